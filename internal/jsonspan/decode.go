@@ -1,0 +1,77 @@
+package jsonspan
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Decode appends the text of a string's content (without quotes) to dst. A lone
+// surrogate becomes U+FFFD; an escape that is not one is kept as it stands.
+func Decode(dst, content []byte) []byte {
+	for {
+		i := bytes.IndexByte(content, '\\')
+		if i < 0 || i+1 >= len(content) {
+			return append(dst, content...)
+		}
+		dst = append(dst, content[:i]...)
+		c := content[i+1]
+		if c == 'u' {
+			r, n := decodeU(content[i:])
+			dst = utf8.AppendRune(dst, r)
+			content = content[i+n:]
+			continue
+		}
+		if plain := unescape[c]; plain != 0 {
+			dst = append(dst, plain)
+		} else {
+			dst = append(dst, '\\', c)
+		}
+		content = content[i+2:]
+	}
+}
+
+var unescape = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+// decodeU decodes the \u escape, or the pair of them, that b starts with.
+func decodeU(b []byte) (rune, int) {
+	r, ok := hex4(b, 2)
+	if !ok {
+		return utf8.RuneError, 2
+	}
+	if utf16.IsSurrogate(r) {
+		if len(b) >= 12 && b[6] == '\\' && b[7] == 'u' {
+			if lo, ok := hex4(b, 8); ok {
+				if p := utf16.DecodeRune(r, lo); p != utf8.RuneError {
+					return p, 12
+				}
+			}
+		}
+		return utf8.RuneError, 6
+	}
+	return r, 6
+}
+
+// AppendQuote appends text as a JSON string, quotes included. Only what must be
+// escaped is; invalid UTF-8 becomes U+FFFD.
+func AppendQuote(dst []byte, text string) []byte {
+	dst = append(dst, '"')
+	for _, r := range text {
+		switch {
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', byte(r))
+		case r == '\n':
+			dst = append(dst, '\\', 'n')
+		case r == '\t':
+			dst = append(dst, '\\', 't')
+		case r == '\r':
+			dst = append(dst, '\\', 'r')
+		case r < ' ':
+			const hex = "0123456789abcdef"
+			dst = append(dst, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+		default:
+			dst = utf8.AppendRune(dst, r)
+		}
+	}
+	return append(dst, '"')
+}

@@ -1,0 +1,110 @@
+package jsonspan
+
+import (
+	"strconv"
+	"strings"
+)
+
+// PointerAt returns the JSON pointer (RFC 6901) of the innermost value that holds
+// the byte at offset. It reads leniently up to there, so it also works in front
+// of a syntax error. It is slow and meant for reports.
+func PointerAt(data []byte, offset int) string {
+	var p Path
+	p.seek(data, offset)
+	return p.Pointer()
+}
+
+// PathAt is PointerAt in the dotted form that findings use: messages.6.content.1.
+func PathAt(data []byte, offset int) string {
+	var p Path
+	p.seek(data, offset)
+	return p.Dotted()
+}
+
+// A Path is the way from the document to a value.
+type Path struct{ steps []step }
+
+// A step is a key or, where key is nil, an index.
+type step struct {
+	key   []byte
+	index int
+	inKey bool // the key of this object is still to come
+	list  bool
+}
+
+// seek walks data to offset, keeping the way from the root.
+func (p *Path) seek(data []byte, offset int) {
+	offset = min(offset, len(data))
+	for i := 0; i < offset; {
+		top := len(p.steps) - 1
+		switch c := data[i]; c {
+		case '{':
+			p.steps = append(p.steps, step{inKey: true})
+		case '[':
+			p.steps = append(p.steps, step{list: true})
+		case '}', ']':
+			if top >= 0 {
+				p.steps = p.steps[:top]
+			}
+		case ',':
+			if top >= 0 && p.steps[top].list {
+				p.steps[top].index++
+			} else if top >= 0 {
+				p.steps[top].inKey, p.steps[top].key = true, nil
+			}
+		case '"':
+			j := i + 1
+			for j < len(data) && data[j] != '"' {
+				if data[j] == '\\' {
+					j++
+				}
+				j++
+			}
+			if top >= 0 && p.steps[top].inKey {
+				if j >= len(data) {
+					return
+				}
+				p.steps[top].inKey, p.steps[top].key = false, data[i+1:j]
+			}
+			if j >= offset {
+				return
+			}
+			i = j
+		}
+		i++
+	}
+}
+
+// Pointer returns the path as a JSON pointer.
+func (p *Path) Pointer() string {
+	var b strings.Builder
+	for _, s := range p.steps {
+		name, ok := s.name()
+		if !ok {
+			break
+		}
+		b.WriteByte('/')
+		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+	}
+	return b.String()
+}
+
+// Dotted returns the path with dots between its steps.
+func (p *Path) Dotted() string {
+	var names []string
+	for _, s := range p.steps {
+		name, ok := s.name()
+		if !ok {
+			break
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ".")
+}
+
+func (s step) name() (string, bool) {
+	if s.list {
+		return strconv.Itoa(s.index), true
+	}
+	return string(Decode(nil, s.key)), s.key != nil
+}

@@ -1,0 +1,527 @@
+package jsonspan
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// A Span is a half-open range of byte offsets.
+type Span struct{ Start, End int }
+
+// Len returns the number of bytes in the span.
+func (s Span) Len() int { return s.End - s.Start }
+
+// A Mode says how much of RFC 8259 a scan checks.
+type Mode uint8
+
+const (
+	// Structural checks everything except the inside of strings.
+	Structural Mode = iota
+	// Strict also checks escapes, control characters and UTF-8.
+	Strict
+)
+
+// A Kind is the type of a JSON value. Invalid means that no value starts here.
+type Kind uint8
+
+const (
+	Invalid Kind = iota
+	Object
+	Array
+	String
+	Number
+	Bool
+	Null
+)
+
+func (k Kind) String() string {
+	return [...]string{"nothing", "an object", "a list", "a string", "a number", "a boolean", "null"}[k]
+}
+
+// MaxDepth is how deep values may nest; the limit of encoding/json and jsontext.
+const MaxDepth = 10_000
+
+// maxFlaws bounds the list of flaws, so that a hostile body cannot turn each of
+// its bytes into a record.
+const maxFlaws = 1000
+
+// A FlawKind tells which grammatical but dangerous thing was found.
+type FlawKind uint8
+
+const (
+	// DuplicateKey marks the later of two equal keys of one object.
+	DuplicateKey FlawKind = iota
+	// LoneSurrogate marks a \u escape that is half of a UTF-16 pair.
+	LoneSurrogate
+)
+
+// A Flaw is something grammatical yet dangerous; see the package comment.
+type Flaw struct {
+	Kind   FlawKind
+	Offset int
+}
+
+// A SyntaxError says where the bytes stop being JSON, and why.
+type SyntaxError struct {
+	Offset  int
+	Pointer string // RFC 6901; "" is the whole document
+	Reason  string
+}
+
+func (e *SyntaxError) Error() string {
+	at := e.Pointer
+	if at == "" {
+		at = "the top level"
+	}
+	return fmt.Sprintf("invalid JSON at byte %d, in %s: %s", e.Offset, at, e.Reason)
+}
+
+// A Scanner walks one JSON document by pulling: ask for the kind of the next
+// value, enter it or skip it. After the first error every call does nothing and
+// Err reports it, so a walk needs one check at its end.
+type Scanner struct {
+	data   []byte
+	pos    int
+	depth  int
+	strict bool
+	fresh  bool // nothing read yet in the container just entered
+	err    *SyntaxError
+	flaws  []Flaw
+	keys   []Span   // keys of the open objects, innermost last
+	marks  []int    // for each open object, where its keys start
+	stack  bitStack // container kinds inside skip
+}
+
+// Reset makes s ready to scan data, keeping its buffers.
+func (s *Scanner) Reset(data []byte, mode Mode) {
+	s.data, s.pos, s.depth = data, 0, 0
+	s.strict, s.fresh = mode == Strict, false
+	s.err, s.flaws, s.keys, s.marks = nil, nil, s.keys[:0], s.marks[:0]
+}
+
+// Err returns the first error, with its pointer worked out.
+func (s *Scanner) Err() error {
+	if s.err == nil {
+		return nil
+	}
+	if s.err.Pointer == "" {
+		s.err.Pointer = PointerAt(s.data, s.err.Offset)
+	}
+	return s.err
+}
+
+// Failed reports whether the scan has stopped.
+func (s *Scanner) Failed() bool { return s.err != nil }
+
+// Flaws lists what is grammatical yet dangerous, in order of detection.
+func (s *Scanner) Flaws() []Flaw { return s.flaws }
+
+// Offset is the position of the next unread byte.
+func (s *Scanner) Offset() int { return s.pos }
+
+func (s *Scanner) fail(offset int, reason string) {
+	if s.err == nil {
+		s.err = &SyntaxError{Offset: offset, Reason: reason}
+	}
+	s.pos = len(s.data)
+}
+
+func (s *Scanner) flaw(k FlawKind, offset int) {
+	if len(s.flaws) < maxFlaws {
+		s.flaws = append(s.flaws, Flaw{k, offset})
+	}
+}
+
+// space skips white space.
+func (s *Scanner) space() {
+	data, i := s.data, s.pos
+	for i < len(data) && data[i] <= ' ' && isSpace(data[i]) {
+		i++
+	}
+	s.pos = i
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// Peek returns the kind of the next value without reading it.
+func (s *Scanner) Peek() Kind {
+	if s.err != nil {
+		return Invalid
+	}
+	s.space()
+	if s.pos >= len(s.data) {
+		return Invalid
+	}
+	return kindOf[s.data[s.pos]]
+}
+
+var kindOf = [256]Kind{
+	'{': Object, '[': Array, '"': String, 't': Bool, 'f': Bool, 'n': Null,
+	'-': Number, '0': Number, '1': Number, '2': Number, '3': Number, '4': Number,
+	'5': Number, '6': Number, '7': Number, '8': Number, '9': Number,
+}
+
+// Enter reads the opening bracket of the next value, an object or a list. It
+// returns false, without having read anything, for any other value.
+func (s *Scanner) Enter() bool {
+	k := s.Peek()
+	if k != Object && k != Array {
+		return false
+	}
+	s.pos++
+	if s.depth++; s.depth > MaxDepth {
+		s.fail(s.pos-1, tooDeep)
+		return false
+	}
+	if k == Object {
+		s.marks = append(s.marks, len(s.keys))
+	}
+	s.fresh = true
+	return true
+}
+
+// Key moves to the next member of the entered object and returns the span of its
+// key. It returns false at the end of the object, which it reads.
+func (s *Scanner) Key() (Span, bool) {
+	if !s.next('}') {
+		if n := len(s.marks); s.err == nil && n > 0 {
+			s.duplicates(s.keys[s.marks[n-1]:])
+			s.keys, s.marks = s.keys[:s.marks[n-1]], s.marks[:n-1]
+		}
+		return Span{}, false
+	}
+	if s.pos >= len(s.data) || s.data[s.pos] != '"' {
+		s.fail(s.pos, s.insteadOf("a key in double quotes"))
+		return Span{}, false
+	}
+	key := s.str()
+	s.space()
+	if s.err != nil {
+		return Span{}, false
+	}
+	if s.pos >= len(s.data) || s.data[s.pos] != ':' {
+		s.fail(s.pos, s.insteadOf("a colon after the key"))
+		return Span{}, false
+	}
+	s.pos++
+	s.keys = append(s.keys, key)
+	return key, true
+}
+
+// Element moves to the next element of the entered list. It returns false at the
+// end of the list, which it reads.
+func (s *Scanner) Element() bool { return s.next(']') }
+
+// next reads the comma before a member or element, or the closing bracket.
+func (s *Scanner) next(closing byte) bool {
+	if s.err != nil {
+		return false
+	}
+	s.space()
+	if s.pos >= len(s.data) {
+		s.fail(s.pos, truncated)
+		return false
+	}
+	c, fresh := s.data[s.pos], s.fresh
+	s.fresh = false
+	if c == closing {
+		s.pos++
+		s.depth--
+		return false
+	}
+	if fresh {
+		return true
+	}
+	if c != ',' {
+		s.fail(s.pos, s.insteadOf("a comma or '"+string(closing)+"'"))
+		return false
+	}
+	s.pos++
+	s.space()
+	if s.pos < len(s.data) && s.data[s.pos] == closing {
+		s.fail(s.pos-1, "a comma with nothing after it")
+		return false
+	}
+	return true
+}
+
+// Skip reads the next value, whatever it is, and returns its span, quotes and
+// brackets included.
+func (s *Scanner) Skip() Span {
+	k := s.Peek()
+	start := s.pos
+	switch k {
+	case String:
+		s.str()
+	case Object, Array:
+		s.skipContainer()
+	default:
+		s.scalar(k)
+	}
+	return Span{start, s.pos}
+}
+
+// Str reads the next value, a string, and returns the span of its content. The
+// caller has seen with Peek that it is one.
+func (s *Scanner) Str() Span {
+	s.space()
+	return s.str()
+}
+
+// End checks that nothing but white space follows.
+func (s *Scanner) End() {
+	if s.err != nil {
+		return
+	}
+	s.space()
+	if s.pos < len(s.data) {
+		s.fail(s.pos, "more data after the end of the document")
+	}
+}
+
+const (
+	truncated = "the document ends in the middle of a value"
+	tooDeep   = "values nest deeper than 10000 levels"
+)
+
+// insteadOf describes what stands at the position where want was expected.
+func (s *Scanner) insteadOf(want string) string {
+	if s.pos >= len(s.data) {
+		return truncated
+	}
+	return fmt.Sprintf("expected %s, found %q", want, s.data[s.pos])
+}
+
+// str reads the string that starts at pos.
+func (s *Scanner) str() Span {
+	start := s.pos + 1
+	end := s.stringEnd(start)
+	if end < 0 {
+		return Span{start, start}
+	}
+	s.pos = end + 1
+	return Span{start, end}
+}
+
+// stringEnd returns the offset of the quote that ends the string whose content
+// starts at i, or -1 after an error.
+func (s *Scanner) stringEnd(i int) int {
+	// Most strings that the index looks at are short: keys, roles, types, ids.
+	data := s.data
+	short := min(i+16, len(data))
+	for j := i; j < short; j++ {
+		c := data[j]
+		if c == '"' {
+			return j
+		}
+		if c == '\\' || c < ' ' || c >= 0x80 {
+			break
+		}
+	}
+	if s.strict {
+		return s.strictEnd(i)
+	}
+	return s.structuralEnd(i)
+}
+
+// structuralEnd looks for quotes only, and counts the backslashes before each.
+// A run of backslashes ends at the quote before it, so the counting is linear.
+func (s *Scanner) structuralEnd(i int) int {
+	data := s.data
+	for j := i; ; j++ {
+		n := bytes.IndexByte(data[j:], '"')
+		if n < 0 {
+			s.fail(len(data), "the document ends in the middle of a string")
+			return -1
+		}
+		j += n
+		k := j
+		for k > i && data[k-1] == '\\' {
+			k--
+		}
+		if (j-k)&1 == 0 {
+			return j
+		}
+	}
+}
+
+// scalar reads a number or a literal.
+func (s *Scanner) scalar(k Kind) {
+	if s.err != nil {
+		return
+	}
+	if s.pos >= len(s.data) {
+		s.fail(s.pos, truncated)
+		return
+	}
+	end, reason := scalarEnd(s.data, s.pos, k)
+	if reason != "" {
+		s.fail(end, reason)
+		return
+	}
+	s.pos = end
+}
+
+// scalarEnd returns the offset behind the scalar of kind k at i, or the offset
+// of the fault and a reason.
+func scalarEnd(data []byte, i int, k Kind) (int, string) {
+	switch k {
+	case Number:
+		return numberEnd(data, i)
+	case Bool, Null:
+		word := "null"
+		switch data[i] {
+		case 't':
+			word = "true"
+		case 'f':
+			word = "false"
+		}
+		for j := range len(word) {
+			if i+j >= len(data) {
+				return len(data), truncated
+			}
+			if data[i+j] != word[j] {
+				return i + j, "not a literal: expected " + word
+			}
+		}
+		return i + len(word), ""
+	}
+	return i, fmt.Sprintf("expected a value, found %q", data[i])
+}
+
+func numberEnd(data []byte, i int) (int, string) {
+	if data[i] == '-' {
+		i++
+	}
+	switch {
+	case i >= len(data):
+		return i, truncated
+	case data[i] == '0':
+		i++
+	case data[i] >= '1' && data[i] <= '9':
+		i = digits(data, i)
+	default:
+		return i, "a number needs a digit here"
+	}
+	if i < len(data) && data[i] == '.' {
+		j := digits(data, i+1)
+		if j == i+1 {
+			return j, "a number needs a digit after its point"
+		}
+		i = j
+	}
+	if i < len(data) && data[i]|0x20 == 'e' {
+		i++
+		if i < len(data) && (data[i] == '+' || data[i] == '-') {
+			i++
+		}
+		j := digits(data, i)
+		if j == i {
+			return j, "a number needs a digit in its exponent"
+		}
+		i = j
+	}
+	return i, ""
+}
+
+func digits(data []byte, i int) int {
+	for i < len(data) && data[i] >= '0' && data[i] <= '9' {
+		i++
+	}
+	return i
+}
+
+// skipContainer reads the object or list at pos with everything in it. The kinds
+// of the open containers are bits, so depth costs neither stack nor allocation.
+func (s *Scanner) skipContainer() {
+	base := s.depth
+	outer := len(s.marks)
+	obj := false
+	for {
+		// Here a value starts.
+		s.space()
+		if s.pos >= len(s.data) {
+			s.fail(s.pos, truncated)
+			return
+		}
+		switch c := s.data[s.pos]; c {
+		case '{', '[':
+			s.pos++
+			if s.depth++; s.depth > MaxDepth {
+				s.fail(s.pos-1, tooDeep)
+				return
+			}
+			s.stack.set(s.depth, obj)
+			obj = c == '{'
+			if obj && s.strict {
+				s.marks = append(s.marks, len(s.keys))
+			}
+			s.fresh = true
+		case '"':
+			s.str()
+		default:
+			s.scalar(kindOf[c])
+		}
+		if s.err != nil {
+			return
+		}
+		// Close what ends here, then step to the next value.
+		for {
+			if obj {
+				if s.skipKey() {
+					break
+				}
+			} else if s.next(']') {
+				break
+			}
+			if s.err != nil {
+				return
+			}
+			obj = s.stack.get(s.depth + 1)
+			if s.depth == base {
+				s.marks = s.marks[:outer]
+				return
+			}
+		}
+	}
+}
+
+// skipKey is Key for objects nobody looks into: their keys are compared in
+// strict mode only.
+func (s *Scanner) skipKey() bool {
+	if s.strict {
+		_, ok := s.Key()
+		return ok
+	}
+	if !s.next('}') {
+		return false
+	}
+	if s.pos >= len(s.data) || s.data[s.pos] != '"' {
+		s.fail(s.pos, s.insteadOf("a key in double quotes"))
+		return false
+	}
+	s.str()
+	s.space()
+	if s.err != nil {
+		return false
+	}
+	if s.pos >= len(s.data) || s.data[s.pos] != ':' {
+		s.fail(s.pos, s.insteadOf("a colon after the key"))
+		return false
+	}
+	s.pos++
+	return true
+}
+
+// A bitStack holds one bit per level of nesting.
+type bitStack [MaxDepth/64 + 1]uint64
+
+func (b *bitStack) set(i int, v bool) {
+	if v {
+		b[i>>6] |= 1 << (i & 63)
+		return
+	}
+	b[i>>6] &^= 1 << (i & 63)
+}
+
+func (b *bitStack) get(i int) bool { return b[i>>6]>>(i&63)&1 == 1 }

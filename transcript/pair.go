@@ -1,0 +1,332 @@
+package transcript
+
+// pair finds the exchanges of t. It walks the turns once. Calls that the turn
+// after them left unanswered wait for a result that comes late.
+func pair(t *Transcript, d Discipline) {
+	halves := 0
+	t.exchange = make([]ExchangeID, len(t.blocks))
+	for i := range t.blocks {
+		t.exchange[i] = NoExchange
+		switch t.blocks[i].Kind {
+		case Call, Result, ServerCall, ServerResult:
+			halves++
+		}
+	}
+	if halves == 0 {
+		return
+	}
+	p := pairer{t: t, anywhere: d == Anywhere}
+	p.results = make([]BlockID, 0, halves)
+	t.exchanges = make([]Exchange, 0, halves/2+1)
+	for m := 0; m < len(t.messages); {
+		end := m + 1
+		for end < len(t.messages) && t.messages[end].Turn == t.messages[m].Turn {
+			end++
+		}
+		p.turn(t.messages[m].First, t.messages[end-1].End)
+		m = end
+	}
+	p.close()
+}
+
+type pairer struct {
+	t        *Transcript
+	anywhere bool
+	asked    calls     // of the turn before
+	fresh    calls     // of the current turn
+	served   calls     // of the provider's own, all turns
+	late     waiting   // unanswered when their answering turn had passed
+	results  []BlockID // one array behind all Results slices
+}
+
+// A callKey is what a result must have in common with its call.
+type callKey struct {
+	id     string
+	family uint8
+}
+
+func (b *Block) key() callKey { return callKey{b.CallID, b.Family} }
+
+// turn pairs the blocks first up to end, which form one turn.
+func (p *pairer) turn(first, end BlockID) {
+	p.fresh.reset()
+	for b := first; b < end; b++ {
+		switch p.t.blocks[b].Kind {
+		case Call:
+			p.call(b)
+		case Result:
+			p.result(b)
+		case ServerCall:
+			p.served.add(p.t, p.add(b, Exchange{Call: b, State: OrphanCall, Server: true}))
+		case ServerResult:
+			p.serverResult(b)
+		}
+	}
+	if p.anywhere {
+		return
+	}
+	for _, x := range p.asked.list {
+		if len(p.t.exchanges[x].Results) == 0 {
+			p.late.add(p.t, x)
+		}
+	}
+	p.asked, p.fresh = p.fresh, p.asked
+}
+
+// add starts an exchange at block b.
+func (p *pairer) add(b BlockID, x Exchange) ExchangeID {
+	id := ExchangeID(len(p.t.exchanges))
+	x.CallID, x.Tool = p.t.blocks[b].CallID, p.t.blocks[b].Tool
+	p.t.exchanges = append(p.t.exchanges, x)
+	p.t.exchange[b] = id
+	return id
+}
+
+func (p *pairer) call(b BlockID) {
+	x := p.add(b, Exchange{Call: b, State: OrphanCall})
+	blk := &p.t.blocks[b]
+	var twin bool
+	if p.anywhere {
+		twin = p.late.add(p.t, x)
+	} else {
+		twin = p.fresh.find(p.t, blk, false) != NoExchange
+		p.fresh.add(p.t, x)
+	}
+	if twin && blk.CallID != "" {
+		p.t.exchanges[x].State, p.t.exchanges[x].Repeats = Duplicate, true
+	}
+}
+
+// answer adds result b to exchange x.
+func (p *pairer) answer(x ExchangeID, b BlockID, s State) {
+	e := &p.t.exchanges[x]
+	p.t.exchange[b] = x
+	if len(e.Results) == 0 {
+		n := len(p.results)
+		p.results = append(p.results, b)
+		e.Results = p.results[n : n+1 : n+1]
+	} else {
+		e.Results = append(e.Results, b) // a duplicate: rare enough to copy
+	}
+	if e.State != Duplicate {
+		e.State = s
+	}
+}
+
+func (p *pairer) result(b BlockID) {
+	blk := &p.t.blocks[b]
+	if p.anywhere {
+		if x := p.late.take(p.t, blk); x != NoExchange {
+			p.answer(x, b, Whole)
+		} else if x := p.late.latest(blk); x != NoExchange {
+			p.answer(x, b, Duplicate)
+		} else {
+			p.orphan(b, false)
+		}
+		return
+	}
+	if x := p.asked.find(p.t, blk, true); x != NoExchange {
+		p.answer(x, b, Whole)
+	} else if x := p.asked.find(p.t, blk, false); x != NoExchange {
+		p.answer(x, b, Duplicate)
+	} else if x := p.late.take(p.t, blk); x != NoExchange {
+		p.answer(x, b, Displaced)
+	} else if x := p.asked.guess(p.t, blk); x != NoExchange {
+		p.answer(x, b, Whole)
+		p.t.exchanges[x].Guessed = true
+	} else {
+		p.orphan(b, false)
+	}
+}
+
+// serverResult pairs by id with any earlier server call. How far apart the two
+// may stand is for the dialect to judge.
+func (p *pairer) serverResult(b BlockID) {
+	blk := &p.t.blocks[b]
+	x := p.served.find(p.t, blk, true)
+	if x == NoExchange && blk.CallID == "" {
+		x = p.served.guess(p.t, blk)
+	}
+	if x == NoExchange {
+		p.orphan(b, true)
+		return
+	}
+	p.answer(x, b, Whole)
+}
+
+func (p *pairer) orphan(b BlockID, server bool) {
+	x := p.add(b, Exchange{Call: NoBlock, Server: server})
+	p.answer(x, b, OrphanResult)
+}
+
+// close settles the calls that no result came for.
+func (p *pairer) close() {
+	last := p.t.turns - 1
+	for i := range p.t.exchanges {
+		e := &p.t.exchanges[i]
+		if e.State == OrphanCall && p.t.messages[p.t.blocks[e.Call].Message].Turn == last {
+			e.State = Open
+		}
+	}
+}
+
+// calls finds the exchanges of a turn by call id: by looking at each of them
+// while they are few, by hashing when they are many.
+type calls struct {
+	list  []ExchangeID
+	head  int // list[:head] is answered; keeps guessing linear
+	byKey map[callKey]run
+}
+
+// A run is the exchanges of one key in order; all before next are answered.
+type run struct {
+	list []ExchangeID
+	next int
+}
+
+const fewCalls = 16
+
+func (c *calls) reset() {
+	c.list, c.head = c.list[:0], 0
+	if c.byKey != nil {
+		clear(c.byKey)
+	}
+}
+
+func (c *calls) add(t *Transcript, x ExchangeID) {
+	c.list = append(c.list, x)
+	if len(c.list) < fewCalls {
+		return
+	}
+	if c.byKey == nil {
+		c.byKey = make(map[callKey]run)
+	}
+	from := len(c.list) - 1
+	if len(c.list) == fewCalls {
+		from = 0
+	}
+	for _, y := range c.list[from:] {
+		k := t.blocks[t.exchanges[y].Call].key()
+		r := c.byKey[k]
+		r.list = append(r.list, y)
+		c.byKey[k] = r
+	}
+}
+
+// find returns the first exchange of blk's key; if unanswered is set, the first
+// that has no result yet.
+func (c *calls) find(t *Transcript, blk *Block, unanswered bool) ExchangeID {
+	if blk.CallID == "" || len(c.list) == 0 {
+		return NoExchange
+	}
+	if len(c.list) < fewCalls {
+		for _, x := range c.list {
+			e := &t.exchanges[x]
+			if e.CallID == blk.CallID && t.blocks[e.Call].Family == blk.Family && (!unanswered || len(e.Results) == 0) {
+				return x
+			}
+		}
+		return NoExchange
+	}
+	r, ok := c.byKey[blk.key()]
+	if !ok {
+		return NoExchange
+	}
+	if !unanswered {
+		return r.list[0]
+	}
+	for r.next < len(r.list) && len(t.exchanges[r.list[r.next]].Results) > 0 {
+		r.next++
+	}
+	c.byKey[blk.key()] = r
+	if r.next == len(r.list) {
+		return NoExchange
+	}
+	return r.list[r.next]
+}
+
+// guess returns the first unanswered exchange of blk's tool, or of any tool if
+// blk names none. Two ids that differ are never guessed to be one.
+func (c *calls) guess(t *Transcript, blk *Block) ExchangeID {
+	for c.head < len(c.list) && len(t.exchanges[c.list[c.head]].Results) > 0 {
+		c.head++
+	}
+	for _, x := range c.list[c.head:] {
+		e := &t.exchanges[x]
+		named := blk.Tool != "" && e.Tool != "" && blk.Tool != e.Tool
+		if len(e.Results) == 0 && !named && (blk.CallID == "" || e.CallID == "") {
+			return x
+		}
+	}
+	return NoExchange
+}
+
+// waiting holds unanswered calls by key. The batch of the latest turn is answered
+// first, and within a batch the first call: ids that are reused in every turn, and
+// ids that are shared by parallel calls, both come out right.
+type waiting struct {
+	byKey   map[callKey]shelf
+	batches []batch
+	after   []ExchangeID // by exchange: the next one of its batch
+}
+
+type shelf struct {
+	top    int        // the latest batch, or -1
+	latest ExchangeID // the latest call, answered or not
+}
+
+type batch struct {
+	turn       int
+	head, tail ExchangeID
+	below      int // the batch before, or -1
+}
+
+// add reports whether an unanswered call of the same key was waiting already.
+func (w *waiting) add(t *Transcript, x ExchangeID) bool {
+	if w.byKey == nil {
+		w.byKey = make(map[callKey]shelf)
+	}
+	for len(w.after) <= int(x) {
+		w.after = append(w.after, NoExchange)
+	}
+	blk := &t.blocks[t.exchanges[x].Call]
+	turn := t.messages[blk.Message].Turn
+	s, known := w.byKey[blk.key()]
+	if !known {
+		s.top = -1
+	}
+	s.latest = x
+	twin := s.top >= 0
+	if twin && w.batches[s.top].turn == turn {
+		b := &w.batches[s.top]
+		w.after[b.tail], b.tail = x, x
+	} else {
+		w.batches = append(w.batches, batch{turn, x, x, s.top})
+		s.top = len(w.batches) - 1
+	}
+	w.byKey[blk.key()] = s
+	return twin
+}
+
+// take removes and returns the call that blk answers.
+func (w *waiting) take(t *Transcript, blk *Block) ExchangeID {
+	s, ok := w.byKey[blk.key()]
+	if !ok || s.top < 0 || blk.CallID == "" {
+		return NoExchange
+	}
+	b := &w.batches[s.top]
+	x := b.head
+	if b.head = w.after[x]; b.head == NoExchange {
+		s.top = b.below
+		w.byKey[blk.key()] = s
+	}
+	return x
+}
+
+// latest returns the latest call of blk's key, answered or not.
+func (w *waiting) latest(blk *Block) ExchangeID {
+	if s, ok := w.byKey[blk.key()]; ok && blk.CallID != "" {
+		return s.latest
+	}
+	return NoExchange
+}

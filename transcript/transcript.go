@@ -1,0 +1,250 @@
+package transcript
+
+import "iter"
+
+// A Span is a half-open range of byte offsets into [Transcript.Raw].
+type Span struct{ Start, End int }
+
+// Len returns the number of bytes in the span.
+func (s Span) Len() int { return s.End - s.Start }
+
+// A Role is who speaks. Tool is the role of results where the dialect has one.
+type Role uint8
+
+const (
+	Unknown Role = iota
+	System
+	User
+	Assistant
+	Tool
+)
+
+func (r Role) String() string {
+	return [...]string{"unknown", "system", "user", "assistant", "tool"}[r]
+}
+
+// A Kind is what a block is. Server calls and results are those that the provider
+// itself executes; they pair inside the assistant's turn.
+type Kind uint8
+
+const (
+	Other Kind = iota
+	Text
+	Thinking
+	Call
+	Result
+	ServerCall
+	ServerResult
+	Media
+)
+
+func (k Kind) String() string {
+	return [...]string{"other", "text", "thinking", "call", "result", "server call", "server result", "media"}[k]
+}
+
+// A State is how well an exchange is paired.
+type State uint8
+
+const (
+	// Whole: the call is answered where the provider looks for it.
+	Whole State = iota
+	// Open: the call stands in the last turn and may still be running.
+	Open
+	// OrphanCall: no result answers the call, and the talk went on.
+	OrphanCall
+	// OrphanResult: there is no call for this result.
+	OrphanResult
+	// Displaced: call and result exist, but not where the provider looks.
+	Displaced
+	// Duplicate: the call is answered more than once, or repeats an id of its turn.
+	Duplicate
+)
+
+func (s State) String() string {
+	return [...]string{"whole", "open", "orphan call", "orphan result", "displaced", "duplicate"}[s]
+}
+
+type (
+	// A BlockID is the index of a block; NoBlock is none.
+	BlockID int
+	// An AtomID is the index of an atom.
+	AtomID int
+	// An ExchangeID is the index of an exchange; NoExchange is none.
+	ExchangeID int
+)
+
+const (
+	NoBlock    BlockID    = -1
+	NoExchange ExchangeID = -1
+)
+
+// A Message is one element of the list.
+type Message struct {
+	Role   Role
+	Span   Span
+	Turn   int     // messages of one turn count as one for the provider
+	First  BlockID // its blocks are First up to, not including, End
+	End    BlockID
+	Begins bool // a person speaks here: a history may begin with this message
+}
+
+// A Block is the smallest thing a plan can touch: a drop removes Span, an edit
+// replaces Body.
+type Block struct {
+	Message int
+	Kind    Kind
+	Family  uint8 // calls are answered by results of the same family only
+	Failed  bool  // a result that reports an error
+	Span    Span
+	Body    Span
+	CallID  string // "" where the format allows it to be missing
+	Tool    string
+}
+
+// An Exchange relates one call to the blocks that answer it.
+type Exchange struct {
+	CallID  string
+	Tool    string
+	Call    BlockID   // NoBlock if State is OrphanResult
+	Results []BlockID // in order; more than one only if State is Duplicate
+	State   State
+	Server  bool // executed by the provider
+	Guessed bool // an id was missing; paired by name or by order
+	Repeats bool // the call repeats the id of an unanswered one; State is Duplicate
+}
+
+// A Tie says that keeping From requires keeping To; Mutual, and back.
+type Tie struct {
+	From, To BlockID
+	Mutual   bool
+}
+
+// An Atom is a set of blocks joined by mutual ties: all of it stays, or none.
+type Atom struct {
+	Blocks      []BlockID
+	First, Last int      // the first and last message it touches
+	Needs       []AtomID // keeping this atom requires keeping these
+}
+
+// A Cut is a boundary in front of a message, made by [Transcript.Cuts] only.
+type Cut struct {
+	before int
+	inside bool
+}
+
+// Before returns the index of the message behind the cut.
+func (c Cut) Before() int { return c.before }
+
+// Inside reports whether the cut lies inside an unbroken run of tool use, where
+// nobody but the model speaks; such a history needs a new beginning.
+func (c Cut) Inside() bool { return c.inside }
+
+// A Discipline is where a dialect looks for the answer to a call.
+type Discipline uint8
+
+const (
+	// NextTurn: in the turn that follows the call's turn.
+	NextTurn Discipline = iota
+	// Anywhere: at any later place, by id.
+	Anywhere
+)
+
+// An Index is what a dialect found in the bytes; New turns it into a Transcript.
+type Index struct {
+	Raw        []byte
+	Messages   []Message
+	Blocks     []Block
+	Ties       []Tie
+	Discipline Discipline
+}
+
+// A Transcript is the immutable index over the raw bytes of one history.
+type Transcript struct {
+	raw       []byte
+	messages  []Message
+	blocks    []Block
+	exchanges []Exchange
+	exchange  []ExchangeID // by block
+	turns     int
+	ties      []Tie
+	atoms     []Atom
+	atom      []AtomID // by block
+}
+
+// New pairs calls with results and joins tied blocks into atoms. Blocks must be
+// in message order and messages in turn order.
+func New(x Index) *Transcript {
+	t := &Transcript{raw: x.Raw, messages: x.Messages, blocks: x.Blocks}
+	if n := len(x.Messages); n > 0 {
+		t.turns = x.Messages[n-1].Turn + 1
+	}
+	pair(t, x.Discipline)
+	partition(t, x.Ties)
+	return t
+}
+
+// Raw returns the bytes the transcript was made from. They must not be changed.
+func (t *Transcript) Raw() []byte { return t.raw }
+
+// Bytes returns the bytes of a span.
+func (t *Transcript) Bytes(s Span) []byte { return t.raw[s.Start:s.End] }
+
+// Messages returns all messages in order. The slice must not be changed.
+func (t *Transcript) Messages() []Message { return t.messages }
+
+// Blocks returns all blocks in order. The slice must not be changed.
+func (t *Transcript) Blocks() []Block { return t.blocks }
+
+// Block returns one block.
+func (t *Transcript) Block(id BlockID) Block { return t.blocks[id] }
+
+// Turns returns the number of turns.
+func (t *Transcript) Turns() int { return t.turns }
+
+// Exchanges returns all exchanges, in the order of their first block. The slice
+// must not be changed.
+func (t *Transcript) Exchanges() []Exchange { return t.exchanges }
+
+// ExchangeOf returns the exchange a call or result belongs to, or NoExchange.
+func (t *Transcript) ExchangeOf(id BlockID) ExchangeID { return t.exchange[id] }
+
+// Ties returns all ties, those between calls and results included.
+func (t *Transcript) Ties() []Tie { return t.ties }
+
+// Atoms returns all atoms, in the order of their first block. The slice must not
+// be changed.
+func (t *Transcript) Atoms() []Atom { return t.atoms }
+
+// AtomOf returns the atom a block belongs to.
+func (t *Transcript) AtomOf(id BlockID) AtomID { return t.atom[id] }
+
+// Cuts yields the cuts in order, the one in front of the first message included.
+func (t *Transcript) Cuts() iter.Seq[Cut] {
+	return func(yield func(Cut) bool) {
+		reach := 0 // no atom that begins earlier touches this message or a later one
+		ends := t.reaches()
+		for i, m := range t.messages {
+			if reach <= i && (i == 0 || t.messages[i-1].Turn != m.Turn) {
+				if !yield(Cut{before: i, inside: i > 0 && !m.Begins}) {
+					return
+				}
+			}
+			reach = max(reach, ends[i])
+		}
+	}
+}
+
+// reaches returns, for each message, the first message behind the atoms that
+// begin there and behind those that need them: cutting in between would part an
+// atom, or leave one without what it needs.
+func (t *Transcript) reaches() []int {
+	ends := make([]int, len(t.messages))
+	for _, a := range t.atoms {
+		ends[a.First] = max(ends[a.First], a.Last+1)
+		for _, n := range a.Needs {
+			first := t.atoms[n].First
+			ends[first] = max(ends[first], a.Last+1)
+		}
+	}
+	return ends
+}
