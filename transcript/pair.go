@@ -173,9 +173,16 @@ func (p *pairer) close() {
 // calls finds the exchanges of a turn by call id: by looking at each of them
 // while they are few, by hashing when they are many.
 type calls struct {
-	list  []ExchangeID
-	head  int // list[:head] is answered; keeps guessing linear
-	byKey map[callKey]run
+	list   []ExchangeID
+	idless int // how many of them carry no id
+	byKey  map[callKey]run
+	byTool map[toolKey]run // built when the first guess is made among many
+}
+
+// A toolKey groups the calls that a guess may not tell apart.
+type toolKey struct {
+	tool string
+	id   bool
 }
 
 // A run is the exchanges of one key in order; all before next are answered.
@@ -187,7 +194,7 @@ type run struct {
 const fewCalls = 16
 
 func (c *calls) reset() {
-	c.list, c.head = c.list[:0], 0
+	c.list, c.idless, c.byTool = c.list[:0], 0, nil
 	if c.byKey != nil {
 		clear(c.byKey)
 	}
@@ -195,6 +202,12 @@ func (c *calls) reset() {
 
 func (c *calls) add(t *Transcript, x ExchangeID) {
 	c.list = append(c.list, x)
+	if t.exchanges[x].CallID == "" {
+		c.idless++
+	}
+	if c.byTool != nil {
+		c.addTool(t, x)
+	}
 	if len(c.list) < fewCalls {
 		return
 	}
@@ -235,10 +248,16 @@ func (c *calls) find(t *Transcript, blk *Block, unanswered bool) ExchangeID {
 	if !unanswered {
 		return r.list[0]
 	}
+	x := r.first(t)
+	c.byKey[blk.key()] = r
+	return x
+}
+
+// first returns the first unanswered exchange of the run.
+func (r *run) first(t *Transcript) ExchangeID {
 	for r.next < len(r.list) && len(t.exchanges[r.list[r.next]].Results) > 0 {
 		r.next++
 	}
-	c.byKey[blk.key()] = r
 	if r.next == len(r.list) {
 		return NoExchange
 	}
@@ -248,17 +267,62 @@ func (c *calls) find(t *Transcript, blk *Block, unanswered bool) ExchangeID {
 // guess returns the first unanswered exchange of blk's tool, or of any tool if
 // blk names none. Two ids that differ are never guessed to be one.
 func (c *calls) guess(t *Transcript, blk *Block) ExchangeID {
-	for c.head < len(c.list) && len(t.exchanges[c.list[c.head]].Results) > 0 {
-		c.head++
+	if blk.CallID != "" && c.idless == 0 {
+		return NoExchange
 	}
-	for _, x := range c.list[c.head:] {
+	if len(c.list) >= fewCalls {
+		return c.guessMany(t, blk)
+	}
+	for _, x := range c.list {
 		e := &t.exchanges[x]
-		named := blk.Tool != "" && e.Tool != "" && blk.Tool != e.Tool
-		if len(e.Results) == 0 && !named && (blk.CallID == "" || e.CallID == "") {
+		if len(e.Results) == 0 && (blk.Tool == "" || e.Tool == "" || blk.Tool == e.Tool) && (blk.CallID == "" || e.CallID == "") {
 			return x
 		}
 	}
 	return NoExchange
+}
+
+const anyTool = "\x00any"
+
+func (c *calls) addTool(t *Transcript, x ExchangeID) {
+	e := &t.exchanges[x]
+	for _, tool := range []string{e.Tool, anyTool} {
+		k := toolKey{tool, e.CallID != ""}
+		r := c.byTool[k]
+		r.list = append(r.list, x)
+		c.byTool[k] = r
+	}
+}
+
+// guessMany is guess with one look-up per kind of call that may answer.
+func (c *calls) guessMany(t *Transcript, blk *Block) ExchangeID {
+	if c.byTool == nil {
+		c.byTool = make(map[toolKey]run)
+		for _, x := range c.list {
+			c.addTool(t, x)
+		}
+	}
+	best := NoExchange
+	look := func(tool string, id bool) {
+		k := toolKey{tool, id}
+		r := c.byTool[k]
+		if x := r.first(t); x != NoExchange && (best == NoExchange || x < best) {
+			best = x
+		}
+		c.byTool[k] = r
+	}
+	for _, id := range []bool{false, true} {
+		if id && blk.CallID != "" {
+			continue
+		}
+		if blk.Tool == "" {
+			look(anyTool, id)
+			continue
+		}
+		look(blk.Tool, id)
+		look("", id)
+	}
+	return best
 }
 
 // waiting holds unanswered calls by key. The batch of the latest turn is answered

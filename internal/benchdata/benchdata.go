@@ -74,7 +74,7 @@ func (w *writer) turn() {
 			w.raw(",")
 		}
 		w.raw(fmt.Sprintf(`{"type":"tool_result","tool_use_id":"toolu_%024d","is_error":%t,"content":[{"type":"text","text":`, id, w.rng.IntN(12) == 0))
-		kind := [...]func(){w.code, w.json, w.log, w.prose, w.json, w.json}[w.rng.IntN(6)]
+		kind := [...]func(){w.code, w.json, w.log, w.prose, w.json, w.log, w.prose}[w.rng.IntN(7)]
 		w.quote(w.text(kind, 500+w.rng.IntN(19_500)))
 		w.raw("}]}")
 	}
@@ -125,16 +125,16 @@ func (w *writer) code() {
 	}
 }
 
-// json is the output of a tool that speaks JSON itself, a third of it with JSON
-// in a string once more.
+// json is the output of a tool that speaks JSON itself, some of it with JSON in
+// a string once more.
 func (w *writer) json() {
-	if w.rng.IntN(3) == 0 {
+	if w.rng.IntN(12) == 0 {
 		w.buf = fmt.Appendf(w.buf, `{"id": %d, "event": "%s", "body": "{\"name\": \"%s\", \"path\": \"C:\\\\%s\", \"ok\": true}\n"}`+"\n",
 			w.rng.IntN(1e6), w.word(), w.word(), w.word())
 		return
 	}
-	w.buf = fmt.Appendf(w.buf, "  {\n    \"%s\": \"%s %s\",\n    \"line\": %d,\n    \"tags\": [\"%s\", \"%s\"]\n  },\n",
-		w.word(), w.word(), w.word(), w.rng.IntN(5000), w.word(), w.word())
+	w.buf = fmt.Appendf(w.buf, "  {\"%s\": \"%s %s\", \"line\": %d, \"note\": \"%s %s %s %s\"},\n",
+		w.word(), w.word(), w.word(), w.rng.IntN(5000), w.word(), w.word(), w.word(), w.word())
 }
 
 func (w *writer) log() {

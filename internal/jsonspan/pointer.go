@@ -78,13 +78,14 @@ func (p *Path) seek(data []byte, offset int) {
 // Pointer returns the path as a JSON pointer.
 func (p *Path) Pointer() string {
 	var b strings.Builder
+	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	for _, s := range p.steps {
 		name, ok := s.name()
 		if !ok {
 			break
 		}
 		b.WriteByte('/')
-		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+		b.WriteString(escape.Replace(name))
 	}
 	return b.String()
 }

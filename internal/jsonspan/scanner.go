@@ -236,10 +236,11 @@ func (s *Scanner) next(closing byte) bool {
 		s.fail(s.pos, s.insteadOf("a comma or '"+string(closing)+"'"))
 		return false
 	}
+	comma := s.pos
 	s.pos++
 	s.space()
 	if s.pos < len(s.data) && s.data[s.pos] == closing {
-		s.fail(s.pos-1, "a comma with nothing after it")
+		s.fail(comma, "a comma with nothing after it")
 		return false
 	}
 	return true
@@ -261,10 +262,13 @@ func (s *Scanner) Skip() Span {
 	return Span{start, s.pos}
 }
 
-// Str reads the next value, a string, and returns the span of its content. The
-// caller has seen with Peek that it is one.
+// Str reads the next value, a string, and returns the span of its content. Any
+// other value is an error, so callers ask Peek first.
 func (s *Scanner) Str() Span {
-	s.space()
+	if s.Peek() != String {
+		s.fail(s.pos, s.insteadOf("a string"))
+		return Span{s.pos, s.pos}
+	}
 	return s.str()
 }
 
@@ -328,6 +332,7 @@ func (s *Scanner) stringEnd(i int) int {
 // A run of backslashes ends at the quote before it, so the counting is linear.
 func (s *Scanner) structuralEnd(i int) int {
 	data := s.data
+	i = structuralRun(data, i)
 	for j := i; ; j++ {
 		n := bytes.IndexByte(data[j:], '"')
 		if n < 0 {

@@ -11,20 +11,12 @@ const (
 	highs = 0x8080808080808080
 )
 
-// strictEnd is stringEnd with the inside of the string checked on the way. It
-// reads eight bytes at a time and looks closer only where one of them is a
-// quote, a backslash, a control character or not ASCII.
+// strictEnd is stringEnd with the inside of the string checked on the way. Runs
+// of plain bytes are left to strictRun; what it stops at is looked at here.
 func (s *Scanner) strictEnd(i int) int {
 	data := s.data
 	for {
-		for i+8 <= len(data) {
-			w := binary.LittleEndian.Uint64(data[i:])
-			if m := special(w); m != 0 {
-				i += bits.TrailingZeros64(m) >> 3
-				break
-			}
-			i += 8
-		}
+		i = strictRun(data, i)
 		if i >= len(data) {
 			s.fail(len(data), "the document ends in the middle of a string")
 			return -1
@@ -33,8 +25,11 @@ func (s *Scanner) strictEnd(i int) int {
 		case c == '"':
 			return i
 		case c == '\\':
-			if i = s.escape(i); i < 0 {
-				return -1
+			// \u escapes come in rows; a new run for each would cost more than itself.
+			for i < len(data) && data[i] == '\\' {
+				if i = s.escape(i); i < 0 {
+					return -1
+				}
 			}
 		case c < ' ':
 			s.fail(i, controlChar(c))
@@ -50,6 +45,24 @@ func (s *Scanner) strictEnd(i int) int {
 			i++
 		}
 	}
+}
+
+// swarRun moves from i to the next byte that needs a closer look, which an escape
+// of two bytes does not, or to the last few bytes of data.
+func swarRun(data []byte, i int) int {
+	for i+8 <= len(data) {
+		m := special(binary.LittleEndian.Uint64(data[i:]))
+		if m == 0 {
+			i += 8
+			continue
+		}
+		i += bits.TrailingZeros64(m) >> 3
+		if data[i] != '\\' || i+1 >= len(data) || !escapes[data[i+1]] {
+			return i
+		}
+		i += 2
+	}
+	return i
 }
 
 // special marks, in the top bit of each byte, where w holds a quote, a
@@ -105,16 +118,22 @@ func hex4(data []byte, i int) (rune, bool) {
 	if i+4 > len(data) {
 		return 0, false
 	}
-	var r rune
-	for _, c := range data[i : i+4] {
-		switch {
-		case c >= '0' && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			r = r<<4 | rune(c|0x20-'a'+10)
-		default:
-			return 0, false
-		}
-	}
-	return r, true
+	b := data[i : i+4 : i+4]
+	r := int32(hexValue[b[0]])<<12 | int32(hexValue[b[1]])<<8 | int32(hexValue[b[2]])<<4 | int32(hexValue[b[3]])
+	return r, r >= 0
 }
+
+// hexValue is negative, and makes every sum of it so, for what is no digit. It is
+// a table because the digits of a \u escape are hard to predict.
+var hexValue = func() (t [256]int8) {
+	for i := range t {
+		t[i] = -1
+	}
+	for i := range 10 {
+		t['0'+i] = int8(i)
+	}
+	for i := range 6 {
+		t['a'+i], t['A'+i] = int8(10+i), int8(10+i)
+	}
+	return t
+}()

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// A chunk is what is read in one go: a document, or neighbouring lines of a batch.
+type chunk struct {
+	source string
+	line   int    // number of the first line; 0: data is one document
+	data   []byte // whole lines, or the document
+	lead   int    // bytes in front of data that were passed over: a byte order mark
+	err    error  // why nothing can be read; data is nil
+}
+
+// An input finds and reads the transcripts that the command line names.
+type input struct {
+	paths   []string
+	stdin   io.Reader
+	skipped int          // files in folders that are no JSON; read it after each
+	done    atomic.Int64 // bytes read, before decompression
+}
+
+// stdinName is what the source of standard input is called in reports.
+const stdinName = "-"
+
+func newInput(w *world, paths []string) *input {
+	if len(paths) == 0 {
+		paths = []string{stdinName}
+	}
+	return &input{paths: paths, stdin: w.stdin}
+}
+
+// many reports whether the input is more than one file.
+func (in *input) many() bool {
+	if len(in.paths) > 1 {
+		return true
+	}
+	st, err := os.Stat(in.paths[0])
+	return in.paths[0] != stdinName && err == nil && st.IsDir()
+}
+
+// size returns the bytes that all files have, or 0 if that cannot be known.
+func (in *input) size() (total int64) {
+	for _, p := range in.paths {
+		if p == stdinName {
+			return 0
+		}
+		in.walk(p, func(path string, _ bool, err error) bool {
+			if st, err := os.Stat(path); err == nil {
+				total += st.Size()
+			}
+			return true
+		})
+	}
+	return total
+}
+
+// each reads everything, in order, until emit returns false.
+func (in *input) each(emit func(chunk) bool) {
+	for _, p := range in.paths {
+		if p == stdinName {
+			if !in.read(p, in.stdin, false, emit) {
+				return
+			}
+			continue
+		}
+		goOn := in.walk(p, func(path string, inFolder bool, err error) bool {
+			if err != nil {
+				return emit(chunk{source: path, err: err})
+			}
+			return in.file(path, inFolder, emit)
+		})
+		if !goOn {
+			return
+		}
+	}
+}
+
+// walk visits a file, or the files of a folder sorted by name, without the hidden
+// ones. It returns false as soon as visit does.
+func (in *input) walk(root string, visit func(path string, inFolder bool, err error) bool) bool {
+	st, err := os.Stat(root)
+	if err != nil || !st.IsDir() {
+		return visit(root, false, err)
+	}
+	// Any error would do to end the walk and to tell that it was ended.
+	return nil == filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			if !visit(path, true, err) {
+				return fs.ErrClosed
+			}
+		case path != root && strings.HasPrefix(d.Name(), "."):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+		case isFile(path, d):
+			if !visit(path, true, nil) {
+				return fs.ErrClosed
+			}
+		}
+		return nil
+	})
+}
+
+// isFile is true for a link to a file as well, but not for a link to a folder,
+// which may lead in circles, nor for pipes and devices, which may never end.
+func isFile(path string, d fs.DirEntry) bool {
+	if d.Type()&fs.ModeSymlink == 0 {
+		return d.Type().IsRegular()
+	}
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
+}
+
+func (in *input) file(path string, inFolder bool, emit func(chunk) bool) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return emit(chunk{source: path, err: err})
+	}
+	defer f.Close()
+	return in.read(path, f, inFolder, emit)
+}
+
+// read reads one source. What is no JSON at all is an error where it was named
+// and passed over where it only happened to lie in a folder.
+func (in *input) read(source string, r io.Reader, inFolder bool, emit func(chunk) bool) bool {
+	s, err := openStream(r, &in.done)
+	if err != nil {
+		return emit(chunk{source: source, err: err})
+	}
+	defer s.close()
+	lead := s.skipMark()
+	if !s.opensJSON() {
+		if inFolder && s.err == nil {
+			in.skipped++
+			return true
+		}
+		// The parser will say what is wrong at the very start; the rest, perhaps
+		// the gigabytes of a film, need not be read for that.
+		return emit(s.chunk(source, s.buf, lead))
+	}
+	if !s.isBatch() {
+		return emit(s.chunk(source, s.all(), lead))
+	}
+	if agent := sessionOf(s.firstLine()); agent != "" {
+		return emit(chunk{source: source, err: &sessionError{agent}})
+	}
+	line := 1
+	for {
+		data := s.lines()
+		if len(data) == 0 {
+			return s.err == nil || emit(chunk{source: source, err: s.err})
+		}
+		if !emit(chunk{source: source, line: line, data: data, lead: lead}) {
+			return false
+		}
+		line += countLines(data)
+		lead = 0
+	}
+}
+
+// chunk returns data as a document, or the error that has ended the stream early.
+func (s *stream) chunk(source string, data []byte, lead int) chunk {
+	if s.err != nil {
+		return chunk{source: source, err: s.err}
+	}
+	return chunk{source: source, data: data, lead: lead}
+}
+
+// whole reports whether data is one JSON value with nothing behind it.
+func whole(data []byte) bool {
+	var s jsonspan.Scanner
+	s.Reset(data, jsonspan.Structural)
+	s.Skip()
+	s.End()
+	return !s.Failed()
+}
+
+// A sessionError says that the input is an agent's own session file.
+type sessionError struct{ agent string }
+
+func (e *sessionError) Error() string {
+	return fmt.Sprintf("this is a session file of %s; reading those comes with a later version", e.agent)
+}

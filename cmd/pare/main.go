@@ -1,0 +1,108 @@
+// Command pare finds, in the history that an agent is about to send to a language
+// model, every fault that the provider would refuse.
+//
+// There is one file per command. What they share: [world] is everything outside
+// the program, input.go and lines.go find and read transcripts, pipeline.go works on
+// them on all cores and hands the outcomes back in the order of the input.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// The exit status. Of several the highest counts.
+const (
+	statusClean    = 0 // clean, or done
+	statusFindings = 1
+	statusInvalid  = 2 // wrong usage, unreadable or invalid input
+)
+
+// A world is everything outside the program, so that a test can be one.
+type world struct {
+	args           []string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+}
+
+func main() {
+	os.Exit(run(&world{os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv}))
+}
+
+// A command is what the command line selects. It returns the exit status.
+type command interface{ run(*world) int }
+
+type grammar struct {
+	Check   checkCmd   `cmd:"" help:"Report every fault that the provider would refuse."`
+	Explain explainCmd `cmd:"" help:"Tell what a rule means, what the provider says, and how it is mended."`
+
+	Version kong.VersionFlag `help:"Print the version and exit."`
+}
+
+const about = "Pare cuts LLM conversations down to size and never breaks a pair."
+
+// run is the whole program.
+func run(w *world) int {
+	exit := -1
+	parser, err := kong.New(&grammar{}, kong.Name("pare"), kong.Description(about),
+		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version()},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		// Kong would leave the process after --help; here it only leaves a note.
+		kong.Exit(func(code int) { exit = code }))
+	if err != nil {
+		panic(err) // the grammar is ours
+	}
+	ctx, err := parser.Parse(w.args)
+	if exit >= 0 {
+		return exit
+	}
+	if err != nil {
+		return w.misused(err)
+	}
+	return ctx.Selected().Target.Addr().Interface().(command).run(w)
+}
+
+// misused reports wrong usage, with the page of the manual that helps.
+func (w *world) misused(err error) int {
+	help := "pare --help"
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
+		help = "pare " + parse.Context.Selected().Name + " --help"
+	}
+	return w.fail(err.Error(), "see "+help)
+}
+
+// usage reports wrong usage of a command that kong could not see.
+func (w *world) usage(err error, command string) int {
+	hint := "see pare " + command + " --help"
+	var h hinted
+	if errors.As(err, &h) && h.hint != "" {
+		hint = h.hint
+	}
+	return w.fail(err.Error(), hint)
+}
+
+// fail says what is wrong and what to do next, and returns the status for it.
+func (w *world) fail(problem, hint string) int {
+	fmt.Fprintf(w.stderr, "pare: %s\n", plain(problem))
+	if hint != "" {
+		fmt.Fprintf(w.stderr, "      %s\n", hint)
+	}
+	return statusInvalid
+}
+
+// version is the module's, as the Go tool stamped it.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return strings.TrimPrefix(info.Main.Version, "v")
+}

@@ -1,0 +1,382 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A picture shows a faulty message between its neighbours, and where the other
+// half of a pair is:
+//
+//	  5  assistant  call run_tests(toolu_03)
+//	▶ 6  user       result ← toolu_03  ✗ result ← toolu_02
+//	                                   ╰─ no call toolu_02 in front of it
+//	  7  assistant  “All tests pass.”
+type picture struct {
+	report
+	t     *transcript.Transcript
+	focus int // the faulty message; -1: nothing to show
+	marks map[transcript.BlockID]string
+	rows  []int // messages to show, sorted
+}
+
+// newPicture plans the picture of findings that are about one message.
+func newPicture(r report, req *wire.Request, found []wire.Finding) *picture {
+	p := &picture{report: r, t: req.Transcript(), focus: found[0].Index, marks: map[transcript.BlockID]string{}}
+	if p.focus < 0 {
+		return p
+	}
+	for i := max(0, p.focus-1); i <= p.focus+1 && i < len(p.t.Messages()); i++ {
+		p.rows = append(p.rows, i)
+	}
+	for _, f := range found {
+		if f.Block == transcript.NoBlock {
+			continue
+		}
+		note, other := p.explain(f, strings.TrimPrefix(strings.TrimPrefix(f.Path, req.Path(f.Block)), "."))
+		if p.marks[f.Block] == "" {
+			p.marks[f.Block] = note
+		}
+		if other != transcript.NoBlock && len(p.rows) < 7 {
+			p.rows = append(p.rows, p.t.Block(other).Message)
+		}
+	}
+	slices.Sort(p.rows)
+	p.rows = slices.Compact(p.rows)
+	return p
+}
+
+// explain says in a few words where a pair breaks, and which block is the other
+// half. field is the part of the block that the finding is about.
+func (p *picture) explain(f wire.Finding, field string) (note string, other transcript.BlockID) {
+	b := p.t.Block(f.Block)
+	name := label(b)
+	x := p.t.ExchangeOf(f.Block)
+	if x == transcript.NoExchange {
+		return field, transcript.NoBlock
+	}
+	e := p.t.Exchanges()[x]
+	switch f.Rule {
+	case "orphan-call":
+		if e.State == transcript.Open {
+			return "call " + name + " ──✗ the history ends before its result", transcript.NoBlock
+		}
+		return "call " + name + " ──✗ no result follows", transcript.NoBlock
+	case "orphan-result":
+		return p.strayResult(f.Block, name)
+	case "displaced-result":
+		return p.displaced(e, f.Block, name)
+	case "duplicate-result":
+		if len(e.Results) > 0 && e.Results[0] != f.Block {
+			return fmt.Sprintf("call %s is answered already, in message %d ✗── result", name, p.message(e.Results[0])), e.Results[0]
+		}
+	case "duplicate-call-id":
+		if first := p.callOf(b.CallID); first != transcript.NoBlock && first != f.Block {
+			return fmt.Sprintf("%s is the id of the call in message %d already", name, p.message(first)), first
+		}
+	}
+	return field, transcript.NoBlock
+}
+
+// strayResult explains a result that answers no call: the call may be missing, or
+// stand where it does not count.
+func (p *picture) strayResult(b transcript.BlockID, name string) (string, transcript.BlockID) {
+	call := p.callOf(p.t.Block(b).CallID)
+	switch {
+	case call == transcript.NoBlock:
+		return "no call " + name + " before it ✗── result", call
+	case call > b:
+		return fmt.Sprintf("the call %s comes after it, in message %d", name, p.message(call)), call
+	}
+	return fmt.Sprintf("call %s (message %d) ──✗ is not answered from here", name, p.message(call)), call
+}
+
+func (p *picture) displaced(e transcript.Exchange, b transcript.BlockID, name string) (string, transcript.BlockID) {
+	if e.Call == transcript.NoBlock || len(e.Results) == 0 {
+		return "", transcript.NoBlock
+	}
+	other := e.Call
+	if b == e.Call {
+		other = e.Results[0]
+	}
+	between := p.message(e.Results[0]) - p.message(e.Call) - 1
+	if between < 1 {
+		return fmt.Sprintf("call %s (message %d) ──✗ result (message %d)", name, p.message(e.Call), p.message(e.Results[0])), other
+	}
+	return fmt.Sprintf("call %s (message %d) ── %s in between ──✗ result (message %d)", name, p.message(e.Call), plural(between, "message"), p.message(e.Results[0])), other
+}
+
+// callOf returns the first call with that id, or NoBlock.
+func (p *picture) callOf(id string) transcript.BlockID {
+	for _, e := range p.t.Exchanges() {
+		if e.CallID == id && id != "" && e.Call != transcript.NoBlock {
+			return e.Call
+		}
+	}
+	return transcript.NoBlock
+}
+
+func (p *picture) message(b transcript.BlockID) int { return p.t.Block(b).Message }
+
+func (p *picture) draw(b *bytes.Buffer) {
+	if len(p.rows) == 0 {
+		return
+	}
+	b.WriteByte('\n')
+	digits := len(fmt.Sprint(p.rows[len(p.rows)-1]))
+	for i, m := range p.rows {
+		if i > 0 && m > p.rows[i-1]+1 {
+			fmt.Fprintf(b, "      %s\n", p.paint.faint(fmt.Sprintf("%*s  %s", digits, "⋮", plural(m-p.rows[i-1]-1, "message"))))
+		}
+		p.row(b, m, digits)
+	}
+}
+
+// row draws one message and, below it, what is wrong with its blocks.
+func (p *picture) row(b *bytes.Buffer, m, digits int) {
+	msg := p.t.Messages()[m]
+	marker, role := " ", fmt.Sprintf("%-9s", msg.Role)
+	number := fmt.Sprintf("%*d", digits, m)
+	if m == p.focus {
+		marker, number, role = p.paint.fault("▶"), p.paint.bold(number), p.paint.bold(role)
+	} else {
+		number, role = p.paint.faint(number), p.paint.faint(role)
+	}
+	fmt.Fprintf(b, "    %s %s  %s  ", marker, number, role)
+	indent := 4 + 2 + digits + 2 + 9 + 2
+	var notes []flag
+	at := indent
+	for i, t := range p.fit(msg, p.width-indent) {
+		if i > 0 {
+			b.WriteString("  ")
+			at += 2
+		}
+		shown := t.text
+		if t.marked {
+			shown = "✗ " + t.text
+			if t.note != "" {
+				notes = append(notes, flag{at, t.note})
+			}
+		}
+		at += columns(shown)
+		b.WriteString(p.colour(t, shown))
+	}
+	b.WriteByte('\n')
+	p.flags(b, notes)
+}
+
+// A flag is a note that hangs from a column.
+type flag struct {
+	column int
+	text   string
+}
+
+// flags draws the notes below a row, the last one first, so that the lines of the
+// others can pass.
+func (p *picture) flags(b *bytes.Buffer, notes []flag) {
+	for i := len(notes) - 1; i >= 0; i-- {
+		at := 0
+		line := ""
+		for _, n := range notes[:i] {
+			line += strings.Repeat(" ", n.column-at) + "│"
+			at = n.column + 1
+		}
+		line += strings.Repeat(" ", notes[i].column-at) + "╰─ "
+		b.WriteString(p.paint.fault(line) + p.paint.fault(notes[i].text) + "\n")
+	}
+}
+
+func (p *picture) colour(t token, s string) string {
+	switch {
+	case t.marked:
+		return p.paint.fault(s)
+	case t.kind == transcript.Call || t.kind == transcript.Result:
+		return p.paint.place(s)
+	}
+	return p.paint.faint(s)
+}
+
+// A token is a block in a few words.
+type token struct {
+	text   string
+	kind   transcript.Kind
+	marked bool
+	note   string
+}
+
+// tokens returns the blocks of a message, texts cut to room columns.
+func (p *picture) tokens(m transcript.Message, room int) []token {
+	var list []token
+	for id := m.First; id < m.End; id++ {
+		b := p.t.Block(id)
+		note, marked := p.marks[id]
+		list = append(list, token{p.words(b, room), b.Kind, marked, note})
+	}
+	if len(list) == 0 {
+		list = []token{{text: "(nothing)"}}
+	}
+	return list
+}
+
+// fit returns the blocks of a message in at most width columns: texts are cut
+// shorter before any block is left out, and marked ones stay.
+func (p *picture) fit(m transcript.Message, width int) []token {
+	if most := m.First + 50; m.End > most && p.message(m.First) != p.focus {
+		m.End = most // more than any line holds
+	}
+	var all []token
+	for _, room := range []int{64, 30, 16} {
+		all = p.tokens(m, room)
+		total := 0
+		for _, t := range all {
+			total += t.columns()
+		}
+		if total <= width+2 {
+			return all
+		}
+	}
+	return leaveOut(all, width)
+}
+
+// columns is what the token takes, with its mark and the space behind it.
+func (t token) columns() int {
+	if t.marked {
+		return columns(t.text) + 4
+	}
+	return columns(t.text) + 2
+}
+
+// leaveOut keeps the marked tokens, then the first ones, as far as they fit.
+func leaveOut(all []token, width int) []token {
+	const gap = 12 // room for "… 123 more"
+	keep := make([]bool, len(all))
+	used := 0
+	take := func(i int) bool {
+		n := all[i].columns()
+		if used+n > width-gap && used > 0 {
+			return false
+		}
+		keep[i], used = true, used+n
+		return true
+	}
+	for i, t := range all {
+		if t.marked && !take(i) {
+			break
+		}
+	}
+	for i := range all {
+		if !keep[i] && !take(i) {
+			break
+		}
+	}
+	var shown []token
+	left := 0
+	for i, t := range all {
+		if keep[i] {
+			if left > 0 {
+				shown = append(shown, token{text: fmt.Sprintf("… %d more", left)})
+			}
+			shown, left = append(shown, t), 0
+			continue
+		}
+		left++
+	}
+	if left > 0 {
+		shown = append(shown, token{text: fmt.Sprintf("… %d more", left)})
+	}
+	return shown
+}
+
+// words is a block in a few words of at most room columns.
+func (p *picture) words(b transcript.Block, room int) string {
+	switch b.Kind {
+	case transcript.Text:
+		if s := p.start(b.Body, room); s != "" {
+			return "“" + clip(s, room) + "”"
+		}
+		return "“”"
+	case transcript.Call:
+		return "call " + clip(oneLine(b.Tool), 24) + "(" + short(b.CallID) + ")"
+	case transcript.Result:
+		s := "result ← " + label(b)
+		if b.Failed {
+			s += " (error)"
+		}
+		return s
+	case transcript.ServerCall, transcript.ServerResult:
+		return b.Kind.String() + " " + strings.TrimSpace(clip(oneLine(b.Tool), 24)+" "+short(b.CallID))
+	case transcript.Thinking:
+		return "thinking"
+	}
+	return clip(oneLine(p.typeOf(b.Span)), room)
+}
+
+// label names a call by its id, or where it has none by its tool.
+func label(b transcript.Block) string {
+	switch {
+	case b.CallID != "":
+		return short(b.CallID)
+	case b.Tool != "":
+		return clip(oneLine(b.Tool), 24)
+	}
+	return "(no id)"
+}
+
+// short leaves out the middle of a long id; its ends tell it apart.
+func short(id string) string {
+	id = oneLine(id)
+	if runes := []rune(id); len(runes) > 32 {
+		return string(runes[:18]) + "…" + string(runes[len(runes)-12:])
+	}
+	return id
+}
+
+// start returns the beginning of a text, enough for room columns. It looks at a
+// few bytes only, for the text may be a book.
+func (p *picture) start(s transcript.Span, room int) string {
+	raw := p.t.Bytes(s)
+	if most := 8 * room; len(raw) > most {
+		raw = raw[:most]
+		for len(raw) > 0 && !utf8.Valid(raw[max(0, len(raw)-utf8.UTFMax):]) && !utf8.RuneStart(raw[len(raw)-1]) {
+			raw = raw[:len(raw)-1]
+		}
+	}
+	return oneLine(strings.ToValidUTF8(string(jsonspan.Decode(nil, raw)), ""))
+}
+
+// typeOf names a block that is none of the usual ones: by its type, or else by its
+// first member.
+func (p *picture) typeOf(span transcript.Span) string {
+	raw := p.t.Bytes(span)
+	var s jsonspan.Scanner
+	s.Reset(raw, jsonspan.Structural)
+	if s.Peek() != jsonspan.Object || !s.Enter() {
+		return clip(oneLine(string(raw[:min(len(raw), 100)])), 20)
+	}
+	first := ""
+	for {
+		k, ok := s.Key()
+		if !ok {
+			break
+		}
+		key := string(raw[k.Start:k.End])
+		if first == "" {
+			first = key
+		}
+		if key == "type" && s.Peek() == jsonspan.String {
+			return text(raw, s.Str())
+		}
+		s.Skip()
+	}
+	if first == "" {
+		return "{}"
+	}
+	return first
+}

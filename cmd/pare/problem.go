@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// A problem says why a transcript cannot be read. Offset counts from the start of
+// the transcript, Line and Column from the start of the file; both are 0 if there is
+// no place to point at.
+type problem struct {
+	Message string `json:"message"`
+	Offset  int    `json:"offset"`
+	Path    string `json:"path"` // a JSON pointer
+	Line    int    `json:"line"`
+	Column  int    `json:"column"` // in bytes
+	hint    string
+}
+
+// failure is a problem without a place.
+func failure(err error) problem {
+	p := problem{Message: err.Error()}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		p.Message = path.Err.Error() // the sentence names the file already
+	}
+	var h hinted
+	var session *sessionError
+	switch {
+	case errors.As(err, &h):
+		p.hint = h.hint
+	case errors.As(err, &session):
+		p.hint = "pare reads what is sent to the provider: request bodies, lists of messages, JSON lines of either"
+	case errors.Is(err, fs.ErrNotExist):
+		p.hint = "give a file, a folder, or - for standard input"
+	case strings.HasPrefix(err.Error(), "unpack "):
+		p.hint = "the compressed file is damaged or cut off"
+	}
+	return p
+}
+
+// locate is the problem that err is about, in the transcript raw whose body is b.
+func locate(err error, from origin, raw []byte, b body) problem {
+	p := failure(err)
+	shift := from.lead + b.at
+	var syntax *wire.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		moved := wire.SyntaxError{Offset: syntax.Offset + shift, Pointer: b.pointer + syntax.Pointer, Reason: syntax.Reason}
+		p.Message, p.Offset, p.Path, p.hint = moved.Error(), moved.Offset, moved.Pointer, syntaxHint(raw, syntax)
+	case errors.Is(err, wire.ErrNotRequest):
+		p.Offset, p.Path = shift, b.pointer
+		p.hint = "if the request is a part of this, check that part alone, for example: jq .request FILE | pare check"
+	}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		p.Message, p.hint = "the input is empty", "expected a request body, a list of messages, or JSON lines of either"
+	}
+	before := raw[:min(p.Offset-from.lead, len(raw))]
+	p.Line = max(from.line, 1) + bytes.Count(before, []byte{'\n'})
+	p.Column = len(before) - bytes.LastIndexByte(before, '\n')
+	return p
+}
+
+// syntaxHint says what to do about bytes that are not JSON.
+func syntaxHint(raw []byte, e *wire.SyntaxError) string {
+	switch {
+	case bytes.HasPrefix(raw, []byte{0xff, 0xfe}) || bytes.HasPrefix(raw, []byte{0xfe, 0xff}):
+		return "this looks like UTF-16; convert it: iconv -f UTF-16 -t UTF-8"
+	case bytes.IndexByte(raw[:min(len(raw), 512)], 0) >= 0:
+		return "this looks like a binary file, not like JSON"
+	case strings.Contains(e.Reason, "ends in the middle"):
+		return "it is cut off there; was it still being written?"
+	case strings.Contains(e.Reason, "more data"):
+		return "several documents in one file need a line each: jq -c . FILE"
+	case strings.Contains(e.Reason, "nest"):
+		return "no provider reads that"
+	case e.Offset == 0:
+		return "expected a request body, a list of messages, or JSON lines of either"
+	}
+	return "mend the JSON there, then check again"
+}
+
+// sentence is the problem for people: where, what, and what to do next.
+func (p problem) sentence(from origin) []byte {
+	at := plain(from.String())
+	switch {
+	case p.Line > 0 && from.line > 0:
+		at = fmt.Sprintf("%s:%d", at, p.Column)
+	case p.Line > 0:
+		at = fmt.Sprintf("%s:%d:%d", at, p.Line, p.Column)
+	}
+	s := fmt.Appendf(nil, "pare: %s: %s\n", at, plain(p.Message))
+	if p.hint != "" {
+		s = fmt.Appendf(s, "      %s\n", p.hint)
+	}
+	return s
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A progress prints outcomes and, on a terminal and only if it takes long, a bar
+// below them.
+type progress struct {
+	mu             sync.Mutex
+	stdout, stderr io.Writer
+	in             *input
+	sum            *summary
+	total          int64
+	shown          bool
+	ticker         *time.Ticker // nil: no bar
+	done           chan struct{}
+}
+
+func startProgress(w *world, in *input, sum *summary) *progress {
+	p := &progress{stdout: w.stdout, stderr: w.stderr, in: in, sum: sum, done: make(chan struct{})}
+	if isTerminal(w.stdin) && in.paths[0] == stdinName {
+		fmt.Fprintln(w.stderr, "pare: reading from the terminal; end with Ctrl-D")
+	}
+	if !isTerminal(w.stderr) {
+		return p
+	}
+	p.total = in.size()
+	p.ticker = time.NewTicker(time.Second / 5)
+	go func() {
+		for {
+			select {
+			case <-p.done:
+				return
+			case <-p.ticker.C:
+				p.draw()
+			}
+		}
+	}()
+	return p
+}
+
+// print writes outcomes in order. It returns false when nobody reads them.
+func (p *progress) print(outs []outcome) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := bufio.NewWriter(p.stdout)
+	for _, o := range outs {
+		p.sum.add(&o)
+		if len(o.out)+len(o.note) > 0 {
+			p.clear()
+		}
+		out.Write(o.out)
+		if len(o.note) == 0 {
+			continue
+		}
+		// Both may be one terminal, where their order matters.
+		if out.Flush() != nil {
+			return false
+		}
+		p.stderr.Write(o.note)
+	}
+	return out.Flush() == nil
+}
+
+func (p *progress) draw() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	const cells = 24
+	done := p.in.done.Load()
+	bar := ""
+	if p.total > 0 {
+		n := int(min(cells*done/p.total, cells))
+		bar = strings.Repeat("━", n) + strings.Repeat("╌", cells-n) + " "
+	}
+	p.clear()
+	fmt.Fprintf(p.stderr, "%s%.1f MB  %s, %s", bar, float64(done)/1e6, plural(p.sum.transcripts, "transcript"), plural(p.sum.findings, "finding"))
+	p.shown = true
+}
+
+func (p *progress) clear() {
+	if p.shown {
+		io.WriteString(p.stderr, "\r\x1b[K")
+		p.shown = false
+	}
+}
+
+// stop takes the bar away.
+func (p *progress) stop() {
+	if p.ticker == nil {
+		return
+	}
+	p.ticker.Stop()
+	close(p.done)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// A report renders findings for people.
+type report struct {
+	paint palette
+	width int
+}
+
+// maxPictures is how many findings of one transcript are shown with their
+// surroundings; a line each is enough for the rest.
+const maxPictures = 10
+
+// transcript renders the findings of one transcript, those about the same message
+// together.
+func (r report) transcript(from origin, req *wire.Request, n counts, found []wire.Finding) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s  %s\n\n", r.paint.bold(plain(from.String())), r.paint.faint(r.about(req, n)))
+	rest := found
+	for shown := 0; len(rest) > 0 && shown < maxPictures; {
+		k := 1
+		for k < len(rest) && rest[k].Index == rest[0].Index && rest[0].Index >= 0 && k < maxPictures {
+			k++
+		}
+		for i, f := range rest[:k] {
+			r.finding(&b, f, i > 0 && f.Message == rest[i-1].Message)
+		}
+		newPicture(r, req, rest[:k]).draw(&b)
+		b.WriteByte('\n')
+		rest, shown = rest[k:], shown+k
+	}
+	for _, f := range rest {
+		fmt.Fprintf(&b, "  %s\n", r.title(f))
+	}
+	if len(rest) > 0 {
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+func (r report) about(req *wire.Request, n counts) string {
+	s := req.Dialect.String()
+	if req.Profile.Name != s {
+		s += " · " + req.Profile.Name
+	}
+	if m := req.Model(); m != "" {
+		s += " · " + clip(plain(m), 40)
+	}
+	return s + " · " + n.String()
+}
+
+// finding renders one finding; its sentence only if it was not just said.
+func (r report) finding(b *bytes.Buffer, f wire.Finding, said bool) {
+	fmt.Fprintf(b, "  %s\n", r.title(f))
+	if said {
+		return
+	}
+	for _, line := range wrap(plain(f.Message), r.width-6) {
+		fmt.Fprintf(b, "    %s %s\n", r.paint.faint("│"), line)
+	}
+}
+
+func (r report) title(f wire.Finding) string {
+	path := f.Path
+	if path == "" {
+		path = "the request"
+	}
+	if f.Advice {
+		return r.paint.advice("! "+f.Rule) + "  " + r.paint.place(plain(path)) + r.paint.faint("  advice")
+	}
+	return r.paint.fault("✗ "+f.Rule) + "  " + r.paint.place(plain(path))
+}
+
+// oneLine is text with its line breaks made visible as spaces.
+func oneLine(s string) string { return strings.Join(strings.Fields(plain(s)), " ") }

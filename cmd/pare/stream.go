@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// A stream is the bytes of one source, decompressed. It keeps in memory what has
+// been read and not been taken: a document, or the line at hand.
+type stream struct {
+	r     io.Reader
+	close func()
+	size  int64       // how many bytes r gives; -1: unknown
+	off   int64       // how many it has given
+	ahead io.ReaderAt // the same bytes, to look ahead in; nil: impossible
+	base  int64       // where in ahead the first byte of r stands
+	buf   []byte
+	eof   bool
+	err   error // what ended it early
+}
+
+const (
+	chunkSize = 256 << 10
+	// spare is room behind a line, so that the read that finds the end of the file,
+	// or the next line, does not need a new buffer.
+	spare = 512
+)
+
+var (
+	gzipMagic = []byte{0x1f, 0x8b}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+	utf8Mark  = []byte{0xef, 0xbb, 0xbf}
+)
+
+// openStream looks at the first bytes to tell whether r is compressed. It counts in
+// done what is read from r.
+func openStream(r io.Reader, done *atomic.Int64) (*stream, error) {
+	s := &stream{size: -1, close: func() {}}
+	s.lookAhead(r)
+	r = &counter{r, done}
+	magic := make([]byte, len(zstdMagic))
+	n, err := io.ReadFull(r, magic)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
+	magic = magic[:n]
+	s.r = io.MultiReader(bytes.NewReader(magic), r)
+	switch {
+	case bytes.HasPrefix(magic, gzipMagic):
+		z, err := gzip.NewReader(s.r)
+		if err != nil {
+			return nil, unpackError{"gzip", err}
+		}
+		s.r, s.close, s.size, s.ahead = unpacker{z, "gzip"}, func() { z.Close() }, -1, nil
+	case bytes.Equal(magic, zstdMagic):
+		z, err := zstd.NewReader(s.r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return nil, unpackError{"zstd", err}
+		}
+		s.r, s.close, s.size, s.ahead = unpacker{z, "zstd"}, z.Close, -1, nil
+	}
+	return s, nil
+}
+
+// lookAhead notes size and place of a regular file, standard input included.
+func (s *stream) lookAhead(r io.Reader) {
+	f, ok := r.(*os.File)
+	if !ok {
+		return
+	}
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() {
+		return
+	}
+	if s.base, err = f.Seek(0, io.SeekCurrent); err != nil || st.Size() < s.base {
+		return
+	}
+	s.ahead, s.size = f, st.Size()-s.base
+}
+
+// more reads on and returns false when there is nothing more.
+func (s *stream) more() bool {
+	if s.eof {
+		return false
+	}
+	if len(s.buf) == cap(s.buf) {
+		s.reserve(s.wanted())
+	}
+	n, err := s.r.Read(s.buf[len(s.buf):cap(s.buf)])
+	s.buf = s.buf[:len(s.buf)+n]
+	s.off += int64(n)
+	if err != nil {
+		s.eof = true
+		if !errors.Is(err, io.EOF) {
+			s.err = err
+		}
+	}
+	return n > 0 || !s.eof
+}
+
+// reserve makes room for n bytes in all.
+func (s *stream) reserve(n int) {
+	if n > cap(s.buf) {
+		s.buf = append(make([]byte, 0, n), s.buf...)
+	}
+}
+
+// wanted returns how large the full buffer should grow: just to the end of its
+// last line if that can be seen, because a line may be a whole conversation.
+func (s *stream) wanted() int {
+	if cap(s.buf) == 0 {
+		if s.size >= 0 {
+			return int(min(s.size+spare, chunkSize))
+		}
+		return chunkSize
+	}
+	if s.ahead == nil {
+		return max(chunkSize, cap(s.buf)+cap(s.buf)/2)
+	}
+	window := make([]byte, chunkSize)
+	for at := s.base + s.off; ; {
+		n, err := s.ahead.ReadAt(window, at)
+		if i := bytes.IndexByte(window[:n], '\n'); i >= 0 {
+			n, err = i+1, io.EOF
+		}
+		at += int64(n)
+		if err != nil {
+			return len(s.buf) + int(at-s.base-s.off) + spare
+		}
+	}
+}
+
+// skipMark passes over a byte order mark and returns its length.
+func (s *stream) skipMark() int {
+	for len(s.buf) < len(utf8Mark) && s.more() {
+	}
+	if !bytes.HasPrefix(s.buf, utf8Mark) {
+		return 0
+	}
+	s.buf = s.buf[len(utf8Mark):]
+	return len(utf8Mark)
+}
+
+// opensJSON reports whether the stream begins like a JSON object or list.
+func (s *stream) opensJSON() bool {
+	i := s.text(0)
+	if i < 0 || s.buf[i] != '{' && s.buf[i] != '[' {
+		return false
+	}
+	j := s.text(i + 1)
+	if j < 0 {
+		return true // cut off, but JSON
+	}
+	if s.buf[i] == '{' {
+		return s.buf[j] == '"' || s.buf[j] == '}'
+	}
+	for len(s.buf) < j+5 && s.more() {
+	}
+	switch rest := s.buf[j:]; rest[0] {
+	case 't', 'f', 'n':
+		return bytes.HasPrefix(rest, []byte("true")) || bytes.HasPrefix(rest, []byte("false")) || bytes.HasPrefix(rest, []byte("null"))
+	default:
+		return bytes.IndexByte([]byte(`{["]-0123456789`), rest[0]) >= 0
+	}
+}
+
+// isBatch reports whether the stream is JSON lines: its first line that is not
+// blank is a whole value, and something follows it.
+func (s *stream) isBatch() bool {
+	start := s.text(0)
+	end := s.newline(start)
+	return end >= 0 && s.text(end) >= 0 && whole(s.buf[start:end])
+}
+
+// firstLine returns the first line that is not blank, of a batch.
+func (s *stream) firstLine() []byte {
+	start := s.text(0)
+	return s.buf[start:s.newline(start)]
+}
+
+// text returns where the first byte that is not white space stands, from i on, or
+// -1.
+func (s *stream) text(i int) int {
+	for ; ; i++ {
+		for i >= len(s.buf) {
+			if !s.more() {
+				return -1
+			}
+		}
+		if c := s.buf[i]; c != ' ' && c != '\n' && c != '\t' && c != '\r' {
+			return i
+		}
+	}
+}
+
+// newline returns where the first line break stands, from i on, or -1.
+func (s *stream) newline(i int) int {
+	for {
+		if n := bytes.IndexByte(s.buf[i:], '\n'); n >= 0 {
+			return i + n
+		}
+		i = len(s.buf)
+		if !s.more() {
+			return -1
+		}
+	}
+}
+
+// all returns everything, in one buffer that is allocated once if the size is
+// known.
+func (s *stream) all() []byte {
+	if rest := s.size - s.off; s.size >= 0 && !s.eof {
+		s.reserve(len(s.buf) + int(rest) + 1)
+	}
+	for s.more() {
+	}
+	return s.buf
+}
+
+// lines takes all whole lines that are at hand, and at least one. It returns
+// nothing at the end.
+func (s *stream) lines() []byte {
+	for seen := 0; ; {
+		if n := bytes.LastIndexByte(s.buf[seen:], '\n'); n >= 0 {
+			return s.take(seen + n + 1)
+		}
+		seen = len(s.buf)
+		if !s.more() {
+			return s.take(seen)
+		}
+	}
+}
+
+// take hands out the first n bytes for good.
+func (s *stream) take(n int) []byte {
+	rest := s.buf[n:]
+	if n < cap(s.buf)/4 {
+		// A slow writer sends short lines one by one; keep the buffer.
+		taken := bytes.Clone(s.buf[:n])
+		s.buf = s.buf[:copy(s.buf, rest)]
+		return taken
+	}
+	taken := s.buf[:n:n]
+	s.buf = append(make([]byte, 0, max(chunkSize, len(rest)+spare)), rest...)
+	return taken
+}
+
+// countLines counts the lines of data, the last one also if it is not ended.
+func countLines(data []byte) int {
+	n := bytes.Count(data, []byte{'\n'})
+	if len(data) > 0 && data[len(data)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+// A counter counts the bytes that pass.
+type counter struct {
+	r    io.Reader
+	done *atomic.Int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.done.Add(int64(n))
+	return n, err
+}
+
+// An unpacker names the format in its errors.
+type unpacker struct {
+	r      io.Reader
+	format string
+}
+
+func (u unpacker) Read(p []byte) (int, error) {
+	n, err := u.r.Read(p)
+	if err != nil && err != io.EOF {
+		err = unpackError{u.format, err}
+	}
+	return n, err
+}
+
+type unpackError struct {
+	format string
+	err    error
+}
+
+func (e unpackError) Error() string { return "unpack " + e.format + ": " + e.err.Error() }
+func (e unpackError) Unwrap() error { return e.err }

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A summary adds up the outcomes of a run.
+type summary struct {
+	transcripts, faulty, unreadable, findings int
+	status                                    int
+	byRule                                    map[string]int
+}
+
+func newSummary() *summary { return &summary{byRule: map[string]int{}} }
+
+func (s *summary) add(o *outcome) {
+	s.transcripts++
+	s.status = max(s.status, o.status)
+	s.findings += len(o.rules)
+	switch o.status {
+	case statusFindings:
+		s.faulty++
+	case statusInvalid:
+		s.unreadable++
+	}
+	for _, r := range o.rules {
+		s.byRule[r]++
+	}
+}
+
+// rules returns the rules that were broken, the commonest first.
+func (s *summary) rules() []string {
+	return slices.SortedFunc(maps.Keys(s.byRule), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.byRule[b], s.byRule[a]), cmp.Compare(a, b))
+	})
+}
+
+// print writes what a person wants to know at the end.
+func (s *summary) print(w io.Writer, paint palette, many bool) {
+	rules := s.rules()
+	if many {
+		fmt.Fprintln(w, s.line(rules, paint))
+	}
+	for i, r := range rules {
+		if i == 3 {
+			break
+		}
+		lead := "why, and how it is mended:"
+		if i > 0 {
+			lead = strings.Repeat(" ", len(lead))
+		}
+		fmt.Fprintf(w, "%s pare explain %s\n", paint.faint(lead), r)
+	}
+}
+
+func (s *summary) line(rules []string, paint palette) string {
+	parts := []string{}
+	add := func(n int, what string, p func(string) string) {
+		if n > 0 {
+			parts = append(parts, p(fmt.Sprintf("%d %s", n, what)))
+		}
+	}
+	add(s.transcripts-s.faulty-s.unreadable, "clean", paint.good)
+	add(s.faulty, "with findings", paint.fault)
+	add(s.unreadable, "unreadable", paint.fault)
+	line := paint.bold(plural(s.transcripts, "transcript"))
+	if len(parts) > 0 {
+		line += ": " + strings.Join(parts, ", ")
+	}
+	const top = 5
+	var names []string
+	for i, r := range rules {
+		if i == top {
+			names = append(names, fmt.Sprintf("and %s more", plural(len(rules)-top, "rule")))
+			break
+		}
+		names = append(names, fmt.Sprintf("%s %d", r, s.byRule[r]))
+	}
+	if len(names) > 0 {
+		line += paint.faint(" · ") + strings.Join(names, ", ")
+	}
+	return line
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// colour reports whether what goes to out is to be coloured. A flag beats the
+// environment, the environment beats the terminal.
+func (w *world) colour(out io.Writer, when string) bool {
+	switch {
+	case when != "auto":
+		return when == "always"
+	case w.getenv("NO_COLOR") != "" || w.getenv("TERM") == "dumb":
+		return false
+	}
+	return isTerminal(out)
+}
+
+func isTerminal(v any) bool {
+	f, ok := v.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// width returns how many columns a report may take.
+func (w *world) width(out io.Writer) int {
+	const most, least = 110, 60
+	if f, ok := out.(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return max(least, min(n, most))
+		}
+	}
+	return 100
+}
+
+// A palette paints, or leaves everything as it is.
+type palette bool
+
+func (p palette) paint(code, s string) string {
+	if !p || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+func (p palette) bold(s string) string   { return p.paint("1", s) }
+func (p palette) faint(s string) string  { return p.paint("2", s) }
+func (p palette) fault(s string) string  { return p.paint("1;31", s) }
+func (p palette) advice(s string) string { return p.paint("1;33", s) }
+func (p palette) place(s string) string  { return p.paint("36", s) }
+func (p palette) good(s string) string   { return p.paint("32", s) }
+
+// plain makes text from a transcript or a file name safe to print: it cannot move
+// the cursor, change colours or turn the line around.
+func plain(s string) string {
+	clean := func(r rune) bool { return unicode.IsPrint(r) || r == '\n' }
+	if strings.IndexFunc(s, func(r rune) bool { return !clean(r) }) < 0 && utf8.ValidString(s) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\r':
+			return ' '
+		case clean(r):
+			return r
+		}
+		return '·'
+	}, s)
+}
+
+// columns is how wide s stands on a terminal: Chinese, Japanese and Korean signs
+// and pictures take two columns, combining signs none.
+func columns(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeColumns(r)
+	}
+	return n
+}
+
+func runeColumns(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3, r >= 0xf900 && r <= 0xfaff,
+		r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6, r >= 0x1f300 && r <= 0x1faff, r >= 0x20000 && r <= 0x3fffd:
+		return 2
+	}
+	return 1
+}
+
+// clip cuts s to at most n columns, the last one an ellipsis.
+func clip(s string, n int) string {
+	if columns(s) <= n {
+		return s
+	}
+	used := 0
+	for i, r := range s {
+		if used += runeColumns(r); used > n-1 {
+			return strings.TrimRight(s[:i], " ") + "…"
+		}
+	}
+	return s
+}
+
+// wrap breaks s between words into lines of at most n columns; a longer word gets
+// a line of its own.
+func wrap(s string, n int) []string {
+	var lines []string
+	for _, paragraph := range strings.Split(s, "\n") {
+		line := ""
+		for _, word := range strings.Fields(paragraph) {
+			switch {
+			case line == "":
+				line = word
+			case columns(line)+1+columns(word) <= n:
+				line += " " + word
+			default:
+				lines = append(lines, line)
+				line = word
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}

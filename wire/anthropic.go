@@ -1,0 +1,605 @@
+package wire
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// anthropicMessage reads one message of the Anthropic Messages API.
+func (p *parser) anthropicMessage() {
+	p.startMessage(transcript.Unknown, p.Offset(), 0)
+	i := len(p.messages) - 1
+	start := p.Offset()
+	var role, content field
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			break
+		}
+		switch string(k) {
+		case "role":
+			role = p.value()
+		case "content":
+			p.dropBlocks(i) // the last one wins
+			content = p.anthropicContent(i)
+		default:
+			p.Skip()
+		}
+	}
+	p.closeRole(i, role)
+	m := &p.messages[i]
+	m.Turn = p.mergeTurn(m.Role)
+	switch {
+	case content.kind == jsonspan.String:
+		p.stringContent(content)
+	case content.absent():
+		p.extra[i] |= nullContent
+		p.note(nullContentFault, -1, "", "")
+	case content.kind != jsonspan.Array:
+		p.note(wrongType, -1, "content", "expected a string or a list, found "+content.kind.String())
+	case m.First == transcript.BlockID(len(p.blocks)):
+		p.extra[i] |= emptyList
+	}
+	p.tieThinking(i)
+	p.endMessage(jsonspan.Span{Start: start, End: p.Offset()}, p.speaks(i))
+}
+
+// tieThinking joins the thinking of message i, which is sent back whole or not at
+// all, and makes its calls need it.
+func (p *parser) tieThinking(i int) {
+	first := transcript.NoBlock
+	for b := p.messages[i].First; int(b) < len(p.blocks); b++ {
+		switch p.blocks[b].Kind {
+		case transcript.Thinking:
+			if first != transcript.NoBlock {
+				p.ties = append(p.ties, transcript.Tie{From: first, To: b, Mutual: true})
+				continue
+			}
+			first = b
+		case transcript.Call, transcript.ServerCall:
+			if first != transcript.NoBlock {
+				p.ties = append(p.ties, transcript.Tie{From: b, To: first})
+			}
+		}
+	}
+}
+
+// speaks reports whether a person speaks in message i: it is the user's and holds
+// something that is not a result.
+func (p *parser) speaks(i int) bool {
+	if p.messages[i].Role != transcript.User {
+		return false
+	}
+	for _, b := range p.blocks[p.messages[i].First:] {
+		if b.Kind == transcript.Result {
+			return false
+		}
+	}
+	return true
+}
+
+// dropBlocks forgets the blocks of message i: its content stands twice.
+func (p *parser) dropBlocks(i int) {
+	first := p.messages[i].First
+	p.blocks, p.where = p.blocks[:first], p.where[:first]
+	for len(p.notes) > 0 && p.notes[len(p.notes)-1].message == int32(i) {
+		p.notes = p.notes[:len(p.notes)-1]
+	}
+	for len(p.ties) > 0 && p.ties[len(p.ties)-1].From >= first {
+		p.ties = p.ties[:len(p.ties)-1]
+	}
+}
+
+// closeRole sets the role of message i from its member.
+func (p *parser) closeRole(i int, f field) {
+	switch {
+	case f.absent():
+		p.note(roleMissing, -1, "", "")
+		p.extra[i] |= badRole
+	case f.kind != jsonspan.String:
+		p.note(wrongType, -1, "role", "expected a string, found "+f.kind.String())
+		p.extra[i] |= badRole
+	default:
+		r := p.dialect.role(p.symbol(f))
+		if r == transcript.Unknown {
+			p.note(unknownRole, -1, "", p.text(f))
+			p.extra[i] |= badRole
+		}
+		p.messages[i].Role = r
+	}
+}
+
+// stringContent adds the one block of a message whose content is a string.
+func (p *parser) stringContent(f field) {
+	i := len(p.messages) - 1
+	p.extra[i] |= stringBody
+	if f.empty() {
+		p.extra[i] |= emptyList
+		return
+	}
+	if p.endsInSpace(f) {
+		p.extra[i] |= trailingTrim
+	}
+	p.block(transcript.Block{Kind: transcript.Text, Span: transcript.Span{Start: f.span.Start - 1, End: f.span.End + 1}, Body: tspan(f.span)}, place{in: inString})
+	if p.blank(f) {
+		p.extra[i] |= blankText
+		p.noteBlock(blankTextBlock, "", "")
+	}
+}
+
+// anthropicContent reads the content of message i.
+func (p *parser) anthropicContent(i int) field {
+	if p.Peek() != jsonspan.Array {
+		return p.value()
+	}
+	start := p.Offset()
+	p.Enter()
+	for j := 0; p.Element(); j++ {
+		k := p.Peek()
+		if k != jsonspan.Object {
+			at := p.Offset()
+			p.value()
+			p.block(transcript.Block{Kind: transcript.Other, Span: transcript.Span{Start: at, End: p.Offset()}}, place{inContent, int32(j)})
+			p.noteBlock(wrongType, "", "expected an object, found "+k.String())
+			continue
+		}
+		p.anthropicBlock(j)
+	}
+	return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}
+}
+
+// blockFields are the members of a content block that rules look at.
+type blockFields struct {
+	typ, id, useID, name, text, input, thinking, signature, data, isError, content, toolset field
+	nested                                                                                  nested
+	caller                                                                                  field // caller.tool_id
+	program                                                                                 bool  // caller is code execution
+	cache                                                                                   bool
+	ttl                                                                                     string
+	citations                                                                               bool
+	tool                                                                                    field // tool.name of tool_addition
+	nulls                                                                                   []string
+}
+
+// nested is what a rule may want to know of a block's own content list.
+type nested struct {
+	items, texts, searches int
+	marked                 int // item with a cache mark, counted from 1
+	refs                   []nestedRef
+	bare                   []int // web search results without encrypted content
+	foreign                int   // item of a type that results may not hold, from 1
+	search                 int   // first item that is no search result, from 1
+	firstType              string
+}
+
+type nestedRef struct {
+	path string
+	name string
+}
+
+func (p *parser) anthropicBlock(j int) {
+	start := p.Offset()
+	var f blockFields
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			break
+		}
+		switch string(k) {
+		case "type":
+			f.typ = p.value()
+		case "id":
+			f.id = p.value()
+		case "tool_use_id":
+			f.useID = p.value()
+		case "name":
+			f.name = p.value()
+		case "text":
+			f.text = p.value()
+		case "input":
+			f.input = p.value()
+		case "thinking":
+			f.thinking = p.value()
+		case "signature":
+			f.signature = p.value()
+		case "data":
+			f.data = p.value()
+		case "is_error":
+			f.isError = p.value()
+		case "toolset_name":
+			f.toolset = p.value()
+		case "content":
+			f.content = p.nestedContent(&f.nested)
+		case "cache_control":
+			f.ttl, f.cache = p.cacheControl()
+		case "caller":
+			p.readCaller(&f)
+		case "citations":
+			f.citations = p.readCitations()
+		case "tool":
+			f.tool = p.member("name")
+		default:
+			if name := string(k); p.value().isNull() {
+				f.nulls = append(f.nulls, name)
+			}
+		}
+	}
+	p.addAnthropicBlock(j, transcript.Span{Start: start, End: p.Offset()}, &f)
+}
+
+func (p *parser) readCaller(f *blockFields) {
+	if p.Peek() != jsonspan.Object {
+		p.Skip()
+		return
+	}
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			return
+		}
+		switch string(k) {
+		case "tool_id":
+			f.caller = p.value()
+		case "type":
+			f.program = strings.HasPrefix(p.text(p.value()), "code_execution")
+		default:
+			p.Skip()
+		}
+	}
+}
+
+// readCitations reports whether citations.enabled is true.
+func (p *parser) readCitations() bool {
+	f := p.member("enabled")
+	return f.kind == jsonspan.Bool && p.raw[f.span.Start] == 't'
+}
+
+// resultParts are the block types that a tool result may hold.
+var resultParts = map[string]bool{"text": true, "image": true, "document": true, "search_result": true, "tool_reference": true}
+
+// nestedContent reads the content of a block: of a tool result, of a server
+// tool's result, of a document. It looks one level deep.
+func (p *parser) nestedContent(n *nested) field {
+	k := p.Peek()
+	start := p.Offset()
+	switch k {
+	case jsonspan.Array:
+		p.Enter()
+		for i := 0; p.Element(); i++ {
+			p.nestedItem(n, i)
+		}
+		return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}
+	case jsonspan.Object:
+		p.Enter()
+		for {
+			k, ok := p.key()
+			if !ok {
+				break
+			}
+			if string(k) != "tool_references" || p.Peek() != jsonspan.Array {
+				p.Skip()
+				continue
+			}
+			p.Enter()
+			for i := 0; p.Element(); i++ {
+				if name := p.member("tool_name"); name.kind == jsonspan.String {
+					n.refs = append(n.refs, nestedRef{"content.tool_references." + strconv.Itoa(i), p.text(name)})
+				}
+			}
+		}
+		return field{jsonspan.Object, jsonspan.Span{Start: start, End: p.Offset()}}
+	}
+	return p.value()
+}
+
+func (p *parser) nestedItem(n *nested, i int) {
+	n.items++
+	if k := p.Peek(); k != jsonspan.Object {
+		p.value()
+		if n.foreign == 0 {
+			n.foreign, n.firstType = i+1, k.String()
+		}
+		return
+	}
+	var typ, name, encrypted field
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			break
+		}
+		switch string(k) {
+		case "type":
+			typ = p.value()
+		case "tool_name":
+			name = p.value()
+		case "encrypted_content":
+			encrypted = p.value()
+		case "cache_control":
+			if _, ok := p.cacheControl(); ok {
+				n.marked = i + 1
+			}
+		default:
+			p.Skip()
+		}
+	}
+	t := p.symbol(typ)
+	switch t {
+	case "text":
+		n.texts++
+	case "search_result":
+		n.searches++
+	case "tool_reference":
+		n.refs = append(n.refs, nestedRef{"content." + strconv.Itoa(i), p.text(name)})
+	case "web_search_result":
+		if encrypted.absent() || encrypted.empty() {
+			n.bare = append(n.bare, i)
+		}
+	}
+	if t != "search_result" && n.search == 0 {
+		n.search = i + 1
+	}
+	if !resultParts[t] && n.foreign == 0 {
+		n.foreign, n.firstType = i+1, t
+	}
+}
+
+// known lists the members of the block types whose null fillers are refused.
+var known = map[string]string{
+	"text":        " type text cache_control citations ",
+	"tool_use":    " type id name input cache_control caller toolset_name ",
+	"tool_result": " type tool_use_id content is_error cache_control toolset_name ",
+	"thinking":    " type thinking signature ",
+	"image":       " type source cache_control transformations ",
+	"compaction":  " type content signature cache_control encrypted_content ",
+}
+
+// mcpFamily sets the pairs of MCP servers, which are declared elsewhere, apart
+// from those of the API's own tools.
+const mcpFamily uint8 = 1
+
+// addAnthropicBlock files the block and notes what is odd about it.
+func (p *parser) addAnthropicBlock(j int, span transcript.Span, f *blockFields) {
+	b := transcript.Block{Span: span, Body: span}
+	at := place{inContent, int32(j)}
+	t := p.symbol(f.typ)
+	add := func(k transcript.Kind, body field) {
+		b.Kind = k
+		if body.given() {
+			b.Body = tspan(body.span)
+		}
+		p.block(b, at)
+	}
+	switch {
+	case t == "text":
+		add(transcript.Text, f.text)
+		p.textNotes(f)
+	case t == "thinking", t == "redacted_thinking":
+		add(transcript.Thinking, f.thinking)
+		if t == "thinking" && (f.signature.absent() || f.signature.empty()) {
+			p.noteBlock(signatureMissing, "", "")
+		}
+		if f.cache {
+			p.noteBlock(cacheMarkThinking, "", "")
+		}
+	case t == "tool_use":
+		b.CallID, b.Tool = p.text(f.id), p.text(f.name)
+		add(transcript.Call, f.input)
+		p.callNotes(f)
+	case t == "tool_result":
+		b.CallID = p.text(f.useID)
+		b.Failed = f.isError.kind == jsonspan.Bool && p.raw[f.isError.span.Start] == 't'
+		add(transcript.Result, f.content)
+		p.resultNotes(f, b.Failed)
+	case t == "server_tool_use", t == "mcp_tool_use":
+		b.CallID, b.Tool = p.text(f.id), p.text(f.name)
+		if t == "mcp_tool_use" {
+			b.Family = mcpFamily
+		}
+		add(transcript.ServerCall, f.input)
+		if t == "server_tool_use" && !serverID(b.CallID) {
+			p.noteBlock(serverIDFormat, "", b.CallID)
+		}
+	case strings.HasSuffix(t, "_tool_result"):
+		b.CallID, b.Tool = p.text(f.useID), strings.TrimSuffix(t, "_tool_result")
+		if t == "mcp_tool_result" {
+			b.Family = mcpFamily
+		}
+		add(transcript.ServerResult, f.content)
+		if t != "mcp_tool_result" && !serverID(b.CallID) {
+			p.noteBlock(serverIDFormat, "", b.CallID)
+		}
+		p.referenceNotes(f)
+		for _, i := range f.nested.bare {
+			p.noteBlock(encryptedMissing, "content."+strconv.Itoa(i), "")
+		}
+	case t == "image", t == "document", t == "container_upload":
+		add(transcript.Media, field{})
+	case t == "search_result":
+		add(transcript.Media, field{})
+		p.noteBlock(citationsMixed, "", strconv.FormatBool(f.citations))
+	case t == "tool_addition", t == "tool_removal":
+		b.Tool = p.text(f.tool)
+		add(transcript.Other, field{})
+		p.noteBlock(toolChangeUnknown, "", b.Tool)
+	case t == "compaction":
+		add(transcript.Other, f.content)
+		p.compactionNotes(f)
+	case t == "fallback":
+		add(transcript.Other, field{})
+		p.noteBlock(thinkingBeforeFallback, "", "")
+	default:
+		add(transcript.Other, field{})
+		switch {
+		case f.typ.absent():
+			p.noteBlock(typeMissing, "", "")
+		case f.typ.kind != jsonspan.String:
+			p.noteBlock(wrongType, "type", "expected a string, found "+f.typ.kind.String())
+		}
+	}
+	p.sharedNotes(t, f)
+}
+
+// sharedNotes are about any block.
+func (p *parser) sharedNotes(t string, f *blockFields) {
+	n := len(p.blocks) - 1
+	for _, s := range [...]struct {
+		f    field
+		name string
+	}{{f.id, "id"}, {f.useID, "tool_use_id"}, {f.name, "name"}, {f.text, "text"}, {f.thinking, "thinking"}} {
+		p.wantString(s.f, n, s.name)
+	}
+	for _, name := range f.nulls {
+		if members, ok := known[t]; ok && !strings.Contains(members, " "+name+" ") {
+			p.note(nullFiller, n, name, "")
+		}
+	}
+	if f.cache {
+		p.noteBlock(tooManyCacheMarks, "", f.ttl)
+	}
+	if m := f.nested.marked; m > 0 {
+		p.noteBlock(tooManyCacheMarks, "", "5m")
+	}
+	if m := f.nested.marked; m > 0 && m < f.nested.items {
+		p.note(cacheMarkNested, n, "content."+strconv.Itoa(m-1), "")
+	}
+	switch t {
+	case "compaction", "advisor_tool_result", "tool_addition", "tool_removal", "fallback":
+		p.noteBlock(betaHeaderMissing, "", t)
+	}
+}
+
+func (p *parser) textNotes(f *blockFields) {
+	i := len(p.messages) - 1
+	p.extra[i] &^= trailingTrim
+	switch {
+	case f.text.absent():
+		p.noteBlock(fieldMissing, "", "text")
+	case f.text.empty():
+		p.noteBlock(emptyText, "", "")
+		if f.cache {
+			p.noteBlock(cacheMarkEmpty, "", "")
+		}
+	case p.blank(f.text):
+		p.noteBlock(blankTextBlock, "", "")
+	case p.endsInSpace(f.text):
+		p.extra[i] |= trailingTrim
+	}
+}
+
+func (p *parser) callNotes(f *blockFields) {
+	id := p.text(f.id)
+	switch {
+	case f.id.absent():
+		p.noteBlock(callIDMissing, "", "")
+	case f.id.kind == jsonspan.String && !plainID(id):
+		p.noteBlock(idAlphabet, "", id)
+	}
+	switch n := f.name.span.Len(); {
+	case f.name.absent(), f.name.empty():
+		p.noteBlock(nameEmpty, "", "")
+	case n > 200:
+		p.noteBlock(nameTooLong, "", "")
+	}
+	if f.input.kind != jsonspan.Object {
+		p.noteBlock(argsNotObject, "", f.input.kind.String())
+	}
+	n := transcript.BlockID(len(p.blocks) - 1)
+	if f.program {
+		p.noteBlock(programMixed, "", p.text(f.caller))
+		p.tieCaller(n, p.text(f.caller))
+	}
+	if f.toolset.kind == jsonspan.String {
+		p.noteBlock(toolsetMismatch, "", p.text(f.toolset))
+	}
+}
+
+// tieCaller ties a call made by a program to the program: they live and die
+// together.
+func (p *parser) tieCaller(call transcript.BlockID, id string) {
+	for b := call - 1; b >= p.messages[len(p.messages)-1].First; b-- {
+		if p.blocks[b].Kind == transcript.ServerCall && p.blocks[b].CallID == id {
+			p.ties = append(p.ties, transcript.Tie{From: call, To: b, Mutual: true})
+			return
+		}
+	}
+}
+
+func (p *parser) resultNotes(f *blockFields, failed bool) {
+	id := p.text(f.useID)
+	switch {
+	case f.useID.absent():
+		p.noteBlock(idMissing, "", "")
+	case f.useID.kind == jsonspan.String && strings.HasPrefix(id, "srvtoolu_"):
+		p.noteBlock(serverResult4Client, "", id)
+	case f.useID.kind == jsonspan.String && !plainID(id):
+		p.noteBlock(idAlphabet, "", id)
+	}
+	nothing := f.content.absent() || f.content.empty() || f.content.kind == jsonspan.Array && f.nested.items == 0
+	switch {
+	case failed && nothing:
+		p.noteBlock(emptyErrorResult, "", "")
+	case failed && f.content.kind == jsonspan.Array && f.nested.texts < f.nested.items:
+		p.noteBlock(nonTextErrorResult, "", "")
+	case f.content.kind == jsonspan.Array && f.nested.items == 0:
+		p.noteBlock(emptyResult, "", "")
+	}
+	switch f.content.kind {
+	case jsonspan.Invalid, jsonspan.Null, jsonspan.String, jsonspan.Array:
+	default:
+		p.noteBlock(wrongType, "content", "expected a string or a list, found "+f.content.kind.String())
+	}
+	n := &f.nested
+	switch {
+	case n.foreign > 0:
+		p.noteBlock(resultPartType, "content."+strconv.Itoa(n.foreign-1), n.firstType)
+	case n.searches > 0 && n.searches < n.items:
+		p.noteBlock(resultPartType, "content."+strconv.Itoa(n.search-1), "search_result")
+	}
+	if n.texts < n.items {
+		p.noteBlock(programNonText, "", "")
+	}
+	if f.toolset.kind == jsonspan.String {
+		p.noteBlock(toolsetMismatch, "", p.text(f.toolset))
+	}
+	p.referenceNotes(f)
+}
+
+func (p *parser) referenceNotes(f *blockFields) {
+	for _, ref := range f.nested.refs {
+		p.noteBlock(referenceUnknown, ref.path, ref.name)
+	}
+}
+
+func (p *parser) compactionNotes(f *blockFields) {
+	if f.content.empty() {
+		p.noteBlock(compactionEmpty, "", "")
+	}
+	if !f.signature.absent() {
+		p.noteBlock(compactionNotFirst, "", "")
+	}
+}
+
+// plainID reports whether id fits ^[a-zA-Z0-9_-]+$.
+func plainID(id string) bool {
+	for i := range len(id) {
+		if c := id[i]; c|0x20 < 'a' || c|0x20 > 'z' {
+			if (c < '0' || c > '9') && c != '_' && c != '-' {
+				return false
+			}
+		}
+	}
+	return id != ""
+}
+
+// serverID reports whether id fits ^srvtoolu_[a-zA-Z0-9_]+$.
+func serverID(id string) bool {
+	rest, ok := strings.CutPrefix(id, "srvtoolu_")
+	return ok && plainID(rest) && !strings.Contains(rest, "-")
+}

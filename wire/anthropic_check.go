@@ -1,0 +1,475 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare/transcript"
+)
+
+// anthropic raises the faults that show in the finished transcript. Turns are
+// merged first: the API combines neighbours of one role before it looks.
+func (c *checker) anthropic() {
+	turns := c.turnsOf()
+	c.pairs()
+	c.anthropicTurns(turns)
+	c.serverTools(turns)
+	c.programs(turns)
+	c.thinkingRules(turns)
+	c.systemRoles(turns)
+	c.anthropicEnd(turns)
+	c.cacheMarks()
+	c.judgeNotes()
+	c.anthropicHead()
+}
+
+// anthropicTurns checks what stands where inside each turn.
+func (c *checker) anthropicTurns(turns []turnSpan) {
+	for i, t := range turns {
+		first, end := c.blocks(t)
+		switch {
+		case t.role == transcript.User && t.facts&hasResults != 0:
+			c.resultsFirst(first, end)
+			c.resultAdvice(t)
+		case t.role == transcript.Assistant && t.facts&hasCalls != 0:
+			c.callsLast(first, end)
+		}
+		if i > 0 && t.end-t.first > 1 || i == 0 && t.end > 1 {
+			for m := t.first + 1; m < t.end; m++ {
+				if t.role == transcript.User || t.role == transcript.Assistant {
+					c.message(roleRepeats, m, t.role.String())
+				}
+			}
+		}
+		for m := t.first; m < t.end; m++ {
+			last := m == len(c.t.Messages())-1 && t.role == transcript.Assistant
+			if c.extra[m]&emptyList != 0 && !last {
+				c.message(emptyMessage, m, "")
+			}
+		}
+	}
+	if len(turns) > 0 && turns[0].role == transcript.Assistant {
+		c.message(firstRole, 0, "")
+	}
+}
+
+// resultsFirst reports results that have something else in front of them.
+func (c *checker) resultsFirst(first, end transcript.BlockID) {
+	other := -1 // message of the last block that is no result
+	for b := first; b < end; b++ {
+		blk := c.t.Block(b)
+		if blk.Kind != transcript.Result {
+			other = blk.Message
+			continue
+		}
+		x := c.t.Exchanges()[c.t.ExchangeOf(b)]
+		if other < 0 || x.State != transcript.Whole {
+			continue
+		}
+		if other == blk.Message {
+			c.block(resultAfterText, b, "")
+		} else {
+			c.block(resultAfterMessage, b, "")
+		}
+	}
+}
+
+// callsLast reports the first block that follows a call in the assistant's turn.
+func (c *checker) callsLast(first, end transcript.BlockID) {
+	called := false
+	for b := first; b < end; b++ {
+		if c.t.Block(b).Kind == transcript.Call {
+			called = true
+		} else if called {
+			c.block(contentAfterCall, b, "")
+			return
+		}
+	}
+}
+
+func (c *checker) resultAdvice(t turnSpan) {
+	if !c.o.Advice {
+		return
+	}
+	answered := -1
+	for m := t.first; m < t.end; m++ {
+		if c.extra[m]&hasResults == 0 {
+			continue
+		}
+		if answered >= 0 {
+			c.message(splitResults, m, "")
+		}
+		answered = m
+	}
+	if b := c.firstOther(t); b != transcript.NoBlock && answered >= 0 && c.t.Block(b).Kind == transcript.Text {
+		c.block(textAfterResult, b, "")
+	}
+}
+
+// serverTools checks the pairs that the provider executes itself. They live in
+// the assistant's turn, which stays open while only client results follow.
+func (c *checker) serverTools(turns []turnSpan) {
+	turnOf := func(b transcript.BlockID) int { return c.t.Messages()[c.t.Block(b).Message].Turn }
+	// open reports whether only client results part turns from and to.
+	open := func(from, to int) bool {
+		for i := from + 1; i < to; i++ {
+			if turns[i].role == transcript.User && turns[i].facts&hasOthers != 0 || turns[i].role == transcript.System {
+				return false
+			}
+		}
+		return true
+	}
+	programs := make(map[string]bool) // server calls that made calls themselves
+	for _, n := range c.notes {
+		if n.fault == programMixed {
+			programs[n.arg] = true
+		}
+	}
+	for _, x := range c.t.Exchanges() {
+		if !x.Server {
+			continue
+		}
+		if x.Call == transcript.NoBlock {
+			c.block(serverResultUnpaired, x.Results[0], "")
+			continue
+		}
+		at := turnOf(x.Call)
+		if len(x.Results) > 0 {
+			if !open(at, turnOf(x.Results[0])) {
+				c.block(serverCallUnpaired, x.Call, "")
+				c.block(serverResultUnpaired, x.Results[0], "")
+			}
+			continue
+		}
+		c.pendingServerCall(turns, at, x, programs[x.CallID])
+	}
+}
+
+// pendingServerCall judges a server call without a result: legal as long as the
+// turn is open.
+func (c *checker) pendingServerCall(turns []turnSpan, at int, x transcript.Exchange, program bool) {
+	switch {
+	case at+1 == len(turns): // a paused turn, to be resumed as it is
+	case at+2 == len(turns) && turns[at+1].role == transcript.User && turns[at+1].facts&hasResults != 0:
+		if b := c.firstOther(turns[at+1]); b != transcript.NoBlock && !program {
+			c.block(pendingServerMixed, b, x.Tool)
+			return
+		}
+	default:
+		c.block(serverCallUnpaired, x.Call, "")
+		return
+	}
+	if c.head.toolsGiven && c.t.Block(x.Call).Family != mcpFamily && !c.declares(x.Tool) {
+		c.block(toolUndefined, x.Call, x.Tool)
+	}
+}
+
+// declares reports whether tools has the server tool of that name. Tools of code
+// execution go by several names.
+func (r *Request) declares(name string) bool {
+	for tool := range r.head.tools {
+		if tool == name || strings.HasPrefix(tool, name+"_") || strings.HasSuffix(name, "code_execution") && strings.HasPrefix(tool, "code_execution") {
+			return true
+		}
+	}
+	return false
+}
+
+// programs checks the answers to calls that code execution made.
+func (c *checker) programs(turns []turnSpan) {
+	nonText := make(map[transcript.BlockID]bool)
+	var made []note
+	for _, n := range c.notes {
+		switch n.fault {
+		case programMixed:
+			made = append(made, n)
+		case programNonText:
+			nonText[transcript.BlockID(n.block)] = true
+		}
+	}
+	if made == nil {
+		return
+	}
+	pending := make(map[string]bool)
+	for _, x := range c.t.Exchanges() {
+		if x.Server && x.Call != transcript.NoBlock {
+			pending[x.CallID] = len(x.Results) == 0
+		}
+	}
+	for _, n := range made {
+		if at := c.t.Messages()[n.message].Turn; at+1 < len(turns) && turns[at+1].role == transcript.User {
+			if b := c.firstOther(turns[at+1]); b != transcript.NoBlock {
+				c.block(programMixed, b, "")
+			}
+		}
+		for _, r := range c.t.Exchanges()[c.t.ExchangeOf(transcript.BlockID(n.block))].Results {
+			if nonText[r] {
+				c.block(programNonText, r, "")
+			}
+		}
+		if !c.head.container && !c.bare && pending[n.arg] {
+			c.headFault(containerMissing, "container", "")
+		}
+	}
+}
+
+// thinkingRules checks thinking blocks against the mode of the request.
+func (c *checker) thinkingRules(turns []turnSpan) {
+	if len(turns) == 0 {
+		return
+	}
+	ms := c.t.Messages()
+	enabled := c.head.thinking == "enabled"
+	if enabled {
+		for i := range ms {
+			if ms[i].Role == transcript.Assistant {
+				c.thinkingFirst(ms[i].First, ms[i].End)
+			}
+		}
+		c.openLoop(turns)
+	}
+	last := len(ms) - 1
+	if ms[last].Role == transcript.Assistant && (c.head.thinking == "" || c.head.thinking == "disabled") {
+		for b := ms[last].First; b < ms[last].End; b++ {
+			if c.t.Block(b).Kind == transcript.Thinking {
+				c.block(thinkingNotEnabled, b, "")
+				return
+			}
+		}
+	}
+}
+
+// thinkingFirst reports a run of blocks that holds thinking but starts otherwise.
+func (c *checker) thinkingFirst(first, end transcript.BlockID) {
+	for b := first + 1; b < end; b++ {
+		if c.t.Block(b).Kind == transcript.Thinking && c.t.Block(first).Kind != transcript.Thinking {
+			c.block(thinkingNotFirst, first, c.t.Block(first).Kind.String())
+			return
+		}
+	}
+}
+
+// openLoop checks the tool loop that the request continues: without interleaving,
+// thinking stands in its first step only, with it in the last one too.
+func (c *checker) openLoop(turns []turnSpan) {
+	n := len(turns)
+	starts := func(t turnSpan) (transcript.BlockID, bool) {
+		first, end := c.blocks(t)
+		return first, first < end && c.t.Block(first).Kind == transcript.Thinking
+	}
+	for i := n - 1; i >= 0; i-- {
+		if turns[i].role == transcript.Assistant {
+			c.thinkingFirst(c.blocks(turns[i]))
+			break
+		}
+	}
+	if turns[n-1].role != transcript.User || turns[n-1].facts&hasResults == 0 {
+		return
+	}
+	firstStep, lastStep := -1, -1
+	for i := n - 1; i >= 0; i-- {
+		if turns[i].role == transcript.Assistant {
+			if firstStep = i; lastStep < 0 {
+				lastStep = i
+			}
+		} else if turns[i].role == transcript.User && turns[i].facts&hasResults == 0 {
+			break
+		}
+	}
+	if lastStep < 0 || turns[lastStep].facts&hasCalls == 0 {
+		return
+	}
+	b, ok := starts(turns[lastStep])
+	if _, first := starts(turns[firstStep]); ok || first || c.thinks(turns[lastStep]) {
+		return // thinking that is there but not first is another fault
+	}
+	c.block(thinkingRequired, b, c.t.Block(b).Kind.String())
+}
+
+// thinks reports whether a turn holds thinking.
+func (c *checker) thinks(t turnSpan) bool {
+	first, end := c.blocks(t)
+	for b := first; b < end; b++ {
+		if c.t.Block(b).Kind == transcript.Thinking {
+			return true
+		}
+	}
+	return false
+}
+
+// systemRoles checks messages of the system role, a feature of newer models.
+func (c *checker) systemRoles(turns []turnSpan) {
+	for i, t := range turns {
+		if t.role != transcript.System {
+			continue
+		}
+		c.message(systemUnsupported, t.first, "")
+		switch {
+		case i == 0:
+			c.message(systemFirst, 0, "")
+		case !c.mayPrecedeSystem(turns[i-1]), i+1 < len(turns) && turns[i+1].role != transcript.Assistant:
+			c.message(systemPlacement, t.first, "")
+		}
+	}
+}
+
+func (c *checker) mayPrecedeSystem(t turnSpan) bool {
+	if t.role == transcript.User {
+		return true
+	}
+	first, end := c.blocks(t)
+	return first < end && c.t.Block(end-1).Kind == transcript.ServerResult
+}
+
+// anthropicEnd checks with which turn the request ends.
+func (c *checker) anthropicEnd(turns []turnSpan) {
+	if len(turns) == 0 || turns[len(turns)-1].role != transcript.Assistant {
+		return
+	}
+	last := len(c.t.Messages()) - 1
+	m := c.t.Messages()[last]
+	for _, x := range c.t.Exchanges() {
+		if x.Call != transcript.NoBlock && len(x.Results) == 0 && c.t.Block(x.Call).Message >= turns[len(turns)-1].first {
+			return // an open call, reported as such, or a paused turn
+		}
+	}
+	if c.head.thinking == "enabled" || c.head.thinking == "adaptive" {
+		c.message(lastRoleThinking, last, "")
+	}
+	c.message(lastRole, last, "")
+	if c.extra[last]&trailingTrim != 0 {
+		c.block(trailingSpace, m.End-1, "")
+	}
+}
+
+// cacheMarks counts the marks and checks their order.
+func (c *checker) cacheMarks() {
+	marks, short := c.head.cacheMarks, c.head.shortMark
+	lastTTL, lastBlock := "", int32(-1)
+	for _, n := range c.notes {
+		if n.fault != tooManyCacheMarks {
+			continue
+		}
+		marks++
+		if n.arg == "1h" && short {
+			c.block(cacheTTLOrder, transcript.BlockID(n.block), "")
+		}
+		short = short || n.arg == "5m"
+		lastTTL, lastBlock = n.arg, n.block
+	}
+	explicit := marks
+	if c.head.autoCache {
+		marks++
+		if explicit >= 4 || int(lastBlock) == len(c.t.Blocks())-1 && lastBlock >= 0 && lastTTL != c.head.autoTTL {
+			c.headFault(cacheAutoConflict, "cache_control", "")
+			return
+		}
+	}
+	if marks > 4 {
+		c.headFault(tooManyCacheMarks, c.Dialect.list(), itoa(marks))
+	}
+}
+
+// judgeNotes weighs the notes that the rest of the request decides.
+func (c *checker) judgeNotes() {
+	toolset := make(map[transcript.BlockID]string)
+	cited := map[string]bool{}
+	signed := 0
+	for _, n := range c.notes {
+		b := transcript.BlockID(n.block)
+		switch n.fault {
+		case toolsetMismatch:
+			toolset[b] = n.arg
+		case citationsMixed:
+			if cited[n.arg] = true; len(cited) > 1 {
+				c.block(citationsMixed, b, "")
+			}
+			if c.t.Messages()[n.message].Role == transcript.Assistant {
+				c.block(partType, b, "search_result")
+			}
+		case toolChangeUnknown:
+			if c.head.toolsGiven && !c.head.tools[n.arg] {
+				c.block(toolChangeUnknown, b, n.arg)
+			}
+		case referenceUnknown:
+			if c.head.toolsGiven && !c.head.tools[n.arg] {
+				c.reportNote(n)
+			}
+		case serverResult4Client:
+			if x := c.t.ExchangeOf(b); c.t.Exchanges()[x].State == transcript.OrphanResult {
+				c.block(serverResult4Client, b, "")
+			}
+		case betaHeaderMissing:
+			if c.head.betasGiven && !slices.ContainsFunc(c.head.betas, func(h string) bool { return allows(h, n.arg) }) {
+				c.block(betaHeaderMissing, b, n.arg)
+			}
+		case compactionNotFirst:
+			if signed++; signed > 1 {
+				c.block(compactionTwice, b, "")
+			} else if b != 0 {
+				c.block(compactionNotFirst, b, "")
+			}
+		case thinkingBeforeFallback:
+			c.beforeFallback(b)
+		}
+	}
+	c.toolsets(toolset)
+	if signed > 0 && c.head.thresholdEdit {
+		c.headFault(contextEditConflict, "context_management", "")
+	}
+}
+
+// beforeFallback reports thinking and calls that a later fallback made stale.
+func (c *checker) beforeFallback(fallback transcript.BlockID) {
+	m := c.t.Messages()[c.t.Block(fallback).Message]
+	for b := m.First; b < fallback; b++ {
+		if k := c.t.Block(b).Kind; k == transcript.Thinking || k == transcript.Call {
+			c.block(thinkingBeforeFallback, b, "")
+		}
+	}
+}
+
+// toolsets checks that the result of a toolset's call names the same toolset.
+func (c *checker) toolsets(named map[transcript.BlockID]string) {
+	if len(named) == 0 {
+		return
+	}
+	for _, x := range c.t.Exchanges() {
+		if x.Call == transcript.NoBlock || named[x.Call] == "" {
+			continue
+		}
+		for _, r := range x.Results {
+			if named[r] != named[x.Call] {
+				c.block(toolsetMismatch, r, named[x.Call])
+			}
+		}
+	}
+}
+
+// allows reports whether a beta header covers a block type.
+func allows(beta, block string) bool {
+	switch block {
+	case "compaction":
+		return strings.HasPrefix(beta, "compact-")
+	case "advisor_tool_result":
+		return strings.HasPrefix(beta, "advisor")
+	case "fallback":
+		return strings.Contains(beta, "fallback")
+	}
+	return strings.Contains(beta, "system") || strings.Contains(beta, "tool")
+}
+
+func (c *checker) anthropicHead() {
+	if c.head.binding && c.head.betasGiven && !slices.ContainsFunc(c.head.betas, func(h string) bool { return strings.HasPrefix(h, "thinking-binding-controls") }) {
+		c.headFault(bindingHeaderMissing, "thinking.block_binding", "")
+	}
+	if c.head.compaction && c.head.contextEdits {
+		c.headFault(contextEditConflict, "context_management", "")
+	}
+	if len(c.t.Messages()) > 100_000 {
+		c.headFault(tooManyMessages, "messages", itoa(len(c.t.Messages())))
+	}
+	if len(c.raw) > 32<<20 {
+		c.headFault(bodyTooLarge, "", itoa(len(c.raw)))
+	}
+}

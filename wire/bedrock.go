@@ -1,0 +1,358 @@
+package wire
+
+import (
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// bedrockMessage reads one message of AWS Bedrock's Converse API.
+func (p *parser) bedrockMessage() {
+	start := p.Offset()
+	p.startMessage(transcript.Unknown, start, 0)
+	i := len(p.messages) - 1
+	var role, content field
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			break
+		}
+		switch string(k) {
+		case "role":
+			role = p.value()
+		case "content":
+			p.dropBlocks(i)
+			content = p.bedrockContent()
+		default:
+			p.Skip()
+		}
+	}
+	p.closeRole(i, role)
+	m := &p.messages[i]
+	m.Turn = p.mergeTurn(m.Role)
+	switch {
+	case content.absent(), content.kind == jsonspan.Array && m.First == transcript.BlockID(len(p.blocks)):
+		p.extra[i] |= emptyList
+	case content.kind != jsonspan.Array:
+		p.note(wrongType, -1, "content", "expected a list, found "+content.kind.String())
+	}
+	p.tieThinking(i)
+	p.endMessage(jsonspan.Span{Start: start, End: p.Offset()}, p.speaks(i))
+}
+
+func (p *parser) bedrockContent() field {
+	if p.Peek() != jsonspan.Array {
+		return p.value()
+	}
+	start := p.Offset()
+	p.Enter()
+	for j := 0; p.Element(); j++ {
+		p.bedrockBlock(j)
+	}
+	return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}
+}
+
+// bedrockBlock reads one block. It is what its member is called.
+func (p *parser) bedrockBlock(j int) {
+	k, at, w := p.Peek(), p.Offset(), place{inContent, int32(j)}
+	if k != jsonspan.Object {
+		p.value()
+		p.block(transcript.Block{Kind: transcript.Other, Span: transcript.Span{Start: at, End: p.Offset()}}, w)
+		p.noteBlock(wrongType, "", "expected an object, found "+k.String())
+		return
+	}
+	b := transcript.Block{}
+	var notes func()
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			break
+		}
+		switch string(k) {
+		case "text":
+			f := p.value()
+			b.Kind = transcript.Text
+			if f.kind == jsonspan.String {
+				b.Body = tspan(f.span)
+			}
+			notes = func() { p.bedrockText(f) }
+		case "toolUse":
+			notes = p.bedrockUse(&b)
+		case "toolResult":
+			notes = p.bedrockResult(&b)
+		case "reasoningContent":
+			b.Kind = transcript.Thinking
+			notes = p.bedrockReasoning()
+		case "cachePoint":
+			p.Skip()
+			notes = func() { p.noteBlock(tooManyCacheMarks, "", "5m") }
+		case "document", "video":
+			p.Skip()
+			b.Kind = transcript.Media
+			notes = func() { p.noteBlock(mixedMedia, "", "") }
+		case "image", "audio", "searchResult":
+			p.Skip()
+			b.Kind = transcript.Media
+		default:
+			p.Skip()
+		}
+	}
+	b.Span = transcript.Span{Start: at, End: p.Offset()}
+	if b.Body.End == 0 {
+		b.Body = b.Span
+	}
+	p.block(b, w)
+	if notes != nil {
+		notes()
+	}
+}
+
+func (p *parser) bedrockText(f field) {
+	i := len(p.messages) - 1
+	p.extra[i] &^= trailingTrim
+	p.wantString(f, len(p.blocks)-1, "text")
+	switch {
+	case f.absent(), p.blank(f):
+		p.noteBlock(blankTextBlock, "", "")
+	case p.endsInSpace(f):
+		p.extra[i] |= trailingTrim
+	}
+}
+
+// bedrockUse reads a call and returns what to note about it.
+func (p *parser) bedrockUse(b *transcript.Block) func() {
+	b.Kind = transcript.Call
+	if k := p.Peek(); k != jsonspan.Object {
+		p.Skip()
+		return func() { p.noteBlock(wrongType, "toolUse", "expected an object, found "+k.String()) }
+	}
+	var id, name, input, typ field
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			break
+		}
+		switch string(k) {
+		case "toolUseId":
+			id = p.value()
+		case "name":
+			name = p.value()
+		case "input":
+			input = p.value()
+		case "type":
+			typ = p.value()
+		default:
+			p.Skip()
+		}
+	}
+	if p.is(typ, "server_tool_use") {
+		b.Kind = transcript.ServerCall
+	}
+	b.CallID, b.Tool = p.text(id), p.text(name)
+	if input.given() {
+		b.Body = tspan(input.span)
+	}
+	tool := b.Tool
+	return func() {
+		n := len(p.blocks) - 1
+		p.wantString(id, n, "toolUse.toolUseId")
+		p.wantString(name, n, "toolUse.name")
+		if id.absent() {
+			p.noteBlock(callIDMissing, "", "toolUseId")
+		}
+		p.bedrockID(id)
+		if name.absent() || !plainID(tool) || len(tool) > 64 {
+			p.noteBlock(nameFormat, "", tool)
+		}
+		if input.kind != jsonspan.Object {
+			p.noteBlock(argsNotObject, "", input.kind.String())
+		}
+	}
+}
+
+func (p *parser) bedrockID(f field) {
+	if f.kind != jsonspan.String {
+		return
+	}
+	switch id := p.text(f); {
+	case len(id) > 64:
+		p.noteBlock(idTooLong, "", id)
+	case !plainID(id):
+		p.noteBlock(idAlphabet, "", id)
+	}
+}
+
+// bedrockResult reads a result and returns what to note about it.
+func (p *parser) bedrockResult(b *transcript.Block) func() {
+	b.Kind = transcript.Result
+	if k := p.Peek(); k != jsonspan.Object {
+		p.Skip()
+		return func() { p.noteBlock(wrongType, "toolResult", "expected an object, found "+k.String()) }
+	}
+	var id, status, content, typ field
+	items, list := 0, 0
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			break
+		}
+		switch string(k) {
+		case "toolUseId":
+			id = p.value()
+		case "status":
+			status = p.value()
+		case "content":
+			content, items, list = p.bedrockResultContent()
+		case "type":
+			typ = p.value()
+		default:
+			p.Skip()
+		}
+	}
+	if !typ.absent() { // only results of the provider's own tools are typed
+		b.Kind = transcript.ServerResult
+	}
+	b.CallID, b.Failed = p.text(id), p.is(status, "error")
+	if content.given() {
+		b.Body = tspan(content.span)
+	}
+	failed := b.Failed
+	return func() {
+		p.wantString(id, len(p.blocks)-1, "toolResult.toolUseId")
+		if id.absent() {
+			p.noteBlock(idMissing, "", "")
+		}
+		p.bedrockID(id)
+		if failed && items == 0 {
+			p.noteBlock(emptyErrorResult, "", "")
+		}
+		if list > 0 {
+			p.noteBlock(resultNotObject, "", "")
+		}
+		if status.given() {
+			p.noteBlock(statusField, "toolResult.status", "")
+		}
+		if !content.absent() && content.kind != jsonspan.Array {
+			p.noteBlock(wrongType, "toolResult.content", "expected a list, found "+content.kind.String())
+		}
+	}
+}
+
+// bedrockResultContent counts the items of a result and those whose json is not
+// an object.
+func (p *parser) bedrockResultContent() (f field, items, notObject int) {
+	if p.Peek() != jsonspan.Array {
+		return p.value(), 0, 0
+	}
+	start := p.Offset()
+	p.Enter()
+	for p.Element() {
+		items++
+		if j := p.member("json"); j.given() && j.kind != jsonspan.Object {
+			notObject++
+		}
+	}
+	return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}, items, notObject
+}
+
+// bedrockReasoning reads reasoning and returns what to note about it.
+func (p *parser) bedrockReasoning() func() {
+	if p.Peek() != jsonspan.Object {
+		p.Skip()
+		return nil
+	}
+	unsigned := false
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			break
+		}
+		if string(k) != "reasoningText" {
+			p.Skip()
+			continue
+		}
+		s := p.member("signature")
+		unsigned = s.absent() || s.empty()
+	}
+	if !unsigned {
+		return nil
+	}
+	return func() { p.noteBlock(signatureMissing, "", "") }
+}
+
+// bedrock raises the faults that show in the finished transcript.
+func (c *checker) bedrock() {
+	turns := c.turnsOf()
+	c.pairs()
+	c.bedrockTurns(turns)
+	c.bedrockMarks()
+	c.thinkingRules(turns)
+	c.anthropicEnd(turns)
+	if len(turns) > 0 && turns[0].role == transcript.Assistant {
+		c.message(firstRole, 0, "")
+	}
+	if c.head.toolsGiven || c.bare {
+		return
+	}
+	for b, blk := range c.t.Blocks() {
+		if blk.Kind == transcript.Call || blk.Kind == transcript.Result {
+			c.block(toolsUndefined, transcript.BlockID(b), "")
+			return
+		}
+	}
+}
+
+func (c *checker) bedrockTurns(turns []turnSpan) {
+	media := make(map[transcript.BlockID]bool)
+	for _, n := range c.notes {
+		if n.fault == mixedMedia {
+			media[transcript.BlockID(n.block)] = true
+		}
+	}
+	for _, t := range turns {
+		first, end := c.blocks(t)
+		if t.role == transcript.User && t.facts&hasResults != 0 {
+			c.resultsFirst(first, end)
+			if b := c.firstOther(t); b != transcript.NoBlock {
+				c.block(mixedResultTurn, b, "")
+			}
+			for b := first; b < end && len(media) > 0; b++ {
+				if media[b] {
+					c.block(mixedMedia, b, "")
+				}
+			}
+		}
+		for m := t.first; m < t.end; m++ {
+			if c.extra[m]&emptyList != 0 {
+				c.message(emptyMessage, m, "")
+			}
+			if m > t.first {
+				c.message(roleRepeats, m, "")
+			}
+		}
+	}
+}
+
+// bedrockMarks counts cache points and checks what they stand behind.
+func (c *checker) bedrockMarks() {
+	marks := c.head.cacheMarks
+	media := make(map[int32]bool)
+	for _, n := range c.notes {
+		switch n.fault {
+		case mixedMedia:
+			media[n.block] = true
+		case tooManyCacheMarks:
+			marks++
+			if media[n.block-1] && c.t.Block(transcript.BlockID(n.block-1)).Message == int(n.message) {
+				c.block(cacheMarkAfterMedia, transcript.BlockID(n.block), "")
+			}
+		}
+	}
+	if marks > 4 {
+		c.headFault(tooManyCacheMarks, "messages", itoa(marks))
+	}
+}

@@ -1,0 +1,118 @@
+package wire
+
+import (
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// chat raises the faults that show in the finished transcript.
+func (c *checker) chat() {
+	c.pairs()
+	c.chatRoles()
+	c.chatReasoning()
+	c.argumentsJSON()
+	if n := len(c.t.Messages()); n > 2048 {
+		c.headFault(tooManyMessages, "messages", itoa(n))
+	}
+}
+
+// chatRoles checks the order of roles.
+func (c *checker) chatRoles() {
+	ms := c.t.Messages()
+	said := transcript.Unknown // the last role that is neither system nor tool
+	for i, m := range ms {
+		if i > 0 {
+			c.chatNeighbours(i, ms[i-1].Role, m.Role)
+		}
+		switch m.Role {
+		case transcript.System:
+			c.message(systemUnsupported, i, "")
+			if i > 0 {
+				c.message(systemLater, i, "")
+			}
+		case transcript.Tool:
+			said = transcript.Unknown
+		case transcript.User, transcript.Assistant:
+			if m.Role == said {
+				c.message(roleRepeats, i, m.Role.String())
+			}
+			said = m.Role
+		}
+		if i < len(ms)-1 && c.extra[i]&wantsPrefix != 0 {
+			c.message(prefixNotLast, i, "")
+		}
+	}
+	if n := len(ms); n > 0 {
+		if ms[n-1].Role == transcript.Assistant && c.extra[n-1]&wantsPrefix == 0 {
+			c.message(lastRole, n-1, "")
+		}
+		if n == 1 && ms[0].Role != transcript.User && ms[0].Role != transcript.System {
+			c.message(loneMessage, 0, "")
+		}
+	}
+}
+
+// chatNeighbours judges message i by the roles of itself and of the one before.
+func (c *checker) chatNeighbours(i int, before, role transcript.Role) {
+	switch {
+	case role == transcript.System && (before == transcript.Assistant || before == transcript.Tool):
+		c.message(roleOrder, i, role.String()+"' after role '"+before.String())
+	case role == transcript.User && before == transcript.Tool:
+		c.message(userAfterTool, i, "")
+	}
+}
+
+// chatReasoning finds assistant turns that called tools and lost their reasoning.
+func (c *checker) chatReasoning() {
+	if !c.wants(reasoningRequired) && !c.wants(reasoningRequiredByName) && !c.wants(reasoningRequiredNow) {
+		return
+	}
+	ms := c.t.Messages()
+	asked := -1 // the last message of the user
+	for i := range ms {
+		if ms[i].Role == transcript.User {
+			asked = i
+		}
+	}
+	for i := range ms {
+		if ms[i].Role != transcript.Assistant || c.extra[i]&hasCalls == 0 || c.extra[i]&hasReasoning != 0 {
+			continue
+		}
+		switch {
+		case c.head.thinking == "enabled":
+			c.message(reasoningRequired, i, "")
+		case i > asked:
+			c.message(reasoningRequiredNow, i, "")
+		}
+		if c.head.thinking != "disabled" {
+			c.message(reasoningRequiredByName, i, "")
+		}
+	}
+}
+
+// argumentsJSON looks into the arguments of calls where the vendor does.
+func (c *checker) argumentsJSON() {
+	if !c.wants(argsNotJSON) {
+		return
+	}
+	free := make(map[int32]bool) // calls whose input is any text
+	for _, n := range c.notes {
+		if n.fault == freeForm {
+			free[n.block] = true
+		}
+	}
+	var s jsonspan.Scanner
+	var text []byte
+	for b, blk := range c.t.Blocks() {
+		if blk.Kind != transcript.Call || free[int32(b)] || blk.Body == blk.Span || c.raw[blk.Body.Start-1] != '"' {
+			continue
+		}
+		text = jsonspan.Decode(text[:0], c.t.Bytes(blk.Body))
+		s.Reset(text, jsonspan.Structural)
+		s.Skip()
+		s.End()
+		if s.Failed() {
+			c.block(argsNotJSON, transcript.BlockID(b), "")
+		}
+	}
+}

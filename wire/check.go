@@ -1,0 +1,371 @@
+package wire
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// CheckOptions says how much to report. The zero value reports what the
+// request's own provider refuses.
+type CheckOptions struct {
+	Strict bool // the union of all rules: what is valid everywhere
+	Advice bool // also what is accepted but degrades quality or cost
+}
+
+// A Finding is a rule that a request breaks, at a path.
+type Finding struct {
+	Rule    string   `json:"rule"` // slug
+	Path    string   `json:"path"`
+	IDs     []string `json:"ids"`              // the calls it is about; empty, not null
+	Message string   `json:"message"`          // the provider's own sentence
+	Source  string   `json:"provider_rule"`    // id of the row in the table
+	Advice  bool     `json:"advice,omitempty"` // accepted, but degrades
+
+	Index int                `json:"-"` // the message it is about, or -1
+	Block transcript.BlockID `json:"-"` // the block it is about, or NoBlock
+	order int
+}
+
+// Check reports every finding in the order of their places. An empty result
+// means that the provider's structural rules have nothing to object to.
+func (r *Request) Check(o CheckOptions) []Finding {
+	c := checker{Request: r, o: o}
+	for _, n := range r.notes {
+		if !judged[n.fault] {
+			c.reportNote(n)
+		}
+	}
+	c.flawFindings()
+	if n := len(r.t.Messages()); n == 0 && r.head.listKind == jsonspan.Array {
+		c.headFault(emptyHistory, r.Dialect.list(), "")
+	}
+	switch r.Dialect {
+	case Anthropic:
+		c.anthropic()
+	case OpenAIChat:
+		c.chat()
+	case OpenAIResponses:
+		c.responses()
+	case Gemini:
+		c.gemini()
+	case Bedrock:
+		c.bedrock()
+	}
+	slices.SortStableFunc(c.found, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Block, b.Block), cmp.Compare(a.order, b.order))
+	})
+	return c.found
+}
+
+// judged are the faults whose notes are only half of the matter: the checker of
+// the dialect looks at the rest of the request before it reports them.
+var judged = [faults]bool{
+	citationsMixed: true, toolChangeUnknown: true, thinkingBeforeFallback: true, tooManyCacheMarks: true, betaHeaderMissing: true,
+	serverResult4Client: true, programMixed: true, programNonText: true, toolsetMismatch: true, referenceUnknown: true, compactionNotFirst: true,
+	freeForm: true, repeatedItemID: true, reasoningOrphan: true, reasoningUnresolvable: true, itemUnresolvable: true, safetyUnacknowledged: true,
+	thoughtSignatureMissing: true, mixedMedia: true,
+}
+
+// pairs reports the exchanges that are not whole. How a result must stand in its
+// turn is for each dialect to add.
+func (c *checker) pairs() {
+	for _, x := range c.t.Exchanges() {
+		if x.Server || c.wrongRole(x) {
+			continue
+		}
+		switch x.State {
+		case transcript.Open, transcript.OrphanCall:
+			c.unanswered(x)
+		case transcript.OrphanResult:
+			c.unasked(x.Results[0])
+		case transcript.Displaced:
+			c.block(displacedResult, x.Results[0], "")
+		case transcript.Duplicate:
+			extra := x.Results
+			if x.Repeats {
+				c.block(repeatedCallID, x.Call, "")
+			} else if len(extra) > 0 {
+				extra = extra[1:]
+			}
+			for _, r := range extra {
+				c.block(duplicateResult, r, "")
+			}
+		}
+	}
+	c.reusedIDs()
+}
+
+// unanswered reports a call without a result. An approval may be given later.
+func (c *checker) unanswered(x transcript.Exchange) {
+	switch {
+	case c.t.Block(x.Call).Family == approvalFamily:
+	case x.State == transcript.Open:
+		c.block(openCall, x.Call, "")
+	default:
+		c.block(orphanCall, x.Call, "")
+	}
+}
+
+// unasked reports a result without a call, which may live on the server.
+func (c *checker) unasked(b transcript.BlockID) {
+	switch {
+	case c.head.stateful:
+	case c.t.Block(b).Family == approvalFamily:
+		c.block(approvalUnasked, b, "")
+	default:
+		c.block(orphanResult, b, "")
+	}
+}
+
+// wrongRole reports a half that stands in the wrong mouth; it is not also called
+// an orphan.
+func (c *checker) wrongRole(x transcript.Exchange) bool {
+	switch x.State {
+	case transcript.Open, transcript.OrphanCall:
+		if c.t.Messages()[c.t.Block(x.Call).Message].Role == transcript.User {
+			c.block(callWrongRole, x.Call, "")
+			return c.wants(callWrongRole)
+		}
+	case transcript.OrphanResult:
+		if c.t.Messages()[c.t.Block(x.Results[0]).Message].Role == transcript.Assistant {
+			c.block(resultWrongRole, x.Results[0], "")
+			return c.wants(resultWrongRole)
+		}
+	}
+	return false
+}
+
+// reusedIDs reports calls whose id an earlier turn has used.
+func (c *checker) reusedIDs() {
+	if !c.wants(reusedCallID) {
+		return
+	}
+	seen := make(map[string]bool)
+	for _, x := range c.t.Exchanges() {
+		if x.Call == transcript.NoBlock || x.CallID == "" || x.Server {
+			continue
+		}
+		if seen[x.CallID] && !x.Repeats {
+			c.block(reusedCallID, x.Call, "")
+		}
+		seen[x.CallID] = true
+	}
+}
+
+// A turnSpan is one turn: its messages first up to end.
+type turnSpan struct {
+	first, end int
+	role       transcript.Role
+	facts      facts
+}
+
+// turnsOf lists the turns.
+func (c *checker) turnsOf() []turnSpan {
+	turns := make([]turnSpan, 0, c.t.Turns())
+	for i, m := range c.t.Messages() {
+		if n := len(turns); n == 0 || m.Turn != c.t.Messages()[i-1].Turn {
+			turns = append(turns, turnSpan{first: i, role: m.Role})
+		}
+		last := &turns[len(turns)-1]
+		last.end = i + 1
+		last.facts |= c.extra[i]
+	}
+	return turns
+}
+
+// blocks returns the blocks of a turn as a range.
+func (c *checker) blocks(t turnSpan) (first, end transcript.BlockID) {
+	ms := c.t.Messages()
+	return ms[t.first].First, ms[t.end-1].End
+}
+
+// firstOther returns the first block of a turn that is no result, or NoBlock.
+func (c *checker) firstOther(t turnSpan) transcript.BlockID {
+	first, end := c.blocks(t)
+	for b := first; b < end; b++ {
+		if c.t.Block(b).Kind != transcript.Result {
+			return b
+		}
+	}
+	return transcript.NoBlock
+}
+
+type checker struct {
+	*Request
+	o     CheckOptions
+	found []Finding
+	seen  map[[2]string]bool // one fault, one finding
+}
+
+// wants reports whether any row would report f, so that costly checks can be
+// left out.
+func (c *checker) wants(f fault) bool { return c.row(f) != nil }
+
+// row returns the row that reports f: one that is meant for the profile, or else,
+// in a strict check, any.
+func (c *checker) row(f fault) *Rule {
+	var other *Rule
+	for _, r := range byFault[c.Dialect][f] {
+		switch {
+		case !r.active(&c.Profile, c.o):
+		case r.only == nil || r.only(&c.Profile):
+			return r
+		case other == nil:
+			other = r
+		}
+	}
+	return other
+}
+
+// report adds a finding at path, if a row of the table minds.
+func (c *checker) report(f fault, message int, block transcript.BlockID, path, arg string, ids ...string) {
+	row := c.row(f)
+	if row == nil {
+		return
+	}
+	once := [2]string{row.Slug, path}
+	if c.seen[once] {
+		return
+	}
+	if c.seen == nil {
+		c.seen = make(map[[2]string]bool)
+	}
+	c.seen[once] = true
+	if ids == nil {
+		ids = []string{}
+	}
+	c.found = append(c.found, Finding{
+		Rule: row.Slug, Path: path, IDs: ids, Message: fill(row.Says, path, message, ids, arg), Source: row.ID,
+		Advice: row.Severity == Degrades, Index: message, Block: block, order: len(c.found),
+	})
+}
+
+// block reports a fault of a block.
+func (c *checker) block(f fault, b transcript.BlockID, arg string) {
+	if !c.wants(f) {
+		return
+	}
+	blk := c.t.Block(b)
+	var ids []string
+	if blk.CallID != "" {
+		ids = []string{blk.CallID}
+	}
+	if arg == "" {
+		arg = blk.Tool
+	}
+	c.report(f, blk.Message, b, c.Path(b), arg, ids...)
+}
+
+// message reports a fault of a message.
+func (c *checker) message(f fault, i int, arg string) {
+	if c.wants(f) {
+		c.report(f, i, transcript.NoBlock, c.MessagePath(i), arg)
+	}
+}
+
+// headFault reports a fault beside the messages.
+func (c *checker) headFault(f fault, path, arg string) {
+	c.report(f, -1, transcript.NoBlock, path, arg)
+}
+
+func (c *checker) reportNote(n note) {
+	if !c.wants(n.fault) {
+		return
+	}
+	switch {
+	case n.message < 0:
+		c.headFault(n.fault, n.sub, n.arg)
+	case n.block < 0:
+		c.report(n.fault, int(n.message), transcript.NoBlock, join(c.MessagePath(int(n.message)), n.sub), n.arg)
+	default:
+		blk := c.t.Block(transcript.BlockID(n.block))
+		var ids []string
+		if blk.CallID != "" {
+			ids = []string{blk.CallID}
+		}
+		c.report(n.fault, int(n.message), transcript.BlockID(n.block), join(c.Path(transcript.BlockID(n.block)), n.sub), n.arg, ids...)
+	}
+}
+
+func join(path, sub string) string {
+	if sub == "" {
+		return path
+	}
+	return path + "." + sub
+}
+
+// flawFindings turns what the scanner found dangerous into findings, at the
+// block or message that holds it.
+func (c *checker) flawFindings() {
+	for _, f := range c.flaws {
+		kind := duplicateKey
+		if f.Kind == jsonspan.LoneSurrogate {
+			kind = loneSurrogate
+		}
+		if !c.wants(kind) {
+			continue
+		}
+		arg := fmt.Sprintf("byte %d", f.Offset)
+		if kind == duplicateKey {
+			c.report(kind, c.messageAt(f.Offset), transcript.NoBlock, jsonspan.PathAt(c.raw, f.Offset+1), arg)
+			continue
+		}
+		m := c.messageAt(f.Offset)
+		b := c.blockAt(m, f.Offset)
+		switch {
+		case b != transcript.NoBlock:
+			c.report(kind, m, b, c.Path(b), arg)
+		case m >= 0:
+			c.report(kind, m, b, c.MessagePath(m), arg)
+		default:
+			c.report(kind, -1, b, jsonspan.PathAt(c.raw, f.Offset), arg)
+		}
+	}
+}
+
+// messageAt returns the message that holds the byte at offset, or -1.
+func (c *checker) messageAt(offset int) int {
+	ms := c.t.Messages()
+	i, found := slices.BinarySearchFunc(ms, offset, func(m transcript.Message, off int) int {
+		switch {
+		case m.Span.End <= off:
+			return -1
+		case m.Span.Start > off:
+			return 1
+		}
+		return 0
+	})
+	if !found {
+		return -1
+	}
+	return i
+}
+
+func (c *checker) blockAt(message, offset int) transcript.BlockID {
+	if message < 0 {
+		return transcript.NoBlock
+	}
+	m := c.t.Messages()[message]
+	for b := m.First; b < m.End; b++ {
+		if s := c.t.Block(b).Span; s.Start <= offset && offset < s.End {
+			return b
+		}
+	}
+	return transcript.NoBlock
+}
+
+// fill puts the particulars of a finding into the provider's sentence.
+func fill(says, path string, i int, ids []string, arg string) string {
+	if !strings.Contains(says, "{") {
+		return says
+	}
+	return strings.NewReplacer("{ids}", strings.Join(ids, ", "), "{path}", path, "{i}", fmt.Sprint(i), "{arg}", arg).Replace(says)
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,295 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// Detect tells the dialect of a request body or bare list from its shape. It
+// reads only as far as it must; where the shape of all messages fits several
+// dialects, the model's name and then the commonest dialect decide.
+func Detect(raw []byte) (Dialect, error) {
+	p := newParser(raw, Auto, jsonspan.Structural)
+	var d Dialect
+	switch p.Peek() {
+	case jsonspan.Object:
+		d = p.detectBody()
+	case jsonspan.Array:
+		if d = p.detectList(); d == Auto {
+			d = OpenAIChat
+		}
+	default:
+		p.Skip()
+		p.End()
+	}
+	if d != Auto {
+		return d, nil
+	}
+	// An error of the syntax says more than that the shape is unknown.
+	if err := p.Err(); err != nil {
+		return Auto, err
+	}
+	return Auto, ErrNotRequest
+}
+
+// detectBody looks at the members of the body in order until one is telling.
+func (p *parser) detectBody() Dialect {
+	p.Enter()
+	model, messages := "", false
+	for {
+		k, ok := p.key()
+		if !ok {
+			break
+		}
+		switch string(k) {
+		case "contents":
+			return Gemini
+		case "input":
+			if p.Peek() == jsonspan.Array {
+				if d := p.detectList(); d != Auto && d != OpenAIChat {
+					return d
+				}
+			}
+			return OpenAIResponses
+		case "messages":
+			messages = true
+			if p.Peek() != jsonspan.Array {
+				p.Skip()
+				continue
+			}
+			if d := p.detectList(); d != Auto {
+				return d
+			}
+		case "model", "modelId":
+			f := p.value()
+			model = strings.ToLower(p.text(f))
+			if string(k) == "modelId" {
+				return Bedrock
+			}
+		case "toolConfig", "inferenceConfig", "additionalModelRequestFields":
+			p.Skip()
+			if messages || string(k) != "toolConfig" { // Gemini has a toolConfig too
+				return Bedrock
+			}
+		case "system":
+			if d := p.detectSystem(); d != Auto {
+				return d
+			}
+		case "tools":
+			if d := p.detectTools(); d != Auto {
+				return d
+			}
+		case "anthropic_version", "stop_sequences":
+			return Anthropic
+		case "systemInstruction", "system_instruction", "generationConfig", "generation_config":
+			return Gemini
+		default:
+			p.Skip()
+		}
+	}
+	switch {
+	case p.Failed() || !messages:
+		return Auto
+	case strings.HasPrefix(model, "claude"):
+		return Anthropic
+	}
+	return OpenAIChat
+}
+
+// detectSystem: Anthropic has a string or typed blocks, Bedrock untyped ones.
+func (p *parser) detectSystem() Dialect {
+	if p.Peek() != jsonspan.Array {
+		p.Skip()
+		return Anthropic
+	}
+	d := Auto
+	p.Enter()
+	for p.Element() {
+		if p.Peek() != jsonspan.Object {
+			p.Skip()
+			continue
+		}
+		typed := false
+		p.Enter()
+		for {
+			k, ok := p.key()
+			if !ok {
+				break
+			}
+			typed = typed || string(k) == "type"
+			p.Skip()
+		}
+		if d = Bedrock; typed {
+			d = Anthropic
+		}
+	}
+	return d
+}
+
+// detectTools looks for the member that holds a tool's schema.
+func (p *parser) detectTools() Dialect {
+	if p.Peek() != jsonspan.Array {
+		p.Skip()
+		return Auto
+	}
+	d := Auto
+	p.Enter()
+	for p.Element() {
+		if p.Peek() != jsonspan.Object {
+			p.Skip()
+			continue
+		}
+		p.Enter()
+		for {
+			k, ok := p.key()
+			if !ok {
+				break
+			}
+			switch string(k) {
+			case "input_schema":
+				d = Anthropic
+			case "function":
+				d = OpenAIChat
+			case "functionDeclarations", "function_declarations":
+				d = Gemini
+			}
+			p.Skip()
+		}
+	}
+	return d
+}
+
+// detectList looks at the elements of a list until one is telling. It leaves the
+// list in the middle then.
+func (p *parser) detectList() Dialect {
+	p.Enter()
+	weak := Auto
+	for i := 0; p.Element(); i++ {
+		if p.Peek() != jsonspan.Object {
+			p.Skip()
+			continue
+		}
+		d, sure := p.detectElement()
+		sure = sure || d != Auto && i == 0 // only the chat APIs begin with the system
+		if d != Auto && (sure || weak == Auto) {
+			weak = d
+		}
+		if sure {
+			return d
+		}
+	}
+	return weak
+}
+
+// detectElement tells what one message looks like, and whether that is certain:
+// a system message may stand in an Anthropic history too.
+func (p *parser) detectElement() (d Dialect, sure bool) {
+	p.Enter()
+	typed, role, system := false, false, false
+	for {
+		k, ok := p.key()
+		if !ok {
+			break
+		}
+		switch string(k) {
+		case "parts":
+			p.Skip()
+			d = Gemini
+		case "tool_calls", "tool_call_id", "function_call", "reasoning_content", "refusal":
+			p.Skip()
+			if !typed {
+				d = OpenAIChat
+			}
+		case "call_id", "encrypted_content", "summary":
+			p.Skip()
+			d = OpenAIResponses
+		case "type":
+			typed = true
+			if f := p.value(); p.itemType(f) {
+				d = OpenAIResponses
+			}
+		case "role":
+			role = true
+			switch f := p.value(); {
+			case p.is(f, "system"):
+				system = true
+			case p.is(f, "tool"), p.is(f, "developer"), p.is(f, "function"):
+				if d == Auto {
+					d = OpenAIChat
+				}
+			case p.is(f, "model"):
+				d = Gemini
+			}
+		case "content":
+			if p.Peek() != jsonspan.Array {
+				p.Skip()
+				continue
+			}
+			if c := p.detectContent(); c != Auto {
+				d = c
+			}
+		default:
+			p.Skip()
+		}
+	}
+	switch {
+	case d == OpenAIChat && typed && !role:
+		d = OpenAIResponses
+	case d == Auto && system:
+		return OpenAIChat, false
+	}
+	return d, d != Auto
+}
+
+// itemType reports whether f is a type that only Responses items have.
+func (p *parser) itemType(f field) bool {
+	t := p.text(f)
+	return t == "message" || t == "reasoning" || t == "item_reference" || t == "compaction_trigger" || t == "additional_tools" ||
+		strings.HasSuffix(t, "_call") || strings.HasSuffix(t, "_call_output") || strings.HasPrefix(t, "mcp_") || strings.HasPrefix(t, "program")
+}
+
+// detectContent looks at the blocks of one message.
+func (p *parser) detectContent() Dialect {
+	d := Auto
+	p.Enter()
+	for p.Element() {
+		if p.Peek() != jsonspan.Object {
+			p.Skip()
+			continue
+		}
+		p.Enter()
+		var typ field
+		camel, source := false, false
+		for {
+			k, ok := p.key()
+			if !ok {
+				break
+			}
+			switch string(k) {
+			case "type":
+				typ = p.value()
+				continue
+			case "toolUse", "toolResult", "reasoningContent", "cachePoint", "citationsContent", "guardContent":
+				camel = true
+			case "source":
+				source = true
+			}
+			p.Skip()
+		}
+		switch t := p.text(typ); {
+		case camel:
+			d = Bedrock
+		case !typ.given() && d == Auto:
+			d = Bedrock
+		case t == "input_text" || t == "output_text" || t == "input_image" || t == "input_file":
+			d = OpenAIResponses
+		case t == "image_url" || t == "input_audio" || t == "file" || t == "document_url" || t == "refusal" || t == "video_url":
+			d = OpenAIChat
+		case source && (t == "image" || t == "document"), t == "tool_use", t == "tool_result", t == "thinking", t == "redacted_thinking",
+			t == "server_tool_use", t == "mcp_tool_use", t == "search_result", t == "container_upload", t == "compaction", strings.HasSuffix(t, "_tool_result"):
+			d = Anthropic
+		}
+	}
+	return d
+}

@@ -1,0 +1,20 @@
+// Package wire knows the five wire formats: it detects them, reads a request body
+// into a transcript without copying it, and checks it against the rules of the
+// provider it is meant for.
+//
+// # Terminology
+//
+// A dialect is a wire shape. A profile is a vendor's or a model family's rules on
+// a dialect; it is derived from the model named in the request. A rule is a row
+// in a table: which fault it is about, for which profiles, in which of the
+// provider's own words. A finding is a rule that a request breaks, at a path.
+//
+// # How a check works
+//
+// [Parse] walks the bytes once. What it notices on the way (an empty text, a
+// missing id) it writes down as a note; who minds is decided later, because the
+// model may be named behind the messages. [Request.Check] adds what only shows in
+// the finished transcript (pairs, roles, turns) and asks the table which rows
+// apply. Fields and block types that the dialect does not know are carried along
+// and never a fault by themselves.
+package wire

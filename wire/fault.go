@@ -1,0 +1,164 @@
+package wire
+
+// A fault is something that may be wrong with a request, whoever minds. The
+// parsers and checkers raise faults; the rows of the table turn them into
+// findings.
+type fault uint8
+
+const (
+	// Shape, any dialect.
+	wrongType fault = iota
+	typeMissing
+	fieldMissing
+	emptyHistory
+	loneSurrogate
+	duplicateKey
+	unknownRole
+	roleMissing
+	tooManyMessages
+	bodyTooLarge
+
+	// Pairs.
+	orphanCall
+	openCall
+	orphanResult
+	displacedResult
+	duplicateResult
+	repeatedCallID
+	reusedCallID
+	resultAfterText
+	resultAfterMessage
+	contentAfterCall
+	splitResults
+	textAfterResult
+	mixedResultTurn
+	mixedResultTail
+	mixedMedia
+	resultWrongRole
+	callWrongRole
+	serverCallUnpaired
+	serverResultUnpaired
+	serverResult4Client
+	pendingServerMixed
+	programMixed
+	programNonText
+	toolsetMismatch
+	idMissing
+	callIDMissing
+	nameMissing
+	resultNameMissing
+	kindMismatch
+	outputUnasked
+	approvalUnasked
+	safetyUnacknowledged
+	notContiguous
+
+	// Ids and names.
+	idAlphabet
+	idTooLong
+	idNotNine
+	serverIDFormat
+	nameEmpty
+	nameFormat
+	nameTooLong
+	itemID
+	repeatedItemID
+
+	// Tools and the head of the request.
+	toolsUndefined
+	toolUndefined
+	referenceUnknown
+	toolChangeUnknown
+	containerMissing
+	betaHeaderMissing
+	bindingHeaderMissing
+	stateConflict
+	contextEditOrder
+	contextEditConflict
+
+	// Thinking and reasoning.
+	thinkingRequired
+	thinkingNotFirst
+	thinkingNotEnabled
+	signatureMissing
+	thinkingBeforeFallback
+	thoughtSignatureMissing
+	reasoningOrphan
+	reasoningUnresolvable
+	itemUnresolvable
+	reasoningUnsupported
+	reasoningPlaintext
+	reasoningRequired
+	reasoningRequiredByName
+	reasoningRequiredNow
+	reasoningField
+	reasoningFieldPlain
+	summaryMissing
+
+	// Content.
+	emptyText
+	blankTextBlock
+	emptyMessage
+	emptyPart
+	emptyAssistant
+	emptyAssistantNull
+	emptyUser
+	emptyOther
+	noContentElement
+	nullContentFault
+	emptyCalls
+	emptyErrorResult
+	nonTextErrorResult
+	emptyResult
+	argsNotObject
+	argsNotJSON
+	argsNotString
+	freeForm
+	resultNotObject
+	resultPartType
+	partType
+	foreignPart
+	nullFiller
+	encryptedMissing
+	citationsMixed
+	imageInTool
+	imageUnsupported
+	statusField
+	trailingSpace
+	compactionEmpty
+	legacyFunction
+	nonTextTool
+
+	// Cache marks.
+	tooManyCacheMarks
+	cacheMarkEmpty
+	cacheMarkThinking
+	cacheMarkNested
+	cacheMarkAfterMedia
+	cacheTTLOrder
+	cacheAutoConflict
+
+	// Roles and turns.
+	firstRole
+	firstCall
+	lastRole
+	lastRoleThinking
+	roleRepeats
+	roleOrder
+	userAfterTool
+	systemUnsupported
+	systemFirst
+	systemPlacement
+	systemLater
+	prefixNotLast
+	contentBesideCalls
+	loneMessage
+	compactionNotFirst
+	compactionTwice
+
+	// unseen is never raised: the rule cannot be decided from the request alone,
+	// or is reported as another fault.
+	unseen
+
+	faults // how many there are
+)

@@ -1,0 +1,351 @@
+package wire
+
+import (
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// geminiContent reads one content of Google's generateContent. Members come in
+// camel case or, as the API takes both, in snake case.
+func (p *parser) geminiContent() {
+	start := p.Offset()
+	p.startMessage(transcript.User, start, 0)
+	i := len(p.messages) - 1
+	var role, parts field
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			break
+		}
+		switch string(k) {
+		case "role":
+			role = p.value()
+		case "parts":
+			p.dropBlocks(i)
+			parts = p.geminiParts()
+		default:
+			p.Skip()
+		}
+	}
+	if !role.absent() && !role.empty() { // a missing role means the user
+		p.closeRole(i, role)
+	}
+	m := &p.messages[i]
+	m.Turn = p.mergeTurn(m.Role)
+	switch {
+	case parts.absent(), parts.kind == jsonspan.Array && m.First == transcript.BlockID(len(p.blocks)):
+		p.extra[i] |= emptyList
+	case parts.kind != jsonspan.Array:
+		p.note(wrongType, -1, "parts", "expected a list, found "+parts.kind.String())
+	}
+	p.tieSignature(i)
+	p.endMessage(jsonspan.Span{Start: start, End: p.Offset()}, p.speaks(i))
+}
+
+// tieSignature makes the calls of a step need the first one, which carries the
+// signature for all of them.
+func (p *parser) tieSignature(i int) {
+	first := transcript.NoBlock
+	for b := p.messages[i].First; int(b) < len(p.blocks); b++ {
+		if p.blocks[b].Kind != transcript.Call {
+			continue
+		}
+		if first == transcript.NoBlock {
+			first = b
+			continue
+		}
+		p.ties = append(p.ties, transcript.Tie{From: b, To: first})
+	}
+}
+
+func (p *parser) geminiParts() field {
+	if p.Peek() != jsonspan.Array {
+		return p.value()
+	}
+	start := p.Offset()
+	p.Enter()
+	for j := 0; p.Element(); j++ {
+		p.geminiPart(j)
+	}
+	return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}
+}
+
+// partFields are the members of a part that rules look at.
+type partFields struct {
+	text, signature    field
+	thought            bool
+	kind               transcript.Kind
+	id, name, body     field
+	payload            jsonspan.Kind // of the member that makes the part what it is
+	data               bool          // some member holds data
+	call, response, md bool
+}
+
+func (p *parser) geminiPart(j int) {
+	k, at, w := p.Peek(), p.Offset(), place{inParts, int32(j)}
+	if k != jsonspan.Object {
+		p.value()
+		p.block(transcript.Block{Kind: transcript.Other, Span: transcript.Span{Start: at, End: p.Offset()}}, w)
+		p.noteBlock(wrongType, "", "expected an object, found "+k.String())
+		return
+	}
+	var f partFields
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			break
+		}
+		p.geminiField(string(k), &f)
+	}
+	span := transcript.Span{Start: at, End: p.Offset()}
+	b := transcript.Block{Kind: f.kind, Span: span, Body: span, CallID: p.text(f.id), Tool: p.text(f.name)}
+	if f.body.given() {
+		b.Body = tspan(f.body.span)
+	}
+	if f.kind == transcript.Other && f.text.given() {
+		b.Kind = transcript.Text
+		if f.thought {
+			b.Kind = transcript.Thinking
+		}
+		if f.text.kind == jsonspan.String {
+			b.Body = tspan(f.text.span)
+		}
+	}
+	p.block(b, w)
+	p.partNotes(&f)
+}
+
+func (p *parser) geminiField(name string, f *partFields) {
+	payload := func(kind transcript.Kind) {
+		f.kind, f.data, f.payload = kind, true, p.Peek()
+	}
+	switch name {
+	case "text":
+		f.text = p.value()
+	case "thought":
+		v := p.value()
+		f.thought = v.kind == jsonspan.Bool && p.raw[v.span.Start] == 't'
+	case "thoughtSignature", "thought_signature":
+		f.signature = p.value()
+	case "functionCall", "function_call":
+		payload(transcript.Call)
+		f.call = true
+		p.geminiFunction(f, "args")
+	case "functionResponse", "function_response":
+		payload(transcript.Result)
+		f.response = true
+		p.geminiFunction(f, "response")
+	case "toolCall", "tool_call":
+		payload(transcript.ServerCall)
+		p.geminiFunction(f, "args")
+	case "toolResponse", "tool_response":
+		payload(transcript.ServerResult)
+		p.geminiFunction(f, "response")
+	case "executableCode", "executable_code":
+		payload(transcript.ServerCall)
+		p.Skip()
+	case "codeExecutionResult", "code_execution_result":
+		payload(transcript.ServerResult)
+		p.Skip()
+	case "inlineData", "inline_data", "fileData", "file_data":
+		payload(transcript.Media)
+		p.Skip()
+	default:
+		f.md = true
+		p.Skip()
+	}
+}
+
+// geminiFunction reads a call or a response.
+func (p *parser) geminiFunction(f *partFields, body string) {
+	if p.Peek() != jsonspan.Object {
+		p.Skip()
+		return
+	}
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			return
+		}
+		switch string(k) {
+		case "id":
+			f.id = p.value()
+		case "name":
+			f.name = p.value()
+		case body:
+			f.body = p.value()
+		default:
+			p.Skip()
+		}
+	}
+}
+
+func (p *parser) partNotes(f *partFields) {
+	n := len(p.blocks) - 1
+	signed := !f.signature.absent() && !f.signature.empty()
+	switch {
+	case f.data:
+		if f.payload != jsonspan.Object {
+			p.noteBlock(wrongType, "", "expected an object, found "+f.payload.String())
+		}
+	case f.text.given() && !f.text.isNull() && f.text.kind != jsonspan.String:
+		p.note(wrongType, n, "text", "expected a string, found "+f.text.kind.String())
+	case f.text.empty() && !signed && !f.thought:
+		p.noteBlock(emptyText, "", "")
+	case f.text.absent() && !signed && !f.md:
+		p.noteBlock(emptyPart, "", "")
+	}
+	p.wantString(f.id, n, "id")
+	p.wantString(f.name, n, "name")
+	switch {
+	case f.call:
+		if f.name.absent() || f.name.empty() {
+			p.noteBlock(nameEmpty, "", "")
+		}
+		if !f.body.absent() && f.body.kind != jsonspan.Object {
+			p.noteBlock(argsNotObject, "", f.body.kind.String())
+		}
+		if signed {
+			p.noteBlock(thoughtSignatureMissing, "", "signed")
+		}
+	case f.response:
+		if f.name.absent() || f.name.empty() {
+			p.noteBlock(nameMissing, "", "")
+		}
+		if f.body.kind != jsonspan.Object {
+			p.noteBlock(resultNotObject, "", f.body.kind.String())
+		}
+	}
+}
+
+// gemini raises the faults that show in the finished transcript.
+func (c *checker) gemini() {
+	turns := c.turnsOf()
+	c.pairs()
+	c.geminiTurns(turns)
+	c.signatures(turns)
+	c.geminiServer()
+	c.geminiEnds(turns)
+}
+
+func (c *checker) geminiTurns(turns []turnSpan) {
+	for _, t := range turns {
+		if t.role == transcript.User && t.facts&hasResults != 0 {
+			c.splitTurn(t)
+		}
+		for m := t.first; m < t.end; m++ {
+			if c.extra[m]&emptyList != 0 {
+				c.message(emptyMessage, m, "")
+			}
+			if c.extra[m]&hasResults != 0 {
+				c.mixedParts(c.t.Messages()[m])
+			}
+			if m > t.first && t.role != transcript.Unknown && c.extra[m-1]&hasResults == 0 && c.extra[m]&(hasResults|hasCalls) == 0 {
+				c.message(roleRepeats, m, "")
+			}
+		}
+	}
+}
+
+// splitTurn reports the responses of one step that do not stand in one turn.
+func (c *checker) splitTurn(t turnSpan) {
+	answered := false
+	for m := t.first; m < t.end; m++ {
+		msg := c.t.Messages()[m]
+		for b := msg.First; b < msg.End; b++ {
+			if c.t.Block(b).Kind != transcript.Result || c.t.Exchanges()[c.t.ExchangeOf(b)].State != transcript.Whole {
+				continue
+			}
+			if answered {
+				c.block(splitResults, b, "")
+			}
+			break
+		}
+		answered = answered || c.extra[m]&hasResults != 0
+	}
+}
+
+// mixedParts reports parts that share a content with responses.
+func (c *checker) mixedParts(m transcript.Message) {
+	last := m.First
+	for b := m.First; b < m.End; b++ {
+		if c.t.Block(b).Kind == transcript.Result {
+			last = b
+		}
+	}
+	for b := m.First; b < m.End; b++ {
+		switch {
+		case c.t.Block(b).Kind == transcript.Result:
+		case b < last:
+			c.block(mixedResultTurn, b, "")
+		default:
+			c.block(mixedResultTail, b, "")
+		}
+	}
+}
+
+// signatures checks the steps since the user spoke last: the first call of each
+// must be signed.
+func (c *checker) signatures(turns []turnSpan) {
+	if !c.wants(thoughtSignatureMissing) {
+		return
+	}
+	signed := make(map[transcript.BlockID]bool)
+	for _, n := range c.notes {
+		if n.fault == thoughtSignatureMissing {
+			signed[transcript.BlockID(n.block)] = true
+		}
+	}
+	from := 0
+	for i, t := range turns {
+		if t.role == transcript.User && t.facts&hasResults == 0 {
+			from = i
+		}
+	}
+	for _, t := range turns[from:] {
+		if t.role != transcript.Assistant {
+			continue
+		}
+		first, end := c.blocks(t)
+		for b := first; b < end; b++ {
+			if c.t.Block(b).Kind == transcript.Call {
+				if !signed[b] {
+					c.block(thoughtSignatureMissing, b, "")
+				}
+				break
+			}
+		}
+	}
+}
+
+func (c *checker) geminiServer() {
+	last := c.t.Turns() - 1
+	for _, x := range c.t.Exchanges() {
+		switch {
+		case !x.Server:
+		case x.Call == transcript.NoBlock:
+			c.block(serverResultUnpaired, x.Results[0], "")
+		case len(x.Results) == 0 && c.t.Messages()[c.t.Block(x.Call).Message].Turn != last:
+			c.block(serverCallUnpaired, x.Call, "")
+		}
+	}
+}
+
+func (c *checker) geminiEnds(turns []turnSpan) {
+	if len(turns) == 0 {
+		return
+	}
+	if t := turns[0]; t.role == transcript.Assistant {
+		if t.facts&hasCalls != 0 {
+			c.message(firstCall, 0, "")
+		} else {
+			c.message(firstRole, 0, "")
+		}
+	}
+	if t := turns[len(turns)-1]; t.role == transcript.Assistant && t.facts&hasCalls == 0 {
+		c.message(lastRole, t.end-1, "")
+	}
+}

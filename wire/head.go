@@ -1,0 +1,287 @@
+package wire
+
+import (
+	"strconv"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// headField reads a top-level member that is not the list of messages.
+func (p *parser) headField(name string) {
+	switch name {
+	case "model", "modelId":
+		f := p.value()
+		p.head.model = p.text(f)
+		if !f.absent() && f.kind != jsonspan.String {
+			p.noteHead(wrongType, name, "expected a string, found "+f.kind.String())
+		}
+	case "tools":
+		p.tools()
+	case "toolConfig":
+		p.toolConfig()
+	case "system":
+		p.system()
+	case "thinking":
+		p.thinking()
+	case "additionalModelRequestFields":
+		p.additionalFields()
+	case "store":
+		f := p.value()
+		p.head.storeFalse = f.kind == jsonspan.Bool && p.raw[f.span.Start] == 'f'
+	case "previous_response_id", "conversation":
+		if f := p.value(); !f.absent() {
+			if p.head.stateful {
+				p.noteHead(stateConflict, name, "")
+			}
+			p.head.stateful = true
+		}
+	case "betas", "anthropic_beta":
+		p.head.betasGiven = true
+		p.strings(&p.head.betas)
+	case "container":
+		p.head.container = !p.value().absent()
+	case "compaction":
+		p.head.compaction = !p.value().absent()
+	case "context_management":
+		p.contextManagement()
+	case "cache_control":
+		p.head.autoTTL, p.head.autoCache = p.cacheControl()
+	default:
+		p.Skip()
+	}
+}
+
+// strings reads a list of strings; anything else in it is passed over.
+func (p *parser) strings(dst *[]string) {
+	if p.Peek() != jsonspan.Array {
+		p.Skip()
+		return
+	}
+	p.Enter()
+	for p.Element() {
+		if f := p.value(); f.kind == jsonspan.String {
+			*dst = append(*dst, p.text(f))
+		}
+	}
+}
+
+// tools reads the declared tools: their names, and Anthropic's cache marks.
+func (p *parser) tools() {
+	p.head.toolsGiven, p.head.tools = true, make(map[string]bool)
+	if p.Peek() != jsonspan.Array {
+		p.Skip()
+		return
+	}
+	p.Enter()
+	for p.Element() {
+		if p.Peek() != jsonspan.Object {
+			p.Skip()
+			continue
+		}
+		p.Enter()
+		for {
+			k, ok := p.key()
+			if !ok {
+				break
+			}
+			switch string(k) {
+			case "name", "type":
+				// A server tool may be known by its type alone.
+				if f := p.value(); f.kind == jsonspan.String {
+					p.head.tools[p.text(f)] = true
+				}
+			case "cache_control":
+				p.headMark()
+			default:
+				p.Skip()
+			}
+		}
+	}
+}
+
+// headMark reads a cache mark on a tool or on the system prompt.
+func (p *parser) headMark() {
+	if ttl, ok := p.cacheControl(); ok {
+		p.head.cacheMarks++
+		p.head.shortMark = p.head.shortMark || ttl == "5m"
+	}
+}
+
+// toolConfig reads Bedrock's declared tools. Gemini's member of that name holds
+// something else, which does no harm.
+func (p *parser) toolConfig() {
+	p.head.toolsGiven = true
+	if p.Peek() != jsonspan.Object {
+		p.head.toolsGiven = !p.value().absent()
+		return
+	}
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			return
+		}
+		if string(k) != "tools" || p.Peek() != jsonspan.Array {
+			p.Skip()
+			continue
+		}
+		p.Enter()
+		for p.Element() {
+			if p.hasKey("cachePoint") {
+				p.head.cacheMarks++
+			}
+		}
+	}
+}
+
+// hasKey reads the next value and reports whether it is an object with that key.
+func (p *parser) hasKey(name string) bool {
+	if p.Peek() != jsonspan.Object {
+		p.Skip()
+		return false
+	}
+	found := false
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			return found
+		}
+		found = found || string(k) == name
+		p.Skip()
+	}
+}
+
+// system reads the top-level system prompt for its cache marks.
+func (p *parser) system() {
+	if p.Peek() != jsonspan.Array {
+		p.Skip()
+		return
+	}
+	p.Enter()
+	for p.Element() {
+		if p.Peek() != jsonspan.Object {
+			p.Skip()
+			continue
+		}
+		p.Enter()
+		for {
+			k, ok := p.key()
+			if !ok {
+				break
+			}
+			switch string(k) {
+			case "cache_control":
+				p.headMark()
+			case "cachePoint":
+				p.Skip()
+				p.head.cacheMarks++
+			default:
+				p.Skip()
+			}
+		}
+	}
+}
+
+// thinking reads thinking.type, and block_binding, which needs a header.
+func (p *parser) thinking() {
+	if p.Peek() != jsonspan.Object {
+		p.Skip()
+		return
+	}
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			return
+		}
+		switch string(k) {
+		case "type":
+			p.head.thinking = p.text(p.value())
+		case "block_binding":
+			p.head.binding = !p.value().absent()
+		default:
+			p.Skip()
+		}
+	}
+}
+
+// additionalFields looks for thinking among what Bedrock hands on to the model.
+func (p *parser) additionalFields() {
+	if p.Peek() != jsonspan.Object {
+		p.Skip()
+		return
+	}
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			return
+		}
+		if string(k) == "thinking" || string(k) == "reasoning_config" {
+			p.thinking()
+			continue
+		}
+		p.Skip()
+	}
+}
+
+// contextManagement checks the order of the edits.
+func (p *parser) contextManagement() {
+	if p.Peek() != jsonspan.Object {
+		p.Skip()
+		return
+	}
+	p.head.contextEdits = true
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			return
+		}
+		if string(k) != "edits" || p.Peek() != jsonspan.Array {
+			p.Skip()
+			continue
+		}
+		p.Enter()
+		for i := 0; p.Element(); i++ {
+			typ := p.member("type")
+			if i > 0 && p.is(typ, "clear_thinking_20251015") {
+				p.noteHead(contextEditOrder, "context_management.edits."+strconv.Itoa(i), "")
+			}
+			p.head.thresholdEdit = p.head.thresholdEdit || p.is(typ, "compact_20260112")
+		}
+	}
+}
+
+// member reads the next value and returns one of its members, if it is an object.
+func (p *parser) member(name string) (f field) {
+	if p.Peek() != jsonspan.Object {
+		p.Skip()
+		return f
+	}
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			return f
+		}
+		if string(k) == name {
+			f = p.value()
+			continue
+		}
+		p.Skip()
+	}
+}
+
+// cacheControl reads a cache mark. A null one is none.
+func (p *parser) cacheControl() (ttl string, given bool) {
+	if p.Peek() != jsonspan.Object {
+		return "", !p.value().absent()
+	}
+	f := p.member("ttl")
+	if ttl = p.text(f); ttl == "" {
+		ttl = "5m"
+	}
+	return ttl, true
+}

@@ -1,0 +1,377 @@
+package wire
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// A parser walks one request. Each dialect has its own file of methods; this one
+// has what they share.
+type parser struct {
+	jsonspan.Scanner
+	raw      []byte
+	dialect  Dialect
+	head     head
+	list     jsonspan.Span
+	bare     bool
+	messages []transcript.Message
+	blocks   []transcript.Block
+	where    []place
+	extra    []facts
+	ties     []transcript.Tie
+	notes    []note
+	turn     int
+	names    strings.Builder // chunk that ids and names are cut from
+	last     string          // the name cut last; tools repeat
+}
+
+func newParser(raw []byte, d Dialect, m jsonspan.Mode) *parser {
+	p := &parser{raw: raw, dialect: d, turn: -1}
+	p.Reset(raw, m)
+	return p
+}
+
+// A field is a member's value: its kind and span. Kind Invalid means that it is
+// missing. The span of a string leaves out the quotes.
+type field struct {
+	kind jsonspan.Kind
+	span jsonspan.Span
+}
+
+func (f field) given() bool  { return f.kind != jsonspan.Invalid }
+func (f field) isNull() bool { return f.kind == jsonspan.Null }
+
+// absent reports whether the member is missing or null.
+func (f field) absent() bool { return f.kind == jsonspan.Invalid || f.kind == jsonspan.Null }
+
+// value reads the next value without looking into it.
+func (p *parser) value() field {
+	k := p.Peek()
+	if k == jsonspan.String {
+		return field{k, p.Str()}
+	}
+	return field{k, p.Skip()}
+}
+
+// bytes returns the raw bytes of a span.
+func (p *parser) bytes(s jsonspan.Span) []byte { return p.raw[s.Start:s.End] }
+
+// key returns the next key of the entered object, decoded if need be.
+func (p *parser) key() ([]byte, bool) {
+	span, ok := p.Key()
+	if !ok {
+		return nil, false
+	}
+	k := p.bytes(span)
+	if bytes.IndexByte(k, '\\') >= 0 {
+		k = jsonspan.Decode(nil, k)
+	}
+	return k, true
+}
+
+// is reports whether f is the string word.
+func (p *parser) is(f field, word string) bool {
+	return f.kind == jsonspan.String && string(p.bytes(f.span)) == word
+}
+
+// text returns the decoded text of a string field. It is for short things.
+func (p *parser) text(f field) string {
+	if f.kind != jsonspan.String {
+		return ""
+	}
+	return p.cut(f.span)
+}
+
+// symbol is text for a string that is nearly always one of a few words: those
+// are not copied.
+func (p *parser) symbol(f field) string {
+	if f.kind != jsonspan.String {
+		return ""
+	}
+	switch b := p.bytes(f.span); string(b) {
+	case "user":
+		return "user"
+	case "assistant":
+		return "assistant"
+	case "tool":
+		return "tool"
+	case "model":
+		return "model"
+	case "system":
+		return "system"
+	case "text":
+		return "text"
+	case "tool_use":
+		return "tool_use"
+	case "tool_result":
+		return "tool_result"
+	case "thinking":
+		return "thinking"
+	case "image":
+		return "image"
+	case "function":
+		return "function"
+	case "message":
+		return "message"
+	case "reasoning":
+		return "reasoning"
+	case "function_call":
+		return "function_call"
+	case "function_call_output":
+		return "function_call_output"
+	case "input_text":
+		return "input_text"
+	case "output_text":
+		return "output_text"
+	}
+	return p.text(f)
+}
+
+// cut copies a short string out of the raw bytes. The copies share chunks, so
+// that an id costs no allocation and never aliases the caller's buffer.
+func (p *parser) cut(s jsonspan.Span) string {
+	b := p.bytes(s)
+	if bytes.IndexByte(b, '\\') >= 0 {
+		b = jsonspan.Decode(nil, b)
+	}
+	if string(b) == p.last {
+		return p.last
+	}
+	if p.names.Cap()-p.names.Len() < len(b) {
+		p.names = strings.Builder{}
+		p.names.Grow(max(4096, len(b)))
+	}
+	start := p.names.Len()
+	p.names.Write(b)
+	p.last = p.names.String()[start:]
+	return p.last
+}
+
+// empty reports whether a string field holds nothing.
+func (f field) empty() bool { return f.kind == jsonspan.String && f.span.Len() == 0 }
+
+// blank reports whether a string field holds white space only, or nothing.
+func (p *parser) blank(f field) bool {
+	if f.kind != jsonspan.String {
+		return false
+	}
+	b := p.bytes(f.span)
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case ' ':
+		case '\\':
+			if i+1 >= len(b) {
+				return false
+			}
+			i++
+			switch b[i] {
+			case 'n', 't', 'r', 'f':
+			default:
+				return len(b) < 64 && strings.TrimSpace(string(jsonspan.Decode(nil, b))) == ""
+			}
+		case 0xC2, 0xE2, 0xE3: // perhaps a wide space
+			return len(b) < 64 && strings.TrimSpace(string(jsonspan.Decode(nil, b))) == ""
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// endsInSpace reports whether a string field ends in white space.
+func (p *parser) endsInSpace(f field) bool {
+	if f.kind != jsonspan.String {
+		return false
+	}
+	b := p.bytes(f.span)
+	if len(b) > 64 {
+		b = b[len(b)-64:]
+	}
+	text := string(jsonspan.Decode(nil, b))
+	return strings.TrimRight(text, " \n\t\r\f\v\u00a0\u3000") != text
+}
+
+// document reads the whole body.
+func (p *parser) document() error {
+	switch p.Peek() {
+	case jsonspan.Array:
+		p.bare = true
+		p.readList()
+	case jsonspan.Object:
+		p.body()
+	default:
+		p.Skip()
+	}
+	p.End()
+	if err := p.Err(); err != nil {
+		return err
+	}
+	if p.head.listKind == jsonspan.Invalid {
+		return ErrNotRequest
+	}
+	return nil
+}
+
+// body reads the top-level object. Keys that several dialects share are read
+// here, the list of messages by the dialect.
+func (p *parser) body() {
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			return
+		}
+		if string(k) == p.dialect.list() {
+			p.readList()
+			continue
+		}
+		p.headField(string(k))
+	}
+}
+
+// readList reads the list of messages. If its key stands twice, the last one
+// wins, so what the first one left is thrown away.
+func (p *parser) readList() {
+	p.messages, p.blocks, p.where, p.extra = p.messages[:0], p.blocks[:0], p.where[:0], p.extra[:0]
+	p.ties, p.notes, p.turn = p.ties[:0], p.dropListNotes(), -1
+	k := p.Peek()
+	p.head.listKind = k
+	p.list.Start = p.Offset()
+	if k != jsonspan.Array {
+		p.listValue(p.value())
+		p.list.End = p.Offset()
+		return
+	}
+	p.Enter()
+	for p.Element() {
+		p.element()
+	}
+	p.list.End = p.Offset()
+}
+
+// dropListNotes keeps only the notes that are about the head.
+func (p *parser) dropListNotes() []note {
+	kept := p.notes[:0]
+	for _, n := range p.notes {
+		if n.message < 0 {
+			kept = append(kept, n)
+		}
+	}
+	return kept
+}
+
+// listValue handles a list that is none. Responses take a plain string there.
+func (p *parser) listValue(f field) {
+	if p.dialect == OpenAIResponses && f.kind == jsonspan.String {
+		p.startMessage(transcript.User, p.list.Start, 0)
+		p.block(transcript.Block{Kind: transcript.Text, Body: tspan(f.span)}, place{in: inMessage})
+		p.endMessage(jsonspan.Span{Start: f.span.Start - 1, End: f.span.End + 1}, true)
+		return
+	}
+	p.noteHead(wrongType, p.dialect.list(), "expected a list, found "+f.kind.String())
+}
+
+// element reads one element of the list.
+func (p *parser) element() {
+	if k := p.Peek(); k != jsonspan.Object {
+		start := p.Offset()
+		p.startMessage(transcript.Unknown, start, p.turn+1)
+		p.value()
+		p.note(wrongType, -1, "", "expected an object, found "+k.String())
+		p.extra[len(p.extra)-1] |= badRole
+		p.endMessage(jsonspan.Span{Start: start, End: p.Offset()}, false)
+		return
+	}
+	switch p.dialect {
+	case Anthropic:
+		p.anthropicMessage()
+	case OpenAIChat:
+		p.chatMessage()
+	case OpenAIResponses:
+		p.responsesItem()
+	case Gemini:
+		p.geminiContent()
+	case Bedrock:
+		p.bedrockMessage()
+	}
+}
+
+// startMessage opens a message. Its role, turn and span may be set again when it
+// ends, because members come in any order.
+func (p *parser) startMessage(r transcript.Role, start, turn int) {
+	p.messages = append(p.messages, transcript.Message{Role: r, Span: transcript.Span{Start: start}, Turn: turn, First: transcript.BlockID(len(p.blocks))})
+	p.extra = append(p.extra, 0)
+}
+
+// endMessage closes the message opened last.
+func (p *parser) endMessage(s jsonspan.Span, begins bool) {
+	m := &p.messages[len(p.messages)-1]
+	m.Span, m.End, m.Begins = tspan(s), transcript.BlockID(len(p.blocks)), begins
+	p.turn = m.Turn
+	var f facts
+	for _, b := range p.blocks[m.First:m.End] {
+		switch b.Kind {
+		case transcript.Result:
+			f |= hasResults
+		case transcript.Call:
+			f |= hasCalls | hasOthers
+		default:
+			f |= hasOthers
+		}
+	}
+	p.extra[len(p.extra)-1] |= f
+}
+
+// mergeTurn returns the turn of a message whose neighbours of one role are one.
+func (p *parser) mergeTurn(r transcript.Role) int {
+	if n := len(p.messages); n > 1 && p.messages[n-2].Role == r && r != transcript.Unknown {
+		return p.turn
+	}
+	return p.turn + 1
+}
+
+// block adds a block to the message that is being read.
+func (p *parser) block(b transcript.Block, w place) {
+	b.Message = len(p.messages) - 1
+	p.blocks = append(p.blocks, b)
+	p.where = append(p.where, w)
+}
+
+// note writes down something about block b, or about the message if b is -1.
+func (p *parser) note(f fault, b int, sub, arg string) {
+	p.notes = append(p.notes, note{f, int32(len(p.messages) - 1), int32(b), sub, arg})
+}
+
+// noteBlock writes down something about the block added last.
+func (p *parser) noteBlock(f fault, sub, arg string) { p.note(f, len(p.blocks)-1, sub, arg) }
+
+// noteHead writes down something about the request beside its messages.
+func (p *parser) noteHead(f fault, path, arg string) {
+	p.notes = append(p.notes, note{f, -1, -1, path, arg})
+}
+
+// wantString notes a member that should be a string and is not. Missing and null
+// ones are for the caller to judge.
+func (p *parser) wantString(f field, b int, name string) {
+	if !f.absent() && f.kind != jsonspan.String {
+		p.note(wrongType, b, name, "expected a string, found "+f.kind.String())
+	}
+}
+
+func (p *parser) finish(prof Profile) *Request {
+	r := &Request{
+		Dialect: p.dialect, Profile: prof, raw: p.raw, list: tspan(p.list), bare: p.bare,
+		head: p.head, where: p.where, extra: p.extra, notes: p.notes, flaws: p.Flaws(),
+	}
+	x := transcript.Index{Raw: p.raw, Messages: p.messages, Blocks: p.blocks, Ties: p.ties}
+	if p.dialect == OpenAIResponses {
+		x.Discipline = transcript.Anywhere
+	}
+	r.t = transcript.New(x)
+	return r
+}
+
+func tspan(s jsonspan.Span) transcript.Span { return transcript.Span(s) }

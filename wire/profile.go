@@ -1,0 +1,175 @@
+package wire
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Profile is whose rules apply to a request: a vendor, and what its model's
+// name says about the model. Rules ask it, they never look at names themselves.
+type Profile struct {
+	Name  string // the vendor, for example "anthropic" or "deepseek"
+	Model string // as the request names it; "" if it does not
+	// Family is the model family where rules depend on it: on Claude "opus",
+	// "sonnet", …; on Bedrock the maker of the model behind it; else "".
+	Family string
+	// Major and Minor are the model's version; Major 0 means unknown.
+	Major, Minor int
+}
+
+// A vendor is a row of the table that maps model names to profiles. The first
+// row with a matching pattern wins.
+type vendor struct {
+	name    string
+	doc     string
+	dialect []Dialect
+	models  *regexp.Regexp // nil: never derived from a model's name
+}
+
+// Vendors on each dialect. "other" is for models that no row knows: somebody's
+// imitation of the dialect.
+var vendors = []vendor{
+	{"anthropic", "Claude on Anthropic's own API", []Dialect{Anthropic}, regexp.MustCompile(`claude|^$`)},
+	{"deepseek", "DeepSeek, on its own API or behind a gateway", []Dialect{Anthropic, OpenAIChat, OpenAIResponses}, regexp.MustCompile(`deepseek`)},
+	{"template", "open models behind a chat template (vLLM, llama.cpp, Ollama)", []Dialect{OpenAIChat}, regexp.MustCompile(`gguf|gemma|(mistral|mixtral|devstral|ministral|magistral).*-\d+b`)},
+	{"mistral", "Mistral's hosted API", []Dialect{OpenAIChat}, regexp.MustCompile(`mistral|ministral|mixtral|codestral|pixtral|magistral|devstral`)},
+	{"moonshot", "Moonshot's Kimi models", []Dialect{OpenAIChat}, regexp.MustCompile(`kimi|moonshot`)},
+	{"minimax", "MiniMax models", []Dialect{OpenAIChat}, regexp.MustCompile(`minimax`)},
+	{"groq", "models served by Groq", []Dialect{OpenAIChat}, regexp.MustCompile(`^groq/|-versatile$|-instant$`)},
+	{"cerebras", "models served by Cerebras", []Dialect{OpenAIChat}, regexp.MustCompile(`^cerebras/`)},
+	{"xai", "xAI's Grok models", []Dialect{OpenAIChat}, regexp.MustCompile(`grok`)},
+	{"qwen", "Alibaba's Qwen models", []Dialect{OpenAIChat}, regexp.MustCompile(`qwen|^qwq`)},
+	{"openai", "OpenAI's own API and Azure", []Dialect{OpenAIChat, OpenAIResponses}, regexp.MustCompile(`^$|gpt-\d|^(.*/|openai\.)?(o[134]([-.]|$)|chatgpt|codex|computer-use)|^(azure|openai)/`)},
+	{"gemini", "Gemini on Google's API and Vertex", []Dialect{Gemini}, regexp.MustCompile(`gemini|^$`)},
+	{"bedrock", "the Converse API of AWS", []Dialect{Bedrock}, regexp.MustCompile(``)},
+	{"other", "an imitation of the dialect by a vendor that no profile knows", []Dialect{Anthropic, OpenAIChat, OpenAIResponses, Gemini}, regexp.MustCompile(``)},
+}
+
+// aliases are other names people use for a profile.
+var aliases = map[string]string{
+	"claude": "anthropic", "azure": "openai", "kimi": "moonshot", "grok": "xai", "google": "gemini", "vertex": "gemini", "aws": "bedrock",
+	"chat-template": "template", "templates": "template", "vllm": "template", "ollama": "template", "llama.cpp": "template",
+	"openai-chat": "openai", "openai-responses": "openai",
+}
+
+// Profiles lists the names of the profiles of a dialect, or of all dialects.
+func Profiles(d Dialect) []string {
+	var names []string
+	for _, v := range vendors {
+		if d == Auto || slices.Contains(v.dialect, d) {
+			names = append(names, v.name)
+		}
+	}
+	return names
+}
+
+// ResolveProfile returns the profile of that name, or if it is "" the one that
+// the model's name implies, or else the dialect's own vendor.
+func ResolveProfile(d Dialect, name, model string) (Profile, error) {
+	p := Profile{Model: model}
+	lower := strings.ToLower(model)
+	if to, ok := aliases[strings.ToLower(name)]; ok {
+		name = to
+	}
+	for _, v := range vendors {
+		if !slices.Contains(v.dialect, d) {
+			continue
+		}
+		if v.name == strings.ToLower(name) || (name == "" && v.models != nil && v.models.MatchString(lower)) {
+			p.Name = v.name
+			break
+		}
+	}
+	if p.Name == "" {
+		return p, fmt.Errorf("unknown profile %q for %s; the profiles are %s", name, d, strings.Join(Profiles(d), ", "))
+	}
+	switch d {
+	case Gemini:
+		p.Major, p.Minor = version(lower, "gemini-")
+		if strings.HasSuffix(lower, "gemini-pro") || strings.HasSuffix(lower, "gemini-pro-vision") {
+			p.Major = 1 // the first generation bore no number
+		}
+	case Bedrock:
+		p.Family = bedrockFamily(lower)
+		if p.Family == "claude" {
+			_, p.Major, p.Minor = claude(lower)
+		}
+	default:
+		if strings.Contains(lower, "claude") {
+			p.Family, p.Major, p.Minor = claude(lower)
+		}
+	}
+	return p, nil
+}
+
+// bedrockFamily returns the maker part of a Bedrock model id:
+// us.anthropic.claude-…, meta.llama4-…, arn:aws:…/amazon.nova-….
+func bedrockFamily(model string) string {
+	for _, f := range [...][2]string{
+		{"claude", "claude"}, {"nova", "nova"}, {"titan", "titan"}, {"llama", "llama"}, {"mistral", "mistral"}, {"pixtral", "mistral"},
+		{"cohere", "cohere"}, {"ai21", "ai21"}, {"writer", "writer"}, {"palmyra", "writer"}, {"moonshot", "moonshot"}, {"kimi", "moonshot"},
+		{"qwen", "qwen"}, {"deepseek", "deepseek"}, {"openai", "openai"}, {"minimax", "minimax"}, {"gemma", "gemma"},
+	} {
+		if strings.Contains(model, f[0]) {
+			return f[1]
+		}
+	}
+	return ""
+}
+
+var claudeName = regexp.MustCompile(`claude-(?:(opus|sonnet|haiku|fable|mythos|instant)-)?(\d)(?:[-.](\d)(?:\D|$))?(?:-(opus|sonnet|haiku))?`)
+
+// claude takes a Claude model's name apart: claude-sonnet-4-5-20250929,
+// claude-3-7-sonnet-latest, claude-fable-5.1. A date is not a minor version.
+func claude(model string) (family string, major, minor int) {
+	m := claudeName.FindStringSubmatch(model)
+	if m == nil {
+		if strings.Contains(model, "mythos-preview") {
+			return "mythos", 0, 0
+		}
+		return "", 0, 0
+	}
+	family = m[1]
+	if family == "" {
+		family = m[4]
+	}
+	major, _ = strconv.Atoi(m[2])
+	minor, _ = strconv.Atoi(m[3])
+	return family, major, minor
+}
+
+// version reads the number behind prefix: gemini-2.5-flash, gemini-3-pro.
+func version(model, prefix string) (major, minor int) {
+	_, rest, ok := strings.Cut(model, prefix)
+	if !ok {
+		return 0, 0
+	}
+	digits := func() int {
+		n := 0
+		for n < len(rest) && rest[n] >= '0' && rest[n] <= '9' {
+			n++
+		}
+		v, _ := strconv.Atoi(rest[:n])
+		rest = rest[n:]
+		return v
+	}
+	major = digits()
+	if strings.HasPrefix(rest, ".") {
+		rest = rest[1:]
+		minor = digits()
+	}
+	return major, minor
+}
+
+// atLeast reports whether the model's version is known and not lower.
+func (p *Profile) atLeast(major, minor int) bool {
+	return p.Major > major || p.Major == major && p.Minor >= minor
+}
+
+// before reports whether the model's version is known and lower.
+func (p *Profile) before(major, minor int) bool {
+	return p.Major > 0 && !p.atLeast(major, minor)
+}

@@ -1,0 +1,176 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// Options says how to read a request. The zero value detects everything and
+// checks the JSON fully.
+type Options struct {
+	Dialect Dialect // Auto: detect from the content
+	Profile string  // "": derive from the model, else the dialect's own vendor
+	Model   string  // used where the body names none, as on Gemini and Bedrock
+	// Structural skips the checks inside strings (escapes, control characters,
+	// UTF-8, surrogates); for a proxy that passes on what it does not understand.
+	Structural bool
+}
+
+// A Request is one parsed request body or bare list of messages.
+type Request struct {
+	Dialect Dialect
+	Profile Profile
+
+	t     *transcript.Transcript
+	raw   []byte
+	list  transcript.Span // of the list of messages, brackets included
+	bare  bool            // the document is the list
+	head  head
+	where []place // by block
+	extra []facts // by message
+	notes []note
+	flaws []jsonspan.Flaw
+}
+
+// A SyntaxError says where the bytes stop being JSON, and why.
+type SyntaxError = jsonspan.SyntaxError
+
+// ErrNotRequest is wrapped by the error for JSON that holds no history.
+var ErrNotRequest = errors.New("not a request: expected an object with messages, input or contents, or a list of messages")
+
+// Parse reads one request body. Its error is a *SyntaxError for bytes that are
+// not JSON and wraps ErrNotRequest for JSON that holds no history; everything
+// else is left to Check. The request keeps raw and must be the only one to hold
+// it: raw must not change afterwards.
+func Parse(raw []byte, o Options) (*Request, error) {
+	d := o.Dialect
+	if d == Auto {
+		var err error
+		if d, err = Detect(raw); err != nil {
+			return nil, err
+		}
+	}
+	mode := jsonspan.Strict
+	if o.Structural {
+		mode = jsonspan.Structural
+	}
+	p := newParser(raw, d, mode)
+	if err := p.document(); err != nil {
+		return nil, err
+	}
+	if p.head.model == "" {
+		p.head.model = o.Model
+	}
+	prof, err := ResolveProfile(d, o.Profile, p.head.model)
+	if err != nil {
+		return nil, err
+	}
+	return p.finish(prof), nil
+}
+
+// Transcript returns the index over the request.
+func (r *Request) Transcript() *transcript.Transcript { return r.t }
+
+// Raw returns the bytes of the request.
+func (r *Request) Raw() []byte { return r.raw }
+
+// Model returns the model the request names, or "".
+func (r *Request) Model() string { return r.head.model }
+
+// Path returns the path of a block in the form that findings use.
+func (r *Request) Path(b transcript.BlockID) string {
+	blk := r.t.Block(b)
+	return r.where[b].path(r.MessagePath(blk.Message))
+}
+
+// MessagePath returns the path of a message.
+func (r *Request) MessagePath(i int) string {
+	return fmt.Sprintf("%s.%d", r.Dialect.list(), i)
+}
+
+// head is what stands beside the list of messages.
+type head struct {
+	model      string
+	tools      map[string]bool // declared tools by name
+	toolsGiven bool
+	thinking   string // thinking.type of Anthropic and its imitators
+	binding    bool   // thinking.block_binding is set
+	storeFalse bool
+	stateful   bool // earlier items live on the server
+	betas      []string
+	betasGiven bool
+	container  bool
+	compaction bool // the compaction parameter is set
+	// contextEdits: context_management is set; thresholdEdit: with compaction in it.
+	contextEdits, thresholdEdit bool
+	cacheMarks                  int  // outside of the messages
+	shortMark                   bool // one of them lives five minutes only
+	autoCache                   bool // top-level cache_control
+	autoTTL                     string
+	listKind                    jsonspan.Kind
+}
+
+// A place says where in its message a block stands.
+type place struct {
+	in    container
+	index int32
+}
+
+type container uint8
+
+const (
+	inMessage   container = iota // the message is the block
+	inContent                    // content[index]
+	inString                     // content is a string
+	inParts                      // parts[index]
+	inCalls                      // tool_calls[index]
+	inFunction                   // function_call, the old form
+	inReasoning                  // reasoning_content or reasoning
+)
+
+func (p place) path(message string) string {
+	switch p.in {
+	case inContent:
+		return fmt.Sprintf("%s.content.%d", message, p.index)
+	case inString:
+		return message + ".content"
+	case inParts:
+		return fmt.Sprintf("%s.parts.%d", message, p.index)
+	case inCalls:
+		return fmt.Sprintf("%s.tool_calls.%d", message, p.index)
+	case inFunction:
+		return message + ".function_call"
+	case inReasoning:
+		return message + ".reasoning_content"
+	}
+	return message
+}
+
+// facts are what rules about roles and turns need to know of a message.
+type facts uint16
+
+const (
+	hasResults   facts = 1 << iota // it holds results
+	hasOthers                      // it holds something that is not a result
+	hasCalls                       // it holds client calls
+	emptyList                      // its content is an empty list or string
+	nullContent                    // its content is null or missing
+	blankText                      // its content is white space only
+	trailingTrim                   // its last text ends in white space
+	wantsPrefix                    // prefix: true
+	hasReasoning                   // carries reasoning_content or reasoning
+	stringBody                     // its content is a string
+	badRole                        // its role is none that the dialect knows
+)
+
+// A note is something the parser noticed; the table decides who minds.
+type note struct {
+	fault   fault
+	message int32
+	block   int32  // -1: the message or the request
+	sub     string // path behind the block's or message's own
+	arg     string // what the provider's sentence names
+}

@@ -1,0 +1,447 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// Families of calls on the Responses API. A result answers a call of its own
+// family; what the API takes for one another shares a family.
+const (
+	functionFamily uint8 = 1 + iota // also local shells and tool searches
+	customFamily
+	shellFamily
+	patchFamily
+	computerFamily
+	programFamily
+	approvalFamily
+)
+
+// An itemType is what an item of a type is, and how its id must begin.
+type itemType struct {
+	kind   transcript.Kind
+	family uint8
+	prefix string
+}
+
+var itemTypes = map[string]itemType{
+	"function_call":           {transcript.Call, functionFamily, "fc_"},
+	"local_shell_call":        {transcript.Call, functionFamily, ""},
+	"tool_search_call":        {transcript.Call, functionFamily, ""},
+	"custom_tool_call":        {transcript.Call, customFamily, "ctc_"},
+	"shell_call":              {transcript.Call, shellFamily, ""},
+	"apply_patch_call":        {transcript.Call, patchFamily, ""},
+	"computer_call":           {transcript.Call, computerFamily, ""},
+	"program":                 {transcript.Call, programFamily, ""},
+	"mcp_approval_request":    {transcript.Call, approvalFamily, ""},
+	"function_call_output":    {transcript.Result, functionFamily, ""},
+	"local_shell_call_output": {transcript.Result, functionFamily, ""},
+	"tool_search_output":      {transcript.Result, functionFamily, ""},
+	"custom_tool_call_output": {transcript.Result, customFamily, ""},
+	"shell_call_output":       {transcript.Result, shellFamily, ""},
+	"apply_patch_call_output": {transcript.Result, patchFamily, ""},
+	"computer_call_output":    {transcript.Result, computerFamily, ""},
+	"program_output":          {transcript.Result, programFamily, ""},
+	"mcp_approval_response":   {transcript.Result, approvalFamily, ""},
+	"reasoning":               {transcript.Thinking, 0, "rs_"},
+	"web_search_call":         {transcript.Other, 0, "ws_"},
+}
+
+// itemFields are the members of an item that rules look at.
+type itemFields struct {
+	typ, role, id, callID, approval, name, args, output, content, summary, encrypted, execution, checks, acknowledged field
+	plain                                                                                                             bool // content holds something
+}
+
+// responsesItem reads one item of OpenAI's Responses API.
+func (p *parser) responsesItem() {
+	start := p.Offset()
+	p.startMessage(transcript.Assistant, start, 0)
+	i := len(p.messages) - 1
+	var f itemFields
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			break
+		}
+		if !p.responsesField(string(k), &f, i) {
+			p.Skip()
+		}
+	}
+	span := jsonspan.Span{Start: start, End: p.Offset()}
+	t := p.symbol(f.typ)
+	if t == "" || t == "message" {
+		p.closeResponsesMessage(i, span, &f)
+		return
+	}
+	p.closeItem(i, span, t, &f)
+}
+
+// responsesField reads one member, or returns false if nobody asks for it.
+func (p *parser) responsesField(name string, f *itemFields, i int) bool {
+	switch name {
+	case "type":
+		f.typ = p.value()
+	case "role":
+		f.role = p.value()
+	case "id":
+		f.id = p.value()
+	case "call_id":
+		f.callID = p.value()
+	case "approval_request_id":
+		f.approval = p.value()
+	case "name":
+		f.name = p.value()
+	case "arguments", "input", "code":
+		f.args = p.value()
+	case "output":
+		f.output = p.value()
+	case "summary":
+		f.summary = p.value()
+	case "encrypted_content":
+		f.encrypted = p.value()
+	case "execution":
+		f.execution = p.value()
+	case "pending_safety_checks":
+		f.checks = p.value()
+	case "acknowledged_safety_checks":
+		f.acknowledged = p.value()
+	case "content":
+		p.dropBlocks(i)
+		f.content, f.plain = p.responsesContent()
+	default:
+		return false
+	}
+	return true
+}
+
+// responsesContent reads content: a string or a list of parts.
+func (p *parser) responsesContent() (f field, plain bool) {
+	if p.Peek() != jsonspan.Array {
+		f = p.value()
+		return f, f.kind == jsonspan.String && !f.empty()
+	}
+	start := p.Offset()
+	p.Enter()
+	for j := 0; p.Element(); j++ {
+		plain = true
+		p.responsesPart(j)
+	}
+	return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}, plain
+}
+
+func (p *parser) responsesPart(j int) {
+	k, w := p.Peek(), place{inContent, int32(j)}
+	at := p.Offset()
+	if k != jsonspan.Object {
+		p.value()
+		p.block(transcript.Block{Kind: transcript.Other, Span: transcript.Span{Start: at, End: p.Offset()}}, w)
+		p.noteBlock(wrongType, "", "expected an object, found "+k.String())
+		return
+	}
+	var typ, text field
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok {
+			break
+		}
+		switch string(k) {
+		case "type":
+			typ = p.value()
+		case "text", "refusal":
+			text = p.value()
+		default:
+			p.Skip()
+		}
+	}
+	span := transcript.Span{Start: at, End: p.Offset()}
+	b := transcript.Block{Span: span, Body: span}
+	switch t := p.symbol(typ); t {
+	case "input_text", "output_text", "text", "refusal", "summary_text", "reasoning_text":
+		b.Kind = transcript.Text
+		if text.kind == jsonspan.String {
+			b.Body = tspan(text.span)
+		}
+	case "input_image", "input_file", "input_audio":
+		b.Kind = transcript.Media
+	}
+	p.block(b, w)
+	if t := p.symbol(typ); strings.HasPrefix(t, "input_") {
+		p.noteBlock(partType, "", t)
+	}
+}
+
+// closeResponsesMessage files an item that is a message.
+func (p *parser) closeResponsesMessage(i int, span jsonspan.Span, f *itemFields) {
+	if f.typ.given() && f.typ.kind != jsonspan.String {
+		p.note(wrongType, -1, "type", "expected a string, found "+f.typ.kind.String())
+	}
+	p.closeRole(i, f.role)
+	m := &p.messages[i]
+	m.Turn = p.responsesTurn(m.Role)
+	switch f.content.kind {
+	case jsonspan.String:
+		p.stringContent(f.content)
+	case jsonspan.Array, jsonspan.Invalid, jsonspan.Null:
+	default:
+		p.note(wrongType, -1, "content", "expected a string or a list, found "+f.content.kind.String())
+	}
+	if m.Role != transcript.Assistant {
+		// Only the assistant may not speak in input parts.
+		kept := p.notes[:0]
+		for _, n := range p.notes {
+			if n.message != int32(i) || n.fault != partType {
+				kept = append(kept, n)
+			}
+		}
+		p.notes = kept
+	} else if f.id.given() {
+		p.itemID(f.id, "msg_")
+	}
+	p.endMessage(span, m.Role == transcript.User)
+}
+
+// responsesTurn: what the model produced in a row is one turn, and so are the
+// outputs that follow.
+func (p *parser) responsesTurn(r transcript.Role) int {
+	if r == transcript.Assistant || r == transcript.Tool {
+		return p.mergeTurn(r)
+	}
+	return p.turn + 1
+}
+
+// closeItem files an item that is no message; the item is the block.
+func (p *parser) closeItem(i int, span jsonspan.Span, t string, f *itemFields) {
+	p.dropBlocks(i)
+	kind := itemTypes[t]
+	b := transcript.Block{Kind: kind.kind, Family: kind.family, Span: tspan(span), Body: tspan(span), CallID: p.text(f.callID), Tool: p.text(f.name)}
+	m := &p.messages[i]
+	body := f.args
+	switch {
+	case kind.family == approvalFamily && b.Kind == transcript.Call:
+		b.CallID = p.text(f.id)
+	case kind.family == approvalFamily:
+		b.CallID = p.text(f.approval)
+	case t == "tool_search_call" && !p.is(f.execution, "client"):
+		// Run by the provider; what follows may or may not hold its output.
+		b.Kind = transcript.Other
+	case t == "tool_search_output" && !p.is(f.execution, "client"):
+		b.Kind = transcript.Other
+	}
+	if b.Kind == transcript.Result {
+		m.Role, body = transcript.Tool, f.output
+	}
+	if body.given() {
+		b.Body = tspan(body.span)
+	}
+	m.Turn = p.responsesTurn(m.Role)
+	p.block(b, place{in: inMessage})
+	p.itemNotes(t, kind, f)
+	p.reasoningTie(i, t, f)
+	p.endMessage(span, false)
+}
+
+func (p *parser) itemNotes(t string, kind itemType, f *itemFields) {
+	b := &p.blocks[len(p.blocks)-1]
+	n := len(p.blocks) - 1
+	p.wantString(f.id, n, "id")
+	p.wantString(f.callID, n, "call_id")
+	p.wantString(f.name, n, "name")
+	if kind.prefix != "" {
+		p.itemID(f.id, kind.prefix)
+	}
+	half := b.Kind == transcript.Call || b.Kind == transcript.Result
+	switch {
+	case !half || kind.family == approvalFamily:
+	case f.callID.absent() && b.Kind == transcript.Call:
+		p.noteBlock(callIDMissing, "", "call_id")
+	case f.callID.absent():
+		p.noteBlock(idMissing, "", "")
+	case f.callID.kind == jsonspan.String && (b.CallID == "" || len(b.CallID) > 64):
+		p.noteBlock(idTooLong, "", itoa(len(b.CallID)))
+	}
+	switch t {
+	case "function_call":
+		if f.name.kind == jsonspan.String && !plainID(b.Tool) {
+			p.noteBlock(nameFormat, "", b.Tool)
+		}
+	case "custom_tool_call":
+		p.noteBlock(freeForm, "", "")
+	case "reasoning":
+		p.reasoningNotes(f)
+	case "item_reference":
+		if id := p.text(f.id); strings.HasPrefix(id, "rs_") {
+			p.noteBlock(reasoningUnresolvable, "", id)
+		} else {
+			p.noteBlock(itemUnresolvable, "", id)
+		}
+	case "computer_call":
+		if f.checks.kind == jsonspan.Array && f.checks.span.Len() > 2 {
+			p.noteBlock(safetyUnacknowledged, "", "call")
+		}
+	case "computer_call_output":
+		if f.acknowledged.kind == jsonspan.Array && f.acknowledged.span.Len() > 2 {
+			p.noteBlock(safetyUnacknowledged, "", "output")
+		}
+	}
+	if f.id.kind == jsonspan.String && t != "item_reference" && f.id.span.Len() > 0 {
+		p.noteBlock(repeatedItemID, "", p.text(f.id))
+	}
+}
+
+func (p *parser) reasoningNotes(f *itemFields) {
+	p.noteBlock(reasoningUnsupported, "", "")
+	if f.summary.absent() {
+		p.noteBlock(summaryMissing, "", "")
+	}
+	if f.plain {
+		p.noteBlock(reasoningPlaintext, "content", "")
+	}
+	if f.id.kind == jsonspan.String && f.id.span.Len() > 0 {
+		p.noteBlock(reasoningOrphan, "", p.text(f.id))
+		if f.encrypted.absent() || f.encrypted.empty() {
+			p.noteBlock(reasoningUnresolvable, "", p.text(f.id))
+		}
+	}
+}
+
+// reasoningTie ties a reasoning item to the item it produced. One that carries
+// its own id is refused without its reasoning.
+func (p *parser) reasoningTie(i int, t string, f *itemFields) {
+	b := transcript.BlockID(len(p.blocks) - 1)
+	if t == "reasoning" || i == 0 || p.messages[i].Role != transcript.Assistant || b == 0 {
+		return
+	}
+	if prev := p.messages[i-1]; prev.First == b-1 && p.blocks[b-1].Kind == transcript.Thinking {
+		p.ties = append(p.ties, transcript.Tie{From: b - 1, To: b, Mutual: !f.id.absent()})
+	}
+}
+
+// itemID notes an item id that OpenAI could not have made.
+func (p *parser) itemID(f field, prefix string) {
+	if f.kind != jsonspan.String {
+		return
+	}
+	id := p.text(f)
+	if !strings.HasPrefix(id, prefix) || len(id) > 64 || !plainID(id) {
+		b := len(p.blocks) - 1
+		if prefix == "msg_" {
+			b = -1
+		}
+		p.note(itemID, b, "", id)
+	}
+}
+
+// responses raises the faults that show in the finished transcript.
+func (c *checker) responses() {
+	c.pairs()
+	c.argumentsJSON()
+	c.reasoningItems()
+	c.contiguous()
+}
+
+// reasoningItems judges the notes on items by their neighbours.
+func (c *checker) reasoningItems() {
+	ms := c.t.Messages()
+	first := make(map[string]bool)
+	pending := make(map[transcript.BlockID]bool)
+	acknowledged := make(map[transcript.BlockID]bool)
+	for _, n := range c.notes {
+		b := transcript.BlockID(n.block)
+		switch n.fault {
+		case repeatedItemID:
+			if first[n.arg] {
+				c.block(repeatedItemID, b, n.arg)
+			}
+			first[n.arg] = true
+		case reasoningOrphan:
+			if !c.followed(int(n.message), n.arg) {
+				c.block(reasoningOrphan, b, n.arg)
+			}
+		case reasoningUnresolvable, itemUnresolvable:
+			if c.head.storeFalse {
+				c.block(n.fault, b, n.arg)
+			}
+		case safetyUnacknowledged:
+			if n.arg == "call" {
+				pending[b] = true
+			} else {
+				acknowledged[b] = true
+			}
+		}
+	}
+	for b := range ms {
+		for blk := ms[b].First; blk < ms[b].End; blk++ {
+			if !pending[blk] {
+				continue
+			}
+			for _, r := range c.t.Exchanges()[c.t.ExchangeOf(blk)].Results {
+				if !acknowledged[r] {
+					c.block(safetyUnacknowledged, r, "")
+				}
+			}
+		}
+	}
+}
+
+// followed reports whether the reasoning item is followed by something it may
+// have produced. A copy of itself is another fault.
+func (c *checker) followed(i int, id string) bool {
+	ms := c.t.Messages()
+	if i+1 == len(ms) || ms[i+1].Role != transcript.Assistant {
+		return false
+	}
+	next := ms[i+1]
+	if next.First == next.End || c.t.Block(next.First).Kind != transcript.Thinking {
+		return true
+	}
+	for _, n := range c.notes {
+		if n.fault == reasoningOrphan && n.message == int32(i+1) {
+			return n.arg == id
+		}
+	}
+	return true
+}
+
+// contiguous checks, for vendors that imitate the API on top of chat messages,
+// that the outputs follow the run of calls they answer.
+func (c *checker) contiguous() {
+	if !c.wants(notContiguous) {
+		return
+	}
+	ms := c.t.Messages()
+	kind := func(i int) transcript.Kind {
+		if ms[i].First == ms[i].End {
+			return transcript.Other
+		}
+		if k := c.t.Block(ms[i].First).Kind; k != transcript.Thinking {
+			return k
+		}
+		return transcript.Call // reasoning belongs to the call it leads to
+	}
+	run := make([]int, len(ms)) // for a call, where its outputs must begin; for an output, where its run begins
+	start := 0
+	for i := range ms {
+		if i == 0 || kind(i) != kind(i-1) {
+			start = i
+		}
+		run[i] = start
+	}
+	for _, x := range c.t.Exchanges() {
+		if x.State != transcript.Whole {
+			continue
+		}
+		call, result := c.t.Block(x.Call).Message, c.t.Block(x.Results[0]).Message
+		end := call // behind the run of calls
+		if from := run[result]; from > 0 && run[from-1] <= call && kind(from-1) == transcript.Call {
+			end = from
+		}
+		if end == call {
+			c.block(notContiguous, x.Results[0], "")
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package wire
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// A Severity says what happens to a request that breaks a rule.
+type Severity uint8
+
+const (
+	// Refused: the provider answers 400.
+	Refused Severity = iota
+	// Portability: refused by some models, vendors or versions; reported only
+	// when asked for what is valid everywhere.
+	Portability
+	// Degrades: accepted, but it costs quality or money; reported as advice.
+	Degrades
+)
+
+func (s Severity) String() string {
+	return [...]string{"refused", "refused by some", "degrades"}[s]
+}
+
+// A Rule is one row of a provider's rules. Adding a rule is adding a row, and a
+// test.
+type Rule struct {
+	ID       string // provider/name, as in the catalogue of provider rules
+	Slug     string // what a finding calls it; shared by the providers
+	Severity Severity
+	Doc      string // one line: when it is broken
+	Says     string // the provider's own sentence, {ids} {path} {i} {arg} to be filled in
+	Mend     string // how it is mended
+	Source   string // where the sentence or the behaviour was seen
+
+	dialect Dialect
+	on      fault
+	// only limits the row to some profiles; nil is all of the dialect's. A strict
+	// check ignores it, unless keep says that the row contradicts another vendor's.
+	only func(*Profile) bool
+	keep bool
+}
+
+// active reports whether the row applies under p and o.
+func (r *Rule) active(p *Profile, o CheckOptions) bool {
+	if o.Strict && !r.keep {
+		return r.Severity != Degrades || o.Advice
+	}
+	if r.only != nil && !r.only(p) {
+		return false
+	}
+	switch r.Severity {
+	case Portability:
+		return o.Strict
+	case Degrades:
+		return o.Advice
+	}
+	return true
+}
+
+// Rules returns all rules, sorted by id.
+func Rules() []Rule {
+	all := slices.Clone(table)
+	slices.SortFunc(all, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// Find returns the rules of a slug or of a catalogue id.
+func Find(name string) []Rule {
+	var found []Rule
+	for _, r := range Rules() {
+		if r.Slug == name || r.ID == name {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// Provider returns the vendor part of the rule's id.
+func (r *Rule) Provider() string {
+	p, _, _ := strings.Cut(r.ID, "/")
+	return p
+}
+
+// byFault[d][f] are the rows that dialect d has on fault f.
+var byFault = func() (ix [Bedrock + 1][faults][]*Rule) {
+	for i := range table {
+		r := &table[i]
+		ix[r.dialect][r.on] = append(ix[r.dialect][r.on], r)
+	}
+	return ix
+}()
+
+// Slugs describes, for each slug, what the finding means on any provider.
+func Slugs() map[string]string { return slugs }

@@ -1,0 +1,202 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A zooCase is a real incident, reduced to the smallest request that shows it.
+type zooCase struct {
+	ID         string
+	Dialect    string
+	Cause      string
+	Status     string
+	Request    json.RawMessage
+	RequestRaw string `json:"request_raw"`
+	Expect     struct {
+		Violations []struct{ Rule, Path string }
+		Static     bool
+	}
+}
+
+func (z *zooCase) body() []byte {
+	if z.RequestRaw != "" {
+		return []byte(z.RequestRaw)
+	}
+	return z.Request
+}
+
+func zoo(t testing.TB) []zooCase {
+	t.Helper()
+	files, err := filepath.Glob("../testdata/zoo/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no zoo: %v", err)
+	}
+	var all []zooCase
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var z zooCase
+		if err := json.Unmarshal(data, &z); err != nil {
+			t.Fatalf("%s: %v", f, err)
+		}
+		all = append(all, z)
+	}
+	return all
+}
+
+// report returns the findings as sorted "rule path" lines.
+func report(t *testing.T, body []byte, o Options, co CheckOptions) []string {
+	t.Helper()
+	r, err := Parse(body, o)
+	if err != nil {
+		t.Fatalf("parse: %v\n%s", err, body)
+	}
+	lines := []string{}
+	for _, f := range r.Check(co) {
+		lines = append(lines, f.Rule+" "+f.Path)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func (z *zooCase) want() []string {
+	lines := []string{}
+	for _, v := range z.Expect.Violations {
+		lines = append(lines, v.Rule+" "+v.Path)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func TestZoo(t *testing.T) {
+	for _, z := range zoo(t) {
+		t.Run(z.ID, func(t *testing.T) {
+			want := z.want()
+			if z.Status == "legacy" || !z.Expect.Static {
+				want = []string{}
+			}
+			if got := report(t, z.body(), Options{}, CheckOptions{}); !slices.Equal(got, want) {
+				t.Errorf("findings %q, want %q", got, want)
+			}
+			if r, err := Parse(z.body(), Options{}); err == nil && r.Dialect.String() != z.Dialect {
+				t.Errorf("detected %s, want %s", r.Dialect, z.Dialect)
+			}
+			if z.Status != "legacy" || !z.Expect.Static {
+				return
+			}
+			got := report(t, z.body(), Options{}, CheckOptions{Strict: true})
+			for _, w := range z.want() {
+				if !slices.Contains(got, w) {
+					t.Errorf("strict findings %q lack %q", got, w)
+				}
+			}
+		})
+	}
+}
+
+// A fixture shows a rule of the catalogue: bad breaks it, good is its repaired
+// counterpart, accept looks wrong to a naive validator and is legal.
+type fixture struct {
+	Rule              string
+	Bad, Good, Accept json.RawMessage
+	Note              string
+}
+
+func fixtures(t testing.TB) []fixture {
+	t.Helper()
+	data, err := os.ReadFile("../testdata/fixtures.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []fixture
+	for line := range strings.Lines(string(data)) {
+		var f fixture
+		if err := json.Unmarshal([]byte(line), &f); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// undecidable are the six fixtures that need more than the request.
+var undecidable = []string{
+	"anthropic/thinking-prefix-binding", "anthropic/thinking-gap", "anthropic/fallback-turn-echo",
+	"openai-responses/item-without-reasoning", "openai-responses/encrypted-content", "gemini/thought-signature-corrupt",
+}
+
+// options reads the profile a fixture is meant for off its rule.
+func (f *fixture) options(t *testing.T, body []byte) Options {
+	vendor, _, _ := strings.Cut(f.Rule, "/")
+	if d, err := ParseDialect(vendor); err == nil {
+		return Options{Dialect: d}
+	}
+	o := Options{Dialect: OpenAIChat, Profile: vendor}
+	if strings.Contains(f.Rule, "responses") {
+		o.Dialect = OpenAIResponses
+	}
+	return o
+}
+
+func TestFixtures(t *testing.T) {
+	for i, f := range fixtures(t) {
+		t.Run(fmt.Sprintf("%d-%s", i, strings.ReplaceAll(f.Rule, "/", "-")), func(t *testing.T) {
+			for _, body := range [][]byte{f.Good, f.Accept} {
+				if body == nil {
+					continue
+				}
+				if got := report(t, body, f.options(t, body), CheckOptions{}); len(got) > 0 {
+					t.Errorf("legal: findings %q in %s", got, body)
+				}
+			}
+			if f.Bad == nil || slices.Contains(undecidable, f.Rule) {
+				return
+			}
+			want := wantSlug(t, f.Rule)
+			strict := slices.ContainsFunc(Find(f.Rule), func(r Rule) bool { return r.Severity == Portability })
+			got := report(t, f.Bad, f.options(t, f.Bad), CheckOptions{})
+			if !strict && f.Note != "strict clones only" && hasSlug(got, want) {
+				return
+			}
+			got = report(t, f.Bad, f.options(t, f.Bad), CheckOptions{Strict: true})
+			if !hasSlug(got, want) {
+				t.Errorf("bad: findings %q, want one of %q in %s", got, want, f.Bad)
+			} else if !strict {
+				t.Logf("only with strict: %s", f.Rule)
+			}
+		})
+	}
+}
+
+func hasSlug(lines, slugs []string) bool {
+	return slices.ContainsFunc(lines, func(l string) bool {
+		slug, _, _ := strings.Cut(l, " ")
+		return slices.Contains(slugs, slug)
+	})
+}
+
+// wantSlug returns the slugs under which a catalogue rule is reported.
+func wantSlug(t *testing.T, id string) []string {
+	var slugs []string
+	for _, r := range Find(id) {
+		slugs = append(slugs, r.Slug)
+	}
+	switch id {
+	case "anthropic/compaction-threshold-prefix": // the orphan in the ignored prefix
+		slugs = append(slugs, "orphan-result")
+	case "anthropic/tool-result-not-first", "openai-chat/tool-without-call": // where a call is open it is displaced
+		slugs = append(slugs, "displaced-result")
+	}
+	if slugs == nil {
+		t.Fatalf("no rule %s", id)
+	}
+	return slugs
+}
