@@ -85,7 +85,7 @@ func (p *parser) speaks(i int) bool {
 // dropBlocks forgets the blocks of message i: its content stands twice.
 func (p *parser) dropBlocks(i int) {
 	first := p.messages[i].First
-	p.blocks, p.where = p.blocks[:first], p.where[:first]
+	p.blocks, p.where, p.servers = p.blocks[:first], p.where[:first], nil
 	for len(p.notes) > 0 && p.notes[len(p.notes)-1].message == int32(i) {
 		p.notes = p.notes[:len(p.notes)-1]
 	}
@@ -120,9 +120,6 @@ func (p *parser) stringContent(f field) {
 	if f.empty() {
 		p.extra[i] |= emptyList
 		return
-	}
-	if p.endsInSpace(f) {
-		p.extra[i] |= trailingTrim
 	}
 	p.block(transcript.Block{Kind: transcript.Text, Span: transcript.Span{Start: f.span.Start - 1, End: f.span.End + 1}, Body: tspan(f.span)}, place{in: inString})
 	if p.blank(f) {
@@ -224,8 +221,8 @@ func (p *parser) anthropicBlock(j int) {
 		case "tool":
 			f.tool = p.member("name")
 		default:
-			if name := string(k); p.value().isNull() {
-				f.nulls = append(f.nulls, name)
+			if p.value().isNull() {
+				f.nulls = append(f.nulls, string(k))
 			}
 		}
 	}
@@ -403,6 +400,10 @@ func (p *parser) addAnthropicBlock(j int, span transcript.Span, f *blockFields) 
 			b.Family = mcpFamily
 		}
 		add(transcript.ServerCall, f.input)
+		if p.servers == nil {
+			p.servers = make(map[string]transcript.BlockID)
+		}
+		p.servers[b.CallID] = transcript.BlockID(len(p.blocks) - 1)
 		if t == "server_tool_use" && !serverID(b.CallID) {
 			p.noteBlock(serverIDFormat, "", b.CallID)
 		}
@@ -476,8 +477,6 @@ func (p *parser) sharedNotes(t string, f *blockFields) {
 }
 
 func (p *parser) textNotes(f *blockFields) {
-	i := len(p.messages) - 1
-	p.extra[i] &^= trailingTrim
 	switch {
 	case f.text.absent():
 		p.noteBlock(fieldMissing, "", "text")
@@ -488,8 +487,6 @@ func (p *parser) textNotes(f *blockFields) {
 		}
 	case p.blank(f.text):
 		p.noteBlock(blankTextBlock, "", "")
-	case p.endsInSpace(f.text):
-		p.extra[i] |= trailingTrim
 	}
 }
 
@@ -523,11 +520,8 @@ func (p *parser) callNotes(f *blockFields) {
 // tieCaller ties a call made by a program to the program: they live and die
 // together.
 func (p *parser) tieCaller(call transcript.BlockID, id string) {
-	for b := call - 1; b >= p.messages[len(p.messages)-1].First; b-- {
-		if p.blocks[b].Kind == transcript.ServerCall && p.blocks[b].CallID == id {
-			p.ties = append(p.ties, transcript.Tie{From: call, To: b, Mutual: true})
-			return
-		}
+	if b, ok := p.servers[id]; ok && p.blocks[b].Message == p.blocks[call].Message {
+		p.ties = append(p.ties, transcript.Tie{From: call, To: b, Mutual: true})
 	}
 }
 

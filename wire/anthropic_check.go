@@ -3,7 +3,9 @@ package wire
 import (
 	"slices"
 	"strings"
+	"unicode"
 
+	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -125,6 +127,10 @@ func (c *checker) serverTools(turns []turnSpan) {
 			programs[n.arg] = true
 		}
 	}
+	extra := transcript.NoBlock // what stands beside the results of the last turn
+	if n := len(turns); n > 0 && turns[n-1].role == transcript.User && turns[n-1].facts&hasResults != 0 {
+		extra = c.firstOther(turns[n-1])
+	}
 	for _, x := range c.t.Exchanges() {
 		if !x.Server {
 			continue
@@ -141,18 +147,21 @@ func (c *checker) serverTools(turns []turnSpan) {
 			}
 			continue
 		}
-		c.pendingServerCall(turns, at, x, programs[x.CallID])
+		if programs[x.CallID] {
+			extra = transcript.NoBlock // reported with the program's calls
+		}
+		c.pendingServerCall(turns, at, x, extra)
 	}
 }
 
 // pendingServerCall judges a server call without a result: legal as long as the
 // turn is open.
-func (c *checker) pendingServerCall(turns []turnSpan, at int, x transcript.Exchange, program bool) {
+func (c *checker) pendingServerCall(turns []turnSpan, at int, x transcript.Exchange, extra transcript.BlockID) {
 	switch {
 	case at+1 == len(turns): // a paused turn, to be resumed as it is
 	case at+2 == len(turns) && turns[at+1].role == transcript.User && turns[at+1].facts&hasResults != 0:
-		if b := c.firstOther(turns[at+1]); b != transcript.NoBlock && !program {
-			c.block(pendingServerMixed, b, x.Tool)
+		if extra != transcript.NoBlock {
+			c.block(pendingServerMixed, extra, x.Tool)
 			return
 		}
 	default:
@@ -196,8 +205,10 @@ func (c *checker) programs(turns []turnSpan) {
 			pending[x.CallID] = len(x.Results) == 0
 		}
 	}
+	last := -1 // a turn is looked at once, however many calls it answers
 	for _, n := range made {
-		if at := c.t.Messages()[n.message].Turn; at+1 < len(turns) && turns[at+1].role == transcript.User {
+		if at := c.t.Messages()[n.message].Turn; at != last && at+1 < len(turns) && turns[at+1].role == transcript.User {
+			last = at
 			if b := c.firstOther(turns[at+1]); b != transcript.NoBlock {
 				c.block(programMixed, b, "")
 			}
@@ -337,7 +348,7 @@ func (c *checker) anthropicEnd(turns []turnSpan) {
 		c.message(lastRoleThinking, last, "")
 	}
 	c.message(lastRole, last, "")
-	if c.extra[last]&trailingTrim != 0 {
+	if m.First < m.End && c.endsInSpace(m.End-1) {
 		c.block(trailingSpace, m.End-1, "")
 	}
 }
@@ -472,4 +483,17 @@ func (c *checker) anthropicHead() {
 	if len(c.raw) > 32<<20 {
 		c.headFault(bodyTooLarge, "", itoa(len(c.raw)))
 	}
+}
+
+// endsInSpace reports whether block b is a text that ends in white space but is
+// not white space only, which is another fault.
+func (c *checker) endsInSpace(b transcript.BlockID) bool {
+	blk := c.t.Block(b)
+	if blk.Kind != transcript.Text || blk.Body == blk.Span {
+		return false
+	}
+	tail := c.t.Bytes(blk.Body)
+	text := string(jsonspan.Decode(nil, tail[max(0, len(tail)-64):]))
+	trimmed := strings.TrimRightFunc(text, unicode.IsSpace)
+	return trimmed != text && (trimmed != "" || len(tail) > 64)
 }

@@ -109,14 +109,9 @@ func (p *parser) bedrockBlock(j int) {
 }
 
 func (p *parser) bedrockText(f field) {
-	i := len(p.messages) - 1
-	p.extra[i] &^= trailingTrim
 	p.wantString(f, len(p.blocks)-1, "text")
-	switch {
-	case f.absent(), p.blank(f):
+	if f.absent() || p.blank(f) {
 		p.noteBlock(blankTextBlock, "", "")
-	case p.endsInSpace(f):
-		p.extra[i] |= trailingTrim
 	}
 }
 

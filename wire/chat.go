@@ -138,10 +138,8 @@ func (p *parser) chatResult(i int, span jsonspan.Span, f *chatFields) {
 		media = media || b.Kind == transcript.Media
 	}
 	p.blocks, p.where = p.blocks[:p.messages[i].First], p.where[:p.messages[i].First]
-	for n := range p.notes {
-		if p.notes[n].message == int32(i) && p.notes[n].block >= 0 {
-			p.notes[n].block = -1
-		}
+	for n := len(p.notes) - 1; n >= 0 && p.notes[n].message == int32(i); n-- {
+		p.notes[n].block = -1
 	}
 	b := transcript.Block{Kind: transcript.Result, Span: tspan(span), Body: tspan(span), CallID: p.text(f.callID), Tool: p.text(f.name)}
 	if f.content.given() {

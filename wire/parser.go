@@ -22,6 +22,7 @@ type parser struct {
 	where    []place
 	extra    []facts
 	ties     []transcript.Tie
+	servers  map[string]transcript.BlockID // the latest server call of each id
 	notes    []note
 	turn     int
 	names    strings.Builder // chunk that ids and names are cut from
@@ -181,19 +182,6 @@ func (p *parser) blank(f field) bool {
 	return true
 }
 
-// endsInSpace reports whether a string field ends in white space.
-func (p *parser) endsInSpace(f field) bool {
-	if f.kind != jsonspan.String {
-		return false
-	}
-	b := p.bytes(f.span)
-	if len(b) > 64 {
-		b = b[len(b)-64:]
-	}
-	text := string(jsonspan.Decode(nil, b))
-	return strings.TrimRight(text, " \n\t\r\f\v\u00a0\u3000") != text
-}
-
 // document reads the whole body.
 func (p *parser) document() error {
 	switch p.Peek() {
@@ -236,7 +224,7 @@ func (p *parser) body() {
 // wins, so what the first one left is thrown away.
 func (p *parser) readList() {
 	p.messages, p.blocks, p.where, p.extra = p.messages[:0], p.blocks[:0], p.where[:0], p.extra[:0]
-	p.ties, p.notes, p.turn = p.ties[:0], p.dropListNotes(), -1
+	p.ties, p.notes, p.turn, p.servers = p.ties[:0], p.dropListNotes(), -1, nil
 	k := p.Peek()
 	p.head.listKind = k
 	p.list.Start = p.Offset()

@@ -159,7 +159,6 @@ const (
 	emptyList                      // its content is an empty list or string
 	nullContent                    // its content is null or missing
 	blankText                      // its content is white space only
-	trailingTrim                   // its last text ends in white space
 	wantsPrefix                    // prefix: true
 	hasReasoning                   // carries reasoning_content or reasoning
 	stringBody                     // its content is a string

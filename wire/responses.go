@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -192,13 +193,11 @@ func (p *parser) closeResponsesMessage(i int, span jsonspan.Span, f *itemFields)
 	}
 	if m.Role != transcript.Assistant {
 		// Only the assistant may not speak in input parts.
-		kept := p.notes[:0]
-		for _, n := range p.notes {
-			if n.message != int32(i) || n.fault != partType {
-				kept = append(kept, n)
-			}
+		from := len(p.notes)
+		for from > 0 && p.notes[from-1].message == int32(i) {
+			from--
 		}
-		p.notes = kept
+		p.notes = append(p.notes[:from], slices.DeleteFunc(p.notes[from:], func(n note) bool { return n.fault == partType })...)
 	} else if f.id.given() {
 		p.itemID(f.id, "msg_")
 	}
@@ -347,6 +346,12 @@ func (c *checker) responses() {
 // reasoningItems judges the notes on items by their neighbours.
 func (c *checker) reasoningItems() {
 	ms := c.t.Messages()
+	reasoning := make(map[int32]string) // message → id of the reasoning item it is
+	for _, n := range c.notes {
+		if n.fault == reasoningOrphan {
+			reasoning[n.message] = n.arg
+		}
+	}
 	first := make(map[string]bool)
 	pending := make(map[transcript.BlockID]bool)
 	acknowledged := make(map[transcript.BlockID]bool)
@@ -359,7 +364,8 @@ func (c *checker) reasoningItems() {
 			}
 			first[n.arg] = true
 		case reasoningOrphan:
-			if !c.followed(int(n.message), n.arg) {
+			next, ok := reasoning[n.message+1]
+			if !c.followed(int(n.message)) || ok && next != n.arg {
 				c.block(reasoningOrphan, b, n.arg)
 			}
 		case reasoningUnresolvable, itemUnresolvable:
@@ -388,23 +394,11 @@ func (c *checker) reasoningItems() {
 	}
 }
 
-// followed reports whether the reasoning item is followed by something it may
-// have produced. A copy of itself is another fault.
-func (c *checker) followed(i int, id string) bool {
+// followed reports whether the reasoning item at i is followed by something of
+// the model's. More reasoning is another matter: only a copy of itself will do.
+func (c *checker) followed(i int) bool {
 	ms := c.t.Messages()
-	if i+1 == len(ms) || ms[i+1].Role != transcript.Assistant {
-		return false
-	}
-	next := ms[i+1]
-	if next.First == next.End || c.t.Block(next.First).Kind != transcript.Thinking {
-		return true
-	}
-	for _, n := range c.notes {
-		if n.fault == reasoningOrphan && n.message == int32(i+1) {
-			return n.arg == id
-		}
-	}
-	return true
+	return i+1 < len(ms) && ms[i+1].Role == transcript.Assistant
 }
 
 // contiguous checks, for vendors that imitate the API on top of chat messages,

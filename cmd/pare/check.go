@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"github.com/pare-llm/pare/transcript"
@@ -83,6 +84,7 @@ type hinted struct {
 // An outcome is what became of one transcript.
 type outcome struct {
 	out, note []byte // for standard output and for standard error
+	hint      string // what to do about it; said once per run
 	status    int
 	rules     []string // the rule of each finding
 }
@@ -99,6 +101,9 @@ func (c *checkCmd) run(w *world) int {
 	bar := startProgress(w, in, sum)
 	pipeline(c.Jobs, in.each, ch.chunk, bar.print)
 	bar.stop()
+	if bar.err != nil {
+		return w.fail("write standard output: "+bar.err.Error(), "")
+	}
 	if !c.JSON {
 		sum.print(w.stderr, palette(w.colour(w.stderr, c.Color)), ch.many || sum.transcripts != 1)
 	}
@@ -128,7 +133,7 @@ func (c *checking) chunk(in chunk) []outcome {
 	var outs []outcome
 	line := in.line
 	for l := range bytes.Lines(in.data) {
-		if len(bytes.TrimSpace(l)) > 0 {
+		if l = bytes.TrimRight(l, "\r\n"); len(bytes.TrimSpace(l)) > 0 {
 			outs = append(outs, c.one(origin{source: in.source, line: line, lead: in.lead, many: true}, l))
 		}
 		line++
@@ -165,6 +170,7 @@ func (c *checking) one(from origin, raw []byte) (out outcome) {
 			out = c.unreadable(from, failure(hinted{err, "please report it, with the transcript if you may share it"}))
 		}
 	}()
+	defer frugal(len(raw))()
 	b, err := unwrap(raw)
 	if err != nil {
 		return c.unreadable(from, failure(err))
@@ -195,9 +201,20 @@ func (c *checking) one(from origin, raw []byte) (out outcome) {
 	return out
 }
 
+// frugal keeps the index of a huge transcript from taking as much memory again:
+// beside a buffer of hundreds of megabytes the collector would see no reason to run.
+// It returns what ends that.
+func frugal(size int) func() {
+	if size < 32<<20 {
+		return func() {}
+	}
+	before := debug.SetGCPercent(10)
+	return func() { debug.SetGCPercent(before) }
+}
+
 // unreadable reports a transcript that cannot be checked.
 func (c *checking) unreadable(from origin, p problem) outcome {
-	o := outcome{status: statusInvalid, note: p.sentence(from)}
+	o := outcome{status: statusInvalid, note: p.sentence(from), hint: p.hint}
 	if c.json {
 		o.out = encode(refusal{Source: from.source, Line: from.line, Error: p})
 	}

@@ -147,7 +147,7 @@ func (in *input) read(source string, r io.Reader, inFolder bool, emit func(chunk
 		}
 		// The parser will say what is wrong at the very start; the rest, perhaps
 		// the gigabytes of a film, need not be read for that.
-		return emit(s.chunk(source, s.buf, lead))
+		return emit(s.chunk(source, s.head(), lead))
 	}
 	if !s.isBatch() {
 		return emit(s.chunk(source, s.all(), lead))

@@ -42,7 +42,7 @@ func newPicture(r report, req *wire.Request, found []wire.Finding) *picture {
 		}
 		note, other := p.explain(f, strings.TrimPrefix(strings.TrimPrefix(f.Path, req.Path(f.Block)), "."))
 		if p.marks[f.Block] == "" {
-			p.marks[f.Block] = note
+			p.marks[f.Block] = note // of two findings, the first that has something to say
 		}
 		if other != transcript.NoBlock && len(p.rows) < 7 {
 			p.rows = append(p.rows, p.t.Block(other).Message)
@@ -57,7 +57,7 @@ func newPicture(r report, req *wire.Request, found []wire.Finding) *picture {
 // half. field is the part of the block that the finding is about.
 func (p *picture) explain(f wire.Finding, field string) (note string, other transcript.BlockID) {
 	b := p.t.Block(f.Block)
-	name := label(b)
+	name := callName(b)
 	x := p.t.ExchangeOf(f.Block)
 	if x == transcript.NoExchange {
 		return field, transcript.NoBlock
@@ -66,20 +66,27 @@ func (p *picture) explain(f wire.Finding, field string) (note string, other tran
 	switch f.Rule {
 	case "orphan-call":
 		if e.State == transcript.Open {
-			return "call " + name + " ──✗ the history ends before its result", transcript.NoBlock
+			return name + " ──✗ the history ends before its result", transcript.NoBlock
 		}
-		return "call " + name + " ──✗ no result follows", transcript.NoBlock
+		return name + " ──✗ no result follows", transcript.NoBlock
 	case "orphan-result":
 		return p.strayResult(f.Block, name)
 	case "displaced-result":
 		return p.displaced(e, f.Block, name)
 	case "duplicate-result":
-		if len(e.Results) > 0 && e.Results[0] != f.Block {
-			return fmt.Sprintf("call %s is answered already, in message %d ✗── result", name, p.message(e.Results[0])), e.Results[0]
+		if first := p.blockOf(transcript.Result, b.CallID); first != transcript.NoBlock && first < f.Block {
+			return fmt.Sprintf("%s is answered already, in message %d ✗── result", name, p.message(first)), first
 		}
 	case "duplicate-call-id":
-		if first := p.callOf(b.CallID); first != transcript.NoBlock && first != f.Block {
-			return fmt.Sprintf("%s is the id of the call in message %d already", name, p.message(first)), first
+		if first := p.blockOf(transcript.Call, b.CallID); first != transcript.NoBlock && first != f.Block {
+			return fmt.Sprintf("%s is the id of the call in message %d already", label(b), p.message(first)), first
+		}
+	case "server-tool-unpaired":
+		if e.State == transcript.OrphanResult {
+			return "no " + name + " before it ✗── result", transcript.NoBlock
+		}
+		if len(e.Results) == 0 {
+			return name + " ──✗ no result in its turn", transcript.NoBlock
 		}
 	}
 	return field, transcript.NoBlock
@@ -88,14 +95,14 @@ func (p *picture) explain(f wire.Finding, field string) (note string, other tran
 // strayResult explains a result that answers no call: the call may be missing, or
 // stand where it does not count.
 func (p *picture) strayResult(b transcript.BlockID, name string) (string, transcript.BlockID) {
-	call := p.callOf(p.t.Block(b).CallID)
+	call := p.blockOf(transcript.Call, p.t.Block(b).CallID)
 	switch {
 	case call == transcript.NoBlock:
-		return "no call " + name + " before it ✗── result", call
+		return "no " + name + " before it ✗── result", call
 	case call > b:
-		return fmt.Sprintf("the call %s comes after it, in message %d", name, p.message(call)), call
+		return fmt.Sprintf("%s comes after it, in message %d", name, p.message(call)), call
 	}
-	return fmt.Sprintf("call %s (message %d) ──✗ is not answered from here", name, p.message(call)), call
+	return fmt.Sprintf("%s (message %d) ──✗ is not answered from here", name, p.message(call)), call
 }
 
 func (p *picture) displaced(e transcript.Exchange, b transcript.BlockID, name string) (string, transcript.BlockID) {
@@ -108,16 +115,16 @@ func (p *picture) displaced(e transcript.Exchange, b transcript.BlockID, name st
 	}
 	between := p.message(e.Results[0]) - p.message(e.Call) - 1
 	if between < 1 {
-		return fmt.Sprintf("call %s (message %d) ──✗ result (message %d)", name, p.message(e.Call), p.message(e.Results[0])), other
+		return fmt.Sprintf("%s (message %d) ──✗ result (message %d)", name, p.message(e.Call), p.message(e.Results[0])), other
 	}
-	return fmt.Sprintf("call %s (message %d) ── %s in between ──✗ result (message %d)", name, p.message(e.Call), plural(between, "message"), p.message(e.Results[0])), other
+	return fmt.Sprintf("%s (message %d) ── %s in between ──✗ result (message %d)", name, p.message(e.Call), plural(between, "message"), p.message(e.Results[0])), other
 }
 
-// callOf returns the first call with that id, or NoBlock.
-func (p *picture) callOf(id string) transcript.BlockID {
-	for _, e := range p.t.Exchanges() {
-		if e.CallID == id && id != "" && e.Call != transcript.NoBlock {
-			return e.Call
+// blockOf returns the first block of that kind and id, or NoBlock.
+func (p *picture) blockOf(k transcript.Kind, id string) transcript.BlockID {
+	for i, b := range p.t.Blocks() {
+		if b.Kind == k && b.CallID == id && id != "" {
+			return transcript.BlockID(i)
 		}
 	}
 	return transcript.NoBlock
@@ -143,6 +150,9 @@ func (p *picture) draw(b *bytes.Buffer) {
 func (p *picture) row(b *bytes.Buffer, m, digits int) {
 	msg := p.t.Messages()[m]
 	marker, role := " ", fmt.Sprintf("%-9s", msg.Role)
+	if msg.Role == transcript.Unknown {
+		role = "?        "
+	}
 	number := fmt.Sprintf("%*d", digits, m)
 	if m == p.focus {
 		marker, number, role = p.paint.fault("▶"), p.paint.bold(number), p.paint.bold(role)
@@ -154,16 +164,22 @@ func (p *picture) row(b *bytes.Buffer, m, digits int) {
 	var notes []flag
 	at := indent
 	for i, t := range p.fit(msg, p.width-indent) {
-		if i > 0 {
+		switch {
+		case i > 0 && at+t.columns() > p.width:
+			b.WriteByte('\n')
+			p.flags(b, notes)
+			b.WriteString(strings.Repeat(" ", indent))
+			notes, at = nil, indent
+		case i > 0:
 			b.WriteString("  ")
 			at += 2
 		}
 		shown := t.text
 		if t.marked {
 			shown = "✗ " + t.text
-			if t.note != "" {
-				notes = append(notes, flag{at, t.note})
-			}
+		}
+		if t.note != "" {
+			notes = append(notes, flag{at, t.note})
 		}
 		at += columns(shown)
 		b.WriteString(p.colour(t, shown))
@@ -182,14 +198,18 @@ type flag struct {
 // others can pass.
 func (p *picture) flags(b *bytes.Buffer, notes []flag) {
 	for i := len(notes) - 1; i >= 0; i-- {
-		at := 0
-		line := ""
-		for _, n := range notes[:i] {
-			line += strings.Repeat(" ", n.column-at) + "│"
-			at = n.column + 1
+		n := notes[i]
+		if left := n.column - columns(n.text) - 2; i == 0 && left > 4 && n.column+3+columns(n.text) > p.width {
+			b.WriteString(strings.Repeat(" ", left) + p.paint.fault(n.text+" ─╯") + "\n")
+			continue
 		}
-		line += strings.Repeat(" ", notes[i].column-at) + "╰─ "
-		b.WriteString(p.paint.fault(line) + p.paint.fault(notes[i].text) + "\n")
+		at, line := 0, ""
+		for _, m := range notes[:i] {
+			line += strings.Repeat(" ", m.column-at) + "│"
+			at = m.column + 1
+		}
+		line += strings.Repeat(" ", n.column-at) + "╰─ " + n.text
+		b.WriteString(p.paint.fault(line) + "\n")
 	}
 }
 
@@ -219,14 +239,19 @@ func (p *picture) tokens(m transcript.Message, room int) []token {
 		note, marked := p.marks[id]
 		list = append(list, token{p.words(b, room), b.Kind, marked, note})
 	}
-	if len(list) == 0 {
-		list = []token{{text: "(nothing)"}}
+	if len(list) > 0 {
+		return list
 	}
-	return list
+	nothing := token{text: "(nothing)"}
+	if raw := p.t.Bytes(m.Span); len(raw) > 0 && raw[0] != '{' {
+		nothing.text = clip(oneLine(string(raw[:min(len(raw), 100)])), 20) // no message at all
+	}
+	return []token{nothing}
 }
 
 // fit returns the blocks of a message in at most width columns: texts are cut
-// shorter before any block is left out, and marked ones stay.
+// shorter before any block is left out. Marked ones stay even so, and the line
+// will have to be broken.
 func (p *picture) fit(m transcript.Message, width int) []token {
 	if most := m.First + 50; m.End > most && p.message(m.First) != p.focus {
 		m.End = most // more than any line holds
@@ -253,7 +278,7 @@ func (t token) columns() int {
 	return columns(t.text) + 2
 }
 
-// leaveOut keeps the marked tokens, then the first ones, as far as they fit.
+// leaveOut keeps the marked tokens, then the first ones as far as they fit.
 func leaveOut(all []token, width int) []token {
 	const gap = 12 // room for "… 123 more"
 	keep := make([]bool, len(all))
@@ -267,8 +292,8 @@ func leaveOut(all []token, width int) []token {
 		return true
 	}
 	for i, t := range all {
-		if t.marked && !take(i) {
-			break
+		if t.marked {
+			keep[i], used = true, used+t.columns()
 		}
 	}
 	for i := range all {
@@ -327,6 +352,15 @@ func label(b transcript.Block) string {
 		return clip(oneLine(b.Tool), 24)
 	}
 	return "(no id)"
+}
+
+// callName is the label with the word call in front, if it does not say so itself.
+func callName(b transcript.Block) string {
+	name := label(b)
+	if strings.HasPrefix(name, "call") {
+		return name
+	}
+	return "call " + name
 }
 
 // short leaves out the middle of a long id; its ends tell it apart.

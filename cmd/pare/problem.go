@@ -47,22 +47,24 @@ func failure(err error) problem {
 // locate is the problem that err is about, in the transcript raw whose body is b.
 func locate(err error, from origin, raw []byte, b body) problem {
 	p := failure(err)
-	shift := from.lead + b.at
 	var syntax *wire.SyntaxError
 	switch {
-	case errors.As(err, &syntax):
-		moved := wire.SyntaxError{Offset: syntax.Offset + shift, Pointer: b.pointer + syntax.Pointer, Reason: syntax.Reason}
-		p.Message, p.Offset, p.Path, p.hint = moved.Error(), moved.Offset, moved.Pointer, syntaxHint(raw, syntax)
-	case errors.Is(err, wire.ErrNotRequest):
-		p.Offset, p.Path = shift, b.pointer
-		p.hint = "if the request is a part of this, check that part alone, for example: jq .request FILE | pare check"
-	}
-	if len(bytes.TrimSpace(raw)) == 0 {
+	case len(bytes.TrimSpace(raw)) == 0:
 		p.Message, p.hint = "the input is empty", "expected a request body, a list of messages, or JSON lines of either"
+	case errors.As(err, &syntax):
+		p.Offset, p.Path, p.hint = b.at+syntax.Offset, b.pointer+syntax.Pointer, syntaxHint(raw, syntax)
+		said := wire.SyntaxError{Offset: from.lead + p.Offset, Pointer: clip(p.Path, 120), Reason: syntax.Reason}
+		p.Message = said.Error()
+	case errors.Is(err, wire.ErrNotRequest):
+		p.Offset, p.Path = b.at, b.pointer
+		p.hint = "if the request is a part of this, check that part alone, for example: jq .request FILE | pare check"
+	default:
+		return p
 	}
-	before := raw[:min(p.Offset-from.lead, len(raw))]
+	before := raw[:min(p.Offset, len(raw))]
 	p.Line = max(from.line, 1) + bytes.Count(before, []byte{'\n'})
 	p.Column = len(before) - bytes.LastIndexByte(before, '\n')
+	p.Offset += from.lead
 	return p
 }
 
@@ -85,7 +87,7 @@ func syntaxHint(raw []byte, e *wire.SyntaxError) string {
 	return "mend the JSON there, then check again"
 }
 
-// sentence is the problem for people: where, what, and what to do next.
+// sentence is the problem for people: where and what.
 func (p problem) sentence(from origin) []byte {
 	at := plain(from.String())
 	switch {
@@ -94,9 +96,5 @@ func (p problem) sentence(from origin) []byte {
 	case p.Line > 0:
 		at = fmt.Sprintf("%s:%d:%d", at, p.Line, p.Column)
 	}
-	s := fmt.Appendf(nil, "pare: %s: %s\n", at, plain(p.Message))
-	if p.hint != "" {
-		s = fmt.Appendf(s, "      %s\n", p.hint)
-	}
-	return s
+	return fmt.Appendf(nil, "pare: %s: %s\n", at, plain(p.Message))
 }

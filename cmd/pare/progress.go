@@ -20,10 +20,12 @@ type progress struct {
 	shown          bool
 	ticker         *time.Ticker // nil: no bar
 	done           chan struct{}
+	hinted         map[string]bool
+	err            error // why standard output takes no more
 }
 
 func startProgress(w *world, in *input, sum *summary) *progress {
-	p := &progress{stdout: w.stdout, stderr: w.stderr, in: in, sum: sum, done: make(chan struct{})}
+	p := &progress{stdout: w.stdout, stderr: w.stderr, in: in, sum: sum, done: make(chan struct{}), hinted: map[string]bool{}}
 	if isTerminal(w.stdin) && in.paths[0] == stdinName {
 		fmt.Fprintln(w.stderr, "pare: reading from the terminal; end with Ctrl-D")
 	}
@@ -45,7 +47,8 @@ func startProgress(w *world, in *input, sum *summary) *progress {
 	return p
 }
 
-// print writes outcomes in order. It returns false when nobody reads them.
+// print writes outcomes in order. It returns false when standard
+// output takes no more.
 func (p *progress) print(outs []outcome) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,12 +63,17 @@ func (p *progress) print(outs []outcome) bool {
 			continue
 		}
 		// Both may be one terminal, where their order matters.
-		if out.Flush() != nil {
+		if p.err = out.Flush(); p.err != nil {
 			return false
 		}
 		p.stderr.Write(o.note)
+		if o.hint != "" && !p.hinted[o.hint] {
+			fmt.Fprintf(p.stderr, "      %s\n", o.hint)
+			p.hinted[o.hint] = true
+		}
 	}
-	return out.Flush() == nil
+	p.err = out.Flush()
+	return p.err == nil
 }
 
 func (p *progress) draw() {

@@ -24,13 +24,15 @@ func (r report) transcript(from origin, req *wire.Request, n counts, found []wir
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s  %s\n\n", r.paint.bold(plain(from.String())), r.paint.faint(r.about(req, n)))
 	rest := found
+	meant := map[string]bool{} // rules whose meaning was given
 	for shown := 0; len(rest) > 0 && shown < maxPictures; {
 		k := 1
 		for k < len(rest) && rest[k].Index == rest[0].Index && rest[0].Index >= 0 && k < maxPictures {
 			k++
 		}
 		for i, f := range rest[:k] {
-			r.finding(&b, f, i > 0 && f.Message == rest[i-1].Message)
+			r.finding(&b, f, meant[f.Rule], i > 0 && f.Message == rest[i-1].Message)
+			meant[f.Rule] = true
 		}
 		newPicture(r, req, rest[:k]).draw(&b)
 		b.WriteByte('\n')
@@ -51,19 +53,23 @@ func (r report) about(req *wire.Request, n counts) string {
 		s += " · " + req.Profile.Name
 	}
 	if m := req.Model(); m != "" {
-		s += " · " + clip(plain(m), 40)
+		s += " · " + clip(plain(m), 48)
 	}
 	return s + " · " + n.String()
 }
 
-// finding renders one finding; its sentence only if it was not just said.
-func (r report) finding(b *bytes.Buffer, f wire.Finding, said bool) {
+// finding renders one finding: the rule and the place, what that means, and the
+// provider's sentence; the latter two only if they were not just said.
+func (r report) finding(b *bytes.Buffer, f wire.Finding, meant, said bool) {
 	fmt.Fprintf(b, "  %s\n", r.title(f))
+	if meaning := wire.Slugs()[f.Rule]; !meant && meaning != "" {
+		fmt.Fprintf(b, "    %s\n", meaning)
+	}
 	if said {
 		return
 	}
 	for _, line := range wrap(plain(f.Message), r.width-6) {
-		fmt.Fprintf(b, "    %s %s\n", r.paint.faint("│"), line)
+		fmt.Fprintf(b, "    %s\n", r.paint.faint("│ "+line))
 	}
 }
 

@@ -170,6 +170,13 @@ func (s *stream) opensJSON() bool {
 	}
 }
 
+// head returns the first bytes, enough to say what is wrong with them.
+func (s *stream) head() []byte {
+	for len(s.buf) < chunkSize && s.more() {
+	}
+	return s.buf
+}
+
 // isBatch reports whether the stream is JSON lines: its first line that is not
 // blank is a whole value, and something follows it.
 func (s *stream) isBatch() bool {

@@ -1,0 +1,36 @@
+# The two commands a stranger needs are in README.md; the rest is for us.
+GO ?= go
+
+.PHONY: test check bench fuzz fmt build relations
+
+build:
+	$(GO) build -o pare ./cmd/pare
+
+# The whole test suite. CI runs this and nothing else decides.
+test:
+	$(GO) test ./...
+
+# What a change must pass before it is committed.
+check: fmt
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) test -race ./...
+	$(GO) test -tags purego ./internal/jsonspan
+	$(MAKE) fuzz FUZZTIME=10s
+	@test -z "$$(git status --porcelain)" || { git status --short; echo "the tree is not clean"; exit 1; }
+
+fmt:
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these files"; exit 1; }
+
+# Every fuzz target for FUZZTIME, one after the other.
+FUZZTIME ?= 10m
+fuzz:
+	@for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "fuzz $$pkg $$target $(FUZZTIME)"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./...

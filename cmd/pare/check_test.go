@@ -1,0 +1,286 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// pare runs the program in this process.
+func pare(stdin io.Reader, args ...string) (status int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	status = run(&world{args, stdin, &out, &errs, func(string) string { return "" }})
+	return status, out.String(), errs.String()
+}
+
+// shape is a line of --json, with nothing left out or added.
+type shape struct {
+	Source   *string    `json:"source"`
+	Line     int        `json:"line"`
+	Dialect  *string    `json:"dialect"`
+	Profile  *string    `json:"profile"`
+	Messages *int       `json:"messages"`
+	Calls    *int       `json:"calls"`
+	Results  *int       `json:"results"`
+	Findings *[]finding `json:"findings"`
+}
+
+type finding struct {
+	Rule     *string   `json:"rule"`
+	Path     *string   `json:"path"`
+	IDs      *[]string `json:"ids"`
+	Message  *string   `json:"message"`
+	Provider *string   `json:"provider_rule"`
+	Advice   bool      `json:"advice"`
+}
+
+// decode wants one whole object with exactly the fields of the contract.
+func decode(t *testing.T, line string) shape {
+	t.Helper()
+	var s shape
+	d := json.NewDecoder(strings.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		t.Fatalf("%v in %s", err, line)
+	}
+	if s.Source == nil || s.Dialect == nil || s.Profile == nil || s.Messages == nil || s.Calls == nil || s.Results == nil || s.Findings == nil {
+		t.Fatalf("a field is missing: %s", line)
+	}
+	for _, f := range *s.Findings {
+		if f.Rule == nil || *f.Rule == "" || f.Path == nil || f.IDs == nil || f.Message == nil || *f.Message == "" {
+			t.Fatalf("a field of a finding is missing: %s", line)
+		}
+	}
+	return s
+}
+
+type zooCase struct {
+	Dialect    string
+	Request    json.RawMessage
+	RequestRaw string `json:"request_raw"`
+}
+
+func (z zooCase) body() string {
+	if z.RequestRaw != "" {
+		return z.RequestRaw
+	}
+	return string(z.Request)
+}
+
+func zoo(t testing.TB) map[string]zooCase {
+	files, err := filepath.Glob("../../testdata/zoo/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no zoo: %v", err)
+	}
+	cases := make(map[string]zooCase)
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var z zooCase
+		if err := json.Unmarshal(raw, &z); err != nil {
+			t.Fatal(err)
+		}
+		cases[filepath.Base(f)] = z
+	}
+	return cases
+}
+
+// Every incident of the zoo can be read and reported in both forms, with the same
+// status.
+func TestZoo(t *testing.T) {
+	for name, z := range zoo(t) {
+		t.Run(name, func(t *testing.T) {
+			status, out, errs := pare(strings.NewReader(z.body()), "check", "--json", "--as", z.Dialect)
+			if status > statusFindings || errs != "" {
+				t.Fatalf("status %d: %s", status, errs)
+			}
+			if strings.Count(out, "\n") != 1 {
+				t.Fatalf("want one line, got %q", out)
+			}
+			s := decode(t, out)
+			if (len(*s.Findings) > 0) != (status == statusFindings) {
+				t.Errorf("status %d with %d findings", status, len(*s.Findings))
+			}
+			again, report, _ := pare(strings.NewReader(z.body()), "check", "--as", z.Dialect)
+			if again != status {
+				t.Errorf("status %d for people, %d with --json", again, status)
+			}
+			for _, f := range *s.Findings {
+				if !strings.Contains(report, *f.Rule) {
+					t.Errorf("%s is not in the report:\n%s", *f.Rule, report)
+				}
+			}
+		})
+	}
+}
+
+// A batch that is read from a pipe comes back in order, with its line numbers, and
+// never stands in memory as a whole.
+func TestBatchOrderAndMemory(t *testing.T) {
+	const lines, size = 2000, 40_000
+	text := strings.Repeat("x", size)
+	r, w := io.Pipe()
+	go func() {
+		b := bufio.NewWriter(w)
+		for i := range lines {
+			extra := ""
+			if i%7 == 0 { // some lines are much longer, so that workers overtake each other
+				extra = text[:1000*(i%40)]
+			}
+			fmt.Fprintf(b, `{"input":[{"role":"user","content":"%s%s"},{"type":"function_call_output","call_id":"call_%d","output":""}]}`+"\n", text, extra, i)
+		}
+		b.Flush()
+		w.Close()
+	}()
+	before := heap()
+	watched := &watch{r: r}
+	status, out, errs := pare(watched, "check", "--json", "--jobs", "2")
+	if status != statusFindings {
+		t.Fatalf("status %d: %s", status, errs)
+	}
+	got := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if len(got) != lines {
+		t.Fatalf("%d lines, want %d", len(got), lines)
+	}
+	for i, line := range got {
+		s := decode(t, line)
+		ids := *(*s.Findings)[0].IDs
+		if s.Line != i+1 || len(ids) != 1 || ids[0] != fmt.Sprintf("call_%d", i) {
+			t.Fatalf("line %d reports %s", i+1, line)
+		}
+	}
+	// The batch has 80 MB; a few chunks and what the collector has not yet swept is
+	// far less.
+	if most := int64(watched.peak) - int64(before); most > 32<<20 {
+		t.Errorf("the heap grew by %d MB", most>>20)
+	}
+}
+
+// A watch looks at the heap while it is read.
+type watch struct {
+	r     io.Reader
+	reads int
+	peak  uint64
+}
+
+func (w *watch) Read(p []byte) (int, error) {
+	if w.reads++; w.reads%50 == 0 {
+		w.peak = max(w.peak, heap())
+	}
+	return w.r.Read(p)
+}
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// A document of 300 MB takes 300 MB and little more.
+func TestHugeDocument(t *testing.T) {
+	if testing.Short() || raceEnabled || runtime.GOOS != "linux" {
+		t.Skip("takes 300 MB of disk, and measures memory")
+	}
+	file := filepath.Join(t.TempDir(), "huge.json")
+	size := writeHuge(t, file, 300<<20)
+	cmd := exec.Command("pare", "check", "--json", file)
+	out, err := cmd.Output()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	s := decode(t, string(out))
+	if *s.Calls != *s.Results || *s.Calls == 0 {
+		t.Errorf("%d calls, %d results", *s.Calls, *s.Results)
+	}
+	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	if ratio := float64(peak) / float64(size); ratio > 1.3 {
+		t.Errorf("peak memory is %.2f times the body", ratio)
+	}
+}
+
+// writeHuge writes one request on one line and returns its size.
+func writeHuge(t *testing.T, file string, size int64) int64 {
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bufio.NewWriterSize(f, 1<<20)
+	text := strings.Repeat(`some \"output\" of a tool, and more of it\n`, 250)
+	b.WriteString(`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"go"}`)
+	for i, n := 0, int64(0); n < size; i++ {
+		m, _ := fmt.Fprintf(b, `,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_%d","name":"sh","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"%s"}]}`, i, i, text)
+		n += int64(m)
+	}
+	b.WriteString("]}\n")
+	if err := b.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return st.Size()
+}
+
+// Standard output that takes no more, a full disk for example, is an error.
+func TestFullDisk(t *testing.T) {
+	var errs bytes.Buffer
+	batch := strings.Repeat(`[{"role":"user","content":"hi"}]`+"\n", 50_000)
+	status := run(&world{[]string{"check", "--json"}, strings.NewReader(batch), fullDisk{}, &errs, os.Getenv})
+	if status != statusInvalid || !strings.Contains(errs.String(), "no space left") {
+		t.Errorf("status %d: %s", status, errs.String())
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// Whatever comes in, the program answers; with --json in lines of JSON.
+func FuzzCheck(f *testing.F) {
+	for _, z := range zoo(f) {
+		f.Add([]byte(z.body()), false)
+		f.Add([]byte(z.body()+"\n\n"+z.body()), true)
+	}
+	f.Add([]byte("\xef\xbb\xbf{\"body\":{\"messages\":[{}]},\"url\":\"/models/%zz\"}"), true)
+	f.Add([]byte("\x28\xb5\x2f\xfd"), false)
+	f.Fuzz(func(t *testing.T, in []byte, strict bool) {
+		args := []string{"check", "--json", "--advice"}
+		if strict {
+			args = append(args, "--strict")
+		}
+		status, out, errs := pare(bytes.NewReader(in), args...)
+		if strings.Contains(errs, "bug of its own") {
+			t.Fatal(errs)
+		}
+		if status == statusInvalid && errs == "" {
+			t.Error("status 2 without a word")
+		}
+		for line := range strings.Lines(out) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("not JSON: %q", line)
+			}
+		}
+		again, report, _ := pare(bytes.NewReader(in), append([]string{"check"}, args[2:]...)...)
+		if again != status {
+			t.Errorf("status %d, for people %d", status, again)
+		}
+		if i := strings.IndexFunc(report, func(r rune) bool { return r < ' ' && r != '\n' }); i >= 0 {
+			t.Errorf("a control character in the report: %q", report)
+		}
+	})
+}

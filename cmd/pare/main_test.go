@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"pare": main})
+}
+
+func TestScripts(t *testing.T) {
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("EXAMPLES", examples)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status": status,
+			"pack":   pack,
+			"cut":    cut,
+			"mark":   mark,
+			"binary": func(ts *testscript.TestScript, _ bool, args []string) {
+				write(ts, args[0], append([]byte{0x7f, 'E', 'L', 'F', 0, 1, 2}, make([]byte, 2000)...))
+			},
+			"nested": func(ts *testscript.TestScript, _ bool, args []string) {
+				write(ts, args[0], []byte(`{"messages":`+strings.Repeat("[", 20_000)+strings.Repeat("]", 20_000)+"}"))
+			},
+		},
+	})
+}
+
+// status runs a command and wants that exit status: status 2 pare check x.json.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	if err != nil || neg {
+		ts.Fatalf("usage: status N command [args...]")
+	}
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("status %d, want %d", got, want)
+	}
+}
+
+// pack compresses a file: pack gzip|zstd from to.
+func pack(ts *testscript.TestScript, _ bool, args []string) {
+	var out bytes.Buffer
+	in := []byte(ts.ReadFile(args[1]))
+	switch args[0] {
+	case "gzip":
+		z := gzip.NewWriter(&out)
+		_, err := z.Write(in)
+		ts.Check(errors.Join(err, z.Close()))
+	case "zstd":
+		z, err := zstd.NewWriter(&out)
+		ts.Check(err)
+		_, err = z.Write(in)
+		ts.Check(errors.Join(err, z.Close()))
+	}
+	write(ts, args[2], out.Bytes())
+}
+
+// cut copies the first bytes of a file: cut from n to.
+func cut(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	write(ts, args[2], []byte(ts.ReadFile(args[0]))[:n])
+}
+
+// mark copies a file and puts a byte order mark in front: mark from to.
+func mark(ts *testscript.TestScript, _ bool, args []string) {
+	write(ts, args[1], append([]byte{0xef, 0xbb, 0xbf}, ts.ReadFile(args[0])...))
+}
+
+func write(ts *testscript.TestScript, name string, data []byte) {
+	ts.Check(os.WriteFile(ts.MkAbs(name), data, 0o666))
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+)
+
+// readAll returns what an input makes of one source: the documents, or the lines
+// with their numbers.
+func readAll(t *testing.T, r io.Reader) (items []string) {
+	t.Helper()
+	in := &input{}
+	in.read("x", r, false, func(c chunk) bool {
+		if c.err != nil {
+			items = append(items, "error: "+c.err.Error())
+			return true
+		}
+		if c.line == 0 {
+			items = append(items, "document: "+string(c.data))
+			return true
+		}
+		n := c.line
+		for l := range bytes.Lines(c.data) {
+			items = append(items, fmt.Sprintf("%d: %s", n, bytes.TrimRight(l, "\r\n")))
+			n++
+		}
+		return true
+	})
+	return items
+}
+
+func TestDocumentOrLines(t *testing.T) {
+	long := `{"a":"` + strings.Repeat("x", 3*chunkSize) + `"}`
+	for _, c := range []struct {
+		name, in string
+		want     []string
+	}{
+		{"one line", `{"a":1}`, []string{`document: {"a":1}`}},
+		{"one line, ended", "{\"a\":1}\n", []string{"document: {\"a\":1}\n"}},
+		{"one line, blank lines around", "\n\n{\"a\":1}\r\n \n", []string{"document: \n\n{\"a\":1}\r\n \n"}},
+		{"pretty", "{\n \"a\": 1\n}\n", []string{"document: {\n \"a\": 1\n}\n"}},
+		{"pretty list", "[\n{\"a\":1}\n]", []string{"document: [\n{\"a\":1}\n]"}},
+		{"lines", "{\"a\":1}\n[]\n", []string{`1: {"a":1}`, "2: []"}},
+		{"lines, the last not ended", "{\"a\":1}\r\n\r\n[]", []string{`1: {"a":1}`, "2: ", "3: []"}},
+		{"lines behind blank ones", "\n{\"a\":1}\n[]", []string{"1: ", `2: {"a":1}`, "3: []"}},
+		{"lines, the second broken", "{\"a\":1}\n{", []string{`1: {"a":1}`, "2: {"}},
+		{"long document", long, []string{"document: " + long}},
+		{"long lines", long + "\n" + long + "\n{}\n" + long, []string{"1: " + long, "2: " + long, "3: {}", "4: " + long}},
+		{"a mark", "\xef\xbb\xbf{}\n{}", []string{"1: {}", "2: {}"}},
+		{"text", "hello\nworld", []string{"document: hello\nworld"}},
+		{"nothing", "", []string{"document: "}},
+	} {
+		file := filepath.Join(t.TempDir(), "in")
+		if err := os.WriteFile(file, []byte(c.in), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for kind, r := range map[string]io.Reader{
+			"file": f, "pipe": struct{ io.Reader }{strings.NewReader(c.in)},
+			"small pieces": iotest.HalfReader(strings.NewReader(c.in)), "end with data": iotest.DataErrReader(strings.NewReader(c.in)),
+		} {
+			got, want := strings.Join(readAll(t, r), "\n"), strings.Join(c.want, "\n")
+			if got != want {
+				t.Errorf("%s from a %s:\n got %.200q\nwant %.200q", c.name, kind, got, want)
+			}
+		}
+	}
+}
+
+// Whoever writes line by line sees each line reported without delay: what has
+// arrived is handed on before more is asked for.
+func TestLinesDoNotWait(t *testing.T) {
+	r, w := io.Pipe()
+	got := make(chan string)
+	go func() {
+		in := &input{}
+		in.read("x", r, false, func(c chunk) bool {
+			got <- string(c.data)
+			return true
+		})
+		close(got)
+	}()
+	io.WriteString(w, "{}\n{}\n")
+	if s := <-got; s != "{}\n{}\n" {
+		t.Errorf("got %q", s)
+	}
+	io.WriteString(w, "[]\n")
+	if s := <-got; s != "[]\n" {
+		t.Errorf("got %q", s)
+	}
+	w.Close()
+	<-got
+}
+
+// A file's long line gets a buffer of its own size, not of the next power of two.
+func TestLongLineIsAllocatedOnce(t *testing.T) {
+	line := `["` + strings.Repeat("x", 10*chunkSize) + `"]`
+	file := filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(file, []byte("[]\n"+line+"\n[]\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var done atomic.Int64
+	s, err := openStream(f, &done)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for largest := 0; ; {
+		data := s.lines()
+		if len(data) == 0 {
+			if done.Load() != int64(len(line)+7) {
+				t.Errorf("counted %d bytes", done.Load())
+			}
+			return
+		}
+		if largest = max(largest, cap(s.buf)); largest > len(line)+2*spare {
+			t.Fatalf("a buffer of %d for a line of %d", largest, len(line))
+		}
+	}
+}
+
+func TestReadError(t *testing.T) {
+	for _, in := range []string{"", `{"a":`, "{}\n{}\n"} {
+		got := readAll(t, io.MultiReader(strings.NewReader(in), iotest.ErrReader(io.ErrClosedPipe)))
+		if len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "error: ") {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}

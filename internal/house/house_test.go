@@ -1,0 +1,142 @@
+package house
+
+import (
+	"encoding/json"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/pare-llm/pare"
+
+// A floor is a package and what it may stand on. Packages that are not listed may
+// not exist.
+type floor struct {
+	level int
+	// beside names packages outside the standard library that it may import; nil
+	// is none, and for floors 5 and 6 everything is allowed.
+	beside []string
+	why    string
+}
+
+// floors is the plan of the house; docs/architecture.md has the picture.
+var floors = map[string]floor{
+	"internal/jsonspan":  {0, nil, "scans bytes and knows nothing above them"},
+	"internal/benchdata": {0, nil, "makes bodies for benchmarks"},
+	"internal/house":     {0, nil, "tests only"},
+	"transcript":         {1, nil, "is the index alone; it knows no wire format and no JSON"},
+	"wire":               {2, nil, "knows the formats; deciding is for the engine above"},
+	"":                   {3, nil, "the engine is embedded by others and brings no dependency"},
+	"rules":              {4, nil, "rules use what any user's rule could use"},
+	"tokens":             {4, nil, "counting is embedded by others and brings no dependency"},
+	"paretest":           {4, nil, "the test kit is embedded by others"},
+	"config":             {5, []string{}, "reads files for the command line and the proxy"},
+	"agentlog":           {5, []string{}, "reads agents' own session files"},
+	"store":              {5, []string{}, "keeps sessions"},
+	"proxy":              {5, []string{}, "serves requests"},
+	"ui":                 {5, []string{}, "shows pages"},
+	"cmd/pare":           {6, []string{}, "wires everything together"},
+}
+
+// below lists, for packages that may not import everything below them, what they
+// may import of the house.
+var below = map[string][]string{
+	"transcript":        {},
+	"internal/jsonspan": {},
+	"tokens":            {},
+}
+
+type pkg struct {
+	ImportPath  string
+	Imports     []string
+	TestImports []string
+	Dir         string
+	GoFiles     []string
+}
+
+func list(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Dir,GoFiles", "./...")
+	cmd.Dir = "../.."
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []pkg
+	for dec := json.NewDecoder(strings.NewReader(string(out))); dec.More(); {
+		var p pkg
+		if err := dec.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// TestFloors walks the import graph and gives the reason for each forbidden edge.
+func TestFloors(t *testing.T) {
+	for _, p := range list(t) {
+		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		f, ok := floors[name]
+		if !ok {
+			t.Errorf("package %q stands on no floor; give it one in this table and in docs/architecture.md", name)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if why := forbidden(name, f, imp); why != "" {
+				t.Errorf("%s (floor %d) imports %s: %s; it %s", name, f.level, imp, why, f.why)
+			}
+		}
+	}
+}
+
+func forbidden(name string, f floor, imp string) string {
+	other, inside := strings.CutPrefix(imp, module)
+	other = strings.TrimPrefix(other, "/")
+	if !inside {
+		std := !strings.Contains(strings.Split(imp, "/")[0], ".")
+		if !std && f.level < 5 && !slices.Contains(f.beside, imp) {
+			return "floors 0 to 4 use the standard library only, so that anybody can embed them"
+		}
+		return ""
+	}
+	o := floors[other]
+	switch only, limited := below[name]; {
+	case limited && !slices.Contains(only, other):
+		return "it may stand on the standard library only"
+	case o.level >= f.level:
+		return "a package may import only what stands below it"
+	}
+	return ""
+}
+
+// TestPackageDocs wants exactly one package comment that begins as it should.
+func TestPackageDocs(t *testing.T) {
+	for _, p := range list(t) {
+		var docs []string
+		name := ""
+		for _, f := range p.GoFiles {
+			parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, f), nil, parser.ParseComments|parser.PackageClauseOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name = parsed.Name.Name
+			if parsed.Doc != nil {
+				docs = append(docs, parsed.Doc.Text())
+			}
+		}
+		want := "Package " + name + " "
+		if name == "main" {
+			want = "Command " + filepath.Base(p.ImportPath) + " "
+		}
+		if len(docs) != 1 || !strings.HasPrefix(docs[0], want) {
+			t.Errorf("%s: want exactly one package comment that begins with %q, found %d", p.ImportPath, want, len(docs))
+		}
+	}
+}
