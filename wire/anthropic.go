@@ -33,6 +33,7 @@ func (p *parser) anthropicMessage() {
 	p.closeRole(i, role)
 	m := &p.messages[i]
 	m.Turn = p.mergeTurn(m.Role)
+	p.frame[i].content = content.whole()
 	switch {
 	case content.kind == jsonspan.String:
 		p.stringContent(content)

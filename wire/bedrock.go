@@ -30,6 +30,7 @@ func (p *parser) bedrockMessage() {
 	p.closeRole(i, role)
 	m := &p.messages[i]
 	m.Turn = p.mergeTurn(m.Role)
+	p.frame[i].content = content.whole()
 	switch {
 	case content.absent(), content.kind == jsonspan.Array && m.First == transcript.BlockID(len(p.blocks)):
 		p.extra[i] |= emptyList

@@ -63,6 +63,7 @@ var reasoningFieldOf = map[string]fault{"reasoning_content": reasoningField, "re
 // closeChat files the parts of a message once its role is known.
 func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 	m := &p.messages[i]
+	p.frame[i] = frame{f.content.whole(), f.calls.whole()}
 	if m.Turn = p.turn + 1; m.Role == transcript.Tool {
 		m.Turn = p.mergeTurn(m.Role)
 	}

@@ -27,6 +27,8 @@ type Finding struct {
 	Source  string   `json:"provider_rule"`    // id of the row in the table
 	Advice  bool     `json:"advice,omitempty"` // accepted, but degrades
 
+	fault fault
+	arg   string
 	Index int                `json:"-"` // the message it is about, or -1
 	Block transcript.BlockID `json:"-"` // the block it is about, or NoBlock
 	order int
@@ -242,7 +244,7 @@ func (c *checker) report(f fault, message int, block transcript.BlockID, path, a
 	}
 	c.found = append(c.found, Finding{
 		Rule: row.Slug, Path: path, IDs: ids, Message: fill(row.Says, path, message, ids, arg), Source: row.ID,
-		Advice: row.Severity == Degrades, Index: message, Block: block, order: len(c.found),
+		Advice: row.Severity == Degrades, fault: f, arg: arg, Index: message, Block: block, order: len(c.found),
 	})
 }
 

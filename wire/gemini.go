@@ -33,6 +33,7 @@ func (p *parser) geminiContent() {
 	}
 	m := &p.messages[i]
 	m.Turn = p.mergeTurn(m.Role)
+	p.frame[i].content = parts.whole()
 	switch {
 	case parts.absent(), parts.kind == jsonspan.Array && m.First == transcript.BlockID(len(p.blocks)):
 		p.extra[i] |= emptyList

@@ -21,6 +21,7 @@ type parser struct {
 	blocks   []transcript.Block
 	where    []place
 	extra    []facts
+	frame    []frame
 	ties     []transcript.Tie
 	servers  map[string]transcript.BlockID // the latest server call of each id
 	notes    []note
@@ -223,7 +224,7 @@ func (p *parser) body() {
 // readList reads the list of messages. If its key stands twice, the last one
 // wins, so what the first one left is thrown away.
 func (p *parser) readList() {
-	p.messages, p.blocks, p.where, p.extra = p.messages[:0], p.blocks[:0], p.where[:0], p.extra[:0]
+	p.messages, p.blocks, p.where, p.extra, p.frame = p.messages[:0], p.blocks[:0], p.where[:0], p.extra[:0], p.frame[:0]
 	p.ties, p.notes, p.turn, p.servers = p.ties[:0], p.dropListNotes(), -1, nil
 	k := p.Peek()
 	p.head.listKind = k
@@ -292,6 +293,15 @@ func (p *parser) element() {
 func (p *parser) startMessage(r transcript.Role, start, turn int) {
 	p.messages = append(p.messages, transcript.Message{Role: r, Span: transcript.Span{Start: start}, Turn: turn, First: transcript.BlockID(len(p.blocks))})
 	p.extra = append(p.extra, 0)
+	p.frame = append(p.frame, frame{})
+}
+
+// whole returns the span of a field with its quotes or brackets.
+func (f field) whole() transcript.Span {
+	if f.kind == jsonspan.String {
+		return quoted(f.span)
+	}
+	return tspan(f.span)
 }
 
 // endMessage closes the message opened last.
@@ -352,7 +362,7 @@ func (p *parser) wantString(f field, b int, name string) {
 func (p *parser) finish(prof Profile) *Request {
 	r := &Request{
 		Dialect: p.dialect, Profile: prof, raw: p.raw, list: tspan(p.list), bare: p.bare,
-		head: p.head, where: p.where, extra: p.extra, notes: p.notes, flaws: p.Flaws(),
+		head: p.head, where: p.where, extra: p.extra, frame: p.frame, notes: p.notes, flaws: p.Flaws(),
 	}
 	x := transcript.Index{Raw: p.raw, Messages: p.messages, Blocks: p.blocks, Ties: p.ties}
 	if p.dialect == OpenAIResponses {

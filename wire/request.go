@@ -31,6 +31,8 @@ type Request struct {
 	head  head
 	where []place // by block
 	extra []facts // by message
+	frame []frame // by message
+	o     Options // what it was parsed with
 	notes []note
 	flaws []jsonspan.Flaw
 }
@@ -68,7 +70,10 @@ func Parse(raw []byte, o Options) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.finish(prof), nil
+	r := p.finish(prof)
+	r.o = o
+	r.o.Dialect = d
+	return r, nil
 }
 
 // Transcript returns the index over the request.
@@ -148,6 +153,10 @@ func (p place) path(message string) string {
 	}
 	return message
 }
+
+// A frame is where the lists of a message lie, brackets or quotes included; an
+// empty span means that there is none.
+type frame struct{ content, calls transcript.Span }
 
 // facts are what rules about roles and turns need to know of a message.
 type facts uint16

@@ -184,6 +184,7 @@ func (p *parser) closeResponsesMessage(i int, span jsonspan.Span, f *itemFields)
 	p.closeRole(i, f.role)
 	m := &p.messages[i]
 	m.Turn = p.responsesTurn(m.Role)
+	p.frame[i].content = f.content.whole()
 	switch f.content.kind {
 	case jsonspan.String:
 		p.stringContent(f.content)

@@ -17,7 +17,7 @@ import (
 //
 //	  5  assistant  call run_tests(toolu_03)
 //	▶ 6  user       result ← toolu_03  ✗ result ← toolu_02
-//	                                   ╰─ no call toolu_02 in front of it
+//	                                   ╰─ nothing before it calls toolu_02 ✗── result
 //	  7  assistant  “All tests pass.”
 type picture struct {
 	report
@@ -70,7 +70,7 @@ func (p *picture) explain(f wire.Finding, field string) (note string, other tran
 		}
 		return name + " ──✗ no result follows", transcript.NoBlock
 	case "orphan-result":
-		return p.strayResult(f.Block, name)
+		return p.strayResult(f.Block)
 	case "displaced-result":
 		return p.displaced(e, f.Block, name)
 	case "duplicate-result":
@@ -83,7 +83,7 @@ func (p *picture) explain(f wire.Finding, field string) (note string, other tran
 		}
 	case "server-tool-unpaired":
 		if e.State == transcript.OrphanResult {
-			return "no " + name + " before it ✗── result", transcript.NoBlock
+			return "nothing before it calls " + label(b) + " ✗── result", transcript.NoBlock
 		}
 		if len(e.Results) == 0 {
 			return name + " ──✗ no result in its turn", transcript.NoBlock
@@ -94,15 +94,16 @@ func (p *picture) explain(f wire.Finding, field string) (note string, other tran
 
 // strayResult explains a result that answers no call: the call may be missing, or
 // stand where it does not count.
-func (p *picture) strayResult(b transcript.BlockID, name string) (string, transcript.BlockID) {
+func (p *picture) strayResult(b transcript.BlockID) (string, transcript.BlockID) {
+	name := label(p.t.Block(b))
 	call := p.blockOf(transcript.Call, p.t.Block(b).CallID)
 	switch {
 	case call == transcript.NoBlock:
-		return "no " + name + " before it ✗── result", call
+		return "nothing before it calls " + name + " ✗── result", call
 	case call > b:
-		return fmt.Sprintf("%s comes after it, in message %d", name, p.message(call)), call
+		return fmt.Sprintf("the call %s comes after it, in message %d", name, p.message(call)), call
 	}
-	return fmt.Sprintf("%s (message %d) ──✗ is not answered from here", name, p.message(call)), call
+	return fmt.Sprintf("%s (message %d) ──✗ is not answered from here", callName(p.t.Block(call)), p.message(call)), call
 }
 
 func (p *picture) displaced(e transcript.Exchange, b transcript.BlockID, name string) (string, transcript.BlockID) {

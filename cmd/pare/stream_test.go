@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"time"
 )
 
 // readAll returns what an input makes of one source: the documents, or the lines
@@ -82,25 +83,33 @@ func TestDocumentOrLines(t *testing.T) {
 // arrived is handed on before more is asked for.
 func TestLinesDoNotWait(t *testing.T) {
 	r, w := io.Pipe()
-	got := make(chan string)
+	got := make(chan string, 10)
 	go func() {
 		in := &input{}
 		in.read("x", r, false, func(c chunk) bool {
-			got <- string(c.data)
+			for l := range strings.Lines(string(c.data)) {
+				got <- l
+			}
 			return true
 		})
 		close(got)
 	}()
-	io.WriteString(w, "{}\n{}\n")
-	if s := <-got; s != "{}\n{}\n" {
-		t.Errorf("got %q", s)
-	}
-	io.WriteString(w, "[]\n")
-	if s := <-got; s != "[]\n" {
-		t.Errorf("got %q", s)
+	io.WriteString(w, "[1]\n[2]\n") // the first line alone might be a document
+	for i := range 5 {
+		want := fmt.Sprintf("[%d]\n", i+1)
+		select {
+		case s := <-got:
+			if s != want {
+				t.Errorf("got %q, want %q", s, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%q is held back", want)
+		}
+		if i > 0 {
+			fmt.Fprintf(w, "[%d]\n", i+2)
+		}
 	}
 	w.Close()
-	<-got
 }
 
 // A file's long line gets a buffer of its own size, not of the next power of two.

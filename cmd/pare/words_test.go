@@ -8,7 +8,7 @@ import (
 
 func TestModelInURL(t *testing.T) {
 	for address, want := range map[string]string{
-		"https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-pro:generateContent":                             "gemini-2.5-pro",
+		"https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-pro:generateContent":                              "gemini-2.5-pro",
 		"https://aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/google/models/gemini-3-pro:streamRaw?alt=sse": "gemini-3-pro",
 		"https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse":       "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
 		"https://bedrock-runtime.us-east-1.amazonaws.com/model/amazon.nova-pro-v1:0/converse-stream":                          "amazon.nova-pro-v1:0",

@@ -1,0 +1,93 @@
+package jsonspan
+
+// A Member is one member of an object: its key without quotes, and its value,
+// quotes and brackets included.
+type Member struct {
+	Key   Span
+	Value Span
+}
+
+// Members lists the members of the object at span, which has been scanned before.
+// It is for edits, which are rare; it allocates.
+func Members(data []byte, at Span) []Member {
+	s := inside(data, at)
+	if s.Peek() != Object || !s.Enter() {
+		return nil
+	}
+	var all []Member
+	for {
+		key, ok := s.Key()
+		if !ok {
+			return all
+		}
+		all = append(all, Member{key, s.Skip()})
+	}
+}
+
+// Elements lists the elements of the list at span, like [Members].
+func Elements(data []byte, at Span) []Span {
+	s := inside(data, at)
+	if s.Peek() != Array || !s.Enter() {
+		return nil
+	}
+	var all []Span
+	for s.Element() {
+		all = append(all, s.Skip())
+	}
+	return all
+}
+
+// inside returns a scanner that reads the value at span, with offsets into data.
+func inside(data []byte, at Span) *Scanner {
+	s := new(Scanner)
+	s.Reset(data[:at.End], Structural)
+	s.pos = at.Start
+	return s
+}
+
+// Find returns the value of the last member of that name, which is the one that
+// counts.
+func Find(data []byte, object Span, name string) (Member, bool) {
+	all := Members(data, object)
+	for i := len(all) - 1; i >= 0; i-- {
+		if string(Decode(nil, data[all[i].Key.Start:all[i].Key.End])) == name {
+			return all[i], true
+		}
+	}
+	return Member{}, false
+}
+
+// SetMember returns the edit that gives the object at span a member of that value:
+// it replaces the value there is, or adds a member at the end.
+func SetMember(data []byte, object Span, name string, value []byte) Edit {
+	if m, ok := Find(data, object, name); ok {
+		return Edit{m.Value, value}
+	}
+	added := AppendQuote(nil, name)
+	added = append(append(added, ':'), value...)
+	all := Members(data, object)
+	if len(all) == 0 {
+		return Edit{Span{object.Start + 1, object.Start + 1}, added}
+	}
+	end := all[len(all)-1].Value.End
+	return Edit{Span{end, end}, append([]byte{','}, added...)}
+}
+
+// RemoveMember returns the edit that takes the member of that name out of the
+// object at span, its comma included; false if there is none.
+func RemoveMember(data []byte, object Span, name string) (Edit, bool) {
+	all := Members(data, object)
+	for i, m := range all {
+		if string(Decode(nil, data[m.Key.Start:m.Key.End])) != name {
+			continue
+		}
+		switch {
+		case i > 0:
+			return Edit{Span{all[i-1].Value.End, m.Value.End}, nil}, true
+		case len(all) > 1:
+			return Edit{Span{m.Key.Start - 1, all[1].Key.Start - 1}, nil}, true
+		}
+		return Edit{Span{m.Key.Start - 1, m.Value.End}, nil}, true
+	}
+	return Edit{}, false
+}

@@ -1,0 +1,62 @@
+package jsonspan
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+)
+
+// TestMemberEdits checks edits of objects against the same change made to a
+// decoded map.
+func TestMemberEdits(t *testing.T) {
+	for _, doc := range []string{`{}`, `{ }`, `{"a":1}`, ` { "a" : 1 , "b":[1,{"a":2}] , "c":"x" } `, `{"\u0061":1,"b":2}`, `{"b":{"a":1},"a":[]}`} {
+		for _, name := range []string{"a", "b", "c", "z"} {
+			var want map[string]any
+			if err := json.Unmarshal([]byte(doc), &want); err != nil {
+				t.Fatal(err)
+			}
+			start := 0
+			for doc[start] == ' ' {
+				start++
+			}
+			at := Span{start, len(doc)}
+			_, there := want[name]
+			edit, ok := RemoveMember([]byte(doc), at, name)
+			if ok != there {
+				t.Errorf("%s: RemoveMember(%q) found %v, want %v", doc, name, ok, there)
+			}
+			if ok {
+				delete(want, name)
+				equal(t, doc, edit, want)
+			}
+			want[name] = "new"
+			equal(t, doc, SetMember([]byte(doc), at, name, []byte(`"new"`)), want)
+		}
+	}
+}
+
+func equal(t *testing.T, doc string, e Edit, want map[string]any) {
+	t.Helper()
+	out, err := Splice([]byte(doc), []Edit{e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatalf("%s became %s: %v", doc, out, err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s became %s, want %v", doc, out, want)
+	}
+}
+
+func TestElements(t *testing.T) {
+	doc := `[ 1, "a,b" ,[2,3],{"k":[4]} ]`
+	var got []string
+	for _, s := range Elements([]byte(doc), Span{0, len(doc)}) {
+		got = append(got, doc[s.Start:s.End])
+	}
+	if want := []string{`1`, `"a,b"`, `[2,3]`, `{"k":[4]}`}; !reflect.DeepEqual(got, want) {
+		t.Errorf("elements %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,76 @@
+package wire
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// Canonical returns a form of a JSON value that is the same for values that differ
+// in white space, in the order of keys or in the spelling of strings only. Bytes
+// that are no JSON are their own form.
+func Canonical(value []byte) []byte {
+	return appendCanonical(nil, value, jsonspan.Span{Start: 0, End: len(value)}, 0)
+}
+
+// canonical is Canonical for the body of a call: an object, or an object written
+// into a string as on the OpenAI APIs.
+func canonical(body []byte) string {
+	if len(body) > 0 && body[0] != '{' {
+		if text := jsonspan.Decode(nil, body); len(text) > 0 && text[0] == '{' {
+			body = text
+		}
+	}
+	return string(Canonical(body))
+}
+
+// deepest bounds the recursion; what nests deeper is compared as it is written.
+const deepest = 64
+
+func appendCanonical(dst, raw []byte, at jsonspan.Span, depth int) []byte {
+	value := bytes.TrimSpace(raw[at.Start:at.End])
+	if len(value) == 0 || depth > deepest {
+		return append(dst, value...)
+	}
+	switch value[0] {
+	case '"':
+		if len(value) < 2 || bytes.IndexByte(value, '\\') < 0 {
+			return append(dst, value...)
+		}
+		return jsonspan.AppendQuote(dst, string(jsonspan.Decode(nil, value[1:len(value)-1])))
+	case '[':
+		dst = append(dst, '[')
+		for i, e := range jsonspan.Elements(raw, at) {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendCanonical(dst, raw, e, depth+1)
+		}
+		return append(dst, ']')
+	case '{':
+		return appendObject(dst, raw, at, depth)
+	}
+	return append(dst, value...)
+}
+
+func appendObject(dst, raw []byte, at jsonspan.Span, depth int) []byte {
+	type member struct{ key, value []byte }
+	var all []member
+	for _, m := range jsonspan.Members(raw, at) {
+		key := jsonspan.Decode(nil, raw[m.Key.Start:m.Key.End])
+		all = append(all, member{key, appendCanonical(nil, raw, m.Value, depth+1)})
+	}
+	slices.SortStableFunc(all, func(a, b member) int { return bytes.Compare(a.key, b.key) })
+	dst = append(dst, '{')
+	for i, m := range all {
+		if i+1 < len(all) && bytes.Equal(m.key, all[i+1].key) {
+			continue // the last one counts
+		}
+		if len(dst) > 0 && dst[len(dst)-1] != '{' {
+			dst = append(dst, ',')
+		}
+		dst = append(append(jsonspan.AppendQuote(dst, string(m.key)), ':'), m.value...)
+	}
+	return append(dst, '}')
+}

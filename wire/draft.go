@@ -1,0 +1,432 @@
+package wire
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// A draft collects changes to a request and writes them in one splice. Lists are
+// changed by element, so that commas and white space come out right; everything
+// else is an edit of a span. What nobody touches leaves byte for byte.
+type draft struct {
+	*Request
+	messages list
+	inner    map[listKey]*list
+	edits    []jsonspan.Edit
+	answers  map[int]*answer // by turn: a message for results that have none to go to
+	gone     map[transcript.BlockID]bool
+	taken    map[int]bool // messages that a change has claimed whole
+}
+
+// A listKey names a list inside a message.
+type listKey struct {
+	message int
+	in      container
+}
+
+// A list is a JSON list that is being changed.
+type list struct {
+	span  transcript.Span // brackets included; of a string, quotes included
+	elems []transcript.Span
+	drop  []bool
+	put   map[int][]item // what comes before element i; len(elems) is the end
+	text  bool           // the list is a string so far, which counts as one text
+}
+
+// An item is an element to be put into a list: new, or moved from elsewhere.
+type item struct {
+	raw  []byte
+	from origin
+}
+
+// An origin is where an element stood in the request; message -1 means that it is
+// new.
+type origin struct {
+	message int
+	in      container
+	index   int
+}
+
+var isNew = origin{message: -1}
+
+// An answer is a message that is made to hold results.
+type answer struct {
+	before int // the message it goes in front of
+	blocks []item
+}
+
+func newDraft(r *Request) *draft {
+	d := &draft{
+		Request: r, inner: make(map[listKey]*list), answers: make(map[int]*answer),
+		gone: make(map[transcript.BlockID]bool), taken: make(map[int]bool),
+	}
+	ms := r.t.Messages()
+	d.messages = list{span: r.list, elems: make([]transcript.Span, len(ms)), drop: make([]bool, len(ms))}
+	for i, m := range ms {
+		d.messages.elems[i] = m.Span
+	}
+	return d
+}
+
+// listOf returns the list that holds the blocks of a message in one container,
+// ready to be changed.
+func (d *draft) listOf(message int, in container) *list {
+	if in == inString {
+		in = inContent
+	}
+	k := listKey{message, in}
+	if l := d.inner[k]; l != nil {
+		return l
+	}
+	l := &list{span: d.frame[message].content}
+	if in == inCalls {
+		l.span = d.frame[message].calls
+	}
+	m := d.t.Messages()[message]
+	for b := m.First; b < m.End; b++ {
+		switch d.where[b].in {
+		case in:
+			l.elems = append(l.elems, d.t.Block(b).Span)
+		case inString:
+			if in == inContent {
+				l.elems, l.text = append(l.elems, d.t.Block(b).Span), true
+			}
+		}
+	}
+	l.drop = make([]bool, len(l.elems))
+	if l.span.Len() > 0 && d.raw[l.span.Start] == '"' {
+		l.text = true
+	}
+	d.inner[k] = l
+	return l
+}
+
+// dropMessage takes a message out of the list.
+func (d *draft) dropMessage(i int) {
+	d.messages.drop[i] = true
+	d.taken[i] = true
+	m := d.t.Messages()[i]
+	for b := m.First; b < m.End; b++ {
+		d.gone[b] = true
+	}
+}
+
+// dropBlock takes a block out of its message, and the message with its last block.
+func (d *draft) dropBlock(b transcript.BlockID) {
+	if d.gone[b] {
+		return
+	}
+	d.gone[b] = true
+	blk, w := d.t.Block(b), d.where[b]
+	switch w.in {
+	case inMessage:
+		d.dropMessage(blk.Message)
+		return
+	case inReasoning, inFunction:
+		d.removeMember(d.t.Messages()[blk.Message].Span, w.member())
+	default:
+		l := d.listOf(blk.Message, w.in)
+		l.drop[w.index] = true
+	}
+	d.dropIfEmpty(blk.Message)
+}
+
+// member returns the name of the member that a block is the value of.
+func (p place) member() string {
+	if p.in == inFunction {
+		return "function_call"
+	}
+	return "reasoning_content"
+}
+
+// dropIfEmpty drops a message all of whose blocks are gone. Nothing that was put
+// into it may be lost by that.
+func (d *draft) dropIfEmpty(i int) {
+	m := d.t.Messages()[i]
+	for b := m.First; b < m.End; b++ {
+		if !d.gone[b] {
+			return
+		}
+	}
+	for _, in := range []container{inContent, inParts, inCalls} {
+		if l := d.inner[listKey{i, in}]; l != nil && len(l.put) > 0 {
+			return
+		}
+	}
+	d.messages.drop[i] = true
+}
+
+// insert puts an element into a list in front of element i.
+func (l *list) insert(i int, it item) {
+	if l.put == nil {
+		l.put = make(map[int][]item)
+	}
+	l.put[i] = append(l.put[i], it)
+}
+
+// insertMessage puts a message in front of message i.
+func (d *draft) insertMessage(i int, raw []byte, from origin) {
+	d.messages.insert(i, item{raw, from})
+}
+
+// edit replaces a span, unless an earlier edit of this round overlaps it.
+func (d *draft) edit(e jsonspan.Edit) bool {
+	for _, o := range d.edits {
+		if e.Start < o.End && o.Start < e.End || e.Start == o.Start && e.End == o.End {
+			return false
+		}
+	}
+	d.edits = append(d.edits, e)
+	return true
+}
+
+func (d *draft) setMember(object transcript.Span, name string, value []byte) bool {
+	return d.edit(jsonspan.SetMember(d.raw, jsonspan.Span(object), name, value))
+}
+
+func (d *draft) removeMember(object transcript.Span, name string) bool {
+	e, ok := jsonspan.RemoveMember(d.raw, jsonspan.Span(object), name)
+	return ok && d.edit(e)
+}
+
+// member returns the value of a member of the object at span.
+func (d *draft) member(object transcript.Span, name string) (transcript.Span, bool) {
+	m, ok := jsonspan.Find(d.raw, jsonspan.Span(object), name)
+	return tspan(m.Value), ok
+}
+
+// results returns a function that says whether the draft changes nothing.
+func (d *draft) clean() bool {
+	return len(d.edits) == 0 && len(d.inner) == 0 && len(d.answers) == 0 && len(d.messages.put) == 0 && !slices.Contains(d.messages.drop, true)
+}
+
+// render writes the changed request and the trail from it back to this one.
+func (d *draft) render() ([]byte, *trail, error) {
+	for _, turn := range sortedKeys(d.answers) {
+		a := d.answers[turn]
+		raws := make([][]byte, len(a.blocks))
+		for i, it := range a.blocks {
+			raws[i] = it.raw
+		}
+		d.messages.insert(a.before, item{d.resultMessage(raws), origin{message: -1}})
+	}
+	var edits []jsonspan.Edit
+	for _, e := range d.edits {
+		if i := d.messageAround(e.Span); i < 0 || !d.messages.drop[i] {
+			edits = append(edits, e)
+		}
+	}
+	for k, l := range d.inner {
+		if !d.messages.drop[k.message] {
+			edits = append(edits, d.listEdits(k, l)...)
+		}
+	}
+	edits = append(edits, d.messages.edits(d.raw)...)
+	slices.SortStableFunc(edits, func(a, b jsonspan.Edit) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
+	})
+	out, err := jsonspan.Splice(d.raw, d.withoutInner(edits))
+	return out, d.trail(), err
+}
+
+// withoutInner leaves out edits that lie inside a span that another one replaces:
+// the block they are about is gone.
+func (d *draft) withoutInner(edits []jsonspan.Edit) []jsonspan.Edit {
+	kept := edits[:0]
+	end := -1
+	for i, e := range edits {
+		if e.Start < end {
+			continue
+		}
+		// A removal that begins where an insertion stands comes behind it.
+		if i+1 < len(edits) && edits[i+1].Start == e.Start && e.Len() > 0 && edits[i+1].Len() > e.Len() {
+			continue
+		}
+		kept = append(kept, e)
+		end = max(end, e.End)
+	}
+	return kept
+}
+
+// messageAround returns the message that holds a span, or -1.
+func (d *draft) messageAround(s jsonspan.Span) int {
+	i, ok := slices.BinarySearchFunc(d.messages.elems, s.Start, func(m transcript.Span, off int) int {
+		switch {
+		case m.End <= off:
+			return -1
+		case m.Start > off:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return -1
+	}
+	return i
+}
+
+// listEdits are the edits of a list inside a message. A message of the chat API
+// that loses all its calls loses the list too.
+func (d *draft) listEdits(k listKey, l *list) []jsonspan.Edit {
+	if l.text {
+		return []jsonspan.Edit{{Span: jsonspan.Span(l.span), New: d.textAsList(l)}}
+	}
+	if k.in == inCalls && len(l.put) == 0 && !slices.Contains(l.drop, false) {
+		e, _ := jsonspan.RemoveMember(d.raw, jsonspan.Span(d.t.Messages()[k.message].Span), "tool_calls")
+		return []jsonspan.Edit{e}
+	}
+	return l.edits(d.raw)
+}
+
+// textAsList writes a string that gets company as a list of blocks.
+func (d *draft) textAsList(l *list) []byte {
+	out := []byte{'['}
+	add := func(raw []byte) {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, raw...)
+	}
+	for i := 0; i <= len(l.elems); i++ {
+		for _, it := range l.put[i] {
+			add(it.raw)
+		}
+		if i < len(l.elems) && !l.drop[i] {
+			add(d.textBlockRaw(d.raw[l.elems[i].Start:l.elems[i].End]))
+		}
+	}
+	return append(out, ']')
+}
+
+// edits writes the changes of a list. Between two elements that stay, nothing but
+// the elements that go and those that come changes: the white space is kept.
+func (l *list) edits(raw []byte) []jsonspan.Edit {
+	var out []jsonspan.Edit
+	kept := -1 // the last element that stays
+	for i := 0; i <= len(l.elems); i++ {
+		if i < len(l.elems) && l.drop[i] {
+			continue
+		}
+		if e, ok := l.gap(raw, kept, i); ok {
+			out = append(out, e)
+		}
+		kept = i
+	}
+	return out
+}
+
+// gap writes what happens between elements i and j, which stay; -1 and the number
+// of elements are the ends of the list.
+func (l *list) gap(raw []byte, i, j int) (jsonspan.Edit, bool) {
+	var put [][]byte
+	for k := max(i+1, 0); k <= j; k++ {
+		for _, it := range l.put[k] {
+			put = append(put, it.raw)
+		}
+	}
+	n := len(l.elems)
+	if len(put) == 0 && j == i+1 {
+		return jsonspan.Edit{}, false
+	}
+	join := func(before, after string) []byte {
+		var b []byte
+		for _, raw := range put {
+			b = append(append(append(b, before...), raw...), after...)
+		}
+		return b
+	}
+	switch {
+	case i < 0 && j == n: // nothing stays
+		body := join("", ",")
+		if len(body) > 0 {
+			body = body[:len(body)-1]
+		}
+		if n == 0 {
+			at := l.span.Start + 1
+			return jsonspan.Edit{Span: jsonspan.Span{Start: at, End: at}, New: body}, true
+		}
+		return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[0].Start, End: l.elems[n-1].End}, New: body}, true
+	case i < 0:
+		return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[0].Start, End: l.elems[j].Start}, New: join("", ",")}, true
+	case j == n:
+		return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[i].End, End: l.elems[n-1].End}, New: join(",", "")}, true
+	}
+	// The separator behind element i stays; what goes is removed with its own.
+	sep := string(raw[l.elems[i].End:l.elems[i+1].Start])
+	return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[i+1].Start, End: l.elems[j].Start}, New: join("", sep)}, true
+}
+
+// order lists where the elements of the changed list come from.
+func (l *list) order(message int, in container) []origin {
+	var all []origin
+	for i := 0; i <= len(l.elems); i++ {
+		for _, it := range l.put[i] {
+			all = append(all, it.from)
+		}
+		if i < len(l.elems) && !l.drop[i] {
+			all = append(all, origin{message, in, i})
+		}
+	}
+	return all
+}
+
+// A trail leads from a changed request back to the one before.
+type trail struct {
+	messages []origin
+	inner    map[listKey][]origin // by new message; absent lists kept their order
+}
+
+func (d *draft) trail() *trail {
+	t := &trail{messages: d.messages.order(0, inMessage), inner: make(map[listKey][]origin)}
+	for i := range t.messages {
+		// Messages are their own place: the index says which.
+		if t.messages[i].message >= 0 && t.messages[i].in == inMessage {
+			t.messages[i].message, t.messages[i].index = t.messages[i].index, 0
+		}
+	}
+	for i, o := range t.messages {
+		if o.message < 0 {
+			continue
+		}
+		for _, in := range []container{inContent, inParts, inCalls} {
+			if l := d.inner[listKey{o.message, in}]; l != nil {
+				t.inner[listKey{i, in}] = l.order(o.message, in)
+			}
+		}
+	}
+	return t
+}
+
+// back returns where a place of the changed request was before.
+func (t *trail) back(o origin) origin {
+	if o.message < 0 || o.message >= len(t.messages) {
+		return isNew
+	}
+	m := t.messages[o.message]
+	if m.message < 0 {
+		return isNew
+	}
+	in := o.in
+	if in == inString {
+		in = inContent
+	}
+	if inner, ok := t.inner[listKey{o.message, in}]; ok && o.in != inMessage {
+		if o.index < len(inner) {
+			return inner[o.index]
+		}
+		return isNew
+	}
+	return origin{m.message, o.in, o.index}
+}
+
+func sortedKeys[V any](m map[int]V) []int {
+	keys := make([]int, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,551 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare/transcript"
+)
+
+// A Remedy is what to do with half an exchange.
+type Remedy uint8
+
+const (
+	// Keep the information: stub an unanswered call, quote an orphan result.
+	Keep Remedy = iota
+	// Drop the half.
+	Drop
+)
+
+// A Policy says how to mend. The zero value keeps what can be kept.
+type Policy struct {
+	OrphanCall   Remedy // Keep: put in a result that says the outcome is unknown
+	OrphanResult Remedy // Keep: turn it into quoted text
+	// Open leaves calls at the tail open: they may still be running. That is right
+	// for a store and wrong for a request that is about to be sent.
+	Open bool
+	// Stub words the result of an unanswered call. It must be a function of its
+	// argument. Nil says that the outcome is unknown.
+	Stub func(transcript.Exchange) string
+}
+
+// DefaultStub is the wording of a stub. It claims neither success nor that anybody
+// cancelled anything.
+const DefaultStub = "The outcome of this call is unknown: no result was recorded."
+
+// A Change is one thing that was done to a request.
+type Change struct {
+	Action string   `json:"action"` // drop, edit, insert, move, rename, merge
+	Rule   string   `json:"rule"`   // the finding it mends
+	Path   string   `json:"path"`   // where it was in the original; "" if it is new
+	IDs    []string `json:"ids"`
+	Reason string   `json:"reason"`
+	Tokens int      `json:"tokens"`
+	Bytes  int      `json:"bytes"` // how many more, or fewer if negative
+}
+
+// Mended is what came of mending a request.
+type Mended struct {
+	Request *Request  // the mended request; the original one if nothing was done
+	Changes []Change  // in the order they were made
+	Left    []Finding // what could not be mended; paths are in Request
+}
+
+// maxRounds bounds the rounds of mending. A round mends all faults that do not
+// touch each other; what it leaves, or brings about, is for the next.
+const maxRounds = 24
+
+// Mend repairs what Check finds. A request without findings comes back as it is:
+// the same bytes, the same buffer. The result is checked again, so what Left does
+// not name is clean.
+func (r *Request) Mend(p Policy, o CheckOptions) (*Mended, error) {
+	o.Advice = false
+	out := &Mended{Request: r, Left: r.toMend(p, o)}
+	var trails []*trail
+	for range maxRounds {
+		if len(out.Left) == 0 {
+			break
+		}
+		m := &mender{draft: newDraft(out.Request), policy: p, trails: trails, first: r}
+		for i := range out.Left {
+			m.mend(&out.Left[i])
+		}
+		if m.clean() {
+			break
+		}
+		m.neverEmpty()
+		raw, t, err := m.render()
+		if err != nil {
+			return nil, fmt.Errorf("mend: %w", err)
+		}
+		opts := out.Request.o
+		opts.Model = out.Request.head.model
+		next, err := Parse(raw, opts)
+		if err != nil {
+			return nil, fmt.Errorf("mend: %w", err)
+		}
+		out.Request, out.Changes = next, append(out.Changes, m.changes...)
+		trails = append(trails, t)
+		out.Left = next.toMend(p, o)
+	}
+	return out, nil
+}
+
+// toMend lists the findings, without those that the policy lets be.
+func (r *Request) toMend(p Policy, o CheckOptions) []Finding {
+	found := r.Check(o)
+	if p.Open {
+		found = slices.DeleteFunc(found, func(f Finding) bool {
+			return f.fault == openCall || (f.fault == lastRole || f.fault == lastRoleThinking) && r.endsOpen()
+		})
+	}
+	return found
+}
+
+// endsOpen reports whether the last turn holds calls that may still be running.
+func (r *Request) endsOpen() bool {
+	return slices.ContainsFunc(r.t.Exchanges(), func(x transcript.Exchange) bool { return x.State == transcript.Open })
+}
+
+// neverEmpty keeps a history from losing its last message.
+func (m *mender) neverEmpty() {
+	if len(m.messages.put) > 0 || len(m.answers) > 0 || slices.Contains(m.messages.drop, false) {
+		return
+	}
+	raw := m.Dialect.textMessage(transcript.User, emptyTalkText)
+	m.insertMessage(0, raw, isNew)
+	m.log(&Finding{Rule: "empty-content"}, "insert", transcript.NoBlock, -1, len(raw), "a history must not be empty: %s", emptyTalkText)
+}
+
+const emptyTalkText = "(This conversation has no content.)"
+
+// A mender mends one round of findings.
+type mender struct {
+	*draft
+	policy  Policy
+	changes []Change
+	trails  []*trail
+	first   *Request
+	ids     map[string]bool // ids in use, when one has to be made
+}
+
+// log records a change to a block or, if block is NoBlock, to a message.
+func (m *mender) log(f *Finding, action string, block transcript.BlockID, message int, bytes int, format string, args ...any) {
+	c := Change{Action: action, Rule: f.Rule, IDs: f.IDs, Reason: fmt.Sprintf(format, args...), Bytes: bytes}
+	at := origin{message: message, in: inMessage}
+	if block != transcript.NoBlock {
+		blk, w := m.t.Block(block), m.where[block]
+		at = origin{blk.Message, w.in, int(w.index)}
+		if blk.CallID != "" && len(c.IDs) == 0 {
+			c.IDs = []string{blk.CallID}
+		}
+	}
+	if c.IDs == nil {
+		c.IDs = []string{}
+	}
+	for i := len(m.trails) - 1; i >= 0; i-- {
+		at = m.trails[i].back(at)
+	}
+	if at.message >= 0 {
+		c.Path = place{at.in, int32(at.index)}.path(m.MessagePath(at.message))
+	}
+	m.changes = append(m.changes, c)
+}
+
+// logHead records a change beside the messages.
+func (m *mender) logHead(f *Finding, action, path string, bytes int, format string, args ...any) {
+	m.changes = append(m.changes, Change{Action: action, Rule: f.Rule, Path: path, IDs: []string{}, Reason: fmt.Sprintf(format, args...), Bytes: bytes})
+}
+
+// free reports whether no earlier mend of this round has claimed the block or its
+// message. What is not free waits for the next round.
+func (m *mender) free(b transcript.BlockID) bool {
+	return !m.gone[b] && !m.taken[m.t.Block(b).Message]
+}
+
+// mend mends one finding if it can.
+func (m *mender) mend(f *Finding) {
+	if f.Block != transcript.NoBlock && !m.free(f.Block) || f.Index >= 0 && m.taken[f.Index] {
+		return
+	}
+	if fix := mends[f.fault]; fix != nil {
+		fix(m, f)
+	}
+}
+
+// pairMends mend pairs that are not whole.
+var pairMends = map[fault]mend{
+	orphanCall:           (*mender).unansweredCall,
+	openCall:             (*mender).unansweredCall,
+	orphanResult:         (*mender).strayResult,
+	serverResult4Client:  (*mender).strayResult,
+	resultWrongRole:      (*mender).strayResult,
+	displacedResult:      (*mender).moveResult,
+	resultAfterText:      (*mender).moveResult,
+	resultAfterMessage:   (*mender).moveResult,
+	notContiguous:        (*mender).moveResult,
+	duplicateResult:      (*mender).extraResult,
+	repeatedCallID:       (*mender).twinCall,
+	reusedCallID:         (*mender).renameExchange,
+	callWrongRole:        (*mender).dropExchange,
+	approvalUnasked:      (*mender).dropFound,
+	serverCallUnpaired:   (*mender).dropFound,
+	serverResultUnpaired: (*mender).dropFound,
+}
+
+// A mend mends one finding, or leaves it alone.
+type mend func(*mender, *Finding)
+
+// mends says how each fault is mended; what is missing is reported only.
+var mends = func() (all [faults]mend) {
+	for _, part := range []map[fault]mend{pairMends, idMends, contentMends, roleMends, reasoningMends, headMends} {
+		for f, fix := range part {
+			all[f] = fix
+		}
+	}
+	return all
+}()
+
+// dropFound drops the block that was found.
+func (m *mender) dropFound(f *Finding) {
+	m.dropBlock(f.Block)
+	m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "%s", m.why(f))
+}
+
+// why says in our words what is wrong.
+func (m *mender) why(f *Finding) string {
+	if s := slugs[f.Rule]; s != "" {
+		return s
+	}
+	return f.Message
+}
+
+// dropExchange drops a call and all its results.
+func (m *mender) dropExchange(f *Finding) {
+	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
+	for _, b := range append(slices.Clone(x.Results), x.Call) {
+		if b != transcript.NoBlock && m.free(b) {
+			m.dropBlock(b)
+			m.log(f, "drop", b, 0, -m.t.Block(b).Span.Len(), "%s; the exchange goes as a whole", m.why(f))
+		}
+	}
+}
+
+// unansweredCall gives a call its stub, or drops it.
+func (m *mender) unansweredCall(f *Finding) {
+	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
+	if r := m.loneStray(x); r != transcript.NoBlock && m.free(r) && m.relink(f, x, r) {
+		return
+	}
+	text := DefaultStub
+	if m.policy.Stub != nil {
+		text = m.policy.Stub(x)
+	}
+	raw := m.stub(f.Block, text)
+	if m.policy.OrphanCall == Drop || raw == nil || text == "" || x.CallID == "" && m.Dialect != Gemini && m.where[f.Block].in != inFunction {
+		m.dropBlock(f.Block)
+		m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a call that no result answers")
+		m.dropIfAlone(f, f.Block)
+		return
+	}
+	m.putResult(f.Block, item{raw, isNew})
+	m.log(f, "insert", f.Block, f.Index, len(raw), "a stub: %s", text)
+}
+
+// dropIfAlone drops the reasoning that led to a dropped call, where the API wants
+// one to follow the other.
+func (m *mender) dropIfAlone(f *Finding, call transcript.BlockID) {
+	if m.Dialect != OpenAIResponses {
+		return
+	}
+	for _, t := range m.t.Ties() {
+		if t.To == call && m.t.Block(t.From).Kind == transcript.Thinking && m.free(t.From) {
+			m.dropBlock(t.From)
+			m.log(f, "drop", t.From, 0, -m.t.Block(t.From).Span.Len(), "reasoning whose call is gone")
+		}
+	}
+}
+
+// loneStray returns the only result behind the only call of a turn, if it answers
+// no call of the whole history by its id: it can belong nowhere else.
+func (m *mender) loneStray(x transcript.Exchange) transcript.BlockID {
+	turn := m.t.Messages()[m.t.Block(x.Call).Message].Turn
+	calls, stray := 0, transcript.NoBlock
+	for b, blk := range m.t.Blocks() {
+		switch at := m.t.Messages()[blk.Message].Turn; {
+		case at == turn && blk.Kind == transcript.Call:
+			calls++
+		case at == turn+1 && blk.Kind == transcript.Result:
+			if stray != transcript.NoBlock {
+				return transcript.NoBlock
+			}
+			stray = transcript.BlockID(b)
+		}
+	}
+	if calls != 1 || stray == transcript.NoBlock || m.Dialect == OpenAIResponses {
+		return transcript.NoBlock
+	}
+	if m.t.Exchanges()[m.t.ExchangeOf(stray)].State != transcript.OrphanResult {
+		return transcript.NoBlock
+	}
+	id := m.t.Block(stray).CallID
+	if slices.ContainsFunc(m.t.Exchanges(), func(o transcript.Exchange) bool { return o.Call != transcript.NoBlock && o.CallID == id && id != "" }) {
+		return transcript.NoBlock
+	}
+	return stray
+}
+
+// relink gives a result the id of the call it stands behind.
+func (m *mender) relink(f *Finding, x transcript.Exchange, result transcript.BlockID) bool {
+	if x.CallID == "" || !m.setID(result, x.CallID) {
+		return false
+	}
+	m.gone[f.Block], m.gone[result] = true, true // both are settled for this round
+	m.log(f, "rename", result, 0, 0, "the only result behind the only call of its turn, under an id that no call has: %q", m.t.Block(result).CallID)
+	return true
+}
+
+// putResult puts a result where the provider looks for the answer to call.
+func (m *mender) putResult(call transcript.BlockID, it item) {
+	at, ms := m.t.Block(call).Message, m.t.Messages()
+	turn := ms[at].Turn
+	end := at + 1 // behind the call's turn
+	for end < len(ms) && ms[end].Turn == turn {
+		end++
+	}
+	if !m.Dialect.nested() {
+		m.insertMessage(m.behindRun(at), it.raw, it.from)
+		return
+	}
+	if end < len(ms) && ms[end].Role == transcript.User && !m.messages.drop[end] && m.frame[end].content.Len() > 0 && m.extra[end]&(badRole|emptyList) == 0 {
+		in := inContent
+		if m.Dialect == Gemini {
+			in = inParts
+		}
+		if l := m.listOf(end, in); m.leading(end) < len(l.elems) || len(l.elems) > 0 {
+			l.insert(m.leading(end), it)
+			return
+		}
+	}
+	a := m.answers[turn]
+	if a == nil {
+		a = &answer{before: end}
+		m.answers[turn] = a
+	}
+	a.blocks = append(a.blocks, it)
+}
+
+// leading returns how many results message i starts with.
+func (m *mender) leading(i int) int {
+	msg := m.t.Messages()[i]
+	n := 0
+	for b := msg.First; b < msg.End && m.t.Block(b).Kind == transcript.Result; b++ {
+		n++
+	}
+	return n
+}
+
+// behindRun returns the message in front of which another answer to the call in
+// message i goes: behind the answers it has.
+func (m *mender) behindRun(i int) int {
+	ms := m.t.Messages()
+	kind := func(j int) transcript.Kind {
+		if ms[j].First == ms[j].End {
+			return transcript.Other
+		}
+		return m.t.Block(ms[j].First).Kind
+	}
+	j := i + 1
+	if m.Dialect == OpenAIResponses {
+		for j < len(ms) && (kind(j) == transcript.Call || kind(j) == transcript.Thinking && j+1 < len(ms) && kind(j+1) == transcript.Call) {
+			j++
+		}
+	}
+	for j < len(ms) && kind(j) == transcript.Result {
+		j++
+	}
+	return j
+}
+
+// moveResult moves a result to its call.
+func (m *mender) moveResult(f *Finding) {
+	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
+	if x.Call == transcript.NoBlock || m.gone[x.Call] {
+		return
+	}
+	blk, w := m.t.Block(f.Block), m.where[f.Block]
+	m.dropBlock(f.Block)
+	m.putResult(x.Call, item{m.t.Bytes(blk.Span), origin{blk.Message, w.in, int(w.index)}})
+	m.log(f, "move", f.Block, f.Index, 0, "moved to the place behind its call")
+}
+
+// strayResult quotes a result that answers no call, or drops it. A result that
+// some repair made up says nothing worth keeping.
+func (m *mender) strayResult(f *Finding) {
+	if f.fault == orphanResult && m.awaitsRelink(f.Block) {
+		return
+	}
+	blk := m.t.Block(f.Block)
+	text := m.resultText(f.Block)
+	if m.policy.OrphanResult == Drop || Synthetic(text) || strings.TrimSpace(text) == "" {
+		m.dropBlock(f.Block)
+		m.log(f, "drop", f.Block, f.Index, -blk.Span.Len(), "a result whose call is not in the history")
+		return
+	}
+	quoted := m.quoteResult(blk, text)
+	m.dropBlock(f.Block)
+	if m.Dialect.nested() && m.t.Messages()[blk.Message].Role == transcript.User {
+		raw := m.Dialect.textBlock(transcript.User, quoted)
+		m.listOf(blk.Message, m.where[f.Block].in).insert(m.behindResults(f.Block), item{raw, isNew})
+		m.messages.drop[blk.Message] = false
+	} else {
+		m.insertMessage(m.behindTool(blk.Message), m.Dialect.textMessage(transcript.User, quoted), isNew)
+	}
+	m.log(f, "edit", f.Block, f.Index, len(quoted)-blk.Span.Len(), "a result whose call is not in the history, kept as quoted text")
+}
+
+// awaitsRelink reports whether the result will be given to the call before it.
+func (m *mender) awaitsRelink(b transcript.BlockID) bool {
+	turn := m.t.Messages()[m.t.Block(b).Message].Turn
+	for _, x := range m.t.Exchanges() {
+		if x.State == transcript.OrphanCall && m.t.Messages()[m.t.Block(x.Call).Message].Turn == turn-1 {
+			return m.loneStray(x) == b && x.CallID != "" && m.policy.OrphanCall == Keep
+		}
+	}
+	return false
+}
+
+// quoteResult words a result as a quotation, so that nobody takes it for the
+// user's own words.
+func (m *mender) quoteResult(blk transcript.Block, text string) string {
+	name := "an earlier tool call"
+	if blk.Tool != "" {
+		name = "an earlier call of " + blk.Tool
+	}
+	return fmt.Sprintf("[Result of %s that is no longer in this conversation; quoted, not written by the user]\n%s", name, text)
+}
+
+// behindResults returns the place behind the results that follow block b.
+func (m *mender) behindResults(b transcript.BlockID) int {
+	msg := m.t.Messages()[m.t.Block(b).Message]
+	i := int(m.where[b].index) + 1
+	for o := b + 1; o < msg.End; o++ {
+		if m.t.Block(o).Kind == transcript.Result {
+			i = int(m.where[o].index) + 1
+		}
+	}
+	return i
+}
+
+// behindTool returns the place behind the run of tool messages that i is in.
+func (m *mender) behindTool(i int) int {
+	ms := m.t.Messages()
+	j := i + 1
+	for j < len(ms) && ms[j].Role == transcript.Tool {
+		j++
+	}
+	return j
+}
+
+// extraResult settles a call that is answered more than once: a real result is
+// worth more than one that some repair made up, and a later one more than an
+// earlier.
+func (m *mender) extraResult(f *Finding) {
+	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
+	if x.Repeats {
+		return // settled with the call
+	}
+	if c := m.laterCall(x); c != transcript.NoBlock && m.differs(x.Results[0], f.Block) {
+		blk, w := m.t.Block(f.Block), m.where[f.Block]
+		m.dropBlock(f.Block)
+		m.putResult(c, item{m.t.Bytes(blk.Span), origin{blk.Message, w.in, int(w.index)}})
+		m.gone[c] = true
+		m.log(f, "move", f.Block, f.Index, 0, "a second result for this id; a later call of the same id has none")
+		return
+	}
+	best := x.Results[0]
+	for _, r := range x.Results[1:] {
+		if !Synthetic(m.resultText(r)) || Synthetic(m.resultText(best)) {
+			if m.differs(best, r) {
+				best = r
+			}
+		}
+	}
+	for _, r := range x.Results {
+		if r != best && m.free(r) {
+			m.dropBlock(r)
+			m.log(f, "drop", r, 0, -m.t.Block(r).Span.Len(), "a call has one result; another one was kept")
+		}
+	}
+}
+
+// laterCall returns a later call of the same id and tool that nothing answers.
+func (m *mender) laterCall(x transcript.Exchange) transcript.BlockID {
+	for _, o := range m.t.Exchanges() {
+		if o.Call > x.Call && o.CallID == x.CallID && o.Tool == x.Tool && (o.State == transcript.OrphanCall || o.State == transcript.Open) && !m.gone[o.Call] {
+			return o.Call
+		}
+	}
+	return transcript.NoBlock
+}
+
+// differs reports whether two results say different things.
+func (m *mender) differs(a, b transcript.BlockID) bool { return m.resultText(a) != m.resultText(b) }
+
+// twinCall settles a call that repeats the id of another one of its turn. A copy
+// goes with its result; a different call gets an id of its own.
+func (m *mender) twinCall(f *Finding) {
+	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
+	first := transcript.NoBlock
+	for _, o := range m.t.Exchanges() {
+		if o.CallID == x.CallID && o.Call != transcript.NoBlock && o.Call < x.Call && !o.Repeats {
+			first = o.Call
+		}
+	}
+	if first == transcript.NoBlock {
+		return
+	}
+	same := m.sameCall(first, x.Call)
+	madeUp := len(x.Results) > 0
+	for _, r := range x.Results {
+		madeUp = madeUp && Synthetic(m.resultText(r))
+	}
+	if !same && !madeUp {
+		m.renameExchange(f)
+		return
+	}
+	for _, r := range x.Results {
+		m.dropBlock(r)
+		m.log(f, "drop", r, 0, -m.t.Block(r).Span.Len(), "the result of a repeated call")
+	}
+	m.dropBlock(x.Call)
+	m.log(f, "drop", x.Call, f.Index, -m.t.Block(x.Call).Span.Len(), "a copy of a call of the same turn")
+}
+
+// sameCall reports whether two calls are the same but for white space.
+func (m *mender) sameCall(a, b transcript.BlockID) bool {
+	x, y := m.t.Block(a), m.t.Block(b)
+	return x.Tool == y.Tool && canonical(m.t.Bytes(x.Body)) == canonical(m.t.Bytes(y.Body))
+}
+
+// synthetic are beginnings and fragments of results that repairs and aborts make
+// up, in lower case.
+var synthetic = []string{
+	"the outcome of this call is unknown", "aborted", "[tool call was interrupted", "tool execution aborted", "tool execution skipped",
+	"[system: tool execution skipped", "the tool execution result was lost", "missing tool result", "inserted synthetic error result",
+	"interrupted by user", "[request interrupted by user", "tool call was cancelled", "tool call was canceled", "cancelled by user",
+	"no result provided", "no result received", "ai_invalidtoolinputerror", "ai_toolexecutionerror", "tool was interrupted", "no response from tool",
+}
+
+// Synthetic reports whether a result looks made up: written by a repair or an
+// abort, not by a tool. It is a guess by wording, on short texts only.
+func Synthetic(text string) bool {
+	if len(text) > 400 {
+		return false
+	}
+	low := strings.ToLower(strings.TrimSpace(text))
+	return slices.ContainsFunc(synthetic, func(s string) bool {
+		return low == s || strings.HasPrefix(low, s) || len(s) > 20 && strings.Contains(low, s)
+	})
+}

@@ -1,0 +1,514 @@
+package wire
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// contentMends mend what blocks and messages hold.
+var contentMends = map[fault]mend{
+	emptyText:           (*mender).dropFound,
+	blankTextBlock:      (*mender).dropFound,
+	emptyPart:           (*mender).dropFound,
+	typeMissing:         (*mender).dropFound,
+	fieldMissing:        (*mender).dropFound,
+	compactionEmpty:     (*mender).dropFound,
+	foreignPart:         (*mender).dropFound,
+	emptyMessage:        (*mender).dropEmpty,
+	emptyAssistant:      (*mender).dropEmpty,
+	emptyAssistantNull:  (*mender).dropEmpty,
+	emptyUser:           (*mender).dropEmpty,
+	nullContentFault:    (*mender).fillNull,
+	emptyCalls:          func(m *mender, f *Finding) { m.strip(f, "tool_calls") },
+	reasoningField:      func(m *mender, f *Finding) { m.strip(f, "reasoning_content") },
+	reasoningFieldPlain: func(m *mender, f *Finding) { m.strip(f, "reasoning") },
+	prefixNotLast:       func(m *mender, f *Finding) { m.strip(f, "prefix") },
+	nullFiller:          (*mender).stripNamed,
+	statusField:         (*mender).stripNamed,
+	emptyErrorResult:    (*mender).wordError,
+	nonTextErrorResult:  (*mender).partError,
+	emptyResult:         (*mender).wordEmpty,
+	argsNotObject:       (*mender).wrapArgs,
+	argsNotJSON:         (*mender).wrapArgs,
+	argsNotString:       (*mender).wrapArgs,
+	resultNotObject:     (*mender).wrapResult,
+	partType:            (*mender).retagPart,
+	resultPartType:      (*mender).textItem,
+	encryptedMissing:    (*mender).dropExchange,
+	referenceUnknown:    (*mender).dropReference,
+	toolChangeUnknown:   (*mender).dropFound,
+	betaHeaderMissing:   (*mender).dropFound,
+	imageInTool:         (*mender).moveImage,
+	imageUnsupported:    (*mender).nameImage,
+	trailingSpace:       (*mender).trimEnd,
+	loneSurrogate:       (*mender).replaceHalf,
+	mixedResultTurn:     (*mender).parted,
+	mixedResultTail:     (*mender).parted,
+	splitResults:        (*mender).gather,
+	cacheMarkEmpty:      (*mender).stripMark,
+	cacheMarkThinking:   (*mender).stripMark,
+	cacheMarkNested:     (*mender).stripMark,
+	cacheMarkAfterMedia: (*mender).dropFound,
+	cacheTTLOrder:       (*mender).shortenMark,
+	tooManyCacheMarks:   (*mender).dropMarks,
+	toolsetMismatch:     (*mender).giveToolset,
+	programMixed:        (*mender).parted,
+	pendingServerMixed:  (*mender).dropPending,
+	toolUndefined:       (*mender).dropFound,
+}
+
+// dropEmpty drops a message that says nothing.
+func (m *mender) dropEmpty(f *Finding) {
+	if len(m.t.Messages()) == 1 {
+		return // never an empty list
+	}
+	m.dropMessage(f.Index)
+	m.log(f, "drop", transcript.NoBlock, f.Index, -m.t.Messages()[f.Index].Span.Len(), "a message without content")
+}
+
+// fillNull gives a result an empty string for null, and drops any other message
+// that has no content.
+func (m *mender) fillNull(f *Finding) {
+	if f.Block != transcript.NoBlock || m.t.Messages()[f.Index].Role == transcript.Tool {
+		if m.setMember(m.t.Messages()[f.Index].Span, "content", quote("")) {
+			m.log(f, "edit", f.Block, f.Index, 0, "null content becomes an empty string")
+		}
+		return
+	}
+	m.dropEmpty(f)
+}
+
+// strip removes a member of a message.
+func (m *mender) strip(f *Finding, name string) {
+	if m.removeMember(m.t.Messages()[f.Index].Span, name) {
+		m.taken[f.Index] = true
+		m.log(f, "edit", transcript.NoBlock, f.Index, 0, "%s removed: %s", name, m.why(f))
+	}
+}
+
+// stripNamed removes the member that the finding's path ends with.
+func (m *mender) stripNamed(f *Finding) {
+	_, field, ok := cutPath(f.Path, m.foundAt(f))
+	if !ok {
+		return
+	}
+	at := m.t.Block(f.Block).Span
+	path := strings.Split(field, ".")
+	for len(path) > 1 {
+		inner, ok := m.member(at, path[0])
+		if !ok {
+			return
+		}
+		at, path = inner, path[1:]
+	}
+	if m.removeMember(at, path[0]) {
+		m.log(f, "edit", f.Block, f.Index, 0, "%s removed: %s", path[0], m.why(f))
+	}
+}
+
+const (
+	emptyErrorText  = "The tool reported an error without a message."
+	emptyResultText = "The tool returned nothing."
+)
+
+// setResult replaces the content of a result.
+func (m *mender) setResult(b transcript.BlockID, raw []byte) bool {
+	at := m.t.Block(b).Span
+	if m.Dialect == Bedrock {
+		inner, ok := m.member(at, "toolResult")
+		if !ok {
+			return false
+		}
+		return m.setMember(inner, "content", raw)
+	}
+	return m.setMember(at, "content", raw)
+}
+
+// resultContent writes a text as the content of a result.
+func (m *mender) resultContent(text string) []byte {
+	if m.Dialect == Bedrock {
+		return array(object("text", text))
+	}
+	return quote(text)
+}
+
+func (m *mender) wordError(f *Finding) {
+	if m.setResult(f.Block, m.resultContent(emptyErrorText)) {
+		m.log(f, "edit", f.Block, f.Index, len(emptyErrorText), "an error needs a text: %s", emptyErrorText)
+	}
+}
+
+func (m *mender) wordEmpty(f *Finding) {
+	if m.setResult(f.Block, m.resultContent(emptyResultText)) {
+		m.log(f, "edit", f.Block, f.Index, len(emptyResultText), "%s", emptyResultText)
+	}
+}
+
+// partError keeps the texts of an error result and moves the rest behind the
+// results of the turn.
+func (m *mender) partError(f *Finding) {
+	blk := m.t.Block(f.Block)
+	var texts, others [][]byte
+	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(blk.Body)) {
+		raw := m.raw[e.Start:e.End]
+		if t, ok := jsonspan.Find(m.raw, e, "type"); ok && string(m.raw[t.Value.Start:t.Value.End]) == `"text"` {
+			texts = append(texts, raw)
+		} else {
+			others = append(others, raw)
+		}
+	}
+	if len(texts) == 0 {
+		texts = append(texts, m.Dialect.textBlock(transcript.User, emptyErrorText))
+	}
+	if !m.setResult(f.Block, array(texts...)) {
+		return
+	}
+	l := m.listOf(blk.Message, inContent)
+	for _, raw := range others {
+		l.insert(m.behindResults(f.Block), item{raw, isNew})
+	}
+	m.log(f, "edit", f.Block, f.Index, 0, "an error result holds text only; the rest stands behind the results now")
+}
+
+// wrapArgs makes an object of arguments that are none. What was complete JSON in
+// a string is unwrapped, anything else is kept under a name of its own.
+func (m *mender) wrapArgs(f *Finding) {
+	blk := m.t.Block(f.Block)
+	path := map[Dialect][]string{
+		Anthropic: {"input"}, Bedrock: {"toolUse", "input"}, OpenAIChat: {"function", "arguments"}, OpenAIResponses: {"arguments"},
+	}[m.Dialect]
+	if m.Dialect == Gemini {
+		path = []string{m.geminiMember(f.Block, true), "args"}
+	}
+	var value []byte
+	if blk.Body == blk.Span { // missing
+		value = []byte("{}")
+	} else {
+		value = wrapValue(m.raw, blk.Body, "raw_arguments")
+	}
+	if f.fault == argsNotJSON || f.fault == argsNotString {
+		value = quote(string(value))
+	}
+	if m.setAt(blk.Span, path, value) {
+		m.log(f, "edit", f.Block, f.Index, len(value)-blk.Body.Len(), "arguments must be an object: %s", value[:min(len(value), 60)])
+	}
+}
+
+// wrapValue turns a JSON value, or the content of a JSON string, into an object.
+func wrapValue(raw []byte, s transcript.Span, name string) []byte {
+	value := raw[s.Start:s.End]
+	isText := s.Start > 0 && raw[s.Start-1] == '"' && s.End < len(raw) && raw[s.End] == '"'
+	if !isText {
+		switch {
+		case len(value) > 0 && value[0] == '{':
+			return value
+		case string(value) == "null":
+			return []byte("{}")
+		}
+		return object(name, value)
+	}
+	text := jsonspan.Decode(nil, value)
+	trimmed := strings.TrimSpace(string(text))
+	if strings.HasPrefix(trimmed, "{") && jsonspan.Valid([]byte(trimmed)) == nil {
+		return []byte(trimmed)
+	}
+	if trimmed == "" {
+		return []byte("{}")
+	}
+	return object(name, string(text))
+}
+
+// wrapResult makes an object of a structured result that is none.
+func (m *mender) wrapResult(f *Finding) {
+	blk := m.t.Block(f.Block)
+	if m.Dialect == Gemini {
+		value := []byte(`{"output":""}`)
+		if blk.Body != blk.Span {
+			raw := m.t.Bytes(blk.Body)
+			if m.raw[blk.Body.Start-1] == '"' {
+				raw = m.raw[blk.Body.Start-1 : blk.Body.End+1]
+			}
+			value = object("output", raw)
+		}
+		if m.setAt(blk.Span, []string{m.geminiMember(f.Block, false), "response"}, value) {
+			m.log(f, "edit", f.Block, f.Index, len(value)-blk.Body.Len(), "a response must be an object; it is the output of one now")
+		}
+		return
+	}
+	done := false
+	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(blk.Body)) {
+		j, ok := jsonspan.Find(m.raw, e, "json")
+		if ok && m.raw[j.Value.Start] != '{' {
+			done = m.edit(jsonspan.Edit{Span: j.Value, New: object("result", m.raw[j.Value.Start:j.Value.End])}) || done
+		}
+	}
+	if done {
+		m.log(f, "edit", f.Block, f.Index, 11, "structured results must be objects; this is the result of one now")
+	}
+}
+
+// retagPart gives a part the type that its role may use.
+func (m *mender) retagPart(f *Finding) {
+	blk := m.t.Block(f.Block)
+	switch {
+	case f.arg == "input_text":
+		if m.setMember(blk.Span, "type", quote("output_text")) {
+			m.log(f, "edit", f.Block, f.Index, 1, "what the assistant says is output_text")
+		}
+	case m.Dialect == OpenAIResponses:
+		m.dropFound(f)
+	default:
+		text := plainText(m.raw, blk.Span, 0)
+		m.dropBlock(f.Block)
+		m.insertMessage(f.Index+1, m.Dialect.textMessage(transcript.User, "[A search result]\n"+text), isNew)
+		m.log(f, "edit", f.Block, f.Index, 0, "not allowed in the assistant's message; kept as text behind it")
+	}
+}
+
+// textItem turns the items of a result that it may not hold into text.
+func (m *mender) textItem(f *Finding) {
+	blk := m.t.Block(f.Block)
+	done := false
+	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(blk.Body)) {
+		t, _ := jsonspan.Find(m.raw, e, "type")
+		name := strings.Trim(string(m.raw[t.Value.Start:t.Value.End]), `"`)
+		if name == "text" || resultParts[name] && name != "search_result" {
+			continue
+		}
+		text := m.Dialect.textBlock(transcript.User, plainText(m.raw, tspan(e), 0))
+		done = m.edit(jsonspan.Edit{Span: e, New: text}) || done
+	}
+	if done {
+		m.log(f, "edit", f.Block, f.Index, 0, "a result may not hold this; it is text now")
+	}
+}
+
+// dropReference takes an unknown tool out of a list of references. A list that
+// this would empty goes with the exchange, or says so.
+func (m *mender) dropReference(f *Finding) {
+	_, field, ok := cutPath(f.Path, m.Path(f.Block))
+	if !ok {
+		return
+	}
+	i, err := strconv.Atoi(field[strings.LastIndex(field, ".")+1:])
+	if err != nil {
+		return
+	}
+	at := m.t.Block(f.Block).Body
+	if strings.Contains(field, "tool_references") {
+		if at, ok = m.member(at, "tool_references"); !ok {
+			return
+		}
+	}
+	elems := jsonspan.Elements(m.raw, jsonspan.Span(at))
+	switch {
+	case len(elems) > 1:
+		l := list{span: at, drop: make([]bool, len(elems))}
+		for _, e := range elems {
+			l.elems = append(l.elems, tspan(e))
+		}
+		l.drop[i] = true
+		for _, e := range l.edits(m.raw) {
+			ok = m.edit(e)
+		}
+	case m.t.Block(f.Block).Kind == transcript.ServerResult:
+		m.dropExchange(f)
+		return
+	default:
+		ok = m.setResult(f.Block, m.resultContent("The tool that was found is not available any more."))
+	}
+	if ok {
+		m.log(f, "edit", f.Block, f.Index, 0, "the reference to %q, which is not declared, removed", f.arg)
+	}
+}
+
+// moveImage moves the media of a tool message into a user message behind the run.
+func (m *mender) moveImage(f *Finding) {
+	content := m.frame[f.Index].content
+	var texts, media [][]byte
+	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(content)) {
+		t, _ := jsonspan.Find(m.raw, e, "type")
+		if raw := m.raw[e.Start:e.End]; string(m.raw[t.Value.Start:t.Value.End]) == `"text"` {
+			texts = append(texts, raw)
+		} else {
+			media = append(media, raw)
+		}
+	}
+	value := quote("The tool returned an image; it follows in the next message.")
+	if len(texts) > 0 {
+		value = array(texts...)
+	}
+	if !m.setMember(m.t.Messages()[f.Index].Span, "content", value) {
+		return
+	}
+	m.insertMessage(m.behindTool(f.Index), object("role", "user", "content", array(media...)), isNew)
+	m.log(f, "move", f.Block, f.Index, 0, "images may not stand in a tool message; moved to a user message behind the results")
+}
+
+// nameImage replaces an image by a text that says that there was one.
+func (m *mender) nameImage(f *Finding) {
+	blk := m.t.Block(f.Block)
+	text := m.Dialect.textBlock(transcript.User, "[An image was here; this model takes none.]")
+	if m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Span), New: text}) {
+		m.log(f, "edit", f.Block, f.Index, len(text)-blk.Span.Len(), "the model takes no images")
+	}
+}
+
+// trimEnd trims the white space at the end of the last text. It works on the raw
+// bytes, so that the escapes in front stay as they are.
+func (m *mender) trimEnd(f *Finding) {
+	raw := m.t.Bytes(m.t.Block(f.Block).Body)
+	n := len(raw)
+	for n > 0 {
+		cut := trailingSpaceLen(raw[:n])
+		if cut == 0 {
+			break
+		}
+		n -= cut
+	}
+	body := m.t.Block(f.Block).Body
+	if m.edit(jsonspan.Edit{Span: jsonspan.Span{Start: body.Start + n, End: body.End}}) {
+		m.log(f, "edit", f.Block, f.Index, n-len(raw), "white space at the end of the last text removed")
+	}
+}
+
+// trailingSpaceLen returns how many raw bytes the white space at the end takes, or
+// 0 if there is none.
+func trailingSpaceLen(raw []byte) int {
+	for _, size := range []int{2, 6} {
+		if len(raw) < size || raw[len(raw)-size] != '\\' || escapedAt(raw, len(raw)-size) {
+			continue
+		}
+		text := jsonspan.Decode(nil, raw[len(raw)-size:])
+		if r, n := utf8.DecodeRune(text); n == len(text) && unicode.IsSpace(r) {
+			return size
+		}
+	}
+	if r, n := utf8.DecodeLastRune(raw); unicode.IsSpace(r) {
+		return n
+	}
+	return 0
+}
+
+// escapedAt reports whether the backslash at i is itself escaped.
+func escapedAt(raw []byte, i int) bool {
+	n := 0
+	for i > n && raw[i-n-1] == '\\' {
+		n++
+	}
+	return n%2 == 1
+}
+
+// replaceHalf replaces the halves of surrogate pairs by U+FFFD.
+func (m *mender) replaceHalf(f *Finding) {
+	for _, flaw := range m.flaws {
+		if flaw.Kind != jsonspan.LoneSurrogate || "byte "+strconv.Itoa(flaw.Offset) != f.arg {
+			continue
+		}
+		span := jsonspan.Span{Start: flaw.Offset, End: flaw.Offset + 6}
+		if m.edit(jsonspan.Edit{Span: span, New: []byte(`\ufffd`)}) {
+			m.log(f, "edit", f.Block, f.Index, 0, "half of a surrogate pair becomes U+FFFD")
+		}
+	}
+}
+
+// parted moves what may not share a turn with results into a turn of its own.
+func (m *mender) parted(f *Finding) {
+	blk := m.t.Block(f.Block)
+	i := blk.Message
+	if m.taken[i] {
+		return
+	}
+	msg := m.t.Messages()[i]
+	var moved [][]byte
+	for b := msg.First; b < msg.End; b++ {
+		if m.t.Block(b).Kind != transcript.Result && !m.gone[b] {
+			m.dropBlock(b)
+			if m.where[b].in == inString {
+				moved = append(moved, m.textBlockRaw(m.t.Bytes(m.t.Block(b).Span)))
+				continue
+			}
+			moved = append(moved, m.t.Bytes(m.t.Block(b).Span))
+		}
+	}
+	m.taken[i] = true
+	if m.Dialect == Bedrock || m.Dialect == Anthropic {
+		// Neighbours of one role are merged, so somebody must speak in between.
+		m.insertMessage(i+1, m.Dialect.textMessage(transcript.Assistant, "."), isNew)
+	}
+	m.insertMessage(i+1, m.resultMessage(moved), isNew)
+	m.log(f, "move", f.Block, i, 0, "what is no result stands in a turn of its own now")
+}
+
+// gather moves the responses of later messages to the first one of their turn.
+func (m *mender) gather(f *Finding) {
+	if m.Dialect.nested() {
+		m.moveResult(f)
+	}
+}
+
+// stripMark takes a cache mark off a block that may not carry one.
+func (m *mender) stripMark(f *Finding) {
+	at := m.t.Block(f.Block).Span
+	if _, field, ok := cutPath(f.Path, m.Path(f.Block)); ok {
+		i, err := strconv.Atoi(field[strings.LastIndex(field, ".")+1:])
+		elems := jsonspan.Elements(m.raw, jsonspan.Span(m.t.Block(f.Block).Body))
+		if err != nil || i >= len(elems) {
+			return
+		}
+		at = tspan(elems[i])
+	}
+	if m.removeMember(at, "cache_control") {
+		m.log(f, "edit", f.Block, f.Index, 0, "a cache mark that may not stand here, removed")
+	}
+}
+
+// shortenMark makes a long-lived mark behind a short-lived one short-lived too.
+func (m *mender) shortenMark(f *Finding) {
+	if m.setMember(m.t.Block(f.Block).Span, "cache_control", []byte(`{"type":"ephemeral"}`)) {
+		m.log(f, "edit", f.Block, f.Index, 0, "a long-lived cache mark behind a short-lived one, shortened")
+	}
+}
+
+// dropMarks takes off the oldest marks in the messages until four are left.
+func (m *mender) dropMarks(f *Finding) {
+	have, err := strconv.Atoi(f.arg)
+	if err != nil {
+		return
+	}
+	for _, n := range m.notes {
+		if n.fault != tooManyCacheMarks || have <= 4 {
+			continue
+		}
+		b := transcript.BlockID(n.block)
+		if m.Dialect == Bedrock {
+			m.dropBlock(b)
+		} else if !m.removeMember(m.t.Block(b).Span, "cache_control") {
+			continue
+		}
+		have--
+		m.log(f, "edit", b, 0, 0, "the oldest cache marks go; four may stay")
+	}
+}
+
+// giveToolset gives a result the toolset of its call.
+func (m *mender) giveToolset(f *Finding) {
+	if m.setMember(m.t.Block(f.Block).Span, "toolset_name", quote(f.arg)) {
+		m.log(f, "edit", f.Block, f.Index, len(f.arg), "takes the toolset of the call it answers: %s", f.arg)
+	}
+}
+
+// dropPending drops the server calls that keep a turn from being answered.
+func (m *mender) dropPending(f *Finding) {
+	for _, x := range m.t.Exchanges() {
+		if x.Server && x.Call != transcript.NoBlock && len(x.Results) == 0 && m.free(x.Call) {
+			m.dropBlock(x.Call)
+			m.log(f, "drop", x.Call, 0, -m.t.Block(x.Call).Span.Len(), "a server call that is still pending while the user speaks")
+		}
+	}
+}

@@ -1,0 +1,330 @@
+package wire
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// idMends mend ids and names. Both halves of a pair change together.
+var idMends = map[fault]mend{
+	idAlphabet:        (*mender).renameExchange,
+	idTooLong:         (*mender).renameExchange,
+	idNotNine:         (*mender).renameExchange,
+	callIDMissing:     (*mender).renameExchange,
+	idMissing:         (*mender).giveID,
+	serverIDFormat:    (*mender).dropExchange,
+	nameEmpty:         (*mender).rename,
+	nameFormat:        (*mender).rename,
+	nameTooLong:       (*mender).rename,
+	nameMissing:       (*mender).giveName,
+	resultNameMissing: (*mender).giveName,
+	itemID:            (*mender).stripItemID,
+	repeatedItemID:    (*mender).dropFound,
+	wrongType:         (*mender).retype,
+}
+
+// idPath is the way from a block to the id of its call.
+func (m *mender) idPath(b transcript.BlockID) []string {
+	call := m.t.Block(b).Kind == transcript.Call || m.t.Block(b).Kind == transcript.ServerCall
+	switch m.Dialect {
+	case Anthropic:
+		if call {
+			return []string{"id"}
+		}
+		return []string{"tool_use_id"}
+	case Bedrock:
+		if call {
+			return []string{"toolUse", "toolUseId"}
+		}
+		return []string{"toolResult", "toolUseId"}
+	case Gemini:
+		return []string{m.geminiMember(b, call), "id"}
+	case OpenAIChat:
+		if call {
+			return []string{"id"}
+		}
+		return []string{"tool_call_id"}
+	}
+	return []string{"call_id"}
+}
+
+// geminiMember returns the member of a part in the spelling that it uses.
+func (m *mender) geminiMember(b transcript.BlockID, call bool) string {
+	names := []string{"functionResponse", "function_response"}
+	if call {
+		names = []string{"functionCall", "function_call"}
+	}
+	if _, ok := m.member(m.t.Block(b).Span, names[1]); ok {
+		return names[1]
+	}
+	return names[0]
+}
+
+// setAt sets the member at the end of a path from the object at span.
+func (m *mender) setAt(at transcript.Span, path []string, value []byte) bool {
+	for len(path) > 1 {
+		inner, ok := m.member(at, path[0])
+		if !ok || m.raw[inner.Start] != '{' {
+			return false
+		}
+		at, path = inner, path[1:]
+	}
+	return m.setMember(at, path[0], value)
+}
+
+// setID gives a call or result an id.
+func (m *mender) setID(b transcript.BlockID, id string) bool {
+	return m.setAt(m.t.Block(b).Span, m.idPath(b), quote(id))
+}
+
+// renameExchange gives both halves of an exchange a new id.
+func (m *mender) renameExchange(f *Finding) {
+	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
+	if m.where[f.Block].in == inFunction {
+		return
+	}
+	id := m.mint(x, f.Block)
+	halves := x.Results
+	if x.Call != transcript.NoBlock {
+		halves = append([]transcript.BlockID{x.Call}, x.Results...)
+	}
+	for _, b := range halves {
+		if !m.free(b) {
+			return
+		}
+	}
+	for _, b := range halves {
+		if !m.setID(b, id) {
+			return
+		}
+		m.gone[b] = true // settled for this round
+		m.log(f, "rename", b, 0, len(id)-len(m.t.Block(b).CallID), "id %q becomes %q on both halves", x.CallID, id)
+	}
+}
+
+// mint makes an id for an exchange: what the provider takes of the old one, or a
+// hash of where it stands. No two exchanges get the same one.
+func (m *mender) mint(x transcript.Exchange, b transcript.BlockID) string {
+	if m.ids == nil {
+		m.ids = make(map[string]bool)
+		for _, o := range m.t.Exchanges() {
+			m.ids[o.CallID] = true
+		}
+	}
+	for salt := 0; ; salt++ {
+		seed := fmt.Sprintf("%s/%d/%d", x.CallID, m.nth(x), salt)
+		id := m.shape(x.CallID, seed, salt)
+		if !m.ids[id] {
+			m.ids[id] = true
+			return id
+		}
+	}
+}
+
+// nth returns how many exchanges of the same id stand before x: the same id in
+// two turns becomes two ids, whatever else the history holds.
+func (m *mender) nth(x transcript.Exchange) int {
+	n := 0
+	for _, o := range m.t.Exchanges() {
+		if o.CallID == x.CallID {
+			if o.Call == x.Call && (x.Call != transcript.NoBlock || len(o.Results) > 0 && len(x.Results) > 0 && o.Results[0] == x.Results[0]) {
+				break
+			}
+			n++
+		}
+	}
+	return n
+}
+
+// shape makes an id that the provider takes out of an old one and a seed.
+func (m *mender) shape(old, seed string, salt int) string {
+	sum := sha256.Sum256([]byte(seed))
+	if m.wants9() {
+		const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+		id := make([]byte, 9)
+		for i := range id {
+			id[i] = letters[int(sum[i])%len(letters)]
+		}
+		return string(id)
+	}
+	plain := strings.Map(func(r rune) rune {
+		if r < 0x80 && plainID(string(r)) {
+			return r
+		}
+		return '_'
+	}, old)
+	limit := m.idLimit()
+	hash := hex.EncodeToString(sum[:4])
+	switch {
+	case plain == "":
+		return "call_" + hash
+	case plain == old || salt > 0 || len(plain) > limit:
+		// Only the hash tells it from an id of the same head.
+		return plain[:min(len(plain), limit-9)] + "_" + hash
+	}
+	return plain
+}
+
+func (m *mender) wants9() bool { return m.Dialect == OpenAIChat && m.Profile.Name == "mistral" }
+
+func (m *mender) idLimit() int {
+	if m.Dialect == OpenAIChat {
+		return 40
+	}
+	return 64
+}
+
+// giveID gives a result without id that of the call it answers.
+func (m *mender) giveID(f *Finding) {
+	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
+	if x.Call == transcript.NoBlock || x.CallID == "" {
+		return
+	}
+	if m.setID(f.Block, x.CallID) {
+		m.log(f, "edit", f.Block, f.Index, len(x.CallID), "takes the id of the call it answers: %s", x.CallID)
+	}
+}
+
+// namePath is the way from a call or result to the name of its tool.
+func (m *mender) namePath(b transcript.BlockID) []string {
+	call := m.t.Block(b).Kind == transcript.Call
+	switch m.Dialect {
+	case Bedrock:
+		return []string{"toolUse", "name"}
+	case Gemini:
+		return []string{m.geminiMember(b, call), "name"}
+	case OpenAIChat:
+		if call && m.where[b].in == inCalls {
+			if _, ok := m.member(m.t.Block(b).Span, "custom"); ok {
+				return []string{"custom", "name"}
+			}
+			return []string{"function", "name"}
+		}
+	}
+	return []string{"name"}
+}
+
+// rename gives a call a name that the provider takes, and its results where they
+// carry one.
+func (m *mender) rename(f *Finding) {
+	blk := m.t.Block(f.Block)
+	name := strings.Map(func(r rune) rune {
+		if r < 0x80 && plainID(string(r)) {
+			return r
+		}
+		return '_'
+	}, blk.Tool)
+	if limit := 64; m.Dialect != Anthropic && len(name) > limit {
+		name = name[:limit]
+	}
+	if name = name[:min(len(name), 200)]; name == "" {
+		name = "unknown_tool"
+	}
+	if !m.setAt(blk.Span, m.namePath(f.Block), quote(name)) {
+		return
+	}
+	m.log(f, "rename", f.Block, f.Index, len(name)-len(blk.Tool), "tool %q becomes %q", blk.Tool, name)
+	if m.Dialect != Gemini {
+		return
+	}
+	for _, r := range m.t.Exchanges()[m.t.ExchangeOf(f.Block)].Results {
+		m.setAt(m.t.Block(r).Span, m.namePath(r), quote(name))
+	}
+}
+
+// giveName gives a result the name of the tool that was called.
+func (m *mender) giveName(f *Finding) {
+	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
+	if x.Call == transcript.NoBlock || x.Tool == "" {
+		return
+	}
+	if m.setAt(m.t.Block(f.Block).Span, m.namePath(f.Block), quote(x.Tool)) {
+		m.log(f, "edit", f.Block, f.Index, len(x.Tool), "takes the name of the call it answers: %s", x.Tool)
+	}
+}
+
+// stripItemID removes an id that the API could not have made. Reasoning is nothing
+// without its id, and the item it led to must not refer to it.
+func (m *mender) stripItemID(f *Finding) {
+	if f.Block != transcript.NoBlock && m.t.Block(f.Block).Kind == transcript.Thinking {
+		m.dropReasoning(f)
+		return
+	}
+	if m.removeMember(m.t.Messages()[f.Index].Span, "id") {
+		m.log(f, "edit", f.Block, f.Index, -len(f.arg), "an id of the wrong form, removed; pairs go by call_id")
+	}
+}
+
+// retype mends values of the wrong type where it is clear what was meant.
+func (m *mender) retype(f *Finding) {
+	if f.Index < 0 {
+		return
+	}
+	at := m.t.Messages()[f.Index].Span
+	if f.Block != transcript.NoBlock {
+		at = m.t.Block(f.Block).Span
+	}
+	_, field, inside := cutPath(f.Path, m.foundAt(f))
+	switch {
+	case !inside && f.Block == transcript.NoBlock:
+		m.retypeMessage(f, at)
+	case !inside:
+		m.dropBlock(f.Block)
+		m.log(f, "drop", f.Block, f.Index, -at.Len(), "%s", f.arg)
+	default:
+		m.quoteScalar(f, at, strings.Split(field, "."))
+	}
+}
+
+// foundAt returns the path of what a finding is about, without the member.
+func (m *mender) foundAt(f *Finding) string {
+	if f.Block != transcript.NoBlock {
+		return m.Path(f.Block)
+	}
+	return m.MessagePath(f.Index)
+}
+
+func cutPath(path, owner string) (string, string, bool) {
+	rest, ok := strings.CutPrefix(path, owner+".")
+	return owner, rest, ok
+}
+
+// retypeMessage drops a message that is none; what it says as a string is kept.
+func (m *mender) retypeMessage(f *Finding, at transcript.Span) {
+	raw := m.t.Bytes(at)
+	m.dropMessage(f.Index)
+	if raw[0] == '"' && len(raw) > 2 {
+		text := string(jsonspan.Decode(nil, raw[1:len(raw)-1]))
+		m.insertMessage(f.Index, m.Dialect.textMessage(transcript.User, text), isNew)
+		m.log(f, "edit", transcript.NoBlock, f.Index, 0, "a bare string, taken for a message of the user")
+		return
+	}
+	m.log(f, "drop", transcript.NoBlock, f.Index, -at.Len(), "not a message: %s", f.arg)
+}
+
+// quoteScalar writes a number or boolean as the string it should be.
+func (m *mender) quoteScalar(f *Finding, at transcript.Span, path []string) {
+	for len(path) > 1 {
+		inner, ok := m.member(at, path[0])
+		if !ok || m.raw[inner.Start] != '{' {
+			return
+		}
+		at, path = inner, path[1:]
+	}
+	v, ok := m.member(at, path[0])
+	if !ok {
+		return
+	}
+	raw := m.t.Bytes(v)
+	if c := raw[0]; c == '{' || c == '[' || c == '"' || path[0] == "content" || path[0] == "parts" || path[0] == "role" {
+		return
+	}
+	if m.edit(jsonspan.Edit{Span: jsonspan.Span(v), New: quote(string(raw))}) {
+		m.log(f, "edit", f.Block, f.Index, 2, "%s becomes the string %q", raw, raw)
+	}
+}

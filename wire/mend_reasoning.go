@@ -1,0 +1,222 @@
+package wire
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// reasoningMends mend thinking and reasoning. None of them makes any up.
+var reasoningMends = map[fault]mend{
+	signatureMissing:        (*mender).dropFound,
+	thinkingNotEnabled:      (*mender).dropThinking,
+	thinkingNotFirst:        (*mender).thinkingUp,
+	thinkingRequired:        (*mender).thinkingOff,
+	thinkingBeforeFallback:  (*mender).dropFound,
+	reasoningRequired:       (*mender).thinkingOff,
+	reasoningRequiredNow:    (*mender).emptyReasoning,
+	reasoningRequiredByName: (*mender).emptyReasoning,
+	reasoningOrphan:         (*mender).dropReasoning,
+	reasoningUnresolvable:   (*mender).dropReasoning,
+	itemUnresolvable:        (*mender).dropFound,
+	reasoningUnsupported:    (*mender).dropReasoning,
+	reasoningPlaintext:      (*mender).emptyItem,
+	summaryMissing:          (*mender).addSummary,
+	thoughtSignatureMissing: (*mender).skipSignature,
+}
+
+// dropThinking drops all thinking of the message.
+func (m *mender) dropThinking(f *Finding) {
+	msg := m.t.Messages()[f.Index]
+	for b := msg.First; b < msg.End; b++ {
+		if m.t.Block(b).Kind == transcript.Thinking && m.free(b) {
+			m.dropBlock(b)
+			m.log(f, "drop", b, f.Index, -m.t.Block(b).Span.Len(), "%s", m.why(f))
+		}
+	}
+}
+
+// thinkingUp moves the thinking of a turn to its front. Its bytes stay.
+func (m *mender) thinkingUp(f *Finding) {
+	blk := m.t.Block(f.Block)
+	ms := m.t.Messages()
+	turn := ms[blk.Message].Turn
+	l := m.listOf(blk.Message, inContent)
+	for i := blk.Message; i < len(ms) && ms[i].Turn == turn; i++ {
+		for b := ms[i].First; b < ms[i].End; b++ {
+			if o := m.t.Block(b); o.Kind == transcript.Thinking && b > f.Block && m.free(b) {
+				w := m.where[b]
+				m.dropBlock(b)
+				l.insert(int(m.where[f.Block].index), item{m.t.Bytes(o.Span), origin{o.Message, w.in, int(w.index)}})
+				m.log(f, "move", b, i, 0, "thinking goes first")
+			}
+		}
+	}
+}
+
+// thinkingOff switches thinking off for this request: what was thought is lost and
+// must not be made up.
+func (m *mender) thinkingOff(f *Finding) {
+	if m.bare {
+		return
+	}
+	if m.Dialect == Bedrock {
+		inner, ok := m.member(m.body(), "additionalModelRequestFields")
+		if !ok {
+			return
+		}
+		for _, name := range []string{"thinking", "reasoning_config"} {
+			if _, ok := m.member(inner, name); ok && m.setMember(inner, name, []byte(`{"type":"disabled"}`)) {
+				m.logHead(f, "edit", "additionalModelRequestFields."+name, 0, "thinking is switched off for this request: the thinking of the open tool loop is lost")
+			}
+		}
+		return
+	}
+	if m.setMember(m.body(), "thinking", []byte(`{"type":"disabled"}`)) {
+		m.logHead(f, "edit", "thinking", 0, "thinking is switched off for this request: the thinking of the open tool loop is lost")
+	}
+}
+
+// body returns the span of the request's object.
+func (d *draft) body() transcript.Span {
+	start := 0
+	for start < len(d.raw) && d.raw[start] != '{' && d.raw[start] != '[' {
+		start++
+	}
+	end := len(d.raw)
+	for end > start && d.raw[end-1] != '}' && d.raw[end-1] != ']' {
+		end--
+	}
+	return transcript.Span{Start: start, End: end}
+}
+
+// emptyReasoning says that there is no reasoning, where the vendor takes that.
+func (m *mender) emptyReasoning(f *Finding) {
+	if m.setMember(m.t.Messages()[f.Index].Span, "reasoning_content", quote("")) {
+		m.log(f, "edit", transcript.NoBlock, f.Index, 23, "the reasoning is lost; the field says so by being empty")
+	}
+}
+
+// dropReasoning drops a reasoning item and the id of the item it led to, which
+// would refer to it.
+func (m *mender) dropReasoning(f *Finding) {
+	m.dropBlock(f.Block)
+	m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "%s", m.why(f))
+	i := f.Index + 1
+	ms := m.t.Messages()
+	if i >= len(ms) || ms[i].Role != transcript.Assistant || m.taken[i] {
+		return
+	}
+	if b := ms[i].First; b < ms[i].End && m.t.Block(b).Kind == transcript.Thinking {
+		return
+	}
+	if m.removeMember(ms[i].Span, "id") {
+		m.log(f, "edit", transcript.NoBlock, i, 0, "the id goes with the reasoning item it depends on")
+	}
+}
+
+// emptyItem empties the plain text of a reasoning item.
+func (m *mender) emptyItem(f *Finding) {
+	if m.setMember(m.t.Block(f.Block).Span, "content", []byte("[]")) {
+		m.log(f, "edit", f.Block, f.Index, 0, "the API takes no plain text of reasoning")
+	}
+}
+
+func (m *mender) addSummary(f *Finding) {
+	if m.setMember(m.t.Block(f.Block).Span, "summary", []byte("[]")) {
+		m.log(f, "edit", f.Block, f.Index, 13, "an empty summary added")
+	}
+}
+
+// skipSignature puts the documented value that asks the API not to look for a lost
+// signature.
+func (m *mender) skipSignature(f *Finding) {
+	if m.setMember(m.t.Block(f.Block).Span, "thoughtSignature", quote("skip_thought_signature_validator")) {
+		m.log(f, "edit", f.Block, f.Index, 0, "the signature is lost; the documented skip value stands in its place")
+	}
+}
+
+// headMends mend what stands beside the messages.
+var headMends = map[fault]mend{
+	toolsUndefined:       (*mender).declareTools,
+	cacheAutoConflict:    func(m *mender, f *Finding) { m.stripHead(f, "cache_control") },
+	bindingHeaderMissing: (*mender).stripBinding,
+	contextEditConflict:  func(m *mender, f *Finding) { m.stripHead(f, "context_management") },
+	contextEditOrder:     (*mender).editFirst,
+	containerMissing:     (*mender).dropPrograms,
+}
+
+// editFirst moves a context edit to the front of the list.
+func (m *mender) editFirst(f *Finding) {
+	at, ok := m.member(m.body(), "context_management")
+	if ok {
+		at, ok = m.member(at, "edits")
+	}
+	i, err := strconv.Atoi(f.Path[strings.LastIndex(f.Path, ".")+1:])
+	elems := jsonspan.Elements(m.raw, jsonspan.Span(at))
+	if !ok || err != nil || i >= len(elems) {
+		return
+	}
+	l := list{span: at, drop: make([]bool, len(elems))}
+	for _, e := range elems {
+		l.elems = append(l.elems, tspan(e))
+	}
+	l.drop[i] = true
+	l.insert(0, item{m.raw[elems[i].Start:elems[i].End], isNew})
+	for _, e := range l.edits(m.raw) {
+		m.edit(e)
+	}
+	m.logHead(f, "move", f.Path, 0, "clear_thinking must be the first context edit")
+}
+
+// dropPrograms drops the calls that a program made whose container is lost, with
+// the program.
+func (m *mender) dropPrograms(f *Finding) {
+	for _, n := range m.notes {
+		if n.fault != programMixed {
+			continue
+		}
+		for _, b := range m.t.Atoms()[m.t.AtomOf(transcript.BlockID(n.block))].Blocks {
+			if m.free(b) {
+				m.dropBlock(b)
+				m.log(f, "drop", b, 0, -m.t.Block(b).Span.Len(), "code execution cannot go on without its container")
+			}
+		}
+	}
+}
+
+func (m *mender) stripHead(f *Finding, name string) {
+	if m.removeMember(m.body(), name) {
+		m.logHead(f, "edit", name, 0, "%s removed: %s", name, m.why(f))
+	}
+}
+
+func (m *mender) stripBinding(f *Finding) {
+	if at, ok := m.member(m.body(), "thinking"); ok && m.removeMember(at, "block_binding") {
+		m.logHead(f, "edit", "thinking.block_binding", 0, "block_binding needs a header that is not sent")
+	}
+}
+
+// declareTools declares the tools that the history uses, as bare as can be.
+func (m *mender) declareTools(f *Finding) {
+	seen := make(map[string]bool)
+	var specs [][]byte
+	for _, blk := range m.t.Blocks() {
+		if blk.Kind != transcript.Call || seen[blk.Tool] || !plainID(blk.Tool) || len(blk.Tool) > 64 {
+			continue
+		}
+		seen[blk.Tool] = true
+		schema := object("json", object("type", "object"))
+		specs = append(specs, object("toolSpec", object("name", blk.Tool, "description", "A tool that was used earlier in this conversation.", "inputSchema", schema)))
+	}
+	if len(specs) == 0 {
+		return
+	}
+	raw := object("tools", array(specs...))
+	if m.edit(jsonspan.SetMember(m.raw, jsonspan.Span(m.body()), "toolConfig", raw)) {
+		m.logHead(f, "insert", "toolConfig", len(raw), "%s", fmt.Sprintf("%d tools that the history uses, declared", len(specs)))
+	}
+}

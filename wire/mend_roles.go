@@ -1,0 +1,212 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// roleMends mend the order of roles.
+var roleMends = map[fault]mend{
+	lastRole:           (*mender).goOn,
+	lastRoleThinking:   (*mender).goOn,
+	firstRole:          (*mender).begin,
+	firstCall:          (*mender).begin,
+	loneMessage:        (*mender).begin,
+	roleRepeats:        (*mender).mergeUp,
+	roleOrder:          (*mender).asUser,
+	systemLater:        (*mender).asUser,
+	systemUnsupported:  (*mender).asUser,
+	systemFirst:        (*mender).asUser,
+	systemPlacement:    (*mender).slide,
+	userAfterTool:      (*mender).bridge,
+	contentBesideCalls: (*mender).textBefore,
+	unknownRole:        (*mender).mapRole,
+	roleMissing:        (*mender).guessRole,
+}
+
+const (
+	goOnText  = "Continue."
+	beginText = "(The beginning of this conversation is not included.)"
+	doneText  = "Understood."
+)
+
+// goOn adds a minimal turn of the user, so that the model has something to answer.
+func (m *mender) goOn(f *Finding) {
+	n := len(m.t.Messages())
+	if m.endsOpen() {
+		return // the stub will end it
+	}
+	raw := m.Dialect.textMessage(transcript.User, goOnText)
+	m.insertMessage(n, raw, isNew)
+	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the history ended with the assistant: %s", goOnText)
+}
+
+// begin puts a minimal turn of the user in front.
+func (m *mender) begin(f *Finding) {
+	at := 0
+	for at < len(m.t.Messages()) && m.t.Messages()[at].Role == transcript.System {
+		at++
+	}
+	raw := m.Dialect.textMessage(transcript.User, beginText)
+	m.insertMessage(at, raw, isNew)
+	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the history began with the assistant: %s", beginText)
+}
+
+// mergeUp merges a message into the one of the same role before it.
+func (m *mender) mergeUp(f *Finding) {
+	i := f.Index
+	up := i - 1
+	for up >= 0 && m.t.Messages()[up].Role == transcript.System {
+		up--
+	}
+	if up < 0 || m.taken[up] || m.taken[i] || m.t.Messages()[up].Role != m.t.Messages()[i].Role {
+		return
+	}
+	var done bool
+	if m.Dialect.nested() {
+		done = m.mergeLists(up, i)
+	} else {
+		done = m.mergeChat(up, i)
+	}
+	if done {
+		m.dropMessage(i)
+		m.taken[up] = true
+		m.log(f, "merge", transcript.NoBlock, i, 0, "two messages of one role in a row, joined")
+	}
+}
+
+// mergeLists moves the blocks of message i behind those of up.
+func (m *mender) mergeLists(up, i int) bool {
+	in := inContent
+	if m.Dialect == Gemini {
+		in = inParts
+	}
+	if m.frame[up].content.Len() == 0 || m.frame[i].content.Len() == 0 {
+		return false
+	}
+	l := m.listOf(up, in)
+	msg := m.t.Messages()[i]
+	for b := msg.First; b < msg.End; b++ {
+		raw := m.t.Bytes(m.t.Block(b).Span)
+		if m.where[b].in == inString {
+			raw = m.textBlockRaw(raw)
+		}
+		l.insert(len(l.elems), item{raw, origin{i, m.where[b].in, int(m.where[b].index)}})
+	}
+	return true
+}
+
+// mergeChat joins the contents of two messages of the chat API. Calls stay where
+// their results are looked for, so only the later message may carry them.
+func (m *mender) mergeChat(up, i int) bool {
+	if m.extra[up]&hasCalls != 0 || m.extra[i]&hasCalls != 0 {
+		return false
+	}
+	a, b := m.frame[up].content, m.frame[i].content
+	if a.Len() == 0 || b.Len() == 0 {
+		return false
+	}
+	ra, rb := m.t.Bytes(a), m.t.Bytes(b)
+	var joined []byte
+	if ra[0] == '"' && rb[0] == '"' {
+		joined = append(append(append(joined, ra[:len(ra)-1]...), `\n\n`...), rb[1:]...)
+	} else {
+		var parts [][]byte
+		for _, s := range []transcript.Span{a, b} {
+			if raw := m.t.Bytes(s); raw[0] == '"' {
+				parts = append(parts, object("type", "text", "text", raw))
+				continue
+			}
+			for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(s)) {
+				parts = append(parts, m.raw[e.Start:e.End])
+			}
+		}
+		joined = array(parts...)
+	}
+	return m.edit(jsonspan.Edit{Span: jsonspan.Span(a), New: joined})
+}
+
+// asUser lets the user say what the system may not say here, marked as such.
+func (m *mender) asUser(f *Finding) {
+	i := f.Index
+	text := "<system-reminder>\n" + plainText(m.raw, m.frame[i].content, 0) + "\n</system-reminder>"
+	m.dropMessage(i)
+	m.insertMessage(i, m.Dialect.textMessage(transcript.User, text), isNew)
+	m.log(f, "edit", transcript.NoBlock, i, 0, "a system message that may not stand here becomes a reminder in the user's turn")
+}
+
+// slide moves a system message behind the user's turn that follows, where the API
+// takes it; where none follows it becomes a reminder.
+func (m *mender) slide(f *Finding) {
+	ms := m.t.Messages()
+	from := f.Index
+	end := from
+	for end < len(ms) && ms[end].Role == transcript.System {
+		end++
+	}
+	to := end
+	for to < len(ms) && ms[to].Role == transcript.User {
+		to++
+	}
+	if to == end {
+		m.asUser(f)
+		return
+	}
+	for i := from; i < end; i++ {
+		raw := m.t.Bytes(ms[i].Span)
+		m.dropMessage(i)
+		m.insertMessage(to, raw, origin{i, inMessage, i})
+		m.log(f, "move", transcript.NoBlock, i, 0, "a system message goes behind the user's turn")
+	}
+}
+
+// bridge puts a short turn of the assistant between results and the user.
+func (m *mender) bridge(f *Finding) {
+	raw := m.Dialect.textMessage(transcript.Assistant, doneText)
+	m.insertMessage(f.Index, raw, isNew)
+	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the user may not speak right behind a result: %s", doneText)
+}
+
+// textBefore lets the assistant say its text in a message of its own, in front of
+// the one that calls.
+func (m *mender) textBefore(f *Finding) {
+	content := m.frame[f.Index].content
+	if !m.setMember(m.t.Messages()[f.Index].Span, "content", quote("")) {
+		return
+	}
+	m.insertMessage(f.Index, object("role", "assistant", "content", m.t.Bytes(content)), isNew)
+	m.log(f, "move", transcript.NoBlock, f.Index, 0, "the text stands in a message of its own in front of the calls")
+}
+
+// mapRole maps roles of other formats.
+func (m *mender) mapRole(f *Finding) {
+	to := map[string]string{"bot": "assistant", "ai": "assistant", "model": "assistant", "assistant": "assistant", "human": "user", "person": "user", "tool_result": "tool"}[strings.ToLower(f.arg)]
+	if m.Dialect == Gemini && to == "assistant" {
+		to = "model"
+	}
+	if to != "" && m.Dialect.role(to) != transcript.Unknown && m.setMember(m.t.Messages()[f.Index].Span, "role", quote(to)) {
+		m.log(f, "edit", transcript.NoBlock, f.Index, len(to)-len(f.arg), "role %q is %q here", f.arg, to)
+	}
+}
+
+// guessRole gives a message without role the only one it can have.
+func (m *mender) guessRole(f *Finding) {
+	to := ""
+	msg := m.t.Messages()[f.Index]
+	for b := msg.First; b < msg.End; b++ {
+		switch k := m.t.Block(b).Kind; {
+		case k == transcript.Call || k == transcript.ServerCall || k == transcript.Thinking:
+			to = "assistant"
+		case k == transcript.Result && m.Dialect.nested():
+			to = "user"
+		}
+	}
+	if _, ok := m.member(msg.Span, "tool_call_id"); ok && m.Dialect == OpenAIChat {
+		to = "tool"
+	}
+	if to != "" && m.setMember(msg.Span, "role", quote(to)) {
+		m.log(f, "edit", transcript.NoBlock, f.Index, len(to), "only %q can say this", to)
+	}
+}

@@ -1,0 +1,95 @@
+package wire
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/transcript"
+)
+
+// mended mends a body and checks what must hold for every repair: what is left is
+// reported, a second repair changes nothing, no word of a user is lost, and a body
+// without findings comes back as the same buffer.
+func mended(t *testing.T, body []byte, o Options, p Policy) *Mended {
+	t.Helper()
+	r, err := Parse(body, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := r.Check(CheckOptions{})
+	out, err := r.Mend(p, CheckOptions{})
+	if err != nil {
+		t.Fatalf("mend: %v\n%s", err, body)
+	}
+	if len(found) == 0 && (&out.Request.raw[0] != &body[0] || len(out.Changes) > 0) {
+		t.Errorf("a clean body came back changed: %v", out.Changes)
+	}
+	again, err := out.Request.Mend(p, CheckOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(again.Request.raw, out.Request.raw) {
+		t.Errorf("a second repair changed %s\ninto %s\nby %v", out.Request.raw, again.Request.raw, again.Changes)
+	}
+	for _, text := range userTexts(r) {
+		if !slices.ContainsFunc(userTexts(out.Request), func(s string) bool { return strings.Contains(s, text) }) {
+			t.Errorf("the user's %q is lost\nin  %s\nout %s", text, body, out.Request.raw)
+		}
+	}
+	return out
+}
+
+// userTexts returns what people say.
+func userTexts(r *Request) []string {
+	d := newDraft(r)
+	var all []string
+	for _, b := range r.t.Blocks() {
+		if b.Kind == transcript.Text && r.t.Messages()[b.Message].Role == transcript.User {
+			if s := strings.TrimSpace(plainText(d.raw, b.Body, 0)); s != "" {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// reported are the faults that no repair should try: nothing is there to mend, the
+// caller must choose, or mending would lose what users said.
+var reported = []string{"empty-content contents", "compaction-misplaced", "duplicate-compaction", "state-conflict"}
+
+func mayStay(f Finding) bool {
+	return slices.ContainsFunc(reported, func(s string) bool { return f.Rule == s || f.Rule+" "+f.Path == s })
+}
+
+func TestMendZoo(t *testing.T) {
+	for _, z := range zoo(t) {
+		t.Run(z.ID, func(t *testing.T) {
+			out := mended(t, z.body(), Options{}, Policy{})
+			for _, f := range slices.DeleteFunc(out.Left, mayStay) {
+				t.Errorf("left: %s at %s in %s", f.Rule, f.Path, out.Request.raw)
+			}
+			dropped := mended(t, z.body(), Options{}, Policy{OrphanCall: Drop, OrphanResult: Drop})
+			for _, f := range slices.DeleteFunc(dropped.Left, mayStay) {
+				t.Errorf("left when dropping: %s at %s in %s", f.Rule, f.Path, dropped.Request.raw)
+			}
+		})
+	}
+}
+
+func TestMendFixtures(t *testing.T) {
+	for _, f := range fixtures(t) {
+		for _, body := range [][]byte{f.Bad, f.Good, f.Accept} {
+			if body == nil {
+				continue
+			}
+			t.Run(strings.ReplaceAll(f.Rule, "/", "-"), func(t *testing.T) {
+				out := mended(t, body, f.options(t, body), Policy{})
+				for _, left := range slices.DeleteFunc(out.Left, mayStay) {
+					t.Errorf("left: %s at %s in %s", left.Rule, left.Path, out.Request.raw)
+				}
+			})
+		}
+	}
+}
