@@ -3,11 +3,11 @@ package paretest
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"sort"
-	"testing"
-	"os"
 	"strings"
+	"testing"
 
 	"github.com/pare-llm/pare/wire"
 )
@@ -15,27 +15,38 @@ import (
 type collector struct {
 	testing.TB
 	got map[string]string
-	n map[string]int
+	n   map[string]int
 	ctx string
 }
+
 func (c *collector) Helper() {}
+
 var digits = regexp.MustCompile(`\d+`)
+
 func (c *collector) Errorf(f string, a ...any) {
 	msg := fmt.Sprintf(f, a...)
 	k := digits.ReplaceAllString(strings.SplitN(msg, "\n", 2)[0], "N")
-	if i := strings.Index(k, "["); i > 0 { k = k[:i] }
-	if len(k) > 200 { k = k[:200] }
+	if i := strings.Index(k, "["); i > 0 {
+		k = k[:i]
+	}
+	if len(k) > 200 {
+		k = k[:200]
+	}
 	k = c.ctx + " :: " + k
 	c.n[k]++
-	if old, ok := c.got[k]; !ok || len(msg) < len(old) { c.got[k] = msg }
+	if old, ok := c.got[k]; !ok || len(msg) < len(old) {
+		c.got[k] = msg
+	}
 }
 
 func TestExplore(t *testing.T) {
-	if os.Getenv("EXPLORE") == "" { t.Skip() }
+	if os.Getenv("EXPLORE") == "" {
+		t.Skip()
+	}
 	n := 300
 	c := &collector{TB: t, got: map[string]string{}, n: map[string]int{}}
 	for seed := range uint64(n) {
-		s := Random(seed, GenOptions{Turns: 1+int(seed%3), Steps: 2})
+		s := Random(seed, GenOptions{Turns: 1 + int(seed%3), Steps: 2})
 		c.ctx = "clean"
 		CheckClean(c, s)
 		CheckDialects(c, s)
@@ -56,7 +67,9 @@ func TestExplore(t *testing.T) {
 			body := s.Render(d, RenderOptions{})
 			for range 4 {
 				cor, did := Corrupt(r, body)
-				if strings.Contains(did, "byte") { did = "bytes" }
+				if strings.Contains(did, "byte") {
+					did = "bytes"
+				}
 				c.ctx = "corrupt " + d.String()
 				CheckReading(c, cor, wire.Options{Dialect: d})
 				CheckModes(c, cor, wire.Options{Dialect: d})
@@ -69,7 +82,11 @@ func TestExplore(t *testing.T) {
 		}
 	}
 	var keys []string
-	for k := range c.got { keys = append(keys, k) }
+	for k := range c.got {
+		keys = append(keys, k)
+	}
 	sort.Strings(keys)
-	for _, k := range keys { fmt.Printf("=== %d %s\n%.1500s\n", c.n[k], k, c.got[k]) }
+	for _, k := range keys {
+		fmt.Printf("=== %d %s\n%.1500s\n", c.n[k], k, c.got[k])
+	}
 }

@@ -58,7 +58,7 @@ func readNode(s *jsonspan.Scanner, data []byte) *node {
 // Constructors. An object is given as keys and values in turn.
 
 func object(members ...any) *node {
-	n := &node{kind: jsonspan.Object}
+	n := &node{kind: jsonspan.Object, keys: make([]string, 0, len(members)/2+1), items: make([]*node, 0, len(members)/2+1)}
 	for i := 0; i < len(members); i += 2 {
 		n.add(members[i].(string), members[i+1].(*node))
 	}
@@ -68,7 +68,7 @@ func object(members ...any) *node {
 func list(items ...*node) *node { return &node{kind: jsonspan.Array, items: items} }
 
 func text(s string) *node {
-	return &node{kind: jsonspan.String, raw: jsonspan.AppendQuote(nil, s)}
+	return &node{kind: jsonspan.String, raw: jsonspan.AppendQuote(make([]byte, 0, len(s)+8), s)}
 }
 
 // literal is a number, true, false or null.

@@ -398,9 +398,14 @@ func CheckRepeatedKeys(tb testing.TB, body []byte, o wire.Options) {
 	if !repeats {
 		return
 	}
+	// Half a surrogate pair is in the bytes, whether its member wins or not.
+	unlessRead := func(f string) bool {
+		return strings.HasPrefix(f, "duplicate-key ") || strings.HasPrefix(f, "lone-surrogate ")
+	}
 	want, ok := read(root.write(nil, Spelling{}, 0), o)
 	got, also := read(body, o)
-	got.findings = slices.DeleteFunc(got.findings, func(f string) bool { return strings.HasPrefix(f, "duplicate-key ") })
+	want.findings = slices.DeleteFunc(want.findings, unlessRead)
+	got.findings = slices.DeleteFunc(got.findings, unlessRead)
 	if diff := want.diff(got); ok != also || diff != "" {
 		tb.Errorf("without the repeated key differs: %s\n%s", diff, excerpt(body))
 	}
@@ -449,6 +454,9 @@ func CheckClean(tb testing.TB, s Script) {
 	telling := slices.ContainsFunc(s, func(step Step) bool { return step.Op == Call || step.Op == Think || step.Op == Image })
 	for _, d := range wire.Dialects() {
 		for _, o := range []RenderOptions{{}, {Bare: true}, {NoIDs: true}} {
+			if o.NoIDs && d != wire.Gemini {
+				continue
+			}
 			body := s.Render(d, o)
 			if got, err := wire.Detect(body); got != d && (telling || !o.Bare) {
 				tb.Errorf("%s with %+v is detected as %s, %v\n%s", d, o, got, err, s)
@@ -488,13 +496,14 @@ func CheckDialects(tb testing.TB, s Script) {
 // exchanges describes the exchanges of a rendering in the words of the script.
 func (s Script) exchanges(tb testing.TB, d wire.Dialect) []string {
 	tb.Helper()
-	r, err := wire.Parse(s.Render(d, RenderOptions{}), wire.Options{Dialect: d})
+	rendered := s.render(d, RenderOptions{Bare: true})
+	r, err := wire.Parse(rendered.bytes(), wire.Options{Dialect: d})
 	if err != nil {
 		tb.Errorf("%s: %v\n%s", d, err, s)
 		return nil
 	}
 	step := map[string]int{} // by path
-	for i, path := range s.Paths(d, RenderOptions{}) {
+	for i, path := range rendered.paths {
 		step[path] = i
 	}
 	var all []string

@@ -42,12 +42,7 @@ func (o *RenderOptions) mistral() bool {
 // Render writes the script as a request body, or as a bare list, of a dialect,
 // which must not be Auto. The same script and options give the same bytes.
 func (s Script) Render(d wire.Dialect, o RenderOptions) []byte {
-	r := s.render(d, o)
-	root := r.messages
-	if !o.Bare {
-		root = r.body()
-	}
-	return root.write(nil, o.Spelling, 0)
+	return s.render(d, o).bytes()
 }
 
 // Paths returns the path of each step in the rendering, in the form that findings
@@ -98,6 +93,13 @@ type renderer struct {
 	messages *node
 	paths    []string
 	ids      map[string]string // by the script's ids
+}
+
+func (r *renderer) bytes() []byte {
+	if r.o.Bare {
+		return r.messages.write(nil, r.o.Spelling, 0)
+	}
+	return r.body().write(nil, r.o.Spelling, 0)
 }
 
 // A group is the steps that share a message where the dialect allows it.

@@ -50,6 +50,7 @@ type Mended struct {
 	Request *Request  // the mended request; the original one if nothing was done
 	Changes []Change  // in the order they were made
 	Left    []Finding // what could not be mended; paths are in Request
+	Trail   *Trail    // back from Request to the original
 }
 
 // maxRounds bounds the rounds of mending. A round mends all faults that do not
@@ -61,13 +62,12 @@ const maxRounds = 24
 // not name is clean.
 func (r *Request) Mend(p Policy, o CheckOptions) (*Mended, error) {
 	o.Advice = false
-	out := &Mended{Request: r, Left: r.toMend(p, o)}
-	var trails []*trail
+	out := &Mended{Request: r, Left: r.toMend(p, o), Trail: &Trail{list: r.Dialect.list()}}
 	for range maxRounds {
 		if len(out.Left) == 0 {
 			break
 		}
-		m := &mender{draft: newDraft(out.Request), policy: p, trails: trails, first: r}
+		m := &mender{draft: newDraft(out.Request), policy: p, back: out.Trail}
 		for i := range out.Left {
 			m.mend(&out.Left[i])
 		}
@@ -79,14 +79,12 @@ func (r *Request) Mend(p Policy, o CheckOptions) (*Mended, error) {
 		if err != nil {
 			return nil, fmt.Errorf("mend: %w", err)
 		}
-		opts := out.Request.o
-		opts.Model = out.Request.head.model
-		next, err := Parse(raw, opts)
+		next, err := out.Request.reparse(raw)
 		if err != nil {
 			return nil, fmt.Errorf("mend: %w", err)
 		}
 		out.Request, out.Changes = next, append(out.Changes, m.changes...)
-		trails = append(trails, t)
+		out.Trail.steps = append(out.Trail.steps, t)
 		out.Left = next.toMend(p, o)
 	}
 	return out, nil
@@ -125,8 +123,7 @@ type mender struct {
 	*draft
 	policy  Policy
 	changes []Change
-	trails  []*trail
-	first   *Request
+	back    *Trail
 	ids     map[string]bool // ids in use, when one has to be made
 }
 
@@ -144,12 +141,7 @@ func (m *mender) log(f *Finding, action string, block transcript.BlockID, messag
 	if c.IDs == nil {
 		c.IDs = []string{}
 	}
-	for i := len(m.trails) - 1; i >= 0; i-- {
-		at = m.trails[i].back(at)
-	}
-	if at.message >= 0 {
-		c.Path = place{at.in, int32(at.index)}.path(m.MessagePath(at.message))
-	}
+	c.Path = m.back.path(at)
 	m.changes = append(m.changes, c)
 }
 

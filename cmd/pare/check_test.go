@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -185,55 +184,6 @@ func heap() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
-}
-
-// A document of 300 MB takes 300 MB and little more.
-func TestHugeDocument(t *testing.T) {
-	if testing.Short() || raceEnabled || runtime.GOOS != "linux" {
-		t.Skip("takes 300 MB of disk, and measures memory")
-	}
-	file := filepath.Join(t.TempDir(), "huge.json")
-	size := writeHuge(t, file, 300<<20)
-	cmd := exec.Command("pare", "check", "--json", file)
-	out, err := cmd.Output()
-	if cmd.ProcessState == nil {
-		t.Fatal(err)
-	}
-	s := decode(t, string(out))
-	if *s.Calls != *s.Results || *s.Calls == 0 {
-		t.Errorf("%d calls, %d results", *s.Calls, *s.Results)
-	}
-	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
-	if ratio := float64(peak) / float64(size); ratio > 1.3 {
-		t.Errorf("peak memory is %.2f times the body", ratio)
-	}
-}
-
-// writeHuge writes one request on one line and returns its size.
-func writeHuge(t *testing.T, file string, size int64) int64 {
-	f, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := bufio.NewWriterSize(f, 1<<20)
-	text := strings.Repeat(`some \"output\" of a tool, and more of it\n`, 250)
-	b.WriteString(`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"go"}`)
-	for i, n := 0, int64(0); n < size; i++ {
-		m, _ := fmt.Fprintf(b, `,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_%d","name":"sh","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"%s"}]}`, i, i, text)
-		n += int64(m)
-	}
-	b.WriteString("]}\n")
-	if err := b.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	st, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return st.Size()
 }
 
 // Standard output that takes no more, a full disk for example, is an error.

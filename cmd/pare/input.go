@@ -92,7 +92,9 @@ func (in *input) walk(root string, visit func(path string, inFolder bool, err er
 	if err != nil || !st.IsDir() {
 		return visit(root, false, err)
 	}
-	// Any error would do to end the walk and to tell that it was ended.
+	// With the separator a link to a folder is followed, if it was named itself. Any
+	// error would do to end the walk and to tell that it was ended.
+	root += string(filepath.Separator)
 	return nil == filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:

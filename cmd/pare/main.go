@@ -2,7 +2,7 @@
 // model, every fault that the provider would refuse.
 //
 // There is one file per command. What they share: [world] is everything outside
-// the program, input.go and lines.go find and read transcripts, pipeline.go works on
+// the program, input.go finds transcripts and stream.go reads them, pipeline.go works on
 // them on all cores and hands the outcomes back in the order of the input.
 package main
 

@@ -29,7 +29,7 @@ func startProgress(w *world, in *input, sum *summary) *progress {
 	if isTerminal(w.stdin) && in.paths[0] == stdinName {
 		fmt.Fprintln(w.stderr, "pare: reading from the terminal; end with Ctrl-D")
 	}
-	if !isTerminal(w.stderr) {
+	if !isTerminal(w.stderr) || w.getenv("TERM") == "dumb" {
 		return p
 	}
 	p.total = in.size()

@@ -1,0 +1,59 @@
+package pare
+
+import "github.com/pare-llm/pare/transcript"
+
+// An Event tells what happened, in one shape for everything.
+type Event struct {
+	Type     string         `json:"type"`
+	Metadata map[string]any `json:"metadata"`
+}
+
+// report makes the events of a plan.
+func (p *Plan) report(o Options) {
+	if o.Count != nil {
+		p.countTokens(o.Count)
+	}
+	before := p.in.Transcript()
+	var orphans []int
+	for _, x := range before.Exchanges() {
+		if x.State != transcript.Whole && !x.Server {
+			b := x.Call
+			if b == transcript.NoBlock {
+				b = x.Results[0]
+			}
+			orphans = append(orphans, before.Block(b).Message)
+		}
+	}
+	e := Event{"tool_pair_validated", map[string]any{"total_messages": len(before.Messages()), "orphan_count": len(orphans)}}
+	if len(orphans) > 0 {
+		e.Type = "tool_pair_pruned"
+		e.Metadata["retained_count"] = len(p.out.Transcript().Messages())
+		e.Metadata["orphan_messages"] = orphans
+	}
+	p.Events = append(p.Events, e)
+	if len(p.Changes) > 0 {
+		byRule := make(map[string]int)
+		bytes := 0
+		for _, c := range p.Changes {
+			byRule[c.Rule]++
+			bytes += c.Bytes
+		}
+		p.Events = append(p.Events, Event{"plan_made", map[string]any{"changes": len(p.Changes), "by_rule": byRule, "bytes": len(p.out.Raw()) - len(p.in.Raw()), "left": len(p.Left)}})
+	}
+	if o.Sink != nil {
+		for _, e := range p.Events {
+			o.Sink(e)
+		}
+	}
+}
+
+// countTokens fills in how many tokens each change costs or saves, by its bytes'
+// share of the whole.
+func (p *Plan) countTokens(count func([]byte) int) {
+	before := count(p.in.Raw())
+	for i := range p.Changes {
+		if n := len(p.in.Raw()); n > 0 {
+			p.Changes[i].Tokens = p.Changes[i].Bytes * before / n
+		}
+	}
+}

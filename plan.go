@@ -1,0 +1,252 @@
+package pare
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// Options says how to make a plan. The zero value mends what is broken, for a
+// request that is about to be sent.
+type Options struct {
+	Repair wire.Policy
+	Check  wire.CheckOptions
+	// Sink gets every event of the plan; nil throws them away.
+	Sink func(Event)
+	// Count counts the tokens of some bytes, for receipts; nil counts none.
+	Count func([]byte) int
+}
+
+// A Plan is what will be done to a request, and why. Making one changes nothing.
+type Plan struct {
+	Decisions []Decision     // one per atom of the mended history, in order
+	Changes   []wire.Change  // every change, in the order they are made
+	Left      []wire.Finding // what the provider would still refuse
+	Events    []Event
+
+	in, mended, out *wire.Request
+	back            *wire.Trail // from mended to in
+}
+
+// Refused is the error for a result that the provider would still refuse.
+type Refused struct{ Findings []wire.Finding }
+
+func (e *Refused) Error() string {
+	f := e.Findings[0]
+	more := ""
+	if n := len(e.Findings) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more)", n)
+	}
+	return fmt.Sprintf("still refused: %s at %s: %s%s", f.Rule, f.Path, f.Message, more)
+}
+
+// Plan mends the request, lets the rules vote on it, settles the votes and lets
+// the dialect finish: messages that lost everything go, neighbours are joined or
+// parted as the provider wants, thinking that a change invalidates is dropped. The
+// result is checked before the plan is returned.
+func (p *Pipeline) Plan(r *wire.Request, o Options) (*Plan, error) {
+	plan := &Plan{in: r}
+	if err := plan.mend(r, o); err != nil {
+		return nil, err
+	}
+	v, err := p.poll(plan.mended)
+	if err != nil {
+		return nil, err
+	}
+	decisions, edits := settle(plan.mended, v)
+	plan.Decisions = decisions
+	if err := plan.carryOut(edits, o); err != nil {
+		return nil, err
+	}
+	if err := plan.finish(o); err != nil {
+		return nil, err
+	}
+	plan.report(o)
+	return plan, nil
+}
+
+// Repair plans nothing but the repair.
+func Repair(r *wire.Request, o Options) (*Plan, error) {
+	plan := &Plan{in: r}
+	if err := plan.mend(r, o); err != nil {
+		return nil, err
+	}
+	if err := plan.finish(o); err != nil {
+		return nil, err
+	}
+	plan.report(o)
+	return plan, nil
+}
+
+// mend repairs the input before anybody votes.
+func (p *Plan) mend(r *wire.Request, o Options) error {
+	m, err := r.Mend(o.Repair, o.Check)
+	if err != nil {
+		return err
+	}
+	p.mended, p.out, p.Changes, p.Left = m.Request, m.Request, m.Changes, m.Left
+	p.back = m.Trail
+	return nil
+}
+
+// carryOut drops and edits what was decided.
+func (p *Plan) carryOut(edits []wire.BlockEdit, o Options) error {
+	var drop []transcript.BlockID
+	t := p.mended.Transcript()
+	for _, d := range p.Decisions {
+		if d.Action != Drop {
+			continue
+		}
+		for _, b := range t.Atoms()[d.Atom].Blocks {
+			drop = append(drop, b)
+			p.log("drop", d.Reasons, b, -t.Block(b).Span.Len())
+		}
+	}
+	for _, e := range edits {
+		d := p.Decisions[t.AtomOf(e.Block)]
+		p.log("edit", d.Reasons, e.Block, len(e.Text)-t.Block(e.Block).Body.Len())
+	}
+	if drop == nil && edits == nil {
+		return nil
+	}
+	slices.Sort(drop)
+	next, _, err := p.mended.Rewrite(drop, edits)
+	if err != nil {
+		return err
+	}
+	p.out = next
+	return nil
+}
+
+// log records a change that the rules decided.
+func (p *Plan) log(action string, reasons []Reason, b transcript.BlockID, bytes int) {
+	blk := p.mended.Transcript().Block(b)
+	c := wire.Change{Action: action, Path: p.back.Path(p.mended, b), IDs: []string{}, Bytes: bytes}
+	if blk.CallID != "" {
+		c.IDs = []string{blk.CallID}
+	}
+	if len(reasons) > 0 {
+		c.Rule, c.Reason = reasons[0].Rule, reasons[0].Text
+	}
+	p.Changes = append(p.Changes, c)
+}
+
+// finish lets the dialect put right what removal brought about.
+func (p *Plan) finish(o Options) error {
+	if p.out != p.in {
+		next, stale, _, err := p.out.Unbind(p.in, p.back)
+		if err != nil {
+			return err
+		}
+		for _, b := range stale {
+			p.Changes = append(p.Changes, wire.Change{
+				Action: "drop", Rule: "thinking-altered", Path: p.out.Path(b), IDs: []string{}, Bytes: -p.out.Transcript().Block(b).Span.Len(),
+				Reason: "a change in front of it makes this thinking invalid on this model",
+			})
+		}
+		p.out = next
+	}
+	if p.out == p.mended {
+		return nil
+	}
+	m, err := p.out.Mend(o.Repair, o.Check)
+	if err != nil {
+		return err
+	}
+	for _, c := range m.Changes {
+		c.Path = "" // its place is in a history that nobody has seen
+		p.Changes = append(p.Changes, c)
+	}
+	p.out, p.Left = m.Request, m.Left
+	return nil
+}
+
+// Empty reports whether there is nothing to do.
+func (p *Plan) Empty() bool { return p.out == p.in }
+
+// Result returns the request as it will be, also if it would still be refused.
+func (p *Plan) Result() *wire.Request { return p.out }
+
+// Mended returns the request after repair and before any rule; Decisions are about
+// its atoms.
+func (p *Plan) Mended() *wire.Request { return p.mended }
+
+// Apply returns the new body: the input itself if there is nothing to do. The
+// error is a *Refused if the provider would still refuse it.
+func (p *Plan) Apply() ([]byte, error) {
+	if len(p.Left) > 0 {
+		return nil, &Refused{p.Left}
+	}
+	return p.out.Raw(), nil
+}
+
+// String prints the plan for a person: one line per change, and what is left.
+func (p *Plan) String() string {
+	var b strings.Builder
+	for _, c := range p.Changes {
+		path := c.Path
+		if path == "" {
+			path = "(new)"
+		}
+		fmt.Fprintf(&b, "%-7s %-28s %s: %s\n", c.Action, path, c.Rule, c.Reason)
+	}
+	for _, f := range p.Left {
+		fmt.Fprintf(&b, "left    %-28s %s: %s\n", f.Path, f.Rule, f.Message)
+	}
+	if b.Len() == 0 {
+		return "nothing to do\n"
+	}
+	return b.String()
+}
+
+// MarshalJSON writes the plan as one object.
+func (p *Plan) MarshalJSON() ([]byte, error) {
+	left := p.Left
+	if left == nil {
+		left = []wire.Finding{}
+	}
+	changes := p.Changes
+	if changes == nil {
+		changes = []wire.Change{}
+	}
+	return json.Marshal(struct {
+		Dialect   string         `json:"dialect"`
+		Profile   string         `json:"profile"`
+		Messages  [2]int         `json:"messages"`
+		Bytes     [2]int         `json:"bytes"`
+		Changes   []wire.Change  `json:"changes"`
+		Left      []wire.Finding `json:"left"`
+		Decisions []Decision     `json:"decisions,omitempty"`
+	}{
+		p.in.Dialect.String(), p.in.Profile.Name, [2]int{len(p.in.Transcript().Messages()), len(p.out.Transcript().Messages())},
+		[2]int{len(p.in.Raw()), len(p.out.Raw())}, changes, left, p.decided(),
+	})
+}
+
+// decided lists the decisions that are not simply to keep.
+func (p *Plan) decided() []Decision {
+	var all []Decision
+	for _, d := range p.Decisions {
+		if d.Action != Keep || d.Protected {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// WriteReceipt writes every change as a line of JSON.
+func (p *Plan) WriteReceipt(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for _, c := range p.Changes {
+		if err := enc.Encode(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,258 @@
+package pare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// Parse reads one request body or list of messages in any of the five dialects.
+func Parse(body []byte) (*wire.Request, error) { return wire.Parse(body, wire.Options{}) }
+
+// A Rule is a value. Prepare looks at the history and returns the closure that
+// votes; it keeps what it found in that closure, so nothing is shared between rules
+// or between runs.
+type Rule struct {
+	Name string
+	Doc  string // one line
+	// After and Before name rules of the same pipeline. A rule sees the votes of
+	// those it comes after. A name with a leading ? may be absent.
+	After, Before []string
+	// Excludes names rules that cannot run beside this one.
+	Excludes []string
+	// Prepare may return a nil Process: the rule has nothing to say.
+	Prepare func(*wire.Request) (Process, error)
+}
+
+// A Process votes.
+type Process func(*Ballot)
+
+// An Action is what a verdict does to an atom.
+type Action uint8
+
+const (
+	// Keep every byte.
+	Keep Action = iota
+	// Edit some of its blocks.
+	Edit
+	// Drop it.
+	Drop
+)
+
+func (a Action) String() string { return [...]string{"keep", "edit", "drop"}[a] }
+
+// MarshalText writes the action's name.
+func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// A Reason says why: which rule, in its own words, and which atom pulled this one
+// in, or itself.
+type Reason struct {
+	Rule string            `json:"rule"`
+	Text string            `json:"text"`
+	Via  transcript.AtomID `json:"via"`
+}
+
+// A Ballot takes the votes of one rule. It is the rule's only outlet.
+type Ballot struct {
+	rule   string
+	t      *transcript.Transcript
+	votes  *votes
+	before []string // rules whose votes may be seen
+	closed bool
+}
+
+// Drop votes to remove an atom.
+func (b *Ballot) Drop(a transcript.AtomID, format string, args ...any) {
+	if b.valid(a) {
+		b.votes.drop[a] = append(b.votes.drop[a], Reason{b.rule, fmt.Sprintf(format, args...), a})
+	}
+}
+
+// Protect votes to keep every byte of an atom, and of what it needs.
+func (b *Ballot) Protect(a transcript.AtomID, format string, args ...any) {
+	if b.valid(a) {
+		b.votes.protect[a] = append(b.votes.protect[a], Reason{b.rule, fmt.Sprintf(format, args...), a})
+	}
+}
+
+// Edit votes to replace what a block says by a text. Of several edits of a block
+// the shortest text wins. Blocks that cannot be edited keep what they say.
+func (b *Ballot) Edit(id transcript.BlockID, text string, format string, args ...any) {
+	if id < 0 || int(id) >= len(b.t.Blocks()) || !b.valid(b.t.AtomOf(id)) {
+		return
+	}
+	b.votes.edit[id] = append(b.votes.edit[id], edit{text, Reason{b.rule, fmt.Sprintf(format, args...), b.t.AtomOf(id)}})
+}
+
+// Together demands that two atoms share one fate.
+func (b *Ballot) Together(x, y transcript.AtomID) {
+	b.Needs(x, y)
+	b.Needs(y, x)
+}
+
+// Needs demands that y is kept if x is.
+func (b *Ballot) Needs(x, y transcript.AtomID) {
+	if b.valid(x) && b.valid(y) && x != y {
+		b.votes.needs = append(b.votes.needs, [2]transcript.AtomID{x, y})
+	}
+}
+
+// Dropped reports whether a rule that this one comes after voted to drop the atom.
+func (b *Ballot) Dropped(a transcript.AtomID) bool {
+	return b.valid(a) && slices.ContainsFunc(b.votes.drop[a], func(r Reason) bool { return slices.Contains(b.before, r.Rule) })
+}
+
+// valid guards against votes on atoms that are none, and after the poll.
+func (b *Ballot) valid(a transcript.AtomID) bool {
+	if b.closed {
+		panic("pare: rule " + b.rule + " votes after its Process has returned")
+	}
+	return a >= 0 && int(a) < len(b.t.Atoms())
+}
+
+// votes is what all rules said.
+type votes struct {
+	drop, protect [][]Reason // by atom
+	edit          map[transcript.BlockID][]edit
+	needs         [][2]transcript.AtomID
+}
+
+type edit struct {
+	text   string
+	reason Reason
+}
+
+// A Pipeline is a set of rules that has been found to be possible. It may be used
+// by many goroutines.
+type Pipeline struct{ rules []Rule }
+
+// A PipelineError says why rules cannot run together, and names them.
+type PipelineError struct {
+	Rules  []string // the rules concerned; a circle in order
+	Reason string
+}
+
+func (e *PipelineError) Error() string { return "compile rules: " + e.Reason }
+
+// Compile checks that the rules can run together and derives an order. Nothing is
+// run if they cannot: a name that is missing or stands twice, a circle, two rules
+// that exclude each other are a *PipelineError.
+func Compile(rules ...Rule) (*Pipeline, error) {
+	byName := make(map[string]int)
+	for i, r := range rules {
+		switch _, twice := byName[r.Name]; {
+		case r.Name == "":
+			return nil, &PipelineError{[]string{r.Name}, fmt.Sprintf("rule %d has no name", i)}
+		case r.Prepare == nil:
+			return nil, &PipelineError{[]string{r.Name}, fmt.Sprintf("rule %q has no Prepare", r.Name)}
+		case twice:
+			return nil, &PipelineError{[]string{r.Name}, fmt.Sprintf("rule %q stands twice", r.Name)}
+		}
+		byName[r.Name] = i
+	}
+	after, err := edges(rules, byName)
+	if err != nil {
+		return nil, err
+	}
+	order, err := sortRules(rules, after)
+	if err != nil {
+		return nil, err
+	}
+	return &Pipeline{order}, nil
+}
+
+// edges returns, for each rule, those it comes after.
+func edges(rules []Rule, byName map[string]int) ([][]int, error) {
+	after := make([][]int, len(rules))
+	look := func(r Rule, name, how string) (int, bool, error) {
+		bare := strings.TrimPrefix(name, "?")
+		j, ok := byName[bare]
+		if !ok && bare == name {
+			return 0, false, &PipelineError{[]string{r.Name, name}, fmt.Sprintf("rule %q wants to run %s %q, which is not in the pipeline; the rules are %s", r.Name, how, name, strings.Join(names(rules), ", "))}
+		}
+		return j, ok, nil
+	}
+	for i, r := range rules {
+		for _, name := range r.Excludes {
+			if _, ok := byName[name]; ok {
+				return nil, &PipelineError{[]string{r.Name, name}, fmt.Sprintf("rules %q and %q exclude each other", r.Name, name)}
+			}
+		}
+		for _, name := range r.After {
+			j, ok, err := look(r, name, "after")
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				after[i] = append(after[i], j)
+			}
+		}
+		for _, name := range r.Before {
+			j, ok, err := look(r, name, "before")
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				after[j] = append(after[j], i)
+			}
+		}
+	}
+	return after, nil
+}
+
+// sortRules sorts by constraint, then by name, so that the order in which the
+// rules were given does not matter.
+func sortRules(rules []Rule, after [][]int) ([]Rule, error) {
+	done := make([]bool, len(rules))
+	var order []Rule
+	for len(order) < len(rules) {
+		next := -1
+		for i, r := range rules {
+			ready := !done[i] && !slices.ContainsFunc(after[i], func(j int) bool { return !done[j] })
+			if ready && (next < 0 || r.Name < rules[next].Name) {
+				next = i
+			}
+		}
+		if next < 0 {
+			circle := circleOf(rules, after, done)
+			return nil, &PipelineError{circle, "rules wait for each other in a circle: " + strings.Join(append(circle, circle[0]), " → ")}
+		}
+		done[next] = true
+		order = append(order, rules[next])
+	}
+	return order, nil
+}
+
+// circleOf walks backwards from a rule that waits until it meets one again.
+func circleOf(rules []Rule, after [][]int, done []bool) []string {
+	i := slices.Index(done, false)
+	var path []int
+	for !slices.Contains(path, i) {
+		path = append(path, i)
+		for _, j := range after[i] {
+			if !done[j] {
+				i = j
+				break
+			}
+		}
+	}
+	var circle []string
+	for _, j := range path[slices.Index(path, i):] {
+		circle = append(circle, rules[j].Name)
+	}
+	return circle
+}
+
+func names(rules []Rule) []string {
+	all := make([]string, len(rules))
+	for i, r := range rules {
+		all[i] = r.Name
+	}
+	return all
+}
+
+// Rules returns the rules in the order that was derived.
+func (p *Pipeline) Rules() []Rule { return slices.Clone(p.rules) }

@@ -1,0 +1,164 @@
+package pare
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Decision is the verdict on one atom, with all reasons that led to it.
+type Decision struct {
+	Atom    transcript.AtomID `json:"atom"`
+	Action  Action            `json:"action"`
+	Reasons []Reason          `json:"reasons"`
+	// Protected is set if a vote to keep every byte stood.
+	Protected bool `json:"protected,omitempty"`
+}
+
+// poll lets every rule vote.
+func (p *Pipeline) poll(r *wire.Request) (*votes, error) {
+	t := r.Transcript()
+	v := &votes{
+		drop: make([][]Reason, len(t.Atoms())), protect: make([][]Reason, len(t.Atoms())),
+		edit: make(map[transcript.BlockID][]edit),
+	}
+	for i, rule := range p.rules {
+		process, err := rule.Prepare(r)
+		if err != nil {
+			return nil, fmt.Errorf("rule %s: %w", rule.Name, err)
+		}
+		if process == nil {
+			continue
+		}
+		b := &Ballot{rule: rule.Name, t: t, votes: v, before: p.before(i)}
+		process(b)
+		b.closed = true
+	}
+	return v, nil
+}
+
+// before lists the rules that rule i says it comes after, directly or not.
+func (p *Pipeline) before(i int) []string {
+	var seen []string
+	var walk func(name string)
+	walk = func(name string) {
+		for _, r := range p.rules {
+			if slices.Contains(r.Before, name) || slices.Contains(r.Before, "?"+name) {
+				if !slices.Contains(seen, r.Name) {
+					seen = append(seen, r.Name)
+					walk(r.Name)
+				}
+			}
+			if r.Name != name {
+				continue
+			}
+			for _, a := range r.After {
+				if a = trimOptional(a); !slices.Contains(seen, a) {
+					seen = append(seen, a)
+					walk(a)
+				}
+			}
+		}
+	}
+	walk(p.rules[i].Name)
+	return seen
+}
+
+func trimOptional(name string) string {
+	if name != "" && name[0] == '?' {
+		return name[1:]
+	}
+	return name
+}
+
+// settle turns all votes into one verdict per atom. Protection spreads along
+// needs first, so a later drop can never meet it; then drops spread backwards.
+// The outcome is the least fixpoint of both and does not depend on any order.
+func settle(r *wire.Request, v *votes) ([]Decision, []wire.BlockEdit) {
+	t := r.Transcript()
+	atoms := t.Atoms()
+	needs := make([][]transcript.AtomID, len(atoms))
+	for i := range atoms {
+		needs[i] = atoms[i].Needs
+	}
+	for _, n := range v.needs {
+		needs[n[0]] = append(slices.Clone(needs[n[0]]), n[1])
+	}
+	out := make([]Decision, len(atoms))
+	for i := range out {
+		out[i].Atom = transcript.AtomID(i)
+	}
+
+	var queue []transcript.AtomID
+	for a, reasons := range v.protect {
+		if len(reasons) > 0 {
+			out[a].Protected, out[a].Reasons = true, reasons
+			queue = append(queue, transcript.AtomID(a))
+		}
+	}
+	for len(queue) > 0 {
+		a := queue[0]
+		queue = queue[1:]
+		for _, n := range needs[a] {
+			if !out[n].Protected {
+				out[n].Protected = true
+				out[n].Reasons = []Reason{{out[a].Reasons[0].Rule, "needed by what is protected", a}}
+				queue = append(queue, n)
+			}
+		}
+	}
+
+	neededBy := make([][]transcript.AtomID, len(atoms))
+	for a, list := range needs {
+		for _, n := range list {
+			neededBy[n] = append(neededBy[n], transcript.AtomID(a))
+		}
+	}
+	for a, reasons := range v.drop {
+		if len(reasons) > 0 && !out[a].Protected {
+			out[a].Action, out[a].Reasons = Drop, reasons
+			queue = append(queue, transcript.AtomID(a))
+		}
+	}
+	for len(queue) > 0 {
+		a := queue[0]
+		queue = queue[1:]
+		for _, n := range neededBy[a] {
+			if out[n].Action != Drop {
+				out[n].Action = Drop
+				out[n].Reasons = []Reason{{out[a].Reasons[0].Rule, "needs what is dropped", a}}
+				queue = append(queue, n)
+			}
+		}
+	}
+	return out, settleEdits(r, v, out)
+}
+
+// settleEdits lets the shortest edit of each block stand where its atom is kept and
+// not protected.
+func settleEdits(r *wire.Request, v *votes, out []Decision) []wire.BlockEdit {
+	t := r.Transcript()
+	var edits []wire.BlockEdit
+	for b := range t.Blocks() {
+		id := transcript.BlockID(b)
+		all := v.edit[id]
+		d := &out[t.AtomOf(id)]
+		if len(all) == 0 || d.Protected || d.Action == Drop || !r.Editable(id) {
+			continue
+		}
+		best := all[0]
+		for _, e := range all[1:] {
+			if len(e.text) < len(best.text) || len(e.text) == len(best.text) && e.text < best.text {
+				best = e
+			}
+		}
+		d.Action = Edit
+		for _, e := range all {
+			d.Reasons = append(d.Reasons, e.reason)
+		}
+		edits = append(edits, wire.BlockEdit{Block: id, Text: best.text})
+	}
+	return edits
+}

@@ -1,0 +1,403 @@
+package wire_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/wire"
+)
+
+// histories runs f on n random scripts; fewer in a short run.
+func histories(t *testing.T, n int, o paretest.GenOptions, f func(r *rand.Rand, s paretest.Script)) {
+	t.Helper()
+	if testing.Short() {
+		n /= 10
+	}
+	for seed := range uint64(n) {
+		f(rand.New(rand.NewPCG(seed, 1)), paretest.Random(seed, o))
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	t.Logf("%d histories", n)
+}
+
+// one returns a dialect and all ways to render in it, chosen by r.
+func one(r *rand.Rand) (wire.Dialect, paretest.RenderOptions) {
+	all := wire.Dialects()
+	return all[r.IntN(len(all))], paretest.RenderOptions{NoIDs: r.IntN(4) == 0}
+}
+
+func TestCleanHistories(t *testing.T) {
+	check := func(r *rand.Rand, s paretest.Script) {
+		paretest.CheckClean(t, s)
+		paretest.CheckDialects(t, s)
+		d, _ := one(r)
+		paretest.CheckAppending(t, s, d)
+	}
+	histories(t, 1000, paretest.GenOptions{Turns: 2, Steps: 2}, check)
+	histories(t, 40, paretest.GenOptions{}, check)
+}
+
+func TestBrokenHistories(t *testing.T) {
+	histories(t, 1000, paretest.GenOptions{Turns: 2, Steps: 2}, func(r *rand.Rand, s paretest.Script) {
+		d, o := one(r)
+		broken, did := paretest.Break(r, s)
+		body := broken.Render(d, o)
+		if got, err := wire.Detect(body); got != d {
+			t.Errorf("%s is detected as %s, %v", d, got, err)
+		}
+		paretest.CheckReading(t, body, wire.Options{})
+		paretest.CheckSpelling(t, body, wire.Options{Dialect: d})
+		paretest.CheckModes(t, body, wire.Options{Dialect: d})
+		paretest.CheckBare(t, body, wire.Options{Dialect: d})
+		paretest.CheckRenaming(t, broken, d)
+		if t.Failed() {
+			t.Logf("%q", did)
+		}
+	})
+}
+
+func TestCorruptBodies(t *testing.T) {
+	histories(t, 1000, paretest.GenOptions{Turns: 1, Steps: 2}, func(r *rand.Rand, s paretest.Script) {
+		d, o := one(r)
+		body := s.Render(d, o)
+		for range 3 {
+			var did string
+			body, did = paretest.Corrupt(r, body)
+			paretest.CheckReading(t, body, wire.Options{})
+			paretest.CheckReading(t, body, wire.Options{Dialect: d})
+			paretest.CheckReading(t, body, wire.Options{Dialect: d, Structural: true})
+			paretest.CheckModes(t, body, wire.Options{Dialect: d})
+			paretest.CheckRepeatedKeys(t, body, wire.Options{Dialect: d})
+			if t.Failed() {
+				t.Fatalf("%s: %s", d, did)
+			}
+		}
+	})
+}
+
+// TestWrongDialect: a body read as another dialect is nonsense, but sound.
+func TestWrongDialect(t *testing.T) {
+	histories(t, 300, paretest.GenOptions{Turns: 1, Steps: 2}, func(r *rand.Rand, s paretest.Script) {
+		d, o := one(r)
+		o.Bare = true
+		body := s.Render(d, o)
+		for _, as := range wire.Dialects() {
+			paretest.CheckReading(t, body, wire.Options{Dialect: as})
+		}
+	})
+}
+
+// findings returns what is found in a script, as rule and step: the first step
+// whose path is the finding's, or the path where there is none.
+func findings(t *testing.T, s paretest.Script, d wire.Dialect, o paretest.RenderOptions) []string {
+	t.Helper()
+	r, err := wire.Parse(s.Render(d, o), wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := s.Paths(d, o)
+	got := []string{}
+	for _, f := range r.Check(wire.CheckOptions{}) {
+		at := f.Path
+		if i := slices.Index(paths, f.Path); i >= 0 {
+			at = fmt.Sprint(i)
+		}
+		got = append(got, f.Rule+" "+at)
+	}
+	slices.Sort(got)
+	return got
+}
+
+// TestIncidents: each way in which histories break is found, by its name and at
+// its place, and nothing else is.
+func TestIncidents(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		want         string            // rule and step, counted from 0
+		but          map[string]string // where a dialect sees it otherwise
+	}{
+		{"nothing", `user "q" | call a Read x | result a ok`, "", nil},
+		{"a result lost", `user "q" | call a Read x | call b Read y | result b ok | say "so" | user "n"`, "orphan-call 1", nil},
+		{"all results lost", `user "q" | call a Read x | call b Read y | user "n"`, "orphan-call 1, orphan-call 2", nil},
+		{"a call still open", `user "q" | call a Read x`, "orphan-call 1", nil},
+		{"one of two still open", `user "q" | call a Read x | call b Read y | result a ok`, "orphan-call 2", nil},
+		{"a call lost", `user "q" | say "I look" | orphan a ok | say "so" | user "n"`, "orphan-result 2", nil},
+		{"the whole turn lost", `user "q" | orphan a ok | orphan b ok | say "so" | user "n"`, "orphan-result 1, orphan-result 2", nil},
+		{"a window that begins with results", `orphan a ok | say "so" | user "n"`, "orphan-result 0", nil},
+		{"one of two calls lost", `user "q" | call b Read y | orphan a ok | result b ok`, "orphan-result 2", nil},
+		{"a result twice", `user "q" | call a Read x | result a ok | result a again`, "duplicate-result 3", nil},
+		{"a result thrice", `user "q" | call a Read x | result a ok | result a again | result a more`, "duplicate-result 3, duplicate-result 4", nil},
+		{"a result again after the talk went on", `user "q" | call a Read x | result a ok | say "so" | user "n" | result a again`, "orphan-result 5",
+			map[string]string{"openai-responses": "duplicate-result 5"}},
+		{"a call twice", `user "q" | call a Read x | call a Read x | result a ok`, "duplicate-call-id 2",
+			map[string]string{"gemini": "orphan-call 2"}}, // it does not mind the id, but counts
+		{"a call twice, answered twice", `user "q" | call a Read x | call a Read x | result a ok | result a ok`, "duplicate-call-id 2, duplicate-result 4",
+			map[string]string{"gemini": ""}},
+		{"a person in between", `user "q" | call a Read x | user "wait" | result a ok`, "displaced-result 3",
+			map[string]string{"openai-responses": ""}},
+		{"a person between two results", `user "q" | call a Read x | call b Read y | result a ok | user "wait" | result b ok`, "displaced-result 5",
+			map[string]string{"openai-responses": "", "gemini": "split-results 5"}},
+		{"a result that comes a turn late", `user "q" | call a Read x | user "wait" | say "well" | result a ok`, "displaced-result 4",
+			map[string]string{"openai-responses": ""}},
+		{"a result that comes behind another exchange", `user "q" | call a Read x | user "n" | call b Read y | result b ok | result a ok`, "displaced-result 5",
+			map[string]string{"openai-responses": ""}},
+		{"results in another order", `user "q" | call a Read x | call b Read y | result b ok | result a ok`, "", nil},
+		{"the id of the result renamed", `user "q" | call a Read x | orphan b ok`, "orphan-call 1, orphan-result 2", nil},
+		{"ids from the start again in each turn", `user "q" | call a Read x | result a ok | call a Read y | result a ok | say "so" | user "n" | call a Read z | result a ok`, "", nil},
+		{"a reused id, the first unanswered", `user "q" | call a Read x | user "n" | call a Read y | result a ok`, "orphan-call 1",
+			map[string]string{"openai-responses": "duplicate-call-id 3, duplicate-result 4, orphan-call 1"}},
+		{"an empty text of the model", `user "q" | say "" | user "n"`, "",
+			map[string]string{"anthropic": "empty-text 1", "bedrock": "empty-text 1"}},
+		{"an empty text beside a call", `user "q" | say "" | call a Read x | result a ok`, "",
+			map[string]string{"anthropic": "empty-text 1", "bedrock": "empty-text 1"}},
+		{"an empty text of a person", `user "" | say "a" | user "n"`, "",
+			map[string]string{"anthropic": "empty-content messages.0", "bedrock": "empty-text 0"}},
+		{"thinking that leads nowhere", `user "q" | think "hm" | user "n"`, "", map[string]string{"openai-responses": "reasoning-item-orphan 1"}},
+		{"the model has the last word", `user "q" | say "a"`, "", map[string]string{
+			"anthropic": "last-role messages.1", "bedrock": "last-role messages.1", "gemini": "last-role contents.1"}},
+		{"a failed result without a word", `user "q" | call a Read x | fail a`, "", map[string]string{"anthropic": "empty-error-result 2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := paretest.MustParse(c.script)
+			for _, d := range wire.Dialects() {
+				want, ok := c.but[d.String()]
+				if !ok {
+					want = c.want
+				}
+				if got := strings.Join(findings(t, s, d, paretest.RenderOptions{}), ", "); got != want {
+					t.Errorf("%s: got %q, want %q\n%s", d, got, want, s.Render(d, paretest.RenderOptions{Bare: true}))
+				}
+			}
+		})
+	}
+}
+
+// TestMutations: a mutation of a random history is found exactly where it was.
+func TestMutations(t *testing.T) {
+	all := map[string]paretest.Mutation{}
+	for _, m := range paretest.Mutations() {
+		all[m.Name] = m
+	}
+	// Each case says what must be found, given the script before and after.
+	for name, want := range map[string]func(before, after paretest.Script) []string{
+		"drop-result": func(before, after paretest.Script) []string {
+			i := firstDifference(before, after)
+			return []string{fmt.Sprintf("orphan-call %d", call(before, i))}
+		},
+		"drop-call": func(before, after paretest.Script) []string {
+			i := firstDifference(before, after)
+			for j := i + 1; ; j++ {
+				if before[j].ID == before[i].ID {
+					return []string{fmt.Sprintf("orphan-result %d", j-1)}
+				}
+			}
+		},
+		"duplicate-result": func(before, after paretest.Script) []string {
+			return []string{fmt.Sprintf("duplicate-result %d", slices.IndexFunc(after, func(s paretest.Step) bool { return s.Text == "aborted" }))}
+		},
+		"rename-call": func(before, after paretest.Script) []string {
+			i := firstDifference(before, after)
+			j := i + 1
+			for before[j].ID != before[i].ID {
+				j++
+			}
+			return []string{fmt.Sprintf("orphan-call %d", i), fmt.Sprintf("orphan-result %d", j)}
+		},
+		"rename-result": func(before, after paretest.Script) []string {
+			i := firstDifference(before, after)
+			return []string{fmt.Sprintf("orphan-call %d", call(before, i)), fmt.Sprintf("orphan-result %d", i)}
+		},
+		"reverse-results": func(before, after paretest.Script) []string { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			histories(t, 100, paretest.GenOptions{Turns: 3, Steps: 3, UniqueIDs: true, NoThinking: true}, func(r *rand.Rand, s paretest.Script) {
+				broken, did, ok := all[name].Apply(r, s)
+				if !ok || name == "duplicate-result" && strings.Contains(s.String(), "aborted") {
+					return
+				}
+				want := want(s, broken)
+				slices.Sort(want)
+				for _, d := range wire.Dialects() {
+					if got := findings(t, broken, d, paretest.RenderOptions{}); !slices.Equal(got, want) {
+						t.Errorf("%s, %s: got %q, want %q\n%s", d, did, got, want, broken)
+					}
+				}
+			})
+		})
+	}
+}
+
+func firstDifference(a, b paretest.Script) int {
+	for i := range a {
+		if i == len(b) || a[i] != b[i] {
+			return i
+		}
+	}
+	return len(a)
+}
+
+// call returns the step of the call that step i answers.
+func call(s paretest.Script, i int) int {
+	for j := i - 1; ; j-- {
+		if s[j].Op == paretest.Call && s[j].ID == s[i].ID {
+			return j
+		}
+	}
+}
+
+// TestWithoutIDs: on Gemini without ids, pairs are found by name and order.
+func TestWithoutIDs(t *testing.T) {
+	for script, want := range map[string]string{
+		`user "q" | call a Read x | call b Read y | result b ok | result a ok`:         "",
+		`user "q" | call a Read x | call b Grep y | result b ok | result a ok`:         "",
+		`user "q" | call a Read x | call b Read y | result b ok`:                       "orphan-call 2",
+		`user "q" | call a Read x | call b Grep y | result b ok`:                       "orphan-call 1",
+		`user "q" | call a Read x | result a ok | result a ok`:                         "orphan-result 3",
+		`user "q" | call a Read x | orphan b ok`:                                       "orphan-call 1, orphan-result 2",
+		`user "q" | call a Read x | user "n" | say "so" | user "m"`:                    "orphan-call 1",
+		`user "q" | call a Read x | user "n" | say "so" | result a late | user "more"`: "orphan-call 1, orphan-result 4",
+	} {
+		s := paretest.MustParse(script)
+		if got := strings.Join(findings(t, s, wire.Gemini, paretest.RenderOptions{NoIDs: true}), ", "); got != want {
+			t.Errorf("%s: got %q, want %q", script, got, want)
+		}
+	}
+}
+
+// TestStringInput: the one text of a Responses request lies where it is said to.
+func TestStringInput(t *testing.T) {
+	paretest.CheckReading(t, []byte(`{"model":"gpt-5.2","input":"hello"}`), wire.Options{})
+}
+
+// TestForeignBlocks: a block that is no object has a span and a body as well.
+func TestForeignBlocks(t *testing.T) {
+	for d, body := range map[wire.Dialect]string{
+		wire.Anthropic:       `{"messages":[{"role":"user","content":[7]}]}`,
+		wire.OpenAIChat:      `{"messages":[{"role":"assistant","content":["x"],"tool_calls":[null]}]}`,
+		wire.OpenAIResponses: `{"input":[{"role":"user","content":[null]}]}`,
+		wire.Gemini:          `{"contents":[{"parts":[""]}]}`,
+		wire.Bedrock:         `{"messages":[{"role":"user","content":[[]]}]}`,
+	} {
+		paretest.CheckReading(t, []byte(body), wire.Options{Dialect: d})
+	}
+}
+
+// TestRepeatedKeys: where a key stands twice the last one wins, with all that
+// belongs to it.
+func TestRepeatedKeys(t *testing.T) {
+	for name, c := range map[string]struct {
+		d    wire.Dialect
+		body string
+	}{
+		"chat content, both lists":     {wire.OpenAIChat, `[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"content":[{"type":"text","text":"c"}]}]`},
+		"chat content, list and text":  {wire.OpenAIChat, `[{"role":"user","content":[{"type":"image_url","image_url":{"url":"u"}}],"content":"c"}]`},
+		"chat tool_calls":              {wire.OpenAIChat, `[{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":"{}"}}],"tool_calls":[{"id":"call_2","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_2","content":"x"}]`},
+		"chat tool_calls, then null":   {wire.OpenAIChat, `[{"role":"assistant","content":"a","tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":"{}"}}],"tool_calls":null},{"role":"user","content":"x"}]`},
+		"chat function":                {wire.OpenAIChat, `[{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":"{}"},"function":{"arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_1","content":"x"}]`},
+		"gemini functionCall":          {wire.Gemini, `[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{}},"functionCall":{"name":"f"}}]},{"role":"user","parts":[{"functionResponse":{"id":"1","name":"f","response":{}}}]}]`},
+		"gemini functionResponse":      {wire.Gemini, `[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"1","name":"f","response":{}},"functionResponse":null}]}]`},
+		"bedrock toolUse":              {wire.Bedrock, `{"toolConfig":{},"messages":[{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"f","input":{}},"toolUse":null}]},{"role":"user","content":[{"toolResult":{"toolUseId":"1","content":[]}}]}]}`},
+		"bedrock toolResult":           {wire.Bedrock, `{"toolConfig":{},"messages":[{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"f","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"1","content":[]},"toolResult":7}]}]}`},
+		"bedrock toolResult, failed":   {wire.Bedrock, `{"toolConfig":{},"messages":[{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"f","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"1","content":[{"text":"x"}],"status":"error"},"toolResult":{"toolUseId":"1","content":[{"text":"x"}]}}]}]}`},
+		"anthropic content":            {wire.Anthropic, `[{"role":"user","content":[{"type":"text","text":""}],"content":"a"}]`},
+		"responses content":            {wire.OpenAIResponses, `[{"type":"message","role":"user","content":[{"type":"input_text","text":"a"}],"content":"b"}]`},
+		"the list of messages":         {wire.Anthropic, `{"messages":[{"role":"user","content":""}],"messages":[{"role":"user","content":"a"}]}`},
+		"the list of messages, a text": {wire.OpenAIChat, `{"messages":[{"role":"user","content":""}],"messages":"a"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			paretest.CheckReading(t, []byte(c.body), wire.Options{Dialect: c.d})
+			paretest.CheckRepeatedKeys(t, []byte(c.body), wire.Options{Dialect: c.d})
+		})
+	}
+}
+
+// TestEscapedWords: a word is the same word when its letters are escaped.
+func TestEscapedWords(t *testing.T) {
+	for _, c := range []struct {
+		d    wire.Dialect
+		body string
+	}{
+		{wire.Bedrock, `{"toolConfig":{},"messages":[{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"f","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"1","content":[{"text":"x"}],"status":"error"}}]}]}`},
+		{wire.Bedrock, `{"toolConfig":{},"messages":[{"role":"assistant","content":[{"toolUse":{"toolUseId":"1","name":"f","input":{},"type":"server_tool_use"}}]},{"role":"user","content":[{"text":"x"}]}]}`},
+		{wire.OpenAIChat, `[{"role":"function","name":"f","content":"x"}]`},
+		{wire.OpenAIChat, `[{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"custom","custom":{"name":"f","input":"x"}}]},{"role":"tool","tool_call_id":"1","content":"x"}]`},
+		{wire.OpenAIResponses, `[{"type":"tool_search_call","call_id":"1","execution":"client"},{"type":"tool_search_output","call_id":"1","execution":"client"}]`},
+		{wire.Anthropic, `{"context_management":{"edits":[{"type":"x"},{"type":"clear_thinking_20251015"}]},"messages":[{"role":"user","content":"a"}]}`},
+	} {
+		paretest.CheckSpelling(t, []byte(c.body), wire.Options{Dialect: c.d, Profile: ""})
+	}
+}
+
+// TestReasoningPath: the path of reasoning names the member that holds it.
+func TestReasoningPath(t *testing.T) {
+	paretest.CheckReading(t, []byte(`[{"role":"assistant","reasoning":"hm","content":"a"},{"role":"user","content":"b"}]`), wire.Options{Dialect: wire.OpenAIChat})
+}
+
+// TestScale: bodies of a hundred thousand small things are read and checked in a
+// moment, whatever the things are. What is quadratic takes many seconds.
+func TestScale(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large bodies")
+	}
+	const n = 100_000
+	repeat := func(head, item, tail string) func(n int) []byte {
+		return func(n int) []byte {
+			out := []byte(head)
+			for i := range n {
+				if i > 0 {
+					out = append(out, ',')
+				}
+				out = append(out, strings.ReplaceAll(item, "#", fmt.Sprint(i))...)
+			}
+			return append(out, tail...)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		d    wire.Dialect
+		body func(n int) []byte
+	}{
+		{"chat exchanges", wire.OpenAIChat, repeat(`[`, `{"role":"assistant","content":null,"tool_calls":[{"id":"call_#","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_#","content":"x"}`, `]`)},
+		{"chat orphans", wire.OpenAIChat, repeat(`[`, `{"role":"tool","tool_call_id":"call_#","content":"x"}`, `]`)},
+		{"anthropic exchanges", wire.Anthropic, repeat(`[`, `{"role":"assistant","content":[{"type":"tool_use","id":"t#","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t#"}]}`, `]`)},
+		{"anthropic one message", wire.Anthropic, repeat(`[{"role":"user","content":[`, `{"type":"tool_result","tool_use_id":"t#"}`, `]}]`)},
+		{"anthropic thinking", wire.Anthropic, repeat(`{"thinking":{"type":"enabled"},"messages":[`, `{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"},{"type":"tool_use","id":"t#","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t#"}]}`, `]}`)},
+		{"anthropic calls of a program", wire.Anthropic, repeat(`[{"role":"assistant","content":[`, `{"type":"tool_use","id":"t#","name":"f","input":{},"caller":{"type":"code_execution_20250825","tool_id":"srvtoolu_x"}}`, `]}]`)},
+		{"anthropic server pairs, far apart", wire.Anthropic, repeat(`[`, `{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_#","name":"web_search","input":{}},{"type":"tool_use","id":"t#","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t#"}]}`,
+			`,{"role":"assistant","content":[{"type":"web_search_tool_result","tool_use_id":"srvtoolu_0","content":[]}]}]`)},
+		{"anthropic fallbacks", wire.Anthropic, repeat(`[{"role":"assistant","content":[`, `{"type":"fallback"}`, `]}]`)},
+		{"responses exchanges", wire.OpenAIResponses, repeat(`[`, `{"type":"function_call","call_id":"c#","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c#","output":"x"}`, `]`)},
+		{"responses reasoning in a row", wire.OpenAIResponses, repeat(`[`, `{"type":"reasoning","id":"rs_#","summary":[],"encrypted_content":"x"}`, `]`)},
+		{"responses reasoning, then people", wire.OpenAIResponses, repeat(`[`, `{"type":"reasoning","id":"rs_#","summary":[],"encrypted_content":"x"},{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}]}`, `]`)},
+		{"gemini exchanges", wire.Gemini, repeat(`[`, `{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}}]}`, `]`)},
+		{"gemini one step", wire.Gemini, repeat(`[{"role":"model","parts":[`, `{"functionCall":{"name":"f#","args":{}}}`, `]}]`)},
+		{"bedrock exchanges", wire.Bedrock, repeat(`[`, `{"role":"assistant","content":[{"toolUse":{"toolUseId":"t#","name":"f","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"t#","content":[]}}]}`, `]`)},
+		{"messages of another type", wire.Anthropic, repeat(`[`, `7`, `]`)},
+		{"half surrogates", wire.Anthropic, repeat(`[{"role":"user","content":[`, `{"type":"text","text":"\ud83d"}`, `]}]`)},
+		{"keys twice", wire.Anthropic, repeat(`[`, `{"role":"user","content":"a","content":"b"}`, `]`)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			body := c.body(n)
+			if _, err := wire.Parse(c.body(2), wire.Options{Dialect: c.d}); err != nil {
+				t.Fatal(err)
+			}
+			var took time.Duration
+			for range 2 { // a busy machine gets a second chance
+				start := time.Now()
+				r, _ := wire.Parse(body, wire.Options{Dialect: c.d})
+				r.Check(wire.CheckOptions{Strict: true, Advice: true})
+				if took = time.Since(start); took < 4*time.Second {
+					return
+				}
+			}
+			t.Errorf("%d bytes take %s", len(body), took.Round(time.Millisecond))
+		})
+	}
+}

@@ -1,0 +1,229 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// A BlockEdit replaces what a block says by a text.
+type BlockEdit struct {
+	Block transcript.BlockID
+	Text  string
+}
+
+// A Trail leads from a changed request back to the one it was made from.
+type Trail struct {
+	steps []*trail
+	list  string
+}
+
+// Path returns the path that a block of the changed request had in the original,
+// or "" if it is new there.
+func (t *Trail) Path(r *Request, b transcript.BlockID) string {
+	blk, w := r.t.Block(b), r.where[b]
+	return t.path(origin{blk.Message, w.in, int(w.index)})
+}
+
+// Message returns the index that a message of the changed request had in the
+// original, or -1 if it is new.
+func (t *Trail) Message(i int) int { return t.back(origin{message: i, in: inMessage}).message }
+
+func (t *Trail) back(at origin) origin {
+	for i := len(t.steps) - 1; i >= 0; i-- {
+		at = t.steps[i].back(at)
+	}
+	return at
+}
+
+func (t *Trail) path(at origin) string {
+	if at = t.back(at); at.message < 0 {
+		return ""
+	}
+	return place{at.in, int32(at.index)}.path(fmt.Sprintf("%s.%d", t.list, at.message))
+}
+
+// Rewrite returns the request without some blocks and with others edited. A
+// message that loses its last block goes. Blocks that cannot be edited without
+// harm, such as signed thinking, are left as they are. Nothing to do returns the
+// request itself. The result may need Mend: removal makes new neighbours.
+func (r *Request) Rewrite(drop []transcript.BlockID, edits []BlockEdit) (*Request, *Trail, error) {
+	d := newDraft(r)
+	for _, b := range drop {
+		d.dropBlock(b)
+	}
+	m := &mender{draft: d}
+	for _, e := range edits {
+		if !d.gone[e.Block] {
+			m.say(e.Block, e.Text)
+		}
+	}
+	if d.clean() {
+		return r, &Trail{list: r.Dialect.list()}, nil
+	}
+	raw, step, err := d.render()
+	if err != nil {
+		return nil, nil, fmt.Errorf("rewrite: %w", err)
+	}
+	next, err := r.reparse(raw)
+	if err != nil {
+		return nil, nil, fmt.Errorf("rewrite: %w", err)
+	}
+	return next, &Trail{[]*trail{step}, r.Dialect.list()}, nil
+}
+
+// reparse parses a changed body the way the request was parsed.
+func (r *Request) reparse(raw []byte) (*Request, error) {
+	o := r.o
+	o.Model = r.head.model
+	return Parse(raw, o)
+}
+
+// say replaces what a block says.
+func (m *mender) say(b transcript.BlockID, text string) {
+	blk := m.t.Block(b)
+	switch blk.Kind {
+	case transcript.Result:
+		m.sayResult(b, text)
+	case transcript.Text:
+		if blk.Body != blk.Span {
+			q := quote(text)
+			m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Body), New: q[1 : len(q)-1]})
+		}
+	case transcript.Media:
+		m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Span), New: m.Dialect.textBlock(m.t.Messages()[blk.Message].Role, text)})
+	case transcript.Call:
+		m.sayCall(b, text)
+	}
+}
+
+func (m *mender) sayResult(b transcript.BlockID, text string) {
+	blk := m.t.Block(b)
+	switch m.Dialect {
+	case Gemini:
+		m.setAt(blk.Span, []string{m.geminiMember(b, false), "response"}, object("output", text))
+	case OpenAIResponses:
+		switch m.text(blk.Span, "type") {
+		case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
+			m.setMember(blk.Span, "output", quote(text))
+		}
+	default:
+		m.setResult(b, m.resultContent(text))
+	}
+}
+
+// sayCall replaces the arguments of a call by an object that holds a note.
+func (m *mender) sayCall(b transcript.BlockID, text string) {
+	blk := m.t.Block(b)
+	note := object("note", text)
+	switch m.Dialect {
+	case Anthropic:
+		m.setMember(blk.Span, "input", note)
+	case Bedrock:
+		m.setAt(blk.Span, []string{"toolUse", "input"}, note)
+	case Gemini:
+		m.setAt(blk.Span, []string{m.geminiMember(b, true), "args"}, note)
+	case OpenAIChat:
+		if _, ok := m.member(blk.Span, "custom"); ok {
+			m.setAt(blk.Span, []string{"custom", "input"}, quote(text))
+		} else if m.where[b].in == inCalls {
+			m.setAt(blk.Span, []string{"function", "arguments"}, quote(string(note)))
+		}
+	case OpenAIResponses:
+		switch m.text(blk.Span, "type") {
+		case "function_call":
+			m.setMember(blk.Span, "arguments", quote(string(note)))
+		case "custom_tool_call":
+			m.setMember(blk.Span, "input", quote(text))
+		}
+	}
+}
+
+// Editable reports whether a block's body can be replaced without harm.
+func (r *Request) Editable(b transcript.BlockID) bool {
+	switch blk := r.t.Block(b); blk.Kind {
+	case transcript.Text:
+		return blk.Body != blk.Span
+	case transcript.Result, transcript.Call, transcript.Media:
+		return true
+	}
+	return false
+}
+
+// Text returns what a block says, as plain text: a result's or text's strings
+// decoded, and what is no text by name.
+func (r *Request) Text(b transcript.BlockID) string { return Text(r.t, b) }
+
+// Text is [Request.Text] for a transcript of any dialect.
+func Text(t *transcript.Transcript, b transcript.BlockID) string {
+	return plainText(t.Raw(), t.Block(b).Body, 0)
+}
+
+// Arguments returns the arguments of a call as the JSON text of an object, taken
+// out of the string that the OpenAI APIs put it in.
+func Arguments(t *transcript.Transcript, b transcript.BlockID) []byte {
+	body := t.Block(b).Body
+	raw := t.Bytes(body)
+	if body.Start > 0 && t.Raw()[body.Start-1] == '"' && len(raw) > 0 && raw[0] != '{' || len(raw) > 1 && raw[0] == '{' && raw[1] == '\\' {
+		return jsonspan.Decode(nil, raw)
+	}
+	return raw
+}
+
+// Argument returns one argument of a call as text: strings decoded, anything else
+// as JSON. It returns false if there is none of that name.
+func Argument(t *transcript.Transcript, b transcript.BlockID, name string) (string, bool) {
+	args := Arguments(t, b)
+	if len(args) == 0 || args[0] != '{' {
+		return "", false
+	}
+	m, ok := jsonspan.Find(args, jsonspan.Span{Start: 0, End: len(args)}, name)
+	if !ok {
+		return "", false
+	}
+	v := args[m.Value.Start:m.Value.End]
+	if len(v) >= 2 && v[0] == '"' {
+		return string(jsonspan.Decode(nil, v[1:len(v)-1])), true
+	}
+	return string(v), true
+}
+
+// BindsThinking reports whether the model checks that nothing in front of a
+// thinking block has changed: an edit invalidates all thinking behind it.
+func (p *Profile) BindsThinking() bool {
+	switch p.Family {
+	case "fable", "mythos":
+		return p.atLeast(5, 1)
+	case "opus", "sonnet", "haiku":
+		return p.atLeast(5, 5)
+	}
+	return p.Family == "claude" && strings.Contains(strings.ToLower(p.Model), "claude") && p.atLeast(5, 5)
+}
+
+// Unbind drops the thinking that changes in front of it have invalidated: all of
+// it from the first message on that differs from before. Models that do not bind
+// thinking to its prefix keep theirs.
+func (r *Request) Unbind(before *Request, back *Trail) (*Request, []transcript.BlockID, *Trail, error) {
+	if !r.Profile.BindsThinking() {
+		return r, nil, &Trail{list: r.Dialect.list()}, nil
+	}
+	same := 0
+	a, b := before.t.Messages(), r.t.Messages()
+	for same < len(a) && same < len(b) && slices.Equal(before.t.Bytes(a[same].Span), r.t.Bytes(b[same].Span)) {
+		same++
+	}
+	var stale []transcript.BlockID
+	for id, blk := range r.t.Blocks() {
+		if blk.Kind == transcript.Thinking && blk.Message >= same {
+			stale = append(stale, transcript.BlockID(id))
+		}
+	}
+	if same == len(a) {
+		stale = nil // only appended to
+	}
+	next, step, err := r.Rewrite(stale, nil)
+	return next, stale, step, err
+}
