@@ -497,7 +497,7 @@ func (p *parser) callNotes(f *blockFields) {
 	case f.id.absent():
 		p.noteBlock(callIDMissing, "", "")
 	case f.id.kind == jsonspan.String && !plainID(id):
-		p.noteBlock(idAlphabet, "", id)
+		p.noteBlock(idAlphabet, "", "tool_use.id")
 	}
 	switch n := f.name.span.Len(); {
 	case f.name.absent(), f.name.empty():
@@ -534,7 +534,7 @@ func (p *parser) resultNotes(f *blockFields, failed bool) {
 	case f.useID.kind == jsonspan.String && strings.HasPrefix(id, "srvtoolu_"):
 		p.noteBlock(serverResult4Client, "", id)
 	case f.useID.kind == jsonspan.String && !plainID(id):
-		p.noteBlock(idAlphabet, "", id)
+		p.noteBlock(idAlphabet, "", "tool_result.tool_use_id")
 	}
 	nothing := f.content.absent() || f.content.empty() || f.content.kind == jsonspan.Array && f.nested.items == 0
 	switch {

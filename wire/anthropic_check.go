@@ -112,15 +112,15 @@ func (c *checker) resultAdvice(t turnSpan) {
 // the assistant's turn, which stays open while only client results follow.
 func (c *checker) serverTools(turns []turnSpan) {
 	turnOf := func(b transcript.BlockID) int { return c.t.Messages()[c.t.Block(b).Message].Turn }
-	// open reports whether only client results part turns from and to.
-	open := func(from, to int) bool {
-		for i := from + 1; i < to; i++ {
-			if turns[i].role == transcript.User && turns[i].facts&hasOthers != 0 || turns[i].role == transcript.System {
-				return false
-			}
+	closers := make([]int, len(turns)+1) // turns before i in which somebody speaks
+	for i, t := range turns {
+		closers[i+1] = closers[i]
+		if t.role == transcript.User && t.facts&hasOthers != 0 || t.role == transcript.System {
+			closers[i+1]++
 		}
-		return true
 	}
+	// open reports whether only client results part turns from and to.
+	open := func(from, to int) bool { return from >= to || closers[to] == closers[from+1] }
 	programs := make(map[string]bool) // server calls that made calls themselves
 	for _, n := range c.notes {
 		if n.fault == programMixed {
@@ -240,7 +240,7 @@ func (c *checker) thinkingRules(turns []turnSpan) {
 		c.openLoop(turns)
 	}
 	last := len(ms) - 1
-	if ms[last].Role == transcript.Assistant && (c.head.thinking == "" || c.head.thinking == "disabled") {
+	if !c.bare && ms[last].Role == transcript.Assistant && (c.head.thinking == "" || c.head.thinking == "disabled") {
 		for b := ms[last].First; b < ms[last].End; b++ {
 			if c.t.Block(b).Kind == transcript.Thinking {
 				c.block(thinkingNotEnabled, b, "")
@@ -254,7 +254,7 @@ func (c *checker) thinkingRules(turns []turnSpan) {
 func (c *checker) thinkingFirst(first, end transcript.BlockID) {
 	for b := first + 1; b < end; b++ {
 		if c.t.Block(b).Kind == transcript.Thinking && c.t.Block(first).Kind != transcript.Thinking {
-			c.block(thinkingNotFirst, first, c.t.Block(first).Kind.String())
+			c.block(thinkingNotFirst, first, wireType(c.t.Block(first).Kind))
 			return
 		}
 	}
@@ -294,7 +294,20 @@ func (c *checker) openLoop(turns []turnSpan) {
 	if _, first := starts(turns[firstStep]); ok || first || c.thinks(turns[lastStep]) {
 		return // thinking that is there but not first is another fault
 	}
-	c.block(thinkingRequired, b, c.t.Block(b).Kind.String())
+	c.block(thinkingRequired, b, wireType(c.t.Block(b).Kind))
+}
+
+// wireType returns what Anthropic calls a kind of block.
+func wireType(k transcript.Kind) string {
+	switch k {
+	case transcript.Call:
+		return "tool_use"
+	case transcript.Result:
+		return "tool_result"
+	case transcript.ServerCall:
+		return "server_tool_use"
+	}
+	return k.String()
 }
 
 // thinks reports whether a turn holds thinking.
@@ -386,6 +399,7 @@ func (c *checker) judgeNotes() {
 	toolset := make(map[transcript.BlockID]string)
 	cited := map[string]bool{}
 	signed := 0
+	fallback := transcript.NoBlock // the one before
 	for _, n := range c.notes {
 		b := transcript.BlockID(n.block)
 		switch n.fault {
@@ -421,7 +435,8 @@ func (c *checker) judgeNotes() {
 				c.block(compactionNotFirst, b, "")
 			}
 		case thinkingBeforeFallback:
-			c.beforeFallback(b)
+			c.beforeFallback(fallback+1, b)
+			fallback = b
 		}
 	}
 	c.toolsets(toolset)
@@ -430,10 +445,11 @@ func (c *checker) judgeNotes() {
 	}
 }
 
-// beforeFallback reports thinking and calls that a later fallback made stale.
-func (c *checker) beforeFallback(fallback transcript.BlockID) {
+// beforeFallback reports thinking and calls that a later fallback made stale, from
+// the fallback before it on.
+func (c *checker) beforeFallback(from, fallback transcript.BlockID) {
 	m := c.t.Messages()[c.t.Block(fallback).Message]
-	for b := m.First; b < fallback; b++ {
+	for b := max(from, m.First); b < fallback; b++ {
 		if k := c.t.Block(b).Kind; k == transcript.Thinking || k == transcript.Call {
 			c.block(thinkingBeforeFallback, b, "")
 		}

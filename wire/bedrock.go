@@ -100,9 +100,6 @@ func (p *parser) bedrockBlock(j int) {
 		}
 	}
 	b.Span = transcript.Span{Start: at, End: p.Offset()}
-	if b.Body.End == 0 {
-		b.Body = b.Span
-	}
 	p.block(b, w)
 	if notes != nil {
 		notes()
@@ -118,7 +115,7 @@ func (p *parser) bedrockText(f field) {
 
 // bedrockUse reads a call and returns what to note about it.
 func (p *parser) bedrockUse(b *transcript.Block) func() {
-	b.Kind = transcript.Call
+	*b = transcript.Block{Kind: transcript.Call}
 	if k := p.Peek(); k != jsonspan.Object {
 		p.Skip()
 		return func() { p.noteBlock(wrongType, "toolUse", "expected an object, found "+k.String()) }
@@ -182,7 +179,7 @@ func (p *parser) bedrockID(f field) {
 
 // bedrockResult reads a result and returns what to note about it.
 func (p *parser) bedrockResult(b *transcript.Block) func() {
-	b.Kind = transcript.Result
+	*b = transcript.Block{Kind: transcript.Result}
 	if k := p.Peek(); k != jsonspan.Object {
 		p.Skip()
 		return func() { p.noteBlock(wrongType, "toolResult", "expected an object, found "+k.String()) }

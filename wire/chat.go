@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"slices"
+
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
@@ -11,6 +13,7 @@ type chatFields struct {
 	calls                                                          field
 	callItems                                                      int
 	legacyCall                                                     bool
+	thought                                                        bool // reasoning, not reasoning_content
 }
 
 // chatMessage reads one message of OpenAI's Chat Completions API.
@@ -29,10 +32,14 @@ func (p *parser) chatMessage() {
 		case "role":
 			f.role = p.value()
 		case "content":
+			p.forget(i, inContent)
 			f.content = p.chatContent()
 		case "tool_calls":
+			p.forget(i, inCalls)
+			f.callItems = 0
 			f.calls = p.chatCalls(&f)
 		case "function_call":
+			p.forget(i, inFunction)
 			f.legacyCall = p.chatFunctionCall()
 		case "tool_call_id":
 			f.callID = p.value()
@@ -41,7 +48,7 @@ func (p *parser) chatMessage() {
 		case "reasoning_content", "reasoning":
 			name := string(k)
 			if v := p.value(); !v.absent() {
-				f.reasoning = v
+				f.reasoning, f.thought = v, name == "reasoning"
 				p.note(reasoningFieldOf[name], -1, name, "")
 			}
 		case "refusal":
@@ -56,6 +63,31 @@ func (p *parser) chatMessage() {
 	}
 	p.closeRole(i, f.role)
 	p.closeChat(i, jsonspan.Span{Start: start, End: p.Offset()}, &f)
+}
+
+// forget drops the blocks of message i that an earlier member of the same name
+// left: the last one counts.
+func (p *parser) forget(i int, in container) {
+	first := int(p.messages[i].First)
+	kept := first
+	for b := first; b < len(p.blocks); b++ {
+		to := int32(-2) // gone
+		if p.where[b].in != in {
+			p.blocks[kept], p.where[kept] = p.blocks[b], p.where[b]
+			to = int32(kept)
+			kept++
+		}
+		for n := len(p.notes) - 1; to != int32(b) && n >= 0 && p.notes[n].message == int32(i); n-- {
+			if p.notes[n].block == int32(b) {
+				p.notes[n].block = to
+			}
+		}
+	}
+	if kept == len(p.blocks) {
+		return
+	}
+	p.blocks, p.where = p.blocks[:kept], p.where[:kept]
+	p.notes = slices.DeleteFunc(p.notes, func(n note) bool { return n.block == -2 })
 }
 
 var reasoningFieldOf = map[string]fault{"reasoning_content": reasoningField, "reasoning": reasoningFieldPlain}
@@ -76,7 +108,11 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 		p.extra[i] |= hasReasoning // an empty one counts, as recordings show
 	}
 	if f.reasoning.kind == jsonspan.String && f.reasoning.span.Len() > 0 {
-		p.block(transcript.Block{Kind: transcript.Thinking, Span: quoted(f.reasoning.span), Body: tspan(f.reasoning.span)}, place{in: inReasoning})
+		w := place{in: inReasoning}
+		if f.thought {
+			w.in = inThought
+		}
+		p.block(transcript.Block{Kind: transcript.Thinking, Span: quoted(f.reasoning.span), Body: tspan(f.reasoning.span)}, w)
 		p.chatTies(i)
 	}
 	nothing := f.refusal.absent() && f.audio.absent() && f.callItems == 0 && !f.legacyCall

@@ -89,6 +89,13 @@ func (c *checker) pairs() {
 		case transcript.Displaced:
 			c.block(displacedResult, x.Results[0], "")
 		case transcript.Duplicate:
+			if c.Dialect == Gemini && x.Repeats { // counts matter there, not ids
+				c.block(repeatedCallID, x.Call, "")
+				if len(x.Results) == 0 {
+					c.unanswered(x)
+				}
+				continue
+			}
 			extra := x.Results
 			if x.Repeats {
 				c.block(repeatedCallID, x.Call, "")
@@ -242,8 +249,12 @@ func (c *checker) report(f fault, message int, block transcript.BlockID, path, a
 	if ids == nil {
 		ids = []string{}
 	}
+	says := row.Says
+	if says == "" { // not published: say what is wrong
+		says = "{path}: " + row.Doc
+	}
 	c.found = append(c.found, Finding{
-		Rule: row.Slug, Path: path, IDs: ids, Message: fill(row.Says, path, message, ids, arg), Source: row.ID,
+		Rule: row.Slug, Path: path, IDs: ids, Message: fill(says, path, message, ids, arg), Source: row.ID,
 		Advice: row.Severity == Degrades, fault: f, arg: arg, Index: message, Block: block, order: len(c.found),
 	})
 }

@@ -16,7 +16,7 @@ func Detect(raw []byte) (Dialect, error) {
 	case jsonspan.Object:
 		d = p.detectBody()
 	case jsonspan.Array:
-		if d = p.detectList(); d == Auto {
+		if d = p.detectList(); d == Auto && p.plain {
 			d = OpenAIChat
 		}
 	default:
@@ -165,12 +165,15 @@ func (p *parser) detectTools() Dialect {
 func (p *parser) detectList() Dialect {
 	p.Enter()
 	weak := Auto
+	p.plain = true
 	for i := 0; p.Element(); i++ {
 		if p.Peek() != jsonspan.Object {
 			p.Skip()
 			continue
 		}
+		p.plain = false
 		d, sure := p.detectElement()
+		p.plain = p.plain || weak != Auto
 		sure = sure || d != Auto && i == 0 // only the chat APIs begin with the system
 		if d != Auto && (sure || weak == Auto) {
 			weak = d
@@ -210,7 +213,7 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 				d = OpenAIResponses
 			}
 		case "role":
-			role = true
+			role, p.plain = true, true
 			switch f := p.value(); {
 			case p.is(f, "system"):
 				system = true

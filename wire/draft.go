@@ -125,7 +125,7 @@ func (d *draft) dropBlock(b transcript.BlockID) {
 	case inMessage:
 		d.dropMessage(blk.Message)
 		return
-	case inReasoning, inFunction:
+	case inReasoning, inThought, inFunction:
 		d.removeMember(d.t.Messages()[blk.Message].Span, w.member())
 	default:
 		l := d.listOf(blk.Message, w.in)
@@ -136,8 +136,11 @@ func (d *draft) dropBlock(b transcript.BlockID) {
 
 // member returns the name of the member that a block is the value of.
 func (p place) member() string {
-	if p.in == inFunction {
+	switch p.in {
+	case inFunction:
 		return "function_call"
+	case inThought:
+		return "reasoning"
 	}
 	return "reasoning_content"
 }

@@ -120,7 +120,9 @@ func (p *parser) geminiPart(j int) {
 
 func (p *parser) geminiField(name string, f *partFields) {
 	payload := func(kind transcript.Kind) {
+		// If a member stands twice, the last one counts.
 		f.kind, f.data, f.payload = kind, true, p.Peek()
+		f.id, f.name, f.body, f.call, f.response = field{}, field{}, field{}, false, false
 	}
 	switch name {
 	case "text":
@@ -253,19 +255,22 @@ func (c *checker) geminiTurns(turns []turnSpan) {
 
 // splitTurn reports the responses of one step that do not stand in one turn.
 func (c *checker) splitTurn(t turnSpan) {
-	answered := false
+	answered, spoken := false, false
 	for m := t.first; m < t.end; m++ {
 		msg := c.t.Messages()[m]
 		for b := msg.First; b < msg.End; b++ {
 			if c.t.Block(b).Kind != transcript.Result || c.t.Exchanges()[c.t.ExchangeOf(b)].State != transcript.Whole {
 				continue
 			}
-			if answered {
+			if spoken {
+				c.block(resultAfterMessage, b, "")
+			} else if answered {
 				c.block(splitResults, b, "")
+				break
 			}
-			break
 		}
 		answered = answered || c.extra[m]&hasResults != 0
+		spoken = spoken || c.extra[m]&hasResults == 0
 	}
 }
 

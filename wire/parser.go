@@ -26,6 +26,7 @@ type parser struct {
 	servers  map[string]transcript.BlockID // the latest server call of each id
 	notes    []note
 	turn     int
+	plain    bool            // detection: the list may be one of messages
 	names    strings.Builder // chunk that ids and names are cut from
 	last     string          // the name cut last; tools repeat
 }
@@ -76,7 +77,14 @@ func (p *parser) key() ([]byte, bool) {
 
 // is reports whether f is the string word.
 func (p *parser) is(f field, word string) bool {
-	return f.kind == jsonspan.String && string(p.bytes(f.span)) == word
+	if f.kind != jsonspan.String {
+		return false
+	}
+	b := p.bytes(f.span)
+	if bytes.IndexByte(b, '\\') >= 0 {
+		b = jsonspan.Decode(nil, b)
+	}
+	return string(b) == word
 }
 
 // text returns the decoded text of a string field. It is for short things.
@@ -256,7 +264,7 @@ func (p *parser) dropListNotes() []note {
 func (p *parser) listValue(f field) {
 	if p.dialect == OpenAIResponses && f.kind == jsonspan.String {
 		p.startMessage(transcript.User, p.list.Start, 0)
-		p.block(transcript.Block{Kind: transcript.Text, Body: tspan(f.span)}, place{in: inMessage})
+		p.block(transcript.Block{Kind: transcript.Text, Span: quoted(f.span), Body: tspan(f.span)}, place{in: inMessage})
 		p.endMessage(jsonspan.Span{Start: f.span.Start - 1, End: f.span.End + 1}, true)
 		return
 	}
@@ -334,6 +342,9 @@ func (p *parser) mergeTurn(r transcript.Role) int {
 // block adds a block to the message that is being read.
 func (p *parser) block(b transcript.Block, w place) {
 	b.Message = len(p.messages) - 1
+	if b.Body.End == 0 {
+		b.Body = b.Span
+	}
 	p.blocks = append(p.blocks, b)
 	p.where = append(p.where, w)
 }

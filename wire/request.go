@@ -133,7 +133,8 @@ const (
 	inParts                      // parts[index]
 	inCalls                      // tool_calls[index]
 	inFunction                   // function_call, the old form
-	inReasoning                  // reasoning_content or reasoning
+	inReasoning                  // reasoning_content
+	inThought                    // reasoning
 )
 
 func (p place) path(message string) string {
@@ -148,8 +149,8 @@ func (p place) path(message string) string {
 		return fmt.Sprintf("%s.tool_calls.%d", message, p.index)
 	case inFunction:
 		return message + ".function_call"
-	case inReasoning:
-		return message + ".reasoning_content"
+	case inReasoning, inThought:
+		return message + "." + p.member()
 	}
 	return message
 }

@@ -219,6 +219,9 @@ func (p *parser) closeItem(i int, span jsonspan.Span, t string, f *itemFields) {
 	p.dropBlocks(i)
 	kind := itemTypes[t]
 	b := transcript.Block{Kind: kind.kind, Family: kind.family, Span: tspan(span), Body: tspan(span), CallID: p.text(f.callID), Tool: p.text(f.name)}
+	if b.Kind == transcript.Call && b.Tool == "" {
+		b.Tool = strings.TrimSuffix(t, "_call") // shells and the like have no name
+	}
 	m := &p.messages[i]
 	body := f.args
 	switch {

@@ -30,7 +30,7 @@ type Rule struct {
 	Slug     string // what a finding calls it; shared by the providers
 	Severity Severity
 	Doc      string // one line: when it is broken
-	Says     string // the provider's own sentence, {ids} {path} {i} {arg} to be filled in
+	Says     string // the provider's own sentence, {ids} {path} {i} {arg} to be filled in; "" if it is not published
 	Mend     string // how it is mended
 	Source   string // where the sentence or the behaviour was seen
 

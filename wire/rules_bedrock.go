@@ -149,7 +149,6 @@ var bedrockRules = []Rule{
 		Source: "src pydantic-ai models/bedrock.py"},
 	{ID: "bedrock/cachepoint-after-media", Slug: "cache-breakpoint-misplaced", dialect: Bedrock, on: cacheMarkAfterMedia,
 		Doc:    "a cache point stands directly behind a document or video",
-		Says:   "(the provider does not publish its sentence) a cache point stands directly behind a document or video",
 		Mend:   "move before",
 		Source: "src pydantic-ai models/bedrock.py"},
 	{ID: "bedrock/prefill-whitespace", Slug: "trailing-whitespace", dialect: Bedrock, on: trailingSpace, only: bedrockPrefill,

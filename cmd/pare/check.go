@@ -81,14 +81,6 @@ type hinted struct {
 	hint string
 }
 
-// An outcome is what became of one transcript.
-type outcome struct {
-	out, note []byte // for standard output and for standard error
-	hint      string // what to do about it; said once per run
-	status    int
-	rules     []string // the rule of each finding
-}
-
 func (c *checkCmd) run(w *world) int {
 	opts, err := c.options()
 	if err != nil {
@@ -97,9 +89,10 @@ func (c *checkCmd) run(w *world) int {
 	in := newInput(w, c.Paths)
 	ch := &checking{opts: opts, check: wire.CheckOptions{Strict: c.Strict, Advice: c.Advice}, json: c.JSON, many: in.many()}
 	ch.report = report{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
-	sum := newSummary()
+	sum := newSummary("finding")
 	bar := startProgress(w, in, sum)
-	pipeline(c.Jobs, in.each, ch.chunk, bar.print)
+	// Reports are small, so many of them may wait.
+	pipeline(c.Jobs, 16*c.Jobs, in.each, ch.chunk, bar.print)
 	bar.stop()
 	if bar.err != nil {
 		return w.fail("write standard output: "+bar.err.Error(), "")
@@ -107,9 +100,7 @@ func (c *checkCmd) run(w *world) int {
 	if !c.JSON {
 		sum.print(w.stderr, palette(w.colour(w.stderr, c.Color)), ch.many || sum.transcripts != 1)
 	}
-	if in.skipped > 0 {
-		fmt.Fprintf(w.stderr, "pare: skipped %s in folders that %s not JSON\n", plural(in.skipped, "file"), isAre(in.skipped))
-	}
+	in.printSkipped(w.stderr)
 	return sum.status
 }
 
@@ -171,17 +162,9 @@ func (c *checking) one(from origin, raw []byte) (out outcome) {
 		}
 	}()
 	defer frugal(len(raw))()
-	b, err := unwrap(raw)
-	if err != nil {
-		return c.unreadable(from, failure(err))
-	}
-	opts := c.opts
-	if b.model != "" {
-		opts.Model = b.model
-	}
-	req, err := wire.Parse(b.raw, opts)
-	if err != nil {
-		return c.unreadable(from, locate(err, from, raw, b))
+	req, _, fault := parse(from, raw, c.opts)
+	if fault != nil {
+		return c.unreadable(from, *fault)
 	}
 	found := req.Check(c.check)
 	out.status = statusClean

@@ -15,10 +15,12 @@ import (
 // A chunk is what is read in one go: a document, or neighbouring lines of a batch.
 type chunk struct {
 	source string
-	line   int    // number of the first line; 0: data is one document
-	data   []byte // whole lines, or the document
-	lead   int    // bytes in front of data that were passed over: a byte order mark
-	err    error  // why nothing can be read; data is nil
+	line   int         // number of the first line; 0: data is one document
+	data   []byte      // whole lines, or the document
+	lead   int         // bytes in front of data that were passed over: a byte order mark
+	err    error       // why nothing can be read; data is nil
+	packed string      // how it was compressed: gzip, zstd, or ""
+	file   fs.FileInfo // as it was before it was read; nil: not a file
 }
 
 // An input finds and reads the transcripts that the command line names.
@@ -26,6 +28,8 @@ type input struct {
 	paths   []string
 	stdin   io.Reader
 	skipped int          // files in folders that are no JSON; read it after each
+	backups int          // files in folders that are our own backups; read it after each
+	vetting bool         // only batches are wanted
 	done    atomic.Int64 // bytes read, before decompression
 }
 
@@ -76,6 +80,10 @@ func (in *input) each(emit func(chunk) bool) {
 		goOn := in.walk(p, func(path string, inFolder bool, err error) bool {
 			if err != nil {
 				return emit(chunk{source: path, err: err})
+			}
+			if inFolder && isBackup(path) {
+				in.backups++
+				return true
 			}
 			return in.file(path, inFolder, emit)
 		})
@@ -130,7 +138,24 @@ func (in *input) file(path string, inFolder bool, emit func(chunk) bool) bool {
 		return emit(chunk{source: path, err: err})
 	}
 	defer f.Close()
-	return in.read(path, f, inFolder, emit)
+	st, err := f.Stat()
+	if err != nil {
+		return emit(chunk{source: path, err: err})
+	}
+	return in.read(path, f, inFolder, func(c chunk) bool {
+		c.file = st
+		return emit(c)
+	})
+}
+
+// printSkipped says which files of folders were passed over.
+func (in *input) printSkipped(w io.Writer) {
+	if in.skipped > 0 {
+		fmt.Fprintf(w, "pare: skipped %s in folders that %s not JSON\n", plural(in.skipped, "file"), isAre(in.skipped))
+	}
+	if in.backups > 0 {
+		fmt.Fprintf(w, "pare: skipped %s in folders, made by --in-place\n", plural(in.backups, "backup"))
+	}
 }
 
 // read reads one source. What is no JSON at all is an error where it was named
@@ -152,7 +177,7 @@ func (in *input) read(source string, r io.Reader, inFolder bool, emit func(chunk
 		return emit(s.chunk(source, s.head(), lead))
 	}
 	if !s.isBatch() {
-		return emit(s.chunk(source, s.all(), lead))
+		return in.vetting || emit(s.chunk(source, s.all(), lead))
 	}
 	if agent := sessionOf(s.firstLine()); agent != "" {
 		return emit(chunk{source: source, err: &sessionError{agent}})
@@ -163,7 +188,7 @@ func (in *input) read(source string, r io.Reader, inFolder bool, emit func(chunk
 		if len(data) == 0 {
 			return s.err == nil || emit(chunk{source: source, err: s.err})
 		}
-		if !emit(chunk{source: source, line: line, data: data, lead: lead}) {
+		if !emit(chunk{source: source, line: line, data: data, lead: lead, packed: s.packed}) {
 			return false
 		}
 		line += countLines(data)
@@ -176,7 +201,7 @@ func (s *stream) chunk(source string, data []byte, lead int) chunk {
 	if s.err != nil {
 		return chunk{source: source, err: s.err}
 	}
-	return chunk{source: source, data: data, lead: lead}
+	return chunk{source: source, data: data, lead: lead, packed: s.packed}
 }
 
 // whole reports whether data is one JSON value with nothing behind it.

@@ -2,13 +2,13 @@ package main
 
 // pipeline feeds what produce emits to work, on up to jobs goroutines, and hands
 // the outcomes to consume in the order of production. The inputs in memory are
-// bounded by jobs and the one being produced; emit returns false when
-// consume has, and nothing more is wanted.
-func pipeline[In, Out any](jobs int, produce func(emit func(In) bool), work func(In) Out, consume func(Out) bool) {
+// bounded by jobs and the one being produced, the outcomes that wait for their turn
+// by jobs and queue. emit returns false when consume has, and nothing more is
+// wanted.
+func pipeline[In, Out any](jobs, queue int, produce func(emit func(In) bool), work func(In) Out, consume func(Out) bool) {
 	busy := make(chan struct{}, jobs)
-	// Outcomes are small. A long queue of them keeps all cores busy behind one
-	// input that takes its time.
-	pending := make(chan chan Out, 16*jobs)
+	// A long queue keeps all cores busy behind one input that takes its time.
+	pending := make(chan chan Out, queue)
 	stop := make(chan struct{})
 	emit := func(in In) bool {
 		select {

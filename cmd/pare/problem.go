@@ -22,6 +22,24 @@ type problem struct {
 	hint    string
 }
 
+// parse reads the request that raw is, or that lies in it as an envelope.
+func parse(from origin, raw []byte, opts wire.Options) (*wire.Request, body, *problem) {
+	b, err := unwrap(raw)
+	if err != nil {
+		p := failure(err)
+		return nil, b, &p
+	}
+	if b.model != "" {
+		opts.Model = b.model
+	}
+	req, err := wire.Parse(b.raw, opts)
+	if err != nil {
+		p := locate(err, from, raw, b)
+		return nil, b, &p
+	}
+	return req, b, nil
+}
+
 // failure is a problem without a place.
 func failure(err error) problem {
 	p := problem{Message: err.Error()}

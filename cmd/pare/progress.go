@@ -87,7 +87,7 @@ func (p *progress) draw() {
 		bar = strings.Repeat("━", n) + strings.Repeat("╌", cells-n) + " "
 	}
 	p.clear()
-	fmt.Fprintf(p.stderr, "%s%.1f MB  %s, %s", bar, float64(done)/1e6, plural(p.sum.transcripts, "transcript"), plural(p.sum.findings, "finding"))
+	fmt.Fprintf(p.stderr, "%s%.1f MB  %s, %s", bar, float64(done)/1e6, plural(p.sum.transcripts, "transcript"), plural(p.sum.number, p.sum.noun))
 	p.shown = true
 }
 

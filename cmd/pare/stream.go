@@ -14,15 +14,16 @@ import (
 // A stream is the bytes of one source, decompressed. It keeps in memory what has
 // been read and not been taken: a document, or the line at hand.
 type stream struct {
-	r     io.Reader
-	close func()
-	size  int64       // how many bytes r gives; -1: unknown
-	off   int64       // how many it has given
-	ahead io.ReaderAt // the same bytes, to look ahead in; nil: impossible
-	base  int64       // where in ahead the first byte of r stands
-	buf   []byte
-	eof   bool
-	err   error // what ended it early
+	r      io.Reader
+	close  func()
+	size   int64       // how many bytes r gives; -1: unknown
+	off    int64       // how many it has given
+	ahead  io.ReaderAt // the same bytes, to look ahead in; nil: impossible
+	base   int64       // where in ahead the first byte of r stands
+	buf    []byte
+	eof    bool
+	packed string // how it is compressed: gzip, zstd, or ""
+	err    error  // what ended it early
 }
 
 const (
@@ -57,13 +58,13 @@ func openStream(r io.Reader, done *atomic.Int64) (*stream, error) {
 		if err != nil {
 			return nil, unpackError{"gzip", err}
 		}
-		s.r, s.close, s.size, s.ahead = unpacker{z, "gzip"}, func() { z.Close() }, -1, nil
+		s.r, s.close, s.size, s.ahead, s.packed = unpacker{z, "gzip"}, func() { z.Close() }, -1, nil, "gzip"
 	case bytes.Equal(magic, zstdMagic):
 		z, err := zstd.NewReader(s.r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 		if err != nil {
 			return nil, unpackError{"zstd", err}
 		}
-		s.r, s.close, s.size, s.ahead = unpacker{z, "zstd"}, z.Close, -1, nil
+		s.r, s.close, s.size, s.ahead, s.packed = unpacker{z, "zstd"}, z.Close, -1, nil, "zstd"
 	}
 	return s, nil
 }

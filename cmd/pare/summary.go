@@ -9,19 +9,43 @@ import (
 	"strings"
 )
 
-// A summary adds up the outcomes of a run.
-type summary struct {
-	transcripts, faulty, unreadable, findings int
-	status                                    int
-	byRule                                    map[string]int
+// An outcome is what became of one transcript.
+type outcome struct {
+	out, note []byte // for standard output and for standard error
+	hint      string // what to do about it; said once per run
+	status    int
+	rules     []string // the rule of each finding, or of each change
+
+	// Only where transcripts are changed:
+	gap           bool // not a transcript, but blank lines between two of them
+	changed       bool
+	before, after int // bytes
+	receipt       []byte
 }
 
-func newSummary() *summary { return &summary{byRule: map[string]int{}} }
+// A summary adds up the outcomes of a run.
+type summary struct {
+	noun                            string // what there is a number of per transcript
+	transcripts, faulty, unreadable int
+	number                          int // of findings, or of changes
+	changed, before, after          int
+	status                          int
+	byRule                          map[string]int
+}
+
+func newSummary(noun string) *summary { return &summary{noun: noun, byRule: map[string]int{}} }
 
 func (s *summary) add(o *outcome) {
+	if o.gap {
+		return
+	}
 	s.transcripts++
 	s.status = max(s.status, o.status)
-	s.findings += len(o.rules)
+	s.number += len(o.rules)
+	s.before, s.after = s.before+o.before, s.after+o.after
+	if o.changed {
+		s.changed++
+	}
 	switch o.status {
 	case statusFindings:
 		s.faulty++
@@ -72,6 +96,14 @@ func (s *summary) line(rules []string, paint palette) string {
 	if len(parts) > 0 {
 		line += ": " + strings.Join(parts, ", ")
 	}
+	if len(rules) > 0 {
+		line += paint.faint(" · ") + s.top(rules)
+	}
+	return line
+}
+
+// top names the commonest rules with their numbers.
+func (s *summary) top(rules []string) string {
 	const top = 5
 	var names []string
 	for i, r := range rules {
@@ -81,8 +113,5 @@ func (s *summary) line(rules []string, paint palette) string {
 		}
 		names = append(names, fmt.Sprintf("%s %d", r, s.byRule[r]))
 	}
-	if len(names) > 0 {
-		line += paint.faint(" · ") + strings.Join(names, ", ")
-	}
-	return line
+	return strings.Join(names, ", ")
 }

@@ -68,7 +68,7 @@ func TestPipelineKeepsOrderAndStops(t *testing.T) {
 		}
 	}
 	var got []int
-	pipeline(4, produce, func(n int) int { return n * n }, func(n int) bool {
+	pipeline(4, 4, produce, func(n int) int { return n * n }, func(n int) bool {
 		got = append(got, n)
 		return len(got) < 100
 	})

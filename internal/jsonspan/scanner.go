@@ -73,6 +73,9 @@ func (e *SyntaxError) Error() string {
 	if at == "" {
 		at = "the top level"
 	}
+	if n := len(at); n > 200 { // a deep one would bury the reason
+		at = at[:100] + "…" + at[n-100:]
+	}
 	return fmt.Sprintf("invalid JSON at byte %d, in %s: %s", e.Offset, at, e.Reason)
 }
 

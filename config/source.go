@@ -1,0 +1,153 @@
+package config
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// A kind is what a value in a file is. Both formats have these.
+type kind uint8
+
+const (
+	unset   kind = iota // null, or a kind of TOML that nothing here wants
+	table               // an object
+	list                // an array
+	text                // a string
+	integer             // a whole number
+	decimal             // any other number
+	boolean
+)
+
+func (k kind) String() string {
+	return [...]string{"nothing", "a table", "a list", "a text", "a whole number", "a number", "true or false"}[k]
+}
+
+// A value is one value of a file and where it stands.
+type value struct {
+	kind    kind
+	at, end int // bytes of the file; end is 0 where the reader does not know
+	text    string
+	integer int64
+	decimal float64
+	boolean bool
+	members []member // in the order of the file
+	items   []*value
+}
+
+// A member is a key of a table with its value.
+type member struct {
+	key   string
+	at    int
+	value *value
+}
+
+// get returns the value of a key, or nil.
+func (v *value) get(key string) *value {
+	for i := range v.members {
+		if v.members[i].key == key {
+			return v.members[i].value
+		}
+	}
+	return nil
+}
+
+// A source is a file that is being read: its bytes, where each path stands, and
+// what is wrong with it.
+type source struct {
+	name   string
+	data   []byte
+	values map[string]*value // by path, such as expression.0.when
+	keys   map[string]int    // offset of the key, by path
+	errors Errors
+}
+
+func newSource(name string, data []byte) *source {
+	return &source{name: name, data: data, values: make(map[string]*value), keys: make(map[string]int)}
+}
+
+// failAt reports what is wrong at an offset.
+func (s *source) failAt(offset int, path, hint, format string, args ...any) {
+	line, column := s.position(offset)
+	s.errors = append(s.errors, &Error{File: s.name, Line: line, Column: column, Path: path, Message: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// fail reports what is wrong with the value at a path.
+func (s *source) fail(path, hint, format string, args ...any) {
+	if v, ok := s.values[path]; ok {
+		s.failAt(v.at, path, hint, format, args...)
+		return
+	}
+	s.failAt(-1, path, hint, format, args...)
+}
+
+// failKey reports what is wrong with the key at a path.
+func (s *source) failKey(path, hint, format string, args ...any) {
+	if at, ok := s.keys[path]; ok {
+		s.failAt(at, path, hint, format, args...)
+		return
+	}
+	s.fail(path, hint, format, args...)
+}
+
+// has reports whether the file says anything at a path.
+func (s *source) has(path string) bool { return s.values[path] != nil }
+
+// position turns an offset into line and column, in characters as editors count.
+func (s *source) position(offset int) (line, column int) {
+	if offset < 0 {
+		return 0, 0
+	}
+	offset = min(offset, len(s.data))
+	line, start := 1, 0
+	for i, c := range s.data[:offset] {
+		if c == '\n' {
+			line++
+			start = i + 1
+		}
+	}
+	return line, utf8.RuneCount(s.data[start:offset]) + 1
+}
+
+// index notes where each path of the tree stands.
+func (s *source) index(v *value, path string) {
+	s.values[path] = v
+	for _, m := range v.members {
+		p := join(path, m.key)
+		s.keys[p] = m.at
+		s.index(m.value, p)
+	}
+	for i, item := range v.items {
+		s.index(item, join(path, fmt.Sprint(i)))
+	}
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// shown quotes what stands in the file for a message, cut to a readable length.
+func (s *source) shown(v *value) string {
+	const most = 60
+	var t string
+	switch v.kind {
+	case text:
+		t = fmt.Sprintf("%q", v.text)
+	case integer:
+		t = fmt.Sprint(v.integer)
+	case decimal:
+		t = fmt.Sprint(v.decimal)
+	case boolean:
+		t = fmt.Sprint(v.boolean)
+	case unset:
+		t = string(s.data[v.at:max(v.at, v.end)])
+	default:
+		return v.kind.String()
+	}
+	if utf8.RuneCountInString(t) > most {
+		t = string([]rune(t)[:most]) + "…"
+	}
+	return t
+}
