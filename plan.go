@@ -59,7 +59,7 @@ func (p *Pipeline) Plan(r *wire.Request, o Options) (*Plan, error) {
 		return nil, err
 	}
 	decisions, edits := settle(plan.mended, v)
-	plan.Decisions = decisions
+	plan.Decisions = keepOne(decisions)
 	if err := plan.carryOut(edits, o); err != nil {
 		return nil, err
 	}
@@ -92,6 +92,18 @@ func (p *Plan) mend(r *wire.Request, o Options) error {
 	p.mended, p.out, p.Changes, p.Left = m.Request, m.Request, m.Changes, m.Left
 	p.back = m.Trail
 	return nil
+}
+
+// keepOne keeps the last atom if the rules would leave nothing: a history must not
+// become empty.
+func keepOne(all []Decision) []Decision {
+	if len(all) == 0 || slices.ContainsFunc(all, func(d Decision) bool { return d.Action != Drop }) {
+		return all
+	}
+	last := &all[len(all)-1]
+	last.Action = Keep
+	last.Reasons = append(last.Reasons, Reason{"", "a history must not become empty", last.Atom})
+	return all
 }
 
 // carryOut drops and edits what was decided.

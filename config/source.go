@@ -56,6 +56,7 @@ func (v *value) get(key string) *value {
 type source struct {
 	name   string
 	data   []byte
+	json   bool              // written as JSON; hints show what to write in the same format
 	values map[string]*value // by path, such as expression.0.when
 	keys   map[string]int    // offset of the key, by path
 	errors Errors
@@ -126,6 +127,15 @@ func join(path, key string) string {
 		return key
 	}
 	return path + "." + key
+}
+
+// assign shows how to write a key with its value, given as TOML and JSON have it in
+// common.
+func (s *source) assign(key, value string) string {
+	if s.json {
+		return fmt.Sprintf("%q: %s", key, value)
+	}
+	return key + " = " + value
 }
 
 // shown quotes what stands in the file for a message, cut to a readable length.

@@ -181,7 +181,7 @@ func (g *generator) answer(c Step) Step {
 var awkwardTexts = []string{
 	`say "hi"`, `C:\dir\new`, "tab\tand\nnewline\r\n", "bell \a null \x00 escape \x1b[0m", "\u2028 line \u2029 paragraph",
 	"naïve café", "日本語のテキスト", "👩‍👩‍👧‍👦 🇩🇪 e\u0301", "مرحبا", `{"role":"user"}`, `"}]},{"role":"assistant"`, `\u0041 \\ \" \/`,
-	"null", "0", "</tool_result>", "call_0", "\ufeff\ufffd", "a|b", "  indented", "x", strings.Repeat("long ", 200),
+	"null", "0", "</tool_result>", "call_0", "\ufeff\ufffd", "a|b", "  indented", "x", strings.Repeat("long ", 50),
 }
 
 func (g *generator) awkward() string { return pick(g, awkwardTexts...) }

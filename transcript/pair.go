@@ -108,6 +108,7 @@ func (p *pairer) answer(x ExchangeID, b BlockID, s State) {
 	} else {
 		e.Results = append(e.Results, b) // a duplicate: rare enough to copy
 	}
+	e.Late = e.Late || s == Displaced
 	if e.State != Duplicate {
 		e.State = s
 	}

@@ -111,6 +111,7 @@ type Exchange struct {
 	Server  bool // executed by the provider
 	Guessed bool // an id was missing; paired by name or by order
 	Repeats bool // the call repeats the id of an unanswered one; State is Duplicate
+	Late    bool // its result is not where the provider looks; always so if State is Displaced
 }
 
 // A Tie says that keeping From requires keeping To; Mutual, and back.

@@ -89,17 +89,20 @@ func (c *checker) pairs() {
 		case transcript.Displaced:
 			c.block(displacedResult, x.Results[0], "")
 		case transcript.Duplicate:
+			extra := x.Results
 			if c.Dialect == Gemini && x.Repeats { // counts matter there, not ids
-				c.block(repeatedCallID, x.Call, "")
+				extra = nil
 				if len(x.Results) == 0 {
 					c.unanswered(x)
 				}
-				continue
 			}
-			extra := x.Results
+			if x.Late {
+				c.block(displacedResult, x.Results[0], "")
+				extra = extra[min(1, len(extra)):]
+			}
 			if x.Repeats {
 				c.block(repeatedCallID, x.Call, "")
-			} else if len(extra) > 0 {
+			} else if len(extra) > 0 && !x.Late {
 				extra = extra[1:]
 			}
 			for _, r := range extra {

@@ -64,9 +64,6 @@ var contentMends = map[fault]mend{
 
 // dropEmpty drops a message that says nothing.
 func (m *mender) dropEmpty(f *Finding) {
-	if len(m.t.Messages()) == 1 {
-		return // never an empty list
-	}
 	m.dropMessage(f.Index)
 	m.log(f, "drop", transcript.NoBlock, f.Index, -m.t.Messages()[f.Index].Span.Len(), "a message without content")
 }

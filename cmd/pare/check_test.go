@@ -14,10 +14,10 @@ import (
 	"testing"
 )
 
-// pare runs the program in this process.
-func pare(stdin io.Reader, args ...string) (status int, stdout, stderr string) {
+// program runs the program in this process.
+func program(stdin io.Reader, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	status = run(&world{args, stdin, &out, &errs, func(string) string { return "" }})
+	status = run(&world{args: args, stdin: stdin, stdout: &out, stderr: &errs, getenv: func(string) string { return "" }, create: createFile})
 	return status, out.String(), errs.String()
 }
 
@@ -100,7 +100,7 @@ func zoo(t testing.TB) map[string]zooCase {
 func TestZoo(t *testing.T) {
 	for name, z := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
-			status, out, errs := pare(strings.NewReader(z.body()), "check", "--json", "--as", z.Dialect)
+			status, out, errs := program(strings.NewReader(z.body()), "check", "--json", "--as", z.Dialect)
 			if status > statusFindings || errs != "" {
 				t.Fatalf("status %d: %s", status, errs)
 			}
@@ -111,7 +111,7 @@ func TestZoo(t *testing.T) {
 			if (len(*s.Findings) > 0) != (status == statusFindings) {
 				t.Errorf("status %d with %d findings", status, len(*s.Findings))
 			}
-			again, report, _ := pare(strings.NewReader(z.body()), "check", "--as", z.Dialect)
+			again, report, _ := program(strings.NewReader(z.body()), "check", "--as", z.Dialect)
 			if again != status {
 				t.Errorf("status %d for people, %d with --json", again, status)
 			}
@@ -144,7 +144,7 @@ func TestBatchOrderAndMemory(t *testing.T) {
 	}()
 	before := heap()
 	watched := &watch{r: r}
-	status, out, errs := pare(watched, "check", "--json", "--jobs", "2")
+	status, out, errs := program(watched, "check", "--json", "--jobs", "2")
 	if status != statusFindings {
 		t.Fatalf("status %d: %s", status, errs)
 	}
@@ -190,7 +190,7 @@ func heap() uint64 {
 func TestFullDisk(t *testing.T) {
 	var errs bytes.Buffer
 	batch := strings.Repeat(`[{"role":"user","content":"hi"}]`+"\n", 50_000)
-	status := run(&world{[]string{"check", "--json"}, strings.NewReader(batch), fullDisk{}, &errs, os.Getenv})
+	status := run(&world{args: []string{"check", "--json"}, stdin: strings.NewReader(batch), stdout: fullDisk{}, stderr: &errs, getenv: os.Getenv})
 	if status != statusInvalid || !strings.Contains(errs.String(), "no space left") {
 		t.Errorf("status %d: %s", status, errs.String())
 	}
@@ -213,7 +213,7 @@ func FuzzCheck(f *testing.F) {
 		if strict {
 			args = append(args, "--strict")
 		}
-		status, out, errs := pare(bytes.NewReader(in), args...)
+		status, out, errs := program(bytes.NewReader(in), args...)
 		if strings.Contains(errs, "bug of its own") {
 			t.Fatal(errs)
 		}
@@ -225,7 +225,7 @@ func FuzzCheck(f *testing.F) {
 				t.Errorf("not JSON: %q", line)
 			}
 		}
-		again, report, _ := pare(bytes.NewReader(in), append([]string{"check"}, args[2:]...)...)
+		again, report, _ := program(bytes.NewReader(in), append([]string{"check"}, args[2:]...)...)
 		if again != status {
 			t.Errorf("status %d, for people %d", status, again)
 		}

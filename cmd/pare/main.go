@@ -10,9 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 )
@@ -22,6 +25,8 @@ const (
 	statusClean    = 0 // clean, or done
 	statusFindings = 1
 	statusInvalid  = 2 // wrong usage, unreadable or invalid input
+
+	statusInterrupted = 130 // as shells have it
 )
 
 // A world is everything outside the program, so that a test can be one.
@@ -30,10 +35,20 @@ type world struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
+	create         func(name string, perm fs.FileMode) (file, error) // fails if name exists
+	temps          temps
 }
 
 func main() {
-	os.Exit(run(&world{os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv}))
+	w := &world{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, create: createFile}
+	interrupt := make(chan os.Signal, 1)
+	signal.Notify(interrupt, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupt
+		w.temps.clear()
+		os.Exit(statusInterrupted)
+	}()
+	os.Exit(run(w))
 }
 
 // A command is what the command line selects. It returns the exit status.
@@ -41,6 +56,7 @@ type command interface{ run(*world) int }
 
 type grammar struct {
 	Check   checkCmd   `cmd:"" help:"Report every fault that the provider would refuse."`
+	Fix     fixCmd     `cmd:"" help:"Mend every such fault and write the transcript."`
 	Explain explainCmd `cmd:"" help:"Tell what a rule means, what the provider says, and how it is mended."`
 
 	Version kong.VersionFlag `help:"Print the version and exit."`

@@ -98,6 +98,13 @@ func (p *progress) clear() {
 	}
 }
 
+// passes says that everything will be read so many times.
+func (p *progress) passes(n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.total *= n
+}
+
 // stop takes the bar away.
 func (p *progress) stop() {
 	if p.ticker == nil {

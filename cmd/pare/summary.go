@@ -115,3 +115,57 @@ func (s *summary) top(rules []string) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// printChanges writes what was done, or would be.
+func (s *summary) printChanges(w io.Writer, paint palette, dryRun bool) {
+	parts := []string{}
+	add := func(n int, what string, p func(string) string) {
+		if n > 0 {
+			parts = append(parts, p(fmt.Sprintf("%d %s", n, what)))
+		}
+	}
+	done := "changed"
+	if dryRun {
+		done = "to change"
+	}
+	add(s.transcripts-s.changed-s.unreadable, "unchanged", paint.good)
+	add(s.changed, done, paint.bold)
+	add(s.faulty, "not all mended", paint.fault)
+	add(s.unreadable, "unreadable", paint.fault)
+	switch {
+	case s.transcripts != 1:
+		fmt.Fprint(w, paint.bold(plural(s.transcripts, "transcript")))
+		if len(parts) > 0 {
+			fmt.Fprint(w, ": "+strings.Join(parts, ", "))
+		}
+	case s.number > 0:
+		fmt.Fprint(w, paint.bold(plural(s.number, "change")))
+	case s.status == statusClean:
+		fmt.Fprint(w, paint.good("nothing to do"))
+	default:
+		return // the finding has been named
+	}
+	dot := paint.faint(" · ")
+	if s.number > 0 {
+		fmt.Fprintf(w, "%s%s%s%s", dot, s.top(s.rules()), dot, fromTo(s.before, s.after))
+	}
+	fmt.Fprintln(w)
+}
+
+// fromTo says how much larger or smaller something got.
+func fromTo(before, after int) string {
+	s := fmt.Sprintf("%s → %s bytes", grouped(before), grouped(after))
+	if before > 0 && before != after {
+		s += fmt.Sprintf(" (%+.1f %%)", 100*float64(after-before)/float64(before))
+	}
+	return s
+}
+
+// grouped writes n with its thousands apart.
+func grouped(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/wire"
+)
+
+// changing is the flags of all commands that change transcripts.
+type changing struct {
+	reading      `embed:""`
+	Strict       bool   `help:"Mend whatever is not valid everywhere."`
+	OrphanCall   string `placeholder:"stub|drop" help:"A call without a result gets a stub that says so (stub, the default) or goes (drop)."`
+	OrphanResult string `placeholder:"text|drop" help:"A result without a call becomes quoted text (text, the default) or goes (drop)."`
+	KeepOpen     bool   `help:"Leave calls at the end open: they may still be running. For a transcript that is stored, not sent."`
+	DryRun       bool   `short:"n" help:"Print the plan instead of the result; no file is touched."`
+	JSON         bool   `name:"json" help:"Print the plan of --dry-run, and what goes wrong, as JSON lines."`
+	Receipt      string `placeholder:"FILE" help:"Write every change to FILE, a JSON line each."`
+	Output       string `short:"o" placeholder:"FILE" help:"Write the result to FILE, compressed if its name ends in .gz or .zst."`
+	InPlace      bool   `short:"i" help:"Replace each file that needs it, in one step; the original becomes FILE.bak."`
+	Color        string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
+}
+
+// A planner decides what to do with a request.
+type planner func(*wire.Request) (*pare.Plan, error)
+
+// override lets the flags that were given decide over o. Its error is wrong usage.
+func (c *changing) override(o *pare.Options) error {
+	if err := remedy(&o.Repair.OrphanCall, "--orphan-call", c.OrphanCall, "stub"); err != nil {
+		return err
+	}
+	if err := remedy(&o.Repair.OrphanResult, "--orphan-result", c.OrphanResult, "text"); err != nil {
+		return err
+	}
+	o.Repair.Open = o.Repair.Open || c.KeepOpen
+	o.Check.Strict = o.Check.Strict || c.Strict
+	return nil
+}
+
+func remedy(r *wire.Remedy, flag, value, keep string) error {
+	switch value {
+	case "":
+	case keep:
+		*r = wire.Keep
+	case "drop":
+		*r = wire.Drop
+	default:
+		return fmt.Errorf("%s is %s or drop, not %q", flag, keep, value)
+	}
+	return nil
+}
+
+// conflict is wrong usage that only all flags together show.
+func (c *changing) conflict(in *input) error {
+	stdin := slices.Contains(in.paths, stdinName)
+	switch {
+	case c.InPlace && c.Output != "":
+		return errors.New("--in-place and -o exclude each other: the result is written to one place")
+	case c.InPlace && stdin:
+		return hinted{errors.New("--in-place needs a file; standard input has no place to write back to"), "name the file, or leave --in-place away to get the result on standard output"}
+	case in.many() && !c.InPlace && !c.DryRun:
+		return hinted{errors.New("several transcripts files, but one output"), "use --in-place to rewrite each file, --dry-run to see what would be done, or name one file"}
+	case c.Receipt == stdinName:
+		return hinted{errors.New("--receipt needs a file: standard output is for the result"), "--receipt FILE, for example --receipt changes.jsonl"}
+	case c.Receipt != "" && c.Receipt == c.Output:
+		return errors.New("--receipt and -o name the same file")
+	}
+	return nil
+}
+
+// run changes every transcript as plan says.
+func (c *changing) run(w *world, command string, plan planner) int {
+	opts, err := c.options()
+	if err != nil {
+		return w.usage(err, command)
+	}
+	in := newInput(w, c.Paths)
+	if err := c.conflict(in); err != nil {
+		return w.usage(err, command)
+	}
+	ch := &changer{opts: opts, plan: plan, dryRun: c.DryRun, json: c.JSON, many: in.many()}
+	ch.view = report{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
+	ch.notes = report{paint: palette(w.colour(w.stderr, c.Color)), width: w.width(w.stderr)}
+	r := &changeRun{changing: c, w: w, in: in, ch: ch, sum: newSummary("change")}
+	return r.run()
+}
+
+// A changeRun is one run of a command that changes transcripts.
+type changeRun struct {
+	*changing
+	w       *world
+	in      *input
+	ch      *changer
+	sum     *summary
+	bar     *progress
+	out     output
+	receipt *draft // nil: none is wanted
+	err     error  // why nothing more can be written
+	stopped bool   // at something unreadable, after earlier lines were written
+}
+
+func (r *changeRun) run() int {
+	if err := r.open(); err != nil {
+		return r.failed(err)
+	}
+	r.bar = startProgress(r.w, r.in, r.sum)
+	if vetted, err := r.vet(); err != nil || !vetted {
+		r.bar.stop()
+		return r.failed(err)
+	}
+	// Results are as large as what they are made from, so only few of them wait.
+	pipeline(r.Jobs, r.Jobs, r.in.each, r.ch.chunk, r.consume)
+	r.bar.stop()
+	if r.err != nil {
+		return r.failed(r.err)
+	}
+	if r.sum.status >= statusInvalid && !r.stopped {
+		return r.failed(nil)
+	}
+	if err := r.commit(); err != nil {
+		return r.failed(err)
+	}
+	r.print()
+	return r.sum.status
+}
+
+// open begins the files that will be written.
+func (r *changeRun) open() (err error) {
+	r.out = output{w: r.w}
+	if r.DryRun {
+		return nil
+	}
+	r.out.inPlace = r.InPlace
+	if r.Output != "" && r.Output != stdinName {
+		if r.out.file, err = newDraft(r.w, r.Output, packedBy(r.Output)); err != nil {
+			return err
+		}
+	}
+	if r.Receipt != "" {
+		r.receipt, err = newDraft(r.w, r.Receipt, packedBy(r.Receipt))
+	}
+	return err
+}
+
+// streams reports whether results leave as they come, and cannot be taken back.
+func (r *changeRun) streams() bool { return !r.DryRun && !r.out.inPlace && r.out.file == nil }
+
+// vet reads a batch through before the first line of it is written to standard
+// output, where that can be read twice. It returns false, and has said why, if some
+// of it cannot be read.
+func (r *changeRun) vet() (bool, error) {
+	if !r.streams() {
+		return true, nil
+	}
+	if r.in.paths[0] == stdinName {
+		f, ok := r.in.stdin.(*os.File)
+		if !ok {
+			return true, nil
+		}
+		at, err := f.Seek(0, io.SeekCurrent)
+		if st, statErr := f.Stat(); err != nil || statErr != nil || !st.Mode().IsRegular() {
+			return true, nil
+		}
+		defer f.Seek(at, io.SeekStart)
+	}
+	r.bar.passes(2)
+	r.in.vetting = true
+	pipeline(r.Jobs, r.Jobs, r.in.each, r.ch.vet, r.bar.print)
+	r.in.vetting = false
+	if r.in.done.Load() > 32<<20 {
+		debug.FreeOSMemory() // so that both passes together take no more than one
+	}
+	return r.sum.status < statusInvalid, r.bar.err
+}
+
+// consume writes the results of a chunk.
+func (r *changeRun) consume(b batch) bool {
+	if i := slices.IndexFunc(b.outs, func(o outcome) bool { return o.status >= statusInvalid }); i >= 0 && r.streams() {
+		b.outs = b.outs[:i+1] // nothing behind it is written
+		r.stopped = true
+	}
+	to, err := r.out.writer(&b)
+	if err != nil {
+		r.err = err
+		return false
+	}
+	r.bar.stdout = to
+	if !r.bar.print(b.outs) {
+		r.err = r.bar.err
+		return false
+	}
+	for _, o := range b.outs {
+		if r.receipt == nil || len(o.receipt) == 0 {
+			continue
+		}
+		if _, r.err = r.receipt.Write(o.receipt); r.err != nil {
+			return false
+		}
+	}
+	return !r.stopped
+}
+
+// commit makes the files: first the results, then the receipt of what was done.
+func (r *changeRun) commit() error {
+	if err := r.out.commit(); err != nil {
+		return err
+	}
+	if r.receipt == nil {
+		return nil
+	}
+	if err := r.receipt.close(); err != nil {
+		return err
+	}
+	_, err := r.receipt.commit(r.w, false)
+	return err
+}
+
+// failed ends a run that leaves all files as they were. A nil error has been
+// reported already.
+func (r *changeRun) failed(err error) int {
+	r.out.discard()
+	if r.receipt != nil {
+		r.receipt.discard(r.w)
+	}
+	if err == nil {
+		if !r.JSON && !r.DryRun {
+			fmt.Fprintln(r.w.stderr, "pare: nothing was written")
+		}
+		return statusInvalid
+	}
+	var we *writeError
+	switch {
+	case errors.As(err, &we):
+		return r.w.fail(err.Error(), we.hint(r.InPlace))
+	case r.streams():
+		return r.w.fail("write standard output: "+err.Error(), "")
+	}
+	return r.w.fail("write the result: "+err.Error(), "no file was changed")
+}
+
+// print says what was done.
+func (r *changeRun) print() {
+	if r.stopped {
+		if !r.JSON {
+			fmt.Fprintf(r.w.stderr, "pare: stopped there; %s in front of it written\n", wereWas(r.sum.transcripts-1, "transcript"))
+		}
+		return
+	}
+	paint := palette(r.w.colour(r.w.stderr, r.Color))
+	if !r.JSON {
+		r.sum.printChanges(r.w.stderr, paint, r.DryRun)
+		r.out.printBackups(paint)
+		if r.DryRun && (r.InPlace || r.Output != "" || r.Receipt != "") {
+			fmt.Fprintln(r.w.stderr, "pare: this was a dry run: no file was written")
+		}
+	}
+	r.in.printSkipped(r.w.stderr)
+}
+
+func wereWas(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " was"
+	}
+	return plural(n, noun) + " were"
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A planView renders a plan for people: the changes by message, each with what is
+// there before and after.
+type planView struct {
+	report
+	req  *wire.Request
+	plan *pare.Plan
+}
+
+func (v planView) render(from origin) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s  %s\n", v.paint.bold(plain(from.String())), v.paint.faint(v.about(v.req, count(v.req))))
+	last := -2
+	for _, c := range v.plan.Changes {
+		if m := v.messageOf(c.Path); m != last {
+			fmt.Fprintf(&b, "\n  %s\n", v.heading(m))
+			last = m
+		}
+		v.change(&b, c)
+	}
+	if len(v.plan.Left) > 0 {
+		fmt.Fprintf(&b, "\n  %s\n", v.paint.bold("cannot be mended"))
+		for _, f := range v.plan.Left {
+			v.finding(&b, f, false, false)
+		}
+	}
+	b.WriteByte('\n')
+	return b.Bytes()
+}
+
+// messageOf returns the message that a path leads into, or -1.
+func (v planView) messageOf(path string) int {
+	parts := strings.SplitN(path, ".", 3)
+	if len(parts) < 2 {
+		return -1
+	}
+	n, err := strconv.Atoi(parts[1])
+	if err != nil || n < 0 || n >= len(v.req.Transcript().Messages()) || v.req.MessagePath(n) != parts[0]+"."+parts[1] {
+		return -1
+	}
+	return n
+}
+
+func (v planView) heading(m int) string {
+	if m < 0 {
+		return v.paint.bold("the request")
+	}
+	return v.paint.bold(fmt.Sprintf("message %d", m)) + v.paint.faint(" · "+v.req.Transcript().Messages()[m].Role.String())
+}
+
+func (v planView) change(b *bytes.Buffer, c wire.Change) {
+	action := fmt.Sprintf("%-6s", c.Action)
+	switch c.Action {
+	case "drop":
+		action = v.paint.fault(action)
+	case "insert":
+		action = v.paint.good(action)
+	default:
+		action = v.paint.advice(action)
+	}
+	path := c.Path
+	if path == "" {
+		path = "(what the changes above lead to)"
+	}
+	fmt.Fprintf(b, "    %s  %s  %s%s\n", action, v.paint.place(plain(path)), c.Rule, v.paint.faint(bytesChanged(c.Bytes)))
+	for _, line := range wrap(plain(c.Reason), v.width-12) {
+		fmt.Fprintf(b, "            %s\n", line)
+	}
+	old := v.blockAt(c.Path)
+	if old == transcript.NoBlock || c.Action == "insert" || c.Action == "move" {
+		return
+	}
+	before := v.snippet(v.req, old)
+	after := ""
+	if c.Action == "edit" {
+		after = v.counterpart(v.req.Transcript().Block(old))
+	}
+	if before != "" && before != after {
+		fmt.Fprintf(b, "            %s\n", v.paint.fault("− "+before))
+	}
+	if after != "" && before != after {
+		fmt.Fprintf(b, "            %s\n", v.paint.good("+ "+after))
+	}
+}
+
+func bytesChanged(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  %+d bytes", n)
+}
+
+// blockAt returns the block that a path of the original names, or NoBlock.
+func (v planView) blockAt(path string) transcript.BlockID {
+	m := v.messageOf(path)
+	if m < 0 {
+		return transcript.NoBlock
+	}
+	msg := v.req.Transcript().Messages()[m]
+	for b := msg.First; b < msg.End; b++ {
+		if v.req.Path(b) == path {
+			return b
+		}
+	}
+	return transcript.NoBlock
+}
+
+// counterpart shows the block of the result that is the same half of the same
+// exchange, or "" if there is none or several.
+func (v planView) counterpart(old transcript.Block) string {
+	if old.CallID == "" {
+		return ""
+	}
+	found := transcript.NoBlock
+	for i, b := range v.plan.Result().Transcript().Blocks() {
+		if b.Kind == old.Kind && b.CallID == old.CallID {
+			if found != transcript.NoBlock {
+				return ""
+			}
+			found = transcript.BlockID(i)
+		}
+	}
+	if found == transcript.NoBlock {
+		return ""
+	}
+	return v.snippet(v.plan.Result(), found)
+}
+
+// snippet is the beginning of what a block says.
+func (v planView) snippet(req *wire.Request, id transcript.BlockID) string {
+	p := &picture{report: v.report, t: req.Transcript()}
+	b := p.t.Block(id)
+	room := v.width - 16
+	name := ""
+	switch b.Kind {
+	case transcript.Call, transcript.ServerCall:
+		name = clip(oneLine(b.Tool), 24) + " "
+	case transcript.Result, transcript.ServerResult:
+		name = "result "
+	case transcript.Thinking:
+		name = "thinking "
+	}
+	return name + clip(p.start(b.Body, room), room-columns(name))
+}

@@ -1,0 +1,157 @@
+package config
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Config is what a file says. The zero value is the default.
+type Config struct {
+	// Where the schema is, for editors; nothing is done with it.
+	Schema string `json:"$schema,omitempty"`
+	// How many of the newest messages are protected; 10 if it is not given.
+	KeepRecent *int `json:"keep_recent,omitempty"`
+	// How broken histories are mended.
+	Repair Repair `json:"repair,omitzero"`
+	// The standard rules by name, with their options.
+	Standard Standard `json:"rules,omitzero"`
+	// What must stay, whatever the rules say.
+	Pins []Pin `json:"pin,omitempty"`
+	// Tools beyond the common ones, or other names for them.
+	Tools []Tool `json:"tool,omitempty"`
+	// Rules written as expressions.
+	Expressions []Expression `json:"expression,omitempty"`
+}
+
+// Repair says how broken histories are mended.
+type Repair struct {
+	// A call that nobody answered: "stub" (the default) answers that the outcome is unknown, "drop" removes the call.
+	OrphanCall string `json:"orphan_call,omitempty" enum:"stub,drop"`
+	// A result without a call: "text" (the default) keeps it as quoted text, "drop" removes it.
+	OrphanResult string `json:"orphan_result,omitempty" enum:"text,drop"`
+	// Leave calls at the end open, because they may still be running: right for a stored session, wrong for a request that is sent.
+	KeepOpen bool `json:"keep_open,omitempty"`
+	// What a stub says; {tool} and {id} stand for those of the call. It should say that the outcome is unknown.
+	Stub string `json:"stub,omitempty"`
+}
+
+// A Switch is what every rule has: whether it runs, and when.
+type Switch struct {
+	// Whether the rule runs. A rule that has a table runs unless this is false.
+	Enabled *bool `json:"enabled,omitempty"`
+	// Rules that vote before this one does.
+	After []string `json:"after,omitempty"`
+	// Rules that vote after this one did.
+	Before []string `json:"before,omitempty"`
+}
+
+// maxFile bounds what is read: no configuration is larger.
+const maxFile = 1 << 20
+
+// Default returns the configuration of no file at all.
+func Default() *Config { return &Config{} }
+
+// Load reads a file. What is wrong with its content is an [Errors].
+func Load(path string) (*Config, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data)
+}
+
+// Parse reads a configuration; the name says where it is from and, by its ending,
+// whether it is JSON. Without an ending, the first character tells. The error is an
+// [Errors] with everything that is wrong.
+func Parse(name string, data []byte) (*Config, error) {
+	s := newSource(name, data)
+	s.json = isJSON(name, data)
+	c := &Config{}
+	if len(data) > maxFile {
+		s.failAt(-1, "", "", "the file is larger than %d bytes", maxFile)
+		return nil, s.errors
+	}
+	root := s.read()
+	if root == nil {
+		return nil, s.errors
+	}
+	s.index(root, "")
+	s.decode(root, reflect.ValueOf(c).Elem(), "", "")
+	// Keys that do not fit leave nothing behind, so what else is wrong can still be
+	// told in the same run.
+	c.build(s)
+	if len(s.errors) > 0 {
+		return nil, s.errors.sorted()
+	}
+	return c, nil
+}
+
+func isJSON(name string, data []byte) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".json":
+		return true
+	case ".toml":
+		return false
+	}
+	return bytes.HasPrefix(bytes.TrimSpace(data), []byte("{"))
+}
+
+// read reads the bytes into a tree, or reports why not and returns nil.
+func (s *source) read() *value {
+	s.data = bytes.TrimPrefix(s.data, []byte("\ufeff"))
+	if s.json {
+		return s.readJSON()
+	}
+	return s.readTOML()
+}
+
+// Pipeline compiles the rules. It fails only on a Config that was changed, or made,
+// after it was parsed; the error is an [Errors] then too.
+func (c *Config) Pipeline() (*pare.Pipeline, error) {
+	s := newSource("", nil)
+	p := c.build(s)
+	if len(s.errors) > 0 {
+		return nil, s.errors.sorted()
+	}
+	return p, nil
+}
+
+// Rules returns the rules that run, in the order in which they vote, or nil if
+// Pipeline fails.
+func (c *Config) Rules() []pare.Rule {
+	p, err := c.Pipeline()
+	if err != nil {
+		return nil
+	}
+	return p.Rules()
+}
+
+// Options returns how to mend. Sinks and counters are for the caller to add.
+func (c *Config) Options() pare.Options {
+	p := wire.Policy{Open: c.Repair.KeepOpen}
+	if c.Repair.OrphanCall == "drop" {
+		p.OrphanCall = wire.Drop
+	}
+	if c.Repair.OrphanResult == "drop" {
+		p.OrphanResult = wire.Drop
+	}
+	if stub := c.Repair.Stub; stub != "" {
+		p.Stub = func(x transcript.Exchange) string {
+			return strings.NewReplacer("{tool}", x.Tool, "{id}", x.CallID).Replace(stub)
+		}
+	}
+	return pare.Options{Repair: p}
+}

@@ -1,0 +1,226 @@
+package config
+
+import (
+	"encoding"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// decode fills a Go value from a tree and reports everything that does not fit.
+//
+// The keys are the json tags, so that one set of structs serves both formats, the
+// schema and the options of the standard rules. Tags of our own narrow a field:
+// enum lists what a text may be, min and max bound a number, required demands it.
+func (s *source) decode(v *value, into reflect.Value, path string, tag reflect.StructTag) {
+	if into.Kind() == reflect.Pointer {
+		p := reflect.New(into.Type().Elem())
+		s.decode(v, p.Elem(), path, tag)
+		into.Set(p)
+		return
+	}
+	if u, ok := into.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		if s.wants(v, text, path, tag) {
+			if err := u.UnmarshalText([]byte(v.text)); err != nil {
+				s.fail(path, "", "%v", err)
+			}
+		}
+		return
+	}
+	switch into.Kind() {
+	case reflect.Struct:
+		if s.wants(v, table, path, tag) {
+			s.decodeTable(v, into, path)
+		}
+	case reflect.Slice:
+		s.decodeList(v, into, path, tag)
+	case reflect.String:
+		if s.wants(v, text, path, tag) && s.allowed(v, path, tag) {
+			into.SetString(v.text)
+		}
+	case reflect.Bool:
+		if s.wants(v, boolean, path, tag) {
+			into.SetBool(v.boolean)
+		}
+	case reflect.Int, reflect.Int64:
+		if s.wants(v, integer, path, tag) && s.bounded(v, path, tag) {
+			into.SetInt(v.integer)
+		}
+	case reflect.Float64:
+		if v.kind == integer || s.wants(v, decimal, path, tag) {
+			if s.bounded(v, path, tag) {
+				into.SetFloat(v.decimal)
+			}
+		}
+	default:
+		panic("config: no way to read a " + into.Type().String())
+	}
+}
+
+// examples are what a hint shows of a kind.
+var examples = map[kind]string{
+	table: "{ key = \"value\" }", list: "[\"value\"]", text: "\"value\"", integer: "10", decimal: "0.5", boolean: "true",
+}
+
+// wants reports a value of another kind than the one wanted.
+func (s *source) wants(v *value, k kind, path string, tag reflect.StructTag) bool {
+	if v.kind == k {
+		return true
+	}
+	hint := "write " + k.String() + ", such as " + examples[k]
+	switch {
+	case k == table && s.json:
+		hint = "write an object, such as {\"key\": \"value\"}"
+	case k == text && tag.Get("enum") != "":
+		hint = oneOf(strings.Split(tag.Get("enum"), ","))
+	case k == text && (v.kind == integer || v.kind == boolean):
+		hint = fmt.Sprintf("write %q", s.shown(v))
+	case k == integer && v.kind == text && isInt(v.text):
+		hint = "write " + v.text + " without quotes"
+	case k == integer && v.kind == decimal && math.Trunc(v.decimal) == v.decimal && math.Abs(v.decimal) < 1e15:
+		hint = fmt.Sprintf("write %d", int64(v.decimal))
+	case k == boolean && v.kind == text && (v.text == "true" || v.text == "false"):
+		hint = "write " + v.text + " without quotes"
+	case k == boolean:
+		hint = "write true or false"
+	}
+	if v.kind == table || v.kind == list {
+		s.fail(path, hint, "this is %s, not %s", v.kind, k)
+	} else if v.kind == unset {
+		s.fail(path, hint, "%s is not %s", s.shown(v), k)
+	} else {
+		s.fail(path, hint, "%s is %s, not %s", s.shown(v), v.kind, k)
+	}
+	return false
+}
+
+func isInt(s string) bool {
+	_, err := strconv.ParseInt(s, 10, 64)
+	return err == nil
+}
+
+// allowed reports a text that is none of the choices.
+func (s *source) allowed(v *value, path string, tag reflect.StructTag) bool {
+	enum := tag.Get("enum")
+	if enum == "" {
+		return true
+	}
+	choices := strings.Split(enum, ",")
+	if slices.Contains(choices, v.text) {
+		return true
+	}
+	s.fail(path, pick(v.text, choices), "%s is not allowed here", s.shown(v))
+	return false
+}
+
+// bounded reports a number that is out of range. Counts and sizes are never
+// negative, so that is the rule where no tag says otherwise.
+func (s *source) bounded(v *value, path string, tag reflect.StructTag) bool {
+	low, high := bounds(tag)
+	switch {
+	case math.IsNaN(v.decimal):
+		s.fail(path, "write a number from "+number(low)+" on", "nan is not a number")
+	case v.decimal < low:
+		s.fail(path, "write "+number(low)+" or more", "%s is too small", s.shown(v))
+	case v.decimal > high:
+		s.fail(path, "write "+number(high)+" or less", "%s is too large", s.shown(v))
+	default:
+		return true
+	}
+	return false
+}
+
+// largest bounds numbers for which no tag does: nothing here counts further.
+const largest = 1 << 40
+
+func bounds(tag reflect.StructTag) (low, high float64) {
+	high = largest
+	if t, ok := tag.Lookup("min"); ok {
+		low, _ = strconv.ParseFloat(t, 64)
+	}
+	if t, ok := tag.Lookup("max"); ok {
+		high, _ = strconv.ParseFloat(t, 64)
+	}
+	return low, high
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+func (s *source) decodeList(v *value, into reflect.Value, path string, tag reflect.StructTag) {
+	if v.kind == text && into.Type().Elem().Kind() == reflect.String {
+		s.fail(path, fmt.Sprintf("write [%q]", v.text), "%s is a text, not a list", s.shown(v))
+		return
+	}
+	if v.kind == table && into.Type().Elem().Kind() == reflect.Struct {
+		hint := "write [[" + path + "]]"
+		if s.json {
+			hint = "write [{…}]"
+		}
+		s.failKey(path, hint, "this is a table, not a list of tables")
+		return
+	}
+	if !s.wants(v, list, path, "") {
+		return
+	}
+	out := reflect.MakeSlice(into.Type(), len(v.items), len(v.items))
+	for i, item := range v.items {
+		s.decode(item, out.Index(i), join(path, strconv.Itoa(i)), tag)
+	}
+	into.Set(out)
+}
+
+func (s *source) decodeTable(v *value, into reflect.Value, path string) {
+	fields := fieldsOf(into.Type())
+	for _, m := range v.members {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.key == m.key })
+		if i < 0 {
+			s.failKey(join(path, m.key), pick(m.key, keysOf(fields)), "there is no key %q here", m.key)
+			continue
+		}
+		s.decode(m.value, into.FieldByIndex(fields[i].index), join(path, m.key), fields[i].tag)
+	}
+	for _, f := range fields {
+		if f.tag.Get("required") != "" && v.get(f.key) == nil {
+			s.fail(path, "write "+s.assign(f.key, f.tag.Get("required")), "%s is missing", f.key)
+		}
+	}
+}
+
+// A field is one key that a struct reads, those of embedded structs included.
+type field struct {
+	key   string
+	index []int
+	tag   reflect.StructTag
+	typ   reflect.Type
+	owner reflect.Type // the struct that declares it
+	name  string       // in Go
+}
+
+func fieldsOf(t reflect.Type) []field {
+	var all []field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && key == "":
+			for _, inner := range fieldsOf(f.Type) {
+				inner.index = append([]int{i}, inner.index...)
+				all = append(all, inner)
+			}
+		case f.IsExported() && key != "" && key != "-":
+			all = append(all, field{key, []int{i}, f.Tag, f.Type, t, f.Name})
+		}
+	}
+	return all
+}
+
+func keysOf(fields []field) []string {
+	keys := make([]string, len(fields))
+	for i, f := range fields {
+		keys[i] = f.key
+	}
+	return keys
+}
