@@ -32,5 +32,9 @@ fuzz:
 		done; \
 	done
 
+# The relations of the engine on a million random histories.
+relations:
+	PARE_HISTORIES=1000000 $(GO) test -timeout 4h -run Relations .
+
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -179,8 +179,40 @@ func relations(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 			}
 		}
 	}
+	kept(t, name, in, plan)
 	if plan.Empty() && &raw[0] != &in.Raw()[0] {
 		t.Errorf("%s: nothing to do, but another buffer", name)
+	}
+}
+
+// kept checks what a repair must not lose: what users said, and what tools really
+// returned, unless it stood there twice.
+func kept(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
+	t.Helper()
+	var all strings.Builder
+	after := plan.Mended().Transcript()
+	for b := range after.Blocks() {
+		all.WriteString(wire.Text(after, transcript.BlockID(b)))
+		all.WriteByte('\n')
+	}
+	said := all.String()
+	before := in.Transcript()
+	twins := make(map[string]bool)
+	for _, c := range plan.Changes {
+		if c.Action == "drop" && (c.Rule == "duplicate-result" || c.Rule == "duplicate-call-id") {
+			twins[c.Path] = true
+		}
+	}
+	for b, blk := range before.Blocks() {
+		text := strings.TrimSpace(wire.Text(before, transcript.BlockID(b)))
+		role := before.Messages()[blk.Message].Role
+		switch {
+		case text == "" || twins[in.Path(transcript.BlockID(b))]:
+		case blk.Kind == transcript.Text && role == transcript.User && !strings.Contains(said, text):
+			t.Errorf("%s: repair lost what the user said at %s: %q", name, in.Path(transcript.BlockID(b)), text)
+		case blk.Kind == transcript.Result && !wire.Synthetic(text) && !strings.Contains(said, text):
+			t.Errorf("%s: repair lost the result at %s: %q", name, in.Path(transcript.BlockID(b)), text)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 // build makes the pipeline and reports to s everything that stands in its way.
 func (c *Config) build(s *source) *pare.Pipeline {
+	c.checkRepair(s)
 	c.checkStub(s)
 	tools := c.buildTools(s)
 	entries := c.standard(s, tools)

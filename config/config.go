@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -24,23 +23,11 @@ type Config struct {
 	// The standard rules by name, with their options.
 	Standard Standard `json:"rules,omitzero"`
 	// What must stay, whatever the rules say.
-	Pins []Pin `json:"pin,omitempty"`
+	Pin Pin `json:"pin,omitzero"`
 	// Tools beyond the common ones, or other names for them.
 	Tools []Tool `json:"tool,omitempty"`
 	// Rules written as expressions.
 	Expressions []Expression `json:"expression,omitempty"`
-}
-
-// Repair says how broken histories are mended.
-type Repair struct {
-	// A call that nobody answered: "stub" (the default) answers that the outcome is unknown, "drop" removes the call.
-	OrphanCall string `json:"orphan_call,omitempty" enum:"stub,drop"`
-	// A result without a call: "text" (the default) keeps it as quoted text, "drop" removes it.
-	OrphanResult string `json:"orphan_result,omitempty" enum:"text,drop"`
-	// Leave calls at the end open, because they may still be running: right for a stored session, wrong for a request that is sent.
-	KeepOpen bool `json:"keep_open,omitempty"`
-	// What a stub says; {tool} and {id} stand for those of the call. It should say that the outcome is unknown.
-	Stub string `json:"stub,omitempty"`
 }
 
 // A Switch is what every rule has: whether it runs, and when.
@@ -141,17 +128,9 @@ func (c *Config) Rules() []pare.Rule {
 
 // Options returns how to mend. Sinks and counters are for the caller to add.
 func (c *Config) Options() pare.Options {
-	p := wire.Policy{Open: c.Repair.KeepOpen}
-	if c.Repair.OrphanCall == "drop" {
-		p.OrphanCall = wire.Drop
-	}
-	if c.Repair.OrphanResult == "drop" {
-		p.OrphanResult = wire.Drop
-	}
-	if stub := c.Repair.Stub; stub != "" {
-		p.Stub = func(x transcript.Exchange) string {
-			return strings.NewReplacer("{tool}", x.Tool, "{id}", x.CallID).Replace(stub)
-		}
+	p, err := c.Repair.Policy()
+	if err != nil {
+		p = wire.Policy{} // Pipeline reports it
 	}
 	return pare.Options{Repair: p}
 }

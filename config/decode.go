@@ -35,6 +35,10 @@ func (s *source) decode(v *value, into reflect.Value, path string, tag reflect.S
 		if s.wants(v, table, path, tag) {
 			s.decodeTable(v, into, path)
 		}
+	case reflect.Map:
+		if s.wants(v, table, path, "") {
+			s.decodeMap(v, into, path, tag)
+		}
 	case reflect.Slice:
 		s.decodeList(v, into, path, tag)
 	case reflect.String:
@@ -172,12 +176,30 @@ func (s *source) decodeList(v *value, into reflect.Value, path string, tag refle
 	into.Set(out)
 }
 
+// decodeMap reads a table of any keys. The tags of the field are about its values.
+func (s *source) decodeMap(v *value, into reflect.Value, path string, tag reflect.StructTag) {
+	out := reflect.MakeMap(into.Type())
+	for _, m := range v.members {
+		elem := reflect.New(into.Type().Elem()).Elem()
+		s.decode(m.value, elem, join(path, m.key), tag)
+		out.SetMapIndex(reflect.ValueOf(m.key), elem)
+	}
+	into.Set(out)
+}
+
 func (s *source) decodeTable(v *value, into reflect.Value, path string) {
 	fields := fieldsOf(into.Type())
 	for _, m := range v.members {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.key == m.key })
 		if i < 0 {
-			s.failKey(join(path, m.key), pick(m.key, keysOf(fields)), "there is no key %q here", m.key)
+			what, hint := "key", pick(m.key, keysOf(fields))
+			if path == "rules" {
+				what = "rule"
+			}
+			if other, ok := elsewhere[path]; ok {
+				hint = other
+			}
+			s.failKey(join(path, m.key), hint, "there is no %s %q here", what, m.key)
 			continue
 		}
 		s.decode(m.value, into.FieldByIndex(fields[i].index), join(path, m.key), fields[i].tag)
@@ -211,7 +233,9 @@ func fieldsOf(t reflect.Type) []field {
 				all = append(all, inner)
 			}
 		case f.IsExported() && key != "" && key != "-":
-			all = append(all, field{key, []int{i}, f.Tag, f.Type, t, f.Name})
+			if tag, ok := tagsOf(t, f); ok {
+				all = append(all, field{key, []int{i}, tag, f.Type, t, f.Name})
+			}
 		}
 	}
 	return all

@@ -17,7 +17,7 @@ import (
 type env struct {
 	// Name of the tool.
 	Tool string `expr:"tool"`
-	// What the tool does, by the tool table: read, write, edit, search, run, or "".
+	// What the tool does, by the tool table: read, write, edit, search, run or other.
 	Kind string `expr:"kind"`
 	// The file the call is about, by the tool table; "" if it is about none.
 	Path string `expr:"path"`
@@ -77,7 +77,7 @@ type walker struct {
 	rule  string
 	r     *wire.Request
 	t     *transcript.Transcript
-	tools *toolTable
+	see   *sight
 	vm    vm.VM
 	env   env
 	call  transcript.BlockID // of the exchange at hand
@@ -86,8 +86,8 @@ type walker struct {
 	later map[string]int     // by tool: the last exchange of it
 }
 
-func newWalker(p *program, rule string, r *wire.Request, tools *toolTable) *walker {
-	w := &walker{program: p, rule: rule, r: r, t: r.Transcript(), tools: tools, vm: vm.VM{MemoryBudget: maxMemory}}
+func newWalker(p *program, rule string, r *wire.Request, tools []Tool) *walker {
+	w := &walker{program: p, rule: rule, r: r, t: r.Transcript(), see: newSight(r, tools), vm: vm.VM{MemoryBudget: maxMemory}}
 	w.env.Dialect = r.Dialect.String()
 	w.env.Arg = w.arg
 	w.env.Matches = w.matches
@@ -99,20 +99,34 @@ func newWalker(p *program, rule string, r *wire.Request, tools *toolTable) *walk
 	return w
 }
 
-// turnsSince counts, for each message, the turns behind it in which a person
-// speaks.
+// turnsSince counts, for each message, how often a person has spoken after it. What
+// stands between two messages of the model counts once, and so do words that share
+// a message with results.
 func turnsSince(t *transcript.Transcript) []int {
 	ms := t.Messages()
 	since := make([]int, len(ms))
 	count, speaks := 0, false
 	for i := len(ms) - 1; i >= 0; i-- {
-		if i+1 < len(ms) && ms[i+1].Turn != ms[i].Turn && speaks {
+		if ms[i].Role == transcript.Assistant && speaks {
 			count, speaks = count+1, false
 		}
 		since[i] = count
-		speaks = speaks || ms[i].Begins
+		speaks = speaks || hasWords(t, ms[i])
 	}
 	return since
+}
+
+// hasWords reports whether a person speaks in a message.
+func hasWords(t *transcript.Transcript, m transcript.Message) bool {
+	if m.Role != transcript.User {
+		return false
+	}
+	for b := m.First; b < m.End; b++ {
+		if k := t.Block(b).Kind; k == transcript.Text || k == transcript.Media {
+			return true
+		}
+	}
+	return false
 }
 
 // holds evaluates the expression on exchange i.
@@ -165,19 +179,21 @@ func (w *walker) look(i int, x transcript.Exchange) {
 	for _, b := range x.Results {
 		blk := w.t.Block(b)
 		e.Size += blk.Body.Len()
-		e.Failed = e.Failed || blk.Failed
+		e.Failed = e.Failed || w.uses["failed"] && w.see.failed(b)
 		last = max(last, blk.Message)
 	}
 	if x.Call != transcript.NoBlock {
 		e.ArgsSize = w.t.Block(x.Call).Body.Len()
 	}
 	e.Tokens = (e.Size + e.ArgsSize) / 4
-	e.Age = w.since[last]
+	e.Age = w.since[w.t.Block(firstBlock(x)).Message]
 	e.AgeMessages = len(w.t.Messages()) - 1 - last
-	e.Kind = w.tools.kind(x.Tool)
-	e.Path, e.Args, e.Result = "", nil, ""
+	e.Kind, e.Path, e.Args, e.Result = "other", "", nil, ""
+	if w.uses["kind"] && x.Call != transcript.NoBlock {
+		e.Kind = w.see.kind(x.Call)
+	}
 	if w.uses["path"] && x.Call != transcript.NoBlock {
-		e.Path = w.tools.path(w.r, x.Call)
+		e.Path = w.see.path(x.Call)
 	}
 	if w.uses["args"] && x.Call != transcript.NoBlock {
 		// What is no object has no arguments to ask for.

@@ -112,7 +112,7 @@ func foreseen(source string) *refusal {
 		case t.Is(lexer.Operator, "="):
 			return &refusal{t.From, `"=" does not compare`, "write =="}
 		case t.Is(lexer.Identifier, "$env"):
-			return &refusal{t.From, "there is no $env here", pick("", names())}
+			return &refusal{t.From, "there is no $env here", "write the name alone, such as tool"}
 		case t.Is(lexer.Identifier, "AND", "OR", "NOT"):
 			return &refusal{t.From, fmt.Sprintf("unknown name %s", t.Value), "write " + strings.ToLower(t.Value)}
 		}
@@ -123,15 +123,19 @@ func foreseen(source string) *refusal {
 // explain turns an error of the library into a refusal, with a better hint where
 // one is known.
 func explain(err error) *refusal {
-	r := &refusal{message: err.Error()}
+	r := &refusal{message: strings.TrimSpace(err.Error())}
 	var at *file.Error
 	if errors.As(err, &at) {
-		r.at, r.message = at.From, at.Message
+		r.at, r.message = at.From, strings.TrimSpace(at.Message)
 	}
 	if name, ok := strings.CutPrefix(r.message, "unknown name "); ok {
 		r.hint = pick(name, names())
 	}
 	switch {
+	case r.message == "unexpected token EOF":
+		r.message, r.hint = "the expression ends in the middle", "write what is missing, or take the last operator out"
+	case strings.HasPrefix(r.message, "unexpected token "):
+		r.message = "this cannot stand here: " + strings.TrimPrefix(r.message, "unexpected token ")
 	case strings.Contains(r.message, "maximum allowed nodes"):
 		r.message, r.hint = "the expression is too large", fmt.Sprintf("it may have at most %d operators, names and values", maxNodes)
 	case strings.HasPrefix(r.message, "expected bool, but got "):

@@ -25,6 +25,8 @@ type Expression struct {
 	KeepLast int `json:"keep_last,omitempty"`
 	// What clear clears: "result" (the default), "arguments" or "both".
 	Part string `json:"part,omitempty" enum:"result,arguments,both"`
+	// Touch also the tools that hold plans, tasks, skills and questions, which are left alone otherwise.
+	AnyTool bool `json:"any_tool,omitempty"`
 	// Bytes that shorten keeps of the beginning; 2000 if it is not given.
 	Head *int `json:"head,omitempty"`
 	// Bytes that shorten keeps of the end; 1000 if it is not given.
@@ -38,7 +40,7 @@ const (
 )
 
 // entry compiles the expression.
-func (e *Expression) entry(s *source, i int, tools *toolTable) (entry, bool) {
+func (e *Expression) entry(s *source, i int, tools []Tool) (entry, bool) {
 	path := fmt.Sprintf("expression.%d", i)
 	if e.Name != "" && !isName(e.Name) {
 		s.fail(join(path, "name"), "write small letters, digits and hyphens, such as "+fmt.Sprintf("%q", toName(e.Name)), "%q is no name for a rule", e.Name)
@@ -46,8 +48,8 @@ func (e *Expression) entry(s *source, i int, tools *toolTable) (entry, bool) {
 	if e.Part != "" && e.Action != "clear" {
 		s.failKey(join(path, "part"), "take it out, or set "+s.assign("action", `"clear"`), "part is about clear only")
 	}
-	for key, n := range map[string]*int{"head": e.Head, "tail": e.Tail} {
-		if n != nil && e.Action != "shorten" {
+	for i, n := range []*int{e.Head, e.Tail} {
+		if key := []string{"head", "tail"}[i]; n != nil && e.Action != "shorten" {
 			s.failKey(join(path, key), "take it out, or set "+s.assign("action", `"shorten"`), "%s is about shorten only", key)
 		}
 	}
@@ -110,13 +112,17 @@ func toName(s string) string {
 
 // prepare evaluates the condition on every exchange before anything is voted on,
 // so that an error leaves no half of a decision behind.
-func (e *Expression) prepare(p *program, r *wire.Request, tools *toolTable) (pare.Process, error) {
+func (e *Expression) prepare(p *program, r *wire.Request, tools []Tool) (pare.Process, error) {
 	t := r.Transcript()
 	w := newWalker(p, e.Name, r, tools)
 	open := openAtoms(t)
+	spared := make(map[string]bool) // by tool
 	var chosen []int
 	for i, x := range t.Exchanges() {
-		if e.Action != "protect" && !settled(t, x, open) {
+		if _, known := spared[x.Tool]; !known {
+			spared[x.Tool] = !e.AnyTool && steers(x.Tool)
+		}
+		if e.Action != "protect" && (spared[x.Tool] || !settled(t, x, open)) {
 			continue
 		}
 		yes, err := w.holds(i)
@@ -164,35 +170,78 @@ func (e *Expression) reason() string {
 
 func (e *Expression) vote(b *pare.Ballot, r *wire.Request, x transcript.Exchange) {
 	t, why := r.Transcript(), e.reason()
-	switch e.Action {
-	case "protect":
+	if e.Action == "protect" {
 		b.Protect(t.AtomOf(firstBlock(x)), "%s", why)
+		return
+	}
+	result := x.Results[0] // a whole exchange has one
+	says := r.Text(result)
+	if personSpeaks(says) {
+		return
+	}
+	switch e.Action {
 	case "drop":
 		b.Drop(t.AtomOf(x.Call), "%s", why)
 	case "clear":
-		if e.Part != "arguments" {
-			for _, id := range x.Results {
-				e.shrink(b, r, id, "["+e.Name+": result cleared: "+why+"]", why)
-			}
+		if e.Part != "arguments" && !strings.HasPrefix(says, mark) {
+			e.shrink(b, result, says, e.placeholder("result", x, len(says)))
 		}
-		if e.Part == "arguments" || e.Part == "both" {
-			e.shrink(b, r, x.Call, "["+e.Name+": arguments cleared: "+why+"]", why)
+		args := string(wire.Arguments(t, x.Call))
+		if note, _ := wire.Argument(t, x.Call, "note"); (e.Part == "arguments" || e.Part == "both") && !strings.HasPrefix(note, mark) && !strings.HasPrefix(args, mark) {
+			e.shrink(b, x.Call, args, e.placeholder("arguments", x, len(args)))
 		}
 	case "shorten":
-		for _, id := range x.Results {
-			says := r.Text(id)
-			e.shrink(b, r, id, shorten(says, or(e.Head, defaultHead), or(e.Tail, defaultTail)), why)
-		}
+		e.shrink(b, result, says, e.shorten(says, x))
 	}
 }
 
-// shrink votes for a new text only if it is shorter: an edit that saves nothing
-// would cost the prompt cache and gain nothing. It also makes a second run over
-// its own output say nothing.
-func (e *Expression) shrink(b *pare.Ballot, r *wire.Request, id transcript.BlockID, text, why string) {
-	if len(text) < r.Transcript().Block(id).Body.Len() && (r.Transcript().Block(id).Kind == transcript.Call || len(text) < len(r.Text(id))) {
-		b.Edit(id, text, "%s", why)
+// mark is how everything begins that a rule put in the place of something; the
+// standard rules know it too, and take it as proof of nothing.
+const mark = "[pare: "
+
+// placeholder says what was here and why it is gone.
+func (e *Expression) placeholder(what string, x transcript.Exchange, size int) string {
+	return fmt.Sprintf("%s%s of %s (%d bytes)%s cleared by %s: %s]", mark, what, x.Tool, size, named(x), e.Name, e.reason())
+}
+
+func named(x transcript.Exchange) string {
+	if x.CallID == "" {
+		return ""
 	}
+	return ", call " + x.CallID
+}
+
+// shrink votes for a new text only if it is shorter: an edit that saves nothing
+// would cost the prompt cache and gain nothing.
+func (e *Expression) shrink(b *pare.Ballot, id transcript.BlockID, old, text string) {
+	if len(text) < len(old) {
+		b.Edit(id, text, "%s", e.reason())
+	}
+}
+
+// room is more than the marker takes, so what was shortened once is short enough.
+const room = 256
+
+// shorten keeps head and tail of a text and says how much is gone. A text that is
+// hardly longer comes back as it is.
+func (e *Expression) shorten(says string, x transcript.Exchange) string {
+	head, tail := or(e.Head, defaultHead), or(e.Tail, defaultTail)
+	if len(says) <= head+tail+room {
+		return says
+	}
+	for head > 0 && !utf8.RuneStart(says[head]) {
+		head--
+	}
+	from := len(says) - tail
+	for from < len(says) && !utf8.RuneStart(says[from]) {
+		from++
+	}
+	marker := fmt.Sprintf("%s%d of %d bytes left out here by %s%s]", mark, from-head, len(says), e.Name, named(x))
+	if len(marker) > room-2 {
+		marker = marker[:room-8] + "…]" // an id can have any length
+		marker = strings.ToValidUTF8(marker, "")
+	}
+	return says[:head] + "\n" + marker + "\n" + says[from:]
 }
 
 func or(n *int, otherwise int) int {
@@ -200,24 +249,4 @@ func or(n *int, otherwise int) int {
 		return otherwise
 	}
 	return *n
-}
-
-// shorten keeps head and tail of a text and says how much is gone. A text that
-// would not become shorter comes back as it is.
-func shorten(s string, head, tail int) string {
-	if len(s) <= head+tail {
-		return s
-	}
-	for head > 0 && !utf8.RuneStart(s[head]) {
-		head--
-	}
-	from := len(s) - tail
-	for from < len(s) && !utf8.RuneStart(s[from]) {
-		from++
-	}
-	out := fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", s[:head], from-head, s[from:])
-	if len(out) >= len(s) {
-		return s
-	}
-	return out
 }

@@ -36,9 +36,13 @@ func quoted(words []string) string {
 // nearest returns the choice that word may be a slip of, or "". Of equally near
 // ones the first wins.
 func nearest(word string, choices []string) string {
-	best, least := "", len(word)/3+2
+	best, least := "", max(2, len(word)/3+1)
 	for _, c := range choices {
-		if d := distance(fold(word), fold(c)); d < least {
+		d := distance(fold(word), fold(c))
+		if len(word) >= 3 && strings.HasPrefix(fold(c), fold(word)) {
+			d = min(d, 1) // half a name is a good guess too
+		}
+		if d < least {
 			best, least = c, d
 		}
 	}

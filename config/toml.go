@@ -137,5 +137,14 @@ func (r *tomlReader) value(n *unstable.Node, at, depth int) *value {
 			r.keyValue(v, it.Node(), depth+1)
 		}
 	}
+	// The library gives lists and inline tables no place: that of their first
+	// element is near enough.
+	switch {
+	case v.end > 0:
+	case len(v.items) > 0:
+		v.at = v.items[0].at
+	case len(v.members) > 0:
+		v.at = v.members[0].at
+	}
 	return v
 }

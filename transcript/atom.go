@@ -39,11 +39,15 @@ func partition(t *Transcript, ties []Tie) {
 	}
 	t.number(root, find)
 	for _, tie := range t.ties {
-		a, b := t.atom[tie.From], t.atom[tie.To]
-		if tie.Mutual || a == b || slices.Contains(t.atoms[a].Needs, b) {
-			continue
+		if a, b := t.atom[tie.From], t.atom[tie.To]; !tie.Mutual && a != b {
+			t.atoms[a].Needs = append(t.atoms[a].Needs, b)
 		}
-		t.atoms[a].Needs = append(t.atoms[a].Needs, b)
+	}
+	for i := range t.atoms {
+		if n := t.atoms[i].Needs; len(n) > 1 {
+			slices.Sort(n)
+			t.atoms[i].Needs = slices.Compact(n)
+		}
 	}
 }
 

@@ -96,9 +96,6 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// many is how many calls, and results, the tests of growth have.
-const many = 50_000
-
 // A growing index is built message by message.
 type growing struct{ Index }
 
@@ -119,7 +116,7 @@ func (g *growing) add(blocks ...Block) {
 }
 
 // TestGrowth: whatever the shape, a hundred thousand halves are paired in a
-// moment.
+// moment; see many.
 func TestGrowth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large histories")

@@ -119,7 +119,7 @@ func (p *pairer) result(b BlockID) {
 	if p.anywhere {
 		if x := p.late.take(p.t, blk); x != NoExchange {
 			p.answer(x, b, Whole)
-		} else if x := p.late.latest(blk); x != NoExchange {
+		} else if x := p.late.latest(blk); x != NoExchange && p.sameTurn(x, b) {
 			p.answer(x, b, Duplicate)
 		} else {
 			p.orphan(b, false)
@@ -140,12 +140,21 @@ func (p *pairer) result(b BlockID) {
 	}
 }
 
+// sameTurn reports whether x is answered in the turn of result b: only there is a
+// second answer a duplicate, elsewhere it is a stray.
+func (p *pairer) sameTurn(x ExchangeID, b BlockID) bool {
+	e := &p.t.exchanges[x]
+	turn := func(id BlockID) int { return p.t.messages[p.t.blocks[id].Message].Turn }
+	return len(e.Results) > 0 && turn(e.Results[0]) == turn(b)
+}
+
 // serverResult pairs by id with any earlier server call. How far apart the two
 // may stand is for the dialect to judge.
 func (p *pairer) serverResult(b BlockID) {
 	blk := &p.t.blocks[b]
 	x := p.served.find(p.t, blk, true)
-	if x == NoExchange && blk.CallID == "" {
+	guessed := x == NoExchange && blk.CallID == ""
+	if guessed {
 		x = p.served.guess(p.t, blk)
 	}
 	if x == NoExchange {
@@ -153,6 +162,7 @@ func (p *pairer) serverResult(b BlockID) {
 		return
 	}
 	p.answer(x, b, Whole)
+	p.t.exchanges[x].Guessed = guessed
 }
 
 func (p *pairer) orphan(b BlockID, server bool) {

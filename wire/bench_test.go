@@ -92,7 +92,6 @@ func BenchmarkCheck(b *testing.B) {
 			body := benchdata.Anthropic(size)
 			sink = make([]byte, len(body))
 			best := make([]time.Duration, len(contenders))
-			slow := 4 // contenders from here on run in few rounds only
 			round := func(i int) {
 				start := time.Now()
 				contenders[i].run(b, body)
@@ -102,12 +101,14 @@ func BenchmarkCheck(b *testing.B) {
 			}
 			rounds := 0
 			for b.Loop() {
-				for i := range contenders {
-					if i < slow || rounds < 3 {
+				for rounds++; ; rounds++ {
+					for i := range contenders {
 						round(i)
 					}
+					if rounds >= 5 { // a single round says little
+						break
+					}
 				}
-				rounds++
 			}
 			gbs := func(i int) float64 { return float64(len(body)) / float64(best[i].Nanoseconds()) }
 			b.ReportMetric(0, "ns/op")

@@ -15,10 +15,13 @@ type draft struct {
 	*Request
 	messages list
 	inner    map[listKey]*list
-	edits    []jsonspan.Edit
-	answers  map[int]*answer // by turn: a message for results that have none to go to
-	gone     map[transcript.BlockID]bool
-	taken    map[int]bool // messages that a change has claimed whole
+	edits    []jsonspan.Edit             // sorted, never overlapping
+	left     []int                       // by message: how many of its blocks stay
+	turns    []int                       // by turn: its first message
+	answers  map[int]*answer             // by turn: a message for results that have none to go to
+	gone     map[transcript.BlockID]bool // dropped or moved
+	settled  map[transcript.BlockID]bool // changed in place; leave alone in this round
+	taken    map[int]bool                // messages that a change has claimed whole
 }
 
 // A listKey names a list inside a message.
@@ -61,14 +64,32 @@ type answer struct {
 func newDraft(r *Request) *draft {
 	d := &draft{
 		Request: r, inner: make(map[listKey]*list), answers: make(map[int]*answer),
-		gone: make(map[transcript.BlockID]bool), taken: make(map[int]bool),
+		gone: make(map[transcript.BlockID]bool), settled: make(map[transcript.BlockID]bool), taken: make(map[int]bool),
 	}
 	ms := r.t.Messages()
 	d.messages = list{span: r.list, elems: make([]transcript.Span, len(ms)), drop: make([]bool, len(ms))}
+	d.left = make([]int, len(ms))
 	for i, m := range ms {
 		d.messages.elems[i] = m.Span
+		d.left[i] = int(m.End - m.First)
+		if m.Turn == len(d.turns) {
+			d.turns = append(d.turns, i)
+		}
 	}
 	return d
+}
+
+// turnBlocks returns the blocks of a turn as a range; none if there is no such.
+func (d *draft) turnBlocks(turn int) (first, end transcript.BlockID) {
+	if turn < 0 || turn >= len(d.turns) {
+		return 0, 0
+	}
+	ms := d.t.Messages()
+	last := len(ms)
+	if turn+1 < len(d.turns) {
+		last = d.turns[turn+1]
+	}
+	return ms[d.turns[turn]].First, ms[last-1].End
 }
 
 // listOf returns the list that holds the blocks of a message in one container,
@@ -121,6 +142,7 @@ func (d *draft) dropBlock(b transcript.BlockID) {
 	}
 	d.gone[b] = true
 	blk, w := d.t.Block(b), d.where[b]
+	d.left[blk.Message]--
 	switch w.in {
 	case inMessage:
 		d.dropMessage(blk.Message)
@@ -148,11 +170,8 @@ func (p place) member() string {
 // dropIfEmpty drops a message all of whose blocks are gone. Nothing that was put
 // into it may be lost by that.
 func (d *draft) dropIfEmpty(i int) {
-	m := d.t.Messages()[i]
-	for b := m.First; b < m.End; b++ {
-		if !d.gone[b] {
-			return
-		}
+	if d.left[i] > 0 {
+		return
 	}
 	for _, in := range []container{inContent, inParts, inCalls} {
 		if l := d.inner[listKey{i, in}]; l != nil && len(l.put) > 0 {
@@ -177,12 +196,15 @@ func (d *draft) insertMessage(i int, raw []byte, from origin) {
 
 // edit replaces a span, unless an earlier edit of this round overlaps it.
 func (d *draft) edit(e jsonspan.Edit) bool {
-	for _, o := range d.edits {
+	i, _ := slices.BinarySearchFunc(d.edits, e, func(a, b jsonspan.Edit) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
+	})
+	for _, o := range d.edits[max(0, i-1):min(len(d.edits), i+1)] {
 		if e.Start < o.End && o.Start < e.End || e.Start == o.Start && e.End == o.End {
 			return false
 		}
 	}
-	d.edits = append(d.edits, e)
+	d.edits = slices.Insert(d.edits, i, e)
 	return true
 }
 

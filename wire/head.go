@@ -31,7 +31,7 @@ func (p *parser) headField(name string) {
 	case "previous_response_id", "conversation":
 		if f := p.value(); !f.absent() {
 			if p.head.stateful {
-				p.noteHead(stateConflict, name, "")
+				p.noteHead(stateConflict, "conversation", "")
 			}
 			p.head.stateful = true
 		}

@@ -125,6 +125,10 @@ type mender struct {
 	changes []Change
 	back    *Trail
 	ids     map[string]bool // ids in use, when one has to be made
+	// calls lists the exchanges with a call by id, nth how many of the same id stand
+	// before each; filled by index.
+	calls map[string][]transcript.ExchangeID
+	nth   map[transcript.ExchangeID]int
 }
 
 // log records a change to a block or, if block is NoBlock, to a message.
@@ -153,7 +157,7 @@ func (m *mender) logHead(f *Finding, action, path string, bytes int, format stri
 // free reports whether no earlier mend of this round has claimed the block or its
 // message. What is not free waits for the next round.
 func (m *mender) free(b transcript.BlockID) bool {
-	return !m.gone[b] && !m.taken[m.t.Block(b).Message]
+	return !m.gone[b] && !m.settled[b] && !m.taken[m.t.Block(b).Message]
 }
 
 // mend mends one finding if it can.
@@ -262,30 +266,46 @@ func (m *mender) dropIfAlone(f *Finding, call transcript.BlockID) {
 // loneStray returns the only result behind the only call of a turn, if it answers
 // no call of the whole history by its id: it can belong nowhere else.
 func (m *mender) loneStray(x transcript.Exchange) transcript.BlockID {
+	if m.Dialect == OpenAIResponses {
+		return transcript.NoBlock
+	}
 	turn := m.t.Messages()[m.t.Block(x.Call).Message].Turn
-	calls, stray := 0, transcript.NoBlock
-	for b, blk := range m.t.Blocks() {
-		switch at := m.t.Messages()[blk.Message].Turn; {
-		case at == turn && blk.Kind == transcript.Call:
+	calls, results, stray := 0, 0, transcript.NoBlock
+	for b, end := m.turnBlocks(turn); b < end; b++ {
+		if m.t.Block(b).Kind == transcript.Call {
 			calls++
-		case at == turn+1 && blk.Kind == transcript.Result:
-			if stray != transcript.NoBlock {
-				return transcript.NoBlock
-			}
-			stray = transcript.BlockID(b)
 		}
 	}
-	if calls != 1 || stray == transcript.NoBlock || m.Dialect == OpenAIResponses {
-		return transcript.NoBlock
+	for b, end := m.turnBlocks(turn + 1); b < end; b++ {
+		if m.t.Block(b).Kind == transcript.Result {
+			results++
+			stray = b
+		}
 	}
-	if m.t.Exchanges()[m.t.ExchangeOf(stray)].State != transcript.OrphanResult {
-		return transcript.NoBlock
-	}
-	id := m.t.Block(stray).CallID
-	if slices.ContainsFunc(m.t.Exchanges(), func(o transcript.Exchange) bool { return o.Call != transcript.NoBlock && o.CallID == id && id != "" }) {
+	if calls != 1 || results != 1 || m.t.Exchanges()[m.t.ExchangeOf(stray)].State != transcript.OrphanResult || m.asks(m.t.Block(stray).CallID) {
 		return transcript.NoBlock
 	}
 	return stray
+}
+
+// asks reports whether any call has that id.
+func (m *mender) asks(id string) bool {
+	m.index()
+	return id != "" && len(m.calls[id]) > 0
+}
+
+// index looks the exchanges up by id once.
+func (m *mender) index() {
+	if m.calls != nil {
+		return
+	}
+	m.calls, m.nth = make(map[string][]transcript.ExchangeID), make(map[transcript.ExchangeID]int)
+	for i, x := range m.t.Exchanges() {
+		id := transcript.ExchangeID(i)
+		if m.nth[id] = len(m.calls[x.CallID]); x.Call != transcript.NoBlock {
+			m.calls[x.CallID] = append(m.calls[x.CallID], id)
+		}
+	}
 }
 
 // relink gives a result the id of the call it stands behind.
@@ -293,7 +313,7 @@ func (m *mender) relink(f *Finding, x transcript.Exchange, result transcript.Blo
 	if x.CallID == "" || !m.setID(result, x.CallID) {
 		return false
 	}
-	m.gone[f.Block], m.gone[result] = true, true // both are settled for this round
+	m.settled[f.Block], m.settled[result] = true, true
 	m.log(f, "rename", result, 0, 0, "the only result behind the only call of its turn, under an id that no call has: %q", m.t.Block(result).CallID)
 	return true
 }
@@ -363,7 +383,7 @@ func (m *mender) behindRun(i int) int {
 // moveResult moves a result to its call.
 func (m *mender) moveResult(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
-	if x.Call == transcript.NoBlock || m.gone[x.Call] {
+	if x.Call == transcript.NoBlock || !m.free(x.Call) {
 		return
 	}
 	blk, w := m.t.Block(f.Block), m.where[f.Block]
@@ -400,9 +420,10 @@ func (m *mender) strayResult(f *Finding) {
 // awaitsRelink reports whether the result will be given to the call before it.
 func (m *mender) awaitsRelink(b transcript.BlockID) bool {
 	turn := m.t.Messages()[m.t.Block(b).Message].Turn
-	for _, x := range m.t.Exchanges() {
-		if x.State == transcript.OrphanCall && m.t.Messages()[m.t.Block(x.Call).Message].Turn == turn-1 {
-			return m.loneStray(x) == b && x.CallID != "" && m.policy.OrphanCall == Keep
+	for c, end := m.turnBlocks(turn - 1); c < end; c++ {
+		if m.t.Block(c).Kind == transcript.Call {
+			x := m.t.Exchanges()[m.t.ExchangeOf(c)]
+			return x.State == transcript.OrphanCall && x.CallID != "" && m.loneStray(x) == b
 		}
 	}
 	return false
@@ -452,7 +473,7 @@ func (m *mender) extraResult(f *Finding) {
 		blk, w := m.t.Block(f.Block), m.where[f.Block]
 		m.dropBlock(f.Block)
 		m.putResult(c, item{m.t.Bytes(blk.Span), origin{blk.Message, w.in, int(w.index)}})
-		m.gone[c] = true
+		m.settled[c] = true
 		m.log(f, "move", f.Block, f.Index, 0, "a second result for this id; a later call of the same id has none")
 		return
 	}
@@ -474,8 +495,10 @@ func (m *mender) extraResult(f *Finding) {
 
 // laterCall returns a later call of the same id and tool that nothing answers.
 func (m *mender) laterCall(x transcript.Exchange) transcript.BlockID {
-	for _, o := range m.t.Exchanges() {
-		if o.Call > x.Call && o.CallID == x.CallID && o.Tool == x.Tool && (o.State == transcript.OrphanCall || o.State == transcript.Open) && !m.gone[o.Call] {
+	m.index()
+	for _, id := range m.calls[x.CallID] {
+		o := m.t.Exchanges()[id]
+		if o.Call > x.Call && o.Tool == x.Tool && (o.State == transcript.OrphanCall || o.State == transcript.Open) && m.free(o.Call) {
 			return o.Call
 		}
 	}
@@ -489,21 +512,17 @@ func (m *mender) differs(a, b transcript.BlockID) bool { return m.resultText(a) 
 // goes with its result; a different call gets an id of its own.
 func (m *mender) twinCall(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
-	first := transcript.NoBlock
-	for _, o := range m.t.Exchanges() {
-		if o.CallID == x.CallID && o.Call != transcript.NoBlock && o.Call < x.Call && !o.Repeats {
+	m.index()
+	first := m.t.Exchanges()[m.calls[x.CallID][0]].Call
+	for _, id := range m.calls[x.CallID] {
+		if o := m.t.Exchanges()[id]; o.Call < x.Call && !o.Repeats {
 			first = o.Call
 		}
 	}
-	if first == transcript.NoBlock {
+	if first >= x.Call {
 		return
 	}
-	same := m.sameCall(first, x.Call)
-	madeUp := len(x.Results) > 0
-	for _, r := range x.Results {
-		madeUp = madeUp && Synthetic(m.resultText(r))
-	}
-	if !same && !madeUp {
+	if !m.isCopy(first, x) {
 		m.renameExchange(f)
 		return
 	}
@@ -513,6 +532,24 @@ func (m *mender) twinCall(f *Finding) {
 	}
 	m.dropBlock(x.Call)
 	m.log(f, "drop", x.Call, f.Index, -m.t.Block(x.Call).Span.Len(), "a copy of a call of the same turn")
+}
+
+// isCopy reports whether an exchange adds nothing to that of an earlier call of
+// the same id: it is the same call, answered alike or not at all, or one that was
+// aborted.
+func (m *mender) isCopy(first transcript.BlockID, x transcript.Exchange) bool {
+	ms := m.t.Messages()
+	if ms[m.t.Block(first).Message].Turn != ms[m.t.Block(x.Call).Message].Turn {
+		return false
+	}
+	answers := m.t.Exchanges()[m.t.ExchangeOf(first)].Results
+	madeUp, alike := len(x.Results) > 0, true
+	for _, r := range x.Results {
+		fake := Synthetic(m.resultText(r))
+		madeUp = madeUp && fake
+		alike = alike && (fake || len(answers) > 0 && !m.differs(answers[0], r))
+	}
+	return madeUp || alike && m.sameCall(first, x.Call)
 }
 
 // sameCall reports whether two calls are the same but for white space.

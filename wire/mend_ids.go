@@ -102,13 +102,14 @@ func (m *mender) renameExchange(f *Finding) {
 		if !m.setID(b, id) {
 			return
 		}
-		m.gone[b] = true // settled for this round
+		m.settled[b] = true
 		m.log(f, "rename", b, 0, len(id)-len(m.t.Block(b).CallID), "id %q becomes %q on both halves", x.CallID, id)
 	}
 }
 
 // mint makes an id for an exchange: what the provider takes of the old one, or a
-// hash of where it stands. No two exchanges get the same one.
+// hash of it and of how many of its kind came before. No two exchanges get the
+// same one.
 func (m *mender) mint(x transcript.Exchange, b transcript.BlockID) string {
 	if m.ids == nil {
 		m.ids = make(map[string]bool)
@@ -116,29 +117,15 @@ func (m *mender) mint(x transcript.Exchange, b transcript.BlockID) string {
 			m.ids[o.CallID] = true
 		}
 	}
+	m.index()
 	for salt := 0; ; salt++ {
-		seed := fmt.Sprintf("%s/%d/%d", x.CallID, m.nth(x), salt)
+		seed := fmt.Sprintf("%s/%d/%d", x.CallID, m.nth[m.t.ExchangeOf(b)], salt)
 		id := m.shape(x.CallID, seed, salt)
 		if !m.ids[id] {
 			m.ids[id] = true
 			return id
 		}
 	}
-}
-
-// nth returns how many exchanges of the same id stand before x: the same id in
-// two turns becomes two ids, whatever else the history holds.
-func (m *mender) nth(x transcript.Exchange) int {
-	n := 0
-	for _, o := range m.t.Exchanges() {
-		if o.CallID == x.CallID {
-			if o.Call == x.Call && (x.Call != transcript.NoBlock || len(o.Results) > 0 && len(x.Results) > 0 && o.Results[0] == x.Results[0]) {
-				break
-			}
-			n++
-		}
-	}
-	return n
 }
 
 // shape makes an id that the provider takes out of an old one and a seed.

@@ -120,7 +120,7 @@ func bedrockFamily(model string) string {
 	return ""
 }
 
-var claudeName = regexp.MustCompile(`claude-(?:(opus|sonnet|haiku|fable|mythos|instant)-)?(\d)(?:[-.](\d)(?:\D|$))?(?:-(opus|sonnet|haiku))?`)
+var claudeName = regexp.MustCompile(`claude-(?:(opus|sonnet|haiku|fable|mythos|instant)-)?v?(\d)(?:[-.](\d)(?:\D|$))?(?:-(opus|sonnet|haiku))?`)
 
 // claude takes a Claude model's name apart: claude-sonnet-4-5-20250929,
 // claude-3-7-sonnet-latest, claude-fable-5.1. A date is not a minor version.

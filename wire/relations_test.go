@@ -16,19 +16,22 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// histories runs f on n random scripts; fewer in a short run.
+// histories runs f on n random scripts; on fewer in a short run, and where the
+// race detector makes each of them ten times as long.
 func histories(t *testing.T, n int, o paretest.GenOptions, f func(r *rand.Rand, s paretest.Script)) {
 	t.Helper()
 	if testing.Short() {
 		n /= 10
 	}
-	for seed := range uint64(n) {
-		f(rand.New(rand.NewPCG(seed, 1)), paretest.Random(seed, o))
+	start := time.Now()
+	seed := 0
+	for ; seed < n && time.Since(start) < 10*time.Second; seed++ {
+		f(rand.New(rand.NewPCG(uint64(seed), 1)), paretest.Random(uint64(seed), o))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	t.Logf("%d histories", n)
+	t.Logf("%d histories", seed)
 }
 
 // one returns a dialect and all ways to render in it, chosen by r.
@@ -208,8 +211,7 @@ func TestIncidents(t *testing.T) {
 		{"one of two calls lost", `user "q" | call b Read y | orphan a ok | result b ok`, "orphan-result 2", nil},
 		{"a result twice", `user "q" | call a Read x | result a ok | result a again`, "duplicate-result 3", nil},
 		{"a result thrice", `user "q" | call a Read x | result a ok | result a again | result a more`, "duplicate-result 3, duplicate-result 4", nil},
-		{"a result again after the talk went on", `user "q" | call a Read x | result a ok | say "so" | user "n" | result a again`, "orphan-result 5",
-			map[string]string{"openai-responses": "duplicate-result 5"}},
+		{"a result again after the talk went on", `user "q" | call a Read x | result a ok | say "so" | user "n" | result a again`, "orphan-result 5", nil},
 		{"a call twice", `user "q" | call a Read x | call a Read x | result a ok`, "duplicate-call-id 2",
 			map[string]string{"gemini": "orphan-call 2"}}, // it does not mind the id, but counts
 		{"a call twice, answered twice", `user "q" | call a Read x | call a Read x | result a ok | result a ok`, "duplicate-call-id 2, duplicate-result 4",
@@ -490,16 +492,23 @@ func TestScale(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			const n = 30_000
-			took := checkTime(t, c.d, c.body(n))
-			if took < 400*time.Millisecond {
-				return
-			}
-			// Four times as much takes four times as long, or sixteen times.
-			quarter := max(checkTime(t, c.d, c.body(n/4)), checkTime(t, c.d, c.body(n/4)))
-			took = min(took, checkTime(t, c.d, c.body(n)))
-			if took > 8*quarter {
-				t.Errorf("%d things take %s, a quarter of them %s", n, took.Round(time.Millisecond), quarter.Round(time.Millisecond))
+			// Four times as much takes four times as long, or sixteen times. Times
+			// below the floor say nothing.
+			const floor = 200 * time.Millisecond
+			before := checkTime(t, c.d, c.body(500))
+			for n := 2000; n <= 32_000; n *= 4 {
+				took := checkTime(t, c.d, c.body(n))
+				if took > floor && took > 9*before {
+					// A busy machine gets a second chance.
+					before, took = checkTime(t, c.d, c.body(n/4)), min(took, checkTime(t, c.d, c.body(n)))
+				}
+				if took > floor && took > 9*before {
+					t.Errorf("%d things take %s, a quarter of them %s", n, took.Round(time.Millisecond), before.Round(time.Millisecond))
+				}
+				if took > 5*floor {
+					return
+				}
+				before = took
 			}
 		})
 	}

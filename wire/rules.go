@@ -24,10 +24,11 @@ func shapeRules() []Rule {
 			if r.Source == "" {
 				r.Source = "the wire format's own schema"
 			}
-			r.ID, r.dialect = d.String()+"/"+r.ID, d
-			if !slices.ContainsFunc(all, func(o Rule) bool { return o.ID == r.ID }) {
-				all = append(all, r)
+			if r.on == unknownRole && d != Anthropic && d != Bedrock {
+				continue // these have rows of their own
 			}
+			r.ID, r.dialect = d.String()+"/"+r.ID, d
+			all = append(all, r)
 		}
 	}
 	return all

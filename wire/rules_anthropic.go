@@ -137,7 +137,7 @@ var anthropicRules = []Rule{
 		Doc:    "server_tool_use.id not ^srvtoolu_[a-zA-Z0-9_]+$ (note: no dash)",
 		Says:   "{path}.server_tool_use.id: String should match pattern '^srvtoolu_[a-zA-Z0-9_]+$'",
 		Mend:   "foreign block: drop the pair (content is unverifiable)",
-		Source: "with request id; betmoar/cc-proxy-plugin#67 as quoted in"},
+		Source: "betmoar/cc-proxy-plugin#67"},
 	{ID: "anthropic/tool-use-name", Slug: "call-name-format", dialect: Anthropic, on: nameEmpty,
 		Doc:    "tool_use.name empty or longer than 200 (tool definitions: ^[a-zA-Z0-9_-]{1,64}$)",
 		Says:   "{path}.tool_use.name: String should have at least 1 character",

@@ -65,7 +65,7 @@ func (c *changing) conflict(in *input) error {
 	case c.InPlace && stdin:
 		return hinted{errors.New("--in-place needs a file; standard input has no place to write back to"), "name the file, or leave --in-place away to get the result on standard output"}
 	case in.many() && !c.InPlace && !c.DryRun:
-		return hinted{errors.New("several transcripts files, but one output"), "use --in-place to rewrite each file, --dry-run to see what would be done, or name one file"}
+		return hinted{errors.New("several files, but one output"), "use --in-place to rewrite each file, --dry-run to see what would be done, or name one file"}
 	case c.Receipt == stdinName:
 		return hinted{errors.New("--receipt needs a file: standard output is for the result"), "--receipt FILE, for example --receipt changes.jsonl"}
 	case c.Receipt != "" && c.Receipt == c.Output:
@@ -120,7 +120,7 @@ func (r *changeRun) run() int {
 	if r.err != nil {
 		return r.failed(r.err)
 	}
-	if r.sum.status >= statusInvalid && !r.stopped {
+	if r.sum.status >= statusInvalid && (!r.stopped || r.sum.transcripts == 1) {
 		return r.failed(nil)
 	}
 	if err := r.commit(); err != nil {
@@ -184,6 +184,9 @@ func (r *changeRun) consume(b batch) bool {
 	if i := slices.IndexFunc(b.outs, func(o outcome) bool { return o.status >= statusInvalid }); i >= 0 && r.streams() {
 		b.outs = b.outs[:i+1] // nothing behind it is written
 		r.stopped = true
+		if r.sum.transcripts == 0 && !slices.ContainsFunc(b.outs[:i], func(o outcome) bool { return !o.gap }) {
+			b.outs = b.outs[i:] // nor blank lines alone
+		}
 	}
 	to, err := r.out.writer(&b)
 	if err != nil {
@@ -235,20 +238,22 @@ func (r *changeRun) failed(err error) int {
 		return statusInvalid
 	}
 	var we *writeError
-	switch {
-	case errors.As(err, &we):
-		return r.w.fail(err.Error(), we.hint(r.InPlace))
-	case r.streams():
+	if !errors.As(err, &we) {
 		return r.w.fail("write standard output: "+err.Error(), "")
 	}
-	return r.w.fail("write the result: "+err.Error(), "no file was changed")
+	hint := we.hint(r.InPlace)
+	if r.out.committed() {
+		hint = "what was rewritten before that:"
+		defer r.out.printBackups(palette(r.w.colour(r.w.stderr, r.Color)))
+	}
+	return r.w.fail(we.Error(), hint)
 }
 
 // print says what was done.
 func (r *changeRun) print() {
 	if r.stopped {
 		if !r.JSON {
-			fmt.Fprintf(r.w.stderr, "pare: stopped there; %s in front of it written\n", wereWas(r.sum.transcripts-1, "transcript"))
+			fmt.Fprintf(r.w.stderr, "pare: stopped there; written in front of it: %s\n", plural(r.sum.transcripts-1, "transcript"))
 		}
 		return
 	}
@@ -261,11 +266,4 @@ func (r *changeRun) print() {
 		}
 	}
 	r.in.printSkipped(r.w.stderr)
-}
-
-func wereWas(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " was"
-	}
-	return plural(n, noun) + " were"
 }

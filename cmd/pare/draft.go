@@ -105,11 +105,15 @@ func (d *draft) open(w *world, perm fs.FileMode) error {
 	}
 }
 
-func (d *draft) Write(p []byte) (int, error) {
+func (d *draft) Write(p []byte) (n int, err error) {
+	var w io.Writer = d.buf
 	if d.packer != nil {
-		return d.packer.Write(p)
+		w = d.packer
 	}
-	return d.buf.Write(p)
+	if n, err = w.Write(p); err != nil {
+		err = &writeError{d.name, err}
+	}
+	return n, err
 }
 
 // close brings all of it to the disk.
@@ -259,7 +263,7 @@ func (e *writeError) hint(inPlace bool) string {
 	case errors.Is(e.err, errMoved):
 		return "run it again when nobody writes to it"
 	}
-	return ""
+	return "no file was changed"
 }
 
 var errMoved = errors.New("somebody else wrote to it meanwhile")

@@ -56,7 +56,7 @@ type command interface{ run(*world) int }
 
 type grammar struct {
 	Check   checkCmd   `cmd:"" help:"Report every fault that the provider would refuse."`
-	Fix     fixCmd     `cmd:"" help:"Mend every such fault and write the transcript."`
+	Fix     fixCmd     `cmd:"" help:"Mend every fault that the provider would refuse, and write the transcript."`
 	Explain explainCmd `cmd:"" help:"Tell what a rule means, what the provider says, and how it is mended."`
 
 	Version kong.VersionFlag `help:"Print the version and exit."`

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,11 +33,20 @@ func TestScripts(t *testing.T) {
 			e.Setenv("EXAMPLES", examples)
 			return nil
 		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": status,
-			"pack":   pack,
-			"cut":    cut,
-			"mark":   mark,
+			"status":   status,
+			"pack":     pack,
+			"unpack":   unpack,
+			"cut":      cut,
+			"mark":     mark,
+			"nohidden": nohidden,
+			"mode":     mode,
 			"binary": func(ts *testscript.TestScript, _ bool, args []string) {
 				write(ts, args[0], append([]byte{0x7f, 'E', 'L', 'F', 0, 1, 2}, make([]byte, 2000)...))
 			},
@@ -80,6 +91,44 @@ func pack(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(errors.Join(err, z.Close()))
 	}
 	write(ts, args[2], out.Bytes())
+}
+
+// unpack decompresses a file: unpack gzip|zstd from to.
+func unpack(ts *testscript.TestScript, _ bool, args []string) {
+	var in io.Reader = strings.NewReader(ts.ReadFile(args[1]))
+	var err error
+	switch args[0] {
+	case "gzip":
+		in, err = gzip.NewReader(in)
+	case "zstd":
+		in, err = zstd.NewReader(in)
+	}
+	ts.Check(err)
+	out, err := io.ReadAll(in)
+	ts.Check(err)
+	write(ts, args[2], out)
+}
+
+// nohidden wants that no hidden file is left in a folder.
+func nohidden(ts *testscript.TestScript, _ bool, args []string) {
+	for _, dir := range args {
+		names, err := filepath.Glob(filepath.Join(ts.MkAbs(dir), ".*"))
+		ts.Check(err)
+		for _, n := range names {
+			if filepath.Base(n) != ".tmp" {
+				ts.Fatalf("%s is left behind", n)
+			}
+		}
+	}
+}
+
+// mode wants the mode of a file: mode 600 x.json.
+func mode(ts *testscript.TestScript, _ bool, args []string) {
+	st, err := os.Stat(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if got := fmt.Sprintf("%o", st.Mode().Perm()); got != args[0] {
+		ts.Fatalf("mode %s, want %s", got, args[0])
+	}
 }
 
 // cut copies the first bytes of a file: cut from n to.

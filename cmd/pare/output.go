@@ -109,10 +109,18 @@ func (o *output) discard() {
 	}
 }
 
+// committed reports whether some file was replaced already.
+func (o *output) committed() bool {
+	return len(o.rewritings) > 0 && o.rewritings[0].backup != ""
+}
+
 // printBackups says where the originals are.
 func (o *output) printBackups(paint palette) {
 	const most = 10
 	for i, r := range o.rewritings {
+		if r.backup == "" {
+			return
+		}
 		if i == most {
 			fmt.Fprintf(o.w.stderr, "%s\n", paint.faint(fmt.Sprintf("and %s more, each with its backup", plural(len(o.rewritings)-most, "file"))))
 			return

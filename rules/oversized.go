@@ -1,0 +1,188 @@
+package rules
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// OversizedOptions are those of [Oversized]; the zero value is the default.
+type OversizedOptions struct {
+	// Results and arguments that are longer are shortened. Default: 16384.
+	MaxBytes int `json:"max_bytes,omitempty"`
+	// How much of the beginning is kept. Default: half of max_bytes.
+	Head int `json:"head,omitempty"`
+	// How much of the end is kept. Default: a quarter of max_bytes.
+	Tail int `json:"tail,omitempty"`
+	// Leave arguments alone and shorten results only. Default: false.
+	ResultsOnly bool `json:"results_only,omitempty"`
+	Scope
+}
+
+const (
+	defaultMaxBytes = 16 << 10
+	// markerRoom is more than any marker takes.
+	markerRoom = 256
+	// minMaxBytes leaves room for a marker and something to read around it.
+	minMaxBytes = 1024
+)
+
+// sizes fills in the defaults.
+func (o OversizedOptions) sizes() (most, head, tail int) {
+	most, head, tail = o.MaxBytes, o.Head, o.Tail
+	if most == 0 {
+		most = defaultMaxBytes
+	}
+	if head == 0 {
+		head = most / 2
+	}
+	if tail == 0 {
+		tail = min(most/4, most-markerRoom-head)
+	}
+	return most, head, tail
+}
+
+func (o OversizedOptions) validate() error {
+	most, head, tail := o.sizes()
+	switch {
+	case most < minMaxBytes:
+		return fmt.Errorf("max_bytes: %d is less than %d", most, minMaxBytes)
+	case head < 0 || o.Tail < 0:
+		return fmt.Errorf("head, tail: %d and %d must not be less than 0", o.Head, o.Tail)
+	case tail < 0 || head+tail+markerRoom > most:
+		return fmt.Errorf("head, tail: %d and %d leave no room for a marker of %d within max_bytes, %d", head, o.Tail, markerRoom, most)
+	}
+	return o.Scope.validate()
+}
+
+// Rule returns the rule, or what is wrong with the options.
+func (o OversizedOptions) Rule() (pare.Rule, error) {
+	return Oversized(o), check(oversized, o.validate())
+}
+
+const oversized = "oversized"
+
+// Oversized shortens huge results and arguments. The beginning and the end stay, as
+// whole lines where there are lines, with a marker between them that says how much
+// is left out. What it made is short enough not to be shortened again. Results with
+// pictures are left alone.
+func Oversized(o OversizedOptions) pare.Rule {
+	table := o.tools()
+	return pare.Rule{
+		Name:   oversized,
+		Doc:    "shorten huge results and arguments, keeping the beginning and the end",
+		Before: []string{"?" + toolPairing},
+		Prepare: func(r *wire.Request) (pare.Process, error) {
+			if err := o.validate(); err != nil {
+				return nil, err
+			}
+			s := newSight(o.Scope, table, r)
+			return func(b *pare.Ballot) { s.shorten(b, o) }, nil
+		},
+	}
+}
+
+func (s *sight) shorten(b *pare.Ballot, o OversizedOptions) {
+	most, head, tail := o.sizes()
+	for i, x := range s.exchanges {
+		call, result := s.t.Block(x.Call), s.t.Block(x.Results[0])
+		// Decoding makes nothing longer, so what is short enough as it is written is.
+		if call.Body.Len() <= most && result.Body.Len() <= most {
+			continue
+		}
+		args := arguments(s.t, x.Call)
+		if s.spared(i, s.use(s.tool(x.Tool), args).file) {
+			continue
+		}
+		if text, ok := s.plain(result); ok && len(text) > most && s.r.Editable(x.Results[0]) && !personSpeaks(text) {
+			b.Edit(x.Results[0], cut(text, head, tail, x.CallID), "%d bytes are more than %d", len(text), most)
+		}
+		if o.ResultsOnly || len(args) <= most || isNote(args) || !s.r.Editable(x.Call) {
+			continue
+		}
+		// The arguments become the text of a note, in which quotes are escaped again.
+		if text := cut(string(args), head, tail, x.CallID); jsonLen(text)+slack < len(args) {
+			b.Edit(x.Call, text, "%d bytes are more than %d", len(args), most)
+		}
+	}
+}
+
+// plain returns what a result says, if it is text and nothing else.
+func (s *sight) plain(b transcript.Block) (string, bool) {
+	if b.Body == b.Span {
+		return "", false
+	}
+	if quoted(s.t, b.Body) {
+		return textOf(s.t, b.Body), true
+	}
+	raw := s.t.Bytes(b.Body)
+	if len(raw) == 0 || raw[0] == '{' {
+		return s.plainObject(b)
+	}
+	var parts []map[string]json.RawMessage
+	if raw[0] != '[' || json.Unmarshal(raw, &parts) != nil {
+		return "", false
+	}
+	var texts []string
+	for _, p := range parts {
+		var text string
+		if json.Unmarshal(p["text"], &text) != nil {
+			return "", false
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "\n"), true
+}
+
+// plainObject reads the response of a Gemini function: its output, or all of it as
+// it is written.
+func (s *sight) plainObject(b transcript.Block) (string, bool) {
+	raw := s.t.Bytes(b.Body)
+	n, output := 0, ""
+	members(raw, func(key string, v []byte) {
+		if n++; key == "output" && v[0] == '"' {
+			output = unquote(v)
+		}
+	})
+	if n == 1 && output != "" {
+		return output, true
+	}
+	return string(raw), n > 0
+}
+
+// cut keeps the beginning and the end of a text.
+func cut(text string, head, tail int, id string) string {
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	from := len(text) - tail
+	for from < len(text) && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	// Whole lines, where that costs less than half.
+	if n := strings.LastIndexByte(text[:head], '\n') + 1; n > head/2 {
+		head = n
+	}
+	if n := strings.IndexByte(text[from:], '\n') + 1; n > 0 && n < (len(text)-from)/2 {
+		from += n
+	}
+	marker := fmt.Sprintf("%s%d of %d bytes left out here by %s%s]", mark, from-head, len(text), oversized, callName(", call ", id))
+	before, after := "", "\n"
+	if head > 0 && text[head-1] != '\n' {
+		before = "\n"
+	}
+	if from == len(text) {
+		after = ""
+	}
+	return text[:head] + before + marker + after + text[from:]
+}
+
+// textOf decodes the string whose inside is at body.
+func textOf(t *transcript.Transcript, body transcript.Span) string {
+	return unquote(t.Raw()[body.Start-1 : body.End+1])
+}

@@ -1,0 +1,197 @@
+package rules
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// ProtectOptions are those of [Protect]. Each field pins something of its own; the
+// zero value pins nothing.
+type ProtectOptions struct {
+	// Messages of these roles: system, user, assistant or tool. Default: none.
+	Roles []string `json:"roles,omitempty"`
+	// Exchanges of tools that match one of these globs. Default: none.
+	ToolNames []string `json:"tool_names,omitempty"`
+	// Exchanges about files that match one of these globs; ** stands for any number of folders. Default: none.
+	Paths []string `json:"paths,omitempty"`
+	// Messages in which one of these texts stands. Default: none.
+	Markers []string `json:"markers,omitempty"`
+	// Messages by index; negative counts from the end. Default: none.
+	Messages []int `json:"messages,omitempty"`
+	// The first message of a person, which states the task. Default: false.
+	FirstUser bool `json:"first_user,omitempty"`
+	// Blocks of these kinds: text, thinking, call, result, server call, server result, media or other. Default: none.
+	Kinds []string `json:"kinds,omitempty"`
+	// Tools beside those of Table, or in place of those of the same name; they tell which argument is the path. Default: none.
+	Tools []Tool `json:"tools,omitempty"`
+}
+
+func (o ProtectOptions) validate() error {
+	for _, name := range o.Roles {
+		if _, ok := roleOf(name); !ok {
+			return fmt.Errorf("roles: %q is none; the roles are system, user, assistant and tool", name)
+		}
+	}
+	for _, name := range o.Kinds {
+		if _, ok := kindOf(name); !ok {
+			return fmt.Errorf("kinds: %q is none; the kinds are text, thinking, call, result, server call, server result, media and other", name)
+		}
+	}
+	if slices.Contains(o.Markers, "") {
+		return fmt.Errorf("markers: an empty text stands everywhere")
+	}
+	if err := checkGlobs("tool_names", o.ToolNames); err != nil {
+		return err
+	}
+	if err := checkGlobs("paths", o.Paths); err != nil {
+		return err
+	}
+	return Scope{Tools: o.Tools}.validate()
+}
+
+// Rule returns the rule, or what is wrong with the options.
+func (o ProtectOptions) Rule() (pare.Rule, error) { return Protect(o), check(protect, o.validate()) }
+
+const protect = "protect"
+
+// Protect pins what must stay, whatever other rules say.
+func Protect(o ProtectOptions) pare.Rule {
+	table := Scope{Tools: o.Tools}.tools()
+	return pare.Rule{
+		Name:  protect,
+		Doc:   "pin messages and exchanges by role, tool, path, marker, place or kind",
+		After: []string{"?" + toolPairing},
+		Prepare: func(r *wire.Request) (pare.Process, error) {
+			if err := o.validate(); err != nil {
+				return nil, err
+			}
+			s := newSight(Scope{Tools: o.Tools}, table, r)
+			return func(b *pare.Ballot) {
+				s.pinMessages(b, o)
+				s.pinExchanges(b, o)
+				s.pinKinds(b, o)
+			}, nil
+		},
+	}
+}
+
+func (s *sight) pinMessages(b *pare.Ballot, o ProtectOptions) {
+	ms := s.t.Messages()
+	pin := func(i int, format string, args ...any) {
+		for id := ms[i].First; id < ms[i].End; id++ {
+			b.Protect(s.t.AtomOf(id), format, args...)
+		}
+	}
+	for i, m := range ms {
+		if slices.ContainsFunc(o.Roles, func(name string) bool { r, _ := roleOf(name); return r == m.Role }) {
+			pin(i, "role %s", m.Role)
+		}
+		for _, marker := range o.Markers {
+			if s.stands(i, marker) {
+				pin(i, "marked %q", marker)
+			}
+		}
+	}
+	for _, i := range o.Messages {
+		if i < 0 {
+			i += len(ms)
+		}
+		if i >= 0 && i < len(ms) {
+			pin(i, "message %d", i)
+		}
+	}
+	if i := slices.IndexFunc(ms, func(m transcript.Message) bool { return m.Begins }); o.FirstUser && i >= 0 {
+		pin(i, "the first message of a person")
+	}
+}
+
+// stands reports whether a text stands in a message.
+func (s *sight) stands(message int, marker string) bool {
+	m := s.t.Messages()[message]
+	if plainSpelling(marker) && bytes.IndexByte(s.t.Bytes(m.Span), '\\') < 0 {
+		return bytes.Contains(s.t.Bytes(m.Span), []byte(marker))
+	}
+	for id := m.First; id < m.End; id++ {
+		blk := s.t.Block(id)
+		switch {
+		case blk.Body == blk.Span:
+		case blk.Kind == transcript.Call && bytes.Contains(arguments(s.t, id), []byte(marker)):
+			return true
+		case strings.Contains(wire.Text(s.t, id), marker):
+			return true
+		}
+	}
+	return false
+}
+
+// plainSpelling reports whether a text has only one spelling in JSON that clients
+// use.
+func plainSpelling(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\/<>&'`, r) })
+}
+
+func (s *sight) pinExchanges(b *pare.Ballot, o ProtectOptions) {
+	if len(o.ToolNames) == 0 && len(o.Paths) == 0 {
+		return
+	}
+	for i := range s.t.Exchanges() {
+		x := &s.t.Exchanges()[i]
+		if x.Call == transcript.NoBlock {
+			continue
+		}
+		for _, g := range o.ToolNames {
+			if matchTool(g, x.Tool) {
+				b.Protect(s.t.AtomOf(x.Call), "tool %s", x.Tool)
+			}
+		}
+		if len(o.Paths) == 0 {
+			continue
+		}
+		file := s.use(s.tool(x.Tool), arguments(s.t, x.Call)).file
+		for _, g := range o.Paths {
+			if file != "" && matchPath(g, file) {
+				b.Protect(s.t.AtomOf(x.Call), "path %s", file)
+			}
+		}
+	}
+}
+
+func (s *sight) pinKinds(b *pare.Ballot, o ProtectOptions) {
+	var wanted []transcript.Kind
+	for _, name := range o.Kinds {
+		k, _ := kindOf(name)
+		wanted = append(wanted, k)
+	}
+	if wanted == nil {
+		return
+	}
+	for id, blk := range s.t.Blocks() {
+		if slices.Contains(wanted, blk.Kind) {
+			b.Protect(s.t.AtomOf(transcript.BlockID(id)), "kind %s", blk.Kind)
+		}
+	}
+}
+
+func roleOf(name string) (transcript.Role, bool) {
+	for _, r := range []transcript.Role{transcript.System, transcript.User, transcript.Assistant, transcript.Tool} {
+		if r.String() == name {
+			return r, true
+		}
+	}
+	return transcript.Unknown, false
+}
+
+func kindOf(name string) (transcript.Kind, bool) {
+	for k := transcript.Other; k <= transcript.Media; k++ {
+		if k.String() == name {
+			return k, true
+		}
+	}
+	return transcript.Other, false
+}

@@ -1,0 +1,263 @@
+package rules_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/wire"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata")
+
+// long texts stand for their names in scripts.
+var long = strings.NewReplacer(
+	"LONG1", strings.Repeat("one line. ", 80), "LONG2", strings.Repeat("two lines. ", 80), "LONG3", strings.Repeat("three. ", 110), "HUGE", strings.Repeat("a huge file ", 750),
+)
+
+// A scene is a script, the rules to run on it, and what they are to do.
+type scene struct {
+	comment, script, rules, want string
+}
+
+func scenes(t *testing.T, file string) []scene {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []scene
+	for part := range strings.SplitSeq(strings.TrimSpace(string(data)), "\n\n") {
+		var s scene
+		for strings.HasPrefix(part, "#") {
+			line, rest, _ := strings.Cut(part, "\n")
+			s.comment, part = s.comment+line+"\n", rest
+		}
+		head, want, ok := strings.Cut(part, "\n----\n")
+		s.script, s.rules, _ = strings.Cut(head, "\n")
+		if s.want = strings.TrimSpace(want); !ok {
+			t.Fatalf("%s: no ---- in %q", file, part)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// TestScenes runs every scene in every dialect; each must lead to the same.
+func TestScenes(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.txt")
+	for _, file := range files {
+		all := scenes(t, file)
+		for i := range all {
+			s := &all[i]
+			t.Run(fmt.Sprintf("%s/%d", filepath.Base(file), i), func(t *testing.T) {
+				script := paretest.MustParse(long.Replace(s.script))
+				p := pipeline(t, s.rules)
+				for _, d := range wire.Dialects() {
+					got := play(t, script, p, d)
+					if *update && d == wire.Anthropic {
+						s.want = got
+					}
+					if got != s.want {
+						t.Errorf("%s: got\n%s\nwant\n%s", d, got, s.want)
+					}
+				}
+			})
+		}
+		if *update {
+			rewrite(t, file, all)
+		}
+	}
+}
+
+func rewrite(t *testing.T, file string, all []scene) {
+	var out []string
+	for _, s := range all {
+		out = append(out, s.comment+s.script+"\n"+s.rules+"\n----\n"+s.want)
+	}
+	if err := os.WriteFile(file, []byte(strings.Join(out, "\n\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pipeline compiles rules written one per line, each with its options as JSON.
+func pipeline(t testing.TB, lines string) *pare.Pipeline {
+	t.Helper()
+	var all []pare.Rule
+	for line := range strings.Lines(lines) {
+		name, options, _ := strings.Cut(strings.TrimSpace(line), " ")
+		e, ok := rules.Named(name)
+		if !ok {
+			t.Fatalf("no rule %q", name)
+		}
+		r, err := e.New([]byte(options))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	p, err := pare.Compile(all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// play returns what a pipeline does to a script, in the words of the script.
+func play(t testing.TB, script paretest.Script, p *pare.Pipeline, d wire.Dialect) string {
+	t.Helper()
+	body := script.Render(d, paretest.RenderOptions{})
+	plan := planOf(t, body, p)
+	steps := map[string]int{}
+	names := []string{}
+	for i, path := range script.Paths(d, paretest.RenderOptions{}) {
+		steps[path] = i
+		if id := script[i].ID; id != "" {
+			names = append(names, paretest.WireID(id, d, paretest.RenderOptions{}), id)
+		}
+	}
+	var lines []string
+	at := map[string]int{}
+	for _, c := range plan.Changes {
+		step, ok := steps[c.Path]
+		if c.Path == "" || !ok {
+			continue // of the finish
+		}
+		s := script[step]
+		op := "call"
+		if s.Op == paretest.Result || s.Op == paretest.Fail {
+			op = "result"
+		}
+		line := fmt.Sprintf("%s %s %s %s", c.Action, op, s.ID, strings.NewReplacer(names...).Replace(c.Reason))
+		at[line] = step
+		lines = append(lines, line)
+	}
+	slices.SortStableFunc(lines, func(a, b string) int { return at[a] - at[b] })
+	if len(lines) == 0 {
+		return "nothing"
+	}
+	return strings.Join(lines, "\n")
+}
+
+func planOf(t testing.TB, body []byte, p *pare.Pipeline) *pare.Plan {
+	t.Helper()
+	r, err := pare.Parse(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := p.Plan(r, pare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func TestStandard(t *testing.T) {
+	p, err := pare.Compile(rules.Standard()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range p.Rules() {
+		got = append(got, r.Name)
+		if r.Doc == "" || strings.Contains(r.Doc, "\n") {
+			t.Errorf("%s: the doc is %q", r.Name, r.Doc)
+		}
+	}
+	want := []string{"deduplication", "error-purging", "superseded-writes", "tool-pairing", "recency"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the order is %q, want %q", got, want)
+	}
+	var standard []string
+	for _, e := range rules.All() {
+		if e.Standard {
+			standard = append(standard, e.Name)
+		}
+		if len(e.Fields()) == 0 {
+			t.Errorf("%s has no options", e.Name)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(standard)
+	if !slices.Equal(standard, want) {
+		t.Errorf("All says that %q are standard, want %q", standard, want)
+	}
+}
+
+func TestBadOptions(t *testing.T) {
+	for _, c := range []struct{ rule, options, want string }{
+		{"deduplication", `{"mode":"kill"}`, `mode: "kill" is none; write clear or drop`},
+		{"deduplication", `{"mode":"arguments"}`, `mode: "arguments" is none`},
+		{"deduplication", `{"min_bytes":-1}`, "min_bytes: -1 is less than 0"},
+		{"deduplication", `{"keep_last":-1}`, "keep_last: -1 is less than 0"},
+		{"deduplication", `{"protect_paths":["[a"]}`, `protect_paths: "[a" is no glob`},
+		{"deduplication", `{"protect_tools":[""]}`, "protect_tools: an empty glob"},
+		{"deduplication", `{"tools":[{"kind":"read"}]}`, "a tool has no name"},
+		{"deduplication", `{"tools":[{"name":"a","kind":"reed"}]}`, `a: "reed" is no kind`},
+		{"deduplication", `{"tools":[{"name":"a","commands":{"x":"read"}}]}`, "commands without the argument"},
+		{"deduplication", `{"modus":"drop"}`, `unknown field "modus"`},
+		{"superseded-writes", `{"mode":"arguments"}`, "write clear or drop"},
+		{"superseded-writes", `{"min_bytes":-2}`, "min_bytes"},
+		{"error-purging", `{"mode":"x"}`, "write clear or arguments or drop"},
+		{"error-purging", `{"min_bytes":-2}`, "min_bytes"},
+		{"tool-pairing", `{"orphan_call":"quote"}`, "write stub or drop"},
+		{"tool-pairing", `{"orphan_result":"stub"}`, "write text or drop"},
+		{"recency", `{"messages":1,"turns":1}`, "choose one of them"},
+		{"recency", `{"turns":-1}`, "turns: -1 is less than 0"},
+		{"oversized", `{"max_bytes":10}`, "max_bytes: 10 is less than 1024"},
+		{"oversized", `{"max_bytes":2000,"head":1999}`, "leave no room"},
+		{"oversized", `{"tail":-5}`, "must not be less than 0"},
+		{"protect", `{"roles":["boss"]}`, `roles: "boss" is none`},
+		{"protect", `{"kinds":["word"]}`, `kinds: "word" is none`},
+		{"protect", `{"markers":[""]}`, "an empty text stands everywhere"},
+		{"protect", `{"paths":["a[/b"]}`, "is no glob"},
+	} {
+		e, _ := rules.Named(c.rule)
+		_, err := e.New([]byte(c.options))
+		var typed *rules.OptionsError
+		if !errors.As(err, &typed) || !strings.Contains(err.Error(), c.want) || typed.Name != c.rule {
+			t.Errorf("%s %s: got %v, want %s", c.rule, c.options, err, c.want)
+		}
+	}
+	// Who does not ask gets the error when the rule is run.
+	p, err := pare.Compile(rules.Recency(rules.RecencyOptions{Messages: new(-1)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _ := pare.Parse([]byte(`[{"role":"user","content":"hi"}]`))
+	if _, err := p.Plan(r, pare.Options{}); err == nil || !strings.Contains(err.Error(), "messages: -1") {
+		t.Errorf("got %v", err)
+	}
+	if _, ok := rules.Named("nothing"); ok {
+		t.Error("there is a rule of no name")
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	p, err := rules.PairingOptions{}.Policy()
+	if err != nil || p.OrphanCall != wire.Keep || p.OrphanResult != wire.Keep || p.Open || p.Stub != nil {
+		t.Errorf("the default is %+v, %v", p, err)
+	}
+	p, err = rules.PairingOptions{OrphanCall: "drop", OrphanResult: "drop", KeepOpen: true, Stub: "{tool} {id}?"}.Policy()
+	if err != nil || p.OrphanCall != wire.Drop || p.OrphanResult != wire.Drop || !p.Open {
+		t.Errorf("got %+v, %v", p, err)
+	}
+	body := paretest.MustParse(`user "go" | call c1 Read a.go | user "well?"`).Render(wire.OpenAIChat, paretest.RenderOptions{})
+	r, _ := pare.Parse(body)
+	p.OrphanCall = wire.Keep
+	plan, err := pare.Repair(r, pare.Options{Repair: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := paretest.WireID("c1", wire.OpenAIChat, paretest.RenderOptions{})
+	if out, err := plan.Apply(); err != nil || !strings.Contains(string(out), "Read "+id+"?") {
+		t.Errorf("no stub in our words: %s, %v", out, err)
+	}
+}

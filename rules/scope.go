@@ -1,0 +1,250 @@
+package rules
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// Scope is what the rules that remove something have in common.
+type Scope struct {
+	// Globs of tools that are left alone, beside those of ProtectedTools. Default: none.
+	ProtectTools []string `json:"protect_tools,omitempty"`
+	// Globs of files whose exchanges are left alone; ** stands for any number of folders. Default: none.
+	ProtectPaths []string `json:"protect_paths,omitempty"`
+	// How many exchanges at the end are left alone. Default: 0, none.
+	KeepLast int `json:"keep_last,omitempty"`
+	// Tools beside those of Table, or in place of those of the same name. Default: none.
+	Tools []Tool `json:"tools,omitempty"`
+}
+
+func (s Scope) validate() error {
+	if err := checkGlobs("protect_tools", s.ProtectTools); err != nil {
+		return err
+	}
+	if err := checkGlobs("protect_paths", s.ProtectPaths); err != nil {
+		return err
+	}
+	if s.KeepLast < 0 {
+		return fmt.Errorf("keep_last: %d is less than 0", s.KeepLast)
+	}
+	for _, t := range s.Tools {
+		if err := t.validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A Mode is what is done with what a rule found.
+type Mode string
+
+const (
+	// Clear puts a placeholder in the place of what was said. It is the default.
+	Clear Mode = "clear"
+	// Drop removes the whole exchange.
+	Drop Mode = "drop"
+	// ClearArguments, of error-purging only, clears the arguments and keeps what the
+	// tool said about them.
+	ClearArguments Mode = "arguments"
+)
+
+func (m Mode) validate(allowed ...Mode) error {
+	if m == "" || slices.Contains(allowed, m) {
+		return nil
+	}
+	names := make([]string, len(allowed))
+	for i, a := range allowed {
+		names[i] = string(a)
+	}
+	return fmt.Errorf("mode: %q is none; write %s", m, strings.Join(names, " or "))
+}
+
+// known is a tool's name, looked up.
+type known struct {
+	Tool
+	key       string // its name in lower case
+	number    int    // names that differ in case only have the same
+	protected bool
+}
+
+// A sight is what a rule sees of one history.
+type sight struct {
+	Scope
+	r     *wire.Request
+	t     *transcript.Transcript
+	table map[string]Tool   // by name in lower case
+	names map[string]*known // by name as it is written
+	keys  map[string]int
+}
+
+// tools returns the table by name.
+func (s Scope) tools() map[string]Tool {
+	all := make(map[string]Tool, len(table)+len(s.Tools))
+	for _, t := range table {
+		all[strings.ToLower(t.Name)] = t
+	}
+	for _, t := range s.Tools {
+		all[strings.ToLower(t.Name)] = t
+	}
+	return all
+}
+
+func newSight(s Scope, table map[string]Tool, r *wire.Request) *sight {
+	return &sight{s, r, r.Transcript(), table, make(map[string]*known), make(map[string]int)}
+}
+
+func (s *sight) tool(name string) *known {
+	if k, ok := s.names[name]; ok {
+		return k
+	}
+	k := &known{key: strings.ToLower(name)}
+	k.Tool = s.table[k.key]
+	if k.Kind == "" {
+		k.Kind = Other
+	}
+	n, ok := s.keys[k.key]
+	if !ok {
+		n = len(s.keys)
+		s.keys[k.key] = n
+	}
+	k.number = n
+	is := func(glob string) bool { return matchTool(glob, name) }
+	k.protected = name == "" || slices.ContainsFunc(protectedTools, is) || slices.ContainsFunc(s.ProtectTools, is)
+	s.names[name] = k
+	return k
+}
+
+// whole reports whether an exchange is complete and the client's own.
+func whole(x *transcript.Exchange) bool {
+	return x.State == transcript.Whole && !x.Server && x.Call != transcript.NoBlock && len(x.Results) == 1
+}
+
+// exchanges yields what may count for or against something: whole exchanges of
+// tools that are not protected. The index is that of the transcript.
+func (s *sight) exchanges(yield func(i int, x *transcript.Exchange) bool) {
+	all := s.t.Exchanges()
+	for i := range all {
+		if x := &all[i]; whole(x) && !s.tool(x.Tool).protected && !yield(i, x) {
+			return
+		}
+	}
+}
+
+// message returns the message of an exchange's call.
+func (s *sight) message(i int) int { return s.t.Block(s.t.Exchanges()[i].Call).Message }
+
+// spared reports whether an exchange may not be touched: it is one of the last, or
+// its file is protected.
+func (s *sight) spared(i int, file string) bool {
+	if i >= len(s.t.Exchanges())-s.KeepLast {
+		return true
+	}
+	return file != "" && slices.ContainsFunc(s.ProtectPaths, func(g string) bool { return matchPath(g, file) })
+}
+
+// A use is what a call asks for.
+type use struct {
+	kind   Kind
+	file   string // "" if it names none, or several
+	target string // what it works on, where that is no file
+	lines  span
+	odd    bool // there are arguments that may change what is read
+	note   bool // the arguments have been cleared
+}
+
+// A span is the lines of a read, both ends included. Where a tool stops by itself
+// is not known exactly: it shows all up to sure and nothing behind last.
+type span struct{ first, sure, last int }
+
+// use reads the arguments of a call.
+func (s *sight) use(k *known, args []byte) use {
+	u := use{kind: k.Kind, note: isNote(args)}
+	if u.note {
+		return u
+	}
+	patch, rank, limit, end := "", len(pathNames), -1, -1
+	if i := space(args, 0); i < len(args) && args[i] != '{' {
+		patch = string(args)
+	}
+	one := func(given string, usual []string, key string) bool {
+		if given != "" {
+			return key == given
+		}
+		return slices.Contains(usual, key)
+	}
+	members(args, func(key string, v []byte) {
+		switch {
+		case k.Patch != "" && (key == k.Patch || key == "patch"):
+			patch = unquote(v)
+		case k.Command != "" && key == k.Command:
+			if kind, ok := k.Commands[unquote(v)]; ok {
+				u.kind = kind
+			}
+		case k.Path != "" && key == k.Path && v[0] == '"':
+			u.file = unquote(v)
+		case k.Path == "" && v[0] == '"' && slices.Contains(pathNames, key):
+			if i := slices.Index(pathNames, key); i <= rank {
+				rank, u.file = i, unquote(v)
+			}
+		case k.Kind == Run && slices.Contains(commandNames, key):
+			u.target = string(wire.Canonical(v))
+		case one(k.Start, startNames, key):
+			n, ok := number(v)
+			u.lines.first, u.odd = n, u.odd || !ok || n < 0
+		case one(k.Limit, limitNames, key):
+			n, ok := number(v)
+			limit, u.odd = n, u.odd || !ok || n < 0
+		case one(k.End, endNames, key):
+			n, ok := number(v)
+			end, u.odd = n, u.odd || !ok || n < -1
+		case slices.Contains(rangeNames, key):
+			first, last, ok := pairOf(v)
+			u.lines.first, end, u.odd = first, last, u.odd || !ok
+		case !slices.Contains(proseNames, key):
+			u.odd = true
+		}
+	})
+	if k.Patch != "" {
+		if files := patchFiles(patch); len(files) == 1 {
+			u.file = files[0]
+		}
+	}
+	u.file = cleanPath(u.file)
+	u.lines.ends(limit, end, k.Lines)
+	return u
+}
+
+// ends works out where a read stops; -1 is not given.
+func (l *span) ends(limit, end, most int) {
+	switch {
+	case end >= 0:
+		l.sure, l.last = end, end
+	case limit >= 0:
+		l.sure, l.last = l.first+limit-1, l.first+limit-1
+	case most < 0:
+		l.sure, l.last = math.MaxInt, math.MaxInt
+	default:
+		if most == 0 {
+			most = defaultLines
+		}
+		l.sure, l.last = l.first+most-1, math.MaxInt
+	}
+}
+
+// pairOf reads [first, last].
+func pairOf(v []byte) (first, last int, ok bool) {
+	v = bytes.TrimSpace(v)
+	if len(v) < 2 || v[0] != '[' {
+		return 0, 0, false
+	}
+	a, b, found := bytes.Cut(v[1:len(v)-1], []byte(","))
+	first, ok1 := number(bytes.TrimSpace(a))
+	last, ok2 := number(bytes.TrimSpace(b))
+	return first, last, found && ok1 && ok2 && first >= 0 && last >= -1
+}

@@ -1,0 +1,90 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/wire"
+)
+
+// SupersededWritesOptions are those of [SupersededWrites]; the zero value is the
+// default.
+type SupersededWritesOptions struct {
+	// What to do with a write that is superseded: "clear" its arguments and its result, or "drop" the exchange. Default: clear.
+	Mode Mode `json:"mode,omitempty" enum:"clear,drop"`
+	// Arguments and results that are shorter are left alone. Default: 512.
+	MinBytes int `json:"min_bytes,omitempty"`
+	// Leave edits alone and touch whole writes only. Default: false.
+	KeepEdits bool `json:"keep_edits,omitempty"`
+	Scope
+}
+
+func (o SupersededWritesOptions) validate() error {
+	if err := o.Mode.validate(Clear, Drop); err != nil {
+		return err
+	}
+	if o.MinBytes < 0 {
+		return fmt.Errorf("min_bytes: %d is less than 0", o.MinBytes)
+	}
+	return o.Scope.validate()
+}
+
+// Rule returns the rule, or what is wrong with the options.
+func (o SupersededWritesOptions) Rule() (pare.Rule, error) {
+	return SupersededWrites(o), check(supersededWrites, o.validate())
+}
+
+const supersededWrites = "superseded-writes"
+
+// SupersededWrites clears or drops writes and edits of a file that a later message
+// replaces as a whole, successfully. A later edit supersedes nothing: what it
+// changes is not all there is. Neither does a write that failed, or one that was
+// made in the same turn, because nobody knows which of the two came first.
+func SupersededWrites(o SupersededWritesOptions) pare.Rule {
+	table := o.tools()
+	return pare.Rule{
+		Name:   supersededWrites,
+		Doc:    "clear writes and edits of a file that a later successful write replaced as a whole",
+		Before: []string{"?" + toolPairing},
+		Prepare: func(r *wire.Request) (pare.Process, error) {
+			if err := o.validate(); err != nil {
+				return nil, err
+			}
+			s := newSight(o.Scope, table, r)
+			all := s.superseded(o)
+			return func(b *pare.Ballot) { s.ballots(supersededWrites, o.MinBytes).vote(b, all) }, nil
+		},
+	}
+}
+
+// superseded walks back from the end, so that the first whole write it meets of a
+// file is the one that holds.
+func (s *sight) superseded(o SupersededWritesOptions) []victim {
+	var all []victim
+	holds := make(map[string]int) // file → the latest exchange that wrote it whole
+	xs := s.t.Exchanges()
+	for i, x := range slices.Backward(xs) {
+		k := s.tool(x.Tool)
+		if !whole(&xs[i]) || k.protected || k.Kind != Write && k.Kind != Edit {
+			continue
+		}
+		u := s.use(k, arguments(s.t, x.Call))
+		if u.file == "" || u.kind != Write && u.kind != Edit {
+			continue
+		}
+		by, ok := holds[u.file]
+		switch {
+		case !ok && u.kind == Write && s.outcome(&xs[i]) == succeeded:
+			holds[u.file] = i
+		case !ok, s.turn(i) >= s.turn(by), s.spared(i, u.file), u.kind == Edit && o.KeepEdits:
+		default:
+			all = append(all, victim{exchange: i, use: u, why: "the file was written as a whole by " + s.later(by), drop: o.Mode == Drop})
+		}
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// turn returns the turn of an exchange's call.
+func (s *sight) turn(i int) int { return s.t.Messages()[s.message(i)].Turn }
