@@ -74,7 +74,7 @@ func Prune(r *wire.Request) (body []byte, removed []Orphan, events []Event, err 
 			indices = append(indices, o.Index)
 		}
 	}
-	next, _, err := r.Rewrite(drop, nil)
+	next, err := r.Rewrite(drop, nil)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -30,7 +30,6 @@ type Plan struct {
 	Events    []Event
 
 	in, mended, out *wire.Request
-	back            *wire.Trail // from mended to in
 }
 
 // Refused is the error for a result that the provider would still refuse.
@@ -90,7 +89,6 @@ func (p *Plan) mend(r *wire.Request, o Options) error {
 		return err
 	}
 	p.mended, p.out, p.Changes, p.Left = m.Request, m.Request, m.Changes, m.Left
-	p.back = m.Trail
 	return nil
 }
 
@@ -127,7 +125,7 @@ func (p *Plan) carryOut(edits []wire.BlockEdit, o Options) error {
 		return nil
 	}
 	slices.Sort(drop)
-	next, _, err := p.mended.Rewrite(drop, edits)
+	next, err := p.mended.Rewrite(drop, edits)
 	if err != nil {
 		return err
 	}
@@ -138,7 +136,7 @@ func (p *Plan) carryOut(edits []wire.BlockEdit, o Options) error {
 // log records a change that the rules decided.
 func (p *Plan) log(action string, reasons []Reason, b transcript.BlockID, bytes int) {
 	blk := p.mended.Transcript().Block(b)
-	c := wire.Change{Action: action, Path: p.back.Path(p.mended, b), IDs: []string{}, Bytes: bytes}
+	c := wire.Change{Action: action, Path: p.mended.PathIn(p.in, b), IDs: []string{}, Bytes: bytes}
 	if blk.CallID != "" {
 		c.IDs = []string{blk.CallID}
 	}
@@ -150,31 +148,29 @@ func (p *Plan) log(action string, reasons []Reason, b transcript.BlockID, bytes 
 
 // finish lets the dialect put right what removal brought about.
 func (p *Plan) finish(o Options) error {
-	if p.out != p.in {
-		next, stale, _, err := p.out.Unbind(p.in, p.back)
-		if err != nil {
-			return err
-		}
+	done := p.mended
+	for range 3 { // mending may change what thinking is bound to, once or twice
+		stale := p.out.Stale(p.in)
 		for _, b := range stale {
 			p.Changes = append(p.Changes, wire.Change{
-				Action: "drop", Rule: "thinking-altered", Path: p.out.Path(b), IDs: []string{}, Bytes: -p.out.Transcript().Block(b).Span.Len(),
+				Action: "drop", Rule: "thinking-altered", Path: p.out.PathIn(p.in, b), IDs: []string{}, Bytes: -p.out.Transcript().Block(b).Span.Len(),
 				Reason: "a change in front of it makes this thinking invalid on this model",
 			})
 		}
-		p.out = next
+		next, err := p.out.Rewrite(stale, nil)
+		if err != nil {
+			return err
+		}
+		if next == done {
+			return nil
+		}
+		m, err := next.MendSince(p.in, o.Repair, o.Check)
+		if err != nil {
+			return err
+		}
+		p.Changes = append(p.Changes, m.Changes...)
+		p.out, p.Left, done = m.Request, m.Left, m.Request
 	}
-	if p.out == p.mended {
-		return nil
-	}
-	m, err := p.out.Mend(o.Repair, o.Check)
-	if err != nil {
-		return err
-	}
-	for _, c := range m.Changes {
-		c.Path = "" // its place is in a history that nobody has seen
-		p.Changes = append(p.Changes, c)
-	}
-	p.out, p.Left = m.Request, m.Left
 	return nil
 }
 

@@ -24,10 +24,11 @@ func readBad(t testing.TB) []badCase {
 	var all []badCase
 	for part := range strings.SplitSeq("\n"+string(data), "\n=== ") {
 		head, rest, _ := strings.Cut(part, "\n")
-		input, want, ok := strings.Cut(rest, "----\n")
-		if ok {
-			all = append(all, badCase{head, input, strings.TrimSuffix(want, "\n")})
+		input, want, ok := strings.Cut("\n"+rest+"\n", "\n----\n")
+		if !ok {
+			continue
 		}
+		all = append(all, badCase{head, strings.TrimPrefix(input, "\n") + "\n", strings.TrimRight(want, "\n")})
 	}
 	return all
 }
@@ -57,7 +58,7 @@ func TestBad(t *testing.T) {
 				t.Errorf("%s: no place or no message: %#v", c.name, e)
 			}
 		}
-		if !*update && err.Error() != strings.TrimSuffix(c.want, "\n") {
+		if !*update && err.Error() != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, err, c.want)
 		}
 		out.WriteString("=== " + c.name + "\n" + c.input + "----\n" + err.Error() + "\n\n")

@@ -76,6 +76,10 @@ func (s *source) wants(v *value, k kind, path string, tag reflect.StructTag) boo
 	}
 	hint := "write " + k.String() + ", such as " + examples[k]
 	switch {
+	case k == table && !s.json && v.kind == list:
+		hint = fmt.Sprintf("write [%s] in place of [[%s]]", path, path)
+	case k == table && !s.json && !strings.ContainsAny(path, "0123456789"):
+		hint = fmt.Sprintf("write [%s], and its keys below", path)
 	case k == table && s.json:
 		hint = "write an object, such as {\"key\": \"value\"}"
 	case k == text && tag.Get("enum") != "":
@@ -169,9 +173,14 @@ func (s *source) decodeList(v *value, into reflect.Value, path string, tag refle
 	if !s.wants(v, list, path, "") {
 		return
 	}
-	out := reflect.MakeSlice(into.Type(), len(v.items), len(v.items))
+	out := reflect.MakeSlice(into.Type(), 0, len(v.items))
 	for i, item := range v.items {
-		s.decode(item, out.Index(i), join(path, strconv.Itoa(i)), tag)
+		elem, before := reflect.New(into.Type().Elem()).Elem(), len(s.errors)
+		s.decode(item, elem, join(path, strconv.Itoa(i)), tag)
+		// Half a table is still worth checking; half a text is not.
+		if len(s.errors) == before || elem.Kind() == reflect.Struct {
+			out = reflect.Append(out, elem)
+		}
 	}
 	into.Set(out)
 }
@@ -196,7 +205,7 @@ func (s *source) decodeTable(v *value, into reflect.Value, path string) {
 			if path == "rules" {
 				what = "rule"
 			}
-			if other, ok := elsewhere[path]; ok {
+			if other := elsewhere(path, m.key); other != "" {
 				hint = other
 			}
 			s.failKey(join(path, m.key), hint, "there is no %s %q here", what, m.key)

@@ -36,6 +36,8 @@ var functions = []string{
 	"trim", "trimPrefix", "trimSuffix", "type", "upper",
 }
 
+var theFunctions = "the functions are arg, " + strings.Join(functions, ", ")
+
 // matcher is the name that calls of our own pattern matching go by. No expression
 // can spell it.
 const matcher = "matches "
@@ -83,7 +85,7 @@ func compile(source string) (*program, *refusal) {
 	case v.refusal != nil && (err == nil || v.sure):
 		return nil, v.refusal
 	case err != nil:
-		return nil, explain(err)
+		return nil, explain(err, source)
 	}
 	v.program.code = code
 	return v.program, nil
@@ -93,7 +95,7 @@ func compile(source string) (*program, *refusal) {
 func foreseen(source string) *refusal {
 	tokens, err := lexer.Lex(file.NewSource(source))
 	if err != nil {
-		return explain(err)
+		return explain(err, source)
 	}
 	for i, t := range tokens {
 		member := i > 0 && tokens[i-1].Is(lexer.Operator, ".", "?.")
@@ -102,7 +104,7 @@ func foreseen(source string) *refusal {
 		switch {
 		case member:
 		case t.Is(lexer.Identifier) && called && known && !slices.Contains(functions, t.Value):
-			return &refusal{t.From, fmt.Sprintf("%s() is not available: an expression has no loops, builds no texts and knows no clock", t.Value), "the functions are arg, " + strings.Join(functions, ", ")}
+			return &refusal{t.From, fmt.Sprintf("%s() is not available: an expression has no loops, builds no texts and knows no clock", t.Value), theFunctions}
 		case t.Is(lexer.Operator, "let"), t.Is(lexer.Operator, ";"):
 			return &refusal{t.From, "an expression has no variables", "write one condition"}
 		case t.Is(lexer.Operator, ".."):
@@ -122,20 +124,28 @@ func foreseen(source string) *refusal {
 
 // explain turns an error of the library into a refusal, with a better hint where
 // one is known.
-func explain(err error) *refusal {
+func explain(err error, source string) *refusal {
 	r := &refusal{message: strings.TrimSpace(err.Error())}
 	var at *file.Error
 	if errors.As(err, &at) {
 		r.at, r.message = at.From, strings.TrimSpace(at.Message)
 	}
-	if name, ok := strings.CutPrefix(r.message, "unknown name "); ok {
+	switch name, ok := strings.CutPrefix(r.message, "unknown name "); {
+	case !ok:
+	case nearest(name, names()) != "":
 		r.hint = pick(name, names())
+	case strings.Contains(source, name+"("):
+		r.hint = theFunctions
+	default:
+		r.hint = "the names are " + strings.Join(variables(), ", ")
 	}
 	switch {
 	case r.message == "unexpected token EOF":
 		r.message, r.hint = "the expression ends in the middle", "write what is missing, or take the last operator out"
 	case strings.HasPrefix(r.message, "unexpected token "):
-		r.message = "this cannot stand here: " + strings.TrimPrefix(r.message, "unexpected token ")
+		r.message, r.hint = "this cannot stand here: "+strings.TrimPrefix(r.message, "unexpected token "), "join conditions with and, or"
+	case strings.Contains(r.message, "mismatched type"):
+		r.hint = "compare like with like: numbers without quotes, texts in quotes"
 	case strings.Contains(r.message, "maximum allowed nodes"):
 		r.message, r.hint = "the expression is too large", fmt.Sprintf("it may have at most %d operators, names and values", maxNodes)
 	case strings.HasPrefix(r.message, "expected bool, but got "):
@@ -149,7 +159,10 @@ func explain(err error) *refusal {
 }
 
 // names lists what an expression can mention.
-func names() []string {
+func names() []string { return append(variables(), functions...) }
+
+// variables lists what an expression can ask of an exchange.
+func variables() []string {
 	var all []string
 	t := reflect.TypeFor[env]()
 	for i := range t.NumField() {
@@ -157,7 +170,7 @@ func names() []string {
 			all = append(all, name)
 		}
 	}
-	return append(all, functions...)
+	return all
 }
 
 // An inspector walks over the checked tree: it notes what is mentioned, puts our

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -133,6 +134,9 @@ func join(path, key string) string {
 // common.
 func (s *source) assign(key, value string) string {
 	if s.json {
+		if inner, ok := strings.CutPrefix(value, "'"); ok {
+			value = fmt.Sprintf("%q", strings.TrimSuffix(inner, "'"))
+		}
 		return fmt.Sprintf("%q: %s", key, value)
 	}
 	return key + " = " + value
@@ -145,16 +149,10 @@ func (s *source) shown(v *value) string {
 	switch v.kind {
 	case text:
 		t = fmt.Sprintf("%q", v.text)
-	case integer:
-		t = fmt.Sprint(v.integer)
-	case decimal:
-		t = fmt.Sprint(v.decimal)
-	case boolean:
-		t = fmt.Sprint(v.boolean)
-	case unset:
-		t = string(s.data[v.at:max(v.at, v.end)])
-	default:
+	case table, list:
 		return v.kind.String()
+	default:
+		t = string(s.data[v.at:max(v.at, v.end)])
 	}
 	if utf8.RuneCountInString(t) > most {
 		t = string([]rune(t)[:most]) + "…"

@@ -81,10 +81,17 @@ type Pin struct {
 
 func (p Pin) empty() bool { return reflect.ValueOf(p).IsZero() }
 
-// elsewhere tells where options stand that a rule has, but not in its table.
-var elsewhere = map[string]string{
-	"rules.tool-pairing": "how broken pairs are mended is set in repair",
-	"rules.protect":      "what is pinned is set in pin",
+// elsewhere tells where an option stands that a rule has, but not in its table.
+func elsewhere(path, key string) string {
+	switch {
+	case path == "rules.tool-pairing":
+		return "how broken pairs are mended is set in repair"
+	case path == "rules.protect":
+		return "what is pinned is set in pin"
+	case strings.HasPrefix(path, "rules.") && key == "tools":
+		return "tools are the same for all rules and are set in tool"
+	}
+	return ""
 }
 
 const exampleTool = `"my_tool"`
@@ -168,27 +175,42 @@ func makeRule(s *source, path string, sw Switch, byDefault bool, o rules.Options
 		if err == nil {
 			return e
 		}
-		option, message, ok := strings.Cut(strings.TrimPrefix(err.Error(), "rule "+rule.Name+": "), ": ")
-		option, _, _ = strings.Cut(option, ",") // of several, the first
-		f := reflect.ValueOf(o).Elem()
-		i := slices.IndexFunc(fieldsOf(f.Type()), func(f field) bool { return f.key == option })
-		if !ok || i < 0 {
+		message := strings.TrimPrefix(err.Error(), "rule "+rule.Name+": ")
+		about, rest, _ := strings.Cut(message, ": ")
+		var fields []reflect.Value
+		var first string
+		for option := range strings.SplitSeq(about, ", ") {
+			all := fieldsOf(reflect.TypeOf(o).Elem())
+			i := slices.IndexFunc(all, func(f field) bool { return f.key == option })
+			if i < 0 {
+				s.failKey(table, "", "%s", message)
+				return e
+			}
+			if n, ok := names[option]; ok {
+				option = n
+			}
+			if f := reflect.ValueOf(o).Elem().FieldByIndex(all[i].index); !f.IsZero() {
+				fields = append(fields, f)
+				if first == "" {
+					first = option
+				}
+			}
+		}
+		if len(fields) == 0 {
 			s.failKey(table, "", "%s", message)
 			return e
 		}
-		name := option
-		if n, ok := names[option]; ok {
-			name = n
+		if len(fields) == 1 {
+			message = rest
 		}
-		f = f.FieldByIndex(fieldsOf(f.Type())[i].index)
-		at := culprit(f, message)
-		failOption(s, table, name, at, message)
+		at := culprit(fields[0], message)
+		failOption(s, join(table, first), at >= 0, message)
 		// Without what was reported, the next error comes to light.
-		if at >= 0 {
-			f.Set(reflect.AppendSlice(f.Slice(0, at).Slice3(0, at, at), f.Slice(at+1, f.Len())))
-		} else if f.IsZero() {
-			return e
-		} else {
+		if f := fields[0]; at >= 0 {
+			f.Set(reflect.AppendSlice(f.Slice3(0, at, at), f.Slice(at+1, f.Len())))
+			continue
+		}
+		for _, f := range fields {
 			f.SetZero()
 		}
 	}
@@ -207,13 +229,19 @@ func culprit(f reflect.Value, message string) int {
 	return -1
 }
 
-func failOption(s *source, table, name string, at int, message string) {
-	path := join(table, name)
-	hint := ""
-	if message, hint, _ = strings.Cut(message, "; "); strings.Contains(message, "no glob") {
+// failOption reports what the rules say about an option, at the element of the file
+// that they quote if it is about one.
+func failOption(s *source, path string, element bool, message string) {
+	message, hint, _ := strings.Cut(message, "; ")
+	switch {
+	case strings.Contains(message, "no glob"):
 		hint = "write a glob such as docs/**/*.md; a [ that means itself is written \\["
+	case strings.Contains(message, "empty"):
+		hint = "take it out"
+	case strings.Contains(message, "leave no room"):
+		hint = "write less for them, or more for max_bytes"
 	}
-	if at >= 0 {
+	if element {
 		// The list has lost what was reported before; the file still has it.
 		for i, item := range s.itemsOf(path) {
 			if item.kind == text && strings.Contains(message, fmt.Sprintf("%q", item.text)) || item.text == "" && strings.Contains(message, "empty") {

@@ -36,7 +36,10 @@ func quoted(words []string) string {
 // nearest returns the choice that word may be a slip of, or "". Of equally near
 // ones the first wins.
 func nearest(word string, choices []string) string {
-	best, least := "", max(2, len(word)/3+1)
+	best, least := "", 2
+	if n := len(word); n > 3 {
+		least = 3 + min(n, 8)/8
+	}
 	for _, c := range choices {
 		d := distance(fold(word), fold(c))
 		if len(word) >= 3 && strings.HasPrefix(fold(c), fold(word)) {

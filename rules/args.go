@@ -157,7 +157,7 @@ func escaped(raw []byte) (c byte, size int) {
 	if len(raw) < 2 {
 		return 0, 0
 	}
-	if i := strings.IndexByte(`"\\/bfnrt`, raw[1]); i >= 0 {
+	if i := strings.IndexByte(`"\/bfnrt`, raw[1]); i >= 0 {
 		return "\"\\/\b\f\n\r\t"[i], 2
 	}
 	if raw[1] != 'u' || len(raw) < 6 || raw[2] != '0' || raw[3] != '0' || raw[4] < '0' || raw[4] > '7' {

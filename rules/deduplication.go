@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"hash/maphash"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -171,7 +169,7 @@ func (d *deduplicator) repeats() {
 		for _, i := range slices.Backward(group) {
 			x := &d.t.Exchanges()[i]
 			args := arguments(d.t, x.Call)
-			if isNote(args) || d.gone(x) {
+			if isNote(args) || isCleared(d.head(d.t.Block(x.Results[0]))) {
 				continue
 			}
 			result := d.t.Bytes(d.t.Block(x.Results[0]).Body)
@@ -252,16 +250,7 @@ func (d *deduplicator) shows(i int) bool {
 	if d.outcome(x) != succeeded {
 		return false
 	}
-	if d.gone(x) {
-		return false
-	}
 	return d.t.Block(x.Results[0]).Body.Len() > 4000 || !pointsBack(d.said(i))
-}
-
-// gone reports whether what a result said has been taken away before.
-func (d *deduplicator) gone(x *transcript.Exchange) bool {
-	head := d.head(d.t.Block(x.Results[0]))
-	return slices.ContainsFunc(cleared, func(c string) bool { return len(head) >= len(c) && strings.EqualFold(head[:len(c)], c) })
 }
 
 // victims lists what was found, in order.

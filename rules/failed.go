@@ -22,7 +22,7 @@ const (
 func (s *sight) outcome(x *transcript.Exchange) outcome {
 	b := s.t.Block(x.Results[0])
 	head := s.head(b)
-	if strings.HasPrefix(head, strings.ToLower(wire.DefaultStub)) {
+	if strings.HasPrefix(head, strings.ToLower(wire.DefaultStub)) || isCleared(head) {
 		return unclear
 	}
 	marks := s.r.Dialect == wire.Anthropic || s.r.Dialect == wire.Bedrock

@@ -140,7 +140,7 @@ func (s *sight) plain(b transcript.Block) (string, bool) {
 }
 
 // plainObject reads the response of a Gemini function: its output, or all of it as
-// it is written.
+// JSON.
 func (s *sight) plainObject(b transcript.Block) (string, bool) {
 	raw := s.t.Bytes(b.Body)
 	n, output := 0, ""
@@ -152,7 +152,7 @@ func (s *sight) plainObject(b transcript.Block) (string, bool) {
 	if n == 1 && output != "" {
 		return output, true
 	}
-	return string(raw), n > 0
+	return string(wire.Canonical(raw)), n > 0
 }
 
 // cut keeps the beginning and the end of a text.

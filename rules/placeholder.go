@@ -22,12 +22,13 @@ const slack = 48
 
 // cleared are the beginnings of what others put in the place of a result: there
 // is nothing behind them, so they prove nothing.
-var cleared = []string{mark, "[Old tool result content cleared]", "[Tool result cleared", "[tool result cleared", "[[NOTE] "}
+var cleared = []string{mark, "[Old tool result content cleared]", "[Tool result cleared", "[[NOTE] "}
 
-// isCleared reports whether a result's content has been taken away before.
+// isCleared reports whether a result's content has been taken away before. The case
+// does not matter.
 func isCleared(text string) bool {
 	for _, c := range cleared {
-		if strings.HasPrefix(text, c) {
+		if len(text) >= len(c) && strings.EqualFold(text[:len(c)], c) {
 			return true
 		}
 	}

@@ -46,8 +46,8 @@ func (o RecencyOptions) Rule() (pare.Rule, error) { return Recency(o), check(rec
 
 const recency = "recency"
 
-// Recency protects what is new: every atom that touches one of the last messages.
-// Where fewer are there, all are protected.
+// Recency protects what is new: every atom that reaches into the last messages. If
+// there are fewer of them, everything is protected.
 func Recency(o RecencyOptions) pare.Rule {
 	return pare.Rule{
 		Name:  recency,
@@ -61,7 +61,7 @@ func Recency(o RecencyOptions) pare.Rule {
 			from, why := o.from(t)
 			return func(b *pare.Ballot) {
 				for a, atom := range t.Atoms() {
-					if atom.Last >= from {
+					if atom.Blocks[len(atom.Blocks)-1] >= from {
 						b.Protect(transcript.AtomID(a), "%s", why)
 					}
 				}
@@ -70,26 +70,19 @@ func Recency(o RecencyOptions) pare.Rule {
 	}
 }
 
-// from returns the first message that is protected, and why it is.
-func (o RecencyOptions) from(t *transcript.Transcript) (from int, why string) {
+// from returns the first block that is protected, and why it is. It need not be the
+// first of its message: a person may speak behind the results of the turn before.
+func (o RecencyOptions) from(t *transcript.Transcript) (from transcript.BlockID, why string) {
 	ms := t.Messages()
+	from = transcript.BlockID(len(t.Blocks()))
 	switch {
 	case o.Turns != nil:
-		n := *o.Turns
-		from = len(ms)
-		for from > 0 && n > 0 {
-			if from--; ms[from].Begins {
-				n--
-			}
-		}
-		return from, fmt.Sprintf("in the last %d turns", *o.Turns)
+		return lastTurns(t, *o.Turns), fmt.Sprintf("in the last %d turns", *o.Turns)
 	case o.Exchanges != nil:
-		from = len(ms)
-		n := *o.Exchanges
 		xs := t.Exchanges()
-		for i := len(xs) - 1; i >= 0 && n > 0; i-- {
+		for i, n := len(xs)-1, *o.Exchanges; i >= 0 && n > 0; i-- {
 			if xs[i].Call != transcript.NoBlock {
-				from = min(from, t.Block(xs[i].Call).Message)
+				from = min(from, xs[i].Call)
 				n--
 			}
 		}
@@ -99,5 +92,40 @@ func (o RecencyOptions) from(t *transcript.Transcript) (from int, why string) {
 	if o.Messages != nil {
 		n = *o.Messages
 	}
-	return max(0, len(ms)-n), fmt.Sprintf("in the last %d messages", n)
+	if n > 0 && len(ms) > 0 {
+		from = ms[max(0, len(ms)-n)].First
+	}
+	return from, fmt.Sprintf("in the last %d messages", n)
+}
+
+// lastTurns returns the block at which the last n turns begin. What a person says
+// in several messages in a row begins one turn.
+func lastTurns(t *transcript.Transcript, n int) transcript.BlockID {
+	ms := t.Messages()
+	from := transcript.BlockID(len(t.Blocks()))
+	for i := len(ms) - 1; i >= 0 && n > 0; i-- {
+		speaks := spoken(t, ms[i])
+		if from = ms[i].First; speaks == transcript.NoBlock {
+			continue
+		}
+		if i > 0 && speaks == ms[i].First && spoken(t, ms[i-1]) != transcript.NoBlock {
+			continue
+		}
+		from = speaks
+		n--
+	}
+	if n > 0 {
+		return 0
+	}
+	return from
+}
+
+// spoken returns the block with which a person begins to speak in a message.
+func spoken(t *transcript.Transcript, m transcript.Message) transcript.BlockID {
+	for b := m.First; b < m.End && m.Role == transcript.User; b++ {
+		if k := t.Block(b).Kind; k == transcript.Text || k == transcript.Media {
+			return b
+		}
+	}
+	return transcript.NoBlock
 }

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite testdata")
 
 // long texts stand for their names in scripts.
 var long = strings.NewReplacer(
-	"LONG1", strings.Repeat("one line. ", 80), "LONG2", strings.Repeat("two lines. ", 80), "LONG3", strings.Repeat("three. ", 110), "HUGE", strings.Repeat("a huge file ", 750),
+	"LONG1", strings.Repeat("one line. ", 80), "LONG2", strings.Repeat("two lines. ", 80), "LONG3", strings.Repeat("three. ", 110), "HUGE", strings.Repeat("a huge file.", 750),
 )
 
 // A scene is a script, the rules to run on it, and what they are to do.

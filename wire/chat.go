@@ -241,16 +241,15 @@ func (p *parser) chatContent() field {
 }
 
 func (p *parser) chatPart(j int) {
-	at := p.Offset()
 	w := place{inContent, int32(j)}
-	if k := p.Peek(); k != jsonspan.Object {
-		at = p.Offset()
+	k := p.Peek()
+	at := p.Offset()
+	if k != jsonspan.Object {
 		p.value()
 		p.block(transcript.Block{Kind: transcript.Other, Span: transcript.Span{Start: at, End: p.Offset()}}, w)
 		p.noteBlock(wrongType, "", "expected an object, found "+k.String())
 		return
 	}
-	at = p.Offset()
 	var typ, text field
 	p.Enter()
 	for {
@@ -311,15 +310,14 @@ func (p *parser) chatCalls(f *chatFields) field {
 }
 
 func (p *parser) chatCall(j int) {
-	at, w := p.Offset(), place{inCalls, int32(j)}
-	if k := p.Peek(); k != jsonspan.Object {
-		at = p.Offset()
+	k, w := p.Peek(), place{inCalls, int32(j)}
+	at := p.Offset()
+	if k != jsonspan.Object {
 		p.value()
 		p.block(transcript.Block{Kind: transcript.Other, Span: transcript.Span{Start: at, End: p.Offset()}}, w)
 		p.noteBlock(wrongType, "", "expected an object, found "+k.String())
 		return
 	}
-	at = p.Offset()
 	var id, typ, name, args field
 	p.Enter()
 	for {

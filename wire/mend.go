@@ -50,7 +50,6 @@ type Mended struct {
 	Request *Request  // the mended request; the original one if nothing was done
 	Changes []Change  // in the order they were made
 	Left    []Finding // what could not be mended; paths are in Request
-	Trail   *Trail    // back from Request to the original
 }
 
 // maxRounds bounds the rounds of mending. A round mends all faults that do not
@@ -60,14 +59,17 @@ const maxRounds = 24
 // Mend repairs what Check finds. A request without findings comes back as it is:
 // the same bytes, the same buffer. The result is checked again, so what Left does
 // not name is clean.
-func (r *Request) Mend(p Policy, o CheckOptions) (*Mended, error) {
+func (r *Request) Mend(p Policy, o CheckOptions) (*Mended, error) { return r.MendSince(r, p, o) }
+
+// MendSince is Mend; the paths of the changes are those of an earlier state.
+func (r *Request) MendSince(before *Request, p Policy, o CheckOptions) (*Mended, error) {
 	o.Advice = false
-	out := &Mended{Request: r, Left: r.toMend(p, o), Trail: &Trail{list: r.Dialect.list()}}
+	out := &Mended{Request: r, Left: r.toMend(p, o)}
 	for range maxRounds {
 		if len(out.Left) == 0 {
 			break
 		}
-		m := &mender{draft: newDraft(out.Request), policy: p, back: out.Trail}
+		m := &mender{draft: newDraft(out.Request), policy: p, before: before}
 		for i := range out.Left {
 			m.mend(&out.Left[i])
 		}
@@ -75,16 +77,11 @@ func (r *Request) Mend(p Policy, o CheckOptions) (*Mended, error) {
 			break
 		}
 		m.neverEmpty()
-		raw, t, err := m.render()
-		if err != nil {
-			return nil, fmt.Errorf("mend: %w", err)
-		}
-		next, err := out.Request.reparse(raw)
+		next, err := m.carryOut()
 		if err != nil {
 			return nil, fmt.Errorf("mend: %w", err)
 		}
 		out.Request, out.Changes = next, append(out.Changes, m.changes...)
-		out.Trail.steps = append(out.Trail.steps, t)
 		out.Left = next.toMend(p, o)
 	}
 	return out, nil
@@ -123,7 +120,7 @@ type mender struct {
 	*draft
 	policy  Policy
 	changes []Change
-	back    *Trail
+	before  *Request        // whose paths the changes are told in
 	ids     map[string]bool // ids in use, when one has to be made
 	// calls lists the exchanges with a call by id, nth how many of the same id stand
 	// before each; filled by index.
@@ -145,7 +142,7 @@ func (m *mender) log(f *Finding, action string, block transcript.BlockID, messag
 	if c.IDs == nil {
 		c.IDs = []string{}
 	}
-	c.Path = m.back.path(at)
+	c.Path = m.pathIn(m.before, at)
 	m.changes = append(m.changes, c)
 }
 

@@ -29,10 +29,11 @@ type Request struct {
 	list  transcript.Span // of the list of messages, brackets included
 	bare  bool            // the document is the list
 	head  head
-	where []place // by block
-	extra []facts // by message
-	frame []frame // by message
-	o     Options // what it was parsed with
+	where []place  // by block
+	extra []facts  // by message
+	frame []frame  // by message
+	o     Options  // what it was parsed with
+	steps []*trail // back to the request it was made from, if it was
 	notes []note
 	flaws []jsonspan.Flaw
 }

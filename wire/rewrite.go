@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,42 +16,28 @@ type BlockEdit struct {
 	Text  string
 }
 
-// A Trail leads from a changed request back to the one it was made from.
-type Trail struct {
-	steps []*trail
-	list  string
-}
-
-// Path returns the path that a block of the changed request had in the original,
-// or "" if it is new there.
-func (t *Trail) Path(r *Request, b transcript.BlockID) string {
+// PathIn returns the path that a block had in an earlier state of the request, or
+// "" if it is new since then.
+func (r *Request) PathIn(before *Request, b transcript.BlockID) string {
 	blk, w := r.t.Block(b), r.where[b]
-	return t.path(origin{blk.Message, w.in, int(w.index)})
+	return r.pathIn(before, origin{blk.Message, w.in, int(w.index)})
 }
 
-// Message returns the index that a message of the changed request had in the
-// original, or -1 if it is new.
-func (t *Trail) Message(i int) int { return t.back(origin{message: i, in: inMessage}).message }
-
-func (t *Trail) back(at origin) origin {
-	for i := len(t.steps) - 1; i >= 0; i-- {
-		at = t.steps[i].back(at)
+func (r *Request) pathIn(before *Request, at origin) string {
+	for i := len(r.steps) - 1; i >= len(before.steps); i-- {
+		at = r.steps[i].back(at)
 	}
-	return at
-}
-
-func (t *Trail) path(at origin) string {
-	if at = t.back(at); at.message < 0 {
+	if at.message < 0 {
 		return ""
 	}
-	return place{at.in, int32(at.index)}.path(fmt.Sprintf("%s.%d", t.list, at.message))
+	return place{at.in, int32(at.index)}.path(r.MessagePath(at.message))
 }
 
 // Rewrite returns the request without some blocks and with others edited. A
 // message that loses its last block goes. Blocks that cannot be edited without
 // harm, such as signed thinking, are left as they are. Nothing to do returns the
 // request itself. The result may need Mend: removal makes new neighbours.
-func (r *Request) Rewrite(drop []transcript.BlockID, edits []BlockEdit) (*Request, *Trail, error) {
+func (r *Request) Rewrite(drop []transcript.BlockID, edits []BlockEdit) (*Request, error) {
 	d := newDraft(r)
 	for _, b := range drop {
 		d.dropBlock(b)
@@ -62,24 +49,29 @@ func (r *Request) Rewrite(drop []transcript.BlockID, edits []BlockEdit) (*Reques
 		}
 	}
 	if d.clean() {
-		return r, &Trail{list: r.Dialect.list()}, nil
+		return r, nil
 	}
-	raw, step, err := d.render()
+	next, err := d.carryOut()
 	if err != nil {
-		return nil, nil, fmt.Errorf("rewrite: %w", err)
+		return nil, fmt.Errorf("rewrite: %w", err)
 	}
-	next, err := r.reparse(raw)
-	if err != nil {
-		return nil, nil, fmt.Errorf("rewrite: %w", err)
-	}
-	return next, &Trail{[]*trail{step}, r.Dialect.list()}, nil
+	return next, nil
 }
 
-// reparse parses a changed body the way the request was parsed.
-func (r *Request) reparse(raw []byte) (*Request, error) {
-	o := r.o
-	o.Model = r.head.model
-	return Parse(raw, o)
+// carryOut writes the draft and parses what it wrote the way the request was.
+func (d *draft) carryOut() (*Request, error) {
+	raw, step, err := d.render()
+	if err != nil {
+		return nil, err
+	}
+	o := d.o
+	o.Model = d.head.model
+	next, err := Parse(raw, o)
+	if err != nil {
+		return nil, err
+	}
+	next.steps = append(slices.Clone(d.steps), step)
+	return next, nil
 }
 
 // say replaces what a block says.
@@ -203,17 +195,20 @@ func (p *Profile) BindsThinking() bool {
 	return p.Family == "claude" && strings.Contains(strings.ToLower(p.Model), "claude") && p.atLeast(5, 5)
 }
 
-// Unbind drops the thinking that changes in front of it have invalidated: all of
-// it from the first message on that differs from before. Models that do not bind
-// thinking to its prefix keep theirs.
-func (r *Request) Unbind(before *Request, back *Trail) (*Request, []transcript.BlockID, *Trail, error) {
+// Stale lists the thinking that changes since before have invalidated: all of it
+// from the first message on that differs. Models that do not bind thinking to what
+// stands in front of it lose none.
+func (r *Request) Stale(before *Request) []transcript.BlockID {
 	if !r.Profile.BindsThinking() {
-		return r, nil, &Trail{list: r.Dialect.list()}, nil
+		return nil
 	}
 	same := 0
 	a, b := before.t.Messages(), r.t.Messages()
-	for same < len(a) && same < len(b) && slices.Equal(before.t.Bytes(a[same].Span), r.t.Bytes(b[same].Span)) {
+	for same < len(a) && same < len(b) && bytes.Equal(before.t.Bytes(a[same].Span), r.t.Bytes(b[same].Span)) {
 		same++
+	}
+	if same == len(a) {
+		return nil // only appended to
 	}
 	var stale []transcript.BlockID
 	for id, blk := range r.t.Blocks() {
@@ -221,9 +216,5 @@ func (r *Request) Unbind(before *Request, back *Trail) (*Request, []transcript.B
 			stale = append(stale, transcript.BlockID(id))
 		}
 	}
-	if same == len(a) {
-		stale = nil // only appended to
-	}
-	next, step, err := r.Rewrite(stale, nil)
-	return next, stale, step, err
+	return stale
 }

@@ -120,7 +120,10 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	}
 	o.receipt = c.receipt(from, plan.Changes)
 	o.out = raw
-	if o.changed {
+	switch {
+	case o.changed && len(b.raw) == len(raw):
+		o.out = plan.Result().Raw()
+	case o.changed:
 		o.out = slices.Concat(raw[:b.at], plan.Result().Raw(), raw[b.at+len(b.raw):])
 	}
 	return o

@@ -57,6 +57,8 @@ type command interface{ run(*world) int }
 type grammar struct {
 	Check   checkCmd   `cmd:"" help:"Report every fault that the provider would refuse."`
 	Fix     fixCmd     `cmd:"" help:"Mend every fault that the provider would refuse, and write the transcript."`
+	Prune   pruneCmd   `cmd:"" help:"Mend, then take out what the rules find useless."`
+	Rules   rulesCmd   `cmd:"" help:"List the rules of prune in their order, or check a configuration."`
 	Explain explainCmd `cmd:"" help:"Tell what a rule means, what the provider says, and how it is mended."`
 
 	Version kong.VersionFlag `help:"Print the version and exit."`

@@ -2,6 +2,8 @@
 
 package jsonspan
 
+//lint:file-ignore U1000 the tables are read by the assembly
+
 // useAVX2 is a fact about the machine; only tests set it.
 var useAVX2 = hasAVX2()
 

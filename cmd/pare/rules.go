@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/rules"
+)
+
+type rulesCmd struct {
+	File   string `arg:"" optional:"" help:"A configuration in TOML or JSON, as with --config."`
+	Config string `placeholder:"FILE" help:"Show the rules of this configuration. Default: pare.toml in this folder, if there is one."`
+	Check  bool   `help:"Only tell whether the configuration is right and, if not, what to write instead."`
+	JSON   bool   `name:"json" help:"Print JSON: one object per rule and line; with --check one for the file."`
+	Color  string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
+}
+
+func (c *rulesCmd) run(w *world) int {
+	if c.File != "" && c.Config != "" && c.File != c.Config {
+		return w.usage(errors.New("two configurations, but only one can be used"), "rules")
+	}
+	if c.File != "" {
+		c.Config = c.File
+	}
+	conf, used, err := loadConfig(c.Config)
+	if c.Check {
+		return c.check(w, conf, used, err)
+	}
+	if err != nil {
+		return w.misconfigured(used, err)
+	}
+	if used != "" && c.Config == "" && !c.JSON {
+		fmt.Fprintf(w.stderr, "pare: configured by %s\n", used)
+	}
+	list := listRules(conf)
+	if c.JSON {
+		for _, r := range list {
+			w.stdout.Write(encode(r))
+		}
+		return statusClean
+	}
+	e := explanation{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
+	w.stdout.Write(e.rules(list))
+	return statusClean
+}
+
+// A verdict is what --check --json prints.
+type verdict struct {
+	Source string          `json:"source"`
+	Valid  bool            `json:"valid"`
+	Order  []string        `json:"order"` // of the rules that run
+	Errors []configProblem `json:"errors"`
+}
+
+type configProblem struct {
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Path    string `json:"path"`
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
+}
+
+// check tells whether a configuration is right.
+func (c *rulesCmd) check(w *world, conf *config.Config, used string, err error) int {
+	if used == "" {
+		return w.fail("there is no "+configName+" in this folder", "name the file: pare rules --check FILE")
+	}
+	v := verdict{Source: used, Valid: err == nil, Order: []string{}, Errors: []configProblem{}}
+	if err == nil {
+		for _, r := range conf.Rules() {
+			v.Order = append(v.Order, r.Name)
+		}
+	}
+	var all config.Errors
+	if c.JSON && (err == nil || errors.As(err, &all)) {
+		for _, e := range all {
+			v.Errors = append(v.Errors, configProblem{e.Line, e.Column, e.Path, e.Message, e.Hint})
+		}
+		w.stdout.Write(encode(v))
+		if err != nil {
+			return statusInvalid
+		}
+		return statusClean
+	}
+	if err != nil {
+		return w.misconfigured(used, err)
+	}
+	fmt.Fprintf(w.stderr, "%s: good; %s: %s\n", plain(used), plural(len(v.Order), "rule"), strings.Join(v.Order, " → "))
+	return statusClean
+}
+
+// A listed rule is what --json prints about a rule.
+type listed struct {
+	Rule    string   `json:"rule"`
+	Doc     string   `json:"doc"`
+	Order   int      `json:"order"` // from 1; 0: it does not run
+	After   []string `json:"after"`
+	Before  []string `json:"before"`
+	Options []string `json:"options"`
+}
+
+// listRules lists the rules that run in the order derived, then those that do not.
+func listRules(conf *config.Config) []listed {
+	var list []listed
+	add := func(r pare.Rule, order int) {
+		l := listed{Rule: r.Name, Doc: r.Doc, Order: order, After: bare(r.After), Before: bare(r.Before), Options: []string{}}
+		if e, ok := rules.Named(r.Name); ok {
+			l.Options = append(l.Options, e.Fields()...)
+		}
+		list = append(list, l)
+	}
+	running := conf.Rules()
+	for i, r := range running {
+		add(r, i+1)
+	}
+	for _, e := range rules.All() {
+		if !slices.ContainsFunc(running, func(r pare.Rule) bool { return r.Name == e.Name }) {
+			if r, err := e.New(nil); err == nil {
+				add(r, 0)
+			}
+		}
+	}
+	for _, e := range conf.Expressions {
+		if !slices.ContainsFunc(running, func(r pare.Rule) bool { return r.Name == e.Name }) {
+			add(pare.Rule{Name: e.Name, Doc: e.Action + " where " + e.When, After: e.After, Before: e.Before}, 0)
+		}
+	}
+	return list
+}
+
+// bare are names without the mark that they may be absent.
+func bare(names []string) []string {
+	all := []string{}
+	for _, n := range names {
+		all = append(all, strings.TrimPrefix(n, "?"))
+	}
+	return all
+}
+
+// rules renders a list of rules.
+func (e explanation) rules(list []listed) []byte {
+	var b bytes.Buffer
+	widest := 0
+	for _, r := range list {
+		widest = max(widest, columns(r.Rule))
+	}
+	off := false
+	for _, r := range list {
+		number := fmt.Sprint(r.Order)
+		if r.Order == 0 {
+			number = "–"
+			if !off {
+				fmt.Fprintf(&b, "\n%s\n", e.paint.faint("not run, unless --rules or a configuration says so"))
+				off = true
+			}
+		}
+		name := r.Rule + strings.Repeat(" ", widest-columns(r.Rule))
+		for i, line := range wrap(plain(r.Doc), e.width-widest-6) {
+			if i > 0 {
+				number, name = "", strings.Repeat(" ", widest)
+			}
+			fmt.Fprintf(&b, "%3s  %s  %s\n", number, e.paint.bold(name), line)
+		}
+	}
+	return b.Bytes()
+}

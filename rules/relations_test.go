@@ -1,0 +1,326 @@
+package rules_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// histories is how many random histories are tried; PARE_HISTORIES asks for more.
+func histories() uint64 {
+	if n, err := strconv.Atoi(os.Getenv("PARE_HISTORIES")); err == nil {
+		return uint64(n)
+	}
+	if testing.Short() {
+		return 60
+	}
+	return 400
+}
+
+// inflate makes texts long enough to be worth clearing. Equal texts stay equal, and
+// failures say so in words, for the dialects that have no mark for them.
+func inflate(s paretest.Script) paretest.Script {
+	s = slices.Clone(s)
+	for i := range s {
+		switch s[i].Op {
+		case paretest.Fail:
+			s[i].Text = "Error: " + grow(s[i].Text)
+		case paretest.Result:
+			s[i].Text = grow(s[i].Text)
+		case paretest.Call:
+			var args map[string]any
+			if json.Unmarshal([]byte(s[i].Args), &args) != nil || args["content"] == nil {
+				continue
+			}
+			args["content"] = grow(args["content"].(string))
+			raw, _ := json.Marshal(args)
+			s[i].Args = string(raw)
+		}
+	}
+	return s
+}
+
+func grow(text string) string {
+	h := 0
+	for _, r := range text {
+		h = h*31 + int(r)
+	}
+	return text + strings.Repeat(fmt.Sprintf("\nline %d of a \"long\" text ü", h%97), 25+abs(h)%40)
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// sets are pipelines that differ in what they do.
+func sets() map[string][]pare.Rule {
+	all := map[string][]pare.Rule{"standard": rules.Standard()}
+	for _, mode := range []rules.Mode{rules.Clear, rules.Drop} {
+		all[string(mode)] = []pare.Rule{
+			rules.Deduplication(rules.DeduplicationOptions{Mode: mode}),
+			rules.SupersededWrites(rules.SupersededWritesOptions{Mode: mode}),
+			rules.ErrorPurging(rules.ErrorPurgingOptions{Mode: mode}),
+			rules.ToolPairing(rules.PairingOptions{}),
+			rules.Recency(rules.RecencyOptions{Messages: new(3)}),
+		}
+	}
+	all["everything"] = append(slices.Clone(all["clear"]), rules.Oversized(rules.OversizedOptions{MaxBytes: 1024}),
+		rules.Protect(rules.ProtectOptions{FirstUser: true, ToolNames: []string{"grep"}, Paths: []string{"docs/**"}, Markers: []string{"<b>", "please"}}))
+	all["turns"] = append(slices.Clone(all["drop"][:4]), rules.Recency(rules.RecencyOptions{Turns: new(1)}), rules.Oversized(rules.OversizedOptions{MaxBytes: 1024}))
+	return all
+}
+
+var setNames = []string{"clear", "drop", "everything", "standard", "turns"}
+
+func TestRelations(t *testing.T) {
+	all := sets()
+	changed := map[string]int{}
+	for seed := range histories() {
+		r := rand.New(rand.NewPCG(seed, 7))
+		script := inflate(paretest.Random(seed, paretest.GenOptions{}))
+		if seed%3 == 2 {
+			script, _ = paretest.Break(r, script)
+		}
+		name := setNames[seed%uint64(len(setNames))]
+		for _, d := range wire.Dialects() {
+			body := script.Render(d, paretest.RenderOptions{NoIDs: seed%7 == 0})
+			at := fmt.Sprintf("seed %d, %s, %s", seed, d, name)
+			o := pare.Options{Repair: wire.Policy{Open: seed%5 == 4}}
+			plan := relations(t, at, body, all[name], o, r)
+			if !plan.Empty() {
+				changed[name]++
+			}
+			if t.Failed() {
+				t.Fatalf("%s\n%s", at, plan)
+			}
+		}
+	}
+	for _, name := range setNames {
+		if changed[name] < int(histories())/5 {
+			t.Errorf("%s did something to %d bodies only", name, changed[name])
+		}
+	}
+}
+
+func compile(t testing.TB, all []pare.Rule) *pare.Pipeline {
+	t.Helper()
+	p, err := pare.Compile(all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Options, r *rand.Rand) *pare.Plan {
+	t.Helper()
+	in, err := pare.Parse(body)
+	if err != nil {
+		t.Fatalf("%s: %v", at, err)
+	}
+	plan, err := compile(t, all).Plan(in, o)
+	if err != nil {
+		t.Fatalf("%s: %v", at, err)
+	}
+	if len(plan.Left) > 0 {
+		t.Errorf("%s: left %v", at, plan.Left)
+		return plan
+	}
+	out := plan.Result().Raw()
+
+	// The order in which rules are given does not matter.
+	shuffled := slices.Clone(all)
+	r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	other, err := compile(t, shuffled).Plan(in, o)
+	if err != nil || !bytes.Equal(other.Result().Raw(), out) {
+		t.Errorf("%s: another order of rules leads elsewhere, %v", at, err)
+	}
+
+	// A second time there is nothing to do.
+	again, err := pare.Parse(out)
+	if err != nil {
+		t.Fatalf("%s: %v", at, err)
+	}
+	second, err := compile(t, all).Plan(again, o)
+	if err != nil {
+		t.Fatalf("%s: %v", at, err)
+	}
+	if !second.Empty() || len(second.Changes) > 0 {
+		t.Errorf("%s: the second time\n%s\n%s", at, second, out)
+	}
+	onlyWhole(t, at, plan)
+	untouched(t, at, plan)
+	if !slices.ContainsFunc(plan.Decisions, func(d pare.Decision) bool { return d.Action == pare.Drop }) && len(out) > len(plan.Mended().Raw()) {
+		t.Errorf("%s: clearing made the history longer", at)
+	}
+	return plan
+}
+
+// onlyWhole: what is decided against is a whole exchange, of the client.
+func onlyWhole(t *testing.T, at string, plan *pare.Plan) {
+	t.Helper()
+	tr := plan.Mended().Transcript()
+	for _, d := range plan.Decisions {
+		if d.Action == pare.Keep {
+			continue
+		}
+		halves := 0
+		for _, b := range tr.Atoms()[d.Atom].Blocks {
+			id := tr.ExchangeOf(b)
+			if id == transcript.NoExchange {
+				continue
+			}
+			halves++
+			if x := tr.Exchanges()[id]; x.State != transcript.Whole || x.Server {
+				t.Errorf("%s: %s an exchange that is %s", at, d.Action, x.State)
+			}
+		}
+		if halves != 2 && d.Action == pare.Drop && !slices.ContainsFunc(d.Reasons, func(r pare.Reason) bool { return r.Via != d.Atom }) {
+			t.Errorf("%s: drop an atom with %d halves", at, halves)
+		}
+	}
+}
+
+// untouched: what is protected, and what people said, leaves as it came.
+func untouched(t *testing.T, at string, plan *pare.Plan) {
+	t.Helper()
+	tr := plan.Mended().Transcript()
+	keep := make([]bool, len(tr.Blocks()))
+	for _, d := range plan.Decisions {
+		for _, b := range tr.Atoms()[d.Atom].Blocks {
+			keep[b] = d.Protected
+		}
+	}
+	from := 0
+	out := plan.Result().Raw()
+	for b, blk := range tr.Blocks() {
+		person := blk.Kind == transcript.Text && tr.Messages()[blk.Message].Role == transcript.User
+		if !keep[b] && !person {
+			continue
+		}
+		span := blk.Body
+		if blk.Body == blk.Span && blk.Span.Len() == 0 {
+			continue
+		}
+		i := bytes.Index(out[from:], tr.Bytes(span))
+		if i < 0 {
+			t.Errorf("%s: what is protected is not there any more: %s", at, tr.Bytes(span))
+			return
+		}
+		if blk.Kind != transcript.Result { // the order of results may be mended
+			from += i
+		}
+	}
+}
+
+// TestLatestStays compares deduplication with what is plain to see in a script.
+func TestLatestStays(t *testing.T) {
+	p := compile(t, []pare.Rule{rules.Deduplication(rules.DeduplicationOptions{ExactOnly: true})})
+	for seed := range histories() {
+		script := inflate(paretest.Random(seed, paretest.GenOptions{UniqueIDs: true}))
+		latest := map[string]int{}
+		calls := map[string]int{}
+		want := map[string]bool{} // ids that are repeated later
+		for i, s := range script {
+			switch s.Op {
+			case paretest.Call:
+				calls[s.ID] = i
+			case paretest.Result, paretest.Fail:
+				c := script[calls[s.ID]]
+				key := fmt.Sprint(c.Tool, c.Args, s.Op, s.Text)
+				// Parallel results may come in another order than their calls.
+				if j, ok := latest[key]; ok {
+					old := min(j, calls[s.ID])
+					want[script[old].ID] = true
+				}
+				latest[key] = max(latest[key], calls[s.ID])
+			}
+		}
+		for _, d := range wire.Dialects() {
+			var got []string
+			for line := range strings.Lines(play(t, script, p, d)) {
+				if f := strings.Fields(line); f[0] == "edit" {
+					got = append(got, f[2])
+				}
+			}
+			for _, id := range got {
+				if !want[id] {
+					t.Fatalf("seed %d, %s: %s was cleared and is not repeated later", seed, d, id)
+				}
+				delete(want, id)
+			}
+			if len(want) > 0 {
+				t.Fatalf("seed %d, %s: %v were not cleared", seed, d, want)
+			}
+			for _, id := range got {
+				want[id] = true
+			}
+		}
+	}
+}
+
+// TestSpelling: how the JSON is written changes no decision.
+func TestSpelling(t *testing.T) {
+	p := compile(t, sets()["everything"])
+	for seed := range histories() / 4 {
+		script := inflate(paretest.Random(seed, paretest.GenOptions{}))
+		for _, d := range wire.Dialects() {
+			body := script.Render(d, paretest.RenderOptions{})
+			want := verdicts(planOf(t, body, p))
+			for _, s := range []paretest.Spelling{
+				{Indent: "  "}, {Keys: paretest.KeysReversed}, {Indent: "\t", Keys: paretest.KeysSorted, Escapes: paretest.EscapeNonASCII}, {Escapes: paretest.EscapeAll},
+			} {
+				again, err := paretest.Respell(body, s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := verdicts(planOf(t, again, p)); got != want {
+					t.Fatalf("seed %d, %s, %+v: got\n%s\nwant\n%s", seed, d, s, got, want)
+				}
+			}
+		}
+	}
+}
+
+func verdicts(p *pare.Plan) string {
+	var b strings.Builder
+	for _, d := range p.Decisions {
+		if d.Action != pare.Keep {
+			fmt.Fprintln(&b, d.Atom, d.Action, d.Reasons)
+		}
+	}
+	return b.String()
+}
+
+// TestDamaged: whatever a body looks like, no rule panics, and what comes out
+// settles.
+func TestDamaged(t *testing.T) {
+	all := sets()
+	for seed := range histories() {
+		r := rand.New(rand.NewPCG(seed, 9))
+		script := inflate(paretest.Random(seed, paretest.GenOptions{}))
+		d := wire.Dialects()[seed%5]
+		body := script.Render(d, paretest.RenderOptions{})
+		for range 4 {
+			body, _ = paretest.Corrupt(r, body)
+			in, err := wire.Parse(body, wire.Options{Dialect: d})
+			if err != nil {
+				break
+			}
+			for _, name := range setNames {
+				if _, err := compile(t, all[name]).Plan(in, pare.Options{}); err != nil {
+					t.Logf("seed %d, %s: %v", seed, d, err)
+				}
+			}
+		}
+	}
+}
