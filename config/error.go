@@ -71,5 +71,10 @@ func (e Errors) sorted() Errors {
 		}
 		return a.Column - b.Column
 	})
-	return slices.CompactFunc(e, func(a, b *Error) bool { return *a == *b })
+	seen := make(map[Error]bool)
+	return slices.DeleteFunc(e, func(err *Error) bool {
+		again := seen[*err]
+		seen[*err] = true
+		return again
+	})
 }

@@ -130,14 +130,14 @@ func explain(err error, source string) *refusal {
 	if errors.As(err, &at) {
 		r.at, r.message = at.From, strings.TrimSpace(at.Message)
 	}
-	switch name, ok := strings.CutPrefix(r.message, "unknown name "); {
-	case !ok:
-	case nearest(name, names()) != "":
-		r.hint = pick(name, names())
-	case strings.Contains(source, name+"("):
-		r.hint = theFunctions
-	default:
-		r.hint = "the names are " + strings.Join(variables(), ", ")
+	if name, ok := strings.CutPrefix(r.message, "unknown name "); ok {
+		choices, all := variables(), "the names are "+strings.Join(variables(), ", ")
+		if strings.Contains(source, name+"(") {
+			choices, all = functions, theFunctions
+		}
+		if r.hint = all; nearest(name, choices) != "" {
+			r.hint = pick(name, choices)
+		}
 	}
 	switch {
 	case r.message == "unexpected token EOF":
@@ -157,9 +157,6 @@ func explain(err error, source string) *refusal {
 	}
 	return r
 }
-
-// names lists what an expression can mention.
-func names() []string { return append(variables(), functions...) }
 
 // variables lists what an expression can ask of an exchange.
 func variables() []string {

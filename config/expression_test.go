@@ -155,51 +155,56 @@ func TestHostileExpressions(t *testing.T) {
 		{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"Bash","input":{"a":%q}}]},
 		{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":%q}]}]}`, long, long)
 	r := parse(t, []byte(body))
-	for _, when := range []string{
-		`repeat("a", 1000000000) == ""`,
-		`repeat(repeat("a", 1000), 1000000) != result`,
-		`len(map(1..1000000, map(1..1000000, # * 2))) > 0`,
-		`reduce(1..1000000, #acc + #, 0) > 0`,
-		`all(1..1000000, any(1..1000000, # > 0))`,
-		`sum(1..1000000000) > 0`,
-		`len(1..1000000000) > 0`,
-		`3 in 1..1000000000`,
-		`len(` + strings.Repeat(`result + `, 100) + `result) > 0`,
-		`let a = result; let b = [a,a,a,a]; len(b) > 0`,
-		`replace(result, "", result) != ""`,
-		`len(split(result, "")) > 0`,
-		`toJSON(args) != ""`,
-		`now() > now()`,
-		strings.Repeat("(", 2000) + "true" + strings.Repeat(")", 2000),
-		strings.Repeat("(", 100_000) + "true" + strings.Repeat(")", 100_000),
-		strings.Repeat("not ", 1000) + "true",
-		strings.Repeat("true and ", 400) + "true",
-		`result matches "(a*)*b"`,
-		`result matches "(a|a|a|a|a|a)*{0,1}b$"`,
-		`result matches "((a{0,20}){0,20}){0,20}b"`,
-		`result matches "a{1000}{1000}"`,
-		`result matches "(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)[^a]$"`,
-		`arg("a") matches result`,
-		`lower(upper(lower(upper(lower(upper(result)))))) == ""`,
-		`[result, result] == [args.a, args.a]`,
-		`9 ** 9 ** 9 ** 9 > 1`,
-		`9223372036854775807 + 1 > 0`,
-		"tool == \"\x00\xff\"",
-		`args.a.b.c.d.e == 1`,
+	for _, c := range []struct{ when, want string }{
+		{`repeat("a", 1000000000) == ""`, "refused"},
+		{`repeat(repeat("a", 1000), 1000000) != result`, "refused"},
+		{`len(map(1..1000000, map(1..1000000, # * 2))) > 0`, "refused"},
+		{`args.list | map(# * 2) | len() > 0`, "refused"},
+		{`reduce(1..1000000, #acc + #, 0) > 0`, "refused"},
+		{`all(1..1000000, any(1..1000000, # > 0))`, "refused"},
+		{`sum(1..1000000000) > 0`, "refused"},
+		{`len(1..1000000000) > 0`, "refused"},
+		{`3 in 1..1000000000`, "refused"},
+		{`len(` + strings.Repeat(`result + `, 100) + `result) > 0`, "refused"},
+		{`args.a + args.a == ""`, "refused"},
+		{`let a = result; let b = [a,a,a,a]; len(b) > 0`, "refused"},
+		{`replace(result, "", result) != ""`, "refused"},
+		{`len(split(result, "")) > 0`, "refused"},
+		{`toJSON(args) != ""`, "refused"},
+		{`now() > now()`, "refused"},
+		{`$env == 1`, "refused"},
+		{strings.Repeat("(", 2000) + "true" + strings.Repeat(")", 2000), "ran"},
+		{strings.Repeat("(", 100_000) + "true" + strings.Repeat(")", 100_000), "refused"},
+		{strings.Repeat("[", 4000), "refused"},
+		{strings.Repeat("not ", 1000) + "true", "refused"},
+		{strings.Repeat("true and ", 400) + "true", "refused"},
+		{`result matches "(a*)*b"`, "ran"},
+		{`result matches "((a{0,20}){0,20}){0,20}b"`, "refused"},
+		{`result matches "a{1000}{1000}"`, "refused"},
+		{`result matches "(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)[^a]$"`, "stopped"},
+		{`size < 100000 and result matches "(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)(.*)[^a]$"`, "ran"},
+		{strings.Repeat(`result matches "(a*)*b" or `, 30) + "false", "stopped"},
+		{`arg("a") matches result`, "refused"},
+		{`lower(upper(lower(upper(lower(upper(result)))))) == ""`, "ran"},
+		{`[result, result] == [args.a, args.a]`, "ran"},
+		{`9 ** 9 ** 9 ** 9 > 1`, "ran"},
+		{`9223372036854775807 + 1 > 0`, "ran"},
+		{"tool == \"\x00\xff\"", "ran"},
+		{`args.a.b.c.d.e == 1`, "stopped"},
+		{`args.a[99999999] == "a"`, "stopped"},
 	} {
 		start := time.Now()
-		p, refused := compile(when)
-		outcome := "refused"
+		p, refused := compile(c.when)
+		got, why := "refused", error(refused)
 		if refused == nil {
-			outcome = "ran"
-			if _, err := newWalker(p, "x", r, nil).holds(0); err != nil {
-				outcome = "stopped: " + err.Error()
+			got = "ran"
+			if _, why = newWalker(p, "x", r, nil).holds(0); why != nil {
+				got = "stopped"
 			}
 		}
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%.60s took %v and %s", when, took, outcome)
+		if took := time.Since(start); got != c.want || took > 5*time.Second {
+			t.Errorf("%.60q %s, want %s; after %v: %v", c.when, got, c.want, took, why)
 		}
-		t.Logf("%-60.60s %s", when, outcome)
 	}
 }
 
@@ -210,9 +215,9 @@ func TestExpressionRules(t *testing.T) {
 	whens := []string{
 		`true`, `failed`, `age > 0`, `tool == "Read"`, `size > 20`, `index % 2 == 0`, `not last`, `path endsWith ".go"`, `result contains "a"`, `tokens > 5 and age_messages > 2`,
 	}
-	n := 400
+	n := 120
 	if testing.Short() {
-		n = 50
+		n = 20
 	}
 	for seed := range uint64(n) {
 		rnd := rand.New(rand.NewPCG(seed, 7))
@@ -270,6 +275,35 @@ func checkRun(t *testing.T, seed uint64, c *Config, p *pare.Pipeline, body []byt
 	}
 	if same, _ := again.Apply(); !bytes.Equal(same, out) {
 		t.Errorf("seed %d: two runs differ", seed)
+	}
+}
+
+// TestTwice wants clearing and shortening to find nothing to do in their own output.
+func TestTwice(t *testing.T) {
+	few := 8
+	for _, e := range []Expression{
+		{Action: "clear"}, {Action: "clear", Part: "arguments"}, {Action: "clear", Part: "both"}, {Action: "shorten", Head: &few, Tail: &few},
+	} {
+		e.Name, e.When = "x", "true"
+		zero := 0
+		c := &Config{KeepRecent: &zero, Expressions: []Expression{e}}
+		p, err := c.Pipeline()
+		if err != nil {
+			t.Fatal(err)
+		}
+		long := strings.Repeat("wörds ", 200)
+		script := paretest.MustParse(fmt.Sprintf("user \"x\" | call a Bash {\"command\":%q} | result a %q | user \"y\"", long, long))
+		for _, d := range wire.Dialects() {
+			body := script.Render(d, paretest.RenderOptions{})
+			once := result(t, c, body)
+			if len(once) >= len(body)-1000 {
+				t.Errorf("%s: %s %s: %d bytes become %d", d, e.Action, e.Part, len(body), len(once))
+			}
+			plan, err := p.Plan(parse(t, once), c.Options())
+			if err != nil || !plan.Empty() {
+				t.Errorf("%s: %s %s: not done the first time: %v\n%s", d, e.Action, e.Part, err, plan)
+			}
+		}
 	}
 }
 

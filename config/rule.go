@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -42,6 +44,7 @@ const (
 // entry compiles the expression.
 func (e *Expression) entry(s *source, i int, tools []Tool) (entry, bool) {
 	path := fmt.Sprintf("expression.%d", i)
+	e.checkGiven(s, path)
 	if e.Name != "" && !isName(e.Name) {
 		s.fail(join(path, "name"), "write small letters, digits and hyphens, such as "+fmt.Sprintf("%q", toName(e.Name)), "%q is no name for a rule", e.Name)
 	}
@@ -54,7 +57,7 @@ func (e *Expression) entry(s *source, i int, tools []Tool) (entry, bool) {
 		}
 	}
 	p, refused := (*program)(nil), (*refusal)(nil)
-	if e.When != "" || s.has(join(path, "when")) {
+	if v := s.values[join(path, "when")]; e.When != "" || v != nil && v.kind == text {
 		if p, refused = compile(e.When); refused != nil {
 			s.failInside(join(path, "when"), refused)
 		}
@@ -67,6 +70,26 @@ func (e *Expression) entry(s *source, i int, tools []Tool) (entry, bool) {
 		},
 	}
 	return entry{rule: rule, path: path, sw: e.Switch, byDefault: true}, e.Name != ""
+}
+
+// checkGiven reports what every expression must have. A value of the wrong type was
+// reported when it was read.
+func (e *Expression) checkGiven(s *source, path string) {
+	for _, f := range fieldsOf(reflect.TypeFor[Expression]()) {
+		example := f.tag.Get("required")
+		if example == "" || reflect.ValueOf(e).Elem().FieldByIndex(f.index).String() != "" {
+			continue
+		}
+		switch v := s.values[join(path, f.key)]; {
+		case v == nil:
+			s.fail(path, "write "+s.assign(f.key, example), "%s is missing", f.key)
+		case v.kind == text && v.text == "" && f.key == "name":
+			s.fail(join(path, f.key), "write "+s.assign(f.key, example), "a rule needs a name")
+		}
+	}
+	if !slices.Contains([]string{"", "clear", "shorten", "drop", "protect"}, e.Action) {
+		s.fail(join(path, "action"), "", "%q is not allowed here", e.Action)
+	}
 }
 
 // failInside reports what is wrong with a text, at the character inside of it where

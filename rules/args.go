@@ -25,6 +25,16 @@ func arguments(t *transcript.Transcript, call transcript.BlockID) []byte {
 	return []byte(wire.Text(t, call))
 }
 
+// canonicalArgs returns the arguments in a form that does not depend on how they
+// are written, for what is measured and quoted.
+func canonicalArgs(t *transcript.Transcript, call transcript.BlockID) []byte {
+	args := arguments(t, call)
+	if i := space(args, 0); i < len(args) && args[i] == '{' {
+		return wire.Canonical(args)
+	}
+	return args
+}
+
 // quoted reports whether a body is the inside of a string.
 func quoted(t *transcript.Transcript, body transcript.Span) bool {
 	raw := t.Raw()

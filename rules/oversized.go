@@ -91,7 +91,8 @@ func (s *sight) shorten(b *pare.Ballot, o OversizedOptions) {
 	most, head, tail := o.sizes()
 	for i, x := range s.exchanges {
 		call, result := s.t.Block(x.Call), s.t.Block(x.Results[0])
-		// Decoding makes nothing longer, so what is short enough as it is written is.
+		// Decoding makes nothing longer: what is short enough as it is written is short
+		// enough.
 		if call.Body.Len() <= most && result.Body.Len() <= most {
 			continue
 		}
@@ -102,7 +103,10 @@ func (s *sight) shorten(b *pare.Ballot, o OversizedOptions) {
 		if text, ok := s.plain(result); ok && len(text) > most && s.r.Editable(x.Results[0]) && !personSpeaks(text) {
 			b.Edit(x.Results[0], cut(text, head, tail, x.CallID), "%d bytes are more than %d", len(text), most)
 		}
-		if o.ResultsOnly || len(args) <= most || isNote(args) || !s.r.Editable(x.Call) {
+		if o.ResultsOnly || call.Body.Len() <= most || isNote(args) || !s.r.Editable(x.Call) {
+			continue
+		}
+		if args = canonicalArgs(s.t, x.Call); len(args) <= most {
 			continue
 		}
 		// The arguments become the text of a note, in which quotes are escaped again.

@@ -3,6 +3,7 @@ package rules
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -74,7 +75,7 @@ type ballots struct {
 	*sight
 	rule     string
 	minBytes int
-	needed   []bool // by atom; made when something is to be dropped
+	tied     []bool // by atom; made when something is to be dropped
 }
 
 func (s *sight) ballots(rule string, minBytes int) *ballots {
@@ -114,7 +115,7 @@ func (v *ballots) one(b *pare.Ballot, w *victim) {
 		}
 	}
 	if !w.keepArgs && v.r.Editable(x.Call) {
-		args := arguments(v.t, x.Call)
+		args := canonicalArgs(v.t, x.Call)
 		if text := v.placeholder("arguments", x, w, len(args)); !w.use.note && v.pays(text, len(args)) {
 			b.Edit(x.Call, text, "%s", w.why)
 		}
@@ -173,13 +174,15 @@ func short(s string, n int) string {
 }
 
 // alone reports whether an exchange can be dropped without taking anything along
-// but the reasoning that led to it.
+// but the reasoning that led to it. Where the calls of a step hang together, as on
+// Gemini, none of them is alone: if one went because the others do, it would depend
+// on rules that do not know of each other.
 func (v *ballots) alone(x *transcript.Exchange) bool {
-	if v.needed == nil {
-		v.needed = v.neededAtoms()
+	if v.tied == nil {
+		v.tied = v.tiedAtoms()
 	}
 	a := v.t.AtomOf(x.Call)
-	if v.needed[a] {
+	if v.tied[a] {
 		return false
 	}
 	for _, b := range v.t.Atoms()[a].Blocks {
@@ -190,20 +193,22 @@ func (v *ballots) alone(x *transcript.Exchange) bool {
 	return true
 }
 
-// neededAtoms finds the atoms that something other than reasoning needs.
-func (v *ballots) neededAtoms() []bool {
-	needed := make([]bool, len(v.t.Atoms()))
-	for _, a := range v.t.Atoms() {
+// tiedAtoms finds the atoms that need each other, reasoning aside.
+func (v *ballots) tiedAtoms() []bool {
+	atoms := v.t.Atoms()
+	tied := make([]bool, len(atoms))
+	reasoning := make([]bool, len(atoms))
+	for i, a := range atoms {
+		reasoning[i] = !slices.ContainsFunc(a.Blocks, func(b transcript.BlockID) bool { return v.t.Block(b).Kind != transcript.Thinking })
+	}
+	for i, a := range atoms {
 		for _, n := range a.Needs {
-			for _, b := range a.Blocks {
-				if v.t.Block(b).Kind != transcript.Thinking {
-					needed[n] = true
-					break
-				}
+			if !reasoning[i] && !reasoning[n] {
+				tied[i], tied[n] = true, true
 			}
 		}
 	}
-	return needed
+	return tied
 }
 
 // said returns what the result of an exchange says.

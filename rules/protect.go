@@ -111,19 +111,24 @@ func (s *sight) pinMessages(b *pare.Ballot, o ProtectOptions) {
 	}
 }
 
-// stands reports whether a text stands in a message.
+// stands reports whether a text stands in a message: in what is said, in
+// arguments or in results.
 func (s *sight) stands(message int, marker string) bool {
 	m := s.t.Messages()[message]
-	if plainSpelling(marker) && bytes.IndexByte(s.t.Bytes(m.Span), '\\') < 0 {
-		return bytes.Contains(s.t.Bytes(m.Span), []byte(marker))
-	}
 	for id := m.First; id < m.End; id++ {
 		blk := s.t.Block(id)
+		body := s.t.Bytes(blk.Body)
+		found := false
 		switch {
 		case blk.Body == blk.Span:
-		case blk.Kind == transcript.Call && bytes.Contains(arguments(s.t, id), []byte(marker)):
-			return true
-		case strings.Contains(wire.Text(s.t, id), marker):
+		case quoted(s.t, blk.Body) && plainSpelling(marker) && bytes.IndexByte(body, '\\') < 0:
+			found = bytes.Contains(body, []byte(marker))
+		case blk.Kind == transcript.Call && !quoted(s.t, blk.Body):
+			found = bytes.Contains(wire.Canonical(body), []byte(marker))
+		default:
+			found = strings.Contains(wire.Text(s.t, id), marker)
+		}
+		if found {
 			return true
 		}
 	}

@@ -24,9 +24,9 @@ func histories() uint64 {
 		return uint64(n)
 	}
 	if testing.Short() {
-		return 60
+		return 40
 	}
-	return 400
+	return 150
 }
 
 // inflate makes texts long enough to be worth clearing. Equal texts stay equal, and
@@ -200,24 +200,12 @@ func untouched(t *testing.T, at string, plan *pare.Plan) {
 			keep[b] = d.Protected
 		}
 	}
-	from := 0
 	out := plan.Result().Raw()
 	for b, blk := range tr.Blocks() {
 		person := blk.Kind == transcript.Text && tr.Messages()[blk.Message].Role == transcript.User
-		if !keep[b] && !person {
-			continue
-		}
-		span := blk.Body
-		if blk.Body == blk.Span && blk.Span.Len() == 0 {
-			continue
-		}
-		i := bytes.Index(out[from:], tr.Bytes(span))
-		if i < 0 {
-			t.Errorf("%s: what is protected is not there any more: %s", at, tr.Bytes(span))
+		if (keep[b] || person) && !bytes.Contains(out, tr.Bytes(blk.Body)) {
+			t.Errorf("%s: what is protected is not there any more: %s", at, tr.Bytes(blk.Body))
 			return
-		}
-		if blk.Kind != transcript.Result { // the order of results may be mended
-			from += i
 		}
 	}
 }
@@ -316,10 +304,8 @@ func TestDamaged(t *testing.T) {
 			if err != nil {
 				break
 			}
-			for _, name := range setNames {
-				if _, err := compile(t, all[name]).Plan(in, pare.Options{}); err != nil {
-					t.Logf("seed %d, %s: %v", seed, d, err)
-				}
+			if _, err := compile(t, all[setNames[seed/5%5]]).Plan(in, pare.Options{}); err != nil {
+				t.Errorf("seed %d, %s: %v", seed, d, err)
 			}
 		}
 	}

@@ -381,7 +381,10 @@ func fill(says, path string, i int, ids []string, arg string) string {
 	if !strings.Contains(says, "{") {
 		return says
 	}
-	return strings.NewReplacer("{ids}", strings.Join(ids, ", "), "{path}", path, "{i}", fmt.Sprint(i), "{arg}", arg).Replace(says)
+	for _, p := range [...][2]string{{"{path}", path}, {"{i}", strconv.Itoa(i)}, {"{ids}", strings.Join(ids, ", ")}, {"{arg}", arg}} {
+		says = strings.ReplaceAll(says, p[0], p[1])
+	}
+	return says
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

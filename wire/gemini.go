@@ -81,6 +81,7 @@ type partFields struct {
 	payload            jsonspan.Kind // of the member that makes the part what it is
 	data               bool          // some member holds data
 	call, response, md bool
+	failed             bool // a response that holds an error
 }
 
 func (p *parser) geminiPart(j int) {
@@ -101,7 +102,7 @@ func (p *parser) geminiPart(j int) {
 		p.geminiField(string(k), &f)
 	}
 	span := transcript.Span{Start: at, End: p.Offset()}
-	b := transcript.Block{Kind: f.kind, Span: span, Body: span, CallID: p.text(f.id), Tool: p.text(f.name)}
+	b := transcript.Block{Kind: f.kind, Span: span, Body: span, CallID: p.text(f.id), Tool: p.text(f.name), Failed: f.failed && f.response}
 	if f.body.given() {
 		b.Body = tspan(f.body.span)
 	}
@@ -122,7 +123,7 @@ func (p *parser) geminiField(name string, f *partFields) {
 	payload := func(kind transcript.Kind) {
 		// If a member stands twice, the last one counts.
 		f.kind, f.data, f.payload = kind, true, p.Peek()
-		f.id, f.name, f.body, f.call, f.response = field{}, field{}, field{}, false, false
+		f.id, f.name, f.body, f.call, f.response, f.failed = field{}, field{}, field{}, false, false, false
 	}
 	switch name {
 	case "text":
@@ -179,11 +180,21 @@ func (p *parser) geminiFunction(f *partFields, body string) {
 		case "name":
 			f.name = p.value()
 		case body:
-			f.body = p.value()
+			f.body, f.failed = p.geminiBody(body)
 		default:
 			p.Skip()
 		}
 	}
+}
+
+// geminiBody reads args or a response. A response that holds an error has failed.
+func (p *parser) geminiBody(name string) (f field, failed bool) {
+	if name != "response" || p.Peek() != jsonspan.Object {
+		return p.value(), false
+	}
+	start := p.Offset()
+	failed = p.hasKey("error")
+	return field{jsonspan.Object, jsonspan.Span{Start: start, End: p.Offset()}}, failed
 }
 
 func (p *parser) partNotes(f *partFields) {

@@ -498,9 +498,10 @@ func TestScale(t *testing.T) {
 			before := checkTime(t, c.d, c.body(750))
 			for n := 3000; n <= 12_000; n *= 4 {
 				took := checkTime(t, c.d, c.body(n))
-				if took > floor && took > 9*before {
-					// A busy machine gets a second chance.
-					before, took = checkTime(t, c.d, c.body(n/4)), min(took, checkTime(t, c.d, c.body(n)))
+				for range 3 { // a busy machine gets more chances
+					if took > floor && took > 9*before {
+						before, took = max(before, checkTime(t, c.d, c.body(n/4))), min(took, checkTime(t, c.d, c.body(n)))
+					}
 				}
 				if took > floor && took > 9*before {
 					t.Errorf("%d things take %s, a quarter of them %s", n, took.Round(time.Millisecond), before.Round(time.Millisecond))

@@ -1,9 +1,13 @@
 // Command pare finds, in the history that an agent is about to send to a language
-// model, every fault that the provider would refuse.
+// model, every fault that the provider would refuse, mends it, and takes out what is
+// useless.
 //
 // There is one file per command. What they share: [world] is everything outside
 // the program, input.go finds transcripts and stream.go reads them, pipeline.go works on
-// them on all cores and hands the outcomes back in the order of the input.
+// them on all cores and hands the outcomes back in the order of the input. The
+// commands that change transcripts differ in their planner alone: change.go runs it,
+// changer.go makes it work on each transcript, output.go and draft.go see to it that a
+// file is replaced as a whole or not at all.
 package main
 
 import (

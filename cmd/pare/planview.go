@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +26,7 @@ func (v planView) render(from origin) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s  %s\n", v.paint.bold(plain(from.String())), v.paint.faint(v.about(v.req, count(v.req))))
 	last := -2
-	for _, c := range v.plan.Changes {
+	for _, c := range v.byMessage() {
 		if m := v.messageOf(c.Path); m != last {
 			fmt.Fprintf(&b, "\n  %s\n", v.heading(m))
 			last = m
@@ -38,6 +41,20 @@ func (v planView) render(from origin) []byte {
 	}
 	b.WriteByte('\n')
 	return b.Bytes()
+}
+
+// byMessage returns the changes in the order of the messages, what is about none of
+// them last.
+func (v planView) byMessage() []wire.Change {
+	all := slices.Clone(v.plan.Changes)
+	key := func(c wire.Change) int {
+		if m := v.messageOf(c.Path); m >= 0 {
+			return m
+		}
+		return math.MaxInt
+	}
+	slices.SortStableFunc(all, func(a, b wire.Change) int { return cmp.Compare(key(a), key(b)) })
+	return all
 }
 
 // messageOf returns the message that a path leads into, or -1.

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/rules"
+)
+
+// Every rule there is can be chosen, and then runs alone.
+func TestEveryRuleHasASwitch(t *testing.T) {
+	for _, e := range rules.All() {
+		c := config.Default()
+		if err := only(c, []string{e.Name}); err != nil {
+			t.Fatal(err)
+		}
+		p, err := c.Pipeline()
+		if err != nil {
+			t.Fatalf("%s: %v", e.Name, err)
+		}
+		if r := p.Rules(); len(r) != 1 || r[0].Name != e.Name {
+			t.Errorf("--rules %s runs %d rules", e.Name, len(r))
+		}
+	}
+}
+
+// What prune makes of the zoo passes check, or names what is left; a second prune
+// changes nothing.
+func TestPruneZoo(t *testing.T) {
+	for name, z := range zoo(t) {
+		args := []string{"prune", "--json", "--as", z.Dialect, "--keep-recent", "0"}
+		status, out, errs := program(strings.NewReader(z.body()), args...)
+		if status > statusFindings || (status == statusFindings) != strings.Contains(errs, `"left":[{`) {
+			t.Errorf("%s: status %d: %s", name, status, errs)
+		}
+		if now, report, _ := program(strings.NewReader(out), "check", "--as", z.Dialect); now != status {
+			t.Errorf("%s: prune ended in status %d, check of its result in %d:\n%s", name, status, now, report)
+		}
+		if _, twice, _ := program(strings.NewReader(out), args...); twice != out {
+			t.Errorf("%s: a second prune changes\n%s\nto\n%s", name, out, twice)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+func TestGlobs(t *testing.T) {
+	for _, c := range []struct {
+		glob, name string
+		want       bool
+	}{
+		{"*.md", "README.md", true}, {"*.md", "/a/b/README.md", true}, {"docs/*.md", "/repo/docs/a.md", true}, {"docs/*.md", "docs/x/a.md", false},
+		{"docs/**", "docs/x/a.md", true}, {"docs/**", "docs", true}, {"/docs/**", "docs/a", false}, {"/repo/**/*.go", "/repo/a.go", true},
+		{"/repo/**/*.go", "/repo/x/y/a.go", true}, {"/repo/**/t/**/*.go", "/repo/t/x/t/y.go", true}, {"a/**/b/**/c", "a/b/x/b/c", true}, {"a/**/b/**/c", "a/x/c", false},
+		{"**", "anything/at/all", true}, {"./a.go", "a.go", true}, {"a?.go", "ab.go", true}, {"[ab].go", "b.go", true}, {"a.go", "aa.go", false},
+	} {
+		if got := matchPath(c.glob, c.name); got != c.want {
+			t.Errorf("%s matches %s: %t", c.glob, c.name, got)
+		}
+	}
+	for _, c := range []struct {
+		glob, name string
+		want       bool
+	}{{"mcp__*", "mcp__fs__Read", true}, {"READ", "read", true}, {"re?d", "Read", true}, {"read", "read_file", false}, {"a*", "a/b", true}} {
+		if got := matchTool(c.glob, c.name); got != c.want {
+			t.Errorf("%s matches %s: %t", c.glob, c.name, got)
+		}
+	}
+}
+
+func TestMembers(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{`{"a":1,"b":"x\"y","c":[1,{"d":"}"}],"e":null}`, `a=1 b="x\"y" c=[1,{"d":"}"}] e=null`},
+		{" {\n \"a\" : true ,\"\\u0062\":{} } ", `a=true b={}`},
+		{`{}`, ""}, {``, ""}, {`{`, ""}, {`{"a`, ""}, {`{"a"`, ""}, {`{"a":`, ""}, {`{"a":}`, ""}, {`{"a":1`, "a=1"}, {`{"a":"x`, `a="x`}, {`{"a":"\`, `a="\`},
+		{`[1]`, ""}, {`{"a":1 "b":2}`, "a=1"}, {`{"a":[1,2`, "a=[1,2"}, {`{"a":"\\"}`, `a="\\"`},
+	} {
+		var got []string
+		members([]byte(c.in), func(k string, v []byte) { got = append(got, k+"="+string(v)) })
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s: got %s, want %s", c.in, s, c.want)
+		}
+	}
+}
+
+func TestLooksFailed(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Error: no such file": true, "error executing tool": true, "Traceback (most recent call last):\n": true, "fatal: not a git repository": true,
+		`{"error":"x"}`: true, `{"error":null,"output":"x"}`: false, `{"error": null}`: false, "Exit code: 1\nWall time": true, "Exit code: 0\nok": false,
+		"Command: ls\nExit Code: 2\n": true, "exit status 1": true, "exit status 0": false, "errors are fine": false, "The exit code: 1 means no": false,
+		"0 errors": false, "": false, "failed to open": true, "ok": false, "Process exited with code 127": true,
+	} {
+		if got := looksFailed(strings.ToLower(text)); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}
+
+func TestOutcome(t *testing.T) {
+	chat := func(content string) string {
+		return `{"model":"gpt-5","messages":[{"role":"user","content":"go"},{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"shell","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_1","content":` + content + `}]}`
+	}
+	anthropic := func(result string) string {
+		return `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1"` + result + `}]}]}`
+	}
+	gemini := func(response string) string {
+		return `{"contents":[{"role":"user","parts":[{"text":"go"}]},{"role":"model","parts":[{"functionCall":{"name":"x","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"x","response":` + response + `}}]}]}`
+	}
+	for _, c := range []struct {
+		body string
+		want outcome
+	}{
+		{chat(`"ok"`), succeeded}, {chat(`"Error: no"`), failure}, {chat(`"\u0045rror: no"`), failure}, {chat(`[{"type":"text","text":"Error: no"}]`), failure},
+		{chat(`"{\"output\":\"x\",\"metadata\":{\"exit_code\":1,\"duration_seconds\":0.1}}"`), failure},
+		{chat(`"{\"output\":\"x\",\"metadata\":{\"exit_code\":0,\"duration_seconds\":0.1}}"`), succeeded},
+		{chat(`"` + wire.DefaultStub + `"`), unclear}, {chat(`"[pare: result of Read]"`), unclear}, {chat(`null`), succeeded}, {chat(`"[Old tool result content cleared]"`), unclear},
+		{anthropic(`,"content":"Error: no"`), unclear}, {anthropic(`,"content":"no","is_error":true`), failure}, {anthropic(`,"content":[{"type":"text","text":"fine"}]`), succeeded}, {anthropic(``), succeeded},
+		{gemini(`{"output":"fine"}`), succeeded}, {gemini(`{"error":"no"}`), failure}, {gemini(`{"output":"Error: no"}`), failure}, {gemini(`{"error":null,"output":"x"}`), succeeded},
+		{gemini(`{}`), succeeded}, {gemini(`{"stdout":"x"}`), succeeded},
+	} {
+		r, err := wire.Parse([]byte(c.body), wire.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newSight(Scope{}, Scope{}.tools(), r)
+		if got := s.outcome(&r.Transcript().Exchanges()[0]); got != c.want {
+			t.Errorf("%s: got %d, want %d", c.body, got, c.want)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, tool := range Table() {
+		name := strings.ToLower(tool.Name)
+		if err := tool.validate(); err != nil || tool.Kind == "" {
+			t.Errorf("%s: %v", tool.Name, err)
+		}
+		if seen[name] {
+			t.Errorf("%s stands twice", tool.Name)
+		}
+		seen[name] = true
+		for _, g := range protectedTools {
+			if matchTool(g, name) {
+				t.Errorf("%s is in the table and protected by %s", tool.Name, g)
+			}
+		}
+	}
+	for _, name := range []string{"TodoWrite", "todowrite", "write_todos", "Task", "TaskCreate", "Skill", "update_plan", "ExitPlanMode", "AskUserQuestion", "ask_followup_question", "save_memory", "new_task"} {
+		k := newSight(Scope{}, Scope{}.tools(), mustParse(t, `[{"role":"user","content":"x"}]`)).tool(name)
+		if !k.protected {
+			t.Errorf("%s is not protected", name)
+		}
+	}
+	if err := checkGlobs("", protectedTools); err != nil {
+		t.Error(err)
+	}
+}
+
+func mustParse(t testing.TB, body string) *wire.Request {
+	r, err := wire.Parse([]byte(body), wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestCut(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("a line\n", 1000), strings.Repeat("ü", 4000), strings.Repeat("日本語", 2000), strings.Repeat("x", 5000), strings.Repeat("\n", 5000),
+		strings.Repeat("👩‍👩‍👧‍👦", 300),
+	} {
+		for _, size := range [][2]int{{512, 256}, {768, 0}, {0, 700}, {511, 257}} {
+			got := cut(text, size[0], size[1], "call_1")
+			if !utf8.ValidString(got) || len(got) > size[0]+size[1]+markerRoom || !strings.Contains(got, mark) {
+				t.Errorf("%.10q %v: %d bytes: %q", text, size, len(got), got)
+			}
+		}
+	}
+	got := cut("one\ntwo\nthree\nfour\nfive\nsix\n", 10, 12, "c")
+	if want := "one\ntwo\n[pare: 11 of 28 bytes left out here by oversized, call c]\nfive\nsix\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// FuzzUse: whatever a model wrote as arguments, nobody panics.
+func FuzzUse(f *testing.F) {
+	for _, s := range []string{
+		`{"path":"a","offset":1,"limit":2}`, `{"file_path":"a","view_range":[1,-1]}`, `{"command":"view","path":"/a"}`, `{"view_range":[`, `{"view_range":"]"}`, `{"limit":1e99}`,
+		"*** Begin Patch\n*** Update File: a\n", `{"input":"*** Add File: x"}`, `{"note":"[pare: x"}`, `{`, `"`, `\`, "", " ", `{"offset":-9223372036854775808,"limit":9223372036854775807}`,
+	} {
+		f.Add(s)
+	}
+	s := newSight(Scope{ProtectPaths: []string{"**/x"}}, Scope{}.tools(), mustParse(f, `[{"role":"user","content":"x"}]`))
+	f.Fuzz(func(t *testing.T, args string) {
+		for _, name := range []string{"Read", "str_replace_editor", "apply_patch", "Bash", "unknown"} {
+			s.use(s.tool(name), []byte(args))
+		}
+		argsHash([]byte(args))
+		isNote([]byte(args))
+		decodeHead([]byte(args), 16)
+		firstText([]byte(args))
+		looksFailed(args)
+		matchPath("a/**/b", cleanPath(args))
+	})
+}
