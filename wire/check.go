@@ -381,10 +381,29 @@ func fill(says, path string, i int, ids []string, arg string) string {
 	if !strings.Contains(says, "{") {
 		return says
 	}
-	for _, p := range [...][2]string{{"{path}", path}, {"{i}", strconv.Itoa(i)}, {"{ids}", strings.Join(ids, ", ")}, {"{arg}", arg}} {
-		says = strings.ReplaceAll(says, p[0], p[1])
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(says, "{")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		name, after, ok := strings.Cut(rest, "}")
+		switch {
+		case ok && name == "path":
+			b.WriteString(path)
+		case ok && name == "i":
+			b.WriteString(strconv.Itoa(i))
+		case ok && name == "ids":
+			b.WriteString(strings.Join(ids, ", "))
+		case ok && name == "arg":
+			b.WriteString(arg)
+		default: // a brace of the sentence's own
+			b.WriteByte('{')
+			after = rest
+		}
+		says = after
 	}
-	return says
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
