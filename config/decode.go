@@ -36,7 +36,7 @@ func (s *source) decode(v *value, into reflect.Value, path string, tag reflect.S
 			s.decodeTable(v, into, path)
 		}
 	case reflect.Map:
-		if s.wants(v, table, path, "") {
+		if s.wants(v, table, path, "") && len(v.members) > 0 {
 			s.decodeMap(v, into, path, tag)
 		}
 	case reflect.Slice:
@@ -170,8 +170,8 @@ func (s *source) decodeList(v *value, into reflect.Value, path string, tag refle
 		s.failKey(path, hint, "this is a table, not a list of tables")
 		return
 	}
-	if !s.wants(v, list, path, "") {
-		return
+	if !s.wants(v, list, path, "") || len(v.items) == 0 {
+		return // an empty list says as much as none
 	}
 	out := reflect.MakeSlice(into.Type(), 0, len(v.items))
 	for i, item := range v.items {

@@ -25,7 +25,7 @@ const (
 	maxExpression = 4096    // bytes; also bounds how deep its parser nests
 	maxNodes      = 400     // of its tree
 	maxPattern    = 500     // instructions of a compiled pattern
-	maxWork       = 1 << 26 // bytes of text times instructions, per evaluation
+	maxWork       = 1 << 25 // bytes of text times instructions, per evaluation
 	maxMemory     = 10_000  // elements of lists that an evaluation may make
 )
 

@@ -193,7 +193,7 @@ func TestHostileExpressions(t *testing.T) {
 		{`args.a.b.c.d.e == 1`, "stopped"},
 		{`args.a[99999999] == "a"`, "stopped"},
 	} {
-		start := time.Now()
+		start := time.Now() // a second at most; the race detector takes ten times as long
 		p, refused := compile(c.when)
 		got, why := "refused", error(refused)
 		if refused == nil {
@@ -202,7 +202,7 @@ func TestHostileExpressions(t *testing.T) {
 				got = "stopped"
 			}
 		}
-		if took := time.Since(start); got != c.want || took > 5*time.Second {
+		if took := time.Since(start); got != c.want || took > 15*time.Second {
 			t.Errorf("%.60q %s, want %s; after %v: %v", c.when, got, c.want, took, why)
 		}
 	}

@@ -95,8 +95,10 @@ func BenchmarkStandard(b *testing.B) {
 // one file that is read again and again.
 func TestGrowth(t *testing.T) {
 	shapes := map[string]func(i int) (args, result string){
-		"equal":    func(int) (string, string) { return `{"path":"a.go"}`, "same" },
-		"ranges":   func(i int) (string, string) { return fmt.Sprintf(`{"path":"a.go","offset":%d,"limit":%d}`, i, 10+i%7), fmt.Sprint(i) },
+		"equal": func(int) (string, string) { return `{"path":"a.go"}`, "same" },
+		"ranges": func(i int) (string, string) {
+			return fmt.Sprintf(`{"path":"a.go","offset":%d,"limit":%d}`, i, 10+i%7), fmt.Sprint(i)
+		},
 		"distinct": func(i int) (string, string) { return fmt.Sprintf(`{"path":"%d.go"}`, i), fmt.Sprint(i) },
 		"failing":  func(i int) (string, string) { return fmt.Sprintf(`{"path":"%d.go"}`, i%5), "Error: no" },
 	}

