@@ -9,12 +9,19 @@ import (
 	"github.com/pare-llm/pare"
 )
 
+// maxExpressions bounds what a file can cost each time it is used.
+const maxExpressions = 200
+
 // build makes the pipeline and reports to s everything that stands in its way.
 func (c *Config) build(s *source) *pare.Pipeline {
 	c.checkRepair(s)
 	c.checkStub(s)
 	tools := c.buildTools(s)
 	entries := c.standard(s, tools)
+	if n := len(c.Expressions); n > maxExpressions {
+		s.fail("expression", fmt.Sprintf("write at most %d", maxExpressions), "%d expressions are too many", n)
+		return nil
+	}
 	for i := range c.Expressions {
 		if e, ok := c.Expressions[i].entry(s, i, tools); ok {
 			entries = append(entries, e)

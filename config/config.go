@@ -41,7 +41,7 @@ type Switch struct {
 }
 
 // maxFile bounds what is read: no configuration is larger.
-const maxFile = 1 << 20
+const maxFile = 256 << 10
 
 // Default returns the configuration of no file at all.
 func Default() *Config { return &Config{} }
@@ -75,7 +75,7 @@ func Parse(name string, data []byte) (*Config, error) {
 	if root == nil {
 		return nil, s.errors
 	}
-	s.index(root, "")
+	s.index(root, "", 0)
 	s.decode(root, reflect.ValueOf(c).Elem(), "", "")
 	// Keys that do not fit leave nothing behind, so what else is wrong can still be
 	// told in the same run.

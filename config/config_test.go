@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -127,7 +129,7 @@ func TestManualIsComplete(t *testing.T) {
 	example := blocks(t, "toml")[0]
 	tree := newSource("pare.toml", []byte(example))
 	root := tree.readTOML()
-	tree.index(root, "")
+	tree.index(root, "", 0)
 	keys := make(map[string]bool)
 	for path := range tree.values {
 		keys[path[strings.LastIndex(path, ".")+1:]] = true
@@ -331,6 +333,37 @@ func TestLoad(t *testing.T) {
 	}
 	mustParse(t, "config", "{}")
 	mustParse(t, "config", "keep_recent = 3")
+}
+
+// TestHostileFiles wants files that are made to be slow refused at once.
+func TestHostileFiles(t *testing.T) {
+	var keys, dotted, rows strings.Builder
+	for i := range 16_000 {
+		fmt.Fprintf(&keys, "k%d = 1\n", i)
+		fmt.Fprintf(&dotted, "k%d.a = 1\n", i)
+	}
+	for i := range 3_000 {
+		fmt.Fprintf(&rows, "[[expression]]\nname = 'a%d'\nwhen = 'failed'\naction = 'drop'\nafter = ['a%d']\n", i, i+1)
+	}
+	for name, data := range map[string]string{
+		"keys.toml": keys.String(), "dotted.toml": dotted.String(), "rows.toml": rows.String(),
+		"deep.toml":   strings.Repeat("a.", 120_000) + "a = 1",
+		"header.toml": "[" + strings.Repeat("a.", 120_000) + "a]",
+		"list.toml":   "tool = " + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000),
+		"lists.toml":  "tool = " + strings.Repeat("[", 100_000),
+		"deep.json":   strings.Repeat(`{"a":`, 40_000) + "1" + strings.Repeat("}", 40_000),
+		"list.json":   `{"tool":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + "}",
+		"glob.toml":   "[pin]\npaths = [" + strings.Repeat("'[',", 50_000) + "]",
+	} {
+		start := time.Now()
+		_, err := Parse(name, []byte(data))
+		var all Errors
+		if took := time.Since(start); !errors.As(err, &all) || len(all) > maxErrors || took > 15*time.Second {
+			t.Errorf("%s: %d errors after %v", name, len(all), took)
+		} else {
+			t.Logf("%s: %v: %.200s", name, took, all[0])
+		}
+	}
 }
 
 // TestPipelineOfGo wants a Config that was made wrong in Go to be refused as well.

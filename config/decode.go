@@ -76,10 +76,10 @@ func (s *source) wants(v *value, k kind, path string, tag reflect.StructTag) boo
 	}
 	hint := "write " + k.String() + ", such as " + examples[k]
 	switch {
-	case k == table && !s.json && v.kind == list:
-		hint = fmt.Sprintf("write [%s] in place of [[%s]]", path, path)
 	case k == table && !s.json && !strings.ContainsAny(path, "0123456789"):
-		hint = fmt.Sprintf("write [%s], and its keys below", path)
+		if hint = fmt.Sprintf("write [%s], and its keys below", path); v.kind == list {
+			hint = fmt.Sprintf("write [%s] in place of [[%s]]", path, path)
+		}
 	case k == table && s.json:
 		hint = "write an object, such as {\"key\": \"value\"}"
 	case k == text && tag.Get("enum") != "":
@@ -200,6 +200,9 @@ func (s *source) decodeTable(v *value, into reflect.Value, path string) {
 	fields := fieldsOf(into.Type())
 	for _, m := range v.members {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.key == m.key })
+		if i < 0 && s.full() {
+			break // hints take time
+		}
 		if i < 0 {
 			what, hint := "key", pick(m.key, keysOf(fields))
 			if path == "rules" {

@@ -150,7 +150,7 @@ func TestExpressionFails(t *testing.T) {
 
 // TestHostileExpressions wants every one refused or stopped at once.
 func TestHostileExpressions(t *testing.T) {
-	long := strings.Repeat("a", 2_000_000)
+	long := strings.Repeat("a", 1_000_000)
 	body := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"x"},
 		{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"Bash","input":{"a":%q}}]},
 		{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":%q}]}]}`, long, long)

@@ -38,7 +38,7 @@ func (s *source) jsonValue(at jsonspan.Span, depth int) *value {
 		for _, m := range jsonspan.Members(s.data, at) {
 			if depth < deepest {
 				key := string(jsonspan.Decode(nil, s.data[m.Key.Start:m.Key.End]))
-				v.members = append(v.members, member{key, m.Key.Start, s.jsonValue(m.Value, depth+1)})
+				v.add(key, m.Key.Start, s.jsonValue(m.Value, depth+1))
 			}
 		}
 	case c == '[':

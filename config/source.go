@@ -32,6 +32,7 @@ type value struct {
 	decimal float64
 	boolean bool
 	members []member // in the order of the file
+	keys    map[string]*value
 	items   []*value
 }
 
@@ -43,13 +44,15 @@ type member struct {
 }
 
 // get returns the value of a key, or nil.
-func (v *value) get(key string) *value {
-	for i := range v.members {
-		if v.members[i].key == key {
-			return v.members[i].value
-		}
+func (v *value) get(key string) *value { return v.keys[key] }
+
+// add puts a member behind the others.
+func (v *value) add(key string, at int, of *value) {
+	if v.keys == nil {
+		v.keys = make(map[string]*value)
 	}
-	return nil
+	v.keys[key] = of
+	v.members = append(v.members, member{key, at, of})
 }
 
 // A source is a file that is being read: its bytes, where each path stands, and
@@ -67,8 +70,16 @@ func newSource(name string, data []byte) *source {
 	return &source{name: name, data: data, values: make(map[string]*value), keys: make(map[string]int)}
 }
 
+// maxErrors is as many as anybody reads, and keeps a hostile file from being slow.
+const maxErrors = 50
+
+func (s *source) full() bool { return len(s.errors) >= maxErrors }
+
 // failAt reports what is wrong at an offset.
 func (s *source) failAt(offset int, path, hint, format string, args ...any) {
+	if s.full() {
+		return
+	}
 	line, column := s.position(offset)
 	s.errors = append(s.errors, &Error{File: s.name, Line: line, Column: column, Path: path, Message: fmt.Sprintf(format, args...), Hint: hint})
 }
@@ -110,16 +121,20 @@ func (s *source) position(offset int) (line, column int) {
 	return line, utf8.RuneCount(s.data[start:offset]) + 1
 }
 
-// index notes where each path of the tree stands.
-func (s *source) index(v *value, path string) {
+// index notes where each path of the tree stands. Nothing that is known lies deep,
+// and paths of paths would be long.
+func (s *source) index(v *value, path string, depth int) {
 	s.values[path] = v
+	if depth > deepest {
+		return
+	}
 	for _, m := range v.members {
 		p := join(path, m.key)
 		s.keys[p] = m.at
-		s.index(m.value, p)
+		s.index(m.value, p, depth+1)
 	}
 	for i, item := range v.items {
-		s.index(item, join(path, fmt.Sprint(i)))
+		s.index(item, join(path, fmt.Sprint(i)), depth+1)
 	}
 }
 

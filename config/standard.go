@@ -172,7 +172,7 @@ func makeRule(s *source, path string, sw Switch, byDefault bool, o rules.Options
 	for {
 		rule, err := o.Rule()
 		e.rule = rule
-		if err == nil {
+		if err == nil || s.full() {
 			return e
 		}
 		message := strings.TrimPrefix(err.Error(), "rule "+rule.Name+": ")

@@ -78,7 +78,7 @@ func (r *tomlReader) open(in *value, key unstable.Iterator, fresh bool) *value {
 			if fresh && key.IsLast() {
 				next.kind = list
 			}
-			in.members = append(in.members, member{name, at, next})
+			in.add(name, at, next)
 		}
 		if fresh && key.IsLast() {
 			next.items = append(next.items, &value{kind: table, at: at})
@@ -97,13 +97,13 @@ func (r *tomlReader) keyValue(in *value, n *unstable.Node, depth int) {
 		k := key.Node()
 		name, at := string(k.Data), int(k.Raw.Offset)
 		if key.IsLast() {
-			in.members = append(in.members, member{name, at, r.value(n.Value(), at, depth)})
+			in.add(name, at, r.value(n.Value(), at, depth))
 			return
 		}
 		next := in.get(name)
 		if next == nil {
 			next = &value{kind: table, at: at}
-			in.members = append(in.members, member{name, at, next})
+			in.add(name, at, next)
 		}
 		in = next
 	}

@@ -2,33 +2,34 @@ package rules
 
 import (
 	"bytes"
-	"encoding/json"
+	"hash/maphash"
 	"strconv"
-	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
 // arguments returns the arguments of a call as JSON, or as the text of a tool that
-// takes one; nil if it has none.
-func arguments(t *transcript.Transcript, call transcript.BlockID) []byte {
-	b := t.Block(call)
+// takes one; nil if it has none. They are good until the next call.
+func (s *sight) arguments(call transcript.BlockID) []byte {
+	b := s.t.Block(call)
+	raw := s.t.Bytes(b.Body)
 	switch {
 	case b.Body == b.Span:
 		return nil
-	case !quoted(t, b.Body):
-		return t.Bytes(b.Body)
-	case bytes.IndexByte(t.Bytes(b.Body), '\\') < 0:
-		return t.Bytes(b.Body)
+	case !quoted(s.t, b.Body) || bytes.IndexByte(raw, '\\') < 0:
+		return raw
 	}
-	return []byte(wire.Text(t, call))
+	s.args = appendDecoded(s.args[:0], raw)
+	return s.args
 }
 
 // canonicalArgs returns the arguments in a form that does not depend on how they
 // are written, for what is measured and quoted.
-func canonicalArgs(t *transcript.Transcript, call transcript.BlockID) []byte {
-	args := arguments(t, call)
+func (s *sight) canonicalArgs(call transcript.BlockID) []byte {
+	args := s.arguments(call)
 	if i := space(args, 0); i < len(args) && args[i] == '{' {
 		return wire.Canonical(args)
 	}
@@ -41,30 +42,69 @@ func quoted(t *transcript.Transcript, body transcript.Span) bool {
 	return body.Start > 0 && raw[body.Start-1] == '"' && body.End < len(raw) && raw[body.End] == '"'
 }
 
-// members yields the members of a JSON object, in order, values as they are
-// written. It stops where the bytes stop being an object: what a model wrote need
-// not be JSON.
-func members(obj []byte, yield func(key string, value []byte)) {
+// members walks those of a JSON object, in order. It ends where the bytes stop
+// being an object: what a model wrote need not be JSON.
+//
+//	for m := scan(obj); m.next(); {
+type members struct {
+	obj        []byte
+	at         int
+	key, value []byte // the key decoded, the value as it is written
+}
+
+func scan(obj []byte) members {
 	i := space(obj, 0)
 	if i >= len(obj) || obj[i] != '{' {
-		return
+		i = len(obj)
 	}
-	for i = space(obj, i+1); i < len(obj) && obj[i] == '"'; i = space(obj, i+1) {
-		end := skipString(obj, i)
-		colon := space(obj, end)
-		if colon >= len(obj) || obj[colon] != ':' {
-			return
-		}
-		from := space(obj, colon+1)
-		to := skipValue(obj, from)
-		if to <= from {
-			return
-		}
-		yield(unquote(obj[i:end]), obj[from:to])
-		if i = space(obj, to); i >= len(obj) || obj[i] != ',' {
-			return
+	return members{obj: obj, at: i}
+}
+
+func (m *members) next() bool {
+	i := space(m.obj, m.at+1)
+	if i >= len(m.obj) || m.obj[i] != '"' {
+		return false
+	}
+	end := skipString(m.obj, i)
+	colon := space(m.obj, end)
+	if colon >= len(m.obj) || m.obj[colon] != ':' {
+		return false
+	}
+	from := space(m.obj, colon+1)
+	to := skipValue(m.obj, from)
+	if to <= from {
+		return false
+	}
+	m.key, m.value = m.obj[i+1:end-1], m.obj[from:to]
+	if bytes.IndexByte(m.key, '\\') >= 0 {
+		m.key = appendDecoded(nil, m.key)
+	}
+	if m.at = space(m.obj, to); m.at < len(m.obj) && m.obj[m.at] != ',' {
+		m.at = len(m.obj)
+	}
+	return true
+}
+
+// is reports whether the member has one of the names.
+func (m *members) is(names []string) bool { return m.rank(names) >= 0 }
+
+// named reports whether the member has the given name or, if that is "", one of the
+// usual ones.
+func (m *members) named(given string, usual []string) bool {
+	if given != "" {
+		return string(m.key) == given
+	}
+	return m.is(usual)
+}
+
+// rank returns the place of the member's name in a list, or -1.
+func (m *members) rank(names []string) int {
+	for i, n := range names {
+		if string(m.key) == n {
+			return i
 		}
 	}
+	return -1
 }
 
 func space(b []byte, i int) int {
@@ -131,11 +171,49 @@ func unquote(v []byte) string {
 	if bytes.IndexByte(v, '\\') < 0 {
 		return string(v[1 : len(v)-1])
 	}
-	var s string
-	if json.Unmarshal(v, &s) != nil {
-		return string(v[1 : len(v)-1])
+	return string(appendDecoded(nil, v[1:len(v)-1]))
+}
+
+// appendDecoded appends the text of a JSON string, given without its quotes.
+func appendDecoded(dst, raw []byte) []byte {
+	for {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 {
+			return append(dst, raw...)
+		}
+		dst, raw = append(dst, raw[:i]...), raw[i:]
+		if c, size := escaped(raw); size > 0 {
+			dst, raw = append(dst, c), raw[size:]
+			continue
+		}
+		r, size := escapedRune(raw)
+		dst, raw = utf8.AppendRune(dst, r), raw[size:]
 	}
-	return s
+}
+
+// escapedRune decodes an escape beyond ASCII, or what is none.
+func escapedRune(raw []byte) (rune, int) {
+	unit := func(at int) rune {
+		if len(raw) < at+6 || raw[at] != '\\' || raw[at+1] != 'u' {
+			return -1
+		}
+		n, err := strconv.ParseUint(string(raw[at+2:at+6]), 16, 16)
+		if err != nil {
+			return -1
+		}
+		return rune(n)
+	}
+	first := unit(0)
+	switch {
+	case first < 0:
+		return utf8.RuneError, 1
+	case !utf16.IsSurrogate(first):
+		return first, 6
+	}
+	if r := utf16.DecodeRune(first, unit(6)); r != utf8.RuneError {
+		return r, 12
+	}
+	return utf8.RuneError, 6
 }
 
 // number reads a line number, also one that a model put into a string.
@@ -161,14 +239,54 @@ func jsonLen(s string) int {
 	return n
 }
 
+// argsHash is the same for arguments that are canonically equal: the order of
+// members and the spelling of strings do not matter.
+func argsHash(args []byte) uint64 {
+	sum, n := uint64(0), 0
+	for m := scan(args); m.next(); n++ {
+		sum += maphash.Bytes(seed, m.key)*31 + valueHash(m.value)
+	}
+	if n == 0 {
+		return maphash.Bytes(seed, bytes.TrimSpace(args))
+	}
+	return sum
+}
+
+// valueHash looks at the beginning of a string only, up to the first character
+// that is not ASCII: that much is cheap to decode and tells most strings apart.
+func valueHash(v []byte) uint64 {
+	if v[0] == '{' || v[0] == '[' {
+		return 0
+	}
+	if v[0] != '"' {
+		return maphash.Bytes(seed, v)
+	}
+	const enough = 128
+	var text [enough]byte
+	n := 0
+	for i := 1; i < len(v) && n < enough && v[i] != '"' && v[i] < utf8.RuneSelf; i++ {
+		c := v[i]
+		if c == '\\' {
+			var size int
+			if c, size = escaped(v[i:]); size == 0 {
+				break
+			}
+			i += size - 1
+		}
+		text[n] = c
+		n++
+	}
+	return maphash.Bytes(seed, text[:n])
+}
+
 // escaped decodes the escape that raw begins with. Its size is 0 if it is none, or
 // none of an ASCII character.
 func escaped(raw []byte) (c byte, size int) {
 	if len(raw) < 2 {
 		return 0, 0
 	}
-	if i := strings.IndexByte(`"\/bfnrt`, raw[1]); i >= 0 {
-		return "\"\\/\b\f\n\r\t"[i], 2
+	if c := escapes[raw[1]]; c != 0 {
+		return c, 2
 	}
 	if raw[1] != 'u' || len(raw) < 6 || raw[2] != '0' || raw[3] != '0' || raw[4] < '0' || raw[4] > '7' {
 		return 0, 0
@@ -179,3 +297,6 @@ func escaped(raw []byte) (c byte, size int) {
 	}
 	return byte(n), 6
 }
+
+// escapes are what stands for a character behind a backslash.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}

@@ -71,7 +71,7 @@ func BenchmarkStandard(b *testing.B) {
 					changes = len(made.Changes)
 				})
 				best(&poll, func() {
-					for _, rule := range rules.Standard() {
+					for _, rule := range p.Rules() {
 						if _, err := rule.Prepare(r); err != nil {
 							b.Fatal(err)
 						}

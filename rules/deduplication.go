@@ -2,10 +2,11 @@ package rules
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"hash/maphash"
 	"slices"
-	"unicode/utf8"
+	"strings"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/wire"
@@ -47,7 +48,7 @@ const deduplication = "deduplication"
 // The result of a tool that may have effects is cleared at most, because that it
 // was called is part of the story.
 func Deduplication(o DeduplicationOptions) pare.Rule {
-	table := o.tools()
+	guard := o.guard()
 	return pare.Rule{
 		Name:   deduplication,
 		Doc:    "clear what a later call of the same tool returned again, and reads that a later read covers",
@@ -56,8 +57,11 @@ func Deduplication(o DeduplicationOptions) pare.Rule {
 			if err := o.validate(); err != nil {
 				return nil, err
 			}
-			s := newSight(o.Scope, table, r)
-			d := deduplicator{sight: s, found: make(map[int]int)}
+			s := guard.look(r)
+			d := deduplicator{sight: s, found: make(map[int]finding)}
+			if d.minBytes = minOf(o.MinBytes); o.Mode == Drop {
+				d.minBytes = 0 // also what is short can be dropped
+			}
 			d.collect(!o.ExactOnly)
 			d.repeats()
 			d.covered()
@@ -70,159 +74,164 @@ func Deduplication(o DeduplicationOptions) pare.Rule {
 
 type deduplicator struct {
 	*sight
-	same  map[likeness][]int // exchanges that may be equal
-	files map[fileKey][]read
-	found map[int]int // a useless exchange and the later one that shows it
-	exact map[int]bool
+	minBytes int
+	likely   []likeness
+	reads    []read
+	found    map[int]finding // by what is useless
 }
 
-// A likeness is what equal exchanges have in common, cheaply computed.
+// A finding says which later exchange shows what another one does.
+type finding struct {
+	by    int
+	exact bool // it says the very same
+}
+
+// A likeness is what equal exchanges have in common, as far as it costs little.
 type likeness struct {
-	tool   int
-	args   uint64
-	result int
+	tool, size int
+	hash       uint64
+	exchange   int
 }
 
-type fileKey struct {
-	tool int
-	path string
+func (a likeness) compare(b likeness) int {
+	return cmp.Or(a.tool-b.tool, a.size-b.size, cmp.Compare(a.hash, b.hash), b.exchange-a.exchange)
+}
+
+func (a likeness) equal(b likeness) bool {
+	return a.tool == b.tool && a.size == b.size && a.hash == b.hash
 }
 
 type read struct {
+	tool     int
+	path     string
 	exchange int
 	lines    span
 }
 
-// seed is fixed for the process. Hashes only say which exchanges to compare.
-var seed = maphash.MakeSeed()
+func (a read) compare(b read) int {
+	return cmp.Or(a.tool-b.tool, strings.Compare(a.path, b.path), b.exchange-a.exchange)
+}
+
+func (a read) equal(b read) bool { return a.tool == b.tool && a.path == b.path }
 
 // collect walks all exchanges once. Whether two are equal is not decided here, so
-// nothing is decoded that has no rival.
+// nothing is looked at that has no rival.
 func (d *deduplicator) collect(cover bool) {
-	d.same, d.files, d.exact = make(map[likeness][]int), make(map[fileKey][]read), make(map[int]bool)
 	for i, x := range d.exchanges {
-		args := arguments(d.t, x.Call)
 		k := d.tool(x.Tool)
-		body := d.t.Block(x.Results[0]).Body.Len()
-		key := likeness{k.number, argsHash(args), body}
-		d.same[key] = append(d.same[key], i)
+		// What is short as it is written is shorter as text.
+		if n := d.t.Block(x.Results[0]).Body.Len(); n >= d.minBytes {
+			d.likely = append(d.likely, likeness{tool: k.number, size: n, exchange: i})
+		}
 		if !cover || k.Kind != Read && k.Command == "" {
 			continue
 		}
-		if u := d.use(k, args); u.kind == Read && u.file != "" && !u.odd && !u.note {
-			f := fileKey{k.number, u.file}
-			d.files[f] = append(d.files[f], read{i, u.lines})
+		if u := d.use(k, d.arguments(x.Call)); u.kind == Read && u.file != "" && !u.odd && !u.note {
+			d.reads = append(d.reads, read{k.number, u.file, i, u.lines})
 		}
 	}
 }
 
-// argsHash is the same for arguments that are canonically equal: the order of
-// members and the spelling of strings do not matter.
-func argsHash(args []byte) uint64 {
-	sum, n := uint64(0), 0
-	members(args, func(key string, v []byte) {
-		n++
-		h := maphash.String(seed, key)
-		switch v[0] {
-		case '{', '[':
-		case '"':
-			h = h*31 + textHash(v[1:])
-		default:
-			h = h*31 + maphash.Bytes(seed, v)
+// runs sorts a list and yields what is equal in it, if that is more than one.
+func runs[T any](list []T, compare func(a, b T) int, equal func(a, b T) bool, yield func([]T)) {
+	slices.SortFunc(list, compare)
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && equal(list[0], list[n]) {
+			n++
 		}
-		sum += h
-	})
-	if n == 0 {
-		return maphash.Bytes(seed, bytes.TrimSpace(args))
+		if n > 1 {
+			yield(list[:n])
+		}
+		list = list[n:]
 	}
-	return sum
 }
 
-// textHash looks at the beginning of a string only, up to the first character
-// that is not ASCII: that much is cheap to decode and tells most strings apart.
-func textHash(raw []byte) uint64 {
-	const enough = 128
-	var text [enough]byte
-	n := 0
-	for i := 0; i < len(raw) && n < enough && raw[i] != '"' && raw[i] < utf8.RuneSelf; i++ {
-		c := raw[i]
-		if c == '\\' {
-			var size int
-			if c, size = escaped(raw[i:]); size == 0 {
-				break
-			}
-			i += size - 1
-		}
-		text[n] = c
-		n++
-	}
-	return maphash.Bytes(seed, text[:n])
-}
+// seed is fixed for the process. Hashes only say what to compare.
+var seed = maphash.MakeSeed()
 
-// repeats finds the exchanges that are equal to a later one.
+// repeats finds the exchanges that are equal to a later one. Results are looked at
+// only if they have the same length, arguments only if the results are equal.
 func (d *deduplicator) repeats() {
-	for _, group := range d.same {
-		if len(group) < 2 {
+	runs(d.likely, likeness.compare, likeness.equal, func(group []likeness) {
+		for i := range group {
+			group[i].hash = maphash.Bytes(seed, d.result(group[i].exchange))
+		}
+		runs(group, likeness.compare, likeness.equal, d.sameArguments)
+	})
+}
+
+// sameArguments finds, among exchanges with equal results, latest first, those with
+// equal arguments. Most are repeated to the letter; only others have to be brought
+// into their canonical form.
+func (d *deduplicator) sameArguments(group []likeness) {
+	written, meant := make(map[string]int, 1), make(map[string]int, 1)
+	for _, l := range group {
+		i := l.exchange
+		x := &d.t.Exchanges()[i]
+		args := d.arguments(x.Call)
+		if isNote(args) || isCleared(d.head(d.t.Block(x.Results[0]))) {
 			continue
 		}
-		latest := make(map[string]int)
-		for _, i := range slices.Backward(group) {
-			x := &d.t.Exchanges()[i]
-			args := arguments(d.t, x.Call)
-			if isNote(args) || isCleared(d.head(d.t.Block(x.Results[0]))) {
-				continue
+		by, ok := written[string(args)]
+		if !ok {
+			canonical := string(wire.Canonical(args))
+			if by, ok = meant[canonical]; !ok {
+				by, meant[canonical] = i, i
 			}
-			result := d.t.Bytes(d.t.Block(x.Results[0]).Body)
-			key := fmt.Sprintf("%x %s", maphash.Bytes(seed, result), wire.Canonical(args))
-			j, ok := latest[key]
-			if !ok {
-				latest[key] = i
-				continue
-			}
-			if bytes.Equal(result, d.t.Bytes(d.t.Block(d.t.Exchanges()[j].Results[0]).Body)) {
-				d.found[i], d.exact[i] = j, true
-			}
+			written[string(args)] = by
+		}
+		if by != i && bytes.Equal(d.result(i), d.result(by)) {
+			d.found[i] = finding{by, true}
 		}
 	}
+}
+
+// result returns what an exchange returned, as it is written.
+func (d *deduplicator) result(i int) []byte {
+	return d.t.Bytes(d.t.Block(d.t.Exchanges()[i].Results[0]).Body)
 }
 
 // covered finds the reads whose lines a later successful read shows.
 func (d *deduplicator) covered() {
-	for _, reads := range d.files {
-		if len(reads) < 2 {
-			continue
-		}
-		starts := make([]int, len(reads))
-		for n, r := range reads {
-			starts[n] = r.lines.first
+	var starts []int
+	var reach []read
+	whole := make(map[int]int) // first line of reads to the end → latest exchange
+	runs(d.reads, read.compare, read.equal, func(reads []read) {
+		starts, reach = starts[:0], append(reach[:0], nowhere)
+		clear(whole)
+		for _, r := range reads {
+			starts = append(starts, r.lines.first)
 		}
 		slices.Sort(starts)
 		starts = slices.Compact(starts)
-		reach := make([]read, len(starts)+1)
-		for n := range reach {
-			reach[n].lines.sure = -1
+		for range starts {
+			reach = append(reach, nowhere)
 		}
-		whole := make(map[int]int) // first line of reads to the end → latest exchange
-		for _, r := range slices.Backward(reads) {
+		for _, r := range reads { // latest first
 			rank, _ := slices.BinarySearch(starts, r.lines.first)
 			rank++
+			open := r.lines.sure != r.lines.last // it ends where the tool stops
 			if _, done := d.found[r.exchange]; !done {
 				if by := furthest(reach, rank); by.lines.sure >= r.lines.last {
-					d.found[r.exchange] = by.exchange
-				} else if by, ok := whole[r.lines.first]; ok && r.lines.sure != r.lines.last {
-					d.found[r.exchange] = by
+					d.found[r.exchange] = finding{by: by.exchange}
+				} else if by, ok := whole[r.lines.first]; ok && open {
+					d.found[r.exchange] = finding{by: by}
 				}
 			}
 			if !d.shows(r.exchange) {
 				continue
 			}
 			extend(reach, rank, r)
-			if _, ok := whole[r.lines.first]; !ok && (r.lines.sure != r.lines.last) {
+			if _, ok := whole[r.lines.first]; !ok && open {
 				whole[r.lines.first] = r.exchange
 			}
 		}
-	}
+	})
 }
+
+// nowhere is how far nothing reaches.
+var nowhere = read{lines: span{sure: -1}}
 
 // extend and furthest keep, in a Fenwick tree over the first lines, how far the
 // reads that begin at a line or before it reach.
@@ -250,29 +259,29 @@ func (d *deduplicator) shows(i int) bool {
 	if d.outcome(x) != succeeded {
 		return false
 	}
-	return d.t.Block(x.Results[0]).Body.Len() > 4000 || !pointsBack(d.said(i))
+	return len(d.result(i)) > shortResult || !pointsBack(d.head(d.t.Block(x.Results[0])))
 }
 
 // victims lists what was found, in order.
 func (d *deduplicator) victims(mode Mode) []victim {
 	var all []victim
 	for i, x := range d.exchanges {
-		by, ok := d.found[i]
+		f, ok := d.found[i]
 		if !ok {
 			continue
 		}
 		k := d.tool(x.Tool)
-		u := d.use(k, arguments(d.t, x.Call))
+		u := d.use(k, d.arguments(x.Call))
 		if d.spared(i, u.file) {
 			continue
 		}
 		// What came out of an error is cleared only if the very same comes again.
-		if !d.exact[i] && d.outcome(x) == failure {
+		if !f.exact && d.outcome(x) == failure {
 			continue
 		}
-		why := "the same was returned again by " + d.later(by)
-		if !d.exact[i] {
-			why = "the file was read again by " + d.later(by)
+		why := "the same was returned again by " + d.later(f.by)
+		if !f.exact {
+			why = "the file was read again by " + d.later(f.by)
 		}
 		all = append(all, victim{
 			exchange: i, use: u, why: why, keepArgs: true,

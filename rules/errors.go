@@ -39,7 +39,7 @@ const errorPurging = "error-purging"
 // on the same target made moot. The target is the file; of a tool that runs
 // something, what it runs; of any other, all arguments.
 func ErrorPurging(o ErrorPurgingOptions) pare.Rule {
-	table := o.tools()
+	guard := o.guard()
 	return pare.Rule{
 		Name:   errorPurging,
 		Doc:    "clear failed calls that a later success of the same tool on the same target made moot",
@@ -48,7 +48,7 @@ func ErrorPurging(o ErrorPurgingOptions) pare.Rule {
 			if err := o.validate(); err != nil {
 				return nil, err
 			}
-			s := newSight(o.Scope, table, r)
+			s := guard.look(r)
 			all := s.moot(o.Mode)
 			return func(b *pare.Ballot) { s.ballots(errorPurging, o.MinBytes).vote(b, all) }, nil
 		},
@@ -59,72 +59,90 @@ func ErrorPurging(o ErrorPurgingOptions) pare.Rule {
 type aim struct {
 	tool   int
 	kind   Kind
-	target string
+	file   string // or, if it is none:
+	hash   uint64
+	target string // left out where the hash is enough
 }
 
-// moot walks back from the end and knows what has succeeded later. Arguments are
-// read only of tools that failed at some time before.
+// moot knows what failed and walks back from the end to see what has succeeded
+// later. Only what may have the aim of a failure is looked at closely.
 func (s *sight) moot(mode Mode) []victim {
-	outcomes, first := s.failures()
-	if len(first) == 0 {
+	failed, first := s.failures()
+	if len(failed) == 0 {
 		return nil
+	}
+	rough := make(map[aim]bool)
+	for i := range failed {
+		x := &s.t.Exchanges()[i]
+		a, _ := s.aim(s.tool(x.Tool), x, false)
+		rough[a] = true
 	}
 	healed := make(map[aim]int)
 	var all []victim
 	for i, x := range slices.Backward(s.t.Exchanges()) {
-		if outcomes[i] == unclear {
-			continue
-		}
 		k := s.tool(x.Tool)
-		if from, ok := first[k.number]; !ok || i < from {
+		if from, ok := first[k.number]; !ok || i < from || !whole(&x) {
 			continue
 		}
-		a, u := s.aim(k, &x)
-		if u.note {
+		a, u := s.aim(k, &x, false)
+		if u.note || !rough[a] {
+			continue
+		}
+		a, u = s.aim(k, &x, true)
+		if !failed[i] {
+			if _, ok := healed[a]; !ok && s.outcome(&x) == succeeded {
+				healed[a] = i
+			}
 			continue
 		}
 		by, ok := healed[a]
-		switch {
-		case outcomes[i] == succeeded && !ok:
-			healed[a] = i
-		case outcomes[i] == succeeded, !ok, s.turn(i) >= s.turn(by), s.spared(i, u.file):
-		default:
-			all = append(all, victim{
-				exchange: i, use: u, why: "it failed, and " + s.later(by) + " succeeded",
-				keepSaid: mode == ClearArguments, drop: mode == Drop,
-			})
+		if !ok || s.turn(i) >= s.turn(by) || s.spared(i, u.file) {
+			continue
 		}
+		all = append(all, victim{
+			exchange: i, use: u, why: "it failed, and " + s.later(by) + " succeeded",
+			keepSaid: mode == ClearArguments, drop: mode == Drop,
+		})
 	}
 	slices.Reverse(all)
 	return all
 }
 
-// failures judges all exchanges and returns, for each tool that failed, when it
-// first did. What may not count is unclear.
-func (s *sight) failures() (outcomes []outcome, first map[int]int) {
-	outcomes = make([]outcome, len(s.t.Exchanges()))
-	first = make(map[int]int)
+// failures finds what failed and, for each tool, when it first did.
+func (s *sight) failures() (failed map[int]bool, first map[int]int) {
+	failed, first = make(map[int]bool), make(map[int]int)
 	for i, x := range s.exchanges {
-		outcomes[i] = s.outcome(x)
+		if !s.mayFail(x) || s.outcome(x) != failure {
+			continue
+		}
+		failed[i] = true
 		k := s.tool(x.Tool)
-		if _, ok := first[k.number]; !ok && outcomes[i] == failure {
+		if _, ok := first[k.number]; !ok {
 			first[k.number] = i
 		}
 	}
-	return outcomes, first
+	return failed, first
 }
 
-func (s *sight) aim(k *known, x *transcript.Exchange) (aim, use) {
-	args := arguments(s.t, x.Call)
+// aim returns what a call is for: exactly, or as far as it is cheap to tell.
+func (s *sight) aim(k *known, x *transcript.Exchange, exactly bool) (aim, use) {
+	args := s.arguments(x.Call)
 	u := s.use(k, args)
-	a := aim{k.number, u.kind, u.target}
+	a := aim{tool: k.number, kind: u.kind}
 	switch {
 	case u.note:
-	case u.kind == Search || a.target == "" && u.file == "":
+	case u.kind == Run && u.target != nil:
+		a.hash = valueHash(u.target)
+		args = u.target
+	case u.kind == Search || u.file == "":
 		// Where a search looks is not all it looks for.
+		a.hash = argsHash(args)
+	default:
+		a.file = u.file
+		return a, u
+	}
+	if exactly {
 		a.target = string(wire.Canonical(args))
-	case u.kind != Run || a.target == "":
-		a.target = u.file
 	}
 	return a, u
 }

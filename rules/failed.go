@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/transcript"
@@ -21,14 +22,17 @@ const (
 // evidence: what is neither marked nor looks like either proves nothing.
 func (s *sight) outcome(x *transcript.Exchange) outcome {
 	b := s.t.Block(x.Results[0])
-	head := s.head(b)
-	if strings.HasPrefix(head, strings.ToLower(wire.DefaultStub)) || isCleared(head) {
+	raw := s.inside(b)
+	if !b.Failed && harmless(raw) {
+		return succeeded
+	}
+	head := s.lower(raw)
+	if bytes.HasPrefix(head, stubHead) || isCleared(head) {
 		return unclear
 	}
-	marks := s.r.Dialect == wire.Anthropic || s.r.Dialect == wire.Bedrock
-	bad := looksFailed(head) || s.r.Dialect != wire.Anthropic && s.exitCode(b)
+	bad := looksFailed(head) || exitCode(raw)
 	switch {
-	case b.Failed, !marks && bad:
+	case b.Failed, bad && !s.marks():
 		return failure
 	case bad:
 		return unclear
@@ -36,19 +40,47 @@ func (s *sight) outcome(x *transcript.Exchange) outcome {
 	return succeeded
 }
 
+// harmless reports whether a result, as it is written, begins with nothing that
+// would have to be looked at: that is most of them.
+func harmless(raw []byte) bool {
+	return len(raw) > 0 && !failedFirst[raw[0]|0x20] && raw[0] > ' ' && raw[0] != '\\' && raw[0] != '[' && raw[0] != stubHead[0]&^0x20 && raw[0] != '{' &&
+		!bytes.Contains(raw[:min(len(raw), 2*headBytes)], []byte("xit")) && !bytes.Contains(raw[:min(len(raw), 2*headBytes)], []byte("XIT")) &&
+		!bytes.Contains(raw[:min(len(raw), headBytes)], []byte(`\u00`))
+}
+
+// stubHead is how the stub of an unanswered call begins, in lower case.
+var stubHead = []byte(strings.ToLower(wire.DefaultStub))
+
+// marks reports whether the dialect marks what failed.
+func (s *sight) marks() bool { return s.r.Dialect == wire.Anthropic || s.r.Dialect == wire.Bedrock }
+
+// mayFail reports whether a result can be a failure; if not, its outcome need not
+// be asked for.
+func (s *sight) mayFail(x *transcript.Exchange) bool {
+	return !s.marks() || s.t.Block(x.Results[0]).Failed
+}
+
 // headBytes is how much of a result is looked at.
 const headBytes = 240
 
-// head returns the beginning of what a result says, in lower case.
-func (s *sight) head(b transcript.Block) string {
-	if b.Body == b.Span {
-		return ""
+// head returns the beginning of what a result says, in lower case. It is good until
+// the next call.
+func (s *sight) head(b transcript.Block) []byte { return s.lower(s.inside(b)) }
+
+// inside returns what a result says first, as it is written.
+func (s *sight) inside(b transcript.Block) []byte {
+	switch {
+	case b.Body == b.Span:
+		return nil
+	case quoted(s.t, b.Body):
+		return s.t.Bytes(b.Body)
 	}
-	raw := s.t.Bytes(b.Body)
-	if !quoted(s.t, b.Body) {
-		raw = firstText(raw)
-	}
-	return strings.ToLower(strings.TrimSpace(decodeHead(raw, headBytes)))
+	return firstText(s.t.Bytes(b.Body))
+}
+
+func (s *sight) lower(raw []byte) []byte {
+	s.text = appendHead(s.text[:0], raw, headBytes)
+	return bytes.TrimSpace(s.text)
 }
 
 // firstText returns the raw inside of the string that a list of blocks or a
@@ -64,14 +96,14 @@ func firstText(raw []byte) []byte {
 			continue
 		case '{':
 			var text []byte
-			members(v, func(key string, value []byte) {
-				if text == nil && (key == "text" || key == "output" || key == "content" || key == "result") {
-					text = value
+			for m := scan(v); m.next(); {
+				if text == nil && m.is(textNames) {
+					text = m.value
 				}
-				if key == "error" && string(value) != "null" {
-					text = []byte(`"error: "`) // a response that says so itself
+				if string(m.key) == "error" && string(m.value) != "null" {
+					text = saysError
 				}
-			})
+			}
 			if text == nil || len(text) >= len(v) {
 				return v
 			}
@@ -83,14 +115,17 @@ func firstText(raw []byte) []byte {
 	return v
 }
 
-// decodeHead decodes the first n or so bytes of a string's content. Beyond ASCII
-// nothing is looked for, so escapes of anything else become a question mark.
-func decodeHead(raw []byte, n int) string {
-	if bytes.IndexByte(raw[:min(len(raw), n)], '\\') < 0 {
-		return string(raw[:min(len(raw), n)])
-	}
-	var out []byte
-	for i := 0; i < len(raw) && len(out) < n; i++ {
+var (
+	textNames = []string{"text", "output", "content", "result"}
+	// saysError stands for a response that says so itself.
+	saysError = []byte(`"error: "`)
+)
+
+// appendHead decodes the first n or so bytes of a string's content, in lower case.
+// Beyond ASCII nothing is looked for, so escapes of anything else become a question
+// mark.
+func appendHead(dst, raw []byte, n int) []byte {
+	for i := 0; i < len(raw) && len(dst) < n; i++ {
 		c := raw[i]
 		if c == '\\' {
 			var size int
@@ -99,9 +134,12 @@ func decodeHead(raw []byte, n int) string {
 			}
 			i += size - 1
 		}
-		out = append(out, c)
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		dst = append(dst, c)
 	}
-	return string(out)
+	return dst
 }
 
 // failedHeads are how results begin that report a failure, in lower case.
@@ -116,19 +154,22 @@ var failedHeads = []string{
 var exitLines = []string{"exit code: ", "exit code ", "exit status ", "exit status: ", "exited with code ", "process exited with code ", "command exited with code ", "exit_code: ", "exitcode: "}
 
 // looksFailed judges the beginning of a result, in lower case.
-func looksFailed(head string) bool {
-	for _, p := range failedHeads {
-		if strings.HasPrefix(head, p) {
-			return !strings.HasPrefix(head[len(p):], "null") && !strings.HasPrefix(head[len(p):], " null")
+func looksFailed(head []byte) bool {
+	// Most results begin with something else, so the first letter decides.
+	if len(head) > 0 && failedFirst[head[0]] {
+		for _, p := range failedHeads {
+			if len(head) >= len(p) && string(head[:len(p)]) == p {
+				return !bytes.HasPrefix(bytes.TrimLeft(head[len(p):], " "), []byte("null"))
+			}
 		}
 	}
-	if !strings.Contains(head, "exit") {
+	if !bytes.Contains(head, []byte("exit")) {
 		return false
 	}
-	for line := range strings.Lines(head) {
+	for line := range bytes.Lines(head) {
 		for _, p := range exitLines {
-			rest, ok := strings.CutPrefix(strings.TrimLeft(line, " <(["), p)
-			if ok && rest != "" && rest[0] != '0' && (rest[0] == '-' || rest[0] >= '1' && rest[0] <= '9') {
+			rest, ok := bytes.CutPrefix(bytes.TrimLeft(line, " <(["), []byte(p))
+			if ok && len(rest) > 0 && (rest[0] == '-' || rest[0] >= '1' && rest[0] <= '9') {
 				return true
 			}
 		}
@@ -136,13 +177,23 @@ func looksFailed(head string) bool {
 	return false
 }
 
+// failedFirst are the first letters of failedHeads.
+var failedFirst = func() (is [256]bool) {
+	for _, h := range failedHeads {
+		is[h[0]] = true
+	}
+	return is
+}()
+
 // exitCode reports whether a result is Codex' JSON with an exit code at its end
 // that is not zero.
-func (s *sight) exitCode(b transcript.Block) bool {
-	raw := s.t.Bytes(b.Body)
+func exitCode(raw []byte) bool {
+	if len(raw) == 0 || raw[0] != '{' || !bytes.HasPrefix(bytes.TrimLeft(raw, `{\" `), []byte("output")) {
+		return false
+	}
 	tail := raw[max(0, len(raw)-160):]
 	i := bytes.LastIndex(tail, []byte("exit_code"))
-	if i < 0 || !bytes.Contains(tail, []byte("metadata")) || !bytes.HasPrefix(bytes.TrimLeft(raw, `{\" `), []byte("output")) {
+	if i < 0 || !bytes.Contains(tail, []byte("metadata")) {
 		return false
 	}
 	rest := bytes.TrimLeft(tail[i+len("exit_code"):], `\": `)
@@ -157,19 +208,15 @@ var people = []string{
 
 // personSpeaks reports whether a result holds words of a person, which no rule may
 // lose. Such results are short and say so early or late.
-func personSpeaks(text string) bool {
+func personSpeaks(text []byte) bool {
 	const look = 1000
-	parts := []string{text}
 	if len(text) > 2*look {
-		parts = []string{text[:look], text[len(text)-look:]}
+		return personSpeaks(text[:look]) || personSpeaks(text[len(text)-look:])
 	}
-	for _, p := range parts {
-		p = strings.ToLower(p)
-		for _, words := range people {
-			if strings.Contains(p, words) {
-				return true
-			}
-		}
+	// All of the phrases have one of these words; most results have none.
+	if !bytes.Contains(text, []byte("user")) && !bytes.Contains(text, []byte("User")) && !bytes.Contains(text, []byte("USER")) && !bytes.Contains(text, []byte("<feedback>")) {
+		return false
 	}
-	return false
+	text = bytes.ToLower(text)
+	return slices.ContainsFunc(people, func(words string) bool { return bytes.Contains(text, []byte(words)) })
 }

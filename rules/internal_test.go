@@ -40,7 +40,9 @@ func TestMembers(t *testing.T) {
 		{`[1]`, ""}, {`{"a":1 "b":2}`, "a=1"}, {`{"a":[1,2`, "a=[1,2"}, {`{"a":"\\"}`, `a="\\"`},
 	} {
 		var got []string
-		members([]byte(c.in), func(k string, v []byte) { got = append(got, k+"="+string(v)) })
+		for m := scan([]byte(c.in)); m.next(); {
+			got = append(got, string(m.key)+"="+string(m.value))
+		}
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("%s: got %s, want %s", c.in, s, c.want)
 		}
@@ -54,7 +56,7 @@ func TestLooksFailed(t *testing.T) {
 		"Command: ls\nExit Code: 2\n": true, "exit status 1": true, "exit status 0": false, "errors are fine": false, "The exit code: 1 means no": false,
 		"0 errors": false, "": false, "failed to open": true, "ok": false, "Process exited with code 127": true,
 	} {
-		if got := looksFailed(strings.ToLower(text)); got != want {
+		if got := looksFailed([]byte(strings.ToLower(text))); got != want {
 			t.Errorf("%q: %t", text, got)
 		}
 	}
@@ -86,7 +88,7 @@ func TestOutcome(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newSight(Scope{}, Scope{}.tools(), r)
+		s := Scope{}.guard().look(r)
 		if got := s.outcome(&r.Transcript().Exchanges()[0]); got != c.want {
 			t.Errorf("%s: got %d, want %d", c.body, got, c.want)
 		}
@@ -111,7 +113,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"TodoWrite", "todowrite", "write_todos", "Task", "TaskCreate", "Skill", "update_plan", "ExitPlanMode", "AskUserQuestion", "ask_followup_question", "save_memory", "new_task"} {
-		k := newSight(Scope{}, Scope{}.tools(), mustParse(t, `[{"role":"user","content":"x"}]`)).tool(name)
+		k := Scope{}.guard().look(mustParse(t, `[{"role":"user","content":"x"}]`)).tool(name)
 		if !k.protected {
 			t.Errorf("%s is not protected", name)
 		}
@@ -155,16 +157,18 @@ func FuzzUse(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	s := newSight(Scope{ProtectPaths: []string{"**/x"}}, Scope{}.tools(), mustParse(f, `[{"role":"user","content":"x"}]`))
+	s := Scope{ProtectPaths: []string{"**/x"}}.guard().look(mustParse(f, `[{"role":"user","content":"x"}]`))
 	f.Fuzz(func(t *testing.T, args string) {
 		for _, name := range []string{"Read", "str_replace_editor", "apply_patch", "Bash", "unknown"} {
 			s.use(s.tool(name), []byte(args))
 		}
 		argsHash([]byte(args))
 		isNote([]byte(args))
-		decodeHead([]byte(args), 16)
+		appendHead(nil, []byte(args), 16)
+		appendDecoded(nil, []byte(args))
+		decodedLen([]byte(args))
 		firstText([]byte(args))
-		looksFailed(args)
+		looksFailed([]byte(args))
 		matchPath("a/**/b", cleanPath(args))
 	})
 }

@@ -72,7 +72,7 @@ const oversized = "oversized"
 // is left out. What it made is short enough not to be shortened again. Results with
 // pictures are left alone.
 func Oversized(o OversizedOptions) pare.Rule {
-	table := o.tools()
+	guard := o.guard()
 	return pare.Rule{
 		Name:   oversized,
 		Doc:    "shorten huge results and arguments, keeping the beginning and the end",
@@ -81,7 +81,7 @@ func Oversized(o OversizedOptions) pare.Rule {
 			if err := o.validate(); err != nil {
 				return nil, err
 			}
-			s := newSight(o.Scope, table, r)
+			s := guard.look(r)
 			return func(b *pare.Ballot) { s.shorten(b, o) }, nil
 		},
 	}
@@ -96,17 +96,17 @@ func (s *sight) shorten(b *pare.Ballot, o OversizedOptions) {
 		if call.Body.Len() <= most && result.Body.Len() <= most {
 			continue
 		}
-		args := arguments(s.t, x.Call)
+		args := s.arguments(x.Call)
 		if s.spared(i, s.use(s.tool(x.Tool), args).file) {
 			continue
 		}
-		if text, ok := s.plain(result); ok && len(text) > most && s.r.Editable(x.Results[0]) && !personSpeaks(text) {
+		if text, ok := s.plain(result); ok && len(text) > most && s.r.Editable(x.Results[0]) && !personSpeaks([]byte(text)) {
 			b.Edit(x.Results[0], cut(text, head, tail, x.CallID), "%d bytes are more than %d", len(text), most)
 		}
 		if o.ResultsOnly || call.Body.Len() <= most || isNote(args) || !s.r.Editable(x.Call) {
 			continue
 		}
-		if args = canonicalArgs(s.t, x.Call); len(args) <= most {
+		if args = s.canonicalArgs(x.Call); len(args) <= most {
 			continue
 		}
 		// The arguments become the text of a note, in which quotes are escaped again.
@@ -148,11 +148,11 @@ func (s *sight) plain(b transcript.Block) (string, bool) {
 func (s *sight) plainObject(b transcript.Block) (string, bool) {
 	raw := s.t.Bytes(b.Body)
 	n, output := 0, ""
-	members(raw, func(key string, v []byte) {
-		if n++; key == "output" && v[0] == '"' {
-			output = unquote(v)
+	for m := scan(raw); m.next(); n++ {
+		if string(m.key) == "output" && m.value[0] == '"' {
+			output = unquote(m.value)
 		}
-	})
+	}
 	if n == 1 && output != "" {
 		return output, true
 	}

@@ -27,37 +27,36 @@ var cleared = []string{mark, "[Old tool result content cleared]", "[Tool result 
 
 // isCleared reports whether a result's content has been taken away before. The case
 // does not matter.
-func isCleared(text string) bool {
+func isCleared(text []byte) bool {
 	for _, c := range cleared {
-		if len(text) >= len(c) && strings.EqualFold(text[:len(c)], c) {
+		if len(text) >= len(c) && text[0] == c[0] && bytes.EqualFold(text[:len(c)], []byte(c)) {
 			return true
 		}
 	}
 	return false
 }
 
-// pointsBack reports whether a result says that an earlier one still holds, as
-// tools do that remember what they have shown.
-func pointsBack(text string) bool {
-	if len(text) > 600 {
-		return false
+// shortResult is longer than any result that points at another one.
+const shortResult = 2000
+
+// pointsBack reports whether a result says, at its beginning, that an earlier one
+// still holds, as tools do that remember what they have shown.
+func pointsBack(head []byte) bool {
+	for _, words := range []string{"unchanged", "not changed", "already read", "previously read"} {
+		if bytes.Contains(head, []byte(words)) {
+			return true
+		}
 	}
-	text = strings.ToLower(text)
-	return strings.Contains(text, "unchanged") || strings.Contains(text, "not changed") || strings.Contains(text, "already read") || strings.Contains(text, "previously read")
+	return false
 }
 
 // isNote reports whether arguments are what an edit makes of them.
 func isNote(args []byte) bool {
-	i := space(args, 0)
-	if !bytes.HasPrefix(args[i:], []byte("{")) {
-		return bytes.HasPrefix(args, []byte(mark))
+	if bytes.HasPrefix(args, []byte(mark)) {
+		return true
 	}
-	n, note := 0, false
-	members(args, func(key string, v []byte) {
-		n++
-		note = key == "note" && bytes.Contains(v, []byte(mark))
-	})
-	return note && n == 1
+	m := scan(args)
+	return m.next() && string(m.key) == "note" && bytes.Contains(m.value, []byte(mark)) && !m.next()
 }
 
 // A victim is an exchange that a rule found useless.
@@ -79,10 +78,14 @@ type ballots struct {
 }
 
 func (s *sight) ballots(rule string, minBytes int) *ballots {
+	return &ballots{sight: s, rule: rule, minBytes: minOf(minBytes)}
+}
+
+func minOf(minBytes int) int {
 	if minBytes == 0 {
-		minBytes = defaultMinBytes
+		return defaultMinBytes
 	}
-	return &ballots{sight: s, rule: rule, minBytes: minBytes}
+	return minBytes
 }
 
 func (v *ballots) vote(b *pare.Ballot, all []victim) {
@@ -93,38 +96,31 @@ func (v *ballots) vote(b *pare.Ballot, all []victim) {
 
 func (v *ballots) one(b *pare.Ballot, w *victim) {
 	x := &v.t.Exchanges()[w.exchange]
-	said := v.r.Text(x.Results[0])
-	if v.t.Block(x.Results[0]).Body == v.t.Block(x.Results[0]).Span {
-		said = ""
-	}
-	if personSpeaks(said) {
+	said := v.measure(x.Results[0])
+	if said.person {
 		return
 	}
 	if w.drop && v.alone(x) {
 		b.Drop(v.t.AtomOf(x.Call), "%s", w.why)
 		return
 	}
-	if !w.keepSaid && !isCleared(said) && v.r.Editable(x.Results[0]) {
-		size := len(said)
-		// Pictures and the like are no text but take their place.
-		if body := v.t.Block(x.Results[0]).Body.Len(); body > 4*size+1024 {
-			size = body
-		}
-		if text := v.placeholder("result", x, w, size); v.pays(text, size) {
-			b.Edit(x.Results[0], text, "%s", w.why)
-		}
+	if !w.keepSaid && !said.cleared && v.r.Editable(x.Results[0]) {
+		v.clear(b, x.Results[0], "result", x, w, said.size)
 	}
-	if !w.keepArgs && v.r.Editable(x.Call) {
-		args := canonicalArgs(v.t, x.Call)
-		if text := v.placeholder("arguments", x, w, len(args)); !w.use.note && v.pays(text, len(args)) {
-			b.Edit(x.Call, text, "%s", w.why)
-		}
+	// Arguments that are short as they are written need not be read.
+	if !w.keepArgs && !w.use.note && v.t.Block(x.Call).Body.Len() >= v.minBytes && v.r.Editable(x.Call) {
+		v.clear(b, x.Call, "arguments", x, w, len(v.canonicalArgs(x.Call)))
 	}
 }
 
-// pays reports whether a text is worth putting in the place of size bytes.
-func (v *ballots) pays(text string, size int) bool {
-	return size >= v.minBytes && jsonLen(text)+slack < size
+// clear puts a placeholder in the place of size bytes, if that pays.
+func (v *ballots) clear(b *pare.Ballot, id transcript.BlockID, what string, x *transcript.Exchange, w *victim, size int) {
+	if size < v.minBytes {
+		return
+	}
+	if text := v.placeholder(what, x, w, size); jsonLen(text)+slack < size {
+		b.Edit(id, text, "%s", w.why)
+	}
 }
 
 // placeholder says what was here, why it is gone and how to get it back.
@@ -211,11 +207,76 @@ func (v *ballots) tiedAtoms() []bool {
 	return tied
 }
 
-// said returns what the result of an exchange says.
-func (s *sight) said(i int) string {
-	b := s.t.Exchanges()[i].Results[0]
-	if blk := s.t.Block(b); blk.Body == blk.Span {
-		return ""
+// A speech is what there is to know about a result before it is touched.
+type speech struct {
+	size            int // of its text; of all, if most of it is none
+	cleared, person bool
+}
+
+// measure looks at a result without decoding it, where that can be helped.
+func (s *sight) measure(result transcript.BlockID) speech {
+	b := s.t.Block(result)
+	if b.Body == b.Span {
+		return speech{}
 	}
-	return wire.Text(s.t, b)
+	raw := s.t.Bytes(b.Body)
+	inner := raw
+	if !quoted(s.t, b.Body) {
+		inner = onlyText(raw)
+	}
+	if inner == nil || bytes.Contains(inner, []byte(`\u00`)) {
+		text := []byte(wire.Text(s.t, result))
+		m := speech{len(text), isCleared(text), personSpeaks(text)}
+		// Pictures and the like are no text but take their place.
+		if len(raw) > 4*m.size+1024 {
+			m.size = len(raw)
+		}
+		return m
+	}
+	return speech{decodedLen(inner), isCleared(inner), personSpeaks(inner)}
+}
+
+// onlyText returns the raw inside of the string that a list of one text or a
+// response with nothing but an output consists of, or nil.
+func onlyText(raw []byte) []byte {
+	v := bytes.TrimSpace(raw)
+	if len(v) > 0 && v[0] == '[' {
+		end := skipValue(v, space(v, 1))
+		if rest := space(v, end); rest >= len(v) || v[rest] != ']' {
+			return nil
+		}
+		v = v[space(v, 1):end]
+	}
+	var text []byte
+	for m := scan(v); m.next(); {
+		switch {
+		case m.is(besideText):
+		case text == nil && m.is(textNames) && len(m.value) >= 2 && m.value[0] == '"':
+			text = m.value[1 : len(m.value)-1]
+		default:
+			return nil
+		}
+	}
+	return text
+}
+
+// besideText is what may stand beside a text.
+var besideText = []string{"type", "cache_control", "annotations"}
+
+// decodedLen is how long the text of a JSON string is, given without its quotes.
+func decodedLen(raw []byte) int {
+	n := 0
+	for {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 {
+			return n + len(raw)
+		}
+		n, raw = n+i, raw[i:]
+		if _, size := escaped(raw); size > 0 {
+			n, raw = n+1, raw[size:]
+			continue
+		}
+		r, size := escapedRune(raw)
+		n, raw = n+utf8.RuneLen(r), raw[size:]
+	}
 }

@@ -62,7 +62,7 @@ const protect = "protect"
 
 // Protect pins what must stay, whatever other rules say.
 func Protect(o ProtectOptions) pare.Rule {
-	table := Scope{Tools: o.Tools}.tools()
+	guard := Scope{Tools: o.Tools}.guard()
 	return pare.Rule{
 		Name:  protect,
 		Doc:   "pin messages and exchanges by role, tool, path, marker, place or kind",
@@ -71,7 +71,7 @@ func Protect(o ProtectOptions) pare.Rule {
 			if err := o.validate(); err != nil {
 				return nil, err
 			}
-			s := newSight(Scope{Tools: o.Tools}, table, r)
+			s := guard.look(r)
 			return func(b *pare.Ballot) {
 				s.pinMessages(b, o)
 				s.pinExchanges(b, o)
@@ -158,7 +158,7 @@ func (s *sight) pinExchanges(b *pare.Ballot, o ProtectOptions) {
 		if len(o.Paths) == 0 {
 			continue
 		}
-		file := s.use(s.tool(x.Tool), arguments(s.t, x.Call)).file
+		file := s.use(s.tool(x.Tool), s.arguments(x.Call)).file
 		for _, g := range o.Paths {
 			if file != "" && matchPath(g, file) {
 				b.Protect(s.t.AtomOf(x.Call), "path %s", file)

@@ -73,30 +73,42 @@ type known struct {
 	protected bool
 }
 
+// A guard is a scope made ready, once for all histories.
+type guard struct {
+	Scope
+	table map[string]Tool // by name in lower case
+	exact map[string]bool // protected tools by name in lower case
+	globs []string        // and those that are no plain names
+}
+
+func (s Scope) guard() *guard {
+	g := &guard{Scope: s, table: make(map[string]Tool, len(table)+len(s.Tools)), exact: make(map[string]bool)}
+	for _, t := range slices.Concat(table, s.Tools) {
+		g.table[strings.ToLower(t.Name)] = t
+	}
+	for _, name := range slices.Concat(protectedTools, s.ProtectTools) {
+		if strings.ContainsAny(name, `*?[\`) {
+			g.globs = append(g.globs, name)
+		} else {
+			g.exact[strings.ToLower(name)] = true
+		}
+	}
+	return g
+}
+
 // A sight is what a rule sees of one history.
 type sight struct {
-	Scope
+	*guard
 	r     *wire.Request
 	t     *transcript.Transcript
-	table map[string]Tool   // by name in lower case
 	names map[string]*known // by name as it is written
 	keys  map[string]int
+	args  []byte // of the call that was looked at last
+	text  []byte // of the result that was looked at last
 }
 
-// tools returns the table by name.
-func (s Scope) tools() map[string]Tool {
-	all := make(map[string]Tool, len(table)+len(s.Tools))
-	for _, t := range table {
-		all[strings.ToLower(t.Name)] = t
-	}
-	for _, t := range s.Tools {
-		all[strings.ToLower(t.Name)] = t
-	}
-	return all
-}
-
-func newSight(s Scope, table map[string]Tool, r *wire.Request) *sight {
-	return &sight{s, r, r.Transcript(), table, make(map[string]*known), make(map[string]int)}
+func (g *guard) look(r *wire.Request) *sight {
+	return &sight{guard: g, r: r, t: r.Transcript(), names: make(map[string]*known), keys: make(map[string]int)}
 }
 
 func (s *sight) tool(name string) *known {
@@ -114,8 +126,7 @@ func (s *sight) tool(name string) *known {
 		s.keys[k.key] = n
 	}
 	k.number = n
-	is := func(glob string) bool { return matchTool(glob, name) }
-	k.protected = name == "" || slices.ContainsFunc(protectedTools, is) || slices.ContainsFunc(s.ProtectTools, is)
+	k.protected = name == "" || s.exact[k.key] || slices.ContainsFunc(s.globs, func(glob string) bool { return matchTool(glob, k.key) })
 	s.names[name] = k
 	return k
 }
@@ -152,7 +163,7 @@ func (s *sight) spared(i int, file string) bool {
 type use struct {
 	kind   Kind
 	file   string // "" if it names none, or several
-	target string // what it works on, where that is no file
+	target []byte // what it runs, as it is written; good until the next call is looked at
 	lines  span
 	odd    bool // there are arguments that may change what is read
 	note   bool // the arguments have been cleared
@@ -172,44 +183,41 @@ func (s *sight) use(k *known, args []byte) use {
 	if i := space(args, 0); i < len(args) && args[i] != '{' {
 		patch = string(args)
 	}
-	one := func(given string, usual []string, key string) bool {
-		if given != "" {
-			return key == given
-		}
-		return slices.Contains(usual, key)
-	}
-	members(args, func(key string, v []byte) {
+	for m := scan(args); m.next(); {
+		v := m.value
 		switch {
-		case k.Patch != "" && (key == k.Patch || key == "patch"):
+		case k.Patch != "" && (string(m.key) == k.Patch || string(m.key) == "patch"):
 			patch = unquote(v)
-		case k.Command != "" && key == k.Command:
+		case k.Command != "" && string(m.key) == k.Command:
 			if kind, ok := k.Commands[unquote(v)]; ok {
 				u.kind = kind
 			}
-		case k.Path != "" && key == k.Path && v[0] == '"':
+		case k.Path != "" && string(m.key) == k.Path && v[0] == '"':
 			u.file = unquote(v)
-		case k.Path == "" && v[0] == '"' && slices.Contains(pathNames, key):
-			if i := slices.Index(pathNames, key); i <= rank {
+		case k.Path == "" && v[0] == '"' && m.is(pathNames):
+			if i := m.rank(pathNames); i <= rank {
 				rank, u.file = i, unquote(v)
 			}
-		case k.Kind == Run && slices.Contains(commandNames, key):
-			u.target = string(wire.Canonical(v))
-		case one(k.Start, startNames, key):
+		case k.Kind == Run && m.is(commandNames):
+			u.target = v
+		case k.Kind != Read && k.Command == "":
+			u.odd = true // nobody asks for its lines
+		case m.named(k.Start, startNames):
 			n, ok := number(v)
 			u.lines.first, u.odd = n, u.odd || !ok || n < 0
-		case one(k.Limit, limitNames, key):
+		case m.named(k.Limit, limitNames):
 			n, ok := number(v)
 			limit, u.odd = n, u.odd || !ok || n < 0
-		case one(k.End, endNames, key):
+		case m.named(k.End, endNames):
 			n, ok := number(v)
 			end, u.odd = n, u.odd || !ok || n < -1
-		case slices.Contains(rangeNames, key):
+		case m.is(rangeNames):
 			first, last, ok := pairOf(v)
 			u.lines.first, end, u.odd = first, last, u.odd || !ok
-		case !slices.Contains(proseNames, key):
+		case !m.is(proseNames):
 			u.odd = true
 		}
-	})
+	}
 	if k.Patch != "" {
 		if files := patchFiles(patch); len(files) == 1 {
 			u.file = files[0]

@@ -42,7 +42,7 @@ const supersededWrites = "superseded-writes"
 // changes is not all there is. Neither does a write that failed, or one that was
 // made in the same turn, because nobody knows which of the two came first.
 func SupersededWrites(o SupersededWritesOptions) pare.Rule {
-	table := o.tools()
+	guard := o.guard()
 	return pare.Rule{
 		Name:   supersededWrites,
 		Doc:    "clear writes and edits of a file that a later successful write replaced as a whole",
@@ -51,7 +51,7 @@ func SupersededWrites(o SupersededWritesOptions) pare.Rule {
 			if err := o.validate(); err != nil {
 				return nil, err
 			}
-			s := newSight(o.Scope, table, r)
+			s := guard.look(r)
 			all := s.superseded(o)
 			return func(b *pare.Ballot) { s.ballots(supersededWrites, o.MinBytes).vote(b, all) }, nil
 		},
@@ -69,7 +69,7 @@ func (s *sight) superseded(o SupersededWritesOptions) []victim {
 		if !whole(&xs[i]) || k.protected || k.Kind != Write && k.Kind != Edit {
 			continue
 		}
-		u := s.use(k, arguments(s.t, x.Call))
+		u := s.use(k, s.arguments(x.Call))
 		if u.file == "" || u.kind != Write && u.kind != Edit {
 			continue
 		}

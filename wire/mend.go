@@ -404,14 +404,15 @@ func (m *mender) strayResult(f *Finding) {
 	}
 	quoted := m.quoteResult(blk, text)
 	m.dropBlock(f.Block)
+	raw := m.Dialect.textMessage(transcript.User, quoted)
 	if m.Dialect.nested() && m.t.Messages()[blk.Message].Role == transcript.User {
-		raw := m.Dialect.textBlock(transcript.User, quoted)
+		raw = m.Dialect.textBlock(transcript.User, quoted)
 		m.listOf(blk.Message, m.where[f.Block].in).insert(m.behindResults(f.Block), item{raw, isNew})
 		m.messages.drop[blk.Message] = false
 	} else {
-		m.insertMessage(m.behindTool(blk.Message), m.Dialect.textMessage(transcript.User, quoted), isNew)
+		m.insertMessage(m.behindTool(blk.Message), raw, isNew)
 	}
-	m.log(f, "edit", f.Block, f.Index, len(quoted)-blk.Span.Len(), "a result whose call is not in the history, kept as quoted text")
+	m.log(f, "edit", f.Block, f.Index, len(raw)-blk.Span.Len(), "a result whose call is not in the history, kept as quoted text")
 }
 
 // awaitsRelink reports whether the result will be given to the call before it.

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"slices"
+	"syscall"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/wire"
@@ -143,6 +145,9 @@ func (r *changeRun) open() (err error) {
 		}
 	}
 	if r.Receipt != "" {
+		// Whoever reads our output may leave early. That is then an error like any
+		// other, and the draft of the receipt can be taken back.
+		signal.Ignore(syscall.SIGPIPE)
 		r.receipt, err = newDraft(r.w, r.Receipt, packedBy(r.Receipt))
 	}
 	return err
@@ -155,20 +160,11 @@ func (r *changeRun) streams() bool { return !r.DryRun && !r.out.inPlace && r.out
 // output, where that can be read twice. It returns false, and has said why, if some
 // of it cannot be read.
 func (r *changeRun) vet() (bool, error) {
-	if !r.streams() {
+	rewind, ok := r.readTwice()
+	if !ok || !r.streams() {
 		return true, nil
 	}
-	if r.in.paths[0] == stdinName {
-		f, ok := r.in.stdin.(*os.File)
-		if !ok {
-			return true, nil
-		}
-		at, err := f.Seek(0, io.SeekCurrent)
-		if st, statErr := f.Stat(); err != nil || statErr != nil || !st.Mode().IsRegular() {
-			return true, nil
-		}
-		defer f.Seek(at, io.SeekStart)
-	}
+	defer rewind()
 	r.bar.passes(2)
 	r.in.vetting = true
 	pipeline(r.Jobs, r.Jobs, r.in.each, r.ch.vet, r.bar.print)
@@ -177,6 +173,26 @@ func (r *changeRun) vet() (bool, error) {
 		debug.FreeOSMemory() // so that both passes together take no more than one
 	}
 	return r.sum.status < statusInvalid, r.bar.err
+}
+
+// readTwice reports whether the input can be read twice, and returns what must be
+// called in between.
+func (r *changeRun) readTwice() (rewind func(), ok bool) {
+	path := r.in.paths[0]
+	if path != stdinName {
+		st, err := os.Stat(path)
+		return func() {}, err != nil || st.Mode().IsRegular() // what is not there never comes to a second time
+	}
+	f, ok := r.in.stdin.(*os.File)
+	if !ok {
+		return nil, false
+	}
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() {
+		return nil, false
+	}
+	at, err := f.Seek(0, io.SeekCurrent)
+	return func() { f.Seek(at, io.SeekStart) }, err == nil
 }
 
 // consume writes the results of a chunk.

@@ -337,3 +337,29 @@ func FuzzFix(f *testing.F) {
 		}
 	})
 }
+
+// Standard input that is a file is read twice, so nothing is written if it is bad.
+func TestReadTwice(t *testing.T) {
+	bad := faulty + "\n" + faulty + "\n{\n"
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	if err := os.WriteFile(path, []byte(bad), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if status, out, errs := program(f, "fix"); status != statusInvalid || out != "" {
+		t.Errorf("status %d: %q %s", status, out, errs)
+	}
+	if err := os.WriteFile(path, []byte(bad[:len(bad)-2]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	if status, out, errs := program(f, "fix"); status != statusClean || strings.Count(out, "\n") != 2 {
+		t.Errorf("status %d: %q %s", status, out, errs)
+	}
+}

@@ -27,10 +27,34 @@ func TestHugeDocument(t *testing.T) {
 	if *s.Calls != *s.Results || *s.Calls == 0 {
 		t.Errorf("%d calls, %d results", *s.Calls, *s.Results)
 	}
+	wantPeak(t, cmd, size)
+
+	cmd = exec.Command("pare", "fix", file)
+	var n byteCount
+	cmd.Stdout = &n
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	if int64(n) != size {
+		t.Errorf("%d of %d bytes came back", n, size)
+	}
+	wantPeak(t, cmd, size)
+}
+
+// wantPeak wants that a command took little more memory than its input.
+func wantPeak(t *testing.T, cmd *exec.Cmd, size int64) {
+	t.Helper()
 	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
 	if ratio := float64(peak) / float64(size); ratio > 1.3 {
-		t.Errorf("peak memory is %.2f times the body", ratio)
+		t.Errorf("%v: peak memory is %.2f times the body", cmd.Args[1:], ratio)
 	}
+}
+
+type byteCount int64
+
+func (n *byteCount) Write(p []byte) (int, error) {
+	*n += byteCount(len(p))
+	return len(p), nil
 }
 
 // writeHuge writes one request on one line and returns its size.

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"slices"
 )
 
 // An output is where results go: to standard output as they come, or into drafts
@@ -42,8 +45,14 @@ func (o *output) writer(b *batch) (io.Writer, error) {
 		o.source = b.source
 	}
 	if o.current == nil {
-		if b.whole && !b.changed() || b.file == nil {
+		same := func(r rewriting) bool { return os.SameFile(r.read, b.file) }
+		switch {
+		case b.file == nil, b.whole && !b.changed():
 			return io.Discard, nil // it stays as it is
+		case slices.ContainsFunc(o.rewritings, same):
+			return io.Discard, nil // it was named twice
+		case !b.file.Mode().IsRegular():
+			return nil, &writeError{b.source, errors.New("not a regular file, so it cannot be replaced")}
 		}
 		d, err := newDraft(o.w, b.source, b.packed)
 		if err != nil {
