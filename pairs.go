@@ -26,6 +26,9 @@ func Validate(r *wire.Request, open bool) []Orphan {
 		if x.Server {
 			continue
 		}
+		for _, b := range extraResults(x) {
+			all = append(all, Orphan{t.Block(b).Message, "orphan_tool_result", r.Path(b), x.Tool, x.CallID})
+		}
 		o := Orphan{Tool: x.Tool, CallID: x.CallID}
 		b := x.Call
 		switch {
@@ -41,6 +44,14 @@ func Validate(r *wire.Request, open bool) []Orphan {
 	}
 	slices.SortStableFunc(all, func(a, b Orphan) int { return a.Index - b.Index })
 	return all
+}
+
+// extraResults returns the results that nobody asked for: all but the first.
+func extraResults(x transcript.Exchange) []transcript.BlockID {
+	if x.State != transcript.Duplicate || len(x.Results) < 2 {
+		return nil
+	}
+	return x.Results[1:]
 }
 
 // IsPaired reports whether every call is answered and every result asked for.
@@ -62,6 +73,7 @@ func Prune(r *wire.Request) (body []byte, removed []Orphan, events []Event, err 
 		if x.Server {
 			continue
 		}
+		drop = append(drop, extraResults(x)...)
 		switch x.State {
 		case transcript.OrphanResult:
 			drop = append(drop, x.Results...)
@@ -74,7 +86,7 @@ func Prune(r *wire.Request) (body []byte, removed []Orphan, events []Event, err 
 			indices = append(indices, o.Index)
 		}
 	}
-	next, err := r.Rewrite(drop, nil)
+	next, _, err := r.Rewrite(drop, nil)
 	if err != nil {
 		return nil, nil, nil, err
 	}

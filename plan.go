@@ -58,7 +58,7 @@ func (p *Pipeline) Plan(r *wire.Request, o Options) (*Plan, error) {
 		return nil, err
 	}
 	decisions, edits := settle(plan.mended, v)
-	plan.Decisions = keepOne(decisions)
+	plan.Decisions = keepOne(dropIdleThoughts(plan.mended.Transcript(), decisions))
 	if err := plan.carryOut(edits, o); err != nil {
 		return nil, err
 	}
@@ -90,6 +90,31 @@ func (p *Plan) mend(r *wire.Request, o Options) error {
 	}
 	p.mended, p.out, p.Changes, p.Left = m.Request, m.Request, m.Changes, m.Left
 	return nil
+}
+
+// dropIdleThoughts drops the thinking of messages that lose everything it led to.
+func dropIdleThoughts(t *transcript.Transcript, all []Decision) []Decision {
+	for _, m := range t.Messages() {
+		var cause *Decision
+		stays := false
+		for b := m.First; b < m.End; b++ {
+			d := &all[t.AtomOf(b)]
+			switch {
+			case t.Block(b).Kind == transcript.Thinking:
+			case d.Action == Drop:
+				cause = d
+			default:
+				stays = true
+			}
+		}
+		for b := m.First; b < m.End && cause != nil && !stays; b++ {
+			if d := &all[t.AtomOf(b)]; d.Action != Drop && !d.Protected {
+				d.Action = Drop
+				d.Reasons = append(d.Reasons, Reason{cause.Reasons[0].Rule, "thinking that leads to nothing any more", cause.Atom})
+			}
+		}
+	}
+	return all
 }
 
 // keepOne keeps the last atom if the rules would leave nothing: a history must not
@@ -125,11 +150,11 @@ func (p *Plan) carryOut(edits []wire.BlockEdit, o Options) error {
 		return nil
 	}
 	slices.Sort(drop)
-	next, err := p.mended.Rewrite(drop, edits)
+	next, also, err := p.mended.Rewrite(drop, edits)
 	if err != nil {
 		return err
 	}
-	p.out = next
+	p.out, p.Changes = next, append(p.Changes, also...)
 	return nil
 }
 
@@ -157,7 +182,7 @@ func (p *Plan) finish(o Options) error {
 				Reason: "a change in front of it makes this thinking invalid on this model",
 			})
 		}
-		next, err := p.out.Rewrite(stale, nil)
+		next, _, err := p.out.Rewrite(stale, nil)
 		if err != nil {
 			return err
 		}

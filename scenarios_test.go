@@ -1222,3 +1222,107 @@ func TestHostShape(t *testing.T) {
 		t.Errorf("the output is lost: %s", plan.Result().Raw())
 	}
 }
+
+// TestCounterexamples: inputs on which a repair lost, relabelled or made up
+// something. Each names what must be in the result, and what must not.
+func TestCounterexamples(t *testing.T) {
+	const responses = `{"model":"gpt-5.2","input":[{"role":"user","content":"q"},`
+	for _, c := range []struct {
+		name     string
+		d        wire.Dialect
+		body     string
+		must     []string // found in the result
+		mustNot  []string
+		answered []string // arguments of a call, and its answer
+	}{
+		{name: "two items of one id are not one item", d: wire.OpenAIResponses, body: responses + `{"type":"function_call","id":"fc_1","call_id":"c1","name":"R","arguments":"{\"n\":1}"},{"type":"function_call","id":"fc_1","call_id":"c2","name":"R","arguments":"{\"n\":2}"},{"type":"function_call_output","id":"fco_1","call_id":"c1","output":"one"},{"type":"function_call_output","id":"fco_1","call_id":"c2","output":"two"}]}`, answered: []string{`"n":1`, "one", `"n":2`, "two"}},
+		{name: "an orphan response keeps all its members", d: wire.Gemini, body: `{"contents":[{"role":"user","parts":[{"functionResponse":{"name":"run","id":"x","response":{"output":"fine","stderr":"disk is full"}}}]},{"role":"model","parts":[{"text":"hm"}]},{"role":"user","parts":[{"text":"go"}]}]}`, must: []string{"fine", "disk is full"}},
+		{name: "results that differ in a member are not copies", d: wire.Gemini, body: `{"model":"gemini-2.5-pro","contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"id":"a","name":"run","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"a","name":"run","response":{"output":"ok","rows":1}}},{"functionResponse":{"id":"a","name":"run","response":{"output":"ok","rows":2}}}]}]}`, must: []string{`"rows":2`}, mustNot: []string{`"rows":1`}},
+		{name: "calls of one id whose images differ are not copies", d: wire.Anthropic, body: claudeHead + `{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Shot","input":{}},{"type":"tool_use","id":"t1","name":"Shot","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]},{"type":"tool_result","tool_use_id":"t1","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"BBBB"}}]}]}]}`, must: []string{"AAAA", "BBBB"}},
+		{name: "a crash is a real output", d: wire.Anthropic, body: claudeHead + `{"role":"user","content":[{"type":"tool_result","tool_use_id":"zz","content":"Aborted (core dumped) at main.c:42, exit status 134"},{"type":"text","text":"go"}]}]}`, must: []string{"main.c:42"}},
+		{name: "a real output is worth more than an abort", d: wire.Gemini, body: `{"model":"gemini-2.5-pro","contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"id":"a","name":"run","args":{"n":1}}}]},{"role":"user","parts":[{"functionResponse":{"id":"a","name":"run","response":{"output":"real"}}},{"functionResponse":{"id":"a","name":"run","response":{"error":"aborted"}}}]}]}`, answered: []string{`"n":1`, "real"}},
+		{name: "a stub without an id stands behind the results before it", d: wire.Gemini, body: `{"model":"gemini-2.5-pro","contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"name":"Read","args":{"n":1}}},{"functionCall":{"name":"Read","args":{"n":2}}}]},{"role":"user","parts":[{"text":"mind"}]},{"role":"user","parts":[{"functionResponse":{"name":"Read","response":{"output":"of one"}}}]}]}`, must: []string{"mind"}, answered: []string{`"n":1`, "of one", `"n":2`, wire.DefaultStub}},
+		{name: "the document of a result is not replaced by its name", d: wire.Anthropic, body: claudeHead + `{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"R","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"the whole document"}}]}]}]}`, must: []string{"the whole document"}},
+		{name: "a clean function call that was answered late", d: wire.OpenAIChat, body: `{"model":"gpt-4","messages":[{"role":"user","content":"q"},{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{\"n\":1}"}},{"role":"user","content":"wait"},{"role":"function","name":"f","content":"real"}]}`, must: []string{"wait"}, answered: []string{`"n":1`, "real"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			us, plan := sound(t, "repair", c.d, []byte(c.body))
+			var out bytes.Buffer
+			if err := json.Compact(&out, plan.Result().Raw()); err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range c.must {
+				if !strings.Contains(out.String(), s) {
+					t.Errorf("%q is lost", s)
+				}
+			}
+			for _, s := range c.mustNot {
+				if strings.Contains(out.String(), s) {
+					t.Errorf("%q is there", s)
+				}
+			}
+			answers(c.answered...)(t, c.d, us, plan)
+			if t.Failed() {
+				t.Logf("in  %s\nout %s\n%s", c.body, out.String(), plan)
+			}
+		})
+	}
+}
+
+// TestStrictRepair: a repair for every provider at once comes to an end: what it
+// cannot mend is named, and doing it again changes nothing.
+func TestStrictRepair(t *testing.T) {
+	strict := pare.Options{Check: wire.CheckOptions{Strict: true}}
+	everyModel(t, `user "q" | say "s" | call a Read one | call b Read two | result a out-one | result b out-two | user "n"`, func(t *testing.T, d wire.Dialect, body []byte) {
+		plan, err := pare.Repair(reading(t, d, body), strict)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(plan.Changes); n > 20 {
+			t.Errorf("%d changes", n)
+		}
+		again, err := pare.Repair(plan.Result(), strict)
+		if err != nil || !bytes.Equal(again.Result().Raw(), plan.Result().Raw()) {
+			t.Errorf("a second repair changes the result (%v):\n%s\n%s", err, plan.Result().Raw(), again.Result().Raw())
+		}
+	})
+}
+
+// TestReceiptNamesThinking: thinking that a change invalidates is named by the
+// place it had in the original.
+func TestReceiptNamesThinking(t *testing.T) {
+	body := []byte(`{"model":"claude-fable-5-1","max_tokens":9,"thinking":{"type":"adaptive"},"messages":[{"role":"user","content":""},{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"thinking","thinking":"deep","signature":"c2ln"},{"type":"text","text":"a"}]},{"role":"user","content":"n"}]}`)
+	for name, rules := range map[string][]pare.Rule{"repair": nil, "rules": {saying(`"q"`)}} {
+		_, plan := sound(t, name, wire.Anthropic, body, rules...)
+		if bytes.Contains(plan.Result().Raw(), []byte("deep")) {
+			t.Errorf("%s: thinking bound to another prefix is still there", name)
+		}
+		if !slices.ContainsFunc(plan.Changes, func(c wire.Change) bool { return c.Rule == "thinking-altered" && c.Path == "messages.2.content.0" }) {
+			t.Errorf("%s: no receipt at messages.2.content.0:\n%s", name, plan)
+		}
+	}
+}
+
+// TestEmptiedContent: a message of the chat API that keeps its calls and loses its
+// text does not keep an empty list.
+func TestEmptiedContent(t *testing.T) {
+	for _, content := range []string{`"gone"`, `[{"type":"text","text":"gone"}]`} {
+		body := []byte(`{"model":"gpt-5.2","messages":[{"role":"user","content":"q"},{"role":"assistant","content":` + content + `,"tool_calls":[{"id":"a","type":"function","function":{"name":"R","arguments":"{\"n\":1}"}}]},{"role":"tool","tool_call_id":"a","content":"real"}]}`)
+		us, plan := sound(t, content, wire.OpenAIChat, body, saying("gone"))
+		answers(`"n":1`, "real")(t, wire.OpenAIChat, us, plan)
+		if bytes.Contains(plan.Result().Raw(), []byte(`"content":[]`)) {
+			t.Errorf("%s: an empty list of content, which the API refuses: %s", content, plan.Result().Raw())
+		}
+	}
+}
+
+// TestCacheMarkMoves: the cache mark of a block that goes moves to the nearest one
+// that may carry it.
+func TestCacheMarkMoves(t *testing.T) {
+	const mark = `"cache_control":{"type":"ephemeral"}`
+	body := []byte(claudeHead + `{"role":"user","content":[{"type":"text","text":"q"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"R","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"out-one",` + mark + `}]},{"role":"assistant","content":"s"},{"role":"user","content":"n"}]}`)
+	_, plan := sound(t, "rules", wire.Anthropic, body, saying("out-one"))
+	if n := bytes.Count(plan.Result().Raw(), []byte(mark)); n != 1 {
+		t.Errorf("%d cache marks: %s", n, plan.Result().Raw())
+	}
+}

@@ -14,7 +14,7 @@ import (
 
 // A Config is what a file says. The zero value is the default.
 type Config struct {
-	// Where the schema is, for editors; nothing is done with it.
+	// Where this schema is, for editors; nothing is done with it.
 	Schema string `json:"$schema,omitempty"`
 	// How many of the newest messages are protected; 10 if it is not given.
 	KeepRecent *int `json:"keep_recent,omitempty"`
@@ -40,8 +40,9 @@ type Switch struct {
 	Before []string `json:"before,omitempty"`
 }
 
-// maxFile bounds what is read: no configuration is larger.
-const maxFile = 256 << 10
+// maxFile bounds what is read: no configuration is larger, and the TOML reader is
+// quadratic in the number of keys.
+const maxFile = 128 << 10
 
 // Default returns the configuration of no file at all.
 func Default() *Config { return &Config{} }

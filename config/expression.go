@@ -60,8 +60,6 @@ type refusal struct {
 	message, hint string
 }
 
-func (r *refusal) Error() string { return r.message }
-
 // compile checks types and cost of an expression and makes it ready to run.
 func compile(source string) (*program, *refusal) {
 	if len(source) > maxExpression {

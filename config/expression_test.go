@@ -193,16 +193,17 @@ func TestHostileExpressions(t *testing.T) {
 		{`args.a.b.c.d.e == 1`, "stopped"},
 		{`args.a[99999999] == "a"`, "stopped"},
 	} {
-		start := time.Now() // a second at most; the race detector takes ten times as long
+		start := time.Now() // a second at most; much more under the race detector on a busy machine
 		p, refused := compile(c.when)
-		got, why := "refused", error(refused)
+		got := "refused"
+		var why error
 		if refused == nil {
 			got = "ran"
 			if _, why = newWalker(p, "x", r, nil).holds(0); why != nil {
 				got = "stopped"
 			}
 		}
-		if took := time.Since(start); got != c.want || took > 15*time.Second {
+		if took := time.Since(start); got != c.want || took > time.Minute {
 			t.Errorf("%.60q %s, want %s; after %v: %v", c.when, got, c.want, took, why)
 		}
 	}

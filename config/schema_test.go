@@ -30,12 +30,6 @@ func TestSchemaFresh(t *testing.T) {
 	s.ID = "https://github.com/pare-llm/pare/blob/main/config/pare.schema.json"
 	s.Title = "pare"
 	s.Description = "How pare mends and prunes histories. pare.toml has the same keys."
-	for i, key := range s.PropertyOrder {
-		if key == "$schema" {
-			s.Properties[key].Description = "Where this schema is, for editors."
-			_ = i
-		}
-	}
 	raw, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)

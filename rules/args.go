@@ -3,6 +3,7 @@ package rules
 import (
 	"bytes"
 	"hash/maphash"
+	"math"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -14,20 +15,48 @@ import (
 // arguments returns the arguments of a call as JSON, or as the text of a tool that
 // takes one; nil if it has none. They are good until the next call.
 func (s *sight) arguments(call transcript.BlockID) []byte {
+	args, _ := s.firstArguments(call, math.MaxInt)
+	return args
+}
+
+// firstArguments returns what the first n or so bytes of the arguments say, and
+// whether that is all.
+func (s *sight) firstArguments(call transcript.BlockID, n int) (args []byte, all bool) {
 	b := s.t.Block(call)
 	raw := s.t.Bytes(b.Body)
 	switch {
 	case b.Body == b.Span:
-		return nil
-	case !quoted(s.t, b.Body) || bytes.IndexByte(raw, '\\') < 0:
-		return raw
+		return nil, true
+	case !quoted(s.t, b.Body):
+		return raw, true
+	}
+	if len(raw) > n {
+		raw = raw[:n]
+	} else {
+		all = true
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw, all
 	}
 	s.args = appendDecoded(s.args[:0], raw)
-	return s.args
+	return s.args, all
+}
+
+// used returns what a call asks for. Where only its path is asked for, the rest of
+// the arguments, which may be long, is not decoded.
+func (s *sight) used(k *known, x *transcript.Exchange) use {
+	if k.pathOnly {
+		const enough = 512
+		args, all := s.firstArguments(x.Call, enough)
+		if u := s.use(k, args); all || u.sure {
+			return u
+		}
+	}
+	return s.use(k, s.arguments(x.Call))
 }
 
 // canonicalArgs returns the arguments in a form that does not depend on how they
-// are written, for what is measured and quoted.
+// are written.
 func (s *sight) canonicalArgs(call transcript.BlockID) []byte {
 	args := s.arguments(call)
 	if i := space(args, 0); i < len(args) && args[i] == '{' {
@@ -61,6 +90,24 @@ func scan(obj []byte) members {
 }
 
 func (m *members) next() bool {
+	if !m.name() {
+		return false
+	}
+	from := m.at
+	to := skipValue(m.obj, from)
+	if to <= from {
+		return false
+	}
+	m.value = m.obj[from:to]
+	if m.at = space(m.obj, to); m.at < len(m.obj) && m.obj[m.at] != ',' {
+		m.at = len(m.obj)
+	}
+	return true
+}
+
+// name reads the next name and stops in front of its value.
+func (m *members) name() bool {
+	m.key = nil
 	i := space(m.obj, m.at+1)
 	if i >= len(m.obj) || m.obj[i] != '"' {
 		return false
@@ -70,19 +117,18 @@ func (m *members) next() bool {
 	if colon >= len(m.obj) || m.obj[colon] != ':' {
 		return false
 	}
-	from := space(m.obj, colon+1)
-	to := skipValue(m.obj, from)
-	if to <= from {
-		return false
-	}
-	m.key, m.value = m.obj[i+1:end-1], m.obj[from:to]
+	m.key, m.at = m.obj[i+1:end-1], space(m.obj, colon+1)
 	if bytes.IndexByte(m.key, '\\') >= 0 {
 		m.key = appendDecoded(nil, m.key)
 	}
-	if m.at = space(m.obj, to); m.at < len(m.obj) && m.obj[m.at] != ',' {
+	return true
+}
+
+// skip moves over the value that name stopped in front of.
+func (m *members) skip() {
+	if m.at = space(m.obj, max(skipValue(m.obj, m.at), m.at)); m.at < len(m.obj) && m.obj[m.at] != ',' {
 		m.at = len(m.obj)
 	}
-	return true
 }
 
 // is reports whether the member has one of the names.
@@ -237,6 +283,25 @@ func jsonLen(s string) int {
 		}
 	}
 	return n
+}
+
+// argsSize is how much arguments say, however they are written.
+func argsSize(args []byte) int {
+	size, n := 0, 0
+	for m := scan(args); m.next(); n++ {
+		if size += len(m.key); m.value[0] == '"' {
+			n, _ := decodedLen(m.value[1 : len(m.value)-1])
+			size += n
+		} else if m.value[0] == '{' || m.value[0] == '[' {
+			size += len(wire.Canonical(m.value))
+		} else {
+			size += len(m.value)
+		}
+	}
+	if n == 0 {
+		return len(args)
+	}
+	return size
 }
 
 // argsHash is the same for arguments that are canonically equal: the order of

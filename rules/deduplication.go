@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 
@@ -94,7 +95,15 @@ type likeness struct {
 }
 
 func (a likeness) compare(b likeness) int {
-	return cmp.Or(a.tool-b.tool, a.size-b.size, cmp.Compare(a.hash, b.hash), b.exchange-a.exchange)
+	switch {
+	case a.size != b.size:
+		return a.size - b.size
+	case a.tool != b.tool:
+		return a.tool - b.tool
+	case a.hash != b.hash:
+		return cmp.Compare(a.hash, b.hash)
+	}
+	return b.exchange - a.exchange
 }
 
 func (a likeness) equal(b likeness) bool {
@@ -109,7 +118,13 @@ type read struct {
 }
 
 func (a read) compare(b read) int {
-	return cmp.Or(a.tool-b.tool, strings.Compare(a.path, b.path), b.exchange-a.exchange)
+	switch {
+	case a.tool != b.tool:
+		return a.tool - b.tool
+	case a.path != b.path:
+		return strings.Compare(a.path, b.path)
+	}
+	return b.exchange - a.exchange
 }
 
 func (a read) equal(b read) bool { return a.tool == b.tool && a.path == b.path }
@@ -153,34 +168,49 @@ var seed = maphash.MakeSeed()
 // repeats finds the exchanges that are equal to a later one. Results are looked at
 // only if they have the same length, arguments only if the results are equal.
 func (d *deduplicator) repeats() {
-	runs(d.likely, likeness.compare, likeness.equal, func(group []likeness) {
-		for i := range group {
-			group[i].hash = maphash.Bytes(seed, d.result(group[i].exchange))
+	runs(d.likely, likeness.compare, likeness.equal, func(sized []likeness) {
+		for i := range sized {
+			sized[i].hash = maphash.Bytes(seed, d.result(sized[i].exchange))
 		}
-		runs(group, likeness.compare, likeness.equal, d.sameArguments)
+		runs(sized, likeness.compare, likeness.equal, func(answered []likeness) {
+			for i := range answered {
+				answered[i].hash = argsHash(d.arguments(d.t.Exchanges()[answered[i].exchange].Call))
+			}
+			runs(answered, likeness.compare, likeness.equal, d.sameArguments)
+		})
 	})
 }
 
-// sameArguments finds, among exchanges with equal results, latest first, those with
-// equal arguments. Most are repeated to the letter; only others have to be brought
+// sameArguments finds, among exchanges that are most likely equal, latest first,
+// those that are. Most are repeated to the letter; only others have to be brought
 // into their canonical form.
 func (d *deduplicator) sameArguments(group []likeness) {
-	written, meant := make(map[string]int, 1), make(map[string]int, 1)
+	written := make(map[string]int, 1)
+	var meant map[string]int
 	for _, l := range group {
 		i := l.exchange
 		x := &d.t.Exchanges()[i]
 		args := d.arguments(x.Call)
-		if isNote(args) || isCleared(d.head(d.t.Block(x.Results[0]))) {
+		if isNote(args) || d.gone(x) {
 			continue
 		}
 		by, ok := written[string(args)]
-		if !ok {
+		switch {
+		case !ok && len(written) == 0:
+			by = i
+		case !ok:
+			if meant == nil {
+				meant = make(map[string]int, 2)
+				for only, by := range written {
+					meant[string(wire.Canonical([]byte(only)))] = by
+				}
+			}
 			canonical := string(wire.Canonical(args))
 			if by, ok = meant[canonical]; !ok {
 				by, meant[canonical] = i, i
 			}
-			written[string(args)] = by
 		}
+		written[string(args)] = by
 		if by != i && bytes.Equal(d.result(i), d.result(by)) {
 			d.found[i] = finding{by, true}
 		}
@@ -265,13 +295,10 @@ func (d *deduplicator) shows(i int) bool {
 // victims lists what was found, in order.
 func (d *deduplicator) victims(mode Mode) []victim {
 	var all []victim
-	for i, x := range d.exchanges {
-		f, ok := d.found[i]
-		if !ok {
-			continue
-		}
+	for _, i := range slices.Sorted(maps.Keys(d.found)) {
+		f, x := d.found[i], &d.t.Exchanges()[i]
 		k := d.tool(x.Tool)
-		u := d.use(k, d.arguments(x.Call))
+		u := d.used(k, x)
 		if d.spared(i, u.file) {
 			continue
 		}

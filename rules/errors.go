@@ -59,9 +59,9 @@ func ErrorPurging(o ErrorPurgingOptions) pare.Rule {
 type aim struct {
 	tool   int
 	kind   Kind
-	file   string // or, if it is none:
-	hash   uint64
-	target string // left out where the hash is enough
+	file   string
+	hash   uint64 // of the target, if it is no file
+	target string // canonical; "" where the hash is enough
 }
 
 // moot knows what failed and walks back from the end to see what has succeeded
@@ -74,7 +74,7 @@ func (s *sight) moot(mode Mode) []victim {
 	rough := make(map[aim]bool)
 	for i := range failed {
 		x := &s.t.Exchanges()[i]
-		a, _ := s.aim(s.tool(x.Tool), x, false)
+		a, _, _ := s.aim(s.tool(x.Tool), x)
 		rough[a] = true
 	}
 	healed := make(map[aim]int)
@@ -84,11 +84,11 @@ func (s *sight) moot(mode Mode) []victim {
 		if from, ok := first[k.number]; !ok || i < from || !whole(&x) {
 			continue
 		}
-		a, u := s.aim(k, &x, false)
+		a, u, exactly := s.aim(k, &x)
 		if u.note || !rough[a] {
 			continue
 		}
-		a, u = s.aim(k, &x, true)
+		a.target = string(wire.Canonical(exactly))
 		if !failed[i] {
 			if _, ok := healed[a]; !ok && s.outcome(&x) == succeeded {
 				healed[a] = i
@@ -124,25 +124,23 @@ func (s *sight) failures() (failed map[int]bool, first map[int]int) {
 	return failed, first
 }
 
-// aim returns what a call is for: exactly, or as far as it is cheap to tell.
-func (s *sight) aim(k *known, x *transcript.Exchange, exactly bool) (aim, use) {
-	args := s.arguments(x.Call)
-	u := s.use(k, args)
+// aim returns what a call is for, as far as it is cheap to tell, and what has to be
+// compared to know exactly.
+func (s *sight) aim(k *known, x *transcript.Exchange) (aim, use, []byte) {
+	u := s.used(k, x)
 	a := aim{tool: k.number, kind: u.kind}
 	switch {
 	case u.note:
+		return a, u, nil
 	case u.kind == Run && u.target != nil:
 		a.hash = valueHash(u.target)
-		args = u.target
+		return a, u, u.target
 	case u.kind == Search || u.file == "":
 		// Where a search looks is not all it looks for.
+		args := s.arguments(x.Call)
 		a.hash = argsHash(args)
-	default:
-		a.file = u.file
-		return a, u
+		return a, u, args
 	}
-	if exactly {
-		a.target = string(wire.Canonical(args))
-	}
-	return a, u
+	a.file = u.file
+	return a, u, nil
 }

@@ -43,10 +43,26 @@ func (s *sight) outcome(x *transcript.Exchange) outcome {
 // harmless reports whether a result, as it is written, begins with nothing that
 // would have to be looked at: that is most of them.
 func harmless(raw []byte) bool {
-	return len(raw) > 0 && !failedFirst[raw[0]|0x20] && raw[0] > ' ' && raw[0] != '\\' && raw[0] != '[' && raw[0] != stubHead[0]&^0x20 && raw[0] != '{' &&
-		!bytes.Contains(raw[:min(len(raw), 2*headBytes)], []byte("xit")) && !bytes.Contains(raw[:min(len(raw), 2*headBytes)], []byte("XIT")) &&
-		!bytes.Contains(raw[:min(len(raw), headBytes)], []byte(`\u00`))
+	if len(raw) < 2 || raw[0] <= ' ' || raw[0] == '\\' || telling[raw[0]|0x20][raw[1]|0x20] {
+		return false
+	}
+	head := raw[:min(len(raw), 2*headBytes)]
+	return !bytes.Contains(head, []byte("xit")) && !bytes.Contains(head, []byte("XIT"))
 }
+
+// telling are the first two letters of what is looked for, as it is written.
+var telling = func() (is [256][256]bool) {
+	for _, heads := range [][]string{failedHeads, cleared, {wire.DefaultStub}} {
+		for _, h := range heads {
+			is[h[0]|0x20][h[1]|0x20] = true
+			is[h[0]|0x20]['\\'|0x20] = true
+		}
+	}
+	for second := range is['{'] {
+		is['{'][second] = true
+	}
+	return is
+}()
 
 // stubHead is how the stub of an unanswered call begins, in lower case.
 var stubHead = []byte(strings.ToLower(wire.DefaultStub))
@@ -62,6 +78,12 @@ func (s *sight) mayFail(x *transcript.Exchange) bool {
 
 // headBytes is how much of a result is looked at.
 const headBytes = 240
+
+// gone reports whether what a result said has been taken away before.
+func (s *sight) gone(x *transcript.Exchange) bool {
+	raw := s.inside(s.t.Block(x.Results[0]))
+	return len(raw) > 0 && (raw[0] == cleared[0][0] || raw[0] == '\\') && isCleared(s.lower(raw))
+}
 
 // head returns the beginning of what a result says, in lower case. It is good until
 // the next call.
@@ -84,33 +106,32 @@ func (s *sight) lower(raw []byte) []byte {
 }
 
 // firstText returns the raw inside of the string that a list of blocks or a
-// response says first, or the value itself, if it says something else.
+// response says first, with what follows it, or the value itself, if it says
+// something else. It does not look for the end, which may be far.
 func firstText(raw []byte) []byte {
-	v := bytes.TrimSpace(raw)
-	for len(v) > 0 {
-		switch v[0] {
+	v := raw
+	for i := space(v, 0); i < len(v); i = space(v, 0) {
+		switch v[i] {
 		case '"':
-			return v[1 : max(skipString(v, 0), 2)-1]
+			return v[i+1:]
 		case '[':
-			v = v[space(v, 1):]
+			v = v[i+1:]
 			continue
 		case '{':
-			var text []byte
-			for m := scan(v); m.next(); {
-				if text == nil && m.is(textNames) {
-					text = m.value
-				}
-				if string(m.key) == "error" && string(m.value) != "null" {
-					text = saysError
-				}
-			}
-			if text == nil || len(text) >= len(v) {
-				return v
-			}
-			v = text
-			continue
+		default:
+			return v[i:]
 		}
-		return v
+		m := members{obj: v, at: i}
+		for m.name() && !m.is(textNames) {
+			if string(m.key) == "error" && !bytes.HasPrefix(m.obj[m.at:], []byte("null")) {
+				return saysError
+			}
+			m.skip()
+		}
+		if !m.is(textNames) {
+			return v[i:]
+		}
+		v = v[m.at:]
 	}
 	return v
 }
@@ -118,14 +139,14 @@ func firstText(raw []byte) []byte {
 var (
 	textNames = []string{"text", "output", "content", "result"}
 	// saysError stands for a response that says so itself.
-	saysError = []byte(`"error: "`)
+	saysError = []byte("error: ")
 )
 
 // appendHead decodes the first n or so bytes of a string's content, in lower case.
 // Beyond ASCII nothing is looked for, so escapes of anything else become a question
 // mark.
 func appendHead(dst, raw []byte, n int) []byte {
-	for i := 0; i < len(raw) && len(dst) < n; i++ {
+	for i := 0; i < len(raw) && len(dst) < n && raw[i] != '"'; i++ {
 		c := raw[i]
 		if c == '\\' {
 			var size int
@@ -155,12 +176,9 @@ var exitLines = []string{"exit code: ", "exit code ", "exit status ", "exit stat
 
 // looksFailed judges the beginning of a result, in lower case.
 func looksFailed(head []byte) bool {
-	// Most results begin with something else, so the first letter decides.
-	if len(head) > 0 && failedFirst[head[0]] {
-		for _, p := range failedHeads {
-			if len(head) >= len(p) && string(head[:len(p)]) == p {
-				return !bytes.HasPrefix(bytes.TrimLeft(head[len(p):], " "), []byte("null"))
-			}
+	for _, p := range failedHeads {
+		if len(head) >= len(p) && string(head[:len(p)]) == p {
+			return !bytes.HasPrefix(bytes.TrimLeft(head[len(p):], " "), []byte("null"))
 		}
 	}
 	if !bytes.Contains(head, []byte("exit")) {
@@ -176,14 +194,6 @@ func looksFailed(head []byte) bool {
 	}
 	return false
 }
-
-// failedFirst are the first letters of failedHeads.
-var failedFirst = func() (is [256]bool) {
-	for _, h := range failedHeads {
-		is[h[0]] = true
-	}
-	return is
-}()
 
 // exitCode reports whether a result is Codex' JSON with an exit code at its end
 // that is not zero.

@@ -81,7 +81,7 @@ func TestOutcome(t *testing.T) {
 		{chat(`"{\"output\":\"x\",\"metadata\":{\"exit_code\":0,\"duration_seconds\":0.1}}"`), succeeded},
 		{chat(`"` + wire.DefaultStub + `"`), unclear}, {chat(`"[pare: result of Read]"`), unclear}, {chat(`null`), succeeded}, {chat(`"[Old tool result content cleared]"`), unclear},
 		{anthropic(`,"content":"Error: no"`), unclear}, {anthropic(`,"content":"no","is_error":true`), failure}, {anthropic(`,"content":[{"type":"text","text":"fine"}]`), succeeded}, {anthropic(``), succeeded},
-		{gemini(`{"output":"fine"}`), succeeded}, {gemini(`{"error":"no"}`), failure}, {gemini(`{"output":"Error: no"}`), failure},
+		{gemini(`{"output":"fine"}`), succeeded}, {gemini(`{"error":"no"}`), failure}, {gemini(`{"output":"Error: no"}`), failure}, {gemini(`{"error":null,"output":"x"}`), succeeded},
 		{gemini(`{}`), succeeded}, {gemini(`{"stdout":"x"}`), succeeded},
 	} {
 		r, err := wire.Parse([]byte(c.body), wire.Options{})

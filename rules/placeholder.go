@@ -55,7 +55,11 @@ func isNote(args []byte) bool {
 	if bytes.HasPrefix(args, []byte(mark)) {
 		return true
 	}
+	// Most arguments begin with another name; that much is cheap to see.
 	m := scan(args)
+	if i := space(args, m.at+1); !bytes.HasPrefix(args[min(i, len(args)):], []byte(`"note"`)) && !bytes.HasPrefix(args[min(i, len(args)):], []byte(`"\`)) {
+		return false
+	}
 	return m.next() && string(m.key) == "note" && bytes.Contains(m.value, []byte(mark)) && !m.next()
 }
 
@@ -109,7 +113,7 @@ func (v *ballots) one(b *pare.Ballot, w *victim) {
 	}
 	// Arguments that are short as they are written need not be read.
 	if !w.keepArgs && !w.use.note && v.t.Block(x.Call).Body.Len() >= v.minBytes && v.r.Editable(x.Call) {
-		v.clear(b, x.Call, "arguments", x, w, len(v.canonicalArgs(x.Call)))
+		v.clear(b, x.Call, "arguments", x, w, argsSize(v.arguments(x.Call)))
 	}
 }
 
@@ -161,12 +165,10 @@ func short(s string, n int) string {
 		}
 		s = s[:n] + "…"
 	}
-	return strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return ' '
-		}
-		return r
-	}, s)
+	if strings.ContainsAny(s, "\n\r\t") {
+		s = strings.NewReplacer("\n", " ", "\r", " ", "\t", " ").Replace(s)
+	}
+	return s
 }
 
 // alone reports whether an exchange can be dropped without taking anything along
@@ -224,7 +226,8 @@ func (s *sight) measure(result transcript.BlockID) speech {
 	if !quoted(s.t, b.Body) {
 		inner = onlyText(raw)
 	}
-	if inner == nil || bytes.Contains(inner, []byte(`\u00`)) {
+	size, odd := decodedLen(inner)
+	if inner == nil || odd {
 		text := []byte(wire.Text(s.t, result))
 		m := speech{len(text), isCleared(text), personSpeaks(text)}
 		// Pictures and the like are no text but take their place.
@@ -233,7 +236,7 @@ func (s *sight) measure(result transcript.BlockID) speech {
 		}
 		return m
 	}
-	return speech{decodedLen(inner), isCleared(inner), personSpeaks(inner)}
+	return speech{size, isCleared(inner), personSpeaks(inner)}
 }
 
 // onlyText returns the raw inside of the string that a list of one text or a
@@ -263,17 +266,17 @@ func onlyText(raw []byte) []byte {
 // besideText is what may stand beside a text.
 var besideText = []string{"type", "cache_control", "annotations"}
 
-// decodedLen is how long the text of a JSON string is, given without its quotes.
-func decodedLen(raw []byte) int {
-	n := 0
+// decodedLen is how long the text of a JSON string is, given without its quotes, and
+// whether ASCII characters are spelled as numbers in it.
+func decodedLen(raw []byte) (n int, odd bool) {
 	for {
 		i := bytes.IndexByte(raw, '\\')
 		if i < 0 {
-			return n + len(raw)
+			return n + len(raw), odd
 		}
 		n, raw = n+i, raw[i:]
 		if _, size := escaped(raw); size > 0 {
-			n, raw = n+1, raw[size:]
+			n, raw, odd = n+1, raw[size:], odd || size > 2
 			continue
 		}
 		r, size := escapedRune(raw)

@@ -30,23 +30,28 @@ func histories() uint64 {
 }
 
 // inflate makes texts long enough to be worth clearing. Equal texts stay equal, and
-// failures say so in words, for the dialects that have no mark for them.
+// failures say so in words, for the dialects that have no mark for them. What a
+// write says is short, as in life.
 func inflate(s paretest.Script) paretest.Script {
 	s = slices.Clone(s)
+	tools := map[string]string{}
 	for i := range s {
 		switch s[i].Op {
 		case paretest.Fail:
 			s[i].Text = "Error: " + grow(s[i].Text)
 		case paretest.Result:
-			s[i].Text = grow(s[i].Text)
+			if t := tools[s[i].ID]; t != "Write" && t != "Edit" {
+				s[i].Text = grow(s[i].Text)
+			}
 		case paretest.Call:
-			var args map[string]any
-			if json.Unmarshal([]byte(s[i].Args), &args) != nil || args["content"] == nil {
+			tools[s[i].ID] = s[i].Tool
+			var args struct{ Path, Content string }
+			if json.Unmarshal([]byte(s[i].Args), &args) != nil || args.Content == "" {
 				continue
 			}
-			args["content"] = grow(args["content"].(string))
-			raw, _ := json.Marshal(args)
-			s[i].Args = string(raw)
+			path, _ := json.Marshal(args.Path)
+			content, _ := json.Marshal(grow(args.Content))
+			s[i].Args = fmt.Sprintf(`{"path":%s,"content":%s}`, path, content)
 		}
 	}
 	return s

@@ -68,9 +68,11 @@ func (m Mode) validate(allowed ...Mode) error {
 // known is a tool's name, looked up.
 type known struct {
 	Tool
-	key       string // its name in lower case
+	name      string // as it is written
+	key       string // in lower case
 	number    int    // names that differ in case only have the same
 	protected bool
+	pathOnly  bool // nothing but the path is ever asked for
 }
 
 // A guard is a scope made ready, once for all histories.
@@ -103,6 +105,7 @@ type sight struct {
 	t     *transcript.Transcript
 	names map[string]*known // by name as it is written
 	keys  map[string]int
+	last  *known
 	args  []byte // of the call that was looked at last
 	text  []byte // of the result that was looked at last
 }
@@ -112,14 +115,20 @@ func (g *guard) look(r *wire.Request) *sight {
 }
 
 func (s *sight) tool(name string) *known {
+	// The same tool is often called, or asked for, several times in a row.
+	if s.last != nil && s.last.name == name {
+		return s.last
+	}
 	if k, ok := s.names[name]; ok {
+		s.last = k
 		return k
 	}
-	k := &known{key: strings.ToLower(name)}
+	k := &known{name: name, key: strings.ToLower(name)}
 	k.Tool = s.table[k.key]
 	if k.Kind == "" {
 		k.Kind = Other
 	}
+	k.pathOnly = (k.Kind == Write || k.Kind == Edit) && k.Command == "" && k.Patch == ""
 	n, ok := s.keys[k.key]
 	if !ok {
 		n = len(s.keys)
@@ -167,6 +176,7 @@ type use struct {
 	lines  span
 	odd    bool // there are arguments that may change what is read
 	note   bool // the arguments have been cleared
+	sure   bool // the file was read to its end and something follows
 }
 
 // A span is the lines of a read, both ends included. Where a tool stops by itself
@@ -197,6 +207,10 @@ func (s *sight) use(k *known, args []byte) use {
 		case k.Path == "" && v[0] == '"' && m.is(pathNames):
 			if i := m.rank(pathNames); i <= rank {
 				rank, u.file = i, unquote(v)
+			}
+			if k.pathOnly && m.at < len(args) {
+				u.file, u.sure = cleanPath(u.file), true
+				return u // what follows may be long
 			}
 		case k.Kind == Run && m.is(commandNames):
 			u.target = v

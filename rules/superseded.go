@@ -64,12 +64,12 @@ func (s *sight) superseded(o SupersededWritesOptions) []victim {
 	var all []victim
 	holds := make(map[string]int) // file → the latest exchange that wrote it whole
 	xs := s.t.Exchanges()
-	for i, x := range slices.Backward(xs) {
-		k := s.tool(x.Tool)
+	for i := range slices.Backward(xs) {
+		k := s.tool(xs[i].Tool)
 		if !whole(&xs[i]) || k.protected || k.Kind != Write && k.Kind != Edit {
 			continue
 		}
-		u := s.use(k, s.arguments(x.Call))
+		u := s.used(k, &xs[i])
 		if u.file == "" || u.kind != Write && u.kind != Edit {
 			continue
 		}

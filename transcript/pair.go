@@ -45,7 +45,12 @@ type callKey struct {
 	family uint8
 }
 
-func (b *Block) key() callKey { return callKey{b.CallID, b.Family} }
+func (b *Block) key() callKey {
+	if b.CallID == "" {
+		return callKey{"\x00" + b.Tool, b.Family} // by name where there is no id
+	}
+	return callKey{b.CallID, b.Family}
+}
 
 // turn pairs the blocks first up to end, which form one turn.
 func (p *pairer) turn(first, end BlockID) {
@@ -134,6 +139,11 @@ func (p *pairer) result(b BlockID) {
 		p.answer(x, b, Displaced)
 	} else if x := p.asked.guess(p.t, blk); x != NoExchange {
 		p.answer(x, b, Whole)
+		p.t.exchanges[x].Guessed = true
+	} else if x := p.asked.answered(p.t, blk); x != NoExchange {
+		p.answer(x, b, Duplicate)
+	} else if x := p.late.takeNamed(blk); x != NoExchange {
+		p.answer(x, b, Displaced)
 		p.t.exchanges[x].Guessed = true
 	} else {
 		p.orphan(b, false)
@@ -284,10 +294,31 @@ func (c *calls) guess(t *Transcript, blk *Block) ExchangeID {
 	if len(c.list) >= fewCalls {
 		return c.guessMany(t, blk)
 	}
+	best := NoExchange
 	for _, x := range c.list {
 		e := &t.exchanges[x]
-		if len(e.Results) == 0 && (blk.Tool == "" || e.Tool == "" || blk.Tool == e.Tool) && (blk.CallID == "" || e.CallID == "") {
+		if len(e.Results) > 0 || blk.Tool != "" && e.Tool != "" && blk.Tool != e.Tool || blk.CallID != "" && e.CallID != "" {
+			continue
+		}
+		if e.CallID == "" {
 			return x
+		}
+		if best == NoExchange {
+			best = x // its own result, with its id, may still come
+		}
+	}
+	return best
+}
+
+// answered returns the last call of blk's tool, if neither carries an id: one more
+// answer to it.
+func (c *calls) answered(t *Transcript, blk *Block) ExchangeID {
+	if blk.CallID != "" || blk.Tool == "" || c.idless == 0 {
+		return NoExchange
+	}
+	for i := len(c.list) - 1; i >= max(0, len(c.list)-fewCalls); i-- {
+		if e := &t.exchanges[c.list[i]]; e.CallID == "" && e.Tool == blk.Tool && len(e.Results) > 0 {
+			return c.list[i]
 		}
 	}
 	return NoExchange
@@ -315,6 +346,9 @@ func (c *calls) guessMany(t *Transcript, blk *Block) ExchangeID {
 	}
 	best := NoExchange
 	look := func(tool string, id bool) {
+		if best != NoExchange && id && t.exchanges[best].CallID == "" {
+			return // one without id is the better guess
+		}
 		k := toolKey{tool, id}
 		r := c.byTool[k]
 		if x := r.first(t); x != NoExchange && (best == NoExchange || x < best) {
@@ -389,13 +423,27 @@ func (w *waiting) take(t *Transcript, blk *Block) ExchangeID {
 	if !ok || s.top < 0 || blk.CallID == "" {
 		return NoExchange
 	}
+	return w.pop(blk.key(), s)
+}
+
+// pop removes the first call of the latest batch.
+func (w *waiting) pop(k callKey, s shelf) ExchangeID {
 	b := &w.batches[s.top]
 	x := b.head
 	if b.head = w.after[x]; b.head == NoExchange {
 		s.top = b.below
-		w.byKey[blk.key()] = s
+		w.byKey[k] = s
 	}
 	return x
+}
+
+// takeNamed is take for a result without id, among calls without id.
+func (w *waiting) takeNamed(blk *Block) ExchangeID {
+	s, ok := w.byKey[blk.key()]
+	if !ok || s.top < 0 || blk.CallID != "" || blk.Tool == "" {
+		return NoExchange
+	}
+	return w.pop(blk.key(), s)
 }
 
 // latest returns the latest call of blk's key, answered or not.

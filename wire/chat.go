@@ -135,7 +135,11 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 			}
 		}
 		p.note(noContentElement, -1, "", "")
-	case f.content.kind != jsonspan.Array:
+	case f.content.kind == jsonspan.Array:
+		if f.content.span.Len() < 64 && len(jsonspan.Elements(p.raw, f.content.span)) == 0 {
+			p.note(emptyParts, -1, "", "")
+		}
+	default:
 		p.note(wrongType, -1, "content", "expected a string or a list, found "+f.content.kind.String())
 	}
 	if f.calls.kind == jsonspan.Array && f.callItems == 0 {

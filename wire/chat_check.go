@@ -65,6 +65,11 @@ func (c *checker) chatNeighbours(i int, before, role transcript.Role) {
 // chatReasoning finds assistant turns that called tools and lost their reasoning.
 func (c *checker) chatReasoning() {
 	if !c.wants(reasoningRequired) && !c.wants(reasoningRequiredByName) && !c.wants(reasoningRequiredNow) {
+		for _, n := range c.notes {
+			if n.fault == reasoningField { // a vendor that wants it back cannot refuse it
+				c.reportNote(n)
+			}
+		}
 		return
 	}
 	ms := c.t.Messages()

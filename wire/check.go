@@ -71,7 +71,7 @@ var judged = [faults]bool{
 	citationsMixed: true, toolChangeUnknown: true, thinkingBeforeFallback: true, tooManyCacheMarks: true, betaHeaderMissing: true,
 	serverResult4Client: true, programMixed: true, programNonText: true, toolsetMismatch: true, referenceUnknown: true, compactionNotFirst: true,
 	freeForm: true, repeatedItemID: true, reasoningOrphan: true, reasoningUnresolvable: true, itemUnresolvable: true, safetyUnacknowledged: true,
-	thoughtSignatureMissing: true, mixedMedia: true,
+	thoughtSignatureMissing: true, mixedMedia: true, reasoningField: true,
 }
 
 // pairs reports the exchanges that are not whole. How a result must stand in its

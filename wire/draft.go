@@ -296,8 +296,11 @@ func (d *draft) messageAround(s jsonspan.Span) int {
 // listEdits are the edits of a list inside a message. A message of the chat API
 // that loses all its calls loses the list too.
 func (d *draft) listEdits(k listKey, l *list) []jsonspan.Edit {
-	if l.text {
+	if l.text && (d.Dialect != OpenAIChat || len(l.put) > 0) {
 		return []jsonspan.Edit{{Span: jsonspan.Span(l.span), New: d.textAsList(l)}}
+	}
+	if k.in == inContent && d.Dialect == OpenAIChat && len(l.put) == 0 && !slices.Contains(l.drop, false) {
+		return []jsonspan.Edit{{Span: jsonspan.Span(l.span), New: []byte("null")}} // calls may stand alone
 	}
 	if k.in == inCalls && len(l.put) == 0 && !slices.Contains(l.drop, false) {
 		e, _ := jsonspan.RemoveMember(d.raw, jsonspan.Span(d.t.Messages()[k.message].Span), "tool_calls")

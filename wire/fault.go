@@ -107,6 +107,7 @@ const (
 	noContentElement
 	nullContentFault
 	emptyCalls
+	emptyParts
 	emptyErrorResult
 	nonTextErrorResult
 	emptyResult

@@ -255,7 +255,7 @@ func (c *checker) geminiTurns(turns []turnSpan) {
 			if c.extra[m]&emptyList != 0 {
 				c.message(emptyMessage, m, "")
 			}
-			if c.extra[m]&hasResults != 0 {
+			if c.extra[m]&hasResults != 0 && t.role == transcript.User {
 				c.mixedParts(c.t.Messages()[m])
 			}
 			if m > t.first && t.role != transcript.Unknown && c.extra[m-1]&hasResults == 0 && c.extra[m]&(hasResults|hasCalls) == 0 {

@@ -1,10 +1,12 @@
 package wire
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -69,9 +71,13 @@ func (r *Request) MendSince(before *Request, p Policy, o CheckOptions) (*Mended,
 		if len(out.Left) == 0 {
 			break
 		}
-		m := &mender{draft: newDraft(out.Request), policy: p, before: before}
-		for i := range out.Left {
-			m.mend(&out.Left[i])
+		m := &mender{draft: newDraft(out.Request), policy: p, before: before, strict: o.Strict, moved: make(map[int]bool)}
+		for _, moves := range []bool{true, false} { // results go home before stubs are made
+			for i := range out.Left {
+				if (out.Left[i].fault == displacedResult || out.Left[i].fault == resultAfterMessage) == moves {
+					m.mend(&out.Left[i])
+				}
+			}
 		}
 		if m.clean() {
 			break
@@ -121,11 +127,13 @@ type mender struct {
 	policy  Policy
 	changes []Change
 	before  *Request        // whose paths the changes are told in
+	strict  bool            // the result is to be valid everywhere
 	ids     map[string]bool // ids in use, when one has to be made
 	// calls lists the exchanges with a call by id, nth how many of the same id stand
 	// before each; filled by index.
 	calls map[string][]transcript.ExchangeID
 	nth   map[transcript.ExchangeID]int
+	moved map[int]bool // turns of calls that got a result back in this round
 }
 
 // log records a change to a block or, if block is NoBlock, to a message.
@@ -157,6 +165,26 @@ func (m *mender) free(b transcript.BlockID) bool {
 	return !m.gone[b] && !m.settled[b] && !m.taken[m.t.Block(b).Message]
 }
 
+// untouched reports whether nothing has been done to message i in this round, so
+// that it may be moved or dropped as a whole without losing anything.
+func (m *mender) untouched(i int) bool {
+	if m.taken[i] || m.messages.drop[i] {
+		return false
+	}
+	for _, in := range []container{inContent, inParts, inCalls} {
+		if m.inner[listKey{i, in}] != nil {
+			return false
+		}
+	}
+	msg := m.t.Messages()[i]
+	for b := msg.First; b < msg.End; b++ {
+		if m.settled[b] {
+			return false
+		}
+	}
+	return m.left[i] == int(msg.End-msg.First)
+}
+
 // mend mends one finding if it can.
 func (m *mender) mend(f *Finding) {
 	if f.Block != transcript.NoBlock && !m.free(f.Block) || f.Index >= 0 && m.taken[f.Index] {
@@ -178,6 +206,7 @@ var pairMends = map[fault]mend{
 	resultAfterText:      (*mender).moveResult,
 	resultAfterMessage:   (*mender).moveResult,
 	notContiguous:        (*mender).moveResult,
+	contentAfterCall:     (*mender).callsDown,
 	duplicateResult:      (*mender).extraResult,
 	repeatedCallID:       (*mender).twinCall,
 	reusedCallID:         (*mender).renameExchange,
@@ -242,8 +271,41 @@ func (m *mender) unansweredCall(f *Finding) {
 		m.dropIfAlone(f, f.Block)
 		return
 	}
-	m.putResult(f.Block, item{raw, isNew})
-	m.log(f, "insert", f.Block, f.Index, len(raw), "a stub: %s", text)
+	if own := m.ownResult(x); own != transcript.NoBlock {
+		m.bringHome(f, x.Call, own)
+		return
+	}
+	if x.CallID == "" && m.moved[m.t.Messages()[m.t.Block(x.Call).Message].Turn] {
+		return // without ids the order counts: first what is there, then what is not
+	}
+	if m.putResult(f.Block, item{raw, isNew}) {
+		m.log(f, "insert", f.Block, f.Index, len(raw), "a stub: %s", text)
+	}
+}
+
+// ownResult returns the result of a call that stands in the assistant's own turn.
+func (m *mender) ownResult(x transcript.Exchange) transcript.BlockID {
+	turn := m.t.Messages()[m.t.Block(x.Call).Message].Turn
+	for b, end := m.turnBlocks(turn); b < end; b++ {
+		blk := m.t.Block(b)
+		same := blk.CallID == x.CallID && (x.CallID != "" || blk.Tool == x.Tool)
+		if blk.Kind == transcript.Result && b > x.Call && same && m.t.Messages()[blk.Message].Role == transcript.Assistant && m.free(b) {
+			return b
+		}
+	}
+	return transcript.NoBlock
+}
+
+// bringHome moves a result to the place where its call's answer belongs.
+func (m *mender) bringHome(f *Finding, call, result transcript.BlockID) {
+	blk, w := m.t.Block(result), m.where[result]
+	if !m.putResult(call, item{m.t.Bytes(blk.Span), origin{blk.Message, w.in, int(w.index)}}) {
+		return
+	}
+	m.dropBlock(result)
+	m.settled[call] = true
+	m.moved[m.t.Messages()[m.t.Block(call).Message].Turn] = true
+	m.log(f, "move", result, blk.Message, 0, "moved to the place behind its call")
 }
 
 // dropIfAlone drops the reasoning that led to a dropped call, where the API wants
@@ -282,6 +344,9 @@ func (m *mender) loneStray(x transcript.Exchange) transcript.BlockID {
 	if calls != 1 || results != 1 || m.t.Exchanges()[m.t.ExchangeOf(stray)].State != transcript.OrphanResult || m.asks(m.t.Block(stray).CallID) {
 		return transcript.NoBlock
 	}
+	if name := m.t.Block(stray).Tool; name != "" && x.Tool != "" && name != x.Tool {
+		return transcript.NoBlock
+	}
 	return stray
 }
 
@@ -315,8 +380,9 @@ func (m *mender) relink(f *Finding, x transcript.Exchange, result transcript.Blo
 	return true
 }
 
-// putResult puts a result where the provider looks for the answer to call.
-func (m *mender) putResult(call transcript.BlockID, it item) {
+// putResult puts a result where the provider looks for the answer to call. It
+// returns false if that place is being changed as a whole in this round.
+func (m *mender) putResult(call transcript.BlockID, it item) bool {
 	at, ms := m.t.Block(call).Message, m.t.Messages()
 	turn := ms[at].Turn
 	end := at + 1 // behind the call's turn
@@ -325,17 +391,14 @@ func (m *mender) putResult(call transcript.BlockID, it item) {
 	}
 	if !m.Dialect.nested() {
 		m.insertMessage(m.behindRun(at), it.raw, it.from)
-		return
+		return true
 	}
-	if end < len(ms) && ms[end].Role == transcript.User && !m.messages.drop[end] && m.frame[end].content.Len() > 0 && m.extra[end]&(badRole|emptyList) == 0 {
-		in := inContent
-		if m.Dialect == Gemini {
-			in = inParts
+	if end < len(ms) && ms[end].Role == transcript.User && m.listable(end) && m.extra[end]&(badRole|emptyList) == 0 && ms[end].First < ms[end].End {
+		if m.taken[end] || m.messages.drop[end] {
+			return false
 		}
-		if l := m.listOf(end, in); m.leading(end) < len(l.elems) || len(l.elems) > 0 {
-			l.insert(m.leading(end), it)
-			return
-		}
+		m.listOf(end, m.Dialect.blocksIn()).insert(m.leading(end), it)
+		return true
 	}
 	a := m.answers[turn]
 	if a == nil {
@@ -343,6 +406,22 @@ func (m *mender) putResult(call transcript.BlockID, it item) {
 		m.answers[turn] = a
 	}
 	a.blocks = append(a.blocks, it)
+	return true
+}
+
+// listable reports whether the content of message i is a list of blocks, or a
+// string that can become one.
+func (d *draft) listable(i int) bool {
+	s := d.frame[i].content
+	return s.Len() > 0 && (d.raw[s.Start] == '[' || d.raw[s.Start] == '"')
+}
+
+// blocksIn returns the list that blocks stand in.
+func (d Dialect) blocksIn() container {
+	if d == Gemini {
+		return inParts
+	}
+	return inContent
 }
 
 // leading returns how many results message i starts with.
@@ -383,15 +462,42 @@ func (m *mender) moveResult(f *Finding) {
 	if x.Call == transcript.NoBlock || !m.free(x.Call) {
 		return
 	}
-	blk, w := m.t.Block(f.Block), m.where[f.Block]
-	m.dropBlock(f.Block)
-	m.putResult(x.Call, item{m.t.Bytes(blk.Span), origin{blk.Message, w.in, int(w.index)}})
-	m.log(f, "move", f.Block, f.Index, 0, "moved to the place behind its call")
+	m.bringHome(f, x.Call, f.Block)
+}
+
+// callsDown moves what the assistant says behind its calls in front of them. Signed
+// thinking stays where it was signed.
+func (m *mender) callsDown(f *Finding) {
+	msg := m.t.Messages()[f.Index]
+	first := transcript.NoBlock
+	for b := msg.First; b < msg.End; b++ {
+		switch k := m.t.Block(b).Kind; {
+		case k == transcript.Call && first == transcript.NoBlock:
+			first = b
+		case k == transcript.Thinking && first != transcript.NoBlock:
+			return
+		}
+	}
+	if first == transcript.NoBlock || first > f.Block || !m.untouched(f.Index) {
+		return
+	}
+	l := m.listOf(f.Index, m.Dialect.blocksIn())
+	for b := first + 1; b < msg.End; b++ {
+		if blk := m.t.Block(b); blk.Kind != transcript.Call {
+			w := m.where[b]
+			m.dropBlock(b)
+			l.insert(int(m.where[first].index), item{m.t.Bytes(blk.Span), origin{blk.Message, w.in, int(w.index)}})
+			m.log(f, "move", b, f.Index, 0, "the calls stand last in their turn now")
+		}
+	}
 }
 
 // strayResult quotes a result that answers no call, or drops it. A result that
 // some repair made up says nothing worth keeping.
 func (m *mender) strayResult(f *Finding) {
+	if m.isHomeless(f.Block) {
+		return // its call is about to fetch it
+	}
 	if f.fault == orphanResult && m.awaitsRelink(f.Block) {
 		return
 	}
@@ -404,15 +510,69 @@ func (m *mender) strayResult(f *Finding) {
 	}
 	quoted := m.quoteResult(blk, text)
 	m.dropBlock(f.Block)
-	raw := m.Dialect.textMessage(transcript.User, quoted)
+	media := m.resultMedia(blk)
+	raw := m.textMessage(quoted, media)
 	if m.Dialect.nested() && m.t.Messages()[blk.Message].Role == transcript.User {
 		raw = m.Dialect.textBlock(transcript.User, quoted)
-		m.listOf(blk.Message, m.where[f.Block].in).insert(m.behindResults(f.Block), item{raw, isNew})
+		l := m.listOf(blk.Message, m.where[f.Block].in)
+		for _, one := range append([][]byte{raw}, media...) {
+			l.insert(m.behindResults(f.Block), item{one, isNew})
+		}
 		m.messages.drop[blk.Message] = false
 	} else {
 		m.insertMessage(m.behindTool(blk.Message), raw, isNew)
 	}
 	m.log(f, "edit", f.Block, f.Index, len(raw)-blk.Span.Len(), "a result whose call is not in the history, kept as quoted text")
+}
+
+// isHomeless reports whether the result stands in the assistant's turn behind a
+// call of its own that nothing answers.
+func (m *mender) isHomeless(b transcript.BlockID) bool {
+	blk := m.t.Block(b)
+	msg := m.t.Messages()[blk.Message]
+	if msg.Role != transcript.Assistant || !m.Dialect.nested() {
+		return false
+	}
+	for c, _ := m.turnBlocks(msg.Turn); c < b; c++ {
+		if m.t.Block(c).Kind != transcript.Call {
+			continue
+		}
+		x := m.t.Exchanges()[m.t.ExchangeOf(c)]
+		if len(x.Results) == 0 && x.State != transcript.Duplicate && m.ownResult(x) == b {
+			return true
+		}
+	}
+	return false
+}
+
+// resultMedia returns the images and documents in a result, which may stand in a
+// message as they are.
+func (m *mender) resultMedia(blk transcript.Block) [][]byte {
+	if blk.Body.Len() == 0 || m.raw[blk.Body.Start] != '[' || m.Dialect == Gemini || m.Dialect == OpenAIResponses {
+		return nil
+	}
+	var media [][]byte
+	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(blk.Body)) {
+		name := m.text(tspan(e), "type")
+		if m.Dialect == Bedrock {
+			for _, k := range jsonspan.Members(m.raw, e) {
+				name = string(m.raw[k.Key.Start:k.Key.End])
+			}
+		}
+		switch name {
+		case "image", "document", "video", "image_url", "input_audio", "file":
+			media = append(media, m.raw[e.Start:e.End])
+		}
+	}
+	return media
+}
+
+// textMessage writes a message of the user that says text and shows media.
+func (m *mender) textMessage(text string, media [][]byte) []byte {
+	if len(media) == 0 {
+		return m.Dialect.textMessage(transcript.User, text)
+	}
+	return object("role", "user", "content", array(append([][]byte{m.Dialect.textBlock(transcript.User, text)}, media...)...))
 }
 
 // awaitsRelink reports whether the result will be given to the call before it.
@@ -430,11 +590,11 @@ func (m *mender) awaitsRelink(b transcript.BlockID) bool {
 // quoteResult words a result as a quotation, so that nobody takes it for the
 // user's own words.
 func (m *mender) quoteResult(blk transcript.Block, text string) string {
-	name := "an earlier tool call"
+	name := "A tool result"
 	if blk.Tool != "" {
-		name = "an earlier call of " + blk.Tool
+		name = "A result of " + blk.Tool
 	}
-	return fmt.Sprintf("[Result of %s that is no longer in this conversation; quoted, not written by the user]\n%s", name, text)
+	return fmt.Sprintf("[%s without its call; quoted, not written by the user]\n%s", name, text)
 }
 
 // behindResults returns the place behind the results that follow block b.
@@ -468,11 +628,7 @@ func (m *mender) extraResult(f *Finding) {
 		return // settled with the call
 	}
 	if c := m.laterCall(x); c != transcript.NoBlock && m.differs(x.Results[0], f.Block) {
-		blk, w := m.t.Block(f.Block), m.where[f.Block]
-		m.dropBlock(f.Block)
-		m.putResult(c, item{m.t.Bytes(blk.Span), origin{blk.Message, w.in, int(w.index)}})
-		m.settled[c] = true
-		m.log(f, "move", f.Block, f.Index, 0, "a second result for this id; a later call of the same id has none")
+		m.bringHome(f, c, f.Block) // a later call of the same id has none
 		return
 	}
 	best := x.Results[0]
@@ -504,7 +660,9 @@ func (m *mender) laterCall(x transcript.Exchange) transcript.BlockID {
 }
 
 // differs reports whether two results say different things.
-func (m *mender) differs(a, b transcript.BlockID) bool { return m.resultText(a) != m.resultText(b) }
+func (m *mender) differs(a, b transcript.BlockID) bool {
+	return !bytes.Equal(Canonical(m.t.Bytes(m.t.Block(a).Body)), Canonical(m.t.Bytes(m.t.Block(b).Body)))
+}
 
 // twinCall settles a call that repeats the id of another one of its turn. A copy
 // goes with its result; a different call gets an id of its own.
@@ -571,8 +729,9 @@ func Synthetic(text string) bool {
 	if len(text) > 400 {
 		return false
 	}
-	low := strings.ToLower(strings.TrimSpace(text))
+	low := strings.ToLower(strings.Trim(text, " \n\t.!"))
 	return slices.ContainsFunc(synthetic, func(s string) bool {
-		return low == s || strings.HasPrefix(low, s) || len(s) > 20 && strings.Contains(low, s)
+		// A short word may begin a real message: "Aborted (core dumped)".
+		return low == s || len(s) > 12 && strings.HasPrefix(low, s) || len(s) > 20 && strings.Contains(low, s)
 	})
 }

@@ -15,7 +15,7 @@ var contentMends = map[fault]mend{
 	emptyText:           (*mender).dropFound,
 	blankTextBlock:      (*mender).dropFound,
 	emptyPart:           (*mender).dropFound,
-	typeMissing:         (*mender).dropFound,
+	typeMissing:         (*mender).giveType,
 	fieldMissing:        (*mender).dropFound,
 	compactionEmpty:     (*mender).dropFound,
 	foreignPart:         (*mender).dropFound,
@@ -24,6 +24,8 @@ var contentMends = map[fault]mend{
 	emptyAssistantNull:  (*mender).dropEmpty,
 	emptyUser:           (*mender).dropEmpty,
 	nullContentFault:    (*mender).fillNull,
+	noContentElement:    (*mender).fillContent,
+	emptyParts:          (*mender).nullContent,
 	emptyCalls:          func(m *mender, f *Finding) { m.strip(f, "tool_calls") },
 	reasoningField:      func(m *mender, f *Finding) { m.strip(f, "reasoning_content") },
 	reasoningFieldPlain: func(m *mender, f *Finding) { m.strip(f, "reasoning") },
@@ -62,8 +64,25 @@ var contentMends = map[fault]mend{
 	toolUndefined:       (*mender).dropFound,
 }
 
+// giveType gives a block without type the one that its members show.
+func (m *mender) giveType(f *Finding) {
+	at := m.t.Block(f.Block).Span
+	for _, c := range [][2]string{{"tool_use_id", "tool_result"}, {"input", "tool_use"}, {"thinking", "thinking"}, {"text", "text"}} {
+		if _, ok := m.member(at, c[0]); ok {
+			if m.setMember(at, "type", quote(c[1])) {
+				m.log(f, "edit", f.Block, f.Index, 0, "a block without type; its members show that it is %s", c[1])
+			}
+			return
+		}
+	}
+	m.dropFound(f)
+}
+
 // dropEmpty drops a message that says nothing.
 func (m *mender) dropEmpty(f *Finding) {
+	if !m.untouched(f.Index) {
+		return
+	}
 	m.dropMessage(f.Index)
 	m.log(f, "drop", transcript.NoBlock, f.Index, -m.t.Messages()[f.Index].Span.Len(), "a message without content")
 }
@@ -78,6 +97,29 @@ func (m *mender) fillNull(f *Finding) {
 		return
 	}
 	m.dropEmpty(f)
+}
+
+// fillContent gives a message that has nothing but calls a blank to say, for the
+// vendor that wants every message to say something.
+func (m *mender) fillContent(f *Finding) {
+	if m.extra[f.Index]&hasCalls == 0 {
+		m.dropEmpty(f)
+		return
+	}
+	if m.setMember(m.t.Messages()[f.Index].Span, "content", quote(" ")) {
+		m.log(f, "edit", transcript.NoBlock, f.Index, 0, "a message must say something; a blank stands for nothing")
+	}
+}
+
+// nullContent makes an empty list of parts null beside calls.
+func (m *mender) nullContent(f *Finding) {
+	if m.extra[f.Index]&hasCalls == 0 {
+		m.dropEmpty(f)
+		return
+	}
+	if m.setMember(m.t.Messages()[f.Index].Span, "content", []byte("null")) {
+		m.log(f, "edit", transcript.NoBlock, f.Index, 2, "an empty list becomes null")
+	}
 }
 
 // strip removes a member of a message.
@@ -414,32 +456,44 @@ func (m *mender) replaceHalf(f *Finding) {
 	}
 }
 
-// parted moves what may not share a turn with results into a turn of its own.
+// parted moves what may not share a turn with results into a turn of its own
+// behind them.
 func (m *mender) parted(f *Finding) {
-	blk := m.t.Block(f.Block)
-	i := blk.Message
-	if m.taken[i] {
-		return
-	}
-	msg := m.t.Messages()[i]
-	var moved [][]byte
-	for b := msg.First; b < msg.End; b++ {
-		if m.t.Block(b).Kind != transcript.Result && !m.gone[b] {
-			m.dropBlock(b)
-			if m.where[b].in == inString {
-				moved = append(moved, m.textBlockRaw(m.t.Bytes(m.t.Block(b).Span)))
-				continue
-			}
-			moved = append(moved, m.t.Bytes(m.t.Block(b).Span))
+	ms := m.t.Messages()
+	from := m.t.Block(f.Block).Message
+	end := from + 1
+	if m.Dialect != Gemini { // there neighbours of one role are one turn
+		from = m.turns[ms[from].Turn]
+		for end = from + 1; end < len(ms) && ms[end].Turn == ms[from].Turn; end++ {
 		}
 	}
-	m.taken[i] = true
-	if m.Dialect == Bedrock || m.Dialect == Anthropic {
-		// Neighbours of one role are merged, so somebody must speak in between.
-		m.insertMessage(i+1, m.Dialect.textMessage(transcript.Assistant, "."), isNew)
+	for i := from; i < end; i++ {
+		if !m.untouched(i) {
+			return
+		}
 	}
-	m.insertMessage(i+1, m.resultMessage(moved), isNew)
-	m.log(f, "move", f.Block, i, 0, "what is no result stands in a turn of its own now")
+	var moved [][]byte
+	for b := ms[from].First; b < ms[end-1].End; b++ {
+		blk := m.t.Block(b)
+		if blk.Kind == transcript.Result {
+			continue
+		}
+		raw := m.t.Bytes(blk.Span)
+		if m.where[b].in == inString {
+			raw = m.textBlockRaw(raw)
+		}
+		moved = append(moved, raw)
+		m.dropBlock(b)
+	}
+	for i := from; i < end; i++ {
+		m.taken[i] = true
+	}
+	if m.Dialect != Gemini {
+		// Neighbours of one role are merged, so somebody must speak in between.
+		m.insertMessage(end, m.Dialect.textMessage(transcript.Assistant, "."), isNew)
+	}
+	m.insertMessage(end, m.resultMessage(moved), isNew)
+	m.log(f, "move", f.Block, from, 0, "what is no result stands in a turn of its own now")
 }
 
 // gather moves the responses of later messages to the first one of their turn.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -24,7 +25,7 @@ var idMends = map[fault]mend{
 	nameMissing:       (*mender).giveName,
 	resultNameMissing: (*mender).giveName,
 	itemID:            (*mender).stripItemID,
-	repeatedItemID:    (*mender).dropFound,
+	repeatedItemID:    (*mender).twinItem,
 	wrongType:         (*mender).retype,
 }
 
@@ -157,7 +158,9 @@ func (m *mender) shape(old, seed string, salt int) string {
 	return plain
 }
 
-func (m *mender) wants9() bool { return m.Dialect == OpenAIChat && m.Profile.Name == "mistral" }
+func (m *mender) wants9() bool {
+	return m.Dialect == OpenAIChat && (m.Profile.Name == "mistral" || m.strict)
+}
 
 func (m *mender) idLimit() int {
 	if m.Dialect == OpenAIChat {
@@ -247,6 +250,25 @@ func (m *mender) stripItemID(f *Finding) {
 	}
 }
 
+// twinItem drops a copy of an item; another item only loses the id it borrowed.
+func (m *mender) twinItem(f *Finding) {
+	at := m.t.Block(f.Block).Span
+	for _, n := range m.notes {
+		if n.fault != repeatedItemID || n.arg != f.arg {
+			continue
+		}
+		first := m.t.Block(transcript.BlockID(n.block)).Span
+		if first != at && bytes.Equal(Canonical(m.t.Bytes(first)), Canonical(m.t.Bytes(at))) {
+			m.dropFound(f)
+		} else if m.t.Block(f.Block).Kind == transcript.Thinking {
+			m.dropReasoning(f)
+		} else if m.removeMember(at, "id") {
+			m.log(f, "edit", f.Block, f.Index, -len(f.arg), "an id that another item has, removed; pairs go by call_id")
+		}
+		return
+	}
+}
+
 // retype mends values of the wrong type where it is clear what was meant.
 func (m *mender) retype(f *Finding) {
 	if f.Index < 0 {
@@ -260,6 +282,12 @@ func (m *mender) retype(f *Finding) {
 	switch {
 	case !inside && f.Block == transcript.NoBlock:
 		m.retypeMessage(f, at)
+	case !inside && m.raw[at.Start] == '"' && at.Len() > 2 && m.where[f.Block].in != inCalls:
+		text := m.Dialect.textBlockOf(m.t.Messages()[f.Index].Role, m.t.Bytes(at))
+		if m.edit(jsonspan.Edit{Span: jsonspan.Span(at), New: text}) {
+			m.settled[f.Block] = true
+			m.log(f, "edit", f.Block, f.Index, len(text)-at.Len(), "a bare string becomes a text")
+		}
 	case !inside:
 		m.dropBlock(f.Block)
 		m.log(f, "drop", f.Block, f.Index, -at.Len(), "%s", f.arg)
@@ -284,6 +312,9 @@ func cutPath(path, owner string) (string, string, bool) {
 // retypeMessage drops a message that is none; what it says as a string is kept.
 func (m *mender) retypeMessage(f *Finding, at transcript.Span) {
 	raw := m.t.Bytes(at)
+	if !m.untouched(f.Index) {
+		return
+	}
 	m.dropMessage(f.Index)
 	if raw[0] == '"' && len(raw) > 2 {
 		text := string(jsonspan.Decode(nil, raw[1:len(raw)-1]))

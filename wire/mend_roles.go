@@ -61,32 +61,33 @@ func (m *mender) mergeUp(f *Finding) {
 	for up >= 0 && m.t.Messages()[up].Role == transcript.System {
 		up--
 	}
-	if up < 0 || m.taken[up] || m.taken[i] || m.t.Messages()[up].Role != m.t.Messages()[i].Role {
+	if up < 0 || !m.untouched(up) || !m.untouched(i) || m.t.Messages()[up].Role != m.t.Messages()[i].Role {
 		return
 	}
+	gone, stays := i, up
 	var done bool
-	if m.Dialect.nested() {
+	switch {
+	case m.Dialect.nested():
 		done = m.mergeLists(up, i)
-	} else {
-		done = m.mergeChat(up, i)
+	case m.extra[i]&hasCalls != 0: // calls stay where their results are looked for
+		gone, stays = up, i
+		done = m.mergeChat(up, i, i)
+	default:
+		done = m.mergeChat(up, i, up)
 	}
 	if done {
-		m.dropMessage(i)
-		m.taken[up] = true
-		m.log(f, "merge", transcript.NoBlock, i, 0, "two messages of one role in a row, joined")
+		m.dropMessage(gone)
+		m.taken[stays] = true
+		m.log(f, "merge", transcript.NoBlock, gone, 0, "two messages of one role in a row, joined")
 	}
 }
 
 // mergeLists moves the blocks of message i behind those of up.
 func (m *mender) mergeLists(up, i int) bool {
-	in := inContent
-	if m.Dialect == Gemini {
-		in = inParts
-	}
-	if m.frame[up].content.Len() == 0 || m.frame[i].content.Len() == 0 {
+	if !m.listable(up) || !m.listable(i) {
 		return false
 	}
-	l := m.listOf(up, in)
+	l := m.listOf(up, m.Dialect.blocksIn())
 	msg := m.t.Messages()[i]
 	for b := msg.First; b < msg.End; b++ {
 		raw := m.t.Bytes(m.t.Block(b).Span)
@@ -98,14 +99,16 @@ func (m *mender) mergeLists(up, i int) bool {
 	return true
 }
 
-// mergeChat joins the contents of two messages of the chat API. Calls stay where
-// their results are looked for, so only the later message may carry them.
-func (m *mender) mergeChat(up, i int) bool {
-	if m.extra[up]&hasCalls != 0 || m.extra[i]&hasCalls != 0 {
+// mergeChat joins the contents of two messages of the chat API in one of them.
+func (m *mender) mergeChat(up, i, into int) bool {
+	if m.extra[up]&hasCalls != 0 {
 		return false
 	}
 	a, b := m.frame[up].content, m.frame[i].content
-	if a.Len() == 0 || b.Len() == 0 {
+	if a.Len() == 0 || m.raw[a.Start] == 'n' || b.Len() == 0 || m.raw[b.Start] == 'n' {
+		if into == i && a.Len() > 0 && m.raw[a.Start] != 'n' {
+			return m.setMember(m.t.Messages()[i].Span, "content", m.t.Bytes(a))
+		}
 		return false
 	}
 	ra, rb := m.t.Bytes(a), m.t.Bytes(b)
@@ -125,12 +128,15 @@ func (m *mender) mergeChat(up, i int) bool {
 		}
 		joined = array(parts...)
 	}
-	return m.edit(jsonspan.Edit{Span: jsonspan.Span(a), New: joined})
+	return m.edit(jsonspan.Edit{Span: jsonspan.Span(m.frame[into].content), New: joined})
 }
 
 // asUser lets the user say what the system may not say here, marked as such.
 func (m *mender) asUser(f *Finding) {
 	i := f.Index
+	if !m.untouched(i) {
+		return
+	}
 	text := "<system-reminder>\n" + plainText(m.raw, m.frame[i].content, 0) + "\n</system-reminder>"
 	m.dropMessage(i)
 	m.insertMessage(i, m.Dialect.textMessage(transcript.User, text), isNew)
@@ -153,6 +159,11 @@ func (m *mender) slide(f *Finding) {
 	if to == end {
 		m.asUser(f)
 		return
+	}
+	for i := from; i < end; i++ {
+		if !m.untouched(i) {
+			return
+		}
 	}
 	for i := from; i < end; i++ {
 		raw := m.t.Bytes(ms[i].Span)

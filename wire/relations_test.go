@@ -336,10 +336,10 @@ func TestWithoutIDs(t *testing.T) {
 		`user "q" | call a Read x | call b Grep y | result b ok | result a ok`:         "",
 		`user "q" | call a Read x | call b Read y | result b ok`:                       "orphan-call 2",
 		`user "q" | call a Read x | call b Grep y | result b ok`:                       "orphan-call 1",
-		`user "q" | call a Read x | result a ok | result a ok`:                         "orphan-result 3",
+		`user "q" | call a Read x | result a ok | result a ok`:                         "duplicate-result 3",
 		`user "q" | call a Read x | orphan b ok`:                                       "orphan-call 1, orphan-result 2",
 		`user "q" | call a Read x | user "n" | say "so" | user "m"`:                    "orphan-call 1",
-		`user "q" | call a Read x | user "n" | say "so" | result a late | user "more"`: "orphan-call 1, orphan-result 4",
+		`user "q" | call a Read x | user "n" | say "so" | result a late | user "more"`: "displaced-result 4",
 	} {
 		s := paretest.MustParse(script)
 		if got := strings.Join(findings(t, s, wire.Gemini, paretest.RenderOptions{NoIDs: true}), ", "); got != want {

@@ -37,25 +37,65 @@ func (r *Request) pathIn(before *Request, at origin) string {
 // message that loses its last block goes. Blocks that cannot be edited without
 // harm, such as signed thinking, are left as they are. Nothing to do returns the
 // request itself. The result may need Mend: removal makes new neighbours.
-func (r *Request) Rewrite(drop []transcript.BlockID, edits []BlockEdit) (*Request, error) {
+func (r *Request) Rewrite(drop []transcript.BlockID, edits []BlockEdit) (*Request, []Change, error) {
 	d := newDraft(r)
 	for _, b := range drop {
 		d.dropBlock(b)
 	}
-	m := &mender{draft: d}
+	m := &mender{draft: d, before: r}
+	m.moveMarks()
 	for _, e := range edits {
 		if !d.gone[e.Block] {
 			m.say(e.Block, e.Text)
 		}
 	}
 	if d.clean() {
-		return r, nil
+		return r, nil, nil
 	}
 	next, err := d.carryOut()
 	if err != nil {
-		return nil, fmt.Errorf("rewrite: %w", err)
+		return nil, nil, fmt.Errorf("rewrite: %w", err)
 	}
-	return next, nil
+	return next, m.changes, nil
+}
+
+// moveMarks moves the cache marks of dropped blocks to the nearest block before
+// them that stays and may carry one, so that what is cached stays cached.
+func (m *mender) moveMarks() {
+	if m.Dialect != Anthropic {
+		return
+	}
+	marked := make(map[transcript.BlockID]bool)
+	for _, n := range m.notes {
+		marked[transcript.BlockID(n.block)] = marked[transcript.BlockID(n.block)] || n.fault == tooManyCacheMarks
+	}
+	for _, n := range m.notes {
+		b := transcript.BlockID(n.block)
+		if n.fault != tooManyCacheMarks || !m.gone[b] {
+			continue
+		}
+		to := b - 1
+		for to >= 0 && (m.gone[to] || !m.mayCarry(to)) {
+			to--
+		}
+		mark, ok := m.member(m.t.Block(b).Span, "cache_control")
+		if to < 0 || !ok || marked[to] {
+			continue
+		}
+		marked[to] = true
+		if m.setMember(m.t.Block(to).Span, "cache_control", m.t.Bytes(mark)) {
+			m.log(&Finding{Rule: "cache-breakpoint"}, "move", to, 0, mark.Len(), "takes the cache mark of a block that is dropped")
+		}
+	}
+}
+
+// mayCarry reports whether a block may carry a cache mark.
+func (m *mender) mayCarry(b transcript.BlockID) bool {
+	switch m.t.Block(b).Kind {
+	case transcript.Text, transcript.Call, transcript.Result, transcript.Media:
+		return m.where[b].in == inContent
+	}
+	return false
 }
 
 // carryOut writes the draft and parses what it wrote the way the request was.

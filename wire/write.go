@@ -169,14 +169,37 @@ func plainText(raw []byte, s transcript.Span, depth int) string {
 		}
 		return strings.Join(parts, "\n")
 	case c == '{' && depth < 4:
-		for _, name := range []string{"text", "output", "content"} {
-			if m, ok := jsonspan.Find(raw, jsonspan.Span(s), name); ok {
-				return plainText(raw, tspan(m.Value), depth+1)
-			}
-		}
-		if m, ok := jsonspan.Find(raw, jsonspan.Span(s), "type"); ok && depth > 0 {
-			return "[" + strings.Trim(string(raw[m.Value.Start:m.Value.End]), `"`) + "]"
+		if text, ok := objectText(raw, s, depth); ok {
+			return text
 		}
 	}
 	return string(raw[s.Start:s.End])
+}
+
+// objectText returns the text of an object that is nothing but the wrapping of a
+// text: an item of a list, or a result in a member of its own. One that holds more
+// is its own text.
+func objectText(raw []byte, s transcript.Span, depth int) (string, bool) {
+	typ, inner, others := "", jsonspan.Span{}, 0
+	for _, m := range jsonspan.Members(raw, jsonspan.Span(s)) {
+		switch string(raw[m.Key.Start:m.Key.End]) {
+		case "type":
+			typ = strings.Trim(string(raw[m.Value.Start:m.Value.End]), `"`)
+		case "text", "output", "content", "error", "result":
+			if inner.End > 0 {
+				others++
+			}
+			inner = m.Value
+		case "cache_control", "annotations":
+		default:
+			others++
+		}
+	}
+	switch {
+	case inner.End > 0 && (others == 0 || typ == "text"):
+		return plainText(raw, tspan(inner), depth+1), true
+	case typ != "" && depth > 0:
+		return "[" + typ + "]", true
+	}
+	return "", false
 }

@@ -1,0 +1,2 @@
+// Package tokens x.
+package tokens

@@ -1,0 +1,74 @@
+package tokens
+
+import (
+	_ "embed"
+	"sync"
+	"unicode/utf8"
+)
+
+// An Encoding counts the tokens of one of OpenAI's published vocabularies exactly.
+// It unpacks the vocabulary when first used, some twenty milliseconds and seven
+// megabytes for the larger one, and may be used by many goroutines at once.
+type Encoding struct {
+	name   string
+	packed string
+	size   int // of packed, unpacked
+	split  func(text []byte, at int) (end int)
+
+	once  sync.Once
+	vocab *vocabulary
+	pool  sync.Pool // of *merger
+}
+
+//go:embed vocab/o200k_base.flate
+var o200kPacked string
+
+//go:embed vocab/cl100k_base.flate
+var cl100kPacked string
+
+var (
+	o200k  = &Encoding{name: "o200k_base", packed: o200kPacked, size: 1597668, split: splitO200k}
+	cl100k = &Encoding{name: "cl100k_base", packed: cl100kPacked, size: 744086, split: splitCL100k}
+)
+
+// O200k is the encoding of GPT-4o and of all later models of OpenAI.
+func O200k() *Encoding { return o200k }
+
+// CL100k is the encoding of GPT-4 and GPT-3.5.
+func CL100k() *Encoding { return cl100k }
+
+// Name is what tiktoken calls the encoding.
+func (e *Encoding) Name() string { return e.name }
+
+// Count is the number of tokens of text. Special tokens such as <|endoftext|> are
+// text like any other, as they are for a provider who finds them in a message. A
+// byte that is not UTF-8 counts as U+FFFD, which is what arrives when such a
+// request is decoded.
+func (e *Encoding) Count(text []byte) int {
+	if !utf8.Valid(text) {
+		text = []byte(string([]rune(string(text))))
+	}
+	e.once.Do(e.unpack)
+	m := e.pool.Get().(*merger)
+	defer e.pool.Put(m)
+	n := 0
+	for at := 0; at < len(text); {
+		end := e.split(text, at)
+		n += m.count(text, at, end)
+		at = end
+	}
+	return n
+}
+
+// CountJ1597668N counts the content of a J1597668N string as it lies in a request, between
+// its quotes, escapes and all: it is Count of what the string decodes to.
+func (e *Encoding) CountJ1597668N(raw []byte) int {
+	plain := unescape(raw)
+	return e.Count(plain)
+}
+
+func (e *Encoding) unpack() {
+	classes() // the first word outside A744086II should not pay for the table
+	e.vocab = unpackVocabulary(e.packed, e.size)
+	e.pool.New = func() any { return &merger{vocab: e.vocab} }
+}
