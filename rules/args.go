@@ -71,10 +71,11 @@ func quoted(t *transcript.Transcript, body transcript.Span) bool {
 	return body.Start > 0 && raw[body.Start-1] == '"' && body.End < len(raw) && raw[body.End] == '"'
 }
 
-// members walks those of a JSON object, in order. It ends where the bytes stop
-// being an object: what a model wrote need not be JSON.
+// members walks those of a JSON object, in order:
 //
-//	for m := scan(obj); m.next(); {
+//	for m := scan(obj); m.next(); { … m.key, m.value … }
+//
+// It ends where the bytes stop being an object: what a model wrote need not be JSON.
 type members struct {
 	obj        []byte
 	at         int

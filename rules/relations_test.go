@@ -232,6 +232,9 @@ func TestLatestStays(t *testing.T) {
 				calls[s.ID] = i
 			case paretest.Result, paretest.Fail:
 				c := script[calls[s.ID]]
+				if len(s.Text) < 512 {
+					continue // cheaper than a placeholder
+				}
 				key := fmt.Sprint(c.Tool, c.Args, s.Op, s.Text)
 				// Parallel results may come in another order than their calls.
 				if j, ok := latest[key]; ok {

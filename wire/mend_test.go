@@ -93,3 +93,38 @@ func TestMendFixtures(t *testing.T) {
 		}
 	}
 }
+
+// FuzzMend: whatever comes in, mending ends without an error, names what it could
+// not mend, and has nothing to add to its own work.
+func FuzzMend(f *testing.F) {
+	for _, z := range zoo(f) {
+		f.Add(z.body(), uint8(0))
+	}
+	for _, x := range fixtures(f) {
+		if x.Bad != nil {
+			f.Add([]byte(x.Bad), uint8(len(x.Bad)))
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte, pick uint8) {
+		o := Options{Dialect: Dialect(pick % 6)}
+		p := Policy{OrphanCall: Remedy(pick >> 6 & 1), OrphanResult: Remedy(pick >> 7)}
+		r, err := Parse(body, o)
+		if err != nil {
+			return
+		}
+		out, err := r.Mend(p, CheckOptions{})
+		if err != nil {
+			t.Fatalf("mend: %v", err)
+		}
+		if got, want := len(out.Request.Check(CheckOptions{})), len(out.Left); got != want {
+			t.Fatalf("%d findings in the result, %d named", got, want)
+		}
+		again, err := out.Request.Mend(p, CheckOptions{})
+		if err != nil {
+			t.Fatalf("mend again: %v", err)
+		}
+		if !bytes.Equal(again.Request.raw, out.Request.raw) {
+			t.Fatalf("not idempotent:\n%s\n%s\n%v", out.Request.raw, again.Request.raw, again.Changes)
+		}
+	})
+}

@@ -173,7 +173,8 @@ func plainText(raw []byte, s transcript.Span, depth int) string {
 			return text
 		}
 	}
-	return string(raw[s.Start:s.End])
+	// In one spelling, so that equal results say the same.
+	return string(Canonical(raw[s.Start:s.End]))
 }
 
 // objectText returns the text of an object that is nothing but the wrapping of a
