@@ -179,9 +179,11 @@ func (p *parser) chatResult(i int, span jsonspan.Span, f *chatFields) {
 		media = media || b.Kind == transcript.Media
 	}
 	p.blocks, p.where = p.blocks[:p.messages[i].First], p.where[:p.messages[i].First]
-	for n := len(p.notes) - 1; n >= 0 && p.notes[n].message == int32(i); n-- {
-		p.notes[n].block = -1
+	from := len(p.notes)
+	for from > 0 && p.notes[from-1].message == int32(i) {
+		from--
 	}
+	p.notes = append(p.notes[:from], slices.DeleteFunc(p.notes[from:], func(n note) bool { return n.block >= 0 })...)
 	b := transcript.Block{Kind: transcript.Result, Span: tspan(span), Body: tspan(span), CallID: p.text(f.callID), Tool: p.text(f.name)}
 	if f.content.given() {
 		b.Body = tspan(f.content.span)
