@@ -17,6 +17,8 @@ type Options struct {
 	// Structural skips the checks inside strings (escapes, control characters,
 	// UTF-8, surrogates); for a proxy that passes on what it does not understand.
 	Structural bool
+
+	messages, blocks int // about how many to expect
 }
 
 // A Request is one parsed request body or bare list of messages.
@@ -61,6 +63,7 @@ func Parse(raw []byte, o Options) (*Request, error) {
 		mode = jsonspan.Structural
 	}
 	p := newParser(raw, d, mode)
+	p.expect(o.messages, o.blocks)
 	if err := p.document(); err != nil {
 		return nil, err
 	}

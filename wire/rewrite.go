@@ -106,11 +106,14 @@ func (d *draft) carryOut() (*Request, error) {
 	}
 	o := d.o
 	o.Model = d.head.model
+	// What was valid stays valid, and what we add is; only flaws need a second look.
+	o.Structural = o.Structural || len(d.flaws) == 0
+	o.messages, o.blocks = len(d.t.Messages())+len(d.messages.put)+4, len(d.t.Blocks())+8
 	next, err := Parse(raw, o)
 	if err != nil {
 		return nil, err
 	}
-	next.steps = append(slices.Clone(d.steps), step)
+	next.steps, next.o.Structural = append(slices.Clone(d.steps), step), d.o.Structural
 	return next, nil
 }
 
@@ -136,7 +139,11 @@ func (m *mender) sayResult(b transcript.BlockID, text string) {
 	blk := m.t.Block(b)
 	switch m.Dialect {
 	case Gemini:
-		m.setAt(blk.Span, []string{m.geminiMember(b, false), "response"}, object("output", text))
+		name := "output"
+		if blk.Failed { // a failure stays one
+			name = "error"
+		}
+		m.setAt(blk.Span, []string{m.geminiMember(b, false), "response"}, object(name, text))
 	case OpenAIResponses:
 		switch m.text(blk.Span, "type") {
 		case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
@@ -147,10 +154,14 @@ func (m *mender) sayResult(b transcript.BlockID, text string) {
 	}
 }
 
-// sayCall replaces the arguments of a call by an object that holds a note.
+// sayCall replaces the arguments of a call by the object that the text is, or by
+// one that holds it as a note.
 func (m *mender) sayCall(b transcript.BlockID, text string) {
 	blk := m.t.Block(b)
 	note := object("note", text)
+	if strings.HasPrefix(text, "{") && jsonspan.Valid([]byte(text)) == nil {
+		note = []byte(text)
+	}
 	switch m.Dialect {
 	case Anthropic:
 		m.setMember(blk.Span, "input", note)
@@ -174,12 +185,30 @@ func (m *mender) sayCall(b transcript.BlockID, text string) {
 	}
 }
 
-// Editable reports whether a block's body can be replaced without harm.
+// Editable reports whether a block's body can be replaced without harm: not signed
+// thinking, and no output whose shape a text cannot take.
 func (r *Request) Editable(b transcript.BlockID) bool {
 	switch blk := r.t.Block(b); blk.Kind {
 	case transcript.Text:
 		return blk.Body != blk.Span
-	case transcript.Result, transcript.Call, transcript.Media:
+	case transcript.Media:
+		return true
+	case transcript.Result:
+		return r.Dialect != OpenAIResponses || r.itemTakesText(blk)
+	case transcript.Call:
+		return r.where[b].in != inFunction && (r.Dialect != OpenAIResponses || r.itemTakesText(blk))
+	}
+	return false
+}
+
+// itemTakesText reports whether an item of the Responses API holds plain text.
+func (r *Request) itemTakesText(blk transcript.Block) bool {
+	m, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), "type")
+	if !ok {
+		return false
+	}
+	switch string(jsonspan.Decode(nil, bytes.Trim(r.raw[m.Value.Start:m.Value.End], `"`))) {
+	case "function_call", "custom_tool_call", "function_call_output", "custom_tool_call_output", "local_shell_call_output":
 		return true
 	}
 	return false
@@ -195,11 +224,14 @@ func Text(t *transcript.Transcript, b transcript.BlockID) string {
 }
 
 // Arguments returns the arguments of a call as the JSON text of an object, taken
-// out of the string that the OpenAI APIs put it in.
+// out of the string that the OpenAI APIs put it in; nil if the call has none.
 func Arguments(t *transcript.Transcript, b transcript.BlockID) []byte {
-	body := t.Block(b).Body
-	raw := t.Bytes(body)
-	if body.Start > 0 && t.Raw()[body.Start-1] == '"' && len(raw) > 0 && raw[0] != '{' || len(raw) > 1 && raw[0] == '{' && raw[1] == '\\' {
+	blk := t.Block(b)
+	if blk.Body == blk.Span {
+		return nil
+	}
+	raw := t.Bytes(blk.Body)
+	if blk.Body.Start > 0 && t.Raw()[blk.Body.Start-1] == '"' { // a string's body lies between its quotes
 		return jsonspan.Decode(nil, raw)
 	}
 	return raw
