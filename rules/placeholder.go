@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,17 +51,51 @@ func pointsBack(head []byte) bool {
 	return false
 }
 
-// isNote reports whether arguments are what an edit makes of them.
+// isNote reports whether arguments are what an edit makes of them: a note, or some
+// member's place taken by one.
 func isNote(args []byte) bool {
 	if bytes.HasPrefix(args, []byte(mark)) {
 		return true
 	}
-	// Most arguments begin with another name; that much is cheap to see.
-	m := scan(args)
-	if i := space(args, m.at+1); !bytes.HasPrefix(args[min(i, len(args)):], []byte(`"note"`)) && !bytes.HasPrefix(args[min(i, len(args)):], []byte(`"\`)) {
+	if !bytes.Contains(args, []byte(mark)) {
 		return false
 	}
-	return m.next() && string(m.key) == "note" && bytes.Contains(m.value, []byte(mark)) && !m.next()
+	for m := scan(args); m.next(); {
+		if len(m.value) > 1 && bytes.HasPrefix(m.value[1:], []byte(mark)) {
+			return true
+		}
+	}
+	return false
+}
+
+// shortArgument is how long a member of cleared arguments may be and still stay:
+// paths and flags tell the model what it did.
+const shortArgument = 200
+
+// clearedArguments replaces the long members of arguments by a placeholder and keeps
+// the short ones. Arguments that are no object become the placeholder.
+func clearedArguments(args []byte, placeholder string) string {
+	out := []byte{'{'}
+	done := false
+	for m := scan(args); m.next(); {
+		value := m.value
+		if len(value) > shortArgument {
+			text := mark + "cleared]"
+			if !done {
+				text, done = placeholder, true
+			}
+			value, _ = json.Marshal(text)
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		key, _ := json.Marshal(string(m.key))
+		out = append(append(append(out, key...), ':'), value...)
+	}
+	if !done {
+		return placeholder
+	}
+	return string(append(out, '}'))
 }
 
 // A victim is an exchange that a rule found useless.
@@ -122,7 +157,11 @@ func (v *ballots) clear(b *pare.Ballot, id transcript.BlockID, what string, x *t
 	if size < v.minBytes {
 		return
 	}
-	if text := v.placeholder(what, x, w, size); jsonLen(text)+slack < size {
+	text := v.placeholder(what, x, w, size)
+	if id == x.Call {
+		text = clearedArguments(v.arguments(id), text)
+	}
+	if jsonLen(text)+slack < size {
 		b.Edit(id, text, "%s", w.why)
 	}
 }
