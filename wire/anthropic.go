@@ -14,12 +14,7 @@ func (p *parser) anthropicMessage() {
 	i := len(p.messages) - 1
 	start := p.Offset()
 	var role, content field
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
+	for k := range p.members {
 		switch string(k) {
 		case "role":
 			role = p.value()
@@ -182,12 +177,7 @@ type nestedRef struct {
 func (p *parser) anthropicBlock(j int) {
 	start := p.Offset()
 	var f blockFields
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
+	for k := range p.members {
 		switch string(k) {
 		case "type":
 			f.typ = p.value()
@@ -235,12 +225,7 @@ func (p *parser) readCaller(f *blockFields) {
 		p.Skip()
 		return
 	}
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			return
-		}
+	for k := range p.members {
 		switch string(k) {
 		case "tool_id":
 			f.caller = p.value()
@@ -274,12 +259,7 @@ func (p *parser) nestedContent(n *nested) field {
 		}
 		return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}
 	case jsonspan.Object:
-		p.Enter()
-		for {
-			k, ok := p.key()
-			if !ok {
-				break
-			}
+		for k := range p.members {
 			if string(k) != "tool_references" || p.Peek() != jsonspan.Array {
 				p.Skip()
 				continue
@@ -306,12 +286,7 @@ func (p *parser) nestedItem(n *nested, i int) {
 		return
 	}
 	var typ, name, encrypted field
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
+	for k := range p.members {
 		switch string(k) {
 		case "type":
 			typ = p.value()

@@ -11,12 +11,7 @@ func (p *parser) bedrockMessage() {
 	p.startMessage(transcript.Unknown, start, 0)
 	i := len(p.messages) - 1
 	var role, content field
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
+	for k := range p.members {
 		switch string(k) {
 		case "role":
 			role = p.value()
@@ -64,12 +59,7 @@ func (p *parser) bedrockBlock(j int) {
 	}
 	b := transcript.Block{}
 	var notes func()
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
+	for k := range p.members {
 		switch string(k) {
 		case "text":
 			f := p.value()
@@ -121,12 +111,7 @@ func (p *parser) bedrockUse(b *transcript.Block) func() {
 		return func() { p.noteBlock(wrongType, "toolUse", "expected an object, found "+k.String()) }
 	}
 	var id, name, input, typ field
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
+	for k := range p.members {
 		switch string(k) {
 		case "toolUseId":
 			id = p.value()
@@ -186,12 +171,7 @@ func (p *parser) bedrockResult(b *transcript.Block) func() {
 	}
 	var id, status, content, typ field
 	items, list := 0, 0
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
+	for k := range p.members {
 		switch string(k) {
 		case "toolUseId":
 			id = p.value()
@@ -258,12 +238,7 @@ func (p *parser) bedrockReasoning() func() {
 		return nil
 	}
 	unsigned := false
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
+	for k := range p.members {
 		if string(k) != "reasoningText" {
 			p.Skip()
 			continue

@@ -22,12 +22,7 @@ func (p *parser) chatMessage() {
 	p.startMessage(transcript.Unknown, start, 0)
 	i := len(p.messages) - 1
 	var f chatFields
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
+	for k := range p.members {
 		switch string(k) {
 		case "role":
 			f.role = p.value()
@@ -257,12 +252,7 @@ func (p *parser) chatPart(j int) {
 		return
 	}
 	var typ, text field
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
+	for k := range p.members {
 		switch string(k) {
 		case "type":
 			typ = p.value()
@@ -325,12 +315,7 @@ func (p *parser) chatCall(j int) {
 		return
 	}
 	var id, typ, name, args field
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
+	for k := range p.members {
 		switch string(k) {
 		case "id":
 			id = p.value()
@@ -377,12 +362,7 @@ func (p *parser) chatFunction() (name, args field) {
 		p.Skip()
 		return
 	}
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			return
-		}
+	for k := range p.members {
 		switch string(k) {
 		case "name":
 			name = p.value()
@@ -392,6 +372,7 @@ func (p *parser) chatFunction() (name, args field) {
 			p.Skip()
 		}
 	}
+	return name, args
 }
 
 // chatFunctionCall reads the old form of a call, which has no id.

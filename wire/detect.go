@@ -111,12 +111,7 @@ func (p *parser) detectSystem() Dialect {
 			continue
 		}
 		typed := false
-		p.Enter()
-		for {
-			k, ok := p.key()
-			if !ok {
-				break
-			}
+		for k := range p.members {
 			typed = typed || string(k) == "type"
 			p.Skip()
 		}
@@ -140,12 +135,7 @@ func (p *parser) detectTools() Dialect {
 			p.Skip()
 			continue
 		}
-		p.Enter()
-		for {
-			k, ok := p.key()
-			if !ok {
-				break
-			}
+		for k := range p.members {
 			switch string(k) {
 			case "input_schema":
 				d = Anthropic

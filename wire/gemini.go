@@ -12,12 +12,7 @@ func (p *parser) geminiContent() {
 	p.startMessage(transcript.User, start, 0)
 	i := len(p.messages) - 1
 	var role, parts field
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
+	for k := range p.members {
 		switch string(k) {
 		case "role":
 			role = p.value()
@@ -93,12 +88,7 @@ func (p *parser) geminiPart(j int) {
 		return
 	}
 	var f partFields
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
+	for k := range p.members {
 		p.geminiField(string(k), &f)
 	}
 	span := transcript.Span{Start: at, End: p.Offset()}
@@ -168,12 +158,7 @@ func (p *parser) geminiFunction(f *partFields, body string) {
 		p.Skip()
 		return
 	}
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			return
-		}
+	for k := range p.members {
 		switch string(k) {
 		case "id":
 			f.id = p.value()

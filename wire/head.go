@@ -78,12 +78,7 @@ func (p *parser) tools() {
 			p.Skip()
 			continue
 		}
-		p.Enter()
-		for {
-			k, ok := p.key()
-			if !ok {
-				break
-			}
+		for k := range p.members {
 			switch string(k) {
 			case "name", "type":
 				// A server tool may be known by its type alone.
@@ -115,12 +110,7 @@ func (p *parser) toolConfig() {
 		p.head.toolsGiven = !p.value().absent()
 		return
 	}
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			return
-		}
+	for k := range p.members {
 		if string(k) != "tools" || p.Peek() != jsonspan.Array {
 			p.Skip()
 			continue
@@ -164,12 +154,7 @@ func (p *parser) system() {
 			p.Skip()
 			continue
 		}
-		p.Enter()
-		for {
-			k, ok := p.key()
-			if !ok {
-				break
-			}
+		for k := range p.members {
 			switch string(k) {
 			case "cache_control":
 				p.headMark()
@@ -189,12 +174,7 @@ func (p *parser) thinking() {
 		p.Skip()
 		return
 	}
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			return
-		}
+	for k := range p.members {
 		switch string(k) {
 		case "type":
 			p.head.thinking = p.text(p.value())
@@ -212,12 +192,7 @@ func (p *parser) additionalFields() {
 		p.Skip()
 		return
 	}
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			return
-		}
+	for k := range p.members {
 		if string(k) == "thinking" || string(k) == "reasoning_config" {
 			p.thinking()
 			continue
@@ -233,12 +208,7 @@ func (p *parser) contextManagement() {
 		return
 	}
 	p.head.contextEdits = true
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			return
-		}
+	for k := range p.members {
 		if string(k) != "edits" || p.Peek() != jsonspan.Array {
 			p.Skip()
 			continue

@@ -858,11 +858,7 @@ func TestNoteDeclareTools(t *testing.T) {
 // in order.
 func TestNoteMergeNeighbours(t *testing.T) {
 	eachNote(t, "MergeNeighbours", Policy{}, func(c noted) {
-		var was, is []string
-		for _, s := range userTexts(c.in) {
-			was = append(was, s)
-		}
-		is = userTexts(c.out)
+		was, is := userTexts(c.in), userTexts(c.out)
 		if a, b := strings.Join(was, "\n\n"), strings.Join(is, "\n\n"); a != b {
 			c.t.Errorf("the user says %q, said %q", b, a)
 		}

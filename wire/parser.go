@@ -85,6 +85,18 @@ func (p *parser) key() ([]byte, bool) {
 	return k, true
 }
 
+// members enters the object that comes next and yields its keys; the body of the
+// loop reads the value of each.
+func (p *parser) members(yield func(key []byte) bool) {
+	p.Enter()
+	for {
+		k, ok := p.key()
+		if !ok || !yield(k) {
+			return
+		}
+	}
+}
+
 // is reports whether f is the string word.
 func (p *parser) is(f field, word string) bool {
 	if f.kind != jsonspan.String {
@@ -225,12 +237,7 @@ func (p *parser) document() error {
 // body reads the top-level object. Keys that several dialects share are read
 // here, the list of messages by the dialect.
 func (p *parser) body() {
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			return
-		}
+	for k := range p.members {
 		if string(k) == p.dialect.list() {
 			p.readList()
 			continue

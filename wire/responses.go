@@ -62,12 +62,7 @@ func (p *parser) responsesItem() {
 	p.startMessage(transcript.Assistant, start, 0)
 	i := len(p.messages) - 1
 	var f itemFields
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
+	for k := range p.members {
 		if !p.responsesField(string(k), &f, i) {
 			p.Skip()
 		}
@@ -144,12 +139,7 @@ func (p *parser) responsesPart(j int) {
 		return
 	}
 	var typ, text field
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
+	for k := range p.members {
 		switch string(k) {
 		case "type":
 			typ = p.value()
