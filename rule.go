@@ -23,7 +23,8 @@ type Rule struct {
 	After, Before []string
 	// Excludes names rules that cannot run beside this one.
 	Excludes []string
-	// Prepare may return a nil Process: the rule has nothing to say.
+	// Prepare may run beside those of other rules. It may return a nil Process: the
+	// rule has nothing to say.
 	Prepare func(*wire.Request) (Process, error)
 }
 
@@ -177,7 +178,7 @@ func edges(rules []Rule, byName map[string]int) ([][]int, error) {
 	}
 	for i, r := range rules {
 		for _, name := range r.Excludes {
-			if _, ok := byName[name]; ok {
+			if _, ok := byName[strings.TrimPrefix(name, "?")]; ok {
 				return nil, &PipelineError{[]string{r.Name, name}, fmt.Sprintf("rules %q and %q exclude each other", r.Name, name)}
 			}
 		}

@@ -1,2 +1,31 @@
-// Package tokens x.
+// Package tokens tells how many tokens a model makes of a text, a picture or a
+// document, and how many it takes.
+//
+// # Estimates
+//
+// An [Estimator] looks at each byte once, at a gigabyte a second and without
+// allocation, and adds up what it costs by its class and the class of the byte
+// before it. The sum is conservative: on texts of at least 2,000 characters of code,
+// prose, markup, JSON, minified scripts, logs, encoded bytes, emoji, Chinese,
+// Japanese or Russian it is below the true count of o200k_base on less than one text
+// in a hundred and never by more than a tenth; half of the estimates are between 10
+// and 30 % above. Scripts that the vocabularies hardly know (Lao, Amharic, Sinhala)
+// and programs made of punctuation alone may cost up to twice the estimate.
+//
+// The vocabularies of Claude are not public. Its estimates are fitted to the last
+// one that was, with a wider margin; [Factor] corrects them, as it does all others,
+// from what the provider bills.
+//
+// # Exact counts
+//
+// An [Encoding] counts o200k_base and cl100k_base exactly, for the models of OpenAI.
+// It knows the letters of the Unicode version of the Go toolchain; a letter added to
+// Unicode since may be split from its word.
+//
+// # What lies in a request
+//
+// CountJSON of both takes the content of a JSON string as it is, escapes and all.
+// For a JSON value that the model sees as JSON, such as the arguments of a tool, use
+// Count. Base64 is never text: [ImageSize] and [PDFPages] read what
+// [Estimator.Image] and [Estimator.Pages] need.
 package tokens

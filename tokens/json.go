@@ -29,27 +29,16 @@ func unescape(raw []byte) []byte {
 // it takes. Half a surrogate pair is U+FFFD. A backslash that begins no sequence is
 // a backslash.
 func escape(raw []byte) (r rune, n int) {
-	if len(raw) < 2 {
-		return '\\', 1
+	if len(raw) > 1 {
+		if c := escaped[raw[1]]; c != 0 {
+			return rune(c), 2
+		}
 	}
-	switch c := raw[1]; c {
-	case 'n':
-		return '\n', 2
-	case '"', '\\', '/':
-		return rune(c), 2
-	case 't':
-		return '\t', 2
-	case 'r':
-		return '\r', 2
-	case 'b':
-		return '\b', 2
-	case 'f':
-		return '\f', 2
-	case 'u':
-		return unicodeEscape(raw)
-	}
-	return '\\', 1
+	return unicodeEscape(raw)
 }
+
+// escaped has the meaning of the escapes of two bytes.
+var escaped = [256]byte{'n': '\n', '"': '"', '\\': '\\', '/': '/', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f'}
 
 func unicodeEscape(raw []byte) (r rune, n int) {
 	r, ok := hex4(raw)
@@ -77,7 +66,7 @@ func hex4(raw []byte) (r rune, ok bool) {
 		case c >= '0' && c <= '9':
 			c -= '0'
 		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			c = c|0x20 - 'a' + 10
+			c = c | 0x20 - 'a' + 10
 		default:
 			return 0, false
 		}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -366,25 +367,34 @@ func (l *list) gap(raw []byte, i, j int) (jsonspan.Edit, bool) {
 		}
 		return b
 	}
+	comma := l.comma(raw)
 	switch {
 	case i < 0 && j == n: // nothing stays
-		body := join("", ",")
-		if len(body) > 0 {
-			body = body[:len(body)-1]
-		}
+		body := bytes.TrimSuffix(join("", comma), []byte(comma))
 		if n == 0 {
 			at := l.span.Start + 1
 			return jsonspan.Edit{Span: jsonspan.Span{Start: at, End: at}, New: body}, true
 		}
 		return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[0].Start, End: l.elems[n-1].End}, New: body}, true
 	case i < 0:
-		return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[0].Start, End: l.elems[j].Start}, New: join("", ",")}, true
+		return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[0].Start, End: l.elems[j].Start}, New: join("", comma)}, true
 	case j == n:
-		return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[i].End, End: l.elems[n-1].End}, New: join(",", "")}, true
+		return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[i].End, End: l.elems[n-1].End}, New: join(comma, "")}, true
 	}
 	// The separator behind element i stays; what goes is removed with its own.
 	sep := string(raw[l.elems[i].End:l.elems[i+1].Start])
 	return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[i+1].Start, End: l.elems[j].Start}, New: join("", sep)}, true
+}
+
+// comma returns what stands between two elements, white space included.
+func (l *list) comma(raw []byte) string {
+	switch len(l.elems) {
+	case 0:
+		return ","
+	case 1:
+		return "," + string(raw[l.span.Start+1:l.elems[0].Start])
+	}
+	return string(raw[l.elems[0].End:l.elems[1].Start])
 }
 
 // order lists where the elements of the changed list come from.

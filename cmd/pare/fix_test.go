@@ -166,7 +166,7 @@ func TestInPlaceFails(t *testing.T) {
 	cases := map[string]func(file) (file, error){
 		"no room":          func(f file) (file, error) { return &brokenFile{file: f, room: 0}, nil },
 		"little room":      func(f file) (file, error) { return &brokenFile{file: f, room: 70_000}, nil },
-		"almost room":      func(f file) (file, error) { return &brokenFile{file: f, room: 530_000}, nil },
+		"almost room":      func(f file) (file, error) { return &brokenFile{file: f, room: len(batch) + 1000}, nil },
 		"sync":             func(f file) (file, error) { return &brokenFile{file: f, room: -1, failSync: true}, nil },
 		"close":            func(f file) (file, error) { return &brokenFile{file: f, room: -1, failClose: true}, nil },
 		"mode":             func(f file) (file, error) { return &brokenFile{file: f, room: -1, mode: true}, nil },

@@ -1,0 +1,209 @@
+package tokens
+
+import "unicode/utf8"
+
+// The classes of a byte. Letters are sorted by how they fall in words, because that
+// is what tells a word from a name, a key or an encoded byte: words alternate,
+// random letters do not. The lead bytes of UTF-8 are sorted by the scripts they
+// begin.
+const (
+	vowel     = iota
+	consonant // the common ones
+	rare      // j k q v w x y z
+	upperVowel
+	upperConsonant
+	digit
+	blank
+	tab
+	line      // \n \r
+	bracket   // brackets, quotes and the usual punctuation of code
+	sign      // all other punctuation
+	control   // and DEL
+	following // a continuation byte of UTF-8
+	latin1    // C2 C3
+	latin     // C4 to CF: extended Latin, Greek
+	cyrillic  // D0 to D4
+	semitic   // D5 to DF: Armenian, Hebrew, Arabic
+	indic     // E0: also Thai and Lao
+	asian     // E1: Georgian, Khmer, Vietnamese …
+	typo      // E2: typographic signs, arrows, boxes
+	kana      // E3
+	han       // E4 to E9
+	hangul    // EA to ED
+	wide      // EE EF: private use, full width forms
+	astral    // F0 to F4: emoji
+	never     // no byte of UTF-8
+	classCount
+)
+
+// A table tells what a byte adds to the estimate, by the class of the byte before
+// it (row) and its own (column), in 1/1024 token. No entry is zero, and none is
+// greater than first.
+type table [classCount][classCount]uint16
+
+const (
+	unit = 1 << 10
+	// first is what the first byte of a text costs. As no later byte costs more,
+	// a text never costs more than its parts together, nor less than any of them.
+	first = unit * 3 / 2
+)
+
+// An Estimator estimates how many tokens a model makes of a text. It is a value; the
+// zero Estimator is For("").
+//
+// The estimate is a sum of positive weights over the bytes of the text. For all
+// texts a and b, and with equality nowhere assumed:
+//
+//	max(Count(a), Count(b)) <= Count(a+b) <= Count(a) + Count(b)
+//
+// So a sum over the blocks of a request, each counted by itself, is an upper bound
+// of the estimate of the whole, and prefix sums over blocks are exact sums.
+type Estimator struct {
+	family *family // nil: the default
+	vision *vision // nil: that of the family
+	factor Factor
+}
+
+// Count estimates the tokens of a text. Like every exact count it is 0 for the
+// empty text only.
+func (e Estimator) Count(text []byte) int {
+	if len(text) == 0 {
+		return 0
+	}
+	w := e.of().weights
+	sum, before := uint64(first), uint(noClass)
+	for _, b := range text {
+		c := uint(classOf[b])
+		sum += uint64(w[(before|c)%square])
+		before = c * side
+	}
+	return e.tokens(sum)
+}
+
+// CountJSON estimates the content of a JSON string as it lies in a request, between
+// its quotes: it is Count of what the string decodes to, without decoding it.
+func (e Estimator) CountJSON(raw []byte) int {
+	if len(raw) == 0 {
+		return 0
+	}
+	w := e.of().weights
+	sum, before := uint64(first), uint(noClass)
+	for i := 0; i < len(raw); i++ {
+		b := raw[i]
+		if b == '\\' {
+			r, n := escape(raw[i:])
+			i += n - 1
+			if r >= utf8.RuneSelf {
+				var more uint64
+				more, before = wideWeight(w, before, r)
+				sum += more
+				continue
+			}
+			b = byte(r)
+		}
+		c := uint(classOf[b])
+		sum += uint64(w[(before|c)%square])
+		before = c * side
+	}
+	return e.tokens(sum)
+}
+
+// wideWeight is what the bytes of a rune outside ASCII add.
+func wideWeight(w *grid, before uint, r rune) (sum uint64, after uint) {
+	var bytes [utf8.UTFMax]byte
+	for _, b := range bytes[:utf8.EncodeRune(bytes[:], r)] {
+		c := uint(classOf[b])
+		sum += uint64(w[(before|c)%square])
+		before = c * side
+	}
+	return sum, before
+}
+
+// Bytes is the most that a text of n bytes can count, for a text that is not at
+// hand: no vocabulary of bytes makes more tokens than bytes.
+func (e Estimator) Bytes(n int) int { return n }
+
+// Family names the models that the estimate is fitted to: "o200k", "claude",
+// "claude-4.7", "gemini" or "default".
+func (e Estimator) Family() string { return e.of().name }
+
+// With returns the estimator corrected by a factor learned from real usage.
+func (e Estimator) With(f Factor) Estimator {
+	e.factor = f
+	return e
+}
+
+func (e Estimator) of() *family {
+	if e.family == nil {
+		return &families[0]
+	}
+	return e.family
+}
+
+// tokens applies margin and factor and rounds up.
+func (e Estimator) tokens(sum uint64) int {
+	scale := uint64(e.of().margin) * uint64(e.factor.Permille())
+	const whole = unit * 1000 * 1000
+	return int((sum*scale + whole - 1) / whole)
+}
+
+// A grid is a table laid out in one row with sides that are powers of two, so that
+// the loop over a text has no bounds to check. The last row stays zero; it stands in
+// front of a text.
+type grid [square]uint16
+
+const (
+	side    = 32
+	square  = side * side
+	noClass = (side - 1) * side
+)
+
+func (t *table) grid() *grid {
+	g := new(grid)
+	for i, row := range t {
+		copy(g[i*side:], row[:])
+	}
+	return g
+}
+
+var classOf = func() (t [256]uint8) {
+	for i := range t {
+		t[i] = classify(byte(i))
+	}
+	return t
+}()
+
+func classify(b byte) uint8 {
+	switch b {
+	case 'a', 'e', 'i', 'o', 'u':
+		return vowel
+	case 'j', 'k', 'q', 'v', 'w', 'x', 'y', 'z':
+		return rare
+	case 'A', 'E', 'I', 'O', 'U':
+		return upperVowel
+	case ' ':
+		return blank
+	case '\t':
+		return tab
+	case '\n', '\r':
+		return line
+	case '(', ')', '[', ']', '{', '}', '<', '>', '"', '\'', ',', ';', ':', '.', '=', '-', '_', '/':
+		return bracket
+	case 0xC0, 0xC1:
+		return never
+	}
+	for _, upTo := range []struct {
+		last  byte
+		class uint8
+	}{
+		{' ', control}, {'/', sign}, {'9', digit}, {'@', sign}, {'Z', upperConsonant}, {'`', sign},
+		{'z', consonant}, {'~', sign}, {0x7F, control}, {0xBF, following}, {0xC3, latin1}, {0xCF, latin},
+		{0xD4, cyrillic}, {0xDF, semitic}, {0xE0, indic}, {0xE1, asian}, {0xE2, typo}, {0xE3, kana},
+		{0xE9, han}, {0xED, hangul}, {0xEF, wide}, {0xF4, astral},
+	} {
+		if b <= upTo.last {
+			return upTo.class
+		}
+	}
+	return never
+}
