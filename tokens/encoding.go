@@ -7,8 +7,8 @@ import (
 )
 
 // An Encoding counts the tokens of one of OpenAI's published vocabularies exactly.
-// It unpacks the vocabulary when first used, some twenty milliseconds and seven
-// megabytes for the larger one, and may be used by many goroutines at once.
+// It unpacks the vocabulary when first used, which takes some thirty milliseconds
+// and six megabytes for the larger one, and may be used by many goroutines at once.
 type Encoding struct {
 	name   string
 	packed string
@@ -60,15 +60,14 @@ func (e *Encoding) Count(text []byte) int {
 	return n
 }
 
-// CountJ1597668N counts the content of a J1597668N string as it lies in a request, between
+// CountJSON counts the content of a JSON string as it lies in a request, between
 // its quotes, escapes and all: it is Count of what the string decodes to.
-func (e *Encoding) CountJ1597668N(raw []byte) int {
-	plain := unescape(raw)
-	return e.Count(plain)
+func (e *Encoding) CountJSON(raw []byte) int {
+	return e.Count(unescape(raw))
 }
 
 func (e *Encoding) unpack() {
-	classes() // the first word outside A744086II should not pay for the table
+	classes() // the first word outside ASCII should not pay for the table
 	e.vocab = unpackVocabulary(e.packed, e.size)
 	e.pool.New = func() any { return &merger{vocab: e.vocab} }
 }

@@ -29,18 +29,18 @@ var samples = sync.OnceValue(func() map[string][]string {
 	m := map[string][]string{
 		"Go":          files(r, []string{"src/net/http", "src/go/types", "src/cmd/compile/internal/ssagen", "src/text/template"}, ".go"),
 		"prose":       chunks(r, sentences(r, english, 700)),
-		"markdown":    files(r, []string{"doc", "src/cmd/vendor", "src/cmd/compile", "."}, ".md"),
-		"JSON":        append(chunks(r, records(r, 300)), files(r, []string{"src/crypto", "src/encoding/json", "src/cmd/vendor"}, ".json")...),
-		"JavaScript":  files(r, []string{"lib/wasm", "src/cmd/vendor/github.com/google/pprof"}, ".js"),
-		"minified JS": append(chunks(r, minified(r, 2500)), files(r, []string{"src/internal/trace"}, ".min.js")...),
+		"markdown":    files(r, []string{"doc", "src/runtime", "src/cmd/compile/abi-internal.md", "src/cmd/compile/README.md", "src/cmd/compile/internal/ssa", "src/math/big"}, ".md"),
+		"JSON":        append(chunks(r, records(r, 300)), files(r, []string{"src/crypto/internal/fips140test", "src/crypto/hpke", "src/cmd/internal/test2json"}, ".json")...),
+		"JavaScript":  files(r, []string{"lib/wasm", "src/cmd/vendor/github.com/google/pprof/internal/driver/html"}, ".js"),
+		"minified JS": append(chunks(r, minified(r, 2500)), files(r, []string{"src/internal/trace/traceviewer/static"}, ".min.js")...),
 		"TypeScript":  chunks(r, typescript(r, 500)),
-		"Python":      append(chunks(r, python(r, 500)), files(r, []string{"src/runtime", "misc"}, ".py")...),
-		"assembly":    files(r, []string{"src/crypto", "src/runtime"}, ".s"),
+		"Python":      append(chunks(r, python(r, 500)), files(r, []string{"src/runtime/runtime-gdb.py", "lib/hg"}, ".py")...),
+		"assembly":    files(r, []string{"src/runtime", "src/crypto/internal/fips140/aes"}, ".s"),
 		"logs":        chunks(r, logs(r, 1200)),
 		"terminal":    chunks(r, terminal(r, 1500)),
 		"hex":         chunks(r, hex.EncodeToString(noise(r, 30_000))),
 		"base64":      chunks(r, base64.StdEncoding.EncodeToString(noise(r, 45_000))),
-		"Chinese":     chunks(r, sentences(r, chinese, 3000)),
+		"Chinese":     chunks(r, sentences(r, chinese, 2500)),
 		"Japanese":    chunks(r, sentences(r, japanese, 2500)),
 		"Russian":     chunks(r, sentences(r, russian, 1200)),
 		"emoji":       chunks(r, emoji(r, 30_000)),
@@ -70,21 +70,21 @@ func files(r *rand.Rand, dirs []string, suffix string) []string {
 	var text bytes.Buffer
 	for _, dir := range dirs {
 		_ = filepath.WalkDir(filepath.Join(goroot(), filepath.FromSlash(dir)), func(path string, d os.DirEntry, err error) error {
-			if err != nil || text.Len() > 2<<20 {
+			if err != nil || text.Len() > 600_000 {
 				return filepath.SkipAll
 			}
 			if !strings.HasSuffix(path, suffix) {
 				return nil
 			}
 			b, err := os.ReadFile(path)
-			text.Write(b[:min(len(b), 50_000)])
+			text.Write(b[:min(len(b), 20_000)])
 			return err
 		})
 	}
 	return chunks(r, text.String())
 }
 
-// chunks cuts a text into pieces and returns sixty of them, by chance.
+// chunks cuts a text into pieces and returns fifty of them, by chance.
 func chunks(r *rand.Rand, text string) []string {
 	runes := []rune(text)
 	var all []string
@@ -92,7 +92,7 @@ func chunks(r *rand.Rand, text string) []string {
 		all = append(all, string(runes[i:i+chunk]))
 	}
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	return all[:min(len(all), 60)]
+	return all[:min(len(all), 50)]
 }
 
 func noise(r *rand.Rand, n int) []byte {
