@@ -10,7 +10,7 @@ type Event struct {
 
 // report makes the events of a plan.
 func (p *Plan) report(o Options) {
-	if o.Count != nil {
+	if o.Count != nil && len(p.Changes) > 0 {
 		p.countTokens(o.Count)
 	}
 	before := p.in.Transcript()
@@ -47,13 +47,18 @@ func (p *Plan) report(o Options) {
 	}
 }
 
-// countTokens fills in how many tokens each change costs or saves, by its bytes'
-// share of the whole.
+// countTokens fills in how many tokens a repair costs or saves, by its bytes' share
+// of the whole; what the rules decided has been counted exactly.
 func (p *Plan) countTokens(count func([]byte) int) {
-	before := count(p.in.Raw())
+	before := 0
 	for i := range p.Changes {
-		if n := len(p.in.Raw()); n > 0 {
-			p.Changes[i].Tokens = p.Changes[i].Bytes * before / n
+		c := &p.Changes[i]
+		if c.Tokens != 0 || c.Bytes == 0 {
+			continue
 		}
+		if before == 0 {
+			before = count(p.in.Raw())
+		}
+		c.Tokens = c.Bytes * before / max(1, len(p.in.Raw()))
 	}
 }

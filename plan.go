@@ -18,8 +18,17 @@ type Options struct {
 	Check  wire.CheckOptions
 	// Sink gets every event of the plan; nil throws them away.
 	Sink func(Event)
-	// Count counts the tokens of some bytes, for receipts; nil counts none.
+	// Count counts the tokens of some bytes as they lie in the request, for receipts;
+	// nil counts none.
 	Count func([]byte) int
+}
+
+// count counts tokens, or none.
+func (o *Options) count(text []byte) int {
+	if o.Count == nil {
+		return 0
+	}
+	return o.Count(text)
 }
 
 // A Plan is what will be done to a request, and why. Making one changes nothing.
@@ -139,12 +148,13 @@ func (p *Plan) carryOut(edits []wire.BlockEdit, o Options) error {
 		}
 		for _, b := range t.Atoms()[d.Atom].Blocks {
 			drop = append(drop, b)
-			p.log("drop", d.Reasons, b, -t.Block(b).Span.Len())
+			p.log("drop", d.Reasons, b, -t.Block(b).Span.Len(), -o.count(t.Bytes(t.Block(b).Body)))
 		}
 	}
 	for _, e := range edits {
 		d := p.Decisions[t.AtomOf(e.Block)]
-		p.log("edit", d.Reasons, e.Block, len(e.Text)-t.Block(e.Block).Body.Len())
+		was := t.Block(e.Block).Body
+		p.log("edit", d.Reasons, e.Block, len(e.Text)-was.Len(), o.count([]byte(e.Text))-o.count(t.Bytes(was)))
 	}
 	if drop == nil && edits == nil {
 		return nil
@@ -159,9 +169,9 @@ func (p *Plan) carryOut(edits []wire.BlockEdit, o Options) error {
 }
 
 // log records a change that the rules decided.
-func (p *Plan) log(action string, reasons []Reason, b transcript.BlockID, bytes int) {
+func (p *Plan) log(action string, reasons []Reason, b transcript.BlockID, bytes, tokens int) {
 	blk := p.mended.Transcript().Block(b)
-	c := wire.Change{Action: action, Path: p.mended.PathIn(p.in, b), IDs: []string{}, Bytes: bytes}
+	c := wire.Change{Action: action, Path: p.mended.PathIn(p.in, b), IDs: []string{}, Bytes: bytes, Tokens: tokens}
 	if blk.CallID != "" {
 		c.IDs = []string{blk.CallID}
 	}

@@ -11,14 +11,28 @@ import (
 // below this share of its true count.
 const maxUnder = 0.90
 
+// A counted text knows its true count, so that it is counted once.
+type counted struct {
+	text []byte
+	n    int
+}
+
+func count(texts []string) []counted {
+	all := make([]counted, len(texts))
+	for i, s := range texts {
+		all[i] = counted{[]byte(s), O200k().Count([]byte(s))}
+	}
+	return all
+}
+
 // An errorRow is the distribution of estimate / true count over some texts.
 type errorRow struct{ min, p1, p50, p99, under float64 }
 
-func errorsOf(texts []string, estimate func([]byte) int) errorRow {
+func errorsOf(texts []counted, estimate func([]byte) int) errorRow {
 	ratios := make([]float64, len(texts))
 	under := 0
-	for i, s := range texts {
-		ratios[i] = float64(estimate([]byte(s))) / float64(O200k().Count([]byte(s)))
+	for i, c := range texts {
+		ratios[i] = float64(estimate(c.text)) / float64(c.n)
 		if ratios[i] < 1 {
 			under++
 		}
@@ -36,15 +50,15 @@ func (r errorRow) String() string {
 func TestBound(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "estimate / true o200k_base, texts of %d characters\n| kind | texts | min | p1 | p50 | p99 | under |\n|---|---|---|---|---|---|---|\n", chunk)
-	var all []string
-	row := func(kind string, texts []string, estimate func([]byte) int) errorRow {
+	var all []counted
+	row := func(kind string, texts []counted, estimate func([]byte) int) errorRow {
 		r := errorsOf(texts, estimate)
 		fmt.Fprintf(&b, "| %s | %d | %s |\n", kind, len(texts), r)
 		return r
 	}
 	e := For("gpt-5")
 	for _, kind := range kinds() {
-		texts := samples()[kind]
+		texts := count(samples()[kind])
 		if len(texts) == 0 {
 			t.Errorf("no sample of %s", kind)
 			continue
@@ -64,7 +78,7 @@ func TestBound(t *testing.T) {
 
 // TestBoundTranscripts does the same on what agents really send.
 func TestBoundTranscripts(t *testing.T) {
-	r := errorsOf(transcripts(t), For("gpt-5").Count)
+	r := errorsOf(count(transcripts(t)), For("gpt-5").Count)
 	t.Logf("recorded requests: min | p1 | p50 | p99 | under: %s", r)
 	if r.min < maxUnder || r.p1 < 0.98 {
 		t.Errorf("the bound does not hold")

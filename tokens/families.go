@@ -12,9 +12,9 @@ type family struct {
 
 // The first family is the default.
 var families = []family{
-	{"default", weightsDefault.grid(), 1125, claudeLarge},
-	{"o200k", weightsO200k.grid(), 1125, patches32},
-	{"gemini", weightsGemini.grid(), 1125, gemini3},
+	{"default", weightsDefault.grid(), 1100, claudeLarge},
+	{"o200k", weightsO200k.grid(), 1100, patches32},
+	{"gemini", weightsGemini.grid(), 1100, gemini3},
 	// Nobody outside knows the vocabularies of Claude 3 and later. The old one is
 	// the nearest there is, and the margin is wider.
 	{"claude", weightsClaude.grid(), 1200, claudeSmall},

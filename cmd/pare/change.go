@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -43,6 +44,12 @@ func (c *changing) override(o *pare.Options) error {
 	o.Repair.Open = o.Repair.Open || c.KeepOpen
 	o.Check.Strict = o.Check.Strict || c.Strict
 	return nil
+}
+
+// counted lets the plan count tokens as the request's own model does, by estimate.
+func counted(o pare.Options, r *wire.Request) pare.Options {
+	o.Count = tokens.For(r.Model()).CountJSON
+	return o
 }
 
 func remedy(r *wire.Remedy, flag, value, keep string) error {
