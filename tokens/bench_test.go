@@ -51,6 +51,6 @@ func BenchmarkExact(b *testing.B) {
 
 func BenchmarkUnpack(b *testing.B) {
 	for _, e := range encodings {
-		best(b, e.Name(), e.size, func() { unpackVocabulary(e.packed, e.size) })
+		best(b, e.Name(), e.size, func() { unpackVocabulary(*e.packed, e.size) })
 	}
 }

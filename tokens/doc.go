@@ -8,9 +8,10 @@
 // before it. The sum is conservative: on texts of at least 2,000 characters of code,
 // prose, markup, JSON, minified scripts, logs, encoded bytes, emoji, Chinese,
 // Japanese or Russian it is below the true count of o200k_base on less than one text
-// in a hundred and never by more than a tenth; half of the estimates are between 10
-// and 30 % above. Scripts that the vocabularies hardly know (Lao, Amharic, Sinhala)
-// and programs made of punctuation alone may cost up to twice the estimate.
+// in a hundred, and never by more than a tenth. Half of the estimates are less than a
+// quarter above; Russian and Chinese prose is overestimated most, by 50 to 90 %. Scripts
+// that the vocabularies hardly know (Lao, Amharic, Sinhala) and programs made of
+// punctuation alone may cost up to twice the estimate.
 //
 // The vocabularies of Claude are not public. Its estimates are fitted to the last
 // one that was, with a wider margin; [Factor] corrects them, as it does all others,

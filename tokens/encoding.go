@@ -10,8 +10,10 @@ import (
 // It unpacks the vocabulary when first used, which takes some thirty milliseconds
 // and six megabytes for the larger one, and may be used by many goroutines at once.
 type Encoding struct {
-	name   string
-	packed string
+	name string
+	// packed is a pointer so that a program that only estimates does not carry the
+	// vocabularies: a copy of the string would be made, and kept, at its start.
+	packed *string
 	size   int // of packed, unpacked
 	split  func(text []byte, at int) (end int)
 
@@ -27,8 +29,8 @@ var o200kPacked string
 var cl100kPacked string
 
 var (
-	o200k  = &Encoding{name: "o200k_base", packed: o200kPacked, size: 1597668, split: splitO200k}
-	cl100k = &Encoding{name: "cl100k_base", packed: cl100kPacked, size: 744086, split: splitCL100k}
+	o200k  = &Encoding{name: "o200k_base", packed: &o200kPacked, size: 1597668, split: splitO200k}
+	cl100k = &Encoding{name: "cl100k_base", packed: &cl100kPacked, size: 744086, split: splitCL100k}
 )
 
 // O200k is the encoding of GPT-4o and of all later models of OpenAI.
@@ -68,6 +70,6 @@ func (e *Encoding) CountJSON(raw []byte) int {
 
 func (e *Encoding) unpack() {
 	classes() // the first word outside ASCII should not pay for the table
-	e.vocab = unpackVocabulary(e.packed, e.size)
+	e.vocab = unpackVocabulary(*e.packed, e.size)
 	e.pool.New = func() any { return &merger{vocab: e.vocab} }
 }

@@ -123,6 +123,18 @@ func wideWeight(w *grid, before uint, r rune) (sum uint64, after uint) {
 // hand: no vocabulary of bytes makes more tokens than bytes.
 func (e Estimator) Bytes(n int) int { return n }
 
+// Overhead is what a request costs beside its content: the marks around its
+// messages and tools, and the instruction that some vendors add when there are
+// tools. The definitions of the tools themselves are content.
+func (e Estimator) Overhead(messages, tools int) int {
+	f := e.of().frame
+	n := f.request + messages*f.message
+	if tools > 0 {
+		n += f.tools + tools*f.tool
+	}
+	return n
+}
+
 // Family names the models that the estimate is fitted to: "o200k", "claude",
 // "claude-4.7", "gemini" or "default".
 func (e Estimator) Family() string { return e.of().name }

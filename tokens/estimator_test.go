@@ -144,6 +144,21 @@ func TestMalformedJSON(t *testing.T) {
 	}
 }
 
+// TestOverhead has the two examples of Anthropic's page on counting: 14 tokens for a
+// greeting under a system prompt, 403 for a question with one tool.
+func TestOverhead(t *testing.T) {
+	e := For("claude-opus-5")
+	greeting := e.Count([]byte("You are a scientist")) + e.Count([]byte("Hello, Claude")) + e.Overhead(1, 0)
+	if greeting < 14 || greeting > 40 {
+		t.Errorf("the greeting is %d tokens", greeting)
+	}
+	tool := `{"name":"get_weather","description":"Get the current weather in a given location","input_schema":{"type":"object","properties":{"location":{"type":"string","description":"The city and state, e.g. San Francisco, CA"}},"required":["location"]}}`
+	question := e.Count([]byte(tool)) + e.Count([]byte("What's the weather like in San Francisco?")) + e.Overhead(1, 1)
+	if question < 403 || question > 600 {
+		t.Errorf("the question is %d tokens", question)
+	}
+}
+
 func TestNoAllocation(t *testing.T) {
 	text := []byte(samples()["Go"][0])
 	raw, _ := json.Marshal(string(text))

@@ -10,10 +10,11 @@ func ExampleEstimator() {
 	e := tokens.For("claude-sonnet-4-5")
 	request := e.Count([]byte("You are a careful engineer.")) + // each block by itself
 		e.CountJSON([]byte(`Why does \"go vet\" complain?\n`)) +
-		e.Image(1280, 720)
+		e.Image(1280, 720) +
+		e.Overhead(1, 0)
 	model, _ := tokens.Lookup("claude-sonnet-4-5")
 	fmt.Println(request, "of", model.Input(8_000))
-	// Output: 1221 of 192000
+	// Output: 1231 of 192000
 }
 
 func ExampleFactor() {

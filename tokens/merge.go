@@ -5,7 +5,7 @@ import "encoding/binary"
 const (
 	// maxScan is the longest word whose merges are found by scanning, which is
 	// quadratic but has no overhead; longer ones use a heap.
-	maxScan = 96
+	maxScan = 40
 	// maxCached is the longest word that the cache keeps.
 	maxCached = 15
 	cacheBits = 12

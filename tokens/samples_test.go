@@ -84,7 +84,7 @@ func files(r *rand.Rand, dirs []string, suffix string) []string {
 	return chunks(r, text.String())
 }
 
-// chunks cuts a text into pieces and returns fifty of them, by chance.
+// chunks cuts a text into pieces and returns forty of them, by chance.
 func chunks(r *rand.Rand, text string) []string {
 	runes := []rune(text)
 	var all []string
@@ -92,7 +92,7 @@ func chunks(r *rand.Rand, text string) []string {
 		all = append(all, string(runes[i:i+chunk]))
 	}
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	return all[:min(len(all), 50)]
+	return all[:min(len(all), 40)]
 }
 
 func noise(r *rand.Rand, n int) []byte {
