@@ -23,7 +23,7 @@ import (
 const chunk = 2000
 
 // samples returns texts of chunk characters of each kind that the bound names. Code
-// and markup come from the Go tree, the rest is made here; none of it was fitted to.
+// and markup come from the Go tree, the rest is made here; the weights were fitted mostly to other texts.
 var samples = sync.OnceValue(func() map[string][]string {
 	r := rand.New(rand.NewPCG(11, 12))
 	m := map[string][]string{
