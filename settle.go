@@ -3,7 +3,6 @@ package pare
 import (
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -25,51 +24,19 @@ func (p *Pipeline) poll(r *wire.Request) (*votes, error) {
 		drop: make([][]Reason, len(t.Atoms())), protect: make([][]Reason, len(t.Atoms())),
 		edit: make(map[transcript.BlockID][]edit),
 	}
-	for i, ready := range p.prepare(r) {
-		if ready.panicked != nil {
-			panic(ready.panicked) // a bug of the rule; it belongs to whoever called us
+	for i, rule := range p.rules {
+		process, err := rule.Prepare(r)
+		if err != nil {
+			return nil, fmt.Errorf("rule %s: %w", rule.Name, err)
 		}
-		if ready.err != nil {
-			return nil, fmt.Errorf("rule %s: %w", p.rules[i].Name, ready.err)
-		}
-		if ready.process == nil {
+		if process == nil {
 			continue
 		}
-		b := &Ballot{rule: p.rules[i].Name, t: t, votes: v, before: p.before(i)}
-		ready.process(b)
+		b := &Ballot{rule: rule.Name, t: t, votes: v, before: p.before(i)}
+		process(b)
 		b.closed = true
 	}
 	return v, nil
-}
-
-// prepared is what came of a rule's Prepare.
-type prepared struct {
-	process  Process
-	err      error
-	panicked any
-}
-
-// prepare lets all rules look at the history, side by side where that pays: they
-// share nothing. Voting comes after, one rule at a time.
-func (p *Pipeline) prepare(r *wire.Request) []prepared {
-	all := make([]prepared, len(p.rules))
-	look := func(i int) {
-		defer func() { all[i].panicked = recover() }()
-		all[i].process, all[i].err = p.rules[i].Prepare(r)
-	}
-	const worthwhile = 200 // blocks
-	if len(r.Transcript().Blocks()) < worthwhile {
-		for i := range all {
-			look(i)
-		}
-		return all
-	}
-	var wg sync.WaitGroup
-	for i := range all {
-		wg.Go(func() { look(i) })
-	}
-	wg.Wait()
-	return all
 }
 
 // before lists the rules that rule i says it comes after, directly or not.
