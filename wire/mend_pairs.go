@@ -1,0 +1,514 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// pairMends mend pairs that are not whole.
+var pairMends = map[fault]mend{
+	orphanCall:           (*mender).unansweredCall,
+	openCall:             (*mender).unansweredCall,
+	orphanResult:         (*mender).strayResult,
+	serverResult4Client:  (*mender).strayResult,
+	resultWrongRole:      (*mender).strayResult,
+	displacedResult:      (*mender).moveResult,
+	resultAfterText:      (*mender).moveResult,
+	resultAfterMessage:   (*mender).moveResult,
+	notContiguous:        (*mender).moveResult,
+	contentAfterCall:     (*mender).callsDown,
+	duplicateResult:      (*mender).extraResult,
+	repeatedCallID:       (*mender).twinCall,
+	reusedCallID:         (*mender).renameExchange,
+	callWrongRole:        (*mender).dropExchange,
+	approvalUnasked:      (*mender).dropFound,
+	serverCallUnpaired:   (*mender).dropFound,
+	serverResultUnpaired: (*mender).dropFound,
+}
+
+// unansweredCall gives a call its stub, or drops it.
+func (m *mender) unansweredCall(f *Finding) {
+	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
+	if r := m.loneStray(x); r != transcript.NoBlock && m.free(r) && m.relink(f, x, r) {
+		return
+	}
+	text := DefaultStub
+	if m.policy.Stub != nil {
+		text = m.policy.Stub(x)
+	}
+	raw := m.stub(f.Block, text)
+	if m.policy.OrphanCall == Drop || raw == nil || text == "" || x.CallID == "" && m.Dialect != Gemini && m.where[f.Block].in != inFunction {
+		m.dropBlock(f.Block)
+		m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a call that no result answers")
+		m.dropIfAlone(f, f.Block)
+		return
+	}
+	if own := m.ownResult(x); own != transcript.NoBlock {
+		m.bringHome(f, x.Call, own)
+		return
+	}
+	if x.CallID == "" && m.moved[m.t.Messages()[m.t.Block(x.Call).Message].Turn] {
+		return // without ids the order counts: first what is there, then what is not
+	}
+	if m.putResult(f.Block, item{raw, isNew}) {
+		m.log(f, "insert", f.Block, f.Index, len(raw), "a stub: %s", text)
+	}
+}
+
+// ownResult returns the result of a call that stands in the assistant's own turn.
+func (m *mender) ownResult(x transcript.Exchange) transcript.BlockID {
+	turn := m.t.Messages()[m.t.Block(x.Call).Message].Turn
+	for b, end := m.turnBlocks(turn); b < end; b++ {
+		blk := m.t.Block(b)
+		same := blk.CallID == x.CallID && (x.CallID != "" || blk.Tool == x.Tool)
+		if blk.Kind == transcript.Result && b > x.Call && same && m.t.Messages()[blk.Message].Role == transcript.Assistant && m.free(b) {
+			return b
+		}
+	}
+	return transcript.NoBlock
+}
+
+// bringHome moves a result to the place where its call's answer belongs.
+func (m *mender) bringHome(f *Finding, call, result transcript.BlockID) {
+	blk, w := m.t.Block(result), m.where[result]
+	if !m.putResult(call, item{m.t.Bytes(blk.Span), origin{blk.Message, w.in, int(w.index)}}) {
+		return
+	}
+	m.dropBlock(result)
+	m.settled[call] = true
+	m.moved[m.t.Messages()[m.t.Block(call).Message].Turn] = true
+	m.log(f, "move", result, blk.Message, 0, "moved to the place behind its call")
+}
+
+// dropIfAlone drops the reasoning that led to a dropped call, where the API wants
+// one to follow the other.
+func (m *mender) dropIfAlone(f *Finding, call transcript.BlockID) {
+	if m.Dialect != OpenAIResponses {
+		return
+	}
+	for _, t := range m.t.Ties() {
+		if t.To == call && m.t.Block(t.From).Kind == transcript.Thinking && m.free(t.From) {
+			m.dropBlock(t.From)
+			m.log(f, "drop", t.From, 0, -m.t.Block(t.From).Span.Len(), "reasoning whose call is gone")
+		}
+	}
+}
+
+// loneStray returns the only result behind the only call of a turn, if it answers
+// no call of the whole history by its id: it can belong nowhere else.
+func (m *mender) loneStray(x transcript.Exchange) transcript.BlockID {
+	if m.Dialect == OpenAIResponses {
+		return transcript.NoBlock
+	}
+	turn := m.t.Messages()[m.t.Block(x.Call).Message].Turn
+	calls, results, stray := 0, 0, transcript.NoBlock
+	for b, end := m.turnBlocks(turn); b < end; b++ {
+		if m.t.Block(b).Kind == transcript.Call {
+			calls++
+		}
+	}
+	for b, end := m.turnBlocks(turn + 1); b < end; b++ {
+		if m.t.Block(b).Kind == transcript.Result {
+			results++
+			stray = b
+		}
+	}
+	if calls != 1 || results != 1 || m.t.Exchanges()[m.t.ExchangeOf(stray)].State != transcript.OrphanResult || m.asks(m.t.Block(stray).CallID) {
+		return transcript.NoBlock
+	}
+	if name := m.t.Block(stray).Tool; name != "" && x.Tool != "" && name != x.Tool {
+		return transcript.NoBlock
+	}
+	return stray
+}
+
+// asks reports whether any call has that id.
+func (m *mender) asks(id string) bool {
+	m.index()
+	return id != "" && len(m.calls[id]) > 0
+}
+
+// index looks the exchanges up by id once.
+func (m *mender) index() {
+	if m.calls != nil {
+		return
+	}
+	m.calls, m.nth = make(map[string][]transcript.ExchangeID), make(map[transcript.ExchangeID]int)
+	for i, x := range m.t.Exchanges() {
+		id := transcript.ExchangeID(i)
+		if m.nth[id] = len(m.calls[x.CallID]); x.Call != transcript.NoBlock {
+			m.calls[x.CallID] = append(m.calls[x.CallID], id)
+		}
+	}
+}
+
+// relink gives a result the id of the call it stands behind.
+func (m *mender) relink(f *Finding, x transcript.Exchange, result transcript.BlockID) bool {
+	if x.CallID == "" || !m.setID(result, x.CallID) {
+		return false
+	}
+	m.settled[f.Block], m.settled[result] = true, true
+	m.log(f, "rename", result, 0, 0, "the only result behind the only call of its turn, under an id that no call has: %q", m.t.Block(result).CallID)
+	return true
+}
+
+// putResult puts a result where the provider looks for the answer to call. It
+// returns false if that place is being changed as a whole in this round.
+func (m *mender) putResult(call transcript.BlockID, it item) bool {
+	at, ms := m.t.Block(call).Message, m.t.Messages()
+	turn := ms[at].Turn
+	end := at + 1 // behind the call's turn
+	for end < len(ms) && ms[end].Turn == turn {
+		end++
+	}
+	if !m.Dialect.nested() {
+		m.insertMessage(m.behindRun(at), it.raw, it.from)
+		return true
+	}
+	if end < len(ms) && ms[end].Role == transcript.User && m.listable(end) && m.extra[end]&(badRole|emptyList) == 0 && ms[end].First < ms[end].End {
+		if m.taken[end] || m.messages.drop[end] {
+			return false
+		}
+		m.listOf(end, m.Dialect.blocksIn()).insert(m.leading(end), it)
+		return true
+	}
+	a := m.answers[turn]
+	if a == nil {
+		a = &answer{before: end}
+		m.answers[turn] = a
+	}
+	a.blocks = append(a.blocks, it)
+	return true
+}
+
+// listable reports whether the content of message i is a list of blocks, or a
+// string that can become one.
+func (d *draft) listable(i int) bool {
+	s := d.frame[i].content
+	return s.Len() > 0 && (d.raw[s.Start] == '[' || d.raw[s.Start] == '"')
+}
+
+// blocksIn returns the list that blocks stand in.
+func (d Dialect) blocksIn() container {
+	if d == Gemini {
+		return inParts
+	}
+	return inContent
+}
+
+// leading returns how many results message i starts with.
+func (m *mender) leading(i int) int {
+	msg := m.t.Messages()[i]
+	n := 0
+	for b := msg.First; b < msg.End && m.t.Block(b).Kind == transcript.Result; b++ {
+		n++
+	}
+	return n
+}
+
+// behindRun returns the message in front of which another answer to the call in
+// message i goes: behind the answers it has.
+func (m *mender) behindRun(i int) int {
+	ms := m.t.Messages()
+	kind := func(j int) transcript.Kind {
+		if ms[j].First == ms[j].End {
+			return transcript.Other
+		}
+		return m.t.Block(ms[j].First).Kind
+	}
+	j := i + 1
+	if m.Dialect == OpenAIResponses {
+		for j < len(ms) && (kind(j) == transcript.Call || kind(j) == transcript.Thinking && j+1 < len(ms) && kind(j+1) == transcript.Call) {
+			j++
+		}
+	}
+	for j < len(ms) && kind(j) == transcript.Result {
+		j++
+	}
+	return j
+}
+
+// moveResult moves a result to its call.
+func (m *mender) moveResult(f *Finding) {
+	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
+	if x.Call == transcript.NoBlock || !m.free(x.Call) {
+		return
+	}
+	m.bringHome(f, x.Call, f.Block)
+}
+
+// callsDown moves what the assistant says behind its calls in front of them. Signed
+// thinking stays where it was signed.
+func (m *mender) callsDown(f *Finding) {
+	msg := m.t.Messages()[f.Index]
+	first := transcript.NoBlock
+	for b := msg.First; b < msg.End; b++ {
+		switch k := m.t.Block(b).Kind; {
+		case k == transcript.Call && first == transcript.NoBlock:
+			first = b
+		case k == transcript.Thinking && first != transcript.NoBlock:
+			return
+		}
+	}
+	if first == transcript.NoBlock || first > f.Block || !m.untouched(f.Index) {
+		return
+	}
+	l := m.listOf(f.Index, m.Dialect.blocksIn())
+	for b := first + 1; b < msg.End; b++ {
+		if blk := m.t.Block(b); blk.Kind != transcript.Call {
+			w := m.where[b]
+			m.dropBlock(b)
+			l.insert(int(m.where[first].index), item{m.t.Bytes(blk.Span), origin{blk.Message, w.in, int(w.index)}})
+			m.log(f, "move", b, f.Index, 0, "the calls stand last in their turn now")
+		}
+	}
+}
+
+// strayResult quotes a result that answers no call, or drops it. A result that
+// some repair made up says nothing worth keeping.
+func (m *mender) strayResult(f *Finding) {
+	if m.isHomeless(f.Block) {
+		return // its call is about to fetch it
+	}
+	if f.fault == orphanResult && m.awaitsRelink(f.Block) {
+		return
+	}
+	blk := m.t.Block(f.Block)
+	text := m.resultText(f.Block)
+	if m.policy.OrphanResult == Drop || Synthetic(text) || strings.TrimSpace(text) == "" {
+		m.dropBlock(f.Block)
+		m.log(f, "drop", f.Block, f.Index, -blk.Span.Len(), "a result whose call is not in the history")
+		return
+	}
+	quoted := m.quoteResult(blk, text)
+	m.dropBlock(f.Block)
+	media := m.resultMedia(blk)
+	raw := m.textMessage(quoted, media)
+	if m.Dialect.nested() && m.t.Messages()[blk.Message].Role == transcript.User {
+		raw = m.Dialect.textBlock(transcript.User, quoted)
+		l := m.listOf(blk.Message, m.where[f.Block].in)
+		for _, one := range append([][]byte{raw}, media...) {
+			l.insert(m.behindResults(f.Block), item{one, isNew})
+		}
+		m.messages.drop[blk.Message] = false
+	} else {
+		m.insertMessage(m.behindTool(blk.Message), raw, isNew)
+	}
+	m.log(f, "edit", f.Block, f.Index, len(raw)-blk.Span.Len(), "a result whose call is not in the history, kept as quoted text")
+}
+
+// isHomeless reports whether the result stands in the assistant's turn behind a
+// call of its own that nothing answers.
+func (m *mender) isHomeless(b transcript.BlockID) bool {
+	blk := m.t.Block(b)
+	msg := m.t.Messages()[blk.Message]
+	if msg.Role != transcript.Assistant || !m.Dialect.nested() {
+		return false
+	}
+	for c, _ := m.turnBlocks(msg.Turn); c < b; c++ {
+		if m.t.Block(c).Kind != transcript.Call {
+			continue
+		}
+		x := m.t.Exchanges()[m.t.ExchangeOf(c)]
+		if len(x.Results) == 0 && x.State != transcript.Duplicate && m.ownResult(x) == b {
+			return true
+		}
+	}
+	return false
+}
+
+// resultMedia returns the images and documents in a result, which may stand in a
+// message as they are.
+func (m *mender) resultMedia(blk transcript.Block) [][]byte {
+	if blk.Body.Len() == 0 || m.raw[blk.Body.Start] != '[' || m.Dialect == Gemini || m.Dialect == OpenAIResponses {
+		return nil
+	}
+	var media [][]byte
+	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(blk.Body)) {
+		name := m.text(tspan(e), "type")
+		if m.Dialect == Bedrock {
+			for _, k := range jsonspan.Members(m.raw, e) {
+				name = string(m.raw[k.Key.Start:k.Key.End])
+			}
+		}
+		switch name {
+		case "image", "document", "video", "image_url", "input_audio", "file":
+			media = append(media, m.raw[e.Start:e.End])
+		}
+	}
+	return media
+}
+
+// textMessage writes a message of the user that says text and shows media.
+func (m *mender) textMessage(text string, media [][]byte) []byte {
+	if len(media) == 0 {
+		return m.Dialect.textMessage(transcript.User, text)
+	}
+	return object("role", "user", "content", array(append([][]byte{m.Dialect.textBlock(transcript.User, text)}, media...)...))
+}
+
+// awaitsRelink reports whether the result will be given to the call before it.
+func (m *mender) awaitsRelink(b transcript.BlockID) bool {
+	turn := m.t.Messages()[m.t.Block(b).Message].Turn
+	for c, end := m.turnBlocks(turn - 1); c < end; c++ {
+		if m.t.Block(c).Kind == transcript.Call {
+			x := m.t.Exchanges()[m.t.ExchangeOf(c)]
+			return x.State == transcript.OrphanCall && x.CallID != "" && m.loneStray(x) == b
+		}
+	}
+	return false
+}
+
+// quoteResult words a result as a quotation, so that nobody takes it for the
+// user's own words.
+func (m *mender) quoteResult(blk transcript.Block, text string) string {
+	name := "A tool result"
+	if blk.Tool != "" {
+		name = "A result of " + blk.Tool
+	}
+	return fmt.Sprintf("[%s without its call; quoted, not written by the user]\n%s", name, text)
+}
+
+// behindResults returns the place behind the results that follow block b.
+func (m *mender) behindResults(b transcript.BlockID) int {
+	msg := m.t.Messages()[m.t.Block(b).Message]
+	i := int(m.where[b].index) + 1
+	for o := b + 1; o < msg.End; o++ {
+		if m.t.Block(o).Kind == transcript.Result {
+			i = int(m.where[o].index) + 1
+		}
+	}
+	return i
+}
+
+// behindTool returns the place behind the run of tool messages that i is in.
+func (m *mender) behindTool(i int) int {
+	ms := m.t.Messages()
+	j := i + 1
+	for j < len(ms) && ms[j].Role == transcript.Tool {
+		j++
+	}
+	return j
+}
+
+// extraResult settles a call that is answered more than once: a real result is
+// worth more than one that some repair made up, and a later one more than an
+// earlier.
+func (m *mender) extraResult(f *Finding) {
+	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
+	if x.Repeats {
+		return // settled with the call
+	}
+	if c := m.laterCall(x); c != transcript.NoBlock && m.differs(x.Results[0], f.Block) {
+		m.bringHome(f, c, f.Block) // a later call of the same id has none
+		return
+	}
+	best := x.Results[0]
+	for _, r := range x.Results[1:] {
+		if !Synthetic(m.resultText(r)) || Synthetic(m.resultText(best)) {
+			if m.differs(best, r) {
+				best = r
+			}
+		}
+	}
+	for _, r := range x.Results {
+		if r != best && m.free(r) {
+			m.dropBlock(r)
+			m.log(f, "drop", r, 0, -m.t.Block(r).Span.Len(), "a call has one result; another one was kept")
+		}
+	}
+}
+
+// laterCall returns a later call of the same id and tool that nothing answers.
+func (m *mender) laterCall(x transcript.Exchange) transcript.BlockID {
+	m.index()
+	for _, id := range m.calls[x.CallID] {
+		o := m.t.Exchanges()[id]
+		if o.Call > x.Call && o.Tool == x.Tool && (o.State == transcript.OrphanCall || o.State == transcript.Open) && m.free(o.Call) {
+			return o.Call
+		}
+	}
+	return transcript.NoBlock
+}
+
+// differs reports whether two results say different things.
+func (m *mender) differs(a, b transcript.BlockID) bool {
+	return !bytes.Equal(Canonical(m.t.Bytes(m.t.Block(a).Body)), Canonical(m.t.Bytes(m.t.Block(b).Body)))
+}
+
+// twinCall settles a call that repeats the id of another one of its turn. A copy
+// goes with its result; a different call gets an id of its own.
+func (m *mender) twinCall(f *Finding) {
+	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
+	m.index()
+	first := m.t.Exchanges()[m.calls[x.CallID][0]].Call
+	for _, id := range m.calls[x.CallID] {
+		if o := m.t.Exchanges()[id]; o.Call < x.Call && !o.Repeats {
+			first = o.Call
+		}
+	}
+	if first >= x.Call {
+		return
+	}
+	if !m.isCopy(first, x) {
+		m.renameExchange(f)
+		return
+	}
+	for _, r := range x.Results {
+		m.dropBlock(r)
+		m.log(f, "drop", r, 0, -m.t.Block(r).Span.Len(), "the result of a repeated call")
+	}
+	m.dropBlock(x.Call)
+	m.log(f, "drop", x.Call, f.Index, -m.t.Block(x.Call).Span.Len(), "a copy of a call of the same turn")
+}
+
+// isCopy reports whether an exchange adds nothing to that of an earlier call of
+// the same id: it is the same call, answered alike or not at all, or one that was
+// aborted.
+func (m *mender) isCopy(first transcript.BlockID, x transcript.Exchange) bool {
+	ms := m.t.Messages()
+	if ms[m.t.Block(first).Message].Turn != ms[m.t.Block(x.Call).Message].Turn {
+		return false
+	}
+	answers := m.t.Exchanges()[m.t.ExchangeOf(first)].Results
+	madeUp, alike := len(x.Results) > 0, true
+	for _, r := range x.Results {
+		fake := Synthetic(m.resultText(r))
+		madeUp = madeUp && fake
+		alike = alike && (fake || len(answers) > 0 && !m.differs(answers[0], r))
+	}
+	return madeUp || alike && m.sameCall(first, x.Call)
+}
+
+// sameCall reports whether two calls are the same but for white space.
+func (m *mender) sameCall(a, b transcript.BlockID) bool {
+	x, y := m.t.Block(a), m.t.Block(b)
+	return x.Tool == y.Tool && canonical(m.t.Bytes(x.Body)) == canonical(m.t.Bytes(y.Body))
+}
+
+// synthetic are beginnings and fragments of results that repairs and aborts make
+// up, in lower case.
+var synthetic = []string{
+	"the outcome of this call is unknown", "aborted", "[tool call was interrupted", "tool execution aborted", "tool execution skipped",
+	"[system: tool execution skipped", "the tool execution result was lost", "missing tool result", "inserted synthetic error result",
+	"interrupted by user", "[request interrupted by user", "tool call was cancelled", "tool call was canceled", "cancelled by user",
+	"no result provided", "no result received", "ai_invalidtoolinputerror", "ai_toolexecutionerror", "tool was interrupted", "no response from tool",
+}
+
+// Synthetic reports whether a result looks made up: written by a repair or an
+// abort, not by a tool. It is a guess by wording, on short texts only.
+func Synthetic(text string) bool {
+	if len(text) > 400 {
+		return false
+	}
+	low := strings.ToLower(strings.Trim(text, " \n\t.!"))
+	return slices.ContainsFunc(synthetic, func(s string) bool {
+		// A short word may begin a real message: "Aborted (core dumped)".
+		return low == s || len(s) > 12 && strings.HasPrefix(low, s) || len(s) > 20 && strings.Contains(low, s)
+	})
+}
