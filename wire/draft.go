@@ -224,7 +224,7 @@ func (d *draft) member(object transcript.Span, name string) (transcript.Span, bo
 	return tspan(m.Value), ok
 }
 
-// results returns a function that says whether the draft changes nothing.
+// clean reports whether the draft changes nothing.
 func (d *draft) clean() bool {
 	return len(d.edits) == 0 && len(d.inner) == 0 && len(d.answers) == 0 && len(d.messages.put) == 0 && !slices.Contains(d.messages.drop, true)
 }

@@ -47,8 +47,6 @@ const (
 	callIDMissing
 	nameMissing
 	resultNameMissing
-	kindMismatch
-	outputUnasked
 	approvalUnasked
 	safetyUnacknowledged
 	notContiguous
@@ -128,7 +126,6 @@ const (
 	trailingSpace
 	compactionEmpty
 	legacyFunction
-	nonTextTool
 
 	// Cache marks.
 	tooManyCacheMarks

@@ -62,12 +62,12 @@ func TestInsideSlice(t *testing.T) {
 	page := syscall.Getpagesize()
 	mem, err := syscall.Mmap(-1, 0, 3*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("SKIPPED, LOUDLY: no pages to guard the slice with: %v", err)
 	}
 	defer syscall.Munmap(mem)
 	for _, guard := range [][]byte{mem[:page], mem[2*page:]} {
 		if err := syscall.Mprotect(guard, syscall.PROT_NONE); err != nil {
-			t.Skip(err)
+			t.Skipf("SKIPPED, LOUDLY: no pages to guard the slice with: %v", err)
 		}
 	}
 	room := mem[page : 2*page : 2*page]
