@@ -1,6 +1,9 @@
 package pare
 
-import "github.com/pare-llm/pare/transcript"
+import (
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
 
 // An Event tells what happened, in one shape for everything.
 type Event struct {
@@ -10,8 +13,8 @@ type Event struct {
 
 // report makes the events of a plan.
 func (p *Plan) report(o Options) {
-	if o.Count != nil && len(p.Changes) > 0 {
-		p.countTokens(o.Count)
+	if o.Counter != nil && len(p.Changes) > 0 {
+		p.countTokens(o.Counter)
 	}
 	before := p.in.Transcript()
 	var orphans []int
@@ -47,18 +50,20 @@ func (p *Plan) report(o Options) {
 	}
 }
 
-// countTokens fills in how many tokens a repair costs or saves, by its bytes' share
-// of the whole; what the rules decided has been counted exactly.
-func (p *Plan) countTokens(count func([]byte) int) {
-	before := 0
+// countTokens fills in how many tokens a repair costs or saves, by its bytes; what the
+// rules decided has been counted exactly.
+func (p *Plan) countTokens(c wire.Counter) {
+	sample := p.in.Raw()
+	sample = sample[:min(len(sample), 1<<16)]
+	whole := 0
 	for i := range p.Changes {
-		c := &p.Changes[i]
-		if c.Tokens != 0 || c.Bytes == 0 {
+		ch := &p.Changes[i]
+		if ch.Tokens != 0 || ch.Bytes == 0 {
 			continue
 		}
-		if before == 0 {
-			before = count(p.in.Raw())
+		if whole == 0 {
+			whole = c.Count(sample)
 		}
-		c.Tokens = c.Bytes * before / max(1, len(p.in.Raw()))
+		ch.Tokens = ch.Bytes * whole / max(1, len(sample))
 	}
 }

@@ -18,17 +18,24 @@ type Options struct {
 	Check  wire.CheckOptions
 	// Sink gets every event of the plan; nil throws them away.
 	Sink func(Event)
-	// Count counts the tokens of some bytes as they lie in the request, for receipts;
-	// nil counts none.
-	Count func([]byte) int
+	// Counter counts tokens, for receipts and for windows of tokens; nil counts none.
+	Counter wire.Counter
 }
 
-// count counts tokens, or none.
-func (o *Options) count(text []byte) int {
-	if o.Count == nil {
+// weigh counts the tokens of a block, or none.
+func (o *Options) weigh(r *wire.Request, b transcript.BlockID) int {
+	if o.Counter == nil {
 		return 0
 	}
-	return o.Count(text)
+	return r.BlockTokens(o.Counter, b)
+}
+
+// weighSaid counts a text in the place of what a block says, or nothing.
+func (o *Options) weighSaid(r *wire.Request, b transcript.BlockID, text string) int {
+	if o.Counter == nil {
+		return 0
+	}
+	return r.SaidTokens(o.Counter, b, text)
 }
 
 // A Plan is what will be done to a request, and why. Making one changes nothing.
@@ -37,6 +44,8 @@ type Plan struct {
 	Changes   []wire.Change  // every change, in the order they are made
 	Left      []wire.Finding // what the provider would still refuse
 	Events    []Event
+	Rungs     []Climb // how far a window had to climb; nil: not at all
+	Batches   []Batch // what a stable window did at earlier requests and at this one
 
 	in, mended, out *wire.Request
 }
@@ -148,13 +157,13 @@ func (p *Plan) carryOut(edits []wire.BlockEdit, o Options) error {
 		}
 		for _, b := range t.Atoms()[d.Atom].Blocks {
 			drop = append(drop, b)
-			p.log("drop", d.Reasons, b, -t.Block(b).Span.Len(), -o.count(t.Bytes(t.Block(b).Body)))
+			p.log("drop", d.Reasons, b, -t.Block(b).Span.Len(), -o.weigh(p.mended, b))
 		}
 	}
 	for _, e := range edits {
 		d := p.Decisions[t.AtomOf(e.Block)]
 		was := t.Block(e.Block).Body
-		p.log("edit", d.Reasons, e.Block, len(e.Text)-was.Len(), o.count([]byte(e.Text))-o.count(t.Bytes(was)))
+		p.log("edit", d.Reasons, e.Block, len(e.Text)-was.Len(), o.weighSaid(p.mended, e.Block, e.Text)-o.weigh(p.mended, e.Block))
 	}
 	if drop == nil && edits == nil {
 		return nil

@@ -242,7 +242,13 @@ func (p *parser) body() {
 			p.readList()
 			continue
 		}
-		p.headField(string(k))
+		p.Peek() // past white space
+		start := p.Offset()
+		name := string(k)
+		p.headField(name)
+		if said[name] != 0 {
+			p.head.said = append(p.head.said, utterance{said[name], transcript.Span{Start: start, End: p.Offset()}})
+		}
 	}
 }
 

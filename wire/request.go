@@ -120,6 +120,7 @@ type head struct {
 	autoCache                   bool // top-level cache_control
 	autoTTL                     string
 	listKind                    jsonspan.Kind
+	said                        []utterance
 }
 
 // A place says where in its message a block stands.

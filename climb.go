@@ -1,0 +1,367 @@
+package pare
+
+import (
+	"math"
+	"slices"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Climb is what one rung did.
+type Climb struct {
+	Rung    Rung `json:"rung"`
+	Changes int  `json:"changes"` // blocks cleared, shortened or dropped
+}
+
+// meet finds the first state of the chain that is within a limit and still within
+// those that were met before.
+//
+// What a state costs is known for sure only when it has been carried out, finished
+// and measured: fillers may be added, stale thinking may go. So a sum over blocks,
+// which is cheap and falls along the chain, says where to begin, and measuring says
+// where to stop. A limit works if it is at least sum and measure of some state, which
+// makes the least one exact.
+func (l *ladder) meet(m limit, earlier []limit) (*Plan, error) {
+	if m.unit == Tokens && l.w.Low > 0 {
+		if err := l.replay(m.most); err != nil {
+			return nil, err
+		}
+	}
+	if l.atRest() && l.within(l.r, m) {
+		return l.attempt()
+	}
+	l.build(m.unit)
+	g := newGauge(l, m.unit)
+	n := len(l.steps)
+	tiny := 0
+	if !l.w.AllowTiny {
+		tiny = l.smallest(m)
+	}
+	if g.at(n) <= m.most && tiny <= m.most {
+		for k := g.first(m.most); k <= n; k++ {
+			if !g.falls(k) {
+				continue
+			}
+			plan, err := l.attemptAt(k)
+			if err != nil {
+				return nil, err
+			}
+			if l.within(plan.out, m) && l.all(plan.out, earlier) {
+				return plan, nil
+			}
+		}
+	}
+	least, err := l.minimum(g, m, earlier)
+	if err != nil {
+		return nil, err
+	}
+	return nil, &WindowTooSmall{m.unit, m.most, max(least, tiny)}
+}
+
+// minimum is the least limit that works: from the harshest state on, as long as a
+// gentler one could need less.
+func (l *ladder) minimum(g *gauge, m limit, earlier []limit) (int, error) {
+	least := math.MaxInt
+	for k := len(l.steps); k >= 0 && g.at(k) < least; k-- {
+		if !g.falls(k) {
+			continue
+		}
+		plan, err := l.attemptAt(k)
+		if err != nil {
+			return 0, err
+		}
+		if l.all(plan.out, earlier) {
+			least = min(least, max(g.at(k), l.measure(plan.out, m.unit, math.MaxInt)))
+		}
+	}
+	return least, nil
+}
+
+// atRest reports whether nothing has been done yet.
+func (l *ladder) atRest() bool {
+	return !slices.ContainsFunc(l.level, func(v level) bool { return v != asIs })
+}
+
+func (l *ladder) all(r *wire.Request, limits []limit) bool {
+	return !slices.ContainsFunc(limits, func(m limit) bool { return !l.within(r, m) })
+}
+
+func (l *ladder) within(r *wire.Request, m limit) bool { return l.measure(r, m.unit, m.most) <= m.most }
+
+// measure counts a request; it may stop once it is above enough.
+func (l *ladder) measure(r *wire.Request, u Unit, enough int) int {
+	t := r.Transcript()
+	switch u {
+	case Messages:
+		return len(t.Messages())
+	case Exchanges:
+		return len(t.Exchanges())
+	case Turns:
+		n := 0
+		for _, m := range t.Messages() {
+			if begins(m) {
+				n++
+			}
+		}
+		return n
+	}
+	n := l.headTokens()
+	for i := len(t.Messages()) - 1; i >= 0 && n <= enough; i-- {
+		n += r.MessageTokens(l.o.Counter, i)
+	}
+	return n
+}
+
+// begins reports whether a person speaks in a message.
+func begins(m transcript.Message) bool { return m.Begins && m.Role != transcript.System }
+
+// headTokens counts what no step ever touches.
+func (l *ladder) headTokens() int {
+	if l.head < 0 {
+		l.head = l.r.HeadTokens(l.o.Counter)
+	}
+	return l.head
+}
+
+func (l *ladder) attemptAt(k int) (*Plan, error) {
+	l.move(k)
+	return l.attempt()
+}
+
+// attempt carries out the state that the ladder is at.
+func (l *ladder) attempt() (*Plan, error) {
+	p := *l.plan
+	p.Changes = slices.Clone(p.Changes)
+	p.Batches = l.batches
+	edits := l.decide(&p)
+	if err := p.carryOut(edits, l.o); err != nil {
+		return nil, err
+	}
+	if err := p.finish(l.o); err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+// decide writes the state down as one decision per atom.
+func (l *ladder) decide(p *Plan) (edits []wire.BlockEdit) {
+	p.Decisions = make([]Decision, len(l.t.Atoms()))
+	rungs := make(map[Rung]int)
+	for a := range p.Decisions {
+		d := &p.Decisions[a]
+		d.Atom = transcript.AtomID(a)
+		if l.level == nil {
+			continue
+		}
+		d.Protected = l.locked[a]
+		for _, b := range l.t.Atoms()[a].Blocks {
+			v, by := l.level[b], l.by[b]
+			if v == asIs {
+				continue
+			}
+			rungs[by]++
+			reasons := l.reasons(transcript.AtomID(a), by)
+			if v == isGone {
+				d.Action, d.Reasons = Drop, reasons
+				continue
+			}
+			d.Action, d.Reasons = Edit, append(d.Reasons, reasons...)
+			edits = append(edits, wire.BlockEdit{Block: b, Text: l.text(b, v)})
+		}
+	}
+	for r := RungRules; r <= RungSqueeze; r++ {
+		if rungs[r] > 0 {
+			p.Rungs = append(p.Rungs, Climb{r, rungs[r]})
+		}
+	}
+	slices.SortFunc(edits, func(a, b wire.BlockEdit) int { return int(a.Block - b.Block) })
+	return edits
+}
+
+func (l *ladder) reasons(a transcript.AtomID, by Rung) []Reason {
+	if by == RungRules && int(a) < len(l.votes) && len(l.votes[a].Reasons) > 0 {
+		return l.votes[a].Reasons
+	}
+	return []Reason{{by.String(), by.why(), a}}
+}
+
+// text is what a block says at a level between all and nothing.
+func (l *ladder) text(b transcript.BlockID, v level) string {
+	switch v {
+	case byRules:
+		return l.ruleEdits[b]
+	case isCleared:
+		return l.cleared(b)
+	}
+	return l.shortened(b, v.size())
+}
+
+// cost is what a block costs at a level, in tokens.
+func (l *ladder) cost(b transcript.BlockID, v level) int {
+	c := &l.costs[b]
+	switch {
+	case v == isGone:
+		return 0
+	case v == asIs && !c.counted:
+		c.asIs, c.counted = l.r.BlockTokens(l.o.Counter, b), true
+	case v != asIs && c.level != v:
+		c.edited, c.level = l.r.SaidTokens(l.o.Counter, b, l.text(b, v)), v
+	}
+	if v == asIs {
+		return c.asIs
+	}
+	return c.edited
+}
+
+// A cost is what a block was found to cost: as it is, and at the level asked for last.
+type cost struct {
+	asIs, edited int
+	level        level
+	counted      bool
+}
+
+// smallest is what the smallest exchange of the history needs, at its shortest; it
+// may be any number up to the limit if one is that small.
+func (l *ladder) smallest(m limit) int {
+	least := 0
+	for _, x := range l.t.Exchanges() {
+		n := 1
+		switch m.unit {
+		case Messages:
+			a := l.t.Atoms()[l.t.AtomOf(firstBlock(x))]
+			n = min(a.Last-a.First+1, 2)
+		case Tokens:
+			n = l.shortest(x)
+		}
+		if least == 0 || n < least {
+			least = n
+		}
+		if least <= m.most {
+			return least
+		}
+	}
+	return least
+}
+
+func (l *ladder) shortest(x transcript.Exchange) int {
+	n := 0
+	for _, b := range append([]transcript.BlockID{x.Call}, x.Results...) {
+		if b == transcript.NoBlock {
+			continue
+		}
+		v := asIs
+		switch blk := l.t.Block(b); {
+		case !l.r.Editable(b) || blk.Body == blk.Span || l.locked[l.t.AtomOf(b)]:
+		case blk.Kind == transcript.Result && blk.Body.Len() >= minCleared:
+			v = isCleared
+		case blk.Kind == transcript.Call && blk.Body.Len() > 3*atMost1K.size()/2:
+			v = atMost1K
+		}
+		n += l.frame + l.cost(b, v)
+	}
+	return n
+}
+
+// A gauge knows, for each state of a chain, the sum of what is left: exactly what it
+// would measure if carrying it out added nothing and took nothing more. The sums fall
+// along the chain. They are found from its end on, so that what does not fit is never
+// counted.
+type gauge struct {
+	l     *ladder
+	unit  Unit
+	sums  []int // by state, from the last one on
+	alive []int // by message: blocks that are left
+	heard []int // by message: blocks of a person that are left
+}
+
+func newGauge(l *ladder, u Unit) *gauge {
+	g := &gauge{l: l, unit: u, alive: make([]int, len(l.t.Messages())), heard: make([]int, len(l.t.Messages()))}
+	sum := 0
+	if u == Tokens {
+		sum = l.headTokens()
+	}
+	for i, m := range l.t.Messages()[:l.end] {
+		if m.First == m.End {
+			sum += g.born(i, true) // nothing in it that could go
+		}
+	}
+	for b := range transcript.BlockID(l.blocks()) {
+		if v := l.level[b]; v != isGone {
+			sum += g.back(b, isGone, v)
+		}
+	}
+	if u == Exchanges {
+		for _, x := range l.exchanges() {
+			if l.level[firstBlock(x)] != isGone {
+				sum++
+			}
+		}
+	}
+	g.sums = []int{sum}
+	return g
+}
+
+// at returns the sum of state k.
+func (g *gauge) at(k int) int {
+	n := len(g.l.steps)
+	for len(g.sums) <= n-k {
+		s := g.l.steps[n-len(g.sums)]
+		sum := g.sums[len(g.sums)-1]
+		was := sum
+		for _, o := range g.l.ops[s.from:s.to] {
+			sum += g.back(o.block, o.to, o.was)
+			if x := g.l.t.ExchangeOf(o.block); g.unit == Exchanges && o.to == isGone && x != transcript.NoExchange && firstBlock(g.l.t.Exchanges()[x]) == o.block {
+				sum++
+			}
+		}
+		g.sums = append(g.sums, max(sum, was))
+	}
+	return g.sums[n-k]
+}
+
+// first returns the first state whose sum is within a limit; the last one's is.
+func (g *gauge) first(most int) int {
+	k := len(g.l.steps)
+	for k > 0 && g.at(k-1) <= most {
+		k--
+	}
+	return k
+}
+
+// falls reports whether state k has less than the one before it.
+func (g *gauge) falls(k int) bool { return k == 0 || g.at(k) < g.at(k-1) }
+
+// back is what it adds to the sum when a block goes back from one level to another.
+func (g *gauge) back(b transcript.BlockID, from, to level) int {
+	sum := 0
+	blk := g.l.t.Block(b)
+	if g.unit == Tokens {
+		sum = g.l.cost(b, to) - g.l.cost(b, from)
+	}
+	if from != isGone {
+		return sum
+	}
+	if g.alive[blk.Message]++; g.alive[blk.Message] == 1 {
+		sum += g.born(blk.Message, false)
+	}
+	if spoken := blk.Kind != transcript.Result && blk.Kind != transcript.ServerResult; spoken {
+		if g.heard[blk.Message]++; g.heard[blk.Message] == 1 && g.unit == Turns && begins(g.l.t.Messages()[blk.Message]) {
+			sum++
+		}
+	}
+	return sum
+}
+
+// born is what a message adds that is there again.
+func (g *gauge) born(i int, empty bool) int {
+	switch {
+	case g.unit == Messages:
+		return 1
+	case g.unit == Tokens:
+		return g.l.frame
+	case g.unit == Turns && empty && begins(g.l.t.Messages()[i]):
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,112 @@
+package pare_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// requests lists the bodies that an agent would have sent on its way to this history:
+// one wherever the model's turn begins, and the last.
+func requests(t testing.TB, r *wire.Request) []*wire.Request {
+	t.Helper()
+	msgs := r.Transcript().Messages()
+	var all []*wire.Request
+	for i, m := range msgs {
+		if i == 0 || m.Role != transcript.Assistant || msgs[i-1].Turn == m.Turn {
+			continue
+		}
+		var later []transcript.BlockID
+		for b := int(m.First); b < len(r.Transcript().Blocks()); b++ {
+			later = append(later, transcript.BlockID(b))
+		}
+		sub, _, err := r.Rewrite(later, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, sub)
+	}
+	return append(all, r)
+}
+
+// shared is how many bytes two bodies begin with in common, from the list on.
+func shared(a, b []byte) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// TestStableWindow: as a history grows by appending, what is sent begins with what was
+// sent before, until the high mark is passed; it is within the limit and clean at every
+// request, and a process that sees only the end decides as one that was there from the
+// start.
+func TestStableWindow(t *testing.T) {
+	trims, holds := 0, 0
+	for seed := range uint64(histories(t) / 100) {
+		s := paretest.Random(seed, paretest.GenOptions{Turns: int(seed%3)*6 + 1, Steps: 12})
+		d := wire.Dialects()[seed%5]
+		body := s.Render(d, paretest.RenderOptions{})
+		r, err := wire.Parse(body, wire.Options{Dialect: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fixed, err := pare.Repair(r, pare.Options{}); err != nil || len(fixed.Left) > 0 {
+			continue
+		} else {
+			r = fixed.Result()
+		}
+		total := r.Tokens(quarters{})
+		w := pare.Window{Tokens: total * 2 / 3, Low: total / 3}
+		name := fmt.Sprintf("seed %d, %s", seed, d)
+		var before *pare.Plan
+		for i, q := range requests(t, r) {
+			if fixed, err := pare.Repair(q, pare.Options{}); err != nil || !fixed.Empty() {
+				before = nil
+				continue // a cut of the test's making, not an agent's request
+			}
+			plan, err := pare.Trim(q, w, pare.Options{Counter: quarters{}})
+			if small := (*pare.WindowTooSmall)(nil); errors.As(err, &small) {
+				before = nil
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s, request %d: %v", name, i, err)
+			}
+			if n := plan.Result().Tokens(quarters{}); n > w.Tokens || len(plan.Left) > 0 {
+				t.Fatalf("%s, request %d: %d tokens, left %v", name, i, n, plan.Left)
+			}
+			if before != nil {
+				a, b := before.Result().Raw(), plan.Result().Raw()
+				if len(plan.Batches) == len(before.Batches) {
+					holds++
+					// All but the closing bracket and what stands behind the list.
+					end := len(a) - (len(body) - bytes.LastIndexByte(body, ']')) - 2
+					if shared(a, b) < min(end, listEnd(before.Result())) {
+						t.Fatalf("%s, request %d: the prefix changed at %d of %d without a batch\n%s\n%s", name, i, shared(a, b), len(a), a, b)
+					}
+				} else {
+					trims++
+				}
+			}
+			before = plan
+		}
+	}
+	if trims < 10 || holds < 10*trims/10 {
+		t.Fatalf("only %d trims and %d holds", trims, holds)
+	}
+	t.Logf("%d trims, %d requests between them", trims, holds)
+}
+
+// listEnd is where the last message of a request ends.
+func listEnd(r *wire.Request) int {
+	msgs := r.Transcript().Messages()
+	return msgs[len(msgs)-1].Span.End
+}

@@ -1,0 +1,254 @@
+package pare
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Window says what a history must fit. A limit of zero is none; one at least must
+// be given.
+type Window struct {
+	Tokens    int // of the whole request: head, tools and marks included
+	Messages  int
+	Exchanges int
+	Turns     int // messages in which a person speaks begin them
+
+	// MinKeep is how many messages at the end stay as they are, every byte of them and
+	// of what they need. Zero: none but what is pinned.
+	MinKeep int
+	// Free gives up pins. Zero: what the system says, the first message of the user and
+	// the newest turn stay.
+	Free Pin
+	// Order is which exchanges and turns go first. Zero: the oldest.
+	Order Order
+	// Priority ranks atoms for ByPriority: the lowest goes first, of equals the oldest.
+	Priority func(*wire.Request, transcript.AtomID) int
+	// Recent is how many of the last exchanges keep their results for as long as older
+	// ones can be dropped instead. Zero: 4.
+	Recent int
+	// Rules vote on the first rung; nil: there are none. What they protect is pinned.
+	Rules *Pipeline
+	// Low turns the window of tokens into a stable one: when a history that grows has
+	// passed Tokens, it is trimmed to Low, and then left alone until it passes Tokens
+	// again, so that consecutive requests begin with the same bytes. What was decided at
+	// earlier requests is found again in the history itself; nothing has to be
+	// remembered. Zero: each request is trimmed as if it were the only one.
+	Low int
+	// Cache are the prices by which a stable window is also trimmed before it must be,
+	// when that pays within as many further requests as there were so far. Nil: it is
+	// trimmed only when it must be.
+	Cache Terms
+	// AllowTiny lets a window be smaller than the smallest exchange of the history.
+	AllowTiny bool
+	// Archive names, in each placeholder, the item under which [Plan.Archive] returns what
+	// stood there.
+	Archive bool
+}
+
+// A Pin is something that stays although it is old.
+type Pin uint8
+
+const (
+	// PinSystem: messages of the system.
+	PinSystem Pin = 1 << iota
+	// PinTask: the first message in which a person speaks.
+	PinTask
+	// PinNewest: the last message in which a person speaks, and the last turn.
+	PinNewest
+)
+
+// An Order is which of the exchanges, and of the turns, go first.
+type Order uint8
+
+const (
+	OldestFirst Order = iota
+	MiddleOut         // those in the middle; the beginning and the end stay longest
+	ByPriority
+)
+
+// A Unit is what a limit counts.
+type Unit string
+
+const (
+	Tokens    Unit = "tokens"
+	Messages  Unit = "messages"
+	Exchanges Unit = "exchanges"
+	Turns     Unit = "turns"
+)
+
+// WindowTooSmall is the error for a window that what must be kept does not fit.
+// Minimum is exact: with it as the limit the same call succeeds, with one less it
+// fails.
+type WindowTooSmall struct {
+	Unit    Unit
+	Limit   int
+	Minimum int
+}
+
+func (e *WindowTooSmall) Error() string {
+	return fmt.Sprintf("window too small: what must be kept needs %d %s, the limit is %d", e.Minimum, e.Unit, e.Limit)
+}
+
+// TrimTo keeps at most so many messages, and no broken pair.
+func TrimTo(r *wire.Request, messages int) (*Plan, error) {
+	return Trim(r, Window{Messages: messages}, Options{})
+}
+
+// Trim makes a history fit a window by climbing the ladder as far as needed: it
+// mends, then lets the rules vote, clears old results, shortens huge ones, drops
+// exchanges, drops turns, and shortens what is pinned last of all. A larger limit
+// keeps whatever a smaller one keeps. The error is a *WindowTooSmall if nothing fits.
+// A history that fits comes back as it is, rules or not.
+func Trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
+	if err := w.valid(o); err != nil {
+		return nil, err
+	}
+	defer counterFault(&err)
+	o.Counter = watched(o.Counter)
+	p := &Plan{in: r}
+	if err := p.mend(r, o); err != nil {
+		return nil, err
+	}
+	out, err := newLadder(p, w, o).fit()
+	if err != nil {
+		return nil, err
+	}
+	out.report(o)
+	return out, nil
+}
+
+// limits lists the limits in the order they are met: what is counted in messages
+// first, because tokens may then need nothing more.
+func (w *Window) limits() []limit {
+	var all []limit
+	for _, l := range []limit{{Turns, w.Turns}, {Exchanges, w.Exchanges}, {Messages, w.Messages}, {Tokens, w.Tokens}} {
+		if l.most != 0 {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+type limit struct {
+	unit Unit
+	most int
+}
+
+// valid says what is wrong with a window.
+func (w *Window) valid(o Options) error {
+	for _, f := range []struct {
+		name string
+		n    int
+	}{
+		{"Tokens", w.Tokens}, {"Messages", w.Messages}, {"Exchanges", w.Exchanges}, {"Turns", w.Turns},
+		{"MinKeep", w.MinKeep}, {"Recent", w.Recent}, {"Low", w.Low},
+	} {
+		if f.n < 0 {
+			return fmt.Errorf("window: %s is %d: it must not be less than 0", f.name, f.n)
+		}
+	}
+	switch {
+	case len(w.limits()) == 0:
+		return errors.New("window: no limit: give one of Tokens, Messages, Exchanges, Turns")
+	case w.Tokens > 0 && o.Counter == nil:
+		return errors.New("window: a limit of tokens needs Options.Counter; tokens.For(model) is one")
+	case w.Order == ByPriority && w.Priority == nil:
+		return errors.New("window: the order ByPriority needs Priority")
+	case w.Low > 0 && w.Tokens == 0:
+		return errors.New("window: Low is a mark of Tokens, which has no limit")
+	case w.Low >= w.Tokens && w.Low > 0:
+		return fmt.Errorf("window: Low is %d: it must be less than Tokens, %d", w.Low, w.Tokens)
+	case w.Low > 0 && w.Order != OldestFirst:
+		return errors.New("window: a stable window is trimmed from the oldest on; Order must be OldestFirst")
+	}
+	return nil
+}
+
+func (w *Window) recent() int {
+	if w.Recent == 0 {
+		return 4
+	}
+	return w.Recent
+}
+
+// Terms are what a provider's cache costs; tokens.CacheOf(model) are some.
+type Terms interface {
+	// PaysAfter is the number of further requests after which it pays to take removed
+	// tokens out in front of kept ones, which have to be written to the cache again.
+	PaysAfter(removed, kept int) int
+}
+
+// A CounterError is the error for a counter that panics or counts less than nothing.
+type CounterError struct {
+	Text  string // what it was to count, shortened
+	Count int
+	Panic any // nil if it did not
+}
+
+func (e *CounterError) Error() string {
+	if e.Panic != nil {
+		return fmt.Sprintf("count tokens of %q: the counter panicked: %v", e.Text, e.Panic)
+	}
+	return fmt.Sprintf("count tokens of %q: the counter says %d; a count must not be negative", e.Text, e.Count)
+}
+
+// counterFault turns the panic that a watched counter raises into its error.
+func counterFault(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case *CounterError:
+		*err = p
+	default:
+		panic(p)
+	}
+}
+
+// A watch guards a counter: what it does wrong becomes an error of the call.
+type watch struct{ c wire.Counter }
+
+func watched(c wire.Counter) wire.Counter {
+	if c == nil {
+		return nil
+	}
+	if w, ok := c.(watch); ok {
+		return w
+	}
+	return watch{c}
+}
+
+func (w watch) Count(text []byte) int    { return guard(text, w.c.Count) }
+func (w watch) CountJSON(raw []byte) int { return guard(raw, w.c.CountJSON) }
+func (w watch) Media(mime string, data []byte, low bool) int {
+	return guard([]byte(mime), func([]byte) int { return w.c.Media(mime, data, low) })
+}
+func (w watch) Overhead(messages, tools int) int {
+	return guard(nil, func([]byte) int { return w.c.Overhead(messages, tools) })
+}
+
+func guard(text []byte, count func([]byte) int) int {
+	n := called(text, count)
+	if n < 0 {
+		panic(&CounterError{shortly(text), n, nil})
+	}
+	return n
+}
+
+func called(text []byte, count func([]byte) int) int {
+	defer func() {
+		if p := recover(); p != nil {
+			panic(&CounterError{shortly(text), 0, p})
+		}
+	}()
+	return count(text)
+}
+
+func shortly(text []byte) string {
+	if len(text) > 40 {
+		return strings.ToValidUTF8(string(text[:40]), "") + "…"
+	}
+	return string(text)
+}

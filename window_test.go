@@ -1,0 +1,190 @@
+package pare_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A simple counter: a token for every four bytes, and marks.
+type quarters struct{}
+
+func (quarters) Count(text []byte) int            { return (len(text) + 3) / 4 }
+func (quarters) CountJSON(raw []byte) int         { return (len(raw) + 3) / 4 }
+func (quarters) Media(string, []byte, bool) int   { return 300 }
+func (quarters) Overhead(messages, tools int) int { return 3 + 4*messages + 8*tools }
+
+var units = []pare.Unit{pare.Tokens, pare.Messages, pare.Exchanges, pare.Turns}
+
+// window returns a window with one limit.
+func window(u pare.Unit, n int) pare.Window {
+	switch u {
+	case pare.Tokens:
+		return pare.Window{Tokens: n}
+	case pare.Messages:
+		return pare.Window{Messages: n}
+	case pare.Exchanges:
+		return pare.Window{Exchanges: n}
+	}
+	return pare.Window{Turns: n}
+}
+
+// size counts a request without the engine's help.
+func size(u pare.Unit, r *wire.Request) int {
+	t := r.Transcript()
+	switch u {
+	case pare.Tokens:
+		return r.Tokens(quarters{})
+	case pare.Messages:
+		return len(t.Messages())
+	case pare.Exchanges:
+		return len(t.Exchanges())
+	}
+	n := 0
+	for _, m := range t.Messages() {
+		if m.Begins && m.Role != transcript.System {
+			n++
+		}
+	}
+	return n
+}
+
+// limits lists limits worth trying for something of that size: all small ones, some
+// others.
+func limits(n int) []int {
+	var all []int
+	for l := 1; l <= n+1; l += max(1, l/6) {
+		all = append(all, l)
+	}
+	return append(all, max(n, 1))
+}
+
+// checkWindow checks every promise of a window on one history: within the limit and
+// clean, or an error whose minimum is exact; a larger limit keeps a superset; a second
+// run changes nothing.
+func checkWindow(t *testing.T, name string, r *wire.Request, u pare.Unit, with func(*pare.Window)) {
+	t.Helper()
+	o := pare.Options{Counter: quarters{}}
+	trim := func(limit int) (*pare.Plan, error) {
+		w := window(u, limit)
+		with(&w)
+		return pare.Trim(r, w, o)
+	}
+	all := limits(size(u, r))
+	slices.Sort(all)
+	var smaller *pare.Plan
+	minimum := -1
+	for _, l := range slices.Compact(all) {
+		plan, err := trim(l)
+		var small *pare.WindowTooSmall
+		switch {
+		case errors.As(err, &small):
+			if minimum >= 0 && small.Minimum != minimum {
+				t.Fatalf("%s: %s %d: minimum %d, before it was %d", name, u, l, small.Minimum, minimum)
+			}
+			if small.Minimum <= l || small.Limit != l || small.Unit != u || smaller != nil {
+				t.Fatalf("%s: %s %d: %+v", name, u, l, small)
+			}
+			minimum = small.Minimum
+			continue
+		case err != nil:
+			t.Fatalf("%s: %s %d: %v", name, u, l, err)
+		}
+		if n := size(u, plan.Result()); n > l {
+			t.Fatalf("%s: %s %d: %d are left\n%s\n%s", name, u, l, n, plan, plan.Result().Raw())
+		}
+		if l < minimum {
+			t.Fatalf("%s: %s %d succeeds, minimum is %d", name, u, l, minimum)
+		}
+		for _, f := range plan.Left {
+			if !slices.Contains(mayStay, f.Rule) {
+				t.Fatalf("%s: %s %d: left %+v\n%s\n%s", name, u, l, f, plan, plan.Result().Raw())
+			}
+		}
+		if len(plan.Result().Transcript().Messages()) == 0 && len(r.Transcript().Messages()) > 0 {
+			t.Fatalf("%s: %s %d: nothing is left", name, u, l)
+		}
+		if smaller != nil {
+			superset(t, fmt.Sprintf("%s: %s %d", name, u, l), smaller, plan)
+		}
+		smaller = plan
+		again, err := pare.Trim(plan.Result(), window(u, l), o)
+		if err != nil || !again.Empty() {
+			t.Fatalf("%s: %s %d: a second run: %v\n%s", name, u, l, err, again)
+		}
+	}
+	if minimum > 0 {
+		if _, err := trim(minimum); err != nil {
+			t.Fatalf("%s: %s: the minimum %d fails: %v", name, u, minimum, err)
+		}
+		if _, err := trim(minimum - 1); minimum > 1 && err == nil {
+			t.Fatalf("%s: %s: one less than the minimum %d works", name, u, minimum)
+		}
+	}
+}
+
+// superset checks that what a smaller window keeps, a larger one keeps.
+func superset(t *testing.T, name string, small, large *pare.Plan) {
+	t.Helper()
+	for a, d := range small.Decisions {
+		if e := large.Decisions[a]; e.Action > d.Action {
+			t.Fatalf("%s: atom %d: %v, in a smaller window %v", name, a, e.Action, d.Action)
+		}
+	}
+}
+
+func TestWindowRelations(t *testing.T) {
+	n := histories(t) / 20
+	for i := range n {
+		seed := uint64(i)
+		d, body, did := history(seed)
+		name := fmt.Sprintf("seed %d, %s, %v", seed, d, did)
+		r, err := wire.Parse(body, wire.Options{Dialect: d})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if fixed, err := pare.Repair(r, pare.Options{}); err != nil || len(fixed.Left) > 0 {
+			continue // what no repair mends, such as an empty list
+		}
+		u := units[i%len(units)]
+		checkWindow(t, name, r, u, func(w *pare.Window) {
+			w.Order = pare.Order(i / 4 % 3)
+			w.Priority = func(_ *wire.Request, a transcript.AtomID) int { return int(a) * 7 % 5 }
+			w.Free = pare.Pin(i / 12 % 8)
+			w.MinKeep = i / 100 % 4
+			w.AllowTiny = i/7%2 == 0
+			w.Archive = i/9%2 == 0
+			if i/3%3 == 0 {
+				w.Rules = compile(t, hostile("a", seed), lastMessages(2))
+			}
+		})
+	}
+}
+
+// TestTrimTo is the example of the article that seed system 3 comes from.
+func TestTrimTo(t *testing.T) {
+	s := paretest.MustParse(`user "what is the weather?" | call c1 Weather Paris | result c1 sunny | say "It is sunny." | user "and tomorrow?"`)
+	for _, d := range wire.Dialects() {
+		r, err := wire.Parse(s.Render(d, paretest.RenderOptions{}), wire.Options{Dialect: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := pare.TrimTo(r, 3)
+		if err != nil {
+			t.Fatalf("%s: %v", d, err)
+		}
+		if n := len(plan.Result().Transcript().Messages()); n != 3 || len(plan.Left) > 0 {
+			t.Errorf("%s: %d messages left, %v\n%s", d, n, plan.Left, plan.Result().Raw())
+		}
+		var small *pare.WindowTooSmall
+		if _, err := pare.TrimTo(r, 1); !errors.As(err, &small) || small.Minimum != 2 {
+			t.Errorf("%s: TrimTo(1): %v", d, err)
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package wire
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// A Counter counts tokens; package tokens has several. Counts must not be negative.
+type Counter interface {
+	// Count counts what the model sees as it is written, such as JSON.
+	Count(text []byte) int
+	// CountJSON counts the content of a JSON string, as it lies between its quotes.
+	CountJSON(raw []byte) int
+	// Media counts a picture, a document or a recording: its MIME type or kind, its
+	// base64 or, if that is not at hand, its URL or id, and whether the lower detail was
+	// asked for.
+	Media(mime string, data []byte, low bool) int
+	// Overhead counts the marks around so many messages and declared tools.
+	Overhead(messages, tools int) int
+}
+
+// Tokens counts everything that is sent: what stands beside the list, all blocks, and
+// the marks around messages, calls and results.
+func (r *Request) Tokens(c Counter) int {
+	n := r.HeadTokens(c)
+	for i := range r.t.Messages() {
+		n += r.MessageTokens(c, i)
+	}
+	return n
+}
+
+// MessageTokens counts one message.
+func (r *Request) MessageTokens(c Counter, i int) int {
+	m := r.t.Messages()[i]
+	n := FrameTokens(c)
+	for b := m.First; b < m.End; b++ {
+		n += r.BlockTokens(c, b)
+	}
+	return n
+}
+
+// FrameTokens counts the marks around a message, and around a call or a result.
+func FrameTokens(c Counter) int { return c.Overhead(1, 0) - c.Overhead(0, 0) }
+
+// HeadTokens counts what stands beside the list of messages: the system prompt, the
+// declared tools and the form of the answer.
+func (r *Request) HeadTokens(c Counter) int {
+	n, tools := 0, 0
+	for _, u := range r.head.said {
+		switch u.kind {
+		case saidContent:
+			n += r.content(c, u.span, medium{}, 0)
+		case saidTools:
+			tools += max(len(jsonspan.Elements(r.raw, jsonspan.Span(u.span))), 1)
+			fallthrough
+		case saidJSON:
+			n += c.Count(r.raw[u.span.Start:u.span.End])
+		}
+	}
+	return n + c.Overhead(0, tools)
+}
+
+// BlockTokens counts one block.
+func (r *Request) BlockTokens(c Counter, b transcript.BlockID) int {
+	blk := r.t.Block(b)
+	n := 0
+	switch blk.Kind {
+	case transcript.Call, transcript.ServerCall:
+		n = FrameTokens(c) + c.Count([]byte(blk.Tool))
+		if blk.Body != blk.Span && !r.inString(blk.Body) {
+			return n + c.Count(r.t.Bytes(blk.Body))
+		}
+	case transcript.Result, transcript.ServerResult:
+		n = FrameTokens(c)
+		if r.Dialect == Gemini && blk.Body != blk.Span {
+			return n + c.Count(r.t.Bytes(blk.Body)) + r.geminiParts(c, blk)
+		}
+	}
+	if r.inString(blk.Body) {
+		return n + c.CountJSON(r.t.Bytes(blk.Body))
+	}
+	return n + r.content(c, blk.Body, medium{}, 0)
+}
+
+// SaidTokens counts a text in the place of what a block says.
+func (r *Request) SaidTokens(c Counter, b transcript.BlockID, text string) int {
+	blk := r.t.Block(b)
+	n := 0
+	switch blk.Kind {
+	case transcript.Call, transcript.ServerCall:
+		n = FrameTokens(c) + c.Count([]byte(blk.Tool))
+	case transcript.Result, transcript.ServerResult:
+		n = FrameTokens(c)
+	}
+	return n + c.Count([]byte(text))
+}
+
+// inString reports whether a span is the inside of a string.
+func (r *Request) inString(s transcript.Span) bool {
+	return s.Start > 0 && s.End < len(r.raw) && r.raw[s.Start-1] == '"' && r.raw[s.End] == '"' && s.Start <= s.End
+}
+
+// geminiParts counts the media beside a function's response.
+func (r *Request) geminiParts(c Counter, blk transcript.Block) int {
+	if blk.Span.Len()-blk.Body.Len() < 512 {
+		return 0 // names and ids
+	}
+	n := 0
+	for _, name := range []string{"functionResponse", "function_response"} {
+		if f, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), name); ok {
+			if parts, ok := jsonspan.Find(r.raw, f.Value, "parts"); ok {
+				n += r.content(c, tspan(parts.Value), medium{}, 0)
+			}
+		}
+	}
+	return n
+}
+
+// What stands beside the list and is read by the model.
+type utterance struct {
+	kind saidKind
+	span transcript.Span
+}
+
+type saidKind uint8
+
+const (
+	saidContent saidKind = iota + 1 // text, or a list of blocks
+	saidTools                       // a list of declarations
+	saidJSON
+)
+
+var said = map[string]saidKind{
+	"system": saidContent, "instructions": saidContent, "systemInstruction": saidContent, "system_instruction": saidContent,
+	"tools": saidTools, "functions": saidTools, "toolConfig": saidJSON,
+	"response_format": saidJSON, "text": saidJSON, "generationConfig": saidJSON, "output_config": saidJSON, "output_format": saidJSON,
+}
+
+// content counts a value made of texts and media.
+func (r *Request) content(c Counter, s transcript.Span, m medium, depth int) int {
+	v := r.t.Bytes(s)
+	switch {
+	case len(v) == 0 || v[0] == 'n':
+		return 0
+	case v[0] == '"' && len(v) > 1:
+		return c.CountJSON(v[1 : len(v)-1])
+	case depth > 8:
+		return c.Count(v)
+	case v[0] == '[':
+		n := 0
+		for _, e := range jsonspan.Elements(r.raw, jsonspan.Span(s)) {
+			n += r.content(c, tspan(e), m, depth+1)
+		}
+		return n
+	case v[0] == '{':
+		return r.object(c, s, m, depth)
+	}
+	return c.Count(v)
+}
+
+// A medium is what is known of a picture or document from the objects around it.
+type medium struct {
+	mime string // or only its kind
+	low  bool
+	text bool // the data is text
+}
+
+// object counts a block: media by what they show, everything else as it is written.
+func (r *Request) object(c Counter, s transcript.Span, m medium, depth int) int {
+	all := jsonspan.Members(r.raw, jsonspan.Span(s))
+	for _, e := range all {
+		v := r.raw[e.Value.Start:e.Value.End]
+		switch string(r.raw[e.Key.Start:e.Key.End]) {
+		case "media_type", "mimeType", "mime_type", "format", "type":
+			v = bytes.Trim(v, `"`)
+			m.text = m.text || string(v) == "text"
+			if len(m.mime) == 0 || bytes.IndexByte(v, '/') >= 0 {
+				m.mime = string(v)
+			}
+		case "detail":
+			m.low = string(v) == `"low"`
+		}
+	}
+	n := 0
+	for _, e := range all {
+		n += r.member(c, string(r.raw[e.Key.Start:e.Key.End]), tspan(e.Value), m, depth)
+	}
+	return n
+}
+
+// member counts one member of a block.
+func (r *Request) member(c Counter, key string, s transcript.Span, m medium, depth int) int {
+	v := r.t.Bytes(s)
+	str := len(v) > 1 && v[0] == '"'
+	switch key {
+	case "type", "id", "tool_use_id", "toolUseId", "call_id", "role", "status", "is_error", "cache_control", "cachePoint", "citations", "annotations",
+		"media_type", "mimeType", "mime_type", "format", "detail", "filename", "logprobs":
+		return 0
+	case "signature", "thoughtSignature", "thought_signature", "encrypted_content", "redactedContent":
+		return len(v) / 6 // opaque; about what it stands for
+	case "json", "input", "args", "response":
+		return c.Count(v)
+	case "data", "bytes", "file_data":
+		if str && !m.text {
+			return c.Media(m.mime, v[1:len(v)-1], m.low)
+		}
+	case "image", "document", "audio", "video", "file", "image_url", "input_audio", "inlineData", "inline_data":
+		if m.mime == "" || !str {
+			m.mime = strings.TrimSuffix(key, "_url")
+		}
+	}
+	switch key {
+	case "image_url", "url", "uri", "fileUri", "file_uri", "file_id", "fileId":
+		if str {
+			return c.Media(m.mime, v[1:len(v)-1], m.low)
+		}
+	}
+	if str {
+		return c.CountJSON(v[1 : len(v)-1])
+	}
+	return r.content(c, s, m, depth+1)
+}
