@@ -38,6 +38,14 @@ func (o *Options) weighSaid(r *wire.Request, b transcript.BlockID, text string) 
 	return r.SaidTokens(o.Counter, b, text)
 }
 
+// weighText counts a text by itself, or nothing.
+func (o *Options) weighText(text string) int {
+	if o.Counter == nil {
+		return 0
+	}
+	return o.Counter.Count([]byte(text))
+}
+
 // A Plan is what will be done to a request, and why. Making one changes nothing.
 type Plan struct {
 	Decisions []Decision     // one per atom of the mended history, in order
@@ -45,9 +53,13 @@ type Plan struct {
 	Left      []wire.Finding // what the provider would still refuse
 	Events    []Event
 	Rungs     []Climb // how far a window had to climb; nil: not at all
+	// Conserved accounts for the bytes of a compaction; zero without one.
+	Conserved Conservation
 	Batches   []Batch // what a stable window did at earlier requests and at this one
 
 	in, mended, out *wire.Request
+	edited          map[transcript.BlockID]bool
+	summary         *wire.Insertion // to be put in when the plan is carried out
 }
 
 // Refused is the error for a result that the provider would still refuse.
@@ -160,16 +172,26 @@ func (p *Plan) carryOut(edits []wire.BlockEdit, o Options) error {
 			p.log("drop", d.Reasons, b, -t.Block(b).Span.Len(), -o.weigh(p.mended, b))
 		}
 	}
+	p.edited = make(map[transcript.BlockID]bool, len(edits))
 	for _, e := range edits {
+		p.edited[e.Block] = true
 		d := p.Decisions[t.AtomOf(e.Block)]
 		was := t.Block(e.Block).Body
 		p.log("edit", d.Reasons, e.Block, len(e.Text)-was.Len(), o.weighSaid(p.mended, e.Block, e.Text)-o.weigh(p.mended, e.Block))
 	}
-	if drop == nil && edits == nil {
+	if drop == nil && edits == nil && p.summary == nil {
 		return nil
 	}
 	slices.Sort(drop)
-	next, also, err := p.mended.Rewrite(drop, edits)
+	var insert []wire.Insertion
+	if p.summary != nil {
+		insert = []wire.Insertion{*p.summary}
+		p.Changes = append(p.Changes, wire.Change{
+			Action: "insert", Rule: "compaction", IDs: []string{}, Bytes: len(p.summary.Text), Tokens: o.weighText(p.summary.Text),
+			Reason: "a summary takes the place of what was dropped",
+		})
+	}
+	next, also, err := p.mended.Rewrite(drop, edits, insert...)
 	if err != nil {
 		return err
 	}

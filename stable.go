@@ -14,6 +14,8 @@ type Batch struct {
 	Kept      int  `json:"kept"`                 // tokens behind the first change, written to the cache again
 	PaysAfter int  `json:"pays_after,omitempty"` // further requests until that has paid; zero without prices
 	Forced    bool `json:"forced"`               // the limit was passed
+
+	gone []transcript.BlockID
 }
 
 // replay goes through the requests that led to this one and trims whenever a process
@@ -141,10 +143,13 @@ func (s *past) trim(end int, forced bool) error {
 	before := s.sum
 	s.sum = g.at(k)
 	from := end
+	b := Batch{Messages: end, Before: before, After: s.sum, Forced: forced}
 	for _, o := range l.ops[:l.opsOf(k)] {
 		from = min(from, l.t.Block(o.block).Message)
+		if o.to == isGone {
+			b.gone = append(b.gone, o.block)
+		}
 	}
-	b := Batch{Messages: end, Before: before, After: s.sum, Forced: forced}
 	b.Kept = max(s.kept(from)-(before-s.sum), 0)
 	if l.w.Cache != nil {
 		b.PaysAfter = l.w.Cache.PaysAfter(before-s.sum, b.Kept)

@@ -235,6 +235,31 @@ func (t *Transcript) Cuts() iter.Seq[Cut] {
 	}
 }
 
+// Split returns the cut for a compaction: the last one that leaves at least minKeep
+// messages behind it, and one in any case, with a person speaking first. If inside is
+// set and there is none, it is the last one inside a run of tool use. It returns false
+// if no cut has anything but the system's messages in front of it.
+func (t *Transcript) Split(minKeep int, inside bool) (Cut, bool) {
+	head := 0
+	for head < len(t.messages) && t.messages[head].Role == System {
+		head++
+	}
+	var best, within Cut
+	for c := range t.Cuts() {
+		switch {
+		case c.before <= head || c.before > len(t.messages)-minKeep:
+		case !c.inside:
+			best = c
+		default:
+			within = c
+		}
+	}
+	if best.before == 0 && inside {
+		best = within
+	}
+	return best, best.before > 0
+}
+
 // reaches returns, for each message, the first message behind the atoms that
 // begin there and behind those that need them: cutting in between would part an
 // atom, or leave one without what it needs.

@@ -16,11 +16,23 @@ type BlockEdit struct {
 	Text  string
 }
 
+// An Insertion is a new message that says a text.
+type Insertion struct {
+	Before int // the message it stands in front of; the number of messages: the end
+	Role   transcript.Role
+	Text   string
+}
+
 // PathIn returns the path that a block had in an earlier state of the request, or
 // "" if it is new since then.
 func (r *Request) PathIn(before *Request, b transcript.BlockID) string {
 	blk, w := r.t.Block(b), r.where[b]
 	return r.pathIn(before, origin{blk.Message, w.in, int(w.index)})
+}
+
+// MessagePathIn is PathIn for a message.
+func (r *Request) MessagePathIn(before *Request, i int) string {
+	return r.pathIn(before, origin{message: i, in: inMessage})
 }
 
 func (r *Request) pathIn(before *Request, at origin) string {
@@ -33,12 +45,15 @@ func (r *Request) pathIn(before *Request, at origin) string {
 	return place{at.in, int32(at.index)}.path(r.MessagePath(at.message))
 }
 
-// Rewrite returns the request without some blocks and with others edited. A
-// message that loses its last block goes. Blocks that cannot be edited without
+// Rewrite returns the request without some blocks, with others edited and with new
+// messages. A message that loses its last block goes. Blocks that cannot be edited without
 // harm, such as signed thinking, are left as they are. Nothing to do returns the
 // request itself. The result may need Mend: removal makes new neighbours.
-func (r *Request) Rewrite(drop []transcript.BlockID, edits []BlockEdit) (*Request, []Change, error) {
+func (r *Request) Rewrite(drop []transcript.BlockID, edits []BlockEdit, insert ...Insertion) (*Request, []Change, error) {
 	d := newDraft(r)
+	for _, n := range insert {
+		d.insertMessage(n.Before, r.Dialect.textMessage(n.Role, n.Text), isNew)
+	}
 	for _, b := range drop {
 		d.dropBlock(b)
 	}

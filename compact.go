@@ -1,0 +1,280 @@
+package pare
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// The lines around a summary, by which a later compaction knows it again.
+const (
+	SummaryBegin = Mark + "summary of the conversation up to here]"
+	SummaryEnd   = Mark + "end of the summary]"
+)
+
+// CompactOptions says how to put a summary in the place of the head of a history.
+// The zero value is the default.
+type CompactOptions struct {
+	Options
+	// FoldTask lets the first message of the user go with the head; otherwise it stays,
+	// in front of the summary.
+	FoldTask bool
+	// MinConserved is the share of the bytes of all messages that must be accounted for:
+	// retained, in the summary, or among Items and what [Plan.Archive] returns. Above 1
+	// nothing can be; zero: no share.
+	MinConserved float64
+	// Archived says that what Plan.Archive returns will be kept, so that it counts.
+	Archived bool
+	// Items were archived by the summariser itself.
+	Items []Item
+}
+
+// Conservation accounts for the bytes of the messages of a history that was
+// compacted.
+type Conservation struct {
+	Original int `json:"original"`
+	Retained int `json:"retained"`
+	Summary  int `json:"summary"`
+	Archived int `json:"archived"`
+	Items    int `json:"items"`
+}
+
+// Share is how much of the original is accounted for.
+func (c Conservation) Share() float64 {
+	if c.Original == 0 {
+		return 1
+	}
+	return float64(c.Retained+c.Summary+c.Archived) / float64(c.Original)
+}
+
+// A CompactionError says why a history was not compacted. The history is untouched.
+type CompactionError struct {
+	Reason string // blank, not-text, calls, larger, prior-lost, not-conserved, nothing-to-compact, summariser, timeout
+	Err    error
+}
+
+func (e *CompactionError) Error() string { return "compact: " + e.Err.Error() }
+func (e *CompactionError) Unwrap() error { return e.Err }
+
+func uncompacted(reason, format string, args ...any) error {
+	return &CompactionError{reason, fmt.Errorf(format, args...)}
+}
+
+// Compact puts a summary in the place of everything in front of a cut, but for what
+// the system says and the first message of the user. A summary that an earlier
+// compaction left there is carried on, word for word, in front of the new one. A
+// summary that is blank, is no text, holds calls or is larger than what it stands for is
+// a *CompactionError, and so is one that does not conserve what was asked for.
+func Compact(r *wire.Request, cut transcript.Cut, summary string, o CompactOptions) (*Plan, error) {
+	return compact(r, cut, Summary{Text: summary, Items: o.Items}, o)
+}
+
+func compact(r *wire.Request, cut transcript.Cut, s Summary, o CompactOptions) (plan *Plan, err error) {
+	defer counterFault(&err)
+	o.Counter = watched(o.Counter)
+	h := headOf(r, cut, o.FoldTask)
+	if len(h.Blocks) == 0 {
+		return nil, uncompacted("nothing-to-compact", "nothing stands in front of message %d that could be summarised", cut.Before())
+	}
+	text, err := joined(h.Prior, s)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{in: r, mended: r, out: r}
+	p.summarise(h, text)
+	if err := p.carryOut(nil, o.Options); err != nil {
+		return nil, err
+	}
+	if err := p.finish(o.Options); err != nil {
+		return nil, err
+	}
+	if err := p.smaller(o.Options); err != nil {
+		return nil, err
+	}
+	if err := p.conserve(s.Items, o); err != nil {
+		return nil, err
+	}
+	p.report(o.Options)
+	return p, nil
+}
+
+// Removed is what a summary is to stand for.
+type Removed struct {
+	Request *wire.Request
+	Blocks  []transcript.BlockID // in order; they need not stand together
+	// Prior is the summary of what went before, "" if there is none. It stays, word for
+	// word, in front of the new one.
+	Prior string
+	// MaxTokens is how long the summary may be, the prior one included; zero: shorter than
+	// what it stands for.
+	MaxTokens int
+
+	at   int                  // the message in front of which the summary belongs
+	told []transcript.BlockID // earlier summaries, which go
+}
+
+// headOf collects what stands in front of a cut and is not to stay.
+func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
+	h := Removed{Request: r, at: cut.Before()}
+	t := r.Transcript()
+	task := !foldTask
+	for i, m := range t.Messages()[:cut.Before()] {
+		if m.Role == transcript.System {
+			continue
+		}
+		for b := m.First; b < m.End; b++ {
+			if prior, rest, ok := priorIn(wire.Text(t, b)); ok && t.Block(b).Kind == transcript.Text {
+				h.Prior = strings.TrimSpace(h.Prior + "\n\n" + prior)
+				h.told = append(h.told, b)
+				if rest == "" {
+					continue
+				}
+			} else if task && begins(m) {
+				continue
+			}
+			h.at = min(h.at, i)
+			h.Blocks = append(h.Blocks, b)
+		}
+		if task && begins(m) && (len(h.told) == 0 || h.told[len(h.told)-1] < m.First) {
+			task = false
+		}
+	}
+	for _, b := range h.told {
+		h.at = min(h.at, t.Block(b).Message)
+	}
+	return h
+}
+
+// priorIn finds a summary at the beginning of a text, and what stands behind it.
+func priorIn(text string) (prior, rest string, ok bool) {
+	body, ok := strings.CutPrefix(strings.TrimLeft(text, " \n"), SummaryBegin)
+	if !ok {
+		return "", "", false
+	}
+	i := strings.LastIndex(body, SummaryEnd)
+	if i < 0 {
+		return strings.TrimSpace(body), "", true
+	}
+	return strings.TrimSpace(body[:i]), strings.TrimSpace(body[i+len(SummaryEnd):]), true
+}
+
+// joined puts the new summary behind the prior one, after a look at it.
+func joined(prior string, s Summary) (string, error) {
+	text := strings.TrimSpace(s.Text)
+	switch {
+	case text == "":
+		return "", uncompacted("blank", "the summary is blank")
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+		return "", uncompacted("not-text", "the summary is no text: it holds bytes that are not UTF-8, or a zero")
+	case holdsCalls(text):
+		return "", uncompacted("calls", "the summary holds calls or results in place of text: %.60q", text)
+	case strings.Contains(text, SummaryEnd):
+		return "", uncompacted("not-text", "the summary holds the line that ends a summary: %s", SummaryEnd)
+	case prior == "":
+		return text, nil
+	case !s.Merged:
+		return prior + "\n\n" + text, nil
+	}
+	for line := range strings.Lines(prior) {
+		if line = strings.TrimSpace(line); line != "" && !strings.Contains(text, line) {
+			return "", uncompacted("prior-lost", "the summary leaves out a line of the one before it: %.60q", line)
+		}
+	}
+	return text, nil
+}
+
+// holdsCalls reports whether a text is, as JSON, a call or result of some dialect.
+func holdsCalls(text string) bool {
+	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(text, "```json"), "```"), "```"))
+	if text == "" || text[0] != '{' && text[0] != '[' || jsonspan.Valid([]byte(text)) != nil {
+		return false
+	}
+	for _, word := range []string{`"tool_use"`, `"tool_result"`, `"tool_calls"`, `"function_call"`, `"function_call_output"`, `"functionCall"`, `"functionResponse"`, `"toolUse"`, `"toolResult"`, `"tool_call_id"`} {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// summarise decides to drop what was removed and to say text in its place.
+func (p *Plan) summarise(h Removed, text string) {
+	t := p.mended.Transcript()
+	if p.Decisions == nil {
+		p.Decisions = make([]Decision, len(t.Atoms()))
+		for a := range p.Decisions {
+			p.Decisions[a].Atom = transcript.AtomID(a)
+		}
+	}
+	for _, list := range [][]transcript.BlockID{h.Blocks, h.told} {
+		for _, b := range list {
+			a := t.AtomOf(b)
+			p.Decisions[a].Action, p.Decisions[a].Reasons = Drop, []Reason{{"compaction", "a summary stands for it", a}}
+		}
+	}
+	p.summary = &wire.Insertion{Before: h.at, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd}
+}
+
+// smaller is an error if the summary has made the history no smaller.
+func (p *Plan) smaller(o Options) error {
+	before, after, unit := len(p.in.Raw()), len(p.out.Raw()), "bytes"
+	if o.Counter != nil {
+		before, after, unit = p.in.Tokens(o.Counter), p.out.Tokens(o.Counter), "tokens"
+	}
+	if after >= before {
+		return uncompacted("larger", "the summary is larger than what it stands for: the history would grow from %d to %d %s", before, after, unit)
+	}
+	return nil
+}
+
+// conserve accounts for every message.
+func (p *Plan) conserve(items []Item, o CompactOptions) error {
+	c := Conservation{Summary: len(p.summary.Text)}
+	t := p.in.Transcript()
+	for _, m := range t.Messages() {
+		c.Original += m.Span.Len()
+	}
+	gone := 0
+	for _, item := range p.Archive() {
+		gone += len(item.Raw)
+		if o.Archived {
+			c.Archived += len(item.Raw)
+			c.Items++
+		}
+	}
+	for i, item := range items {
+		if !item.Genuine() {
+			return uncompacted("not-conserved", "item %d of the summariser is named %s, which is not the name of its bytes, %s", i, item.ID, itemID(item.Raw))
+		}
+		c.Archived += len(item.Raw)
+		c.Items++
+	}
+	c.Retained = c.Original - gone
+	p.Conserved = c
+	if math.IsNaN(o.MinConserved) || c.Share() < o.MinConserved {
+		return uncompacted("not-conserved", "only %.3f of the history is accounted for, %.3f must be: %d bytes retained, %d in the summary, %d archived, of %d", c.Share(), o.MinConserved, c.Retained, c.Summary, c.Archived, c.Original)
+	}
+	return nil
+}
+
+// Offload puts a note in the place of everything in front of a cut, without a
+// summary: the note names the archive, see [ArchiveID], of what [Plan.Archive] returns.
+// Whoever calls must keep that.
+func Offload(r *wire.Request, cut transcript.Cut, o CompactOptions) (*Plan, error) {
+	h := headOf(r, cut, o.FoldTask)
+	p := &Plan{in: r, mended: r, out: r}
+	p.summarise(h, "")
+	items := p.Archive()
+	o.Archived = true
+	return Compact(r, cut, fmt.Sprintf("What stood here (items: %d) is archived as %s. It was not summarised.", len(items), ArchiveID(items)), o)
+}
+
+// ErrNoCut is wrapped by the error for a history that has no cut where one is asked
+// for.
+var ErrNoCut = errors.New("no cut: nothing can be parted from the messages that must be kept")

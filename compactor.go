@@ -1,0 +1,403 @@
+package pare
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Summariser writes a summary of what is taken out of a history. It must not keep
+// or change what it is given. Package summary has two.
+type Summariser func(context.Context, Removed) (Summary, error)
+
+// A Summary is what a summariser made.
+type Summary struct {
+	Text string
+	// Merged says that Text holds every line of the prior summary, which is checked.
+	// Otherwise the prior one is put in front of it.
+	Merged bool
+	// Items are what the summariser has archived.
+	Items []Item
+}
+
+// A Compactor compacts histories with a summariser. Compactions of one history that
+// are asked for at the same time share one run. It may be used by many goroutines; its
+// fields must not change meanwhile.
+type Compactor struct {
+	// Summarise writes the summaries; nil: what goes is archived and named, see [Offload].
+	Summarise Summariser
+	// MinKeep is how many messages at the end stay at least. Zero: 12.
+	MinKeep int
+	// Inside allows a cut inside one unbroken run of tool use, if there is no other.
+	Inside bool
+	// Above leaves histories of at most so many tokens alone; zero: none.
+	Above int
+	// MaxTokens is how long a summary may be; zero: 2,000.
+	MaxTokens int
+	// Timeout ends a run of the summariser. Zero: two minutes.
+	Timeout time.Duration
+	// Memory keeps the summaries that Fit asked for, so that the same ones are sent
+	// again. Nil: the compactor remembers them itself, for as long as it lives.
+	Memory Memory
+	CompactOptions
+
+	mu    sync.Mutex
+	runs  map[runKey]*run
+	known map[string]string
+}
+
+// A Memory keeps texts by name. Its methods are called by many goroutines.
+type Memory interface {
+	Load(key string) (text string, ok bool)
+	Store(key, text string)
+}
+
+type runKey [sha256.Size]byte
+
+// A run is one call of the summariser that several callers may wait for.
+type run struct {
+	done    chan struct{}
+	waiting int
+	cancel  context.CancelFunc
+	summary Summary
+	err     error
+}
+
+func (c *Compactor) minKeep() int {
+	if c.MinKeep == 0 {
+		return 12
+	}
+	return c.MinKeep
+}
+
+func (c *Compactor) maxTokens() int {
+	if c.MaxTokens == 0 {
+		return 2000
+	}
+	return c.MaxTokens
+}
+
+func (c *Compactor) timeout() time.Duration {
+	if c.Timeout == 0 {
+		return 2 * time.Minute
+	}
+	return c.Timeout
+}
+
+// Compact puts a summary in the place of the head of a history, at the cut that
+// [transcript.Transcript.Split] finds. A history without a cut, or not above the mark,
+// is an empty plan with the event compaction_skipped. The error is a *CompactionError;
+// whatever it says, the history is untouched.
+func (c *Compactor) Compact(ctx context.Context, r *wire.Request) (plan *Plan, err error) {
+	defer counterFault(&err)
+	if c.MinKeep < 0 || c.MaxTokens < 0 || c.Above < 0 || c.Timeout < 0 {
+		return nil, errors.New("compact: MinKeep, MaxTokens, Above and Timeout must not be less than 0")
+	}
+	o := c.CompactOptions
+	o.Counter = watched(o.Counter)
+	if o.Counter != nil && c.Above > 0 {
+		if n := r.Tokens(o.Counter); n <= c.Above {
+			return c.skip(r, "at most %d tokens are left alone, there are %d", c.Above, n), nil
+		}
+	}
+	cut, ok := r.Transcript().Split(c.minKeep(), c.Inside)
+	if !ok {
+		return c.skip(r, "nothing can be parted from the last %d messages", c.minKeep()), nil
+	}
+	h := headOf(r, cut, o.FoldTask)
+	h.MaxTokens = c.maxTokens()
+	if len(h.Blocks) == 0 {
+		return c.skip(r, "nothing stands in front of the cut but what must stay"), nil
+	}
+	meta := map[string]any{"total_messages": len(r.Transcript().Messages()), "cut": cut.Before(), "prior": h.Prior != ""}
+	o.emit(Event{"compaction_started", meta})
+	plan, err = c.at(ctx, r, cut, h, o)
+	if err != nil {
+		o.emit(Event{"compaction_failed", map[string]any{"cut": cut.Before(), "error": err.Error()}})
+		return nil, err
+	}
+	kind := "compaction_completed"
+	if c.Summarise == nil {
+		kind = "compaction_overflow_archived"
+	}
+	e := Event{kind, map[string]any{"cut": cut.Before(), "retained": len(plan.out.Transcript().Messages()), "conserved": plan.Conserved}}
+	plan.Events = append(plan.Events, e)
+	o.emit(e)
+	return plan, nil
+}
+
+func (c *Compactor) at(ctx context.Context, r *wire.Request, cut transcript.Cut, h Removed, o CompactOptions) (*Plan, error) {
+	if c.Summarise == nil {
+		return Offload(r, cut, o)
+	}
+	s, err := c.summary(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	return compact(r, cut, s, o)
+}
+
+// skip is the plan of doing nothing.
+func (c *Compactor) skip(r *wire.Request, format string, args ...any) *Plan {
+	e := Event{"compaction_skipped", map[string]any{"reason": fmt.Sprintf(format, args...)}}
+	c.emit(e)
+	return &Plan{in: r, mended: r, out: r, Events: []Event{e}}
+}
+
+// emit hands an event out.
+func (o *Options) emit(e Event) {
+	if o.Sink != nil {
+		o.Sink(e)
+	}
+}
+
+// summary runs the summariser, or waits for the run that another caller began.
+func (c *Compactor) summary(ctx context.Context, h Removed) (Summary, error) {
+	key := h.key()
+	c.mu.Lock()
+	if c.runs == nil {
+		c.runs = make(map[runKey]*run)
+	}
+	x := c.runs[key]
+	if x == nil {
+		// The run outlives the caller that began it as long as another one waits.
+		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout())
+		x = &run{done: make(chan struct{}), cancel: cancel}
+		c.runs[key] = x
+		go c.run(bound, key, x, h)
+	}
+	x.waiting++
+	c.mu.Unlock()
+	select {
+	case <-x.done:
+		return x.summary, x.err
+	case <-ctx.Done():
+		c.leave(key, x)
+		return Summary{}, &CompactionError{"timeout", fmt.Errorf("wait for the summary: %w", ctx.Err())}
+	}
+}
+
+// leave ends a run that nobody waits for any more.
+func (c *Compactor) leave(key runKey, x *run) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x.waiting--; x.waiting == 0 {
+		x.cancel()
+		if c.runs[key] == x {
+			delete(c.runs, key)
+		}
+	}
+}
+
+// run calls the summariser. One that does not heed its context is left behind.
+func (c *Compactor) run(ctx context.Context, key runKey, x *run, h Removed) {
+	defer x.cancel()
+	type outcome struct {
+		s   Summary
+		err error
+	}
+	got := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			if p := recover(); p != nil {
+				o = outcome{err: fmt.Errorf("the summariser panicked: %v", p)}
+			}
+			got <- o
+		}()
+		o.s, o.err = c.Summarise(ctx, h)
+	}()
+	select {
+	case o := <-got:
+		x.summary, x.err = o.s, o.err
+		if o.err != nil {
+			x.err = &CompactionError{"summariser", fmt.Errorf("summarise: %w", o.err)}
+		}
+	case <-ctx.Done():
+		x.err = &CompactionError{"timeout", fmt.Errorf("the summariser did not answer within %v", c.timeout())}
+	}
+	c.mu.Lock()
+	if c.runs[key] == x {
+		delete(c.runs, key)
+	}
+	c.mu.Unlock()
+	close(x.done)
+}
+
+// key names what is to be summarised.
+func (h *Removed) key() (k runKey) {
+	sum := sha256.New()
+	t := h.Request.Transcript()
+	var n [8]byte
+	put := func(raw []byte) {
+		binary.LittleEndian.PutUint64(n[:], uint64(len(raw)))
+		sum.Write(n[:])
+		sum.Write(raw)
+	}
+	put([]byte(h.Prior))
+	binary.LittleEndian.PutUint64(n[:], uint64(h.MaxTokens))
+	sum.Write(n[:])
+	for _, b := range h.Blocks {
+		put(t.Bytes(t.Block(b).Span))
+	}
+	return runKey(sum.Sum(nil))
+}
+
+// Fit is everything in one call: the window is trimmed by the ladder, and if
+// exchanges or turns have to go, a summary of them stands in their place, with those of
+// earlier trims in front of it, word for word. Room for MaxTokens is kept free for it.
+// With a stable window the summaries are stable too: each stands for one batch. A
+// summary that fails, or is too long, is left out, with the event compaction_failed; the
+// history fits either way.
+func (c *Compactor) Fit(ctx context.Context, r *wire.Request, w Window) (plan *Plan, err error) {
+	o := c.Options
+	if c.Summarise == nil || w.Tokens == 0 {
+		return Trim(r, w, o)
+	}
+	if err := w.valid(o); err != nil {
+		return nil, err
+	}
+	defer counterFault(&err)
+	o.Counter = watched(o.Counter)
+	p := &Plan{in: r}
+	if err := p.mend(r, o); err != nil {
+		return nil, err
+	}
+	room := w
+	room.Tokens, room.Low = max(w.Tokens-c.maxTokens(), 1), max(w.Low-c.maxTokens(), min(w.Low, 1))
+	if room.Low >= room.Tokens {
+		return nil, fmt.Errorf("window: Low, %d, and the room for a summary, %d, leave nothing of Tokens, %d", w.Low, c.maxTokens(), w.Tokens)
+	}
+	l := newLadder(p, room, o)
+	bare, err := l.fit()
+	if err != nil { // no room for a summary
+		l = newLadder(p, w, o)
+		if bare, err = l.fit(); err != nil {
+			return nil, err
+		}
+	}
+	if len(l.lost(bare)) == 0 {
+		bare.report(o)
+		return bare, nil
+	}
+	plan, err = c.tell(ctx, l, bare, w, o)
+	if err != nil {
+		o.emit(Event{"compaction_failed", map[string]any{"error": err.Error()}})
+		bare.Events = append(bare.Events, Event{"compaction_failed", map[string]any{"error": err.Error()}})
+		plan = bare
+	}
+	plan.report(o)
+	return plan, nil
+}
+
+// lost lists, batch by batch, the blocks that a plan drops on the rungs of exchanges
+// and turns.
+func (l *ladder) lost(p *Plan) [][]transcript.BlockID {
+	if len(p.Rungs) == 0 {
+		return nil
+	}
+	of := make([]int, len(l.level)) // by block: its batch, from 1 on
+	for i, b := range l.batches {
+		for _, g := range b.gone {
+			if of[g] == 0 {
+				of[g] = i + 1
+			}
+		}
+	}
+	all := make([][]transcript.BlockID, len(l.batches)+1)
+	for b, v := range l.level {
+		if v == isGone && (l.by[b] == RungExchanges || l.by[b] == RungTurns) {
+			i := of[b]
+			if i == 0 {
+				i = len(all) // gone since the last batch
+			}
+			all[i-1] = append(all[i-1], transcript.BlockID(b))
+		}
+	}
+	return slices.DeleteFunc(all, func(list []transcript.BlockID) bool { return len(list) == 0 })
+}
+
+// tell puts the summaries of all batches into the plan.
+func (c *Compactor) tell(ctx context.Context, l *ladder, bare *Plan, w Window, o Options) (*Plan, error) {
+	text, at := "", len(l.t.Messages())
+	for _, blocks := range l.lost(bare) {
+		h := Removed{Request: l.r, Blocks: blocks, Prior: text, MaxTokens: c.maxTokens() - 20}
+		at = min(at, l.t.Block(blocks[0]).Message)
+		next, err := c.recall(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		if n := o.weighText(next); n > h.MaxTokens {
+			if text == "" {
+				return nil, uncompacted("larger", "the summary has %d tokens, %d are free for it", n, h.MaxTokens)
+			}
+			o.emit(Event{"compaction_failed", map[string]any{"error": fmt.Sprintf("the summaries have %d tokens, %d are free: the newest is left out", n, h.MaxTokens)}})
+			continue
+		}
+		text = next
+	}
+	p := *l.plan
+	p.Changes, p.Batches = slices.Clone(p.Changes), l.batches
+	edits := l.decide(&p)
+	p.summary = &wire.Insertion{Before: at, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd}
+	if err := p.carryOut(edits, o); err != nil {
+		return nil, err
+	}
+	if err := p.finish(o); err != nil {
+		return nil, err
+	}
+	if n := p.out.Tokens(o.Counter); n > w.Tokens {
+		return nil, uncompacted("larger", "with its summary the history has %d tokens, the limit is %d", n, w.Tokens)
+	}
+	return &p, nil
+}
+
+// recall returns the summary of what was removed, behind the prior one: from memory,
+// or a new one.
+func (c *Compactor) recall(ctx context.Context, h Removed) (string, error) {
+	k := h.key()
+	key := fmt.Sprintf("%x", k[:])
+	if text, ok := c.load(key); ok {
+		return text, nil
+	}
+	s, err := c.summary(ctx, h)
+	if err != nil {
+		return "", err
+	}
+	text, err := joined(h.Prior, s)
+	if err == nil {
+		c.store(key, text)
+	}
+	return text, err
+}
+
+func (c *Compactor) load(key string) (string, bool) {
+	if c.Memory != nil {
+		return c.Memory.Load(key)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text, ok := c.known[key]
+	return text, ok
+}
+
+func (c *Compactor) store(key, text string) {
+	if c.Memory != nil {
+		c.Memory.Store(key, text)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil || len(c.known) > 10_000 {
+		c.known = make(map[string]string) // they can be made again
+	}
+	c.known[key] = text
+}
