@@ -47,7 +47,7 @@ func (l *ladder) meet(m limit, earlier []limit) (*Plan, error) {
 			if err != nil {
 				return nil, err
 			}
-			if l.within(plan.out, m) && l.all(plan.out, earlier) {
+			if l.measureOf(plan, m.unit, m.most) <= m.most && l.all(plan.out, earlier) {
 				return plan, nil
 			}
 		}
@@ -72,7 +72,7 @@ func (l *ladder) minimum(g *gauge, m limit, earlier []limit) (int, error) {
 			return 0, err
 		}
 		if l.all(plan.out, earlier) {
-			least = min(least, max(g.at(k), l.measure(plan.out, m.unit, math.MaxInt)))
+			least = min(least, max(g.at(k), l.measureOf(plan, m.unit, math.MaxInt)))
 		}
 	}
 	return least, nil
@@ -108,7 +108,41 @@ func (l *ladder) measure(r *wire.Request, u Unit, enough int) int {
 	}
 	n := l.headTokens()
 	for i := len(t.Messages()) - 1; i >= 0 && n <= enough; i-- {
-		n += r.MessageTokens(l.o.Counter, i)
+		if r != l.r {
+			n += r.MessageTokens(l.o.Counter, i)
+			continue
+		}
+		n += l.frame
+		for b := t.Messages()[i].First; b < t.Messages()[i].End; b++ {
+			n += l.cost(b, asIs)
+		}
+	}
+	return n
+}
+
+// measureOf measures the outcome of an attempt. If finishing it had nothing to do, its
+// blocks are those that the ladder has left, and only edited ones need to be counted.
+func (l *ladder) measureOf(p *Plan, u Unit, enough int) int {
+	t := p.out.Transcript()
+	if u != Tokens || !p.asRewritten || l.level == nil {
+		return l.measure(p.out, u, enough)
+	}
+	n, at := l.headTokens()+len(t.Messages())*l.frame, transcript.BlockID(0)
+	for b, v := range l.level {
+		switch {
+		case v == isGone:
+			continue
+		case int(at) >= len(t.Blocks()):
+			return l.measure(p.out, u, enough)
+		case v == asIs:
+			n += l.cost(transcript.BlockID(b), asIs)
+		default:
+			n += p.out.BlockTokens(l.o.Counter, at)
+		}
+		at++
+	}
+	if int(at) != len(t.Blocks()) {
+		return l.measure(p.out, u, enough)
 	}
 	return n
 }

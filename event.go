@@ -13,7 +13,7 @@ type Event struct {
 
 // report makes the events of a plan.
 func (p *Plan) report(o Options) {
-	if o.Counter != nil && len(p.Changes) > 0 {
+	if o.Counter != nil && !o.Uncounted && len(p.Changes) > 0 {
 		p.countTokens(o.Counter)
 	}
 	before := p.in.Transcript()

@@ -107,7 +107,7 @@ func newLadder(p *Plan, w Window, o Options) *ladder {
 	l := &ladder{plan: p, w: w, o: o, r: p.mended, t: p.mended.Transcript()}
 	l.end = len(l.t.Messages())
 	if l.o.Counter != nil {
-		l.frame, l.head = wire.FrameTokens(l.o.Counter), -1
+		l.frame, l.head, l.costs = wire.FrameTokens(l.o.Counter), -1, make([]cost, len(l.t.Blocks()))
 	}
 	return l
 }
@@ -137,7 +137,7 @@ func (l *ladder) prepare() error {
 	atoms := l.t.Atoms()
 	l.pinned, l.locked = make([]bool, len(atoms)), make([]bool, len(atoms))
 	l.level, l.by = make([]level, len(l.t.Blocks())), make([]Rung, len(l.t.Blocks()))
-	l.left, l.costs = make([]int, len(l.t.Messages())), make([]cost, len(l.t.Blocks()))
+	l.left = make([]int, len(l.t.Messages()))
 	for _, b := range l.t.Blocks() {
 		if b.Kind != transcript.Thinking {
 			l.left[b.Message]++

@@ -20,11 +20,14 @@ type Options struct {
 	Sink func(Event)
 	// Counter counts tokens, for receipts and for windows of tokens; nil counts none.
 	Counter wire.Counter
+	// Uncounted leaves the tokens of receipts at zero. Counting what is dropped takes
+	// longer than dropping it.
+	Uncounted bool
 }
 
 // weigh counts the tokens of a block, or none.
 func (o *Options) weigh(r *wire.Request, b transcript.BlockID) int {
-	if o.Counter == nil {
+	if o.Counter == nil || o.Uncounted {
 		return 0
 	}
 	return r.BlockTokens(o.Counter, b)
@@ -32,7 +35,7 @@ func (o *Options) weigh(r *wire.Request, b transcript.BlockID) int {
 
 // weighSaid counts a text in the place of what a block says, or nothing.
 func (o *Options) weighSaid(r *wire.Request, b transcript.BlockID, text string) int {
-	if o.Counter == nil {
+	if o.Counter == nil || o.Uncounted {
 		return 0
 	}
 	return r.SaidTokens(o.Counter, b, text)
@@ -59,6 +62,7 @@ type Plan struct {
 
 	in, mended, out *wire.Request
 	edited          map[transcript.BlockID]bool
+	asRewritten     bool            // finishing had nothing to do
 	summary         *wire.Insertion // to be put in when the plan is carried out
 }
 
@@ -230,12 +234,14 @@ func (p *Plan) finish(o Options) error {
 		if next == done {
 			return nil
 		}
+		first := p.out
 		m, err := next.MendSince(p.in, o.Repair, o.Check)
 		if err != nil {
 			return err
 		}
 		p.Changes = append(p.Changes, m.Changes...)
 		p.out, p.Left, done = m.Request, m.Left, m.Request
+		p.asRewritten = p.out == first
 	}
 	return nil
 }
@@ -295,11 +301,22 @@ func (p *Plan) MarshalJSON() ([]byte, error) {
 		Bytes     [2]int         `json:"bytes"`
 		Changes   []wire.Change  `json:"changes"`
 		Left      []wire.Finding `json:"left"`
+		Rungs     []Climb        `json:"rungs,omitempty"`
+		Batches   []Batch        `json:"batches,omitempty"`
+		Conserved *Conservation  `json:"conserved,omitempty"`
 		Decisions []Decision     `json:"decisions,omitempty"`
 	}{
 		p.in.Dialect.String(), p.in.Profile.Name, [2]int{len(p.in.Transcript().Messages()), len(p.out.Transcript().Messages())},
-		[2]int{len(p.in.Raw()), len(p.out.Raw())}, changes, left, p.decided(),
+		[2]int{len(p.in.Raw()), len(p.out.Raw())}, changes, left, p.Rungs, p.Batches, p.conserved(), p.decided(),
 	})
+}
+
+// conserved is nil without a compaction.
+func (p *Plan) conserved() *Conservation {
+	if p.Conserved == (Conservation{}) {
+		return nil
+	}
+	return &p.Conserved
 }
 
 // decided lists the decisions that are not simply to keep.

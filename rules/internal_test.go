@@ -3,6 +3,8 @@ package rules
 import (
 	"strings"
 	"testing"
+
+	"github.com/pare-llm/pare"
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare/wire"
@@ -137,13 +139,13 @@ func TestCut(t *testing.T) {
 		strings.Repeat("👩‍👩‍👧‍👦", 300),
 	} {
 		for _, size := range [][2]int{{512, 256}, {768, 0}, {0, 700}, {511, 257}} {
-			got := cut(text, size[0], size[1], "call_1")
+			got := pare.Shorten(text, size[0], size[1], oversized, "call_1")
 			if !utf8.ValidString(got) || len(got) > size[0]+size[1]+markerRoom || !strings.Contains(got, mark) {
 				t.Errorf("%.10q %v: %d bytes: %q", text, size, len(got), got)
 			}
 		}
 	}
-	got := cut("one\ntwo\nthree\nfour\nfive\nsix\n", 10, 12, "c")
+	got := pare.Shorten("one\ntwo\nthree\nfour\nfive\nsix\n", 10, 12, oversized, "c")
 	if want := "one\ntwo\n[pare: 11 of 28 bytes left out here by oversized, call c]\nfive\nsix\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

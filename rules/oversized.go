@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/transcript"
@@ -101,7 +100,7 @@ func (s *sight) shorten(b *pare.Ballot, o OversizedOptions) {
 			continue
 		}
 		if text, ok := s.plain(result); ok && len(text) > most && s.r.Editable(x.Results[0]) && !personSpeaks([]byte(text)) {
-			b.Edit(x.Results[0], cut(text, head, tail, x.CallID), "%d bytes are more than %d", len(text), most)
+			b.Edit(x.Results[0], pare.Shorten(text, head, tail, oversized, x.CallID), "%d bytes are more than %d", len(text), most)
 		}
 		if o.ResultsOnly || call.Body.Len() <= most || isNote(args) || !s.r.Editable(x.Call) {
 			continue
@@ -110,7 +109,7 @@ func (s *sight) shorten(b *pare.Ballot, o OversizedOptions) {
 			continue
 		}
 		// The arguments become the text of a note, in which quotes are escaped again.
-		if text := cut(string(args), head, tail, x.CallID); jsonLen(text)+slack < len(args) {
+		if text := pare.Shorten(string(args), head, tail, oversized, x.CallID); jsonLen(text)+slack < len(args) {
 			b.Edit(x.Call, text, "%d bytes are more than %d", len(args), most)
 		}
 	}
@@ -157,33 +156,6 @@ func (s *sight) plainObject(b transcript.Block) (string, bool) {
 		return output, true
 	}
 	return string(wire.Canonical(raw)), n > 0
-}
-
-// cut keeps the beginning and the end of a text.
-func cut(text string, head, tail int, id string) string {
-	for head > 0 && !utf8.RuneStart(text[head]) {
-		head--
-	}
-	from := len(text) - tail
-	for from < len(text) && !utf8.RuneStart(text[from]) {
-		from++
-	}
-	// Whole lines, where that costs less than half.
-	if n := strings.LastIndexByte(text[:head], '\n') + 1; n > head/2 {
-		head = n
-	}
-	if n := strings.IndexByte(text[from:], '\n') + 1; n > 0 && n < (len(text)-from)/2 {
-		from += n
-	}
-	marker := fmt.Sprintf("%s%d of %d bytes left out here by %s%s]", mark, from-head, len(text), oversized, callName(", call ", id))
-	before, after := "", "\n"
-	if head > 0 && text[head-1] != '\n' {
-		before = "\n"
-	}
-	if from == len(text) {
-		after = ""
-	}
-	return text[:head] + before + marker + after + text[from:]
 }
 
 // textOf decodes the string whose inside is at body.

@@ -14,7 +14,7 @@ import (
 )
 
 // mark is how everything begins that a rule put in the place of something.
-const mark = "[pare: "
+const mark = pare.Mark
 
 // defaultMinBytes is longer than any placeholder.
 const defaultMinBytes = 512
