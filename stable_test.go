@@ -110,3 +110,28 @@ func listEnd(r *wire.Request) int {
 	msgs := r.Transcript().Messages()
 	return msgs[len(msgs)-1].Span.End
 }
+
+// TestStableMinimum: the minimum of a stable window is exact too.
+func TestStableMinimum(t *testing.T) {
+	for seed := range uint64(histories(t) / 50) {
+		d, body, did := history(seed)
+		r, err := wire.Parse(body, wire.Options{Dialect: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		trim := func(limit int) error {
+			_, err := pare.Trim(r, pare.Window{Tokens: limit, Low: (limit + 1) / 2}, pare.Options{Counter: quarters{}})
+			return err
+		}
+		var small *pare.WindowTooSmall
+		if !errors.As(trim(2), &small) {
+			continue
+		}
+		if err := trim(small.Minimum); err != nil {
+			t.Errorf("seed %d, %s, %v: the minimum %d fails: %v", seed, d, did, small.Minimum, err)
+		}
+		if trim(small.Minimum-1) == nil {
+			t.Errorf("seed %d, %s, %v: one less than the minimum %d works", seed, d, did, small.Minimum)
+		}
+	}
+}

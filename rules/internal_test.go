@@ -3,10 +3,9 @@ package rules
 import (
 	"strings"
 	"testing"
-
-	"github.com/pare-llm/pare"
 	"unicode/utf8"
 
+	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/wire"
 )
 
