@@ -3,9 +3,10 @@
 //
 // # Estimates
 //
-// An [Estimator] looks at each byte once, at a gigabyte a second and without
-// allocation, and adds up what it costs by its class and the class of the byte
-// before it. The sum is conservative: on texts of at least 2,000 characters of code,
+// An [Estimator] adds up what each byte costs by its class and the class of the byte
+// before it, at two and a half gigabytes a second and without allocation. A string in
+// JSON takes the longer the more escapes it has: prose goes at one and a half
+// gigabytes a second, source code at three quarters of one. The sum is conservative: on texts of at least 2,000 characters of code,
 // prose, markup, JSON, minified scripts, logs, encoded bytes, emoji, Chinese,
 // Japanese or Russian it is below the true count of o200k_base on less than one text
 // in a hundred, and never by more than a tenth. Half of the estimates are less than a
@@ -27,6 +28,12 @@
 //
 // CountJSON of both takes the content of a JSON string as it is, escapes and all.
 // For a JSON value that the model sees as JSON, such as the arguments of a tool, use
-// Count. Base64 is never text: [ImageSize] and [PDFPages] read what
-// [Estimator.Image] and [Estimator.Pages] need.
+// Count. Base64 is never text: [Estimator.Media] prices pictures, documents and
+// recordings, by their size where [ImageSize] and [PDFPages] can read it.
+// [Estimator.Reading] joins these to another counter of texts.
+//
+// # Money
+//
+// [PriceOf] has the list prices of models and [CacheOf] what their caches save;
+// [Price.Cost] makes dollars of both.
 package tokens

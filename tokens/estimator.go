@@ -1,7 +1,5 @@
 package tokens
 
-import "unicode/utf8"
-
 // The classes of a byte. Letters are sorted by how they fall in words, because that
 // is what tells a word from a name, a key or an encoded byte: words alternate,
 // random letters do not. The lead bytes of UTF-8 are sorted by the scripts they
@@ -70,14 +68,7 @@ func (e Estimator) Count(text []byte) int {
 	if len(text) == 0 {
 		return 0
 	}
-	w := e.of().weights
-	sum, before := uint64(first), uint(noClass)
-	for _, b := range text {
-		c := uint(classOf[b])
-		sum += uint64(w[(before|c)%square])
-		before = c * side
-	}
-	return e.tokens(sum)
+	return e.tokens(first + e.of().weights().sum(text))
 }
 
 // CountJSON estimates the content of a JSON string as it lies in a request, between
@@ -86,37 +77,8 @@ func (e Estimator) CountJSON(raw []byte) int {
 	if len(raw) == 0 {
 		return 0
 	}
-	w := e.of().weights
-	sum, before := uint64(first), uint(noClass)
-	for i := 0; i < len(raw); i++ {
-		b := raw[i]
-		if b == '\\' {
-			r, n := escape(raw[i:])
-			i += n - 1
-			if r >= utf8.RuneSelf {
-				var more uint64
-				more, before = wideWeight(w, before, r)
-				sum += more
-				continue
-			}
-			b = byte(r)
-		}
-		c := uint(classOf[b])
-		sum += uint64(w[(before|c)%square])
-		before = c * side
-	}
-	return e.tokens(sum)
-}
-
-// wideWeight is what the bytes of a rune outside ASCII add.
-func wideWeight(w *grid, before uint, r rune) (sum uint64, after uint) {
-	var bytes [utf8.UTFMax]byte
-	for _, b := range bytes[:utf8.EncodeRune(bytes[:], r)] {
-		c := uint(classOf[b])
-		sum += uint64(w[(before|c)%square])
-		before = c * side
-	}
-	return sum, before
+	w := e.of().weights()
+	return e.tokens(first + w.sum(raw) + w.escapes(raw))
 }
 
 // Bytes is the most that a text of n bytes can count, for a text that is not at
@@ -157,25 +119,6 @@ func (e Estimator) tokens(sum uint64) int {
 	scale := uint64(e.of().margin) * uint64(e.factor.Permille())
 	const whole = unit * 1000 * 1000
 	return int((sum*scale + whole - 1) / whole)
-}
-
-// A grid is a table laid out in one row with sides that are powers of two, so that
-// the loop over a text has no bounds to check. The last row stays zero; it stands in
-// front of a text.
-type grid [square]uint16
-
-const (
-	side    = 32
-	square  = side * side
-	noClass = (side - 1) * side
-)
-
-func (t *table) grid() *grid {
-	g := new(grid)
-	for i, row := range t {
-		copy(g[i*side:], row[:])
-	}
-	return g
 }
 
 var classOf = func() (t [256]uint8) {

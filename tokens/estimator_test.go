@@ -3,6 +3,7 @@ package tokens
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"unicode/utf8"
 )
@@ -67,11 +68,9 @@ func TestParts(t *testing.T) {
 // above the first, the inequalities hold for all texts.
 func TestWeights(t *testing.T) {
 	for _, f := range families {
-		for i := range classCount {
-			for j := range classCount {
-				if w := f.weights[i*side+j]; w == 0 || w > first {
-					t.Errorf("%s: weight %d of class %d after %d is not in 1…%d", f.name, w, j, i, first)
-				}
+		for i, w := range f.weights() {
+			if w == 0 || w > first {
+				t.Errorf("%s: weight %d of byte %d after %d is not in 1…%d", f.name, w, i>>8, i&0xFF, first)
 			}
 		}
 	}
@@ -166,6 +165,26 @@ func TestNoAllocation(t *testing.T) {
 	if n := testing.AllocsPerRun(10, func() { e.Count(text); e.CountJSON(raw) }); n != 0 {
 		t.Errorf("an estimate allocates %v times", n)
 	}
+}
+
+// TestFirstUse: tables and vocabularies are made when first used, by whoever comes.
+func TestFirstUse(t *testing.T) {
+	fresh := family{name: "o200k", weights: sync.OnceValue(weightsO200k.pairs), margin: 1100}
+	exact := &Encoding{name: o200k.name, packed: o200k.packed, size: o200k.size, split: splitO200k}
+	text := []byte(samples()["Go"][0])
+	want, wantExact := For("gpt-5").Count(text), O200k().Count(text)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if got := (Estimator{family: &fresh}).Count(text); got != want {
+				t.Errorf("estimated %d, want %d", got, want)
+			}
+			if got := exact.Count(text); got != wantExact {
+				t.Errorf("counted %d, want %d", got, wantExact)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func FuzzEstimate(f *testing.F) {

@@ -122,20 +122,25 @@ func TestEveryRune(t *testing.T) {
 // times the text may take thirty times as long on a busy machine, not a hundred.
 func TestHostile(t *testing.T) {
 	for _, unit := range []string{"a", " ", "\n", "=", "A", "文", "ab", "\u0301", "aA", " \n", "x'", "\u0301A", "zqxjkv"} {
-		small, large := hostile(unit, 4_000), hostile(unit, 40_000)
-		if large > 30*small+20*time.Millisecond {
+		small := hostile(unit, 4_000, 0)
+		most := 30*small + 20*time.Millisecond
+		if large := hostile(unit, 40_000, most); large > most {
 			t.Errorf("%q: 4 KB take %v, 40 KB %v", unit, small, large)
 		}
 	}
 }
 
-func hostile(unit string, size int) time.Duration {
+// hostile is the best time of ten counts, or of the first that is good enough: others
+// may have the machine for most of them.
+func hostile(unit string, size int, enough time.Duration) time.Duration {
 	text := []byte(strings.Repeat(unit, size/len(unit)))
 	best := time.Hour
-	for range 2 {
+	for range 10 {
 		start := time.Now()
 		O200k().Count(text)
-		best = min(best, time.Since(start))
+		if best = min(best, time.Since(start)); best <= enough {
+			break
+		}
 	}
 	return best
 }

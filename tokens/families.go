@@ -1,9 +1,11 @@
 package tokens
 
+import "sync"
+
 // A family is what models share that make the same tokens of the same text.
 type family struct {
 	name    string
-	weights *grid
+	weights func() *pairs
 	// margin, in thousandths, lifts the first percentile of the held out texts to
 	// the true count.
 	margin int
@@ -19,16 +21,19 @@ type frame struct {
 	tools, tool int
 }
 
+// Two families share one vocabulary, and so one table.
+var claudePairs = sync.OnceValue(weightsClaude.pairs)
+
 // The first family is the default.
 var families = []family{
-	{"default", weightsDefault.grid(), 1100, claudeLarge, frame{3, 5, 60, 20}},
-	{"o200k", weightsO200k.grid(), 1100, patches32, frame{3, 4, 12, 12}},
-	{"gemini", weightsGemini.grid(), 1100, gemini3, frame{3, 4, 20, 20}},
+	{"default", sync.OnceValue(weightsDefault.pairs), 1100, claudeLarge, frame{3, 5, 60, 20}},
+	{"o200k", sync.OnceValue(weightsO200k.pairs), 1100, patches32, frame{3, 4, 12, 12}},
+	{"gemini", sync.OnceValue(weightsGemini.pairs), 1100, gemini3, frame{3, 4, 20, 20}},
 	// Nobody outside knows the vocabularies of Claude 3 and later. The old one is
 	// the nearest there is, and the margin is wider.
-	{"claude", weightsClaude.grid(), 1200, claudeSmall, frame{5, 5, 350, 20}},
+	{"claude", claudePairs, 1200, claudeSmall, frame{5, 5, 350, 20}},
 	// From Opus 4.7 on the same text makes about 30 % more tokens.
-	{"claude-4.7", weightsClaude.grid(), 1560, claudeLarge, frame{5, 5, 400, 20}},
+	{"claude-4.7", claudePairs, 1560, claudeLarge, frame{5, 5, 400, 20}},
 }
 
 func familyOf(name string) *family {

@@ -61,16 +61,20 @@ func hex4(raw []byte) (r rune, ok bool) {
 	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
 		return 0, false
 	}
-	for _, c := range raw[2:6] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
+	a, b, c, d := hexDigit[raw[2]], hexDigit[raw[3]], hexDigit[raw[4]], hexDigit[raw[5]]
+	return rune(a)<<12 | rune(b)<<8 | rune(c)<<4 | rune(d), a|b|c|d >= 0
 }
+
+// hexDigit has the value of each digit, or -1.
+var hexDigit = func() (t [256]int8) {
+	for i := range t {
+		t[i] = -1
+	}
+	for i, c := range "0123456789" {
+		t[c] = int8(i)
+	}
+	for i, c := range "abcdef" {
+		t[c], t[c-'a'+'A'] = int8(10+i), int8(10+i)
+	}
+	return t
+}()

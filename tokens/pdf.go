@@ -18,7 +18,7 @@ const (
 // or without "data:…;base64," in front. Where it finds none (the file is encrypted
 // or broken) it guesses a page for every 64 KB and says false.
 func PDFPages(data []byte) (n int, known bool) {
-	b := payload(data)
+	b := unescape(payload(data)) // a \/ may come late
 	plain := make([]byte, base64.StdEncoding.DecodedLen(len(b)))
 	size, _ := base64.StdEncoding.Decode(plain, b) // what can be read of a broken one is enough
 	plain = plain[:size]

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -283,9 +284,9 @@ func transcripts(t testing.TB) []string {
 	if dir == "" {
 		dir = "../../shared/corpus"
 	}
-	paths, _ := filepath.Glob(filepath.Join(dir, "*", "*.requests.jsonl*"))
+	paths, _ := filepath.Glob(filepath.Join(dir, "*", "*.json*"))
 	if len(paths) == 0 {
-		t.Skipf("SKIPPED, LOUDLY: no corpus of recorded requests at %s; set PARE_CORPUS to run this test", dir)
+		t.Skipf("SKIPPED, LOUDLY: no corpus of recorded sessions at %s; set PARE_CORPUS to run this test", dir)
 	}
 	var all []string
 	r := rand.New(rand.NewPCG(13, 14))
@@ -317,8 +318,7 @@ func transcripts(t testing.TB) []string {
 	return all
 }
 
-// words collects the longer strings of a JSON value, pictures aside. It ranges over
-// maps in any order, so what it returns is not the same each time.
+// words collects the longer strings of a JSON value, pictures aside.
 func words(v any, b *strings.Builder) {
 	switch v := v.(type) {
 	case string:
@@ -330,8 +330,8 @@ func words(v any, b *strings.Builder) {
 			words(x, b)
 		}
 	case map[string]any:
-		for _, x := range v {
-			words(x, b)
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			words(v[key], b)
 		}
 	}
 }
