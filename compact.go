@@ -76,8 +76,8 @@ func Compact(r *wire.Request, cut transcript.Cut, summary string, o CompactOptio
 }
 
 func compact(r *wire.Request, cut transcript.Cut, s Summary, o CompactOptions) (plan *Plan, err error) {
-	defer counterFault(&err)
 	o.Counter = watched(o.Counter)
+	defer counterFault(&o.Counter, &err)
 	h := headOf(r, cut, o.FoldTask)
 	if len(h.Blocks) == 0 {
 		return nil, uncompacted("nothing-to-compact", "nothing stands in front of message %d that could be summarised", cut.Before())

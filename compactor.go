@@ -97,12 +97,12 @@ func (c *Compactor) timeout() time.Duration {
 // is an empty plan with the event compaction_skipped. The error is a *CompactionError;
 // whatever it says, the history is untouched.
 func (c *Compactor) Compact(ctx context.Context, r *wire.Request) (plan *Plan, err error) {
-	defer counterFault(&err)
 	if c.MinKeep < 0 || c.MaxTokens < 0 || c.Above < 0 || c.Timeout < 0 {
 		return nil, errors.New("compact: MinKeep, MaxTokens, Above and Timeout must not be less than 0")
 	}
 	o := c.CompactOptions
 	o.Counter = watched(o.Counter)
+	defer counterFault(&o.Counter, &err)
 	if o.Counter != nil && c.Above > 0 {
 		if n := r.Tokens(o.Counter); n <= c.Above {
 			return c.skip(r, "at most %d tokens are left alone, there are %d", c.Above, n), nil
@@ -265,8 +265,8 @@ func (c *Compactor) Fit(ctx context.Context, r *wire.Request, w Window) (plan *P
 	if err := w.valid(o); err != nil {
 		return nil, err
 	}
-	defer counterFault(&err)
 	o.Counter = watched(o.Counter)
+	defer counterFault(&o.Counter, &err)
 	p := &Plan{in: r}
 	if err := p.mend(r, o); err != nil {
 		return nil, err

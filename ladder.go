@@ -88,7 +88,9 @@ type ladder struct {
 
 	votes     []Decision // of the rules
 	ruleEdits map[transcript.BlockID]string
+	needs     [][]transcript.AtomID // by atom, those that the rules demand included; nil: there are none
 	neededBy  [][]transcript.AtomID
+	said      map[transcript.BlockID]string // texts that had to be decoded
 
 	level []level // by block, at the foot of the chain that is being built or climbed
 	by    []Rung  // by block: who raised it
@@ -143,14 +145,6 @@ func (l *ladder) prepare() error {
 			l.left[b.Message]++
 		}
 	}
-	for a := range atoms {
-		for _, n := range atoms[a].Needs {
-			if l.neededBy == nil {
-				l.neededBy = make([][]transcript.AtomID, len(atoms))
-			}
-			l.neededBy[n] = append(l.neededBy[n], transcript.AtomID(a))
-		}
-	}
 	return l.standAt(l.end)
 }
 
@@ -158,11 +152,33 @@ func (l *ladder) prepare() error {
 // rules vote and finds what is pinned.
 func (l *ladder) standAt(end int) error {
 	l.end = end
-	if err := l.poll(); err != nil {
+	demands, err := l.poll()
+	if err != nil {
 		return err
 	}
+	l.bind(demands)
 	l.pin()
 	return nil
+}
+
+// bind collects what each atom needs, and what needs it.
+func (l *ladder) bind(demands [][2]transcript.AtomID) {
+	atoms := l.t.Atoms()
+	l.needs, l.neededBy = nil, nil
+	need := func(a, n transcript.AtomID) {
+		if l.needs == nil {
+			l.needs, l.neededBy = make([][]transcript.AtomID, len(atoms)), make([][]transcript.AtomID, len(atoms))
+		}
+		l.needs[a], l.neededBy[n] = append(l.needs[a], n), append(l.neededBy[n], a)
+	}
+	for a := range atoms {
+		for _, n := range atoms[a].Needs {
+			need(transcript.AtomID(a), n)
+		}
+	}
+	for _, d := range demands {
+		need(d[0], d[1])
+	}
 }
 
 // blocks is how many blocks the history has.
@@ -185,9 +201,9 @@ func (l *ladder) exchanges() []transcript.Exchange {
 
 // poll lets the rules vote on the history. Blocks and atoms of its beginning are
 // numbered as in the whole.
-func (l *ladder) poll() error {
+func (l *ladder) poll() (demands [][2]transcript.AtomID, err error) {
 	if l.w.Rules == nil {
-		return nil
+		return nil, nil
 	}
 	r := l.r
 	if l.end < len(l.t.Messages()) {
@@ -195,14 +211,13 @@ func (l *ladder) poll() error {
 		for b := l.blocks(); b < len(l.t.Blocks()); b++ {
 			later = append(later, transcript.BlockID(b))
 		}
-		var err error
 		if r, _, err = l.r.Rewrite(later, nil); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	v, err := l.w.Rules.poll(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	decisions, edits := settle(r, v)
 	l.votes = decisions
@@ -214,7 +229,7 @@ func (l *ladder) poll() error {
 			l.ruleEdits[e.Block] = e.Text
 		}
 	}
-	return nil
+	return v.needs, nil
 }
 
 // pin marks what stays.
@@ -283,17 +298,19 @@ func (l *ladder) pin() {
 
 // spread marks what marked atoms need.
 func (l *ladder) spread(marked []bool) {
-	atoms := l.t.Atoms()
+	if l.needs == nil {
+		return
+	}
 	var queue []transcript.AtomID
 	for a, on := range marked {
-		if on && len(atoms[a].Needs) > 0 {
+		if on && len(l.needs[a]) > 0 {
 			queue = append(queue, transcript.AtomID(a))
 		}
 	}
 	for len(queue) > 0 {
 		a := queue[0]
 		queue = queue[1:]
-		for _, n := range atoms[a].Needs {
+		for _, n := range l.needs[a] {
 			if !marked[n] {
 				marked[n] = true
 				queue = append(queue, n)
@@ -502,7 +519,11 @@ func (l *ladder) shortenRung(to level, pinnedOnly bool) {
 		by = RungSqueeze
 	}
 	for _, x := range l.ordered(l.exchanges()) {
-		for _, b := range append([]transcript.BlockID{x.Call}, x.Results...) {
+		for i := -1; i < len(x.Results); i++ { // the call, then its results
+			b := x.Call
+			if i >= 0 {
+				b = x.Results[i]
+			}
 			if b != transcript.NoBlock && l.shortenable(b, to) && (!pinnedOnly || l.pinned[l.t.AtomOf(b)]) {
 				l.raise(b, to, by)
 				l.close(by)

@@ -2,6 +2,7 @@ package pare
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -58,7 +59,10 @@ func brief(s string, n int) string {
 		}
 		s = s[:n] + "…"
 	}
-	return strings.Join(strings.Fields(s), " ")
+	if strings.ContainsAny(s, " \n\r\t") {
+		s = strings.Join(strings.Fields(s), " ")
+	}
+	return s
 }
 
 // cleared is the placeholder of a result.
@@ -68,11 +72,15 @@ func (l *ladder) cleared(b transcript.BlockID) string {
 	if x := l.t.ExchangeOf(b); tool == "" && x != transcript.NoExchange {
 		tool = l.t.Exchanges()[x].Tool
 	}
-	where := ""
+	text := make([]byte, 0, 160)
+	text = append(append(text, Mark+"result of "...), brief(tool, 64)...)
+	text = strconv.AppendInt(append(text, " ("...), int64(blk.Body.Len()), 10)
+	text = append(append(text, " bytes)"...), ofCall(blk.CallID)...)
+	text = append(text, " cleared to fit the window"...)
 	if l.w.Archive {
-		where = "; archived as " + itemID(l.t.Bytes(blk.Span))
+		text = append(append(text, "; archived as "...), itemID(l.t.Bytes(blk.Span))...)
 	}
-	return fmt.Sprintf("%sresult of %s (%d bytes)%s cleared to fit the window%s]", Mark, brief(tool, 64), blk.Body.Len(), ofCall(blk.CallID), where)
+	return string(append(text, ']'))
 }
 
 // shortened is what a block says when at most size bytes of it are to be left.
@@ -81,7 +89,15 @@ func (l *ladder) shortened(b transcript.BlockID, size int) string {
 	if blk.Kind == transcript.Call {
 		return shortenArguments(wire.Arguments(l.t, b), size, blk.CallID)
 	}
-	return shortenText(wire.Text(l.t, b), size, blk.CallID)
+	text, ok := l.said[b]
+	if !ok {
+		if l.said == nil {
+			l.said = make(map[transcript.BlockID]string)
+		}
+		text = wire.Text(l.t, b)
+		l.said[b] = text
+	}
+	return shortenText(text, size, blk.CallID)
 }
 
 // shortenText leaves about size bytes of a text: two thirds of them from the

@@ -107,8 +107,8 @@ func Trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
 	if err := w.valid(o); err != nil {
 		return nil, err
 	}
-	defer counterFault(&err)
 	o.Counter = watched(o.Counter)
+	defer counterFault(&o.Counter, &err)
 	p := &Plan{in: r}
 	if err := p.mend(r, o); err != nil {
 		return nil, err
@@ -196,19 +196,17 @@ func (e *CounterError) Error() string {
 	return fmt.Sprintf("count tokens of %q: the counter says %d; a count must not be negative", e.Text, e.Count)
 }
 
-// counterFault turns the panic that a watched counter raises into its error.
-func counterFault(err *error) {
-	switch p := recover().(type) {
-	case nil:
-	case *CounterError:
-		*err = p
-	default:
-		panic(p)
-	}
+// A watch guards a counter: what it does wrong becomes an error of the call.
+type watch struct {
+	c   wire.Counter
+	now *attention
 }
 
-// A watch guards a counter: what it does wrong becomes an error of the call.
-type watch struct{ c wire.Counter }
+// attention is what a counter is busy with.
+type attention struct {
+	text []byte
+	busy bool
+}
 
 func watched(c wire.Counter) wire.Counter {
 	if c == nil {
@@ -217,33 +215,54 @@ func watched(c wire.Counter) wire.Counter {
 	if w, ok := c.(watch); ok {
 		return w
 	}
-	return watch{c}
+	return watch{c, new(attention)}
 }
 
-func (w watch) Count(text []byte) int    { return guard(text, w.c.Count) }
-func (w watch) CountJSON(raw []byte) int { return guard(raw, w.c.CountJSON) }
-func (w watch) Media(mime string, data []byte, low bool) int {
-	return guard([]byte(mime), func([]byte) int { return w.c.Media(mime, data, low) })
-}
-func (w watch) Overhead(messages, tools int) int {
-	return guard(nil, func([]byte) int { return w.c.Overhead(messages, tools) })
+// counterFault, deferred, turns a panic of a watched counter into an error.
+func counterFault(c *wire.Counter, err *error) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	w, ok := (*c).(watch)
+	switch fault, own := p.(*CounterError); {
+	case own:
+		*err = fault
+	case ok && w.now.busy:
+		*err = &CounterError{shortly(w.now.text), 0, p}
+	default:
+		panic(p)
+	}
 }
 
-func guard(text []byte, count func([]byte) int) int {
-	n := called(text, count)
+func (w watch) begin(text []byte) { w.now.text, w.now.busy = text, true }
+
+func (w watch) end(n int) int {
+	w.now.busy = false
 	if n < 0 {
-		panic(&CounterError{shortly(text), n, nil})
+		panic(&CounterError{shortly(w.now.text), n, nil})
 	}
 	return n
 }
 
-func called(text []byte, count func([]byte) int) int {
-	defer func() {
-		if p := recover(); p != nil {
-			panic(&CounterError{shortly(text), 0, p})
-		}
-	}()
-	return count(text)
+func (w watch) Count(text []byte) int {
+	w.begin(text)
+	return w.end(w.c.Count(text))
+}
+
+func (w watch) CountJSON(raw []byte) int {
+	w.begin(raw)
+	return w.end(w.c.CountJSON(raw))
+}
+
+func (w watch) Media(mime string, data []byte, low bool) int {
+	w.begin([]byte(mime))
+	return w.end(w.c.Media(mime, data, low))
+}
+
+func (w watch) Overhead(messages, tools int) int {
+	w.begin(nil)
+	return w.end(w.c.Overhead(messages, tools))
 }
 
 func shortly(text []byte) string {

@@ -158,6 +158,12 @@ const (
 // setResult replaces the content of a result.
 func (m *mender) setResult(b transcript.BlockID, raw []byte) bool {
 	at := m.t.Block(b).Span
+	if body := m.t.Block(b).Body; body != at { // the content is known: no need to look for it
+		if m.inString(body) {
+			body = quoted(jsonspan.Span(body))
+		}
+		return m.edit(jsonspan.Edit{Span: jsonspan.Span(body), New: raw})
+	}
 	if m.Dialect == Bedrock {
 		inner, ok := m.member(at, "toolResult")
 		if !ok {

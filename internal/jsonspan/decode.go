@@ -9,6 +9,9 @@ import (
 // Decode appends the text of a string's content (without quotes) to dst. A lone
 // surrogate becomes U+FFFD; an escape that is not one is kept as it stands.
 func Decode(dst, content []byte) []byte {
+	if dst == nil {
+		dst = make([]byte, 0, len(content)) // decoding makes nothing longer that is valid
+	}
 	for {
 		i := bytes.IndexByte(content, '\\')
 		if i < 0 || i+1 >= len(content) {
