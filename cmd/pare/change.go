@@ -30,8 +30,28 @@ type changing struct {
 	Color        string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
-// A planner decides what to do with a request.
+// A planner decides what to do with a request. Its error may be a
+// *pare.WindowTooSmall or a [misuse]; any other leaves the transcript as it came.
 type planner func(*wire.Request) (*pare.Plan, error)
+
+// A task is what a command does to each transcript.
+type task struct {
+	command string
+	plan    planner
+	// tokens weighs a request, for the summary; nil: it tells of bytes.
+	tokens func(*wire.Request) int
+	// whole wants all results or none, on standard output too.
+	whole bool
+	// archive is the file for what plans take out; "": none.
+	archive string
+	// single is the flag that makes sense for one transcript only; "": none does.
+	single string
+}
+
+// misuse is wrong usage that only the transcript shows.
+type misuse struct{ error }
+
+func (m misuse) Unwrap() error { return m.error }
 
 // override lets the flags that were given decide over o. Its error is wrong usage.
 func (c *changing) override(o *pare.Options) error {
@@ -48,7 +68,7 @@ func (c *changing) override(o *pare.Options) error {
 
 // counted lets the plan count tokens as the request's own model does, by estimate.
 func counted(o pare.Options, r *wire.Request) pare.Options {
-	o.Count = tokens.For(r.Model()).CountJSON
+	o.Counter = tokens.For(r.Model())
 	return o
 }
 
@@ -66,7 +86,7 @@ func remedy(r *wire.Remedy, flag, value, keep string) error {
 }
 
 // conflict is wrong usage that only all flags together show.
-func (c *changing) conflict(in *input) error {
+func (c *changing) conflict(in *input, t task) error {
 	stdin := slices.Contains(in.paths, stdinName)
 	switch {
 	case c.InPlace && c.Output != "":
@@ -79,21 +99,27 @@ func (c *changing) conflict(in *input) error {
 		return hinted{errors.New("--receipt needs a file: standard output is for the result"), "--receipt FILE, for example --receipt changes.jsonl"}
 	case c.Receipt != "" && c.Receipt == c.Output:
 		return errors.New("--receipt and -o name the same file")
+	case t.archive == stdinName:
+		return hinted{errors.New("--archive needs a file: standard output is for the result"), "--archive FILE, for example --archive removed.jsonl"}
+	case t.archive != "" && (t.archive == c.Output || t.archive == c.Receipt):
+		return errors.New("--archive needs a file of its own: another flag names it too")
+	case t.single != "" && in.many():
+		return fmt.Errorf("%s is for one transcript, and several files are named", t.single)
 	}
 	return nil
 }
 
-// run changes every transcript as plan says.
-func (c *changing) run(w *world, command string, plan planner) int {
+// run does a task on every transcript.
+func (c *changing) run(w *world, t task) int {
 	opts, err := c.options()
 	if err != nil {
-		return w.usage(err, command)
+		return w.usage(err, t.command)
 	}
 	in := newInput(w, c.Paths)
-	if err := c.conflict(in); err != nil {
-		return w.usage(err, command)
+	if err := c.conflict(in, t); err != nil {
+		return w.usage(err, t.command)
 	}
-	ch := &changer{opts: opts, plan: plan, dryRun: c.DryRun, json: c.JSON, many: in.many()}
+	ch := &changer{task: t, opts: opts, dryRun: c.DryRun, json: c.JSON, many: in.many()}
 	ch.view = report{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
 	ch.notes = report{paint: palette(w.colour(w.stderr, c.Color)), width: w.width(w.stderr)}
 	r := &changeRun{changing: c, w: w, in: in, ch: ch, sum: newSummary("change")}
@@ -110,8 +136,9 @@ type changeRun struct {
 	bar     *progress
 	out     output
 	receipt *draft // nil: none is wanted
-	err     error  // why nothing more can be written
-	stopped bool   // at something unreadable, after earlier lines were written
+	archive *archive
+	err     error // why nothing more can be written
+	stopped bool  // at something unreadable, after earlier lines were written
 }
 
 func (r *changeRun) run() int {
@@ -151,17 +178,30 @@ func (r *changeRun) open() (err error) {
 			return err
 		}
 	}
-	if r.Receipt != "" {
+	t := &r.ch.task
+	if t.whole && !r.InPlace && r.out.file == nil {
+		r.out.spool = &spool{w: r.w}
+	}
+	if r.Receipt != "" || r.out.spool != nil {
 		// Whoever reads our output may leave early. That is then an error like any
-		// other, and the draft of the receipt can be taken back.
+		// other, and what is written beside it can be taken back.
 		signal.Ignore(syscall.SIGPIPE)
+	}
+	if t.archive != "" {
+		if r.archive, err = openArchive(r.w, t.archive); err != nil {
+			return err
+		}
+	}
+	if r.Receipt != "" {
 		r.receipt, err = newDraft(r.w, r.Receipt, packedBy(r.Receipt))
 	}
 	return err
 }
 
 // streams reports whether results leave as they come, and cannot be taken back.
-func (r *changeRun) streams() bool { return !r.DryRun && !r.out.inPlace && r.out.file == nil }
+func (r *changeRun) streams() bool {
+	return !r.DryRun && !r.out.inPlace && r.out.file == nil && r.out.spool == nil
+}
 
 // vet reads a batch through before the first line of it is written to standard
 // output, where that can be read twice. It returns false, and has said why, if some
@@ -222,18 +262,35 @@ func (r *changeRun) consume(b batch) bool {
 		return false
 	}
 	for _, o := range b.outs {
-		if r.receipt == nil || len(o.receipt) == 0 {
-			continue
-		}
-		if _, r.err = r.receipt.Write(o.receipt); r.err != nil {
+		if r.err = r.record(&o); r.err != nil {
 			return false
 		}
 	}
 	return !r.stopped
 }
 
-// commit makes the files: first the results, then the receipt of what was done.
+// record writes down what was taken out, and what was done.
+func (r *changeRun) record(o *outcome) error {
+	if r.archive != nil {
+		if err := r.archive.add(o.archive); err != nil {
+			return err
+		}
+	}
+	if r.receipt == nil || len(o.receipt) == 0 {
+		return nil
+	}
+	_, err := r.receipt.Write(o.receipt)
+	return err
+}
+
+// commit makes the files: first what would be lost otherwise, then the results, then
+// the receipt of what was done.
 func (r *changeRun) commit() error {
+	if r.archive != nil {
+		if err := r.archive.commit(r.w); err != nil {
+			return err
+		}
+	}
 	if err := r.out.commit(); err != nil {
 		return err
 	}
@@ -254,11 +311,14 @@ func (r *changeRun) failed(err error) int {
 	if r.receipt != nil {
 		r.receipt.discard(r.w)
 	}
+	if r.archive != nil {
+		r.archive.discard(r.w)
+	}
 	if err == nil {
 		if !r.JSON && !r.DryRun {
 			fmt.Fprintln(r.w.stderr, "pare: nothing was written")
 		}
-		return statusInvalid
+		return r.sum.status
 	}
 	var we *writeError
 	if !errors.As(err, &we) {
@@ -284,7 +344,7 @@ func (r *changeRun) print() {
 	if !r.JSON {
 		r.sum.printChanges(r.w.stderr, paint, r.DryRun)
 		r.out.printBackups(paint)
-		if r.DryRun && (r.InPlace || r.Output != "" || r.Receipt != "") {
+		if r.DryRun && (r.InPlace || r.Output != "" || r.Receipt != "" || r.ch.archive != "") {
 			fmt.Fprintln(r.w.stderr, "pare: this was a dry run: no file was written")
 		}
 	}

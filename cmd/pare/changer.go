@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -13,8 +14,8 @@ import (
 
 // A changer changes the transcripts of a run.
 type changer struct {
+	task
 	opts         wire.Options
-	plan         planner
 	dryRun, json bool
 	many         bool // several files
 	view, notes  report
@@ -102,23 +103,33 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	if fault != nil {
 		return c.unreadable(from, *fault)
 	}
+	if c.single != "" && from.many {
+		return c.unreadable(from, failure(fmt.Errorf("%s is for one transcript, and this is one of a batch", c.single)))
+	}
 	plan, err := c.plan(req)
 	if err != nil {
-		return c.stuck(from, raw, err)
+		return c.refused(from, raw, err)
 	}
 	o.before, o.after = n, n+len(plan.Result().Raw())-len(b.raw)
+	o.size = c.weigh(req, plan)
 	for _, ch := range plan.Changes {
 		o.rules = append(o.rules, ch.Rule)
 	}
 	if len(plan.Left) > 0 {
 		o.status, o.note = statusFindings, c.left(from, plan.Left)
 	}
+	if why := skipped(plan); why != "" {
+		o.note = c.skipped(from, why)
+	}
 	o.changed = !plan.Empty()
 	if c.dryRun {
-		o.out = c.show(from, req, plan)
+		o.out = c.show(from, req, plan, o.size)
 		return o
 	}
 	o.receipt = c.receipt(from, plan.Changes)
+	if c.archive != "" {
+		o.archive = archiveLines(from, plan.Archive())
+	}
 	o.out = raw
 	switch {
 	case o.changed && len(b.raw) == len(raw):
@@ -126,6 +137,82 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	case o.changed:
 		o.out = slices.Concat(raw[:b.at], plan.Result().Raw(), raw[b.at+len(b.raw):])
 	}
+	return o
+}
+
+// weigh tells how large a transcript was and will be; nil if nobody asks.
+func (c *changer) weigh(req *wire.Request, plan *pare.Plan) *size {
+	if c.tokens == nil || c.json && !c.dryRun {
+		return nil
+	}
+	s := &size{}
+	s.messages[0], s.tokens[0] = len(req.Transcript().Messages()), c.tokens(req)
+	s.messages[1], s.tokens[1] = s.messages[0], s.tokens[0]
+	if !plan.Empty() {
+		s.messages[1], s.tokens[1] = len(plan.Result().Transcript().Messages()), c.tokens(plan.Result())
+	}
+	return s
+}
+
+// refused reports a transcript that there is no plan for.
+func (c *changer) refused(from origin, raw []byte, err error) outcome {
+	var small *pare.WindowTooSmall
+	var wrong misuse
+	switch {
+	case errors.As(err, &small):
+		return c.tooSmall(from, small)
+	case errors.As(err, &wrong):
+		return c.unreadable(from, failure(err))
+	}
+	return c.stuck(from, raw, err)
+}
+
+// skipped says why a compaction left a transcript alone, or "".
+func skipped(plan *pare.Plan) string {
+	for _, e := range plan.Events {
+		if e.Type == "compaction_skipped" {
+			return fmt.Sprint(e.Metadata["reason"])
+		}
+	}
+	return ""
+}
+
+// skipped reports a transcript that was left alone.
+func (c *changer) skipped(from origin, why string) []byte {
+	if !c.json {
+		return fmt.Appendf(nil, "pare: %s: not compacted: %s\n", plain(from.String()), why)
+	}
+	return encode(struct {
+		Source  string `json:"source"`
+		Line    int    `json:"line,omitempty"`
+		Skipped string `json:"skipped"`
+	}{from.source, from.line, why})
+}
+
+// A misfit is what --json prints about a window that is too small.
+type misfit struct {
+	Error   string    `json:"error"`
+	Unit    pare.Unit `json:"unit"`
+	Limit   int       `json:"limit"`
+	Minimum int       `json:"minimum"`
+	Source  string    `json:"source,omitempty"`
+	Line    int       `json:"line,omitempty"`
+}
+
+// tooSmall reports a transcript that does not fit its window.
+func (c *changer) tooSmall(from origin, e *pare.WindowTooSmall) outcome {
+	o := outcome{status: statusTooSmall}
+	if c.json {
+		m := misfit{Error: "window too small", Unit: e.Unit, Limit: e.Limit, Minimum: e.Minimum}
+		if from.many {
+			m.Source, m.Line = from.source, from.line
+		}
+		o.note = encode(m)
+		return o
+	}
+	o.note = fmt.Appendf(nil, "pare: %s: the window is too small: what must be kept needs %s %s, the limit is %s\n",
+		plain(from.String()), grouped(e.Minimum), e.Unit, grouped(e.Limit))
+	o.hint = fmt.Sprintf("give --max-%s that many, or let more go: --unpin, a smaller --min-keep, --allow-tiny", e.Unit)
 	return o
 }
 
@@ -192,21 +279,25 @@ func (c *changer) receipt(from origin, changes []wire.Change) []byte {
 }
 
 // show renders the plan for a transcript.
-func (c *changer) show(from origin, req *wire.Request, plan *pare.Plan) []byte {
+func (c *changer) show(from origin, req *wire.Request, plan *pare.Plan, s *size) []byte {
 	if !c.json {
 		if plan.Empty() && len(plan.Changes)+len(plan.Left) == 0 {
 			return nil
 		}
-		return planView{c.view, req, plan}.render(from)
+		return planView{c.view, req, plan, s}.render(from)
 	}
 	// The plan writes itself; where it is from goes in front.
 	raw, err := json.Marshal(plan)
 	if err != nil {
 		panic(err) // our own types
 	}
-	head := bytes.TrimRight(encode(struct {
+	head := struct {
 		Source string `json:"source"`
 		Line   int    `json:"line,omitempty"`
-	}{from.source, from.line}), "}\n")
-	return slices.Concat(head, []byte{','}, raw[1:], []byte{'\n'})
+		Tokens []int  `json:"tokens,omitempty"`
+	}{Source: from.source, Line: from.line}
+	if s != nil {
+		head.Tokens = s.tokens[:]
+	}
+	return slices.Concat(bytes.TrimRight(encode(head), "}\n"), []byte{','}, raw[1:], []byte{'\n'})
 }

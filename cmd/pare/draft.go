@@ -260,6 +260,8 @@ func (e *writeError) hint(inPlace bool) string {
 		return "give a file in a folder that you may write to"
 	case errors.Is(e.err, fs.ErrNotExist):
 		return "make the folder first"
+	case errors.Is(e.err, errNoArchive):
+		return "give the name of a new file, or of an archive that pare made"
 	case errors.Is(e.err, errMoved):
 		return "run it again when nobody writes to it"
 	}

@@ -22,5 +22,5 @@ func (c *fixCmd) run(w *world) int {
 	if err := c.override(&o); err != nil {
 		return w.usage(err, "fix")
 	}
-	return c.changing.run(w, "fix", func(r *wire.Request) (*pare.Plan, error) { return pare.Repair(r, counted(o, r)) })
+	return c.changing.run(w, task{command: "fix", plan: func(r *wire.Request) (*pare.Plan, error) { return pare.Repair(r, counted(o, r)) }})
 }

@@ -284,7 +284,7 @@ func TestFixFullDisk(t *testing.T) {
 
 // A line that pare itself cannot cope with leaves as it came, and is named.
 func TestStuck(t *testing.T) {
-	c := &changer{plan: nil} // calling it panics
+	c := &changer{} // it has no planner: calling it panics
 	o := c.one(origin{source: "x", line: 3}, []byte(faulty+"\n"), len(faulty))
 	if o.status != statusFindings || string(o.out) != faulty+"\n" || !bytes.Contains(o.note, []byte("x:3: pare has met a bug")) {
 		t.Errorf("%d %q %s", o.status, o.out, o.note)

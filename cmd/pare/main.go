@@ -1,13 +1,14 @@
 // Command pare finds, in the history that an agent is about to send to a language
-// model, every fault that the provider would refuse, mends it, and takes out what is
-// useless.
+// model, every fault that the provider would refuse, mends it, takes out what is
+// useless, and makes it fit.
 //
 // There is one file per command. What they share: [world] is everything outside
 // the program, input.go finds transcripts and stream.go reads them, pipeline.go works on
 // them on all cores and hands the outcomes back in the order of the input. The
-// commands that change transcripts differ in their planner alone: change.go runs it,
-// changer.go makes it work on each transcript, output.go and draft.go see to it that a
-// file is replaced as a whole or not at all.
+// commands that report differ in their teller alone: reporting.go runs it. The commands
+// that change transcripts differ in their [task]: change.go runs it, changer.go makes it
+// work on each transcript, output.go and draft.go see to it that a file is replaced as a
+// whole or not at all, spool.go that standard output is.
 package main
 
 import (
@@ -29,6 +30,7 @@ const (
 	statusClean    = 0 // clean, or done
 	statusFindings = 1
 	statusInvalid  = 2 // wrong usage, unreadable or invalid input
+	statusTooSmall = 3 // the window is too small for what must be kept
 
 	statusInterrupted = 130 // as shells have it
 )
@@ -62,6 +64,11 @@ type grammar struct {
 	Check   checkCmd   `cmd:"" help:"Report every fault that the provider would refuse."`
 	Fix     fixCmd     `cmd:"" help:"Mend every fault that the provider would refuse, and write the transcript."`
 	Prune   pruneCmd   `cmd:"" help:"Mend, then take out what the rules find useless."`
+	Trim    trimCmd    `cmd:"" help:"Make a transcript fit a window of tokens, messages, exchanges or turns."`
+	Split   splitCmd   `cmd:"" help:"Find the cut for a compaction: where a transcript can be parted without breaking a pair."`
+	Count   countCmd   `cmd:"" help:"Count the tokens of transcripts, and what they go to."`
+	Compact compactCmd `cmd:"" help:"Put a summary in the place of the older part of a transcript."`
+	Replay  replayCmd  `cmd:"" help:"Replay stored transcripts request by request: what each policy would have sent, and what it would have cost."`
 	Rules   rulesCmd   `cmd:"" help:"List the rules of prune in their order, or check a configuration."`
 	Explain explainCmd `cmd:"" help:"Tell what a rule means, what the provider says, and how it is mended."`
 

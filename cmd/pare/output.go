@@ -16,6 +16,7 @@ type output struct {
 	w       *world
 	inPlace bool
 	file    *draft // for -o; nil: standard output, or in place
+	spool   *spool // holds back what goes to standard output; nil: it goes at once
 
 	current    *draft // in place: the file at hand; nil: none yet
 	source     string
@@ -35,6 +36,8 @@ func (o *output) writer(b *batch) (io.Writer, error) {
 	switch {
 	case o.file != nil:
 		return o.file, nil
+	case o.spool != nil:
+		return o.spool, nil
 	case !o.inPlace:
 		return o.w.stdout, nil
 	}
@@ -89,6 +92,9 @@ func (o *output) commit() error {
 		_, err := o.file.commit(o.w, false)
 		return err
 	}
+	if o.spool != nil {
+		return o.spool.release(o.w.stdout)
+	}
 	if err := o.endFile(); err != nil {
 		return err
 	}
@@ -112,6 +118,9 @@ func (o *output) commit() error {
 func (o *output) discard() {
 	if o.file != nil {
 		o.file.discard(o.w)
+	}
+	if o.spool != nil {
+		o.spool.discard()
 	}
 	for _, r := range o.rewritings {
 		r.discard(o.w)

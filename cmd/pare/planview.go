@@ -20,11 +20,13 @@ type planView struct {
 	report
 	req  *wire.Request
 	plan *pare.Plan
+	size *size // nil: nobody asks
 }
 
 func (v planView) render(from origin) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s  %s\n", v.paint.bold(plain(from.String())), v.paint.faint(v.about(v.req, count(v.req))))
+	v.outline(&b)
 	last := -2
 	for _, c := range v.byMessage() {
 		if m := v.messageOf(c.Path); m != last {
@@ -41,6 +43,45 @@ func (v planView) render(from origin) []byte {
 	}
 	b.WriteByte('\n')
 	return b.Bytes()
+}
+
+// outline tells what all changes come to, and how far they had to go.
+func (v planView) outline(b *bytes.Buffer) {
+	if v.size != nil {
+		fmt.Fprintf(b, "\n  %s\n", v.size)
+	}
+	if len(v.plan.Rungs) > 0 {
+		var steps []string
+		for _, c := range v.plan.Rungs {
+			steps = append(steps, fmt.Sprintf("%s %d", v.paint.bold(c.Rung.String()), c.Changes))
+		}
+		fmt.Fprintf(b, "  steps, gentle first: %s\n", strings.Join(steps, " → "))
+	}
+	for i, t := range v.plan.Batches {
+		v.batch(b, i+1, t)
+	}
+	if c := v.plan.Conserved; c.Original > 0 {
+		fmt.Fprintf(b, "  accounted for: %.1f %% of %s bytes · %s retained, %s in the summary, %s archived\n",
+			100*c.Share(), grouped(c.Original), grouped(c.Retained), grouped(c.Summary), grouped(c.Archived))
+	}
+}
+
+// batch tells of one time that a stable window was trimmed, with the sum that it was
+// done for.
+func (v planView) batch(b *bytes.Buffer, n int, t pare.Batch) {
+	why := "it pays"
+	if t.Forced {
+		why = "the limit was passed"
+	}
+	fmt.Fprintf(b, "  batch %d, at %s, because %s: %s\n", n, plural(t.Messages, "message"), why, fromTo(t.Before, t.After, "tokens"))
+	line := fmt.Sprintf("%s tokens behind the first change are written to the cache again", grouped(t.Kept))
+	switch {
+	case t.PaysAfter == math.MaxInt:
+		line += "; at the price of this cache that never pays"
+	case t.PaysAfter > 0:
+		line += fmt.Sprintf(", %s are read no more: that pays after %s", grouped(t.Before-t.After), plural(t.PaysAfter, "further request"))
+	}
+	fmt.Fprintf(b, "    %s\n", v.paint.faint(line))
 }
 
 // byMessage returns the changes in the order of the messages, what is about none of
@@ -88,12 +129,19 @@ func (v planView) change(b *bytes.Buffer, c wire.Change) {
 		action = v.paint.advice(action)
 	}
 	path := c.Path
-	if path == "" {
+	summed := c.Action == "insert" && c.Rule == "compaction"
+	switch {
+	case summed:
+		path = "(the summary)"
+	case path == "":
 		path = "(what the changes above lead to)"
 	}
 	fmt.Fprintf(b, "    %s  %s  %s%s\n", action, v.paint.place(plain(path)), c.Rule, v.paint.faint(bytesChanged(c.Bytes)))
 	for _, line := range wrap(plain(c.Reason), v.width-12) {
 		fmt.Fprintf(b, "            %s\n", line)
+	}
+	if summed {
+		v.summary(b)
 	}
 	old := v.blockAt(c.Path)
 	if old == transcript.NoBlock || c.Action == "insert" || c.Action == "move" {
@@ -109,6 +157,25 @@ func (v planView) change(b *bytes.Buffer, c wire.Change) {
 	}
 	if after != "" && before != after {
 		fmt.Fprintf(b, "            %s\n", v.paint.good("+ "+after))
+	}
+}
+
+// summary shows the summary that the result holds.
+func (v planView) summary(b *bytes.Buffer) {
+	r := v.plan.Result()
+	for id, blk := range r.Transcript().Blocks() {
+		if blk.Kind != transcript.Text {
+			continue
+		}
+		text, ok := strings.CutPrefix(r.Text(transcript.BlockID(id)), pare.SummaryBegin)
+		if !ok {
+			continue
+		}
+		text, _, _ = strings.Cut(text, pare.SummaryEnd)
+		for _, line := range wrap(strings.TrimSpace(plain(text)), v.width-14) {
+			fmt.Fprintf(b, "            %s\n", v.paint.good("+ "+line))
+		}
+		return
 	}
 }
 

@@ -39,5 +39,5 @@ func (c *pruneCmd) run(w *world) int {
 	if used != "" && c.Config == "" && !c.JSON {
 		fmt.Fprintf(w.stderr, "pare: configured by %s\n", used)
 	}
-	return c.changing.run(w, "prune", func(r *wire.Request) (*pare.Plan, error) { return p.Plan(r, counted(o, r)) })
+	return c.changing.run(w, task{command: "prune", plan: func(r *wire.Request) (*pare.Plan, error) { return p.Plan(r, counted(o, r)) }})
 }

@@ -20,8 +20,13 @@ type outcome struct {
 	gap           bool // not a transcript, but blank lines between two of them
 	changed       bool
 	before, after int // bytes
+	size          *size
 	receipt       []byte
+	archive       [][]byte // lines
 }
+
+// A size is how much a transcript was, and will be.
+type size struct{ messages, tokens [2]int }
 
 // A summary adds up the outcomes of a run.
 type summary struct {
@@ -29,6 +34,7 @@ type summary struct {
 	transcripts, faulty, unreadable int
 	number                          int // of findings, or of changes
 	changed, before, after          int
+	size                            *size // nil: nobody asks
 	status                          int
 	byRule                          map[string]int
 }
@@ -43,17 +49,31 @@ func (s *summary) add(o *outcome) {
 	s.status = max(s.status, o.status)
 	s.number += len(o.rules)
 	s.before, s.after = s.before+o.before, s.after+o.after
+	s.weigh(o.size)
 	if o.changed {
 		s.changed++
 	}
 	switch o.status {
 	case statusFindings:
 		s.faulty++
-	case statusInvalid:
+	case statusInvalid, statusTooSmall:
 		s.unreadable++
 	}
 	for _, r := range o.rules {
 		s.byRule[r]++
+	}
+}
+
+func (s *summary) weigh(one *size) {
+	if one == nil {
+		return
+	}
+	if s.size == nil {
+		s.size = &size{}
+	}
+	for i := range 2 {
+		s.size.messages[i] += one.messages[i]
+		s.size.tokens[i] += one.tokens[i]
 	}
 }
 
@@ -147,14 +167,31 @@ func (s *summary) printChanges(w io.Writer, paint palette, dryRun bool) {
 	}
 	dot := paint.faint(" · ")
 	if s.number > 0 {
-		fmt.Fprintf(w, "%s%s%s%s", dot, s.top(s.rules()), dot, fromTo(s.before, s.after))
+		fmt.Fprint(w, dot+s.top(s.rules()))
+	}
+	switch {
+	case s.size != nil:
+		fmt.Fprint(w, dot+s.size.String())
+	case s.number > 0:
+		fmt.Fprint(w, dot+fromTo(s.before, s.after, "bytes"))
 	}
 	fmt.Fprintln(w)
 }
 
+func (s *size) String() string {
+	messages, tokens := plural(s.messages[0], "message"), grouped(s.tokens[0])+" tokens"
+	if s.messages[0] != s.messages[1] {
+		messages = fmt.Sprintf("%s → %s messages", grouped(s.messages[0]), grouped(s.messages[1]))
+	}
+	if s.tokens[0] != s.tokens[1] {
+		tokens = fromTo(s.tokens[0], s.tokens[1], "tokens")
+	}
+	return messages + ", " + tokens
+}
+
 // fromTo says how much larger or smaller something got.
-func fromTo(before, after int) string {
-	s := fmt.Sprintf("%s → %s bytes", grouped(before), grouped(after))
+func fromTo(before, after int, unit string) string {
+	s := fmt.Sprintf("%s → %s %s", grouped(before), grouped(after), unit)
 	if before > 0 && before != after {
 		s += fmt.Sprintf(" (%+.1f %%)", 100*float64(after-before)/float64(before))
 	}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"os"
+	"sync/atomic"
+
+	"github.com/pare-llm/pare"
+)
+
+// An archive is a file that keeps what plans take out, a JSON line each. What it held
+// before stays, and no line is written twice.
+type archive struct {
+	draft *draft
+	known map[[sha256.Size]byte]bool
+	old   bool // the file was there before
+	added bool
+}
+
+// archiveMark is how every line begins.
+var archiveMark = []byte(`{"id":"pare-`)
+
+var errNoArchive = errors.New("it exists already and is no archive")
+
+// openArchive begins the new content of an archive: all of the old.
+func openArchive(w *world, name string) (*archive, error) {
+	a := &archive{known: map[[sha256.Size]byte]bool{}}
+	d, err := newDraft(w, name, packedBy(name))
+	if err != nil {
+		return nil, err
+	}
+	a.draft, a.old = d, d.was != nil
+	if !a.old {
+		return a, nil
+	}
+	if err := a.takeOver(d.path); err != nil {
+		d.discard(w)
+		return nil, &writeError{name, err}
+	}
+	return a, nil
+}
+
+// takeOver copies the lines of the old archive.
+func (a *archive) takeOver(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	s, err := openStream(f, new(atomic.Int64))
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	for {
+		lines := s.lines()
+		if len(lines) == 0 {
+			return s.err
+		}
+		for l := range bytes.Lines(lines) {
+			l = append(bytes.TrimRight(l, "\r\n"), '\n')
+			if !bytes.HasPrefix(l, archiveMark) {
+				return errNoArchive
+			}
+			if err := a.write(l); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// add appends lines.
+func (a *archive) add(lines [][]byte) error {
+	for _, l := range lines {
+		if a.known[sha256.Sum256(l)] {
+			continue
+		}
+		a.added = true
+		if err := a.write(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *archive) write(line []byte) error {
+	a.known[sha256.Sum256(line)] = true
+	_, err := a.draft.Write(line)
+	return err
+}
+
+// commit makes the file, unless it would only be what it was.
+func (a *archive) commit(w *world) error {
+	if a.old && !a.added {
+		a.draft.discard(w)
+		return nil
+	}
+	if err := a.draft.close(); err != nil {
+		return err
+	}
+	_, err := a.draft.commit(w, false)
+	return err
+}
+
+func (a *archive) discard(w *world) { a.draft.discard(w) }
+
+// archiveLines renders items. Their bytes are kept as they are, for the id is made from
+// them. Those that take several lines are put on one, and exact has the true bytes, in
+// base64.
+func archiveLines(from origin, items []pare.Item) [][]byte {
+	var all [][]byte
+	for _, item := range items {
+		head := struct {
+			ID     string `json:"id"`
+			Path   string `json:"path"`
+			Source string `json:"source,omitempty"`
+			Line   int    `json:"line,omitempty"`
+			Exact  []byte `json:"exact,omitempty"`
+		}{ID: item.ID, Path: item.Path}
+		if from.many {
+			head.Source, head.Line = from.source, from.line
+		}
+		raw := item.Raw
+		if bytes.ContainsAny(raw, "\r\n") {
+			head.Exact, raw = raw, joinLines(raw)
+		}
+		line := append(bytes.TrimRight(encode(head), "}\n"), `,"raw":`...)
+		all = append(all, append(append(line, raw...), '}', '\n'))
+	}
+	return all
+}
+
+// joinLines takes out line breaks with the indent behind them. In JSON they can stand
+// between its parts only.
+func joinLines(raw []byte) []byte {
+	one := make([]byte, 0, len(raw))
+	indent := false
+	for _, c := range raw {
+		indent = c == '\n' || c == '\r' || indent && (c == ' ' || c == '\t')
+		if !indent {
+			one = append(one, c)
+		}
+	}
+	return one
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
+)
+
+// counting is the flags of all commands that count tokens.
+type counting struct {
+	Tokenizer string `enum:"estimate,exact,o200k,cl100k" default:"estimate" help:"How tokens are counted: estimate (default: fitted to the model, never much too low), exact (the model's own vocabulary, of OpenAI's models), o200k or cl100k."`
+}
+
+// counter counts as a model does. Its error is a misuse.
+func (c *counting) counter(model string) (wire.Counter, error) {
+	e := tokens.For(model)
+	switch c.Tokenizer {
+	case "o200k":
+		return e.Reading(tokens.O200k()), nil
+	case "cl100k":
+		return e.Reading(tokens.CL100k()), nil
+	case "exact":
+		x, ok := tokens.ExactFor(model)
+		if !ok {
+			return nil, misuse{hinted{fmt.Errorf("--tokenizer exact: the vocabulary of %s is not published", named(model)),
+				"it is for OpenAI's models, GPT-3.5 to GPT-6 and the o series; --tokenizer estimate is for all, --model NAME names another"}}
+		}
+		return e.Reading(x), nil
+	}
+	return e, nil
+}
+
+// weigh counts a request that counter has nothing against, as model does or, if that
+// is "", as its own.
+func (c *counting) weigh(r *wire.Request, model string) int {
+	n, err := c.counter(cmp.Or(model, r.Model()))
+	if err != nil {
+		panic(err)
+	}
+	return r.Tokens(n)
+}
+
+// check is wrong usage that needs no transcript to be seen.
+func (c *counting) check(model string) error {
+	if model == "" {
+		return nil
+	}
+	_, err := c.counter(model)
+	return err
+}
+
+// named is a model in a sentence.
+func named(model string) string { return cmp.Or(plain(model), "a model without a name") }
+
+// positive refuses a limit below 1. A nil one was not given.
+func positive(flag string, n *int) error {
+	if n != nil && *n < 1 {
+		return fmt.Errorf("%s must be 1 or more, not %d", flag, *n)
+	}
+	return nil
+}
+
+// notNegative refuses a number below 0.
+func notNegative(flag string, n int) error {
+	if n < 0 {
+		return fmt.Errorf("%s must be 0 or more, not %d", flag, n)
+	}
+	return nil
+}
+
+var errNoWindow = errors.New("no limit is given, and the model's window is not known")
+
+// windowOf is the room for a request, in the window of its model. Its error is a misuse.
+func windowOf(model string, r *wire.Request) (int, error) {
+	m, known := tokens.Lookup(model)
+	if !known {
+		return 0, misuse{hinted{fmt.Errorf("%w: %s", errNoWindow, named(model)),
+			"give --max-tokens, --max-messages, --max-exchanges or --max-turns, or a model that is known: --model NAME"}}
+	}
+	return m.Input(min(replyOf(r), m.Output)), nil
+}
+
+// replyOf is how long the request lets the reply be, in tokens; zero: it does not say.
+func replyOf(r *wire.Request) int {
+	raw := bytes.TrimSpace(r.Raw())
+	if len(raw) == 0 || raw[0] != '{' {
+		return 0
+	}
+	return replyIn(raw, jsonspan.Span{End: len(raw)})
+}
+
+func replyIn(raw []byte, object jsonspan.Span) (most int) {
+	for _, m := range jsonspan.Members(raw, object) {
+		value := raw[m.Value.Start:m.Value.End]
+		switch string(raw[m.Key.Start:m.Key.End]) {
+		case "max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "maxTokens":
+			if n, err := strconv.Atoi(string(value)); err == nil {
+				most = max(most, n)
+			}
+		case "generationConfig", "generation_config", "inferenceConfig":
+			if value[0] == '{' {
+				most = max(most, replyIn(raw, m.Value))
+			}
+		}
+	}
+	return most
+}

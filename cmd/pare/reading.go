@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// reading is the flags of all commands that read transcripts.
+type reading struct {
+	Paths   []string `arg:"" optional:"" name:"path" help:"Files, folders, or - for standard input (the default): request bodies, lists of messages or JSON lines, also as .gz or .zst."`
+	As      string   `placeholder:"DIALECT" help:"Read as anthropic, openai-chat, openai-responses, gemini or bedrock. Default: detected."`
+	Profile string   `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
+	Model   string   `placeholder:"NAME" help:"The model, where neither the body nor its URL names one. Tokens are counted, and windows measured, as for this one in any case."`
+	Jobs    int      `placeholder:"N" help:"Transcripts to work on at the same time. Default: one per core."`
+}
+
+// options turns the flags into what wire wants. Its error is wrong usage.
+func (r *reading) options() (wire.Options, error) {
+	o := wire.Options{Profile: r.Profile, Model: r.Model}
+	if r.As != "" {
+		d, err := wire.ParseDialect(r.As)
+		if err != nil {
+			var names []string
+			for _, d := range wire.Dialects() {
+				names = append(names, d.String())
+			}
+			return o, hinted{err, didYouMean(r.As, names)}
+		}
+		o.Dialect = d
+	}
+	if r.Jobs < 0 {
+		return o, fmt.Errorf("--jobs must be 1 or more, not %d", r.Jobs)
+	}
+	if r.Jobs == 0 {
+		r.Jobs = runtime.GOMAXPROCS(0)
+	}
+	return o, r.checkProfile(o.Dialect)
+}
+
+// checkProfile refuses a profile that no dialect in question has.
+func (r *reading) checkProfile(d wire.Dialect) error {
+	if r.Profile == "" {
+		return nil
+	}
+	dialects := wire.Dialects()
+	if d != wire.Auto {
+		dialects = []wire.Dialect{d}
+	}
+	for _, d := range dialects {
+		if _, err := wire.ResolveProfile(d, r.Profile, ""); err == nil {
+			return nil
+		}
+	}
+	names := wire.Profiles(d)
+	on := ""
+	if d != wire.Auto {
+		on = " for " + d.String()
+	}
+	err := fmt.Errorf("unknown profile %q%s; the profiles are %s", r.Profile, on, strings.Join(names, ", "))
+	return hinted{err, didYouMean(r.Profile, names)}
+}
+
+// hinted is an error with what to do about it.
+type hinted struct {
+	error
+	hint string
+}
+
+// An origin is where a transcript comes from.
+type origin struct {
+	source string
+	line   int  // 0: it is a document of its own
+	lead   int  // bytes passed over in front of it
+	many   bool // it is one of several
+}
+
+func (o origin) String() string {
+	name := o.source
+	if name == stdinName {
+		name = "stdin"
+	}
+	if o.line > 0 {
+		return fmt.Sprintf("%s:%d", name, o.line)
+	}
+	return name
+}
+
+// frugal keeps the index of a huge transcript from taking as much memory again:
+// beside a buffer of hundreds of megabytes the collector would see no reason to run.
+// It returns what ends that.
+func frugal(size int) func() {
+	if size < 32<<20 {
+		return func() {}
+	}
+	before := debug.SetGCPercent(10)
+	return func() { debug.SetGCPercent(before) }
+}
+
+// A refusal is what --json prints about a transcript that cannot be read.
+type refusal struct {
+	Source string  `json:"source"`
+	Line   int     `json:"line,omitempty"`
+	Error  problem `json:"error"`
+}
+
+// encode returns v as a line of JSON.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // our own types
+	}
+	return b.Bytes()
+}

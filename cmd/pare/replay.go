@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/replay"
+	"github.com/pare-llm/pare/wire"
+)
+
+type replayCmd struct {
+	reading   `embed:""`
+	MaxTokens string   `placeholder:"N|N%" help:"What a request may have, in tokens or as a share of the whole history. Default: what the model takes."`
+	Low       string   `placeholder:"N|N%" help:"What a stable window is trimmed to, in tokens or as a share of --max-tokens. Default: 50%."`
+	Policy    []string `placeholder:"NAME" sep:"none" help:"A policy to compare with everything and sliding; may be given several times. Default: trim, trim-each and rules."`
+	Config    string   `placeholder:"FILE" help:"The configuration of the rules. Default: pare.toml in this folder, if there is one."`
+	HTML      string   `name:"html" placeholder:"FILE" help:"Also write a page with the tables and the curves."`
+	JSON      bool     `name:"json" help:"Print one JSON object per transcript, with every request."`
+	Markdown  bool     `help:"Print the tables as Markdown."`
+}
+
+// Help is the page's last paragraph.
+func (c *replayCmd) Help() string {
+	return `A stored history is walked request by request, as the agent would have sent it.
+For each policy: the tokens sent, the share of them read from the cache, the money at
+list prices, the requests that would have been refused or could not be made to fit,
+how many were changed, how often what had been sent before had to be written to the
+cache again, and how often the model then asked again for what it had been told, or
+edited a file whose text was no longer in sight.
+
+Policies: everything; sliding (the last messages that fit, cut anywhere;
+sliding:messages=N); trim (the stable window; trim:low=30%,recent=8,rules,nocache,caution=4);
+trim-each (every request trimmed by itself); rules (what pare prune does).
+
+docs/replay.md says how it is counted, and what came of it on real histories.`
+}
+
+// fewTables is up to how many transcripts get a table each, beside that of their sum.
+const fewTables = 8
+
+func (c *replayCmd) run(w *world) int {
+	opts, err := c.options()
+	if err != nil {
+		return w.usage(err, "replay")
+	}
+	conf, used, err := loadConfig(c.Config)
+	if err != nil {
+		return w.misconfigured(used, err)
+	}
+	by, err := conf.Pipeline()
+	if err != nil {
+		return w.misconfigured(used, err)
+	}
+	rep := &replaying{opts: opts, repair: conf.Options(), json: c.JSON, many: false}
+	if rep.how, err = c.compared(by); err != nil {
+		return w.usage(err, "replay")
+	}
+	var page *draft
+	if c.HTML != "" {
+		if page, err = newDraft(w, c.HTML, packedBy(c.HTML)); err != nil {
+			return w.fail(err.Error(), "")
+		}
+		defer page.discard(w) // does nothing once it is committed
+	}
+	in := newInput(w, c.Paths)
+	rep.many = in.many()
+	sum := newSummary("finding")
+	bar := startProgress(w, in, sum)
+	var all []*replay.Result
+	pipeline(c.Jobs, c.Jobs, in.each, rep.chunk, func(b replayed) bool {
+		all = append(all, b.results...)
+		return bar.print(b.outs)
+	})
+	bar.stop()
+	if bar.err == nil && !c.JSON {
+		_, bar.err = io.WriteString(w.stdout, c.tables(all))
+	}
+	if bar.err != nil {
+		return w.fail("write standard output: "+bar.err.Error(), "")
+	}
+	in.printSkipped(w.stderr)
+	if page != nil {
+		if err := writePage(w, page, all); err != nil {
+			return w.fail(err.Error(), "")
+		}
+	}
+	return sum.status
+}
+
+// compared turns the flags into what replay wants. Its error is wrong usage.
+func (c *replayCmd) compared(by *pare.Pipeline) (o replay.Options, err error) {
+	if o.Limit, err = amount("--max-tokens", c.MaxTokens); err != nil {
+		return o, err
+	}
+	if o.Low, err = amount("--low", c.Low); err != nil {
+		return o, err
+	}
+	names := c.Policy
+	if len(names) == 0 {
+		names = []string{"trim", "trim-each", "rules"}
+	}
+	for _, name := range append([]string{"everything", "sliding"}, names...) {
+		p, err := replay.ParsePolicy(name, by)
+		if err != nil {
+			kind, _, _ := strings.Cut(name, ":")
+			return o, hinted{err, didYouMean(kind, replay.PolicyNames())}
+		}
+		if !slices.ContainsFunc(o.Policies, func(q replay.Policy) bool { return q.Name == p.Name }) {
+			o.Policies = append(o.Policies, p)
+		}
+	}
+	return o, nil
+}
+
+func amount(flag, text string) (replay.Amount, error) {
+	if text == "" {
+		return replay.Amount{}, nil
+	}
+	a, err := replay.ParseAmount(text)
+	if err != nil {
+		return a, fmt.Errorf("%s: %w", flag, err)
+	}
+	return a, nil
+}
+
+// tables prints the results, and their sum if there are several.
+func (c *replayCmd) tables(all []*replay.Result) string {
+	table := (*replay.Result).Table
+	if c.Markdown {
+		table = (*replay.Result).Markdown
+	}
+	var parts []string
+	if len(all) <= fewTables {
+		for _, r := range all {
+			parts = append(parts, table(r))
+		}
+	}
+	if len(all) > 1 {
+		parts = append(parts, table(replay.Sum("all", all)))
+	}
+	return strings.Join(parts, "\n")
+}
+
+// writePage makes the page, as a whole or not at all.
+func writePage(w *world, page *draft, all []*replay.Result) error {
+	if err := replay.WriteHTML(page, all); err != nil {
+		return err
+	}
+	if err := page.close(); err != nil {
+		return err
+	}
+	_, err := page.commit(w, false)
+	return err
+}
+
+// replaying is one run of the replay command.
+type replaying struct {
+	opts   wire.Options
+	repair pare.Options
+	how    replay.Options
+	json   bool
+	many   bool // several files
+}
+
+// replayed is what became of a chunk.
+type replayed struct {
+	outs    []outcome
+	results []*replay.Result
+}
+
+// chunk replays the transcripts of a chunk.
+func (p *replaying) chunk(in chunk) (out replayed) {
+	switch {
+	case in.err != nil:
+		out.outs = []outcome{p.unreadable(origin{source: in.source}, failure(in.err))}
+		return out
+	case in.line == 0:
+		p.one(&out, origin{source: in.source, lead: in.lead, many: p.many}, in.data)
+		return out
+	}
+	from := origin{source: in.source, line: in.line, lead: in.lead, many: true}
+	for l := range bytes.Lines(in.data) {
+		if l = bytes.TrimRight(l, "\r\n"); len(bytes.TrimSpace(l)) > 0 {
+			p.one(&out, from, l)
+		}
+		from.line++
+		from.lead = 0
+	}
+	return out
+}
+
+// one replays one transcript.
+func (p *replaying) one(out *replayed, from origin, raw []byte) {
+	var o outcome
+	// A bug that one line of a long batch meets must not cost the other lines.
+	defer func() {
+		if bug := recover(); bug != nil {
+			err := fmt.Errorf("pare has met a bug of its own: %v", bug)
+			o = p.unreadable(from, failure(hinted{err, "please report it, with the transcript if you may share it"}))
+		}
+		out.outs = append(out.outs, o)
+	}()
+	req, _, fault := parse(from, raw, p.opts)
+	if fault != nil {
+		o = p.unreadable(from, *fault)
+		return
+	}
+	// What was sent at the time had been mended by somebody, or it would not have gone on.
+	plan, err := pare.Repair(req, p.repair)
+	if err != nil {
+		o = p.unreadable(from, failure(err))
+		return
+	}
+	r, err := replay.Replay(plan.Result(), p.how)
+	if err != nil {
+		o = p.unreadable(from, failure(err))
+		return
+	}
+	r.Source = plain(from.String())
+	if p.json {
+		o.out = encode(r)
+	}
+	if r.Requests == 0 {
+		if !p.json {
+			o.note = fmt.Appendf(nil, "pare: %s: there is no request in it to replay\n", r.Source)
+		}
+		return
+	}
+	out.results = append(out.results, r)
+}
+
+// unreadable reports a transcript that cannot be replayed.
+func (p *replaying) unreadable(from origin, fault problem) outcome {
+	o := outcome{status: statusInvalid, note: fault.sentence(from), hint: fault.hint}
+	if p.json {
+		o.out = encode(refusal{Source: from.source, Line: from.line, Error: fault})
+	}
+	return o
+}

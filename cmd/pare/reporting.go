@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// reporting is the flags of all commands that report on transcripts and change none.
+type reporting struct {
+	reading `embed:""`
+	JSON    bool   `name:"json" help:"Print one JSON object per transcript."`
+	Color   string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
+}
+
+// A teller is what a command has to say about one transcript. Its error is wrong
+// usage that only the transcript shows.
+type teller func(report, origin, *wire.Request) (outcome, error)
+
+// tell reports on every transcript as tell does; end says, to people, what all of
+// them come to.
+func (r *reporting) tell(w *world, command, noun string, tell teller, end func(sum *summary, many bool)) int {
+	opts, err := r.options()
+	if err != nil {
+		return w.usage(err, command)
+	}
+	in := newInput(w, r.Paths)
+	t := &telling{opts: opts, tell: tell, json: r.JSON, many: in.many()}
+	t.report = report{paint: palette(w.colour(w.stdout, r.Color)), width: w.width(w.stdout)}
+	sum := newSummary(noun)
+	bar := startProgress(w, in, sum)
+	// Reports are small, so many of them may wait.
+	pipeline(r.Jobs, 16*r.Jobs, in.each, t.chunk, bar.print)
+	bar.stop()
+	if bar.err != nil {
+		return w.fail("write standard output: "+bar.err.Error(), "")
+	}
+	if !r.JSON {
+		end(sum, t.many)
+	}
+	in.printSkipped(w.stderr)
+	return sum.status
+}
+
+// telling is one run of a command that reports.
+type telling struct {
+	opts   wire.Options
+	tell   teller
+	json   bool
+	many   bool // several files
+	report report
+}
+
+// chunk reports on the transcripts of a chunk.
+func (t *telling) chunk(in chunk) []outcome {
+	switch {
+	case in.err != nil:
+		return []outcome{t.unreadable(origin{source: in.source}, failure(in.err))}
+	case in.line == 0:
+		return []outcome{t.one(origin{source: in.source, lead: in.lead, many: t.many}, in.data)}
+	}
+	var outs []outcome
+	line := in.line
+	for l := range bytes.Lines(in.data) {
+		if l = bytes.TrimRight(l, "\r\n"); len(bytes.TrimSpace(l)) > 0 {
+			outs = append(outs, t.one(origin{source: in.source, line: line, lead: in.lead, many: true}, l))
+		}
+		line++
+		in.lead = 0
+	}
+	return outs
+}
+
+// one reports on one transcript.
+func (t *telling) one(from origin, raw []byte) (out outcome) {
+	// A bug that one line of a long batch meets must not cost the other lines.
+	defer func() {
+		if p := recover(); p != nil {
+			err := fmt.Errorf("pare has met a bug of its own: %v", p)
+			out = t.unreadable(from, failure(hinted{err, "please report it, with the transcript if you may share it"}))
+		}
+	}()
+	defer frugal(len(raw))()
+	req, _, fault := parse(from, raw, t.opts)
+	if fault != nil {
+		return t.unreadable(from, *fault)
+	}
+	out, err := t.tell(t.report, from, req)
+	if err != nil {
+		return t.unreadable(from, failure(err))
+	}
+	return out
+}
+
+// unreadable reports a transcript about which nothing can be said.
+func (t *telling) unreadable(from origin, p problem) outcome {
+	o := outcome{status: statusInvalid, note: p.sentence(from), hint: p.hint}
+	if t.json {
+		o.out = encode(refusal{Source: from.source, Line: from.line, Error: p})
+	}
+	return o
+}

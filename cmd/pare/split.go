@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+type splitCmd struct {
+	MinKeep   int  `default:"12" placeholder:"N" help:"Messages that stay behind the cut at least. Default: 12."`
+	Inside    bool `help:"If there is no other, cut inside one unbroken run of tool use, where nobody but the model speaks."`
+	reporting `embed:""`
+}
+
+// Help is the page's first paragraph.
+func (c *splitCmd) Help() string {
+	return `For example:
+
+    pare split request.json
+    pare split --min-keep 4 --json request.json | jq .cut
+    pare split --inside --min-keep 20 sessions/
+
+The cut is the last one that leaves --min-keep messages behind it and has a person
+speaking first. No call is parted from its results there.
+
+--json prints {"source","line","cut","head","tail","cuts","inside"}: cut is the index
+of the first message that stays, head how many go, tail how many stay; cuts lists every
+cut with a person behind it, inside those in a run of tool use, whatever --min-keep
+says. If there is no cut, cut and head are 0, so that nothing goes; that is no error,
+and the status is 0.`
+}
+
+func (c *splitCmd) run(w *world) int {
+	if err := notNegative("--min-keep", c.MinKeep); err != nil {
+		return w.usage(err, "split")
+	}
+	return c.tell(w, "split", "cut", c.one, func(sum *summary, many bool) {
+		if many || sum.transcripts != 1 {
+			fmt.Fprintf(w.stderr, "%s: %d with a cut\n", plural(sum.transcripts, "transcript"), sum.number)
+		}
+	})
+}
+
+// A division is what --json prints about a transcript.
+type division struct {
+	Source string `json:"source"`
+	Line   int    `json:"line,omitempty"`
+	Cut    int    `json:"cut"`
+	Head   int    `json:"head"`
+	Tail   int    `json:"tail"`
+	Cuts   []int  `json:"cuts"`
+	Inside []int  `json:"inside"`
+}
+
+// one finds the cut of one transcript.
+func (c *splitCmd) one(v report, from origin, req *wire.Request) (out outcome, err error) {
+	t := req.Transcript()
+	d := division{Source: from.source, Line: from.line, Tail: len(t.Messages()), Cuts: []int{}, Inside: []int{}}
+	if cut, ok := t.Split(c.MinKeep, c.Inside); ok {
+		d.Cut, d.Head, d.Tail = cut.Before(), cut.Before(), d.Tail-cut.Before()
+		out.rules = []string{"cut"}
+	}
+	for cut := range t.Cuts() {
+		switch {
+		case !worthwhile(t, cut):
+		case cut.Inside():
+			d.Inside = append(d.Inside, cut.Before())
+		default:
+			d.Cuts = append(d.Cuts, cut.Before())
+		}
+	}
+	if c.JSON {
+		out.out = encode(d)
+		return out, nil
+	}
+	out.out = c.draw(v, from, req, d)
+	return out, nil
+}
+
+// worthwhile reports whether more than the system's messages stand in front of a cut.
+func worthwhile(t *transcript.Transcript, cut transcript.Cut) bool {
+	for _, m := range t.Messages()[:cut.Before()] {
+		if m.Role != transcript.System {
+			return true
+		}
+	}
+	return false
+}
+
+// draw shows the messages on both sides of the cut.
+func (c *splitCmd) draw(v report, from origin, req *wire.Request, d division) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s  %s\n", v.paint.bold(plain(from.String())), v.paint.faint(v.about(req, count(req))))
+	if d.Cut == 0 {
+		c.drawNone(&b, v, d)
+		return b.Bytes()
+	}
+	fmt.Fprintf(&b, "  cut in front of message %s: %s, %s\n\n", v.paint.bold(fmt.Sprint(d.Cut)), goes(d.Head), stays(d.Tail))
+	p := &picture{report: v, t: req.Transcript(), focus: d.Cut}
+	digits := len(fmt.Sprint(d.Head + d.Tail - 1))
+	p.ends(&b, 0, d.Head, digits)
+	fmt.Fprintf(&b, "    %s\n", v.paint.good(strings.Repeat("╌", 4)+" cut "+strings.Repeat("╌", 24)))
+	p.ends(&b, d.Cut, d.Head+d.Tail, digits)
+	b.WriteByte('\n')
+	if others := numbers(d.Cuts, d.Cut); others != "" {
+		fmt.Fprintf(&b, "  %s\n\n", v.paint.faint("other cuts: "+others))
+	}
+	return b.Bytes()
+}
+
+// drawNone says why there is no cut, and what to ask for instead.
+func (c *splitCmd) drawNone(b *bytes.Buffer, v report, d division) {
+	fmt.Fprintf(b, "  %s: nothing can be parted from the last %s\n", v.paint.bold("no cut"), plural(c.MinKeep, "message"))
+	if len(d.Cuts) > 0 {
+		fmt.Fprintf(b, "  %s\n", v.paint.faint(fmt.Sprintf("nearer the end it can be cut, in front of message %s; --min-keep %d allows the first", numbers(d.Cuts, 0), d.Tail-d.Cuts[0])))
+	}
+	if n := within(d.Inside, d.Tail-c.MinKeep); n > 0 && !c.Inside {
+		fmt.Fprintf(b, "  %s\n", v.paint.faint(fmt.Sprintf("--inside would cut in front of message %d, in a run of tool use", n)))
+	}
+	b.WriteByte('\n')
+}
+
+// within is the last cut that is not behind most, or 0.
+func within(cuts []int, most int) int {
+	last := 0
+	for _, n := range cuts {
+		if n <= most {
+			last = n
+		}
+	}
+	return last
+}
+
+// ends draws the first and the last message of a run.
+func (p *picture) ends(b *bytes.Buffer, from, to, digits int) {
+	p.row(b, from, digits)
+	if to-from > 2 {
+		fmt.Fprintf(b, "      %s\n", p.paint.faint(fmt.Sprintf("%*s  %s", digits, "⋮", plural(to-from-2, "message"))))
+	}
+	if to-from > 1 {
+		p.row(b, to-1, digits)
+	}
+}
+
+// numbers lists some of all, but for one, in a few words.
+func numbers(all []int, without int) string {
+	var s []string
+	for _, n := range all {
+		if n == without {
+			continue
+		}
+		if len(s) == 8 { // enough for a line
+			s = append(s, "…")
+			break
+		}
+		s = append(s, fmt.Sprint(n))
+	}
+	return strings.Join(s, ", ")
+}
+
+func goes(n int) string {
+	if n == 1 {
+		return "1 message goes"
+	}
+	return fmt.Sprintf("%d messages go", n)
+}
+
+func stays(n int) string {
+	if n == 1 {
+		return "1 stays"
+	}
+	return fmt.Sprintf("%d stay", n)
+}

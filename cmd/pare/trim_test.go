@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare"
+)
+
+// The minimum that status 3 names works, and one less does not; what comes out is as
+// clean as check says, and nothing comes out otherwise.
+func TestTrimMinimum(t *testing.T) {
+	for name, z := range zoo(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, unit := range []string{"tokens", "messages", "exchanges", "turns"} {
+				testMinimum(t, z, unit)
+			}
+		})
+	}
+}
+
+func testMinimum(t *testing.T, z zooCase, unit string) {
+	trim := func(limit int) (int, string, string) {
+		return program(strings.NewReader(z.body()), "trim", "--json", "--as", z.Dialect, fmt.Sprintf("--max-%s=%d", unit, limit))
+	}
+	status, out, errs := trim(1)
+	if status != statusTooSmall {
+		return
+	}
+	var e misfit
+	d := json.NewDecoder(strings.NewReader(errs))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&e); err != nil || d.More() || out != "" {
+		t.Fatalf("%s: %v in %s, with output %q", unit, err, errs, out)
+	}
+	if e.Error != "window too small" || string(e.Unit) != unit || e.Limit != 1 || e.Minimum < 2 || e.Source != "" || e.Line != 0 {
+		t.Errorf("%s: %s", unit, errs)
+	}
+	if status, out, _ := trim(e.Minimum - 1); status != statusTooSmall || out != "" {
+		t.Errorf("%s: %d is enough already, the minimum is said to be %d", unit, e.Minimum-1, e.Minimum)
+	}
+	status, out, errs = trim(e.Minimum)
+	if status > statusFindings {
+		t.Fatalf("%s: the minimum, %d, does not do: %s", unit, e.Minimum, errs)
+	}
+	if now, report, _ := program(strings.NewReader(out), "check", "--json", "--as", z.Dialect); now != status {
+		t.Errorf("%s: trim ended in status %d, check of its result in %d:\n%s", unit, status, now, report)
+	}
+}
+
+// bulk is a batch of more than a spool holds in memory.
+func bulk(last string) string {
+	line := `{"model":"gpt-4.1","messages":[{"role":"user","content":"` + strings.Repeat("x", 50_000) + `"}]}` + "\n"
+	return strings.Repeat(line, maxHeld/len(line)+10) + last
+}
+
+// A long batch from a pipe comes back whole, or not a byte of it does; no temporary
+// file stays behind.
+func TestTrimAllOrNothing(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	fits := bulk(`{"messages":[{"role":"user","content":"hi"}]}` + "\n")
+	status, out, errs := program(strings.NewReader(fits), "trim", "--max-messages", "2")
+	if status != statusClean || out != fits {
+		t.Errorf("status %d, %d bytes of %d: %s", status, len(out), len(fits), errs)
+	}
+	talk := `{"messages":[{"role":"system","content":"s"},{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`
+	status, out, errs = program(strings.NewReader(bulk(talk)), "trim", "--max-messages", "2")
+	if status != statusTooSmall || out != "" || !strings.Contains(errs, "nothing was written") {
+		t.Errorf("status %d, %d bytes: %s", status, len(out), errs)
+	}
+	if left, _ := os.ReadDir(folder); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// Standard output that breaks is an error, and neither receipt nor temporary file stay.
+func TestTrimBrokenOutput(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	var errs bytes.Buffer
+	receipt := filepath.Join(folder, "r.jsonl")
+	status := run(&world{args: []string{"trim", "--max-messages", "2", "--receipt", receipt}, stdin: strings.NewReader(bulk("")), stdout: broken{}, stderr: &errs, getenv: func(string) string { return "" }, create: createFile})
+	if status != statusInvalid || !strings.Contains(errs.String(), "write standard output: full") {
+		t.Errorf("status %d: %s", status, errs.String())
+	}
+	if left, _ := os.ReadDir(folder); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("full") }
+
+// Every line of an archive gives back bytes that have its id.
+func TestArchiveKeepsBytes(t *testing.T) {
+	for _, name := range []string{"prune-me.json", "clean-openai-chat.json"} {
+		file := filepath.Join(t.TempDir(), "a.jsonl")
+		status, _, errs := program(nil, "trim", "--max-exchanges", "1", "--min-keep", "1", "--archive", file, filepath.Join("../../examples", name))
+		if status != statusClean {
+			t.Fatalf("%s: status %d: %s", name, status, errs)
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			var item struct {
+				ID, Path string
+				Exact    []byte
+				Raw      json.RawMessage
+			}
+			if err := json.Unmarshal(line, &item); err != nil {
+				t.Fatalf("%v in %s", err, line)
+			}
+			raw := item.Exact
+			if raw == nil {
+				raw = item.Raw
+			}
+			if !(pare.Item{ID: item.ID, Raw: raw}).Genuine() || item.Path == "" {
+				t.Errorf("the bytes do not have the id: %s", line)
+			}
+			var one, two any
+			if json.Unmarshal(raw, &one) != nil || json.Unmarshal(item.Raw, &two) != nil || fmt.Sprint(one) != fmt.Sprint(two) {
+				t.Errorf("exact is something else: %s", line)
+			}
+		}
+	}
+}

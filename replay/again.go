@@ -1,0 +1,167 @@
+package replay
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A need is a call for which the model has been told something earlier: it asks for
+// the same again, or it edits a file that it was shown. Sources are the blocks that
+// told it, each of them enough.
+type need struct {
+	edit    bool
+	sources []transcript.BlockID
+}
+
+// needs lists those of a history, by the message they stand in.
+func needs(r *wire.Request) map[int][]need {
+	t := r.Transcript()
+	all := make(map[int][]need)
+	m := memory{told: make(map[string][]answer), changed: make(map[string]int), lastChange: -1, shown: make(map[string][]transcript.BlockID)}
+	for i, x := range t.Exchanges() {
+		if x.State != transcript.Whole || x.Server || x.Call == transcript.NoBlock || len(x.Results) != 1 {
+			continue
+		}
+		q := ask(t, x)
+		at := t.Block(x.Call).Message
+		failed := t.Block(x.Results[0]).Failed
+		if q.kind == rules.Write || q.kind == rules.Edit {
+			if seen := m.shown[q.file]; q.kind == rules.Edit && len(seen) > 0 {
+				all[at] = append(all[at], need{true, slices.Clip(seen)})
+			}
+			if q.kind == rules.Write && !failed && q.file != "" {
+				m.shown[q.file] = append(m.shown[q.file], x.Call) // it wrote the text itself
+			}
+			m.changed[q.file], m.lastChange = i, i
+			continue
+		}
+		if again := m.recall(&q); len(again) > 0 {
+			all[at] = append(all[at], need{false, again})
+		}
+		if !failed {
+			m.keep(&q, answer{x.Results[0], i})
+		}
+	}
+	return all
+}
+
+// A question is what a call asks for.
+type question struct {
+	kind  rules.Kind
+	exact string // the tool and its arguments
+	file  string // "" if it names none
+	whole bool   // nothing but the file is named
+}
+
+func ask(t *transcript.Transcript, x transcript.Exchange) question {
+	tool := kinds[strings.ToLower(x.Tool)]
+	args := wire.Canonical(wire.Arguments(t, x.Call))
+	q := question{kind: tool.Kind, exact: x.Tool + "\x00" + string(args)}
+	if command, ok := wire.Argument(t, x.Call, tool.Command); ok && tool.Commands[command] != "" {
+		q.kind = tool.Commands[command]
+	}
+	for _, name := range append([]string{tool.Path}, pathNames...) {
+		if file, ok := wire.Argument(t, x.Call, name); ok && file != "" {
+			q.file = file
+			break
+		}
+	}
+	// One member and no more; a name with a colon only makes the file a part.
+	q.whole = q.file != "" && bytes.Count(args, []byte(`":`)) == 1
+	return q
+}
+
+// pathNames are the usual names of the argument that names a file.
+var pathNames = []string{"file_path", "filePath", "path", "absolute_path", "target_file", "filename", "file"}
+
+// kinds tells what tools do, by name in lower case.
+var kinds = func() map[string]rules.Tool {
+	all := make(map[string]rules.Tool)
+	for _, t := range rules.Table() {
+		all[strings.ToLower(t.Name)] = t
+	}
+	return all
+}()
+
+// A memory is what the model was told, and when that became old.
+type memory struct {
+	told       map[string][]answer
+	changed    map[string]int                  // by file: the last exchange that changed it
+	lastChange int                             // the last exchange that changed any
+	shown      map[string][]transcript.BlockID // by file: what shows some of its text
+}
+
+// An answer is a result and the exchange that it belongs to.
+type answer struct {
+	result   transcript.BlockID
+	exchange int
+}
+
+// recall returns the answers to a question that still hold: for a file that was
+// read, since that file was changed; for all else, since any was.
+func (m *memory) recall(q *question) (results []transcript.BlockID) {
+	since := m.lastChange
+	keys := []string{q.exact}
+	if q.kind == rules.Read && q.file != "" {
+		since = -1
+		if at, ok := m.changed[q.file]; ok {
+			since = at
+		}
+		keys = append(keys, readKey+q.file)
+	}
+	for _, key := range keys {
+		for _, a := range m.told[key] {
+			if a.exchange > since {
+				results = append(results, a.result)
+			}
+		}
+	}
+	return results
+}
+
+func (m *memory) keep(q *question, a answer) {
+	m.told[q.exact] = append(m.told[q.exact], a)
+	if q.kind == rules.Read && q.file != "" {
+		m.shown[q.file] = append(m.shown[q.file], a.result)
+	}
+	if q.kind == rules.Read && q.whole {
+		m.told[readKey+q.file] = append(m.told[readKey+q.file], a)
+	}
+}
+
+// readKey leads the keys of files that were read as a whole.
+const readKey = "\x00"
+
+// lost counts the needs none of whose sources is in sight, in full, in what is sent
+// instead of the history.
+func lost(whole, sent *wire.Request, all []need) (again, edits int) {
+	for _, n := range all {
+		switch {
+		case anyInSight(whole.Transcript(), sent.Transcript(), n.sources):
+		case n.edit:
+			edits++
+		default:
+			again++
+		}
+	}
+	return again, edits
+}
+
+// anyInSight compares what blocks say, because ids may be given anew. It looks at all
+// blocks for each source; a history has few that are needed again.
+func anyInSight(whole, sent *transcript.Transcript, sources []transcript.BlockID) bool {
+	for _, s := range sources {
+		kind, said := whole.Block(s).Kind, whole.Bytes(whole.Block(s).Body)
+		for _, b := range sent.Blocks() {
+			if b.Kind == kind && b.Body.Len() == len(said) && bytes.Equal(sent.Bytes(b.Body), said) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,479 @@
+package replay
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
+)
+
+// Options says how to replay a history. The zero value compares the standard
+// policies in the window of the history's own model.
+type Options struct {
+	// Policies to compare; nil: Standard. What is said to be more or less is so against
+	// the first one.
+	Policies []Policy
+	// Limit is what a request may have; a share is one of the whole history. Zero: what
+	// the model takes, with room for a reply.
+	Limit Amount
+	// Low is what a stable window is trimmed to; a share is one of the limit. Zero: 50 %.
+	Low Amount
+	// Counter counts tokens. Nil: the estimator of the model.
+	Counter wire.Counter
+
+	// Tables beside the built-in ones of package tokens.
+	Models []tokens.Model
+	Caches []tokens.Cache
+	Prices []tokens.Price
+}
+
+// A Result is what came of a history.
+type Result struct {
+	Source    string  `json:"source,omitempty"` // for the caller to set
+	Model     string  `json:"model"`
+	Histories int     `json:"histories"`
+	Requests  int     `json:"requests"`
+	Tokens    int     `json:"tokens"`  // of the whole history
+	Limit     int     `json:"limit"`   // zero in a sum
+	Low       int     `json:"low"`     //
+	Window    int     `json:"window"`  // that the model is known to have; zero: unknown
+	Priced    int     `json:"priced"`  // histories whose model has a list price
+	Repeats   int     `json:"repeats"` // calls that ask for what the model was told before
+	Edits     int     `json:"edits"`   // calls that edit a file whose text it was shown
+	Runs      []Run   `json:"runs"`    // one for each policy
+	Cache     Billing `json:"cache"`   // zero in a sum
+}
+
+// A Billing is what cached tokens cost, in thousandths of the price of input.
+type Billing struct {
+	Read      int `json:"read"`
+	Write     int `json:"write"`
+	MinPrefix int `json:"min_prefix"`
+}
+
+// A Run is a history under one policy.
+type Run struct {
+	Policy string `json:"policy"`
+	Totals
+	Steps []Step `json:"steps,omitempty"`
+}
+
+// A Step is one request. What is sent is what is read from the cache, written to it,
+// and plain input.
+type Step struct {
+	Sent    int      `json:"sent"`
+	Read    int      `json:"read"`
+	Written int      `json:"written"`
+	Input   int      `json:"input"`
+	Output  int      `json:"output"` // what the model said next
+	Bytes   int      `json:"bytes"`
+	Cached  int      `json:"cached"`            // bytes
+	Changed bool     `json:"changed,omitempty"` // not sent as it came
+	Unfit   bool     `json:"unfit,omitempty"`   // could not be made to fit, so sent as it is
+	Refused []string `json:"refused,omitempty"` // the rules that it breaks
+	Rewrote bool     `json:"rewrote,omitempty"` // what was sent before is not its beginning
+	Again   int      `json:"again,omitempty"`   // calls of the reply for what was told before and is not in sight
+	Unseen  int      `json:"unseen,omitempty"`  // edits in the reply of a file whose text is not in sight
+
+	money float64
+}
+
+// OverWindow is the reason for a request that is longer than the model's window.
+const OverWindow = "over-window"
+
+// Totals are the sums of all steps.
+type Totals struct {
+	Sent      int `json:"sent"`
+	Read      int `json:"read"`
+	Written   int `json:"written"`
+	Input     int `json:"input"`
+	Output    int `json:"output"`
+	Bytes     int `json:"bytes"`
+	Cached    int `json:"cached"`
+	Changed   int `json:"changed"`
+	Unfit     int `json:"unfit"`
+	Refused   int `json:"refused"`
+	Rewrites  int `json:"rewrites"`
+	Again     int `json:"again"`     // of Repeats
+	Unseen    int `json:"unseen"`    // of Edits
+	Untouched int `json:"untouched"` // histories of which no request was changed
+	// Weight is Sent with cached tokens weighed by what they cost, in tokens of plain
+	// input.
+	Weight float64 `json:"weight"`
+	// Money is in US dollars, Uncached what it would be without a cache; of histories
+	// whose model has a price.
+	Money    float64  `json:"money"`
+	Uncached float64  `json:"uncached"`
+	Reasons  []Reason `json:"reasons,omitempty"` // why requests are refused, the commonest first
+}
+
+// A Reason is a rule and how many requests broke it.
+type Reason struct {
+	Rule     string `json:"rule"`
+	Requests int    `json:"requests"`
+}
+
+// Replay walks a history, which should have been mended, and sends each request of it
+// as each policy says. Each request is read once for all policies, which then work
+// side by side; sending everything reads none.
+func Replay(r *wire.Request, o Options) (*Result, error) {
+	p := newPlayer(r, o)
+	for i := range p.runs {
+		policy := p.policies[i]
+		send, err := policy.Prepare(p.setting)
+		if err != nil {
+			return nil, fmt.Errorf("policy %s: %w", policy.Name, err)
+		}
+		p.runs[i].send = send
+	}
+	for k := range p.walk.Len() {
+		if err := p.step(k); err != nil {
+			return nil, err
+		}
+	}
+	return p.result(), nil
+}
+
+// A player replays one history.
+type player struct {
+	walk     *Walk
+	policies []Policy
+	setting  Setting
+	room     int // the model's window; zero: unknown
+	price    tokens.Price
+	priced   bool
+	needs    map[int][]need
+	head     int   // tokens beside the list
+	costs    []int // by message
+	sums     []int // by number of messages: tokens of a request that has so many
+	runs     []ledger
+}
+
+func newPlayer(r *wire.Request, o Options) *player {
+	p := &player{walk: NewWalk(r), policies: o.Policies, needs: needs(r)}
+	if p.policies == nil {
+		p.policies = Standard()
+	}
+	model, known := tokens.Lookup(r.Model(), o.Models...)
+	if known {
+		p.room = model.Window
+	}
+	p.price, p.priced = tokens.PriceOf(r.Model(), o.Prices...)
+	p.setting = Setting{Model: r.Model(), Counter: o.Counter, Cache: tokens.CacheOf(r.Model(), o.Caches...)}
+	if o.Counter == nil {
+		p.setting.Counter = model.Estimator()
+	}
+	p.head = r.HeadTokens(p.setting.Counter)
+	p.sums = []int{p.head}
+	for i := range r.Transcript().Messages() {
+		cost := r.MessageTokens(p.setting.Counter, i)
+		p.costs, p.sums = append(p.costs, cost), append(p.sums, p.sums[i]+cost)
+	}
+	p.setting.Tokens = model.Input(0)
+	if o.Limit != (Amount{}) {
+		p.setting.Tokens = max(o.Limit.Of(p.sums[len(p.costs)]), 2)
+	}
+	low := cmp.Or(o.Low, Amount{Percent: 50})
+	p.setting.Low = max(min(low.Of(p.setting.Tokens), p.setting.Tokens-1), 1)
+	p.runs = make([]ledger, len(p.policies))
+	return p
+}
+
+// step sends one request in all ways.
+func (p *player) step(k int) error {
+	as := &view{p.walk.whole, p.walk.Messages(k), p.costs}
+	var r *wire.Request
+	if slices.ContainsFunc(p.runs, func(l ledger) bool { return l.send != nil }) {
+		var err error
+		if r, err = p.walk.Request(k); err != nil {
+			return err
+		}
+	}
+	errs := make([]error, len(p.runs))
+	var all sync.WaitGroup
+	for i := range p.runs {
+		if l := &p.runs[i]; l.send == nil {
+			l.add(p, k, as, false)
+		} else {
+			all.Go(func() { errs[i] = l.play(p, k, as, r) })
+		}
+	}
+	all.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return fmt.Errorf("policy %s, request %d of %d: %w", p.policies[i].Name, k+1, p.walk.Len(), err)
+		}
+	}
+	return nil
+}
+
+// A view is the first n messages of a request, and what each of them costs.
+type view struct {
+	r     *wire.Request
+	n     int
+	costs []int
+}
+
+// around returns the bytes in front of the list and behind it.
+func (v *view) around() (before, behind []byte) {
+	all := v.r.Transcript().Messages()
+	if len(all) == 0 {
+		return v.r.Raw(), nil
+	}
+	return v.r.Raw()[:all[0].Span.Start], v.r.Raw()[all[len(all)-1].Span.End:]
+}
+
+func (v *view) message(i int) []byte {
+	return v.r.Transcript().Bytes(v.r.Transcript().Messages()[i].Span)
+}
+
+// shared is how many messages two requests begin with in common; -1 if not even
+// what stands beside the list is the same.
+func (v *view) shared(w *view) int {
+	n := min(v.n, w.n)
+	if v.r == w.r {
+		return n
+	}
+	a, b := v.around()
+	c, d := w.around()
+	if !bytes.Equal(a, c) || !bytes.Equal(b, d) {
+		return -1
+	}
+	for i := range n {
+		if !bytes.Equal(v.message(i), w.message(i)) {
+			return i
+		}
+	}
+	return n
+}
+
+// bytes is how long the request is, and how much of that are the head and the first
+// few messages.
+func (v *view) bytes(first int) (all, beginning int) {
+	before, behind := v.around()
+	upTo := func(n int) int {
+		if n == 0 {
+			return len(before) + len(behind)
+		}
+		return v.r.Transcript().Messages()[n-1].Span.End + len(behind)
+	}
+	return upTo(v.n), upTo(max(first, 0))
+}
+
+// A ledger keeps the books of one policy.
+type ledger struct {
+	send   Send
+	before *view // what was sent last
+	head   int   // tokens of its head
+	steps  []Step
+}
+
+// play sends a request as the policy says.
+func (l *ledger) play(p *player, k int, as *view, r *wire.Request) error {
+	sent, err := l.send(r)
+	if small := (*pare.WindowTooSmall)(nil); errors.As(err, &small) {
+		l.add(p, k, as, true)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if sent == r {
+		l.add(p, k, as, false)
+		return nil
+	}
+	l.add(p, k, &view{r: sent, n: len(sent.Transcript().Messages())}, false)
+	return nil
+}
+
+// add enters a request.
+func (l *ledger) add(p *player, k int, v *view, unfit bool) {
+	s := Step{Changed: v.r != p.walk.whole, Unfit: unfit}
+	same := -1
+	if l.before != nil {
+		same = v.shared(l.before)
+		s.Rewrote = same < l.before.n
+	}
+	l.weigh(p, v, same)
+	s.Sent = l.head
+	found := l.head
+	for i, cost := range v.costs[:v.n] {
+		s.Sent += cost
+		if i < same {
+			found += cost
+		}
+	}
+	c := p.setting.Cache
+	switch {
+	case same >= 0 && found >= c.MinPrefix:
+		s.Read, s.Written = found, s.Sent-found
+	case s.Sent >= c.MinPrefix:
+		s.Written, same = s.Sent, -1
+	default:
+		s.Input, same = s.Sent, -1
+	}
+	s.Bytes, s.Cached = v.bytes(same)
+	if same < 0 {
+		s.Cached = 0
+	}
+	l.judge(p, k, v, &s)
+	from, end := p.walk.reply(k)
+	for i := from; i < end; i++ {
+		s.Output += p.costs[i]
+		if s.Changed && len(p.needs[i]) > 0 {
+			again, unseen := lost(p.walk.whole, v.r, p.needs[i])
+			s.Again, s.Unseen = s.Again+again, s.Unseen+unseen
+		}
+	}
+	s.money = p.price.Cost(c, s.usage())
+	l.before = v
+	l.steps = append(l.steps, s)
+}
+
+// weigh counts what was not sent before.
+func (l *ledger) weigh(p *player, v *view, same int) {
+	if v.costs != nil { // it is the history itself
+		l.head = p.head
+		return
+	}
+	if same < 0 {
+		l.head = v.r.HeadTokens(p.setting.Counter)
+	}
+	for i := range v.n {
+		if i < same {
+			v.costs = append(v.costs, l.before.costs[i])
+			continue
+		}
+		v.costs = append(v.costs, v.r.MessageTokens(p.setting.Counter, i))
+	}
+}
+
+// judge finds why a request would be refused.
+func (l *ledger) judge(p *player, k int, v *view, s *Step) {
+	var found outcome
+	if s.Changed {
+		for _, f := range v.r.Check(wire.CheckOptions{}) {
+			found = found.and(f.Rule)
+		}
+	} else {
+		found = slices.Clone(p.walk.faults[k])
+	}
+	if p.room > 0 && s.Sent > p.room {
+		found = found.and(OverWindow)
+	}
+	s.Refused = found
+}
+
+func (s *Step) usage() tokens.Usage {
+	return tokens.Usage{Input: s.Input, Read: s.Read, Written: s.Written, Output: s.Output}
+}
+
+func (p *player) result() *Result {
+	c := p.setting.Cache
+	r := &Result{
+		Model: p.setting.Model, Histories: 1, Requests: p.walk.Len(), Tokens: p.sums[len(p.costs)], Limit: p.setting.Tokens, Low: p.setting.Low,
+		Window: p.room, Cache: Billing{c.Read, c.Write, c.MinPrefix},
+	}
+	if p.priced {
+		r.Priced = 1
+	}
+	for _, all := range p.needs {
+		for _, n := range all {
+			r.Repeats, r.Edits = r.Repeats+one(!n.edit), r.Edits+one(n.edit)
+		}
+	}
+	for i, l := range p.runs {
+		r.Runs = append(r.Runs, Run{p.policies[i].Name, p.total(l.steps), l.steps})
+	}
+	return r
+}
+
+func (p *player) total(steps []Step) (t Totals) {
+	c := p.setting.Cache
+	why := make(map[string]int)
+	for _, s := range steps {
+		t.add(&Totals{
+			Sent: s.Sent, Read: s.Read, Written: s.Written, Input: s.Input, Output: s.Output, Bytes: s.Bytes, Cached: s.Cached,
+			Changed: one(s.Changed), Unfit: one(s.Unfit), Refused: one(len(s.Refused) > 0), Rewrites: one(s.Rewrote), Again: s.Again, Unseen: s.Unseen,
+		})
+		for _, rule := range s.Refused {
+			why[rule]++
+		}
+	}
+	t.Reasons = reasons(why)
+	t.Untouched = one(t.Changed == 0)
+	t.Weight = float64(1000*t.Input+c.Read*t.Read+c.Write*t.Written) / 1000
+	if p.priced {
+		t.Money = p.price.Cost(c, tokens.Usage{Input: t.Input, Read: t.Read, Written: t.Written, Output: t.Output})
+		t.Uncached = p.price.Cost(c, tokens.Usage{Input: t.Sent, Output: t.Output})
+	}
+	return t
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func reasons(why map[string]int) []Reason {
+	var all []Reason
+	for rule, n := range why {
+		all = append(all, Reason{rule, n})
+	}
+	slices.SortFunc(all, func(a, b Reason) int {
+		return cmp.Or(cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Rule, b.Rule))
+	})
+	return all
+}
+
+// add adds other totals.
+func (t *Totals) add(o *Totals) {
+	t.Sent, t.Read, t.Written, t.Input, t.Output = t.Sent+o.Sent, t.Read+o.Read, t.Written+o.Written, t.Input+o.Input, t.Output+o.Output
+	t.Bytes, t.Cached = t.Bytes+o.Bytes, t.Cached+o.Cached
+	t.Changed, t.Unfit, t.Refused, t.Untouched = t.Changed+o.Changed, t.Unfit+o.Unfit, t.Refused+o.Refused, t.Untouched+o.Untouched
+	t.Rewrites, t.Again, t.Unseen = t.Rewrites+o.Rewrites, t.Again+o.Again, t.Unseen+o.Unseen
+	t.Weight, t.Money, t.Uncached = t.Weight+o.Weight, t.Money+o.Money, t.Uncached+o.Uncached
+	if len(o.Reasons) == 0 {
+		return
+	}
+	why := make(map[string]int)
+	for _, r := range slices.Concat(t.Reasons, o.Reasons) {
+		why[r.Rule] += r.Requests
+	}
+	t.Reasons = reasons(why)
+}
+
+// Sum adds results up, policy by policy, without their steps. All must have been made
+// with the same policies.
+func Sum(source string, all []*Result) *Result {
+	sum := &Result{Source: source}
+	models := make(map[string]bool)
+	for _, r := range all {
+		models[r.Model] = true
+		sum.Histories += r.Histories
+		sum.Requests += r.Requests
+		sum.Tokens += r.Tokens
+		sum.Priced += r.Priced
+		sum.Repeats += r.Repeats
+		sum.Edits += r.Edits
+		for i, run := range r.Runs {
+			if i == len(sum.Runs) {
+				sum.Runs = append(sum.Runs, Run{Policy: run.Policy})
+			}
+			sum.Runs[i].Totals.add(&run.Totals)
+		}
+	}
+	if len(models) == 1 {
+		sum.Model = slices.Collect(maps.Keys(models))[0]
+	}
+	return sum
+}

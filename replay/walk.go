@@ -1,0 +1,102 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Walk is the requests that led to a history.
+type Walk struct {
+	whole  *wire.Request
+	ends   []int           // by request: how many messages it has
+	faults map[int]outcome // by request: what is wrong with it as it is
+	o      wire.Options
+}
+
+// An outcome is the rules that a request breaks, each once, in order.
+type outcome []string
+
+// NewWalk finds the requests of a history, which should have been mended: what is
+// wrong with it is wrong with the requests, too. It looks at the history once.
+func NewWalk(r *wire.Request) *Walk {
+	w := &Walk{whole: r, o: wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model()}}
+	all := r.Transcript().Messages()
+	for i, m := range all {
+		if i > 0 && m.Role == transcript.Assistant && all[i-1].Turn != m.Turn {
+			w.ends = append(w.ends, i)
+		}
+	}
+	if n := len(all); n > 0 && all[n-1].Role != transcript.Assistant {
+		w.ends = append(w.ends, n)
+	}
+	w.judge()
+	return w
+}
+
+// judge finds what the provider would say to each request as it is, without reading
+// any of them: what it says to the whole, as far as that is there, and to calls
+// whose results are not there yet.
+func (w *Walk) judge() {
+	w.faults = make(map[int]outcome)
+	found := w.whole.Check(wire.CheckOptions{})
+	// Flaws inside of strings would have to be found again in each request.
+	w.o.Structural = len(found) == 0
+	for _, f := range found {
+		from, _ := slices.BinarySearch(w.ends, f.Index+1)
+		for k := from; k < len(w.ends); k++ { // bounded by findings × requests, of a mended history none
+			w.faults[k] = w.faults[k].and(f.Rule)
+		}
+	}
+	t := w.whole.Transcript()
+	for _, x := range t.Exchanges() {
+		if x.Server || x.Call == transcript.NoBlock || len(x.Results) == 0 {
+			continue
+		}
+		from, _ := slices.BinarySearch(w.ends, t.Block(x.Call).Message+1)
+		for k := from; k < len(w.ends) && w.ends[k] <= t.Block(x.Results[0]).Message; k++ {
+			w.faults[k] = w.faults[k].and("orphan-call")
+		}
+	}
+}
+
+func (o outcome) and(rule string) outcome {
+	if slices.Contains(o, rule) {
+		return o
+	}
+	return append(o, rule)
+}
+
+// Len is the number of requests.
+func (w *Walk) Len() int { return len(w.ends) }
+
+// Messages is how many messages a request has.
+func (w *Walk) Messages(k int) int { return w.ends[k] }
+
+// Body returns the bytes of a request: those of the history up to its last message,
+// and what stands behind the list.
+func (w *Walk) Body(k int) []byte {
+	raw, all := w.whole.Raw(), w.whole.Transcript().Messages()
+	return slices.Concat(raw[:all[w.ends[k]-1].Span.End], raw[all[len(all)-1].Span.End:])
+}
+
+// Request reads a request. That takes time in proportion to its length, so reading
+// all of them takes half their number times the length of the history.
+func (w *Walk) Request(k int) (*wire.Request, error) {
+	r, err := wire.Parse(w.Body(k), w.o)
+	if err != nil {
+		return nil, fmt.Errorf("request %d of %d: %w", k+1, len(w.ends), err)
+	}
+	return r, nil
+}
+
+// reply is the model's turn that follows a request: messages from up to end.
+func (w *Walk) reply(k int) (from, end int) {
+	all := w.whole.Transcript().Messages()
+	from = w.ends[k]
+	for end = from; end < len(all) && all[end].Turn == all[from].Turn; end++ {
+	}
+	return from, end
+}

@@ -1,0 +1,328 @@
+package summary
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/wire"
+)
+
+// ExtractOptions are those of [Extract]; the zero value is the default.
+type ExtractOptions struct {
+	// Counter counts the tokens of the summary. Nil: one for every three bytes.
+	Counter wire.Counter
+}
+
+// Extract returns a summariser that needs no model: it copies lines out of what is
+// removed. The text is at most as long as asked for, the prior summary included, and
+// shorter than what it stands for. It is an error if there is no room for a line, or
+// none beside the prior summary.
+func Extract(o ExtractOptions) pare.Summariser {
+	return func(ctx context.Context, h pare.Removed) (pare.Summary, error) {
+		if err := ctx.Err(); err != nil {
+			return pare.Summary{}, err
+		}
+		return o.extract(h)
+	}
+}
+
+// count counts the tokens of a text.
+func (o *ExtractOptions) count(text string) int {
+	if o.Counter == nil {
+		return (len(text) + 2) / 3
+	}
+	return o.Counter.Count([]byte(text))
+}
+
+// weigh counts what was removed.
+func (o *ExtractOptions) weigh(h pare.Removed) int {
+	n, t := 0, h.Request.Transcript()
+	for _, b := range h.Blocks {
+		if o.Counter != nil {
+			n += h.Request.BlockTokens(o.Counter, b)
+		} else {
+			n += t.Block(b).Span.Len() / 3
+		}
+	}
+	return n
+}
+
+// marks is about what the lines around a summary and its message take.
+const marks = 40
+
+func (o *ExtractOptions) extract(h pare.Removed) (pare.Summary, error) {
+	prior := strings.TrimSpace(h.Prior)
+	used, most, removed := o.count(prior), h.MaxTokens, o.weigh(h)
+	if most <= 0 {
+		most = used + removed
+	}
+	if len(h.Blocks) == 0 && prior == "" {
+		return pare.Summary{}, fmt.Errorf("nothing was removed, there is nothing to summarise")
+	}
+	// Half of the room, so that the next summary has some; but a useful size of it.
+	room := min(most-used, removed-marks)
+	share := max(room/2, min(room*3/4, most/8))
+	d := newDigest(read(h), prior, max(share, 0)*3)
+	fresh := func(k int) string { return d.text("", k) }
+	k := d.most(func(k int) bool {
+		text := fresh(k)
+		return o.count(text) <= share && o.count(joined(prior, text)) <= most
+	})
+	if k > 0 {
+		return pare.Summary{Text: fresh(k)}, nil
+	}
+	if prior == "" {
+		return pare.Summary{}, fmt.Errorf("no line of what was removed fits into %d tokens, of which it has %d", most, removed)
+	}
+	return o.merged(d, prior, most)
+}
+
+func joined(prior, text string) string {
+	if prior == "" {
+		return text
+	}
+	return prior + "\n\n" + text
+}
+
+// merged writes the prior summary with each section once, and as many new lines as
+// there is room for.
+func (o *ExtractOptions) merged(d *digest, prior string, most int) (pare.Summary, error) {
+	if strings.Contains(prior, pare.SummaryEnd) {
+		return pare.Summary{}, fmt.Errorf("the prior summary holds the line that ends one: %s", pare.SummaryEnd)
+	}
+	k := d.most(func(k int) bool { return o.count(d.text(prior, k)) <= most })
+	if k > 0 {
+		return pare.Summary{Text: d.text(prior, k), Merged: true}, nil
+	}
+	for _, text := range []string{prior, d.text(prior, 0)} {
+		if o.count(text) <= most {
+			return pare.Summary{Text: text, Merged: true}, nil
+		}
+	}
+	return pare.Summary{}, fmt.Errorf("the prior summary alone has %d tokens, %d are free", o.count(prior), most)
+}
+
+// A section is a part of the summary. They stand in this order.
+type section uint8
+
+const (
+	goal section = iota
+	files
+	commands
+	decisions
+	open
+	mishaps
+	sections
+)
+
+var headings = [sections]string{"Goal:", "Files:", "Commands:", "Decisions:", "Open:", "Errors:"}
+
+// urgency is the order in which sections get their first, second, … line.
+var urgency = [sections]section{goal, open, mishaps, files, decisions, commands}
+
+// An entry is one line of the summary.
+type entry struct {
+	of   section
+	at   int // its place in the section
+	text string
+}
+
+// A digest is everything that could be told, the most urgent first.
+type digest struct {
+	messages int
+	entries  []entry
+}
+
+// newDigest words the facts. Lines that the prior summary has already are left out;
+// the less room there is, in bytes, the shorter the lines are.
+func newDigest(f facts, prior string, room int) *digest {
+	w := min(max(room/10, 40), 200)
+	var by [sections][]entry // the most urgent first
+	known := make(map[string]bool)
+	for l := range strings.Lines(prior) {
+		known[strings.TrimSpace(l)] = true
+	}
+	add := func(s section, at int, format string, args ...any) {
+		text := defuse("- " + fmt.Sprintf(format, args...))
+		if !known[text] {
+			known[text] = true
+			by[s] = append(by[s], entry{s, at, text})
+		}
+	}
+	f.tellRequests(add, w)
+	f.tellFiles(add, w)
+	f.tellDeeds(add, w)
+	f.tellOpen(add, w)
+	d := &digest{messages: f.messages}
+	for i := 0; ; i++ {
+		n := len(d.entries)
+		for _, s := range urgency {
+			if i < len(by[s]) {
+				d.entries = append(d.entries, by[s][i])
+			}
+		}
+		if n == len(d.entries) {
+			return d
+		}
+	}
+}
+
+type adder func(s section, at int, format string, args ...any)
+
+// newest yields the places of at most so many of n things, the last one first.
+func newest(n, most int) []int {
+	var all []int
+	for i := n - 1; i >= max(0, n-most); i-- {
+		all = append(all, i)
+	}
+	return all
+}
+
+// tellRequests: the last request, the first, and then those between them.
+func (f *facts) tellRequests(add adder, w int) {
+	n := len(f.requests)
+	order := newest(n, 12)
+	if n > 1 {
+		order = slices.Insert(slices.DeleteFunc(order, func(i int) bool { return i == 0 }), 1, 0)
+	}
+	for _, i := range order {
+		q, asked := f.requests[i], ""
+		if q.asked != "" {
+			asked = " (to the question “" + line(q.asked, w) + "”)"
+		}
+		add(goal, i, "the user said: “%s”%s", line(q.text, 2*w), asked)
+	}
+}
+
+// tellFiles: those that changed before those that were only read.
+func (f *facts) tellFiles(add adder, w int) {
+	for _, changed := range []bool{true, false} {
+		for _, i := range newest(len(f.files), 60) {
+			if x := f.files[i]; changed != slices.Equal(x.hows, []string{"read"}) {
+				add(files, i, "%s: %s", line(x.path, w), strings.Join(x.hows, ", "))
+			}
+		}
+	}
+}
+
+// tellDeeds: commands, decisions and errors, the newest first.
+func (f *facts) tellDeeds(add adder, w int) {
+	for _, i := range newest(len(f.commands), 20) {
+		c := f.commands[i]
+		says := ""
+		if c.says != "" {
+			says = ": “" + line(c.says, w/2) + "”"
+		}
+		add(commands, i, "“%s” %s%s", line(c.command, w), [...]string{unknown: "(outcome unknown)", worked: "worked", failed: "failed"}[c.outcome], says)
+	}
+	for _, i := range newest(len(f.decisions), 20) {
+		add(decisions, i, "%s", line(f.decisions[i], w))
+	}
+	for _, i := range newest(len(f.errors), 6) {
+		e := f.errors[i]
+		what := line(e.tool, 64)
+		if e.target != "" {
+			what += " “" + line(e.target, w/2) + "”"
+		}
+		first, last := ends(e.text)
+		says := "“" + line(first, w) + "”"
+		if last != first {
+			says += " … “" + line(last, w) + "”"
+		}
+		add(mishaps, i, "%s: %s", what, says)
+	}
+}
+
+// tellOpen: questions, what is in progress, and what is to do.
+func (f *facts) tellOpen(add adder, w int) {
+	for _, i := range newest(len(f.questions), 6) {
+		add(open, len(f.todos)+1+i, "%s", line(f.questions[i], w))
+	}
+	done := 0
+	var later []int
+	for i, x := range f.todos {
+		switch {
+		case x.done():
+			done++
+		case strings.HasPrefix(strings.ToLower(x.status), "in"):
+			add(open, i, "to do, in progress: %s", line(x.text, w))
+		default:
+			later = append(later, i)
+		}
+	}
+	for _, i := range later {
+		add(open, i, "to do: %s", line(f.todos[i].text, w))
+	}
+	if done > 0 {
+		add(open, len(f.todos), "done of the list: %d of %d", done, len(f.todos))
+	}
+}
+
+// most returns how many of the most urgent entries can be told.
+func (d *digest) most(fits func(k int) bool) int {
+	if fits(len(d.entries)) {
+		return len(d.entries)
+	}
+	k := sort.Search(len(d.entries), func(k int) bool { return !fits(k + 1) })
+	for k > 0 && !fits(k) { // a counter need not grow with its text
+		k--
+	}
+	return k
+}
+
+// text writes the first k entries, behind those of a prior summary if there is one.
+func (d *digest) text(prior string, k int) string {
+	free, told := sorted(prior)
+	chosen := slices.Clone(d.entries[:k])
+	slices.SortStableFunc(chosen, func(a, b entry) int { return a.at - b.at })
+	for _, e := range chosen {
+		told[e.of] = append(told[e.of], e.text)
+	}
+	lines := free
+	if !slices.Contains(free, title) && k > 0 {
+		lines = append(lines, title)
+	}
+	for s, list := range told {
+		if list != nil {
+			lines = append(append(lines, headings[s]), list...)
+		}
+	}
+	if n := len(d.entries) - k; n > 0 && k > 0 {
+		lines = append(lines, fmt.Sprintf("(Lines left out for room: %d, of %d messages.)", n, d.messages))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// title says what this is: nobody has understood it.
+const title = "Extract, made without a model:"
+
+// sorted takes a summary apart: the entries of each section, each once, and the
+// lines that are none. A section that it lacks is nil.
+func sorted(prior string) (free []string, told [sections][]string) {
+	at := sections
+	seen := make(map[entry]bool)
+	for l := range strings.Lines(prior) {
+		l = strings.TrimRight(l, "\r\n")
+		e := entry{of: at, text: l}
+		switch i := slices.Index(headings[:], strings.TrimSpace(l)); {
+		case i >= 0:
+			at = section(i)
+			if told[at] == nil {
+				told[at] = []string{}
+			}
+		case at == sections || !strings.HasPrefix(l, "- "):
+			at = sections
+			if strings.TrimSpace(l) != "" && !(l == title && slices.Contains(free, title)) {
+				free = append(free, l)
+			}
+		case !seen[e]:
+			seen[e] = true
+			told[at] = append(told[at], l)
+		}
+	}
+	return free, told
+}

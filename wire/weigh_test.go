@@ -1,0 +1,250 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+var estimator = tokens.For("claude-sonnet-4-5")
+
+func parsed(t testing.TB, d wire.Dialect, body string) *wire.Request {
+	t.Helper()
+	r, err := wire.Parse([]byte(body), wire.Options{Dialect: d})
+	if err != nil {
+		t.Fatalf("%v: %.300s", err, body)
+	}
+	return r
+}
+
+// png is a picture of a size, with so many bytes of noise behind its header, as base64.
+func png(width, height, noise int) string {
+	head := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")
+	head = binary.BigEndian.AppendUint32(head, uint32(width))
+	head = binary.BigEndian.AppendUint32(head, uint32(height))
+	head = append(head, 8, 2, 0, 0, 0)
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for range noise {
+		head = append(head, byte(rnd.Uint32()))
+	}
+	return base64.StdEncoding.EncodeToString(head)
+}
+
+// Every place in which a request may hold base64; %s is where it stands.
+var pictured = []struct {
+	name string
+	d    wire.Dialect
+	body string
+}{
+	{"user", wire.Anthropic, `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%s"}}]}]}`},
+	{"order", wire.Anthropic, `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":[{"source":{"data":"%s","media_type":"image/png","type":"base64"},"type":"image"}]}]}`},
+	{"result", wire.Anthropic, `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"Shot","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"see"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%s"}}]}]}]}`},
+	{"user", wire.OpenAIChat, `{"model":"gpt-5.2","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,%s"}}]}]}`},
+	{"result", wire.OpenAIChat, `{"model":"gpt-5.2","messages":[{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"Shot","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,%s"}}]}]}`},
+	{"user", wire.OpenAIResponses, `{"model":"gpt-5.2","input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,%s"}]}]}`},
+	{"result", wire.OpenAIResponses, `{"model":"gpt-5.2","input":[{"role":"user","content":"q"},{"type":"function_call","call_id":"a","name":"Shot","arguments":"{}"},{"type":"function_call_output","call_id":"a","output":[{"type":"input_image","image_url":"data:image/png;base64,%s"}]}]}`},
+	{"computer", wire.OpenAIResponses, `{"model":"gpt-5.2","input":[{"role":"user","content":"q"},{"type":"computer_call","id":"cu_1","call_id":"a","action":{"type":"screenshot"},"pending_safety_checks":[],"status":"completed"},{"type":"computer_call_output","call_id":"a","output":{"type":"computer_screenshot","image_url":"data:image/png;base64,%s"}}]}`},
+	{"generated", wire.OpenAIResponses, `{"model":"gpt-5.2","input":[{"role":"user","content":"q"},{"type":"image_generation_call","id":"ig_1","status":"completed","result":"%s"},{"role":"user","content":"n"}]}`},
+	{"user", wire.Gemini, `{"contents":[{"role":"user","parts":[{"inlineData":{"mimeType":"image/png","data":"%s"}}]}]}`},
+	{"snake case", wire.Gemini, `{"contents":[{"role":"user","parts":[{"inline_data":{"mime_type":"image/png","data":"%s"}}]}]}`},
+	{"result", wire.Gemini, `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"id":"a","name":"Shot","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"a","name":"Shot","response":{"output":"see"},"parts":[{"inlineData":{"mimeType":"image/png","data":"%s"}}]}}]}]}`},
+	{"user", wire.Bedrock, `{"modelId":"amazon.nova-pro-v1:0","messages":[{"role":"user","content":[{"image":{"format":"png","source":{"bytes":"%s"}}}]}]}`},
+	{"result", wire.Bedrock, `{"modelId":"amazon.nova-pro-v1:0","messages":[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"Shot","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[{"image":{"format":"png","source":{"bytes":"%s"}}}]}}]}]}`},
+}
+
+// TestPicturesAreNotText: a picture of a megabyte costs what its width and height say,
+// wherever it stands, and as much as a small file of the same size.
+func TestPicturesAreNotText(t *testing.T) {
+	small, large, wide := png(640, 480, 30), png(640, 480, 1<<20), png(1500, 1500, 30)
+	for _, c := range pictured {
+		t.Run(c.d.String()+" "+c.name, func(t *testing.T) {
+			none := parsed(t, c.d, fmt.Sprintf(c.body, png(1, 1, 0))).Tokens(estimator)
+			n := parsed(t, c.d, fmt.Sprintf(c.body, large)).Tokens(estimator)
+			if n > 3000 {
+				t.Fatalf("%d tokens: the base64 is counted as text", n)
+			}
+			if s := parsed(t, c.d, fmt.Sprintf(c.body, small)).Tokens(estimator); s != n {
+				t.Errorf("%d tokens as a small file, %d as a large one", s, n)
+			}
+			if got, want := n-none, estimator.Image(640, 480)-estimator.Image(1, 1); got != want {
+				t.Errorf("the picture costs %d more than a dot, want %d", got, want)
+			}
+			if w := parsed(t, c.d, fmt.Sprintf(c.body, wide)).Tokens(estimator); w <= n {
+				t.Errorf("a larger picture costs %d, the smaller one %d", w, n)
+			}
+		})
+	}
+}
+
+// TestOtherMedia: documents, recordings and what is opaque are not counted as text.
+func TestOtherMedia(t *testing.T) {
+	data := strings.Repeat("JVBERi0xLjcKJeLjz9MK", 10_000) // 200 KB
+	for _, c := range []struct {
+		name string
+		d    wire.Dialect
+		body string
+		most int
+	}{
+		{"document", wire.Anthropic, `{"messages":[{"role":"user","content":[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"%s"}}]}]}`, 40_000},
+		{"fetched", wire.Anthropic, `{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_fetch","input":{}},{"type":"web_fetch_tool_result","tool_use_id":"srvtoolu_1","content":{"type":"web_fetch_result","url":"https://e.org","content":{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"%s"}}}}]},{"role":"user","content":"n"}]}`, 40_000},
+		{"file", wire.OpenAIChat, `{"messages":[{"role":"user","content":[{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,%s"}}]}]}`, 40_000},
+		{"sound", wire.OpenAIChat, `{"messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"format":"mp3","data":"%s"}}]}]}`, 5000},
+		{"file", wire.OpenAIResponses, `{"input":[{"role":"user","content":[{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,%s"}]}]}`, 40_000},
+		{"sound", wire.Gemini, `{"contents":[{"role":"user","parts":[{"inlineData":{"mimeType":"audio/mp3","data":"%s"}}]}]}`, 5000},
+		{"document", wire.Bedrock, `{"messages":[{"role":"user","content":[{"document":{"format":"pdf","name":"a","source":{"bytes":"%s"}}}]}]}`, 40_000},
+		{"film", wire.Bedrock, `{"messages":[{"role":"user","content":[{"video":{"format":"mp4","source":{"bytes":"%s"}}}]}]}`, 5000},
+	} {
+		n := parsed(t, c.d, fmt.Sprintf(c.body, data)).Tokens(estimator)
+		if text := estimator.Count([]byte(data)); n > c.most || n > text/2 {
+			t.Errorf("%s %s: %d tokens, as text it would be %d", c.d, c.name, n, text)
+		}
+	}
+	// Redacted thinking is thinking, not a document.
+	r := parsed(t, wire.Anthropic, `{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"redacted_thinking","data":"`+strings.Repeat("EmwKAhgB", 60)+`"},{"type":"text","text":"s"}]},{"role":"user","content":"n"}]}`)
+	if n := r.BlockTokens(estimator, 1); n < 40 || n > 480 {
+		t.Errorf("480 bytes of redacted thinking cost %d tokens", n)
+	}
+	// A document that is text is counted as what it says.
+	words := strings.Repeat("words and more ", 400)
+	r = parsed(t, wire.Anthropic, `{"messages":[{"role":"user","content":[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"`+words+`"}}]}]}`)
+	if n, want := r.BlockTokens(estimator, 0), estimator.Count([]byte(words)); n < want || n > want+20 {
+		t.Errorf("a document of text costs %d, its words %d", n, want)
+	}
+}
+
+// TestEverythingIsCounted: system prompt, tool definitions, arguments, results and texts
+// all count, each at least as much as its words.
+func TestEverythingIsCounted(t *testing.T) {
+	long := strings.Repeat("a b c d e f g h ", 50)
+	words := estimator.Count([]byte(long))
+	script := func(system, user, args, result string) paretest.Script {
+		return paretest.MustParse(fmt.Sprintf(`system "s %s" | user "q %s" | call a Read {"path":"p %s"} | result a "r %s" | user "n"`, system, user, args, result))
+	}
+	for _, d := range wire.Dialects() {
+		tokens := func(s paretest.Script) int {
+			return parsed(t, d, string(s.Render(d, paretest.RenderOptions{}))).Tokens(estimator)
+		}
+		least := tokens(script("", "", "", ""))
+		for name, s := range map[string]paretest.Script{
+			"system": script(long, "", "", ""), "user": script("", long, "", ""), "arguments": script("", "", long, ""), "result": script("", "", "", long),
+		} {
+			if got := tokens(s) - least; got < words*9/10 || got > words*11/10+8 {
+				t.Errorf("%s: a longer %s costs %d more, its words are %d", d, name, got, words)
+			}
+		}
+	}
+	for d, c := range map[wire.Dialect][2]string{
+		wire.Anthropic:       {`{"messages":[{"role":"user","content":"q"}]%s}`, `,"tools":[{"name":"R","description":"%s","input_schema":{"type":"object"}}]`},
+		wire.OpenAIChat:      {`{"messages":[{"role":"user","content":"q"}]%s}`, `,"tools":[{"type":"function","function":{"name":"R","description":"%s","parameters":{"type":"object"}}}]`},
+		wire.OpenAIResponses: {`{"input":[{"role":"user","content":"q"}]%s}`, `,"tools":[{"type":"function","name":"R","description":"%s","parameters":{"type":"object"}}]`},
+		wire.Gemini:          {`{"contents":[{"role":"user","parts":[{"text":"q"}]}]%s}`, `,"tools":[{"functionDeclarations":[{"name":"R","description":"%s"}]}]`},
+		wire.Bedrock:         {`{"messages":[{"role":"user","content":[{"text":"q"}]}]%s}`, `,"toolConfig":{"tools":[{"toolSpec":{"name":"R","description":"%s","inputSchema":{"json":{"type":"object"}}}}]}`},
+	} {
+		bare := parsed(t, d, fmt.Sprintf(c[0], "")).Tokens(estimator)
+		with := parsed(t, d, fmt.Sprintf(c[0], fmt.Sprintf(c[1], long))).Tokens(estimator)
+		if with-bare < words {
+			t.Errorf("%s: a tool costs %d, its description alone is %d", d, with-bare, words)
+		}
+	}
+}
+
+// TestTokensAddUp: a request is its head, its frames and its blocks, and a message more
+// is never less.
+func TestTokensAddUp(t *testing.T) {
+	histories(t, 300, paretest.GenOptions{}, func(rnd *rand.Rand, s paretest.Script) {
+		if rnd.IntN(2) == 0 {
+			s, _ = paretest.Break(rnd, s)
+		}
+		d := wire.Dialects()[rnd.IntN(5)]
+		r := parsed(t, d, string(s.Render(d, paretest.RenderOptions{})))
+		sum := r.HeadTokens(estimator)
+		for i, m := range r.Transcript().Messages() {
+			one := wire.FrameTokens(estimator)
+			for b := m.First; b < m.End; b++ {
+				n := r.BlockTokens(estimator, b)
+				if n < 0 || n == 0 && r.Transcript().Block(b).Body.Len() > 20 && r.Transcript().Block(b).Kind != transcript.Other {
+					t.Fatalf("%s: %s costs %d: %s", d, r.Path(b), n, r.Transcript().Bytes(r.Transcript().Block(b).Span))
+				}
+				one += n
+			}
+			if got := r.MessageTokens(estimator, i); got != one {
+				t.Fatalf("%s: message %d costs %d, its parts %d", d, i, got, one)
+			}
+			sum += one
+		}
+		if got := r.Tokens(estimator); got != sum {
+			t.Fatalf("%s: %d tokens, the parts are %d", d, got, sum)
+		}
+		more, _, err := r.Rewrite(nil, nil, wire.Insertion{Before: len(r.Transcript().Messages()), Role: transcript.User, Text: "and this"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := r.Tokens(estimator), more.Tokens(estimator); b <= a {
+			t.Fatalf("%s: %d tokens, with a message more %d", d, a, b)
+		}
+		longer := append(s[:len(s):len(s)], paretest.Step{Op: paretest.User, Text: "and that, too"})
+		if a, b := r.Tokens(estimator), parsed(t, d, string(longer.Render(d, paretest.RenderOptions{}))).Tokens(estimator); b <= a {
+			t.Fatalf("%s: %d tokens, with another step %d", d, a, b)
+		}
+	})
+}
+
+// TestSpellingCosts: the same words cost the same, however they are written.
+func TestSpellingCosts(t *testing.T) {
+	s := paretest.MustParse(`system "größer, naïve, 設定 🚀" | user "où est-ce? ファイル \"x\"" | think "je réfléchis" | say "voilà → ✓" | call a Read a.go | result a "é\n\t設定 \\ 🚀" | user "merci"`)
+	for _, d := range wire.Dialects() {
+		want := parsed(t, d, string(s.Render(d, paretest.RenderOptions{}))).Tokens(estimator)
+		for name, o := range map[string]paretest.Spelling{
+			"escaped": {Escapes: paretest.EscapeNonASCII}, "indented": {Indent: "\t"}, "sorted": {Keys: paretest.KeysSorted}, "reversed": {Keys: paretest.KeysReversed},
+		} {
+			got := parsed(t, d, string(s.Render(d, paretest.RenderOptions{Spelling: o}))).Tokens(estimator)
+			// What the model sees as JSON (tools, arguments, Gemini's responses) is counted as
+			// it is written.
+			if slack := map[bool]int{true: 40, false: 0}[name != "escaped" || d == wire.Gemini]; got < want-slack || got > want+slack+want/2*min(slack, 1) {
+				t.Errorf("%s: %s costs %d, as it came %d", d, name, got, want)
+			}
+		}
+	}
+}
+
+// TestSaidTokens: what an edit is said to cost is what the block costs when it is done.
+func TestSaidTokens(t *testing.T) {
+	texts := []string{"[pare: cleared]", "two\nlines \"quoted\" \\ and é 設定", strings.Repeat("long words ", 300)}
+	args := []string{`{"path":"a.go"}`, `{"path":"é \"q\"","n":[1,2,{"x":null}]}`, "not an object"}
+	for _, d := range wire.Dialects() {
+		s := paretest.MustParse(`user "q" | say "s" | call a Read one | result a out-one | call b Read two | fail b exit-1 | user "n"`)
+		r := parsed(t, d, string(s.Render(d, paretest.RenderOptions{})))
+		for b := range r.Transcript().Blocks() {
+			id := transcript.BlockID(b)
+			blk := r.Transcript().Block(id)
+			say := texts
+			if blk.Kind == transcript.Call {
+				say = args
+			}
+			if !r.Editable(id) {
+				continue
+			}
+			for _, text := range say {
+				next, _, err := r.Rewrite(nil, []wire.BlockEdit{{Block: id, Text: text}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if bytes.Equal(next.Raw(), r.Raw()) {
+					t.Fatalf("%s: %s is not edited", d, r.Path(id))
+				}
+				if got, want := r.SaidTokens(estimator, id, text), next.BlockTokens(estimator, id); got != want {
+					t.Errorf("%s: %s (%s) saying %.40q is said to cost %d and costs %d", d, r.Path(id), blk.Kind, text, got, want)
+				}
+			}
+		}
+	}
+}
