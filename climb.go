@@ -28,8 +28,8 @@ func (l *ladder) meet(m limit, earlier []limit) (*Plan, error) {
 			return nil, err
 		}
 	}
-	if l.atRest() && l.within(l.r, m) {
-		return l.attempt()
+	if plan, err := l.stay(m, earlier); plan != nil || err != nil {
+		return plan, err
 	}
 	l.build(m.unit)
 	g := newGauge(l, m.unit)
@@ -47,7 +47,7 @@ func (l *ladder) meet(m limit, earlier []limit) (*Plan, error) {
 			if err != nil {
 				return nil, err
 			}
-			if l.measureOf(plan, m.unit, m.most) <= m.most && l.all(plan.out, earlier) {
+			if l.withReserve(m.unit, l.measureOf(plan, m.unit, m.most)) <= m.most && l.all(plan.out, earlier) {
 				return plan, nil
 			}
 		}
@@ -57,6 +57,22 @@ func (l *ladder) meet(m limit, earlier []limit) (*Plan, error) {
 		return nil, err
 	}
 	return nil, &WindowTooSmall{m.unit, m.most, max(least, tiny)}
+}
+
+// stay returns the state that the ladder is at if that is within the limit.
+func (l *ladder) stay(m limit, earlier []limit) (*Plan, error) {
+	rest := l.atRest()
+	if rest && !l.within(l.r, m) {
+		return nil, nil
+	}
+	plan, err := l.attempt()
+	if err != nil || rest && len(earlier) == 0 {
+		return plan, err
+	}
+	if l.withReserve(m.unit, l.measureOf(plan, m.unit, m.most)) > m.most || !l.all(plan.out, earlier) {
+		return nil, nil
+	}
+	return plan, nil
 }
 
 // minimum is the least limit that works: from the harshest state on, as long as a
@@ -72,8 +88,17 @@ func (l *ladder) minimum(g *gauge, m limit, earlier []limit) (int, error) {
 			return 0, err
 		}
 		if l.all(plan.out, earlier) {
-			least = min(least, max(g.at(k), l.measureOf(plan, m.unit, math.MaxInt)))
+			least = min(least, max(g.at(k), l.withReserve(m.unit, l.measureOf(plan, m.unit, math.MaxInt))))
 		}
+	}
+	// Or the state that the chain begins with, which need not be below a later sum.
+	l.move(0)
+	plan, err := l.attempt()
+	if err != nil {
+		return 0, err
+	}
+	if n := l.withReserve(m.unit, l.measureOf(plan, m.unit, least)); n < least && l.all(plan.out, earlier) {
+		least = n
 	}
 	return least, nil
 }
@@ -116,6 +141,15 @@ func (l *ladder) measure(r *wire.Request, u Unit, enough int) int {
 		for b := t.Messages()[i].First; b < t.Messages()[i].End; b++ {
 			n += l.cost(b, asIs)
 		}
+	}
+	return n
+}
+
+// withReserve adds the room for a summary, if the state that the ladder is at needs
+// one.
+func (l *ladder) withReserve(u Unit, n int) int {
+	if u == Tokens && l.losses > 0 {
+		return n + l.reserve
 	}
 	return n
 }
@@ -304,6 +338,8 @@ func (l *ladder) shortest(x transcript.Exchange) int {
 type gauge struct {
 	l     *ladder
 	unit  Unit
+	bare  int   // the sum of the last state that was looked at, without room for a summary
+	lost  int   // how much it has lost that a summary should tell
 	sums  []int // by state, from the last one on
 	alive []int // by message: blocks that are left
 	heard []int // by message: blocks of a person that are left
@@ -332,8 +368,17 @@ func newGauge(l *ladder, u Unit) *gauge {
 			}
 		}
 	}
-	g.sums = []int{sum}
+	g.bare, g.lost = sum, l.losses
+	g.sums = []int{sum + g.reserve()}
 	return g
+}
+
+// reserve is the room that a summary takes in the state that was looked at last.
+func (g *gauge) reserve() int {
+	if g.unit == Tokens && g.lost > 0 {
+		return g.l.reserve
+	}
+	return 0
 }
 
 // at returns the sum of state k.
@@ -341,15 +386,16 @@ func (g *gauge) at(k int) int {
 	n := len(g.l.steps)
 	for len(g.sums) <= n-k {
 		s := g.l.steps[n-len(g.sums)]
-		sum := g.sums[len(g.sums)-1]
-		was := sum
 		for _, o := range g.l.ops[s.from:s.to] {
-			sum += g.back(o.block, o.to, o.was)
+			g.bare += g.back(o.block, o.to, o.was)
+			if o.to == isGone && o.by.loses() {
+				g.lost--
+			}
 			if x := g.l.t.ExchangeOf(o.block); g.unit == Exchanges && o.to == isGone && x != transcript.NoExchange && firstBlock(g.l.t.Exchanges()[x]) == o.block {
-				sum++
+				g.bare++
 			}
 		}
-		g.sums = append(g.sums, max(sum, was))
+		g.sums = append(g.sums, max(g.bare+g.reserve(), g.sums[len(g.sums)-1]))
 	}
 	return g.sums[n-k]
 }

@@ -1,6 +1,7 @@
 package pare
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -26,8 +27,8 @@ type CompactOptions struct {
 	// in front of the summary.
 	FoldTask bool
 	// MinConserved is the share of the bytes of all messages that must be accounted for:
-	// retained, in the summary, or among Items and what [Plan.Archive] returns. Above 1
-	// nothing can be; zero: no share.
+	// retained, in the summary, or among Items and what [Plan.Archive] returns; 1 asks for
+	// all of them. Zero: no share.
 	MinConserved float64
 	// Archived says that what Plan.Archive returns will be kept, so that it counts.
 	Archived bool
@@ -55,7 +56,7 @@ func (c Conservation) Share() float64 {
 
 // A CompactionError says why a history was not compacted. The history is untouched.
 type CompactionError struct {
-	Reason string // blank, not-text, calls, larger, prior-lost, not-conserved, nothing-to-compact, summariser, timeout
+	Reason string // blank, not-text, calls, larger, prior-lost, not-conserved, no-cut, nothing-to-compact, summariser, timeout
 	Err    error
 }
 
@@ -78,6 +79,9 @@ func Compact(r *wire.Request, cut transcript.Cut, summary string, o CompactOptio
 func compact(r *wire.Request, cut transcript.Cut, s Summary, o CompactOptions) (plan *Plan, err error) {
 	o.Counter = watched(o.Counter)
 	defer counterFault(&o.Counter, &err)
+	if !cutsThere(r.Transcript(), cut) {
+		return nil, uncompacted("no-cut", "message %d is no cut of this history", cut.Before())
+	}
 	h := headOf(r, cut, o.FoldTask)
 	if len(h.Blocks) == 0 {
 		return nil, uncompacted("nothing-to-compact", "nothing stands in front of message %d that could be summarised", cut.Before())
@@ -87,8 +91,7 @@ func compact(r *wire.Request, cut transcript.Cut, s Summary, o CompactOptions) (
 		return nil, err
 	}
 	p := &Plan{in: r, mended: r, out: r}
-	p.summarise(h, text)
-	if err := p.carryOut(nil, o.Options); err != nil {
+	if err := p.carryOut(p.summarise(h, text), o.Options); err != nil {
 		return nil, err
 	}
 	if err := p.finish(o.Options); err != nil {
@@ -115,53 +118,89 @@ type Removed struct {
 	// what it stands for.
 	MaxTokens int
 
-	at   int                  // the message in front of which the summary belongs
-	told []transcript.BlockID // earlier summaries, which go
+	at   int // the message in front of which the summary belongs
+	told []telling
+}
+
+// A telling is a block that holds the summary of an earlier compaction, and maybe what
+// was joined to it.
+type telling struct {
+	block        transcript.BlockID
+	before, rest string
+}
+
+// Text returns what was removed of a block, as plain text.
+func (h *Removed) Text(b transcript.BlockID) string {
+	for _, t := range h.told {
+		if t.block == b {
+			return t.rest
+		}
+	}
+	return wire.Text(h.Request.Transcript(), b)
+}
+
+func cutsThere(t *transcript.Transcript, cut transcript.Cut) bool {
+	for c := range t.Cuts() {
+		if c == cut {
+			return true
+		}
+	}
+	return false
 }
 
 // headOf collects what stands in front of a cut and is not to stay.
 func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 	h := Removed{Request: r, at: cut.Before()}
 	t := r.Transcript()
-	task := !foldTask
+	task := foldTask // whether the task has been seen
 	for i, m := range t.Messages()[:cut.Before()] {
 		if m.Role == transcript.System {
 			continue
 		}
+		isTask := begins(m) // unless there is nothing in it but a summary
 		for b := m.First; b < m.End; b++ {
-			if prior, rest, ok := priorIn(wire.Text(t, b)); ok && t.Block(b).Kind == transcript.Text {
-				h.Prior = strings.TrimSpace(h.Prior + "\n\n" + prior)
-				h.told = append(h.told, b)
-				if rest == "" {
-					continue
+			told, ok := toldIn(t, b)
+			if ok {
+				h.Prior = strings.TrimSpace(h.Prior + "\n\n" + told.prior)
+				isTask = told.before != "" && !task
+				if isTask {
+					h.at = min(h.at, i+1)
+				} else {
+					h.at = min(h.at, i)
+					told.rest, told.before = strings.TrimSpace(told.before+"\n\n"+told.rest), ""
 				}
-			} else if task && begins(m) {
+				h.told = append(h.told, told.telling)
+				if told.rest != "" {
+					h.Blocks = append(h.Blocks, b)
+				}
+				continue
+			}
+			if !task && begins(m) {
 				continue
 			}
 			h.at = min(h.at, i)
 			h.Blocks = append(h.Blocks, b)
 		}
-		if task && begins(m) && (len(h.told) == 0 || h.told[len(h.told)-1] < m.First) {
-			task = false
-		}
-	}
-	for _, b := range h.told {
-		h.at = min(h.at, t.Block(b).Message)
+		task = task || isTask
 	}
 	return h
 }
 
-// priorIn finds a summary at the beginning of a text, and what stands behind it.
-func priorIn(text string) (prior, rest string, ok bool) {
-	body, ok := strings.CutPrefix(strings.TrimLeft(text, " \n"), SummaryBegin)
-	if !ok {
-		return "", "", false
+// toldIn finds the summary of an earlier compaction in a block. Where a provider
+// wants roles to alternate, other texts may have been joined to it.
+func toldIn(t *transcript.Transcript, b transcript.BlockID) (found struct {
+	telling
+	prior string
+}, ok bool) {
+	blk := t.Block(b)
+	if blk.Kind != transcript.Text || !bytes.Contains(t.Bytes(blk.Body), []byte(SummaryBegin)) {
+		return found, false
 	}
-	i := strings.LastIndex(body, SummaryEnd)
-	if i < 0 {
-		return strings.TrimSpace(body), "", true
-	}
-	return strings.TrimSpace(body[:i]), strings.TrimSpace(body[i+len(SummaryEnd):]), true
+	before, body, _ := strings.Cut(wire.Text(t, b), SummaryBegin)
+	prior, rest, _ := strings.Cut(body, SummaryEnd)
+	found.telling = telling{b, strings.TrimSpace(before), strings.TrimSpace(rest)}
+	found.prior = strings.TrimSpace(prior)
+	return found, true
 }
 
 // joined puts the new summary behind the prior one, after a look at it.
@@ -203,8 +242,9 @@ func holdsCalls(text string) bool {
 	return false
 }
 
-// summarise decides to drop what was removed and to say text in its place.
-func (p *Plan) summarise(h Removed, text string) {
+// summarise decides to drop what was removed and to say text in its place. The edits
+// are of blocks that hold more than an earlier summary.
+func (p *Plan) summarise(h Removed, text string) (edits []wire.BlockEdit) {
 	t := p.mended.Transcript()
 	if p.Decisions == nil {
 		p.Decisions = make([]Decision, len(t.Atoms()))
@@ -212,13 +252,23 @@ func (p *Plan) summarise(h Removed, text string) {
 			p.Decisions[a].Atom = transcript.AtomID(a)
 		}
 	}
-	for _, list := range [][]transcript.BlockID{h.Blocks, h.told} {
-		for _, b := range list {
-			a := t.AtomOf(b)
-			p.Decisions[a].Action, p.Decisions[a].Reasons = Drop, []Reason{{"compaction", "a summary stands for it", a}}
+	decide := func(b transcript.BlockID, what Action) {
+		a := t.AtomOf(b)
+		p.Decisions[a].Action, p.Decisions[a].Reasons = what, []Reason{{"compaction", "a summary stands for it", a}}
+	}
+	for _, b := range h.Blocks {
+		decide(b, Drop)
+	}
+	for _, told := range h.told {
+		if told.before == "" {
+			decide(told.block, Drop)
+			continue
 		}
+		decide(told.block, Edit)
+		edits = append(edits, wire.BlockEdit{Block: told.block, Text: told.before})
 	}
 	p.summary = &wire.Insertion{Before: h.at, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd}
+	return edits
 }
 
 // smaller is an error if the summary has made the history no smaller.
@@ -269,7 +319,9 @@ func (p *Plan) conserve(items []Item, o CompactOptions) error {
 func Offload(r *wire.Request, cut transcript.Cut, o CompactOptions) (*Plan, error) {
 	h := headOf(r, cut, o.FoldTask)
 	p := &Plan{in: r, mended: r, out: r}
-	p.summarise(h, "")
+	for _, e := range p.summarise(h, "") {
+		p.edited = map[transcript.BlockID]bool{e.Block: true}
+	}
 	items := p.Archive()
 	o.Archived = true
 	return Compact(r, cut, fmt.Sprintf("What stood here (items: %d) is archived as %s. It was not summarised.", len(items), ArchiveID(items)), o)

@@ -390,7 +390,7 @@ func TestCompactCorpus(t *testing.T) {
 // every pair of cuts.
 func TestCompactTwice(t *testing.T) {
 	done := 0
-	for seed := range uint64(histories(t) / 100) {
+	for seed := range uint64(histories(t) / 500) {
 		d, body, did := history(seed)
 		r := reading(t, d, body)
 		o := pare.CompactOptions{FoldTask: seed%2 == 0}
@@ -605,20 +605,11 @@ func TestCompactConserves(t *testing.T) {
 	})
 }
 
-// TestCompactAboveAll: "Above 1 nothing can be" conserved.
-func TestCompactAboveAll(t *testing.T) {
-	r := reading(t, wire.OpenAIChat, paretest.MustParse(fmt.Sprintf(`user "task" | say %q | user "next"`, strings.Repeat("words ", 300))).Render(wire.OpenAIChat, paretest.RenderOptions{}))
-	cut, _ := r.Transcript().Split(1, false)
-	if _, err := pare.Compact(r, cut, gist, pare.CompactOptions{MinConserved: 1.01, Archived: true}); reasonOf(err) != "not-conserved" {
-		t.Errorf("MinConserved 1.01: %v", err)
-	}
-}
-
 // TestOffload: everything in front of a cut is archived, without a summary, and the
 // note names the archive; the same in every run.
 func TestOffload(t *testing.T) {
 	done := 0
-	for seed := range uint64(histories(t) / 40) {
+	for seed := range uint64(histories(t) / 200) {
 		d, body, did := history(seed)
 		r := reading(t, d, body)
 		o := pare.CompactOptions{FoldTask: seed%2 == 0, MinConserved: 1}
@@ -895,16 +886,16 @@ func TestCompactBindsThinking(t *testing.T) {
 func TestCompactForeignCut(t *testing.T) {
 	short := reading(t, wire.OpenAIChat, paretest.MustParse(toolTurn("a", 1)).Render(wire.OpenAIChat, paretest.RenderOptions{}))
 	long := reading(t, wire.OpenAIChat, paretest.MustParse(toolTurn("a", 10)).Render(wire.OpenAIChat, paretest.RenderOptions{}))
+	at := 0
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("cut %d in %d messages: panic: %v", at, len(short.Transcript().Messages()), p)
+		}
+	}()
 	for cut := range long.Transcript().Cuts() {
-		func() {
-			defer func() {
-				if p := recover(); p != nil {
-					t.Errorf("cut %d of %d messages: panic: %v", cut.Before(), len(short.Transcript().Messages()), p)
-				}
-			}()
-			if plan, err := pare.Compact(short, cut, "x", pare.CompactOptions{}); err == nil {
-				wholePairs(t, "", wire.OpenAIChat, utterances(t, wire.OpenAIChat, plan.Result().Raw()))
-			}
-		}()
+		at = cut.Before()
+		if plan, err := pare.Compact(short, cut, "x", pare.CompactOptions{}); err == nil {
+			wholePairs(t, "", wire.OpenAIChat, utterances(t, wire.OpenAIChat, plan.Result().Raw()))
+		}
 	}
 }

@@ -92,13 +92,24 @@ func (c *Compactor) timeout() time.Duration {
 	return c.Timeout
 }
 
+// valid says what is wrong with the fields.
+func (c *Compactor) valid() error {
+	switch {
+	case c.MinKeep < 0 || c.MaxTokens < 0 || c.Above < 0 || c.Timeout < 0:
+		return errors.New("compact: MinKeep, MaxTokens, Above and Timeout must not be less than 0")
+	case c.Above > 0 && c.Counter == nil:
+		return errors.New("compact: Above is a number of tokens and needs Options.Counter; tokens.For(model) is one")
+	}
+	return nil
+}
+
 // Compact puts a summary in the place of the head of a history, at the cut that
 // [transcript.Transcript.Split] finds. A history without a cut, or not above the mark,
 // is an empty plan with the event compaction_skipped. The error is a *CompactionError;
 // whatever it says, the history is untouched.
 func (c *Compactor) Compact(ctx context.Context, r *wire.Request) (plan *Plan, err error) {
-	if c.MinKeep < 0 || c.MaxTokens < 0 || c.Above < 0 || c.Timeout < 0 {
-		return nil, errors.New("compact: MinKeep, MaxTokens, Above and Timeout must not be less than 0")
+	if err := c.valid(); err != nil {
+		return nil, err
 	}
 	o := c.CompactOptions
 	o.Counter = watched(o.Counter)
@@ -141,6 +152,9 @@ func (c *Compactor) at(ctx context.Context, r *wire.Request, cut transcript.Cut,
 	s, err := c.summary(ctx, h)
 	if err != nil {
 		return nil, err
+	}
+	if text, err := joined(h.Prior, s); err == nil && o.weighText(text) > h.MaxTokens {
+		return nil, uncompacted("larger", "the summary has %d tokens, it may have %d", o.weighText(text), h.MaxTokens)
 	}
 	return compact(r, cut, s, o)
 }
@@ -262,7 +276,7 @@ func (c *Compactor) Fit(ctx context.Context, r *wire.Request, w Window) (plan *P
 	if c.Summarise == nil || w.Tokens == 0 {
 		return Trim(r, w, o)
 	}
-	if err := w.valid(o); err != nil {
+	if err := errors.Join(w.valid(o), c.valid()); err != nil {
 		return nil, err
 	}
 	o.Counter = watched(o.Counter)
@@ -271,39 +285,25 @@ func (c *Compactor) Fit(ctx context.Context, r *wire.Request, w Window) (plan *P
 	if err := p.mend(r, o); err != nil {
 		return nil, err
 	}
-	room := w
-	room.Tokens, room.Low = max(w.Tokens-c.maxTokens(), 1), max(w.Low-c.maxTokens(), min(w.Low, 1))
-	if room.Low >= room.Tokens {
-		return nil, fmt.Errorf("window: Low, %d, and the room for a summary, %d, leave nothing of Tokens, %d", w.Low, c.maxTokens(), w.Tokens)
-	}
-	l := newLadder(p, room, o)
-	bare, err := l.fit()
+	l := newLadder(p, w, o)
+	l.reserve = c.maxTokens()
+	plan, err = l.fit()
 	if err != nil { // no room for a summary
 		l = newLadder(p, w, o)
-		if bare, err = l.fit(); err != nil {
+		if plan, err = l.fit(); err != nil {
 			return nil, err
 		}
 	}
-	if len(l.lost(bare)) == 0 {
-		bare.report(o)
-		return bare, nil
-	}
-	plan, err = c.tell(ctx, l, bare, w, o)
-	if err != nil {
-		o.emit(Event{"compaction_failed", map[string]any{"error": err.Error()}})
-		bare.Events = append(bare.Events, Event{"compaction_failed", map[string]any{"error": err.Error()}})
-		plan = bare
+	if l.reserve > 0 && l.losses > 0 {
+		plan = c.tell(ctx, l, plan, w, o)
 	}
 	plan.report(o)
 	return plan, nil
 }
 
-// lost lists, batch by batch, the blocks that a plan drops on the rungs of exchanges
+// lost lists, batch by batch, the blocks that are dropped on the rungs of exchanges
 // and turns.
-func (l *ladder) lost(p *Plan) [][]transcript.BlockID {
-	if len(p.Rungs) == 0 {
-		return nil
-	}
+func (l *ladder) lost() [][]transcript.BlockID {
 	of := make([]int, len(l.level)) // by block: its batch, from 1 on
 	for i, b := range l.batches {
 		for _, g := range b.gone {
@@ -314,7 +314,7 @@ func (l *ladder) lost(p *Plan) [][]transcript.BlockID {
 	}
 	all := make([][]transcript.BlockID, len(l.batches)+1)
 	for b, v := range l.level {
-		if v == isGone && (l.by[b] == RungExchanges || l.by[b] == RungTurns) {
+		if v == isGone && l.by[b].loses() {
 			i := of[b]
 			if i == 0 {
 				i = len(all) // gone since the last batch
@@ -325,39 +325,45 @@ func (l *ladder) lost(p *Plan) [][]transcript.BlockID {
 	return slices.DeleteFunc(all, func(list []transcript.BlockID) bool { return len(list) == 0 })
 }
 
-// tell puts the summaries of all batches into the plan.
-func (c *Compactor) tell(ctx context.Context, l *ladder, bare *Plan, w Window, o Options) (*Plan, error) {
+// tell puts the summaries of all batches into the plan, or returns the plan without
+// them.
+func (c *Compactor) tell(ctx context.Context, l *ladder, bare *Plan, w Window, o Options) *Plan {
+	failed := func(err error) {
+		bare.Events = append(bare.Events, Event{"compaction_failed", map[string]any{"error": err.Error()}})
+	}
 	text, at := "", len(l.t.Messages())
-	for _, blocks := range l.lost(bare) {
-		h := Removed{Request: l.r, Blocks: blocks, Prior: text, MaxTokens: c.maxTokens() - 20}
+	for _, blocks := range l.lost() {
+		h := Removed{Request: l.r, Blocks: blocks, Prior: text, MaxTokens: l.reserve - o.weighText(SummaryBegin) - o.weighText(SummaryEnd) - l.frame - 2}
 		at = min(at, l.t.Block(blocks[0]).Message)
 		next, err := c.recall(ctx, h)
-		if err != nil {
-			return nil, err
+		if n := o.weighText(next); err == nil && n > h.MaxTokens {
+			err = uncompacted("larger", "the summary has %d tokens, %d are free for it", n, h.MaxTokens)
 		}
-		if n := o.weighText(next); n > h.MaxTokens {
-			if text == "" {
-				return nil, uncompacted("larger", "the summary has %d tokens, %d are free for it", n, h.MaxTokens)
-			}
-			o.emit(Event{"compaction_failed", map[string]any{"error": fmt.Sprintf("the summaries have %d tokens, %d are free: the newest is left out", n, h.MaxTokens)}})
-			continue
+		if err != nil {
+			failed(err)
+			continue // those before it stay
 		}
 		text = next
 	}
+	if text == "" {
+		return bare
+	}
 	p := *l.plan
-	p.Changes, p.Batches = slices.Clone(p.Changes), l.batches
+	p.Changes, p.Batches, p.Events = slices.Clone(p.Changes), l.batches, bare.Events
 	edits := l.decide(&p)
 	p.summary = &wire.Insertion{Before: at, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd}
-	if err := p.carryOut(edits, o); err != nil {
-		return nil, err
+	err := p.carryOut(edits, o)
+	if err == nil {
+		err = p.finish(o)
 	}
-	if err := p.finish(o); err != nil {
-		return nil, err
+	if n := p.out.Tokens(o.Counter); err == nil && n > w.Tokens {
+		err = uncompacted("larger", "with its summary the history has %d tokens, the limit is %d", n, w.Tokens)
 	}
-	if n := p.out.Tokens(o.Counter); n > w.Tokens {
-		return nil, uncompacted("larger", "with its summary the history has %d tokens, the limit is %d", n, w.Tokens)
+	if err != nil {
+		failed(err)
+		return bare
 	}
-	return &p, nil
+	return &p
 }
 
 // recall returns the summary of what was removed, behind the prior one: from memory,

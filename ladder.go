@@ -1,6 +1,7 @@
 package pare
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -100,6 +101,10 @@ type ladder struct {
 	at    int // how many steps the levels are at
 
 	batches []Batch
+	// reserve is room for a summary, taken as soon as anything is lost: blocks that the
+	// rungs of exchanges and turns drop.
+	reserve int
+	losses  int
 	costs   []cost // by block: the last that was counted
 	frame   int    // tokens around a message
 	head    int    // tokens beside the list
@@ -221,12 +226,14 @@ func (l *ladder) poll() (demands [][2]transcript.AtomID, err error) {
 	}
 	decisions, edits := settle(r, v)
 	l.votes = decisions
-	if l.ruleEdits == nil {
-		l.ruleEdits = make(map[transcript.BlockID]string, len(edits))
-	}
+	before := l.ruleEdits
+	l.ruleEdits = make(map[transcript.BlockID]string, len(edits))
 	for _, e := range edits {
-		if l.level[e.Block] != byRules { // what was said once is said again
-			l.ruleEdits[e.Block] = e.Text
+		l.ruleEdits[e.Block] = e.Text
+	}
+	for b, text := range before {
+		if l.level[b] == byRules { // what was said once is said again
+			l.ruleEdits[b] = text
 		}
 	}
 	return v.needs, nil
@@ -252,6 +259,9 @@ func (l *ladder) pin() {
 	for i, m := range all {
 		if m.Role == transcript.System && l.w.Free&PinSystem == 0 {
 			spoken(m)
+		}
+		if m.Role == transcript.User && l.tells(m) {
+			spoken(m) // a summary stands for what is gone already
 		}
 		if m.Begins && m.Role != transcript.System {
 			if first < 0 {
@@ -294,6 +304,16 @@ func (l *ladder) pin() {
 	}
 	l.spread(l.pinned)
 	l.spread(l.locked)
+}
+
+// tells reports whether a message holds a summary of an earlier compaction.
+func (l *ladder) tells(m transcript.Message) bool {
+	for b := m.First; b < m.End; b++ {
+		if blk := l.t.Block(b); blk.Kind == transcript.Text && bytes.Contains(l.t.Bytes(blk.Body), []byte(SummaryBegin)) {
+			return true
+		}
+	}
+	return false
 }
 
 // spread marks what marked atoms need.
@@ -360,8 +380,17 @@ func (l *ladder) set(b transcript.BlockID, to level, by Rung) {
 			l.left[blk.Message]++
 		}
 	}
+	if l.level[b] == isGone && l.by[b].loses() {
+		l.losses--
+	}
+	if to == isGone && by.loses() {
+		l.losses++
+	}
 	l.level[b], l.by[b] = to, by
 }
+
+// loses reports whether a rung takes away what a summary should tell.
+func (r Rung) loses() bool { return r == RungExchanges || r == RungTurns }
 
 // move brings the ladder to the state after k steps.
 func (l *ladder) move(k int) {

@@ -178,4 +178,5 @@ func (s *past) recount(end int) {
 	for i := range costs[:end] {
 		s.add(i)
 	}
+	s.sum = l.withReserve(Tokens, s.sum)
 }

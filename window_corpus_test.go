@@ -19,6 +19,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -375,12 +376,34 @@ func (s share) plus(o share) share {
 func sessionRequests(t *testing.T, r *wire.Request, n int) []*wire.Request {
 	t.Helper()
 	var sent []*wire.Request
-	for _, q := range requests(t, r) {
+	blocks := r.Transcript().Blocks()
+	for _, end := range requestEnds(r, n) {
+		var later []transcript.BlockID
+		for b := int(end); b < len(blocks); b++ {
+			later = append(later, transcript.BlockID(b))
+		}
+		q, _, err := r.Rewrite(later, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if fixed, err := pare.Repair(q, pare.Options{}); err == nil && fixed.Empty() {
 			sent = append(sent, q)
 		}
 	}
-	return sent[max(len(sent)-n, 0):]
+	return sent
+}
+
+// requestEnds lists where the last n requests of a history ended: wherever a turn of the
+// model begins, and at the end.
+func requestEnds(r *wire.Request, n int) (ends []transcript.BlockID) {
+	msgs := r.Transcript().Messages()
+	for i, m := range msgs {
+		if i > 0 && m.Role == transcript.Assistant && msgs[i-1].Turn != m.Turn {
+			ends = append(ends, m.First)
+		}
+	}
+	ends = append(ends, transcript.BlockID(len(r.Transcript().Blocks())))
+	return ends[max(len(ends)-n, 0):]
 }
 
 // grow trims each request and counts the bytes that it begins with in common with the

@@ -12,6 +12,8 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -853,4 +855,107 @@ func TestTogetherInWindow(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestStableRules: with rules, with prices and with a tail that stays, too, what is sent
+// begins with what was sent before, until something is trimmed: what the rules say of
+// the history today must not change what they said of it then.
+func TestStableRules(t *testing.T) {
+	standard := compile(t, rules.Standard()...)
+	for _, d := range wire.Dialects() {
+		t.Run(d.String(), func(t *testing.T) {
+			trims, holds := 0, 0
+			for seed := range uint64(histories(t) / 500) {
+				s := paretest.Random(seed, paretest.GenOptions{Turns: 1 + int(seed%9), Steps: 10})
+				for i := range s { // some results that are worth clearing
+					if s[i].Op == paretest.Result && (i+int(seed))%3 == 0 {
+						s[i].Text += strings.Repeat(" lorem ipsum", 30+i%50)
+					}
+				}
+				body := s.Render(d, paretest.RenderOptions{})
+				total := sizeOf(t, d, pare.Tokens, body)
+				w := pare.Window{Tokens: total * 3 / 5, Low: total / 3, Rules: standard, MinKeep: int(seed % 3)}
+				if seed%2 == 0 {
+					w.Cache = tokens.CacheOf("claude-sonnet-4-5")
+				}
+				a, b := stableGrowth(t, fmt.Sprintf("seed %d", seed), reading(t, d, body), w)
+				trims, holds = trims+a, holds+b
+			}
+			if trims < 5 || holds < trims {
+				t.Errorf("%d trims and %d requests between them", trims, holds)
+			}
+		})
+	}
+}
+
+// stableGrowth sends each request that led to a history through a stable window.
+func stableGrowth(t *testing.T, name string, r *wire.Request, w pare.Window) (trims, holds int) {
+	t.Helper()
+	var before *pare.Plan
+	for i, q := range requests(t, r) {
+		if fixed, err := pare.Repair(q, pare.Options{}); err != nil || !fixed.Empty() {
+			before = nil
+			continue // a cut of the test's making, not an agent's request
+		}
+		plan, err := pare.Trim(q, w, pare.Options{Counter: realCounter})
+		if small := (*pare.WindowTooSmall)(nil); errors.As(err, &small) {
+			before = nil
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s, request %d: %v", name, i, err)
+		}
+		if n := plan.Result().Tokens(realCounter); n > w.Tokens || len(plan.Left) > 0 {
+			t.Fatalf("%s, request %d: %d tokens, left %v", name, i, n, plan.Left)
+		}
+		switch {
+		case before == nil:
+		case len(plan.Batches) != len(before.Batches):
+			trims++
+		default:
+			holds++
+			a, b := before.Result().Raw(), plan.Result().Raw()
+			if n := shared(a, b); n < listEnd(before.Result())-2 { // a list of blocks may go on
+				t.Fatalf("%s, request %d: the prefix changed at %d of %d without a batch\n%.300s\n%.300s", name, i, n, len(a), a[max(n-100, 0):], b[max(n-100, 0):])
+			}
+		}
+		before = plan
+	}
+	return trims, holds
+}
+
+// dear are prices at which rewriting hardly ever pays.
+type dear struct{}
+
+func (dear) PaysAfter(removed, kept int) int { return 8 * kept / max(removed, 1) }
+
+// TestStableKeepsTail: what was pinned at an earlier request is not what is pinned now.
+// Dropping the beginning here puts in words that nobody had counted, so that the window
+// has to be fitted once more at the end.
+func TestStableKeepsTail(t *testing.T) {
+	lorem := strings.Repeat(" lorem ipsum", 25)
+	body := []byte(`{"model":"models/gemini-3-pro","contents":[` + geminiUser("why does why why in the fail file") +
+		`,{"role":"model","parts":[{"functionCall":{"id":"a","name":"Bash","args":{"command":"go vet"}}}]},{"role":"user","parts":[{"functionResponse":{"id":"a","name":"Bash","response":{"output":"` + lorem + lorem + `"}}}]}` +
+		`,{"role":"model","parts":[{"text":"does look"}]},` + geminiUser("at line why why why it why fail") +
+		`,{"role":"model","parts":[{"text":"fail in look"},{"functionCall":{"id":"b","name":"Bash","args":{"command":"cat a.go"}}}]},{"role":"user","parts":[{"functionResponse":{"id":"b","name":"Bash","response":{"output":"ok` + lorem + `"}}}]}` +
+		`,{"role":"model","parts":[{"text":"at file file does test"}]},` + geminiUser("please the fix look line in file") +
+		`,{"role":"model","parts":[{"text":"the tail"}]},` + geminiUser("file why fix why it does line") + `]}`)
+	r := reading(t, wire.Gemini, body)
+	tried := 0
+	for high := 100; high < size(pare.Tokens, r); high++ {
+		w := pare.Window{Tokens: high, Low: 60, MinKeep: 4, Free: pare.PinTask | pare.PinNewest, Cache: dear{}}
+		plan, small := fitted(t, fmt.Sprintf("high %d", high), wire.Gemini, body, w)
+		if small != nil {
+			continue
+		}
+		tried++
+		us := utterances(t, wire.Gemini, plan.Result().Raw())
+		stays("assistant: at file file", "user: please the fix", "assistant: the tail", "user: file why")(t, wire.Gemini, us, plan)
+		if t.Failed() {
+			t.Fatalf("high %d: %+v\n%s", high, plan.Batches, plan)
+		}
+	}
+	if tried < 20 {
+		t.Errorf("only %d windows", tried)
+	}
 }

@@ -67,9 +67,9 @@ func read(h pare.Removed) facts {
 		case blk.Kind == transcript.Call:
 			f.call(b)
 		case blk.Kind == transcript.Text && role == transcript.Assistant:
-			f.said(blk.Message, wire.Text(f.t, b))
+			f.said(blk.Message, h.Text(b))
 		case blk.Kind == transcript.Text && role == transcript.User:
-			f.request(blk.Message, wire.Text(f.t, b))
+			f.request(blk.Message, h.Text(b))
 		case blk.Kind == transcript.Media && role == transcript.User:
 			f.requests = append(f.requests, request{text: "[a picture or a document]"})
 		}

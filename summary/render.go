@@ -22,10 +22,9 @@ const (
 // has at most max bytes; what is left out in the middle for that is said. Zero or
 // less: no limit. Thinking is left out.
 func Render(h pare.Removed, max int) string {
-	t := h.Request.Transcript()
 	var parts []string
 	for _, b := range h.Blocks {
-		if p := rendered(t, b); p != "" {
+		if p := rendered(h, b); p != "" {
 			parts = append(parts, defuse(p))
 		}
 	}
@@ -37,7 +36,8 @@ func Render(h pare.Removed, max int) string {
 }
 
 // rendered writes one block.
-func rendered(t *transcript.Transcript, b transcript.BlockID) string {
+func rendered(h pare.Removed, b transcript.BlockID) string {
+	t := h.Request.Transcript()
 	blk := t.Block(b)
 	role := t.Messages()[blk.Message].Role
 	tool := blk.Tool
@@ -59,7 +59,7 @@ func rendered(t *transcript.Transcript, b transcript.BlockID) string {
 	case transcript.Media:
 		return strings.ToUpper(role.String()) + ": [a picture or a document]"
 	}
-	return strings.ToUpper(role.String()) + ": " + headAndTail(plain(wire.Text(t, b)), maxText)
+	return strings.ToUpper(role.String()) + ": " + headAndTail(plain(h.Text(b)), maxText)
 }
 
 // middleOut keeps the beginning, where the goal is, and more of the end.
