@@ -39,9 +39,15 @@ func (l *ladder) meet(m limit, earlier []limit) (*Plan, error) {
 		tiny = l.smallest(m)
 	}
 	if g.at(n) <= m.most && tiny <= m.most {
+		tries := 0
 		for k := g.first(m.most); k <= n; k++ {
 			if !g.falls(k) {
 				continue
+			}
+			// Sums and measures hardly ever differ. Should they do so everywhere, time must
+			// not grow with the square of the history.
+			if tries++; tries > 16 {
+				k = min(k+1<<min(tries-16, 30), n)
 			}
 			plan, err := l.attemptAt(k)
 			if err != nil {

@@ -154,11 +154,7 @@ func (m *mender) sayResult(b transcript.BlockID, text string) {
 	blk := m.t.Block(b)
 	switch m.Dialect {
 	case Gemini:
-		name := "output"
-		if blk.Failed { // a failure stays one
-			name = "error"
-		}
-		m.setAt(blk.Span, []string{m.geminiMember(b, false), "response"}, object(name, text))
+		m.setAt(blk.Span, []string{m.geminiMember(b, false), "response"}, geminiSaid(blk, text))
 	case OpenAIResponses:
 		switch m.text(blk.Span, "type") {
 		case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
@@ -169,14 +165,27 @@ func (m *mender) sayResult(b transcript.BlockID, text string) {
 	}
 }
 
+// geminiSaid writes a text as the response of a function; a failure stays one.
+func geminiSaid(blk transcript.Block, text string) []byte {
+	if blk.Failed {
+		return object("error", text)
+	}
+	return object("output", text)
+}
+
+// noteOf writes a text as arguments: the object that it is, or one that holds it.
+func noteOf(text string) []byte {
+	if strings.HasPrefix(text, "{") && jsonspan.Valid([]byte(text)) == nil {
+		return []byte(text)
+	}
+	return object("note", text)
+}
+
 // sayCall replaces the arguments of a call by the object that the text is, or by
 // one that holds it as a note.
 func (m *mender) sayCall(b transcript.BlockID, text string) {
 	blk := m.t.Block(b)
-	note := object("note", text)
-	if strings.HasPrefix(text, "{") && jsonspan.Valid([]byte(text)) == nil {
-		note = []byte(text)
-	}
+	note := noteOf(text)
 	switch m.Dialect {
 	case Anthropic:
 		m.setMember(blk.Span, "input", note)

@@ -85,17 +85,36 @@ func (r *Request) BlockTokens(c Counter, b transcript.BlockID) int {
 	return n + r.content(c, blk.Body, medium{}, 0)
 }
 
-// SaidTokens counts a text in the place of what a block says.
+// SaidTokens counts a text in the place of what a block says, as [Request.Rewrite]
+// would write it.
 func (r *Request) SaidTokens(c Counter, b transcript.BlockID, text string) int {
 	blk := r.t.Block(b)
-	n := 0
 	switch blk.Kind {
 	case transcript.Call, transcript.ServerCall:
-		n = FrameTokens(c) + c.Count([]byte(blk.Tool))
+		if r.where[b].in != inFunction && !r.custom(blk) {
+			text = string(noteOf(text))
+		}
+		return FrameTokens(c) + c.Count([]byte(blk.Tool)) + c.Count([]byte(text))
 	case transcript.Result, transcript.ServerResult:
-		n = FrameTokens(c)
+		if r.Dialect == Gemini {
+			return FrameTokens(c) + c.Count(geminiSaid(blk, text)) + r.geminiParts(c, blk)
+		}
+		return FrameTokens(c) + c.Count([]byte(text))
 	}
-	return n + c.Count([]byte(text))
+	return c.Count([]byte(text))
+}
+
+// custom reports whether a call takes a text for its arguments and not an object.
+func (r *Request) custom(blk transcript.Block) bool {
+	switch r.Dialect {
+	case OpenAIChat:
+		_, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), "custom")
+		return ok
+	case OpenAIResponses:
+		m, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), "type")
+		return ok && string(r.raw[m.Value.Start:m.Value.End]) == `"custom_tool_call"`
+	}
+	return false
 }
 
 // inString reports whether a span is the inside of a string.
