@@ -63,6 +63,7 @@ type grammar struct {
 	Fix     fixCmd     `cmd:"" help:"Mend every fault that the provider would refuse, and write the transcript."`
 	Prune   pruneCmd   `cmd:"" help:"Mend, then take out what the rules find useless."`
 	Rules   rulesCmd   `cmd:"" help:"List the rules of prune in their order, or check a configuration."`
+	View    viewCmd    `cmd:"" help:"Show a conversation in a browser, or as a picture in the terminal."`
 	Explain explainCmd `cmd:"" help:"Tell what a rule means, what the provider says, and how it is mended."`
 
 	Version kong.VersionFlag `help:"Print the version and exit."`
