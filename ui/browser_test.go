@@ -24,7 +24,7 @@ func TestBrowser(t *testing.T) {
 	}{
 		{"Load", testLoad}, {"Scroll", testScroll}, {"Arcs", testArcs}, {"Faults", testFaults}, {"Plan", testPlan}, {"EveryAction", testEveryAction},
 		{"Widths", testWidths}, {"Keys", testKeys}, {"Search", testSearch}, {"Filter", testFilter}, {"Hostile", testHostile}, {"Schemes", testSchemes},
-		{"Names", testNames}, {"Zoom", testZoom}, {"Live", testLive}, {"Threads", testThreads}, {"Empty", testEmpty}, {"ShowAll", testShowAll},
+		{"Names", testNames}, {"Tab", testTab}, {"Zoom", testZoom}, {"Live", testLive}, {"Threads", testThreads}, {"Empty", testEmpty}, {"ShowAll", testShowAll},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, b) })
 	}
@@ -82,6 +82,13 @@ func testLoad(t *testing.T, b *browser) {
 	}
 	if got := p.text("document.querySelector('#status').textContent"); got != "5,000 messages" {
 		t.Errorf("status %q", got)
+	}
+	p.quiet()
+	page, plan := planned(t, long(5000), "long.json", wire.Policy{})
+	p = b.open(t, file(t, page), 1360, 860, "light")
+	t.Logf("with a plan of %d changes: ready after %s ms, of which the page worked %v", len(plan.Changes), p.text("document.documentElement.dataset.ready"), p.busy().Round(time.Millisecond))
+	if busy := p.busy(); busy > 2*time.Second {
+		t.Errorf("with a plan the page works for %v before it is ready", busy)
 	}
 	p.quiet()
 }
@@ -340,6 +347,10 @@ func testEveryAction(t *testing.T, b *browser) {
 		p.press("b")
 		p.quiet()
 	}
+	// A message that goes as a whole takes its blocks with it.
+	empty := []byte(`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[]},{"role":"user","content":"b"}]}`)
+	page, plan := planned(t, empty, "empty.json", wire.Policy{})
+	checkReceipts(t, b.open(t, file(t, page), 1360, 1000, "light"), plan)
 	chat := []byte(`{"model":"mistral-large-latest","messages":[{"role":"user","content":"a"},{"role":"user","content":"b"},{"role":"assistant","content":"c"},{"role":"user","content":"d"}]}`)
 	r, err := wire.Parse(chat, wire.Options{Profile: "mistral"})
 	if err != nil {
@@ -475,6 +486,11 @@ func testKeys(t *testing.T, b *browser) {
 	p.press("t", "t")
 	if got := p.text("getComputedStyle(document.documentElement).colorScheme"); got != "dark" {
 		t.Errorf("t t leads to %q", got)
+	}
+	// Escape with nothing to take back leaves the focus where it is.
+	p.press("g", "j", "Escape", "Escape")
+	if got := at(); got != "1" {
+		t.Errorf("after Escape the focus is on %s", got)
 	}
 	// The strip is a slider.
 	p.eval("document.querySelector('.strip.now .track').focus()", nil)
@@ -731,6 +747,30 @@ func testNames(t *testing.T, b *browser) {
 	}
 }
 
+// testTab scrolls by pointer and then goes on by keys.
+func testTab(t *testing.T, b *browser) {
+	r := parse(t, long(500))
+	p := b.open(t, file(t, New(r, options(r, "long.json"))), 1360, 860, "light")
+	p.eval("scrollTo(0, 30000)", nil)
+	p.settled()
+	p.settled()
+	if n := p.number("document.querySelectorAll('#list > [tabindex=\"0\"]').length"); n != 1 {
+		t.Errorf("%v messages can be reached by Tab, want 1", n)
+	}
+	p.press("j")
+	if !inSight(p, ".message.current") || p.number("document.activeElement.dataset.message") < 50 {
+		t.Errorf("j leads to message %s", p.text("document.activeElement.dataset.message"))
+	}
+	// What has the focus stays, even where it cannot be seen.
+	at := p.text("document.activeElement.dataset.message")
+	p.eval("scrollTo(0, 60000)", nil)
+	p.settled()
+	p.settled()
+	if got := p.text("document.activeElement.dataset.message"); got != at {
+		t.Errorf("the focus went from message %s to %s", at, got)
+	}
+}
+
 // testZoom looks at 200 %: the page of a window of half the size.
 func testZoom(t *testing.T, b *browser) {
 	p, _, _ := plannedSession(t, b, "light")
@@ -793,8 +833,8 @@ func testLive(t *testing.T, b *browser) {
 	}
 	write(8)
 	p.until("document.querySelector('#status').textContent === 'the file has changed: 8 messages'")
-	if got := p.text("document.querySelector('.message.current').dataset.message"); got != "1" {
-		t.Errorf("after the change the current message is %s", got)
+	if got := p.text("document.activeElement.dataset.message"); got != "1" {
+		t.Errorf("after the change the focus is on message %s", got)
 	}
 	// A file that is half written is not shown, and the next state is.
 	if err := os.WriteFile(path, long(10)[:500], 0o600); err != nil {

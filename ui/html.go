@@ -36,7 +36,7 @@ func (p *Page) write(w io.Writer, version string) error {
 	if version != "" {
 		connect = "'self'"
 	}
-	policy := fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; connect-src %s; base-uri 'none'; form-action 'none'", hash(style), hash(script), connect)
+	policy := fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; connect-src %s; base-uri 'none'; form-action 'none'", hash(style), hash(script), connect)
 	for line := range bytes.Lines(asset("page.html")) {
 		parts := [][]byte{line}
 		switch string(bytes.TrimSpace(line)) {

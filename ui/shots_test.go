@@ -2,10 +2,15 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
+	"image"
+	"image/color"
 	"image/png"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/pare-llm/pare/wire"
@@ -54,15 +59,41 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// small writes a picture again as tightly as PNG allows.
+// small writes a picture with the 256 colours that it uses most, the others as the
+// nearest of them. Pages have few colours, so nobody sees a difference.
 func small(t *testing.T, raw []byte) []byte {
 	t.Helper()
 	img, err := png.Decode(bytes.NewReader(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
+	uses := map[color.RGBA]int{}
+	box := img.Bounds()
+	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(img.At(x, y)).(color.RGBA) }
+	for y := box.Min.Y; y < box.Max.Y; y++ {
+		for x := box.Min.X; x < box.Max.X; x++ {
+			uses[at(x, y)]++
+		}
+	}
+	all := slices.SortedFunc(maps.Keys(uses), func(a, b color.RGBA) int {
+		return cmp.Or(uses[b]-uses[a], int(a.R)-int(b.R), int(a.G)-int(b.G), int(a.B)-int(b.B))
+	})
+	var palette color.Palette
+	for _, c := range all[:min(256, len(all))] {
+		palette = append(palette, c)
+	}
+	nearest := map[color.RGBA]uint8{}
+	for _, c := range all {
+		nearest[c] = uint8(palette.Index(c))
+	}
+	out := image.NewPaletted(box, palette)
+	for y := box.Min.Y; y < box.Max.Y; y++ {
+		for x := box.Min.X; x < box.Max.X; x++ {
+			out.SetColorIndex(x, y, nearest[at(x, y)])
+		}
+	}
 	var b bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, img); err != nil {
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, out); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

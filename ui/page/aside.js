@@ -195,7 +195,7 @@ function makeLegend() {
     items.push(li);
   };
   if (state.side.faults.length) mark("mark-fault", "fault");
-  for (const a in actions) if (state.side.blocks.some((b) => b.changes.some((c) => c.action === a))) mark("mark-" + a, actions[a].word);
+  for (const a in actions) if (state.side.blocks.some((b) => b.fates.includes(a) || b.changes.some((c) => c.action === a))) mark("mark-" + a, actions[a].word);
   $("legend").replaceChildren(...items);
 }
 

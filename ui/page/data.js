@@ -83,7 +83,16 @@ function read(data) {
     place(doc.before, c, c.message, c.block);
   }
   if (doc.after) placeAfter(doc);
+  for (const b of doc.before.blocks) b.fates = fates(b.changes, b.message.changes);
+  for (const b of doc.after?.blocks || []) b.fates = b.was ? fates(b.changes, b.was.message.changes.filter((c) => c.action !== "drop")) : ["insert"];
   return doc;
+}
+
+// fates are what becomes of a block: by changes of its own, and by those that take or
+// move its whole message. What is inserted beside it does not change it.
+function fates(own, whole) {
+  const of = [...own.filter((c) => c.action !== "insert"), ...whole.filter((c) => c.action === "drop" || c.action === "move" || c.action === "merge")];
+  return [...new Set(of.map((c) => c.action))];
 }
 
 function place(side, change, message, block) {

@@ -5,8 +5,11 @@ function searchable(m) {
   return (m.search ??= lower(m.blocks.map((b) => [b.tool, b.id, b.text].filter(Boolean).join("\n")).join("\n")));
 }
 
-function applyFilter(keep = true) {
+// applyFilter shows what the filters leave. keep stays at the current message, and
+// scroll brings it into sight.
+function applyFilter(keep = true, scroll = true) {
   const { side } = state;
+  const focused = $("list").contains(document.activeElement);
   const role = $("by-role").value, tool = $("by-tool").value, thread = $("by-thread").value;
   const onlyFaults = pressed("only-faults"), onlyChanges = pressed("only-changes");
   const now = keep ? state.list.items[state.at]?.n ?? 0 : 0;
@@ -20,10 +23,11 @@ function applyFilter(keep = true) {
   // The nearest message that is still there.
   let at = items.findIndex((m) => m.n >= now);
   state.at = at < 0 ? Math.max(0, items.length - 1) : at;
-  state.list.show(items);
+  state.list.show(items, state.moved ? state.at : -1);
   $("nothing").hidden = items.length > 0;
   runSearch();
-  if (keep && state.moved && items.length) state.list.reveal(state.at);
+  if (keep && scroll && state.moved && items.length) state.list.reveal(state.at);
+  if (focused) focusRow();
   makeAside();
   drawStrips();
   const filtered = items.length < side.messages.length;

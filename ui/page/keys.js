@@ -70,5 +70,5 @@ function escape(e) {
     focusRow();
   } else if (e.target.id === "find") focusRow();
   else if (now && state.open.has(now.n)) openRow(now.n);
-  else clearFilters();
+  else if (state.list.items.length < state.side.messages.length) clearFilters();
 }

@@ -60,13 +60,13 @@ class List {
     });
   }
 
-  // show replaces all rows.
-  show(items) {
+  // show replaces all rows; pinned is one that is kept drawn, or -1.
+  show(items, pinned) {
     for (const row of this.rows.values()) this.remove(row);
     this.rows.clear();
     this.items = items;
     this.sums = new Sums(Float64Array.from(items, this.guess));
-    this.pinned = -1;
+    this.pinned = items.length ? pinned : -1;
     this.draw(true);
   }
 

@@ -36,6 +36,17 @@ function go(pos, always, quiet) {
 
 function focusRow() { state.list.rows.get(state.at)?.focus({ preventScroll: true }); }
 
+// reach sees to it that Tab leads into the list while nobody has been there yet: to the
+// first message in sight.
+function reach() {
+  const { list } = state;
+  if (state.moved || list.rows.has(state.at) || list.items.length === 0) return;
+  state.at = list.seen.first;
+  const row = list.rows.get(state.at);
+  row.tabIndex = 0;
+  for (const b of row.querySelectorAll("button")) b.tabIndex = 0;
+}
+
 function step(by) { go(state.moved ? state.at + by : by > 0 && state.list.seen.first === 0 ? 0 : state.list.seen.first); }
 
 // goMessage goes to a message by its number, and takes filters away that hide it.
@@ -241,7 +252,7 @@ function show(data, again) {
   makeHeadline();
   makeLegend();
   makeStrips();
-  applyFilter(again);
+  applyFilter(again, false);
 }
 
 function start() {
@@ -254,6 +265,7 @@ function start() {
         paintHits();
       }
       drawLens();
+      reach();
     },
   });
   const data = $("data");

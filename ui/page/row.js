@@ -51,11 +51,11 @@ function makeHead(message, id, open) {
 function makeBlock(b, open) {
   const item = element("li", "block kind-" + b.type);
   item.dataset.block = b.n;
-  for (const c of b.changes) if (c.action !== "insert" || !b.was && state.side.name === "after") item.classList.add("is-" + c.action);
-  if (b.kept && !b.changes.length) item.classList.add("is-keep");
+  for (const action of b.fates) item.classList.add("is-" + action);
+  if (b.kept && !b.fates.length) item.classList.add("is-keep");
   if (b.faults.length) item.classList.add("faulty");
   const tool = $("by-tool").value;
-  if (tool && (b.type === "call" || b.type === "result") && b.tool !== tool) item.classList.add("aside");
+  if (tool && (b.type === "call" || b.type === "result") && b.tool !== tool) item.classList.add("beside");
   item.append(makeLabel(b), makeBody(b, open), makeSize(b));
   const notes = element("div", "notes");
   for (const f of b.faults) notes.append(makeFault(f));
@@ -84,7 +84,7 @@ function makeLabel(b) {
   label.append(sign, element("span", "kind", word));
   if (b.tool) label.append(" ", element("span", "tool", b.tool));
   if (b.failed) label.append(" ", element("span", "failed", "error"));
-  if (b.kept && !b.changes.length) {
+  if (b.kept && !b.fates.length) {
     const k = state.doc.kept[b.kept - 1], kept = element("span", "kept", "kept");
     kept.dataset.tip = k.rule + ": " + k.text;
     label.append(" ", kept);

@@ -18,6 +18,8 @@ function colours() {
   return all;
 }
 
+// makeStrips makes a strip for each side; drawing them is left to the filter, which
+// knows what is shown.
 function makeStrips() {
   const box = $("strips");
   box.replaceChildren();
@@ -49,7 +51,6 @@ function makeStrips() {
     });
     track.addEventListener("keydown", (e) => stripKey(e, side));
   }
-  drawStrips();
 }
 
 function stripKey(e, side) {
@@ -96,6 +97,7 @@ function drawStrip(side, paint) {
   canvas.height = Math.round(height * ratio);
   const c = canvas.getContext("2d");
   c.scale(ratio, ratio);
+  paint.hatch = { drop: stripes(c, paint.surface, 3, 0.85), edit: stripes(c, paint.surface, 1.5, 0.5) };
   const x = (tokens) => (tokens / scale) * width;
   c.fillStyle = paint.rest;
   c.fillRect(0, strip.top, width, strip.height);
@@ -108,8 +110,8 @@ function drawStrip(side, paint) {
     c.fillStyle = paint[b.type];
     // A hair of space tells neighbours apart where there is room for it.
     c.fillRect(left, strip.top, w > 3 ? w - 1 : w, strip.height);
-    const change = b.changes.find((k) => k.action !== "insert") || b.changes[0];
-    if (change) hatch(c, left, w, change, paint);
+    const action = b.fates[0] || b.changes[0]?.action;
+    if (action) hatch(c, left, w, action, paint);
   }
   c.globalAlpha = 1;
   for (const n of side === state.side ? state.hits : []) mark(c, x(side.messages[n].start + side.messages[n].tokens / 2), paint.hit);
@@ -120,25 +122,29 @@ function drawStrip(side, paint) {
 }
 
 // hatch strikes out what the plan takes away and underlines what it touches.
-function hatch(c, left, w, change, paint) {
-  const colour = paint["action-" + change.action] || paint.ink;
-  c.fillStyle = colour;
+function hatch(c, left, w, action, paint) {
+  c.fillStyle = paint["action-" + action] || paint.ink;
   c.fillRect(left, strip.top + strip.height + 2, Math.max(2, w - 1), 4);
-  if (change.action !== "drop" && change.action !== "edit") return;
-  c.save();
-  c.beginPath();
-  c.rect(left, strip.top, Math.max(1, w - 1), strip.height);
-  c.clip();
-  c.globalAlpha *= change.action === "drop" ? 0.85 : 0.5;
-  c.strokeStyle = paint.surface;
-  c.lineWidth = change.action === "drop" ? 3 : 1.5;
-  c.beginPath();
-  for (let x = left - strip.height; x < left + w; x += 6) {
-    c.moveTo(x, strip.top + strip.height);
-    c.lineTo(x + strip.height, strip.top);
+  if (w < 2 || (action !== "drop" && action !== "edit")) return;
+  c.fillStyle = paint.hatch[action];
+  c.fillRect(left, strip.top, w - 1, strip.height);
+}
+
+// stripes is a pattern of slanted lines.
+function stripes(c, colour, width, alpha) {
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 6;
+  const k = tile.getContext("2d");
+  k.globalAlpha = alpha;
+  k.strokeStyle = colour;
+  k.lineWidth = width;
+  k.beginPath();
+  for (const x of [-6, 0, 6]) {
+    k.moveTo(x - 1, 7);
+    k.lineTo(x + 7, -1);
   }
-  c.stroke();
-  c.restore();
+  k.stroke();
+  return c.createPattern(tile, "repeat");
 }
 
 function mark(c, x, colour) {
