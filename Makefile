@@ -1,17 +1,21 @@
 # The two commands a stranger needs are in README.md; the rest is for us.
 GO ?= go
 
-.PHONY: test check bench fuzz fmt build relations
+.PHONY: test check bench fuzz fmt build relations browser
 
 build:
 	$(GO) build -o pare ./cmd/pare
 
 # The whole test suite. CI runs this and nothing else decides.
-test:
+test: browser
 	$(GO) test ./...
 
+# The tests of the pages drive Chromium; this installs it where it is missing.
+browser:
+	@scripts/browser.sh
+
 # What a change must pass before it is committed.
-check: fmt
+check: fmt browser
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) test -race ./...

@@ -70,6 +70,7 @@ type grammar struct {
 	Compact compactCmd `cmd:"" help:"Put a summary in the place of the older part of a transcript."`
 	Replay  replayCmd  `cmd:"" help:"Replay stored transcripts request by request: what each policy would have sent, and what it would have cost."`
 	Rules   rulesCmd   `cmd:"" help:"List the rules of prune in their order, or check a configuration."`
+	View    viewCmd    `cmd:"" help:"Show a conversation in a browser, or as a picture in the terminal."`
 	Explain explainCmd `cmd:"" help:"Tell what a rule means, what the provider says, and how it is mended."`
 
 	Version kong.VersionFlag `help:"Print the version and exit."`

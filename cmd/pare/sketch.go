@@ -1,0 +1,251 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/ui"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A sketch draws a whole conversation in the terminal: what fills the window as one
+// line, and each message as a line with a bar as long as its tokens.
+//
+//	3 assistant ▏      65  “The commit …”  call Read(toolu_03)  call Read(toolu_04)
+//	4 user      ████ 3,996  result ← toolu_03  result ← toolu_04
+//	                       ✎ edit  deduplication  -2,215 tokens
+type sketch struct {
+	report
+	*shown
+	page *ui.Page
+}
+
+// barWidth is how many columns the longest bar takes.
+const barWidth = 12
+
+func (s sketch) render() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s  %s\n", s.paint.bold(plain(s.from.String())), s.paint.faint(s.about(s.req, count(s.req))))
+	s.fill(&b)
+	p := &picture{report: s.report, t: s.req.Transcript(), focus: -1, marks: map[transcript.BlockID]string{}}
+	for _, f := range s.found {
+		if f.Block != transcript.NoBlock {
+			p.marks[f.Block] = ""
+		}
+	}
+	most := 1
+	for _, m := range s.page.Before.Messages {
+		most = max(most, sum(m))
+	}
+	digits := len(fmt.Sprint(max(0, len(s.page.Before.Messages)-1)))
+	faults, changes := s.byMessage()
+	s.notes(&b, digits, faults[-1], changes[-1])
+	for i, m := range s.page.Before.Messages {
+		s.message(&b, p, i, digits, sum(m), most, len(faults[i]) > 0)
+		s.notes(&b, digits, faults[i], changes[i])
+	}
+	return b.Bytes()
+}
+
+func sum(m ui.Message) (n int) {
+	for _, b := range m.Blocks {
+		n += b.Tokens
+	}
+	return n
+}
+
+// byMessage sorts findings and changes by the message they are about; -1 has the rest.
+func (s sketch) byMessage() (map[int][]wire.Finding, map[int][]ui.Change) {
+	faults, changes := map[int][]wire.Finding{}, map[int][]ui.Change{}
+	for _, f := range s.found {
+		faults[f.Index] = append(faults[f.Index], f)
+	}
+	for _, c := range s.page.Changes {
+		changes[c.Message] = append(changes[c.Message], c)
+	}
+	return faults, changes
+}
+
+// parts are what fills the window: a letter for a terminal without colours, and the
+// word for it.
+var parts = []struct {
+	letter byte
+	code   string
+	word   string
+}{
+	{'s', "90", "system and tools"}, {'u', "34", "user"}, {'a', "32", "assistant"}, {'t', "35", "thinking"}, {'c', "33", "calls"}, {'r', "37", "results"}, {'o', "36", "other"},
+}
+
+func partOf(role, kind string) int {
+	switch kind {
+	case "thinking":
+		return 3
+	case "call", "server call":
+		return 4
+	case "result", "server result":
+		return 5
+	case "text":
+		switch role {
+		case "system":
+			return 0
+		case "user":
+			return 1
+		case "assistant":
+			return 2
+		case "tool":
+			return 5
+		}
+	}
+	return 6
+}
+
+// fill draws the window as one line, in the order of the conversation, and what each
+// kind takes of it.
+func (s sketch) fill(b *bytes.Buffer) {
+	sums := make([]int, len(parts))
+	total := 0
+	var runs []struct{ part, tokens int }
+	add := func(part, n int) {
+		sums[part] += n
+		total += n
+		runs = append(runs, struct{ part, tokens int }{part, n})
+	}
+	for _, h := range s.page.Before.Head {
+		add(0, h.Tokens)
+	}
+	for _, m := range s.page.Before.Messages {
+		for _, k := range m.Blocks {
+			add(partOf(m.Role, k.Kind), k.Tokens)
+		}
+	}
+	width := s.width - 2
+	line := make([]byte, 0, width)
+	at := 0
+	for _, r := range runs {
+		at += r.tokens
+		for len(line) < at*width/max(1, total) {
+			line = append(line, byte(r.part))
+		}
+	}
+	b.WriteString("\n  ")
+	for len(line) > 0 {
+		n := 1
+		for n < len(line) && line[n] == line[0] {
+			n++
+		}
+		p := parts[line[0]]
+		if s.paint {
+			b.WriteString(s.paint.paint(p.code, strings.Repeat("█", n)))
+		} else {
+			b.WriteString(strings.Repeat(string(p.letter), n))
+		}
+		line = line[n:]
+	}
+	b.WriteString("\n  ")
+	for i, p := range parts {
+		if sums[i] == 0 {
+			continue
+		}
+		key := string(p.letter) + " "
+		if s.paint {
+			key = s.paint.paint(p.code, "█ ")
+		}
+		fmt.Fprintf(b, "%s%s %s  ", key, p.word, s.paint.faint(grouped(sums[i])))
+	}
+	b.Truncate(b.Len() - 2)
+	fmt.Fprintf(b, "\n  %s tokens", grouped(total))
+	if w := s.page.Window; w > 0 {
+		fmt.Fprintf(b, ", %.1f %% of a window of %s", 100*float64(total)/float64(w), grouped(w))
+	}
+	if a := s.page.After; a != nil {
+		after := 0
+		for _, h := range a.Head {
+			after += h.Tokens
+		}
+		for _, m := range a.Messages {
+			after += sum(m)
+		}
+		fmt.Fprintf(b, "; %s after %s", grouped(after), plural(len(s.page.Changes), "change"))
+	}
+	b.WriteString("\n\n")
+}
+
+// message draws one line.
+func (s sketch) message(b *bytes.Buffer, p *picture, i, digits, n, most int, faulty bool) {
+	m := s.req.Transcript().Messages()[i]
+	number := fmt.Sprintf("%*d", digits, i)
+	mark := " "
+	if faulty {
+		mark, number = s.paint.fault("✗"), s.paint.bold(number)
+	} else {
+		number = s.paint.faint(number)
+	}
+	role := fmt.Sprintf("%-9s", m.Role)
+	fmt.Fprintf(b, "%s %s %s %s %s ", mark, number, role, s.paint.place(bar(n, most)), s.paint.faint(fmt.Sprintf("%7s", grouped(n))))
+	room := s.width - s.indent(digits)
+	used := 0
+	for k, t := range p.fit(m, room) {
+		shown := t.text
+		if t.marked {
+			shown = "✗ " + shown
+		}
+		if k > 0 && used+2+columns(shown) > room {
+			b.WriteString(s.paint.faint(" …"))
+			break
+		}
+		used += 2 + columns(shown)
+		b.WriteString(" " + p.colour(t, shown))
+		if used < room {
+			b.WriteByte(' ')
+		}
+	}
+	b.Truncate(len(bytes.TrimRight(b.Bytes(), " ")))
+	b.WriteByte('\n')
+}
+
+// indent is where the words of a message begin.
+func (s sketch) indent(digits int) int { return 2 + digits + 1 + 9 + 1 + barWidth + 1 + 7 + 2 }
+
+// notes are the lines below a message: what is wrong with it, what would be done.
+func (s sketch) notes(b *bytes.Buffer, digits int, faults []wire.Finding, changes []ui.Change) {
+	pad := strings.Repeat(" ", s.indent(digits))
+	for _, f := range faults {
+		fmt.Fprintf(b, "%s%s\n", pad, s.title(f))
+	}
+	for _, c := range changes {
+		action := c.Action
+		switch action {
+		case "drop":
+			action = s.paint.fault(action)
+		case "insert":
+			action = s.paint.good(action)
+		default:
+			action = s.paint.advice(action)
+		}
+		path := c.Path
+		if path == "" {
+			path = "(new)"
+		}
+		size := ""
+		if c.Tokens != 0 {
+			size = fmt.Sprintf("  %+d tokens", c.Tokens)
+		}
+		fmt.Fprintf(b, "%s~ %s  %s  %s%s\n", pad, action, s.paint.place(plain(path)), c.Rule, s.paint.faint(size))
+	}
+}
+
+// bar is a bar of barWidth columns at most, in eighths of a column, padded.
+func bar(n, most int) string {
+	eighths := int(math.Round(float64(n) / float64(most) * barWidth * 8))
+	if n > 0 {
+		eighths = max(1, eighths)
+	}
+	s := strings.Repeat("█", eighths/8)
+	if r := eighths % 8; r > 0 {
+		s += string([]rune("▏▎▍▌▋▊▉")[r-1])
+	}
+	return s + strings.Repeat(" ", barWidth-columns(s))
+}

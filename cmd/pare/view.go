@@ -1,0 +1,309 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/ui"
+	"github.com/pare-llm/pare/wire"
+)
+
+type viewCmd struct {
+	Path    string `arg:"" optional:"" name:"file" help:"A request body, a list of messages or JSON lines, also as .gz or .zst; - is standard input (the default)."`
+	Plan    string `enum:"none,fix,prune" default:"none" help:"Also show what pare fix or pare prune would do: none (default), fix or prune."`
+	Output  string `short:"o" placeholder:"FILE" help:"Write the page to FILE. Default: standard output or, if that is a terminal, a new file."`
+	Text    bool   `help:"Draw it in the terminal instead."`
+	Serve   bool   `help:"Show it live on a local port, and follow the file as it changes."`
+	Port    int    `placeholder:"N" help:"The port for --serve. Default: any that is free."`
+	Line    int    `placeholder:"N" help:"Which line of JSON lines to show. Default: the first."`
+	As      string `placeholder:"DIALECT" help:"Read as anthropic, openai-chat, openai-responses, gemini or bedrock. Default: detected."`
+	Profile string `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
+	Model   string `placeholder:"NAME" help:"The model, where neither the body nor its URL names one."`
+	Strict  bool   `help:"Report whatever is not valid everywhere."`
+	Advice  bool   `help:"Also report what is accepted but costs quality or money."`
+	ruleset `embed:""`
+	Color   string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
+}
+
+// Help is the page's last paragraph.
+func (c *viewCmd) Help() string {
+	return `The page is one file that needs no other and no network: the conversation as a
+timeline, calls and results joined by arcs, faults in the provider's words, and each
+block as wide as its tokens. Keys: ? lists them. With --serve it is at a local address
+that other machines cannot reach. --rules, --keep-recent and --config are those of
+pare prune.`
+}
+
+func (c *viewCmd) run(w *world) int {
+	v, err := c.view(w)
+	if err != nil {
+		return w.usage(err, "view")
+	}
+	if v.plan, err = c.planner(w); err != nil {
+		return statusInvalid // it has been said
+	}
+	if c.Serve {
+		return v.serve()
+	}
+	s, fault := v.load()
+	if fault != nil {
+		return v.unreadable(s.from, fault)
+	}
+	if c.Text {
+		r := report{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
+		if _, err := w.stdout.Write(sketch{r, s, s.page()}.render()); err != nil {
+			return w.fail("write standard output: "+err.Error(), "")
+		}
+		return statusClean
+	}
+	return v.write(s.page())
+}
+
+// A viewing is one run of the view command.
+type viewing struct {
+	*viewCmd
+	w    *world
+	opts wire.Options
+	plan planner // nil: no plan is shown
+}
+
+// view checks the flags. Its error is wrong usage.
+func (c *viewCmd) view(w *world) (*viewing, error) {
+	if c.Path == "" {
+		c.Path = stdinName
+	}
+	r := reading{As: c.As, Profile: c.Profile, Model: c.Model}
+	opts, err := r.options()
+	st, statErr := os.Stat(c.Path)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.Text && c.Serve:
+		return nil, errors.New("--text and --serve exclude each other")
+	case c.Output != "" && (c.Text || c.Serve):
+		return nil, errors.New("-o is for the page as a file; --text and --serve write none")
+	case c.Serve && c.Path == stdinName:
+		return nil, hinted{errors.New("--serve needs a file to follow; standard input is read once"), "name the file, or leave --serve away"}
+	case c.Port != 0 && !c.Serve:
+		return nil, errors.New("--port is for --serve")
+	case c.Port < 0 || c.Port > 65535:
+		return nil, fmt.Errorf("--port is 1 to 65535, not %d", c.Port)
+	case c.Line < 0:
+		return nil, fmt.Errorf("--line counts from 1, not %d", c.Line)
+	case c.Plan != "prune" && (len(c.Rules) > 0 || c.KeepRecent != nil || c.Config != ""):
+		return nil, errors.New("--rules, --keep-recent and --config are for --plan prune")
+	case c.Path != stdinName && statErr == nil && st.IsDir():
+		return nil, hinted{fmt.Errorf("%s is a folder", c.Path), "a page shows one conversation: name its file"}
+	}
+	return &viewing{viewCmd: c, w: w, opts: opts}, nil
+}
+
+// planner makes what --plan asks for; nil for none. An error has been reported.
+func (c *viewCmd) planner(w *world) (planner, error) {
+	check := wire.CheckOptions{Strict: c.Strict}
+	switch c.Plan {
+	case "fix":
+		return func(r *wire.Request) (*pare.Plan, error) {
+			return pare.Repair(r, counted(pare.Options{Check: check}, r))
+		}, nil
+	case "prune":
+	default:
+		return nil, nil
+	}
+	conf, used, err := loadConfig(c.Config)
+	if err == nil {
+		if err := c.ruleset.override(conf); err != nil {
+			w.usage(err, "view")
+			return nil, err
+		}
+		o := conf.Options()
+		o.Check.Strict = o.Check.Strict || c.Strict
+		var p *pare.Pipeline
+		if p, err = conf.Pipeline(); err == nil {
+			return func(r *wire.Request) (*pare.Plan, error) { return p.Plan(r, counted(o, r)) }, nil
+		}
+	}
+	w.misconfigured(used, err)
+	return nil, err
+}
+
+// A shown is a conversation that was read, with what is to be said about it.
+type shown struct {
+	from  origin
+	req   *wire.Request
+	found []wire.Finding
+	plan  *pare.Plan // nil: none
+}
+
+func (s *shown) page() *ui.Page {
+	m, _ := tokens.Lookup(s.req.Model())
+	return ui.New(s.req, ui.Options{
+		Source: plain(s.from.String()), Findings: s.found, Plan: s.plan, Window: m.Window,
+		Count: m.Estimator().CountJSON, Image: m.Estimator().Image(0, 0),
+	})
+}
+
+// load reads the conversation.
+func (v *viewing) load() (s *shown, fault *problem) {
+	s = &shown{from: origin{source: v.Path}}
+	// A bug must not end a server, nor show a stack to somebody who wants to look.
+	defer func() {
+		if p := recover(); p != nil {
+			f := failure(hinted{fmt.Errorf("pare has met a bug of its own: %v", p), "please report it, with the transcript if you may share it"})
+			fault = &f
+		}
+	}()
+	raw, from, err := v.read()
+	s.from = from
+	if err != nil {
+		f := failure(err)
+		return s, &f
+	}
+	if s.req, _, fault = parse(from, raw, v.opts); fault != nil {
+		return s, fault
+	}
+	s.found = s.req.Check(wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})
+	if v.plan != nil {
+		if s.plan, err = v.plan(s.req); err != nil {
+			f := failure(err)
+			return s, &f
+		}
+	}
+	return s, nil
+}
+
+// unreadable reports a conversation that cannot be shown.
+func (v *viewing) unreadable(from origin, p *problem) int {
+	v.w.stderr.Write(p.sentence(from))
+	if p.hint != "" {
+		fmt.Fprintf(v.w.stderr, "      %s\n", p.hint)
+	}
+	return statusInvalid
+}
+
+// read returns the document, or the line of a batch that is wanted.
+func (v *viewing) read() (raw []byte, from origin, err error) {
+	from = origin{source: v.Path}
+	want := max(v.Line, 1)
+	batch, last := false, 0
+	newInput(v.w, []string{v.Path}).each(func(c chunk) bool {
+		if err = c.err; err != nil {
+			return false
+		}
+		if c.line == 0 {
+			raw, from.lead = c.data, c.lead
+			return false
+		}
+		batch = true
+		n := c.line
+		for l := range bytes.Lines(c.data) {
+			// Without a wish it is the first line that is not blank.
+			if blank := len(bytes.TrimSpace(l)) == 0; !blank && (n == want || v.Line == 0) {
+				raw, from.line = bytes.TrimRight(l, "\r\n"), n
+				return false
+			}
+			last = n
+			n++
+		}
+		return true
+	})
+	switch {
+	case err != nil || raw != nil && (v.Line == 0 || batch):
+		return raw, from, err
+	case v.Line > 1 && !batch:
+		return nil, from, hinted{errors.New("it is one document, not JSON lines"), "leave --line away"}
+	case batch:
+		return nil, from, hinted{fmt.Errorf("there is nothing in line %d", want), "the file has " + plural(last, "line")}
+	}
+	return raw, from, nil
+}
+
+// write writes the page where it is wanted. On a terminal nobody wants to see it: it
+// goes to a file, and its name is told.
+func (v *viewing) write(p *ui.Page) int {
+	switch {
+	case v.Output != "" && v.Output != stdinName:
+		err := v.writeFile(p)
+		var we *writeError
+		switch {
+		case errors.As(err, &we):
+			return v.w.fail(we.Error(), we.hint(false))
+		case err != nil:
+			return v.w.fail(err.Error(), "")
+		}
+	case v.Output == "" && isTerminal(v.w.stdout):
+		f, err := os.CreateTemp("", "pare-view-*.html")
+		if err == nil {
+			err = errors.Join(p.WriteHTML(f), f.Close())
+		}
+		if err != nil {
+			return v.w.fail("write a page: "+err.Error(), "give it a place: -o FILE")
+		}
+		fmt.Fprintln(v.w.stdout, f.Name())
+	default:
+		if err := p.WriteHTML(v.w.stdout); err != nil {
+			return v.w.fail("write standard output: "+err.Error(), "")
+		}
+	}
+	return statusClean
+}
+
+// writeFile writes the page to the file that -o names, as a whole or not at all.
+func (v *viewing) writeFile(p *ui.Page) error {
+	d, err := newDraft(v.w, v.Output, packedBy(v.Output))
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(p.WriteHTML(d), d.close()); err == nil {
+		_, err = d.commit(v.w, false)
+	}
+	if err != nil {
+		d.discard(v.w)
+	}
+	return err
+}
+
+// serve shows the page on the loopback address until it is interrupted.
+func (v *viewing) serve() int {
+	if s, fault := v.load(); fault != nil {
+		return v.unreadable(s.from, fault)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(v.Port)))
+	if err != nil {
+		return v.w.fail(err.Error(), "leave --port away to get one that is free")
+	}
+	fmt.Fprintf(v.w.stdout, "http://%s/\n", l.Addr())
+	fmt.Fprintf(v.w.stderr, "pare: shows %s on this machine only, and follows it; Ctrl-C ends it\n", plain(v.Path))
+	server := &http.Server{
+		ReadHeaderTimeout: 10 * time.Second,
+		Handler:           ui.Handler(ui.Live{Load: v.current, Version: v.version}),
+	}
+	err = server.Serve(l)
+	return v.w.fail(err.Error(), "")
+}
+
+// current is the page as the file is now.
+func (v *viewing) current() (*ui.Page, error) {
+	s, fault := v.load()
+	if fault != nil {
+		return nil, errors.New(string(bytes.TrimSpace(fault.sentence(s.from))))
+	}
+	return s.page(), nil
+}
+
+// version changes with the file.
+func (v *viewing) version() string {
+	st, err := os.Stat(v.Path)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%d %d", st.Size(), st.ModTime().UnixNano())
+}

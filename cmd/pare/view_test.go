@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestViewServe starts the program, looks at the page, changes the file and waits to
+// be told.
+func TestViewServe(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "talk.json")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(`[{"role":"user","content":"`+text+`"}]`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("first")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Args = []string{"pare", "view", "--serve", "--plan", "fix", path} // by its name the test binary is the program
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "http://127.0.0.1:") {
+		t.Fatalf("it says %q: %v", line, err)
+	}
+	url := strings.TrimSpace(line)
+	ask := func(method, at, host string) (*http.Response, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(ctx, method, url+at, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if host != "" {
+			r.Host = host
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res, string(body)
+	}
+	if res, body := ask("GET", "", ""); res.StatusCode != 200 || !strings.Contains(body, `"text":"first"`) || !strings.Contains(body, "connect-src 'self'") {
+		t.Errorf("the page: %s %.300s", res.Status, body)
+	}
+	if res, body := ask("GET", "", "evil.example"); res.StatusCode != 403 || strings.Contains(body, "first") {
+		t.Errorf("to another host: %s %s", res.Status, body)
+	}
+	if res, _ := ask("POST", "", ""); res.StatusCode != 405 {
+		t.Errorf("POST: %s", res.Status)
+	}
+	if res, _ := ask("GET", "etc/passwd", ""); res.StatusCode != 404 {
+		t.Errorf("another file: %s", res.Status)
+	}
+	r, err := http.NewRequestWithContext(ctx, "GET", url+"events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	write("second, and longer")
+	for events := bufio.NewReader(res.Body); ; {
+		line, err := events.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line == "event: change\n" {
+			break
+		}
+	}
+	if _, body := ask("GET", "data.json", ""); !strings.Contains(body, `"text":"second, and longer"`) {
+		t.Errorf("the data: %s", body)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != statusInterrupted {
+		t.Errorf("interrupted, it ends with %v", err)
+	}
+}

@@ -1,0 +1,337 @@
+package ui
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// Options says what to show beside the messages. The zero value shows nothing else.
+type Options struct {
+	Source   string         // how the user calls the conversation
+	Findings []wire.Finding // what is wrong with it
+	Plan     *pare.Plan     // what would be done to it; nil: nothing is
+	// Count counts the tokens of some bytes as they lie in the request; nil takes
+	// four bytes for one.
+	Count func([]byte) int
+	// Image is what a picture or a file counts, whose bytes are no text. Default:
+	// 1,600.
+	Image int
+	// Window is how many tokens the model takes. Default: unknown.
+	Window int
+	// Line tells the line that message i comes from; nil: unknown.
+	Line func(i int) int
+}
+
+// New makes the page of a request. A plan must be one for r.
+func New(r *wire.Request, o Options) *Page {
+	if o.Count == nil {
+		o.Count = func(b []byte) int { return (len(b) + 3) / 4 }
+	}
+	if o.Image == 0 {
+		o.Image = 1600
+	}
+	p := &Page{Source: o.Source, Dialect: r.Dialect.String(), Profile: r.Profile.Name, Model: r.Model(), Window: o.Window, Checked: true}
+	p.Before = side(r, o)
+	p.Before.Faults = faults(o.Findings)
+	if o.Line != nil {
+		for i := range p.Before.Messages {
+			p.Before.Messages[i].Line = o.Line(i)
+		}
+	}
+	if o.Plan == nil {
+		return p
+	}
+	at := places{r, make(map[string]int)}
+	for b := range r.Transcript().Blocks() {
+		at.blocks[r.Path(transcript.BlockID(b))] = b
+	}
+	p.changes(o.Plan, at)
+	p.kept(o.Plan, at)
+	p.after(o.Plan, at, o)
+	return p
+}
+
+// side reads one state of a request.
+func side(r *wire.Request, o Options) Side {
+	t := r.Transcript()
+	s := Side{Head: head(r, o), Messages: make([]Message, 0, len(t.Messages()))}
+	for i, m := range t.Messages() {
+		msg := Message{Role: m.Role.String(), Path: r.MessagePath(i), Blocks: make([]Block, 0, m.End-m.First)}
+		for b := m.First; b < m.End; b++ {
+			msg.Blocks = append(msg.Blocks, block(r, b, o))
+		}
+		s.Messages = append(s.Messages, msg)
+	}
+	for _, x := range t.Exchanges() {
+		e := Exchange{Call: int(x.Call), Results: make([]int, 0, len(x.Results)), State: x.State.String(), Server: x.Server, Guessed: x.Guessed}
+		for _, b := range x.Results {
+			e.Results = append(e.Results, int(b))
+		}
+		s.Exchanges = append(s.Exchanges, e)
+	}
+	return s
+}
+
+func block(r *wire.Request, id transcript.BlockID, o Options) Block {
+	t := r.Transcript()
+	b := t.Block(id)
+	out := Block{Kind: b.Kind.String(), Tool: valid(b.Tool), ID: valid(b.CallID), Path: r.Path(id), Failed: b.Failed, Tokens: weigh(t, b, o)}
+	switch b.Kind {
+	case transcript.Media:
+		out.Text = mediaText(t, b)
+	case transcript.Call, transcript.ServerCall:
+		out.Text = string(wire.Arguments(t, id))
+	default:
+		out.Text = wire.Text(t, id)
+	}
+	out.Text = valid(out.Text)
+	return out
+}
+
+// valid makes sure that text can be written as JSON without a change.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// weigh counts the tokens of a block. Pictures are no text, however long their
+// base64 is.
+func weigh(t *transcript.Transcript, b transcript.Block, o Options) int {
+	raw := t.Bytes(b.Body)
+	switch {
+	case b.Kind == transcript.Media:
+		return o.Image
+	case len(raw) == 0 || raw[0] != '[':
+		return o.Count(raw)
+	}
+	n := 0
+	for _, e := range jsonspan.Elements(t.Raw(), jsonspan.Span(b.Body)) {
+		if item := t.Raw()[e.Start:e.End]; isPicture(item) {
+			n += o.Image
+		} else {
+			n += o.Count(item)
+		}
+	}
+	return n
+}
+
+// isPicture reports whether an item of a result is a picture or a file: it has a
+// member that only those have.
+func isPicture(item []byte) bool {
+	if len(item) == 0 || item[0] != '{' {
+		return false
+	}
+	for _, m := range jsonspan.Members(item, jsonspan.Span{Start: 0, End: len(item)}) {
+		switch string(item[m.Key.Start:m.Key.End]) {
+		case "source", "image_url", "inlineData", "inline_data", "image", "document", "video", "file_data":
+			return true
+		}
+	}
+	return false
+}
+
+// mediaText says what a picture or file is without showing its bytes.
+func mediaText(t *transcript.Transcript, b transcript.Block) string {
+	raw := t.Bytes(b.Span)
+	name := "media"
+	if len(raw) > 0 && raw[0] == '{' {
+		if m, ok := jsonspan.Find(raw, jsonspan.Span{Start: 0, End: len(raw)}, "type"); ok {
+			name = strings.Trim(string(raw[m.Value.Start:m.Value.End]), `"`)
+		}
+	}
+	return fmt.Sprintf("[%s, %d bytes]", name, len(raw))
+}
+
+// heads are the members beside the messages that a model reads, by what they are.
+var heads = map[string]string{
+	"system": "system prompt", "instructions": "system prompt", "systemInstruction": "system prompt", "system_instruction": "system prompt",
+	"tools": "tools", "toolConfig": "tools",
+}
+
+// head lists what takes room beside the messages.
+func head(r *wire.Request, o Options) []Part {
+	raw := r.Raw()
+	first := strings.IndexFunc(string(raw[:min(len(raw), 256)]), func(r rune) bool { return !strings.ContainsRune(" \t\r\n", r) })
+	if first < 0 || raw[first] != '{' {
+		return nil // the list alone
+	}
+	var parts []Part
+	for _, m := range jsonspan.Members(raw, jsonspan.Span{Start: first, End: len(raw)}) {
+		name, ok := heads[string(raw[m.Key.Start:m.Key.End])]
+		v := raw[m.Value.Start:m.Value.End]
+		if !ok || len(v) < 3 || string(v) == "null" {
+			continue
+		}
+		part := Part{Name: name, Tokens: o.Count(v)}
+		if v[0] == '"' {
+			part.Tokens = o.Count(v[1 : len(v)-1])
+			v = jsonspan.Decode(nil, v[1:len(v)-1])
+		}
+		part.Text = valid(string(v))
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+func faults(found []wire.Finding) []Fault {
+	var all []Fault
+	for _, f := range found {
+		all = append(all, Fault{
+			Rule: f.Rule, Path: f.Path, Says: valid(f.Message), Meaning: wire.Slugs()[f.Rule], Advice: f.Advice, Message: f.Index, Block: int(f.Block),
+		})
+	}
+	return all
+}
+
+// places finds what a path of the original leads to.
+type places struct {
+	r      *wire.Request
+	blocks map[string]int
+}
+
+// find returns the message and block that a path names or leads into, or -1.
+func (p places) find(path string) (message, block int) {
+	for at := path; at != ""; at = at[:max(0, strings.LastIndexByte(at, '.'))] {
+		if b, ok := p.blocks[at]; ok {
+			return p.r.Transcript().Block(transcript.BlockID(b)).Message, b
+		}
+	}
+	parts := strings.SplitN(path, ".", 3)
+	if len(parts) < 2 {
+		return -1, -1
+	}
+	n, err := strconv.Atoi(parts[1])
+	if err != nil || n < 0 || n >= len(p.r.Transcript().Messages()) || p.r.MessagePath(n) != parts[0]+"."+parts[1] {
+		return -1, -1
+	}
+	return n, -1
+}
+
+// changes lists the receipts, each with its place.
+func (p *Page) changes(plan *pare.Plan, at places) {
+	for _, c := range plan.Changes {
+		m, b := at.find(c.Path)
+		p.Changes = append(p.Changes, Change{
+			Action: c.Action, Rule: c.Rule, Reason: valid(c.Reason), Path: c.Path, IDs: c.IDs, Tokens: c.Tokens, Message: m, Block: b,
+		})
+	}
+}
+
+// kept notes which blocks the rules protect, and why.
+func (p *Page) kept(plan *pare.Plan, at places) {
+	t := plan.Mended().Transcript()
+	seen := make(map[Reason]int)
+	flat := p.Before.flat()
+	for _, d := range plan.Decisions {
+		if !d.Protected || len(d.Reasons) == 0 {
+			continue
+		}
+		why := Reason{d.Reasons[0].Rule, valid(d.Reasons[0].Text)}
+		if seen[why] == 0 {
+			p.Kept = append(p.Kept, why)
+			seen[why] = len(p.Kept)
+		}
+		for _, b := range t.Atoms()[d.Atom].Blocks {
+			if _, old := at.find(plan.Mended().PathIn(at.r, b)); old >= 0 {
+				flat[old].Kept = seen[why]
+			}
+		}
+	}
+}
+
+// flat lists the blocks of a side in order.
+func (s *Side) flat() []*Block {
+	var all []*Block
+	for i := range s.Messages {
+		for j := range s.Messages[i].Blocks {
+			all = append(all, &s.Messages[i].Blocks[j])
+		}
+	}
+	return all
+}
+
+// after reads the result of the plan, and follows each of its blocks back.
+func (p *Page) after(plan *pare.Plan, at places, o Options) {
+	out := plan.Result()
+	s := side(out, o)
+	s.Faults = faults(plan.Left)
+	before := p.Before.flat()
+	stays := make([]bool, len(before))
+	var fresh []*Block
+	for i, b := range s.flat() {
+		old, ok := at.blocks[out.PathIn(at.r, transcript.BlockID(i))]
+		if !ok {
+			fresh = append(fresh, b)
+			continue
+		}
+		stays[old] = true
+		b.From, b.Kept = old+1, before[old].Kept
+		if before[old].Text == b.Text {
+			b.Same, b.Text = true, ""
+		}
+	}
+	in := p.inserts()
+	var gone []int // blocks that were edited and are not found again, in order
+	for _, c := range p.Changes {
+		if c.Block >= 0 && !stays[c.Block] && (c.Action == "edit" || c.Action == "move") {
+			gone = append(gone, c.Block)
+		}
+	}
+	slices.Sort(gone)
+	for _, b := range fresh {
+		if b.Change = p.inserted(b, &in); b.Change > 0 {
+			continue
+		}
+		// A result without a call becomes a quotation of it: the next one that is
+		// missing. Looking no further than a few keeps this linear.
+		for k, old := range gone[:min(len(gone), 8)] {
+			if words := before[old].Text; words != "" && strings.Contains(b.Text, words) {
+				b.From = old + 1
+				gone = slices.Delete(gone, k, k+1)
+				break
+			}
+		}
+	}
+	p.After = &s
+}
+
+// inserts are the changes that put something in and whose block was not found yet.
+type inserts struct {
+	byID map[string][]int // about a call
+	rest []int            // about none
+}
+
+func (p *Page) inserts() inserts {
+	in := inserts{byID: make(map[string][]int)}
+	for i, c := range p.Changes {
+		switch {
+		case c.Action != "insert":
+		case len(c.IDs) == 0:
+			in.rest = append(in.rest, i)
+		default:
+			in.byID[c.IDs[0]] = append(in.byID[c.IDs[0]], i)
+		}
+	}
+	return in
+}
+
+// inserted returns the change that put in a new block, plus one, or 0: the one about
+// the same call, or else the one whose reason quotes the text.
+func (p *Page) inserted(b *Block, in *inserts) int {
+	if same := in.byID[b.ID]; b.ID != "" && len(same) > 0 {
+		in.byID[b.ID] = same[1:]
+		return same[0] + 1
+	}
+	// Few: a turn that was missing, at most one at each end and behind each result.
+	for k, i := range in.rest {
+		if b.Text != "" && strings.Contains(p.Changes[i].Reason, b.Text) {
+			in.rest = slices.Delete(in.rest, k, k+1)
+			return i + 1
+		}
+	}
+	return 0
+}

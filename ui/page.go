@@ -1,0 +1,104 @@
+package ui
+
+// A Page is what is shown. Its zero value is an empty conversation. The same page
+// always gives the same bytes.
+type Page struct {
+	Source  string `json:"source"` // how the user calls it
+	Dialect string `json:"dialect,omitempty"`
+	Profile string `json:"profile,omitempty"`
+	Model   string `json:"model,omitempty"`
+	Window  int    `json:"window,omitempty"` // tokens that the model takes; 0: unknown
+
+	Checked bool `json:"checked,omitempty"` // faults were looked for
+
+	Before  Side     `json:"before"`          // the conversation as it is
+	After   *Side    `json:"after,omitempty"` // as the plan would leave it; nil: there is no plan
+	Changes []Change `json:"changes,omitempty"`
+	Kept    []Reason `json:"kept,omitempty"` // why blocks are protected; see [Block.Kept]
+}
+
+// A Side is the conversation at one moment.
+type Side struct {
+	Head      []Part     `json:"head,omitempty"` // what stands beside the messages
+	Messages  []Message  `json:"messages"`
+	Exchanges []Exchange `json:"exchanges,omitempty"`
+	Faults    []Fault    `json:"faults,omitempty"`
+}
+
+// A Part is something beside the messages that takes room: the system prompt, the
+// tools.
+type Part struct {
+	Name   string `json:"name"`
+	Tokens int    `json:"tokens"`
+	Text   string `json:"text,omitempty"`
+}
+
+// A Message is one element of the list.
+type Message struct {
+	Role   string  `json:"role"`
+	Path   string  `json:"path,omitempty"`
+	Line   int     `json:"line,omitempty"`   // in the file it comes from; 0: unknown
+	Thread string  `json:"thread,omitempty"` // which of several talks it belongs to
+	Blocks []Block `json:"blocks"`
+}
+
+// A Block is a text, a call, a result, a thinking block, a picture. Blocks are
+// counted through all messages of a side, from 0; that number is what exchanges,
+// faults and changes point at.
+type Block struct {
+	Kind   string `json:"kind"` // as [transcript.Kind] names it
+	Tool   string `json:"tool,omitempty"`
+	ID     string `json:"id,omitempty"` // of the call
+	Path   string `json:"path,omitempty"`
+	Failed bool   `json:"failed,omitempty"` // a result that reports an error
+	Tokens int    `json:"tokens"`
+	Text   string `json:"text,omitempty"`
+
+	// From is the block of Before that this block of After was, plus one; 0: it is
+	// new. Same is set if it still says the same, and Text is left out.
+	From int  `json:"from,omitempty"`
+	Same bool `json:"same,omitempty"`
+	// Change is the change that put in a new block, plus one; 0: unknown.
+	Change int `json:"change,omitempty"`
+	// Kept is the reason in [Page.Kept] why a rule protects the block, plus one; 0:
+	// none does.
+	Kept int `json:"kept,omitempty"`
+}
+
+// An Exchange is a call and what answers it.
+type Exchange struct {
+	Call    int    `json:"call"` // a block; -1: there is none
+	Results []int  `json:"results"`
+	State   string `json:"state"` // as [transcript.State] names it
+	Server  bool   `json:"server,omitempty"`
+	Guessed bool   `json:"guessed,omitempty"`
+}
+
+// A Fault is something that the provider refuses.
+type Fault struct {
+	Rule    string `json:"rule"`
+	Path    string `json:"path"`
+	Says    string `json:"says"`              // the provider's own sentence
+	Meaning string `json:"meaning,omitempty"` // in a few words
+	Advice  bool   `json:"advice,omitempty"`  // accepted, but degrades
+	Message int    `json:"message"`           // -1: it is about the request
+	Block   int    `json:"block"`             // -1: it is about the message
+}
+
+// A Change is a receipt: something that the plan does.
+type Change struct {
+	Action  string   `json:"action"` // drop, edit, insert, move, rename, merge
+	Rule    string   `json:"rule"`
+	Reason  string   `json:"reason"`
+	Path    string   `json:"path"`
+	IDs     []string `json:"ids,omitempty"`
+	Tokens  int      `json:"tokens"`
+	Message int      `json:"message"` // of Before; -1: none
+	Block   int      `json:"block"`   // of Before; -1: it is about the message
+}
+
+// A Reason says which rule, and why.
+type Reason struct {
+	Rule string `json:"rule"`
+	Text string `json:"text"`
+}

@@ -1,0 +1,139 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// A Live is a conversation that may change while it is looked at.
+type Live struct {
+	// Load reads the conversation as it is now.
+	Load func() (*Page, error)
+	// Version is cheap and returns another text whenever Load would return another
+	// page: a file's time and size. Nil, or "", means that nothing changes.
+	Version func() string
+	// Every is how often Version is asked while somebody looks. Default: half a
+	// second.
+	Every time.Duration
+}
+
+// Handler serves the page at /, as data at /data.json, and tells at /events when it
+// has changed. It answers GET only and only to names of the local machine: a page
+// of somebody else whose name has been pointed here (DNS rebinding) gets nothing.
+// Listening on a loopback address is up to the caller.
+func Handler(l Live) http.Handler {
+	if l.Every <= 0 {
+		l.Every = 500 * time.Millisecond
+	}
+	if l.Version == nil {
+		l.Version = func() string { return "" }
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", l.page)
+	mux.HandleFunc("GET /data.json", l.data)
+	mux.HandleFunc("GET /events", l.events)
+	return guard(mux)
+}
+
+// guard lets through what a browser on this machine asks for by a local name.
+func guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Content-Security-Policy", "frame-ancestors 'none'")
+		switch {
+		case !isLocal(r.Host):
+			http.Error(w, "this page is for the local machine only", http.StatusForbidden)
+		case r.Method != http.MethodGet:
+			h.Set("Allow", http.MethodGet)
+			http.Error(w, "GET only", http.StatusMethodNotAllowed)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// isLocal reports whether a Host header names this machine, with or without a port.
+func isLocal(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	switch strings.ToLower(strings.Trim(host, "[]")) {
+	case "localhost", "127.0.0.1", "::1":
+		return true
+	}
+	return false
+}
+
+func (l *Live) page(w http.ResponseWriter, _ *http.Request) {
+	version := l.Version() // before Load, so that what comes in between is not missed
+	p, err := l.Load()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	var b bytes.Buffer
+	if err := p.write(&b, version); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Write(b.Bytes())
+}
+
+func (l *Live) data(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	p, err := l.Load()
+	var data []byte
+	if err == nil {
+		data, err = p.data()
+	}
+	if err != nil {
+		// Nothing to be alarmed at: a file that is being written is often cut off, and
+		// the page keeps what it has.
+		data, _ = json.Marshal(map[string]string{"problem": err.Error()})
+	}
+	w.Write(data)
+}
+
+// events sends an event whenever there is another version than the one seen, and a comment now and then, so that a
+// connection that nobody reads any more is noticed.
+func (l *Live) events(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	seen := r.URL.Query().Get("seen")
+	fmt.Fprintf(w, ": watching\n\n")
+	if out.Flush() != nil {
+		return
+	}
+	tick := time.NewTicker(l.Every)
+	defer tick.Stop()
+	for idle := 0; ; idle++ {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-tick.C:
+		}
+		now := l.Version()
+		switch {
+		case now != seen:
+			seen = now
+			fmt.Fprintf(w, "event: change\ndata: changed\n\n")
+		case idle%30 == 29:
+			fmt.Fprintf(w, ": still here\n\n")
+		default:
+			continue
+		}
+		if out.Flush() != nil {
+			return
+		}
+	}
+}
