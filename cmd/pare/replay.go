@@ -99,6 +99,7 @@ func (c *replayCmd) compared(by *pare.Pipeline) (o replay.Options, err error) {
 	if o.Low, err = amount("--low", c.Low); err != nil {
 		return o, err
 	}
+	o.Model = c.Model
 	names := c.Policy
 	if len(names) == 0 {
 		names = []string{"trim", "trim-each", "rules"}

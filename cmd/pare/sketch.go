@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/pare-llm/pare/transcript"
@@ -184,7 +183,7 @@ func (s sketch) message(b *bytes.Buffer, p *picture, i, digits, n, most int, fau
 		number = s.paint.faint(number)
 	}
 	role := fmt.Sprintf("%-9s", m.Role)
-	fmt.Fprintf(b, "%s %s %s %s %s ", mark, number, role, s.paint.place(bar(n, most)), s.paint.faint(fmt.Sprintf("%7s", grouped(n))))
+	fmt.Fprintf(b, "%s %s %s %s %s ", mark, number, role, s.paint.place(bar(shareOf(n, most), barWidth)), s.paint.faint(fmt.Sprintf("%7s", grouped(n))))
 	room := s.width - s.indent(digits)
 	used := 0
 	for k, t := range p.fit(m, room) {
@@ -237,15 +236,10 @@ func (s sketch) notes(b *bytes.Buffer, digits int, faults []wire.Finding, change
 	}
 }
 
-// bar is a bar of barWidth columns at most, in eighths of a column, padded.
-func bar(n, most int) string {
-	eighths := int(math.Round(float64(n) / float64(most) * barWidth * 8))
-	if n > 0 {
-		eighths = max(1, eighths)
+// shareOf is at least what an eighth of a column shows, if there is anything at all.
+func shareOf(n, most int) float64 {
+	if n <= 0 || most <= 0 {
+		return 0
 	}
-	s := strings.Repeat("█", eighths/8)
-	if r := eighths % 8; r > 0 {
-		s += string([]rune("▏▎▍▌▋▊▉")[r-1])
-	}
-	return s + strings.Repeat(" ", barWidth-columns(s))
+	return max(float64(n)/float64(most), 1.0/(8*barWidth))
 }
