@@ -71,7 +71,7 @@ func (l *Log) locate(t *Thread, f wire.Finding) Finding {
 	out.Line, out.Column = l.position(out.Offset)
 	if f.Block != transcript.NoBlock {
 		tr := t.Request.Transcript()
-		if x := tr.ExchangeOf(f.Block); x != transcript.NoExchange && f.Rule == "orphan-call" {
+		if x := tr.ExchangeOf(f.Block); x != transcript.NoExchange && f.Rule == "orphan-call" && !out.Dormant {
 			out.Open = tr.Exchanges()[x].State == transcript.Open
 		}
 	}

@@ -30,6 +30,7 @@ type entry struct {
 	calls, results   []string
 	callAt, resultAt []jsonspan.Span
 	speaks           bool // holds something that is no result
+	counts           bool // has a message, readable or not
 }
 
 // A ccChain is the tree of a Claude Code file.
@@ -93,6 +94,7 @@ func readEntry(raw []byte, at jsonspan.Span) entry {
 		return e
 	}
 	m := o.object("message")
+	e.counts = len(m.members) > 0
 	e.id, e.model = m.text("id"), m.text("model")
 	e.assistant = e.kind == "assistant"
 	content, ok := m.get("content")
@@ -138,7 +140,14 @@ func (t *ccTree) threads(side bool) {
 	var mine []int
 	for i := range t.entries {
 		e := &t.entries[i]
-		if e.side != side || !e.speaking() {
+		if e.side != side || !e.counts {
+			continue
+		}
+		if e.id == "" || !ids[e.id] {
+			messages++
+		}
+		ids[e.id] = true
+		if !e.speaking() {
 			continue
 		}
 		mine = append(mine, i)
@@ -148,10 +157,6 @@ func (t *ccTree) threads(side bool) {
 		for _, id := range e.results {
 			all.results[id]++
 		}
-		if e.id == "" || !ids[e.id] {
-			messages++
-		}
-		ids[e.id] = true
 	}
 	if len(mine) == 0 {
 		return
@@ -429,8 +434,8 @@ func (t *ccTree) order(path []int, onPath map[int]bool) []int {
 	return out
 }
 
-// groupOf returns the lines of the message that path begins with. Results may stand
-// between them; anything else ends the message.
+// groupOf returns the lines of the message that path begins with, in its order.
+// Results may stand between them; anything else ends the message.
 func (t *ccTree) groupOf(path []int, beside []int) []int {
 	first := &t.entries[path[0]]
 	var group []int
@@ -442,15 +447,15 @@ func (t *ccTree) groupOf(path []int, beside []int) []int {
 		if !e.assistant || e.id != first.id {
 			break
 		}
+		for len(group) > 0 && len(beside) > 0 && beside[0] < i { // they stand in front of it in the file
+			group, beside = append(group, beside[0]), beside[1:]
+		}
 		group = append(group, i)
 	}
-	for _, i := range beside {
-		if t.entries[i].side == first.side && t.entries[i].agent == first.agent {
-			group = append(group, i)
-		}
-	}
-	slices.Sort(group)
-	return group
+	group = append(group, beside...)
+	return slices.DeleteFunc(group, func(i int) bool {
+		return t.entries[i].side != first.side || t.entries[i].agent != first.agent
+	})
 }
 
 // dormant makes one thread of what no other thread of the list holds.
@@ -482,6 +487,8 @@ func (l *Log) checkDormant(t *Thread) []Finding {
 		k := t.talk
 		var rule string
 		switch {
+		case blk.CallID == "": // nothing can be said about it
+			continue
 		case blk.Kind == transcript.Call && k.results[blk.CallID] == 0:
 			rule = "orphan-call"
 		case blk.Kind == transcript.Result && k.calls[blk.CallID] == 0:

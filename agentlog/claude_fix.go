@@ -284,12 +284,11 @@ func (claude) finish(e *edits) {
 			if _, set := e.parents[u]; !set {
 				e.parents[u] = c.entries[to].uuid
 			}
-			e.log(Change{Line: e.l.units[u].line}, "edit", "dangling-parent", nil, 0, "hangs on the line in front of it again")
 		}
-		was := en.parent
 		p := e.settled(c, e.parentOf(c.entries, u))
-		if p != was {
+		if p != en.parent {
 			e.set(u, "parentUuid", uuidValue(p))
+			e.log(Change{Line: e.l.units[u].line}, "edit", "relink", nil, 0, "hangs on the line that is in front of it now")
 		}
 	}
 }
@@ -402,7 +401,11 @@ func mendDormant(e *edits, t *Thread, o Options) {
 			}
 			raw := write("role", "user", "content", array(write("type", "tool_result", "tool_use_id", blk.CallID, "content", text, "is_error", []byte("true"))))
 			en := &t.tree.entries[f.unit]
-			line, _ := e.newLine(t.tree, piece{-1, raw, transcript.User}, f.unit, en.uuid, en.stamp)
+			parent := en.uuid
+			if t.tree.index[parent] != f.unit { // another line goes by that uuid
+				parent = ""
+			}
+			line, _ := e.newLine(t.tree, piece{-1, raw, transcript.User}, f.unit, parent, en.stamp)
 			if o.AppendOnly {
 				e.end = append(e.end, line)
 			} else {

@@ -1,6 +1,8 @@
 package agentlog
 
 import (
+	"strings"
+
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -17,7 +19,7 @@ var codexEnvelopes = map[string]bool{
 	"session_meta": true, "response_item": true, "event_msg": true, "turn_context": true, "compacted": true, "world_state": true,
 }
 
-// codexItems are the items of a request; true for those that the tally counts.
+// codexItems are the items of a request.
 var codexItems = map[string]bool{
 	"message": true, "reasoning": true, "function_call": true, "function_call_output": true, "custom_tool_call": true,
 	"custom_tool_call_output": true, "local_shell_call": true, "local_shell_call_output": true, "tool_search_call": true, "tool_search_output": true,
@@ -37,7 +39,7 @@ func (codex) read(l *Log) {
 		at   jsonspan.Span
 	}
 	var items []item
-	all, model, live := newTalk(), "", 0
+	all, counted, model, live := newTalk(), newTalk(), "", 0
 	for i, u := range l.units {
 		o := objectAt(l.raw, u.span)
 		kind, payload := o.text("type"), o
@@ -62,12 +64,20 @@ func (codex) read(l *Log) {
 		items = append(items, item{i, payload.span})
 		switch id := payload.text("call_id"); {
 		case codexCalls[kind]:
+			counted.calls[id]++
 			all.calls[id]++
 		case codexResults[kind]:
+			counted.results[id]++
+			all.results[id]++
+		case strings.HasSuffix(kind, "_call"):
+			all.calls[id]++
+		case strings.HasSuffix(kind, "_output"):
 			all.results[id]++
 		}
 	}
-	l.count(all, len(items))
+	if len(items) > 0 {
+		l.count(counted, len(items))
+	}
 	part := func(name string, kind Kind, from, to int) {
 		if from == to {
 			return
@@ -77,7 +87,7 @@ func (codex) read(l *Log) {
 			b.copy(it.unit, l.raw, it.at)
 		}
 		if t := l.thread(name, kind, wire.OpenAIResponses, model, b, nil); t != nil {
-			t.pairs, t.talk = true, all
+			t.pairs, t.talk = true, all // tool searches have partners too, but are not counted
 		}
 	}
 	part("dormant", Dormant, 0, live)

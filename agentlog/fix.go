@@ -211,7 +211,7 @@ func (e *edits) lineEdits() []jsonspan.Edit {
 		}
 		switch {
 		case x.drop:
-			start, end := e.lineOf(u, len(before) > 0)
+			start, end := e.lineOf(u, len(before) > 0 || i > 0 && e.dropped(i-1))
 			add(start, end, nil)
 		case x.body != nil && !bytes.Equal(x.body, raw[u.span.Start:u.span.End]):
 			add(u.span.Start, u.span.End, x.body)

@@ -250,11 +250,10 @@ func (l *Log) thread(name string, kind Kind, d wire.Dialect, model string, b *bo
 // A talk counts the calls and results of one conversation by id.
 type talk struct {
 	calls, results map[string]int
-	messages       map[string]bool
 }
 
 func newTalk() *talk {
-	return &talk{make(map[string]int), make(map[string]int), make(map[string]bool)}
+	return &talk{make(map[string]int), make(map[string]int)}
 }
 
 // count adds a conversation to the tally.
@@ -263,14 +262,22 @@ func (l *Log) count(k *talk, messages int) {
 	l.tally.Messages += messages
 	for id, n := range k.calls {
 		l.tally.Calls += n
-		if k.results[id] == 0 {
-			l.tally.OrphanCalls += n
-		}
+		l.tally.OrphanCalls += unmatched(id, n, k.results[id])
 	}
 	for id, n := range k.results {
 		l.tally.Results += n
-		if k.calls[id] == 0 {
-			l.tally.OrphanResults += n
-		}
+		l.tally.OrphanResults += unmatched(id, n, k.calls[id])
 	}
+}
+
+// unmatched returns how many of n halves have no other half. An id may be used
+// again; without one, halves are counted off.
+func unmatched(id string, n, others int) int {
+	switch {
+	case id == "":
+		return max(0, n-others)
+	case others == 0:
+		return n
+	}
+	return 0
 }
