@@ -524,7 +524,7 @@ func (claude) mend(e *edits, t *Thread, o Options) error {
 	for _, c := range plan.Changes {
 		e.changes = append(e.changes, Change{c, t.Name, e.l.lineOfPath(t, c.Path)})
 	}
-	pieces := piecesOf(t, t.Request, plan.Result())
+	pieces := piecesOf(t, t.Request, plan.Result(), false)
 	if o.AppendOnly {
 		appendBranch(e, t, pieces)
 		return nil

@@ -38,7 +38,7 @@ type sample struct {
 }
 
 // agentFolders are the folders whose files are agents' own.
-var agentFolders = []string{"claude_code", "codex_rollout"}
+var agentFolders = []string{"claude_code", "codex_rollout", "pi_session", "gemini_cli", "cline", "goose", "openhands_events", "adk_session"}
 
 // samples reads the files of some folders.
 func samples(t testing.TB, folders ...string) []sample {
@@ -67,7 +67,7 @@ func samples(t testing.TB, folders ...string) []sample {
 			}
 			return v
 		}
-		s := sample{name: m[1], raw: unzip(t, filepath.Join(dir, m[1]))}
+		s := sample{name: fileName(m[1]), raw: unzip(t, filepath.Join(dir, m[1]))}
 		s.want = Tally{Conversations: n(5), Messages: n(6), Calls: n(7), Results: n(8), OrphanCalls: n(9), OrphanResults: n(10)}
 		all = append(all, s)
 	}
@@ -75,6 +75,14 @@ func samples(t testing.TB, folders ...string) []sample {
 		t.Fatal("a corpus without sessions")
 	}
 	return all
+}
+
+// fileName is what the agent would have called the file.
+func fileName(name string) string {
+	if strings.HasPrefix(name, "cline/") {
+		return name + "/api_conversation_history.json"
+	}
+	return name
 }
 
 func contains(all []string, s string) bool {

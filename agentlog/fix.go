@@ -176,16 +176,49 @@ func (e *edits) eol() []byte {
 
 // render writes the changed file: the original slice if nothing changes.
 func (e *edits) render() ([]byte, error) {
-	var all []jsonspan.Edit
-	if e.l.list != nil {
-		all = e.listEdits()
+	all := e.splits()
+	if e.l.lists != nil {
+		all = append(all, e.listEdits()...)
 	} else {
-		all = e.lineEdits()
+		all = append(all, e.lineEdits()...)
 	}
+	all = append(all, e.tail()...)
 	slices.SortStableFunc(all, func(a, b jsonspan.Edit) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
 	return jsonspan.Splice(e.l.raw, all)
+}
+
+// splits puts newlines between objects that share a line.
+func (e *edits) splits() []jsonspan.Edit {
+	var all []jsonspan.Edit
+	for _, at := range e.l.joins {
+		if e.split {
+			all = append(all, jsonspan.Edit{Span: jsonspan.Span{Start: at, End: at}, New: e.eol()})
+		}
+	}
+	return all
+}
+
+// tail ends a last line that is open, and adds lines behind it.
+func (e *edits) tail() []jsonspan.Edit {
+	raw, eol := e.l.raw, e.eol()
+	var tail []byte
+	open := len(raw) > 0 && raw[len(raw)-1] != '\n'
+	if e.ended && open {
+		tail, open = append(tail, eol...), false
+	}
+	for _, b := range e.end {
+		if open {
+			tail = append(append(tail, eol...), b...)
+		} else {
+			tail = append(append(tail, b...), eol...)
+		}
+	}
+	if tail == nil {
+		return nil
+	}
+	return []jsonspan.Edit{{Span: jsonspan.Span{Start: len(raw), End: len(raw)}, New: tail}}
 }
 
 func (e *edits) lineEdits() []jsonspan.Edit {
@@ -196,9 +229,6 @@ func (e *edits) lineEdits() []jsonspan.Edit {
 	}
 	for i, u := range e.l.units {
 		x := e.units[i]
-		if !u.first && e.split {
-			add(u.span.Start, u.span.Start, eol)
-		}
 		if x == nil {
 			continue
 		}
@@ -219,21 +249,6 @@ func (e *edits) lineEdits() []jsonspan.Edit {
 		for _, b := range after {
 			add(u.span.End, u.span.End, append(slices.Clone(eol), b...))
 		}
-	}
-	var tail []byte
-	open := len(raw) > 0 && raw[len(raw)-1] != '\n'
-	if e.ended && open {
-		tail, open = append(tail, eol...), false
-	}
-	for _, b := range e.end {
-		if open {
-			tail = append(append(tail, eol...), b...)
-		} else {
-			tail = append(append(tail, b...), eol...)
-		}
-	}
-	if tail != nil {
-		add(len(raw), len(raw), tail)
 	}
 	return all
 }
@@ -265,4 +280,71 @@ func (e *edits) lineOf(u unit, keepFront bool) (start, end int) {
 	return start, len(raw)
 }
 
-func (e *edits) listEdits() []jsonspan.Edit { return nil }
+// listEdits writes the changes of files whose units are elements of lists. Commas
+// and white space between elements that stay are kept.
+func (e *edits) listEdits() []jsonspan.Edit {
+	var all []jsonspan.Edit
+	for _, l := range e.l.lists {
+		all = append(all, e.oneList(l)...)
+	}
+	return all
+}
+
+func (e *edits) oneList(l list) []jsonspan.Edit {
+	raw := e.l.raw
+	var all []jsonspan.Edit
+	add := func(start, end int, text []byte) {
+		all = append(all, jsonspan.Edit{Span: jsonspan.Span{Start: start, End: end}, New: text})
+	}
+	at := func(i int) jsonspan.Span { return e.l.units[i].span }
+	sep := []byte{','}
+	if l.end-l.first > 1 {
+		sep = raw[at(l.first).End:at(l.first+1).Start]
+	} else if l.end > l.first {
+		sep = append(sep, raw[l.span.Start+1:at(l.first).Start]...)
+	}
+	some := false // an element has been written
+	for i := l.first; i < l.end; i++ {
+		x, u := e.units[i], at(i)
+		if x == nil {
+			some = true
+			continue
+		}
+		before, after := x.before, x.after
+		if x.drop {
+			before, after = append(slices.Clone(before), after...), nil
+		}
+		var put []byte // stands where the element stood, or in front of it
+		for k, b := range before {
+			if k > 0 {
+				put = append(put, sep...)
+			}
+			put = append(put, b...)
+		}
+		switch {
+		case x.drop && len(put) > 0:
+			add(u.Start, u.End, put)
+		case x.drop && some:
+			add(at(i-1).End, u.End, nil)
+			continue
+		case x.drop && i+1 < l.end:
+			add(u.Start, at(i+1).Start, nil)
+			continue
+		case x.drop:
+			add(u.Start, u.End, nil)
+			continue
+		default:
+			if len(put) > 0 {
+				add(u.Start, u.Start, append(put, sep...))
+			}
+			if x.body != nil && !bytes.Equal(x.body, raw[u.Start:u.End]) {
+				add(u.Start, u.End, x.body)
+			}
+			for _, b := range after {
+				add(u.End, u.End, append(slices.Clone(sep), b...))
+			}
+		}
+		some = true
+	}
+	return all
+}

@@ -144,7 +144,8 @@ const quotation = "[A tool result without its call; quoted, not written by the u
 func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
 	best := x.Results[0]
 	for _, r := range x.Results[1:] {
-		if !wire.Synthetic(wire.Text(m.tr, r)) || wire.Synthetic(wire.Text(m.tr, best)) {
+		old, now := wire.Text(m.tr, best), wire.Text(m.tr, r)
+		if old != now && (!wire.Synthetic(now) || wire.Synthetic(old)) {
 			best = r
 		}
 	}

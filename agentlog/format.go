@@ -155,11 +155,3 @@ func detectDocument(raw []byte) (Format, bool) {
 	}
 	return Auto, false
 }
-
-func isEvents(raw []byte, o object, name string) bool { return false }
-func isEvent(o object) bool                           { return false }
-func isEventList(raw []byte, at jsonspan.Span) bool   { return false }
-func gooseContent(raw []byte, o object) bool          { return false }
-func gooseDocument(raw []byte, o object) bool         { return false }
-func isRecording(raw []byte, o object) bool           { return false }
-func isADK(raw []byte, o object) bool                 { return false }

@@ -9,11 +9,9 @@ import (
 
 // A unit is one JSON object of the file.
 type unit struct {
-	span jsonspan.Span
-	line int // counted from one
-	// first: nothing but white space stands in front of it on its line; alone: nor
-	// behind it.
-	first, alone bool
+	span  jsonspan.Span
+	line  int  // counted from one
+	alone bool // nothing else stands on its line
 }
 
 // A value is a piece of a line: JSON, or what could not be read.
@@ -115,16 +113,14 @@ func (l *Log) readLine(at, end, line int) {
 		switch {
 		case !v.ok:
 			l.damageAt(span.Start, line, brokenRule(l.raw[span.Start:span.End], last && i == len(values)-1))
-			if last && i == len(values)-1 {
-				l.unended = span
-			}
 		case l.raw[span.Start] != '{':
 			l.damageAt(span.Start, line, "foreign-line")
 		default:
 			if i > 0 {
 				l.damageAt(span.Start, line, "joined-lines")
+				l.joins = append(l.joins, span.Start)
 			}
-			l.units = append(l.units, unit{span, line, i == 0, len(values) == 1})
+			l.units = append(l.units, unit{span, line, len(values) == 1})
 		}
 	}
 }

@@ -74,18 +74,48 @@ type Log struct {
 	Format  Format
 	Threads []*Thread
 
-	name    string
-	raw     []byte
-	o       Options
-	units   []unit
-	damage  []Finding
-	lines   []int         // where each line begins
-	unended jsonspan.Span // a last line that breaks off
-	tally   Tally
-	links   map[int]int // units whose parents are not there, and what they are to hang on
-	copies  []int       // units that repeat an earlier one
-	form    form
-	list    []jsonspan.Span // lists that units are elements of, if they are not lines
+	name   string
+	raw    []byte
+	o      Options
+	units  []unit
+	damage []Finding
+	lines  []int // where each line begins
+	joins  []int // where a newline is missing
+	tally  Tally
+	links  map[int]int // units whose parents are not there, and what they are to hang on
+	copies []int       // units that repeat an earlier one
+	form   form
+	piPath []int // pi: the lines that are sent, and what each line is
+	piIDs  []piEntry
+	lists  []list // that units are elements of, if they are not lines
+}
+
+// A list is a list of units: those from first up to end.
+type list struct {
+	span       jsonspan.Span
+	first, end int
+}
+
+// readList makes units of the elements of the list at span.
+func (l *Log) readList(at jsonspan.Span) list {
+	out := list{span: at, first: len(l.units)}
+	for _, e := range jsonspan.Elements(l.raw, at) {
+		line, _ := l.position(e.Start)
+		l.units = append(l.units, unit{span: e, line: line})
+	}
+	out.end = len(l.units)
+	l.lists = append(l.lists, out)
+	return out
+}
+
+// document returns the one value that the file is, or false with a finding.
+func (l *Log) document() (jsonspan.Span, bool) {
+	values := valuesOf(l.raw)
+	if len(values) > 0 && values[0].ok {
+		return values[0].span, true
+	}
+	l.damageAt(0, 1, "unreadable")
+	return jsonspan.Span{}, false
 }
 
 // A form is what the core needs to know of a format.
@@ -129,6 +159,18 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 		l.form = claude{}
 	case Codex:
 		l.form = codex{}
+	case Pi:
+		l.form = pi{}
+	case GeminiCLI:
+		l.form = geminiCLI{}
+	case Cline:
+		l.form = cline{}
+	case Goose:
+		l.form = goose{}
+	case OpenHands:
+		l.form = openHands{}
+	case ADK:
+		l.form = adk{}
 	default:
 		return nil, fmt.Errorf("read %s: %w", name, ErrFormat)
 	}

@@ -25,8 +25,11 @@ type source struct {
 // piecesOf says how the messages of a mended Anthropic thread come from those
 // before. What was moved or put in becomes a message of its own, since the provider
 // joins neighbours of one role: the message it was put into then stays as it was.
-func piecesOf(t *Thread, before, after *wire.Request) []piece {
-	w := weaver{t: t, old: before.Transcript(), now: after.Transcript(), empty: -1}
+//
+// With joined set it stays in that message, for agents that keep one message for
+// each turn.
+func piecesOf(t *Thread, before, after *wire.Request, joined bool) []piece {
+	w := weaver{t: t, old: before.Transcript(), now: after.Transcript(), empty: -1, joined: joined}
 	byPath := make(map[string]transcript.BlockID, len(w.old.Blocks()))
 	for b := range w.old.Blocks() {
 		byPath[before.Path(transcript.BlockID(b))] = transcript.BlockID(b)
@@ -49,7 +52,8 @@ type weaver struct {
 	t        *Thread
 	old, now *transcript.Transcript
 	out      []piece
-	empty    int // the last message without blocks that was found again
+	empty    int  // the last message without blocks that was found again
+	joined   bool // what was put into a message stays in it
 }
 
 func (w *weaver) weave(m transcript.Message, from []source) {
@@ -60,6 +64,10 @@ func (w *weaver) weave(m transcript.Message, from []source) {
 	home := w.homeOf(from)
 	if home < 0 {
 		w.strangers(m, from)
+		return
+	}
+	if w.joined && home < len(w.t.parts) {
+		w.kept(m, home, from, true)
 		return
 	}
 	first, last := 0, len(from)
