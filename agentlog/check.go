@@ -12,6 +12,7 @@ import (
 type Finding struct {
 	wire.Finding
 	Thread  string `json:"thread,omitempty"` // the thread it is about; "" for the file itself
+	File    string `json:"file,omitempty"`   // in a folder: the file it is in
 	Line    int    `json:"line"`
 	Column  int    `json:"column"` // in bytes
 	Offset  int    `json:"offset"`
@@ -21,8 +22,8 @@ type Finding struct {
 	Open     bool `json:"open,omitempty"`
 	Physical bool `json:"physical,omitempty"` // about the bytes and links of the file
 
-	thread *Thread
-	unit   int
+	unit int
+	at   int // Offset in the log, which may hold several files
 }
 
 // pairRules are the findings about pairs. Agents that write each request anew from
@@ -43,7 +44,7 @@ func (l *Log) Check(o wire.CheckOptions) []Finding {
 	for _, t := range l.Threads {
 		all = append(all, l.checkThread(t, o)...)
 	}
-	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Compare(a.Offset, b.Offset) })
+	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Compare(a.at, b.at) })
 	return all
 }
 
@@ -66,9 +67,13 @@ func (l *Log) checkThread(t *Thread, o wire.CheckOptions) []Finding {
 
 // locate adds the place in the file to a finding of a thread.
 func (l *Log) locate(t *Thread, f wire.Finding) Finding {
-	out := Finding{Finding: f, Thread: t.Name, Dormant: t.Kind == Dormant, thread: t}
+	out := Finding{Finding: f, Thread: t.Name, Dormant: t.Kind == Dormant}
 	out.unit, out.Offset = t.place(l, f.Index, f.Block)
+	out.at = out.Offset
 	out.Line, out.Column = l.position(out.Offset)
+	if l.files != nil {
+		l.inFile(&out)
+	}
 	if f.Block != transcript.NoBlock {
 		tr := t.Request.Transcript()
 		if x := tr.ExchangeOf(f.Block); x != transcript.NoExchange && f.Rule == "orphan-call" && !out.Dormant {

@@ -522,7 +522,7 @@ func (claude) mend(e *edits, t *Thread, o Options) error {
 		return nil
 	}
 	for _, c := range plan.Changes {
-		e.changes = append(e.changes, Change{c, t.Name, e.l.lineOfPath(t, c.Path)})
+		e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: e.l.lineOfPath(t, c.Path)})
 	}
 	pieces := piecesOf(t, t.Request, plan.Result(), false)
 	if o.AppendOnly {

@@ -84,7 +84,7 @@ func (cline) mend(e *edits, t *Thread, o Options) error {
 		return err
 	}
 	for _, c := range plan.Changes {
-		e.changes = append(e.changes, Change{c, t.Name, e.l.lineOfPath(t, c.Path)})
+		e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: e.l.lineOfPath(t, c.Path)})
 	}
 	pieces := piecesOf(t, t.Request, plan.Result(), true)
 	stays := increasing(pieces)

@@ -40,8 +40,23 @@ type sample struct {
 // agentFolders are the folders whose files are agents' own.
 var agentFolders = []string{"claude_code", "codex_rollout", "pi_session", "gemini_cli", "cline", "goose", "openhands_events", "adk_session"}
 
-// samples reads the files of some folders.
+// corpus holds what has been read of it: nothing changes a file.
+var corpus = make(map[string][]sample)
+
+// samples returns the files of some folders.
 func samples(t testing.TB, folders ...string) []sample {
+	t.Helper()
+	var all []sample
+	for _, f := range folders {
+		if corpus[f] == nil {
+			corpus[f] = readSamples(t, f)
+		}
+		all = append(all, corpus[f]...)
+	}
+	return all
+}
+
+func readSamples(t testing.TB, folders ...string) []sample {
 	t.Helper()
 	dir := corpusDir(t)
 	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))

@@ -19,12 +19,14 @@ var ErrAppendOnly = errors.New("append only: this format cannot hold a mended br
 type Change struct {
 	wire.Change
 	Thread string `json:"thread,omitempty"`
-	Line   int    `json:"line"` // in the file as it was; 0 if it is new
+	File   string `json:"file,omitempty"` // in a folder: the file it is in
+	Line   int    `json:"line"`           // in the file as it was; 0 if it is new
 }
 
 // Fixed is what came of mending a file.
 type Fixed struct {
 	Raw     []byte    // the original slice if nothing was done
+	Files   []File    // of a folder: the files that are changed
 	Changes []Change  // in the order they were made
 	Left    []Finding // what could not be mended; lines are those of Raw
 }
@@ -57,8 +59,11 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 		if bytes.Equal(raw, cur.raw) {
 			break
 		}
-		next, err := Read(l.name, raw, o)
-		if err != nil {
+		var next *Log
+		if cur.files != nil {
+			all, changed := e.filesOf()
+			next, out.Files = readFiles(all, o), changed
+		} else if next, err = Read(l.name, raw, o); err != nil {
 			return nil, fmt.Errorf("fix %s: %w", l.name, err)
 		}
 		out.Raw, out.Changes = raw, append(out.Changes, e.changes...)

@@ -125,11 +125,10 @@ func detectObject(raw []byte, at jsonspan.Span) Format {
 
 // detectDocument tells the format of a file that is one JSON value.
 func detectDocument(raw []byte) (Format, bool) {
-	values := valuesOf(raw)
-	if len(values) != 1 || !values[0].ok {
+	at, ok := one(raw)
+	if !ok {
 		return Auto, false
 	}
-	at := values[0].span
 	if raw[at.Start] == '[' {
 		if isEventList(raw, at) {
 			return OpenHands, true

@@ -63,9 +63,11 @@ func gooseLists(raw []byte, o object) []jsonspan.Span {
 }
 
 func (g goose) read(l *Log) {
-	at, ok := wholeObject(l.raw)
-	lists := gooseLists(l.raw, objectAt(l.raw, at))
-	if !ok || len(lists) == 0 {
+	var lists []jsonspan.Span
+	if at, ok := wholeObject(l.raw); ok {
+		lists = gooseLists(l.raw, objectAt(l.raw, at))
+	}
+	if lists == nil {
 		l.readLines()
 		g.thread(l, "main", 0, len(l.units))
 		return
@@ -82,11 +84,8 @@ func (g goose) read(l *Log) {
 
 // wholeObject returns the object that the file is, if it is one.
 func wholeObject(raw []byte) (jsonspan.Span, bool) {
-	values := valuesOf(raw)
-	if len(values) != 1 || !values[0].ok || raw[values[0].span.Start] != '{' {
-		return jsonspan.Span{}, false
-	}
-	return values[0].span, true
+	at, ok := one(raw)
+	return at, ok && raw[at.Start] == '{'
 }
 
 func (g goose) thread(l *Log, name string, first, end int) {

@@ -60,34 +60,37 @@ func skipSpace(b []byte, at int) int {
 }
 
 // heads are how the objects of session files begin; a write that broke off is
-// followed by one of them on the same line.
-var heads = [][]byte{[]byte(`{"parentUuid":`), []byte(`{"type":`), []byte(`{"timestamp":`), []byte(`{"uuid":`), []byte(`{"id":`), []byte(`{"role":`)}
+// followed by one of them on the same line. The first are hardly found elsewhere.
+var heads = [][]byte{[]byte(`{"parentUuid":`), []byte(`{"timestamp":`), []byte(`{"uuid":`), []byte(`{"type":`), []byte(`{"id":`), []byte(`{"role":`)}
 
 // salvage finds an object behind the place where a line breaks that goes to the
 // end of the line. It tries a bounded number of places.
 func salvage(line []byte, from int) (int, bool) {
 	var s jsonspan.Scanner
 	end := trimmed(line, from).End
-	at := from + 1
-	for range 64 {
-		next := -1
-		for _, h := range heads {
-			if at < len(line) {
-				if i := bytes.Index(line[at:], h); i >= 0 && (next < 0 || at+i < next) {
-					next = at + i
-				}
+	for _, h := range heads {
+		at := from + 1
+		for range 24 {
+			i := bytes.Index(line[min(at, len(line)):], h)
+			if i < 0 {
+				break
 			}
+			s.Reset(line[at+i:], jsonspan.Strict)
+			if v := s.Skip(); !s.Failed() && at+i+v.End == end {
+				return at + i, true
+			}
+			at += i + 1
 		}
-		if next < 0 {
-			return 0, false
-		}
-		s.Reset(line[next:], jsonspan.Strict)
-		if v := s.Skip(); !s.Failed() && next+v.End == end {
-			return next, true
-		}
-		at = next + 1
 	}
 	return 0, false
+}
+
+// one returns the value that all of raw is, if it is one.
+func one(raw []byte) (jsonspan.Span, bool) {
+	var s jsonspan.Scanner
+	s.Reset(raw, jsonspan.Strict)
+	v := s.Skip()
+	return v, !s.Failed() && v.Len() > 0 && skipSpace(raw, v.End) == len(raw)
 }
 
 // readLines cuts a JSONL file into units and notes the damage.

@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -87,7 +88,10 @@ type Log struct {
 	form   form
 	piPath []int // pi: the lines that are sent, and what each line is
 	piIDs  []piEntry
-	lists  []list // that units are elements of, if they are not lines
+	taken  map[string]bool // pi: ids in use; filled when one has to be made
+	top    int             // OpenHands: the highest number of an event; -1 if not looked for
+	lists  []list          // that units are elements of, if they are not lines
+	files  []stored        // of a folder
 }
 
 // A list is a list of units: those from first up to end.
@@ -110,9 +114,8 @@ func (l *Log) readList(at jsonspan.Span) list {
 
 // document returns the one value that the file is, or false with a finding.
 func (l *Log) document() (jsonspan.Span, bool) {
-	values := valuesOf(l.raw)
-	if len(values) > 0 && values[0].ok {
-		return values[0].span, true
+	if at, ok := one(l.raw); ok {
+		return at, true
 	}
 	l.damageAt(0, 1, "unreadable")
 	return jsonspan.Span{}, false
@@ -153,7 +156,7 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 			return nil, fmt.Errorf("read %s: %w", name, ErrFormat)
 		}
 	}
-	l := &Log{Format: f, name: name, raw: raw, o: o, links: make(map[int]int)}
+	l := &Log{Format: f, name: name, raw: raw, o: o, links: make(map[int]int), top: -1}
 	switch f {
 	case ClaudeCode:
 		l.form = claude{}
@@ -171,7 +174,7 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 		l.form = openHands{}
 	case ADK:
 		l.form = adk{}
-	default:
+	default: // opencode keeps a folder
 		return nil, fmt.Errorf("read %s: %w", name, ErrFormat)
 	}
 	l.form.read(l)
@@ -183,13 +186,32 @@ func (l *Log) damageAt(offset, line int, rule string, ids ...string) {
 	if ids == nil {
 		ids = []string{}
 	}
-	f := Finding{Offset: offset, Line: line, Physical: true, unit: -1}
+	f := Finding{Offset: offset, Line: line, Physical: true, unit: -1, at: offset}
 	f.Rule, f.Message, f.IDs, f.Source = rule, physical[rule], ids, "agentlog/"+rule
 	f.Advice = rule == "foreign-line" || rule == "comment-line" || rule == "second-root" || rule == "duplicate-uuid"
 	f.Index, f.Block = -1, transcript.NoBlock
 	f.Path = fmt.Sprintf("line.%d", line)
 	f.Column = offset - l.lineStart(line) + 1
+	if l.files != nil {
+		l.inFile(&f)
+	}
 	l.damage = append(l.damage, f)
+}
+
+// inFile tells the place of a finding in the file of a folder.
+func (l *Log) inFile(f *Finding) {
+	i, found := slices.BinarySearchFunc(l.files, f.Offset, func(s stored, at int) int { return cmp.Compare(s.span.Start, at) })
+	if !found {
+		i--
+	}
+	at := l.files[max(0, i)]
+	f.File = at.path
+	first, _ := l.position(at.span.Start)
+	line, column := l.position(f.Offset)
+	f.Line, f.Column, f.Offset = line-first+1, column, f.Offset-at.span.Start
+	if f.Physical {
+		f.Path = f.File
+	}
 }
 
 // lineStart returns where a line begins; lines are found once.

@@ -45,7 +45,34 @@ func piecesOf(t *Thread, before, after *wire.Request, joined bool) []piece {
 		}
 		w.weave(m, from)
 	}
+	w.settle()
 	return w.out
+}
+
+// settle gives messages that are all new the place of an old one that goes in their
+// stead: a result that became a quotation stays in its line.
+func (w *weaver) settle() {
+	kept := make([]bool, len(w.t.parts))
+	for _, p := range w.out {
+		if p.message >= 0 {
+			kept[p.message] = true
+		}
+	}
+	prev := -1
+	for k := range w.out {
+		p := &w.out[k]
+		if next := prev + 1; p.message < 0 && next < len(kept) && !kept[next] && w.old.Messages()[next].Role == p.role {
+			whole := w.old.Bytes(w.old.Messages()[next].Span)
+			now := objectAt(p.raw, jsonspan.Span{Start: 0, End: len(p.raw)})
+			if content := now.value("content"); content != nil {
+				p.raw = setMembers(whole, jsonspan.Span{Start: 0, End: len(whole)}, "content", content)
+				p.message, kept[next] = next, true
+			}
+		}
+		if p.message >= 0 {
+			prev = max(prev, p.message)
+		}
+	}
 }
 
 type weaver struct {

@@ -37,9 +37,8 @@ func isEvents(raw []byte, o object, name string) bool {
 }
 
 func (h openHands) read(l *Log) {
-	if values := valuesOf(l.raw); len(values) == 1 && values[0].ok && l.raw[values[0].span.Start] == '[' {
-		all := l.readList(values[0].span)
-		h.thread(l, "main", all)
+	if at, ok := one(l.raw); ok && l.raw[at.Start] == '[' {
+		h.thread(l, "main", l.readList(at))
 		return
 	}
 	l.readLines()
@@ -134,13 +133,15 @@ func (openHands) stub(l *Log, t *Thread, call transcript.BlockID, text string) [
 // nextID returns a number that no event of the list of unit u has, told from the
 // place of the unit so that each gets its own.
 func (l *Log) nextID(u int) []byte {
-	top := 0
-	for _, x := range l.units {
-		if n, err := strconv.Atoi(string(objectAt(l.raw, x.span).value("id"))); err == nil && n > top && n < 1<<40 {
-			top = n
+	if l.top < 0 {
+		l.top = 0
+		for _, x := range l.units {
+			if n, err := strconv.Atoi(string(objectAt(l.raw, x.span).value("id"))); err == nil && n < 1<<40 {
+				l.top = max(l.top, n)
+			}
 		}
 	}
-	return strconv.AppendInt(nil, int64(top+1+u), 10)
+	return strconv.AppendInt(nil, int64(l.top+1+u), 10)
 }
 
 func (openHands) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {

@@ -266,23 +266,24 @@ func (p pi) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte
 	o := objectAt(l.raw, l.units[unit].span)
 	m := write("role", "toolResult", "toolCallId", blk.CallID, "toolName", blk.Tool,
 		"content", array(write("type", "text", "text", text)), "isError", []byte("true"), "timestamp", o.object("message").value("timestamp"))
-	return write("type", "message", "id", p.mint(l, blk.CallID, m), "parentId", o.value("id"), "timestamp", o.value("timestamp"), "message", m)
+	return write("type", "message", "id", p.mint(l, unit, m), "parentId", o.value("id"), "timestamp", o.value("timestamp"), "message", m)
 }
 
 // mint makes an id for a new line; none if the lines of the file have none.
-func (pi) mint(l *Log, call string, message []byte) []byte {
-	linked := false
-	taken := make(map[string]bool, len(l.piIDs))
-	for i := range l.piIDs {
-		linked = linked || l.piIDs[i].id != ""
-		taken[l.piIDs[i].id] = true
+func (pi) mint(l *Log, unit int, message []byte) []byte {
+	if l.taken == nil {
+		l.taken = make(map[string]bool, len(l.piIDs))
+		for i := range l.piIDs {
+			l.taken[l.piIDs[i].id] = true
+		}
+		delete(l.taken, "")
 	}
-	if !linked {
+	if len(l.taken) == 0 {
 		return nil
 	}
 	for n := 0; ; n++ {
-		sum := sha256.Sum256(fmt.Appendf(nil, "pare\x00%d\x00%s\x00%s", n, call, message))
-		if id := fmt.Sprintf("%x", sum[:4]); !taken[id] {
+		sum := sha256.Sum256(fmt.Appendf(nil, "pare\x00%d\x00%d\x00%s", n, unit, message))
+		if id := fmt.Sprintf("%x", sum[:4]); !l.taken[id] {
 			return quote(id)
 		}
 	}
