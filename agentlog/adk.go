@@ -98,7 +98,7 @@ func (a adk) mend(e *edits, t *Thread, o Options) error {
 
 // event writes an event in the manner of another one.
 func (adk) write(l *Log, like int, part []byte) []byte {
-	o := objectAt(l.raw, l.units[like].span)
+	o := l.object(like)
 	content := write("role", "user", "parts", array(part))
 	var id []byte
 	if old := o.text("id"); old != "" {
@@ -116,7 +116,7 @@ func (a adk) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byt
 		id = quote(blk.CallID)
 	}
 	name := "function_response"
-	if !objectAt(l.raw, l.units[u].span).has("invocation_id") {
+	if !l.object(u).has("invocation_id") {
 		name = "functionResponse"
 	}
 	return a.write(l, u, write(name, write("id", id, "name", blk.Tool, "response", write("error", text))))

@@ -45,40 +45,29 @@ func (r *relay) run(pieces []piece) {
 	leaf := t.tree.path[len(t.tree.path)-1]
 	r.tail, r.stamp = t.tree.entries[leaf].uuid, t.tree.entries[leaf].stamp
 	stays := increasing(pieces)
+	next := make([]int, len(pieces)) // by piece: the next unit of the path that stays behind it
+	for k, ahead := len(pieces)-1, -1; k >= 0; k-- {
+		next[k] = ahead
+		if stays[k] && r.path[t.parts[pieces[k].message].unit] {
+			ahead = t.parts[pieces[k].message].unit
+		}
+	}
+	near := t.parts[0].unit // in whose manner new lines are written: the one before
 	for k, p := range pieces {
-		if p.message >= 0 && p.raw != nil {
-			r.e.set(t.parts[p.message].unit, "message", p.raw)
-		}
-		if stays[k] {
-			continue
-		}
-		next := -1
-		for j := k + 1; j < len(pieces) && next < 0; j++ {
-			if stays[j] && r.onPath(t.parts[pieces[j].message].unit) {
-				next = t.parts[pieces[j].message].unit
+		if p.message >= 0 {
+			near = t.parts[p.message].unit
+			if p.raw != nil {
+				r.e.set(near, "message", p.raw)
 			}
 		}
-		if p.message < 0 {
-			r.hangNew(p, r.near(pieces[:k], next), next)
-		} else {
-			r.hangMoved(t.parts[p.message].unit, next)
+		switch {
+		case stays[k]:
+		case p.message < 0:
+			r.hangNew(p, near, next[k])
+		default:
+			r.hangMoved(near, next[k])
 		}
 	}
-}
-
-func (r *relay) onPath(u int) bool { return r.path[u] }
-
-// near returns the unit in whose manner a new line is written: the one before it.
-func (r *relay) near(before []piece, next int) int {
-	for i := len(before) - 1; i >= 0; i-- {
-		if before[i].message >= 0 {
-			return r.t.parts[before[i].message].unit
-		}
-	}
-	if next >= 0 {
-		return next
-	}
-	return r.t.parts[0].unit
 }
 
 // parentOf returns what a unit hangs on, as it will be.
@@ -275,6 +264,7 @@ func (claude) finish(e *edits) {
 	if c == nil {
 		return
 	}
+	known := make(map[string]string) // where lines that are gone lead to
 	for u := range c.entries {
 		en := &c.entries[u]
 		if !en.linked || e.dropped(u) {
@@ -285,7 +275,13 @@ func (claude) finish(e *edits) {
 				e.parents[u] = c.entries[to].uuid
 			}
 		}
-		p := e.settled(c, e.parentOf(c.entries, u))
+		p := e.parentOf(c.entries, u)
+		if g, ok := c.index[p]; ok && e.gone[g] {
+			if _, ok := known[p]; !ok {
+				known[p] = e.settled(c, p)
+			}
+			p = known[p]
+		}
 		if p != en.parent {
 			e.set(u, "parentUuid", uuidValue(p))
 			e.log(Change{Line: e.l.units[u].line}, "edit", "relink", nil, 0, "hangs on the line that is in front of it now")

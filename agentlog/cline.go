@@ -1,6 +1,8 @@
 package agentlog
 
 import (
+	"slices"
+
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/wire"
 )
@@ -99,6 +101,10 @@ func (cline) mend(e *edits, t *Thread, o Options) error {
 			e.unit(p.unit).drop = true
 		}
 	}
+	front := t.parts[0].unit // the first unit that stays
+	if k := slices.Index(stays, true); k >= 0 {
+		front = t.parts[pieces[k].message].unit
+	}
 	last := -1 // the unit that was put in place last
 	for k, p := range pieces {
 		raw := p.raw
@@ -118,14 +124,7 @@ func (cline) mend(e *edits, t *Thread, o Options) error {
 			e.unit(last).after = append(e.unit(last).after, raw)
 			continue
 		}
-		next := t.parts[0].unit
-		for j := k; j < len(pieces); j++ {
-			if stays[j] {
-				next = t.parts[pieces[j].message].unit
-				break
-			}
-		}
-		e.unit(next).before = append(e.unit(next).before, raw)
+		e.unit(front).before = append(e.unit(front).before, raw)
 	}
 	return nil
 }

@@ -143,6 +143,9 @@ func TestDamage(t *testing.T) {
 				}
 				verify(t, s.name, raw, fixed)
 				untouched(t, raw, fixed)
+				if l.Format == ClaudeCode {
+					resumable(t, s.name, fixed.Raw)
+				}
 			})
 			if !ok {
 				t.Fatalf("%s, round %d: %v", s.name, n, done)

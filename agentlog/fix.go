@@ -133,6 +133,7 @@ func (e *edits) dropped(u int) bool { return e.units[u] != nil && e.units[u].dro
 
 // body returns the bytes of a unit as they will be.
 func (e *edits) body(u int) []byte {
+	e.settle(u)
 	if x := e.units[u]; x != nil && x.body != nil {
 		return x.body
 	}
@@ -154,8 +155,18 @@ func (e *edits) replaceIn(u, offset, length int, text []byte) {
 	}
 	s := e.l.units[u].span
 	e.inner[u] = append(e.inner[u], jsonspan.Edit{Span: jsonspan.Span{Start: offset - s.Start, End: offset - s.Start + length}, New: text})
-	slices.SortFunc(e.inner[u], func(a, b jsonspan.Edit) int { return cmp.Compare(a.Start, b.Start) })
-	if out, err := jsonspan.Splice(e.l.raw[s.Start:s.End], e.inner[u]); err == nil {
+}
+
+// settle carries out the replacements inside a unit.
+func (e *edits) settle(u int) {
+	inner := e.inner[u]
+	if inner == nil {
+		return
+	}
+	delete(e.inner, u)
+	slices.SortFunc(inner, func(a, b jsonspan.Edit) int { return cmp.Compare(a.Start, b.Start) })
+	s := e.l.units[u].span
+	if out, err := jsonspan.Splice(e.l.raw[s.Start:s.End], inner); err == nil {
 		e.unit(u).body = out
 	}
 }
@@ -181,6 +192,9 @@ func (e *edits) eol() []byte {
 
 // render writes the changed file: the original slice if nothing changes.
 func (e *edits) render() ([]byte, error) {
+	for u := range e.l.units {
+		e.settle(u)
+	}
 	all := e.splits()
 	if e.l.lists != nil {
 		all = append(all, e.listEdits()...)
@@ -196,10 +210,11 @@ func (e *edits) render() ([]byte, error) {
 
 // splits puts newlines between objects that share a line.
 func (e *edits) splits() []jsonspan.Edit {
+	eol := e.eol()
 	var all []jsonspan.Edit
 	for _, at := range e.l.joins {
 		if e.split {
-			all = append(all, jsonspan.Edit{Span: jsonspan.Span{Start: at, End: at}, New: e.eol()})
+			all = append(all, jsonspan.Edit{Span: jsonspan.Span{Start: at, End: at}, New: eol})
 		}
 	}
 	return all

@@ -163,7 +163,7 @@ func (g goose) mend(e *edits, t *Thread, o Options) error {
 
 func (goose) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
 	blk := t.Request.Transcript().Block(call)
-	o := objectAt(l.raw, l.units[t.parts[blk.Message].unit].span)
+	o := l.object(t.parts[blk.Message].unit)
 	answer := write("type", "toolResponse", "id", blk.CallID, "toolResult", write("status", "error", "error", text))
 	var id []byte
 	if o.has("id") {

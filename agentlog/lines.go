@@ -113,16 +113,16 @@ func (l *Log) readLine(at, end, line int) {
 	last := end == len(l.raw) // no newline behind it
 	for i, v := range values {
 		span := jsonspan.Span{Start: at + v.span.Start, End: at + v.span.End}
+		if i > 0 { // the agent reads neither
+			l.damageAt(span.Start, line, "joined-lines")
+			l.joins = append(l.joins, span.Start)
+		}
 		switch {
 		case !v.ok:
 			l.damageAt(span.Start, line, brokenRule(l.raw[span.Start:span.End], last && i == len(values)-1))
 		case l.raw[span.Start] != '{':
 			l.damageAt(span.Start, line, "foreign-line")
 		default:
-			if i > 0 {
-				l.damageAt(span.Start, line, "joined-lines")
-				l.joins = append(l.joins, span.Start)
-			}
 			l.units = append(l.units, unit{span, line, len(values) == 1})
 		}
 	}

@@ -92,6 +92,33 @@ type Log struct {
 	top    int             // OpenHands: the highest number of an event; -1 if not looked for
 	lists  []list          // that units are elements of, if they are not lines
 	files  []stored        // of a folder
+	look   look
+}
+
+// A look is the last unit that was looked at, for those who ask for the same one
+// again and again.
+type look struct {
+	unit  int
+	whole object
+	name  string
+	inner object
+}
+
+// object returns the members of a unit.
+func (l *Log) object(u int) object {
+	if l.look.unit != u || l.look.whole.members == nil {
+		l.look = look{unit: u, whole: objectAt(l.raw, l.units[u].span)}
+	}
+	return l.look.whole
+}
+
+// objectIn returns the members of an object in a unit.
+func (l *Log) objectIn(u int, name string) object {
+	o := l.object(u)
+	if l.look.name != name {
+		l.look.name, l.look.inner = name, o.object(name)
+	}
+	return l.look.inner
 }
 
 // A list is a list of units: those from first up to end.

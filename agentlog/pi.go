@@ -263,9 +263,9 @@ func (p pi) mend(e *edits, t *Thread, o Options) error {
 func (p pi) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
 	blk := t.Request.Transcript().Block(call)
 	unit := t.parts[blk.Message].unit
-	o := objectAt(l.raw, l.units[unit].span)
+	o := l.object(unit)
 	m := write("role", "toolResult", "toolCallId", blk.CallID, "toolName", blk.Tool,
-		"content", array(write("type", "text", "text", text)), "isError", []byte("true"), "timestamp", o.object("message").value("timestamp"))
+		"content", array(write("type", "text", "text", text)), "isError", []byte("true"), "timestamp", l.objectIn(unit, "message").value("timestamp"))
 	return write("type", "message", "id", p.mint(l, unit, m), "parentId", o.value("id"), "timestamp", o.value("timestamp"), "message", m)
 }
 
