@@ -3,6 +3,7 @@ package agentlog
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -31,6 +32,7 @@ type entry struct {
 	callAt, resultAt []jsonspan.Span
 	speaks           bool // holds something that is no result
 	counts           bool // has a message, readable or not
+	blank            bool // the assistant says nothing but white space
 }
 
 // A ccChain is the tree of a Claude Code file.
@@ -106,6 +108,7 @@ func readEntry(raw []byte, at jsonspan.Span) entry {
 		e.speaks = true
 		return e
 	}
+	blank := true
 	for _, b := range jsonspan.Elements(raw, content) {
 		block := objectAt(raw, b)
 		switch block.text("type") {
@@ -114,16 +117,22 @@ func readEntry(raw []byte, at jsonspan.Span) entry {
 			e.speaks = true
 		case "tool_result":
 			e.results, e.resultAt = append(e.results, block.text("tool_use_id")), append(e.resultAt, b)
+		case "text":
+			e.speaks = true
+			blank = blank && strings.TrimSpace(block.text("text")) == ""
+			continue
 		default:
 			e.speaks = true
 		}
+		blank = false
 	}
+	e.blank = blank && e.assistant && e.speaks
 	return e
 }
 
-// sent reports whether the agent sends the message: its own error notes are kept
-// out of requests.
-func (e *entry) sent() bool { return e.speaking() && e.model != "<synthetic>" }
+// sent reports whether the agent sends the message. It keeps its own error notes out
+// of requests, and lines of the model that are blank.
+func (e *entry) sent() bool { return e.speaking() && e.model != "<synthetic>" && !e.blank }
 
 // A ccTree sorts the lines of a file into threads.
 type ccTree struct {

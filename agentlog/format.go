@@ -16,7 +16,7 @@ const (
 	ClaudeCode        // JSON lines with uuid and parentUuid
 	Codex             // rollout, JSON lines, old and new layout
 	Pi                // JSON lines, linear or with id and parentId
-	GeminiCLI         // a chat: one object with messages and their toolCalls
+	GeminiCLI         // a chat: one object with messages and their toolCalls, or lines
 	Cline             // api_conversation_history.json of Cline and Roo: a bare Anthropic list
 	Goose             // JSON lines or recordings with toolRequest and toolResponse
 	OpenHands         // event lists, alone or in the lines of an evaluation
@@ -111,6 +111,8 @@ func detectObject(raw []byte, at jsonspan.Span) Format {
 		return Pi
 	case kind == "message" && o.has("message") && o.has("timestamp") && (o.has("parentId") || o.object("message").has("role")):
 		return Pi
+	case o.has("sessionId") && o.has("projectHash"), o.has("$rewindTo"):
+		return GeminiCLI
 	case o.has("history") && isEvents(raw, o, "history"):
 		return OpenHands
 	case isEvent(o):

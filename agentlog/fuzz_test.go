@@ -33,6 +33,14 @@ var seeds = []string{
 {"type":"message","id":"c","parentId":"b","timestamp":"t","message":{"role":"toolResult","toolCallId":"c2","toolName":"read","content":[{"type":"text","text":"x"}],"isError":false,"timestamp":3}}
 {"type":"message","id":"d","parentId":"zz","timestamp":"t","message":{"role":"user","content":"more","timestamp":4}}`,
 	`{"sessionId":"s","projectHash":"p","messages":[{"id":"1","type":"user","content":"hi"},{"id":"2","type":"gemini","content":"","toolCalls":[{"id":"c","name":"f","args":{}}]},{"id":"3","type":"gemini","content":"x","toolCalls":[{"id":"d","name":"f","args":{},"result":[{"functionResponse":{"id":"e","name":"f","response":{}}}]}]}]}`,
+	`{"sessionId":"s","projectHash":"p","startTime":"t","messages":[]}
+{"id":"1","type":"user","content":"hi"}
+{"id":"2","type":"gemini","content":"","toolCalls":[{"id":"c","name":"f","args":{}}]}
+{"id":"3","type":"user","content":"wrong"}
+{"$rewindTo":"3"}
+{"$set":{"summary":"x"}}
+{"id":"2","type":"gemini","content":"","toolCalls":[{"id":"c","name":"f","args":{},"status":"executing"}]}
+{"id":"4","type":"user","content":"well?"}`,
 	`{"working_dir":"/","description":"d","message_count":2}
 {"role":"user","created":1,"content":[{"type":"text","text":"hi"}]}
 {"role":"assistant","created":2,"content":[{"type":"toolRequest","id":"c","toolCall":{"status":"success","value":{"name":"f","arguments":{}}}}]}

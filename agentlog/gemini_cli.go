@@ -9,23 +9,86 @@ import (
 // geminiCLI reads the chats of Gemini CLI. A message of the model holds its calls,
 // and each call holds its result. On resume a call is sent with or without a
 // result, just as it is recorded; a call without one is refused.
+//
+// Older versions keep one object with all messages. Later ones keep lines: a
+// message is written again whenever it changes, and the last line of an id counts;
+// $rewindTo takes a message and all behind it back, $set may replace all of them.
 type geminiCLI struct{}
 
+// A record is where a message of a chat stands.
+type record struct {
+	id   string
+	unit int
+	at   jsonspan.Span
+}
+
 func (g geminiCLI) read(l *Log) {
-	at, ok := l.document()
-	if !ok {
-		return
+	if at, ok := one(l.raw); ok && l.raw[at.Start] == '{' {
+		o := objectAt(l.raw, at)
+		if v, ok := o.get("messages"); ok && l.raw[v.Start] == '[' {
+			all := l.readList(v)
+			var records []record
+			for i := all.first; i < all.end; i++ {
+				records = append(records, record{unit: i, at: l.units[i].span})
+			}
+			g.thread(l, records)
+			return
+		}
 	}
-	o := objectAt(l.raw, at)
-	v, ok := o.get("messages")
-	if !ok || l.raw[v.Start] != '[' {
-		return
+	l.readLines()
+	g.thread(l, g.fold(l))
+}
+
+// fold goes through the lines of a chat and returns the messages that are left.
+func (geminiCLI) fold(l *Log) []record {
+	var all []record
+	index := make(map[string]int)
+	replace := func(unit int, list []jsonspan.Span) {
+		all, index = nil, make(map[string]int)
+		for _, e := range list {
+			id := objectAt(l.raw, e).text("id")
+			index[id] = len(all)
+			all = append(all, record{id, unit, e})
+		}
 	}
-	all := l.readList(v)
+	for i, u := range l.units {
+		o := objectAt(l.raw, u.span)
+		id := o.text("id")
+		switch {
+		case o.has("$rewindTo"):
+			k, ok := index[o.text("$rewindTo")]
+			if !ok {
+				k = 0
+			}
+			for _, r := range all[k:] {
+				delete(index, r.id)
+			}
+			all = all[:k]
+		case o.has("$set"):
+			if set := o.object("$set"); set.has("messages") {
+				replace(i, set.list("messages"))
+			}
+		case id == "" && o.has("messages"):
+			replace(i, o.list("messages"))
+		case id == "" || !o.has("type"):
+		default:
+			k, ok := index[id]
+			if !ok {
+				k = len(all)
+				index[id] = k
+				all = append(all, record{})
+			}
+			all[k] = record{id, i, u.span}
+		}
+	}
+	return all
+}
+
+func (g geminiCLI) thread(l *Log, records []record) {
 	k, n, model := newTalk(), 0, ""
 	b := l.newBody(wire.Gemini, "")
-	for i := all.first; i < all.end; i++ {
-		m := objectAt(l.raw, l.units[i].span)
+	for _, r := range records {
+		m := objectAt(l.raw, r.at)
 		if len(m.members) == 0 {
 			continue
 		}
@@ -36,10 +99,10 @@ func (g geminiCLI) read(l *Log) {
 		switch m.text("type") {
 		case "user":
 			if parts, at := geminiParts(m); parts != nil {
-				b.put(i, write("role", "user", "parts", array(parts...)), at)
+				b.put(r.unit, write("role", "user", "parts", array(parts...)), at)
 			}
 		case "gemini":
-			if g.turn(l, b, i, m, k) {
+			if g.turn(l, b, r.unit, m, k) {
 				n++
 			}
 		}
@@ -127,16 +190,16 @@ func geminiResults(call object) [][]byte {
 }
 
 // mend writes a result into calls that have none. A result under a wrong id gets
-// that of the call it is in.
-func (geminiCLI) mend(e *edits, t *Thread, o Options) error {
-	done := make(map[int]bool) // calls, by place
+// that of the call it is in. In a chat of lines the message can be written once more
+// behind the others.
+func (g geminiCLI) mend(e *edits, t *Thread, o Options) error {
+	done := make(map[int]bool)  // calls, by place
+	again := make(map[int]bool) // units to be written once more
+	var order []int
 	tr := t.Request.Transcript()
 	for _, f := range e.l.checkThread(t, o.Check) {
 		if f.Block == transcript.NoBlock || done[f.Offset] || f.Open && o.Repair.Open {
 			continue
-		}
-		if o.AppendOnly {
-			return ErrAppendOnly
 		}
 		p := t.parts[f.Index]
 		at := p.blocks[f.Block-tr.Messages()[f.Index].First]
@@ -144,24 +207,36 @@ func (geminiCLI) mend(e *edits, t *Thread, o Options) error {
 		if !call.has("name") {
 			continue
 		}
+		if o.AppendOnly && (e.l.lists != nil || !e.l.object(p.unit).has("id")) {
+			return ErrAppendOnly
+		}
 		done[f.Offset] = true
-		results := geminiResults(call)
+		if !again[p.unit] {
+			again[p.unit] = true
+			order = append(order, p.unit)
+		}
 		text := stubText(o.Repair, tr, f.Block)
-		action, why := "edit", "the result of a call carries its id"
-		if len(results) == 0 {
-			action, why = "insert", "a stub: "+text
-			results = [][]byte{write("id", call.text("id"), "name", call.text("name"), "response", write("error", text))}
-		} else {
-			results = results[:1]
-			r := results[0]
-			results[0] = setMembers(r, jsonspan.Span{Start: 0, End: len(r)}, "id", call.text("id"), "name", call.text("name"))
+		raw, action, why := g.answer(call, text)
+		e.replaceIn(p.unit, at.Start, at.Len(), raw)
+		e.log(Change{Thread: t.Name, Line: f.Line}, action, f.Rule, f.IDs, len(raw)-at.Len(), "%s", why)
+	}
+	if o.AppendOnly {
+		for _, u := range order {
+			e.end = append(e.end, e.body(u))
+			delete(e.units, u)
 		}
-		pairs := []any{"result", array(write("functionResponse", results[0]))}
-		if action == "insert" {
-			pairs = append(pairs, "status", "error")
-		}
-		e.replaceIn(p.unit, at.Start, at.Len(), setMembers(e.l.raw, at, pairs...))
-		e.log(Change{Thread: t.Name, Line: f.Line}, action, f.Rule, f.IDs, len(text), "%s", why)
 	}
 	return nil
+}
+
+// answer writes a call with a result that carries its id: a stub if it has none.
+func (geminiCLI) answer(call object, text string) (raw []byte, action, why string) {
+	id, name := call.text("id"), call.text("name")
+	if results := geminiResults(call); len(results) > 0 {
+		r := setMembers(results[0], jsonspan.Span{Start: 0, End: len(results[0])}, "id", id, "name", name)
+		return setMembers(call.raw, call.span, "result", array(write("functionResponse", r))), "edit", "the result of a call carries its id"
+	}
+	r := write("id", id, "name", name, "response", write("error", text))
+	raw = setMembers(call.raw, call.span, "result", array(write("functionResponse", r)), "status", "error")
+	return raw, "insert", "a stub: " + text
 }

@@ -238,6 +238,30 @@ func TestAppendOnly(t *testing.T) {
 	}
 }
 
+// TestGeminiLines: in a chat of lines the last line of a message counts, what was
+// rewound does not, and a mended message can be written once more.
+func TestGeminiLines(t *testing.T) {
+	for _, raw := range seeds {
+		if !strings.Contains(raw, "rewindTo") {
+			continue
+		}
+		l, found, fixed := fix(t, "session-1.jsonl", []byte(raw))
+		if l.Format != GeminiCLI || len(found) != 1 || found[0].Line != 7 || l.Tally().Messages != 3 {
+			t.Fatalf("%v %+v %+v", l.Format, l.Tally(), found)
+		}
+		before, after := strings.Split(raw, "\n"), strings.Split(string(fixed.Raw), "\n")
+		for i := range before {
+			if i != 6 && before[i] != after[i] {
+				t.Errorf("line %d was changed", i+1)
+			}
+		}
+		more, err := l.Fix(Options{AppendOnly: true})
+		if err != nil || !strings.HasPrefix(string(more.Raw), raw) || len(more.Left) > 0 {
+			t.Errorf("append only: %v, %+v\n%s", err, more.Left, more.Raw)
+		}
+	}
+}
+
 // TestOpenCode: a part that was running when the program died is ended.
 func TestOpenCode(t *testing.T) {
 	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
