@@ -20,19 +20,18 @@ type claude struct{}
 
 // An entry is what a line of Claude Code says.
 type entry struct {
-	kind, subtype    string
-	uuid, parent     string
-	agent, stamp     string
-	linked           bool // it has a uuid and takes part in the tree
-	side             bool
-	message          jsonspan.Span // empty if it holds none
-	assistant        bool
-	id, model        string
-	calls, results   []string
-	callAt, resultAt []jsonspan.Span
-	speaks           bool // holds something that is no result
-	counts           bool // has a message, readable or not
-	blank            bool // the assistant says nothing but white space
+	kind, subtype  string
+	uuid, parent   string
+	agent, stamp   string
+	linked         bool // it has a uuid and takes part in the tree
+	side           bool
+	message        jsonspan.Span // empty if it holds none
+	assistant      bool
+	id, model      string
+	calls, results []string
+	speaks         bool // holds something that is no result
+	counts         bool // has a message, readable or not
+	blank          bool // the assistant says nothing but white space
 }
 
 // A ccChain is the tree of a Claude Code file.
@@ -113,10 +112,10 @@ func readEntry(raw []byte, at jsonspan.Span) entry {
 		block := objectAt(raw, b)
 		switch block.text("type") {
 		case "tool_use":
-			e.calls, e.callAt = append(e.calls, block.text("id")), append(e.callAt, b)
+			e.calls = append(e.calls, block.text("id"))
 			e.speaks = true
 		case "tool_result":
-			e.results, e.resultAt = append(e.results, block.text("tool_use_id")), append(e.resultAt, b)
+			e.results = append(e.results, block.text("tool_use_id"))
 		case "text":
 			e.speaks = true
 			blank = blank && strings.TrimSpace(block.text("text")) == ""
@@ -173,10 +172,10 @@ func (t *ccTree) threads(side bool) {
 	t.l.count(all, messages)
 	if side {
 		for _, group := range t.agents(mine) {
-			t.live(group, "side "+t.nameOf(group), Side, all)
+			t.live(group, "side "+t.nameOf(group), Side)
 		}
 	} else {
-		t.live(mine, "main", Main, all)
+		t.live(mine, "main", Main)
 	}
 	t.dormant(mine, side, all)
 }
@@ -234,7 +233,7 @@ func (t *ccTree) rootOf(i int, known map[int]int) int {
 }
 
 // live makes the thread that is sent when the newest leaf of some lines is resumed.
-func (t *ccTree) live(mine []int, name string, kind Kind, all *talk) {
+func (t *ccTree) live(mine []int, name string, kind Kind) {
 	leaf := t.leafOf(mine)
 	path := t.walk(leaf)
 	if path == nil { // lines without links are read as they stand

@@ -45,11 +45,16 @@ func (r *relay) run(pieces []piece) {
 	leaf := t.tree.path[len(t.tree.path)-1]
 	r.tail, r.stamp = t.tree.entries[leaf].uuid, t.tree.entries[leaf].stamp
 	stays := increasing(pieces)
-	next := make([]int, len(pieces)) // by piece: the next unit of the path that stays behind it
+	// By piece: the next unit of the path that stays behind it. Results keep hanging
+	// on their calls, by which the agent finds them, so nothing is put in front of one.
+	next := make([]int, len(pieces))
 	for k, ahead := len(pieces)-1, -1; k >= 0; k-- {
 		next[k] = ahead
-		if stays[k] && r.path[t.parts[pieces[k].message].unit] {
-			ahead = t.parts[pieces[k].message].unit
+		if !stays[k] {
+			continue
+		}
+		if u := t.parts[pieces[k].message].unit; r.path[u] && (t.tree.entries[u].assistant || t.tree.entries[u].speaks) {
+			ahead = u
 		}
 	}
 	near := t.parts[0].unit // in whose manner new lines are written: the one before

@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/wire"
 )
 
 // A blow damages the lines of a file the way real incidents do.
@@ -154,6 +157,89 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestDamagedLists drops, copies and swaps elements of files that are lists.
+func TestDamagedLists(t *testing.T) {
+	rounds := 60
+	for k, s := range samples(t, "gemini_cli", "cline", "goose", "adk_session", "openhands_events") {
+		l := mustRead(t, s.name, s.raw)
+		for n := range rounds {
+			r := rand.New(rand.NewPCG(uint64(k), uint64(n)))
+			out := s.raw
+			for i := len(l.lists) - 1; i >= 0; i-- {
+				li := l.lists[i]
+				var elems [][]byte
+				for _, u := range l.units[li.first:li.end] {
+					elems = append(elems, l.raw[u.span.Start:u.span.End])
+				}
+				for range 1 + r.IntN(4) {
+					if len(elems) > 0 {
+						elems = blows[r.IntN(5)].hit(r, elems)
+					}
+				}
+				raw := append([]byte{}, out[:li.span.Start]...)
+				raw = append(append(append(raw, '['), bytes.Join(elems, []byte(", "))...), ']')
+				out = append(raw, out[li.span.End:]...)
+			}
+			for _, p := range []wire.Policy{{}, {OrphanCall: wire.Drop, OrphanResult: wire.Drop}} {
+				o := Options{Format: l.Format, Repair: p}
+				damaged, err := Read(s.name, out, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				fixed, err := damaged.Fix(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(fixed.Left) > 0 {
+					t.Fatalf("%s, round %d, %v: left: %+v", s.name, n, p, fixed.Left[0])
+				}
+			}
+		}
+	}
+}
+
+// TestDamagedTree gives the lines of a linear pi session ids and parents, damages
+// them, and follows the links of what comes out.
+func TestDamagedTree(t *testing.T) {
+	lines := bytes.Split(bytes.TrimRight(find(t, "large-session").raw, "\n"), []byte("\n"))[:160]
+	for i, l := range lines[1:] {
+		parent := uuidValue(fmt.Sprintf("%08x", i-1))
+		if i == 0 {
+			parent = uuidValue("")
+		}
+		lines[i+1] = setMembers(l, jsonspan.Span{Start: 0, End: len(l)}, "id", fmt.Sprintf("%08x", i), "parentId", parent)
+	}
+	for n := range 80 {
+		r := rand.New(rand.NewPCG(7, uint64(n)))
+		bad := lines
+		for range r.IntN(5) {
+			b := blows[r.IntN(len(blows)-1)] // with its head it remains a session
+			bad = b.hit(r, bad)
+		}
+		raw := bytes.Join(bad, []byte("\n"))
+		l, err := Read("x", raw, Options{Format: Pi})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed, err := l.Fix(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Read("x", fixed.Raw, Options{Format: Pi})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range append(fixed.Left, again.Check(wire.CheckOptions{})...) {
+			if f.Rule != "broken-line" {
+				t.Fatalf("round %d: left: line %d: %s %s", n, f.Line, f.Thread, f.Rule)
+			}
+		}
+		if a, b := l.Threads[0].Messages(), again.Threads[0].Messages(); b < a-8 {
+			t.Errorf("round %d: %d messages were linked, now %d", n, a, b)
+		}
+	}
+}
+
 func mustFormat(name string) Format {
 	folder, _, _ := strings.Cut(name, "/")
 	return map[string]Format{
@@ -181,14 +267,20 @@ func untouched(t testing.TB, raw []byte, fixed *Fixed) {
 		have[l]++
 	}
 	missing := 0
-	var stay []string
+	var stay []string // lines that cannot be taken for another one
+	times := make(map[string]int)
+	for _, l := range before {
+		times[l]++
+	}
 	for _, l := range before {
 		if have[l] == 0 {
 			missing++
 			continue
 		}
 		have[l]--
-		stay = append(stay, l)
+		if times[l] == 1 {
+			stay = append(stay, l)
+		}
 	}
 	moved := false
 	changes := 0

@@ -20,7 +20,7 @@ type pen interface {
 // mendFlat mends what is wrong with the pairs of a thread, one change for each
 // finding.
 func mendFlat(w pen, e *edits, t *Thread, o Options) {
-	m := flatMender{pen: w, e: e, t: t, o: o, tr: t.Request.Transcript(), touched: make(map[int]bool), home: make(map[transcript.BlockID]bool)}
+	m := flatMender{pen: w, e: e, t: t, o: o, tr: t.Request.Transcript(), touched: make(map[int]bool), home: make(map[transcript.BlockID]bool), weighed: make(map[transcript.BlockID]bool)}
 	found := e.l.checkThread(t, wire.CheckOptions{Strict: o.Check.Strict})
 	strays := make(map[string]*Finding)
 	for i := range found {
@@ -49,6 +49,7 @@ type flatMender struct {
 	tr      *transcript.Transcript
 	touched map[int]bool
 	home    map[transcript.BlockID]bool // calls whose results were moved to them
+	weighed map[transcript.BlockID]bool // first results of calls with several
 }
 
 func (m *flatMender) change(f *Finding) Change { return Change{Thread: m.t.Name, Line: f.Line} }
@@ -142,6 +143,10 @@ const quotation = "[A tool result without its call; quoted, not written by the u
 // extra keeps one result of a call: a real one before one that was made up, and
 // the last of the real ones.
 func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
+	if m.weighed[x.Results[0]] {
+		return // with the first finding about this call
+	}
+	m.weighed[x.Results[0]] = true
 	best := x.Results[0]
 	for _, r := range x.Results[1:] {
 		old, now := wire.Text(m.tr, best), wire.Text(m.tr, r)
