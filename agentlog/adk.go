@@ -89,11 +89,7 @@ func (adk) event(l *Log, b *bodyBuilder, i int, content object, k *talk) {
 }
 
 func (a adk) mend(e *edits, t *Thread, o Options) error {
-	if o.AppendOnly && len(e.l.checkThread(t, o.Check)) > 0 {
-		return ErrAppendOnly
-	}
-	mendFlat(a, e, t, o)
-	return nil
+	return mendFlat(a, e, t, o)
 }
 
 // event writes an event in the manner of another one.

@@ -94,30 +94,7 @@ func (codex) read(l *Log) {
 	part("main", Main, live, len(items))
 }
 
-func (c codex) mend(e *edits, t *Thread, o Options) error {
-	if o.AppendOnly {
-		return c.append(e, t, o)
-	}
-	mendFlat(c, e, t, o)
-	return nil
-}
-
-// append answers calls at the end, which is all that a rollout can take without a
-// change of its lines.
-func (c codex) append(e *edits, t *Thread, o Options) error {
-	for _, f := range e.l.checkThread(t, o.Check) {
-		if !f.Open && t.Kind == Main {
-			return ErrAppendOnly
-		}
-		if f.Open {
-			text := stubText(o.Repair, t.Request.Transcript(), f.Block)
-			raw := c.stub(e.l, t, f.Block, text)
-			e.end = append(e.end, raw)
-			e.log(Change{Thread: t.Name, Line: f.Line}, "insert", f.Rule, f.IDs, len(raw), "a stub: %s", text)
-		}
-	}
-	return nil
-}
+func (c codex) mend(e *edits, t *Thread, o Options) error { return mendFlat(c, e, t, o) }
 
 // wrap writes an item as the unit of another one is written.
 func (codex) wrap(l *Log, like int, item []byte) []byte {

@@ -19,7 +19,36 @@ type pen interface {
 
 // mendFlat mends what is wrong with the pairs of a thread, one change for each
 // finding.
-func mendFlat(w pen, e *edits, t *Thread, o Options) {
+func mendFlat(w pen, e *edits, t *Thread, o Options) error {
+	if o.AppendOnly {
+		return appendStubs(w, e, t, o)
+	}
+	changeFlat(w, e, t, o)
+	return nil
+}
+
+// appendStubs answers the calls at the end of a file of lines, which is all that can
+// be done without a change of what is there. Dormant parts stay as they are.
+func appendStubs(w pen, e *edits, t *Thread, o Options) error {
+	if t.Kind == Dormant {
+		return nil
+	}
+	for _, f := range e.l.checkThread(t, o.Check) {
+		if f.Open && o.Repair.Open {
+			continue
+		}
+		text := stubText(o.Repair, t.Request.Transcript(), f.Block)
+		raw := w.stub(e.l, t, f.Block, text)
+		if !f.Open || e.l.lists != nil || raw == nil {
+			return ErrAppendOnly
+		}
+		e.end = append(e.end, raw)
+		e.log(Change{Thread: t.Name, Line: f.Line}, "insert", f.Rule, f.IDs, len(raw), "a stub: %s", text)
+	}
+	return nil
+}
+
+func changeFlat(w pen, e *edits, t *Thread, o Options) {
 	m := flatMender{pen: w, e: e, t: t, o: o, tr: t.Request.Transcript(), touched: make(map[int]bool), home: make(map[transcript.BlockID]bool), weighed: make(map[transcript.BlockID]bool)}
 	found := e.l.checkThread(t, wire.CheckOptions{Strict: o.Check.Strict})
 	strays := make(map[string]*Finding)

@@ -154,11 +154,7 @@ func (goose) message(l *Log, b *bodyBuilder, i int, o object, k *talk) {
 }
 
 func (g goose) mend(e *edits, t *Thread, o Options) error {
-	if o.AppendOnly && len(e.l.checkThread(t, o.Check)) > 0 {
-		return ErrAppendOnly
-	}
-	mendFlat(g, e, t, o)
-	return nil
+	return mendFlat(g, e, t, o)
 }
 
 func (goose) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {

@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -233,8 +234,28 @@ func TestAppendOnly(t *testing.T) {
 			t.Errorf("%s: a second fix adds %d bytes", s.name, len(again.Raw)-len(fixed.Raw))
 		}
 	}
-	if _, err := mustRead(t, "x.jsonl", []byte(seeds[4])).Fix(Options{AppendOnly: true}); err == nil {
-		t.Error("pi cannot append a branch")
+}
+
+// TestAppendOnlyPi: lines with ids take a branch; a linear file takes a result for a
+// call at its end, and nothing else.
+func TestAppendOnlyPi(t *testing.T) {
+	raw := []byte(strings.Replace(seeds[4], `"zz"`, `"c"`, 1) + "\n")
+	l := mustRead(t, "x.jsonl", raw)
+	fixed, err := l.Fix(Options{AppendOnly: true})
+	if err != nil || !bytes.HasPrefix(fixed.Raw, raw) || len(fixed.Left) > 0 || len(fixed.Changes) != 1 {
+		t.Fatalf("%v %+v\n%s", err, fixed.Left, fixed.Raw)
+	}
+	// The stub and the two lines behind it; the call stays where it is.
+	if n := bytes.Count(fixed.Raw[len(raw):], []byte("\n")); n != 3 {
+		t.Errorf("%d lines were added:\n%s", n, fixed.Raw[len(raw):])
+	}
+	again, err := mustRead(t, "x.jsonl", fixed.Raw).Fix(Options{AppendOnly: true})
+	if err != nil || !bytes.Equal(again.Raw, fixed.Raw) {
+		t.Errorf("a second fix: %v\n%s", err, again.Raw)
+	}
+	s := find(t, "large-session")
+	if _, err := mustRead(t, s.name, s.raw).Fix(Options{AppendOnly: true}); !errors.Is(err, ErrAppendOnly) {
+		t.Errorf("a linear file: %v", err)
 	}
 }
 

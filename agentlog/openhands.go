@@ -115,11 +115,7 @@ func (openHands) event(l *Log, b *bodyBuilder, i int, o object, k *talk) {
 }
 
 func (h openHands) mend(e *edits, t *Thread, o Options) error {
-	if o.AppendOnly && len(e.l.checkThread(t, o.Check)) > 0 {
-		return ErrAppendOnly
-	}
-	mendFlat(h, e, t, o)
-	return nil
+	return mendFlat(h, e, t, o)
 }
 
 func (openHands) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {

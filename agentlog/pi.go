@@ -3,6 +3,7 @@ package agentlog
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -253,10 +254,13 @@ func textsIn(raw []byte, at jsonspan.Span) [][]byte {
 }
 
 func (p pi) mend(e *edits, t *Thread, o Options) error {
-	if o.AppendOnly && len(e.l.checkThread(t, o.Check)) > 0 {
-		return ErrAppendOnly
+	linked := slices.ContainsFunc(e.l.piIDs, func(x piEntry) bool { return x.id != "" })
+	if !o.AppendOnly || !linked {
+		return mendFlat(p, e, t, o)
 	}
-	mendFlat(p, e, t, o)
+	if t.Kind == Main { // what is left of other branches must not become the last line
+		changeFlat(p, e, t, o)
+	}
 	return nil
 }
 
@@ -327,9 +331,44 @@ func withoutElement(l *Log, t *Thread, b transcript.BlockID, list func(object) [
 	return nil
 }
 
+// branch writes what the path has become behind everything, from its first change
+// on, with ids of its own: the last line is what pi goes on from.
+func (p pi) branch(e *edits) {
+	es, parent, begun := e.l.piIDs, "", false
+	add := func(line []byte) {
+		whole := jsonspan.Span{Start: 0, End: len(line)}
+		id := p.mint(e.l, len(e.end), append(quote(parent), line...))
+		line = setMembers(line, whole, "id", id, "parentId", uuidValue(parent))
+		parent = textAt(id, jsonspan.Span{Start: 0, End: len(id)})
+		e.end = append(e.end, line)
+	}
+	for _, i := range e.l.piPath {
+		x := e.units[i]
+		begun = begun || x != nil && (x.drop || x.body != nil)
+		switch {
+		case x != nil && x.drop:
+		case begun:
+			add(e.body(i))
+		default:
+			parent = es[i].id
+		}
+		if x != nil && len(x.after) > 0 {
+			begun = true
+			for _, line := range x.after {
+				add(line)
+			}
+		}
+	}
+	clear(e.units)
+}
+
 // finish links the lines of the path in their new order.
 func (p pi) finish(e *edits) {
 	es := e.l.piIDs
+	if e.appendOnly {
+		p.branch(e)
+		return
+	}
 	prev, moved := "", false // id of the line before; whether it is another one than was
 	for k, i := range e.l.piPath {
 		if es[i].id == "" {
