@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -302,7 +303,7 @@ func (t *ccTree) leafOf(mine []int) int {
 		if inner[i] || !t.entries[i].linked {
 			continue
 		}
-		if leaf < 0 || t.entries[i].stamp >= t.entries[leaf].stamp || t.entries[i].stamp == "" {
+		if leaf < 0 || millis(t.entries[i].stamp) >= millis(t.entries[leaf].stamp) {
 			leaf = i
 		}
 	}
@@ -310,6 +311,15 @@ func (t *ccTree) leafOf(mine []int) int {
 		leaf = mine[len(mine)-1]
 	}
 	return leaf
+}
+
+// millis returns a time in milliseconds; 0 for what is none.
+func millis(stamp string) int64 {
+	at, err := time.Parse(time.RFC3339Nano, stamp)
+	if err != nil {
+		return 0
+	}
+	return at.UnixMilli()
 }
 
 // messageAbove climbs from a line to the nearest message above it.
@@ -518,26 +528,29 @@ func (claude) mend(e *edits, t *Thread, o Options) error {
 		mendDormant(e, t, o)
 		return nil
 	}
-	found := slices.ContainsFunc(e.l.checkThread(t, o.Check), func(f Finding) bool { return !f.Advice || o.Check.Advice })
-	if !found {
-		return nil
+	var pieces []piece
+	var changes []wire.Change
+	if len(e.l.checkThread(t, o.Check)) > 0 {
+		plan, err := pare.Repair(t.Request, pare.Options{Repair: o.Repair, Check: o.Check})
+		if err != nil {
+			return err
+		}
+		if !plan.Empty() {
+			pieces = piecesOf(t, t.Request, plan.Result(), false)
+		}
+		changes = plan.Changes
 	}
-	plan, err := pare.Repair(t.Request, pare.Options{Repair: o.Repair, Check: o.Check})
-	if err != nil {
-		return err
+	switch {
+	case o.AppendOnly:
+		if !appendBranch(e, t, pieces) {
+			return nil
+		}
+	case pieces != nil:
+		(&relay{e: e, t: t}).run(pieces)
 	}
-	if plan.Empty() {
-		return nil
-	}
-	for _, c := range plan.Changes {
+	for _, c := range changes {
 		e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: e.l.lineOfPath(t, c.Path)})
 	}
-	pieces := piecesOf(t, t.Request, plan.Result(), false)
-	if o.AppendOnly {
-		appendBranch(e, t, pieces)
-		return nil
-	}
-	(&relay{e: e, t: t}).run(pieces)
 	return nil
 }
 

@@ -325,11 +325,22 @@ func increasing(pieces []piece) []bool {
 }
 
 // appendBranch adds the mended thread behind everything: from the first message
-// that changes on, every line once more, with a uuid of its own.
-func appendBranch(e *edits, t *Thread, pieces []piece) {
+// that changes or lies behind a gap on, every line once more, with a uuid of its
+// own. It returns false if it adds nothing: a side chain that would begin anew would
+// be another one, and the old one stay as it is.
+func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 	c := t.tree
+	gap := behindGap(e.l, t)
+	if pieces == nil && gap == len(t.parts) {
+		return false
+	}
+	if pieces == nil {
+		for i := range t.parts {
+			pieces = append(pieces, piece{message: i})
+		}
+	}
 	from := 0
-	for from < len(pieces) && pieces[from].message == from && pieces[from].raw == nil {
+	for from < min(gap, len(pieces)) && pieces[from].message == from && pieces[from].raw == nil {
 		from++
 	}
 	if from < len(t.parts) { // back to where the assistant's message begins
@@ -340,6 +351,12 @@ func appendBranch(e *edits, t *Thread, pieces []piece) {
 			from--
 		}
 	}
+	if t.Kind == Side && from == 0 {
+		return false
+	}
+	if gap < len(t.parts) {
+		e.log(Change{Thread: t.Name, Line: e.l.units[t.parts[gap].unit].line}, "insert", "dangling-parent", nil, 0, "written once more, hanging on what was in front of the gap")
+	}
 	parent, stamp := "", ""
 	before := make(map[int]bool)
 	for _, p := range t.parts[:from] {
@@ -349,7 +366,9 @@ func appendBranch(e *edits, t *Thread, pieces []piece) {
 		if before[u] {
 			parent = c.entries[u].uuid
 		}
-		stamp = max(stamp, c.entries[u].stamp)
+		if millis(c.entries[u].stamp) > millis(stamp) {
+			stamp = c.entries[u].stamp
+		}
 	}
 	uuids := make(map[string]string) // of the copies
 	near := t.parts[max(0, from-1)].unit
@@ -364,6 +383,26 @@ func appendBranch(e *edits, t *Thread, pieces []piece) {
 		}
 		e.end = append(e.end, line)
 	}
+	return true
+}
+
+// behindGap returns the first message of a thread that the agent does not get to: it
+// lies behind a line whose parent is not there, or on one with two objects. It is the
+// number of messages if there is none.
+func behindGap(l *Log, t *Thread) int {
+	behind, gap := make(map[int]bool), false
+	for _, u := range t.tree.path {
+		if _, ok := l.links[u]; ok || !l.units[u].alone {
+			gap = true
+		}
+		behind[u] = gap
+	}
+	for i, p := range t.parts {
+		if behind[p.unit] || !l.units[p.unit].alone {
+			return i
+		}
+	}
+	return len(t.parts)
 }
 
 // copyLine writes a line once more for another branch. Its message gets an id of its

@@ -148,6 +148,20 @@ func TestDamage(t *testing.T) {
 				untouched(t, raw, fixed)
 				if l.Format == ClaudeCode {
 					resumable(t, s.name, fixed.Raw)
+					more, err := l.Fix(Options{AppendOnly: true})
+					if err != nil || !bytes.HasPrefix(more.Raw, raw) {
+						t.Errorf("append only: %v", err)
+					}
+					resumable(t, s.name, more.Raw)
+					twice, err := mustRead(t, s.name, more.Raw).Fix(Options{AppendOnly: true})
+					if err != nil || !bytes.Equal(twice.Raw, more.Raw) {
+						t.Errorf("append only, a second time: %v, %d bytes more", err, len(twice.Raw)-len(more.Raw))
+					}
+					for _, f := range more.Left {
+						if f.Thread == "main" {
+							t.Errorf("append only: left: line %d: %s", f.Line, f.Rule)
+						}
+					}
 				}
 			})
 			if !ok {

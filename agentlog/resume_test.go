@@ -63,7 +63,7 @@ func resume(raw []byte) (calls, results map[string]int) {
 	}
 	var leaf *ccLine
 	for _, s := range order {
-		if speaks(s) && !s.IsSidechain && !parents[s.UUID] && (leaf == nil || s.Timestamp > leaf.Timestamp) {
+		if speaks(s) && !s.IsSidechain && !parents[s.UUID] && (leaf == nil || millis(s.Timestamp) > millis(leaf.Timestamp)) {
 			leaf = s
 		}
 	}
