@@ -62,7 +62,7 @@ func (c claude) read(l *Log) {
 			index[es[i].uuid] = i
 		}
 	}
-	t := &ccTree{l: l, entries: es, index: index, used: make([]bool, len(es))}
+	t := &ccTree{l: l, entries: es, index: index, used: make([]bool, len(es)), roots: make(map[int]int)}
 	t.threads(false)
 	t.threads(true)
 	for i := range es {
@@ -140,6 +140,7 @@ type ccTree struct {
 	entries []entry
 	index   map[string]int
 	used    []bool
+	roots   map[int]int // units to the roots of their chains; filled when asked for
 }
 
 // threads makes the threads of the main list or of the side chains.
@@ -191,13 +192,12 @@ func (t *ccTree) nameOf(group []int) string {
 
 // agents groups the lines of side chains: by the agent's id, or by their root.
 func (t *ccTree) agents(mine []int) [][]int {
-	roots := make(map[int]int, len(mine)) // unit to the root of its chain
 	byKey := make(map[string]int)
 	var groups [][]int
 	for _, i := range mine {
 		key := "agent " + t.entries[i].agent
 		if t.entries[i].agent == "" {
-			key = fmt.Sprint("root ", t.rootOf(i, roots))
+			key = fmt.Sprint("root ", t.rootOf(i))
 		}
 		g, ok := byKey[key]
 		if !ok {
@@ -211,11 +211,11 @@ func (t *ccTree) agents(mine []int) [][]int {
 }
 
 // rootOf follows the links up; a link that leads nowhere ends there.
-func (t *ccTree) rootOf(i int, known map[int]int) int {
+func (t *ccTree) rootOf(i int) int {
 	var walked []int
 	seen := make(map[int]bool)
 	for {
-		if r, ok := known[i]; ok {
+		if r, ok := t.roots[i]; ok {
 			i = r
 			break
 		}
@@ -228,7 +228,7 @@ func (t *ccTree) rootOf(i int, known map[int]int) int {
 		i = p
 	}
 	for _, w := range walked {
-		known[w] = i
+		t.roots[w] = i
 	}
 	return i
 }
@@ -389,12 +389,13 @@ func (t *ccTree) walk(leaf int) []int {
 }
 
 // before returns the nearest line in front of another one that it could hang on,
-// or -1.
+// or -1. What hangs on it itself is none.
 func (t *ccTree) before(at int, seen map[int]bool) int {
 	e := &t.entries[at]
+	root := t.rootOf(at)
 	for i := at - 1; i >= 0; i-- {
 		o := &t.entries[i]
-		if o.linked && o.side == e.side && o.agent == e.agent && !seen[i] && t.index[o.uuid] == i && (!e.side || t.entries[i].agent != "") {
+		if o.linked && o.side == e.side && o.agent == e.agent && !seen[i] && t.index[o.uuid] == i && (!e.side || o.agent != "") && t.rootOf(i) != root {
 			return i
 		}
 	}

@@ -343,13 +343,8 @@ func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 	for from < min(gap, len(pieces)) && pieces[from].message == from && pieces[from].raw == nil {
 		from++
 	}
-	if from < len(t.parts) { // back to where the assistant's message begins
-		for from > 0 && !c.entries[t.parts[from-1].unit].assistant && !c.entries[t.parts[from-1].unit].speaks {
-			from--
-		}
-		for from > 0 && c.entries[t.parts[from-1].unit].assistant {
-			from--
-		}
+	if from < len(t.parts) {
+		from = wholeMessages(t, from)
 	}
 	if t.Kind == Side && from == 0 {
 		return false
@@ -384,6 +379,37 @@ func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 		e.end = append(e.end, line)
 	}
 	return true
+}
+
+// wholeMessages goes back from a message of a thread until no line in front of it
+// has a part behind it: by a message id, or the parent of a result, the agent would
+// fetch the originals of the lines behind it once more.
+func wholeMessages(t *Thread, from int) int {
+	c := t.tree
+	first := make(map[string]int) // by message id, and by uuid of assistants' lines
+	for i := len(t.parts) - 1; i >= 0; i-- {
+		if en := &c.entries[t.parts[i].unit]; en.assistant {
+			first["message "+en.id], first["line "+en.uuid] = i, i
+		}
+	}
+	delete(first, "message ")
+	for from > 0 && !c.entries[t.parts[from-1].unit].assistant && !c.entries[t.parts[from-1].unit].speaks {
+		from--
+	}
+	for from > 0 && c.entries[t.parts[from-1].unit].assistant {
+		from--
+	}
+	for i := len(t.parts) - 1; i >= from; i-- {
+		en := &c.entries[t.parts[i].unit]
+		name := "message " + en.id
+		if !en.assistant {
+			name = "line " + en.parent
+		}
+		if k, ok := first[name]; ok {
+			from = min(from, k)
+		}
+	}
+	return from
 }
 
 // behindGap returns the first message of a thread that the agent does not get to: it

@@ -118,7 +118,7 @@ func lineFiles(t testing.TB) []sample {
 // TestDamage damages real files at random: what comes out is clean, stays as it is,
 // and lines that were not named are there as they were.
 func TestDamage(t *testing.T) {
-	rounds := 8
+	rounds := 6
 	if n, err := strconv.Atoi(os.Getenv("PARE_HISTORIES")); err == nil {
 		rounds = n
 	}
@@ -173,7 +173,7 @@ func TestDamage(t *testing.T) {
 
 // TestDamagedLists drops, copies and swaps elements of files that are lists.
 func TestDamagedLists(t *testing.T) {
-	rounds := 60
+	rounds := 25
 	for k, s := range samples(t, "gemini_cli", "cline", "goose", "adk_session", "openhands_events") {
 		l := mustRead(t, s.name, s.raw)
 		for n := range rounds {
