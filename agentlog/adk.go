@@ -1,0 +1,128 @@
+package agentlog
+
+import (
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// adk reads sessions of the Agent Development Kit: one object with events, each
+// with a content of the Gemini API, in camel case or with underscores.
+type adk struct{}
+
+func isADK(raw []byte, o object) bool {
+	for _, e := range o.list("events") {
+		ev := objectAt(raw, e)
+		return ev.has("author") && (ev.has("invocation_id") || ev.has("invocationId"))
+	}
+	return false
+}
+
+func (a adk) read(l *Log) {
+	at, ok := l.document()
+	if !ok {
+		return
+	}
+	o := objectAt(l.raw, at)
+	v, ok := o.get("events")
+	if !ok || l.raw[v.Start] != '[' {
+		return
+	}
+	all := l.readList(v)
+	k, n := newTalk(), 0
+	b := l.newBody(wire.Gemini, "")
+	for i := all.first; i < all.end; i++ {
+		ev := objectAt(l.raw, l.units[i].span)
+		if !ev.has("content") {
+			continue
+		}
+		n++
+		a.event(l, b, i, ev.object("content"), k)
+	}
+	if n == 0 {
+		return
+	}
+	l.count(k, n)
+	if len(b.parts) == 0 {
+		return
+	}
+	if t := l.thread("main", Main, wire.Gemini, "", b, nil); t != nil {
+		t.pairs, t.talk = true, k
+	}
+}
+
+func either(o object, a, b string) object {
+	if o.has(a) {
+		return o.object(a)
+	}
+	return o.object(b)
+}
+
+func (adk) event(l *Log, b *bodyBuilder, i int, content object, k *talk) {
+	var parts [][]byte
+	var at []jsonspan.Span
+	for _, p := range content.list("parts") {
+		o := objectAt(l.raw, p)
+		call, answer := either(o, "functionCall", "function_call"), either(o, "functionResponse", "function_response")
+		switch {
+		case len(call.members) > 0:
+			k.calls[call.text("id")]++
+			parts = append(parts, write("functionCall", l.raw[call.span.Start:call.span.End]))
+		case len(answer.members) > 0:
+			k.results[answer.text("id")]++
+			parts = append(parts, write("functionResponse", l.raw[answer.span.Start:answer.span.End]))
+		case o.has("text"):
+			parts = append(parts, write("text", stringOr(o.value("text"))))
+		default:
+			continue
+		}
+		at = append(at, p)
+	}
+	if len(parts) == 0 {
+		return
+	}
+	role := "user"
+	if content.text("role") == "model" {
+		role = "model"
+	}
+	b.put(i, write("role", role, "parts", array(parts...)), at)
+}
+
+func (a adk) mend(e *edits, t *Thread, o Options) error {
+	return mendFlat(a, e, t, o)
+}
+
+// event writes an event in the manner of another one.
+func (adk) write(l *Log, like int, part []byte) []byte {
+	o := l.object(like)
+	content := write("role", "user", "parts", array(part))
+	var id []byte
+	if old := o.text("id"); old != "" {
+		id = quote("pare-" + old)
+	}
+	return write("invocation_id", o.value("invocation_id"), "invocationId", o.value("invocationId"), "author", o.value("author"),
+		"content", content, "id", id, "timestamp", o.value("timestamp"))
+}
+
+func (a adk) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
+	blk := t.Request.Transcript().Block(call)
+	u := t.parts[blk.Message].unit
+	var id []byte
+	if blk.CallID != "" {
+		id = quote(blk.CallID)
+	}
+	name := "function_response"
+	if !l.object(u).has("invocation_id") {
+		name = "functionResponse"
+	}
+	return a.write(l, u, write(name, write("id", id, "name", blk.Tool, "response", write("error", text))))
+}
+
+func (a adk) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
+	u := t.parts[t.Request.Transcript().Block(result).Message].unit
+	return setMembers(l.raw, l.units[u].span, "content", write("role", "user", "parts", array(write("text", text))))
+}
+
+func (adk) without(l *Log, t *Thread, call transcript.BlockID) []byte {
+	return withoutElement(l, t, call, func(o object) []jsonspan.Span { return o.object("content").list("parts") })
+}

@@ -1,0 +1,103 @@
+package agentlog
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Finding is something that is wrong with a session file, at a line.
+type Finding struct {
+	wire.Finding
+	Thread  string `json:"thread,omitempty"` // the thread it is about; "" for the file itself
+	File    string `json:"file,omitempty"`   // in a folder: the file it is in
+	Line    int    `json:"line"`
+	Column  int    `json:"column"` // in bytes
+	Offset  int    `json:"offset"`
+	Dormant bool   `json:"dormant,omitempty"` // in a part that the agent no longer sends
+	// Open: the call stands at the end and may still be running. It is mended all the
+	// same, because resuming would send it.
+	Open     bool `json:"open,omitempty"`
+	Physical bool `json:"physical,omitempty"` // about the bytes and links of the file
+
+	unit int
+	at   int // Offset in the log, which may hold several files
+}
+
+// pairRules are the findings about pairs. Agents that write each request anew from
+// a form of their own put everything else right on the way.
+var pairRules = map[string]bool{
+	"orphan-call": true, "orphan-result": true, "displaced-result": true, "duplicate-result": true, "duplicate-call-id": true,
+}
+
+// Check reports what is wrong with the file and what would make the provider
+// refuse the session when it is resumed, in the order of the file.
+func (l *Log) Check(o wire.CheckOptions) []Finding {
+	var all []Finding
+	for _, f := range l.damage {
+		if !f.Advice || o.Advice {
+			all = append(all, f)
+		}
+	}
+	for _, t := range l.Threads {
+		all = append(all, l.checkThread(t, o)...)
+	}
+	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+func (l *Log) checkThread(t *Thread, o wire.CheckOptions) []Finding {
+	if t.Kind == Dormant {
+		return l.checkDormant(t)
+	}
+	var all []Finding
+	for _, f := range t.Request.Check(o) {
+		if t.pairs && !pairRules[f.Rule] {
+			continue
+		}
+		if t.prompt && f.Index == len(t.parts) || f.Index < 0 {
+			continue // about the prompt, or about a head that is not in the file
+		}
+		all = append(all, l.locate(t, f))
+	}
+	return all
+}
+
+// locate adds the place in the file to a finding of a thread.
+func (l *Log) locate(t *Thread, f wire.Finding) Finding {
+	out := Finding{Finding: f, Thread: t.Name, Dormant: t.Kind == Dormant}
+	out.unit, out.Offset = t.place(l, f.Index, f.Block)
+	out.at = out.Offset
+	out.Line, out.Column = l.position(out.Offset)
+	if l.files != nil {
+		l.inFile(&out)
+	}
+	if f.Block != transcript.NoBlock {
+		tr := t.Request.Transcript()
+		if x := tr.ExchangeOf(f.Block); x != transcript.NoExchange && f.Rule == "orphan-call" && !out.Dormant {
+			out.Open = tr.Exchanges()[x].State == transcript.Open
+		}
+	}
+	return out
+}
+
+// place returns the unit of a message and where its block stands in the file.
+func (t *Thread) place(l *Log, message int, block transcript.BlockID) (unit, offset int) {
+	tr := t.Request.Transcript()
+	p := t.parts[message]
+	m := tr.Messages()[message]
+	switch {
+	case block == transcript.NoBlock && p.at >= 0:
+		return p.unit, p.at
+	case block == transcript.NoBlock:
+		return p.unit, l.units[p.unit].span.Start
+	case p.at >= 0:
+		return p.unit, p.at + tr.Block(block).Span.Start - m.Span.Start
+	}
+	if i := int(block - m.First); i < len(p.blocks) && p.blocks[i].Len() > 0 {
+		return p.unit, p.blocks[i].Start
+	}
+	return p.unit, l.units[p.unit].span.Start
+}

@@ -1,0 +1,130 @@
+package agentlog
+
+import (
+	"slices"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/wire"
+)
+
+// cline reads api_conversation_history.json of Cline and Roo: a list of messages of
+// the Anthropic API, as it is sent. Roo keeps messages that a summary or a
+// truncation has hidden; they lie dormant.
+type cline struct{}
+
+func (cline) read(l *Log) {
+	at, ok := l.document()
+	if !ok || l.raw[at.Start] != '[' {
+		return
+	}
+	all := l.readList(at)
+	hiding := make(map[string]bool) // ids of summaries and truncations
+	for i := all.first; i < all.end; i++ {
+		o := objectAt(l.raw, l.units[i].span)
+		hiding[o.text("condenseId")], hiding[o.text("truncationId")] = true, true
+	}
+	delete(hiding, "")
+	k, n := newTalk(), 0
+	live, hidden := l.newBody(wire.Anthropic, ""), l.newBody(wire.Anthropic, "")
+	assistant, calls := false, false // of the last message that is sent
+	for i := all.first; i < all.end; i++ {
+		o := objectAt(l.raw, l.units[i].span)
+		if !o.has("role") {
+			l.damageAt(l.units[i].span.Start, l.units[i].line, "unreadable")
+			l.damage[len(l.damage)-1].Advice = true
+			continue
+		}
+		n++
+		here := false
+		for _, b := range o.list("content") {
+			switch c := objectAt(l.raw, b); c.text("type") {
+			case "tool_use":
+				k.calls[c.text("id")]++
+				here = true
+			case "tool_result":
+				k.results[c.text("tool_use_id")]++
+			}
+		}
+		if hiding[o.text("condenseParent")] || hiding[o.text("truncationParent")] {
+			hidden.copy(i, l.raw, l.units[i].span)
+			continue
+		}
+		assistant = o.text("role") == "assistant"
+		calls = here
+		live.copy(i, l.raw, l.units[i].span)
+	}
+	if n == 0 {
+		return
+	}
+	l.count(k, n)
+	if len(hidden.parts) > 0 {
+		if t := l.thread("dormant", Dormant, wire.Anthropic, "", hidden, nil); t != nil {
+			t.talk = k
+		}
+	}
+	if len(live.parts) > 0 {
+		var prompt []byte
+		if assistant && !calls {
+			prompt = write("role", "user", "content", promptText)
+		}
+		l.thread("main", Main, wire.Anthropic, "", live, prompt)
+	}
+}
+
+// mend writes what the provider's own rules make of the list. What is hidden is left
+// alone: it is never sent and has no other reader.
+func (cline) mend(e *edits, t *Thread, o Options) error {
+	found := e.l.checkThread(t, o.Check)
+	if t.Kind == Dormant || len(found) == 0 {
+		return nil
+	}
+	if o.AppendOnly {
+		return ErrAppendOnly
+	}
+	plan, err := pare.Repair(t.Request, pare.Options{Repair: o.Repair, Check: o.Check})
+	if err != nil {
+		return err
+	}
+	for _, c := range plan.Changes {
+		e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: e.l.lineOfPath(t, c.Path)})
+	}
+	pieces := piecesOf(t, t.Request, plan.Result(), true)
+	stays := increasing(pieces)
+	kept := make(map[int]bool)
+	for _, p := range pieces {
+		if p.message >= 0 {
+			kept[p.message] = true
+		}
+	}
+	for i, p := range t.parts {
+		if !kept[i] {
+			e.unit(p.unit).drop = true
+		}
+	}
+	front := t.parts[0].unit // the first unit that stays
+	if k := slices.Index(stays, true); k >= 0 {
+		front = t.parts[pieces[k].message].unit
+	}
+	last := -1 // the unit that was put in place last
+	for k, p := range pieces {
+		raw := p.raw
+		if p.message >= 0 {
+			u := t.parts[p.message].unit
+			if raw != nil {
+				e.unit(u).body = raw
+			}
+			if stays[k] {
+				last = u
+				continue
+			}
+			raw = e.body(u)
+			e.unit(u).drop = true
+		}
+		if last >= 0 {
+			e.unit(last).after = append(e.unit(last).after, raw)
+			continue
+		}
+		e.unit(front).before = append(e.unit(front).before, raw)
+	}
+	return nil
+}

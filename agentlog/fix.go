@@ -1,0 +1,370 @@
+package agentlog
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/wire"
+)
+
+// ErrAppendOnly says that the format has no way to add a mended branch behind what
+// is there.
+var ErrAppendOnly = errors.New("append only: this format cannot hold a mended branch beside the original lines")
+
+// A Change is one thing that was done to a file.
+type Change struct {
+	wire.Change
+	Thread string `json:"thread,omitempty"`
+	File   string `json:"file,omitempty"` // in a folder: the file it is in
+	Line   int    `json:"line"`           // in the file as it was; 0 if it is new
+}
+
+// Fixed is what came of mending a file.
+type Fixed struct {
+	Raw     []byte    // the original slice if nothing was done
+	Files   []File    // of a folder: the files that are changed
+	Changes []Change  // in the order they were made
+	Left    []Finding // what could not be mended; lines are those of Raw
+}
+
+// maxRounds bounds how often a file is read again to mend what a mend brought
+// about.
+const maxRounds = 12
+
+// Fix mends what Check finds. Lines that need no change leave byte for byte; a file
+// without findings comes back as the same slice.
+func (l *Log) Fix(o Options) (*Fixed, error) {
+	o.Format = l.Format
+	out := &Fixed{Raw: l.raw}
+	cur := l
+	for range maxRounds {
+		e := &edits{l: cur, units: make(map[int]*unitEdit), appendOnly: o.AppendOnly, parents: make(map[int]string), gone: make(map[int]bool), ids: make(map[string]bool)}
+		cur.mendDamage(e, o)
+		for _, t := range cur.Threads {
+			if err := cur.form.mend(e, t, o); err != nil {
+				return nil, fmt.Errorf("fix %s: %w", l.name, err)
+			}
+		}
+		if f, ok := cur.form.(finisher); ok {
+			f.finish(e)
+		}
+		raw, err := e.render()
+		if err != nil {
+			return nil, fmt.Errorf("fix %s: %w", l.name, err)
+		}
+		if bytes.Equal(raw, cur.raw) {
+			break
+		}
+		var next *Log
+		if cur.files != nil {
+			all, changed := e.filesOf()
+			next, out.Files = readFiles(all, o), changed
+		} else if next, err = Read(l.name, raw, o); err != nil {
+			return nil, fmt.Errorf("fix %s: %w", l.name, err)
+		}
+		out.Raw, out.Changes = raw, append(out.Changes, e.changes...)
+		cur = next
+	}
+	out.Left = cur.Check(o.Check)
+	return out, nil
+}
+
+// mendDamage puts newlines where they are missing and takes copies out.
+func (l *Log) mendDamage(e *edits, o Options) {
+	for _, f := range l.damage {
+		switch f.Rule {
+		case "joined-lines":
+			if !o.AppendOnly {
+				e.log(Change{Line: f.Line}, "edit", f.Rule, nil, 1, "a newline between two objects")
+			}
+		case "truncated-line":
+			e.ended = true
+			e.log(Change{Line: f.Line}, "edit", f.Rule, nil, 1, "a newline behind a line that breaks off, so that nothing is appended to it")
+		}
+	}
+	if o.AppendOnly {
+		return
+	}
+	e.split = true
+	for _, u := range l.copies {
+		e.unit(u).drop = true // whatever hangs on it hangs on the first one
+		e.log(Change{Line: l.units[u].line}, "drop", "duplicate-line", nil, -l.units[u].span.Len(), "a copy of an earlier line")
+	}
+}
+
+// A finisher has something to do after all threads are mended.
+type finisher interface{ finish(*edits) }
+
+// edits collects what happens to the units of a file.
+type edits struct {
+	l          *Log
+	units      map[int]*unitEdit
+	end        [][]byte                // units to be added behind everything
+	inner      map[int][]jsonspan.Edit // replacements inside units, by offset in the file
+	appendOnly bool
+	split      bool // put newlines between objects that share a line
+	ended      bool // put a newline behind the last line
+	changes    []Change
+
+	parents map[int]string  // new parents, where units hang on each other; "" is none
+	ids     map[string]bool // uuids that were made
+	gone    map[int]bool    // units that go for good, so that nothing may hang on them
+}
+
+type unitEdit struct {
+	body          []byte // nil: as it is
+	drop          bool
+	before, after [][]byte
+}
+
+func (e *edits) unit(u int) *unitEdit {
+	if e.units[u] == nil {
+		e.units[u] = new(unitEdit)
+	}
+	return e.units[u]
+}
+
+// dropped reports whether a unit goes.
+func (e *edits) dropped(u int) bool { return e.units[u] != nil && e.units[u].drop }
+
+// body returns the bytes of a unit as they will be.
+func (e *edits) body(u int) []byte {
+	e.settle(u)
+	if x := e.units[u]; x != nil && x.body != nil {
+		return x.body
+	}
+	s := e.l.units[u].span
+	return e.l.raw[s.Start:s.End]
+}
+
+// set gives members of a unit new values.
+func (e *edits) set(u int, pairs ...any) {
+	b := e.body(u)
+	e.unit(u).body = setMembers(b, jsonspan.Span{Start: 0, End: len(b)}, pairs...)
+}
+
+// replaceIn replaces a stretch of a unit that lies at an offset of the file. It is
+// for units that nothing else has changed yet, several stretches included.
+func (e *edits) replaceIn(u, offset, length int, text []byte) {
+	if e.inner == nil {
+		e.inner = make(map[int][]jsonspan.Edit)
+	}
+	s := e.l.units[u].span
+	e.inner[u] = append(e.inner[u], jsonspan.Edit{Span: jsonspan.Span{Start: offset - s.Start, End: offset - s.Start + length}, New: text})
+}
+
+// settle carries out the replacements inside a unit.
+func (e *edits) settle(u int) {
+	inner := e.inner[u]
+	if inner == nil {
+		return
+	}
+	delete(e.inner, u)
+	slices.SortFunc(inner, func(a, b jsonspan.Edit) int { return cmp.Compare(a.Start, b.Start) })
+	s := e.l.units[u].span
+	if out, err := jsonspan.Splice(e.l.raw[s.Start:s.End], inner); err == nil {
+		e.unit(u).body = out
+	}
+}
+
+func (e *edits) log(c Change, action, rule string, ids []string, n int, format string, args ...any) {
+	if ids == nil {
+		ids = []string{}
+	}
+	c.Action, c.Rule, c.IDs, c.Bytes, c.Reason = action, rule, ids, n, fmt.Sprintf(format, args...)
+	if c.Line > 0 {
+		c.Path = fmt.Sprintf("line.%d", c.Line)
+	}
+	e.changes = append(e.changes, c)
+}
+
+// eol is how the lines of the file end.
+func (e *edits) eol() []byte {
+	if i := bytes.IndexByte(e.l.raw, '\n'); i > 0 && e.l.raw[i-1] == '\r' {
+		return []byte("\r\n")
+	}
+	return []byte{'\n'}
+}
+
+// render writes the changed file: the original slice if nothing changes.
+func (e *edits) render() ([]byte, error) {
+	for u := range e.l.units {
+		e.settle(u)
+	}
+	all := e.splits()
+	if e.l.lists != nil {
+		all = append(all, e.listEdits()...)
+	} else {
+		all = append(all, e.lineEdits()...)
+	}
+	all = append(all, e.tail()...)
+	slices.SortStableFunc(all, func(a, b jsonspan.Edit) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
+	})
+	return jsonspan.Splice(e.l.raw, all)
+}
+
+// splits puts newlines between objects that share a line.
+func (e *edits) splits() []jsonspan.Edit {
+	eol := e.eol()
+	var all []jsonspan.Edit
+	for _, at := range e.l.joins {
+		if e.split {
+			all = append(all, jsonspan.Edit{Span: jsonspan.Span{Start: at, End: at}, New: eol})
+		}
+	}
+	return all
+}
+
+// tail ends a last line that is open, and adds lines behind it.
+func (e *edits) tail() []jsonspan.Edit {
+	raw, eol := e.l.raw, e.eol()
+	var tail []byte
+	open := len(raw) > 0 && raw[len(raw)-1] != '\n'
+	if e.ended && open {
+		tail, open = append(tail, eol...), false
+	}
+	for _, b := range e.end {
+		if open {
+			tail = append(append(tail, eol...), b...)
+		} else {
+			tail = append(append(tail, b...), eol...)
+		}
+	}
+	if tail == nil {
+		return nil
+	}
+	return []jsonspan.Edit{{Span: jsonspan.Span{Start: len(raw), End: len(raw)}, New: tail}}
+}
+
+func (e *edits) lineEdits() []jsonspan.Edit {
+	raw, eol := e.l.raw, e.eol()
+	var all []jsonspan.Edit
+	add := func(start, end int, text []byte) {
+		all = append(all, jsonspan.Edit{Span: jsonspan.Span{Start: start, End: end}, New: text})
+	}
+	for i, u := range e.l.units {
+		x := e.units[i]
+		if x == nil {
+			continue
+		}
+		before, after := x.before, x.after
+		if x.drop {
+			before, after = append(slices.Clone(before), after...), nil
+		}
+		for _, b := range before {
+			add(u.span.Start, u.span.Start, append(slices.Clone(b), eol...))
+		}
+		switch {
+		case x.drop:
+			start, end := e.lineOf(u, len(before) > 0 || i > 0 && e.dropped(i-1))
+			add(start, end, nil)
+		case x.body != nil && !bytes.Equal(x.body, raw[u.span.Start:u.span.End]):
+			add(u.span.Start, u.span.End, x.body)
+		}
+		for _, b := range after {
+			add(u.span.End, u.span.End, append(slices.Clone(eol), b...))
+		}
+	}
+	return all
+}
+
+// lineOf returns what goes with a unit that is dropped: its line, newline
+// included, if it has one for itself. A last line without a newline takes the one
+// in front of it along, unless something is put there.
+func (e *edits) lineOf(u unit, keepFront bool) (start, end int) {
+	raw := e.l.raw
+	start, end = u.span.Start, u.span.End
+	if !u.alone {
+		return start, end
+	}
+	if i := bytes.IndexByte(raw[end:], '\n'); i >= 0 {
+		return start, end + i + 1
+	}
+	if keepFront || e.end != nil {
+		return start, len(raw)
+	}
+	for start > 0 && (raw[start-1] == ' ' || raw[start-1] == '\t') {
+		start--
+	}
+	if start > 0 && raw[start-1] == '\n' {
+		start--
+		if start > 0 && raw[start-1] == '\r' {
+			start--
+		}
+	}
+	return start, len(raw)
+}
+
+// listEdits writes the changes of files whose units are elements of lists. Commas
+// and white space between elements that stay are kept.
+func (e *edits) listEdits() []jsonspan.Edit {
+	var all []jsonspan.Edit
+	for _, l := range e.l.lists {
+		all = append(all, e.oneList(l)...)
+	}
+	return all
+}
+
+func (e *edits) oneList(l list) []jsonspan.Edit {
+	raw := e.l.raw
+	var all []jsonspan.Edit
+	add := func(start, end int, text []byte) {
+		all = append(all, jsonspan.Edit{Span: jsonspan.Span{Start: start, End: end}, New: text})
+	}
+	at := func(i int) jsonspan.Span { return e.l.units[i].span }
+	sep := []byte{','}
+	if l.end-l.first > 1 {
+		sep = raw[at(l.first).End:at(l.first+1).Start]
+	} else if l.end > l.first {
+		sep = append(sep, raw[l.span.Start+1:at(l.first).Start]...)
+	}
+	some := false // an element has been written
+	for i := l.first; i < l.end; i++ {
+		x, u := e.units[i], at(i)
+		if x == nil {
+			some = true
+			continue
+		}
+		before, after := x.before, x.after
+		if x.drop {
+			before, after = append(slices.Clone(before), after...), nil
+		}
+		var put []byte // stands where the element stood, or in front of it
+		for k, b := range before {
+			if k > 0 {
+				put = append(put, sep...)
+			}
+			put = append(put, b...)
+		}
+		switch {
+		case x.drop && len(put) > 0:
+			add(u.Start, u.End, put)
+		case x.drop && some:
+			add(at(i-1).End, u.End, nil)
+			continue
+		case x.drop && i+1 < l.end:
+			add(u.Start, at(i+1).Start, nil)
+			continue
+		case x.drop:
+			add(u.Start, u.End, nil)
+			continue
+		default:
+			if len(put) > 0 {
+				add(u.Start, u.Start, append(put, sep...))
+			}
+			if x.body != nil && !bytes.Equal(x.body, raw[u.Start:u.End]) {
+				add(u.Start, u.End, x.body)
+			}
+			for _, b := range after {
+				add(u.End, u.End, append(slices.Clone(sep), b...))
+			}
+		}
+		some = true
+	}
+	return all
+}

@@ -1,0 +1,195 @@
+package agentlog
+
+import (
+	"strings"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A pen writes the units of a format in which a result is a unit of its own.
+type pen interface {
+	// stub writes a unit that answers the call of a block.
+	stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte
+	// quote writes the unit of a result anew as words of nobody.
+	quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte
+	// without writes the unit of a call without it; nil if nothing would be left.
+	without(l *Log, t *Thread, call transcript.BlockID) []byte
+}
+
+// mendFlat mends what is wrong with the pairs of a thread, one change for each
+// finding.
+func mendFlat(w pen, e *edits, t *Thread, o Options) error {
+	if o.AppendOnly {
+		return appendStubs(w, e, t, o)
+	}
+	changeFlat(w, e, t, o)
+	return nil
+}
+
+// appendStubs answers the calls at the end of a file of lines, which is all that can
+// be done without a change of what is there. Dormant parts stay as they are.
+func appendStubs(w pen, e *edits, t *Thread, o Options) error {
+	if t.Kind == Dormant {
+		return nil
+	}
+	for _, f := range e.l.checkThread(t, o.Check) {
+		if f.Open && o.Repair.Open {
+			continue
+		}
+		text := stubText(o.Repair, t.Request.Transcript(), f.Block)
+		raw := w.stub(e.l, t, f.Block, text)
+		if !f.Open || e.l.lists != nil || raw == nil {
+			return ErrAppendOnly
+		}
+		e.end = append(e.end, raw)
+		e.log(Change{Thread: t.Name, Line: f.Line}, "insert", f.Rule, f.IDs, len(raw), "a stub: %s", text)
+	}
+	return nil
+}
+
+func changeFlat(w pen, e *edits, t *Thread, o Options) {
+	m := flatMender{pen: w, e: e, t: t, o: o, tr: t.Request.Transcript(), touched: make(map[int]bool), home: make(map[transcript.BlockID]bool), weighed: make(map[transcript.BlockID]bool)}
+	found := e.l.checkThread(t, wire.CheckOptions{Strict: o.Check.Strict})
+	strays := make(map[string]*Finding)
+	for i := range found {
+		if f := &found[i]; f.Rule == "orphan-result" && len(f.IDs) > 0 {
+			strays[f.IDs[0]] = f
+		}
+	}
+	// What is there counts before what is not: results go to their calls first.
+	for i := range found {
+		if f := &found[i]; f.Rule == "orphan-call" && len(f.IDs) > 0 && strays[f.IDs[0]] != nil {
+			m.move(f, strays[f.IDs[0]].unit, f.unit)
+			m.home[f.Block] = true
+			delete(strays, f.IDs[0])
+		}
+	}
+	for i := range found {
+		m.mend(&found[i])
+	}
+}
+
+type flatMender struct {
+	pen
+	e       *edits
+	t       *Thread
+	o       Options
+	tr      *transcript.Transcript
+	touched map[int]bool
+	home    map[transcript.BlockID]bool // calls whose results were moved to them
+	weighed map[transcript.BlockID]bool // first results of calls with several
+}
+
+func (m *flatMender) change(f *Finding) Change { return Change{Thread: m.t.Name, Line: f.Line} }
+
+// move puts the unit of a result behind the unit of its call.
+func (m *flatMender) move(f *Finding, result, call int) {
+	if m.touched[result] || result == call {
+		return
+	}
+	m.touched[result] = true
+	x := m.e.unit(call)
+	x.after = append(x.after, m.e.body(result))
+	m.e.unit(result).drop = true
+	m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[result].line}, "move", f.Rule, f.IDs, 0, "moved to the place behind its call")
+}
+
+func (m *flatMender) mend(f *Finding) {
+	if f.Block == transcript.NoBlock || m.touched[f.unit] && f.Rule != "orphan-call" {
+		return
+	}
+	x := m.tr.Exchanges()[m.tr.ExchangeOf(f.Block)]
+	switch f.Rule {
+	case "orphan-call":
+		m.answer(f, x)
+	case "orphan-result":
+		m.stray(f)
+	case "displaced-result":
+		if x.Call != transcript.NoBlock {
+			call, _ := m.t.place(m.e.l, m.tr.Block(x.Call).Message, x.Call)
+			m.move(f, f.unit, call)
+		}
+	case "duplicate-result":
+		m.extra(f, x)
+	case "duplicate-call-id":
+		m.dropCall(f, "a call that repeats the id of another one")
+	}
+}
+
+// answer gives a call its stub, or drops it.
+func (m *flatMender) answer(f *Finding, x transcript.Exchange) {
+	if m.o.Repair.Open && f.Open || m.home[f.Block] {
+		return
+	}
+	text := stubText(m.o.Repair, m.tr, f.Block)
+	if m.o.Repair.OrphanCall == wire.Drop || text == "" || x.CallID == "" {
+		m.dropCall(f, "a call that no result answers")
+		return
+	}
+	raw := m.stub(m.e.l, m.t, f.Block, text)
+	if raw == nil {
+		m.dropCall(f, "a call that no result answers")
+		return
+	}
+	u := m.e.unit(f.unit)
+	u.after = append(u.after, raw)
+	m.e.log(m.change(f), "insert", f.Rule, f.IDs, len(raw), "a stub: %s", text)
+}
+
+// dropCall takes a call out of its unit.
+func (m *flatMender) dropCall(f *Finding, why string) {
+	if m.touched[f.unit] {
+		return
+	}
+	m.touched[f.unit] = true
+	rest := m.without(m.e.l, m.t, f.Block)
+	if rest == nil {
+		m.e.unit(f.unit).drop = true
+	} else {
+		m.e.unit(f.unit).body = rest
+	}
+	m.e.log(m.change(f), "drop", f.Rule, f.IDs, -m.tr.Block(f.Block).Span.Len(), "%s", why)
+}
+
+// stray quotes a result that answers no call, or drops it.
+func (m *flatMender) stray(f *Finding) {
+	m.touched[f.unit] = true
+	text := wire.Text(m.tr, f.Block)
+	if m.o.Repair.OrphanResult == wire.Drop || wire.Synthetic(text) || strings.TrimSpace(text) == "" {
+		m.e.unit(f.unit).drop = true
+		m.e.log(m.change(f), "drop", f.Rule, f.IDs, -m.e.l.units[f.unit].span.Len(), "a result whose call is not in the history")
+		return
+	}
+	m.e.unit(f.unit).body = m.quote(m.e.l, m.t, f.Block, quotation+text)
+	m.e.log(m.change(f), "edit", f.Rule, f.IDs, 0, "a result whose call is not in the history, kept as quoted text")
+}
+
+// quotation introduces what a tool said, so that nobody takes it for the user's
+// words.
+const quotation = "[A tool result without its call; quoted, not written by the user]\n"
+
+// extra keeps one result of a call: a real one before one that was made up, and
+// the last of the real ones.
+func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
+	if m.weighed[x.Results[0]] {
+		return // with the first finding about this call
+	}
+	m.weighed[x.Results[0]] = true
+	best := x.Results[0]
+	for _, r := range x.Results[1:] {
+		old, now := wire.Text(m.tr, best), wire.Text(m.tr, r)
+		if old != now && (!wire.Synthetic(now) || wire.Synthetic(old)) {
+			best = r
+		}
+	}
+	for _, r := range x.Results {
+		u, _ := m.t.place(m.e.l, m.tr.Block(r).Message, r)
+		if r == best || m.touched[u] {
+			continue
+		}
+		m.touched[u] = true
+		m.e.unit(u).drop = true
+		m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[u].line}, "drop", f.Rule, f.IDs, -m.e.l.units[u].span.Len(), "a call has one result; another one was kept")
+	}
+}

@@ -1,0 +1,128 @@
+package agentlog
+
+import (
+	"bytes"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// An object gives the members of one JSON object by name.
+type object struct {
+	raw     []byte
+	span    jsonspan.Span
+	members []jsonspan.Member
+}
+
+// objectAt lists the members of the object at span; none if it is no object.
+func objectAt(raw []byte, at jsonspan.Span) object {
+	if at.Len() == 0 || raw[at.Start] != '{' {
+		return object{raw: raw, span: at}
+	}
+	return object{raw, at, jsonspan.Members(raw, at)}
+}
+
+// get returns the value of a member; the last one of a name counts.
+func (o *object) get(name string) (jsonspan.Span, bool) {
+	for i := len(o.members) - 1; i >= 0; i-- {
+		k := o.members[i].Key
+		if k.Len() == len(name) && string(o.raw[k.Start:k.End]) == name {
+			return o.members[i].Value, true
+		}
+	}
+	return jsonspan.Span{}, false
+}
+
+func (o object) has(name string) bool {
+	_, ok := o.get(name)
+	return ok
+}
+
+// text returns a member that is a string, decoded; "" if there is none.
+func (o object) text(name string) string {
+	v, ok := o.get(name)
+	if !ok {
+		return ""
+	}
+	return textAt(o.raw, v)
+}
+
+// value returns the bytes of a member, or nil.
+func (o object) value(name string) []byte {
+	v, ok := o.get(name)
+	if !ok {
+		return nil
+	}
+	return o.raw[v.Start:v.End]
+}
+
+// is reports whether a member is true.
+func (o object) is(name string) bool { return string(o.value(name)) == "true" }
+
+// object returns a member that is an object; an empty one if it is not.
+func (o object) object(name string) object {
+	v, _ := o.get(name)
+	return objectAt(o.raw, v)
+}
+
+// list returns the elements of a member that is a list.
+func (o object) list(name string) []jsonspan.Span {
+	v, ok := o.get(name)
+	if !ok || o.raw[v.Start] != '[' {
+		return nil
+	}
+	return jsonspan.Elements(o.raw, v)
+}
+
+// textAt decodes the string at span; "" if it is none.
+func textAt(raw []byte, at jsonspan.Span) string {
+	if at.Len() < 2 || raw[at.Start] != '"' {
+		return ""
+	}
+	return string(jsonspan.Decode(nil, raw[at.Start+1:at.End-1]))
+}
+
+func quote(s string) []byte { return jsonspan.AppendQuote(nil, s) }
+
+// write puts together an object of alternating names and values; a string is
+// quoted, bytes go in as they are, and nil bytes leave the member out.
+func write(pairs ...any) []byte {
+	b := []byte{'{'}
+	for i := 0; i < len(pairs); i += 2 {
+		v, isRaw := pairs[i+1].([]byte)
+		if isRaw && v == nil {
+			continue
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(b, quote(pairs[i].(string))...), ':')
+		if isRaw {
+			b = append(b, v...)
+		} else {
+			b = append(b, quote(pairs[i+1].(string))...)
+		}
+	}
+	return append(b, '}')
+}
+
+func array(items ...[]byte) []byte {
+	return append(append([]byte{'['}, bytes.Join(items, []byte{','})...), ']')
+}
+
+// setMembers returns the object at span with members replaced or added.
+func setMembers(raw []byte, at jsonspan.Span, pairs ...any) []byte {
+	out := bytes.Clone(raw[at.Start:at.End])
+	for i := 0; i < len(pairs); i += 2 {
+		v, isRaw := pairs[i+1].([]byte)
+		if !isRaw {
+			v = quote(pairs[i+1].(string))
+		}
+		e := jsonspan.SetMember(out, jsonspan.Span{Start: 0, End: len(out)}, pairs[i].(string), v)
+		next, err := jsonspan.Splice(out, []jsonspan.Edit{e})
+		if err != nil {
+			return out
+		}
+		out = next
+	}
+	return out
+}

@@ -1,0 +1,156 @@
+package agentlog
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// A unit is one JSON object of the file.
+type unit struct {
+	span  jsonspan.Span
+	line  int  // counted from one
+	alone bool // nothing else stands on its line
+}
+
+// A value is a piece of a line: JSON, or what could not be read.
+type value struct {
+	span jsonspan.Span
+	ok   bool
+}
+
+// valuesOf cuts a line into its JSON values. Objects and lists may follow each
+// other without a newline; what cannot be read is one piece, up to the end of the
+// line or up to an object that goes to its end.
+func valuesOf(line []byte) []value {
+	var all []value
+	var s jsonspan.Scanner
+	for at := skipSpace(line, 0); at < len(line); {
+		s.Reset(line[at:], jsonspan.Strict)
+		v := s.Skip()
+		full := jsonspan.Span{Start: at + v.Start, End: at + v.End}
+		next := skipSpace(line, full.End)
+		// A scalar counts only if it has the line for itself.
+		if c := line[at]; !s.Failed() && (c == '{' || c == '[' || len(all) == 0 && next == len(line)) {
+			all = append(all, value{full, true})
+			at = next
+			continue
+		}
+		start, ok := salvage(line, at)
+		if !ok {
+			return append(all, value{span: trimmed(line, at)})
+		}
+		all = append(all, value{span: jsonspan.Span{Start: at, End: start}})
+		at = start
+	}
+	return all
+}
+
+// trimmed is the rest of the line without white space at its end.
+func trimmed(line []byte, at int) jsonspan.Span {
+	return jsonspan.Span{Start: at, End: at + len(bytes.TrimRight(line[at:], " \t\r\n"))}
+}
+
+func skipSpace(b []byte, at int) int {
+	for at < len(b) && (b[at] == ' ' || b[at] == '\t' || b[at] == '\r' || b[at] == '\n') {
+		at++
+	}
+	return at
+}
+
+// heads are how the objects of session files begin; a write that broke off is
+// followed by one of them on the same line. The first are hardly found elsewhere.
+var heads = [][]byte{[]byte(`{"parentUuid":`), []byte(`{"timestamp":`), []byte(`{"uuid":`), []byte(`{"type":`), []byte(`{"id":`), []byte(`{"role":`)}
+
+// salvage finds an object behind the place where a line breaks that goes to the
+// end of the line. It tries a bounded number of places.
+func salvage(line []byte, from int) (int, bool) {
+	var s jsonspan.Scanner
+	end := trimmed(line, from).End
+	for _, h := range heads {
+		at := from + 1
+		for range 24 {
+			i := bytes.Index(line[min(at, len(line)):], h)
+			if i < 0 {
+				break
+			}
+			s.Reset(line[at+i:], jsonspan.Strict)
+			if v := s.Skip(); !s.Failed() && at+i+v.End == end {
+				return at + i, true
+			}
+			at += i + 1
+		}
+	}
+	return 0, false
+}
+
+// one returns the value that all of raw is, if it is one.
+func one(raw []byte) (jsonspan.Span, bool) {
+	var s jsonspan.Scanner
+	s.Reset(raw, jsonspan.Strict)
+	v := s.Skip()
+	return v, !s.Failed() && v.Len() > 0 && skipSpace(raw, v.End) == len(raw)
+}
+
+// readLines cuts a JSONL file into units and notes the damage.
+func (l *Log) readLines() {
+	raw := l.raw
+	line := 0
+	for at := 0; at < len(raw); {
+		line++
+		end := len(raw)
+		if i := bytes.IndexByte(raw[at:], '\n'); i >= 0 {
+			end = at + i
+		}
+		l.readLine(at, end, line)
+		at = end + 1
+	}
+}
+
+func (l *Log) readLine(at, end, line int) {
+	values := valuesOf(l.raw[at:end])
+	last := end == len(l.raw) // no newline behind it
+	for i, v := range values {
+		span := jsonspan.Span{Start: at + v.span.Start, End: at + v.span.End}
+		if i > 0 { // the agent reads neither
+			l.damageAt(span.Start, line, "joined-lines")
+			l.joins = append(l.joins, span.Start)
+		}
+		switch {
+		case !v.ok:
+			l.damageAt(span.Start, line, brokenRule(l.raw[span.Start:span.End], last && i == len(values)-1))
+		case l.raw[span.Start] != '{':
+			l.damageAt(span.Start, line, "foreign-line")
+		default:
+			l.units = append(l.units, unit{span, line, len(values) == 1})
+		}
+	}
+}
+
+// brokenRule names what is wrong with bytes that are no JSON.
+func brokenRule(bad []byte, last bool) string {
+	text := strings.TrimSpace(string(bad[:min(len(bad), 64)]))
+	switch {
+	case strings.HasPrefix(text, "//"), strings.HasPrefix(text, "#"), strings.HasPrefix(text, "/*"):
+		return "comment-line"
+	case last:
+		return "truncated-line"
+	}
+	return "broken-line"
+}
+
+// physical says what each finding about the file itself means.
+var physical = map[string]string{
+	"joined-lines":    "two objects stand on one line; a newline is missing between them",
+	"broken-line":     "this line is not JSON; the agent skips it, and it is left as it is",
+	"truncated-line":  "the last line breaks off; what the agent appends next would be lost with it",
+	"comment-line":    "a comment is not JSON; the agent skips it, and it is left as it is",
+	"foreign-line":    "this line is JSON but no object; the agent skips it, and it is left as it is",
+	"duplicate-uuid":  "two lines carry one uuid; the agent keeps the last",
+	"duplicate-line":  "this line is a copy of an earlier one",
+	"dangling-parent": "the line it refers to is not in the file; the agent forgets everything in front of it",
+	"parent-loop":     "the links between lines go in a circle; the agent forgets what stands in front of it",
+	"second-root":     "a new beginning; the agent no longer sends what stands in front of it",
+	"unreadable":      "this part cannot be read as a message; it is left as it is",
+}

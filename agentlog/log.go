@@ -1,0 +1,374 @@
+package agentlog
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// ErrFormat is wrapped by the error for a file of no known agent.
+var ErrFormat = errors.New("not the session file of an agent that is known")
+
+// Options says how to read and mend a file. The zero value detects the format and
+// mends for a session that is about to be resumed.
+type Options struct {
+	Format  Format // Auto: detect
+	Profile string // whose rules apply; "": those of the model that the file names
+	Model   string // used where the file names none
+
+	Repair wire.Policy
+	// Check says what Fix mends beyond what the provider refuses.
+	Check wire.CheckOptions
+	// AppendOnly keeps every line that is there and adds the mended branch behind
+	// them, where the format can tell branches apart; else Fix returns
+	// ErrAppendOnly.
+	AppendOnly bool
+}
+
+// A Kind is what a thread is to the agent.
+type Kind uint8
+
+const (
+	Main    Kind = iota // what is sent when the session is resumed
+	Side                // the talk of a sub-agent
+	Dormant             // no longer sent: before a compaction, or a branch that was left
+)
+
+func (k Kind) String() string { return [...]string{"main", "side", "dormant"}[k] }
+
+// A Thread is one conversation of a file.
+type Thread struct {
+	Name string // "main", or what the format calls it
+	Kind Kind
+	// Request is the thread as a body of the provider's dialect. It may end with a
+	// short prompt that is not in the file: a session goes on with what the user says
+	// next.
+	Request *wire.Request
+
+	parts  []part // by message of Request; without the prompt
+	prompt bool   // Request ends with a prompt of ours
+	pairs  bool   // only pairs are checked: the agent writes everything else anew
+	tree   *ccChain
+	talk   *talk // of the conversation that a dormant part belongs to
+}
+
+// A part is the unit that a message comes from.
+type part struct {
+	unit int
+	// at is where the message's bytes begin in the file, or -1 if they were put
+	// together; blocks then says where each of its blocks stands.
+	at     int
+	blocks []jsonspan.Span
+}
+
+// Messages returns how many messages of the thread are in the file.
+func (t *Thread) Messages() int { return len(t.parts) }
+
+// A Log is one session file.
+type Log struct {
+	Format  Format
+	Threads []*Thread
+
+	name   string
+	raw    []byte
+	o      Options
+	units  []unit
+	damage []Finding
+	lines  []int // where each line begins
+	joins  []int // where a newline is missing
+	tally  Tally
+	links  map[int]int // units whose parents are not there, and what they are to hang on
+	copies []int       // units that repeat an earlier one
+	form   form
+	piPath []int // pi: the lines that are sent, and what each line is
+	piIDs  []piEntry
+	taken  map[string]bool // pi: ids in use; filled when one has to be made
+	top    int             // OpenHands: the highest number of an event; -1 if not looked for
+	lists  []list          // that units are elements of, if they are not lines
+	files  []stored        // of a folder
+	look   look
+}
+
+// A look is the last unit that was looked at, for those who ask for the same one
+// again and again.
+type look struct {
+	unit  int
+	whole object
+	name  string
+	inner object
+}
+
+// object returns the members of a unit.
+func (l *Log) object(u int) object {
+	if l.look.unit != u || l.look.whole.members == nil {
+		l.look = look{unit: u, whole: objectAt(l.raw, l.units[u].span)}
+	}
+	return l.look.whole
+}
+
+// objectIn returns the members of an object in a unit.
+func (l *Log) objectIn(u int, name string) object {
+	o := l.object(u)
+	if l.look.name != name {
+		l.look.name, l.look.inner = name, o.object(name)
+	}
+	return l.look.inner
+}
+
+// A list is a list of units: those from first up to end.
+type list struct {
+	span       jsonspan.Span
+	first, end int
+}
+
+// readList makes units of the elements of the list at span.
+func (l *Log) readList(at jsonspan.Span) list {
+	out := list{span: at, first: len(l.units)}
+	for _, e := range jsonspan.Elements(l.raw, at) {
+		line, _ := l.position(e.Start)
+		l.units = append(l.units, unit{span: e, line: line})
+	}
+	out.end = len(l.units)
+	l.lists = append(l.lists, out)
+	return out
+}
+
+// document returns the one value that the file is, or false with a finding.
+func (l *Log) document() (jsonspan.Span, bool) {
+	if at, ok := one(l.raw); ok {
+		return at, true
+	}
+	l.damageAt(0, 1, "unreadable")
+	return jsonspan.Span{}, false
+}
+
+// A form is what the core needs to know of a format.
+type form interface {
+	// read fills units and threads.
+	read(*Log)
+	// mend changes what must be changed to make the findings of a thread go.
+	mend(*edits, *Thread, Options) error
+}
+
+// A Tally counts what a file holds, all threads together.
+type Tally struct {
+	Conversations int
+	Messages      int // lines with one message id count once
+	Calls         int
+	Results       int
+	OrphanCalls   int // calls whose id no result of the conversation has
+	OrphanResults int // results whose id no call of the conversation has
+}
+
+// Tally returns the counts of the file.
+func (l *Log) Tally() Tally { return l.tally }
+
+// Raw returns the bytes of the file.
+func (l *Log) Raw() []byte { return l.raw }
+
+// Read reads one session file. It never fails on damage, only on files that no
+// known agent has written; its error then wraps [ErrFormat]. The log keeps raw,
+// which must not change afterwards.
+func Read(name string, raw []byte, o Options) (*Log, error) {
+	f := o.Format
+	if f == Auto {
+		var ok bool
+		if f, ok = Detect(name, raw); !ok {
+			return nil, fmt.Errorf("read %s: %w", name, ErrFormat)
+		}
+	}
+	l := &Log{Format: f, name: name, raw: raw, o: o, links: make(map[int]int), top: -1}
+	switch f {
+	case ClaudeCode:
+		l.form = claude{}
+	case Codex:
+		l.form = codex{}
+	case Pi:
+		l.form = pi{}
+	case GeminiCLI:
+		l.form = geminiCLI{}
+	case Cline:
+		l.form = cline{}
+	case Goose:
+		l.form = goose{}
+	case OpenHands:
+		l.form = openHands{}
+	case ADK:
+		l.form = adk{}
+	default: // opencode keeps a folder
+		return nil, fmt.Errorf("read %s: %w", name, ErrFormat)
+	}
+	l.form.read(l)
+	return l, nil
+}
+
+// damageAt notes something that is wrong with the file itself.
+func (l *Log) damageAt(offset, line int, rule string, ids ...string) {
+	if ids == nil {
+		ids = []string{}
+	}
+	f := Finding{Offset: offset, Line: line, Physical: true, unit: -1, at: offset}
+	f.Rule, f.Message, f.IDs, f.Source = rule, physical[rule], ids, "agentlog/"+rule
+	f.Advice = rule == "foreign-line" || rule == "comment-line" || rule == "second-root" || rule == "duplicate-uuid"
+	f.Index, f.Block = -1, transcript.NoBlock
+	f.Path = fmt.Sprintf("line.%d", line)
+	f.Column = offset - l.lineStart(line) + 1
+	if l.files != nil {
+		l.inFile(&f)
+	}
+	l.damage = append(l.damage, f)
+}
+
+// inFile tells the place of a finding in the file of a folder.
+func (l *Log) inFile(f *Finding) {
+	i, found := slices.BinarySearchFunc(l.files, f.Offset, func(s stored, at int) int { return cmp.Compare(s.span.Start, at) })
+	if !found {
+		i--
+	}
+	at := l.files[max(0, i)]
+	f.File = at.path
+	first, _ := l.position(at.span.Start)
+	line, column := l.position(f.Offset)
+	f.Line, f.Column, f.Offset = line-first+1, column, f.Offset-at.span.Start
+	if f.Physical {
+		f.Path = f.File
+	}
+}
+
+// lineStart returns where a line begins; lines are found once.
+func (l *Log) lineStart(line int) int {
+	if l.lines == nil {
+		l.lines = append(l.lines, 0)
+		for at := 0; ; {
+			i := bytes.IndexByte(l.raw[at:], '\n')
+			if i < 0 {
+				break
+			}
+			at += i + 1
+			l.lines = append(l.lines, at)
+		}
+	}
+	return l.lines[min(max(line, 1), len(l.lines))-1]
+}
+
+// position returns line and column of an offset, both counted from one.
+func (l *Log) position(offset int) (line, column int) {
+	l.lineStart(1)
+	i, found := slices.BinarySearch(l.lines, offset)
+	if !found {
+		i--
+	}
+	return i + 1, offset - l.lines[i] + 1
+}
+
+// promptText is what a thread that ends with the assistant is continued with, so
+// that the check sees what the agent will send.
+const promptText = "Continue."
+
+// A bodyBuilder puts the messages of a thread together.
+type bodyBuilder struct {
+	body  []byte
+	parts []part
+}
+
+func (l *Log) newBody(dialect wire.Dialect, model string) *bodyBuilder {
+	b := &bodyBuilder{body: []byte{'{'}}
+	if model != "" && dialect != wire.Gemini {
+		b.body = append(append(append(b.body, `"model":`...), quote(model)...), ',')
+	}
+	name := "messages"
+	switch dialect {
+	case wire.OpenAIResponses:
+		name = "input"
+	case wire.Gemini:
+		name = "contents"
+	}
+	b.body = append(append(b.body, quote(name)...), ":["...)
+	return b
+}
+
+func (b *bodyBuilder) comma() {
+	if b.body[len(b.body)-1] != '[' {
+		b.body = append(b.body, ',')
+	}
+}
+
+// copy adds a message as it lies in the file.
+func (b *bodyBuilder) copy(unit int, raw []byte, at jsonspan.Span) {
+	b.comma()
+	b.body = append(b.body, raw[at.Start:at.End]...)
+	b.parts = append(b.parts, part{unit: unit, at: at.Start})
+}
+
+// put adds a message that was put together; blocks says where in the file each of
+// its blocks comes from.
+func (b *bodyBuilder) put(unit int, message []byte, blocks []jsonspan.Span) {
+	b.comma()
+	b.body = append(b.body, message...)
+	b.parts = append(b.parts, part{unit, -1, blocks})
+}
+
+// thread parses what was put together. A body that cannot be parsed is reported,
+// and has no thread: everything in it was read as JSON before.
+func (l *Log) thread(name string, kind Kind, d wire.Dialect, model string, b *bodyBuilder, prompt []byte) *Thread {
+	t := &Thread{Name: name, Kind: kind, parts: b.parts}
+	if prompt != nil {
+		b.comma()
+		b.body = append(b.body, prompt...)
+		t.prompt = true
+	}
+	b.body = append(b.body, "]}"...)
+	if l.o.Model != "" && model == "" {
+		model = l.o.Model
+	}
+	r, err := wire.Parse(b.body, wire.Options{Dialect: d, Profile: l.o.Profile, Model: model})
+	if err != nil {
+		first := l.units[b.parts[0].unit]
+		l.damageAt(first.span.Start, first.line, "unreadable")
+		return nil
+	}
+	t.Request = r
+	l.Threads = append(l.Threads, t)
+	return t
+}
+
+// A talk counts the calls and results of one conversation by id.
+type talk struct {
+	calls, results map[string]int
+}
+
+func newTalk() *talk {
+	return &talk{make(map[string]int), make(map[string]int)}
+}
+
+// count adds a conversation to the tally.
+func (l *Log) count(k *talk, messages int) {
+	l.tally.Conversations++
+	l.tally.Messages += messages
+	for id, n := range k.calls {
+		l.tally.Calls += n
+		l.tally.OrphanCalls += unmatched(id, n, k.results[id])
+	}
+	for id, n := range k.results {
+		l.tally.Results += n
+		l.tally.OrphanResults += unmatched(id, n, k.calls[id])
+	}
+}
+
+// unmatched returns how many of n halves have no other half. An id may be used
+// again; without one, halves are counted off.
+func unmatched(id string, n, others int) int {
+	switch {
+	case id == "":
+		return max(0, n-others)
+	case others == 0:
+		return n
+	}
+	return 0
+}

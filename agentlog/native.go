@@ -1,0 +1,219 @@
+package agentlog
+
+import (
+	"bytes"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A piece is one message of a mended thread, as the file is to hold it.
+type piece struct {
+	message int    // of the thread before; -1 if it is new
+	raw     []byte // the message; nil if it stays as it is
+	role    transcript.Role
+}
+
+// A source is where a block of a mended thread was before.
+type source struct {
+	message int                // -1: it is new
+	was     transcript.BlockID // in the thread before
+	now     transcript.BlockID
+}
+
+// piecesOf says how the messages of a mended Anthropic thread come from those
+// before. What was moved or put in becomes a message of its own, since the provider
+// joins neighbours of one role: the message it was put into then stays as it was.
+//
+// With joined set it stays in that message, for agents that keep one message for
+// each turn.
+func piecesOf(t *Thread, before, after *wire.Request, joined bool) []piece {
+	w := weaver{t: t, old: before.Transcript(), now: after.Transcript(), empty: -1, joined: joined}
+	byPath := make(map[string]transcript.BlockID, len(w.old.Blocks()))
+	for b := range w.old.Blocks() {
+		byPath[before.Path(transcript.BlockID(b))] = transcript.BlockID(b)
+	}
+	for _, m := range w.now.Messages() {
+		var from []source
+		for b := m.First; b < m.End; b++ {
+			s := source{-1, transcript.NoBlock, b}
+			if o, ok := byPath[after.PathIn(before, b)]; ok {
+				s.message, s.was = w.old.Block(o).Message, o
+			}
+			from = append(from, s)
+		}
+		w.weave(m, from)
+	}
+	w.settle()
+	return w.out
+}
+
+// settle gives messages that are all new the place of an old one that goes in their
+// stead: a result that became a quotation stays in its line.
+func (w *weaver) settle() {
+	kept := make([]bool, len(w.t.parts))
+	for _, p := range w.out {
+		if p.message >= 0 {
+			kept[p.message] = true
+		}
+	}
+	prev := -1
+	for k := range w.out {
+		p := &w.out[k]
+		if next := prev + 1; p.message < 0 && next < len(kept) && !kept[next] && w.old.Messages()[next].Role == p.role {
+			whole := w.old.Bytes(w.old.Messages()[next].Span)
+			now := objectAt(p.raw, jsonspan.Span{Start: 0, End: len(p.raw)})
+			if content := now.value("content"); content != nil {
+				p.raw = setMembers(whole, jsonspan.Span{Start: 0, End: len(whole)}, "content", content)
+				p.message, kept[next] = next, true
+			}
+		}
+		if p.message >= 0 {
+			prev = max(prev, p.message)
+		}
+	}
+}
+
+type weaver struct {
+	t        *Thread
+	old, now *transcript.Transcript
+	out      []piece
+	empty    int  // the last message without blocks that was found again
+	joined   bool // what was put into a message stays in it
+}
+
+func (w *weaver) weave(m transcript.Message, from []source) {
+	if len(from) == 0 {
+		w.blockless(m)
+		return
+	}
+	home := w.homeOf(from)
+	if home < 0 {
+		w.strangers(m, from)
+		return
+	}
+	if w.joined && home < len(w.t.parts) {
+		w.kept(m, home, from, true)
+		return
+	}
+	first, last := 0, len(from)
+	for from[first].message != home {
+		first++
+	}
+	for from[last-1].message != home {
+		last--
+	}
+	w.strangers(m, from[:first])
+	w.kept(m, home, from[first:last], first == 0 && last == len(from))
+	w.strangers(m, from[last:])
+}
+
+// homeOf returns the message that a mended one was before: the one whose words it
+// has, since only results are moved between messages.
+func (w *weaver) homeOf(from []source) int {
+	home := -1
+	for _, s := range from {
+		if s.message < 0 {
+			continue
+		}
+		if home < 0 {
+			home = s.message
+		}
+		if w.old.Block(s.was).Kind != transcript.Result {
+			return s.message
+		}
+	}
+	return home
+}
+
+// blockless finds a message without content again, by its bytes.
+func (w *weaver) blockless(m transcript.Message) {
+	raw := w.now.Bytes(m.Span)
+	for i := w.empty + 1; i < len(w.t.parts); i++ {
+		o := w.old.Messages()[i]
+		if o.First == o.End && bytes.Equal(w.old.Bytes(o.Span), raw) {
+			w.empty = i
+			w.out = append(w.out, piece{message: i, role: m.Role})
+			return
+		}
+	}
+	w.out = append(w.out, piece{-1, raw, m.Role})
+}
+
+// kept files the message that was there before, changed or not. alone: nothing was
+// put in front of it or behind it.
+func (w *weaver) kept(m transcript.Message, home int, from []source, alone bool) {
+	if home >= len(w.t.parts) {
+		return // the prompt
+	}
+	was := w.old.Messages()[home]
+	p := piece{message: home, role: was.Role}
+	switch {
+	case w.same(was, from) && (!alone || bytes.Equal(w.old.Bytes(was.Span), w.now.Bytes(m.Span))):
+	case alone:
+		p.raw = w.now.Bytes(m.Span)
+	default:
+		whole := w.old.Bytes(was.Span)
+		p.raw = setMembers(whole, jsonspan.Span{Start: 0, End: len(whole)}, "content", w.content(from))
+	}
+	w.out = append(w.out, p)
+}
+
+// strangers files blocks that are new in their message, one piece for those that
+// come from one place.
+func (w *weaver) strangers(m transcript.Message, from []source) {
+	for i := 0; i < len(from); {
+		k := i + 1
+		for k < len(from) && from[k].message == from[i].message {
+			k++
+		}
+		run := from[i:k]
+		i = k
+		src := run[0].message
+		if src >= len(w.t.parts) {
+			continue // the prompt
+		}
+		if src >= 0 && w.same(w.old.Messages()[src], run) {
+			w.out = append(w.out, piece{message: src, role: w.old.Messages()[src].Role})
+			continue
+		}
+		w.out = append(w.out, piece{-1, write("role", m.Role.String(), "content", w.content(run)), m.Role})
+	}
+}
+
+// same reports whether blocks are all those of a message, unchanged.
+func (w *weaver) same(was transcript.Message, from []source) bool {
+	if len(from) != int(was.End-was.First) {
+		return false
+	}
+	for i, s := range from {
+		if s.was != was.First+transcript.BlockID(i) || !w.sameBlock(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameBlock reports whether a block says what it said. A string that got company
+// was written as a block, which is no change.
+func (w *weaver) sameBlock(s source) bool {
+	a, b := w.old.Bytes(w.old.Block(s.was).Span), w.now.Bytes(w.now.Block(s.now).Span)
+	if bytes.Equal(a, b) {
+		return true
+	}
+	return len(a) > 0 && a[0] == '"' && bytes.Equal(b, write("type", "text", "text", a))
+}
+
+// content writes blocks as a list; a string becomes a block of text.
+func (w *weaver) content(from []source) []byte {
+	var raws [][]byte
+	for _, s := range from {
+		raw := w.now.Bytes(w.now.Block(s.now).Span)
+		if len(raw) > 0 && raw[0] == '"' {
+			raw = write("type", "text", "text", raw)
+		}
+		raws = append(raws, raw)
+	}
+	return array(raws...)
+}

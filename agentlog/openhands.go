@@ -1,0 +1,150 @@
+package agentlog
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// openHands reads event lists of OpenHands: a trajectory, or the lines of an
+// evaluation with a history in each. An action and its observation share
+// tool_call_metadata.tool_call_id. A finish action is the agent's last word and
+// sent as text; nothing answers it.
+type openHands struct{}
+
+func isEvent(o object) bool {
+	return (o.has("action") || o.has("observation")) && o.has("source") && o.has("timestamp")
+}
+
+func isEventList(raw []byte, at jsonspan.Span) bool {
+	if at.Len() == 0 || raw[at.Start] != '[' {
+		return false
+	}
+	for _, e := range jsonspan.Elements(raw, at) {
+		if isEvent(objectAt(raw, e)) {
+			return true
+		}
+	}
+	return false
+}
+
+func isEvents(raw []byte, o object, name string) bool {
+	v, _ := o.get(name)
+	return isEventList(raw, v)
+}
+
+func (h openHands) read(l *Log) {
+	if at, ok := one(l.raw); ok && l.raw[at.Start] == '[' {
+		h.thread(l, "main", l.readList(at))
+		return
+	}
+	l.readLines()
+	lines := l.units
+	l.units = nil
+	var lists []list
+	for _, u := range lines {
+		o := objectAt(l.raw, u.span)
+		if v, ok := o.get("history"); ok && isEventList(l.raw, v) {
+			lists = append(lists, l.readList(v))
+		}
+	}
+	if lists == nil { // a line for each event
+		l.units = lines
+		h.thread(l, "main", list{first: 0, end: len(lines)})
+		return
+	}
+	for i, all := range lists {
+		name := "main"
+		if len(lists) > 1 {
+			name = fmt.Sprintf("conversation %d", i+1)
+		}
+		h.thread(l, name, all)
+	}
+}
+
+func (h openHands) thread(l *Log, name string, all list) {
+	k, n := newTalk(), 0
+	b := l.newBody(wire.Anthropic, "")
+	for i := all.first; i < all.end; i++ {
+		o := objectAt(l.raw, l.units[i].span)
+		if !isEvent(o) {
+			continue
+		}
+		n++
+		h.event(l, b, i, o, k)
+	}
+	if n == 0 {
+		return
+	}
+	l.count(k, n)
+	if len(b.parts) == 0 {
+		return
+	}
+	if t := l.thread(name, Main, wire.Anthropic, "", b, nil); t != nil {
+		t.pairs, t.talk = true, k
+	}
+}
+
+func (openHands) event(l *Log, b *bodyBuilder, i int, o object, k *talk) {
+	meta := o.object("tool_call_metadata")
+	id := meta.text("tool_call_id")
+	at := []jsonspan.Span{l.units[i].span}
+	put := func(role string, block []byte) { b.put(i, write("role", role, "content", array(block)), at) }
+	text := func(name string) []byte { return write("type", "text", "text", stringOr(o.value(name))) }
+	action, observation := o.text("action"), o.text("observation")
+	switch {
+	case id != "" && action != "":
+		k.calls[id]++
+		if action == "finish" {
+			put("assistant", text("message"))
+			return
+		}
+		put("assistant", toolUse(id, meta.text("function_name"), o.value("args")))
+	case id != "" && observation != "":
+		k.results[id]++
+		v, _ := o.get("content")
+		put("user", toolResult(id, textsIn(l.raw, v), observation == "error"))
+	case action == "message" && o.text("source") == "user":
+		put("user", text("message"))
+	case action == "message":
+		put("assistant", text("message"))
+	}
+}
+
+func (h openHands) mend(e *edits, t *Thread, o Options) error {
+	return mendFlat(h, e, t, o)
+}
+
+func (openHands) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
+	blk := t.Request.Transcript().Block(call)
+	u := t.parts[blk.Message].unit
+	o := objectAt(l.raw, l.units[u].span)
+	return write("id", l.nextID(u), "timestamp", o.value("timestamp"), "source", "environment", "message", text, "cause", o.value("id"),
+		"observation", "error", "content", text, "extras", write("error_id", ""), "tool_call_metadata", o.value("tool_call_metadata"))
+}
+
+// nextID returns a number that no event of the list of unit u has, told from the
+// place of the unit so that each gets its own.
+func (l *Log) nextID(u int) []byte {
+	if l.top < 0 {
+		l.top = 0
+		for _, x := range l.units {
+			if n, err := strconv.Atoi(string(objectAt(l.raw, x.span).value("id"))); err == nil && n < 1<<40 {
+				l.top = max(l.top, n)
+			}
+		}
+	}
+	return strconv.AppendInt(nil, int64(l.top+1+u), 10)
+}
+
+func (openHands) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
+	u := t.parts[t.Request.Transcript().Block(result).Message].unit
+	o := objectAt(l.raw, l.units[u].span)
+	return write("id", o.value("id"), "timestamp", o.value("timestamp"), "source", "user", "message", text,
+		"action", "message", "args", write("content", text, "wait_for_response", []byte("false")))
+}
+
+func (openHands) without(*Log, *Thread, transcript.BlockID) []byte { return nil }
