@@ -58,11 +58,18 @@ func (l *ladder) meet(m limit, earlier []limit) (*Plan, error) {
 			}
 		}
 	}
+	if l.trying {
+		return nil, &WindowTooSmall{m.unit, m.most, 0}
+	}
 	least, err := l.minimum(g, m, earlier)
 	if err != nil {
 		return nil, err
 	}
-	return nil, &WindowTooSmall{m.unit, m.most, max(least, tiny)}
+	least = max(least, tiny)
+	if l.w.Low > 0 && m.unit == Tokens {
+		least = l.stableMinimum(m, least)
+	}
+	return nil, &WindowTooSmall{m.unit, m.most, least}
 }
 
 // stay returns the state that the ladder is at if that is within the limit.
@@ -99,14 +106,48 @@ func (l *ladder) minimum(g *gauge, m limit, earlier []limit) (int, error) {
 	}
 	// Or the state that the chain begins with, which need not be below a later sum.
 	l.move(0)
+	if l.atRest() {
+		if n := l.measure(l.r, m.unit, least); l.all(l.r, earlier) {
+			least = min(least, n)
+		}
+		return least, nil
+	}
 	plan, err := l.attempt()
 	if err != nil {
 		return 0, err
 	}
-	if n := l.withReserve(m.unit, l.measureOf(plan, m.unit, least)); n < least && l.all(plan.out, earlier) {
-		least = n
+	if n := l.withReserve(m.unit, l.measureOf(plan, m.unit, least)); l.all(plan.out, earlier) {
+		least = min(least, n)
 	}
 	return least, nil
+}
+
+// stableMinimum is the least limit with which a stable window works. What was decided
+// at earlier requests depends on the limit, so it has to be tried.
+func (l *ladder) stableMinimum(m limit, guess int) int {
+	works := func(n int) bool {
+		w := l.w
+		w.Tokens = n
+		if w.valid(l.o) != nil {
+			return false
+		}
+		try := newLadder(l.plan, w, l.o)
+		try.reserve, try.trying = l.reserve, true
+		_, err := try.fit()
+		return err == nil
+	}
+	fails, fits := max(m.most, l.w.Low), max(guess, m.most+1, l.w.Low+1)
+	for !works(fits) && fits < math.MaxInt/4 {
+		fails, fits = fits, 2*fits
+	}
+	for fits-fails > 1 {
+		if mid := fails + (fits-fails)/2; works(mid) {
+			fits = mid
+		} else {
+			fails = mid
+		}
+	}
+	return fits
 }
 
 // atRest reports whether nothing has been done yet.
@@ -219,7 +260,7 @@ func (l *ladder) attempt() (*Plan, error) {
 }
 
 // decide writes the state down as one decision per atom.
-func (l *ladder) decide(p *Plan) (edits []wire.BlockEdit) {
+func (l *ladder) decide(p *Plan) (edits []blockEdit) {
 	p.Decisions = make([]Decision, len(l.t.Atoms()))
 	rungs := make(map[Rung]int)
 	for a := range p.Decisions {
@@ -241,7 +282,7 @@ func (l *ladder) decide(p *Plan) (edits []wire.BlockEdit) {
 				continue
 			}
 			d.Action, d.Reasons = Edit, append(d.Reasons, reasons...)
-			edits = append(edits, wire.BlockEdit{Block: b, Text: l.text(b, v)})
+			edits = append(edits, blockEdit{wire.BlockEdit{Block: b, Text: l.text(b, v)}, reasons[0]})
 		}
 	}
 	for r := RungRules; r <= RungSqueeze; r++ {
@@ -249,7 +290,7 @@ func (l *ladder) decide(p *Plan) (edits []wire.BlockEdit) {
 			p.Rungs = append(p.Rungs, Climb{r, rungs[r]})
 		}
 	}
-	slices.SortFunc(edits, func(a, b wire.BlockEdit) int { return int(a.Block - b.Block) })
+	slices.SortFunc(edits, func(a, b blockEdit) int { return int(a.Block - b.Block) })
 	return edits
 }
 

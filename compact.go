@@ -244,7 +244,7 @@ func holdsCalls(text string) bool {
 
 // summarise decides to drop what was removed and to say text in its place. The edits
 // are of blocks that hold more than an earlier summary.
-func (p *Plan) summarise(h Removed, text string) (edits []wire.BlockEdit) {
+func (p *Plan) summarise(h Removed, text string) (edits []blockEdit) {
 	t := p.mended.Transcript()
 	if p.Decisions == nil {
 		p.Decisions = make([]Decision, len(t.Atoms()))
@@ -265,7 +265,7 @@ func (p *Plan) summarise(h Removed, text string) (edits []wire.BlockEdit) {
 			continue
 		}
 		decide(told.block, Edit)
-		edits = append(edits, wire.BlockEdit{Block: told.block, Text: told.before})
+		edits = append(edits, blockEdit{wire.BlockEdit{Block: told.block, Text: told.before}, p.Decisions[t.AtomOf(told.block)].Reasons[0]})
 	}
 	p.summary = &wire.Insertion{Before: h.at, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd}
 	return edits

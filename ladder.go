@@ -84,6 +84,7 @@ type ladder struct {
 	r      *wire.Request
 	t      *transcript.Transcript
 	end    int    // the history is that of a request that had so many messages
+	stood  int    // what is pinned is so for a history of so many messages
 	pinned []bool // by atom: stays
 	locked []bool // by atom: every byte stays
 
@@ -105,6 +106,7 @@ type ladder struct {
 	// rungs of exchanges and turns drop.
 	reserve int
 	losses  int
+	trying  bool   // only whether it fits is asked
 	costs   []cost // by block: the last that was counted
 	frame   int    // tokens around a message
 	head    int    // tokens beside the list
@@ -163,6 +165,7 @@ func (l *ladder) standAt(end int) error {
 	}
 	l.bind(demands)
 	l.pin()
+	l.stood = end
 	return nil
 }
 

@@ -163,8 +163,14 @@ func keepOne(all []Decision) []Decision {
 	return all
 }
 
+// A blockEdit is an edit, and why.
+type blockEdit struct {
+	wire.BlockEdit
+	reason Reason
+}
+
 // carryOut drops and edits what was decided.
-func (p *Plan) carryOut(edits []wire.BlockEdit, o Options) error {
+func (p *Plan) carryOut(edits []blockEdit, o Options) error {
 	var drop []transcript.BlockID
 	t := p.mended.Transcript()
 	for _, d := range p.Decisions {
@@ -173,15 +179,15 @@ func (p *Plan) carryOut(edits []wire.BlockEdit, o Options) error {
 		}
 		for _, b := range t.Atoms()[d.Atom].Blocks {
 			drop = append(drop, b)
-			p.log("drop", d.Reasons, b, -t.Block(b).Span.Len(), -o.weigh(p.mended, b))
+			p.log("drop", d.Reasons[0], b, -t.Block(b).Span.Len(), -o.weigh(p.mended, b))
 		}
 	}
 	p.edited = make(map[transcript.BlockID]bool, len(edits))
-	for _, e := range edits {
-		p.edited[e.Block] = true
-		d := p.Decisions[t.AtomOf(e.Block)]
+	texts := make([]wire.BlockEdit, len(edits))
+	for i, e := range edits {
+		p.edited[e.Block], texts[i] = true, e.BlockEdit
 		was := t.Block(e.Block).Body
-		p.log("edit", d.Reasons, e.Block, len(e.Text)-was.Len(), o.weighSaid(p.mended, e.Block, e.Text)-o.weigh(p.mended, e.Block))
+		p.log("edit", e.reason, e.Block, len(e.Text)-was.Len(), o.weighSaid(p.mended, e.Block, e.Text)-o.weigh(p.mended, e.Block))
 	}
 	if drop == nil && edits == nil && p.summary == nil {
 		return nil
@@ -195,7 +201,7 @@ func (p *Plan) carryOut(edits []wire.BlockEdit, o Options) error {
 			Reason: "a summary takes the place of what was dropped",
 		})
 	}
-	next, also, err := p.mended.Rewrite(drop, edits, insert...)
+	next, also, err := p.mended.Rewrite(drop, texts, insert...)
 	if err != nil {
 		return err
 	}
@@ -204,14 +210,11 @@ func (p *Plan) carryOut(edits []wire.BlockEdit, o Options) error {
 }
 
 // log records a change that the rules decided.
-func (p *Plan) log(action string, reasons []Reason, b transcript.BlockID, bytes, tokens int) {
+func (p *Plan) log(action string, why Reason, b transcript.BlockID, bytes, tokens int) {
 	blk := p.mended.Transcript().Block(b)
-	c := wire.Change{Action: action, Path: p.mended.PathIn(p.in, b), IDs: []string{}, Bytes: bytes, Tokens: tokens}
+	c := wire.Change{Action: action, Rule: why.Rule, Reason: why.Text, Path: p.mended.PathIn(p.in, b), IDs: []string{}, Bytes: bytes, Tokens: tokens}
 	if blk.CallID != "" {
 		c.IDs = []string{blk.CallID}
-	}
-	if len(reasons) > 0 {
-		c.Rule, c.Reason = reasons[0].Rule, reasons[0].Text
 	}
 	p.Changes = append(p.Changes, c)
 }

@@ -76,7 +76,7 @@ func trimOptional(name string) string {
 // settle turns all votes into one verdict per atom. Protection spreads along
 // needs first, so a later drop can never meet it; then drops spread backwards.
 // The outcome is the least fixpoint of both and does not depend on any order.
-func settle(r *wire.Request, v *votes) ([]Decision, []wire.BlockEdit) {
+func settle(r *wire.Request, v *votes) ([]Decision, []blockEdit) {
 	t := r.Transcript()
 	atoms := t.Atoms()
 	needs := make([][]transcript.AtomID, len(atoms))
@@ -138,9 +138,9 @@ func settle(r *wire.Request, v *votes) ([]Decision, []wire.BlockEdit) {
 
 // settleEdits lets the shortest edit of each block stand where its atom is kept and
 // not protected.
-func settleEdits(r *wire.Request, v *votes, out []Decision) []wire.BlockEdit {
+func settleEdits(r *wire.Request, v *votes, out []Decision) []blockEdit {
 	t := r.Transcript()
-	var edits []wire.BlockEdit
+	var edits []blockEdit
 	for b := range t.Blocks() {
 		id := transcript.BlockID(b)
 		all := v.edit[id]
@@ -158,7 +158,7 @@ func settleEdits(r *wire.Request, v *votes, out []Decision) []wire.BlockEdit {
 		for _, e := range all {
 			d.Reasons = append(d.Reasons, e.reason)
 		}
-		edits = append(edits, wire.BlockEdit{Block: id, Text: best.text})
+		edits = append(edits, blockEdit{wire.BlockEdit{Block: id, Text: best.text}, best.reason})
 	}
 	return edits
 }

@@ -28,7 +28,7 @@ type Window struct {
 	// Priority ranks atoms for ByPriority: the lowest goes first, of equals the oldest.
 	Priority func(*wire.Request, transcript.AtomID) int
 	// Recent is how many of the last exchanges keep their results for as long as older
-	// ones can be dropped instead. Zero: 4.
+	// ones can be dropped instead. Zero: 8.
 	Recent int
 	// Rules vote on the first rung; nil: there are none. What they protect is pinned.
 	Rules *Pipeline
@@ -39,7 +39,7 @@ type Window struct {
 	// remembered. Zero: each request is trimmed as if it were the only one.
 	Low int
 	// Cache are the prices by which a stable window is also trimmed before it must be,
-	// when that pays within as many further requests as there were so far. Nil: it is
+	// when that pays within a quarter of the requests that there were so far. Nil: it is
 	// trimmed only when it must be.
 	Cache Terms
 	// AllowTiny lets a window be smaller than the smallest exchange of the history.
@@ -170,7 +170,7 @@ func (w *Window) valid(o Options) error {
 
 func (w *Window) recent() int {
 	if w.Recent == 0 {
-		return 4
+		return 8
 	}
 	return w.Recent
 }
@@ -182,7 +182,8 @@ type Terms interface {
 	PaysAfter(removed, kept int) int
 }
 
-// A CounterError is the error for a counter that panics or counts less than nothing.
+// A CounterError is the error for a counter that panics, or counts less than nothing or
+// more than can be.
 type CounterError struct {
 	Text  string // what it was to count, shortened
 	Count int
@@ -193,8 +194,11 @@ func (e *CounterError) Error() string {
 	if e.Panic != nil {
 		return fmt.Sprintf("count tokens of %q: the counter panicked: %v", e.Text, e.Panic)
 	}
-	return fmt.Sprintf("count tokens of %q: the counter says %d; a count must not be negative", e.Text, e.Count)
+	return fmt.Sprintf("count tokens of %q: the counter says %d, which cannot be", e.Text, e.Count)
 }
+
+// maxCount is more than any text has, and little enough for sums not to overflow.
+const maxCount = 1 << 40
 
 // A watch guards a counter: what it does wrong becomes an error of the call.
 type watch struct {
@@ -239,7 +243,7 @@ func (w watch) begin(text []byte) { w.now.text, w.now.busy = text, true }
 
 func (w watch) end(n int) int {
 	w.now.busy = false
-	if n < 0 {
+	if n < 0 || n > maxCount {
 		panic(&CounterError{shortly(w.now.text), n, nil})
 	}
 	return n

@@ -43,7 +43,7 @@ func corpusDir(t testing.TB) string {
 // and mends them. What agents keep in files of their own is taken out of them only as
 // far as is needed here.
 func corpus(t testing.TB) []history {
-	c := &collector{t: t, dir: corpusDir(t)}
+	c := &collector{t: t, dir: corpusDir(t), seen: make(map[string]bool)}
 	c.recorded()
 	c.tau()
 	c.sweAgent()
@@ -56,9 +56,10 @@ func corpus(t testing.TB) []history {
 }
 
 type collector struct {
-	t   testing.TB
-	dir string
-	all []history
+	t    testing.TB
+	dir  string
+	all  []history
+	seen map[string]bool
 }
 
 // files lists the files of a pattern with their content, unpacked.
@@ -86,8 +87,13 @@ func (c *collector) files(pattern string) (names []string, contents [][]byte) {
 	return names, contents
 }
 
-// add takes in a history if it has at least two requests.
+// add takes in a history, mended, unless it is in its group already.
 func (c *collector) add(group, name, model string, body []byte) {
+	if key := group + "\x00" + string(body); c.seen[key] {
+		return
+	} else {
+		c.seen[key] = true
+	}
 	r, err := wire.Parse(body, wire.Options{Model: model})
 	if err != nil {
 		c.t.Fatalf("%s %s: %v", group, name, err)
@@ -229,7 +235,7 @@ func (c *collector) gym() {
 					body[key] = v
 				}
 			}
-			c.add("NeMo Gym rollouts (no price)", fmt.Sprintf("%s #%d", filepath.Base(names[i]), j), "", encode(body))
+			c.add("NeMo Gym rollouts", fmt.Sprintf("%s #%d", filepath.Base(names[i]), j), "", encode(body))
 		})
 	}
 }

@@ -27,12 +27,14 @@
 //
 // # Regret
 //
-// A call of the model is one more of a kind if an earlier one had the same tool and the
-// same arguments, or read the whole of the same file, did not fail, and nothing that
-// is known to change files came in between. It is regretted if no result of those
-// earlier ones was in sight, in full, in what a policy sent. A recording shows what the
-// agent did with what its own harness sent, which was mostly everything, so this is a
-// lower bound: an agent that misses something asks for it in cases where the recorded
-// one had no need to. And it is a share of what is asked again anyway, which [Result]
-// counts beside it.
+// A call asks again if an earlier one had the same tool and the same arguments, or read
+// the whole of the same file, did not fail, and nothing that is known to change files
+// came in between. It is regretted if no result of those earlier ones is in sight, in
+// full, in what a policy sent. So is an edit of a file whose text the model was shown,
+// if none of what showed it is in sight.
+//
+// A recording shows what the agent did with what its own harness sent, which was mostly
+// everything, so this is a lower bound: an agent that misses something asks for it in
+// cases where the recorded one had no need to. And it is a share of what is asked again
+// anyway, which [Result] counts beside it.
 package replay

@@ -25,6 +25,8 @@ type Options struct {
 	Limit Amount
 	// Low is what a stable window is trimmed to; a share is one of the limit. Zero: 50 %.
 	Low Amount
+	// Model is whose window, cache and prices are meant. "": that of the history.
+	Model string
 	// Counter counts tokens. Nil: the estimator of the model.
 	Counter wire.Counter
 
@@ -161,12 +163,13 @@ func newPlayer(r *wire.Request, o Options) *player {
 	if p.policies == nil {
 		p.policies = Standard()
 	}
-	model, known := tokens.Lookup(r.Model(), o.Models...)
+	name := cmp.Or(o.Model, r.Model())
+	model, known := tokens.Lookup(name, o.Models...)
 	if known {
 		p.room = model.Window
 	}
-	p.price, p.priced = tokens.PriceOf(r.Model(), o.Prices...)
-	p.setting = Setting{Model: r.Model(), Counter: o.Counter, Cache: tokens.CacheOf(r.Model(), o.Caches...)}
+	p.price, p.priced = tokens.PriceOf(name, o.Prices...)
+	p.setting = Setting{Model: name, Counter: o.Counter, Cache: tokens.CacheOf(name, o.Caches...)}
 	if o.Counter == nil {
 		p.setting.Counter = model.Estimator()
 	}

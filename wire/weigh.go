@@ -124,8 +124,8 @@ func (r *Request) inString(s transcript.Span) bool {
 
 // geminiParts counts the media beside a function's response.
 func (r *Request) geminiParts(c Counter, blk transcript.Block) int {
-	if blk.Span.Len()-blk.Body.Len() < 512 {
-		return 0 // names and ids
+	if !bytes.Contains(r.raw[blk.Span.Start:blk.Body.Start], []byte(`"parts"`)) && !bytes.Contains(r.raw[blk.Body.End:blk.Span.End], []byte(`"parts"`)) {
+		return 0
 	}
 	n := 0
 	for _, name := range []string{"functionResponse", "function_response"} {
@@ -187,6 +187,19 @@ type medium struct {
 	text bool // the data is text
 }
 
+// shown reports whether it is a medium at all: search results have links, too.
+func (m medium) shown() bool {
+	if strings.IndexByte(m.mime, '/') >= 0 {
+		return true
+	}
+	kind := strings.TrimSuffix(strings.TrimPrefix(m.mime, "input_"), "_url")
+	switch kind {
+	case "image", "document", "audio", "video", "file", "base64", "inlineData", "inline_data", "fileData", "file_data":
+		return true
+	}
+	return false
+}
+
 // object counts a block: media by what they show, everything else as it is written.
 func (r *Request) object(c Counter, s transcript.Span, m medium, depth int) int {
 	all := jsonspan.Members(r.raw, jsonspan.Span(s))
@@ -222,18 +235,25 @@ func (r *Request) member(c Counter, key string, s transcript.Span, m medium, dep
 		return len(v) / 6 // opaque; about what it stands for
 	case "json", "input", "args", "response":
 		return c.Count(v)
+	case "result":
+		if str && m.mime == "image_generation_call" {
+			return c.Media("image", v[1:len(v)-1], m.low)
+		}
 	case "data", "bytes", "file_data":
-		if str && !m.text {
+		if m.mime == "redacted_thinking" {
+			return len(v) / 6
+		}
+		if str && !m.text && m.shown() {
 			return c.Media(m.mime, v[1:len(v)-1], m.low)
 		}
 	case "image", "document", "audio", "video", "file", "image_url", "input_audio", "inlineData", "inline_data":
-		if m.mime == "" || !str {
-			m.mime = strings.TrimSuffix(key, "_url")
+		if m.mime == "" || !str || key == "image_url" {
+			m.mime = strings.TrimSuffix(strings.TrimPrefix(key, "input_"), "_url")
 		}
 	}
 	switch key {
 	case "image_url", "url", "uri", "fileUri", "file_uri", "file_id", "fileId":
-		if str {
+		if str && m.shown() {
 			return c.Media(m.mime, v[1:len(v)-1], m.low)
 		}
 	}

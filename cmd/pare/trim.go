@@ -35,7 +35,7 @@ type keeping struct {
 	Order     string   `enum:"oldest,middle,priority" default:"oldest" help:"What goes first: oldest (default), middle (the beginning and the end stay longest) or priority."`
 	Priority  []string `sep:"none" placeholder:"TOOL=N" help:"With --order priority: the rank of a tool, a glob; the lowest go first, tools without one have 0. May be repeated, the first that matches counts."`
 	Unpin     []string `enum:"system,task,newest" placeholder:"PIN" help:"Let go of what stays otherwise: system (what the system says), task (the first message of the user), newest (the last turn)."`
-	Recent    int      `placeholder:"N" help:"The results of the last N exchanges are cleared only when no older exchange is left to drop. Default: 4."`
+	Recent    int      `placeholder:"N" help:"The results of the last N exchanges are cleared only when no older exchange is left to drop. Default: 8."`
 	AllowTiny bool     `help:"Let the window be smaller than the smallest exchange."`
 }
 
