@@ -345,6 +345,9 @@ func (l *ladder) spread(marked []bool) {
 // build lays out the chain for a unit, from the state that is reached.
 func (l *ladder) build(u Unit) {
 	l.steps, l.ops = l.steps[:0], l.ops[:0]
+	if cap(l.ops) == 0 {
+		l.ops, l.steps = make([]op, 0, l.blocks()+l.blocks()/4), make([]step, 0, 2*len(l.exchanges())+16)
+	}
 	l.rulesRung()
 	if u == Tokens {
 		l.clearRung()

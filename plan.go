@@ -173,6 +173,16 @@ type blockEdit struct {
 func (p *Plan) carryOut(edits []blockEdit, o Options) error {
 	var drop []transcript.BlockID
 	t := p.mended.Transcript()
+	drops := 0
+	for _, d := range p.Decisions {
+		if d.Action == Drop {
+			drops += len(t.Atoms()[d.Atom].Blocks)
+		}
+	}
+	if drops > 0 {
+		drop = make([]transcript.BlockID, 0, drops)
+	}
+	p.Changes = slices.Grow(p.Changes, drops+len(edits)+1)
 	for _, d := range p.Decisions {
 		if d.Action != Drop {
 			continue

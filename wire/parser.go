@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -319,9 +320,24 @@ func (p *parser) element() {
 	}
 }
 
+// more is how many to make room for when n have been found up to an offset: about as
+// many as the rest of the bytes will bring, so that a large index is moved once or
+// twice and not twenty times.
+func (p *parser) more(n, offset int) int {
+	if n < 256 || offset <= 0 {
+		return max(n, 16)
+	}
+	rest := float64(n) * float64(len(p.raw)-offset) / float64(offset)
+	return int(min(rest*1.02, float64(8*n))) + 16
+}
+
 // startMessage opens a message. Its role, turn and span may be set again when it
 // ends, because members come in any order.
 func (p *parser) startMessage(r transcript.Role, start, turn int) {
+	if len(p.messages) == cap(p.messages) {
+		more := p.more(len(p.messages), start)
+		p.messages, p.extra, p.frame = slices.Grow(p.messages, more), slices.Grow(p.extra, more), slices.Grow(p.frame, more)
+	}
 	p.messages = append(p.messages, transcript.Message{Role: r, Span: transcript.Span{Start: start}, Turn: turn, First: transcript.BlockID(len(p.blocks))})
 	p.extra = append(p.extra, 0)
 	p.frame = append(p.frame, frame{})
@@ -367,6 +383,10 @@ func (p *parser) block(b transcript.Block, w place) {
 	b.Message = len(p.messages) - 1
 	if b.Body.End == 0 {
 		b.Body = b.Span
+	}
+	if len(p.blocks) == cap(p.blocks) {
+		more := p.more(len(p.blocks), b.Span.Start)
+		p.blocks, p.where = slices.Grow(p.blocks, more), slices.Grow(p.where, more)
 	}
 	p.blocks = append(p.blocks, b)
 	p.where = append(p.where, w)

@@ -197,6 +197,7 @@ func (c *trimCmd) window() (win pare.Window, err error) {
 func (c *trimCmd) plan(r *wire.Request, win pare.Window, o pare.Options) (*pare.Plan, error) {
 	model := cmp.Or(c.Model, r.Model())
 	var err error
+	o.Uncounted = !c.DryRun && c.Receipt == "" // nobody will read it
 	if o.Counter, err = c.counter(model); err != nil {
 		return nil, err
 	}
