@@ -68,7 +68,7 @@ func TestParts(t *testing.T) {
 // above the first, the inequalities hold for all texts.
 func TestWeights(t *testing.T) {
 	for _, f := range families {
-		for i, w := range f.weights() {
+		for i, w := range f.weights().weights {
 			if w == 0 || w > first {
 				t.Errorf("%s: weight %d of byte %d after %d is not in 1…%d", f.name, w, i>>8, i&0xFF, first)
 			}

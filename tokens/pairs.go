@@ -10,21 +10,52 @@ import (
 // pairs is a table laid out by bytes instead of classes: what the second of two
 // neighbours adds, at the index that a little-endian load of both gives. So one load
 // and one lookup do for a byte, and no byte waits for the one before it.
-type pairs [1 << 16]uint16
+type pairs struct {
+	weights [1 << 16]uint16
+	turns   [16]turn // by the number of the escape; see short
+}
+
+// A turn is what becomes different where an escape of two bytes, such as \n, is read
+// as what it stands for: by the byte in front of it, and by the one behind it, with the
+// escape itself.
+type turn struct{ in, out [256]int32 }
+
+// short numbers the escapes of two bytes, from 1 on.
+var short = func() (t [256]uint8) {
+	n := uint8(0)
+	for letter, c := range escaped {
+		if c != 0 {
+			n++
+			t[letter] = n
+		}
+	}
+	return t
+}()
 
 func (t *table) pairs() *pairs {
 	p := new(pairs)
-	for i := range p {
-		p[i] = t[classOf[i&0xFF]][classOf[i>>8]]
+	for i := range p.weights {
+		p.weights[i] = t[classOf[i&0xFF]][classOf[i>>8]]
+	}
+	for letter, n := range short {
+		if n == 0 {
+			continue
+		}
+		c, l := escaped[letter], byte(letter)
+		for i := range 256 {
+			b := byte(i)
+			p.turns[n].in[i] = int32(p.of(b, c)) - int32(p.of(b, '\\'))
+			p.turns[n].out[i] = int32(p.of(c, b)) - int32(p.of('\\', l)) - int32(p.of(l, b))
+		}
 	}
 	return p
 }
 
 // of is what b adds after a.
-func (p *pairs) of(a, b byte) uint64 { return uint64(p[uint(a)|uint(b)<<8]) }
+func (p *pairs) of(a, b byte) uint64 { return uint64(p.weights[uint(a)|uint(b)<<8]) }
 
 // at is what the second byte of text adds after the first.
-func (p *pairs) at(text []byte) uint64 { return uint64(p[binary.LittleEndian.Uint16(text)]) }
+func (p *pairs) at(text []byte) uint64 { return uint64(p.weights[binary.LittleEndian.Uint16(text)]) }
 
 // sum adds up what every byte but the first adds. Four sums keep the additions from
 // waiting for each other.
@@ -67,7 +98,7 @@ func (p *pairs) escapes(raw []byte) (change uint64) {
 			if i < end { // escaped by the backslash before it
 				continue
 			}
-			if i == 0 || i+2 >= len(raw) || escaped[raw[i+1]] == 0 {
+			if i == 0 || i+2 >= len(raw) || short[raw[i+1]] == 0 {
 				var more uint64
 				more, end, last = p.escape(raw, i, end, last)
 				change += more
@@ -80,9 +111,9 @@ func (p *pairs) escapes(raw []byte) (change uint64) {
 			}
 			// What lies behind is still as it was, so a backslash there counts as
 			// next to this one until its turn comes.
-			c := escaped[letter]
-			change += p.of(before, c) + p.of(c, next) - p.of(before, '\\') - p.of('\\', letter) - p.of(letter, next)
-			end, last = i+2, c
+			t := &p.turns[short[letter]&15]
+			change += uint64(int64(t.in[before] + t.out[next]))
+			end, last = i+2, escaped[letter]
 		}
 	}
 	return change
