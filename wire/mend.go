@@ -130,7 +130,9 @@ type mender struct {
 	// before each; filled by index.
 	calls map[string][]transcript.ExchangeID
 	nth   map[transcript.ExchangeID]int
-	moved map[int]bool // turns of calls that got a result back in this round
+	moved map[int]bool                                // turns of calls that got a result back in this round
+	own   map[int][]transcript.BlockID                // by turn; see ownResults
+	leads map[transcript.BlockID][]transcript.BlockID // by call: the reasoning that leads to it
 }
 
 // log records a change to a block or, if block is NoBlock, to a message.

@@ -62,15 +62,32 @@ func (m *mender) unansweredCall(f *Finding) {
 
 // ownResult returns the result of a call that stands in the assistant's own turn.
 func (m *mender) ownResult(x transcript.Exchange) transcript.BlockID {
-	turn := m.t.Messages()[m.t.Block(x.Call).Message].Turn
-	for b, end := m.turnBlocks(turn); b < end; b++ {
+	for _, b := range m.ownResults(m.t.Messages()[m.t.Block(x.Call).Message].Turn) {
 		blk := m.t.Block(b)
-		same := blk.CallID == x.CallID && (x.CallID != "" || blk.Tool == x.Tool)
-		if blk.Kind == transcript.Result && b > x.Call && same && m.t.Messages()[blk.Message].Role == transcript.Assistant && m.free(b) {
+		if same := blk.CallID == x.CallID && (x.CallID != "" || blk.Tool == x.Tool); b > x.Call && same && m.free(b) {
 			return b
 		}
 	}
 	return transcript.NoBlock
+}
+
+// ownResults lists the results that stand in an assistant's turn. There are hardly ever
+// any, and a turn may have thousands of calls, so it is looked through once.
+func (m *mender) ownResults(turn int) []transcript.BlockID {
+	own, known := m.own[turn]
+	if known {
+		return own
+	}
+	for b, end := m.turnBlocks(turn); b < end; b++ {
+		if blk := m.t.Block(b); blk.Kind == transcript.Result && m.t.Messages()[blk.Message].Role == transcript.Assistant {
+			own = append(own, b)
+		}
+	}
+	if m.own == nil {
+		m.own = make(map[int][]transcript.BlockID)
+	}
+	m.own[turn] = own
+	return own
 }
 
 // bringHome moves a result to the place where its call's answer belongs.
@@ -91,10 +108,18 @@ func (m *mender) dropIfAlone(f *Finding, call transcript.BlockID) {
 	if m.Dialect != OpenAIResponses {
 		return
 	}
-	for _, t := range m.t.Ties() {
-		if t.To == call && m.t.Block(t.From).Kind == transcript.Thinking && m.free(t.From) {
-			m.dropBlock(t.From)
-			m.log(f, "drop", t.From, 0, -m.t.Block(t.From).Span.Len(), "reasoning whose call is gone")
+	if m.leads == nil {
+		m.leads = make(map[transcript.BlockID][]transcript.BlockID)
+		for _, t := range m.t.Ties() {
+			if m.t.Block(t.From).Kind == transcript.Thinking {
+				m.leads[t.To] = append(m.leads[t.To], t.From)
+			}
+		}
+	}
+	for _, b := range m.leads[call] {
+		if m.free(b) {
+			m.dropBlock(b)
+			m.log(f, "drop", b, 0, -m.t.Block(b).Span.Len(), "reasoning whose call is gone")
 		}
 	}
 }
@@ -107,12 +132,12 @@ func (m *mender) loneStray(x transcript.Exchange) transcript.BlockID {
 	}
 	turn := m.t.Messages()[m.t.Block(x.Call).Message].Turn
 	calls, results, stray := 0, 0, transcript.NoBlock
-	for b, end := m.turnBlocks(turn); b < end; b++ {
+	for b, end := m.turnBlocks(turn); b < end && calls < 2; b++ {
 		if m.t.Block(b).Kind == transcript.Call {
 			calls++
 		}
 	}
-	for b, end := m.turnBlocks(turn + 1); b < end; b++ {
+	for b, end := m.turnBlocks(turn + 1); b < end && results < 2 && calls == 1; b++ {
 		if m.t.Block(b).Kind == transcript.Result {
 			results++
 			stray = b
