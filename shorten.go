@@ -83,7 +83,7 @@ func (l *ladder) cleared(b transcript.BlockID) string {
 	return string(append(text, ']'))
 }
 
-// shortened is what a block says when at most size bytes of it are to be left.
+// shortened is what a block says when less than size bytes of it are to be left.
 func (l *ladder) shortened(b transcript.BlockID, size int) string {
 	blk := l.t.Block(b)
 	if blk.Kind == transcript.Call {
@@ -100,8 +100,8 @@ func (l *ladder) shortened(b transcript.BlockID, size int) string {
 	return shortenText(text, size, blk.CallID)
 }
 
-// shortenText leaves about size bytes of a text: two thirds of them from the
-// beginning.
+// shortenText leaves half of size from the beginning of a text and a quarter from its
+// end.
 func shortenText(text string, size int, id string) string {
 	head, tail := size/2, size/4
 	if len(text) <= size || head+tail >= len(text) {

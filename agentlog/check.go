@@ -22,6 +22,7 @@ type Finding struct {
 	Open     bool `json:"open,omitempty"`
 	Physical bool `json:"physical,omitempty"` // about the bytes and links of the file
 
+	of   *Thread
 	unit int
 	at   int // Offset in the log, which may hold several files
 }
@@ -67,7 +68,7 @@ func (l *Log) checkThread(t *Thread, o wire.CheckOptions) []Finding {
 
 // locate adds the place in the file to a finding of a thread.
 func (l *Log) locate(t *Thread, f wire.Finding) Finding {
-	out := Finding{Finding: f, Thread: t.Name, Dormant: t.Kind == Dormant}
+	out := Finding{Finding: f, Thread: t.Name, Dormant: t.Kind == Dormant, of: t}
 	out.unit, out.Offset = t.place(l, f.Index, f.Block)
 	out.at = out.Offset
 	out.Line, out.Column = l.position(out.Offset)

@@ -245,8 +245,9 @@ func (t *ccTree) live(mine []int, name string, kind Kind) {
 		onPath[i] = true
 	}
 	b := t.l.newBody(wire.Anthropic, t.modelOf(path))
-	last := -1
-	for _, i := range t.order(path, onPath) {
+	order, last := t.order(path, onPath), -1
+	t.reserve(b, order, func(i int) bool { return t.entries[i].sent() })
+	for _, i := range order {
 		t.used[i] = true
 		if t.entries[i].sent() {
 			b.copy(i, t.l.raw, t.entries[i].message)
@@ -263,6 +264,17 @@ func (t *ccTree) live(mine []int, name string, kind Kind) {
 	if th := t.l.thread(name, kind, wire.Anthropic, t.modelOf(path), b, prompt); th != nil {
 		th.tree = &ccChain{entries: t.entries, index: t.index, path: path}
 	}
+}
+
+// reserve makes room for the messages of some lines.
+func (t *ccTree) reserve(b *bodyBuilder, lines []int, wanted func(int) bool) {
+	n := 0
+	for _, i := range lines {
+		if wanted(i) {
+			n += t.entries[i].message.Len() + 1
+		}
+	}
+	b.reserve(n)
 }
 
 // callsAtEnd reports whether the assistant's last turn makes calls: they are open.
@@ -484,6 +496,7 @@ func (t *ccTree) dormant(mine []int, side bool, all *talk) {
 		name = "dormant side"
 	}
 	b := t.l.newBody(wire.Anthropic, "")
+	t.reserve(b, mine, func(i int) bool { return !t.used[i] })
 	for _, i := range mine {
 		if !t.used[i] {
 			b.copy(i, t.l.raw, t.entries[i].message)

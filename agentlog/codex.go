@@ -83,6 +83,11 @@ func (codex) read(l *Log) {
 			return
 		}
 		b := l.newBody(wire.OpenAIResponses, model)
+		n := 0
+		for _, it := range items[from:to] {
+			n += it.at.Len() + 1
+		}
+		b.reserve(n)
 		for _, it := range items[from:to] {
 			b.copy(it.unit, l.raw, it.at)
 		}

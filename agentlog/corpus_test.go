@@ -18,7 +18,7 @@ import (
 // PARE_CORPUS overrides it.
 func corpusDir(t testing.TB) string {
 	t.Helper()
-	for _, dir := range []string{os.Getenv("PARE_CORPUS"), "../../shared/corpus", "/work/shared/corpus"} {
+	for _, dir := range []string{os.Getenv("PARE_CORPUS"), "../../shared/corpus"} {
 		if dir == "" {
 			continue
 		}

@@ -69,7 +69,11 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 		out.Raw, out.Changes = raw, append(out.Changes, e.changes...)
 		cur = next
 	}
-	out.Left = cur.Check(o.Check)
+	for _, f := range cur.Check(o.Check) {
+		if !f.Open || !o.Repair.Open { // what was to be left open is not left over
+			out.Left = append(out.Left, f)
+		}
+	}
 	return out, nil
 }
 

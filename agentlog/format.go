@@ -61,6 +61,10 @@ func Detect(name string, raw []byte) (Format, bool) {
 	if strings.HasPrefix(base, "api_conversation_history") {
 		return Cline, true
 	}
+	// The elements of a list may have a line each; they are no lines of a session.
+	if _, ok := one(raw); ok {
+		return detectDocument(raw)
+	}
 	seen := 0
 	for at := 0; at < len(raw) && seen < probeLines; {
 		end := len(raw)
@@ -76,7 +80,7 @@ func Detect(name string, raw []byte) (Format, bool) {
 		}
 		at = end + 1
 	}
-	return detectDocument(raw)
+	return Auto, false
 }
 
 // detectLine tells the format from one line of JSON.

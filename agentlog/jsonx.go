@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"bytes"
+	"sync"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
@@ -18,7 +19,36 @@ func objectAt(raw []byte, at jsonspan.Span) object {
 	if at.Len() == 0 || raw[at.Start] != '{' {
 		return object{raw: raw, span: at}
 	}
-	return object{raw, at, jsonspan.Members(raw, at)}
+	return object{raw, at, membersAt(raw, at)}
+}
+
+// scanners are used again and again: lines are short, and a new scanner for each object
+// in them would take more time than scanning it.
+var scanners = sync.Pool{New: func() any { return new(jsonspan.Scanner) }}
+
+// membersAt lists the members of the object at span, which has been scanned before.
+func membersAt(raw []byte, at jsonspan.Span) []jsonspan.Member {
+	s := scanners.Get().(*jsonspan.Scanner)
+	defer func() {
+		s.Reset(nil, jsonspan.Structural) // let go of raw
+		scanners.Put(s)
+	}()
+	s.Reset(raw[at.Start:at.End], jsonspan.Structural)
+	if !s.Enter() {
+		return nil
+	}
+	all := make([]jsonspan.Member, 0, 16)
+	for {
+		key, ok := s.Key()
+		if !ok {
+			return all
+		}
+		v := s.Skip()
+		all = append(all, jsonspan.Member{
+			Key:   jsonspan.Span{Start: at.Start + key.Start, End: at.Start + key.End},
+			Value: jsonspan.Span{Start: at.Start + v.Start, End: at.Start + v.End},
+		})
+	}
 }
 
 // get returns the value of a member; the last one of a name counts.

@@ -25,7 +25,11 @@ type value struct {
 // line or up to an object that goes to its end.
 func valuesOf(line []byte) []value {
 	var all []value
-	var s jsonspan.Scanner
+	s := scanners.Get().(*jsonspan.Scanner)
+	defer func() {
+		s.Reset(nil, jsonspan.Structural) // let go of the line
+		scanners.Put(s)
+	}()
 	for at := skipSpace(line, 0); at < len(line); {
 		s.Reset(line[at:], jsonspan.Strict)
 		v := s.Skip()

@@ -293,6 +293,10 @@ func (l *Log) newBody(dialect wire.Dialect, model string) *bodyBuilder {
 	return b
 }
 
+// reserve makes room for so many bytes of messages: growing by and by would take several
+// times the memory.
+func (b *bodyBuilder) reserve(n int) { b.body = slices.Grow(b.body, n+64) }
+
 func (b *bodyBuilder) comma() {
 	if b.body[len(b.body)-1] != '[' {
 		b.body = append(b.body, ',')

@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -38,7 +39,12 @@ func piecesOf(t *Thread, before, after *wire.Request, joined bool) []piece {
 		var from []source
 		for b := m.First; b < m.End; b++ {
 			s := source{-1, transcript.NoBlock, b}
-			if o, ok := byPath[after.PathIn(before, b)]; ok {
+			path := after.PathIn(before, b)
+			o, ok := byPath[path]
+			if !ok { // a string that got company was written as a block
+				o, ok = byPath[strings.TrimSuffix(path, ".0")]
+			}
+			if ok {
 				s.message, s.was = w.old.Block(o).Message, o
 			}
 			from = append(from, s)

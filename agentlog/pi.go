@@ -161,6 +161,13 @@ func (pi) kept(l *Log, es []piEntry, index map[string]int, path []int) []int {
 
 func (p pi) thread(l *Log, name string, kind Kind, es []piEntry, path []int, all *talk) {
 	b := l.newBody(wire.Anthropic, "")
+	n := 0
+	for _, i := range path {
+		if es[i].message {
+			n += l.units[i].span.Len()
+		}
+	}
+	b.reserve(n)
 	for _, i := range path {
 		if es[i].message {
 			p.message(l, b, i)

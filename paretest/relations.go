@@ -303,7 +303,7 @@ func CheckCuts(tb testing.TB, t *transcript.Transcript) {
 	ms := t.Messages()
 	legal := make([]bool, len(ms))
 	for i := range ms {
-		legal[i] = i == 0 || ms[i].Turn != ms[i-1].Turn
+		legal[i] = i == 0 || ms[i].Turn != ms[i-1].Turn || ms[i].Begins && !ms[i-1].Begins
 	}
 	forbid := func(first, last int) {
 		for i := first + 1; i <= last; i++ {

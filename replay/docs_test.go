@@ -38,7 +38,7 @@ func policies(t testing.TB, names ...string) []replay.Policy {
 
 var compared = []string{"everything", "sliding", "trim", careful, "trim:nocache", "trim-each", "rules"}
 
-const careful = "trim:recent=8,caution=4"
+const careful = "trim:recent=16"
 
 // TestCorpus: on real histories pare's policies send nothing that would be refused,
 // and the books are in order. Without -update only short histories are replayed.
@@ -248,8 +248,7 @@ func sessions(out *strings.Builder, all []played) {
 	}
 }
 
-// study tries the low mark, the recent exchanges and the caution, on the sessions of
-// agents.
+// study tries the low mark and the recent exchanges, on the sessions of agents.
 func study(t testing.TB, out *strings.Builder, all []history) {
 	agents := slices.DeleteFunc(slices.Clone(all), func(h history) bool {
 		return !strings.HasPrefix(h.group, "Claude Code") && !strings.HasPrefix(h.group, "pi") && !strings.HasPrefix(h.group, "Codex") && !strings.HasPrefix(h.group, "Cline") || h.group == joined
@@ -262,10 +261,8 @@ func study(t testing.TB, out *strings.Builder, all []history) {
 	}
 	fmt.Fprintf(out, "\n### The low mark and the recent exchanges\n\nSessions of agents, the limit is 50%% of the history, trimmed only when they must be: %s\n", strings.TrimSuffix(of(run(t, agents, replay.Options{Limit: replay.Amount{Percent: 50}, Policies: policies(t, names...)}), "").Markdown(), "\n"))
 	names = []string{"everything"}
-	for _, caution := range []int{1, 2, 4, 8} {
-		for _, recent := range []int{2, 4, 8, 16} {
-			names = append(names, fmt.Sprintf("trim:recent=%d,caution=%d", recent, caution))
-		}
+	for _, recent := range []int{2, 4, 8, 16} {
+		names = append(names, fmt.Sprintf("trim:recent=%d", recent))
 	}
 	fmt.Fprintf(out, "\n### Trimming early\n\nSessions of agents, the limit is the model's own window, so that all trimming is done because it should pay: %s\n", of(run(t, agents, replay.Options{Policies: policies(t, names...)}), "").Markdown())
 }

@@ -3,7 +3,6 @@ package replay
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,7 +102,6 @@ type TrimOptions struct {
 	Low     Amount         // the low mark; zero: that of the setting
 	Each    bool           // each request is trimmed as if it were the only one
 	NoCache bool           // trimmed only when it must be
-	Caution int            // trimmed early only if that pays within this part of the requests so far; zero: 1, all of them
 	Recent  int            // see [pare.Window]
 	Rules   *pare.Pipeline // votes on the first rung; nil: none
 }
@@ -121,9 +119,6 @@ func (o TrimOptions) name() string {
 	}
 	if o.NoCache {
 		more = append(more, "nocache")
-	}
-	if o.Caution != 0 {
-		more = append(more, fmt.Sprintf("caution=%d", o.Caution))
 	}
 	if o.Rules != nil {
 		more = append(more, "rules")
@@ -148,7 +143,7 @@ func Trim(o TrimOptions) Policy {
 				w.Low = min(o.Low.Of(s.Tokens), s.Tokens-1)
 			}
 			if !o.NoCache {
-				w.Cache = cautious{s.Cache, max(o.Caution, 1)}
+				w.Cache = s.Cache
 			}
 		}
 		return func(r *wire.Request) (*wire.Request, error) {
@@ -160,20 +155,6 @@ func Trim(o TrimOptions) Policy {
 		}, nil
 	}
 	return p
-}
-
-// cautious makes an edit seem to pay later than it does.
-type cautious struct {
-	tokens.Cache
-	times int
-}
-
-func (c cautious) PaysAfter(removed, kept int) int {
-	n := c.Cache.PaysAfter(removed, kept)
-	if n > math.MaxInt/c.times {
-		return math.MaxInt
-	}
-	return n * c.times
 }
 
 // Prune lets rules vote on each request and heeds no limit; nil: the standard rules.
@@ -198,7 +179,7 @@ func Prune(by *pare.Pipeline) Policy {
 
 // ParsePolicy makes a policy from a text: everything, sliding, trim, trim-each or
 // rules. Behind a colon there may be messages=N for sliding; recent=N and rules for trim
-// and trim-each; low=N or low=N%, nocache and caution=N for trim. They are the fields of
+// and trim-each; low=N or low=N% and nocache for trim. They are the fields of
 // [TrimOptions]. The rules are those of the pipeline; nil: the standard ones.
 func ParsePolicy(text string, by *pare.Pipeline) (Policy, error) {
 	name, options, _ := strings.Cut(text, ":")
@@ -226,8 +207,6 @@ func ParsePolicy(text string, by *pare.Pipeline) (Policy, error) {
 			o.Rules = by
 		case name == "trim" && option == "nocache":
 			o.NoCache = true
-		case name == "trim" && key == "caution":
-			o.Caution, err = natural(value)
 		default:
 			err = errors.New("there is no such option")
 		}

@@ -208,7 +208,7 @@ func TestWalk(t *testing.T) {
 // shares are shares; and pare's own policies send nothing that would be refused.
 func TestBooks(t *testing.T) {
 	policies := replay.Standard()
-	for _, text := range []string{"trim:nocache,low=30%,recent=2", "trim:rules,caution=3", "trim-each:rules", "sliding:messages=3"} {
+	for _, text := range []string{"trim:nocache,low=30%,recent=2", "trim:rules,recent=3", "trim-each:rules", "sliding:messages=3"} {
 		p, err := replay.ParsePolicy(text, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -338,7 +338,7 @@ func TestPage(t *testing.T) {
 }
 
 func TestParsePolicy(t *testing.T) {
-	for _, text := range []string{"everything", "sliding", "sliding:messages=20", "trim", "trim-each", "trim:low=30%", "trim:low=8000,recent=8,nocache,caution=4,rules", "trim-each:recent=2,rules", "rules"} {
+	for _, text := range []string{"everything", "sliding", "sliding:messages=20", "trim", "trim-each", "trim:low=30%", "trim:low=8000,recent=8,nocache,rules", "trim-each:recent=2,rules", "rules"} {
 		p, err := replay.ParsePolicy(text, nil)
 		if err != nil || p.Name != text {
 			t.Errorf("%s: %q, %v", text, p.Name, err)

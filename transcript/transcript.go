@@ -225,7 +225,7 @@ func (t *Transcript) Cuts() iter.Seq[Cut] {
 		reach := 0 // no atom that begins earlier touches this message or a later one
 		ends := t.reaches()
 		for i, m := range t.messages {
-			if reach <= i && (i == 0 || t.messages[i-1].Turn != m.Turn) {
+			if reach <= i && (i == 0 || t.parted(i)) {
 				if !yield(Cut{before: i, inside: i > 0 && !m.Begins}) {
 					return
 				}
@@ -258,6 +258,12 @@ func (t *Transcript) Split(minKeep int, inside bool) (Cut, bool) {
 		best = within
 	}
 	return best, best.before > 0
+}
+
+// parted reports whether a history may begin with message i: it begins a turn, or a
+// person speaks behind results that the provider takes for the same turn.
+func (t *Transcript) parted(i int) bool {
+	return t.messages[i-1].Turn != t.messages[i].Turn || t.messages[i].Begins && !t.messages[i-1].Begins
 }
 
 // reaches returns, for each message, the first message behind the atoms that

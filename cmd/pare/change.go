@@ -46,6 +46,8 @@ type task struct {
 	archive string
 	// single is the flag that makes sense for one transcript only; "": none does.
 	single string
+	// mending is how session files are mended; nil: the command is not for them.
+	mending *mending
 }
 
 // misuse is wrong usage that only the transcript shows.
@@ -119,7 +121,7 @@ func (c *changing) run(w *world, t task) int {
 	if err := c.conflict(in, t); err != nil {
 		return w.usage(err, t.command)
 	}
-	ch := &changer{task: t, opts: opts, dryRun: c.DryRun, json: c.JSON, many: in.many()}
+	ch := &changer{task: t, opts: opts, dryRun: c.DryRun, json: c.JSON, inPlace: c.InPlace && !c.DryRun, many: in.many()}
 	ch.view = report{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
 	ch.notes = report{paint: palette(w.colour(w.stderr, c.Color)), width: w.width(w.stderr)}
 	r := &changeRun{changing: c, w: w, in: in, ch: ch, sum: newSummary("change")}
@@ -252,6 +254,9 @@ func (r *changeRun) consume(b batch) bool {
 		}
 	}
 	to, err := r.out.writer(&b)
+	if err == nil {
+		err = r.out.rewrite(b.files)
+	}
 	if err != nil {
 		r.err = err
 		return false

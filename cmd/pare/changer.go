@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -17,6 +18,7 @@ type changer struct {
 	task
 	opts         wire.Options
 	dryRun, json bool
+	inPlace      bool
 	many         bool // several files
 	view, notes  report
 }
@@ -28,6 +30,9 @@ type batch struct {
 	whole  bool        // the chunk was the whole document
 	packed string      // how the source was compressed
 	file   fs.FileInfo // nil: not a file
+
+	keepTime bool          // the new file is to be as old as the one it replaces
+	files    []replacement // of a folder: those that change
 }
 
 func (b *batch) changed() bool {
@@ -44,6 +49,10 @@ func (c *changer) chunk(in chunk) batch {
 	}
 	if in.lead > 0 && !c.dryRun {
 		b.outs = append(b.outs, outcome{gap: true, out: utf8Mark})
+	}
+	if in.agent != agentlog.Auto {
+		c.session(in, &b)
+		return b
 	}
 	if in.line == 0 {
 		b.outs = append(b.outs, c.one(origin{source: in.source, lead: in.lead, many: c.many}, in.data, len(in.data)))
@@ -95,13 +104,16 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	// A bug that one line of a long batch meets must not cost the other lines.
 	defer func() {
 		if p := recover(); p != nil {
-			o = c.stuck(from, raw, hinted{fmt.Errorf("pare has met a bug of its own: %v", p), "please report it, with the transcript if you may share it"})
+			o = c.stuck(from, raw, ownBug(p))
 		}
 	}()
 	defer frugal(n)()
 	req, b, fault := parse(from, raw[:n], c.opts)
 	if fault != nil {
 		return c.unreadable(from, *fault)
+	}
+	if c.mending != nil && c.mending.AppendOnly {
+		return c.unreadable(from, failure(hinted{errors.New("--append-only is for session files of agents, and this is a request"), "leave it away"}))
 	}
 	if c.single != "" && from.many {
 		return c.unreadable(from, failure(fmt.Errorf("%s is for one transcript, and this is one of a batch", c.single)))
@@ -164,7 +176,7 @@ func (c *changer) refused(from origin, raw []byte, err error) outcome {
 	case errors.As(err, &wrong):
 		return c.unreadable(from, failure(err))
 	}
-	return c.stuck(from, raw, err)
+	return c.stuck(from, raw, failure(err))
 }
 
 // skipped says why a compaction left a transcript alone, or "".
@@ -226,8 +238,7 @@ func (c *changer) unreadable(from origin, p problem) outcome {
 
 // stuck reports a transcript that can be read, but not be changed. It leaves as it
 // came.
-func (c *changer) stuck(from origin, raw []byte, err error) outcome {
-	p := failure(err)
+func (c *changer) stuck(from origin, raw []byte, p problem) outcome {
 	o := outcome{status: statusFindings, before: len(raw), after: len(raw), note: p.sentence(from), hint: p.hint}
 	if c.json {
 		o.note, o.hint = encode(refusal{Source: from.source, Line: from.line, Error: p}), ""

@@ -13,8 +13,22 @@ type checkCmd struct {
 	Advice    bool `help:"Also report what is accepted but costs quality or money."`
 }
 
+// Help is the page's first paragraph.
+func (c *checkCmd) Help() string {
+	return `For example:
+
+    pare check request.json
+    pare check --strict --advice sessions/
+    pare check --as openai-chat --profile deepseek request.json
+    pare check --json batch.jsonl | jq -r 'select(.findings != []) | .line'
+
+Every finding is shown with its surroundings, what it means, and what the provider says
+to it; pare explain RULE tells more. The status is 0 if there is none, 1 if there are
+some, 2 if something cannot be read.`
+}
+
 func (c *checkCmd) run(w *world) int {
-	return c.tell(w, "check", "finding", c.one, func(sum *summary, many bool) {
+	return c.tell(w, "check", "finding", c.one, c.session, func(sum *summary, many bool) {
 		sum.print(w.stderr, palette(w.colour(w.stderr, c.Color)), many || sum.transcripts != 1)
 	})
 }

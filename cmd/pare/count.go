@@ -43,7 +43,7 @@ func (c *countCmd) run(w *world) int {
 	if err := c.check(c.Model); err != nil {
 		return w.usage(err, "count")
 	}
-	return c.tell(w, "count", "token", c.one, func(sum *summary, many bool) {
+	return c.tell(w, "count", "token", c.one, nil, func(sum *summary, many bool) {
 		if sum.size != nil && (many || sum.transcripts != 1) {
 			fmt.Fprintf(w.stderr, "%s: %s, %s tokens\n", plural(sum.transcripts, "transcript"), plural(sum.size.messages[0], "message"), grouped(sum.size.tokens[0]))
 		}
@@ -54,6 +54,7 @@ func (c *countCmd) run(w *world) int {
 type tally struct {
 	Source    string   `json:"source"`
 	Line      int      `json:"line,omitempty"`
+	Thread    string   `json:"thread,omitempty"` // of a session file that has several
 	Dialect   string   `json:"dialect"`
 	Profile   string   `json:"profile"`
 	Model     string   `json:"model"`
@@ -112,7 +113,7 @@ func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 	if err != nil {
 		return out, err
 	}
-	n := &tally{Source: from.source, Line: from.line, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Model: model, Tokenizer: c.Tokenizer}
+	n := &tally{Source: from.source, Line: from.line, Thread: from.thread, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Model: model, Tokenizer: c.Tokenizer}
 	n.add(req, counter, c.ByMessage)
 	if m, known := tokens.Lookup(model); known {
 		n.Window, n.Room = m.Window, m.Input(min(replyOf(req), m.Output))

@@ -9,8 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -32,10 +35,13 @@ func createFile(name string, perm fs.FileMode) (file, error) {
 // it is written under another name in the same folder. Whatever fails before, the
 // file stays as it was.
 type draft struct {
-	name   string // as the user calls it
-	path   string // where it really is
-	temp   string // where it is written; "": there is nothing to commit
-	was    fs.FileInfo
+	name string // as the user calls it
+	path string // where it really is
+	temp string // where it is written; "": there is nothing to commit
+	was  fs.FileInfo
+	// modified is the time that the file is to bear; zero: that of its writing.
+	modified time.Time
+
 	file   file
 	buf    *bufio.Writer
 	packer io.WriteCloser // compresses into buf; nil: nothing is compressed
@@ -169,6 +175,16 @@ func (d *draft) commit(w *world, backup bool) (kept string, err error) {
 	if d.temp == "" {
 		return "", nil
 	}
+	if backup && d.modified.IsZero() {
+		// So that undo can tell it from what is written in the very moment after this: the
+		// clock of a file system ticks a hundred times a second.
+		d.modified = time.Now().Add(-20 * time.Millisecond)
+	}
+	if !d.modified.IsZero() {
+		if err := os.Chtimes(d.temp, time.Time{}, d.modified); err != nil {
+			return "", &writeError{d.name, err}
+		}
+	}
 	if backup {
 		if kept, err = keepBackup(w, d.path); err != nil {
 			return "", &writeError{d.name, fmt.Errorf("keep a backup: %w", err)}
@@ -179,21 +195,27 @@ func (d *draft) commit(w *world, backup bool) (kept string, err error) {
 	}
 	w.temps.remove(d.temp)
 	d.temp = ""
-	if folder, err := os.Open(filepath.Dir(d.path)); err == nil {
-		folder.Sync() // not every system can; the content is on the disk either way
-		folder.Close()
-	}
+	syncFolder(d.path)
 	return kept, nil
 }
 
-// keepBackup gives a file a second name: FILE.bak, or FILE.bak.1 and so on if that
-// is taken.
+// syncFolder brings the names beside path to the disk.
+func syncFolder(path string) {
+	if folder, err := os.Open(filepath.Dir(path)); err == nil {
+		folder.Sync() // not every system can; the content is on the disk either way
+		folder.Close()
+	}
+}
+
+// keepBackup gives a file a second name: FILE.bak, or FILE.bak.1 and so on, always
+// behind those that there are, so that the highest number is the newest.
 func keepBackup(w *world, path string) (string, error) {
-	for n := 0; ; n++ {
-		name := path + ".bak"
-		if n > 0 {
-			name += fmt.Sprintf(".%d", n)
-		}
+	n := 0
+	if all := backupsOf(path); len(all) > 0 {
+		n = all[0] + 1
+	}
+	for ; ; n++ {
+		name := backupOf(path, n)
 		err := os.Link(path, name)
 		switch {
 		case errors.Is(err, fs.ErrExist):
@@ -206,6 +228,37 @@ func keepBackup(w *world, path string) (string, error) {
 		}
 		return name, err
 	}
+}
+
+// backupOf is the name of a backup. They are counted from 0.
+func backupOf(path string, n int) string {
+	if n == 0 {
+		return path + ".bak"
+	}
+	return fmt.Sprintf("%s.bak.%d", path, n)
+}
+
+// backupsOf lists the numbers of the backups of a file, the newest first.
+func backupsOf(path string) []int {
+	var all []int
+	folder, base := filepath.Split(path)
+	entries, _ := os.ReadDir(filepath.Clean(folder + "."))
+	for _, e := range entries {
+		m := backupName.FindStringSubmatch(e.Name())
+		if m == nil || m[1] != base {
+			continue
+		}
+		n, err := 0, error(nil)
+		if m[2] != "" {
+			n, err = strconv.Atoi(m[2][1:])
+		}
+		if err == nil && backupOf(base, n) == e.Name() {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	slices.Reverse(all)
+	return all
 }
 
 func copyFile(w *world, from, to string) error {
@@ -225,8 +278,10 @@ func copyFile(w *world, from, to string) error {
 	_, err = io.Copy(out, in)
 	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
 		os.Remove(to)
+		return err
 	}
-	return err
+	_ = os.Chtimes(to, time.Time{}, st.ModTime()) // a link would bear it, too
+	return nil
 }
 
 // A writeError says which file cannot be written, by the name the user knows, and

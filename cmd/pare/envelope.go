@@ -17,15 +17,12 @@ type body struct {
 }
 
 // unwrap takes the request out of its envelope: an object without a history of its
-// own, one of whose members has one. Its error is a *sessionError.
-func unwrap(raw []byte) (body, error) {
+// own, one of whose members has one.
+func unwrap(raw []byte) body {
 	b := body{raw: raw}
 	// An envelope may lie in another: {"request": {"url": …, "body": {…}}}.
 	for range 3 {
 		m := membersOf(b.raw)
-		if agent := m.session(); agent != "" {
-			return b, &sessionError{agent}
-		}
 		if name := modelIn(m.url); name != "" {
 			b.model = name
 		}
@@ -35,22 +32,15 @@ func unwrap(raw []byte) (body, error) {
 		}
 		b.raw, b.at, b.pointer = b.raw[inner.span.Start:inner.span.End], b.at+inner.span.Start, b.pointer+"/"+inner.key
 	}
-	return b, nil
-}
-
-// sessionOf names the agent whose session file raw is a line of, or "".
-func sessionOf(raw []byte) string {
-	m := membersOf(raw)
-	return m.session()
+	return b
 }
 
 // members is what the top level of an object says about it.
 type members struct {
 	history bool // it has messages, input or contents
-	typ     string
+	kept    bool // somebody keeps records in such objects: it has a type or a session
 	url     string
 	objects []member // those that may hold the request
-	keys    map[string]bool
 }
 
 type member struct {
@@ -63,7 +53,7 @@ type member struct {
 func membersOf(raw []byte) members {
 	var s jsonspan.Scanner
 	s.Reset(raw, jsonspan.Structural)
-	m := members{keys: map[string]bool{}}
+	var m members
 	if s.Peek() != jsonspan.Object || !s.Enter() {
 		return m
 	}
@@ -73,17 +63,17 @@ func membersOf(raw []byte) members {
 			break
 		}
 		key := string(raw[span.Start:span.End])
-		m.keys[key] = true
 		switch kind := s.Peek(); {
-		case key == "messages" || key == "input" || key == "contents":
+		case (key == "messages" || key == "input" || key == "contents") && kind != jsonspan.Object:
 			m.history = true
 			return m
 		case (key == "body" || key == "request") && kind == jsonspan.Object:
 			m.objects = append(m.objects, member{key, s.Skip()})
 		case (key == "url" || key == "uri") && kind == jsonspan.String:
 			m.url = text(raw, s.Str())
-		case key == "type" && kind == jsonspan.String:
-			m.typ = text(raw, s.Str())
+		case key == "type" || key == "sessionId" || key == "projectHash" || key == "lastUpdated":
+			m.kept = true
+			s.Skip()
 		default:
 			s.Skip()
 		}
@@ -110,25 +100,6 @@ func (m *members) inner(raw []byte) (member, bool) {
 		}
 	}
 	return member{}, false
-}
-
-// session names the agent that keeps its sessions in objects like this, or "".
-func (m *members) session() string {
-	k := m.keys
-	switch {
-	case k["sessionId"] && k["projectHash"]:
-		return "Gemini CLI"
-	case m.history:
-		return ""
-	case k["parentUuid"], k["leafUuid"], k["sessionId"] && (k["message"] || k["type"]), k["isSnapshotUpdate"]:
-		return "Claude Code"
-	case k["payload"] && (m.typ == "session_meta" || m.typ == "response_item" || m.typ == "event_msg" || m.typ == "turn_context"),
-		k["record_type"], k["instructions"] && k["timestamp"] && k["id"]:
-		return "Codex"
-	case m.typ == "session" && k["cwd"]:
-		return "pi"
-	}
-	return ""
 }
 
 // modelIn returns the model that a request's URL names, as on Gemini

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -16,9 +17,23 @@ type explainCmd struct {
 	Color string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
+// Help is the page's first paragraph.
+func (c *explainCmd) Help() string {
+	return `For example:
+
+    pare explain                                  list all rules
+    pare explain orphan-call
+    pare explain anthropic/tool-use-without-result
+    pare explain --json orphan-result | jq -r '.providers[].says'
+
+For each provider: what breaks the rule, what the provider answers then, how pare mends
+it, and where that is documented.`
+}
+
 func (c *explainCmd) run(w *world) int {
 	e := explanation{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
-	slugs := slices.Sorted(maps.Keys(wire.Slugs()))
+	meanings := meanings()
+	slugs := slices.Sorted(maps.Keys(meanings))
 	if c.Rule == "" {
 		for _, s := range slugs {
 			if c.JSON {
@@ -35,7 +50,7 @@ func (c *explainCmd) run(w *world) int {
 	if len(rows) > 0 {
 		slug = rows[0].Slug
 	}
-	if wire.Slugs()[slug] == "" && len(rows) == 0 {
+	if meanings[slug] == "" && len(rows) == 0 {
 		return c.unknown(w, slugs)
 	}
 	if c.JSON {
@@ -44,6 +59,29 @@ func (c *explainCmd) run(w *world) int {
 	}
 	w.stdout.Write(e.rule(slug, rows))
 	return statusClean
+}
+
+// meanings says what each rule means: those of providers, and those about the files in
+// which agents keep their sessions.
+func meanings() map[string]string {
+	all := agentlog.Damages()
+	maps.Copy(all, wire.Slugs())
+	return all
+}
+
+// damageMends says what is done about damage to a session file.
+var damageMends = map[string]string{
+	"joined-lines":    "a newline is put between the objects",
+	"truncated-line":  "a newline is put behind the line, so that nothing is appended to it",
+	"broken-line":     "it is left as it is: what it said cannot be known; delete the line, or restore it",
+	"comment-line":    "it is left as it is",
+	"foreign-line":    "it is left as it is",
+	"duplicate-line":  "the copy goes",
+	"duplicate-uuid":  "it is left as it is",
+	"dangling-parent": "the line hangs on the one in front of it",
+	"parent-loop":     "the line hangs on the one in front of it",
+	"second-root":     "it is left as it is",
+	"unreadable":      "it is left as it is",
 }
 
 // unknown reports a rule that there is none of.
@@ -80,7 +118,7 @@ type rowJSON struct {
 }
 
 func ruleOf(slug string, rows []wire.Rule) ruleJSON {
-	r := ruleJSON{Rule: slug, Meaning: wire.Slugs()[slug], Providers: []rowJSON{}}
+	r := ruleJSON{Rule: slug, Meaning: meanings()[slug], Providers: []rowJSON{}}
 	for _, row := range rows {
 		r.Providers = append(r.Providers, rowJSON{row.ID, row.Provider(), row.Severity.String(), row.Doc, row.Says, row.Mend, row.Source})
 	}
@@ -100,8 +138,9 @@ func (e explanation) list(slugs []string) []byte {
 	for _, s := range slugs {
 		widest = max(widest, len(s))
 	}
+	meanings := meanings()
 	for _, s := range slugs {
-		fmt.Fprintf(&b, "%s  %s\n", e.paint.bold(fmt.Sprintf("%-*s", widest, s)), wire.Slugs()[s])
+		fmt.Fprintf(&b, "%s  %s\n", e.paint.bold(fmt.Sprintf("%-*s", widest, s)), meanings[s])
 	}
 	return b.Bytes()
 }
@@ -110,10 +149,15 @@ func (e explanation) list(slugs []string) []byte {
 func (e explanation) rule(slug string, rows []wire.Rule) []byte {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, e.paint.bold(slug))
-	for _, line := range wrap(wire.Slugs()[slug], e.width-2) {
+	for _, line := range wrap(meanings()[slug], e.width-2) {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
-	if len(rows) == 0 {
+	mend, damage := damageMends[slug]
+	switch {
+	case damage:
+		fmt.Fprintf(&b, "\n%s\n", e.paint.place("session files of agents"))
+		e.field(&b, "mended", mend)
+	case len(rows) == 0:
 		b.WriteString("\n  pare does not report it: the request alone does not show it\n")
 	}
 	for _, r := range rows {

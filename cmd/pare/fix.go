@@ -1,20 +1,38 @@
 package main
 
 import (
+	"time"
+
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/wire"
 )
 
 type fixCmd struct {
-	changing `embed:""`
+	AppendOnly bool `help:"Of an agent's session file, leave every line as it is and add the mended branch behind them. Not all formats can hold one."`
+	Force      bool `help:"With --in-place, rewrite a session file even if its agent may still be writing to it."`
+	changing   `embed:""`
 }
 
-// Help is the page's last paragraph.
+// Help is the page's first paragraph.
 func (c *fixCmd) Help() string {
-	return `A transcript without faults, and every line of a batch that has none, comes back
+	return `For example:
+
+    pare fix request.json -o mended.json
+    pare fix --in-place session.jsonl             the original becomes session.jsonl.bak
+    pare fix --dry-run request.json               only show what would be done
+    pare fix --orphan-call drop --receipt changes.jsonl request.json -o mended.json
+
+A transcript without faults, and every line of a batch that has none, comes back
 byte for byte. What cannot be mended is named on standard error and the rest is
 mended all the same (status 1), in place too. If some of the input cannot be read
-(status 2), no file is written; standard output from a pipe ends in front of it.`
+(status 2), no file is written; standard output from a pipe ends in front of it.
+
+The session file of an agent is mended as a whole: lines that need no change stay
+byte for byte. In place, it is replaced in one step, with the mode and the time of the
+original, which becomes FILE.bak; pare undo FILE takes it back. While its agent may be
+writing to it (a lock, a process that has it open, a change in the last 10 seconds) it
+is left alone.`
 }
 
 func (c *fixCmd) run(w *world) int {
@@ -22,5 +40,9 @@ func (c *fixCmd) run(w *world) int {
 	if err := c.override(&o); err != nil {
 		return w.usage(err, "fix")
 	}
-	return c.changing.run(w, task{command: "fix", plan: func(r *wire.Request) (*pare.Plan, error) { return pare.Repair(r, counted(o, r)) }})
+	return c.changing.run(w, task{
+		command: "fix",
+		plan:    func(r *wire.Request) (*pare.Plan, error) { return pare.Repair(r, counted(o, r)) },
+		mending: &mending{Options: agentlog.Options{Repair: o.Repair, Check: o.Check, AppendOnly: c.AppendOnly}, force: c.Force, writers: newWriters(time.Now())},
+	})
 }

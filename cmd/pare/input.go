@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
@@ -21,7 +22,13 @@ type chunk struct {
 	err    error       // why nothing can be read; data is nil
 	packed string      // how it was compressed: gzip, zstd, or ""
 	file   fs.FileInfo // as it was before it was read; nil: not a file
+
+	agent agentlog.Format // whose session data is; Auto: it is none
 }
+
+// store reports whether the chunk is a folder that is one session file: nothing of it
+// has been read.
+func (c *chunk) store() bool { return c.agent == agentlog.OpenCode }
 
 // An input finds and reads the transcripts that the command line names.
 type input struct {
@@ -58,7 +65,7 @@ func (in *input) size() (total int64) {
 		if p == stdinName {
 			return 0
 		}
-		in.walk(p, func(path string, _ bool, err error) bool {
+		in.walk(p, func(path string, _ fs.DirEntry, err error) bool {
 			if st, err := os.Stat(path); err == nil {
 				total += st.Size()
 			}
@@ -77,15 +84,17 @@ func (in *input) each(emit func(chunk) bool) {
 			}
 			continue
 		}
-		goOn := in.walk(p, func(path string, inFolder bool, err error) bool {
-			if err != nil {
+		goOn := in.walk(p, func(path string, d fs.DirEntry, err error) bool {
+			switch {
+			case err != nil:
 				return emit(chunk{source: path, err: err})
-			}
-			if inFolder && isBackup(path) {
+			case d != nil && d.IsDir():
+				return in.vetting || emit(chunk{source: path, agent: agentlog.OpenCode})
+			case d != nil && isBackup(path):
 				in.backups++
 				return true
 			}
-			return in.file(path, inFolder, emit)
+			return in.file(path, d != nil, emit)
 		})
 		if !goOn {
 			return
@@ -94,11 +103,13 @@ func (in *input) each(emit func(chunk) bool) {
 }
 
 // walk visits a file, or the files of a folder sorted by name, without the hidden
-// ones. It returns false as soon as visit does.
-func (in *input) walk(root string, visit func(path string, inFolder bool, err error) bool) bool {
+// ones. The folder in which opencode keeps its sessions is visited as a whole. A file
+// that is named itself comes without an entry. walk returns false as soon as visit
+// does.
+func (in *input) walk(root string, visit func(path string, d fs.DirEntry, err error) bool) bool {
 	st, err := os.Stat(root)
 	if err != nil || !st.IsDir() {
-		return visit(root, false, err)
+		return visit(root, nil, err)
 	}
 	// With the separator a link to a folder is followed, if it was named itself. Any
 	// error would do to end the walk and to tell that it was ended.
@@ -106,15 +117,20 @@ func (in *input) walk(root string, visit func(path string, inFolder bool, err er
 	return nil == filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			if !visit(path, true, err) {
+			if !visit(path, d, err) {
 				return fs.ErrClosed
 			}
 		case path != root && strings.HasPrefix(d.Name(), "."):
 			if d.IsDir() {
 				return fs.SkipDir
 			}
+		case d.IsDir() && isStore(path):
+			if !visit(strings.TrimSuffix(path, string(filepath.Separator)), d, nil) {
+				return fs.ErrClosed
+			}
+			return fs.SkipDir
 		case isFile(path, d):
-			if !visit(path, true, nil) {
+			if !visit(path, d, nil) {
 				return fs.ErrClosed
 			}
 		}
@@ -167,7 +183,16 @@ func (in *input) read(source string, r io.Reader, inFolder bool, emit func(chunk
 	}
 	defer s.close()
 	lead := s.skipMark()
-	if !s.opensJSON() {
+	json := s.opensJSON()
+	if agent, ok := s.session(source, json); ok && s.err == nil {
+		if in.vetting {
+			return true // it leaves as a whole, or not at all
+		}
+		c := s.chunk(source, s.all(), lead)
+		c.agent = agent
+		return emit(c)
+	}
+	if !json {
 		if inFolder && s.err == nil {
 			in.skipped++
 			return true
@@ -178,9 +203,6 @@ func (in *input) read(source string, r io.Reader, inFolder bool, emit func(chunk
 	}
 	if !s.isBatch() {
 		return in.vetting || emit(s.chunk(source, s.all(), lead))
-	}
-	if agent := sessionOf(s.firstLine()); agent != "" {
-		return emit(chunk{source: source, err: &sessionError{agent}})
 	}
 	line := 1
 	for {
@@ -211,11 +233,4 @@ func whole(data []byte) bool {
 	s.Skip()
 	s.End()
 	return !s.Failed()
-}
-
-// A sessionError says that the input is an agent's own session file.
-type sessionError struct{ agent string }
-
-func (e *sessionError) Error() string {
-	return fmt.Sprintf("this is a session file of %s; reading those comes with a later version", e.agent)
 }

@@ -61,17 +61,23 @@ func main() {
 type command interface{ run(*world) int }
 
 type grammar struct {
-	Check   checkCmd   `cmd:"" help:"Report every fault that the provider would refuse."`
-	Fix     fixCmd     `cmd:"" help:"Mend every fault that the provider would refuse, and write the transcript."`
-	Prune   pruneCmd   `cmd:"" help:"Mend, then take out what the rules find useless."`
-	Trim    trimCmd    `cmd:"" help:"Make a transcript fit a window of tokens, messages, exchanges or turns."`
-	Split   splitCmd   `cmd:"" help:"Find the cut for a compaction: where a transcript can be parted without breaking a pair."`
-	Count   countCmd   `cmd:"" help:"Count the tokens of transcripts, and what they go to."`
-	Compact compactCmd `cmd:"" help:"Put a summary in the place of the older part of a transcript."`
-	Replay  replayCmd  `cmd:"" help:"Replay stored transcripts request by request: what each policy would have sent, and what it would have cost."`
-	Rules   rulesCmd   `cmd:"" help:"List the rules of prune in their order, or check a configuration."`
-	View    viewCmd    `cmd:"" help:"Show a conversation in a browser, or as a picture in the terminal."`
-	Explain explainCmd `cmd:"" help:"Tell what a rule means, what the provider says, and how it is mended."`
+	Check   checkCmd   `cmd:"" group:"look" help:"Report every fault that the provider would refuse."`
+	Fix     fixCmd     `cmd:"" group:"mend" help:"Mend every fault that the provider would refuse, and write the transcript."`
+	Undo    undoCmd    `cmd:"" group:"mend" help:"Take back what was done to a file in place: its newest backup becomes the file again."`
+	Prune   pruneCmd   `cmd:"" group:"shrink" help:"Mend, then take out what the rules find useless."`
+	Trim    trimCmd    `cmd:"" group:"shrink" help:"Make a transcript fit a window of tokens, messages, exchanges or turns."`
+	Split   splitCmd   `cmd:"" group:"shrink" help:"Find the cut for a compaction: where a transcript can be parted without breaking a pair."`
+	Count   countCmd   `cmd:"" group:"look" help:"Count the tokens of transcripts, and what they go to."`
+	Compact compactCmd `cmd:"" group:"shrink" help:"Put a summary in the place of the older part of a transcript."`
+	Replay  replayCmd  `cmd:"" group:"shrink" help:"Replay stored transcripts request by request: what each policy would have sent, and what it would have cost."`
+	Rules   rulesCmd   `cmd:"" group:"shrink" help:"List the rules of prune in their order, or check a configuration."`
+	View    viewCmd    `cmd:"" group:"look" help:"Show a conversation in a browser, or as a picture in the terminal."`
+	Explain explainCmd `cmd:"" group:"look" help:"Tell what a rule means, what the provider says, and how it is mended."`
+	Doctor  doctorCmd  `cmd:"" group:"sessions" help:"Find the sessions of the agents on this machine, check them all, and offer to mend what is broken."`
+
+	Init       initCmd       `cmd:"" group:"setup" help:"Write a commented pare.toml with every option and its default."`
+	Completion completionCmd `cmd:"" group:"setup" help:"Print the completions for a shell: bash, zsh or fish."`
+	Man        manCmd        `cmd:"" group:"setup" help:"Write the man pages."`
 
 	Version kong.VersionFlag `help:"Print the version and exit."`
 }
@@ -81,15 +87,8 @@ const about = "Pare cuts LLM conversations down to size and never breaks a pair.
 // run is the whole program.
 func run(w *world) int {
 	exit := -1
-	parser, err := kong.New(&grammar{}, kong.Name("pare"), kong.Description(about),
-		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version()},
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-		// Kong would leave the process after --help; here it only leaves a note.
-		kong.Exit(func(code int) { exit = code }))
-	if err != nil {
-		panic(err) // the grammar is ours
-	}
-	ctx, err := parser.Parse(w.args)
+	// Kong would leave the process after --help; here it only leaves a note.
+	ctx, err := newParser(w, func(code int) { exit = code }).Parse(w.args)
 	if exit >= 0 {
 		return exit
 	}
@@ -97,6 +96,41 @@ func run(w *world) int {
 		return w.misused(err)
 	}
 	return ctx.Selected().Target.Addr().Interface().(command).run(w)
+}
+
+// newParser makes a parser of the grammar.
+func newParser(w *world, exit func(int)) *kong.Kong {
+	parser, err := kong.New(&grammar{}, kong.Name("pare"), kong.Description(about), kong.ExplicitGroups(groups),
+		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version(), "agents": strings.Join(agentNames(), ",")},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100, FlagsLast: true}),
+		kong.Help(help), kong.Exit(exit))
+	if err != nil {
+		panic(err) // the grammar is ours
+	}
+	return parser
+}
+
+// groups are what the commands are for, in the order of the grammar.
+var groups = []kong.Group{
+	{Key: "look", Title: "Look at a transcript:"},
+	{Key: "mend", Title: "Mend it:"},
+	{Key: "shrink", Title: "Make it smaller:"},
+	{Key: "sessions", Title: "Sessions of agents:"},
+	{Key: "setup", Title: "Set up:"},
+}
+
+const readMore = `
+To begin with: pare doctor looks at the sessions of your agents, pare check FILE at one file.
+Read more: man pare, https://github.com/pare-llm/pare/tree/main/docs
+`
+
+// help prints a page of the manual; the first one ends with where to read on.
+func help(o kong.HelpOptions, ctx *kong.Context) error {
+	if err := kong.DefaultHelpPrinter(o, ctx); err != nil || ctx.Selected() != nil {
+		return err
+	}
+	_, err := io.WriteString(ctx.Stdout, readMore)
+	return err
 }
 
 // misused reports wrong usage, with the page of the manual that helps.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -47,6 +48,19 @@ func TestScripts(t *testing.T) {
 			"mark":     mark,
 			"nohidden": nohidden,
 			"mode":     mode,
+			"age":      age,
+			"old":      old,
+			"begins": func(ts *testscript.TestScript, _ bool, args []string) {
+				if !strings.HasPrefix(ts.ReadFile(args[0]), ts.ReadFile(args[1])) {
+					ts.Fatalf("%s does not begin with %s", args[0], args[1])
+				}
+			},
+			"chomp": func(ts *testscript.TestScript, _ bool, args []string) {
+				write(ts, args[0], []byte(strings.TrimSuffix(ts.ReadFile(args[0]), "\n")))
+			},
+			"cat2": func(ts *testscript.TestScript, _ bool, args []string) {
+				write(ts, args[2], []byte(ts.ReadFile(args[0])+ts.ReadFile(args[1])))
+			},
 			"binary": func(ts *testscript.TestScript, _ bool, args []string) {
 				write(ts, args[0], append([]byte{0x7f, 'E', 'L', 'F', 0, 1, 2}, make([]byte, 2000)...))
 			},
@@ -128,6 +142,29 @@ func mode(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	if got := fmt.Sprintf("%o", st.Mode().Perm()); got != args[0] {
 		ts.Fatalf("mode %s, want %s", got, args[0])
+	}
+}
+
+// age makes files look as if nobody had written to them for so long: age 1h x y.
+func age(ts *testscript.TestScript, _ bool, args []string) {
+	d, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	for _, name := range args[1:] {
+		at := time.Now().Add(-d)
+		ts.Check(os.Chtimes(ts.MkAbs(name), at, at))
+	}
+}
+
+// old wants files that nobody has written to for so long.
+func old(ts *testscript.TestScript, neg bool, args []string) {
+	d, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	for _, name := range args[1:] {
+		st, err := os.Stat(ts.MkAbs(name))
+		ts.Check(err)
+		if (time.Since(st.ModTime()) >= d) == neg {
+			ts.Fatalf("%s was changed %v ago", name, time.Since(st.ModTime()))
+		}
 	}
 }
 

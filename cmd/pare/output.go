@@ -61,11 +61,40 @@ func (o *output) writer(b *batch) (io.Writer, error) {
 		if err != nil {
 			return nil, err
 		}
+		if b.keepTime {
+			d.modified = b.file.ModTime()
+		}
 		o.current = d
 		o.rewritings = append(o.rewritings, rewriting{draft: d, read: b.file})
 	}
 	o.changed = o.changed || b.changed()
 	return o.current, nil
+}
+
+// A replacement is the new content of a file of a folder.
+type replacement struct {
+	name string
+	raw  []byte
+	read fs.FileInfo
+}
+
+// rewrite drafts the files of a folder that change.
+func (o *output) rewrite(files []replacement) error {
+	for _, f := range files {
+		d, err := newDraft(o.w, f.name, "")
+		if err != nil {
+			return err
+		}
+		d.modified = f.read.ModTime()
+		o.rewritings = append(o.rewritings, rewriting{draft: d, read: f.read})
+		if _, err := d.Write(f.raw); err != nil {
+			return err
+		}
+		if err := d.close(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // endFile ends the file at hand. One that nothing changed in is left alone.
@@ -144,5 +173,6 @@ func (o *output) printBackups(paint palette) {
 			return
 		}
 		fmt.Fprintf(o.w.stderr, "%s rewritten, the original is %s\n", plain(r.name), plain(r.backup))
+		fmt.Fprintf(o.w.stderr, "  undo: pare undo %s\n", quoted(r.name))
 	}
 }

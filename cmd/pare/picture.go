@@ -25,11 +25,15 @@ type picture struct {
 	focus int // the faulty message; -1: nothing to show
 	marks map[transcript.BlockID]string
 	rows  []int // messages to show, sorted
+	// line tells the line of a message, by which it is then called; nil: it is called by
+	// its number.
+	line func(int) int
 }
 
-// newPicture plans the picture of findings that are about one message.
-func newPicture(r report, req *wire.Request, found []wire.Finding) *picture {
-	p := &picture{report: r, t: req.Transcript(), focus: found[0].Index, marks: map[transcript.BlockID]string{}}
+// newPicture plans the picture of findings that are about one message. A nil line calls
+// messages by their numbers.
+func newPicture(r report, req *wire.Request, found []wire.Finding, line func(int) int) *picture {
+	p := &picture{report: r, t: req.Transcript(), focus: found[0].Index, marks: map[transcript.BlockID]string{}, line: line}
 	if p.focus < 0 {
 		return p
 	}
@@ -75,11 +79,11 @@ func (p *picture) explain(f wire.Finding, field string) (note string, other tran
 		return p.displaced(e, f.Block, name)
 	case "duplicate-result":
 		if first := p.blockOf(transcript.Result, b.CallID); first != transcript.NoBlock && first < f.Block {
-			return fmt.Sprintf("%s is answered already, in message %d ✗── result", name, p.message(first)), first
+			return fmt.Sprintf("%s is answered already, in %s ✗── result", name, p.called(first)), first
 		}
 	case "duplicate-call-id":
 		if first := p.blockOf(transcript.Call, b.CallID); first != transcript.NoBlock && first != f.Block {
-			return fmt.Sprintf("%s is the id of the call in message %d already", label(b), p.message(first)), first
+			return fmt.Sprintf("%s is the id of the call in %s already", label(b), p.called(first)), first
 		}
 	case "server-tool-unpaired":
 		if e.State == transcript.OrphanResult {
@@ -101,9 +105,9 @@ func (p *picture) strayResult(b transcript.BlockID) (string, transcript.BlockID)
 	case call == transcript.NoBlock:
 		return "nothing before it calls " + name + " ✗── result", call
 	case call > b:
-		return fmt.Sprintf("the call %s comes after it, in message %d", name, p.message(call)), call
+		return fmt.Sprintf("the call %s comes after it, in %s", name, p.called(call)), call
 	}
-	return fmt.Sprintf("%s (message %d) ──✗ is not answered from here", callName(p.t.Block(call)), p.message(call)), call
+	return fmt.Sprintf("%s (%s) ──✗ is not answered from here", callName(p.t.Block(call)), p.called(call)), call
 }
 
 func (p *picture) displaced(e transcript.Exchange, b transcript.BlockID, name string) (string, transcript.BlockID) {
@@ -116,9 +120,9 @@ func (p *picture) displaced(e transcript.Exchange, b transcript.BlockID, name st
 	}
 	between := p.message(e.Results[0]) - p.message(e.Call) - 1
 	if between < 1 {
-		return fmt.Sprintf("%s (message %d) ──✗ result (message %d)", name, p.message(e.Call), p.message(e.Results[0])), other
+		return fmt.Sprintf("%s (%s) ──✗ result (%s)", name, p.called(e.Call), p.called(e.Results[0])), other
 	}
-	return fmt.Sprintf("%s (message %d) ── %s in between ──✗ result (message %d)", name, p.message(e.Call), plural(between, "message"), p.message(e.Results[0])), other
+	return fmt.Sprintf("%s (%s) ── %s in between ──✗ result (%s)", name, p.called(e.Call), plural(between, "message"), p.called(e.Results[0])), other
 }
 
 // blockOf returns the first block of that kind and id, or NoBlock.
@@ -133,12 +137,31 @@ func (p *picture) blockOf(k transcript.Kind, id string) transcript.BlockID {
 
 func (p *picture) message(b transcript.BlockID) int { return p.t.Block(b).Message }
 
+// called is the message of a block in a sentence.
+func (p *picture) called(b transcript.BlockID) string {
+	if p.line != nil {
+		return fmt.Sprint("line ", p.line(p.message(b)))
+	}
+	return fmt.Sprint("message ", p.message(b))
+}
+
+// number is what stands in front of a message.
+func (p *picture) number(m int) int {
+	if p.line != nil {
+		return p.line(m)
+	}
+	return m
+}
+
 func (p *picture) draw(b *bytes.Buffer) {
 	if len(p.rows) == 0 {
 		return
 	}
 	b.WriteByte('\n')
-	digits := len(fmt.Sprint(p.rows[len(p.rows)-1]))
+	digits := 0
+	for _, m := range p.rows {
+		digits = max(digits, len(fmt.Sprint(p.number(m))))
+	}
 	for i, m := range p.rows {
 		if i > 0 && m > p.rows[i-1]+1 {
 			fmt.Fprintf(b, "      %s\n", p.paint.faint(fmt.Sprintf("%*s  %s", digits, "⋮", plural(m-p.rows[i-1]-1, "message"))))
@@ -154,7 +177,7 @@ func (p *picture) row(b *bytes.Buffer, m, digits int) {
 	if msg.Role == transcript.Unknown {
 		role = "?        "
 	}
-	number := fmt.Sprintf("%*d", digits, m)
+	number := fmt.Sprintf("%*d", digits, p.number(m))
 	if m == p.focus {
 		marker, number, role = p.paint.fault("▶"), p.paint.bold(number), p.paint.bold(role)
 	} else {

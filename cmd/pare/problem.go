@@ -24,11 +24,7 @@ type problem struct {
 
 // parse reads the request that raw is, or that lies in it as an envelope.
 func parse(from origin, raw []byte, opts wire.Options) (*wire.Request, body, *problem) {
-	b, err := unwrap(raw)
-	if err != nil {
-		p := failure(err)
-		return nil, b, &p
-	}
+	b := unwrap(raw)
 	if b.model != "" {
 		opts.Model = b.model
 	}
@@ -48,18 +44,20 @@ func failure(err error) problem {
 		p.Message = path.Err.Error() // the sentence names the file already
 	}
 	var h hinted
-	var session *sessionError
 	switch {
 	case errors.As(err, &h):
 		p.hint = h.hint
-	case errors.As(err, &session):
-		p.hint = "pare reads what is sent to the provider: request bodies, lists of messages, JSON lines of either"
 	case errors.Is(err, fs.ErrNotExist):
 		p.hint = "give a file, a folder, or - for standard input"
 	case strings.HasPrefix(err.Error(), "unpack "):
 		p.hint = "the compressed file is damaged or cut off"
 	}
 	return p
+}
+
+// ownBug is the problem that p, which we have thrown ourselves, makes.
+func ownBug(p any) problem {
+	return failure(hinted{fmt.Errorf("pare has met a bug of its own: %v", p), "please report it, with the transcript if you may share it"})
 }
 
 // locate is the problem that err is about, in the transcript raw whose body is b.

@@ -12,9 +12,15 @@ type pruneCmd struct {
 	changing `embed:""`
 }
 
-// Help is the page's last paragraph.
+// Help is the page's first paragraph.
 func (c *pruneCmd) Help() string {
-	return `The transcript is mended as by pare fix, then the rules vote on what it can do
+	return `For example:
+
+    pare prune request.json -o small.json
+    pare prune --dry-run request.json             only show what would go, and why
+    pare prune --rules deduplication,error-purging --keep-recent 20 request.json
+
+The transcript is mended as by pare fix, then the rules vote on what it can do
 without; no vote can break a pair. pare rules lists them. --rules runs exactly the
 rules it names; --keep-recent adds recency to them. Status and files are as with
 pare fix.`

@@ -13,7 +13,7 @@ import (
 
 // reading is the flags of all commands that read transcripts.
 type reading struct {
-	Paths   []string `arg:"" optional:"" name:"path" help:"Files, folders, or - for standard input (the default): request bodies, lists of messages or JSON lines, also as .gz or .zst."`
+	Paths   []string `arg:"" optional:"" name:"path" help:"Files, folders, or - for standard input (the default): request bodies, lists of messages, JSON lines, or the session files of agents, also as .gz or .zst."`
 	As      string   `placeholder:"DIALECT" help:"Read as anthropic, openai-chat, openai-responses, gemini or bedrock. Default: detected."`
 	Profile string   `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
 	Model   string   `placeholder:"NAME" help:"The model, where neither the body nor its URL names one. Tokens are counted, and windows measured, as for this one in any case."`
@@ -75,9 +75,10 @@ type hinted struct {
 // An origin is where a transcript comes from.
 type origin struct {
 	source string
-	line   int  // 0: it is a document of its own
-	lead   int  // bytes passed over in front of it
-	many   bool // it is one of several
+	line   int    // 0: it is a document of its own
+	lead   int    // bytes passed over in front of it
+	many   bool   // it is one of several
+	thread string // which of the threads of a session file; "": the only one
 }
 
 func (o origin) String() string {
@@ -85,8 +86,11 @@ func (o origin) String() string {
 	if name == stdinName {
 		name = "stdin"
 	}
-	if o.line > 0 {
+	switch {
+	case o.line > 0:
 		return fmt.Sprintf("%s:%d", name, o.line)
+	case o.thread != "":
+		return name + " " + o.thread
 	}
 	return name
 }

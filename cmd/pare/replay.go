@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/replay"
 	"github.com/pare-llm/pare/wire"
 )
@@ -23,9 +24,15 @@ type replayCmd struct {
 	Markdown  bool     `help:"Print the tables as Markdown."`
 }
 
-// Help is the page's last paragraph.
+// Help is the page's first paragraph.
 func (c *replayCmd) Help() string {
-	return `A stored history is walked request by request, as the agent would have sent it.
+	return `For example:
+
+    pare replay request.json
+    pare replay --max-tokens 50% --html curves.html sessions/
+    pare replay --policy trim:low=30% --policy rules --json request.json
+
+A stored history is walked request by request, as the agent would have sent it.
 For each policy: the tokens sent, the share of them read from the cache, the money at
 list prices, the requests that would have been refused or could not be made to fit,
 how many were changed, how often what had been sent before had to be written to the
@@ -33,7 +40,7 @@ cache again, and how often the model then asked again for what it had been told,
 edited a file whose text was no longer in sight.
 
 Policies: everything; sliding (the last messages that fit, cut anywhere;
-sliding:messages=N); trim (the stable window; trim:low=30%,recent=8,rules,nocache,caution=4);
+sliding:messages=N); trim (the stable window; trim:low=30%,recent=8,rules,nocache);
 trim-each (every request trimmed by itself); rules (what pare prune does).
 
 docs/replay.md says how it is counted, and what came of it on real histories.`
@@ -179,6 +186,9 @@ func (p *replaying) chunk(in chunk) (out replayed) {
 	case in.err != nil:
 		out.outs = []outcome{p.unreadable(origin{source: in.source}, failure(in.err))}
 		return out
+	case in.agent != agentlog.Auto:
+		p.session(&out, in)
+		return out
 	case in.line == 0:
 		p.one(&out, origin{source: in.source, lead: in.lead, many: p.many}, in.data)
 		return out
@@ -194,18 +204,37 @@ func (p *replaying) chunk(in chunk) (out replayed) {
 	return out
 }
 
+// session replays the main threads of a session file.
+func (p *replaying) session(out *replayed, in chunk) {
+	from := origin{source: in.source, many: p.many}
+	l, err := readSession(in, p.opts)
+	if err != nil {
+		out.outs = append(out.outs, p.unreadable(from, failure(err)))
+		return
+	}
+	for from, req := range l.requests(from) {
+		p.request(out, from, func() (*wire.Request, *problem) { return req, nil })
+	}
+}
+
 // one replays one transcript.
 func (p *replaying) one(out *replayed, from origin, raw []byte) {
+	p.request(out, from, func() (*wire.Request, *problem) {
+		req, _, fault := parse(from, raw, p.opts)
+		return req, fault
+	})
+}
+
+func (p *replaying) request(out *replayed, from origin, read func() (*wire.Request, *problem)) {
 	var o outcome
 	// A bug that one line of a long batch meets must not cost the other lines.
 	defer func() {
 		if bug := recover(); bug != nil {
-			err := fmt.Errorf("pare has met a bug of its own: %v", bug)
-			o = p.unreadable(from, failure(hinted{err, "please report it, with the transcript if you may share it"}))
+			o = p.unreadable(from, ownBug(bug))
 		}
 		out.outs = append(out.outs, o)
 	}()
-	req, _, fault := parse(from, raw, p.opts)
+	req, fault := read()
 	if fault != nil {
 		o = p.unreadable(from, *fault)
 		return

@@ -34,7 +34,7 @@ func (r report) transcript(from origin, req *wire.Request, n counts, found []wir
 			r.finding(&b, f, meant[f.Rule], i > 0 && f.Message == rest[i-1].Message)
 			meant[f.Rule] = true
 		}
-		newPicture(r, req, rest[:k]).draw(&b)
+		newPicture(r, req, rest[:k], nil).draw(&b)
 		b.WriteByte('\n')
 		rest, shown = rest[k:], shown+k
 	}
@@ -62,10 +62,15 @@ func (r report) about(req *wire.Request, n counts) string {
 // provider's sentence; the latter two only if they were not just said.
 func (r report) finding(b *bytes.Buffer, f wire.Finding, meant, said bool) {
 	fmt.Fprintf(b, "  %s\n", r.title(f))
-	if meaning := wire.Slugs()[f.Rule]; !meant && meaning != "" {
+	r.meaning(b, f, meant, said)
+}
+
+func (r report) meaning(b *bytes.Buffer, f wire.Finding, meant, said bool) {
+	meaning := wire.Slugs()[f.Rule]
+	if !meant && meaning != "" {
 		fmt.Fprintf(b, "    %s\n", meaning)
 	}
-	if said {
+	if said || f.Message == meaning {
 		return
 	}
 	for _, line := range wrap(plain(f.Message), r.width-6) {
@@ -78,10 +83,19 @@ func (r report) title(f wire.Finding) string {
 	if path == "" {
 		path = "the request"
 	}
+	title := r.mark(f) + "  " + r.paint.place(plain(path))
 	if f.Advice {
-		return r.paint.advice("! "+f.Rule) + "  " + r.paint.place(plain(path)) + r.paint.faint("  advice")
+		title += r.paint.faint("  advice")
 	}
-	return r.paint.fault("✗ "+f.Rule) + "  " + r.paint.place(plain(path))
+	return title
+}
+
+// mark is the rule that a finding is about.
+func (r report) mark(f wire.Finding) string {
+	if f.Advice {
+		return r.paint.advice("! " + f.Rule)
+	}
+	return r.paint.fault("✗ " + f.Rule)
 }
 
 // oneLine is text with its line breaks made visible as spaces.

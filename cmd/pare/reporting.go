@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -18,15 +19,19 @@ type reporting struct {
 // usage that only the transcript shows.
 type teller func(report, origin, *wire.Request) (outcome, error)
 
-// tell reports on every transcript as tell does; end says, to people, what all of
-// them come to.
-func (r *reporting) tell(w *world, command, noun string, tell teller, end func(sum *summary, many bool)) int {
+// A logTeller is what a command has to say about a session file as a whole.
+type logTeller func(report, origin, logFile) outcome
+
+// tell reports on every transcript as tell does, and on session files as logs does; if
+// that is nil, their main threads are transcripts like any other. end says, to people,
+// what all of them come to.
+func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTeller, end func(sum *summary, many bool)) int {
 	opts, err := r.options()
 	if err != nil {
 		return w.usage(err, command)
 	}
 	in := newInput(w, r.Paths)
-	t := &telling{opts: opts, tell: tell, json: r.JSON, many: in.many()}
+	t := &telling{opts: opts, tell: tell, logs: logs, json: r.JSON, many: in.many()}
 	t.report = report{paint: palette(w.colour(w.stdout, r.Color)), width: w.width(w.stdout)}
 	sum := newSummary(noun)
 	bar := startProgress(w, in, sum)
@@ -47,6 +52,7 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, end func(s
 type telling struct {
 	opts   wire.Options
 	tell   teller
+	logs   logTeller // nil: session files are told of thread by thread
 	json   bool
 	many   bool // several files
 	report report
@@ -57,6 +63,8 @@ func (t *telling) chunk(in chunk) []outcome {
 	switch {
 	case in.err != nil:
 		return []outcome{t.unreadable(origin{source: in.source}, failure(in.err))}
+	case in.agent != agentlog.Auto:
+		return t.session(in)
 	case in.line == 0:
 		return []outcome{t.one(origin{source: in.source, lead: in.lead, many: t.many}, in.data)}
 	}
@@ -72,13 +80,41 @@ func (t *telling) chunk(in chunk) []outcome {
 	return outs
 }
 
+// session reports on a session file.
+func (t *telling) session(in chunk) (outs []outcome) {
+	from := origin{source: in.source, lead: in.lead, many: t.many}
+	defer func() {
+		if p := recover(); p != nil {
+			outs = []outcome{t.unreadable(from, ownBug(p))}
+		}
+	}()
+	defer frugal(len(in.data))()
+	l, err := readSession(in, t.opts)
+	if err != nil {
+		return []outcome{t.unreadable(from, failure(err))}
+	}
+	if t.logs != nil {
+		return []outcome{t.logs(t.report, from, l)}
+	}
+	for from, req := range l.requests(from) {
+		out, err := t.tell(t.report, from, req)
+		if err != nil {
+			out = t.unreadable(from, failure(err))
+		}
+		outs = append(outs, out)
+	}
+	if outs == nil {
+		outs = []outcome{{note: fmt.Appendf(nil, "pare: %s: nothing is said in this session\n", plain(from.String()))}}
+	}
+	return outs
+}
+
 // one reports on one transcript.
 func (t *telling) one(from origin, raw []byte) (out outcome) {
 	// A bug that one line of a long batch meets must not cost the other lines.
 	defer func() {
 		if p := recover(); p != nil {
-			err := fmt.Errorf("pare has met a bug of its own: %v", p)
-			out = t.unreadable(from, failure(hinted{err, "please report it, with the transcript if you may share it"}))
+			out = t.unreadable(from, ownBug(p))
 		}
 	}()
 	defer frugal(len(raw))()

@@ -20,6 +20,19 @@ type rulesCmd struct {
 	Color  string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
+// Help is the page's first paragraph.
+func (c *rulesCmd) Help() string {
+	return `For example:
+
+    pare rules                                    what pare prune runs here, in order
+    pare rules --check pare.toml
+    pare rules --json | jq -r .rule
+
+The order follows from what the rules say about each other; --config and a pare.toml in
+this folder may switch rules off, set their options and add rules. pare init writes a
+pare.toml to begin with.`
+}
+
 func (c *rulesCmd) run(w *world) int {
 	if c.File != "" && c.Config != "" && c.File != c.Config {
 		return w.usage(errors.New("two configurations, but only one can be used"), "rules")

@@ -29,7 +29,7 @@ func (s sketch) render() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s  %s\n", s.paint.bold(plain(s.from.String())), s.paint.faint(s.about(s.req, count(s.req))))
 	s.fill(&b)
-	p := &picture{report: s.report, t: s.req.Transcript(), focus: -1, marks: map[transcript.BlockID]string{}}
+	p := &picture{report: s.report, t: s.req.Transcript(), focus: -1, marks: map[transcript.BlockID]string{}, line: s.line}
 	for _, f := range s.found {
 		if f.Block != transcript.NoBlock {
 			p.marks[f.Block] = ""
@@ -39,7 +39,10 @@ func (s sketch) render() []byte {
 	for _, m := range s.page.Before.Messages {
 		most = max(most, sum(m))
 	}
-	digits := len(fmt.Sprint(max(0, len(s.page.Before.Messages)-1)))
+	digits := 1
+	for i := range s.page.Before.Messages {
+		digits = max(digits, len(fmt.Sprint(s.number(i))))
+	}
 	faults, changes := s.byMessage()
 	s.notes(&b, digits, faults[-1], changes[-1])
 	for i, m := range s.page.Before.Messages {
@@ -175,7 +178,7 @@ func (s sketch) fill(b *bytes.Buffer) {
 // message draws one line.
 func (s sketch) message(b *bytes.Buffer, p *picture, i, digits, n, most int, faulty bool) {
 	m := s.req.Transcript().Messages()[i]
-	number := fmt.Sprintf("%*d", digits, i)
+	number := fmt.Sprintf("%*d", digits, s.number(i))
 	mark := " "
 	if faulty {
 		mark, number = s.paint.fault("✗"), s.paint.bold(number)
@@ -203,6 +206,14 @@ func (s sketch) message(b *bytes.Buffer, p *picture, i, digits, n, most int, fau
 	}
 	b.Truncate(len(bytes.TrimRight(b.Bytes(), " ")))
 	b.WriteByte('\n')
+}
+
+// number is what stands in front of a message: its line in a session file.
+func (s sketch) number(i int) int {
+	if s.line != nil {
+		return s.line(i)
+	}
+	return i
 }
 
 // indent is where the words of a message begin.

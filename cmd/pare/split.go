@@ -37,7 +37,7 @@ func (c *splitCmd) run(w *world) int {
 	if err := notNegative("--min-keep", c.MinKeep); err != nil {
 		return w.usage(err, "split")
 	}
-	return c.tell(w, "split", "cut", c.one, func(sum *summary, many bool) {
+	return c.tell(w, "split", "cut", c.one, nil, func(sum *summary, many bool) {
 		if many || sum.transcripts != 1 {
 			fmt.Fprintf(w.stderr, "%s: %d with a cut\n", plural(sum.transcripts, "transcript"), sum.number)
 		}
@@ -48,6 +48,7 @@ func (c *splitCmd) run(w *world) int {
 type division struct {
 	Source string `json:"source"`
 	Line   int    `json:"line,omitempty"`
+	Thread string `json:"thread,omitempty"` // of a session file that has several
 	Cut    int    `json:"cut"`
 	Head   int    `json:"head"`
 	Tail   int    `json:"tail"`
@@ -58,7 +59,7 @@ type division struct {
 // one finds the cut of one transcript.
 func (c *splitCmd) one(v report, from origin, req *wire.Request) (out outcome, err error) {
 	t := req.Transcript()
-	d := division{Source: from.source, Line: from.line, Tail: len(t.Messages()), Cuts: []int{}, Inside: []int{}}
+	d := division{Source: from.source, Line: from.line, Thread: from.thread, Tail: len(t.Messages()), Cuts: []int{}, Inside: []int{}}
 	if cut, ok := t.Split(c.MinKeep, c.Inside); ok {
 		d.Cut, d.Head, d.Tail = cut.Before(), cut.Before(), d.Tail-cut.Before()
 		out.rules = []string{"cut"}

@@ -186,12 +186,6 @@ func (s *stream) isBatch() bool {
 	return end >= 0 && s.text(end) >= 0 && whole(s.buf[start:end])
 }
 
-// firstLine returns the first line that is not blank, of a batch.
-func (s *stream) firstLine() []byte {
-	start := s.text(0)
-	return s.buf[start:s.newline(start)]
-}
-
 // text returns where the first byte that is not white space stands, from i on, or
 // -1.
 func (s *stream) text(i int) int {

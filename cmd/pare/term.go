@@ -133,6 +133,20 @@ func wrap(s string, n int) []string {
 	return lines
 }
 
+// quoted is a file name as a shell takes it.
+func quoted(name string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/+,:@%=~", r)
+	}
+	if name != "" && name[0] != '~' && name[0] != '-' && strings.IndexFunc(name, func(r rune) bool { return !safe(r) }) < 0 {
+		return name
+	}
+	if strings.HasPrefix(name, "-") {
+		name = "./" + name
+	}
+	return "'" + strings.ReplaceAll(plain(name), "'", `'\''`) + "'"
+}
+
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -11,19 +11,21 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/ui"
 	"github.com/pare-llm/pare/wire"
 )
 
 type viewCmd struct {
-	Path    string `arg:"" optional:"" name:"file" help:"A request body, a list of messages or JSON lines, also as .gz or .zst; - is standard input (the default)."`
+	Path    string `arg:"" optional:"" name:"file" help:"A request body, a list of messages, JSON lines or an agent's session file, also as .gz or .zst; - is standard input (the default)."`
 	Plan    string `enum:"none,fix,prune" default:"none" help:"Also show what pare fix or pare prune would do: none (default), fix or prune."`
 	Output  string `short:"o" placeholder:"FILE" help:"Write the page to FILE. Default: standard output or, if that is a terminal, a new file."`
 	Text    bool   `help:"Draw it in the terminal instead."`
 	Serve   bool   `help:"Show it live on a local port, and follow the file as it changes."`
 	Port    int    `placeholder:"N" help:"The port for --serve. Default: any that is free."`
 	Line    int    `placeholder:"N" help:"Which line of JSON lines to show. Default: the first."`
+	Thread  string `placeholder:"NAME" help:"Which thread of a session file to show. Default: all, the main one first."`
 	As      string `placeholder:"DIALECT" help:"Read as anthropic, openai-chat, openai-responses, gemini or bedrock. Default: detected."`
 	Profile string `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
 	Model   string `placeholder:"NAME" help:"The model, where neither the body nor its URL names one."`
@@ -33,9 +35,15 @@ type viewCmd struct {
 	Color   string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
-// Help is the page's last paragraph.
+// Help is the page's first paragraph.
 func (c *viewCmd) Help() string {
-	return `The page is one file that needs no other and no network: the conversation as a
+	return `For example:
+
+    pare view request.json -o page.html
+    pare view --plan fix --text request.json
+    pare view --serve session.jsonl
+
+The page is one file that needs no other and no network: the conversation as a
 timeline, calls and results joined by arcs, faults in the provider's words, and each
 block as wide as its tokens. Keys: ? lists them. With --serve it is at a local address
 that other machines cannot reach. --rules, --keep-recent and --config are those of
@@ -53,18 +61,25 @@ func (c *viewCmd) run(w *world) int {
 	if c.Serve {
 		return v.serve()
 	}
-	s, fault := v.load()
+	all, from, fault := v.load()
 	if fault != nil {
-		return v.unreadable(s.from, fault)
+		return v.unreadable(from, fault)
 	}
 	if c.Text {
 		r := report{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
-		if _, err := w.stdout.Write(sketch{r, s, s.page()}.render()); err != nil {
+		var text []byte
+		for i, s := range all {
+			if i > 0 {
+				text = append(text, '\n')
+			}
+			text = append(text, sketch{r, s, s.page()}.render()...)
+		}
+		if _, err := w.stdout.Write(text); err != nil {
 			return w.fail("write standard output: "+err.Error(), "")
 		}
 		return statusClean
 	}
-	return v.write(s.page())
+	return v.write(pageOf(all))
 }
 
 // A viewing is one run of the view command.
@@ -100,7 +115,7 @@ func (c *viewCmd) view(w *world) (*viewing, error) {
 		return nil, fmt.Errorf("--line counts from 1, not %d", c.Line)
 	case c.Plan != "prune" && (len(c.Rules) > 0 || c.KeepRecent != nil || c.Config != ""):
 		return nil, errors.New("--rules, --keep-recent and --config are for --plan prune")
-	case c.Path != stdinName && statErr == nil && st.IsDir():
+	case c.Path != stdinName && statErr == nil && st.IsDir() && !isStore(c.Path):
 		return nil, hinted{fmt.Errorf("%s is a folder", c.Path), "a page shows one conversation: name its file"}
 	}
 	return &viewing{viewCmd: c, w: w, opts: opts}, nil
@@ -140,44 +155,53 @@ type shown struct {
 	from  origin
 	req   *wire.Request
 	found []wire.Finding
-	plan  *pare.Plan // nil: none
+	plan  *pare.Plan    // nil: none
+	line  func(int) int // of each message, in a session file; nil: unknown
 }
 
 func (s *shown) page() *ui.Page {
 	m, _ := tokens.Lookup(s.req.Model())
 	return ui.New(s.req, ui.Options{
-		Source: plain(s.from.String()), Findings: s.found, Plan: s.plan, Window: m.Window,
+		Source: plain(s.from.String()), Findings: s.found, Plan: s.plan, Window: m.Window, Line: s.line,
 		Count: m.Estimator().CountJSON, Image: m.Estimator().Image(0, 0),
 	})
 }
 
-// load reads the conversation.
-func (v *viewing) load() (s *shown, fault *problem) {
-	s = &shown{from: origin{source: v.Path}}
+// load reads the conversation, or the threads of a session.
+func (v *viewing) load() (all []*shown, from origin, fault *problem) {
+	from = origin{source: v.Path}
 	// A bug must not end a server, nor show a stack to somebody who wants to look.
 	defer func() {
 		if p := recover(); p != nil {
-			f := failure(hinted{fmt.Errorf("pare has met a bug of its own: %v", p), "please report it, with the transcript if you may share it"})
+			f := ownBug(p)
 			fault = &f
 		}
 	}()
-	raw, from, err := v.read()
-	s.from = from
+	in, from, err := v.read()
 	if err != nil {
 		f := failure(err)
-		return s, &f
+		return nil, from, &f
 	}
-	if s.req, _, fault = parse(from, raw, v.opts); fault != nil {
-		return s, fault
-	}
-	s.found = s.req.Check(wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})
-	if v.plan != nil {
-		if s.plan, err = v.plan(s.req); err != nil {
+	if in.agent != agentlog.Auto {
+		if all, err = v.threads(in); err != nil {
 			f := failure(err)
-			return s, &f
+			return nil, from, &f
+		}
+	} else {
+		req, _, fault := parse(from, in.data, v.opts)
+		if fault != nil {
+			return nil, from, fault
+		}
+		all = []*shown{{from: from, req: req, found: req.Check(wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})}}
+	}
+	if v.plan != nil {
+		all = all[:1]
+		if all[0].plan, err = v.plan(all[0].req); err != nil {
+			f := failure(err)
+			return nil, from, &f
 		}
 	}
-	return s, nil
+	return all, from, nil
 }
 
 // unreadable reports a conversation that cannot be shown.
@@ -189,17 +213,17 @@ func (v *viewing) unreadable(from origin, p *problem) int {
 	return statusInvalid
 }
 
-// read returns the document, or the line of a batch that is wanted.
-func (v *viewing) read() (raw []byte, from origin, err error) {
+// read returns the document, the session, or the line of a batch that is wanted.
+func (v *viewing) read() (found chunk, from origin, err error) {
 	from = origin{source: v.Path}
 	want := max(v.Line, 1)
-	batch, last := false, 0
+	batch, some, last := false, false, 0
 	newInput(v.w, []string{v.Path}).each(func(c chunk) bool {
 		if err = c.err; err != nil {
 			return false
 		}
 		if c.line == 0 {
-			raw, from.lead = c.data, c.lead
+			found, from.lead, some = c, c.lead, true
 			return false
 		}
 		batch = true
@@ -207,7 +231,7 @@ func (v *viewing) read() (raw []byte, from origin, err error) {
 		for l := range bytes.Lines(c.data) {
 			// Without a wish it is the first line that is not blank.
 			if blank := len(bytes.TrimSpace(l)) == 0; !blank && (n == want || v.Line == 0) {
-				raw, from.line = bytes.TrimRight(l, "\r\n"), n
+				found, from.line, some = chunk{data: bytes.TrimRight(l, "\r\n")}, n, true
 				return false
 			}
 			last = n
@@ -216,14 +240,18 @@ func (v *viewing) read() (raw []byte, from origin, err error) {
 		return true
 	})
 	switch {
-	case err != nil || raw != nil && (v.Line == 0 || batch):
-		return raw, from, err
+	case err != nil:
+		return found, from, err
+	case v.Line > 0 && found.agent != agentlog.Auto:
+		return found, from, hinted{errors.New("it is one session, not JSON lines of requests"), "leave --line away; --thread chooses a part of it"}
 	case v.Line > 1 && !batch:
-		return nil, from, hinted{errors.New("it is one document, not JSON lines"), "leave --line away"}
-	case batch:
-		return nil, from, hinted{fmt.Errorf("there is nothing in line %d", want), "the file has " + plural(last, "line")}
+		return found, from, hinted{errors.New("it is one document, not JSON lines"), "leave --line away"}
+	case batch && !some:
+		return found, from, hinted{fmt.Errorf("there is nothing in line %d", want), "the file has " + plural(last, "line")}
+	case v.Thread != "" && found.agent == agentlog.Auto:
+		return found, from, hinted{errors.New("it is no session file of an agent, and has no threads"), "leave --thread away"}
 	}
-	return raw, from, nil
+	return found, from, nil
 }
 
 // write writes the page where it is wanted. On a terminal nobody wants to see it: it
@@ -273,8 +301,8 @@ func (v *viewing) writeFile(p *ui.Page) error {
 
 // serve shows the page on the loopback address until it is interrupted.
 func (v *viewing) serve() int {
-	if s, fault := v.load(); fault != nil {
-		return v.unreadable(s.from, fault)
+	if _, from, fault := v.load(); fault != nil {
+		return v.unreadable(from, fault)
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(v.Port)))
 	if err != nil {
@@ -292,11 +320,11 @@ func (v *viewing) serve() int {
 
 // current is the page as the file is now.
 func (v *viewing) current() (*ui.Page, error) {
-	s, fault := v.load()
+	all, from, fault := v.load()
 	if fault != nil {
-		return nil, errors.New(string(bytes.TrimSpace(fault.sentence(s.from))))
+		return nil, errors.New(string(bytes.TrimSpace(fault.sentence(from))))
 	}
-	return s.page(), nil
+	return pageOf(all), nil
 }
 
 // version changes with the file.

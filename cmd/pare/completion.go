@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/wire"
+)
+
+type completionCmd struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"The shell: bash, zsh or fish."`
+}
+
+// Help is the page's first paragraph.
+func (c *completionCmd) Help() string {
+	return `For example:
+
+    source <(pare completion bash)                in ~/.bashrc
+    pare completion zsh > ~/.zfunc/_pare          a folder of $fpath, before compinit
+    pare completion fish > ~/.config/fish/completions/pare.fish
+
+The completions are made from the commands and flags of this version: print them again
+after an update. Names of commands, flags, what a flag may be, rules and files are
+completed.`
+}
+
+func (c *completionCmd) run(w *world) int {
+	script := map[string]func(shellWords) []byte{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}[c.Shell]
+	if _, err := w.stdout.Write(script(wordsOf(newParser(w, nil).Model))); err != nil {
+		return w.fail("write standard output: "+err.Error(), "")
+	}
+	return statusClean
+}
+
+// shellWords is what can be completed: the grammar, as far as a shell cares.
+type shellWords struct{ commands []shellCommand }
+
+type shellCommand struct {
+	name, help string
+	flags      []shellFlag
+	args       shellValue // what the command is about
+}
+
+type shellFlag struct {
+	name  string // without dashes
+	short string // a letter, or ""
+	help  string
+	value *shellValue // nil: it takes none
+	many  bool
+}
+
+// A shellValue is what a word may be: one of a few, a file, or anything.
+type shellValue struct {
+	name  string
+	words []string
+	files bool
+	many  bool
+}
+
+// wordsOf reads the grammar.
+func wordsOf(app *kong.Application) shellWords {
+	var all shellWords
+	for _, n := range app.Children {
+		c := shellCommand{name: n.Name, help: n.Help}
+		for _, level := range n.AllFlags(true) {
+			for _, f := range level {
+				c.flags = append(c.flags, flagOf(f))
+			}
+		}
+		for _, p := range n.Positional {
+			c.args = valueOf(p, p.Name)
+		}
+		all.commands = append(all.commands, c)
+	}
+	return all
+}
+
+func flagOf(f *kong.Flag) shellFlag {
+	out := shellFlag{name: f.Name, help: f.Help, many: f.IsSlice()}
+	if f.Short != 0 {
+		out.short = string(f.Short)
+	}
+	if !f.IsBool() {
+		v := valueOf(f.Value, f.PlaceHolder)
+		out.value = &v
+	}
+	return out
+}
+
+// valueOf tells what a value may be from its enum, its placeholder or its name.
+func valueOf(v *kong.Value, placeholder string) shellValue {
+	out := shellValue{name: strings.ToUpper(v.Name), many: v.IsSlice()}
+	known := map[string]func() []string{
+		"as": dialectNames, "profile": func() []string { return wire.Profiles(wire.Auto) }, "rules": ruleNames,
+		"rule": func() []string { return slices.Sorted(maps.Keys(meanings())) },
+	}
+	switch {
+	case known[v.Name] != nil:
+		out.words = known[v.Name]()
+	case v.Enum != "":
+		out.words = slices.DeleteFunc(strings.Split(v.Enum, ","), func(s string) bool { return s == "" })
+	case strings.Contains(placeholder, "|") && strings.ToLower(placeholder) == placeholder:
+		out.words = strings.Split(placeholder, "|")
+	default:
+		out.files = slices.Contains([]string{"FILE", "DIR", "path", "file", "dir"}, placeholder)
+	}
+	return out
+}
+
+func dialectNames() []string {
+	var names []string
+	for _, d := range wire.Dialects() {
+		names = append(names, d.String())
+	}
+	return names
+}
+
+func ruleNames() []string {
+	var names []string
+	for _, e := range rules.All() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// bashCompletion works with the bash of macOS, too, which is of 2007.
+func bashCompletion(all shellWords) []byte {
+	var b bytes.Buffer
+	b.WriteString(`# bash completion of pare; made by: pare completion bash
+_pare() {
+    local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" cmd="" i words="" files="" IFS=$' \t\n'
+    # Bash makes three words of --flag=value.
+    [ "$cur" = "=" ] && cur=""
+    [ "$prev" = "=" ] && prev="${COMP_WORDS[COMP_CWORD-2]}"
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case "${COMP_WORDS[i]}" in
+        -*) ;;
+        *) cmd="${COMP_WORDS[i]}"; break ;;
+        esac
+    done
+    COMPREPLY=()
+    case "$cmd $prev" in
+`)
+	for _, c := range all.commands {
+		for _, f := range c.flags {
+			if f.value == nil {
+				continue
+			}
+			pattern := fmt.Sprintf("%q", c.name+" --"+f.name)
+			if f.short != "" {
+				pattern += fmt.Sprintf("|%q", c.name+" -"+f.short)
+			}
+			fmt.Fprintf(&b, "    %s) %s ;;\n", pattern, bashValue(*f.value))
+		}
+	}
+	b.WriteString("    *)\n        case \"$cmd\" in\n")
+	var names []string
+	for _, c := range all.commands {
+		names = append(names, c.name)
+		var flags []string
+		for _, f := range c.flags {
+			flags = append(flags, "--"+f.name)
+		}
+		fmt.Fprintf(&b, "        %s)\n            case \"$cur\" in\n            -*) words=%q ;;\n            *) %s ;;\n            esac ;;\n", c.name, strings.Join(flags, " "), bashValue(c.args))
+	}
+	fmt.Fprintf(&b, "        \"\") words=%q ;;\n        esac ;;\n    esac\n", strings.Join(append(names, "--help", "--version"), " "))
+	b.WriteString(`    if [ -n "$files" ]; then
+        IFS=$'\n'
+        COMPREPLY=($(compgen -f -- "$cur"))
+        compopt -o filenames 2>/dev/null
+        return 0
+    fi
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+complete -F _pare pare
+`)
+	return b.Bytes()
+}
+
+func bashValue(v shellValue) string {
+	switch {
+	case v.files:
+		return "files=1"
+	case len(v.words) > 0:
+		return fmt.Sprintf("words=%q", strings.Join(v.words, " "))
+	}
+	return ":"
+}
+
+func zshCompletion(all shellWords) []byte {
+	var b bytes.Buffer
+	b.WriteString("#compdef pare\n# zsh completion of pare; made by: pare completion zsh\n_pare() {\n    local context state state_descr line ret=1\n    typeset -A opt_args\n    local -a commands=(\n")
+	for _, c := range all.commands {
+		fmt.Fprintf(&b, "        %s\n", shQuote(c.name+":"+zshText(c.help)))
+	}
+	b.WriteString("    )\n    _arguments -C '(- *)'{-h,--help}'[show help]' '(- *)--version[print the version]' '1: :->command' '*:: :->rest' && ret=0\n")
+	b.WriteString("    case $state in\n    command) _describe -t commands 'command of pare' commands && ret=0 ;;\n    rest)\n        case $words[1] in\n")
+	for _, c := range all.commands {
+		fmt.Fprintf(&b, "        %s)\n            _arguments -s -S", c.name)
+		for _, f := range c.flags {
+			fmt.Fprintf(&b, " \\\n                %s", zshFlag(f))
+		}
+		if v := c.args; v.name != "" {
+			place := "1:"
+			if v.many {
+				place = "*:"
+			}
+			fmt.Fprintf(&b, " \\\n                %s", shQuote(place+zshValue(v)))
+		}
+		b.WriteString(" && ret=0 ;;\n")
+	}
+	b.WriteString("        esac ;;\n    esac\n    return ret\n}\nif [[ \"$funcstack[1]\" == _pare ]]; then\n    _pare \"$@\"\nelse\n    compdef _pare pare\nfi\n")
+	return b.Bytes()
+}
+
+func zshFlag(f shellFlag) string {
+	text := "[" + zshText(f.help) + "]"
+	equals, plus := "", ""
+	if f.value != nil {
+		text += ":" + zshValue(*f.value)
+		equals, plus = "=", "+"
+	}
+	lead := "*" // may be repeated
+	if !f.many {
+		lead = "(--" + f.name + ")"
+		if f.short != "" {
+			lead = "(-" + f.short + " --" + f.name + ")"
+		}
+	}
+	if f.short == "" {
+		return shQuote(lead + "--" + f.name + equals + text)
+	}
+	return shQuote(lead) + "{-" + f.short + plus + ",--" + f.name + equals + "}" + shQuote(text)
+}
+
+func zshValue(v shellValue) string {
+	switch {
+	case v.files:
+		return v.name + ":_files"
+	case len(v.words) > 0:
+		return v.name + ":(" + strings.Join(v.words, " ") + ")"
+	}
+	return v.name + ": "
+}
+
+// zshText makes a help text safe inside of a specification.
+func zshText(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`).Replace(brief(s))
+}
+
+func fishCompletion(all shellWords) []byte {
+	var b bytes.Buffer
+	b.WriteString("# fish completion of pare; made by: pare completion fish\ncomplete -c pare -f\ncomplete -c pare -n __fish_use_subcommand -l version -d 'print the version'\ncomplete -c pare -n __fish_use_subcommand -s h -l help -d 'show help'\n")
+	for _, c := range all.commands {
+		fmt.Fprintf(&b, "complete -c pare -n __fish_use_subcommand -a %s -d %s\n", c.name, fishText(c.help))
+	}
+	for _, c := range all.commands {
+		fmt.Fprintf(&b, "\nset -l in '__fish_seen_subcommand_from %s'\n", c.name)
+		switch {
+		case c.args.files:
+			b.WriteString("complete -c pare -n $in -F\n")
+		case len(c.args.words) > 0:
+			fmt.Fprintf(&b, "complete -c pare -n $in -a %s\n", shQuote(strings.Join(c.args.words, " ")))
+		}
+		for _, f := range c.flags {
+			b.WriteString("complete -c pare -n $in -l " + f.name)
+			if f.short != "" {
+				b.WriteString(" -s " + f.short)
+			}
+			switch v := f.value; {
+			case v == nil:
+			case v.files:
+				b.WriteString(" -r -F")
+			case len(v.words) > 0:
+				b.WriteString(" -x -a " + shQuote(strings.Join(v.words, " ")))
+			default:
+				b.WriteString(" -x")
+			}
+			b.WriteString(" -d " + fishText(f.help) + "\n")
+		}
+	}
+	return b.Bytes()
+}
+
+func fishText(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(brief(s)) + "'"
+}
+
+// brief is the first sentence of a help text.
+func brief(s string) string {
+	first, _, _ := strings.Cut(s, ". ")
+	return strings.TrimSuffix(first, ".")
+}
+
+// shQuote is s in single quotes, for a shell like sh.
+func shQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

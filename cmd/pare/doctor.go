@@ -1,0 +1,269 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+type doctorCmd struct {
+	Agent []string `enum:"${agents}" placeholder:"NAME" help:"Only the sessions of this agent: ${agents}. May be repeated."`
+	Since string   `placeholder:"TIME" help:"Only sessions that were used in this time, such as 36h, 7d or 4w."`
+	All   bool     `help:"Leave nothing out: check archived sessions and those of sub-agents, too, and list everything."`
+	Fix   bool     `help:"Mend broken sessions: each change is shown first, and made if you agree. The original becomes FILE.bak."`
+	Yes   bool     `short:"y" help:"With --fix: mend every broken session without asking."`
+	Home  string   `placeholder:"DIR" help:"The home folder to look in. Default: yours, or what the variables of the agents say."`
+	JSON  bool     `name:"json" help:"Print one JSON object per session."`
+	Color string   `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
+}
+
+// Help is the page's first paragraph.
+func (c *doctorCmd) Help() string {
+	return `For example:
+
+    pare doctor                                   check the sessions of all agents
+    pare doctor --fix                             and mend what is broken, asking each time
+    pare doctor --agent claude-code --since 7d --fix --yes
+    pare doctor --json | jq -r 'select(.findings != []) | .path'
+
+The folders in which the agents keep their sessions are found, and every session is
+checked for what would make the provider refuse it when it is resumed. Nothing is
+changed without --fix. Close the agent before you mend its session: one that it may
+still be writing to is left alone. pare undo takes a mend back.
+
+--json prints {"agent","project","path","messages","calls","results","findings":
+[{"rule","line","message"}],"bytes","modified"}; with --fix --yes also "mended",
+"backup" and "left", the findings that stay. A session that cannot be read has "error".
+
+The status is 0 if all is well, 1 if a session is broken and was not mended, 2 if a
+session or a folder could not be read.`
+}
+
+func (c *doctorCmd) run(w *world) int {
+	since, err := c.check()
+	if err != nil {
+		return w.usage(err, "doctor")
+	}
+	s, err := c.search(w, since)
+	if err != nil {
+		return w.usage(err, "doctor")
+	}
+	r := &rounds{doctorCmd: c, w: w, search: s, now: time.Now()}
+	r.names = abbreviation{home: s.home, tilde: c.Home == "" && runtime.GOOS != "windows"}
+	if c.Home != "" {
+		r.names.flag = " --home " + quoted(s.home)
+	}
+	return r.run()
+}
+
+// check is wrong usage that kong could not see.
+func (c *doctorCmd) check() (since time.Duration, err error) {
+	switch {
+	case c.Yes && !c.Fix:
+		return 0, hinted{errors.New("--yes is for --fix"), "pare doctor --fix --yes mends everything"}
+	case c.JSON && c.Fix && !c.Yes:
+		return 0, hinted{errors.New("--json leaves no way to ask"), "add --yes to mend without asking, or leave --json away"}
+	case c.Since == "":
+		return 0, nil
+	}
+	since, ok := parseAge(c.Since)
+	if !ok {
+		return 0, hinted{fmt.Errorf("--since is a time, not %q", c.Since), "for example --since 36h, --since 7d or --since 4w"}
+	}
+	return since, nil
+}
+
+// parseAge reads a duration that may have days and weeks, which Go's have not.
+func parseAge(s string) (time.Duration, bool) {
+	const day = 24 * time.Hour
+	for _, u := range []struct {
+		name string
+		is   time.Duration
+	}{{"d", day}, {"w", 7 * day}} {
+		if number, ok := strings.CutSuffix(s, u.name); ok {
+			n, err := strconv.ParseFloat(number, 64)
+			return time.Duration(n * float64(u.is)), err == nil && n > 0 && n < 1e5
+		}
+	}
+	d, err := time.ParseDuration(s)
+	return d, err == nil && d > 0
+}
+
+// search finds the sessions that the flags ask for.
+func (c *doctorCmd) search(w *world, since time.Duration) (*search, error) {
+	s := &search{home: c.Home, getenv: w.getenv, aside: c.All}
+	if c.Home != "" {
+		// What the environment says is about this machine's user.
+		s.getenv = func(string) string { return "" }
+		if st, err := os.Stat(c.Home); err != nil || !st.IsDir() {
+			return nil, fmt.Errorf("--home is a folder, and %s is none", c.Home)
+		}
+	}
+	if s.home == "" {
+		s.home = cmp.Or(w.getenv("HOME"), w.getenv("USERPROFILE"))
+	}
+	if s.home == "" {
+		return nil, hinted{errors.New("the environment does not say where your home folder is"), "name it: pare doctor --home DIR"}
+	}
+	if abs, err := filepath.Abs(s.home); err == nil {
+		s.home = abs
+	}
+	wanted := map[string]bool{}
+	for _, name := range c.Agent {
+		wanted[name] = true
+	}
+	for i := range agents {
+		if len(wanted) == 0 || wanted[agents[i].name] {
+			s.look(&agents[i])
+		}
+	}
+	if since > 0 {
+		s.newerThan(time.Now().Add(-since))
+	}
+	return s, nil
+}
+
+// newerThan forgets the sessions that were last written to before a moment.
+func (s *search) newerThan(moment time.Time) {
+	kept := s.found[:0]
+	for _, x := range s.found {
+		if !x.info.ModTime().Before(moment) {
+			kept = append(kept, x)
+		}
+	}
+	s.found = kept
+}
+
+// rounds is one run of the doctor.
+type rounds struct {
+	*doctorCmd
+	*search
+	w     *world
+	now   time.Time
+	names abbreviation
+
+	all []*diagnosis
+}
+
+func (r *rounds) run() int {
+	if err := r.examine(); err != nil {
+		return r.w.fail("write standard output: "+err.Error(), "")
+	}
+	if !r.JSON {
+		v := r.view()
+		if _, err := r.w.stdout.Write(v.render(r.all)); err != nil {
+			return r.w.fail("write standard output: "+err.Error(), "")
+		}
+		if r.Fix {
+			r.mendAll(v)
+		}
+	}
+	r.tell()
+	return r.status()
+}
+
+// examine checks all sessions, on all cores: at most one for each is in memory.
+func (r *rounds) examine() error {
+	if len(r.found) == 0 {
+		return nil
+	}
+	in := &input{stdin: r.w.stdin}
+	for _, x := range r.found {
+		in.paths = append(in.paths, x.path)
+	}
+	bar := startProgress(r.w, in, newSummary("finding"))
+	defer bar.stop()
+	jobs := runtime.GOMAXPROCS(0)
+	produce := func(emit func(session) bool) {
+		for _, x := range r.found {
+			if !emit(x) {
+				return
+			}
+		}
+	}
+	work := func(x session) *diagnosis {
+		defer func() { in.done.Add(x.bytes) }()
+		return diagnose(x)
+	}
+	pipeline(jobs, 16*jobs, produce, work, func(d *diagnosis) bool {
+		if d.foreign {
+			return true
+		}
+		r.all = append(r.all, d)
+		return bar.print([]outcome{r.outcome(d)})
+	})
+	return bar.err
+}
+
+// outcome is what is said about a session at once: with --json all there is to say.
+func (r *rounds) outcome(d *diagnosis) (o outcome) {
+	for _, f := range d.faults {
+		o.rules = append(o.rules, f.Rule)
+	}
+	if !r.JSON {
+		return o
+	}
+	if r.Fix && len(d.faults) > 0 {
+		r.mend(d, func(*treatment) bool { return true })
+	}
+	o.out = encode(d.json())
+	return o
+}
+
+// status is the exit status: of several the highest counts.
+func (r *rounds) status() int {
+	status := statusClean
+	if len(r.failed) > 0 {
+		status = statusInvalid
+	}
+	for _, d := range r.all {
+		switch {
+		case d.err != nil:
+			status = statusInvalid
+		case d.broken():
+			status = max(status, statusFindings)
+		}
+	}
+	return status
+}
+
+// A diagnosisJSON is what --json prints about a session.
+type diagnosisJSON struct {
+	Agent    string `json:"agent"`
+	Project  string `json:"project"`
+	Path     string `json:"path"`
+	Messages int    `json:"messages"`
+	Calls    int    `json:"calls"`
+	Results  int    `json:"results"`
+
+	Findings []fault `json:"findings"`
+	Bytes    int64   `json:"bytes"`
+	Modified string  `json:"modified"`
+	Mended   *bool   `json:"mended,omitempty"`
+	Why      string  `json:"why,omitempty"` // it was not mended
+	Backup   string  `json:"backup,omitempty"`
+	Left     []fault `json:"left,omitempty"`
+	Error    string  `json:"error,omitempty"`
+}
+
+func (d *diagnosis) json() diagnosisJSON {
+	j := diagnosisJSON{
+		Agent: d.agent.name, Project: d.project, Path: d.path,
+		Messages: d.tally.Messages, Calls: d.tally.Calls, Results: d.tally.Results,
+		Findings: append([]fault{}, d.faults...), Bytes: d.bytes, Modified: d.modified.UTC().Format(time.RFC3339),
+		Why: d.why, Backup: d.backup, Left: d.left,
+	}
+	if d.mended || d.why != "" {
+		j.Mended = &d.mended
+	}
+	if d.err != nil {
+		j.Error = failure(d.err).Message
+	}
+	return j
+}

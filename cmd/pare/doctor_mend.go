@@ -1,0 +1,217 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pare-llm/pare/agentlog"
+)
+
+// A treatment is what is about to be done to a session.
+type treatment struct {
+	session
+	fixed *agentlog.Fixed
+	files []newContent
+}
+
+// A newContent is what is to become the content of a file.
+type newContent struct {
+	path string
+	raw  []byte
+	was  fs.FileInfo // when it was read
+}
+
+// errUnmendable says that nothing can be done about a session.
+var errUnmendable = errors.New("what is wrong with it cannot be mended")
+
+// prepare reads a session again and mends it, in memory, unless somebody may be writing
+// to it.
+func (x session) prepare(held *writers) (*treatment, error) {
+	m := &treatment{session: x}
+	var err error
+	if m.info, err = os.Stat(x.path); err != nil {
+		return nil, err
+	}
+	l, newest, err := m.read()
+	if err != nil {
+		return nil, err
+	}
+	if err := held.busy(newest.path, newest.info); err != nil {
+		return nil, err
+	}
+	if m.fixed, err = l.Fix(agentlog.Options{}); err != nil {
+		return nil, err
+	}
+	if len(m.fixed.Changes) == 0 {
+		return nil, errUnmendable
+	}
+	if x.agent.format != agentlog.OpenCode {
+		m.files = []newContent{{x.path, m.fixed.Raw, m.info}}
+		return m, nil
+	}
+	for _, f := range m.fixed.Files {
+		name := filepath.Join(x.storage(), filepath.FromSlash(f.Path))
+		was, err := os.Stat(name)
+		if err != nil {
+			return nil, err
+		}
+		m.files = append(m.files, newContent{name, f.Raw, was})
+	}
+	return m, nil
+}
+
+// write replaces the files, each as a whole, and returns where the originals are.
+func (m *treatment) write(w *world) (backup string, err error) {
+	var drafts []*draft
+	defer func() {
+		for _, d := range drafts {
+			d.discard(w)
+		}
+	}()
+	for _, f := range m.files {
+		d, err := newDraft(w, f.path, "")
+		if err != nil {
+			return "", err
+		}
+		drafts = append(drafts, d)
+		if _, err := d.Write(f.raw); err != nil {
+			return "", err
+		}
+		if err := d.close(); err != nil {
+			return "", err
+		}
+	}
+	for i, d := range drafts {
+		if err := d.unmoved(m.files[i].was); err != nil {
+			return "", &writeError{d.name, err}
+		}
+		// Agents list sessions by time and go on with the newest; mending is not using.
+		d.modified = m.files[i].was.ModTime()
+	}
+	beside := m.agent.format != agentlog.OpenCode
+	for _, d := range drafts {
+		if !beside {
+			if backup, err = m.keepElsewhere(w, d.path); err != nil {
+				return "", &writeError{d.name, fmt.Errorf("keep a backup: %w", err)}
+			}
+		}
+		kept, err := d.commit(w, beside)
+		if err != nil {
+			return "", err
+		}
+		if beside {
+			backup = kept
+		}
+	}
+	return backup, nil
+}
+
+// keepElsewhere copies a file of opencode's storage to a folder beside the storage and
+// returns that folder: opencode takes every file in it for one of its own, and a
+// session with a backup in it would not open.
+func (m *treatment) keepElsewhere(w *world, name string) (string, error) {
+	storage := m.storage()
+	below, err := filepath.Rel(storage, name)
+	if err != nil {
+		return "", err
+	}
+	folder := storage + ".bak"
+	for n := 0; ; n++ {
+		if n > 0 {
+			folder = fmt.Sprintf("%s.bak.%d", storage, n)
+		}
+		to := filepath.Join(folder, below)
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return "", err
+		}
+		if err := copyFile(w, name, to); !errors.Is(err, fs.ErrExist) {
+			return folder, err
+		}
+	}
+}
+
+// mend mends a session if agree does, and notes what came of it.
+func (r *rounds) mend(d *diagnosis, agree func(*treatment) bool) {
+	m, err := d.prepare(newWriters(time.Now()))
+	if err != nil {
+		d.why = failure(err).Message
+		return
+	}
+	if !agree(m) {
+		d.why = "as you wish"
+		return
+	}
+	if d.backup, err = m.write(r.w); err != nil {
+		d.why = failure(err).Message
+		return
+	}
+	d.mended, d.left = true, faultsOf(m.fixed.Left)
+}
+
+// mendAll mends broken sessions one by one: shows what is to be done, asks, does it.
+func (r *rounds) mendAll(v *doctorView) {
+	asked := &consent{all: r.Yes, in: bufio.NewReader(r.w.stdin)}
+	if !r.Yes && (!isTerminal(r.w.stdin) || !isTerminal(r.w.stderr)) {
+		if len(brokenOf(r.all)) > 0 {
+			fmt.Fprintf(r.w.stderr, "pare: --fix asks before each change, and there is no terminal to ask on: nothing was changed\n      pare doctor --fix --yes mends without asking\n")
+		}
+		return
+	}
+	for _, d := range brokenOf(r.all) {
+		if asked.quit {
+			return
+		}
+		fmt.Fprintf(r.w.stderr, "\n%s\n", v.notes.bold(plain(v.names.short(d.path))))
+		r.mend(d, func(m *treatment) bool {
+			r.w.stderr.Write(v.change(m))
+			return asked.ask(r.w)
+		})
+		r.w.stderr.Write(v.outcome(d))
+	}
+}
+
+func brokenOf(all []*diagnosis) []*diagnosis {
+	var broken []*diagnosis
+	for _, d := range all {
+		if len(d.faults) > 0 {
+			broken = append(broken, d)
+		}
+	}
+	return broken
+}
+
+// consent asks before each change, until an answer settles the rest.
+type consent struct {
+	in        *bufio.Reader
+	all, quit bool
+}
+
+// ask asks whether to go on. The end of the input is a no, to everything.
+func (c *consent) ask(w *world) bool {
+	for !c.all && !c.quit {
+		fmt.Fprint(w.stderr, "  mend it? yes, no, all, quit [y/n/a/q] ")
+		line, err := c.in.ReadString('\n')
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "y", "yes":
+			return true
+		case "n", "no":
+			return false
+		case "a", "all":
+			c.all = true
+		case "q", "quit":
+			c.quit = true
+		default:
+			if err != nil {
+				fmt.Fprintln(w.stderr)
+				c.quit = true
+			}
+		}
+	}
+	return c.all
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	flags "flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+var update = flags.Bool("update", false, "rewrite the man pages in docs/man")
+
+const manFolder = "../../docs/man"
+
+func grammarForTest() *kong.Application {
+	return newParser(&world{stdout: io.Discard, stderr: io.Discard}, nil).Model
+}
+
+// TestManPagesFresh wants the pages in docs/man to be those of the grammar.
+func TestManPagesFresh(t *testing.T) {
+	pages := manPages(grammarForTest())
+	if *update {
+		if err := os.MkdirAll(manFolder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var names []string
+	for _, p := range pages {
+		names = append(names, p.name)
+		file := filepath.Join(manFolder, p.name)
+		if *update {
+			if err := os.WriteFile(file, p.roff, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, p.roff) {
+			t.Errorf("%s is stale (%v); run go test ./cmd/pare -run TestManPagesFresh -update", file, err)
+		}
+	}
+	there, err := filepath.Glob(filepath.Join(manFolder, "*.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range there {
+		if slices.Contains(names, filepath.Base(file)) {
+			continue
+		}
+		if !*update {
+			t.Errorf("%s is the page of no command", file)
+		} else if err := os.Remove(file); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestManPagesLint asks those who know roff.
+func TestManPagesLint(t *testing.T) {
+	folder := t.TempDir()
+	var files []string
+	for _, p := range manPages(grammarForTest()) {
+		files = append(files, filepath.Join(folder, p.name))
+		if err := os.WriteFile(files[len(files)-1], p.roff, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("mandoc", func(t *testing.T) {
+		if _, err := exec.LookPath("mandoc"); err != nil {
+			t.Skip("NOT TESTED: mandoc is not installed here (apt-get install mandoc)")
+		}
+		out, _ := exec.Command("mandoc", append([]string{"-T", "lint", "-W", "warning"}, files...)...).CombinedOutput()
+		for line := range strings.Lines(string(out)) {
+			// A date would make the pages differ from day to day.
+			if !strings.Contains(line, "missing date") && !strings.Contains(line, "STYLE:") {
+				t.Error(line)
+			}
+		}
+	})
+	t.Run("man", func(t *testing.T) {
+		if err := exec.Command("man", "--version").Run(); err != nil {
+			t.Skip("NOT TESTED: the man of man-db is not installed here (apt-get install man-db)")
+		}
+		for _, file := range files {
+			cmd := exec.Command("man", "--warnings", "-E", "UTF-8", "-l", file)
+			cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "MANWIDTH=100", "MANPAGER=cat", "PAGER=cat")
+			var complaints bytes.Buffer
+			cmd.Stderr = &complaints
+			text, err := cmd.Output()
+			if err != nil || complaints.Len() > 0 {
+				t.Errorf("%s: %v\n%s", file, err, &complaints)
+			}
+			if !bytes.Contains(text, []byte("EXIT STATUS")) {
+				t.Errorf("%s: no page was shown: %s", file, text)
+			}
+		}
+	})
+}
+
+// TestHelp wants examples first, a purpose and a sentence of every command and flag.
+func TestHelp(t *testing.T) {
+	app := grammarForTest()
+	for _, n := range app.Children {
+		if !strings.HasPrefix(n.Detail, exampleLead) {
+			t.Errorf("pare %s --help does not begin with %q", n.Name, exampleLead)
+		}
+		examples, rest := exampleOf(n.Detail)
+		if !strings.HasPrefix(examples, "    pare "+n.Name) && n.Name != "completion" || rest == "" {
+			t.Errorf("pare %s --help: the examples are %q, then there is %q", n.Name, examples, rest)
+		}
+		if n.Group == nil || !slices.ContainsFunc(groups, func(g kong.Group) bool { return g.Key == n.Group.Key && g.Title == n.Group.Title }) {
+			t.Errorf("pare %s is in none of the groups", n.Name)
+		}
+		if !strings.HasSuffix(n.Help, ".") {
+			t.Errorf("pare %s: %q is no sentence", n.Name, n.Help)
+		}
+		for _, f := range n.Flags {
+			if !strings.HasSuffix(f.Help, ".") {
+				t.Errorf("pare %s --%s: %q is no sentence", n.Name, f.Name, f.Help)
+			}
+		}
+	}
+}
+
+// TestExamplesParse wants every example in the help to be right.
+func TestExamplesParse(t *testing.T) {
+	for _, n := range grammarForTest().Children {
+		examples, _ := exampleOf(n.Detail)
+		if examples == "" {
+			continue // TestHelp minds
+		}
+		for line := range strings.Lines(examples) {
+			command, ok := exampleCommand(line)
+			if !ok {
+				t.Errorf("pare %s: %q is no example", n.Name, line)
+				continue
+			}
+			if _, err := newParser(&world{stdout: io.Discard, stderr: io.Discard}, func(int) {}).Parse(command); err != nil {
+				t.Errorf("%q: %v", line, err)
+			}
+		}
+	}
+}
+
+// exampleCommand is the arguments of pare in a line of examples: up to a pipe, a
+// redirection, or the gap in front of a remark.
+func exampleCommand(line string) (args []string, ok bool) {
+	_, rest, ok := strings.Cut(" "+strings.TrimSpace(line), " pare ")
+	if !ok {
+		_, rest, ok = strings.Cut(line, "(pare ")
+	}
+	rest, _, _ = strings.Cut(rest, "  ")
+	rest, _, _ = strings.Cut(rest, " | ")
+	rest, _, _ = strings.Cut(rest, " > ")
+	rest, _, _ = strings.Cut(rest, ")")
+	for _, word := range strings.Fields(rest) {
+		args = append(args, strings.Trim(word, "'"))
+	}
+	return args, ok
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/wire"
+)
+
+// probeLines is up to how many lines are looked at to tell whose they are.
+const probeLines = 64
+
+// session tells whether the stream is an agent's session file, and whose. It reads no
+// further than it must, for somebody may be writing the lines of a batch one by one.
+func (s *stream) session(source string, json bool) (agentlog.Format, bool) {
+	name := strings.TrimSuffix(strings.TrimSuffix(source, ".gz"), ".zst")
+	switch {
+	case !json:
+		return s.damagedSession(name)
+	case s.isBatch():
+		return s.sessionOfLines(name)
+	}
+	if at := s.text(0); s.buf[at] == '[' {
+		if f, ok := agentlog.Detect(name, nil); ok {
+			return f, true // by its name
+		}
+	}
+	if data := s.all(); !isRequest(data) {
+		return agentlog.Detect("", data)
+	}
+	return agentlog.Auto, false
+}
+
+// isRequest reports whether raw is the body of a request, or an envelope of one.
+func isRequest(raw []byte) bool {
+	m := membersOf(raw)
+	_, wrapped := m.inner(raw)
+	return m.history && !m.kept || wrapped
+}
+
+// sessionOfLines looks at one line after the other until one tells.
+func (s *stream) sessionOfLines(name string) (agentlog.Format, bool) {
+	at := 0
+	for range probeLines {
+		start := s.text(at)
+		if start < 0 {
+			break
+		}
+		end := s.newline(start)
+		if end < 0 {
+			end = len(s.buf)
+		}
+		line := s.buf[start:end]
+		if line[0] == '[' || isRequest(line) {
+			break
+		}
+		if f, ok := agentlog.Detect(name, line); ok {
+			return f, true
+		}
+		at = end
+	}
+	return agentlog.Auto, false
+}
+
+// damagedSession recognises a session file whose first lines were lost or spoilt: most
+// of its lines begin as objects do, all the same.
+func (s *stream) damagedSession(name string) (agentlog.Format, bool) {
+	head := s.head()
+	if !s.eof {
+		head = head[:bytes.LastIndexByte(head, '\n')+1]
+	}
+	objects, others := 0, 0
+	for l := range bytes.Lines(head) {
+		switch l = bytes.TrimSpace(l); {
+		case len(l) == 0:
+		case bytes.HasPrefix(l, []byte(`{"`)):
+			objects++
+		default:
+			others++
+		}
+	}
+	if objects <= others {
+		return agentlog.Auto, false
+	}
+	return agentlog.Detect(name, head)
+}
+
+// isStore reports whether a folder is where opencode keeps its sessions: a file for
+// each message, in a folder for each session.
+func isStore(folder string) bool {
+	if _, err := os.Stat(filepath.Join(folder, "message")); err != nil {
+		return false
+	}
+	sessions, _ := filepath.Glob(filepath.Join(globbed(folder), "message", "*", "*.json"))
+	for _, name := range sessions[:min(len(sessions), 4)] {
+		if raw, err := os.ReadFile(name); err == nil && bytes.Contains(raw, []byte(`"sessionID"`)) && !isRequest(raw) {
+			return true
+		}
+	}
+	return false
+}
+
+// globbed is a path as a pattern that it alone matches.
+func globbed(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// makers are the agents, as people call them.
+var makers = map[agentlog.Format]string{
+	agentlog.ClaudeCode: "Claude Code", agentlog.Codex: "Codex", agentlog.Pi: "pi", agentlog.GeminiCLI: "Gemini CLI", agentlog.Cline: "Cline",
+	agentlog.Goose: "goose", agentlog.OpenHands: "OpenHands", agentlog.OpenCode: "opencode", agentlog.ADK: "ADK",
+}
+
+// dialectOf is the dialect that the threads of a session are put together in.
+func dialectOf(f agentlog.Format) wire.Dialect {
+	switch f {
+	case agentlog.Codex:
+		return wire.OpenAIResponses
+	case agentlog.GeminiCLI, agentlog.ADK:
+		return wire.Gemini
+	}
+	return wire.Anthropic
+}
+
+// A logFile is an agent's session file that was read.
+type logFile struct {
+	*agentlog.Log
+	files map[string]fs.FileInfo // of a store: its files, as they were before they were read
+}
+
+// readSession reads the session that a chunk holds, or names.
+func readSession(in chunk, opts wire.Options) (l logFile, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = hinted{fmt.Errorf("pare has met a bug of its own: %v", p), "please report it, with the session if you may share it"}
+		}
+	}()
+	o := agentlog.Options{Format: in.agent, Profile: opts.Profile, Model: opts.Model}
+	if o.Profile != "" {
+		if _, err := wire.ResolveProfile(dialectOf(in.agent), o.Profile, ""); err != nil {
+			return logFile{}, err
+		}
+	}
+	if !in.store() {
+		l.Log, err = agentlog.Read(in.source, in.data, o)
+		return l, err
+	}
+	seen := &seenFS{FS: os.DirFS(in.source), files: map[string]fs.FileInfo{}}
+	o.Format = agentlog.Auto
+	l.files = seen.files
+	l.Log, err = agentlog.ReadFolder(seen, o)
+	return l, err
+}
+
+// main returns the threads that are sent when the session is resumed: one, or one for
+// each session of a store.
+func (s logFile) main() (all []*agentlog.Thread) {
+	for _, t := range s.Threads {
+		if t.Kind == agentlog.Main {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// lines tells the line of each message of a thread; nil: they share one, or have files
+// of their own.
+func (s logFile) lines(t *agentlog.Thread) func(int) int {
+	if n := t.Messages(); s.files != nil || n > 1 && s.Line(t, 0) == s.Line(t, n-1) {
+		return nil
+	}
+	return func(i int) int { return s.Line(t, i) }
+}
+
+// profile names dialect and profile of the session.
+func (s logFile) profile(opts wire.Options) (dialect, profile string) {
+	if len(s.Threads) > 0 {
+		r := s.Threads[0].Request
+		return r.Dialect.String(), r.Profile.Name
+	}
+	d := dialectOf(s.Format)
+	p, err := wire.ResolveProfile(d, opts.Profile, opts.Model)
+	if err != nil {
+		return d.String(), d.String()
+	}
+	return d.String(), p.Name
+}
+
+func (s logFile) counts() counts {
+	n := s.Tally()
+	return counts{n.Messages, n.Calls, n.Results}
+}
+
+// requests returns what would be sent if the session went on, as it is stored, and where
+// it is from.
+func (s logFile) requests(from origin) iter.Seq2[origin, *wire.Request] {
+	return func(yield func(origin, *wire.Request) bool) {
+		all := s.main()
+		for _, t := range all {
+			if len(all) > 1 {
+				from.thread, from.many = t.Name, true
+			}
+			if !yield(from, stored(t)) {
+				return
+			}
+		}
+	}
+}
+
+// stored returns the request of a thread without the prompt that only stands in for
+// what the user would say next.
+func stored(t *agentlog.Thread) *wire.Request {
+	all := t.Request.Transcript().Messages()
+	n := t.Messages()
+	if n == len(all) || n == 0 {
+		return t.Request
+	}
+	raw := t.Request.Raw()
+	kept := append(bytes.Clone(raw[:all[n-1].Span.End]), raw[all[len(all)-1].Span.End:]...)
+	r, err := wire.Parse(kept, wire.Options{Dialect: t.Request.Dialect, Profile: t.Request.Profile.Name, Model: t.Request.Model()})
+	if err != nil {
+		panic(err) // a part of what was parsed before
+	}
+	return r
+}
+
+// seenFS notes how its files were when they were opened.
+type seenFS struct {
+	fs.FS
+	files map[string]fs.FileInfo
+}
+
+func (s *seenFS) Open(name string) (fs.File, error) {
+	f, err := s.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+		s.files[name] = st
+	}
+	return f, nil
+}
+
+// notShortened says why a session file is none for a command that takes things out.
+func notShortened(command string, f agentlog.Format) error {
+	return hinted{fmt.Errorf("this is a session file of %s, and pare %s is for requests: a shortened session is not written back", makers[f], command),
+		"pare fix mends it, pare count, split and replay tell what is in it; to make it shorter, let the agent compact it"}
+}

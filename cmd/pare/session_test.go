@@ -1,0 +1,285 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// interrupted is a session of Claude Code whose last call but one got no result.
+const interrupted = `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"go"}}
+{"type":"assistant","uuid":"u2","parentUuid":"u1","sessionId":"s","timestamp":"2026-01-01T00:00:01.000Z","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}
+{"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"s","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":"still there?"}}
+`
+
+// aged writes a file that nobody has written to for an hour.
+func aged(t testing.TB, path string, raw []byte) {
+	t.Helper()
+	at := time.Now().Add(-time.Hour)
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, at, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sessionCorpus copies the sessions of agents that were collected for the project, but
+// are no part of it, into a folder. PARE_CORPUS says where they are.
+func sessionCorpus(t *testing.T) (files []string) {
+	dir := os.Getenv("PARE_CORPUS")
+	if dir == "" {
+		dir = "../../../shared/corpus"
+	}
+	to := t.TempDir()
+	for _, folder := range []string{"claude_code", "codex_rollout", "pi_session", "gemini_cli", "cline", "goose", "openhands_events", "adk_session"} {
+		found, _ := filepath.Glob(filepath.Join(dir, folder, "*"))
+		for i, f := range found {
+			name := filepath.Join(to, folder+"-"+strings.TrimSuffix(filepath.Base(f), ".gz"))
+			if folder == "cline" { // it goes by the name
+				name = filepath.Join(to, fmt.Sprint(folder, i), "api_conversation_history.json")
+				if err := os.Mkdir(filepath.Dir(name), 0o777); err != nil {
+					t.Fatal(err)
+				}
+			}
+			aged(t, name, unpacked(t, f))
+			files = append(files, name)
+		}
+	}
+	if len(files) == 0 {
+		t.Skip("SKIPPED, LOUDLY: no corpus of sessions; set PARE_CORPUS to run this test")
+	}
+	return files
+}
+
+func unpacked(t *testing.T, file string) []byte {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var in io.Reader = f
+	if strings.HasSuffix(file, ".gz") {
+		if in, err = gzip.NewReader(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raw, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// Every real session can be checked, is clean once it is mended, and mended only once;
+// lines that no receipt names are as they were.
+func TestSessionCorpus(t *testing.T) {
+	for _, file := range sessionCorpus(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			before, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			status, out, errs := program(nil, "check", "--json", file)
+			if status > statusFindings || strings.Count(out, "\n") != 1 || !strings.Contains(out, `"format":"`) {
+				t.Fatalf("status %d: %.500s %s", status, out, errs)
+			}
+			if again, report, _ := program(nil, "check", file); again != status || again == statusFindings && !strings.Contains(report, file+":") {
+				t.Errorf("status %d, for people %d: %.500s", status, again, report)
+			}
+			receipt := filepath.Join(t.TempDir(), "receipt")
+			if status, _, errs := program(nil, "fix", "--in-place", "--receipt", receipt, file); status != statusClean {
+				t.Fatalf("fix: status %d: %s", status, errs)
+			}
+			after, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status, report, _ := program(nil, "check", file); status != statusClean || strings.Contains(report, "✗") {
+				t.Errorf("after the mend: status %d\n%s", status, report)
+			}
+			wantLines(t, before, after, receipt)
+			if status, out, _ := program(bytes.NewReader(after), "fix"); !strings.Contains(file, "api_conv") && (status != statusClean || out != string(after)) {
+				t.Errorf("a second fix has something to do: status %d", status)
+			}
+			if bytes.Equal(before, after) {
+				return
+			}
+			if status, _, errs := program(nil, "undo", file); status != statusClean {
+				t.Errorf("undo: status %d: %s", status, errs)
+			}
+			if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, before) {
+				t.Errorf("undo does not give back what was there: %v", err)
+			}
+		})
+	}
+}
+
+// wantLines wants that every line that no receipt names is there, in its order.
+func wantLines(t *testing.T, before, after []byte, receipt string) {
+	t.Helper()
+	named := map[int]bool{}
+	raw, err := os.ReadFile(receipt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(raw) {
+		var c struct{ Line int }
+		if err := json.Unmarshal(line, &c); err != nil {
+			t.Fatal(err)
+		}
+		named[c.Line] = true
+	}
+	n := 0
+	for line := range bytes.Lines(before) {
+		n++
+		if named[n] {
+			continue
+		}
+		at := bytes.Index(after, line)
+		if at < 0 {
+			t.Errorf("line %d was changed, and no receipt says so: %.200s", n, line)
+			return
+		}
+		after = after[at+len(line):]
+	}
+}
+
+// Whatever step fails, a session stays as it was and nothing lies beside it.
+func TestSessionInPlaceFails(t *testing.T) {
+	cases := map[string]func(name string, perm fs.FileMode) (file, error){
+		"no room": func(name string, perm fs.FileMode) (file, error) {
+			f, err := createFile(name, perm)
+			return &brokenFile{file: f, room: 0}, err
+		},
+		"sync": func(name string, perm fs.FileMode) (file, error) {
+			f, err := createFile(name, perm)
+			return &brokenFile{file: f, room: -1, failSync: true}, err
+		},
+		"close": func(name string, perm fs.FileMode) (file, error) {
+			f, err := createFile(name, perm)
+			return &brokenFile{file: f, room: -1, failClose: true}, err
+		},
+		"read-only folder": func(name string, perm fs.FileMode) (file, error) {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+		},
+	}
+	for name, create := range cases {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "x.jsonl")
+			aged(t, path, []byte(interrupted))
+			var errs bytes.Buffer
+			status := run(&world{args: []string{"fix", "--in-place", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, create: create})
+			if status != statusInvalid || !strings.Contains(errs.String(), "pare: write "+path) {
+				t.Errorf("status %d: %s", status, errs.String())
+			}
+			wantOnly(t, path, interrupted)
+		})
+	}
+}
+
+// What the agent appends while its session is mended is not lost.
+func TestSessionMeanwhile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	aged(t, path, []byte(interrupted))
+	create := func(name string, perm fs.FileMode) (file, error) {
+		if err := os.WriteFile(path, []byte(interrupted+"{}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return createFile(name, perm)
+	}
+	var errs bytes.Buffer
+	status := run(&world{args: []string{"fix", "--in-place", "--force", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, create: create})
+	if status != statusInvalid || !strings.Contains(errs.String(), "somebody else wrote to it") {
+		t.Errorf("status %d: %s", status, errs.String())
+	}
+	wantOnly(t, path, interrupted+"{}\n")
+}
+
+// A session that another process has open for writing, or has locked, is left alone.
+func TestSessionHeld(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere nobody tells which files are open")
+	}
+	for name, holder := range map[string][]string{
+		"open for writing": {"sh", "-c", `exec 3>>"$1"; echo; read x`, "sh"},
+		"locked":           {"flock", "-x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "x.jsonl")
+			aged(t, path, []byte(interrupted))
+			args := append(holder[1:len(holder):len(holder)], path)
+			if holder[0] == "flock" {
+				args = append(args, "sh", "-c", "echo; read x")
+			}
+			cmd := exec.Command(holder[0], args...)
+			stdin, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Skip(err)
+			}
+			defer cmd.Wait()
+			defer stdin.Close()
+			if _, err := out.Read(make([]byte, 1)); err != nil { // it holds the file
+				t.Skip(err)
+			}
+			status, _, errs := program(nil, "fix", "--in-place", path)
+			if status != statusInvalid || !strings.Contains(errs, "left as it is") || !strings.Contains(errs, "--force") {
+				t.Errorf("status %d: %s", status, errs)
+			}
+			wantOnly(t, path, interrupted)
+			if status, _, errs := program(nil, "fix", "--in-place", "--force", path); status != statusClean {
+				t.Errorf("--force: status %d: %s", status, errs)
+			}
+			if status, _, errs := program(nil, "undo", path); name == "locked" && status != statusClean {
+				t.Errorf("the lock was that of the original: status %d: %s", status, errs)
+			}
+		})
+	}
+}
+
+// An undo that was cut off between its two steps can be done again.
+func TestUndoCutOff(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	aged(t, path, []byte(interrupted))
+	if status, _, errs := program(nil, "fix", "--in-place", path); status != statusClean {
+		t.Fatal(errs)
+	}
+	if err := os.Link(path, path+".bak.1"); err != nil { // all that the first step does
+		t.Skip(err)
+	}
+	if status, _, errs := program(nil, "undo", path); status != statusClean {
+		t.Fatal(errs)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != interrupted {
+		t.Errorf("%v: %s", err, got)
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	for name, want := range map[string]string{
+		"a/b-c.jsonl": "a/b-c.jsonl", "a b": "'a b'", "it's": `'it'\''s'`, "-x": "'./-x'", "~x": "'~x'", "$x": "'$x'", "": "''",
+	} {
+		if got := quoted(name); got != want {
+			t.Errorf("quoted(%q) = %s, want %s", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/pare-llm/pare/agentlog"
+)
+
+// mending is how the session files of a run are mended.
+type mending struct {
+	agentlog.Options
+	force   bool // even if the agent is still writing
+	writers *writers
+}
+
+// session mends the session file of a chunk.
+func (c *changer) session(in chunk, b *batch) {
+	from := origin{source: in.source, lead: in.lead, many: c.many}
+	o := func() (o outcome) {
+		// A bug that one file of many meets must not cost the others.
+		defer func() {
+			if p := recover(); p != nil {
+				o = c.stuck(from, in.data, ownBug(p))
+			}
+		}()
+		defer frugal(len(in.data))()
+		return c.mend(from, in, b)
+	}()
+	b.outs = append(b.outs, o)
+}
+
+// mend mends one session file.
+func (c *changer) mend(from origin, in chunk, b *batch) (o outcome) {
+	if c.mending == nil {
+		return c.unreadable(from, failure(notShortened(c.command, in.agent)))
+	}
+	l, err := readSession(in, c.opts)
+	if err != nil {
+		return c.unreadable(from, failure(err))
+	}
+	how := c.mending.Options
+	how.Profile, how.Model = c.opts.Profile, c.opts.Model
+	fixed, err := l.Fix(how)
+	switch {
+	case errors.Is(err, agentlog.ErrAppendOnly):
+		return c.unreadable(from, failure(hinted{fmt.Errorf("--append-only: the format of %s cannot hold what has to be mended here beside the original lines", makers[l.Format]),
+			"without --append-only, only the lines that must change are touched, and the original is kept"}))
+	case err != nil:
+		return c.stuck(from, in.data, failure(err))
+	}
+	o.before, o.after = len(l.Raw()), len(fixed.Raw)
+	o.changed = !bytes.Equal(l.Raw(), fixed.Raw)
+	if why := c.busy(in, l); o.changed && why != nil {
+		return c.leftAlone(from, in.data, why)
+	}
+	for _, ch := range fixed.Changes {
+		o.rules = append(o.rules, ch.Rule)
+	}
+	if slices.ContainsFunc(fixed.Left, func(f agentlog.Finding) bool { return !f.Dormant }) {
+		o.status = statusFindings
+	}
+	if c.dryRun {
+		o.out = c.showSession(from, l, fixed)
+		return o
+	}
+	if len(fixed.Left) > 0 {
+		o.note = c.leftInSession(from, l, fixed.Left)
+	}
+	o.receipt = c.logReceipt(from, fixed.Changes)
+	if in.store() {
+		for _, f := range fixed.Files {
+			b.files = append(b.files, replacement{filepath.Join(in.source, filepath.FromSlash(f.Path)), f.Raw, l.files[f.Path]})
+		}
+		return o
+	}
+	// Agents list their sessions by the time of the last change, and go on with the newest:
+	// mending is not using, so a session stays in its place. What is appended is news.
+	b.keepTime = !how.AppendOnly
+	o.out = fixed.Raw
+	return o
+}
+
+// busy says why the agent may still be writing to the session; nil: it is not, or
+// nobody minds.
+func (c *changer) busy(in chunk, l logFile) error {
+	if !c.inPlace || c.mending.force {
+		return nil
+	}
+	if !in.store() {
+		return c.mending.writers.busy(in.source, in.file)
+	}
+	names := make([]string, 0, len(l.files))
+	for name := range l.files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	// A running agent writes the newest of them.
+	newest := slices.MaxFunc(names, func(a, b string) int { return l.files[a].ModTime().Compare(l.files[b].ModTime()) })
+	return c.mending.writers.busy(filepath.Join(in.source, filepath.FromSlash(newest)), l.files[newest])
+}
+
+// leftAlone reports a session that its agent may still be writing. Of several files the
+// others are mended.
+func (c *changer) leftAlone(from origin, raw []byte, why error) outcome {
+	const hint = "end the agent, or wait until it is done; --force rewrites it all the same"
+	p := failure(hinted{fmt.Errorf("left as it is: %w", why), hint})
+	if from.many {
+		return c.stuck(from, raw, p)
+	}
+	return c.unreadable(from, p)
+}
+
+// A logLeftover is what --json prints about a session that is not all mended.
+type logLeftover struct {
+	Source string             `json:"source"`
+	Format string             `json:"format"`
+	Left   []agentlog.Finding `json:"left"`
+}
+
+// leftInSession reports what could not be mended.
+func (c *changer) leftInSession(from origin, l logFile, left []agentlog.Finding) []byte {
+	if c.json {
+		return encode(logLeftover{from.source, l.Format.String(), left})
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "pare: %s: %s could not be mended; lines are those of the result\n", plain(from.String()), plural(len(left), "finding"))
+	for _, f := range left {
+		c.notes.placed(&b, from, f)
+		c.notes.meaning(&b, f.Finding, true, false)
+	}
+	return b.Bytes()
+}
+
+// A logReceipt is a change of a session file.
+type logReceipt struct {
+	agentlog.Change
+	Source string `json:"source,omitempty"`
+}
+
+// logReceipt renders changes as JSON lines.
+func (c *changer) logReceipt(from origin, changes []agentlog.Change) []byte {
+	var lines []byte
+	for _, ch := range changes {
+		r := logReceipt{Change: ch}
+		if from.many {
+			r.Source = from.source
+		}
+		lines = append(lines, encode(r)...)
+	}
+	return lines
+}
+
+// A logPlan is what --dry-run --json prints about a session file.
+type logPlan struct {
+	Source  string             `json:"source"`
+	Format  string             `json:"format"`
+	Changes []agentlog.Change  `json:"changes"`
+	Left    []agentlog.Finding `json:"left"`
+}
+
+// showSession renders what would be done to a session file.
+func (c *changer) showSession(from origin, l logFile, fixed *agentlog.Fixed) []byte {
+	if c.json {
+		return encode(logPlan{from.source, l.Format.String(), append([]agentlog.Change{}, fixed.Changes...), append([]agentlog.Finding{}, fixed.Left...)})
+	}
+	if len(fixed.Changes)+len(fixed.Left) == 0 {
+		return nil
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s  %s\n\n", c.view.paint.bold(plain(from.String())), c.view.paint.faint(c.view.aboutSession(l)))
+	all := slices.Clone(fixed.Changes)
+	slices.SortStableFunc(all, func(x, y agentlog.Change) int {
+		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(lineOrLast(x), lineOrLast(y)))
+	})
+	for _, ch := range all {
+		c.view.logChange(&b, from, ch)
+	}
+	if len(fixed.Left) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", c.view.paint.bold("cannot be mended; lines are those of the result"))
+		for _, f := range fixed.Left {
+			c.view.placed(&b, from, f)
+			c.view.meaning(&b, f.Finding, true, false)
+		}
+	}
+	b.WriteByte('\n')
+	return b.Bytes()
+}
+
+// lineOrLast puts what is new, and has no line, behind everything.
+func lineOrLast(c agentlog.Change) int {
+	if c.Line == 0 {
+		return 1 << 62
+	}
+	return c.Line
+}
+
+// logChange renders one change behind its place.
+func (r report) logChange(b *bytes.Buffer, from origin, c agentlog.Change) {
+	action := r.paint.advice(c.Action)
+	switch c.Action {
+	case "drop":
+		action = r.paint.fault(c.Action)
+	case "insert":
+		action = r.paint.good(c.Action)
+	}
+	place := placeOf(from, c.File, c.Line, 0)
+	if c.Line == 0 {
+		place += ":new"
+	}
+	thread := ""
+	if c.Thread != "" && c.Thread != "main" {
+		thread = "  " + c.Thread
+	}
+	fmt.Fprintf(b, "%s %s  %s%s\n", r.paint.bold(plain(place)+":"), action, c.Rule, r.paint.faint(bytesChanged(c.Bytes)+plain(thread)))
+	for _, line := range wrap(plain(c.Reason), r.width-6) {
+		fmt.Fprintf(b, "    %s\n", line)
+	}
+}

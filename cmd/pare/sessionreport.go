@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+
+	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A logResult is what check --json prints about a session file.
+type logResult struct {
+	Source  string `json:"source"`
+	Format  string `json:"format"`
+	Dialect string `json:"dialect"`
+	Profile string `json:"profile"`
+	counts
+	Findings []agentlog.Finding `json:"findings"`
+}
+
+// session checks a session file. What lies dormant is reported, but it is not sent: the
+// session can be resumed all the same, and the status says so.
+func (c *checkCmd) session(v report, from origin, l logFile) (out outcome) {
+	found := l.Check(wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
+	for _, f := range found {
+		if !f.Dormant {
+			out.status = statusFindings
+			out.rules = append(out.rules, f.Rule)
+		}
+	}
+	n := l.counts()
+	dialect, profile := l.profile(wire.Options{Profile: c.Profile, Model: c.Model})
+	switch {
+	case c.JSON:
+		out.out = encode(logResult{from.source, l.Format.String(), dialect, profile, n, append([]agentlog.Finding{}, found...)})
+	case len(found) > 0:
+		out.out = v.session(from, l, found)
+		if out.status == statusFindings && !from.many && from.source != stdinName {
+			out.note = fmt.Appendf(nil, "to mend it: pare fix --in-place %s\n", quoted(from.source))
+		}
+	case !from.many:
+		out.note = fmt.Appendf(nil, "%s: clean (a session of %s, profile %s, %s)\n", plain(from.String()), makers[l.Format], profile, n)
+	}
+	return out
+}
+
+// session renders the findings of a session file, those about the same message
+// together, each behind its place.
+func (r report) session(from origin, l logFile, found []agentlog.Finding) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s  %s\n\n", r.paint.bold(plain(from.String())), r.paint.faint(r.aboutSession(l)))
+	meant := map[string]bool{} // rules whose meaning was given
+	rest := found
+	for shown := 0; len(rest) > 0 && shown < maxPictures; {
+		t := rest[0].Of()
+		k := 1
+		for t != nil && k < len(rest) && rest[k].Of() == t && rest[k].Index == rest[0].Index && k < maxPictures {
+			k++
+		}
+		said := map[string]bool{} // rules whose sentence was given: it differs in the ids alone
+		var group []wire.Finding
+		for _, f := range rest[:k] {
+			r.placed(&b, from, f)
+			r.meaning(&b, f.Finding, meant[f.Rule], said[f.Rule])
+			meant[f.Rule], said[f.Rule] = true, true
+			group = append(group, f.Finding)
+		}
+		if t != nil {
+			p := newPicture(r, t.Request, group, l.lines(t))
+			p.rows = clipRows(p.rows, t.Messages())
+			p.draw(&b)
+		}
+		b.WriteByte('\n')
+		rest, shown = rest[k:], shown+k
+	}
+	for _, f := range rest {
+		r.placed(&b, from, f)
+	}
+	if len(rest) > 0 {
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// clipRows leaves out messages that are not in the file: the prompt that stands in for
+// what the user would say next.
+func clipRows(rows []int, messages int) []int {
+	for len(rows) > 0 && rows[len(rows)-1] >= messages {
+		rows = rows[:len(rows)-1]
+	}
+	return rows
+}
+
+func (r report) aboutSession(l logFile) string {
+	if len(l.Threads) == 0 {
+		return l.Format.String() + " · " + l.counts().String()
+	}
+	return l.Format.String() + " · " + r.about(l.Threads[0].Request, l.counts())
+}
+
+// placed renders where a finding is, in the way that compilers do, and what it is.
+func (r report) placed(b *bytes.Buffer, from origin, f agentlog.Finding) {
+	fmt.Fprintf(b, "%s %s", r.paint.bold(plain(placeOf(from, f.File, f.Line, f.Column))+":"), r.mark(f.Finding))
+	if !f.Physical {
+		fmt.Fprintf(b, "  %s", r.paint.place(plain(f.Path)))
+	}
+	switch {
+	case f.Dormant:
+		b.WriteString(r.paint.faint("  dormant: it is no longer sent"))
+	case f.Open:
+		b.WriteString(r.paint.faint("  open: it may still be running"))
+	}
+	if t := f.Of(); t != nil && t.Kind == agentlog.Side || f.Thread != "" && f.File != "" {
+		b.WriteString(r.paint.faint("  " + plain(f.Thread)))
+	}
+	b.WriteByte('\n')
+}
+
+// placeOf is a place in a session file.
+func placeOf(from origin, file string, line, column int) string {
+	name := from.String()
+	if file != "" {
+		name = filepath.Join(from.source, filepath.FromSlash(file))
+	}
+	switch {
+	case line == 0:
+		return name
+	case column == 0:
+		return fmt.Sprintf("%s:%d", name, line)
+	}
+	return fmt.Sprintf("%s:%d:%d", name, line, column)
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// settled is how long a session file must have been left alone before it is rewritten:
+// agents write whenever a model or a tool says something.
+const settled = 10 * time.Second
+
+// writers tells whether somebody may be writing to a file. All it can see is a guess,
+// on the safe side: most agents open the file for each line and lock nothing.
+type writers struct {
+	now  time.Time
+	open func() map[string][]string // files that other processes have open, by path; the values lead to /proc
+}
+
+func newWriters(now time.Time) *writers {
+	return &writers{now: now, open: sync.OnceValue(openFiles)}
+}
+
+// busy says who, or what, may be writing to a file; nil: nobody, as far as can be seen.
+func (w *writers) busy(name string, st fs.FileInfo) error {
+	if err := w.held(name); err != nil {
+		return err
+	}
+	// A time in the future is another machine's.
+	if age := w.now.Sub(st.ModTime()); age > -settled && age < settled {
+		return fmt.Errorf("it was changed %s, and its agent may still be writing", ago(age))
+	}
+	return nil
+}
+
+// held says who holds a file, open or locked.
+func (w *writers) held(name string) error {
+	path, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return nil // it cannot be written either
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil
+	}
+	for _, fd := range w.open()[path] {
+		if forWriting(fd) {
+			return fmt.Errorf("%s has it open for writing", processOf(fd))
+		}
+	}
+	if locked(path) {
+		return errors.New("another process has locked it")
+	}
+	if _, err := os.Lstat(path + ".lock"); err == nil {
+		return fmt.Errorf("there is a lock beside it, %s", filepath.Base(path)+".lock")
+	}
+	return nil
+}
+
+func ago(age time.Duration) string {
+	if age < time.Second {
+		return "just now"
+	}
+	return plural(int(age/time.Second), "second") + " ago"
+}
+
+// openFiles lists the files that processes have open, where the system tells.
+func openFiles() map[string][]string {
+	all := map[string][]string{}
+	processes, _ := os.ReadDir("/proc")
+	for _, p := range processes {
+		if n, err := strconv.Atoi(p.Name()); err != nil || n == os.Getpid() {
+			continue
+		}
+		folder := filepath.Join("/proc", p.Name(), "fd")
+		fds, err := os.ReadDir(folder)
+		if err != nil {
+			continue // somebody else's, or gone
+		}
+		for _, fd := range fds {
+			link := filepath.Join(folder, fd.Name())
+			if path, err := os.Readlink(link); err == nil && strings.HasPrefix(path, "/") {
+				all[path] = append(all[path], link)
+			}
+		}
+	}
+	return all
+}
+
+// forWriting reports whether an open file, /proc/PID/fd/N, can be written to.
+func forWriting(fd string) bool {
+	info, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(fd)), "fdinfo", filepath.Base(fd)))
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(info)) {
+		if flags, ok := strings.CutPrefix(line, "flags:"); ok {
+			n, err := strconv.ParseUint(strings.TrimSpace(flags), 8, 64)
+			return err == nil && n&(uint64(os.O_WRONLY|os.O_RDWR)) != 0
+		}
+	}
+	return false
+}
+
+// processOf names the process of an open file.
+func processOf(fd string) string {
+	folder := filepath.Dir(filepath.Dir(fd))
+	name, err := os.ReadFile(filepath.Join(folder, "comm"))
+	if err != nil || len(name) == 0 {
+		name = []byte("a process")
+	}
+	return fmt.Sprintf("%s (pid %s)", strings.TrimSpace(string(name)), filepath.Base(folder))
+}
