@@ -26,7 +26,7 @@ func ExampleNew() {
 	fmt.Println(page.Before.Faults[0].Rule)
 	// Output:
 	// user text  3
-	// assistant call Read 4
+	// assistant call Read 9
 	// orphan-call
 }
 

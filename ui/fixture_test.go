@@ -28,7 +28,7 @@ func parse(t testing.TB, body []byte) *wire.Request {
 // options checks a request and counts as its model does.
 func options(r *wire.Request, source string) Options {
 	m, _ := tokens.Lookup(r.Model())
-	return Options{Source: source, Findings: r.Check(wire.CheckOptions{}), Count: tokens.For(r.Model()).CountJSON, Image: m.Estimator().Image(0, 0), Window: m.Window}
+	return Options{Source: source, Findings: r.Check(wire.CheckOptions{}), Counter: tokens.For(r.Model()), Window: m.Window}
 }
 
 // session is the conversation of the screenshots: a bug hunt of 42 messages that was
@@ -51,7 +51,7 @@ func planned(t testing.TB, body []byte, source string, policy wire.Policy) (*Pag
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Plan, err = p.Plan(r, pare.Options{Count: o.Count, Repair: policy})
+	o.Plan, err = p.Plan(r, pare.Options{Counter: o.Counter, Repair: policy})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,12 +17,8 @@ type Options struct {
 	Source   string         // how the user calls the conversation
 	Findings []wire.Finding // what is wrong with it
 	Plan     *pare.Plan     // what would be done to it; nil: nothing is
-	// Count counts the tokens of some bytes as they lie in the request; nil takes
-	// four bytes for one.
-	Count func([]byte) int
-	// Image is what a picture or a file counts, whose bytes are no text. Default:
-	// 1,600.
-	Image int
+	// Counter counts tokens; nil takes four bytes for one, and 1,600 for a picture.
+	Counter wire.Counter
 	// Window is how many tokens the model takes. Default: unknown.
 	Window int
 	// Line tells the line that message i comes from; nil: unknown.
@@ -31,11 +27,8 @@ type Options struct {
 
 // New makes the page of a request. A plan must be one for r.
 func New(r *wire.Request, o Options) *Page {
-	if o.Count == nil {
-		o.Count = func(b []byte) int { return (len(b) + 3) / 4 }
-	}
-	if o.Image == 0 {
-		o.Image = 1600
+	if o.Counter == nil {
+		o.Counter = quarters{}
 	}
 	p := &Page{Source: o.Source, Dialect: r.Dialect.String(), Profile: r.Profile.Name, Model: r.Model(), Window: o.Window, Checked: true}
 	p.Before = side(r, o)
@@ -76,13 +69,26 @@ func side(r *wire.Request, o Options) Side {
 		}
 		s.Exchanges = append(s.Exchanges, e)
 	}
+	// What the marks around messages and tools take, so that the sum is that of the request.
+	rest := r.Tokens(o.Counter)
+	for _, p := range s.Head {
+		rest -= p.Tokens
+	}
+	for _, m := range s.Messages {
+		for _, b := range m.Blocks {
+			rest -= b.Tokens
+		}
+	}
+	if rest > 0 {
+		s.Head = append(s.Head, Part{Name: "marks", Tokens: rest})
+	}
 	return s
 }
 
 func block(r *wire.Request, id transcript.BlockID, o Options) Block {
 	t := r.Transcript()
 	b := t.Block(id)
-	out := Block{Kind: b.Kind.String(), Tool: valid(b.Tool), ID: valid(b.CallID), Path: r.Path(id), Failed: b.Failed, Tokens: weigh(t, b, o)}
+	out := Block{Kind: b.Kind.String(), Tool: valid(b.Tool), ID: valid(b.CallID), Path: r.Path(id), Failed: b.Failed, Tokens: r.BlockTokens(o.Counter, id)}
 	switch b.Kind {
 	case transcript.Media:
 		out.Text = mediaText(t, b)
@@ -98,41 +104,13 @@ func block(r *wire.Request, id transcript.BlockID, o Options) Block {
 // valid makes sure that text can be written as JSON without a change.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// weigh counts the tokens of a block. Pictures are no text, however long their
-// base64 is.
-func weigh(t *transcript.Transcript, b transcript.Block, o Options) int {
-	raw := t.Bytes(b.Body)
-	switch {
-	case b.Kind == transcript.Media:
-		return o.Image
-	case len(raw) == 0 || raw[0] != '[':
-		return o.Count(raw)
-	}
-	n := 0
-	for _, e := range jsonspan.Elements(t.Raw(), jsonspan.Span(b.Body)) {
-		if item := t.Raw()[e.Start:e.End]; isPicture(item) {
-			n += o.Image
-		} else {
-			n += o.Count(item)
-		}
-	}
-	return n
-}
+// quarters counts a token for every four bytes.
+type quarters struct{}
 
-// isPicture reports whether an item of a result is a picture or a file: it has a
-// member that only those have.
-func isPicture(item []byte) bool {
-	if len(item) == 0 || item[0] != '{' {
-		return false
-	}
-	for _, m := range jsonspan.Members(item, jsonspan.Span{Start: 0, End: len(item)}) {
-		switch string(item[m.Key.Start:m.Key.End]) {
-		case "source", "image_url", "inlineData", "inline_data", "image", "document", "video", "file_data":
-			return true
-		}
-	}
-	return false
-}
+func (quarters) Count(text []byte) int          { return (len(text) + 3) / 4 }
+func (quarters) CountJSON(raw []byte) int       { return (len(raw) + 3) / 4 }
+func (quarters) Media(string, []byte, bool) int { return 1600 }
+func (quarters) Overhead(messages, _ int) int   { return 4 * messages }
 
 // mediaText says what a picture or file is without showing its bytes.
 func mediaText(t *transcript.Transcript, b transcript.Block) string {
@@ -166,9 +144,9 @@ func head(r *wire.Request, o Options) []Part {
 		if !ok || len(v) < 3 || string(v) == "null" {
 			continue
 		}
-		part := Part{Name: name, Tokens: o.Count(v)}
+		part := Part{Name: name, Tokens: o.Counter.Count(v)}
 		if v[0] == '"' {
-			part.Tokens = o.Count(v[1 : len(v)-1])
+			part.Tokens = o.Counter.CountJSON(v[1 : len(v)-1])
 			v = jsonspan.Decode(nil, v[1:len(v)-1])
 		}
 		part.Text = valid(string(v))

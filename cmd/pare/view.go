@@ -163,7 +163,7 @@ func (s *shown) page() *ui.Page {
 	m, _ := tokens.Lookup(s.req.Model())
 	return ui.New(s.req, ui.Options{
 		Source: plain(s.from.String()), Findings: s.found, Plan: s.plan, Window: m.Window, Line: s.line,
-		Count: m.Estimator().CountJSON, Image: m.Estimator().Image(0, 0),
+		Counter: m.Estimator(),
 	})
 }
 
