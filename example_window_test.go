@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -87,4 +89,58 @@ func ExampleCompactor() {
 	// 4 user package b
 	// 5 assistant The same.
 	// 6 user thanks
+}
+
+func ExampleTrim_tokens() {
+	body, err := os.ReadFile("examples/prune-me.json")
+	if err != nil {
+		panic(err)
+	}
+	r, err := pare.Parse(body)
+	if err != nil {
+		panic(err)
+	}
+	count := tokens.For(r.Model())
+	plan, err := pare.Trim(r, pare.Window{Tokens: 3000}, pare.Options{Counter: count})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(r.Tokens(count), "→", plan.Result().Tokens(count), "tokens")
+	// Output: 3827 → 2639 tokens
+}
+
+func ExampleCompactor_Fit() {
+	body, err := os.ReadFile("examples/prune-me.json")
+	if err != nil {
+		panic(err)
+	}
+	r, err := pare.Parse(body)
+	if err != nil {
+		panic(err)
+	}
+	count := tokens.For(r.Model())
+	c := pare.Compactor{
+		Summarise:      summary.Extract(summary.ExtractOptions{Counter: count}),
+		MaxTokens:      400,
+		CompactOptions: pare.CompactOptions{Options: pare.Options{Counter: count}},
+	}
+	plan, err := c.Fit(context.Background(), r, pare.Window{Tokens: 3000, Low: 1500})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(r.Tokens(count), "→", plan.Result().Tokens(count), "tokens")
+	fmt.Println(plan.Result().Text(1))
+	// Output:
+	// 3827 → 2394 tokens
+	// [pare: summary of the conversation up to here]
+	// Extract, made without a model:
+	// Files:
+	// - auth/session.go: read, written
+	// Commands:
+	// - “go test ./auth” failed: “FAIL”
+	// Decisions:
+	// - I'll look at the session first.
+	// Errors:
+	// - Bash “go test ./auth”: “--- FAIL: TestLogin (0.00s)” … “FAIL”
+	// [pare: end of the summary]
 }
