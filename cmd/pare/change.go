@@ -124,6 +124,7 @@ func (c *changing) run(w *world, t task) int {
 	ch := &changer{task: t, opts: opts, dryRun: c.DryRun, json: c.JSON, inPlace: c.InPlace && !c.DryRun, many: in.many()}
 	ch.view = report{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
 	ch.notes = report{paint: palette(w.colour(w.stderr, c.Color)), width: w.width(w.stderr)}
+	defer roomy(ch.many)()
 	r := &changeRun{changing: c, w: w, in: in, ch: ch, sum: newSummary("change")}
 	return r.run()
 }

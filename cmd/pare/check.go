@@ -18,13 +18,21 @@ func (c *checkCmd) Help() string {
 	return `For example:
 
     pare check request.json
+    pare check ~/.claude/projects
     pare check --strict --advice sessions/
     pare check --as openai-chat --profile deepseek request.json
     pare check --json batch.jsonl | jq -r 'select(.findings != []) | .line'
 
 Every finding is shown with its surroundings, what it means, and what the provider says
 to it; pare explain RULE tells more. The status is 0 if there is none, 1 if there are
-some, 2 if something cannot be read.`
+some, 2 if something cannot be read.
+
+--json prints {"source","line","dialect","profile","messages","calls","results",
+"findings":[{"rule","path","ids","message"}]}. The session file of an agent is one
+object, with "format"; each of its findings has "line", "column" and "offset" in the
+file, "thread", and where it applies "open" (a call at the end that may still be
+running), "dormant" (no longer sent: it keeps no session from being resumed, and does
+not count for the status) and "physical" (damage to the file itself).`
 }
 
 func (c *checkCmd) run(w *world) int {

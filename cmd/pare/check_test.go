@@ -208,6 +208,9 @@ func FuzzCheck(f *testing.F) {
 	}
 	f.Add([]byte("\xef\xbb\xbf{\"body\":{\"messages\":[{}]},\"url\":\"/models/%zz\"}"), true)
 	f.Add([]byte("\x28\xb5\x2f\xfd"), false)
+	f.Add([]byte(interrupted), false)
+	f.Add([]byte("lost\"}\n"+interrupted[:len(interrupted)-9]), false)
+	f.Add([]byte(chat), true)
 	f.Fuzz(func(t *testing.T, in []byte, strict bool) {
 		args := []string{"check", "--json", "--advice"}
 		if strict {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -39,6 +40,38 @@ func TestHugeDocument(t *testing.T) {
 		t.Errorf("%d of %d bytes came back", n, size)
 	}
 	wantPeak(t, cmd, size)
+}
+
+// A session of 100 MB is in memory twice: as it lies in the file, and as it is sent.
+func TestHugeSession(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("takes 100 MB of disk, and measures memory")
+	}
+	file := filepath.Join(t.TempDir(), "huge.jsonl")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bufio.NewWriterSize(f, 1<<20)
+	text := strings.Repeat(`some \"output\" of a tool, and more of it\n`, 250)
+	const head = `"sessionId":"s","timestamp":"2026-01-01T00:00:00.000Z","message":`
+	fmt.Fprintf(b, `{"type":"user","uuid":"b0","parentUuid":null,%s{"role":"user","content":"go"}}`+"\n", head)
+	size := int64(0)
+	for i := 1; size < 100<<20; i++ {
+		m, _ := fmt.Fprintf(b, `{"type":"assistant","uuid":"a%d","parentUuid":"b%d",%s{"id":"m%d","role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"sh","input":{}}]}}`+"\n", i, i-1, head, i, i)
+		n, _ := fmt.Fprintf(b, `{"type":"user","uuid":"b%d","parentUuid":"a%d",%s{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]}}`+"\n", i, i, head, i, text)
+		size += int64(m + n)
+	}
+	if err := errors.Join(b.Flush(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("pare", "check", "--json", file)
+	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), `"format":"claude-code"`) {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10; peak > size*5/2 {
+		t.Errorf("peak memory is %.2f times the file", float64(peak)/float64(size))
+	}
 }
 
 // wantPeak wants that a command took little more memory than its input.

@@ -144,10 +144,27 @@ func (p *patient) lay(t *testing.T) (path string) {
 	return path
 }
 
-// TestKillAtEachStep kills fix --in-place in front of and behind every single thing
-// that it does to the file system, one run for each.
-func TestKillAtEachStep(t *testing.T) {
+// TestKill kills the program while it replaces a file.
+func TestKill(t *testing.T) {
 	pare := buildPare(t)
+	t.Run("at each step", func(t *testing.T) { killAtEachStep(t, pare) })
+	t.Run("at any time", func(t *testing.T) { killAtAnyTime(t, pare) })
+}
+
+// TestInPlaceObstacles puts everything in the way of the program that a file system
+// has: there is a clear error, and nothing is lost.
+func TestInPlaceObstacles(t *testing.T) {
+	pare := buildPare(t)
+	t.Run("disk full", func(t *testing.T) { diskFull(t, pare) })
+	t.Run("read-only disk", func(t *testing.T) { readOnlyDisk(t, pare) })
+	t.Run("file too large", func(t *testing.T) { fileTooLarge(t, pare) })
+	t.Run("no permission", func(t *testing.T) { noPermission(t, pare) })
+	t.Run("symlinks", func(t *testing.T) { symlinks(t, pare) })
+}
+
+// killAtEachStep kills fix --in-place in front of and behind every single thing
+// that it does to the file system, one run for each.
+func killAtEachStep(t *testing.T, pare string) {
 	for _, p := range patients(t, 1200) {
 		t.Run(p.name, func(t *testing.T) {
 			all := traced(t, 0, pare, "fix", "--in-place", "--force", p.lay(t))
@@ -312,15 +329,14 @@ func (c *callTrace) stop(tid int) string {
 	return name
 }
 
-// TestKillAtAnyTime kills fix --in-place after one delay after the other, from the
+// killAtAnyTime kills fix --in-place after one delay after the other, from the
 // start of the program to its end.
-func TestKillAtAnyTime(t *testing.T) {
-	pare := buildPare(t)
+func killAtAnyTime(t *testing.T, pare string) {
 	kills := 30
 	if testing.Short() {
 		kills = 10
 	}
-	for _, p := range patients(t, 8000) {
+	for _, p := range patients(t, 4000) {
 		t.Run(p.name, func(t *testing.T) {
 			args := func(path string) []string { return []string{"fix", "--in-place", "--force", path} }
 			start := time.Now()
@@ -415,10 +431,9 @@ func mount(t *testing.T, folder, options string) {
 	t.Cleanup(func() { _ = syscall.Unmount(folder, 0) })
 }
 
-// TestInPlaceDiskFull: on a disk that has room for the file, but not for another one, the
+// diskFull: on a disk that has room for the file, but not for another one, the
 // file stays; once there is room, it is mended.
-func TestInPlaceDiskFull(t *testing.T) {
-	pare := buildPare(t)
+func diskFull(t *testing.T, pare string) {
 	ownMounts(t)
 	for _, p := range patients(t, 4000) {
 		folder := t.TempDir()
@@ -436,9 +451,8 @@ func TestInPlaceDiskFull(t *testing.T) {
 	}
 }
 
-// TestInPlaceReadOnlyDisk: nothing can be written, and it is said so.
-func TestInPlaceReadOnlyDisk(t *testing.T) {
-	pare := buildPare(t)
+// readOnlyDisk: nothing can be written, and it is said so.
+func readOnlyDisk(t *testing.T, pare string) {
 	ownMounts(t)
 	for _, p := range patients(t, 100) {
 		folder := t.TempDir()
@@ -455,10 +469,9 @@ func TestInPlaceReadOnlyDisk(t *testing.T) {
 	}
 }
 
-// TestInPlaceFileTooLarge: a limit on the size of files acts like a full disk, and needs no
+// fileTooLarge: a limit on the size of files acts like a full disk, and needs no
 // root.
-func TestInPlaceFileTooLarge(t *testing.T) {
-	pare := buildPare(t)
+func fileTooLarge(t *testing.T, pare string) {
 	for _, p := range patients(t, 4000) {
 		path := p.lay(t)
 		// In blocks of 512 bytes, or of 1024 where sh is bash.
@@ -486,10 +499,9 @@ func nobody(t *testing.T, cmd *exec.Cmd, reach ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestInPlaceNoPermission: what the user may not do is refused in words that help, and
+// noPermission: what the user may not do is refused in words that help, and
 // changes nothing.
-func TestInPlaceNoPermission(t *testing.T) {
-	pare := buildPare(t)
+func noPermission(t *testing.T, pare string) {
 	own := func(path string) {
 		if os.Geteuid() == 0 {
 			if err := os.Chown(path, 65534, 65534); err != nil {
@@ -542,10 +554,9 @@ func TestInPlaceNoPermission(t *testing.T) {
 	}
 }
 
-// TestInPlaceSymlink: a link stays a link; what it leads to is mended, with its backup
+// symlinks: a link stays a link; what it leads to is mended, with its backup
 // beside it. Links that lead nowhere are named.
-func TestInPlaceSymlink(t *testing.T) {
-	pare := buildPare(t)
+func symlinks(t *testing.T, pare string) {
 	for _, p := range patients(t, 100) {
 		t.Run(p.name, func(t *testing.T) {
 			path := p.lay(t)

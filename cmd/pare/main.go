@@ -8,7 +8,9 @@
 // commands that report differ in their teller alone: reporting.go runs it. The commands
 // that change transcripts differ in their [task]: change.go runs it, changer.go makes it
 // work on each transcript, output.go and draft.go see to it that a file is replaced as a
-// whole or not at all, spool.go that standard output is.
+// whole or not at all, spool.go that standard output is. Agents' session files are
+// documents of their own kind: session.go recognises and reads them, and the files
+// beside it check, mend and show them; writers.go keeps away from those in use.
 package main
 
 import (

@@ -106,6 +106,16 @@ func frugal(size int) func() {
 	return func() { debug.SetGCPercent(before) }
 }
 
+// roomy lets some more garbage pile up while many small files are read: the collector
+// would run for every few of them. It returns what ends that.
+func roomy(many bool) func() {
+	if !many {
+		return func() {}
+	}
+	before := debug.SetGCPercent(400)
+	return func() { debug.SetGCPercent(before) }
+}
+
 // A refusal is what --json prints about a transcript that cannot be read.
 type refusal struct {
 	Source string  `json:"source"`

@@ -33,6 +33,7 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTe
 	in := newInput(w, r.Paths)
 	t := &telling{opts: opts, tell: tell, logs: logs, json: r.JSON, many: in.many()}
 	t.report = report{paint: palette(w.colour(w.stdout, r.Color)), width: w.width(w.stdout)}
+	defer roomy(t.many)()
 	sum := newSummary(noun)
 	bar := startProgress(w, in, sum)
 	// Reports are small, so many of them may wait.

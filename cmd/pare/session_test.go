@@ -23,6 +23,12 @@ const interrupted = `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s
 {"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"s","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":"still there?"}}
 `
 
+// chat is a session of Gemini CLI whose call has no result.
+const chat = `{"sessionId":"g","projectHash":"h","startTime":"2026-01-01T00:00:00Z","lastUpdated":"2026-01-01T00:00:09Z","messages":[
+{"id":"1","type":"user","content":"go"},
+{"id":"2","type":"gemini","content":"","toolCalls":[{"id":"g1","name":"ls","args":{},"status":"executing"}]},
+{"id":"3","type":"user","content":"and?"}]}`
+
 // aged writes a file that nobody has written to for an hour.
 func aged(t testing.TB, path string, raw []byte) {
 	t.Helper()
