@@ -20,6 +20,16 @@ import (
 	"time"
 )
 
+// buildPare builds the program itself: what the other tests run is the test binary.
+func buildPare(t *testing.T) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "pare")
+	if out, err := exec.Command("go", "build", "-o", to, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return to
+}
+
 // TestFolder checks a folder of 10,000 session files with the real program: on all
 // cores, in little memory, and every file is told about, in order. It prints the
 // speed beside that of reading alone.

@@ -21,16 +21,6 @@ import (
 	"github.com/pare-llm/pare/agentlog"
 )
 
-// buildPare builds the program itself: what the other tests run is the test binary.
-func buildPare(t *testing.T) string {
-	t.Helper()
-	to := filepath.Join(t.TempDir(), "pare")
-	if out, err := exec.Command("go", "build", "-o", to, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return to
-}
-
 // A patient is a file that fix changes, and what it becomes.
 type patient struct {
 	name     string
