@@ -27,8 +27,8 @@ type Window struct {
 	Order Order
 	// Priority ranks atoms for ByPriority: the lowest goes first, of equals the oldest.
 	Priority func(*wire.Request, transcript.AtomID) int
-	// Recent is how many of the last exchanges keep their results for as long as older
-	// ones can be dropped instead. Zero: 8.
+	// Recent is how many of the last exchanges keep their results until they go
+	// themselves, after all older ones. Zero: 8.
 	Recent int
 	// Rules vote on the first rung; nil: there are none. What they protect is pinned.
 	Rules *Pipeline

@@ -108,17 +108,22 @@ func (a *archive) discard(w *world) { a.draft.discard(w) }
 
 // archiveLines renders items. Their bytes are kept as they are, for the id is made from
 // them. Those that take several lines are put on one, and exact has the true bytes, in
-// base64.
-func archiveLines(from origin, items []pare.Item) [][]byte {
+// base64. Archive is the name that a note in the transcript has for all of them.
+func archiveLines(from origin, items []pare.Item, note bool) [][]byte {
 	var all [][]byte
+	archive := ""
+	if note {
+		archive = pare.ArchiveID(items)
+	}
 	for _, item := range items {
 		head := struct {
-			ID     string `json:"id"`
-			Path   string `json:"path"`
-			Source string `json:"source,omitempty"`
-			Line   int    `json:"line,omitempty"`
-			Exact  []byte `json:"exact,omitempty"`
-		}{ID: item.ID, Path: item.Path}
+			ID      string `json:"id"`
+			Path    string `json:"path"`
+			Archive string `json:"archive,omitempty"`
+			Source  string `json:"source,omitempty"`
+			Line    int    `json:"line,omitempty"`
+			Exact   []byte `json:"exact,omitempty"`
+		}{ID: item.ID, Path: item.Path, Archive: archive}
 		if from.many {
 			head.Source, head.Line = from.source, from.line
 		}

@@ -140,7 +140,7 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	}
 	o.receipt = c.receipt(from, plan.Changes)
 	if c.archive != "" {
-		o.archive = archiveLines(from, plan.Archive())
+		o.archive = archiveLines(from, plan.Archive(), plan.Conserved.Items > 0)
 	}
 	o.out = raw
 	switch {

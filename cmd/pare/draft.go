@@ -191,7 +191,10 @@ func (d *draft) commit(w *world, backup bool) (kept string, err error) {
 		}
 	}
 	if err := os.Rename(d.temp, d.path); err != nil {
-		return kept, &writeError{d.name, err}
+		if kept != "" {
+			os.Remove(kept) // nothing was replaced
+		}
+		return "", &writeError{d.name, err}
 	}
 	w.temps.remove(d.temp)
 	d.temp = ""

@@ -20,7 +20,7 @@ type trimCmd struct {
 	MaxTokens    *int `placeholder:"N" help:"At most N tokens, of the whole request. Default, without any limit: what the model's window has room for beside the reply."`
 	MaxMessages  *int `placeholder:"N" help:"At most N messages."`
 	MaxExchanges *int `placeholder:"N" help:"The last N exchanges: calls with their results."`
-	MaxTurns     *int `placeholder:"N" help:"The last N turns; a turn begins where a person speaks."`
+	MaxTurns     *int `placeholder:"N" help:"At most N turns; a turn begins where a person speaks, and the first message of the user, which stays, is one."`
 	MinKeep      int  `placeholder:"N" help:"Never cut into the last N messages: every byte of them stays."`
 	keeping      `embed:""`
 	stable       `embed:""`
@@ -35,7 +35,7 @@ type keeping struct {
 	Order     string   `enum:"oldest,middle,priority" default:"oldest" help:"What goes first: oldest (default), middle (the beginning and the end stay longest) or priority."`
 	Priority  []string `sep:"none" placeholder:"TOOL=N" help:"With --order priority: the rank of a tool, a glob; the lowest go first, tools without one have 0. May be repeated, the first that matches counts."`
 	Unpin     []string `enum:"system,task,newest" placeholder:"PIN" help:"Let go of what stays otherwise: system (what the system says), task (the first message of the user), newest (the last turn)."`
-	Recent    int      `placeholder:"N" help:"The results of the last N exchanges are cleared only when no older exchange is left to drop. Default: 8."`
+	Recent    int      `placeholder:"N" help:"The results of the last N exchanges are not cleared; they go with their exchanges, when all older ones are gone. Default: 8."`
 	AllowTiny bool     `help:"Let the window be smaller than the smallest exchange."`
 }
 
