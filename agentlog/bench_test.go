@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -45,15 +43,12 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(fmt.Sprintf("%dKB", size/1000), func(b *testing.B) { readAndCheck(b, raw) })
 	}
 	var largest []byte
-	files, _ := filepath.Glob(filepath.Join(corpusFolder(), "claude-code", "*.jsonl"))
-	for _, f := range files {
-		if raw, err := os.ReadFile(f); err == nil && len(raw) > len(largest) {
-			largest = raw
+	for _, s := range samples(b, "claude_code") {
+		if len(s.raw) > len(largest) {
+			largest = s.raw
 		}
 	}
-	if largest != nil {
-		b.Run("corpus", func(b *testing.B) { readAndCheck(b, largest) })
-	}
+	b.Run("corpus", func(b *testing.B) { readAndCheck(b, largest) })
 }
 
 func readAndCheck(b *testing.B, raw []byte) {
