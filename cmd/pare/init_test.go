@@ -80,7 +80,7 @@ func TestTemplateHasEveryOption(t *testing.T) {
 			}
 			part := text
 			if table != "" {
-				_, part, ok = strings.Cut(text, "["+table+"]")
+				_, part, _ = strings.Cut(text, "["+table+"]")
 				part, _, _ = strings.Cut(part, "\n#[")
 			}
 			if !strings.Contains(part, "\n#"+key+" = ") && conditions[path] == "" && key != "$schema" {
