@@ -3,7 +3,6 @@ package agentlog
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pare-llm/pare"
@@ -24,7 +23,9 @@ type entry struct {
 	kind, subtype  string
 	uuid, parent   string
 	agent, stamp   string
-	linked         bool // it has a uuid and takes part in the tree
+	leaf           string // of a last-prompt: the line to go on at
+	explicit       bool   // even if others come after that line
+	linked         bool   // it has a uuid and takes part in the tree
 	side           bool
 	message        jsonspan.Span // empty if it holds none
 	assistant      bool
@@ -46,23 +47,23 @@ type ccChain struct {
 func (e *entry) speaking() bool { return e.message.Len() > 0 }
 
 func (c claude) read(l *Log) {
-	l.readLines()
-	es := make([]entry, len(l.units))
+	es := l.readClaude()
 	index := make(map[string]int, len(es))
 	for i := range es {
-		es[i] = readEntry(l.raw, l.units[i].span)
-		if es[i].linked {
-			if o, ok := index[es[i].uuid]; ok {
-				l.repeatedUUID(o, i)
-				if slices.Contains(l.copies, i) {
-					es[i] = entry{kind: "copy"}
-					continue
-				}
-			}
-			index[es[i].uuid] = i
+		if !es[i].linked {
+			continue
 		}
+		if o, ok := index[es[i].uuid]; ok {
+			l.repeatedUUID(o, i)
+			if n := len(l.copies); n > 0 && l.copies[n-1] == i {
+				es[i] = entry{kind: "copy"}
+				continue
+			}
+		}
+		index[es[i].uuid] = i
 	}
-	t := &ccTree{l: l, entries: es, index: index, used: make([]bool, len(es)), roots: make(map[int]int)}
+	t := &ccTree{l: l, entries: es, index: index, roots: make(map[int]int)}
+	t.link()
 	t.threads(false)
 	t.threads(true)
 	for i := range es {
@@ -85,51 +86,6 @@ func (l *Log) repeatedUUID(first, again int) {
 	l.damageAt(b.Start, l.units[again].line, "duplicate-uuid")
 }
 
-func readEntry(raw []byte, at jsonspan.Span) entry {
-	o := objectAt(raw, at)
-	e := entry{
-		kind: o.text("type"), subtype: o.text("subtype"), uuid: o.text("uuid"), parent: o.text("parentUuid"),
-		agent: o.text("agentId"), stamp: o.text("timestamp"), side: o.is("isSidechain"),
-	}
-	e.linked = e.uuid != ""
-	if e.kind != "user" && e.kind != "assistant" {
-		return e
-	}
-	m := o.object("message")
-	e.counts = len(m.members) > 0
-	e.id, e.model = m.text("id"), m.text("model")
-	e.assistant = e.kind == "assistant"
-	content, ok := m.get("content")
-	if role := m.text("role"); !ok || role != "user" && role != "assistant" || raw[content.Start] != '"' && raw[content.Start] != '[' {
-		return e
-	}
-	e.message, e.assistant = m.span, m.text("role") == "assistant"
-	if raw[content.Start] == '"' {
-		e.speaks = true
-		return e
-	}
-	blank := true
-	for _, b := range jsonspan.Elements(raw, content) {
-		block := objectAt(raw, b)
-		switch block.text("type") {
-		case "tool_use":
-			e.calls = append(e.calls, block.text("id"))
-			e.speaks = true
-		case "tool_result":
-			e.results = append(e.results, block.text("tool_use_id"))
-		case "text":
-			e.speaks = true
-			blank = blank && strings.TrimSpace(block.text("text")) == ""
-			continue
-		default:
-			e.speaks = true
-		}
-		blank = false
-	}
-	e.blank = blank && e.assistant && e.speaks
-	return e
-}
-
 // sent reports whether the agent sends the message. It keeps its own error notes out
 // of requests, and lines of the model that are blank.
 func (e *entry) sent() bool { return e.speaking() && e.model != "<synthetic>" && !e.blank }
@@ -141,22 +97,63 @@ type ccTree struct {
 	index   map[string]int
 	used    []bool
 	roots   map[int]int // units to the roots of their chains; filled when asked for
+	up      []int       // by unit: the unit it hangs on, or -1
+	// Marks by unit, for one walk at a time; whoever sets some takes them off.
+	seen []bool
+}
+
+// link finds what each line hangs on. Most hang on the line before.
+func (t *ccTree) link() {
+	marks := make([]bool, 2*len(t.entries))
+	t.used, t.seen = marks[:len(t.entries):len(t.entries)], marks[len(t.entries):]
+	t.up = make([]int, len(t.entries))
+	sole := len(t.l.copies) == 0 // no uuid stands for two lines
+	for _, f := range t.l.damage {
+		sole = sole && f.Rule != "duplicate-uuid"
+	}
+	for i := range t.entries {
+		t.up[i] = -1
+		parent := t.entries[i].parent
+		if parent == "" {
+			continue
+		}
+		if sole && i > 0 && t.entries[i-1].uuid == parent {
+			t.up[i] = i - 1
+		} else if p, ok := t.index[parent]; ok {
+			t.up[i] = p
+		}
+	}
 }
 
 // threads makes the threads of the main list or of the side chains.
 func (t *ccTree) threads(side bool) {
-	all, messages := newTalk(), 0
-	ids := make(map[string]bool)
-	var mine []int
+	n, pairs := 0, 0
+	for i := range t.entries {
+		if e := &t.entries[i]; e.side == side && e.counts {
+			n++
+			pairs += len(e.calls)
+		}
+	}
+	if n == 0 {
+		return
+	}
+	all, messages := &talk{make(map[string]int, pairs), make(map[string]int, pairs)}, 0
+	ids, last := make(map[string]bool, n/2), ""
+	mine := make([]int, 0, n)
 	for i := range t.entries {
 		e := &t.entries[i]
 		if e.side != side || !e.counts {
 			continue
 		}
-		if e.id == "" || !ids[e.id] {
+		if e.id == "" {
 			messages++
+		} else if e.id != last { // lines of one message mostly follow each other
+			if !ids[e.id] {
+				messages++
+				ids[e.id] = true
+			}
+			last = e.id
 		}
-		ids[e.id] = true
 		if !e.speaking() {
 			continue
 		}
@@ -221,8 +218,8 @@ func (t *ccTree) rootOf(i int) int {
 		}
 		seen[i] = true
 		walked = append(walked, i)
-		p, ok := t.index[t.entries[i].parent]
-		if t.entries[i].parent == "" || !ok || seen[p] {
+		p := t.up[i]
+		if p < 0 || seen[p] {
 			break
 		}
 		i = p
@@ -233,20 +230,22 @@ func (t *ccTree) rootOf(i int) int {
 	return i
 }
 
+// claudePrompt is what a session that ends with the assistant is continued with.
+var claudePrompt = write("role", "user", "content", promptText)
+
 // live makes the thread that is sent when the newest leaf of some lines is resumed.
 func (t *ccTree) live(mine []int, name string, kind Kind) {
 	leaf := t.leafOf(mine)
-	path := t.walk(leaf)
+	if kind == Main {
+		leaf = t.checkpoint(leaf)
+	}
+	path := t.walk(leaf, len(mine)+1)
 	if path == nil { // lines without links are read as they stand
 		path = mine
 	}
-	onPath := make(map[int]bool, len(path))
-	for _, i := range path {
-		onPath[i] = true
-	}
-	b := t.l.newBody(wire.Anthropic, t.modelOf(path))
-	order, last := t.order(path, onPath), -1
-	t.reserve(b, order, func(i int) bool { return t.entries[i].sent() })
+	model := t.modelOf(path)
+	order, last := t.order(path), -1
+	b := t.newBody(model, order, func(i int) bool { return t.entries[i].sent() })
 	for _, i := range order {
 		t.used[i] = true
 		if t.entries[i].sent() {
@@ -259,22 +258,25 @@ func (t *ccTree) live(mine []int, name string, kind Kind) {
 	}
 	var prompt []byte
 	if t.entries[last].assistant && !t.callsAtEnd(b.parts) {
-		prompt = write("role", "user", "content", promptText)
+		prompt = claudePrompt
 	}
-	if th := t.l.thread(name, kind, wire.Anthropic, t.modelOf(path), b, prompt); th != nil {
+	if th := t.l.thread(name, kind, wire.Anthropic, model, b, prompt); th != nil {
 		th.tree = &ccChain{entries: t.entries, index: t.index, path: path}
 	}
 }
 
-// reserve makes room for the messages of some lines.
-func (t *ccTree) reserve(b *bodyBuilder, lines []int, wanted func(int) bool) {
-	n := 0
+// newBody makes room for the messages of some lines.
+func (t *ccTree) newBody(model string, lines []int, wanted func(int) bool) *bodyBuilder {
+	n, parts := 0, 0
 	for _, i := range lines {
 		if wanted(i) {
 			n += t.entries[i].message.Len() + 1
+			parts++
 		}
 	}
-	b.reserve(n)
+	b := &bodyBuilder{body: make([]byte, 0, n+len(model)+160), parts: make([]part, 0, parts)}
+	b.begin(wire.Anthropic, model)
+	return b
 }
 
 // callsAtEnd reports whether the assistant's last turn makes calls: they are open.
@@ -303,26 +305,88 @@ func (t *ccTree) modelOf(path []int) string {
 // leafOf returns the newest message that no other one comes after, as the agent
 // does: by time, and by place where times are equal or missing.
 func (t *ccTree) leafOf(mine []int) int {
-	inner := make(map[int]bool)
-	above := make(map[int]int) // nearest message above, or -1
+	inner := t.seen
+	var above map[int]int // nearest message above, or -1; of lines that are none
 	for _, i := range mine {
-		if p := t.messageAbove(i, above); p >= 0 && p != i {
+		p := t.up[i]
+		if p >= 0 && p != i && !t.entries[p].speaking() {
+			if above == nil {
+				above = make(map[int]int)
+			}
+			p = t.messageAbove(i, above)
+		}
+		if p >= 0 && p != i {
 			inner[p] = true
 		}
 	}
-	leaf := -1
+	leaf, newest := -1, int64(0)
 	for _, i := range mine {
 		if inner[i] || !t.entries[i].linked {
 			continue
 		}
-		if leaf < 0 || millis(t.entries[i].stamp) >= millis(t.entries[leaf].stamp) {
-			leaf = i
+		if leaf < 0 {
+			leaf, newest = i, -1
+			continue
+		}
+		if newest < 0 {
+			newest = millis(t.entries[leaf].stamp)
+		}
+		if at := millis(t.entries[i].stamp); at >= newest {
+			leaf, newest = i, at
 		}
 	}
+	clear(inner)
 	if leaf < 0 {
 		leaf = mine[len(mine)-1]
 	}
 	return leaf
+}
+
+// checkpoint returns where the agent goes on if a line of the type last-prompt says so:
+// at the line that the last one names, if that is there and the newest leaf does not
+// come after it, or the line is explicit and the last word.
+func (t *ccTree) checkpoint(leaf int) int {
+	name, explicit := "", false
+	for i := range t.entries {
+		switch e := &t.entries[i]; {
+		case e.leaf != "":
+			explicit = e.explicit || explicit && e.leaf == name
+			name = e.leaf
+		case e.subtype == "compact_boundary" && !e.side:
+			name, explicit = "", false
+		case e.linked && !e.side:
+			explicit = false
+		}
+	}
+	at, ok := t.index[name]
+	if name == "" || !ok || t.entries[at].side || !t.entries[leaf].linked {
+		return leaf
+	}
+	if !explicit && t.after(leaf, at) {
+		return leaf
+	}
+	if !t.entries[at].speaking() {
+		at = t.messageAbove(at, make(map[int]int))
+	}
+	if at < 0 {
+		return leaf
+	}
+	return at
+}
+
+// after reports whether a line comes after another one by its links. One behind a gap
+// or in a circle may well do so.
+func (t *ccTree) after(i, other int) bool {
+	for range t.entries {
+		if i == other {
+			return true
+		}
+		if t.up[i] < 0 {
+			return t.entries[i].parent != ""
+		}
+		i = t.up[i]
+	}
+	return true
 }
 
 // millis returns a time in milliseconds; 0 for what is none.
@@ -340,8 +404,8 @@ func (t *ccTree) messageAbove(i int, known map[int]int) int {
 	found := -1
 	seen := map[int]bool{i: true}
 	for at := i; ; {
-		p, ok := t.index[t.entries[at].parent]
-		if t.entries[at].parent == "" || !ok || seen[p] {
+		p := t.up[at]
+		if p < 0 || seen[p] {
 			break
 		}
 		if t.entries[p].speaking() {
@@ -362,26 +426,28 @@ func (t *ccTree) messageAbove(i int, known map[int]int) int {
 	return found
 }
 
-// walk goes from a leaf to its root and returns the lines on the way, root first.
+// walk goes from a leaf to its root and returns the lines on the way, about size of
+// them, root first.
 // Where a parent is not in the file, or the links go in a circle, it goes on with
 // the line in front, which is where the parent must have been.
-func (t *ccTree) walk(leaf int) []int {
+func (t *ccTree) walk(leaf, size int) []int {
 	if leaf < 0 || !t.entries[leaf].linked {
 		return nil
 	}
-	seen := make(map[int]bool)
-	var path []int
+	seen := t.seen
+	path := make([]int, 0, size)
 	for at := leaf; at >= 0; {
 		seen[at] = true
 		path = append(path, at)
 		e := &t.entries[at]
 		if e.parent == "" {
-			if e.subtype != "compact_boundary" && t.before(at, seen) >= 0 && e.speaking() {
+			if e.subtype != "compact_boundary" && e.speaking() && t.before(at, seen) >= 0 {
 				t.l.damageAt(t.l.units[at].span.Start, t.l.units[at].line, "second-root")
 			}
 			break
 		}
-		next, ok := t.index[e.parent]
+		next := t.up[at]
+		ok := next >= 0
 		if ok && !seen[next] {
 			at = next
 			continue
@@ -396,18 +462,20 @@ func (t *ccTree) walk(leaf int) []int {
 		}
 		at = next
 	}
+	for _, i := range path {
+		seen[i] = false
+	}
 	slices.Reverse(path)
 	return path
 }
 
 // before returns the nearest line in front of another one that it could hang on,
 // or -1. What hangs on it itself is none.
-func (t *ccTree) before(at int, seen map[int]bool) int {
+func (t *ccTree) before(at int, seen []bool) int {
 	e := &t.entries[at]
-	root := t.rootOf(at)
 	for i := at - 1; i >= 0; i-- {
 		o := &t.entries[i]
-		if o.linked && o.side == e.side && o.agent == e.agent && !seen[i] && t.index[o.uuid] == i && (!e.side || o.agent != "") && t.rootOf(i) != root {
+		if o.linked && o.side == e.side && o.agent == e.agent && !seen[i] && t.index[o.uuid] == i && (!e.side || o.agent != "") && t.rootOf(i) != t.rootOf(at) {
 			return i
 		}
 	}
@@ -416,13 +484,20 @@ func (t *ccTree) before(at int, seen map[int]bool) int {
 
 // order puts the messages of a path into the order in which they are sent: lines
 // of one message together, with their siblings beside the path, then all results.
-func (t *ccTree) order(path []int, onPath map[int]bool) []int {
-	siblings := make(map[string][]int) // by message id, beside the path
-	results := make(map[string][]int)  // by parent, beside the path
+func (t *ccTree) order(path []int) []int {
+	var siblings map[string][]int // by message id, beside the path
+	var results map[string][]int  // by parent, beside the path
+	onPath := t.seen
+	for _, i := range path {
+		onPath[i] = true
+	}
 	for i := range t.entries {
 		e := &t.entries[i]
 		if onPath[i] || t.used[i] || !e.speaking() {
 			continue
+		}
+		if siblings == nil {
+			siblings, results = make(map[string][]int), make(map[string][]int)
 		}
 		switch {
 		case e.assistant && e.id != "":
@@ -431,14 +506,18 @@ func (t *ccTree) order(path []int, onPath map[int]bool) []int {
 			results[e.parent] = append(results[e.parent], i)
 		}
 	}
-	var out []int
-	done := make(map[int]bool)
+	for _, i := range path {
+		onPath[i] = false
+	}
+	out := make([]int, 0, len(path))
+	done := t.seen
 	put := func(i int) {
 		if !done[i] {
 			done[i] = true
 			out = append(out, i)
 		}
 	}
+	var group []int
 	for k, i := range path {
 		e := &t.entries[i]
 		if done[i] || !e.speaking() {
@@ -448,11 +527,14 @@ func (t *ccTree) order(path []int, onPath map[int]bool) []int {
 			put(i)
 			continue
 		}
-		group := t.groupOf(path[k:], siblings[e.id])
-		delete(siblings, e.id)
+		group = t.groupOf(group[:0], path[k:], siblings[e.id])
 		for _, g := range group {
 			put(g)
 		}
+		if siblings == nil { // nothing stands beside the path
+			continue
+		}
+		delete(siblings, e.id)
 		for _, g := range group {
 			for _, r := range results[t.entries[g].uuid] {
 				if t.entries[r].side == e.side {
@@ -462,14 +544,16 @@ func (t *ccTree) order(path []int, onPath map[int]bool) []int {
 			delete(results, t.entries[g].uuid)
 		}
 	}
+	for _, i := range out {
+		done[i] = false
+	}
 	return out
 }
 
 // groupOf returns the lines of the message that path begins with, in its order.
 // Results may stand between them; anything else ends the message.
-func (t *ccTree) groupOf(path []int, beside []int) []int {
+func (t *ccTree) groupOf(group, path, beside []int) []int {
 	first := &t.entries[path[0]]
-	var group []int
 	for _, i := range path {
 		e := &t.entries[i]
 		if !e.speaking() || !e.assistant && !e.speaks {
@@ -495,15 +579,14 @@ func (t *ccTree) dormant(mine []int, side bool, all *talk) {
 	if side {
 		name = "dormant side"
 	}
-	b := t.l.newBody(wire.Anthropic, "")
-	t.reserve(b, mine, func(i int) bool { return !t.used[i] })
+	if !slices.ContainsFunc(mine, func(i int) bool { return !t.used[i] }) {
+		return
+	}
+	b := t.newBody("", mine, func(i int) bool { return !t.used[i] })
 	for _, i := range mine {
 		if !t.used[i] {
 			b.copy(i, t.l.raw, t.entries[i].message)
 		}
-	}
-	if len(b.parts) == 0 {
-		return
 	}
 	if th := t.l.thread(name, Dormant, wire.Anthropic, "", b, nil); th != nil {
 		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index}, all
@@ -550,7 +633,7 @@ func (claude) mend(e *edits, t *Thread, o Options) error {
 			return err
 		}
 		if !plan.Empty() {
-			pieces = piecesOf(t, t.Request, plan.Result(), false)
+			pieces = besideCalls(t, piecesOf(t, t.Request, plan.Result(), false))
 		}
 		changes = plan.Changes
 	}

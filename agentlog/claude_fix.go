@@ -75,6 +75,75 @@ func (r *relay) run(pieces []piece) {
 	}
 }
 
+// besideCalls moves new results that stand behind other messages of the assistant in
+// front of them, right behind the message that calls: the provider takes all of these
+// for one turn, but the agent looks for results there, and leaves others away.
+func besideCalls(t *Thread, pieces []piece) []piece {
+	behind := make(map[int][][]byte) // by piece: the results to put behind it
+	var at map[int]int               // by unit: its piece
+	for k, p := range pieces {
+		if p.message >= 0 || p.role != transcript.User {
+			continue
+		}
+		if at == nil {
+			at = make(map[int]int, len(pieces))
+			for i, p := range pieces {
+				if p.message >= 0 {
+					at[t.parts[p.message].unit] = i
+				}
+			}
+		}
+		m := objectAt(p.raw, jsonspan.Span{Start: 0, End: len(p.raw)})
+		var stay [][]byte
+		for _, b := range m.list("content") {
+			raw := p.raw[b.Start:b.End]
+			end := len(pieces)
+			if unit, ok := t.tree.callers()[objectAt(p.raw, b).text("tool_use_id")]; ok {
+				if call, ok := at[unit]; ok && call < k {
+					end = messageEnd(t, pieces, call)
+				}
+			}
+			if end < k {
+				behind[end] = append(behind[end], raw)
+			} else {
+				stay = append(stay, raw)
+			}
+		}
+		if len(stay) < len(m.list("content")) {
+			pieces[k].raw = nil
+			if len(stay) > 0 {
+				pieces[k].raw = setMembers(p.raw, m.span, "content", array(stay...))
+			}
+		}
+	}
+	if len(behind) == 0 {
+		return pieces
+	}
+	out := make([]piece, 0, len(pieces)+len(behind))
+	for k, p := range pieces {
+		if p.message >= 0 || p.raw != nil {
+			out = append(out, p)
+		}
+		if behind[k] != nil {
+			out = append(out, piece{-1, write("role", "user", "content", array(behind[k]...)), transcript.User})
+		}
+	}
+	return out
+}
+
+// messageEnd returns the last piece of the assistant's message that a piece belongs to,
+// if another message of the assistant comes next; else a piece that does not exist.
+func messageEnd(t *Thread, pieces []piece, k int) int {
+	entryOf := func(k int) *entry { return &t.tree.entries[t.parts[pieces[k].message].unit] }
+	id := entryOf(k).id
+	for k++; k < len(pieces) && pieces[k].message >= 0 && entryOf(k).assistant; k++ {
+		if e := entryOf(k); id == "" || e.id != id {
+			return k - 1
+		}
+	}
+	return len(pieces)
+}
+
 // parentOf returns what a unit hangs on, as it will be.
 func (e *edits) parentOf(es []entry, u int) string {
 	if p, ok := e.parents[u]; ok {
@@ -378,7 +447,24 @@ func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 		}
 		e.end = append(e.end, line)
 	}
+	if t.Kind == Main {
+		e.end = append(e.end, e.lastPrompt(c, near, parent))
+	}
 	return true
+}
+
+// lastPrompt writes the line by which versions from 2.1 on find the leaf, in the manner
+// of the last one in the file.
+func (e *edits) lastPrompt(c *ccChain, near int, leaf string) []byte {
+	var said []byte
+	for i := len(c.entries) - 1; i >= 0; i-- {
+		if c.entries[i].kind == "last-prompt" {
+			said = objectAt(e.l.raw, e.l.units[i].span).value("lastPrompt")
+			break
+		}
+	}
+	session := objectAt(e.l.raw, e.l.units[near].span).value("sessionId")
+	return write("type", "last-prompt", "lastPrompt", said, "leafUuid", leaf, "sessionId", session)
 }
 
 // wholeMessages goes back from a message of a thread until no line in front of it

@@ -209,7 +209,13 @@ func (e *edits) render() ([]byte, error) {
 	slices.SortStableFunc(all, func(a, b jsonspan.Edit) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
-	return jsonspan.Splice(e.l.raw, all)
+	out, err := jsonspan.Splice(e.l.raw, all)
+	if err == nil && e.l.open && !bytes.Equal(out, e.l.raw) && !bytes.HasSuffix(out, []byte{'\n'}) {
+		out = append(slices.Clip(out), e.eol()...)
+		line, _ := e.l.position(len(e.l.raw))
+		e.log(Change{Line: line}, "edit", "no-final-newline", nil, len(e.eol()), "a newline behind the last line")
+	}
+	return out, err
 }
 
 // splits puts newlines between objects that share a line.

@@ -62,8 +62,17 @@ func Detect(name string, raw []byte) (Format, bool) {
 		return Cline, true
 	}
 	// The elements of a list may have a line each; they are no lines of a session.
-	if _, ok := one(raw); ok {
-		return detectDocument(raw)
+	if v, ok := firstValue(raw); ok {
+		rest := raw[v.End:]
+		if skipSpace(rest, 0) == len(rest) {
+			return detectDocument(raw)
+		}
+		// Mostly it is the first line, and tells enough.
+		if next := skipSpace(rest, 0); raw[v.Start] == '{' && bytes.IndexByte(rest[:next], '\n') >= 0 && bytes.IndexByte(raw[:v.End], '\n') < 0 {
+			if f := detectObject(raw, v); f != Auto {
+				return f, true
+			}
+		}
 	}
 	seen := 0
 	for at := 0; at < len(raw) && seen < probeLines; {

@@ -91,10 +91,19 @@ func salvage(line []byte, from int) (int, bool) {
 
 // one returns the value that all of raw is, if it is one.
 func one(raw []byte) (jsonspan.Span, bool) {
-	var s jsonspan.Scanner
+	v, ok := firstValue(raw)
+	return v, ok && skipSpace(raw, v.End) == len(raw)
+}
+
+// firstValue returns the value that raw begins with, if it does.
+func firstValue(raw []byte) (jsonspan.Span, bool) {
+	s := scanners.Get().(*jsonspan.Scanner)
 	s.Reset(raw, jsonspan.Strict)
 	v := s.Skip()
-	return v, !s.Failed() && v.Len() > 0 && skipSpace(raw, v.End) == len(raw)
+	ok := !s.Failed() && v.Len() > 0
+	s.Reset(nil, jsonspan.Structural) // let go of raw
+	scanners.Put(s)
+	return v, ok
 }
 
 // readLines cuts a JSONL file into units and notes the damage.
@@ -109,6 +118,16 @@ func (l *Log) readLines() {
 		}
 		l.readLine(at, end, line)
 		at = end + 1
+	}
+	l.readEnd(line)
+}
+
+// readEnd notes that the last line is whole but lacks its newline.
+func (l *Log) readEnd(line int) {
+	n := len(l.units)
+	if end := trimmed(l.raw, 0).End; n > 0 && l.units[n-1].span.End == end && bytes.IndexByte(l.raw[end:], '\n') < 0 {
+		l.open = true
+		l.damageAt(end, line, "no-final-newline")
 	}
 }
 
@@ -146,15 +165,16 @@ func brokenRule(bad []byte, last bool) string {
 
 // physical says what each finding about the file itself means.
 var physical = map[string]string{
-	"joined-lines":    "two objects stand on one line; a newline is missing between them",
-	"broken-line":     "this line is not JSON; the agent skips it, and it is left as it is",
-	"truncated-line":  "the last line breaks off; what the agent appends next would be lost with it",
-	"comment-line":    "a comment is not JSON; the agent skips it, and it is left as it is",
-	"foreign-line":    "this line is JSON but no object; the agent skips it, and it is left as it is",
-	"duplicate-uuid":  "two lines carry one uuid; the agent keeps the last",
-	"duplicate-line":  "this line is a copy of an earlier one",
-	"dangling-parent": "the line it refers to is not in the file; the agent forgets everything in front of it",
-	"parent-loop":     "the links between lines go in a circle; the agent forgets what stands in front of it",
-	"second-root":     "a new beginning; the agent no longer sends what stands in front of it",
-	"unreadable":      "this part cannot be read as a message; it is left as it is",
+	"joined-lines":     "two objects stand on one line; a newline is missing between them",
+	"broken-line":      "this line is not JSON; the agent skips it, and it is left as it is",
+	"truncated-line":   "the last line breaks off; what the agent appends next would be lost with it",
+	"no-final-newline": "the last line lacks its newline; the agent reads it, and some programs would append to it",
+	"comment-line":     "a comment is not JSON; the agent skips it, and it is left as it is",
+	"foreign-line":     "this line is JSON but no object; the agent skips it, and it is left as it is",
+	"duplicate-uuid":   "two lines carry one uuid; the agent keeps the last",
+	"duplicate-line":   "this line is a copy of an earlier one",
+	"dangling-parent":  "the line it refers to is not in the file; the agent forgets everything in front of it",
+	"parent-loop":      "the links between lines go in a circle; the agent forgets what stands in front of it",
+	"second-root":      "a new beginning; the agent no longer sends what stands in front of it",
+	"unreadable":       "this part cannot be read as a message; it is left as it is",
 }

@@ -93,6 +93,8 @@ type Log struct {
 	lists  []list          // that units are elements of, if they are not lines
 	files  []stored        // of a folder
 	look   look
+	open   bool // the last line is whole but lacks its newline
+	sound  bool // all strings were read strictly, and hold no half of a surrogate pair
 }
 
 // A look is the last unit that was looked at, for those who ask for the same one
@@ -215,7 +217,7 @@ func (l *Log) damageAt(offset, line int, rule string, ids ...string) {
 	}
 	f := Finding{Offset: offset, Line: line, Physical: true, unit: -1, at: offset}
 	f.Rule, f.Message, f.IDs, f.Source = rule, physical[rule], ids, "agentlog/"+rule
-	f.Advice = rule == "foreign-line" || rule == "comment-line" || rule == "second-root" || rule == "duplicate-uuid"
+	f.Advice = rule == "foreign-line" || rule == "comment-line" || rule == "second-root" || rule == "duplicate-uuid" || rule == "no-final-newline"
 	f.Index, f.Block = -1, transcript.NoBlock
 	f.Path = fmt.Sprintf("line.%d", line)
 	f.Column = offset - l.lineStart(line) + 1
@@ -278,7 +280,14 @@ type bodyBuilder struct {
 }
 
 func (l *Log) newBody(dialect wire.Dialect, model string) *bodyBuilder {
-	b := &bodyBuilder{body: []byte{'{'}}
+	b := new(bodyBuilder)
+	b.begin(dialect, model)
+	return b
+}
+
+// begin writes what stands in front of the messages.
+func (b *bodyBuilder) begin(dialect wire.Dialect, model string) {
+	b.body = append(b.body, '{')
 	if model != "" && dialect != wire.Gemini {
 		b.body = append(append(append(b.body, `"model":`...), quote(model)...), ',')
 	}
@@ -289,8 +298,7 @@ func (l *Log) newBody(dialect wire.Dialect, model string) *bodyBuilder {
 	case wire.Gemini:
 		name = "contents"
 	}
-	b.body = append(append(b.body, quote(name)...), ":["...)
-	return b
+	b.body = append(append(append(b.body, '"'), name...), `":[`...)
 }
 
 // reserve makes room for so many bytes of messages: growing by and by would take several
@@ -331,7 +339,7 @@ func (l *Log) thread(name string, kind Kind, d wire.Dialect, model string, b *bo
 	if l.o.Model != "" && model == "" {
 		model = l.o.Model
 	}
-	r, err := wire.Parse(b.body, wire.Options{Dialect: d, Profile: l.o.Profile, Model: model})
+	r, err := wire.Parse(b.body, wire.Options{Dialect: d, Profile: l.o.Profile, Model: model, Structural: l.sound})
 	if err != nil {
 		first := l.units[b.parts[0].unit]
 		l.damageAt(first.span.Start, first.line, "unreadable")

@@ -1,0 +1,214 @@
+package agentlog
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// ccWrite writes a line of Claude Code.
+func ccWrite(uuid, parent string, second int, message string) string {
+	kind := "user"
+	if strings.Contains(message, `"role":"assistant"`) {
+		kind = "assistant"
+	}
+	up := "null"
+	if parent != "" {
+		up = `"` + parent + `"`
+	}
+	return fmt.Sprintf(`{"parentUuid":%s,"isSidechain":false,"sessionId":"s1","version":"2.1.325","type":"%s","message":%s,"uuid":"%s","timestamp":"2026-01-01T00:00:%02d.000Z"}`+"\n",
+		up, kind, message, uuid, second)
+}
+
+func said(text string) string { return fmt.Sprintf(`{"role":"user","content":"%s"}`, text) }
+
+func replied(id, block string) string {
+	return fmt.Sprintf(`{"id":"%s","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[%s]}`, id, block)
+}
+
+func calling(id string) string {
+	return fmt.Sprintf(`{"type":"tool_use","id":"%s","name":"Read","input":{}}`, id)
+}
+
+const textReply = `{"type":"text","text":"done"}`
+
+func linesOf(t testing.TB, raw []byte) []ccLine {
+	t.Helper()
+	var all []ccLine
+	for line := range bytes.Lines(raw) {
+		var l ccLine
+		if err := json.Unmarshal(line, &l); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// TestStubBehindCall: the assistant's next message comes right behind a call whose
+// result is lost. The stub is a line between them, also for parallel calls, and where
+// two messages in a row have lost theirs.
+func TestStubBehindCall(t *testing.T) {
+	for _, c := range []struct {
+		name, raw string
+		want      []string // by line: the uuid of the parent, or stub
+		answers   map[int]string
+	}{
+		{
+			"one call", ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, replied("m1", calling("c1"))) +
+				ccWrite("a2", "r1", 4, replied("m2", textReply)) + ccWrite("u2", "a2", 5, said("well")),
+			[]string{"", "u1", "a1", "stub", "a2"}, map[int]string{2: "c1"},
+		},
+		{
+			"at the end", ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, replied("m1", calling("c1"))) +
+				ccWrite("a2", "a1", 4, replied("m2", textReply)),
+			[]string{"", "u1", "a1", "stub"}, map[int]string{2: "c1"},
+		},
+		{
+			"two calls of a message", ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, replied("m1", calling("c1"))) +
+				ccWrite("a2", "a1", 3, replied("m1", calling("c2"))) + ccWrite("a3", "r2", 5, replied("m2", textReply)) + ccWrite("u2", "a3", 6, said("well")),
+			[]string{"", "u1", "a1", "a2", "stub", "a3"}, map[int]string{3: "c1 c2"},
+		},
+		{
+			"two messages", ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, replied("m1", calling("c1"))) +
+				ccWrite("a2", "r1", 3, replied("m2", calling("c2"))) + ccWrite("a3", "r2", 5, replied("m3", textReply)) + ccWrite("u2", "a3", 6, said("well")),
+			[]string{"", "u1", "a1", "stub", "a2", "stub", "a3"}, map[int]string{2: "c1", 4: "c2"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fixed, err := mustRead(t, "s.jsonl", []byte(c.raw)).Fix(Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			verify(t, "s.jsonl", []byte(c.raw), fixed)
+			resumable(t, c.name, fixed.Raw)
+			all := linesOf(t, fixed.Raw)
+			if len(all) != len(c.want) {
+				t.Fatalf("%d lines:\n%s", len(all), fixed.Raw)
+			}
+			for i, want := range c.want {
+				got := ""
+				if all[i].ParentUUID != nil {
+					got = *all[i].ParentUUID
+				}
+				if want == "stub" {
+					want = all[i-1].UUID
+				}
+				if got != want {
+					t.Errorf("line %d hangs on %q, not on %q", i+1, got, want)
+				}
+				var ids []string
+				for _, b := range all[i].blocks() {
+					if b.Type == "tool_result" {
+						ids = append(ids, b.ToolUseID)
+					}
+				}
+				if got := strings.Join(ids, " "); got != c.answers[i] {
+					t.Errorf("line %d answers %q, not %q", i+1, got, c.answers[i])
+				}
+			}
+		})
+	}
+}
+
+// TestLastPrompt: a mended branch ends with a line that names its leaf, and such a line
+// is heeded, unless what comes after it is only cut off by a gap.
+func TestLastPrompt(t *testing.T) {
+	old := ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, replied("m1", calling("c1"))) + ccWrite("u2", "a1", 5, said("well")) +
+		`{"type":"last-prompt","lastPrompt":"well","leafUuid":"u2","sessionId":"s1"}` + "\n"
+	fixed, err := mustRead(t, "s.jsonl", []byte(old)).Fix(Options{AppendOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix(fixed.Raw, []byte(old)) || len(fixed.Left) > 0 {
+		t.Fatalf("%+v\n%s", fixed.Left, fixed.Raw)
+	}
+	all := linesOf(t, fixed.Raw)
+	want := fmt.Sprintf(`{"type":"last-prompt","lastPrompt":"well","leafUuid":"%s","sessionId":"s1"}`+"\n", all[len(all)-2].UUID)
+	if !bytes.HasSuffix(fixed.Raw, []byte("\n"+want)) {
+		t.Errorf("the last line is not %s:\n%s", want, fixed.Raw)
+	}
+	again, err := mustRead(t, "s.jsonl", fixed.Raw).Fix(Options{AppendOnly: true})
+	if err != nil || !bytes.Equal(again.Raw, fixed.Raw) {
+		t.Errorf("a second fix is no no-op: %v", err)
+	}
+	// Without the line the old leaf counts, and is broken.
+	cut := bytes.TrimSuffix(fixed.Raw, []byte(want))
+	if found := mustRead(t, "s.jsonl", cut).Check(wire.CheckOptions{}); len(found) == 0 || found[0].Dormant {
+		t.Errorf("the old leaf is not heeded: %+v", found)
+	}
+
+	rest := ccWrite("a1", "u1", 2, replied("m1", textReply)) + ccWrite("u2", "a1", 3, said("on")) + ccWrite("a2", "u2", 4, replied("m2", textReply))
+	point := func(uuid string) string { return `{"type":"last-prompt","leafUuid":"` + uuid + `"}` + "\n" }
+	for _, c := range []struct {
+		name, raw string
+		want      int // messages of the main thread
+	}{
+		{"newest", rest + point("a2"), 4},
+		{"not explicit", rest + point("a1"), 4},
+		{"explicit", rest + strings.Replace(point("a1"), "}", `,"explicit":true}`, 1), 2},
+		{"explicit, but more was said", ccWrite("a1", "u1", 2, replied("m1", textReply)) + strings.Replace(point("a1"), "}", `,"explicit":true}`, 1) + ccWrite("u2", "a1", 3, said("on")), 3},
+		{"other branch", ccWrite("a1", "u1", 2, replied("m1", textReply)) + ccWrite("u2", "a1", 3, said("on")) + ccWrite("a3", "u1", 9, replied("m3", textReply)) + point("u2"), 3},
+		{"grown", strings.Replace(rest, `{"parentUuid":"a1"`, point("a1")+`{"parentUuid":"a1"`, 1), 4},
+		{"unknown", rest + point("zz"), 4},
+		{"gap", ccWrite("a1", "u1", 2, replied("m1", textReply)) + point("a1") + ccWrite("a2", "lost", 4, replied("m2", textReply)), 3},
+	} {
+		l := mustRead(t, "s.jsonl", []byte(ccWrite("u1", "", 1, said("go"))+c.raw))
+		if got := l.Threads[0]; got.Kind != Main || got.Messages() != c.want {
+			t.Errorf("%s: %d messages, not %d", c.name, got.Messages(), c.want)
+		}
+	}
+}
+
+// TestNoFinalNewline: a last line that lacks only its newline is advice; it gets one if
+// anything else is done.
+func TestNoFinalNewline(t *testing.T) {
+	clean := ccWrite("u1", "", 1, said("go")) + strings.TrimSuffix(ccWrite("a1", "u1", 2, replied("m1", textReply)), "\n")
+	broken := ccWrite("u1", "", 1, said("go")) + strings.TrimSuffix(ccWrite("a1", "u1", 2, replied("m1", calling("c1"))), "\n")
+	codex := `{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x"}}` + "\n" + `{"timestamp":"2026-01-01T00:00:01Z","type":"response_item","payload":{"type":"function_call","name":"f","arguments":"{}","call_id":"c1"}}`
+	for name, raw := range map[string]string{"clean": clean, "broken": broken, "codex": codex} {
+		l := mustRead(t, "s.jsonl", []byte(raw))
+		for _, f := range l.Check(wire.CheckOptions{}) {
+			if f.Physical {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+		n := 0
+		for _, f := range l.Check(wire.CheckOptions{Advice: true}) {
+			if f.Rule == "no-final-newline" {
+				n++
+				if !f.Physical || !f.Advice || f.Line != 2 || f.Offset != len(raw) {
+					t.Errorf("%s: %+v", name, f)
+				}
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s: %d findings", name, n)
+		}
+		for _, o := range []Options{{}, {AppendOnly: true}} {
+			fixed, err := l.Fix(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "clean" {
+				if string(fixed.Raw) != raw || len(fixed.Changes) > 0 {
+					t.Errorf("a clean file is changed: %+v", fixed.Changes)
+				}
+				continue
+			}
+			if o.AppendOnly && !bytes.HasPrefix(fixed.Raw, []byte(raw+"\n{")) {
+				t.Errorf("%s: lines are changed", name)
+			}
+			if !bytes.HasSuffix(fixed.Raw, []byte("}\n")) || bytes.Contains(fixed.Raw, []byte("\n\n")) || len(fixed.Left) > 0 {
+				t.Errorf("%s: %+v\n%q", name, fixed.Left, fixed.Raw)
+			}
+		}
+	}
+	if found := mustRead(t, "s.jsonl", []byte(clean+"\n")).Check(wire.CheckOptions{Advice: true}); len(found) > 0 {
+		t.Errorf("%+v", found)
+	}
+}
