@@ -71,17 +71,18 @@ func meanings() map[string]string {
 
 // damageMends says what is done about damage to a session file.
 var damageMends = map[string]string{
-	"joined-lines":    "a newline is put between the objects",
-	"truncated-line":  "a newline is put behind the line, so that nothing is appended to it",
-	"broken-line":     "it is left as it is: what it said cannot be known; delete the line, or restore it",
-	"comment-line":    "it is left as it is",
-	"foreign-line":    "it is left as it is",
-	"duplicate-line":  "the copy goes",
-	"duplicate-uuid":  "it is left as it is",
-	"dangling-parent": "the line hangs on the one in front of it",
-	"parent-loop":     "the line hangs on the one in front of it",
-	"second-root":     "it is left as it is",
-	"unreadable":      "it is left as it is",
+	"joined-lines":     "a newline is put between the objects",
+	"no-final-newline": "a newline is put behind it, if anything else is mended",
+	"truncated-line":   "a newline is put behind the line, so that nothing is appended to it",
+	"broken-line":      "it is left as it is: what it said cannot be known; delete the line, or restore it",
+	"comment-line":     "it is left as it is",
+	"foreign-line":     "it is left as it is",
+	"duplicate-line":   "the copy goes",
+	"duplicate-uuid":   "it is left as it is",
+	"dangling-parent":  "the line hangs on the one in front of it",
+	"parent-loop":      "the line hangs on the one in front of it",
+	"second-root":      "it is left as it is",
+	"unreadable":       "it is left as it is",
 }
 
 // unknown reports a rule that there is none of.
