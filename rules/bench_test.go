@@ -165,7 +165,7 @@ func TestGrowth(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 3 {
+			for range 8 {
 				start := time.Now()
 				for _, rule := range rules.Standard() {
 					if _, err := rule.Prepare(r); err != nil {
