@@ -24,7 +24,7 @@ func (c *initCmd) Help() string {
 	return `For example:
 
     pare init                     write pare.toml in this folder
-    pare init ~/work/pare.toml
+    pare init ~/pare.toml
     pare init - | less            only look at it
 
 The file has every option, with its default and a line that says what it does. All of it
