@@ -15,6 +15,8 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser/lexer"
 	"github.com/expr-lang/expr/vm"
+
+	"github.com/pare-llm/pare/internal/suggest"
 )
 
 // The bounds of an expression. With no loops, no variables and no way to build a
@@ -133,7 +135,7 @@ func explain(err error, source string) *refusal {
 		if strings.Contains(source, name+"(") {
 			choices, all = functions, theFunctions
 		}
-		if r.hint = all; nearest(name, choices) != "" {
+		if r.hint = all; suggest.Nearest(name, choices) != "" {
 			r.hint = pick(name, choices)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -94,7 +95,7 @@ func (c *explainCmd) unknown(w *world, slugs []string) int {
 			names = append(names, r.ID)
 		}
 	}
-	hint := didYouMean(c.Rule, names)
+	hint := suggest.Sentence(c.Rule, names)
 	if hint == "" {
 		hint = "pare explain lists all rules"
 	}

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -30,7 +31,7 @@ func (r *reading) options() (wire.Options, error) {
 			for _, d := range wire.Dialects() {
 				names = append(names, d.String())
 			}
-			return o, hinted{err, didYouMean(r.As, names)}
+			return o, hinted{err, suggest.Sentence(r.As, names)}
 		}
 		o.Dialect = d
 	}
@@ -63,7 +64,7 @@ func (r *reading) checkProfile(d wire.Dialect) error {
 		on = " for " + d.String()
 	}
 	err := fmt.Errorf("unknown profile %q%s; the profiles are %s", r.Profile, on, strings.Join(names, ", "))
-	return hinted{err, didYouMean(r.Profile, names)}
+	return hinted{err, suggest.Sentence(r.Profile, names)}
 }
 
 // hinted is an error with what to do about it.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/replay"
 	"github.com/pare-llm/pare/wire"
 )
@@ -115,7 +116,7 @@ func (c *replayCmd) compared(by *pare.Pipeline) (o replay.Options, err error) {
 		p, err := replay.ParsePolicy(name, by)
 		if err != nil {
 			kind, _, _ := strings.Cut(name, ":")
-			return o, hinted{err, didYouMean(kind, replay.PolicyNames())}
+			return o, hinted{err, suggest.Sentence(kind, replay.PolicyNames())}
 		}
 		if !slices.ContainsFunc(o.Policies, func(q replay.Policy) bool { return q.Name == p.Name }) {
 			o.Policies = append(o.Policies, p)

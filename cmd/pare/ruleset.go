@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/rules"
 )
 
@@ -71,7 +72,7 @@ func only(c *config.Config, chosen []string) error {
 		chosen[i] = strings.TrimSpace(n)
 		if !slices.Contains(names, chosen[i]) {
 			err := fmt.Errorf("unknown rule %q; the rules are %s", chosen[i], strings.Join(names, ", "))
-			return hinted{err, didYouMean(chosen[i], names)}
+			return hinted{err, suggest.Sentence(chosen[i], names)}
 		}
 	}
 	for name, s := range all {

@@ -22,21 +22,6 @@ func TestModelInURL(t *testing.T) {
 	}
 }
 
-func TestSuggest(t *testing.T) {
-	names := []string{"orphan-call", "orphan-result", "displaced-result", "first-role"}
-	for name, want := range map[string][]string{
-		"orphan-cal": {"orphan-call"},
-		"ophan-call": {"orphan-call"},
-		"ORPHAN":     {"orphan-call", "orphan-result"},
-		"firstrole":  {"first-role"},
-		"nothing":    nil,
-	} {
-		if got := suggest(name, names); !slices.Equal(got, want) {
-			t.Errorf("suggest(%q) = %q, want %q", name, got, want)
-		}
-	}
-}
-
 func TestPlainCannotControlTheTerminal(t *testing.T) {
 	got := plain("a\x1b[31mb\u202ec\td\x00\xff")
 	if strings.ContainsAny(got, "\x1b\u202e\t\x00") || !strings.HasPrefix(got, "a·[31mb·c d·") {
