@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"github.com/pare-llm/pare/internal/jsonspan"
-	"github.com/pare-llm/pare/transcript"
-)
+import "github.com/pare-llm/pare/transcript"
 
 // chat raises the faults that show in the finished transcript.
 func (c *checker) chat() {
@@ -91,33 +88,6 @@ func (c *checker) chatReasoning() {
 		}
 		if c.head.thinking != "disabled" {
 			c.message(reasoningRequiredByName, i, "")
-		}
-	}
-}
-
-// argumentsJSON looks into the arguments of calls where the vendor does.
-func (c *checker) argumentsJSON() {
-	if !c.wants(argsNotJSON) {
-		return
-	}
-	free := make(map[int32]bool) // calls whose input is any text
-	for _, n := range c.notes {
-		if n.fault == freeForm {
-			free[n.block] = true
-		}
-	}
-	var s jsonspan.Scanner
-	var text []byte
-	for b, blk := range c.t.Blocks() {
-		if blk.Kind != transcript.Call || free[int32(b)] || blk.Body == blk.Span || c.raw[blk.Body.Start-1] != '"' {
-			continue
-		}
-		text = jsonspan.Decode(text[:0], c.t.Bytes(blk.Body))
-		s.Reset(text, jsonspan.Structural)
-		s.Skip()
-		s.End()
-		if s.Failed() {
-			c.block(argsNotJSON, transcript.BlockID(b), "")
 		}
 	}
 }

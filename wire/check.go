@@ -170,44 +170,6 @@ func (c *checker) reusedIDs() {
 	}
 }
 
-// A turnSpan is one turn: its messages first up to end.
-type turnSpan struct {
-	first, end int
-	role       transcript.Role
-	facts      facts
-}
-
-// turnsOf lists the turns.
-func (c *checker) turnsOf() []turnSpan {
-	turns := make([]turnSpan, 0, c.t.Turns())
-	for i, m := range c.t.Messages() {
-		if n := len(turns); n == 0 || m.Turn != c.t.Messages()[i-1].Turn {
-			turns = append(turns, turnSpan{first: i, role: m.Role})
-		}
-		last := &turns[len(turns)-1]
-		last.end = i + 1
-		last.facts |= c.extra[i]
-	}
-	return turns
-}
-
-// blocks returns the blocks of a turn as a range.
-func (c *checker) blocks(t turnSpan) (first, end transcript.BlockID) {
-	ms := c.t.Messages()
-	return ms[t.first].First, ms[t.end-1].End
-}
-
-// firstOther returns the first block of a turn that is no result, or NoBlock.
-func (c *checker) firstOther(t turnSpan) transcript.BlockID {
-	first, end := c.blocks(t)
-	for b := first; b < end; b++ {
-		if c.t.Block(b).Kind != transcript.Result {
-			return b
-		}
-	}
-	return transcript.NoBlock
-}
-
 type checker struct {
 	*Request
 	o     CheckOptions
@@ -407,3 +369,30 @@ func fill(says, path string, i int, ids []string, arg string) string {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// argumentsJSON looks into the arguments of calls where the vendor does.
+func (c *checker) argumentsJSON() {
+	if !c.wants(argsNotJSON) {
+		return
+	}
+	free := make(map[int32]bool) // calls whose input is any text
+	for _, n := range c.notes {
+		if n.fault == freeForm {
+			free[n.block] = true
+		}
+	}
+	var s jsonspan.Scanner
+	var text []byte
+	for b, blk := range c.t.Blocks() {
+		if blk.Kind != transcript.Call || free[int32(b)] || blk.Body == blk.Span || c.raw[blk.Body.Start-1] != '"' {
+			continue
+		}
+		text = jsonspan.Decode(text[:0], c.t.Bytes(blk.Body))
+		s.Reset(text, jsonspan.Structural)
+		s.Skip()
+		s.End()
+		if s.Failed() {
+			c.block(argsNotJSON, transcript.BlockID(b), "")
+		}
+	}
+}

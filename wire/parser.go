@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -55,7 +54,8 @@ type field struct {
 	span jsonspan.Span
 }
 
-func (f field) given() bool  { return f.kind != jsonspan.Invalid }
+func (f field) given() bool { return f.kind != jsonspan.Invalid }
+
 func (f field) isNull() bool { return f.kind == jsonspan.Null }
 
 // absent reports whether the member is missing or null.
@@ -320,97 +320,12 @@ func (p *parser) element() {
 	}
 }
 
-// more is how many to make room for when n have been found up to an offset: about as
-// many as the rest of the bytes will bring, so that a large index is moved once or
-// twice and not twenty times.
-func (p *parser) more(n, offset int) int {
-	if n < 256 || offset <= 0 {
-		return max(n, 16)
-	}
-	rest := float64(n) * float64(len(p.raw)-offset) / float64(offset)
-	return int(min(rest*1.02, float64(8*n))) + 16
-}
-
-// startMessage opens a message. Its role, turn and span may be set again when it
-// ends, because members come in any order.
-func (p *parser) startMessage(r transcript.Role, start, turn int) {
-	if len(p.messages) == cap(p.messages) {
-		more := p.more(len(p.messages), start)
-		p.messages, p.extra, p.frame = slices.Grow(p.messages, more), slices.Grow(p.extra, more), slices.Grow(p.frame, more)
-	}
-	p.messages = append(p.messages, transcript.Message{Role: r, Span: transcript.Span{Start: start}, Turn: turn, First: transcript.BlockID(len(p.blocks))})
-	p.extra = append(p.extra, 0)
-	p.frame = append(p.frame, frame{})
-}
-
 // whole returns the span of a field with its quotes or brackets.
 func (f field) whole() transcript.Span {
 	if f.kind == jsonspan.String {
 		return quoted(f.span)
 	}
 	return tspan(f.span)
-}
-
-// endMessage closes the message opened last.
-func (p *parser) endMessage(s jsonspan.Span, begins bool) {
-	m := &p.messages[len(p.messages)-1]
-	m.Span, m.End, m.Begins = tspan(s), transcript.BlockID(len(p.blocks)), begins
-	p.turn = m.Turn
-	var f facts
-	for _, b := range p.blocks[m.First:m.End] {
-		switch b.Kind {
-		case transcript.Result:
-			f |= hasResults
-		case transcript.Call:
-			f |= hasCalls | hasOthers
-		default:
-			f |= hasOthers
-		}
-	}
-	p.extra[len(p.extra)-1] |= f
-}
-
-// mergeTurn returns the turn of a message whose neighbours of one role are one.
-func (p *parser) mergeTurn(r transcript.Role) int {
-	if n := len(p.messages); n > 1 && p.messages[n-2].Role == r && r != transcript.Unknown {
-		return p.turn
-	}
-	return p.turn + 1
-}
-
-// block adds a block to the message that is being read.
-func (p *parser) block(b transcript.Block, w place) {
-	b.Message = len(p.messages) - 1
-	if b.Body.End == 0 {
-		b.Body = b.Span
-	}
-	if len(p.blocks) == cap(p.blocks) {
-		more := p.more(len(p.blocks), b.Span.Start)
-		p.blocks, p.where = slices.Grow(p.blocks, more), slices.Grow(p.where, more)
-	}
-	p.blocks = append(p.blocks, b)
-	p.where = append(p.where, w)
-}
-
-// note writes down something about block b, or about the message if b is -1.
-func (p *parser) note(f fault, b int, sub, arg string) {
-	p.notes = append(p.notes, note{f, int32(len(p.messages) - 1), int32(b), sub, arg})
-}
-
-// noteBlock writes down something about the block added last.
-func (p *parser) noteBlock(f fault, sub, arg string) { p.note(f, len(p.blocks)-1, sub, arg) }
-
-// noteHead writes down something about the request beside its messages.
-func (p *parser) noteHead(f fault, path, arg string) {
-	p.notes = append(p.notes, note{f, -1, -1, path, arg})
-}
-
-// wantString notes a member that should be a string and is not. Missing and null
-// ones are for the caller to judge.
-func (p *parser) wantString(f field, b int, name string) {
-	if !f.absent() && f.kind != jsonspan.String {
-		p.note(wrongType, b, name, "expected a string, found "+f.kind.String())
-	}
 }
 
 func (p *parser) finish(prof Profile) *Request {
@@ -427,3 +342,8 @@ func (p *parser) finish(prof Profile) *Request {
 }
 
 func tspan(s jsonspan.Span) transcript.Span { return transcript.Span(s) }
+
+// quoted widens the span of a string's content to its quotes.
+func quoted(s jsonspan.Span) transcript.Span {
+	return transcript.Span{Start: s.Start - 1, End: s.End + 1}
+}

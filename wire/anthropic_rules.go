@@ -386,3 +386,20 @@ var anthropicRules = []Rule{
 		Mend:   "strip one",
 		Source: "docs compaction-on-demand"},
 }
+
+// claudeWithoutPrefill: Claude 4.6 and later, and Mythos from its preview on.
+func claudeWithoutPrefill(p *Profile) bool { return p.atLeast(4, 6) || p.Family == "mythos" }
+
+func claudeWithPrefill(p *Profile) bool { return !claudeWithoutPrefill(p) }
+
+// claudeWithoutSystemRole: system messages came with Opus 4.8, Fable 5, Mythos 5
+// and Sonnet 5.5; unknown models are given the benefit of the doubt.
+func claudeWithoutSystemRole(p *Profile) bool {
+	switch p.Family {
+	case "opus":
+		return p.before(4, 8)
+	case "sonnet", "haiku":
+		return p.before(5, 5)
+	}
+	return p.before(5, 0)
+}

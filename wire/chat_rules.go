@@ -1,5 +1,7 @@
 package wire
 
+import "strings"
+
 // chatRules are the rules of the Chat Completions API and of the vendors that
 // imitate it. A vendor's own row stands before the common one.
 var chatRules = []Rule{
@@ -402,3 +404,35 @@ var chatRules = []Rule{
 		Mend:   "not repaired, reported",
 		Source: "the OpenAPI specification of OpenAI"},
 }
+
+// openAILike: OpenAI and those whose imitation is close.
+func openAILike(p *Profile) bool { return p.Name == "openai" || p.Name == "other" }
+
+// notEmptyContentVendors: all but those that call null content empty.
+func notEmptyContentVendors(p *Profile) bool {
+	return p.Name != "deepseek" && p.Name != "mistral" && p.Name != "moonshot"
+}
+
+// openAIWithoutReasoning: the GPT-3.5 and GPT-4 families.
+func openAIWithoutReasoning(p *Profile) bool {
+	m := strings.ToLower(p.Model)
+	return p.Name == "openai" && (strings.Contains(m, "gpt-4") || strings.Contains(m, "gpt-3.5"))
+}
+
+func groqWithoutReasoning(p *Profile) bool {
+	m := strings.ToLower(p.Model)
+	return p.Name == "groq" && !strings.Contains(m, "gpt-oss") && !strings.Contains(m, "qwen") && !strings.Contains(m, "deepseek-r1")
+}
+
+// mistralUnknown: the tokenizer decides, which a name does not tell; where not even
+// a model is named, the strictest rule holds.
+func mistralUnknown(p *Profile) bool {
+	return p.Name == "mistral" && p.Model == ""
+}
+
+// templateUnknown: some templates want names on tool messages; where no model is
+// named, the strictest rule holds.
+func templateUnknown(p *Profile) bool { return p.Name == "template" && p.Model == "" }
+
+// notOther: vendors that are known to want ids; some imitations live without.
+func notOther(p *Profile) bool { return p.Name != "other" }

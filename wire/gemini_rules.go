@@ -154,3 +154,11 @@ var geminiRules = []Rule{
 		Mend:   "drop the result; move",
 		Source: "langchain-ai/langchain#27799"},
 }
+
+func geminiThree(p *Profile) bool { return p.atLeast(3, 0) }
+
+func geminiThreeOrUnknown(p *Profile) bool { return !p.before(3, 0) }
+
+func geminiTwoOrUnknown(p *Profile) bool { return !p.atLeast(3, 0) }
+
+func geminiUnknown(p *Profile) bool { return p.Major == 0 }

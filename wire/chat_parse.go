@@ -391,8 +391,3 @@ func (p *parser) chatFunctionCall() bool {
 	p.block(b, place{in: inFunction})
 	return true
 }
-
-// quoted widens the span of a string's content to its quotes.
-func quoted(s jsonspan.Span) transcript.Span {
-	return transcript.Span{Start: s.Start - 1, End: s.End + 1}
-}

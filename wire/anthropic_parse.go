@@ -44,86 +44,6 @@ func (p *parser) anthropicMessage() {
 	p.endMessage(jsonspan.Span{Start: start, End: p.Offset()}, p.speaks(i))
 }
 
-// tieThinking joins the thinking of message i, which is sent back whole or not at
-// all, and makes its calls need it.
-func (p *parser) tieThinking(i int) {
-	first := transcript.NoBlock
-	for b := p.messages[i].First; int(b) < len(p.blocks); b++ {
-		switch p.blocks[b].Kind {
-		case transcript.Thinking:
-			if first != transcript.NoBlock {
-				p.ties = append(p.ties, transcript.Tie{From: first, To: b, Mutual: true})
-				continue
-			}
-			first = b
-		case transcript.Call, transcript.ServerCall:
-			if first != transcript.NoBlock {
-				p.ties = append(p.ties, transcript.Tie{From: b, To: first})
-			}
-		}
-	}
-}
-
-// speaks reports whether a person speaks in message i: it is the user's and holds
-// something that is not a result.
-func (p *parser) speaks(i int) bool {
-	if p.messages[i].Role != transcript.User {
-		return false
-	}
-	for _, b := range p.blocks[p.messages[i].First:] {
-		if b.Kind == transcript.Result {
-			return false
-		}
-	}
-	return true
-}
-
-// dropBlocks forgets the blocks of message i: its content stands twice.
-func (p *parser) dropBlocks(i int) {
-	first := p.messages[i].First
-	p.blocks, p.where, p.servers = p.blocks[:first], p.where[:first], nil
-	for len(p.notes) > 0 && p.notes[len(p.notes)-1].message == int32(i) {
-		p.notes = p.notes[:len(p.notes)-1]
-	}
-	for len(p.ties) > 0 && p.ties[len(p.ties)-1].From >= first {
-		p.ties = p.ties[:len(p.ties)-1]
-	}
-}
-
-// closeRole sets the role of message i from its member.
-func (p *parser) closeRole(i int, f field) {
-	switch {
-	case f.absent():
-		p.note(roleMissing, -1, "", "")
-		p.extra[i] |= badRole
-	case f.kind != jsonspan.String:
-		p.note(wrongType, -1, "role", "expected a string, found "+f.kind.String())
-		p.extra[i] |= badRole
-	default:
-		r := p.dialect.role(p.symbol(f))
-		if r == transcript.Unknown {
-			p.note(unknownRole, -1, "", p.text(f))
-			p.extra[i] |= badRole
-		}
-		p.messages[i].Role = r
-	}
-}
-
-// stringContent adds the one block of a message whose content is a string.
-func (p *parser) stringContent(f field) {
-	i := len(p.messages) - 1
-	p.extra[i] |= stringBody
-	if f.empty() {
-		p.extra[i] |= emptyList
-		return
-	}
-	p.block(transcript.Block{Kind: transcript.Text, Span: transcript.Span{Start: f.span.Start - 1, End: f.span.End + 1}, Body: tspan(f.span)}, place{in: inString})
-	if p.blank(f) {
-		p.extra[i] |= blankText
-		p.noteBlock(blankTextBlock, "", "")
-	}
-}
-
 // anthropicContent reads the content of message i.
 func (p *parser) anthropicContent(i int) field {
 	if p.Peek() != jsonspan.Array {
@@ -554,18 +474,6 @@ func (p *parser) compactionNotes(f *blockFields) {
 	if !f.signature.absent() {
 		p.noteBlock(compactionNotFirst, "", "")
 	}
-}
-
-// plainID reports whether id fits ^[a-zA-Z0-9_-]+$.
-func plainID(id string) bool {
-	for i := range len(id) {
-		if c := id[i]; c|0x20 < 'a' || c|0x20 > 'z' {
-			if (c < '0' || c > '9') && c != '_' && c != '-' {
-				return false
-			}
-		}
-	}
-	return id != ""
 }
 
 // serverID reports whether id fits ^srvtoolu_[a-zA-Z0-9_]+$.

@@ -1,5 +1,7 @@
 package wire
 
+import "slices"
+
 // bedrockRules are the rules of the Converse API.
 var bedrockRules = []Rule{
 	{ID: "bedrock/toolconfig-missing", Slug: "tools-undefined", dialect: Bedrock, on: toolsUndefined,
@@ -182,3 +184,17 @@ var bedrockRules = []Rule{
 		Mend:   "drop the thinking of that message",
 		Source: "opencode#3077"},
 }
+
+func bedrockFamilyIs(names ...string) func(*Profile) bool {
+	return func(p *Profile) bool { return slices.Contains(names, p.Family) }
+}
+
+func notBedrockFamily(name string) func(*Profile) bool {
+	return func(p *Profile) bool { return p.Family != name }
+}
+
+func bedrockOldClaude(p *Profile) bool { return p.Family == "claude" && p.before(3, 5) }
+
+func bedrockNoPrefill(p *Profile) bool { return p.Family == "claude" && claudeWithoutPrefill(p) }
+
+func bedrockPrefill(p *Profile) bool { return p.Family == "claude" && !claudeWithoutPrefill(p) }

@@ -1,0 +1,76 @@
+package wire
+
+import "github.com/pare-llm/pare/transcript"
+
+// bedrock raises the faults that show in the finished transcript.
+func (c *checker) bedrock() {
+	turns := c.turnsOf()
+	c.pairs()
+	c.bedrockTurns(turns)
+	c.bedrockMarks()
+	c.thinkingRules(turns)
+	c.anthropicEnd(turns)
+	if len(turns) > 0 && turns[0].role == transcript.Assistant {
+		c.message(firstRole, 0, "")
+	}
+	if c.head.toolsGiven || c.bare {
+		return
+	}
+	for b, blk := range c.t.Blocks() {
+		if blk.Kind == transcript.Call || blk.Kind == transcript.Result {
+			c.block(toolsUndefined, transcript.BlockID(b), "")
+			return
+		}
+	}
+}
+
+func (c *checker) bedrockTurns(turns []turnSpan) {
+	media := make(map[transcript.BlockID]bool)
+	for _, n := range c.notes {
+		if n.fault == mixedMedia {
+			media[transcript.BlockID(n.block)] = true
+		}
+	}
+	for _, t := range turns {
+		first, end := c.blocks(t)
+		if t.role == transcript.User && t.facts&hasResults != 0 {
+			c.resultsFirst(first, end)
+			if b := c.firstOther(t); b != transcript.NoBlock {
+				c.block(mixedResultTurn, b, "")
+			}
+			for b := first; b < end && len(media) > 0; b++ {
+				if media[b] {
+					c.block(mixedMedia, b, "")
+				}
+			}
+		}
+		for m := t.first; m < t.end; m++ {
+			if c.extra[m]&emptyList != 0 {
+				c.message(emptyMessage, m, "")
+			}
+			if m > t.first {
+				c.message(roleRepeats, m, "")
+			}
+		}
+	}
+}
+
+// bedrockMarks counts cache points and checks what they stand behind.
+func (c *checker) bedrockMarks() {
+	marks := c.head.cacheMarks
+	media := make(map[int32]bool)
+	for _, n := range c.notes {
+		switch n.fault {
+		case mixedMedia:
+			media[n.block] = true
+		case tooManyCacheMarks:
+			marks++
+			if media[n.block-1] && c.t.Block(transcript.BlockID(n.block-1)).Message == int(n.message) {
+				c.block(cacheMarkAfterMedia, transcript.BlockID(n.block), "")
+			}
+		}
+	}
+	if marks > 4 {
+		c.headFault(tooManyCacheMarks, "messages", itoa(marks))
+	}
+}

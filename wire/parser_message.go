@@ -1,0 +1,185 @@
+package wire
+
+import (
+	"slices"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// more is how many to make room for when n have been found up to an offset: about as
+// many as the rest of the bytes will bring, so that a large index is moved once or
+// twice and not twenty times.
+func (p *parser) more(n, offset int) int {
+	if n < 256 || offset <= 0 {
+		return max(n, 16)
+	}
+	rest := float64(n) * float64(len(p.raw)-offset) / float64(offset)
+	return int(min(rest*1.02, float64(8*n))) + 16
+}
+
+// startMessage opens a message. Its role, turn and span may be set again when it
+// ends, because members come in any order.
+func (p *parser) startMessage(r transcript.Role, start, turn int) {
+	if len(p.messages) == cap(p.messages) {
+		more := p.more(len(p.messages), start)
+		p.messages, p.extra, p.frame = slices.Grow(p.messages, more), slices.Grow(p.extra, more), slices.Grow(p.frame, more)
+	}
+	p.messages = append(p.messages, transcript.Message{Role: r, Span: transcript.Span{Start: start}, Turn: turn, First: transcript.BlockID(len(p.blocks))})
+	p.extra = append(p.extra, 0)
+	p.frame = append(p.frame, frame{})
+}
+
+// endMessage closes the message opened last.
+func (p *parser) endMessage(s jsonspan.Span, begins bool) {
+	m := &p.messages[len(p.messages)-1]
+	m.Span, m.End, m.Begins = tspan(s), transcript.BlockID(len(p.blocks)), begins
+	p.turn = m.Turn
+	var f facts
+	for _, b := range p.blocks[m.First:m.End] {
+		switch b.Kind {
+		case transcript.Result:
+			f |= hasResults
+		case transcript.Call:
+			f |= hasCalls | hasOthers
+		default:
+			f |= hasOthers
+		}
+	}
+	p.extra[len(p.extra)-1] |= f
+}
+
+// mergeTurn returns the turn of a message whose neighbours of one role are one.
+func (p *parser) mergeTurn(r transcript.Role) int {
+	if n := len(p.messages); n > 1 && p.messages[n-2].Role == r && r != transcript.Unknown {
+		return p.turn
+	}
+	return p.turn + 1
+}
+
+// closeRole sets the role of message i from its member.
+func (p *parser) closeRole(i int, f field) {
+	switch {
+	case f.absent():
+		p.note(roleMissing, -1, "", "")
+		p.extra[i] |= badRole
+	case f.kind != jsonspan.String:
+		p.note(wrongType, -1, "role", "expected a string, found "+f.kind.String())
+		p.extra[i] |= badRole
+	default:
+		r := p.dialect.role(p.symbol(f))
+		if r == transcript.Unknown {
+			p.note(unknownRole, -1, "", p.text(f))
+			p.extra[i] |= badRole
+		}
+		p.messages[i].Role = r
+	}
+}
+
+// stringContent adds the one block of a message whose content is a string.
+func (p *parser) stringContent(f field) {
+	i := len(p.messages) - 1
+	p.extra[i] |= stringBody
+	if f.empty() {
+		p.extra[i] |= emptyList
+		return
+	}
+	p.block(transcript.Block{Kind: transcript.Text, Span: transcript.Span{Start: f.span.Start - 1, End: f.span.End + 1}, Body: tspan(f.span)}, place{in: inString})
+	if p.blank(f) {
+		p.extra[i] |= blankText
+		p.noteBlock(blankTextBlock, "", "")
+	}
+}
+
+// speaks reports whether a person speaks in message i: it is the user's and holds
+// something that is not a result.
+func (p *parser) speaks(i int) bool {
+	if p.messages[i].Role != transcript.User {
+		return false
+	}
+	for _, b := range p.blocks[p.messages[i].First:] {
+		if b.Kind == transcript.Result {
+			return false
+		}
+	}
+	return true
+}
+
+// tieThinking joins the thinking of message i, which is sent back whole or not at
+// all, and makes its calls need it.
+func (p *parser) tieThinking(i int) {
+	first := transcript.NoBlock
+	for b := p.messages[i].First; int(b) < len(p.blocks); b++ {
+		switch p.blocks[b].Kind {
+		case transcript.Thinking:
+			if first != transcript.NoBlock {
+				p.ties = append(p.ties, transcript.Tie{From: first, To: b, Mutual: true})
+				continue
+			}
+			first = b
+		case transcript.Call, transcript.ServerCall:
+			if first != transcript.NoBlock {
+				p.ties = append(p.ties, transcript.Tie{From: b, To: first})
+			}
+		}
+	}
+}
+
+// dropBlocks forgets the blocks of message i: its content stands twice.
+func (p *parser) dropBlocks(i int) {
+	first := p.messages[i].First
+	p.blocks, p.where, p.servers = p.blocks[:first], p.where[:first], nil
+	for len(p.notes) > 0 && p.notes[len(p.notes)-1].message == int32(i) {
+		p.notes = p.notes[:len(p.notes)-1]
+	}
+	for len(p.ties) > 0 && p.ties[len(p.ties)-1].From >= first {
+		p.ties = p.ties[:len(p.ties)-1]
+	}
+}
+
+// block adds a block to the message that is being read.
+func (p *parser) block(b transcript.Block, w place) {
+	b.Message = len(p.messages) - 1
+	if b.Body.End == 0 {
+		b.Body = b.Span
+	}
+	if len(p.blocks) == cap(p.blocks) {
+		more := p.more(len(p.blocks), b.Span.Start)
+		p.blocks, p.where = slices.Grow(p.blocks, more), slices.Grow(p.where, more)
+	}
+	p.blocks = append(p.blocks, b)
+	p.where = append(p.where, w)
+}
+
+// note writes down something about block b, or about the message if b is -1.
+func (p *parser) note(f fault, b int, sub, arg string) {
+	p.notes = append(p.notes, note{f, int32(len(p.messages) - 1), int32(b), sub, arg})
+}
+
+// noteBlock writes down something about the block added last.
+func (p *parser) noteBlock(f fault, sub, arg string) { p.note(f, len(p.blocks)-1, sub, arg) }
+
+// noteHead writes down something about the request beside its messages.
+func (p *parser) noteHead(f fault, path, arg string) {
+	p.notes = append(p.notes, note{f, -1, -1, path, arg})
+}
+
+// wantString notes a member that should be a string and is not. Missing and null
+// ones are for the caller to judge.
+func (p *parser) wantString(f field, b int, name string) {
+	if !f.absent() && f.kind != jsonspan.String {
+		p.note(wrongType, b, name, "expected a string, found "+f.kind.String())
+	}
+}
+
+// plainID reports whether id fits ^[a-zA-Z0-9_-]+$.
+func plainID(id string) bool {
+	for i := range len(id) {
+		if c := id[i]; c|0x20 < 'a' || c|0x20 > 'z' {
+			if (c < '0' || c > '9') && c != '_' && c != '-' {
+				return false
+			}
+		}
+	}
+	return id != ""
+}
