@@ -10,6 +10,10 @@ import (
 // with a content of the Gemini API, in camel case or with underscores.
 type adk struct{}
 
+var adkRow = row{format: ADK, name: "adk", maker: "ADK", dialect: wire.Gemini, form: adk{}, document: func(raw []byte, at jsonspan.Span) bool {
+	return isADK(raw, objectAt(raw, at))
+}}
+
 func isADK(raw []byte, o object) bool {
 	for _, e := range o.list("events") {
 		ev := objectAt(raw, e)

@@ -102,3 +102,30 @@ func (t *Thread) place(l *Log, message int, block transcript.BlockID) (unit, off
 	}
 	return p.unit, l.units[p.unit].span.Start
 }
+
+// checkDormant reports the halves in a part that is no longer sent whose other half
+// is nowhere in the file. Nothing else matters there.
+func (l *Log) checkDormant(t *Thread) []Finding {
+	var all []Finding
+	tr := t.Request.Transcript()
+	for b, blk := range tr.Blocks() {
+		k := t.talk
+		var rule string
+		switch {
+		case blk.CallID == "": // nothing can be said about it
+			continue
+		case blk.Kind == transcript.Call && k.results[blk.CallID] == 0:
+			rule = "orphan-call"
+		case blk.Kind == transcript.Result && k.calls[blk.CallID] == 0:
+			rule = "orphan-result"
+		default:
+			continue
+		}
+		id := transcript.BlockID(b)
+		all = append(all, l.locate(t, wire.Finding{
+			Rule: rule, Path: t.Request.Path(id), IDs: []string{blk.CallID}, Message: wire.Slugs()[rule],
+			Source: "agentlog/" + rule, Index: blk.Message, Block: id,
+		}))
+	}
+	return all
+}

@@ -3,11 +3,8 @@ package agentlog
 import (
 	"fmt"
 	"slices"
-	"time"
 
-	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/jsonspan"
-	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -17,6 +14,25 @@ import (
 // messages on it, with their results: these sit on side branches, because each
 // line of a message is the parent of its own result.
 type claude struct{}
+
+var claudeRow = row{format: ClaudeCode, name: "claude-code", maker: "Claude Code", dialect: wire.Anthropic, form: claude{}, line: claudeLine}
+
+func claudeLine(o object) evidence {
+	kind := o.text("type")
+	m := o.object("message")
+	switch {
+	case m.has("parts"), kind == "tool_result":
+		return silent // qwen-code
+	case (kind == "user" || kind == "assistant") && m.has("content") && (o.has("sessionId") || o.has("uuid") && o.has("parentUuid")),
+		o.has("leafUuid") && kind == "summary",
+		kind == "file-history-snapshot" && o.has("messageId"):
+		return proof
+	case o.has("parentUuid") && o.has("sessionId"), o.has("uuid") && o.has("parentUuid"),
+		(kind == "user" || kind == "assistant") && o.has("message") && o.has("sessionId"):
+		return hint
+	}
+	return silent
+}
 
 // An entry is what a line of Claude Code says.
 type entry struct {
@@ -89,41 +105,6 @@ func (l *Log) repeatedUUID(first, again int) {
 // sent reports whether the agent sends the message. It keeps its own error notes out
 // of requests, and lines of the model that are blank.
 func (e *entry) sent() bool { return e.speaking() && e.model != "<synthetic>" && !e.blank }
-
-// A ccTree sorts the lines of a file into threads.
-type ccTree struct {
-	l       *Log
-	entries []entry
-	index   map[string]int
-	used    []bool
-	roots   map[int]int // units to the roots of their chains; filled when asked for
-	up      []int       // by unit: the unit it hangs on, or -1
-	// Marks by unit, for one walk at a time; whoever sets some takes them off.
-	seen []bool
-}
-
-// link finds what each line hangs on. Most hang on the line before.
-func (t *ccTree) link() {
-	marks := make([]bool, 2*len(t.entries))
-	t.used, t.seen = marks[:len(t.entries):len(t.entries)], marks[len(t.entries):]
-	t.up = make([]int, len(t.entries))
-	sole := len(t.l.copies) == 0 // no uuid stands for two lines
-	for _, f := range t.l.damage {
-		sole = sole && f.Rule != "duplicate-uuid"
-	}
-	for i := range t.entries {
-		t.up[i] = -1
-		parent := t.entries[i].parent
-		if parent == "" {
-			continue
-		}
-		if sole && i > 0 && t.entries[i-1].uuid == parent {
-			t.up[i] = i - 1
-		} else if p, ok := t.index[parent]; ok {
-			t.up[i] = p
-		}
-	}
-}
 
 // threads makes the threads of the main list or of the side chains.
 func (t *ccTree) threads(side bool) {
@@ -207,29 +188,6 @@ func (t *ccTree) agents(mine []int) [][]int {
 	return groups
 }
 
-// rootOf follows the links up; a link that leads nowhere ends there.
-func (t *ccTree) rootOf(i int) int {
-	var walked []int
-	seen := make(map[int]bool)
-	for {
-		if r, ok := t.roots[i]; ok {
-			i = r
-			break
-		}
-		seen[i] = true
-		walked = append(walked, i)
-		p := t.up[i]
-		if p < 0 || seen[p] {
-			break
-		}
-		i = p
-	}
-	for _, w := range walked {
-		t.roots[w] = i
-	}
-	return i
-}
-
 // claudePrompt is what a session that ends with the assistant is continued with.
 var claudePrompt = write("role", "user", "content", promptText)
 
@@ -302,277 +260,6 @@ func (t *ccTree) modelOf(path []int) string {
 	return ""
 }
 
-// leafOf returns the newest message that no other one comes after, as the agent
-// does: by time, and by place where times are equal or missing.
-func (t *ccTree) leafOf(mine []int) int {
-	inner := t.seen
-	var above map[int]int // nearest message above, or -1; of lines that are none
-	for _, i := range mine {
-		p := t.up[i]
-		if p >= 0 && p != i && !t.entries[p].speaking() {
-			if above == nil {
-				above = make(map[int]int)
-			}
-			p = t.messageAbove(i, above)
-		}
-		if p >= 0 && p != i {
-			inner[p] = true
-		}
-	}
-	leaf, newest := -1, int64(0)
-	for _, i := range mine {
-		if inner[i] || !t.entries[i].linked {
-			continue
-		}
-		if leaf < 0 {
-			leaf, newest = i, -1
-			continue
-		}
-		if newest < 0 {
-			newest = millis(t.entries[leaf].stamp)
-		}
-		if at := millis(t.entries[i].stamp); at >= newest {
-			leaf, newest = i, at
-		}
-	}
-	clear(inner)
-	if leaf < 0 {
-		leaf = mine[len(mine)-1]
-	}
-	return leaf
-}
-
-// checkpoint returns where the agent goes on if a line of the type last-prompt says so:
-// at the line that the last one names, if that is there and the newest leaf does not
-// come after it, or the line is explicit and the last word.
-func (t *ccTree) checkpoint(leaf int) int {
-	name, explicit := "", false
-	for i := range t.entries {
-		switch e := &t.entries[i]; {
-		case e.leaf != "":
-			explicit = e.explicit || explicit && e.leaf == name
-			name = e.leaf
-		case e.subtype == "compact_boundary" && !e.side:
-			name, explicit = "", false
-		case e.linked && !e.side:
-			explicit = false
-		}
-	}
-	at, ok := t.index[name]
-	if name == "" || !ok || t.entries[at].side || !t.entries[leaf].linked {
-		return leaf
-	}
-	if !explicit && t.after(leaf, at) {
-		return leaf
-	}
-	if !t.entries[at].speaking() {
-		at = t.messageAbove(at, make(map[int]int))
-	}
-	if at < 0 {
-		return leaf
-	}
-	return at
-}
-
-// after reports whether a line comes after another one by its links. One behind a gap
-// or in a circle may well do so.
-func (t *ccTree) after(i, other int) bool {
-	for range t.entries {
-		if i == other {
-			return true
-		}
-		if t.up[i] < 0 {
-			return t.entries[i].parent != ""
-		}
-		i = t.up[i]
-	}
-	return true
-}
-
-// millis returns a time in milliseconds; 0 for what is none.
-func millis(stamp string) int64 {
-	at, err := time.Parse(time.RFC3339Nano, stamp)
-	if err != nil {
-		return 0
-	}
-	return at.UnixMilli()
-}
-
-// messageAbove climbs from a line to the nearest message above it.
-func (t *ccTree) messageAbove(i int, known map[int]int) int {
-	var walked []int
-	found := -1
-	seen := map[int]bool{i: true}
-	for at := i; ; {
-		p := t.up[at]
-		if p < 0 || seen[p] {
-			break
-		}
-		if t.entries[p].speaking() {
-			found = p
-			break
-		}
-		if k, ok := known[p]; ok {
-			found = k
-			break
-		}
-		seen[p] = true
-		walked = append(walked, p)
-		at = p
-	}
-	for _, w := range walked {
-		known[w] = found
-	}
-	return found
-}
-
-// walk goes from a leaf to its root and returns the lines on the way, about size of
-// them, root first.
-// Where a parent is not in the file, or the links go in a circle, it goes on with
-// the line in front, which is where the parent must have been.
-func (t *ccTree) walk(leaf, size int) []int {
-	if leaf < 0 || !t.entries[leaf].linked {
-		return nil
-	}
-	seen := t.seen
-	path := make([]int, 0, size)
-	for at := leaf; at >= 0; {
-		seen[at] = true
-		path = append(path, at)
-		e := &t.entries[at]
-		if e.parent == "" {
-			if e.subtype != "compact_boundary" && e.speaking() && t.before(at, seen) >= 0 {
-				t.l.damageAt(t.l.units[at].span.Start, t.l.units[at].line, "second-root")
-			}
-			break
-		}
-		next := t.up[at]
-		ok := next >= 0
-		if ok && !seen[next] {
-			at = next
-			continue
-		}
-		rule := "dangling-parent"
-		if ok {
-			rule = "parent-loop"
-		}
-		if next = t.before(at, seen); next >= 0 {
-			t.l.damageAt(t.l.units[at].span.Start, t.l.units[at].line, rule, e.parent)
-			t.l.links[at] = next
-		}
-		at = next
-	}
-	for _, i := range path {
-		seen[i] = false
-	}
-	slices.Reverse(path)
-	return path
-}
-
-// before returns the nearest line in front of another one that it could hang on,
-// or -1. What hangs on it itself is none.
-func (t *ccTree) before(at int, seen []bool) int {
-	e := &t.entries[at]
-	for i := at - 1; i >= 0; i-- {
-		o := &t.entries[i]
-		if o.linked && o.side == e.side && o.agent == e.agent && !seen[i] && t.index[o.uuid] == i && (!e.side || o.agent != "") && t.rootOf(i) != t.rootOf(at) {
-			return i
-		}
-	}
-	return -1
-}
-
-// order puts the messages of a path into the order in which they are sent: lines
-// of one message together, with their siblings beside the path, then all results.
-func (t *ccTree) order(path []int) []int {
-	var siblings map[string][]int // by message id, beside the path
-	var results map[string][]int  // by parent, beside the path
-	onPath := t.seen
-	for _, i := range path {
-		onPath[i] = true
-	}
-	for i := range t.entries {
-		e := &t.entries[i]
-		if onPath[i] || t.used[i] || !e.speaking() {
-			continue
-		}
-		if siblings == nil {
-			siblings, results = make(map[string][]int), make(map[string][]int)
-		}
-		switch {
-		case e.assistant && e.id != "":
-			siblings[e.id] = append(siblings[e.id], i)
-		case len(e.results) > 0 && !e.speaks:
-			results[e.parent] = append(results[e.parent], i)
-		}
-	}
-	for _, i := range path {
-		onPath[i] = false
-	}
-	out := make([]int, 0, len(path))
-	done := t.seen
-	put := func(i int) {
-		if !done[i] {
-			done[i] = true
-			out = append(out, i)
-		}
-	}
-	var group []int
-	for k, i := range path {
-		e := &t.entries[i]
-		if done[i] || !e.speaking() {
-			continue
-		}
-		if !e.assistant || e.id == "" {
-			put(i)
-			continue
-		}
-		group = t.groupOf(group[:0], path[k:], siblings[e.id])
-		for _, g := range group {
-			put(g)
-		}
-		if siblings == nil { // nothing stands beside the path
-			continue
-		}
-		delete(siblings, e.id)
-		for _, g := range group {
-			for _, r := range results[t.entries[g].uuid] {
-				if t.entries[r].side == e.side {
-					put(r)
-				}
-			}
-			delete(results, t.entries[g].uuid)
-		}
-	}
-	for _, i := range out {
-		done[i] = false
-	}
-	return out
-}
-
-// groupOf returns the lines of the message that path begins with, in its order.
-// Results may stand between them; anything else ends the message.
-func (t *ccTree) groupOf(group, path, beside []int) []int {
-	first := &t.entries[path[0]]
-	for _, i := range path {
-		e := &t.entries[i]
-		if !e.speaking() || !e.assistant && !e.speaks {
-			continue
-		}
-		if !e.assistant || e.id != first.id {
-			break
-		}
-		for len(group) > 0 && len(beside) > 0 && beside[0] < i { // they stand in front of it in the file
-			group, beside = append(group, beside[0]), beside[1:]
-		}
-		group = append(group, i)
-	}
-	group = append(group, beside...)
-	return slices.DeleteFunc(group, func(i int) bool {
-		return t.entries[i].side != first.side || t.entries[i].agent != first.agent
-	})
-}
-
 // dormant makes one thread of what no other thread of the list holds.
 func (t *ccTree) dormant(mine []int, side bool, all *talk) {
 	name := "dormant"
@@ -591,78 +278,4 @@ func (t *ccTree) dormant(mine []int, side bool, all *talk) {
 	if th := t.l.thread(name, Dormant, wire.Anthropic, "", b, nil); th != nil {
 		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index}, all
 	}
-}
-
-// checkDormant reports the halves in a part that is no longer sent whose other half
-// is nowhere in the file. Nothing else matters there.
-func (l *Log) checkDormant(t *Thread) []Finding {
-	var all []Finding
-	tr := t.Request.Transcript()
-	for b, blk := range tr.Blocks() {
-		k := t.talk
-		var rule string
-		switch {
-		case blk.CallID == "": // nothing can be said about it
-			continue
-		case blk.Kind == transcript.Call && k.results[blk.CallID] == 0:
-			rule = "orphan-call"
-		case blk.Kind == transcript.Result && k.calls[blk.CallID] == 0:
-			rule = "orphan-result"
-		default:
-			continue
-		}
-		id := transcript.BlockID(b)
-		all = append(all, l.locate(t, wire.Finding{
-			Rule: rule, Path: t.Request.Path(id), IDs: []string{blk.CallID}, Message: wire.Slugs()[rule],
-			Source: "agentlog/" + rule, Index: blk.Message, Block: id,
-		}))
-	}
-	return all
-}
-
-func (claude) mend(e *edits, t *Thread, o Options) error {
-	if t.Kind == Dormant {
-		mendDormant(e, t, o)
-		return nil
-	}
-	var pieces []piece
-	var changes []wire.Change
-	if len(e.l.checkThread(t, o.Check)) > 0 {
-		plan, err := pare.Repair(t.Request, pare.Options{Repair: o.Repair, Check: o.Check})
-		if err != nil {
-			return err
-		}
-		if !plan.Empty() {
-			pieces = besideCalls(t, piecesOf(t, t.Request, plan.Result(), false))
-		}
-		changes = plan.Changes
-	}
-	switch {
-	case o.AppendOnly:
-		if !appendBranch(e, t, pieces) {
-			return nil
-		}
-	case pieces != nil:
-		(&relay{e: e, t: t}).run(pieces)
-	}
-	for _, c := range changes {
-		e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: e.l.lineOfPath(t, c.Path)})
-	}
-	return nil
-}
-
-// lineOfPath returns the line that a path of a thread names, or 0.
-func (l *Log) lineOfPath(t *Thread, path string) int {
-	var list string
-	var i int
-	for k := range path {
-		if path[k] == '.' {
-			list = path[:k]
-			break
-		}
-	}
-	if _, err := fmt.Sscanf(path[len(list):], ".%d", &i); err != nil || i < 0 || i >= len(t.parts) {
-		return 0
-	}
-	return l.units[t.parts[i].unit].line
 }

@@ -1,11 +1,7 @@
 package agentlog
 
 import (
-	"crypto/sha256"
-	"fmt"
-	"sort"
-	"time"
-
+	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -231,102 +227,6 @@ func (r *relay) hangMoved(u, next int) {
 	r.e.unit(u).drop = true
 }
 
-// uuidValue writes a parent, which may be none.
-func uuidValue(uuid string) []byte {
-	if uuid == "" {
-		return []byte("null")
-	}
-	return quote(uuid)
-}
-
-// copied are the members that a new line takes over from its neighbour.
-var copied = []string{"isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "slug", "agentId"}
-
-// newLine writes a line of its own in the manner of a neighbour. All that is in it
-// follows from the neighbour and the message.
-func (e *edits) newLine(c *ccChain, p piece, near int, parent, stamp string) (line []byte, uuid string) {
-	o := objectAt(e.l.raw, e.l.units[near].span)
-	if _, ok := c.index[parent]; !ok && !e.minted(parent) {
-		parent = ""
-	}
-	uuid = e.mint(c, parent, p.raw)
-	pairs := []any{"parentUuid", uuidValue(parent)}
-	for _, name := range copied {
-		pairs = append(pairs, name, o.value(name))
-	}
-	kind := "user"
-	if p.role == transcript.Assistant {
-		kind = "assistant"
-	}
-	pairs = append(pairs, "type", kind, "message", p.raw)
-	source := e.callLine(c, p.raw)
-	if source == "" {
-		pairs = append(pairs, "isMeta", []byte("true"))
-	}
-	pairs = append(pairs, "uuid", uuid, "timestamp", later(stamp))
-	if source != "" {
-		pairs = append(pairs, "sourceToolAssistantUUID", source)
-	}
-	return write(pairs...), uuid
-}
-
-// callLine returns the uuid of the line whose call the first result of a message
-// answers, or "".
-func (e *edits) callLine(c *ccChain, message []byte) string {
-	m := objectAt(message, jsonspan.Span{Start: 0, End: len(message)})
-	for _, b := range m.list("content") {
-		id := objectAt(message, b).text("tool_use_id")
-		if id == "" {
-			continue
-		}
-		if u, ok := c.callers()[id]; ok {
-			return c.entries[u].uuid
-		}
-	}
-	return ""
-}
-
-// callers says which unit makes the call of an id; the last one counts.
-func (c *ccChain) callers() map[string]int {
-	if c.caller == nil {
-		c.caller = make(map[string]int)
-		for i := range c.entries {
-			for _, id := range c.entries[i].calls {
-				c.caller[id] = i
-			}
-		}
-	}
-	return c.caller
-}
-
-// mint makes a uuid out of what a line says and where it hangs.
-func (e *edits) mint(c *ccChain, parent string, message []byte) string {
-	for n := 0; ; n++ {
-		h := sha256.New()
-		fmt.Fprintf(h, "pare\x00%s\x00%d\x00", parent, n)
-		h.Write(message)
-		s := h.Sum(nil)
-		s[6], s[8] = s[6]&0x0f|0x80, s[8]&0x3f|0x80 // a custom uuid, version 8
-		id := fmt.Sprintf("%x-%x-%x-%x-%x", s[:4], s[4:6], s[6:8], s[8:10], s[10:16])
-		if _, taken := c.index[id]; !taken && !e.minted(id) {
-			e.ids[id] = true
-			return id
-		}
-	}
-}
-
-func (e *edits) minted(id string) bool { return e.ids[id] }
-
-// later returns the time a millisecond after another one; a text that is no time
-// stays as it is.
-func later(stamp string) string {
-	at, err := time.Parse(time.RFC3339Nano, stamp)
-	if err != nil {
-		return stamp
-	}
-	return at.Add(time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z")
-}
-
 // finish writes the new parents, past lines that are gone.
 func (claude) finish(e *edits) {
 	var c *ccChain
@@ -361,182 +261,6 @@ func (claude) finish(e *edits) {
 			e.log(Change{Line: e.l.units[u].line}, "edit", "relink", nil, 0, "hangs on the line that is in front of it now")
 		}
 	}
-}
-
-// increasing marks the pieces that keep their order: the longest run of old
-// messages that ascends.
-func increasing(pieces []piece) []bool {
-	var tails []int // by length: the piece that ends a run, smallest message first
-	back := make([]int, len(pieces))
-	for k, p := range pieces {
-		if p.message < 0 {
-			continue
-		}
-		n := sort.Search(len(tails), func(i int) bool { return pieces[tails[i]].message >= p.message })
-		back[k] = -1
-		if n > 0 {
-			back[k] = tails[n-1]
-		}
-		if n == len(tails) {
-			tails = append(tails, k)
-		} else {
-			tails[n] = k
-		}
-	}
-	stays := make([]bool, len(pieces))
-	if len(tails) == 0 {
-		return stays
-	}
-	for k := tails[len(tails)-1]; k >= 0; k = back[k] {
-		stays[k] = true
-	}
-	return stays
-}
-
-// appendBranch adds the mended thread behind everything: from the first message
-// that changes or lies behind a gap on, every line once more, with a uuid of its
-// own. It returns false if it adds nothing: a side chain that would begin anew would
-// be another one, and the old one stay as it is.
-func appendBranch(e *edits, t *Thread, pieces []piece) bool {
-	c := t.tree
-	gap := behindGap(e.l, t)
-	if pieces == nil && gap == len(t.parts) {
-		return false
-	}
-	if pieces == nil {
-		for i := range t.parts {
-			pieces = append(pieces, piece{message: i})
-		}
-	}
-	from := 0
-	for from < min(gap, len(pieces)) && pieces[from].message == from && pieces[from].raw == nil {
-		from++
-	}
-	if from < len(t.parts) {
-		from = wholeMessages(t, from)
-	}
-	if t.Kind == Side && from == 0 {
-		return false
-	}
-	if gap < len(t.parts) {
-		e.log(Change{Thread: t.Name, Line: e.l.units[t.parts[gap].unit].line}, "insert", "dangling-parent", nil, 0, "written once more, hanging on what was in front of the gap")
-	}
-	parent, stamp := "", ""
-	before := make(map[int]bool)
-	for _, p := range t.parts[:from] {
-		before[p.unit] = true
-	}
-	for _, u := range c.path {
-		if before[u] {
-			parent = c.entries[u].uuid
-		}
-		if millis(c.entries[u].stamp) > millis(stamp) {
-			stamp = c.entries[u].stamp
-		}
-	}
-	uuids := make(map[string]string) // of the copies
-	near := t.parts[max(0, from-1)].unit
-	for _, p := range pieces[from:] {
-		stamp = later(stamp)
-		var line []byte
-		if p.message < 0 {
-			line, parent = e.newLine(c, p, near, parent, stamp)
-		} else {
-			near = t.parts[p.message].unit
-			line, parent = e.copyLine(c, p, near, parent, stamp, uuids)
-		}
-		e.end = append(e.end, line)
-	}
-	if t.Kind == Main {
-		e.end = append(e.end, e.lastPrompt(c, near, parent))
-	}
-	return true
-}
-
-// lastPrompt writes the line by which versions from 2.1 on find the leaf, in the manner
-// of the last one in the file.
-func (e *edits) lastPrompt(c *ccChain, near int, leaf string) []byte {
-	var said []byte
-	for i := len(c.entries) - 1; i >= 0; i-- {
-		if c.entries[i].kind == "last-prompt" {
-			said = objectAt(e.l.raw, e.l.units[i].span).value("lastPrompt")
-			break
-		}
-	}
-	session := objectAt(e.l.raw, e.l.units[near].span).value("sessionId")
-	return write("type", "last-prompt", "lastPrompt", said, "leafUuid", leaf, "sessionId", session)
-}
-
-// wholeMessages goes back from a message of a thread until no line in front of it
-// has a part behind it: by a message id, or the parent of a result, the agent would
-// fetch the originals of the lines behind it once more.
-func wholeMessages(t *Thread, from int) int {
-	c := t.tree
-	first := make(map[string]int) // by message id, and by uuid of assistants' lines
-	for i := len(t.parts) - 1; i >= 0; i-- {
-		if en := &c.entries[t.parts[i].unit]; en.assistant {
-			first["message "+en.id], first["line "+en.uuid] = i, i
-		}
-	}
-	delete(first, "message ")
-	for from > 0 && !c.entries[t.parts[from-1].unit].assistant && !c.entries[t.parts[from-1].unit].speaks {
-		from--
-	}
-	for from > 0 && c.entries[t.parts[from-1].unit].assistant {
-		from--
-	}
-	for i := len(t.parts) - 1; i >= from; i-- {
-		en := &c.entries[t.parts[i].unit]
-		name := "message " + en.id
-		if !en.assistant {
-			name = "line " + en.parent
-		}
-		if k, ok := first[name]; ok {
-			from = min(from, k)
-		}
-	}
-	return from
-}
-
-// behindGap returns the first message of a thread that the agent does not get to: it
-// lies behind a line whose parent is not there, or on one with two objects. It is the
-// number of messages if there is none.
-func behindGap(l *Log, t *Thread) int {
-	behind, gap := make(map[int]bool), false
-	for _, u := range t.tree.path {
-		if _, ok := l.links[u]; ok || !l.units[u].alone {
-			gap = true
-		}
-		behind[u] = gap
-	}
-	for i, p := range t.parts {
-		if behind[p.unit] || !l.units[p.unit].alone {
-			return i
-		}
-	}
-	return len(t.parts)
-}
-
-// copyLine writes a line once more for another branch. Its message gets an id of its
-// own: by the id the agent would take the original for a part of it.
-func (e *edits) copyLine(c *ccChain, p piece, u int, parent, stamp string, uuids map[string]string) ([]byte, string) {
-	en := &c.entries[u]
-	message := p.raw
-	if message == nil {
-		message = e.l.raw[en.message.Start:en.message.End]
-	}
-	if en.id != "" {
-		sum := sha256.Sum256([]byte("pare\x00" + en.id))
-		message = setMembers(message, jsonspan.Span{Start: 0, End: len(message)}, "id", fmt.Sprintf("msg_%x", sum[:12]))
-	}
-	uuid := e.mint(c, parent, message)
-	uuids[en.uuid] = uuid
-	line := setMembers(e.l.raw, e.l.units[u].span, "parentUuid", uuidValue(parent), "message", message, "uuid", uuid, "timestamp", stamp)
-	whole := jsonspan.Span{Start: 0, End: len(line)}
-	if s := uuids[objectAt(line, whole).text("sourceToolAssistantUUID")]; s != "" {
-		line = setMembers(line, whole, "sourceToolAssistantUUID", s)
-	}
-	return line, uuid
 }
 
 // mendDormant answers and quotes the halves in a part that is no longer sent: a
@@ -576,10 +300,33 @@ func mendDormant(e *edits, t *Thread, o Options) {
 	}
 }
 
-// stubText words the result of a call that nobody answered.
-func stubText(p wire.Policy, tr *transcript.Transcript, call transcript.BlockID) string {
-	if p.Stub == nil {
-		return wire.DefaultStub
+func (claude) mend(e *edits, t *Thread, o Options) error {
+	if t.Kind == Dormant {
+		mendDormant(e, t, o)
+		return nil
 	}
-	return p.Stub(tr.Exchanges()[tr.ExchangeOf(call)])
+	var pieces []piece
+	var changes []wire.Change
+	if len(e.l.checkThread(t, o.Check)) > 0 {
+		plan, err := pare.Repair(t.Request, pare.Options{Repair: o.Repair, Check: o.Check})
+		if err != nil {
+			return err
+		}
+		if !plan.Empty() {
+			pieces = besideCalls(t, piecesOf(t, t.Request, plan.Result(), false))
+		}
+		changes = plan.Changes
+	}
+	switch {
+	case o.AppendOnly:
+		if !appendBranch(e, t, pieces) {
+			return nil
+		}
+	case pieces != nil:
+		(&relay{e: e, t: t}).run(pieces)
+	}
+	for _, c := range changes {
+		e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: e.l.lineOfPath(t, c.Path)})
+	}
+	return nil
 }

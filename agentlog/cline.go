@@ -12,6 +12,9 @@ import (
 // truncation has hidden; they lie dormant.
 type cline struct{}
 
+// clineRow has no evidence: only the name tells the file from other lists of messages.
+var clineRow = row{format: Cline, name: "cline", maker: "Cline", dialect: wire.Anthropic, form: cline{}}
+
 func (cline) read(l *Log) {
 	at, ok := l.document()
 	if !ok || l.raw[at.Start] != '[' {

@@ -15,6 +15,20 @@ import (
 // pairs are checked.
 type codex struct{}
 
+var codexRow = row{format: Codex, name: "codex", maker: "Codex", dialect: wire.OpenAIResponses, form: codex{}, line: codexLine}
+
+func codexLine(o object) evidence {
+	kind := o.text("type")
+	switch {
+	case o.has("payload") && codexEnvelopes[kind], o.text("record_type") == "state",
+		o.has("instructions") && o.has("timestamp") && o.has("id") && o.has("git"):
+		return proof
+	case codexItems[kind] && !o.has("message") && o.has("call_id"):
+		return hint
+	}
+	return silent
+}
+
 var codexEnvelopes = map[string]bool{
 	"session_meta": true, "response_item": true, "event_msg": true, "turn_context": true, "compacted": true, "world_state": true,
 }

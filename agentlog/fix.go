@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -377,4 +378,28 @@ func (e *edits) oneList(l list) []jsonspan.Edit {
 		some = true
 	}
 	return all
+}
+
+// lineOfPath returns the line that a path of a thread names, or 0.
+func (l *Log) lineOfPath(t *Thread, path string) int {
+	var list string
+	var i int
+	for k := range path {
+		if path[k] == '.' {
+			list = path[:k]
+			break
+		}
+	}
+	if _, err := fmt.Sscanf(path[len(list):], ".%d", &i); err != nil || i < 0 || i >= len(t.parts) {
+		return 0
+	}
+	return l.units[t.parts[i].unit].line
+}
+
+// stubText words the result of a call that nobody answered.
+func stubText(p wire.Policy, tr *transcript.Transcript, call transcript.BlockID) string {
+	if p.Stub == nil {
+		return wire.DefaultStub
+	}
+	return p.Stub(tr.Exchanges()[tr.ExchangeOf(call)])
 }

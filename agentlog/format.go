@@ -1,11 +1,10 @@
 package agentlog
 
 import (
-	"bytes"
 	"fmt"
-	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/wire"
 )
 
 // A Format is the file format of an agent. The zero value asks for detection.
@@ -22,150 +21,109 @@ const (
 	OpenHands         // event lists, alone or in the lines of an evaluation
 	OpenCode          // a storage folder; see [ReadFolder]
 	ADK               // an ADK session: one object with events
+
+	// Formats that are known, so that they are not taken for others, and not read.
+
+	QwenCode // JSON lines like those of Claude Code, with the parts of Gemini
+	Cline3   // ID.messages.json: one object with messages, beside bookkeeping
+	Copilot  // events.jsonl of GitHub Copilot CLI
+	Continue // one object with a history
 )
 
-var formatNames = [...]string{"auto", "claude-code", "codex", "pi", "gemini-cli", "cline", "goose", "openhands", "opencode", "adk"}
+// A row is all that the rest of the package knows about a format. A new format is a
+// file with its row and what the row names, and a line in table.
+type row struct {
+	format  Format
+	name    string       // in flags and in JSON
+	maker   string       // the agent, as people call it
+	dialect wire.Dialect // that its threads are put together in
+	form    form         // reads and fixes it; nil: it is not read
 
-func (f Format) String() string {
-	if int(f) >= len(formatNames) {
-		return "unknown"
-	}
-	return formatNames[f]
+	// line says how much an object tells for the format, as a line of its file or as the
+	// whole of it; nil: nothing does.
+	line func(o object) evidence
+	// document reports whether a value is the whole of a file; nil: files are lines.
+	document func(raw []byte, at jsonspan.Span) bool
 }
 
-// Formats lists all formats.
+// table is the list of all formats. Of two with as much evidence the first counts.
+func table() []row {
+	return []row{
+		claudeRow, codexRow, piRow, geminiRow, clineRow, gooseRow, openHandsRow, openCodeRow, adkRow,
+		qwenRow, cline3Row, copilotRow, continueRow,
+	}
+}
+
+// row returns what is known of the format; false for Auto and for none of ours.
+func (f Format) row() (row, bool) {
+	for _, r := range table() {
+		if r.format == f {
+			return r, true
+		}
+	}
+	return row{}, false
+}
+
+// String is the format's name in flags and in JSON.
+func (f Format) String() string {
+	if f == Auto {
+		return "auto"
+	}
+	if r, ok := f.row(); ok {
+		return r.name
+	}
+	return "unknown"
+}
+
+// Maker is the agent that writes the format, as people call it.
+func (f Format) Maker() string {
+	r, _ := f.row()
+	return r.maker
+}
+
+// Dialect is the dialect that the threads of the format are put together in.
+func (f Format) Dialect() wire.Dialect {
+	r, _ := f.row()
+	return r.dialect
+}
+
+// Readable reports whether files of the format can be read. Others are only told
+// apart.
+func (f Format) Readable() bool {
+	r, _ := f.row()
+	return r.form != nil
+}
+
+// Formats lists all formats that can be read.
 func Formats() []Format {
-	return []Format{ClaudeCode, Codex, Pi, GeminiCLI, Cline, Goose, OpenHands, OpenCode, ADK}
+	var all []Format
+	for _, r := range table() {
+		if r.form != nil {
+			all = append(all, r.format)
+		}
+	}
+	return all
 }
 
 // ParseFormat returns the format of that name.
 func ParseFormat(name string) (Format, error) {
-	for i, n := range formatNames {
-		if n == name {
-			return Format(i), nil
+	if name == "auto" {
+		return Auto, nil
+	}
+	for _, r := range table() {
+		if r.name == name {
+			return r.format, nil
 		}
 	}
 	return Auto, fmt.Errorf("unknown format %q", name)
 }
 
-// probeLines is how many lines Detect looks at: enough to get past the lines of
-// a head that a cut or a crash has left without a mark.
-const probeLines = 64
+// An UnreadError says that a file is of a format that is known, and not read.
+type UnreadError struct{ Format Format }
 
-// Detect tells the format of a file from its content. The name is a hint only: a
-// bare Anthropic list is the file of Cline or Roo if it is called so, and a plain
-// list of messages otherwise, which is none of ours. Request bodies, lists of
-// messages and batches of bodies are not detected.
-func Detect(name string, raw []byte) (Format, bool) {
-	base := strings.ToLower(name[strings.LastIndexAny(name, `/\`)+1:])
-	if strings.HasPrefix(base, "api_conversation_history") {
-		return Cline, true
-	}
-	// The elements of a list may have a line each; they are no lines of a session.
-	if v, ok := firstValue(raw); ok {
-		rest := raw[v.End:]
-		if skipSpace(rest, 0) == len(rest) {
-			return detectDocument(raw)
-		}
-		// Mostly it is the first line, and tells enough.
-		if next := skipSpace(rest, 0); raw[v.Start] == '{' && bytes.IndexByte(rest[:next], '\n') >= 0 && bytes.IndexByte(raw[:v.End], '\n') < 0 {
-			if f := detectObject(raw, v); f != Auto {
-				return f, true
-			}
-		}
-	}
-	seen := 0
-	for at := 0; at < len(raw) && seen < probeLines; {
-		end := len(raw)
-		if i := bytes.IndexByte(raw[at:], '\n'); i >= 0 {
-			end = at + i
-		}
-		line := raw[at:end]
-		if f := detectLine(line); f != Auto {
-			return f, true
-		}
-		if len(bytes.TrimSpace(line)) > 0 {
-			seen++
-		}
-		at = end + 1
-	}
-	return Auto, false
+func (e *UnreadError) Error() string {
+	return fmt.Sprintf("this is a session file of %s, which Pare does not read yet", e.Format.Maker())
 }
 
-// detectLine tells the format from one line of JSON.
-func detectLine(line []byte) Format {
-	for _, v := range valuesOf(line) {
-		if v.ok && line[v.span.Start] == '{' {
-			if f := detectObject(line, v.span); f != Auto {
-				return f
-			}
-		}
-	}
-	return Auto
-}
-
-func detectObject(raw []byte, at jsonspan.Span) Format {
-	o := objectAt(raw, at)
-	kind := o.text("type")
-	switch {
-	case o.has("parentUuid") && o.has("sessionId"),
-		o.has("uuid") && o.has("parentUuid"),
-		o.has("leafUuid") && kind == "summary",
-		kind == "file-history-snapshot" && o.has("messageId"),
-		(kind == "user" || kind == "assistant") && o.has("message") && o.has("sessionId"):
-		return ClaudeCode
-	case o.has("payload") && codexEnvelopes[kind]:
-		return Codex
-	case o.text("record_type") == "state", o.has("instructions") && o.has("timestamp") && o.has("id") && o.has("git"):
-		return Codex
-	case codexItems[kind] && !o.has("message") && o.has("call_id"):
-		return Codex
-	case kind == "session" && o.has("cwd") && o.has("id"):
-		return Pi
-	case kind == "message" && o.has("message") && o.has("timestamp") && (o.has("parentId") || o.object("message").has("role")):
-		return Pi
-	case o.has("sessionId") && o.has("projectHash"), o.has("$rewindTo"):
-		return GeminiCLI
-	case o.has("history") && isEvents(raw, o, "history"):
-		return OpenHands
-	case isEvent(o):
-		return OpenHands
-	case o.has("working_dir") && (o.has("message_count") || o.has("description")):
-		return Goose
-	case o.has("role") && o.has("created") && o.has("content") && gooseContent(raw, o):
-		return Goose
-	}
-	return Auto
-}
-
-// detectDocument tells the format of a file that is one JSON value.
-func detectDocument(raw []byte) (Format, bool) {
-	at, ok := one(raw)
-	if !ok {
-		return Auto, false
-	}
-	if raw[at.Start] == '[' {
-		if isEventList(raw, at) {
-			return OpenHands, true
-		}
-		return Auto, false
-	}
-	if raw[at.Start] != '{' {
-		return Auto, false
-	}
-	o := objectAt(raw, at)
-	switch {
-	case o.has("sessionId") && o.has("messages") && (o.has("projectHash") || o.has("startTime")):
-		return GeminiCLI, true
-	case o.has("events") && isADK(raw, o):
-		return ADK, true
-	case o.has("conversation") || isRecording(raw, o):
-		if gooseDocument(raw, o) {
-			return Goose, true
-		}
-	}
-	if f := detectObject(raw, at); f != Auto {
-		return f, true
-	}
-	return Auto, false
-}
+// Unwrap makes it an [ErrFormat].
+func (e *UnreadError) Unwrap() error { return ErrFormat }

@@ -15,6 +15,21 @@ import (
 // $rewindTo takes a message and all behind it back, $set may replace all of them.
 type geminiCLI struct{}
 
+var geminiRow = row{format: GeminiCLI, name: "gemini-cli", maker: "Gemini CLI", dialect: wire.Gemini, form: geminiCLI{}, line: geminiLine, document: isChat}
+
+// isChat reports whether a value is a chat of the older versions.
+func isChat(raw []byte, at jsonspan.Span) bool {
+	o := objectAt(raw, at)
+	return o.has("sessionId") && o.has("messages") && (o.has("projectHash") || o.has("startTime"))
+}
+
+func geminiLine(o object) evidence {
+	if o.has("sessionId") && o.has("projectHash") || o.has("$rewindTo") {
+		return proof
+	}
+	return silent
+}
+
 // A record is where a message of a chat stands.
 type record struct {
 	id   string

@@ -13,6 +13,23 @@ import (
 // request. Messages hold toolRequest and toolResponse blocks.
 type goose struct{}
 
+var gooseRow = row{format: Goose, name: "goose", maker: "goose", dialect: wire.Anthropic, form: goose{}, line: gooseLine, document: isGoose}
+
+func gooseLine(o object) evidence {
+	switch {
+	case o.has("working_dir") && (o.has("message_count") || o.has("description")),
+		o.has("role") && o.has("created") && o.has("content") && gooseContent(o.raw, o):
+		return proof
+	}
+	return silent
+}
+
+// isGoose reports whether a value is an exported session or recordings.
+func isGoose(raw []byte, at jsonspan.Span) bool {
+	o := objectAt(raw, at)
+	return (o.has("conversation") || isRecording(raw, o)) && gooseDocument(raw, o)
+}
+
 // gooseContent reports whether a message of goose uses its own kinds of blocks, or
 // what goose alone writes beside them.
 func gooseContent(raw []byte, o object) bool {

@@ -185,27 +185,14 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 			return nil, fmt.Errorf("read %s: %w", name, ErrFormat)
 		}
 	}
-	l := &Log{Format: f, name: name, raw: raw, o: o, links: make(map[int]int), top: -1}
-	switch f {
-	case ClaudeCode:
-		l.form = claude{}
-	case Codex:
-		l.form = codex{}
-	case Pi:
-		l.form = pi{}
-	case GeminiCLI:
-		l.form = geminiCLI{}
-	case Cline:
-		l.form = cline{}
-	case Goose:
-		l.form = goose{}
-	case OpenHands:
-		l.form = openHands{}
-	case ADK:
-		l.form = adk{}
-	default: // opencode keeps a folder
+	r, _ := f.row()
+	switch {
+	case r.form == nil && r.maker != "":
+		return nil, fmt.Errorf("read %s: %w", name, &UnreadError{f})
+	case r.form == nil, f == OpenCode: // it keeps a folder
 		return nil, fmt.Errorf("read %s: %w", name, ErrFormat)
 	}
+	l := &Log{Format: f, name: name, raw: raw, o: o, form: r.form, links: make(map[int]int), top: -1}
 	l.form.read(l)
 	return l, nil
 }

@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"bytes"
+	"sort"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -222,4 +223,34 @@ func (w *weaver) content(from []source) []byte {
 		raws = append(raws, raw)
 	}
 	return array(raws...)
+}
+
+// increasing marks the pieces that keep their order: the longest run of old
+// messages that ascends.
+func increasing(pieces []piece) []bool {
+	var tails []int // by length: the piece that ends a run, smallest message first
+	back := make([]int, len(pieces))
+	for k, p := range pieces {
+		if p.message < 0 {
+			continue
+		}
+		n := sort.Search(len(tails), func(i int) bool { return pieces[tails[i]].message >= p.message })
+		back[k] = -1
+		if n > 0 {
+			back[k] = tails[n-1]
+		}
+		if n == len(tails) {
+			tails = append(tails, k)
+		} else {
+			tails[n] = k
+		}
+	}
+	stays := make([]bool, len(pieces))
+	if len(tails) == 0 {
+		return stays
+	}
+	for k := tails[len(tails)-1]; k >= 0; k = back[k] {
+		stays[k] = true
+	}
+	return stays
 }

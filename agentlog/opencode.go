@@ -19,6 +19,9 @@ import (
 // will answer.
 type openCode struct{}
 
+// openCodeRow has no evidence: it is a folder.
+var openCodeRow = row{format: OpenCode, name: "opencode", maker: "opencode", dialect: wire.Anthropic, form: openCode{}}
+
 // A File is one file of a folder.
 type File struct {
 	Path string

@@ -15,6 +15,15 @@ import (
 // sent as text; nothing answers it.
 type openHands struct{}
 
+var openHandsRow = row{format: OpenHands, name: "openhands", maker: "OpenHands", dialect: wire.Anthropic, form: openHands{}, line: openHandsLine, document: isEventList}
+
+func openHandsLine(o object) evidence {
+	if o.has("history") && isEvents(o.raw, o, "history") || isEvent(o) {
+		return proof
+	}
+	return silent
+}
+
 func isEvent(o object) bool {
 	return (o.has("action") || o.has("observation")) && o.has("source") && o.has("timestamp")
 }

@@ -18,6 +18,18 @@ import (
 // is used, so only pairs are checked.
 type pi struct{}
 
+var piRow = row{format: Pi, name: "pi", maker: "pi", dialect: wire.Anthropic, form: pi{}, line: piLine}
+
+func piLine(o object) evidence {
+	switch kind := o.text("type"); {
+	case kind == "session" && o.has("cwd") && o.has("id"):
+		return proof
+	case kind == "message" && o.has("message") && o.has("timestamp") && (o.has("parentId") || o.object("message").has("role")):
+		return proof
+	}
+	return silent
+}
+
 // A piEntry is what a line of pi says.
 type piEntry struct {
 	kind, id, parent string

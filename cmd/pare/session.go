@@ -13,18 +13,15 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// probeLines is up to how many lines are looked at to tell whose they are.
-const probeLines = 64
-
 // session tells whether the stream is an agent's session file, and whose. It reads no
 // further than it must, for somebody may be writing the lines of a batch one by one.
 func (s *stream) session(source string, json bool) (agentlog.Format, bool) {
 	name := strings.TrimSuffix(strings.TrimSuffix(source, ".gz"), ".zst")
 	switch {
 	case !json:
-		return s.damagedSession(name)
+		return s.damagedSession()
 	case s.isBatch():
-		return s.sessionOfLines(name)
+		return s.sessionOfLines()
 	}
 	if at := s.text(0); s.buf[at] == '[' {
 		if f, ok := agentlog.Detect(name, nil); ok {
@@ -44,51 +41,55 @@ func isRequest(raw []byte) bool {
 	return m.history && !m.kept || wrapped
 }
 
-// sessionOfLines looks at one line after the other until one tells.
-func (s *stream) sessionOfLines(name string) (agentlog.Format, bool) {
-	at := 0
-	for range probeLines {
-		start := s.text(at)
-		if start < 0 {
-			break
-		}
-		end := s.newline(start)
-		if end < 0 {
-			end = len(s.buf)
-		}
-		line := s.buf[start:end]
-		if line[0] == '[' || isRequest(line) {
-			break
-		}
-		if f, ok := agentlog.Detect(name, line); ok {
-			return f, true
-		}
-		at = end
+// line returns the line that begins at the first text from i on, and where it ends; nil
+// at the end.
+func (s *stream) line(i int) (line []byte, end int) {
+	start := s.text(i)
+	if start < 0 {
+		return nil, i
 	}
-	return agentlog.Auto, false
+	if end = s.newline(start); end < 0 {
+		end = len(s.buf)
+	}
+	return s.buf[start:end], end
 }
 
-// damagedSession recognises a session file whose first lines were lost or spoilt: most
-// of its lines begin as objects do, all the same.
-func (s *stream) damagedSession(name string) (agentlog.Format, bool) {
-	head := s.head()
-	if !s.eof {
-		head = head[:bytes.LastIndexByte(head, '\n')+1]
+// sessionOfLines looks at one line after the other until they tell. A request in front
+// of anything that does makes it a batch.
+func (s *stream) sessionOfLines() (agentlog.Format, bool) {
+	var d agentlog.Detector
+	some := false
+	for line, at := s.line(0); line != nil && !d.Settled(); line, at = s.line(at) {
+		if !some && (line[0] == '[' || isRequest(line)) {
+			break
+		}
+		some = d.Line(line) || some
 	}
+	return d.Format()
+}
+
+// damagedSession recognises a session file that begins with something else, because its
+// first lines were lost, spoilt or written by hand: at least half of its lines are
+// objects all the same, comments aside. Only text is looked at to its end.
+func (s *stream) damagedSession() (agentlog.Format, bool) {
+	if bytes.IndexByte(s.head(), 0) >= 0 {
+		return agentlog.Auto, false
+	}
+	var d agentlog.Detector
 	objects, others := 0, 0
-	for l := range bytes.Lines(head) {
-		switch l = bytes.TrimSpace(l); {
-		case len(l) == 0:
-		case bytes.HasPrefix(l, []byte(`{"`)):
+	for line, at := s.line(0); line != nil && !(d.Settled() && objects > others); line, at = s.line(at) {
+		switch {
+		case bytes.HasPrefix(line, []byte(`{"`)):
 			objects++
-		default:
+			d.Line(line)
+		case !bytes.HasPrefix(line, []byte("//")) && line[0] != '#':
 			others++
 		}
 	}
-	if objects <= others {
+	if objects < others {
 		return agentlog.Auto, false
 	}
-	return agentlog.Detect(name, head)
+	return d.Format()
 }
 
 // isStore reports whether a folder is where opencode keeps its sessions: a file for
@@ -111,23 +112,6 @@ func globbed(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// makers are the agents, as people call them.
-var makers = map[agentlog.Format]string{
-	agentlog.ClaudeCode: "Claude Code", agentlog.Codex: "Codex", agentlog.Pi: "pi", agentlog.GeminiCLI: "Gemini CLI", agentlog.Cline: "Cline",
-	agentlog.Goose: "goose", agentlog.OpenHands: "OpenHands", agentlog.OpenCode: "opencode", agentlog.ADK: "ADK",
-}
-
-// dialectOf is the dialect that the threads of a session are put together in.
-func dialectOf(f agentlog.Format) wire.Dialect {
-	switch f {
-	case agentlog.Codex:
-		return wire.OpenAIResponses
-	case agentlog.GeminiCLI, agentlog.ADK:
-		return wire.Gemini
-	}
-	return wire.Anthropic
-}
-
 // A logFile is an agent's session file that was read.
 type logFile struct {
 	*agentlog.Log
@@ -143,7 +127,7 @@ func readSession(in chunk, opts wire.Options) (l logFile, err error) {
 	}()
 	o := agentlog.Options{Format: in.agent, Profile: opts.Profile, Model: opts.Model}
 	if o.Profile != "" {
-		if _, err := wire.ResolveProfile(dialectOf(in.agent), o.Profile, ""); err != nil {
+		if _, err := wire.ResolveProfile(in.agent.Dialect(), o.Profile, ""); err != nil {
 			return logFile{}, err
 		}
 	}
@@ -184,7 +168,7 @@ func (s logFile) profile(opts wire.Options) (dialect, profile string) {
 		r := s.Threads[0].Request
 		return r.Dialect.String(), r.Profile.Name
 	}
-	d := dialectOf(s.Format)
+	d := s.Format.Dialect()
 	p, err := wire.ResolveProfile(d, opts.Profile, opts.Model)
 	if err != nil {
 		return d.String(), d.String()
@@ -249,6 +233,6 @@ func (s *seenFS) Open(name string) (fs.File, error) {
 
 // notShortened says why a session file is none for a command that takes things out.
 func notShortened(command string, f agentlog.Format) error {
-	return hinted{fmt.Errorf("this is a session file of %s, and pare %s is for requests: a shortened session is not written back", makers[f], command),
+	return hinted{fmt.Errorf("this is a session file of %s, and pare %s is for requests: a shortened session is not written back", f.Maker(), command),
 		"pare fix mends it, pare count, split and replay tell what is in it; to make it shorter, let the agent compact it"}
 }

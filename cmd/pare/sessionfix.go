@@ -48,7 +48,7 @@ func (c *changer) mend(from origin, in chunk, b *batch) (o outcome) {
 	fixed, err := l.Fix(how)
 	switch {
 	case errors.Is(err, agentlog.ErrAppendOnly):
-		return c.unreadable(from, failure(hinted{fmt.Errorf("--append-only: the format of %s cannot hold what has to be mended here beside the original lines", makers[l.Format]),
+		return c.unreadable(from, failure(hinted{fmt.Errorf("--append-only: the format of %s cannot hold what has to be mended here beside the original lines", l.Format.Maker()),
 			"without --append-only, only the lines that must change are touched, and the original is kept"}))
 	case err != nil:
 		return c.stuck(from, in.data, failure(err))

@@ -40,7 +40,7 @@ func (c *checkCmd) session(v report, from origin, l logFile) (out outcome) {
 			out.note = fmt.Appendf(nil, "to mend it: pare fix --in-place %s\n", quoted(from.source))
 		}
 	case !from.many:
-		out.note = fmt.Appendf(nil, "%s: clean (a session of %s, profile %s, %s)\n", plain(from.String()), makers[l.Format], profile, n)
+		out.note = fmt.Appendf(nil, "%s: clean (a session of %s, profile %s, %s)\n", plain(from.String()), l.Format.Maker(), profile, n)
 	}
 	return out
 }

@@ -1,0 +1,154 @@
+package agentlog
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// appendBranch adds the mended thread behind everything: from the first message
+// that changes or lies behind a gap on, every line once more, with a uuid of its
+// own. It returns false if it adds nothing: a side chain that would begin anew would
+// be another one, and the old one stay as it is.
+func appendBranch(e *edits, t *Thread, pieces []piece) bool {
+	c := t.tree
+	gap := behindGap(e.l, t)
+	if pieces == nil && gap == len(t.parts) {
+		return false
+	}
+	if pieces == nil {
+		for i := range t.parts {
+			pieces = append(pieces, piece{message: i})
+		}
+	}
+	from := 0
+	for from < min(gap, len(pieces)) && pieces[from].message == from && pieces[from].raw == nil {
+		from++
+	}
+	if from < len(t.parts) {
+		from = wholeMessages(t, from)
+	}
+	if t.Kind == Side && from == 0 {
+		return false
+	}
+	if gap < len(t.parts) {
+		e.log(Change{Thread: t.Name, Line: e.l.units[t.parts[gap].unit].line}, "insert", "dangling-parent", nil, 0, "written once more, hanging on what was in front of the gap")
+	}
+	parent, stamp := "", ""
+	before := make(map[int]bool)
+	for _, p := range t.parts[:from] {
+		before[p.unit] = true
+	}
+	for _, u := range c.path {
+		if before[u] {
+			parent = c.entries[u].uuid
+		}
+		if millis(c.entries[u].stamp) > millis(stamp) {
+			stamp = c.entries[u].stamp
+		}
+	}
+	uuids := make(map[string]string) // of the copies
+	near := t.parts[max(0, from-1)].unit
+	for _, p := range pieces[from:] {
+		stamp = later(stamp)
+		var line []byte
+		if p.message < 0 {
+			line, parent = e.newLine(c, p, near, parent, stamp)
+		} else {
+			near = t.parts[p.message].unit
+			line, parent = e.copyLine(c, p, near, parent, stamp, uuids)
+		}
+		e.end = append(e.end, line)
+	}
+	if t.Kind == Main {
+		e.end = append(e.end, e.lastPrompt(c, near, parent))
+	}
+	return true
+}
+
+// lastPrompt writes the line by which versions from 2.1 on find the leaf, in the manner
+// of the last one in the file.
+func (e *edits) lastPrompt(c *ccChain, near int, leaf string) []byte {
+	var said []byte
+	for i := len(c.entries) - 1; i >= 0; i-- {
+		if c.entries[i].kind == "last-prompt" {
+			said = objectAt(e.l.raw, e.l.units[i].span).value("lastPrompt")
+			break
+		}
+	}
+	session := objectAt(e.l.raw, e.l.units[near].span).value("sessionId")
+	return write("type", "last-prompt", "lastPrompt", said, "leafUuid", leaf, "sessionId", session)
+}
+
+// wholeMessages goes back from a message of a thread until no line in front of it
+// has a part behind it: by a message id, or the parent of a result, the agent would
+// fetch the originals of the lines behind it once more.
+func wholeMessages(t *Thread, from int) int {
+	c := t.tree
+	first := make(map[string]int) // by message id, and by uuid of assistants' lines
+	for i := len(t.parts) - 1; i >= 0; i-- {
+		if en := &c.entries[t.parts[i].unit]; en.assistant {
+			first["message "+en.id], first["line "+en.uuid] = i, i
+		}
+	}
+	delete(first, "message ")
+	for from > 0 && !c.entries[t.parts[from-1].unit].assistant && !c.entries[t.parts[from-1].unit].speaks {
+		from--
+	}
+	for from > 0 && c.entries[t.parts[from-1].unit].assistant {
+		from--
+	}
+	for i := len(t.parts) - 1; i >= from; i-- {
+		en := &c.entries[t.parts[i].unit]
+		name := "message " + en.id
+		if !en.assistant {
+			name = "line " + en.parent
+		}
+		if k, ok := first[name]; ok {
+			from = min(from, k)
+		}
+	}
+	return from
+}
+
+// behindGap returns the first message of a thread that the agent does not get to: it
+// lies behind a line whose parent is not there, or on one with two objects. It is the
+// number of messages if there is none.
+func behindGap(l *Log, t *Thread) int {
+	behind, gap := make(map[int]bool), false
+	for _, u := range t.tree.path {
+		if _, ok := l.links[u]; ok || !l.units[u].alone {
+			gap = true
+		}
+		behind[u] = gap
+	}
+	for i, p := range t.parts {
+		if behind[p.unit] || !l.units[p.unit].alone {
+			return i
+		}
+	}
+	return len(t.parts)
+}
+
+// copyLine writes a line once more for another branch. Its message gets an id of its
+// own: by the id the agent would take the original for a part of it.
+func (e *edits) copyLine(c *ccChain, p piece, u int, parent, stamp string, uuids map[string]string) ([]byte, string) {
+	en := &c.entries[u]
+	message := p.raw
+	if message == nil {
+		message = e.l.raw[en.message.Start:en.message.End]
+	}
+	if en.id != "" {
+		sum := sha256.Sum256([]byte("pare\x00" + en.id))
+		message = setMembers(message, jsonspan.Span{Start: 0, End: len(message)}, "id", fmt.Sprintf("msg_%x", sum[:12]))
+	}
+	uuid := e.mint(c, parent, message)
+	uuids[en.uuid] = uuid
+	line := setMembers(e.l.raw, e.l.units[u].span, "parentUuid", uuidValue(parent), "message", message, "uuid", uuid, "timestamp", stamp)
+	whole := jsonspan.Span{Start: 0, End: len(line)}
+	if s := uuids[objectAt(line, whole).text("sourceToolAssistantUUID")]; s != "" {
+		line = setMembers(line, whole, "sourceToolAssistantUUID", s)
+	}
+	return line, uuid
+}

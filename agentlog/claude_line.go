@@ -1,0 +1,106 @@
+package agentlog
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// uuidValue writes a parent, which may be none.
+func uuidValue(uuid string) []byte {
+	if uuid == "" {
+		return []byte("null")
+	}
+	return quote(uuid)
+}
+
+// copied are the members that a new line takes over from its neighbour.
+var copied = []string{"isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "slug", "agentId"}
+
+// newLine writes a line of its own in the manner of a neighbour. All that is in it
+// follows from the neighbour and the message.
+func (e *edits) newLine(c *ccChain, p piece, near int, parent, stamp string) (line []byte, uuid string) {
+	o := objectAt(e.l.raw, e.l.units[near].span)
+	if _, ok := c.index[parent]; !ok && !e.minted(parent) {
+		parent = ""
+	}
+	uuid = e.mint(c, parent, p.raw)
+	pairs := []any{"parentUuid", uuidValue(parent)}
+	for _, name := range copied {
+		pairs = append(pairs, name, o.value(name))
+	}
+	kind := "user"
+	if p.role == transcript.Assistant {
+		kind = "assistant"
+	}
+	pairs = append(pairs, "type", kind, "message", p.raw)
+	source := e.callLine(c, p.raw)
+	if source == "" {
+		pairs = append(pairs, "isMeta", []byte("true"))
+	}
+	pairs = append(pairs, "uuid", uuid, "timestamp", later(stamp))
+	if source != "" {
+		pairs = append(pairs, "sourceToolAssistantUUID", source)
+	}
+	return write(pairs...), uuid
+}
+
+// callLine returns the uuid of the line whose call the first result of a message
+// answers, or "".
+func (e *edits) callLine(c *ccChain, message []byte) string {
+	m := objectAt(message, jsonspan.Span{Start: 0, End: len(message)})
+	for _, b := range m.list("content") {
+		id := objectAt(message, b).text("tool_use_id")
+		if id == "" {
+			continue
+		}
+		if u, ok := c.callers()[id]; ok {
+			return c.entries[u].uuid
+		}
+	}
+	return ""
+}
+
+// callers says which unit makes the call of an id; the last one counts.
+func (c *ccChain) callers() map[string]int {
+	if c.caller == nil {
+		c.caller = make(map[string]int)
+		for i := range c.entries {
+			for _, id := range c.entries[i].calls {
+				c.caller[id] = i
+			}
+		}
+	}
+	return c.caller
+}
+
+// mint makes a uuid out of what a line says and where it hangs.
+func (e *edits) mint(c *ccChain, parent string, message []byte) string {
+	for n := 0; ; n++ {
+		h := sha256.New()
+		fmt.Fprintf(h, "pare\x00%s\x00%d\x00", parent, n)
+		h.Write(message)
+		s := h.Sum(nil)
+		s[6], s[8] = s[6]&0x0f|0x80, s[8]&0x3f|0x80 // a custom uuid, version 8
+		id := fmt.Sprintf("%x-%x-%x-%x-%x", s[:4], s[4:6], s[6:8], s[8:10], s[10:16])
+		if _, taken := c.index[id]; !taken && !e.minted(id) {
+			e.ids[id] = true
+			return id
+		}
+	}
+}
+
+func (e *edits) minted(id string) bool { return e.ids[id] }
+
+// later returns the time a millisecond after another one; a text that is no time
+// stays as it is.
+func later(stamp string) string {
+	at, err := time.Parse(time.RFC3339Nano, stamp)
+	if err != nil {
+		return stamp
+	}
+	return at.Add(time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z")
+}

@@ -1,0 +1,244 @@
+package agentlog
+
+import (
+	"slices"
+	"time"
+)
+
+// A ccTree sorts the lines of a file into threads.
+type ccTree struct {
+	l       *Log
+	entries []entry
+	index   map[string]int
+	used    []bool
+	roots   map[int]int // units to the roots of their chains; filled when asked for
+	up      []int       // by unit: the unit it hangs on, or -1
+	// Marks by unit, for one walk at a time; whoever sets some takes them off.
+	seen []bool
+}
+
+// link finds what each line hangs on. Most hang on the line before.
+func (t *ccTree) link() {
+	marks := make([]bool, 2*len(t.entries))
+	t.used, t.seen = marks[:len(t.entries):len(t.entries)], marks[len(t.entries):]
+	t.up = make([]int, len(t.entries))
+	sole := len(t.l.copies) == 0 // no uuid stands for two lines
+	for _, f := range t.l.damage {
+		sole = sole && f.Rule != "duplicate-uuid"
+	}
+	for i := range t.entries {
+		t.up[i] = -1
+		parent := t.entries[i].parent
+		if parent == "" {
+			continue
+		}
+		if sole && i > 0 && t.entries[i-1].uuid == parent {
+			t.up[i] = i - 1
+		} else if p, ok := t.index[parent]; ok {
+			t.up[i] = p
+		}
+	}
+}
+
+// rootOf follows the links up; a link that leads nowhere ends there.
+func (t *ccTree) rootOf(i int) int {
+	var walked []int
+	seen := make(map[int]bool)
+	for {
+		if r, ok := t.roots[i]; ok {
+			i = r
+			break
+		}
+		seen[i] = true
+		walked = append(walked, i)
+		p := t.up[i]
+		if p < 0 || seen[p] {
+			break
+		}
+		i = p
+	}
+	for _, w := range walked {
+		t.roots[w] = i
+	}
+	return i
+}
+
+// leafOf returns the newest message that no other one comes after, as the agent
+// does: by time, and by place where times are equal or missing.
+func (t *ccTree) leafOf(mine []int) int {
+	inner := t.seen
+	var above map[int]int // nearest message above, or -1; of lines that are none
+	for _, i := range mine {
+		p := t.up[i]
+		if p >= 0 && p != i && !t.entries[p].speaking() {
+			if above == nil {
+				above = make(map[int]int)
+			}
+			p = t.messageAbove(i, above)
+		}
+		if p >= 0 && p != i {
+			inner[p] = true
+		}
+	}
+	leaf, newest := -1, int64(0)
+	for _, i := range mine {
+		if inner[i] || !t.entries[i].linked {
+			continue
+		}
+		if leaf < 0 {
+			leaf, newest = i, -1
+			continue
+		}
+		if newest < 0 {
+			newest = millis(t.entries[leaf].stamp)
+		}
+		if at := millis(t.entries[i].stamp); at >= newest {
+			leaf, newest = i, at
+		}
+	}
+	clear(inner)
+	if leaf < 0 {
+		leaf = mine[len(mine)-1]
+	}
+	return leaf
+}
+
+// checkpoint returns where the agent goes on if a line of the type last-prompt says so:
+// at the line that the last one names, if that is there and the newest leaf does not
+// come after it, or the line is explicit and the last word.
+func (t *ccTree) checkpoint(leaf int) int {
+	name, explicit := "", false
+	for i := range t.entries {
+		switch e := &t.entries[i]; {
+		case e.leaf != "":
+			explicit = e.explicit || explicit && e.leaf == name
+			name = e.leaf
+		case e.subtype == "compact_boundary" && !e.side:
+			name, explicit = "", false
+		case e.linked && !e.side:
+			explicit = false
+		}
+	}
+	at, ok := t.index[name]
+	if name == "" || !ok || t.entries[at].side || !t.entries[leaf].linked {
+		return leaf
+	}
+	if !explicit && t.after(leaf, at) {
+		return leaf
+	}
+	if !t.entries[at].speaking() {
+		at = t.messageAbove(at, make(map[int]int))
+	}
+	if at < 0 {
+		return leaf
+	}
+	return at
+}
+
+// after reports whether a line comes after another one by its links. One behind a gap
+// or in a circle may well do so.
+func (t *ccTree) after(i, other int) bool {
+	for range t.entries {
+		if i == other {
+			return true
+		}
+		if t.up[i] < 0 {
+			return t.entries[i].parent != ""
+		}
+		i = t.up[i]
+	}
+	return true
+}
+
+// millis returns a time in milliseconds; 0 for what is none.
+func millis(stamp string) int64 {
+	at, err := time.Parse(time.RFC3339Nano, stamp)
+	if err != nil {
+		return 0
+	}
+	return at.UnixMilli()
+}
+
+// messageAbove climbs from a line to the nearest message above it.
+func (t *ccTree) messageAbove(i int, known map[int]int) int {
+	var walked []int
+	found := -1
+	seen := map[int]bool{i: true}
+	for at := i; ; {
+		p := t.up[at]
+		if p < 0 || seen[p] {
+			break
+		}
+		if t.entries[p].speaking() {
+			found = p
+			break
+		}
+		if k, ok := known[p]; ok {
+			found = k
+			break
+		}
+		seen[p] = true
+		walked = append(walked, p)
+		at = p
+	}
+	for _, w := range walked {
+		known[w] = found
+	}
+	return found
+}
+
+// walk goes from a leaf to its root and returns the lines on the way, about size of
+// them, root first.
+// Where a parent is not in the file, or the links go in a circle, it goes on with
+// the line in front, which is where the parent must have been.
+func (t *ccTree) walk(leaf, size int) []int {
+	if leaf < 0 || !t.entries[leaf].linked {
+		return nil
+	}
+	seen := t.seen
+	path := make([]int, 0, size)
+	for at := leaf; at >= 0; {
+		seen[at] = true
+		path = append(path, at)
+		e := &t.entries[at]
+		if e.parent == "" {
+			if e.subtype != "compact_boundary" && e.speaking() && t.before(at, seen) >= 0 {
+				t.l.damageAt(t.l.units[at].span.Start, t.l.units[at].line, "second-root")
+			}
+			break
+		}
+		next := t.up[at]
+		ok := next >= 0
+		if ok && !seen[next] {
+			at = next
+			continue
+		}
+		rule := "dangling-parent"
+		if ok {
+			rule = "parent-loop"
+		}
+		if next = t.before(at, seen); next >= 0 {
+			t.l.damageAt(t.l.units[at].span.Start, t.l.units[at].line, rule, e.parent)
+			t.l.links[at] = next
+		}
+		at = next
+	}
+	for _, i := range path {
+		seen[i] = false
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// before returns the nearest line in front of another one that it could hang on,
+// or -1. What hangs on it itself is none.
+func (t *ccTree) before(at int, seen []bool) int {
+	e := &t.entries[at]
+	for i := at - 1; i >= 0; i-- {
+		o := &t.entries[i]
+		if o.linked && o.side == e.side && o.agent == e.agent && !seen[i] && t.index[o.uuid] == i && (!e.side || o.agent != "") && t.rootOf(i) != t.rootOf(at) {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,122 @@
+package agentlog
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// evidence is how much one line tells about whose file it is in.
+type evidence int
+
+const (
+	silent evidence = 0
+	hint   evidence = 1 // other agents write such lines, too
+	proof  evidence = 4 // only this one does
+)
+
+// enough is the evidence at which the rest of a file need not be looked at, if nothing
+// speaks for another format.
+const enough = 4 * proof
+
+// Detect tells the format of a file from its content: by the evidence of all its lines,
+// so that a few that are spoilt or foreign do not hide it. The name is a hint only: a
+// bare Anthropic list is the file of Cline or Roo if it is called so, and a plain
+// list of messages otherwise, which is none of ours. Request bodies, lists of
+// messages and batches of bodies are not detected. The format may be one that
+// [Read] refuses.
+func Detect(name string, raw []byte) (Format, bool) {
+	base := strings.ToLower(name[strings.LastIndexAny(name, `/\`)+1:])
+	if strings.HasPrefix(base, "api_conversation_history") {
+		return Cline, true
+	}
+	// The elements of a list may have a line each; they are no lines of a session.
+	if at, ok := one(raw); ok {
+		return detectDocument(raw, at)
+	}
+	var d Detector
+	for at := 0; at < len(raw) && !d.Settled(); {
+		end := len(raw)
+		if i := bytes.IndexByte(raw[at:], '\n'); i >= 0 {
+			end = at + i
+		}
+		d.Line(raw[at:end])
+		at = end + 1
+	}
+	return d.Format()
+}
+
+// detectDocument tells the format of a file that is one JSON value.
+func detectDocument(raw []byte, at jsonspan.Span) (Format, bool) {
+	for _, r := range table() {
+		if r.document != nil && r.document(raw, at) {
+			return r.format, true
+		}
+	}
+	if raw[at.Start] != '{' {
+		return Auto, false
+	}
+	var d Detector
+	d.object(objectAt(raw, at))
+	return d.Format()
+}
+
+// A Detector adds up what the lines of a file tell, for those who read it line by line.
+// The zero value is ready. It is not for use by several goroutines at once.
+type Detector struct {
+	rows   []row
+	scores []evidence
+}
+
+// Line looks at one line and reports whether it tells anything.
+func (d *Detector) Line(line []byte) bool {
+	some := false
+	for _, v := range valuesOf(line) {
+		if v.ok && line[v.span.Start] == '{' {
+			some = d.object(objectAt(line, v.span)) || some
+		}
+	}
+	return some
+}
+
+func (d *Detector) object(o object) bool {
+	if d.rows == nil {
+		d.rows = table()
+		d.scores = make([]evidence, len(d.rows))
+	}
+	some := false
+	for i, r := range d.rows {
+		if r.line == nil {
+			continue
+		}
+		n := r.line(o)
+		d.scores[i] += n
+		some = some || n > silent
+	}
+	return some
+}
+
+// Settled reports whether more lines would hardly change the verdict.
+func (d *Detector) Settled() bool {
+	first, second := silent, silent
+	for _, n := range d.scores {
+		if n > first {
+			first, second = n, first
+		} else {
+			second = max(second, n)
+		}
+	}
+	return first >= enough && second <= first/2
+}
+
+// Format returns the format that most speaks for; false: nothing speaks for any.
+func (d *Detector) Format() (Format, bool) {
+	best, most := Auto, silent
+	for i, n := range d.scores {
+		if n > most {
+			best, most = d.rows[i].format, n
+		}
+	}
+	return best, best != Auto
+}

@@ -1,0 +1,91 @@
+package agentlog
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// A line of each agent that writes lines, for the tests of detection.
+const (
+	claudeSample  = `{"parentUuid":"c3","isSidechain":false,"sessionId":"s1","type":"user","message":{"role":"user","content":"go"},"uuid":"c4","timestamp":"2026-03-01T10:00:02.000Z"}` + "\n"
+	qwenSample    = `{"uuid":"q1","parentUuid":null,"sessionId":"s1","timestamp":"2026-03-01T10:00:02.000Z","type":"user","cwd":"/app","version":"0.24.4","message":{"role":"user","parts":[{"text":"go"}]}}` + "\n"
+	qwenCall      = `{"uuid":"q2","parentUuid":"q1","sessionId":"s1","timestamp":"2026-03-01T10:00:03.000Z","type":"assistant","cwd":"/app","model":"qwen3-coder","message":{"role":"model","parts":[{"functionCall":{"id":"c1","name":"ls","args":{}}}]}}` + "\n"
+	codexSample   = `{"timestamp":"2026-03-01T10:00:01Z","type":"response_item","payload":{"type":"message","role":"user","content":[]}}` + "\n"
+	piSample      = `{"type":"message","id":"a","parentId":null,"timestamp":"2026-03-01T10:00:01Z","message":{"role":"user","content":"go"}}` + "\n"
+	copilotSample = `{"type":"user.message","data":{"content":"go"},"id":"e1","timestamp":"2026-03-01T10:00:01Z","parentId":null}` + "\n"
+)
+
+// TestDefectS6Detection: all lines are evidence, so that what stands in front of them or
+// between them does not hide whose they are.
+func TestDefectS6Detection(t *testing.T) {
+	for name, c := range map[string]struct {
+		raw  string
+		want Format
+	}{
+		"a spoilt first line":     {`tent":"lost"}}` + "\n" + claudeSample, ClaudeCode},
+		"a huge spoilt line":      {`{"content":"` + strings.Repeat("x", 1<<20) + "\n" + codexSample, Codex},
+		"two comments, two lines": {"// by hand\n# mine\n" + piSample + piSample, Pi},
+		"a hundred foreign lines": {strings.Repeat(`{"silly":"this"}`+"\n", 100) + claudeSample, ClaudeCode},
+		"a foreign line between":  {piSample + claudeSample + claudeSample, ClaudeCode},
+		"the other way round":     {claudeSample + piSample + piSample, Pi},
+		"a bare item in front":    {`{"type":"function_call","call_id":"c1","name":"ls","arguments":"{}"}` + "\n" + piSample, Pi},
+		"nothing that tells":      {`{"a":1}` + "\n" + `{"b":2}` + "\n", Auto},
+		"a batch of requests":     {`{"messages":[]}` + "\n" + `{"messages":[]}` + "\n", Auto},
+	} {
+		if got, ok := Detect("x", []byte(c.raw)); got != c.want || ok != (c.want != Auto) {
+			t.Errorf("%s: %v, %v, not %v", name, got, ok, c.want)
+		}
+	}
+}
+
+// TestDefectS13LookAlikes: formats that look like others are refused by name.
+func TestDefectS13LookAlikes(t *testing.T) {
+	system := `{"uuid":"q0","parentUuid":null,"sessionId":"s1","timestamp":"2026-03-01T10:00:02.000Z","type":"system","subtype":"chat_compression"}` + "\n"
+	cline := `{"version":1,"updated_at":"2026-03-01T10:00:00Z","agent":"lead","sessionId":"s1","origin":"cli","messages":[{"role":"user","content":[{"type":"text","text":"go"}]},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"ls","input":{}}],"metrics":{}}]}`
+	for name, c := range map[string]struct {
+		raw  string
+		want Format
+	}{
+		"qwen-code":             {qwenSample + qwenCall, QwenCode},
+		"qwen-code, system":     {system + system + qwenCall, QwenCode},
+		"qwen-code, one line":   {qwenCall, QwenCode},
+		"qwen-code, a result":   {strings.Replace(qwenSample, `"type":"user"`, `"type":"tool_result"`, 1), QwenCode},
+		"qwen-code, spoilt":     {`"parts":[]}}` + "\n" + qwenSample + `{"uuid":"q3","par`, QwenCode},
+		"Cline 3":               {cline, Cline3},
+		"Cline 3, on lines":     {strings.ReplaceAll(cline, ",", ",\n  "), Cline3},
+		"GitHub Copilot CLI":    {copilotSample + copilotSample, Copilot},
+		"Continue":              {`{"sessionId":"s1","title":"x","workspaceDirectory":"/app","history":[{"message":{"role":"user","content":"go"},"contextItems":[]}]}`, Continue},
+		"Claude Code all along": {claudeSample + strings.ReplaceAll(claudeSample, `"user"`, `"assistant"`), ClaudeCode},
+	} {
+		got, ok := Detect("x", []byte(c.raw))
+		if got != c.want || !ok {
+			t.Errorf("%s: %v, %v, not %v", name, got, ok, c.want)
+		}
+		_, err := Read("x", []byte(c.raw), Options{})
+		var unread *UnreadError
+		switch {
+		case got.Readable():
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		case !errors.As(err, &unread) || !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), got.Maker()):
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestTable: each format has one row that knows itself.
+func TestTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range table() {
+		got, err := ParseFormat(r.name)
+		if err != nil || got != r.format || r.format.String() != r.name || r.maker == "" || seen[r.name] || r.format.Dialect() != r.dialect {
+			t.Errorf("%s: %v, %v", r.name, got, err)
+		}
+		seen[r.name] = true
+	}
+	if _, err := ParseFormat("emacs"); err == nil {
+		t.Error("emacs is no format")
+	}
+}
