@@ -30,6 +30,7 @@ var floors = map[string]floor{
 	"internal/benchdata": {0, nil, "makes bodies for benchmarks"},
 	"internal/house":     {0, nil, "tests only"},
 	"internal/suggest":   {0, nil, "compares names and knows none"},
+	"internal/doctest":   {0, nil, "tests only"},
 	"transcript":         {1, nil, "is the index alone; it knows no wire format and no JSON"},
 	"wire":               {2, nil, "knows the formats; deciding is for the engine above"},
 	"":                   {3, nil, "the engine is embedded by others and brings no dependency"},
