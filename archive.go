@@ -3,6 +3,7 @@ package pare
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 
 	"github.com/pare-llm/pare/transcript"
 )
@@ -40,7 +41,7 @@ func ArchiveID(items []Item) string {
 // with Archive set name these items.
 func (p *Plan) Archive() []Item {
 	t := p.mended.Transcript()
-	var all []Item
+	all := slices.Clip(p.earlier)
 	for i, m := range t.Messages() {
 		whole := m.First < m.End
 		for b := m.First; b < m.End; b++ {

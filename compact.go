@@ -73,12 +73,14 @@ func uncompacted(reason, format string, args ...any) error {
 // summary that is blank, is no text, holds calls or is larger than what it stands for is
 // a *CompactionError, and so is one that does not conserve what was asked for.
 func Compact(r *wire.Request, cut transcript.Cut, summary string, o CompactOptions) (*Plan, error) {
-	return compact(r, cut, Summary{Text: summary, Items: o.Items}, o)
+	return untouched(r).compact(cut, Summary{Text: summary, Items: o.Items}, o)
 }
 
-func compact(r *wire.Request, cut transcript.Cut, s Summary, o CompactOptions) (plan *Plan, err error) {
+// compact puts a summary in front of a cut of what a plan has made so far.
+func (base *Plan) compact(cut transcript.Cut, s Summary, o CompactOptions) (plan *Plan, err error) {
 	o.Counter = watched(o.Counter)
 	defer counterFault(&o.Counter, &err)
+	r := base.out
 	if !cutsThere(r.Transcript(), cut) {
 		return nil, uncompacted("no-cut", "message %d is no cut of this history", cut.Before())
 	}
@@ -90,7 +92,7 @@ func compact(r *wire.Request, cut transcript.Cut, s Summary, o CompactOptions) (
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{in: r, mended: r, out: r}
+	p := base.further()
 	if err := p.carryOut(p.summarise(h, text), o.Options); err != nil {
 		return nil, err
 	}
@@ -117,6 +119,8 @@ type Removed struct {
 	// MaxTokens is how long the summary may be, the prior one included; zero: shorter than
 	// what it stands for.
 	MaxTokens int
+	// Counter is what the request is counted with; nil: with nothing.
+	Counter wire.Counter
 
 	at   int // the message in front of which the summary belongs
 	told []telling
@@ -273,9 +277,9 @@ func (p *Plan) summarise(h Removed, text string) (edits []blockEdit) {
 
 // smaller is an error if the summary has made the history no smaller.
 func (p *Plan) smaller(o Options) error {
-	before, after, unit := len(p.in.Raw()), len(p.out.Raw()), "bytes"
+	before, after, unit := len(p.mended.Raw()), len(p.out.Raw()), "bytes"
 	if o.Counter != nil {
-		before, after, unit = p.in.Tokens(o.Counter), p.out.Tokens(o.Counter), "tokens"
+		before, after, unit = p.mended.Tokens(o.Counter), p.out.Tokens(o.Counter), "tokens"
 	}
 	if after >= before {
 		return uncompacted("larger", "the summary is larger than what it stands for: the history would grow from %d to %d %s", before, after, unit)
@@ -317,14 +321,19 @@ func (p *Plan) conserve(items []Item, o CompactOptions) error {
 // summary: the note names the archive, see [ArchiveID], of what [Plan.Archive] returns.
 // Whoever calls must keep that.
 func Offload(r *wire.Request, cut transcript.Cut, o CompactOptions) (*Plan, error) {
-	h := headOf(r, cut, o.FoldTask)
-	p := &Plan{in: r, mended: r, out: r}
+	return untouched(r).offload(cut, o)
+}
+
+func (base *Plan) offload(cut transcript.Cut, o CompactOptions) (*Plan, error) {
+	h := headOf(base.out, cut, o.FoldTask)
+	p := base.further()
 	for _, e := range p.summarise(h, "") {
 		p.edited = map[transcript.BlockID]bool{e.Block: true}
 	}
 	items := p.Archive()
 	o.Archived = true
-	return Compact(r, cut, fmt.Sprintf("What stood here (items: %d) is archived as %s. It was not summarised.", len(items), ArchiveID(items)), o)
+	note := fmt.Sprintf("What stood here (items: %d) is archived as %s. It was not summarised.", len(items), ArchiveID(items))
+	return base.compact(cut, Summary{Text: note, Items: o.Items}, o)
 }
 
 // ErrNoCut is wrapped by the error for a history that has no cut where one is asked

@@ -93,11 +93,11 @@ func (c *Compactor) timeout() time.Duration {
 }
 
 // valid says what is wrong with the fields.
-func (c *Compactor) valid() error {
+func (c *Compactor) valid(o Options) error {
 	switch {
 	case c.MinKeep < 0 || c.MaxTokens < 0 || c.Above < 0 || c.Timeout < 0:
 		return errors.New("compact: MinKeep, MaxTokens, Above and Timeout must not be less than 0")
-	case c.Above > 0 && c.Counter == nil:
+	case c.Above > 0 && o.Counter == nil:
 		return errors.New("compact: Above is a number of tokens and needs Options.Counter; tokens.For(model) is one")
 	}
 	return nil
@@ -107,30 +107,35 @@ func (c *Compactor) valid() error {
 // [transcript.Transcript.Split] finds. A history without a cut, or not above the mark,
 // is an empty plan with the event compaction_skipped. The error is a *CompactionError;
 // whatever it says, the history is untouched.
-func (c *Compactor) Compact(ctx context.Context, r *wire.Request) (plan *Plan, err error) {
-	if err := c.valid(); err != nil {
+func (c *Compactor) Compact(ctx context.Context, r *wire.Request) (*Plan, error) {
+	return c.compact(ctx, untouched(r), c.CompactOptions)
+}
+
+// compact compacts what a plan has made so far.
+func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (plan *Plan, err error) {
+	if err := c.valid(o.Options); err != nil {
 		return nil, err
 	}
-	o := c.CompactOptions
+	r := base.out
 	o.Counter = watched(o.Counter)
 	defer counterFault(&o.Counter, &err)
 	if o.Counter != nil && c.Above > 0 {
 		if n := r.Tokens(o.Counter); n <= c.Above {
-			return c.skip(r, "at most %d tokens are left alone, there are %d", c.Above, n), nil
+			return base.skip(o.Options, "at most %d tokens are left alone, there are %d", c.Above, n), nil
 		}
 	}
 	cut, ok := r.Transcript().Split(c.minKeep(), c.Inside)
 	if !ok {
-		return c.skip(r, "nothing can be parted from the last %d messages", c.minKeep()), nil
+		return base.skip(o.Options, "nothing can be parted from the last %d messages", c.minKeep()), nil
 	}
 	h := headOf(r, cut, o.FoldTask)
-	h.MaxTokens = c.maxTokens()
+	h.MaxTokens, h.Counter = c.maxTokens(), unwatched(o.Counter)
 	if len(h.Blocks) == 0 {
-		return c.skip(r, "nothing stands in front of the cut but what must stay"), nil
+		return base.skip(o.Options, "nothing stands in front of the cut but what must stay"), nil
 	}
 	meta := map[string]any{"total_messages": len(r.Transcript().Messages()), "cut": cut.Before(), "prior": h.Prior != ""}
 	o.emit(Event{"compaction_started", meta})
-	plan, err = c.at(ctx, r, cut, h, o)
+	plan, err = c.at(ctx, base, cut, h, o)
 	if err != nil {
 		o.emit(Event{"compaction_failed", map[string]any{"cut": cut.Before(), "error": err.Error()}})
 		return nil, err
@@ -145,9 +150,9 @@ func (c *Compactor) Compact(ctx context.Context, r *wire.Request) (plan *Plan, e
 	return plan, nil
 }
 
-func (c *Compactor) at(ctx context.Context, r *wire.Request, cut transcript.Cut, h Removed, o CompactOptions) (*Plan, error) {
+func (c *Compactor) at(ctx context.Context, base *Plan, cut transcript.Cut, h Removed, o CompactOptions) (*Plan, error) {
 	if c.Summarise == nil {
-		return Offload(r, cut, o)
+		return base.offload(cut, o)
 	}
 	s, err := c.summary(ctx, h)
 	if err != nil {
@@ -156,14 +161,18 @@ func (c *Compactor) at(ctx context.Context, r *wire.Request, cut transcript.Cut,
 	if text, err := joined(h.Prior, s); err == nil && o.weighText(text) > h.MaxTokens {
 		return nil, uncompacted("larger", "the summary has %d tokens, it may have %d", o.weighText(text), h.MaxTokens)
 	}
-	return compact(r, cut, s, o)
+	return base.compact(cut, s, o)
 }
 
-// skip is the plan of doing nothing.
-func (c *Compactor) skip(r *wire.Request, format string, args ...any) *Plan {
+// skip leaves a plan as it is, and says why.
+func (p *Plan) skip(o Options, format string, args ...any) *Plan {
 	e := Event{"compaction_skipped", map[string]any{"reason": fmt.Sprintf(format, args...)}}
-	c.emit(e)
-	return &Plan{in: r, mended: r, out: r, Events: []Event{e}}
+	if !p.Empty() {
+		p.report(o)
+	}
+	p.Events = append(p.Events, e)
+	o.emit(e)
+	return p
 }
 
 // emit hands an event out.
@@ -271,12 +280,18 @@ func (h *Removed) key() (k runKey) {
 // With a stable window the summaries are stable too: each stands for one batch. A
 // summary that fails, or is too long, is left out, with the event compaction_failed; the
 // history fits either way.
-func (c *Compactor) Fit(ctx context.Context, r *wire.Request, w Window) (plan *Plan, err error) {
-	o := c.Options
+func (c *Compactor) Fit(ctx context.Context, r *wire.Request, w Window) (*Plan, error) {
+	return c.fit(ctx, r, w, c.Options)
+}
+
+func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Options) (plan *Plan, err error) {
+	if w, err = w.of(r.Model(), r); err != nil {
+		return nil, err
+	}
 	if c.Summarise == nil || w.Tokens == 0 {
 		return Trim(r, w, o)
 	}
-	if err := errors.Join(w.valid(o), c.valid()); err != nil {
+	if err := errors.Join(w.valid(o), c.valid(o)); err != nil {
 		return nil, err
 	}
 	o.Counter = watched(o.Counter)
@@ -333,7 +348,7 @@ func (c *Compactor) tell(ctx context.Context, l *ladder, bare *Plan, w Window, o
 	}
 	text, at := "", len(l.t.Messages())
 	for _, blocks := range l.lost() {
-		h := Removed{Request: l.r, Blocks: blocks, Prior: text, MaxTokens: l.reserve - o.weighText(SummaryBegin) - o.weighText(SummaryEnd) - l.frame - 2}
+		h := Removed{Request: l.r, Blocks: blocks, Prior: text, Counter: unwatched(o.Counter), MaxTokens: l.reserve - o.weighText(SummaryBegin) - o.weighText(SummaryEnd) - l.frame - 2}
 		at = min(at, l.t.Block(blocks[0]).Message)
 		next, err := c.recall(ctx, h)
 		if n := o.weighText(next); err == nil && n > h.MaxTokens {

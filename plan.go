@@ -64,6 +64,15 @@ type Plan struct {
 	edited          map[transcript.BlockID]bool
 	asRewritten     bool            // finishing had nothing to do
 	summary         *wire.Insertion // to be put in when the plan is carried out
+	earlier         []Item          // taken out by the plan that this one goes on from
+}
+
+// untouched is the plan of doing nothing.
+func untouched(r *wire.Request) *Plan { return &Plan{in: r, mended: r, out: r} }
+
+// further is a plan that goes on from what another one has made.
+func (p *Plan) further() *Plan {
+	return &Plan{in: p.in, mended: p.out, out: p.out, Changes: slices.Clone(p.Changes), Left: p.Left, earlier: p.Archive()}
 }
 
 // Refused is the error for a result that the provider would still refuse.
@@ -83,9 +92,22 @@ func (e *Refused) Error() string {
 // parted as the provider wants, thinking that a change invalidates is dropped. The
 // result is checked before the plan is returned.
 func (p *Pipeline) Plan(r *wire.Request, o Options) (*Plan, error) {
+	plan, err := p.plan(r, o)
+	if err != nil {
+		return nil, err
+	}
+	plan.report(o)
+	return plan, nil
+}
+
+// plan is Plan without a report. A nil pipeline has no rules.
+func (p *Pipeline) plan(r *wire.Request, o Options) (*Plan, error) {
 	plan := &Plan{in: r}
 	if err := plan.mend(r, o); err != nil {
 		return nil, err
+	}
+	if p == nil {
+		return plan, plan.finish(o)
 	}
 	v, err := p.poll(plan.mended)
 	if err != nil {
@@ -96,25 +118,11 @@ func (p *Pipeline) Plan(r *wire.Request, o Options) (*Plan, error) {
 	if err := plan.carryOut(edits, o); err != nil {
 		return nil, err
 	}
-	if err := plan.finish(o); err != nil {
-		return nil, err
-	}
-	plan.report(o)
-	return plan, nil
+	return plan, plan.finish(o)
 }
 
 // Repair plans nothing but the repair.
-func Repair(r *wire.Request, o Options) (*Plan, error) {
-	plan := &Plan{in: r}
-	if err := plan.mend(r, o); err != nil {
-		return nil, err
-	}
-	if err := plan.finish(o); err != nil {
-		return nil, err
-	}
-	plan.report(o)
-	return plan, nil
-}
+func Repair(r *wire.Request, o Options) (*Plan, error) { return (*Pipeline)(nil).Plan(r, o) }
 
 // mend repairs the input before anybody votes.
 func (p *Plan) mend(r *wire.Request, o Options) error {

@@ -16,6 +16,9 @@ type Window struct {
 	Messages  int
 	Exchanges int
 	Turns     int // messages in which a person speaks begin them
+	// ModelTokens makes Tokens, if that is zero, what the window of the model has room for
+	// beside the reply that the request asks for.
+	ModelTokens bool
 
 	// MinKeep is how many messages at the end stay as they are, every byte of them and
 	// of what they need. Zero: none but what is pinned.
@@ -38,10 +41,14 @@ type Window struct {
 	// earlier requests is found again in the history itself; nothing has to be
 	// remembered. Zero: each request is trimmed as if it were the only one.
 	Low int
+	// LowPercent is Low, if that is zero, as a share of Tokens.
+	LowPercent int
 	// Cache are the prices by which a stable window is also trimmed before it must be,
 	// when that pays within a quarter of the requests that there were so far. Nil: it is
 	// trimmed only when it must be.
 	Cache Terms
+	// ModelCache makes Cache, if that is nil, the terms of the model's provider.
+	ModelCache bool
 	// AllowTiny lets a window be smaller than the smallest exchange of the history.
 	AllowTiny bool
 	// Archive names, in each placeholder, the item under which [Plan.Archive] returns what
@@ -104,6 +111,9 @@ func TrimTo(r *wire.Request, messages int) (*Plan, error) {
 // keeps whatever a smaller one keeps. The error is a *WindowTooSmall if nothing fits.
 // A history that fits comes back as it is, rules or not.
 func Trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
+	if w, err = w.of(r.Model(), r); err != nil {
+		return nil, err
+	}
 	if err := w.valid(o); err != nil {
 		return nil, err
 	}
@@ -145,7 +155,7 @@ func (w *Window) valid(o Options) error {
 		n    int
 	}{
 		{"Tokens", w.Tokens}, {"Messages", w.Messages}, {"Exchanges", w.Exchanges}, {"Turns", w.Turns},
-		{"MinKeep", w.MinKeep}, {"Recent", w.Recent}, {"Low", w.Low},
+		{"MinKeep", w.MinKeep}, {"Recent", w.Recent}, {"Low", w.Low}, {"LowPercent", w.LowPercent},
 	} {
 		if f.n < 0 {
 			return fmt.Errorf("window: %s is %d: it must not be less than 0", f.name, f.n)
@@ -158,7 +168,9 @@ func (w *Window) valid(o Options) error {
 		return errors.New("window: a limit of tokens needs Options.Counter; tokens.For(model) is one")
 	case w.Order == ByPriority && w.Priority == nil:
 		return errors.New("window: the order ByPriority needs Priority")
-	case w.Low > 0 && w.Tokens == 0:
+	case w.LowPercent > 99:
+		return fmt.Errorf("window: LowPercent is %d: it must be less than 100", w.LowPercent)
+	case w.Low+w.LowPercent > 0 && w.Tokens == 0:
 		return errors.New("window: Low is a mark of Tokens, which has no limit")
 	case w.Low >= w.Tokens && w.Low > 0:
 		return fmt.Errorf("window: Low is %d: it must be less than Tokens, %d", w.Low, w.Tokens)
@@ -220,6 +232,14 @@ func watched(c wire.Counter) wire.Counter {
 		return w
 	}
 	return watch{c, new(attention)}
+}
+
+// unwatched is the counter itself, for another goroutine.
+func unwatched(c wire.Counter) wire.Counter {
+	if w, ok := c.(watch); ok {
+		return w.c
+	}
+	return c
 }
 
 // counterFault, deferred, turns a panic of a watched counter into an error.

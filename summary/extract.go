@@ -13,7 +13,8 @@ import (
 
 // ExtractOptions are those of [Extract]; the zero value is the default.
 type ExtractOptions struct {
-	// Counter counts the tokens of the summary. Nil: one for every three bytes.
+	// Counter counts the tokens of the summary. Nil: that of what is removed and, if there
+	// is none, one for every three bytes.
 	Counter wire.Counter
 }
 
@@ -26,7 +27,11 @@ func Extract(o ExtractOptions) pare.Summariser {
 		if err := ctx.Err(); err != nil {
 			return pare.Summary{}, err
 		}
-		return o.extract(h)
+		own := o
+		if own.Counter == nil {
+			own.Counter = h.Counter
+		}
+		return own.extract(h)
 	}
 }
 

@@ -1,0 +1,185 @@
+package pare
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Policy is what is done to a request, as a value: repair, rules, a window, a
+// compaction, an archive. The zero value repairs. Many goroutines may use one policy, as
+// long as nobody changes it.
+//
+// A policy with Rules alone lets them vote on every request. With a Window they are the
+// first rung of its ladder: they vote when a request does not fit, so that one which does
+// keeps its bytes, and the provider's cache. With a Compactor a summary stands in the
+// place of what the window drops; without a window, in the place of everything in front
+// of the cut that the compactor finds.
+type Policy struct {
+	// Off leaves every request as it is.
+	Off bool
+	// Repair says how what is broken is repaired, Check what counts as broken.
+	Repair wire.Policy
+	Check  wire.CheckOptions
+	// Rules vote on what a request can do without. Nil: there are none.
+	Rules *Pipeline
+	// Window is what a request must fit; Rules take the place of its own. Nil: no limit.
+	Window *Window
+	// Compact says how what is dropped is summarised; Repair, Check, Sink and the counter
+	// are those of the policy. Nil: it is not.
+	Compact *Compactor
+	// Archive keeps everything that is taken out, and placeholders name it. It has been
+	// kept when Plan returns; if that fails, there is no plan. Nil: nothing is kept.
+	Archive Keeper
+	// Archived says that the caller keeps what [Plan.Archive] returns, in the place of
+	// Archive.
+	Archived bool
+	// Sink gets every event; nil throws them away. It is called by the goroutine that
+	// calls Plan.
+	Sink func(Event)
+	// Model takes the place of the model that requests name; "": theirs.
+	Model string
+	// Counter returns the counter of a model. Nil: its estimator, [tokens.For].
+	Counter func(model string) (wire.Counter, error)
+	// Uncounted leaves the tokens of receipts at zero.
+	Uncounted bool
+}
+
+// A Keeper keeps what is taken out of histories. Its methods may be called by many
+// goroutines.
+type Keeper interface {
+	Put(context.Context, ...Item) error
+}
+
+// Plan is the one way of a request: it is repaired, the rules vote on it, it is made to
+// fit the window, what goes is summarised and archived, and what comes of it is checked.
+// The error is a *WindowTooSmall if what must stay does not fit, a *CompactionError if
+// there is a compactor but no window and the summary fails, and an *UnknownModelError if
+// the window is that of a model which nobody knows.
+func (p *Policy) Plan(ctx context.Context, r *wire.Request) (*Plan, error) {
+	if p.Off {
+		return untouched(r), nil
+	}
+	o, err := p.options(r)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := p.plan(ctx, r, o)
+	if err != nil || p.Archive == nil {
+		return plan, err
+	}
+	if items := plan.Archive(); len(items) > 0 {
+		if err := p.Archive.Put(ctx, items...); err != nil {
+			return nil, fmt.Errorf("archive what is taken out: %w", err)
+		}
+	}
+	return plan, nil
+}
+
+func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, error) {
+	switch {
+	case p.Window != nil:
+		w, err := p.window(r)
+		switch {
+		case err != nil:
+			return nil, err
+		case p.Compact != nil:
+			return p.Compact.fit(ctx, r, w, o)
+		}
+		return Trim(r, w, o)
+	case p.Compact != nil:
+		base, err := p.Rules.plan(r, o)
+		if err != nil {
+			return nil, err
+		}
+		c := p.Compact.CompactOptions
+		c.Options, c.Archived = o, c.Archived || p.keeps()
+		return p.Compact.compact(ctx, base, c)
+	}
+	return p.Rules.Plan(r, o)
+}
+
+// options are those for a request.
+func (p *Policy) options(r *wire.Request) (o Options, err error) {
+	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, Uncounted: p.Uncounted}
+	if p.Counter == nil {
+		o.Counter = tokens.For(p.model(r))
+		return o, nil
+	}
+	o.Counter, err = p.Counter(p.model(r))
+	return o, err
+}
+
+// window is the one for a request.
+func (p *Policy) window(r *wire.Request) (Window, error) {
+	w := *p.Window
+	if p.Rules != nil {
+		w.Rules = p.Rules
+	}
+	w.Archive = w.Archive || p.keeps()
+	return w.of(p.model(r), r)
+}
+
+func (p *Policy) model(r *wire.Request) string { return cmp.Or(p.Model, r.Model()) }
+
+// keeps reports whether somebody keeps what is taken out.
+func (p *Policy) keeps() bool { return p.Archive != nil || p.Archived }
+
+// An UnknownModelError is the error for a window that is to be a model's own.
+type UnknownModelError struct{ Model string }
+
+func (e *UnknownModelError) Error() string {
+	if e.Model == "" {
+		return "no limit is given, and the request names no model"
+	}
+	return fmt.Sprintf("no limit is given, and the window of the model %q is not known", e.Model)
+}
+
+// of is the window for a request to a model: what it leaves to the model is filled in.
+func (w Window) of(model string, r *wire.Request) (Window, error) {
+	if w.ModelTokens && w.Tokens == 0 {
+		m, known := tokens.Lookup(model)
+		if !known {
+			return w, &UnknownModelError{model}
+		}
+		w.Tokens = m.Input(min(r.Reply(), m.Output))
+	}
+	if w.LowPercent > 0 && w.Low == 0 && w.Tokens > 0 {
+		w.Low = min(max(int(int64(w.Tokens)*int64(w.LowPercent)/100), 1), w.Tokens-1)
+	}
+	if w.ModelCache && w.Cache == nil {
+		w.Cache = tokens.CacheOf(model)
+	}
+	return w, nil
+}
+
+// Fix repairs a request body, or a list of messages, of any dialect. If there is nothing
+// to do, the bytes that came in come back. If the error is a *Refused, the plan tells what
+// could not be repaired, and [Plan.Result] has the best that can be done.
+func Fix(body []byte) ([]byte, *Plan, error) {
+	return (&Policy{}).bytes(context.Background(), body)
+}
+
+// Fit repairs a request body and makes it fit so many tokens, as [Trim] does; zero is what
+// the window of its model has room for beside the reply. Tokens are estimated for the
+// model that the body names.
+func Fit(ctx context.Context, body []byte, limit int) ([]byte, *Plan, error) {
+	return (&Policy{Window: &Window{Tokens: limit, ModelTokens: limit == 0}}).bytes(ctx, body)
+}
+
+// bytes plans and applies.
+func (p *Policy) bytes(ctx context.Context, body []byte) ([]byte, *Plan, error) {
+	r, err := Parse(body)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, err := p.Plan(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := plan.Apply()
+	return out, plan, err
+}
