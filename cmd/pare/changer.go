@@ -31,8 +31,8 @@ type batch struct {
 	packed string      // how the source was compressed
 	file   fs.FileInfo // nil: not a file
 
-	keepTime bool          // the new file is to be as old as the one it replaces
-	files    []replacement // of a folder: those that change
+	keepTime bool                   // the new file is to be as old as the one it replaces
+	files    []agentlog.Replacement // of a folder: those that change
 }
 
 func (b *batch) changed() bool {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pare-llm/pare/agentlog"
 )
 
 type doctorCmd struct {
@@ -54,10 +56,10 @@ func (c *doctorCmd) run(w *world) int {
 	if err != nil {
 		return w.usage(err, "doctor")
 	}
-	r := &rounds{doctorCmd: c, w: w, search: s, now: time.Now()}
-	r.names = abbreviation{home: s.home, tilde: c.Home == "" && runtime.GOOS != "windows"}
+	r := &rounds{doctorCmd: c, w: w, home: s.Home, Found: agentlog.Find(s), now: time.Now()}
+	r.names = abbreviation{home: s.Home, tilde: c.Home == "" && runtime.GOOS != "windows"}
 	if c.Home != "" {
-		r.names.flag = " --home " + quoted(s.home)
+		r.names.flag = " --home " + quoted(s.Home)
 	}
 	return r.run()
 }
@@ -95,56 +97,37 @@ func parseAge(s string) (time.Duration, bool) {
 	return d, err == nil && d > 0
 }
 
-// search finds the sessions that the flags ask for.
-func (c *doctorCmd) search(w *world, since time.Duration) (*search, error) {
-	s := &search{home: c.Home, getenv: w.getenv, aside: c.All}
+// search says where the flags want sessions to be looked for.
+func (c *doctorCmd) search(w *world, since time.Duration) (agentlog.Search, error) {
+	s := agentlog.Search{Home: c.Home, Getenv: w.getenv, Agents: c.Agent, Aside: c.All}
 	if c.Home != "" {
 		// What the environment says is about this machine's user.
-		s.getenv = func(string) string { return "" }
+		s.Getenv = nil
 		if st, err := os.Stat(c.Home); err != nil || !st.IsDir() {
-			return nil, fmt.Errorf("--home is a folder, and %s is none", c.Home)
+			return s, fmt.Errorf("--home is a folder, and %s is none", c.Home)
 		}
 	}
-	if s.home == "" {
-		s.home = cmp.Or(w.getenv("HOME"), w.getenv("USERPROFILE"))
+	if s.Home == "" {
+		s.Home = cmp.Or(w.getenv("HOME"), w.getenv("USERPROFILE"))
 	}
-	if s.home == "" {
-		return nil, hinted{errors.New("the environment does not say where your home folder is"), "name it: pare doctor --home DIR"}
+	if s.Home == "" {
+		return s, hinted{errors.New("the environment does not say where your home folder is"), "name it: pare doctor --home DIR"}
 	}
-	if abs, err := filepath.Abs(s.home); err == nil {
-		s.home = abs
-	}
-	wanted := map[string]bool{}
-	for _, name := range c.Agent {
-		wanted[name] = true
-	}
-	for i := range agents {
-		if len(wanted) == 0 || wanted[agents[i].name] {
-			s.look(&agents[i])
-		}
+	if abs, err := filepath.Abs(s.Home); err == nil {
+		s.Home = abs
 	}
 	if since > 0 {
-		s.newerThan(time.Now().Add(-since))
+		s.Since = time.Now().Add(-since)
 	}
 	return s, nil
-}
-
-// newerThan forgets the sessions that were last written to before a moment.
-func (s *search) newerThan(moment time.Time) {
-	kept := s.found[:0]
-	for _, x := range s.found {
-		if !x.info.ModTime().Before(moment) {
-			kept = append(kept, x)
-		}
-	}
-	s.found = kept
 }
 
 // rounds is one run of the doctor.
 type rounds struct {
 	*doctorCmd
-	*search
+	*agentlog.Found
 	w     *world
+	home  string
 	now   time.Time
 	names abbreviation
 
@@ -170,25 +153,25 @@ func (r *rounds) run() int {
 
 // examine checks all sessions, on all cores: at most one for each is in memory.
 func (r *rounds) examine() error {
-	if len(r.found) == 0 {
+	if len(r.Sessions) == 0 {
 		return nil
 	}
 	in := &input{stdin: r.w.stdin}
-	for _, x := range r.found {
-		in.paths = append(in.paths, x.path)
+	for _, x := range r.Sessions {
+		in.paths = append(in.paths, x.Path)
 	}
 	bar := startProgress(r.w, in, newSummary("finding"))
 	defer bar.stop()
 	jobs := runtime.GOMAXPROCS(0)
-	produce := func(emit func(session) bool) {
-		for _, x := range r.found {
+	produce := func(emit func(agentlog.Place) bool) {
+		for _, x := range r.Sessions {
 			if !emit(x) {
 				return
 			}
 		}
 	}
-	work := func(x session) *diagnosis {
-		defer func() { in.done.Add(x.bytes) }()
+	work := func(x agentlog.Place) *diagnosis {
+		defer func() { in.done.Add(x.Bytes) }()
 		return diagnose(x)
 	}
 	pipeline(jobs, 16*jobs, produce, work, func(d *diagnosis) bool {
@@ -219,7 +202,7 @@ func (r *rounds) outcome(d *diagnosis) (o outcome) {
 // status is the exit status: of several the highest counts.
 func (r *rounds) status() int {
 	status := statusClean
-	if len(r.failed) > 0 {
+	if len(r.Failed) > 0 {
 		status = statusInvalid
 	}
 	for _, d := range r.all {
@@ -254,9 +237,9 @@ type diagnosisJSON struct {
 
 func (d *diagnosis) json() diagnosisJSON {
 	j := diagnosisJSON{
-		Agent: d.agent.name, Project: d.project, Path: d.path,
+		Agent: d.Agent.Name, Project: d.project, Path: d.Path,
 		Messages: d.tally.Messages, Calls: d.tally.Calls, Results: d.tally.Results,
-		Findings: append([]fault{}, d.faults...), Bytes: d.bytes, Modified: d.modified.UTC().Format(time.RFC3339),
+		Findings: append([]fault{}, d.faults...), Bytes: d.Bytes, Modified: d.modified.UTC().Format(time.RFC3339),
 		Why: d.why, Backup: d.backup, Left: d.left,
 	}
 	if d.mended || d.why != "" {
@@ -266,4 +249,12 @@ func (d *diagnosis) json() diagnosisJSON {
 		j.Error = failure(d.err).Message
 	}
 	return j
+}
+
+func agentNames() []string {
+	var names []string
+	for _, a := range agentlog.Agents() {
+		names = append(names, a.Name)
+	}
+	return names
 }

@@ -15,16 +15,9 @@ import (
 
 // A treatment is what is about to be done to a session.
 type treatment struct {
-	session
-	fixed *agentlog.Fixed
-	files []newContent
-}
-
-// A newContent is what is to become the content of a file.
-type newContent struct {
-	path string
-	raw  []byte
-	was  fs.FileInfo // when it was read
+	agentlog.Place
+	session *agentlog.Stored
+	fixed   *agentlog.Fixed
 }
 
 // errUnmendable says that nothing can be done about a session.
@@ -32,38 +25,22 @@ var errUnmendable = errors.New("what is wrong with it cannot be mended")
 
 // prepare reads a session again and mends it, in memory, unless somebody may be writing
 // to it.
-func (x session) prepare(held *writers) (*treatment, error) {
-	m := &treatment{session: x}
-	var err error
-	if m.info, err = os.Stat(x.path); err != nil {
-		return nil, err
-	}
-	l, newest, err := m.read()
+func prepare(x agentlog.Place, busy *agentlog.Busy) (*treatment, error) {
+	l, err := x.Open(agentlog.Options{})
 	if err != nil {
 		return nil, err
 	}
-	if err := held.busy(newest.path, newest.info); err != nil {
+	if err := busy.Why(l.Newest()); err != nil {
 		return nil, err
 	}
-	if m.fixed, err = l.Fix(agentlog.Options{}); err != nil {
+	fixed, err := l.Fix(agentlog.Options{})
+	if err != nil {
 		return nil, err
 	}
-	if len(m.fixed.Changes) == 0 {
+	if len(fixed.Changes) == 0 {
 		return nil, errUnmendable
 	}
-	if x.agent.format != agentlog.OpenCode {
-		m.files = []newContent{{x.path, m.fixed.Raw, m.info}}
-		return m, nil
-	}
-	for _, f := range m.fixed.Files {
-		name := filepath.Join(x.storage(), filepath.FromSlash(f.Path))
-		was, err := os.Stat(name)
-		if err != nil {
-			return nil, err
-		}
-		m.files = append(m.files, newContent{name, f.Raw, was})
-	}
-	return m, nil
+	return &treatment{x, l, fixed}, nil
 }
 
 // write replaces the files, each as a whole, and returns where the originals are.
@@ -74,13 +51,14 @@ func (m *treatment) write(w *world) (backup string, err error) {
 			d.discard(w)
 		}
 	}()
-	for _, f := range m.files {
-		d, err := newDraft(w, f.path, "")
+	files := m.session.Replacements(m.fixed)
+	for _, f := range files {
+		d, err := newDraft(w, f.Path, "")
 		if err != nil {
 			return "", err
 		}
 		drafts = append(drafts, d)
-		if _, err := d.Write(f.raw); err != nil {
+		if _, err := d.Write(f.Raw); err != nil {
 			return "", err
 		}
 		if err := d.close(); err != nil {
@@ -88,13 +66,13 @@ func (m *treatment) write(w *world) (backup string, err error) {
 		}
 	}
 	for i, d := range drafts {
-		if err := d.unmoved(m.files[i].was); err != nil {
+		if err := d.unmoved(files[i].Was); err != nil {
 			return "", &writeError{d.name, err}
 		}
 		// Agents list sessions by time and go on with the newest; mending is not using.
-		d.modified = m.files[i].was.ModTime()
+		d.modified = files[i].Was.ModTime()
 	}
-	beside := m.agent.format != agentlog.OpenCode
+	beside := m.Agent.Format != agentlog.OpenCode
 	for _, d := range drafts {
 		if !beside {
 			if backup, err = m.keepElsewhere(w, d.path); err != nil {
@@ -116,7 +94,7 @@ func (m *treatment) write(w *world) (backup string, err error) {
 // returns that folder: opencode takes every file in it for one of its own, and a
 // session with a backup in it would not open.
 func (m *treatment) keepElsewhere(w *world, name string) (string, error) {
-	storage := m.storage()
+	storage := m.session.Path
 	below, err := filepath.Rel(storage, name)
 	if err != nil {
 		return "", err
@@ -138,7 +116,7 @@ func (m *treatment) keepElsewhere(w *world, name string) (string, error) {
 
 // mend mends a session if agree does, and notes what came of it.
 func (r *rounds) mend(d *diagnosis, agree func(*treatment) bool) {
-	m, err := d.prepare(newWriters(time.Now()))
+	m, err := prepare(d.Place, agentlog.NewBusy(time.Now()))
 	if err != nil {
 		d.why = failure(err).Message
 		return
@@ -167,7 +145,7 @@ func (r *rounds) mendAll(v *doctorView) {
 		if asked.quit {
 			return
 		}
-		fmt.Fprintf(r.w.stderr, "\n%s\n", v.notes.bold(plain(v.names.short(d.path))))
+		fmt.Fprintf(r.w.stderr, "\n%s\n", v.notes.bold(plain(v.names.short(d.Path))))
 		r.mend(d, func(m *treatment) bool {
 			r.w.stderr.Write(v.change(m))
 			return asked.ask(r.w)

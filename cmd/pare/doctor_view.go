@@ -51,9 +51,9 @@ func rowsOf(all []*diagnosis) []*row {
 	var rows []*row
 	byName := map[[2]string]*row{}
 	for _, d := range all {
-		key := [2]string{d.agent.name, d.project}
+		key := [2]string{d.Agent.Name, d.project}
 		if byName[key] == nil {
-			byName[key] = &row{agent: d.agent.name, project: d.project, rules: map[string]int{}}
+			byName[key] = &row{agent: d.Agent.Name, project: d.project, rules: map[string]int{}}
 			rows = append(rows, byName[key])
 		}
 		byName[key].add(d)
@@ -181,7 +181,7 @@ func (v *doctorView) list(b *bytes.Buffer, all []*diagnosis) {
 			hidden++
 			continue
 		}
-		fmt.Fprintf(b, "\n%s  %s\n", v.paint.bold(plain(v.names.short(d.path))), v.paint.faint(d.agent.name+", "+longAgo(v.now, d.modified)))
+		fmt.Fprintf(b, "\n%s  %s\n", v.paint.bold(plain(v.names.short(d.Path))), v.paint.faint(d.Agent.Name+", "+longAgo(v.now, d.modified)))
 		if d.err != nil {
 			fmt.Fprintf(b, "  %s\n", v.paint.fault("cannot be read: "+plain(failure(d.err).Message)))
 			continue
@@ -247,7 +247,7 @@ func (v *doctorView) outcome(d *diagnosis) []byte {
 
 // tell says, to people, what it all comes to.
 func (r *rounds) tell() {
-	for _, err := range r.failed {
+	for _, err := range r.Failed {
 		fmt.Fprintf(r.w.stderr, "pare: %s: %s\n      what is in there was not checked\n", plain(r.names.short(err.Path)), err.Err)
 	}
 	if r.JSON {
@@ -266,10 +266,10 @@ func (r *rounds) tell() {
 
 // tellUnread names stores that cannot be read, a line for each agent.
 func (r *rounds) tellUnread() {
-	for i := 0; i < len(r.unread); {
-		first := r.unread[i]
+	for i := 0; i < len(r.Unread); {
+		first := r.Unread[i]
 		n := 0
-		for i < len(r.unread) && r.unread[i].agent == first.agent {
+		for i < len(r.Unread) && r.Unread[i].Agent == first.Agent {
 			i++
 			n++
 		}
@@ -277,7 +277,7 @@ func (r *rounds) tellUnread() {
 		if n > 1 {
 			more = fmt.Sprintf(" and %d more", n-1)
 		}
-		fmt.Fprintf(r.w.stderr, "pare: %s also keeps sessions in %s%s, which pare cannot read yet\n", first.agent.name, plain(r.names.short(first.path)), more)
+		fmt.Fprintf(r.w.stderr, "pare: %s also keeps sessions in %s%s, which pare cannot read yet\n", first.Agent.Name, plain(r.names.short(first.Path)), more)
 	}
 }
 
@@ -285,7 +285,7 @@ func (r *rounds) sum() {
 	var broken, mended, unreadable int
 	names := map[string]bool{}
 	for _, d := range r.all {
-		names[d.agent.name] = true
+		names[d.Agent.Name] = true
 		switch {
 		case d.err != nil:
 			unreadable++
@@ -339,13 +339,13 @@ func (a abbreviation) short(name string) string {
 
 // command is what mends one session, to be copied into a shell.
 func (a abbreviation) command(d *diagnosis) string {
-	if d.agent.format == agentlog.OpenCode {
+	if d.Agent.Format == agentlog.OpenCode {
 		return "pare doctor --fix --agent opencode" + a.flag
 	}
-	if rest, ok := a.below(d.path); ok {
+	if rest, ok := a.below(d.Path); ok {
 		return "pare fix --in-place ~/" + quoted(rest)
 	}
-	return "pare fix --in-place " + quoted(d.path)
+	return "pare fix --in-place " + quoted(d.Path)
 }
 
 // clipFront cuts s to at most n columns from the front: the end of a path says most.

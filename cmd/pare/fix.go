@@ -43,6 +43,6 @@ func (c *fixCmd) run(w *world) int {
 	return c.changing.run(w, task{
 		command: "fix",
 		plan:    func(r *wire.Request) (*pare.Plan, error) { return pare.Repair(r, counted(o, r)) },
-		mending: &mending{Options: agentlog.Options{Repair: o.Repair, Check: o.Check, AppendOnly: c.AppendOnly}, force: c.Force, writers: newWriters(time.Now())},
+		mending: &mending{Options: agentlog.Options{Repair: o.Repair, Check: o.Check, AppendOnly: c.AppendOnly}, force: c.Force, busy: agentlog.NewBusy(time.Now())},
 	})
 }

@@ -124,7 +124,7 @@ func (in *input) walk(root string, visit func(path string, d fs.DirEntry, err er
 			if d.IsDir() {
 				return fs.SkipDir
 			}
-		case d.IsDir() && isStore(path):
+		case d.IsDir() && agentlog.IsStorage(path):
 			if !visit(strings.TrimSuffix(path, string(filepath.Separator)), d, nil) {
 				return fs.ErrClosed
 			}

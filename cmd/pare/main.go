@@ -10,7 +10,7 @@
 // work on each transcript, output.go and draft.go see to it that a file is replaced as a
 // whole or not at all, spool.go that standard output is. Agents' session files are
 // documents of their own kind: session.go recognises and reads them, and the files
-// beside it check, mend and show them; writers.go keeps away from those in use.
+// beside it check, mend and show them; package agentlog finds them, and tells which are in use.
 package main
 
 import (

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"github.com/pare-llm/pare/agentlog"
 )
 
 // An output is where results go: to standard output as they come, or into drafts
@@ -71,23 +73,16 @@ func (o *output) writer(b *batch) (io.Writer, error) {
 	return o.current, nil
 }
 
-// A replacement is the new content of a file of a folder.
-type replacement struct {
-	name string
-	raw  []byte
-	read fs.FileInfo
-}
-
 // rewrite drafts the files of a folder that change.
-func (o *output) rewrite(files []replacement) error {
+func (o *output) rewrite(files []agentlog.Replacement) error {
 	for _, f := range files {
-		d, err := newDraft(o.w, f.name, "")
+		d, err := newDraft(o.w, f.Path, "")
 		if err != nil {
 			return err
 		}
-		d.modified = f.read.ModTime()
-		o.rewritings = append(o.rewritings, rewriting{draft: d, read: f.read})
-		if _, err := d.Write(f.raw); err != nil {
+		d.modified = f.Was.ModTime()
+		o.rewritings = append(o.rewritings, rewriting{draft: d, read: f.Was})
+		if _, err := d.Write(f.Raw); err != nil {
 			return err
 		}
 		if err := d.close(); err != nil {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -14,19 +13,4 @@ func keepOwner(name string, was fs.FileInfo) {
 	if st, ok := was.Sys().(*syscall.Stat_t); ok {
 		_ = os.Lchown(name, int(st.Uid), int(st.Gid)) // only root may; others own both
 	}
-}
-
-// locked reports whether another process has locked a file against readers.
-func locked(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	record := syscall.Flock_t{Type: syscall.F_RDLCK}
-	if err := syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &record); err == nil && record.Type != syscall.F_UNLCK {
-		return true
-	}
-	// Ours goes with the file.
-	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }

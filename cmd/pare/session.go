@@ -3,10 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io/fs"
 	"iter"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/pare-llm/pare/agentlog"
@@ -92,30 +89,9 @@ func (s *stream) damagedSession() (agentlog.Format, bool) {
 	return d.Format()
 }
 
-// isStore reports whether a folder is where opencode keeps its sessions: a file for
-// each message, in a folder for each session.
-func isStore(folder string) bool {
-	if _, err := os.Stat(filepath.Join(folder, "message")); err != nil {
-		return false
-	}
-	sessions, _ := filepath.Glob(filepath.Join(globbed(folder), "message", "*", "*.json"))
-	for _, name := range sessions[:min(len(sessions), 4)] {
-		if raw, err := os.ReadFile(name); err == nil && bytes.Contains(raw, []byte(`"sessionID"`)) && !isRequest(raw) {
-			return true
-		}
-	}
-	return false
-}
-
-// globbed is a path as a pattern that it alone matches.
-func globbed(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
-}
-
 // A logFile is an agent's session file that was read.
 type logFile struct {
-	*agentlog.Log
-	files map[string]fs.FileInfo // of a store: its files, as they were before they were read
+	*agentlog.Stored
 }
 
 // readSession reads the session that a chunk holds, or names.
@@ -131,14 +107,11 @@ func readSession(in chunk, opts wire.Options) (l logFile, err error) {
 			return logFile{}, err
 		}
 	}
-	if !in.store() {
-		l.Log, err = agentlog.Read(in.source, in.data, o)
-		return l, err
+	if in.store() {
+		l.Stored, err = agentlog.OpenFolder(in.source, "", o)
+	} else {
+		l.Stored, err = agentlog.OpenFile(in.source, in.file, in.data, o)
 	}
-	seen := &seenFS{FS: os.DirFS(in.source), files: map[string]fs.FileInfo{}}
-	o.Format = agentlog.Auto
-	l.files = seen.files
-	l.Log, err = agentlog.ReadFolder(seen, o)
 	return l, err
 }
 
@@ -156,7 +129,7 @@ func (s logFile) main() (all []*agentlog.Thread) {
 // lines tells the line of each message of a thread; nil: they share one, or have files
 // of their own.
 func (s logFile) lines(t *agentlog.Thread) func(int) int {
-	if n := t.Messages(); s.files != nil || n > 1 && s.Line(t, 0) == s.Line(t, n-1) {
+	if n := t.Messages(); s.Format == agentlog.OpenCode || n > 1 && s.Line(t, 0) == s.Line(t, n-1) {
 		return nil
 	}
 	return func(i int) int { return s.Line(t, i) }
@@ -212,23 +185,6 @@ func stored(t *agentlog.Thread) *wire.Request {
 		panic(err) // a part of what was parsed before
 	}
 	return r
-}
-
-// seenFS notes how its files were when they were opened.
-type seenFS struct {
-	fs.FS
-	files map[string]fs.FileInfo
-}
-
-func (s *seenFS) Open(name string) (fs.File, error) {
-	f, err := s.FS.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
-		s.files[name] = st
-	}
-	return f, nil
 }
 
 // notShortened says why a session file is none for a command that takes things out.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/pare-llm/pare/agentlog"
@@ -14,8 +13,8 @@ import (
 // mending is how the session files of a run are mended.
 type mending struct {
 	agentlog.Options
-	force   bool // even if the agent is still writing
-	writers *writers
+	force bool // even if the agent is still writing
+	busy  *agentlog.Busy
 }
 
 // session mends the session file of a chunk.
@@ -55,7 +54,7 @@ func (c *changer) mend(from origin, in chunk, b *batch) (o outcome) {
 	}
 	o.before, o.after = len(l.Raw()), len(fixed.Raw)
 	o.changed = !bytes.Equal(l.Raw(), fixed.Raw)
-	if why := c.busy(in, l); o.changed && why != nil {
+	if why := c.busy(l); o.changed && why != nil {
 		return c.leftAlone(from, in.data, why)
 	}
 	for _, ch := range fixed.Changes {
@@ -73,9 +72,7 @@ func (c *changer) mend(from origin, in chunk, b *batch) (o outcome) {
 	}
 	o.receipt = c.logReceipt(from, fixed.Changes)
 	if in.store() {
-		for _, f := range fixed.Files {
-			b.files = append(b.files, replacement{filepath.Join(in.source, filepath.FromSlash(f.Path)), f.Raw, l.files[f.Path]})
-		}
+		b.files = l.Replacements(fixed)
 		return o
 	}
 	// Agents list their sessions by the time of the last change, and go on with the newest:
@@ -87,21 +84,11 @@ func (c *changer) mend(from origin, in chunk, b *batch) (o outcome) {
 
 // busy says why the agent may still be writing to the session; nil: it is not, or
 // nobody minds.
-func (c *changer) busy(in chunk, l logFile) error {
+func (c *changer) busy(l logFile) error {
 	if !c.inPlace || c.mending.force {
 		return nil
 	}
-	if !in.store() {
-		return c.mending.writers.busy(in.source, in.file)
-	}
-	names := make([]string, 0, len(l.files))
-	for name := range l.files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	// A running agent writes the newest of them.
-	newest := slices.MaxFunc(names, func(a, b string) int { return l.files[a].ModTime().Compare(l.files[b].ModTime()) })
-	return c.mending.writers.busy(filepath.Join(in.source, filepath.FromSlash(newest)), l.files[newest])
+	return c.mending.busy.Why(l.Newest())
 }
 
 // leftAlone reports a session that its agent may still be writing. Of several files the

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/pare-llm/pare/agentlog"
 )
 
 type undoCmd struct {
@@ -29,7 +31,7 @@ rewritten is left alone (status 2): going back would take that change out, too.`
 
 func (c *undoCmd) run(w *world) int {
 	status := statusClean
-	held := newWriters(time.Now())
+	held := agentlog.NewBusy(time.Now())
 	for _, name := range c.Files {
 		from, kept, err := c.undo(w, name, held)
 		if err != nil {
@@ -58,7 +60,7 @@ func (w *world) undone(name string, err error) int {
 // undo makes the newest backup the file again. It returns the name that it had, and the
 // one under which the file is kept. Both steps leave the whole of either under the name
 // of the file.
-func (c *undoCmd) undo(w *world, name string, held *writers) (from, kept string, err error) {
+func (c *undoCmd) undo(w *world, name string, held *agentlog.Busy) (from, kept string, err error) {
 	path := name
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		path = real // a link stays a link
@@ -110,11 +112,11 @@ func newestBackup(path string, now fs.FileInfo) (string, fs.FileInfo, error) {
 }
 
 // allowed is an error if going back would lose what came after the rewriting.
-func (c *undoCmd) allowed(path string, now, was fs.FileInfo, held *writers) error {
+func (c *undoCmd) allowed(path string, now, was fs.FileInfo, held *agentlog.Busy) error {
 	if c.Force {
 		return nil
 	}
-	if err := held.held(path); err != nil {
+	if err := held.Held(path); err != nil {
 		return hinted{fmt.Errorf("left as it is: %w", err), "end the agent first; --force goes back all the same"}
 	}
 	if changedSince(now, was) {

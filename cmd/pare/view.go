@@ -115,7 +115,7 @@ func (c *viewCmd) view(w *world) (*viewing, error) {
 		return nil, fmt.Errorf("--line counts from 1, not %d", c.Line)
 	case c.Plan != "prune" && (len(c.Rules) > 0 || c.KeepRecent != nil || c.Config != ""):
 		return nil, errors.New("--rules, --keep-recent and --config are for --plan prune")
-	case c.Path != stdinName && statErr == nil && st.IsDir() && !isStore(c.Path):
+	case c.Path != stdinName && statErr == nil && st.IsDir() && !agentlog.IsStorage(c.Path):
 		return nil, hinted{fmt.Errorf("%s is a folder", c.Path), "a page shows one conversation: name its file"}
 	}
 	return &viewing{viewCmd: c, w: w, opts: opts}, nil

@@ -1,4 +1,4 @@
-package main
+package agentlog
 
 import (
 	"errors"
@@ -16,31 +16,36 @@ import (
 // agents write whenever a model or a tool says something.
 const settled = 10 * time.Second
 
-// writers tells whether somebody may be writing to a file. All it can see is a guess,
-// on the safe side: most agents open the file for each line and lock nothing.
-type writers struct {
+// Busy tells whether somebody may be writing to a file. All it can see is a guess,
+// on the safe side: most agents open the file for each line and lock nothing. Several
+// goroutines may use one.
+type Busy struct {
 	now  time.Time
 	open func() map[string][]string // files that other processes have open, by path; the values lead to /proc
 }
 
-func newWriters(now time.Time) *writers {
-	return &writers{now: now, open: sync.OnceValue(openFiles)}
+// NewBusy looks at what processes have open, once, when it is first asked.
+func NewBusy(now time.Time) *Busy {
+	return &Busy{now: now, open: sync.OnceValue(openFiles)}
 }
 
-// busy says who, or what, may be writing to a file; nil: nobody, as far as can be seen.
-func (w *writers) busy(name string, st fs.FileInfo) error {
-	if err := w.held(name); err != nil {
+// Why says who, or what, may be writing to a file, which st is about; nil: nobody, as far as can be seen.
+func (b *Busy) Why(name string, st fs.FileInfo) error {
+	if err := b.Held(name); err != nil {
 		return err
 	}
+	if st == nil {
+		return nil
+	}
 	// A time in the future is another machine's.
-	if age := w.now.Sub(st.ModTime()); age > -settled && age < settled {
+	if age := b.now.Sub(st.ModTime()); age > -settled && age < settled {
 		return fmt.Errorf("it was changed %s, and its agent may still be writing", ago(age))
 	}
 	return nil
 }
 
-// held says who holds a file, open or locked.
-func (w *writers) held(name string) error {
+// Held says who holds a file, open or locked.
+func (b *Busy) Held(name string) error {
 	path, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return nil // it cannot be written either
@@ -48,7 +53,7 @@ func (w *writers) held(name string) error {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil
 	}
-	for _, fd := range w.open()[path] {
+	for _, fd := range b.open()[path] {
 		if forWriting(fd) {
 			return fmt.Errorf("%s has it open for writing", processOf(fd))
 		}
@@ -66,7 +71,10 @@ func ago(age time.Duration) string {
 	if age < time.Second {
 		return "just now"
 	}
-	return plural(int(age/time.Second), "second") + " ago"
+	if n := int(age / time.Second); n > 1 {
+		return fmt.Sprintf("%d seconds ago", n)
+	}
+	return "1 second ago"
 }
 
 // openFiles lists the files that processes have open, where the system tells.

@@ -1,0 +1,110 @@
+package agentlog
+
+import "slices"
+
+// An Agent is a program that keeps sessions, and where it does so. Patterns are below
+// the home folder and hold for all systems: what is not there costs nothing, and the
+// home may be a copy from another machine. A * stands for one name or a part of it.
+type Agent struct {
+	Name   string
+	Format Format
+	files  []string // sessions that are resumed
+	aside  []string // sessions that are not resumed by themselves: archived ones, those of sub-agents
+	// mixed: other files lie there too, and only the content tells.
+	mixed bool
+	// unread are stores that are newer than what is read here.
+	unread []string
+}
+
+// agents is the table of all agents that are known, in the order of the report. Where
+// each keeps its sessions is what its documentation or its source says; the variables
+// that move a folder are in moved.
+var agents = []Agent{
+	{
+		Name: "claude-code", Format: ClaudeCode,
+		files: []string{".claude/projects/*/*.jsonl", ".config/claude/projects/*/*.jsonl"},
+		aside: []string{".claude/projects/*/*/subagents/*.jsonl", ".config/claude/projects/*/*/subagents/*.jsonl"},
+	},
+	{
+		Name: "codex", Format: Codex,
+		files: []string{".codex/sessions/*/*/*/rollout-*.jsonl", ".codex/sessions/rollout-*.jsonl"},
+		aside: []string{".codex/archived_sessions/rollout-*.jsonl"},
+	},
+	{
+		Name: "gemini-cli", Format: GeminiCLI,
+		files: []string{".gemini/tmp/*/chats/*.json", ".gemini/tmp/*/chats/*.jsonl"},
+		aside: []string{".gemini/tmp/*/chats/*/*.jsonl"},
+	},
+	{
+		Name: "pi", Format: Pi,
+		files: []string{".pi/agent/sessions/*.jsonl", ".pi/agent/sessions/*/*.jsonl"},
+	},
+	{
+		Name: "openclaw", Format: Pi, mixed: true,
+		files: []string{".openclaw/agents/*/sessions/*.jsonl"},
+	},
+	{Name: "cline", Format: Cline, files: append(inEditors("saoudrizwan.claude-dev"), ".cline/data/tasks/*/"+clineFile)},
+	{Name: "roo", Format: Cline, files: inEditors("rooveterinaryinc.roo-cline")},
+	{Name: "kilo", Format: Cline, files: inEditors("kilocode.kilo-code")},
+	{
+		Name: "goose", Format: Goose,
+		files: inGoose("*.jsonl"), unread: inGoose("sessions.db"),
+	},
+	{
+		Name: "openhands", Format: OpenHands, mixed: true,
+		files:  []string{".openhands/*.json", ".openhands/*/*.json", ".openhands/*/*.jsonl"},
+		unread: []string{".openhands/conversations/*/events", ".openhands/sessions/*/events"},
+	},
+	{
+		// Here a session is a folder: its messages; their parts are elsewhere.
+		Name: "opencode", Format: OpenCode,
+		files:  []string{".local/share/opencode/storage/message/*", ".local/share/opencode/project/*/storage/session/message/*"},
+		unread: []string{".local/share/opencode/opencode.db"},
+	},
+}
+
+const clineFile = "api_conversation_history.json"
+
+// inEditors is where an extension of VS Code, or of one of the editors made from it,
+// keeps its tasks.
+func inEditors(extension string) []string {
+	var all []string
+	for _, user := range []string{
+		".config/*/User", "Library/Application Support/*/User", "AppData/Roaming/*/User",
+		".vscode-server/data/User", ".vscode-server-insiders/data/User", ".cursor-server/data/User", ".windsurf-server/data/User",
+	} {
+		all = append(all, user+"/globalStorage/"+extension+"/tasks/*/"+clineFile)
+	}
+	return all
+}
+
+// inGoose is where the versions of goose keep sessions.
+func inGoose(name string) []string {
+	var all []string
+	for _, folder := range []string{
+		".local/share/goose", ".local/share/Block/goose", "Library/Application Support/goose", "Library/Application Support/Block/goose",
+		"AppData/Roaming/Block/goose", "AppData/Roaming/Block/goose/data", ".config/goose",
+	} {
+		all = append(all, folder+"/sessions/"+name)
+	}
+	return all
+}
+
+// A move is a variable of the environment that puts a folder elsewhere.
+type move struct{ folder, variable, below string }
+
+// moved lists the variables; the first that is set and whose folder leads to a pattern counts.
+var moved = []move{
+	{".claude", "CLAUDE_CONFIG_DIR", ""},
+	{".codex", "CODEX_HOME", ""},
+	{".gemini", "GEMINI_CLI_HOME", ".gemini"},
+	{".pi/agent", "PI_CODING_AGENT_DIR", ""},
+	{".openclaw", "OPENCLAW_STATE_DIR", ""},
+	{".local/share/goose", "GOOSE_PATH_ROOT", "data"},
+	{".local/share", "XDG_DATA_HOME", ""},
+	{".config", "XDG_CONFIG_HOME", ""},
+	{"AppData/Roaming", "APPDATA", ""},
+}
+
+// Agents lists all agents that are known, in the order of the table.
+func Agents() []Agent { return slices.Clone(agents) }

@@ -1,0 +1,193 @@
+package agentlog
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Stored is a session that was read from the disk, with its files as they were before
+// that.
+type Stored struct {
+	*Log
+	Path  string // of the file, or of the folder that Files are in
+	Files map[string]fs.FileInfo
+}
+
+// OpenFile reads a session file whose bytes are at hand. info is the file as it was
+// before it was read; nil: it is none.
+func OpenFile(path string, info fs.FileInfo, raw []byte, o Options) (*Stored, error) {
+	l, err := Read(path, raw, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stored{Log: l, Path: path}
+	if info != nil {
+		s.Files = map[string]fs.FileInfo{"": info}
+	}
+	return s, nil
+}
+
+// OpenFolder reads the storage of an agent that keeps a folder: all of its sessions, or
+// the one with that id.
+func OpenFolder(path, session string, o Options) (*Stored, error) {
+	seen := &seenFS{FS: os.DirFS(path), id: session, files: map[string]fs.FileInfo{}}
+	o.Format = Auto
+	l, err := ReadFolder(seen, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Stored{l, path, seen.files}, nil
+}
+
+// Open reads the session that a search has found. Its error wraps [ErrFormat] if there is
+// none after all.
+func (x Place) Open(o Options) (*Stored, error) {
+	if x.Agent.Format == OpenCode {
+		return OpenFolder(x.storage(), filepath.Base(x.Path), o)
+	}
+	f, err := os.Open(x.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return nil, ErrFormat // begun, and nothing said yet
+	}
+	o.Format = x.Agent.Format
+	if x.Agent.mixed {
+		if f, ok := Detect(x.Path, raw); !ok || f != x.Agent.Format {
+			return nil, ErrFormat
+		}
+	}
+	return OpenFile(x.Path, info, raw, o)
+}
+
+// storage is the folder of opencode in which the messages of all sessions lie.
+func (x Place) storage() string { return filepath.Dir(filepath.Dir(x.Path)) }
+
+// Newest returns the file of the session that was written to last: a running agent
+// writes to that one. The information is nil if the session is not on the disk.
+func (s *Stored) Newest() (path string, info fs.FileInfo) {
+	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
+		if at := s.Files[name]; info == nil || at.ModTime().After(info.ModTime()) {
+			path, info = s.file(name), at
+		}
+	}
+	return path, info
+}
+
+func (s *Stored) file(name string) string {
+	if name == "" {
+		return s.Path
+	}
+	return filepath.Join(s.Path, filepath.FromSlash(name))
+}
+
+// A Replacement is the new content of a file.
+type Replacement struct {
+	Path string
+	Raw  []byte
+	Was  fs.FileInfo // when it was read
+}
+
+// Replacements returns the files that a fix changes.
+func (s *Stored) Replacements(fixed *Fixed) []Replacement {
+	if s.files == nil {
+		if bytes.Equal(fixed.Raw, s.raw) {
+			return nil
+		}
+		return []Replacement{{s.Path, fixed.Raw, s.Files[""]}}
+	}
+	var all []Replacement
+	for _, f := range fixed.Files {
+		all = append(all, Replacement{s.file(f.Path), f.Raw, s.Files[f.Path]})
+	}
+	return all
+}
+
+// IsStorage reports whether a folder is where opencode keeps its sessions: a file for
+// each message, in a folder for each session.
+func IsStorage(folder string) bool {
+	if _, err := os.Stat(filepath.Join(folder, "message")); err != nil {
+		return false
+	}
+	sessions, _ := filepath.Glob(filepath.Join(globbed(folder), "message", "*", "*.json"))
+	for _, name := range sessions[:min(len(sessions), 4)] {
+		raw, err := os.ReadFile(name)
+		if err != nil || !bytes.Contains(raw, []byte(`"sessionID"`)) {
+			continue
+		}
+		if at, ok := wholeObject(raw); ok {
+			if o := objectAt(raw, at); !o.has("messages") && !o.has("input") && !o.has("contents") { // a request
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// globbed is a path as a pattern that it alone matches.
+func globbed(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// A seenFS notes how its files were when they were opened. With an id it shows, of the
+// storage of opencode, one session: the rest may be gigabytes.
+type seenFS struct {
+	fs.FS
+	id    string
+	files map[string]fs.FileInfo
+}
+
+// Open opens a file, and looks how old it is.
+func (s *seenFS) Open(name string) (fs.File, error) {
+	f, err := s.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		s.files[name] = info
+	}
+	return f, nil
+}
+
+// ReadDir lists messages and parts of the session alone. A part lies in a folder named
+// after its message or, in the older layout, after the session.
+func (s *seenFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	names := []string{s.id}
+	switch {
+	case s.id != "" && name == "message":
+	case s.id != "" && name == "part":
+		messages, err := fs.ReadDir(s.FS, path.Join("message", s.id))
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range messages {
+			names = append(names, strings.TrimSuffix(m.Name(), ".json"))
+		}
+	default:
+		return fs.ReadDir(s.FS, name)
+	}
+	var all []fs.DirEntry
+	for _, n := range names {
+		if info, err := fs.Stat(s.FS, path.Join(name, n)); err == nil {
+			all = append(all, fs.FileInfoToDirEntry(info))
+		}
+	}
+	return all, nil
+}
