@@ -7,6 +7,8 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
+func (anthropic) check(c *checker) { c.anthropic() }
+
 // anthropic raises the faults that show in the finished transcript. Turns are
 // merged first: the API combines neighbours of one role before it looks.
 func (c *checker) anthropic() {
@@ -249,7 +251,7 @@ func (c *checker) cacheMarks() {
 		}
 	}
 	if marks > 4 {
-		c.headFault(tooManyCacheMarks, c.Dialect.list(), itoa(marks))
+		c.headFault(tooManyCacheMarks, c.g.list, itoa(marks))
 	}
 }
 

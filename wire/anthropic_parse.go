@@ -8,6 +8,24 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
+// anthropicGrammar is the Anthropic Messages API.
+var anthropicGrammar = grammar{
+	name: "anthropic", list: "messages", blocks: inContent, nested: true, marksFailure: true, cacheMark: "cache_control", assistant: "assistant",
+	roles:   map[string]transcript.Role{"user": transcript.User, "assistant": transcript.Assistant, "system": transcript.System},
+	idLimit: 64, nameLimit: 200,
+	tells: tells{
+		body:  []string{"anthropic_version", "stop_sequences"},
+		tools: []string{"input_schema"},
+		types: []string{"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use", "search_result", "container_upload", "compaction"},
+	},
+	rules:  anthropicRules,
+	speech: anthropic{},
+}
+
+type anthropic struct{ common }
+
+func (anthropic) element(p *parser) { p.anthropicMessage() }
+
 // anthropicMessage reads one message of the Anthropic Messages API.
 func (p *parser) anthropicMessage() {
 	p.startMessage(transcript.Unknown, p.Offset(), 0)

@@ -5,6 +5,24 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
+// bedrockGrammar is the Converse API of AWS Bedrock.
+var bedrockGrammar = grammar{
+	name: "bedrock", list: "messages", blocks: inContent, nested: true, modelInURL: true, marksFailure: true, assistant: "assistant",
+	roles:   map[string]transcript.Role{"user": transcript.User, "assistant": transcript.Assistant},
+	idLimit: 64, nameLimit: 64,
+	tells: tells{
+		body:   []string{"modelId", "inferenceConfig", "additionalModelRequestFields"},
+		behind: []string{"toolConfig"}, // Gemini has one too
+		blocks: []string{"toolUse", "toolResult", "reasoningContent", "cachePoint", "citationsContent", "guardContent"},
+	},
+	rules:  bedrockRules,
+	speech: bedrock{},
+}
+
+type bedrock struct{ common }
+
+func (bedrock) element(p *parser) { p.bedrockMessage() }
+
 // bedrockMessage reads one message of AWS Bedrock's Converse API.
 func (p *parser) bedrockMessage() {
 	start := p.Offset()

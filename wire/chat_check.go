@@ -2,6 +2,8 @@ package wire
 
 import "github.com/pare-llm/pare/transcript"
 
+func (chat) check(c *checker) { c.chat() }
+
 // chat raises the faults that show in the finished transcript.
 func (c *checker) chat() {
 	c.pairs()

@@ -7,6 +7,27 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
+// chatGrammar is OpenAI's Chat Completions API and its many imitations.
+var chatGrammar = grammar{
+	name: "openai-chat", list: "messages", blocks: inContent, nullContent: true, resultMember: "tool_call_id", assistant: "assistant",
+	roles: map[string]transcript.Role{
+		"user": transcript.User, "assistant": transcript.Assistant, "system": transcript.System, "developer": transcript.System,
+		"tool": transcript.Tool, "function": transcript.Tool,
+	},
+	idLimit: 40, nameLimit: 64,
+	tells: tells{
+		tools:   []string{"function"},
+		untyped: []string{"tool_calls", "tool_call_id", "function_call", "reasoning_content", "refusal"},
+		types:   []string{"image_url", "input_audio", "file", "document_url", "refusal", "video_url"},
+	},
+	rules:  chatRules,
+	speech: chat{},
+}
+
+type chat struct{ common }
+
+func (chat) element(p *parser) { p.chatMessage() }
+
 // chatFields are the members of a message of the Chat Completions API.
 type chatFields struct {
 	role, content, callID, name, reasoning, refusal, audio, prefix field

@@ -45,20 +45,9 @@ func (r *Request) Check(o CheckOptions) []Finding {
 	}
 	c.flawFindings()
 	if n := len(r.t.Messages()); n == 0 && r.head.listKind == jsonspan.Array {
-		c.headFault(emptyHistory, r.Dialect.list(), "")
+		c.headFault(emptyHistory, r.g.list, "")
 	}
-	switch r.Dialect {
-	case Anthropic:
-		c.anthropic()
-	case OpenAIChat:
-		c.chat()
-	case OpenAIResponses:
-		c.responses()
-	case Gemini:
-		c.gemini()
-	case Bedrock:
-		c.bedrock()
-	}
+	r.g.check(&c)
 	slices.SortStableFunc(c.found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Block, b.Block), cmp.Compare(a.order, b.order))
 	})
@@ -90,7 +79,7 @@ func (c *checker) pairs() {
 			c.block(displacedResult, x.Results[0], "")
 		case transcript.Duplicate:
 			extra := x.Results
-			if c.Dialect == Gemini && x.Repeats { // counts matter there, not ids
+			if c.g.countsCalls && x.Repeats { // counts matter there, not ids
 				extra = nil
 				if len(x.Results) == 0 {
 					c.unanswered(x)

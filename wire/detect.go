@@ -6,6 +6,38 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
+// tells are words that only one dialect uses, by where they stand.
+type tells struct {
+	body    []string // members of the body
+	behind  []string // members of the body that tell when messages went before
+	tools   []string // members of a declared tool
+	element []string // members of an element of the list
+	untyped []string // the same, on an element that has no type
+	blocks  []string // members of a block
+	types   []string // types of a block
+}
+
+var (
+	bodyTells    = telling(func(t *tells) []string { return t.body })
+	behindTells  = telling(func(t *tells) []string { return t.behind })
+	toolTells    = telling(func(t *tells) []string { return t.tools })
+	elementTells = telling(func(t *tells) []string { return t.element })
+	untypedTells = telling(func(t *tells) []string { return t.untyped })
+	blockTells   = telling(func(t *tells) []string { return t.blocks })
+	typeTells    = telling(func(t *tells) []string { return t.types })
+)
+
+// telling says whose each word of a place is.
+func telling(of func(*tells) []string) map[string]Dialect {
+	all := make(map[string]Dialect)
+	for d, g := range grammars {
+		for _, word := range of(&g.tells) {
+			all[word] = Dialect(d)
+		}
+	}
+	return all
+}
+
 // Detect tells the dialect of a request body or bare list from its shape. It
 // reads only as far as it must; where the shape of all messages fits several
 // dialects, the model's name and then the commonest dialect decide.
@@ -43,8 +75,6 @@ func (p *parser) detectBody() Dialect {
 			break
 		}
 		switch string(k) {
-		case "contents":
-			return Gemini
 		case "input":
 			if p.Peek() == jsonspan.Array {
 				if d := p.detectList(); d != Auto && d != OpenAIChat {
@@ -61,17 +91,9 @@ func (p *parser) detectBody() Dialect {
 			if d := p.detectList(); d != Auto {
 				return d
 			}
-		case "model", "modelId":
+		case "model":
 			f := p.value()
 			model = strings.ToLower(p.text(f))
-			if string(k) == "modelId" {
-				return Bedrock
-			}
-		case "toolConfig", "inferenceConfig", "additionalModelRequestFields":
-			p.Skip()
-			if messages || string(k) != "toolConfig" { // Gemini has a toolConfig too
-				return Bedrock
-			}
 		case "system":
 			if d := p.detectSystem(); d != Auto {
 				return d
@@ -80,11 +102,13 @@ func (p *parser) detectBody() Dialect {
 			if d := p.detectTools(); d != Auto {
 				return d
 			}
-		case "anthropic_version", "stop_sequences":
-			return Anthropic
-		case "systemInstruction", "system_instruction", "generationConfig", "generation_config":
-			return Gemini
 		default:
+			if d := bodyTells[string(k)]; d != Auto {
+				return d
+			}
+			if d := behindTells[string(k)]; d != Auto && messages {
+				return d
+			}
 			p.Skip()
 		}
 	}
@@ -136,13 +160,8 @@ func (p *parser) detectTools() Dialect {
 			continue
 		}
 		for k := range p.members {
-			switch string(k) {
-			case "input_schema":
-				d = Anthropic
-			case "function":
-				d = OpenAIChat
-			case "functionDeclarations", "function_declarations":
-				d = Gemini
+			if t := toolTells[string(k)]; t != Auto {
+				d = t
 			}
 			p.Skip()
 		}
@@ -186,17 +205,6 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 			break
 		}
 		switch string(k) {
-		case "parts":
-			p.Skip()
-			d = Gemini
-		case "tool_calls", "tool_call_id", "function_call", "reasoning_content", "refusal":
-			p.Skip()
-			if !typed {
-				d = OpenAIChat
-			}
-		case "call_id", "encrypted_content", "summary":
-			p.Skip()
-			d = OpenAIResponses
 		case "type":
 			typed = true
 			if f := p.value(); p.itemType(f) {
@@ -223,6 +231,11 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 				d = c
 			}
 		default:
+			if e := elementTells[string(k)]; e != Auto {
+				d = e
+			} else if e := untypedTells[string(k)]; e != Auto && !typed {
+				d = e
+			}
 			p.Skip()
 		}
 	}
@@ -253,7 +266,7 @@ func (p *parser) detectContent() Dialect {
 		}
 		p.Enter()
 		var typ field
-		camel, source := false, false
+		member, source := Auto, false
 		for {
 			k, ok := p.key()
 			if !ok {
@@ -263,24 +276,23 @@ func (p *parser) detectContent() Dialect {
 			case "type":
 				typ = p.value()
 				continue
-			case "toolUse", "toolResult", "reasoningContent", "cachePoint", "citationsContent", "guardContent":
-				camel = true
 			case "source":
 				source = true
+			default:
+				if e := blockTells[string(k)]; e != Auto {
+					member = e
+				}
 			}
 			p.Skip()
 		}
 		switch t := p.text(typ); {
-		case camel:
-			d = Bedrock
+		case member != Auto:
+			d = member
 		case !typ.given() && d == Auto:
 			d = Bedrock
-		case t == "input_text" || t == "output_text" || t == "input_image" || t == "input_file":
-			d = OpenAIResponses
-		case t == "image_url" || t == "input_audio" || t == "file" || t == "document_url" || t == "refusal" || t == "video_url":
-			d = OpenAIChat
-		case source && (t == "image" || t == "document"), t == "tool_use", t == "tool_result", t == "thinking", t == "redacted_thinking",
-			t == "server_tool_use", t == "mcp_tool_use", t == "search_result", t == "container_upload", t == "compaction", strings.HasSuffix(t, "_tool_result"):
+		case typeTells[t] != Auto:
+			d = typeTells[t]
+		case source && (t == "image" || t == "document"), strings.HasSuffix(t, "_tool_result"):
 			d = Anthropic
 		}
 	}

@@ -3,11 +3,10 @@ package wire
 import (
 	"fmt"
 	"strings"
-
-	"github.com/pare-llm/pare/transcript"
 )
 
-// A Dialect is a wire shape. The zero value asks for detection.
+// A Dialect is a wire shape. The zero value asks for detection. Any number of
+// goroutines may use it.
 type Dialect uint8
 
 const (
@@ -17,70 +16,46 @@ const (
 	OpenAIResponses
 	Gemini
 	Bedrock
+
+	dialects // how many there are
 )
 
-var dialectNames = [...]string{"auto", "anthropic", "openai-chat", "openai-responses", "gemini", "bedrock"}
+// grammars has a row for each dialect. A new one needs its constant, its row here and
+// four files of its own: parse, check, write and rules.
+var grammars = [dialects]*grammar{
+	Auto:            {name: "auto"},
+	Anthropic:       &anthropicGrammar,
+	OpenAIChat:      &chatGrammar,
+	OpenAIResponses: &responsesGrammar,
+	Gemini:          &geminiGrammar,
+	Bedrock:         &bedrockGrammar,
+}
 
-func (d Dialect) String() string { return dialectNames[d] }
+func (d Dialect) String() string { return grammars[d].name }
 
 // Dialects returns all dialects.
 func Dialects() []Dialect {
-	return []Dialect{Anthropic, OpenAIChat, OpenAIResponses, Gemini, Bedrock}
+	var all []Dialect
+	for d := Auto + 1; d < dialects; d++ {
+		all = append(all, d)
+	}
+	return all
 }
 
 // ParseDialect returns the dialect of that name.
 func ParseDialect(name string) (Dialect, error) {
+	var names []string
 	for _, d := range Dialects() {
 		if d.String() == name {
 			return d, nil
 		}
+		names = append(names, d.String())
 	}
-	return Auto, fmt.Errorf("unknown dialect %q; the dialects are %s", name, strings.Join(dialectNames[1:], ", "))
+	return Auto, fmt.Errorf("unknown dialect %q; the dialects are %s", name, strings.Join(names, ", "))
 }
 
-// list returns the name of the field that holds the history.
-func (d Dialect) list() string {
-	switch d {
-	case OpenAIResponses:
-		return "input"
-	case Gemini:
-		return "contents"
-	}
-	return "messages"
-}
+// List returns the member of a body that holds the history.
+func (d Dialect) List() string { return grammars[d].list }
 
-// role returns the role of that name, or Unknown.
-func (d Dialect) role(name string) transcript.Role {
-	switch name {
-	case "user":
-		return transcript.User
-	case "assistant":
-		if d != Gemini {
-			return transcript.Assistant
-		}
-	case "model":
-		if d == Gemini {
-			return transcript.Assistant
-		}
-	case "system":
-		if d != Gemini && d != Bedrock {
-			return transcript.System
-		}
-	case "developer":
-		if d == OpenAIChat || d == OpenAIResponses {
-			return transcript.System
-		}
-	case "tool":
-		if d == OpenAIChat {
-			return transcript.Tool
-		}
-	case "function":
-		switch d {
-		case OpenAIChat:
-			return transcript.Tool
-		case Gemini:
-			return transcript.User
-		}
-	}
-	return transcript.Unknown
-}
+// ModelInURL reports whether requests name their model in the URL and not in the body.
+func (d Dialect) ModelInURL() bool { return grammars[d].modelInURL }

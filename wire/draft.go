@@ -237,7 +237,7 @@ func (d *draft) render() ([]byte, *trail, error) {
 		for i, it := range a.blocks {
 			raws[i] = it.raw
 		}
-		d.messages.insert(a.before, item{d.resultMessage(raws), origin{message: -1}})
+		d.messages.insert(a.before, item{d.g.turn(raws), origin{message: -1}})
 	}
 	var edits []jsonspan.Edit
 	for _, e := range d.edits {
@@ -297,10 +297,10 @@ func (d *draft) messageAround(s jsonspan.Span) int {
 // listEdits are the edits of a list inside a message. A message of the chat API
 // that loses all its calls loses the list too.
 func (d *draft) listEdits(k listKey, l *list) []jsonspan.Edit {
-	if l.text && (d.Dialect != OpenAIChat || len(l.put) > 0) {
+	if l.text && (!d.g.nullContent || len(l.put) > 0) {
 		return []jsonspan.Edit{{Span: jsonspan.Span(l.span), New: d.textAsList(l)}}
 	}
-	if k.in == inContent && d.Dialect == OpenAIChat && len(l.put) == 0 && !slices.Contains(l.drop, false) {
+	if k.in == inContent && d.g.nullContent && len(l.put) == 0 && !slices.Contains(l.drop, false) {
 		return []jsonspan.Edit{{Span: jsonspan.Span(l.span), New: []byte("null")}} // calls may stand alone
 	}
 	if k.in == inCalls && len(l.put) == 0 && !slices.Contains(l.drop, false) {
@@ -324,7 +324,7 @@ func (d *draft) textAsList(l *list) []byte {
 			add(it.raw)
 		}
 		if i < len(l.elems) && !l.drop[i] {
-			add(d.textBlockRaw(d.raw[l.elems[i].Start:l.elems[i].End]))
+			add(d.g.textBlock(transcript.User, d.raw[l.elems[i].Start:l.elems[i].End]))
 		}
 	}
 	return append(out, ']')

@@ -2,6 +2,8 @@ package wire
 
 import "github.com/pare-llm/pare/transcript"
 
+func (gemini) check(c *checker) { c.gemini() }
+
 // gemini raises the faults that show in the finished transcript.
 func (c *checker) gemini() {
 	turns := c.turnsOf()

@@ -5,6 +5,24 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
+// geminiGrammar is Google's generateContent.
+var geminiGrammar = grammar{
+	name: "gemini", list: "contents", blocks: inParts, nested: true, modelInURL: true, countsCalls: true, namesResults: true, partsMessages: true, assistant: "model",
+	roles:   map[string]transcript.Role{"user": transcript.User, "model": transcript.Assistant, "function": transcript.User},
+	idLimit: 64, nameLimit: 64,
+	tells: tells{
+		body:    []string{"contents", "systemInstruction", "system_instruction", "generationConfig", "generation_config"},
+		tools:   []string{"functionDeclarations", "function_declarations"},
+		element: []string{"parts"},
+	},
+	rules:  geminiRules,
+	speech: gemini{},
+}
+
+type gemini struct{ common }
+
+func (gemini) element(p *parser) { p.geminiContent() }
+
 // geminiContent reads one content of Google's generateContent. Members come in
 // camel case or, as the API takes both, in snake case.
 func (p *parser) geminiContent() {

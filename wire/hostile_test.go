@@ -28,7 +28,7 @@ func TestWrongTypes(t *testing.T) {
 				continue // no role: tested below
 			}
 			got := report(t, fmt.Appendf(nil, body, v), Options{Dialect: d}, CheckOptions{})
-			want := "wrong-type " + d.list() + ".1"
+			want := "wrong-type " + d.List() + ".1"
 			if !slices.Contains(got, want) {
 				t.Errorf("%s: message %s: findings %q, want %q", d, v, got, want)
 			}

@@ -111,7 +111,7 @@ func (m *mender) neverEmpty() {
 	if len(m.messages.put) > 0 || len(m.answers) > 0 || slices.Contains(m.messages.drop, false) {
 		return
 	}
-	raw := m.Dialect.textMessage(transcript.User, emptyTalkText)
+	raw := m.g.textMessage(transcript.User, emptyTalkText)
 	m.insertMessage(0, raw, isNew)
 	m.log(&Finding{Rule: "empty-content"}, "insert", transcript.NoBlock, -1, len(raw), "a history must not be empty: %s", emptyTalkText)
 }

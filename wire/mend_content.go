@@ -38,7 +38,7 @@ var contentMends = map[fault]mend{
 	argsNotObject:       (*mender).wrapArgs,
 	argsNotJSON:         (*mender).wrapArgs,
 	argsNotString:       (*mender).wrapArgs,
-	resultNotObject:     (*mender).wrapResult,
+	resultNotObject:     func(m *mender, f *Finding) { m.g.wrapResult(m, f) },
 	partType:            (*mender).retagPart,
 	resultPartType:      (*mender).textItem,
 	encryptedMissing:    (*mender).dropExchange,
@@ -164,32 +164,17 @@ func (m *mender) setResult(b transcript.BlockID, raw []byte) bool {
 		}
 		return m.edit(jsonspan.Edit{Span: jsonspan.Span(body), New: raw})
 	}
-	if m.Dialect == Bedrock {
-		inner, ok := m.member(at, "toolResult")
-		if !ok {
-			return false
-		}
-		return m.setMember(inner, "content", raw)
-	}
-	return m.setMember(at, "content", raw)
-}
-
-// resultContent writes a text as the content of a result.
-func (m *mender) resultContent(text string) []byte {
-	if m.Dialect == Bedrock {
-		return array(object("text", text))
-	}
-	return quote(text)
+	return m.setAt(at, m.g.contentPath(m.draft, b), raw)
 }
 
 func (m *mender) wordError(f *Finding) {
-	if m.setResult(f.Block, m.resultContent(emptyErrorText)) {
+	if m.setResult(f.Block, m.g.resultContent(emptyErrorText)) {
 		m.log(f, "edit", f.Block, f.Index, len(emptyErrorText), "an error needs a text: %s", emptyErrorText)
 	}
 }
 
 func (m *mender) wordEmpty(f *Finding) {
-	if m.setResult(f.Block, m.resultContent(emptyResultText)) {
+	if m.setResult(f.Block, m.g.resultContent(emptyResultText)) {
 		m.log(f, "edit", f.Block, f.Index, len(emptyResultText), "%s", emptyResultText)
 	}
 }
@@ -208,7 +193,7 @@ func (m *mender) partError(f *Finding) {
 		}
 	}
 	if len(texts) == 0 {
-		texts = append(texts, m.Dialect.textBlock(transcript.User, emptyErrorText))
+		texts = append(texts, m.g.text(transcript.User, emptyErrorText))
 	}
 	if !m.setResult(f.Block, array(texts...)) {
 		return
@@ -224,12 +209,6 @@ func (m *mender) partError(f *Finding) {
 // a string is unwrapped, anything else is kept under a name of its own.
 func (m *mender) wrapArgs(f *Finding) {
 	blk := m.t.Block(f.Block)
-	path := map[Dialect][]string{
-		Anthropic: {"input"}, Bedrock: {"toolUse", "input"}, OpenAIChat: {"function", "arguments"}, OpenAIResponses: {"arguments"},
-	}[m.Dialect]
-	if m.Dialect == Gemini {
-		path = []string{m.geminiMember(f.Block, true), "args"}
-	}
 	var value []byte
 	if blk.Body == blk.Span { // missing
 		value = []byte("{}")
@@ -239,7 +218,7 @@ func (m *mender) wrapArgs(f *Finding) {
 	if f.fault == argsNotJSON || f.fault == argsNotString {
 		value = quote(string(value))
 	}
-	if m.setAt(blk.Span, path, value) {
+	if m.setAt(blk.Span, m.g.argsPath(m.draft, f.Block), value) {
 		m.log(f, "edit", f.Block, f.Index, len(value)-blk.Body.Len(), "arguments must be an object: %s", value[:min(len(value), 60)])
 	}
 }
@@ -268,50 +247,14 @@ func wrapValue(raw []byte, s transcript.Span, name string) []byte {
 	return object(name, string(text))
 }
 
-// wrapResult makes an object of a structured result that is none.
-func (m *mender) wrapResult(f *Finding) {
-	blk := m.t.Block(f.Block)
-	if m.Dialect == Gemini {
-		value := []byte(`{"output":""}`)
-		if blk.Body != blk.Span {
-			raw := m.t.Bytes(blk.Body)
-			if m.raw[blk.Body.Start-1] == '"' {
-				raw = m.raw[blk.Body.Start-1 : blk.Body.End+1]
-			}
-			value = object("output", raw)
-		}
-		if m.setAt(blk.Span, []string{m.geminiMember(f.Block, false), "response"}, value) {
-			m.log(f, "edit", f.Block, f.Index, len(value)-blk.Body.Len(), "a response must be an object; it is the output of one now")
-		}
-		return
-	}
-	done := false
-	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(blk.Body)) {
-		j, ok := jsonspan.Find(m.raw, e, "json")
-		if ok && m.raw[j.Value.Start] != '{' {
-			done = m.edit(jsonspan.Edit{Span: j.Value, New: object("result", m.raw[j.Value.Start:j.Value.End])}) || done
-		}
-	}
-	if done {
-		m.log(f, "edit", f.Block, f.Index, 11, "structured results must be objects; this is the result of one now")
-	}
-}
-
 // retagPart gives a part the type that its role may use.
 func (m *mender) retagPart(f *Finding) {
-	blk := m.t.Block(f.Block)
-	switch {
-	case f.arg == "input_text":
-		if m.setMember(blk.Span, "type", quote("output_text")) {
-			m.log(f, "edit", f.Block, f.Index, 1, "what the assistant says is output_text")
-		}
-	case m.Dialect == OpenAIResponses:
-		m.dropFound(f)
-	default:
-		text := plainText(m.raw, blk.Span, 0)
-		m.dropBlock(f.Block)
-		m.insertMessage(f.Index+1, m.Dialect.textMessage(transcript.User, "[A search result]\n"+text), isNew)
-		m.log(f, "edit", f.Block, f.Index, 0, "not allowed in the assistant's message; kept as text behind it")
+	if f.arg != "input_text" {
+		m.g.retagPart(m, f)
+		return
+	}
+	if m.setMember(m.t.Block(f.Block).Span, "type", quote("output_text")) {
+		m.log(f, "edit", f.Block, f.Index, 1, "what the assistant says is output_text")
 	}
 }
 
@@ -325,7 +268,7 @@ func (m *mender) textItem(f *Finding) {
 		if name == "text" || resultParts[name] && name != "search_result" {
 			continue
 		}
-		text := m.Dialect.textBlock(transcript.User, plainText(m.raw, tspan(e), 0))
+		text := m.g.text(transcript.User, plainText(m.raw, tspan(e), 0))
 		done = m.edit(jsonspan.Edit{Span: e, New: text}) || done
 	}
 	if done {
@@ -365,7 +308,7 @@ func (m *mender) dropReference(f *Finding) {
 		m.dropExchange(f)
 		return
 	default:
-		ok = m.setResult(f.Block, m.resultContent("The tool that was found is not available any more."))
+		ok = m.setResult(f.Block, m.g.resultContent("The tool that was found is not available any more."))
 	}
 	if ok {
 		m.log(f, "edit", f.Block, f.Index, 0, "the reference to %q, which is not declared, removed", f.arg)
@@ -398,7 +341,7 @@ func (m *mender) moveImage(f *Finding) {
 // nameImage replaces an image by a text that says that there was one.
 func (m *mender) nameImage(f *Finding) {
 	blk := m.t.Block(f.Block)
-	text := m.Dialect.textBlock(transcript.User, "[An image was here; this model takes none.]")
+	text := m.g.text(transcript.User, "[An image was here; this model takes none.]")
 	if m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Span), New: text}) {
 		m.log(f, "edit", f.Block, f.Index, len(text)-blk.Span.Len(), "the model takes no images")
 	}
@@ -468,7 +411,7 @@ func (m *mender) parted(f *Finding) {
 	ms := m.t.Messages()
 	from := m.t.Block(f.Block).Message
 	end := from + 1
-	if m.Dialect != Gemini { // there neighbours of one role are one turn
+	if !m.g.partsMessages {
 		from = m.turns[ms[from].Turn]
 		for end = from + 1; end < len(ms) && ms[end].Turn == ms[from].Turn; end++ {
 		}
@@ -486,7 +429,7 @@ func (m *mender) parted(f *Finding) {
 		}
 		raw := m.t.Bytes(blk.Span)
 		if m.where[b].in == inString {
-			raw = m.textBlockRaw(raw)
+			raw = m.g.textBlock(transcript.User, raw)
 		}
 		moved = append(moved, raw)
 		m.dropBlock(b)
@@ -494,17 +437,17 @@ func (m *mender) parted(f *Finding) {
 	for i := from; i < end; i++ {
 		m.taken[i] = true
 	}
-	if m.Dialect != Gemini {
+	if !m.g.partsMessages {
 		// Neighbours of one role are merged, so somebody must speak in between.
-		m.insertMessage(end, m.Dialect.textMessage(transcript.Assistant, "."), isNew)
+		m.insertMessage(end, m.g.textMessage(transcript.Assistant, "."), isNew)
 	}
-	m.insertMessage(end, m.resultMessage(moved), isNew)
+	m.insertMessage(end, m.g.turn(moved), isNew)
 	m.log(f, "move", f.Block, from, 0, "what is no result stands in a turn of its own now")
 }
 
 // gather moves the responses of later messages to the first one of their turn.
 func (m *mender) gather(f *Finding) {
-	if m.Dialect.nested() {
+	if m.g.nested {
 		m.moveResult(f)
 	}
 }
@@ -543,9 +486,9 @@ func (m *mender) dropMarks(f *Finding) {
 			continue
 		}
 		b := transcript.BlockID(n.block)
-		if m.Dialect == Bedrock {
+		if m.g.cacheMark == "" {
 			m.dropBlock(b)
-		} else if !m.removeMember(m.t.Block(b).Span, "cache_control") {
+		} else if !m.removeMember(m.t.Block(b).Span, m.g.cacheMark) {
 			continue
 		}
 		have--

@@ -29,43 +29,6 @@ var idMends = map[fault]mend{
 	wrongType:         (*mender).retype,
 }
 
-// idPath is the way from a block to the id of its call.
-func (m *mender) idPath(b transcript.BlockID) []string {
-	call := m.t.Block(b).Kind == transcript.Call || m.t.Block(b).Kind == transcript.ServerCall
-	switch m.Dialect {
-	case Anthropic:
-		if call {
-			return []string{"id"}
-		}
-		return []string{"tool_use_id"}
-	case Bedrock:
-		if call {
-			return []string{"toolUse", "toolUseId"}
-		}
-		return []string{"toolResult", "toolUseId"}
-	case Gemini:
-		return []string{m.geminiMember(b, call), "id"}
-	case OpenAIChat:
-		if call {
-			return []string{"id"}
-		}
-		return []string{"tool_call_id"}
-	}
-	return []string{"call_id"}
-}
-
-// geminiMember returns the member of a part in the spelling that it uses.
-func (m *mender) geminiMember(b transcript.BlockID, call bool) string {
-	names := []string{"functionResponse", "function_response"}
-	if call {
-		names = []string{"functionCall", "function_call"}
-	}
-	if _, ok := m.member(m.t.Block(b).Span, names[1]); ok {
-		return names[1]
-	}
-	return names[0]
-}
-
 // setAt sets the member at the end of a path from the object at span.
 func (m *mender) setAt(at transcript.Span, path []string, value []byte) bool {
 	for len(path) > 1 {
@@ -80,7 +43,9 @@ func (m *mender) setAt(at transcript.Span, path []string, value []byte) bool {
 
 // setID gives a call or result an id.
 func (m *mender) setID(b transcript.BlockID, id string) bool {
-	return m.setAt(m.t.Block(b).Span, m.idPath(b), quote(id))
+	blk := m.t.Block(b)
+	call := blk.Kind == transcript.Call || blk.Kind == transcript.ServerCall
+	return m.setAt(blk.Span, m.g.idPath(m.draft, b, call), quote(id))
 }
 
 // renameExchange gives both halves of an exchange a new id.
@@ -132,13 +97,8 @@ func (m *mender) mint(x transcript.Exchange, b transcript.BlockID) string {
 // shape makes an id that the provider takes out of an old one and a seed.
 func (m *mender) shape(old, seed string, salt int) string {
 	sum := sha256.Sum256([]byte(seed))
-	if m.wants9() {
-		const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-		id := make([]byte, 9)
-		for i := range id {
-			id[i] = letters[int(sum[i])%len(letters)]
-		}
-		return string(id)
+	if id, ok := m.g.ownID(m, sum); ok {
+		return id
 	}
 	plain := strings.Map(func(r rune) rune {
 		if r < 0x80 && plainID(string(r)) {
@@ -146,7 +106,7 @@ func (m *mender) shape(old, seed string, salt int) string {
 		}
 		return '_'
 	}, old)
-	limit := m.idLimit()
+	limit := m.g.idLimit
 	hash := hex.EncodeToString(sum[:4])
 	switch {
 	case plain == "":
@@ -156,17 +116,6 @@ func (m *mender) shape(old, seed string, salt int) string {
 		return plain[:min(len(plain), limit-9)] + "_" + hash
 	}
 	return plain
-}
-
-func (m *mender) wants9() bool {
-	return m.Dialect == OpenAIChat && (m.Profile.Name == "mistral" || m.strict)
-}
-
-func (m *mender) idLimit() int {
-	if m.Dialect == OpenAIChat {
-		return 40
-	}
-	return 64
 }
 
 // giveID gives a result without id that of the call it answers.
@@ -182,21 +131,7 @@ func (m *mender) giveID(f *Finding) {
 
 // namePath is the way from a call or result to the name of its tool.
 func (m *mender) namePath(b transcript.BlockID) []string {
-	call := m.t.Block(b).Kind == transcript.Call
-	switch m.Dialect {
-	case Bedrock:
-		return []string{"toolUse", "name"}
-	case Gemini:
-		return []string{m.geminiMember(b, call), "name"}
-	case OpenAIChat:
-		if call && m.where[b].in == inCalls {
-			if _, ok := m.member(m.t.Block(b).Span, "custom"); ok {
-				return []string{"custom", "name"}
-			}
-			return []string{"function", "name"}
-		}
-	}
-	return []string{"name"}
+	return m.g.namePath(m.draft, b, m.t.Block(b).Kind == transcript.Call)
 }
 
 // rename gives a call a name that the provider takes, and its results where they
@@ -209,17 +144,14 @@ func (m *mender) rename(f *Finding) {
 		}
 		return '_'
 	}, blk.Tool)
-	if limit := 64; m.Dialect != Anthropic && len(name) > limit {
-		name = name[:limit]
-	}
-	if name = name[:min(len(name), 200)]; name == "" {
+	if name = name[:min(len(name), m.g.nameLimit)]; name == "" {
 		name = "unknown_tool"
 	}
 	if !m.setAt(blk.Span, m.namePath(f.Block), quote(name)) {
 		return
 	}
 	m.log(f, "rename", f.Block, f.Index, len(name)-len(blk.Tool), "tool %q becomes %q", blk.Tool, name)
-	if m.Dialect != Gemini {
+	if !m.g.namesResults {
 		return
 	}
 	for _, r := range m.t.Exchanges()[m.t.ExchangeOf(f.Block)].Results {
@@ -283,7 +215,7 @@ func (m *mender) retype(f *Finding) {
 	case !inside && f.Block == transcript.NoBlock:
 		m.retypeMessage(f, at)
 	case !inside && m.raw[at.Start] == '"' && at.Len() > 2 && m.where[f.Block].in != inCalls:
-		text := m.Dialect.textBlockOf(m.t.Messages()[f.Index].Role, m.t.Bytes(at))
+		text := m.g.textBlock(m.t.Messages()[f.Index].Role, m.t.Bytes(at))
 		if m.edit(jsonspan.Edit{Span: jsonspan.Span(at), New: text}) {
 			m.settled[f.Block] = true
 			m.log(f, "edit", f.Block, f.Index, len(text)-at.Len(), "a bare string becomes a text")
@@ -318,7 +250,7 @@ func (m *mender) retypeMessage(f *Finding, at transcript.Span) {
 	m.dropMessage(f.Index)
 	if raw[0] == '"' && len(raw) > 2 {
 		text := string(jsonspan.Decode(nil, raw[1:len(raw)-1]))
-		m.insertMessage(f.Index, m.Dialect.textMessage(transcript.User, text), isNew)
+		m.insertMessage(f.Index, m.g.textMessage(transcript.User, text), isNew)
 		m.log(f, "edit", transcript.NoBlock, f.Index, 0, "a bare string, taken for a message of the user")
 		return
 	}

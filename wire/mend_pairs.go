@@ -41,8 +41,8 @@ func (m *mender) unansweredCall(f *Finding) {
 	if m.policy.Stub != nil {
 		text = m.policy.Stub(x)
 	}
-	raw := m.stub(f.Block, text)
-	if m.policy.OrphanCall == Drop || raw == nil || text == "" || x.CallID == "" && m.Dialect != Gemini && m.where[f.Block].in != inFunction {
+	raw := m.g.stub(m.draft, f.Block, text)
+	if m.policy.OrphanCall == Drop || raw == nil || text == "" || x.CallID == "" && !m.g.countsCalls && m.where[f.Block].in != inFunction {
 		m.dropBlock(f.Block)
 		m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a call that no result answers")
 		m.dropIfAlone(f, f.Block)
@@ -105,7 +105,7 @@ func (m *mender) bringHome(f *Finding, call, result transcript.BlockID) {
 // dropIfAlone drops the reasoning that led to a dropped call, where the API wants
 // one to follow the other.
 func (m *mender) dropIfAlone(f *Finding, call transcript.BlockID) {
-	if m.Dialect != OpenAIResponses {
+	if !m.g.flat {
 		return
 	}
 	if m.leads == nil {
@@ -127,7 +127,7 @@ func (m *mender) dropIfAlone(f *Finding, call transcript.BlockID) {
 // loneStray returns the only result behind the only call of a turn, if it answers
 // no call of the whole history by its id: it can belong nowhere else.
 func (m *mender) loneStray(x transcript.Exchange) transcript.BlockID {
-	if m.Dialect == OpenAIResponses {
+	if m.g.discipline == transcript.Anywhere {
 		return transcript.NoBlock
 	}
 	turn := m.t.Messages()[m.t.Block(x.Call).Message].Turn
@@ -191,7 +191,7 @@ func (m *mender) putResult(call transcript.BlockID, it item) bool {
 	for end < len(ms) && ms[end].Turn == turn {
 		end++
 	}
-	if !m.Dialect.nested() {
+	if !m.g.nested {
 		m.insertMessage(m.behindRun(at), it.raw, it.from)
 		return true
 	}
@@ -199,7 +199,7 @@ func (m *mender) putResult(call transcript.BlockID, it item) bool {
 		if m.taken[end] || m.messages.drop[end] {
 			return false
 		}
-		m.listOf(end, m.Dialect.blocksIn()).insert(m.leading(end), it)
+		m.listOf(end, m.g.blocks).insert(m.leading(end), it)
 		return true
 	}
 	a := m.answers[turn]
@@ -216,14 +216,6 @@ func (m *mender) putResult(call transcript.BlockID, it item) bool {
 func (d *draft) listable(i int) bool {
 	s := d.frame[i].content
 	return s.Len() > 0 && (d.raw[s.Start] == '[' || d.raw[s.Start] == '"')
-}
-
-// blocksIn returns the list that blocks stand in.
-func (d Dialect) blocksIn() container {
-	if d == Gemini {
-		return inParts
-	}
-	return inContent
 }
 
 // leading returns how many results message i starts with.
@@ -247,7 +239,7 @@ func (m *mender) behindRun(i int) int {
 		return m.t.Block(ms[j].First).Kind
 	}
 	j := i + 1
-	if m.Dialect == OpenAIResponses {
+	if m.g.flat {
 		for j < len(ms) && (kind(j) == transcript.Call || kind(j) == transcript.Thinking && j+1 < len(ms) && kind(j+1) == transcript.Call) {
 			j++
 		}
@@ -283,7 +275,7 @@ func (m *mender) callsDown(f *Finding) {
 	if first == transcript.NoBlock || first > f.Block || !m.untouched(f.Index) {
 		return
 	}
-	l := m.listOf(f.Index, m.Dialect.blocksIn())
+	l := m.listOf(f.Index, m.g.blocks)
 	for b := first + 1; b < msg.End; b++ {
 		if blk := m.t.Block(b); blk.Kind != transcript.Call {
 			w := m.where[b]
@@ -314,8 +306,8 @@ func (m *mender) strayResult(f *Finding) {
 	m.dropBlock(f.Block)
 	media := m.resultMedia(blk)
 	raw := m.textMessage(quoted, media)
-	if m.Dialect.nested() && m.t.Messages()[blk.Message].Role == transcript.User {
-		raw = m.Dialect.textBlock(transcript.User, quoted)
+	if m.g.nested && m.t.Messages()[blk.Message].Role == transcript.User {
+		raw = m.g.text(transcript.User, quoted)
 		l := m.listOf(blk.Message, m.where[f.Block].in)
 		for _, one := range append([][]byte{raw}, media...) {
 			l.insert(m.behindResults(f.Block), item{one, isNew})
@@ -332,7 +324,7 @@ func (m *mender) strayResult(f *Finding) {
 func (m *mender) isHomeless(b transcript.BlockID) bool {
 	blk := m.t.Block(b)
 	msg := m.t.Messages()[blk.Message]
-	if msg.Role != transcript.Assistant || !m.Dialect.nested() {
+	if msg.Role != transcript.Assistant || !m.g.nested {
 		return false
 	}
 	for c, _ := m.turnBlocks(msg.Turn); c < b; c++ {
@@ -350,18 +342,12 @@ func (m *mender) isHomeless(b transcript.BlockID) bool {
 // resultMedia returns the images and documents in a result, which may stand in a
 // message as they are.
 func (m *mender) resultMedia(blk transcript.Block) [][]byte {
-	if blk.Body.Len() == 0 || m.raw[blk.Body.Start] != '[' || m.Dialect == Gemini || m.Dialect == OpenAIResponses {
+	if blk.Body.Len() == 0 || m.raw[blk.Body.Start] != '[' {
 		return nil
 	}
 	var media [][]byte
 	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(blk.Body)) {
-		name := m.text(tspan(e), "type")
-		if m.Dialect == Bedrock {
-			for _, k := range jsonspan.Members(m.raw, e) {
-				name = string(m.raw[k.Key.Start:k.Key.End])
-			}
-		}
-		switch name {
+		switch m.g.medium(m.draft, tspan(e)) {
 		case "image", "document", "video", "image_url", "input_audio", "file":
 			media = append(media, m.raw[e.Start:e.End])
 		}
@@ -372,9 +358,9 @@ func (m *mender) resultMedia(blk transcript.Block) [][]byte {
 // textMessage writes a message of the user that says text and shows media.
 func (m *mender) textMessage(text string, media [][]byte) []byte {
 	if len(media) == 0 {
-		return m.Dialect.textMessage(transcript.User, text)
+		return m.g.textMessage(transcript.User, text)
 	}
-	return object("role", "user", "content", array(append([][]byte{m.Dialect.textBlock(transcript.User, text)}, media...)...))
+	return m.g.turn(append([][]byte{m.g.text(transcript.User, text)}, media...))
 }
 
 // awaitsRelink reports whether the result will be given to the call before it.

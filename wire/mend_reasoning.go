@@ -63,21 +63,7 @@ func (m *mender) thinkingOff(f *Finding) {
 	if m.bare {
 		return
 	}
-	if m.Dialect == Bedrock {
-		inner, ok := m.member(m.body(), "additionalModelRequestFields")
-		if !ok {
-			return
-		}
-		for _, name := range []string{"thinking", "reasoning_config"} {
-			if _, ok := m.member(inner, name); ok && m.setMember(inner, name, []byte(`{"type":"disabled"}`)) {
-				m.logHead(f, "edit", "additionalModelRequestFields."+name, 0, "thinking is switched off for this request: the thinking of the open tool loop is lost")
-			}
-		}
-		return
-	}
-	if m.setMember(m.body(), "thinking", []byte(`{"type":"disabled"}`)) {
-		m.logHead(f, "edit", "thinking", 0, "thinking is switched off for this request: the thinking of the open tool loop is lost")
-	}
+	m.g.thinkingOff(m, f)
 }
 
 // body returns the span of the request's object.

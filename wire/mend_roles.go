@@ -38,7 +38,7 @@ func (m *mender) goOn(f *Finding) {
 	if m.endsOpen() {
 		return // the stub will end it
 	}
-	raw := m.Dialect.textMessage(transcript.User, goOnText)
+	raw := m.g.textMessage(transcript.User, goOnText)
 	m.insertMessage(n, raw, isNew)
 	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the history ended with the assistant: %s", goOnText)
 }
@@ -49,7 +49,7 @@ func (m *mender) begin(f *Finding) {
 	for at < len(m.t.Messages()) && m.t.Messages()[at].Role == transcript.System {
 		at++
 	}
-	raw := m.Dialect.textMessage(transcript.User, beginText)
+	raw := m.g.textMessage(transcript.User, beginText)
 	m.insertMessage(at, raw, isNew)
 	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the history began with the assistant: %s", beginText)
 }
@@ -67,7 +67,7 @@ func (m *mender) mergeUp(f *Finding) {
 	gone, stays := i, up
 	var done bool
 	switch {
-	case m.Dialect.nested():
+	case m.g.nested:
 		done = m.mergeLists(up, i)
 	case m.extra[i]&hasCalls != 0: // calls stay where their results are looked for
 		gone, stays = up, i
@@ -87,12 +87,12 @@ func (m *mender) mergeLists(up, i int) bool {
 	if !m.listable(up) || !m.listable(i) {
 		return false
 	}
-	l := m.listOf(up, m.Dialect.blocksIn())
+	l := m.listOf(up, m.g.blocks)
 	msg := m.t.Messages()[i]
 	for b := msg.First; b < msg.End; b++ {
 		raw := m.t.Bytes(m.t.Block(b).Span)
 		if m.where[b].in == inString {
-			raw = m.textBlockRaw(raw)
+			raw = m.g.textBlock(transcript.User, raw)
 		}
 		l.insert(len(l.elems), item{raw, origin{i, m.where[b].in, int(m.where[b].index)}})
 	}
@@ -139,7 +139,7 @@ func (m *mender) asUser(f *Finding) {
 	}
 	text := "<system-reminder>\n" + plainText(m.raw, m.frame[i].content, 0) + "\n</system-reminder>"
 	m.dropMessage(i)
-	m.insertMessage(i, m.Dialect.textMessage(transcript.User, text), isNew)
+	m.insertMessage(i, m.g.textMessage(transcript.User, text), isNew)
 	m.log(f, "edit", transcript.NoBlock, i, 0, "a system message that may not stand here becomes a reminder in the user's turn")
 }
 
@@ -175,7 +175,7 @@ func (m *mender) slide(f *Finding) {
 
 // bridge puts a short turn of the assistant between results and the user.
 func (m *mender) bridge(f *Finding) {
-	raw := m.Dialect.textMessage(transcript.Assistant, doneText)
+	raw := m.g.textMessage(transcript.Assistant, doneText)
 	m.insertMessage(f.Index, raw, isNew)
 	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the user may not speak right behind a result: %s", doneText)
 }
@@ -194,10 +194,10 @@ func (m *mender) textBefore(f *Finding) {
 // mapRole maps roles of other formats.
 func (m *mender) mapRole(f *Finding) {
 	to := map[string]string{"bot": "assistant", "ai": "assistant", "model": "assistant", "assistant": "assistant", "human": "user", "person": "user", "tool_result": "tool"}[strings.ToLower(f.arg)]
-	if m.Dialect == Gemini && to == "assistant" {
-		to = "model"
+	if to == "assistant" {
+		to = m.g.assistant
 	}
-	if to != "" && m.Dialect.role(to) != transcript.Unknown && m.setMember(m.t.Messages()[f.Index].Span, "role", quote(to)) {
+	if to != "" && m.g.role(to) != transcript.Unknown && m.setMember(m.t.Messages()[f.Index].Span, "role", quote(to)) {
 		m.log(f, "edit", transcript.NoBlock, f.Index, len(to)-len(f.arg), "role %q is %q here", f.arg, to)
 	}
 }
@@ -210,11 +210,11 @@ func (m *mender) guessRole(f *Finding) {
 		switch k := m.t.Block(b).Kind; {
 		case k == transcript.Call || k == transcript.ServerCall || k == transcript.Thinking:
 			to = "assistant"
-		case k == transcript.Result && m.Dialect.nested():
+		case k == transcript.Result && m.g.nested:
 			to = "user"
 		}
 	}
-	if _, ok := m.member(msg.Span, "tool_call_id"); ok && m.Dialect == OpenAIChat {
+	if _, ok := m.member(msg.Span, m.g.resultMember); ok && m.g.resultMember != "" {
 		to = "tool"
 	}
 	if to != "" && m.setMember(msg.Span, "role", quote(to)) {

@@ -14,6 +14,7 @@ type parser struct {
 	jsonspan.Scanner
 	raw      []byte
 	dialect  Dialect
+	g        *grammar
 	head     head
 	list     jsonspan.Span
 	bare     bool
@@ -32,7 +33,7 @@ type parser struct {
 }
 
 func newParser(raw []byte, d Dialect, m jsonspan.Mode) *parser {
-	p := &parser{raw: raw, dialect: d, turn: -1}
+	p := &parser{raw: raw, dialect: d, g: grammars[d], turn: -1}
 	p.Reset(raw, m)
 	return p
 }
@@ -239,7 +240,7 @@ func (p *parser) document() error {
 // here, the list of messages by the dialect.
 func (p *parser) body() {
 	for k := range p.members {
-		if string(k) == p.dialect.list() {
+		if string(k) == p.g.list {
 			p.readList()
 			continue
 		}
@@ -284,15 +285,15 @@ func (p *parser) dropListNotes() []note {
 	return kept
 }
 
-// listValue handles a list that is none. Responses take a plain string there.
+// listValue handles a list that is none. Some dialects take a plain string there.
 func (p *parser) listValue(f field) {
-	if p.dialect == OpenAIResponses && f.kind == jsonspan.String {
+	if p.g.stringList && f.kind == jsonspan.String {
 		p.startMessage(transcript.User, p.list.Start, 0)
 		p.block(transcript.Block{Kind: transcript.Text, Span: quoted(f.span), Body: tspan(f.span)}, place{in: inMessage})
 		p.endMessage(jsonspan.Span{Start: f.span.Start - 1, End: f.span.End + 1}, true)
 		return
 	}
-	p.noteHead(wrongType, p.dialect.list(), "expected a list, found "+f.kind.String())
+	p.noteHead(wrongType, p.g.list, "expected a list, found "+f.kind.String())
 }
 
 // element reads one element of the list.
@@ -306,18 +307,7 @@ func (p *parser) element() {
 		p.endMessage(jsonspan.Span{Start: start, End: p.Offset()}, false)
 		return
 	}
-	switch p.dialect {
-	case Anthropic:
-		p.anthropicMessage()
-	case OpenAIChat:
-		p.chatMessage()
-	case OpenAIResponses:
-		p.responsesItem()
-	case Gemini:
-		p.geminiContent()
-	case Bedrock:
-		p.bedrockMessage()
-	}
+	p.g.element(p)
 }
 
 // whole returns the span of a field with its quotes or brackets.
@@ -330,14 +320,10 @@ func (f field) whole() transcript.Span {
 
 func (p *parser) finish(prof Profile) *Request {
 	r := &Request{
-		Dialect: p.dialect, Profile: prof, raw: p.raw, list: tspan(p.list), bare: p.bare,
+		Dialect: p.dialect, Profile: prof, g: p.g, raw: p.raw, list: tspan(p.list), bare: p.bare,
 		head: p.head, where: p.where, extra: p.extra, frame: p.frame, notes: p.notes, flaws: p.Flaws(),
 	}
-	x := transcript.Index{Raw: p.raw, Messages: p.messages, Blocks: p.blocks, Ties: p.ties}
-	if p.dialect == OpenAIResponses {
-		x.Discipline = transcript.Anywhere
-	}
-	r.t = transcript.New(x)
+	r.t = transcript.New(transcript.Index{Raw: p.raw, Messages: p.messages, Blocks: p.blocks, Ties: p.ties, Discipline: p.g.discipline})
 	return r
 }
 

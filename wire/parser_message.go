@@ -67,7 +67,7 @@ func (p *parser) closeRole(i int, f field) {
 		p.note(wrongType, -1, "role", "expected a string, found "+f.kind.String())
 		p.extra[i] |= badRole
 	default:
-		r := p.dialect.role(p.symbol(f))
+		r := p.g.role(p.symbol(f))
 		if r == transcript.Unknown {
 			p.note(unknownRole, -1, "", p.text(f))
 			p.extra[i] |= badRole

@@ -86,38 +86,15 @@ func ResolveProfile(d Dialect, name, model string) (Profile, error) {
 	if p.Name == "" {
 		return p, fmt.Errorf("unknown profile %q for %s; the profiles are %s", name, d, strings.Join(Profiles(d), ", "))
 	}
-	switch d {
-	case Gemini:
-		p.Major, p.Minor = version(lower, "gemini-")
-		if strings.HasSuffix(lower, "gemini-pro") || strings.HasSuffix(lower, "gemini-pro-vision") {
-			p.Major = 1 // the first generation bore no number
-		}
-	case Bedrock:
-		p.Family = bedrockFamily(lower)
-		if p.Family == "claude" {
-			_, p.Major, p.Minor = claude(lower)
-		}
-	default:
-		if strings.Contains(lower, "claude") {
-			p.Family, p.Major, p.Minor = claude(lower)
-		}
-	}
+	grammars[d].version(&p, lower)
 	return p, nil
 }
 
-// bedrockFamily returns the maker part of a Bedrock model id:
-// us.anthropic.claude-…, meta.llama4-…, arn:aws:…/amazon.nova-….
-func bedrockFamily(model string) string {
-	for _, f := range [...][2]string{
-		{"claude", "claude"}, {"nova", "nova"}, {"titan", "titan"}, {"llama", "llama"}, {"mistral", "mistral"}, {"pixtral", "mistral"},
-		{"cohere", "cohere"}, {"ai21", "ai21"}, {"writer", "writer"}, {"palmyra", "writer"}, {"moonshot", "moonshot"}, {"kimi", "moonshot"},
-		{"qwen", "qwen"}, {"deepseek", "deepseek"}, {"openai", "openai"}, {"minimax", "minimax"}, {"gemma", "gemma"},
-	} {
-		if strings.Contains(model, f[0]) {
-			return f[1]
-		}
+// readClaude reads family and version of a Claude model, on whatever dialect.
+func (p *Profile) readClaude(model string) {
+	if strings.Contains(model, "claude") {
+		p.Family, p.Major, p.Minor = claude(model)
 	}
-	return ""
 }
 
 var claudeName = regexp.MustCompile(`claude-(?:(opus|sonnet|haiku|fable|mythos|instant)-)?v?(\d)(?:[-.](\d)(?:\D|$))?(?:-(opus|sonnet|haiku))?`)

@@ -26,6 +26,7 @@ type Request struct {
 	Dialect Dialect
 	Profile Profile
 
+	g     *grammar
 	t     *transcript.Transcript
 	raw   []byte
 	list  transcript.Span // of the list of messages, brackets included
@@ -97,7 +98,7 @@ func (r *Request) Path(b transcript.BlockID) string {
 
 // MessagePath returns the path of a message.
 func (r *Request) MessagePath(i int) string {
-	return fmt.Sprintf("%s.%d", r.Dialect.list(), i)
+	return fmt.Sprintf("%s.%d", r.g.list, i)
 }
 
 // head is what stands beside the list of messages.
@@ -141,6 +142,17 @@ const (
 	inReasoning                  // reasoning_content
 	inThought                    // reasoning
 )
+
+// member is the name of the list.
+func (c container) member() string {
+	switch c {
+	case inParts:
+		return "parts"
+	case inCalls:
+		return "tool_calls"
+	}
+	return "content"
+}
 
 func (p place) path(message string) string {
 	switch p.in {

@@ -8,6 +8,23 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
+// responsesGrammar is OpenAI's Responses API.
+var responsesGrammar = grammar{
+	name: "openai-responses", list: "input", blocks: inContent, flat: true, discipline: transcript.Anywhere, stringList: true, assistant: "assistant",
+	roles:   map[string]transcript.Role{"user": transcript.User, "assistant": transcript.Assistant, "system": transcript.System, "developer": transcript.System},
+	idLimit: 64, nameLimit: 64,
+	tells: tells{
+		element: []string{"call_id", "encrypted_content", "summary"},
+		types:   []string{"input_text", "output_text", "input_image", "input_file"},
+	},
+	rules:  responsesRules,
+	speech: responses{},
+}
+
+type responses struct{ common }
+
+func (responses) element(p *parser) { p.responsesItem() }
+
 // Families of calls on the Responses API. A result answers a call of its own
 // family; what the API takes for one another shares a family.
 const (

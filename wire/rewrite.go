@@ -52,7 +52,7 @@ func (r *Request) pathIn(before *Request, at origin) string {
 func (r *Request) Rewrite(drop []transcript.BlockID, edits []BlockEdit, insert ...Insertion) (*Request, []Change, error) {
 	d := newDraft(r)
 	for _, n := range insert {
-		d.insertMessage(n.Before, r.Dialect.textMessage(n.Role, n.Text), isNew)
+		d.insertMessage(n.Before, r.g.textMessage(n.Role, n.Text), isNew)
 	}
 	for _, b := range drop {
 		d.dropBlock(b)
@@ -77,7 +77,7 @@ func (r *Request) Rewrite(drop []transcript.BlockID, edits []BlockEdit, insert .
 // moveMarks moves the cache marks of dropped blocks to the nearest block before
 // them that stays and may carry one, so that what is cached stays cached.
 func (m *mender) moveMarks() {
-	if m.Dialect != Anthropic {
+	if m.g.cacheMark == "" {
 		return
 	}
 	marked := make(map[transcript.BlockID]bool)
@@ -93,12 +93,12 @@ func (m *mender) moveMarks() {
 		for to >= 0 && (m.gone[to] || !m.mayCarry(to)) {
 			to--
 		}
-		mark, ok := m.member(m.t.Block(b).Span, "cache_control")
+		mark, ok := m.member(m.t.Block(b).Span, m.g.cacheMark)
 		if to < 0 || !ok || marked[to] {
 			continue
 		}
 		marked[to] = true
-		if m.setMember(m.t.Block(to).Span, "cache_control", m.t.Bytes(mark)) {
+		if m.setMember(m.t.Block(to).Span, m.g.cacheMark, m.t.Bytes(mark)) {
 			m.log(&Finding{Rule: "cache-breakpoint"}, "move", to, 0, mark.Len(), "takes the cache mark of a block that is dropped")
 		}
 	}
@@ -137,40 +137,17 @@ func (m *mender) say(b transcript.BlockID, text string) {
 	blk := m.t.Block(b)
 	switch blk.Kind {
 	case transcript.Result:
-		m.sayResult(b, text)
+		m.g.sayResult(m, b, text)
 	case transcript.Text:
 		if blk.Body != blk.Span {
 			q := quote(text)
 			m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Body), New: q[1 : len(q)-1]})
 		}
 	case transcript.Media:
-		m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Span), New: m.Dialect.textBlock(m.t.Messages()[blk.Message].Role, text)})
+		m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Span), New: m.g.text(m.t.Messages()[blk.Message].Role, text)})
 	case transcript.Call:
-		m.sayCall(b, text)
+		m.g.sayCall(m, b, text)
 	}
-}
-
-func (m *mender) sayResult(b transcript.BlockID, text string) {
-	blk := m.t.Block(b)
-	switch m.Dialect {
-	case Gemini:
-		m.setAt(blk.Span, []string{m.geminiMember(b, false), "response"}, geminiSaid(blk, text))
-	case OpenAIResponses:
-		switch m.text(blk.Span, "type") {
-		case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
-			m.setMember(blk.Span, "output", quote(text))
-		}
-	default:
-		m.setResult(b, m.resultContent(text))
-	}
-}
-
-// geminiSaid writes a text as the response of a function; a failure stays one.
-func geminiSaid(blk transcript.Block, text string) []byte {
-	if blk.Failed {
-		return object("error", text)
-	}
-	return object("output", text)
 }
 
 // noteOf writes a text as arguments: the object that it is, or one that holds it.
@@ -179,34 +156,6 @@ func noteOf(text string) []byte {
 		return []byte(text)
 	}
 	return object("note", text)
-}
-
-// sayCall replaces the arguments of a call by the object that the text is, or by
-// one that holds it as a note.
-func (m *mender) sayCall(b transcript.BlockID, text string) {
-	blk := m.t.Block(b)
-	note := noteOf(text)
-	switch m.Dialect {
-	case Anthropic:
-		m.setMember(blk.Span, "input", note)
-	case Bedrock:
-		m.setAt(blk.Span, []string{"toolUse", "input"}, note)
-	case Gemini:
-		m.setAt(blk.Span, []string{m.geminiMember(b, true), "args"}, note)
-	case OpenAIChat:
-		if _, ok := m.member(blk.Span, "custom"); ok {
-			m.setAt(blk.Span, []string{"custom", "input"}, quote(text))
-		} else if m.where[b].in == inCalls {
-			m.setAt(blk.Span, []string{"function", "arguments"}, quote(string(note)))
-		}
-	case OpenAIResponses:
-		switch m.text(blk.Span, "type") {
-		case "function_call":
-			m.setMember(blk.Span, "arguments", quote(string(note)))
-		case "custom_tool_call":
-			m.setMember(blk.Span, "input", quote(text))
-		}
-	}
 }
 
 // Editable reports whether a block's body can be replaced without harm: not signed
@@ -218,22 +167,9 @@ func (r *Request) Editable(b transcript.BlockID) bool {
 	case transcript.Media:
 		return true
 	case transcript.Result:
-		return r.Dialect != OpenAIResponses || r.itemTakesText(blk)
+		return r.g.takesText(r, blk)
 	case transcript.Call:
-		return r.where[b].in != inFunction && (r.Dialect != OpenAIResponses || r.itemTakesText(blk))
-	}
-	return false
-}
-
-// itemTakesText reports whether an item of the Responses API holds plain text.
-func (r *Request) itemTakesText(blk transcript.Block) bool {
-	m, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), "type")
-	if !ok {
-		return false
-	}
-	switch string(jsonspan.Decode(nil, bytes.Trim(r.raw[m.Value.Start:m.Value.End], `"`))) {
-	case "function_call", "custom_tool_call", "function_call_output", "custom_tool_call_output", "local_shell_call_output":
-		return true
+		return r.where[b].in != inFunction && r.g.takesText(r, blk)
 	}
 	return false
 }

@@ -84,7 +84,7 @@ func (r *Rule) Provider() string {
 }
 
 // byFault[d][f] are the rows that dialect d has on fault f.
-var byFault = func() (ix [Bedrock + 1][faults][]*Rule) {
+var byFault = func() (ix [dialects][faults][]*Rule) {
 	for i := range table {
 		r := &table[i]
 		ix[r.dialect][r.on] = append(ix[r.dialect][r.on], r)

@@ -5,31 +5,39 @@ import (
 	"strings"
 )
 
-// table holds the rules of all dialects.
-var table = slices.Concat(anthropicRules, chatRules, responsesRules, geminiRules, bedrockRules, shapeRules())
-
-// shapeRules are the rules that every dialect has in common.
-func shapeRules() []Rule {
-	var all []Rule
+// table holds the rules of all dialects: their own, then what they have in common.
+var table = func() (all []Rule) {
 	for _, d := range Dialects() {
-		for _, r := range []Rule{
-			{ID: "wrong-type", Slug: "wrong-type", on: wrongType, Doc: "a value has another JSON type than the wire format says", Says: "{path}: {arg}", Mend: "not repaired, reported"},
-			{ID: "role-missing", Slug: "field-missing", on: roleMissing, Doc: "a message has no role", Says: "{path}.role: Field required", Mend: "not repaired, reported"},
-			{ID: "type-missing", Slug: "field-missing", on: typeMissing, Doc: "a block has no type", Says: "{path}.type: Field required", Mend: "drop the block"},
-			{ID: "field-missing", Slug: "field-missing", on: fieldMissing, Doc: "a required member is missing", Says: "{path}.{arg}: Field required", Mend: "drop the block"},
-			{ID: "unknown-role", Slug: "unknown-role", on: unknownRole, Doc: "a message has a role that the dialect does not know", Says: "{path}.role: unexpected role {arg}", Mend: "map it to a role"},
-			{ID: "lone-surrogate", Slug: "lone-surrogate", on: loneSurrogate, Doc: "an escape is half of a UTF-16 pair", Says: "The request body is not valid JSON: no low surrogate in string ({arg})", Mend: "replace the half by U+FFFD", Source: "anthropics/claude-code#56064"},
-			{ID: "duplicate-key", Slug: "duplicate-key", Severity: Portability, on: duplicateKey, Doc: "a key stands twice in one object; the last one wins, but not with every parser", Says: "{path}: duplicate key ({arg})", Mend: "drop the earlier member"},
-		} {
-			if r.Source == "" {
-				r.Source = "the wire format's own schema"
-			}
-			if r.on == unknownRole && d != Anthropic && d != Bedrock {
-				continue // these have rows of their own
-			}
-			r.ID, r.dialect = d.String()+"/"+r.ID, d
+		own := grammars[d].rules
+		for _, r := range slices.Concat(own, shapeRules(d, own)) {
+			r.dialect = d
 			all = append(all, r)
 		}
+	}
+	return all
+}()
+
+// shapeRules are the rules that every dialect has in common. Where it has a row of its
+// own on a role that it does not know, that one says more.
+func shapeRules(d Dialect, own []Rule) (all []Rule) {
+	ownRole := slices.ContainsFunc(own, func(r Rule) bool { return r.on == unknownRole })
+	for _, r := range []Rule{
+		{ID: "wrong-type", Slug: "wrong-type", on: wrongType, Doc: "a value has another JSON type than the wire format says", Says: "{path}: {arg}", Mend: "not repaired, reported"},
+		{ID: "role-missing", Slug: "field-missing", on: roleMissing, Doc: "a message has no role", Says: "{path}.role: Field required", Mend: "not repaired, reported"},
+		{ID: "type-missing", Slug: "field-missing", on: typeMissing, Doc: "a block has no type", Says: "{path}.type: Field required", Mend: "drop the block"},
+		{ID: "field-missing", Slug: "field-missing", on: fieldMissing, Doc: "a required member is missing", Says: "{path}.{arg}: Field required", Mend: "drop the block"},
+		{ID: "unknown-role", Slug: "unknown-role", on: unknownRole, Doc: "a message has a role that the dialect does not know", Says: "{path}.role: unexpected role {arg}", Mend: "map it to a role"},
+		{ID: "lone-surrogate", Slug: "lone-surrogate", on: loneSurrogate, Doc: "an escape is half of a UTF-16 pair", Says: "The request body is not valid JSON: no low surrogate in string ({arg})", Mend: "replace the half by U+FFFD", Source: "anthropics/claude-code#56064"},
+		{ID: "duplicate-key", Slug: "duplicate-key", Severity: Portability, on: duplicateKey, Doc: "a key stands twice in one object; the last one wins, but not with every parser", Says: "{path}: duplicate key ({arg})", Mend: "drop the earlier member"},
+	} {
+		if r.Source == "" {
+			r.Source = "the wire format's own schema"
+		}
+		if r.on == unknownRole && ownRole {
+			continue
+		}
+		r.ID = d.String() + "/" + r.ID
+		all = append(all, r)
 	}
 	return all
 }

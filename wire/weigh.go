@@ -66,23 +66,25 @@ func (r *Request) HeadTokens(c Counter) int {
 // BlockTokens counts one block.
 func (r *Request) BlockTokens(c Counter, b transcript.BlockID) int {
 	blk := r.t.Block(b)
-	n := 0
 	switch blk.Kind {
 	case transcript.Call, transcript.ServerCall:
-		n = FrameTokens(c) + c.Count([]byte(blk.Tool))
+		n := FrameTokens(c) + c.Count([]byte(blk.Tool))
 		if blk.Body != blk.Span && !r.inString(blk.Body) {
 			return n + c.Count(r.t.Bytes(blk.Body))
 		}
+		return n + r.bodyTokens(c, blk)
 	case transcript.Result, transcript.ServerResult:
-		n = FrameTokens(c)
-		if r.Dialect == Gemini && blk.Body != blk.Span {
-			return n + c.Count(r.t.Bytes(blk.Body)) + r.geminiParts(c, blk)
-		}
+		return FrameTokens(c) + r.g.resultTokens(r, c, blk)
 	}
+	return r.bodyTokens(c, blk)
+}
+
+// bodyTokens counts what a block says: a string, or texts and media.
+func (r *Request) bodyTokens(c Counter, blk transcript.Block) int {
 	if r.inString(blk.Body) {
-		return n + c.CountJSON(r.t.Bytes(blk.Body))
+		return c.CountJSON(r.t.Bytes(blk.Body))
 	}
-	return n + r.content(c, blk.Body, medium{}, 0)
+	return r.content(c, blk.Body, medium{}, 0)
 }
 
 // SaidTokens counts a text in the place of what a block says, as [Request.Rewrite]
@@ -91,51 +93,19 @@ func (r *Request) SaidTokens(c Counter, b transcript.BlockID, text string) int {
 	blk := r.t.Block(b)
 	switch blk.Kind {
 	case transcript.Call, transcript.ServerCall:
-		if r.where[b].in != inFunction && !r.custom(blk) {
+		if r.where[b].in != inFunction && !r.g.freeForm(r, blk) {
 			text = string(noteOf(text))
 		}
 		return FrameTokens(c) + c.Count([]byte(blk.Tool)) + c.Count([]byte(text))
 	case transcript.Result, transcript.ServerResult:
-		if r.Dialect == Gemini {
-			return FrameTokens(c) + c.Count(geminiSaid(blk, text)) + r.geminiParts(c, blk)
-		}
-		return FrameTokens(c) + c.Count([]byte(text))
+		return FrameTokens(c) + r.g.saidTokens(r, c, blk, text)
 	}
 	return c.Count([]byte(text))
-}
-
-// custom reports whether a call takes a text for its arguments and not an object.
-func (r *Request) custom(blk transcript.Block) bool {
-	switch r.Dialect {
-	case OpenAIChat:
-		_, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), "custom")
-		return ok
-	case OpenAIResponses:
-		m, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), "type")
-		return ok && string(r.raw[m.Value.Start:m.Value.End]) == `"custom_tool_call"`
-	}
-	return false
 }
 
 // inString reports whether a span is the inside of a string.
 func (r *Request) inString(s transcript.Span) bool {
 	return s.Start > 0 && s.End < len(r.raw) && r.raw[s.Start-1] == '"' && r.raw[s.End] == '"' && s.Start <= s.End
-}
-
-// geminiParts counts the media beside a function's response.
-func (r *Request) geminiParts(c Counter, blk transcript.Block) int {
-	if !bytes.Contains(r.raw[blk.Span.Start:blk.Body.Start], []byte(`"parts"`)) && !bytes.Contains(r.raw[blk.Body.End:blk.Span.End], []byte(`"parts"`)) {
-		return 0
-	}
-	n := 0
-	for _, name := range []string{"functionResponse", "function_response"} {
-		if f, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), name); ok {
-			if parts, ok := jsonspan.Find(r.raw, f.Value, "parts"); ok {
-				n += r.content(c, tspan(parts.Value), medium{}, 0)
-			}
-		}
-	}
-	return n
 }
 
 // What stands beside the list and is read by the model.

@@ -1,0 +1,28 @@
+package wire
+
+import "github.com/pare-llm/pare/transcript"
+
+func (anthropic) stub(d *draft, call transcript.BlockID, text string) []byte {
+	return object("type", "tool_result", "tool_use_id", d.t.Block(call).CallID, "content", text, "is_error", []byte("true"))
+}
+
+func (anthropic) idPath(_ *draft, _ transcript.BlockID, call bool) []string {
+	if call {
+		return []string{"id"}
+	}
+	return []string{"tool_use_id"}
+}
+
+func (anthropic) argsPath(*draft, transcript.BlockID) []string { return []string{"input"} }
+
+func (anthropic) sayCall(m *mender, b transcript.BlockID, text string) {
+	m.setMember(m.t.Block(b).Span, "input", noteOf(text))
+}
+
+// retagPart keeps what the assistant may not show as a text behind its message.
+func (anthropic) retagPart(m *mender, f *Finding) {
+	text := plainText(m.raw, m.t.Block(f.Block).Span, 0)
+	m.dropBlock(f.Block)
+	m.insertMessage(f.Index+1, m.g.textMessage(transcript.User, "[A search result]\n"+text), isNew)
+	m.log(f, "edit", f.Block, f.Index, 0, "not allowed in the assistant's message; kept as text behind it")
+}

@@ -1,0 +1,76 @@
+package wire
+
+import (
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+func (bedrock) textBlock(_ transcript.Role, raw []byte) []byte { return object("text", raw) }
+
+func (bedrock) textMessage(role transcript.Role, text string) []byte {
+	return object("role", role.String(), "content", array(object("text", text)))
+}
+
+func (bedrock) resultContent(text string) []byte { return array(object("text", text)) }
+
+func (bedrock) stub(d *draft, call transcript.BlockID, text string) []byte {
+	result := []any{"toolUseId", d.t.Block(call).CallID, "content", array(object("text", text))}
+	if d.Profile.Family != "writer" {
+		result = append(result, "status", "error")
+	}
+	return object("toolResult", object(result...))
+}
+
+func (bedrock) idPath(_ *draft, _ transcript.BlockID, call bool) []string {
+	if call {
+		return []string{"toolUse", "toolUseId"}
+	}
+	return []string{"toolResult", "toolUseId"}
+}
+
+func (bedrock) namePath(*draft, transcript.BlockID, bool) []string {
+	return []string{"toolUse", "name"}
+}
+
+func (bedrock) argsPath(*draft, transcript.BlockID) []string { return []string{"toolUse", "input"} }
+
+func (bedrock) contentPath(*draft, transcript.BlockID) []string {
+	return []string{"toolResult", "content"}
+}
+
+func (bedrock) sayCall(m *mender, b transcript.BlockID, text string) {
+	m.setAt(m.t.Block(b).Span, []string{"toolUse", "input"}, noteOf(text))
+}
+
+// medium: an item is what its member is called.
+func (bedrock) medium(d *draft, item transcript.Span) (name string) {
+	for _, k := range jsonspan.Members(d.raw, jsonspan.Span(item)) {
+		name = string(d.raw[k.Key.Start:k.Key.End])
+	}
+	return name
+}
+
+func (bedrock) wrapResult(m *mender, f *Finding) {
+	done := false
+	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(m.t.Block(f.Block).Body)) {
+		j, ok := jsonspan.Find(m.raw, e, "json")
+		if ok && m.raw[j.Value.Start] != '{' {
+			done = m.edit(jsonspan.Edit{Span: j.Value, New: object("result", m.raw[j.Value.Start:j.Value.End])}) || done
+		}
+	}
+	if done {
+		m.log(f, "edit", f.Block, f.Index, 11, "structured results must be objects; this is the result of one now")
+	}
+}
+
+func (bedrock) thinkingOff(m *mender, f *Finding) {
+	inner, ok := m.member(m.body(), "additionalModelRequestFields")
+	if !ok {
+		return
+	}
+	for _, name := range []string{"thinking", "reasoning_config"} {
+		if _, ok := m.member(inner, name); ok && m.setMember(inner, name, []byte(`{"type":"disabled"}`)) {
+			m.logHead(f, "edit", "additionalModelRequestFields."+name, 0, "thinking is switched off for this request: the thinking of the open tool loop is lost")
+		}
+	}
+}

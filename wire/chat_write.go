@@ -1,0 +1,62 @@
+package wire
+
+import (
+	"crypto/sha256"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+func (chat) stub(d *draft, call transcript.BlockID, text string) []byte {
+	blk := d.t.Block(call)
+	if d.where[call].in == inFunction {
+		return object("role", "function", "name", blk.Tool, "content", text)
+	}
+	return object("role", "tool", "tool_call_id", blk.CallID, "content", text)
+}
+
+func (chat) idPath(_ *draft, _ transcript.BlockID, call bool) []string {
+	if call {
+		return []string{"id"}
+	}
+	return []string{"tool_call_id"}
+}
+
+func (chat) namePath(d *draft, b transcript.BlockID, call bool) []string {
+	switch {
+	case !call || d.where[b].in != inCalls:
+		return []string{"name"}
+	case d.g.freeForm(d.Request, d.t.Block(b)):
+		return []string{"custom", "name"}
+	}
+	return []string{"function", "name"}
+}
+
+func (chat) argsPath(*draft, transcript.BlockID) []string { return []string{"function", "arguments"} }
+
+// ownID: Mistral wants nine letters and digits.
+func (chat) ownID(m *mender, sum [sha256.Size]byte) (string, bool) {
+	if m.Profile.Name != "mistral" && !m.strict {
+		return "", false
+	}
+	const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	id := make([]byte, 9)
+	for i := range id {
+		id[i] = letters[int(sum[i])%len(letters)]
+	}
+	return string(id), true
+}
+
+func (chat) sayCall(m *mender, b transcript.BlockID, text string) {
+	blk := m.t.Block(b)
+	if m.g.freeForm(m.Request, blk) {
+		m.setAt(blk.Span, []string{"custom", "input"}, quote(text))
+	} else if m.where[b].in == inCalls {
+		m.setAt(blk.Span, []string{"function", "arguments"}, quote(string(noteOf(text))))
+	}
+}
+
+func (chat) freeForm(r *Request, blk transcript.Block) bool {
+	_, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), "custom")
+	return ok
+}

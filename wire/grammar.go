@@ -1,0 +1,172 @@
+package wire
+
+import (
+	"crypto/sha256"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// A grammar is what shared code has to know of a dialect. It asks the grammar and
+// never which dialect it is.
+type grammar struct {
+	name  string // as people write it
+	list  string // the member of a body that holds the history
+	roles map[string]transcript.Role
+	// assistant is the assistant's role as it is written.
+	assistant string
+	// blocks is the list of a message that its blocks stand in.
+	blocks container
+	// nested: results are blocks of a message, and not elements of the list.
+	nested bool
+	// flat: calls and thoughts are elements of the list too, each by itself.
+	flat bool
+	// discipline says where the answer to a call may stand.
+	discipline transcript.Discipline
+	// stringList: a string in the place of the list is what the user says.
+	stringList bool
+	// modelInURL: the model is named in the URL.
+	modelInURL bool
+	// marksFailure: a result that failed is marked, so that one without mark did not.
+	marksFailure bool
+	// countsCalls: ids may be missing, and answers are told by tool and by order.
+	countsCalls bool
+	// namesResults: results carry the name of the tool.
+	namesResults bool
+	// partsMessages: what may not share a message with results may share their turn.
+	partsMessages bool
+	// nullContent: content that loses its last part becomes null, for calls may stand
+	// alone.
+	nullContent bool
+	// resultMember shows, where results are messages, that a message is one; "" if
+	// nothing does.
+	resultMember string
+	// cacheMark is the member that marks a block for the cache; "" where marks are
+	// blocks of their own, or unknown.
+	cacheMark string
+	// idLimit and nameLimit are how long ids and names that we make may be.
+	idLimit, nameLimit int
+
+	tells tells
+	rules []Rule
+	speech
+}
+
+// role returns the role of that name, or Unknown.
+func (g *grammar) role(name string) transcript.Role { return g.roles[name] }
+
+// text writes a block of text as the role would say it.
+func (g *grammar) text(role transcript.Role, text string) []byte {
+	return g.textBlock(role, quote(text))
+}
+
+// turn writes a message of the user that holds blocks.
+func (g *grammar) turn(blocks [][]byte) []byte {
+	return object("role", "user", g.blocks.member(), array(blocks...))
+}
+
+// A speech is what a dialect does in a way of its own; common does it the usual way.
+type speech interface {
+	// element reads one element of the list, an object.
+	element(*parser)
+	// check raises the faults that show in the finished transcript.
+	check(*checker)
+	// version reads family and version out of a model's name in lower case.
+	version(p *Profile, model string)
+
+	// textBlock writes a string, given with its quotes, as a block of the role.
+	textBlock(role transcript.Role, raw []byte) []byte
+	// textMessage writes a message that says text.
+	textMessage(role transcript.Role, text string) []byte
+	// resultContent writes a text as the content of a result.
+	resultContent(text string) []byte
+	// stub writes a result that says text, for a call; nil if the call is of a kind
+	// whose result cannot be made up honestly.
+	stub(d *draft, call transcript.BlockID, text string) []byte
+
+	// idPath, namePath, argsPath and contentPath lead from a call or result to its id,
+	// the name of its tool, its arguments, its content.
+	idPath(d *draft, b transcript.BlockID, call bool) []string
+	namePath(d *draft, b transcript.BlockID, call bool) []string
+	argsPath(d *draft, b transcript.BlockID) []string
+	contentPath(d *draft, b transcript.BlockID) []string
+	// ownID makes an id out of a hash where the usual form will not do.
+	ownID(m *mender, sum [sha256.Size]byte) (id string, ok bool)
+
+	// sayResult and sayCall replace what a result says and what a call asks.
+	sayResult(m *mender, b transcript.BlockID, text string)
+	sayCall(m *mender, b transcript.BlockID, text string)
+	// takesText reports whether a text may replace what a call or result holds.
+	takesText(r *Request, blk transcript.Block) bool
+	// freeForm reports whether a call takes a text for its arguments and not an object.
+	freeForm(r *Request, blk transcript.Block) bool
+
+	// resultTokens counts what a result says, and saidTokens a text in its place.
+	resultTokens(r *Request, c Counter, blk transcript.Block) int
+	saidTokens(r *Request, c Counter, blk transcript.Block, text string) int
+
+	// medium names what an item of a result shows, if it may stand in a message of the
+	// user as it is.
+	medium(d *draft, item transcript.Span) string
+	// wrapResult makes an object of a structured result that is none.
+	wrapResult(m *mender, f *Finding)
+	// retagPart mends a part that its role may not use.
+	retagPart(m *mender, f *Finding)
+	// thinkingOff switches thinking off in the head of the request.
+	thinkingOff(m *mender, f *Finding)
+}
+
+// common is how most dialects do it.
+type common struct{}
+
+func (common) version(p *Profile, model string) { p.readClaude(model) }
+
+func (common) textBlock(_ transcript.Role, raw []byte) []byte {
+	return object("type", "text", "text", raw)
+}
+
+func (common) textMessage(role transcript.Role, text string) []byte {
+	return object("role", role.String(), "content", text)
+}
+
+func (common) resultContent(text string) []byte { return quote(text) }
+
+func (common) namePath(*draft, transcript.BlockID, bool) []string { return []string{"name"} }
+
+func (common) contentPath(*draft, transcript.BlockID) []string { return []string{"content"} }
+
+func (common) ownID(*mender, [sha256.Size]byte) (string, bool) { return "", false }
+
+func (common) sayResult(m *mender, b transcript.BlockID, text string) {
+	m.setResult(b, m.g.resultContent(text))
+}
+
+func (common) takesText(*Request, transcript.Block) bool { return true }
+
+func (common) freeForm(*Request, transcript.Block) bool { return false }
+
+func (common) resultTokens(r *Request, c Counter, blk transcript.Block) int {
+	return r.bodyTokens(c, blk)
+}
+
+func (common) saidTokens(_ *Request, c Counter, _ transcript.Block, text string) int {
+	return c.Count([]byte(text))
+}
+
+func (common) medium(d *draft, item transcript.Span) string { return d.text(item, "type") }
+
+func (common) wrapResult(*mender, *Finding) {}
+
+func (common) retagPart(m *mender, f *Finding) { m.dropFound(f) }
+
+func (common) thinkingOff(m *mender, f *Finding) {
+	if m.setMember(m.body(), "thinking", []byte(`{"type":"disabled"}`)) {
+		m.logHead(f, "edit", "thinking", 0, "thinking is switched off for this request: the thinking of the open tool loop is lost")
+	}
+}
+
+// memberIs reports whether the string member of an object is the word, as it is written.
+func (r *Request) memberIs(object transcript.Span, name, word string) bool {
+	m, ok := jsonspan.Find(r.raw, jsonspan.Span(object), name)
+	return ok && string(r.raw[m.Value.Start:m.Value.End]) == `"`+word+`"`
+}

@@ -1,0 +1,75 @@
+package wire
+
+import (
+	"bytes"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+func (responses) textBlock(role transcript.Role, raw []byte) []byte {
+	if role == transcript.Assistant {
+		return object("type", "output_text", "text", raw)
+	}
+	return object("type", "input_text", "text", raw)
+}
+
+// stub writes an output of the kind that the item wants.
+func (responses) stub(d *draft, call transcript.BlockID, text string) []byte {
+	blk := d.t.Block(call)
+	typ := d.text(blk.Span, "type")
+	switch typ {
+	case "function_call", "custom_tool_call", "local_shell_call":
+		return object("type", typ+"_output", "call_id", blk.CallID, "output", text)
+	case "apply_patch_call":
+		return object("type", "apply_patch_call_output", "call_id", blk.CallID, "status", "failed", "output", text)
+	case "shell_call":
+		outcome := object("stdout", "", "stderr", text, "outcome", object("type", "exit", "exit_code", []byte("1")))
+		return object("type", "shell_call_output", "call_id", blk.CallID, "output", array(outcome))
+	case "tool_search_call":
+		return object("type", "function_call_output", "call_id", blk.CallID, "output", text)
+	}
+	return nil // a screenshot or a program's output cannot be made up
+}
+
+func (responses) idPath(*draft, transcript.BlockID, bool) []string { return []string{"call_id"} }
+
+func (responses) argsPath(*draft, transcript.BlockID) []string { return []string{"arguments"} }
+
+func (responses) sayResult(m *mender, b transcript.BlockID, text string) {
+	blk := m.t.Block(b)
+	switch m.text(blk.Span, "type") {
+	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
+		m.setMember(blk.Span, "output", quote(text))
+	}
+}
+
+func (responses) sayCall(m *mender, b transcript.BlockID, text string) {
+	blk := m.t.Block(b)
+	switch m.text(blk.Span, "type") {
+	case "function_call":
+		m.setMember(blk.Span, "arguments", quote(string(noteOf(text))))
+	case "custom_tool_call":
+		m.setMember(blk.Span, "input", quote(text))
+	}
+}
+
+// takesText reports whether an item holds plain text.
+func (responses) takesText(r *Request, blk transcript.Block) bool {
+	m, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), "type")
+	if !ok {
+		return false
+	}
+	switch string(jsonspan.Decode(nil, bytes.Trim(r.raw[m.Value.Start:m.Value.End], `"`))) {
+	case "function_call", "custom_tool_call", "function_call_output", "custom_tool_call_output", "local_shell_call_output":
+		return true
+	}
+	return false
+}
+
+func (responses) freeForm(r *Request, blk transcript.Block) bool {
+	return r.memberIs(blk.Span, "type", "custom_tool_call")
+}
+
+// medium: outputs stay outputs; what they show has other names in a message.
+func (responses) medium(*draft, transcript.Span) string { return "" }
