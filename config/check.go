@@ -14,8 +14,7 @@ const maxExpressions = 200
 
 // build makes the pipeline and reports to s everything that stands in its way.
 func (c *Config) build(s *source) *pare.Pipeline {
-	c.checkRepair(s)
-	c.checkStub(s)
+	c.Repair.remedies(s)
 	tools := c.buildTools(s)
 	entries := c.standard(s, tools)
 	if n := len(c.Expressions); n > maxExpressions {
@@ -80,7 +79,7 @@ func optional(names []string) []string {
 	return out
 }
 
-func ruleNames(entries []entry) []string {
+func namesOf(entries []entry) []string {
 	names := make([]string, len(entries))
 	for i, e := range entries {
 		names[i] = e.rule.Name
@@ -103,7 +102,7 @@ func checkNames(s *source, entries []entry) {
 // checkOrder reports constraints that name no rule, the rule itself, or the same
 // rule on both sides.
 func (e *entry) checkOrder(s *source, entries []entry) {
-	names := ruleNames(entries)
+	names := namesOf(entries)
 	for _, side := range []struct {
 		key  string
 		list []string
@@ -115,7 +114,11 @@ func (e *entry) checkOrder(s *source, entries []entry) {
 			case bare == e.rule.Name:
 				s.fail(path, "take it out", "rule %q cannot come %s itself", n, side.key)
 			case !slices.Contains(names, bare) && bare == n:
-				s.fail(path, pick(n, names), "there is no rule %q", n)
+				hint := pick(n, names)
+				if gone := elsewhere("rules", n); gone != "" {
+					hint = "take it out: " + gone
+				}
+				s.fail(path, hint, "there is no rule %q", n)
 			case side.key == "before" && slices.Contains(e.sw.After, n):
 				s.fail(path, "keep one of the two", "rule %q cannot come both before and after %q", e.rule.Name, n)
 			}
@@ -161,28 +164,4 @@ func (e *entry) constraint(key string) []string {
 		return e.sw.After
 	}
 	return e.sw.Before
-}
-
-// checkStub reports placeholders that stand for nothing.
-func (c *Config) checkStub(s *source) {
-	rest := c.Repair.Stub
-	for {
-		_, after, ok := strings.Cut(rest, "{")
-		if !ok {
-			return
-		}
-		word, behind, closed := strings.Cut(after, "}")
-		if !closed {
-			return
-		}
-		if isWord(word) && word != "tool" && word != "id" {
-			s.fail("repair.stub", "write {tool} or {id}", "{%s} stands for nothing", word)
-			return
-		}
-		rest = behind
-	}
-}
-
-func isWord(s string) bool {
-	return s != "" && strings.IndexFunc(s, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) < 0
 }

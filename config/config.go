@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/wire"
+	"github.com/pare-llm/pare/rules"
 )
 
 // A Config is what a file says. The zero value is the default.
@@ -18,10 +18,10 @@ type Config struct {
 	Schema string `json:"$schema,omitempty"`
 	// How many of the newest messages are protected; 10 if it is not given.
 	KeepRecent *int `json:"keep_recent,omitempty"`
-	// How broken histories are mended.
+	// How broken histories are repaired.
 	Repair Repair `json:"repair,omitzero"`
 	// The standard rules by name, with their options.
-	Standard Standard `json:"rules,omitzero"`
+	Standard Tables `json:"rules,omitempty"`
 	// What must stay, whatever the rules say.
 	Pin Pin `json:"pin,omitzero"`
 	// Tools beyond the common ones, or other names for them.
@@ -29,6 +29,13 @@ type Config struct {
 	// Rules written as expressions.
 	Expressions []Expression `json:"expression,omitempty"`
 }
+
+// A Pin says what must stay, whatever the rules say. Each entry of each list pins
+// something of its own.
+type Pin = rules.Protect
+
+// A Tool says what a tool does and what its arguments mean.
+type Tool = rules.Tool
 
 // A Switch is what every rule has: whether it runs, and when.
 type Switch struct {
@@ -127,11 +134,7 @@ func (c *Config) Rules() []pare.Rule {
 	return p.Rules()
 }
 
-// Options returns how to mend. Sinks and counters are for the caller to add.
+// Options returns how to repair. Sinks and counters are for the caller to add.
 func (c *Config) Options() pare.Options {
-	p, err := c.Repair.Policy()
-	if err != nil {
-		p = wire.Policy{} // Pipeline reports it
-	}
-	return pare.Options{Repair: p}
+	return pare.Options{Repair: c.Repair.remedies(newSource("", nil))}
 }

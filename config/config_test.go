@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -154,6 +155,14 @@ func TestManualIsComplete(t *testing.T) {
 		}
 	}
 	walk(reflect.TypeFor[Config]())
+	for _, e := range rules.All() {
+		if !keys[e.Name] {
+			t.Errorf("%s: the example does not show the rule %s", manual, e.Name)
+		}
+		for _, part := range newTable(e).parts() {
+			walk(part.Type())
+		}
+	}
 	data, err := os.ReadFile(manual)
 	if err != nil {
 		t.Fatal(err)
@@ -172,17 +181,15 @@ func TestManualIsComplete(t *testing.T) {
 	}
 }
 
-// TestStandardRules wants a table for every rule that there is, and the default to
-// be the standard.
+// TestStandardRules wants the default to be the standard, and every rule that there is
+// to have a table.
 func TestStandardRules(t *testing.T) {
-	fields := keysOf(fieldsOf(reflect.TypeFor[Standard]()))
-	for i, e := range rules.All() {
-		if i >= len(fields) || fields[i] != e.Name {
-			t.Errorf("no table, or not in its place, for %s", e.Name)
+	for _, e := range rules.All() {
+		c := mustParse(t, "pare.toml", "[rules."+e.Name+"]\nenabled = true\n")
+		if !slices.ContainsFunc(c.Rules(), func(r pare.Rule) bool { return r.Name == e.Name }) {
+			t.Errorf("%s does not run although it has a table", e.Name)
 		}
-	}
-	if len(fields) != len(rules.All()) {
-		t.Errorf("%d tables for %d rules", len(fields), len(rules.All()))
+		checkGood(t, c)
 	}
 	p, err := pare.Compile(rules.Standard()...)
 	if err != nil {
@@ -212,7 +219,7 @@ func TestFormats(t *testing.T) {
 	for _, r := range a.Rules() {
 		got += r.Name + " "
 	}
-	if want := "deduplication poll oversized superseded-writes tool-pairing protect recency "; got != want {
+	if want := "deduplication poll oversized superseded-writes protect recency "; got != want {
 		t.Errorf("order %s, want %s", got, want)
 	}
 	if data, err := os.ReadFile("testdata/good.json"); err != nil || validate(t, data) != nil {
@@ -246,7 +253,7 @@ func result(t *testing.T, c *Config, body []byte) []byte {
 func TestSchemaRefuses(t *testing.T) {
 	for _, bad := range []string{
 		`{"keep_recnt": 1}`, `{"keep_recent": "1"}`, `{"keep_recent": -1}`, `{"keep_recent": 1.5}`, `{"repair": {"orphan_call": "stubb"}}`, `{"rules": {"dedup": {}}}`,
-		`{"rules": {"recency": {"message": 1}}}`, `{"rules": {"tool-pairing": {"stub": ""}}}`, `{"pin": []}`, `{"pin": {"roles": ["robot"]}}`, `{"tool": [{}]}`,
+		`{"rules": {"recency": {"message": 1}}}`, `{"rules": {"tool-pairing": {}}}`, `{"pin": []}`, `{"pin": {"roles": ["robot"]}}`, `{"tool": [{}]}`,
 		`{"tool": [{"name": "x", "lines": -2}]}`, `{"expression": {}}`, `{"expression": [{"name": "a", "when": "failed"}]}`, `{"expression": [{"name": "a", "when": "failed", "action": "x"}]}`, `[]`,
 	} {
 		if validate(t, []byte(bad)) == nil {
@@ -375,6 +382,10 @@ func TestPipelineOfGo(t *testing.T) {
 		{Expressions: []Expression{{Name: "a", When: "failed", Action: "drop", Switch: Switch{After: []string{"a"}}}}},
 		{KeepRecent: &minus},
 		{Repair: Repair{OrphanCall: "x"}},
+		{Repair: Repair{OrphanResult: "x"}},
+		{Standard: Tables{"magic": {}}},
+		{Standard: Tables{"recency": {Options: &rules.Oversized{}}}},
+		{Standard: Tables{"recency": {Options: rules.Recency{Turns: &minus}}}},
 		{Pin: Pin{Paths: []string{"["}}},
 		{Tools: []Tool{{}}},
 		{Expressions: []Expression{{When: "failed", Action: "drop"}}},

@@ -30,10 +30,16 @@ func (s *source) decode(v *value, into reflect.Value, path string, tag reflect.S
 		}
 		return
 	}
+	if tables, ok := into.Addr().Interface().(*Tables); ok {
+		if s.wants(v, table, path, tag) {
+			s.decodeRules(v, tables, path)
+		}
+		return
+	}
 	switch into.Kind() {
 	case reflect.Struct:
 		if s.wants(v, table, path, tag) {
-			s.decodeTable(v, into, path)
+			s.decodeTable(v, path, into)
 		}
 	case reflect.Map:
 		if s.wants(v, table, path, "") && len(v.members) > 0 {
@@ -175,12 +181,10 @@ func (s *source) decodeList(v *value, into reflect.Value, path string, tag refle
 	}
 	out := reflect.MakeSlice(into.Type(), 0, len(v.items))
 	for i, item := range v.items {
-		elem, before := reflect.New(into.Type().Elem()).Elem(), len(s.errors)
+		// What does not fit is zero, so that what follows keeps its number.
+		elem := reflect.New(into.Type().Elem()).Elem()
 		s.decode(item, elem, join(path, strconv.Itoa(i)), tag)
-		// Half a table is still worth checking; half a text is not.
-		if len(s.errors) == before || elem.Kind() == reflect.Struct {
-			out = reflect.Append(out, elem)
-		}
+		out = reflect.Append(out, elem)
 	}
 	into.Set(out)
 }
@@ -196,30 +200,48 @@ func (s *source) decodeMap(v *value, into reflect.Value, path string, tag reflec
 	into.Set(out)
 }
 
-func (s *source) decodeTable(v *value, into reflect.Value, path string) {
-	fields := fieldsOf(into.Type())
+// decodeTable reads a table whose keys are those of one or more structs.
+func (s *source) decodeTable(v *value, path string, parts ...reflect.Value) {
+	known := make(map[string]reflect.Value)
+	var fields []field
+	for _, part := range parts {
+		for _, f := range fieldsOf(part.Type()) {
+			known[f.key] = part.FieldByIndex(f.index)
+			fields = append(fields, f)
+		}
+	}
 	for _, m := range v.members {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.key == m.key })
 		if i < 0 && s.full() {
 			break // hints take time
 		}
 		if i < 0 {
-			what, hint := "key", pick(m.key, keysOf(fields))
-			if path == "rules" {
-				what = "rule"
-			}
-			if other := elsewhere(path, m.key); other != "" {
-				hint = other
-			}
-			s.failKey(join(path, m.key), hint, "there is no %s %q here", what, m.key)
+			s.unknown("key", path, m.key, keysOf(fields))
 			continue
 		}
-		s.decode(m.value, into.FieldByIndex(fields[i].index), join(path, m.key), fields[i].tag)
+		s.decode(m.value, known[m.key], join(path, m.key), fields[i].tag)
 	}
 	for _, f := range fields {
 		if f.tag.Get("required") != "" && v.get(f.key) == nil {
 			s.fail(path, "write "+s.assign(f.key, f.tag.Get("required")), "%s is missing", f.key)
 		}
+	}
+}
+
+// unknown reports a key that is none of those that there are.
+func (s *source) unknown(what, path, key string, keys []string) {
+	hint := pick(key, keys)
+	if other := elsewhere(path, key); other != "" {
+		hint = other
+	}
+	s.failKey(join(path, key), hint, "there is no %s %q here", what, key)
+}
+
+// choose reports a text of a Config made in Go that is none of the choices; those of
+// a file were reported when it was read.
+func (s *source) choose(path, text string, choices ...string) {
+	if text != "" && !slices.Contains(choices, text) && !s.failed(path) {
+		s.fail(path, pick(text, choices), "%q is not allowed here", text)
 	}
 }
 
@@ -245,8 +267,9 @@ func fieldsOf(t reflect.Type) []field {
 				all = append(all, inner)
 			}
 		case f.IsExported() && key != "" && key != "-":
-			if tag, ok := tagsOf(t, f); ok {
-				all = append(all, field{key, []int{i}, tag, f.Type, t, f.Name})
+			// The tools are the same for all rules, so no table of one shows them.
+			if f.Type != toolTable || t.PkgPath() != toolTable.Elem().PkgPath() {
+				all = append(all, field{key, []int{i}, f.Tag, f.Type, t, f.Name})
 			}
 		}
 	}

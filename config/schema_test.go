@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/pare-llm/pare/rules"
 )
 
 var update = flag.Bool("update", false, "rewrite the files that are made from the code")
@@ -54,18 +56,48 @@ func TestSchemaFresh(t *testing.T) {
 // the comments of the fields as descriptions.
 type schemaMaker struct{ comments map[string]string }
 
-func (g *schemaMaker) table(t reflect.Type) *jsonschema.Schema {
+func (g *schemaMaker) table(parts ...reflect.Type) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: nothing()}
-	for _, f := range fieldsOf(t) {
-		p := g.schema(f.typ, f.tag)
-		p.Description = g.comments[f.owner.Name()+"."+f.name]
-		s.Properties[f.key] = p
-		s.PropertyOrder = append(s.PropertyOrder, f.key)
-		if f.tag.Get("required") != "" {
-			s.Required = append(s.Required, f.key)
+	for _, t := range parts {
+		for _, f := range fieldsOf(t) {
+			p := g.schema(f.typ, f.tag)
+			p.Description = g.comments[f.owner.Name()+"."+f.name]
+			s.Properties[f.key] = p
+			s.PropertyOrder = append(s.PropertyOrder, f.key)
+			if f.tag.Get("required") != "" {
+				s.Required = append(s.Required, f.key)
+			}
 		}
 	}
 	return s
+}
+
+// rules has a table for each rule that there is.
+func (g *schemaMaker) rules() *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: nothing()}
+	for _, e := range rules.All() {
+		var parts []reflect.Type
+		for _, part := range newTable(e).parts() {
+			parts = append(parts, part.Type())
+		}
+		p := g.table(parts...)
+		p.Description = described(e)
+		s.Properties[e.Name] = p
+		s.PropertyOrder = append(s.PropertyOrder, e.Name)
+	}
+	return s
+}
+
+// described says what a rule does, and when if that is not always.
+func described(e rules.Entry) string {
+	text := strings.ToUpper(e.Doc[:1]) + e.Doc[1:] + "."
+	switch home := homes[e.Name]; {
+	case home != "":
+		text += " What that is, is set in " + home + "."
+	case !e.Standard:
+		text += " It runs if it has a table."
+	}
+	return text
 }
 
 // nothing is the schema that no value fits.
@@ -74,6 +106,9 @@ func nothing() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.S
 func (g *schemaMaker) schema(t reflect.Type, tag reflect.StructTag) *jsonschema.Schema {
 	if t.Kind() == reflect.Pointer {
 		return g.schema(t.Elem(), tag)
+	}
+	if t == reflect.TypeFor[Tables]() {
+		return g.rules()
 	}
 	s := &jsonschema.Schema{}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {

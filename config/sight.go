@@ -41,7 +41,7 @@ func (s *sight) kind(call transcript.BlockID) string {
 		}
 	}
 	if t.Kind == "" {
-		return string(rules.Other)
+		return string(rules.KindOther)
 	}
 	return string(t.Kind)
 }

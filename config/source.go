@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -100,6 +101,11 @@ func (s *source) failKey(path, hint, format string, args ...any) {
 		return
 	}
 	s.fail(path, hint, format, args...)
+}
+
+// failed reports whether something was wrong with the value at a path.
+func (s *source) failed(path string) bool {
+	return slices.ContainsFunc(s.errors, func(e *Error) bool { return e.Path == path })
 }
 
 // has reports whether the file says anything at a path.

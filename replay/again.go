@@ -30,11 +30,11 @@ func needs(r *wire.Request) map[int][]need {
 		q := ask(t, x)
 		at := t.Block(x.Call).Message
 		failed := t.Block(x.Results[0]).Failed
-		if q.kind == rules.Write || q.kind == rules.Edit {
-			if seen := m.shown[q.file]; q.kind == rules.Edit && len(seen) > 0 {
+		if q.kind == rules.KindWrite || q.kind == rules.KindEdit {
+			if seen := m.shown[q.file]; q.kind == rules.KindEdit && len(seen) > 0 {
 				all[at] = append(all[at], need{true, slices.Clip(seen)})
 			}
-			if q.kind == rules.Write && !failed && q.file != "" {
+			if q.kind == rules.KindWrite && !failed && q.file != "" {
 				m.shown[q.file] = append(m.shown[q.file], x.Call) // it wrote the text itself
 			}
 			m.changed[q.file], m.lastChange = i, i
@@ -107,7 +107,7 @@ type answer struct {
 func (m *memory) recall(q *question) (results []transcript.BlockID) {
 	since := m.lastChange
 	keys := []string{q.exact}
-	if q.kind == rules.Read && q.file != "" {
+	if q.kind == rules.KindRead && q.file != "" {
 		since = -1
 		if at, ok := m.changed[q.file]; ok {
 			since = at
@@ -126,10 +126,10 @@ func (m *memory) recall(q *question) (results []transcript.BlockID) {
 
 func (m *memory) keep(q *question, a answer) {
 	m.told[q.exact] = append(m.told[q.exact], a)
-	if q.kind == rules.Read && q.file != "" {
+	if q.kind == rules.KindRead && q.file != "" {
 		m.shown[q.file] = append(m.shown[q.file], a.result)
 	}
-	if q.kind == rules.Read && q.whole {
+	if q.kind == rules.KindRead && q.whole {
 		m.told[readKey+q.file] = append(m.told[readKey+q.file], a)
 	}
 }

@@ -3,7 +3,6 @@ package rules
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"hash/maphash"
 	"maps"
 	"slices"
@@ -13,8 +12,14 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// DeduplicationOptions are those of [Deduplication]; the zero value is the default.
-type DeduplicationOptions struct {
+// Deduplication clears or drops what a later exchange says again: one of the same
+// tool with the same arguments and the same result, or a successful read of the
+// same file that covers the lines of an earlier one, whatever happened to the file
+// in between: the later read is the one that holds. The latest always stays.
+//
+// The result of a tool that may have effects is cleared at most, because that it
+// was called is part of the story.
+type Deduplication struct {
 	// What to do with an exchange that is repeated later: "clear" its result, or "drop" it if the tool only reads or searches. Default: clear.
 	Mode Mode `json:"mode,omitempty" enum:"clear,drop"`
 	// Results that are shorter are left alone. Default: 512.
@@ -24,53 +29,30 @@ type DeduplicationOptions struct {
 	Scope
 }
 
-func (o DeduplicationOptions) validate() error {
-	if err := o.Mode.validate(Clear, Drop); err != nil {
-		return err
-	}
-	if o.MinBytes < 0 {
-		return fmt.Errorf("min_bytes: %d is less than 0", o.MinBytes)
-	}
-	return o.Scope.validate()
-}
-
-// Rule returns the rule, or what is wrong with the options.
-func (o DeduplicationOptions) Rule() (pare.Rule, error) {
-	return Deduplication(o), check(deduplication, o.validate())
-}
-
-const deduplication = "deduplication"
-
-// Deduplication clears or drops what a later exchange says again: one of the same
-// tool with the same arguments and the same result, or a successful read of the
-// same file that covers the lines of an earlier one, whatever happened to the file
-// in between: the later read is the one that holds. The latest always stays.
-//
-// The result of a tool that may have effects is cleared at most, because that it
-// was called is part of the story.
-func Deduplication(o DeduplicationOptions) pare.Rule {
+// Rule returns the rule, or what is wrong with its options.
+func (o Deduplication) Rule() (pare.Rule, error) {
 	guard := o.guard()
-	return pare.Rule{
-		Name:   deduplication,
+	rule := pare.Rule{
+		Name:   "deduplication",
 		Doc:    "clear what a later call of the same tool returned again, and reads that a later read covers",
-		Before: []string{"?" + toolPairing},
-		Prepare: func(r *wire.Request) (pare.Process, error) {
-			if err := o.validate(); err != nil {
-				return nil, err
-			}
-			s := guard.look(r)
-			d := deduplicator{sight: s, found: make(map[int]finding)}
-			if d.minBytes = minOf(o.MinBytes); o.Mode == Drop {
-				d.minBytes = 0 // also what is short can be dropped
-			}
-			d.collect(!o.ExactOnly)
-			d.repeats()
-			d.covered()
-			return func(b *pare.Ballot) {
-				s.ballots(deduplication, o.MinBytes).vote(b, d.victims(o.Mode))
-			}, nil
-		},
+		Before: protectors(),
 	}
+	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
+		s := guard.look(r)
+		d := deduplicator{sight: s, found: make(map[int]finding)}
+		if d.minBytes = minOf(o.MinBytes); o.Mode == ModeDrop {
+			d.minBytes = 0 // also what is short can be dropped
+		}
+		d.collect(!o.ExactOnly)
+		d.repeats()
+		d.covered()
+		return func(b *pare.Ballot) { s.ballots(rule.Name, o.MinBytes).vote(b, d.victims(o.Mode)) }, nil
+	}
+	var wrong faults
+	wrong.mode(o.Mode, ModeClear, ModeDrop)
+	wrong.atLeast("min_bytes", o.MinBytes, 0)
+	wrong.scope(o.Scope)
+	return rule, wrong.of(rule)
 }
 
 type deduplicator struct {
@@ -138,10 +120,10 @@ func (d *deduplicator) collect(cover bool) {
 		if n := d.t.Block(x.Results[0]).Body.Len(); n >= d.minBytes {
 			d.likely = append(d.likely, likeness{tool: k.number, size: n, exchange: i})
 		}
-		if !cover || k.Kind != Read && k.Command == "" {
+		if !cover || k.Kind != KindRead && k.Command == "" {
 			continue
 		}
-		if u := d.use(k, d.arguments(x.Call)); u.kind == Read && u.file != "" && !u.odd && !u.note {
+		if u := d.use(k, d.arguments(x.Call)); u.kind == KindRead && u.file != "" && !u.odd && !u.note {
 			d.reads = append(d.reads, read{k.number, u.file, i, u.lines})
 		}
 	}
@@ -312,7 +294,7 @@ func (d *deduplicator) victims(mode Mode) []victim {
 		}
 		all = append(all, victim{
 			exchange: i, use: u, why: why, keepArgs: true,
-			drop: mode == Drop && (u.kind == Read || u.kind == Search),
+			drop: mode == ModeDrop && (u.kind == KindRead || u.kind == KindSearch),
 		})
 	}
 	return all

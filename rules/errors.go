@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/pare-llm/pare"
@@ -9,8 +8,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// ErrorPurgingOptions are those of [ErrorPurging]; the zero value is the default.
-type ErrorPurgingOptions struct {
+// ErrorPurging clears or drops failed calls that a later success of the same tool
+// on the same target made moot. The target is the file; of a tool that runs
+// something, what it runs; of any other, all arguments.
+type ErrorPurging struct {
 	// What to do with a failed call: "clear" its arguments and its result, "arguments" to clear them and keep what the tool said, or "drop" the exchange. Default: clear.
 	Mode Mode `json:"mode,omitempty" enum:"clear,arguments,drop"`
 	// Arguments and results that are shorter are left alone. Default: 512.
@@ -18,41 +19,24 @@ type ErrorPurgingOptions struct {
 	Scope
 }
 
-func (o ErrorPurgingOptions) validate() error {
-	if err := o.Mode.validate(Clear, ClearArguments, Drop); err != nil {
-		return err
-	}
-	if o.MinBytes < 0 {
-		return fmt.Errorf("min_bytes: %d is less than 0", o.MinBytes)
-	}
-	return o.Scope.validate()
-}
-
-// Rule returns the rule, or what is wrong with the options.
-func (o ErrorPurgingOptions) Rule() (pare.Rule, error) {
-	return ErrorPurging(o), check(errorPurging, o.validate())
-}
-
-const errorPurging = "error-purging"
-
-// ErrorPurging clears or drops failed calls that a later success of the same tool
-// on the same target made moot. The target is the file; of a tool that runs
-// something, what it runs; of any other, all arguments.
-func ErrorPurging(o ErrorPurgingOptions) pare.Rule {
+// Rule returns the rule, or what is wrong with its options.
+func (o ErrorPurging) Rule() (pare.Rule, error) {
 	guard := o.guard()
-	return pare.Rule{
-		Name:   errorPurging,
+	rule := pare.Rule{
+		Name:   "error-purging",
 		Doc:    "clear failed calls that a later success of the same tool on the same target made moot",
-		Before: []string{"?" + toolPairing},
-		Prepare: func(r *wire.Request) (pare.Process, error) {
-			if err := o.validate(); err != nil {
-				return nil, err
-			}
-			s := guard.look(r)
-			all := s.moot(o.Mode)
-			return func(b *pare.Ballot) { s.ballots(errorPurging, o.MinBytes).vote(b, all) }, nil
-		},
+		Before: protectors(),
 	}
+	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
+		s := guard.look(r)
+		all := s.moot(o.Mode)
+		return func(b *pare.Ballot) { s.ballots(rule.Name, o.MinBytes).vote(b, all) }, nil
+	}
+	var wrong faults
+	wrong.mode(o.Mode, ModeClear, ModeArguments, ModeDrop)
+	wrong.atLeast("min_bytes", o.MinBytes, 0)
+	wrong.scope(o.Scope)
+	return rule, wrong.of(rule)
 }
 
 // An aim is a tool and what it works on.
@@ -101,7 +85,7 @@ func (s *sight) moot(mode Mode) []victim {
 		}
 		all = append(all, victim{
 			exchange: i, use: u, why: "it failed, and " + s.later(by) + " succeeded",
-			keepSaid: mode == ClearArguments, drop: mode == Drop,
+			keepSaid: mode == ModeArguments, drop: mode == ModeDrop,
 		})
 	}
 	slices.Reverse(all)
@@ -132,10 +116,10 @@ func (s *sight) aim(k *known, x *transcript.Exchange) (aim, use, []byte) {
 	switch {
 	case u.note:
 		return a, u, nil
-	case u.kind == Run && u.target != nil:
+	case u.kind == KindRun && u.target != nil:
 		a.hash = valueHash(u.target)
 		return a, u, u.target
-	case u.kind == Search || u.file == "":
+	case u.kind == KindSearch || u.file == "":
 		// Where a search looks is not all it looks for.
 		args := s.arguments(x.Call)
 		a.hash = argsHash(args)

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -55,21 +54,6 @@ func matchParts(globs, parts []string) bool {
 		g, p = back+1, from
 	}
 	return !slices.ContainsFunc(globs[g:], func(s string) bool { return s != "**" })
-}
-
-// checkGlobs says which of the globs is none.
-func checkGlobs(option string, globs []string) error {
-	for _, g := range globs {
-		if g == "" {
-			return fmt.Errorf("%s: an empty glob matches nothing", option)
-		}
-		for part := range strings.SplitSeq(g, "/") {
-			if _, err := path.Match(part, ""); err != nil {
-				return fmt.Errorf("%s: %q is no glob: %w", option, g, err)
-			}
-		}
-	}
-	return nil
 }
 
 // cleanPath is how paths are compared.

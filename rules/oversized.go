@@ -2,7 +2,6 @@ package rules
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/pare-llm/pare"
@@ -10,10 +9,13 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// OversizedOptions are those of [Oversized]; the zero value is the default.
-type OversizedOptions struct {
+// Oversized shortens huge results and arguments. The beginning and the end stay, as
+// whole lines where there are lines, with a marker between them that says how much
+// is left out. What it made is short enough not to be shortened again. Results with
+// pictures are left alone.
+type Oversized struct {
 	// Results and arguments that are longer are shortened. Default: 16384.
-	MaxBytes int `json:"max_bytes,omitempty"`
+	MaxBytes int `json:"max_bytes,omitempty" min:"1024"`
 	// How much of the beginning is kept. Default: half of max_bytes.
 	Head int `json:"head,omitempty"`
 	// How much of the end is kept. Default: a quarter of max_bytes.
@@ -22,6 +24,43 @@ type OversizedOptions struct {
 	ResultsOnly bool `json:"results_only,omitempty"`
 	Scope
 }
+
+// Rule returns the rule, or what is wrong with its options.
+func (o Oversized) Rule() (pare.Rule, error) {
+	guard := o.guard()
+	rule := pare.Rule{
+		Name:   oversized,
+		Doc:    "shorten huge results and arguments, keeping the beginning and the end",
+		Before: protectors(),
+	}
+	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
+		s := guard.look(r)
+		return func(b *pare.Ballot) { s.shorten(b, o) }, nil
+	}
+	var wrong faults
+	wrong.atLeast("head", o.Head, 0)
+	wrong.atLeast("tail", o.Tail, 0)
+	most, head, tail := o.sizes()
+	switch {
+	case most < minMaxBytes:
+		wrong.atLeast("max_bytes", most, minMaxBytes)
+	case wrong == nil && (tail < 0 || head+tail+markerRoom > most):
+		option, value := o.widest()
+		wrong.add(option, value, "write less for them, or more for max_bytes", "head, tail: %d and %d leave no room for a marker of %d within max_bytes, %d", head, o.Tail, markerRoom, most)
+	}
+	wrong.scope(o.Scope)
+	return rule, wrong.of(rule)
+}
+
+// widest is the option that a lack of room is about.
+func (o Oversized) widest() (option string, value any) {
+	if o.Head == 0 {
+		return "tail", o.Tail
+	}
+	return "head", o.Head
+}
+
+const oversized = "oversized"
 
 const (
 	defaultMaxBytes = 16 << 10
@@ -32,7 +71,7 @@ const (
 )
 
 // sizes fills in the defaults.
-func (o OversizedOptions) sizes() (most, head, tail int) {
+func (o Oversized) sizes() (most, head, tail int) {
 	most, head, tail = o.MaxBytes, o.Head, o.Tail
 	if most == 0 {
 		most = defaultMaxBytes
@@ -46,47 +85,7 @@ func (o OversizedOptions) sizes() (most, head, tail int) {
 	return most, head, tail
 }
 
-func (o OversizedOptions) validate() error {
-	most, head, tail := o.sizes()
-	switch {
-	case most < minMaxBytes:
-		return fmt.Errorf("max_bytes: %d is less than %d", most, minMaxBytes)
-	case head < 0 || o.Tail < 0:
-		return fmt.Errorf("head, tail: %d and %d must not be less than 0", o.Head, o.Tail)
-	case tail < 0 || head+tail+markerRoom > most:
-		return fmt.Errorf("head, tail: %d and %d leave no room for a marker of %d within max_bytes, %d", head, o.Tail, markerRoom, most)
-	}
-	return o.Scope.validate()
-}
-
-// Rule returns the rule, or what is wrong with the options.
-func (o OversizedOptions) Rule() (pare.Rule, error) {
-	return Oversized(o), check(oversized, o.validate())
-}
-
-const oversized = "oversized"
-
-// Oversized shortens huge results and arguments. The beginning and the end stay, as
-// whole lines where there are lines, with a marker between them that says how much
-// is left out. What it made is short enough not to be shortened again. Results with
-// pictures are left alone.
-func Oversized(o OversizedOptions) pare.Rule {
-	guard := o.guard()
-	return pare.Rule{
-		Name:   oversized,
-		Doc:    "shorten huge results and arguments, keeping the beginning and the end",
-		Before: []string{"?" + toolPairing},
-		Prepare: func(r *wire.Request) (pare.Process, error) {
-			if err := o.validate(); err != nil {
-				return nil, err
-			}
-			s := guard.look(r)
-			return func(b *pare.Ballot) { s.shorten(b, o) }, nil
-		},
-	}
-}
-
-func (s *sight) shorten(b *pare.Ballot, o OversizedOptions) {
+func (s *sight) shorten(b *pare.Ballot, o Oversized) {
 	most, head, tail := o.sizes()
 	for i, x := range s.exchanges {
 		call, result := s.t.Block(x.Call), s.t.Block(x.Results[0])

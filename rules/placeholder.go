@@ -173,7 +173,7 @@ func (v *ballots) placeholder(what string, x *transcript.Exchange, w *victim, si
 		name += " " + short(w.use.file, 120)
 	}
 	again := ""
-	if what == "result" && (w.use.kind == Read || w.use.kind == Search) {
+	if what == "result" && (w.use.kind == KindRead || w.use.kind == KindSearch) {
 		again = " Call the tool again if it is needed."
 	}
 	return fmt.Sprintf("%s%s of %s (%d bytes)%s cleared by %s: %s.%s]", mark, what, name, size, callName(", call ", x.CallID), v.rule, w.why, again)

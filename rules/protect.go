@@ -2,7 +2,6 @@ package rules
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,66 +10,34 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// ProtectOptions are those of [Protect]. Each field pins something of its own; the
-// zero value pins nothing.
-type ProtectOptions struct {
+// Protect pins what must stay, whatever other rules say. Each option pins something
+// of its own; the zero value pins nothing.
+type Protect struct {
+	// The first message of a person, which states the task. Default: false.
+	FirstUser bool `json:"first_user,omitempty"`
 	// Messages of these roles: system, user, assistant or tool. Default: none.
-	Roles []string `json:"roles,omitempty"`
+	Roles []string `json:"roles,omitempty" enum:"system,user,assistant,tool"`
 	// Exchanges of tools that match one of these globs. Default: none.
-	ToolNames []string `json:"tool_names,omitempty"`
+	Tools []string `json:"tools,omitempty"`
 	// Exchanges about files that match one of these globs; ** stands for any number of folders. Default: none.
 	Paths []string `json:"paths,omitempty"`
 	// Messages in which one of these texts stands. Default: none.
 	Markers []string `json:"markers,omitempty"`
 	// Messages by index; negative counts from the end. Default: none.
-	Messages []int `json:"messages,omitempty"`
-	// The first message of a person, which states the task. Default: false.
-	FirstUser bool `json:"first_user,omitempty"`
+	Messages []int `json:"messages,omitempty" min:"-1000000"`
 	// Blocks of these kinds: text, thinking, call, result, server call, server result, media or other. Default: none.
-	Kinds []string `json:"kinds,omitempty"`
-	// Tools beside those of Table, or in place of those of the same name; they tell which argument is the path. Default: none.
-	Tools []Tool `json:"tools,omitempty"`
+	Kinds []string `json:"kinds,omitempty" enum:"text,thinking,call,result,server call,server result,media,other"`
+	// Tools beside those of [Table], or in place of those of the same name; they tell which argument is the path. Default: none.
+	Table []Tool `json:"table,omitempty"`
 }
 
-func (o ProtectOptions) validate() error {
-	for _, name := range o.Roles {
-		if _, ok := roleOf(name); !ok {
-			return fmt.Errorf("roles: %q is none; the roles are system, user, assistant and tool", name)
-		}
-	}
-	for _, name := range o.Kinds {
-		if _, ok := kindOf(name); !ok {
-			return fmt.Errorf("kinds: %q is none; the kinds are text, thinking, call, result, server call, server result, media and other", name)
-		}
-	}
-	if slices.Contains(o.Markers, "") {
-		return fmt.Errorf("markers: an empty text stands everywhere")
-	}
-	if err := checkGlobs("tool_names", o.ToolNames); err != nil {
-		return err
-	}
-	if err := checkGlobs("paths", o.Paths); err != nil {
-		return err
-	}
-	return Scope{Tools: o.Tools}.validate()
-}
-
-// Rule returns the rule, or what is wrong with the options.
-func (o ProtectOptions) Rule() (pare.Rule, error) { return Protect(o), check(protect, o.validate()) }
-
-const protect = "protect"
-
-// Protect pins what must stay, whatever other rules say.
-func Protect(o ProtectOptions) pare.Rule {
-	guard := Scope{Tools: o.Tools}.guard()
-	return pare.Rule{
-		Name:  protect,
-		Doc:   "pin messages and exchanges by role, tool, path, marker, place or kind",
-		After: []string{"?" + toolPairing},
+// Rule returns the rule, or what is wrong with its options.
+func (o Protect) Rule() (pare.Rule, error) {
+	guard := Scope{Table: o.Table}.guard()
+	rule := pare.Rule{
+		Name: protect,
+		Doc:  "pin messages and exchanges by role, tool, path, marker, place or kind",
 		Prepare: func(r *wire.Request) (pare.Process, error) {
-			if err := o.validate(); err != nil {
-				return nil, err
-			}
 			s := guard.look(r)
 			return func(b *pare.Ballot) {
 				s.pinMessages(b, o)
@@ -79,9 +46,31 @@ func Protect(o ProtectOptions) pare.Rule {
 			}, nil
 		},
 	}
+	var wrong faults
+	for i, name := range o.Roles {
+		if _, ok := roleOf(name); !ok {
+			wrong.element("roles", i, name, "write system, user, assistant or tool", "%q is no role", name)
+		}
+	}
+	for i, name := range o.Kinds {
+		if _, ok := kindOf(name); !ok {
+			wrong.element("kinds", i, name, "write text, thinking, call, result, server call, server result, media or other", "%q is no kind", name)
+		}
+	}
+	for i, text := range o.Markers {
+		if text == "" {
+			wrong.element("markers", i, text, "take it out", "an empty text stands everywhere")
+		}
+	}
+	wrong.globs("tools", o.Tools)
+	wrong.globs("paths", o.Paths)
+	wrong.table(o.Table)
+	return rule, wrong.of(rule)
 }
 
-func (s *sight) pinMessages(b *pare.Ballot, o ProtectOptions) {
+const protect = "protect"
+
+func (s *sight) pinMessages(b *pare.Ballot, o Protect) {
 	ms := s.t.Messages()
 	pin := func(i int, format string, args ...any) {
 		for id := ms[i].First; id < ms[i].End; id++ {
@@ -141,8 +130,8 @@ func plainSpelling(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\/<>&'`, r) })
 }
 
-func (s *sight) pinExchanges(b *pare.Ballot, o ProtectOptions) {
-	if len(o.ToolNames) == 0 && len(o.Paths) == 0 {
+func (s *sight) pinExchanges(b *pare.Ballot, o Protect) {
+	if len(o.Tools) == 0 && len(o.Paths) == 0 {
 		return
 	}
 	for i := range s.t.Exchanges() {
@@ -150,7 +139,7 @@ func (s *sight) pinExchanges(b *pare.Ballot, o ProtectOptions) {
 		if x.Call == transcript.NoBlock {
 			continue
 		}
-		for _, g := range o.ToolNames {
+		for _, g := range o.Tools {
 			if matchTool(g, x.Tool) {
 				b.Protect(s.t.AtomOf(x.Call), "tool %s", x.Tool)
 			}
@@ -167,7 +156,7 @@ func (s *sight) pinExchanges(b *pare.Ballot, o ProtectOptions) {
 	}
 }
 
-func (s *sight) pinKinds(b *pare.Ballot, o ProtectOptions) {
+func (s *sight) pinKinds(b *pare.Ballot, o Protect) {
 	var wanted []transcript.Kind
 	for _, name := range o.Kinds {
 		k, _ := kindOf(name)

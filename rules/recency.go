@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/pare-llm/pare"
@@ -9,9 +8,11 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// RecencyOptions are those of [Recency]. At most one of them is set; if none is,
-// the last 10 messages are protected. Zero protects nothing.
-type RecencyOptions struct {
+// Recency protects what is new: every atom that reaches into the last messages, or
+// turns, or exchanges. At most one of the options is set; if none is, the last 10
+// messages are protected. Zero protects nothing. If there are fewer of them,
+// everything is protected.
+type Recency struct {
 	// How many messages at the end are protected. Default: 10, unless another unit is chosen.
 	Messages *int `json:"messages,omitempty"`
 	// How many turns at the end are protected; a turn begins where a person speaks. Default: not set.
@@ -22,41 +23,12 @@ type RecencyOptions struct {
 
 const defaultRecent = 10
 
-func (o RecencyOptions) validate() error {
-	set := 0
-	for _, u := range []struct {
-		name string
-		n    *int
-	}{{"messages", o.Messages}, {"turns", o.Turns}, {"exchanges", o.Exchanges}} {
-		if u.n == nil {
-			continue
-		}
-		if set++; *u.n < 0 {
-			return fmt.Errorf("%s: %d is less than 0", u.name, *u.n)
-		}
-	}
-	if set > 1 {
-		return errors.New("messages, turns, exchanges: choose one of them")
-	}
-	return nil
-}
-
-// Rule returns the rule, or what is wrong with the options.
-func (o RecencyOptions) Rule() (pare.Rule, error) { return Recency(o), check(recency, o.validate()) }
-
-const recency = "recency"
-
-// Recency protects what is new: every atom that reaches into the last messages. If
-// there are fewer of them, everything is protected.
-func Recency(o RecencyOptions) pare.Rule {
-	return pare.Rule{
-		Name:  recency,
-		Doc:   "protect the last messages, turns or exchanges; 10 messages if nothing is said",
-		After: []string{"?" + toolPairing},
+// Rule returns the rule, or what is wrong with its options.
+func (o Recency) Rule() (pare.Rule, error) {
+	rule := pare.Rule{
+		Name: recency,
+		Doc:  "protect the last messages, turns or exchanges; 10 messages if nothing is said",
 		Prepare: func(r *wire.Request) (pare.Process, error) {
-			if err := o.validate(); err != nil {
-				return nil, err
-			}
 			t := r.Transcript()
 			from, why := o.from(t)
 			return func(b *pare.Ballot) {
@@ -68,11 +40,30 @@ func Recency(o RecencyOptions) pare.Rule {
 			}, nil
 		},
 	}
+	var wrong faults
+	first := ""
+	for _, u := range []struct {
+		name string
+		n    *int
+	}{{"messages", o.Messages}, {"turns", o.Turns}, {"exchanges", o.Exchanges}} {
+		switch {
+		case u.n == nil:
+		case *u.n < 0:
+			wrong.atLeast(u.name, *u.n, 0)
+		case first != "":
+			wrong.add(first, *u.n, "", "messages, turns, exchanges: choose one of them")
+		default:
+			first = u.name
+		}
+	}
+	return rule, wrong.of(rule)
 }
+
+const recency = "recency"
 
 // from returns the first block that is protected, and why it is. It need not be the
 // first of its message: a person may speak behind the results of the turn before.
-func (o RecencyOptions) from(t *transcript.Transcript) (from transcript.BlockID, why string) {
+func (o Recency) from(t *transcript.Transcript) (from transcript.BlockID, why string) {
 	ms := t.Messages()
 	from = transcript.BlockID(len(t.Blocks()))
 	switch {

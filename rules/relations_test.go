@@ -67,21 +67,28 @@ func grow(text string) string {
 
 func abs(n int) int { return max(n, -n) }
 
+func must(o rules.Options) pare.Rule {
+	r, err := o.Rule()
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
 // sets are pipelines that differ in what they do.
 func sets() map[string][]pare.Rule {
 	all := map[string][]pare.Rule{"standard": rules.Standard()}
-	for _, mode := range []rules.Mode{rules.Clear, rules.Drop} {
+	for _, mode := range []rules.Mode{rules.ModeClear, rules.ModeDrop} {
 		all[string(mode)] = []pare.Rule{
-			rules.Deduplication(rules.DeduplicationOptions{Mode: mode}),
-			rules.SupersededWrites(rules.SupersededWritesOptions{Mode: mode}),
-			rules.ErrorPurging(rules.ErrorPurgingOptions{Mode: mode}),
-			rules.ToolPairing(rules.PairingOptions{}),
-			rules.Recency(rules.RecencyOptions{Messages: new(3)}),
+			must(rules.Deduplication{Mode: mode}),
+			must(rules.SupersededWrites{Mode: mode}),
+			must(rules.ErrorPurging{Mode: mode}),
+			must(rules.Recency{Messages: new(3)}),
 		}
 	}
-	all["everything"] = append(slices.Clone(all["clear"]), rules.Oversized(rules.OversizedOptions{MaxBytes: 1024}),
-		rules.Protect(rules.ProtectOptions{FirstUser: true, ToolNames: []string{"grep"}, Paths: []string{"docs/**"}, Markers: []string{"<b>", "please"}}))
-	all["turns"] = append(slices.Clone(all["drop"][:4]), rules.Recency(rules.RecencyOptions{Turns: new(1)}), rules.Oversized(rules.OversizedOptions{MaxBytes: 1024}))
+	all["everything"] = append(slices.Clone(all["clear"]), must(rules.Oversized{MaxBytes: 1024}),
+		must(rules.Protect{FirstUser: true, Tools: []string{"grep"}, Paths: []string{"docs/**"}, Markers: []string{"<b>", "please"}}))
+	all["turns"] = append(slices.Clone(all["drop"][:3]), must(rules.Recency{Turns: new(1)}), must(rules.Oversized{MaxBytes: 1024}))
 	return all
 }
 
@@ -220,7 +227,7 @@ func untouched(t *testing.T, at string, plan *pare.Plan) {
 
 // TestLatestStays compares deduplication with what is plain to see in a script.
 func TestLatestStays(t *testing.T) {
-	p := compile(t, []pare.Rule{rules.Deduplication(rules.DeduplicationOptions{ExactOnly: true})})
+	p := compile(t, []pare.Rule{must(rules.Deduplication{ExactOnly: true})})
 	for seed := range histories() {
 		script := inflate(paretest.Random(seed, paretest.GenOptions{UniqueIDs: true}))
 		latest := map[string]int{}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -10,65 +11,72 @@ import (
 	"github.com/pare-llm/pare"
 )
 
-// Standard returns the rules that are right for most: [Deduplication],
-// [SupersededWrites], [ErrorPurging], [ToolPairing] and [Recency] with the last 10
-// messages protected.
-func Standard() []pare.Rule {
-	return []pare.Rule{
-		Deduplication(DeduplicationOptions{}),
-		SupersededWrites(SupersededWritesOptions{}),
-		ErrorPurging(ErrorPurgingOptions{}),
-		ToolPairing(PairingOptions{}),
-		Recency(RecencyOptions{}),
+// All lists the rules of this package, the standard ones first. A new rule is a file
+// and a line here; the configuration, its schema and the command line follow.
+func All() []Entry {
+	return []Entry{
+		entry(Deduplication{}, standard),
+		entry(SupersededWrites{}, standard),
+		entry(ErrorPurging{}, standard),
+		entry(Recency{}, standard),
+		entry(Oversized{}, optional),
+		entry(Protect{}, optional),
 	}
 }
 
-// Options are those of one rule. Every options type of this package has this
-// method, and tags by which JSON and the like can be decoded into it.
+const standard, optional = true, false
+
+// Options are those of one rule, which they make. Their zero value is the default,
+// and their tags say how JSON and the like are decoded into them: json names an
+// option, enum lists what a text may be, min and max bound a number, required shows
+// what must be given.
 type Options interface {
-	// Rule returns the rule, or what is wrong with the options.
+	// Rule returns the rule. The error is an [OptionErrors].
 	Rule() (pare.Rule, error)
 }
 
-// An OptionsError says what is wrong with the options of a rule.
-type OptionsError struct {
-	Name string // of the rule
-	Err  error
-}
-
-func (e *OptionsError) Error() string { return fmt.Sprintf("rule %s: %v", e.Name, e.Err) }
-
-func (e *OptionsError) Unwrap() error { return e.Err }
-
-func check(name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &OptionsError{name, err}
-}
-
-// An Entry describes one rule of this package.
+// An Entry describes one rule of this package. It may be used by many goroutines.
 type Entry struct {
 	Name     string
 	Doc      string // one line
 	Standard bool   // it is in Standard
-	// Options returns a pointer to options of the rule's type, all zero, to decode
-	// into.
-	Options func() Options
+	options  reflect.Type
 }
 
-// All lists the rules of this package, the standard ones first.
-func All() []Entry {
-	entry := func(r pare.Rule, standard bool, o func() Options) Entry { return Entry{r.Name, r.Doc, standard, o} }
-	return []Entry{
-		entry(Deduplication(DeduplicationOptions{}), true, func() Options { return new(DeduplicationOptions) }),
-		entry(SupersededWrites(SupersededWritesOptions{}), true, func() Options { return new(SupersededWritesOptions) }),
-		entry(ErrorPurging(ErrorPurgingOptions{}), true, func() Options { return new(ErrorPurgingOptions) }),
-		entry(ToolPairing(PairingOptions{}), true, func() Options { return new(PairingOptions) }),
-		entry(Recency(RecencyOptions{}), true, func() Options { return new(RecencyOptions) }),
-		entry(Oversized(OversizedOptions{}), false, func() Options { return new(OversizedOptions) }),
-		entry(Protect(ProtectOptions{}), false, func() Options { return new(ProtectOptions) }),
+func entry(zero Options, standard bool) Entry {
+	r, err := zero.Rule()
+	if err != nil {
+		panic(err) // the zero value is right, by contract
 	}
+	return Entry{r.Name, r.Doc, standard, reflect.TypeOf(zero)}
+}
+
+// Options returns a pointer to options of the rule's type, all zero, to decode into.
+func (e Entry) Options() Options { return reflect.New(e.options).Interface().(Options) }
+
+// New makes the rule with options given as a JSON object; nil is none. Members that
+// the options do not have are an error.
+func (e Entry) New(options []byte) (pare.Rule, error) {
+	o := e.Options()
+	if len(options) > 0 {
+		dec := json.NewDecoder(bytes.NewReader(options))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(o); err != nil {
+			return pare.Rule{}, fmt.Errorf("rule %s: %w", e.Name, err)
+		}
+	}
+	return o.Rule()
+}
+
+// Fields lists the names of the rule's options.
+func (e Entry) Fields() []string {
+	var names []string
+	for _, f := range reflect.VisibleFields(e.options) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Named returns the entry of a rule, or false.
@@ -81,27 +89,20 @@ func Named(name string) (Entry, bool) {
 	return all[i], true
 }
 
-// New makes the rule with options given as a JSON object; nil is none. Members that
-// the options do not have are an error.
-func (e Entry) New(options []byte) (pare.Rule, error) {
-	o := e.Options()
-	if len(options) > 0 {
-		dec := json.NewDecoder(strings.NewReader(string(options)))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(o); err != nil {
-			return pare.Rule{}, &OptionsError{e.Name, err}
+// Standard returns the rules that are right for most, with their default options:
+// [Deduplication], [SupersededWrites], [ErrorPurging] and [Recency], which protects
+// the last 10 messages.
+func Standard() []pare.Rule {
+	var all []pare.Rule
+	for _, e := range All() {
+		if e.Standard {
+			r, _ := e.Options().Rule() // the zero value is right
+			all = append(all, r)
 		}
 	}
-	return o.Rule()
+	return all
 }
 
-// Fields lists the names of the rule's options.
-func (e Entry) Fields() []string {
-	var names []string
-	for _, f := range reflect.VisibleFields(reflect.TypeOf(e.Options()).Elem()) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
-			names = append(names, name)
-		}
-	}
-	return names
-}
+// protectors are the rules that those which remove something come before. It is an
+// order for people who read a list; the verdict does not depend on it.
+func protectors() []string { return []string{"?" + recency, "?" + protect} }

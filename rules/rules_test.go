@@ -171,7 +171,7 @@ func TestStandard(t *testing.T) {
 			t.Errorf("%s: the doc is %q", r.Name, r.Doc)
 		}
 	}
-	want := []string{"deduplication", "error-purging", "superseded-writes", "tool-pairing", "recency"}
+	want := []string{"deduplication", "error-purging", "superseded-writes", "recency"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the order is %q, want %q", got, want)
 	}
@@ -191,73 +191,58 @@ func TestStandard(t *testing.T) {
 	}
 }
 
+// TestBadOptions wants each bad option named, with its value and with what is
+// expected instead.
 func TestBadOptions(t *testing.T) {
 	for _, c := range []struct{ rule, options, want string }{
-		{"deduplication", `{"mode":"kill"}`, `mode: "kill" is none; write clear or drop`},
-		{"deduplication", `{"mode":"arguments"}`, `mode: "arguments" is none`},
-		{"deduplication", `{"min_bytes":-1}`, "min_bytes: -1 is less than 0"},
-		{"deduplication", `{"keep_last":-1}`, "keep_last: -1 is less than 0"},
-		{"deduplication", `{"protect_paths":["[a"]}`, `protect_paths: "[a" is no glob`},
-		{"deduplication", `{"protect_tools":[""]}`, "protect_tools: an empty glob"},
-		{"deduplication", `{"tools":[{"kind":"read"}]}`, "a tool has no name"},
-		{"deduplication", `{"tools":[{"name":"a","kind":"reed"}]}`, `a: "reed" is no kind`},
-		{"deduplication", `{"tools":[{"name":"a","commands":{"x":"read"}}]}`, "commands without the argument"},
-		{"deduplication", `{"modus":"drop"}`, `unknown field "modus"`},
-		{"superseded-writes", `{"mode":"arguments"}`, "write clear or drop"},
-		{"superseded-writes", `{"min_bytes":-2}`, "min_bytes"},
-		{"error-purging", `{"mode":"x"}`, "write clear or arguments or drop"},
-		{"error-purging", `{"min_bytes":-2}`, "min_bytes"},
-		{"tool-pairing", `{"orphan_call":"quote"}`, "write stub or drop"},
-		{"tool-pairing", `{"orphan_result":"stub"}`, "write text or drop"},
-		{"recency", `{"messages":1,"turns":1}`, "choose one of them"},
-		{"recency", `{"turns":-1}`, "turns: -1 is less than 0"},
-		{"oversized", `{"max_bytes":10}`, "max_bytes: 10 is less than 1024"},
-		{"oversized", `{"max_bytes":2000,"head":1999}`, "leave no room"},
-		{"oversized", `{"tail":-5}`, "must not be less than 0"},
-		{"protect", `{"roles":["boss"]}`, `roles: "boss" is none`},
-		{"protect", `{"kinds":["word"]}`, `kinds: "word" is none`},
-		{"protect", `{"markers":[""]}`, "an empty text stands everywhere"},
-		{"protect", `{"paths":["a[/b"]}`, "is no glob"},
+		{"deduplication", `{"mode":"kill"}`, `mode: "kill" is no mode; write clear or drop`},
+		{"deduplication", `{"mode":"arguments"}`, `mode: "arguments" is no mode; write clear or drop`},
+		{"deduplication", `{"min_bytes":-1}`, "min_bytes: -1 is less than 0; write 0 or more"},
+		{"deduplication", `{"keep_last":-1}`, "keep_last: -1 is less than 0; write 0 or more"},
+		{"deduplication", `{"protect_paths":["a","[a"]}`, `protect_paths.1: "[a" is no glob: syntax error in pattern; write a glob such as docs/**/*.md; a [ that means itself is written \[`},
+		{"deduplication", `{"protect_tools":[""]}`, "protect_tools.0: an empty glob matches nothing; take it out"},
+		{"deduplication", `{"table":[{"kind":"read"}]}`, "table.0.name: a tool has no name"},
+		{"deduplication", `{"table":[{"name":"a","kind":"reed"}]}`, `table.0.kind: "reed" is no kind; write read, write, edit, search, run or other`},
+		{"deduplication", `{"table":[{"name":"a"},{"name":"b","command":"c","commands":{"x":"reed"}}]}`, `table.1.commands.x: "reed" is no kind; write read, write, edit, search, run or other`},
+		{"deduplication", `{"table":[{"name":"a","commands":{"x":"read"}}]}`, "table.0.commands: commands without the argument they are values of"},
+		{"superseded-writes", `{"mode":"arguments"}`, `mode: "arguments" is no mode; write clear or drop`},
+		{"superseded-writes", `{"min_bytes":-2}`, "min_bytes: -2 is less than 0; write 0 or more"},
+		{"error-purging", `{"mode":"x"}`, `mode: "x" is no mode; write clear or arguments or drop`},
+		{"error-purging", `{"min_bytes":-2}`, "min_bytes: -2 is less than 0; write 0 or more"},
+		{"recency", `{"messages":1,"turns":1}`, "messages: messages, turns, exchanges: choose one of them"},
+		{"recency", `{"turns":-1}`, "turns: -1 is less than 0; write 0 or more"},
+		{"oversized", `{"max_bytes":10}`, "max_bytes: 10 is less than 1024; write 1024 or more"},
+		{"oversized", `{"max_bytes":2000,"head":1999}`, "head: head, tail: 1999 and 0 leave no room for a marker of 256 within max_bytes, 2000; write less for them, or more for max_bytes"},
+		{"oversized", `{"max_bytes":2000,"tail":1999}`, "tail: head, tail: 1000 and 1999 leave no room for a marker of 256 within max_bytes, 2000; write less for them, or more for max_bytes"},
+		{"oversized", `{"tail":-5}`, "tail: -5 is less than 0; write 0 or more"},
+		{"protect", `{"roles":["boss"]}`, `roles.0: "boss" is no role; write system, user, assistant or tool`},
+		{"protect", `{"kinds":["word"]}`, `kinds.0: "word" is no kind; write text, thinking, call, result, server call, server result, media or other`},
+		{"protect", `{"markers":[""]}`, "markers.0: an empty text stands everywhere; take it out"},
+		{"protect", `{"paths":["a[/b"]}`, `paths.0: "a[/b" is no glob: syntax error in pattern; write a glob such as docs/**/*.md; a [ that means itself is written \[`},
 	} {
 		e, _ := rules.Named(c.rule)
 		_, err := e.New([]byte(c.options))
-		var typed *rules.OptionsError
-		if !errors.As(err, &typed) || !strings.Contains(err.Error(), c.want) || typed.Name != c.rule {
+		var all rules.OptionErrors
+		var one *rules.OptionError
+		if !errors.As(err, &all) || !errors.As(err, &one) || err.Error() != "rule "+c.rule+": "+c.want {
 			t.Errorf("%s %s: got %v, want %s", c.rule, c.options, err, c.want)
+			continue
+		}
+		if one.Rule != c.rule || one.Option == "" || one.Value == nil || one.Problem == "" {
+			t.Errorf("%s %s: not all is said: %+v", c.rule, c.options, one)
 		}
 	}
-	// Who does not ask gets the error when the rule is run.
-	p, err := pare.Compile(rules.Recency(rules.RecencyOptions{Messages: new(-1)}))
-	if err != nil {
-		t.Fatal(err)
+	// Everything that is wrong is told at once.
+	_, err := rules.Deduplication{Mode: "x", MinBytes: -1, Scope: rules.Scope{ProtectTools: []string{"[", "a", ""}, KeepLast: -1}}.Rule()
+	var all rules.OptionErrors
+	if !errors.As(err, &all) || len(all) != 5 {
+		t.Errorf("%d of 5 errors: %v", len(all), err)
 	}
-	r, _ := pare.Parse([]byte(`[{"role":"user","content":"hi"}]`))
-	if _, err := p.Plan(r, pare.Options{}); err == nil || !strings.Contains(err.Error(), "messages: -1") {
-		t.Errorf("got %v", err)
+	e, _ := rules.Named("deduplication")
+	if _, err := e.New([]byte(`{"modus":"drop"}`)); err == nil || !strings.Contains(err.Error(), `rule deduplication: json: unknown field "modus"`) {
+		t.Errorf("an unknown option gives %v", err)
 	}
 	if _, ok := rules.Named("nothing"); ok {
 		t.Error("there is a rule of no name")
-	}
-}
-
-func TestPolicy(t *testing.T) {
-	p, err := rules.PairingOptions{}.Policy()
-	if err != nil || p.OrphanCall != wire.Keep || p.OrphanResult != wire.Keep || p.Open || p.Stub != nil {
-		t.Errorf("the default is %+v, %v", p, err)
-	}
-	p, err = rules.PairingOptions{OrphanCall: "drop", OrphanResult: "drop", KeepOpen: true, Stub: "{tool} {id}?"}.Policy()
-	if err != nil || p.OrphanCall != wire.Drop || p.OrphanResult != wire.Drop || !p.Open {
-		t.Errorf("got %+v, %v", p, err)
-	}
-	body := paretest.MustParse(`user "go" | call c1 Read a.go | user "well?"`).Render(wire.OpenAIChat, paretest.RenderOptions{})
-	r, _ := pare.Parse(body)
-	p.OrphanCall = wire.Keep
-	plan, err := pare.Repair(r, pare.Options{Repair: p})
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := paretest.WireID("c1", wire.OpenAIChat, paretest.RenderOptions{})
-	if out, err := plan.Apply(); err != nil || !strings.Contains(string(out), "Read "+id+"?") {
-		t.Errorf("no stub in our words: %s, %v", out, err)
 	}
 }

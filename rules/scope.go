@@ -2,7 +2,6 @@ package rules
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -13,57 +12,28 @@ import (
 
 // Scope is what the rules that remove something have in common.
 type Scope struct {
-	// Globs of tools that are left alone, beside those of ProtectedTools. Default: none.
+	// Globs of tools that are left alone, beside those that hold plans, tasks, skills and questions. Default: none.
 	ProtectTools []string `json:"protect_tools,omitempty"`
 	// Globs of files whose exchanges are left alone; ** stands for any number of folders. Default: none.
 	ProtectPaths []string `json:"protect_paths,omitempty"`
 	// How many exchanges at the end are left alone. Default: 0, none.
 	KeepLast int `json:"keep_last,omitempty"`
-	// Tools beside those of Table, or in place of those of the same name. Default: none.
-	Tools []Tool `json:"tools,omitempty"`
-}
-
-func (s Scope) validate() error {
-	if err := checkGlobs("protect_tools", s.ProtectTools); err != nil {
-		return err
-	}
-	if err := checkGlobs("protect_paths", s.ProtectPaths); err != nil {
-		return err
-	}
-	if s.KeepLast < 0 {
-		return fmt.Errorf("keep_last: %d is less than 0", s.KeepLast)
-	}
-	for _, t := range s.Tools {
-		if err := t.validate(); err != nil {
-			return err
-		}
-	}
-	return nil
+	// Tools beside those of [Table], or in place of those of the same name. Default: none.
+	Table []Tool `json:"table,omitempty"`
 }
 
 // A Mode is what is done with what a rule found.
 type Mode string
 
 const (
-	// Clear puts a placeholder in the place of what was said. It is the default.
-	Clear Mode = "clear"
-	// Drop removes the whole exchange.
-	Drop Mode = "drop"
-	// ClearArguments, of error-purging only, clears the arguments and keeps what the
+	// ModeClear puts a placeholder in the place of what was said. It is the default.
+	ModeClear Mode = "clear"
+	// ModeDrop removes the whole exchange.
+	ModeDrop Mode = "drop"
+	// ModeArguments, of error-purging only, clears the arguments and keeps what the
 	// tool said about them.
-	ClearArguments Mode = "arguments"
+	ModeArguments Mode = "arguments"
 )
-
-func (m Mode) validate(allowed ...Mode) error {
-	if m == "" || slices.Contains(allowed, m) {
-		return nil
-	}
-	names := make([]string, len(allowed))
-	for i, a := range allowed {
-		names[i] = string(a)
-	}
-	return fmt.Errorf("mode: %q is none; write %s", m, strings.Join(names, " or "))
-}
 
 // known is a tool's name, looked up.
 type known struct {
@@ -78,15 +48,15 @@ type known struct {
 // A guard is a scope made ready, once for all histories.
 type guard struct {
 	Scope
-	table map[string]Tool // by name in lower case
+	known map[string]Tool // by name in lower case
 	exact map[string]bool // protected tools by name in lower case
 	globs []string        // and those that are no plain names
 }
 
 func (s Scope) guard() *guard {
-	g := &guard{Scope: s, table: make(map[string]Tool, len(table)+len(s.Tools)), exact: make(map[string]bool)}
-	for _, t := range slices.Concat(table, s.Tools) {
-		g.table[strings.ToLower(t.Name)] = t
+	g := &guard{Scope: s, known: make(map[string]Tool, len(table)+len(s.Table)), exact: make(map[string]bool)}
+	for _, t := range slices.Concat(table, s.Table) {
+		g.known[strings.ToLower(t.Name)] = t
 	}
 	for _, name := range slices.Concat(protectedTools, s.ProtectTools) {
 		if strings.ContainsAny(name, `*?[\`) {
@@ -124,11 +94,11 @@ func (s *sight) tool(name string) *known {
 		return k
 	}
 	k := &known{name: name, key: strings.ToLower(name)}
-	k.Tool = s.table[k.key]
+	k.Tool = s.known[k.key]
 	if k.Kind == "" {
-		k.Kind = Other
+		k.Kind = KindOther
 	}
-	k.pathOnly = (k.Kind == Write || k.Kind == Edit) && k.Command == "" && k.Patch == ""
+	k.pathOnly = (k.Kind == KindWrite || k.Kind == KindEdit) && k.Command == "" && k.Patch == ""
 	n, ok := s.keys[k.key]
 	if !ok {
 		n = len(s.keys)
@@ -212,9 +182,9 @@ func (s *sight) use(k *known, args []byte) use {
 				u.file, u.sure = cleanPath(u.file), true
 				return u // what follows may be long
 			}
-		case k.Kind == Run && m.is(commandNames):
+		case k.Kind == KindRun && m.is(commandNames):
 			u.target = v
-		case k.Kind != Read && k.Command == "":
+		case k.Kind != KindRead && k.Command == "":
 			u.odd = true // nobody asks for its lines
 		case m.named(k.Start, startNames):
 			n, ok := number(v)

@@ -1,16 +1,17 @@
 package rules
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/wire"
 )
 
-// SupersededWritesOptions are those of [SupersededWrites]; the zero value is the
-// default.
-type SupersededWritesOptions struct {
+// SupersededWrites clears or drops writes and edits of a file that a later message
+// replaces as a whole, successfully. A later edit supersedes nothing: what it
+// changes is not all there is. Neither does a write that failed, or one that was
+// made in the same turn, because nobody knows which of the two came first.
+type SupersededWrites struct {
 	// What to do with a write that is superseded: "clear" its arguments and its result, or "drop" the exchange. Default: clear.
 	Mode Mode `json:"mode,omitempty" enum:"clear,drop"`
 	// Arguments and results that are shorter are left alone. Default: 512.
@@ -20,66 +21,48 @@ type SupersededWritesOptions struct {
 	Scope
 }
 
-func (o SupersededWritesOptions) validate() error {
-	if err := o.Mode.validate(Clear, Drop); err != nil {
-		return err
-	}
-	if o.MinBytes < 0 {
-		return fmt.Errorf("min_bytes: %d is less than 0", o.MinBytes)
-	}
-	return o.Scope.validate()
-}
-
-// Rule returns the rule, or what is wrong with the options.
-func (o SupersededWritesOptions) Rule() (pare.Rule, error) {
-	return SupersededWrites(o), check(supersededWrites, o.validate())
-}
-
-const supersededWrites = "superseded-writes"
-
-// SupersededWrites clears or drops writes and edits of a file that a later message
-// replaces as a whole, successfully. A later edit supersedes nothing: what it
-// changes is not all there is. Neither does a write that failed, or one that was
-// made in the same turn, because nobody knows which of the two came first.
-func SupersededWrites(o SupersededWritesOptions) pare.Rule {
+// Rule returns the rule, or what is wrong with its options.
+func (o SupersededWrites) Rule() (pare.Rule, error) {
 	guard := o.guard()
-	return pare.Rule{
-		Name:   supersededWrites,
+	rule := pare.Rule{
+		Name:   "superseded-writes",
 		Doc:    "clear writes and edits of a file that a later successful write replaced as a whole",
-		Before: []string{"?" + toolPairing},
-		Prepare: func(r *wire.Request) (pare.Process, error) {
-			if err := o.validate(); err != nil {
-				return nil, err
-			}
-			s := guard.look(r)
-			all := s.superseded(o)
-			return func(b *pare.Ballot) { s.ballots(supersededWrites, o.MinBytes).vote(b, all) }, nil
-		},
+		Before: protectors(),
 	}
+	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
+		s := guard.look(r)
+		all := s.superseded(o)
+		return func(b *pare.Ballot) { s.ballots(rule.Name, o.MinBytes).vote(b, all) }, nil
+	}
+	var wrong faults
+	wrong.mode(o.Mode, ModeClear, ModeDrop)
+	wrong.atLeast("min_bytes", o.MinBytes, 0)
+	wrong.scope(o.Scope)
+	return rule, wrong.of(rule)
 }
 
 // superseded walks back from the end, so that the first whole write it meets of a
 // file is the one that holds.
-func (s *sight) superseded(o SupersededWritesOptions) []victim {
+func (s *sight) superseded(o SupersededWrites) []victim {
 	var all []victim
 	holds := make(map[string]int) // file → the latest exchange that wrote it whole
 	xs := s.t.Exchanges()
 	for i := range slices.Backward(xs) {
 		k := s.tool(xs[i].Tool)
-		if !whole(&xs[i]) || k.protected || k.Kind != Write && k.Kind != Edit {
+		if !whole(&xs[i]) || k.protected || k.Kind != KindWrite && k.Kind != KindEdit {
 			continue
 		}
 		u := s.used(k, &xs[i])
-		if u.file == "" || u.kind != Write && u.kind != Edit {
+		if u.file == "" || u.kind != KindWrite && u.kind != KindEdit {
 			continue
 		}
 		by, ok := holds[u.file]
 		switch {
-		case !ok && u.kind == Write && s.outcome(&xs[i]) == succeeded:
+		case !ok && u.kind == KindWrite && s.outcome(&xs[i]) == succeeded:
 			holds[u.file] = i
-		case !ok, s.turn(i) >= s.turn(by), s.spared(i, u.file), u.kind == Edit && o.KeepEdits:
+		case !ok, s.turn(i) >= s.turn(by), s.spared(i, u.file), u.kind == KindEdit && o.KeepEdits:
 		default:
-			all = append(all, victim{exchange: i, use: u, why: "the file was written as a whole by " + s.later(by), drop: o.Mode == Drop})
+			all = append(all, victim{exchange: i, use: u, why: "the file was written as a whole by " + s.later(by), drop: o.Mode == ModeDrop})
 		}
 	}
 	slices.Reverse(all)

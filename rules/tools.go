@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -10,26 +9,26 @@ import (
 type Kind string
 
 const (
-	Read   Kind = "read"   // shows one file
-	Write  Kind = "write"  // replaces one file as a whole
-	Edit   Kind = "edit"   // changes a file
-	Search Kind = "search" // looks around and changes nothing
-	Run    Kind = "run"    // may do anything
-	Other  Kind = "other"  // is not known to be any of these
+	KindRead   Kind = "read"   // shows one file
+	KindWrite  Kind = "write"  // replaces one file as a whole
+	KindEdit   Kind = "edit"   // changes a file
+	KindSearch Kind = "search" // looks around and changes nothing
+	KindRun    Kind = "run"    // may do anything
+	KindOther  Kind = "other"  // is not known to be any of these
 )
 
-var kinds = []Kind{Read, Write, Edit, Search, Run, Other}
+var kinds = []Kind{KindRead, KindWrite, KindEdit, KindSearch, KindRun, KindOther}
 
 // A Tool says what a tool does and what its arguments mean.
 type Tool struct {
 	// The tool's name, in any case.
-	Name string `json:"name"`
+	Name string `json:"name" required:"\"my_tool\""`
 	// What it does: read, write, edit, search, run or other.
 	Kind Kind `json:"kind,omitempty" enum:"read,write,edit,search,run,other"`
 	// The argument that decides what it does, for a tool that does several things.
 	Command string `json:"command,omitempty"`
 	// What it does by the value of that argument; for other values, Kind.
-	Commands map[string]Kind `json:"commands,omitempty"`
+	Commands map[string]Kind `json:"commands,omitempty" enum:"read,write,edit,search,run,other"`
 	// The argument that names the file; "" tries the usual names.
 	Path string `json:"path,omitempty"`
 	// The argument that holds a patch in Codex' format, which names the file.
@@ -41,7 +40,7 @@ type Tool struct {
 	// The argument with the number of lines of a read; "" tries the usual names.
 	Limit string `json:"limit,omitempty"`
 	// How many lines a read without a limit shows at most; 0 is 2000, negative is all.
-	Lines int `json:"lines,omitempty"`
+	Lines int `json:"lines,omitempty" min:"-1"`
 }
 
 // defaultLines is where the common agents' read tools stop.
@@ -67,58 +66,58 @@ var (
 // arguments are found by their usual names.
 var table = []Tool{
 	// Claude Code
-	{Name: "Read", Kind: Read}, {Name: "Write", Kind: Write}, {Name: "Edit", Kind: Edit}, {Name: "MultiEdit", Kind: Edit},
-	{Name: "NotebookRead", Kind: Read}, {Name: "NotebookEdit", Kind: Edit},
-	{Name: "Bash", Kind: Run}, {Name: "BashOutput", Kind: Run}, {Name: "KillShell", Kind: Run}, {Name: "PowerShell", Kind: Run},
-	{Name: "Grep", Kind: Search}, {Name: "Glob", Kind: Search}, {Name: "LS", Kind: Search}, {Name: "LSP", Kind: Search},
-	{Name: "WebFetch", Kind: Search}, {Name: "WebSearch", Kind: Search}, {Name: "ToolSearch", Kind: Search},
+	{Name: "Read", Kind: KindRead}, {Name: "Write", Kind: KindWrite}, {Name: "Edit", Kind: KindEdit}, {Name: "MultiEdit", Kind: KindEdit},
+	{Name: "NotebookRead", Kind: KindRead}, {Name: "NotebookEdit", Kind: KindEdit},
+	{Name: "Bash", Kind: KindRun}, {Name: "BashOutput", Kind: KindRun}, {Name: "KillShell", Kind: KindRun}, {Name: "PowerShell", Kind: KindRun},
+	{Name: "Grep", Kind: KindSearch}, {Name: "Glob", Kind: KindSearch}, {Name: "LS", Kind: KindSearch}, {Name: "LSP", Kind: KindSearch},
+	{Name: "WebFetch", Kind: KindSearch}, {Name: "WebSearch", Kind: KindSearch}, {Name: "ToolSearch", Kind: KindSearch},
 	// opencode, crush, pi, amp, goose
-	{Name: "List", Kind: Search}, {Name: "view", Kind: Read}, {Name: "fetch", Kind: Search}, {Name: "sourcegraph", Kind: Search},
-	{Name: "patch", Kind: Edit, Patch: "patchText"}, {Name: "codesearch", Kind: Search}, {Name: "find", Kind: Search},
-	{Name: "create_file", Kind: Write}, {Name: "edit_file", Kind: Edit}, {Name: "undo_edit", Kind: Edit}, {Name: "download", Kind: Run},
-	{Name: "developer__shell", Kind: Run}, {Name: "developer__text_editor", Kind: Edit, Command: "command", Commands: editorCommands},
-	{Name: "text_editor", Kind: Edit, Command: "command", Commands: editorCommands},
+	{Name: "List", Kind: KindSearch}, {Name: "view", Kind: KindRead}, {Name: "fetch", Kind: KindSearch}, {Name: "sourcegraph", Kind: KindSearch},
+	{Name: "patch", Kind: KindEdit, Patch: "patchText"}, {Name: "codesearch", Kind: KindSearch}, {Name: "find", Kind: KindSearch},
+	{Name: "create_file", Kind: KindWrite}, {Name: "edit_file", Kind: KindEdit}, {Name: "undo_edit", Kind: KindEdit}, {Name: "download", Kind: KindRun},
+	{Name: "developer__shell", Kind: KindRun}, {Name: "developer__text_editor", Kind: KindEdit, Command: "command", Commands: editorCommands},
+	{Name: "text_editor", Kind: KindEdit, Command: "command", Commands: editorCommands},
 	// Codex
-	{Name: "shell", Kind: Run}, {Name: "local_shell", Kind: Run}, {Name: "shell_command", Kind: Run}, {Name: "exec_command", Kind: Run},
-	{Name: "unified_exec", Kind: Run}, {Name: "write_stdin", Kind: Run}, {Name: "container.exec", Kind: Run},
-	{Name: "apply_patch", Kind: Edit, Patch: "input"}, {Name: "view_image", Kind: Read, Lines: -1},
-	{Name: "grep_files", Kind: Search}, {Name: "list_dir", Kind: Search},
+	{Name: "shell", Kind: KindRun}, {Name: "local_shell", Kind: KindRun}, {Name: "shell_command", Kind: KindRun}, {Name: "exec_command", Kind: KindRun},
+	{Name: "unified_exec", Kind: KindRun}, {Name: "write_stdin", Kind: KindRun}, {Name: "container.exec", Kind: KindRun},
+	{Name: "apply_patch", Kind: KindEdit, Patch: "input"}, {Name: "view_image", Kind: KindRead, Lines: -1},
+	{Name: "grep_files", Kind: KindSearch}, {Name: "list_dir", Kind: KindSearch},
 	// Gemini CLI, Qwen Code
-	{Name: "read_file", Kind: Read}, {Name: "write_file", Kind: Write}, {Name: "replace", Kind: Edit}, {Name: "run_shell_command", Kind: Run},
-	{Name: "read_many_files", Kind: Search}, {Name: "search_file_content", Kind: Search}, {Name: "grep_search", Kind: Search},
-	{Name: "list_directory", Kind: Search}, {Name: "web_fetch", Kind: Search}, {Name: "google_web_search", Kind: Search}, {Name: "web_search", Kind: Search},
+	{Name: "read_file", Kind: KindRead}, {Name: "write_file", Kind: KindWrite}, {Name: "replace", Kind: KindEdit}, {Name: "run_shell_command", Kind: KindRun},
+	{Name: "read_many_files", Kind: KindSearch}, {Name: "search_file_content", Kind: KindSearch}, {Name: "grep_search", Kind: KindSearch},
+	{Name: "list_directory", Kind: KindSearch}, {Name: "web_fetch", Kind: KindSearch}, {Name: "google_web_search", Kind: KindSearch}, {Name: "web_search", Kind: KindSearch},
 	// Cline, Roo Code, Kilo
-	{Name: "write_to_file", Kind: Write}, {Name: "replace_in_file", Kind: Edit}, {Name: "apply_diff", Kind: Edit}, {Name: "insert_content", Kind: Edit},
-	{Name: "search_and_replace", Kind: Edit}, {Name: "search_replace", Kind: Edit}, {Name: "execute_command", Kind: Run}, {Name: "search_files", Kind: Search},
-	{Name: "list_files", Kind: Search}, {Name: "list_code_definition_names", Kind: Search}, {Name: "browser_action", Kind: Run},
-	{Name: "codebase_search", Kind: Search}, {Name: "use_mcp_tool", Kind: Run}, {Name: "access_mcp_resource", Kind: Search},
+	{Name: "write_to_file", Kind: KindWrite}, {Name: "replace_in_file", Kind: KindEdit}, {Name: "apply_diff", Kind: KindEdit}, {Name: "insert_content", Kind: KindEdit},
+	{Name: "search_and_replace", Kind: KindEdit}, {Name: "search_replace", Kind: KindEdit}, {Name: "execute_command", Kind: KindRun}, {Name: "search_files", Kind: KindSearch},
+	{Name: "list_files", Kind: KindSearch}, {Name: "list_code_definition_names", Kind: KindSearch}, {Name: "browser_action", Kind: KindRun},
+	{Name: "codebase_search", Kind: KindSearch}, {Name: "use_mcp_tool", Kind: KindRun}, {Name: "access_mcp_resource", Kind: KindSearch},
 	// SWE-agent, OpenHands, Anthropic's own editors
-	{Name: "str_replace_editor", Kind: Edit, Command: "command", Commands: editorCommands},
-	{Name: "str_replace_based_edit_tool", Kind: Edit, Command: "command", Commands: editorCommands},
-	{Name: "str_replace_based_edit", Kind: Edit, Command: "command", Commands: editorCommands},
-	{Name: "file_editor", Kind: Edit, Command: "command", Commands: editorCommands},
-	{Name: "str_replace", Kind: Edit}, {Name: "insert", Kind: Edit}, {Name: "open", Kind: Read, Start: "line_number", Lines: 100}, {Name: "create", Kind: Edit},
-	{Name: "goto", Kind: Run}, {Name: "scroll_down", Kind: Run}, {Name: "scroll_up", Kind: Run},
-	{Name: "find_file", Kind: Search}, {Name: "search_dir", Kind: Search}, {Name: "search_file", Kind: Search},
-	{Name: "execute_bash", Kind: Run}, {Name: "execute_ipython_cell", Kind: Run}, {Name: "execute_python", Kind: Run}, {Name: "terminal", Kind: Run},
+	{Name: "str_replace_editor", Kind: KindEdit, Command: "command", Commands: editorCommands},
+	{Name: "str_replace_based_edit_tool", Kind: KindEdit, Command: "command", Commands: editorCommands},
+	{Name: "str_replace_based_edit", Kind: KindEdit, Command: "command", Commands: editorCommands},
+	{Name: "file_editor", Kind: KindEdit, Command: "command", Commands: editorCommands},
+	{Name: "str_replace", Kind: KindEdit}, {Name: "insert", Kind: KindEdit}, {Name: "open", Kind: KindRead, Start: "line_number", Lines: 100}, {Name: "create", Kind: KindEdit},
+	{Name: "goto", Kind: KindRun}, {Name: "scroll_down", Kind: KindRun}, {Name: "scroll_up", Kind: KindRun},
+	{Name: "find_file", Kind: KindSearch}, {Name: "search_dir", Kind: KindSearch}, {Name: "search_file", Kind: KindSearch},
+	{Name: "execute_bash", Kind: KindRun}, {Name: "execute_ipython_cell", Kind: KindRun}, {Name: "execute_python", Kind: KindRun}, {Name: "terminal", Kind: KindRun},
 	// Copilot, Cursor, Windsurf, Zed, Continue
-	{Name: "insert_edit_into_file", Kind: Edit}, {Name: "replace_string_in_file", Kind: Edit}, {Name: "multi_replace_string_in_file", Kind: Edit},
-	{Name: "run_in_terminal", Kind: Run}, {Name: "get_terminal_output", Kind: Run}, {Name: "runTests", Kind: Run}, {Name: "semantic_search", Kind: Search},
-	{Name: "file_search", Kind: Search}, {Name: "get_errors", Kind: Search}, {Name: "fetch_webpage", Kind: Search},
-	{Name: "get_changed_files", Kind: Search}, {Name: "list_code_usages", Kind: Search}, {Name: "edit_notebook_file", Kind: Edit}, {Name: "edit_notebook", Kind: Edit},
-	{Name: "run_terminal_cmd", Kind: Run}, {Name: "run_terminal_command", Kind: Run}, {Name: "reapply", Kind: Edit}, {Name: "delete_file", Kind: Run},
-	{Name: "create_new_file", Kind: Write}, {Name: "edit_existing_file", Kind: Edit}, {Name: "single_find_and_replace", Kind: Edit},
-	{Name: "view_file", Kind: Read}, {Name: "view_line_range", Kind: Read}, {Name: "str_replace_edit", Kind: Edit},
-	{Name: "run_command", Kind: Run}, {Name: "replace_file_content", Kind: Edit}, {Name: "multi_replace_file_content", Kind: Edit}, {Name: "read_currently_open_file", Kind: Search},
+	{Name: "insert_edit_into_file", Kind: KindEdit}, {Name: "replace_string_in_file", Kind: KindEdit}, {Name: "multi_replace_string_in_file", Kind: KindEdit},
+	{Name: "run_in_terminal", Kind: KindRun}, {Name: "get_terminal_output", Kind: KindRun}, {Name: "runTests", Kind: KindRun}, {Name: "semantic_search", Kind: KindSearch},
+	{Name: "file_search", Kind: KindSearch}, {Name: "get_errors", Kind: KindSearch}, {Name: "fetch_webpage", Kind: KindSearch},
+	{Name: "get_changed_files", Kind: KindSearch}, {Name: "list_code_usages", Kind: KindSearch}, {Name: "edit_notebook_file", Kind: KindEdit}, {Name: "edit_notebook", Kind: KindEdit},
+	{Name: "run_terminal_cmd", Kind: KindRun}, {Name: "run_terminal_command", Kind: KindRun}, {Name: "reapply", Kind: KindEdit}, {Name: "delete_file", Kind: KindRun},
+	{Name: "create_new_file", Kind: KindWrite}, {Name: "edit_existing_file", Kind: KindEdit}, {Name: "single_find_and_replace", Kind: KindEdit},
+	{Name: "view_file", Kind: KindRead}, {Name: "view_line_range", Kind: KindRead}, {Name: "str_replace_edit", Kind: KindEdit},
+	{Name: "run_command", Kind: KindRun}, {Name: "replace_file_content", Kind: KindEdit}, {Name: "multi_replace_file_content", Kind: KindEdit}, {Name: "read_currently_open_file", Kind: KindSearch},
 	// The reference filesystem server
-	{Name: "mcp__filesystem__read_file", Kind: Read, Lines: -1}, {Name: "mcp__filesystem__read_text_file", Kind: Read, Lines: -1, Limit: "head"},
-	{Name: "mcp__filesystem__write_file", Kind: Write}, {Name: "mcp__filesystem__edit_file", Kind: Edit},
-	{Name: "mcp__filesystem__list_directory", Kind: Search}, {Name: "mcp__filesystem__search_files", Kind: Search},
+	{Name: "mcp__filesystem__read_file", Kind: KindRead, Lines: -1}, {Name: "mcp__filesystem__read_text_file", Kind: KindRead, Lines: -1, Limit: "head"},
+	{Name: "mcp__filesystem__write_file", Kind: KindWrite}, {Name: "mcp__filesystem__edit_file", Kind: KindEdit},
+	{Name: "mcp__filesystem__list_directory", Kind: KindSearch}, {Name: "mcp__filesystem__search_files", Kind: KindSearch},
 }
 
 // editorCommands are those of Anthropic's text editor and what is modelled on it.
 var editorCommands = map[string]Kind{
-	"view": Read, "read": Read, "create": Write, "write": Write, "str_replace": Edit, "insert": Edit, "undo_edit": Edit, "edit_file": Edit,
+	"view": KindRead, "read": KindRead, "create": KindWrite, "write": KindWrite, "str_replace": KindEdit, "insert": KindEdit, "undo_edit": KindEdit, "edit_file": KindEdit,
 }
 
 // Table returns the tools that the rules know.
@@ -136,27 +135,6 @@ var protectedTools = []string{
 // ProtectedTools returns the globs of the tools that no rule touches, whatever the
 // options say.
 func ProtectedTools() []string { return slices.Clone(protectedTools) }
-
-// validate says what is wrong with an entry of a table.
-func (t Tool) validate() error {
-	if t.Name == "" {
-		return fmt.Errorf("tools: a tool has no name")
-	}
-	all := []Kind{t.Kind}
-	for _, k := range t.Commands {
-		all = append(all, k)
-	}
-	slices.Sort(all) // so that the first of several errors is always the same
-	for _, k := range all {
-		if k != "" && !slices.Contains(kinds, k) {
-			return fmt.Errorf("tools: %s: %q is no kind; the kinds are read, write, edit, search, run and other", t.Name, k)
-		}
-	}
-	if t.Command == "" && len(t.Commands) > 0 {
-		return fmt.Errorf("tools: %s: commands without the argument they are values of", t.Name)
-	}
-	return nil
-}
 
 // patchFiles returns the files that a patch in Codex' format touches.
 func patchFiles(patch string) []string {

@@ -3,27 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
-
-	"github.com/pare-llm/pare/config"
-	"github.com/pare-llm/pare/rules"
 )
-
-// Every rule there is can be chosen, and then runs alone.
-func TestEveryRuleHasASwitch(t *testing.T) {
-	for _, e := range rules.All() {
-		c := config.Default()
-		if err := only(c, []string{e.Name}); err != nil {
-			t.Fatal(err)
-		}
-		p, err := c.Pipeline()
-		if err != nil {
-			t.Fatalf("%s: %v", e.Name, err)
-		}
-		if r := p.Rules(); len(r) != 1 || r[0].Name != e.Name {
-			t.Errorf("--rules %s runs %d rules", e.Name, len(r))
-		}
-	}
-}
 
 // What prune makes of the zoo passes check, or names what is left; a second prune
 // changes nothing.

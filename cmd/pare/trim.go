@@ -150,12 +150,15 @@ func (c *trimCmd) configure(w *world) (o pare.Options, rules *pare.Pipeline, sta
 	}
 	// A window has its own idea of what is recent; what the file says counts, but not the
 	// default of a rule.
-	silent := conf.KeepRecent == nil && conf.Standard.Recency == nil && c.KeepRecent == nil
+	silent := conf.KeepRecent == nil && conf.Standard["recency"] == nil && c.KeepRecent == nil
 	if err := c.ruleset.override(conf); err != nil {
 		return o, nil, w.usage(err, "trim")
 	}
 	if off := false; silent && len(c.Rules) == 0 {
-		conf.Standard.Recency = &config.Recency{Switch: config.Switch{Enabled: &off}}
+		if conf.Standard == nil {
+			conf.Standard = make(config.Tables)
+		}
+		conf.Standard["recency"] = &config.Table{Switch: config.Switch{Enabled: &off}}
 	}
 	o = conf.Options()
 	if err := c.changing.override(&o); err != nil {

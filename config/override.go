@@ -1,0 +1,77 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/suggest"
+	"github.com/pare-llm/pare/rules"
+)
+
+// RuleNames lists the rules that can run: the standard ones, then those of the file.
+func (c *Config) RuleNames() []string {
+	names := ruleNames()
+	for _, e := range c.Expressions {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// An UnknownRuleError is the error for a name that is no rule's.
+type UnknownRuleError struct {
+	Name  string
+	Rules []string // those that there are
+}
+
+func (e *UnknownRuleError) Error() string {
+	return fmt.Sprintf("unknown rule %q; the rules are %s", e.Name, strings.Join(e.Rules, ", "))
+}
+
+// Hint asks whether a name was meant that is near; "" if none is.
+func (e *UnknownRuleError) Hint() string { return suggest.Sentence(e.Name, e.Rules) }
+
+// Only lets the named rules run and no others. The error is an *UnknownRuleError.
+//
+// The name tool-pairing is taken, and stands for what holds without a rule.
+func (c *Config) Only(names ...string) error {
+	all := c.RuleNames()
+	for _, n := range names {
+		if !slices.Contains(all, n) && n != alwaysOn {
+			return &UnknownRuleError{n, all}
+		}
+	}
+	for _, e := range rules.All() {
+		c.table(e).Enabled = new(slices.Contains(names, e.Name))
+	}
+	for i := range c.Expressions {
+		e := &c.Expressions[i]
+		e.Enabled = new(slices.Contains(names, e.Name))
+	}
+	if !slices.Contains(names, "recency") {
+		c.KeepRecent = nil // it is about a rule that does not run
+	}
+	return nil
+}
+
+// alwaysOn is what other programs of this kind call the rule that pairs stay whole.
+const alwaysOn = "tool-pairing"
+
+// Recent protects the last n messages, whatever the file says is recent.
+func (c *Config) Recent(n int) {
+	c.KeepRecent = &n
+	if t := c.Standard["recency"]; t != nil {
+		c.Standard["recency"] = &Table{Switch: Switch{After: t.After, Before: t.Before}}
+	}
+}
+
+// table returns the table of a rule, and makes one if there is none.
+func (c *Config) table(e rules.Entry) *Table {
+	if c.Standard == nil {
+		c.Standard = make(Tables)
+	}
+	if c.Standard[e.Name] == nil {
+		c.Standard[e.Name] = newTable(e)
+	}
+	return c.Standard[e.Name]
+}
