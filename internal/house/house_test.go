@@ -45,6 +45,7 @@ var floors = map[string]floor{
 	"proxy":              {5, []string{}, "serves requests"},
 	"ui":                 {5, []string{}, "shows pages"},
 	"cmd/pare":           {6, []string{}, "wires everything together"},
+	"scripts/motion":     {6, []string{}, "compares two binaries"},
 }
 
 // below lists, for packages that may not import everything below them, what they

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// allowed are the differences that are meant. A file of them has one per line, # begins
+// a comment:
+//
+//	NAME = REGEXP            every hunk that matches is called NAME
+//	NAME ~ REGEXP => TEXT    what matches in a hunk's old side is TEXT in its new one
+//
+// A hunk is matched as three lines: what was run and where the difference is ("fix
+// --receipt stdout"), - and the old pieces, + and the new ones; (?s) lets a dot cross
+// them. A difference is meant if each of its hunks has a name.
+type allowed struct{ rows []allowedRow }
+
+type allowedRow struct {
+	name string
+	re   *regexp.Regexp
+	by   *string
+}
+
+func readAllowed(file string) (*allowed, error) {
+	a := &allowed{}
+	if file == "" {
+		return a, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	for n, line := range strings.Split(string(data), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		name, rest, ok := strings.Cut(line, " ")
+		rest = strings.TrimSpace(rest)
+		if !ok || rest[0] != '=' && rest[0] != '~' {
+			return nil, fmt.Errorf("%s:%d: want NAME = REGEXP or NAME ~ REGEXP => TEXT", file, n+1)
+		}
+		row := allowedRow{name: name}
+		pattern := strings.TrimSpace(rest[1:])
+		if rest[0] == '~' {
+			from, to, ok := strings.Cut(pattern, "=>")
+			if !ok {
+				return nil, fmt.Errorf("%s:%d: %s ~ has no =>", file, n+1, name)
+			}
+			pattern, to = strings.TrimSpace(from), strings.TrimSpace(to)
+			row.by = &to
+		}
+		if row.re, err = regexp.Compile(pattern); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, n+1, err)
+		}
+		a.rows = append(a.rows, row)
+	}
+	return a, nil
+}
+
+// names returns the names of all hunks of a difference, or false if one has none.
+func (a *allowed) names(d difference) ([]string, bool) {
+	var all []string
+	for _, h := range d.hunks {
+		name, ok := a.name(d, h)
+		if !ok {
+			return nil, false
+		}
+		all = append(all, name)
+	}
+	return all, true
+}
+
+func (a *allowed) name(d difference, h hunk) (string, bool) {
+	old, renamed := h.old, ""
+	for _, row := range a.rows {
+		switch {
+		case row.by == nil && row.re.MatchString(d.text(h)):
+			return row.name, true
+		case row.by != nil && row.re.MatchString(old):
+			// Several renamings may meet in one piece.
+			old, renamed = row.re.ReplaceAllString(old, *row.by), row.name
+			if old == h.new {
+				return renamed, true
+			}
+		}
+	}
+	return "", false
+}
