@@ -1,10 +1,16 @@
 # The two commands a stranger needs are in README.md; the rest is for us.
 GO ?= go
 
-.PHONY: test check bench fuzz fmt build relations browser
+.PHONY: test check bench fuzz fmt build release relations browser
 
+# The program knows its commit, also where the Go tool does not stamp it.
+COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 build:
-	$(GO) build -o pare ./cmd/pare
+	$(GO) build -ldflags "-X main.stampedCommit=$(COMMIT)" -o pare ./cmd/pare
+
+# Archives for all systems, with checksums, in dist; VERSION=v1.2.3 names one that has no tag.
+release:
+	$(GO) run ./internal/release -version "$(VERSION)"
 
 # The whole test suite. CI runs this and nothing else decides.
 # One package after the other: several of them measure time.

@@ -20,7 +20,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -162,13 +161,4 @@ func (w *world) fail(problem, hint string) int {
 		fmt.Fprintf(w.stderr, "      %s\n", hint)
 	}
 	return statusInvalid
-}
-
-// version is the module's, as the Go tool stamped it.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return strings.TrimPrefix(info.Main.Version, "v")
 }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// next is the version that is being worked on; a release is stamped with its own.
+const next = "0.1.0-dev"
+
+// What make build and make release stamp with -ldflags.
+var stampedVersion, stampedCommit string
+
+// version says which program this is: its version, its commit, and what it was made with.
+func version() string {
+	info, _ := debug.ReadBuildInfo() // nil without modules
+	return versionOf(info, stampedVersion, stampedCommit)
+}
+
+// versionOf prefers what was stamped, then what the Go tool knows: go install stamps the
+// version of the module, go build in a clone the commit.
+func versionOf(info *debug.BuildInfo, version, commit string) string {
+	commit, modified, changed := strings.Cut(commit, "-")
+	if changed {
+		modified = ", " + modified
+	}
+	if info != nil {
+		if v := info.Main.Version; version == "" && v != "(devel)" {
+			version = v
+		}
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision" && commit == "":
+				commit = s.Value
+			case s.Key == "vcs.modified" && s.Value == "true" && modified == "":
+				modified = ", modified"
+			}
+		}
+	}
+	if version == "" {
+		version = next
+	}
+	if commit == "" {
+		commit = "unknown"
+	}
+	return fmt.Sprintf("%s (commit %.12s%s, %s %s/%s)", strings.TrimPrefix(version, "v"), commit, modified,
+		runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
