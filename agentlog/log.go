@@ -275,17 +275,10 @@ func (l *Log) newBody(dialect wire.Dialect, model string) *bodyBuilder {
 // begin writes what stands in front of the messages.
 func (b *bodyBuilder) begin(dialect wire.Dialect, model string) {
 	b.body = append(b.body, '{')
-	if model != "" && dialect != wire.Gemini {
+	if model != "" && !dialect.ModelInURL() {
 		b.body = append(append(append(b.body, `"model":`...), quote(model)...), ',')
 	}
-	name := "messages"
-	switch dialect {
-	case wire.OpenAIResponses:
-		name = "input"
-	case wire.Gemini:
-		name = "contents"
-	}
-	b.body = append(append(append(b.body, '"'), name...), `":[`...)
+	b.body = append(append(append(b.body, '"'), dialect.List()...), `":[`...)
 }
 
 // reserve makes room for so many bytes of messages: growing by and by would take several

@@ -63,26 +63,14 @@ func code(n uint64) string {
 // the provider makes, different for different ids. Ids that are longer than eight
 // characters or hold others than letters, digits, _ and - go out as they stand, so
 // that a script can say exactly what it needs to.
-func WireID(id string, d wire.Dialect, o RenderOptions) string {
+func WireID(id string, d wire.Dialect, o RenderOptions) string { return hands[d].wireID(id, o) }
+
+func (h *hand) wireID(id string, o RenderOptions) string {
 	n, ok := number(id)
 	if !ok {
 		return id
 	}
-	c := code(n)
-	switch d {
-	case wire.Anthropic:
-		return "toolu_01" + c + filler(c, 13)
-	case wire.OpenAIChat:
-		if o.mistral() {
-			return c
-		}
-		return "call_" + c + filler(c, 15)
-	case wire.Bedrock:
-		return "tooluse_" + c + filler(c, 13)
-	case wire.Gemini:
-		return c
-	}
-	return "call_" + c + filler(c, 15)
+	return h.id(code(n), o)
 }
 
 // filler returns n letters and digits that depend on seed only.

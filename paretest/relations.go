@@ -455,7 +455,7 @@ func CheckClean(tb testing.TB, s Script) {
 	telling := slices.ContainsFunc(s, func(step Step) bool { return step.Op == Call || step.Op == Think || step.Op == Image })
 	for _, d := range wire.Dialects() {
 		for _, o := range []RenderOptions{{}, {Bare: true}, {NoIDs: true}} {
-			if o.NoIDs && d != wire.Gemini {
+			if o.NoIDs && !hands[d].idsOptional {
 				continue
 			}
 			body := s.Render(d, o)
@@ -471,7 +471,7 @@ func CheckClean(tb testing.TB, s Script) {
 				tb.Errorf("%s with %+v: %s at %s\n%s", d, o, f.Rule, f.Path, s)
 			}
 			for _, x := range r.Transcript().Exchanges() {
-				if x.State != transcript.Whole || x.Guessed != (d == wire.Gemini && o.NoIDs) {
+				if x.State != transcript.Whole || x.Guessed != o.NoIDs {
 					tb.Errorf("%s with %+v: exchange %+v\n%s", d, o, x, s)
 				}
 			}

@@ -7,11 +7,9 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-func (anthropic) check(c *checker) { c.anthropic() }
-
-// anthropic raises the faults that show in the finished transcript. Turns are
+// check raises the faults that show in the finished transcript. Turns are
 // merged first: the API combines neighbours of one role before it looks.
-func (c *checker) anthropic() {
+func (anthropic) check(c *checker) {
 	turns := c.turnsOf()
 	c.pairs()
 	c.anthropicTurns(turns)

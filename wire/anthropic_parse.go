@@ -24,10 +24,8 @@ var anthropicGrammar = grammar{
 
 type anthropic struct{ common }
 
-func (anthropic) element(p *parser) { p.anthropicMessage() }
-
-// anthropicMessage reads one message of the Anthropic Messages API.
-func (p *parser) anthropicMessage() {
+// element reads one message of the Anthropic Messages API.
+func (anthropic) element(p *parser) {
 	p.startMessage(transcript.Unknown, p.Offset(), 0)
 	i := len(p.messages) - 1
 	start := p.Offset()

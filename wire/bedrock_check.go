@@ -2,10 +2,8 @@ package wire
 
 import "github.com/pare-llm/pare/transcript"
 
-func (bedrock) check(c *checker) { c.bedrock() }
-
-// bedrock raises the faults that show in the finished transcript.
-func (c *checker) bedrock() {
+// check raises the faults that show in the finished transcript.
+func (bedrock) check(c *checker) {
 	turns := c.turnsOf()
 	c.pairs()
 	c.bedrockTurns(turns)

@@ -21,10 +21,8 @@ var bedrockGrammar = grammar{
 
 type bedrock struct{ common }
 
-func (bedrock) element(p *parser) { p.bedrockMessage() }
-
-// bedrockMessage reads one message of AWS Bedrock's Converse API.
-func (p *parser) bedrockMessage() {
+// element reads one message of AWS Bedrock's Converse API.
+func (bedrock) element(p *parser) {
 	start := p.Offset()
 	p.startMessage(transcript.Unknown, start, 0)
 	i := len(p.messages) - 1

@@ -2,10 +2,8 @@ package wire
 
 import "github.com/pare-llm/pare/transcript"
 
-func (chat) check(c *checker) { c.chat() }
-
-// chat raises the faults that show in the finished transcript.
-func (c *checker) chat() {
+// check raises the faults that show in the finished transcript.
+func (chat) check(c *checker) {
 	c.pairs()
 	c.chatRoles()
 	c.chatReasoning()

@@ -26,8 +26,6 @@ var chatGrammar = grammar{
 
 type chat struct{ common }
 
-func (chat) element(p *parser) { p.chatMessage() }
-
 // chatFields are the members of a message of the Chat Completions API.
 type chatFields struct {
 	role, content, callID, name, reasoning, refusal, audio, prefix field
@@ -37,8 +35,8 @@ type chatFields struct {
 	thought                                                        bool // reasoning, not reasoning_content
 }
 
-// chatMessage reads one message of OpenAI's Chat Completions API.
-func (p *parser) chatMessage() {
+// element reads one message of OpenAI's Chat Completions API.
+func (chat) element(p *parser) {
 	start := p.Offset()
 	p.startMessage(transcript.Unknown, start, 0)
 	i := len(p.messages) - 1

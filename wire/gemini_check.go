@@ -2,10 +2,8 @@ package wire
 
 import "github.com/pare-llm/pare/transcript"
 
-func (gemini) check(c *checker) { c.gemini() }
-
-// gemini raises the faults that show in the finished transcript.
-func (c *checker) gemini() {
+// check raises the faults that show in the finished transcript.
+func (gemini) check(c *checker) {
 	turns := c.turnsOf()
 	c.pairs()
 	c.geminiTurns(turns)

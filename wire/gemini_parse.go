@@ -21,11 +21,9 @@ var geminiGrammar = grammar{
 
 type gemini struct{ common }
 
-func (gemini) element(p *parser) { p.geminiContent() }
-
-// geminiContent reads one content of Google's generateContent. Members come in
+// element reads one content of Google's generateContent. Members come in
 // camel case or, as the API takes both, in snake case.
-func (p *parser) geminiContent() {
+func (gemini) element(p *parser) {
 	start := p.Offset()
 	p.startMessage(transcript.User, start, 0)
 	i := len(p.messages) - 1

@@ -452,50 +452,6 @@ func (m *mender) gather(f *Finding) {
 	}
 }
 
-// stripMark takes a cache mark off a block that may not carry one.
-func (m *mender) stripMark(f *Finding) {
-	at := m.t.Block(f.Block).Span
-	if _, field, ok := cutPath(f.Path, m.Path(f.Block)); ok {
-		i, err := strconv.Atoi(field[strings.LastIndex(field, ".")+1:])
-		elems := jsonspan.Elements(m.raw, jsonspan.Span(m.t.Block(f.Block).Body))
-		if err != nil || i >= len(elems) {
-			return
-		}
-		at = tspan(elems[i])
-	}
-	if m.removeMember(at, "cache_control") {
-		m.log(f, "edit", f.Block, f.Index, 0, "a cache mark that may not stand here, removed")
-	}
-}
-
-// shortenMark makes a long-lived mark behind a short-lived one short-lived too.
-func (m *mender) shortenMark(f *Finding) {
-	if m.setMember(m.t.Block(f.Block).Span, "cache_control", []byte(`{"type":"ephemeral"}`)) {
-		m.log(f, "edit", f.Block, f.Index, 0, "a long-lived cache mark behind a short-lived one, shortened")
-	}
-}
-
-// dropMarks takes off the oldest marks in the messages until four are left.
-func (m *mender) dropMarks(f *Finding) {
-	have, err := strconv.Atoi(f.arg)
-	if err != nil {
-		return
-	}
-	for _, n := range m.notes {
-		if n.fault != tooManyCacheMarks || have <= 4 {
-			continue
-		}
-		b := transcript.BlockID(n.block)
-		if m.g.cacheMark == "" {
-			m.dropBlock(b)
-		} else if !m.removeMember(m.t.Block(b).Span, m.g.cacheMark) {
-			continue
-		}
-		have--
-		m.log(f, "edit", b, 0, 0, "the oldest cache marks go; four may stay")
-	}
-}
-
 // giveToolset gives a result the toolset of its call.
 func (m *mender) giveToolset(f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "toolset_name", quote(f.arg)) {

@@ -2,10 +2,8 @@ package wire
 
 import "github.com/pare-llm/pare/transcript"
 
-func (responses) check(c *checker) { c.responses() }
-
-// responses raises the faults that show in the finished transcript.
-func (c *checker) responses() {
+// check raises the faults that show in the finished transcript.
+func (responses) check(c *checker) {
 	c.pairs()
 	c.argumentsJSON()
 	c.reasoningItems()

@@ -23,8 +23,6 @@ var responsesGrammar = grammar{
 
 type responses struct{ common }
 
-func (responses) element(p *parser) { p.responsesItem() }
-
 // Families of calls on the Responses API. A result answers a call of its own
 // family; what the API takes for one another shares a family.
 const (
@@ -73,8 +71,8 @@ type itemFields struct {
 	plain                                                                                                             bool // content holds something
 }
 
-// responsesItem reads one item of OpenAI's Responses API.
-func (p *parser) responsesItem() {
+// element reads one item of OpenAI's Responses API.
+func (responses) element(p *parser) {
 	start := p.Offset()
 	p.startMessage(transcript.Assistant, start, 0)
 	i := len(p.messages) - 1

@@ -74,45 +74,6 @@ func (r *Request) Rewrite(drop []transcript.BlockID, edits []BlockEdit, insert .
 	return next, m.changes, nil
 }
 
-// moveMarks moves the cache marks of dropped blocks to the nearest block before
-// them that stays and may carry one, so that what is cached stays cached.
-func (m *mender) moveMarks() {
-	if m.g.cacheMark == "" {
-		return
-	}
-	marked := make(map[transcript.BlockID]bool)
-	for _, n := range m.notes {
-		marked[transcript.BlockID(n.block)] = marked[transcript.BlockID(n.block)] || n.fault == tooManyCacheMarks
-	}
-	for _, n := range m.notes {
-		b := transcript.BlockID(n.block)
-		if n.fault != tooManyCacheMarks || !m.gone[b] {
-			continue
-		}
-		to := b - 1
-		for to >= 0 && (m.gone[to] || !m.mayCarry(to)) {
-			to--
-		}
-		mark, ok := m.member(m.t.Block(b).Span, m.g.cacheMark)
-		if to < 0 || !ok || marked[to] {
-			continue
-		}
-		marked[to] = true
-		if m.setMember(m.t.Block(to).Span, m.g.cacheMark, m.t.Bytes(mark)) {
-			m.log(&Finding{Rule: "cache-breakpoint"}, "move", to, 0, mark.Len(), "takes the cache mark of a block that is dropped")
-		}
-	}
-}
-
-// mayCarry reports whether a block may carry a cache mark.
-func (m *mender) mayCarry(b transcript.BlockID) bool {
-	switch m.t.Block(b).Kind {
-	case transcript.Text, transcript.Call, transcript.Result, transcript.Media:
-		return m.where[b].in == inContent
-	}
-	return false
-}
-
 // carryOut writes the draft and parses what it wrote the way the request was.
 func (d *draft) carryOut() (*Request, error) {
 	raw, step, err := d.render()
