@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -83,31 +83,21 @@ func chain(n int, say func(int) string) string {
 	return b.String()
 }
 
-// TestLinear mends hostile files of two sizes: eight times the size may not take
-// much more than eight times as long; a square would take 64 times as long.
+// TestLinear reads, checks and mends hostile files: that takes time by their size.
 func TestLinear(t *testing.T) {
-	run := func(make func(int) string, n int) time.Duration {
-		raw := []byte(make(n))
-		best := time.Hour
-		for range 3 {
-			start := time.Now()
-			l, err := Read("x", raw, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			l.Check(wire.CheckOptions{})
-			if _, err := l.Fix(Options{}); err != nil {
-				t.Fatal(err)
-			}
-			best = min(best, time.Since(start))
-		}
-		return best
-	}
 	for name, make := range hostile {
-		small, large := run(make, 500), run(make, 4000)
-		t.Logf("%-28s %v, %v", name, small, large)
-		if large > 24*small+500*time.Millisecond { // other programs may be running
-			t.Errorf("%s: %v became %v for eight times the size", name, small, large)
-		}
+		trial.Linear(t, name, 4000, func(n int) func() {
+			raw := []byte(make(n))
+			return func() {
+				l, err := Read("x", raw, Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.Check(wire.CheckOptions{})
+				if _, err := l.Fix(Options{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
 	}
 }

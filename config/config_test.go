@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -365,11 +364,10 @@ func TestHostileFiles(t *testing.T) {
 		if len(data) > maxFile {
 			t.Errorf("%s is refused by its size", name)
 		}
-		start := time.Now()
 		_, err := Parse(name, []byte(data))
 		var all Errors
-		if took := time.Since(start); !errors.As(err, &all) || len(all) > maxErrors || took > time.Minute {
-			t.Errorf("%s: %d errors after %v", name, len(all), took)
+		if !errors.As(err, &all) || len(all) > maxErrors {
+			t.Errorf("%s: %d errors", name, len(all))
 		}
 	}
 }

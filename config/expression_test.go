@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -193,7 +193,6 @@ func TestHostileExpressions(t *testing.T) {
 		{`args.a.b.c.d.e == 1`, "stopped"},
 		{`args.a[99999999] == "a"`, "stopped"},
 	} {
-		start := time.Now() // a second at most; much more under the race detector on a busy machine
 		p, refused := compile(c.when)
 		got := "refused"
 		var why error
@@ -203,8 +202,8 @@ func TestHostileExpressions(t *testing.T) {
 				got = "stopped"
 			}
 		}
-		if took := time.Since(start); got != c.want || took > time.Minute {
-			t.Errorf("%.60q %s, want %s; after %v: %v", c.when, got, c.want, took, why)
+		if got != c.want {
+			t.Errorf("%.60q %s, want %s: %v", c.when, got, c.want, why)
 		}
 	}
 }
@@ -216,11 +215,7 @@ func TestExpressionRules(t *testing.T) {
 	whens := []string{
 		`true`, `failed`, `age > 0`, `tool == "Read"`, `size > 20`, `index % 2 == 0`, `not last`, `path endsWith ".go"`, `result contains "a"`, `tokens > 5 and age_messages > 2`,
 	}
-	n := 120
-	if testing.Short() {
-		n = 20
-	}
-	for seed := range uint64(n) {
+	for seed := range uint64(trial.Size(120)) {
 		rnd := rand.New(rand.NewPCG(seed, 7))
 		script := paretest.Random(seed, paretest.GenOptions{})
 		if seed%2 == 1 {

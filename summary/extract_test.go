@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/transcript"
@@ -213,10 +214,7 @@ func carries(t testing.TB, name, text, prior string) {
 // each time, within the bound, has no marks and carries the prior one, over several
 // rounds, until there is no room at all.
 func TestExtractRelations(t *testing.T) {
-	rounds := 1000
-	if testing.Short() {
-		rounds /= 10
-	}
+	rounds := trial.Size(500)
 	merged, fresh, refused := 0, 0, 0
 	for seed := range uint64(rounds) {
 		rnd := rand.New(rand.NewPCG(seed, 5))

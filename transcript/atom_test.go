@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // atoms describes t's atoms: blocks, messages touched, needs.
@@ -115,12 +116,11 @@ func (g *growing) add(blocks ...Block) {
 	g.Messages = append(g.Messages, m)
 }
 
-// TestGrowth: whatever the shape, a hundred thousand halves are paired in a
-// moment; see many.
+// many is how many calls, and results, the tests of growth have.
+const many = 30_000
+
+// TestGrowth: whatever the shape, pairing takes time by the number of halves.
 func TestGrowth(t *testing.T) {
-	if testing.Short() {
-		t.Skip("large histories")
-	}
 	names, others := make([]string, many), make([]string, many)
 	for i := range names {
 		names[i], others[i] = fmt.Sprint("n", i), fmt.Sprint("o", i)
@@ -129,93 +129,107 @@ func TestGrowth(t *testing.T) {
 	result := func(id, tool string) Block { return Block{Kind: Result, CallID: id, Tool: tool} }
 	shapes := []struct {
 		name string
-		pair func(i int) (call, result Block)
+		pair func(i, n int) (call, result Block)
 	}{
-		{"one id", func(int) (Block, Block) { return call("x", ""), result("x", "") }},
-		{"distinct ids", func(i int) (Block, Block) { return call(names[i], ""), result(names[many-1-i], "") }},
-		{"all orphans", func(i int) (Block, Block) { return call(names[i], ""), result(others[i], "") }},
-		{"one name", func(int) (Block, Block) { return call("", "f"), result("", "f") }},
-		{"names that do not match", func(i int) (Block, Block) { return call("", names[i]), result("", others[i]) }},
-		{"names reversed", func(i int) (Block, Block) { return call("", names[i]), result("", names[many-1-i]) }},
-		{"results without name or id", func(i int) (Block, Block) { return call(names[i], "f"), result("", "") }},
-		{"one result many times", func(int) (Block, Block) { return Block{Kind: Text}, result("x", "") }},
-		{"server calls of one id", func(int) (Block, Block) {
+		{"one id", func(int, int) (Block, Block) { return call("x", ""), result("x", "") }},
+		{"distinct ids", func(i, n int) (Block, Block) { return call(names[i], ""), result(names[n-1-i], "") }},
+		{"all orphans", func(i, _ int) (Block, Block) { return call(names[i], ""), result(others[i], "") }},
+		{"one name", func(int, int) (Block, Block) { return call("", "f"), result("", "f") }},
+		{"names that do not match", func(i, _ int) (Block, Block) { return call("", names[i]), result("", others[i]) }},
+		{"names reversed", func(i, n int) (Block, Block) { return call("", names[i]), result("", names[n-1-i]) }},
+		{"results without name or id", func(i, _ int) (Block, Block) { return call(names[i], "f"), result("", "") }},
+		{"one result many times", func(int, int) (Block, Block) { return Block{Kind: Text}, result("x", "") }},
+		{"server calls of one id", func(int, int) (Block, Block) {
 			return Block{Kind: ServerCall, CallID: "x"}, Block{Kind: ServerResult, CallID: "x"}
 		}},
-		{"server calls without ids", func(int) (Block, Block) { return Block{Kind: ServerCall}, Block{Kind: ServerResult} }},
+		{"server calls without ids", func(int, int) (Block, Block) { return Block{Kind: ServerCall}, Block{Kind: ServerResult} }},
 	}
 	for _, s := range shapes {
-		var batch, turns, late growing
-		turns.grow(2 * many)
-		late.grow(2*many + 1)
-		calls, results := make([]Block, many), make([]Block, many)
-		for i := range many {
-			calls[i], results[i] = s.pair(i)
-			turns.add(calls[i])
-			turns.add(results[i])
-			late.add(calls[i])
+		halves := func(n int) (calls, results []Block) {
+			calls, results = make([]Block, n), make([]Block, n)
+			for i := range n {
+				calls[i], results[i] = s.pair(i, n)
+			}
+			return calls, results
 		}
-		batch.add(calls...)
-		batch.add(results...)
-		late.add(Block{Kind: Text})
-		for _, r := range results {
-			late.add(r)
+		linear(t, s.name+", in one batch", many, func(n int) (batch growing) {
+			calls, results := halves(n)
+			batch.add(calls...)
+			batch.add(results...)
+			return batch
+		})
+		linear(t, s.name+", turn by turn", many, func(n int) (turns growing) {
+			turns.grow(2 * n)
+			calls, results := halves(n)
+			for i := range n {
+				turns.add(calls[i])
+				turns.add(results[i])
+			}
+			return turns
+		})
+		for _, d := range []Discipline{0, Anywhere} {
+			linear(t, fmt.Sprintf("%s, all results late, discipline %d", s.name, d), many, func(n int) (late growing) {
+				late.grow(2*n + 1)
+				late.Discipline = d
+				calls, results := halves(n)
+				for _, c := range calls {
+					late.add(c)
+				}
+				late.add(Block{Kind: Text})
+				for _, r := range results {
+					late.add(r)
+				}
+				return late
+			})
 		}
-		soon(t, s.name+", in one batch", batch.Index)
-		soon(t, s.name+", turn by turn", turns.Index)
-		soon(t, s.name+", all results late", late.Index)
-		late.Discipline = Anywhere
-		soon(t, s.name+", all results late", late.Index)
 	}
 }
 
 func TestGrowthOfBatches(t *testing.T) {
-	var x growing
-	large := make([]Block, many)
-	for i := range large {
-		large[i] = Block{Kind: Call, CallID: fmt.Sprint(i)}
-	}
-	x.add(large...)
-	for i := range many / fewCalls {
-		small, answers := make([]Block, fewCalls), make([]Block, fewCalls)
-		for j := range small {
-			id := fmt.Sprint(i, j)
-			small[j], answers[j] = Block{Kind: Call, CallID: id}, Block{Kind: Result, CallID: id}
+	linear(t, "a large batch, then many small ones", many, func(n int) (x growing) {
+		large := make([]Block, n)
+		for i := range large {
+			large[i] = Block{Kind: Call, CallID: fmt.Sprint(i)}
 		}
-		x.add(small...)
-		x.add(answers...)
-	}
-	soon(t, "a large batch, then many small ones", x.Index)
+		x.add(large...)
+		for i := range n / fewCalls {
+			small, answers := make([]Block, fewCalls), make([]Block, fewCalls)
+			for j := range small {
+				id := fmt.Sprint(i, j)
+				small[j], answers[j] = Block{Kind: Call, CallID: id}, Block{Kind: Result, CallID: id}
+			}
+			x.add(small...)
+			x.add(answers...)
+		}
+		return x
+	})
 }
 
 func TestGrowthOfTies(t *testing.T) {
-	var chain growing
-	chain.add(make([]Block, 2*many)...)
-	for i := 2*many - 1; i > 0; i-- {
-		chain.Ties = append(chain.Ties, Tie{BlockID(i), BlockID(i - 1), true})
-	}
-	soon(t, "a chain of ties, from the end", chain.Index)
-
-	var needs growing
-	needs.add(make([]Block, 4*many)...)
-	for i := range 2 * many {
-		needs.Ties = append(needs.Ties, Tie{0, BlockID(i), true}, Tie{BlockID(i), BlockID(2*many + i), false})
-	}
-	soon(t, "one atom with many needs", needs.Index)
+	linear(t, "a chain of ties, from the end", 2*many, func(n int) (chain growing) {
+		chain.add(make([]Block, n)...)
+		for i := n - 1; i > 0; i-- {
+			chain.Ties = append(chain.Ties, Tie{BlockID(i), BlockID(i - 1), true})
+		}
+		return chain
+	})
+	linear(t, "one atom with many needs", 2*many, func(n int) (needs growing) {
+		needs.add(make([]Block, 2*n)...)
+		for i := range n {
+			needs.Ties = append(needs.Ties, Tie{0, BlockID(i), true}, Tie{BlockID(i), BlockID(n + i), false})
+		}
+		return needs
+	})
 }
 
-// soon makes a transcript of x and walks its cuts. What is quadratic takes many
-// seconds; a busy machine gets a second chance.
-func soon(t *testing.T, name string, x Index) {
+// linear makes a transcript and walks its cuts.
+func linear(t *testing.T, name string, n int, index func(n int) growing) {
 	t.Helper()
-	var took time.Duration
-	for range 2 {
-		start := time.Now()
-		for range New(x).Cuts() {
+	trial.Linear(t, name, n, func(n int) func() {
+		x := index(n)
+		return func() {
+			for range New(x.Index).Cuts() {
+			}
 		}
-		if took = time.Since(start); took < 2*time.Second {
-			return
-		}
-	}
-	t.Errorf("%s, discipline %d: %d blocks take %s", name, x.Discipline, len(x.Blocks), took.Round(time.Millisecond))
+	})
 }

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // lists are small histories with a hole for one message, one per dialect.
@@ -149,27 +150,27 @@ func TestLinear(t *testing.T) {
 		"programs":       {`{"role":"assistant","content":[`, `{"type":"tool_use","id":"t%d","name":"f","input":{},"caller":{"type":"code_execution_20260120","tool_id":"s"}}`},
 		"empty texts":    {`{"role":"user","content":[`, `{"type":"text","text":"","cache_control":{"type":"ephemeral"},"n":%d}`},
 	} {
-		const n = 50_000
-		var b strings.Builder
-		b.WriteString(`{"messages":[` + one[0])
-		for i := range n {
-			if i > 0 {
-				b.WriteByte(',')
+		trial.Linear(t, name, 50_000, func(n int) func() {
+			var b strings.Builder
+			b.WriteString(`{"messages":[` + one[0])
+			for i := range n {
+				if i > 0 {
+					b.WriteByte(',')
+				}
+				fmt.Fprintf(&b, one[1], i)
 			}
-			fmt.Fprintf(&b, one[1], i)
-		}
-		b.WriteString(`]},{"role":"user","content":"next"}]}`)
-		start := time.Now()
-		r, err := Parse([]byte(b.String()), Options{Dialect: Anthropic})
-		if err != nil {
-			t.Fatal(err)
-		}
-		found := len(r.Check(CheckOptions{Strict: true, Advice: true}))
-		if d := time.Since(start); d > 10*time.Second {
-			t.Errorf("%s: %d blocks took %v for %d findings", name, n, d, found)
-		} else if testing.Verbose() {
-			t.Logf("%s: %v, %d findings", name, d, found)
-		}
+			b.WriteString(`]},{"role":"user","content":"next"}]}`)
+			raw := []byte(b.String())
+			return func() {
+				r, err := Parse(raw, Options{Dialect: Anthropic})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(r.Check(CheckOptions{Strict: true, Advice: true})) == 0 {
+					t.Fatalf("%s: nothing is found", name)
+				}
+			}
+		})
 	}
 }
 

@@ -10,28 +10,21 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/wire"
 )
 
-// histories runs f on n random scripts; on fewer in a short run, and where the
-// race detector makes each of them ten times as long.
+// histories runs f on random scripts, n of them in make test.
 func histories(t *testing.T, n int, o paretest.GenOptions, f func(r *rand.Rand, s paretest.Script)) {
 	t.Helper()
-	if testing.Short() {
-		n /= 10
-	}
-	start := time.Now()
-	seed := 0
-	for ; seed < n && time.Since(start) < 10*time.Second; seed++ {
+	for seed := range trial.Histories(n) {
 		f(rand.New(rand.NewPCG(uint64(seed), 1)), paretest.Random(uint64(seed), o))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-	t.Logf("%d histories", seed)
 }
 
 // one returns a dialect and all ways to render in it, chosen by r.
@@ -432,12 +425,9 @@ func repeat(n int, head, item, tail string) string {
 	return b.String()
 }
 
-// TestScale: thousands of small things are read and checked in a moment,
-// whatever they are, in every dialect. What is quadratic takes many seconds.
+// TestScale: reading and checking thousands of small things takes time by their
+// number, whatever they are, in every dialect.
 func TestScale(t *testing.T) {
-	if testing.Short() {
-		t.Skip("large bodies")
-	}
 	for _, c := range []struct {
 		name string
 		d    wire.Dialect
@@ -492,38 +482,16 @@ func TestScale(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			// Four times as much takes four times as long, or sixteen times. Times
-			// below the floor say nothing.
-			const floor = 100 * time.Millisecond
-			before := checkTime(t, c.d, c.body(750))
-			for n := 3000; n <= 12_000; n *= 4 {
-				took := checkTime(t, c.d, c.body(n))
-				for range 3 { // a busy machine gets more chances
-					if took > floor && took > 9*before {
-						before, took = max(before, checkTime(t, c.d, c.body(n/4))), min(took, checkTime(t, c.d, c.body(n)))
+			trial.Linear(t, c.name, 12_000, func(n int) func() {
+				raw := []byte(c.body(n))
+				return func() {
+					r, err := wire.Parse(raw, wire.Options{Dialect: c.d})
+					if err != nil {
+						t.Fatal(err)
 					}
+					r.Check(wire.CheckOptions{Strict: true, Advice: true})
 				}
-				if took > floor && took > 9*before {
-					t.Errorf("%d things take %s, a quarter of them %s", n, took.Round(time.Millisecond), before.Round(time.Millisecond))
-				}
-				if took > 5*floor {
-					return
-				}
-				before = took
-			}
+			})
 		})
 	}
-}
-
-// checkTime returns how long it takes to read and check a body.
-func checkTime(t *testing.T, d wire.Dialect, body string) time.Duration {
-	t.Helper()
-	raw := []byte(body)
-	start := time.Now()
-	r, err := wire.Parse(raw, wire.Options{Dialect: d})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Check(wire.CheckOptions{Strict: true, Advice: true})
-	return time.Since(start)
 }

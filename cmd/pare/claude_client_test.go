@@ -22,6 +22,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pare-llm/pare/internal/trial"
+
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/wire"
 )
@@ -31,11 +33,17 @@ import (
 // as any other, and the test says so.
 type desert struct {
 	do     chan func()
-	closed bool // nothing outside can be reached
+	closed bool            // nothing outside can be reached
+	until  context.Context // ends a little before the run of tests does
 }
 
 func newDesert(t *testing.T) *desert {
-	d := &desert{do: make(chan func())}
+	d := &desert{do: make(chan func()), until: t.Context()}
+	if end, ok := t.Deadline(); ok { // so that no client outlives it
+		var cancel func()
+		d.until, cancel = context.WithDeadline(d.until, end.Add(-30*time.Second))
+		t.Cleanup(cancel)
+	}
 	ready := make(chan bool)
 	go func() {
 		// The thread that leaves the network is never unlocked, so it ends with this
@@ -91,7 +99,7 @@ func newStandIn(t *testing.T, d *desert) *standIn {
 		t.Fatal(err)
 	}
 	s.url = "http://" + l.Addr().String()
-	server := &http.Server{Handler: s, ReadTimeout: 10 * time.Second}
+	server := &http.Server{Handler: s, ReadTimeout: 10 * time.Minute}
 	go server.Serve(l)
 	t.Cleanup(func() { server.Close() })
 	return s
@@ -289,14 +297,12 @@ func newSeat(t *testing.T) seat {
 
 // run runs the client with a prompt in a seat, and returns what it printed.
 func (c *claudeCode) run(api *standIn, s seat, prompt string, args ...string) (out string, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
-	defer cancel()
 	argv := append(append(append([]string{}, c.argv...), args...), "-p", prompt)
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd := exec.CommandContext(c.desert.until, argv[0], argv[1:]...)
 	cmd.Dir = s.cwd
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "TMPDIR=" + s.home, "LANG=C.UTF-8", "SHELL=/bin/sh",
-		"ANTHROPIC_BASE_URL=" + api.url, "ANTHROPIC_API_KEY=sk-ant-none", "CLAUDE_CODE_MAX_RETRIES=0", "API_TIMEOUT_MS=20000",
+		"ANTHROPIC_BASE_URL=" + api.url, "ANTHROPIC_API_KEY=sk-ant-none", "CLAUDE_CODE_MAX_RETRIES=0", "API_TIMEOUT_MS=600000",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "DISABLE_AUTOUPDATER=1",
 		"DISABLE_BUG_COMMAND=1", "DISABLE_NON_ESSENTIAL_MODEL_CALLS=1", "DO_NOT_TRACK=1",
 	}
@@ -627,7 +633,7 @@ func TestClaudeClient(t *testing.T) {
 		t.Fatalf("there is no Claude Code in %s; run scripts/client.sh", clientsFolder())
 	case len(dirs) == 0:
 		t.Skip("NOT TESTED with the real Claude Code, which is not installed; to do it: scripts/client.sh && PARE_CLIENTS_TEST=1 go test ./cmd/pare -run TestClaudeClient -v")
-	case !full && (testing.Short() || raceEnabled):
+	case !full && (testing.Short() || trial.Race):
 		t.Skip("takes a while; PARE_CLIENTS_TEST=1 runs all of it")
 	}
 	slices.SortFunc(dirs, func(a, b string) int { return -compareVersions(a, b) })

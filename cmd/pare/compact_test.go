@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 )
 
 // talk is a transcript of plain questions and answers.
@@ -60,14 +59,10 @@ func TestCompactTimeout(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-done }))
 	defer server.Close()
 	defer close(done)
-	began := time.Now()
 	in := talk(8)
 	status, out, errs := program(strings.NewReader(in), "compact", "--endpoint", server.URL, "--summary-model", "m", "--min-keep", "2", "--timeout", "50ms")
 	if status != statusFindings || out != in || !strings.Contains(errs, "did not answer within 50ms") || !strings.Contains(errs, "--timeout gives more time") {
 		t.Errorf("status %d: %s", status, errs)
-	}
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("it took %v", took)
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // shells says how each shell completes a line: a program that prints what it makes of
@@ -113,9 +111,7 @@ func completionFor(t *testing.T, shell string) []byte {
 // complete lets a shell complete a line in a folder.
 func complete(t *testing.T, program []string, folder, script, line string) []string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program[0], append(program[1:len(program):len(program)], script, line)...)
+	cmd := exec.CommandContext(t.Context(), program[0], append(program[1:len(program):len(program)], script, line)...)
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), "TERM=xterm", "HOME="+folder, "ZDOTDIR="+folder)
 	out, err := cmd.Output()

@@ -10,15 +10,29 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/pare-llm/pare/internal/trial"
 )
+
+// heavy skips a test of memory where it cannot be measured, or where it takes too long; it
+// returns how many bytes to write: all of them in a soak, a third in make test.
+func heavy(t *testing.T, size int64) int64 {
+	t.Helper()
+	switch {
+	case trial.Race:
+		t.Skip("the race detector takes memory of its own")
+	case testing.Short():
+		t.Skip("takes 100 MB of disk; left to make test")
+	case trial.Soak():
+		return size
+	}
+	return size / 3
+}
 
 // A document of 300 MB takes 300 MB and little more.
 func TestHugeDocument(t *testing.T) {
-	if testing.Short() || raceEnabled {
-		t.Skip("takes 300 MB of disk, and measures memory")
-	}
 	file := filepath.Join(t.TempDir(), "huge.json")
-	size := writeHuge(t, file, 300<<20)
+	size := writeHuge(t, file, heavy(t, 300<<20))
 	cmd := exec.Command("pare", "check", "--json", file)
 	out, err := cmd.Output()
 	if cmd.ProcessState == nil {
@@ -42,11 +56,9 @@ func TestHugeDocument(t *testing.T) {
 	wantPeak(t, cmd, size)
 }
 
-// A session of 100 MB is in memory twice: as it lies in the file, and as it is sent.
+// A session of 180 MB is in memory twice: as it lies in the file, and as it is sent.
 func TestHugeSession(t *testing.T) {
-	if testing.Short() || raceEnabled {
-		t.Skip("takes 100 MB of disk, and measures memory")
-	}
+	total := heavy(t, 180<<20)
 	file := filepath.Join(t.TempDir(), "huge.jsonl")
 	f, err := os.Create(file)
 	if err != nil {
@@ -57,7 +69,7 @@ func TestHugeSession(t *testing.T) {
 	const head = `"sessionId":"s","timestamp":"2026-01-01T00:00:00.000Z","message":`
 	fmt.Fprintf(b, `{"type":"user","uuid":"b0","parentUuid":null,%s{"role":"user","content":"go"}}`+"\n", head)
 	size := int64(0)
-	for i := 1; size < 100<<20; i++ {
+	for i := 1; size < total; i++ {
 		m, _ := fmt.Fprintf(b, `{"type":"assistant","uuid":"a%d","parentUuid":"b%d",%s{"id":"m%d","role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"sh","input":{}}]}}`+"\n", i, i-1, head, i, i)
 		n, _ := fmt.Fprintf(b, `{"type":"user","uuid":"b%d","parentUuid":"a%d",%s{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]}}`+"\n", i, i, head, i, text)
 		size += int64(m + n)

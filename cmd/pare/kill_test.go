@@ -19,6 +19,7 @@ import (
 	"unsafe"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // A patient is a file that fix changes, and what it becomes.
@@ -320,11 +321,11 @@ func (c *callTrace) stop(tid int) string {
 }
 
 // killAtAnyTime kills fix --in-place after one delay after the other, from the
-// start of the program to its end.
+// start of the program to its end. Whenever that is, nothing may be lost.
 func killAtAnyTime(t *testing.T, pare string) {
-	kills := 30
-	if testing.Short() {
-		kills = 10
+	kills := 10
+	if trial.Soak() {
+		kills = 200
 	}
 	for _, p := range patients(t, 4000) {
 		t.Run(p.name, func(t *testing.T) {

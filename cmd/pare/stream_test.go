@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
-	"time"
+	"testing/synctest"
 )
 
 // readAll returns what an input makes of one source: the documents, or the lines
@@ -81,7 +81,10 @@ func TestDocumentOrLines(t *testing.T) {
 
 // Whoever writes line by line sees each line reported without delay: what has
 // arrived is handed on before more is asked for.
-func TestLinesDoNotWait(t *testing.T) {
+func TestLinesDoNotWait(t *testing.T) { synctest.Test(t, linesDoNotWait) }
+
+// linesDoNotWait ends in a deadlock, which is seen, if a line is held back.
+func linesDoNotWait(t *testing.T) {
 	r, w := io.Pipe()
 	got := make(chan string, 10)
 	go func() {
@@ -97,13 +100,8 @@ func TestLinesDoNotWait(t *testing.T) {
 	io.WriteString(w, "[1]\n[2]\n") // the first line alone might be a document
 	for i := range 5 {
 		want := fmt.Sprintf("[%d]\n", i+1)
-		select {
-		case s := <-got:
-			if s != want {
-				t.Errorf("got %q, want %q", s, want)
-			}
-		case <-time.After(10 * time.Second):
-			t.Fatalf("%q is held back", want)
+		if s := <-got; s != want {
+			t.Errorf("got %q, want %q", s, want)
 		}
 		if i > 0 {
 			fmt.Fprintf(w, "[%d]\n", i+2)

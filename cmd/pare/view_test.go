@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestViewServe starts the program, looks at the page, changes the file and waits to
@@ -29,8 +27,7 @@ func TestViewServe(t *testing.T) {
 		}
 	}
 	write("first")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := t.Context()
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Args = []string{"pare", "view", "--serve", "--plan", "fix", path} // by its name the test binary is the program
 	out, err := cmd.StdoutPipe()

@@ -1,0 +1,46 @@
+// Package trial decides for all tests how large a sample is, what is left for a soak,
+// and whether work grows with its input: by the processor time of one thread, never
+// by the clock.
+//
+// There are three sizes of run: go test -short, go test, and the soak (PARE_SOAK=1),
+// for what needs hours or a quiet machine.
+package trial
+
+import (
+	"os"
+	"strconv"
+	"testing"
+)
+
+// Soak tells whether this run may take hours and a machine of its own.
+func Soak() bool { return os.Getenv("PARE_SOAK") == "1" }
+
+// SoakOnly skips a test that needs hours or a quiet machine, and tells why.
+func SoakOnly(t testing.TB, why string) {
+	t.Helper()
+	if !Soak() {
+		t.Skip("left to make soak: " + why)
+	}
+}
+
+// Size is how many of a sample are tried: n, a tenth in a short run or under the race
+// detector, fifty times as many in a soak. It is never 0, and what a test wants to
+// have seen at least scales with it.
+func Size(n int) int {
+	switch {
+	case Soak():
+		return 50 * n
+	case testing.Short() || Race:
+		return max(n/10, 1)
+	}
+	return n
+}
+
+// Histories is how many random histories are tried: as many as PARE_HISTORIES says,
+// or else Size(n).
+func Histories(n int) int {
+	if m, err := strconv.Atoi(os.Getenv("PARE_HISTORIES")); err == nil && m > 0 {
+		return m
+	}
+	return Size(n)
+}

@@ -1,0 +1,96 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A verdict is a test that is not failed but asked.
+type verdict struct {
+	testing.TB
+	says []string
+}
+
+func (v *verdict) Helper() {}
+func (v *verdict) Errorf(format string, args ...any) {
+	v.says = append(v.says, fmt.Sprintf(format, args...))
+}
+func (v *verdict) Skip(args ...any) { panic(fmt.Sprint(args...)) }
+
+// TestLinear: what is linear passes, also with a logarithm; what is quadratic does not.
+func TestLinear(t *testing.T) {
+	if !threadTime {
+		t.Skip("the processor time of a thread is not known here")
+	}
+	sink := 0
+	for name, c := range map[string]struct {
+		fails bool
+		work  func(n int)
+	}{
+		"linear": {false, func(n int) {
+			for i := range n {
+				sink += i ^ sink
+			}
+		}},
+		"sorting": {false, func(n int) {
+			s := make([]int, n)
+			for i := range s {
+				s[i] = i * 7919 % n
+			}
+			slices.Sort(s)
+			sink += s[0]
+		}},
+		"quadratic": {true, func(n int) {
+			for i := range n {
+				for j := range n / 8 {
+					sink += i ^ j ^ sink
+				}
+			}
+		}},
+		"linear and a little quadratic": {true, func(n int) {
+			for i := range n {
+				sink += len(strings.Repeat("x", 40))
+				for j := range n {
+					sink += i ^ j ^ sink
+				}
+			}
+		}},
+	} {
+		v := &verdict{TB: t}
+		Linear(v, name, 4_000, func(n int) func() { return func() { c.work(n) } })
+		if (len(v.says) > 0) != c.fails {
+			t.Errorf("%s: %q", name, v.says)
+		}
+	}
+}
+
+// TestSize: a sample is never empty, and three runs have three sizes.
+func TestSize(t *testing.T) {
+	t.Setenv("PARE_SOAK", "")
+	t.Setenv("PARE_HISTORIES", "")
+	want := 200
+	if testing.Short() || Race {
+		want = 20
+	}
+	if Size(200) != want || Size(1) != 1 || Histories(200) != want {
+		t.Errorf("%d, %d, %d", Size(200), Size(1), Histories(200))
+	}
+	t.Setenv("PARE_HISTORIES", "77")
+	if Histories(200) != 77 || Size(200) != want {
+		t.Errorf("%d", Histories(200))
+	}
+	t.Setenv("PARE_SOAK", "1")
+	if Size(200) != 10_000 {
+		t.Errorf("%d", Size(200))
+	}
+	SoakOnly(&verdict{TB: t}, "")
+	t.Setenv("PARE_SOAK", "0")
+	defer func() {
+		if got := recover(); got != "left to make soak: two hours" {
+			t.Errorf("%v", got)
+		}
+	}()
+	SoakOnly(&verdict{TB: t}, "two hours")
+}
