@@ -13,9 +13,9 @@ import (
 //	NAME = REGEXP            every hunk that matches is called NAME
 //	NAME ~ REGEXP => TEXT    what matches in a hunk's old side is TEXT in its new one
 //
-// A hunk is matched as three lines: what was run and where the difference is ("fix
-// --receipt stdout"), - and the old pieces, + and the new ones; (?s) lets a dot cross
-// them. A difference is meant if each of its hunks has a name.
+// A hunk is matched as three lines: what was run, where the difference is and on which
+// input ("fix --receipt stdout zoo/zoo-001.json#0"), - and the old pieces, + and the new
+// ones; (?s) lets a dot cross them. A difference is meant if each of its hunks has a name.
 type allowed struct{ rows []allowedRow }
 
 type allowedRow struct {

@@ -23,7 +23,7 @@ type hunk struct{ old, new string }
 
 // text is what an allowed difference is matched with.
 func (d difference) text(h hunk) string {
-	return fmt.Sprintf("%s %s\n-%s\n+%s", d.step.label, d.what, h.old, h.new)
+	return fmt.Sprintf("%s %s %s\n-%s\n+%s", d.step.label, d.what, d.c.input, h.old, h.new)
 }
 
 var (
@@ -32,13 +32,18 @@ var (
 	quoted = regexp.MustCompile(`"(?:[^"\\]|\\.){16,}"`)
 )
 
-// kind is the same for differences that differ in numbers, ids and texts only.
+// kind is the same for differences of one command that differ in flags, numbers, ids
+// and texts only.
 func (d difference) kind() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s · %s", d.step.label, digits.ReplaceAllString(d.what, "0"))
+	name, _, _ := strings.Cut(strings.TrimPrefix(d.step.label, "script "), " ")
+	fmt.Fprintf(&b, "%s · %s", name, digits.ReplaceAllString(d.what, "0"))
 	seen := map[string]bool{}
 	for _, h := range d.hunks {
 		s := "\n- " + blur(h.old) + "\n+ " + blur(h.new)
+		if d.what == "status" {
+			s = "\n- " + h.old + "\n+ " + h.new
+		}
 		if !seen[s] && len(seen) < 3 {
 			seen[s] = true
 			b.WriteString(s)
