@@ -45,7 +45,7 @@ func (p *Plan) Archive() []Item {
 	for i, m := range t.Messages() {
 		whole := m.First < m.End
 		for b := m.First; b < m.End; b++ {
-			whole = whole && p.action(b) == Drop
+			whole = whole && p.action(b) == ActionDrop
 		}
 		if whole {
 			path := p.mended.MessagePathIn(p.in, i)
@@ -53,7 +53,7 @@ func (p *Plan) Archive() []Item {
 			continue
 		}
 		for b := m.First; b < m.End; b++ {
-			if p.action(b) == Drop || p.edited[b] {
+			if p.action(b) == ActionDrop || p.edited[b] {
 				all = append(all, NewItem(p.mended.PathIn(p.in, b), t.Bytes(t.Block(b).Span)))
 			}
 		}
@@ -63,8 +63,8 @@ func (p *Plan) Archive() []Item {
 
 // action is what the plan does with the atom of a block.
 func (p *Plan) action(b transcript.BlockID) Action {
-	if len(p.Decisions) == 0 {
-		return Keep
+	if len(p.decisions) == 0 {
+		return ActionKeep
 	}
-	return p.Decisions[p.mended.Transcript().AtomOf(b)].Action
+	return p.decisions[p.mended.Transcript().AtomOf(b)].Action
 }

@@ -57,8 +57,8 @@ func BenchmarkMend(b *testing.B) {
 			body := brokenTalk(n)
 			for b.Loop() {
 				plan, err := pare.Repair(mustParse(b, body), pare.Options{})
-				if err != nil || len(plan.Left) > 0 {
-					b.Fatal(err, plan.Left)
+				if err != nil || len(plan.Left()) > 0 {
+					b.Fatal(err, plan.Left())
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/message")

@@ -23,7 +23,7 @@ type Climb struct {
 // where to stop. A limit works if it is at least sum and measure of some state, which
 // makes the least one exact.
 func (l *ladder) meet(m limit, earlier []limit) (*Plan, error) {
-	if m.unit == Tokens && l.w.Low > 0 {
+	if m.unit == UnitTokens && l.w.Low > 0 {
 		if err := l.replay(m.most); err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func (l *ladder) meet(m limit, earlier []limit) (*Plan, error) {
 		return nil, err
 	}
 	least = max(least, tiny)
-	if l.w.Low > 0 && m.unit == Tokens {
+	if l.w.Low > 0 && m.unit == UnitTokens {
 		least = l.stableMinimum(m, least)
 	}
 	return nil, &WindowTooSmall{m.unit, m.most, least}
@@ -165,11 +165,11 @@ func (l *ladder) within(r *wire.Request, m limit) bool { return l.measure(r, m.u
 func (l *ladder) measure(r *wire.Request, u Unit, enough int) int {
 	t := r.Transcript()
 	switch u {
-	case Messages:
+	case UnitMessages:
 		return len(t.Messages())
-	case Exchanges:
+	case UnitExchanges:
 		return len(t.Exchanges())
-	case Turns:
+	case UnitTurns:
 		n := 0
 		for _, m := range t.Messages() {
 			if begins(m) {
@@ -195,7 +195,7 @@ func (l *ladder) measure(r *wire.Request, u Unit, enough int) int {
 // withReserve adds the room for a summary, if the state that the ladder is at needs
 // one.
 func (l *ladder) withReserve(u Unit, n int) int {
-	if u == Tokens && l.losses > 0 {
+	if u == UnitTokens && l.losses > 0 {
 		return n + l.reserve
 	}
 	return n
@@ -205,7 +205,7 @@ func (l *ladder) withReserve(u Unit, n int) int {
 // blocks are those that the ladder has left, and only edited ones need to be counted.
 func (l *ladder) measureOf(p *Plan, u Unit, enough int) int {
 	t := p.out.Transcript()
-	if u != Tokens || !p.asRewritten || l.level == nil {
+	if u != UnitTokens || !p.asRewritten || l.level == nil {
 		return l.measure(p.out, u, enough)
 	}
 	n, at := l.headTokens()+len(t.Messages())*l.frame, transcript.BlockID(0)
@@ -247,8 +247,8 @@ func (l *ladder) attemptAt(k int) (*Plan, error) {
 // attempt carries out the state that the ladder is at.
 func (l *ladder) attempt() (*Plan, error) {
 	p := *l.plan
-	p.Changes = slices.Clone(p.Changes)
-	p.Batches = l.batches
+	p.changes = slices.Clone(p.changes)
+	p.batches = l.batches
 	edits := l.decide(&p)
 	if err := p.carryOut(edits, l.o); err != nil {
 		return nil, err
@@ -261,10 +261,10 @@ func (l *ladder) attempt() (*Plan, error) {
 
 // decide writes the state down as one decision per atom.
 func (l *ladder) decide(p *Plan) (edits []blockEdit) {
-	p.Decisions = make([]Decision, len(l.t.Atoms()))
+	p.decisions = make([]Decision, len(l.t.Atoms()))
 	rungs := make(map[Rung]int)
-	for a := range p.Decisions {
-		d := &p.Decisions[a]
+	for a := range p.decisions {
+		d := &p.decisions[a]
 		d.Atom = transcript.AtomID(a)
 		if l.level == nil {
 			continue
@@ -278,16 +278,16 @@ func (l *ladder) decide(p *Plan) (edits []blockEdit) {
 			rungs[by]++
 			reasons := l.reasons(transcript.AtomID(a), by)
 			if v == isGone {
-				d.Action, d.Reasons = Drop, reasons
+				d.Action, d.Reasons = ActionDrop, reasons
 				continue
 			}
-			d.Action, d.Reasons = Edit, append(d.Reasons, reasons...)
+			d.Action, d.Reasons = ActionEdit, append(d.Reasons, reasons...)
 			edits = append(edits, blockEdit{wire.BlockEdit{Block: b, Text: l.text(b, v)}, reasons[0]})
 		}
 	}
 	for r := RungRules; r <= RungSqueeze; r++ {
 		if rungs[r] > 0 {
-			p.Rungs = append(p.Rungs, Climb{r, rungs[r]})
+			p.rungs = append(p.rungs, Climb{r, rungs[r]})
 		}
 	}
 	slices.SortFunc(edits, func(a, b blockEdit) int { return int(a.Block - b.Block) })
@@ -343,10 +343,10 @@ func (l *ladder) smallest(m limit) int {
 	for _, x := range l.t.Exchanges() {
 		n := 1
 		switch m.unit {
-		case Messages:
+		case UnitMessages:
 			a := l.t.Atoms()[l.t.AtomOf(firstBlock(x))]
 			n = min(a.Last-a.First+1, 2)
-		case Tokens:
+		case UnitTokens:
 			n = l.shortest(x)
 		}
 		if least == 0 || n < least {
@@ -395,7 +395,7 @@ type gauge struct {
 func newGauge(l *ladder, u Unit) *gauge {
 	g := &gauge{l: l, unit: u, alive: make([]int, len(l.t.Messages())), heard: make([]int, len(l.t.Messages()))}
 	sum := 0
-	if u == Tokens {
+	if u == UnitTokens {
 		sum = l.headTokens()
 	}
 	for i, m := range l.t.Messages()[:l.end] {
@@ -408,7 +408,7 @@ func newGauge(l *ladder, u Unit) *gauge {
 			sum += g.back(b, isGone, v)
 		}
 	}
-	if u == Exchanges {
+	if u == UnitExchanges {
 		for _, x := range l.exchanges() {
 			if l.level[firstBlock(x)] != isGone {
 				sum++
@@ -422,7 +422,7 @@ func newGauge(l *ladder, u Unit) *gauge {
 
 // reserve is the room that a summary takes in the state that was looked at last.
 func (g *gauge) reserve() int {
-	if g.unit == Tokens && g.lost > 0 {
+	if g.unit == UnitTokens && g.lost > 0 {
 		return g.l.reserve
 	}
 	return 0
@@ -438,7 +438,7 @@ func (g *gauge) at(k int) int {
 			if o.to == isGone && o.by.loses() {
 				g.lost--
 			}
-			if x := g.l.t.ExchangeOf(o.block); g.unit == Exchanges && o.to == isGone && x != transcript.NoExchange && firstBlock(g.l.t.Exchanges()[x]) == o.block {
+			if x := g.l.t.ExchangeOf(o.block); g.unit == UnitExchanges && o.to == isGone && x != transcript.NoExchange && firstBlock(g.l.t.Exchanges()[x]) == o.block {
 				g.bare++
 			}
 		}
@@ -463,7 +463,7 @@ func (g *gauge) falls(k int) bool { return k == 0 || g.at(k) < g.at(k-1) }
 func (g *gauge) back(b transcript.BlockID, from, to level) int {
 	sum := 0
 	blk := g.l.t.Block(b)
-	if g.unit == Tokens {
+	if g.unit == UnitTokens {
 		sum = g.l.cost(b, to) - g.l.cost(b, from)
 	}
 	if from != isGone {
@@ -473,7 +473,7 @@ func (g *gauge) back(b transcript.BlockID, from, to level) int {
 		sum += g.born(blk.Message, false)
 	}
 	if spoken := blk.Kind != transcript.Result && blk.Kind != transcript.ServerResult; spoken {
-		if g.heard[blk.Message]++; g.heard[blk.Message] == 1 && g.unit == Turns && begins(g.l.t.Messages()[blk.Message]) {
+		if g.heard[blk.Message]++; g.heard[blk.Message] == 1 && g.unit == UnitTurns && begins(g.l.t.Messages()[blk.Message]) {
 			sum++
 		}
 	}
@@ -483,11 +483,11 @@ func (g *gauge) back(b transcript.BlockID, from, to level) int {
 // born is what a message adds that is there again.
 func (g *gauge) born(i int, empty bool) int {
 	switch {
-	case g.unit == Messages:
+	case g.unit == UnitMessages:
 		return 1
-	case g.unit == Tokens:
+	case g.unit == UnitTokens:
 		return g.l.frame
-	case g.unit == Turns && empty && begins(g.l.t.Messages()[i]):
+	case g.unit == UnitTurns && empty && begins(g.l.t.Messages()[i]):
 		return 1
 	}
 	return 0

@@ -2,7 +2,6 @@ package pare
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -54,16 +53,32 @@ func (c Conservation) Share() float64 {
 	return float64(c.Retained+c.Summary+c.Archived) / float64(c.Original)
 }
 
+// A CompactionReason is why a history was not compacted.
+type CompactionReason string
+
+const (
+	ReasonBlank        CompactionReason = "blank"              // the summary says nothing
+	ReasonNotText      CompactionReason = "not-text"           // it is no text
+	ReasonCalls        CompactionReason = "calls"              // it holds calls or results
+	ReasonLarger       CompactionReason = "larger"             // it is larger than what it stands for, or than it may be
+	ReasonPriorLost    CompactionReason = "prior-lost"         // it leaves out some of the one before it
+	ReasonNotConserved CompactionReason = "not-conserved"      // too few bytes are accounted for
+	ReasonNoCut        CompactionReason = "no-cut"             // the place is no cut
+	ReasonNothing      CompactionReason = "nothing-to-compact" // nothing stands in front of the cut
+	ReasonSummarizer   CompactionReason = "summarizer"         // the summarizer failed
+	ReasonTimeout      CompactionReason = "timeout"            // it took too long
+)
+
 // A CompactionError says why a history was not compacted. The history is untouched.
 type CompactionError struct {
-	Reason string // blank, not-text, calls, larger, prior-lost, not-conserved, no-cut, nothing-to-compact, summariser, timeout
+	Reason CompactionReason
 	Err    error
 }
 
 func (e *CompactionError) Error() string { return "compact: " + e.Err.Error() }
 func (e *CompactionError) Unwrap() error { return e.Err }
 
-func uncompacted(reason, format string, args ...any) error {
+func uncompacted(reason CompactionReason, format string, args ...any) error {
 	return &CompactionError{reason, fmt.Errorf(format, args...)}
 }
 
@@ -82,11 +97,11 @@ func (base *Plan) compact(cut transcript.Cut, s Summary, o CompactOptions) (plan
 	defer counterFault(&o.Counter, &err)
 	r := base.out
 	if !cutsThere(r.Transcript(), cut) {
-		return nil, uncompacted("no-cut", "message %d is no cut of this history", cut.Before())
+		return nil, uncompacted(ReasonNoCut, "message %d is no cut of this history", cut.Before())
 	}
 	h := headOf(r, cut, o.FoldTask)
 	if len(h.Blocks) == 0 {
-		return nil, uncompacted("nothing-to-compact", "nothing stands in front of message %d that could be summarised", cut.Before())
+		return nil, uncompacted(ReasonNothing, "nothing stands in front of message %d that could be summarised", cut.Before())
 	}
 	text, err := joined(h.Prior, s)
 	if err != nil {
@@ -212,13 +227,13 @@ func joined(prior string, s Summary) (string, error) {
 	text := strings.TrimSpace(s.Text)
 	switch {
 	case text == "":
-		return "", uncompacted("blank", "the summary is blank")
+		return "", uncompacted(ReasonBlank, "the summary is blank")
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return "", uncompacted("not-text", "the summary is no text: it holds bytes that are not UTF-8, or a zero")
+		return "", uncompacted(ReasonNotText, "the summary is no text: it holds bytes that are not UTF-8, or a zero")
 	case holdsCalls(text):
-		return "", uncompacted("calls", "the summary holds calls or results in place of text: %.60q", text)
+		return "", uncompacted(ReasonCalls, "the summary holds calls or results in place of text: %.60q", text)
 	case strings.Contains(text, SummaryEnd):
-		return "", uncompacted("not-text", "the summary holds the line that ends a summary: %s", SummaryEnd)
+		return "", uncompacted(ReasonNotText, "the summary holds the line that ends a summary: %s", SummaryEnd)
 	case prior == "":
 		return text, nil
 	case !s.Merged:
@@ -226,7 +241,7 @@ func joined(prior string, s Summary) (string, error) {
 	}
 	for line := range strings.Lines(prior) {
 		if line = strings.TrimSpace(line); line != "" && !strings.Contains(text, line) {
-			return "", uncompacted("prior-lost", "the summary leaves out a line of the one before it: %.60q", line)
+			return "", uncompacted(ReasonPriorLost, "the summary leaves out a line of the one before it: %.60q", line)
 		}
 	}
 	return text, nil
@@ -250,26 +265,26 @@ func holdsCalls(text string) bool {
 // are of blocks that hold more than an earlier summary.
 func (p *Plan) summarise(h Removed, text string) (edits []blockEdit) {
 	t := p.mended.Transcript()
-	if p.Decisions == nil {
-		p.Decisions = make([]Decision, len(t.Atoms()))
-		for a := range p.Decisions {
-			p.Decisions[a].Atom = transcript.AtomID(a)
+	if p.decisions == nil {
+		p.decisions = make([]Decision, len(t.Atoms()))
+		for a := range p.decisions {
+			p.decisions[a].Atom = transcript.AtomID(a)
 		}
 	}
 	decide := func(b transcript.BlockID, what Action) {
 		a := t.AtomOf(b)
-		p.Decisions[a].Action, p.Decisions[a].Reasons = what, []Reason{{"compaction", "a summary stands for it", a}}
+		p.decisions[a].Action, p.decisions[a].Reasons = what, []Reason{{"compaction", "a summary stands for it", a}}
 	}
 	for _, b := range h.Blocks {
-		decide(b, Drop)
+		decide(b, ActionDrop)
 	}
 	for _, told := range h.told {
 		if told.before == "" {
-			decide(told.block, Drop)
+			decide(told.block, ActionDrop)
 			continue
 		}
-		decide(told.block, Edit)
-		edits = append(edits, blockEdit{wire.BlockEdit{Block: told.block, Text: told.before}, p.Decisions[t.AtomOf(told.block)].Reasons[0]})
+		decide(told.block, ActionEdit)
+		edits = append(edits, blockEdit{wire.BlockEdit{Block: told.block, Text: told.before}, p.decisions[t.AtomOf(told.block)].Reasons[0]})
 	}
 	p.summary = &wire.Insertion{Before: h.at, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd}
 	return edits
@@ -282,7 +297,7 @@ func (p *Plan) smaller(o Options) error {
 		before, after, unit = p.mended.Tokens(o.Counter), p.out.Tokens(o.Counter), "tokens"
 	}
 	if after >= before {
-		return uncompacted("larger", "the summary is larger than what it stands for: the history would grow from %d to %d %s", before, after, unit)
+		return uncompacted(ReasonLarger, "the summary is larger than what it stands for: the history would grow from %d to %d %s", before, after, unit)
 	}
 	return nil
 }
@@ -304,26 +319,21 @@ func (p *Plan) conserve(items []Item, o CompactOptions) error {
 	}
 	for i, item := range items {
 		if !item.Genuine() {
-			return uncompacted("not-conserved", "item %d of the summariser is named %s, which is not the name of its bytes, %s", i, item.ID, itemID(item.Raw))
+			return uncompacted(ReasonNotConserved, "item %d of the summariser is named %s, which is not the name of its bytes, %s", i, item.ID, itemID(item.Raw))
 		}
 		c.Archived += len(item.Raw)
 		c.Items++
 	}
 	c.Retained = c.Original - gone
-	p.Conserved = c
+	p.conserved = &c
 	if math.IsNaN(o.MinConserved) || c.Share() < o.MinConserved {
-		return uncompacted("not-conserved", "only %.3f of the history is accounted for, %.3f must be: %d bytes retained, %d in the summary, %d archived, of %d", c.Share(), o.MinConserved, c.Retained, c.Summary, c.Archived, c.Original)
+		return uncompacted(ReasonNotConserved, "only %.3f of the history is accounted for, %.3f must be: %d bytes retained, %d in the summary, %d archived, of %d", c.Share(), o.MinConserved, c.Retained, c.Summary, c.Archived, c.Original)
 	}
 	return nil
 }
 
-// Offload puts a note in the place of everything in front of a cut, without a
-// summary: the note names the archive, see [ArchiveID], of what [Plan.Archive] returns.
-// Whoever calls must keep that.
-func Offload(r *wire.Request, cut transcript.Cut, o CompactOptions) (*Plan, error) {
-	return untouched(r).offload(cut, o)
-}
-
+// offload puts a note in the place of everything in front of a cut, without a summary: the
+// note names the archive, see [ArchiveID], of what [Plan.Archive] returns.
 func (base *Plan) offload(cut transcript.Cut, o CompactOptions) (*Plan, error) {
 	h := headOf(base.out, cut, o.FoldTask)
 	p := base.further()
@@ -335,7 +345,3 @@ func (base *Plan) offload(cut transcript.Cut, o CompactOptions) (*Plan, error) {
 	note := fmt.Sprintf("What stood here (items: %d) is archived as %s. It was not summarised.", len(items), ArchiveID(items))
 	return base.compact(cut, Summary{Text: note, Items: o.Items}, o)
 }
-
-// ErrNoCut is wrapped by the error for a history that has no cut where one is asked
-// for.
-var ErrNoCut = errors.New("no cut: nothing can be parted from the messages that must be kept")

@@ -28,7 +28,7 @@ const gist = "Facts: “α” & <β>\n- none"
 // reasonOf is the reason of a *CompactionError, or "".
 func reasonOf(err error) string {
 	if failed := (*pare.CompactionError)(nil); errors.As(err, &failed) {
-		return failed.Reason
+		return string(failed.Reason)
 	}
 	return ""
 }
@@ -80,7 +80,7 @@ func refusals(t testing.TB, in *wire.Request, out *wire.Request, o pare.Options)
 		t.Fatal(err)
 	}
 	was := make(map[string]bool)
-	for _, f := range fixed.Left {
+	for _, f := range fixed.Left() {
 		was[f.Rule] = true
 	}
 	var all []string
@@ -139,7 +139,7 @@ func tailKept(t *testing.T, name string, in *wire.Request, cut transcript.Cut, p
 		return
 	}
 	msgs, from := in.Transcript().Messages(), cut.Before()
-	joined := slices.ContainsFunc(plan.Changes, func(c wire.Change) bool { return c.Action == "merge" })
+	joined := slices.ContainsFunc(plan.Changes(), func(c wire.Change) bool { return c.Action == "merge" })
 	for joined && from < len(msgs) && msgs[from].Role == transcript.User {
 		from++
 	}
@@ -150,7 +150,7 @@ func tailKept(t *testing.T, name string, in *wire.Request, cut transcript.Cut, p
 	if !bytes.HasSuffix(plan.Result().Raw(), tail) {
 		t.Errorf("%s: the tail has changed:\n%s", name, plan)
 	}
-	for _, c := range plan.Changes {
+	for _, c := range plan.Changes() {
 		if (c.Action == "drop" || c.Action == "edit") && c.Rule != "compaction" && c.Rule != "cache-breakpoint" {
 			t.Errorf("%s: %+v", name, c)
 		}
@@ -185,7 +185,7 @@ func archived(t *testing.T, name string, in *wire.Request, cut transcript.Cut, p
 			t.Errorf("%s: %s is not archived, only %v", name, in.MessagePath(i), whole)
 		}
 	}
-	c := plan.Conserved
+	c := plan.Conserved()
 	sum := 0
 	for _, m := range before.Messages() {
 		sum += m.Span.Len()
@@ -570,7 +570,7 @@ func TestCompactConserves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := plan.Conserved
+		c := plan.Conserved()
 		if c.Share() < 1 || c.Retained+c.Archived != c.Original || c.Items != len(plan.Archive()) || c.Summary < len(gist) {
 			t.Errorf("%+v", c)
 		}
@@ -580,10 +580,10 @@ func TestCompactConserves(t *testing.T) {
 			}
 		}
 		loose, err := pare.Compact(r, cut, gist, pare.CompactOptions{})
-		if err != nil || loose.Conserved.Archived != 0 || loose.Conserved.Items != 0 || loose.Conserved.Share() >= 1 {
-			t.Errorf("%+v, %v", loose.Conserved, err)
+		if err != nil || loose.Conserved().Archived != 0 || loose.Conserved().Items != 0 || loose.Conserved().Share() >= 1 {
+			t.Errorf("%+v, %v", loose.Conserved(), err)
 		}
-		share := loose.Conserved.Share()
+		share := loose.Conserved().Share()
 		if _, err := pare.Compact(r, cut, gist, pare.CompactOptions{MinConserved: share}); err != nil {
 			t.Errorf("the share itself: %v", err)
 		}
@@ -877,8 +877,8 @@ func TestCompactBindsThinking(t *testing.T) {
 	us := utterances(t, wire.Anthropic, plan.Result().Raw())
 	mustNotSay(t, us, "think", "a", "b", "c")
 	mustSay(t, us, "user", "task", "two", "three")
-	if len(plan.Left) > 0 {
-		t.Error(plan.Left)
+	if len(plan.Left()) > 0 {
+		t.Error(plan.Left())
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Summariser writes a summary of what is taken out of a history. It must not keep
+// A Summarizer writes a summary of what is taken out of a history. It must not keep
 // or change what it is given. Package summary has two.
-type Summariser func(context.Context, Removed) (Summary, error)
+type Summarizer func(context.Context, Removed) (Summary, error)
 
 // A Summary is what a summariser made.
 type Summary struct {
@@ -32,8 +32,8 @@ type Summary struct {
 // are asked for at the same time share one run. It may be used by many goroutines; its
 // fields must not change meanwhile.
 type Compactor struct {
-	// Summarise writes the summaries; nil: what goes is archived and named, see [Offload].
-	Summarise Summariser
+	// Summarize writes the summaries; nil: what goes is archived and named, see [Plan.Archive].
+	Summarize Summarizer
 	// MinKeep is how many messages at the end stay at least. Zero: 12.
 	MinKeep int
 	// Inside allows a cut inside one unbroken run of tool use, if there is no other.
@@ -133,25 +133,24 @@ func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (
 	if len(h.Blocks) == 0 {
 		return base.skip(o.Options, "nothing stands in front of the cut but what must stay"), nil
 	}
-	meta := map[string]any{"total_messages": len(r.Transcript().Messages()), "cut": cut.Before(), "prior": h.Prior != ""}
-	o.emit(Event{"compaction_started", meta})
+	o.emit(Event{EventCompactionStarted, CompactionStarted{Cut: cut.Before(), Prior: h.Prior != "", TotalMessages: len(r.Transcript().Messages())}})
 	plan, err = c.at(ctx, base, cut, h, o)
 	if err != nil {
-		o.emit(Event{"compaction_failed", map[string]any{"cut": cut.Before(), "error": err.Error()}})
+		o.emit(Event{EventCompactionFailed, CompactionFailed{Cut: cut.Before(), Error: err.Error()}})
 		return nil, err
 	}
-	kind := "compaction_completed"
-	if c.Summarise == nil {
-		kind = "compaction_overflow_archived"
+	kind := EventCompactionCompleted
+	if c.Summarize == nil {
+		kind = EventCompactionArchived
 	}
-	e := Event{kind, map[string]any{"cut": cut.Before(), "retained": len(plan.out.Transcript().Messages()), "conserved": plan.Conserved}}
-	plan.Events = append(plan.Events, e)
+	e := Event{kind, CompactionDone{Conserved: plan.Conserved(), Cut: cut.Before(), Retained: len(plan.out.Transcript().Messages())}}
+	plan.events = append(plan.events, e)
 	o.emit(e)
 	return plan, nil
 }
 
 func (c *Compactor) at(ctx context.Context, base *Plan, cut transcript.Cut, h Removed, o CompactOptions) (*Plan, error) {
-	if c.Summarise == nil {
+	if c.Summarize == nil {
 		return base.offload(cut, o)
 	}
 	s, err := c.summary(ctx, h)
@@ -159,27 +158,20 @@ func (c *Compactor) at(ctx context.Context, base *Plan, cut transcript.Cut, h Re
 		return nil, err
 	}
 	if text, err := joined(h.Prior, s); err == nil && o.weighText(text) > h.MaxTokens {
-		return nil, uncompacted("larger", "the summary has %d tokens, it may have %d", o.weighText(text), h.MaxTokens)
+		return nil, uncompacted(ReasonLarger, "the summary has %d tokens, it may have %d", o.weighText(text), h.MaxTokens)
 	}
 	return base.compact(cut, s, o)
 }
 
 // skip leaves a plan as it is, and says why.
 func (p *Plan) skip(o Options, format string, args ...any) *Plan {
-	e := Event{"compaction_skipped", map[string]any{"reason": fmt.Sprintf(format, args...)}}
+	e := Event{EventCompactionSkipped, CompactionSkipped{fmt.Sprintf(format, args...)}}
 	if !p.Empty() {
 		p.report(o)
 	}
-	p.Events = append(p.Events, e)
+	p.events = append(p.events, e)
 	o.emit(e)
 	return p
-}
-
-// emit hands an event out.
-func (o *Options) emit(e Event) {
-	if o.Sink != nil {
-		o.Sink(e)
-	}
 }
 
 // summary runs the summariser, or waits for the run that another caller began.
@@ -204,7 +196,7 @@ func (c *Compactor) summary(ctx context.Context, h Removed) (Summary, error) {
 		return x.summary, x.err
 	case <-ctx.Done():
 		c.leave(key, x)
-		return Summary{}, &CompactionError{"timeout", fmt.Errorf("wait for the summary: %w", ctx.Err())}
+		return Summary{}, &CompactionError{ReasonTimeout, fmt.Errorf("wait for the summary: %w", ctx.Err())}
 	}
 }
 
@@ -236,16 +228,16 @@ func (c *Compactor) run(ctx context.Context, key runKey, x *run, h Removed) {
 			}
 			got <- o
 		}()
-		o.s, o.err = c.Summarise(ctx, h)
+		o.s, o.err = c.Summarize(ctx, h)
 	}()
 	select {
 	case o := <-got:
 		x.summary, x.err = o.s, o.err
 		if o.err != nil {
-			x.err = &CompactionError{"summariser", fmt.Errorf("summarise: %w", o.err)}
+			x.err = &CompactionError{ReasonSummarizer, fmt.Errorf("summarise: %w", o.err)}
 		}
 	case <-ctx.Done():
-		x.err = &CompactionError{"timeout", fmt.Errorf("the summariser did not answer within %v", c.timeout())}
+		x.err = &CompactionError{ReasonTimeout, fmt.Errorf("the summariser did not answer within %v", c.timeout())}
 	}
 	c.mu.Lock()
 	if c.runs[key] == x {
@@ -288,7 +280,7 @@ func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Option
 	if w, err = w.of(r.Model(), r); err != nil {
 		return nil, err
 	}
-	if c.Summarise == nil || w.Tokens == 0 {
+	if c.Summarize == nil || w.Tokens == 0 {
 		return Trim(r, w, o)
 	}
 	if err := errors.Join(w.valid(o), c.valid(o)); err != nil {
@@ -344,7 +336,7 @@ func (l *ladder) lost() [][]transcript.BlockID {
 // them.
 func (c *Compactor) tell(ctx context.Context, l *ladder, bare *Plan, w Window, o Options) *Plan {
 	failed := func(err error) {
-		bare.Events = append(bare.Events, Event{"compaction_failed", map[string]any{"error": err.Error()}})
+		bare.events = append(bare.events, Event{EventCompactionFailed, CompactionFailed{Error: err.Error()}})
 	}
 	text, at := "", len(l.t.Messages())
 	for _, blocks := range l.lost() {
@@ -352,7 +344,7 @@ func (c *Compactor) tell(ctx context.Context, l *ladder, bare *Plan, w Window, o
 		at = min(at, l.t.Block(blocks[0]).Message)
 		next, err := c.recall(ctx, h)
 		if n := o.weighText(next); err == nil && n > h.MaxTokens {
-			err = uncompacted("larger", "the summary has %d tokens, %d are free for it", n, h.MaxTokens)
+			err = uncompacted(ReasonLarger, "the summary has %d tokens, %d are free for it", n, h.MaxTokens)
 		}
 		if err != nil {
 			failed(err)
@@ -364,7 +356,7 @@ func (c *Compactor) tell(ctx context.Context, l *ladder, bare *Plan, w Window, o
 		return bare
 	}
 	p := *l.plan
-	p.Changes, p.Batches, p.Events = slices.Clone(p.Changes), l.batches, bare.Events
+	p.changes, p.batches, p.events = slices.Clone(p.changes), l.batches, bare.events
 	edits := l.decide(&p)
 	p.summary = &wire.Insertion{Before: at, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd}
 	err := p.carryOut(edits, o)
@@ -372,7 +364,7 @@ func (c *Compactor) tell(ctx context.Context, l *ladder, bare *Plan, w Window, o
 		err = p.finish(o)
 	}
 	if n := p.out.Tokens(o.Counter); err == nil && n > w.Tokens {
-		err = uncompacted("larger", "with its summary the history has %d tokens, the limit is %d", n, w.Tokens)
+		err = uncompacted(ReasonLarger, "with its summary the history has %d tokens, the limit is %d", n, w.Tokens)
 	}
 	if err != nil {
 		failed(err)

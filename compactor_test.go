@@ -41,7 +41,7 @@ func talkOf(t testing.TB, d wire.Dialect, turns int) *wire.Request {
 }
 
 // says is a summariser that says the same each time.
-func says(text string) pare.Summariser {
+func says(text string) pare.Summarizer {
 	return func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{Text: text}, nil }
 }
 
@@ -70,7 +70,7 @@ func (s *slow) summarise(ctx context.Context, h pare.Removed) (pare.Summary, err
 func TestCompactorShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s slow
-		c := pare.Compactor{Summarise: s.summarise, MinKeep: 2}
+		c := pare.Compactor{Summarize: s.summarise, MinKeep: 2}
 		var wg sync.WaitGroup
 		results := make([][]byte, 20)
 		for i := range results {
@@ -105,11 +105,11 @@ func TestCompactorFailureIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s slow
 		s.fail.Store(true)
-		c := pare.Compactor{Summarise: s.summarise, MinKeep: 2}
+		c := pare.Compactor{Summarize: s.summarise, MinKeep: 2}
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
-				if plan, err := c.Compact(context.Background(), talkOf(t, wire.Gemini, 4)); reasonOf(err) != "summariser" || plan != nil || !strings.Contains(err.Error(), "no luck") {
+				if plan, err := c.Compact(context.Background(), talkOf(t, wire.Gemini, 4)); reasonOf(err) != "summarizer" || plan != nil || !strings.Contains(err.Error(), "no luck") {
 					t.Errorf("got %v", err)
 				}
 			})
@@ -126,7 +126,7 @@ func TestCompactorFailureIsNotKept(t *testing.T) {
 func TestCompactorOneLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s slow
-		c := pare.Compactor{Summarise: s.summarise, MinKeep: 2}
+		c := pare.Compactor{Summarize: s.summarise, MinKeep: 2}
 		first, cancel := context.WithCancel(context.Background())
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -154,7 +154,7 @@ func TestCompactorOneLeaves(t *testing.T) {
 func TestCompactorLastLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s slow
-		c := pare.Compactor{Summarise: s.summarise, MinKeep: 2}
+		c := pare.Compactor{Summarize: s.summarise, MinKeep: 2}
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
 		var wg sync.WaitGroup
@@ -181,7 +181,7 @@ func TestCompactorLastLeaves(t *testing.T) {
 func TestCompactorTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		deaf := make(chan struct{})
-		for name, hang := range map[string]pare.Summariser{
+		for name, hang := range map[string]pare.Summarizer{
 			"heeds": func(ctx context.Context, _ pare.Removed) (pare.Summary, error) {
 				<-ctx.Done()
 				return pare.Summary{}, ctx.Err()
@@ -191,7 +191,7 @@ func TestCompactorTimeout(t *testing.T) {
 				return pare.Summary{Text: "too late"}, nil
 			},
 		} {
-			c := pare.Compactor{Summarise: hang, MinKeep: 2, Timeout: 7 * time.Second}
+			c := pare.Compactor{Summarize: hang, MinKeep: 2, Timeout: 7 * time.Second}
 			for range 100 {
 				r := talkOf(t, wire.OpenAIResponses, 4)
 				before := time.Now()
@@ -208,7 +208,7 @@ func TestCompactorTimeout(t *testing.T) {
 // TestCompactorDefaultTimeout: two minutes.
 func TestCompactorDefaultTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := pare.Compactor{MinKeep: 2, Summarise: func(ctx context.Context, _ pare.Removed) (pare.Summary, error) {
+		c := pare.Compactor{MinKeep: 2, Summarize: func(ctx context.Context, _ pare.Removed) (pare.Summary, error) {
 			<-ctx.Done()
 			return pare.Summary{}, ctx.Err()
 		}}
@@ -226,19 +226,19 @@ func TestCompactorBadSummarisers(t *testing.T) {
 		r := talkOf(t, d, 4)
 		raw := bytes.Clone(r.Raw())
 		for name, c := range map[string]struct {
-			s      pare.Summariser
+			s      pare.Summarizer
 			reason string
 		}{
-			"panics":     {func(context.Context, pare.Removed) (pare.Summary, error) { panic("oh no") }, "summariser"},
-			"panics nil": {func(context.Context, pare.Removed) (pare.Summary, error) { panic(nil) }, "summariser"},
+			"panics":     {func(context.Context, pare.Removed) (pare.Summary, error) { panic("oh no") }, "summarizer"},
+			"panics nil": {func(context.Context, pare.Removed) (pare.Summary, error) { panic(nil) }, "summarizer"},
 			"goes away": {func(context.Context, pare.Removed) (pare.Summary, error) {
 				runtime.Goexit()
 				return pare.Summary{}, nil
 			}, "blank"},
-			"fails": {func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{}, errors.New("no") }, "summariser"},
+			"fails": {func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{}, errors.New("no") }, "summarizer"},
 			"text and err": {func(context.Context, pare.Removed) (pare.Summary, error) {
 				return pare.Summary{Text: "x"}, errors.New("no")
-			}, "summariser"},
+			}, "summarizer"},
 			"blank":   {says(" \n"), "blank"},
 			"calls":   {says(callTexts[0]), "calls"},
 			"bytes":   {says("\xff"), "not-text"},
@@ -253,8 +253,8 @@ func TestCompactorBadSummarisers(t *testing.T) {
 			}, ""},
 		} {
 			var seen []string
-			comp := pare.Compactor{Summarise: c.s, MinKeep: 2}
-			comp.Sink = func(e pare.Event) { seen = append(seen, e.Type) }
+			comp := pare.Compactor{Summarize: c.s, MinKeep: 2}
+			comp.Sink = func(e pare.Event) { seen = append(seen, string(e.Type)) }
 			plan, err := comp.Compact(context.Background(), r)
 			if reasonOf(err) != c.reason || (err == nil) != (c.reason == "") || (plan == nil) != (err != nil) {
 				t.Errorf("%s, %s: %v, want %q", d, name, err, c.reason)
@@ -269,7 +269,7 @@ func TestCompactorBadSummarisers(t *testing.T) {
 			if seen[0] != "compaction_started" || seen[len(seen)-1] != last {
 				t.Errorf("%s, %s: events %v", d, name, seen)
 			}
-			comp.Summarise = says(gist)
+			comp.Summarize = says(gist)
 			if _, err := comp.Compact(context.Background(), r); err != nil {
 				t.Errorf("%s, %s: the next one: %v", d, name, err)
 			}
@@ -281,7 +281,7 @@ func TestCompactorBadSummarisers(t *testing.T) {
 // checked.
 func TestCompactorPrior(t *testing.T) {
 	for _, d := range wire.Dialects() {
-		c := pare.Compactor{Summarise: says(gist), MinKeep: 9}
+		c := pare.Compactor{Summarize: says(gist), MinKeep: 9}
 		first, err := c.Compact(context.Background(), talkOf(t, d, 4))
 		if err != nil {
 			t.Fatal(err)
@@ -296,7 +296,7 @@ func TestCompactorPrior(t *testing.T) {
 			"paraphrase": {pare.Summary{Text: strings.Replace(gist, "none", "nothing", 1), Merged: true}, "prior-lost", ""},
 		} {
 			got := ""
-			c := pare.Compactor{MinKeep: 2, MaxTokens: 77, Summarise: func(_ context.Context, h pare.Removed) (pare.Summary, error) {
+			c := pare.Compactor{MinKeep: 2, MaxTokens: 77, Summarize: func(_ context.Context, h pare.Removed) (pare.Summary, error) {
 				if got = h.Prior; h.MaxTokens != 77 || len(h.Blocks) == 0 {
 					t.Errorf("%d tokens, %d blocks", h.MaxTokens, len(h.Blocks))
 				}
@@ -330,7 +330,7 @@ func TestCompactorSkips(t *testing.T) {
 		r := talkOf(t, wire.OpenAIChat, 3)
 		var seen []pare.Event
 		c.Sink = func(e pare.Event) { seen = append(seen, e) }
-		c.Summarise = func(context.Context, pare.Removed) (pare.Summary, error) {
+		c.Summarize = func(context.Context, pare.Removed) (pare.Summary, error) {
 			t.Errorf("%s: the summariser was called", name)
 			return pare.Summary{}, nil
 		}
@@ -341,7 +341,7 @@ func TestCompactorSkips(t *testing.T) {
 		if err != nil || !plan.Empty() || &plan.Result().Raw()[0] != &r.Raw()[0] {
 			t.Errorf("%s: %v", name, err)
 		}
-		if len(seen) != 1 || seen[0].Type != "compaction_skipped" || seen[0].Metadata["reason"] == "" || len(plan.Events) != 1 {
+		if len(seen) != 1 || seen[0].Type != "compaction_skipped" || seen[0].Metadata.(pare.CompactionSkipped).Reason == "" || len(plan.Events()) != 1 {
 			t.Errorf("%s: %v", name, seen)
 		}
 		if body, err := plan.Apply(); err != nil || !bytes.Equal(body, r.Raw()) {
@@ -355,13 +355,13 @@ func TestCompactorSkips(t *testing.T) {
 func TestCompactorSingleTurn(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := reading(t, d, paretest.MustParse(toolTurn("a", 10)).Render(d, paretest.RenderOptions{}))
-		c := pare.Compactor{Summarise: says(gist), MinKeep: 4}
+		c := pare.Compactor{Summarize: says(gist), MinKeep: 4}
 		if plan, err := c.Compact(context.Background(), r); err != nil || !plan.Empty() {
 			t.Errorf("%s: %v", d, err)
 		}
 		c.Inside = true
 		plan, err := c.Compact(context.Background(), r)
-		if err != nil || plan.Empty() || len(plan.Left) > 0 {
+		if err != nil || plan.Empty() || len(plan.Left()) > 0 {
 			t.Fatalf("%s: %v", d, err)
 		}
 		alternates(t, d.String(), d, plan.Result().Raw(), true)
@@ -371,7 +371,7 @@ func TestCompactorSingleTurn(t *testing.T) {
 // TestCompactorOptions: numbers below zero are errors, before anything is called.
 func TestCompactorOptions(t *testing.T) {
 	for _, c := range []*pare.Compactor{{MinKeep: -1}, {MaxTokens: -1}, {Above: -1}, {Timeout: -1}} {
-		c.Summarise = says(gist)
+		c.Summarize = says(gist)
 		if plan, err := c.Compact(context.Background(), talkOf(t, wire.Gemini, 4)); err == nil || plan != nil {
 			t.Errorf("MinKeep %d, MaxTokens %d, Above %d, Timeout %d: no error", c.MinKeep, c.MaxTokens, c.Above, c.Timeout)
 		}
@@ -381,7 +381,7 @@ func TestCompactorOptions(t *testing.T) {
 // TestFitOptions: a length below zero is an error, and never lets a result be over its
 // limit.
 func TestFitOptions(t *testing.T) {
-	c := pare.Compactor{Summarise: says(gist), MaxTokens: -500}
+	c := pare.Compactor{Summarize: says(gist), MaxTokens: -500}
 	c.Counter = quarters{}
 	r := talkOf(t, wire.Gemini, 10)
 	w := pare.Window{Tokens: r.Tokens(quarters{}) - 100}
@@ -394,7 +394,7 @@ func TestFitOptions(t *testing.T) {
 // TestCompactorMaxTokens: a summary that is longer than it may be is refused, also if
 // it is shorter than what it stands for.
 func TestCompactorMaxTokens(t *testing.T) {
-	c := pare.Compactor{Summarise: says(strings.Repeat("word ", 50)), MinKeep: 2, MaxTokens: 20}
+	c := pare.Compactor{Summarize: says(strings.Repeat("word ", 50)), MinKeep: 2, MaxTokens: 20}
 	c.Counter = quarters{}
 	if plan, err := c.Compact(context.Background(), talkOf(t, wire.Anthropic, 8)); reasonOf(err) != "larger" || plan != nil {
 		t.Errorf("63 tokens where 20 are allowed: %v", err)
@@ -411,13 +411,13 @@ func TestCompactorEvents(t *testing.T) {
 		"skipped":   {"compaction_skipped"},
 	} {
 		var seen []pare.Event
-		c := pare.Compactor{Summarise: says(gist), MinKeep: 2}
+		c := pare.Compactor{Summarize: says(gist), MinKeep: 2}
 		c.Sink = func(e pare.Event) { seen = append(seen, e) }
 		switch name {
 		case "archived":
-			c.Summarise = nil
+			c.Summarize = nil
 		case "failed":
-			c.Summarise = says("")
+			c.Summarize = says("")
 		case "skipped":
 			c.MinKeep = 100
 		}
@@ -429,7 +429,7 @@ func TestCompactorEvents(t *testing.T) {
 		if plan == nil {
 			continue
 		}
-		for _, e := range plan.Events {
+		for _, e := range plan.Events() {
 			if !slices.ContainsFunc(seen, func(s pare.Event) bool { return s.Type == e.Type }) {
 				t.Errorf("%s: the plan has %s, the sink has not", name, e.Type)
 			}
@@ -441,7 +441,7 @@ func checkEvents(t *testing.T, name string, seen []pare.Event, want []string) {
 	t.Helper()
 	var types []string
 	for _, e := range seen {
-		types = append(types, e.Type)
+		types = append(types, string(e.Type))
 		raw, err := json.Marshal(e)
 		var shape map[string]json.RawMessage
 		if err != nil || json.Unmarshal(raw, &shape) != nil || len(shape) != 2 || shape["type"] == nil || len(shape["metadata"]) < 2 || shape["metadata"][0] != '{' {
@@ -498,7 +498,7 @@ func TestFitBatches(t *testing.T) {
 		w := fitWindow(r)
 		w.Tokens, w.Low = w.Tokens/2, w.Low/3
 		var n numbered
-		c := pare.Compactor{Summarise: n.summarise, MaxTokens: 200}
+		c := pare.Compactor{Summarize: n.summarise, MaxTokens: 200}
 		c.Counter = quarters{}
 		var before *pare.Plan
 		told, holds := "", 0
@@ -508,8 +508,8 @@ func TestFitBatches(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if size := plan.Result().Tokens(quarters{}); size > w.Tokens || len(plan.Left) > 0 {
-				t.Fatalf("%s: %d tokens of %d, left %v", name, size, w.Tokens, plan.Left)
+			if size := plan.Result().Tokens(quarters{}); size > w.Tokens || len(plan.Left()) > 0 {
+				t.Fatalf("%s: %d tokens of %d, left %v", name, size, w.Tokens, plan.Left())
 			}
 			all := summaries(t, d, plan.Result().Raw())
 			if len(all) > 1 {
@@ -519,7 +519,7 @@ func TestFitBatches(t *testing.T) {
 			if !strings.HasPrefix(now, told) {
 				t.Fatalf("%s: %q does not begin with %q", name, now, told)
 			}
-			if before != nil && len(before.Batches) == len(plan.Batches) {
+			if before != nil && len(before.Batches()) == len(plan.Batches()) {
 				holds++
 				if now != told {
 					t.Errorf("%s: no batch, but another summary: %q, before %q", name, now, told)
@@ -530,8 +530,8 @@ func TestFitBatches(t *testing.T) {
 			}
 			before, told = plan, now
 		}
-		if len(before.Batches) < 3 || holds < 10 || int(n.calls.Load()) > len(before.Batches) {
-			t.Errorf("%s: %d batches, %d requests between them, %d calls", d, len(before.Batches), holds, n.calls.Load())
+		if len(before.Batches()) < 3 || holds < 10 || int(n.calls.Load()) > len(before.Batches()) {
+			t.Errorf("%s: %d batches, %d requests between them, %d calls", d, len(before.Batches()), holds, n.calls.Load())
 		}
 		for i, p := range n.priors {
 			if i > 0 && !strings.HasSuffix(p, fmt.Sprintf("summary %d of messages", i)) && !strings.Contains(p, fmt.Sprintf("summary %d of messages", i)) {
@@ -541,7 +541,7 @@ func TestFitBatches(t *testing.T) {
 		// A process that was not there from the start, with a summariser that depends on its
 		// input only, sends the same.
 		same := func() []byte {
-			c := pare.Compactor{Summarise: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: 200}
+			c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: 200}
 			c.Counter = quarters{}
 			plan, err := c.Fit(context.Background(), r, w)
 			if err != nil {
@@ -586,7 +586,7 @@ func TestFitMemory(t *testing.T) {
 	var first []byte
 	for i := range 3 {
 		var n numbered
-		c := pare.Compactor{Summarise: n.summarise, MaxTokens: 200, Memory: book}
+		c := pare.Compactor{Summarize: n.summarise, MaxTokens: 200, Memory: book}
 		c.Counter = quarters{}
 		plan, err := c.Fit(context.Background(), r, w)
 		if err != nil {
@@ -609,7 +609,7 @@ func TestFitMemory(t *testing.T) {
 func TestFitFails(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := talkOf(t, d, 20)
-		for name, s := range map[string]pare.Summariser{
+		for name, s := range map[string]pare.Summarizer{
 			"error": func(context.Context, pare.Removed) (pare.Summary, error) {
 				return pare.Summary{}, errors.New("no luck")
 			},
@@ -630,15 +630,15 @@ func TestFitFails(t *testing.T) {
 					w.Low = 0
 				}
 				var seen []pare.Event
-				c := pare.Compactor{Summarise: s, MaxTokens: 200}
+				c := pare.Compactor{Summarize: s, MaxTokens: 200}
 				c.Counter, c.Sink = quarters{}, func(e pare.Event) { seen = append(seen, e) }
 				plan, err := c.Fit(context.Background(), r, w)
 				name := fmt.Sprintf("%s, %s, stable %v", d, name, stable)
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
-				if n := plan.Result().Tokens(quarters{}); n > w.Tokens || len(plan.Left) > 0 {
-					t.Errorf("%s: %d tokens of %d, left %v", name, n, w.Tokens, plan.Left)
+				if n := plan.Result().Tokens(quarters{}); n > w.Tokens || len(plan.Left()) > 0 {
+					t.Errorf("%s: %d tokens of %d, left %v", name, n, w.Tokens, plan.Left())
 				}
 				if got := summaries(t, d, plan.Result().Raw()); len(got) != 0 {
 					t.Errorf("%s: %q", name, got)
@@ -651,8 +651,8 @@ func TestFitFails(t *testing.T) {
 						failed++
 					}
 				}
-				if failed != 1 || !slices.ContainsFunc(plan.Events, func(e pare.Event) bool { return e.Type == "compaction_failed" }) {
-					t.Fatalf("%s: %d events compaction_failed in the sink, the plan has %v", name, failed, plan.Events)
+				if failed != 1 || !slices.ContainsFunc(plan.Events(), func(e pare.Event) bool { return e.Type == "compaction_failed" }) {
+					t.Fatalf("%s: %d events compaction_failed in the sink, the plan has %v", name, failed, plan.Events())
 				}
 			}
 		}
@@ -664,7 +664,7 @@ func TestFitCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s slow
 		r := talkOf(t, wire.Anthropic, 20)
-		c := pare.Compactor{Summarise: s.summarise, MaxTokens: 200}
+		c := pare.Compactor{Summarize: s.summarise, MaxTokens: 200}
 		c.Counter = quarters{}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -685,7 +685,7 @@ func TestFitConcurrent(t *testing.T) {
 		var s slow
 		r := talkOf(t, wire.Bedrock, 20)
 		w := fitWindow(r)
-		c := pare.Compactor{Summarise: s.summarise, MaxTokens: 200}
+		c := pare.Compactor{Summarize: s.summarise, MaxTokens: 200}
 		c.Counter = quarters{}
 		var wg sync.WaitGroup
 		got := make([][]byte, 10)
@@ -706,8 +706,8 @@ func TestFitConcurrent(t *testing.T) {
 			}
 		}
 		plan, err := c.Fit(context.Background(), r, w)
-		if err != nil || int(s.calls.Load()) > len(plan.Batches)+1 {
-			t.Errorf("%v: %d calls for %d batches", err, s.calls.Load(), len(plan.Batches))
+		if err != nil || int(s.calls.Load()) > len(plan.Batches())+1 {
+			t.Errorf("%v: %d calls for %d batches", err, s.calls.Load(), len(plan.Batches()))
 		}
 	})
 }
@@ -717,7 +717,7 @@ func TestFitLeavesAlone(t *testing.T) {
 	r := talkOf(t, wire.Anthropic, 20)
 	n := r.Tokens(quarters{})
 	for _, w := range []pare.Window{{Tokens: n}, {Tokens: n + 1}, {Tokens: n + 150}, {Tokens: n + 1000}} {
-		c := pare.Compactor{Summarise: says(gist), MaxTokens: 200}
+		c := pare.Compactor{Summarize: says(gist), MaxTokens: 200}
 		c.Counter = quarters{}
 		plan, err := c.Fit(context.Background(), r, w)
 		if err != nil || !plan.Empty() {
@@ -730,7 +730,7 @@ func TestFitLeavesAlone(t *testing.T) {
 func TestFitNoRoom(t *testing.T) {
 	r := talkOf(t, wire.Anthropic, 10)
 	for _, w := range []pare.Window{{Tokens: 500}, {Tokens: 500, Low: 300}} {
-		c := pare.Compactor{Summarise: says(gist)} // 2,000 tokens
+		c := pare.Compactor{Summarize: says(gist)} // 2,000 tokens
 		c.Counter = quarters{}
 		plan, err := c.Fit(context.Background(), r, w)
 		if err != nil {
@@ -742,7 +742,7 @@ func TestFitNoRoom(t *testing.T) {
 		}
 	}
 	var small *pare.WindowTooSmall
-	c := pare.Compactor{Summarise: says(gist)}
+	c := pare.Compactor{Summarize: says(gist)}
 	c.Counter = quarters{}
 	_, err := c.Fit(context.Background(), r, pare.Window{Tokens: 10})
 	if !errors.As(err, &small) {
@@ -772,7 +772,7 @@ func TestFitRelations(t *testing.T) {
 				w.Low = w.Tokens / 2
 			}
 			fit := func() (*pare.Plan, error) {
-				c := pare.Compactor{Summarise: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: max(w.Tokens/4, 1)}
+				c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: max(w.Tokens/4, 1)}
 				c.Counter = quarters{}
 				return c.Fit(context.Background(), r, w)
 			}
@@ -821,7 +821,7 @@ func TestFitSeed5Overflow(t *testing.T) {
 			t.Fatalf("%d messages", n)
 		}
 		for _, limit := range []int{400, 500, 600, 700} {
-			c := pare.Compactor{Summarise: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: 120}
+			c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: 120}
 			c.Counter = quarters{}
 			name := fmt.Sprintf("%s, %d tokens", d, limit)
 			plan, err := c.Fit(context.Background(), r, pare.Window{Tokens: limit, Recent: 1})
@@ -844,7 +844,7 @@ func TestFitSeed5EndToEnd(t *testing.T) {
 		if n := len(r.Transcript().Messages()); n != 61 {
 			t.Fatalf("%d messages", n)
 		}
-		c := pare.Compactor{Summarise: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: 250}
+		c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: 250}
 		c.Counter = quarters{}
 		w := pare.Window{Tokens: 900, Low: 500}
 		told, sent := 0, 0
@@ -887,7 +887,7 @@ func TestFitTellsWhatGoes(t *testing.T) {
 		r := talkOf(t, d, 20)
 		w := fitWindow(r)
 		var told []string
-		c := pare.Compactor{MaxTokens: 200, Summarise: func(_ context.Context, h pare.Removed) (pare.Summary, error) {
+		c := pare.Compactor{MaxTokens: 200, Summarize: func(_ context.Context, h pare.Removed) (pare.Summary, error) {
 			for _, b := range h.Blocks {
 				blk := h.Request.Transcript().Block(b)
 				if blk.Kind != transcript.Call && blk.Kind != transcript.Result {
@@ -918,14 +918,14 @@ func TestFitTellsWhatGoes(t *testing.T) {
 // carried on, word for word, when the window lets go of it.
 func TestFitCarriesCompacted(t *testing.T) {
 	for _, d := range wire.Dialects() {
-		c := pare.Compactor{Summarise: says("the facts of the first part"), MinKeep: 50}
+		c := pare.Compactor{Summarize: says("the facts of the first part"), MinKeep: 50}
 		c.Counter = quarters{}
 		first, err := c.Compact(context.Background(), talkOf(t, d, 20))
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := first.Result()
-		c = pare.Compactor{Summarise: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: 200}
+		c = pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: 200}
 		c.Counter = quarters{}
 		for _, w := range []pare.Window{{Tokens: 600}, {Tokens: 600, Low: 400}} {
 			plan, err := c.Fit(context.Background(), r, w)
@@ -945,7 +945,7 @@ func TestFitSummariesFull(t *testing.T) {
 	r := talkOf(t, wire.Anthropic, 40)
 	w := pare.Window{Tokens: 900, Low: 400}
 	var n numbered
-	c := pare.Compactor{Summarise: n.summarise, MaxTokens: 50}
+	c := pare.Compactor{Summarize: n.summarise, MaxTokens: 50}
 	c.Counter = quarters{}
 	told := ""
 	var full bool

@@ -1,52 +1,127 @@
 package pare
 
 import (
-	"github.com/pare-llm/pare/transcript"
+	"slices"
+
 	"github.com/pare-llm/pare/wire"
 )
 
-// An Event tells what happened, in one shape for everything.
+// An EventType says what happened.
+type EventType string
+
+const (
+	EventPairsValidated      EventType = "tool_pair_validated"          // [PairsChecked]
+	EventPairsPruned         EventType = "tool_pair_pruned"             // [PairsChecked]
+	EventPlanMade            EventType = "plan_made"                    // [PlanMade]
+	EventCompactionStarted   EventType = "compaction_started"           // [CompactionStarted]
+	EventCompactionCompleted EventType = "compaction_completed"         // [CompactionDone]
+	EventCompactionArchived  EventType = "compaction_overflow_archived" // [CompactionDone]
+	EventCompactionSkipped   EventType = "compaction_skipped"           // [CompactionSkipped]
+	EventCompactionFailed    EventType = "compaction_failed"            // [CompactionFailed]
+)
+
+// An Event tells what happened, in one shape for everything. Which type Metadata has is
+// said beside each EventType.
 type Event struct {
-	Type     string         `json:"type"`
-	Metadata map[string]any `json:"metadata"`
+	Type     EventType `json:"type"`
+	Metadata Metadata  `json:"metadata"`
+}
+
+// Metadata is one of the types that this package has for it.
+type Metadata interface{ metadata() }
+
+// PairsChecked tells of the pairs of a history as it came. Without orphans it was paired.
+type PairsChecked struct {
+	OrphanCount    int      `json:"orphan_count"`
+	Orphans        []Orphan `json:"orphans,omitempty"`
+	RemovedIndices []int    `json:"removed_indices,omitempty"` // the messages that held orphans
+	RetainedCount  int      `json:"retained_count"`            // messages that are left
+	TotalMessages  int      `json:"total_messages"`
+}
+
+// PlanMade tells of a plan that changes something.
+type PlanMade struct {
+	ByRule  map[string]int `json:"by_rule"`
+	Bytes   int            `json:"bytes"` // how many more, or fewer if negative
+	Changes int            `json:"changes"`
+	Left    int            `json:"left"` // findings that could not be repaired
+}
+
+// CompactionStarted tells that a summary is about to be made.
+type CompactionStarted struct {
+	Cut           int  `json:"cut"`   // the message in front of which the history is cut
+	Prior         bool `json:"prior"` // there is a summary of an earlier compaction
+	TotalMessages int  `json:"total_messages"`
+}
+
+// CompactionDone tells what came of a compaction.
+type CompactionDone struct {
+	Conserved Conservation `json:"conserved"`
+	Cut       int          `json:"cut"`
+	Retained  int          `json:"retained"` // messages
+}
+
+// CompactionSkipped tells why a history was left alone.
+type CompactionSkipped struct {
+	Reason string `json:"reason"`
+}
+
+// CompactionFailed tells why there is no summary.
+type CompactionFailed struct {
+	Cut   int    `json:"cut,omitempty"`
+	Error string `json:"error"`
+}
+
+func (PairsChecked) metadata()      {}
+func (PlanMade) metadata()          {}
+func (CompactionStarted) metadata() {}
+func (CompactionDone) metadata()    {}
+func (CompactionSkipped) metadata() {}
+func (CompactionFailed) metadata()  {}
+
+// pairsEvent tells about the pairs of a history that became another.
+func pairsEvent(before, after *wire.Request, orphans []Orphan) Event {
+	m := PairsChecked{
+		OrphanCount: len(orphans), Orphans: orphans,
+		TotalMessages: len(before.Transcript().Messages()), RetainedCount: len(after.Transcript().Messages()),
+	}
+	if len(orphans) == 0 {
+		return Event{EventPairsValidated, m}
+	}
+	for _, o := range orphans {
+		m.RemovedIndices = append(m.RemovedIndices, o.Index)
+	}
+	slices.Sort(m.RemovedIndices)
+	m.RemovedIndices = slices.Compact(m.RemovedIndices)
+	return Event{EventPairsPruned, m}
 }
 
 // report makes the events of a plan.
 func (p *Plan) report(o Options) {
-	if o.Counter != nil && !o.Uncounted && len(p.Changes) > 0 {
+	if o.Counter != nil && !o.Uncounted && len(p.changes) > 0 {
 		p.countTokens(o.Counter)
 	}
-	before := p.in.Transcript()
-	var orphans []int
-	for _, x := range before.Exchanges() {
-		if x.State != transcript.Whole && !x.Server {
-			b := x.Call
-			if b == transcript.NoBlock {
-				b = x.Results[0]
-			}
-			orphans = append(orphans, before.Block(b).Message)
-		}
+	var orphans []Orphan
+	if !p.sound {
+		orphans = Orphans(p.in, o.Repair.Open)
 	}
-	e := Event{"tool_pair_validated", map[string]any{"total_messages": len(before.Messages()), "orphan_count": len(orphans)}}
-	if len(orphans) > 0 {
-		e.Type = "tool_pair_pruned"
-		e.Metadata["retained_count"] = len(p.out.Transcript().Messages())
-		e.Metadata["orphan_messages"] = orphans
-	}
-	p.Events = append(p.Events, e)
-	if len(p.Changes) > 0 {
+	p.events = append(p.events, pairsEvent(p.in, p.out, orphans))
+	if len(p.changes) > 0 {
 		byRule := make(map[string]int)
-		bytes := 0
-		for _, c := range p.Changes {
+		for _, c := range p.changes {
 			byRule[c.Rule]++
-			bytes += c.Bytes
 		}
-		p.Events = append(p.Events, Event{"plan_made", map[string]any{"changes": len(p.Changes), "by_rule": byRule, "bytes": len(p.out.Raw()) - len(p.in.Raw()), "left": len(p.Left)}})
+		p.events = append(p.events, Event{EventPlanMade, PlanMade{ByRule: byRule, Bytes: len(p.out.Raw()) - len(p.in.Raw()), Changes: len(p.changes), Left: len(p.left)}})
 	}
+	for _, e := range p.events {
+		o.emit(e)
+	}
+}
+
+// emit hands an event out.
+func (o *Options) emit(e Event) {
 	if o.Sink != nil {
-		for _, e := range p.Events {
-			o.Sink(e)
-		}
+		o.Sink(e)
 	}
 }
 
@@ -56,8 +131,8 @@ func (p *Plan) countTokens(c wire.Counter) {
 	sample := p.in.Raw()
 	sample = sample[:min(len(sample), 1<<16)]
 	whole := 0
-	for i := range p.Changes {
-		ch := &p.Changes[i]
+	for i := range p.changes {
+		ch := &p.changes[i]
 		if ch.Tokens != 0 || ch.Bytes == 0 {
 			continue
 		}

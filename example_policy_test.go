@@ -31,7 +31,7 @@ func ExampleFit() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(len(body) > 0, len(plan.Rungs))
+	fmt.Println(len(body) > 0, len(plan.Rungs()))
 	// Output: true 0
 }
 
@@ -45,7 +45,7 @@ func ExamplePolicy() {
 	policy := &pare.Policy{
 		Rules:   standard,
 		Window:  &pare.Window{ModelTokens: true, LowPercent: 50, ModelCache: true},
-		Compact: &pare.Compactor{Summarise: summary.Extract(summary.ExtractOptions{})},
+		Compact: &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{})},
 	}
 	r, err := pare.Parse([]byte(broken))
 	if err != nil {

@@ -106,10 +106,10 @@ func ExampleCompile() {
 	// compile rules: rule "a" wants to run after "c", which is not in the pipeline; the rules are a
 }
 
-// Prune is the smallest thing: it drops the halves of pairs and nothing else.
-func ExamplePrune() {
+// DropOrphans is the smallest thing: it drops the halves of pairs and nothing else.
+func ExampleDropOrphans() {
 	r, _ := pare.Parse([]byte(broken))
-	_, removed, events, err := pare.Prune(r)
-	fmt.Println(removed[0].Kind, removed[0].Path, events[0].Type, err)
+	_, removed, event, err := pare.DropOrphans(r)
+	fmt.Println(removed[0].Kind, removed[0].Path, event.Type, err)
 	// Output: orphan_tool_call messages.1.content.0 tool_pair_pruned <nil>
 }

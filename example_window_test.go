@@ -54,7 +54,7 @@ func ExampleTrim_stable() {
 	if err != nil {
 		panic(err)
 	}
-	for _, b := range plan.Batches {
+	for _, b := range plan.Batches() {
 		fmt.Println("trimmed at", b.Messages, "messages, forced:", b.Forced)
 	}
 	fmt.Println(plan.Result().Tokens(c) <= limit)
@@ -70,7 +70,7 @@ func ExampleCompactor() {
 	}
 	c := pare.Compactor{
 		MinKeep: 3,
-		Summarise: func(_ context.Context, what pare.Removed) (pare.Summary, error) {
+		Summarize: func(_ context.Context, what pare.Removed) (pare.Summary, error) {
 			return pare.Summary{Text: fmt.Sprintf("Read a.go (%d blocks).", len(what.Blocks))}, nil
 		},
 	}
@@ -120,7 +120,7 @@ func ExampleCompactor_Fit() {
 	}
 	count := tokens.For(r.Model())
 	c := pare.Compactor{
-		Summarise:      summary.Extract(summary.ExtractOptions{Counter: count}),
+		Summarize:      summary.Extract(summary.ExtractOptions{Counter: count}),
 		MaxTokens:      400,
 		CompactOptions: pare.CompactOptions{Options: pare.Options{Counter: count}},
 	}

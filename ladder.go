@@ -160,18 +160,18 @@ func (l *ladder) build(u Unit) {
 		l.ops, l.steps = make([]op, 0, l.blocks()+l.blocks()/4), make([]step, 0, 2*len(l.exchanges())+16)
 	}
 	l.rulesRung()
-	if u == Tokens {
+	if u == UnitTokens {
 		l.clearRung()
 		l.shortenRung(atMost16K, false)
 		l.shortenRung(atMost4K, false)
 	}
-	if u != Turns {
+	if u != UnitTurns {
 		l.exchangeRung()
 	}
-	if u != Exchanges {
+	if u != UnitExchanges {
 		l.turnRung()
 	}
-	if u == Tokens {
+	if u == UnitTokens {
 		l.shortenRung(atMost1K, true)
 		l.squeezeRung()
 	}

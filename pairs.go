@@ -7,89 +7,122 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// An Orphan is half an exchange.
+// An OrphanKind says which half of an exchange an orphan is.
+type OrphanKind string
+
+const (
+	OrphanCall   OrphanKind = "orphan_tool_call"
+	OrphanResult OrphanKind = "orphan_tool_result"
+)
+
+// An Orphan is half an exchange: a call or a result whose other half is not where the
+// provider looks for it.
 type Orphan struct {
-	Index  int    `json:"index"` // of its message
-	Kind   string `json:"kind"`  // orphan_tool_call or orphan_tool_result
-	Path   string `json:"path"`
-	Tool   string `json:"tool_name,omitempty"`
-	CallID string `json:"tool_call_id,omitempty"`
+	Index  int        `json:"index"` // of its message
+	Kind   OrphanKind `json:"kind"`
+	Path   string     `json:"path"`
+	Tool   string     `json:"tool_name,omitempty"`
+	CallID string     `json:"tool_call_id,omitempty"`
+
+	block transcript.BlockID
 }
 
-// Validate lists the calls that no result answers and the results that answer no
-// call, in order. It looks at pairing alone; a call at the tail counts as open, not
-// as an orphan, if open is set.
-func Validate(r *wire.Request, open bool) []Orphan {
+// Orphans lists the calls that no result answers and the results that answer no call, in
+// order. It looks at pairing alone, and as the provider does: what [wire.Request.Check]
+// finds wrong with pairs is here, and nothing else. Of a call and a result that stand
+// apart both are orphans. With open set, calls at the tail are still running and none.
+func Orphans(r *wire.Request, open bool) []Orphan {
 	t := r.Transcript()
+	seen := make(map[transcript.BlockID]bool)
 	var all []Orphan
-	for _, x := range t.Exchanges() {
-		if x.Server {
+	for _, f := range r.Check(wire.CheckOptions{}) {
+		if f.Block == transcript.NoBlock || !pairRules[f.Rule] || t.ExchangeOf(f.Block) == transcript.NoExchange {
 			continue
 		}
-		for _, b := range extraResults(x) {
-			all = append(all, Orphan{t.Block(b).Message, "orphan_tool_result", r.Path(b), x.Tool, x.CallID})
-		}
-		o := Orphan{Tool: x.Tool, CallID: x.CallID}
-		b := x.Call
-		switch {
-		case x.State == transcript.OrphanResult:
-			o.Kind, b = "orphan_tool_result", x.Results[0]
-		case x.State == transcript.OrphanCall, x.State == transcript.Open && !open:
-			o.Kind = "orphan_tool_call"
-		default:
+		x := t.Exchanges()[t.ExchangeOf(f.Block)]
+		if x.State == transcript.Open && open {
 			continue
 		}
-		o.Index, o.Path = t.Block(b).Message, r.Path(b)
-		all = append(all, o)
+		for _, b := range halves(x, f) {
+			if seen[b] {
+				continue
+			}
+			seen[b] = true
+			blk := t.Block(b)
+			o := Orphan{Index: blk.Message, Kind: OrphanResult, Path: r.Path(b), Tool: x.Tool, CallID: x.CallID, block: b}
+			if blk.Kind == transcript.Call || blk.Kind == transcript.ServerCall {
+				o.Kind = OrphanCall
+			}
+			all = append(all, o)
+		}
 	}
-	slices.SortStableFunc(all, func(a, b Orphan) int { return a.Index - b.Index })
+	slices.SortStableFunc(all, func(a, b Orphan) int { return int(a.block - b.block) })
 	return all
 }
 
-// extraResults returns the results that nobody asked for: all but the first.
-func extraResults(x transcript.Exchange) []transcript.BlockID {
-	if x.State != transcript.Duplicate || len(x.Results) < 2 {
-		return nil
-	}
-	return x.Results[1:]
+// pairRules are the rules of the check that are about pairs, and not about how whole ones
+// must stand.
+var pairRules = map[string]bool{
+	"orphan-call": true, "orphan-result": true, "displaced-result": true, "duplicate-result": true, "duplicate-call-id": true,
+	"call-wrong-role": true, "result-wrong-role": true, "server-tool-unpaired": true,
 }
 
-// IsPaired reports whether every call is answered and every result asked for.
-func IsPaired(r *wire.Request) bool { return len(Validate(r, false)) == 0 }
+// halves lists what must go of an exchange that the check finds wrong.
+func halves(x transcript.Exchange, f wire.Finding) []transcript.BlockID {
+	both := x.Results
+	if x.Call != transcript.NoBlock {
+		both = append([]transcript.BlockID{x.Call}, x.Results...)
+	}
+	switch {
+	case f.Rule == "duplicate-call-id" && !x.Repeats: // a pair of its own, with an id of another turn
+		return nil
+	case x.State == transcript.Duplicate && !x.Repeats && !x.Late:
+		return []transcript.BlockID{f.Block} // one answer too many
+	}
+	return both
+}
 
-// Prune drops exactly the orphans and nothing else: the smallest thing that makes
-// a history paired. It returns the new body, the orphans that were removed, and
-// one event. A history that is paired comes back as it is.
-func Prune(r *wire.Request) (body []byte, removed []Orphan, events []Event, err error) {
-	removed = Validate(r, false)
-	t := r.Transcript()
-	meta := map[string]any{"total_messages": len(t.Messages()), "orphan_count": len(removed)}
-	if len(removed) == 0 {
-		return r.Raw(), nil, []Event{{"tool_pair_validated", meta}}, nil
-	}
-	var drop []transcript.BlockID
-	var indices []int
-	for _, x := range t.Exchanges() {
-		if x.Server {
-			continue
+// IsPaired reports whether every call is answered and every result asked for, where the
+// provider looks.
+func IsPaired(r *wire.Request) bool { return len(Orphans(r, false)) == 0 }
+
+// DropOrphans drops exactly the orphans and nothing else: the smallest thing that makes
+// a history paired. It returns the new body, the orphans that were removed, and what a
+// sink would be told. A history that is paired comes back as it is. For a history that
+// the provider takes, and that loses nothing, use [Fix].
+func DropOrphans(r *wire.Request) (body []byte, removed []Orphan, event Event, err error) {
+	next := r
+	for {
+		found := Orphans(next, false)
+		if len(found) == 0 {
+			break
 		}
-		drop = append(drop, extraResults(x)...)
-		switch x.State {
-		case transcript.OrphanResult:
-			drop = append(drop, x.Results...)
-		case transcript.OrphanCall, transcript.Open:
-			drop = append(drop, x.Call)
+		drop := make([]transcript.BlockID, len(found))
+		for i := range found {
+			drop[i] = found[i].block
 		}
-	}
-	for _, o := range removed {
-		if !slices.Contains(indices, o.Index) {
-			indices = append(indices, o.Index)
+		removed = append(removed, inOriginal(r, next, found)...)
+		// What a second round finds, the first has parted: each takes out a block at least.
+		if next, _, err = next.Rewrite(drop, nil); err != nil {
+			return nil, nil, Event{}, err
 		}
 	}
-	next, _, err := r.Rewrite(drop, nil)
-	if err != nil {
-		return nil, nil, nil, err
+	return next.Raw(), removed, pairsEvent(r, next, removed), nil
+}
+
+// inOriginal says where orphans of a later state stood in the original.
+func inOriginal(r, now *wire.Request, found []Orphan) []Orphan {
+	if now == r {
+		return found
 	}
-	meta["retained_count"], meta["removed_indices"], meta["orphans"] = len(next.Transcript().Messages()), indices, removed
-	return next.Raw(), removed, []Event{{"tool_pair_pruned", meta}}, nil
+	at := make(map[string]int)
+	for b, blk := range r.Transcript().Blocks() {
+		at[r.Path(transcript.BlockID(b))] = blk.Message
+	}
+	for i := range found {
+		o := &found[i]
+		o.Path = now.PathIn(r, o.block)
+		o.Index = at[o.Path]
+	}
+	return found
 }

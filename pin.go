@@ -114,7 +114,7 @@ func (l *ladder) pin() {
 	}
 	first, last := -1, -1
 	for i, m := range all {
-		if m.Role == transcript.System && l.w.Free&PinSystem == 0 {
+		if m.Role == transcript.System && l.w.Unpin&PinSystem == 0 {
 			spoken(m)
 		}
 		if m.Role == transcript.User && l.tells(m) {
@@ -127,7 +127,7 @@ func (l *ladder) pin() {
 			last = i
 		}
 	}
-	if first >= 0 && l.w.Free&PinTask == 0 {
+	if first >= 0 && l.w.Unpin&PinTask == 0 {
 		spoken(all[first])
 	}
 	if n := l.blocks(); n > 0 {
@@ -138,7 +138,7 @@ func (l *ladder) pin() {
 			l.pinned[a], l.locked[a] = true, true
 		}
 	}
-	if l.w.Free&PinNewest == 0 {
+	if l.w.Unpin&PinNewest == 0 {
 		if last >= 0 {
 			spoken(all[last])
 		}

@@ -49,22 +49,50 @@ func (o *Options) weighText(text string) int {
 	return o.Counter.Count([]byte(text))
 }
 
-// A Plan is what will be done to a request, and why. Making one changes nothing.
+// A Plan is what will be done to a request, and why. Making one changes nothing. Many
+// goroutines may read it; what its methods return must not be changed.
 type Plan struct {
-	Decisions []Decision     // one per atom of the mended history, in order
-	Changes   []wire.Change  // every change, in the order they are made
-	Left      []wire.Finding // what the provider would still refuse
-	Events    []Event
-	Rungs     []Climb // how far a window had to climb; nil: not at all
-	// Conserved accounts for the bytes of a compaction; zero without one.
-	Conserved Conservation
-	Batches   []Batch // what a stable window did at earlier requests and at this one
+	decisions []Decision
+	changes   []wire.Change
+	left      []wire.Finding
+	events    []Event
+	rungs     []Climb
+	conserved *Conservation
+	batches   []Batch
 
 	in, mended, out *wire.Request
+	sound           bool // the check had nothing against the input
 	edited          map[transcript.BlockID]bool
 	asRewritten     bool            // finishing had nothing to do
 	summary         *wire.Insertion // to be put in when the plan is carried out
 	earlier         []Item          // taken out by the plan that this one goes on from
+}
+
+// Decisions are the verdicts, one per atom of the repaired history, in order; nil if
+// nobody had a say.
+func (p *Plan) Decisions() []Decision { return slices.Clip(p.decisions) }
+
+// Changes are all changes, in the order they are made.
+func (p *Plan) Changes() []wire.Change { return slices.Clip(p.changes) }
+
+// Left is what the provider would still refuse.
+func (p *Plan) Left() []wire.Finding { return slices.Clip(p.left) }
+
+// Events are what a sink is told.
+func (p *Plan) Events() []Event { return slices.Clip(p.events) }
+
+// Rungs tells how far a window had to climb; nil: not at all.
+func (p *Plan) Rungs() []Climb { return slices.Clip(p.rungs) }
+
+// Batches tells what a stable window did at earlier requests and at this one.
+func (p *Plan) Batches() []Batch { return slices.Clip(p.batches) }
+
+// Conserved accounts for the bytes of a compaction; it is zero without one.
+func (p *Plan) Conserved() Conservation {
+	if p.conserved == nil {
+		return Conservation{}
+	}
+	return *p.conserved
 }
 
 // untouched is the plan of doing nothing.
@@ -72,13 +100,13 @@ func untouched(r *wire.Request) *Plan { return &Plan{in: r, mended: r, out: r} }
 
 // further is a plan that goes on from what another one has made.
 func (p *Plan) further() *Plan {
-	return &Plan{in: p.in, mended: p.out, out: p.out, Changes: slices.Clone(p.Changes), Left: p.Left, earlier: p.Archive()}
+	return &Plan{in: p.in, mended: p.out, out: p.out, changes: slices.Clone(p.changes), left: p.left, sound: p.sound, earlier: p.Archive()}
 }
 
-// Refused is the error for a result that the provider would still refuse.
-type Refused struct{ Findings []wire.Finding }
+// A RefusedError is the error for a result that the provider would still refuse.
+type RefusedError struct{ Findings []wire.Finding }
 
-func (e *Refused) Error() string {
+func (e *RefusedError) Error() string {
 	f := e.Findings[0]
 	more := ""
 	if n := len(e.Findings) - 1; n > 0 {
@@ -114,7 +142,7 @@ func (p *Pipeline) plan(r *wire.Request, o Options) (*Plan, error) {
 		return nil, err
 	}
 	decisions, edits := settle(plan.mended, v)
-	plan.Decisions = keepOne(dropIdleThoughts(plan.mended.Transcript(), decisions))
+	plan.decisions = keepOne(dropIdleThoughts(plan.mended.Transcript(), decisions))
 	if err := plan.carryOut(edits, o); err != nil {
 		return nil, err
 	}
@@ -130,7 +158,8 @@ func (p *Plan) mend(r *wire.Request, o Options) error {
 	if err != nil {
 		return err
 	}
-	p.mended, p.out, p.Changes, p.Left = m.Request, m.Request, m.Changes, m.Left
+	p.mended, p.out, p.changes, p.left = m.Request, m.Request, m.Changes, m.Left
+	p.sound = m.Request == r && len(m.Left) == 0 && !o.Repair.Open
 	return nil
 }
 
@@ -143,15 +172,15 @@ func dropIdleThoughts(t *transcript.Transcript, all []Decision) []Decision {
 			d := &all[t.AtomOf(b)]
 			switch {
 			case t.Block(b).Kind == transcript.Thinking:
-			case d.Action == Drop:
+			case d.Action == ActionDrop:
 				cause = d
 			default:
 				stays = true
 			}
 		}
 		for b := m.First; b < m.End && cause != nil && !stays; b++ {
-			if d := &all[t.AtomOf(b)]; d.Action != Drop && !d.Protected {
-				d.Action = Drop
+			if d := &all[t.AtomOf(b)]; d.Action != ActionDrop && !d.Protected {
+				d.Action = ActionDrop
 				d.Reasons = append(d.Reasons, Reason{cause.Reasons[0].Rule, "thinking that leads to nothing any more", cause.Atom})
 			}
 		}
@@ -162,11 +191,11 @@ func dropIdleThoughts(t *transcript.Transcript, all []Decision) []Decision {
 // keepOne keeps the last atom if the rules would leave nothing: a history must not
 // become empty.
 func keepOne(all []Decision) []Decision {
-	if len(all) == 0 || slices.ContainsFunc(all, func(d Decision) bool { return d.Action != Drop }) {
+	if len(all) == 0 || slices.ContainsFunc(all, func(d Decision) bool { return d.Action != ActionDrop }) {
 		return all
 	}
 	last := &all[len(all)-1]
-	last.Action = Keep
+	last.Action = ActionKeep
 	last.Reasons = append(last.Reasons, Reason{"", "a history must not become empty", last.Atom})
 	return all
 }
@@ -182,17 +211,17 @@ func (p *Plan) carryOut(edits []blockEdit, o Options) error {
 	var drop []transcript.BlockID
 	t := p.mended.Transcript()
 	drops := 0
-	for _, d := range p.Decisions {
-		if d.Action == Drop {
+	for _, d := range p.decisions {
+		if d.Action == ActionDrop {
 			drops += len(t.Atoms()[d.Atom].Blocks)
 		}
 	}
 	if drops > 0 {
 		drop = make([]transcript.BlockID, 0, drops)
 	}
-	p.Changes = slices.Grow(p.Changes, drops+len(edits)+1)
-	for _, d := range p.Decisions {
-		if d.Action != Drop {
+	p.changes = slices.Grow(p.changes, drops+len(edits)+1)
+	for _, d := range p.decisions {
+		if d.Action != ActionDrop {
 			continue
 		}
 		for _, b := range t.Atoms()[d.Atom].Blocks {
@@ -214,7 +243,7 @@ func (p *Plan) carryOut(edits []blockEdit, o Options) error {
 	var insert []wire.Insertion
 	if p.summary != nil {
 		insert = []wire.Insertion{*p.summary}
-		p.Changes = append(p.Changes, wire.Change{
+		p.changes = append(p.changes, wire.Change{
 			Action: "insert", Rule: "compaction", IDs: []string{}, Bytes: len(p.summary.Text), Tokens: o.weighText(p.summary.Text),
 			Reason: "a summary takes the place of what was dropped",
 		})
@@ -223,7 +252,7 @@ func (p *Plan) carryOut(edits []blockEdit, o Options) error {
 	if err != nil {
 		return err
 	}
-	p.out, p.Changes = next, append(p.Changes, also...)
+	p.out, p.changes = next, append(p.changes, also...)
 	return nil
 }
 
@@ -234,7 +263,7 @@ func (p *Plan) log(action string, why Reason, b transcript.BlockID, bytes, token
 	if blk.CallID != "" {
 		c.IDs = []string{blk.CallID}
 	}
-	p.Changes = append(p.Changes, c)
+	p.changes = append(p.changes, c)
 }
 
 // finish lets the dialect put right what removal brought about.
@@ -243,7 +272,7 @@ func (p *Plan) finish(o Options) error {
 	for range 3 { // mending may change what thinking is bound to, once or twice
 		stale := p.out.Stale(p.in)
 		for _, b := range stale {
-			p.Changes = append(p.Changes, wire.Change{
+			p.changes = append(p.changes, wire.Change{
 				Action: "drop", Rule: "thinking-altered", Path: p.out.PathIn(p.in, b), IDs: []string{}, Bytes: -p.out.Transcript().Block(b).Span.Len(),
 				Reason: "a change in front of it makes this thinking invalid on this model",
 			})
@@ -260,8 +289,8 @@ func (p *Plan) finish(o Options) error {
 		if err != nil {
 			return err
 		}
-		p.Changes = append(p.Changes, m.Changes...)
-		p.out, p.Left, done = m.Request, m.Left, m.Request
+		p.changes = append(p.changes, m.Changes...)
+		p.out, p.left, done = m.Request, m.Left, m.Request
 		p.asRewritten = p.out == first
 	}
 	return nil
@@ -278,10 +307,10 @@ func (p *Plan) Result() *wire.Request { return p.out }
 func (p *Plan) Mended() *wire.Request { return p.mended }
 
 // Apply returns the new body: the input itself if there is nothing to do. The
-// error is a *Refused if the provider would still refuse it.
+// error is a *RefusedError if the provider would still refuse it.
 func (p *Plan) Apply() ([]byte, error) {
-	if len(p.Left) > 0 {
-		return nil, &Refused{p.Left}
+	if len(p.left) > 0 {
+		return nil, &RefusedError{p.left}
 	}
 	return p.out.Raw(), nil
 }
@@ -289,14 +318,14 @@ func (p *Plan) Apply() ([]byte, error) {
 // String prints the plan for a person: one line per change, and what is left.
 func (p *Plan) String() string {
 	var b strings.Builder
-	for _, c := range p.Changes {
+	for _, c := range p.changes {
 		path := c.Path
 		if path == "" {
 			path = "(new)"
 		}
 		fmt.Fprintf(&b, "%-7s %-28s %s: %s\n", c.Action, path, c.Rule, c.Reason)
 	}
-	for _, f := range p.Left {
+	for _, f := range p.left {
 		fmt.Fprintf(&b, "left    %-28s %s: %s\n", f.Path, f.Rule, f.Message)
 	}
 	if b.Len() == 0 {
@@ -307,11 +336,11 @@ func (p *Plan) String() string {
 
 // MarshalJSON writes the plan as one object.
 func (p *Plan) MarshalJSON() ([]byte, error) {
-	left := p.Left
+	left := p.left
 	if left == nil {
 		left = []wire.Finding{}
 	}
-	changes := p.Changes
+	changes := p.changes
 	if changes == nil {
 		changes = []wire.Change{}
 	}
@@ -328,23 +357,15 @@ func (p *Plan) MarshalJSON() ([]byte, error) {
 		Decisions []Decision     `json:"decisions,omitempty"`
 	}{
 		p.in.Dialect.String(), p.in.Profile.Name, [2]int{len(p.in.Transcript().Messages()), len(p.out.Transcript().Messages())},
-		[2]int{len(p.in.Raw()), len(p.out.Raw())}, changes, left, p.Rungs, p.Batches, p.conserved(), p.decided(),
+		[2]int{len(p.in.Raw()), len(p.out.Raw())}, changes, left, p.rungs, p.batches, p.conserved, p.decided(),
 	})
-}
-
-// conserved is nil without a compaction.
-func (p *Plan) conserved() *Conservation {
-	if p.Conserved == (Conservation{}) {
-		return nil
-	}
-	return &p.Conserved
 }
 
 // decided lists the decisions that are not simply to keep.
 func (p *Plan) decided() []Decision {
 	var all []Decision
-	for _, d := range p.Decisions {
-		if d.Action != Keep || d.Protected {
+	for _, d := range p.decisions {
+		if d.Action != ActionKeep || d.Protected {
 			all = append(all, d)
 		}
 	}
@@ -355,7 +376,7 @@ func (p *Plan) decided() []Decision {
 func (p *Plan) WriteReceipt(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	for _, c := range p.Changes {
+	for _, c := range p.changes {
 		if err := enc.Encode(c); err != nil {
 			return err
 		}

@@ -157,7 +157,7 @@ func (w Window) of(model string, r *wire.Request) (Window, error) {
 }
 
 // Fix repairs a request body, or a list of messages, of any dialect. If there is nothing
-// to do, the bytes that came in come back. If the error is a *Refused, the plan tells what
+// to do, the bytes that came in come back. If the error is a *RefusedError, the plan tells what
 // could not be repaired, and [Plan.Result] has the best that can be done.
 func Fix(body []byte) ([]byte, *Plan, error) {
 	return (&Policy{}).bytes(context.Background(), body)

@@ -83,7 +83,7 @@ func TestPolicyIsTheCalls(t *testing.T) {
 	}
 	same(t, "rules and window", planned(t, &pare.Policy{Rules: standard, Window: &pare.Window{Tokens: 3000}}, r), ruled)
 
-	c := &pare.Compactor{Summarise: summary.Extract(summary.ExtractOptions{}), CompactOptions: pare.CompactOptions{Options: o}}
+	c := &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), CompactOptions: pare.CompactOptions{Options: o}}
 	compacted, err := c.Compact(context.Background(), r)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func (s *shelf) Put(_ context.Context, items ...pare.Item) error {
 // placeholders name it.
 func TestPolicyArchive(t *testing.T) {
 	r := reads(t, 20, 2000)
-	extract := &pare.Compactor{Summarise: summary.Extract(summary.ExtractOptions{})}
+	extract := &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{})}
 	standard, err := pare.Compile(rules.Standard()...)
 	if err != nil {
 		t.Fatal(err)
@@ -220,9 +220,9 @@ func TestPolicyRulesThenCompact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := planned(t, &pare.Policy{Rules: standard, Compact: &pare.Compactor{Summarise: summary.Extract(summary.ExtractOptions{})}}, r)
+	plan := planned(t, &pare.Policy{Rules: standard, Compact: &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{})}}, r)
 	by := map[string]int{}
-	for _, c := range plan.Changes {
+	for _, c := range plan.Changes() {
 		by[c.Rule]++
 		if c.Path == "" && c.Action != "insert" {
 			t.Errorf("%s by %s has no path", c.Action, c.Rule)
@@ -240,7 +240,7 @@ func TestPolicyRepairsWhatIsNotCompacted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var events []string
-	p := &pare.Policy{Compact: &pare.Compactor{}, Sink: func(e pare.Event) { events = append(events, e.Type) }}
+	p := &pare.Policy{Compact: &pare.Compactor{}, Sink: func(e pare.Event) { events = append(events, string(e.Type)) }}
 	plan := planned(t, p, r)
 	if plan.Empty() || events[len(events)-1] != "compaction_skipped" {
 		t.Errorf("empty %v, events %v: want a repair and compaction_skipped", plan.Empty(), events)
@@ -251,7 +251,7 @@ func TestPolicyRepairsWhatIsNotCompacted(t *testing.T) {
 func TestPolicyShared(t *testing.T) {
 	r := reads(t, 12, 1500)
 	p := &pare.Policy{
-		Window: &pare.Window{Tokens: 4500, MinKeep: 2}, Compact: &pare.Compactor{Summarise: summary.Extract(summary.ExtractOptions{})},
+		Window: &pare.Window{Tokens: 4500, MinKeep: 2}, Compact: &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{})},
 		Archive: &shelf{items: map[string][]byte{}},
 	}
 	want := planned(t, p, r).Result().Raw()
@@ -282,7 +282,7 @@ func TestPolicyCounter(t *testing.T) {
 
 func TestFixAndFit(t *testing.T) {
 	body, plan, err := pare.Fix([]byte(broken))
-	if err != nil || plan.Empty() || len(plan.Changes) != 1 || !bytes.Contains(body, []byte("tool_result")) {
+	if err != nil || plan.Empty() || len(plan.Changes()) != 1 || !bytes.Contains(body, []byte("tool_result")) {
 		t.Errorf("fix: %v, %s", err, body)
 	}
 	again, plan, err := pare.Fix(body)

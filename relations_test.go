@@ -155,7 +155,7 @@ func relations(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 	}
 	raw := out.Raw()
 	mended := plan.Mended().Transcript()
-	for _, dec := range plan.Decisions {
+	for _, dec := range plan.Decisions() {
 		if !dec.Protected {
 			continue
 		}
@@ -169,8 +169,8 @@ func relations(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 			}
 		}
 	}
-	for _, dec := range plan.Decisions {
-		if dec.Action != pare.Keep {
+	for _, dec := range plan.Decisions() {
+		if dec.Action != pare.ActionKeep {
 			continue
 		}
 		for _, b := range mended.Atoms()[dec.Atom].Blocks {
@@ -198,7 +198,7 @@ func kept(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 	said := all.String()
 	before := in.Transcript()
 	twins := make(map[string]bool)
-	for _, c := range plan.Changes {
+	for _, c := range plan.Changes() {
 		if c.Action == "drop" && (c.Rule == "duplicate-result" || c.Rule == "duplicate-call-id") {
 			twins[c.Path] = true
 		}

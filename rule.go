@@ -35,12 +35,12 @@ type Process func(*Ballot)
 type Action uint8
 
 const (
-	// Keep every byte.
-	Keep Action = iota
-	// Edit some of its blocks.
-	Edit
-	// Drop it.
-	Drop
+	// ActionKeep: keep every byte.
+	ActionKeep Action = iota
+	// ActionEdit: change some of its blocks.
+	ActionEdit
+	// ActionDrop: remove it.
+	ActionDrop
 )
 
 func (a Action) String() string { return [...]string{"keep", "edit", "drop"}[a] }

@@ -9,7 +9,7 @@ import (
 
 func (l *ladder) rulesRung() {
 	for a, d := range l.votes {
-		if d.Action == Drop && l.t.Atoms()[a].First < l.end {
+		if d.Action == ActionDrop && l.t.Atoms()[a].First < l.end {
 			l.drop(transcript.AtomID(a), RungRules)
 		}
 	}

@@ -362,7 +362,7 @@ func sound(t *testing.T, name string, d wire.Dialect, body []byte, rules ...pare
 	us := utterances(t, d, out)
 	wholePairs(t, name, d, us)
 	mended := plan.Mended().Transcript()
-	for _, dec := range plan.Decisions {
+	for _, dec := range plan.Decisions() {
 		for _, b := range mended.Atoms()[dec.Atom].Blocks {
 			if dec.Protected && !bytes.Contains(out, mended.Bytes(mended.Block(b).Body)) {
 				t.Errorf("%s: protected, but lost: %s", name, mended.Bytes(mended.Block(b).Span))
@@ -616,7 +616,7 @@ func TestMalformedMessages(t *testing.T) {
 			}
 			out := plan.Result().Raw()
 			var left []string
-			for _, f := range plan.Left {
+			for _, f := range plan.Left() {
 				left = append(left, f.Rule+" "+f.Path)
 			}
 			for _, f := range plan.Result().Check(wire.CheckOptions{}) {
@@ -689,7 +689,7 @@ func TestFIFOByName(t *testing.T) {
 		body := contents(geminiUser("q"), geminiCalls("f", "g", "f"), geminiAnswers("f", "first", "f", "second", "g", "other"))
 		r := reading(t, wire.Gemini, body)
 		if !pare.IsPaired(r) {
-			t.Errorf("not paired: %+v", pare.Validate(r, false))
+			t.Errorf("not paired: %+v", pare.Orphans(r, false))
 		}
 		us, _ := sound(t, "fifo", wire.Gemini, body)
 		if got := answerTo(us, `"n":0`); !slices.Contains(got, "first") {
@@ -703,7 +703,7 @@ func TestFIFOByName(t *testing.T) {
 	})
 	t.Run("two calls, one result", func(t *testing.T) {
 		r := reading(t, wire.Gemini, contents(geminiUser("q"), geminiCalls("f", "f"), geminiAnswers("f", "first")))
-		got := pare.Validate(r, false)
+		got := pare.Orphans(r, false)
 		if len(got) != 1 || got[0].Kind != "orphan_tool_call" || got[0].Path != "contents.1.parts.1" {
 			t.Errorf("orphans %+v, want the second call", got)
 		}
@@ -712,7 +712,7 @@ func TestFIFOByName(t *testing.T) {
 		body := []byte(`{"model":"gpt-4","messages":[{"role":"user","content":"q"},{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{\"n\":0}"}},{"role":"function","name":"f","content":"first"},{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{\"n\":1}"}},{"role":"function","name":"f","content":"second"},{"role":"user","content":"n"}]}`)
 		r := reading(t, wire.OpenAIChat, body)
 		if !pare.IsPaired(r) {
-			t.Errorf("not paired: %+v", pare.Validate(r, false))
+			t.Errorf("not paired: %+v", pare.Orphans(r, false))
 		}
 		us, _ := sound(t, "functions", wire.OpenAIChat, body, saying("first"))
 		if got := heard(us, "result"); !slices.Equal(got, []string{"second"}) || len(heard(us, "call")) != 1 || !holds(heard(us, "call"), `"n":1`) {
@@ -722,14 +722,14 @@ func TestFIFOByName(t *testing.T) {
 	t.Run("interleaved names are clean", func(t *testing.T) {
 		r := reading(t, wire.Gemini, contents(geminiUser("q"), geminiCalls("f", "g"), geminiAnswers("g", "1", "f", "2")))
 		if !pare.IsPaired(r) {
-			t.Errorf("not paired: %+v", pare.Validate(r, false))
+			t.Errorf("not paired: %+v", pare.Orphans(r, false))
 		}
 	})
 	t.Run("ids and no ids side by side", func(t *testing.T) {
 		body := []byte(`{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"id":"x","name":"f","args":{}},"thoughtSignature":"c2ln"},{"functionCall":{"name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"idless"}}},{"functionResponse":{"id":"x","name":"f","response":{"output":"of x"}}}]}]}`)
 		r := reading(t, wire.Gemini, body)
 		if !pare.IsPaired(r) {
-			t.Errorf("not paired: %+v", pare.Validate(r, false))
+			t.Errorf("not paired: %+v", pare.Orphans(r, false))
 		}
 		for _, x := range r.Transcript().Exchanges() {
 			if len(x.Results) != 1 {
@@ -755,7 +755,7 @@ func TestCrossedNames(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := reading(t, c.d, c.body)
-			got := pare.Validate(r, false)
+			got := pare.Orphans(r, false)
 			if len(got) != 2 || got[0].Kind != "orphan_tool_call" || got[0].Index != 1 || got[1].Kind != "orphan_tool_result" || got[1].Index != 2 {
 				t.Errorf("orphans %+v, want the call at 1 and the result at 2", got)
 			}
@@ -778,7 +778,7 @@ func TestCrossedNames(t *testing.T) {
 func TestIDMismatch(t *testing.T) {
 	everywhere(t, `user "q" | call a1 Read x | call a2 Read y | orphan b1 from-b1 | orphan b2 from-b2 | user "n"`, func(t *testing.T, d wire.Dialect, body []byte) {
 		r := reading(t, d, body)
-		got := pare.Validate(r, false)
+		got := pare.Orphans(r, false)
 		if len(got) != 4 {
 			t.Fatalf("orphans %+v, want two calls and two results", got)
 		}
@@ -787,7 +787,7 @@ func TestIDMismatch(t *testing.T) {
 			if i > 1 {
 				want = "orphan_tool_result"
 			}
-			if o.Kind != want || o.CallID != paretest.WireID(id, d, paretest.RenderOptions{}) {
+			if string(o.Kind) != want || o.CallID != paretest.WireID(id, d, paretest.RenderOptions{}) {
 				t.Errorf("orphan %d is %+v, want %s of %s", i, o, want, id)
 			}
 		}
@@ -802,29 +802,30 @@ func TestIDMismatch(t *testing.T) {
 func TestCleanPrune(t *testing.T) {
 	everywhere(t, `user "q" | call a1 Read x | call a2 Read y | result a2 two | result a1 one | say "s" | user "n"`, func(t *testing.T, d wire.Dialect, body []byte) {
 		r := reading(t, d, body)
-		out, removed, events, err := pare.Prune(r)
+		out, removed, event, err := pare.DropOrphans(r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if &out[0] != &body[0] || len(out) != len(body) || len(removed) != 0 {
 			t.Errorf("not the same buffer, or removed %v", removed)
 		}
-		want := map[string]any{"total_messages": len(r.Transcript().Messages()), "orphan_count": 0}
-		if len(events) != 1 || events[0].Type != "tool_pair_validated" || compact(events[0].Metadata) != compact(want) {
-			t.Errorf("events %+v, want tool_pair_validated %v", events, want)
+		n := len(r.Transcript().Messages())
+		want := map[string]any{"total_messages": n, "retained_count": n, "orphan_count": 0}
+		if event.Type != "tool_pair_validated" || compact(event.Metadata) != compact(want) {
+			t.Errorf("event %+v, want tool_pair_validated %v", event, want)
 		}
 		plan, err := pare.Repair(r, pare.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !plan.Empty() || len(plan.Events) != 1 || plan.Events[0].Type != "tool_pair_validated" {
-			t.Errorf("repair: %s, events %+v", plan, plan.Events)
+		if !plan.Empty() || len(plan.Events()) != 1 || plan.Events()[0].Type != "tool_pair_validated" {
+			t.Errorf("repair: %s, events %+v", plan, plan.Events())
 		}
 	})
 	for _, body := range []string{`[]`, `[{"role":"user","content":"hello"}]`} {
 		r := reading(t, wire.OpenAIChat, []byte(body))
-		if out, _, events, err := pare.Prune(r); err != nil || string(out) != body || events[0].Type != "tool_pair_validated" {
-			t.Errorf("%s: %s, %+v, %v", body, out, events, err)
+		if out, _, event, err := pare.DropOrphans(r); err != nil || string(out) != body || event.Type != "tool_pair_validated" {
+			t.Errorf("%s: %s, %+v, %v", body, out, event, err)
 		}
 	}
 }
@@ -834,9 +835,7 @@ func TestPruneOrphans(t *testing.T) {
 	everywhere(t, `user "q" | say "s1" | call a1 Read x | call a2 Read y | result a1 one | say "s2" | user "m" | orphan z9 nobody-asked | say "s3" | user "n" | call a3 Read z`, func(t *testing.T, d wire.Dialect, body []byte) {
 		r := reading(t, d, body)
 		total := len(r.Transcript().Messages())
-		var seen []pare.Event
-		out, removed, events, err := pare.Prune(r)
-		seen = append(seen, events...)
+		out, removed, event, err := pare.DropOrphans(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -852,12 +851,12 @@ func TestPruneOrphans(t *testing.T) {
 		}
 		after := reading(t, d, out)
 		if !pare.IsPaired(after) {
-			t.Errorf("not paired afterwards: %+v\n%s", pare.Validate(after, false), out)
+			t.Errorf("not paired afterwards: %+v\n%s", pare.Orphans(after, false), out)
 		}
-		if len(seen) != 1 || seen[0].Type != "tool_pair_pruned" {
-			t.Fatalf("events %+v", seen)
+		if event.Type != "tool_pair_pruned" {
+			t.Fatalf("event %+v", event)
 		}
-		meta := seen[0].Metadata
+		meta := event.Metadata
 		want := map[string]any{
 			"total_messages": total, "orphan_count": 3, "retained_count": len(after.Transcript().Messages()),
 			"removed_indices": slices.Compact(slices.Sorted(slices.Values(indices))), "orphans": removed,
@@ -865,7 +864,7 @@ func TestPruneOrphans(t *testing.T) {
 		if compact(meta) != compact(want) {
 			t.Errorf("metadata\n%s\nwant\n%s", compact(meta), compact(want))
 		}
-		if raw, err := json.Marshal(seen[0]); err != nil || !bytes.HasPrefix(raw, []byte(`{"type":"tool_pair_pruned","metadata":{`)) {
+		if raw, err := json.Marshal(event); err != nil || !bytes.HasPrefix(raw, []byte(`{"type":"tool_pair_pruned","metadata":{`)) {
 			t.Errorf("the event as JSON: %s, %v", raw, err)
 		}
 		us := utterances(t, d, out)
@@ -881,18 +880,18 @@ func TestPruneOrphans(t *testing.T) {
 				t.Errorf("%s is lost: %s", r.Path(transcript.BlockID(id)), raw)
 			}
 		}
-		if again, gone, _, err := pare.Prune(after); err != nil || len(gone) > 0 || &again[0] != &out[0] {
+		if again, gone, _, err := pare.DropOrphans(after); err != nil || len(gone) > 0 || &again[0] != &out[0] {
 			t.Errorf("a second prune removes %v, %v", gone, err)
 		}
 	})
 	t.Run("a second result for one call", func(t *testing.T) {
 		everywhere(t, `user "q" | call a1 Read x | result a1 one | result a1 two | user "n"`, func(t *testing.T, d wire.Dialect, body []byte) {
 			r := reading(t, d, body)
-			got := pare.Validate(r, false)
+			got := pare.Orphans(r, false)
 			if len(got) != 1 || got[0].Kind != "orphan_tool_result" || pare.IsPaired(r) {
 				t.Errorf("orphans %+v: nobody asked for the second result", got)
 			}
-			out, _, _, err := pare.Prune(r)
+			out, _, _, err := pare.DropOrphans(r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -902,10 +901,10 @@ func TestPruneOrphans(t *testing.T) {
 	t.Run("an open call at the tail", func(t *testing.T) {
 		everywhere(t, `user "q" | call a1 Read x`, func(t *testing.T, d wire.Dialect, body []byte) {
 			r := reading(t, d, body)
-			if got := pare.Validate(r, true); len(got) != 0 {
+			if got := pare.Orphans(r, true); len(got) != 0 {
 				t.Errorf("open calls count as orphans: %+v", got)
 			}
-			if got := pare.Validate(r, false); len(got) != 1 {
+			if got := pare.Orphans(r, false); len(got) != 1 {
 				t.Errorf("orphans %+v, want one", got)
 			}
 		})
@@ -1073,7 +1072,7 @@ func TestAdversarialMatrix(t *testing.T) {
 			}},
 			{script: `user "q" | say "first" | user "m" | think "deep" | call a Read one | result a out-one | user "n"`, rules: []pare.Rule{saying("first")}, want: func(t *testing.T, d wire.Dialect, us []utterance, plan *pare.Plan) {
 				both(stays("user: q", "user: m", "user: n"), answers("one", "out-one"))(t, d, us, plan)
-				named := slices.ContainsFunc(plan.Changes, func(c wire.Change) bool { return c.Rule == "thinking-altered" || c.Rule == "unknown-field" })
+				named := slices.ContainsFunc(plan.Changes(), func(c wire.Change) bool { return c.Rule == "thinking-altered" || c.Rule == "unknown-field" })
 				if len(heard(us, "think")) != 1 && !named {
 					t.Errorf("the thinking of the kept turn is lost: %+v", us)
 				}
@@ -1278,7 +1277,7 @@ func TestStrictRepair(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(plan.Changes); n > 20 {
+		if n := len(plan.Changes()); n > 20 {
 			t.Errorf("%d changes", n)
 		}
 		again, err := pare.Repair(plan.Result(), strict)
@@ -1297,7 +1296,7 @@ func TestReceiptNamesThinking(t *testing.T) {
 		if bytes.Contains(plan.Result().Raw(), []byte("deep")) {
 			t.Errorf("%s: thinking bound to another prefix is still there", name)
 		}
-		if !slices.ContainsFunc(plan.Changes, func(c wire.Change) bool { return c.Rule == "thinking-altered" && c.Path == "messages.2.content.0" }) {
+		if !slices.ContainsFunc(plan.Changes(), func(c wire.Change) bool { return c.Rule == "thinking-altered" && c.Path == "messages.2.content.0" }) {
 			t.Errorf("%s: no receipt at messages.2.content.0:\n%s", name, plan)
 		}
 	}

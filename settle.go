@@ -118,7 +118,7 @@ func settle(r *wire.Request, v *votes) ([]Decision, []blockEdit) {
 	}
 	for a, reasons := range v.drop {
 		if len(reasons) > 0 && !out[a].Protected {
-			out[a].Action, out[a].Reasons = Drop, reasons
+			out[a].Action, out[a].Reasons = ActionDrop, reasons
 			queue = append(queue, transcript.AtomID(a))
 		}
 	}
@@ -126,8 +126,8 @@ func settle(r *wire.Request, v *votes) ([]Decision, []blockEdit) {
 		a := queue[0]
 		queue = queue[1:]
 		for _, n := range neededBy[a] {
-			if out[n].Action != Drop {
-				out[n].Action = Drop
+			if out[n].Action != ActionDrop {
+				out[n].Action = ActionDrop
 				out[n].Reasons = []Reason{{out[a].Reasons[0].Rule, "needs what is dropped", a}}
 				queue = append(queue, n)
 			}
@@ -145,7 +145,7 @@ func settleEdits(r *wire.Request, v *votes, out []Decision) []blockEdit {
 		id := transcript.BlockID(b)
 		all := v.edit[id]
 		d := &out[t.AtomOf(id)]
-		if len(all) == 0 || d.Protected || d.Action == Drop || !r.Editable(id) {
+		if len(all) == 0 || d.Protected || d.Action == ActionDrop || !r.Editable(id) {
 			continue
 		}
 		best := all[0]
@@ -154,7 +154,7 @@ func settleEdits(r *wire.Request, v *votes, out []Decision) []blockEdit {
 				best = e
 			}
 		}
-		d.Action = Edit
+		d.Action = ActionEdit
 		for _, e := range all {
 			d.Reasons = append(d.Reasons, e.reason)
 		}

@@ -59,18 +59,18 @@ func TestSettlement(t *testing.T) {
 				v.Protect(c, "third")
 				v.Needs(c, b) // so the second is protected too
 			}))
-		got := plan.Decisions
-		if got[a].Action != pare.Drop || len(got[a].Reasons) != 2 {
+		got := plan.Decisions()
+		if got[a].Action != pare.ActionDrop || len(got[a].Reasons) != 2 {
 			t.Errorf("%s: first: %+v, want a drop with two reasons", d, got[a])
 		}
-		if got[b].Action != pare.Keep || !got[b].Protected || got[b].Reasons[0].Via != c {
+		if got[b].Action != pare.ActionKeep || !got[b].Protected || got[b].Reasons[0].Via != c {
 			t.Errorf("%s: second: %+v, want it protected via the third", d, got[b])
 		}
 		back := decide(t, r, voter("x", nil, func(v *pare.Ballot, _ *transcript.Transcript) {
 			v.Together(a, c)
 			v.Drop(a, "first")
 		}))
-		if got := back.Decisions[c]; got.Action != pare.Drop || got.Reasons[0].Via != a {
+		if got := back.Decisions()[c]; got.Action != pare.ActionDrop || got.Reasons[0].Via != a {
 			t.Errorf("%s: third: %+v, want it dropped via the first", d, got)
 		}
 	}
@@ -180,11 +180,11 @@ func TestEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := pare.Repair(r, pare.Options{Sink: func(e pare.Event) { types = append(types, e.Type) }})
+	plan, err := pare.Repair(r, pare.Options{Sink: func(e pare.Event) { types = append(types, string(e.Type)) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"tool_pair_pruned", "plan_made"}; !slices.Equal(types, want) || len(plan.Events) != 2 {
+	if want := []string{"tool_pair_pruned", "plan_made"}; !slices.Equal(types, want) || len(plan.Events()) != 2 {
 		t.Errorf("events %v, want %v", types, want)
 	}
 }

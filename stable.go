@@ -124,8 +124,8 @@ func (s *past) trim(end int, forced bool) error {
 	if err := l.standAt(end); err != nil {
 		return err
 	}
-	l.build(Tokens)
-	g := newGauge(l, Tokens)
+	l.build(UnitTokens)
+	g := newGauge(l, UnitTokens)
 	gentle := slices.IndexFunc(l.steps, func(x step) bool { return x.rung == RungSqueeze })
 	if gentle < 0 {
 		gentle = len(l.steps)
@@ -180,5 +180,5 @@ func (s *past) recount(end int) {
 	for i := range costs[:end] {
 		s.add(i)
 	}
-	s.sum = l.withReserve(Tokens, s.sum)
+	s.sum = l.withReserve(UnitTokens, s.sum)
 }

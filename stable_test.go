@@ -58,7 +58,7 @@ func TestStableWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fixed, err := pare.Repair(r, pare.Options{}); err != nil || len(fixed.Left) > 0 {
+		if fixed, err := pare.Repair(r, pare.Options{}); err != nil || len(fixed.Left()) > 0 {
 			continue
 		} else {
 			r = fixed.Result()
@@ -80,12 +80,12 @@ func TestStableWindow(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s, request %d: %v", name, i, err)
 			}
-			if n := plan.Result().Tokens(quarters{}); n > w.Tokens || len(plan.Left) > 0 {
-				t.Fatalf("%s, request %d: %d tokens, left %v", name, i, n, plan.Left)
+			if n := plan.Result().Tokens(quarters{}); n > w.Tokens || len(plan.Left()) > 0 {
+				t.Fatalf("%s, request %d: %d tokens, left %v", name, i, n, plan.Left())
 			}
 			if before != nil {
 				a, b := before.Result().Raw(), plan.Result().Raw()
-				if len(plan.Batches) == len(before.Batches) {
+				if len(plan.Batches()) == len(before.Batches()) {
 					holds++
 					// All but the closing bracket and what stands behind the list.
 					end := len(a) - (len(body) - bytes.LastIndexByte(body, ']')) - 2

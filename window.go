@@ -23,9 +23,9 @@ type Window struct {
 	// MinKeep is how many messages at the end stay as they are, every byte of them and
 	// of what they need. Zero: none but what is pinned.
 	MinKeep int
-	// Free gives up pins. Zero: what the system says, the first message of the user and
+	// Unpin lets go of pins. Zero: what the system says, the first message of the user and
 	// the newest turn stay.
-	Free Pin
+	Unpin Pin
 	// Order is which exchanges and turns go first. Zero: the oldest.
 	Order Order
 	// Priority ranks atoms for ByPriority: the lowest goes first, of equals the oldest.
@@ -81,10 +81,10 @@ const (
 type Unit string
 
 const (
-	Tokens    Unit = "tokens"
-	Messages  Unit = "messages"
-	Exchanges Unit = "exchanges"
-	Turns     Unit = "turns"
+	UnitTokens    Unit = "tokens"
+	UnitMessages  Unit = "messages"
+	UnitExchanges Unit = "exchanges"
+	UnitTurns     Unit = "turns"
 )
 
 // WindowTooSmall is the error for a window that what must be kept does not fit.
@@ -98,11 +98,6 @@ type WindowTooSmall struct {
 
 func (e *WindowTooSmall) Error() string {
 	return fmt.Sprintf("window too small: what must be kept needs %d %s, the limit is %d", e.Minimum, e.Unit, e.Limit)
-}
-
-// TrimTo keeps at most so many messages, and no broken pair.
-func TrimTo(r *wire.Request, messages int) (*Plan, error) {
-	return Trim(r, Window{Messages: messages}, Options{})
 }
 
 // Trim makes a history fit a window by climbing the ladder as far as needed: it
@@ -135,7 +130,7 @@ func Trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
 // first, because tokens may then need nothing more.
 func (w *Window) limits() []limit {
 	var all []limit
-	for _, l := range []limit{{Turns, w.Turns}, {Exchanges, w.Exchanges}, {Messages, w.Messages}, {Tokens, w.Tokens}} {
+	for _, l := range []limit{{UnitTurns, w.Turns}, {UnitExchanges, w.Exchanges}, {UnitMessages, w.Messages}, {UnitTokens, w.Tokens}} {
 		if l.most != 0 {
 			all = append(all, l)
 		}

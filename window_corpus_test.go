@@ -219,7 +219,7 @@ func (c recording) whole(t testing.TB) *wire.Request {
 	if err != nil {
 		t.Fatalf("%s: %v", c.name, err)
 	}
-	if len(fixed.Left) > 0 || len(r.Transcript().Messages()) == 0 {
+	if len(fixed.Left()) > 0 || len(r.Transcript().Messages()) == 0 {
 		return nil
 	}
 	return fixed.Result()
@@ -292,8 +292,8 @@ func spread(t *testing.T, name string, r *wire.Request, u pare.Unit) (trims, too
 		if err != nil {
 			t.Fatalf("%s: %s %d: %v", name, u, l, err)
 		}
-		if n := size(u, plan.Result()); n > l || len(plan.Left) > 0 {
-			t.Fatalf("%s: %s %d: %d are left, and %v", name, u, l, n, plan.Left)
+		if n := size(u, plan.Result()); n > l || len(plan.Left()) > 0 {
+			t.Fatalf("%s: %s %d: %d are left, and %v", name, u, l, n, plan.Left())
 		}
 		fresh, err := wire.Parse(plan.Result().Raw(), wire.Options{Dialect: r.Dialect, Model: r.Model()})
 		if err != nil {
@@ -421,19 +421,19 @@ func grow(t *testing.T, name string, sent []*wire.Request, w pare.Window) (s sha
 		if err != nil {
 			t.Fatalf("%s, request %d: %v", name, i, err)
 		}
-		if n := plan.Result().Tokens(realCounter); n > w.Tokens || len(plan.Left) > 0 {
-			t.Fatalf("%s, request %d: %d tokens, left %v", name, i, n, plan.Left)
+		if n := plan.Result().Tokens(realCounter); n > w.Tokens || len(plan.Left()) > 0 {
+			t.Fatalf("%s, request %d: %d tokens, left %v", name, i, n, plan.Left())
 		}
 		if before != nil {
 			a, b := before.Result(), plan.Result()
 			end := listEnd(a)
 			got := min(shared(a.Raw(), b.Raw()), end)
 			s.kept, s.could = s.kept+got, s.could+end
-			if w.Low > 0 && len(plan.Batches) == len(before.Batches) && got < end-1 { // the last bracket of a message may be opened again
+			if w.Low > 0 && len(plan.Batches()) == len(before.Batches()) && got < end-1 { // the last bracket of a message may be opened again
 				t.Fatalf("%s, request %d: the prefix changed at %d of %d without a batch\n%.300s\n%.300s", name, i, got, end, a.Raw()[max(got-60, 0):], b.Raw()[max(got-60, 0):])
 			}
 		}
-		before, s.batches = plan, len(plan.Batches)
+		before, s.batches = plan, len(plan.Batches())
 	}
 	return s
 }

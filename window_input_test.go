@@ -27,7 +27,7 @@ func TestBadWindows(t *testing.T) {
 		want string
 	}{
 		{pare.Window{}, "window: no limit: give one of Tokens, Messages, Exchanges, Turns"},
-		{pare.Window{MinKeep: 3, Free: pare.PinTask}, "window: no limit"},
+		{pare.Window{MinKeep: 3, Unpin: pare.PinTask}, "window: no limit"},
 		{pare.Window{Tokens: -1}, "window: Tokens is -1: it must not be less than 0"},
 		{pare.Window{Messages: -5}, "window: Messages is -5"},
 		{pare.Window{Exchanges: math.MinInt}, "window: Exchanges is -9223372036854775808"},
@@ -53,8 +53,8 @@ func TestBadWindows(t *testing.T) {
 		t.Errorf("no counter: %v, want %q", err, want)
 	}
 	for _, n := range []int{0, -3} {
-		if plan, err := pare.TrimTo(mustParse(t, body), n); err == nil || plan != nil {
-			t.Errorf("TrimTo(%d): %v, %v", n, plan, err)
+		if plan, err := pare.Trim(mustParse(t, body), pare.Window{Messages: n}, pare.Options{}); err == nil || plan != nil {
+			t.Errorf("%d messages: %v, %v", n, plan, err)
 		}
 	}
 	if !bytes.Equal(body, given) {
@@ -77,8 +77,8 @@ func TestHugeWindows(t *testing.T) {
 			t.Errorf("%+v: %v %s", w, small, plan)
 		}
 		w = pare.Window{Tokens: 20, MinKeep: math.MaxInt, Recent: math.MaxInt}
-		if _, small := fitted(t, "keep all", d, body, w); small == nil || small.Minimum != sizeOf(t, d, pare.Tokens, body) {
-			t.Errorf("everything is to be kept: %+v, want the minimum %d", small, sizeOf(t, d, pare.Tokens, body))
+		if _, small := fitted(t, "keep all", d, body, w); small == nil || small.Minimum != sizeOf(t, d, pare.UnitTokens, body) {
+			t.Errorf("everything is to be kept: %+v, want the minimum %d", small, sizeOf(t, d, pare.UnitTokens, body))
 		}
 	})
 }
@@ -157,7 +157,7 @@ func TestFaultyCounters(t *testing.T) {
 	boom := errors.New("boom")
 	everywhere(t, loop(6, 900)+` | image | user "n"`, func(t *testing.T, d wire.Dialect, body []byte) {
 		given := bytes.Clone(body)
-		total := sizeOf(t, d, pare.Tokens, body)
+		total := sizeOf(t, d, pare.UnitTokens, body)
 		for name, c := range map[string]made{
 			"panics":                  {count: func([]byte) int { panic(boom) }},
 			"panics on output3":       {count: func(b []byte) int { panicOn(b, "output3", boom); return len(b) / 4 }},
@@ -240,8 +240,8 @@ func TestOddCounters(t *testing.T) {
 					t.Errorf("%s, %d: %v", name, l, err)
 				default:
 					worked = true
-					if n := plan.Result().Tokens(c); n > l || len(plan.Left) > 0 {
-						t.Errorf("%s, %d: %d tokens, left %v", name, l, n, plan.Left)
+					if n := plan.Result().Tokens(c); n > l || len(plan.Left()) > 0 {
+						t.Errorf("%s, %d: %d tokens, left %v", name, l, n, plan.Left())
 					}
 				}
 			}
@@ -268,8 +268,8 @@ func TestFickleCounter(t *testing.T) {
 				case errors.As(err, &small) || errors.As(err, &fault):
 				case err != nil:
 					t.Errorf("seed %d, %+v: %v", seed, w, err)
-				case len(plan.Left) > 0:
-					t.Errorf("seed %d, %+v: left %v", seed, w, plan.Left)
+				case len(plan.Left()) > 0:
+					t.Errorf("seed %d, %+v: left %v", seed, w, plan.Left())
 				default:
 					wholePairs(t, fmt.Sprint(seed), d, utterances(t, d, plan.Result().Raw()))
 				}

@@ -48,7 +48,7 @@ func fitted(t *testing.T, name string, d wire.Dialect, body []byte, w pare.Windo
 		t.Errorf("%s: nothing to do, but another buffer", name)
 	}
 	fresh := reading(t, d, out)
-	for u, most := range map[pare.Unit]int{pare.Tokens: w.Tokens, pare.Messages: w.Messages, pare.Exchanges: w.Exchanges, pare.Turns: w.Turns} {
+	for u, most := range map[pare.Unit]int{pare.UnitTokens: w.Tokens, pare.UnitMessages: w.Messages, pare.UnitExchanges: w.Exchanges, pare.UnitTurns: w.Turns} {
 		if n := size(u, fresh); most > 0 && n > most {
 			t.Errorf("%s: %d %s are left, the limit is %d", name, n, u, most)
 		}
@@ -189,7 +189,7 @@ func TestWindowMatrix(t *testing.T) {
 					for l := 1; l <= top; l += 1 + l/400 { // every one, but of the huge arguments
 						fitted(t, fmt.Sprintf("%s %d", u, l), d, body, window(u, l))
 					}
-					checkWindow(t, row.words, reading(t, d, body), u, func(w *pare.Window) { w.Free = pare.Pin(i % 8) })
+					checkWindow(t, row.words, reading(t, d, body), u, func(w *pare.Window) { w.Unpin = pare.Pin(i % 8) })
 				}
 			}
 			for _, s := range row.scripts {
@@ -212,7 +212,7 @@ func TestWindowMatrixModels(t *testing.T) {
 		for _, s := range row.scripts {
 			everyModel(t, s, func(t *testing.T, d wire.Dialect, body []byte) {
 				checkWindow(t, row.words, reading(t, d, body), units[i%4], func(*pare.Window) {})
-				checkWindow(t, row.words, reading(t, d, body), pare.Tokens, func(*pare.Window) {})
+				checkWindow(t, row.words, reading(t, d, body), pare.UnitTokens, func(*pare.Window) {})
 			})
 		}
 	}
@@ -224,7 +224,7 @@ func TestWindowMatrixModels(t *testing.T) {
 func TestPairKeptOrDropped(t *testing.T) {
 	const two = `user "q" | call a Read one | result a out-one | call b Read two | result b out-two`
 	everywhere(t, two, func(t *testing.T, d wire.Dialect, body []byte) {
-		n := sizeOf(t, d, pare.Messages, body)
+		n := sizeOf(t, d, pare.UnitMessages, body)
 		plan, small := fitted(t, "all fit", d, body, pare.Window{Messages: n})
 		if small != nil || !plan.Empty() {
 			t.Fatalf("%d messages do not fit a window of %d: %v\n%s", n, n, small, plan)
@@ -244,7 +244,7 @@ func TestPairKeptOrDropped(t *testing.T) {
 		}
 	})
 	everywhere(t, two+` | say "s" | user "n"`, func(t *testing.T, d wire.Dialect, body []byte) {
-		n := sizeOf(t, d, pare.Messages, body)
+		n := sizeOf(t, d, pare.UnitMessages, body)
 		plan, small := fitted(t, "one too many", d, body, pare.Window{Messages: n - 1})
 		if small != nil {
 			t.Fatal(small)
@@ -275,7 +275,7 @@ func TestExactFit(t *testing.T) {
 		}
 	})
 	var small *pare.WindowTooSmall
-	_, err := pare.TrimTo(reading(t, wire.OpenAIChat, []byte(`[{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"R","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"o"}]`)), 1)
+	_, err := pare.Trim(reading(t, wire.OpenAIChat, []byte(`[{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"R","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"o"}]`)), pare.Window{Messages: 1}, pare.Options{})
 	if !errors.As(err, &small) || err.Error() != "window too small: what must be kept needs 3 messages, the limit is 1" {
 		t.Errorf("the error says %v", err)
 	}
@@ -285,7 +285,7 @@ func TestExactFit(t *testing.T) {
 // allowed.
 func TestTinyWindow(t *testing.T) {
 	everywhere(t, `user "q" | call a Read one | result a out-one | say "s" | user "n"`, func(t *testing.T, d wire.Dialect, body []byte) {
-		w := pare.Window{Messages: 1, Free: pare.PinTask}
+		w := pare.Window{Messages: 1, Unpin: pare.PinTask}
 		if _, small := fitted(t, "tiny", d, body, w); small == nil || small.Minimum != 2 {
 			t.Errorf("one message, which holds no pair: %+v, want the minimum 2", small)
 		}
@@ -309,7 +309,7 @@ func TestSystemPinned(t *testing.T) {
 	if _, small := fitted(t, "pinned", wire.OpenAIChat, body, pare.Window{Messages: 3}); small == nil || small.Minimum != 4 {
 		t.Errorf("two words of the system, the task and the newest need 4 messages: %+v", small)
 	}
-	plan, small = fitted(t, "freed", wire.OpenAIChat, body, pare.Window{Messages: 2, Free: pare.PinSystem})
+	plan, small = fitted(t, "freed", wire.OpenAIChat, body, pare.Window{Messages: 2, Unpin: pare.PinSystem})
 	if small != nil {
 		t.Fatal(small)
 	}
@@ -339,8 +339,8 @@ func loop(n, size int) string {
 // of them, is fitted to any fraction; the task and the newest result stay.
 func TestUnbrokenLoop(t *testing.T) {
 	everywhere(t, loop(40, 2000), func(t *testing.T, d wire.Dialect, body []byte) {
-		total := sizeOf(t, d, pare.Tokens, body)
-		if n := sizeOf(t, d, pare.Messages, body); n != 81 {
+		total := sizeOf(t, d, pare.UnitTokens, body)
+		if n := sizeOf(t, d, pare.UnitMessages, body); n != 81 {
 			t.Fatalf("%d messages", n)
 		}
 		for _, w := range []pare.Window{
@@ -425,7 +425,7 @@ func TestHugeTask(t *testing.T) {
 		if _, again := fitted(t, "one less", d, body, pare.Window{Tokens: small.Minimum - 1}); again == nil {
 			t.Error("one less than the minimum works")
 		}
-		plan, small := fitted(t, "freed", d, body, pare.Window{Tokens: 1000, Free: pare.PinTask})
+		plan, small := fitted(t, "freed", d, body, pare.Window{Tokens: 1000, Unpin: pare.PinTask})
 		if small != nil {
 			t.Fatal(small)
 		}
@@ -442,7 +442,7 @@ func TestPicturesInResults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		total := sizeOf(t, d, pare.Tokens, body)
+		total := sizeOf(t, d, pare.UnitTokens, body)
 		for l := 40; l <= total; l += max(1, total/60) {
 			plan, small := fitted(t, fmt.Sprintf("%s, tokens %d", d, l), d, body, pare.Window{Tokens: l})
 			if small != nil {
@@ -482,7 +482,7 @@ func TestBoundThinking(t *testing.T) {
 	for name, body := range bodies {
 		d, _ := wire.Detect(body)
 		r := reading(t, d, body)
-		total := size(pare.Tokens, r)
+		total := size(pare.UnitTokens, r)
 		for _, w := range []pare.Window{{Tokens: total * 9 / 10}, {Tokens: total / 2}, {Tokens: total / 4}, {Messages: 12}, {Exchanges: 3}} {
 			plan, small := fitted(t, name, d, body, w)
 			if small != nil {
@@ -499,7 +499,7 @@ func TestBoundThinking(t *testing.T) {
 					left++
 				}
 			}
-			for _, c := range plan.Changes {
+			for _, c := range plan.Changes() {
 				if c.Rule == "thinking-altered" {
 					dropped++
 				}
@@ -541,7 +541,7 @@ func steep() string {
 func TestRungsInOrder(t *testing.T) {
 	everywhere(t, steep(), func(t *testing.T, d wire.Dialect, body []byte) {
 		r := reading(t, d, body)
-		total := size(pare.Tokens, r)
+		total := size(pare.UnitTokens, r)
 		paths := make(map[string]bool)
 		for b := range r.Transcript().Blocks() {
 			paths[r.Path(transcript.BlockID(b))] = true
@@ -554,12 +554,12 @@ func TestRungsInOrder(t *testing.T) {
 			if small != nil {
 				break
 			}
-			top := plan.Rungs[len(plan.Rungs)-1].Rung
+			top := plan.Rungs()[len(plan.Rungs())-1].Rung
 			if top == pare.RungExchanges {
 				stride = total / 2000 // the turns themselves are short
 			}
-			if len(seen) == 0 && (top != pare.RungClear || plan.Rungs[0].Changes != 1) {
-				t.Errorf("a token too many: %+v, want one result cleared", plan.Rungs)
+			if len(seen) == 0 && (top != pare.RungClear || plan.Rungs()[0].Changes != 1) {
+				t.Errorf("a token too many: %+v, want one result cleared", plan.Rungs())
 			}
 			if n := len(seen); n == 0 || seen[n-1] != top {
 				if n > 0 && top < seen[n-1] {
@@ -569,7 +569,7 @@ func TestRungsInOrder(t *testing.T) {
 			}
 			checkReceipts(t, plan, paths)
 			sum := 0
-			for _, c := range plan.Rungs {
+			for _, c := range plan.Rungs() {
 				sum += c.Changes
 			}
 			if sum < changed {
@@ -603,18 +603,18 @@ func TestRungsInOrder(t *testing.T) {
 func checkReceipts(t *testing.T, plan *pare.Plan, paths map[string]bool) {
 	t.Helper()
 	by := make(map[string]int)
-	for _, c := range plan.Changes {
+	for _, c := range plan.Changes() {
 		by[c.Rule]++
 		if c.Action != "insert" && !paths[c.Path] && !strings.Contains(c.Path, ".") {
 			t.Fatalf("a receipt for %q, which is nowhere: %+v", c.Path, c)
 		}
-		for _, rung := range plan.Rungs {
+		for _, rung := range plan.Rungs() {
 			if c.Rule == rung.Rung.String() && (!paths[c.Path] || c.Reason == "" || c.Tokens >= 0 || c.Bytes >= 0) {
 				t.Fatalf("receipt %+v", c)
 			}
 		}
 	}
-	for _, c := range plan.Rungs {
+	for _, c := range plan.Rungs() {
 		if by[c.Rung.String()] != c.Changes {
 			t.Fatalf("rung %s: %d changes, %d receipts\n%s", c.Rung, c.Changes, by[c.Rung.String()], plan)
 		}
@@ -691,7 +691,7 @@ func TestMinKeep(t *testing.T) {
 	everywhere(t, steep(), func(t *testing.T, d wire.Dialect, body []byte) {
 		r := reading(t, d, body)
 		msgs := r.Transcript().Messages()
-		total := size(pare.Tokens, r)
+		total := size(pare.UnitTokens, r)
 		for _, keep := range []int{1, 2, 3, 5, 9} {
 			fits := 0
 			for l := total; l > 0; l -= max(1, total/12) {
@@ -740,7 +740,7 @@ func TestSeveralLimits(t *testing.T) {
 			}
 			return 1 + rnd.IntN(sizeOf(t, d, u, body)+1)
 		}
-		w := pare.Window{Tokens: 1 + rnd.IntN(sizeOf(t, d, pare.Tokens, body)), Messages: some(pare.Messages), Exchanges: some(pare.Exchanges), Turns: some(pare.Turns)}
+		w := pare.Window{Tokens: 1 + rnd.IntN(sizeOf(t, d, pare.UnitTokens, body)), Messages: some(pare.UnitMessages), Exchanges: some(pare.UnitExchanges), Turns: some(pare.UnitTurns)}
 		name := fmt.Sprintf("seed %d, %s, %d tokens, %d messages, %d exchanges, %d turns", seed, d, w.Tokens, w.Messages, w.Exchanges, w.Turns)
 		raised := 0
 		for {
@@ -751,7 +751,7 @@ func TestSeveralLimits(t *testing.T) {
 			if raised++; raised > 8 {
 				t.Fatalf("%s: still too small: %v", name, small)
 			}
-			limit := map[pare.Unit]*int{pare.Tokens: &w.Tokens, pare.Messages: &w.Messages, pare.Exchanges: &w.Exchanges, pare.Turns: &w.Turns}[small.Unit]
+			limit := map[pare.Unit]*int{pare.UnitTokens: &w.Tokens, pare.UnitMessages: &w.Messages, pare.UnitExchanges: &w.Exchanges, pare.UnitTurns: &w.Turns}[small.Unit]
 			if small.Minimum <= *limit || small.Limit != *limit {
 				t.Fatalf("%s: %+v", name, small)
 			}
@@ -777,7 +777,7 @@ func TestRulesRung(t *testing.T) {
 				}
 			}
 		}))
-		total := sizeOf(t, d, pare.Tokens, body)
+		total := sizeOf(t, d, pare.UnitTokens, body)
 		plan, small := fitted(t, "fits", d, body, pare.Window{Tokens: total, Rules: rules})
 		if small != nil || !plan.Empty() || asked > 0 {
 			t.Errorf("all fits: asked %d times, %v, %s", asked, small, plan)
@@ -786,18 +786,18 @@ func TestRulesRung(t *testing.T) {
 		if small != nil || asked == 0 {
 			t.Fatalf("asked %d times, %v", asked, small)
 		}
-		if len(plan.Rungs) != 1 || plan.Rungs[0] != (pare.Climb{Rung: pare.RungRules, Changes: 2}) {
-			t.Errorf("rungs %+v, want the rules only, which drop a call and its result", plan.Rungs)
+		if len(plan.Rungs()) != 1 || plan.Rungs()[0] != (pare.Climb{Rung: pare.RungRules, Changes: 2}) {
+			t.Errorf("rungs %+v, want the rules only, which drop a call and its result", plan.Rungs())
 		}
 		if got := keptCalls(t, d, plan, 10); slices.Contains(got, 3) || len(got) != 9 {
 			t.Errorf("kept %v", got)
 		}
-		if !slices.ContainsFunc(plan.Changes, func(c wire.Change) bool { return c.Rule == "third" && c.Reason == "the third is moot" }) {
+		if !slices.ContainsFunc(plan.Changes(), func(c wire.Change) bool { return c.Rule == "third" && c.Reason == "the third is moot" }) {
 			t.Errorf("no receipt in the rule's words:\n%s", plan)
 		}
 		plan, small = fitted(t, "more", d, body, pare.Window{Tokens: total / 2, Rules: rules})
-		if small != nil || len(plan.Rungs) < 2 || plan.Rungs[0].Rung != pare.RungRules {
-			t.Errorf("%v, rungs %+v, want the rules first", small, plan.Rungs)
+		if small != nil || len(plan.Rungs()) < 2 || plan.Rungs()[0].Rung != pare.RungRules {
+			t.Errorf("%v, rungs %+v, want the rules first", small, plan.Rungs())
 		}
 	})
 }
@@ -813,7 +813,7 @@ func TestProtectIsPin(t *testing.T) {
 		r := reading(t, d, body)
 		x := r.Transcript().Exchanges()[2]
 		least := 0
-		for l := size(pare.Tokens, r); l > 0; l -= 25 {
+		for l := size(pare.UnitTokens, r); l > 0; l -= 25 {
 			plan, small := fitted(t, fmt.Sprintf("tokens %d", l), d, body, pare.Window{Tokens: l, Rules: rules})
 			if small != nil {
 				least = small.Minimum
@@ -877,7 +877,7 @@ func TestStableRules(t *testing.T) {
 					}
 				}
 				body := s.Render(d, paretest.RenderOptions{})
-				total := sizeOf(t, d, pare.Tokens, body)
+				total := sizeOf(t, d, pare.UnitTokens, body)
 				w := pare.Window{Tokens: total * 3 / 5, Low: total / 3, Rules: standard, MinKeep: int(seed % 3)}
 				if seed%2 == 0 {
 					w.Cache = tokens.CacheOf("claude-sonnet-4-5")
@@ -909,12 +909,12 @@ func stableGrowth(t *testing.T, name string, r *wire.Request, w pare.Window) (tr
 		if err != nil {
 			t.Fatalf("%s, request %d: %v", name, i, err)
 		}
-		if n := plan.Result().Tokens(realCounter); n > w.Tokens || len(plan.Left) > 0 {
-			t.Fatalf("%s, request %d: %d tokens, left %v", name, i, n, plan.Left)
+		if n := plan.Result().Tokens(realCounter); n > w.Tokens || len(plan.Left()) > 0 {
+			t.Fatalf("%s, request %d: %d tokens, left %v", name, i, n, plan.Left())
 		}
 		switch {
 		case before == nil:
-		case len(plan.Batches) != len(before.Batches):
+		case len(plan.Batches()) != len(before.Batches()):
 			trims++
 		default:
 			holds++
@@ -946,8 +946,8 @@ func TestStableKeepsTail(t *testing.T) {
 		`,{"role":"model","parts":[{"text":"the tail"}]},` + geminiUser("file why fix why it does line") + `]}`)
 	r := reading(t, wire.Gemini, body)
 	tried := 0
-	for high := 100; high < size(pare.Tokens, r); high++ {
-		w := pare.Window{Tokens: high, Low: 60, MinKeep: 4, Free: pare.PinTask | pare.PinNewest, Cache: dear{}}
+	for high := 100; high < size(pare.UnitTokens, r); high++ {
+		w := pare.Window{Tokens: high, Low: 60, MinKeep: 4, Unpin: pare.PinTask | pare.PinNewest, Cache: dear{}}
 		plan, small := fitted(t, fmt.Sprintf("high %d", high), wire.Gemini, body, w)
 		if small != nil {
 			continue
@@ -956,7 +956,7 @@ func TestStableKeepsTail(t *testing.T) {
 		us := utterances(t, wire.Gemini, plan.Result().Raw())
 		stays("assistant: at file file", "user: please the fix", "assistant: the tail", "user: file why")(t, wire.Gemini, us, plan)
 		if t.Failed() {
-			t.Fatalf("high %d: %+v\n%s", high, plan.Batches, plan)
+			t.Fatalf("high %d: %+v\n%s", high, plan.Batches(), plan)
 		}
 	}
 	if tried < 20 {

@@ -20,16 +20,16 @@ func (quarters) CountJSON(raw []byte) int         { return (len(raw) + 3) / 4 }
 func (quarters) Media(string, []byte, bool) int   { return 300 }
 func (quarters) Overhead(messages, tools int) int { return 3 + 4*messages + 8*tools }
 
-var units = []pare.Unit{pare.Tokens, pare.Messages, pare.Exchanges, pare.Turns}
+var units = []pare.Unit{pare.UnitTokens, pare.UnitMessages, pare.UnitExchanges, pare.UnitTurns}
 
 // window returns a window with one limit.
 func window(u pare.Unit, n int) pare.Window {
 	switch u {
-	case pare.Tokens:
+	case pare.UnitTokens:
 		return pare.Window{Tokens: n}
-	case pare.Messages:
+	case pare.UnitMessages:
 		return pare.Window{Messages: n}
-	case pare.Exchanges:
+	case pare.UnitExchanges:
 		return pare.Window{Exchanges: n}
 	}
 	return pare.Window{Turns: n}
@@ -39,11 +39,11 @@ func window(u pare.Unit, n int) pare.Window {
 func size(u pare.Unit, r *wire.Request) int {
 	t := r.Transcript()
 	switch u {
-	case pare.Tokens:
+	case pare.UnitTokens:
 		return r.Tokens(quarters{})
-	case pare.Messages:
+	case pare.UnitMessages:
 		return len(t.Messages())
-	case pare.Exchanges:
+	case pare.UnitExchanges:
 		return len(t.Exchanges())
 	}
 	n := 0
@@ -102,7 +102,7 @@ func checkWindow(t *testing.T, name string, r *wire.Request, u pare.Unit, with f
 		if l < minimum {
 			t.Fatalf("%s: %s %d succeeds, minimum is %d", name, u, l, minimum)
 		}
-		for _, f := range plan.Left {
+		for _, f := range plan.Left() {
 			if !slices.Contains(mayStay, f.Rule) {
 				t.Fatalf("%s: %s %d: left %+v\n%s\n%s", name, u, l, f, plan, plan.Result().Raw())
 			}
@@ -132,8 +132,8 @@ func checkWindow(t *testing.T, name string, r *wire.Request, u pare.Unit, with f
 // superset checks that what a smaller window keeps, a larger one keeps.
 func superset(t *testing.T, name string, small, large *pare.Plan) {
 	t.Helper()
-	for a, d := range small.Decisions {
-		if e := large.Decisions[a]; e.Action > d.Action {
+	for a, d := range small.Decisions() {
+		if e := large.Decisions()[a]; e.Action > d.Action {
 			t.Fatalf("%s: atom %d: %v, in a smaller window %v", name, a, e.Action, d.Action)
 		}
 	}
@@ -149,14 +149,14 @@ func TestWindowRelations(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if fixed, err := pare.Repair(r, pare.Options{}); err != nil || len(fixed.Left) > 0 {
+		if fixed, err := pare.Repair(r, pare.Options{}); err != nil || len(fixed.Left()) > 0 {
 			continue // what no repair mends, such as an empty list
 		}
 		u := units[i%len(units)]
 		checkWindow(t, name, r, u, func(w *pare.Window) {
 			w.Order = pare.Order(i / 4 % 3)
 			w.Priority = func(_ *wire.Request, a transcript.AtomID) int { return int(a) * 7 % 5 }
-			w.Free = pare.Pin(i / 12 % 8)
+			w.Unpin = pare.Pin(i / 12 % 8)
 			w.MinKeep = i / 100 % 4
 			w.AllowTiny = i/7%2 == 0
 			w.Archive = i/9%2 == 0
@@ -167,24 +167,24 @@ func TestWindowRelations(t *testing.T) {
 	}
 }
 
-// TestTrimTo is the example of the article that seed system 3 comes from.
-func TestTrimTo(t *testing.T) {
+// TestTrimToMessages is the example of the article that seed system 3 comes from.
+func TestTrimToMessages(t *testing.T) {
 	s := paretest.MustParse(`user "what is the weather?" | call c1 Weather Paris | result c1 sunny | say "It is sunny." | user "and tomorrow?"`)
 	for _, d := range wire.Dialects() {
 		r, err := wire.Parse(s.Render(d, paretest.RenderOptions{}), wire.Options{Dialect: d})
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := pare.TrimTo(r, 3)
+		plan, err := pare.Trim(r, pare.Window{Messages: 3}, pare.Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", d, err)
 		}
-		if n := len(plan.Result().Transcript().Messages()); n != 3 || len(plan.Left) > 0 {
-			t.Errorf("%s: %d messages left, %v\n%s", d, n, plan.Left, plan.Result().Raw())
+		if n := len(plan.Result().Transcript().Messages()); n != 3 || len(plan.Left()) > 0 {
+			t.Errorf("%s: %d messages left, %v\n%s", d, n, plan.Left(), plan.Result().Raw())
 		}
 		var small *pare.WindowTooSmall
-		if _, err := pare.TrimTo(r, 1); !errors.As(err, &small) || small.Minimum != 2 {
-			t.Errorf("%s: TrimTo(1): %v", d, err)
+		if _, err := pare.Trim(r, pare.Window{Messages: 1}, pare.Options{}); !errors.As(err, &small) || small.Minimum != 2 {
+			t.Errorf("%s: to one message: %v", d, err)
 		}
 	}
 }

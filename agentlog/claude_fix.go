@@ -315,7 +315,7 @@ func (claude) mend(e *edits, t *Thread, o Options) error {
 		if !plan.Empty() {
 			pieces = besideCalls(t, piecesOf(t, t.Request, plan.Result(), false))
 		}
-		changes = plan.Changes
+		changes = plan.Changes()
 	}
 	switch {
 	case o.AppendOnly:

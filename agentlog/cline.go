@@ -88,7 +88,7 @@ func (cline) mend(e *edits, t *Thread, o Options) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range plan.Changes {
+	for _, c := range plan.Changes() {
 		e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: e.l.lineOfPath(t, c.Path)})
 	}
 	pieces := piecesOf(t, t.Request, plan.Result(), true)

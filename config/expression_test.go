@@ -259,8 +259,8 @@ func checkRun(t *testing.T, seed uint64, c *Config, p *pare.Pipeline, body []byt
 	if found := parse(t, out).Check(wire.CheckOptions{}); len(found) > 0 {
 		t.Errorf("seed %d: %v", seed, found[0])
 	}
-	for _, d := range plan.Decisions {
-		if d.Protected && d.Action != pare.Keep {
+	for _, d := range plan.Decisions() {
+		if d.Protected && d.Action != pare.ActionKeep {
 			t.Errorf("seed %d: atom %d is protected and %s", seed, d.Atom, d.Action)
 		}
 	}

@@ -102,11 +102,11 @@ func (c *collector) add(group, name, model string, body []byte) {
 	if err != nil {
 		c.t.Fatalf("%s %s: %v", group, name, err)
 	}
-	if len(plan.Left) > 0 {
-		c.t.Logf("%s %s: left out, cannot be mended: %v", group, name, plan.Left[0])
+	if len(plan.Left()) > 0 {
+		c.t.Logf("%s %s: left out, cannot be mended: %v", group, name, plan.Left()[0])
 		return
 	}
-	c.all = append(c.all, history{group, name, plan.Result(), len(plan.Changes)})
+	c.all = append(c.all, history{group, name, plan.Result(), len(plan.Changes())})
 }
 
 func (c *collector) decode(data []byte, v any) {

@@ -79,7 +79,7 @@ func BenchmarkStandard(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					changes = len(made.Changes)
+					changes = len(made.Changes())
 				})
 				best(&bare, func() {
 					r, _ := pare.Parse(c.body)
@@ -122,8 +122,8 @@ func replay(b *testing.B, p *pare.Pipeline, body []byte) *pare.Pipeline {
 		b.Fatal(err)
 	}
 	var edits []transcript.BlockID
-	for _, d := range plan.Decisions {
-		if d.Action != pare.Edit {
+	for _, d := range plan.Decisions() {
+		if d.Action != pare.ActionEdit {
 			continue
 		}
 		for _, id := range plan.Mended().Transcript().Atoms()[d.Atom].Blocks {

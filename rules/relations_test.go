@@ -146,8 +146,8 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 	if len(in.Transcript().Messages()) == 0 {
 		return plan // nobody knows what to put there
 	}
-	if len(plan.Left) > 0 {
-		t.Errorf("%s: left %v", at, plan.Left)
+	if len(plan.Left()) > 0 {
+		t.Errorf("%s: left %v", at, plan.Left())
 		return plan
 	}
 	out := plan.Result().Raw()
@@ -169,12 +169,12 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 	if err != nil {
 		t.Fatalf("%s: %v", at, err)
 	}
-	if !second.Empty() || len(second.Changes) > 0 {
+	if !second.Empty() || len(second.Changes()) > 0 {
 		t.Errorf("%s: the second time\n%s\n%s", at, second, out)
 	}
 	onlyWhole(t, at, plan)
 	untouched(t, at, plan)
-	if !slices.ContainsFunc(plan.Decisions, func(d pare.Decision) bool { return d.Action == pare.Drop }) && len(out) > len(plan.Mended().Raw()) {
+	if !slices.ContainsFunc(plan.Decisions(), func(d pare.Decision) bool { return d.Action == pare.ActionDrop }) && len(out) > len(plan.Mended().Raw()) {
 		t.Errorf("%s: clearing made the history longer", at)
 	}
 	return plan
@@ -184,8 +184,8 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 func onlyWhole(t *testing.T, at string, plan *pare.Plan) {
 	t.Helper()
 	tr := plan.Mended().Transcript()
-	for _, d := range plan.Decisions {
-		if d.Action == pare.Keep {
+	for _, d := range plan.Decisions() {
+		if d.Action == pare.ActionKeep {
 			continue
 		}
 		halves := 0
@@ -199,7 +199,7 @@ func onlyWhole(t *testing.T, at string, plan *pare.Plan) {
 				t.Errorf("%s: %s an exchange that is %s", at, d.Action, x.State)
 			}
 		}
-		if halves != 2 && d.Action == pare.Drop && !slices.ContainsFunc(d.Reasons, func(r pare.Reason) bool { return r.Via != d.Atom }) {
+		if halves != 2 && d.Action == pare.ActionDrop && !slices.ContainsFunc(d.Reasons, func(r pare.Reason) bool { return r.Via != d.Atom }) {
 			t.Errorf("%s: drop an atom with %d halves", at, halves)
 		}
 	}
@@ -210,7 +210,7 @@ func untouched(t *testing.T, at string, plan *pare.Plan) {
 	t.Helper()
 	tr := plan.Mended().Transcript()
 	keep := make([]bool, len(tr.Blocks()))
-	for _, d := range plan.Decisions {
+	for _, d := range plan.Decisions() {
 		for _, b := range tr.Atoms()[d.Atom].Blocks {
 			keep[b] = d.Protected
 		}
@@ -299,8 +299,8 @@ func TestSpelling(t *testing.T) {
 
 func verdicts(p *pare.Plan) string {
 	var b strings.Builder
-	for _, d := range p.Decisions {
-		if d.Action != pare.Keep {
+	for _, d := range p.Decisions() {
+		if d.Action != pare.ActionKeep {
 			fmt.Fprintln(&b, d.Atom, d.Action, d.Reasons)
 		}
 	}

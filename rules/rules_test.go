@@ -125,7 +125,7 @@ func play(t testing.TB, script paretest.Script, p *pare.Pipeline, d wire.Dialect
 	}
 	var lines []string
 	at := map[string]int{}
-	for _, c := range plan.Changes {
+	for _, c := range plan.Changes() {
 		step, ok := steps[c.Path]
 		if c.Path == "" || !ok {
 			continue // of the finish

@@ -1,7 +1,7 @@
 // Package summary writes the summaries that a compaction puts in the place of what
 // it removes: without a model, or by asking one.
 //
-//	c := pare.Compactor{Summarise: summary.Extract(summary.ExtractOptions{})}
+//	c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{})}
 //	plan, err := c.Compact(ctx, r)
 //
 // # Without a model

@@ -66,7 +66,7 @@ const (
 // text that was cut off. If the API is busy (429 and 5xx) it is asked up to two times
 // more, unless the context ends before that. The error of Endpoint itself is about the
 // options.
-func Endpoint(o EndpointOptions) (pare.Summariser, error) {
+func Endpoint(o EndpointOptions) (pare.Summarizer, error) {
 	e := endpoint{EndpointOptions: o}
 	e.API = cmp.Or(o.API, openAI)
 	e.Prompt = cmp.Or(o.Prompt, DefaultPrompt)

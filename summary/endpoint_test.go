@@ -338,11 +338,11 @@ func TestEndpointEngine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := pare.Compactor{Summarise: s, MinKeep: 1}
+		c := pare.Compactor{Summarize: s, MinKeep: 1}
 		_, err = c.Compact(context.Background(), r)
 		got := ""
 		if failed := (*pare.CompactionError)(nil); errors.As(err, &failed) {
-			got = failed.Reason
+			got = string(failed.Reason)
 		}
 		if got != reason || (err == nil) != (reason == "") {
 			t.Errorf("%.40q: %v", text, err)
@@ -355,7 +355,7 @@ func ExampleExtract() {
 	s := paretest.MustParse(`user "make the tests pass" | call r Read parser.go | result r ` + strings.Repeat("code ", 300) +
 		` | call t Bash {"command":"go test"} | fail t exit status 1 | say "The parser is broken." | user "fix it" | say "Fixed." | user "thanks"`)
 	r, _ := wire.Parse(s.Render(wire.Anthropic, paretest.RenderOptions{}), wire.Options{})
-	c := pare.Compactor{Summarise: summary.Extract(summary.ExtractOptions{}), MinKeep: 1, CompactOptions: pare.CompactOptions{FoldTask: true}}
+	c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), MinKeep: 1, CompactOptions: pare.CompactOptions{FoldTask: true}}
 	plan, err := c.Compact(context.Background(), r)
 	if err != nil {
 		fmt.Println(err)

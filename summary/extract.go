@@ -22,7 +22,7 @@ type ExtractOptions struct {
 // removed. The text is at most as long as asked for, the prior summary included, and
 // shorter than what it stands for. It is an error if there is no room for a line, or
 // none beside the prior summary.
-func Extract(o ExtractOptions) pare.Summariser {
+func Extract(o ExtractOptions) pare.Summarizer {
 	return func(ctx context.Context, h pare.Removed) (pare.Summary, error) {
 		if err := ctx.Err(); err != nil {
 			return pare.Summary{}, err

@@ -383,7 +383,7 @@ func TestExtractCompacts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := pare.Compactor{Summarise: summary.Extract(summary.ExtractOptions{}), MinKeep: 5}
+		c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), MinKeep: 5}
 		first, err := c.Compact(context.Background(), r)
 		if err != nil {
 			t.Fatalf("%s: %v", d, err)

@@ -86,7 +86,7 @@ func testLoad(t *testing.T, b *browser) {
 	p.quiet()
 	page, plan := planned(t, long(5000), "long.json", wire.Policy{})
 	p = b.open(t, file(t, page), 1360, 860, "light")
-	t.Logf("with a plan of %d changes: ready after %s ms, of which the page worked %v", len(plan.Changes), p.text("document.documentElement.dataset.ready"), p.busy().Round(time.Millisecond))
+	t.Logf("with a plan of %d changes: ready after %s ms, of which the page worked %v", len(plan.Changes()), p.text("document.documentElement.dataset.ready"), p.busy().Round(time.Millisecond))
 	if busy := p.busy(); busy > 2*time.Second {
 		t.Errorf("with a plan the page works for %v before it is ready", busy)
 	}
@@ -262,16 +262,16 @@ func testPlan(t *testing.T, b *browser) {
 		t.Error("a reason is shown before anybody asked")
 	}
 	p.eval("document.querySelector('.message [data-change=\"0\"]').click()", nil)
-	if got := p.text("document.querySelector('.message [data-change=\"0\"]').parentNode.querySelector('.why p').textContent"); got != plan.Changes[0].Reason {
-		t.Errorf("the reason is %q, want %q", got, plan.Changes[0].Reason)
+	if got := p.text("document.querySelector('.message [data-change=\"0\"]').parentNode.querySelector('.why p').textContent"); got != plan.Changes()[0].Reason {
+		t.Errorf("the reason is %q, want %q", got, plan.Changes()[0].Reason)
 	}
 	if got := p.text("document.querySelector('.message [data-change=\"0\"]').getAttribute('aria-expanded')"); got != "true" {
 		t.Errorf("aria-expanded is %s", got)
 	}
 	// On focus as a tip.
 	p.eval("document.querySelector('.message [data-change=\"1\"]').focus()", nil)
-	if got := p.text("document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent"); got != plan.Changes[1].Reason {
-		t.Errorf("the tip says %q, want %q", got, plan.Changes[1].Reason)
+	if got := p.text("document.querySelector('#tip').hidden ? '' : document.querySelector('#tip').textContent"); got != plan.Changes()[1].Reason {
+		t.Errorf("the tip says %q, want %q", got, plan.Changes()[1].Reason)
 	}
 	p.press("b")
 	if got := p.number("document.querySelectorAll('.message').length"); got != float64(len(page.After.Messages)) {
@@ -302,7 +302,7 @@ func checkReceipts(t *testing.T, p *tab, plan *pare.Plan) {
 		const b = e.closest(".block");
 		return [e.dataset.change, {class: e.className, text: e.textContent, block: b ? b.className : "", path: b ? b.dataset.block : ""}];
 	}))`, &shown)
-	for i, c := range plan.Changes {
+	for i, c := range plan.Changes() {
 		s, ok := shown[fmt.Sprint(i)]
 		if !ok {
 			t.Errorf("%s %s is not shown", c.Action, c.Path)
@@ -318,8 +318,8 @@ func checkReceipts(t *testing.T, p *tab, plan *pare.Plan) {
 			t.Errorf("the block of %s %s has class %q", c.Action, c.Path, s.Block)
 		}
 	}
-	if len(shown) != len(plan.Changes) {
-		t.Errorf("%d changes are shown, want %d", len(shown), len(plan.Changes))
+	if len(shown) != len(plan.Changes()) {
+		t.Errorf("%d changes are shown, want %d", len(shown), len(plan.Changes()))
 	}
 }
 
@@ -340,7 +340,7 @@ func testEveryAction(t *testing.T, b *browser) {
 	for _, policy := range []wire.Policy{{}, {OrphanResult: wire.Drop, OrphanCall: wire.Drop}} {
 		page, plan := planned(t, body, "x.json", policy)
 		p := b.open(t, file(t, page), 1360, 3000, "light")
-		for _, c := range plan.Changes {
+		for _, c := range plan.Changes() {
 			seen[c.Action] = true
 		}
 		checkReceipts(t, p, plan)
@@ -360,7 +360,7 @@ func testEveryAction(t *testing.T, b *browser) {
 	if o.Plan, err = pare.Repair(r, pare.Options{Check: wire.CheckOptions{Strict: true}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range o.Plan.Changes {
+	for _, c := range o.Plan.Changes() {
 		seen[c.Action] = true
 	}
 	p := b.open(t, file(t, New(r, o)), 1360, 3000, "light")

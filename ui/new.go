@@ -191,7 +191,7 @@ func (p places) find(path string) (message, block int) {
 
 // changes lists the receipts, each with its place.
 func (p *Page) changes(plan *pare.Plan, at places) {
-	for _, c := range plan.Changes {
+	for _, c := range plan.Changes() {
 		m, b := at.find(c.Path)
 		p.Changes = append(p.Changes, Change{
 			Action: c.Action, Rule: c.Rule, Reason: valid(c.Reason), Path: c.Path, IDs: c.IDs, Tokens: c.Tokens, Message: m, Block: b,
@@ -204,7 +204,7 @@ func (p *Page) kept(plan *pare.Plan, at places) {
 	t := plan.Mended().Transcript()
 	seen := make(map[Reason]int)
 	flat := p.Before.flat()
-	for _, d := range plan.Decisions {
+	for _, d := range plan.Decisions() {
 		if !d.Protected || len(d.Reasons) == 0 {
 			continue
 		}
@@ -236,7 +236,7 @@ func (s *Side) flat() []*Block {
 func (p *Page) after(plan *pare.Plan, at places, o Options) {
 	out := plan.Result()
 	s := side(out, o)
-	s.Faults = faults(plan.Left)
+	s.Faults = faults(plan.Left())
 	before := p.Before.flat()
 	stays := make([]bool, len(before))
 	var fresh []*Block

@@ -165,13 +165,13 @@ func TestPicturesAreNotText(t *testing.T) {
 // the result with where it came from.
 func TestPlan(t *testing.T) {
 	page, plan := planned(t, session(t), "session.json", wire.Policy{})
-	if len(page.Changes) != len(plan.Changes) {
-		t.Fatalf("%d changes, want %d", len(page.Changes), len(plan.Changes))
+	if len(page.Changes) != len(plan.Changes()) {
+		t.Fatalf("%d changes, want %d", len(page.Changes), len(plan.Changes()))
 	}
 	before, after := page.Before.flat(), page.After.flat()
 	kept := 0
 	for i, c := range page.Changes {
-		if w := plan.Changes[i]; c.Action != w.Action || c.Rule != w.Rule || c.Reason != w.Reason || c.Path != w.Path || c.Tokens != w.Tokens {
+		if w := plan.Changes()[i]; c.Action != w.Action || c.Rule != w.Rule || c.Reason != w.Reason || c.Path != w.Path || c.Tokens != w.Tokens {
 			t.Errorf("change %d is %+v, want %+v", i, c, w)
 		}
 		if c.Block < 0 || before[c.Block].Path != c.Path {

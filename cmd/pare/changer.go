@@ -124,11 +124,11 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	}
 	o.before, o.after = n, n+len(plan.Result().Raw())-len(b.raw)
 	o.size = c.weigh(req, plan)
-	for _, ch := range plan.Changes {
+	for _, ch := range plan.Changes() {
 		o.rules = append(o.rules, ch.Rule)
 	}
-	if len(plan.Left) > 0 {
-		o.status, o.note = statusFindings, c.left(from, plan.Left)
+	if len(plan.Left()) > 0 {
+		o.status, o.note = statusFindings, c.left(from, plan.Left())
 	}
 	if why := skipped(plan); why != "" {
 		o.note = c.skipped(from, why)
@@ -138,9 +138,9 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 		o.out = c.show(from, req, plan, o.size)
 		return o
 	}
-	o.receipt = c.receipt(from, plan.Changes)
+	o.receipt = c.receipt(from, plan.Changes())
 	if c.archive != "" {
-		o.archive = archiveLines(from, plan.Archive(), plan.Conserved.Items > 0)
+		o.archive = archiveLines(from, plan.Archive(), plan.Conserved().Items > 0)
 	}
 	o.out = raw
 	switch {
@@ -181,9 +181,9 @@ func (c *changer) refused(from origin, raw []byte, err error) outcome {
 
 // skipped says why a compaction left a transcript alone, or "".
 func skipped(plan *pare.Plan) string {
-	for _, e := range plan.Events {
-		if e.Type == "compaction_skipped" {
-			return fmt.Sprint(e.Metadata["reason"])
+	for _, e := range plan.Events() {
+		if m, ok := e.Metadata.(pare.CompactionSkipped); ok {
+			return m.Reason
 		}
 	}
 	return ""
@@ -292,7 +292,7 @@ func (c *changer) receipt(from origin, changes []wire.Change) []byte {
 // show renders the plan for a transcript.
 func (c *changer) show(from origin, req *wire.Request, plan *pare.Plan, s *size) []byte {
 	if !c.json {
-		if plan.Empty() && len(plan.Changes)+len(plan.Left) == 0 {
+		if plan.Empty() && len(plan.Changes())+len(plan.Left()) == 0 {
 			return nil
 		}
 		return planView{c.view, req, plan, s}.render(from)

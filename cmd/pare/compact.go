@@ -130,7 +130,7 @@ func (a *authoring) check() error {
 
 // An author makes the summariser for requests that are counted in some way; nil is for
 // no summary at all.
-type author func(wire.Counter) pare.Summariser
+type author func(wire.Counter) pare.Summarizer
 
 // author finds who writes the summaries. Its error is wrong usage.
 func (a *authoring) author(w *world, stdinTaken bool) (author, error) {
@@ -143,7 +143,7 @@ func (a *authoring) author(w *world, stdinTaken bool) (author, error) {
 		text, err := readSummary(w, a.SummaryFile, stdinTaken)
 		return verbatim(text), err
 	case a.By != "endpoint":
-		return func(c wire.Counter) pare.Summariser { return summaries.Extract(summaries.ExtractOptions{Counter: c}) }, nil
+		return func(c wire.Counter) pare.Summarizer { return summaries.Extract(summaries.ExtractOptions{Counter: c}) }, nil
 	}
 	key := ""
 	if a.KeyEnv != "" {
@@ -152,12 +152,12 @@ func (a *authoring) author(w *world, stdinTaken bool) (author, error) {
 		}
 	}
 	s, err := summaries.Endpoint(summaries.EndpointOptions{URL: a.Endpoint, API: a.API, Model: a.SummaryModel, Key: key})
-	return func(wire.Counter) pare.Summariser { return s }, err
+	return func(wire.Counter) pare.Summarizer { return s }, err
 }
 
 // verbatim is the author of a text that is there already.
 func verbatim(text string) author {
-	return func(wire.Counter) pare.Summariser {
+	return func(wire.Counter) pare.Summarizer {
 		return func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{Text: text}, nil }
 	}
 }
@@ -199,7 +199,7 @@ func (c *compactCmd) plan(r *wire.Request, by author, o pare.Options) (*pare.Pla
 		CompactOptions: pare.CompactOptions{Options: o, FoldTask: c.FoldTask, MinConserved: c.Conserve, Archived: c.Archive != ""},
 	}
 	if by != nil {
-		compactor.Summarise = by(o.Counter)
+		compactor.Summarize = by(o.Counter)
 	}
 	if c.Above != nil {
 		compactor.Above = *c.Above
@@ -216,13 +216,13 @@ func (c *compactCmd) plan(r *wire.Request, by author, o pare.Options) (*pare.Pla
 }
 
 // remedy says what to do about a compaction that failed.
-func (c *compactCmd) remedy(reason string) string {
+func (c *compactCmd) remedy(reason pare.CompactionReason) string {
 	switch reason {
-	case "larger":
+	case pare.ReasonLarger:
 		return "it is left as it is: with a larger --above, short transcripts are passed over; --min-keep says how much stays"
-	case "not-conserved":
+	case pare.ReasonNotConserved:
 		return "it is left as it is: --archive FILE keeps everything that is taken out"
-	case "timeout":
+	case pare.ReasonTimeout:
 		return "it is left as it is: --timeout gives more time"
 	}
 	return "it is left as it is"

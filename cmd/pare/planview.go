@@ -35,9 +35,9 @@ func (v planView) render(from origin) []byte {
 		}
 		v.change(&b, c)
 	}
-	if len(v.plan.Left) > 0 {
+	if len(v.plan.Left()) > 0 {
 		fmt.Fprintf(&b, "\n  %s\n", v.paint.bold("cannot be mended"))
-		for _, f := range v.plan.Left {
+		for _, f := range v.plan.Left() {
 			v.finding(&b, f, false, false)
 		}
 	}
@@ -50,17 +50,17 @@ func (v planView) outline(b *bytes.Buffer) {
 	if v.size != nil {
 		fmt.Fprintf(b, "\n  %s\n", v.size)
 	}
-	if len(v.plan.Rungs) > 0 {
+	if len(v.plan.Rungs()) > 0 {
 		var steps []string
-		for _, c := range v.plan.Rungs {
+		for _, c := range v.plan.Rungs() {
 			steps = append(steps, fmt.Sprintf("%s %d", v.paint.bold(c.Rung.String()), c.Changes))
 		}
 		fmt.Fprintf(b, "  steps, gentle first: %s\n", strings.Join(steps, " → "))
 	}
-	for i, t := range v.plan.Batches {
+	for i, t := range v.plan.Batches() {
 		v.batch(b, i+1, t)
 	}
-	if c := v.plan.Conserved; c.Original > 0 {
+	if c := v.plan.Conserved(); c.Original > 0 {
 		fmt.Fprintf(b, "  accounted for: %.1f %% of %s bytes · %s retained, %s in the summary, %s archived\n",
 			100*c.Share(), grouped(c.Original), grouped(c.Retained), grouped(c.Summary), grouped(c.Archived))
 	}
@@ -87,7 +87,7 @@ func (v planView) batch(b *bytes.Buffer, n int, t pare.Batch) {
 // byMessage returns the changes in the order of the messages, what is about none of
 // them last.
 func (v planView) byMessage() []wire.Change {
-	all := slices.Clone(v.plan.Changes)
+	all := slices.Clone(v.plan.Changes())
 	key := func(c wire.Change) int {
 		if m := v.messageOf(c.Path); m >= 0 {
 			return m

@@ -189,7 +189,7 @@ func (c *trimCmd) window() (win pare.Window, err error) {
 	win.MinKeep, win.Recent, win.AllowTiny, win.Archive = c.MinKeep, c.Recent, c.AllowTiny, c.Archive != ""
 	win.Order = map[string]pare.Order{"oldest": pare.OldestFirst, "middle": pare.MiddleOut, "priority": pare.ByPriority}[c.Order]
 	for _, u := range c.Unpin {
-		win.Free |= map[string]pare.Pin{"system": pare.PinSystem, "task": pare.PinTask, "newest": pare.PinNewest}[u]
+		win.Unpin |= map[string]pare.Pin{"system": pare.PinSystem, "task": pare.PinTask, "newest": pare.PinNewest}[u]
 	}
 	ranks, err := parseRanks(c.Priority)
 	win.Priority = ranks.of
