@@ -81,10 +81,10 @@ func settle(r *wire.Request, v *votes) ([]Decision, []blockEdit) {
 	atoms := t.Atoms()
 	needs := make([][]transcript.AtomID, len(atoms))
 	for i := range atoms {
-		needs[i] = atoms[i].Needs
+		needs[i] = slices.Clip(atoms[i].Needs) // so that appending leaves the transcript's own alone
 	}
 	for _, n := range v.needs {
-		needs[n[0]] = append(slices.Clone(needs[n[0]]), n[1])
+		needs[n[0]] = append(needs[n[0]], n[1])
 	}
 	out := make([]Decision, len(atoms))
 	for i := range out {

@@ -26,6 +26,15 @@ func (c *Config) build(s *source) *pare.Pipeline {
 			entries = append(entries, e)
 		}
 	}
+	if n := len(c.Constraints); n > maxConstraints {
+		s.fail("constraint", fmt.Sprintf("write at most %d", maxConstraints), "%d constraints are too many", n)
+		return nil
+	}
+	for i := range c.Constraints {
+		if e, ok := c.Constraints[i].entry(s, i, tools); ok {
+			entries = append(entries, e)
+		}
+	}
 	checkNames(s, entries)
 	for i := range entries {
 		entries[i].checkOrder(s, entries)

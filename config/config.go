@@ -28,11 +28,13 @@ type Config struct {
 	Tools []Tool `json:"tool,omitempty"`
 	// Rules written as expressions.
 	Expressions []Expression `json:"expression,omitempty"`
+	// What belongs together, for all rules and for the window.
+	Constraints []Constraint `json:"constraint,omitempty"`
 }
 
 // A Pin says what must stay, whatever the rules say. Each entry of each list pins
 // something of its own.
-type Pin = rules.Protect
+type Pin = rules.Selection
 
 // A Tool says what a tool does and what its arguments mean.
 type Tool = rules.Tool

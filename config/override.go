@@ -15,6 +15,9 @@ func (c *Config) RuleNames() []string {
 	for _, e := range c.Expressions {
 		names = append(names, e.Name)
 	}
+	for _, e := range c.Constraints {
+		names = append(names, e.Name)
+	}
 	return names
 }
 
@@ -46,6 +49,10 @@ func (c *Config) Only(names ...string) error {
 	}
 	for i := range c.Expressions {
 		e := &c.Expressions[i]
+		e.Enabled = new(slices.Contains(names, e.Name))
+	}
+	for i := range c.Constraints {
+		e := &c.Constraints[i]
 		e.Enabled = new(slices.Contains(names, e.Name))
 	}
 	if !slices.Contains(names, "recency") {

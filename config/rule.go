@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -44,10 +43,10 @@ const (
 // entry compiles the expression.
 func (e *Expression) entry(s *source, i int, tools []Tool) (entry, bool) {
 	path := fmt.Sprintf("expression.%d", i)
-	e.checkGiven(s, path)
-	if e.Name != "" && !isName(e.Name) {
-		s.fail(join(path, "name"), "write small letters, digits and hyphens, such as "+fmt.Sprintf("%q", toName(e.Name)), "%q is no name for a rule", e.Name)
-	}
+	s.checkGiven(path, reflect.ValueOf(e).Elem())
+	s.checkName(path, e.Name)
+	s.choose(join(path, "action"), e.Action, "clear", "shorten", "drop", "protect")
+	s.choose(join(path, "part"), e.Part, "result", "arguments", "both")
 	if e.Part != "" && e.Action != "clear" {
 		s.failKey(join(path, "part"), "take it out, or set "+s.assign("action", `"clear"`), "part is about clear only")
 	}
@@ -72,12 +71,12 @@ func (e *Expression) entry(s *source, i int, tools []Tool) (entry, bool) {
 	return entry{rule: rule, path: path, sw: e.Switch, byDefault: true}, e.Name != ""
 }
 
-// checkGiven reports what every expression must have. A value of the wrong type was
-// reported when it was read.
-func (e *Expression) checkGiven(s *source, path string) {
-	for _, f := range fieldsOf(reflect.TypeFor[Expression]()) {
+// checkGiven reports what a table of the file must have. A value of the wrong type
+// was reported when it was read.
+func (s *source) checkGiven(path string, of reflect.Value) {
+	for _, f := range fieldsOf(of.Type()) {
 		example := f.tag.Get("required")
-		if example == "" || reflect.ValueOf(e).Elem().FieldByIndex(f.index).String() != "" {
+		if example == "" || of.FieldByIndex(f.index).String() != "" {
 			continue
 		}
 		switch v := s.values[join(path, f.key)]; {
@@ -87,8 +86,12 @@ func (e *Expression) checkGiven(s *source, path string) {
 			s.fail(join(path, f.key), "write "+s.assign(f.key, example), "a rule needs a name")
 		}
 	}
-	if !slices.Contains([]string{"", "clear", "shorten", "drop", "protect"}, e.Action) {
-		s.fail(join(path, "action"), "", "%q is not allowed here", e.Action)
+}
+
+// checkName reports a name that no rule can have.
+func (s *source) checkName(path, name string) {
+	if name != "" && !isName(name) {
+		s.fail(join(path, "name"), "write small letters, digits and hyphens, such as "+fmt.Sprintf("%q", toName(name)), "%q is no name for a rule", name)
 	}
 }
 

@@ -108,6 +108,11 @@ func (s *source) failed(path string) bool {
 	return slices.ContainsFunc(s.errors, func(e *Error) bool { return e.Path == path })
 }
 
+// failedBelow reports whether something was wrong with a table or what is in it.
+func (s *source) failedBelow(path string) bool {
+	return slices.ContainsFunc(s.errors, func(e *Error) bool { return e.Path == path || strings.HasPrefix(e.Path, path+".") })
+}
+
 // has reports whether the file says anything at a path.
 func (s *source) has(path string) bool { return s.values[path] != nil }
 
@@ -161,6 +166,14 @@ func (s *source) assign(key, value string) string {
 		return fmt.Sprintf("%q: %s", key, value)
 	}
 	return key + " = " + value
+}
+
+// inline shows how to write a table with one key.
+func (s *source) inline(key, value string) string {
+	if s.json {
+		return "{" + s.assign(key, value) + "}"
+	}
+	return "{ " + s.assign(key, value) + " }"
 }
 
 // shown quotes what stands in the file for a message, cut to a readable length.

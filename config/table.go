@@ -118,7 +118,7 @@ func (c *Config) options(e rules.Entry) rules.Options {
 	}
 	switch o := o.(type) {
 	case *rules.Protect:
-		*o = c.Pin
+		o.Selection = c.Pin
 	case *rules.Recency:
 		if o.Messages == nil && o.Turns == nil && o.Exchanges == nil {
 			o.Messages = c.KeepRecent
@@ -240,7 +240,7 @@ func (s *source) checkTool(t Tool, path string, before []Tool) bool {
 		s.failKey(join(path, "commands"), "write "+s.assign("command", `"action"`)+" if that argument is called action", "command is missing, which names the argument that these are values of")
 		return false
 	}
-	_, err := rules.Protect{Table: []Tool{t}}.Rule()
+	_, err := rules.Selection{Table: []Tool{t}}.Compile()
 	all, _ := err.(rules.OptionErrors)
 	for _, e := range all {
 		if at := join(path, strings.TrimPrefix(e.Option, "table.0.")); !s.failed(at) {

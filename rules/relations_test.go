@@ -87,7 +87,7 @@ func sets() map[string][]pare.Rule {
 		}
 	}
 	all["everything"] = append(slices.Clone(all["clear"]), must(rules.Oversized{MaxBytes: 1024}),
-		must(rules.Protect{FirstUser: true, Tools: []string{"grep"}, Paths: []string{"docs/**"}, Markers: []string{"<b>", "please"}}))
+		must(rules.Protect{Selection: rules.Selection{FirstUser: true, Tools: []string{"grep"}, Paths: []string{"docs/**"}, Markers: []string{"<b>", "please"}}}))
 	all["turns"] = append(slices.Clone(all["drop"][:3]), must(rules.Recency{Turns: new(1)}), must(rules.Oversized{MaxBytes: 1024}))
 	return all
 }

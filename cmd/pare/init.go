@@ -127,6 +127,10 @@ var examples = map[string]string{
 	"expression.when":      `'kind == "search" and age > 3'`,
 	"expression.action":    `"clear"`,
 	"expression.reason":    `"searches of three turns ago"`,
+	"constraint.name":      `"edits-need-the-plan"`,
+	"constraint.keep":      `{ tools = ["Edit"] }`,
+	"constraint.needs":     `{ paths = ["PLAN.md"] }`,
+	"constraint.together":  `{ paths = ["parser.go", "parser_test.go"] }`,
 }
 
 // conditions are options that do not go with all others, and when they are right.
@@ -136,6 +140,7 @@ var conditions = map[string]string{
 	"rules.recency.exchanges": "In place of keep_recent",
 	"expression.head":         `With action = "shorten"`,
 	"expression.tail":         `With action = "shorten"`,
+	"constraint.together":     "In place of keep and needs",
 }
 
 // configTemplate writes every option of the schema as a comment. A # with no space
@@ -153,7 +158,7 @@ func configTemplate() []byte {
 # pare rules shows what runs then. All about it: docs/config.md
 
 `, schemaAddress)
-	keys, tables := parted(schema.Properties)
+	keys, tables := parted(schema.Properties, "")
 	for _, k := range keys {
 		if !strings.HasPrefix(k.key, "$") { // that is for JSON; the first line does it here
 			k.write(&b, "")
@@ -167,9 +172,14 @@ func configTemplate() []byte {
 
 const schemaAddress = "https://github.com/pare-llm/pare/raw/main/config/pare.schema.json"
 
-// parted separates the keys of a table from the tables in it, which TOML wants last.
-func parted(all optionList) (keys, tables optionList) {
+// parted separates the keys of a table from the tables in it, which TOML wants last. A
+// table that has an example fits a line.
+func parted(all optionList, path string) (keys, tables optionList) {
 	for _, m := range all {
+		if _, short := examples[path+m.key]; short {
+			keys = append(keys, m)
+			continue
+		}
 		if len(m.Properties) > 0 || m.Items != nil && len(m.Items.Properties) > 0 {
 			tables = append(tables, m)
 			continue
@@ -185,7 +195,7 @@ func (m *option) table(b *bytes.Buffer, path string) {
 	if m.Items != nil {
 		inside, head = m.Items.Properties, "[["+path+"]]"
 	}
-	keys, tables := parted(inside)
+	keys, tables := parted(inside, path+".")
 	fmt.Fprintf(b, "\n# %s\n", m.Description)
 	if len(keys) > 0 {
 		fmt.Fprintf(b, "#%s\n\n", head)

@@ -143,6 +143,11 @@ func listRules(conf *config.Config) []listed {
 			add(pare.Rule{Name: e.Name, Doc: e.Action + " where " + e.When, After: e.After, Before: e.Before}, 0)
 		}
 	}
+	for _, e := range conf.Constraints {
+		if !slices.ContainsFunc(running, func(r pare.Rule) bool { return r.Name == e.Name }) {
+			add(pare.Rule{Name: e.Name, Doc: config.ConstraintDoc}, 0)
+		}
+	}
 	return list
 }
 

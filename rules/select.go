@@ -1,0 +1,200 @@
+package rules
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Selection names parts of a history. Each entry of each list selects something of
+// its own; the zero value selects nothing.
+type Selection struct {
+	// The first message of a person, which states the task. Default: false.
+	FirstUser bool `json:"first_user,omitempty"`
+	// Messages of these roles: system, user, assistant or tool. Default: none.
+	Roles []string `json:"roles,omitempty" enum:"system,user,assistant,tool"`
+	// Exchanges of tools that match one of these globs. Default: none.
+	Tools []string `json:"tools,omitempty"`
+	// Exchanges about files that match one of these globs; ** stands for any number of folders. Default: none.
+	Paths []string `json:"paths,omitempty"`
+	// Messages in which one of these texts stands. Default: none.
+	Markers []string `json:"markers,omitempty"`
+	// Messages by index; negative counts from the end. Default: none.
+	Messages []int `json:"messages,omitempty" min:"-1000000"`
+	// Blocks of these kinds: text, thinking, call, result, server call, server result, media or other. Default: none.
+	Kinds []string `json:"kinds,omitempty" enum:"text,thinking,call,result,server call,server result,media,other"`
+	// Tools beside those of [Table], or in place of those of the same name; they tell which argument is the path. Default: none.
+	Table []Tool `json:"table,omitempty"`
+}
+
+// A Finder calls found with every atom of a request that is selected, and why it is;
+// with some of them more than once. It may be used by many goroutines.
+type Finder func(r *wire.Request, found func(a transcript.AtomID, why string))
+
+// Compile makes the selection ready. The error is an [OptionErrors].
+func (s Selection) Compile() (Finder, error) {
+	var wrong faults
+	wrong.selection(s)
+	if len(wrong) > 0 {
+		return nil, OptionErrors(wrong)
+	}
+	guard := Scope{Table: s.Table}.guard()
+	return func(r *wire.Request, found func(transcript.AtomID, string)) {
+		see := seeker{guard.look(r), s, found}
+		see.messages()
+		see.calls()
+		see.blocks()
+	}, nil
+}
+
+func (f *faults) selection(s Selection) {
+	for i, name := range s.Roles {
+		if _, ok := roleOf(name); !ok {
+			f.element("roles", i, name, "write system, user, assistant or tool", "%q is no role", name)
+		}
+	}
+	for i, name := range s.Kinds {
+		if _, ok := kindOf(name); !ok {
+			f.element("kinds", i, name, "write text, thinking, call, result, server call, server result, media or other", "%q is no kind", name)
+		}
+	}
+	for i, text := range s.Markers {
+		if text == "" {
+			f.element("markers", i, text, "take it out", "an empty text stands everywhere")
+		}
+	}
+	f.globs("tools", s.Tools)
+	f.globs("paths", s.Paths)
+	f.table(s.Table)
+}
+
+// A seeker looks for what a selection names in one history.
+type seeker struct {
+	*sight
+	Selection
+	found func(transcript.AtomID, string)
+}
+
+func (s *seeker) messages() {
+	ms := s.t.Messages()
+	take := func(i int, why string) {
+		for id := ms[i].First; id < ms[i].End; id++ {
+			s.found(s.t.AtomOf(id), why)
+		}
+	}
+	for i, m := range ms {
+		if slices.ContainsFunc(s.Roles, func(name string) bool { r, _ := roleOf(name); return r == m.Role }) {
+			take(i, "role "+m.Role.String())
+		}
+		for _, marker := range s.Markers {
+			if s.stands(i, marker) {
+				take(i, fmt.Sprintf("marked %q", marker))
+			}
+		}
+	}
+	for _, i := range s.Messages {
+		if i < 0 {
+			i += len(ms)
+		}
+		if i >= 0 && i < len(ms) {
+			take(i, fmt.Sprintf("message %d", i))
+		}
+	}
+	if i := slices.IndexFunc(ms, func(m transcript.Message) bool { return m.Begins }); s.FirstUser && i >= 0 {
+		take(i, "the first message of a person")
+	}
+}
+
+// stands reports whether a text stands in a message: in what is said, in
+// arguments or in results.
+func (s *sight) stands(message int, marker string) bool {
+	m := s.t.Messages()[message]
+	for id := m.First; id < m.End; id++ {
+		blk := s.t.Block(id)
+		body := s.t.Bytes(blk.Body)
+		found := false
+		switch {
+		case blk.Body == blk.Span:
+		case quoted(s.t, blk.Body) && plainSpelling(marker) && bytes.IndexByte(body, '\\') < 0:
+			found = bytes.Contains(body, []byte(marker))
+		case blk.Kind == transcript.Call && !quoted(s.t, blk.Body):
+			found = bytes.Contains(wire.Canonical(body), []byte(marker))
+		default:
+			found = strings.Contains(wire.Text(s.t, id), marker)
+		}
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// plainSpelling reports whether a text has only one spelling in JSON that clients
+// use.
+func plainSpelling(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\/<>&'`, r) })
+}
+
+func (s *seeker) calls() {
+	if len(s.Tools) == 0 && len(s.Paths) == 0 {
+		return
+	}
+	for i := range s.t.Exchanges() {
+		x := &s.t.Exchanges()[i]
+		if x.Call == transcript.NoBlock {
+			continue
+		}
+		for _, g := range s.Tools {
+			if matchTool(g, x.Tool) {
+				s.found(s.t.AtomOf(x.Call), "tool "+x.Tool)
+			}
+		}
+		if len(s.Paths) == 0 {
+			continue
+		}
+		file := s.use(s.tool(x.Tool), s.arguments(x.Call)).file
+		for _, g := range s.Paths {
+			if file != "" && matchPath(g, file) {
+				s.found(s.t.AtomOf(x.Call), "path "+file)
+			}
+		}
+	}
+}
+
+func (s *seeker) blocks() {
+	var wanted []transcript.Kind
+	for _, name := range s.Kinds {
+		k, _ := kindOf(name)
+		wanted = append(wanted, k)
+	}
+	if wanted == nil {
+		return
+	}
+	for id, blk := range s.t.Blocks() {
+		if slices.Contains(wanted, blk.Kind) {
+			s.found(s.t.AtomOf(transcript.BlockID(id)), "kind "+blk.Kind.String())
+		}
+	}
+}
+
+func roleOf(name string) (transcript.Role, bool) {
+	for _, r := range []transcript.Role{transcript.System, transcript.User, transcript.Assistant, transcript.Tool} {
+		if r.String() == name {
+			return r, true
+		}
+	}
+	return transcript.Unknown, false
+}
+
+func kindOf(name string) (transcript.Kind, bool) {
+	for k := transcript.Other; k <= transcript.Media; k++ {
+		if k.String() == name {
+			return k, true
+		}
+	}
+	return transcript.Other, false
+}
