@@ -8,12 +8,13 @@ import (
 	"sync/atomic"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
 // An archive is a file that keeps what plans take out, a JSON line each. What it held
 // before stays, and no line is written twice.
 type archive struct {
-	draft *draft
+	draft *atomicfile.Draft
 	known map[[sha256.Size]byte]bool
 	old   bool // the file was there before
 	added bool
@@ -31,13 +32,13 @@ func openArchive(w *world, name string) (*archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.draft, a.old = d, d.was != nil
+	a.draft, a.old = d, d.Was() != nil
 	if !a.old {
 		return a, nil
 	}
-	if err := a.takeOver(d.path); err != nil {
-		d.discard(w)
-		return nil, &writeError{name, err}
+	if err := a.takeOver(d.Path()); err != nil {
+		d.Discard()
+		return nil, &atomicfile.Error{Name: name, Err: err}
 	}
 	return a, nil
 }
@@ -92,19 +93,17 @@ func (a *archive) write(line []byte) error {
 }
 
 // commit makes the file, unless it would only be what it was.
-func (a *archive) commit(w *world) error {
+func (a *archive) commit() error {
 	if a.old && !a.added {
-		a.draft.discard(w)
+		a.draft.Discard()
 		return nil
 	}
-	if err := a.draft.close(); err != nil {
-		return err
-	}
-	_, err := a.draft.commit(w, false)
+	// What another run has added meanwhile must not be lost.
+	_, err := a.draft.CommitOver(a.draft.Was(), atomicfile.Over{})
 	return err
 }
 
-func (a *archive) discard(w *world) { a.draft.discard(w) }
+func (a *archive) discard() { a.draft.Discard() }
 
 // archiveLines renders items. Their bytes are kept as they are, for the id is made from
 // them. Those that take several lines are put on one, and exact has the true bytes, in

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -99,12 +101,8 @@ func (c *changing) conflict(in *input, t task) error {
 		return hinted{errors.New("several files, but one output"), "use --in-place to rewrite each file, --dry-run to see what would be done, or name one file"}
 	case c.Receipt == stdinName:
 		return hinted{errors.New("--receipt needs a file: standard output is for the result"), "--receipt FILE, for example --receipt changes.jsonl"}
-	case c.Receipt != "" && c.Receipt == c.Output:
-		return errors.New("--receipt and -o name the same file")
 	case t.archive == stdinName:
 		return hinted{errors.New("--archive needs a file: standard output is for the result"), "--archive FILE, for example --archive removed.jsonl"}
-	case t.archive != "" && (t.archive == c.Output || t.archive == c.Receipt):
-		return errors.New("--archive needs a file of its own: another flag names it too")
 	case t.single != "" && in.many():
 		return fmt.Errorf("%s is for one transcript, and several files are named", t.single)
 	}
@@ -118,7 +116,7 @@ func (c *changing) run(w *world, t task) int {
 		return w.usage(err, t.command)
 	}
 	in := newInput(w, c.Paths)
-	if err := c.conflict(in, t); err != nil {
+	if err := cmp.Or(c.conflict(in, t), c.claim(w, in, t)); err != nil {
 		return w.usage(err, t.command)
 	}
 	ch := &changer{task: t, opts: opts, dryRun: c.DryRun, json: c.JSON, inPlace: c.InPlace && !c.DryRun, many: in.many()}
@@ -138,7 +136,7 @@ type changeRun struct {
 	sum     *summary
 	bar     *progress
 	out     output
-	receipt *draft // nil: none is wanted
+	receipt *atomicfile.Draft // nil: none is wanted
 	archive *archive
 	err     error // why nothing more can be written
 	stopped bool  // at something unreadable, after earlier lines were written
@@ -171,7 +169,7 @@ func (r *changeRun) run() int {
 
 // open begins the files that will be written.
 func (r *changeRun) open() (err error) {
-	r.out = output{w: r.w}
+	r.out = output{w: r.w, force: r.ch.mending != nil && r.ch.mending.force}
 	if r.DryRun {
 		return nil
 	}
@@ -183,7 +181,7 @@ func (r *changeRun) open() (err error) {
 	}
 	t := &r.ch.task
 	if t.whole && !r.InPlace && r.out.file == nil {
-		r.out.spool = &spool{w: r.w}
+		r.out.spool = r.w.files.Spool()
 	}
 	if r.Receipt != "" || r.out.spool != nil {
 		// Whoever reads our output may leave early. That is then an error like any
@@ -293,7 +291,7 @@ func (r *changeRun) record(o *outcome) error {
 // the receipt of what was done.
 func (r *changeRun) commit() error {
 	if r.archive != nil {
-		if err := r.archive.commit(r.w); err != nil {
+		if err := r.archive.commit(); err != nil {
 			return err
 		}
 	}
@@ -303,11 +301,7 @@ func (r *changeRun) commit() error {
 	if r.receipt == nil {
 		return nil
 	}
-	if err := r.receipt.close(); err != nil {
-		return err
-	}
-	_, err := r.receipt.commit(r.w, false)
-	return err
+	return r.receipt.Commit()
 }
 
 // failed ends a run that leaves all files as they were. A nil error has been
@@ -315,10 +309,10 @@ func (r *changeRun) commit() error {
 func (r *changeRun) failed(err error) int {
 	r.out.discard()
 	if r.receipt != nil {
-		r.receipt.discard(r.w)
+		r.receipt.Discard()
 	}
 	if r.archive != nil {
-		r.archive.discard(r.w)
+		r.archive.discard()
 	}
 	if err == nil {
 		if !r.JSON && !r.DryRun {
@@ -326,11 +320,15 @@ func (r *changeRun) failed(err error) int {
 		}
 		return r.sum.status
 	}
-	var we *writeError
+	var clash *atomicfile.Clash
+	if errors.As(err, &clash) {
+		return r.w.usage(clashHint(err), r.ch.command)
+	}
+	var we *atomicfile.Error
 	if !errors.As(err, &we) {
 		return r.w.fail("write standard output: "+err.Error(), "")
 	}
-	hint := we.hint(r.InPlace)
+	hint := writeHint(we, r.InPlace)
 	if r.out.committed() {
 		hint = "what was rewritten before that:"
 		defer r.out.printBackups(palette(r.w.colour(r.w.stderr, r.Color)))

@@ -17,7 +17,7 @@ import (
 // program runs the program in this process.
 func program(stdin io.Reader, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	status = run(&world{args: args, stdin: stdin, stdout: &out, stderr: &errs, getenv: func(string) string { return "" }, create: createFile})
+	status = run(&world{args: args, stdin: stdin, stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
 	return status, out.String(), errs.String()
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/atomicfile"
 	summaries "github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/wire"
 )
@@ -171,6 +172,9 @@ func readSummary(w *world, name string, stdinTaken bool) (string, error) {
 	case name == stdinName && stdinTaken:
 		return "", hinted{errors.New("--summary-file -: standard input is the transcript already"), "name the transcript, or give the summary as a file"}
 	case name != stdinName:
+		if err := clashHint(w.files.Claim("--summary-file", name, atomicfile.Read)); err != nil {
+			return "", err
+		}
 		f, err := os.Open(name)
 		if err != nil {
 			return "", hinted{fmt.Errorf("--summary-file %s: %s", name, failure(err).Message), "give a file with the text of the summary"}

@@ -41,7 +41,7 @@ func TestCompactEndpoint(t *testing.T) {
 		var out, errs bytes.Buffer
 		status := run(&world{
 			args:  []string{"compact", "--endpoint", server.URL, "--api", api, "--summary-model", "small", "--key-env", "MY_KEY", "--min-keep", "2"},
-			stdin: strings.NewReader(talk(8)), stdout: &out, stderr: &errs, create: createFile,
+			stdin: strings.NewReader(talk(8)), stdout: &out, stderr: &errs,
 			getenv: func(name string) string { return map[string]string{"MY_KEY": "sesame"}[name] },
 		})
 		if status != statusClean || !strings.Contains(out.String(), "They agreed on everything.") || strings.Contains(out.String(), "Question 5") {

@@ -32,10 +32,7 @@ completed.`
 
 func (c *completionCmd) run(w *world) int {
 	script := map[string]func(shellWords) []byte{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}[c.Shell]
-	if _, err := w.stdout.Write(script(wordsOf(newParser(w, nil).Model))); err != nil {
-		return w.fail("write standard output: "+err.Error(), "")
-	}
-	return statusClean
+	return w.say(script(wordsOf(newParser(w, nil).Model)))
 }
 
 // shellWords is what can be completed: the grammar, as far as a shell cares.

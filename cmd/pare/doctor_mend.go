@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
 // A treatment is what is about to be done to a session.
@@ -45,15 +46,15 @@ func prepare(x agentlog.Place, busy *agentlog.Busy) (*treatment, error) {
 
 // write replaces the files, each as a whole, and returns where the originals are.
 func (m *treatment) write(w *world) (backup string, err error) {
-	var drafts []*draft
+	var drafts []*atomicfile.Draft
 	defer func() {
 		for _, d := range drafts {
-			d.discard(w)
+			d.Discard()
 		}
 	}()
 	files := m.session.Replacements(m.fixed)
 	for _, f := range files {
-		d, err := newDraft(w, f.Path, "")
+		d, err := w.files.New(f.Path)
 		if err != nil {
 			return "", err
 		}
@@ -61,25 +62,25 @@ func (m *treatment) write(w *world) (backup string, err error) {
 		if _, err := d.Write(f.Raw); err != nil {
 			return "", err
 		}
-		if err := d.close(); err != nil {
+		if err := d.Close(); err != nil {
 			return "", err
 		}
 	}
 	for i, d := range drafts {
-		if err := d.unmoved(files[i].Was); err != nil {
-			return "", &writeError{d.name, err}
+		if err := d.Unmoved(files[i].Was); err != nil {
+			return "", err
 		}
 		// Agents list sessions by time and go on with the newest; mending is not using.
-		d.modified = files[i].Was.ModTime()
+		d.Date(files[i].Was.ModTime())
 	}
 	beside := m.Agent.Format != agentlog.OpenCode
-	for _, d := range drafts {
+	for i, d := range drafts {
 		if !beside {
-			if backup, err = m.keepElsewhere(w, d.path); err != nil {
-				return "", &writeError{d.name, fmt.Errorf("keep a backup: %w", err)}
+			if backup, err = m.keepElsewhere(w, d.Path()); err != nil {
+				return "", &atomicfile.Error{Name: d.Name(), Err: fmt.Errorf("keep a backup: %w", err)}
 			}
 		}
-		kept, err := d.commit(w, beside)
+		kept, err := d.CommitOver(files[i].Was, atomicfile.Over{Backup: beside})
 		if err != nil {
 			return "", err
 		}
@@ -108,7 +109,7 @@ func (m *treatment) keepElsewhere(w *world, name string) (string, error) {
 		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 			return "", err
 		}
-		if err := copyFile(w, name, to); !errors.Is(err, fs.ErrExist) {
+		if err := w.files.Copy(name, to); !errors.Is(err, fs.ErrExist) {
 			return folder, err
 		}
 	}

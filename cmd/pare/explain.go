@@ -36,15 +36,14 @@ func (c *explainCmd) run(w *world) int {
 	meanings := meanings()
 	slugs := slices.Sorted(maps.Keys(meanings))
 	if c.Rule == "" {
-		for _, s := range slugs {
-			if c.JSON {
-				w.stdout.Write(encode(ruleOf(s, wire.Find(s))))
-			}
-		}
 		if !c.JSON {
-			w.stdout.Write(e.list(slugs))
+			return w.say(e.list(slugs))
 		}
-		return statusClean
+		var all []byte
+		for _, s := range slugs {
+			all = append(all, encode(ruleOf(s, wire.Find(s)))...)
+		}
+		return w.say(all)
 	}
 	rows := wire.Find(c.Rule)
 	slug := c.Rule
@@ -55,11 +54,9 @@ func (c *explainCmd) run(w *world) int {
 		return c.unknown(w, slugs)
 	}
 	if c.JSON {
-		w.stdout.Write(encode(ruleOf(slug, rows)))
-		return statusClean
+		return w.say(encode(ruleOf(slug, rows)))
 	}
-	w.stdout.Write(e.rule(slug, rows))
-	return statusClean
+	return w.say(e.rule(slug, rows))
 }
 
 // meanings says what each rule means: those of providers, and those about the files in

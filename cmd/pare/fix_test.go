@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
 // Every incident of the zoo comes back clean, or with what is left named; a second
@@ -80,7 +81,7 @@ func TestFixBatchOrderAndMemory(t *testing.T) {
 	watched := &watch{r: r}
 	var errs bytes.Buffer
 	out := &lineCheck{t: t}
-	status := run(&world{args: []string{"fix", "--jobs", "2"}, stdin: watched, stdout: out, stderr: &errs, getenv: func(string) string { return "" }, create: createFile})
+	status := run(&world{args: []string{"fix", "--jobs", "2"}, stdin: watched, stdout: out, stderr: &errs, getenv: func(string) string { return "" }})
 	if status != statusClean || out.lines != lines {
 		t.Fatalf("status %d, %d lines: %s", status, out.lines, errs.String())
 	}
@@ -119,7 +120,7 @@ const faulty = `{"input":[{"role":"user","content":"hi"},{"type":"function_call_
 
 // A brokenFile fails at some step.
 type brokenFile struct {
-	file
+	file                      atomicfile.File
 	room                      int // bytes it takes; -1: all
 	failSync, failClose, mode bool
 }
@@ -163,14 +164,24 @@ func (f *brokenFile) Chmod(m fs.FileMode) error {
 // Whatever step fails, the file stays as it was and nothing lies beside it.
 func TestInPlaceFails(t *testing.T) {
 	batch := strings.Repeat(faulty+"\n", 3000)
-	cases := map[string]func(file) (file, error){
-		"no room":          func(f file) (file, error) { return &brokenFile{file: f, room: 0}, nil },
-		"little room":      func(f file) (file, error) { return &brokenFile{file: f, room: 70_000}, nil },
-		"almost room":      func(f file) (file, error) { return &brokenFile{file: f, room: len(batch) + 1000}, nil },
-		"sync":             func(f file) (file, error) { return &brokenFile{file: f, room: -1, failSync: true}, nil },
-		"close":            func(f file) (file, error) { return &brokenFile{file: f, room: -1, failClose: true}, nil },
-		"mode":             func(f file) (file, error) { return &brokenFile{file: f, room: -1, mode: true}, nil },
-		"read-only folder": func(f file) (file, error) { return nil, &fs.PathError{Op: "open", Path: "hidden", Err: syscall.EACCES} },
+	cases := map[string]func(atomicfile.File) (atomicfile.File, error){
+		"no room":     func(f atomicfile.File) (atomicfile.File, error) { return &brokenFile{file: f, room: 0}, nil },
+		"little room": func(f atomicfile.File) (atomicfile.File, error) { return &brokenFile{file: f, room: 70_000}, nil },
+		"almost room": func(f atomicfile.File) (atomicfile.File, error) {
+			return &brokenFile{file: f, room: len(batch) + 1000}, nil
+		},
+		"sync": func(f atomicfile.File) (atomicfile.File, error) {
+			return &brokenFile{file: f, room: -1, failSync: true}, nil
+		},
+		"close": func(f atomicfile.File) (atomicfile.File, error) {
+			return &brokenFile{file: f, room: -1, failClose: true}, nil
+		},
+		"mode": func(f atomicfile.File) (atomicfile.File, error) {
+			return &brokenFile{file: f, room: -1, mode: true}, nil
+		},
+		"read-only folder": func(f atomicfile.File) (atomicfile.File, error) {
+			return nil, &fs.PathError{Op: "open", Path: "hidden", Err: syscall.EACCES}
+		},
 	}
 	for name, spoil := range cases {
 		for kind, content := range map[string]string{"batch": batch, "document": faulty} {
@@ -185,17 +196,17 @@ func TestInPlaceFails(t *testing.T) {
 					t.Fatal(err)
 				}
 				var out, errs bytes.Buffer
-				create := func(name string, perm fs.FileMode) (file, error) {
+				create := func(name string, perm fs.FileMode) (atomicfile.File, error) {
 					f, err := spoil(nil)
 					if err != nil {
 						return nil, err
 					}
-					if f.(*brokenFile).file, err = createFile(name, perm); err != nil {
+					if f.(*brokenFile).file, err = atomicfile.CreateFile(name, perm); err != nil {
 						t.Fatal(err)
 					}
 					return f, nil
 				}
-				status := run(&world{args: []string{"fix", "--in-place", path}, stdout: &out, stderr: &errs, getenv: os.Getenv, create: create})
+				status := run(&world{args: []string{"fix", "--in-place", path}, stdout: &out, stderr: &errs, getenv: os.Getenv, files: atomicfile.Files{Create: create}})
 				if status != statusInvalid || out.Len() > 0 || !strings.HasPrefix(errs.String(), "pare: write ") {
 					t.Errorf("status %d: %s%s", status, out.String(), errs.String())
 				}
@@ -226,51 +237,18 @@ func TestInPlaceMeanwhile(t *testing.T) {
 	if err := os.WriteFile(path, []byte(faulty), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	create := func(name string, perm fs.FileMode) (file, error) {
+	create := func(name string, perm fs.FileMode) (atomicfile.File, error) {
 		if err := os.WriteFile(path, []byte(faulty+"\n"+faulty), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		return createFile(name, perm)
+		return atomicfile.CreateFile(name, perm)
 	}
 	var errs bytes.Buffer
-	status := run(&world{args: []string{"fix", "--in-place", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, create: create})
+	status := run(&world{args: []string{"fix", "--in-place", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, files: atomicfile.Files{Create: create}})
 	if status != statusInvalid || !strings.Contains(errs.String(), "somebody else wrote to it") {
 		t.Errorf("status %d: %s", status, errs.String())
 	}
 	wantOnly(t, path, faulty+"\n"+faulty)
-}
-
-// Where hard links are not to be had, the backup is a copy.
-func TestBackupByCopy(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x")
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w := &world{create: createFile}
-	if err := copyFile(w, path, path+".bak"); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(path + ".bak")
-	if err != nil || string(got) != "old" {
-		t.Errorf("%q, %v", got, err)
-	}
-	if err := copyFile(w, path, path+".bak"); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a backup is overwritten: %v", err)
-	}
-}
-
-// A signal takes the hidden files away.
-func TestTempsAreCleared(t *testing.T) {
-	w := &world{create: createFile}
-	path := filepath.Join(t.TempDir(), "x")
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := newDraft(w, path, ""); err != nil {
-		t.Fatal(err)
-	}
-	w.temps.clear()
-	wantOnly(t, path, "old")
 }
 
 func TestFixFullDisk(t *testing.T) {

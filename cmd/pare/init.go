@@ -39,41 +39,19 @@ func (c *initCmd) run(w *world) int {
 	}
 	text := configTemplate()
 	if name == stdinName {
-		if _, err := w.stdout.Write(text); err != nil {
-			return w.fail("write standard output: "+err.Error(), "")
-		}
-		return statusClean
+		return w.say(text)
 	}
 	if _, err := os.Lstat(name); err == nil && !c.Force {
 		return w.fail(name+" is there already", "give another name, or --force to replace it; pare rules --check "+name+" tells whether it is right")
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return w.fail("write "+name+": "+failure(err).Message, "")
 	}
-	if err := writeFile(w, name, text); err != nil {
-		var we *writeError
-		errors.As(err, &we)
-		return w.fail(we.Error(), we.hint(false))
+	if err := w.files.WriteFile(name, text); err != nil {
+		return w.fail(err.Error(), writeHint(err, false))
 	}
 	fmt.Fprintf(w.stdout, "%s\n", plain(name))
 	fmt.Fprintf(w.stderr, "      take the # away from what you want to change, then see what runs: pare rules %s\n", quoted(name))
 	return statusClean
-}
-
-// writeFile writes a file as a whole or not at all. Its error is a *writeError.
-func writeFile(w *world, name string, text []byte) error {
-	d, err := newDraft(w, name, "")
-	if err != nil {
-		return err
-	}
-	defer d.discard(w)
-	if _, err := d.Write(text); err != nil {
-		return err
-	}
-	if err := d.close(); err != nil {
-		return err
-	}
-	_, err = d.commit(w, false)
-	return err
 }
 
 // A property is a part of the schema of the configuration. What the schema does not

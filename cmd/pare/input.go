@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
@@ -38,6 +40,11 @@ type input struct {
 	backups int          // files in folders that are our own backups; read it after each
 	vetting bool         // only batches are wanted
 	done    atomic.Int64 // bytes read, before decompression
+
+	files *atomicfile.Files // the roles of the run's files
+	use   atomicfile.Use    // what is done with those that are found
+	clash error             // a file in a folder has another role; read it after each
+	own   []string          // files in folders that standard output is written to
 }
 
 // stdinName is what the source of standard input is called in reports.
@@ -47,7 +54,7 @@ func newInput(w *world, paths []string) *input {
 	if len(paths) == 0 {
 		paths = []string{stdinName}
 	}
-	return &input{paths: paths, stdin: w.stdin}
+	return &input{paths: paths, stdin: w.stdin, files: &w.files}
 }
 
 // many reports whether the input is more than one file.
@@ -90,7 +97,7 @@ func (in *input) each(emit func(chunk) bool) {
 				return emit(chunk{source: path, err: err})
 			case d != nil && d.IsDir():
 				return in.vetting || emit(chunk{source: path, agent: agentlog.OpenCode})
-			case d != nil && isBackup(path):
+			case d != nil && atomicfile.IsBackup(path):
 				in.backups++
 				return true
 			}
@@ -158,16 +165,38 @@ func (in *input) file(path string, inFolder bool, emit func(chunk) bool) bool {
 	if err != nil {
 		return emit(chunk{source: path, err: err})
 	}
+	if st.Mode().IsRegular() {
+		in.files.Restrict(st.Mode())
+	}
 	return in.read(path, f, inFolder, func(c chunk) bool {
 		c.file = st
 		return emit(c)
 	})
 }
 
+// free is an error if a file that was found in a folder has another role in this run.
+// One that standard output is written to is no input, and own is true.
+func (in *input) free(path string) (own bool, err error) {
+	err = in.files.Check(roleInput, path, in.use)
+	var clash *atomicfile.Clash
+	if errors.As(err, &clash) && clash.Roles[0] == roleStdout {
+		in.own = append(in.own, path)
+		return true, nil
+	}
+	if err != nil {
+		in.clash = clashHint(err)
+		return false, in.clash
+	}
+	return false, nil
+}
+
 // printSkipped says which files of folders were passed over.
 func (in *input) printSkipped(w io.Writer) {
 	if in.skipped > 0 {
 		fmt.Fprintf(w, "pare: skipped %s in folders that %s not JSON\n", plural(in.skipped, "file"), isAre(in.skipped))
+	}
+	for _, name := range in.own {
+		fmt.Fprintf(w, "pare: skipped %s: standard output is written to it\n", plain(name))
 	}
 	if in.backups > 0 {
 		fmt.Fprintf(w, "pare: skipped %s in folders, made by --in-place\n", plural(in.backups, "backup"))
@@ -184,6 +213,13 @@ func (in *input) read(source string, r io.Reader, inFolder bool, emit func(chunk
 	defer s.close()
 	lead := s.skipMark()
 	json := s.opensJSON()
+	if inFolder && json {
+		if own, err := in.free(source); own {
+			return true
+		} else if err != nil {
+			return emit(chunk{source: source, err: err})
+		}
+	}
 	if agent, ok := s.session(source, json); ok && s.err == nil {
 		if in.vetting {
 			return true // it leaves as a whole, or not at all

@@ -19,6 +19,7 @@ import (
 	"unsafe"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/trial"
 )
 
@@ -93,7 +94,7 @@ func (p *patient) inspect(t *testing.T, path string) (isNew bool) {
 	for _, e := range entries {
 		switch name := e.Name(); {
 		case name == "x.jsonl", strayName.MatchString(name):
-		case backupName.MatchString(name):
+		case atomicfile.IsBackup(filepath.Join(filepath.Dir(path), name)):
 			kept, err := os.ReadFile(filepath.Join(filepath.Dir(path), name))
 			if err != nil || !bytes.Equal(kept, p.old) {
 				t.Errorf("%s is not the old file: %d bytes, %v", name, len(kept), err)

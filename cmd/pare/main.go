@@ -7,8 +7,8 @@
 // them on all cores and hands the outcomes back in the order of the input. The
 // commands that report differ in their teller alone: reporting.go runs it. The commands
 // that change transcripts differ in their [task]: change.go runs it, changer.go makes it
-// work on each transcript, output.go and draft.go see to it that a file is replaced as a
-// whole or not at all, spool.go that standard output is. Agents' session files are
+// work on each transcript, output.go writes what comes of it, and roles.go sees to it that
+// no two roles meet in one file. Agents' session files are
 // documents of their own kind: session.go recognises and reads them, and the files
 // beside it check, mend and show them; package agentlog finds them, and tells which are in use.
 package main
@@ -17,13 +17,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
 // The exit status. Of several the highest counts.
@@ -42,17 +43,16 @@ type world struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
-	create         func(name string, perm fs.FileMode) (file, error) // fails if name exists
-	temps          temps
+	files          atomicfile.Files // those of this run
 }
 
 func main() {
-	w := &world{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, create: createFile}
+	w := &world{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
 	interrupt := make(chan os.Signal, 1)
 	signal.Notify(interrupt, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-interrupt
-		w.temps.clear()
+		w.files.Clear()
 		os.Exit(statusInterrupted)
 	}()
 	os.Exit(run(w))
@@ -161,4 +161,12 @@ func (w *world) fail(problem, hint string) int {
 		fmt.Fprintf(w.stderr, "      %s\n", hint)
 	}
 	return statusInvalid
+}
+
+// say writes what a command has to say to standard output, and returns the status.
+func (w *world) say(text []byte) int {
+	if _, err := w.stdout.Write(text); err != nil {
+		return w.fail("write standard output: "+err.Error(), "")
+	}
+	return statusClean
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,19 +29,14 @@ after an update.`
 func (c *manCmd) run(w *world) int {
 	pages := manPages(newParser(w, nil).Model)
 	if c.Dir == "" {
-		if _, err := w.stdout.Write(pages[0].roff); err != nil {
-			return w.fail("write standard output: "+err.Error(), "")
-		}
-		return statusClean
+		return w.say(pages[0].roff)
 	}
 	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
 		return w.fail("make "+c.Dir+": "+failure(err).Message, "give a folder that you may write to")
 	}
 	for _, p := range pages {
-		if err := writeFile(w, filepath.Join(c.Dir, p.name), p.roff); err != nil {
-			var we *writeError
-			errors.As(err, &we)
-			return w.fail(we.Error(), we.hint(false))
+		if err := w.files.WriteFile(filepath.Join(c.Dir, p.name), p.roff); err != nil {
+			return w.fail(err.Error(), writeHint(err, false))
 		}
 	}
 	fmt.Fprintf(w.stderr, "%s written to %s\n", plural(len(pages), "page"), plain(c.Dir))

@@ -6,9 +6,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
 // An output is where results go: to standard output as they come, or into drafts
@@ -17,10 +22,11 @@ import (
 type output struct {
 	w       *world
 	inPlace bool
-	file    *draft // for -o; nil: standard output, or in place
-	spool   *spool // holds back what goes to standard output; nil: it goes at once
+	force   bool              // replace a file even if another process has locked it
+	file    *atomicfile.Draft // for -o; nil: standard output, or in place
+	spool   *atomicfile.Spool // holds back what goes to standard output; nil: it goes at once
 
-	current    *draft // in place: the file at hand; nil: none yet
+	current    *atomicfile.Draft // in place: the file at hand; nil: none yet
 	source     string
 	changed    bool
 	rewritings []rewriting
@@ -28,7 +34,7 @@ type output struct {
 
 // A rewriting is a file that is to be replaced.
 type rewriting struct {
-	*draft
+	*atomicfile.Draft
 	read   fs.FileInfo // as it was when it was read
 	backup string
 }
@@ -51,23 +57,27 @@ func (o *output) writer(b *batch) (io.Writer, error) {
 	}
 	if o.current == nil {
 		same := func(r rewriting) bool { return os.SameFile(r.read, b.file) }
-		switch {
-		case b.file == nil, b.whole && !b.changed():
+		if b.file == nil || b.whole && !b.changed() {
 			return io.Discard, nil // it stays as it is
+		}
+		if err := o.w.files.Claim(roleInput, b.source, atomicfile.Replace); err != nil {
+			return nil, err
+		}
+		switch {
 		case slices.ContainsFunc(o.rewritings, same):
 			return io.Discard, nil // it was named twice
 		case !b.file.Mode().IsRegular():
-			return nil, &writeError{b.source, errors.New("not a regular file, so it cannot be replaced")}
+			return nil, &atomicfile.Error{Name: b.source, Err: errors.New("not a regular file, so it cannot be replaced")}
 		}
 		d, err := newDraft(o.w, b.source, b.packed)
 		if err != nil {
 			return nil, err
 		}
 		if b.keepTime {
-			d.modified = b.file.ModTime()
+			d.Date(b.file.ModTime())
 		}
 		o.current = d
-		o.rewritings = append(o.rewritings, rewriting{draft: d, read: b.file})
+		o.rewritings = append(o.rewritings, rewriting{Draft: d, read: b.file})
 	}
 	o.changed = o.changed || b.changed()
 	return o.current, nil
@@ -76,16 +86,19 @@ func (o *output) writer(b *batch) (io.Writer, error) {
 // rewrite drafts the files of a folder that change.
 func (o *output) rewrite(files []agentlog.Replacement) error {
 	for _, f := range files {
+		if err := o.w.files.Claim(roleInput, f.Path, atomicfile.Replace); err != nil {
+			return err
+		}
 		d, err := newDraft(o.w, f.Path, "")
 		if err != nil {
 			return err
 		}
-		d.modified = f.Was.ModTime()
-		o.rewritings = append(o.rewritings, rewriting{draft: d, read: f.Was})
+		d.Date(f.Was.ModTime())
+		o.rewritings = append(o.rewritings, rewriting{Draft: d, read: f.Was})
 		if _, err := d.Write(f.Raw); err != nil {
 			return err
 		}
-		if err := d.close(); err != nil {
+		if err := d.Close(); err != nil {
 			return err
 		}
 	}
@@ -101,35 +114,31 @@ func (o *output) endFile() error {
 	}
 	if !changed {
 		o.rewritings = o.rewritings[:len(o.rewritings)-1]
-		d.discard(o.w)
+		d.Discard()
 		return nil
 	}
-	return d.close()
+	return d.Close()
 }
 
 // commit makes the files, all of them or, as far as can be told beforehand, none.
 func (o *output) commit() error {
 	if o.file != nil {
-		if err := o.file.close(); err != nil {
-			return err
-		}
-		_, err := o.file.commit(o.w, false)
-		return err
+		return o.file.Commit()
 	}
 	if o.spool != nil {
-		return o.spool.release(o.w.stdout)
+		return o.spool.Release(o.w.stdout)
 	}
 	if err := o.endFile(); err != nil {
 		return err
 	}
 	for _, r := range o.rewritings {
-		if err := r.unmoved(r.read); err != nil {
-			return &writeError{r.name, err}
+		if err := r.Unmoved(r.read); err != nil {
+			return err
 		}
 	}
 	for i := range o.rewritings {
 		r := &o.rewritings[i]
-		kept, err := r.commit(o.w, true)
+		kept, err := r.CommitOver(r.read, atomicfile.Over{Backup: true, Force: o.force})
 		if err != nil {
 			return err
 		}
@@ -141,13 +150,13 @@ func (o *output) commit() error {
 // discard takes back what is not committed.
 func (o *output) discard() {
 	if o.file != nil {
-		o.file.discard(o.w)
+		o.file.Discard()
 	}
 	if o.spool != nil {
-		o.spool.discard()
+		o.spool.Discard()
 	}
 	for _, r := range o.rewritings {
-		r.discard(o.w)
+		r.Discard()
 	}
 }
 
@@ -167,7 +176,62 @@ func (o *output) printBackups(paint palette) {
 			fmt.Fprintf(o.w.stderr, "%s\n", paint.faint(fmt.Sprintf("and %s more, each with its backup", plural(len(o.rewritings)-most, "file"))))
 			return
 		}
-		fmt.Fprintf(o.w.stderr, "%s rewritten, the original is %s\n", plain(r.name), plain(r.backup))
-		fmt.Fprintf(o.w.stderr, "  undo: pare undo %s\n", quoted(r.name))
+		fmt.Fprintf(o.w.stderr, "%s rewritten, the original is %s\n", plain(r.Name()), plain(r.backup))
+		fmt.Fprintf(o.w.stderr, "  undo: pare undo %s\n", quoted(r.Name()))
 	}
+}
+
+// newDraft begins a file, packed as it is to be: gzip, zstd, or "".
+func newDraft(w *world, name, packed string) (*atomicfile.Draft, error) {
+	d, err := w.files.New(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := packDraft(d, packed); err != nil {
+		d.Discard()
+		return nil, err
+	}
+	return d, nil
+}
+
+func packDraft(d *atomicfile.Draft, how string) error {
+	switch how {
+	case "gzip":
+		return d.Pack(func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil })
+	case "zstd":
+		return d.Pack(func(w io.Writer) (io.WriteCloser, error) {
+			return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
+		})
+	}
+	return nil
+}
+
+// packedBy tells from a file's name how its content is to be compressed.
+func packedBy(name string) string {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".gz":
+		return "gzip"
+	case ".zst":
+		return "zstd"
+	}
+	return ""
+}
+
+// writeHint says what to do about a file that cannot be written.
+func writeHint(err error, inPlace bool) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission) && inPlace:
+		return "--in-place makes a new file in the same folder; with -o FILE it is made elsewhere"
+	case errors.Is(err, fs.ErrPermission):
+		return "give a file in a folder that you may write to"
+	case errors.Is(err, fs.ErrNotExist):
+		return "make the folder first"
+	case errors.Is(err, errNoArchive):
+		return "give the name of a new file, or of an archive that pare made"
+	case errors.Is(err, atomicfile.ErrMoved), errors.Is(err, atomicfile.ErrLocked):
+		return "run it again when nobody writes to it"
+	case errors.Is(err, atomicfile.ErrManyBackups):
+		return "move the old ones, FILE.bak.N, elsewhere"
+	}
+	return "no file was changed"
 }

@@ -27,7 +27,7 @@ pare fix.`
 }
 
 func (c *pruneCmd) run(w *world) int {
-	conf, used, err := loadConfig(c.Config)
+	conf, used, err := w.loadConfig(c.Config)
 	if err != nil {
 		return w.misconfigured(used, err)
 	}

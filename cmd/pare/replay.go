@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/replay"
 	"github.com/pare-llm/pare/wire"
@@ -55,7 +57,7 @@ func (c *replayCmd) run(w *world) int {
 	if err != nil {
 		return w.usage(err, "replay")
 	}
-	conf, used, err := loadConfig(c.Config)
+	conf, used, err := w.loadConfig(c.Config)
 	if err != nil {
 		return w.misconfigured(used, err)
 	}
@@ -67,14 +69,17 @@ func (c *replayCmd) run(w *world) int {
 	if rep.how, err = c.compared(by); err != nil {
 		return w.usage(err, "replay")
 	}
-	var page *draft
+	in := newInput(w, c.Paths)
+	if err := cmp.Or(w.claimOutput("--html", c.HTML), w.claimStdout(), w.claimInputs(in, atomicfile.Read)); err != nil {
+		return w.usage(err, "replay")
+	}
+	var page *atomicfile.Draft
 	if c.HTML != "" {
 		if page, err = newDraft(w, c.HTML, packedBy(c.HTML)); err != nil {
 			return w.fail(err.Error(), "")
 		}
-		defer page.discard(w) // does nothing once it is committed
+		defer page.Discard() // does nothing once it is committed
 	}
-	in := newInput(w, c.Paths)
 	rep.many = in.many()
 	sum := newSummary("finding")
 	bar := startProgress(w, in, sum)
@@ -91,8 +96,8 @@ func (c *replayCmd) run(w *world) int {
 		return w.fail("write standard output: "+bar.err.Error(), "")
 	}
 	in.printSkipped(w.stderr)
-	if page != nil {
-		if err := writePage(w, page, all); err != nil {
+	if page != nil && in.clash == nil {
+		if err := writePage(page, all); err != nil {
 			return w.fail(err.Error(), "")
 		}
 	}
@@ -155,15 +160,11 @@ func (c *replayCmd) tables(all []*replay.Result) string {
 }
 
 // writePage makes the page, as a whole or not at all.
-func writePage(w *world, page *draft, all []*replay.Result) error {
+func writePage(page *atomicfile.Draft, all []*replay.Result) error {
 	if err := replay.WriteHTML(page, all); err != nil {
 		return err
 	}
-	if err := page.close(); err != nil {
-		return err
-	}
-	_, err := page.commit(w, false)
-	return err
+	return page.Commit()
 }
 
 // replaying is one run of the replay command.

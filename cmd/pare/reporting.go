@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -31,6 +33,9 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTe
 		return w.usage(err, command)
 	}
 	in := newInput(w, r.Paths)
+	if err := cmp.Or(w.claimStdout(), w.claimInputs(in, atomicfile.Read)); err != nil {
+		return w.usage(err, command)
+	}
 	t := &telling{opts: opts, tell: tell, logs: logs, json: r.JSON, many: in.many()}
 	t.report = report{paint: palette(w.colour(w.stdout, r.Color)), width: w.width(w.stdout)}
 	defer roomy(t.many)()

@@ -40,7 +40,7 @@ func (c *rulesCmd) run(w *world) int {
 	if c.File != "" {
 		c.Config = c.File
 	}
-	conf, used, err := loadConfig(c.Config)
+	conf, used, err := w.loadConfig(c.Config)
 	if c.Check {
 		return c.check(w, conf, used, err)
 	}
@@ -52,14 +52,14 @@ func (c *rulesCmd) run(w *world) int {
 	}
 	list := listRules(conf)
 	if c.JSON {
+		var all []byte
 		for _, r := range list {
-			w.stdout.Write(encode(r))
+			all = append(all, encode(r)...)
 		}
-		return statusClean
+		return w.say(all)
 	}
 	e := explanation{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
-	w.stdout.Write(e.rules(list))
-	return statusClean
+	return w.say(e.rules(list))
 }
 
 // A verdict is what --check --json prints.
@@ -94,11 +94,11 @@ func (c *rulesCmd) check(w *world, conf *config.Config, used string, err error) 
 		for _, e := range all {
 			v.Errors = append(v.Errors, configProblem{e.Line, e.Column, e.Path, e.Message, e.Hint})
 		}
-		w.stdout.Write(encode(v))
+		status := w.say(encode(v))
 		if err != nil {
 			return statusInvalid
 		}
-		return statusClean
+		return status
 	}
 	if err != nil {
 		return w.misconfigured(used, err)

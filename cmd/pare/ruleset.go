@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
 // ruleset is the flags that say which rules run.
@@ -22,12 +23,20 @@ const configName = "pare.toml"
 
 // loadConfig reads the configuration at path or, if that is "", the one in this
 // folder; used is "" if there is none.
-func loadConfig(path string) (c *config.Config, used string, err error) {
+func (w *world) loadConfig(path string) (c *config.Config, used string, err error) {
 	if path == "" {
-		if _, err := os.Stat(configName); errors.Is(err, fs.ErrNotExist) {
+		st, err := os.Stat(configName)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			return config.Default(), "", nil
+		case err == nil && !st.Mode().IsRegular():
+			// A pipe that nobody writes to would keep us waiting, and nobody has named it.
+			return nil, configName, hinted{errors.New("it is not a regular file"), "--config FILE names another configuration"}
 		}
 		path = configName
+	}
+	if err := w.files.Claim("the configuration", path, atomicfile.Read); err != nil {
+		return nil, path, err
 	}
 	c, err = config.Load(path)
 	return c, path, err

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
 // interrupted is a session of Claude Code whose last call but one got no result.
@@ -165,20 +167,20 @@ func wantLines(t *testing.T, before, after []byte, receipt string) {
 
 // Whatever step fails, a session stays as it was and nothing lies beside it.
 func TestSessionInPlaceFails(t *testing.T) {
-	cases := map[string]func(name string, perm fs.FileMode) (file, error){
-		"no room": func(name string, perm fs.FileMode) (file, error) {
-			f, err := createFile(name, perm)
+	cases := map[string]func(name string, perm fs.FileMode) (atomicfile.File, error){
+		"no room": func(name string, perm fs.FileMode) (atomicfile.File, error) {
+			f, err := atomicfile.CreateFile(name, perm)
 			return &brokenFile{file: f, room: 0}, err
 		},
-		"sync": func(name string, perm fs.FileMode) (file, error) {
-			f, err := createFile(name, perm)
+		"sync": func(name string, perm fs.FileMode) (atomicfile.File, error) {
+			f, err := atomicfile.CreateFile(name, perm)
 			return &brokenFile{file: f, room: -1, failSync: true}, err
 		},
-		"close": func(name string, perm fs.FileMode) (file, error) {
-			f, err := createFile(name, perm)
+		"close": func(name string, perm fs.FileMode) (atomicfile.File, error) {
+			f, err := atomicfile.CreateFile(name, perm)
 			return &brokenFile{file: f, room: -1, failClose: true}, err
 		},
-		"read-only folder": func(name string, perm fs.FileMode) (file, error) {
+		"read-only folder": func(name string, perm fs.FileMode) (atomicfile.File, error) {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
 		},
 	}
@@ -187,7 +189,7 @@ func TestSessionInPlaceFails(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x.jsonl")
 			aged(t, path, []byte(interrupted))
 			var errs bytes.Buffer
-			status := run(&world{args: []string{"fix", "--in-place", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, create: create})
+			status := run(&world{args: []string{"fix", "--in-place", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, files: atomicfile.Files{Create: create}})
 			if status != statusInvalid || !strings.Contains(errs.String(), "pare: write "+path) {
 				t.Errorf("status %d: %s", status, errs.String())
 			}
@@ -200,14 +202,14 @@ func TestSessionInPlaceFails(t *testing.T) {
 func TestSessionMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	aged(t, path, []byte(interrupted))
-	create := func(name string, perm fs.FileMode) (file, error) {
+	create := func(name string, perm fs.FileMode) (atomicfile.File, error) {
 		if err := os.WriteFile(path, []byte(interrupted+"{}\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return createFile(name, perm)
+		return atomicfile.CreateFile(name, perm)
 	}
 	var errs bytes.Buffer
-	status := run(&world{args: []string{"fix", "--in-place", "--force", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, create: create})
+	status := run(&world{args: []string{"fix", "--in-place", "--force", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, files: atomicfile.Files{Create: create}})
 	if status != statusInvalid || !strings.Contains(errs.String(), "somebody else wrote to it") {
 		t.Errorf("status %d: %s", status, errs.String())
 	}

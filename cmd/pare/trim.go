@@ -144,7 +144,7 @@ func (s *stable) mark(limit int) (int, error) {
 // configure reads the rules, if any are asked for. A status other than clean has been
 // explained.
 func (c *trimCmd) configure(w *world) (o pare.Options, rules *pare.Pipeline, status int) {
-	conf, used, err := loadConfig(c.Config)
+	conf, used, err := w.loadConfig(c.Config)
 	if err != nil {
 		return o, nil, w.misconfigured(used, err)
 	}

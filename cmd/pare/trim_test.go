@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
 // The minimum that status 3 names works, and one less does not; what comes out is as
@@ -57,7 +58,7 @@ func testMinimum(t *testing.T, z zooCase, unit string) {
 // bulk is a batch of more than a spool holds in memory.
 func bulk(last string) string {
 	line := `{"model":"gpt-4.1","messages":[{"role":"user","content":"` + strings.Repeat("x", 50_000) + `"}]}` + "\n"
-	return strings.Repeat(line, maxHeld/len(line)+10) + last
+	return strings.Repeat(line, atomicfile.MaxHeld/len(line)+10) + last
 }
 
 // A long batch from a pipe comes back whole, or not a byte of it does; no temporary
@@ -86,7 +87,7 @@ func TestTrimBrokenOutput(t *testing.T) {
 	t.Setenv("TMPDIR", folder)
 	var errs bytes.Buffer
 	receipt := filepath.Join(folder, "r.jsonl")
-	status := run(&world{args: []string{"trim", "--max-messages", "2", "--receipt", receipt}, stdin: strings.NewReader(bulk("")), stdout: broken{}, stderr: &errs, getenv: func(string) string { return "" }, create: createFile})
+	status := run(&world{args: []string{"trim", "--max-messages", "2", "--receipt", receipt}, stdin: strings.NewReader(bulk("")), stdout: broken{}, stderr: &errs, getenv: func(string) string { return "" }})
 	if status != statusInvalid || !strings.Contains(errs.String(), "write standard output: full") {
 		t.Errorf("status %d: %s", status, errs.String())
 	}

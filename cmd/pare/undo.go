@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
 type undoCmd struct {
@@ -49,9 +50,9 @@ func (c *undoCmd) run(w *world) int {
 
 // undone reports a file that stays as it is.
 func (w *world) undone(name string, err error) int {
-	var we *writeError
+	var we *atomicfile.Error
 	if errors.As(err, &we) {
-		return w.fail(we.Error(), we.hint(true))
+		return w.fail(we.Error(), writeHint(we, true))
 	}
 	p := failure(err)
 	return w.fail(name+": "+p.Message, p.hint)
@@ -81,25 +82,16 @@ func (c *undoCmd) undo(w *world, name string, held *agentlog.Busy) (from, kept s
 		if err := c.allowed(path, now, was, held); err != nil {
 			return "", "", err
 		}
-		if kept, err = keepBackup(w, path); err != nil {
-			return "", "", &writeError{name, fmt.Errorf("keep a backup: %w", err)}
-		}
 	}
-	if err := os.Rename(from, path); err != nil {
-		if kept != "" {
-			os.Remove(kept) // a second name for what stays
-		}
-		return "", "", &writeError{name, err}
-	}
-	syncFolder(path)
-	return from, kept, nil
+	kept, err = w.files.Restore(path, from)
+	return from, kept, err
 }
 
 // newestBackup finds the newest backup that is not the file itself under another name,
 // which is what an undo that was cut off leaves.
 func newestBackup(path string, now fs.FileInfo) (string, fs.FileInfo, error) {
-	for _, n := range backupsOf(path) {
-		name := backupOf(path, n)
+	for _, n := range atomicfile.Backups(path) {
+		name := atomicfile.BackupName(path, n)
 		st, err := os.Lstat(name)
 		if err == nil && st.Mode().IsRegular() && (now == nil || !os.SameFile(st, now)) {
 			return name, st, nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/ui"
 	"github.com/pare-llm/pare/wire"
@@ -58,6 +59,9 @@ func (c *viewCmd) run(w *world) int {
 	if v.plan, err = c.planner(w); err != nil {
 		return statusInvalid // it has been said
 	}
+	if err := c.claim(w); err != nil {
+		return w.usage(err, "view")
+	}
 	if c.Serve {
 		return v.serve()
 	}
@@ -74,10 +78,7 @@ func (c *viewCmd) run(w *world) int {
 			}
 			text = append(text, sketch{r, s, s.page()}.render()...)
 		}
-		if _, err := w.stdout.Write(text); err != nil {
-			return w.fail("write standard output: "+err.Error(), "")
-		}
-		return statusClean
+		return w.say(text)
 	}
 	return v.write(pageOf(all))
 }
@@ -121,6 +122,19 @@ func (c *viewCmd) view(w *world) (*viewing, error) {
 	return &viewing{viewCmd: c, w: w, opts: opts}, nil
 }
 
+// claim claims the file that is shown, and what it is shown in. Its error is wrong usage.
+func (c *viewCmd) claim(w *world) error {
+	if err := w.claimOutput("-o", c.Output); err != nil {
+		return err
+	}
+	if c.Output == "" || c.Output == stdinName {
+		if err := w.claimStdout(); err != nil {
+			return err
+		}
+	}
+	return w.claimInputs(newInput(w, []string{c.Path}), atomicfile.Read)
+}
+
 // planner makes what --plan asks for; nil for none. An error has been reported.
 func (c *viewCmd) planner(w *world) (planner, error) {
 	check := wire.CheckOptions{Strict: c.Strict}
@@ -133,7 +147,7 @@ func (c *viewCmd) planner(w *world) (planner, error) {
 	default:
 		return nil, nil
 	}
-	conf, used, err := loadConfig(c.Config)
+	conf, used, err := w.loadConfig(c.Config)
 	if err == nil {
 		if err := c.ruleset.override(conf); err != nil {
 			w.usage(err, "view")
@@ -259,13 +273,8 @@ func (v *viewing) read() (found chunk, from origin, err error) {
 func (v *viewing) write(p *ui.Page) int {
 	switch {
 	case v.Output != "" && v.Output != stdinName:
-		err := v.writeFile(p)
-		var we *writeError
-		switch {
-		case errors.As(err, &we):
-			return v.w.fail(we.Error(), we.hint(false))
-		case err != nil:
-			return v.w.fail(err.Error(), "")
+		if err := v.writeFile(p); err != nil {
+			return v.w.fail(err.Error(), writeHint(err, false))
 		}
 	case v.Output == "" && isTerminal(v.w.stdout):
 		f, err := os.CreateTemp("", "pare-view-*.html")
@@ -290,13 +299,11 @@ func (v *viewing) writeFile(p *ui.Page) error {
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(p.WriteHTML(d), d.close()); err == nil {
-		_, err = d.commit(v.w, false)
+	defer d.Discard() // does nothing once it is committed
+	if err := p.WriteHTML(d); err != nil {
+		return err
 	}
-	if err != nil {
-		d.discard(v.w)
-	}
-	return err
+	return d.Commit()
 }
 
 // serve shows the page on the loopback address until it is interrupted.

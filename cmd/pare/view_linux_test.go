@@ -19,7 +19,7 @@ func TestViewOnTerminal(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	var stderr bytes.Buffer
-	w := &world{args: []string{"view", "../../examples/seed-incident.json"}, stdin: strings.NewReader(""), stdout: tty, stderr: &stderr, getenv: os.Getenv, create: createFile}
+	w := &world{args: []string{"view", "../../examples/seed-incident.json"}, stdin: strings.NewReader(""), stdout: tty, stderr: &stderr, getenv: os.Getenv}
 	if status := run(w); status != statusClean {
 		t.Fatalf("status %d: %s", status, &stderr)
 	}

@@ -1,0 +1,310 @@
+package atomicfile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A Draft is a new file, or the new content of one, that nobody sees until it is
+// committed: it is written under another name in the same folder. Whatever fails before,
+// the file stays as it was. It is for one goroutine.
+type Draft struct {
+	files    *Files
+	name     string
+	path     string
+	temp     string // where it is written; "": there is nothing to commit
+	was      fs.FileInfo
+	modified time.Time
+
+	file   File
+	buf    *bufio.Writer
+	packer io.WriteCloser // writes into buf; nil: nobody does
+}
+
+// New begins a draft. What is neither a file nor absent, a terminal or a pipe for
+// example, is written at once. Its error is an *[Error].
+func (f *Files) New(name string) (*Draft, error) {
+	d := &Draft{files: f, name: name}
+	var err error
+	if d.path, err = Resolve(name); err != nil { // a link stays a link
+		return nil, &Error{name, err}
+	}
+	st, err := os.Stat(d.path)
+	switch {
+	case err == nil && st.IsDir():
+		err = errors.New("it is a folder")
+	case err == nil && !st.Mode().IsRegular():
+		d.file, err = os.OpenFile(d.path, os.O_WRONLY, 0)
+	case err == nil:
+		d.was = st
+		err = d.open(st.Mode().Perm())
+	case errors.Is(err, fs.ErrNotExist):
+		err = d.open(0o666)
+	}
+	if err != nil {
+		return nil, &Error{name, err}
+	}
+	d.buf = bufio.NewWriterSize(d.file, 64<<10)
+	return d, nil
+}
+
+// Name is what the user calls the file.
+func (d *Draft) Name() string { return d.name }
+
+// Path is where the file really is.
+func (d *Draft) Path() string { return d.path }
+
+// Was is the file that the draft was begun beside; nil: there was none.
+func (d *Draft) Was() fs.FileInfo { return d.was }
+
+// Date lets the file bear a time that is not that of its writing.
+func (d *Draft) Date(modified time.Time) { d.modified = modified }
+
+// Pack lets everything pass through a packer on its way into the file, such as one that
+// compresses. It is called before the first Write.
+func (d *Draft) Pack(through func(io.Writer) (io.WriteCloser, error)) error {
+	p, err := through(d.buf)
+	if err != nil {
+		return &Error{d.name, err}
+	}
+	d.packer = p
+	return nil
+}
+
+// open makes the hidden file. From its first byte on nobody can read it who cannot read
+// what it replaces, or what it is made from.
+func (d *Draft) open(perm fs.FileMode) error {
+	f := d.files
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return errors.New("the run is over")
+	}
+	if d.was == nil {
+		perm &^= f.private
+	}
+	folder, base := filepath.Split(d.path)
+	for n := 0; ; n++ {
+		temp := filepath.Join(folder, fmt.Sprintf(".%s.pare-%d-%d", base, os.Getpid(), n))
+		if f.taken(temp) && n < maxTries {
+			continue
+		}
+		file, err := f.create(temp, perm)
+		if errors.Is(err, fs.ErrExist) && n < maxTries {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		f.made(temp, d)
+		d.file, d.temp = file, temp
+		if d.was == nil {
+			return nil
+		}
+		keepOwner(temp, d.was)
+		if err := file.Chmod(perm); err != nil {
+			file.Close()
+			os.Remove(temp)
+			delete(f.temps, temp)
+			return err
+		}
+		return nil
+	}
+}
+
+// maxTries bounds the search for a name that is free.
+const maxTries = 1000
+
+// Write adds to the draft. Its error is an *[Error].
+func (d *Draft) Write(p []byte) (n int, err error) {
+	var w io.Writer = d.buf
+	if d.packer != nil {
+		w = d.packer
+	}
+	if n, err = w.Write(p); err != nil {
+		err = &Error{d.name, err}
+	}
+	return n, err
+}
+
+// Close brings all of it to the disk. Its error is an *[Error].
+func (d *Draft) Close() error {
+	if d.file == nil {
+		return nil
+	}
+	var err error
+	if d.packer != nil {
+		err = d.packer.Close()
+	}
+	err = errors.Join(err, d.buf.Flush())
+	if d.temp != "" {
+		err = errors.Join(err, d.file.Sync())
+	}
+	err = errors.Join(err, d.file.Close())
+	d.file = nil
+	if err != nil {
+		return &Error{d.name, err}
+	}
+	return nil
+}
+
+// Discard takes the draft back, unless it is committed.
+func (d *Draft) Discard() {
+	if d.file != nil {
+		d.file.Close()
+		d.file = nil
+	}
+	if d.temp != "" {
+		os.Remove(d.temp)
+		d.files.gone(d.temp)
+		d.temp = ""
+	}
+}
+
+// Commit closes the draft and gives it its name, whatever stands there by now. At every
+// moment the name leads to the whole of the old or the whole of the new.
+func (d *Draft) Commit() error {
+	if err := d.Close(); err != nil {
+		return err
+	}
+	if d.temp == "" {
+		return nil
+	}
+	if err := d.date(); err != nil {
+		return err
+	}
+	return d.rename()
+}
+
+// Over is how a file is replaced whose content the draft was made from.
+type Over struct {
+	// Backup keeps the old content under another name.
+	Backup bool
+	// Force replaces the file even if another process has locked it.
+	Force bool
+}
+
+// CommitOver is Commit for a draft that was made from what was (nil: from nothing). If
+// the file is another one by now, or was written to, it stays: the error wraps
+// [ErrMoved]. Of several runs that replace one file one goes first, and the others find
+// it moved. It returns the name of the backup.
+func (d *Draft) CommitOver(was fs.FileInfo, how Over) (kept string, err error) {
+	if err := d.Close(); err != nil {
+		return "", err
+	}
+	if d.temp == "" {
+		return "", nil
+	}
+	if how.Backup && d.modified.IsZero() {
+		// So that an undo can tell it from what is written in the very moment after this:
+		// the clock of a file system ticks a hundred times a second.
+		d.modified = time.Now().Add(-20 * time.Millisecond)
+	}
+	if err := d.date(); err != nil {
+		return "", err
+	}
+	if was == nil {
+		return "", d.appear()
+	}
+	unlock, err := d.files.lock(d.path, how.Force)
+	if err != nil {
+		return "", &Error{d.name, err}
+	}
+	defer unlock()
+	if err := d.Unmoved(was); err != nil {
+		return "", err
+	}
+	if how.Backup {
+		if kept, err = d.files.Backup(d.path); err != nil {
+			return "", &Error{d.name, fmt.Errorf("keep a backup: %w", err)}
+		}
+	}
+	if err := d.rename(); err != nil {
+		if kept != "" {
+			os.Remove(kept) // nothing was replaced
+		}
+		return "", err
+	}
+	return kept, nil
+}
+
+// Unmoved is an error if the file is not what it was when it was read.
+func (d *Draft) Unmoved(was fs.FileInfo) error {
+	now, err := os.Stat(d.path)
+	if err == nil && (!os.SameFile(now, was) || now.Size() != was.Size() || !now.ModTime().Equal(was.ModTime())) {
+		err = ErrMoved
+	}
+	if err != nil {
+		return &Error{d.name, err}
+	}
+	return nil
+}
+
+func (d *Draft) date() error {
+	if d.modified.IsZero() {
+		return nil
+	}
+	if err := os.Chtimes(d.temp, time.Time{}, d.modified); err != nil {
+		return &Error{d.name, err}
+	}
+	return nil
+}
+
+func (d *Draft) rename() error {
+	if err := os.Rename(d.temp, d.path); err != nil {
+		return &Error{d.name, err}
+	}
+	d.settle()
+	return nil
+}
+
+// appear gives the draft its name only if nobody else has taken it.
+func (d *Draft) appear() error {
+	err := os.Link(d.temp, d.path)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return &Error{d.name, ErrMoved}
+	case err != nil: // a file system without hard links
+		if _, err := os.Lstat(d.path); err == nil {
+			return &Error{d.name, ErrMoved}
+		}
+		return d.rename()
+	}
+	os.Remove(d.temp)
+	d.settle()
+	return nil
+}
+
+// settle ends a draft that has its name.
+func (d *Draft) settle() {
+	d.files.gone(d.temp)
+	d.temp = ""
+	SyncFolder(d.path)
+}
+
+// SyncFolder brings the names beside path to the disk.
+func SyncFolder(path string) {
+	if folder, err := os.Open(filepath.Dir(path)); err == nil {
+		folder.Sync() // not every system can; the content is on the disk either way
+		folder.Close()
+	}
+}
+
+// WriteFile makes a file of data, as a whole or not at all. Its error is an *[Error].
+func (f *Files) WriteFile(name string, data []byte) error {
+	d, err := f.New(name)
+	if err != nil {
+		return err
+	}
+	defer d.Discard()
+	if _, err := d.Write(data); err != nil {
+		return err
+	}
+	return d.Commit()
+}

@@ -1,0 +1,100 @@
+// Package atomicfile writes files as a whole or not at all, keeps backups of what it
+// replaces, and knows the files of a run apart by what they are, not by how they are
+// spelt.
+//
+// [Files] is one run: every file that it reads or writes is claimed there, so that no
+// two roles can meet in one file. A [Draft] is a file that nobody sees until it is
+// committed. Standard library only, because readers of every floor stand on it.
+package atomicfile
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+)
+
+// A File is what a draft is written to.
+type File interface {
+	io.WriteCloser
+	Sync() error
+	Chmod(fs.FileMode) error
+}
+
+// Files are the files of one run. The zero value is ready to use, by many goroutines.
+type Files struct {
+	// Create makes a file that does not exist yet; nil: the system does. It is for
+	// tests of what may go wrong.
+	Create func(name string, perm fs.FileMode) (File, error)
+	// Patience is how long to wait for another run that replaces the same file.
+	// Default: five seconds.
+	Patience time.Duration
+
+	mu      sync.Mutex
+	closed  bool
+	temps   map[string]*Draft // hidden files that exist; nil: not a draft's
+	claims  map[string][]claim
+	writes  []claim
+	folding map[string]bool // by folder: whether it takes a.json and A.json for one
+	private fs.FileMode     // permissions that new files do without
+}
+
+// CreateFile makes a file that does not exist yet.
+func CreateFile(name string, perm fs.FileMode) (File, error) {
+	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+}
+
+func (f *Files) create(name string, perm fs.FileMode) (File, error) {
+	if f.Create != nil {
+		return f.Create(name, perm)
+	}
+	return CreateFile(name, perm)
+}
+
+// Restrict lets nobody read or write the new files of the run who may not do so with an
+// input of this mode, those that are begun already included. What is replaced keeps its
+// own mode.
+func (f *Files) Restrict(input fs.FileMode) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	more := 0o066 &^ input.Perm() &^ f.private
+	if more == 0 {
+		return
+	}
+	f.private |= more
+	for temp, d := range f.temps {
+		if d == nil || d.was != nil {
+			continue
+		}
+		if st, err := os.Stat(temp); err == nil {
+			_ = os.Chmod(temp, st.Mode().Perm()&^f.private) // it is ours
+		}
+	}
+}
+
+// Clear removes the hidden files of a run that is about to end, and lets no further one
+// be made.
+func (f *Files) Clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	for name := range f.temps {
+		os.Remove(name)
+	}
+}
+
+// made notes a hidden file. The caller holds the lock.
+func (f *Files) made(name string, d *Draft) {
+	if f.temps == nil {
+		f.temps = map[string]*Draft{}
+	}
+	f.temps[name] = d
+}
+
+// gone forgets a hidden file.
+func (f *Files) gone(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.temps, name)
+}

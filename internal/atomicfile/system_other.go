@@ -1,0 +1,17 @@
+//go:build !unix
+
+package atomicfile
+
+import (
+	"io/fs"
+	"os"
+)
+
+// fileIdentity is not known here: files are told apart by their resolved names.
+func fileIdentity(fs.FileInfo) (string, bool) { return "", false }
+
+// keepOwner does nothing: here a file belongs to its folder's owner.
+func keepOwner(string, fs.FileInfo) {}
+
+// tryLock does nothing: here locks are mandatory, and would keep us from replacing.
+func tryLock(*os.File) (busy bool) { return false }

@@ -1,0 +1,33 @@
+//go:build unix
+
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// fileIdentity tells a file from all others of the machine.
+func fileIdentity(st fs.FileInfo) (string, bool) {
+	s, ok := st.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "", false
+	}
+	return fmt.Sprintf("%d:%d", s.Dev, s.Ino), true
+}
+
+// keepOwner gives a file to the owner of the one it replaces, where we may.
+func keepOwner(name string, was fs.FileInfo) {
+	if st, ok := was.Sys().(*syscall.Stat_t); ok {
+		_ = os.Lchown(name, int(st.Uid), int(st.Gid)) // only root may; others own both
+	}
+}
+
+// tryLock locks a file for this run alone; busy: somebody else has. Where a file system
+// knows no locks, nobody has.
+func tryLock(f *os.File) (busy bool) {
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
