@@ -116,7 +116,6 @@ var fixedWords = []headword{
 	{"not-conserved", aRefusal, "too few bytes of the history are accounted for", "--conserve sets how many must be; --archive keeps what is removed"},
 	{"no-cut", aRefusal, "the transcript cannot be divided there without breaking a pair", "pare split shows where it can"},
 	{"nothing-to-compact", aRefusal, "nothing stands in front of the cut", ""},
-	{"summariser", aRefusal, "the summary could not be made", ""},
 	{"summarizer", aRefusal, "the summary could not be made", ""},
 	{"timeout", aRefusal, "the summary took too long", "--timeout sets how long it may take"},
 
