@@ -1,7 +1,7 @@
 # The two commands a stranger needs are in README.md; the rest is for us.
 GO ?= go
 
-.PHONY: test check bench fuzz fmt build release relations browser soak
+.PHONY: postgres test check bench fuzz fmt build release relations browser soak
 
 # The program knows its commit, also where the Go tool does not stamp it.
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -14,12 +14,12 @@ release:
 
 # The whole test suite. CI runs this and nothing else decides. It ends with what was
 # skipped and why.
-test: browser
+test: browser postgres
 	$(GO) run ./internal/testrun ./...
 
 # What needs hours or a quiet machine: fifty times the samples (the relations of the engine on
 # a million histories), what is measured by the clock, the real client, long fuzz.
-soak: browser
+soak: browser postgres
 	scripts/client.sh || echo "soak: the real client is left out"
 	PARE_SOAK=1 PARE_CLIENTS_TEST=1 $(GO) run ./internal/testrun -p 1 -count 1 -timeout 24h ./...
 	$(MAKE) fuzz FUZZTIME=2h
@@ -28,8 +28,12 @@ soak: browser
 browser:
 	@scripts/browser.sh
 
+# The tests of the store use a real PostgreSQL; this installs it where it is missing.
+postgres:
+	@scripts/postgres.sh
+
 # What a change must pass before it is committed.
-check: fmt browser
+check: fmt browser postgres
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) test -race ./...

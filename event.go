@@ -27,8 +27,9 @@ type Event struct {
 	Metadata Metadata  `json:"metadata"`
 }
 
-// Metadata is one of the types that this package has for it.
-type Metadata interface{ metadata() }
+// Metadata is one of the types that this package has for it, or, for events of another
+// package, of that one.
+type Metadata any
 
 // PairsChecked tells of the pairs of a history as it came. Without orphans it was paired.
 type PairsChecked struct {
@@ -71,13 +72,6 @@ type CompactionFailed struct {
 	Cut   int    `json:"cut,omitempty"`
 	Error string `json:"error"`
 }
-
-func (PairsChecked) metadata()      {}
-func (PlanMade) metadata()          {}
-func (CompactionStarted) metadata() {}
-func (CompactionDone) metadata()    {}
-func (CompactionSkipped) metadata() {}
-func (CompactionFailed) metadata()  {}
 
 // pairsEvent tells about the pairs of a history that became another.
 func pairsEvent(before, after *wire.Request, orphans []Orphan) Event {

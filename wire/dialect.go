@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"github.com/pare-llm/pare/transcript"
+
 	"fmt"
 	"strings"
 )
@@ -59,3 +61,8 @@ func (d Dialect) List() string { return grammars[d].list }
 
 // ModelInURL reports whether requests name their model in the URL and not in the body.
 func (d Dialect) ModelInURL() bool { return grammars[d].modelInURL }
+
+// TextMessage writes a message in which a role says text.
+func (d Dialect) TextMessage(role transcript.Role, text string) []byte {
+	return grammars[d].textMessage(role, text)
+}

@@ -195,7 +195,7 @@ func (p *parser) geminiBody(name string) (f field, failed bool) {
 	}
 	start := p.Offset()
 	e := p.member("error")
-	failed = e.given() && !noError(p.raw[e.whole().Start:e.whole().End])
+	failed = !e.absent() && !e.empty()
 	return field{jsonspan.Object, jsonspan.Span{Start: start, End: p.Offset()}}, failed
 }
 

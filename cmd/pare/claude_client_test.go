@@ -22,8 +22,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/trial"
+
+	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/wire"
 )
 

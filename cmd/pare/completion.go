@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -94,7 +95,7 @@ func valueOf(v *kong.Value, placeholder string) shellValue {
 	out := shellValue{name: strings.ToUpper(v.Name), many: v.IsSlice()}
 	known := map[string]func() []string{
 		"as": dialectNames, "profile": func() []string { return wire.Profiles(wire.Auto) }, "rules": ruleNames,
-		"word": words,
+		"rule": func() []string { return slices.Sorted(maps.Keys(meanings())) },
 	}
 	switch {
 	case known[v.Name] != nil:

@@ -1,0 +1,5 @@
+package pgtest
+
+import "syscall"
+
+func endWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGINT }

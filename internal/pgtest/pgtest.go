@@ -1,0 +1,230 @@
+//go:build unix
+
+// Package pgtest runs a real PostgreSQL for tests: on a private socket, in a folder of
+// its own, for as long as the test process lives. scripts/postgres.sh installs the server
+// where it is missing and may be installed.
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver
+)
+
+// A Server is one PostgreSQL with data of its own.
+type Server struct {
+	Dir string // the socket lies here
+
+	bin   string
+	cred  *syscall.Credential
+	child *exec.Cmd
+	log   string
+}
+
+var shared struct {
+	sync.Once
+	server *Server
+	err    error
+}
+
+var databases atomic.Int64
+
+// DSN returns the address of an empty database on the server of this process, which is
+// started at the first call. The test is skipped where there is no PostgreSQL.
+func DSN(t testing.TB) string {
+	t.Helper()
+	shared.Do(func() { shared.server, shared.err = Start() })
+	if shared.err != nil {
+		t.Skipf("no PostgreSQL: %v; install its server (Debian: postgresql) or put initdb into PATH", shared.err)
+	}
+	dsn, err := shared.server.NewDatabase(fmt.Sprintf("t%d", databases.Add(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dsn
+}
+
+// Stop ends the server of this process; for TestMain.
+func Stop() {
+	if shared.server != nil {
+		shared.server.Stop()
+	}
+}
+
+// find looks for the server's programs.
+func find() (string, error) {
+	versions, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	slices.Reverse(versions) // the newest first
+	if p, err := exec.LookPath("initdb"); err == nil {
+		if p, err = filepath.EvalSymlinks(p); err == nil {
+			versions = append(versions, p)
+		}
+	}
+	for _, p := range versions {
+		dir := filepath.Dir(p)
+		if _, err := os.Stat(filepath.Join(dir, "postgres")); err == nil {
+			return dir, nil
+		}
+	}
+	return "", errors.New("initdb is neither in PATH nor where Debian puts it")
+}
+
+// Start makes a cluster and starts it. Its writes are as durable as a real one's.
+func Start() (s *Server, err error) {
+	s = &Server{}
+	if s.bin, err = find(); err != nil {
+		return nil, err
+	}
+	// A socket's path is short.
+	if s.Dir, err = os.MkdirTemp("", "pg"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(s.Dir)
+		}
+	}()
+	if os.Getuid() == 0 { // which PostgreSQL refuses
+		if s.cred, err = nobody(); err != nil {
+			return nil, err
+		}
+		if err := os.Chown(s.Dir, int(s.cred.Uid), int(s.cred.Gid)); err != nil {
+			return nil, err
+		}
+	}
+	s.log = filepath.Join(s.Dir, "log")
+	init := s.command("initdb", "-D", filepath.Join(s.Dir, "data"), "-U", "pare", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
+	if out, err := init.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return s, s.Run()
+}
+
+// nobody is a user that may run a server.
+func nobody() (*syscall.Credential, error) {
+	for _, name := range []string{"postgres", "nobody"} {
+		if u, err := user.Lookup(name); err == nil {
+			uid, _ := strconv.Atoi(u.Uid)
+			gid, _ := strconv.Atoi(u.Gid)
+			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+		}
+	}
+	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
+}
+
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(s.bin, name), args...)
+	c.Dir = s.Dir
+	c.Env = append(os.Environ(), "LC_ALL=C")
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: s.cred}
+	return c
+}
+
+// Run starts the server again.
+func (s *Server) Run() error {
+	c := s.command("postgres", "-D", filepath.Join(s.Dir, "data"), "-k", s.Dir, "-h", "",
+		"-c", "max_connections=200", "-c", "shared_buffers=64MB", "-c", "max_prepared_transactions=0")
+	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	c.Stdout, c.Stderr = log, log
+	// It ends when this process does, however that happens. The signal comes when the
+	// thread ends that started it, so that one waits for it.
+	endWithParent(c.SysProcAttr)
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		err := c.Start()
+		started <- err
+		if err == nil {
+			c.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	s.child = c
+	for range 600 {
+		db, err := sql.Open("pgx", s.dsn("postgres"))
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		err = db.PingContext(ctx)
+		cancel()
+		db.Close()
+		if err == nil {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	out, _ := os.ReadFile(s.log)
+	return fmt.Errorf("postgres does not answer: %s", bytes.TrimSpace(out))
+}
+
+// Halt ends the server at once, as a crash does; Run starts it again.
+func (s *Server) Halt() error { return s.signal(syscall.SIGQUIT) }
+
+// Stop ends the server and removes its data.
+func (s *Server) Stop() {
+	s.signal(syscall.SIGINT)
+	os.RemoveAll(s.Dir)
+}
+
+func (s *Server) signal(sig syscall.Signal) error {
+	if s.child == nil {
+		return nil
+	}
+	if err := s.child.Process.Signal(sig); err != nil {
+		return err
+	}
+	pid := filepath.Join(s.Dir, "data", "postmaster.pid")
+	for range 600 {
+		if _, err := os.Stat(pid); errors.Is(err, os.ErrNotExist) {
+			s.child = nil
+			return nil
+		}
+		if s.child.Process.Signal(syscall.Signal(0)) != nil {
+			s.child = nil
+			return nil
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return errors.New("postgres does not end")
+}
+
+func (s *Server) dsn(name string) string {
+	return "postgres:///" + name + "?" + url.Values{"host": {s.Dir}, "user": {"pare"}}.Encode()
+}
+
+// NewDatabase makes an empty database and returns its address.
+func (s *Server) NewDatabase(name string) (string, error) {
+	db, err := sql.Open("pgx", s.dsn("postgres"))
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	if _, err := db.Exec("CREATE DATABASE " + name); err != nil {
+		return "", err
+	}
+	return s.dsn(name), nil
+}

@@ -1,0 +1,289 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// Revert hides everything behind an entry, summaries included. Nothing is deleted, and
+// it can be undone as long as nothing was appended. An empty id hides everything. It
+// returns how many messages are gone.
+func (s *Store) Revert(ctx context.Context, key Key, head Head, id string) (int, error) {
+	return s.revert(ctx, key, head, func(t *tx, x *Session) (int64, error) {
+		if id == "" {
+			return 0, nil
+		}
+		seq, _, err := s.byID(ctx, t, x, id)
+		if err == nil && (seq == 0 || !x.state.visible(seq)) {
+			err = fmt.Errorf("revert %s: %w: %q", key, ErrNoCursor, id)
+		}
+		return seq, err
+	})
+}
+
+// RevertTurns hides the last n turns: what a person said, and everything that
+// followed. What stood before it stays, the answers of earlier turns included.
+func (s *Store) RevertTurns(ctx context.Context, key Key, head Head, n int) (int, error) {
+	if n <= 0 {
+		return 0, fmt.Errorf("revert %s: %d turns: it must be one at least", key, n)
+	}
+	return s.revert(ctx, key, head, func(t *tx, x *Session) (int64, error) {
+		turns, err := s.turns(ctx, t, x, x.Head, n)
+		if err != nil {
+			return 0, err
+		}
+		if len(turns) < n {
+			return 0, fmt.Errorf("revert %s: there are %d turns, not %d", key, len(turns), n)
+		}
+		return turns[n-1] - 1, nil
+	})
+}
+
+// turns lists the numbers of the last n entries up to a number with which a person
+// begins a turn, newest first.
+func (s *Store) turns(ctx context.Context, t *tx, x *Session, upto int64, n int) (all []int64, err error) {
+	list := x.stretches(1, upto)
+	for i := len(list) - 1; i >= 0 && len(all) < n; i-- {
+		err := t.each(ctx, func(scan func(...any) error) error {
+			var seq int64
+			if err := scan(&seq); err != nil {
+				return err
+			}
+			all = append(all, seq)
+			return nil
+		}, `SELECT seq FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND flags & 1 = 1 ORDER BY seq DESC LIMIT ?`, list[i].sid, list[i].from, list[i].to, n-len(all))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func (s *Store) revert(ctx context.Context, key Key, head Head, target func(*tx, *Session) (int64, error)) (gone int, err error) {
+	var x *Session
+	err = s.write(ctx, func(t *tx) error {
+		gone = 0
+		if x, err = s.live(ctx, t, key, true); err != nil {
+			return err
+		}
+		if head.mode != anywhere && head.seq != x.Head {
+			return &ConflictError{Key: key, Expected: head.seq, Head: x.Head, Reason: "entries were appended meanwhile"}
+		}
+		to, err := target(t, x)
+		if err != nil {
+			return err
+		}
+		for _, st := range x.stretches(to+1, x.Head) {
+			var n int
+			if err := t.row(ctx, `SELECT count(*) FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND kind = 'message'`, st.sid, st.from, st.to).Scan(&n); err != nil {
+				return err
+			}
+			gone += n
+		}
+		return s.command(ctx, t, x, KindRevert, revertBody{to})
+	})
+	if err != nil {
+		return 0, err
+	}
+	s.watch.wake(x.sid)
+	s.emit(EventReverted, Happened{Session: key, Head: x.Head, Messages: gone})
+	return gone, nil
+}
+
+// command appends a control entry and folds it into the state.
+func (s *Store) command(ctx context.Context, t *tx, x *Session, kind Kind, body any) error {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	r := &row{Entry: Entry{ID: "pare-" + string(kind) + "-" + strconv.FormatInt(x.Head+1, 10) + "-" + NewID()[:8], Kind: kind, Raw: raw}}
+	r.sum = sumOf(raw)
+	r.codec, r.stored = pack(raw, nil)
+	next := x.Head + 1
+	if err := s.refold(ctx, t, x, next, kind, raw); err != nil {
+		return err
+	}
+	if x.cum, err = s.cumAt(ctx, t, x, x.last(x.Head)); err != nil {
+		return err
+	}
+	return s.insert(ctx, t, x, []*row{r})
+}
+
+// refold works the state out again, with one more control entry.
+func (s *Store) refold(ctx context.Context, t *tx, x *Session, seq int64, kind Kind, raw []byte) error {
+	all, err := s.controls(ctx, t, x)
+	if err != nil {
+		return err
+	}
+	c, err := readControl(seq, kind, raw)
+	if err != nil {
+		return err
+	}
+	x.state = x.state.fold(append(all, c))
+	return nil
+}
+
+// controls reads the session's own control entries, in order.
+func (s *Store) controls(ctx context.Context, t *tx, x *Session) (all []control, err error) {
+	var found []scanned
+	err = t.each(ctx, func(scan func(...any) error) error {
+		e, err := x.scan(x.sid, scan)
+		found = append(found, e)
+		return err
+	}, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND kind IN ('compaction', 'revert', 'undo') ORDER BY seq`, x.sid)
+	for i := range found {
+		if err == nil {
+			err = s.open(ctx, t, x, &found[i])
+		}
+		if err != nil {
+			return nil, err
+		}
+		c, err := readControl(found[i].Seq, found[i].Kind, found[i].Raw)
+		if err != nil {
+			return nil, &CorruptError{x.Key, found[i].Seq, err.Error()}
+		}
+		all = append(all, c)
+	}
+	return all, err
+}
+
+// cumAt is the weight of everything in force up to an entry.
+func (s *Store) cumAt(ctx context.Context, t *tx, x *Session, seq int64) (cum int64, err error) {
+	if seq == 0 {
+		return 0, nil
+	}
+	err = t.row(ctx, `SELECT cum FROM entries WHERE sid = ? AND seq = ?`, x.owner(seq), seq).Scan(&cum)
+	return cum, err
+}
+
+// Undo takes back the last revert or compaction that is in force. A revert can be
+// undone only while nothing was appended behind it. It returns the kind of what was
+// undone.
+func (s *Store) Undo(ctx context.Context, key Key) (kind Kind, err error) {
+	var x *Session
+	err = s.write(ctx, func(t *tx) error {
+		if x, err = s.live(ctx, t, key, true); err != nil {
+			return err
+		}
+		all, err := s.controls(ctx, t, x)
+		if err != nil {
+			return err
+		}
+		last, ok := undoable(all)
+		if !ok {
+			return fmt.Errorf("undo %s: %w", key, ErrNothingToUndo)
+		}
+		if last.kind == KindRevert {
+			var n int
+			if err := t.row(ctx, `SELECT count(*) FROM entries WHERE sid = ? AND seq > ? AND kind NOT IN ('compaction', 'revert', 'undo')`, x.sid, last.seq).Scan(&n); err != nil {
+				return err
+			}
+			if n > 0 {
+				return fmt.Errorf("undo %s: %w: entries were appended since the revert; fork the session at an earlier entry instead", key, ErrNothingToUndo)
+			}
+		}
+		kind = last.kind
+		return s.command(ctx, t, x, KindUndo, undoBody{last.seq})
+	})
+	if err != nil {
+		return "", err
+	}
+	s.watch.wake(x.sid)
+	s.emit(EventUndone, Happened{Session: key, Head: x.Head, What: kind})
+	return kind, nil
+}
+
+// undoable is the last revert or compaction that is not undone.
+func undoable(all []control) (control, bool) {
+	undone := make(map[int64]bool)
+	for i := len(all) - 1; i >= 0; i-- {
+		switch c := all[i]; {
+		case undone[c.seq]:
+		case c.kind == KindUndo:
+			undone[c.of] = true
+		default:
+			return c, true
+		}
+	}
+	return control{}, false
+}
+
+// Fork makes a session that shares the entries of another one up to an entry, and goes
+// its own way from there. Nothing is copied. An empty id forks at the end.
+func (s *Store) Fork(ctx context.Context, from Key, id string, to Key) (*Session, error) {
+	if err := to.valid(); err != nil {
+		return nil, err
+	}
+	if to.Scope != from.Scope {
+		return nil, errors.New("fork: both sessions belong to one scope")
+	}
+	var made *Session
+	err := s.write(ctx, func(t *tx) error {
+		x, err := s.live(ctx, t, from, true)
+		if err != nil {
+			return err
+		}
+		at := x.last(x.Head)
+		if id != "" {
+			seq, _, err := s.byID(ctx, t, x, id)
+			if err != nil {
+				return err
+			}
+			if seq == 0 || !x.state.visible(seq) {
+				return fmt.Errorf("fork %s: %w: %q", from, ErrNoCursor, id)
+			}
+			at = seq
+		}
+		st := x.forkAt(at)
+		if st.cum, err = s.cumAt(ctx, t, x, at); err != nil {
+			return err
+		}
+		made, err = s.create(ctx, t, to, Create{x.Dialect, x.Model, x.Title, x.Base}, st)
+		if err != nil {
+			return err
+		}
+		for _, p := range st.Lineage {
+			if _, err := t.exec(ctx, `INSERT INTO forks (sid, owner, upto) VALUES (?, ?, ?)`, made.sid, p.SID, p.Upto); err != nil {
+				return err
+			}
+		}
+		_, err = t.exec(ctx, `UPDATE sessions SET settings = ? WHERE sid = ?`, []byte(x.Settings), made.sid)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fork %s to %s: %w", from, to, err)
+	}
+	s.emit(EventForked, Happened{Session: to, From: &from, Head: made.Head})
+	return made, nil
+}
+
+// forkAt is the state of a fork.
+func (x *Session) forkAt(at int64) state {
+	st := state{Origin: &Origin{x.Key, at}, head: at}
+	for _, p := range x.state.Lineage {
+		if p.Upto >= at {
+			st.Lineage = append(st.Lineage, share{p.SID, at})
+			break
+		}
+		st.Lineage = append(st.Lineage, p)
+	}
+	if at >= x.state.from() {
+		st.Lineage = append(st.Lineage, share{x.sid, at})
+	}
+	for _, h := range x.state.Hidden {
+		if h[0] <= at {
+			st.Hidden = append(st.Hidden, [2]int64{h[0], min(h[1], at)})
+		}
+	}
+	for _, c := range x.state.Compactions {
+		if c.Seq <= at {
+			st.Compactions = append(st.Compactions, c)
+		}
+	}
+	st.Inherited = &inheritance{slices.Clone(st.Hidden), slices.Clone(st.Compactions)}
+	return st
+}

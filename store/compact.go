@@ -1,0 +1,245 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Compaction is the body of an entry that stands for everything up to another one.
+// What it stands for stays where it is.
+type Compaction struct {
+	// To is the last entry that it stands for; a cut lies behind it.
+	To int64 `json:"to"`
+	// Cum is the weight of what it stands for, all the way back.
+	Cum int64 `json:"cum"`
+	// Prefix are the messages that are sent in its place.
+	Prefix []json.RawMessage `json:"prefix"`
+	// Summary is the text in Prefix; empty for the provider's own compaction.
+	Summary string `json:"summary,omitempty"`
+	// Messages is how many messages it stands for, and Archive the handle by which they
+	// can be recalled.
+	Messages int    `json:"messages"`
+	Archive  string `json:"archive"`
+}
+
+// lease is how long a compaction may take before somebody else may begin one.
+const lease = 5 * time.Minute
+
+// Compact puts a summary in the place of the older part of a session, at a cut that
+// leaves what the compactor keeps. At most one compaction of a session is under way at
+// any time, in all processes: a second one is ErrBusy. No lock is held while the summary
+// is written; entries may be appended meanwhile. A session with nothing to compact comes
+// back with a nil Compaction.
+func (s *Store) Compact(ctx context.Context, key Key, c *pare.Compactor) (*Compaction, error) {
+	token := NewID()
+	x, err := s.lease(ctx, key, token)
+	if err != nil {
+		return nil, err
+	}
+	defer s.release(context.WithoutCancel(ctx), x.sid, token)
+	s.emit(pare.EventCompactionStarted, Happened{Session: key, Head: x.Head})
+	made, err := s.compact(ctx, x, c, token)
+	switch {
+	case err != nil:
+		s.emit(pare.EventCompactionFailed, Happened{Session: key, Error: err.Error()})
+		return nil, fmt.Errorf("compact %s: %w", key, err)
+	case made == nil:
+		s.emit(pare.EventCompactionSkipped, Happened{Session: key})
+		return nil, nil
+	}
+	s.watch.wake(x.sid)
+	s.emit(pare.EventCompactionCompleted, Happened{Session: key, To: made.To, Messages: made.Messages, Archive: made.Archive})
+	return made, nil
+}
+
+// lease makes this process the one that compacts a session. It may be taken over once
+// it has expired; who has lost it cannot write any more.
+func (s *Store) lease(ctx context.Context, key Key, token string) (x *Session, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		if x, err = s.live(ctx, t, key, true); err != nil {
+			return err
+		}
+		now := s.now()
+		n, err := t.exec(ctx, `INSERT INTO leases (sid, token, expires) VALUES (?, ?, ?)
+			ON CONFLICT (sid) DO UPDATE SET token = excluded.token, expires = excluded.expires WHERE leases.expires < ?`,
+			x.sid, token, now+lease.Microseconds(), now)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("compact %s: %w", key, ErrBusy)
+		}
+		return err
+	})
+	return x, err
+}
+
+func (s *Store) release(ctx context.Context, sid int64, token string) {
+	s.write(ctx, func(t *tx) error {
+		_, err := t.exec(ctx, `DELETE FROM leases WHERE sid = ? AND token = ?`, sid, token)
+		return err
+	})
+}
+
+// compact asks for a summary and writes it down. Nothing is locked but by the lease.
+func (s *Store) compact(ctx context.Context, x *Session, c *pare.Compactor, token string) (*Compaction, error) {
+	var h history
+	err := s.read(ctx, func(t *tx) (err error) {
+		h, err = s.load(ctx, t, x, 0)
+		return err
+	})
+	if err != nil || len(h.messages) == 0 {
+		return nil, err
+	}
+	body, err := x.body(nil, h.messages)
+	if err != nil {
+		return nil, err
+	}
+	r, err := x.parse(body)
+	if err != nil {
+		return nil, err
+	}
+	minKeep := c.MinKeep
+	if minKeep == 0 {
+		minKeep = 12
+	}
+	cut, ok := r.Transcript().Split(minKeep, c.Inside)
+	for ok && h.seqs[cut.Before()-1] == 0 { // nothing in front of it but the last summary
+		return nil, nil
+	}
+	if !ok {
+		return nil, nil
+	}
+	plan, err := c.Compact(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	summary, ok := summaryOf(plan.Result())
+	if !ok {
+		return nil, nil // it was skipped
+	}
+	made := &Compaction{To: h.seqs[cut.Before()-1], Summary: summary, Archive: "pare-" + NewID()}
+	made.Prefix, made.Messages = prefix(r, cut, summary, c.FoldTask)
+	return made, s.commit(ctx, x, made, h.prior, token)
+}
+
+// prefix is what stays in front of a summary, and the summary.
+func prefix(r *wire.Request, cut transcript.Cut, summary string, foldTask bool) (list []json.RawMessage, messages int) {
+	t := r.Transcript()
+	task := foldTask
+	for _, m := range t.Messages()[:cut.Before()] {
+		raw := t.Bytes(m.Span)
+		switch {
+		case m.Role == transcript.System:
+			list = append(list, raw)
+		case !task && m.Begins && !strings.Contains(string(raw), pare.SummaryBegin):
+			list = append(list, raw)
+			task = true
+		default:
+			messages++
+		}
+	}
+	text := pare.SummaryBegin + "\n" + summary + "\n" + pare.SummaryEnd
+	return append(list, r.Dialect.TextMessage(transcript.User, text)), messages
+}
+
+// summaryOf finds the text of the summary in a request that was compacted.
+func summaryOf(r *wire.Request) (string, bool) {
+	t := r.Transcript()
+	for b := range t.Blocks() {
+		if t.Blocks()[b].Kind != transcript.Text {
+			continue
+		}
+		if _, rest, ok := strings.Cut(r.Text(transcript.BlockID(b)), pare.SummaryBegin); ok {
+			text, _, _ := strings.Cut(rest, pare.SummaryEnd)
+			return strings.TrimSpace(text), true
+		}
+	}
+	return "", false
+}
+
+// Swap puts the provider's own compaction in the place of exactly the messages that
+// were sent to make it: everything up to an entry. The message is kept as it came, and
+// the next window begins with it.
+func (s *Store) Swap(ctx context.Context, key Key, upto string, message []byte) (*Compaction, error) {
+	token := NewID()
+	x, err := s.lease(ctx, key, token)
+	if err != nil {
+		return nil, err
+	}
+	defer s.release(context.WithoutCancel(ctx), x.sid, token)
+	if _, err := parseMessage(x, message); err != nil {
+		return nil, fmt.Errorf("swap %s: %w", key, err)
+	}
+	made := &Compaction{Prefix: []json.RawMessage{message}, Archive: "pare-" + NewID()}
+	err = s.read(ctx, func(t *tx) error {
+		made.To, _, err = s.byID(ctx, t, x, upto)
+		if err == nil && (made.To == 0 || !x.state.visible(made.To)) {
+			err = fmt.Errorf("swap %s: %w: %q", key, ErrNoCursor, upto)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	prior, _ := x.state.compaction()
+	if err := s.commit(ctx, x, made, prior, token); err != nil {
+		return nil, fmt.Errorf("swap %s: %w", key, err)
+	}
+	s.watch.wake(x.sid)
+	s.emit(pare.EventCompactionCompleted, Happened{Session: key, To: made.To, Archive: made.Archive})
+	return made, nil
+}
+
+// errStale says that what was summarised is not in force any more.
+var errStale = errors.New("the session was reverted or compacted while the summary was written; nothing was changed")
+
+// commit writes a compaction down, with the handle of what it stands for, if the lease
+// still holds and what was summarised is still in force.
+func (s *Store) commit(ctx context.Context, x *Session, made *Compaction, prior Compacted, token string) error {
+	return s.write(ctx, func(t *tx) error {
+		now, err := s.live(ctx, t, x.Key, true)
+		if err != nil {
+			return err
+		}
+		var holder string
+		if err := t.row(ctx, `SELECT token FROM leases WHERE sid = ?`, now.sid).Scan(&holder); err != nil || holder != token {
+			return errors.Join(ErrBusy, err)
+		}
+		if last, _ := now.state.compaction(); last.Seq != prior.Seq || !now.state.visible(made.To) || made.To <= prior.To {
+			return errStale
+		}
+		// A cut is a place that no exchange straddles, whatever was appended meanwhile.
+		if whole, err := s.wholeTo(ctx, t, now, made.To); err != nil || whole != made.To {
+			return errors.Join(err, errStale)
+		}
+		if made.Cum, err = s.cumAt(ctx, t, now, made.To); err != nil {
+			return err
+		}
+		ref, err := json.Marshal(reference{Key: now.Key, From: prior.To + 1, To: made.To})
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, `INSERT INTO archive (scope, id, sid, raw, at) VALUES (?, ?, ?, ?, ?)`, now.Scope, made.Archive, now.sid, ref, s.now()); err != nil {
+			return err
+		}
+		return s.command(ctx, t, now, KindCompaction, made)
+	})
+}
+
+// compactionAt reads a compaction.
+func (s *Store) compactionAt(ctx context.Context, t *tx, x *Session, seq int64) (c Compaction, err error) {
+	e, err := x.scan(x.owner(seq), t.row(ctx, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq = ?`, x.owner(seq), seq).Scan)
+	if err == nil {
+		err = s.open(ctx, t, x, &e)
+	}
+	if err == nil {
+		err = json.Unmarshal(e.Raw, &c)
+	}
+	return c, err
+}

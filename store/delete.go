@@ -1,0 +1,215 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Delete deletes a session and everything below its path. A tombstone stays, so that a
+// write that is still on its way cannot bring it back. What forks share stays with
+// them.
+func (s *Store) Delete(ctx context.Context, key Key) error {
+	err := s.write(ctx, func(t *tx) error {
+		x, err := s.live(ctx, t, key, true)
+		if err != nil {
+			return err
+		}
+		where, args := `sid = ?`, []any{x.sid}
+		if key.Path == "" {
+			where, args = `scope = ? AND id = ?`, []any{key.Scope, key.ID}
+		} else {
+			where, args = `scope = ? AND id = ? AND (path = ? OR substr(path, 1, ?) = ?)`, []any{key.Scope, key.ID, key.Path, len([]rune(key.Path)) + 1, key.Path + "/"}
+		}
+		var gone []int64
+		err = t.each(ctx, func(scan func(...any) error) error {
+			var sid int64
+			if err := scan(&sid); err != nil {
+				return err
+			}
+			gone = append(gone, sid)
+			return nil
+		}, `SELECT sid FROM sessions WHERE deleted_at IS NULL AND `+where+s.eng.lock(), args...)
+		if err != nil {
+			return err
+		}
+		for _, sid := range gone {
+			if _, err := t.exec(ctx, `UPDATE sessions SET deleted_at = ?, base = NULL, settings = NULL, title = '' WHERE sid = ?`, s.now(), sid); err != nil {
+				return err
+			}
+			if err := s.sweep(ctx, t, sid); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("delete %s: %w", key, err)
+	}
+	s.emit(EventDeleted, Happened{Session: key})
+	return nil
+}
+
+// sweep removes the entries of a deleted session that no living fork shares, and those
+// of deleted owners that only it shared.
+func (s *Store) sweep(ctx context.Context, t *tx, sid int64) error {
+	var owners []int64
+	err := t.each(ctx, func(scan func(...any) error) error {
+		var owner int64
+		if err := scan(&owner); err != nil {
+			return err
+		}
+		owners = append(owners, owner)
+		return nil
+	}, `SELECT owner FROM forks WHERE sid = ?`, sid)
+	if err != nil {
+		return err
+	}
+	if _, err := t.exec(ctx, `DELETE FROM forks WHERE sid = ?`, sid); err != nil {
+		return err
+	}
+	for _, owner := range append([]int64{sid}, owners...) {
+		var living, upto int64
+		if err := t.row(ctx, `SELECT count(*), coalesce(max(upto), 0) FROM forks WHERE owner = ?`, owner).Scan(&living, &upto); err != nil {
+			return err
+		}
+		var alive int
+		if err := t.row(ctx, `SELECT count(*) FROM sessions WHERE sid = ? AND deleted_at IS NULL`, owner).Scan(&alive); err != nil {
+			return err
+		}
+		if alive > 0 {
+			continue
+		}
+		if err := s.remove(ctx, t, owner, upto); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove removes the rows of a session behind a number.
+func (s *Store) remove(ctx context.Context, t *tx, sid, upto int64) error {
+	for _, table := range []string{"entries", "calls", "answers", "blob_uses"} {
+		if _, err := t.exec(ctx, `DELETE FROM `+table+` WHERE sid = ? AND seq > ?`, sid, upto); err != nil {
+			return err
+		}
+	}
+	if upto == 0 {
+		for _, table := range []string{"archive", "leases"} {
+			if _, err := t.exec(ctx, `DELETE FROM `+table+` WHERE sid = ?`, sid); err != nil {
+				return err
+			}
+		}
+	}
+	return s.eng.forget(ctx, t, sid, upto)
+}
+
+// Retain says what may go. The zero value lets nothing go.
+type Retain struct {
+	// Sessions are deleted that nothing was appended to for so long; zero: none.
+	Idle time.Duration
+	// Tombstones are forgotten after so long; zero: never.
+	Tombstones time.Duration
+	// Originals lets go of what a compaction stands for, once it is so old: the summary
+	// stays, and so does every window. Recall, undo and revert cannot reach behind it any
+	// more. Zero: never.
+	Originals time.Duration
+}
+
+// Collected is what a collection did.
+type Collected struct {
+	Sessions   int `json:"sessions"`
+	Tombstones int `json:"tombstones"`
+	Entries    int `json:"entries"`
+	Media      int `json:"media"`
+}
+
+// Collect lets go of what retention allows. No window that could be asked for before
+// changes by it.
+func (s *Store) Collect(ctx context.Context, scope string, r Retain) (done Collected, err error) {
+	now := s.now()
+	if r.Idle > 0 {
+		idle, err := s.sessions(ctx, `scope = ? AND path = '' AND deleted_at IS NULL AND updated_at < ?
+			AND NOT EXISTS (SELECT 1 FROM sessions c WHERE c.scope = sessions.scope AND c.id = sessions.id AND c.updated_at >= ? AND c.deleted_at IS NULL)`,
+			scope, now-r.Idle.Microseconds(), now-r.Idle.Microseconds())
+		if err != nil {
+			return done, err
+		}
+		for _, x := range idle {
+			if err := s.Delete(ctx, x.Key); err != nil {
+				return done, err
+			}
+			done.Sessions++
+		}
+	}
+	if r.Originals > 0 {
+		n, err := s.collectOriginals(ctx, scope, now-r.Originals.Microseconds())
+		if err != nil {
+			return done, err
+		}
+		done.Entries += n
+	}
+	err = s.write(ctx, func(t *tx) error {
+		done.Tombstones, done.Media = 0, 0
+		if r.Tombstones > 0 {
+			n, err := t.exec(ctx, `DELETE FROM sessions WHERE scope = ? AND deleted_at < ? AND NOT EXISTS (SELECT 1 FROM forks WHERE forks.owner = sessions.sid)
+				AND NOT EXISTS (SELECT 1 FROM entries WHERE entries.sid = sessions.sid)`, scope, now-r.Tombstones.Microseconds())
+			if err != nil {
+				return err
+			}
+			done.Tombstones = int(n)
+		}
+		n, err := t.exec(ctx, `DELETE FROM blobs WHERE NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob_uses.sum = blobs.sum)`)
+		done.Media = int(n)
+		return err
+	})
+	return done, err
+}
+
+// collectOriginals empties the entries that an old compaction stands for. The rows stay,
+// so that numbers have no gaps and ids are known again; their bytes go.
+func (s *Store) collectOriginals(ctx context.Context, scope string, before int64) (gone int, err error) {
+	all, err := s.sessions(ctx, `scope = ? AND deleted_at IS NULL`, scope)
+	if err != nil {
+		return 0, err
+	}
+	for _, x := range all {
+		n := 0
+		err := s.write(ctx, func(t *tx) error {
+			n = 0
+			x, err := s.live(ctx, t, x.Key, true)
+			if err != nil {
+				return err
+			}
+			last, ok := x.state.compaction()
+			if !ok {
+				return nil
+			}
+			var at, shared int64
+			if err := t.row(ctx, `SELECT at FROM entries WHERE sid = ? AND seq = ?`, x.owner(last.Seq), last.Seq).Scan(&at); err != nil || at >= before {
+				return err
+			}
+			if err := t.row(ctx, `SELECT count(*) FROM forks WHERE owner = ?`, x.sid).Scan(&shared); err != nil || shared > 0 {
+				return err // a fork may need what the compaction stands for here
+			}
+			k, err := t.exec(ctx, `UPDATE entries SET raw = ?, codec = ?, size = 0 WHERE sid = ? AND seq <= ? AND kind = 'message' AND codec <> ?`,
+				[]byte{}, codecGone, x.sid, last.To, codecGone)
+			if err != nil {
+				return err
+			}
+			n = int(k)
+			if _, err := t.exec(ctx, `DELETE FROM blob_uses WHERE sid = ? AND seq <= ?`, x.sid, last.To); err != nil {
+				return err
+			}
+			if _, err := t.exec(ctx, `DELETE FROM archive WHERE sid = ? AND at < ?`, x.sid, before); err != nil {
+				return err
+			}
+			return nil
+		})
+		if err != nil {
+			return gone, err
+		}
+		gone += n
+	}
+	return gone, nil
+}

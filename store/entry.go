@@ -1,0 +1,225 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Kind is what an entry is. Only messages are ever sent. Callers may use kinds of
+// their own (state, span, marker, link, …) but for those that the store writes itself.
+type Kind string
+
+const (
+	KindMessage    Kind = "message"
+	KindCompaction Kind = "compaction" // written by Compact
+	KindRevert     Kind = "revert"     // written by Revert
+	KindUndo       Kind = "undo"       // written by Undo
+)
+
+// control reports whether the store itself writes entries of this kind.
+func (k Kind) control() bool { return k == KindCompaction || k == KindRevert || k == KindUndo }
+
+// An Entry is one element of a session.
+type Entry struct {
+	// ID names the entry within its session: appending the same bytes under the same id
+	// again changes nothing. Empty: the store makes one up.
+	ID   string
+	Kind Kind   // empty: a message
+	Raw  []byte // JSON, kept byte for byte
+
+	// Set by the store.
+	Seq int64
+	At  time.Time
+	// Begins is set where a person speaks: a turn begins.
+	Begins bool
+	// Calls and Answers are the exchanges that a message opens and closes.
+	Calls   []Call
+	Answers []Call
+}
+
+// A Call names one call of a tool, in an entry that makes or answers it.
+type Call struct {
+	ID   string `json:"id,omitempty"`
+	Tool string `json:"tool,omitempty"`
+	// Seq and No say which call an answer belongs to: the entry that made it, and the
+	// how-manieth of its calls. Zero: none that is known.
+	Seq int64 `json:"seq,omitempty"`
+	No  int   `json:"no,omitempty"`
+
+	family uint8
+}
+
+// Message is the entry of a message.
+func Message(id string, raw []byte) Entry { return Entry{ID: id, Raw: raw} }
+
+// The flags of a row.
+const (
+	flagBegins  = 1 << iota // a person speaks
+	flagMessage             // it is a message
+	flagSpeaks              // it holds something that is no result
+	flagSystem              // the system speaks
+	flagStarts              // the provider's own compaction: what stands before is not read
+)
+
+// A row is an entry on its way into the table.
+type row struct {
+	Entry
+	flags  int
+	weight int64
+	cum    int64
+	sum    [sha256.Size]byte
+	codec  int
+	stored []byte // Raw as it lies in the table
+	media  []medium
+}
+
+// prepare reads an entry. It does not look at the database.
+func (s *Store) prepare(x *Session, i int, e Entry) (row, error) {
+	if e.Kind == "" {
+		e.Kind = KindMessage
+	}
+	if e.ID == "" {
+		e.ID = NewID()
+	}
+	bad := func(format string, args ...any) (row, error) {
+		return row{}, &EntryError{i, e.ID, fmt.Errorf(format, args...)}
+	}
+	switch {
+	case len(e.ID) > 512 || strings.ToValidUTF8(e.ID, "") != e.ID || strings.ContainsRune(e.ID, 0):
+		return bad("the id is longer than 512 bytes or no text")
+	case len(e.Kind) > 64 || strings.ToValidUTF8(string(e.Kind), "") != string(e.Kind) || strings.ContainsRune(string(e.Kind), 0):
+		return bad("the kind is longer than 64 bytes or no text")
+	case e.Kind.control():
+		return bad("entries of kind %s are written by the store alone", e.Kind)
+	case len(e.Raw) > s.o.MaxEntry:
+		return bad("it has %d bytes, %d are allowed", len(e.Raw), s.o.MaxEntry)
+	}
+	if err := jsonspan.Valid(e.Raw); err != nil {
+		return bad("%w", err)
+	}
+	r := row{Entry: e, sum: sha256.Sum256(e.Raw)}
+	if e.Kind == KindMessage {
+		if err := s.facets(x, &r); err != nil {
+			return row{}, &EntryError{i, e.ID, err}
+		}
+	}
+	r.codec, r.stored = pack(r.Raw, r.media)
+	return r, nil
+}
+
+// facets reads what a message opens and closes.
+func (s *Store) facets(x *Session, r *row) error {
+	req, err := parseMessage(x, r.Raw)
+	if err != nil {
+		return err
+	}
+	if x.Dialect == "" {
+		x.Dialect = req.Dialect.String()
+	}
+	t := req.Transcript()
+	if len(t.Messages()) != 1 {
+		return errors.New("an entry holds one message")
+	}
+	m := t.Messages()[0]
+	r.flags = flagMessage
+	switch {
+	case m.Role == transcript.System:
+		r.flags |= flagSystem
+	case m.Begins:
+		r.flags |= flagBegins
+		r.Begins = true
+	}
+	for _, b := range t.Blocks() {
+		c := Call{ID: b.CallID, Tool: b.Tool, family: b.Family}
+		switch b.Kind {
+		case transcript.Call:
+			c.No = len(r.Calls)
+			r.Calls = append(r.Calls, c)
+			r.flags |= flagSpeaks
+		case transcript.Result:
+			r.Answers = append(r.Answers, c)
+		default:
+			r.flags |= flagSpeaks
+		}
+	}
+	r.weight = int64(req.MessageTokens(s.counter(x), 0))
+	r.media = findMedia(req)
+	return nil
+}
+
+func (s *Store) counter(x *Session) wire.Counter {
+	if s.o.Counter != nil {
+		return s.o.Counter(x.Model)
+	}
+	return tokens.For(x.Model)
+}
+
+// parseMessage reads one message as a list of its own.
+func parseMessage(x *Session, raw []byte) (*wire.Request, error) {
+	o := wire.Options{Model: x.Model}
+	if x.Dialect != "" {
+		d, err := wire.ParseDialect(x.Dialect)
+		if err != nil {
+			return nil, err
+		}
+		o.Dialect = d
+	}
+	list := make([]byte, 0, len(raw)+2)
+	list = append(append(append(list, '['), raw...), ']')
+	return wire.Parse(list, o)
+}
+
+const entryColumns = `seq, id, kind, flags, weight, cum, sum, codec, at, raw`
+
+// A scanned entry, with what the table has beside it.
+type scanned struct {
+	Entry
+	sid         int64
+	flags       int
+	weight, cum int64
+	sum         []byte
+	codec       int
+	stored      []byte
+}
+
+func (x *Session) scan(sid int64, scan func(...any) error) (scanned, error) {
+	var (
+		e  = scanned{sid: sid}
+		at int64
+	)
+	if err := scan(&e.Seq, &e.ID, &e.Kind, &e.flags, &e.weight, &e.cum, &e.sum, &e.codec, &at, &e.stored); err != nil {
+		return e, err
+	}
+	e.At, e.Begins = time.UnixMicro(at).UTC(), e.flags&flagBegins != 0
+	return e, nil
+}
+
+// open unpacks the bytes of an entry and proves that they are what was stored.
+func (s *Store) open(ctx context.Context, t *tx, x *Session, e *scanned) error {
+	raw, err := unpack(e.codec, e.stored, func(h hole) ([]byte, error) { return s.blob(ctx, t, h) })
+	if err != nil {
+		return &CorruptError{x.Key, e.Seq, "its bytes cannot be read: " + err.Error()}
+	}
+	if got := sumOf(raw); string(got[:]) != string(e.sum) {
+		return &CorruptError{x.Key, e.Seq, "its bytes are not those that were stored"}
+	}
+	e.Raw, e.stored = raw, nil
+	return nil
+}
+
+func sumOf(raw []byte) [sha256.Size]byte { return sha256.Sum256(raw) }
+
+func sortScanned(all []scanned) {
+	slices.SortFunc(all, func(a, b scanned) int { return cmp.Compare(a.Seq, b.Seq) })
+}

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrNotFound is wrapped by the error for a session that does not exist.
+var ErrNotFound = errors.New("no such session")
+
+// ErrExists is wrapped by the error for a session that is to be made and exists.
+var ErrExists = errors.New("the session exists")
+
+// ErrDeleted is wrapped by the error for a session that was deleted. Nothing can be
+// written to it any more, by anybody who has not heard yet.
+var ErrDeleted = errors.New("the session was deleted")
+
+// ErrBusy is the error for a compaction of a session that is being compacted.
+var ErrBusy = errors.New("the session is being compacted by somebody else")
+
+// ErrNothingToUndo is wrapped by the error for an undo that cannot be.
+var ErrNothingToUndo = errors.New("nothing to undo")
+
+// ErrNoCursor is wrapped by the error for a cursor that names no entry of the
+// session.
+var ErrNoCursor = errors.New("no such entry")
+
+// A ConflictError says that entries were appended that the writer has not seen.
+type ConflictError struct {
+	Key      Key
+	Expected int64   // what the writer took for the head
+	Head     int64   // what the head is
+	Missed   []Entry // what lies between, oldest first; at most 1,000
+	Reason   string  // what stands in the way
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("append to %s: the head is %d, not %d: %s", e.Key, e.Head, e.Expected, e.Reason)
+}
+
+// A DuplicateError says that an entry of that id is there and says something else, or
+// was reverted.
+type DuplicateError struct {
+	Key      Key
+	ID       string
+	Seq      int64
+	Reverted bool // the bytes are the same, but the entry is not in force any more
+}
+
+func (e *DuplicateError) Error() string {
+	if e.Reverted {
+		return fmt.Sprintf("append to %s: entry %q was reverted; give the new one an id of its own", e.Key, e.ID)
+	}
+	return fmt.Sprintf("append to %s: entry %q is there already, with other bytes", e.Key, e.ID)
+}
+
+// An EntryError says what is wrong with an entry that was to be appended. Nothing was
+// written.
+type EntryError struct {
+	Index int // in the list that was given
+	ID    string
+	Err   error
+}
+
+func (e *EntryError) Error() string { return fmt.Sprintf("entry %d (%q): %v", e.Index, e.ID, e.Err) }
+func (e *EntryError) Unwrap() error { return e.Err }
+
+// A CorruptError says that stored bytes are not what was stored.
+type CorruptError struct {
+	Key  Key
+	Seq  int64
+	What string
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("session %s, entry %d: %s; run fsck", e.Key, e.Seq, e.What)
+}

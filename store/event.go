@@ -1,0 +1,33 @@
+package store
+
+import "github.com/pare-llm/pare"
+
+// The events of a session; those of compactions are the engine's.
+const (
+	EventCreated  pare.EventType = "session_created"
+	EventAppended pare.EventType = "entries_appended"
+	EventReverted pare.EventType = "session_reverted"
+	EventUndone   pare.EventType = "session_undone"
+	EventForked   pare.EventType = "session_forked"
+	EventMerged   pare.EventType = "session_merged"
+	EventDeleted  pare.EventType = "session_deleted"
+)
+
+// Happened is the metadata of every event of the store: which session, and what of it.
+type Happened struct {
+	Session  Key    `json:"session"`
+	Head     int64  `json:"head,omitempty"`     // afterwards
+	From     *Key   `json:"from,omitempty"`     // fork and merge: the other session
+	Entries  int    `json:"entries,omitempty"`  // appended or merged
+	Messages int    `json:"messages,omitempty"` // reverted, or summarised
+	To       int64  `json:"to,omitempty"`       // compaction: it stands for all up to here
+	Archive  string `json:"archive,omitempty"`  // the handle of what it stands for
+	What     Kind   `json:"what,omitempty"`     // undo
+	Error    string `json:"error,omitempty"`
+}
+
+func (s *Store) emit(kind pare.EventType, h Happened) {
+	if s.o.Sink != nil {
+		s.o.Sink(pare.Event{Type: kind, Metadata: h})
+	}
+}

@@ -1,0 +1,311 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// A Problem is something that fsck found.
+type Problem struct {
+	Key  Key    `json:"key"`
+	Seq  int64  `json:"seq,omitempty"` // of the entry; 0: the session
+	What string `json:"what"`
+	// Repaired is set if it was put right; what can be derived can be.
+	Repaired bool `json:"repaired"`
+}
+
+func (p Problem) String() string {
+	return fmt.Sprintf("%s, entry %d: %s", p.Key, p.Seq, p.What)
+}
+
+// Fsck verifies everything that the store promises: numbers without gaps, sums of bytes
+// and media, pairs, weights, the state that was folded, ranges of compactions. It looks at
+// one session at a time, so others can be used meanwhile. With repair, what can be derived
+// from the entries is written again. Deleted sessions are skipped.
+func (s *Store) Fsck(ctx context.Context, repair bool) (problems []Problem, err error) {
+	var keys []Key
+	err = s.read(ctx, func(t *tx) error {
+		return t.each(ctx, func(scan func(...any) error) error {
+			var k Key
+			if err := scan(&k.Scope, &k.ID, &k.Path); err != nil {
+				return err
+			}
+			keys = append(keys, k)
+			return nil
+		}, `SELECT scope, id, path FROM sessions WHERE deleted_at IS NULL ORDER BY sid`)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		var found []Problem
+		look := func(t *tx) error {
+			c := &checkup{s: s, t: t, ctx: ctx, repair: repair}
+			found = nil
+			err := c.session(key)
+			found = c.found
+			return err
+		}
+		if repair {
+			err = s.write(ctx, look)
+		} else {
+			err = s.read(ctx, look)
+		}
+		if errors.Is(err, ErrDeleted) || errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return problems, fmt.Errorf("fsck %s: %w", key, err)
+		}
+		problems = append(problems, found...)
+	}
+	return problems, nil
+}
+
+// A checkup looks at one session.
+type checkup struct {
+	s      *Store
+	t      *tx
+	ctx    context.Context
+	x      *Session
+	repair bool
+	found  []Problem
+}
+
+func (c *checkup) report(seq int64, repaired bool, format string, args ...any) {
+	c.found = append(c.found, Problem{c.x.Key, seq, fmt.Sprintf(format, args...), repaired})
+}
+
+func (c *checkup) session(key Key) error {
+	x, err := c.s.live(c.ctx, c.t, key, c.repair)
+	var corrupt *CorruptError
+	if errors.As(err, &corrupt) {
+		c.x = &Session{Key: key}
+		c.report(0, false, "%s", corrupt.What)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.x = x
+	for _, step := range []func() error{c.numbers, c.bytes, c.folded, c.weights, c.pairs, c.ranges} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// numbers: the session's own entries are numbered without gaps, up to the head.
+func (c *checkup) numbers() error {
+	want := c.x.state.from()
+	err := c.t.each(c.ctx, func(scan func(...any) error) error {
+		var seq int64
+		if err := scan(&seq); err != nil {
+			return err
+		}
+		for ; want < seq; want++ {
+			c.report(want, false, "the entry is missing")
+		}
+		if seq > c.x.Head {
+			c.report(seq, false, "the entry stands behind the head, %d", c.x.Head)
+		}
+		want = seq + 1
+		return nil
+	}, `SELECT seq FROM entries WHERE sid = ? AND seq >= ? ORDER BY seq`, c.x.sid, want)
+	for ; err == nil && want <= c.x.Head; want++ {
+		c.report(want, false, "the entry is missing")
+	}
+	return err
+}
+
+// each calls f for every own entry of the session, opened.
+func (c *checkup) each(f func(e *scanned) error) error {
+	for from := c.x.state.from(); ; {
+		var some []scanned
+		err := c.t.each(c.ctx, func(scan func(...any) error) error {
+			e, err := c.x.scan(c.x.sid, scan)
+			some = append(some, e)
+			return err
+		}, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq >= ? ORDER BY seq LIMIT 100`, c.x.sid, from)
+		if err != nil || len(some) == 0 {
+			return err
+		}
+		for i := range some {
+			from = some[i].Seq + 1
+			if err := f(&some[i]); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// bytes: every entry is what was stored.
+func (c *checkup) bytes() error {
+	return c.each(func(e *scanned) error {
+		if e.codec == codecGone {
+			if last, ok := c.x.state.compaction(); !ok || e.Seq > last.To {
+				c.report(e.Seq, false, "its bytes were let go of, but no summary stands for it")
+			}
+			return nil
+		}
+		err := c.s.open(c.ctx, c.t, c.x, e)
+		var corrupt *CorruptError
+		if errors.As(err, &corrupt) {
+			c.report(e.Seq, false, "%s", corrupt.What)
+			return nil
+		}
+		return err
+	})
+}
+
+// folded: the state is what the control entries amount to.
+func (c *checkup) folded() error {
+	all, err := c.s.controls(c.ctx, c.t, c.x)
+	var corrupt *CorruptError
+	if errors.As(err, &corrupt) {
+		return nil // reported already
+	}
+	if err != nil {
+		return err
+	}
+	want := c.x.state.fold(all)
+	if want.encode() == c.x.state.encode() {
+		return nil
+	}
+	c.report(0, c.repair, "what is kept of reverts and summaries is not what the entries say")
+	c.x.state = want
+	if !c.repair {
+		return nil
+	}
+	_, err = c.t.exec(c.ctx, `UPDATE sessions SET state = ? WHERE sid = ?`, want.encode(), c.x.sid)
+	return err
+}
+
+// weights: those in force add up.
+func (c *checkup) weights() error {
+	// An entry adds to what was in force in front of it when it was appended; a control
+	// entry begins again with what it leaves in force.
+	var cum int64
+	if from := c.x.state.from(); from > 1 {
+		var err error
+		if cum, err = c.s.cumAt(c.ctx, c.t, c.x, from-1); err != nil {
+			return err
+		}
+	}
+	all, err := c.s.controls(c.ctx, c.t, c.x)
+	if err != nil {
+		return nil // reported already
+	}
+	at := make(map[int64]int64) // by entry
+	var last int64
+	err = c.t.each(c.ctx, func(scan func(...any) error) error {
+		var seq, weight, have int64
+		if err := scan(&seq, &weight, &have); err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(all, func(k control) bool { return k.seq == seq }); i >= 0 {
+			st := c.x.state.fold(all[:i+1])
+			y := &Session{sid: c.x.sid, Head: seq - 1, state: st}
+			if prev := y.last(seq - 1); prev >= c.x.state.from() {
+				cum = at[prev]
+			} else if prev > 0 {
+				var err error
+				if cum, err = c.s.cumAt(c.ctx, c.t, c.x, prev); err != nil {
+					return err
+				}
+			} else {
+				cum = 0
+			}
+		}
+		cum += weight
+		at[seq] = cum
+		last = cum
+		if have != cum {
+			c.report(seq, false, "the weights do not add up: %d, expected %d", have, cum)
+		}
+		return nil
+	}, `SELECT seq, weight, cum FROM entries WHERE sid = ? AND seq >= ? ORDER BY seq`, c.x.sid, c.x.state.from())
+	if err == nil && len(at) > 0 && last != c.x.cum {
+		c.report(0, c.repair, "the weight of the session is %d, expected %d", c.x.cum, last)
+		if c.repair {
+			_, err = c.t.exec(c.ctx, `UPDATE sessions SET cum = ? WHERE sid = ?`, last, c.x.sid)
+		}
+	}
+	return err
+}
+
+// pairs: the calls and answers of every entry are those that its bytes hold, and an
+// answer names a call of its id that stands in front of it.
+func (c *checkup) pairs() error {
+	return c.each(func(e *scanned) error {
+		if e.Kind != KindMessage || e.codec == codecGone || c.s.open(c.ctx, c.t, c.x, e) != nil {
+			return nil
+		}
+		r := row{Entry: Entry{Raw: e.Raw}}
+		if err := c.s.facets(c.x, &r); err != nil {
+			c.report(e.Seq, false, "the message cannot be read: %v", err)
+			return nil
+		}
+		have := []Entry{{Seq: e.Seq}}
+		if err := c.s.withPairs(c.ctx, c.t, &Session{sid: c.x.sid, Head: c.x.Head}, have); err != nil {
+			return err
+		}
+		same := func(a, b Call) bool { return a.ID == b.ID && a.Tool == b.Tool && a.family == b.family }
+		if !slices.EqualFunc(have[0].Calls, r.Calls, same) || !slices.EqualFunc(have[0].Answers, r.Answers, same) {
+			c.report(e.Seq, c.repair, "the calls and answers that are kept are not those of the message")
+			if c.repair {
+				return c.repair1(e, &r)
+			}
+			return nil
+		}
+		for _, a := range have[0].Answers {
+			if a.Seq == 0 {
+				continue // no call is known: that is said by check, and closed by a window
+			}
+			var id string
+			err := c.t.row(c.ctx, `SELECT call_id FROM calls WHERE sid = ? AND seq = ? AND no = ?`, c.x.owner(a.Seq), a.Seq, a.No).Scan(&id)
+			if err != nil || id != a.ID || a.Seq >= e.Seq {
+				c.report(e.Seq, false, "the answer to call %q names entry %d, which does not make that call", a.ID, a.Seq)
+			}
+		}
+		return nil
+	})
+}
+
+// repair1 writes the calls and answers of an entry again.
+func (c *checkup) repair1(e *scanned, r *row) error {
+	for _, table := range []string{"calls", "answers"} {
+		if _, err := c.t.exec(c.ctx, `DELETE FROM `+table+` WHERE sid = ? AND seq = ?`, c.x.sid, e.Seq); err != nil {
+			return err
+		}
+	}
+	r.Seq = e.Seq
+	at := *c.x
+	at.Head = e.Seq - 1
+	return c.s.pair(c.ctx, c.t, &at, r)
+}
+
+// ranges: compactions end at cuts and do not overlap.
+func (c *checkup) ranges() error {
+	var before int64
+	for _, k := range c.x.state.Compactions {
+		switch {
+		case k.To <= before:
+			c.report(k.Seq, false, "the summary stands for entries that an earlier one stands for")
+		case k.To >= k.Seq:
+			c.report(k.Seq, false, "the summary stands for entries behind it")
+		case !c.x.state.visible(k.To):
+			c.report(k.Seq, false, "the summary ends with an entry that is not in force")
+		}
+		before = k.To
+		var sum []byte
+		if err := c.t.row(c.ctx, `SELECT sum FROM entries WHERE sid = ? AND seq = ?`, c.x.owner(k.Seq), k.Seq).Scan(&sum); err != nil || bytes.Equal(sum, nil) {
+			c.report(k.Seq, false, "the summary is missing")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/pare-llm/pare/tokens"
+)
+
+// blob reads a medium and proves that it is what was stored.
+func (s *Store) blob(ctx context.Context, t *tx, h hole) ([]byte, error) {
+	var data []byte
+	if err := t.row(ctx, `SELECT data FROM blobs WHERE sum = ?`, h.sum).Scan(&data); err != nil {
+		return nil, err
+	}
+	if got := sumOf(data); !bytes.Equal(got[:], h.sum) {
+		return nil, errors.New("it is not what was stored")
+	}
+	return h.text(data), nil
+}
+
+// A window is planned without reading the pictures: in their place stands the head of
+// the picture, which tells its size, and a marker. What is still there at the end is
+// filled in. Nobody can write a marker who does not know the secret of the database, so
+// that no text of a message can fetch what belongs to others.
+const (
+	markerWord = "pareBlob"
+	headBytes  = 6 << 10 // of a picture; in base64 a third more
+	markerSize = len(markerWord) + 2*sha256.Size + 32
+)
+
+// openLazily unpacks an entry with markers in the place of pictures.
+func (s *Store) openLazily(ctx context.Context, t *tx, x *Session, e *scanned) error {
+	if e.codec&codecHoles == 0 {
+		return s.open(ctx, t, x, e)
+	}
+	raw, err := unpack(e.codec, e.stored, func(h hole) ([]byte, error) {
+		var head []byte
+		var size int
+		if err := t.row(ctx, `SELECT substr(data, 1, ?), size FROM blobs WHERE sum = ?`, headBytes, h.sum).Scan(&head, &size); err != nil {
+			return nil, err
+		}
+		text := base64.StdEncoding.EncodeToString(head)
+		if _, _, ok := tokens.ImageSize([]byte(text)); !ok || h.plain || size <= headBytes {
+			return s.blob(ctx, t, h) // it must be read to know what it costs
+		}
+		return append([]byte(text), markerWord+hex.EncodeToString(h.sum)+s.mac(h.sum)...), nil
+	})
+	if err != nil {
+		return &CorruptError{x.Key, e.Seq, "its bytes cannot be read: " + err.Error()}
+	}
+	e.Raw, e.stored = raw, nil
+	return nil
+}
+
+// fillBody puts the pictures in.
+func (s *Store) fillBody(ctx context.Context, body []byte) (out []byte, err error) {
+	if !bytes.Contains(body, []byte(markerWord)) {
+		return body, nil
+	}
+	err = s.read(ctx, func(t *tx) error {
+		out = make([]byte, 0, len(body))
+		rest := body
+		for {
+			i := bytes.Index(rest, []byte(markerWord))
+			if i < 0 || i+markerSize > len(rest) {
+				out = append(out, rest...)
+				return nil
+			}
+			marker := string(rest[i : i+markerSize])
+			sum, err := hex.DecodeString(marker[len(markerWord) : len(markerWord)+2*sha256.Size])
+			head := base64.StdEncoding.EncodedLen(headBytes)
+			if err != nil || i < head || !hmac.Equal([]byte(marker[len(markerWord)+2*sha256.Size:]), []byte(s.mac(sum))) {
+				out = append(out, rest[:i+len(markerWord)]...)
+				rest = rest[i+len(markerWord):]
+				continue
+			}
+			text, err := s.blob(ctx, t, hole{sum: sum})
+			if err != nil {
+				return fmt.Errorf("medium %x: %w", sum[:8], err)
+			}
+			out = append(append(out, rest[:i-head]...), text...)
+			rest = rest[i+markerSize:]
+		}
+	})
+	return out, err
+}
+
+// mac signs the sum of a medium with the secret of the database.
+func (s *Store) mac(sum []byte) string {
+	m := hmac.New(sha256.New, s.secret)
+	m.Write(sum)
+	return hex.EncodeToString(m.Sum(nil)[:16])
+}
+
+// unseal reads the secret of the database; a new one is given one.
+func (s *Store) unseal(ctx context.Context) error {
+	read := func(t *tx) error { return t.row(ctx, `SELECT secret FROM meta`).Scan(&s.secret) }
+	err := s.read(ctx, read)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	key := make([]byte, 32)
+	rand.Read(key)
+	return s.write(ctx, func(t *tx) error {
+		if _, err := t.exec(ctx, `INSERT INTO meta (one, secret) VALUES (1, ?) ON CONFLICT DO NOTHING`, key); err != nil {
+			return err
+		}
+		return read(t)
+	})
+}

@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// schema is the version of the tables that this program knows.
+const schema = 1
+
+// migrate brings the tables up to date. Any number of processes may do so at once:
+// PostgreSQL is locked for the time, and SQLite has one writer. A database that is newer
+// than the program is refused.
+func migrate(ctx context.Context, db *sql.DB, eng engine) error {
+	if version(ctx, db, eng) == schema {
+		return nil // the usual case, without a lock
+	}
+	if eng.name() == "sqlite" {
+		return migrateSQLite(ctx, db, eng)
+	}
+	locker, err := lock.NewPostgresSessionLocker()
+	if err != nil {
+		return err
+	}
+	return upgrade(ctx, db, goose.DialectPostgres, eng, goose.WithSessionLocker(locker))
+}
+
+// version asks which version the tables have; zero if there are none.
+func version(ctx context.Context, db *sql.DB, eng engine) (n int) {
+	db.QueryRowContext(ctx, `SELECT max(version_id) FROM goose_db_version`).Scan(&n)
+	return n
+}
+
+func upgrade(ctx context.Context, db *sql.DB, d goose.Dialect, eng engine, o ...goose.ProviderOption) error {
+	files, err := fs.Sub(migrations, "migrations/"+eng.name())
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(d, db, files, o...)
+	if err != nil {
+		return err
+	}
+	if n := version(ctx, db, eng); n > schema {
+		return fmt.Errorf("the database has version %d, this program knows %d: use a newer pare", n, schema)
+	}
+	_, err = p.Up(ctx)
+	return err
+}
+
+// migrateSQLite lets one process at a time upgrade a file: goose reads before it
+// writes, so two of them would get in each other's way.
+func migrateSQLite(ctx context.Context, db *sql.DB, eng engine) error {
+	var err error
+	for try := range 60 {
+		if err = upgrade(ctx, db, goose.DialectSQLite3, eng); err == nil {
+			return nil
+		}
+		if n := version(ctx, db, eng); n == schema {
+			return nil // another process did it
+		} else if n > schema {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Duration(try+1) * 5 * time.Millisecond):
+		}
+	}
+	return err
+}

@@ -1,0 +1,185 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// A Page asks for some entries of a session.
+type Page struct {
+	// After and Before are ids of entries: the page holds what stands behind the one, or
+	// in front of the other, without it. At most one of them is set; none: the beginning,
+	// or the end if Last is set.
+	After, Before string
+	Last          bool
+	// Limit is how many entries a page has. It has more where an exchange would be parted
+	// otherwise. Zero: 100.
+	Limit int
+}
+
+// Entries is a page.
+type Entries struct {
+	Entries []Entry // oldest first
+	// Next and Prev are the cursors for the pages behind and in front; empty: there is
+	// nothing.
+	Next, Prev string
+	Head       int64
+}
+
+// Page returns a page of the entries in force. No page begins or ends inside an
+// exchange. A cursor that names no entry in force is an error that wraps ErrNoCursor.
+func (s *Store) Page(ctx context.Context, key Key, p Page) (page Entries, err error) {
+	if p.After != "" && p.Before != "" {
+		return page, errors.New("page: After and Before exclude each other")
+	}
+	if p.Limit <= 0 {
+		p.Limit = 100
+	}
+	err = s.read(ctx, func(t *tx) error {
+		x, err := s.live(ctx, t, key, false)
+		if err != nil {
+			return err
+		}
+		page, err = s.page(ctx, t, x, p)
+		return err
+	})
+	return page, err
+}
+
+func (s *Store) page(ctx context.Context, t *tx, x *Session, p Page) (Entries, error) {
+	page := Entries{Head: x.Head}
+	from, to := int64(1), x.Head
+	backwards := p.Last
+	for _, c := range []string{p.After, p.Before} {
+		if c == "" {
+			continue
+		}
+		seq, _, err := s.byID(ctx, t, x, c)
+		if err != nil {
+			return page, err
+		}
+		if seq == 0 || !x.state.visible(seq) {
+			return page, fmt.Errorf("page of %s: %w: %q", x.Key, ErrNoCursor, c)
+		}
+		if c == p.After {
+			from = seq + 1
+		} else {
+			to, backwards = seq-1, true
+		}
+	}
+	seqs, err := s.numbers(ctx, t, x, from, to, p.Limit, backwards)
+	if err != nil || len(seqs) == 0 {
+		return page, err
+	}
+	first, last := seqs[0], seqs[len(seqs)-1]
+	if backwards {
+		if first, err = s.wholeFrom(ctx, t, x, first); err != nil {
+			return page, err
+		}
+		first = max(first, from)
+	} else {
+		if last, err = s.wholeTo(ctx, t, x, last); err != nil {
+			return page, err
+		}
+		last = min(last, to)
+	}
+	if page.Entries, err = s.entries(ctx, t, x, first, last, int(last-first)+1); err != nil {
+		return page, err
+	}
+	if x.last(first-1) > 0 {
+		page.Prev = page.Entries[0].ID
+	}
+	if len(x.stretches(last+1, x.Head)) > 0 {
+		page.Next = page.Entries[len(page.Entries)-1].ID
+	}
+	return page, nil
+}
+
+// numbers lists the numbers of the first or last entries in force of a range, in order.
+func (s *Store) numbers(ctx context.Context, t *tx, x *Session, from, to int64, limit int, backwards bool) (seqs []int64, err error) {
+	all := x.stretches(from, to)
+	if backwards {
+		slices.Reverse(all)
+	}
+	for _, st := range all {
+		for seq := range st.to - st.from + 1 {
+			if len(seqs) == limit {
+				break
+			}
+			if backwards {
+				seqs = append(seqs, st.to-seq)
+			} else {
+				seqs = append(seqs, st.from+seq)
+			}
+		}
+	}
+	if backwards {
+		slices.Reverse(seqs)
+	}
+	return seqs, nil
+}
+
+// near is how far apart call and answer usually stand at most; others have an index
+// of their own.
+const near = 64
+
+// wholeFrom moves a boundary towards the beginning until no exchange straddles it: the
+// page begins with entry seq.
+func (s *Store) wholeFrom(ctx context.Context, t *tx, x *Session, seq int64) (int64, error) {
+	for {
+		first, err := s.straddle(ctx, t, x, seq, `min(call_seq)`)
+		if err != nil || !first.Valid || first.Int64 >= seq {
+			return seq, err
+		}
+		seq = first.Int64
+	}
+}
+
+// wholeTo moves a boundary towards the end: the page ends with entry seq.
+func (s *Store) wholeTo(ctx context.Context, t *tx, x *Session, seq int64) (int64, error) {
+	for {
+		last, err := s.straddle(ctx, t, x, seq+1, `max(seq)`)
+		if err != nil || !last.Valid || last.Int64 <= seq {
+			return seq, err
+		}
+		seq = last.Int64
+	}
+}
+
+// straddle asks something of the exchanges whose call stands in front of an entry and
+// whose answer is that entry or stands behind it, both in force.
+func (s *Store) straddle(ctx context.Context, t *tx, x *Session, before int64, what string) (sql.NullInt64, error) {
+	var best sql.NullInt64
+	for _, st := range x.stretches(before, x.Head) {
+		for _, where := range []string{`seq BETWEEN ? AND ?`, `seq - call_seq > 64 AND seq BETWEEN ? AND ?`} {
+			to := st.to
+			if where[:7] == `seq BET` {
+				to = min(to, before+near)
+			}
+			err := t.each(ctx, func(scan func(...any) error) error {
+				var seq, call int64
+				if err := scan(&seq, &call); err != nil {
+					return err
+				}
+				if !x.state.visible(call) {
+					return nil
+				}
+				v := seq
+				if what == `min(call_seq)` {
+					v = call
+				}
+				if !best.Valid || what == `max(seq)` && v > best.Int64 || what == `min(call_seq)` && v < best.Int64 {
+					best = sql.NullInt64{Int64: v, Valid: true}
+				}
+				return nil
+			}, `SELECT seq, call_seq FROM answers WHERE sid = ? AND call_seq > 0 AND call_seq < ? AND `+where, st.sid, before, st.from, to)
+			if err != nil {
+				return best, err
+			}
+		}
+	}
+	return best, nil
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// postgresEngine is PostgreSQL: many machines share one database.
+type postgresEngine struct {
+	bound sync.Map // statements, by how they were written
+}
+
+func openPostgres(dsn string) (*sql.DB, engine, error) {
+	c, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		// The error may hold the address with its password.
+		return nil, nil, errors.New("open store: the address of the database cannot be read; it looks like postgres://user@host/database")
+	}
+	if c.RuntimeParams["application_name"] == "" {
+		c.RuntimeParams["application_name"] = "pare"
+	}
+	db := stdlib.OpenDB(*c)
+	db.SetMaxOpenConns(16)
+	db.SetMaxIdleConns(16)
+	return db, &postgresEngine{}, nil
+}
+
+func (*postgresEngine) name() string { return "postgres" }
+func (*postgresEngine) lock() string { return " FOR UPDATE" }
+
+// bind numbers the question marks. There are none in our statements that mean
+// anything else.
+func (e *postgresEngine) bind(query string) string {
+	if b, ok := e.bound.Load(query); ok {
+		return b.(string)
+	}
+	var out strings.Builder
+	n := 0
+	for i := range len(query) {
+		if query[i] != '?' {
+			out.WriteByte(query[i])
+			continue
+		}
+		n++
+		out.WriteString("$" + strconv.Itoa(n))
+	}
+	e.bound.Store(query, out.String())
+	return out.String()
+}
+
+func (*postgresEngine) retry(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
+}
+
+func (*postgresEngine) unique(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == "23505"
+}
+
+// maxWords is how much text of an entry can be looked up: a tsvector is bounded.
+const maxWords = 200 << 10
+
+func (*postgresEngine) index(ctx context.Context, t *tx, sid, seq int64, text string) error {
+	if len(text) > maxWords {
+		text = strings.ToValidUTF8(text[:maxWords], "")
+	}
+	_, err := t.exec(ctx, `INSERT INTO words (sid, seq, body) VALUES (?, ?, to_tsvector('simple', ?)) ON CONFLICT DO NOTHING`, sid, seq, strings.ReplaceAll(text, "\x00", " "))
+	if err != nil {
+		return fmt.Errorf("index entry %d: %w", seq, err)
+	}
+	return nil
+}
+
+func (*postgresEngine) find(words []string) (string, []any, string) {
+	where, args := make([]string, len(words)), make([]any, len(words))
+	for i, w := range words {
+		where[i], args[i] = `words.body @@ phraseto_tsquery('simple', ?)`, strings.ReplaceAll(w, "\x00", " ")
+	}
+	return strings.Join(where, " AND "), args, `words.sid, words.seq DESC`
+}
+
+func (*postgresEngine) forget(ctx context.Context, t *tx, sid, upto int64) error {
+	_, err := t.exec(ctx, `DELETE FROM words WHERE sid = ? AND seq > ?`, sid, upto)
+	return err
+}

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"unicode"
+
+	"github.com/pare-llm/pare/transcript"
+)
+
+// A Hit is an entry that words were found in.
+type Hit struct {
+	Key     Key    `json:"key"`
+	Seq     int64  `json:"seq"`
+	ID      string `json:"id"`
+	Snippet string `json:"snippet"`
+}
+
+// Search looks for entries in force that hold all words, in one session, or in all of a
+// scope if the id of the key is empty. Words in quotes must stand together.
+//
+// The words of an entry are indexed when somebody searches, and not when it is appended.
+func (s *Store) Search(ctx context.Context, key Key, text string, limit int) ([]Hit, error) {
+	words := phrases(text)
+	if len(words) == 0 {
+		return nil, nil
+	}
+	if limit <= 0 {
+		limit = 50
+	}
+	where, args := `scope = ? AND deleted_at IS NULL`, []any{key.Scope}
+	if key.ID != "" {
+		where, args = where+` AND id = ? AND path = ?`, append(args, key.ID, key.Path)
+	}
+	sessions, err := s.sessions(ctx, where, args...)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.catchUp(ctx, sessions); err != nil {
+		return nil, err
+	}
+	return s.lookUp(ctx, sessions, words, limit)
+}
+
+// phrases parts a query into words, and phrases in quotes.
+func phrases(text string) (all []string) {
+	for i, part := range strings.Split(text, `"`) {
+		if i%2 == 1 {
+			if part = strings.TrimSpace(part); part != "" {
+				all = append(all, part)
+			}
+			continue
+		}
+		all = append(all, strings.FieldsFunc(part, func(r rune) bool { return unicode.IsSpace(r) || r == 0 })...)
+	}
+	return all
+}
+
+// catchUp indexes what was appended since the last search, some entries at a time, so
+// that nobody has to wait for long.
+func (s *Store) catchUp(ctx context.Context, sessions []*Session) error {
+	owners := make(map[int64]bool)
+	for _, x := range sessions {
+		for _, p := range x.state.Lineage {
+			owners[p.SID] = true
+		}
+		owners[x.sid] = true
+	}
+	for sid := range owners {
+		for more := true; more; {
+			err := s.write(ctx, func(t *tx) (err error) {
+				more, err = s.indexSome(ctx, t, sid)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Store) indexSome(ctx context.Context, t *tx, sid int64) (more bool, err error) {
+	x, err := scanSession(t.row(ctx, `SELECT `+sessionColumns+` FROM sessions WHERE sid = ?`+s.eng.lock(), sid).Scan)
+	if err != nil || x.indexed >= x.Head {
+		return false, err
+	}
+	var found []scanned
+	to := min(x.indexed+200, x.Head)
+	err = t.each(ctx, func(scan func(...any) error) error {
+		e, err := x.scan(sid, scan)
+		found = append(found, e)
+		return err
+	}, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq > ? AND seq <= ? AND kind = 'message' ORDER BY seq`, sid, x.indexed, to)
+	if err != nil {
+		return false, err
+	}
+	for i := range found {
+		e := &found[i]
+		if err := s.openLazily(ctx, t, x, e); err != nil {
+			return false, err
+		}
+		if err := s.eng.index(ctx, t, sid, e.Seq, textOf(x, e.Raw)); err != nil {
+			return false, err
+		}
+	}
+	_, err = t.exec(ctx, `UPDATE sessions SET indexed = ? WHERE sid = ?`, to, sid)
+	return to < x.Head, err
+}
+
+// textOf is everything that can be read in a message.
+func textOf(x *Session, raw []byte) string {
+	r, err := parseMessage(x, raw)
+	if err != nil {
+		return ""
+	}
+	var out strings.Builder
+	for b, blk := range r.Transcript().Blocks() {
+		if blk.Kind == transcript.Media || blk.Kind == transcript.Thinking {
+			continue
+		}
+		out.WriteString(blk.Tool + " " + r.Text(transcript.BlockID(b)) + "\n")
+	}
+	return out.String()
+}
+
+func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []string, limit int) (hits []Hit, err error) {
+	where, args, order := s.eng.find(append([]string(nil), words...))
+	err = s.read(ctx, func(t *tx) error {
+		type place struct{ sid, seq int64 }
+		seen := make(map[place]bool)
+		for _, x := range sessions {
+			if len(hits) >= limit {
+				return nil
+			}
+			for _, st := range x.stretches(1, x.Head) {
+				var found []place
+				err := t.each(ctx, func(scan func(...any) error) error {
+					p := place{sid: st.sid}
+					if err := scan(&p.seq); err != nil {
+						return err
+					}
+					found = append(found, p)
+					return nil
+				}, `SELECT words.seq FROM words WHERE `+where+` AND words.sid = ? AND words.seq BETWEEN ? AND ? ORDER BY `+order+` LIMIT ?`,
+					append(append([]any(nil), args...), st.sid, st.from, st.to, limit-len(hits))...)
+				if err != nil {
+					return err
+				}
+				for _, p := range found {
+					if seen[p] {
+						continue // a fork shares it
+					}
+					seen[p] = true
+					e, err := x.scan(p.sid, t.row(ctx, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq = ?`, p.sid, p.seq).Scan)
+					if err == nil {
+						err = s.openLazily(ctx, t, x, &e)
+					}
+					if err != nil {
+						return err
+					}
+					hits = append(hits, Hit{x.Key, e.Seq, e.ID, snippet(textOf(x, e.Raw), words[0])})
+				}
+			}
+		}
+		return nil
+	})
+	return hits, err
+}
+
+// snippet is what stands around a word, in one line.
+func snippet(text, word string) string {
+	at := max(strings.Index(strings.ToLower(text), strings.ToLower(word)), 0)
+	from, to := max(at-60, 0), min(at+len(word)+60, len(text))
+	if at > len(text) { // lower case may be longer
+		from, to = 0, min(120, len(text))
+	}
+	return strings.Join(strings.Fields(strings.ToValidUTF8(text[from:to], "")), " ")
+}

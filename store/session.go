@@ -1,0 +1,286 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Key names a session: whose it is, which one, and, for sessions that belong to
+// another (a sub-agent's), the path below it.
+type Key struct {
+	Scope string `json:"scope,omitempty"`
+	ID    string `json:"id"`
+	Path  string `json:"path,omitempty"`
+}
+
+// ID is the key of a session without scope and path.
+func ID(id string) Key { return Key{ID: id} }
+
+func (k Key) String() string {
+	name := k.ID
+	if k.Scope != "" {
+		name = k.Scope + ":" + name
+	}
+	if k.Path != "" {
+		name += "/" + k.Path
+	}
+	return name
+}
+
+// valid refuses keys that could not be told apart, or shown.
+func (k Key) valid() error {
+	if k.ID == "" {
+		return errors.New("session: the id is empty")
+	}
+	for _, part := range []string{k.Scope, k.ID, k.Path} {
+		if len(part) > 512 {
+			return fmt.Errorf("session: %.40q… is longer than 512 bytes", part)
+		}
+		if strings.ToValidUTF8(part, "") != part || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return fmt.Errorf("session: %q holds control characters or bytes that are no text", part)
+		}
+	}
+	return nil
+}
+
+// NewID makes an id for a session or an entry.
+func NewID() string { return strings.ToLower(rand.Text()) }
+
+// A Session is what is known of one, without its entries.
+type Session struct {
+	Key
+	Dialect  string          `json:"dialect"`         // "" until the first message tells
+	Model    string          `json:"model,omitempty"` //
+	Title    string          `json:"title,omitempty"` //
+	Base     json.RawMessage `json:"base,omitempty"`  // the request around the list of messages
+	Settings json.RawMessage `json:"settings,omitempty"`
+	Head     int64           `json:"head"` // the number of the last entry
+	Created  time.Time       `json:"created"`
+	Updated  time.Time       `json:"updated"`
+	Parent   *Origin         `json:"parent,omitempty"` // of a fork
+	Deleted  bool            `json:"deleted,omitempty"`
+
+	sid     int64
+	cum     int64
+	indexed int64
+	state   state
+}
+
+// An Origin is where a fork came from.
+type Origin struct {
+	Key Key   `json:"key"`
+	Seq int64 `json:"seq"`
+}
+
+// Create says what a new session is like. The zero value is fine: the first message
+// tells the dialect.
+type Create struct {
+	Dialect string
+	Model   string
+	Title   string
+	// Base is a request without its messages: model, system prompt, tools, limits. A
+	// window puts the messages into it.
+	Base json.RawMessage
+}
+
+// Create makes a session. One that exists is an error that wraps ErrExists; one that
+// was deleted stays so.
+func (s *Store) Create(ctx context.Context, key Key, c Create) (*Session, error) {
+	if err := key.valid(); err != nil {
+		return nil, err
+	}
+	if err := c.valid(); err != nil {
+		return nil, err
+	}
+	var made *Session
+	err := s.write(ctx, func(t *tx) error {
+		var err error
+		made, err = s.create(ctx, t, key, c, state{})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create session %s: %w", key, err)
+	}
+	s.emit(EventCreated, Happened{Session: key})
+	return made, nil
+}
+
+func (c *Create) valid() error {
+	if c.Dialect != "" {
+		if _, err := wire.ParseDialect(c.Dialect); err != nil {
+			return err
+		}
+	}
+	if len(c.Base) == 0 {
+		return nil
+	}
+	var base struct {
+		Model string `json:"model"`
+	}
+	if err := json.Unmarshal(c.Base, &base); err != nil {
+		return fmt.Errorf("base of the session: %w", err)
+	}
+	if c.Model == "" {
+		c.Model = base.Model
+	}
+	return nil
+}
+
+// create inserts the row of a session.
+func (s *Store) create(ctx context.Context, t *tx, key Key, c Create, st state) (*Session, error) {
+	now := s.now()
+	var sid int64
+	head, cum := st.head, st.cum
+	err := t.row(ctx, `INSERT INTO sessions (scope, id, path, dialect, model, title, base, settings, head, cum, state, indexed, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING sid`,
+		key.Scope, key.ID, key.Path, c.Dialect, c.Model, c.Title, []byte(c.Base), head, cum, st.encode(), head, now, now).Scan(&sid)
+	if errors.Is(err, sql.ErrNoRows) {
+		old, err := s.lookup(ctx, t, key, false)
+		switch {
+		case err != nil:
+			return nil, err
+		case old.Deleted:
+			return nil, ErrDeleted
+		}
+		return nil, ErrExists
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.lookup(ctx, t, key, false)
+}
+
+const sessionColumns = `sid, scope, id, path, dialect, model, title, base, settings, head, cum, state, indexed, created_at, updated_at, deleted_at`
+
+func scanSession(scan func(...any) error) (*Session, error) {
+	var (
+		x                Session
+		base, settings   []byte
+		st               string
+		created, updated int64
+		deleted          sql.NullInt64
+	)
+	if err := scan(&x.sid, &x.Scope, &x.ID, &x.Path, &x.Dialect, &x.Model, &x.Title, &base, &settings, &x.Head, &x.cum, &st, &x.indexed, &created, &updated, &deleted); err != nil {
+		return nil, err
+	}
+	x.Base, x.Settings, x.Deleted = base, settings, deleted.Valid
+	x.Created, x.Updated = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
+	if err := x.state.decode(st); err != nil {
+		return nil, &CorruptError{x.Key, 0, "its state cannot be read: " + err.Error()}
+	}
+	x.Parent = x.state.Origin
+	return &x, nil
+}
+
+// lookup finds a session, deleted ones included. With lock, nobody else can change it
+// until the transaction ends.
+func (s *Store) lookup(ctx context.Context, t *tx, key Key, lock bool) (*Session, error) {
+	query := `SELECT ` + sessionColumns + ` FROM sessions WHERE scope = ? AND id = ? AND path = ?`
+	if lock {
+		query += s.eng.lock()
+	}
+	x, err := scanSession(t.row(ctx, query, key.Scope, key.ID, key.Path).Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, key)
+	}
+	return x, err
+}
+
+// live finds a session that is not deleted.
+func (s *Store) live(ctx context.Context, t *tx, key Key, lock bool) (*Session, error) {
+	x, err := s.lookup(ctx, t, key, lock)
+	if err == nil && x.Deleted {
+		return nil, fmt.Errorf("%w: %s", ErrDeleted, key)
+	}
+	return x, err
+}
+
+// Session returns what is known of a session.
+func (s *Store) Session(ctx context.Context, key Key) (x *Session, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		x, err = s.live(ctx, t, key, false)
+		return err
+	})
+	return x, err
+}
+
+// Sessions lists the sessions of a scope, the one that changed last first; sub-sessions
+// are left out. Before continues behind a session that an earlier list ended with.
+func (s *Store) Sessions(ctx context.Context, scope string, limit int, before *Session) ([]*Session, error) {
+	if limit <= 0 {
+		limit = 100
+	}
+	where, args := `scope = ? AND path = '' AND deleted_at IS NULL`, []any{scope}
+	if before != nil {
+		at := before.Updated.UnixMicro()
+		where += ` AND (updated_at < ? OR updated_at = ? AND sid < ?)`
+		args = append(args, at, at, before.sid)
+	}
+	return s.sessions(ctx, where+` ORDER BY updated_at DESC, sid DESC LIMIT ?`, append(args, limit)...)
+}
+
+// Paths lists the sub-sessions of a session, in the order of their paths.
+func (s *Store) Paths(ctx context.Context, key Key) ([]*Session, error) {
+	return s.sessions(ctx, `scope = ? AND id = ? AND path <> '' AND deleted_at IS NULL ORDER BY path`, key.Scope, key.ID)
+}
+
+func (s *Store) sessions(ctx context.Context, where string, args ...any) (all []*Session, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		return t.each(ctx, func(scan func(...any) error) error {
+			x, err := scanSession(scan)
+			all = append(all, x)
+			return err
+		}, `SELECT `+sessionColumns+` FROM sessions WHERE `+where, args...)
+	})
+	return all, err
+}
+
+// Set is what of a session can be changed after it was made; nil leaves a field as it
+// is.
+type Set struct {
+	Model *string
+	Title *string
+	Base  json.RawMessage
+	// Settings are members that go with every later request of the conversation, such as
+	// the vendor's option to drop thinking that is bound to another prefix. They are put
+	// into the body of every window.
+	Settings json.RawMessage
+}
+
+// Update changes what goes around the entries.
+func (s *Store) Update(ctx context.Context, key Key, c Set) error {
+	for name, raw := range map[string]json.RawMessage{"base": c.Base, "settings": c.Settings} {
+		if len(raw) > 0 && (!json.Valid(raw) || raw[0] != '{') {
+			return fmt.Errorf("update session %s: %s is no JSON object", key, name)
+		}
+	}
+	return s.write(ctx, func(t *tx) error {
+		x, err := s.live(ctx, t, key, true)
+		if err != nil {
+			return err
+		}
+		if c.Model != nil {
+			x.Model = *c.Model
+		}
+		if c.Title != nil {
+			x.Title = *c.Title
+		}
+		if c.Base != nil {
+			x.Base = c.Base
+		}
+		if c.Settings != nil {
+			x.Settings = c.Settings
+		}
+		_, err = t.exec(ctx, `UPDATE sessions SET model = ?, title = ?, base = ?, settings = ?, updated_at = ? WHERE sid = ?`,
+			x.Model, x.Title, []byte(x.Base), []byte(x.Settings), s.now(), x.sid)
+		return err
+	})
+}

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// sqliteEngine is SQLite: one file, one writer at a time, any number of readers.
+type sqliteEngine struct{}
+
+// openSQLite opens a file; nobody but its owner may read it.
+//
+// One connection writes and takes its lock when a transaction begins: one that reads
+// first and writes later could not wait for another. Writers of one process wait for
+// each other in order, those of several by the time-out.
+func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
+	path = strings.TrimPrefix(path, "file:")
+	if path == "" {
+		return nil, nil, nil, errors.New("open store: the path of the database is empty")
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, nil, nil, fmt.Errorf("open store: %s is no regular file", path)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, nil, nil, fmt.Errorf("open store: %w", err)
+	}
+	// The journal beside it gets the mode of the file.
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("open store: %w", err)
+	}
+	f.Close()
+	if read, err = sqliteDB(path, "deferred", 8); err != nil {
+		return nil, nil, nil, err
+	}
+	if write, err = sqliteDB(path, "immediate", 1); err != nil {
+		return nil, nil, nil, err
+	}
+	return read, write, sqliteEngine{}, nil
+}
+
+func sqliteDB(path, lock string, conns int) (*sql.DB, error) {
+	q := url.Values{"_txlock": {lock}}
+	// The time-out comes first: the other pragmas may have to wait for a lock.
+	for _, p := range []string{"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "cache_size(-16000)"} {
+		q.Add("_pragma", p)
+	}
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	return db, nil
+}
+
+func (sqliteEngine) name() string             { return "sqlite" }
+func (sqliteEngine) bind(query string) string { return query }
+func (sqliteEngine) lock() string             { return "" }
+
+func (sqliteEngine) retry(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	code := e.Code() & 0xff
+	return code == lib.SQLITE_BUSY || code == lib.SQLITE_LOCKED
+}
+
+func (sqliteEngine) unique(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && (e.Code() == lib.SQLITE_CONSTRAINT_UNIQUE || e.Code() == lib.SQLITE_CONSTRAINT_PRIMARYKEY)
+}
+
+func (sqliteEngine) index(ctx context.Context, t *tx, sid, seq int64, text string) error {
+	_, err := t.exec(ctx, `INSERT INTO words (body, sid, seq) VALUES (?, ?, ?)`, text, sid, seq)
+	return err
+}
+
+// find makes one phrase of each word, so that nothing in it is an operator.
+func (sqliteEngine) find(words []string) (string, []any, string) {
+	for i, w := range words {
+		words[i] = `"` + strings.ReplaceAll(w, `"`, `""`) + `"`
+	}
+	return `words MATCH ?`, []any{strings.Join(words, " ")}, `rank, words.sid, words.seq DESC`
+}
+
+func (sqliteEngine) forget(ctx context.Context, t *tx, sid, upto int64) error {
+	_, err := t.exec(ctx, `DELETE FROM words WHERE sid = ? AND seq > ?`, sid, upto)
+	return err
+}

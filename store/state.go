@@ -1,0 +1,206 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// A state is what a session's control entries amount to: which entries are in force,
+// and which summaries. It is folded from them and kept with the session, so that reading
+// it does not depend on how long the history is; fsck folds it again.
+type state struct {
+	// Lineage says whose entries are shared: those of each owner up to a number, in
+	// order. Behind the last one they are the session's own.
+	Lineage []share `json:"lineage,omitempty"`
+	Origin  *Origin `json:"origin,omitempty"`
+	// Inherited is what was in force in the parent when a fork was made.
+	Inherited *inheritance `json:"inherited,omitempty"`
+	// Hidden are ranges of numbers, both ends included, that were reverted.
+	Hidden [][2]int64 `json:"hidden,omitempty"`
+	// Compactions are those in force, oldest first.
+	Compactions []Compacted `json:"compactions,omitempty"`
+
+	head, cum int64 // of a fork that is about to be made
+}
+
+type inheritance struct {
+	Hidden      [][2]int64  `json:"hidden,omitempty"`
+	Compactions []Compacted `json:"compactions,omitempty"`
+}
+
+// A share is entries that belong to another session.
+type share struct {
+	SID  int64 `json:"sid"`
+	Upto int64 `json:"upto"`
+}
+
+// A Compacted is a compaction that is in force.
+type Compacted struct {
+	Seq int64 `json:"seq"` // of its entry
+	To  int64 `json:"to"`  // it stands for everything up to this entry
+	// Cum is the weight of all that it stands for.
+	Cum int64 `json:"cum"`
+}
+
+func (st *state) encode() string {
+	b, err := json.Marshal(st)
+	if err != nil {
+		panic(err) // it has nothing that cannot be written
+	}
+	return string(b)
+}
+
+func (st *state) decode(text string) error { return json.Unmarshal([]byte(text), st) }
+
+// from is the number of the first entry that is the session's own.
+func (st *state) from() int64 {
+	if n := len(st.Lineage); n > 0 {
+		return st.Lineage[n-1].Upto + 1
+	}
+	return 1
+}
+
+// visible reports whether an entry is in force.
+func (st *state) visible(seq int64) bool {
+	i := sort.Search(len(st.Hidden), func(i int) bool { return st.Hidden[i][1] >= seq })
+	return i == len(st.Hidden) || seq < st.Hidden[i][0]
+}
+
+// A stretch is a range of entries of one owner that are all in force.
+type stretch struct{ sid, from, to int64 }
+
+// stretches lists, in order, what is in force between two numbers, both included.
+func (x *Session) stretches(from, to int64) []stretch {
+	var all []stretch
+	add := func(sid, a, b int64) {
+		a, b = max(a, from), min(b, to)
+		for _, h := range x.state.Hidden {
+			if h[1] < a || h[0] > b {
+				continue
+			}
+			if h[0] > a {
+				all = append(all, stretch{sid, a, h[0] - 1})
+			}
+			a = h[1] + 1
+		}
+		if a <= b {
+			all = append(all, stretch{sid, a, b})
+		}
+	}
+	first := int64(1)
+	for _, s := range x.state.Lineage {
+		add(s.SID, first, s.Upto)
+		first = s.Upto + 1
+	}
+	add(x.sid, first, x.Head)
+	return all
+}
+
+// owner is the session whose row an entry is.
+func (x *Session) owner(seq int64) int64 {
+	for _, s := range x.state.Lineage {
+		if seq <= s.Upto {
+			return s.SID
+		}
+	}
+	return x.sid
+}
+
+// last is the number of the last entry in force up to a number, or 0.
+func (x *Session) last(upto int64) int64 {
+	all := x.stretches(1, upto)
+	if len(all) == 0 {
+		return 0
+	}
+	return all[len(all)-1].to
+}
+
+// compaction returns the newest one in force.
+func (st *state) compaction() (Compacted, bool) {
+	if n := len(st.Compactions); n > 0 {
+		return st.Compactions[n-1], true
+	}
+	return Compacted{}, false
+}
+
+// A control is an entry that changes what is in force.
+type control struct {
+	seq  int64
+	kind Kind
+	to   int64 // revert: what stays; compaction: what it stands for
+	of   int64 // undo
+	cum  int64 // compaction
+}
+
+// The bodies of control entries.
+type (
+	revertBody struct {
+		To int64 `json:"to"`
+	}
+	undoBody struct {
+		Of int64 `json:"of"`
+	}
+)
+
+func readControl(seq int64, kind Kind, raw []byte) (control, error) {
+	c := control{seq: seq, kind: kind}
+	var err error
+	switch kind {
+	case KindRevert:
+		var b revertBody
+		err = json.Unmarshal(raw, &b)
+		c.to = b.To
+	case KindUndo:
+		var b undoBody
+		err = json.Unmarshal(raw, &b)
+		c.of = b.Of
+	case KindCompaction:
+		var b Compaction
+		err = json.Unmarshal(raw, &b)
+		c.to, c.cum = b.To, b.Cum
+	}
+	if err != nil {
+		return c, fmt.Errorf("%s cannot be read: %w", kind, err)
+	}
+	return c, nil
+}
+
+// fold works out what is in force after the session's control entries, all of them.
+// Undos are looked at from the newest on: an undo may itself be undone.
+func (st state) fold(all []control) state {
+	out := state{Lineage: st.Lineage, Origin: st.Origin, Inherited: st.Inherited}
+	if st.Inherited != nil {
+		out.Hidden, out.Compactions = slices.Clone(st.Inherited.Hidden), slices.Clone(st.Inherited.Compactions)
+	}
+	undone := make(map[int64]bool)
+	for _, c := range slices.Backward(all) {
+		if c.kind == KindUndo && !undone[c.seq] {
+			undone[c.of] = true
+		}
+	}
+	for _, c := range all {
+		switch {
+		case undone[c.seq]:
+		case c.kind == KindRevert:
+			out.hide(c.to+1, c.seq-1)
+			out.Compactions = slices.DeleteFunc(out.Compactions, func(k Compacted) bool { return k.Seq > c.to })
+		case c.kind == KindCompaction:
+			out.Compactions = append(out.Compactions, Compacted{c.seq, c.to, c.cum})
+		}
+	}
+	return out
+}
+
+// hide adds a range, which ends behind all that are there.
+func (st *state) hide(from, to int64) {
+	if from > to {
+		return
+	}
+	for n := len(st.Hidden); n > 0 && st.Hidden[n-1][1] >= from-1; n = len(st.Hidden) {
+		from = min(from, st.Hidden[n-1][0])
+		st.Hidden = st.Hidden[:n-1]
+	}
+	st.Hidden = append(st.Hidden, [2]int64{from, to})
+}

@@ -1,0 +1,191 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/wire"
+)
+
+// Options says how to open a store. The zero value is right for most.
+type Options struct {
+	// Sink gets every lifecycle event; nil throws them away. It may be called by many
+	// goroutines, never while a transaction is open.
+	Sink func(pare.Event)
+	// Now tells the time; nil: the clock of the machine. No order depends on it.
+	Now func() time.Time
+	// MaxEntry is the size of the largest entry that is taken, in bytes; zero: 256 MB.
+	MaxEntry int
+	// Counter weighs entries when they are appended; nil: the estimator of the
+	// session's model.
+	Counter func(model string) wire.Counter
+}
+
+// A Store keeps sessions in one database. It may be used by many goroutines.
+type Store struct {
+	db  *sql.DB // for reading
+	wdb *sql.DB // for writing
+	eng engine
+	o   Options
+
+	watch  watchers
+	secret []byte // of the database
+}
+
+// An engine is what the two databases do differently.
+type engine interface {
+	// name is the name of the folder of migrations and of the engine.
+	name() string
+	// bind rewrites the question marks of a statement.
+	bind(query string) string
+	// lock is added to the query of a session that is about to change.
+	lock() string
+	// retry reports whether a transaction failed for a reason that passes: another one was
+	// in its way.
+	retry(err error) bool
+	// unique reports whether a row is there already.
+	unique(err error) bool
+	// index adds the words of an entry; find looks words up.
+	index(ctx context.Context, tx *tx, sid, seq int64, text string) error
+	find(words []string) (where string, args []any, order string)
+	// forget takes the words of a session out, behind an entry.
+	forget(ctx context.Context, tx *tx, sid, upto int64) error
+}
+
+// Open opens a database, and brings its tables up to date: a path, or file:…, is
+// SQLite, postgres://… is PostgreSQL.
+func Open(ctx context.Context, dsn string) (*Store, error) { return OpenWith(ctx, dsn, Options{}) }
+
+// OpenWith opens a database with options.
+func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.MaxEntry == 0 {
+		o.MaxEntry = 256 << 20
+	}
+	s := &Store{o: o}
+	var err error
+	switch {
+	case strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://"):
+		s.db, s.eng, err = openPostgres(dsn)
+		s.wdb = s.db
+	case strings.Contains(dsn, "://"):
+		scheme, _, _ := strings.Cut(dsn, "://")
+		return nil, fmt.Errorf("open store: unknown database %q; give the path of a file, or postgres://…", scheme+"://")
+	default:
+		s.db, s.wdb, s.eng, err = openSQLite(dsn)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, s.wdb, s.eng); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	if err := s.unseal(ctx); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	return s, nil
+}
+
+// Close closes the database.
+func (s *Store) Close() error {
+	err := s.db.Close()
+	if s.wdb != s.db {
+		err = errors.Join(err, s.wdb.Close())
+	}
+	return err
+}
+
+// Engine names the database: sqlite or postgres.
+func (s *Store) Engine() string { return s.eng.name() }
+
+func (s *Store) now() int64 { return s.o.Now().UnixMicro() }
+
+// A tx is a transaction; statements are written with question marks.
+type tx struct {
+	q interface {
+		ExecContext(context.Context, string, ...any) (sql.Result, error)
+		QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+		QueryRowContext(context.Context, string, ...any) *sql.Row
+	}
+	eng engine
+}
+
+func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	r, err := t.q.ExecContext(ctx, t.eng.bind(query), args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+func (t *tx) row(ctx context.Context, query string, args ...any) *sql.Row {
+	return t.q.QueryRowContext(ctx, t.eng.bind(query), args...)
+}
+
+// each calls f for every row; scan is the row's Scan.
+func (t *tx) each(ctx context.Context, f func(scan func(...any) error) error, query string, args ...any) error {
+	rows, err := t.q.QueryContext(ctx, t.eng.bind(query), args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// errStop ends an each early.
+var errStop = errors.New("stop")
+
+// write runs f in one transaction that writes. A transaction that another one was in
+// the way of is run again, so f must not keep anything from a run that failed.
+func (s *Store) write(ctx context.Context, f func(*tx) error) error {
+	for try := 0; ; try++ {
+		err := s.once(ctx, f)
+		if err == nil || try == 20 || !s.eng.retry(err) {
+			return err
+		}
+		pause := time.Duration(1<<min(try, 6)) * time.Millisecond
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (s *Store) once(ctx context.Context, f func(*tx) error) error {
+	// Every statement sees what is committed; the row of a session is locked before
+	// anything of it is read.
+	t, err := s.wdb.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(&tx{t, s.eng}); err != nil {
+		t.Rollback()
+		return err
+	}
+	return t.Commit()
+}
+
+// read runs f on a snapshot.
+func (s *Store) read(ctx context.Context, f func(*tx) error) error {
+	t, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
+	if err != nil {
+		return err
+	}
+	defer t.Rollback()
+	return f(&tx{t, s.eng})
+}
