@@ -4,28 +4,21 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
-// histories returns how many random histories to try: PARE_HISTORIES, or few.
+// histories returns how many random histories to try: a million in a soak.
 func histories(t testing.TB) int {
-	n, err := strconv.Atoi(os.Getenv("PARE_HISTORIES"))
-	if err != nil {
-		n = 20_000
-	}
-	if testing.Short() {
-		n /= 10
-	}
-	return n
+	t.Helper()
+	return trial.Histories(10_000)
 }
 
 // mayStay are the faults that no repair tries: see the wire package's tests.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/benchdata"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
@@ -194,42 +195,20 @@ func TestTrimMemory(t *testing.T) {
 	}
 }
 
-// TestTrimLinear: eight times the bytes take about eight times as long, in every dialect
-// and unit; a generous margin for noise still finds what grows with the square.
+// TestTrimLinear: trimming takes time by the bytes, in every dialect.
 func TestTrimLinear(t *testing.T) {
-	if testing.Short() {
-		t.Skip("timing")
-	}
 	c := tokens.For("claude-sonnet-4-5")
-	everywhereSize(t, []int{120, 960}, func(t *testing.T, bodies [2][]byte) {
+	for _, d := range wire.Dialects() {
 		for _, share := range []int{4, 2} { // of what is left
-			var d [2]time.Duration
-			for i, body := range bodies {
-				r := mustParse(t, body)
+			trial.Linear(t, fmt.Sprintf("%s to %d of %d", d, share-1, share), 1600, func(n int) func() {
+				r := mustParse(t, paretest.MustParse(loop(n, 700)).Render(d, paretest.RenderOptions{}))
 				limit := r.Tokens(c) * (share - 1) / share
-				d[i] = best(5, func() {
+				return func() {
 					if _, err := pare.Trim(r, pare.Window{Tokens: limit}, pare.Options{Counter: c}); err != nil {
 						t.Fatal(err)
 					}
-				})[0]
-			}
-			grown := float64(len(bodies[1])) / float64(len(bodies[0]))
-			slower := float64(d[1]) / float64(d[0])
-			t.Logf("%.1f times the bytes, %.1f times as long (%v)", grown, slower, d)
-			if slower > 4*grown {
-				t.Errorf("%.1f times the bytes take %.1f times as long", grown, slower)
-			}
+				}
+			})
 		}
-	})
-}
-
-// everywhereSize renders loops of tool use of two lengths in every dialect.
-func everywhereSize(t *testing.T, lengths []int, f func(t *testing.T, bodies [2][]byte)) {
-	t.Helper()
-	small, large := paretest.MustParse(loop(lengths[0], 700)), paretest.MustParse(loop(lengths[1], 700))
-	for _, d := range wire.Dialects() {
-		t.Run(d.String(), func(t *testing.T) {
-			f(t, [2][]byte{small.Render(d, paretest.RenderOptions{}), large.Render(d, paretest.RenderOptions{})})
-		})
 	}
 }

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -118,10 +117,7 @@ func lineFiles(t testing.TB) []sample {
 // TestDamage damages real files at random: what comes out is clean, stays as it is,
 // and lines that were not named are there as they were.
 func TestDamage(t *testing.T) {
-	rounds := 6
-	if n, err := strconv.Atoi(os.Getenv("PARE_HISTORIES")); err == nil {
-		rounds = n
-	}
+	rounds := trial.Histories(6)
 	for k, s := range lineFiles(t) {
 		for n := range rounds {
 			r := rand.New(rand.NewPCG(uint64(k), uint64(n)))

@@ -5,28 +5,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
-// histories is how many random histories are tried; PARE_HISTORIES asks for more.
+// histories is how many random histories are tried.
 func histories() uint64 {
-	if n, err := strconv.Atoi(os.Getenv("PARE_HISTORIES")); err == nil {
-		return uint64(n)
-	}
-	if testing.Short() {
-		return 40
-	}
-	return 150
+	return uint64(trial.Histories(150))
 }
 
 // inflate makes texts long enough to be worth clearing. Equal texts stay equal, and

@@ -88,7 +88,7 @@ func startBrowser(t *testing.T) *browser {
 		b.send("", "Browser.close", nil)
 		select {
 		case <-b.gone:
-		case <-time.After(5 * time.Second):
+		case <-time.After(5 * time.Second): // it has nothing to lose
 		}
 		b.cmd.Process.Kill()
 		b.cmd.Wait()
@@ -177,8 +177,7 @@ type tab struct {
 // open opens an address in a tab of that size and waits until the page is ready.
 func (b *browser) open(t *testing.T, url string, width, height int, scheme string) *tab {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
-	defer cancel()
+	ctx := t.Context()
 	// A context of its own: what a page remembers is gone with the tab.
 	var own struct{ BrowserContextID string }
 	if err := b.call(ctx, "", "Target.createBrowserContext", nil, &own); err != nil {
@@ -198,9 +197,7 @@ func (b *browser) open(t *testing.T, url string, width, height int, scheme strin
 	b.mu.Unlock()
 	t.Cleanup(func() {
 		p.quiet()
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		b.call(ctx, "", "Target.disposeBrowserContext", map[string]any{"browserContextId": own.BrowserContextID}, nil)
+		b.call(context.Background(), "", "Target.disposeBrowserContext", map[string]any{"browserContextId": own.BrowserContextID}, nil)
 	})
 	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
 		p.do(domain+".enable", nil, nil)
@@ -222,9 +219,7 @@ func (p *tab) size(width, height int) {
 
 func (p *tab) do(method string, params, result any) {
 	p.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
-	defer cancel()
-	if err := p.b.call(ctx, p.session, method, params, result); err != nil {
+	if err := p.b.call(context.Background(), p.session, method, params, result); err != nil {
 		p.Fatal(err)
 	}
 }
@@ -260,9 +255,13 @@ func (p *tab) event(m reply) {
 	}
 }
 
-// busy is how long the page's main thread has worked so far. Unlike the clock it does
-// not depend on what else the machine does.
-func (p *tab) busy() time.Duration {
+// A measure is what a page has cost so far.
+type measure struct {
+	work  time.Duration // processor time of its main thread
+	nodes int           // of its documents
+}
+
+func (p *tab) measured() (got measure) {
 	p.Helper()
 	var m struct {
 		Metrics []struct {
@@ -270,14 +269,20 @@ func (p *tab) busy() time.Duration {
 			Value float64
 		}
 	}
+	p.do("HeapProfiler.collectGarbage", nil, nil) // nodes that are gone count until then
 	p.do("Performance.getMetrics", nil, &m)
 	for _, v := range m.Metrics {
-		if v.Name == "TaskDuration" {
-			return time.Duration(v.Value * float64(time.Second))
+		switch v.Name {
+		case "TaskDuration":
+			got.work = time.Duration(v.Value * float64(time.Second))
+		case "Nodes":
+			got.nodes = int(v.Value)
 		}
 	}
-	p.Fatal("the browser does not tell how long it worked")
-	return 0
+	if got.work == 0 || got.nodes == 0 {
+		p.Fatal("the browser does not tell what a page costs")
+	}
+	return got
 }
 
 // quiet wants that the console has nothing to complain about.
@@ -335,16 +340,15 @@ func (p *tab) is(expression string) (ok bool) {
 	return ok
 }
 
-// until waits for a condition.
+// until waits for a condition, as long as the run of tests lasts.
 func (p *tab) until(condition string) {
 	p.Helper()
-	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if p.is(condition) {
-			return
+	for ; !p.is(condition); time.Sleep(20 * time.Millisecond) {
+		if end, ok := p.Deadline(); ok && time.Until(end) < 10*time.Second {
+			p.quiet()
+			p.Fatalf("waited in vain for %s", condition)
 		}
 	}
-	p.quiet()
-	p.Fatalf("waited in vain for %s", condition)
 }
 
 // settled waits until the page has drawn what is pending.

@@ -24,12 +24,12 @@ func SoakOnly(t testing.TB, why string) {
 }
 
 // Size is how many of a sample are tried: n, a tenth in a short run or under the race
-// detector, fifty times as many in a soak. It is never 0, and what a test wants to
+// detector, a hundred times as many in a soak. It is never 0, and what a test wants to
 // have seen at least scales with it.
 func Size(n int) int {
 	switch {
 	case Soak():
-		return 50 * n
+		return 100 * n
 	case testing.Short() || Race:
 		return max(n/10, 1)
 	}

@@ -82,7 +82,7 @@ func TestSize(t *testing.T) {
 		t.Errorf("%d", Histories(200))
 	}
 	t.Setenv("PARE_SOAK", "1")
-	if Size(200) != 10_000 {
+	if Size(200) != 20_000 {
 		t.Errorf("%d", Size(200))
 	}
 	SoakOnly(&verdict{TB: t}, "")
