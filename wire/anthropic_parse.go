@@ -13,6 +13,11 @@ var anthropicGrammar = grammar{
 	name: "anthropic", list: "messages", blocks: inContent, nested: true, marksFailure: true, cacheMark: "cache_control", assistant: "assistant",
 	roles:   map[string]transcript.Role{"user": transcript.User, "assistant": transcript.Assistant, "system": transcript.System},
 	idLimit: 64, nameLimit: 200,
+	endpoints: []endpoint{
+		{end: "/messages", without: "/threads/"}, // OpenAI's threads have messages too
+		{end: ":rawPredict", within: "/publishers/anthropic/"}, {end: ":streamRawPredict", within: "/publishers/anthropic/"},
+		{end: "/invoke", within: "anthropic"}, {end: "/invoke-with-response-stream", within: "anthropic"},
+	},
 	tells: tells{
 		body:  []string{"anthropic_version", "stop_sequences"},
 		tools: []string{"input_schema"},

@@ -10,6 +10,7 @@ var bedrockGrammar = grammar{
 	name: "bedrock", list: "messages", blocks: inContent, nested: true, modelInURL: true, marksFailure: true, assistant: "assistant",
 	roles:   map[string]transcript.Role{"user": transcript.User, "assistant": transcript.Assistant},
 	idLimit: 64, nameLimit: 64,
+	endpoints: []endpoint{{end: "/converse"}, {end: "/converse-stream"}},
 	tells: tells{
 		body:   []string{"modelId", "inferenceConfig", "additionalModelRequestFields"},
 		behind: []string{"toolConfig"}, // Gemini has one too

@@ -15,6 +15,10 @@ var chatGrammar = grammar{
 		"tool": transcript.Tool, "function": transcript.Tool,
 	},
 	idLimit: 40, nameLimit: 64,
+	endpoints: []endpoint{
+		{end: "/chat/completions"},
+		{end: ":rawPredict", within: "/publishers/mistralai/"}, {end: ":streamRawPredict", within: "/publishers/mistralai/"},
+	},
 	tells: tells{
 		tools:   []string{"function"},
 		untyped: []string{"tool_calls", "tool_call_id", "function_call", "reasoning_content", "refusal"},

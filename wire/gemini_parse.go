@@ -10,6 +10,7 @@ var geminiGrammar = grammar{
 	name: "gemini", list: "contents", blocks: inParts, nested: true, modelInURL: true, countsCalls: true, namesResults: true, partsMessages: true, assistant: "model",
 	roles:   map[string]transcript.Role{"user": transcript.User, "model": transcript.Assistant, "function": transcript.User},
 	idLimit: 64, nameLimit: 64,
+	endpoints: []endpoint{{end: ":generateContent"}, {end: ":streamGenerateContent"}},
 	tells: tells{
 		body:    []string{"contents", "systemInstruction", "system_instruction", "generationConfig", "generation_config"},
 		tools:   []string{"functionDeclarations", "function_declarations"},

@@ -47,8 +47,9 @@ type grammar struct {
 	// idLimit and nameLimit are how long ids and names that we make may be.
 	idLimit, nameLimit int
 
-	tells tells
-	rules []Rule
+	endpoints []endpoint // of its requests
+	tells     tells
+	rules     []Rule
 	speech
 }
 

@@ -13,6 +13,7 @@ var responsesGrammar = grammar{
 	name: "openai-responses", list: "input", blocks: inContent, flat: true, discipline: transcript.Anywhere, stringList: true, assistant: "assistant",
 	roles:   map[string]transcript.Role{"user": transcript.User, "assistant": transcript.Assistant, "system": transcript.System, "developer": transcript.System},
 	idLimit: 64, nameLimit: 64,
+	endpoints: []endpoint{{end: "/responses"}},
 	tells: tells{
 		element: []string{"call_id", "encrypted_content", "summary"},
 		types:   []string{"input_text", "output_text", "input_image", "input_file"},

@@ -122,7 +122,7 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	if err != nil {
 		return c.refused(from, raw, err)
 	}
-	o.before, o.after = n, n+len(plan.Result().Raw())-len(b.raw)
+	o.before, o.after = n, n+len(plan.Result().Raw())-len(b.Body)
 	o.size = c.weigh(req, plan)
 	for _, ch := range plan.Changes() {
 		o.rules = append(o.rules, ch.Rule)
@@ -144,10 +144,10 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	}
 	o.out = raw
 	switch {
-	case o.changed && len(b.raw) == len(raw):
+	case o.changed && len(b.Body) == len(raw):
 		o.out = plan.Result().Raw()
 	case o.changed:
-		o.out = slices.Concat(raw[:b.at], plan.Result().Raw(), raw[b.at+len(b.raw):])
+		o.out = slices.Concat(raw[:b.At], plan.Result().Raw(), raw[b.At+len(b.Body):])
 	}
 	return o
 }

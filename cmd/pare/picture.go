@@ -429,7 +429,8 @@ func (p *picture) typeOf(span transcript.Span) string {
 			first = key
 		}
 		if key == "type" && s.Peek() == jsonspan.String {
-			return text(raw, s.Str())
+			at := s.Str()
+			return string(jsonspan.Decode(nil, raw[at.Start:at.End]))
 		}
 		s.Skip()
 	}

@@ -23,12 +23,12 @@ type problem struct {
 }
 
 // parse reads the request that raw is, or that lies in it as an envelope.
-func parse(from origin, raw []byte, opts wire.Options) (*wire.Request, body, *problem) {
-	b := unwrap(raw)
-	if b.model != "" {
-		opts.Model = b.model
+func parse(from origin, raw []byte, opts wire.Options) (*wire.Request, wire.Envelope, *problem) {
+	b := wire.Unwrap(raw)
+	if b.Model != "" {
+		opts.Model = b.Model
 	}
-	req, err := wire.Parse(b.raw, opts)
+	req, err := wire.Parse(b.Body, opts)
 	if err != nil {
 		p := locate(err, from, raw, b)
 		return nil, b, &p
@@ -61,18 +61,18 @@ func ownBug(p any) problem {
 }
 
 // locate is the problem that err is about, in the transcript raw whose body is b.
-func locate(err error, from origin, raw []byte, b body) problem {
+func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 	p := failure(err)
 	var syntax *wire.SyntaxError
 	switch {
 	case len(bytes.TrimSpace(raw)) == 0:
 		p.Message, p.hint = "the input is empty", "expected a request body, a list of messages, or JSON lines of either"
 	case errors.As(err, &syntax):
-		p.Offset, p.Path, p.hint = b.at+syntax.Offset, b.pointer+syntax.Pointer, syntaxHint(raw, syntax)
+		p.Offset, p.Path, p.hint = b.At+syntax.Offset, b.Pointer+syntax.Pointer, syntaxHint(raw, syntax)
 		said := wire.SyntaxError{Offset: from.lead + p.Offset, Pointer: clip(p.Path, 120), Reason: syntax.Reason}
 		p.Message = said.Error()
 	case errors.Is(err, wire.ErrNotRequest):
-		p.Offset, p.Path = b.at, b.pointer
+		p.Offset, p.Path = b.At, b.Pointer
 		p.hint = "if the request is a part of this, check that part alone, for example: jq .request FILE | pare check"
 	default:
 		return p

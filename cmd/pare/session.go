@@ -25,17 +25,10 @@ func (s *stream) session(source string, json bool) (agentlog.Format, bool) {
 			return f, true // by its name
 		}
 	}
-	if data := s.all(); !isRequest(data) {
+	if data := s.all(); !wire.IsRequest(data) {
 		return agentlog.Detect("", data)
 	}
 	return agentlog.Auto, false
-}
-
-// isRequest reports whether raw is the body of a request, or an envelope of one.
-func isRequest(raw []byte) bool {
-	m := membersOf(raw)
-	_, wrapped := m.inner(raw)
-	return m.history && !m.kept || wrapped
 }
 
 // line returns the line that begins at the first text from i on, and where it ends; nil
@@ -57,7 +50,7 @@ func (s *stream) sessionOfLines() (agentlog.Format, bool) {
 	var d agentlog.Detector
 	some := false
 	for line, at := s.line(0); line != nil && !d.Settled(); line, at = s.line(at) {
-		if !some && (line[0] == '[' || isRequest(line)) {
+		if !some && (line[0] == '[' || wire.IsRequest(line)) {
 			break
 		}
 		some = d.Line(line) || some

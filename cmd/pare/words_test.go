@@ -6,22 +6,6 @@ import (
 	"testing"
 )
 
-func TestModelInURL(t *testing.T) {
-	for address, want := range map[string]string{
-		"https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-pro:generateContent":                              "gemini-2.5-pro",
-		"https://aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/google/models/gemini-3-pro:streamRaw?alt=sse": "gemini-3-pro",
-		"https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse":       "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
-		"https://bedrock-runtime.us-east-1.amazonaws.com/model/amazon.nova-pro-v1:0/converse-stream":                          "amazon.nova-pro-v1:0",
-		"https://api.anthropic.com/v1/messages": "",
-		"/models/%zz:x":                         "%zz",
-		"":                                      "",
-	} {
-		if got := modelIn(address); got != want {
-			t.Errorf("modelIn(%q) = %q, want %q", address, got, want)
-		}
-	}
-}
-
 func TestPlainCannotControlTheTerminal(t *testing.T) {
 	got := plain("a\x1b[31mb\u202ec\td\x00\xff")
 	if strings.ContainsAny(got, "\x1b\u202e\t\x00") || !strings.HasPrefix(got, "a·[31mb·c d·") {

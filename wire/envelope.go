@@ -1,0 +1,199 @@
+package wire
+
+import (
+	"bytes"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// An Envelope is a request as it was found inside of what was read: the whole of it,
+// or the body of a recorded exchange. It is a value; any number of goroutines may read
+// it.
+type Envelope struct {
+	Body    []byte  // the request, a part of what was read
+	At      int     // where it begins there
+	Pointer string  // what leads to it, as a JSON pointer; "" is the whole
+	Dialect Dialect // what the URL of the exchange says, or Auto
+	Model   string  // what the URL of the exchange says, or ""
+}
+
+// Unwrap takes the request out of its envelope: an object without a history of its
+// own, one of whose members has one. What is in no envelope comes back as it is.
+func Unwrap(raw []byte) Envelope {
+	e := Envelope{Body: raw}
+	// An envelope may lie in another: {"request": {"url": …, "body": {…}}}.
+	for range 3 {
+		m := membersOf(e.Body)
+		d, model := ParseURL(m.url)
+		if d != Auto {
+			e.Dialect = d
+		}
+		if model != "" {
+			e.Model = model
+		}
+		inner, found := m.inner(e.Body)
+		if !found {
+			break
+		}
+		e.Body, e.At, e.Pointer = e.Body[inner.span.Start:inner.span.End], e.At+inner.span.Start, e.Pointer+"/"+inner.key
+	}
+	return e
+}
+
+// IsRequest reports whether raw is the body of a request, or an envelope of one, and
+// not somebody's record of a session. It looks at the members of the top level only.
+func IsRequest(raw []byte) bool {
+	m := membersOf(raw)
+	_, wrapped := m.inner(raw)
+	return m.history && !m.kept || wrapped
+}
+
+// topLevel is what the top level of an object says about it.
+type topLevel struct {
+	history bool // it has a list that some dialect keeps its history in
+	kept    bool // somebody keeps records in such objects: it has a type or a session
+	url     string
+	objects []wrapped // those that may hold the request
+}
+
+type wrapped struct {
+	key  string
+	span jsonspan.Span
+}
+
+// isList are the members that dialects keep their history in.
+var isList = func() map[string]bool {
+	all := make(map[string]bool)
+	for _, d := range Dialects() {
+		all[d.List()] = true
+	}
+	return all
+}()
+
+// membersOf reads the members of an object up to its history. Anything else, and
+// what is no JSON, has none.
+func membersOf(raw []byte) topLevel {
+	var s jsonspan.Scanner
+	s.Reset(raw, jsonspan.Structural)
+	var m topLevel
+	if s.Peek() != jsonspan.Object || !s.Enter() {
+		return m
+	}
+	for {
+		span, ok := s.Key()
+		if !ok {
+			break
+		}
+		key := string(raw[span.Start:span.End])
+		switch kind := s.Peek(); {
+		case isList[key] && kind != jsonspan.Object:
+			m.history = true
+			return m
+		case (key == "body" || key == "request") && kind == jsonspan.Object:
+			m.objects = append(m.objects, wrapped{key, s.Skip()})
+		case (key == "url" || key == "uri") && kind == jsonspan.String:
+			at := s.Str()
+			m.url = string(jsonspan.Decode(nil, raw[at.Start:at.End]))
+		case key == "type" || key == "sessionId" || key == "projectHash" || key == "lastUpdated":
+			m.kept = true
+			s.Skip()
+		default:
+			s.Skip()
+		}
+	}
+	if s.Failed() {
+		m.objects = nil // let the parser find the fault in the whole
+	}
+	return m
+}
+
+// inner returns the member that holds the request, or an envelope that does.
+func (m *topLevel) inner(raw []byte) (wrapped, bool) {
+	if m.history {
+		return wrapped{}, false
+	}
+	for _, o := range m.objects {
+		in := membersOf(raw[o.span.Start:o.span.End])
+		if in.history || len(in.objects) > 0 {
+			return o, true
+		}
+	}
+	return wrapped{}, false
+}
+
+// An endpoint is how the path of requests in a dialect ends, and what it must have or
+// must not have further in front, if the end alone does not tell.
+type endpoint struct{ end, within, without string }
+
+func (e endpoint) matches(path string) bool {
+	return strings.HasSuffix(path, e.end) && strings.Contains(path, e.within) && (e.without == "" || !strings.Contains(path, e.without))
+}
+
+// ParseURL returns the dialect and the model that the URL of a request names, or Auto
+// and "". The path is recognised by its end, wherever it stands: behind a gateway's, a
+// proxy's, Azure's or Vertex's own prefix. The model is part of it on Gemini
+// (/models/NAME:generateContent), Vertex (/models/NAME:rawPredict), Bedrock
+// (/model/NAME/converse) and Azure (/deployments/NAME/chat/completions); as Azure's
+// deployments have names of their own, theirs begin with azure/.
+func ParseURL(address string) (Dialect, string) {
+	path, _, _ := strings.Cut(address, "#")
+	path, _, _ = strings.Cut(path, "?")
+	path = strings.TrimRight(path, "/")
+	for _, d := range Dialects() {
+		for _, e := range grammars[d].endpoints {
+			if e.matches(path) {
+				return d, modelIn(path)
+			}
+		}
+	}
+	return Auto, modelIn(path)
+}
+
+// modelIn returns the model that the path of a request names, or "".
+func modelIn(path string) string {
+	name, vendor := "", ""
+	if _, rest, ok := strings.Cut(path, "/models/"); ok {
+		name, _, _ = strings.Cut(rest, ":")
+	} else if _, rest, ok := strings.Cut(path, "/model/"); ok {
+		name = rest
+	} else if _, rest, ok := strings.Cut(path, "/openai/deployments/"); ok {
+		name, vendor = rest, "azure/"
+	}
+	name, _, _ = strings.Cut(name, "/")
+	if plain, err := url.PathUnescape(name); err == nil {
+		name = plain
+	}
+	if name == "" {
+		return ""
+	}
+	return vendor + name
+}
+
+// Reply is how long the request lets the reply be, in tokens; zero: it does not say.
+func (r *Request) Reply() int {
+	raw := bytes.TrimSpace(r.Raw())
+	if len(raw) == 0 || raw[0] != '{' {
+		return 0
+	}
+	return replyIn(raw, jsonspan.Span{End: len(raw)})
+}
+
+func replyIn(raw []byte, object jsonspan.Span) (most int) {
+	for _, m := range jsonspan.Members(raw, object) {
+		value := raw[m.Value.Start:m.Value.End]
+		switch string(jsonspan.Decode(nil, raw[m.Key.Start:m.Key.End])) {
+		case "max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "maxTokens":
+			if n, err := strconv.Atoi(string(value)); err == nil {
+				most = max(most, n)
+			}
+		case "generationConfig", "generation_config", "inferenceConfig":
+			if value[0] == '{' {
+				most = max(most, replyIn(raw, m.Value))
+			}
+		}
+	}
+	return most
+}
