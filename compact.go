@@ -93,8 +93,8 @@ func Compact(r *wire.Request, cut transcript.Cut, summary string, o CompactOptio
 
 // compact puts a summary in front of a cut of what a plan has made so far.
 func (base *Plan) compact(cut transcript.Cut, s Summary, o CompactOptions) (plan *Plan, err error) {
-	o.Counter = watched(o.Counter)
-	defer counterFault(&o.Counter, &err)
+	o.Options = o.guarded()
+	defer caught(&plan, &err)
 	r := base.out
 	if !cutsThere(r.Transcript(), cut) {
 		return nil, uncompacted(ReasonNoCut, "message %d is no cut of this history", cut.Before())

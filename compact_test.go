@@ -1,22 +1,17 @@
 package pare_test
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -322,68 +317,24 @@ func TestCompactAlternates(t *testing.T) {
 	everyCut(t, reading(t, wire.OpenAIChat, s.Render(wire.OpenAIChat, paretest.RenderOptions{Model: "gemma-3-27b-it"})))
 }
 
-// recordedRequests yields the requests that were really sent, with their models.
-func recordedRequests(t *testing.T, yield func(name string, r *wire.Request)) {
-	t.Helper()
-	dir := os.Getenv("PARE_CORPUS")
-	if dir == "" {
-		dir = "../shared/corpus"
-	}
-	files, _ := filepath.Glob(filepath.Join(dir, "*", "*.requests.jsonl*"))
-	if len(files) == 0 {
-		t.Skipf("SKIPPED, LOUDLY: no corpus of recorded requests at %s; set PARE_CORPUS to run this test", dir)
-	}
-	inURL := regexp.MustCompile(`/models?/([^/:]+)`)
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var in io.Reader = bytes.NewReader(raw)
-		if strings.HasSuffix(file, ".gz") {
-			if in, err = gzip.NewReader(in); err != nil {
-				t.Fatal(err)
-			}
-		}
-		lines := bufio.NewReader(in)
-		for n := 0; ; n++ {
-			line, err := lines.ReadBytes('\n')
-			if len(line) > 1 {
-				var rec struct {
-					Source, URL string
-					Body        json.RawMessage
-				}
-				if err := json.Unmarshal(line, &rec); err != nil {
-					t.Fatal(err)
-				}
-				model := ""
-				if m := inURL.FindStringSubmatch(rec.URL); m != nil {
-					model = m[1]
-				}
-				r, err := wire.Parse(rec.Body, wire.Options{Model: model})
-				if err != nil {
-					t.Fatalf("%s: %v", rec.Source, err)
-				}
-				yield(fmt.Sprintf("%s #%d", rec.Source, n), r)
-			}
-			if err != nil {
-				break
-			}
-		}
-	}
-}
-
 // TestCompactCorpus: requests that were really sent, at every cut.
 func TestCompactCorpus(t *testing.T) {
-	done, all := 0, 0
-	recordedRequests(t, func(name string, r *wire.Request) {
-		if all++; all%8 != 0 && testing.Short() || len(r.Transcript().Messages()) < 3 {
-			return
+	done, all := 0, corpus.Requests(t)
+	for i, c := range all {
+		if i%8 != 0 && testing.Short() {
+			continue
 		}
-		done += compactAll(t, name, r, pare.CompactOptions{}, 6)
-		done += compactAll(t, name, r, pare.CompactOptions{FoldTask: true}, 6)
-	})
-	t.Logf("%d requests, %d compactions", all, done)
+		r, err := wire.Parse(c.Raw, wire.Options{Model: c.Model})
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		if len(r.Transcript().Messages()) < 3 {
+			continue
+		}
+		done += compactAll(t, c.Name, r, pare.CompactOptions{}, 6)
+		done += compactAll(t, c.Name, r, pare.CompactOptions{FoldTask: true}, 6)
+	}
+	t.Logf("%d requests, %d compactions", len(all), done)
 }
 
 // TestCompactTwice: a second compaction carries the first summary word for word, at

@@ -117,8 +117,8 @@ func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (
 		return nil, err
 	}
 	r := base.out
-	o.Counter = watched(o.Counter)
-	defer counterFault(&o.Counter, &err)
+	o.Options = o.guarded()
+	defer caught(&plan, &err)
 	if o.Counter != nil && c.Above > 0 {
 		if n := r.Tokens(o.Counter); n <= c.Above {
 			return base.skip(o.Options, "at most %d tokens are left alone, there are %d", c.Above, n), nil
@@ -129,7 +129,7 @@ func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (
 		return base.skip(o.Options, "nothing can be parted from the last %d messages", c.minKeep()), nil
 	}
 	h := headOf(r, cut, o.FoldTask)
-	h.MaxTokens, h.Counter = c.maxTokens(), unwatched(o.Counter)
+	h.MaxTokens, h.Counter = c.maxTokens(), o.Counter
 	if len(h.Blocks) == 0 {
 		return base.skip(o.Options, "nothing stands in front of the cut but what must stay"), nil
 	}
@@ -286,8 +286,8 @@ func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Option
 	if err := errors.Join(w.valid(o), c.valid(o)); err != nil {
 		return nil, err
 	}
-	o.Counter = watched(o.Counter)
-	defer counterFault(&o.Counter, &err)
+	w, o = w.guarded(), o.guarded()
+	defer caught(&plan, &err)
 	p := &Plan{in: r}
 	if err := p.mend(r, o); err != nil {
 		return nil, err
@@ -340,7 +340,7 @@ func (c *Compactor) tell(ctx context.Context, l *ladder, bare *Plan, w Window, o
 	}
 	text, at := "", len(l.t.Messages())
 	for _, blocks := range l.lost() {
-		h := Removed{Request: l.r, Blocks: blocks, Prior: text, Counter: unwatched(o.Counter), MaxTokens: l.reserve - o.weighText(SummaryBegin) - o.weighText(SummaryEnd) - l.frame - 2}
+		h := Removed{Request: l.r, Blocks: blocks, Prior: text, Counter: o.Counter, MaxTokens: l.reserve - o.weighText(SummaryBegin) - o.weighText(SummaryEnd) - l.frame - 2}
 		at = min(at, l.t.Block(blocks[0]).Message)
 		next, err := c.recall(ctx, h)
 		if n := o.weighText(next); err == nil && n > h.MaxTokens {
@@ -394,6 +394,7 @@ func (c *Compactor) recall(ctx context.Context, h Removed) (string, error) {
 
 func (c *Compactor) load(key string) (string, bool) {
 	if c.Memory != nil {
+		defer blame("memory")
 		return c.Memory.Load(key)
 	}
 	c.mu.Lock()
@@ -404,6 +405,7 @@ func (c *Compactor) load(key string) (string, bool) {
 
 func (c *Compactor) store(key, text string) {
 	if c.Memory != nil {
+		defer blame("memory")
 		c.Memory.Store(key, text)
 		return
 	}

@@ -119,9 +119,10 @@ func (e *RefusedError) Error() string {
 // the dialect finish: messages that lost everything go, neighbours are joined or
 // parted as the provider wants, thinking that a change invalidates is dropped. The
 // result is checked before the plan is returned.
-func (p *Pipeline) Plan(r *wire.Request, o Options) (*Plan, error) {
-	plan, err := p.plan(r, o)
-	if err != nil {
+func (p *Pipeline) Plan(r *wire.Request, o Options) (plan *Plan, err error) {
+	o = o.guarded()
+	defer caught(&plan, &err)
+	if plan, err = p.plan(r, o); err != nil {
 		return nil, err
 	}
 	plan.report(o)

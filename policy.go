@@ -59,7 +59,8 @@ type Keeper interface {
 // The error is a *WindowTooSmall if what must stay does not fit, a *CompactionError if
 // there is a compactor but no window and the summary fails, and an *UnknownModelError if
 // the window is that of a model which nobody knows.
-func (p *Policy) Plan(ctx context.Context, r *wire.Request) (*Plan, error) {
+func (p *Policy) Plan(ctx context.Context, r *wire.Request) (plan *Plan, err error) {
+	defer caught(&plan, &err)
 	if p.Off {
 		return untouched(r), nil
 	}
@@ -67,16 +68,26 @@ func (p *Policy) Plan(ctx context.Context, r *wire.Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := p.plan(ctx, r, o)
-	if err != nil || p.Archive == nil {
-		return plan, err
+	if plan, err = p.plan(ctx, r, o); err != nil {
+		return nil, err
 	}
-	if items := plan.Archive(); len(items) > 0 {
-		if err := p.Archive.Put(ctx, items...); err != nil {
-			return nil, fmt.Errorf("archive what is taken out: %w", err)
-		}
+	if err := p.keep(ctx, plan); err != nil {
+		return nil, fmt.Errorf("archive what is taken out: %w", err)
 	}
 	return plan, nil
+}
+
+// keep archives what a plan takes out.
+func (p *Policy) keep(ctx context.Context, plan *Plan) error {
+	if p.Archive == nil {
+		return nil
+	}
+	items := plan.Archive()
+	if len(items) == 0 {
+		return nil
+	}
+	defer blame("archive")
+	return p.Archive.Put(ctx, items...)
 }
 
 func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, error) {
@@ -91,6 +102,7 @@ func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, e
 		}
 		return Trim(r, w, o)
 	case p.Compact != nil:
+		o = o.guarded()
 		base, err := p.Rules.plan(r, o)
 		if err != nil {
 			return nil, err
@@ -109,6 +121,7 @@ func (p *Policy) options(r *wire.Request) (o Options, err error) {
 		o.Counter = tokens.For(p.model(r))
 		return o, nil
 	}
+	defer blame("counter")
 	o.Counter, err = p.Counter(p.model(r))
 	return o, err
 }

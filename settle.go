@@ -25,18 +25,23 @@ func (p *Pipeline) poll(r *wire.Request) (*votes, error) {
 		edit: make(map[transcript.BlockID][]edit),
 	}
 	for i, rule := range p.rules {
-		process, err := rule.Prepare(r)
-		if err != nil {
+		if err := rule.vote(r, &Ballot{rule: rule.Name, t: t, votes: v, before: p.before(i)}); err != nil {
 			return nil, fmt.Errorf("rule %s: %w", rule.Name, err)
 		}
-		if process == nil {
-			continue
-		}
-		b := &Ballot{rule: rule.Name, t: t, votes: v, before: p.before(i)}
-		process(b)
-		b.closed = true
 	}
 	return v, nil
+}
+
+// vote lets the rule fill in its ballot, and closes it.
+func (rule *Rule) vote(r *wire.Request, b *Ballot) error {
+	defer blame("rule " + rule.Name)
+	process, err := rule.Prepare(r)
+	if err != nil || process == nil {
+		return err
+	}
+	process(b)
+	b.closed = true
+	return nil
 }
 
 // before lists the rules that rule i says it comes after, directly or not.

@@ -12,7 +12,7 @@ import (
 )
 
 // Mark is how everything begins that takes the place of something.
-const Mark = "[pare: "
+const Mark = wire.Mark
 
 // Shorten keeps head bytes of the beginning of a text and tail bytes of its end, as
 // whole lines where there are lines, with a marker between them that says how much

@@ -3,7 +3,6 @@ package pare
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -112,8 +111,8 @@ func Trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
 	if err := w.valid(o); err != nil {
 		return nil, err
 	}
-	o.Counter = watched(o.Counter)
-	defer counterFault(&o.Counter, &err)
+	w, o = w.guarded(), o.guarded()
+	defer caught(&plan, &err)
 	p := &Plan{in: r}
 	if err := p.mend(r, o); err != nil {
 		return nil, err
@@ -187,106 +186,4 @@ type Terms interface {
 	// PaysAfter is the number of further requests after which it pays to take removed
 	// tokens out in front of kept ones, which have to be written to the cache again.
 	PaysAfter(removed, kept int) int
-}
-
-// A CounterError is the error for a counter that panics, or counts less than nothing or
-// more than can be.
-type CounterError struct {
-	Text  string // what it was to count, shortened
-	Count int
-	Panic any // nil if it did not
-}
-
-func (e *CounterError) Error() string {
-	if e.Panic != nil {
-		return fmt.Sprintf("count tokens of %q: the counter panicked: %v", e.Text, e.Panic)
-	}
-	return fmt.Sprintf("count tokens of %q: the counter says %d, which cannot be", e.Text, e.Count)
-}
-
-// maxCount is more than any text has, and little enough for sums not to overflow.
-const maxCount = 1 << 40
-
-// A watch guards a counter: what it does wrong becomes an error of the call.
-type watch struct {
-	c   wire.Counter
-	now *attention
-}
-
-// attention is what a counter is busy with.
-type attention struct {
-	text []byte
-	busy bool
-}
-
-func watched(c wire.Counter) wire.Counter {
-	if c == nil {
-		return nil
-	}
-	if w, ok := c.(watch); ok {
-		return w
-	}
-	return watch{c, new(attention)}
-}
-
-// unwatched is the counter itself, for another goroutine.
-func unwatched(c wire.Counter) wire.Counter {
-	if w, ok := c.(watch); ok {
-		return w.c
-	}
-	return c
-}
-
-// counterFault, deferred, turns a panic of a watched counter into an error.
-func counterFault(c *wire.Counter, err *error) {
-	p := recover()
-	if p == nil {
-		return
-	}
-	w, ok := (*c).(watch)
-	switch fault, own := p.(*CounterError); {
-	case own:
-		*err = fault
-	case ok && w.now.busy:
-		*err = &CounterError{shortly(w.now.text), 0, p}
-	default:
-		panic(p)
-	}
-}
-
-func (w watch) begin(text []byte) { w.now.text, w.now.busy = text, true }
-
-func (w watch) end(n int) int {
-	w.now.busy = false
-	if n < 0 || n > maxCount {
-		panic(&CounterError{shortly(w.now.text), n, nil})
-	}
-	return n
-}
-
-func (w watch) Count(text []byte) int {
-	w.begin(text)
-	return w.end(w.c.Count(text))
-}
-
-func (w watch) CountJSON(raw []byte) int {
-	w.begin(raw)
-	return w.end(w.c.CountJSON(raw))
-}
-
-func (w watch) Media(mime string, data []byte, low bool) int {
-	w.begin([]byte(mime))
-	return w.end(w.c.Media(mime, data, low))
-}
-
-func (w watch) Overhead(messages, tools int) int {
-	w.begin(nil)
-	return w.end(w.c.Overhead(messages, tools))
-}
-
-func shortly(text []byte) string {
-	if len(text) > 40 {
-		return strings.ToValidUTF8(string(text[:40]), "") + "…"
-	}
-	return string(text)
 }

@@ -173,19 +173,22 @@ func TestFaultyCounters(t *testing.T) {
 		} {
 			for _, w := range []pare.Window{{Tokens: total / 2}, {Tokens: total / 3, Low: total / 5}, {Messages: 5, Tokens: total / 2}} {
 				plan, err := pare.Trim(reading(t, d, body), w, pare.Options{Counter: c})
-				var fault *pare.CounterError
+				var fault *pare.FaultError
 				if !errors.As(err, &fault) || plan != nil {
 					if err == nil && (name == "overhead falls" || name == "panics on placeholders" && w.Messages > 0) {
 						continue // odd, but not less than nothing where it is asked; or not asked
 					}
-					t.Errorf("%s, %+v: %v, want a *CounterError", name, w, err)
+					t.Errorf("%s, %+v: %v, want a *FaultError", name, w, err)
 					continue
 				}
-				if !strings.HasPrefix(err.Error(), "count tokens of ") || len(err.Error()) > 300 {
+				if !strings.HasPrefix(err.Error(), "counter: ") || fault.Part != "counter" || len(err.Error()) > 300 {
 					t.Errorf("%s: the error says %q", name, err)
 				}
-				if strings.HasSuffix(name, "output3") && !strings.Contains(fault.Text, "output3") {
-					t.Errorf("%s: the error names %q", name, fault.Text)
+				if name == "negative on output3" && !strings.Contains(err.Error(), "output3") {
+					t.Errorf("%s: the error says %q", name, err)
+				}
+				if strings.Contains(name, "panic") != (fault.Stack != nil) {
+					t.Errorf("%s: a stack of %d bytes", name, len(fault.Stack))
 				}
 			}
 		}
@@ -263,7 +266,7 @@ func TestFickleCounter(t *testing.T) {
 			for _, w := range []pare.Window{{Tokens: 200}, {Tokens: 2000}, {Tokens: 2000, Low: 500}, {Tokens: 1000, Messages: 9}} {
 				plan, err := pare.Trim(reading(t, d, body), w, pare.Options{Counter: c})
 				var small *pare.WindowTooSmall
-				var fault *pare.CounterError
+				var fault *pare.FaultError
 				switch {
 				case errors.As(err, &small) || errors.As(err, &fault):
 				case err != nil:
@@ -297,7 +300,7 @@ func TestOverflowingCounter(t *testing.T) {
 			for _, w := range []pare.Window{{Tokens: 1000}, {Tokens: math.MaxInt}, {Tokens: math.MaxInt / 2}, {Tokens: 1000, Low: 500}, {Tokens: math.MaxInt, Low: 5}, {Messages: 5, Tokens: 1000}} {
 				plan, err := pare.Trim(reading(t, d, body), w, pare.Options{Counter: c})
 				var small *pare.WindowTooSmall
-				var fault *pare.CounterError
+				var fault *pare.FaultError
 				switch {
 				case errors.As(err, &small):
 					if small.Minimum <= small.Limit {

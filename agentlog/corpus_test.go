@@ -2,8 +2,6 @@ package agentlog
 
 import (
 	"bytes"
-	"compress/gzip"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,24 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/wire"
 )
-
-// corpusDir is where the collected sessions lie; they are not part of the project.
-// PARE_CORPUS overrides it.
-func corpusDir(t testing.TB) string {
-	t.Helper()
-	for _, dir := range []string{os.Getenv("PARE_CORPUS"), "../../shared/corpus"} {
-		if dir == "" {
-			continue
-		}
-		if _, err := os.Stat(dir); err == nil {
-			return dir
-		}
-	}
-	t.Skip("SKIPPED, LOUDLY: no corpus of sessions; set PARE_CORPUS to run this test")
-	return ""
-}
 
 // A sample is a file of the corpus and what its README says about it.
 type sample struct {
@@ -40,54 +23,36 @@ type sample struct {
 // agentFolders are the folders whose files are agents' own.
 var agentFolders = []string{"claude_code", "codex_rollout", "pi_session", "gemini_cli", "cline", "goose", "openhands_events", "adk_session"}
 
-// corpus holds what has been read of it: nothing changes a file.
-var corpus = make(map[string][]sample)
-
-// samples returns the files of some folders.
+// samples returns the files of some folders, as far as the README of the corpus counts them.
 func samples(t testing.TB, folders ...string) []sample {
 	t.Helper()
-	var all []sample
-	for _, f := range folders {
-		if corpus[f] == nil {
-			corpus[f] = readSamples(t, f)
-		}
-		all = append(all, corpus[f]...)
-	}
-	return all
-}
-
-func readSamples(t testing.TB, folders ...string) []sample {
-	t.Helper()
-	dir := corpusDir(t)
-	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	readme, err := os.ReadFile(filepath.Join(corpus.Dir(t), "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	counts := make(map[string]Tally)
 	row := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|.*$")
-	orphans := regexp.MustCompile(`^\d+`)
-	var all []sample
+	number := regexp.MustCompile(`^\d+`)
 	for _, m := range row.FindAllStringSubmatch(string(readme), -1) {
-		folder, _, _ := strings.Cut(m[1], "/")
-		if !contains(folders, folder) {
-			continue
-		}
 		cells := strings.Split(m[0], "|")
 		if len(cells) < 12 {
 			continue
 		}
 		n := func(i int) int {
-			v, err := strconv.Atoi(orphans.FindString(strings.TrimSpace(cells[i])))
-			if err != nil {
-				t.Fatalf("%s: %v", m[0], err)
-			}
+			v, _ := strconv.Atoi(number.FindString(strings.TrimSpace(cells[i])))
 			return v
 		}
-		s := sample{name: fileName(m[1]), raw: unzip(t, filepath.Join(dir, m[1]))}
-		s.want = Tally{Conversations: n(5), Messages: n(6), Calls: n(7), Results: n(8), OrphanCalls: n(9), OrphanResults: n(10)}
-		all = append(all, s)
+		counts[strings.TrimSuffix(m[1], ".gz")] = Tally{Conversations: n(5), Messages: n(6), Calls: n(7), Results: n(8), OrphanCalls: n(9), OrphanResults: n(10)}
 	}
-	if len(all) == 0 {
-		t.Fatal("a corpus without sessions")
+	var all []sample
+	for _, folder := range folders {
+		for _, f := range corpus.Files(t, folder+"/*") {
+			want, ok := counts[f.Name()]
+			if !ok {
+				t.Fatalf("the README of the corpus does not count %s", f.Name())
+			}
+			all = append(all, sample{fileName(f.Name()), f.Raw, want})
+		}
 	}
 	return all
 }
@@ -98,35 +63,6 @@ func fileName(name string) string {
 		return name + "/api_conversation_history.json"
 	}
 	return name
-}
-
-func contains(all []string, s string) bool {
-	for _, a := range all {
-		if a == s {
-			return true
-		}
-	}
-	return false
-}
-
-func unzip(t testing.TB, file string) []byte {
-	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var in io.Reader = f
-	if strings.HasSuffix(file, ".gz") {
-		if in, err = gzip.NewReader(f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	raw, err := io.ReadAll(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
 }
 
 // find returns the file whose name contains part.

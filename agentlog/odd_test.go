@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -339,13 +340,9 @@ func TestDetect(t *testing.T) {
 			}
 		}
 	}
-	dir := corpusDir(t)
-	for _, folder := range []string{"anthropic_messages", "openai_chat", "openai_responses", "gemini", "bedrock_converse"} {
-		files, _ := filepath.Glob(filepath.Join(dir, folder, "*"))
-		for _, file := range files {
-			if f, ok := Detect(file, unzip(t, file)); ok {
-				t.Errorf("%s is taken for %v", file, f)
-			}
+	for _, file := range corpus.Files(t, "anthropic_messages/*", "openai_chat/*", "openai_responses/*", "gemini/*", "bedrock_converse/*") {
+		if f, ok := Detect(file.Name(), file.Raw); ok {
+			t.Errorf("%s is taken for %v", file.Name(), f)
 		}
 	}
 	bodies, _ := filepath.Glob("../testdata/*")

@@ -202,7 +202,7 @@ func (e *Expression) vote(b *pare.Ballot, r *wire.Request, x transcript.Exchange
 	}
 	result := x.Results[0] // a whole exchange has one
 	says := r.Text(result)
-	if personSpeaks(says) {
+	if wire.PersonSpeaks([]byte(says)) {
 		return
 	}
 	switch e.Action {

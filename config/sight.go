@@ -10,8 +10,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A sight tells what expressions ask about an exchange. It judges as package rules
-// does, which keeps its own judgement to itself; this file is the only place to
+// A sight tells what expressions ask about an exchange. It looks at arguments as
+// package rules does, which keeps its own eyes to itself; this file is the only place to
 // change when it does not.
 type sight struct {
 	r     *wire.Request
@@ -93,56 +93,9 @@ func (s *sight) patched(call transcript.BlockID, name string) string {
 	return path.Clean(files[0])
 }
 
-// failures are how results begin that report a failure, in lower case.
-var failures = []string{
-	"error:", "error executing", "error calling", "error running", "error reading", "error writing", "[error", "<error", "<tool_use_error", "tool error",
-	"traceback (most recent call last)", "exception:", "fatal:", "failed:", "failed to ", "command failed", "execution failed", "command timed out", `{"error":`,
-	"panic:", "enoent", "eacces",
-}
-
-// exits are how results report an exit code at the beginning of a line.
-var exits = []string{"exit code: ", "exit code ", "exit status ", "exit status: ", "exited with code ", "process exited with code ", "command exited with code "}
-
-// failed reports whether a result tells of a failure: by its mark where the dialect
-// has one, by how it begins elsewhere.
+// failed reports whether a result tells of a failure.
 func (s *sight) failed(result transcript.BlockID) bool {
-	if s.t.Block(result).Failed {
-		return true
-	}
-	if s.r.Dialect == wire.Anthropic || s.r.Dialect == wire.Bedrock {
-		return false
-	}
-	says := s.r.Text(result)
-	head := strings.ToLower(strings.TrimSpace(says[:min(len(says), 240)]))
-	begins := func(p string) bool { return strings.HasPrefix(head, p) }
-	if slices.ContainsFunc(failures, begins) {
-		return true
-	}
-	for line := range strings.Lines(head) {
-		for _, p := range exits {
-			if code, ok := strings.CutPrefix(line, p); ok && code != "" && strings.ContainsRune("-123456789", rune(code[0])) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// people are in results that hold what a person said, in lower case.
-var people = []string{
-	"the user said", "user feedback", "<feedback>", "<user_message>", "user doesn't want", "user does not want", "rejected by the user", "denied by the user",
-	"user rejected", "user denied", "user has rejected", "user declined", "user cancelled", "user canceled", "user responded", "user's answer", "user answered",
-}
-
-// personSpeaks reports whether a result holds words of a person, which no rule may
-// lose. Such results are short and say so early or late.
-func personSpeaks(says string) bool {
-	const look = 1000
-	if len(says) > 2*look {
-		says = says[:look] + "\n" + says[len(says)-look:]
-	}
-	says = strings.ToLower(says)
-	return slices.ContainsFunc(people, func(words string) bool { return strings.Contains(says, words) })
+	return s.r.Outcome(result) == transcript.OutcomeFailed
 }
 
 // steers reports whether a tool holds plans, tasks, skills or answers of a person,

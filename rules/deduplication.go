@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -268,10 +269,10 @@ func furthest(reach []read, rank int) read {
 // shows reports whether a read succeeded and its content is there.
 func (d *deduplicator) shows(i int) bool {
 	x := &d.t.Exchanges()[i]
-	if d.outcome(x) != succeeded {
+	if d.outcome(x) != transcript.OutcomeSucceeded {
 		return false
 	}
-	return len(d.result(i)) > shortResult || !pointsBack(d.head(d.t.Block(x.Results[0])))
+	return len(d.result(i)) > shortResult || !pointsBack(d.head(x.Results[0]))
 }
 
 // victims lists what was found, in order.
@@ -285,7 +286,7 @@ func (d *deduplicator) victims(mode Mode) []victim {
 			continue
 		}
 		// What came out of an error is cleared only if the very same comes again.
-		if !f.exact && d.outcome(x) == failure {
+		if !f.exact && d.outcome(x) == transcript.OutcomeFailed {
 			continue
 		}
 		why := "the same was returned again by " + d.later(f.by)

@@ -74,7 +74,7 @@ func (s *sight) moot(mode Mode) []victim {
 		}
 		a.target = string(wire.Canonical(exactly))
 		if !failed[i] {
-			if _, ok := healed[a]; !ok && s.outcome(&x) == succeeded {
+			if _, ok := healed[a]; !ok && s.outcome(&x) == transcript.OutcomeSucceeded {
 				healed[a] = i
 			}
 			continue
@@ -96,7 +96,7 @@ func (s *sight) moot(mode Mode) []victim {
 func (s *sight) failures() (failed map[int]bool, first map[int]int) {
 	failed, first = make(map[int]bool), make(map[int]int)
 	for i, x := range s.exchanges {
-		if !s.mayFail(x) || s.outcome(x) != failure {
+		if !s.mayFail(x) || s.outcome(x) != transcript.OutcomeFailed {
 			continue
 		}
 		failed[i] = true

@@ -98,7 +98,7 @@ func (s *sight) shorten(b *pare.Ballot, o Oversized) {
 		if s.spared(i, s.use(s.tool(x.Tool), args).file) {
 			continue
 		}
-		if text, ok := s.plain(result); ok && len(text) > most && s.r.Editable(x.Results[0]) && !personSpeaks([]byte(text)) {
+		if text, ok := s.plain(result); ok && len(text) > most && s.r.Editable(x.Results[0]) && !wire.PersonSpeaks([]byte(text)) {
 			b.Edit(x.Results[0], pare.Shorten(text, head, tail, oversized, x.CallID), "%d bytes are more than %d", len(text), most)
 		}
 		if o.ResultsOnly || call.Body.Len() <= most || isNote(args) || !s.r.Editable(x.Call) {

@@ -22,21 +22,6 @@ const defaultMinBytes = 512
 // slack is what the dialect may have to write around a placeholder.
 const slack = 48
 
-// cleared are the beginnings of what others put in the place of a result: there
-// is nothing behind them, so they prove nothing.
-var cleared = []string{mark, "[Old tool result content cleared]", "[Tool result cleared", "[[NOTE] "}
-
-// isCleared reports whether a result's content has been taken away before. The case
-// does not matter.
-func isCleared(text []byte) bool {
-	for _, c := range cleared {
-		if len(text) >= len(c) && text[0] == c[0] && bytes.EqualFold(text[:len(c)], []byte(c)) {
-			return true
-		}
-	}
-	return false
-}
-
 // shortResult is longer than any result that points at another one.
 const shortResult = 2000
 
@@ -267,15 +252,15 @@ func (s *sight) measure(result transcript.BlockID) speech {
 	}
 	size, odd := decodedLen(inner)
 	if inner == nil || odd {
-		text := []byte(wire.Text(s.t, result))
-		m := speech{len(text), isCleared(text), personSpeaks(text)}
+		text := []byte(s.r.Text(result))
+		m := speech{len(text), wire.Cleared(text), wire.PersonSpeaks(text)}
 		// Pictures and the like are no text but take their place.
 		if len(raw) > 4*m.size+1024 {
 			m.size = len(raw)
 		}
 		return m
 	}
-	return speech{size, isCleared(inner), personSpeaks(inner)}
+	return speech{size, wire.Cleared(inner), wire.PersonSpeaks(inner)}
 }
 
 // onlyText returns the raw inside of the string that a list of one text or a
@@ -293,7 +278,7 @@ func onlyText(raw []byte) []byte {
 	for m := scan(v); m.next(); {
 		switch {
 		case m.is(besideText):
-		case text == nil && m.is(textNames) && len(m.value) >= 2 && m.value[0] == '"':
+		case text == nil && m.is([]string{"text", "output", "content", "result"}) && len(m.value) >= 2 && m.value[0] == '"':
 			text = m.value[1 : len(m.value)-1]
 		default:
 			return nil

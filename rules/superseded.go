@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -58,7 +59,7 @@ func (s *sight) superseded(o SupersededWrites) []victim {
 		}
 		by, ok := holds[u.file]
 		switch {
-		case !ok && u.kind == KindWrite && s.outcome(&xs[i]) == succeeded:
+		case !ok && u.kind == KindWrite && s.outcome(&xs[i]) == transcript.OutcomeSucceeded:
 			holds[u.file] = i
 		case !ok, s.turn(i) >= s.turn(by), s.spared(i, u.file), u.kind == KindEdit && o.KeepEdits:
 		default:

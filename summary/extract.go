@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -222,7 +223,7 @@ func (f *facts) tellDeeds(add adder, w int) {
 		if c.says != "" {
 			says = ": “" + line(c.says, w/2) + "”"
 		}
-		add(commands, i, "“%s” %s%s", line(c.command, w), [...]string{unknown: "(outcome unknown)", worked: "worked", failed: "failed"}[c.outcome], says)
+		add(commands, i, "“%s” %s%s", line(c.command, w), [...]string{transcript.OutcomeUnknown: "(outcome unknown)", transcript.OutcomeSucceeded: "worked", transcript.OutcomeFailed: "failed"}[c.outcome], says)
 	}
 	for _, i := range newest(len(f.decisions), 20) {
 		add(decisions, i, "%s", line(f.decisions[i], w))

@@ -33,7 +33,7 @@ type file struct {
 
 type ran struct {
 	command string
-	outcome outcome
+	outcome transcript.Outcome
 	says    string
 }
 
@@ -169,36 +169,36 @@ func (f *reader) leaveOpen() {
 // call takes in a call and what answers it.
 func (f *reader) call(b transcript.BlockID) {
 	a := actOf(f.t, b)
-	text, how := "", unknown
+	text, how := "", transcript.OutcomeUnknown
 	if x := f.t.Exchanges()[f.t.ExchangeOf(b)]; len(x.Results) > 0 {
-		text = wire.Text(f.t, x.Results[0])
-		how = outcomeOf(f.r, x.Results[0], text)
+		text = f.r.Text(x.Results[0])
+		how = f.r.Outcome(x.Results[0])
 	}
 	switch {
-	case a.asks != "" && how == worked:
+	case a.asks != "" && how == transcript.OutcomeSucceeded:
 		f.decisions = append(f.decisions, "asked the user: “"+a.asks+"”, who said: “"+text+"”")
 	case a.asks != "":
 		f.questions = append(f.questions, "asked the user: “"+a.asks+"”")
-	case a.todos != nil && how != failed:
+	case a.todos != nil && how != transcript.OutcomeFailed:
 		f.todos = a.todos
 	}
-	if how != failed {
+	if how != transcript.OutcomeFailed {
 		f.touch(a.touches)
 	}
-	if a.command != "" && (how == failed || matters(a.command)) {
+	if a.command != "" && (how == transcript.OutcomeFailed || matters(a.command)) {
 		_, last := ends(text)
-		if how == unknown {
+		if how == transcript.OutcomeUnknown {
 			last = ""
 		}
 		f.commands = slices.DeleteFunc(f.commands, func(r ran) bool { return r.command == a.command })
 		f.commands = latest(append(f.commands, ran{a.command, how, last}))
 	}
-	if how == unknown {
+	if how == transcript.OutcomeUnknown {
 		return
 	}
 	// What works heals what failed before it.
 	f.errors = slices.DeleteFunc(f.errors, func(m mishap) bool { return m.tool == a.tool && m.target == a.target })
-	if how == failed {
+	if how == transcript.OutcomeFailed {
 		f.errors = latest(append(f.errors, mishap{a.tool, a.target, text}))
 	}
 }

@@ -285,52 +285,6 @@ func (a *arguments) question() string {
 	return ""
 }
 
-// An outcome is what can be said about a result.
-type outcome uint8
-
-const (
-	unknown outcome = iota // nobody answered, or what was said is gone
-	worked
-	failed
-)
-
-// failedHeads are how results begin that report a failure where the dialect has no
-// mark for it, in lower case.
-var failedHeads = []string{
-	"error:", "error ", "error\n", "[error", "<error", "<tool_use_error", "tool error", "traceback (most recent call last)", "exception:", "fatal:", "failed:", "failed to ",
-	"execution failed", "command failed", "command timed out", "{\"error\":", "panic:", "enoent", "eacces", "exit status ", "exit code: ", "exit code ",
-}
-
-var (
-	badExit = regexp.MustCompile(`(?i)exit(?:ed)?[ _](?:with )?(?:code|status)"?:? "?(?:-|[1-9])`)
-	goodly  = regexp.MustCompile(`^(?:error|exit|failed)[^\n]{0,12}[ :](?:0|null|none)\b`)
-)
-
-// outcomeOf judges a result.
-func outcomeOf(r *wire.Request, b transcript.BlockID, text string) outcome {
-	const look = 240
-	if strings.HasPrefix(strings.TrimSpace(text), "[pare: ") || wire.Synthetic(text) {
-		return unknown
-	}
-	if r.Transcript().Block(b).Failed {
-		return failed
-	}
-	if r.Dialect == wire.Anthropic || r.Dialect == wire.Bedrock {
-		return worked // it is marked if it is not so
-	}
-	head := strings.ToLower(strings.TrimSpace(text[:min(len(text), look)]))
-	if goodly.MatchString(head) {
-		return worked
-	}
-	if slices.ContainsFunc(failedHeads, func(h string) bool { return strings.HasPrefix(head, h) }) {
-		return failed
-	}
-	if badExit.MatchString(head) || badExit.MatchString(text[max(0, len(text)-look):]) {
-		return failed
-	}
-	return worked
-}
-
 // idle are commands that only look around.
 var idle = []string{"ls", "cat", "head", "tail", "less", "pwd", "cd", "echo", "find", "grep", "rg", "wc", "which", "tree", "sed", "awk", "file", "stat", "sleep", "true", "type", "env", "date", "nl", "sort", "printf"}
 

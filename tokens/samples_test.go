@@ -1,14 +1,11 @@
 package tokens
 
 import (
-	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -18,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/pare-llm/pare/internal/corpus"
 )
 
 // chunk is the length, in characters, from which the bound of the estimate holds.
@@ -276,43 +275,22 @@ func terminal(r *rand.Rand, n int) string {
 	return b.String()
 }
 
-// transcripts returns what agents said and read in the recorded sessions that are
-// not part of the project. PARE_CORPUS overrides where they lie.
+// transcripts returns what agents said and read in the recorded sessions.
 func transcripts(t testing.TB) []string {
 	t.Helper()
-	dir := os.Getenv("PARE_CORPUS")
-	if dir == "" {
-		dir = "../../shared/corpus"
-	}
-	paths, _ := filepath.Glob(filepath.Join(dir, "*", "*.json*"))
-	if len(paths) == 0 {
-		t.Skipf("SKIPPED, LOUDLY: no corpus of recorded sessions at %s; set PARE_CORPUS to run this test", dir)
-	}
 	var all []string
 	r := rand.New(rand.NewPCG(13, 14))
-	for _, path := range paths {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var in io.Reader = f
-		if strings.HasSuffix(path, ".gz") {
-			if in, err = gzip.NewReader(f); err != nil {
-				t.Fatal(err)
-			}
-		}
+	for _, f := range corpus.Files(t, "*/*.json*") {
 		var b strings.Builder
-		for lines := bufio.NewReader(in); b.Len() < 1<<20; {
-			line, err := lines.ReadBytes('\n')
+		for line := range bytes.Lines(f.Raw) {
 			var v any
 			if json.Unmarshal(line, &v) == nil {
 				words(v, &b)
 			}
-			if err != nil {
+			if b.Len() >= 1<<20 {
 				break
 			}
 		}
-		f.Close()
 		all = append(all, chunks(r, b.String())...)
 	}
 	return all

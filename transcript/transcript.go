@@ -140,6 +140,17 @@ func (c Cut) Before() int { return c.before }
 // nobody but the model speaks; such a history needs a new beginning.
 func (c Cut) Inside() bool { return c.inside }
 
+// An Outcome is what can be said about a result.
+type Outcome uint8
+
+const (
+	OutcomeUnknown   Outcome = iota // nothing proves either
+	OutcomeSucceeded                // the tool did what it was asked for
+	OutcomeFailed                   // it did not
+)
+
+func (o Outcome) String() string { return [...]string{"unknown", "succeeded", "failed"}[o] }
+
 // A Discipline is where a dialect looks for the answer to a call.
 type Discipline uint8
 

@@ -196,7 +196,7 @@ func (p *parser) geminiBody(name string) (f field, failed bool) {
 	}
 	start := p.Offset()
 	e := p.member("error")
-	failed = !e.absent() && !e.empty()
+	failed = e.given() && !noError(p.raw[e.whole().Start:e.whole().End])
 	return field{jsonspan.Object, jsonspan.Span{Start: start, End: p.Offset()}}, failed
 }
 

@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -500,26 +499,4 @@ func (m *mender) isCopy(first transcript.BlockID, x transcript.Exchange) bool {
 func (m *mender) sameCall(a, b transcript.BlockID) bool {
 	x, y := m.t.Block(a), m.t.Block(b)
 	return x.Tool == y.Tool && canonical(m.t.Bytes(x.Body)) == canonical(m.t.Bytes(y.Body))
-}
-
-// synthetic are beginnings and fragments of results that repairs and aborts make
-// up, in lower case.
-var synthetic = []string{
-	"the outcome of this call is unknown", "aborted", "[tool call was interrupted", "tool execution aborted", "tool execution skipped",
-	"[system: tool execution skipped", "the tool execution result was lost", "missing tool result", "inserted synthetic error result",
-	"interrupted by user", "[request interrupted by user", "tool call was cancelled", "tool call was canceled", "cancelled by user",
-	"no result provided", "no result received", "ai_invalidtoolinputerror", "ai_toolexecutionerror", "tool was interrupted", "no response from tool",
-}
-
-// Synthetic reports whether a result looks made up: written by a repair or an
-// abort, not by a tool. It is a guess by wording, on short texts only.
-func Synthetic(text string) bool {
-	if len(text) > 400 {
-		return false
-	}
-	low := strings.ToLower(strings.Trim(text, " \n\t.!"))
-	return slices.ContainsFunc(synthetic, func(s string) bool {
-		// A short word may begin a real message: "Aborted (core dumped)".
-		return low == s || len(s) > 12 && strings.HasPrefix(low, s) || len(s) > 20 && strings.Contains(low, s)
-	})
 }

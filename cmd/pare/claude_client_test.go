@@ -22,9 +22,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pare-llm/pare/internal/trial"
-
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/wire"
 )
 

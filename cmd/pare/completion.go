@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -95,7 +94,7 @@ func valueOf(v *kong.Value, placeholder string) shellValue {
 	out := shellValue{name: strings.ToUpper(v.Name), many: v.IsSlice()}
 	known := map[string]func() []string{
 		"as": dialectNames, "profile": func() []string { return wire.Profiles(wire.Auto) }, "rules": ruleNames,
-		"rule": func() []string { return slices.Sorted(maps.Keys(meanings())) },
+		"word": words,
 	}
 	switch {
 	case known[v.Name] != nil:

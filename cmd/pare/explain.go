@@ -3,18 +3,15 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
-	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/wire"
 )
 
 type explainCmd struct {
-	Rule  string `arg:"" optional:"" help:"A rule as findings name it (orphan-call), or one provider's (anthropic/…). Default: list all rules."`
-	JSON  bool   `name:"json" help:"Print JSON: one object per rule and line."`
+	Word  string `arg:"" optional:"" help:"A word of a report: a fault (orphan-call), one provider's rule (anthropic/…), a rule, a step, an action, an event. Default: list all."`
+	JSON  bool   `name:"json" help:"Print JSON: one object per word and line."`
 	Color string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
@@ -22,87 +19,87 @@ type explainCmd struct {
 func (c *explainCmd) Help() string {
 	return `For example:
 
-    pare explain                                  list all rules
-    pare explain orphan-call
+    pare explain                                  list all words
+    pare explain orphan-call                      a fault
     pare explain anthropic/tool-use-without-result
+    pare explain clear-results                    a step of pare trim, as receipts name it
     pare explain --json orphan-result | jq -r '.providers[].says'
 
-For each provider: what breaks the rule, what the provider answers then, how pare mends
-it, and where that is documented.`
+For a fault, and for each provider: what breaks the rule, what the provider answers then,
+how pare repairs it, and where that is documented.`
 }
 
 func (c *explainCmd) run(w *world) int {
 	e := explanation{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
-	meanings := meanings()
-	slugs := slices.Sorted(maps.Keys(meanings))
-	if c.Rule == "" {
-		if !c.JSON {
-			return w.say(e.list(slugs))
+	var found []headword
+	rows := wire.Find(c.Word)
+	switch {
+	case c.Word == "":
+		found = headwords()
+	case len(rows) > 0: // a fault, or one provider's rule about it
+		found = lookup(rows[0].Slug)
+	default:
+		found = lookup(c.Word)
+	}
+	var out []byte
+	switch {
+	case len(found) == 0:
+		return c.unknown(w)
+	case c.JSON:
+		for _, t := range found {
+			if c.Word == "" {
+				rows = wire.Find(t.word)
+			}
+			out = append(out, encode(t.json(rows))...)
 		}
-		var all []byte
-		for _, s := range slugs {
-			all = append(all, encode(ruleOf(s, wire.Find(s)))...)
+	case c.Word == "":
+		out = e.list(found)
+	default:
+		for _, t := range found {
+			out = append(out, e.word(t, rows)...)
 		}
-		return w.say(all)
 	}
-	rows := wire.Find(c.Rule)
-	slug := c.Rule
-	if len(rows) > 0 {
-		slug = rows[0].Slug
-	}
-	if meanings[slug] == "" && len(rows) == 0 {
-		return c.unknown(w, slugs)
-	}
-	if c.JSON {
-		return w.say(encode(ruleOf(slug, rows)))
-	}
-	return w.say(e.rule(slug, rows))
-}
-
-// meanings says what each rule means: those of providers, and those about the files in
-// which agents keep their sessions.
-func meanings() map[string]string {
-	all := agentlog.Damages()
-	maps.Copy(all, wire.Slugs())
-	return all
+	return w.say(out)
 }
 
 // damageMends says what is done about damage to a session file.
 var damageMends = map[string]string{
 	"joined-lines":     "a newline is put between the objects",
-	"no-final-newline": "a newline is put behind it, if anything else is mended",
+	"no-final-newline": "a newline is put behind it, if anything else is repaired",
 	"truncated-line":   "a newline is put behind the line, so that nothing is appended to it",
 	"broken-line":      "it is left as it is: what it said cannot be known; delete the line, or restore it",
 	"comment-line":     "it is left as it is",
 	"foreign-line":     "it is left as it is",
 	"duplicate-line":   "the copy goes",
 	"duplicate-uuid":   "it is left as it is",
-	"dangling-parent":  "the line hangs on the one in front of it",
-	"parent-loop":      "the line hangs on the one in front of it",
+	"dangling-parent":  "the line now links to the one in front of it",
+	"parent-loop":      "the line now links to the one in front of it",
 	"second-root":      "it is left as it is",
 	"unreadable":       "it is left as it is",
 }
 
-// unknown reports a rule that there is none of.
-func (c *explainCmd) unknown(w *world, slugs []string) int {
-	names := slugs
-	if strings.Contains(c.Rule, "/") {
+// unknown reports a word that stands in no report.
+func (c *explainCmd) unknown(w *world) int {
+	names := words()
+	if strings.Contains(c.Word, "/") {
 		names = nil
 		for _, r := range wire.Rules() {
 			names = append(names, r.ID)
 		}
 	}
-	hint := suggest.Sentence(c.Rule, names)
+	hint := suggest.Sentence(c.Word, names)
 	if hint == "" {
-		hint = "pare explain lists all rules"
+		hint = "pare explain lists all words; pare rules lists the rules of your pare.toml"
 	}
-	return w.fail(fmt.Sprintf("unknown rule %q", c.Rule), hint)
+	return w.fail(fmt.Sprintf("no report has the word %q", c.Word), hint)
 }
 
-// A ruleJSON is what --json prints about a rule.
-type ruleJSON struct {
+// A wordJSON is what --json prints about a word.
+type wordJSON struct {
 	Rule      string    `json:"rule"`
+	Kind      kind      `json:"kind"`
 	Meaning   string    `json:"meaning"`
+	More      string    `json:"more,omitempty"`
 	Providers []rowJSON `json:"providers"`
 }
 
@@ -116,46 +113,63 @@ type rowJSON struct {
 	Source   string `json:"source"`
 }
 
-func ruleOf(slug string, rows []wire.Rule) ruleJSON {
-	r := ruleJSON{Rule: slug, Meaning: meanings()[slug], Providers: []rowJSON{}}
+func (t headword) json(rows []wire.Rule) wordJSON {
+	r := wordJSON{Rule: t.word, Kind: t.kind, Meaning: t.meaning, More: t.more, Providers: []rowJSON{}}
+	if t.kind == aDamage {
+		r.More = damageMends[t.word]
+	}
+	if t.kind != aFault {
+		return r
+	}
 	for _, row := range rows {
 		r.Providers = append(r.Providers, rowJSON{row.ID, row.Provider(), row.Severity.String(), row.Doc, row.Says, row.Mend, row.Source})
 	}
 	return r
 }
 
-// An explanation renders rules for people.
+// An explanation renders words for people.
 type explanation struct {
 	paint palette
 	width int
 }
 
-// list renders all rules, a line each.
-func (e explanation) list(slugs []string) []byte {
+// list renders all words by kind, a line each.
+func (e explanation) list(all []headword) []byte {
 	var b bytes.Buffer
 	widest := 0
-	for _, s := range slugs {
-		widest = max(widest, len(s))
+	for _, t := range all {
+		widest = max(widest, len(t.word))
 	}
-	meanings := meanings()
-	for _, s := range slugs {
-		fmt.Fprintf(&b, "%s  %s\n", e.paint.bold(fmt.Sprintf("%-*s", widest, s)), meanings[s])
+	for i, k := range kinds {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s\n", e.paint.place(k.title))
+		for _, t := range all {
+			if t.kind == k.kind {
+				fmt.Fprintf(&b, "  %s  %s\n", e.paint.bold(fmt.Sprintf("%-*s", widest, t.word)), t.meaning)
+			}
+		}
 	}
 	return b.Bytes()
 }
 
-// rule renders one rule and what each provider says to it.
-func (e explanation) rule(slug string, rows []wire.Rule) []byte {
+// word renders one word and, of a fault, what each provider says to it.
+func (e explanation) word(t headword, rows []wire.Rule) []byte {
 	var b bytes.Buffer
-	fmt.Fprintln(&b, e.paint.bold(slug))
-	for _, line := range wrap(meanings()[slug], e.width-2) {
+	fmt.Fprintf(&b, "%s  %s\n", e.paint.bold(t.word), e.paint.faint(string(t.kind)))
+	for _, line := range wrap(t.meaning, e.width-2) {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
-	mend, damage := damageMends[slug]
 	switch {
-	case damage:
+	case t.kind == aDamage:
 		fmt.Fprintf(&b, "\n%s\n", e.paint.place("session files of agents"))
-		e.field(&b, "mended", mend)
+		e.field(&b, "repair", damageMends[t.word])
+	case t.kind != aFault:
+		for _, line := range wrap(t.more, e.width-2) {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
+		return b.Bytes()
 	case len(rows) == 0:
 		b.WriteString("\n  pare does not report it: the request alone does not show it\n")
 	}
@@ -167,7 +181,7 @@ func (e explanation) rule(slug string, rows []wire.Rule) []byte {
 		fmt.Fprintf(&b, "\n%s  %s\n", e.paint.place(r.ID), severity)
 		e.field(&b, "broken", r.Doc)
 		e.field(&b, "says", r.Says)
-		e.field(&b, "mended", r.Mend)
+		e.field(&b, "repair", r.Mend)
 		e.field(&b, "source", r.Source)
 	}
 	return b.Bytes()

@@ -1,8 +1,21 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
 )
 
@@ -10,10 +23,252 @@ import (
 func TestExplainDamage(t *testing.T) {
 	for rule := range agentlog.Damages() {
 		if damageMends[rule] == "" {
-			t.Errorf("nothing is said about the mend of %s", rule)
+			t.Errorf("explain does not say how %s is repaired", rule)
 		}
 		if status, out, errs := program(nil, "explain", rule); status != statusClean || out == "" {
 			t.Errorf("%s: status %d: %s", rule, status, errs)
 		}
 	}
+}
+
+// TestDefectU4Constants: every word that the code puts into receipts, findings and events
+// can be explained. The words are found in the source: constants of the types whose values
+// are written out, and texts given as action or rule.
+func TestDefectU4Constants(t *testing.T) {
+	known := words()
+	found := 0
+	for word, where := range wordsInSource(t) {
+		found++
+		if !slices.Contains(known, word) {
+			t.Errorf("%s: pare explain does not know %q", where, word)
+		}
+	}
+	for r := pare.RungRules; r <= pare.RungSqueeze; r++ {
+		if !slices.Contains(known, r.String()) {
+			t.Errorf("pare explain does not know the step %q", r)
+		}
+	}
+	if found < 20 {
+		t.Errorf("only %d words found in the source", found)
+	}
+}
+
+var slug = regexp.MustCompile(`^[a-z]+([-_][a-z]+)*$`)
+
+// wordsInSource maps each word to where it stands.
+func wordsInSource(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, dir := range []string{".", "wire", "agentlog", "internal/ladder", "archive"} {
+		names, err := filepath.Glob(filepath.Join("../..", dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			fset := gotoken.NewFileSet()
+			f, err := parser.ParseFile(fset, name, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				for _, e := range wordsOfNode(n) {
+					if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == gotoken.STRING {
+						if s, err := strconv.Unquote(lit.Value); err == nil && slug.MatchString(s) {
+							found[s] = fset.Position(lit.Pos()).String()
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
+
+// wordsOfNode returns the expressions of a node that name an action, a rule, an event or a
+// reason.
+func wordsOfNode(n ast.Node) []ast.Expr {
+	switch n := n.(type) {
+	case *ast.ValueSpec: // constants of a type whose values are written out
+		typ, _ := n.Type.(*ast.Ident)
+		if typ != nil && slices.Contains([]string{"EventType", "CompactionReason", "ActionName", "ChangeAction"}, typ.Name) {
+			return n.Values
+		}
+	case *ast.KeyValueExpr: // Change{Action: "insert", Rule: "compaction"}
+		key, _ := n.Key.(*ast.Ident)
+		if key != nil && (key.Name == "Action" || key.Name == "Rule") {
+			return []ast.Expr{n.Value}
+		}
+	case *ast.CallExpr: // m.log(f, "edit", …), e.log(c, "edit", "relink", …)
+		sel, _ := n.Fun.(*ast.SelectorExpr)
+		switch {
+		case sel == nil || len(n.Args) < 3:
+		case sel.Sel.Name == "log":
+			return n.Args[1:3]
+		case sel.Sel.Name == "logHead": // the third is a path
+			return n.Args[1:2]
+		}
+	case *ast.CompositeLit: // Event{"plan_made", …}, Reason{"compaction", …}
+		typ, _ := n.Type.(*ast.Ident)
+		if typ != nil && (typ.Name == "Event" || typ.Name == "Reason" || typ.Name == "CompactionError") && len(n.Elts) > 0 {
+			return n.Elts[:1]
+		}
+	}
+	return nil
+}
+
+// TestDefectU4Runs: every word in the receipts and findings of real runs can be explained.
+func TestDefectU4Runs(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in")
+	inputs(t, in)
+	receipt := filepath.Join(dir, "receipt.jsonl")
+	known := words()
+	seen := map[string]bool{}
+	look := func(what string, lines []byte) {
+		for line := range bytes.Lines(lines) {
+			var r struct {
+				Action, Rule string
+				Findings     []struct{ Rule string }
+			}
+			if err := json.Unmarshal(line, &r); err != nil {
+				t.Fatalf("%s: %v: %s", what, err, line)
+			}
+			all := []string{r.Action, r.Rule}
+			for _, f := range r.Findings {
+				all = append(all, f.Rule)
+			}
+			for _, word := range all {
+				if word != "" && !seen[word] && !slices.Contains(known, word) {
+					t.Errorf("%s: pare explain does not know %q", what, word)
+				}
+				seen[word] = true
+			}
+		}
+	}
+	_, out, _ := program(nil, "check", "--json", "--strict", "--advice", in)
+	look("check", []byte(out))
+	files, err := filepath.Glob(filepath.Join(in, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"fix", "--strict"}, {"fix", "--orphan-call", "drop", "--orphan-result", "drop"}, {"prune"}, {"trim", "--max-messages", "3", "--allow-tiny"},
+		{"trim", "--max-tokens", "3600", "--allow-tiny"}, {"trim", "--max-tokens", "1200", "--allow-tiny"}, {"compact", "--inside", "--min-keep", "2"},
+	} {
+		for _, name := range files {
+			os.Remove(receipt)
+			program(nil, append(args, "--receipt", receipt, "-o", filepath.Join(dir, "out"), name)...)
+			lines, _ := os.ReadFile(receipt) // none is written if the input cannot be read
+			look(strings.Join(args, " ")+" "+filepath.Base(name), lines)
+		}
+	}
+	for _, word := range []string{"edit", "drop", "insert", "move", "rename", "relink", "compaction", "clear-results", "drop-exchanges", "deduplication"} {
+		if !seen[word] {
+			t.Errorf("no run had %s in it: the inputs are too few", word)
+		}
+	}
+}
+
+// inputs fills a folder with the zoo, the fixtures, the examples and a session.
+func inputs(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	put := func(name string, data []byte) {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(name string) []byte {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	zoo, err := filepath.Glob("../../testdata/zoo/*.json")
+	if err != nil || len(zoo) < 100 {
+		t.Fatalf("%d incidents, %v", len(zoo), err)
+	}
+	var requests bytes.Buffer
+	add := func(raw json.RawMessage) {
+		if len(raw) > 0 && json.Compact(&requests, raw) == nil {
+			requests.WriteByte('\n')
+		}
+	}
+	for _, name := range zoo {
+		var c struct{ Request json.RawMessage }
+		if err := json.Unmarshal(read(name), &c); err != nil {
+			t.Fatal(err)
+		}
+		add(c.Request)
+	}
+	put("zoo.jsonl", requests.Bytes())
+	for _, name := range []string{"prune-me.json", "seed-incident.json", "batch.jsonl"} {
+		put(name, read("../../examples/"+name))
+	}
+	put("session.jsonl", read("../../internal/doctest/testdata/home/.claude/projects/-home-ada-shop/6f1d0c9a.jsonl"))
+}
+
+// TestDefectU4Docs: explain lists the faults that docs/rules.md has, and no others; the page
+// of words is what explain prints.
+func TestDefectU4Docs(t *testing.T) {
+	page, err := os.ReadFile("../../docs/rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inDocs := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^### ([a-z-]+)$`).FindAllSubmatch(page, -1) {
+		inDocs[string(m[1])] = true
+	}
+	for _, w := range headwords() {
+		if w.kind == aFault && !inDocs[w.word] {
+			t.Errorf("docs/rules.md does not have %s", w.word)
+		}
+		delete(inDocs, w.word)
+	}
+	for word := range inDocs {
+		t.Errorf("docs/rules.md has %s, and pare explain does not list it", word)
+	}
+	want := wordsPage()
+	name := "../../docs/words.md"
+	if *update {
+		if err := os.WriteFile(name, want, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("docs/words.md is not what it would be made now (%v); run go test ./cmd/pare -run TestDefectU4Docs -update", err)
+	}
+}
+
+// wordsPage makes docs/words.md.
+func wordsPage() []byte {
+	var b bytes.Buffer
+	b.WriteString("# Words in reports and receipts\n\nThe words that findings, receipts and events use. `pare explain WORD` explains each of them, and for a fault also\n" +
+		"says which provider refuses it, in which words, and how it is repaired ([rules.md](rules.md)). This page is made from\nthe program.\n")
+	for _, k := range kinds {
+		title, about, _ := strings.Cut(k.title, ": ")
+		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n| word | means |\n| --- | --- |\n", title, strings.ToUpper(about[:1])+about[1:])
+		for _, w := range headwords() {
+			if w.kind != k.kind {
+				continue
+			}
+			meaning := w.meaning
+			if w.more != "" && w.kind != aRule {
+				meaning += "; " + w.more
+			}
+			word := "`" + w.word + "`"
+			if w.kind == aFault {
+				word = fmt.Sprintf("[`%s`](rules.md#%s)", w.word, w.word)
+			}
+			fmt.Fprintf(&b, "| %s | %s |\n", word, strings.ReplaceAll(meaning, "|", "\\|"))
+		}
+	}
+	return b.Bytes()
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-var update = flags.Bool("update", false, "rewrite the man pages in docs/man")
+var update = flags.Bool("update", false, "rewrite what is made from the program: the man pages in docs/man, docs/words.md")
 
 const manFolder = "../../docs/man"
 

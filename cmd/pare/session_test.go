@@ -14,9 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
-
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/corpus"
 )
 
 // interrupted is a session of Claude Code whose last call but one got no result.
@@ -43,52 +42,21 @@ func aged(t testing.TB, path string, raw []byte) {
 	}
 }
 
-// sessionCorpus copies the sessions of agents that were collected for the project, but
-// are no part of it, into a folder. PARE_CORPUS says where they are.
+// sessionCorpus copies the recorded sessions of agents into a folder.
 func sessionCorpus(t *testing.T) (files []string) {
-	dir := os.Getenv("PARE_CORPUS")
-	if dir == "" {
-		dir = "../../../shared/corpus"
-	}
 	to := t.TempDir()
-	for _, folder := range []string{"claude_code", "codex_rollout", "pi_session", "gemini_cli", "cline", "goose", "openhands_events", "adk_session"} {
-		found, _ := filepath.Glob(filepath.Join(dir, folder, "*"))
-		for i, f := range found {
-			name := filepath.Join(to, folder+"-"+strings.TrimSuffix(filepath.Base(f), ".gz"))
-			if folder == "cline" { // it goes by the name
-				name = filepath.Join(to, fmt.Sprint(folder, i), "api_conversation_history.json")
-				if err := os.Mkdir(filepath.Dir(name), 0o777); err != nil {
-					t.Fatal(err)
-				}
+	for i, f := range corpus.Files(t, "claude_code/*", "codex_rollout/*", "pi_session/*", "gemini_cli/*", "cline/*", "goose/*", "openhands_events/*", "adk_session/*") {
+		name := filepath.Join(to, f.Folder+"-"+f.Base)
+		if f.Folder == "cline" { // it goes by the name
+			name = filepath.Join(to, fmt.Sprint(f.Folder, i), "api_conversation_history.json")
+			if err := os.Mkdir(filepath.Dir(name), 0o777); err != nil {
+				t.Fatal(err)
 			}
-			aged(t, name, unpacked(t, f))
-			files = append(files, name)
 		}
-	}
-	if len(files) == 0 {
-		t.Skip("SKIPPED, LOUDLY: no corpus of sessions; set PARE_CORPUS to run this test")
+		aged(t, name, f.Raw)
+		files = append(files, name)
 	}
 	return files
-}
-
-func unpacked(t *testing.T, file string) []byte {
-	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var in io.Reader = f
-	if strings.HasSuffix(file, ".gz") {
-		if in, err = gzip.NewReader(f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	raw, err := io.ReadAll(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
 }
 
 // Every real session can be checked, is clean once it is mended, and mended only once;

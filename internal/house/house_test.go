@@ -33,6 +33,7 @@ var floors = map[string]floor{
 	"internal/suggest":    {0, nil, "compares names and knows none"},
 	"internal/doctest":    {0, nil, "tests only"},
 	"internal/release":    {0, nil, "builds the program and knows nothing of it"},
+	"internal/corpus":     {0, nil, "reads recorded transcripts for tests, and knows no dialect"},
 	"internal/trial":      {0, nil, "serves the tests of every floor"},
 	"internal/testrun":    {0, nil, "runs the tests of every floor"},
 	"transcript":          {1, nil, "is the index alone; it knows no wire format and no JSON"},

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A kind is what a word of a report is about.
+type kind string
+
+const (
+	aFault   kind = "fault"
+	aDamage  kind = "damage"
+	aRule    kind = "rule"
+	aStep    kind = "step"
+	anAction kind = "action"
+	anEvent  kind = "event"
+	aRefusal kind = "refusal"
+)
+
+// kinds says what each kind is, in the order of the list.
+var kinds = []struct {
+	kind  kind
+	title string
+}{
+	{aFault, "Faults: what a provider refuses, or takes amiss"},
+	{aDamage, "Damage: what is wrong with a session file as a file"},
+	{aRule, "Rules: what changed it, where a receipt names no fault"},
+	{aStep, "Steps of a window: how pare trim makes a transcript fit, gentle steps first"},
+	{anAction, "Actions: what a receipt says was done"},
+	{aRefusal, "Refusals: why a compaction was not made"},
+	{anEvent, "Events: what the library reports while it works"},
+}
+
+// A headword is a word that stands in reports, receipts or events, and what it means.
+type headword struct {
+	word    string
+	kind    kind
+	meaning string
+	more    string // what else there is to know; "": nothing
+}
+
+// headwords lists every word that can be explained, in the order of the list.
+func headwords() []headword {
+	all := slices.Clone(fixedWords)
+	for word, meaning := range wire.Slugs() {
+		all = append(all, headword{word: word, kind: aFault, meaning: meaning})
+	}
+	for word, meaning := range agentlog.Damages() {
+		all = append(all, headword{word: word, kind: aDamage, meaning: meaning})
+	}
+	for _, r := range rules.All() {
+		all = append(all, headword{word: r.Name, kind: aRule, meaning: r.Doc, more: "pare rules lists the rules in their order; docs/config.md has the options"})
+	}
+	rank := map[kind]int{}
+	for i, k := range kinds {
+		rank[k.kind] = i
+	}
+	slices.SortStableFunc(all, func(a, b headword) int {
+		if a.kind != b.kind {
+			return cmp.Compare(rank[a.kind], rank[b.kind])
+		}
+		if a.kind == aStep {
+			return 0 // in the order in which they are taken
+		}
+		return cmp.Compare(a.word, b.word)
+	})
+	return all
+}
+
+// lookup returns what a word means. Some words mean two things: a fault and a rule share
+// the name of a step.
+func lookup(word string) []headword {
+	var found []headword
+	for _, t := range headwords() {
+		if t.word == word {
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
+// fixedWords are the words that no other table has.
+var fixedWords = []headword{
+	{"relink", aRule, "a line of a session file now links to the line in front of it",
+		"session files such as Claude Code's name the line before each line; where a line was added, removed or lost, the next one is given another parent"},
+	{"cache-breakpoint", aRule, "a cache mark moved to the block before it, because its own block was dropped", ""},
+	{"compaction", aRule, "a summary stands in the place of older messages",
+		"drop: a message that the summary stands for; insert: the summary itself"},
+
+	{"rules", aStep, "what the rules of the window vote for, all at once", ""},
+	{"clear-results", aStep, "an old result gives way to a placeholder that names the call", "results older than the last eight exchanges; --recent changes the eight"},
+	{"shorten", aStep, "a huge result or argument keeps its beginning and its end", ""},
+	{"drop-exchanges", aStep, "a call and its results are dropped together", ""},
+	{"drop-turns", aStep, "a turn is dropped, with the words of the user, but for what must stay", ""},
+	{"squeeze", aStep, "a result or argument that must stay is shortened, then cleared", "only when nothing else is left to fit the window"},
+
+	{"keep", anAction, "it stays as it is", ""},
+	{"edit", anAction, "something in it was changed; the reason says what", ""},
+	{"drop", anAction, "it was removed", ""},
+	{"insert", anAction, "it was added, such as a result that was missing", "it has no place in the input, so its path is where it was put"},
+	{"move", anAction, "it stands in another place now", "the path is where it was in the input"},
+	{"rename", anAction, "an id or a name was replaced, on both halves of a pair", ""},
+	{"merge", anAction, "it was joined with its neighbour", ""},
+
+	{"blank", aRefusal, "the summary is empty", ""},
+	{"not-text", aRefusal, "the summary is not text, or holds the line that ends a summary", ""},
+	{"calls", aRefusal, "the summary holds calls or results", ""},
+	{"larger", aRefusal, "the summary is larger than what it stands for, or than it may be", "--max-summary sets how large it may be"},
+	{"prior-lost", aRefusal, "the summary leaves out a part of the one before it", ""},
+	{"not-conserved", aRefusal, "too few bytes of the history are accounted for", "--conserve sets how many must be; --archive keeps what is removed"},
+	{"no-cut", aRefusal, "the transcript cannot be divided there without breaking a pair", "pare split shows where it can"},
+	{"nothing-to-compact", aRefusal, "nothing stands in front of the cut", ""},
+	{"summarizer", aRefusal, "the summary could not be made", ""},
+	{"timeout", aRefusal, "the summary took too long", "--timeout sets how long it may take"},
+
+	{"tool_pair_validated", anEvent, "the pairs of calls and results were checked, and all are whole", ""},
+	{"tool_pair_pruned", anEvent, "the pairs of calls and results were checked, and some were not whole", ""},
+	{"plan_made", anEvent, "a plan changes something", ""},
+	{"compaction_started", anEvent, "a summary is about to be made", ""},
+	{"compaction_completed", anEvent, "a summary stands in the place of older messages", ""},
+	{"compaction_overflow_archived", anEvent, "older messages were removed without a summary; the archive keeps them", ""},
+	{"compaction_skipped", anEvent, "the history was left as it is", ""},
+	{"compaction_failed", anEvent, "no summary was made, or it was refused", ""},
+}
+
+// words returns every word once, sorted.
+func words() []string {
+	set := map[string]bool{}
+	for _, t := range headwords() {
+		set[t.word] = true
+	}
+	return slices.Sorted(maps.Keys(set))
+}

@@ -1,0 +1,122 @@
+package pare
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A FaultError is the error for something of the caller's that misbehaves: a rule, a
+// counter, a stub, a sink that panics, or a counter that counts what cannot be. Nothing
+// is done then.
+type FaultError struct {
+	Part  string // whose fault it is: "rule no-bash", "counter", "stub", "sink", …
+	Err   error
+	Stack []byte // of the panic; nil if there was none
+}
+
+func (e *FaultError) Error() string { return e.Part + ": " + e.Err.Error() }
+func (e *FaultError) Unwrap() error { return e.Err }
+
+// blame, deferred around a call of the caller's code, puts a name to its panic.
+func blame(part string) {
+	switch p := recover().(type) {
+	case nil:
+	case *FaultError: // what it called is to blame
+		panic(p)
+	case error:
+		panic(&FaultError{part, fmt.Errorf("it panicked: %w", p), debug.Stack()})
+	default:
+		panic(&FaultError{part, fmt.Errorf("it panicked: %v", p), debug.Stack()})
+	}
+}
+
+// caught, deferred at the edge, makes an error of what blame has named. Panics of our own
+// go on.
+func caught(plan **Plan, err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case *FaultError:
+		*plan, *err = nil, p
+	default:
+		panic(p)
+	}
+}
+
+// guarded are the options with a name for whoever panics.
+func (o Options) guarded() Options {
+	if o.Counter != nil {
+		if _, twice := o.Counter.(counter); !twice {
+			o.Counter = counter{o.Counter}
+		}
+	}
+	if sink := o.Sink; sink != nil {
+		o.Sink = func(e Event) {
+			defer blame("sink")
+			sink(e)
+		}
+	}
+	if stub := o.Repair.Stub; stub != nil {
+		o.Repair.Stub = func(x transcript.Exchange) string {
+			defer blame("stub")
+			return stub(x)
+		}
+	}
+	return o
+}
+
+// guarded is the window with a name for whoever panics.
+func (w Window) guarded() Window {
+	if rank := w.Priority; rank != nil {
+		w.Priority = func(r *wire.Request, a transcript.AtomID) int {
+			defer blame("priority")
+			return rank(r, a)
+		}
+	}
+	if w.Cache != nil {
+		w.Cache = terms{w.Cache}
+	}
+	return w
+}
+
+type terms struct{ Terms }
+
+func (t terms) PaysAfter(removed, kept int) int {
+	defer blame("terms of the cache")
+	return t.Terms.PaysAfter(removed, kept)
+}
+
+// maxCount is more than any text has, and little enough for sums not to overflow.
+const maxCount = 1 << 40
+
+// A counter is the caller's, guarded.
+type counter struct{ of wire.Counter }
+
+func (c counter) Count(text []byte) int {
+	defer blame("counter")
+	return possible(c.of.Count(text), text)
+}
+
+func (c counter) CountJSON(raw []byte) int {
+	defer blame("counter")
+	return possible(c.of.CountJSON(raw), raw)
+}
+
+func (c counter) Media(mime string, data []byte, low bool) int {
+	defer blame("counter")
+	return possible(c.of.Media(mime, data, low), mime)
+}
+
+func (c counter) Overhead(messages, tools int) int {
+	defer blame("counter")
+	return possible(c.of.Overhead(messages, tools), "")
+}
+
+func possible[T string | []byte](n int, what T) int {
+	if n < 0 || n > maxCount {
+		panic(&FaultError{"counter", fmt.Errorf("it counts %d tokens for %q, which cannot be", n, brief(string(what[:min(len(what), 256)]), 40)), nil})
+	}
+	return n
+}

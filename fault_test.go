@@ -1,0 +1,55 @@
+package pare_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+type badArchive struct{}
+
+func (badArchive) Put(context.Context, ...pare.Item) error { panic("no shelf") }
+
+type badTerms struct{}
+
+func (badTerms) PaysAfter(int, int) int { panic("no price") }
+
+// TestDefectR5FaultsHaveNames: what a caller supplies may panic; that is an error which
+// says who it was, not the end of the program.
+func TestDefectR5FaultsHaveNames(t *testing.T) {
+	rule := func(prepare func(*wire.Request) (pare.Process, error)) *pare.Pipeline {
+		p, err := pare.Compile(pare.Rule{Name: "no-bash", Prepare: prepare})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	long, half := reads(t, 12, 1500), reading(t, wire.Anthropic, []byte(broken))
+	for _, c := range []struct {
+		part string
+		p    pare.Policy
+		r    *wire.Request
+	}{
+		{"rule no-bash", pare.Policy{Rules: rule(func(*wire.Request) (pare.Process, error) { panic("no idea") })}, long},
+		{"rule no-bash", pare.Policy{Rules: rule(func(*wire.Request) (pare.Process, error) {
+			return func(*pare.Ballot) { panic(errors.New("no idea")) }, nil
+		}), Window: &pare.Window{Tokens: 3000}}, long},
+		{"stub", pare.Policy{Repair: wire.Policy{Stub: func(transcript.Exchange) string { panic("no words") }}}, half},
+		{"sink", pare.Policy{Sink: func(pare.Event) { panic("no drain") }}, half},
+		{"priority", pare.Policy{Window: &pare.Window{Tokens: 3000, Order: pare.ByPriority, Priority: func(*wire.Request, transcript.AtomID) int { panic("no rank") }}}, long},
+		{"terms of the cache", pare.Policy{Window: &pare.Window{Tokens: 3000, Low: 2000, Cache: badTerms{}}}, long},
+		{"archive", pare.Policy{Window: &pare.Window{Tokens: 3000}, Archive: badArchive{}}, long},
+		{"counter", pare.Policy{Counter: func(string) (wire.Counter, error) { panic("no vocabulary") }}, half},
+	} {
+		plan, err := c.p.Plan(context.Background(), c.r)
+		var fault *pare.FaultError
+		if plan != nil || !errors.As(err, &fault) || fault.Part != c.part || len(fault.Stack) == 0 || !strings.Contains(err.Error(), "it panicked: no ") {
+			t.Errorf("%s: %v", c.part, err)
+		}
+	}
+}
