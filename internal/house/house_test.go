@@ -50,6 +50,8 @@ var floors = map[string]floor{
 	"internal/pgtest":     {5, []string{}, "runs a database for tests"},
 	"proxy":               {5, []string{}, "serves requests"},
 	"ui":                  {5, []string{}, "shows pages"},
+	"internal/truth":      {5, nil, "tests only"},
+	"internal/oracle":     {0, nil, "knows the providers' rules by itself, so that it can contradict wire"},
 	"cmd/pare":            {6, []string{}, "wires everything together"},
 	"scripts/motion":      {6, []string{}, "compares two binaries"},
 }

@@ -1,0 +1,5 @@
+// Package truth holds the tests that what comes out is true to what went in: on random
+// histories that mix everything a dialect knows, whole and broken, under every command,
+// no leaf is lost unnoticed, every receipt leads back to the input, and an oracle that
+// knows nothing of package wire finds no broken pair.
+package truth
