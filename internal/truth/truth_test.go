@@ -86,7 +86,7 @@ func commands(tb testing.TB) []command {
 			return pare.Window{Tokens: 1 + len(r.Raw())/4*(10+rnd.IntN(100))/100}
 		})},
 		{"compact", func(r *wire.Request, rnd *rand.Rand) *pare.Policy {
-			return &pare.Policy{Compact: &pare.Compactor{Summarise: summary.Extract(summary.ExtractOptions{}), MinKeep: 1 + rnd.IntN(3), Inside: rnd.IntN(2) == 0}}
+			return &pare.Policy{Compact: &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), MinKeep: 1 + rnd.IntN(3), Inside: rnd.IntN(2) == 0}}
 		}},
 	}
 }
@@ -222,7 +222,7 @@ func (t tally) report(tb testing.TB, j judge) {
 func TestLeaves(t *testing.T) {
 	try(t, func(d wire.Dialect, in *wire.Request, plan *pare.Plan) []string {
 		var all []string
-		for _, l := range paretest.Lost(paretest.Leaves(in.Raw()), plan.Result().Raw(), plan.Changes, clears) {
+		for _, l := range paretest.Lost(paretest.Leaves(in.Raw()), plan.Result().Raw(), plan.Changes(), clears) {
 			all = append(all, fmt.Sprintf("%s: %s by %q", d, l.Kind, l.By))
 		}
 		return all
@@ -233,7 +233,7 @@ func TestLeaves(t *testing.T) {
 func TestTrail(t *testing.T) {
 	try(t, func(d wire.Dialect, in *wire.Request, plan *pare.Plan) []string {
 		var all []string
-		for _, c := range paretest.Unresolved(in.Raw(), plan.Changes) {
+		for _, c := range paretest.Unresolved(in.Raw(), plan.Changes()) {
 			where := "a path that is not there"
 			if c.Path == "" {
 				where = "no path"
