@@ -18,6 +18,9 @@ import (
 // The pages are tested in a real browser: one browser, a tab per test.
 
 func TestBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drives a browser for half a minute; left to make test")
+	}
 	b := startBrowser(t)
 	for _, c := range []struct {
 		name string

@@ -10,15 +10,51 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/alecthomas/kong"
 )
 
 // program runs the program in this process.
 func program(stdin io.Reader, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	status = run(&world{args: args, stdin: stdin, stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
+	p := parsers.Get().(*kong.Kong)
+	defer parsers.Put(p)
+	p.Model.Target.SetZero()
+	w := &world{args: args, stdin: stdin, stdout: &out, stderr: &errs, getenv: func(string) string { return "" }}
+	status = w.run(p)
 	return status, out.String(), errs.String()
+}
+
+// parsers are used again: making one takes ten times as long as a small transcript.
+var parsers = sync.Pool{New: func() any { return newParser(&world{stdout: io.Discard, stderr: io.Discard}, nil) }}
+
+// A parser that has parsed something else is as good as new.
+func TestParserAgain(t *testing.T) {
+	body := `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"b"}]}`
+	lines := [][]string{
+		{"check", "--json", "--strict", "--advice", "--as", "openai-chat", "--jobs", "3"}, {"check"}, {"fix", "--orphan-call", "drop"}, {"fix"}, {"--help"}, {"trim", "--max-messages", "2"},
+		{"trim"}, {"check", "--no-such-flag"}, {"prune", "--json", "-n"}, {"count"}, {"explain", "orphan-call"}, {"explain"}, {"split", "--min-keep=1", "--json"}, {"split"}, {"fix", "--help"}, {"rules"},
+	}
+	type outcome struct {
+		status    int
+		out, errs string
+	}
+	want := make([]outcome, len(lines))
+	for i, args := range lines {
+		var out, errs bytes.Buffer
+		status := run(&world{args: args, stdin: strings.NewReader(body), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
+		want[i] = outcome{status, out.String(), errs.String()}
+	}
+	for i := range lines {
+		for j, args := range lines[i:] {
+			if status, out, errs := program(strings.NewReader(body), args...); (outcome{status, out, errs}) != want[i+j] {
+				t.Errorf("%v: status %d\n%s%s\nwant %+v", args, status, out, errs, want[i+j])
+			}
+		}
+	}
 }
 
 // shape is a line of --json, with nothing left out or added.

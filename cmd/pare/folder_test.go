@@ -29,7 +29,7 @@ func TestFolder(t *testing.T) {
 	if trial.Soak() {
 		files, runs = 10_000, 3
 	}
-	pare := buildPare(t)
+	pare := programPath(t)
 	folder := t.TempDir()
 	size, broken := writeSessions(t, folder, files)
 

@@ -138,7 +138,7 @@ func (p *patient) lay(t *testing.T) (path string) {
 
 // TestKill kills the program while it replaces a file.
 func TestKill(t *testing.T) {
-	pare := buildPare(t)
+	pare := programPath(t)
 	t.Run("at each step", func(t *testing.T) { killAtEachStep(t, pare) })
 	t.Run("at any time", func(t *testing.T) { killAtAnyTime(t, pare) })
 }
@@ -146,7 +146,7 @@ func TestKill(t *testing.T) {
 // TestInPlaceObstacles puts everything in the way of the program that a file system
 // has: there is a clear error, and nothing is lost.
 func TestInPlaceObstacles(t *testing.T) {
-	pare := buildPare(t)
+	pare := programPath(t)
 	t.Run("disk full", func(t *testing.T) { diskFull(t, pare) })
 	t.Run("read-only disk", func(t *testing.T) { readOnlyDisk(t, pare) })
 	t.Run("file too large", func(t *testing.T) { fileTooLarge(t, pare) })
@@ -157,7 +157,7 @@ func TestInPlaceObstacles(t *testing.T) {
 // killAtEachStep kills fix --in-place in front of and behind every single thing
 // that it does to the file system, one run for each.
 func killAtEachStep(t *testing.T, pare string) {
-	for _, p := range patients(t, 1200) {
+	for _, p := range patients(t, 700) {
 		t.Run(p.name, func(t *testing.T) {
 			all := traced(t, 0, pare, "fix", "--in-place", "--force", p.lay(t))
 			if len(all) == 0 {
@@ -326,9 +326,9 @@ func (c *callTrace) stop(tid int) string {
 func killAtAnyTime(t *testing.T, pare string) {
 	kills := 10
 	if trial.Soak() {
-		kills = 200
+		kills = 100
 	}
-	for _, p := range patients(t, 4000) {
+	for _, p := range patients(t, 100*kills) {
 		t.Run(p.name, func(t *testing.T) {
 			args := func(path string) []string { return []string{"fix", "--in-place", "--force", path} }
 			start := time.Now()

@@ -86,10 +86,14 @@ type grammar struct {
 const about = "Pare cuts LLM conversations down to size and never breaks a pair."
 
 // run is the whole program.
-func run(w *world) int {
+func run(w *world) int { return w.run(newParser(w, nil)) }
+
+// run runs the program with a parser, which may have parsed before.
+func (w *world) run(p *kong.Kong) int {
 	exit := -1
 	// Kong would leave the process after --help; here it only leaves a note.
-	ctx, err := newParser(w, func(code int) { exit = code }).Parse(w.args)
+	p.Stdout, p.Stderr, p.Exit = w.stdout, w.stderr, func(code int) { exit = code }
+	ctx, err := p.Parse(w.args)
 	if exit >= 0 {
 		return exit
 	}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,39 +19,18 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(suite{m}, map[string]func(){"pare": main})
+	testscript.Main(m, map[string]func(){"pare": main})
 }
 
-// A suite removes what its tests have built once for all of them.
-type suite struct{ *testing.M }
-
-func (s suite) Run() int {
-	defer func() { _ = os.RemoveAll(built.folder) }()
-	return s.M.Run()
-}
-
-// built is the program, once it is needed.
-var built struct {
-	once   sync.Once
-	folder string
-	err    error
-}
-
-// buildPare builds the program itself, once: what most tests run is the test binary.
-func buildPare(t *testing.T) string {
+// programPath is where the program lies for tests that run it as a process of its own:
+// by this name the test binary is the program.
+func programPath(t *testing.T) string {
 	t.Helper()
-	built.once.Do(func() {
-		if built.folder, built.err = os.MkdirTemp("", "pare-built-"); built.err != nil {
-			return
-		}
-		if out, err := exec.Command("go", "build", "-o", filepath.Join(built.folder, "bin", "pare"), ".").CombinedOutput(); err != nil {
-			built.err = fmt.Errorf("%w: %s", err, out)
-		}
-	})
-	if built.err != nil {
-		t.Fatal(built.err)
+	path, err := exec.LookPath("pare")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return filepath.Join(built.folder, "bin", "pare")
+	return path
 }
 
 func TestScripts(t *testing.T) {
