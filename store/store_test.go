@@ -390,4 +390,3 @@ func TestCompactAndWindow(t *testing.T) {
 	})
 }
 
-func child([]string) {}
