@@ -26,6 +26,10 @@ import (
 // acknowledged is printed.
 func child(args []string) {
 	ctx := context.Background()
+	if args[0] == "work" {
+		work(args[1], args[2], args[3])
+		return
+	}
 	if args[0] == "open" {
 		st, err := store.Open(ctx, args[1])
 		if err == nil {
@@ -181,7 +185,7 @@ func verify(t *testing.T, st *store.Store, acked map[string][]string) {
 
 // Eight processes open a file that is not there yet.
 func TestOpenedByEightAtOnce(t *testing.T) {
-	for range trial.Size(20) {
+	for range trial.Size(8) {
 		path := filepath.Join(t.TempDir(), "new.db")
 		var wait sync.WaitGroup
 		for range 8 {
