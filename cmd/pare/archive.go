@@ -1,14 +1,16 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"io"
 	"os"
-	"sync/atomic"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/source"
 )
 
 // An archive is a file that keeps what plans take out, a JSON line each. What it held
@@ -28,7 +30,7 @@ var errNoArchive = errors.New("it exists already and is no archive")
 // openArchive begins the new content of an archive: all of the old.
 func openArchive(w *world, name string) (*archive, error) {
 	a := &archive{known: map[[sha256.Size]byte]bool{}}
-	d, err := newDraft(w, name, packedBy(name))
+	d, err := newDraft(w, name, source.PackedBy(name))
 	if err != nil {
 		return nil, err
 	}
@@ -50,17 +52,14 @@ func (a *archive) takeOver(path string) error {
 		return err
 	}
 	defer f.Close()
-	s, err := openStream(f, new(atomic.Int64))
+	unpacked, _, err := source.Unpack(f, 0)
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	for {
-		lines := s.lines()
-		if len(lines) == 0 {
-			return s.err
-		}
-		for l := range bytes.Lines(lines) {
+	defer unpacked.Close()
+	for r := bufio.NewReaderSize(unpacked, 64<<10); ; {
+		l, err := r.ReadBytes('\n')
+		if len(l) > 0 {
 			l = append(bytes.TrimRight(l, "\r\n"), '\n')
 			if !bytes.HasPrefix(l, archiveMark) {
 				return errNoArchive
@@ -68,6 +67,12 @@ func (a *archive) takeOver(path string) error {
 			if err := a.write(l); err != nil {
 				return err
 			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
 		}
 	}
 }

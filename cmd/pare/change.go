@@ -13,6 +13,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -90,20 +91,20 @@ func remedy(r *wire.Remedy, flag, value, keep string) error {
 }
 
 // conflict is wrong usage that only all flags together show.
-func (c *changing) conflict(in *input, t task) error {
-	stdin := slices.Contains(in.paths, stdinName)
+func (c *changing) conflict(in *source.Input, t task) error {
+	stdin := slices.Contains(in.Paths, source.Stdin)
 	switch {
 	case c.InPlace && c.Output != "":
 		return errors.New("--in-place and -o exclude each other: the result is written to one place")
 	case c.InPlace && stdin:
 		return hinted{errors.New("--in-place needs a file; standard input has no place to write back to"), "name the file, or leave --in-place away to get the result on standard output"}
-	case in.many() && !c.InPlace && !c.DryRun:
+	case in.Many() && !c.InPlace && !c.DryRun:
 		return hinted{errors.New("several files, but one output"), "use --in-place to rewrite each file, --dry-run to see what would be done, or name one file"}
-	case c.Receipt == stdinName:
+	case c.Receipt == source.Stdin:
 		return hinted{errors.New("--receipt needs a file: standard output is for the result"), "--receipt FILE, for example --receipt changes.jsonl"}
-	case t.archive == stdinName:
+	case t.archive == source.Stdin:
 		return hinted{errors.New("--archive needs a file: standard output is for the result"), "--archive FILE, for example --archive removed.jsonl"}
-	case t.single != "" && in.many():
+	case t.single != "" && in.Many():
 		return fmt.Errorf("%s is for one transcript, and several files are named", t.single)
 	}
 	return nil
@@ -115,14 +116,17 @@ func (c *changing) run(w *world, t task) int {
 	if err != nil {
 		return w.usage(err, t.command)
 	}
-	in := newInput(w, c.Paths)
+	in, err := c.input(w)
+	if err != nil {
+		return w.usage(err, t.command)
+	}
 	if err := cmp.Or(c.conflict(in, t), c.claim(w, in, t)); err != nil {
 		return w.usage(err, t.command)
 	}
-	ch := &changer{task: t, opts: opts, dryRun: c.DryRun, json: c.JSON, inPlace: c.InPlace && !c.DryRun, many: in.many()}
+	ch := &changer{task: t, memory: &w.memory, opts: opts, dryRun: c.DryRun, json: c.JSON, inPlace: c.InPlace && !c.DryRun, many: in.Many()}
 	ch.view = report{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
 	ch.notes = report{paint: palette(w.colour(w.stderr, c.Color)), width: w.width(w.stderr)}
-	defer roomy(ch.many)()
+	defer w.memory.Roomy(ch.many)()
 	r := &changeRun{changing: c, w: w, in: in, ch: ch, sum: newSummary("change")}
 	return r.run()
 }
@@ -131,7 +135,7 @@ func (c *changing) run(w *world, t task) int {
 type changeRun struct {
 	*changing
 	w       *world
-	in      *input
+	in      *source.Input
 	ch      *changer
 	sum     *summary
 	bar     *progress
@@ -152,7 +156,7 @@ func (r *changeRun) run() int {
 		return r.failed(err)
 	}
 	// Results are as large as what they are made from, so only few of them wait.
-	pipeline(r.Jobs, r.Jobs, r.in.each, r.ch.chunk, r.consume)
+	source.Work(r.Jobs, r.Jobs, r.in.Each, r.ch.chunk, r.consume)
 	r.bar.stop()
 	if r.err != nil {
 		return r.failed(r.err)
@@ -174,8 +178,8 @@ func (r *changeRun) open() (err error) {
 		return nil
 	}
 	r.out.inPlace = r.InPlace
-	if r.Output != "" && r.Output != stdinName {
-		if r.out.file, err = newDraft(r.w, r.Output, packedBy(r.Output)); err != nil {
+	if r.Output != "" && r.Output != source.Stdin {
+		if r.out.file, err = newDraft(r.w, r.Output, source.PackedBy(r.Output)); err != nil {
 			return err
 		}
 	}
@@ -194,7 +198,7 @@ func (r *changeRun) open() (err error) {
 		}
 	}
 	if r.Receipt != "" {
-		r.receipt, err = newDraft(r.w, r.Receipt, packedBy(r.Receipt))
+		r.receipt, err = newDraft(r.w, r.Receipt, source.PackedBy(r.Receipt))
 	}
 	return err
 }
@@ -214,10 +218,10 @@ func (r *changeRun) vet() (bool, error) {
 	}
 	defer rewind()
 	r.bar.passes(2)
-	r.in.vetting = true
-	pipeline(r.Jobs, r.Jobs, r.in.each, r.ch.vet, r.bar.print)
-	r.in.vetting = false
-	if r.in.done.Load() > 32<<20 {
+	r.in.BatchesOnly = true
+	source.Work(r.Jobs, r.Jobs, r.in.Each, r.ch.vet, r.bar.print)
+	r.in.BatchesOnly = false
+	if r.in.Read.Load() > 32<<20 {
 		debug.FreeOSMemory() // so that both passes together take no more than one
 	}
 	return r.sum.status < statusInvalid, r.bar.err
@@ -226,12 +230,12 @@ func (r *changeRun) vet() (bool, error) {
 // readTwice reports whether the input can be read twice, and returns what must be
 // called in between.
 func (r *changeRun) readTwice() (rewind func(), ok bool) {
-	path := r.in.paths[0]
-	if path != stdinName {
+	path := r.in.Paths[0]
+	if path != source.Stdin {
 		st, err := os.Stat(path)
 		return func() {}, err != nil || st.Mode().IsRegular() // what is not there never comes to a second time
 	}
-	f, ok := r.in.stdin.(*os.File)
+	f, ok := r.in.Stdin.(*os.File)
 	if !ok {
 		return nil, false
 	}
@@ -352,5 +356,5 @@ func (r *changeRun) print() {
 			fmt.Fprintln(r.w.stderr, "pare: this was a dry run: no file was written")
 		}
 	}
-	r.in.printSkipped(r.w.stderr)
+	printSkipped(r.w.stderr, r.in.Skipped)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -20,6 +21,7 @@ type changer struct {
 	dryRun, json bool
 	inPlace      bool
 	many         bool // several files
+	memory       *source.Memory
 	view, notes  report
 }
 
@@ -41,52 +43,43 @@ func (b *batch) changed() bool {
 
 // chunk changes the transcripts of a chunk. What needs no change, and blank lines
 // between, leave byte for byte as they came.
-func (c *changer) chunk(in chunk) batch {
-	b := batch{source: in.source, whole: in.line == 0, packed: in.packed, file: in.file}
-	if in.err != nil {
-		b.outs = []outcome{c.unreadable(origin{source: in.source}, failure(in.err))}
+func (c *changer) chunk(in source.Chunk) batch {
+	b := batch{source: in.Source, whole: in.Line == 0, packed: in.Packed, file: in.File}
+	if in.Err != nil {
+		b.outs = []outcome{c.unreadable(origin{source: in.Source}, failure(in.Err))}
 		return b
 	}
-	if in.lead > 0 && !c.dryRun {
-		b.outs = append(b.outs, outcome{gap: true, out: utf8Mark})
+	if in.Lead > 0 && !c.dryRun {
+		b.outs = append(b.outs, outcome{gap: true, out: in.Mark()})
 	}
-	if in.agent != agentlog.Auto {
+	if in.Agent != agentlog.Auto {
 		c.session(in, &b)
 		return b
 	}
-	if in.line == 0 {
-		b.outs = append(b.outs, c.one(origin{source: in.source, lead: in.lead, many: c.many}, in.data, len(in.data)))
-		return b
-	}
-	from := origin{source: in.source, line: in.line, lead: in.lead, many: true}
-	for l := range bytes.Lines(in.data) {
-		switch text := bytes.TrimRight(l, "\r\n"); {
-		case len(bytes.TrimSpace(l)) > 0:
-			b.outs = append(b.outs, c.one(from, l, len(text)))
+	for t := range in.Texts() {
+		switch {
+		case !t.Blank:
+			b.outs = append(b.outs, c.one(originOf(in.Source, t, c.many), t.Whole, len(t.Raw)))
 		case !c.dryRun:
-			b.outs = append(b.outs, outcome{gap: true, out: l})
+			b.outs = append(b.outs, outcome{gap: true, out: t.Whole})
 		}
-		from.line++
-		from.lead = 0
 	}
 	return b
 }
 
 // vet reads the transcripts of a chunk and reports those that cannot be read.
-func (c *changer) vet(in chunk) (outs []outcome) {
-	if in.err != nil {
-		return []outcome{c.unreadable(origin{source: in.source}, failure(in.err))}
+func (c *changer) vet(in source.Chunk) (outs []outcome) {
+	if in.Err != nil {
+		return []outcome{c.unreadable(origin{source: in.Source}, failure(in.Err))}
 	}
-	from := origin{source: in.source, line: in.line, lead: in.lead, many: true}
-	for l := range bytes.Lines(in.data) {
-		l = bytes.TrimRight(l, "\r\n")
-		if len(bytes.TrimSpace(l)) > 0 {
-			if fault := c.readable(from, l); fault != nil {
-				outs = append(outs, c.unreadable(from, *fault))
-			}
+	for t := range in.Texts() {
+		if t.Blank {
+			continue
 		}
-		from.line++
-		from.lead = 0
+		from := originOf(in.Source, t, c.many)
+		if fault := c.readable(from, t.Raw); fault != nil {
+			outs = append(outs, c.unreadable(from, *fault))
+		}
 	}
 	return outs
 }
@@ -107,7 +100,7 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 			o = c.stuck(from, raw, ownBug(p))
 		}
 	}()
-	defer frugal(n)()
+	defer c.memory.Frugal(n)()
 	req, b, fault := parse(from, raw[:n], c.opts)
 	if fault != nil {
 		return c.unreadable(from, *fault)

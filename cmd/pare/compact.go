@@ -13,6 +13,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/source"
 	summaries "github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/wire"
 )
@@ -69,7 +70,7 @@ func (c *compactCmd) run(w *world) int {
 	if err := cmp.Or(c.check(), c.changing.override(&o)); err != nil {
 		return w.usage(err, "compact")
 	}
-	author, err := c.author(w, slices.Contains(newInput(w, c.Paths).paths, stdinName))
+	author, err := c.author(w, slices.Contains(newInput(w, c.Paths).Paths, source.Stdin))
 	if err != nil {
 		return w.usage(err, "compact")
 	}
@@ -169,9 +170,9 @@ const maxSummaryFile = 4 << 20
 func readSummary(w *world, name string, stdinTaken bool) (string, error) {
 	in := w.stdin
 	switch {
-	case name == stdinName && stdinTaken:
+	case name == source.Stdin && stdinTaken:
 		return "", hinted{errors.New("--summary-file -: standard input is the transcript already"), "name the transcript, or give the summary as a file"}
-	case name != stdinName:
+	case name != source.Stdin:
 		if err := clashHint(w.files.Claim("--summary-file", name, atomicfile.Read)); err != nil {
 			return "", err
 		}

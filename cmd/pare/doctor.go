@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/source"
 )
 
 type doctorCmd struct {
@@ -156,9 +157,9 @@ func (r *rounds) examine() error {
 	if len(r.Sessions) == 0 {
 		return nil
 	}
-	in := &input{stdin: r.w.stdin}
+	in := &source.Input{Stdin: r.w.stdin}
 	for _, x := range r.Sessions {
-		in.paths = append(in.paths, x.Path)
+		in.Paths = append(in.Paths, x.Path)
 	}
 	bar := startProgress(r.w, in, newSummary("finding"))
 	defer bar.stop()
@@ -171,10 +172,11 @@ func (r *rounds) examine() error {
 		}
 	}
 	work := func(x agentlog.Place) *diagnosis {
-		defer func() { in.done.Add(x.Bytes) }()
+		defer func() { in.Read.Add(x.Bytes) }()
+		defer r.w.memory.Frugal(int(x.Bytes))()
 		return diagnose(x)
 	}
-	pipeline(jobs, 16*jobs, produce, work, func(d *diagnosis) bool {
+	source.Work(jobs, 16*jobs, produce, work, func(d *diagnosis) bool {
 		if d.foreign {
 			return true
 		}

@@ -61,7 +61,6 @@ func diagnose(x agentlog.Place) (d *diagnosis) {
 			d.err = fmt.Errorf("pare has met a bug of its own: %v", p)
 		}
 	}()
-	defer frugal(int(x.Bytes))()
 	l, err := x.Open(agentlog.Options{})
 	if err != nil {
 		d.foreign = errors.Is(err, agentlog.ErrFormat)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/source"
 )
 
 type initCmd struct {
@@ -38,7 +39,7 @@ func (c *initCmd) run(w *world) int {
 		name = configName
 	}
 	text := configTemplate()
-	if name == stdinName {
+	if name == source.Stdin {
 		return w.say(text)
 	}
 	if _, err := os.Lstat(name); err == nil && !c.Force {

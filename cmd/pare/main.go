@@ -25,6 +25,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/source"
 )
 
 // The exit status. Of several the highest counts.
@@ -44,6 +45,7 @@ type world struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	files          atomicfile.Files // those of this run
+	memory         source.Memory
 }
 
 func main() {

@@ -6,14 +6,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/source"
 )
 
 // An output is where results go: to standard output as they come, or into drafts
@@ -60,7 +57,7 @@ func (o *output) writer(b *batch) (io.Writer, error) {
 		if b.file == nil || b.whole && !b.changed() {
 			return io.Discard, nil // it stays as it is
 		}
-		if err := o.w.files.Claim(roleInput, b.source, atomicfile.Replace); err != nil {
+		if err := o.w.files.Claim(source.RoleInput, b.source, atomicfile.Replace); err != nil {
 			return nil, err
 		}
 		switch {
@@ -86,7 +83,7 @@ func (o *output) writer(b *batch) (io.Writer, error) {
 // rewrite drafts the files of a folder that change.
 func (o *output) rewrite(files []agentlog.Replacement) error {
 	for _, f := range files {
-		if err := o.w.files.Claim(roleInput, f.Path, atomicfile.Replace); err != nil {
+		if err := o.w.files.Claim(source.RoleInput, f.Path, atomicfile.Replace); err != nil {
 			return err
 		}
 		d, err := newDraft(o.w, f.Path, "")
@@ -187,34 +184,13 @@ func newDraft(w *world, name, packed string) (*atomicfile.Draft, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := packDraft(d, packed); err != nil {
-		d.Discard()
-		return nil, err
+	if packer := source.Packer(packed); packer != nil {
+		if err := d.Pack(packer); err != nil {
+			d.Discard()
+			return nil, err
+		}
 	}
 	return d, nil
-}
-
-func packDraft(d *atomicfile.Draft, how string) error {
-	switch how {
-	case "gzip":
-		return d.Pack(func(w io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(w), nil })
-	case "zstd":
-		return d.Pack(func(w io.Writer) (io.WriteCloser, error) {
-			return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
-		})
-	}
-	return nil
-}
-
-// packedBy tells from a file's name how its content is to be compressed.
-func packedBy(name string) string {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".gz":
-		return "gzip"
-	case ".zst":
-		return "zstd"
-	}
-	return ""
 }
 
 // writeHint says what to do about a file that cannot be written.

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -44,12 +46,19 @@ func failure(err error) problem {
 		p.Message = path.Err.Error() // the sentence names the file already
 	}
 	var h hinted
+	var clash *atomicfile.Clash
+	var large *source.TooLargeError
+	var unpack *source.UnpackError
 	switch {
 	case errors.As(err, &h):
 		p.hint = h.hint
+	case errors.As(err, &clash):
+		p.hint = clashAdvice
+	case errors.As(err, &large):
+		p.hint = "if it is meant to be that large, give --max-size " + strings.ReplaceAll(source.SizeString(4*large.Max), " ", "") + ", for example"
 	case errors.Is(err, fs.ErrNotExist):
 		p.hint = "give a file, a folder, or - for standard input"
-	case strings.HasPrefix(err.Error(), "unpack "):
+	case errors.As(err, &unpack):
 		p.hint = "the compressed file is damaged or cut off"
 	}
 	return p

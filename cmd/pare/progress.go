@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pare-llm/pare/internal/source"
 )
 
 // A progress prints outcomes and, on a terminal and only if it takes long, a bar
@@ -14,7 +16,7 @@ import (
 type progress struct {
 	mu             sync.Mutex
 	stdout, stderr io.Writer
-	in             *input
+	in             *source.Input
 	sum            *summary
 	total          int64
 	shown          bool
@@ -24,15 +26,15 @@ type progress struct {
 	err            error // why standard output takes no more
 }
 
-func startProgress(w *world, in *input, sum *summary) *progress {
+func startProgress(w *world, in *source.Input, sum *summary) *progress {
 	p := &progress{stdout: w.stdout, stderr: w.stderr, in: in, sum: sum, done: make(chan struct{}), hinted: map[string]bool{}}
-	if isTerminal(w.stdin) && in.paths[0] == stdinName {
+	if isTerminal(w.stdin) && in.Paths[0] == source.Stdin {
 		fmt.Fprintln(w.stderr, "pare: reading from the terminal; end with Ctrl-D")
 	}
 	if !isTerminal(w.stderr) || w.getenv("TERM") == "dumb" {
 		return p
 	}
-	p.total = in.size()
+	p.total = in.Size()
 	p.ticker = time.NewTicker(time.Second / 5)
 	go func() {
 		for {
@@ -80,7 +82,7 @@ func (p *progress) draw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	const cells = 24
-	done := p.in.done.Load()
+	done := p.in.Read.Load()
 	bar := ""
 	if p.total > 0 {
 		n := int(min(cells*done/p.total, cells))

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"runtime"
-	"runtime/debug"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/wire"
 )
@@ -19,6 +20,44 @@ type reading struct {
 	Profile string   `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
 	Model   string   `placeholder:"NAME" help:"The model, where neither the body nor its URL names one. Tokens are counted, and windows measured, as for this one in any case."`
 	Jobs    int      `placeholder:"N" help:"Transcripts to work on at the same time. Default: one per core."`
+	MaxSize string   `placeholder:"SIZE" help:"How large a .gz or .zst file may be unpacked, such as 500MB or 4GB. Default: 1GB."`
+}
+
+// input makes what finds and reads the transcripts that are named. Its error is wrong
+// usage.
+func (r *reading) input(w *world) (*source.Input, error) {
+	in := newInput(w, r.Paths)
+	if r.MaxSize == "" {
+		return in, nil
+	}
+	var err error
+	if in.MaxSize, err = source.ParseSize(r.MaxSize); err != nil {
+		return nil, fmt.Errorf("--max-size: %w", err)
+	}
+	return in, nil
+}
+
+func newInput(w *world, paths []string) *source.Input {
+	if len(paths) == 0 {
+		paths = []string{source.Stdin}
+	}
+	return &source.Input{Paths: paths, Stdin: w.stdin, Files: &w.files}
+}
+
+// printSkipped says which files of folders were passed over.
+func printSkipped(w io.Writer, s source.Skipped) {
+	if s.Foreign > 0 {
+		fmt.Fprintf(w, "pare: skipped %s in folders that %s not JSON\n", plural(s.Foreign, "file"), isAre(s.Foreign))
+	}
+	if s.Packed > 0 {
+		fmt.Fprintf(w, "pare: skipped %s in folders: only .json, .jsonl and .ndjson are unpacked unless they are named\n", plural(s.Packed, "packed file"))
+	}
+	for _, name := range s.Own {
+		fmt.Fprintf(w, "pare: skipped %s: standard output is written to it\n", plain(name))
+	}
+	if s.Backups > 0 {
+		fmt.Fprintf(w, "pare: skipped %s in folders, made by --in-place\n", plural(s.Backups, "backup"))
+	}
 }
 
 // options turns the flags into what wire wants. Its error is wrong usage.
@@ -82,9 +121,14 @@ type origin struct {
 	thread string // which of the threads of a session file; "": the only one
 }
 
+// originOf is where a text of a source comes from.
+func originOf(name string, t source.Text, many bool) origin {
+	return origin{source: name, line: t.Line, lead: t.Lead, many: many || t.Line > 0}
+}
+
 func (o origin) String() string {
 	name := o.source
-	if name == stdinName {
+	if name == source.Stdin {
 		name = "stdin"
 	}
 	switch {
@@ -94,27 +138,6 @@ func (o origin) String() string {
 		return name + " " + o.thread
 	}
 	return name
-}
-
-// frugal keeps the index of a huge transcript from taking as much memory again:
-// beside a buffer of hundreds of megabytes the collector would see no reason to run.
-// It returns what ends that.
-func frugal(size int) func() {
-	if size < 32<<20 {
-		return func() {}
-	}
-	before := debug.SetGCPercent(10)
-	return func() { debug.SetGCPercent(before) }
-}
-
-// roomy lets some more garbage pile up while many small files are read: the collector
-// would run for every few of them. It returns what ends that.
-func roomy(many bool) func() {
-	if !many {
-		return func() {}
-	}
-	before := debug.SetGCPercent(400)
-	return func() { debug.SetGCPercent(before) }
 }
 
 // A refusal is what --json prints about a transcript that cannot be read.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/replay"
 	"github.com/pare-llm/pare/wire"
@@ -69,22 +69,25 @@ func (c *replayCmd) run(w *world) int {
 	if rep.how, err = c.compared(by); err != nil {
 		return w.usage(err, "replay")
 	}
-	in := newInput(w, c.Paths)
+	in, err := c.input(w)
+	if err != nil {
+		return w.usage(err, "replay")
+	}
 	if err := cmp.Or(w.claimOutput("--html", c.HTML), w.claimStdout(), w.claimInputs(in, atomicfile.Read)); err != nil {
 		return w.usage(err, "replay")
 	}
 	var page *atomicfile.Draft
 	if c.HTML != "" {
-		if page, err = newDraft(w, c.HTML, packedBy(c.HTML)); err != nil {
+		if page, err = newDraft(w, c.HTML, source.PackedBy(c.HTML)); err != nil {
 			return w.fail(err.Error(), "")
 		}
 		defer page.Discard() // does nothing once it is committed
 	}
-	rep.many = in.many()
+	rep.many = in.Many()
 	sum := newSummary("finding")
 	bar := startProgress(w, in, sum)
 	var all []*replay.Result
-	pipeline(c.Jobs, c.Jobs, in.each, rep.chunk, func(b replayed) bool {
+	source.Work(c.Jobs, c.Jobs, in.Each, rep.chunk, func(b replayed) bool {
 		all = append(all, b.results...)
 		return bar.print(b.outs)
 	})
@@ -95,8 +98,8 @@ func (c *replayCmd) run(w *world) int {
 	if bar.err != nil {
 		return w.fail("write standard output: "+bar.err.Error(), "")
 	}
-	in.printSkipped(w.stderr)
-	if page != nil && in.clash == nil {
+	printSkipped(w.stderr, in.Skipped)
+	if page != nil && in.Clash == nil {
 		if err := writePage(page, all); err != nil {
 			return w.fail(err.Error(), "")
 		}
@@ -183,32 +186,26 @@ type replayed struct {
 }
 
 // chunk replays the transcripts of a chunk.
-func (p *replaying) chunk(in chunk) (out replayed) {
+func (p *replaying) chunk(in source.Chunk) (out replayed) {
 	switch {
-	case in.err != nil:
-		out.outs = []outcome{p.unreadable(origin{source: in.source}, failure(in.err))}
+	case in.Err != nil:
+		out.outs = []outcome{p.unreadable(origin{source: in.Source}, failure(in.Err))}
 		return out
-	case in.agent != agentlog.Auto:
+	case in.Agent != agentlog.Auto:
 		p.session(&out, in)
 		return out
-	case in.line == 0:
-		p.one(&out, origin{source: in.source, lead: in.lead, many: p.many}, in.data)
-		return out
 	}
-	from := origin{source: in.source, line: in.line, lead: in.lead, many: true}
-	for l := range bytes.Lines(in.data) {
-		if l = bytes.TrimRight(l, "\r\n"); len(bytes.TrimSpace(l)) > 0 {
-			p.one(&out, from, l)
+	for t := range in.Texts() {
+		if !t.Blank {
+			p.one(&out, originOf(in.Source, t, p.many), t.Raw)
 		}
-		from.line++
-		from.lead = 0
 	}
 	return out
 }
 
 // session replays the main threads of a session file.
-func (p *replaying) session(out *replayed, in chunk) {
-	from := origin{source: in.source, many: p.many}
+func (p *replaying) session(out *replayed, in source.Chunk) {
+	from := origin{source: in.Source, many: p.many}
 	l, err := readSession(in, p.opts)
 	if err != nil {
 		out.outs = append(out.outs, p.unreadable(from, failure(err)))

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -32,17 +32,20 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTe
 	if err != nil {
 		return w.usage(err, command)
 	}
-	in := newInput(w, r.Paths)
+	in, err := r.input(w)
+	if err != nil {
+		return w.usage(err, command)
+	}
 	if err := cmp.Or(w.claimStdout(), w.claimInputs(in, atomicfile.Read)); err != nil {
 		return w.usage(err, command)
 	}
-	t := &telling{opts: opts, tell: tell, logs: logs, json: r.JSON, many: in.many()}
+	t := &telling{memory: &w.memory, opts: opts, tell: tell, logs: logs, json: r.JSON, many: in.Many()}
 	t.report = report{paint: palette(w.colour(w.stdout, r.Color)), width: w.width(w.stdout)}
-	defer roomy(t.many)()
+	defer w.memory.Roomy(t.many)()
 	sum := newSummary(noun)
 	bar := startProgress(w, in, sum)
 	// Reports are small, so many of them may wait.
-	pipeline(r.Jobs, 16*r.Jobs, in.each, t.chunk, bar.print)
+	source.Work(r.Jobs, 16*r.Jobs, in.Each, t.chunk, bar.print)
 	bar.stop()
 	if bar.err != nil {
 		return w.fail("write standard output: "+bar.err.Error(), "")
@@ -50,7 +53,7 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTe
 	if !r.JSON {
 		end(sum, t.many)
 	}
-	in.printSkipped(w.stderr)
+	printSkipped(w.stderr, in.Skipped)
 	return sum.status
 }
 
@@ -61,40 +64,36 @@ type telling struct {
 	logs   logTeller // nil: session files are told of thread by thread
 	json   bool
 	many   bool // several files
+	memory *source.Memory
 	report report
 }
 
 // chunk reports on the transcripts of a chunk.
-func (t *telling) chunk(in chunk) []outcome {
+func (t *telling) chunk(in source.Chunk) []outcome {
 	switch {
-	case in.err != nil:
-		return []outcome{t.unreadable(origin{source: in.source}, failure(in.err))}
-	case in.agent != agentlog.Auto:
+	case in.Err != nil:
+		return []outcome{t.unreadable(origin{source: in.Source}, failure(in.Err))}
+	case in.Agent != agentlog.Auto:
 		return t.session(in)
-	case in.line == 0:
-		return []outcome{t.one(origin{source: in.source, lead: in.lead, many: t.many}, in.data)}
 	}
 	var outs []outcome
-	line := in.line
-	for l := range bytes.Lines(in.data) {
-		if l = bytes.TrimRight(l, "\r\n"); len(bytes.TrimSpace(l)) > 0 {
-			outs = append(outs, t.one(origin{source: in.source, line: line, lead: in.lead, many: true}, l))
+	for text := range in.Texts() {
+		if !text.Blank {
+			outs = append(outs, t.one(originOf(in.Source, text, t.many), text.Raw))
 		}
-		line++
-		in.lead = 0
 	}
 	return outs
 }
 
 // session reports on a session file.
-func (t *telling) session(in chunk) (outs []outcome) {
-	from := origin{source: in.source, lead: in.lead, many: t.many}
+func (t *telling) session(in source.Chunk) (outs []outcome) {
+	from := origin{source: in.Source, lead: in.Lead, many: t.many}
 	defer func() {
 		if p := recover(); p != nil {
 			outs = []outcome{t.unreadable(from, ownBug(p))}
 		}
 	}()
-	defer frugal(len(in.data))()
+	defer t.memory.Frugal(len(in.Data))()
 	l, err := readSession(in, t.opts)
 	if err != nil {
 		return []outcome{t.unreadable(from, failure(err))}
@@ -123,7 +122,7 @@ func (t *telling) one(from origin, raw []byte) (out outcome) {
 			out = t.unreadable(from, ownBug(p))
 		}
 	}()
-	defer frugal(len(raw))()
+	defer t.memory.Frugal(len(raw))()
 	req, _, fault := parse(from, raw, t.opts)
 	if fault != nil {
 		return t.unreadable(from, *fault)

@@ -6,27 +6,21 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/internal/atomicfile"
-)
-
-// What transcripts and standard output are called in a clash; flags are called as they
-// are written.
-const (
-	roleInput  = "the input"
-	roleStdout = "standard output"
+	"github.com/pare-llm/pare/internal/source"
 )
 
 // claimInputs claims what is named on the command line. What folders hold is compared
 // when it is found. Its error is wrong usage.
-func (w *world) claimInputs(in *input, use atomicfile.Use) error {
-	in.files, in.use = &w.files, use
-	for _, p := range in.paths {
-		if p != stdinName {
-			if err := w.files.Claim(roleInput, p, use); err != nil {
+func (w *world) claimInputs(in *source.Input, use atomicfile.Use) error {
+	in.Use = use
+	for _, p := range in.Paths {
+		if p != source.Stdin {
+			if err := w.files.Claim(source.RoleInput, p, use); err != nil {
 				return clashHint(err)
 			}
 		}
 	}
-	if stdin, ok := w.stdin.(*os.File); ok && slices.Contains(in.paths, stdinName) {
+	if stdin, ok := w.stdin.(*os.File); ok && slices.Contains(in.Paths, source.Stdin) {
 		if st, err := stdin.Stat(); err == nil && st.Mode().IsRegular() {
 			w.files.Restrict(st.Mode())
 		}
@@ -37,7 +31,7 @@ func (w *world) claimInputs(in *input, use atomicfile.Use) error {
 
 // claimOutput claims a file that a flag names, if it names one. Its error is wrong usage.
 func (w *world) claimOutput(flag, name string) error {
-	if name == "" || name == stdinName {
+	if name == "" || name == source.Stdin {
 		return nil
 	}
 	return clashHint(w.files.Claim(flag, name, atomicfile.Write))
@@ -49,8 +43,10 @@ func (w *world) claimStdout() error {
 	if !ok {
 		return nil
 	}
-	return clashHint(w.files.ClaimOpen(roleStdout, stdout, atomicfile.Write))
+	return clashHint(w.files.ClaimOpen(source.RoleStdout, stdout, atomicfile.Write))
 }
+
+const clashAdvice = "give each a file of its own"
 
 // clashHint adds what to do about two roles in one file.
 func clashHint(err error) error {
@@ -58,12 +54,12 @@ func clashHint(err error) error {
 	if !errors.As(err, &clash) {
 		return err
 	}
-	return hinted{err, "give each a file of its own"}
+	return hinted{err, clashAdvice}
 }
 
 // claim claims the files of a run that changes transcripts, all of them before the first
 // is written. Its error is wrong usage.
-func (c *changing) claim(w *world, in *input, t task) error {
+func (c *changing) claim(w *world, in *source.Input, t task) error {
 	if err := w.claimOutput("-o", c.Output); err != nil {
 		return err
 	}
@@ -77,7 +73,7 @@ func (c *changing) claim(w *world, in *input, t task) error {
 	switch {
 	case c.InPlace:
 		use = atomicfile.Replace
-	case c.Output == "" || c.Output == stdinName:
+	case c.Output == "" || c.Output == source.Stdin:
 		if err := w.claimStdout(); err != nil {
 			return err
 		}

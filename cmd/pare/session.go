@@ -4,83 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
-	"strings"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
-
-// session tells whether the stream is an agent's session file, and whose. It reads no
-// further than it must, for somebody may be writing the lines of a batch one by one.
-func (s *stream) session(source string, json bool) (agentlog.Format, bool) {
-	name := strings.TrimSuffix(strings.TrimSuffix(source, ".gz"), ".zst")
-	switch {
-	case !json:
-		return s.damagedSession()
-	case s.isBatch():
-		return s.sessionOfLines()
-	}
-	if at := s.text(0); s.buf[at] == '[' {
-		if f, ok := agentlog.Detect(name, nil); ok {
-			return f, true // by its name
-		}
-	}
-	if data := s.all(); !wire.IsRequest(data) {
-		return agentlog.Detect("", data)
-	}
-	return agentlog.Auto, false
-}
-
-// line returns the line that begins at the first text from i on, and where it ends; nil
-// at the end.
-func (s *stream) line(i int) (line []byte, end int) {
-	start := s.text(i)
-	if start < 0 {
-		return nil, i
-	}
-	if end = s.newline(start); end < 0 {
-		end = len(s.buf)
-	}
-	return s.buf[start:end], end
-}
-
-// sessionOfLines looks at one line after the other until they tell. A request in front
-// of anything that does makes it a batch.
-func (s *stream) sessionOfLines() (agentlog.Format, bool) {
-	var d agentlog.Detector
-	some := false
-	for line, at := s.line(0); line != nil && !d.Settled(); line, at = s.line(at) {
-		if !some && (line[0] == '[' || wire.IsRequest(line)) {
-			break
-		}
-		some = d.Line(line) || some
-	}
-	return d.Format()
-}
-
-// damagedSession recognises a session file that begins with something else, because its
-// first lines were lost, spoilt or written by hand: at least half of its lines are
-// objects all the same, comments aside. Only text is looked at to its end.
-func (s *stream) damagedSession() (agentlog.Format, bool) {
-	if bytes.IndexByte(s.head(), 0) >= 0 {
-		return agentlog.Auto, false
-	}
-	var d agentlog.Detector
-	objects, others := 0, 0
-	for line, at := s.line(0); line != nil && !(d.Settled() && objects > others); line, at = s.line(at) {
-		switch {
-		case bytes.HasPrefix(line, []byte(`{"`)):
-			objects++
-			d.Line(line)
-		case !bytes.HasPrefix(line, []byte("//")) && line[0] != '#':
-			others++
-		}
-	}
-	if objects < others {
-		return agentlog.Auto, false
-	}
-	return d.Format()
-}
 
 // A logFile is an agent's session file that was read.
 type logFile struct {
@@ -88,22 +16,22 @@ type logFile struct {
 }
 
 // readSession reads the session that a chunk holds, or names.
-func readSession(in chunk, opts wire.Options) (l logFile, err error) {
+func readSession(in source.Chunk, opts wire.Options) (l logFile, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = hinted{fmt.Errorf("pare has met a bug of its own: %v", p), "please report it, with the session if you may share it"}
 		}
 	}()
-	o := agentlog.Options{Format: in.agent, Profile: opts.Profile, Model: opts.Model}
+	o := agentlog.Options{Format: in.Agent, Profile: opts.Profile, Model: opts.Model}
 	if o.Profile != "" {
-		if _, err := wire.ResolveProfile(in.agent.Dialect(), o.Profile, ""); err != nil {
+		if _, err := wire.ResolveProfile(in.Agent.Dialect(), o.Profile, ""); err != nil {
 			return logFile{}, err
 		}
 	}
-	if in.store() {
-		l.Stored, err = agentlog.OpenFolder(in.source, "", o)
+	if in.IsFolder() {
+		l.Stored, err = agentlog.OpenFolder(in.Source, "", o)
 	} else {
-		l.Stored, err = agentlog.OpenFile(in.source, in.file, in.data, o)
+		l.Stored, err = agentlog.OpenFile(in.Source, in.File, in.Data, o)
 	}
 	return l, err
 }

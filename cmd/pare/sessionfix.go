@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/source"
 )
 
 // mending is how the session files of a run are mended.
@@ -18,25 +19,25 @@ type mending struct {
 }
 
 // session mends the session file of a chunk.
-func (c *changer) session(in chunk, b *batch) {
-	from := origin{source: in.source, lead: in.lead, many: c.many}
+func (c *changer) session(in source.Chunk, b *batch) {
+	from := origin{source: in.Source, lead: in.Lead, many: c.many}
 	o := func() (o outcome) {
 		// A bug that one file of many meets must not cost the others.
 		defer func() {
 			if p := recover(); p != nil {
-				o = c.stuck(from, in.data, ownBug(p))
+				o = c.stuck(from, in.Data, ownBug(p))
 			}
 		}()
-		defer frugal(len(in.data))()
+		defer c.memory.Frugal(len(in.Data))()
 		return c.mend(from, in, b)
 	}()
 	b.outs = append(b.outs, o)
 }
 
 // mend mends one session file.
-func (c *changer) mend(from origin, in chunk, b *batch) (o outcome) {
+func (c *changer) mend(from origin, in source.Chunk, b *batch) (o outcome) {
 	if c.mending == nil {
-		return c.unreadable(from, failure(notShortened(c.command, in.agent)))
+		return c.unreadable(from, failure(notShortened(c.command, in.Agent)))
 	}
 	l, err := readSession(in, c.opts)
 	if err != nil {
@@ -50,12 +51,12 @@ func (c *changer) mend(from origin, in chunk, b *batch) (o outcome) {
 		return c.unreadable(from, failure(hinted{fmt.Errorf("--append-only: the format of %s cannot hold what has to be mended here beside the original lines", l.Format.Maker()),
 			"without --append-only, only the lines that must change are touched, and the original is kept"}))
 	case err != nil:
-		return c.stuck(from, in.data, failure(err))
+		return c.stuck(from, in.Data, failure(err))
 	}
 	o.before, o.after = len(l.Raw()), len(fixed.Raw)
 	o.changed = !bytes.Equal(l.Raw(), fixed.Raw)
 	if why := c.busy(l); o.changed && why != nil {
-		return c.leftAlone(from, in.data, why)
+		return c.leftAlone(from, in.Data, why)
 	}
 	for _, ch := range fixed.Changes {
 		o.rules = append(o.rules, ch.Rule)
@@ -71,7 +72,7 @@ func (c *changer) mend(from origin, in chunk, b *batch) (o outcome) {
 		o.note = c.leftInSession(from, l, fixed.Left)
 	}
 	o.receipt = c.logReceipt(from, fixed.Changes)
-	if in.store() {
+	if in.IsFolder() {
 		b.files = l.Replacements(fixed)
 		return o
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -36,7 +37,7 @@ func (c *checkCmd) session(v report, from origin, l logFile) (out outcome) {
 		out.out = encode(logResult{from.source, l.Format.String(), dialect, profile, n, append([]agentlog.Finding{}, found...)})
 	case len(found) > 0:
 		out.out = v.session(from, l, found)
-		if out.status == statusFindings && !from.many && from.source != stdinName {
+		if out.status == statusFindings && !from.many && from.source != source.Stdin {
 			out.note = fmt.Appendf(nil, "to mend it: pare fix --in-place %s\n", quoted(from.source))
 		}
 	case !from.many:

@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/ui"
 	"github.com/pare-llm/pare/wire"
 )
 
 // threads returns the threads of a session that are to be shown, the main one first.
-func (v *viewing) threads(in chunk) ([]*shown, error) {
+func (v *viewing) threads(in source.Chunk) ([]*shown, error) {
 	l, err := readSession(in, v.opts)
 	if err != nil {
 		return nil, err
@@ -33,7 +34,7 @@ func (v *viewing) threads(in chunk) ([]*shown, error) {
 	found := l.Check(wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})
 	var all []*shown
 	for i, t := range chosen {
-		s := &shown{from: origin{source: v.Path, lead: in.lead}, req: stored(t), line: l.lines(t)}
+		s := &shown{from: origin{source: v.Path, lead: in.Lead}, req: stored(t), line: l.lines(t)}
 		if len(chosen) > 1 || v.Thread != "" {
 			s.from.thread = t.Name
 		}

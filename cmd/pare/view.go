@@ -13,6 +13,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/ui"
 	"github.com/pare-llm/pare/wire"
@@ -30,6 +31,7 @@ type viewCmd struct {
 	As      string `placeholder:"DIALECT" help:"Read as anthropic, openai-chat, openai-responses, gemini or bedrock. Default: detected."`
 	Profile string `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
 	Model   string `placeholder:"NAME" help:"The model, where neither the body nor its URL names one."`
+	MaxSize string `placeholder:"SIZE" help:"How large a .gz or .zst file may be unpacked, such as 500MB or 4GB. Default: 1GB."`
 	Strict  bool   `help:"Report whatever is not valid everywhere."`
 	Advice  bool   `help:"Also report what is accepted but costs quality or money."`
 	ruleset `embed:""`
@@ -83,6 +85,11 @@ func (c *viewCmd) run(w *world) int {
 	return v.write(pageOf(all))
 }
 
+// input finds and reads the file. Its error is wrong usage.
+func (c *viewCmd) input(w *world) (*source.Input, error) {
+	return (&reading{Paths: []string{c.Path}, MaxSize: c.MaxSize}).input(w)
+}
+
 // A viewing is one run of the view command.
 type viewing struct {
 	*viewCmd
@@ -94,10 +101,13 @@ type viewing struct {
 // view checks the flags. Its error is wrong usage.
 func (c *viewCmd) view(w *world) (*viewing, error) {
 	if c.Path == "" {
-		c.Path = stdinName
+		c.Path = source.Stdin
 	}
 	r := reading{As: c.As, Profile: c.Profile, Model: c.Model}
 	opts, err := r.options()
+	if _, bad := c.input(w); bad != nil {
+		err = bad
+	}
 	st, statErr := os.Stat(c.Path)
 	switch {
 	case err != nil:
@@ -106,7 +116,7 @@ func (c *viewCmd) view(w *world) (*viewing, error) {
 		return nil, errors.New("--text and --serve exclude each other")
 	case c.Output != "" && (c.Text || c.Serve):
 		return nil, errors.New("-o is for the page as a file; --text and --serve write none")
-	case c.Serve && c.Path == stdinName:
+	case c.Serve && c.Path == source.Stdin:
 		return nil, hinted{errors.New("--serve needs a file to follow; standard input is read once"), "name the file, or leave --serve away"}
 	case c.Port != 0 && !c.Serve:
 		return nil, errors.New("--port is for --serve")
@@ -116,7 +126,7 @@ func (c *viewCmd) view(w *world) (*viewing, error) {
 		return nil, fmt.Errorf("--line counts from 1, not %d", c.Line)
 	case c.Plan != "prune" && (len(c.Rules) > 0 || c.KeepRecent != nil || c.Config != ""):
 		return nil, errors.New("--rules, --keep-recent and --config are for --plan prune")
-	case c.Path != stdinName && statErr == nil && st.IsDir() && !agentlog.IsStorage(c.Path):
+	case c.Path != source.Stdin && statErr == nil && st.IsDir() && !agentlog.IsStorage(c.Path):
 		return nil, hinted{fmt.Errorf("%s is a folder", c.Path), "a page shows one conversation: name its file"}
 	}
 	return &viewing{viewCmd: c, w: w, opts: opts}, nil
@@ -127,7 +137,7 @@ func (c *viewCmd) claim(w *world) error {
 	if err := w.claimOutput("-o", c.Output); err != nil {
 		return err
 	}
-	if c.Output == "" || c.Output == stdinName {
+	if c.Output == "" || c.Output == source.Stdin {
 		if err := w.claimStdout(); err != nil {
 			return err
 		}
@@ -196,13 +206,13 @@ func (v *viewing) load() (all []*shown, from origin, fault *problem) {
 		f := failure(err)
 		return nil, from, &f
 	}
-	if in.agent != agentlog.Auto {
+	if in.Agent != agentlog.Auto {
 		if all, err = v.threads(in); err != nil {
 			f := failure(err)
 			return nil, from, &f
 		}
 	} else {
-		req, _, fault := parse(from, in.data, v.opts)
+		req, _, fault := parse(from, in.Data, v.opts)
 		if fault != nil {
 			return nil, from, fault
 		}
@@ -228,41 +238,43 @@ func (v *viewing) unreadable(from origin, p *problem) int {
 }
 
 // read returns the document, the session, or the line of a batch that is wanted.
-func (v *viewing) read() (found chunk, from origin, err error) {
+func (v *viewing) read() (found source.Chunk, from origin, err error) {
 	from = origin{source: v.Path}
 	want := max(v.Line, 1)
 	batch, some, last := false, false, 0
-	newInput(v.w, []string{v.Path}).each(func(c chunk) bool {
-		if err = c.err; err != nil {
+	in, err := v.input(v.w)
+	if err != nil {
+		return found, from, err
+	}
+	in.Each(func(c source.Chunk) bool {
+		if err = c.Err; err != nil {
 			return false
 		}
-		if c.line == 0 {
-			found, from.lead, some = c, c.lead, true
+		if c.Line == 0 {
+			found, from.lead, some = c, c.Lead, true
 			return false
 		}
 		batch = true
-		n := c.line
-		for l := range bytes.Lines(c.data) {
+		for t := range c.Texts() {
 			// Without a wish it is the first line that is not blank.
-			if blank := len(bytes.TrimSpace(l)) == 0; !blank && (n == want || v.Line == 0) {
-				found, from.line, some = chunk{data: bytes.TrimRight(l, "\r\n")}, n, true
+			if !t.Blank && (t.Line == want || v.Line == 0) {
+				found, from.line, some = source.Chunk{Data: t.Raw}, t.Line, true
 				return false
 			}
-			last = n
-			n++
+			last = t.Line
 		}
 		return true
 	})
 	switch {
 	case err != nil:
 		return found, from, err
-	case v.Line > 0 && found.agent != agentlog.Auto:
+	case v.Line > 0 && found.Agent != agentlog.Auto:
 		return found, from, hinted{errors.New("it is one session, not JSON lines of requests"), "leave --line away; --thread chooses a part of it"}
 	case v.Line > 1 && !batch:
 		return found, from, hinted{errors.New("it is one document, not JSON lines"), "leave --line away"}
 	case batch && !some:
 		return found, from, hinted{fmt.Errorf("there is nothing in line %d", want), "the file has " + plural(last, "line")}
-	case v.Thread != "" && found.agent == agentlog.Auto:
+	case v.Thread != "" && found.Agent == agentlog.Auto:
 		return found, from, hinted{errors.New("it is no session file of an agent, and has no threads"), "leave --thread away"}
 	}
 	return found, from, nil
@@ -272,7 +284,7 @@ func (v *viewing) read() (found chunk, from origin, err error) {
 // goes to a file, and its name is told.
 func (v *viewing) write(p *ui.Page) int {
 	switch {
-	case v.Output != "" && v.Output != stdinName:
+	case v.Output != "" && v.Output != source.Stdin:
 		if err := v.writeFile(p); err != nil {
 			return v.w.fail(err.Error(), writeHint(err, false))
 		}
@@ -295,7 +307,7 @@ func (v *viewing) write(p *ui.Page) int {
 
 // writeFile writes the page to the file that -o names, as a whole or not at all.
 func (v *viewing) writeFile(p *ui.Page) error {
-	d, err := newDraft(v.w, v.Output, packedBy(v.Output))
+	d, err := newDraft(v.w, v.Output, source.PackedBy(v.Output))
 	if err != nil {
 		return err
 	}

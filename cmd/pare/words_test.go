@@ -28,25 +28,3 @@ func TestClipAndWrap(t *testing.T) {
 		t.Errorf("wrap: %q", got)
 	}
 }
-
-func TestPipelineKeepsOrderAndStops(t *testing.T) {
-	produced := 0
-	produce := func(emit func(int) bool) {
-		for produced < 1000 && emit(produced) {
-			produced++
-		}
-	}
-	var got []int
-	pipeline(4, 4, produce, func(n int) int { return n * n }, func(n int) bool {
-		got = append(got, n)
-		return len(got) < 100
-	})
-	if len(got) != 100 || produced == 1000 {
-		t.Fatalf("consumed %d of %d produced", len(got), produced)
-	}
-	for i, n := range got {
-		if n != i*i {
-			t.Fatalf("got[%d] = %d", i, n)
-		}
-	}
-}

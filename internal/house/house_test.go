@@ -19,7 +19,7 @@ const module = "github.com/pare-llm/pare"
 type floor struct {
 	level int
 	// beside names packages outside the standard library that it may import; nil
-	// is none, and for floors 5 and 6 everything is allowed.
+	// is none, and for floors 5 and above everything is allowed.
 	beside []string
 	why    string
 }
@@ -52,7 +52,8 @@ var floors = map[string]floor{
 	"ui":                  {5, []string{}, "shows pages"},
 	"internal/truth":      {5, nil, "tests only"},
 	"internal/oracle":     {0, nil, "knows the providers' rules by itself, so that it can contradict wire"},
-	"cmd/pare":            {6, []string{}, "wires everything together"},
+	"internal/source":     {6, []string{}, "finds and reads input, agents' files included"},
+	"cmd/pare":            {7, []string{}, "wires everything together"},
 	"scripts/motion":      {6, []string{}, "compares two binaries"},
 }
 

@@ -1,7 +1,6 @@
-package main
+package source
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -17,20 +16,18 @@ import (
 // with their numbers.
 func readAll(t *testing.T, r io.Reader) (items []string) {
 	t.Helper()
-	in := &input{}
-	in.read("x", r, false, func(c chunk) bool {
-		if c.err != nil {
-			items = append(items, "error: "+c.err.Error())
+	in := &Input{}
+	in.stream("x", r, false, func(c Chunk) bool {
+		if c.Err != nil {
+			items = append(items, "error: "+c.Err.Error())
 			return true
 		}
-		if c.line == 0 {
-			items = append(items, "document: "+string(c.data))
+		if c.Line == 0 {
+			items = append(items, "document: "+string(c.Data))
 			return true
 		}
-		n := c.line
-		for l := range bytes.Lines(c.data) {
-			items = append(items, fmt.Sprintf("%d: %s", n, bytes.TrimRight(l, "\r\n")))
-			n++
+		for t := range c.Texts() {
+			items = append(items, fmt.Sprintf("%d: %s", t.Line, t.Raw))
 		}
 		return true
 	})
@@ -88,9 +85,9 @@ func linesDoNotWait(t *testing.T) {
 	r, w := io.Pipe()
 	got := make(chan string, 10)
 	go func() {
-		in := &input{}
-		in.read("x", r, false, func(c chunk) bool {
-			for l := range strings.Lines(string(c.data)) {
+		in := &Input{}
+		in.stream("x", r, false, func(c Chunk) bool {
+			for l := range strings.Lines(string(c.Data)) {
 				got <- l
 			}
 			return true
@@ -123,7 +120,7 @@ func TestLongLineIsAllocatedOnce(t *testing.T) {
 	}
 	defer f.Close()
 	var done atomic.Int64
-	s, err := openStream(f, &done)
+	s, err := openStream(f, 0, &done)
 	if err != nil {
 		t.Fatal(err)
 	}

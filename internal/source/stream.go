@@ -1,4 +1,4 @@
-package main
+package source
 
 import (
 	"bytes"
@@ -6,24 +6,20 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 )
 
 // A stream is the bytes of one source, decompressed. It keeps in memory what has
 // been read and not been taken: a document, or the line at hand.
 type stream struct {
-	r      io.Reader
-	close  func()
+	r      io.ReadCloser
 	size   int64       // how many bytes r gives; -1: unknown
 	off    int64       // how many it has given
 	ahead  io.ReaderAt // the same bytes, to look ahead in; nil: impossible
 	base   int64       // where in ahead the first byte of r stands
 	buf    []byte
 	eof    bool
-	packed string // how it is compressed: gzip, zstd, or ""
-	err    error  // what ended it early
+	packed string
+	err    error // what ended it early
 }
 
 const (
@@ -33,41 +29,25 @@ const (
 	spare = 512
 )
 
-var (
-	gzipMagic = []byte{0x1f, 0x8b}
-	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-	utf8Mark  = []byte{0xef, 0xbb, 0xbf}
-)
+// utf8Mark is a byte order mark, which some editors write.
+var utf8Mark = []byte{0xef, 0xbb, 0xbf}
 
-// openStream looks at the first bytes to tell whether r is compressed. It counts in
-// done what is read from r.
-func openStream(r io.Reader, done *atomic.Int64) (*stream, error) {
-	s := &stream{size: -1, close: func() {}}
+// openStream unpacks r, up to max bytes. It counts in done what is read from r.
+func openStream(r io.Reader, max int64, done *atomic.Int64) (*stream, error) {
+	s := &stream{size: -1}
 	s.lookAhead(r)
-	r = &counter{r, done}
-	magic := make([]byte, len(zstdMagic))
-	n, err := io.ReadFull(r, magic)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	unpacked, packed, err := Unpack(&counter{r, done}, max)
+	if err != nil {
 		return nil, err
 	}
-	magic = magic[:n]
-	s.r = io.MultiReader(bytes.NewReader(magic), r)
-	switch {
-	case bytes.HasPrefix(magic, gzipMagic):
-		z, err := gzip.NewReader(s.r)
-		if err != nil {
-			return nil, unpackError{"gzip", err}
-		}
-		s.r, s.close, s.size, s.ahead, s.packed = unpacker{z, "gzip"}, func() { z.Close() }, -1, nil, "gzip"
-	case bytes.Equal(magic, zstdMagic):
-		z, err := zstd.NewReader(s.r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
-		if err != nil {
-			return nil, unpackError{"zstd", err}
-		}
-		s.r, s.close, s.size, s.ahead, s.packed = unpacker{z, "zstd"}, z.Close, -1, nil, "zstd"
+	s.r, s.packed = unpacked, packed
+	if packed != Plain {
+		s.size, s.ahead = -1, nil
 	}
 	return s, nil
 }
+
+func (s *stream) close() { s.r.Close() }
 
 // lookAhead notes size and place of a regular file, standard input included.
 func (s *stream) lookAhead(r io.Reader) {
@@ -148,42 +128,11 @@ func (s *stream) skipMark() int {
 	return len(utf8Mark)
 }
 
-// opensJSON reports whether the stream begins like a JSON object or list.
-func (s *stream) opensJSON() bool {
-	i := s.text(0)
-	if i < 0 || s.buf[i] != '{' && s.buf[i] != '[' {
-		return false
-	}
-	j := s.text(i + 1)
-	if j < 0 {
-		return true // cut off, but JSON
-	}
-	if s.buf[i] == '{' {
-		return s.buf[j] == '"' || s.buf[j] == '}'
-	}
-	for len(s.buf) < j+5 && s.more() {
-	}
-	switch rest := s.buf[j:]; rest[0] {
-	case 't', 'f', 'n':
-		return bytes.HasPrefix(rest, []byte("true")) || bytes.HasPrefix(rest, []byte("false")) || bytes.HasPrefix(rest, []byte("null"))
-	default:
-		return bytes.IndexByte([]byte(`{["]-0123456789`), rest[0]) >= 0
-	}
-}
-
 // head returns the first bytes, enough to say what is wrong with them.
 func (s *stream) head() []byte {
 	for len(s.buf) < chunkSize && s.more() {
 	}
 	return s.buf
-}
-
-// isBatch reports whether the stream is JSON lines: its first line that is not
-// blank is a whole value, and something follows it.
-func (s *stream) isBatch() bool {
-	start := s.text(0)
-	end := s.newline(start)
-	return end >= 0 && s.text(end) >= 0 && whole(s.buf[start:end])
 }
 
 // text returns where the first byte that is not white space stands, from i on, or
@@ -273,25 +222,3 @@ func (c *counter) Read(p []byte) (int, error) {
 	c.done.Add(int64(n))
 	return n, err
 }
-
-// An unpacker names the format in its errors.
-type unpacker struct {
-	r      io.Reader
-	format string
-}
-
-func (u unpacker) Read(p []byte) (int, error) {
-	n, err := u.r.Read(p)
-	if err != nil && err != io.EOF {
-		err = unpackError{u.format, err}
-	}
-	return n, err
-}
-
-type unpackError struct {
-	format string
-	err    error
-}
-
-func (e unpackError) Error() string { return "unpack " + e.format + ": " + e.err.Error() }
-func (e unpackError) Unwrap() error { return e.err }

@@ -1,0 +1,140 @@
+package source
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A kind is what a stream holds.
+type kind uint8
+
+const (
+	foreign  kind = iota // nothing that begins like JSON
+	document             // a request, a list, or what the parser will refuse
+	batch                // JSON lines of either
+	session              // an agent's own file
+)
+
+// sniff looks at a stream once, and tells what it is and, of a session, whose. It reads no
+// further than it must, for somebody may be writing the lines of a batch one by one.
+func (s *stream) sniff(name string) (kind, agentlog.Format) {
+	if !s.opensJSON() {
+		if f, ok := s.damagedSession(); ok {
+			return session, f
+		}
+		return foreign, agentlog.Auto
+	}
+	if s.isBatch() {
+		if f, ok := s.sessionOfLines(); ok {
+			return session, f
+		}
+		return batch, agentlog.Auto
+	}
+	if at := s.text(0); s.buf[at] == '[' {
+		name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+		if f, ok := agentlog.Detect(name, nil); ok {
+			return session, f // by its name
+		}
+	}
+	if data := s.all(); !wire.IsRequest(data) {
+		if f, ok := agentlog.Detect("", data); ok {
+			return session, f
+		}
+	}
+	return document, agentlog.Auto
+}
+
+// opensJSON reports whether the stream begins like a JSON object or list.
+func (s *stream) opensJSON() bool {
+	i := s.text(0)
+	if i < 0 || s.buf[i] != '{' && s.buf[i] != '[' {
+		return false
+	}
+	j := s.text(i + 1)
+	if j < 0 {
+		return true // cut off, but JSON
+	}
+	if s.buf[i] == '{' {
+		return s.buf[j] == '"' || s.buf[j] == '}'
+	}
+	for len(s.buf) < j+5 && s.more() {
+	}
+	switch rest := s.buf[j:]; rest[0] {
+	case 't', 'f', 'n':
+		return bytes.HasPrefix(rest, []byte("true")) || bytes.HasPrefix(rest, []byte("false")) || bytes.HasPrefix(rest, []byte("null"))
+	default:
+		return bytes.IndexByte([]byte(`{["]-0123456789`), rest[0]) >= 0
+	}
+}
+
+// isBatch reports whether the stream is JSON lines: its first line that is not
+// blank is a whole value, and something follows it.
+func (s *stream) isBatch() bool {
+	start := s.text(0)
+	end := s.newline(start)
+	return end >= 0 && s.text(end) >= 0 && whole(s.buf[start:end])
+}
+
+// line returns the line that begins at the first text from i on, and where it ends; nil
+// at the end.
+func (s *stream) line(i int) (line []byte, end int) {
+	start := s.text(i)
+	if start < 0 {
+		return nil, i
+	}
+	if end = s.newline(start); end < 0 {
+		end = len(s.buf)
+	}
+	return s.buf[start:end], end
+}
+
+// sessionOfLines looks at one line after the other until they tell. A request in front
+// of anything that does makes it a batch.
+func (s *stream) sessionOfLines() (agentlog.Format, bool) {
+	var d agentlog.Detector
+	some := false
+	for line, at := s.line(0); line != nil && !d.Settled(); line, at = s.line(at) {
+		if !some && (line[0] == '[' || wire.IsRequest(line)) {
+			break
+		}
+		some = d.Line(line) || some
+	}
+	return d.Format()
+}
+
+// damagedSession recognises a session file that begins with something else, because its
+// first lines were lost, spoilt or written by hand: at least half of its lines are
+// objects all the same, comments aside. Only text is looked at to its end.
+func (s *stream) damagedSession() (agentlog.Format, bool) {
+	if bytes.IndexByte(s.head(), 0) >= 0 {
+		return agentlog.Auto, false
+	}
+	var d agentlog.Detector
+	objects, others := 0, 0
+	for line, at := s.line(0); line != nil && !(d.Settled() && objects > others); line, at = s.line(at) {
+		switch {
+		case bytes.HasPrefix(line, []byte(`{"`)):
+			objects++
+			d.Line(line)
+		case !bytes.HasPrefix(line, []byte("//")) && line[0] != '#':
+			others++
+		}
+	}
+	if objects < others {
+		return agentlog.Auto, false
+	}
+	return d.Format()
+}
+
+// whole reports whether data is one JSON value with nothing behind it.
+func whole(data []byte) bool {
+	var s jsonspan.Scanner
+	s.Reset(data, jsonspan.Structural)
+	s.Skip()
+	s.End()
+	return !s.Failed()
+}

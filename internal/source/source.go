@@ -1,0 +1,305 @@
+// Package source finds what a command is to read (files, folders, standard input), unpacks
+// it, tells what it is, and cuts it into documents or lines, which all cores work on and
+// which come back in order.
+//
+// An [Input] reads one source after the other and hands out a [Chunk] at a time, which
+// holds one JSON text or several: see [Chunk.Texts]. [Work] is the crew.
+package source
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/atomicfile"
+)
+
+// Stdin is what the source of standard input is called.
+const Stdin = "-"
+
+// What inputs and standard output are called in a clash of roles.
+const (
+	RoleInput  = "the input"
+	RoleStdout = "standard output"
+)
+
+// A Chunk is what is read in one go: a document, or neighbouring lines of a batch.
+type Chunk struct {
+	Source string
+	Line   int         // number of the first line; 0: Data is one document
+	Data   []byte      // whole lines, or the document
+	Lead   int         // bytes in front of Data that were passed over: a byte order mark
+	Err    error       // why nothing can be read; Data is nil
+	Packed string      // how it was packed: Gzip, Zstd or Plain
+	File   fs.FileInfo // as it was before it was read; nil: not a file
+
+	Agent agentlog.Format // whose session Data is; Auto: it is none
+}
+
+// IsFolder reports whether the chunk is a folder that is one session: nothing of it has
+// been read.
+func (c *Chunk) IsFolder() bool { return c.Agent == agentlog.OpenCode }
+
+// A Text is one JSON text of a chunk, or a blank line between two.
+type Text struct {
+	Line  int    // 0: it is a document of its own
+	Lead  int    // bytes passed over in front of it
+	Raw   []byte // without the end of its line
+	Whole []byte // with it
+	Blank bool
+}
+
+// Texts cuts a chunk into the document that it is, or its lines.
+func (c *Chunk) Texts() iter.Seq[Text] {
+	return func(yield func(Text) bool) {
+		if c.Line == 0 {
+			yield(Text{Lead: c.Lead, Raw: c.Data, Whole: c.Data})
+			return
+		}
+		t := Text{Line: c.Line, Lead: c.Lead}
+		for l := range bytes.Lines(c.Data) {
+			t.Whole, t.Raw = l, bytes.TrimRight(l, "\r\n")
+			t.Blank = len(bytes.TrimSpace(l)) == 0
+			if !yield(t) {
+				return
+			}
+			t.Line++
+			t.Lead = 0
+		}
+	}
+}
+
+// Mark is the byte order mark that Lead counts.
+func (c *Chunk) Mark() []byte { return utf8Mark[:c.Lead] }
+
+// An Input finds and reads transcripts. It is for one goroutine, but for Read.
+type Input struct {
+	Paths []string // files, folders, or Stdin
+	Stdin io.Reader
+	// MaxSize is how many bytes a packed file may have unpacked. Default: the constant of
+	// that name.
+	MaxSize int64
+	// BatchesOnly passes over everything but JSON lines.
+	BatchesOnly bool
+
+	Files *atomicfile.Files // knows the roles of the run's files; nil: there are none
+	Use   atomicfile.Use    // what is done with the files that are found
+
+	Read    atomic.Int64 // bytes read, before they were unpacked
+	Skipped Skipped      // to be looked at after Each
+	Clash   error        // a file in a folder has another role; to be looked at after Each
+}
+
+// Skipped are the files in folders that were passed over.
+type Skipped struct {
+	Foreign int      // no JSON
+	Packed  int      // packed, and by their names something else than JSON
+	Backups int      // made when a file was replaced
+	Own     []string // standard output is written to them
+}
+
+// Many reports whether the input is more than one file.
+func (in *Input) Many() bool {
+	if len(in.Paths) > 1 {
+		return true
+	}
+	st, err := os.Stat(in.Paths[0])
+	return in.Paths[0] != Stdin && err == nil && st.IsDir()
+}
+
+// Size returns the bytes that all files have, or 0 if that cannot be known.
+func (in *Input) Size() (total int64) {
+	for _, p := range in.Paths {
+		if p == Stdin {
+			return 0
+		}
+		walk(p, func(path string, _ fs.DirEntry, err error) bool {
+			if st, err := os.Stat(path); err == nil {
+				total += st.Size()
+			}
+			return true
+		})
+	}
+	return total
+}
+
+// Each reads everything, in order, until emit returns false.
+func (in *Input) Each(emit func(Chunk) bool) {
+	for _, p := range in.Paths {
+		if p == Stdin {
+			if !in.stream(p, in.Stdin, false, emit) {
+				return
+			}
+			continue
+		}
+		goOn := walk(p, func(path string, d fs.DirEntry, err error) bool {
+			switch {
+			case err != nil:
+				return emit(Chunk{Source: path, Err: err})
+			case d == nil:
+				return in.file(path, false, emit)
+			case d.IsDir():
+				return in.BatchesOnly || emit(Chunk{Source: path, Agent: agentlog.OpenCode})
+			case atomicfile.IsBackup(path):
+				in.Skipped.Backups++
+				return true
+			case PackedBy(path) != Plain && !namedJSON(path):
+				in.Skipped.Packed++
+				return true
+			}
+			return in.file(path, true, emit)
+		})
+		if !goOn {
+			return
+		}
+	}
+}
+
+// walk visits a file, or the files of a folder sorted by name, without the hidden
+// ones. The folder in which opencode keeps its sessions is visited as a whole. A file
+// that is named itself comes without an entry. walk returns false as soon as visit
+// does.
+func walk(root string, visit func(path string, d fs.DirEntry, err error) bool) bool {
+	st, err := os.Stat(root)
+	if err != nil || !st.IsDir() {
+		return visit(root, nil, err)
+	}
+	// With the separator a link to a folder is followed, if it was named itself. Any
+	// error would do to end the walk and to tell that it was ended.
+	root += string(filepath.Separator)
+	return nil == filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			if !visit(path, d, err) {
+				return fs.ErrClosed
+			}
+		case path != root && strings.HasPrefix(d.Name(), "."):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+		case d.IsDir() && agentlog.IsStorage(path):
+			if !visit(strings.TrimSuffix(path, string(filepath.Separator)), d, nil) {
+				return fs.ErrClosed
+			}
+			return fs.SkipDir
+		case isFile(path, d):
+			if !visit(path, d, nil) {
+				return fs.ErrClosed
+			}
+		}
+		return nil
+	})
+}
+
+// isFile is true for a link to a file as well, but not for a link to a folder,
+// which may lead in circles, nor for pipes and devices, which may never end.
+func isFile(path string, d fs.DirEntry) bool {
+	if d.Type()&fs.ModeSymlink == 0 {
+		return d.Type().IsRegular()
+	}
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
+}
+
+func (in *Input) file(path string, inFolder bool, emit func(Chunk) bool) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return emit(Chunk{Source: path, Err: err})
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return emit(Chunk{Source: path, Err: err})
+	}
+	if st.Mode().IsRegular() && in.Files != nil {
+		in.Files.Restrict(st.Mode())
+	}
+	return in.stream(path, f, inFolder, func(c Chunk) bool {
+		c.File = st
+		return emit(c)
+	})
+}
+
+// stream reads one source. What is no JSON at all is an error where it was named
+// and passed over where it only happened to lie in a folder.
+func (in *Input) stream(source string, r io.Reader, inFolder bool, emit func(Chunk) bool) bool {
+	most := in.MaxSize
+	if most == 0 {
+		most = MaxSize
+	}
+	s, err := openStream(r, most, &in.Read)
+	if err != nil {
+		return emit(Chunk{Source: source, Err: err})
+	}
+	defer s.close()
+	lead := s.skipMark()
+	kind, agent := s.sniff(source)
+	if inFolder && kind != foreign {
+		if own, err := in.free(source); own {
+			return true
+		} else if err != nil {
+			return emit(Chunk{Source: source, Err: err})
+		}
+	}
+	switch kind {
+	case session:
+		c := s.chunk(source, s.all(), lead)
+		c.Agent = agent
+		return in.BatchesOnly || emit(c) // it leaves as a whole, or not at all
+	case document:
+		return in.BatchesOnly || emit(s.chunk(source, s.all(), lead))
+	case foreign:
+		if inFolder && s.err == nil {
+			in.Skipped.Foreign++
+			return true
+		}
+		// The parser will say what is wrong at the very start; the rest, perhaps
+		// the gigabytes of a film, need not be read for that.
+		return emit(s.chunk(source, s.head(), lead))
+	}
+	line := 1
+	for {
+		data := s.lines()
+		if len(data) == 0 {
+			return s.err == nil || emit(Chunk{Source: source, Err: s.err})
+		}
+		if !emit(Chunk{Source: source, Line: line, Data: data, Lead: lead, Packed: s.packed}) {
+			return false
+		}
+		line += countLines(data)
+		lead = 0
+	}
+}
+
+// chunk returns data as a document, or the error that has ended the stream early.
+func (s *stream) chunk(source string, data []byte, lead int) Chunk {
+	if s.err != nil {
+		return Chunk{Source: source, Err: s.err}
+	}
+	return Chunk{Source: source, Data: data, Lead: lead, Packed: s.packed}
+}
+
+// free is an error if a file that was found in a folder has another role in this run.
+// One that standard output is written to is no input, and own is true.
+func (in *Input) free(path string) (own bool, err error) {
+	if in.Files == nil {
+		return false, nil
+	}
+	err = in.Files.Check(RoleInput, path, in.Use)
+	var clash *atomicfile.Clash
+	if errors.As(err, &clash) && clash.Roles[0] == RoleStdout {
+		in.Skipped.Own = append(in.Skipped.Own, path)
+		return true, nil
+	}
+	if err != nil {
+		in.Clash = err
+	}
+	return false, err
+}
