@@ -155,7 +155,7 @@ func (h *Removed) Text(b transcript.BlockID) string {
 			return t.rest
 		}
 	}
-	return wire.Text(h.Request.Transcript(), b)
+	return h.Request.Text(b)
 }
 
 func cutsThere(t *transcript.Transcript, cut transcript.Cut) bool {
@@ -178,7 +178,7 @@ func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 		}
 		isTask := begins(m) // unless there is nothing in it but a summary
 		for b := m.First; b < m.End; b++ {
-			told, ok := toldIn(t, b)
+			told, ok := toldIn(r, b)
 			if ok {
 				h.Prior = strings.TrimSpace(h.Prior + "\n\n" + told.prior)
 				isTask = told.before != "" && !task
@@ -207,15 +207,16 @@ func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 
 // toldIn finds the summary of an earlier compaction in a block. Where a provider
 // wants roles to alternate, other texts may have been joined to it.
-func toldIn(t *transcript.Transcript, b transcript.BlockID) (found struct {
+func toldIn(r *wire.Request, b transcript.BlockID) (found struct {
 	telling
 	prior string
 }, ok bool) {
+	t := r.Transcript()
 	blk := t.Block(b)
 	if blk.Kind != transcript.Text || !bytes.Contains(t.Bytes(blk.Body), []byte(SummaryBegin)) {
 		return found, false
 	}
-	before, body, _ := strings.Cut(wire.Text(t, b), SummaryBegin)
+	before, body, _ := strings.Cut(r.Text(b), SummaryBegin)
 	prior, rest, _ := strings.Cut(body, SummaryEnd)
 	found.telling = telling{b, strings.TrimSpace(before), strings.TrimSpace(rest)}
 	found.prior = strings.TrimSpace(prior)

@@ -301,7 +301,7 @@ func TestCompactorPrior(t *testing.T) {
 					t.Errorf("%d tokens, %d blocks", h.MaxTokens, len(h.Blocks))
 				}
 				for _, b := range h.Blocks {
-					if text := wire.Text(h.Request.Transcript(), b); strings.Contains(text, pare.SummaryBegin) || text == "request 0" {
+					if text := h.Request.Text(b); strings.Contains(text, pare.SummaryBegin) || text == "request 0" {
 						t.Errorf("%s: %q is not removed", d, text)
 					}
 				}
@@ -891,7 +891,7 @@ func TestFitTellsWhatGoes(t *testing.T) {
 			for _, b := range h.Blocks {
 				blk := h.Request.Transcript().Block(b)
 				if blk.Kind != transcript.Call && blk.Kind != transcript.Result {
-					told = append(told, wire.Text(h.Request.Transcript(), b))
+					told = append(told, h.Request.Text(b))
 				}
 			}
 			return pare.Summary{Text: "summary"}, nil

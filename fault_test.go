@@ -39,7 +39,7 @@ func TestDefectR5FaultsHaveNames(t *testing.T) {
 		{"rule no-bash", pare.Policy{Rules: rule(func(*wire.Request) (pare.Process, error) {
 			return func(*pare.Ballot) { panic(errors.New("no idea")) }, nil
 		}), Window: &pare.Window{Tokens: 3000}}, long},
-		{"stub", pare.Policy{Repair: wire.Policy{Stub: func(transcript.Exchange) string { panic("no words") }}}, half},
+		{"stub", pare.Policy{Repair: wire.Repair{Stub: func(transcript.Exchange) string { panic("no words") }}}, half},
 		{"sink", pare.Policy{Sink: func(pare.Event) { panic("no drain") }}, half},
 		{"priority", pare.Policy{Window: &pare.Window{Tokens: 3000, Order: pare.ByPriority, Priority: func(*wire.Request, transcript.AtomID) int { panic("no rank") }}}, long},
 		{"terms of the cache", pare.Policy{Window: &pare.Window{Tokens: 3000, Low: 2000, Cache: badTerms{}}}, long},

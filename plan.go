@@ -14,7 +14,7 @@ import (
 // Options says how to make a plan. The zero value mends what is broken, for a
 // request that is about to be sent.
 type Options struct {
-	Repair wire.Policy
+	Repair wire.Repair
 	Check  wire.CheckOptions
 	// Sink gets every event of the plan; nil throws them away.
 	Sink func(Event)

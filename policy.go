@@ -22,7 +22,7 @@ type Policy struct {
 	// Off leaves every request as it is.
 	Off bool
 	// Repair says how what is broken is repaired, Check what counts as broken.
-	Repair wire.Policy
+	Repair wire.Repair
 	Check  wire.CheckOptions
 	// Rules vote on what a request can do without. Nil: there are none.
 	Rules *Pipeline

@@ -185,7 +185,7 @@ func kept(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 	var all strings.Builder
 	after := plan.Mended().Transcript()
 	for b := range after.Blocks() {
-		all.WriteString(wire.Text(after, transcript.BlockID(b)))
+		all.WriteString(plan.Mended().Text(transcript.BlockID(b)))
 		all.WriteByte('\n')
 	}
 	said := all.String()
@@ -197,7 +197,7 @@ func kept(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 		}
 	}
 	for b, blk := range before.Blocks() {
-		text := strings.TrimSpace(wire.Text(before, transcript.BlockID(b)))
+		text := strings.TrimSpace(in.Text(transcript.BlockID(b)))
 		role := before.Messages()[blk.Message].Role
 		switch {
 		case text == "" || twins[in.Path(transcript.BlockID(b))]:

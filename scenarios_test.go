@@ -453,7 +453,7 @@ var repeatedCalls = voting("deduplication", func(b *pare.Ballot, r *wire.Request
 var failedResults = voting("error-purging", func(b *pare.Ballot, r *wire.Request) {
 	t := r.Transcript()
 	for id, blk := range t.Blocks() {
-		if blk.Kind == transcript.Result && (blk.Failed || strings.Contains(wire.Text(t, transcript.BlockID(id)), "exit status")) {
+		if blk.Kind == transcript.Result && (blk.Failed || strings.Contains(r.Text(transcript.BlockID(id)), "exit status")) {
 			b.Drop(t.AtomOf(transcript.BlockID(id)), "resolved error")
 		}
 	}
@@ -734,7 +734,7 @@ func TestFIFOByName(t *testing.T) {
 		for _, x := range r.Transcript().Exchanges() {
 			if len(x.Results) != 1 {
 				t.Errorf("call %q has %d answers", x.CallID, len(x.Results))
-			} else if got := wire.Text(r.Transcript(), x.Results[0]); (x.CallID == "x") != strings.Contains(got, "of x") {
+			} else if got := r.Text(x.Results[0]); (x.CallID == "x") != strings.Contains(got, "of x") {
 				t.Errorf("call %q is answered by %q", x.CallID, got)
 			}
 		}

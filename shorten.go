@@ -94,7 +94,7 @@ func (l *ladder) shortened(b transcript.BlockID, size int) string {
 		if l.said == nil {
 			l.said = make(map[transcript.BlockID]string)
 		}
-		text = wire.Text(l.t, b)
+		text = l.r.Text(b)
 		l.said[b] = text
 	}
 	return shortenText(text, size, blk.CallID)

@@ -670,7 +670,7 @@ func TestOrders(t *testing.T) {
 	everywhere(t, turns, func(t *testing.T, d wire.Dialect, body []byte) {
 		for order, want := range map[pare.Order]string{pare.OldestFirst: "u0 u4 u5", pare.MiddleOut: "u0 u4 u5", pare.ByPriority: "u0 u2 u5"} {
 			w := pare.Window{Turns: 3, Order: order, Priority: func(r *wire.Request, a transcript.AtomID) int {
-				if strings.HasSuffix(wire.Text(r.Transcript(), r.Transcript().Atoms()[a].Blocks[0]), "2") {
+				if strings.HasSuffix(r.Text(r.Transcript().Atoms()[a].Blocks[0]), "2") {
 					return 9
 				}
 				return 0

@@ -272,7 +272,7 @@ func mendDormant(e *edits, t *Thread, o Options) {
 		c := Change{Thread: t.Name, Line: f.Line}
 		if f.Rule == "orphan-call" {
 			text := stubText(o.Repair, tr, f.Block)
-			if blk.CallID == "" || text == "" || o.Repair.OrphanCall == wire.Drop {
+			if blk.CallID == "" || text == "" || o.Repair.OrphanCall == wire.RemedyDrop {
 				continue
 			}
 			raw := write("role", "user", "content", array(write("type", "tool_result", "tool_use_id", blk.CallID, "content", text, "is_error", []byte("true"))))
@@ -294,7 +294,7 @@ func mendDormant(e *edits, t *Thread, o Options) {
 		if o.AppendOnly {
 			continue
 		}
-		said := "[A tool result without its call; quoted, not written by the user]\n" + wire.Text(tr, f.Block)
+		said := "[A tool result without its call; quoted, not written by the user]\n" + t.Request.Text(f.Block)
 		e.replaceIn(f.unit, f.Offset, blk.Span.Len(), write("type", "text", "text", said))
 		e.log(c, "edit", f.Rule, f.IDs, 0, "a result whose call is not in the file, kept as quoted text")
 	}

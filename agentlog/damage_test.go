@@ -190,7 +190,7 @@ func TestDamagedLists(t *testing.T) {
 				raw = append(append(append(raw, '['), bytes.Join(elems, []byte(", "))...), ']')
 				out = append(raw, out[li.span.End:]...)
 			}
-			for _, p := range []wire.Policy{{}, {OrphanCall: wire.Drop, OrphanResult: wire.Drop}} {
+			for _, p := range []wire.Repair{{}, {OrphanCall: wire.RemedyDrop, OrphanResult: wire.RemedyDrop}} {
 				o := Options{Format: l.Format, Repair: p}
 				damaged, err := Read(s.name, out, o)
 				if err != nil {

@@ -397,7 +397,7 @@ func (l *Log) lineOfPath(t *Thread, path string) int {
 }
 
 // stubText words the result of a call that nobody answered.
-func stubText(p wire.Policy, tr *transcript.Transcript, call transcript.BlockID) string {
+func stubText(p wire.Repair, tr *transcript.Transcript, call transcript.BlockID) string {
 	if p.Stub == nil {
 		return wire.DefaultStub
 	}

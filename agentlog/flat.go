@@ -123,7 +123,7 @@ func (m *flatMender) answer(f *Finding, x transcript.Exchange) {
 		return
 	}
 	text := stubText(m.o.Repair, m.tr, f.Block)
-	if m.o.Repair.OrphanCall == wire.Drop || text == "" || x.CallID == "" {
+	if m.o.Repair.OrphanCall == wire.RemedyDrop || text == "" || x.CallID == "" {
 		m.dropCall(f, "a call that no result answers")
 		return
 	}
@@ -155,8 +155,8 @@ func (m *flatMender) dropCall(f *Finding, why string) {
 // stray quotes a result that answers no call, or drops it.
 func (m *flatMender) stray(f *Finding) {
 	m.touched[f.unit] = true
-	text := wire.Text(m.tr, f.Block)
-	if m.o.Repair.OrphanResult == wire.Drop || wire.Synthetic(text) || strings.TrimSpace(text) == "" {
+	text := m.t.Request.Text(f.Block)
+	if m.o.Repair.OrphanResult == wire.RemedyDrop || wire.Synthetic(text) || strings.TrimSpace(text) == "" {
 		m.e.unit(f.unit).drop = true
 		m.e.log(m.change(f), "drop", f.Rule, f.IDs, -m.e.l.units[f.unit].span.Len(), "a result whose call is not in the history")
 		return
@@ -178,7 +178,7 @@ func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
 	m.weighed[x.Results[0]] = true
 	best := x.Results[0]
 	for _, r := range x.Results[1:] {
-		old, now := wire.Text(m.tr, best), wire.Text(m.tr, r)
+		old, now := m.t.Request.Text(best), m.t.Request.Text(r)
 		if old != now && (!wire.Synthetic(now) || wire.Synthetic(old)) {
 			best = r
 		}

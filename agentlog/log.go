@@ -22,7 +22,7 @@ type Options struct {
 	Profile string // whose rules apply; "": those of the model that the file names
 	Model   string // used where the file names none
 
-	Repair wire.Policy
+	Repair wire.Repair
 	// Check says what Fix mends beyond what the provider refuses.
 	Check wire.CheckOptions
 	// AppendOnly keeps every line that is there and adds the mended branch behind

@@ -205,7 +205,7 @@ func TestUnfinishedCall(t *testing.T) {
 			t.Errorf("%s is not in %s", want, last)
 		}
 	}
-	open, err := mustRead(t, "x.jsonl", raw).Fix(Options{Repair: wire.Policy{Open: true}})
+	open, err := mustRead(t, "x.jsonl", raw).Fix(Options{Repair: wire.Repair{Open: true}})
 	if err != nil || &open.Raw[0] != &raw[0] {
 		t.Errorf("an open call was to stay open: %v\n%s", err, open.Raw)
 	}

@@ -266,7 +266,7 @@ func TestSchemaRefuses(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	o := mustParse(t, "x.toml", "[repair]\norphan_call = 'drop'\norphan_result = 'drop'\nkeep_open = true\nstub = 'no {tool} {id}'").Options()
-	if o.Repair.OrphanCall != wire.Drop || o.Repair.OrphanResult != wire.Drop || !o.Repair.Open {
+	if o.Repair.OrphanCall != wire.RemedyDrop || o.Repair.OrphanResult != wire.RemedyDrop || !o.Repair.Open {
 		t.Errorf("%+v", o.Repair)
 	}
 	if got := o.Repair.Stub(transcript.Exchange{Tool: "Bash", CallID: "c1"}); got != "no Bash c1" {

@@ -21,15 +21,15 @@ type Repair struct {
 
 // remedies turns what the file says into what the engine does, and reports what is
 // wrong.
-func (r Repair) remedies(s *source) wire.Policy {
-	p := wire.Policy{Open: r.KeepOpen}
+func (r Repair) remedies(s *source) wire.Repair {
+	p := wire.Repair{Open: r.KeepOpen}
 	s.choose("repair.orphan_call", r.OrphanCall, "stub", "drop")
 	if r.OrphanCall == "drop" {
-		p.OrphanCall = wire.Drop
+		p.OrphanCall = wire.RemedyDrop
 	}
 	s.choose("repair.orphan_result", r.OrphanResult, "text", "drop")
 	if r.OrphanResult == "drop" {
-		p.OrphanResult = wire.Drop
+		p.OrphanResult = wire.RemedyDrop
 	}
 	r.checkStub(s)
 	if r.Stub != "" {

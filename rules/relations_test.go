@@ -100,7 +100,7 @@ func TestRelations(t *testing.T) {
 		for _, d := range wire.Dialects() {
 			body := script.Render(d, paretest.RenderOptions{NoIDs: seed%7 == 0})
 			at := fmt.Sprintf("seed %d, %s, %s", seed, d, name)
-			o := pare.Options{Repair: wire.Policy{Open: seed%5 == 4}}
+			o := pare.Options{Repair: wire.Repair{Open: seed%5 == 4}}
 			plan := relations(t, at, body, all[name], o, r)
 			if !plan.Empty() {
 				changed[name]++

@@ -124,7 +124,7 @@ func (s *sight) stands(message int, marker string) bool {
 		case blk.Kind == transcript.Call && !quoted(s.t, blk.Body):
 			found = bytes.Contains(wire.Canonical(body), []byte(marker))
 		default:
-			found = strings.Contains(wire.Text(s.t, id), marker)
+			found = strings.Contains(s.r.Text(id), marker)
 		}
 		if found {
 			return true

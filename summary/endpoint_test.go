@@ -362,7 +362,7 @@ func ExampleExtract() {
 		return
 	}
 	out := plan.Result()
-	fmt.Println(wire.Text(out.Transcript(), 0))
+	fmt.Println(out.Text(0))
 	// Output:
 	// [pare: summary of the conversation up to here]
 	// Extract, made without a model:

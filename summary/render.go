@@ -55,7 +55,7 @@ func rendered(h pare.Removed, b transcript.BlockID) string {
 		if blk.Failed {
 			how = " (FAILED)"
 		}
-		return fmt.Sprintf("RESULT OF %s%s: %s", tool, how, headAndTail(plain(wire.Text(t, b)), maxResult))
+		return fmt.Sprintf("RESULT OF %s%s: %s", tool, how, headAndTail(plain(h.Request.Text(b)), maxResult))
 	case transcript.Media:
 		return strings.ToUpper(role.String()) + ": [a picture or a document]"
 	}

@@ -43,7 +43,7 @@ func plainSession(t *testing.T, b *browser) *tab {
 
 func plannedSession(t *testing.T, b *browser, scheme string) (*tab, *Page, *pare.Plan) {
 	t.Helper()
-	page, plan := planned(t, session(t), "session.json", wire.Policy{})
+	page, plan := planned(t, session(t), "session.json", wire.Repair{})
 	return b.open(t, file(t, page), 1360, 860, scheme), page, plan
 }
 
@@ -75,7 +75,7 @@ func testLoad(t *testing.T, b *browser) {
 		t.Errorf("status %q", got)
 	}
 	p.quiet()
-	page, plan := planned(t, long(5000), "long.json", wire.Policy{})
+	page, plan := planned(t, long(5000), "long.json", wire.Repair{})
 	q := b.open(t, file(t, page), 1360, 860, "light")
 	laid := q.measured()
 	t.Logf("with a plan of %d changes: %d nodes, %v of work, ready after %s ms", len(plan.Changes()), laid.nodes, laid.work, q.text("document.documentElement.dataset.ready"))
@@ -344,7 +344,7 @@ func testEveryAction(t *testing.T, b *browser) {
 		{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_lost","content":"lost"},{"type":"text","text":""}]},
 		{"role":"assistant","content":"c"}, {"role":"user","content":"d"}]}`)
 	seen := map[string]bool{}
-	for _, policy := range []wire.Policy{{}, {OrphanResult: wire.Drop, OrphanCall: wire.Drop}} {
+	for _, policy := range []wire.Repair{{}, {OrphanResult: wire.RemedyDrop, OrphanCall: wire.RemedyDrop}} {
 		page, plan := planned(t, body, "x.json", policy)
 		p := b.open(t, file(t, page), 1360, 3000, "light")
 		for _, c := range plan.Changes() {
@@ -356,7 +356,7 @@ func testEveryAction(t *testing.T, b *browser) {
 	}
 	// A message that goes as a whole takes its blocks with it.
 	empty := []byte(`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[]},{"role":"user","content":"b"}]}`)
-	page, plan := planned(t, empty, "empty.json", wire.Policy{})
+	page, plan := planned(t, empty, "empty.json", wire.Repair{})
 	checkReceipts(t, b.open(t, file(t, page), 1360, 1000, "light"), plan)
 	chat := []byte(`{"model":"mistral-large-latest","messages":[{"role":"user","content":"a"},{"role":"user","content":"b"},{"role":"assistant","content":"c"},{"role":"user","content":"d"}]}`)
 	r, err := wire.Parse(chat, wire.Options{Profile: "mistral"})

@@ -43,7 +43,7 @@ func session(t testing.TB) []byte {
 }
 
 // planned is the page of a request with what the standard rules would do to it.
-func planned(t testing.TB, body []byte, source string, policy wire.Policy) (*Page, *pare.Plan) {
+func planned(t testing.TB, body []byte, source string, policy wire.Repair) (*Page, *pare.Plan) {
 	t.Helper()
 	r := parse(t, body)
 	o := options(r, source)

@@ -95,7 +95,7 @@ func block(r *wire.Request, id transcript.BlockID, o Options) Block {
 	case transcript.Call, transcript.ServerCall:
 		out.Text = string(wire.Arguments(t, id))
 	default:
-		out.Text = wire.Text(t, id)
+		out.Text = r.Text(id)
 	}
 	out.Text = valid(out.Text)
 	return out

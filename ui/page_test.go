@@ -38,7 +38,7 @@ func embedded(t testing.TB, html string) Page {
 }
 
 func TestPageNeedsNothingElse(t *testing.T) {
-	page, _ := planned(t, session(t), "session.json", wire.Policy{})
+	page, _ := planned(t, session(t), "session.json", wire.Repair{})
 	html := render(t, page)
 	for _, bad := range []string{
 		`(?i)\bsrc\s*=`, `(?i)href\s*=\s*["']?[^#"']`, `(?i)@import`, `(?i)url\(`, `(?i)<link`, `(?i)<iframe`, `(?i)<base`, `(?i)\son[a-z]+\s*=\s*["']`, `(?i)style\s*="`,
@@ -113,10 +113,10 @@ func TestInvalidUTF8(t *testing.T) {
 }
 
 func TestSameInSameOut(t *testing.T) {
-	page, _ := planned(t, session(t), "session.json", wire.Policy{})
+	page, _ := planned(t, session(t), "session.json", wire.Repair{})
 	first := render(t, page)
 	for range 5 {
-		page, _ := planned(t, session(t), "session.json", wire.Policy{})
+		page, _ := planned(t, session(t), "session.json", wire.Repair{})
 		if render(t, page) != first {
 			t.Fatal("two runs give two pages")
 		}
@@ -133,7 +133,7 @@ func TestSize(t *testing.T) {
 		t.Errorf("the frame alone has %d bytes", frame)
 	}
 	plain := len(render(t, New(r, options(r, "x")))) - frame
-	page, _ := planned(t, body, "x", wire.Policy{})
+	page, _ := planned(t, body, "x", wire.Repair{})
 	both := len(render(t, page)) - frame
 	t.Logf("frame %d, body %d, page %d, page with plan %d", frame, len(body), plain, both)
 	if plain > len(body)*3/2 || both > 2*len(body) {
@@ -164,7 +164,7 @@ func TestPicturesAreNotText(t *testing.T) {
 // TestPlan compares the page with the plan: each receipt at its place, each block of
 // the result with where it came from.
 func TestPlan(t *testing.T) {
-	page, plan := planned(t, session(t), "session.json", wire.Policy{})
+	page, plan := planned(t, session(t), "session.json", wire.Repair{})
 	if len(page.Changes) != len(plan.Changes()) {
 		t.Fatalf("%d changes, want %d", len(page.Changes), len(plan.Changes()))
 	}

@@ -26,7 +26,7 @@ func TestScreenshots(t *testing.T) {
 	b := startBrowser(t)
 	r := parse(t, session(t))
 	plain := file(t, New(r, options(r, "session.json")))
-	page, _ := planned(t, session(t), "session.json", wire.Policy{})
+	page, _ := planned(t, session(t), "session.json", wire.Repair{})
 	plan := file(t, page)
 	lr := parse(t, long(5000))
 	thousands := file(t, New(lr, options(lr, "long.json")))

@@ -11,16 +11,16 @@ import (
 type Remedy uint8
 
 const (
-	// Keep the information: stub an unanswered call, quote an orphan result.
-	Keep Remedy = iota
-	// Drop the half.
-	Drop
+	// RemedyKeep keeps the information: stubs an unanswered call, quotes an orphan result.
+	RemedyKeep Remedy = iota
+	// RemedyDrop drops the half.
+	RemedyDrop
 )
 
-// A Policy says how to mend. The zero value keeps what can be kept.
-type Policy struct {
-	OrphanCall   Remedy // Keep: put in a result that says the outcome is unknown
-	OrphanResult Remedy // Keep: turn it into quoted text
+// A Repair says how to mend. The zero value keeps what can be kept.
+type Repair struct {
+	OrphanCall   Remedy // RemedyKeep: put in a result that says the outcome is unknown
+	OrphanResult Remedy // RemedyKeep: turn it into quoted text
 	// Open leaves calls at the tail open: they may still be running. That is right
 	// for a store and wrong for a request that is about to be sent.
 	Open bool
@@ -58,17 +58,17 @@ const maxRounds = 24
 // Mend repairs what Check finds. A request without findings comes back as it is:
 // the same bytes, the same buffer. The result is checked again, so what Left does
 // not name is clean.
-func (r *Request) Mend(p Policy, o CheckOptions) (*Mended, error) { return r.MendSince(r, p, o) }
+func (r *Request) Mend(p Repair, o CheckOptions) (*Mended, error) { return r.MendSince(r, p, o) }
 
 // MendSince is Mend; the paths of the changes are those of an earlier state.
-func (r *Request) MendSince(before *Request, p Policy, o CheckOptions) (*Mended, error) {
+func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended, error) {
 	o.Advice = false
 	out := &Mended{Request: r, Left: r.toMend(p, o)}
 	for range maxRounds {
 		if len(out.Left) == 0 {
 			break
 		}
-		m := &mender{draft: newDraft(out.Request), policy: p, before: before, strict: o.Strict, moved: make(map[int]bool)}
+		m := &mender{draft: newDraft(out.Request), repair: p, before: before, strict: o.Strict, moved: make(map[int]bool)}
 		for _, moves := range []bool{true, false} { // results go home before stubs are made
 			for i := range out.Left {
 				if (out.Left[i].fault == displacedResult || out.Left[i].fault == resultAfterMessage) == moves {
@@ -91,7 +91,7 @@ func (r *Request) MendSince(before *Request, p Policy, o CheckOptions) (*Mended,
 }
 
 // toMend lists the findings, without those that the policy lets be.
-func (r *Request) toMend(p Policy, o CheckOptions) []Finding {
+func (r *Request) toMend(p Repair, o CheckOptions) []Finding {
 	found := r.Check(o)
 	if p.Open {
 		found = slices.DeleteFunc(found, func(f Finding) bool {
@@ -121,7 +121,7 @@ const emptyTalkText = "(This conversation has no content.)"
 // A mender mends one round of findings.
 type mender struct {
 	*draft
-	policy  Policy
+	repair  Repair
 	changes []Change
 	before  *Request        // whose paths the changes are told in
 	strict  bool            // the result is to be valid everywhere

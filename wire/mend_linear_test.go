@@ -20,7 +20,7 @@ func TestMendManyCalls(t *testing.T) {
 		return []byte(`{"model":"claude-sonnet-4-5","max_tokens":10,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[` +
 			strings.Join(calls, ",") + `]},{"role":"user","content":"y"}]}`)
 	}
-	for _, p := range []wire.Policy{{}, {OrphanCall: wire.Drop}} {
+	for _, p := range []wire.Repair{{}, {OrphanCall: wire.RemedyDrop}} {
 		trial.Linear(t, fmt.Sprintf("%+v", p), 16_000, func(n int) func() {
 			r, err := wire.Parse(body(n), wire.Options{})
 			if err != nil {

@@ -37,11 +37,11 @@ func (m *mender) unansweredCall(f *Finding) {
 		return
 	}
 	text := DefaultStub
-	if m.policy.Stub != nil {
-		text = m.policy.Stub(x)
+	if m.repair.Stub != nil {
+		text = m.repair.Stub(x)
 	}
 	raw := m.g.stub(m.draft, f.Block, text)
-	if m.policy.OrphanCall == Drop || raw == nil || text == "" || x.CallID == "" && !m.g.countsCalls && m.where[f.Block].in != inFunction {
+	if m.repair.OrphanCall == RemedyDrop || raw == nil || text == "" || x.CallID == "" && !m.g.countsCalls && m.where[f.Block].in != inFunction {
 		m.dropBlock(f.Block)
 		m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a call that no result answers")
 		m.dropIfAlone(f, f.Block)
@@ -296,7 +296,7 @@ func (m *mender) strayResult(f *Finding) {
 	}
 	blk := m.t.Block(f.Block)
 	text := m.resultText(f.Block)
-	if m.policy.OrphanResult == Drop || Synthetic(text) || strings.TrimSpace(text) == "" {
+	if m.repair.OrphanResult == RemedyDrop || Synthetic(text) || strings.TrimSpace(text) == "" {
 		m.dropBlock(f.Block)
 		m.log(f, "drop", f.Block, f.Index, -blk.Span.Len(), "a result whose call is not in the history")
 		return

@@ -12,7 +12,7 @@ import (
 // mended mends a body and checks what must hold for every repair: what is left is
 // reported, a second repair changes nothing, no word of a user is lost, and a body
 // without findings comes back as the same buffer.
-func mended(t *testing.T, body []byte, o Options, p Policy) *Mended {
+func mended(t *testing.T, body []byte, o Options, p Repair) *Mended {
 	t.Helper()
 	r, err := Parse(body, o)
 	if err != nil {
@@ -66,11 +66,11 @@ func mayStay(f Finding) bool {
 func TestMendZoo(t *testing.T) {
 	for _, z := range zoo(t) {
 		t.Run(z.ID, func(t *testing.T) {
-			out := mended(t, z.body(), Options{}, Policy{})
+			out := mended(t, z.body(), Options{}, Repair{})
 			for _, f := range slices.DeleteFunc(out.Left, mayStay) {
 				t.Errorf("left: %s at %s in %s", f.Rule, f.Path, out.Request.raw)
 			}
-			dropped := mended(t, z.body(), Options{}, Policy{OrphanCall: Drop, OrphanResult: Drop})
+			dropped := mended(t, z.body(), Options{}, Repair{OrphanCall: RemedyDrop, OrphanResult: RemedyDrop})
 			for _, f := range slices.DeleteFunc(dropped.Left, mayStay) {
 				t.Errorf("left when dropping: %s at %s in %s", f.Rule, f.Path, dropped.Request.raw)
 			}
@@ -85,7 +85,7 @@ func TestMendFixtures(t *testing.T) {
 				continue
 			}
 			t.Run(strings.ReplaceAll(f.Rule, "/", "-"), func(t *testing.T) {
-				out := mended(t, body, f.options(t, body), Policy{})
+				out := mended(t, body, f.options(t, body), Repair{})
 				for _, left := range slices.DeleteFunc(out.Left, mayStay) {
 					t.Errorf("left: %s at %s in %s", left.Rule, left.Path, out.Request.raw)
 				}
@@ -107,7 +107,7 @@ func FuzzMend(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte, pick uint8) {
 		o := Options{Dialect: Dialect(pick % 6)}
-		p := Policy{OrphanCall: Remedy(pick >> 6 & 1), OrphanResult: Remedy(pick >> 7)}
+		p := Repair{OrphanCall: Remedy(pick >> 6 & 1), OrphanResult: Remedy(pick >> 7)}
 		r, err := Parse(body, o)
 		if err != nil {
 			return

@@ -135,7 +135,7 @@ func TestNotesCovered(t *testing.T) {
 }
 
 // eachNote mends every case of a kind and checks that nothing else has changed.
-func eachNote(t *testing.T, kind string, p Policy, f func(c noted)) {
+func eachNote(t *testing.T, kind string, p Repair, f func(c noted)) {
 	t.Helper()
 	cases, notes := zoo(t), repairNotes(t)
 	for _, s := range kinds[kind] {
@@ -381,7 +381,7 @@ func (c noted) paired() {
 // everything else stays, and no call is invented for it. By default what it says is
 // kept as a quotation.
 func TestNoteOrphanResult(t *testing.T) {
-	eachNote(t, "OrphanResult", Policy{OrphanResult: Drop}, func(c noted) {
+	eachNote(t, "OrphanResult", Repair{OrphanResult: RemedyDrop}, func(c noted) {
 		c.paired()
 		c.blocksKept(transcript.Text, transcript.Call, transcript.Thinking, transcript.Media)
 		for _, b := range c.violated("orphan-result") {
@@ -397,7 +397,7 @@ func TestNoteOrphanResult(t *testing.T) {
 		}
 	})
 	t.Run("quoted", func(t *testing.T) {
-		eachNote(t, "OrphanResult", Policy{}, func(c noted) {
+		eachNote(t, "OrphanResult", Repair{}, func(c noted) {
 			c.paired()
 			c.blocksKept(transcript.Text, transcript.Call)
 			for _, b := range c.violated("orphan-result") {
@@ -416,7 +416,7 @@ func TestNoteOrphanResult(t *testing.T) {
 // what the user says next; it claims neither success nor that anybody cancelled.
 // Where calls are to be dropped, they go, and nothing else does.
 func TestNoteStub(t *testing.T) {
-	eachNote(t, "Stub", Policy{}, func(c noted) {
+	eachNote(t, "Stub", Repair{}, func(c noted) {
 		c.paired()
 		c.blocksKept(transcript.Text, transcript.Result, transcript.Thinking)
 		stubs := 0
@@ -461,7 +461,7 @@ func TestNoteStub(t *testing.T) {
 		}
 	})
 	t.Run("dropped", func(t *testing.T) {
-		eachNote(t, "Stub", Policy{OrphanCall: Drop}, func(c noted) {
+		eachNote(t, "Stub", Repair{OrphanCall: RemedyDrop}, func(c noted) {
 			c.paired()
 			c.noStub()
 			c.blocksKept(transcript.Text, transcript.Result)
@@ -479,7 +479,7 @@ func typeOf(r *Request, b transcript.BlockID) string {
 // TestNoteMove: every output exists, so it is moved to its call; nothing is dropped,
 // nothing is made up, and what stood in between follows in its order.
 func TestNoteMove(t *testing.T) {
-	eachNote(t, "Move", Policy{}, func(c noted) {
+	eachNote(t, "Move", Repair{}, func(c noted) {
 		c.paired()
 		c.noStub()
 		c.blocksKept(transcript.Text, transcript.Result, transcript.Call, transcript.Media, transcript.Thinking)
@@ -495,7 +495,7 @@ func TestNoteMove(t *testing.T) {
 // TestNoteIdenticalTwins: twins collapse to one, the real result is kept, and the
 // rest of the turn is as it was.
 func TestNoteIdenticalTwins(t *testing.T) {
-	eachNote(t, "IdenticalTwins", Policy{}, func(c noted) {
+	eachNote(t, "IdenticalTwins", Repair{}, func(c noted) {
 		c.paired()
 		c.noStub()
 		c.blocksKept(transcript.Text)
@@ -520,7 +520,7 @@ func TestNoteIdenticalTwins(t *testing.T) {
 // TestNoteDifferentTwins: calls that differ are both real: the second one and its
 // result get a new id together, in order.
 func TestNoteDifferentTwins(t *testing.T) {
-	eachNote(t, "DifferentTwins", Policy{}, func(c noted) {
+	eachNote(t, "DifferentTwins", Repair{}, func(c noted) {
 		c.paired()
 		c.noStub()
 		c.blocksKept(transcript.Text, transcript.Result, transcript.Call)
@@ -539,7 +539,7 @@ func TestNoteDifferentTwins(t *testing.T) {
 
 // TestNoteRelink: one open call and one stray result next to each other are a pair.
 func TestNoteRelink(t *testing.T) {
-	eachNote(t, "Relink", Policy{}, func(c noted) {
+	eachNote(t, "Relink", Repair{}, func(c noted) {
 		c.paired()
 		c.noStub()
 		c.blocksKept(transcript.Text, transcript.Result, transcript.Call)
@@ -548,7 +548,7 @@ func TestNoteRelink(t *testing.T) {
 
 // TestNoteMint: an empty id is replaced on both sides.
 func TestNoteMint(t *testing.T) {
-	eachNote(t, "Mint", Policy{}, func(c noted) {
+	eachNote(t, "Mint", Repair{}, func(c noted) {
 		c.paired()
 		c.noStub()
 		c.blocksKept(transcript.Text, transcript.Result, transcript.Call)
@@ -562,7 +562,7 @@ func TestNoteMint(t *testing.T) {
 
 // TestNoteBlankBlock: only the blank block goes.
 func TestNoteBlankBlock(t *testing.T) {
-	eachNote(t, "BlankBlock", Policy{}, func(c noted) {
+	eachNote(t, "BlankBlock", Repair{}, func(c noted) {
 		for id, b := range c.in.t.Blocks() {
 			raw := c.in.t.Bytes(b.Span)
 			blank := b.Kind == transcript.Text && strings.TrimSpace(c.in.Text(transcript.BlockID(id))) == ""
@@ -579,7 +579,7 @@ func TestNoteBlankBlock(t *testing.T) {
 // TestNoteEmptyTurn: a turn without content goes; what the user says around it
 // stays, joined where the provider wants it.
 func TestNoteEmptyTurn(t *testing.T) {
-	eachNote(t, "EmptyTurn", Policy{}, func(c noted) {
+	eachNote(t, "EmptyTurn", Repair{}, func(c noted) {
 		if a, b := strings.Join(userTexts(c.in), "\n\n"), strings.Join(userTexts(c.out), "\n\n"); a != b {
 			c.t.Errorf("the user says %q, said %q", b, a)
 		}
@@ -592,7 +592,7 @@ func TestNoteEmptyTurn(t *testing.T) {
 // TestNoteAppendUser: a minimal turn of the user is appended; the assistant's text
 // stays.
 func TestNoteAppendUser(t *testing.T) {
-	eachNote(t, "AppendUser", Policy{}, func(c noted) {
+	eachNote(t, "AppendUser", Repair{}, func(c noted) {
 		a, b := c.in.t.Messages(), c.out.t.Messages()
 		if len(b) != len(a)+1 || b[len(a)].Role != transcript.User {
 			c.t.Fatalf("%d messages become %d", len(a), len(b))
@@ -611,7 +611,7 @@ func TestNoteAppendUser(t *testing.T) {
 // TestNoteOpenWithUser: a turn of the user is put in front, behind the system
 // prompt; nothing else changes.
 func TestNoteOpenWithUser(t *testing.T) {
-	eachNote(t, "OpenWithUser", Policy{}, func(c noted) {
+	eachNote(t, "OpenWithUser", Repair{}, func(c noted) {
 		a, b := c.in.t.Messages(), c.out.t.Messages()
 		if len(b) != len(a)+1 || b[0].Role != transcript.User {
 			c.t.Fatalf("%d messages become %d, the first is the %s's", len(a), len(b), b[0].Role)
@@ -626,7 +626,7 @@ func TestNoteOpenWithUser(t *testing.T) {
 
 // TestNoteTrailingSpace: only the last text is trimmed, and only at its end.
 func TestNoteTrailingSpace(t *testing.T) {
-	eachNote(t, "TrailingSpace", Policy{}, func(c noted) {
+	eachNote(t, "TrailingSpace", Repair{}, func(c noted) {
 		last := c.in.t.Blocks()[len(c.in.t.Blocks())-1]
 		raw := c.in.t.Bytes(last.Body)
 		trimmed := bytes.TrimSuffix(bytes.TrimRight(raw, " "), []byte(`\n`))
@@ -636,7 +636,7 @@ func TestNoteTrailingSpace(t *testing.T) {
 	})
 	// An earlier text keeps its white space, and so does an escape at the end.
 	body := []byte(`{"model":"claude-3-5-sonnet-20241022","max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"early \n\t"},{"role":"user","content":"q \n"},{"role":"assistant","content":"caf\u00e9 \\n \u0020\n\t "}]}`)
-	out := mended(t, body, Options{}, Policy{}).Request.raw
+	out := mended(t, body, Options{}, Repair{}).Request.raw
 	want := strings.Replace(string(body), ` \u0020\n\t "}]}`, `"}]}`, 1)
 	if string(out) != want {
 		t.Errorf("got  %s\nwant %s", out, want)
@@ -645,7 +645,7 @@ func TestNoteTrailingSpace(t *testing.T) {
 
 // TestNoteHalfSurrogate: only the half character is replaced.
 func TestNoteHalfSurrogate(t *testing.T) {
-	eachNote(t, "HalfSurrogate", Policy{}, func(c noted) {
+	eachNote(t, "HalfSurrogate", Repair{}, func(c noted) {
 		i := 0
 		for i < len(c.in.raw) && c.in.raw[i] == c.out.raw[i] {
 			i++
@@ -663,7 +663,7 @@ func TestNoteHalfSurrogate(t *testing.T) {
 // TestNoteRenameIDs: ids are mapped on both sides, the same way each time, and
 // different ids stay different, also with a long common head.
 func TestNoteRenameIDs(t *testing.T) {
-	eachNote(t, "RenameIDs", Policy{}, func(c noted) {
+	eachNote(t, "RenameIDs", Repair{}, func(c noted) {
 		c.paired()
 		c.noStub()
 		c.blocksKept(transcript.Text, transcript.Result, transcript.Call)
@@ -702,7 +702,7 @@ func TestNoteRenameIDs(t *testing.T) {
 			alias := make(map[string]string) // what each id becomes in the longest history
 			for n := len(turns); n > 0; n-- {
 				body := []byte(fmt.Sprintf(target.format, strings.Join(turns[:n], ",")))
-				m := mended(t, body, Options{}, Policy{})
+				m := mended(t, body, Options{}, Repair{})
 				if len(m.Left) > 0 {
 					t.Fatalf("left %+v", m.Left)
 				}
@@ -729,7 +729,7 @@ func TestNoteRenameIDs(t *testing.T) {
 // TestNoteRenameTools: a name is rewritten to what the provider takes; the error
 // result that names the wrong tool stays, and the name is not declared.
 func TestNoteRenameTools(t *testing.T) {
-	eachNote(t, "RenameTools", Policy{}, func(c noted) {
+	eachNote(t, "RenameTools", Repair{}, func(c noted) {
 		c.paired()
 		c.blocksKept(transcript.Text, transcript.Result)
 		for _, x := range c.out.t.Exchanges() {
@@ -743,7 +743,7 @@ func TestNoteRenameTools(t *testing.T) {
 // TestNoteDropReasoning: a reasoning item that leads nowhere goes, with the ids
 // that refer to it; calls, outputs and words stay.
 func TestNoteDropReasoning(t *testing.T) {
-	eachNote(t, "DropReasoning", Policy{}, func(c noted) {
+	eachNote(t, "DropReasoning", Repair{}, func(c noted) {
 		c.paired()
 		c.blocksKept(transcript.Text, transcript.Result, transcript.Call)
 		if count(c.out, transcript.Thinking) != count(c.in, transcript.Thinking)-1 {
@@ -765,7 +765,7 @@ func TestNoteDropReasoning(t *testing.T) {
 
 // TestNoteStripItemID: only the bad id goes.
 func TestNoteStripItemID(t *testing.T) {
-	eachNote(t, "StripItemID", Policy{}, func(c noted) {
+	eachNote(t, "StripItemID", Repair{}, func(c noted) {
 		c.paired()
 		c.blocksKept(transcript.Text, transcript.Result, transcript.Call)
 		i := c.in.Check(CheckOptions{})[0].Index
@@ -784,7 +784,7 @@ func TestNoteStripItemID(t *testing.T) {
 // TestNoteRetagPart: the part gets the type that its role may use, or goes if it is
 // thinking; the text stays.
 func TestNoteRetagPart(t *testing.T) {
-	eachNote(t, "RetagPart", Policy{}, func(c noted) {
+	eachNote(t, "RetagPart", Repair{}, func(c noted) {
 		c.blocksKept(transcript.Text)
 		if len(c.out.t.Messages()) != len(c.in.t.Messages()) {
 			c.t.Errorf("%d messages, were %d", len(c.out.t.Messages()), len(c.in.t.Messages()))
@@ -795,7 +795,7 @@ func TestNoteRetagPart(t *testing.T) {
 // TestNoteWrapInObject: what must be an object becomes one that still holds what
 // was there; the pair and its output stay.
 func TestNoteWrapInObject(t *testing.T) {
-	eachNote(t, "WrapInObject", Policy{}, func(c noted) {
+	eachNote(t, "WrapInObject", Repair{}, func(c noted) {
 		c.paired()
 		c.noStub()
 		c.blocksKept(transcript.Text)
@@ -816,7 +816,7 @@ func TestNoteWrapInObject(t *testing.T) {
 
 // TestNoteNameFromCall: a response takes the name of the call it answers.
 func TestNoteNameFromCall(t *testing.T) {
-	eachNote(t, "NameFromCall", Policy{}, func(c noted) {
+	eachNote(t, "NameFromCall", Repair{}, func(c noted) {
 		c.paired()
 		c.blocksKept(transcript.Text, transcript.Result, transcript.Call)
 		for _, x := range c.out.t.Exchanges() {
@@ -830,7 +830,7 @@ func TestNoteNameFromCall(t *testing.T) {
 // TestNoteDeclareTools: the tools that the history uses are declared; the history
 // stays byte for byte.
 func TestNoteDeclareTools(t *testing.T) {
-	eachNote(t, "DeclareTools", Policy{}, func(c noted) {
+	eachNote(t, "DeclareTools", Repair{}, func(c noted) {
 		if !bytes.Equal(c.in.raw[c.in.list.Start:c.in.list.End], c.out.raw[c.out.list.Start:c.out.list.End]) {
 			c.t.Error("the history has changed")
 		}
@@ -857,7 +857,7 @@ func TestNoteDeclareTools(t *testing.T) {
 // TestNoteMergeNeighbours: neighbours of one role are joined, both texts whole and
 // in order.
 func TestNoteMergeNeighbours(t *testing.T) {
-	eachNote(t, "MergeNeighbours", Policy{}, func(c noted) {
+	eachNote(t, "MergeNeighbours", Repair{}, func(c noted) {
 		was, is := userTexts(c.in), userTexts(c.out)
 		if a, b := strings.Join(was, "\n\n"), strings.Join(is, "\n\n"); a != b {
 			c.t.Errorf("the user says %q, said %q", b, a)
@@ -871,7 +871,7 @@ func TestNoteMergeNeighbours(t *testing.T) {
 // TestNoteCacheMarks: the oldest marks in the messages go until four are left; no
 // content changes.
 func TestNoteCacheMarks(t *testing.T) {
-	eachNote(t, "CacheMarks", Policy{}, func(c noted) {
+	eachNote(t, "CacheMarks", Repair{}, func(c noted) {
 		const mark = `"cache_control"`
 		if n := bytes.Count(c.out.raw, []byte(mark)); n != 4 {
 			c.t.Errorf("%d marks are left", n)
@@ -895,7 +895,7 @@ func TestNoteCacheMarks(t *testing.T) {
 // TestNoteThinking: thinking is moved or dropped whole, with its bytes and
 // signature as they are, never made up; the calls and their results stay.
 func TestNoteThinking(t *testing.T) {
-	eachNote(t, "Thinking", Policy{}, func(c noted) {
+	eachNote(t, "Thinking", Repair{}, func(c noted) {
 		c.paired()
 		c.noStub()
 		c.blocksKept(transcript.Text, transcript.Result)
@@ -919,7 +919,7 @@ func TestNoteThinking(t *testing.T) {
 // TestNoteErrorResult: a result keeps its texts and its error flag and gets a short
 // text where it must have one; an image of an error stands behind the results.
 func TestNoteErrorResult(t *testing.T) {
-	eachNote(t, "ErrorResult", Policy{}, func(c noted) {
+	eachNote(t, "ErrorResult", Repair{}, func(c noted) {
 		c.paired()
 		c.noStub()
 		c.blocksKept(transcript.Text, transcript.Call)
@@ -935,7 +935,7 @@ func TestNoteErrorResult(t *testing.T) {
 // TestNoteMedia: texts stay; an image goes behind the results, or a text says that
 // there was one where the model takes none.
 func TestNoteMedia(t *testing.T) {
-	eachNote(t, "Media", Policy{}, func(c noted) {
+	eachNote(t, "Media", Repair{}, func(c noted) {
 		c.paired()
 		c.noStub()
 		c.blocksKept(transcript.Text, transcript.Call)
@@ -963,7 +963,7 @@ func TestNoteMedia(t *testing.T) {
 // TestNoteServerTools: half a server exchange goes and is never answered by the
 // client; the assistant's text stays.
 func TestNoteServerTools(t *testing.T) {
-	eachNote(t, "ServerTools", Policy{}, func(c noted) {
+	eachNote(t, "ServerTools", Repair{}, func(c noted) {
 		c.blocksKept(transcript.Text)
 		c.noStub()
 		if n := count(c.out, transcript.Result); n != 0 {
@@ -978,7 +978,7 @@ func TestNoteServerTools(t *testing.T) {
 // TestNoteMixedTurn: results and words stand in turns of their own, with a short
 // turn of the assistant in between.
 func TestNoteMixedTurn(t *testing.T) {
-	eachNote(t, "MixedTurn", Policy{}, func(c noted) {
+	eachNote(t, "MixedTurn", Repair{}, func(c noted) {
 		c.paired()
 		c.blocksKept(transcript.Text, transcript.Result, transcript.Call)
 		if !strings.Contains(c.shape(), "|r|t|t") {
@@ -990,7 +990,7 @@ func TestNoteMixedTurn(t *testing.T) {
 // TestNoteReasoningFields: an empty summary is added, or the plain text emptied;
 // nothing else changes.
 func TestNoteReasoningFields(t *testing.T) {
-	eachNote(t, "ReasoningFields", Policy{}, func(c noted) {
+	eachNote(t, "ReasoningFields", Repair{}, func(c noted) {
 		c.paired()
 		c.blocksKept(transcript.Text, transcript.Result, transcript.Call)
 		if count(c.out, transcript.Thinking) != count(c.in, transcript.Thinking) {
@@ -1006,7 +1006,7 @@ func TestNoteReasoningFields(t *testing.T) {
 
 // TestNoteNothingToMend: an empty history is reported, or gets a minimal turn.
 func TestNoteNothingToMend(t *testing.T) {
-	eachNote(t, "NothingToMend", Policy{}, func(c noted) {
+	eachNote(t, "NothingToMend", Repair{}, func(c noted) {
 		if len(c.out.t.Messages()) == 0 && len(c.m.Left) == 0 {
 			c.t.Error("an empty list, and no report")
 		}
@@ -1017,7 +1017,7 @@ func TestNoteNothingToMend(t *testing.T) {
 // more, and what never was comes back as the same bytes in the same buffer.
 func TestNoteSame(t *testing.T) {
 	for _, kind := range []string{"Undecidable", "Legacy", "Control"} {
-		eachNote(t, kind, Policy{}, func(c noted) {
+		eachNote(t, kind, Repair{}, func(c noted) {
 			if body := c.in.raw; &c.out.raw[0] != &body[0] || len(c.out.raw) != len(body) || len(c.m.Changes) > 0 {
 				c.t.Errorf("changed: %+v", c.m.Changes)
 			}

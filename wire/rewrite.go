@@ -137,12 +137,7 @@ func (r *Request) Editable(b transcript.BlockID) bool {
 
 // Text returns what a block says, as plain text: a result's or text's strings
 // decoded, and what is no text by name.
-func (r *Request) Text(b transcript.BlockID) string { return Text(r.t, b) }
-
-// Text is [Request.Text] for a transcript of any dialect.
-func Text(t *transcript.Transcript, b transcript.BlockID) string {
-	return plainText(t.Raw(), t.Block(b).Body, 0)
-}
+func (r *Request) Text(b transcript.BlockID) string { return plainText(r.raw, r.t.Block(b).Body, 0) }
 
 // Arguments returns the arguments of a call as the JSON text of an object, taken
 // out of the string that the OpenAI APIs put it in; nil if the call has none.

@@ -10,13 +10,13 @@ import (
 type Severity uint8
 
 const (
-	// Refused: the provider answers 400.
-	Refused Severity = iota
-	// Portability: refused by some models, vendors or versions; reported only
+	// SeverityRefused: the provider answers 400.
+	SeverityRefused Severity = iota
+	// SeverityPortability: refused by some models, vendors or versions; reported only
 	// when asked for what is valid everywhere.
-	Portability
-	// Degrades: accepted, but it costs quality or money; reported as advice.
-	Degrades
+	SeverityPortability
+	// SeverityDegrades: accepted, but it costs quality or money; reported as advice.
+	SeverityDegrades
 )
 
 func (s Severity) String() string {
@@ -45,15 +45,15 @@ type Rule struct {
 // active reports whether the row applies under p and o.
 func (r *Rule) active(p *Profile, o CheckOptions) bool {
 	if o.Strict && !r.keep {
-		return r.Severity != Degrades || o.Advice
+		return r.Severity != SeverityDegrades || o.Advice
 	}
 	if r.only != nil && !r.only(p) {
 		return false
 	}
 	switch r.Severity {
-	case Portability:
+	case SeverityPortability:
 		return o.Strict
-	case Degrades:
+	case SeverityDegrades:
 		return o.Advice
 	}
 	return true

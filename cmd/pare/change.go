@@ -81,9 +81,9 @@ func remedy(r *wire.Remedy, flag, value, keep string) error {
 	switch value {
 	case "":
 	case keep:
-		*r = wire.Keep
+		*r = wire.RemedyKeep
 	case "drop":
-		*r = wire.Drop
+		*r = wire.RemedyDrop
 	default:
 		return fmt.Errorf("%s is %s or drop, not %q", flag, keep, value)
 	}

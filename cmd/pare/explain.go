@@ -175,7 +175,7 @@ func (e explanation) word(t headword, rows []wire.Rule) []byte {
 	}
 	for _, r := range rows {
 		severity := e.paint.fault(r.Severity.String())
-		if r.Severity != wire.Refused {
+		if r.Severity != wire.SeverityRefused {
 			severity = e.paint.advice(r.Severity.String())
 		}
 		fmt.Fprintf(&b, "\n%s  %s\n", e.paint.place(r.ID), severity)
