@@ -56,7 +56,7 @@ func TestDefectR3Bound(t *testing.T) {
 		"a document":  fill(`{"messages":[{"role":"user","content":"`, strings.Repeat("x", 1<<16)),
 		"a long line": fill("[]\n[\"", strings.Repeat("y", 1<<16)),
 		"white space": fill("", strings.Repeat(" ", 1<<16)),
-		"lines":       fill("", strings.Repeat("{}\n", 1<<14)),
+		"lines":       fill("", strings.Repeat("[]\n", 1<<14)),
 		"brackets":    fill("", strings.Repeat("[", 1<<16)),
 		"objects":     fill("x\n", strings.Repeat("{\"\n", 1<<14)),
 	} {
