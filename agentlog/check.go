@@ -11,12 +11,14 @@ import (
 // A Finding is something that is wrong with a session file, at a line.
 type Finding struct {
 	wire.Finding
-	Thread  string `json:"thread,omitempty"` // the thread it is about; "" for the file itself
-	File    string `json:"file,omitempty"`   // in a folder: the file it is in
+	Effect  Effect `json:"effect"`
+	Instead string `json:"instead,omitempty"` // what to do about what cannot be fixed
+	Thread  string `json:"thread,omitempty"`  // the thread it is about; "" for the file itself
+	File    string `json:"file,omitempty"`    // in a folder: the file it is in
 	Line    int    `json:"line"`
 	Column  int    `json:"column"` // in bytes
 	Offset  int    `json:"offset"`
-	Dormant bool   `json:"dormant,omitempty"` // in a part that the agent no longer sends
+	Dormant bool   `json:"dormant,omitempty"` // in a part that the agent does not send
 	// Open: the call stands at the end and may still be running. It is mended all the
 	// same, because resuming would send it.
 	Open     bool `json:"open,omitempty"`
@@ -50,7 +52,7 @@ func (l *Log) Check(o wire.CheckOptions) []Finding {
 }
 
 func (l *Log) checkThread(t *Thread, o wire.CheckOptions) []Finding {
-	if t.Kind == Dormant {
+	if !l.sends(t) {
 		return l.checkDormant(t)
 	}
 	var all []Finding
@@ -66,9 +68,18 @@ func (l *Log) checkThread(t *Thread, o wire.CheckOptions) []Finding {
 	return all
 }
 
+// sends reports whether the agent sends a thread when the session is resumed. The talks
+// of sub-agents are over, unless the file is that of a sub-agent.
+func (l *Log) sends(t *Thread) bool {
+	return t.Kind == Main || t.Kind == Side && !slices.ContainsFunc(l.Threads, func(t *Thread) bool { return t.Kind == Main })
+}
+
 // locate adds the place in the file to a finding of a thread.
 func (l *Log) locate(t *Thread, f wire.Finding) Finding {
-	out := Finding{Finding: f, Thread: t.Name, Dormant: t.Kind == Dormant, of: t}
+	out := Finding{Finding: f, Thread: t.Name, Dormant: !l.sends(t), of: t}
+	if out.Dormant || f.Advice {
+		out.Effect = Cosmetic
+	}
 	out.unit, out.Offset = t.place(l, f.Index, f.Block)
 	out.at = out.Offset
 	out.Line, out.Column = l.position(out.Offset)
@@ -103,8 +114,9 @@ func (t *Thread) place(l *Log, message int, block transcript.BlockID) (unit, off
 	return p.unit, l.units[p.unit].span.Start
 }
 
-// checkDormant reports the halves in a part that is no longer sent whose other half
-// is nowhere in the file. Nothing else matters there.
+// checkDormant reports the halves in a part that is not sent whose other half is nowhere
+// in the file. They are left alone: an answer to a call that is not sent would be one
+// without its call.
 func (l *Log) checkDormant(t *Thread) []Finding {
 	var all []Finding
 	tr := t.Request.Transcript()

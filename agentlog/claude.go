@@ -84,8 +84,7 @@ func (c claude) read(l *Log) {
 	t.threads(true)
 	for i := range es {
 		if (es[i].kind == "user" || es[i].kind == "assistant") && !es[i].speaking() {
-			l.damageAt(l.units[i].span.Start, l.units[i].line, "unreadable")
-			l.damage[len(l.damage)-1].Advice = true
+			l.damageAt(l.units[i].span.Start, l.units[i].line, "skipped-message")
 		}
 	}
 }
@@ -152,10 +151,10 @@ func (t *ccTree) threads(side bool) {
 	t.l.count(all, messages)
 	if side {
 		for _, group := range t.agents(mine) {
-			t.live(group, "side "+t.nameOf(group), Side)
+			t.live(group, "side "+t.nameOf(group), Side, all)
 		}
 	} else {
-		t.live(mine, "main", Main)
+		t.live(mine, "main", Main, all)
 	}
 	t.dormant(mine, side, all)
 }
@@ -192,7 +191,7 @@ func (t *ccTree) agents(mine []int) [][]int {
 var claudePrompt = write("role", "user", "content", promptText)
 
 // live makes the thread that is sent when the newest leaf of some lines is resumed.
-func (t *ccTree) live(mine []int, name string, kind Kind) {
+func (t *ccTree) live(mine []int, name string, kind Kind, all *talk) {
 	leaf := t.leafOf(mine)
 	if kind == Main {
 		leaf = t.checkpoint(leaf)
@@ -219,7 +218,7 @@ func (t *ccTree) live(mine []int, name string, kind Kind) {
 		prompt = claudePrompt
 	}
 	if th := t.l.thread(name, kind, wire.Anthropic, model, b, prompt); th != nil {
-		th.tree = &ccChain{entries: t.entries, index: t.index, path: path}
+		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index, path: path}, all
 	}
 }
 

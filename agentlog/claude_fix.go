@@ -263,48 +263,7 @@ func (claude) finish(e *edits) {
 	}
 }
 
-// mendDormant answers and quotes the halves in a part that is no longer sent: a
-// user may go back to it.
-func mendDormant(e *edits, t *Thread, o Options) {
-	tr := t.Request.Transcript()
-	for _, f := range e.l.checkDormant(t) {
-		blk := tr.Block(f.Block)
-		c := Change{Thread: t.Name, Line: f.Line}
-		if f.Rule == "orphan-call" {
-			text := stubText(o.Repair, tr, f.Block)
-			if blk.CallID == "" || text == "" || o.Repair.OrphanCall == wire.RemedyDrop {
-				continue
-			}
-			raw := write("role", "user", "content", array(write("type", "tool_result", "tool_use_id", blk.CallID, "content", text, "is_error", []byte("true"))))
-			en := &t.tree.entries[f.unit]
-			parent := en.uuid
-			if t.tree.index[parent] != f.unit { // another line goes by that uuid
-				parent = ""
-			}
-			line, _ := e.newLine(t.tree, piece{-1, raw, transcript.User}, f.unit, parent, en.stamp)
-			if o.AppendOnly {
-				e.end = append(e.end, line)
-			} else {
-				x := e.unit(f.unit)
-				x.after = append(x.after, line)
-			}
-			e.log(c, "insert", f.Rule, f.IDs, len(line), "a stub: %s", text)
-			continue
-		}
-		if o.AppendOnly {
-			continue
-		}
-		said := "[A tool result without its call; quoted, not written by the user]\n" + t.Request.Text(f.Block)
-		e.replaceIn(f.unit, f.Offset, blk.Span.Len(), write("type", "text", "text", said))
-		e.log(c, "edit", f.Rule, f.IDs, 0, "a result whose call is not in the file, kept as quoted text")
-	}
-}
-
 func (claude) mend(e *edits, t *Thread, o Options) error {
-	if t.Kind == Dormant {
-		mendDormant(e, t, o)
-		return nil
-	}
 	var pieces []piece
 	var changes []wire.Change
 	if len(e.l.checkThread(t, o.Check)) > 0 {

@@ -33,8 +33,7 @@ func (cline) read(l *Log) {
 	for i := all.first; i < all.end; i++ {
 		o := objectAt(l.raw, l.units[i].span)
 		if !o.has("role") {
-			l.damageAt(l.units[i].span.Start, l.units[i].line, "unreadable")
-			l.damage[len(l.damage)-1].Advice = true
+			l.damageAt(l.units[i].span.Start, l.units[i].line, "skipped-message")
 			continue
 		}
 		n++
@@ -74,11 +73,10 @@ func (cline) read(l *Log) {
 	}
 }
 
-// mend writes what the provider's own rules make of the list. What is hidden is left
-// alone: it is never sent and has no other reader.
+// mend writes what the provider's own rules make of the list.
 func (cline) mend(e *edits, t *Thread, o Options) error {
 	found := e.l.checkThread(t, o.Check)
-	if t.Kind == Dormant || len(found) == 0 {
+	if len(found) == 0 {
 		return nil
 	}
 	if o.AppendOnly {

@@ -212,6 +212,7 @@ func TestDamagedLists(t *testing.T) {
 // them, and follows the links of what comes out.
 func TestDamagedTree(t *testing.T) {
 	lines := bytes.Split(bytes.TrimRight(find(t, "large-session").raw, "\n"), []byte("\n"))[:160]
+	lines[0] = setMembers(lines[0], jsonspan.Span{Start: 0, End: len(lines[0])}, "version", []byte("3"))
 	for i, l := range lines[1:] {
 		parent := uuidValue(fmt.Sprintf("%08x", i-1))
 		if i == 0 {
@@ -240,7 +241,7 @@ func TestDamagedTree(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range append(fixed.Left, again.Check(wire.CheckOptions{})...) {
-			if f.Rule != "broken-line" {
+			if f.Rule != "broken-line" && f.Effect != Cosmetic {
 				t.Fatalf("round %d: left: line %d: %s %s", n, f.Line, f.Thread, f.Rule)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -36,46 +37,117 @@ type Fixed struct {
 // about.
 const maxRounds = 12
 
-// Fix mends what Check finds. Lines that need no change leave byte for byte; a file
-// without findings comes back as the same slice.
+// Fix mends what Check finds and the agent sends. Lines that need no change leave byte
+// for byte; a file without findings comes back as the same slice. What is made of the
+// file is read again: a repair that brings about a fault that was not there, or hides a
+// message that was sent, is not made.
 func (l *Log) Fix(o Options) (*Fixed, error) {
 	o.Format = l.Format
-	out := &Fixed{Raw: l.raw}
-	cur := l
+	kept, cur := &Fixed{Raw: l.raw}, l // what holds
+	last := l                          // the log of kept
+	next := *kept
 	for range maxRounds {
 		e := &edits{l: cur, units: make(map[int]*unitEdit), appendOnly: o.AppendOnly, parents: make(map[int]string), gone: make(map[int]bool), ids: make(map[string]bool)}
-		cur.mendDamage(e, o)
-		for _, t := range cur.Threads {
-			if err := cur.form.mend(e, t, o); err != nil {
-				return nil, fmt.Errorf("fix %s: %w", l.name, err)
-			}
-		}
-		if f, ok := cur.form.(finisher); ok {
-			f.finish(e)
-		}
-		raw, err := e.render()
+		raw, err := e.round(o)
 		if err != nil {
 			return nil, fmt.Errorf("fix %s: %w", l.name, err)
 		}
 		if bytes.Equal(raw, cur.raw) {
 			break
 		}
-		var next *Log
 		if cur.files != nil {
 			all, changed := e.filesOf()
-			next, out.Files = readFiles(all, o), changed
-		} else if next, err = Read(l.name, raw, o); err != nil {
+			cur, next.Files = readFiles(all, o), mergeFiles(next.Files, changed)
+		} else if cur, err = Read(l.name, raw, o); err != nil {
 			return nil, fmt.Errorf("fix %s: %w", l.name, err)
 		}
-		out.Raw, out.Changes = raw, append(out.Changes, e.changes...)
-		cur = next
-	}
-	for _, f := range cur.Check(o.Check) {
-		if !f.Open || !o.Repair.Open { // what was to be left open is not left over
-			out.Left = append(out.Left, f)
+		next.Raw, next.Changes = raw, append(slices.Clip(next.Changes), e.changes...)
+		if l.holds(cur, &next, o) {
+			done := next
+			kept, last = &done, cur
 		}
 	}
-	return out, nil
+	for _, f := range last.Check(o.Check) {
+		if f.Effect == Cosmetic || f.Open && o.Repair.Open { // what was to be left open is not left over
+			continue
+		}
+		if f.Effect == Refused {
+			f.Instead = newSession
+		}
+		kept.Left = append(kept.Left, f)
+	}
+	return kept, nil
+}
+
+// round collects what is to be done to the file as it is, and carries it out.
+func (e *edits) round(o Options) ([]byte, error) {
+	l := e.l
+	l.mendDamage(e, o)
+	for _, t := range l.Threads {
+		if !l.sends(t) {
+			continue
+		}
+		if err := l.form.mend(e, t, o); err != nil {
+			return nil, err
+		}
+	}
+	if f, ok := l.form.(finisher); ok {
+		f.finish(e)
+	}
+	return e.render()
+}
+
+// holds reports whether a mended file has no fault that it did not have before, and
+// sends what it sent.
+func (l *Log) holds(after *Log, fixed *Fixed, o Options) bool {
+	known := l.faults(o)
+	for key, n := range after.faults(o) {
+		if n > known[key] {
+			return false
+		}
+	}
+	taken := 0 // messages that may be gone
+	for _, c := range fixed.Changes {
+		if c.Action != "insert" && c.Action != "edit" {
+			taken++
+		}
+	}
+	now := make(map[string]int)
+	for _, t := range after.Threads {
+		if after.sends(t) {
+			now[t.Name] += t.Messages()
+		}
+	}
+	for _, t := range l.Threads {
+		if l.sends(t) && now[t.Name]+taken < t.Messages() {
+			return false
+		}
+	}
+	return true
+}
+
+// faults counts what keeps the session from being resumed.
+func (l *Log) faults(o Options) map[string]int {
+	all := make(map[string]int)
+	for _, f := range l.Check(o.Check) {
+		if f.Effect == Refused {
+			all[f.Rule+"\x00"+strings.Join(f.IDs, "\x00")]++
+		}
+	}
+	return all
+}
+
+// mergeFiles lets later versions of files take the place of earlier ones.
+func mergeFiles(old, changed []File) []File {
+	out := slices.Clone(old)
+	for _, f := range changed {
+		if i := slices.IndexFunc(out, func(x File) bool { return x.Path == f.Path }); i >= 0 {
+			out[i] = f
+		} else {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // mendDamage puts newlines where they are missing and takes copies out.
@@ -110,6 +182,7 @@ type edits struct {
 	units      map[int]*unitEdit
 	end        [][]byte                // units to be added behind everything
 	inner      map[int][]jsonspan.Edit // replacements inside units, by offset in the file
+	whole      map[int][]byte          // of a folder: files that are written anew, by number
 	appendOnly bool
 	split      bool // put newlines between objects that share a line
 	ended      bool // put a newline behind the last line
@@ -207,6 +280,9 @@ func (e *edits) render() ([]byte, error) {
 		all = append(all, e.lineEdits()...)
 	}
 	all = append(all, e.tail()...)
+	for i, raw := range e.whole {
+		all = append(all, jsonspan.Edit{Span: e.l.files[i].span, New: raw})
+	}
 	slices.SortStableFunc(all, func(a, b jsonspan.Edit) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})

@@ -28,11 +28,8 @@ func mendFlat(w pen, e *edits, t *Thread, o Options) error {
 }
 
 // appendStubs answers the calls at the end of a file of lines, which is all that can
-// be done without a change of what is there. Dormant parts stay as they are.
+// be done without a change of what is there.
 func appendStubs(w pen, e *edits, t *Thread, o Options) error {
-	if t.Kind == Dormant {
-		return nil
-	}
 	for _, f := range e.l.checkThread(t, o.Check) {
 		if f.Open && o.Repair.Open {
 			continue

@@ -162,19 +162,3 @@ func brokenRule(bad []byte, last bool) string {
 	}
 	return "broken-line"
 }
-
-// physical says what each finding about the file itself means.
-var physical = map[string]string{
-	"joined-lines":     "two objects stand on one line; a newline is missing between them",
-	"broken-line":      "this line is not JSON; the agent skips it, and it is left as it is",
-	"truncated-line":   "the last line breaks off; what the agent appends next would be lost with it",
-	"no-final-newline": "the last line lacks its newline; the agent reads it, and some programs would append to it",
-	"comment-line":     "a comment is not JSON; the agent skips it, and it is left as it is",
-	"foreign-line":     "this line is JSON but no object; the agent skips it, and it is left as it is",
-	"duplicate-uuid":   "two lines carry one uuid; the agent keeps the last",
-	"duplicate-line":   "this line is a copy of an earlier one",
-	"dangling-parent":  "the line it refers to is not in the file; the agent forgets everything in front of it",
-	"parent-loop":      "the links between lines go in a circle; the agent forgets what stands in front of it",
-	"second-root":      "a new beginning; the agent no longer sends what stands in front of it",
-	"unreadable":       "this part cannot be read as a message; it is left as it is",
-}

@@ -86,8 +86,7 @@ type Log struct {
 	links  map[int]int // units whose parents are not there, and what they are to hang on
 	copies []int       // units that repeat an earlier one
 	form   form
-	piPath []int // pi: the lines that are sent, and what each line is
-	piIDs  []piEntry
+	pi     *piTree         // pi: its lines as it sees them
 	taken  map[string]bool // pi: ids in use; filled when one has to be made
 	top    int             // OpenHands: the highest number of an event; -1 if not looked for
 	lists  []list          // that units are elements of, if they are not lines
@@ -203,8 +202,9 @@ func (l *Log) damageAt(offset, line int, rule string, ids ...string) {
 		ids = []string{}
 	}
 	f := Finding{Offset: offset, Line: line, Physical: true, unit: -1, at: offset}
-	f.Rule, f.Message, f.IDs, f.Source = rule, physical[rule], ids, "agentlog/"+rule
-	f.Advice = rule == "foreign-line" || rule == "comment-line" || rule == "second-root" || rule == "duplicate-uuid" || rule == "no-final-newline"
+	d := damages[rule]
+	f.Rule, f.Message, f.IDs, f.Source = rule, d.means, ids, "agentlog/"+rule
+	f.Effect, f.Advice, f.Instead = d.effect, d.quiet, d.instead
 	f.Index, f.Block = -1, transcript.NoBlock
 	f.Path = fmt.Sprintf("line.%d", line)
 	f.Column = offset - l.lineStart(line) + 1

@@ -50,8 +50,8 @@ func TestTwoObjectsInALine(t *testing.T) {
 	}
 }
 
-// TestSixteenParallelCallsThatDied: each gets a result of its own, behind the
-// message that made them.
+// TestSixteenParallelCallsThatDied: turns that broke off are not sent again, so an
+// answer to their calls would be one without a call. The file stays as it is.
 func TestSixteenParallelCallsThatDied(t *testing.T) {
 	s := find(t, "large-session")
 	l, found, fixed := fix(t, s.name, s.raw)
@@ -63,12 +63,11 @@ func TestSixteenParallelCallsThatDied(t *testing.T) {
 	for _, n := range lines {
 		most = max(most, n)
 	}
-	if len(found) != 18 || most != 16 {
+	if len(found) != 18 || most != 16 || Broken(found) {
 		t.Errorf("%d calls without result, %d in one line", len(found), most)
 	}
-	after := mustRead(t, s.name, fixed.Raw).Tally()
-	if after.Results != l.Tally().Results+18 || after.OrphanCalls != 0 {
-		t.Errorf("after the fix: %+v", after)
+	if &fixed.Raw[0] != &s.raw[0] || l.Tally().OrphanCalls != 18 {
+		t.Errorf("%+v %+v", l.Tally(), fixed.Changes)
 	}
 }
 
@@ -82,6 +81,9 @@ func TestSlicesThatStartWithAResult(t *testing.T) {
 			t.Errorf("%s: %+v", name, found)
 		}
 		first, _, _ := bytes.Cut(fixed.Raw, []byte("\n"))
+		if found[0].Dormant && bytes.HasPrefix(s.raw, first) {
+			continue // on a branch that is not sent
+		}
 		if !bytes.Contains(first, []byte("quoted, not written by the user")) {
 			t.Errorf("%s: the first line is %.300s", name, first)
 		}
@@ -101,26 +103,15 @@ func TestResultsOnSideBranches(t *testing.T) {
 }
 
 // TestCallCutOffByCompaction: the call lies in front of a boundary, where nothing is
-// sent any more. It is answered all the same, and no other line changes.
+// sent any more. It is told, and left alone.
 func TestCallCutOffByCompaction(t *testing.T) {
 	s := find(t, "5c-5cb639eac4-0")
 	_, found, fixed := fix(t, s.name, s.raw)
-	if len(found) != 1 || !found[0].Dormant || found[0].Rule != "orphan-call" || found[0].Line != 308 {
+	if len(found) != 1 || !found[0].Dormant || found[0].Rule != "orphan-call" || found[0].Line != 308 || found[0].Effect != Cosmetic {
 		t.Fatalf("%+v", found)
 	}
-	// The file ends without a newline and gets one on the way.
-	before, after := bytes.Split(s.raw, []byte("\n")), bytes.Split(bytes.TrimSuffix(fixed.Raw, []byte("\n")), []byte("\n"))
-	if len(after) != len(before)+1 {
-		t.Fatalf("%d lines became %d", len(before), len(after))
-	}
-	for i, l := range before {
-		j := i
-		if i >= 308 {
-			j++
-		}
-		if !bytes.Equal(l, after[j]) {
-			t.Fatalf("line %d was changed", i+1)
-		}
+	if &fixed.Raw[0] != &s.raw[0] || len(fixed.Changes)+len(fixed.Left) > 0 {
+		t.Errorf("%+v %+v", fixed.Changes, fixed.Left)
 	}
 }
 
@@ -255,8 +246,8 @@ func TestAppendOnlyPi(t *testing.T) {
 	if err != nil || !bytes.Equal(again.Raw, fixed.Raw) {
 		t.Errorf("a second fix: %v\n%s", err, again.Raw)
 	}
-	s := find(t, "large-session")
-	if _, err := mustRead(t, s.name, s.raw).Fix(Options{AppendOnly: true}); !errors.Is(err, ErrAppendOnly) {
+	linear := []byte(piHead(0) + piSaid("", "", "go") + piCalls("", "", "c1") + piSaid("", "", "well?"))
+	if _, err := mustRead(t, "x.jsonl", linear).Fix(Options{AppendOnly: true}); !errors.Is(err, ErrAppendOnly) {
 		t.Errorf("a linear file: %v", err)
 	}
 }
@@ -306,7 +297,7 @@ func TestOpenCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := l.Check(wire.CheckOptions{})
-	if count(found, "orphan-call") != 1 || count(found, "unreadable") != 1 || len(found) != 2 {
+	if count(found, "orphan-call") != 1 || count(found, "torn-file") != 1 || len(found) != 2 {
 		t.Fatalf("%+v", found)
 	}
 	if f := found[0]; f.File != "storage/part/msg_2/prt_3.json" || f.Line != 1 || f.Offset != 0 {
@@ -316,14 +307,16 @@ func TestOpenCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(fixed.Files) != 1 || fixed.Files[0].Path != "storage/part/msg_2/prt_3.json" || len(fixed.Left) != 1 {
+	if len(fixed.Files) != 2 || fixed.Files[0].Path != "storage/part/msg_2/prt_3.json" || len(fixed.Left) != 0 {
 		t.Fatalf("%+v", fixed)
 	}
 	if got := string(fixed.Files[0].Raw); !strings.Contains(got, `"status": "error"`) || !strings.Contains(got, wire.DefaultStub) || !strings.Contains(got, `"input": {"command": "x"}`) {
 		t.Errorf("got %s", got)
 	}
-	fsys[fixed.Files[0].Path] = &fstest.MapFile{Data: fixed.Files[0].Raw}
-	if again, _ := ReadFolder(fsys, Options{}); count(again.Check(wire.CheckOptions{}), "orphan-call") > 0 {
+	for _, f := range fixed.Files {
+		fsys[f.Path] = &fstest.MapFile{Data: f.Raw}
+	}
+	if again, _ := ReadFolder(fsys, Options{}); len(again.Check(wire.CheckOptions{})) > 0 {
 		t.Error("still open")
 	}
 }

@@ -98,26 +98,27 @@ func (s *Stored) file(name string) string {
 	return filepath.Join(s.Path, filepath.FromSlash(name))
 }
 
-// A Replacement is the new content of a file.
-type Replacement struct {
-	Path string
-	Raw  []byte
-	Was  fs.FileInfo // when it was read
-}
-
 // Replacements returns the files that a fix changes.
 func (s *Stored) Replacements(fixed *Fixed) []Replacement {
 	if s.files == nil {
 		if bytes.Equal(fixed.Raw, s.raw) {
 			return nil
 		}
-		return []Replacement{{s.Path, fixed.Raw, s.Files[""]}}
+		return []Replacement{s.replacement("", fixed.Raw)}
 	}
 	var all []Replacement
 	for _, f := range fixed.Files {
-		all = append(all, Replacement{s.file(f.Path), f.Raw, s.Files[f.Path]})
+		all = append(all, s.replacement(f.Path, f.Raw))
 	}
 	return all
+}
+
+func (s *Stored) replacement(name string, raw []byte) Replacement {
+	r := Replacement{Path: s.file(name), Raw: raw, Was: s.Files[name]}
+	if r.Was != nil {
+		r.Modified = r.Was.ModTime()
+	}
+	return r
 }
 
 // IsStorage reports whether a folder is where opencode keeps its sessions: a file for

@@ -1,6 +1,7 @@
 package agentlog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -88,18 +89,57 @@ func readFiles(files []File, o Options) *Log {
 	return l
 }
 
+// An ocMessage is a message of a session, with its parts.
+type ocMessage struct {
+	id, role string
+	unit     int
+	parts    []int // units
+}
+
+// An ocSession is a session of a storage, its messages in order.
+type ocSession struct {
+	id       string
+	messages []*ocMessage
+}
+
 func (c openCode) read(l *Log) {
-	type message struct {
-		unit  int
-		parts []int
+	for _, s := range c.sessions(l) {
+		k := newTalk()
+		live, rest := l.newBody(wire.Anthropic, ""), l.newBody(wire.Anthropic, "")
+		model := ""
+		from := c.compacted(l, s)
+		for i, m := range s.messages {
+			o := objectAt(l.raw, l.units[m.unit].span)
+			if i < from || !c.sends(l, o, m) {
+				c.message(l, rest, m, k)
+				continue
+			}
+			model = cmp.Or(o.text("modelID"), o.object("model").text("modelID"), model)
+			c.message(l, live, m, k)
+		}
+		l.count(k, len(s.messages))
+		c.thread(l, "session "+s.id, Main, model, live, k)
+		c.thread(l, "dormant "+s.id, Dormant, "", rest, k)
 	}
-	sessions := make(map[string][]string) // ids of messages, in order
-	messages := make(map[string]*message)
-	var names []string
+}
+
+func (openCode) thread(l *Log, name string, kind Kind, model string, b *bodyBuilder, k *talk) {
+	if len(b.parts) == 0 {
+		return
+	}
+	if t := l.thread(name, kind, wire.Anthropic, model, b, nil); t != nil {
+		t.pairs, t.talk = true, k
+	}
+}
+
+// sessions sorts the files into messages and sessions.
+func (openCode) sessions(l *Log) []*ocSession {
+	byID, messages := make(map[string]*ocSession), make(map[string]*ocMessage)
+	var all []*ocSession
 	for _, f := range l.files {
 		at, ok := one(l.raw[f.span.Start:f.span.End])
 		if !ok || l.raw[f.span.Start+at.Start] != '{' {
-			l.damageAt(f.span.Start, 1, "unreadable")
+			l.damageAt(f.span.Start, 1, "torn-file")
 			continue
 		}
 		u := len(l.units)
@@ -110,42 +150,69 @@ func (c openCode) read(l *Log) {
 		case id != "" && messages[id] != nil:
 			messages[id].parts = append(messages[id].parts, u)
 		case id == "" && o.text("id") != "" && o.has("role"):
-			if sessions[session] == nil {
-				names = append(names, session)
+			if byID[session] == nil {
+				byID[session] = &ocSession{id: session}
+				all = append(all, byID[session])
 			}
-			sessions[session] = append(sessions[session], o.text("id"))
-			messages[o.text("id")] = &message{unit: u}
+			m := &ocMessage{id: o.text("id"), role: "user", unit: u}
+			if o.text("role") == "assistant" {
+				m.role = "assistant"
+			}
+			messages[m.id] = m
+			byID[session].messages = append(byID[session].messages, m)
 		}
 	}
-	slices.Sort(names)
-	for _, session := range names {
-		k := newTalk()
-		b := l.newBody(wire.Anthropic, "")
-		slices.Sort(sessions[session])
-		for _, id := range sessions[session] {
-			m := messages[id]
-			c.message(l, b, m.unit, m.parts, k)
-		}
-		l.count(k, len(sessions[session]))
-		if len(b.parts) == 0 {
+	slices.SortFunc(all, func(a, b *ocSession) int { return cmp.Compare(a.id, b.id) })
+	for _, s := range all {
+		slices.SortFunc(s.messages, func(a, b *ocMessage) int { return cmp.Compare(a.id, b.id) })
+	}
+	for _, m := range messages {
+		slices.SortFunc(m.parts, func(a, b int) int {
+			return cmp.Compare(objectAt(l.raw, l.units[a].span).text("id"), objectAt(l.raw, l.units[b].span).text("id"))
+		})
+	}
+	return all
+}
+
+// compacted returns the first message that is sent: the one that asked for the last
+// compaction that came to its end.
+func (openCode) compacted(l *Log, s *ocSession) int {
+	done := make(map[string]bool) // messages that asked for a compaction which was made
+	for i := len(s.messages) - 1; i >= 0; i-- {
+		m := s.messages[i]
+		o := objectAt(l.raw, l.units[m.unit].span)
+		if m.role == "assistant" {
+			if o.is("summary") && o.has("finish") {
+				done[o.text("parentID")] = true
+			}
 			continue
 		}
-		if t := l.thread("session "+session, Main, wire.Anthropic, "", b, nil); t != nil {
-			t.pairs, t.talk = true, k
+		if done[m.id] && slices.ContainsFunc(m.parts, func(p int) bool { return objectAt(l.raw, l.units[p].span).text("type") == "compaction" }) {
+			return i
 		}
 	}
+	return 0
+}
+
+// sends reports whether a message is sent: a turn that failed is not, unless it was
+// stopped by the user and has said something.
+func (openCode) sends(l *Log, o object, m *ocMessage) bool {
+	v, failed := o.get("error")
+	if m.role != "assistant" || !failed || l.raw[v.Start] != '{' {
+		return true
+	}
+	if e := o.object("error"); e.text("name") != "MessageAbortedError" {
+		return false
+	}
+	return slices.ContainsFunc(m.parts, func(p int) bool {
+		kind := objectAt(l.raw, l.units[p].span).text("type")
+		return kind != "step-start" && kind != "reasoning"
+	})
 }
 
 // message adds a message and the results that its parts hold. Each part becomes a
 // message of its own, so that a finding names its file.
-func (openCode) message(l *Log, b *bodyBuilder, u int, parts []int, k *talk) {
-	role := "user"
-	if objectAt(l.raw, l.units[u].span).text("role") == "assistant" {
-		role = "assistant"
-	}
-	slices.SortFunc(parts, func(a, b int) int {
-		return strings.Compare(objectAt(l.raw, l.units[a].span).text("id"), objectAt(l.raw, l.units[b].span).text("id"))
-	})
+func (openCode) message(l *Log, b *bodyBuilder, m *ocMessage, k *talk) {
 	var results []func()
 	flush := func() {
 		for _, put := range results {
@@ -153,13 +220,13 @@ func (openCode) message(l *Log, b *bodyBuilder, u int, parts []int, k *talk) {
 		}
 		results = nil
 	}
-	for _, p := range parts {
+	for _, p := range m.parts {
 		o := objectAt(l.raw, l.units[p].span)
 		at := []jsonspan.Span{l.units[p].span}
 		put := func(role string, block []byte) { b.put(p, write("role", role, "content", array(block)), at) }
 		switch o.text("type") {
 		case "text":
-			put(role, write("type", "text", "text", stringOr(o.value("text"))))
+			put(m.role, write("type", "text", "text", stringOr(o.value("text"))))
 		case "step-start": // results of the step before are sent first
 			flush()
 		case "tool":
@@ -167,12 +234,12 @@ func (openCode) message(l *Log, b *bodyBuilder, u int, parts []int, k *talk) {
 			k.calls[id]++
 			put("assistant", toolUse(id, o.text("tool"), state.value("input")))
 			status := state.text("status")
-			if status != "completed" && status != "error" {
+			name := map[string]string{"completed": "output", "error": "error"}[status]
+			v, ended := state.get(name)
+			if name == "" || !ended { // one that has ended without a word is not opened
 				continue
 			}
 			k.results[id]++
-			name := map[string]string{"completed": "output", "error": "error"}[status]
-			v, _ := state.get(name)
 			results = append(results, func() { put("user", toolResult(id, textsIn(l.raw, v), status == "error")) })
 		}
 	}
@@ -206,11 +273,93 @@ func (openCode) mend(e *edits, t *Thread, o Options) error {
 	return nil
 }
 
+// finish puts something in the place of files that break off or are empty: on each of
+// them the session would not open.
+func (c openCode) finish(e *edits) {
+	if e.appendOnly {
+		return
+	}
+	var all []*ocSession
+	for i, f := range e.l.files {
+		raw := e.l.raw[f.span.Start:f.span.End]
+		if at, ok := one(raw); ok && raw[at.Start] == '{' {
+			continue
+		}
+		if all == nil {
+			all = c.sessions(&Log{raw: e.l.raw, files: e.l.files})
+		}
+		folder, name := path.Split(strings.TrimSuffix(f.path, ".json"))
+		folder = strings.TrimSuffix(folder, "/")
+		if e.whole == nil {
+			e.whole = make(map[int][]byte)
+		}
+		kind := "a part that says nothing stands in its place"
+		if path.Base(path.Dir(folder)) == "message" {
+			kind = "a message in the manner of its neighbours stands in its place"
+			e.whole[i] = c.lostMessage(e.l, all, path.Base(folder), name)
+		} else {
+			e.whole[i] = c.lostPart(e.l, all, path.Base(folder), name)
+		}
+		e.log(Change{File: f.path, Line: 1}, "edit", "torn-file", nil, len(e.whole[i])-len(raw), "%s", kind)
+	}
+}
+
+// lostPart is a part of a message that can be read and of which nothing is sent.
+func (openCode) lostPart(l *Log, all []*ocSession, message, id string) []byte {
+	session := ""
+	for _, s := range all {
+		if slices.ContainsFunc(s.messages, func(m *ocMessage) bool { return m.id == message }) {
+			session = s.id
+		}
+	}
+	return write("id", id, "sessionID", session, "messageID", message, "type", "step-start")
+}
+
+// lostMessage is a message with the id of one that cannot be read. Its parts tell who
+// spoke; what else is in it is that of the last one of the same role in front of it.
+func (openCode) lostMessage(l *Log, all []*ocSession, session, id string) []byte {
+	role := "user"
+	for _, f := range l.files {
+		if path.Base(path.Dir(f.path)) != id {
+			continue
+		}
+		raw := l.raw[f.span.Start:f.span.End]
+		at, ok := one(raw)
+		if !ok {
+			continue
+		}
+		o := objectAt(raw, at)
+		switch o.text("type") {
+		case "tool", "step-start", "step-finish", "reasoning", "patch":
+			role = "assistant"
+		}
+	}
+	like := []byte(nil)
+	for _, s := range all {
+		for _, m := range s.messages {
+			o := objectAt(l.raw, l.units[m.unit].span)
+			if s.id == session && m.role == role && !o.has("error") && !o.has("summary") && (like == nil || m.id < id) {
+				like = setMembers(l.raw, o.span, "id", id)
+			}
+		}
+	}
+	if like != nil {
+		return like
+	}
+	return write("id", id, "sessionID", session, "role", role, "time", write("created", []byte("0")))
+}
+
 // filesOf returns the files of a log after some edits, and those that changed.
 func (e *edits) filesOf() (all, changed []File) {
 	u := 0
-	for _, f := range e.l.files {
+	for i, f := range e.l.files {
 		raw := e.l.raw[f.span.Start:f.span.End]
+		if e.whole[i] != nil {
+			raw = e.whole[i]
+			changed = append(changed, File{f.path, raw})
+			all = append(all, File{f.path, raw})
+			continue
+		}
 		for u < len(e.l.units) && e.l.units[u].span.Start < f.span.Start {
 			u++
 		}

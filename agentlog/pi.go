@@ -1,21 +1,22 @@
 package agentlog
 
 import (
-	"crypto/sha256"
-	"fmt"
+	"bytes"
+	"cmp"
 	"slices"
 	"strconv"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
-	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
-// pi reads the sessions of pi: JSON lines, one message in each, with calls in the
-// assistant's content and a message for each result. Later versions link their
-// lines by id and parentId; what is sent is the path from the last line, and after
-// a compaction only what it kept. pi writes its requests anew for whatever provider
-// is used, so only pairs are checked.
+// pi reads the sessions of pi: JSON lines, one entry in each, with calls in the
+// assistant's content and a message for each result. It goes the way of the program
+// itself: lines that are no JSON are passed over and not counted; files of the first
+// version have no links; later ones are a tree by id and parentId, and what is sent is
+// the path from the last line. Behind a compaction that is its summary, what it kept and
+// what came after it. pi writes its requests anew for whatever provider is used, so only
+// pairs are checked.
 type pi struct{}
 
 var piRow = row{format: Pi, name: "pi", maker: "pi", dialect: wire.Anthropic, form: pi{}, line: piLine}
@@ -34,36 +35,26 @@ func piLine(o object) evidence {
 type piEntry struct {
 	kind, id, parent string
 	message          bool
+	seq              int // its number as pi counts; -1: pi does not see the line
+}
+
+// A piTree is the file as pi sees it.
+type piTree struct {
+	entries []piEntry      // by unit
+	index   map[string]int // the last unit of an id
+	flat    []int          // the units that are no header, and no copies
+	path    []int          // from the root to the last line
+	foreign []int          // offsets of lines that are counted and are no units
+	linked  bool           // lines have ids and hang on each other
 }
 
 func (p pi) read(l *Log) {
 	l.readLines()
-	es := make([]piEntry, len(l.units))
-	index := make(map[string]int)
-	var flat []int
-	for i, u := range l.units {
-		o := objectAt(l.raw, u.span)
-		es[i] = piEntry{o.text("type"), o.text("id"), o.text("parentId"), false}
-		es[i].message = es[i].kind == "message" && o.object("message").has("role")
-		if es[i].kind == "session" {
-			es[i].id = ""
-			continue
-		}
-		if es[i].id != "" {
-			if first, ok := index[es[i].id]; ok {
-				l.repeatedUUID(first, i)
-				if n := len(l.copies); n > 0 && l.copies[n-1] == i {
-					es[i].message = false
-					continue
-				}
-			}
-			index[es[i].id] = i
-		}
-		flat = append(flat, i)
-	}
+	t := p.tree(l)
+	l.pi = t
 	all, n := newTalk(), 0
-	for _, i := range flat {
-		if es[i].message {
+	for _, i := range t.flat {
+		if t.entries[i].message {
 			n++
 			p.count(l, l.units[i].span, all)
 		}
@@ -72,20 +63,105 @@ func (p pi) read(l *Log) {
 		return
 	}
 	l.count(all, n)
-	path := p.kept(l, es, index, p.walk(l, es, index, flat))
-	l.piPath, l.piIDs = path, es
-	p.thread(l, "main", Main, es, path, all)
-	on := make(map[int]bool)
-	for _, i := range path {
-		on[i] = true
+	t.path = t.flat
+	if t.linked {
+		t.path = p.walk(l, t)
 	}
-	var rest []int
-	for _, i := range flat {
-		if !on[i] {
-			rest = append(rest, i)
+	b := l.newBody(wire.Anthropic, p.model(l, t))
+	sent := p.send(l, t, b)
+	p.thread(l, "main", Main, p.model(l, t), b, all)
+	b = l.newBody(wire.Anthropic, "")
+	for _, i := range t.flat {
+		if t.entries[i].message && !sent[i] {
+			p.message(l, b, i, jsonspan.Span{})
 		}
 	}
-	p.thread(l, "dormant", Dormant, es, rest, all)
+	p.thread(l, "dormant", Dormant, "", b, all)
+}
+
+// tree looks at all lines.
+func (p pi) tree(l *Log) *piTree {
+	t := &piTree{entries: make([]piEntry, len(l.units)), index: make(map[string]int)}
+	version, header := 0, false
+	for i, u := range l.units {
+		o := objectAt(l.raw, u.span)
+		e := &t.entries[i]
+		*e = piEntry{kind: o.text("type"), id: o.text("id"), parent: o.text("parentId"), seq: -1}
+		e.message = e.kind == "message" && o.object("message").has("role")
+		if e.kind == "session" {
+			if !header {
+				header = true
+				version, _ = strconv.Atoi(string(o.value("version")))
+			}
+			e.id = ""
+			continue
+		}
+		if e.id != "" {
+			if first, ok := t.index[e.id]; ok {
+				l.repeatedUUID(first, i)
+				if n := len(l.copies); n > 0 && l.copies[n-1] == i {
+					e.message = false
+					continue
+				}
+			}
+			t.index[e.id] = i
+			t.linked = true
+		}
+		t.flat = append(t.flat, i)
+	}
+	if header && version < 2 { // whatever ids there are, pi gives new ones in the order of the lines
+		t.linked = false
+	}
+	p.number(l, t)
+	return t
+}
+
+// number counts the lines as pi does: those that are JSON, and one value alone.
+func (pi) number(l *Log, t *piTree) {
+	for _, f := range l.damage {
+		if f.Rule != "foreign-line" {
+			continue
+		}
+		line, _, _ := bytes.Cut(l.raw[f.Offset:], []byte{'\n'})
+		switch string(bytes.TrimSpace(line)) {
+		case "null", "false", "0", "-0", `""`: // nothing, to JavaScript
+		default:
+			t.foreign = append(t.foreign, f.Offset)
+		}
+	}
+	n, k := 0, 0
+	for i, u := range l.units {
+		for k < len(t.foreign) && t.foreign[k] < u.span.Start {
+			n, k = n+1, k+1
+		}
+		if u.alone {
+			t.entries[i].seq = n
+			n++
+		}
+	}
+}
+
+// model is what the last line that names one says.
+func (pi) model(l *Log, t *piTree) string {
+	model := ""
+	for i := range t.entries {
+		if t.entries[i].kind == "session" {
+			o := l.object(i)
+			model = cmp.Or(o.text("modelId"), o.text("model"), model)
+			break
+		}
+	}
+	for _, i := range t.path {
+		switch t.entries[i].kind {
+		case "model_change":
+			model = cmp.Or(l.object(i).text("modelId"), model)
+		case "message":
+			if m := l.objectIn(i, "message"); m.text("role") == "assistant" {
+				model = cmp.Or(m.text("model"), model)
+			}
+		}
+	}
+	return model
 }
 
 func (pi) count(l *Log, at jsonspan.Span, all *talk) {
@@ -104,7 +180,8 @@ func (pi) count(l *Log, at jsonspan.Span, all *talk) {
 
 // walk returns the lines that are on the way from the last one to the root. A link
 // that leads nowhere is followed to the line in front.
-func (pi) walk(l *Log, es []piEntry, index map[string]int, flat []int) []int {
+func (pi) walk(l *Log, t *piTree) []int {
+	es, index, flat := t.entries, t.index, t.flat
 	last := -1
 	for k := len(flat) - 1; k >= 0 && last < 0; k-- {
 		if es[flat[k]].id != "" {
@@ -138,81 +215,197 @@ func (pi) walk(l *Log, es []piEntry, index map[string]int, flat []int) []int {
 			l.links[i] = flat[k]
 		}
 	}
-	for i, j := 0, len(path)-1; i < j; i, j = i+1, j-1 {
-		path[i], path[j] = path[j], path[i]
-	}
+	slices.Reverse(path)
 	return path
 }
 
-// kept cuts a path to what the last compaction left.
-func (pi) kept(l *Log, es []piEntry, index map[string]int, path []int) []int {
-	for k := len(path) - 1; k >= 0; k-- {
-		if es[path[k]].kind != "compaction" {
-			continue
-		}
-		o := objectAt(l.raw, l.units[path[k]].span)
-		first := k
-		if id := o.text("firstKeptEntryId"); id != "" {
-			for j := range path[:k] {
-				if es[path[j]].id == id {
-					first = j
-				}
-			}
-		} else if n, err := strconv.Atoi(string(o.value("firstKeptEntryIndex"))); err == nil {
-			for j := range path[:k] {
-				if path[j] >= n {
-					first = j
-					break
-				}
-			}
-		}
-		return path[first:]
-	}
-	return path
-}
-
-func (p pi) thread(l *Log, name string, kind Kind, es []piEntry, path []int, all *talk) {
-	b := l.newBody(wire.Anthropic, "")
+// send adds to a body what pi sends, and returns the units of it.
+func (p pi) send(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
+	path := t.path
 	n := 0
 	for _, i := range path {
-		if es[i].message {
+		if t.entries[i].message {
 			n += l.units[i].span.Len()
 		}
 	}
 	b.reserve(n)
-	for _, i := range path {
-		if es[i].message {
-			p.message(l, b, i)
+	at := -1 // the last compaction
+	for k, i := range path {
+		if t.entries[i].kind == "compaction" {
+			at = k
 		}
 	}
+	kept, before := path, 0 // before: how many of them stand in front of the compaction
+	if at >= 0 {
+		p.summary(l, b, path[at], "summary")
+		first := at
+		if u := p.firstKept(l, t, path[at]); u >= 0 {
+			if k := slices.Index(path[:at], u); k >= 0 {
+				first = k
+			}
+		}
+		kept, before = slices.Concat(path[first:at], path[at+1:]), at-first
+	}
+	edits := make(map[string]object) // by id of the entry
+	for _, i := range kept {
+		if t.entries[i].kind == "context_edit" {
+			o := objectAt(l.raw, l.units[i].span)
+			edits[o.text("targetId")] = o
+		}
+	}
+	sent := make(map[int]bool, len(kept))
+	var held []int // system messages do not come between calls and their results
+	open := false
+	for k, i := range kept {
+		sent[i] = true
+		e := &t.entries[i]
+		var content jsonspan.Span
+		if edit, ok := edits[e.id]; ok && e.id != "" {
+			o := edit.object("replacement")
+			if content, ok = o.get("content"); !ok { // taken out
+				continue
+			}
+		}
+		switch e.kind {
+		case "branch_summary":
+			p.summary(l, b, i, "summary")
+			open = false
+			continue
+		case "custom_message":
+			p.custom(l, b, i)
+			open = false
+			continue
+		}
+		if !e.message {
+			continue
+		}
+		m := l.objectIn(i, "message")
+		role := m.text("role")
+		switch {
+		case role == "system" && k < before:
+			continue
+		case role == "system" && open:
+			held = append(held, i)
+			continue
+		}
+		if role == "assistant" || role == "user" {
+			for _, h := range held {
+				p.message(l, b, h, jsonspan.Span{})
+			}
+			held, open = nil, false
+		}
+		if !p.sends(m) {
+			sent[i] = false
+			continue
+		}
+		open = open || role == "assistant"
+		p.message(l, b, i, content)
+	}
+	for _, h := range held {
+		p.message(l, b, h, jsonspan.Span{})
+	}
+	return sent
+}
+
+// sends reports whether pi sends a message. Turns of the model that broke off are not
+// sent again, nor what the user has kept out.
+func (pi) sends(m object) bool {
+	switch m.text("role") {
+	case "assistant":
+		stop := m.text("stopReason")
+		return stop != "error" && stop != "aborted"
+	case "bashExecution":
+		return !m.is("excludeFromContext")
+	}
+	return true
+}
+
+// firstKept returns the unit that a compaction names as the first it keeps, or -1.
+func (pi) firstKept(l *Log, t *piTree, compaction int) int {
+	o := objectAt(l.raw, l.units[compaction].span)
+	if id := o.text("firstKeptEntryId"); id != "" && t.linked {
+		if u, ok := t.index[id]; ok {
+			return u
+		}
+		return -1
+	}
+	n, err := strconv.Atoi(string(o.value("firstKeptEntryIndex")))
+	if err != nil {
+		return -1
+	}
+	for i := range t.entries {
+		if e := &t.entries[i]; e.seq == n && e.kind != "session" {
+			return i
+		}
+	}
+	return -1
+}
+
+// summary adds the words of a compaction or of a branch that was left.
+func (pi) summary(l *Log, b *bodyBuilder, i int, name string) {
+	o := objectAt(l.raw, l.units[i].span)
+	if v, ok := o.get(name); ok && v.Len() > 2 {
+		b.put(i, write("role", "user", "content", array(write("type", "text", "text", stringOr(l.raw[v.Start:v.End])))), []jsonspan.Span{v})
+	}
+}
+
+// custom adds what an extension says to the model.
+func (pi) custom(l *Log, b *bodyBuilder, i int) {
+	o := objectAt(l.raw, l.units[i].span)
+	v, ok := o.get("content")
+	if !ok {
+		return
+	}
+	if blocks := textsIn(l.raw, v); len(blocks) > 0 {
+		b.put(i, write("role", "user", "content", array(blocks...)), nil)
+	}
+}
+
+func (p pi) thread(l *Log, name string, kind Kind, model string, b *bodyBuilder, all *talk) {
 	if len(b.parts) == 0 {
 		return
 	}
-	if t := l.thread(name, kind, wire.Anthropic, "", b, nil); t != nil {
+	if t := l.thread(name, kind, wire.Anthropic, model, b, nil); t != nil {
 		t.pairs, t.talk = true, all
 	}
 }
 
-// message adds what a line says to a body.
-func (pi) message(l *Log, b *bodyBuilder, i int) {
+// message adds what a line says to a body; content replaces what it says, if there is
+// any.
+func (pi) message(l *Log, b *bodyBuilder, i int, content jsonspan.Span) {
 	o := objectAt(l.raw, l.units[i].span)
 	m := o.object("message")
 	var blocks [][]byte
 	var spans []jsonspan.Span
 	add := func(raw []byte, at jsonspan.Span) { blocks, spans = append(blocks, raw), append(spans, at) }
 	role := "user"
-	content, _ := m.get("content")
+	if content.Len() == 0 {
+		content, _ = m.get("content")
+	}
 	switch m.text("role") {
 	case "toolResult":
 		add(toolResult(m.text("toolCallId"), textsIn(l.raw, content), m.is("isError")), m.span)
+	case "bashExecution":
+		for _, name := range []string{"command", "output"} {
+			if v, ok := m.get(name); ok && v.Len() > 2 && l.raw[v.Start] == '"' {
+				add(write("type", "text", "text", l.raw[v.Start:v.End]), v)
+			}
+		}
 	case "assistant":
 		role = "assistant"
 		fallthrough
 	default:
-		if content.Len() > 0 && l.raw[content.Start] == '"' {
-			add(write("type", "text", "text", l.raw[content.Start:content.End]), content)
+		if content.Len() == 0 {
+			break
 		}
-		for _, e := range m.list("content") {
+		if l.raw[content.Start] == '"' {
+			add(write("type", "text", "text", l.raw[content.Start:content.End]), content)
+			break
+		}
+		if l.raw[content.Start] != '[' {
+			break
+		}
+		for _, e := range jsonspan.Elements(l.raw, content) {
 			c := objectAt(l.raw, e)
 			switch c.text("type") {
 			case "toolCall":
@@ -226,203 +419,4 @@ func (pi) message(l *Log, b *bodyBuilder, i int) {
 		add(write("type", "text", "text", " "), m.span)
 	}
 	b.put(i, write("role", role, "content", array(blocks...)), spans)
-}
-
-func toolUse(id, name string, input []byte) []byte {
-	if len(input) == 0 || input[0] != '{' {
-		input = []byte("{}")
-	}
-	return write("type", "tool_use", "id", id, "name", name, "input", input)
-}
-
-func toolResult(id string, content [][]byte, failed bool) []byte {
-	var mark []byte
-	if failed {
-		mark = []byte("true")
-	}
-	return write("type", "tool_result", "tool_use_id", id, "content", array(content...), "is_error", mark)
-}
-
-// stringOr returns a JSON string, or an empty one for anything else.
-func stringOr(raw []byte) []byte {
-	if len(raw) == 0 || raw[0] != '"' {
-		return []byte(`""`)
-	}
-	return raw
-}
-
-// textsIn returns the texts in some content as blocks: a string, or a list of
-// objects with a text.
-func textsIn(raw []byte, at jsonspan.Span) [][]byte {
-	if at.Len() == 0 {
-		return nil
-	}
-	switch raw[at.Start] {
-	case '"':
-		return [][]byte{write("type", "text", "text", raw[at.Start:at.End])}
-	case '[':
-		var all [][]byte
-		for _, e := range jsonspan.Elements(raw, at) {
-			if v := objectAt(raw, e).value("text"); len(v) > 0 && v[0] == '"' {
-				all = append(all, write("type", "text", "text", v))
-			}
-		}
-		return all
-	}
-	return nil
-}
-
-func (p pi) mend(e *edits, t *Thread, o Options) error {
-	linked := slices.ContainsFunc(e.l.piIDs, func(x piEntry) bool { return x.id != "" })
-	if !o.AppendOnly || !linked {
-		return mendFlat(p, e, t, o)
-	}
-	if t.Kind == Main { // what is left of other branches must not become the last line
-		changeFlat(p, e, t, o)
-	}
-	return nil
-}
-
-func (p pi) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
-	blk := t.Request.Transcript().Block(call)
-	unit := t.parts[blk.Message].unit
-	o := l.object(unit)
-	m := write("role", "toolResult", "toolCallId", blk.CallID, "toolName", blk.Tool,
-		"content", array(write("type", "text", "text", text)), "isError", []byte("true"), "timestamp", l.objectIn(unit, "message").value("timestamp"))
-	return write("type", "message", "id", p.mint(l, unit, m), "parentId", o.value("id"), "timestamp", o.value("timestamp"), "message", m)
-}
-
-// mint makes an id for a new line; none if the lines of the file have none.
-func (pi) mint(l *Log, unit int, message []byte) []byte {
-	if l.taken == nil {
-		l.taken = make(map[string]bool, len(l.piIDs))
-		for i := range l.piIDs {
-			l.taken[l.piIDs[i].id] = true
-		}
-		delete(l.taken, "")
-	}
-	if len(l.taken) == 0 {
-		return nil
-	}
-	for n := 0; ; n++ {
-		sum := sha256.Sum256(fmt.Appendf(nil, "pare\x00%d\x00%d\x00%s", n, unit, message))
-		if id := fmt.Sprintf("%x", sum[:4]); !l.taken[id] {
-			return quote(id)
-		}
-	}
-}
-
-func (pi) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
-	unit := t.parts[t.Request.Transcript().Block(result).Message].unit
-	stamp := objectAt(l.raw, l.units[unit].span).object("message").value("timestamp")
-	m := write("role", "user", "content", array(write("type", "text", "text", text)), "timestamp", stamp)
-	return setMembers(l.raw, l.units[unit].span, "message", m)
-}
-
-func (pi) without(l *Log, t *Thread, call transcript.BlockID) []byte {
-	return withoutElement(l, t, call, func(o object) []jsonspan.Span { return o.object("message").list("content") })
-}
-
-// withoutElement writes the unit of a block without the element of a list that it
-// comes from; nil if that was the only one.
-func withoutElement(l *Log, t *Thread, b transcript.BlockID, list func(object) []jsonspan.Span) []byte {
-	tr := t.Request.Transcript()
-	blk := tr.Block(b)
-	p := t.parts[blk.Message]
-	u := l.units[p.unit].span
-	at := p.blocks[b-tr.Messages()[blk.Message].First]
-	all := list(objectAt(l.raw, u))
-	for i, e := range all {
-		if e != at || len(all) == 1 {
-			continue
-		}
-		cut := jsonspan.Span{Start: e.Start, End: e.End}
-		if i > 0 {
-			cut.Start = all[i-1].End
-		} else {
-			cut.End = all[1].Start
-		}
-		cut.Start, cut.End = cut.Start-u.Start, cut.End-u.Start
-		if out, err := jsonspan.Splice(l.raw[u.Start:u.End], []jsonspan.Edit{{Span: cut}}); err == nil {
-			return out
-		}
-	}
-	return nil
-}
-
-// branch writes what the path has become behind everything, from its first change
-// on, with ids of its own: the last line is what pi goes on from.
-func (p pi) branch(e *edits) {
-	es, parent, begun := e.l.piIDs, "", false
-	add := func(line []byte) {
-		whole := jsonspan.Span{Start: 0, End: len(line)}
-		id := p.mint(e.l, len(e.end), append(quote(parent), line...))
-		line = setMembers(line, whole, "id", id, "parentId", uuidValue(parent))
-		parent = textAt(id, jsonspan.Span{Start: 0, End: len(id)})
-		e.end = append(e.end, line)
-	}
-	for _, i := range e.l.piPath {
-		x := e.units[i]
-		begun = begun || x != nil && (x.drop || x.body != nil)
-		switch {
-		case x != nil && x.drop:
-		case begun:
-			add(e.body(i))
-		default:
-			parent = es[i].id
-		}
-		if x != nil && len(x.after) > 0 {
-			begun = true
-			for _, line := range x.after {
-				add(line)
-			}
-		}
-	}
-	clear(e.units)
-}
-
-// finish links the lines of the path in their new order.
-func (p pi) finish(e *edits) {
-	es := e.l.piIDs
-	if e.appendOnly {
-		p.branch(e)
-		return
-	}
-	prev, moved := "", false // id of the line before; whether it is another one than was
-	for k, i := range e.l.piPath {
-		if es[i].id == "" {
-			continue
-		}
-		x := e.units[i]
-		if to, ok := e.l.links[i]; ok && !e.appendOnly && !moved {
-			moved, prev = true, es[to].id
-		}
-		if x != nil && x.drop {
-			if !moved {
-				moved, prev = true, es[i].parent
-			}
-			continue
-		}
-		if moved && (k > 0 || e.l.links[i] > 0) {
-			var parent []byte = []byte("null")
-			if prev != "" {
-				parent = quote(prev)
-			}
-			if prev != es[i].parent {
-				e.set(i, "parentId", parent)
-				e.log(Change{Line: e.l.units[i].line}, "edit", "relink", nil, 0, "hangs on the line that is in front of it now")
-			}
-		}
-		prev, moved = es[i].id, false
-		if x == nil {
-			continue
-		}
-		for j, line := range x.after {
-			whole := jsonspan.Span{Start: 0, End: len(line)}
-			line = setMembers(line, whole, "parentId", prev)
-			x.after[j] = line
-			o := objectAt(line, jsonspan.Span{Start: 0, End: len(line)})
-			prev, moved = o.text("id"), true
-		}
-	}
 }

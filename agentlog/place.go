@@ -1,7 +1,5 @@
 package agentlog
 
-import "maps"
-
 // Of returns the thread that the finding is about; nil: it is about the file itself.
 // Its Index and Block are those of the thread's request.
 func (f *Finding) Of() *Thread { return f.of }
@@ -14,6 +12,3 @@ func (l *Log) Line(t *Thread, i int) int {
 	}
 	return l.units[t.parts[i].unit].line
 }
-
-// Damages returns the rules about the bytes and links of files, and what each means.
-func Damages() map[string]string { return maps.Clone(physical) }

@@ -185,7 +185,7 @@ func touches(missed []Entry, fresh []*row) string {
 		return "id:" + c.ID
 	}
 	for _, e := range missed {
-		if e.Kind == KindRevert || e.Kind == KindUndo { // a compaction parts nothing
+		if e.Kind.control() {
 			return fmt.Sprintf("there was a %s meanwhile", e.Kind)
 		}
 		for _, c := range e.Calls {

@@ -389,3 +389,5 @@ func TestCompactAndWindow(t *testing.T) {
 		sound(t, st, key)
 	})
 }
+
+func child([]string) {}

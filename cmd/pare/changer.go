@@ -33,8 +33,7 @@ type batch struct {
 	packed string      // how the source was compressed
 	file   fs.FileInfo // nil: not a file
 
-	keepTime bool                   // the new file is to be as old as the one it replaces
-	files    []agentlog.Replacement // of a folder: those that change
+	files []agentlog.Replacement // of a session, in place: those that change
 }
 
 func (b *batch) changed() bool {

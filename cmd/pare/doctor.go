@@ -41,8 +41,9 @@ changed without --fix. Close the agent before you mend its session: one that it 
 still be writing to is left alone. pare undo takes a mend back.
 
 --json prints {"agent","project","path","messages","calls","results","findings":
-[{"rule","line","message"}],"bytes","modified"}; with --fix --yes also "mended",
-"backup" and "left", the findings that stay. A session that cannot be read has "error".
+[{"rule","line","message","effect"}],"bytes","modified"}; with --fix --yes also "mended",
+"backup" and "left", the findings that stay. Only findings whose effect is "refused"
+make a session a broken one. A session that cannot be read has "error".
 
 The status is 0 if all is well, 1 if a session is broken and was not mended, 2 if a
 session or a folder could not be read.`
@@ -189,12 +190,14 @@ func (r *rounds) examine() error {
 // outcome is what is said about a session at once: with --json all there is to say.
 func (r *rounds) outcome(d *diagnosis) (o outcome) {
 	for _, f := range d.faults {
-		o.rules = append(o.rules, f.Rule)
+		if f.Effect == agentlog.Refused {
+			o.rules = append(o.rules, f.Rule)
+		}
 	}
 	if !r.JSON {
 		return o
 	}
-	if r.Fix && len(d.faults) > 0 {
+	if r.Fix && d.ill() {
 		r.mend(d, func(*treatment) bool { return true })
 	}
 	o.out = encode(d.json())

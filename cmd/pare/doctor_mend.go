@@ -4,14 +4,10 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
-	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
 // A treatment is what is about to be done to a session.
@@ -22,7 +18,7 @@ type treatment struct {
 }
 
 // errUnmendable says that nothing can be done about a session.
-var errUnmendable = errors.New("what is wrong with it cannot be mended")
+var errUnmendable = errors.New("what is wrong with it cannot be fixed: go on in a new session, or go back to a copy of the file from before")
 
 // prepare reads a session again and mends it, in memory, unless somebody may be writing
 // to it.
@@ -46,73 +42,18 @@ func prepare(x agentlog.Place, busy *agentlog.Busy) (*treatment, error) {
 
 // write replaces the files, each as a whole, and returns where the originals are.
 func (m *treatment) write(w *world) (backup string, err error) {
-	var drafts []*atomicfile.Draft
-	defer func() {
-		for _, d := range drafts {
-			d.Discard()
-		}
-	}()
-	files := m.session.Replacements(m.fixed)
-	for _, f := range files {
-		d, err := w.files.New(f.Path)
-		if err != nil {
-			return "", err
-		}
-		drafts = append(drafts, d)
-		if _, err := d.Write(f.Raw); err != nil {
-			return "", err
-		}
-		if err := d.Close(); err != nil {
+	out := agentlog.Writer{Files: &w.files}
+	defer out.Discard() // does nothing to what is committed
+	for _, f := range m.session.Replacements(m.fixed) {
+		if err := out.Stage(f); err != nil {
 			return "", err
 		}
 	}
-	for i, d := range drafts {
-		if err := d.Unmoved(files[i].Was); err != nil {
-			return "", err
-		}
-		// Agents list sessions by time and go on with the newest; mending is not using.
-		d.Date(files[i].Was.ModTime())
-	}
-	beside := m.Agent.Format != agentlog.OpenCode
-	for i, d := range drafts {
-		if !beside {
-			if backup, err = m.keepElsewhere(w, d.Path()); err != nil {
-				return "", &atomicfile.Error{Name: d.Name(), Err: fmt.Errorf("keep a backup: %w", err)}
-			}
-		}
-		kept, err := d.CommitOver(files[i].Was, atomicfile.Over{Backup: beside})
-		if err != nil {
-			return "", err
-		}
-		if beside {
-			backup = kept
-		}
-	}
-	return backup, nil
-}
-
-// keepElsewhere copies a file of opencode's storage to a folder beside the storage and
-// returns that folder: opencode takes every file in it for one of its own, and a
-// session with a backup in it would not open.
-func (m *treatment) keepElsewhere(w *world, name string) (string, error) {
-	storage := m.session.Path
-	below, err := filepath.Rel(storage, name)
-	if err != nil {
+	done, err := out.Commit()
+	if err != nil || len(done) == 0 {
 		return "", err
 	}
-	folder := storage + ".bak"
-	for n := 0; ; n++ {
-		if n > 0 {
-			folder = fmt.Sprintf("%s.bak.%d", storage, n)
-		}
-		to := filepath.Join(folder, below)
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-			return "", err
-		}
-		if err := w.files.Copy(name, to); !errors.Is(err, fs.ErrExist) {
-			return folder, err
-		}
-	}
+	return done[0].Backup, nil
 }
 
 // mend mends a session if agree does, and notes what came of it.
@@ -158,7 +99,7 @@ func (r *rounds) mendAll(v *doctorView) {
 func brokenOf(all []*diagnosis) []*diagnosis {
 	var broken []*diagnosis
 	for _, d := range all {
-		if len(d.faults) > 0 {
+		if d.ill() {
 			broken = append(broken, d)
 		}
 	}

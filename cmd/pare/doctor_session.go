@@ -18,8 +18,9 @@ type diagnosis struct {
 	modified time.Time
 	tally    agentlog.Tally
 	faults   []fault
-	err      error // why it cannot be read
-	foreign  bool  // it is no session at all
+	remedy   func(command string) string // of one that is ill: what to do, if command fixes
+	err      error                       // why it cannot be read
+	foreign  bool                        // it is no session at all
 
 	mended bool
 	backup string
@@ -29,27 +30,41 @@ type diagnosis struct {
 
 // A fault is one finding, for --json and for the list.
 type fault struct {
-	Rule    string `json:"rule"`
-	File    string `json:"file,omitempty"` // where a session has many
-	Line    int    `json:"line"`
-	Message string `json:"message"`
+	Rule    string          `json:"rule"`
+	File    string          `json:"file,omitempty"` // where a session has many
+	Line    int             `json:"line"`
+	Message string          `json:"message"`
+	Effect  agentlog.Effect `json:"effect"`
 }
 
 func faultsOf(found []agentlog.Finding) []fault {
 	all := make([]fault, 0, len(found))
 	for _, f := range found {
 		// Clones, because the strings of a finding may be bytes of the file.
-		all = append(all, fault{f.Rule, strings.Clone(f.File), f.Line, strings.Clone(f.Message)})
+		all = append(all, fault{f.Rule, strings.Clone(f.File), f.Line, strings.Clone(f.Message), f.Effect})
 	}
 	return all
 }
 
-// broken reports whether the session has faults that are still there.
+// broken reports whether the session cannot be resumed as it should be, as it is now.
 func (d *diagnosis) broken() bool {
 	if d.mended {
-		return len(d.left) > 0
+		return refusals(d.left) > 0
 	}
-	return len(d.faults) > 0
+	return d.ill()
+}
+
+// ill reports whether the session could not be resumed as it should be when it was read.
+func (d *diagnosis) ill() bool { return refusals(d.faults) > 0 }
+
+// refusals counts the faults that keep a session from being resumed.
+func refusals(all []fault) (n int) {
+	for _, f := range all {
+		if f.Effect == agentlog.Refused {
+			n++
+		}
+	}
+	return n
 }
 
 // diagnose reads and checks a session.
@@ -72,6 +87,13 @@ func diagnose(x agentlog.Place) (d *diagnosis) {
 	d.Bytes = int64(len(l.Raw()))
 	d.project = x.Project(l.Raw())
 	d.tally = l.Tally()
-	d.faults = faultsOf(l.Check(wire.CheckOptions{}))
+	found := l.Check(wire.CheckOptions{})
+	d.faults = faultsOf(found)
+	if agentlog.Broken(found) {
+		d.remedy = func(command string) string { return command }
+		if what := remedyFor(l.Log, found, "\x00"); what != "to fix it: \x00" {
+			d.remedy = func(command string) string { return strings.ReplaceAll(what, "\x00", command) }
+		}
+	}
 	return d
 }

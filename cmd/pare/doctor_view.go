@@ -77,11 +77,13 @@ func (w *row) add(d *diagnosis) {
 		w.broken++
 		w.rules["cannot be read"]++
 	}
-	if len(d.faults) > 0 {
+	if d.ill() {
 		w.broken++
 	}
 	for _, f := range d.faults {
-		w.rules[f.Rule]++
+		if f.Effect == agentlog.Refused {
+			w.rules[f.Rule]++
+		}
 	}
 }
 
@@ -174,7 +176,7 @@ func (v *doctorView) table(b *bytes.Buffer, rows []*row) {
 func (v *doctorView) list(b *bytes.Buffer, all []*diagnosis) {
 	shown, hidden := 0, 0
 	for _, d := range all {
-		if d.err == nil && len(d.faults) == 0 {
+		if d.err == nil && !d.ill() {
 			continue
 		}
 		if shown++; shown > brokenListed && !v.all {
@@ -187,7 +189,7 @@ func (v *doctorView) list(b *bytes.Buffer, all []*diagnosis) {
 			continue
 		}
 		v.faults(b, d.faults)
-		fmt.Fprintf(b, "  %s %s\n", v.paint.faint("mend:"), v.names.command(d))
+		fmt.Fprintf(b, "  %s %s\n", v.paint.faint("fix:"), d.remedy(v.names.command(d)))
 	}
 	if hidden > 0 {
 		fmt.Fprintf(b, "\n%s\n", v.paint.faint(fmt.Sprintf("and %s more that %s broken; --all shows them", plural(hidden, "session"), isAre(hidden))))
@@ -229,7 +231,7 @@ func (v *doctorView) change(m *treatment) []byte {
 		fmt.Fprintf(&b, "  %s  %s %s  %s\n", v.notes.place(plain(at)), c.Action, c.Rule, clip(oneLine(c.Reason), max(v.width-columns(lead), 30)))
 	}
 	if n := len(m.fixed.Left); n > 0 {
-		fmt.Fprintf(&b, "  %s\n", v.notes.advice(fmt.Sprintf("%s would stay: no mend is known", plural(n, "finding"))))
+		fmt.Fprintf(&b, "  %s\n", v.notes.advice(fmt.Sprintf("%s would stay: it cannot be fixed", plural(n, "finding"))))
 	}
 	return b.Bytes()
 }
@@ -237,7 +239,7 @@ func (v *doctorView) change(m *treatment) []byte {
 // outcome tells what became of a session.
 func (v *doctorView) outcome(d *diagnosis) []byte {
 	switch {
-	case d.mended && len(d.left) > 0:
+	case d.mended && refusals(d.left) > 0:
 		return fmt.Appendf(nil, "  mended but for %s; the original: %s\n", plural(len(d.left), "finding"), plain(v.names.short(d.backup)))
 	case d.mended:
 		return fmt.Appendf(nil, "  %s; the original: %s\n", v.notes.good("mended"), plain(v.names.short(d.backup)))

@@ -75,7 +75,10 @@ var damageMends = map[string]string{
 	"dangling-parent":  "the line now links to the one in front of it",
 	"parent-loop":      "the line now links to the one in front of it",
 	"second-root":      "it is left as it is",
-	"unreadable":       "it is left as it is",
+	"unreadable":       "it is left as it is: go back to a copy of the file, or begin a new session",
+	"skipped-message":  "it is left as it is",
+	"torn-file":        "something that the agent can read, and of which nothing is sent, takes its place; the original is kept beside the storage",
+	"stray-line":       "the line is passed by: what linked to it links to the line in front of it",
 }
 
 // unknown reports a word that stands in no report.

@@ -27,13 +27,14 @@ type output struct {
 	source     string
 	changed    bool
 	rewritings []rewriting
+	sessions   agentlog.Writer // in place: the files of sessions
+	done       []agentlog.Rewritten
 }
 
 // A rewriting is a file that is to be replaced.
 type rewriting struct {
 	*atomicfile.Draft
-	read   fs.FileInfo // as it was when it was read
-	backup string
+	read fs.FileInfo // as it was when it was read
 }
 
 // writer returns where the results of a batch go.
@@ -45,6 +46,8 @@ func (o *output) writer(b *batch) (io.Writer, error) {
 		return o.spool, nil
 	case !o.inPlace:
 		return o.w.stdout, nil
+	case len(b.files) > 0:
+		return io.Discard, nil // a session, whose files are replaced
 	}
 	if b.source != o.source {
 		if err := o.endFile(); err != nil {
@@ -70,9 +73,6 @@ func (o *output) writer(b *batch) (io.Writer, error) {
 		if err != nil {
 			return nil, err
 		}
-		if b.keepTime {
-			d.Date(b.file.ModTime())
-		}
 		o.current = d
 		o.rewritings = append(o.rewritings, rewriting{Draft: d, read: b.file})
 	}
@@ -80,22 +80,14 @@ func (o *output) writer(b *batch) (io.Writer, error) {
 	return o.current, nil
 }
 
-// rewrite drafts the files of a folder that change.
+// rewrite stages the files of a session that change.
 func (o *output) rewrite(files []agentlog.Replacement) error {
+	o.sessions.Files, o.sessions.Force = &o.w.files, o.force
 	for _, f := range files {
 		if err := o.w.files.Claim(source.RoleInput, f.Path, atomicfile.Replace); err != nil {
 			return err
 		}
-		d, err := newDraft(o.w, f.Path, "")
-		if err != nil {
-			return err
-		}
-		d.Date(f.Was.ModTime())
-		o.rewritings = append(o.rewritings, rewriting{Draft: d, read: f.Was})
-		if _, err := d.Write(f.Raw); err != nil {
-			return err
-		}
-		if err := d.Close(); err != nil {
+		if err := o.sessions.Stage(f); err != nil {
 			return err
 		}
 	}
@@ -133,15 +125,19 @@ func (o *output) commit() error {
 			return err
 		}
 	}
-	for i := range o.rewritings {
-		r := &o.rewritings[i]
+	if err := o.sessions.Unmoved(); err != nil {
+		return err
+	}
+	for _, r := range o.rewritings {
 		kept, err := r.CommitOver(r.read, atomicfile.Over{Backup: true, Force: o.force})
 		if err != nil {
 			return err
 		}
-		r.backup = kept
+		o.done = append(o.done, agentlog.Rewritten{Path: r.Name(), Backup: kept})
 	}
-	return nil
+	done, err := o.sessions.Commit()
+	o.done = append(o.done, done...)
+	return err
 }
 
 // discard takes back what is not committed.
@@ -155,26 +151,22 @@ func (o *output) discard() {
 	for _, r := range o.rewritings {
 		r.Discard()
 	}
+	o.sessions.Discard()
 }
 
 // committed reports whether some file was replaced already.
-func (o *output) committed() bool {
-	return len(o.rewritings) > 0 && o.rewritings[0].backup != ""
-}
+func (o *output) committed() bool { return len(o.done) > 0 }
 
 // printBackups says where the originals are.
 func (o *output) printBackups(paint palette) {
 	const most = 10
-	for i, r := range o.rewritings {
-		if r.backup == "" {
-			return
-		}
+	for i, r := range o.done {
 		if i == most {
-			fmt.Fprintf(o.w.stderr, "%s\n", paint.faint(fmt.Sprintf("and %s more, each with its backup", plural(len(o.rewritings)-most, "file"))))
+			fmt.Fprintf(o.w.stderr, "%s\n", paint.faint(fmt.Sprintf("and %s more, each with its backup", plural(len(o.done)-most, "file"))))
 			return
 		}
-		fmt.Fprintf(o.w.stderr, "%s rewritten, the original is %s\n", plain(r.Name()), plain(r.backup))
-		fmt.Fprintf(o.w.stderr, "  undo: pare undo %s\n", quoted(r.Name()))
+		fmt.Fprintf(o.w.stderr, "%s rewritten, the original is %s\n", plain(r.Path), plain(r.Backup))
+		fmt.Fprintf(o.w.stderr, "  undo: pare undo %s\n", quoted(r.Path))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/source"
@@ -61,7 +62,7 @@ func (c *changer) mend(from origin, in source.Chunk, b *batch) (o outcome) {
 	for _, ch := range fixed.Changes {
 		o.rules = append(o.rules, ch.Rule)
 	}
-	if slices.ContainsFunc(fixed.Left, func(f agentlog.Finding) bool { return !f.Dormant }) {
+	if agentlog.Broken(fixed.Left) {
 		o.status = statusFindings
 	}
 	if c.dryRun {
@@ -72,15 +73,29 @@ func (c *changer) mend(from origin, in source.Chunk, b *batch) (o outcome) {
 		o.note = c.leftInSession(from, l, fixed.Left)
 	}
 	o.receipt = c.logReceipt(from, fixed.Changes)
-	if in.IsFolder() {
-		b.files = l.Replacements(fixed)
+	if c.inPlace {
+		b.files = replacements(in, l.Replacements(fixed), how.AppendOnly)
 		return o
 	}
-	// Agents list their sessions by the time of the last change, and go on with the newest:
-	// mending is not using, so a session stays in its place. What is appended is news.
-	b.keepTime = !how.AppendOnly
 	o.out = fixed.Raw
 	return o
+}
+
+// replacements are the files of a session that change, packed as they were. Agents list
+// their sessions by the time of the last change, and go on with the newest: fixing is not
+// using, so a session stays in its place. What is appended is news.
+func replacements(in source.Chunk, files []agentlog.Replacement, news bool) []agentlog.Replacement {
+	for i := range files {
+		f := &files[i]
+		f.Pack = source.Packer(in.Packed)
+		if in.Lead > 0 {
+			f.Raw = slices.Concat(in.Mark(), f.Raw)
+		}
+		if news {
+			f.Modified = time.Time{}
+		}
+	}
+	return files
 }
 
 // busy says why the agent may still be writing to the session; nil: it is not, or
@@ -116,10 +131,11 @@ func (c *changer) leftInSession(from origin, l logFile, left []agentlog.Finding)
 		return encode(logLeftover{from.source, l.Format.String(), left})
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "pare: %s: %s could not be mended; lines are those of the result\n", plain(from.String()), plural(len(left), "finding"))
+	fmt.Fprintf(&b, "pare: %s: %s cannot be fixed; lines are those of the result\n", plain(from.String()), plural(len(left), "finding"))
 	for _, f := range left {
 		c.notes.placed(&b, from, f)
 		c.notes.meaning(&b, f.Finding, true, false)
+		c.notes.instead(&b, f)
 	}
 	return b.Bytes()
 }
@@ -169,10 +185,11 @@ func (c *changer) showSession(from origin, l logFile, fixed *agentlog.Fixed) []b
 		c.view.logChange(&b, from, ch)
 	}
 	if len(fixed.Left) > 0 {
-		fmt.Fprintf(&b, "\n%s\n", c.view.paint.bold("cannot be mended; lines are those of the result"))
+		fmt.Fprintf(&b, "\n%s\n", c.view.paint.bold("cannot be fixed; lines are those of the result"))
 		for _, f := range fixed.Left {
 			c.view.placed(&b, from, f)
 			c.view.meaning(&b, f.Finding, true, false)
+			c.view.instead(&b, f)
 		}
 	}
 	b.WriteByte('\n')

@@ -20,12 +20,12 @@ type logResult struct {
 	Findings []agentlog.Finding `json:"findings"`
 }
 
-// session checks a session file. What lies dormant is reported, but it is not sent: the
-// session can be resumed all the same, and the status says so.
+// session checks a session file. The status is about what keeps the session from being
+// resumed as it should be; what else is found is reported.
 func (c *checkCmd) session(v report, from origin, l logFile) (out outcome) {
 	found := l.Check(wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
 	for _, f := range found {
-		if !f.Dormant {
+		if f.Effect == agentlog.Refused {
 			out.status = statusFindings
 			out.rules = append(out.rules, f.Rule)
 		}
@@ -37,13 +37,34 @@ func (c *checkCmd) session(v report, from origin, l logFile) (out outcome) {
 		out.out = encode(logResult{from.source, l.Format.String(), dialect, profile, n, append([]agentlog.Finding{}, found...)})
 	case len(found) > 0:
 		out.out = v.session(from, l, found)
-		if out.status == statusFindings && !from.many && from.source != source.Stdin {
-			out.note = fmt.Appendf(nil, "to mend it: pare fix --in-place %s\n", quoted(from.source))
+		if !from.many && from.source != source.Stdin {
+			out.note = []byte(remedyFor(l.Log, found, "pare fix --in-place "+quoted(from.source)) + "\n")
 		}
 	case !from.many:
 		out.note = fmt.Appendf(nil, "%s: clean (a session of %s, profile %s, %s)\n", plain(from.String()), l.Format.Maker(), profile, n)
 	}
 	return out
+}
+
+// remedyFor says what to do about the findings of a session: command, if that helps.
+func remedyFor(l *agentlog.Log, found []agentlog.Finding, command string) string {
+	if !agentlog.Broken(found) {
+		return "nothing has to be done: the session can be resumed"
+	}
+	fixed, err := l.Fix(agentlog.Options{})
+	if err != nil || !agentlog.Broken(fixed.Left) {
+		return "to fix it: " + command
+	}
+	instead := ""
+	for _, f := range fixed.Left {
+		if f.Effect == agentlog.Refused {
+			instead = f.Instead
+		}
+	}
+	if len(fixed.Changes) == 0 {
+		return "pare fix cannot fix it: " + instead
+	}
+	return "to fix a part of it: " + command + "; for the rest: " + instead
 }
 
 // session renders the findings of a session file, those about the same message
@@ -64,6 +85,9 @@ func (r report) session(from origin, l logFile, found []agentlog.Finding) []byte
 		for _, f := range rest[:k] {
 			r.placed(&b, from, f)
 			r.meaning(&b, f.Finding, meant[f.Rule], said[f.Rule])
+			if !said[f.Rule] {
+				r.instead(&b, f)
+			}
 			meant[f.Rule], said[f.Rule] = true, true
 			group = append(group, f.Finding)
 		}
@@ -102,13 +126,17 @@ func (r report) aboutSession(l logFile) string {
 
 // placed renders where a finding is, in the way that compilers do, and what it is.
 func (r report) placed(b *bytes.Buffer, from origin, f agentlog.Finding) {
-	fmt.Fprintf(b, "%s %s", r.paint.bold(plain(placeOf(from, f.File, f.Line, f.Column))+":"), r.mark(f.Finding))
+	fmt.Fprintf(b, "%s %s", r.paint.bold(plain(placeOf(from, f.File, f.Line, f.Column))+":"), r.effect(f))
 	if !f.Physical {
 		fmt.Fprintf(b, "  %s", r.paint.place(plain(f.Path)))
 	}
 	switch {
 	case f.Dormant:
-		b.WriteString(r.paint.faint("  dormant: it is no longer sent"))
+		b.WriteString(r.paint.faint("  cosmetic: it is not sent"))
+	case f.Effect == agentlog.Cosmetic:
+		b.WriteString(r.paint.faint("  cosmetic"))
+	case f.Effect == agentlog.Unfixable:
+		b.WriteString(r.paint.faint("  cannot be fixed"))
 	case f.Open:
 		b.WriteString(r.paint.faint("  open: it may still be running"))
 	}
@@ -116,6 +144,21 @@ func (r report) placed(b *bytes.Buffer, from origin, f agentlog.Finding) {
 		b.WriteString(r.paint.faint("  " + plain(f.Thread)))
 	}
 	b.WriteByte('\n')
+}
+
+// effect is the rule that a finding is about, marked by what it means.
+func (r report) effect(f agentlog.Finding) string {
+	if f.Effect != agentlog.Refused {
+		f.Advice = true
+	}
+	return r.mark(f.Finding)
+}
+
+// instead says what to do about what cannot be fixed.
+func (r report) instead(b *bytes.Buffer, f agentlog.Finding) {
+	for _, line := range wrap(plain(f.Instead), r.width-6) {
+		fmt.Fprintf(b, "    %s\n", line)
+	}
 }
 
 // placeOf is a place in a session file.

@@ -13,7 +13,7 @@ import (
 )
 
 type undoCmd struct {
-	Files []string `arg:"" name:"file" help:"Files that --in-place has rewritten."`
+	Files []string `arg:"" name:"file" help:"Files that --in-place has rewritten, or the folder of a session of opencode."`
 	Force bool     `help:"Go back even if the file was changed after it was rewritten, or its agent may still be writing to it."`
 }
 
@@ -32,21 +32,34 @@ rewritten is left alone (status 2): going back would take that change out, too.`
 
 func (c *undoCmd) run(w *world) int {
 	status := statusClean
-	held := agentlog.NewBusy(time.Now())
+	u := &undoing{undoCmd: c, held: agentlog.NewBusy(time.Now()), back: agentlog.Undoer{Files: &w.files}}
 	for _, name := range c.Files {
-		from, kept, err := c.undo(w, name, held)
+		done, err := u.undo(name)
+		for _, d := range done {
+			fmt.Fprintf(w.stderr, "%s is what %s was", plain(d.name), plain(d.from))
+			if d.kept != "" {
+				fmt.Fprintf(w.stderr, "; what it was until now is %s", plain(d.kept))
+			}
+			fmt.Fprintln(w.stderr)
+		}
 		if err != nil {
 			status = max(status, w.undone(name, err))
 			continue
 		}
-		fmt.Fprintf(w.stderr, "%s is what %s was", plain(name), plain(from))
-		if kept != "" {
-			fmt.Fprintf(w.stderr, "; what it was until now is %s", plain(kept))
-		}
-		fmt.Fprintf(w.stderr, "\n  to take that back: pare undo %s\n", quoted(name))
+		fmt.Fprintf(w.stderr, "  to take that back: pare undo %s\n", quoted(name))
 	}
 	return status
 }
+
+// An undoing is one run of undo.
+type undoing struct {
+	*undoCmd
+	held *agentlog.Busy
+	back agentlog.Undoer
+}
+
+// A restored is a file that is what it was.
+type restored struct{ name, from, kept string }
 
 // undone reports a file that stays as it is.
 func (w *world) undone(name string, err error) int {
@@ -58,57 +71,74 @@ func (w *world) undone(name string, err error) int {
 	return w.fail(name+": "+p.Message, p.hint)
 }
 
-// undo makes the newest backup the file again. It returns the name that it had, and the
-// one under which the file is kept. Both steps leave the whole of either under the name
-// of the file.
-func (c *undoCmd) undo(w *world, name string, held *agentlog.Busy) (from, kept string, err error) {
+// undo makes the newest backup the file again, or those of the last run for a session
+// that is a folder. Each step leaves the whole of either under the name of the file.
+func (u *undoing) undo(name string) ([]restored, error) {
 	path := name
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		path = real // a link stays a link
 	}
 	now, err := os.Stat(path)
-	gone := errors.Is(err, fs.ErrNotExist)
-	switch {
-	case err != nil && !gone:
-		return "", "", err
-	case !gone && now.IsDir():
-		return "", "", hinted{errors.New("it is a folder"), "name the files that were rewritten: each has a .bak beside it"}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	from, was, err := newestBackup(path, now)
-	if err != nil {
-		return "", "", err
+	all := agentlog.Originals(path)
+	if err != nil || !now.IsDir() {
+		k, err := newest(path, now, all)
+		if err != nil {
+			return nil, err
+		}
+		all = []agentlog.Kept{k}
 	}
-	if !gone {
-		if err := c.allowed(path, now, was, held); err != nil {
-			return "", "", err
+	if len(all) == 0 {
+		return nil, hinted{errors.New("it is a folder"), "name the files that were rewritten: each has a .bak beside it"}
+	}
+	for _, k := range all {
+		if err := u.allowed(k); err != nil {
+			return nil, err
 		}
 	}
-	kept, err = w.files.Restore(path, from)
-	return from, kept, err
+	var done []restored
+	for _, k := range all {
+		kept, err := u.back.Undo(k)
+		if err != nil {
+			return done, err
+		}
+		d := restored{name, k.Backup, kept}
+		if len(all) > 1 || k.Path != path && now != nil && now.IsDir() {
+			d.name = k.Path
+		}
+		done = append(done, d)
+	}
+	return done, nil
 }
 
-// newestBackup finds the newest backup that is not the file itself under another name,
-// which is what an undo that was cut off leaves.
-func newestBackup(path string, now fs.FileInfo) (string, fs.FileInfo, error) {
-	for _, n := range atomicfile.Backups(path) {
-		name := atomicfile.BackupName(path, n)
-		st, err := os.Lstat(name)
+// newest finds the newest backup that is not the file itself under another name, which is
+// what an undo that was cut off leaves.
+func newest(path string, now fs.FileInfo, all []agentlog.Kept) (agentlog.Kept, error) {
+	for _, k := range all {
+		st, err := os.Lstat(k.Backup)
 		if err == nil && st.Mode().IsRegular() && (now == nil || !os.SameFile(st, now)) {
-			return name, st, nil
+			return k, nil
 		}
 	}
 	if now == nil {
-		return "", nil, hinted{errors.New("there is no such file, and no backup of it"), "give the name of a file that --in-place has rewritten"}
+		return agentlog.Kept{}, hinted{errors.New("there is no such file, and no backup of it"), "give the name of a file that --in-place has rewritten"}
 	}
-	return "", nil, hinted{errors.New("there is no backup of it"), "pare makes one, " + plain(filepath.Base(path)) + ".bak, when it rewrites a file in place"}
+	return agentlog.Kept{}, hinted{errors.New("there is no backup of it"), "pare makes one, " + plain(filepath.Base(path)) + ".bak, when it rewrites a file in place"}
 }
 
 // allowed is an error if going back would lose what came after the rewriting.
-func (c *undoCmd) allowed(path string, now, was fs.FileInfo, held *agentlog.Busy) error {
-	if c.Force {
-		return nil
+func (u *undoing) allowed(k agentlog.Kept) error {
+	now, err := os.Stat(k.Path)
+	if u.Force || err != nil {
+		return nil // there is nothing to lose
 	}
-	if err := held.Held(path); err != nil {
+	was, err := os.Stat(k.Backup)
+	if err != nil {
+		return err
+	}
+	if err := u.held.Held(k.Path); err != nil {
 		return hinted{fmt.Errorf("left as it is: %w", err), "end the agent first; --force goes back all the same"}
 	}
 	if changedSince(now, was) {

@@ -117,9 +117,12 @@ func (f *Files) Copy(from, to string) error {
 }
 
 // Restore makes a backup the file again, in one step. What the file was until then, if
-// there is one, is kept as a further backup, whose name is returned. Its error is an
-// *[Error].
-func (f *Files) Restore(path, backup string) (kept string, err error) {
+// there is one, is kept as a further backup, by keep (nil: beside it), whose name is
+// returned. Its error is an *[Error].
+func (f *Files) Restore(path, backup string, keep func(path string) (string, error)) (kept string, err error) {
+	if keep == nil {
+		keep = f.Backup
+	}
 	if st, err := os.Stat(path); err == nil {
 		unlock, err := f.lock(path, true)
 		if err != nil {
@@ -129,7 +132,7 @@ func (f *Files) Restore(path, backup string) (kept string, err error) {
 		if now, err := os.Stat(path); err != nil || !os.SameFile(st, now) {
 			return "", &Error{path, ErrMoved}
 		}
-		if kept, err = f.Backup(path); err != nil {
+		if kept, err = keep(path); err != nil {
 			return "", &Error{path, fmt.Errorf("keep a backup: %w", err)}
 		}
 	}

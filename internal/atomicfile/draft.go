@@ -186,6 +186,8 @@ func (d *Draft) Commit() error {
 type Over struct {
 	// Backup keeps the old content under another name.
 	Backup bool
+	// Keep, if there is one, keeps the old content instead, and returns where it is.
+	Keep func(path string) (string, error)
 	// Force replaces the file even if another process has locked it.
 	Force bool
 }
@@ -201,7 +203,11 @@ func (d *Draft) CommitOver(was fs.FileInfo, how Over) (kept string, err error) {
 	if d.temp == "" {
 		return "", nil
 	}
-	if how.Backup && d.modified.IsZero() {
+	keep := how.Keep
+	if keep == nil && how.Backup {
+		keep = d.files.Backup
+	}
+	if keep != nil && d.modified.IsZero() {
 		// So that an undo can tell it from what is written in the very moment after this:
 		// the clock of a file system ticks a hundred times a second.
 		d.modified = time.Now().Add(-20 * time.Millisecond)
@@ -220,8 +226,8 @@ func (d *Draft) CommitOver(was fs.FileInfo, how Over) (kept string, err error) {
 	if err := d.Unmoved(was); err != nil {
 		return "", err
 	}
-	if how.Backup {
-		if kept, err = d.files.Backup(d.path); err != nil {
+	if keep != nil {
+		if kept, err = keep(d.path); err != nil {
 			return "", &Error{d.name, fmt.Errorf("keep a backup: %w", err)}
 		}
 	}

@@ -229,17 +229,17 @@ func TestDefectR7BackupNumbers(t *testing.T) {
 func TestRestore(t *testing.T) {
 	place(t, "a", "a.bak")
 	var f Files
-	kept, err := f.Restore("a", "a.bak")
+	kept, err := f.Restore("a", "a.bak", nil)
 	must(t, err)
 	if content(t, "a") != "a.bak" || content(t, kept) != "a" {
 		t.Errorf("kept %q", kept)
 	}
 	must(t, os.Remove("a"))
-	if kept, err = f.Restore("a", kept); err != nil || kept != "" || content(t, "a") != "a" {
+	if kept, err = f.Restore("a", kept, nil); err != nil || kept != "" || content(t, "a") != "a" {
 		t.Errorf("%q, %v", kept, err)
 	}
 	var we *Error
-	if _, err := f.Restore("a", "gone"); !errors.As(err, &we) {
+	if _, err := f.Restore("a", "gone", nil); !errors.As(err, &we) {
 		t.Errorf("%v", err)
 	}
 	alone(t, "a")

@@ -1,0 +1,230 @@
+package agentlog
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strconv"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+func (p pi) mend(e *edits, t *Thread, o Options) error {
+	if !o.AppendOnly || !e.l.pi.linked {
+		return mendFlat(p, e, t, o)
+	}
+	changeFlat(p, e, t, o)
+	return nil
+}
+
+func (p pi) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
+	blk := t.Request.Transcript().Block(call)
+	unit := t.parts[blk.Message].unit
+	o := l.object(unit)
+	m := write("role", "toolResult", "toolCallId", blk.CallID, "toolName", blk.Tool,
+		"content", array(write("type", "text", "text", text)), "isError", []byte("true"), "timestamp", l.objectIn(unit, "message").value("timestamp"))
+	return write("type", "message", "id", p.mint(l, unit, m), "parentId", o.value("id"), "timestamp", o.value("timestamp"), "message", m)
+}
+
+// mint makes an id for a new line; none if the lines of the file have none.
+func (pi) mint(l *Log, unit int, message []byte) []byte {
+	if l.taken == nil {
+		l.taken = make(map[string]bool, len(l.pi.entries))
+		for i := range l.pi.entries {
+			l.taken[l.pi.entries[i].id] = true
+		}
+		delete(l.taken, "")
+	}
+	if len(l.taken) == 0 {
+		return nil
+	}
+	for n := 0; ; n++ {
+		sum := sha256.Sum256(fmt.Appendf(nil, "pare\x00%d\x00%d\x00%s", n, unit, message))
+		if id := fmt.Sprintf("%x", sum[:4]); !l.taken[id] {
+			return quote(id)
+		}
+	}
+}
+
+func (pi) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
+	unit := t.parts[t.Request.Transcript().Block(result).Message].unit
+	stamp := objectAt(l.raw, l.units[unit].span).object("message").value("timestamp")
+	m := write("role", "user", "content", array(write("type", "text", "text", text)), "timestamp", stamp)
+	return setMembers(l.raw, l.units[unit].span, "message", m)
+}
+
+func (pi) without(l *Log, t *Thread, call transcript.BlockID) []byte {
+	return withoutElement(l, t, call, func(o object) []jsonspan.Span { return o.object("message").list("content") })
+}
+
+// withoutElement writes the unit of a block without the element of a list that it
+// comes from; nil if that was the only one.
+func withoutElement(l *Log, t *Thread, b transcript.BlockID, list func(object) []jsonspan.Span) []byte {
+	tr := t.Request.Transcript()
+	blk := tr.Block(b)
+	p := t.parts[blk.Message]
+	u := l.units[p.unit].span
+	at := p.blocks[b-tr.Messages()[blk.Message].First]
+	all := list(objectAt(l.raw, u))
+	for i, e := range all {
+		if e != at || len(all) == 1 {
+			continue
+		}
+		cut := jsonspan.Span{Start: e.Start, End: e.End}
+		if i > 0 {
+			cut.Start = all[i-1].End
+		} else {
+			cut.End = all[1].Start
+		}
+		cut.Start, cut.End = cut.Start-u.Start, cut.End-u.Start
+		if out, err := jsonspan.Splice(l.raw[u.Start:u.End], []jsonspan.Edit{{Span: cut}}); err == nil {
+			return out
+		}
+	}
+	return nil
+}
+
+// references are the members by which entries name others.
+var piReferences = []string{"firstKeptEntryId", "targetId", "fromId"}
+
+// branch writes what the path has become behind everything, from its first change
+// on, with ids of its own: the last line is what pi goes on from.
+func (p pi) branch(e *edits) {
+	es, parent, begun := e.l.pi.entries, "", false
+	renamed := make(map[string]string)
+	add := func(line []byte) {
+		whole := jsonspan.Span{Start: 0, End: len(line)}
+		was := objectAt(line, whole)
+		var pairs []any
+		for _, name := range piReferences {
+			if to := renamed[was.text(name)]; to != "" {
+				pairs = append(pairs, name, to)
+			}
+		}
+		id := p.mint(e.l, len(e.end), append(quote(parent), line...))
+		line = setMembers(line, whole, append(pairs, "id", id, "parentId", uuidValue(parent))...)
+		parent = textAt(id, jsonspan.Span{Start: 0, End: len(id)})
+		if old := was.text("id"); old != "" {
+			renamed[old] = parent
+		}
+		e.end = append(e.end, line)
+	}
+	for _, i := range e.l.pi.path {
+		x := e.units[i]
+		_, gap := e.l.links[i]
+		begun = begun || gap || x != nil && (x.drop || x.body != nil)
+		switch {
+		case x != nil && x.drop:
+		case begun:
+			add(e.body(i))
+		default:
+			parent = es[i].id
+		}
+		if x != nil && len(x.after) > 0 {
+			begun = true
+			for _, line := range x.after {
+				add(line)
+			}
+		}
+	}
+	clear(e.units)
+}
+
+// finish links the lines of the path in their new order, and lets compactions name what
+// they named.
+func (p pi) finish(e *edits) {
+	t := e.l.pi
+	switch {
+	case t == nil:
+	case e.appendOnly && t.linked:
+		p.branch(e)
+	case e.appendOnly: // nothing in front of the end has moved
+	case t.linked:
+		p.relink(e, t)
+	default:
+		p.renumber(e, t)
+	}
+}
+
+// relink gives every line of the path the one in front of it as its parent.
+func (pi) relink(e *edits, t *piTree) {
+	if len(t.path) == 0 {
+		return
+	}
+	prev, there := t.entries[t.path[0]].parent, make(map[string]bool)
+	for _, i := range t.path {
+		x := e.units[i]
+		if x == nil || !x.drop {
+			p := prev
+			prev = t.entries[i].id
+			if p != t.entries[i].parent {
+				e.linkPi(i, p)
+			}
+		}
+		if x == nil {
+			continue
+		}
+		for j, line := range x.after {
+			line = setMembers(line, jsonspan.Span{Start: 0, End: len(line)}, "parentId", uuidValue(prev))
+			x.after[j] = line
+			o := objectAt(line, jsonspan.Span{Start: 0, End: len(line)})
+			prev = o.text("id")
+			there[prev] = true
+		}
+	}
+	// Other branches may begin at a line that goes.
+	on := make(map[int]bool, len(t.path))
+	for _, i := range t.path {
+		on[i] = true
+	}
+	for _, i := range t.flat {
+		p := t.entries[i].parent
+		for range t.entries {
+			u, ok := t.index[p]
+			if !ok || !e.dropped(u) || there[p] {
+				break
+			}
+			p = t.entries[u].parent
+		}
+		if !on[i] && p != t.entries[i].parent && !e.dropped(i) {
+			e.linkPi(i, p)
+		}
+	}
+}
+
+func (e *edits) linkPi(u int, parent string) {
+	e.set(u, "parentId", uuidValue(parent))
+	e.log(Change{Line: e.l.units[u].line}, "edit", "relink", nil, 0, "links to the line that is in front of it now")
+}
+
+// renumber writes the numbers of entries anew where lines came or went in front of them.
+func (p pi) renumber(e *edits, t *piTree) {
+	now, n, k := make([]int, len(e.l.units)), 0, 0
+	for i, u := range e.l.units {
+		for k < len(t.foreign) && t.foreign[k] < u.span.Start {
+			n, k = n+1, k+1
+		}
+		x := e.units[i]
+		if x != nil {
+			n += len(x.before)
+		}
+		now[i] = n // of a line that goes: that of the next one
+		if x == nil || !x.drop {
+			n++
+		}
+		if x != nil {
+			n += len(x.after)
+		}
+	}
+	for i := range t.entries {
+		if t.entries[i].kind != "compaction" || e.dropped(i) {
+			continue
+		}
+		u := p.firstKept(e.l, t, i)
+		if u < 0 || now[u] == t.entries[u].seq {
+			continue
+		}
+		e.set(i, "firstKeptEntryIndex", strconv.AppendInt(nil, int64(now[u]), 10))
+		e.log(Change{Line: e.l.units[i].line}, "edit", "relink", nil, 0, "the number of the first entry it keeps follows that entry")
+	}
+}

@@ -1,0 +1,228 @@
+package agentlog
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// Lines of pi. An empty id is a line of the first version.
+
+func piHead(version int) string {
+	v := ""
+	if version > 0 {
+		v = fmt.Sprintf(`"version":%d,`, version)
+	}
+	return `{"type":"session",` + v + `"id":"s","timestamp":"2026-03-01T10:00:00Z","cwd":"/app","provider":"anthropic","modelId":"claude-opus-4-5"}` + "\n"
+}
+
+func piLinks(id, parent string) string {
+	if id == "" {
+		return ""
+	}
+	return fmt.Sprintf(`"id":"%s","parentId":%s,`, id, uuidValue(parent))
+}
+
+func piEntryLine(id, parent, message string) string {
+	return `{"type":"message",` + piLinks(id, parent) + `"timestamp":"2026-03-01T10:00:01Z","message":` + message + "}\n"
+}
+
+func piSaid(id, parent, text string) string {
+	return piEntryLine(id, parent, `{"role":"user","content":"`+text+`"}`)
+}
+
+func piCalls(id, parent string, calls ...string) string {
+	var all []string
+	for _, c := range calls {
+		all = append(all, `{"type":"toolCall","id":"`+c+`","name":"bash","arguments":{}}`)
+	}
+	return piEntryLine(id, parent, `{"role":"assistant","model":"claude-sonnet-4-5","content":[`+strings.Join(all, ",")+`]}`)
+}
+
+func piResult(id, parent, call string) string {
+	return piEntryLine(id, parent, `{"role":"toolResult","toolCallId":"`+call+`","toolName":"bash","content":[{"type":"text","text":"output of `+call+`"}]}`)
+}
+
+func piCompaction(id, parent, first string) string {
+	if id == "" {
+		return `{"type":"compaction","timestamp":"2026-03-01T10:00:01Z","summary":"what was","firstKeptEntryIndex":` + first + "}\n"
+	}
+	return `{"type":"compaction",` + piLinks(id, parent) + `"timestamp":"2026-03-01T10:00:01Z","summary":"what was","firstKeptEntryId":"` + first + `"}` + "\n"
+}
+
+// piSends returns what the main thread says, in short.
+func piSends(t *testing.T, raw string) string {
+	t.Helper()
+	l := mustRead(t, "p.jsonl", []byte(raw))
+	var all []string
+	for _, th := range l.Threads {
+		if th.Kind != Main {
+			continue
+		}
+		for b, blk := range th.Request.Transcript().Blocks() {
+			if blk.CallID != "" {
+				all = append(all, blk.Kind.String()+" "+blk.CallID)
+			} else {
+				all = append(all, th.Request.Text(transcript.BlockID(b)))
+			}
+		}
+	}
+	return strings.Join(all, "|")
+}
+
+// TestDefectS1Compaction: the number by which a compaction names what it keeps follows
+// the entry, whatever comes in front of it or goes.
+func TestDefectS1Compaction(t *testing.T) {
+	for name, c := range map[string]struct {
+		raw   string
+		first string // what the kept part begins with
+	}{
+		"a stub in front": {piHead(0) + piSaid("", "", "one") + piCalls("", "", "c1") + piSaid("", "", "two") + piCalls("", "", "c2") + piResult("", "", "c2") +
+			piSaid("", "", "three") + piCompaction("", "", "4") + piSaid("", "", "four"), "call c2"},
+		"several stubs in what is kept": {piHead(0) + piSaid("", "", "one") + piCalls("", "", "c1", "c2") + piSaid("", "", "two") + piCalls("", "", "c3", "c4") + piResult("", "", "c3") +
+			piSaid("", "", "three") + piCalls("", "", "c5") + piCompaction("", "", "3") + piSaid("", "", "four"), "two"},
+		"a line that goes": {piHead(0) + piSaid("", "", "one") + piCalls("", "", "c1") + piResult("", "", "c1") + piResult("", "", "c1") + piSaid("", "", "two") +
+			piCompaction("", "", "2") + piSaid("", "", "three"), "call c1"},
+		"two objects on a line": {piHead(0) + piSaid("", "", "one") + strings.TrimSuffix(piCalls("", "", "c1"), "\n") + piResult("", "", "c1") + piSaid("", "", "two") +
+			piCalls("", "", "c2") + piResult("", "", "c2") + piCompaction("", "", "3") + piSaid("", "", "three"), "call c2"},
+		"foreign lines":            {piHead(0) + "42\nnull\n" + piSaid("", "", "one") + piCalls("", "", "c1") + piSaid("", "", "two") + piCompaction("", "", "4") + piSaid("", "", "three"), "two"},
+		"two compactions":          {piHead(0) + piSaid("", "", "one") + piCalls("", "", "c1") + piSaid("", "", "two") + piCompaction("", "", "3") + piCalls("", "", "c2") + piSaid("", "", "three") + piCompaction("", "", "5") + piSaid("", "", "four"), "call c2"},
+		"with ids":                 {piHead(3) + piSaid("a", "", "one") + piCalls("b", "a", "c1") + piSaid("c", "b", "two") + piCalls("d", "c", "c2") + piResult("e", "d", "c2") + piCompaction("f", "e", "d") + piSaid("g", "f", "three"), "call c2"},
+		"with ids, a lost line":    {piHead(3) + piSaid("a", "", "one") + piCalls("b", "a", "c1") + piSaid("c", "x", "two") + piCalls("d", "c", "c2") + piCompaction("f", "d", "c") + piSaid("g", "f", "three"), "two"},
+		"ids of the first version": {piHead(1) + piSaid("a", "zz", "one") + piCalls("b", "zz", "c1") + piSaid("c", "zz", "two") + strings.Replace(piCompaction("f", "zz", "c"), `"firstKeptEntryId":"c"`, `"firstKeptEntryIndex":3`, 1) + piSaid("g", "", "three"), "two"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, fixed := fix(t, "p.jsonl", []byte(c.raw))
+			before, after := piSends(t, c.raw), piSends(t, string(fixed.Raw))
+			if !strings.HasPrefix(after, "what was|"+c.first) {
+				t.Errorf("before %s\nafter  %s\n%s", before, after, fixed.Raw)
+			}
+			for _, said := range strings.Split(before, "|") {
+				if !strings.Contains(after, said) {
+					t.Errorf("%q is no longer sent: %s", said, after)
+				}
+			}
+		})
+	}
+}
+
+// TestDefectS1Random damages random sessions that hold compactions: whatever was sent is
+// sent, nothing real is quoted that had its call, and a second fix has nothing to do.
+func TestDefectS1Random(t *testing.T) {
+	n := 1000
+	if testing.Short() {
+		n = 300
+	}
+	changed := 0
+	for seed := range n {
+		r := rand.New(rand.NewPCG(11, uint64(seed)))
+		raw := randomPi(r)
+		_, _, fixed := fix(t, "p.jsonl", []byte(raw))
+		if len(fixed.Changes) > 0 {
+			changed++
+		}
+		for _, said := range strings.Split(piSends(t, raw), "|") {
+			if strings.HasPrefix(said, "word") && !strings.Contains(piSends(t, string(fixed.Raw)), said) {
+				t.Errorf("%q is no longer sent", said)
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d:\n%s\nbecame\n%s", seed, raw, fixed.Raw)
+		}
+	}
+	if changed < n/2 {
+		t.Errorf("only %d of %d were changed", changed, n)
+	}
+}
+
+// randomPi writes a session with lost results, repeated ones and compactions, with and
+// without ids.
+func randomPi(r *rand.Rand) string {
+	version := []int{0, 3}[r.IntN(2)]
+	lines := []string{piHead(version)}
+	id, prev := "", ""
+	link := func() (string, string) {
+		if version == 0 {
+			return "", ""
+		}
+		prev, id = id, fmt.Sprintf("e%d", len(lines))
+		return id, prev
+	}
+	ids := []string{""} // by line
+	for n := range 4 + r.IntN(20) {
+		a, b := link()
+		call := fmt.Sprintf("c%d", n)
+		switch k := r.IntN(10); {
+		case k < 3:
+			lines = append(lines, piSaid(a, b, fmt.Sprintf("word%d.", n)))
+		case k < 7:
+			lines = append(lines, piCalls(a, b, call))
+			ids = append(ids, a)
+			for range []int{0, 1, 1, 1, 2}[r.IntN(5)] {
+				a, b = link()
+				lines = append(lines, piResult(a, b, call))
+				ids = append(ids, a)
+			}
+			continue
+		case k < 9 && len(lines) > 3:
+			first := 1 + r.IntN(len(lines)-1)
+			if version == 0 {
+				lines = append(lines, piCompaction("", "", strconv.Itoa(first)))
+			} else {
+				lines = append(lines, piCompaction(a, b, ids[first]))
+			}
+		default:
+			lines = append(lines, piEntryLine(a, b, `{"role":"assistant","stopReason":"aborted","content":[{"type":"toolCall","id":"`+call+`","name":"bash","arguments":{}}]}`))
+		}
+		ids = append(ids, a)
+	}
+	return strings.Join(lines, "")
+}
+
+// TestDefectS4Model: the model is that of the last line that names one.
+func TestDefectS4Model(t *testing.T) {
+	change := `{"type":"model_change","id":"m","parentId":"a","timestamp":"2026-03-01T10:00:01Z","provider":"openai","modelId":"gpt-5"}` + "\n"
+	for name, c := range map[string]struct{ raw, want string }{
+		"the header":            {piHead(0) + piSaid("", "", "go"), "claude-opus-4-5"},
+		"a change":              {piHead(3) + piSaid("a", "", "go") + change + piSaid("b", "m", "on"), "gpt-5"},
+		"an answer":             {piHead(0) + piSaid("", "", "go") + piCalls("", "", "c1") + piResult("", "", "c1"), "claude-sonnet-4-5"},
+		"a change behind it":    {piHead(0) + piCalls("", "", "c1") + piResult("", "", "c1") + change, "gpt-5"},
+		"in front of a summary": {piHead(3) + piSaid("a", "", "go") + change + piSaid("b", "m", "on") + piCompaction("c", "b", "b"), "gpt-5"},
+		"on another branch":     {piHead(3) + piSaid("a", "", "go") + change + piSaid("b", "a", "on"), "claude-opus-4-5"},
+	} {
+		l := mustRead(t, "p.jsonl", []byte(c.raw))
+		if got := l.Threads[0].Request.Model(); got != c.want {
+			t.Errorf("%s: %q, not %q", name, got, c.want)
+		}
+	}
+}
+
+// TestDefectS15Dangling: a parent that is not there is put right once, wherever it is.
+func TestDefectS15Dangling(t *testing.T) {
+	for name, raw := range map[string]string{
+		"in the middle":            piHead(3) + piSaid("a", "", "one") + piSaid("b", "x", "two") + piSaid("c", "b", "three"),
+		"in front of a compaction": piHead(3) + piSaid("a", "", "one") + piSaid("b", "x", "two") + piSaid("c", "b", "three") + piCompaction("d", "c", "c") + piSaid("e", "d", "four"),
+		"behind a stub":            piHead(3) + piSaid("a", "", "one") + piCalls("b", "a", "c1") + piSaid("c", "x", "two"),
+		"without a header":         piSaid("a", "", "one") + piSaid("b", "x", "two"),
+		"twice":                    piHead(3) + piSaid("a", "", "one") + piSaid("b", "x", "two") + piSaid("c", "y", "three"),
+		"in a circle":              piHead(3) + piSaid("a", "", "one") + piSaid("b", "c", "two") + piSaid("c", "b", "three"),
+		"at a line that goes":      piHead(3) + piSaid("a", "", "one") + piCalls("b", "a", "c1") + piResult("c", "b", "c1") + piResult("d", "c", "c1") + piSaid("e", "d", "two") + piSaid("f", "d", "three"),
+		"the compaction itself":    piHead(3) + piSaid("a", "", "one") + piSaid("b", "a", "two") + piCompaction("c", "x", "b") + piSaid("d", "c", "three"),
+	} {
+		l, _, fixed := fix(t, "p.jsonl", []byte(raw))
+		again := mustRead(t, "p.jsonl", fixed.Raw)
+		if found := again.Check(wire.CheckOptions{}); Broken(found) {
+			t.Errorf("%s: still %+v\n%s", name, found, fixed.Raw)
+		}
+		more, err := l.Fix(Options{AppendOnly: true})
+		if err != nil || !bytes.HasPrefix(more.Raw, []byte(raw)) || Broken(more.Left) {
+			t.Errorf("%s, append only: %v %+v\n%s", name, err, more.Left, more.Raw)
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package agentlog
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pare-llm/pare/internal/atomicfile"
+)
+
+// A Replacement is the new content of a file of a session.
+type Replacement struct {
+	Path string
+	Raw  []byte
+	Was  fs.FileInfo // when it was read
+	// Modified is the time that the file is to bear; zero: that of its writing. Agents
+	// list sessions by time and go on with the newest, and fixing is not using.
+	Modified time.Time
+	// Pack compresses the content on its way into the file; nil: nothing does.
+	Pack func(io.Writer) (io.WriteCloser, error)
+}
+
+// A Rewritten is a file that was replaced.
+type Rewritten struct {
+	Path   string
+	Backup string // where its old content is
+}
+
+// A Writer replaces the files of sessions: all of them or, as far as can be told
+// beforehand, none. It is for one goroutine.
+type Writer struct {
+	Files *atomicfile.Files
+	Force bool // even if another process has locked a file
+
+	staged []staged
+	keeper keeper
+}
+
+type staged struct {
+	*atomicfile.Draft
+	was fs.FileInfo
+}
+
+// Stage writes what is to become the content of a file, where nobody sees it. A file that
+// is staged already stays so.
+func (w *Writer) Stage(r Replacement) error {
+	if slices.ContainsFunc(w.staged, func(s staged) bool { return os.SameFile(s.was, r.Was) }) {
+		return nil
+	}
+	d, err := w.Files.New(r.Path)
+	if err != nil {
+		return err
+	}
+	w.staged = append(w.staged, staged{d, r.Was})
+	if r.Pack != nil {
+		if err := d.Pack(r.Pack); err != nil {
+			return err
+		}
+	}
+	if !r.Modified.IsZero() {
+		d.Date(r.Modified)
+	}
+	if _, err := d.Write(r.Raw); err != nil {
+		return err
+	}
+	return d.Close()
+}
+
+// Unmoved is an error if a file is not what it was when it was read.
+func (w *Writer) Unmoved() error {
+	for _, s := range w.staged {
+		if err := s.Unmoved(s.was); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Commit gives the staged files their names, each in one step, and keeps what was there.
+// If it fails, those before were replaced, and are returned.
+func (w *Writer) Commit() ([]Rewritten, error) {
+	if err := w.Unmoved(); err != nil {
+		return nil, err
+	}
+	w.keeper.files = w.Files
+	var done []Rewritten
+	for _, s := range w.staged {
+		kept, err := s.CommitOver(s.was, atomicfile.Over{Keep: w.keeper.keep, Force: w.Force})
+		if err != nil {
+			return done, err
+		}
+		done = append(done, Rewritten{s.Name(), kept})
+	}
+	return done, nil
+}
+
+// Discard takes back what is not committed.
+func (w *Writer) Discard() {
+	for _, s := range w.staged {
+		s.Discard()
+	}
+}
+
+// A keeper keeps the originals of files: beside each or, for those of a storage, in a
+// folder beside that, one for each run. opencode takes every file in its storage for one
+// of its own, and a session with a backup in it would not open.
+type keeper struct {
+	files   *atomicfile.Files
+	folders map[string]string // by storage
+}
+
+func (k *keeper) keep(path string) (string, error) {
+	storage, below, ok := storageOf(path)
+	if !ok {
+		return k.files.Backup(path)
+	}
+	if k.folders[storage] == "" {
+		folder, err := newGeneration(storage)
+		if err != nil {
+			return "", err
+		}
+		if k.folders == nil {
+			k.folders = make(map[string]string)
+		}
+		k.folders[storage] = folder
+	}
+	to := filepath.Join(k.folders[storage], below)
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return "", err
+	}
+	return to, k.files.Copy(path, to)
+}
+
+// newGeneration makes the folder for the originals of a run.
+func newGeneration(storage string) (string, error) {
+	n := 0
+	if all := atomicfile.Backups(storage); len(all) > 0 {
+		n = all[0] + 1
+	}
+	name := atomicfile.BackupName(storage, n)
+	return name, os.Mkdir(name, 0o700)
+}
+
+// storageOf returns the storage of opencode that a file or folder lies in or is, and its
+// name there.
+func storageOf(path string) (storage, below string, ok bool) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", "", false
+	}
+	if IsStorage(path) {
+		return path, ".", true
+	}
+	const depth = 4
+	folder := path
+	for range depth {
+		name := filepath.Base(folder)
+		parent := filepath.Dir(folder)
+		if (name == "message" || name == "part") && IsStorage(parent) {
+			below, err = filepath.Rel(parent, path)
+			return parent, below, err == nil
+		}
+		folder = parent
+	}
+	return "", "", false
+}
+
+// A Kept is the original of a file that was replaced.
+type Kept struct {
+	Path   string // the file
+	Backup string // what it was
+}
+
+// Originals lists what the newest backups of a file were, the newest first; for a storage
+// of opencode or a session in it, those that the last run has kept.
+func Originals(path string) []Kept {
+	storage, below, inside := storageOf(path)
+	if !inside {
+		var all []Kept
+		for _, n := range atomicfile.Backups(path) {
+			all = append(all, Kept{path, atomicfile.BackupName(path, n)})
+		}
+		return all
+	}
+	var all []Kept
+	for _, n := range atomicfile.Backups(storage) {
+		folder := atomicfile.BackupName(storage, n)
+		for _, name := range filesBelow(folder) {
+			if name == below || belongs(storage, folder, below, name) {
+				all = append(all, Kept{filepath.Join(storage, name), filepath.Join(folder, name)})
+			}
+		}
+		if st, err := os.Stat(path); err == nil && st.IsDir() && len(all) > 0 {
+			break
+		}
+	}
+	return all
+}
+
+// belongs reports whether a file of a storage belongs to a folder: to all of it, or to
+// the session whose messages lie there.
+func belongs(storage, kept, folder, name string) bool {
+	if folder == "." || strings.HasPrefix(name, folder+string(filepath.Separator)) {
+		return true
+	}
+	parts := strings.Split(filepath.ToSlash(name), "/")
+	if len(parts) < 3 || parts[0] != "part" || filepath.Dir(folder) != "message" {
+		return false
+	}
+	session, message := filepath.Base(folder), parts[1]+".json"
+	if parts[1] == session { // the older layout
+		return true
+	}
+	for _, root := range []string{storage, kept} {
+		if _, err := os.Stat(filepath.Join(root, "message", session, message)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// filesBelow lists the files of a folder by their names in it.
+func filesBelow(folder string) []string {
+	var all []string
+	_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error { // what cannot be read is not there
+		if err == nil && d.Type().IsRegular() {
+			if name, err := filepath.Rel(folder, path); err == nil {
+				all = append(all, name)
+			}
+		}
+		return nil
+	})
+	return all
+}
+
+// An Undoer gives files what they were before they were replaced. It is for one
+// goroutine.
+type Undoer struct {
+	Files  *atomicfile.Files
+	keeper keeper
+}
+
+// Undo makes the original the file again, in one step, and keeps what the file was until
+// then like an original: a second undo takes the first one back.
+func (u *Undoer) Undo(k Kept) (kept string, err error) {
+	u.keeper.files = u.Files
+	kept, err = u.Files.Restore(k.Path, k.Backup, u.keeper.keep)
+	if err != nil {
+		return kept, err
+	}
+	if storage, _, ok := storageOf(k.Path); ok { // empty folders of the backup go, too
+		for folder := filepath.Dir(k.Backup); strings.HasPrefix(folder, storage+".bak"); folder = filepath.Dir(folder) {
+			if os.Remove(folder) != nil {
+				break
+			}
+		}
+	}
+	return kept, nil
+}
