@@ -300,6 +300,7 @@ func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Option
 		if plan, err = l.fit(); err != nil {
 			return nil, err
 		}
+		plan.events = append(plan.events, Event{EventCompactionFailed, CompactionFailed{Error: fmt.Sprintf("the window has no room for a summary of %d tokens beside what must stay", c.maxTokens())}})
 	}
 	if l.reserve > 0 && l.losses > 0 {
 		plan = c.tell(ctx, l, plan, w, o)

@@ -38,7 +38,7 @@ func readBad(t testing.TB) []badCase {
 func TestBad(t *testing.T) {
 	var out bytes.Buffer
 	cases := readBad(t)
-	if len(cases) < 30 {
+	if len(cases) < 130 {
 		t.Errorf("only %d cases", len(cases))
 	}
 	for _, c := range cases {

@@ -12,11 +12,10 @@ import (
 // maxExpressions bounds what a file can cost each time it is used.
 const maxExpressions = 200
 
-// build makes the pipeline and reports to s everything that stands in its way.
-func (c *Config) build(s *source) *pare.Pipeline {
-	c.Repair.remedies(s)
+// pipeline compiles the rules and reports to s everything that stands in their way.
+func (c *Config) pipeline(s *source, windowed bool) *pare.Pipeline {
 	tools := c.buildTools(s)
-	entries := c.standard(s, tools)
+	entries := c.standard(s, tools, windowed)
 	if n := len(c.Expressions); n > maxExpressions {
 		s.fail("expression", fmt.Sprintf("write at most %d", maxExpressions), "%d expressions are too many", n)
 		return nil

@@ -14,12 +14,24 @@ import (
 
 // A Config is what a file says. The zero value is the default.
 type Config struct {
-	// Where this schema is, for editors; nothing is done with it.
+	// Where this schema is, for editors; nothing is done with it. Default: none.
 	Schema string `json:"$schema,omitempty"`
-	// How many of the newest messages are protected; 10 if it is not given.
+	// The master switch: false leaves every request as it is. Default: true.
+	Enabled *bool `json:"enabled,omitempty"`
+	// How tokens are counted: "estimate" (fitted to the model), "exact" (the model's own vocabulary, of OpenAI's models), "o200k" or "cl100k". Default: estimate.
+	Tokenizer string `json:"tokenizer,omitempty" enum:"estimate,exact,o200k,cl100k"`
+	// How many of the newest messages no rule touches; short for rules.recency.messages. Default: 10.
 	KeepRecent *int `json:"keep_recent,omitempty"`
 	// How broken histories are repaired.
 	Repair Repair `json:"repair,omitzero"`
+	// What counts as broken.
+	Check Check `json:"check,omitzero"`
+	// What a request must fit. Nil: there is no limit. Without one in it, the window of the request's model.
+	Window *Window `json:"window,omitempty"`
+	// How what is taken out is summarized. Nil: it is not.
+	Compact *Compaction `json:"compact,omitempty"`
+	// Where what is taken out is kept. Nil: nowhere.
+	Archive *Archive `json:"archive,omitempty"`
 	// The standard rules by name, with their options.
 	Standard Tables `json:"rules,omitempty"`
 	// What must stay, whatever the rules say.
@@ -41,11 +53,11 @@ type Tool = rules.Tool
 
 // A Switch is what every rule has: whether it runs, and when.
 type Switch struct {
-	// Whether the rule runs. A rule that has a table runs unless this is false.
+	// Whether the rule runs. Default: true, in a rule that has a table.
 	Enabled *bool `json:"enabled,omitempty"`
-	// Rules that vote before this one does.
+	// Rules that vote before this one does. Default: none.
 	After []string `json:"after,omitempty"`
-	// Rules that vote after this one did.
+	// Rules that vote after this one did. Default: none.
 	Before []string `json:"before,omitempty"`
 }
 
@@ -115,28 +127,24 @@ func (s *source) read() *value {
 	return s.readTOML()
 }
 
-// Pipeline compiles the rules. It fails only on a Config that was changed, or made,
-// after it was parsed; the error is an [Errors] then too.
+// Pipeline compiles the rules as they run without a window. It fails only on a Config
+// that was changed, or made, after it was parsed; the error is an [Errors] then too.
 func (c *Config) Pipeline() (*pare.Pipeline, error) {
-	s := newSource("", nil)
-	p := c.build(s)
+	s, bare := newSource("", nil), *c
+	bare.Window = nil
+	p := bare.build(s)
 	if len(s.errors) > 0 {
 		return nil, s.errors.sorted()
 	}
-	return p, nil
+	return p.Rules, nil
 }
 
-// Rules returns the rules that run, in the order in which they vote, or nil if
-// Pipeline fails.
+// Rules returns the rules that run without a window, in the order in which they vote,
+// or nil if Pipeline fails.
 func (c *Config) Rules() []pare.Rule {
 	p, err := c.Pipeline()
 	if err != nil {
 		return nil
 	}
 	return p.Rules()
-}
-
-// Options returns how to repair. Sinks and counters are for the caller to add.
-func (c *Config) Options() pare.Options {
-	return pare.Options{Repair: c.Repair.remedies(newSource("", nil))}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +20,6 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/rules"
-	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -126,13 +126,14 @@ func validate(t testing.TB, data []byte) error {
 // TestManualIsComplete wants every key, every name, every function and every bound
 // in the manual.
 func TestManualIsComplete(t *testing.T) {
-	example := blocks(t, "toml")[0]
-	tree := newSource("pare.toml", []byte(example))
-	root := tree.readTOML()
-	tree.index(root, "", 0)
 	keys := make(map[string]bool)
-	for path := range tree.values {
-		keys[path[strings.LastIndex(path, ".")+1:]] = true
+	for _, example := range blocks(t, "toml") {
+		tree := newSource("pare.toml", []byte(example))
+		root := tree.readTOML()
+		tree.index(root, "", 0)
+		for path := range tree.values {
+			keys[path[strings.LastIndex(path, ".")+1:]] = true
+		}
 	}
 	// Said in a comment of the example, because they exclude what is shown.
 	for _, known := range []string{"$schema", "turns", "exchanges", "after"} {
@@ -232,11 +233,11 @@ func TestFormats(t *testing.T) {
 
 func result(t *testing.T, c *Config, body []byte) []byte {
 	t.Helper()
-	p, err := c.Pipeline()
+	p, err := c.Policy(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := p.Plan(parse(t, body), c.Options())
+	plan, err := p.Plan(context.Background(), parse(t, body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,19 +262,6 @@ func TestSchemaRefuses(t *testing.T) {
 		if _, err := Parse("pare.json", []byte(bad)); err == nil {
 			t.Errorf("Parse takes %s", bad)
 		}
-	}
-}
-
-func TestOptions(t *testing.T) {
-	o := mustParse(t, "x.toml", "[repair]\norphan_call = 'drop'\norphan_result = 'drop'\nkeep_open = true\nstub = 'no {tool} {id}'").Options()
-	if o.Repair.OrphanCall != wire.RemedyDrop || o.Repair.OrphanResult != wire.RemedyDrop || !o.Repair.Open {
-		t.Errorf("%+v", o.Repair)
-	}
-	if got := o.Repair.Stub(transcript.Exchange{Tool: "Bash", CallID: "c1"}); got != "no Bash c1" {
-		t.Errorf("stub %q", got)
-	}
-	if o := Default().Options(); o.Repair.Stub != nil || o.Repair.Open {
-		t.Errorf("%+v", o.Repair)
 	}
 }
 

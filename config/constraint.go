@@ -15,11 +15,11 @@ import (
 type Constraint struct {
 	// Name of the constraint, such as edits-need-the-plan; no rule may have it.
 	Name string `json:"name" required:"\"my-constraint\""`
-	// What the constraint is about: while any of it is kept, all that needs names is kept, too.
+	// What the constraint is about: while any of it is kept, all that needs names is kept, too. Default: none.
 	Keep Selector `json:"keep,omitzero"`
-	// What is kept while any of keep is; if some of this goes, all of keep goes with it.
+	// What is kept while any of keep is; if some of this goes, all of keep goes with it. Default: none.
 	Needs Selector `json:"needs,omitzero"`
-	// What shares one fate: all of it is kept, or none.
+	// What shares one fate: all of it is kept, or none. Default: none.
 	Together Selector `json:"together,omitzero"`
 	// Whether the constraint holds. Default: true.
 	Enabled *bool `json:"enabled,omitempty"`
@@ -29,7 +29,7 @@ type Constraint struct {
 // Each entry of each list, and the condition, select something of their own.
 type Selector struct {
 	rules.Selection
-	// Exchanges for which this expression holds, such as 'tool == "Bash" and failed'.
+	// Exchanges for which this expression holds, such as 'tool == "Bash" and failed'. Default: none.
 	When string `json:"when,omitempty"`
 }
 

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding"
 	"fmt"
 	"math"
 	"reflect"
@@ -22,12 +21,8 @@ func (s *source) decode(v *value, into reflect.Value, path string, tag reflect.S
 		into.Set(p)
 		return
 	}
-	if u, ok := into.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		if s.wants(v, text, path, tag) {
-			if err := u.UnmarshalText([]byte(v.text)); err != nil {
-				s.fail(path, "", "%v", err)
-			}
-		}
+	if r, ok := into.Addr().Interface().(reader); ok {
+		r.read(s, v, path)
 		return
 	}
 	if tables, ok := into.Addr().Interface().(*Tables); ok {
@@ -68,6 +63,13 @@ func (s *source) decode(v *value, into reflect.Value, path string, tag reflect.S
 	default:
 		panic("config: no way to read a " + into.Type().String())
 	}
+}
+
+// A reader is a type that more than one kind of value is read into, or only some
+// texts. Shape tells the schema which.
+type reader interface {
+	read(s *source, v *value, path string)
+	shape() (types []string, pattern string)
 }
 
 // examples are what a hint shows of a kind.

@@ -20,17 +20,17 @@ type Expression struct {
 	When string `json:"when" required:"'tool == \"Grep\" and age > 3'"`
 	// What to do: "clear" puts a placeholder in the place of the result, "shorten" keeps its head and tail, "drop" removes call and result, "protect" keeps both whatever other rules say.
 	Action string `json:"action" enum:"clear,shorten,drop,protect" required:"\"clear\""`
-	// Why, for receipts and placeholders; the condition if it is not given.
+	// Why, for receipts and placeholders. Default: the condition.
 	Reason string `json:"reason,omitempty"`
-	// How many of the newest exchanges for which the condition holds are left alone.
+	// How many of the newest exchanges for which the condition holds are left alone. Default: 0.
 	KeepLast int `json:"keep_last,omitempty"`
-	// What clear clears: "result" (the default), "arguments" or "both".
+	// What clear clears: "result", "arguments" or "both". Default: result.
 	Part string `json:"part,omitempty" enum:"result,arguments,both"`
-	// Touch also the tools that hold plans, tasks, skills and questions, which are left alone otherwise.
+	// Touch also the tools that hold plans, tasks, skills and questions, which are left alone otherwise. Default: false.
 	AnyTool bool `json:"any_tool,omitempty"`
-	// Bytes that shorten keeps of the beginning; 2000 if it is not given.
+	// Bytes that shorten keeps of the beginning. Default: 2000.
 	Head *int `json:"head,omitempty"`
-	// Bytes that shorten keeps of the end; 1000 if it is not given.
+	// Bytes that shorten keeps of the end. Default: 1000.
 	Tail *int `json:"tail,omitempty"`
 	Switch
 }

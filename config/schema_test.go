@@ -2,7 +2,6 @@ package config
 
 import (
 	"bytes"
-	"encoding"
 	"encoding/json"
 	"flag"
 	"go/ast"
@@ -111,8 +110,10 @@ func (g *schemaMaker) schema(t reflect.Type, tag reflect.StructTag) *jsonschema.
 		return g.rules()
 	}
 	s := &jsonschema.Schema{}
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
-		s.Type = "string"
+	if r, ok := reflect.New(t).Interface().(reader); ok {
+		if s.Types, s.Pattern = r.shape(); len(s.Types) == 1 {
+			s.Type, s.Types = s.Types[0], nil
+		}
 		return s
 	}
 	switch t.Kind() {

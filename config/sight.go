@@ -101,9 +101,5 @@ func (s *sight) failed(result transcript.BlockID) bool {
 // steers reports whether a tool holds plans, tasks, skills or answers of a person,
 // by which the rest of the work is steered.
 func steers(tool string) bool {
-	flat := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), "/", ":") }
-	return tool == "" || slices.ContainsFunc(rules.ProtectedTools(), func(glob string) bool {
-		ok, _ := path.Match(flat(glob), flat(tool))
-		return ok
-	})
+	return tool == "" || slices.ContainsFunc(rules.ProtectedTools(), func(glob string) bool { return rules.MatchTool(glob, tool) })
 }

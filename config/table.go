@@ -49,6 +49,8 @@ func elsewhere(path, key string) string {
 	switch {
 	case path == "rules.protect":
 		return "what is pinned is set in pin"
+	case path == "window" && strings.HasPrefix(key, "max_"): // as flags are called
+		return pick(strings.TrimPrefix(key, "max_"), []string{"tokens", "messages", "exchanges", "turns"})
 	case path == "rules" && key == alwaysOn:
 		return "pairs stay whole without a rule; how broken ones are repaired is set in repair"
 	case strings.HasPrefix(path, "rules.") && (key == "tools" || key == "table"):
@@ -134,7 +136,7 @@ func (c *Config) runs(e rules.Entry) bool {
 }
 
 // standard makes the standard rules.
-func (c *Config) standard(s *source, tools []Tool) []entry {
+func (c *Config) standard(s *source, tools []Tool, windowed bool) []entry {
 	c.checkRecent(s)
 	for _, name := range sortedNames(c.Standard) {
 		if _, ok := rules.Named(name); !ok {
@@ -143,7 +145,7 @@ func (c *Config) standard(s *source, tools []Tool) []entry {
 	}
 	var all []entry
 	for _, e := range rules.All() {
-		made := entry{path: "rules." + e.Name, byDefault: c.runs(e)}
+		made := entry{path: "rules." + e.Name, byDefault: c.runs(e) && !(windowed && c.silent(e))}
 		if t := c.Standard[e.Name]; t != nil {
 			made.sw = t.Switch
 		}

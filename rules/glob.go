@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// matchTool reports whether a tool's name matches a glob, whatever the case. A * may
+// MatchTool reports whether a tool's name matches a glob, whatever the case. A * may
 // also stand for a slash: tool names are no paths.
-func matchTool(glob, name string) bool {
+func MatchTool(glob, name string) bool {
 	flat := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), "/", ":") }
 	ok, _ := path.Match(flat(glob), flat(name))
 	return ok

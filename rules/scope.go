@@ -105,7 +105,7 @@ func (s *sight) tool(name string) *known {
 		s.keys[k.key] = n
 	}
 	k.number = n
-	k.protected = name == "" || s.exact[k.key] || slices.ContainsFunc(s.globs, func(glob string) bool { return matchTool(glob, k.key) })
+	k.protected = name == "" || s.exact[k.key] || slices.ContainsFunc(s.globs, func(glob string) bool { return MatchTool(glob, k.key) })
 	s.names[name] = k
 	return k
 }

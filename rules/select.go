@@ -149,7 +149,7 @@ func (s *seeker) calls() {
 			continue
 		}
 		for _, g := range s.Tools {
-			if matchTool(g, x.Tool) {
+			if MatchTool(g, x.Tool) {
 				s.found(s.t.AtomOf(x.Call), "tool "+x.Tool)
 			}
 		}

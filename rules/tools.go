@@ -23,23 +23,23 @@ var kinds = []Kind{KindRead, KindWrite, KindEdit, KindSearch, KindRun, KindOther
 type Tool struct {
 	// The tool's name, in any case.
 	Name string `json:"name" required:"\"my_tool\""`
-	// What it does: read, write, edit, search, run or other.
+	// What it does: read, write, edit, search, run or other. Default: other.
 	Kind Kind `json:"kind,omitempty" enum:"read,write,edit,search,run,other"`
-	// The argument that decides what it does, for a tool that does several things.
+	// The argument that decides what it does, for a tool that does several things. Default: none.
 	Command string `json:"command,omitempty"`
-	// What it does by the value of that argument; for other values, Kind.
+	// What it does by the value of that argument; for other values, kind says it. Default: none.
 	Commands map[string]Kind `json:"commands,omitempty" enum:"read,write,edit,search,run,other"`
-	// The argument that names the file; "" tries the usual names.
+	// The argument that names the file. Default: the usual names are tried.
 	Path string `json:"path,omitempty"`
-	// The argument that holds a patch in Codex' format, which names the file.
+	// The argument that holds a patch in Codex' format, which names the file. Default: none.
 	Patch string `json:"patch,omitempty"`
-	// The argument with the first line of a read; "" tries the usual names.
+	// The argument with the first line of a read. Default: the usual names are tried.
 	Start string `json:"start,omitempty"`
-	// The argument with the last line of a read; "" tries the usual names.
+	// The argument with the last line of a read. Default: the usual names are tried.
 	End string `json:"end,omitempty"`
-	// The argument with the number of lines of a read; "" tries the usual names.
+	// The argument with the number of lines of a read. Default: the usual names are tried.
 	Limit string `json:"limit,omitempty"`
-	// How many lines a read without a limit shows at most; 0 is 2000, negative is all.
+	// How many lines a read without a limit shows at most; negative is all. Default: 2000.
 	Lines int `json:"lines,omitempty" min:"-1"`
 }
 

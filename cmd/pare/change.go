@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,9 +13,9 @@ import (
 	"syscall"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/source"
-	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -49,6 +50,8 @@ type task struct {
 	archive string
 	// single is the flag that makes sense for one transcript only; "": none does.
 	single string
+	// off leaves everything as it is, session files too.
+	off bool
 	// mending is how session files are mended; nil: the command is not for them.
 	mending *mending
 }
@@ -58,23 +61,35 @@ type misuse struct{ error }
 
 func (m misuse) Unwrap() error { return m.error }
 
-// override lets the flags that were given decide over o. Its error is wrong usage.
-func (c *changing) override(o *pare.Options) error {
-	if err := remedy(&o.Repair.OrphanCall, "--orphan-call", c.OrphanCall, "stub"); err != nil {
+// override lets the flags that were given decide over the policy. Its error is wrong
+// usage.
+func (c *changing) override(p *pare.Policy) error {
+	if err := remedy(&p.Repair.OrphanCall, "--orphan-call", c.OrphanCall, "stub"); err != nil {
 		return err
 	}
-	if err := remedy(&o.Repair.OrphanResult, "--orphan-result", c.OrphanResult, "text"); err != nil {
+	if err := remedy(&p.Repair.OrphanResult, "--orphan-result", c.OrphanResult, "text"); err != nil {
 		return err
 	}
-	o.Repair.Open = o.Repair.Open || c.KeepOpen
-	o.Check.Strict = o.Check.Strict || c.Strict
+	p.Repair.Open = p.Repair.Open || c.KeepOpen
+	p.Check.Strict = p.Check.Strict || c.Strict
 	return nil
 }
 
-// counted lets the plan count tokens as the request's own model does, by estimate.
-func counted(o pare.Options, r *wire.Request) pare.Options {
-	o.Counter = tokens.For(r.Model())
-	return o
+// by lets a policy plan. What is wrong with the flags that made it is a misuse.
+func by(p *pare.Policy) planner {
+	return func(r *wire.Request) (*pare.Plan, error) {
+		plan, err := p.Plan(context.Background(), r)
+		var unknown *pare.UnknownModelError
+		var unpublished *config.VocabularyError
+		switch {
+		case errors.As(err, &unknown):
+			err = misuse{hinted{fmt.Errorf("%w: %s", errNoWindow, named(unknown.Model)),
+				"give --max-tokens, --max-messages, --max-exchanges or --max-turns, or a model that is known: --model NAME"}}
+		case errors.As(err, &unpublished):
+			err = noVocabulary(unpublished.Model)
+		}
+		return plan, err
+	}
 }
 
 func remedy(r *wire.Remedy, flag, value, keep string) error {

@@ -125,6 +125,9 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	if why := skipped(plan); why != "" {
 		o.note = c.skipped(from, why)
 	}
+	if why := unsummarized(plan); why != "" {
+		o.note = append(o.note, c.unsummarized(from, why)...)
+	}
 	o.changed = !plan.Empty()
 	if c.dryRun {
 		o.out = c.show(from, req, plan, o.size)
@@ -179,6 +182,29 @@ func skipped(plan *pare.Plan) string {
 		}
 	}
 	return ""
+}
+
+// unsummarized says why there is no summary in the place of something that was dropped,
+// or "".
+func unsummarized(plan *pare.Plan) string {
+	for _, e := range plan.Events() {
+		if m, ok := e.Metadata.(pare.CompactionFailed); ok {
+			return m.Error
+		}
+	}
+	return ""
+}
+
+// unsummarized reports a transcript that fits without a summary.
+func (c *changer) unsummarized(from origin, why string) []byte {
+	if !c.json {
+		return fmt.Appendf(nil, "pare: %s: not summarized: %s\n", plain(from.String()), plain(why))
+	}
+	return encode(struct {
+		Source       string `json:"source"`
+		Line         int    `json:"line,omitempty"`
+		Unsummarized string `json:"unsummarized"`
+	}{from.source, from.line, why})
 }
 
 // skipped reports a transcript that was left alone.

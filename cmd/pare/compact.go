@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/source"
 	summaries "github.com/pare-llm/pare/summary"
@@ -19,7 +20,7 @@ import (
 )
 
 type compactCmd struct {
-	MinKeep   int     `default:"12" placeholder:"N" help:"Messages at the end that stay at least. Default: 12."`
+	MinKeep   *int    `placeholder:"N" help:"Messages at the end that stay at least. Default: 12."`
 	Inside    bool    `help:"If there is no other, cut inside one unbroken run of tool use, where nobody but the model speaks."`
 	Above     *int    `placeholder:"N" help:"Leave transcripts of at most N tokens alone."`
 	FoldTask  bool    `help:"Summarise the first message of the user, too; otherwise it stays in front of the summary."`
@@ -27,6 +28,7 @@ type compactCmd struct {
 	Archive   string  `placeholder:"FILE" help:"Keep what is taken out in FILE, a JSON line each. What the file holds already stays."`
 	authoring `embed:""`
 	counting  `embed:""`
+	settings  `embed:""`
 	changing  `embed:""`
 }
 
@@ -37,7 +39,7 @@ type authoring struct {
 	SummaryFile  string        `placeholder:"FILE" help:"Your own summary, from a file, or - for standard input if the transcript is not there."`
 	Offload      bool          `help:"No summary: a note names what --archive keeps."`
 	Endpoint     string        `placeholder:"URL" help:"The API of the model that is to write the summary."`
-	API          string        `enum:"openai,anthropic" default:"openai" name:"api" help:"The style of the API: openai (default) or anthropic."`
+	API          string        `enum:",openai,anthropic" default:"" placeholder:"openai|anthropic" name:"api" help:"The style of the API: openai (default) or anthropic."`
 	SummaryModel string        `placeholder:"NAME" help:"The model that is to write the summary."`
 	KeyEnv       string        `placeholder:"NAME" help:"The environment variable that holds the key of the API. Default: no key is sent."`
 	MaxSummary   *int          `placeholder:"N" help:"How long a summary may be, in tokens. Default: 2000."`
@@ -66,17 +68,34 @@ not conserve what was asked for, the transcript comes back as it is, with the re
 }
 
 func (c *compactCmd) run(w *world) int {
-	var o pare.Options
-	if err := cmp.Or(c.check(), c.changing.override(&o)); err != nil {
+	if err := c.check(); err != nil {
 		return w.usage(err, "compact")
 	}
-	author, err := c.author(w, slices.Contains(newInput(w, c.Paths).Paths, source.Stdin))
+	conf, used, status := c.load(w, c.JSON)
+	if status != statusClean {
+		return status
+	}
+	if err := c.override(w, conf); err != nil {
+		return w.usage(err, "compact")
+	}
+	own, err := c.own(w, slices.Contains(newInput(w, c.Paths).Paths, source.Stdin))
 	if err != nil {
 		return w.usage(err, "compact")
 	}
+	p, status := w.compile(conf, used)
+	if status != statusClean {
+		return status
+	}
+	if err := cmp.Or(c.changing.override(p), c.counting.check(c.Model)); err != nil {
+		return w.usage(err, "compact")
+	}
+	if p.Rules = nil; own != nil { // nothing but what is summarized is taken out
+		p.Compact.Summarize = own
+	}
+	p.Model = c.Model
 	t := task{
-		command: "compact", whole: true, archive: c.Archive,
-		plan:   func(r *wire.Request) (*pare.Plan, error) { return c.plan(r, author, o) },
+		command: "compact", whole: true, archive: archiveOf(conf),
+		plan:   c.remedied(by(p)),
 		tokens: func(r *wire.Request) int { return c.weigh(r, c.Model) },
 	}
 	switch {
@@ -88,80 +107,125 @@ func (c *compactCmd) run(w *world) int {
 	return c.changing.run(w, t)
 }
 
-// check is wrong usage that kong could not see.
+// check is wrong usage that kong could not see, whatever the configuration says.
 func (c *compactCmd) check() error {
 	if !(c.Conserve >= 0 && c.Conserve <= 1) { // not a number is neither
 		return fmt.Errorf("--conserve is a share from 0 to 1, not %v", c.Conserve)
 	}
-	if c.Offload && c.Archive == "" {
-		return hinted{errors.New("--offload without --archive would lose what it takes out"), "give --archive FILE with it"}
-	}
 	return cmp.Or(
-		notNegative("--min-keep", c.MinKeep), positive("--above", c.Above), positive("--max-summary", c.MaxSummary),
-		c.authoring.check(), c.counting.check(c.Model),
+		notNegative("--min-keep", value(c.MinKeep)), positive("--above", c.Above), positive("--max-summary", c.MaxSummary), c.authoring.check(),
 	)
 }
 
+// check is wrong usage that the flags show by themselves.
 func (a *authoring) check() error {
-	if a.Endpoint != "" && a.By == "" {
-		a.By = "endpoint"
-	}
-	var ways []string
-	for _, way := range []struct {
-		flag  string
-		given bool
-	}{{"--summary", a.Summary != nil}, {"--summary-file", a.SummaryFile != ""}, {"--offload", a.Offload}, {"--by " + a.By, a.By != ""}} {
-		if way.given {
-			ways = append(ways, way.flag)
-		}
-	}
+	ways := a.ways()
 	switch {
 	case len(ways) > 1:
 		return fmt.Errorf("one summary, but several say what it is: %s", strings.Join(ways, ", "))
 	case a.Timeout < 0:
 		return fmt.Errorf("--timeout must not be negative, but is %v", a.Timeout)
-	case a.By == "endpoint" && (a.Endpoint == "" || a.SummaryModel == ""):
-		return hinted{errors.New("--by endpoint needs to know whom to ask"), "give --endpoint URL and --summary-model NAME"}
-	case a.By != "endpoint" && (a.Endpoint != "" || a.SummaryModel != "" || a.KeyEnv != ""):
-		return hinted{errors.New("--endpoint, --summary-model and --key-env are for --by endpoint"), "leave them away, or give --by endpoint"}
-	case a.MaxSummary != nil && len(ways) == 1 && a.By == "":
+	case a.MaxSummary != nil && len(ways) == 1 && a.By == "" && a.Endpoint == "":
 		return fmt.Errorf("--max-summary is for summaries that pare makes, not for %s", ways[0])
 	}
 	return nil
 }
 
-// An author makes the summariser for requests that are counted in some way; nil is for
-// no summary at all.
-type author func(wire.Counter) pare.Summarizer
-
-// author finds who writes the summaries. Its error is wrong usage.
-func (a *authoring) author(w *world, stdinTaken bool) (author, error) {
-	switch {
-	case a.Offload:
-		return nil, nil
-	case a.Summary != nil:
-		return verbatim(*a.Summary), nil
-	case a.SummaryFile != "":
-		text, err := readSummary(w, a.SummaryFile, stdinTaken)
-		return verbatim(text), err
-	case a.By != "endpoint":
-		return func(c wire.Counter) pare.Summarizer { return summaries.Extract(summaries.ExtractOptions{Counter: c}) }, nil
+// ways are the flags that say what the summary is.
+func (a *authoring) ways() (given []string) {
+	by := a.By
+	if by == "" && a.Endpoint != "" {
+		by = "endpoint"
 	}
-	key := ""
-	if a.KeyEnv != "" {
-		if key = w.getenv(a.KeyEnv); key == "" {
-			return nil, fmt.Errorf("--key-env: the environment variable %s is not set", a.KeyEnv)
+	for _, way := range []struct {
+		flag  string
+		given bool
+	}{{"--summary", a.Summary != nil}, {"--summary-file", a.SummaryFile != ""}, {"--offload", a.Offload}, {"--by " + by, by != ""}} {
+		if way.given {
+			given = append(given, way.flag)
 		}
 	}
-	s, err := summaries.Endpoint(summaries.EndpointOptions{URL: a.Endpoint, API: a.API, Model: a.SummaryModel, Key: key})
-	return func(wire.Counter) pare.Summarizer { return s }, err
+	return given
 }
 
-// verbatim is the author of a text that is there already.
-func verbatim(text string) author {
-	return func(wire.Counter) pare.Summarizer {
-		return func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{Text: text}, nil }
+// override lets the flags that were given decide over the file. Its error is wrong
+// usage.
+func (c *compactCmd) override(w *world, conf *config.Config) error {
+	var how config.Compaction
+	if conf.Compact != nil {
+		how = *conf.Compact
 	}
+	conf.Window, conf.Compact = nil, &how
+	if c.MinKeep != nil {
+		how.MinKeep = max(*c.MinKeep, 1)
+	}
+	if c.Above != nil {
+		how.Above = *c.Above
+	}
+	how.Inside, how.FoldTask = how.Inside || c.Inside, how.FoldTask || c.FoldTask
+	how.Conserve = cmp.Or(c.Conserve, how.Conserve)
+	if c.Archive != "" {
+		conf.Archive = &config.Archive{File: c.Archive}
+	}
+	c.counting.override(conf)
+	if c.Offload && conf.Archive == nil {
+		return hinted{errors.New("--offload without --archive would lose what it takes out"), "give --archive FILE with it"}
+	}
+	return c.authoring.override(w, &how)
+}
+
+// override lets the flags decide who writes the summary.
+func (a *authoring) override(w *world, how *config.Compaction) error {
+	how.Timeout = cmp.Or(config.Duration(a.Timeout), how.Timeout)
+	switch {
+	case a.Offload:
+		how.By, how.MaxSummary = "archive", 0
+	case a.Summary != nil || a.SummaryFile != "" || a.By == "extract":
+		how.By = "extract"
+	case a.By == "endpoint" || a.Endpoint != "":
+		how.By = "endpoint"
+	}
+	if a.MaxSummary != nil {
+		how.MaxSummary = *a.MaxSummary
+	}
+	asked := how.By == "endpoint" || how.By == "" && how.Endpoint != ""
+	if !asked {
+		if a.Endpoint != "" || a.SummaryModel != "" || a.KeyEnv != "" {
+			return hinted{errors.New("--endpoint, --summary-model and --key-env are for --by endpoint"), "leave them away, or give --by endpoint"}
+		}
+		how.Endpoint, how.API, how.Model, how.KeyEnv = "", "", "", ""
+		return nil
+	}
+	how.Endpoint, how.API = cmp.Or(a.Endpoint, how.Endpoint), cmp.Or(a.API, how.API)
+	how.Model, how.KeyEnv = cmp.Or(a.SummaryModel, how.Model), cmp.Or(a.KeyEnv, how.KeyEnv)
+	switch {
+	case how.Endpoint == "" || how.Model == "":
+		return hinted{errors.New("--by endpoint needs to know whom to ask"), "give --endpoint URL and --summary-model NAME"}
+	case a.KeyEnv != "" && w.getenv(a.KeyEnv) == "":
+		return fmt.Errorf("--key-env: the environment variable %s is not set", a.KeyEnv)
+	}
+	if a.Endpoint == "" {
+		return nil
+	}
+	_, err := summaries.Endpoint(summaries.EndpointOptions{URL: how.Endpoint, API: how.API, Model: how.Model})
+	return err
+}
+
+// own is the summary of the user, if there is one. Its error is wrong usage.
+func (a *authoring) own(w *world, stdinTaken bool) (pare.Summarizer, error) {
+	text := ""
+	switch {
+	case a.Summary != nil:
+		text = *a.Summary
+	case a.SummaryFile == "":
+		return nil, nil
+	default:
+		var err error
+		if text, err = readSummary(w, a.SummaryFile, stdinTaken); err != nil {
+			return nil, err
+		}
+	}
+	return func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{Text: text}, nil }, nil
 }
 
 // maxSummaryFile is more than any summary.
@@ -193,31 +257,16 @@ func readSummary(w *world, name string, stdinTaken bool) (string, error) {
 	return string(text), nil
 }
 
-// plan compacts one request.
-func (c *compactCmd) plan(r *wire.Request, by author, o pare.Options) (*pare.Plan, error) {
-	var err error
-	if o.Counter, err = c.counter(cmp.Or(c.Model, r.Model())); err != nil {
-		return nil, err
+// remedied says what to do about compactions that fail.
+func (c *compactCmd) remedied(plan planner) planner {
+	return func(r *wire.Request) (*pare.Plan, error) {
+		p, err := plan(r)
+		var failed *pare.CompactionError
+		if errors.As(err, &failed) {
+			err = hinted{err, c.remedy(failed.Reason)}
+		}
+		return p, err
 	}
-	compactor := &pare.Compactor{
-		MinKeep: max(c.MinKeep, 1), Inside: c.Inside, Timeout: c.Timeout,
-		CompactOptions: pare.CompactOptions{Options: o, FoldTask: c.FoldTask, MinConserved: c.Conserve, Archived: c.Archive != ""},
-	}
-	if by != nil {
-		compactor.Summarize = by(o.Counter)
-	}
-	if c.Above != nil {
-		compactor.Above = *c.Above
-	}
-	if c.MaxSummary != nil {
-		compactor.MaxTokens = *c.MaxSummary
-	}
-	plan, err := compactor.Compact(context.Background(), r)
-	var failed *pare.CompactionError
-	if errors.As(err, &failed) {
-		err = hinted{err, c.remedy(failed.Reason)}
-	}
-	return plan, err
 }
 
 // remedy says what to do about a compaction that failed.

@@ -113,7 +113,7 @@ func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 	if err != nil {
 		return out, err
 	}
-	n := &tally{Source: from.source, Line: from.line, Thread: from.thread, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Model: model, Tokenizer: c.Tokenizer}
+	n := &tally{Source: from.source, Line: from.line, Thread: from.thread, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Model: model, Tokenizer: c.tokenizer()}
 	n.add(req, counter, c.ByMessage)
 	if m, known := tokens.Lookup(model); known {
 		n.Window, n.Room = m.Window, m.Input(min(req.Reply(), m.Output))

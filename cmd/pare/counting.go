@@ -5,32 +5,37 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
 
 // counting is the flags of all commands that count tokens.
 type counting struct {
-	Tokenizer string `enum:"estimate,exact,o200k,cl100k" default:"estimate" help:"How tokens are counted: estimate (default: fitted to the model, never much too low), exact (the model's own vocabulary, of OpenAI's models), o200k or cl100k."`
+	Tokenizer string `enum:",estimate,exact,o200k,cl100k" default:"" placeholder:"estimate|exact|o200k|cl100k" help:"How tokens are counted: estimate (default: fitted to the model, never much too low), exact (the model's own vocabulary, of OpenAI's models), o200k or cl100k."`
 }
+
+// override lets the flag decide over the file, and the file where it was not given.
+func (c *counting) override(conf *config.Config) {
+	c.Tokenizer = cmp.Or(c.Tokenizer, conf.Tokenizer)
+	conf.Tokenizer = c.Tokenizer
+}
+
+// tokenizer is the name of what counts.
+func (c *counting) tokenizer() string { return cmp.Or(c.Tokenizer, "estimate") }
 
 // counter counts as a model does. Its error is a misuse.
 func (c *counting) counter(model string) (wire.Counter, error) {
-	e := tokens.For(model)
-	switch c.Tokenizer {
-	case "o200k":
-		return e.Reading(tokens.O200k()), nil
-	case "cl100k":
-		return e.Reading(tokens.CL100k()), nil
-	case "exact":
-		x, ok := tokens.ExactFor(model)
-		if !ok {
-			return nil, misuse{hinted{fmt.Errorf("--tokenizer exact: the vocabulary of %s is not published", named(model)),
-				"it is for OpenAI's models, GPT-3.5 to GPT-6 and the o series; --tokenizer estimate is for all, --model NAME names another"}}
-		}
-		return e.Reading(x), nil
+	n, err := config.Counter(c.Tokenizer)(model)
+	if err != nil {
+		return nil, noVocabulary(model)
 	}
-	return e, nil
+	return n, nil
+}
+
+func noVocabulary(model string) error {
+	return misuse{hinted{fmt.Errorf("--tokenizer exact: the vocabulary of %s is not published", named(model)),
+		"it is for OpenAI's models, GPT-3.5 to GPT-6 and the o series; --tokenizer estimate is for all, --model NAME names another"}}
 }
 
 // weigh counts a request that counter has nothing against, as model does or, if that

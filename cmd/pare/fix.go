@@ -3,14 +3,13 @@ package main
 import (
 	"time"
 
-	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
-	"github.com/pare-llm/pare/wire"
 )
 
 type fixCmd struct {
 	AppendOnly bool `help:"Of an agent's session file, leave every line as it is and add the mended branch behind them. Not all formats can hold one."`
 	Force      bool `help:"With --in-place, rewrite a session file even if its agent may still be writing to it."`
+	settings   `embed:""`
 	changing   `embed:""`
 }
 
@@ -36,13 +35,22 @@ is left alone.`
 }
 
 func (c *fixCmd) run(w *world) int {
-	var o pare.Options
-	if err := c.override(&o); err != nil {
+	conf, used, status := c.load(w, c.JSON)
+	if status != statusClean {
+		return status
+	}
+	conf.Window, conf.Compact, conf.Archive = nil, nil, nil // they are for trim and compact
+	p, status := w.compile(conf, used)
+	if status != statusClean {
+		return status
+	}
+	p.Rules = nil // nothing is taken out
+	if err := c.changing.override(p); err != nil {
 		return w.usage(err, "fix")
 	}
 	return c.changing.run(w, task{
-		command: "fix",
-		plan:    func(r *wire.Request) (*pare.Plan, error) { return pare.Repair(r, counted(o, r)) },
-		mending: &mending{Options: agentlog.Options{Repair: o.Repair, Check: o.Check, AppendOnly: c.AppendOnly}, force: c.Force, busy: agentlog.NewBusy(time.Now())},
+		command: "fix", off: p.Off,
+		plan:    by(p),
+		mending: &mending{Options: agentlog.Options{Repair: p.Repair, Check: p.Check, AppendOnly: c.AppendOnly}, force: c.Force, busy: agentlog.NewBusy(time.Now())},
 	})
 }

@@ -1,12 +1,5 @@
 package main
 
-import (
-	"fmt"
-
-	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/wire"
-)
-
 type pruneCmd struct {
 	ruleset  `embed:""`
 	changing `embed:""`
@@ -27,23 +20,20 @@ pare fix.`
 }
 
 func (c *pruneCmd) run(w *world) int {
-	conf, used, err := w.loadConfig(c.Config)
-	if err != nil {
-		return w.misconfigured(used, err)
+	conf, used, status := c.load(w, c.JSON)
+	if status != statusClean {
+		return status
 	}
+	conf.Window, conf.Compact, conf.Archive = nil, nil, nil // they are for trim and compact
 	if err := c.ruleset.override(conf); err != nil {
 		return w.usage(err, "prune")
 	}
-	o := conf.Options()
-	if err := c.changing.override(&o); err != nil {
+	p, status := w.compile(conf, used)
+	if status != statusClean {
+		return status
+	}
+	if err := c.changing.override(p); err != nil {
 		return w.usage(err, "prune")
 	}
-	p, err := conf.Pipeline()
-	if err != nil {
-		return w.misconfigured(used, err)
-	}
-	if used != "" && c.Config == "" && !c.JSON {
-		fmt.Fprintf(w.stderr, "pare: configured by %s\n", used)
-	}
-	return c.changing.run(w, task{command: "prune", plan: func(r *wire.Request) (*pare.Plan, error) { return p.Plan(r, counted(o, r)) }})
+	return c.changing.run(w, task{command: "prune", plan: by(p)})
 }

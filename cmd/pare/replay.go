@@ -61,12 +61,13 @@ func (c *replayCmd) run(w *world) int {
 	if err != nil {
 		return w.misconfigured(used, err)
 	}
-	by, err := conf.Pipeline()
+	conf.Window, conf.Compact, conf.Archive = nil, nil, nil // limits are what is compared
+	p, err := conf.Policy(w.getenv)
 	if err != nil {
 		return w.misconfigured(used, err)
 	}
-	rep := &replaying{opts: opts, repair: conf.Options(), json: c.JSON, many: false}
-	if rep.how, err = c.compared(by); err != nil {
+	rep := &replaying{opts: opts, repair: pare.Options{Repair: p.Repair, Check: p.Check}, json: c.JSON, many: false}
+	if rep.how, err = c.compared(p.Rules); err != nil {
 		return w.usage(err, "replay")
 	}
 	in, err := c.input(w)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/atomicfile"
 )
@@ -15,7 +16,37 @@ import (
 type ruleset struct {
 	Rules      []string `placeholder:"A,B,C" help:"Run these rules only. Default: what the configuration says; see pare rules."`
 	KeepRecent *int     `placeholder:"N" help:"Leave the last N messages alone. Default: 10, unless the configuration says otherwise."`
-	Config     string   `placeholder:"FILE" help:"A configuration in TOML or JSON. Default: pare.toml in this folder, if there is one."`
+	settings   `embed:""`
+}
+
+// settings is the flag that names a configuration.
+type settings struct {
+	Config string `placeholder:"FILE" help:"A configuration in TOML or JSON. Default: pare.toml in this folder, if there is one."`
+}
+
+// load reads the configuration and says which one it is, unless that was asked for. A
+// status other than clean has been explained.
+func (s *settings) load(w *world, quiet bool) (conf *config.Config, used string, status int) {
+	conf, used, err := w.loadConfig(s.Config)
+	if err != nil {
+		return nil, used, w.misconfigured(used, err)
+	}
+	if used != "" && s.Config == "" && !quiet {
+		fmt.Fprintf(w.stderr, "pare: configured by %s\n", used)
+	}
+	return conf, used, statusClean
+}
+
+// compile makes the policy of a command. A status other than clean has been explained.
+func (w *world) compile(conf *config.Config, used string) (*pare.Policy, int) {
+	p, err := conf.Policy(w.getenv)
+	if err != nil {
+		return nil, w.misconfigured(used, err)
+	}
+	if p.Off {
+		fmt.Fprintf(w.stderr, "pare: %s says enabled = false: nothing is changed\n", plain(used))
+	}
+	return p, statusClean
 }
 
 // configName is the configuration that is used where it lies.

@@ -40,6 +40,12 @@ func (c *changer) mend(from origin, in source.Chunk, b *batch) (o outcome) {
 	if c.mending == nil {
 		return c.unreadable(from, failure(notShortened(c.command, in.Agent)))
 	}
+	if c.off {
+		if o.before, o.after = len(in.Data), len(in.Data); !c.dryRun {
+			o.out = in.Data
+		}
+		return o
+	}
 	l, err := readSession(in, c.opts)
 	if err != nil {
 		return c.unreadable(from, failure(err))

@@ -4,15 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"path"
 	"strconv"
 	"strings"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/config"
-	"github.com/pare-llm/pare/tokens"
-	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -21,10 +18,11 @@ type trimCmd struct {
 	MaxMessages  *int `placeholder:"N" help:"At most N messages."`
 	MaxExchanges *int `placeholder:"N" help:"The last N exchanges: calls with their results."`
 	MaxTurns     *int `placeholder:"N" help:"At most N turns; a turn begins where a person speaks, and the first message of the user, which stays, is one."`
-	MinKeep      int  `placeholder:"N" help:"Never cut into the last N messages: every byte of them stays."`
+	MinKeep      *int `placeholder:"N" help:"Never cut into the last N messages: every byte of them stays."`
 	keeping      `embed:""`
 	stable       `embed:""`
 	counting     `embed:""`
+	Summarize    bool   `help:"Put a summary in the place of what is dropped, as the configuration says in [compact]; without one, lines are copied out and no model is asked."`
 	Archive      string `placeholder:"FILE" help:"Keep what is taken out in FILE, a JSON line each; placeholders name the line. What the file holds already stays."`
 	ruleset      `embed:""`
 	changing     `embed:""`
@@ -32,10 +30,10 @@ type trimCmd struct {
 
 // keeping is the flags that say what goes first, and what stays although it is old.
 type keeping struct {
-	Order     string   `enum:"oldest,middle,priority" default:"oldest" help:"What goes first: oldest (default), middle (the beginning and the end stay longest) or priority."`
+	Order     string   `enum:",oldest,middle,priority" default:"" placeholder:"oldest|middle|priority" help:"What goes first: oldest (default), middle (the beginning and the end stay longest) or priority."`
 	Priority  []string `sep:"none" placeholder:"TOOL=N" help:"With --order priority: the rank of a tool, a glob; the lowest go first, tools without one have 0. May be repeated, the first that matches counts."`
 	Unpin     []string `enum:"system,task,newest" placeholder:"PIN" help:"Let go of what stays otherwise: system (what the system says), task (the first message of the user), newest (the last turn)."`
-	Recent    int      `placeholder:"N" help:"The results of the last N exchanges are not cleared; they go with their exchanges, when all older ones are gone. Default: 8."`
+	Recent    *int     `placeholder:"N" help:"The results of the last N exchanges are not cleared; they go with their exchanges, when all older ones are gone. Default: 8."`
 	AllowTiny bool     `help:"Let the window be smaller than the smallest exchange."`
 }
 
@@ -59,7 +57,8 @@ as far as needed; one that fits, and has no fault, comes back byte for byte. Old
 shortened, exchanges dropped, turns dropped. Pairs stay whole. The system prompt, the
 first message of the user and the newest turn stay. --rules, --keep-recent, --config
 or a pare.toml in this folder let the rules of pare prune go first; what they protect
-stays.
+stays. Limits that are given take the place of those of the configuration, any other
+flag that of its own key. --summarize puts a summary in the place of what is dropped.
 
 If what must be kept does not fit, the status is 3, the least limit that would do is
 named, and nothing is written: no file, and no line of a batch on standard output,
@@ -70,204 +69,185 @@ func (c *trimCmd) run(w *world) int {
 	if err := c.check(); err != nil {
 		return w.usage(err, "trim")
 	}
-	o, rules, status := c.configure(w)
+	conf, used, status := c.load(w, c.JSON)
 	if status != statusClean {
 		return status
 	}
-	win, err := c.window()
-	if err != nil {
+	if err := c.override(conf); err != nil {
 		return w.usage(err, "trim")
 	}
-	win.Rules = rules
+	p, status := w.compile(conf, used)
+	if status != statusClean {
+		return status
+	}
+	if err := cmp.Or(c.changing.override(p), c.counting.check(c.Model)); err != nil {
+		return w.usage(err, "trim")
+	}
+	if used == "" && len(c.Rules) == 0 && c.KeepRecent == nil {
+		p.Rules = nil // nobody has asked for any
+	}
+	p.Model = c.Model
+	p.Uncounted = !c.DryRun && c.Receipt == "" // nobody will read it
 	return c.changing.run(w, task{
-		command: "trim", whole: true, archive: c.Archive,
-		plan:   func(r *wire.Request) (*pare.Plan, error) { return c.plan(r, win, o) },
+		command: "trim", whole: true, archive: archiveOf(conf),
+		plan:   below(p, by(p)),
 		tokens: func(r *wire.Request) int { return c.weigh(r, c.Model) },
 	})
 }
 
-// check is wrong usage that kong could not see.
+// below refuses a low mark that a window of the model does not reach.
+func below(p *pare.Policy, plan planner) planner {
+	return func(r *wire.Request) (*pare.Plan, error) {
+		if p.Window.ModelTokens && p.Window.Low > 0 {
+			limit, err := windowOf(cmp.Or(p.Model, r.Model()), r)
+			if err == nil && p.Window.Low >= limit {
+				return nil, misuse{fmt.Errorf("--low is %d: it must be less than the limit, %d tokens", p.Window.Low, limit)}
+			}
+		}
+		return plan(r)
+	}
+}
+
+// archiveOf is the file that keeps what is taken out; "": none does.
+func archiveOf(conf *config.Config) string {
+	if conf.Archive == nil {
+		return ""
+	}
+	return conf.Archive.File
+}
+
+// check is wrong usage that kong could not see, whatever the configuration says.
 func (c *trimCmd) check() error {
 	return cmp.Or(
 		positive("--max-tokens", c.MaxTokens), positive("--max-messages", c.MaxMessages),
 		positive("--max-exchanges", c.MaxExchanges), positive("--max-turns", c.MaxTurns),
-		notNegative("--min-keep", c.MinKeep), c.keeping.check(), c.checkStable(), c.counting.check(c.Model),
+		notNegative("--min-keep", value(c.MinKeep)), notNegative("--recent", value(c.Recent)),
 	)
 }
 
-func (k *keeping) check() error {
+func value(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// override lets the flags that were given decide over the file. Its error is wrong
+// usage.
+func (c *trimCmd) override(conf *config.Config) error {
+	var win config.Window
+	if conf.Window != nil {
+		win = *conf.Window
+	}
+	conf.Window = &win
+	c.limits(&win)
+	if c.MinKeep != nil {
+		win.MinKeep = *c.MinKeep
+	}
+	if c.Archive != "" {
+		conf.Archive = &config.Archive{File: c.Archive}
+	}
 	switch {
-	case k.Order == "priority" && len(k.Priority) == 0:
+	case c.Summarize && win.Tokens == 0 && win.Messages+win.Exchanges+win.Turns > 0:
+		return hinted{errors.New("--summarize needs a limit of tokens, to know how much room there is for a summary"), "give --max-tokens with it"}
+	case !c.Summarize:
+		conf.Compact = nil
+	case conf.Compact == nil:
+		conf.Compact = &config.Compaction{}
+	}
+	c.counting.override(conf)
+	return cmp.Or(c.ruleset.override(conf), c.keeping.override(&win), c.stable.override(&win, c.MaxTokens == nil && c.limited()))
+}
+
+// limited reports whether a limit was given.
+func (c *trimCmd) limited() bool {
+	return c.MaxTokens != nil || c.MaxMessages != nil || c.MaxExchanges != nil || c.MaxTurns != nil
+}
+
+// limits lets limits that were given take the place of all that the file has: what has
+// to fit is said now.
+func (c *trimCmd) limits(win *config.Window) {
+	if !c.limited() {
+		return
+	}
+	win.Tokens, win.Messages, win.Exchanges, win.Turns = config.Limit(value(c.MaxTokens)), value(c.MaxMessages), value(c.MaxExchanges), value(c.MaxTurns)
+	if c.MaxTokens == nil || win.Low.Tokens >= *c.MaxTokens {
+		win.Low, win.Cache = config.Mark{}, false // marks of another limit
+	}
+}
+
+func (k *keeping) override(win *config.Window) error {
+	if k.Order != "" {
+		win.Order = k.Order
+	}
+	if k.Recent != nil {
+		win.Recent = *k.Recent
+	}
+	if len(k.Unpin) > 0 {
+		win.Unpin = k.Unpin
+	}
+	win.AllowTiny = win.AllowTiny || k.AllowTiny
+	if len(k.Priority) > 0 {
+		ranks, err := parseRanks(k.Priority)
+		if err != nil {
+			return err
+		}
+		win.Priority = ranks
+	}
+	switch {
+	case k.Order == "priority" && len(win.Priority) == 0:
 		return hinted{errors.New("--order priority needs the ranks of some tools"), "for example --priority 'Read*=-1' --priority Edit=5"}
-	case k.Order != "priority" && len(k.Priority) > 0:
+	case win.Order != "priority" && len(k.Priority) > 0:
 		return hinted{errors.New("--priority is for another order"), "give --order priority with it"}
+	case k.Order != "" && k.Order != "priority":
+		win.Priority = nil // those of the file are for another order
 	}
-	return notNegative("--recent", k.Recent)
+	return nil
 }
 
-func (c *trimCmd) checkStable() error {
-	if c.Cache && c.Low == "" {
-		c.Low = "50%"
+// override lets the flags decide over the file; tokenless is a window without a limit
+// of tokens.
+func (s *stable) override(win *config.Window, tokenless bool) error {
+	if s.Low == "" && !s.Cache {
+		return nil
 	}
 	switch {
-	case c.Low == "":
-		return nil
-	case c.MaxTokens == nil && (c.MaxMessages != nil || c.MaxExchanges != nil || c.MaxTurns != nil):
+	case tokenless:
 		return hinted{errors.New("--low and --cache are about a limit of tokens, and there is none"), "give --max-tokens with them"}
-	case c.Order != "oldest":
-		return fmt.Errorf("--low and --cache go from the oldest on; they cannot be used with --order %s", c.Order)
+	case win.Order != "" && win.Order != "oldest":
+		return fmt.Errorf("--low and --cache go from the oldest on; they cannot be used with --order %s", win.Order)
 	}
-	limit := math.MaxInt / 100
-	if c.MaxTokens != nil {
-		limit = *c.MaxTokens
+	win.Cache = win.Cache || s.Cache
+	if s.Low == "" {
+		return nil
 	}
-	_, err := c.mark(limit)
-	return err
-}
-
-// mark is the low mark of a limit. Its error is wrong usage.
-func (s *stable) mark(limit int) (int, error) {
 	number, percent := strings.CutSuffix(strings.TrimSpace(s.Low), "%")
 	n, err := strconv.Atoi(strings.TrimSpace(number))
 	switch {
 	case err != nil || n < 1 || percent && n > 99:
-		return 0, fmt.Errorf("--low is a number of tokens or, for example, 50%%, not %q", s.Low)
+		return fmt.Errorf("--low is a number of tokens or, for example, 50%%, not %q", s.Low)
 	case percent:
-		n = max(limit*n/100, 1)
+		win.Low = config.Mark{Percent: n}
+	case win.Tokens > 0 && n >= int(win.Tokens):
+		return fmt.Errorf("--low is %d: it must be less than the limit, %d tokens", n, win.Tokens)
+	default:
+		win.Low = config.Mark{Tokens: n}
 	}
-	if n >= limit {
-		return 0, fmt.Errorf("--low is %d: it must be less than the limit, %d tokens", n, limit)
-	}
-	return n, nil
+	return nil
 }
 
-// configure reads the rules, if any are asked for. A status other than clean has been
-// explained.
-func (c *trimCmd) configure(w *world) (o pare.Options, rules *pare.Pipeline, status int) {
-	conf, used, err := w.loadConfig(c.Config)
-	if err != nil {
-		return o, nil, w.misconfigured(used, err)
-	}
-	// A window has its own idea of what is recent; what the file says counts, but not the
-	// default of a rule.
-	silent := conf.KeepRecent == nil && conf.Standard["recency"] == nil && c.KeepRecent == nil
-	if err := c.ruleset.override(conf); err != nil {
-		return o, nil, w.usage(err, "trim")
-	}
-	if off := false; silent && len(c.Rules) == 0 {
-		if conf.Standard == nil {
-			conf.Standard = make(config.Tables)
-		}
-		conf.Standard["recency"] = &config.Table{Switch: config.Switch{Enabled: &off}}
-	}
-	o = conf.Options()
-	if err := c.changing.override(&o); err != nil {
-		return o, nil, w.usage(err, "trim")
-	}
-	if used == "" && len(c.Rules) == 0 && c.KeepRecent == nil {
-		return o, nil, statusClean
-	}
-	if rules, err = conf.Pipeline(); err != nil {
-		return o, nil, w.misconfigured(used, err)
-	}
-	if used != "" && c.Config == "" && !c.JSON {
-		fmt.Fprintf(w.stderr, "pare: configured by %s\n", used)
-	}
-	return o, rules, statusClean
-}
-
-// window is what the flags say about every transcript.
-func (c *trimCmd) window() (win pare.Window, err error) {
-	for _, f := range []struct {
-		limit *int
-		flag  *int
-	}{{&win.Tokens, c.MaxTokens}, {&win.Messages, c.MaxMessages}, {&win.Exchanges, c.MaxExchanges}, {&win.Turns, c.MaxTurns}} {
-		if f.flag != nil {
-			*f.limit = *f.flag
-		}
-	}
-	win.MinKeep, win.Recent, win.AllowTiny, win.Archive = c.MinKeep, c.Recent, c.AllowTiny, c.Archive != ""
-	win.Order = map[string]pare.Order{"oldest": pare.OldestFirst, "middle": pare.MiddleOut, "priority": pare.ByPriority}[c.Order]
-	for _, u := range c.Unpin {
-		win.Unpin |= map[string]pare.Pin{"system": pare.PinSystem, "task": pare.PinTask, "newest": pare.PinNewest}[u]
-	}
-	ranks, err := parseRanks(c.Priority)
-	win.Priority = ranks.of
-	return win, err
-}
-
-// plan fits one request.
-func (c *trimCmd) plan(r *wire.Request, win pare.Window, o pare.Options) (*pare.Plan, error) {
-	model := cmp.Or(c.Model, r.Model())
-	var err error
-	o.Uncounted = !c.DryRun && c.Receipt == "" // nobody will read it
-	if o.Counter, err = c.counter(model); err != nil {
-		return nil, err
-	}
-	if win.Tokens+win.Messages+win.Exchanges+win.Turns == 0 {
-		if win.Tokens, err = windowOf(model, r); err != nil {
-			return nil, err
-		}
-	}
-	if c.Low != "" {
-		if win.Low, err = c.mark(win.Tokens); err != nil {
-			return nil, misuse{err}
-		}
-	}
-	if c.Cache {
-		win.Cache = tokens.CacheOf(model)
-	}
-	return pare.Trim(r, win, o)
-}
-
-// ranks are the priorities of tools, the first that matches counts.
-type ranks []rank
-
-type rank struct {
-	glob string
-	n    int
-}
-
-func parseRanks(flags []string) (ranks, error) {
-	var all ranks
+func parseRanks(flags []string) ([]config.Rank, error) {
+	var all []config.Rank
 	for _, f := range flags {
 		i := strings.LastIndexByte(f, '=')
 		n, err := strconv.Atoi(f[i+1:])
 		if i < 1 || err != nil {
 			return nil, hinted{fmt.Errorf("--priority is TOOL=N, not %q", f), "for example --priority 'Read*=-1': the lowest go first"}
 		}
-		glob := flatName(f[:i])
-		if _, err := path.Match(glob, ""); err != nil {
+		if _, err := path.Match(f[:i], ""); err != nil {
 			return nil, fmt.Errorf("--priority %s: %q is no glob: %w", f, f[:i], err)
 		}
-		all = append(all, rank{glob, n})
+		all = append(all, config.Rank{Tool: f[:i], Rank: n})
 	}
 	return all, nil
-}
-
-// flatName makes a * stand for a slash, too: names of tools are no paths.
-func flatName(s string) string { return strings.ReplaceAll(strings.ToLower(s), "/", ":") }
-
-// of is the highest rank among the tools of an atom.
-func (rs ranks) of(r *wire.Request, a transcript.AtomID) int {
-	best, found := 0, false
-	for _, b := range r.Transcript().Atoms()[a].Blocks {
-		tool := r.Transcript().Block(b).Tool
-		if tool == "" {
-			continue
-		}
-		if n := rs.rank(tool); !found || n > best {
-			best, found = n, true
-		}
-	}
-	return best
-}
-
-func (rs ranks) rank(tool string) int {
-	for _, k := range rs {
-		if ok, _ := path.Match(k.glob, flatName(tool)); ok {
-			return k.n
-		}
-	}
-	return 0
 }

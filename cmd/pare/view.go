@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -151,7 +152,7 @@ func (c *viewCmd) planner(w *world) (planner, error) {
 	switch c.Plan {
 	case "fix":
 		return func(r *wire.Request) (*pare.Plan, error) {
-			return pare.Repair(r, counted(pare.Options{Check: check}, r))
+			return (&pare.Policy{Check: check}).Plan(context.Background(), r)
 		}, nil
 	case "prune":
 	default:
@@ -163,11 +164,11 @@ func (c *viewCmd) planner(w *world) (planner, error) {
 			w.usage(err, "view")
 			return nil, err
 		}
-		o := conf.Options()
-		o.Check.Strict = o.Check.Strict || c.Strict
-		var p *pare.Pipeline
-		if p, err = conf.Pipeline(); err == nil {
-			return func(r *wire.Request) (*pare.Plan, error) { return p.Plan(r, counted(o, r)) }, nil
+		conf.Window, conf.Compact, conf.Archive = nil, nil, nil // what prune does is asked for
+		var p *pare.Policy
+		if p, err = conf.Policy(w.getenv); err == nil {
+			p.Check.Strict = p.Check.Strict || c.Strict
+			return by(p), nil
 		}
 	}
 	w.misconfigured(used, err)

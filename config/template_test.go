@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -9,9 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/pare-llm/pare/config"
-	"github.com/pare-llm/pare/wire"
 )
 
 // setting is a line of the template that says something once its # is gone.
@@ -22,39 +19,50 @@ var setting = regexp.MustCompile(`(?m)^#(\[|[a-z_]+ = )`)
 var alternative = regexp.MustCompile(`(?m)^# (?:In place of ([\w ]+)|With (\w+)( = .+)): (.*)$`)
 
 func TestTemplateCommentedOutIsTheDefault(t *testing.T) {
-	got, err := config.Parse("pare.toml", configTemplate())
+	got, err := Parse("pare.toml", Template())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(got, config.Default()) {
+	if !reflect.DeepEqual(got, Default()) {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestTemplateUncommentedIsRight(t *testing.T) {
-	text := setting.ReplaceAll(configTemplate(), []byte("$1"))
-	if _, err := config.Parse("pare.toml", text); err != nil {
+	text := setting.ReplaceAll(Template(), []byte("$1"))
+	if _, err := Parse("pare.toml", text); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	all := alternative.FindAllSubmatch(configTemplate(), -1)
+	all := alternative.FindAllSubmatch(Template(), -1)
 	if len(all) != len(conditions) {
 		t.Fatalf("%d alternatives, want %d", len(all), len(conditions))
 	}
+	remove := func(text []byte, keys string) []byte {
+		return regexp.MustCompile(`(?m)^(`+keys+`) = .*$`).ReplaceAll(text, nil)
+	}
 	for _, m := range all {
-		others := strings.ReplaceAll(string(m[1])+string(m[2]), " and ", "|")
-		other := regexp.MustCompile(`(?m)^(` + others + `) = .*$`)
-		if len(m[2]) > 0 {
-			text := regexp.MustCompile(`(?m)^part = .*$`).ReplaceAll(text, nil) // goes with clear
-			checkAlternative(t, other.ReplaceAll(text, []byte("$1"+string(m[3]))), m[0], m[4])
+		if len(m[2]) == 0 {
+			text := remove(text, strings.ReplaceAll(string(m[1]), " and ", "|"))
+			checkAlternative(t, bytes.Replace(text, m[0], m[4], 1), m[0])
 			continue
 		}
-		checkAlternative(t, other.ReplaceAll(text, nil), m[0], m[4])
+		// All that goes with another value goes with it at once; what goes with the
+		// first value only is taken out.
+		key, value := string(m[2]), string(m[3])
+		text := remove(text, map[string]string{"action": "part", "order": "low"}[key]+"|-")
+		text = regexp.MustCompile(`(?m)^`+key+` = .*$`).ReplaceAll(text, []byte(key+value))
+		for _, other := range all {
+			if bytes.Equal(m[2], other[2]) {
+				text = bytes.Replace(text, other[0], other[4], 1)
+			}
+		}
+		checkAlternative(t, text, m[0])
 	}
 }
 
-func checkAlternative(t *testing.T, text, remark, option []byte) {
+func checkAlternative(t *testing.T, text, remark []byte) {
 	t.Helper()
-	if _, err := config.Parse("pare.toml", bytes.Replace(text, remark, option, 1)); err != nil {
+	if _, err := Parse("pare.toml", text); err != nil {
 		t.Errorf("%s: %v", remark, err)
 	}
 }
@@ -62,10 +70,10 @@ func checkAlternative(t *testing.T, text, remark, option []byte) {
 // TestTemplateHasEveryOption walks the schema without the code of the template.
 func TestTemplateHasEveryOption(t *testing.T) {
 	var schema map[string]any
-	if err := json.Unmarshal(config.Schema, &schema); err != nil {
+	if err := json.Unmarshal(Schema, &schema); err != nil {
 		t.Fatal(err)
 	}
-	text := string(configTemplate())
+	text := string(Template())
 	n := 0
 	var walk func(path string, node map[string]any)
 	walk = func(path string, node map[string]any) {
@@ -73,7 +81,7 @@ func TestTemplateHasEveryOption(t *testing.T) {
 			node = items
 		}
 		inside, ok := node["properties"].(map[string]any)
-		if _, short := examples[path]; !ok || short {
+		if _, short := samples[path]; !ok || short {
 			n++
 			table, key := "", path
 			if i := strings.LastIndexByte(path, '.'); i >= 0 {
@@ -97,8 +105,8 @@ func TestTemplateHasEveryOption(t *testing.T) {
 	if n < 60 {
 		t.Errorf("only %d options were found in the schema", n)
 	}
-	for path := range examples {
-		if key := path[strings.LastIndexByte(path, '.')+1:]; !strings.Contains(text, key+" = "+examples[path]+"\n") {
+	for path := range samples {
+		if key := path[strings.LastIndexByte(path, '.')+1:]; !strings.Contains(text, key+" = "+samples[path]+"\n") {
 			t.Errorf("there is an example for %s, and no such option", path)
 		}
 	}
@@ -107,8 +115,8 @@ func TestTemplateHasEveryOption(t *testing.T) {
 // TestTemplateHasTheDefaults prunes with everything that is on by default written out,
 // and wants what comes of no file at all.
 func TestTemplateHasTheDefaults(t *testing.T) {
-	text := setting.ReplaceAllString(string(configTemplate()), "$1")
-	for _, table := range []string{"[rules.oversized]", "[[tool]]", "[[expression]]", "[[constraint]]"} { // they add something
+	text := setting.ReplaceAllString(string(Template()), "$1")
+	for _, table := range []string{"[window]", "[compact]", "[archive]", "[rules.oversized]", "[[tool]]", "[[expression]]", "[[constraint]]"} { // they add something
 		at := strings.Index(text, table)
 		end := len(text)
 		if i := strings.Index(text[at+1:], "\n["); i >= 0 {
@@ -116,11 +124,11 @@ func TestTemplateHasTheDefaults(t *testing.T) {
 		}
 		text = text[:at] + text[end:]
 	}
-	written, err := config.Parse("pare.toml", []byte(text))
+	written, err := Parse("pare.toml", []byte(text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	files, err := filepath.Glob("../../examples/*.json")
+	files, err := filepath.Glob("../examples/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no examples", err)
 	}
@@ -130,7 +138,7 @@ func TestTemplateHasTheDefaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, want := prunedBy(t, written, raw), prunedBy(t, config.Default(), raw)
+		got, want := result(t, written, raw), result(t, Default(), raw)
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s: with the defaults written out\n%s\nwithout a file\n%s", name, got, want)
 		}
@@ -141,25 +149,4 @@ func TestTemplateHasTheDefaults(t *testing.T) {
 	if changed == 0 {
 		t.Error("nothing was pruned, so nothing is shown")
 	}
-}
-
-func prunedBy(t *testing.T, c *config.Config, raw []byte) []byte {
-	t.Helper()
-	p, err := c.Pipeline()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := wire.Parse(raw, wire.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := p.Plan(r, c.Options())
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := plan.Apply()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
