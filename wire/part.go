@@ -1,0 +1,42 @@
+package wire
+
+import (
+	"slices"
+
+	"github.com/pare-llm/pare/transcript"
+)
+
+// Before returns the body of the request that ends in front of a cut of its
+// transcript: its head as it is, and the messages in front of the cut, byte for byte.
+// All pairs in it are whole. To be sent it may need one more turn of the user, which
+// [Request.Mend] adds.
+func (r *Request) Before(cut transcript.Cut) []byte {
+	return r.without(cut.Before(), len(r.t.Messages()))
+}
+
+// Behind returns the body of the request that begins at a cut of its transcript: its
+// head as it is, the system's messages that the history begins with, and the messages
+// behind the cut, byte for byte. All pairs in it are whole. Behind a cut inside a run of
+// tool use the model speaks first, which [Request.Mend] puts right.
+func (r *Request) Behind(cut transcript.Cut) []byte {
+	system := 0
+	for system < cut.Before() && r.t.Messages()[system].Role == transcript.System {
+		system++
+	}
+	return r.without(system, cut.Before())
+}
+
+// without returns the body without messages from up to to. Nothing to leave out
+// returns the body itself.
+func (r *Request) without(from, to int) []byte {
+	ms := r.t.Messages()
+	switch {
+	case from >= to:
+		return r.raw
+	case from == 0 && to == len(ms): // a list, whatever it was
+		return slices.Concat(r.raw[:r.list.Start], []byte("[]"), r.raw[r.list.End:])
+	case to == len(ms):
+		return slices.Concat(r.raw[:ms[from-1].Span.End], r.raw[ms[to-1].Span.End:])
+	}
+	return slices.Concat(r.raw[:ms[from].Span.Start], r.raw[ms[to].Span.Start:])
+}

@@ -1,0 +1,120 @@
+package wire_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// TestParts: the parts in front of and behind each cut are bodies of their own, hold
+// the messages as they were, and break no pair.
+func TestParts(t *testing.T) {
+	parts := 0
+	histories(t, 40, paretest.GenOptions{}, func(_ *rand.Rand, s paretest.Script) {
+		for _, d := range wire.Dialects() {
+			for _, o := range []paretest.RenderOptions{{}, {Bare: true}, {Spelling: paretest.Spelling{Indent: "  "}}} {
+				r, err := wire.Parse(s.Render(d, o), wire.Options{Dialect: d})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for cut := range r.Transcript().Cuts() {
+					parts++
+					checkParts(t, r, cut)
+				}
+			}
+		}
+	})
+	if parts == 0 {
+		t.Error("no history has a cut")
+	}
+}
+
+func checkParts(t *testing.T, r *wire.Request, cut transcript.Cut) {
+	t.Helper()
+	ms := r.Transcript().Messages()
+	system := 0
+	for system < cut.Before() && ms[system].Role == transcript.System {
+		system++
+	}
+	for name, part := range map[string]struct {
+		body []byte
+		want []transcript.Message
+		open bool // its end is nobody's end, so that the last message may be at fault
+	}{
+		"before": {r.Before(cut), ms[:cut.Before()], true},
+		"behind": {r.Behind(cut), slices.Concat(ms[:system], ms[cut.Before():]), false},
+	} {
+		p, err := wire.Parse(part.body, wire.Options{Dialect: r.Dialect, Model: r.Model()})
+		if err != nil {
+			t.Fatalf("%s message %d: %v\n%.4000s", name, cut.Before(), err, part.body)
+		}
+		got := p.Transcript().Messages()
+		if len(got) != len(part.want) || p.Model() != r.Model() {
+			t.Fatalf("%s message %d: %d messages, want %d; model %q", name, cut.Before(), len(got), len(part.want), p.Model())
+		}
+		for i := range got {
+			if !bytes.Equal(p.Transcript().Bytes(got[i].Span), r.Transcript().Bytes(part.want[i].Span)) {
+				t.Fatalf("%s message %d: message %d has changed", name, cut.Before(), i)
+			}
+		}
+		for _, x := range p.Transcript().Exchanges() {
+			if x.State != transcript.Whole && x.State != transcript.Open {
+				t.Errorf("%s message %d: %+v\n%.4000s", name, cut.Before(), x, part.body)
+			}
+		}
+		if name == "behind" && cut.Inside() {
+			continue
+		}
+		for _, f := range p.Check(wire.CheckOptions{}) {
+			if !part.open || len(got) > 0 && f.Index < len(got)-1 {
+				t.Errorf("%s, %s message %d: %s at %s\n%.4000s", r.Dialect, name, cut.Before(), f.Rule, f.Path, part.body)
+			}
+		}
+	}
+}
+
+// TestPartsKeepTheRest: commas, white space and what stands beside the list stay.
+func TestPartsKeepTheRest(t *testing.T) {
+	r, err := wire.Parse([]byte(`{"a": 1, "messages": [ {"role":"system","content":"s"} ,
+ {"role":"user","content":"1"}, {"role":"assistant","content":"2"} , {"role":"user","content":"3"} ], "z": [2] }`), wire.Options{Dialect: wire.OpenAIChat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut, ok := r.Transcript().Split(1, false)
+	if !ok || cut.Before() != 3 {
+		t.Fatal(cut, ok)
+	}
+	const before = `{"a": 1, "messages": [ {"role":"system","content":"s"} ,
+ {"role":"user","content":"1"}, {"role":"assistant","content":"2"} ], "z": [2] }`
+	const behind = `{"a": 1, "messages": [ {"role":"system","content":"s"} ,
+ {"role":"user","content":"3"} ], "z": [2] }`
+	if got := string(r.Before(cut)); got != before {
+		t.Error(got)
+	}
+	if got := string(r.Behind(cut)); got != behind {
+		t.Error(got)
+	}
+	for first := range r.Transcript().Cuts() {
+		if got := r.Behind(first); &got[0] != &r.Raw()[0] {
+			t.Error("everything is behind the first cut, but in another buffer")
+		}
+		if got := string(r.Before(first)); got != `{"a": 1, "messages": [], "z": [2] }` {
+			t.Error(got)
+		}
+		break
+	}
+	said, err := wire.Parse([]byte(`{"input":"hi","store":false}`), wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for only := range said.Transcript().Cuts() {
+		if before, behind := string(said.Before(only)), string(said.Behind(only)); before != `{"input":[],"store":false}` || behind != string(said.Raw()) {
+			t.Error(before, behind)
+		}
+	}
+}
