@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,7 +28,7 @@ func (s *Store) Revert(ctx context.Context, key Key, head Head, id string) (int,
 // followed. What stood before it stays, the answers of earlier turns included.
 func (s *Store) RevertTurns(ctx context.Context, key Key, head Head, n int) (int, error) {
 	if n <= 0 {
-		return 0, fmt.Errorf("revert %s: %d turns: it must be one at least", key, n)
+		return 0, fmt.Errorf("revert %s: %w: %d turns: it must be one at least", key, errUsage, n)
 	}
 	return s.revert(ctx, key, head, func(t *tx, x *Session) (int64, error) {
 		turns, err := s.turns(ctx, t, x, x.Head, n)
@@ -37,7 +36,7 @@ func (s *Store) RevertTurns(ctx context.Context, key Key, head Head, n int) (int
 			return 0, err
 		}
 		if len(turns) < n {
-			return 0, fmt.Errorf("revert %s: there are %d turns, not %d", key, len(turns), n)
+			return 0, fmt.Errorf("revert %s: %w: there are %d turns, not %d", key, errUsage, len(turns), n)
 		}
 		return turns[n-1] - 1, nil
 	})
@@ -219,7 +218,7 @@ func (s *Store) Fork(ctx context.Context, from Key, id string, to Key) (*Session
 		return nil, err
 	}
 	if to.Scope != from.Scope {
-		return nil, errors.New("fork: both sessions belong to one scope")
+		return nil, fmt.Errorf("fork: %w: both sessions belong to one scope", errUsage)
 	}
 	var made *Session
 	err := s.write(ctx, func(t *tx) error {

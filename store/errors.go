@@ -75,3 +75,6 @@ type CorruptError struct {
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("session %s, entry %d: %s; run fsck", e.Key, e.Seq, e.What)
 }
+
+// errUsage is wrapped by errors about what was asked for.
+var errUsage = errors.New("this cannot be done")

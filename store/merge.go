@@ -14,7 +14,7 @@ import (
 // were added.
 func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 	if from == into {
-		return 0, errors.New("merge: a session cannot be merged into itself")
+		return 0, fmt.Errorf("merge: %w: a session cannot be merged into itself", errUsage)
 	}
 	var (
 		x, y  *Session
@@ -38,7 +38,7 @@ func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 			x, y = b, a
 		}
 		if x.Dialect != "" && y.Dialect != "" && x.Dialect != y.Dialect {
-			return fmt.Errorf("%s is %s, %s is %s", from, x.Dialect, into, y.Dialect)
+			return fmt.Errorf("%w: %s is %s, %s is %s", errUsage, from, x.Dialect, into, y.Dialect)
 		}
 		all, err := s.entries(ctx, t, x, 1, x.Head, int(x.Head))
 		if err != nil {

@@ -38,14 +38,14 @@ func (k Key) String() string {
 // valid refuses keys that could not be told apart, or shown.
 func (k Key) valid() error {
 	if k.ID == "" {
-		return errors.New("session: the id is empty")
+		return fmt.Errorf("session: %w: the id is empty", errUsage)
 	}
 	for _, part := range []string{k.Scope, k.ID, k.Path} {
 		if len(part) > 512 {
-			return fmt.Errorf("session: %.40q… is longer than 512 bytes", part)
+			return fmt.Errorf("session: %w: %.40q… is longer than 512 bytes", errUsage, part)
 		}
 		if strings.ToValidUTF8(part, "") != part || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return fmt.Errorf("session: %q holds control characters or bytes that are no text", part)
+			return fmt.Errorf("session: %w: %q holds control characters or bytes that are no text", errUsage, part)
 		}
 	}
 	return nil
@@ -116,7 +116,7 @@ func (s *Store) Create(ctx context.Context, key Key, c Create) (*Session, error)
 func (c *Create) valid() error {
 	if c.Dialect != "" {
 		if _, err := wire.ParseDialect(c.Dialect); err != nil {
-			return err
+			return fmt.Errorf("%w: %w", errUsage, err)
 		}
 	}
 	if len(c.Base) == 0 {
@@ -126,7 +126,7 @@ func (c *Create) valid() error {
 		Model string `json:"model"`
 	}
 	if err := json.Unmarshal(c.Base, &base); err != nil {
-		return fmt.Errorf("base of the session: %w", err)
+		return fmt.Errorf("%w: base of the session: %w", errUsage, err)
 	}
 	if c.Model == "" {
 		c.Model = base.Model
@@ -259,7 +259,7 @@ type Set struct {
 func (s *Store) Update(ctx context.Context, key Key, c Set) error {
 	for name, raw := range map[string]json.RawMessage{"base": c.Base, "settings": c.Settings} {
 		if len(raw) > 0 && (!json.Valid(raw) || raw[0] != '{') {
-			return fmt.Errorf("update session %s: %s is no JSON object", key, name)
+			return fmt.Errorf("update session %s: %w: %s is no JSON object", key, errUsage, name)
 		}
 	}
 	return s.write(ctx, func(t *tx) error {

@@ -1,0 +1,261 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pare-llm/pare"
+)
+
+// HandlerOptions says who may use a handler, and how windows and summaries are made.
+type HandlerOptions struct {
+	// Tokens are what clients must send as "Authorization: Bearer …", each with the scope
+	// that it opens. Nil: no token is asked for, and everybody has the scope "".
+	Tokens map[string]string
+	// Policy is that of windows which name no limit of their own. Nil: see [Ask].
+	Policy *pare.Policy
+	// Compactor makes summaries. Nil: what is compacted is archived and named.
+	Compactor *pare.Compactor
+	// MaxBody is the size of the largest body that is read; zero: 64 MB.
+	MaxBody int64
+}
+
+// OpenAPI describes the handler; it is served at /pare/v1/openapi.json.
+//
+//go:embed openapi.json
+var OpenAPI []byte
+
+// A route is one row of the table of the handler; the description has the same ones.
+type route struct {
+	method, path string
+	serve        func(*api, *call) error
+}
+
+const sessionsPath = "/pare/v1/sessions"
+
+var routes = []route{
+	{"POST", sessionsPath, (*api).create},
+	{"GET", sessionsPath, (*api).list},
+	{"GET", sessionsPath + "/{id}", (*api).get},
+	{"PATCH", sessionsPath + "/{id}", (*api).update},
+	{"DELETE", sessionsPath + "/{id}", (*api).remove},
+	{"GET", sessionsPath + "/{id}/paths", (*api).paths},
+	{"POST", sessionsPath + "/{id}/entries", (*api).append},
+	{"GET", sessionsPath + "/{id}/entries", (*api).page},
+	{"POST", sessionsPath + "/{id}/window", (*api).window},
+	{"POST", sessionsPath + "/{id}/compact", (*api).compact},
+	{"POST", sessionsPath + "/{id}/swap", (*api).swap},
+	{"POST", sessionsPath + "/{id}/revert", (*api).revert},
+	{"POST", sessionsPath + "/{id}/undo", (*api).undo},
+	{"POST", sessionsPath + "/{id}/fork", (*api).fork},
+	{"POST", sessionsPath + "/{id}/merge", (*api).merge},
+	{"GET", sessionsPath + "/{id}/search", (*api).search},
+	{"GET", sessionsPath + "/{id}/events", (*api).events},
+	{"GET", "/pare/v1/search", (*api).search},
+	{"GET", "/pare/v1/recall/{handle}", (*api).recall},
+}
+
+type api struct {
+	s *Store
+	o HandlerOptions
+}
+
+// Handler serves the sessions of a store under /pare/v1/.
+func (s *Store) Handler(o HandlerOptions) http.Handler {
+	if o.MaxBody == 0 {
+		o.MaxBody = 64 << 20
+	}
+	a := &api{s, o}
+	mux := http.NewServeMux()
+	for _, r := range routes {
+		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, q *http.Request) {
+			scope, ok := a.scope(q)
+			if !ok {
+				w.Header().Set("WWW-Authenticate", "Bearer")
+				writeError(w, http.StatusUnauthorized, problem{Type: "unauthorized", Message: "a token is missing or unknown: send Authorization: Bearer …"})
+				return
+			}
+			q.Body = http.MaxBytesReader(w, q.Body, a.o.MaxBody)
+			c := &call{w: w, q: q, key: Key{scope, q.PathValue("id"), q.URL.Query().Get("path")}}
+			if err := r.serve(a, c); err != nil {
+				c.fail(err)
+			}
+		})
+	}
+	mux.HandleFunc("GET /pare/v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(OpenAPI)
+	})
+	return mux
+}
+
+// scope is what the token of a request opens. Every token is compared, and in constant
+// time, so that nobody learns how close a guess was.
+func (a *api) scope(q *http.Request) (scope string, ok bool) {
+	if a.o.Tokens == nil {
+		return "", true
+	}
+	given, _ := strings.CutPrefix(q.Header.Get("Authorization"), "Bearer ")
+	sum := sha256.Sum256([]byte(given))
+	for token, of := range a.o.Tokens {
+		want := sha256.Sum256([]byte(token))
+		if subtle.ConstantTimeCompare(sum[:], want[:]) == 1 {
+			scope, ok = of, true
+		}
+	}
+	return scope, ok
+}
+
+// A call is one request, with its answer.
+type call struct {
+	w   http.ResponseWriter
+	q   *http.Request
+	key Key
+}
+
+// errBody is wrapped by errors about what a client sent.
+var errBody = errors.New("the request cannot be read")
+
+// read decodes the body; members that are not known are an error.
+func (c *call) read(into any) error {
+	d := json.NewDecoder(c.q.Body)
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if errors.Is(err, io.EOF) {
+		return nil // an empty body asks for the defaults
+	}
+	var large *http.MaxBytesError
+	if err != nil && !errors.As(err, &large) {
+		return fmt.Errorf("%w: %v", errBody, err)
+	}
+	return err
+}
+
+func (c *call) write(status int, v any) error {
+	c.w.Header().Set("Content-Type", "application/json")
+	c.w.WriteHeader(status)
+	return json.NewEncoder(c.w).Encode(v)
+}
+
+// number reads a parameter of the URL.
+func (c *call) number(name string) (int, error) {
+	text := c.q.URL.Query().Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%w: %s is %q: a number is expected", errBody, name, text)
+	}
+	return n, nil
+}
+
+// A problem is the answer to a request that failed.
+type problem struct {
+	Type    string      `json:"type"`
+	Message string      `json:"message"`
+	Head    *int64      `json:"head,omitempty"`    // conflict
+	Missed  []entryJSON `json:"missed,omitempty"`  // conflict
+	Entry   string      `json:"entry,omitempty"`   // duplicate
+	Minimum int         `json:"minimum,omitempty"` // window_too_small
+}
+
+func writeError(w http.ResponseWriter, status int, p problem) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(map[string]problem{"error": p})
+}
+
+// fail answers with what went wrong. Nothing of the database is told.
+func (c *call) fail(err error) {
+	var (
+		conflict  *ConflictError
+		duplicate *DuplicateError
+		entry     *EntryError
+		small     *pare.WindowTooSmall
+		refused   *pare.RefusedError
+		failed    *pare.CompactionError
+		large     *http.MaxBytesError
+	)
+	status, p := http.StatusInternalServerError, problem{Type: "internal", Message: "the store failed; see its log"}
+	switch {
+	case errors.As(err, &conflict):
+		status, p = http.StatusConflict, problem{Type: "conflict", Message: err.Error(), Head: &conflict.Head}
+		for _, e := range conflict.Missed {
+			p.Missed = append(p.Missed, toJSON(e))
+		}
+	case errors.As(err, &duplicate):
+		status, p = http.StatusConflict, problem{Type: "duplicate", Message: err.Error(), Entry: duplicate.ID}
+	case errors.As(err, &entry):
+		status, p = http.StatusUnprocessableEntity, problem{Type: "bad_entry", Message: err.Error(), Entry: entry.ID}
+	case errors.As(err, &small):
+		status, p = http.StatusUnprocessableEntity, problem{Type: "window_too_small", Message: err.Error(), Minimum: small.Minimum}
+	case errors.As(err, &refused):
+		status, p = http.StatusUnprocessableEntity, problem{Type: "still_refused", Message: err.Error()}
+	case errors.As(err, &failed):
+		status, p = http.StatusBadGateway, problem{Type: "compaction_failed", Message: err.Error()}
+	case errors.As(err, &large):
+		status, p = http.StatusRequestEntityTooLarge, problem{Type: "too_large", Message: fmt.Sprintf("the body is larger than %d bytes", large.Limit)}
+	case errors.Is(err, ErrBusy), errors.Is(err, errStale):
+		status, p = http.StatusConflict, problem{Type: "busy", Message: err.Error()}
+	case errors.Is(err, ErrExists):
+		status, p = http.StatusConflict, problem{Type: "exists", Message: err.Error()}
+	case errors.Is(err, ErrDeleted):
+		status, p = http.StatusGone, problem{Type: "deleted", Message: err.Error()}
+	case errors.Is(err, ErrNotFound), errors.Is(err, ErrNoItem), errors.Is(err, ErrNoCursor):
+		status, p = http.StatusNotFound, problem{Type: "not_found", Message: err.Error()}
+	case errors.Is(err, ErrNothingToUndo):
+		status, p = http.StatusConflict, problem{Type: "nothing_to_undo", Message: err.Error()}
+	case errors.Is(err, errBody), errors.Is(err, errUsage):
+		status, p = http.StatusBadRequest, problem{Type: "bad_request", Message: err.Error()}
+	case errors.Is(err, context.Canceled):
+		return // nobody is there any more
+	}
+	writeError(c.w, status, p)
+}
+
+// entryJSON is an entry on the wire.
+type entryJSON struct {
+	ID     string          `json:"id"`
+	Kind   Kind            `json:"kind,omitempty"`
+	Raw    json.RawMessage `json:"raw,omitempty"`
+	Seq    int64           `json:"seq,omitempty"`
+	At     *time.Time      `json:"at,omitempty"`
+	Begins bool            `json:"begins,omitempty"`
+}
+
+func toJSON(e Entry) entryJSON {
+	j := entryJSON{ID: e.ID, Kind: e.Kind, Raw: e.Raw, Seq: e.Seq, Begins: e.Begins}
+	if !e.At.IsZero() {
+		j.At = &e.At
+	}
+	return j
+}
+
+// headJSON says where the client believes the session to be.
+type headJSON struct {
+	Exactly  *int64 `json:"exactly,omitempty"`
+	Disjoint *int64 `json:"disjoint,omitempty"`
+}
+
+func (h headJSON) head() (Head, error) {
+	switch {
+	case h.Exactly != nil && h.Disjoint != nil:
+		return Head{}, fmt.Errorf("%w: exactly and disjoint exclude each other", errBody)
+	case h.Exactly != nil:
+		return Exactly(*h.Exactly), nil
+	case h.Disjoint != nil:
+		return Disjoint(*h.Disjoint), nil
+	}
+	return Anywhere, nil
+}
