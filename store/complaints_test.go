@@ -1,0 +1,343 @@
+package store_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/store"
+)
+
+// What users of other stores complain about, one test each.
+
+// A limit cuts a pair: no page begins or ends inside an exchange, and pages in either
+// direction hold every entry once, while entries are appended.
+func TestLimitCutsNoPair(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		r := rand.New(rand.NewPCG(7, 7))
+		for round := range 4 {
+			key := create(t, st, fmt.Sprintf("p%d", round))
+			var pending []string
+			grow := func(n int) {
+				for i := range n {
+					id := fmt.Sprintf("%d.%d.%d", round, i, r.IntN(1<<30))
+					switch k := r.IntN(6); {
+					case k < 2:
+						put(t, st, key, user("u"+id))
+					case k < 4:
+						put(t, st, key, call(id))
+						pending = append(pending, id)
+					case len(pending) > 0:
+						at := r.IntN(len(pending))
+						put(t, st, key, result(pending[at], "x"))
+						pending = append(pending[:at], pending[at+1:]...)
+					default:
+						put(t, st, key, assistant("a"+id))
+					}
+				}
+			}
+			grow(80)
+			forward := walk(t, st, key, r, false, func() { grow(1) })
+			backward := walk(t, st, key, r, true, nil)
+			if len(backward) < 80 || len(forward) < len(backward) {
+				t.Errorf("%d entries forwards, %d backwards", len(forward), len(backward))
+			}
+			sound(t, st, key)
+		}
+	})
+}
+
+// walk pages through a session and looks at every page.
+func walk(t *testing.T, st *store.Store, key store.Key, r *rand.Rand, backwards bool, between func()) map[string]bool {
+	t.Helper()
+	seen := make(map[string]bool)
+	heads := make(map[int64]int64) // by entry: the head when its page was read
+	p := store.Page{Last: backwards}
+	for {
+		p.Limit = 1 + r.IntN(9)
+		page, err := st.Page(ctx, key, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := make(map[int64]bool)
+		for _, e := range page.Entries {
+			there[e.Seq] = true
+			heads[e.Seq] = page.Head
+			if seen[e.ID] {
+				t.Errorf("%s is on two pages", e.ID)
+			}
+			seen[e.ID] = true
+		}
+		for _, e := range page.Entries {
+			for _, a := range e.Answers {
+				// A call whose page was read before it was answered was open then.
+				if read, ok := heads[a.Seq]; a.Seq > 0 && !there[a.Seq] && !(ok && read < e.Seq) {
+					t.Errorf("entry %d answers entry %d, which is on another page", e.Seq, a.Seq)
+				}
+			}
+		}
+		next := page.Next
+		if backwards {
+			next = page.Prev
+		}
+		if next == "" {
+			return seen
+		}
+		if between != nil && r.IntN(4) == 0 && len(seen) < 120 {
+			between()
+		}
+		p = store.Page{After: next}
+		if backwards {
+			p = store.Page{Before: next}
+		}
+	}
+}
+
+// A result is durable without its call: it is kept, named, and closed when sending.
+func TestResultWithoutItsCall(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		put(t, st, key, user("go"), result("lost", "the build is green"), user("and?"))
+		w, err := st.Window(ctx, key, store.Ask{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clean(t, w.Body)
+		if !strings.Contains(string(w.Body), "the build is green") {
+			t.Error("what the result says is lost")
+		}
+		if n := len(texts(t, st, key)); n != 3 {
+			t.Errorf("%d entries: a window writes nothing", n)
+		}
+		sound(t, st, key)
+	})
+}
+
+// A call that is never answered switches compaction off for ever: it does not.
+func TestOpenCallDoesNotStopCompaction(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		put(t, st, key, user("go"), call("never"))
+		for i := range 20 {
+			put(t, st, key, user(fmt.Sprintf("turn %d %s", i, strings.Repeat("and so on ", 30))), assistant("fine"))
+		}
+		made, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 6, Summarize: says("they talked")})
+		if err != nil || made == nil {
+			t.Fatal(made, err)
+		}
+		sound(t, st, key)
+	})
+}
+
+func says(text string) pare.Summarizer {
+	return func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{Text: text}, nil }
+}
+
+// A repair wrote "cancelled" over a tool that waited for a person, and threw the answer
+// away: stubs are in windows only, and the late answer is sent.
+func TestStubIsNeverWritten(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		put(t, st, key, user("may I?"), call("ask"))
+		before := texts(t, st, key)
+		w, err := st.Window(ctx, key, store.Ask{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clean(t, w.Body)
+		if !strings.Contains(string(w.Body), "unknown") {
+			t.Errorf("the open call is closed when sending: %s", w.Body)
+		}
+		if after := texts(t, st, key); strings.Join(after, "") != strings.Join(before, "") {
+			t.Error("a window wrote something")
+		}
+		put(t, st, key, user("meanwhile"), assistant("ok"))
+		put(t, st, key, result("ask", "the person says yes"))
+		put(t, st, key, user("go on"))
+		w, err = st.Window(ctx, key, store.Ask{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clean(t, w.Body)
+		if s := string(w.Body); !strings.Contains(s, "the person says yes") || strings.Contains(s, "unknown") {
+			t.Errorf("the late answer is not sent: %s", s)
+		}
+		sound(t, st, key)
+	})
+}
+
+// An older write lands after a newer one, or after a delete.
+func TestOlderWriteNeverWins(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		put(t, st, key, user("one"))
+		stale, cancel := context.WithCancel(ctx)
+		cancel()
+		if _, err := st.Append(stale, key, store.Exactly(1), store.Message("late", user("late"))); err == nil {
+			t.Error("a cancelled append was acknowledged")
+		}
+		put(t, st, key, assistant("two"))
+		var c *store.ConflictError
+		if _, err := st.Append(ctx, key, store.Exactly(1), store.Message("late", user("late"))); !errors.As(err, &c) {
+			t.Errorf("got %v", err)
+		}
+		if err := st.Delete(ctx, key); err != nil {
+			t.Fatal(err)
+		}
+		for name, err := range map[string]error{
+			"append": second(st.Append(ctx, key, store.Anywhere, store.Message("x", user("x")))),
+			"window": second(st.Window(ctx, key, store.Ask{})),
+			"fork":   second(st.Fork(ctx, key, "", store.ID("z"))),
+			"undo":   second(st.Undo(ctx, key)),
+		} {
+			if !errors.Is(err, store.ErrDeleted) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// picture is a PNG of a size, with n bytes behind its head.
+func picture(n int, seed byte) string {
+	head := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01\x00\x00\x00\x01\x00\x08\x06\x00\x00\x00")
+	data := append(head, make([]byte, n)...)
+	r := rand.New(rand.NewPCG(uint64(seed), 1))
+	for i := len(head); i < len(data); i++ {
+		data[i] = byte(r.Uint32())
+	}
+	return base64.StdEncoding.EncodeToString(data)
+}
+
+// One huge message, and two hundred pictures: each picture is stored once, all come back
+// byte for byte, and a window reads none that it does not send.
+func TestHugeMessagesAndPictures(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		var raws []string
+		add := func(raw string) {
+			raws = append(raws, raw)
+			put(t, st, key, []byte(raw))
+		}
+		add(string(user("the task")))
+		for i := range 40 {
+			shot := picture(60_000, byte(i%4)) // four different ones
+			add(fmt.Sprintf(`{"role":"assistant","content":[{"type":"tool_use","id":"s%d","name":"run","input":{}}]}`, i))
+			add(fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"s%d","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%s"}}]}]}`, i, shot))
+		}
+		big := strings.Repeat("a line of a log that nobody reads\n", 300_000) // 10 MB
+		add(string(call("big")))
+		add(string(result("big", big)))
+		for i := range 20 {
+			add(string(assistant(fmt.Sprintf("done %d %s", i, strings.Repeat("word ", 100)))))
+			add(string(user(fmt.Sprintf("next %d %s", i, strings.Repeat("word ", 100)))))
+		}
+		if got := texts(t, st, key); strings.Join(got, "\n") != strings.Join(raws, "\n") {
+			t.Error("what comes back is not what was put in")
+		}
+		w, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{Window: &pare.Window{Tokens: 6000}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clean(t, w.Body)
+		if len(w.Body) > 100_000 || w.From < 80 {
+			t.Errorf("the window has %d bytes and reads from entry %d on", len(w.Body), w.From)
+		}
+		// All of it, when there is room: the pictures are what they were.
+		w, err = st.Window(ctx, key, store.Ask{Policy: &pare.Policy{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(w.Body), strings.Join(raws[1:80], ",")) {
+			t.Error("pictures are not sent as they came")
+		}
+		sound(t, st)
+	})
+}
+
+// A text that looks like one of our markers fetches nothing.
+func TestMarkerIsNoKey(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		text := strings.Repeat("A", 9000) + "pareBlob" + strings.Repeat("0", 64) + strings.Repeat("0", 32)
+		raw := user(text)
+		put(t, st, key, raw)
+		w, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{}})
+		if err != nil || !strings.Contains(string(w.Body), string(raw)) {
+			t.Errorf("%v: %.100s", err, w.Body)
+		}
+	})
+}
+
+// Growth: what is on disk for a byte of body.
+func TestBytesOnDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pare.db")
+	st := open(t, path)
+	key := create(t, st, "a")
+	r := rand.New(rand.NewPCG(3, 3))
+	words := strings.Fields("the build of module failed because line has an error in function test where value is not expected and file was written to path again")
+	total := 0
+	for i := range 400 {
+		var text strings.Builder
+		for range 50 + r.IntN(300) {
+			text.WriteString(words[r.IntN(len(words))] + " ")
+		}
+		id := fmt.Sprintf("toolu_%d", i)
+		for _, raw := range [][]byte{user(text.String()), call(id), result(id, text.String())} {
+			total += len(raw)
+			put(t, st, key, raw)
+		}
+	}
+	st.Close()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ratio := float64(info.Size()) / float64(total)
+	t.Logf("%d bytes of bodies, %d on disk: %.2f", total, info.Size(), ratio)
+	if ratio > 1.3 {
+		t.Errorf("%.2f bytes on disk for a byte of body", ratio)
+	}
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v", info.Mode())
+	}
+}
+
+// Retention cannot break a window that is kept.
+func TestRetentionKeepsWindows(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		for i := range 20 {
+			id := fmt.Sprintf("c%d", i)
+			put(t, st, key, user(fmt.Sprintf("turn %d %s", i, strings.Repeat("and so on ", 30))), call(id), result(id, "x"), assistant("fine"))
+		}
+		if _, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 6, Summarize: says("they talked")}); err != nil {
+			t.Fatal(err)
+		}
+		put(t, st, key, user("now"))
+		before, err := st.Window(ctx, key, store.Ask{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, err := st.Collect(ctx, "", store.Retain{Originals: 1})
+		if err != nil || done.Entries == 0 {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		after, err := st.Window(ctx, key, store.Ask{})
+		if err != nil || string(after.Body) != string(before.Body) {
+			t.Errorf("%v: the window changed", err)
+		}
+		sound(t, st, key)
+		if done, err = st.Collect(ctx, "", store.Retain{Idle: 1}); err != nil || done.Sessions != 1 {
+			t.Errorf("%+v, %v", done, err)
+		}
+	})
+}
