@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 )
 
@@ -74,41 +75,16 @@ func plain(s string) string {
 	}, s)
 }
 
-// columns is how wide s stands on a terminal: Chinese, Japanese and Korean signs
-// and pictures take two columns, combining signs none.
-func columns(s string) int {
-	n := 0
-	for _, r := range s {
-		n += runeColumns(r)
-	}
-	return n
-}
-
-func runeColumns(r rune) int {
-	switch {
-	case r < 0x300:
-		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	case r >= 0x1100 && r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3, r >= 0xf900 && r <= 0xfaff,
-		r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6, r >= 0x1f300 && r <= 0x1faff, r >= 0x20000 && r <= 0x3fffd:
-		return 2
-	}
-	return 1
-}
+// columns is how wide s stands on a terminal, sign by sign as people see them: a flag or
+// a face with its colour is one, two columns wide.
+func columns(s string) int { return ansi.StringWidth(s) }
 
 // clip cuts s to at most n columns, the last one an ellipsis.
 func clip(s string, n int) string {
 	if columns(s) <= n {
 		return s
 	}
-	used := 0
-	for i, r := range s {
-		if used += runeColumns(r); used > n-1 {
-			return strings.TrimRight(s[:i], " ") + "…"
-		}
-	}
-	return s
+	return strings.TrimRight(ansi.Truncate(s, n-1, ""), " ") + "…"
 }
 
 // wrap breaks s between words into lines of at most n columns; a longer word gets
