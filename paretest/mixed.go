@@ -237,7 +237,7 @@ var mixBreaks = append(slices.DeleteFunc(slices.Clone(damages), func(d damage) b
 	return !slices.Contains([]string{
 		"a message lost", "two messages swapped", "a message twice", "two messages merged", "a message split", "a block lost", "a block twice",
 	}, d.name)
-}), damage{"an id of another call", borrowID}, damage{"an id that nobody has", strangeID}, damage{"a block moved", moveBlock}, damage{"cut at the front", cutFront}, damage{"cut at the end", cutEnd})
+}), damage{"an id of another call", borrowID}, damage{"an id that nobody has", strangeID}, damage{"a block moved", moveBlock}, damage{"another result", anotherResult}, damage{"cut at the front", cutFront}, damage{"cut at the end", cutEnd})
 
 // ids returns the texts by which calls and results find each other.
 func ids(root *node) []*node {
@@ -286,6 +286,44 @@ func moveBlock(r *rand.Rand, root *node) bool {
 	from.items = slices.Delete(from.items, i, i+1)
 	to.items = slices.Insert(to.items, r.IntN(len(to.items)+1), b)
 	return true
+}
+
+// anotherResult answers a call a second time, in other words.
+func anotherResult(r *rand.Rand, root *node) bool {
+	type place struct {
+		in *node
+		i  int
+	}
+	var all []place
+	root.walk(func(n *node) {
+		for i, item := range n.items {
+			if n.kind == jsonspan.Array && isResult(item) {
+				all = append(all, place{n, i})
+			}
+		}
+	})
+	if len(all) == 0 {
+		return false
+	}
+	at := all[r.IntN(len(all))]
+	again := at.in.items[at.i].clone()
+	again.walk(func(n *node) {
+		for i, k := range n.keys {
+			if slices.Contains([]string{"text", "content", "output", "error"}, k) && n.items[i].kind == jsonspan.String {
+				n.items[i] = text("another result")
+			}
+		}
+	})
+	at.in.items = slices.Insert(at.in.items, at.i+1, again)
+	return true
+}
+
+// isResult reports whether a block, an item or a message answers a call.
+func isResult(n *node) bool {
+	if n.get("toolResult") != nil || n.get("functionResponse") != nil || n.get("tool_use_id") != nil || n.get("tool_call_id") != nil {
+		return true
+	}
+	return n.get("call_id") != nil && n.get("output") != nil
 }
 
 func cutFront(r *rand.Rand, root *node) bool {

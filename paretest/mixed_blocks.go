@@ -130,6 +130,7 @@ func geminiMix() *mixture {
 		`{"functionResponse":{"id":"$I","name":"$N","response":{"output":{"rows":["$T","$T"],"count":2}}}}`,
 		`{"functionResponse":{"id":"$I","name":"$N","response":{"output":"$T"},"parts":[{"inlineData":{"mimeType":"image/png","data":"$P"}}]}}`,
 		`{"functionResponse":{"id":"$I","name":"$N","response":{"output":"$T"},"scheduling":"WHEN_IDLE"}}`,
+		`{"functionResponse":{"id":"$I","name":"$N","response":{"output":"$T"},"willContinue":true}},{"functionResponse":{"id":"$I","name":"$N","response":{"output":"$T"},"willContinue":false}}`,
 	}
 	tools := `"tools":[{"functionDeclarations":[{"name":"Read","description":"$T","parameters":{"type":"object"}},{"name":"Grep","description":"$T","parameters":{"type":"object"}}]}]`
 	return &mixture{

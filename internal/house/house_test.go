@@ -63,6 +63,7 @@ var below = map[string][]string{
 	"transcript":        {},
 	"internal/jsonspan": {},
 	"tokens":            {},
+	"internal/oracle":   {},
 }
 
 type pkg struct {

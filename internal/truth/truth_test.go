@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/oracle"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/rules"
@@ -265,4 +266,35 @@ func TestWhole(t *testing.T) {
 		}
 	}
 	found.report(t, judgeWhole)
+}
+
+// pairSlugs are the findings that are about pairs.
+var pairSlugs = []string{"orphan-call", "orphan-result", "displaced-result", "duplicate-result", "duplicate-call-id", "server-tool-unpaired", "result-wrong-role", "call-wrong-role", "split-results"}
+
+// TestOracle: the oracle and the check agree about the pairs of what goes in, and the
+// oracle has nothing against the pairs of what comes out.
+func TestOracle(t *testing.T) {
+	try(t, func(d wire.Dialect, in *wire.Request, plan *pare.Plan) []string {
+		var all []string
+		before, err := oracle.Judge(d.String(), in.Raw())
+		if err != nil {
+			return nil
+		}
+		found := in.Check(wire.CheckOptions{})
+		if len(before) > 0 && len(found) == 0 {
+			all = append(all, fmt.Sprintf("%s: the check is clean, the oracle says %s", d, before[0].Kind))
+		}
+		if len(before) == 0 {
+			for _, f := range found {
+				if slices.Contains(pairSlugs, f.Rule) {
+					all = append(all, fmt.Sprintf("%s: the check says %s, the oracle nothing", d, f.Rule))
+				}
+			}
+		}
+		after, err := oracle.Judge(d.String(), plan.Result().Raw())
+		if err == nil && len(after) > 0 && len(plan.Left()) == 0 {
+			all = append(all, fmt.Sprintf("%s: the oracle says %s of the output", d, after[0].Kind))
+		}
+		return all
+	})
 }

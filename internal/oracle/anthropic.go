@@ -1,0 +1,150 @@
+package oracle
+
+import "strings"
+
+// anthropic: neighbours of one role are one turn. Every tool_use of an assistant's turn has
+// one tool_result among the results that the next turn, a user's, begins with; every
+// tool_result answers a tool_use of the turn before. The provider's own tools are answered
+// inside the assistant's turns, which results of the client may part.
+func (c *court) anthropic() {
+	turns := c.turns("content", true)
+	for k, t := range turns {
+		var before, after *turn
+		if k > 0 {
+			before = &turns[k-1]
+		}
+		if k+1 < len(turns) {
+			after = &turns[k+1]
+		}
+		if t.role == "assistant" {
+			c.anthropicCalls(t, after)
+		}
+		c.anthropicResults(t, before)
+	}
+	c.serverTools(turns)
+}
+
+func (c *court) anthropicCalls(t turn, after *turn) {
+	answered := map[string]bool{}
+	if after != nil && after.role == "user" {
+		for _, b := range after.parts {
+			if b.text("type") != "tool_result" {
+				break // only the results in front count
+			}
+			answered[b.text("tool_use_id")] = true
+		}
+	}
+	seen := map[string]bool{}
+	for _, b := range t.parts {
+		if b.text("type") != "tool_use" {
+			continue
+		}
+		id := b.text("id")
+		if seen[id] {
+			c.fault(Reused, id, "%s", b.path)
+		}
+		seen[id] = true
+		if !answered[id] {
+			c.fault(Unanswered, id, "%s", b.path)
+		}
+	}
+}
+
+func (c *court) anthropicResults(t turn, before *turn) {
+	asked := map[string]bool{}
+	if before != nil && before.role == "assistant" {
+		for _, b := range before.parts {
+			if b.text("type") == "tool_use" {
+				asked[b.text("id")] = true
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for _, b := range t.parts {
+		id := b.text("tool_use_id")
+		switch kind := b.text("type"); {
+		case kind == "tool_use" && t.role != "assistant":
+			c.fault(Misplaced, b.text("id"), "%s", b.path)
+		case kind != "tool_result":
+		case t.role != "user":
+			c.fault(Misplaced, id, "%s", b.path)
+		case !asked[id]:
+			c.fault(Orphan, id, "%s", b.path)
+		case seen[id]:
+			c.fault(Twice, id, "%s", b.path)
+		default:
+			seen[id] = true
+		}
+	}
+}
+
+// serverTools judges the tools that the provider runs itself: a result stands behind its
+// use in the same stretch of assistant's turns; a use without a result is legal only
+// where the model is still at it, at the end.
+func (c *court) serverTools(turns []turn) {
+	var open []part
+	lose := func(which []part) {
+		for _, b := range which {
+			c.fault(Unanswered, b.text("id"), "%s", b.path)
+		}
+	}
+	for _, t := range turns {
+		if t.role != "assistant" {
+			c.serverStrays(t)
+			if !onlyResults(t) {
+				lose(open)
+				open = nil
+			}
+			continue
+		}
+		pending := len(open)
+		for _, b := range t.parts {
+			kind := b.text("type")
+			switch {
+			case kind == "server_tool_use" || kind == "mcp_tool_use":
+				open = append(open, b)
+			case strings.HasSuffix(kind, "_tool_result"):
+				at := -1
+				for i, o := range open {
+					if o.text("id") == b.text("tool_use_id") && (kind == "mcp_tool_result") == (o.text("type") == "mcp_tool_use") {
+						at = i
+					}
+				}
+				if at < 0 {
+					c.fault(Orphan, b.text("tool_use_id"), "%s", b.path)
+					continue
+				}
+				open = append(open[:at:at], open[at+1:]...)
+				if at < pending {
+					pending--
+				}
+			}
+		}
+		// The model has gone on without what it had asked for in an earlier turn.
+		lose(open[:pending])
+		open = open[pending:]
+	}
+	// What is open now belongs to the last turn, which may be going on.
+}
+
+// serverStrays judges server tools in a turn that is not the assistant's.
+func (c *court) serverStrays(t turn) {
+	for _, b := range t.parts {
+		switch kind := b.text("type"); {
+		case kind == "server_tool_use", kind == "mcp_tool_use":
+			c.fault(Misplaced, b.text("id"), "%s", b.path)
+		case strings.HasSuffix(kind, "_tool_result"):
+			c.fault(Misplaced, b.text("tool_use_id"), "%s", b.path)
+		}
+	}
+}
+
+// onlyResults reports whether a user's turn holds nothing but answers to calls.
+func onlyResults(t turn) bool {
+	for _, b := range t.parts {
+		if b.text("type") != "tool_result" {
+			return false
+		}
+	}
+	return t.role == "user"
+}

@@ -1,0 +1,68 @@
+package oracle
+
+// chat: behind an assistant's message with tool_calls stand, before anything else, tool
+// messages that answer each of its ids once; a tool message stands nowhere else. The old
+// function_call with its function message is a family of its own: one function message
+// right behind the call. Neither family answers for the other.
+func (c *court) chat() {
+	var open map[string]int // the calls that tool messages may answer: how often they were
+	var order []string      // their ids
+	at := 0
+	old, oldDone := -1, false // the message with a function_call that is to be answered
+	settle := func() {
+		if old >= 0 && !oldDone {
+			c.fault(Unanswered, "", "%d.function_call", old)
+		}
+		old, oldDone = -1, false
+		for _, id := range order {
+			if open[id] == 0 {
+				c.fault(Unanswered, id, "%d", at)
+			}
+		}
+		open, order = nil, nil
+	}
+	for i, v := range c.list {
+		m := asObject(v)
+		switch role := m.text("role"); {
+		case role == "function" && old >= 0:
+			if oldDone {
+				c.fault(Twice, "", "%d", i)
+			}
+			oldDone = true
+		case role == "function":
+			settle()
+			c.fault(Orphan, "", "%d", i)
+		case role == "tool":
+			id := m.text("tool_call_id")
+			n, asked := open[id]
+			switch {
+			case !asked:
+				c.fault(Orphan, id, "%d", i)
+			case n > 0:
+				c.fault(Twice, id, "%d", i)
+			}
+			if asked {
+				open[id]++
+			}
+		default:
+			settle()
+			if role != "assistant" {
+				break
+			}
+			open, at = map[string]int{}, i
+			if m.has("function_call") {
+				old = i
+			}
+			for j, call := range m.list("tool_calls") {
+				id := asObject(call).text("id")
+				if _, there := open[id]; there {
+					c.fault(Reused, id, "%d.tool_calls.%d", i, j)
+					continue
+				}
+				open[id] = 0
+				order = append(order, id)
+			}
+		}
+	}
+	settle()
+}

@@ -1,0 +1,122 @@
+package oracle
+
+import "strings"
+
+// gemini: a run of model turns is one step. Its calls are answered in the next turn, each by
+// one response of its id or, where there are none, of its name in order; of equal ids the
+// name decides. Models before the third generation take the responses in several turns.
+// A response that says it will be continued is a part of the one that follows it.
+func (c *court) gemini() {
+	turns := c.turns("parts", false)
+	several := strings.Contains(c.model(), "gemini-2") || strings.Contains(c.model(), "gemini-1")
+	for i := 0; i < len(turns); {
+		if turns[i].role != "model" {
+			for _, b := range turns[i].parts {
+				c.strayPart(b)
+			}
+			i++
+			continue
+		}
+		var open []part
+		first := i
+		for ; i < len(turns) && turns[i].role == "model"; i++ {
+			for _, b := range turns[i].parts {
+				if b.has("functionCall") {
+					open = append(open, b)
+				}
+				if b.has("functionResponse") {
+					c.fault(Misplaced, b.object.object("functionResponse").text("id"), "%s", b.path)
+				}
+			}
+		}
+		if len(open) == 0 {
+			continue
+		}
+		if first == 0 {
+			c.fault(Roles, "", "%d", turns[0].first)
+		}
+		i = c.answered(turns, i, open, several)
+	}
+}
+
+// strayPart judges a part of a turn that answers no calls.
+func (c *court) strayPart(b part) {
+	if b.has("functionResponse") {
+		c.fault(Orphan, b.object.object("functionResponse").text("id"), "%s", b.path)
+	}
+	if b.has("functionCall") {
+		c.fault(Misplaced, b.object.object("functionCall").text("id"), "%s", b.path)
+	}
+}
+
+// answered takes the responses to open calls from turn i on and returns the turn behind.
+func (c *court) answered(turns []turn, i int, open []part, several bool) int {
+	done := make([]bool, len(open))
+	continued := map[int]bool{} // calls whose responses go on
+	for n := 0; i < len(turns) && turns[i].role != "model"; n++ {
+		answers := false
+		for _, b := range turns[i].parts {
+			answers = answers || b.has("functionResponse")
+		}
+		if !answers || n > 0 && !several {
+			break
+		}
+		for _, b := range turns[i].parts {
+			if b.has("functionCall") {
+				c.strayPart(b)
+			}
+			if !b.has("functionResponse") {
+				continue
+			}
+			r := b.object.object("functionResponse")
+			at := matching(open, done, continued, r)
+			switch {
+			case at < 0 && wasAnswered(open, done, r):
+				c.fault(Twice, r.text("id"), "%s", b.path)
+			case at < 0:
+				c.fault(Orphan, r.text("id"), "%s", b.path)
+			default:
+				more, _ := r["willContinue"].(bool)
+				done[at], continued[at] = true, more
+			}
+		}
+		i++
+	}
+	for k, b := range open {
+		if !done[k] {
+			c.fault(Unanswered, b.object.object("functionCall").text("id"), "%s", b.path)
+		}
+	}
+	return i
+}
+
+// matching finds the call that a response answers: by id and name, then by id, then, where
+// one of them has no id, by name.
+func matching(open []part, done []bool, continued map[int]bool, r object) int {
+	id, name := r.text("id"), r.text("name")
+	for _, fits := range []func(call object) bool{
+		func(call object) bool { return id != "" && call.text("id") == id && call.text("name") == name },
+		func(call object) bool { return id != "" && call.text("id") == id },
+		func(call object) bool { return (id == "" || call.text("id") == "") && call.text("name") == name },
+	} {
+		for _, going := range []bool{false, true} { // what was not answered yet comes first
+			for k, b := range open {
+				if (!done[k] && !going || continued[k] && going) && fits(b.object.object("functionCall")) {
+					return k
+				}
+			}
+		}
+	}
+	return -1
+}
+
+// wasAnswered reports whether a response repeats one that is there already.
+func wasAnswered(open []part, done []bool, r object) bool {
+	for k, b := range open {
+		call := b.object.object("functionCall")
+		if done[k] && call.text("id") == r.text("id") && (r.text("id") != "" || call.text("name") == r.text("name")) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,144 @@
+// Package oracle judges the pairs of a request body a second time, for tests: which calls
+// are unanswered, which results answer nothing, which answer twice. It is written from
+// the providers' documentation and recorded answers, decodes with encoding/json, and uses
+// nothing of package wire, so that it can contradict it.
+package oracle
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A Kind is why a provider refuses a body.
+type Kind string
+
+const (
+	// Unanswered: a call that no result answers where the provider looks for it.
+	Unanswered Kind = "unanswered"
+	// Orphan: a result that answers no call that it could answer from where it stands.
+	Orphan Kind = "orphan"
+	// Twice: a second result for one call.
+	Twice Kind = "twice"
+	// Reused: a second call with an id that must not be used again there.
+	Reused Kind = "reused"
+	// Misplaced: a call or a result in a message where it may not stand.
+	Misplaced Kind = "misplaced"
+	// Roles: messages in an order that the provider refuses for its pairs.
+	Roles Kind = "roles"
+)
+
+// A Fault is one reason to refuse a body.
+type Fault struct {
+	Kind Kind
+	Path string // as findings write paths
+	ID   string
+}
+
+func (f Fault) String() string { return fmt.Sprintf("%s at %s (%s)", f.Kind, f.Path, f.ID) }
+
+// Judge returns what a provider has against the pairs of a body, or of a bare list, in
+// the order in which it is found; none if it takes them. The error says that the body
+// has no list to judge. Bodies that go on from what the provider keeps (a stored
+// response, a conversation) may answer calls that are not in them.
+func Judge(dialect string, body []byte) ([]Fault, error) {
+	judges := map[string]struct {
+		list  string
+		judge func(*court)
+	}{
+		"anthropic": {"messages", (*court).anthropic}, "openai-chat": {"messages", (*court).chat}, "openai-responses": {"input", (*court).responses},
+		"gemini": {"contents", (*court).gemini}, "bedrock": {"messages", (*court).bedrock},
+	}
+	j, ok := judges[dialect]
+	if !ok {
+		return nil, fmt.Errorf("no oracle for %s", dialect)
+	}
+	var value any
+	if err := json.Unmarshal(body, &value); err != nil {
+		return nil, err
+	}
+	c := &court{name: j.list}
+	switch v := value.(type) {
+	case []any:
+		c.list, c.body = v, object{}
+	case map[string]any:
+		c.body = v
+		c.list, ok = v[j.list].([]any)
+		if !ok {
+			return nil, errors.New("there is no list of " + j.list)
+		}
+	default:
+		return nil, errors.New("neither a body nor a list")
+	}
+	j.judge(c)
+	return c.faults, nil
+}
+
+// object is a JSON object; a member that is not there, or is something else, is empty.
+type object map[string]any
+
+func (o object) text(key string) string { s, _ := o[key].(string); return s }
+func (o object) list(key string) []any  { l, _ := o[key].([]any); return l }
+func (o object) object(key string) object {
+	m, _ := o[key].(map[string]any)
+	return m
+}
+func (o object) has(key string) bool { v, ok := o[key]; return ok && v != nil }
+
+func asObject(v any) object { m, _ := v.(map[string]any); return m }
+
+// A court collects faults.
+type court struct {
+	name   string // of the list
+	body   object
+	list   []any
+	faults []Fault
+}
+
+func (c *court) fault(k Kind, id, format string, args ...any) {
+	c.faults = append(c.faults, Fault{k, c.name + "." + fmt.Sprintf(format, args...), id})
+}
+
+// model is what the body names, in lower case.
+func (c *court) model() string {
+	m := c.body.text("model")
+	if m == "" {
+		m = c.body.text("modelId")
+	}
+	return strings.ToLower(m)
+}
+
+// A part is a block with its place.
+type part struct {
+	object
+	path string
+}
+
+// A turn is what the provider takes for one message: neighbours of one role.
+type turn struct {
+	role  string
+	first int // the index of its first message
+	parts []part
+}
+
+// turns joins neighbours of one role; blocks are in the member called content.
+func (c *court) turns(content string, merge bool) []turn {
+	var all []turn
+	for i, v := range c.list {
+		m := asObject(v)
+		t := turn{role: m.text("role"), first: i}
+		for j, b := range m.list(content) {
+			t.parts = append(t.parts, part{asObject(b), fmt.Sprintf("%d.%s.%d", i, content, j)})
+		}
+		if s, ok := m[content].(string); ok {
+			t.parts = []part{{object{"type": "text", "text": s}, fmt.Sprintf("%d.%s", i, content)}}
+		}
+		if n := len(all) - 1; merge && n >= 0 && all[n].role == t.role {
+			all[n].parts = append(all[n].parts, t.parts...)
+			continue
+		}
+		all = append(all, t)
+	}
+	return all
+}
