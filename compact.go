@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -176,7 +177,7 @@ func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 		if m.Role == transcript.System {
 			continue
 		}
-		isTask := begins(m) // unless there is nothing in it but a summary
+		isTask := ladder.Begins(m) // unless there is nothing in it but a summary
 		for b := m.First; b < m.End; b++ {
 			told, ok := toldIn(r, b)
 			if ok {
@@ -194,7 +195,7 @@ func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 				}
 				continue
 			}
-			if !task && begins(m) {
+			if !task && ladder.Begins(m) {
 				continue
 			}
 			h.at = min(h.at, i)

@@ -6,10 +6,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
+	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -292,60 +292,34 @@ func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Option
 	if err := p.mend(r, o); err != nil {
 		return nil, err
 	}
-	l := newLadder(p, w, o)
-	l.reserve = c.maxTokens()
-	plan, err = l.fit()
+	f := &fitting{base: p, w: w, o: o}
+	l, plan, err := f.fit(c.maxTokens())
 	if err != nil { // no room for a summary
-		l = newLadder(p, w, o)
-		if plan, err = l.fit(); err != nil {
+		if _, plan, err = f.fit(0); err != nil {
 			return nil, err
 		}
 		plan.events = append(plan.events, Event{EventCompactionFailed, CompactionFailed{Error: fmt.Sprintf("the window has no room for a summary of %d tokens beside what must stay", c.maxTokens())}})
-	}
-	if l.reserve > 0 && l.losses > 0 {
-		plan = c.tell(ctx, l, plan, w, o)
+	} else if lost := l.Lost(); len(lost) > 0 {
+		plan = c.tell(ctx, f, l, lost, plan)
 	}
 	plan.report(o)
 	return plan, nil
 }
 
-// lost lists, batch by batch, the blocks that are dropped on the rungs of exchanges
-// and turns.
-func (l *ladder) lost() [][]transcript.BlockID {
-	of := make([]int, len(l.level)) // by block: its batch, from 1 on
-	for i, b := range l.batches {
-		for _, g := range b.gone {
-			if of[g] == 0 {
-				of[g] = i + 1
-			}
-		}
-	}
-	all := make([][]transcript.BlockID, len(l.batches)+1)
-	for b, v := range l.level {
-		if v == isGone && l.by[b].loses() {
-			i := of[b]
-			if i == 0 {
-				i = len(all) // gone since the last batch
-			}
-			all[i-1] = append(all[i-1], transcript.BlockID(b))
-		}
-	}
-	return slices.DeleteFunc(all, func(list []transcript.BlockID) bool { return len(list) == 0 })
-}
-
 // tell puts the summaries of all batches into the plan, or returns the plan without
 // them.
-func (c *Compactor) tell(ctx context.Context, l *ladder, bare *Plan, w Window, o Options) *Plan {
+func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost [][]transcript.BlockID, bare *Plan) *Plan {
 	failed := func(err error) {
 		bare.events = append(bare.events, Event{EventCompactionFailed, CompactionFailed{Error: err.Error()}})
 	}
-	text, at := "", len(l.t.Messages())
-	for _, blocks := range l.lost() {
-		h := Removed{Request: l.r, Blocks: blocks, Prior: text, Counter: o.Counter, MaxTokens: l.reserve - o.weighText(SummaryBegin) - o.weighText(SummaryEnd) - l.frame - 2}
-		at = min(at, l.t.Block(blocks[0]).Message)
-		next, err := c.recall(ctx, h)
-		if n := o.weighText(next); err == nil && n > h.MaxTokens {
-			err = uncompacted(ReasonLarger, "the summary has %d tokens, %d are free for it", n, h.MaxTokens)
+	r, o := f.base.mended, f.o
+	most := c.maxTokens() - o.weighText(SummaryBegin) - o.weighText(SummaryEnd) - l.Frame() - 2
+	text, at := "", len(r.Transcript().Messages())
+	for _, blocks := range lost {
+		at = min(at, r.Transcript().Block(blocks[0]).Message)
+		next, err := c.recall(ctx, Removed{Request: r, Blocks: blocks, Prior: text, Counter: o.Counter, MaxTokens: most})
+		if n := o.weighText(next); err == nil && n > most {
+			err = uncompacted(ReasonLarger, "the summary has %d tokens, %d are free for it", n, most)
 		}
 		if err != nil {
 			failed(err)
@@ -356,22 +330,21 @@ func (c *Compactor) tell(ctx context.Context, l *ladder, bare *Plan, w Window, o
 	if text == "" {
 		return bare
 	}
-	p := *l.plan
-	p.changes, p.batches, p.events = slices.Clone(p.changes), l.batches, bare.events
-	edits := l.decide(&p)
-	p.summary = &wire.Insertion{Before: at, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd}
-	err := p.carryOut(edits, o)
+	p, err := f.carryOut(l, &wire.Insertion{Before: at, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd})
 	if err == nil {
-		err = p.finish(o)
+		if n := p.out.Tokens(o.Counter); n > f.w.Tokens {
+			err = uncompacted(ReasonLarger, "with its summary the history has %d tokens, the limit is %d", n, f.w.Tokens)
+		}
 	}
-	if n := p.out.Tokens(o.Counter); err == nil && n > w.Tokens {
-		err = uncompacted(ReasonLarger, "with its summary the history has %d tokens, the limit is %d", n, w.Tokens)
+	if err == nil && !(attempt{p, len(f.base.left) > 0}).Sound() {
+		err = &RefusedError{p.left}
 	}
 	if err != nil {
 		failed(err)
 		return bare
 	}
-	return &p
+	p.events = bare.events
+	return p
 }
 
 // recall returns the summary of what was removed, behind the prior one: from memory,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pare-llm/pare/internal/needs"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -83,61 +84,40 @@ func trimOptional(name string) string {
 // The outcome is the least fixpoint of both and does not depend on any order.
 func settle(r *wire.Request, v *votes) ([]Decision, []blockEdit) {
 	t := r.Transcript()
-	atoms := t.Atoms()
-	needs := make([][]transcript.AtomID, len(atoms))
-	for i := range atoms {
-		needs[i] = slices.Clip(atoms[i].Needs) // so that appending leaves the transcript's own alone
-	}
-	for _, n := range v.needs {
-		needs[n[0]] = append(needs[n[0]], n[1])
-	}
-	out := make([]Decision, len(atoms))
+	graph := needs.New(t, v.needs)
+	out := make([]Decision, len(t.Atoms()))
 	for i := range out {
 		out[i].Atom = transcript.AtomID(i)
 	}
 
-	var queue []transcript.AtomID
+	var protected, dropped []transcript.AtomID
 	for a, reasons := range v.protect {
 		if len(reasons) > 0 {
 			out[a].Protected, out[a].Reasons = true, reasons
-			queue = append(queue, transcript.AtomID(a))
+			protected = append(protected, transcript.AtomID(a))
 		}
 	}
-	for len(queue) > 0 {
-		a := queue[0]
-		queue = queue[1:]
-		for _, n := range needs[a] {
-			if !out[n].Protected {
-				out[n].Protected = true
-				out[n].Reasons = []Reason{{out[a].Reasons[0].Rule, "needed by what is protected", a}}
-				queue = append(queue, n)
-			}
+	graph.Protect(protected, func(a, via transcript.AtomID) bool {
+		if out[a].Protected {
+			return false
 		}
-	}
+		out[a].Protected, out[a].Reasons = true, []Reason{{out[via].Reasons[0].Rule, "needed by what is protected", via}}
+		return true
+	})
 
-	neededBy := make([][]transcript.AtomID, len(atoms))
-	for a, list := range needs {
-		for _, n := range list {
-			neededBy[n] = append(neededBy[n], transcript.AtomID(a))
-		}
-	}
 	for a, reasons := range v.drop {
 		if len(reasons) > 0 && !out[a].Protected {
 			out[a].Action, out[a].Reasons = ActionDrop, reasons
-			queue = append(queue, transcript.AtomID(a))
+			dropped = append(dropped, transcript.AtomID(a))
 		}
 	}
-	for len(queue) > 0 {
-		a := queue[0]
-		queue = queue[1:]
-		for _, n := range neededBy[a] {
-			if out[n].Action != ActionDrop {
-				out[n].Action = ActionDrop
-				out[n].Reasons = []Reason{{out[a].Reasons[0].Rule, "needs what is dropped", a}}
-				queue = append(queue, n)
-			}
+	graph.Drop(dropped, func(a, via transcript.AtomID) bool {
+		if out[a].Action == ActionDrop {
+			return false
 		}
-	}
+		out[a].Action, out[a].Reasons = ActionDrop, []Reason{{out[via].Reasons[0].Rule, "needs what is dropped", via}}
+		return true
+	})
 	return out, settleEdits(r, v, out)
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -117,7 +118,7 @@ func Trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
 	if err := p.mend(r, o); err != nil {
 		return nil, err
 	}
-	out, err := newLadder(p, w, o).fit()
+	_, out, err := (&fitting{base: p, w: w, o: o}).fit(0)
 	if err != nil {
 		return nil, err
 	}
@@ -127,19 +128,14 @@ func Trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
 
 // limits lists the limits in the order they are met: what is counted in messages
 // first, because tokens may then need nothing more.
-func (w *Window) limits() []limit {
-	var all []limit
-	for _, l := range []limit{{UnitTurns, w.Turns}, {UnitExchanges, w.Exchanges}, {UnitMessages, w.Messages}, {UnitTokens, w.Tokens}} {
-		if l.most != 0 {
+func (w *Window) limits() []ladder.Limit {
+	var all []ladder.Limit
+	for _, l := range []ladder.Limit{{Unit: ladder.Turns, Most: w.Turns}, {Unit: ladder.Exchanges, Most: w.Exchanges}, {Unit: ladder.Messages, Most: w.Messages}, {Unit: ladder.Tokens, Most: w.Tokens}} {
+		if l.Most != 0 {
 			all = append(all, l)
 		}
 	}
 	return all
-}
-
-type limit struct {
-	unit Unit
-	most int
 }
 
 // valid says what is wrong with a window.

@@ -39,6 +39,8 @@ var floors = map[string]floor{
 	"transcript":          {1, nil, "is the index alone; it knows no wire format and no JSON"},
 	"wire":                {2, nil, "knows the formats; deciding is for the engine above"},
 	"tokens":              {2, nil, "counts texts and knows models; the engine chooses a counter with it, requests are not its business"},
+	"internal/needs":      {2, nil, "spreads marks over atoms, for the settlement and the ladder"},
+	"internal/ladder":     {3, nil, "is the part of the engine that fits a window; it knows no receipts and no events"},
 	"":                    {3, nil, "the engine is embedded by others and brings no dependency"},
 	"rules":               {4, nil, "rules use what any user's rule could use"},
 	"summary":             {4, nil, "summarisers use what any user's could use"},
@@ -64,6 +66,11 @@ var below = map[string][]string{
 	"internal/jsonspan": {},
 	"tokens":            {},
 	"internal/oracle":   {},
+}
+
+// parts lists, for packages that are made of several, those of their own floor.
+var parts = map[string][]string{
+	"": {"internal/ladder"},
 }
 
 type pkg struct {
@@ -125,6 +132,8 @@ func forbidden(name string, f floor, imp string) string {
 	switch only, limited := below[name]; {
 	case limited && !slices.Contains(only, other):
 		return "it may stand on the standard library only"
+	case slices.Contains(parts[name], other):
+		return ""
 	case o.level >= f.level:
 		return "a package may import only what stands below it"
 	}

@@ -1,6 +1,7 @@
-package pare
+package ladder
 
 import (
+	"math"
 	"slices"
 
 	"github.com/pare-llm/pare/transcript"
@@ -8,12 +9,11 @@ import (
 
 // A Batch is one time that a stable window was trimmed.
 type Batch struct {
-	Messages  int  `json:"messages"`             // the history had so many then
-	Before    int  `json:"before"`               // tokens
-	After     int  `json:"after"`                //
-	Kept      int  `json:"kept"`                 // tokens behind the first change, written to the cache again
-	PaysAfter int  `json:"pays_after,omitempty"` // further requests until that has paid; zero without prices
-	Forced    bool `json:"forced"`               // the limit was passed
+	Messages      int // the history had so many then
+	Before, After int // tokens
+	Kept          int // tokens behind the first change, written to the cache again
+	PaysAfter     int // further requests until that has paid; zero without terms
+	Forced        bool
 
 	gone []transcript.BlockID
 }
@@ -21,8 +21,8 @@ type Batch struct {
 // replay goes through the requests that led to this one and trims whenever a process
 // that had been there would have. The model spoke in between, so a request ended
 // wherever its turn begins.
-func (l *ladder) replay(high int) error {
-	s := &past{l: l, high: high, sum: l.headTokens()}
+func (l *Ladder) replay(high int) error {
+	s := &past{l: l, high: high, sum: l.meter.headTokens()}
 	all := l.t.Messages()
 	for i, m := range all {
 		if i > 0 && m.Role == transcript.Assistant && all[i-1].Turn != m.Turn {
@@ -35,15 +35,15 @@ func (l *ladder) replay(high int) error {
 	if err := s.request(len(all)); err != nil {
 		return err
 	}
-	if l.end = len(all); l.stood != l.end {
-		return l.standAt(l.end)
+	if l.scene.end != len(all) {
+		return l.standAt(len(all))
 	}
 	return nil
 }
 
 // A past is what is known of the requests so far.
 type past struct {
-	l        *ladder
+	l        *Ladder
 	high     int
 	sum      int   // tokens of the history as it would be sent now
 	costs    []int // by message, as it came
@@ -56,21 +56,17 @@ type past struct {
 
 // add appends a message.
 func (s *past) add(i int) {
-	l := s.l
-	cost := 0
-	for b := l.t.Messages()[i].First; b < l.t.Messages()[i].End; b++ {
-		cost += l.cost(b, l.level[b])
+	c, m := s.l.chain, s.l.t.Messages()[i]
+	cost, left := 0, m.First == m.End
+	for b := m.First; b < m.End; b++ {
+		cost += s.l.meter.of(b, c.level[b])
+		left = left || c.level[b] != isGone // a limit met before may have left nothing
 	}
-	if m := l.t.Messages()[i]; m.First == m.End || l.anyLeft(m) {
-		cost += l.frame
+	if left {
+		cost += s.l.meter.frame
 	}
 	s.costs = append(s.costs, cost)
 	s.sum += cost
-}
-
-// anyLeft reports whether a limit met before has left anything of a message.
-func (l *ladder) anyLeft(m transcript.Message) bool {
-	return slices.ContainsFunc(l.level[m.First:m.End], func(v level) bool { return v != isGone })
 }
 
 // request trims the history of a request if it must be, or if that pays.
@@ -79,22 +75,21 @@ func (s *past) request(end int) error {
 	if s.sum > s.high {
 		return s.trim(end, true)
 	}
-	if s.l.w.Cache == nil {
+	if s.l.Window.PaysAfter == nil {
 		return nil
 	}
-	s.l.end = end
-	s.age()
+	s.age(end)
 	// Nobody knows how many requests will follow. A quarter of those so far is what paid
 	// on real transcripts; as many as so far did not always.
-	if s.gain > 0 && s.l.w.Cache.PaysAfter(s.gain, s.kept(s.foremost)-s.gain) <= s.requests/4 {
+	if s.gain > 0 && s.l.Window.PaysAfter(s.gain, s.kept(s.foremost)-s.gain) <= s.requests/4 {
 		return s.trim(end, false)
 	}
 	return nil
 }
 
 // age takes in the exchanges that are no longer recent.
-func (s *past) age() {
-	old := s.l.old()
+func (s *past) age(end int) {
+	old := old(exchangesOf(s.l.t, end), s.l.Window.Recent)
 	for ; s.old < len(old); s.old++ {
 		for _, b := range old[s.old].Results {
 			if !s.l.clearable(b, false) {
@@ -103,7 +98,7 @@ func (s *past) age() {
 			if s.gain == 0 {
 				s.foremost = s.l.t.Block(b).Message
 			}
-			s.gain += max(s.l.cost(b, asIs)-s.l.cost(b, isCleared), 0)
+			s.gain += max(s.l.meter.of(b, asIs)-s.l.meter.of(b, isCleared), 0)
 		}
 	}
 }
@@ -124,37 +119,23 @@ func (s *past) trim(end int, forced bool) error {
 	if err := l.standAt(end); err != nil {
 		return err
 	}
-	l.build(UnitTokens)
-	g := newGauge(l, UnitTokens)
-	gentle := slices.IndexFunc(l.steps, func(x step) bool { return x.rung == RungSqueeze })
-	if gentle < 0 {
-		gentle = len(l.steps)
-	}
-	k := 0
-	switch least := g.at(gentle); {
-	case !forced:
-		for k < len(l.steps) && l.steps[k].rung <= RungClear {
-			k++
-		}
-	case least <= s.high:
-		k = g.first(max(l.w.Low, least+(s.high-least)/4))
-	default:
-		k = g.first(max(s.high, g.at(len(l.steps))))
-	}
-	l.move(k)
+	l.build(Tokens)
+	c, g := l.chain, newGauge(l, Tokens)
+	k := s.target(g, forced)
+	c.move(k)
 	before := s.sum
 	s.sum = g.at(k)
 	from := end
 	b := Batch{Messages: end, Before: before, After: s.sum, Forced: forced}
-	for _, o := range l.ops[:l.opsOf(k)] {
+	for _, o := range c.ops[:c.opsOf(k)] {
 		from = min(from, l.t.Block(o.block).Message)
 		if o.to == isGone {
 			b.gone = append(b.gone, o.block)
 		}
 	}
 	b.Kept = max(s.kept(from)-(before-s.sum), 0)
-	if l.w.Cache != nil {
-		b.PaysAfter = l.w.Cache.PaysAfter(before-s.sum, b.Kept)
+	if l.Window.PaysAfter != nil {
+		b.PaysAfter = l.Window.PaysAfter(before-s.sum, b.Kept)
 	}
 	if before > s.sum {
 		l.batches = append(l.batches, b)
@@ -163,22 +144,63 @@ func (s *past) trim(end int, forced bool) error {
 	return nil
 }
 
-// opsOf is how many ops the first k steps have.
-func (l *ladder) opsOf(k int) int {
-	if k == 0 {
-		return 0
+// target is the state that a trim goes to.
+func (s *past) target(g *gauge, forced bool) int {
+	steps := s.l.chain.steps
+	gentle := slices.IndexFunc(steps, func(x step) bool { return x.rung == Squeeze })
+	if gentle < 0 {
+		gentle = len(steps)
 	}
-	return l.steps[k-1].to
+	switch least := g.at(gentle); {
+	case !forced:
+		k := 0
+		for k < len(steps) && steps[k].rung <= Clear {
+			k++
+		}
+		return k
+	case least <= s.high:
+		return g.first(max(s.l.Window.Low, least+(s.high-least)/4))
+	}
+	return g.first(max(s.high, g.at(len(steps))))
 }
 
 // recount brings the costs up to date with what a batch did.
 func (s *past) recount(end int) {
 	s.gain = 0
-	l := s.l
 	costs := s.costs
-	s.costs, s.sum = s.costs[:0], l.headTokens()
+	s.costs, s.sum = s.costs[:0], s.l.meter.headTokens()
 	for i := range costs[:end] {
 		s.add(i)
 	}
-	s.sum = l.withReserve(UnitTokens, s.sum)
+	s.sum = s.l.withReserve(Tokens, s.sum)
+}
+
+// stableMinimum is the least limit with which a stable window works. What was decided
+// at earlier requests depends on the limit, so it has to be tried.
+func (l *Ladder) stableMinimum(m Limit, guess int) int {
+	works := func(n int) bool {
+		s := l.Setting
+		s.Window.Limits = slices.Clone(s.Window.Limits)
+		for i := range s.Window.Limits {
+			if s.Window.Limits[i].Unit == Tokens {
+				s.Window.Limits[i].Most = n
+			}
+		}
+		try := New(s)
+		try.trying = true
+		_, err := try.Fit()
+		return err == nil
+	}
+	fails, fits := max(m.Most, l.Window.Low), max(guess, m.Most+1, l.Window.Low+1)
+	for !works(fits) && fits < math.MaxInt/4 {
+		fails, fits = fits, 2*fits
+	}
+	for fits-fails > 1 {
+		if mid := fails + (fits-fails)/2; works(mid) {
+			fits = mid
+		} else {
+			fails = mid
+		}
+	}
+	return fits
 }

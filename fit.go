@@ -1,0 +1,196 @@
+package pare
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+
+	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A fitting makes a repaired history fit a window. The ladder decides which states it
+// could be brought to; the fitting lets rules vote for it and makes plans of states.
+type fitting struct {
+	base  *Plan // repaired, and nothing else done
+	w     Window
+	o     Options
+	votes []Decision // of the rules, when they were asked last
+}
+
+// fit climbs. Reserve is room for a summary of what is lost.
+func (f *fitting) fit(reserve int) (*ladder.Ladder, *Plan, error) {
+	s := ladder.Setting{Request: f.base.mended, Window: f.w.ladder(), Counter: f.o.Counter, Try: f.try, Reserve: reserve}
+	if f.w.Rules != nil {
+		s.Vote = f.vote
+	}
+	l := ladder.New(s)
+	done, err := l.Fit()
+	var small *ladder.TooSmall
+	switch {
+	case errors.As(err, &small):
+		return nil, nil, &WindowTooSmall{Unit(small.Limit.Unit), small.Limit.Most, small.Minimum}
+	case err != nil:
+		return nil, nil, err
+	}
+	return l, done.(attempt).Plan, nil
+}
+
+// ladder is the window in the ladder's words.
+func (w *Window) ladder() ladder.Window {
+	out := ladder.Window{
+		Limits: w.limits(), MinKeep: w.MinKeep, Unpin: ladder.Pin(w.Unpin), MiddleOut: w.Order == MiddleOut,
+		Recent: w.recent(), Low: w.Low, AllowTiny: w.AllowTiny, Told: tells,
+	}
+	if w.Order == ByPriority {
+		out.Priority = w.Priority
+	}
+	if w.Cache != nil {
+		out.PaysAfter = w.Cache.PaysAfter
+	}
+	if w.Archive {
+		out.Name = itemID
+	}
+	return out
+}
+
+// tells reports whether a block holds a summary of an earlier compaction.
+func tells(r *wire.Request, b transcript.BlockID) bool {
+	blk := r.Transcript().Block(b)
+	return blk.Kind == transcript.Text && bytes.Contains(r.Transcript().Bytes(blk.Body), []byte(SummaryBegin))
+}
+
+// vote asks the rules.
+func (f *fitting) vote(r *wire.Request) (out ladder.Votes, err error) {
+	v, err := f.w.Rules.poll(r)
+	if err != nil {
+		return out, err
+	}
+	decisions, edits := settle(r, v)
+	f.votes = decisions
+	out = ladder.Votes{
+		Drop: make([]bool, len(decisions)), Protect: make([]bool, len(decisions)),
+		Edits: make(map[transcript.BlockID]string, len(edits)), Needs: v.needs,
+	}
+	for a, d := range decisions {
+		out.Drop[a], out.Protect[a] = d.Action == ActionDrop, d.Protected
+	}
+	for _, e := range edits {
+		out.Edits[e.Block] = e.Text
+	}
+	return out, nil
+}
+
+// An attempt is the plan of a state that was tried.
+type attempt struct {
+	*Plan
+	hopeless bool // not all could be repaired in the first place
+}
+
+func (a attempt) Request() *wire.Request { return a.out }
+func (a attempt) AsRewritten() bool      { return a.asRewritten }
+func (a attempt) Sound() bool            { return len(a.left) == 0 || a.hopeless }
+
+// try carries out the state that the ladder is at.
+func (f *fitting) try(l *ladder.Ladder) (ladder.Outcome, error) {
+	p, err := f.carryOut(l, nil)
+	return attempt{p, len(f.base.left) > 0}, err
+}
+
+// carryOut makes a plan of the state that the ladder is at, with a summary if there is one.
+func (f *fitting) carryOut(l *ladder.Ladder, summary *wire.Insertion) (*Plan, error) {
+	p := *f.base
+	p.changes, p.summary = slices.Clone(p.changes), summary
+	for _, b := range l.Batches() {
+		p.batches = append(p.batches, Batch{b.Messages, b.Before, b.After, b.Kept, b.PaysAfter, b.Forced})
+	}
+	edits := f.decide(l, &p)
+	if err := p.carryOut(edits, f.o); err != nil {
+		return nil, err
+	}
+	return &p, p.finish(f.o)
+}
+
+// decide writes a state down as one decision per atom.
+func (f *fitting) decide(l *ladder.Ladder, p *Plan) (edits []blockEdit) {
+	atoms := p.mended.Transcript().Atoms()
+	p.decisions = make([]Decision, len(atoms))
+	var rungs [RungSqueeze + 1]int
+	for a := range p.decisions {
+		d := &p.decisions[a]
+		d.Atom, d.Protected = transcript.AtomID(a), l.Locked(transcript.AtomID(a))
+		for _, b := range atoms[a].Blocks {
+			rung, gone := l.Rung(b)
+			by := Rung(rung)
+			if by == 0 {
+				continue
+			}
+			rungs[by]++
+			reasons := f.reasons(d.Atom, by)
+			if gone {
+				d.Action, d.Reasons = ActionDrop, reasons
+				continue
+			}
+			d.Action, d.Reasons = ActionEdit, append(d.Reasons, reasons...)
+			edits = append(edits, blockEdit{wire.BlockEdit{Block: b, Text: l.Text(b)}, reasons[0]})
+		}
+	}
+	for r, n := range rungs {
+		if n > 0 {
+			p.rungs = append(p.rungs, Climb{Rung(r), n})
+		}
+	}
+	slices.SortFunc(edits, func(a, b blockEdit) int { return int(a.Block - b.Block) })
+	return edits
+}
+
+func (f *fitting) reasons(a transcript.AtomID, by Rung) []Reason {
+	if by == RungRules && int(a) < len(f.votes) && len(f.votes[a].Reasons) > 0 {
+		return f.votes[a].Reasons
+	}
+	return []Reason{{by.String(), by.why(), a}}
+}
+
+// A Rung is a step of the ladder that a window climbs: gentle first, harsh last.
+type Rung uint8
+
+const (
+	RungRules     Rung = iota + 1 // what the rules vote for
+	RungClear                     // old results give way to a placeholder
+	RungShorten                   // huge results and arguments keep head and tail
+	RungExchanges                 // exchanges go, also inside one long run of tool use
+	RungTurns                     // turns go, but for what is pinned in them
+	RungSqueeze                   // results and arguments that are pinned are shortened, then cleared
+)
+
+func (r Rung) String() string {
+	return [...]string{"", "rules", "clear-results", "shorten", "drop-exchanges", "drop-turns", "squeeze"}[r]
+}
+
+// MarshalText writes the rung's name.
+func (r Rung) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// why is the reason that receipts give.
+func (r Rung) why() string {
+	return [...]string{
+		"", "", "an old result, cleared to fit the window", "shortened to fit the window", "an exchange dropped to fit the window",
+		"a turn dropped to fit the window", "shortened although it must stay: nothing else is left to fit the window",
+	}[r]
+}
+
+// A Climb is what one rung did.
+type Climb struct {
+	Rung    Rung `json:"rung"`
+	Changes int  `json:"changes"` // blocks cleared, shortened or dropped
+}
+
+// A Batch is one time that a stable window was trimmed.
+type Batch struct {
+	Messages  int  `json:"messages"`             // the history had so many then
+	Before    int  `json:"before"`               // tokens
+	After     int  `json:"after"`                //
+	Kept      int  `json:"kept"`                 // tokens behind the first change, written to the cache again
+	PaysAfter int  `json:"pays_after,omitempty"` // further requests until that has paid; zero without prices
+	Forced    bool `json:"forced"`               // the limit was passed
+}

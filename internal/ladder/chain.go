@@ -1,0 +1,169 @@
+package ladder
+
+import "github.com/pare-llm/pare/transcript"
+
+// A level is how much of a block is left. Steps only ever raise it, so the states of
+// a chain are nested: what a smaller window keeps, a larger one keeps too.
+type level uint8
+
+const (
+	asIs    level = iota
+	byRules       // what the rules put in its place
+	atMost16K
+	atMost4K
+	atMost1K
+	isCleared
+	isGone level = 255
+)
+
+// size is how many bytes of a text a level leaves.
+func (v level) size() int {
+	return [...]int{atMost16K: 16 << 10, atMost4K: 4 << 10, atMost1K: 1 << 10}[v]
+}
+
+// An op raises the level of one block.
+type op struct {
+	block transcript.BlockID
+	was   level
+	to    level
+	wasBy Rung
+	by    Rung
+}
+
+// A step is one state further down: some ops, all on one rung.
+type step struct {
+	rung     Rung
+	from, to int // of ops
+}
+
+// A chain is the states between a repaired history and the least that can be left of it,
+// and the one that it is at. It knows no limit.
+type chain struct {
+	t      *transcript.Transcript
+	level  []level // by block
+	by     []Rung  // by block: who raised it
+	left   []int   // by message: blocks that are not thinking and not gone
+	losses int     // blocks that the rungs of exchanges and turns have dropped
+	steps  []step
+	ops    []op
+	at     int // how many steps have been taken
+}
+
+func newChain(t *transcript.Transcript) *chain {
+	c := &chain{t: t, level: make([]level, len(t.Blocks())), by: make([]Rung, len(t.Blocks())), left: make([]int, len(t.Messages()))}
+	for _, b := range t.Blocks() {
+		if b.Kind != transcript.Thinking {
+			c.left[b.Message]++
+		}
+	}
+	return c
+}
+
+// begin forgets the steps; the state that is reached is where new ones begin.
+func (c *chain) begin(blocks, exchanges int) {
+	c.steps, c.ops = c.steps[:0], c.ops[:0]
+	if cap(c.ops) == 0 {
+		c.ops, c.steps = make([]op, 0, blocks+blocks/4), make([]step, 0, 2*exchanges+16)
+	}
+}
+
+// raise adds an op to the step under way.
+func (c *chain) raise(b transcript.BlockID, to level, by Rung) {
+	was := c.level[b]
+	if was >= to {
+		return
+	}
+	c.ops = append(c.ops, op{b, was, to, c.by[b], by})
+	c.set(b, to, by)
+}
+
+// close ends the step under way, if anything was done in it.
+func (c *chain) close(by Rung) {
+	if from := c.opsOf(len(c.steps)); len(c.ops) > from {
+		c.steps = append(c.steps, step{by, from, len(c.ops)})
+	}
+}
+
+// opsOf is how many ops the first k steps have.
+func (c *chain) opsOf(k int) int {
+	if k == 0 {
+		return 0
+	}
+	return c.steps[k-1].to
+}
+
+// set gives a block a level.
+func (c *chain) set(b transcript.BlockID, to level, by Rung) {
+	if blk := c.t.Block(b); blk.Kind != transcript.Thinking && (c.level[b] == isGone) != (to == isGone) {
+		if to == isGone {
+			c.left[blk.Message]--
+		} else {
+			c.left[blk.Message]++
+		}
+	}
+	if c.level[b] == isGone && c.by[b].loses() {
+		c.losses--
+	}
+	if to == isGone && by.loses() {
+		c.losses++
+	}
+	c.level[b], c.by[b] = to, by
+}
+
+// move goes to the state after k steps.
+func (c *chain) move(k int) {
+	for ; c.at > k; c.at-- {
+		s := c.steps[c.at-1]
+		for i := s.to - 1; i >= s.from; i-- {
+			c.set(c.ops[i].block, c.ops[i].was, c.ops[i].wasBy)
+		}
+	}
+	for ; c.at < k; c.at++ {
+		s := c.steps[c.at]
+		for _, o := range c.ops[s.from:s.to] {
+			c.set(o.block, o.to, o.by)
+		}
+	}
+}
+
+// atRest reports whether nothing has been done yet.
+func (c *chain) atRest() bool {
+	for _, v := range c.level {
+		if v != asIs {
+			return false
+		}
+	}
+	return true
+}
+
+// drop drops an atom, what needs it, and thinking that leads to nothing any more.
+func (c *chain) drop(s *scene, a transcript.AtomID, by Rung) {
+	atoms := c.t.Atoms()
+	if s.pinned[a] || c.level[atoms[a].Blocks[0]] == isGone {
+		return
+	}
+	queue := []transcript.AtomID{a}
+	for len(queue) > 0 {
+		a := queue[0]
+		queue = queue[1:]
+		for _, b := range atoms[a].Blocks {
+			c.raise(b, isGone, by)
+		}
+		for _, b := range atoms[a].Blocks {
+			m := c.t.Block(b).Message
+			if c.left[m] > 0 {
+				continue
+			}
+			for b := c.t.Messages()[m].First; b < c.t.Messages()[m].End; b++ {
+				if !s.pinned[c.t.AtomOf(b)] && c.level[b] != isGone {
+					queue = append(queue, c.t.AtomOf(b))
+				}
+			}
+		}
+		for _, n := range s.needs.By(a) {
+			if c.level[atoms[n].Blocks[0]] != isGone {
+				queue = append(queue, n)
+			}
+		}
+	}
+}

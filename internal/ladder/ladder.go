@@ -1,0 +1,197 @@
+package ladder
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Unit is what a limit counts.
+type Unit string
+
+const (
+	Tokens    Unit = "tokens"
+	Messages  Unit = "messages"
+	Exchanges Unit = "exchanges"
+	Turns     Unit = "turns"
+)
+
+// A Limit is the most of a unit that a history may have.
+type Limit struct {
+	Unit Unit
+	Most int
+}
+
+// A Rung is a step of the ladder.
+type Rung uint8
+
+const (
+	Rules         Rung = iota + 1 // what the rules vote for
+	Clear                         // old results give way to a placeholder
+	Shorten                       // huge results and arguments keep head and tail
+	DropExchanges                 // exchanges go, also inside one long run of tool use
+	DropTurns                     // turns go, but for what is pinned in them
+	Squeeze                       // results and arguments that are pinned are shortened, then cleared
+)
+
+// loses reports whether a rung takes away what a summary should tell.
+func (r Rung) loses() bool { return r == DropExchanges || r == DropTurns }
+
+// A Pin is something that stays although it is old.
+type Pin uint8
+
+const (
+	System Pin = 1 << iota // messages of the system
+	Task                   // the first message in which a person speaks
+	Newest                 // the last message in which a person speaks, and the last turn
+)
+
+// A Window is what a history must fit, and what goes first.
+type Window struct {
+	Limits    []Limit // in the order they are met
+	MinKeep   int     // messages at the end of which every byte stays
+	Unpin     Pin
+	MiddleOut bool                                         // those in the middle go first
+	Priority  func(*wire.Request, transcript.AtomID) int   // the lowest go first; nil: the oldest do
+	Recent    int                                          // exchanges at the end whose results are not cleared
+	Low       int                                          // the mark of a stable window; zero: it is none
+	PaysAfter func(removed, kept int) int                  // the terms of a cache; nil: there are none
+	AllowTiny bool                                         // smaller than the smallest exchange
+	Name      func(raw []byte) string                      // how a placeholder names what is archived; nil: it does not
+	Told      func(*wire.Request, transcript.BlockID) bool // whether a block stands for what is gone already
+}
+
+// Votes are what rules want of a history. The zero value wants nothing.
+type Votes struct {
+	Drop, Protect []bool                        // by atom; settled: nothing is in both
+	Edits         map[transcript.BlockID]string // not nil if there are rules
+	Needs         [][2]transcript.AtomID        // the second is kept if the first is
+}
+
+// An Outcome is what came of trying a state.
+type Outcome interface {
+	Request() *wire.Request
+	AsRewritten() bool // its blocks are those that the state has left, in order
+	Sound() bool       // nothing is wrong with it that was not wrong before
+}
+
+// A Setting is what a ladder stands on.
+type Setting struct {
+	Request *wire.Request // repaired
+	Window  Window
+	Counter wire.Counter // nil if no limit is one of tokens
+	// Vote asks the rules about the history, or a beginning of it; nil: there are none.
+	Vote func(*wire.Request) (Votes, error)
+	// Try carries out the state that the ladder is at.
+	Try func(*Ladder) (Outcome, error)
+	// Reserve is room for a summary, taken as soon as anything is lost.
+	Reserve int
+}
+
+// TooSmall is the error for a window that what must be kept does not fit.
+type TooSmall struct {
+	Limit   Limit
+	Minimum int // exact
+}
+
+func (e *TooSmall) Error() string {
+	return fmt.Sprintf("what must be kept needs %d %s, the limit is %d", e.Minimum, e.Limit.Unit, e.Limit.Most)
+}
+
+// A Ladder is one climb. It belongs to one goroutine.
+type Ladder struct {
+	Setting
+	t       *transcript.Transcript
+	scene   *scene // nil: nothing has been looked at
+	chain   *chain // nil: nothing has been done
+	meter   *meter
+	words   *words
+	batches []Batch
+	trying  bool // only whether it fits is asked
+}
+
+// New returns a ladder.
+func New(s Setting) *Ladder {
+	l := &Ladder{Setting: s, t: s.Request.Transcript()}
+	l.words = &words{r: s.Request, name: s.Window.Name}
+	l.meter = newMeter(s.Request, s.Counter, l.words)
+	return l
+}
+
+// Fit meets one limit after the other. The error is a *TooSmall if nothing fits, or one
+// of Vote or Try.
+func (l *Ladder) Fit() (Outcome, error) {
+	limits := l.Window.Limits
+	if l.all(l.Request, limits) && l.Window.Low == 0 {
+		return l.Try(l)
+	}
+	if err := l.standAt(len(l.t.Messages())); err != nil {
+		return nil, err
+	}
+	l.chain = newChain(l.t)
+	var done Outcome
+	for i, m := range limits {
+		next, err := l.meet(m, limits[:i])
+		if err != nil {
+			return nil, err
+		}
+		done = next
+	}
+	return done, nil
+}
+
+// standAt looks at the history as it was when it had so many messages.
+func (l *Ladder) standAt(end int) (err error) {
+	l.scene, err = l.look(end)
+	return err
+}
+
+// Batches are what a stable window did at earlier requests and at this one.
+func (l *Ladder) Batches() []Batch { return l.batches }
+
+// Rung returns which rung has touched a block, zero if none has, and whether the block is
+// gone.
+func (l *Ladder) Rung(b transcript.BlockID) (by Rung, gone bool) {
+	if l.chain == nil {
+		return 0, false
+	}
+	return l.chain.by[b], l.chain.level[b] == isGone
+}
+
+// Text is what a block says that was touched and is not gone.
+func (l *Ladder) Text(b transcript.BlockID) string { return l.words.text(b, l.chain.level[b]) }
+
+// Locked reports whether every byte of an atom stays.
+func (l *Ladder) Locked(a transcript.AtomID) bool { return l.scene != nil && l.scene.locked[a] }
+
+// Frame is what the marks around a message cost, in tokens.
+func (l *Ladder) Frame() int { return l.meter.frame }
+
+// Lost lists, batch by batch, the blocks that are dropped on the rungs of exchanges and
+// turns.
+func (l *Ladder) Lost() [][]transcript.BlockID {
+	if l.chain == nil || l.chain.losses == 0 {
+		return nil
+	}
+	of := make([]int, len(l.chain.level)) // by block: its batch, from 1 on
+	for i, b := range l.batches {
+		for _, g := range b.gone {
+			if of[g] == 0 {
+				of[g] = i + 1
+			}
+		}
+	}
+	all := make([][]transcript.BlockID, len(l.batches)+1)
+	for b, v := range l.chain.level {
+		if v == isGone && l.chain.by[b].loses() {
+			i := of[b]
+			if i == 0 {
+				i = len(all) // gone since the last batch
+			}
+			all[i-1] = append(all[i-1], transcript.BlockID(b))
+		}
+	}
+	return slices.DeleteFunc(all, func(list []transcript.BlockID) bool { return len(list) == 0 })
+}

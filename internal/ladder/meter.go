@@ -1,0 +1,150 @@
+package ladder
+
+import (
+	"slices"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A meter knows what blocks cost, in tokens. Each is counted when somebody asks.
+type meter struct {
+	r     *wire.Request
+	c     wire.Counter // nil: nothing is counted
+	words *words
+	costs []cost // by block: the last that was counted
+	frame int    // around a message
+	head  int    // beside the list; -1: not counted yet
+}
+
+// A cost is what a block was found to cost: as it is, and at the level asked for last.
+type cost struct {
+	asIs, edited int
+	level        level
+	counted      bool
+}
+
+func newMeter(r *wire.Request, c wire.Counter, w *words) *meter {
+	m := &meter{r: r, c: c, words: w}
+	if c != nil {
+		m.frame, m.head, m.costs = wire.FrameTokens(c), -1, make([]cost, len(r.Transcript().Blocks()))
+	}
+	return m
+}
+
+// of is what a block costs at a level.
+func (m *meter) of(b transcript.BlockID, v level) int {
+	c := &m.costs[b]
+	switch {
+	case v == isGone:
+		return 0
+	case v == asIs && !c.counted:
+		c.asIs, c.counted = m.r.BlockTokens(m.c, b), true
+	case v != asIs && c.level != v:
+		c.edited, c.level = m.r.SaidTokens(m.c, b, m.words.text(b, v)), v
+	}
+	if v == asIs {
+		return c.asIs
+	}
+	return c.edited
+}
+
+// forget lets a block be counted anew in other words.
+func (m *meter) forget(b transcript.BlockID) {
+	if m.costs != nil {
+		m.costs[b].level = asIs
+	}
+}
+
+// headTokens counts what no step ever touches.
+func (m *meter) headTokens() int {
+	if m.head < 0 {
+		m.head = m.r.HeadTokens(m.c)
+	}
+	return m.head
+}
+
+// tokens counts a request that came of the meter's; it may stop once it is above enough.
+func (m *meter) tokens(r *wire.Request, enough int) int {
+	t := r.Transcript()
+	n := m.headTokens()
+	for i := len(t.Messages()) - 1; i >= 0 && n <= enough; i-- {
+		if r != m.r {
+			n += r.MessageTokens(m.c, i)
+			continue
+		}
+		n += m.frame
+		for b := t.Messages()[i].First; b < t.Messages()[i].End; b++ {
+			n += m.of(b, asIs)
+		}
+	}
+	return n
+}
+
+// measure counts a request; it may stop once it is above enough.
+func (l *Ladder) measure(r *wire.Request, u Unit, enough int) int {
+	t := r.Transcript()
+	switch u {
+	case Messages:
+		return len(t.Messages())
+	case Exchanges:
+		return len(t.Exchanges())
+	case Turns:
+		n := 0
+		for _, m := range t.Messages() {
+			if Begins(m) {
+				n++
+			}
+		}
+		return n
+	}
+	return l.meter.tokens(r, enough)
+}
+
+func (l *Ladder) within(r *wire.Request, m Limit) bool {
+	return l.measure(r, m.Unit, m.Most) <= m.Most
+}
+
+func (l *Ladder) all(r *wire.Request, limits []Limit) bool {
+	return !slices.ContainsFunc(limits, func(m Limit) bool { return !l.within(r, m) })
+}
+
+// withReserve adds the room for a summary, if the state that the chain is at needs one.
+func (l *Ladder) withReserve(u Unit, n int) int {
+	if u == Tokens && l.chain.losses > 0 {
+		return n + l.Reserve
+	}
+	return n
+}
+
+// weigh measures the outcome of trying the state that the chain is at, with room for a
+// summary. If finishing it had nothing to do, its blocks are those that the chain has
+// left, and only edited ones need to be counted.
+func (l *Ladder) weigh(o Outcome, u Unit, enough int) int {
+	if u == Tokens && o.AsRewritten() {
+		if n, ok := l.weighLeft(o.Request()); ok {
+			return l.withReserve(u, n)
+		}
+	}
+	return l.withReserve(u, l.measure(o.Request(), u, enough))
+}
+
+func (l *Ladder) weighLeft(r *wire.Request) (n int, ok bool) {
+	t, m := r.Transcript(), l.meter
+	n = m.headTokens() + len(t.Messages())*m.frame
+	at := transcript.BlockID(0)
+	for b, v := range l.chain.level {
+		switch {
+		case v == isGone:
+			continue
+		case int(at) >= len(t.Blocks()):
+			return 0, false
+		case v == asIs:
+			n += m.of(transcript.BlockID(b), asIs)
+		default:
+			n += r.BlockTokens(m.c, at)
+		}
+		at++
+	}
+	return n, int(at) == len(t.Blocks())
+}

@@ -1,0 +1,263 @@
+package ladder
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pare-llm/pare/transcript"
+)
+
+// minCleared is the shortest result that is worth a placeholder.
+const minCleared = 400
+
+// build lays out the chain for a unit, from the state that is reached.
+func (l *Ladder) build(u Unit) {
+	l.chain.begin(l.scene.blocks(), len(l.scene.exchanges()))
+	l.rulesRung()
+	if u == Tokens {
+		l.clearRung()
+		l.shortenRung(atMost16K, false)
+		l.shortenRung(atMost4K, false)
+	}
+	if u != Turns {
+		l.exchangeRung()
+	}
+	if u != Exchanges {
+		l.turnRung()
+	}
+	if u == Tokens {
+		l.shortenRung(atMost1K, true)
+		l.squeezeRung()
+	}
+	l.chain.at = len(l.chain.steps)
+}
+
+func (l *Ladder) rulesRung() {
+	s, c := l.scene, l.chain
+	for a, on := range s.votes.Drop {
+		if on && l.t.Atoms()[a].First < s.end {
+			c.drop(s, transcript.AtomID(a), Rules)
+		}
+	}
+	for id := range transcript.BlockID(s.blocks()) {
+		if len(s.votes.Edits) == 0 {
+			break
+		}
+		if _, ok := s.votes.Edits[id]; ok && !s.locked[l.t.AtomOf(id)] {
+			c.raise(id, byRules, Rules)
+		}
+	}
+	c.close(Rules)
+}
+
+// ordered sorts exchanges by the window's order; the oldest-first one is theirs.
+func (l *Ladder) ordered(all []transcript.Exchange) []transcript.Exchange {
+	if l.oldestFirst() {
+		return all
+	}
+	order := sorted(len(all), func(i int) int { return l.rank(l.t.AtomOf(firstBlock(all[i])), i, len(all)) })
+	out := make([]transcript.Exchange, len(all))
+	for i, j := range order {
+		out[i] = all[j]
+	}
+	return out
+}
+
+func (l *Ladder) oldestFirst() bool { return !l.Window.MiddleOut && l.Window.Priority == nil }
+
+// rank is where thing i of n comes in the order of going.
+func (l *Ladder) rank(a transcript.AtomID, i, n int) int {
+	if l.Window.MiddleOut {
+		return max(2*i-n+1, n-1-2*i) // twice the distance from the middle
+	}
+	return l.Window.Priority(l.Request, a)
+}
+
+func sorted(n int, rank func(int) int) []int {
+	ranks, order := make([]int, n), make([]int, n)
+	for i := range n {
+		ranks[i], order[i] = rank(i), i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ranks[a], ranks[b]) })
+	return order
+}
+
+func (l *Ladder) clearRung() {
+	for _, x := range l.ordered(old(l.scene.exchanges(), l.Window.Recent)) {
+		l.clearResults(x, Clear)
+	}
+}
+
+// clearResults clears the results of an exchange, a step each.
+func (l *Ladder) clearResults(x transcript.Exchange, by Rung) {
+	for _, b := range x.Results {
+		if l.clearable(b, by == Squeeze) {
+			l.chain.raise(b, isCleared, by)
+			l.chain.close(by)
+		}
+	}
+}
+
+func (l *Ladder) clearable(b transcript.BlockID, squeeze bool) bool {
+	a, blk := l.t.AtomOf(b), l.t.Block(b)
+	if l.scene.locked[a] || l.scene.pinned[a] != squeeze || blk.Kind != transcript.Result || blk.Body == blk.Span {
+		return false
+	}
+	if v := l.chain.level[b]; v == byRules || v >= isCleared {
+		return false
+	}
+	return blk.Body.Len() >= minCleared && l.Request.Editable(b)
+}
+
+// shortenRung shortens results and arguments that are longer than the level: pinned
+// ones too, as they stay, or only them.
+func (l *Ladder) shortenRung(to level, pinnedOnly bool) {
+	by := Shorten
+	if pinnedOnly {
+		by = Squeeze
+	}
+	for _, x := range l.ordered(l.scene.exchanges()) {
+		for i := -1; i < len(x.Results); i++ { // the call, then its results
+			b := x.Call
+			if i >= 0 {
+				b = x.Results[i]
+			}
+			if b != transcript.NoBlock && l.shortenable(b, to) && (!pinnedOnly || l.scene.pinned[l.t.AtomOf(b)]) {
+				l.chain.raise(b, to, by)
+				l.chain.close(by)
+			}
+		}
+	}
+}
+
+func (l *Ladder) shortenable(b transcript.BlockID, to level) bool {
+	blk := l.t.Block(b)
+	// What is a little longer would hardly become shorter.
+	if blk.Body.Len() <= to.size()+to.size()/2 || blk.Body == blk.Span || blk.Kind != transcript.Call && blk.Kind != transcript.Result {
+		return false
+	}
+	if v := l.chain.level[b]; v == byRules || v >= isCleared || l.scene.locked[l.t.AtomOf(b)] {
+		return false
+	}
+	return l.Request.Editable(b) && !hasMedia(l.Request, b)
+}
+
+func (l *Ladder) squeezeRung() {
+	for _, x := range l.scene.exchanges() {
+		l.clearResults(x, Squeeze)
+	}
+}
+
+// exchangeRung drops exchanges. What the model said before it called goes with the
+// last call of its turn: without the call it promises something that never comes.
+func (l *Ladder) exchangeRung() {
+	s, c := l.scene, l.chain
+	callsLeft, lastCall := l.callsByTurn()
+	for _, x := range l.ordered(s.exchanges()) {
+		b := firstBlock(x)
+		a := l.t.AtomOf(b)
+		if s.pinned[a] || c.level[b] == isGone {
+			continue
+		}
+		mark := len(c.ops)
+		c.drop(s, a, DropExchanges)
+		for i := mark; i < len(c.ops); i++ { // the list may grow on the way
+			o := c.ops[i]
+			blk := l.t.Block(o.block)
+			if o.to != isGone || blk.Kind != transcript.Call && blk.Kind != transcript.ServerCall {
+				continue
+			}
+			turn := l.t.Messages()[blk.Message].Turn
+			if callsLeft[turn]--; callsLeft[turn] == 0 {
+				l.dropSaid(turn, lastCall[turn])
+			}
+		}
+		c.close(DropExchanges)
+	}
+}
+
+// callsByTurn counts the calls that are left in each turn, and finds the last.
+func (l *Ladder) callsByTurn() (left []int, last []transcript.BlockID) {
+	left, last = make([]int, l.t.Turns()), make([]transcript.BlockID, l.t.Turns())
+	for b, blk := range l.t.Blocks() {
+		if blk.Kind != transcript.Call && blk.Kind != transcript.ServerCall {
+			continue
+		}
+		turn := l.t.Messages()[blk.Message].Turn
+		last[turn] = transcript.BlockID(b)
+		if l.chain.level[b] != isGone {
+			left[turn]++
+		}
+	}
+	return left, last
+}
+
+// dropSaid drops what the model said in a turn before its last call.
+func (l *Ladder) dropSaid(turn int, before transcript.BlockID) {
+	for b := before - 1; b >= 0; b-- {
+		blk := l.t.Block(b)
+		if m := l.t.Messages()[blk.Message]; m.Turn != turn || m.Role != transcript.Assistant {
+			return
+		}
+		if blk.Kind == transcript.Text || blk.Kind == transcript.Thinking {
+			l.chain.drop(l.scene, l.t.AtomOf(b), DropExchanges)
+		}
+	}
+}
+
+// turnRung drops what is left of turns: those that end before the newest one, then
+// what is not pinned in it.
+func (l *Ladder) turnRung() {
+	of := l.atomsByTurn()
+	n := len(of) - 1
+	if n < 0 {
+		return
+	}
+	order := make([]int, 0, n+1)
+	if l.oldestFirst() {
+		for i := range n {
+			order = append(order, i)
+		}
+	} else {
+		order = append(order, sorted(n, func(i int) int { return l.turnRank(of[i], i, n) })...)
+	}
+	for _, i := range append(order, n) {
+		for _, a := range of[i] {
+			l.chain.drop(l.scene, a, DropTurns)
+		}
+		l.chain.close(DropTurns)
+	}
+}
+
+// atomsByTurn lists the atoms of each turn of a person.
+func (l *Ladder) atomsByTurn() [][]transcript.AtomID {
+	var starts []int
+	for i, m := range l.t.Messages()[:l.scene.end] {
+		if i == 0 || m.Begins && !l.t.Messages()[i-1].Begins {
+			starts = append(starts, i)
+		}
+	}
+	of := make([][]transcript.AtomID, len(starts))
+	at := 0
+	for a, atom := range l.t.Atoms() {
+		if atom.First >= l.scene.end {
+			break
+		}
+		for at+1 < len(starts) && starts[at+1] <= atom.First {
+			at++
+		}
+		of[at] = append(of[at], transcript.AtomID(a))
+	}
+	return of
+}
+
+// turnRank ranks a turn by its highest atom.
+func (l *Ladder) turnRank(atoms []transcript.AtomID, i, n int) int {
+	best := 0
+	for j, a := range atoms {
+		if r := l.rank(a, i, n); j == 0 || r > best {
+			best = r
+		}
+	}
+	return best
+}

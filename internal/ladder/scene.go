@@ -1,0 +1,195 @@
+package ladder
+
+import (
+	"github.com/pare-llm/pare/internal/needs"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// A scene is the history as it was when it had so many messages: what is pinned then, and
+// what the rules want.
+type scene struct {
+	t      *transcript.Transcript
+	end    int    // how many messages
+	pinned []bool // by atom: stays
+	locked []bool // by atom: every byte stays
+	votes  Votes
+	needs  *needs.Graph // those that the rules demand included
+}
+
+// look lets the rules vote on the history of then and finds what is pinned.
+func (l *Ladder) look(end int) (*scene, error) {
+	s := &scene{t: l.t, end: end}
+	if err := l.poll(s); err != nil {
+		return nil, err
+	}
+	s.needs = needs.New(l.t, s.votes.Needs)
+	s.pinned, s.locked = make([]bool, len(l.t.Atoms())), make([]bool, len(l.t.Atoms()))
+	if end > 0 {
+		l.pin(s)
+	}
+	return s, nil
+}
+
+// blocks is how many blocks the history has.
+func (s *scene) blocks() int { return blocksOf(s.t, s.end) }
+
+// exchanges are those of the history.
+func (s *scene) exchanges() []transcript.Exchange { return exchangesOf(s.t, s.end) }
+
+// blocksOf is how many blocks the first messages have.
+func blocksOf(t *transcript.Transcript, messages int) int {
+	if messages == 0 {
+		return 0
+	}
+	return int(t.Messages()[messages-1].End)
+}
+
+// exchangesOf are those that begin in the first messages.
+func exchangesOf(t *transcript.Transcript, messages int) []transcript.Exchange {
+	all, blocks := t.Exchanges(), blocksOf(t, messages)
+	n := len(all)
+	for n > 0 && int(firstBlock(all[n-1])) >= blocks {
+		n--
+	}
+	return all[:n]
+}
+
+// old leaves out the last exchanges.
+func old(all []transcript.Exchange, recent int) []transcript.Exchange {
+	return all[:max(len(all)-recent, 0)]
+}
+
+func firstBlock(x transcript.Exchange) transcript.BlockID {
+	if x.Call != transcript.NoBlock {
+		return x.Call
+	}
+	return x.Results[0]
+}
+
+// poll lets the rules vote on the history. Blocks and atoms of its beginning are
+// numbered as in the whole.
+func (l *Ladder) poll(s *scene) (err error) {
+	if l.Vote == nil {
+		return nil
+	}
+	r := l.Request
+	if s.end < len(l.t.Messages()) {
+		var later []transcript.BlockID
+		for b := s.blocks(); b < len(l.t.Blocks()); b++ {
+			later = append(later, transcript.BlockID(b))
+		}
+		if r, _, err = r.Rewrite(later, nil); err != nil {
+			return err
+		}
+	}
+	if s.votes, err = l.Vote(r); err != nil {
+		return err
+	}
+	for b := range s.votes.Edits {
+		l.meter.forget(b) // what it cost in other words does not count
+	}
+	for b, text := range l.words.edits {
+		if l.chain != nil && l.chain.level[b] == byRules { // what was said once is said again
+			s.votes.Edits[b] = text
+		}
+	}
+	l.words.edits = s.votes.Edits
+	return nil
+}
+
+// pin marks what stays.
+func (l *Ladder) pin(s *scene) {
+	t, w := l.t, &l.Window
+	all := t.Messages()[:s.end]
+	hold := func(b transcript.BlockID) { s.pinned[t.AtomOf(b)] = true }
+	spoken := func(m transcript.Message) { // not the results that stand beside
+		for b := m.First; b < m.End; b++ {
+			if k := t.Block(b).Kind; k != transcript.Result && k != transcript.ServerResult {
+				hold(b)
+			}
+		}
+	}
+	first, last := -1, -1
+	for i, m := range all {
+		if m.Role == transcript.System && w.Unpin&System == 0 {
+			spoken(m)
+		}
+		if m.Role == transcript.User && l.tells(m) {
+			spoken(m) // a summary stands for what is gone already
+		}
+		if Begins(m) {
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	if first >= 0 && w.Unpin&Task == 0 {
+		spoken(all[first])
+	}
+	if n := s.blocks(); n > 0 {
+		hold(transcript.BlockID(n - 1)) // a history never becomes empty
+	}
+	for a, atom := range t.Atoms() {
+		if atom.Last >= s.end && atom.First < s.end { // not all of it is there yet
+			s.pinned[a], s.locked[a] = true, true
+		}
+	}
+	if w.Unpin&Newest == 0 {
+		if last >= 0 {
+			spoken(all[last])
+		}
+		for i := len(all) - 1; i >= 0 && all[i].Turn == all[len(all)-1].Turn; i-- {
+			for b := all[i].First; b < all[i].End; b++ {
+				hold(b)
+			}
+		}
+	}
+	for i := max(len(all)-w.MinKeep, 0); i < len(all); i++ {
+		for b := all[i].First; b < all[i].End; b++ {
+			hold(b)
+			s.locked[t.AtomOf(b)] = true
+		}
+	}
+	for a, on := range s.votes.Protect {
+		if on && a < len(s.pinned) {
+			s.pinned[a], s.locked[a] = true, true
+		}
+	}
+	s.spread(s.pinned)
+	s.spread(s.locked)
+}
+
+// tells reports whether a message holds a summary of an earlier compaction.
+func (l *Ladder) tells(m transcript.Message) bool {
+	if l.Window.Told == nil {
+		return false
+	}
+	for b := m.First; b < m.End; b++ {
+		if l.Window.Told(l.Request, b) {
+			return true
+		}
+	}
+	return false
+}
+
+// spread marks what marked atoms need.
+func (s *scene) spread(marked []bool) {
+	if s.needs == nil {
+		return
+	}
+	var from []transcript.AtomID
+	for a, on := range marked {
+		if on {
+			from = append(from, transcript.AtomID(a))
+		}
+	}
+	s.needs.Protect(from, func(a, _ transcript.AtomID) bool {
+		fresh := !marked[a]
+		marked[a] = true
+		return fresh
+	})
+}
+
+// Begins reports whether a person speaks in a message.
+func Begins(m transcript.Message) bool { return m.Begins && m.Role != transcript.System }

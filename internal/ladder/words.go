@@ -1,0 +1,168 @@
+package ladder
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// Words are what blocks say at a level between all and nothing.
+type words struct {
+	r     *wire.Request
+	name  func([]byte) string           // of what is archived; nil: it is not
+	edits map[transcript.BlockID]string // what the rules put in the place of blocks
+	said  map[transcript.BlockID]string // texts that had to be decoded
+}
+
+func (w *words) text(b transcript.BlockID, v level) string {
+	switch v {
+	case byRules:
+		return w.edits[b]
+	case isCleared:
+		return w.cleared(b)
+	}
+	return w.shortened(b, v.size())
+}
+
+// cleared is the placeholder of a result.
+func (w *words) cleared(b transcript.BlockID) string {
+	t := w.r.Transcript()
+	blk := t.Block(b)
+	tool := blk.Tool
+	if x := t.ExchangeOf(b); tool == "" && x != transcript.NoExchange {
+		tool = t.Exchanges()[x].Tool
+	}
+	text := make([]byte, 0, 160)
+	text = append(append(text, wire.Mark+"result of "...), Brief(tool, 64)...)
+	text = strconv.AppendInt(append(text, " ("...), int64(blk.Body.Len()), 10)
+	text = append(append(text, " bytes)"...), ofCall(blk.CallID)...)
+	text = append(text, " cleared to fit the window"...)
+	if w.name != nil {
+		text = append(append(text, "; archived as "...), w.name(t.Bytes(blk.Span))...)
+	}
+	return string(append(text, ']'))
+}
+
+// shortened is what a block says when less than size bytes of it are to be left.
+func (w *words) shortened(b transcript.BlockID, size int) string {
+	t := w.r.Transcript()
+	blk := t.Block(b)
+	if blk.Kind == transcript.Call {
+		return shortenArguments(wire.Arguments(t, b), size, blk.CallID)
+	}
+	text, ok := w.said[b]
+	if !ok {
+		if w.said == nil {
+			w.said = make(map[transcript.BlockID]string)
+		}
+		text = w.r.Text(b)
+		w.said[b] = text
+	}
+	return shortenText(text, size, blk.CallID)
+}
+
+// ShortenText keeps head bytes of the beginning of a text and tail bytes of its end, as
+// whole lines where there are lines, with a marker between them that says how much
+// is left out, by whom, and of which call. Text must be longer than both together.
+func ShortenText(text string, head, tail int, by, call string) string {
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	from := len(text) - tail
+	for from < len(text) && !utf8.RuneStart(text[from]) {
+		from++
+	}
+	// Whole lines, where that costs less than half.
+	if n := strings.LastIndexByte(text[:head], '\n') + 1; n > head/2 {
+		head = n
+	}
+	if n := strings.IndexByte(text[from:], '\n') + 1; n > 0 && n < (len(text)-from)/2 {
+		from += n
+	}
+	marker := fmt.Sprintf("%s%d of %d bytes left out here by %s%s]", wire.Mark, from-head, len(text), by, ofCall(call))
+	before, after := "", "\n"
+	if head > 0 && text[head-1] != '\n' {
+		before = "\n"
+	}
+	if from == len(text) {
+		after = ""
+	}
+	return text[:head] + before + marker + after + text[from:]
+}
+
+func ofCall(id string) string {
+	if id == "" {
+		return ""
+	}
+	return ", call " + Brief(id, 64)
+}
+
+// Brief cuts a name to at most n bytes, between characters, in one line.
+func Brief(s string, n int) string {
+	if len(s) > n {
+		n -= len("…")
+		for n > 0 && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		s = s[:n] + "…"
+	}
+	if strings.ContainsAny(s, " \n\r\t") {
+		s = strings.Join(strings.Fields(s), " ")
+	}
+	return s
+}
+
+// shortenText leaves half of size from the beginning of a text and a quarter from its
+// end.
+func shortenText(text string, size int, id string) string {
+	head, tail := size/2, size/4
+	if len(text) <= size || head+tail >= len(text) {
+		return text
+	}
+	return ShortenText(text, head, tail, "the window", id)
+}
+
+// shortenArguments shortens the long members of arguments; short ones tell the model
+// what it did, and stay.
+func shortenArguments(args []byte, size int, id string) string {
+	if len(args) == 0 || args[0] != '{' {
+		return shortenText(string(args), size, id)
+	}
+	out := []byte{'{'}
+	for i, m := range jsonspan.Members(args, jsonspan.Span{End: len(args)}) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(append(out, '"'), args[m.Key.Start:m.Key.End]...), '"'), ':')
+		v := args[m.Value.Start:m.Value.End]
+		switch {
+		case len(v) <= size/2:
+			out = append(out, v...)
+		case v[0] == '"':
+			out = jsonspan.AppendQuote(out, shortenText(string(jsonspan.Decode(nil, v[1:len(v)-1])), size/2, id))
+		default:
+			out = jsonspan.AppendQuote(out, fmt.Sprintf("%s%d bytes left out here by the window%s]", wire.Mark, len(v), ofCall(id)))
+		}
+	}
+	return string(append(out, '}'))
+}
+
+// A spy notices media.
+type spy struct{ media bool }
+
+func (s *spy) Count([]byte) int               { return 0 }
+func (s *spy) CountJSON([]byte) int           { return 0 }
+func (s *spy) Overhead(int, int) int          { return 0 }
+func (s *spy) Media(string, []byte, bool) int { s.media = true; return 0 }
+
+// hasMedia reports whether a block shows anything that is no text.
+func hasMedia(r *wire.Request, b transcript.BlockID) bool {
+	var s spy
+	r.BlockTokens(&s, b)
+	return s.media
+}
