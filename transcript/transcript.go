@@ -2,13 +2,15 @@ package transcript
 
 import "iter"
 
-// A Span is a half-open range of byte offsets into [Transcript.Raw].
+// A Span is a half-open range of byte offsets into [Transcript.Raw]. It is a value that
+// many goroutines may use.
 type Span struct{ Start, End int }
 
 // Len returns the number of bytes in the span.
 func (s Span) Len() int { return s.End - s.Start }
 
-// A Role is who speaks. Tool is the role of results where the dialect has one.
+// A Role is who speaks. Tool is the role of results where the dialect has one. It is a
+// value that many goroutines may use.
 type Role uint8
 
 const (
@@ -23,8 +25,9 @@ func (r Role) String() string {
 	return [...]string{"unknown", "system", "user", "assistant", "tool"}[r]
 }
 
-// A Kind is what a block is. Server calls and results are those that the provider
-// itself executes; they pair inside the assistant's turn.
+// A Kind is what a block is. Server calls and results are those that the provider itself
+// executes; they pair inside the assistant's turn. It is a value that many goroutines
+// may use.
 type Kind uint8
 
 const (
@@ -42,7 +45,7 @@ func (k Kind) String() string {
 	return [...]string{"other", "text", "thinking", "call", "result", "server call", "server result", "media"}[k]
 }
 
-// A State is how well an exchange is paired.
+// A State is how well an exchange is paired. It is a value that many goroutines may use.
 type State uint8
 
 const (
@@ -65,7 +68,8 @@ func (s State) String() string {
 }
 
 type (
-	// A BlockID is the index of a block; NoBlock is none.
+	// A BlockID is the index of a block; NoBlock is none. Like the other two it is a value
+	// that many goroutines may use.
 	BlockID int
 	// An AtomID is the index of an atom.
 	AtomID int
@@ -78,7 +82,7 @@ const (
 	NoExchange ExchangeID = -1
 )
 
-// A Message is one element of the list.
+// A Message is one element of the list. Many goroutines may read it.
 type Message struct {
 	Role   Role
 	Span   Span
@@ -88,8 +92,8 @@ type Message struct {
 	Begins bool // a person speaks here: a history may begin with this message
 }
 
-// A Block is the smallest thing a plan can touch: a drop removes Span, an edit
-// replaces Body.
+// A Block is the smallest thing a plan can touch: a drop removes Span, an edit replaces
+// Body. Many goroutines may read it.
 type Block struct {
 	Message int
 	Kind    Kind
@@ -101,7 +105,8 @@ type Block struct {
 	Tool    string
 }
 
-// An Exchange relates one call to the blocks that answer it.
+// An Exchange relates one call to the blocks that answer it. Many goroutines may read
+// it.
 type Exchange struct {
 	CallID  string
 	Tool    string
@@ -114,20 +119,23 @@ type Exchange struct {
 	Late    bool // its result is not where the provider looks; always so if State is Displaced
 }
 
-// A Tie says that keeping From requires keeping To; Mutual, and back.
+// A Tie says that keeping From requires keeping To; Mutual, and back. Many goroutines
+// may read it.
 type Tie struct {
 	From, To BlockID
 	Mutual   bool
 }
 
-// An Atom is a set of blocks joined by mutual ties: all of it stays, or none.
+// An Atom is a set of blocks joined by mutual ties: all of it stays, or none. Many
+// goroutines may read it.
 type Atom struct {
 	Blocks      []BlockID
 	First, Last int      // the first and last message it touches
 	Needs       []AtomID // keeping this atom requires keeping these
 }
 
-// A Cut is a boundary in front of a message, made by [Transcript.Cuts] only.
+// A Cut is a boundary in front of a message, made by [Transcript.Cuts] only. It is a
+// value that many goroutines may use.
 type Cut struct {
 	before int
 	inside bool
@@ -140,7 +148,8 @@ func (c Cut) Before() int { return c.before }
 // nobody but the model speaks; such a history needs a new beginning.
 func (c Cut) Inside() bool { return c.inside }
 
-// An Outcome is what can be said about a result.
+// An Outcome is what can be said about a result. It is a value that many goroutines may
+// use.
 type Outcome uint8
 
 const (
@@ -151,7 +160,8 @@ const (
 
 func (o Outcome) String() string { return [...]string{"unknown", "succeeded", "failed"}[o] }
 
-// A Discipline is where a dialect looks for the answer to a call.
+// A Discipline is where a dialect looks for the answer to a call. It is a value that
+// many goroutines may use.
 type Discipline uint8
 
 const (
@@ -161,7 +171,8 @@ const (
 	Anywhere
 )
 
-// An Index is what a dialect found in the bytes; New turns it into a Transcript.
+// An Index is what a dialect found in the bytes; New turns it into a Transcript. It is
+// for one goroutine.
 type Index struct {
 	Raw        []byte
 	Messages   []Message
@@ -170,7 +181,8 @@ type Index struct {
 	Discipline Discipline
 }
 
-// A Transcript is the immutable index over the raw bytes of one history.
+// A Transcript is the immutable index over the raw bytes of one history. Many goroutines
+// may read it.
 type Transcript struct {
 	raw       []byte
 	messages  []Message

@@ -11,14 +11,14 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// CheckOptions says how much to report. The zero value reports what the
-// request's own provider refuses.
+// CheckOptions says how much to report. The zero value reports what the request's own
+// provider refuses. It is a value that many goroutines may use.
 type CheckOptions struct {
 	Strict bool // the union of all rules: what is valid everywhere
 	Advice bool // also what is accepted but degrades quality or cost
 }
 
-// A Finding is a rule that a request breaks, at a path.
+// A Finding is a rule that a request breaks, at a path. Many goroutines may read it.
 type Finding struct {
 	Rule    string   `json:"rule"` // slug
 	Path    string   `json:"path"`

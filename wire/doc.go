@@ -9,6 +9,12 @@
 // in a table: which fault it is about, for which profiles, in which of the
 // provider's own words. A finding is a rule that a request breaks, at a path.
 //
+// # How a dialect is told
+//
+// Each dialect has a grammar: what it is, and what it does in a way of its own. Shared
+// code asks the grammar and never which dialect it is. A dialect's parser, check, writer
+// and rules stand in four files side by side.
+//
 // # How a check works
 //
 // [Parse] walks the bytes once. What it notices on the way (an empty text, a
@@ -17,4 +23,7 @@
 // the finished transcript (pairs, roles, turns) and asks the table which rows
 // apply. Fields and block types that the dialect does not know are carried along
 // and never a fault by themselves.
+//
+// Requests and everything they hand out may be read by many goroutines; what they
+// return must not be changed.
 package wire

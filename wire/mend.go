@@ -7,7 +7,8 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// A Remedy is what to do with half an exchange.
+// A Remedy is what to do with half an exchange. It is a value that many goroutines may
+// use.
 type Remedy uint8
 
 const (
@@ -17,7 +18,8 @@ const (
 	RemedyDrop
 )
 
-// A Repair says how to mend. The zero value keeps what can be kept.
+// A Repair says how to mend. The zero value keeps what can be kept. Many goroutines may
+// use one, if Stub lets them.
 type Repair struct {
 	OrphanCall   Remedy // RemedyKeep: put in a result that says the outcome is unknown
 	OrphanResult Remedy // RemedyKeep: turn it into quoted text
@@ -33,7 +35,7 @@ type Repair struct {
 // cancelled anything.
 const DefaultStub = "The outcome of this call is unknown: no result was recorded."
 
-// A Change is one thing that was done to a request.
+// A Change is one thing that was done to a request. Many goroutines may read it.
 type Change struct {
 	Action string   `json:"action"` // drop, edit, insert, move, rename, merge
 	Rule   string   `json:"rule"`   // the finding it mends
@@ -44,7 +46,7 @@ type Change struct {
 	Bytes  int      `json:"bytes"` // how many more, or fewer if negative
 }
 
-// Mended is what came of mending a request.
+// Mended is what came of mending a request. Many goroutines may read it.
 type Mended struct {
 	Request *Request  // the mended request; the original one if nothing was done
 	Changes []Change  // in the order they were made

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// A Profile is whose rules apply to a request: a vendor, and what its model's
-// name says about the model. Rules ask it, they never look at names themselves.
+// A Profile is whose rules apply to a request: a vendor, and what its model's name says
+// about the model. Rules ask it, they never look at names themselves. Many goroutines
+// may read it.
 type Profile struct {
 	Name  string // the vendor, for example "anthropic" or "deepseek"
 	Model string // as the request names it; "" if it does not

@@ -8,8 +8,8 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// Options says how to read a request. The zero value detects everything and
-// checks the JSON fully.
+// Options says how to read a request. The zero value detects everything and checks the
+// JSON fully. It is a value that many goroutines may use.
 type Options struct {
 	Dialect Dialect // Auto: detect from the content
 	Profile string  // "": derive from the model, else the dialect's own vendor
@@ -21,7 +21,8 @@ type Options struct {
 	messages, blocks int // about how many to expect
 }
 
-// A Request is one parsed request body or bare list of messages.
+// A Request is one parsed request body or bare list of messages. It is never changed;
+// many goroutines may read it.
 type Request struct {
 	Dialect Dialect
 	Profile Profile
@@ -41,7 +42,8 @@ type Request struct {
 	flaws []jsonspan.Flaw
 }
 
-// A SyntaxError says where the bytes stop being JSON, and why.
+// A SyntaxError says where the bytes stop being JSON, and why. Many goroutines may read
+// it.
 type SyntaxError = jsonspan.SyntaxError
 
 // ErrNotRequest is wrapped by the error for JSON that holds no history.

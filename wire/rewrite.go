@@ -10,13 +10,15 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// A BlockEdit replaces what a block says by a text.
+// A BlockEdit replaces what a block says by a text. It is a value that many goroutines
+// may use.
 type BlockEdit struct {
 	Block transcript.BlockID
 	Text  string
 }
 
-// An Insertion is a new message that says a text.
+// An Insertion is a new message that says a text. It is a value that many goroutines may
+// use.
 type Insertion struct {
 	Before int // the message it stands in front of; the number of messages: the end
 	Role   transcript.Role

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// A Severity says what happens to a request that breaks a rule.
+// A Severity says what happens to a request that breaks a rule. It is a value that many
+// goroutines may use.
 type Severity uint8
 
 const (
@@ -23,8 +24,8 @@ func (s Severity) String() string {
 	return [...]string{"refused", "refused by some", "degrades"}[s]
 }
 
-// A Rule is one row of a provider's rules. Adding a rule is adding a row, and a
-// test.
+// A Rule is one row of a provider's rules. Adding a rule is adding a row, and a test.
+// Many goroutines may read it.
 type Rule struct {
 	ID       string // provider/name, as in the catalogue of provider rules
 	Slug     string // what a finding calls it; shared by the providers

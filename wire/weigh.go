@@ -9,6 +9,7 @@ import (
 )
 
 // A Counter counts tokens; package tokens has several. Counts must not be negative.
+// Whether many goroutines may use one is for each to say.
 type Counter interface {
 	// Count counts what the model sees as it is written, such as JSON.
 	Count(text []byte) int

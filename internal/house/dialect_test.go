@@ -1,0 +1,119 @@
+package house
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// asking are the files that may ask which dialect a request is in, and how often: to
+// tell dialects apart is what detection is for.
+var asking = map[string]int{"wire/detect.go": 2}
+
+// TestNobodyAsksForTheDialect: shared code asks the grammar. A dialect's own files know
+// whose they are.
+func TestNobodyAsksForTheDialect(t *testing.T) {
+	names := dialectNames(t)
+	files := 0
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel("../..", path)
+		name = filepath.ToSlash(name)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || name != "." && strings.HasPrefix(d.Name(), ".")):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || ownFile(name):
+			return nil
+		}
+		files++
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		found := asks(f, filepath.Dir(name) == "wire", names)
+		if len(found) <= asking[name] {
+			return nil
+		}
+		for _, pos := range found {
+			t.Errorf("%s:%d asks which dialect it is: ask its grammar, or a method of wire.Dialect", name, fset.Position(pos).Line)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 100 {
+		t.Errorf("only %d files looked at", files)
+	}
+}
+
+// ownFile reports whether a file belongs to one dialect.
+func ownFile(name string) bool {
+	base := filepath.Base(name)
+	for _, part := range []string{"_parse.go", "_check.go", "_write.go", "_rules.go"} {
+		if filepath.Dir(name) == "wire" && strings.HasSuffix(base, part) {
+			return true
+		}
+	}
+	return filepath.Dir(name) == "paretest" && strings.HasPrefix(base, "render_")
+}
+
+// dialectNames are the constants of wire.Dialect, without Auto.
+func dialectNames(t *testing.T) map[string]bool {
+	f, err := parser.ParseFile(token.NewFileSet(), "../../wire/dialect.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make(map[string]bool)
+	for _, d := range f.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.CONST {
+			continue
+		}
+		for _, s := range g.Specs {
+			if n := s.(*ast.ValueSpec).Names[0].Name; n != "Auto" && ast.IsExported(n) {
+				names[n] = true
+			}
+		}
+	}
+	if len(names) < 5 {
+		t.Fatalf("only %d dialects", len(names))
+	}
+	return names
+}
+
+// asks lists where something is compared with a dialect.
+func asks(f *ast.File, inWire bool, names map[string]bool) (found []token.Pos) {
+	is := func(e ast.Expr) bool {
+		switch e := e.(type) {
+		case *ast.Ident:
+			return inWire && names[e.Name]
+		case *ast.SelectorExpr:
+			x, ok := e.X.(*ast.Ident)
+			return ok && x.Name == "wire" && names[e.Sel.Name]
+		}
+		return false
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BinaryExpr:
+			if (n.Op == token.EQL || n.Op == token.NEQ) && (is(n.X) || is(n.Y)) {
+				found = append(found, n.Pos())
+			}
+		case *ast.CaseClause:
+			for _, e := range n.List {
+				if is(e) {
+					found = append(found, e.Pos())
+				}
+			}
+		}
+		return true
+	})
+	return found
+}
