@@ -2,18 +2,28 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
 type splitCmd struct {
-	MinKeep   int  `default:"12" placeholder:"N" help:"Messages that stay behind the cut at least. Default: 12."`
-	Inside    bool `help:"If there is no other, cut inside one unbroken run of tool use, where nobody but the model speaks."`
+	MinKeep   int    `default:"12" placeholder:"N" help:"Messages that stay behind the cut at least. Default: 12."`
+	Inside    bool   `help:"If there is no other, cut inside one unbroken run of tool use, where nobody but the model speaks."`
+	Head      string `placeholder:"FILE" help:"Write the part in front of the cut to FILE, as a request of its own."`
+	Tail      string `placeholder:"FILE" help:"Write the part behind the cut to FILE, as a request of its own."`
 	reporting `embed:""`
+	parts     *sides // of the one transcript, for --head and --tail
 }
+
+// sides are the bodies on both sides of a cut; head is nil if there is no cut.
+type sides struct{ head, tail []byte }
 
 // Help is the page's first paragraph.
 func (c *splitCmd) Help() string {
@@ -22,6 +32,7 @@ func (c *splitCmd) Help() string {
     pare split request.json
     pare split --min-keep 4 --json request.json | jq .cut
     pare split --inside --min-keep 20 sessions/
+    pare split request.json --head old.json --tail new.json
 
 The cut is the last one that leaves --min-keep messages behind it and has a person
 speaking first. No call is parted from its results there.
@@ -30,13 +41,80 @@ speaking first. No call is parted from its results there.
 of the first message that stays, head how many go, tail how many stay; cuts lists every
 cut with a person behind it, inside those in a run of tool use, whatever --min-keep
 says. If there is no cut, cut and head are 0, so that nothing goes; that is no error,
-and the status is 0.`
+and the status is 0.
+
+--head and --tail write the two parts of one transcript. Each is a request with the head
+of the whole: the model, the tools, the system prompt, and of the messages those on its
+side, byte for byte. Pairs are whole in both; pare fix adds what either may still need to
+be sent. If there is no cut, the tail is the whole, and no head is written.`
 }
 
 func (c *splitCmd) run(w *world) int {
 	if err := notNegative("--min-keep", c.MinKeep); err != nil {
 		return w.usage(err, "split")
 	}
+	if c.Head == "" && c.Tail == "" {
+		return c.find(w)
+	}
+	if err := c.claim(w); err != nil {
+		return w.usage(err, "split")
+	}
+	if status := c.find(w); status != statusClean || c.parts == nil {
+		return status
+	}
+	if err := c.write(w); err != nil {
+		return w.fail(err.Error(), writeHint(err, false))
+	}
+	if c.parts.head == nil && c.Head != "" && !c.JSON {
+		fmt.Fprintf(w.stderr, "pare: there is no cut, so %s was not written\n", plain(c.Head))
+	}
+	return statusClean
+}
+
+// claim claims the files of the parts. Its error is wrong usage.
+func (c *splitCmd) claim(w *world) error {
+	switch {
+	case c.Head == source.Stdin || c.Tail == source.Stdin:
+		return hinted{errors.New("--head and --tail need files: standard output is for the report"), "for example --head old.json --tail new.json"}
+	case newInput(w, c.Paths).Many():
+		return errors.New("--head and --tail are for one transcript, and several files are named")
+	}
+	return cmp.Or(w.claimOutput("--head", c.Head), w.claimOutput("--tail", c.Tail))
+}
+
+// write writes the parts that are wanted, both or none.
+func (c *splitCmd) write(w *world) error {
+	var drafts []*atomicfile.Draft
+	for _, part := range []struct {
+		name string
+		body []byte
+	}{{c.Head, c.parts.head}, {c.Tail, c.parts.tail}} {
+		if part.name == "" || part.body == nil {
+			continue
+		}
+		d, err := newDraft(w, part.name, source.PackedBy(part.name))
+		if err != nil {
+			return err
+		}
+		defer d.Discard() // does nothing once it is committed
+		if _, err := d.Write(part.body); err != nil {
+			return err
+		}
+		if err := d.Close(); err != nil {
+			return err
+		}
+		drafts = append(drafts, d)
+	}
+	for _, d := range drafts {
+		if err := d.Commit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find reports the cut of every transcript.
+func (c *splitCmd) find(w *world) int {
 	return c.tell(w, "split", "cut", c.one, nil, func(sum *summary, many bool) {
 		if many || sum.transcripts != 1 {
 			fmt.Fprintf(w.stderr, "%s: %d with a cut\n", plural(sum.transcripts, "transcript"), sum.number)
@@ -60,7 +138,17 @@ type division struct {
 func (c *splitCmd) one(v report, from origin, req *wire.Request) (out outcome, err error) {
 	t := req.Transcript()
 	d := division{Source: from.source, Line: from.line, Thread: from.thread, Tail: len(t.Messages()), Cuts: []int{}, Inside: []int{}}
-	if cut, ok := t.Split(c.MinKeep, c.Inside); ok {
+	cut, found := t.Split(c.MinKeep, c.Inside)
+	if c.Head != "" || c.Tail != "" {
+		if from.many {
+			return out, errors.New("--head and --tail are for one transcript, and this is one of several")
+		}
+		c.parts = &sides{tail: req.Raw()}
+		if found {
+			c.parts = &sides{req.Before(cut), req.Behind(cut)}
+		}
+	}
+	if found {
 		d.Cut, d.Head, d.Tail = cut.Before(), cut.Before(), d.Tail-cut.Before()
 		out.rules = []string{"cut"}
 	}
