@@ -254,8 +254,10 @@ func (d *draft) render() ([]byte, *trail, error) {
 	slices.SortStableFunc(edits, func(a, b jsonspan.Edit) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
-	out, err := jsonspan.Splice(d.raw, d.withoutInner(edits))
-	return out, d.trail(), err
+	step := d.trail()
+	step.edits = d.withoutInner(edits)
+	out, err := jsonspan.Splice(d.raw, step.edits)
+	return out, step, err
 }
 
 // withoutInner leaves out edits that lie inside a span that another one replaces:
@@ -415,6 +417,7 @@ func (l *list) order(message int, in container) []origin {
 type trail struct {
 	messages []origin
 	inner    map[listKey][]origin // by new message; absent lists kept their order
+	edits    []jsonspan.Edit      // what was done to the bytes
 }
 
 func (d *draft) trail() *trail {

@@ -1,6 +1,7 @@
 package truth
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -296,5 +297,26 @@ func TestOracle(t *testing.T) {
 			all = append(all, fmt.Sprintf("%s: the oracle says %s of the output", d, after[0].Kind))
 		}
 		return all
+	})
+}
+
+// TestEdits: the edits of a plan, applied to the input by nothing but cutting and joining,
+// give the output.
+func TestEdits(t *testing.T) {
+	try(t, func(d wire.Dialect, in *wire.Request, plan *pare.Plan) []string {
+		var out []byte
+		raw, last := in.Raw(), 0
+		for _, e := range plan.Edits() {
+			if e.Start < last || e.End < e.Start || e.End > len(raw) {
+				return []string{fmt.Sprintf("%s: edits that are not in order", d)}
+			}
+			out = append(append(out, raw[last:e.Start]...), e.New...)
+			last = e.End
+		}
+		out = append(out, raw[last:]...)
+		if !bytes.Equal(out, plan.Result().Raw()) {
+			return []string{fmt.Sprintf("%s: the edits give other bytes", d)}
+		}
+		return nil
 	})
 }
