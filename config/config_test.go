@@ -284,6 +284,22 @@ action = "drop"
 	}
 }
 
+// TestCleared wants a call whose arguments were cleared to be about the same file still.
+func TestCleared(t *testing.T) {
+	c := mustParse(t, "x.toml", "keep_recent = 0\n[[expression]]\nname = 'x'\nwhen = 'kind == \"write\" and path == \"a.go\"'\naction = 'clear'\npart = 'arguments'\n")
+	drop := mustParse(t, "x.toml", "keep_recent = 0\n[[expression]]\nname = 'x'\nwhen = 'kind == \"write\" and path == \"a.go\"'\naction = 'drop'\n")
+	script := paretest.MustParse(`user "x" | call c Write a.go content="` + strings.Repeat("text ", 300) + `" | result c "written" | user "y"`)
+	for _, d := range wire.Dialects() {
+		once := result(t, c, script.Render(d, paretest.RenderOptions{}))
+		if bytes.Contains(once, []byte("text text")) || !bytes.Contains(once, []byte("written")) {
+			t.Errorf("%s: not cleared: %s", d, once)
+		}
+		if out := result(t, drop, once); bytes.Contains(once, []byte(`"a.go"`)) && bytes.Contains(out, []byte("written")) {
+			t.Errorf("%s: a cleared call is about no file: %s", d, out)
+		}
+	}
+}
+
 // TestSpared wants expressions to leave alone what no rule may touch.
 func TestSpared(t *testing.T) {
 	for script, touched := range map[string]bool{

@@ -9,6 +9,7 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
+	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -77,7 +78,7 @@ type walker struct {
 	rule  string
 	r     *wire.Request
 	t     *transcript.Transcript
-	see   *sight
+	calls rules.Calls
 	vm    vm.VM
 	env   env
 	call  transcript.BlockID // of the exchange at hand
@@ -87,7 +88,7 @@ type walker struct {
 }
 
 func newWalker(p *program, rule string, r *wire.Request, tools []Tool) *walker {
-	w := &walker{program: p, rule: rule, r: r, t: r.Transcript(), see: newSight(r, tools), vm: vm.VM{MemoryBudget: maxMemory}}
+	w := &walker{program: p, rule: rule, r: r, t: r.Transcript(), calls: rules.CallsOf(r, tools), vm: vm.VM{MemoryBudget: maxMemory}}
 	w.env.Dialect = r.Dialect.String()
 	w.env.Arg = w.arg
 	w.env.Matches = w.matches
@@ -179,7 +180,7 @@ func (w *walker) look(i int, x transcript.Exchange) {
 	for _, b := range x.Results {
 		blk := w.t.Block(b)
 		e.Size += blk.Body.Len()
-		e.Failed = e.Failed || w.uses["failed"] && w.see.failed(b)
+		e.Failed = e.Failed || w.uses["failed"] && w.r.Outcome(b) == transcript.OutcomeFailed
 		last = max(last, blk.Message)
 	}
 	if x.Call != transcript.NoBlock {
@@ -188,12 +189,11 @@ func (w *walker) look(i int, x transcript.Exchange) {
 	e.Tokens = (e.Size + e.ArgsSize) / 4
 	e.Age = w.since[w.t.Block(firstBlock(x)).Message]
 	e.AgeMessages = len(w.t.Messages()) - 1 - last
-	e.Kind, e.Path, e.Args, e.Result = "other", "", nil, ""
-	if w.uses["kind"] && x.Call != transcript.NoBlock {
-		e.Kind = w.see.kind(x.Call)
-	}
-	if w.uses["path"] && x.Call != transcript.NoBlock {
-		e.Path = w.see.path(x.Call)
+	e.Kind, e.Path, e.Args, e.Result = string(rules.KindOther), "", nil, ""
+	if (w.uses["kind"] || w.uses["path"]) && x.Call != transcript.NoBlock {
+		var kind rules.Kind
+		kind, e.Path = w.calls.Use(x.Call)
+		e.Kind = string(kind)
 	}
 	if w.uses["args"] && x.Call != transcript.NoBlock {
 		// What is no object has no arguments to ask for.

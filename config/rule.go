@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -146,7 +147,7 @@ func (e *Expression) prepare(p *program, r *wire.Request, tools []Tool) (pare.Pr
 	var chosen []int
 	for i, x := range t.Exchanges() {
 		if _, known := spared[x.Tool]; !known {
-			spared[x.Tool] = !e.AnyTool && steers(x.Tool)
+			spared[x.Tool] = !e.AnyTool && rules.Protected(x.Tool)
 		}
 		if e.Action != "protect" && (spared[x.Tool] || !settled(t, x, open)) {
 			continue

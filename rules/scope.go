@@ -153,12 +153,17 @@ type use struct {
 // is not known exactly: it shows all up to sure and nothing behind last.
 type span struct{ first, sure, last int }
 
-// use reads the arguments of a call.
+// use reads the arguments of a call. Those that have been cleared say nothing.
 func (s *sight) use(k *known, args []byte) use {
-	u := use{kind: k.Kind, note: isNote(args)}
-	if u.note {
-		return u
+	if isNote(args) {
+		return use{kind: k.Kind, note: true}
 	}
+	return readUse(k, args)
+}
+
+// readUse reads arguments as they are.
+func readUse(k *known, args []byte) use {
+	u := use{kind: k.Kind}
 	patch, rank, limit, end := "", len(pathNames), -1, -1
 	if i := space(args, 0); i < len(args) && args[i] != '{' {
 		patch = string(args)

@@ -387,12 +387,14 @@ var anthropicRules = []Rule{
 		Source: "docs compaction-on-demand"},
 }
 
-// claudeWithoutPrefill: Claude 4.6 and later, and Mythos from its preview on.
+// claudeWithoutPrefill: Claude 4.6 and later, Mythos. That is, Mythos from its preview on.
 func claudeWithoutPrefill(p *Profile) bool { return p.atLeast(4, 6) || p.Family == "mythos" }
 
+// claudeWithPrefill: Claude before 4.6.
 func claudeWithPrefill(p *Profile) bool { return !claudeWithoutPrefill(p) }
 
-// claudeWithoutSystemRole: system messages came with Opus 4.8, Fable 5, Mythos 5
+// claudeWithoutSystemRole: Opus before 4.8, Sonnet and Haiku before 5.5, others before 5.
+// System messages came with Opus 4.8, Fable 5, Mythos 5
 // and Sonnet 5.5; unknown models are given the benefit of the doubt.
 func claudeWithoutSystemRole(p *Profile) bool {
 	switch p.Family {

@@ -188,18 +188,23 @@ var bedrockRules = []Rule{
 		Source: "opencode#3077"},
 }
 
+// bedrockFamilyIs: NAME models.
 func bedrockFamilyIs(names ...string) func(*Profile) bool {
 	return func(p *Profile) bool { return slices.Contains(names, p.Family) }
 }
 
+// notBedrockFamily: all but NAME models.
 func notBedrockFamily(name string) func(*Profile) bool {
 	return func(p *Profile) bool { return p.Family != name }
 }
 
+// bedrockOldClaude: Claude before 3.5.
 func bedrockOldClaude(p *Profile) bool { return p.Family == "claude" && p.before(3, 5) }
 
+// bedrockNoPrefill: Claude 4.6 and later, Mythos.
 func bedrockNoPrefill(p *Profile) bool { return p.Family == "claude" && claudeWithoutPrefill(p) }
 
+// bedrockPrefill: Claude before 4.6.
 func bedrockPrefill(p *Profile) bool { return p.Family == "claude" && !claudeWithoutPrefill(p) }
 
 // bedrockFamily returns the maker part of a Bedrock model id:

@@ -405,34 +405,35 @@ var chatRules = []Rule{
 		Source: "the OpenAPI specification of OpenAI"},
 }
 
-// openAILike: OpenAI and those whose imitation is close.
+// openAILike: profiles openai, other. The imitation of the others is close.
 func openAILike(p *Profile) bool { return p.Name == "openai" || p.Name == "other" }
 
-// notEmptyContentVendors: all but those that call null content empty.
+// notEmptyContentVendors: all but deepseek, mistral, moonshot. Those call null content empty.
 func notEmptyContentVendors(p *Profile) bool {
 	return p.Name != "deepseek" && p.Name != "mistral" && p.Name != "moonshot"
 }
 
-// openAIWithoutReasoning: the GPT-3.5 and GPT-4 families.
+// openAIWithoutReasoning: GPT-3.5 and GPT-4 families.
 func openAIWithoutReasoning(p *Profile) bool {
 	m := strings.ToLower(p.Model)
 	return p.Name == "openai" && (strings.Contains(m, "gpt-4") || strings.Contains(m, "gpt-3.5"))
 }
 
+// groqWithoutReasoning: models that do not reason.
 func groqWithoutReasoning(p *Profile) bool {
 	m := strings.ToLower(p.Model)
 	return p.Name == "groq" && !strings.Contains(m, "gpt-oss") && !strings.Contains(m, "qwen") && !strings.Contains(m, "deepseek-r1")
 }
 
-// mistralUnknown: the tokenizer decides, which a name does not tell; where not even
-// a model is named, the strictest rule holds.
+// mistralUnknown: no model named. The tokenizer decides, which a name does not tell;
+// where there is not even one, the strictest rule holds.
 func mistralUnknown(p *Profile) bool {
 	return p.Name == "mistral" && p.Model == ""
 }
 
-// templateUnknown: some templates want names on tool messages; where no model is
-// named, the strictest rule holds.
+// templateUnknown: no model named. Some templates want names on tool messages; where
+// nobody knows which, the strictest rule holds.
 func templateUnknown(p *Profile) bool { return p.Name == "template" && p.Model == "" }
 
-// notOther: vendors that are known to want ids; some imitations live without.
+// notOther: all but profile other. Those are known to want ids; some imitations live without.
 func notOther(p *Profile) bool { return p.Name != "other" }

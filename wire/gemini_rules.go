@@ -157,12 +157,16 @@ var geminiRules = []Rule{
 		Source: "langchain-ai/langchain#27799"},
 }
 
+// geminiThree: Gemini 3 and later.
 func geminiThree(p *Profile) bool { return p.atLeast(3, 0) }
 
+// geminiThreeOrUnknown: Gemini 3 and later, unknown models.
 func geminiThreeOrUnknown(p *Profile) bool { return !p.before(3, 0) }
 
+// geminiTwoOrUnknown: Gemini before 3, unknown models.
 func geminiTwoOrUnknown(p *Profile) bool { return !p.atLeast(3, 0) }
 
+// geminiUnknown: unknown models.
 func geminiUnknown(p *Profile) bool { return p.Major == 0 }
 
 func (gemini) version(p *Profile, model string) {

@@ -42,12 +42,15 @@ func shapeRules(d Dialect, own []Rule) (all []Rule) {
 	return all
 }
 
-// Conditions on profiles; those of one dialect stand with its rows.
+// Conditions on profiles; those of one dialect stand with its rows. The first sentence
+// of the comment of each is what docs/rules.md calls them; NAME is what they are given.
 
+// vendorIs: profile NAME.
 func vendorIs(names ...string) func(*Profile) bool {
 	return func(p *Profile) bool { return slices.Contains(names, p.Name) }
 }
 
+// modelHas: models named …NAME….
 func modelHas(parts ...string) func(*Profile) bool {
 	return func(p *Profile) bool {
 		return slices.ContainsFunc(parts, func(s string) bool { return strings.Contains(strings.ToLower(p.Model), s) })
