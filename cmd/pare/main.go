@@ -78,6 +78,8 @@ type grammar struct {
 	Explain explainCmd `cmd:"" group:"look" help:"Tell what a rule means, what the provider says, and how it is mended."`
 	Doctor  doctorCmd  `cmd:"" group:"sessions" help:"Find the sessions of the agents on this machine, check them all, and offer to mend what is broken."`
 
+	Session sessionCmd `cmd:"" group:"sessions" help:"Keep sessions in a store: import, look, take back, fork, search, and write the request to send."`
+
 	Init       initCmd       `cmd:"" group:"setup" help:"Write a commented pare.toml with every option and its default."`
 	Completion completionCmd `cmd:"" group:"setup" help:"Print the completions for a shell: bash, zsh or fish."`
 	Man        manCmd        `cmd:"" group:"setup" help:"Write the man pages."`

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/x/ansi"
+	"github.com/clipperhouse/displaywidth"
 	"golang.org/x/term"
 )
 
@@ -77,14 +77,14 @@ func plain(s string) string {
 
 // columns is how wide s stands on a terminal, sign by sign as people see them: a flag or
 // a face with its colour is one, two columns wide.
-func columns(s string) int { return ansi.StringWidth(s) }
+func columns(s string) int { return displaywidth.String(s) }
 
 // clip cuts s to at most n columns, the last one an ellipsis.
 func clip(s string, n int) string {
 	if columns(s) <= n {
 		return s
 	}
-	return strings.TrimRight(ansi.Truncate(s, n-1, ""), " ") + "…"
+	return strings.TrimRight(displaywidth.TruncateString(s, n-1, ""), " ") + "…"
 }
 
 // wrap breaks s between words into lines of at most n columns; a longer word gets

@@ -1,0 +1,46 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/wire"
+)
+
+// Import puts the messages of a request into a session, which is made if it does not
+// exist. Importing the same history again changes nothing, and one that has grown adds
+// what is new. One that was changed in between is refused: it is another history. It
+// returns how many entries were added.
+func (s *Store) Import(ctx context.Context, key Key, title string, r *wire.Request) (int, error) {
+	base, err := baseOf(r)
+	if err != nil {
+		return 0, fmt.Errorf("import %s: %w", key, err)
+	}
+	_, err = s.Create(ctx, key, Create{Dialect: r.Dialect.String(), Model: r.Model(), Title: title, Base: base})
+	if err != nil && !errors.Is(err, ErrExists) {
+		return 0, err
+	}
+	t := r.Transcript()
+	list := make([]Entry, len(t.Messages()))
+	for i, m := range t.Messages() {
+		list[i] = Entry{ID: fmt.Sprintf("import-%d", i), Raw: t.Bytes(m.Span)}
+	}
+	done, err := s.Append(ctx, key, Anywhere, list...)
+	var dup *DuplicateError
+	if errors.As(err, &dup) {
+		return 0, fmt.Errorf("import %s: %w: it is there already and is no beginning of this history; import it under another id", key, err)
+	}
+	return len(list) - done.Replayed, err
+}
+
+// baseOf is a request without its messages.
+func baseOf(r *wire.Request) ([]byte, error) {
+	raw := r.Raw()
+	whole := jsonspan.Span{End: len(raw)}
+	if _, ok := jsonspan.Find(raw, whole, r.Dialect.List()); !ok {
+		return nil, nil // a bare list
+	}
+	return jsonspan.Splice(raw, []jsonspan.Edit{jsonspan.SetMember(raw, whole, r.Dialect.List(), []byte("[]"))})
+}
