@@ -496,9 +496,3 @@ func (p *parser) compactionNotes(f *blockFields) {
 		p.noteBlock(compactionNotFirst, "", "")
 	}
 }
-
-// serverID reports whether id fits ^srvtoolu_[a-zA-Z0-9_]+$.
-func serverID(id string) bool {
-	rest, ok := strings.CutPrefix(id, "srvtoolu_")
-	return ok && plainID(rest) && !strings.Contains(rest, "-")
-}

@@ -1,5 +1,7 @@
 package wire
 
+import "strings"
+
 // anthropicRules are the rules of the Anthropic Messages API.
 var anthropicRules = []Rule{
 	{ID: "deepseek/anthropic-endpoint-thinking", Slug: "thinking-required", on: thinkingRequired, only: vendorIs("deepseek"),
@@ -404,4 +406,10 @@ func claudeWithoutSystemRole(p *Profile) bool {
 		return p.before(5, 5)
 	}
 	return p.before(5, 0)
+}
+
+// serverID reports whether id fits ^srvtoolu_[a-zA-Z0-9_]+$.
+func serverID(id string) bool {
+	rest, ok := strings.CutPrefix(id, "srvtoolu_")
+	return ok && plainID(rest) && !strings.Contains(rest, "-")
 }

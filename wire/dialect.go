@@ -1,10 +1,10 @@
 package wire
 
 import (
-	"github.com/pare-llm/pare/transcript"
-
 	"fmt"
 	"strings"
+
+	"github.com/pare-llm/pare/transcript"
 )
 
 // A Dialect is a wire shape. The zero value asks for detection. Any number of

@@ -110,7 +110,7 @@ func (w *world) run(p *kong.Kong) int {
 // newParser makes a parser of the grammar.
 func newParser(w *world, exit func(int)) *kong.Kong {
 	parser, err := kong.New(&grammar{}, kong.Name("pare"), kong.Description(about), kong.ExplicitGroups(groups),
-		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version(), "agents": strings.Join(agentNames(), ",")},
+		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version(), "agents": strings.Join(agentNames(), ","), "dialects": anyOf(dialectNames())},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100, FlagsLast: true}),
 		kong.Help(help), kong.Exit(exit))
 	if err != nil {

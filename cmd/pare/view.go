@@ -29,7 +29,7 @@ type viewCmd struct {
 	Port    int    `placeholder:"N" help:"The port for --serve. Default: any that is free."`
 	Line    int    `placeholder:"N" help:"Which line of JSON lines to show. Default: the first."`
 	Thread  string `placeholder:"NAME" help:"Which thread of a session file to show. Default: all, the main one first."`
-	As      string `placeholder:"DIALECT" help:"Read as anthropic, openai-chat, openai-responses, gemini or bedrock. Default: detected."`
+	As      string `placeholder:"DIALECT" help:"Read as ${dialects}. Default: detected."`
 	Profile string `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
 	Model   string `placeholder:"NAME" help:"The model, where neither the body nor its URL names one."`
 	MaxSize string `placeholder:"SIZE" help:"How large a .gz or .zst file may be unpacked, such as 500MB or 4GB. Default: 1GB."`

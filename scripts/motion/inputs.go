@@ -229,7 +229,7 @@ func (c *collector) histories(n int) {
 		}
 		bodies = nil
 	}
-	for _, d := range []wire.Dialect{wire.Anthropic, wire.OpenAIChat, wire.OpenAIResponses, wire.Gemini, wire.Bedrock} {
+	for _, d := range wire.Dialects() {
 		for seed := range n {
 			r := rand.New(rand.NewPCG(uint64(seed), uint64(d)))
 			s := paretest.Random(uint64(seed), paretest.GenOptions{})
