@@ -44,15 +44,10 @@ check: fmt browser postgres
 fmt:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these files"; exit 1; }
 
-# Every fuzz target for FUZZTIME, one after the other.
+# Every fuzz target for FUZZTIME, one after the other, with how many inputs it tried.
 FUZZTIME ?= 10m
 fuzz:
-	@for pkg in $$($(GO) list ./...); do \
-		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
-			echo "fuzz $$pkg $$target $(FUZZTIME)"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
-		done; \
-	done
+	@GO="$(GO)" scripts/fuzz.sh $(FUZZTIME)
 
 # The relations of the engine on a million random histories.
 relations:

@@ -272,9 +272,12 @@ func TestStuck(t *testing.T) {
 // Whatever comes in: the program answers, what it wrote stands a second fix, and a
 // batch has as many lines as before.
 func FuzzFix(f *testing.F) {
-	for _, z := range zoo(f) {
-		f.Add([]byte(z.body()), false, false)
-		f.Add([]byte(z.body()+"\n\r\n"+z.body()), true, true)
+	for _, z := range zoo(f) { // each once: all of them are run before the first new input is
+		if len(z.body())%2 == 0 {
+			f.Add([]byte(z.body()), false, false)
+		} else {
+			f.Add([]byte(z.body()+"\n\r\n"+z.body()), true, true)
+		}
 	}
 	f.Add([]byte("\xef\xbb\xbf{\"body\":{\"messages\":[{}]},\"url\":\"/models/%zz\"}"), true, false)
 	f.Add([]byte(interrupted), false, false)
@@ -298,7 +301,9 @@ func FuzzFix(f *testing.F) {
 			}
 			return
 		}
-		if (status == statusClean) != (errs == "") {
+		// What cannot be fixed in a session, and does no harm, is named all the same.
+		harmless := strings.Contains(errs, `"effect":`) && !strings.Contains(errs, `"effect":"refused"`)
+		if (status == statusClean) != (errs == "" || harmless) {
 			t.Errorf("status %d: %s", status, errs)
 		}
 		checkArgs := []string{"check"}
