@@ -12,7 +12,8 @@ import (
 	"github.com/pare-llm/pare/rules"
 )
 
-// A Config is what a file says. The zero value is the default.
+// A Config is what a file says. The zero value is the default. Many goroutines may use
+// one, as long as nobody changes it.
 type Config struct {
 	// Where this schema is, for editors; nothing is done with it. Default: none.
 	Schema string `json:"$schema,omitempty"`

@@ -1,10 +1,13 @@
-// Package config reads pare.toml, or the same as JSON, into a pipeline.
+// Package config reads pare.toml, or the same as JSON, into a policy.
 //
-// A file says how to mend, which standard rules run with which options, what is
-// pinned, which tools read and write, and may hold rules of its own, written as
-// expressions:
+// A file says how to repair, what a request must fit, how what goes is summarized and
+// kept, which standard rules run with which options, what is pinned, which tools read
+// and write, and may hold rules of its own, written as expressions, and constraints:
 //
 //	keep_recent = 20
+//
+//	[window]
+//	tokens = "model"
 //
 //	[rules.deduplication]
 //	protect_tools = ["Task"]

@@ -24,8 +24,8 @@ func (c *initCmd) Help() string {
     pare init - | less            only look at it
 
 The file has every option, with its default and a line that says what it does. All of it
-is commented out, so that it changes nothing until you take a # away. prune, trim,
-replay and view use the pare.toml of the folder in which they are run.`
+is commented out, so that it changes nothing until you take a # away. fix, prune, trim,
+compact, replay and view use the pare.toml of the folder in which they are run.`
 }
 
 func (c *initCmd) run(w *world) int {

@@ -103,7 +103,7 @@ func (c *rulesCmd) check(w *world, conf *config.Config, used string, err error) 
 	if err != nil {
 		return w.misconfigured(used, err)
 	}
-	fmt.Fprintf(w.stderr, "%s: good; %s: %s\n", plain(used), plural(len(v.Order), "rule"), strings.Join(v.Order, " → "))
+	fmt.Fprintf(w.stderr, "%s: valid; %s: %s\n", plain(used), plural(len(v.Order), "rule"), strings.Join(v.Order, " → "))
 	return statusClean
 }
 
