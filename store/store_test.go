@@ -389,5 +389,3 @@ func TestCompactAndWindow(t *testing.T) {
 		sound(t, st, key)
 	})
 }
-
-func child([]string) {}
