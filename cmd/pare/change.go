@@ -50,6 +50,8 @@ type task struct {
 	archive string
 	// single is the flag that makes sense for one transcript only; "": none does.
 	single string
+	// lines is whether every line is answered at once; nil: the command cannot.
+	lines *lining
 	// off leaves everything as it is, session files too.
 	off bool
 	// mending is how session files are mended; nil: the command is not for them.
@@ -135,7 +137,7 @@ func (c *changing) run(w *world, t task) int {
 	if err != nil {
 		return w.usage(err, t.command)
 	}
-	if err := cmp.Or(c.conflict(in, t), c.claim(w, in, t)); err != nil {
+	if err := cmp.Or(c.conflict(in, t), c.linesConflict(in, t), c.claim(w, in, t)); err != nil {
 		return w.usage(err, t.command)
 	}
 	ch := &changer{task: t, memory: &w.memory, opts: opts, dryRun: c.DryRun, json: c.JSON, inPlace: c.InPlace && !c.DryRun, many: in.Many()}
@@ -143,6 +145,11 @@ func (c *changing) run(w *world, t task) int {
 	ch.notes = report{paint: palette(w.colour(w.stderr, c.Color)), width: w.width(w.stderr)}
 	defer w.memory.Roomy(ch.many)()
 	r := &changeRun{changing: c, w: w, in: in, ch: ch, sum: newSummary("change")}
+	if t.lines != nil && t.lines.Lines {
+		ch.lines, ch.many = true, true
+		ch.json = ch.json || ch.dryRun
+		return r.converse()
+	}
 	return r.run()
 }
 

@@ -22,6 +22,7 @@ type changer struct {
 	inPlace      bool
 	many         bool // several files
 	memory       *source.Memory
+	lines        bool // every line gets an answer, errors too
 	view, notes  report
 }
 
@@ -232,6 +233,10 @@ type misfit struct {
 // tooSmall reports a transcript that does not fit its window.
 func (c *changer) tooSmall(from origin, e *pare.WindowTooSmall) outcome {
 	o := outcome{status: statusTooSmall}
+	if c.lines {
+		o.out = encode(errorLine{misfitLine{"window too small", e.Unit, e.Limit, e.Minimum, from.line}})
+		return o
+	}
 	if c.json {
 		m := misfit{Error: "window too small", Unit: e.Unit, Limit: e.Limit, Minimum: e.Minimum}
 		if from.many {
@@ -248,6 +253,9 @@ func (c *changer) tooSmall(from origin, e *pare.WindowTooSmall) outcome {
 
 // unreadable reports a transcript that cannot be read.
 func (c *changer) unreadable(from origin, p problem) outcome {
+	if c.lines {
+		return outcome{status: statusInvalid, out: p.inPlaceOf(from)}
+	}
 	if c.json {
 		return outcome{status: statusInvalid, note: encode(refusal{Source: from.source, Line: from.line, Error: p})}
 	}
@@ -261,8 +269,11 @@ func (c *changer) stuck(from origin, raw []byte, p problem) outcome {
 	if c.json {
 		o.note, o.hint = encode(refusal{Source: from.source, Line: from.line, Error: p}), ""
 	}
-	if !c.dryRun {
+	switch {
+	case !c.dryRun:
 		o.out = raw
+	case c.lines:
+		o.out = p.inPlaceOf(from)
 	}
 	return o
 }

@@ -11,6 +11,7 @@ type checkCmd struct {
 	reporting `embed:""`
 	Strict    bool `help:"Report whatever is not valid everywhere."`
 	Advice    bool `help:"Also report what is accepted but costs quality or money."`
+	lining    `embed:""`
 }
 
 // Help is the page's first paragraph.
@@ -36,6 +37,9 @@ not count for the status) and "physical" (damage to the file itself).`
 }
 
 func (c *checkCmd) run(w *world) int {
+	if c.Lines {
+		return c.tellLines(w, "check", &c.lining, c.one)
+	}
 	return c.tell(w, "check", "finding", c.one, c.session, func(sum *summary, many bool) {
 		sum.print(w.stderr, palette(w.colour(w.stderr, c.Color)), many || sum.transcripts != 1)
 	})

@@ -10,6 +10,7 @@ type fixCmd struct {
 	AppendOnly bool `help:"Of an agent's session file, leave every line as it is and add the mended branch behind them. Not all formats can hold one."`
 	Force      bool `help:"With --in-place, rewrite a session file even if its agent may still be writing to it."`
 	settings   `embed:""`
+	lining     `embed:""`
 	changing   `embed:""`
 }
 
@@ -21,6 +22,7 @@ func (c *fixCmd) Help() string {
     pare fix --in-place session.jsonl             the original becomes session.jsonl.bak
     pare fix --dry-run request.json               only show what would be done
     pare fix --orphan-call drop --receipt changes.jsonl request.json -o mended.json
+    pare fix --lines                              keep it open: a line in, a line out
 
 A transcript without faults, and every line of a batch that has none, comes back
 byte for byte. What cannot be mended is named on standard error and the rest is
@@ -49,7 +51,7 @@ func (c *fixCmd) run(w *world) int {
 		return w.usage(err, "fix")
 	}
 	return c.changing.run(w, task{
-		command: "fix", off: p.Off,
+		command: "fix", off: p.Off, lines: &c.lining,
 		plan:    by(p),
 		mending: &mending{Options: agentlog.Options{Repair: p.Repair, Check: p.Check, AppendOnly: c.AppendOnly}, force: c.Force, busy: agentlog.NewBusy(time.Now())},
 	})

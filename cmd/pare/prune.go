@@ -2,6 +2,7 @@ package main
 
 type pruneCmd struct {
 	ruleset  `embed:""`
+	lining   `embed:""`
 	changing `embed:""`
 }
 
@@ -35,5 +36,5 @@ func (c *pruneCmd) run(w *world) int {
 	if err := c.changing.override(p); err != nil {
 		return w.usage(err, "prune")
 	}
-	return c.changing.run(w, task{command: "prune", plan: by(p)})
+	return c.changing.run(w, task{command: "prune", plan: by(p), lines: &c.lining})
 }

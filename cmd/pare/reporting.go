@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/pare-llm/pare/agentlog"
-	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
@@ -36,7 +34,7 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTe
 	if err != nil {
 		return w.usage(err, command)
 	}
-	if err := cmp.Or(w.claimStdout(), w.claimInputs(in, atomicfile.Read)); err != nil {
+	if err := w.claimAll(in); err != nil {
 		return w.usage(err, command)
 	}
 	t := &telling{memory: &w.memory, opts: opts, tell: tell, logs: logs, json: r.JSON, many: in.Many()}
@@ -65,6 +63,7 @@ type telling struct {
 	json   bool
 	many   bool // several files
 	memory *source.Memory
+	lines  bool // every line gets an answer, errors too
 	report report
 }
 
@@ -136,6 +135,9 @@ func (t *telling) one(from origin, raw []byte) (out outcome) {
 
 // unreadable reports a transcript about which nothing can be said.
 func (t *telling) unreadable(from origin, p problem) outcome {
+	if t.lines {
+		return outcome{status: statusInvalid, out: p.inPlaceOf(from)}
+	}
 	o := outcome{status: statusInvalid, note: p.sentence(from), hint: p.hint}
 	if t.json {
 		o.out = encode(refusal{Source: from.source, Line: from.line, Error: p})

@@ -46,6 +46,15 @@ func (w *world) claimStdout() error {
 	return clashHint(w.files.ClaimOpen(source.RoleStdout, stdout, atomicfile.Write))
 }
 
+// claimAll claims standard output and the inputs of a run that only reads. Its error is
+// wrong usage.
+func (w *world) claimAll(in *source.Input) error {
+	if err := w.claimStdout(); err != nil {
+		return err
+	}
+	return w.claimInputs(in, atomicfile.Read)
+}
+
 const clashAdvice = "give each a file of its own"
 
 // clashHint adds what to do about two roles in one file.

@@ -25,6 +25,7 @@ type trimCmd struct {
 	Summarize    bool   `help:"Put a summary in the place of what is dropped, as the configuration says in [compact]; without one, lines are copied out and no model is asked."`
 	Archive      string `placeholder:"FILE" help:"Keep what is taken out in FILE, a JSON line each; placeholders name the line. What the file holds already stays."`
 	ruleset      `embed:""`
+	lining       `embed:""`
 	changing     `embed:""`
 }
 
@@ -89,7 +90,7 @@ func (c *trimCmd) run(w *world) int {
 	p.Model = c.Model
 	p.Uncounted = !c.DryRun && c.Receipt == "" // nobody will read it
 	return c.changing.run(w, task{
-		command: "trim", whole: true, archive: archiveOf(conf),
+		command: "trim", whole: true, lines: &c.lining, archive: archiveOf(conf),
 		plan:   below(p, by(p)),
 		tokens: func(r *wire.Request) int { return c.weigh(r, c.Model) },
 	})

@@ -146,3 +146,42 @@ func TestReadError(t *testing.T) {
 		}
 	}
 }
+
+// Lines come as they are written, and each of them counts.
+func TestLinesOneByOne(t *testing.T) {
+	r, w := io.Pipe()
+	answers := make(chan Text)
+	go func() {
+		for text, err := range Lines(r) {
+			if err != nil {
+				t.Error(err)
+			}
+			answers <- text
+		}
+		close(answers)
+	}()
+	for i, line := range []string{"\xef\xbb\xbf[1]\n", "\n", "[2]\r\n", "[3]"} {
+		go func() {
+			io.WriteString(w, line)
+			if i == 3 {
+				w.Close()
+			}
+		}()
+		got := <-answers
+		lead := 0
+		if i == 0 {
+			lead = len(utf8Mark)
+		}
+		if got.Line != i+1 || got.Lead != lead || string(got.Whole) != line[lead:] || got.Blank != (i == 1) {
+			t.Errorf("%+v", got)
+		}
+	}
+	if _, more := <-answers; more {
+		t.Error("there is no more")
+	}
+	for text, err := range Lines(iotest.ErrReader(io.ErrClosedPipe)) {
+		if err == nil {
+			t.Errorf("%+v", text)
+		}
+	}
+}
