@@ -1,6 +1,8 @@
 package agentlog
 
 import (
+	"cmp"
+	"strconv"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -10,9 +12,9 @@ import (
 
 // codex reads the rollouts of Codex: items of the Responses API, one in each line,
 // bare in the old layout and as the payload of an envelope in the new one. After a
-// compaction only what follows is sent; what is in front of it lies dormant. Codex
-// writes its requests anew from these items and leaves their ids out, so only
-// pairs are checked.
+// compaction what it holds and what follows is sent; what is in front of it lies dormant,
+// and so do turns that were rolled back. Codex writes its requests anew from these items
+// and leaves their ids out, so only pairs are checked.
 type codex struct{}
 
 var codexRow = row{format: Codex, name: "codex", maker: "Codex", dialect: wire.OpenAIResponses, form: codex{}, line: codexLine}
@@ -46,82 +48,213 @@ var codexResults = map[string]bool{
 	"function_call_output": true, "custom_tool_call_output": true, "local_shell_call_output": true, "mcp_tool_call_output": true,
 }
 
+// A codexItem is where an item stands.
+type codexItem struct {
+	unit   int
+	at     jsonspan.Span
+	person bool // a turn of the user begins with it
+}
+
+// A codexFold goes through the records as Codex does when it resumes.
+type codexFold struct {
+	l            *Log
+	sent, rest   []codexItem
+	all, counted *talk
+	model        string
+	items        int
+}
+
 func (codex) read(l *Log) {
 	l.readLines()
-	type item struct {
-		unit int
-		at   jsonspan.Span
+	f := codexFold{l: l, all: newTalk(), counted: newTalk()}
+	for i := range l.units {
+		f.record(i)
 	}
-	var items []item
-	all, counted, model, live := newTalk(), newTalk(), "", 0
-	for i, u := range l.units {
-		o := objectAt(l.raw, u.span)
-		kind, payload := o.text("type"), o
-		switch {
-		case o.has("payload") && kind == "compacted":
-			live = len(items)
-			continue
-		case o.has("payload") && kind == "turn_context":
-			if m := o.object("payload").text("model"); m != "" {
-				model = m
+	if f.items > 0 {
+		l.count(f.counted, f.items)
+	}
+	f.thread("dormant", Dormant, f.rest)
+	f.thread("main", Main, f.sent)
+}
+
+// record takes the next line.
+func (f *codexFold) record(i int) {
+	o := objectAt(f.l.raw, f.l.units[i].span)
+	payload := o
+	if o.has("payload") {
+		payload = o.object("payload")
+		switch o.text("type") {
+		case "compacted":
+			f.compacted(i, payload)
+			return
+		case "turn_context":
+			f.model = cmp.Or(payload.text("model"), f.model)
+			return
+		case "event_msg":
+			if payload.text("type") == "thread_rolled_back" {
+				n, _ := strconv.Atoi(string(payload.value("num_turns")))
+				f.rollBack(n)
 			}
-			continue
-		case o.has("payload") && kind != "response_item":
-			continue
-		case o.has("payload"):
-			payload = o.object("payload")
-			kind = payload.text("type")
-		}
-		if !codexItems[kind] {
-			continue
-		}
-		items = append(items, item{i, payload.span})
-		switch id := payload.text("call_id"); {
-		case codexCalls[kind]:
-			counted.calls[id]++
-			all.calls[id]++
-		case codexResults[kind]:
-			counted.results[id]++
-			all.results[id]++
-		case strings.HasSuffix(kind, "_call"):
-			all.calls[id]++
-		case strings.HasSuffix(kind, "_output"):
-			all.results[id]++
-		}
-	}
-	if len(items) > 0 {
-		l.count(counted, len(items))
-	}
-	part := func(name string, kind Kind, from, to int) {
-		if from == to {
+			return
+		case "response_item":
+		default:
 			return
 		}
-		b := l.newBody(wire.OpenAIResponses, model)
-		n := 0
-		for _, it := range items[from:to] {
-			n += it.at.Len() + 1
-		}
-		b.reserve(n)
-		for _, it := range items[from:to] {
-			b.copy(it.unit, l.raw, it.at)
-		}
-		if t := l.thread(name, kind, wire.OpenAIResponses, model, b, nil); t != nil {
-			t.pairs, t.talk = true, all // tool searches have partners too, but are not counted
+	}
+	if codexItems[payload.text("type")] {
+		f.items++
+		f.sent = append(f.sent, f.item(i, payload))
+	}
+}
+
+// item notes an item, and what it is to the pairs.
+func (f *codexFold) item(unit int, o object) codexItem {
+	kind, id := o.text("type"), o.text("call_id")
+	switch {
+	case codexCalls[kind]:
+		f.counted.calls[id]++
+		f.all.calls[id]++
+	case codexResults[kind]:
+		f.counted.results[id]++
+		f.all.results[id]++
+	case strings.HasSuffix(kind, "_call"): // tool searches have partners too, but are not counted
+		f.all.calls[id]++
+	case strings.HasSuffix(kind, "_output"):
+		f.all.results[id]++
+	}
+	return codexItem{unit, o.span, kind == "message" && o.text("role") == "user" && !codexAside(o)}
+}
+
+// codexAside reports whether a message of the role user was put there by the program.
+func codexAside(o object) bool {
+	for _, c := range o.list("content") {
+		text := strings.TrimSpace(objectAt(o.raw, c).text("text"))
+		return strings.HasPrefix(text, "<") || strings.HasPrefix(text, "# AGENTS.md instructions")
+	}
+	return false
+}
+
+// compacted takes the place of everything in front of it: with the items it holds, or with
+// its summary.
+func (f *codexFold) compacted(unit int, o object) {
+	f.rest = append(f.rest, f.sent...)
+	f.sent = nil
+	for _, at := range o.list("replacement_history") {
+		if it := objectAt(f.l.raw, at); codexItems[it.text("type")] {
+			f.sent = append(f.sent, f.item(unit, it))
+			f.l.seal(unit)
 		}
 	}
-	part("dormant", Dormant, 0, live)
-	part("main", Main, live, len(items))
+}
+
+// rollBack takes the last turns of the user back.
+func (f *codexFold) rollBack(turns int) {
+	for k := len(f.sent) - 1; k >= 0 && turns > 0; k-- {
+		if !f.sent[k].person {
+			continue
+		}
+		if turns--; turns == 0 {
+			f.rest = append(f.rest, f.sent[k:]...)
+			f.sent = f.sent[:k:k]
+		}
+	}
+}
+
+func (f *codexFold) thread(name string, kind Kind, items []codexItem) {
+	if len(items) == 0 {
+		return
+	}
+	b := f.l.newBody(wire.OpenAIResponses, f.model)
+	n := 0
+	for _, it := range items {
+		n += it.at.Len() + 1
+	}
+	b.reserve(n)
+	for _, it := range items {
+		b.copy(it.unit, f.l.raw, it.at)
+	}
+	if t := f.l.thread(name, kind, wire.OpenAIResponses, f.model, b, nil); t != nil {
+		t.pairs, t.talk = true, f.all
+	}
 }
 
 func (c codex) mend(e *edits, t *Thread, o Options) error { return mendFlat(c, e, t, o) }
 
-// wrap writes an item as the unit of another one is written.
+// wrap writes an item as the unit of another one is written, with every member that it
+// has.
 func (codex) wrap(l *Log, like int, item []byte) []byte {
 	o := objectAt(l.raw, l.units[like].span)
 	if !o.has("payload") {
 		return item
 	}
-	return write("timestamp", o.value("timestamp"), "type", "response_item", "payload", item)
+	return setMembers(l.raw, o.span, "type", "response_item", "payload", item)
+}
+
+// finish numbers the records anew from the first one that came or went on: those of a
+// paginated rollout are counted without a gap, and one whose last record has no number is
+// not opened.
+func (codex) finish(e *edits) {
+	moved := make(map[int]int) // ordinals of records whose place has changed
+	last, shift, some := -1, 0, false
+	number := func(line []byte) []byte {
+		last++
+		return setMembers(line, jsonspan.Span{Start: 0, End: len(line)}, "ordinal", strconv.AppendInt(nil, int64(last), 10))
+	}
+	for i, u := range e.l.units {
+		o := objectAt(e.l.raw, u.span)
+		n, err := strconv.Atoi(string(o.value("ordinal")))
+		numbered := err == nil
+		some = some || numbered
+		x := e.units[i]
+		if x != nil && some {
+			for k := range x.before {
+				x.before[k] = number(x.before[k])
+				shift++
+			}
+		}
+		switch {
+		case x != nil && x.drop:
+			if numbered {
+				shift--
+			}
+		case numbered:
+			last = n + shift
+			if shift != 0 {
+				moved[n] = last
+				e.set(i, "ordinal", strconv.AppendInt(nil, int64(last), 10))
+				e.log(Change{Line: u.line}, "edit", "relink", nil, 0, "its number follows its place")
+			}
+		}
+		if x != nil && some {
+			for k := range x.after {
+				x.after[k] = number(x.after[k])
+				shift++
+			}
+		}
+	}
+	if some {
+		for k := range e.end {
+			e.end[k] = number(e.end[k])
+		}
+	}
+	codexReferences(e, moved)
+}
+
+// codexReferences lets the head of a rollout name the records that it named.
+func codexReferences(e *edits, moved map[int]int) {
+	const name = "subagent_history_start_ordinal"
+	for i := range e.l.units {
+		o := e.l.object(i)
+		if len(moved) == 0 || o.text("type") != "session_meta" {
+			continue
+		}
+		p := o.object("payload")
+		n, err := strconv.Atoi(string(p.value(name)))
+		if to, ok := moved[n]; err == nil && ok {
+			e.set(i, "payload", setMembers(e.l.raw, p.span, name, strconv.AppendInt(nil, int64(to), 10)))
+			e.log(Change{Line: e.l.units[i].line}, "edit", "relink", nil, 0, "the record that it names has another number")
+		}
+	}
 }
 
 func (c codex) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {

@@ -82,7 +82,7 @@ func (m *flatMender) change(f *Finding) Change { return Change{Thread: m.t.Name,
 
 // move puts the unit of a result behind the unit of its call.
 func (m *flatMender) move(f *Finding, result, call int) {
-	if m.touched[result] || result == call {
+	if m.touched[result] || result == call || m.e.l.sealed[result] {
 		return
 	}
 	m.touched[result] = true
@@ -136,7 +136,7 @@ func (m *flatMender) answer(f *Finding, x transcript.Exchange) {
 
 // dropCall takes a call out of its unit.
 func (m *flatMender) dropCall(f *Finding, why string) {
-	if m.touched[f.unit] {
+	if m.touched[f.unit] || m.e.l.sealed[f.unit] {
 		return
 	}
 	m.touched[f.unit] = true
@@ -151,6 +151,9 @@ func (m *flatMender) dropCall(f *Finding, why string) {
 
 // stray quotes a result that answers no call, or drops it.
 func (m *flatMender) stray(f *Finding) {
+	if m.e.l.sealed[f.unit] {
+		return
+	}
 	m.touched[f.unit] = true
 	text := m.t.Request.Text(f.Block)
 	if m.o.Repair.OrphanResult == wire.RemedyDrop || wire.Synthetic(text) || strings.TrimSpace(text) == "" {
@@ -182,7 +185,7 @@ func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
 	}
 	for _, r := range x.Results {
 		u, _ := m.t.place(m.e.l, m.tr.Block(r).Message, r)
-		if r == best || m.touched[u] {
+		if r == best || m.touched[u] || m.e.l.sealed[u] {
 			continue
 		}
 		m.touched[u] = true

@@ -83,8 +83,9 @@ type Log struct {
 	lines  []int // where each line begins
 	joins  []int // where a newline is missing
 	tally  Tally
-	links  map[int]int // units whose parents are not there, and what they are to hang on
-	copies []int       // units that repeat an earlier one
+	links  map[int]int  // units whose parents are not there, and what they are to hang on
+	copies []int        // units that repeat an earlier one
+	sealed map[int]bool // units that hold more than one message, and are not changed
 	form   form
 	pi     *piTree         // pi: its lines as it sees them
 	taken  map[string]bool // pi: ids in use; filled when one has to be made
@@ -120,6 +121,14 @@ func (l *Log) objectIn(u int, name string) object {
 		l.look.name, l.look.inner = name, o.object(name)
 	}
 	return l.look.inner
+}
+
+// seal keeps a unit from being changed.
+func (l *Log) seal(u int) {
+	if l.sealed == nil {
+		l.sealed = make(map[int]bool)
+	}
+	l.sealed[u] = true
 }
 
 // A list is a list of units: those from first up to end.
