@@ -39,6 +39,7 @@ type entry struct {
 	kind, subtype  string
 	uuid, parent   string
 	agent, stamp   string
+	session        string
 	leaf           string // of a last-prompt: the line to go on at
 	explicit       bool   // even if others come after that line
 	linked         bool   // it has a uuid and takes part in the tree
@@ -57,6 +58,7 @@ type ccChain struct {
 	entries []entry        // by unit
 	index   map[string]int // the last unit of a uuid
 	path    []int          // units on the walk from the leaf, root first
+	kept    *ccKept        // what a compaction has kept of what stands in front of it; nil: nothing
 	caller  map[string]int // by call id; filled when asked for
 }
 
@@ -80,6 +82,7 @@ func (c claude) read(l *Log) {
 	}
 	t := &ccTree{l: l, entries: es, index: index, roots: make(map[int]int)}
 	t.link()
+	t.findStrays()
 	t.threads(false)
 	t.threads(true)
 	for i := range es {
@@ -154,7 +157,7 @@ func (t *ccTree) threads(side bool) {
 			t.live(group, "side "+t.nameOf(group), Side, all)
 		}
 	} else {
-		t.live(mine, "main", Main, all)
+		t.live(t.own(mine), "main", Main, all)
 	}
 	t.dormant(mine, side, all)
 }
@@ -197,11 +200,12 @@ func (t *ccTree) live(mine []int, name string, kind Kind, all *talk) {
 		leaf = t.checkpoint(leaf)
 	}
 	path := t.walk(leaf, len(mine)+1)
+	path, kept := t.preserved(path)
 	if path == nil { // lines without links are read as they stand
 		path = mine
 	}
 	model := t.modelOf(path)
-	order, last := t.order(path), -1
+	order, last := t.order(path, all), -1
 	b := t.newBody(model, order, func(i int) bool { return t.entries[i].sent() })
 	for _, i := range order {
 		t.used[i] = true
@@ -218,7 +222,7 @@ func (t *ccTree) live(mine []int, name string, kind Kind, all *talk) {
 		prompt = claudePrompt
 	}
 	if th := t.l.thread(name, kind, wire.Anthropic, model, b, prompt); th != nil {
-		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index, path: path}, all
+		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index, path: path, kept: kept}, all
 	}
 }
 

@@ -179,6 +179,10 @@ func (r *relay) front(next int) string {
 func (r *relay) put(line []byte, uuid string, next int) {
 	if next >= 0 {
 		r.e.parents[next] = uuid
+		if r.e.inFront == nil {
+			r.e.inFront = make(map[int][]string)
+		}
+		r.e.inFront[next] = append(r.e.inFront[next], uuid)
 		x := r.e.unit(next)
 		x.before = append(x.before, line)
 		return
@@ -237,6 +241,14 @@ func (claude) finish(e *edits) {
 	}
 	if c == nil {
 		return
+	}
+	for _, t := range e.l.Threads {
+		if t.tree != nil && t.tree.kept != nil && !e.appendOnly {
+			t.tree.kept.rewrite(e, c)
+		}
+	}
+	if !e.appendOnly {
+		e.l.retire(e)
 	}
 	known := make(map[string]string) // where lines that are gone lead to
 	for u := range c.entries {

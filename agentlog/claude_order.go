@@ -3,10 +3,13 @@ package agentlog
 import "slices"
 
 // order puts the messages of a path into the order in which they are sent: lines
-// of one message together, with their siblings beside the path, then all results.
-func (t *ccTree) order(path []int) []int {
+// of one message together, with their siblings beside the path, then all results. A
+// sibling whose call nothing answers stays out: it is what a kill has left, the session
+// went on without it, and no version sends it.
+func (t *ccTree) order(path []int, all *talk) []int {
 	var siblings map[string][]int // by message id, beside the path
 	var results map[string][]int  // by parent, beside the path
+	var answered map[string]bool  // calls that a result on the path answers
 	onPath := t.seen
 	for _, i := range path {
 		onPath[i] = true
@@ -20,10 +23,16 @@ func (t *ccTree) order(path []int) []int {
 			siblings, results = make(map[string][]int), make(map[string][]int)
 		}
 		switch {
+		case slices.ContainsFunc(e.calls, func(id string) bool { return all.results[id] == 0 }):
 		case e.assistant && e.id != "":
 			siblings[e.id] = append(siblings[e.id], i)
 		case len(e.results) > 0 && !e.speaks:
-			results[e.parent] = append(results[e.parent], i)
+			if answered == nil {
+				answered = t.answers(path)
+			}
+			if slices.ContainsFunc(e.results, func(id string) bool { return !answered[id] }) {
+				results[e.parent] = append(results[e.parent], i)
+			}
 		}
 	}
 	for _, i := range path {
@@ -68,6 +77,18 @@ func (t *ccTree) order(path []int) []int {
 		done[i] = false
 	}
 	return out
+}
+
+// answers are the ids of the calls that the results on a path answer. A second answer
+// beside the path is not sent.
+func (t *ccTree) answers(path []int) map[string]bool {
+	all := make(map[string]bool)
+	for _, i := range path {
+		for _, id := range t.entries[i].results {
+			all[id] = true
+		}
+	}
+	return all
 }
 
 // groupOf returns the lines of the message that path begins with, in its order.

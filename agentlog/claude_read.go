@@ -20,6 +20,7 @@ type ccReader struct {
 	names  strings.Builder // chunk that ids are cut from
 	uuid   string          // cut last; lines mostly hang on the line before
 	agent  string
+	from   string // the session
 	model  string
 	id     string
 	line   ccLineSpans
@@ -28,7 +29,7 @@ type ccReader struct {
 
 // ccLineSpans are the members of a line and of its message; no bytes: missing.
 type ccLineSpans struct {
-	kind, subtype, uuid, parent, agent, stamp, side, leaf, explicit, message jsonspan.Span
+	kind, subtype, uuid, parent, agent, stamp, side, leaf, explicit, session, message jsonspan.Span
 
 	id, model, role, content jsonspan.Span // of the message
 	full                     bool          // it has members
@@ -149,6 +150,8 @@ func (r *ccReader) member(key []byte, i, end int) int {
 		return r.note(&l.stamp, i, end)
 	case "isSidechain":
 		return r.note(&l.side, i, end)
+	case "sessionId":
+		return r.note(&l.session, i, end)
 	case "leafUuid":
 		return r.note(&l.leaf, i, end)
 	case "explicit":
@@ -300,6 +303,8 @@ func (r *ccReader) entry(e *entry) {
 	r.uuid = e.uuid
 	e.agent, e.stamp = r.cut(l.agent, r.agent), r.cut(l.stamp, "")
 	r.agent = e.agent
+	e.session = r.cut(l.session, r.from)
+	r.from = e.session
 	e.side = l.side.Len() == 4 && r.raw[l.side.Start] == 't'
 	e.linked = e.uuid != ""
 	if e.kind == "last-prompt" {

@@ -13,6 +13,7 @@ type ccTree struct {
 	used    []bool
 	roots   map[int]int // units to the roots of their chains; filled when asked for
 	up      []int       // by unit: the unit it hangs on, or -1
+	stray   []bool      // by unit: a line of another session; nil: there is none
 	// Marks by unit, for one walk at a time; whoever sets some takes them off.
 	seen []bool
 }
@@ -236,6 +237,9 @@ func (t *ccTree) before(at int, seen []bool) int {
 	e := &t.entries[at]
 	for i := at - 1; i >= 0; i-- {
 		o := &t.entries[i]
+		if t.stray != nil && t.stray[i] {
+			continue
+		}
 		if o.linked && o.side == e.side && o.agent == e.agent && !seen[i] && t.index[o.uuid] == i && (!e.side || o.agent != "") && t.rootOf(i) != t.rootOf(at) {
 			return i
 		}

@@ -112,18 +112,18 @@ func (l *Log) holds(after *Log, fixed *Fixed, o Options) bool {
 			taken++
 		}
 	}
-	now := make(map[string]int)
-	for _, t := range after.Threads {
-		if after.sends(t) {
-			now[t.Name] += t.Messages()
-		}
-	}
+	return after.sending()+taken >= l.sending()
+}
+
+// sending counts the messages that are sent.
+func (l *Log) sending() int {
+	n := 0
 	for _, t := range l.Threads {
-		if l.sends(t) && now[t.Name]+taken < t.Messages() {
-			return false
+		if l.sends(t) {
+			n += t.Messages()
 		}
 	}
-	return true
+	return n
 }
 
 // faults counts what keeps the session from being resumed.
@@ -188,9 +188,10 @@ type edits struct {
 	ended      bool // put a newline behind the last line
 	changes    []Change
 
-	parents map[int]string  // new parents, where units hang on each other; "" is none
-	ids     map[string]bool // uuids that were made
-	gone    map[int]bool    // units that go for good, so that nothing may hang on them
+	parents map[int]string   // new parents, where units hang on each other; "" is none
+	ids     map[string]bool  // uuids that were made
+	gone    map[int]bool     // units that go for good, so that nothing may hang on them
+	inFront map[int][]string // uuids of lines that were put in front of units
 }
 
 type unitEdit struct {

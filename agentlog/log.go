@@ -85,6 +85,7 @@ type Log struct {
 	tally  Tally
 	links  map[int]int  // units whose parents are not there, and what they are to hang on
 	copies []int        // units that repeat an earlier one
+	strays []int        // units of another session that the agent would go on from
 	sealed map[int]bool // units that hold more than one message, and are not changed
 	form   form
 	pi     *piTree         // pi: its lines as it sees them

@@ -71,6 +71,13 @@ func resume(raw []byte) (calls, results map[string]int) {
 	for s := leaf; s != nil && sent[s.UUID] == nil; s = up(s) {
 		sent[s.UUID] = s
 	}
+	path, answered := make(map[string]bool, len(sent)), make(map[string]bool)
+	for id, s := range sent {
+		path[id] = true
+		for _, b := range s.blocks() {
+			answered[b.ToolUseID] = answered[b.ToolUseID] || b.Type == "tool_result"
+		}
+	}
 	messages := make(map[string]bool)
 	for _, s := range sent {
 		if s.Type == "assistant" && s.Message.ID != "" {
@@ -85,7 +92,7 @@ func resume(raw []byte) (calls, results map[string]int) {
 	for _, s := range order {
 		if p := up(s); s.Type == "user" && p != nil && p.Type == "assistant" && messages[p.Message.ID] && byID[s.UUID] == s {
 			for _, b := range s.blocks() {
-				if b.Type == "tool_result" {
+				if b.Type == "tool_result" && !answered[b.ToolUseID] {
 					sent[s.UUID] = s
 				}
 			}
@@ -94,11 +101,16 @@ func resume(raw []byte) (calls, results map[string]int) {
 	calls, results = make(map[string]int), make(map[string]int)
 	for _, s := range sent {
 		for _, b := range s.blocks() {
-			switch b.Type {
-			case "tool_use":
-				calls[b.ID]++
-			case "tool_result":
+			if b.Type == "tool_result" {
 				results[b.ToolUseID]++
+			}
+		}
+	}
+	for _, s := range sent {
+		for _, b := range s.blocks() {
+			// What nothing answers beside the path is left out.
+			if b.Type == "tool_use" && (path[s.UUID] || results[b.ID] > 0) {
+				calls[b.ID]++
 			}
 		}
 	}

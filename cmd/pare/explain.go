@@ -78,7 +78,8 @@ var damageMends = map[string]string{
 	"unreadable":       "it is left as it is: go back to a copy of the file, or begin a new session",
 	"skipped-message":  "it is left as it is",
 	"torn-file":        "something that the agent can read, and of which nothing is sent, takes its place; the original is kept beside the storage",
-	"stray-line":       "the line is passed by: what linked to it links to the line in front of it",
+	"stray-line":       "the line gets a type that the agent passes over; what it says stays in the file",
+	"lost-kept-line":   "the compaction names the lines that are there",
 }
 
 // unknown reports a word that stands in no report.

@@ -1,0 +1,209 @@
+package agentlog
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// resume1 does what Claude Code 1.0 does with a file, written a second time from its
+// description: the newest line of all, up by parentUuid, without the calls that nothing on
+// the way answers. It returns what is sent, block by block.
+func resume1(raw []byte) []string {
+	byID := make(map[string]*ccLine)
+	var order []string
+	for line := range bytes.Lines(raw) {
+		var s ccLine
+		if json.Unmarshal(line, &s) != nil || s.UUID == "" || s.Type != "user" && s.Type != "assistant" && s.Type != "system" && s.Type != "attachment" {
+			continue
+		}
+		if byID[s.UUID] == nil {
+			order = append(order, s.UUID)
+		}
+		byID[s.UUID] = &s
+	}
+	var newest *ccLine
+	for _, id := range order {
+		if s := byID[id]; newest == nil || millis(s.Timestamp) > millis(newest.Timestamp) {
+			newest = s
+		}
+	}
+	var path []*ccLine
+	for s := newest; s != nil && len(path) <= len(order); {
+		path = append(path, s)
+		if s.ParentUUID == nil {
+			break
+		}
+		s = byID[*s.ParentUUID]
+	}
+	slices.Reverse(path)
+	answered := make(map[string]bool)
+	for _, s := range path {
+		for _, b := range s.blocks() {
+			answered[b.ToolUseID] = true
+		}
+	}
+	var sent []string
+	for _, s := range path {
+		var text string
+		if json.Unmarshal(s.Message.Content, &text) == nil {
+			sent = append(sent, text)
+		}
+		for _, b := range s.blocks() {
+			switch {
+			case b.Type == "tool_use" && answered[b.ID]:
+				sent = append(sent, "call "+b.ID)
+			case b.Type == "tool_result":
+				sent = append(sent, "result "+b.ToolUseID)
+			case b.Type == "text":
+				sent = append(sent, "text of "+s.UUID)
+			}
+		}
+	}
+	return sent
+}
+
+// refusal names the first result that is sent without its call, or a second time.
+func refusal(sent []string) string {
+	open := make(map[string]bool)
+	for _, s := range sent {
+		if id, ok := strings.CutPrefix(s, "call "); ok {
+			open[id] = true
+		}
+		if id, ok := strings.CutPrefix(s, "result "); ok {
+			if !open[id] {
+				return s
+			}
+			delete(open, id)
+		}
+	}
+	return ""
+}
+
+// TestDefectS10DeadBranch: a call that a kill has left beside the path stays there, and
+// so does everything else: the client works with the file as it is.
+func TestDefectS10DeadBranch(t *testing.T) {
+	text := `{"type":"text","text":"let me look"}`
+	think := `{"type":"thinking","thinking":"hm","signature":"s"}`
+	for name, raw := range map[string]string{
+		"resumed at the text": ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, replied("m1", text)) + ccWrite("a2", "a1", 3, replied("m1", calling("c1"))) +
+			ccWrite("u2", "a1", 9, said("still there?")) + ccWrite("a3", "u2", 10, replied("m2", textReply)),
+		"two calls": ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, replied("m1", text)) + ccWrite("a2", "a1", 3, replied("m1", calling("c1"))) + ccWrite("a3", "a2", 4, replied("m1", calling("c2"))) +
+			ccWrite("u2", "a1", 9, said("still there?")),
+		"at the thought": ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, replied("m1", think)) + ccWrite("a2", "a1", 3, replied("m1", text)) + ccWrite("a3", "a2", 4, replied("m1", calling("c1"))) +
+			ccWrite("u2", "a2", 9, said("still there?")) + ccWrite("a4", "u2", 10, replied("m2", textReply)),
+		"at the prompt": ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, replied("m1", calling("c1"))) + ccWrite("u2", "u1", 9, said("still there?")) + ccWrite("a2", "u2", 10, replied("m2", textReply)),
+		"twice": ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, replied("m1", text)) + ccWrite("a2", "a1", 3, replied("m1", calling("c1"))) +
+			ccWrite("u2", "a1", 9, said("still there?")) + ccWrite("a3", "u2", 10, replied("m2", text)) + ccWrite("a4", "a3", 11, replied("m2", calling("c2"))) + ccWrite("u3", "a3", 20, said("hello?")),
+	} {
+		l, found, fixed := fix(t, "s.jsonl", []byte(raw))
+		if string(fixed.Raw) != raw || Broken(found) {
+			t.Errorf("%s: %+v\n%s", name, fixed.Changes, fixed.Raw)
+		}
+		if n := count(found, "orphan-call"); n == 0 || !found[0].Dormant {
+			t.Errorf("%s: the call on the branch is not told: %+v", name, found)
+		}
+		if got := refusal(resume1(fixed.Raw)); got != "" {
+			t.Errorf("%s: refused for %s", name, got)
+		}
+		if _, err := l.Fix(Options{AppendOnly: true}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// randomClaude1 writes what Claude Code 1.0 writes: one chain, with kills after which the
+// next prompt goes on at the last line that is not an open call.
+func randomClaude1(r *rand.Rand) []string {
+	var lines []string
+	last, n := "", 0
+	line := func(parent, message string) string {
+		n++
+		id := fmt.Sprintf("l%d", n)
+		lines = append(lines, strings.Replace(ccWrite(id, parent, n%60, message), `T00:00:`, fmt.Sprintf(`T00:%02d:`, n/60), 1))
+		return id
+	}
+	for turn := range 2 + r.IntN(5) {
+		last = line(last, said(fmt.Sprintf("word%d", turn)))
+		for k := range 1 + r.IntN(3) {
+			id := fmt.Sprintf("m%d.%d", turn, k)
+			if r.IntN(2) == 0 {
+				last = line(last, replied(id, `{"type":"text","text":"let me look"}`))
+			}
+			resumed := last
+			calls := 1 + r.IntN(3)
+			for c := range calls {
+				last = line(last, replied(id, calling(fmt.Sprintf("c%d_%d_%d", turn, k, c))))
+			}
+			if r.IntN(4) == 0 { // killed
+				last = resumed
+				break
+			}
+			for c := range calls {
+				last = line(last, fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c%d_%d_%d","content":"ok"}]}`, turn, k, c))
+			}
+		}
+	}
+	return append(lines[:len(lines):len(lines)], strings.Replace(ccWrite("last", last, 59, said("well?")), "T00:00:", "T01:00:", 1))
+}
+
+// TestDefectS10Random: what the client could resume it can resume after a fix, and it
+// sends everything that it sent; what it could not, it can, whatever line is lost.
+func TestDefectS10Random(t *testing.T) {
+	worked, mended := 0, 0
+	for seed := range 1500 {
+		r := rand.New(rand.NewPCG(5, uint64(seed)))
+		lines := randomClaude1(r)
+		for range r.IntN(3) {
+			if i := r.IntN(len(lines)); i > 0 && len(lines) > 3 {
+				switch r.IntN(3) {
+				case 0:
+					lines = slices.Delete(lines, i, i+1)
+				case 1:
+					lines = slices.Insert(lines, i, lines[i])
+				default: // another line with the same result
+					again := strings.Replace(lines[i], `"uuid":"`, `"uuid":"again-`, 1)
+					if strings.Contains(again, "tool_result") {
+						lines = slices.Insert(lines, i+1, again)
+						if i+2 < len(lines) {
+							lines[i+2] = strings.Replace(lines[i+2], `{"parentUuid":"`, `{"parentUuid":"again-`, 1)
+						}
+					}
+				}
+			}
+		}
+		raw := []byte(strings.Join(lines, ""))
+		l := mustRead(t, "s.jsonl", raw)
+		fixed, err := l.Fix(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, after := resume1(raw), resume1(fixed.Raw)
+		bad := refusal(after)
+		if refusal(before) == "" {
+			worked++
+			for _, s := range before {
+				if !strings.HasPrefix(s, "result") && !slices.Contains(after, s) {
+					bad = "without " + s
+				}
+			}
+		} else if bad == "" {
+			mended++
+		}
+		if Broken(l.Check(wire.CheckOptions{})) && Broken(fixed.Left) {
+			bad = fmt.Sprint("left: ", fixed.Left[0].Rule)
+		}
+		if bad != "" {
+			t.Fatalf("seed %d: %s\nsent %q\nthen %q\n%s\nbecame\n%s", seed, bad, before, after, raw, fixed.Raw)
+		}
+	}
+	if worked < 100 || mended < 100 {
+		t.Errorf("%d worked before, %d were mended", worked, mended)
+	}
+}

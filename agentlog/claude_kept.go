@@ -1,0 +1,150 @@
+package agentlog
+
+import (
+	"slices"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// A ccKept is what a compaction of 2.1 keeps of the lines in front of its boundary. They
+// are sent behind its summary: by the links from the last to the first of them, and by a
+// list of their uuids. If one of them is not there, the agent forgets all of them.
+type ccKept struct {
+	boundary int
+	lines    []int // units, in order
+	listed   bool  // the boundary lists all of them
+	named    bool  // it names the first and the last
+	was      []string
+}
+
+// preserved puts what the boundary at the root of a path keeps behind its summary.
+func (t *ccTree) preserved(path []int) ([]int, *ccKept) {
+	if len(path) == 0 || t.entries[path[0]].subtype != "compact_boundary" {
+		return path, nil
+	}
+	b := path[0]
+	o := objectAt(t.l.raw, t.l.units[b].span)
+	meta := o.object("compactMetadata")
+	segment, list := meta.object("preservedSegment"), meta.object("preservedMessages")
+	k := &ccKept{boundary: b, named: segment.has("headUuid") && segment.has("tailUuid")}
+	var lost []string
+	for _, v := range list.list("uuids") {
+		k.listed = true
+		uuid := textAt(t.l.raw, v)
+		k.was = append(k.was, uuid)
+		if u, ok := t.index[uuid]; ok && !slices.Contains(path, u) {
+			k.lines = append(k.lines, u)
+		} else if !ok {
+			lost = append(lost, uuid)
+		}
+	}
+	if !k.listed && k.named {
+		k.was = []string{segment.text("headUuid"), segment.text("tailUuid")}
+		k.lines, lost = t.segment(k.was[0], k.was[1], path)
+	}
+	if len(k.lines) == 0 {
+		return path, nil
+	}
+	if len(lost) > 0 {
+		t.l.damageAt(t.l.units[b].span.Start, t.l.units[b].line, "lost-kept-line", lost...)
+	}
+	for i, u := range k.lines[1:] { // a lost line leaves a gap among the others, too
+		if t.up[u] < 0 && t.entries[u].parent != "" {
+			t.l.damageAt(t.l.units[u].span.Start, t.l.units[u].line, "dangling-parent", t.entries[u].parent)
+			t.l.links[u] = k.lines[i]
+		}
+	}
+	return slices.Insert(slices.Clone(path), t.anchor(path, segment, list), k.lines...), k
+}
+
+// segment follows the links from the last line that is kept to the first.
+func (t *ccTree) segment(head, tail string, path []int) (lines []int, lost []string) {
+	at, ok := t.index[tail]
+	if !ok {
+		return nil, nil // where it ended cannot be known
+	}
+	first, there := t.index[head]
+	if !there {
+		lost = append(lost, head)
+	}
+	for range t.entries {
+		if slices.Contains(path, at) {
+			break
+		}
+		lines = append(lines, at)
+		if there && at == first || t.up[at] < 0 || t.entries[at].subtype == "compact_boundary" {
+			break
+		}
+		at = t.up[at]
+	}
+	if there && lines[len(lines)-1] != first { // a gap: on with the lines in front of it
+		gap := lines[len(lines)-1]
+		for i := gap - 1; i >= first; i-- {
+			if e := &t.entries[i]; e.linked && !e.side && e.subtype != "compact_boundary" {
+				lines = append(lines, i)
+			}
+		}
+	}
+	slices.Reverse(lines)
+	return lines, lost
+}
+
+// anchor returns the place in a path behind which the kept lines come: the line that the
+// boundary names, or the summary.
+func (t *ccTree) anchor(path []int, of ...object) int {
+	for _, o := range of {
+		if u, ok := t.index[o.text("anchorUuid")]; ok {
+			if k := slices.Index(path, u); k >= 0 {
+				return k + 1
+			}
+		}
+	}
+	for k, u := range path {
+		if t.entries[u].speaking() {
+			return k + 1
+		}
+	}
+	return len(path)
+}
+
+// rewrite lets a boundary name the lines that it keeps as they are now.
+func (k *ccKept) rewrite(e *edits, c *ccChain) {
+	var uuids []string
+	for _, u := range k.lines {
+		uuids = append(uuids, e.inFront[u]...)
+		if !e.gone[u] {
+			uuids = append(uuids, c.entries[u].uuid)
+		}
+	}
+	if len(uuids) == 0 {
+		return
+	}
+	now := uuids
+	if !k.listed {
+		now = []string{uuids[0], uuids[len(uuids)-1]}
+	}
+	if slices.Equal(now, k.was) {
+		return
+	}
+	b := e.body(k.boundary)
+	whole := objectAt(b, jsonspan.Span{Start: 0, End: len(b)})
+	meta := whole.object("compactMetadata")
+	raw := b[meta.span.Start:meta.span.End]
+	set := func(name string, pairs ...any) {
+		m := objectAt(raw, jsonspan.Span{Start: 0, End: len(raw)})
+		in := m.object(name)
+		raw = setMembers(raw, m.span, name, setMembers(raw, in.span, pairs...))
+	}
+	if k.listed {
+		var quoted [][]byte
+		for _, id := range uuids {
+			quoted = append(quoted, quote(id))
+		}
+		set("preservedMessages", "uuids", array(quoted...))
+	}
+	if k.named {
+		set("preservedSegment", "headUuid", uuids[0], "tailUuid", uuids[len(uuids)-1])
+	}
+	e.set(k.boundary, "compactMetadata", raw)
+	e.log(Change{Line: e.l.units[k.boundary].line}, "edit", "relink", nil, 0, "the compaction names the lines that it keeps as they are now")
+}

@@ -1,0 +1,200 @@
+package agentlog
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// ccBoundary writes the boundary of a compaction that keeps lines. How says by what: the
+// list of them, or the first and the last.
+func ccBoundary(how, anchor string, kept ...string) string {
+	meta := `"trigger":"auto","preTokens":1000`
+	if strings.Contains(how, "segment") {
+		meta += fmt.Sprintf(`,"preservedSegment":{"headUuid":"%s","anchorUuid":"%s","tailUuid":"%s"}`, kept[0], anchor, kept[len(kept)-1])
+	}
+	if strings.Contains(how, "list") {
+		raw, _ := json.Marshal(kept)
+		meta += fmt.Sprintf(`,"preservedMessages":{"anchorUuid":"%s","uuids":%s}`, anchor, raw)
+	}
+	return `{"parentUuid":null,"logicalParentUuid":"x","isSidechain":false,"sessionId":"s1","version":"2.1.325","type":"system","subtype":"compact_boundary","content":"compacted","compactMetadata":{` + meta +
+		`},"uuid":"b","timestamp":"2026-01-01T00:00:30.000Z"}` + "\n"
+}
+
+func ccResult(id string) string {
+	return `{"role":"user","content":[{"type":"tool_result","tool_use_id":"` + id + `","content":"output of ` + id + `"}]}`
+}
+
+// mainOf tells what the main thread says, in short.
+func mainOf(l *Log) string {
+	var all []string
+	for _, t := range l.Threads {
+		if t.Kind != Main {
+			continue
+		}
+		tr := t.Request.Transcript()
+		for i := range t.Messages() {
+			m := tr.Messages()[i]
+			for b := m.First; b < m.End; b++ {
+				if blk := tr.Block(b); blk.CallID != "" {
+					all = append(all, blk.Kind.String()+" "+blk.CallID)
+				} else {
+					all = append(all, t.Request.Text(b))
+				}
+			}
+		}
+	}
+	return strings.Join(all, "|")
+}
+
+// TestDefectS12Kept: what a compaction keeps of the lines in front of it is sent behind
+// the summary, and is checked and fixed as such.
+func TestDefectS12Kept(t *testing.T) {
+	front := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", textReply))
+	kept := map[string]string{
+		"u2": ccWrite("u2", "a1", 3, said("two")), "a2": ccWrite("a2", "u2", 4, replied("m2", calling("c2"))), "r2": ccWrite("r2", "a2", 5, ccResult("c2")),
+		"a3": ccWrite("a3", "r2", 6, replied("m3", calling("c3"))), "r3": ccWrite("r3", "a3", 7, ccResult("c3")),
+	}
+	behind := ccWrite("s1", "b", 31, said("sum")) + ccWrite("u3", "s1", 32, said("three"))
+	names := []string{"u2", "a2", "r2", "a3", "r3"}
+	whole := "sum|two|call c2|result c2|call c3|result c3|three"
+	for _, how := range []string{"segment", "list", "segment list"} {
+		for name, c := range map[string]struct {
+			lost   string // a line that is not in the file
+			broken bool
+			after  string
+		}{
+			"all there":       {"", false, whole},
+			"a lost result":   {"r2", true, whole},
+			"a lost call":     {"a3", true, "sum|two|call c2|result c2|[A tool result|three"},
+			"the last lost":   {"r3", true, whole},
+			"the prompt lost": {"u2", true, "sum|call c2|result c2|call c3|result c3|three"},
+		} {
+			if how == "segment" && (c.lost == "r3") {
+				continue // nothing tells where it ended
+			}
+			raw := front
+			for _, n := range names {
+				if n != c.lost {
+					raw += kept[n]
+				}
+			}
+			raw += ccBoundary(how, "s1", names...) + behind
+			l, found, fixed := fix(t, "s.jsonl", []byte(raw))
+			if Broken(found) != c.broken {
+				t.Errorf("%s, %s: %+v", how, name, found)
+			}
+			if c.lost == "" && mainOf(l) != whole {
+				t.Errorf("%s, %s: sends %s", how, name, mainOf(l))
+			}
+			again := mustRead(t, "s.jsonl", fixed.Raw)
+			got := mainOf(again)
+			want := strings.Split(c.after, "[A tool result")
+			if !strings.HasPrefix(got, want[0]) || len(want) > 1 && !strings.Contains(got, "output of c3") || !strings.HasSuffix(got, "three") {
+				t.Errorf("%s, %s: sends %s, not %s\n%s", how, name, got, c.after, fixed.Raw)
+			}
+			if Broken(again.Check(wire.CheckOptions{})) {
+				t.Errorf("%s, %s: still broken", how, name)
+			}
+			wantKept(t, how+", "+name, fixed.Raw)
+		}
+	}
+}
+
+// wantKept wants that a boundary names lines that are there, and that their links lead
+// from the last to the first of them over all others.
+func wantKept(t *testing.T, name string, raw []byte) {
+	t.Helper()
+	type entry struct {
+		UUID, ParentUUID string
+		CompactMetadata  struct {
+			PreservedSegment  *struct{ HeadUUID, TailUUID string }
+			PreservedMessages *struct{ UUIDs []string }
+		}
+	}
+	byID := make(map[string]entry)
+	var b entry
+	for line := range strings.Lines(string(raw)) {
+		var e entry
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		byID[e.UUID] = e
+		if e.UUID == "b" {
+			b = e
+		}
+	}
+	var walked []string
+	if s := b.CompactMetadata.PreservedSegment; s != nil {
+		for at := s.TailUUID; ; at = byID[at].ParentUUID {
+			if _, ok := byID[at]; !ok || len(walked) > len(byID) {
+				t.Errorf("%s: from %s no way leads to %s", name, s.TailUUID, s.HeadUUID)
+				return
+			}
+			walked = append([]string{at}, walked...)
+			if at == s.HeadUUID {
+				break
+			}
+		}
+	}
+	if m := b.CompactMetadata.PreservedMessages; m != nil {
+		for _, id := range m.UUIDs {
+			if _, ok := byID[id]; !ok {
+				t.Errorf("%s: %s is not there", name, id)
+			}
+		}
+		if walked != nil && strings.Join(walked, " ") != strings.Join(m.UUIDs, " ") {
+			t.Errorf("%s: links lead over %v, the list has %v", name, walked, m.UUIDs)
+		}
+	}
+}
+
+// TestDefectS15Stray: a line of another session is not linked in, and does not take the
+// place of the session.
+func TestDefectS15Stray(t *testing.T) {
+	own := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", textReply)) + ccWrite("u2", "a1", 3, said("two")) + ccWrite("a2", "u2", 4, replied("m2", textReply))
+	stray := func(uuid, parent string, second int, message string) string {
+		return strings.Replace(ccWrite(uuid, parent, second, message), `"sessionId":"s1"`, `"sessionId":"other"`, 1)
+	}
+	lines := strings.SplitAfter(own, "\n")
+	whole := mainOf(mustRead(t, "s1.jsonl", []byte(own)))
+	for name, c := range map[string]struct {
+		raw    string
+		broken bool
+	}{
+		"at the end":             {own + stray("x1", "elsewhere", 40, said("what of another project")), true},
+		"in the middle, newer":   {lines[0] + lines[1] + stray("x1", "elsewhere", 40, said("foreign")) + lines[2] + lines[3], true},
+		"in the middle, older":   {lines[0] + lines[1] + stray("x1", "elsewhere", 2, said("foreign")) + lines[2] + lines[3], false},
+		"two of them":            {own + stray("x1", "elsewhere", 40, said("foreign")) + stray("x2", "x1", 41, replied("m9", textReply)), true},
+		"an open call of theirs": {own + stray("x1", "elsewhere", 40, replied("m9", calling("c9"))), true},
+		"in front":               {stray("x1", "elsewhere", 40, said("foreign")) + own, true},
+		"behind a lost line":     {lines[0] + lines[1] + stray("x1", "elsewhere", 40, said("foreign")) + lines[3], true},
+	} {
+		_, found, fixed := fix(t, "s1.jsonl", []byte(c.raw))
+		if n := count(found, "stray-line"); (n > 0) != c.broken {
+			t.Errorf("%s: %+v", name, found)
+		}
+		again := mustRead(t, "s1.jsonl", fixed.Raw)
+		if got := mainOf(again); name != "behind a lost line" && got != whole || strings.Contains(got, "foreign") {
+			t.Errorf("%s: sends %s\n%s", name, got, fixed.Raw)
+		}
+		if got := strings.Join(resume1(fixed.Raw), "|"); strings.Contains(got, "foreign") || strings.Contains(got, "another") || !strings.Contains(got, "one") {
+			t.Errorf("%s: 1.0 sends %s", name, got)
+		}
+		if !strings.Contains(string(fixed.Raw), `"uuid":"x1"`) {
+			t.Errorf("%s: the line is gone", name)
+		}
+	}
+	// A session that was resumed from another one goes on in its own file.
+	resumed := own + stray("x1", "a2", 40, said("on")) + stray("x2", "x1", 41, replied("m9", textReply))
+	if l, found, _ := fix(t, "other.jsonl", []byte(resumed)); count(found, "stray-line") > 0 || !strings.HasSuffix(mainOf(l), "on|done") {
+		t.Errorf("%s %+v", mainOf(l), found)
+	}
+	gap := strings.Replace(resumed, `{"parentUuid":"a2"`, `{"parentUuid":"lost"`, 1)
+	if l, found, _ := fix(t, "other.jsonl", []byte(gap)); count(found, "stray-line") > 0 || !strings.HasSuffix(mainOf(l), "on|done") {
+		t.Errorf("%s %+v", mainOf(l), found)
+	}
+}
