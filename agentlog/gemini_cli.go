@@ -1,18 +1,20 @@
 package agentlog
 
 import (
+	"strings"
+
 	"github.com/pare-llm/pare/internal/jsonspan"
-	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
-// geminiCLI reads the chats of Gemini CLI. A message of the model holds its calls,
-// and each call holds its result. On resume a call is sent with or without a
-// result, just as it is recorded; a call without one is refused.
+// geminiCLI reads the chats of Gemini CLI as it does when it resumes one. A message of the
+// model holds its calls as toolCalls, and each of them its result; or as parts of its
+// content, which count before those. The responses may stand in a message of the user once
+// more, and are then sent once more.
 //
-// Older versions keep one object with all messages. Later ones keep lines: a
-// message is written again whenever it changes, and the last line of an id counts;
-// $rewindTo takes a message and all behind it back, $set may replace all of them.
+// Older versions keep one object with all messages. Later ones keep lines: a message is
+// written again whenever it changes, and the last line of an id counts; $rewindTo takes a
+// message and all behind it back, $set may replace all of them.
 type geminiCLI struct{}
 
 var geminiRow = row{format: GeminiCLI, name: "gemini-cli", maker: "Gemini CLI", dialect: wire.Gemini, form: geminiCLI{}, line: geminiLine, document: isChat}
@@ -42,31 +44,42 @@ func (g geminiCLI) read(l *Log) {
 		o := objectAt(l.raw, at)
 		if v, ok := o.get("messages"); ok && l.raw[v.Start] == '[' {
 			all := l.readList(v)
-			var records []record
 			for i := all.first; i < all.end; i++ {
-				records = append(records, record{unit: i, at: l.units[i].span})
+				l.records = append(l.records, record{unit: i, at: l.units[i].span})
 			}
-			g.thread(l, records)
+			g.thread(l)
 			return
 		}
 	}
 	l.readLines()
-	g.thread(l, g.fold(l))
+	l.records = g.fold(l)
+	g.thread(l)
 }
 
 // fold goes through the lines of a chat and returns the messages that are left.
 func (geminiCLI) fold(l *Log) []record {
 	var all []record
 	index := make(map[string]int)
-	replace := func(unit int, list []jsonspan.Span) {
-		all, index = nil, make(map[string]int)
+	put := func(r record) {
+		k, ok := index[r.id]
+		if !ok {
+			k = len(all)
+			index[r.id] = k
+			all = append(all, record{})
+		}
+		all[k] = r
+	}
+	putList := func(unit int, list []jsonspan.Span) {
 		for _, e := range list {
-			id := objectAt(l.raw, e).text("id")
-			index[id] = len(all)
-			all = append(all, record{id, unit, e})
+			if id := objectAt(l.raw, e).text("id"); id != "" {
+				put(record{id, unit, e})
+			}
 		}
 	}
 	for i, u := range l.units {
+		if !u.alone { // the line is no JSON to the program
+			continue
+		}
 		o := objectAt(l.raw, u.span)
 		id := o.text("id")
 		switch {
@@ -79,30 +92,40 @@ func (geminiCLI) fold(l *Log) []record {
 				delete(index, r.id)
 			}
 			all = all[:k]
+		case id != "":
+			put(record{id, i, u.span})
 		case o.has("$set"):
 			if set := o.object("$set"); set.has("messages") {
-				replace(i, set.list("messages"))
+				all, index = nil, make(map[string]int)
+				putList(i, set.list("messages"))
 			}
-		case id == "" && o.has("messages"):
-			replace(i, o.list("messages"))
-		case id == "" || !o.has("type"):
-		default:
-			k, ok := index[id]
-			if !ok {
-				k = len(all)
-				index[id] = k
-				all = append(all, record{})
-			}
-			all[k] = record{id, i, u.span}
+		case o.has("messages"):
+			putList(i, o.list("messages"))
 		}
 	}
 	return all
 }
 
-func (g geminiCLI) thread(l *Log, records []record) {
+// A geminiTurn collects the parts of a content, and where each is from.
+type geminiTurn struct {
+	parts [][]byte
+	at    []jsonspan.Span
+}
+
+func (t *geminiTurn) add(raw []byte, at jsonspan.Span) {
+	t.parts, t.at = append(t.parts, raw), append(t.at, at)
+}
+
+func (t *geminiTurn) put(b *bodyBuilder, unit int, role string) {
+	if len(t.parts) > 0 {
+		b.put(unit, write("role", role, "parts", array(t.parts...)), t.at)
+	}
+}
+
+func (g geminiCLI) thread(l *Log) {
 	k, n, model := newTalk(), 0, ""
 	b := l.newBody(wire.Gemini, "")
-	for _, r := range records {
+	for _, r := range l.records {
 		m := objectAt(l.raw, r.at)
 		if len(m.members) == 0 {
 			continue
@@ -113,8 +136,10 @@ func (g geminiCLI) thread(l *Log, records []record) {
 		}
 		switch m.text("type") {
 		case "user":
-			if parts, at := geminiParts(m); parts != nil {
-				b.put(r.unit, write("role", "user", "parts", array(parts...)), at)
+			t := geminiContent(m)
+			if !geminiIgnored(t) {
+				g.countResponses(t.parts, k)
+				t.put(b, r.unit, "user")
 			}
 		case "gemini":
 			if g.turn(l, b, r.unit, m, k) {
@@ -134,124 +159,121 @@ func (g geminiCLI) thread(l *Log, records []record) {
 	}
 }
 
-// geminiParts writes the content of a message, a string or parts, as texts.
-func geminiParts(m object) (parts [][]byte, at []jsonspan.Span) {
+// geminiContent returns the content of a message, a string, a part or a list of them.
+func geminiContent(m object) *geminiTurn {
+	t := new(geminiTurn)
 	v, ok := m.get("content")
 	if !ok {
-		return nil, nil
+		return t
 	}
-	switch m.raw[v.Start] {
-	case '"':
-		if v.Len() > 2 {
-			return [][]byte{write("text", m.raw[v.Start:v.End])}, []jsonspan.Span{v}
-		}
-	case '[':
-		for _, e := range jsonspan.Elements(m.raw, v) {
-			if t := objectAt(m.raw, e).value("text"); len(t) > 2 && t[0] == '"' {
-				parts, at = append(parts, write("text", t)), append(at, e)
+	elements := []jsonspan.Span{v}
+	if m.raw[v.Start] == '[' {
+		elements = jsonspan.Elements(m.raw, v)
+	}
+	for _, e := range elements {
+		switch m.raw[e.Start] {
+		case '"':
+			if e.Len() > 2 {
+				t.add(write("text", m.raw[e.Start:e.End]), e)
 			}
+		case '{':
+			t.add(m.raw[e.Start:e.End], e)
 		}
 	}
-	return parts, at
+	return t
 }
 
-// turn adds a message of the model, and its results as the message behind it; true
-// if there are any.
-func (geminiCLI) turn(l *Log, b *bodyBuilder, i int, m object, k *talk) bool {
-	parts, at := geminiParts(m)
-	var answers [][]byte
-	var from []jsonspan.Span
+// geminiIgnored reports whether a message of the user is not sent: it is empty, a command,
+// or what the program puts in front of each session.
+func geminiIgnored(t *geminiTurn) bool {
+	var b strings.Builder
+	for _, p := range t.parts {
+		o := objectAt(p, jsonspan.Span{Start: 0, End: len(p)})
+		if text := o.text("text"); text != "" {
+			b.WriteString(text)
+		} else if !o.has("text") {
+			return false
+		}
+	}
+	text := strings.TrimSpace(b.String())
+	for _, mark := range []string{"/", "?", "<session_context>", "<hook_context>"} {
+		if strings.HasPrefix(text, mark) {
+			return true
+		}
+	}
+	return text == ""
+}
+
+func (geminiCLI) countResponses(parts [][]byte, k *talk) {
+	for _, p := range parts {
+		o := objectAt(p, jsonspan.Span{Start: 0, End: len(p)})
+		if r := o.object("functionResponse"); len(r.members) > 0 {
+			k.results[r.text("id")]++
+		}
+	}
+}
+
+// turn adds a message of the model, and the results that its calls hold as the message
+// behind it; true if there are any.
+func (g geminiCLI) turn(l *Log, b *bodyBuilder, unit int, m object, k *talk) bool {
+	t, own := geminiContent(m), false
+	for _, p := range t.parts {
+		o := objectAt(p, jsonspan.Span{Start: 0, End: len(p)})
+		if call := o.object("functionCall"); len(call.members) > 0 {
+			own = true
+			k.calls[call.text("id")]++
+		}
+	}
+	answers := new(geminiTurn)
 	for _, c := range m.list("toolCalls") {
 		call := objectAt(l.raw, c)
-		id, name := call.text("id"), call.text("name")
-		args := call.value("args")
-		if len(args) == 0 || args[0] != '{' {
-			args = []byte("{}")
+		if !own {
+			id, args := call.text("id"), call.value("args")
+			if len(args) == 0 || args[0] != '{' {
+				args = []byte("{}")
+			}
+			t.add(write("functionCall", write("id", id, "name", call.text("name"), "args", args)), c)
+			k.calls[id]++
 		}
-		parts = append(parts, write("functionCall", write("id", id, "name", name, "args", args)))
-		at = append(at, c)
-		k.calls[id]++
 		for _, r := range geminiResults(call) {
-			answers, from = append(answers, write("functionResponse", r)), append(from, c)
-			k.results[objectAt(r, jsonspan.Span{Start: 0, End: len(r)}).text("id")]++
+			answers.add(r, c)
 		}
 	}
-	if len(parts) > 0 {
-		b.put(i, write("role", "model", "parts", array(parts...)), at)
+	if len(t.parts) == 0 { // nothing of it is sent
+		return false
 	}
-	if len(answers) > 0 {
-		b.put(i, write("role", "user", "parts", array(answers...)), from)
-	}
-	return len(answers) > 0
+	g.countResponses(answers.parts, k)
+	t.put(b, unit, "model")
+	answers.put(b, unit, "user")
+	return len(answers.parts) > 0
 }
 
-// geminiResults returns the function responses that a call holds.
+// geminiResults returns the parts that a call holds as its result.
 func geminiResults(call object) [][]byte {
 	v, ok := call.get("result")
 	if !ok {
 		return nil
 	}
-	all := []jsonspan.Span{v}
-	if call.raw[v.Start] == '[' {
-		all = jsonspan.Elements(call.raw, v)
-	}
-	var out [][]byte
-	for _, e := range all {
-		if r := objectAt(call.raw, e).value("functionResponse"); len(r) > 0 && r[0] == '{' {
-			out = append(out, r)
+	switch call.raw[v.Start] {
+	case '"':
+		if v.Len() <= 2 {
+			return nil
 		}
-	}
-	return out
-}
-
-// mend writes a result into calls that have none. A result under a wrong id gets
-// that of the call it is in. In a chat of lines the message can be written once more
-// behind the others.
-func (g geminiCLI) mend(e *edits, t *Thread, o Options) error {
-	done := make(map[int]bool)  // calls, by place
-	again := make(map[int]bool) // units to be written once more
-	var order []int
-	tr := t.Request.Transcript()
-	for _, f := range e.l.checkThread(t, o.Check) {
-		if f.Block == transcript.NoBlock || done[f.Offset] || f.Open && o.Repair.Open {
-			continue
+		output := write("output", call.raw[v.Start:v.End])
+		return [][]byte{write("functionResponse", write("id", call.text("id"), "name", call.text("name"), "response", output))}
+	case '{':
+		return [][]byte{call.raw[v.Start:v.End]}
+	case '[':
+		var out [][]byte
+		for _, e := range jsonspan.Elements(call.raw, v) {
+			switch call.raw[e.Start] {
+			case '"':
+				out = append(out, write("text", call.raw[e.Start:e.End]))
+			case '{':
+				out = append(out, call.raw[e.Start:e.End])
+			}
 		}
-		p := t.parts[f.Index]
-		at := p.blocks[f.Block-tr.Messages()[f.Index].First]
-		call := objectAt(e.l.raw, at)
-		if !call.has("name") {
-			continue
-		}
-		if o.AppendOnly && (e.l.lists != nil || !e.l.object(p.unit).has("id")) {
-			return ErrAppendOnly
-		}
-		done[f.Offset] = true
-		if !again[p.unit] {
-			again[p.unit] = true
-			order = append(order, p.unit)
-		}
-		text := stubText(o.Repair, tr, f.Block)
-		raw, action, why := g.answer(call, text)
-		e.replaceIn(p.unit, at.Start, at.Len(), raw)
-		e.log(Change{Thread: t.Name, Line: f.Line}, action, f.Rule, f.IDs, len(raw)-at.Len(), "%s", why)
-	}
-	if o.AppendOnly {
-		for _, u := range order {
-			e.end = append(e.end, e.body(u))
-			delete(e.units, u)
-		}
+		return out
 	}
 	return nil
-}
-
-// answer writes a call with a result that carries its id: a stub if it has none.
-func (geminiCLI) answer(call object, text string) (raw []byte, action, why string) {
-	id, name := call.text("id"), call.text("name")
-	if results := geminiResults(call); len(results) > 0 {
-		r := setMembers(results[0], jsonspan.Span{Start: 0, End: len(results[0])}, "id", id, "name", name)
-		return setMembers(call.raw, call.span, "result", array(write("functionResponse", r))), "edit", "the result of a call carries its id"
-	}
-	r := write("id", id, "name", name, "response", write("error", text))
-	raw = setMembers(call.raw, call.span, "result", array(write("functionResponse", r)), "status", "error")
-	return raw, "insert", "a stub: " + text
 }

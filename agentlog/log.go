@@ -75,27 +75,28 @@ type Log struct {
 	Format  Format
 	Threads []*Thread
 
-	name   string
-	raw    []byte
-	o      Options
-	units  []unit
-	damage []Finding
-	lines  []int // where each line begins
-	joins  []int // where a newline is missing
-	tally  Tally
-	links  map[int]int  // units whose parents are not there, and what they are to hang on
-	copies []int        // units that repeat an earlier one
-	strays []int        // units of another session that the agent would go on from
-	sealed map[int]bool // units that hold more than one message, and are not changed
-	form   form
-	pi     *piTree         // pi: its lines as it sees them
-	taken  map[string]bool // pi: ids in use; filled when one has to be made
-	top    int             // OpenHands: the highest number of an event; -1 if not looked for
-	lists  []list          // that units are elements of, if they are not lines
-	files  []stored        // of a folder
-	look   look
-	open   bool // the last line is whole but lacks its newline
-	sound  bool // all strings were read strictly, and hold no half of a surrogate pair
+	name    string
+	raw     []byte
+	o       Options
+	units   []unit
+	damage  []Finding
+	lines   []int // where each line begins
+	joins   []int // where a newline is missing
+	tally   Tally
+	links   map[int]int  // units whose parents are not there, and what they are to hang on
+	copies  []int        // units that repeat an earlier one
+	records []record     // Gemini CLI: the messages that are left
+	strays  []int        // units of another session that the agent would go on from
+	sealed  map[int]bool // units that hold more than one message, and are not changed
+	form    form
+	pi      *piTree         // pi: its lines as it sees them
+	taken   map[string]bool // pi: ids in use; filled when one has to be made
+	top     int             // OpenHands: the highest number of an event; -1 if not looked for
+	lists   []list          // that units are elements of, if they are not lines
+	files   []stored        // of a folder
+	look    look
+	open    bool // the last line is whole but lacks its newline
+	sound   bool // all strings were read strictly, and hold no half of a surrogate pair
 }
 
 // A look is the last unit that was looked at, for those who ask for the same one

@@ -1,0 +1,295 @@
+package agentlog
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// A geminiEdit is what happens to a message of a chat.
+type geminiEdit struct {
+	record
+	calls map[int][]byte // toolCalls by where they begin; nil: they stay
+	more  [][]byte       // toolCalls that are added
+	parts map[int][]byte // parts of the content by where they begin; nil: they go
+}
+
+// A geminiMender fixes the pairs of a chat. Results are written where the program writes
+// them itself: into the toolCalls of the message that calls.
+type geminiMender struct {
+	e     *edits
+	t     *Thread
+	o     Options
+	tr    *transcript.Transcript
+	edits map[int]*geminiEdit // by where the message begins
+	order []int
+	busy  map[int]bool // places that have been changed in this round
+
+	records []record                        // in the order of the file
+	results map[string][]transcript.BlockID // by call id
+}
+
+func (g geminiCLI) mend(e *edits, t *Thread, o Options) error {
+	m := &geminiMender{e: e, t: t, o: o, tr: t.Request.Transcript(), edits: make(map[int]*geminiEdit), busy: make(map[int]bool)}
+	found := e.l.checkThread(t, o.Check)
+	if len(found) == 0 {
+		return nil
+	}
+	m.records = slices.SortedFunc(slices.Values(e.l.records), func(a, b record) int { return cmp.Compare(a.at.Start, b.at.Start) })
+	m.results = make(map[string][]transcript.BlockID)
+	for b, blk := range m.tr.Blocks() {
+		if blk.Kind == transcript.Result {
+			m.results[blk.CallID] = append(m.results[blk.CallID], transcript.BlockID(b))
+		}
+	}
+	for i := range found {
+		f := &found[i]
+		if f.Block == transcript.NoBlock || f.Open && o.Repair.Open {
+			continue
+		}
+		if o.AppendOnly && (e.l.lists != nil || !e.l.object(f.unit).has("id")) {
+			return ErrAppendOnly
+		}
+		m.mend(f)
+	}
+	return m.write()
+}
+
+// spanOf is where a block comes from.
+func (m *geminiMender) spanOf(b transcript.BlockID) jsonspan.Span {
+	message := m.tr.Block(b).Message
+	return m.t.parts[message].blocks[b-m.tr.Messages()[message].First]
+}
+
+// edit returns what happens to the message that a place is in.
+func (m *geminiMender) edit(at int) *geminiEdit {
+	i, ok := slices.BinarySearchFunc(m.records, at, func(r record, at int) int { return cmp.Compare(r.at.Start, at) })
+	if !ok {
+		i-- // the one that begins in front of it
+	}
+	r := m.records[i]
+	x := m.edits[r.at.Start]
+	if x == nil {
+		x = &geminiEdit{record: r, calls: make(map[int][]byte), parts: make(map[int][]byte)}
+		m.edits[r.at.Start] = x
+		m.order = append(m.order, r.at.Start)
+	}
+	return x
+}
+
+func (m *geminiMender) mend(f *Finding) {
+	at := m.spanOf(f.Block)
+	if m.busy[at.Start] {
+		return
+	}
+	held := objectAt(m.e.l.raw, at)
+	inCall := held.has("name") // a toolCall; a part has functionCall or functionResponse
+	blk := m.tr.Block(f.Block)
+	switch {
+	case blk.Kind == transcript.Call && inCall:
+		m.answerCall(f, at, held)
+	case blk.Kind == transcript.Call:
+		m.answerPart(f, at, held.object("functionCall"))
+	case blk.Kind == transcript.Result && inCall:
+		m.answerCall(f, at, held)
+	case blk.Kind == transcript.Result:
+		m.response(f, at, held)
+	}
+}
+
+// answerCall writes a toolCall with a result that carries its id: the one it has, or a
+// stub.
+func (m *geminiMender) answerCall(f *Finding, at jsonspan.Span, call object) {
+	id, name := call.text("id"), call.text("name")
+	x := m.edit(at.Start)
+	m.busy[at.Start] = true
+	for _, p := range geminiResults(call) {
+		o := objectAt(p, jsonspan.Span{Start: 0, End: len(p)})
+		if r := o.object("functionResponse"); len(r.members) > 0 {
+			if r.text("id") == id && r.text("name") == name {
+				continue
+			}
+			part := write("functionResponse", setMembers(p, r.span, "id", id, "name", name))
+			raw := setMembers(call.raw, call.span, "result", array(part))
+			x.calls[at.Start] = raw
+			m.e.log(Change{Thread: m.t.Name, Line: f.Line}, "edit", f.Rule, f.IDs, len(raw)-at.Len(), "the result of a call carries its id")
+			return
+		}
+	}
+	if raw := m.strayFor(id, name); raw != nil {
+		x.calls[at.Start] = setMembers(call.raw, call.span, "result", array(raw))
+		return
+	}
+	text := stubText(m.o.Repair, m.tr, f.Block)
+	raw := setMembers(call.raw, call.span, "result", array(stubPart(id, name, text)), "status", "error")
+	x.calls[at.Start] = raw
+	m.e.log(Change{Thread: m.t.Name, Line: f.Line}, "insert", f.Rule, f.IDs, len(raw)-at.Len(), "a stub: %s", text)
+}
+
+func stubPart(id, name, text string) []byte {
+	var mark []byte
+	if id != "" {
+		mark = quote(id)
+	}
+	return write("functionResponse", write("id", mark, "name", name, "response", write("error", text)))
+}
+
+// answerPart answers a call that is a part of the content: with a toolCall that holds the
+// result, since that is where the program takes it from.
+func (m *geminiMender) answerPart(f *Finding, at jsonspan.Span, call object) {
+	id, name := call.text("id"), call.text("name")
+	x := m.edit(at.Start)
+	m.busy[at.Start] = true
+	result, status := m.strayFor(id, name), "success"
+	if result == nil {
+		text := stubText(m.o.Repair, m.tr, f.Block)
+		result, status = stubPart(id, name, text), "error"
+		m.e.log(Change{Thread: m.t.Name, Line: f.Line}, "insert", f.Rule, f.IDs, len(result), "a stub: %s", text)
+	}
+	args := call.value("args")
+	if args == nil {
+		args = []byte("{}")
+	}
+	x.more = append(x.more, write("id", id, "name", name, "args", args, "result", array(result), "status", status,
+		"timestamp", objectAt(m.e.l.raw, x.at).value("timestamp")))
+}
+
+// strayFor takes the response to a call from where it stands too late; nil if there is
+// none.
+func (m *geminiMender) strayFor(id, name string) []byte {
+	if id == "" {
+		return nil
+	}
+	for _, b := range m.results[id] {
+		if m.answers(b) {
+			continue
+		}
+		at := m.spanOf(b)
+		part := objectAt(m.e.l.raw, at)
+		if r := part.object("functionResponse"); m.busy[at.Start] || r.text("name") != name {
+			continue
+		}
+		x := m.edit(at.Start)
+		m.busy[at.Start] = true
+		x.parts[at.Start] = nil
+		m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[x.unit].line}, "move", "displaced-result", []string{id}, 0, "moved to the place behind its call")
+		return m.e.l.raw[at.Start:at.End]
+	}
+	return nil
+}
+
+// answers reports whether a result is the first of a call and stands where it must.
+func (m *geminiMender) answers(b transcript.BlockID) bool {
+	x := m.tr.Exchanges()[m.tr.ExchangeOf(b)]
+	return x.State == transcript.Whole && len(x.Results) > 0 && x.Results[0] == b
+}
+
+// response deals with a part of a message of the user that is no answer, or one too many.
+func (m *geminiMender) response(f *Finding, at jsonspan.Span, part object) {
+	r := part.object("functionResponse")
+	x := m.edit(at.Start)
+	m.busy[at.Start] = true
+	c := Change{Thread: m.t.Name, Line: f.Line}
+	for _, id := range m.results[r.text("id")] { // the first of them is the one that stays
+		if id == f.Block {
+			break
+		}
+		if m.sameResponse(id, f.Block) {
+			x.parts[at.Start] = nil
+			m.e.log(c, "drop", f.Rule, f.IDs, -at.Len(), "a copy of the result that its call holds")
+			return
+		}
+	}
+	text := m.t.Request.Text(f.Block)
+	x.parts[at.Start] = write("text", quotation+text)
+	m.e.log(c, "edit", f.Rule, f.IDs, 0, "a result that answers no call here, kept as quoted text")
+}
+
+// sameResponse reports whether two results say the same.
+func (m *geminiMender) sameResponse(a, b transcript.BlockID) bool {
+	return bytes.Equal([]byte(m.t.Request.Text(a)), []byte(m.t.Request.Text(b)))
+}
+
+// write puts the changed messages into the file, or behind it.
+func (m *geminiMender) write() error {
+	for _, start := range m.order {
+		x := m.edits[start]
+		raw := x.render(m.e.l.raw)
+		if bytes.Equal(raw, m.e.l.raw[x.at.Start:x.at.End]) {
+			continue
+		}
+		if m.o.AppendOnly {
+			m.e.end = append(m.e.end, raw)
+			continue
+		}
+		m.e.replaceIn(x.unit, x.at.Start, x.at.Len(), raw)
+	}
+	return nil
+}
+
+// render writes the message, and nothing anew that stays.
+func (x *geminiEdit) render(file []byte) []byte {
+	o := objectAt(file, x.at)
+	var all []jsonspan.Edit
+	put := func(at jsonspan.Span, raw []byte) {
+		all = append(all, jsonspan.Edit{Span: jsonspan.Span{Start: at.Start - x.at.Start, End: at.End - x.at.Start}, New: raw})
+	}
+	if content, ok := o.get("content"); ok && len(x.parts) > 0 {
+		x.content(file, content, put)
+	}
+	calls := o.list("toolCalls")
+	for _, c := range calls {
+		if now := x.calls[c.Start]; now != nil {
+			put(c, now)
+		}
+	}
+	if n := len(calls); n > 0 && len(x.more) > 0 {
+		end := calls[n-1].End
+		put(jsonspan.Span{Start: end, End: end}, append([]byte{','}, bytes.Join(x.more, []byte{','})...))
+	}
+	out, err := jsonspan.Splice(file[x.at.Start:x.at.End], all)
+	if err != nil {
+		return file[x.at.Start:x.at.End]
+	}
+	if len(calls) == 0 && len(x.more) > 0 {
+		out = setMembers(out, jsonspan.Span{Start: 0, End: len(out)}, "toolCalls", array(x.more...))
+	}
+	return out
+}
+
+// content replaces parts of the content, or writes the list without those that go.
+func (x *geminiEdit) content(file []byte, content jsonspan.Span, put func(jsonspan.Span, []byte)) {
+	if file[content.Start] != '[' {
+		if now := x.parts[content.Start]; now != nil {
+			put(content, array(now))
+		} else {
+			put(content, []byte("[]"))
+		}
+		return
+	}
+	var kept [][]byte
+	going := false
+	for _, e := range jsonspan.Elements(file, content) {
+		now, changed := x.parts[e.Start]
+		switch {
+		case changed && now == nil:
+			going = true
+			continue
+		case !changed:
+			now = file[e.Start:e.End]
+		}
+		kept = append(kept, now)
+	}
+	if going {
+		put(content, array(kept...))
+		return
+	}
+	for _, e := range jsonspan.Elements(file, content) {
+		if now, changed := x.parts[e.Start]; changed {
+			put(e, now)
+		}
+	}
+}

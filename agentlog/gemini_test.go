@@ -1,0 +1,275 @@
+package agentlog
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+const gemHead = `{"sessionId":"g","projectHash":"h","startTime":"2026-03-01T10:00:00Z","lastUpdated":"2026-03-01T10:00:00Z","kind":"main"}` + "\n"
+
+func gemSaid(id, text string) string {
+	return `{"id":"` + id + `","timestamp":"2026-03-01T10:00:01Z","type":"user","content":[{"text":"` + text + `"}]}`
+}
+
+// gemResponse is a part with the response to a call.
+func gemResponse(call, output string) string {
+	return `{"functionResponse":{"id":"` + call + `","name":"ls","response":{"output":"` + output + `"}}}`
+}
+
+func gemResponses(id string, parts ...string) string {
+	return `{"id":"` + id + `","timestamp":"2026-03-01T10:00:01Z","type":"user","content":[` + strings.Join(parts, ",") + `]}`
+}
+
+// gemCalls is a message that keeps its calls as toolCalls; a call with an = has that
+// result.
+func gemCalls(id string, calls ...string) string {
+	var all []string
+	for _, c := range calls {
+		call, output, ok := strings.Cut(c, "=")
+		result := ""
+		if ok {
+			result = `,"result":[` + gemResponse(call, output) + `]`
+		}
+		all = append(all, `{"id":"`+call+`","name":"ls","args":{}`+result+`,"status":"success"}`)
+	}
+	return `{"id":"` + id + `","timestamp":"2026-03-01T10:00:01Z","type":"gemini","content":"","model":"gemini-2.5-pro","toolCalls":[` + strings.Join(all, ",") + `]}`
+}
+
+// gemParts is a message whose calls are parts of its content.
+func gemParts(id string, calls ...string) string {
+	var all []string
+	for _, c := range calls {
+		all = append(all, `{"functionCall":{"id":"`+c+`","name":"ls","args":{}}}`)
+	}
+	return `{"id":"` + id + `","timestamp":"2026-03-01T10:00:01Z","type":"gemini","content":[{"text":"let me look"},` + strings.Join(all, ",") + `],"model":"gemini-2.5-pro"}`
+}
+
+func gemSet(messages ...string) string {
+	return `{"$set":{"messages":[` + strings.Join(messages, ",") + `],"lastUpdated":"2026-03-01T11:00:00Z"}}`
+}
+
+func gemFile(lines ...string) string { return gemHead + strings.Join(lines, "\n") + "\n" }
+
+// A gemContent is what is sent, in short.
+type gemContent struct {
+	role             string
+	calls, responses []string
+	texts            []string
+}
+
+// resumeGemini does what Gemini CLI does with a chat of lines, written a second time from
+// its description. Neighbours of one role are one.
+func resumeGemini(t *testing.T, raw []byte) []gemContent {
+	t.Helper()
+	type part struct {
+		Text                           string
+		FunctionCall, FunctionResponse *struct{ ID string }
+	}
+	type message struct {
+		ID, Type  string
+		Content   json.RawMessage
+		ToolCalls []struct {
+			ID     string
+			Result []part
+		}
+	}
+	var order []string
+	byID := make(map[string]message)
+	put := func(m message) {
+		if _, ok := byID[m.ID]; !ok {
+			order = append(order, m.ID)
+		}
+		byID[m.ID] = m
+	}
+	for line := range bytes.Lines(raw) {
+		var r struct {
+			message
+			Set *struct{ Messages []message } `json:"$set"`
+		}
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case r.ID != "":
+			put(r.message)
+		case r.Set != nil && r.Set.Messages != nil:
+			order, byID = nil, make(map[string]message)
+			for _, m := range r.Set.Messages {
+				put(m)
+			}
+		}
+	}
+	var out []gemContent
+	add := func(role string, parts []part) {
+		if len(parts) == 0 {
+			return
+		}
+		if n := len(out); n == 0 || out[n-1].role != role {
+			out = append(out, gemContent{role: role})
+		}
+		c := &out[len(out)-1]
+		for _, p := range parts {
+			switch {
+			case p.FunctionCall != nil:
+				c.calls = append(c.calls, p.FunctionCall.ID)
+			case p.FunctionResponse != nil:
+				c.responses = append(c.responses, p.FunctionResponse.ID)
+			default:
+				c.texts = append(c.texts, p.Text)
+			}
+		}
+	}
+	for _, id := range order {
+		m := byID[id]
+		var parts []part
+		if json.Unmarshal(m.Content, &parts) != nil {
+			parts = nil // a string, which is empty here
+		}
+		if m.Type == "user" {
+			add("user", parts)
+			continue
+		}
+		own := false
+		for _, p := range parts {
+			own = own || p.FunctionCall != nil
+		}
+		var answers []part
+		for _, c := range m.ToolCalls {
+			if !own {
+				parts = append(parts, part{FunctionCall: &struct{ ID string }{c.ID}})
+			}
+			answers = append(answers, c.Result...)
+		}
+		if len(parts) > 0 {
+			add("model", parts)
+			add("user", answers)
+		}
+	}
+	return out
+}
+
+// wantPairs wants that every call is answered once, in the turn behind it.
+func wantPairs(t *testing.T, name string, all []gemContent) {
+	t.Helper()
+	for i, c := range all {
+		want := ""
+		if c.role == "user" && i > 0 {
+			want = fmt.Sprint(count1(all[i-1].calls))
+		} else {
+			want = fmt.Sprint(map[string]int{})
+		}
+		if got := fmt.Sprint(count1(c.responses)); got != want {
+			t.Errorf("%s: turn %d answers %s, not %s", name, i, got, want)
+		}
+	}
+	if n := len(all); n > 0 && len(all[n-1].calls) > 0 {
+		t.Errorf("%s: the last calls are not answered", name)
+	}
+}
+
+func count1(ids []string) map[string]int {
+	n := make(map[string]int)
+	for _, id := range ids {
+		n[id]++
+	}
+	return n
+}
+
+// TestDefectS14Chats: calls and responses are seen wherever the program takes them from,
+// and a fix makes each pair whole once.
+func TestDefectS14Chats(t *testing.T) {
+	for name, c := range map[string]struct {
+		raw    string
+		broken bool
+		keep   []string // what must be sent afterwards
+	}{
+		"clean":                   {gemFile(gemSaid("1", "go"), gemCalls("2", "c1=ok"), gemSaid("3", "on")), false, []string{"go", "on"}},
+		"recorded twice":          {gemFile(gemSaid("1", "go"), gemCalls("2", "c1=ok"), gemResponses("3", gemResponse("c1", "ok")), gemSaid("4", "on")), true, []string{"on"}},
+		"recorded seven times":    {gemFile(gemSaid("1", "go"), gemCalls("2", "c1=ok"), gemResponses("3", strings.Split(strings.Repeat(gemResponse("c1", "ok")+"|", 6), "|")[:6]...), gemSaid("4", "on")), true, []string{"on"}},
+		"a snapshot":              {gemFile(gemSaid("1", "go"), gemSet(gemSaid("1", "go"), gemParts("2", "c1"), gemResponses("3", gemResponse("c1", "ok")), gemSaid("4", "on"))), false, []string{"on"}},
+		"a snapshot, open":        {gemFile(gemSaid("1", "go"), gemSet(gemSaid("1", "go"), gemParts("2", "c1", "c2"), gemResponses("3", gemResponse("c1", "ok")), gemSaid("4", "on"))), true, []string{"on"}},
+		"a snapshot, at the end":  {gemFile(gemSet(gemSaid("1", "go"), gemParts("2", "c1"))), true, []string{"go"}},
+		"a response without call": {gemFile(gemSaid("1", "go"), gemResponses("2", gemResponse("c9", "precious")), gemSaid("3", "on")), true, []string{"precious", "on"}},
+		"and other words":         {gemFile(gemSaid("1", "go"), gemResponses("2", gemResponse("c9", "precious"), `{"text":"by the way"}`)), true, []string{"precious", "by the way"}},
+		"too late":                {gemFile(gemSaid("1", "go"), gemParts("2", "c1"), gemSaid("3", "well?"), `{"id":"4","type":"gemini","content":[{"text":"hm"}]}`, gemResponses("5", gemResponse("c1", "precious"))), true, []string{"well?"}},
+		"another result":          {gemFile(gemSaid("1", "go"), gemCalls("2", "c1=ok"), gemResponses("3", gemResponse("c1", "precious")), gemSaid("4", "on")), true, []string{"precious", "on"}},
+		"no result":               {gemFile(gemSaid("1", "go"), gemCalls("2", "c1", "c2=ok"), gemSaid("3", "on")), true, []string{"on"}},
+		"in the user's message":   {gemFile(gemSaid("1", "go"), gemCalls("2", "c1"), gemResponses("3", gemResponse("c1", "ok")), gemSaid("4", "on")), false, []string{"on"}},
+		"many calls":              {gemFile(gemSaid("1", "go"), gemSet(gemParts("2", "c1", "c2", "c3"), gemResponses("3", gemResponse("c3", "ok"), gemResponse("c1", "ok"))), gemSaid("4", "on")), true, []string{"on"}},
+	} {
+		raw := []byte(c.raw)
+		l, found, fixed := fix(t, "session-1.jsonl", raw)
+		if Broken(found) != c.broken {
+			t.Errorf("%s: %+v", name, found)
+		}
+		if len(fixed.Left) > 0 {
+			t.Errorf("%s: left %+v", name, fixed.Left)
+		}
+		sent := resumeGemini(t, fixed.Raw)
+		wantPairs(t, name, sent)
+		all := fmt.Sprint(sent)
+		for _, k := range c.keep {
+			if !strings.Contains(all, k) && !strings.Contains(string(fixed.Raw), k) {
+				t.Errorf("%s: %s is gone: %s", name, k, all)
+			}
+		}
+		// The model is what the program sends.
+		calls, responses := 0, 0
+		for _, c := range resumeGemini(t, raw) {
+			calls, responses = calls+len(c.calls), responses+len(c.responses)
+		}
+		if n := l.Tally(); n.Calls != calls || n.Results != responses {
+			t.Errorf("%s: %d calls and %d results are sent, %+v is read", name, calls, responses, n)
+		}
+		if t.Failed() {
+			t.Fatalf("%s\n%s\nbecame\n%s", name, raw, fixed.Raw)
+		}
+	}
+}
+
+// TestDefectS14Random: chats of all kinds come out with whole pairs, and a second fix has
+// nothing to do.
+func TestDefectS14Random(t *testing.T) {
+	for seed := range 1500 {
+		r := rand.New(rand.NewPCG(9, uint64(seed)))
+		var lines, messages []string
+		for n := range 2 + r.IntN(8) {
+			id, call := fmt.Sprintf("%d", n), fmt.Sprintf("c%d", n)
+			other := fmt.Sprintf("c%d", r.IntN(n+1))
+			switch r.IntN(6) {
+			case 0:
+				messages = append(messages, gemSaid(id, fmt.Sprint("word", n)))
+			case 1:
+				messages = append(messages, gemCalls(id, call+"=ok"))
+			case 2:
+				messages = append(messages, gemCalls(id, call, call+"b=ok"))
+			case 3:
+				messages = append(messages, gemParts(id, call, call+"b"))
+			case 4:
+				messages = append(messages, gemResponses(id, gemResponse(other, "ok"), gemResponse(other+"b", "ok")))
+			default:
+				messages = append(messages, gemResponses(id, gemResponse(other, fmt.Sprint("out", n))))
+			}
+			if r.IntN(4) == 0 { // a resume
+				lines = append(lines, gemSet(messages...))
+			} else {
+				lines = append(lines, messages[len(messages)-1])
+			}
+		}
+		raw := []byte(gemFile(lines...))
+		l := mustRead(t, "session-1.jsonl", raw)
+		fixed, err := l.Fix(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		verify(t, "session-1.jsonl", raw, fixed)
+		wantPairs(t, fmt.Sprint("seed ", seed), resumeGemini(t, fixed.Raw))
+		if t.Failed() {
+			t.Fatalf("\n%s\nbecame\n%s", raw, fixed.Raw)
+		}
+	}
+}
