@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/pare-llm/pare/transcript"
@@ -11,6 +12,7 @@ type checkCmd struct {
 	reporting `embed:""`
 	Strict    bool `help:"Report whatever is not valid everywhere."`
 	Advice    bool `help:"Also report what is accepted but costs quality or money."`
+	Pairs     bool `help:"With --json, also list which call is answered by which results, and how each pair stands."`
 	lining    `embed:""`
 }
 
@@ -33,10 +35,18 @@ some, 2 if something cannot be read.
 object, with "format"; each of its findings has "line", "column" and "offset" in the
 file, "thread", and where it applies "open" (a call at the end that may still be
 running), "dormant" (no longer sent: it keeps no session from being resumed, and does
-not count for the status) and "physical" (damage to the file itself).`
+not count for the status) and "physical" (damage to the file itself).
+
+--pairs adds "pairs":[{"id","tool","state","call","results"}]: the paths of the call and
+of what answers it, and as state whole, open (at the end, perhaps still running),
+orphan-call, orphan-result, displaced or duplicate. "server" marks what the provider
+executes itself, "guessed" what has no id.`
 }
 
 func (c *checkCmd) run(w *world) int {
+	if c.Pairs && !c.JSON && !c.Lines {
+		return w.usage(hinted{errors.New("--pairs lists pairs as JSON"), "give --json with it"}, "check")
+	}
 	if c.Lines {
 		return c.tellLines(w, "check", &c.lining, c.one)
 	}
@@ -55,7 +65,11 @@ func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 	n := count(req)
 	switch {
 	case c.JSON:
-		out.out = encode(result{Source: from.source, Line: from.line, Dialect: req.Dialect.String(), Profile: req.Profile.Name, counts: n, Findings: append([]wire.Finding{}, found...)})
+		r := result{Source: from.source, Line: from.line, Dialect: req.Dialect.String(), Profile: req.Profile.Name, counts: n, Findings: append([]wire.Finding{}, found...)}
+		if c.Pairs {
+			r.Pairs = pairsOf(req, "")
+		}
+		out.out = encode(r)
 	case len(found) > 0:
 		out.out = v.transcript(from, req, n, found)
 	case !from.many:
@@ -72,6 +86,7 @@ type result struct {
 	Profile string `json:"profile"`
 	counts
 	Findings []wire.Finding `json:"findings"`
+	Pairs    []pair         `json:"pairs,omitzero"`
 }
 
 // counts says how much there is. Calls and results are those of the caller's

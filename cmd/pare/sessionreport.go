@@ -18,6 +18,7 @@ type logResult struct {
 	Profile string `json:"profile"`
 	counts
 	Findings []agentlog.Finding `json:"findings"`
+	Pairs    []pair             `json:"pairs,omitzero"`
 }
 
 // session checks a session file. The status is about what keeps the session from being
@@ -34,7 +35,11 @@ func (c *checkCmd) session(v report, from origin, l logFile) (out outcome) {
 	dialect, profile := l.profile(wire.Options{Profile: c.Profile, Model: c.Model})
 	switch {
 	case c.JSON:
-		out.out = encode(logResult{from.source, l.Format.String(), dialect, profile, n, append([]agentlog.Finding{}, found...)})
+		r := logResult{from.source, l.Format.String(), dialect, profile, n, append([]agentlog.Finding{}, found...), nil}
+		if c.Pairs {
+			r.Pairs = l.pairs()
+		}
+		out.out = encode(r)
 	case len(found) > 0:
 		out.out = v.session(from, l, found)
 		if !from.many && from.source != source.Stdin {
