@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/transcript"
@@ -33,7 +34,7 @@ type CompactOptions struct {
 	// Archived says that what Plan.Archive returns will be kept, so that it counts.
 	Archived bool
 	// Items were archived by the summariser itself.
-	Items []Item
+	Items []archive.Item
 }
 
 // Conservation accounts for the bytes of the messages of a history that was
@@ -305,7 +306,7 @@ func (p *Plan) smaller(o Options) error {
 }
 
 // conserve accounts for every message.
-func (p *Plan) conserve(items []Item, o CompactOptions) error {
+func (p *Plan) conserve(items []archive.Item, o CompactOptions) error {
 	c := Conservation{Summary: len(p.summary.Text)}
 	t := p.in.Transcript()
 	for _, m := range t.Messages() {
@@ -321,7 +322,7 @@ func (p *Plan) conserve(items []Item, o CompactOptions) error {
 	}
 	for i, item := range items {
 		if !item.Genuine() {
-			return uncompacted(ReasonNotConserved, "item %d of the summariser is named %s, which is not the name of its bytes, %s", i, item.ID, itemID(item.Raw))
+			return uncompacted(ReasonNotConserved, "item %d of the summariser is named %s, which is not the name of its bytes, %s", i, item.ID, archive.ID(item.Raw))
 		}
 		c.Archived += len(item.Raw)
 		c.Items++
@@ -335,7 +336,7 @@ func (p *Plan) conserve(items []Item, o CompactOptions) error {
 }
 
 // offload puts a note in the place of everything in front of a cut, without a summary: the
-// note names the archive, see [ArchiveID], of what [Plan.Archive] returns.
+// note names the archive, see [archive.Name], of what [Plan.Archive] returns.
 func (base *Plan) offload(cut transcript.Cut, o CompactOptions) (*Plan, error) {
 	h := headOf(base.out, cut, o.FoldTask)
 	p := base.further()
@@ -344,6 +345,6 @@ func (base *Plan) offload(cut transcript.Cut, o CompactOptions) (*Plan, error) {
 	}
 	items := p.Archive()
 	o.Archived = true
-	note := fmt.Sprintf("What stood here (items: %d) is archived as %s. It was not summarised.", len(items), ArchiveID(items))
+	note := fmt.Sprintf("What stood here (items: %d) is archived as %s. It was not summarised.", len(items), archive.Name(items))
 	return base.compact(cut, Summary{Text: note, Items: o.Items}, o)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/transcript"
@@ -542,9 +543,9 @@ func TestCompactConserves(t *testing.T) {
 			t.Errorf("more than the share: %v", err)
 		}
 		// What the summariser has archived itself counts, if its names are genuine.
-		var own []pare.Item
+		var own []archive.Item
 		for _, item := range plan.Archive() {
-			own = append(own, pare.NewItem(item.Path, item.Raw))
+			own = append(own, archive.New(item.Path, item.Raw))
 		}
 		if _, err := pare.Compact(r, cut, gist, pare.CompactOptions{MinConserved: 1, Items: own}); err != nil {
 			t.Errorf("own items: %v", err)
@@ -574,14 +575,14 @@ func TestOffload(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			done++
-			id := pare.ArchiveID(plan.Archive())
+			id := archive.Name(plan.Archive())
 			note := summaries(t, d, plan.Result().Raw())
 			if len(note) != 1 || !strings.Contains(note[0], id) {
 				t.Fatalf("%s: the note is %q, the archive %s", name, note, id)
 			}
 			checkCompacted(t, name, r, cut, plan, o, note[0])
 			again, err := pare.Offload(reading(t, d, bytes.Clone(body)), cut, o)
-			if err != nil || pare.ArchiveID(again.Archive()) != id || !bytes.Equal(again.Result().Raw(), plan.Result().Raw()) {
+			if err != nil || archive.Name(again.Archive()) != id || !bytes.Equal(again.Result().Raw(), plan.Result().Raw()) {
 				t.Fatalf("%s: another run differs: %v", name, err)
 			}
 			if t.Failed() {
@@ -610,7 +611,7 @@ func TestOffloadCarries(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := summaries(t, d, second.Result().Raw())
-		if len(got) != 1 || !strings.HasPrefix(got[0], gist+"\n\nWhat stood here") || !strings.Contains(got[0], pare.ArchiveID(second.Archive())) {
+		if len(got) != 1 || !strings.HasPrefix(got[0], gist+"\n\nWhat stood here") || !strings.Contains(got[0], archive.Name(second.Archive())) {
 			t.Errorf("got %q", got)
 		}
 	})

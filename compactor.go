@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -25,7 +26,7 @@ type Summary struct {
 	// Otherwise the prior one is put in front of it.
 	Merged bool
 	// Items are what the summariser has archived.
-	Items []Item
+	Items []archive.Item
 }
 
 // A Compactor compacts histories with a summariser. Compactions of one history that

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/transcript"
@@ -246,7 +247,7 @@ func TestCompactorBadSummarisers(t *testing.T) {
 			"the end": {says("a\n" + pare.SummaryEnd), "not-text"},
 			"larger":  {says(strings.Repeat("word ", 5000)), "larger"},
 			"forged items": {func(context.Context, pare.Removed) (pare.Summary, error) {
-				return pare.Summary{Text: gist, Items: []pare.Item{{ID: "x", Raw: []byte("y")}}}, nil
+				return pare.Summary{Text: gist, Items: []archive.Item{{ID: "x", Raw: []byte("y")}}}, nil
 			}, "not-conserved"},
 			"merged, alone": {func(context.Context, pare.Removed) (pare.Summary, error) {
 				return pare.Summary{Text: gist, Merged: true}, nil
@@ -462,7 +463,7 @@ func TestCompactorArchives(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", d, err)
 		}
-		if got := summaries(t, d, plan.Result().Raw()); len(got) != 1 || !strings.Contains(got[0], pare.ArchiveID(plan.Archive())) {
+		if got := summaries(t, d, plan.Result().Raw()); len(got) != 1 || !strings.Contains(got[0], archive.Name(plan.Archive())) {
 			t.Errorf("%s: %q", d, got)
 		}
 	}

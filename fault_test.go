@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
 type badArchive struct{}
 
-func (badArchive) Put(context.Context, ...pare.Item) error { panic("no shelf") }
+func (badArchive) Put(context.Context, ...archive.Item) error { panic("no shelf") }
 
 type badTerms struct{}
 

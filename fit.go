@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -50,7 +51,7 @@ func (w *Window) ladder() ladder.Window {
 		out.PaysAfter = w.Cache.PaysAfter
 	}
 	if w.Archive {
-		out.Name = itemID
+		out.Name = archive.ID
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -65,7 +66,7 @@ type Plan struct {
 	edited          map[transcript.BlockID]bool
 	asRewritten     bool            // finishing had nothing to do
 	summary         *wire.Insertion // to be put in when the plan is carried out
-	earlier         []Item          // taken out by the plan that this one goes on from
+	earlier         []archive.Item  // taken out by the plan that this one goes on from
 }
 
 // Decisions are the verdicts, one per atom of the repaired history, in order; nil if

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -51,7 +52,7 @@ type Policy struct {
 // A Keeper keeps what is taken out of histories. Its methods may be called by many
 // goroutines.
 type Keeper interface {
-	Put(context.Context, ...Item) error
+	Put(context.Context, ...archive.Item) error
 }
 
 // Plan is the one way of a request: it is repaired, the rules vote on it, it is made to

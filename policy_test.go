@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/summary"
@@ -158,7 +159,7 @@ type shelf struct {
 	fail  error
 }
 
-func (s *shelf) Put(_ context.Context, items ...pare.Item) error {
+func (s *shelf) Put(_ context.Context, items ...archive.Item) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.fail != nil {

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/archive"
 )
 
 // A reference is what the archive keeps of entries that are in the store anyway.
@@ -28,7 +28,7 @@ type Archive struct {
 func (s *Store) Archive(key Key) *Archive { return &Archive{s, key} }
 
 // Put keeps items.
-func (a *Archive) Put(ctx context.Context, items ...pare.Item) error {
+func (a *Archive) Put(ctx context.Context, items ...archive.Item) error {
 	return a.s.write(ctx, func(t *tx) error {
 		x, err := a.s.live(ctx, t, a.key, false)
 		if err != nil {

@@ -163,7 +163,7 @@ type changeRun struct {
 	bar     *progress
 	out     output
 	receipt *atomicfile.Draft // nil: none is wanted
-	archive *archive
+	archive *archiving
 	err     error // why nothing more can be written
 	stopped bool  // at something unreadable, after earlier lines were written
 }
@@ -302,7 +302,7 @@ func (r *changeRun) consume(b batch) bool {
 // record writes down what was taken out, and what was done.
 func (r *changeRun) record(o *outcome) error {
 	if r.archive != nil {
-		if err := r.archive.add(o.archive); err != nil {
+		if err := r.archive.Add(o.archive...); err != nil {
 			return err
 		}
 	}

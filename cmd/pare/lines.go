@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/source"
 )
 
@@ -86,7 +87,7 @@ func oneLineOf(out []byte) []byte {
 	text := bytes.TrimRight(out, "\r\n")
 	end := out[len(text):]
 	if bytes.ContainsAny(text, "\r\n") {
-		text = joinLines(text)
+		text = jsonspan.OneLine(text)
 	}
 	if len(end) == 0 {
 		end = []byte{'\n'}

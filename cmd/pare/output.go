@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/source"
 )
@@ -194,7 +195,7 @@ func writeHint(err error, inPlace bool) string {
 		return "give a file in a folder that you may write to"
 	case errors.Is(err, fs.ErrNotExist):
 		return "make the folder first"
-	case errors.Is(err, errNoArchive):
+	case errors.Is(err, archive.ErrNoArchive):
 		return "give the name of a new file, or of an archive that pare made"
 	case errors.Is(err, atomicfile.ErrMoved), errors.Is(err, atomicfile.ErrLocked):
 		return "run it again when nobody writes to it"

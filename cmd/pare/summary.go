@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/pare-llm/pare/archive"
 )
 
 // An outcome is what became of one transcript.
@@ -22,7 +24,7 @@ type outcome struct {
 	before, after int // bytes
 	size          *size
 	receipt       []byte
-	archive       [][]byte // lines
+	archive       []archive.Line
 }
 
 // A size is how much a transcript was, and will be.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
@@ -125,7 +125,7 @@ func TestArchiveKeepsBytes(t *testing.T) {
 			if raw == nil {
 				raw = item.Raw
 			}
-			if !(pare.Item{ID: item.ID, Raw: raw}).Genuine() || item.Path == "" {
+			if !(archive.Item{ID: item.ID, Raw: raw}).Genuine() || item.Path == "" {
 				t.Errorf("the bytes do not have the id: %s", line)
 			}
 			var one, two any

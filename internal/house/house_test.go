@@ -39,6 +39,7 @@ var floors = map[string]floor{
 	"transcript":          {1, nil, "is the index alone; it knows no wire format and no JSON"},
 	"wire":                {2, nil, "knows the formats; deciding is for the engine above"},
 	"tokens":              {2, nil, "counts texts and knows models; the engine chooses a counter with it, requests are not its business"},
+	"archive":             {2, nil, "keeps bytes by what they are, for whoever takes them out"},
 	"internal/needs":      {2, nil, "spreads marks over atoms, for the settlement and the ladder"},
 	"internal/ladder":     {3, nil, "is the part of the engine that fits a window; it knows no receipts and no events"},
 	"":                    {3, nil, "the engine is embedded by others and brings no dependency"},
@@ -65,6 +66,7 @@ var below = map[string][]string{
 	"transcript":        {},
 	"internal/jsonspan": {},
 	"tokens":            {},
+	"archive":           {"internal/jsonspan"},
 	"internal/oracle":   {},
 }
 

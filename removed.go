@@ -1,0 +1,40 @@
+package pare
+
+import (
+	"slices"
+
+	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// Archive returns everything that the plan drops, clears or shortens, as it was:
+// messages that go as a whole, and blocks of those that stay. Placeholders of a window
+// with Archive set name these items.
+func (p *Plan) Archive() []archive.Item {
+	t := p.mended.Transcript()
+	all := slices.Clip(p.earlier)
+	for i, m := range t.Messages() {
+		whole := m.First < m.End
+		for b := m.First; b < m.End; b++ {
+			whole = whole && p.action(b) == ActionDrop
+		}
+		if whole {
+			all = append(all, archive.New(p.mended.MessagePathIn(p.in, i), t.Bytes(m.Span)))
+			continue
+		}
+		for b := m.First; b < m.End; b++ {
+			if p.action(b) == ActionDrop || p.edited[b] {
+				all = append(all, archive.New(p.mended.PathIn(p.in, b), t.Bytes(t.Block(b).Span)))
+			}
+		}
+	}
+	return all
+}
+
+// action is what the plan does with the atom of a block.
+func (p *Plan) action(b transcript.BlockID) Action {
+	if len(p.decisions) == 0 {
+		return ActionKeep
+	}
+	return p.decisions[p.mended.Transcript().AtomOf(b)].Action
+}
