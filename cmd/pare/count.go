@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -277,7 +278,7 @@ type part struct {
 func (v report) bars(b *bytes.Buffer, total int, parts []part) {
 	widest := 13
 	for _, p := range parts {
-		widest = max(widest, columns(p.name))
+		widest = max(widest, screen.Columns(p.name))
 	}
 	for _, p := range parts {
 		if p.tokens == 0 {
@@ -298,5 +299,5 @@ func bar(share float64, cells int) string {
 	if rest := eighths % 8; rest > 0 {
 		s += string([]rune(" ▏▎▍▌▋▊▉")[rest])
 	}
-	return s + strings.Repeat(" ", cells-columns(s))
+	return s + strings.Repeat(" ", cells-screen.Columns(s))
 }

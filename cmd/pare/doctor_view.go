@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/screen"
 )
 
 // A doctorView renders diagnoses for people.
@@ -137,7 +138,7 @@ func (v *doctorView) table(b *bytes.Buffer, rows []*row) {
 	widths := make([]int, len(head))
 	for _, line := range cells {
 		for i, c := range line {
-			widths[i] = max(widths[i], columns(c))
+			widths[i] = max(widths[i], screen.Columns(c))
 		}
 	}
 	const project, why = 1, 4
@@ -151,9 +152,9 @@ func (v *doctorView) table(b *bytes.Buffer, rows []*row) {
 	widths[project] = min(widths[project], max(rest, 16))
 	for k, line := range cells {
 		line[project] = clipFront(line[project], widths[project])
-		line[why] = clip(line[why], widths[why])
+		line[why] = screen.Clip(line[why], widths[why])
 		for i, c := range line {
-			gap := strings.Repeat(" ", widths[i]-columns(c))
+			gap := strings.Repeat(" ", widths[i]-screen.Columns(c))
 			if i == 2 || i == 3 { // numbers
 				c, gap = gap+c, ""
 			}
@@ -207,7 +208,7 @@ func (v *doctorView) faults(b *bytes.Buffer, all []fault) {
 			at = f.File
 		}
 		line := fmt.Sprintf("  %s  %s  ", plain(at), f.Rule)
-		fmt.Fprintf(b, "  %s  %s  %s\n", v.paint.place(plain(at)), v.paint.fault(f.Rule), clip(oneLine(f.Message), max(v.width-columns(line), 30)))
+		fmt.Fprintf(b, "  %s  %s  %s\n", v.paint.place(plain(at)), v.paint.fault(f.Rule), screen.Clip(screen.OneLine(f.Message), max(v.width-screen.Columns(line), 30)))
 	}
 }
 
@@ -228,7 +229,7 @@ func (v *doctorView) change(m *treatment) []byte {
 			at = "new line"
 		}
 		lead := fmt.Sprintf("  %s  %s %s  ", plain(at), c.Action, c.Rule)
-		fmt.Fprintf(&b, "  %s  %s %s  %s\n", v.notes.place(plain(at)), c.Action, c.Rule, clip(oneLine(c.Reason), max(v.width-columns(lead), 30)))
+		fmt.Fprintf(&b, "  %s  %s %s  %s\n", v.notes.place(plain(at)), c.Action, c.Rule, screen.Clip(screen.OneLine(c.Reason), max(v.width-screen.Columns(lead), 30)))
 	}
 	if n := len(m.fixed.Left); n > 0 {
 		fmt.Fprintf(&b, "  %s\n", v.notes.advice(fmt.Sprintf("%s would stay: it cannot be fixed", plural(n, "finding"))))
@@ -353,13 +354,13 @@ func (a abbreviation) command(d *diagnosis) string {
 // clipFront cuts s to at most n columns from the front: the end of a path says most.
 func clipFront(s string, n int) string {
 	for i := range s {
-		if columns(s[i:]) <= n-1 {
+		if screen.Columns(s[i:]) <= n-1 {
 			if i == 0 {
 				return s
 			}
 			return "…" + s[i:]
 		}
-		if i == 0 && columns(s) <= n {
+		if i == 0 && screen.Columns(s) <= n {
 			return s
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/wire"
 )
@@ -162,7 +163,7 @@ func (e explanation) list(all []headword) []byte {
 func (e explanation) word(t headword, rows []wire.Rule) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s  %s\n", e.paint.bold(t.word), e.paint.faint(string(t.kind)))
-	for _, line := range wrap(t.meaning, e.width-2) {
+	for _, line := range screen.Wrap(t.meaning, e.width-2) {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	switch {
@@ -170,7 +171,7 @@ func (e explanation) word(t headword, rows []wire.Rule) []byte {
 		fmt.Fprintf(&b, "\n%s\n", e.paint.place("session files of agents"))
 		e.field(&b, "repair", damageMends[t.word])
 	case t.kind != aFault:
-		for _, line := range wrap(t.more, e.width-2) {
+		for _, line := range screen.Wrap(t.more, e.width-2) {
 			fmt.Fprintf(&b, "  %s\n", line)
 		}
 		return b.Bytes()
@@ -195,7 +196,7 @@ func (e explanation) field(b *bytes.Buffer, name, value string) {
 	if value == "" {
 		return
 	}
-	for i, line := range wrap(value, e.width-10) {
+	for i, line := range screen.Wrap(value, e.width-10) {
 		if i > 0 {
 			name = ""
 		}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/pare-llm/pare/internal/manual"
 )
 
 var update = flags.Bool("update", false, "rewrite what is made from the program: the man pages in docs/man, docs/words.md")
@@ -24,7 +26,7 @@ func grammarForTest() *kong.Application {
 
 // TestManPagesFresh wants the pages in docs/man to be those of the grammar.
 func TestManPagesFresh(t *testing.T) {
-	pages := manPages(grammarForTest())
+	pages := manual.Pages(grammarForTest(), groups)
 	if *update {
 		if err := os.MkdirAll(manFolder, 0o777); err != nil {
 			t.Fatal(err)
@@ -32,15 +34,15 @@ func TestManPagesFresh(t *testing.T) {
 	}
 	var names []string
 	for _, p := range pages {
-		names = append(names, p.name)
-		file := filepath.Join(manFolder, p.name)
+		names = append(names, p.Name)
+		file := filepath.Join(manFolder, p.Name)
 		if *update {
-			if err := os.WriteFile(file, p.roff, 0o666); err != nil {
+			if err := os.WriteFile(file, p.Roff, 0o666); err != nil {
 				t.Fatal(err)
 			}
 			continue
 		}
-		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, p.roff) {
+		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, p.Roff) {
 			t.Errorf("%s is stale (%v); run go test ./cmd/pare -run TestManPagesFresh -update", file, err)
 		}
 	}
@@ -64,9 +66,9 @@ func TestManPagesFresh(t *testing.T) {
 func TestManPagesLint(t *testing.T) {
 	folder := t.TempDir()
 	var files []string
-	for _, p := range manPages(grammarForTest()) {
-		files = append(files, filepath.Join(folder, p.name))
-		if err := os.WriteFile(files[len(files)-1], p.roff, 0o600); err != nil {
+	for _, p := range manual.Pages(grammarForTest(), groups) {
+		files = append(files, filepath.Join(folder, p.Name))
+		if err := os.WriteFile(files[len(files)-1], p.Roff, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,10 +108,10 @@ func TestManPagesLint(t *testing.T) {
 func TestHelp(t *testing.T) {
 	app := grammarForTest()
 	for _, n := range app.Children {
-		if !strings.HasPrefix(n.Detail, exampleLead) {
-			t.Errorf("pare %s --help does not begin with %q", n.Name, exampleLead)
+		if !strings.HasPrefix(n.Detail, manual.ExampleLead) {
+			t.Errorf("pare %s --help does not begin with %q", n.Name, manual.ExampleLead)
 		}
-		examples, rest := exampleOf(n.Detail)
+		examples, rest := manual.Examples(n.Detail)
 		if !strings.HasPrefix(examples, "    pare "+n.Name) && n.Name != "completion" || rest == "" {
 			t.Errorf("pare %s --help: the examples are %q, then there is %q", n.Name, examples, rest)
 		}
@@ -130,7 +132,7 @@ func TestHelp(t *testing.T) {
 // TestExamplesParse wants every example in the help to be right.
 func TestExamplesParse(t *testing.T) {
 	for _, n := range grammarForTest().Children {
-		examples, _ := exampleOf(n.Detail)
+		examples, _ := manual.Examples(n.Detail)
 		if examples == "" {
 			continue // TestHelp minds
 		}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -205,7 +206,7 @@ func (p *picture) row(b *bytes.Buffer, m, digits int) {
 		if t.note != "" {
 			notes = append(notes, flag{at, t.note})
 		}
-		at += columns(shown)
+		at += screen.Columns(shown)
 		b.WriteString(p.colour(t, shown))
 	}
 	b.WriteByte('\n')
@@ -223,7 +224,7 @@ type flag struct {
 func (p *picture) flags(b *bytes.Buffer, notes []flag) {
 	for i := len(notes) - 1; i >= 0; i-- {
 		n := notes[i]
-		if left := n.column - columns(n.text) - 2; i == 0 && left > 4 && n.column+3+columns(n.text) > p.width {
+		if left := n.column - screen.Columns(n.text) - 2; i == 0 && left > 4 && n.column+3+screen.Columns(n.text) > p.width {
 			b.WriteString(strings.Repeat(" ", left) + p.paint.fault(n.text+" ─╯") + "\n")
 			continue
 		}
@@ -268,7 +269,7 @@ func (p *picture) tokens(m transcript.Message, room int) []token {
 	}
 	nothing := token{text: "(nothing)"}
 	if raw := p.t.Bytes(m.Span); len(raw) > 0 && raw[0] != '{' {
-		nothing.text = clip(oneLine(string(raw[:min(len(raw), 100)])), 20) // no message at all
+		nothing.text = screen.Clip(screen.OneLine(string(raw[:min(len(raw), 100)])), 20) // no message at all
 	}
 	return []token{nothing}
 }
@@ -297,9 +298,9 @@ func (p *picture) fit(m transcript.Message, width int) []token {
 // columns is what the token takes, with its mark and the space behind it.
 func (t token) columns() int {
 	if t.marked {
-		return columns(t.text) + 4
+		return screen.Columns(t.text) + 4
 	}
-	return columns(t.text) + 2
+	return screen.Columns(t.text) + 2
 }
 
 // leaveOut keeps the marked tokens, then the first ones as far as they fit.
@@ -348,11 +349,11 @@ func (p *picture) words(b transcript.Block, room int) string {
 	switch b.Kind {
 	case transcript.Text:
 		if s := p.start(b.Body, room); s != "" {
-			return "“" + clip(s, room) + "”"
+			return "“" + screen.Clip(s, room) + "”"
 		}
 		return "“”"
 	case transcript.Call:
-		return "call " + clip(oneLine(b.Tool), 24) + "(" + short(b.CallID) + ")"
+		return "call " + screen.Clip(screen.OneLine(b.Tool), 24) + "(" + short(b.CallID) + ")"
 	case transcript.Result:
 		s := "result ← " + label(b)
 		if b.Failed {
@@ -360,11 +361,11 @@ func (p *picture) words(b transcript.Block, room int) string {
 		}
 		return s
 	case transcript.ServerCall, transcript.ServerResult:
-		return b.Kind.String() + " " + strings.TrimSpace(clip(oneLine(b.Tool), 24)+" "+short(b.CallID))
+		return b.Kind.String() + " " + strings.TrimSpace(screen.Clip(screen.OneLine(b.Tool), 24)+" "+short(b.CallID))
 	case transcript.Thinking:
 		return "thinking"
 	}
-	return clip(oneLine(p.typeOf(b.Span)), room)
+	return screen.Clip(screen.OneLine(p.typeOf(b.Span)), room)
 }
 
 // label names a call by its id, or where it has none by its tool.
@@ -373,7 +374,7 @@ func label(b transcript.Block) string {
 	case b.CallID != "":
 		return short(b.CallID)
 	case b.Tool != "":
-		return clip(oneLine(b.Tool), 24)
+		return screen.Clip(screen.OneLine(b.Tool), 24)
 	}
 	return "(no id)"
 }
@@ -389,7 +390,7 @@ func callName(b transcript.Block) string {
 
 // short leaves out the middle of a long id; its ends tell it apart.
 func short(id string) string {
-	id = oneLine(id)
+	id = screen.OneLine(id)
 	if runes := []rune(id); len(runes) > 32 {
 		return string(runes[:18]) + "…" + string(runes[len(runes)-12:])
 	}
@@ -406,7 +407,7 @@ func (p *picture) start(s transcript.Span, room int) string {
 			raw = raw[:len(raw)-1]
 		}
 	}
-	return oneLine(strings.ToValidUTF8(string(jsonspan.Decode(nil, raw)), ""))
+	return screen.OneLine(strings.ToValidUTF8(string(jsonspan.Decode(nil, raw)), ""))
 }
 
 // typeOf names a block that is none of the usual ones: by its type, or else by its
@@ -416,7 +417,7 @@ func (p *picture) typeOf(span transcript.Span) string {
 	var s jsonspan.Scanner
 	s.Reset(raw, jsonspan.Structural)
 	if s.Peek() != jsonspan.Object || !s.Enter() {
-		return clip(oneLine(string(raw[:min(len(raw), 100)])), 20)
+		return screen.Clip(screen.OneLine(string(raw[:min(len(raw), 100)])), 20)
 	}
 	first := ""
 	for {

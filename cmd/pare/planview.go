@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -137,7 +138,7 @@ func (v planView) change(b *bytes.Buffer, c wire.Change) {
 		path = "(what the changes above lead to)"
 	}
 	fmt.Fprintf(b, "    %s  %s  %s%s\n", action, v.paint.place(plain(path)), c.Rule, v.paint.faint(bytesChanged(c.Bytes)))
-	for _, line := range wrap(plain(c.Reason), v.width-12) {
+	for _, line := range screen.Wrap(plain(c.Reason), v.width-12) {
 		fmt.Fprintf(b, "            %s\n", line)
 	}
 	if summed {
@@ -172,7 +173,7 @@ func (v planView) summary(b *bytes.Buffer) {
 			continue
 		}
 		text, _, _ = strings.Cut(text, pare.SummaryEnd)
-		for _, line := range wrap(strings.TrimSpace(plain(text)), v.width-14) {
+		for _, line := range screen.Wrap(strings.TrimSpace(plain(text)), v.width-14) {
 			fmt.Fprintf(b, "            %s\n", v.paint.good("+ "+line))
 		}
 		return
@@ -230,11 +231,11 @@ func (v planView) snippet(req *wire.Request, id transcript.BlockID) string {
 	name := ""
 	switch b.Kind {
 	case transcript.Call, transcript.ServerCall:
-		name = clip(oneLine(b.Tool), 24) + " "
+		name = screen.Clip(screen.OneLine(b.Tool), 24) + " "
 	case transcript.Result, transcript.ServerResult:
 		name = "result "
 	case transcript.Thinking:
 		name = "thinking "
 	}
-	return name + clip(p.start(b.Body, room), room-columns(name))
+	return name + screen.Clip(p.start(b.Body, room), room-screen.Columns(name))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
@@ -78,7 +79,7 @@ func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 		p.Message, p.hint = "the input is empty", "expected a request body, a list of messages, or JSON lines of either"
 	case errors.As(err, &syntax):
 		p.Offset, p.Path, p.hint = b.At+syntax.Offset, b.Pointer+syntax.Pointer, syntaxHint(raw, syntax)
-		said := wire.SyntaxError{Offset: from.lead + p.Offset, Pointer: clip(p.Path, 120), Reason: syntax.Reason}
+		said := wire.SyntaxError{Offset: from.lead + p.Offset, Pointer: screen.Clip(p.Path, 120), Reason: syntax.Reason}
 		p.Message = said.Error()
 	case errors.Is(err, wire.ErrNotRequest):
 		p.Offset, p.Path = b.At, b.Pointer

@@ -3,8 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"strings"
 
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -53,7 +53,7 @@ func (r report) about(req *wire.Request, n counts) string {
 		s += " · " + req.Profile.Name
 	}
 	if m := req.Model(); m != "" {
-		s += " · " + clip(plain(m), 48)
+		s += " · " + screen.Clip(plain(m), 48)
 	}
 	return s + " · " + n.String()
 }
@@ -73,7 +73,7 @@ func (r report) meaning(b *bytes.Buffer, f wire.Finding, meant, said bool) {
 	if said || f.Message == meaning {
 		return
 	}
-	for _, line := range wrap(plain(f.Message), r.width-6) {
+	for _, line := range screen.Wrap(plain(f.Message), r.width-6) {
 		fmt.Fprintf(b, "    %s\n", r.paint.faint("│ "+line))
 	}
 }
@@ -97,6 +97,3 @@ func (r report) mark(f wire.Finding) string {
 	}
 	return r.paint.fault("✗ " + f.Rule)
 }
-
-// oneLine is text with its line breaks made visible as spaces.
-func oneLine(s string) string { return strings.Join(strings.Fields(plain(s)), " ") }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/rules"
 )
 
@@ -165,7 +166,7 @@ func (e explanation) rules(list []listed) []byte {
 	var b bytes.Buffer
 	widest := 0
 	for _, r := range list {
-		widest = max(widest, columns(r.Rule))
+		widest = max(widest, screen.Columns(r.Rule))
 	}
 	off := false
 	for _, r := range list {
@@ -177,8 +178,8 @@ func (e explanation) rules(list []listed) []byte {
 				off = true
 			}
 		}
-		name := r.Rule + strings.Repeat(" ", widest-columns(r.Rule))
-		for i, line := range wrap(plain(r.Doc), e.width-widest-6) {
+		name := r.Rule + strings.Repeat(" ", widest-screen.Columns(r.Rule))
+		for i, line := range screen.Wrap(plain(r.Doc), e.width-widest-6) {
 			if i > 0 {
 				number, name = "", strings.Repeat(" ", widest)
 			}

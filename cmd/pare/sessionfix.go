@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 )
 
@@ -228,7 +229,7 @@ func (r report) logChange(b *bytes.Buffer, from origin, c agentlog.Change) {
 		thread = "  " + c.Thread
 	}
 	fmt.Fprintf(b, "%s %s  %s%s\n", r.paint.bold(plain(place)+":"), action, c.Rule, r.paint.faint(bytesChanged(c.Bytes)+plain(thread)))
-	for _, line := range wrap(plain(c.Reason), r.width-6) {
+	for _, line := range screen.Wrap(plain(c.Reason), r.width-6) {
 		fmt.Fprintf(b, "    %s\n", line)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
@@ -161,7 +162,7 @@ func (r report) effect(f agentlog.Finding) string {
 
 // instead says what to do about what cannot be fixed.
 func (r report) instead(b *bytes.Buffer, f agentlog.Finding) {
-	for _, line := range wrap(plain(f.Instead), r.width-6) {
+	for _, line := range screen.Wrap(plain(f.Instead), r.width-6) {
 		fmt.Fprintf(b, "    %s\n", line)
 	}
 }

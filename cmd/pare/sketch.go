@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/ui"
 	"github.com/pare-llm/pare/wire"
@@ -194,11 +195,11 @@ func (s sketch) message(b *bytes.Buffer, p *picture, i, digits, n, most int, fau
 		if t.marked {
 			shown = "✗ " + shown
 		}
-		if k > 0 && used+2+columns(shown) > room {
+		if k > 0 && used+2+screen.Columns(shown) > room {
 			b.WriteString(s.paint.faint(" …"))
 			break
 		}
-		used += 2 + columns(shown)
+		used += 2 + screen.Columns(shown)
 		b.WriteString(" " + p.colour(t, shown))
 		if used < room {
 			b.WriteByte(' ')

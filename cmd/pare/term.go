@@ -5,10 +5,8 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/clipperhouse/displaywidth"
+	"github.com/pare-llm/pare/internal/screen"
 	"golang.org/x/term"
 )
 
@@ -57,57 +55,8 @@ func (p palette) advice(s string) string { return p.paint("1;33", s) }
 func (p palette) place(s string) string  { return p.paint("36", s) }
 func (p palette) good(s string) string   { return p.paint("32", s) }
 
-// plain makes text from a transcript or a file name safe to print: it cannot move
-// the cursor, change colours or turn the line around.
-func plain(s string) string {
-	clean := func(r rune) bool { return unicode.IsPrint(r) || r == '\n' }
-	if strings.IndexFunc(s, func(r rune) bool { return !clean(r) }) < 0 && utf8.ValidString(s) {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t' || r == '\r':
-			return ' '
-		case clean(r):
-			return r
-		}
-		return '·'
-	}, s)
-}
-
-// columns is how wide s stands on a terminal, sign by sign as people see them: a flag or
-// a face with its colour is one, two columns wide.
-func columns(s string) int { return displaywidth.String(s) }
-
-// clip cuts s to at most n columns, the last one an ellipsis.
-func clip(s string, n int) string {
-	if columns(s) <= n {
-		return s
-	}
-	return strings.TrimRight(displaywidth.TruncateString(s, n-1, ""), " ") + "…"
-}
-
-// wrap breaks s between words into lines of at most n columns; a longer word gets
-// a line of its own.
-func wrap(s string, n int) []string {
-	var lines []string
-	for _, paragraph := range strings.Split(s, "\n") {
-		line := ""
-		for _, word := range strings.Fields(paragraph) {
-			switch {
-			case line == "":
-				line = word
-			case columns(line)+1+columns(word) <= n:
-				line += " " + word
-			default:
-				lines = append(lines, line)
-				line = word
-			}
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
+// plain makes text from elsewhere safe to print.
+func plain(s string) string { return screen.Plain(s) }
 
 // quoted is a file name as a shell takes it.
 func quoted(name string) string {

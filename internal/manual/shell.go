@@ -1,4 +1,4 @@
-package main
+package manual
 
 import (
 	"bytes"
@@ -7,32 +7,7 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/pare-llm/pare/rules"
-	"github.com/pare-llm/pare/wire"
 )
-
-type completionCmd struct {
-	Shell string `arg:"" enum:"bash,zsh,fish" help:"The shell: bash, zsh or fish."`
-}
-
-// Help is the page's first paragraph.
-func (c *completionCmd) Help() string {
-	return `For example:
-
-    source <(pare completion bash)                in ~/.bashrc
-    pare completion zsh > ~/.zfunc/_pare          a folder of $fpath, before compinit
-    pare completion fish > ~/.config/fish/completions/pare.fish
-
-The completions are made from the commands and flags of this version: print them again
-after an update. Names of commands, flags, what a flag may be, rules and files are
-completed.`
-}
-
-func (c *completionCmd) run(w *world) int {
-	script := map[string]func(shellWords) []byte{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}[c.Shell]
-	return w.say(script(wordsOf(newParser(w, nil).Model)))
-}
 
 // shellWords is what can be completed: the grammar, as far as a shell cares.
 type shellWords struct{ commands []shellCommand }
@@ -59,46 +34,55 @@ type shellValue struct {
 	many  bool
 }
 
+// Completion makes the completions for a shell, bash, zsh or fish, from the grammar. known lists what
+// the value of a flag may be, by the name of the flag; others are read off the grammar.
+func Completion(shell string, app *kong.Application, known map[string][]string) []byte {
+	all := wordsOf(app, known)
+	switch shell {
+	case "zsh":
+		return zshCompletion(all)
+	case "fish":
+		return fishCompletion(all)
+	}
+	return bashCompletion(all)
+}
+
 // wordsOf reads the grammar.
-func wordsOf(app *kong.Application) shellWords {
+func wordsOf(app *kong.Application, known map[string][]string) shellWords {
 	var all shellWords
 	for _, n := range app.Children {
 		c := shellCommand{name: n.Name, help: n.Help}
 		for _, level := range n.AllFlags(true) {
 			for _, f := range level {
-				c.flags = append(c.flags, flagOf(f))
+				c.flags = append(c.flags, flagOf(f, known))
 			}
 		}
 		for _, p := range n.Positional {
-			c.args = valueOf(p, p.Name)
+			c.args = valueOf(p, p.Name, known)
 		}
 		all.commands = append(all.commands, c)
 	}
 	return all
 }
 
-func flagOf(f *kong.Flag) shellFlag {
+func flagOf(f *kong.Flag, known map[string][]string) shellFlag {
 	out := shellFlag{name: f.Name, help: f.Help, many: f.IsSlice()}
 	if f.Short != 0 {
 		out.short = string(f.Short)
 	}
 	if !f.IsBool() {
-		v := valueOf(f.Value, f.PlaceHolder)
+		v := valueOf(f.Value, f.PlaceHolder, known)
 		out.value = &v
 	}
 	return out
 }
 
 // valueOf tells what a value may be from its enum, its placeholder or its name.
-func valueOf(v *kong.Value, placeholder string) shellValue {
+func valueOf(v *kong.Value, placeholder string, known map[string][]string) shellValue {
 	out := shellValue{name: strings.ToUpper(v.Name), many: v.IsSlice()}
-	known := map[string]func() []string{
-		"as": dialectNames, "profile": func() []string { return wire.Profiles(wire.Auto) }, "rules": ruleNames,
-		"word": words,
-	}
 	switch {
 	case known[v.Name] != nil:
-		out.words = known[v.Name]()
+		out.words = known[v.Name]
 	case v.Enum != "":
 		out.words = slices.DeleteFunc(strings.Split(v.Enum, ","), func(s string) bool { return s == "" })
 	case strings.Contains(placeholder, "|") && strings.ToLower(placeholder) == placeholder:
@@ -107,22 +91,6 @@ func valueOf(v *kong.Value, placeholder string) shellValue {
 		out.files = slices.Contains([]string{"FILE", "DIR", "path", "file", "dir"}, placeholder)
 	}
 	return out
-}
-
-func dialectNames() []string {
-	var names []string
-	for _, d := range wire.Dialects() {
-		names = append(names, d.String())
-	}
-	return names
-}
-
-func ruleNames() []string {
-	var names []string
-	for _, e := range rules.All() {
-		names = append(names, e.Name)
-	}
-	return names
 }
 
 // bashCompletion works with the bash of macOS, too, which is of 2007.

@@ -1,64 +1,34 @@
-package main
+// Package manual makes the manual of a command line from its grammar: man pages, and the
+// completions of shells.
+package manual
 
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/pare-llm/pare/internal/screen"
 )
 
-type manCmd struct {
-	Dir string `arg:"" optional:"" help:"The folder to write the pages to. Default: the first page goes to standard output."`
+// A Page is one page of the manual.
+type Page struct {
+	Name string // of its file
+	Roff []byte
 }
 
-// Help is the page's first paragraph.
-func (c *manCmd) Help() string {
-	return `For example:
-
-    pare man ~/.local/share/man/man1              then: man pare, man pare-trim
-    pare man | man -l -                           look at the first page
-
-There is a page for pare and one for each command. Pages that are there already are
-replaced. They are made from the commands and flags of this version: write them again
-after an update.`
-}
-
-func (c *manCmd) run(w *world) int {
-	pages := manPages(newParser(w, nil).Model)
-	if c.Dir == "" {
-		return w.say(pages[0].roff)
-	}
-	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
-		return w.fail("make "+c.Dir+": "+failure(err).Message, "give a folder that you may write to")
-	}
-	for _, p := range pages {
-		if err := w.files.WriteFile(filepath.Join(c.Dir, p.name), p.roff); err != nil {
-			return w.fail(err.Error(), writeHint(err, false))
-		}
-	}
-	fmt.Fprintf(w.stderr, "%s written to %s\n", plural(len(pages), "page"), plain(c.Dir))
-	return statusClean
-}
-
-// A manPage is one page of the manual.
-type manPage struct {
-	name string // of its file
-	roff []byte
-}
-
-// manPages makes the pages of the manual from the grammar, that of pare itself first.
-func manPages(app *kong.Application) []manPage {
-	pages := []manPage{{"pare.1", appPage(app)}}
+// Pages makes the pages of the manual from the grammar, that of pare itself first; it
+// lists the commands by their groups.
+func Pages(app *kong.Application, groups []kong.Group) []Page {
+	pages := []Page{{"pare.1", appPage(app, groups)}}
 	for _, n := range app.Children {
-		pages = append(pages, manPage{"pare-" + n.Name + ".1", commandPage(app, n)})
+		pages = append(pages, Page{"pare-" + n.Name + ".1", commandPage(app, n)})
 	}
 	return pages
 }
 
-func appPage(app *kong.Application) []byte {
+func appPage(app *kong.Application, groups []kong.Group) []byte {
 	var m manWriter
 	m.head("pare", strings.TrimSuffix(strings.TrimPrefix(app.Help, "Pare "), "."))
 	m.section("SYNOPSIS")
@@ -124,7 +94,7 @@ func commandPage(app *kong.Application, n *kong.Node) []byte {
 		synopsis += " " + arg
 	}
 	m.line(synopsis)
-	examples, rest := exampleOf(n.Detail)
+	examples, rest := Examples(n.Detail)
 	if examples != "" {
 		m.section("EXAMPLES")
 		m.detail(examples)
@@ -152,9 +122,9 @@ func commandPage(app *kong.Application, n *kong.Node) []byte {
 	return m.Bytes()
 }
 
-// exampleOf parts a text of help into its examples and the rest.
-func exampleOf(detail string) (examples, rest string) {
-	after, ok := strings.CutPrefix(detail, exampleLead)
+// Examples parts a text of help into its examples and the rest.
+func Examples(detail string) (examples, rest string) {
+	after, ok := strings.CutPrefix(detail, ExampleLead)
 	if !ok {
 		return "", detail
 	}
@@ -162,8 +132,8 @@ func exampleOf(detail string) (examples, rest string) {
 	return examples, rest
 }
 
-// exampleLead is how every text of help begins.
-const exampleLead = "For example:\n"
+// ExampleLead is how every text of help begins.
+const ExampleLead = "For example:\n"
 
 // A manWriter writes roff.
 type manWriter struct{ bytes.Buffer }
@@ -178,7 +148,7 @@ func (m *manWriter) section(name string) { m.line(`.SH "` + name + `"`) }
 
 // text writes a paragraph; roff breaks its lines anew.
 func (m *manWriter) text(s string) {
-	for _, l := range wrap(s, 76) {
+	for _, l := range screen.Wrap(s, 76) {
 		m.line(roffText(l))
 	}
 }

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pare-llm/pare/internal/manual"
+	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/wire"
+)
+
+type manCmd struct {
+	Dir string `arg:"" optional:"" help:"The folder to write the pages to. Default: the first page goes to standard output."`
+}
+
+// Help is the page's first paragraph.
+func (c *manCmd) Help() string {
+	return `For example:
+
+    pare man ~/.local/share/man/man1              then: man pare, man pare-trim
+    pare man | man -l -                           look at the first page
+
+There is a page for pare and one for each command. Pages that are there already are
+replaced. They are made from the commands and flags of this version: write them again
+after an update.`
+}
+
+func (c *manCmd) run(w *world) int {
+	pages := manual.Pages(newParser(w, nil).Model, groups)
+	if c.Dir == "" {
+		return w.say(pages[0].Roff)
+	}
+	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
+		return w.fail("make "+c.Dir+": "+failure(err).Message, "give a folder that you may write to")
+	}
+	for _, p := range pages {
+		if err := w.files.WriteFile(filepath.Join(c.Dir, p.Name), p.Roff); err != nil {
+			return w.fail(err.Error(), writeHint(err, false))
+		}
+	}
+	fmt.Fprintf(w.stderr, "%s written to %s\n", plural(len(pages), "page"), plain(c.Dir))
+	return statusClean
+}
+
+type completionCmd struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"The shell: bash, zsh or fish."`
+}
+
+// Help is the page's first paragraph.
+func (c *completionCmd) Help() string {
+	return `For example:
+
+    source <(pare completion bash)                in ~/.bashrc
+    pare completion zsh > ~/.zfunc/_pare          a folder of $fpath, before compinit
+    pare completion fish > ~/.config/fish/completions/pare.fish
+
+The completions are made from the commands and flags of this version: print them again
+after an update. Names of commands, flags, what a flag may be, rules and files are
+completed.`
+}
+
+func (c *completionCmd) run(w *world) int {
+	known := map[string][]string{"as": dialectNames(), "profile": wire.Profiles(wire.Auto), "rules": ruleNames(), "word": words()}
+	return w.say(manual.Completion(c.Shell, newParser(w, nil).Model, known))
+}
+
+func dialectNames() []string {
+	var names []string
+	for _, d := range wire.Dialects() {
+		names = append(names, d.String())
+	}
+	return names
+}
+
+func ruleNames() []string {
+	var names []string
+	for _, e := range rules.All() {
+		names = append(names, e.Name)
+	}
+	return names
+}
