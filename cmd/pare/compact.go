@@ -56,13 +56,13 @@ func (c *compactCmd) Help() string {
     pare compact --offload --archive removed.jsonl request.json
     pare compact --endpoint http://localhost:8080 --summary-model qwen3 request.json
 
-Everything in front of a cut, as pare split finds it, gives way to a summary, but for
-what the system says and the first message of the user. A summary that an earlier
-compaction left there is carried on, word for word. --dry-run shows the summary; with
---endpoint the model is asked for it, too.
+A transcript is repaired as by pare fix. Then everything in front of a cut, as pare
+split finds it, gives way to a summary, but for what the system says and the first
+message of the user. A summary that an earlier compaction left there is carried on, word
+for word. --dry-run shows the summary; with --endpoint the model is asked for it, too.
 
-A transcript that cannot be cut, or that is not --above the mark, comes back as it is,
-with a note (status 0). If the summary fails, is larger than what it stands for or does
+A transcript that cannot be cut, or that is not --above the mark, is repaired and nothing
+else, with a note (status 0). If the summary fails, is larger than what it stands for or does
 not conserve what was asked for, the transcript comes back as it is, with the reason
 (status 1).`
 }
