@@ -127,7 +127,7 @@ func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (
 	}
 	cut, ok := r.Transcript().Split(c.minKeep(), c.Inside)
 	if !ok {
-		return base.skip(o.Options, "nothing can be parted from the last %d messages", c.minKeep()), nil
+		return base.skip(o.Options, "nothing can be separated from the last %d messages", c.minKeep()), nil
 	}
 	h := headOf(r, cut, o.FoldTask)
 	h.MaxTokens, h.Counter = c.maxTokens(), o.Counter

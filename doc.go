@@ -24,7 +24,7 @@
 // # Plan and apply
 //
 // A [Plan] is the dry run: it holds every decision, every change with its reason,
-// and what could not be mended. [Plan.Apply] returns the new bytes, the input
+// and what could not be repaired. [Plan.Apply] returns the new bytes, the input
 // itself if there is nothing to do, and an error if the provider would still
 // refuse them.
 package pare

@@ -32,7 +32,7 @@ type Policy struct {
 	// Compact says how what is dropped is summarised; Repair, Check, Sink and the counter
 	// are those of the policy. Nil: it is not.
 	Compact *Compactor
-	// Archive keeps everything that is taken out, and placeholders name it. It has been
+	// Archive keeps everything that is removed, and placeholders name it. It has been
 	// kept when Plan returns; if that fails, there is no plan. Nil: nothing is kept.
 	Archive Keeper
 	// Archived says that the caller keeps what [Plan.Archive] returns, in the place of
@@ -73,7 +73,7 @@ func (p *Policy) Plan(ctx context.Context, r *wire.Request) (plan *Plan, err err
 		return nil, err
 	}
 	if err := p.keep(ctx, plan); err != nil {
-		return nil, fmt.Errorf("archive what is taken out: %w", err)
+		return nil, fmt.Errorf("archive what is removed: %w", err)
 	}
 	return plan, nil
 }

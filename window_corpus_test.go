@@ -26,7 +26,7 @@ func recordings(t testing.TB) []corpus.Body {
 	return append(all, corpus.Sessions(t)...)
 }
 
-// whole reads and mends one; nil if it cannot be mended.
+// whole reads and mends one; nil if it cannot be repaired.
 func whole(t testing.TB, c corpus.Body) *wire.Request {
 	t.Helper()
 	r, err := wire.Parse(c.Raw, wire.Options{Model: c.Model})

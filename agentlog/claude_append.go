@@ -33,7 +33,7 @@ func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 		return false
 	}
 	if gap < len(t.parts) {
-		e.log(Change{Thread: t.Name, Line: e.l.units[t.parts[gap].unit].line}, "insert", "dangling-parent", nil, 0, "written once more, hanging on what was in front of the gap")
+		e.log(Change{Thread: t.Name, Line: e.l.units[t.parts[gap].unit].line}, "insert", "dangling-parent", nil, 0, "written once more, linked to what was in front of the gap")
 	}
 	parent, stamp := "", ""
 	before := make(map[int]bool)

@@ -15,7 +15,7 @@ import (
 
 // ErrAppendOnly says that the format has no way to add a mended branch behind what
 // is there.
-var ErrAppendOnly = errors.New("append only: this format cannot hold a mended branch beside the original lines")
+var ErrAppendOnly = errors.New("append only: this format cannot hold a repaired branch beside the original lines")
 
 // A Change is one thing that was done to a file.
 type Change struct {
@@ -30,7 +30,7 @@ type Fixed struct {
 	Raw     []byte    // the original slice if nothing was done
 	Files   []File    // of a folder: the files that are changed
 	Changes []Change  // in the order they were made
-	Left    []Finding // what could not be mended; lines are those of Raw
+	Left    []Finding // what could not be repaired; lines are those of Raw
 }
 
 // maxRounds bounds how often a file is read again to mend what a mend brought

@@ -245,7 +245,7 @@ type Undoer struct {
 }
 
 // Undo makes the original the file again, in one step, and keeps what the file was until
-// then like an original: a second undo takes the first one back.
+// then like an original: a second undo reverts the first one.
 func (u *Undoer) Undo(k Kept) (kept string, err error) {
 	u.keeper.files = u.Files
 	kept, err = u.Files.Restore(k.Path, k.Backup, u.keeper.keep)

@@ -120,11 +120,11 @@ func (e *entry) checkOrder(s *source, entries []entry) {
 			bare := strings.TrimPrefix(n, "?")
 			switch {
 			case bare == e.rule.Name:
-				s.fail(path, "take it out", "rule %q cannot come %s itself", n, side.key)
+				s.fail(path, "remove it", "rule %q cannot come %s itself", n, side.key)
 			case !slices.Contains(names, bare) && bare == n:
 				hint := pick(n, names)
 				if gone := elsewhere("rules", n); gone != "" {
-					hint = "take it out: " + gone
+					hint = "remove it: " + gone
 				}
 				s.fail(path, hint, "there is no rule %q", n)
 			case side.key == "before" && slices.Contains(e.sw.After, n):
@@ -152,7 +152,7 @@ func blame(s *source, entries []entry, err error) {
 			for i, n := range e.constraint(key) {
 				if path == "" && slices.Contains(p.Rules, strings.TrimPrefix(n, "?")) {
 					path = join(e.path, fmt.Sprintf("%s.%d", key, i))
-					hint = fmt.Sprintf("take %q out of %s", n, key)
+					hint = fmt.Sprintf("remove %q from %s", n, key)
 				}
 			}
 		}

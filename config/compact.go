@@ -63,7 +63,7 @@ func (Duration) shape() (types []string, pattern string) { return []string{"stri
 
 // An Archive says where what is taken out is kept.
 type Archive struct {
-	// The file that keeps what is taken out, a JSON line each; placeholders name the line. What it holds already stays.
+	// The file that keeps what is removed, a JSON line each; placeholders name the line. What it holds already stays.
 	File string `json:"file" required:"\"removed.jsonl\""`
 }
 
@@ -114,15 +114,15 @@ func (c *Compaction) compactor(s *source, archived bool) *pare.Compactor {
 	case c.by() == "endpoint":
 		c.checkEndpoint(s)
 	case c.by() == "archive" && !archived:
-		s.fail("compact.by", "write [archive] with file = \"removed.jsonl\", too", "without an archive, what is taken out would be lost")
+		s.fail("compact.by", "write [archive] with file = \"removed.jsonl\", too", "without an archive, what is removed would be lost")
 	}
 	for _, o := range []struct{ key, value string }{{"endpoint", c.Endpoint}, {"api", c.API}, {"model", c.Model}, {"key_env", c.KeyEnv}} {
 		if o.value != "" && c.by() != "endpoint" && !s.failed("compact.by") {
-			s.failKey("compact."+o.key, "set "+s.assign("by", `"endpoint"`)+", or take it out", "%s is about a model that writes the summary", o.key)
+			s.failKey("compact."+o.key, "set "+s.assign("by", `"endpoint"`)+", or remove it", "%s is about a model that writes the summary", o.key)
 		}
 	}
 	if c.MaxSummary > 0 && c.by() == "archive" {
-		s.failKey("compact.max_summary", "take it out", "there is no summary")
+		s.failKey("compact.max_summary", "remove it", "there is no summary")
 	}
 	return &pare.Compactor{
 		MinKeep: c.MinKeep, Inside: c.Inside, Above: c.Above, MaxTokens: c.MaxSummary, Timeout: time.Duration(c.Timeout),
@@ -161,7 +161,7 @@ func (c *Compaction) summarizer(s *source, getenv func(string) string) pare.Summ
 	key := ""
 	if c.KeyEnv != "" {
 		if key = getenv(c.KeyEnv); key == "" {
-			s.fail("compact.key_env", fmt.Sprintf("set %s, or take it out if the API wants no key", c.KeyEnv), "the environment variable %s is not set", c.KeyEnv)
+			s.fail("compact.key_env", fmt.Sprintf("set %s, or remove it if the API wants no key", c.KeyEnv), "the environment variable %s is not set", c.KeyEnv)
 		}
 	}
 	made, err := c.endpoint(key)

@@ -31,7 +31,7 @@ type Config struct {
 	Window *Window `json:"window,omitempty"`
 	// How what is taken out is summarized. Nil: it is not.
 	Compact *Compaction `json:"compact,omitempty"`
-	// Where what is taken out is kept. Nil: nowhere.
+	// Where what is removed is kept. Nil: nowhere.
 	Archive *Archive `json:"archive,omitempty"`
 	// The standard rules by name, with their options.
 	Standard Tables `json:"rules,omitempty"`

@@ -66,9 +66,9 @@ func (c *Constraint) entry(s *source, i int, tools []Tool) (entry, bool) {
 	keep, needs, together := given("keep", c.Keep), given("needs", c.Needs), given("together", c.Together)
 	switch {
 	case together && keep:
-		s.failKey(join(path, "keep"), "write two constraints, or take it out", "keep goes with needs, not with together")
+		s.failKey(join(path, "keep"), "write two constraints, or remove it", "keep goes with needs, not with together")
 	case together && needs:
-		s.failKey(join(path, "needs"), "write two constraints, or take it out", "needs goes with keep, not with together")
+		s.failKey(join(path, "needs"), "write two constraints, or remove it", "needs goes with keep, not with together")
 	case keep && !needs:
 		s.fail(path, "write "+s.assign("needs", s.inline("paths", `["PLAN.md"]`)), "needs is missing, which says what is kept with it")
 	case needs && !keep:

@@ -144,7 +144,7 @@ func TestCompaction(t *testing.T) {
 	}
 	var all Errors
 	_, err := mustParse(t, "pare.toml", asked).Policy(nil)
-	if !errors.As(err, &all) || len(all) != 1 || all[0].Error() != "compact.key_env: the environment variable KEY is not set; set KEY, or take it out if the API wants no key" {
+	if !errors.As(err, &all) || len(all) != 1 || all[0].Error() != "compact.key_env: the environment variable KEY is not set; set KEY, or remove it if the API wants no key" {
 		t.Errorf("a key that is not there: %v", err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // Repair says how broken histories are repaired.
 type Repair struct {
-	// A call that nobody answered: "stub" answers that the outcome is unknown, "drop" removes the call. Default: stub.
+	// A call without a result: "stub" answers that the outcome is unknown, "drop" removes the call. Default: stub.
 	OrphanCall string `json:"orphan_call,omitempty" enum:"stub,drop"`
 	// A result without a call: "text" keeps it as quoted text, "drop" removes it. Default: text.
 	OrphanResult string `json:"orphan_result,omitempty" enum:"text,drop"`

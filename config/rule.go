@@ -49,11 +49,11 @@ func (e *Expression) entry(s *source, i int, tools []Tool) (entry, bool) {
 	s.choose(join(path, "action"), e.Action, "clear", "shorten", "drop", "protect")
 	s.choose(join(path, "part"), e.Part, "result", "arguments", "both")
 	if e.Part != "" && e.Action != "clear" {
-		s.failKey(join(path, "part"), "take it out, or set "+s.assign("action", `"clear"`), "part is about clear only")
+		s.failKey(join(path, "part"), "remove it, or set "+s.assign("action", `"clear"`), "part is about clear only")
 	}
 	for i, n := range []*int{e.Head, e.Tail} {
 		if key := []string{"head", "tail"}[i]; n != nil && e.Action != "shorten" {
-			s.failKey(join(path, key), "take it out, or set "+s.assign("action", `"shorten"`), "%s is about shorten only", key)
+			s.failKey(join(path, key), "remove it, or set "+s.assign("action", `"shorten"`), "%s is about shorten only", key)
 		}
 	}
 	p, refused := (*program)(nil), (*refusal)(nil)

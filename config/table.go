@@ -188,7 +188,7 @@ func (c *Config) checkRecent(s *source) {
 	case o != nil && (o.Messages != nil || o.Turns != nil || o.Exchanges != nil):
 		s.failKey("keep_recent", "keep one of the two", "rules.recency says what is recent too")
 	case t.Enabled != nil && !*t.Enabled:
-		s.failKey("keep_recent", "take it out, or let the rule run", "rules.recency is switched off")
+		s.failKey("keep_recent", "remove it, or let the rule run", "rules.recency is switched off")
 	}
 }
 

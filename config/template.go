@@ -114,7 +114,7 @@ func Template() []byte {
 	fmt.Fprintf(&b, `#:schema %s
 
 # How pare repairs, prunes and trims histories. Everything here is as it is without this file; to
-# change something, take away the # in front of it and of the [table] it stands in.
+# change something, remove the # in front of it and of the [table] it stands in.
 # pare rules shows what runs then. All about it: docs/config.md
 
 `, schemaAddress)

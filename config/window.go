@@ -174,7 +174,7 @@ func (w *Window) check(s *source) {
 	case stable && w.Tokens == 0 && !w.byModel():
 		s.failKey("window."+key, "write "+s.assign("tokens", `"model"`)+" or a number, too", "%s is about a limit of tokens, and there is none", key)
 	case stable && orders[w.Order] != pare.OldestFirst:
-		s.failKey("window."+key, "take it out, or set "+s.assign("order", `"oldest"`), "%s goes from the oldest on, not by %q", key, w.Order)
+		s.failKey("window."+key, "remove it, or set "+s.assign("order", `"oldest"`), "%s goes from the oldest on, not by %q", key, w.Order)
 	case w.Low.Tokens > 0 && w.Tokens > 0 && w.Low.Tokens >= int(w.Tokens):
 		s.fail("window.low", fmt.Sprintf("write less than %d, or a share such as \"50%%\"", w.Tokens), "%d is not below the limit, %d", w.Low.Tokens, w.Tokens)
 	}
@@ -182,7 +182,7 @@ func (w *Window) check(s *source) {
 	case w.Order == "priority" && len(w.Priority) == 0 && !s.failedBelow("window.priority"):
 		s.fail("window.order", "write "+s.assign("priority", "["+s.inline("tool", `"Read*"`)+"]")+" with the rank of each", "the ranks of the tools are missing")
 	case w.Order != "priority" && len(w.Priority) > 0 && !s.failed("window.order"):
-		s.failKey("window.priority", "set "+s.assign("order", `"priority"`)+", or take it out", "priority is about another order")
+		s.failKey("window.priority", "set "+s.assign("order", `"priority"`)+", or remove it", "priority is about another order")
 	}
 	for i, r := range w.Priority {
 		path := fmt.Sprintf("window.priority.%d", i)

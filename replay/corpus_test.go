@@ -35,7 +35,7 @@ func corpus(t testing.TB) []history {
 			t.Fatalf("%s %s: %v", group, b.Name, err)
 		}
 		if len(plan.Left()) > 0 {
-			t.Logf("%s %s: left out, cannot be mended: %v", group, b.Name, plan.Left()[0])
+			t.Logf("%s %s: left out, cannot be repaired: %v", group, b.Name, plan.Left()[0])
 			return
 		}
 		all = append(all, history{group, b.Name, plan.Result(), len(plan.Changes())})

@@ -29,9 +29,9 @@ func WriteHTML(w io.Writer, all []*Result) error {
 <main>
 <h1>pare replay</h1>
 <p class="note">A history, request by request, as each policy would have sent it. Cached: share of the tokens that are read from the cache.
-Refused: requests that the provider would not have taken. Unfit: requests that could not be made to fit and were sent as they were.
+Refused: requests that the provider would not have accepted. Over limit: requests that could not be made to fit and were sent as they were.
 Rewrites: requests that do not begin with the one before, so that something is written to the cache again.
-Asked again: calls for what the model had been told, and the policy had taken out of sight. Edited unseen: edits of files likewise.</p>
+Asked again: calls for what the model had seen before, and the policy had removed. Edited unseen: edits of files likewise.</p>
 `)
 	if len(all) == 0 {
 		p.print("<p>Nothing was replayed.</p>\n")

@@ -159,7 +159,7 @@ func Trim(o TrimOptions) Policy {
 
 // Prune lets rules vote on each request and heeds no limit; nil: the standard rules.
 func Prune(by *pare.Pipeline) Policy {
-	return Policy{"rules", "what the rules find useless is taken out of each request", func(Setting) (Send, error) {
+	return Policy{"rules", "what the rules find useless is removed from each request", func(Setting) (Send, error) {
 		p := by
 		if p == nil {
 			var err error

@@ -29,7 +29,7 @@ func (r *Result) Title() string {
 
 // rows are the table, with its head; all columns but the first are numbers.
 func (r *Result) rows() [][]string {
-	head := []string{"policy", "tokens sent", "cached", "money", "", "refused", "unfit", "changed", "rewrites", "asked again", "edited unseen"}
+	head := []string{"policy", "tokens sent", "cached", "money", "", "refused", "over limit", "changed", "rewrites", "asked again", "edited unseen"}
 	if len(r.Runs) > 0 {
 		head[4] = "of " + r.Runs[0].Policy
 	}

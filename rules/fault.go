@@ -96,7 +96,7 @@ const exampleGlob = `write a glob such as docs/**/*.md; a [ that means itself is
 func (f *faults) globs(option string, globs []string) {
 	for i, g := range globs {
 		if g == "" {
-			f.element(option, i, g, "take it out", "an empty glob matches nothing")
+			f.element(option, i, g, "remove it", "an empty glob matches nothing")
 			continue
 		}
 		for part := range strings.SplitSeq(g, "/") {

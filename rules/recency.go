@@ -27,7 +27,7 @@ const defaultRecent = 10
 func (o Recency) Rule() (pare.Rule, error) {
 	rule := pare.Rule{
 		Name: recency,
-		Doc:  "protect the last messages, turns or exchanges; 10 messages if nothing is said",
+		Doc:  "protect the last messages, turns or exchanges; 10 messages by default",
 		Prepare: func(r *wire.Request) (pare.Process, error) {
 			t := r.Transcript()
 			from, why := o.from(t)

@@ -200,7 +200,7 @@ func TestBadOptions(t *testing.T) {
 		{"deduplication", `{"min_bytes":-1}`, "min_bytes: -1 is less than 0; write 0 or more"},
 		{"deduplication", `{"keep_last":-1}`, "keep_last: -1 is less than 0; write 0 or more"},
 		{"deduplication", `{"protect_paths":["a","[a"]}`, `protect_paths.1: "[a" is no glob: syntax error in pattern; write a glob such as docs/**/*.md; a [ that means itself is written \[`},
-		{"deduplication", `{"protect_tools":[""]}`, "protect_tools.0: an empty glob matches nothing; take it out"},
+		{"deduplication", `{"protect_tools":[""]}`, "protect_tools.0: an empty glob matches nothing; remove it"},
 		{"deduplication", `{"table":[{"kind":"read"}]}`, "table.0.name: a tool has no name"},
 		{"deduplication", `{"table":[{"name":"a","kind":"reed"}]}`, `table.0.kind: "reed" is no kind; write read, write, edit, search, run or other`},
 		{"deduplication", `{"table":[{"name":"a"},{"name":"b","command":"c","commands":{"x":"reed"}}]}`, `table.1.commands.x: "reed" is no kind; write read, write, edit, search, run or other`},
@@ -217,7 +217,7 @@ func TestBadOptions(t *testing.T) {
 		{"oversized", `{"tail":-5}`, "tail: -5 is less than 0; write 0 or more"},
 		{"protect", `{"roles":["boss"]}`, `roles.0: "boss" is no role; write system, user, assistant or tool`},
 		{"protect", `{"kinds":["word"]}`, `kinds.0: "word" is no kind; write text, thinking, call, result, server call, server result, media or other`},
-		{"protect", `{"markers":[""]}`, "markers.0: an empty text stands everywhere; take it out"},
+		{"protect", `{"markers":[""]}`, "markers.0: an empty text stands everywhere; remove it"},
 		{"protect", `{"paths":["a[/b"]}`, `paths.0: "a[/b" is no glob: syntax error in pattern; write a glob such as docs/**/*.md; a [ that means itself is written \[`},
 	} {
 		e, _ := rules.Named(c.rule)

@@ -64,7 +64,7 @@ func (f *faults) selection(s Selection) {
 	}
 	for i, text := range s.Markers {
 		if text == "" {
-			f.element("markers", i, text, "take it out", "an empty text stands everywhere")
+			f.element("markers", i, text, "remove it", "an empty text stands everywhere")
 		}
 	}
 	f.globs("tools", s.Tools)

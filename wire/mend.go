@@ -50,7 +50,7 @@ type Change struct {
 type Mended struct {
 	Request *Request  // the mended request; the original one if nothing was done
 	Changes []Change  // in the order they were made
-	Left    []Finding // what could not be mended; paths are in Request
+	Left    []Finding // what could not be repaired; paths are in Request
 }
 
 // maxRounds bounds the rounds of mending. A round mends all faults that do not
@@ -84,7 +84,7 @@ func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended,
 		m.neverEmpty()
 		next, err := m.carryOut()
 		if err != nil {
-			return nil, fmt.Errorf("mend: %w", err)
+			return nil, fmt.Errorf("repair: %w", err)
 		}
 		out.Request, out.Changes = next, append(out.Changes, m.changes...)
 		out.Left = next.toMend(p, o)

@@ -94,7 +94,7 @@ var responsesRules = []Rule{
 	{ID: "openai-responses/call-id-length", Slug: "call-id-format", on: idTooLong,
 		Doc:    "call_id empty or >64",
 		Says:   "Invalid 'input[{i}].call_id': string too long. Expected a string with maximum length 64, but got a string with length {arg} instead.",
-		Mend:   "rename on both halves both halves",
+		Mend:   "rename on both halves",
 		Source: "AnswerDotAI/fastllm#45; spec maxLength 64"},
 	{ID: "openai-responses/call-id-missing", Slug: "field-missing", on: callIDMissing,
 		Doc:    "a call has no call_id",

@@ -22,7 +22,7 @@ import (
 // changing is the flags of all commands that change transcripts.
 type changing struct {
 	reading      `embed:""`
-	Strict       bool   `help:"Mend whatever is not valid everywhere."`
+	Strict       bool   `help:"Repair whatever is not valid everywhere."`
 	OrphanCall   string `placeholder:"stub|drop" help:"A call without a result gets a stub that says so (stub, the default) or goes (drop)."`
 	OrphanResult string `placeholder:"text|drop" help:"A result without a call becomes quoted text (text, the default) or goes (drop)."`
 	KeepOpen     bool   `help:"Leave calls at the end open: they may still be running. For a transcript that is stored, not sent."`
@@ -114,7 +114,7 @@ func (c *changing) conflict(in *source.Input, t task) error {
 	case c.InPlace && c.Output != "":
 		return errors.New("--in-place and -o exclude each other: the result is written to one place")
 	case c.InPlace && stdin:
-		return hinted{errors.New("--in-place needs a file; standard input has no place to write back to"), "name the file, or leave --in-place away to get the result on standard output"}
+		return hinted{errors.New("--in-place needs a file; standard input has no place to write back to"), "name the file, or omit --in-place to get the result on standard output"}
 	case in.Many() && !c.InPlace && !c.DryRun:
 		return hinted{errors.New("several files, but one output"), "use --in-place to rewrite each file, --dry-run to see what would be done, or name one file"}
 	case c.Receipt == source.Stdin:

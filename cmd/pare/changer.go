@@ -106,7 +106,7 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 		return c.unreadable(from, *fault)
 	}
 	if c.mending != nil && c.mending.AppendOnly {
-		return c.unreadable(from, failure(hinted{errors.New("--append-only is for session files of agents, and this is a request"), "leave it away"}))
+		return c.unreadable(from, failure(hinted{errors.New("--append-only is for session files of agents, and this is a request"), "omit it"}))
 	}
 	if c.single != "" && from.many {
 		return c.unreadable(from, failure(fmt.Errorf("%s is for one transcript, and this is one of a batch", c.single)))
@@ -285,13 +285,13 @@ type leftover struct {
 	Left   []wire.Finding `json:"left"`
 }
 
-// left reports what could not be mended.
+// left reports what could not be repaired.
 func (c *changer) left(from origin, found []wire.Finding) []byte {
 	if c.json {
 		return encode(leftover{from.source, from.line, found})
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "pare: %s: %s could not be mended\n", plain(from.String()), plural(len(found), "finding"))
+	fmt.Fprintf(&b, "pare: %s: %s could not be repaired\n", plain(from.String()), plural(len(found), "finding"))
 	for i, f := range found {
 		c.notes.finding(&b, f, false, i > 0 && f.Message == found[i-1].Message)
 	}

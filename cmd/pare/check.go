@@ -27,7 +27,7 @@ func (c *checkCmd) Help() string {
     pare check --json batch.jsonl | jq -r 'select(.findings != []) | .line'
 
 Every finding is shown with its surroundings, what it means, and what the provider says
-to it; pare explain RULE tells more. The status is 0 if there is none, 1 if there are
+to it; pare explain RULE says more. The status is 0 if there is none, 1 if there are
 some, 2 if something cannot be read.
 
 --json prints {"source","line","dialect","profile","messages","calls","results",

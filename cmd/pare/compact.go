@@ -25,7 +25,7 @@ type compactCmd struct {
 	Above     *int    `placeholder:"N" help:"Leave transcripts of at most N tokens alone."`
 	FoldTask  bool    `help:"Summarise the first message of the user, too; otherwise it stays in front of the summary."`
 	Conserve  float64 `placeholder:"RATIO" help:"The share of all bytes, from 0 to 1, that must be retained, in the summary or archived; otherwise nothing is done."`
-	Archive   string  `placeholder:"FILE" help:"Keep what is taken out in FILE, a JSON line each. What the file holds already stays."`
+	Archive   string  `placeholder:"FILE" help:"Keep what is removed in FILE, a JSON line each. What the file holds already stays."`
 	authoring `embed:""`
 	counting  `embed:""`
 	settings  `embed:""`
@@ -169,7 +169,7 @@ func (c *compactCmd) override(w *world, conf *config.Config) error {
 	}
 	c.counting.override(conf)
 	if c.Offload && conf.Archive == nil {
-		return hinted{errors.New("--offload without --archive would lose what it takes out"), "give --archive FILE with it"}
+		return hinted{errors.New("--offload without --archive would lose what it removes"), "give --archive FILE with it"}
 	}
 	return c.authoring.override(w, &how)
 }
@@ -191,7 +191,7 @@ func (a *authoring) override(w *world, how *config.Compaction) error {
 	asked := how.By == "endpoint" || how.By == "" && how.Endpoint != ""
 	if !asked {
 		if a.Endpoint != "" || a.SummaryModel != "" || a.KeyEnv != "" {
-			return hinted{errors.New("--endpoint, --summary-model and --key-env are for --by endpoint"), "leave them away, or give --by endpoint"}
+			return hinted{errors.New("--endpoint, --summary-model and --key-env are for --by endpoint"), "omit them, or give --by endpoint"}
 		}
 		how.Endpoint, how.API, how.Model, how.KeyEnv = "", "", "", ""
 		return nil
@@ -275,7 +275,7 @@ func (c *compactCmd) remedy(reason pare.CompactionReason) string {
 	case pare.ReasonLarger:
 		return "it is left as it is: with a larger --above, short transcripts are passed over; --min-keep says how much stays"
 	case pare.ReasonNotConserved:
-		return "it is left as it is: --archive FILE keeps everything that is taken out"
+		return "it is left as it is: --archive FILE keeps everything that is removed"
 	case pare.ReasonTimeout:
 		return "it is left as it is: --timeout gives more time"
 	}

@@ -19,8 +19,8 @@ type doctorCmd struct {
 	Agent []string `enum:"${agents}" placeholder:"NAME" help:"Only the sessions of this agent: ${agents}. May be repeated."`
 	Since string   `placeholder:"TIME" help:"Only sessions that were used in this time, such as 36h, 7d or 4w."`
 	All   bool     `help:"Leave nothing out: check archived sessions and those of sub-agents, too, and list everything."`
-	Fix   bool     `help:"Mend broken sessions: each change is shown first, and made if you agree. The original becomes FILE.bak."`
-	Yes   bool     `short:"y" help:"With --fix: mend every broken session without asking."`
+	Fix   bool     `help:"Repair broken sessions: each change is shown first, and made if you agree. The original becomes FILE.bak."`
+	Yes   bool     `short:"y" help:"With --fix: repair every broken session without asking."`
 	Home  string   `placeholder:"DIR" help:"The home folder to look in. Default: yours, or what the variables of the agents say."`
 	JSON  bool     `name:"json" help:"Print one JSON object per session."`
 	Color string   `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
@@ -31,21 +31,21 @@ func (c *doctorCmd) Help() string {
 	return `For example:
 
     pare doctor                                   check the sessions of all agents
-    pare doctor --fix                             and mend what is broken, asking each time
+    pare doctor --fix                             and repair what is broken, asking each time
     pare doctor --agent claude-code --since 7d --fix --yes
     pare doctor --json | jq -r 'select(.findings != []) | .path'
 
 The folders in which the agents keep their sessions are found, and every session is
 checked for what would make the provider refuse it when it is resumed. Nothing is
-changed without --fix. Close the agent before you mend its session: one that it may
-still be writing to is left alone. pare undo takes a mend back.
+changed without --fix. Close the agent before you repair its session: one that it may
+still be writing to is left alone. pare undo reverts a repair.
 
 --json prints {"agent","project","path","messages","calls","results","findings":
 [{"rule","line","message","effect"}],"bytes","modified"}; with --fix --yes also "mended",
 "backup" and "left", the findings that stay. Only findings whose effect is "refused"
 make a session a broken one. A session that cannot be read has "error".
 
-The status is 0 if all is well, 1 if a session is broken and was not mended, 2 if a
+The status is 0 if all is well, 1 if a session is broken and was not repaired, 2 if a
 session or a folder could not be read.`
 }
 
@@ -70,9 +70,9 @@ func (c *doctorCmd) run(w *world) int {
 func (c *doctorCmd) check() (since time.Duration, err error) {
 	switch {
 	case c.Yes && !c.Fix:
-		return 0, hinted{errors.New("--yes is for --fix"), "pare doctor --fix --yes mends everything"}
+		return 0, hinted{errors.New("--yes is for --fix"), "pare doctor --fix --yes repairs everything"}
 	case c.JSON && c.Fix && !c.Yes:
-		return 0, hinted{errors.New("--json leaves no way to ask"), "add --yes to mend without asking, or leave --json away"}
+		return 0, hinted{errors.New("--json leaves no way to ask"), "add --yes to repair without asking, or omit --json"}
 	case c.Since == "":
 		return 0, nil
 	}

@@ -79,7 +79,7 @@ func (r *rounds) mendAll(v *doctorView) {
 	asked := &consent{all: r.Yes, in: bufio.NewReader(r.w.stdin)}
 	if !r.Yes && (!isTerminal(r.w.stdin) || !isTerminal(r.w.stderr)) {
 		if len(brokenOf(r.all)) > 0 {
-			fmt.Fprintf(r.w.stderr, "pare: --fix asks before each change, and there is no terminal to ask on: nothing was changed\n      pare doctor --fix --yes mends without asking\n")
+			fmt.Fprintf(r.w.stderr, "pare: --fix asks before each change, and there is no terminal to ask on: nothing was changed\n      pare doctor --fix --yes repairs without asking\n")
 		}
 		return
 	}
@@ -115,7 +115,7 @@ type consent struct {
 // ask asks whether to go on. The end of the input is a no, to everything.
 func (c *consent) ask(w *world) bool {
 	for !c.all && !c.quit {
-		fmt.Fprint(w.stderr, "  mend it? yes, no, all, quit [y/n/a/q] ")
+		fmt.Fprint(w.stderr, "  repair it? yes, no, all, quit [y/n/a/q] ")
 		line, err := c.in.ReadString('\n')
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "y", "yes":

@@ -24,7 +24,7 @@ type diagnosis struct {
 
 	mended bool
 	backup string
-	left   []fault // what could not be mended
+	left   []fault // what could not be repaired
 	why    string  // it was not mended
 }
 

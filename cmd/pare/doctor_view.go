@@ -241,11 +241,11 @@ func (v *doctorView) change(m *treatment) []byte {
 func (v *doctorView) outcome(d *diagnosis) []byte {
 	switch {
 	case d.mended && refusals(d.left) > 0:
-		return fmt.Appendf(nil, "  mended but for %s; the original: %s\n", plural(len(d.left), "finding"), plain(v.names.short(d.backup)))
+		return fmt.Appendf(nil, "  repaired but for %s; the original: %s\n", plural(len(d.left), "finding"), plain(v.names.short(d.backup)))
 	case d.mended:
-		return fmt.Appendf(nil, "  %s; the original: %s\n", v.notes.good("mended"), plain(v.names.short(d.backup)))
+		return fmt.Appendf(nil, "  %s; the original: %s\n", v.notes.good("repaired"), plain(v.names.short(d.backup)))
 	}
-	return fmt.Appendf(nil, "  not mended: %s\n", plain(d.why))
+	return fmt.Appendf(nil, "  not repaired: %s\n", plain(d.why))
 }
 
 // tell says, to people, what it all comes to.
@@ -306,12 +306,12 @@ func (r *rounds) sum() {
 		}
 	}
 	add(len(r.all)-broken-mended-unreadable, "clean", paint.good)
-	add(mended, "mended", paint.good)
+	add(mended, "repaired", paint.good)
 	add(broken, "broken", paint.fault)
 	add(unreadable, "unreadable", paint.fault)
 	fmt.Fprintf(r.w.stderr, "%s of %s: %s\n", paint.bold(plural(len(r.all), "session")), plural(len(names), "agent"), strings.Join(parts, ", "))
 	if broken > 0 && !r.Fix {
-		fmt.Fprintln(r.w.stderr, paint.faint("nothing was changed; --fix mends them, and asks each time"))
+		fmt.Fprintln(r.w.stderr, paint.faint("nothing was changed; --fix repairs them, and asks each time"))
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 type fixCmd struct {
-	AppendOnly bool `help:"Of an agent's session file, leave every line as it is and add the mended branch behind them. Not all formats can hold one."`
+	AppendOnly bool `help:"Of an agent's session file, leave every line as it is and add the repaired branch behind them. Not all formats can hold one."`
 	Force      bool `help:"With --in-place, rewrite a session file even if its agent may still be writing to it."`
 	settings   `embed:""`
 	lining     `embed:""`
@@ -18,20 +18,20 @@ type fixCmd struct {
 func (c *fixCmd) Help() string {
 	return `For example:
 
-    pare fix request.json -o mended.json
+    pare fix request.json -o fixed.json
     pare fix --in-place session.jsonl             the original becomes session.jsonl.bak
     pare fix --dry-run request.json               only show what would be done
-    pare fix --orphan-call drop --receipt changes.jsonl request.json -o mended.json
+    pare fix --orphan-call drop --receipt changes.jsonl request.json -o fixed.json
     pare fix --lines                              keep it open: a line in, a line out
 
 A transcript without faults, and every line of a batch that has none, comes back
-byte for byte. What cannot be mended is named on standard error and the rest is
-mended all the same (status 1), in place too. If some of the input cannot be read
+byte for byte. What cannot be repaired is named on standard error, and the
+rest is still repaired (status 1), in place too. If some of the input cannot be read
 (status 2), no file is written; standard output from a pipe ends in front of it.
 
-The session file of an agent is mended as a whole: lines that need no change stay
+The session file of an agent is repaired as a whole: lines that need no change stay
 byte for byte. In place, it is replaced in one step, with the mode and the time of the
-original, which becomes FILE.bak; pare undo FILE takes it back. While its agent may be
+original, which becomes FILE.bak; pare undo FILE restores it. While its agent may be
 writing to it (a lock, a process that has it open, a change in the last 10 seconds) it
 is left alone.`
 }

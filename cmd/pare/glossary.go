@@ -28,7 +28,7 @@ var kinds = []struct {
 	kind  kind
 	title string
 }{
-	{aFault, "Faults: what a provider refuses, or takes amiss"},
+	{aFault, "Faults: what a provider refuses, or accepts at a cost"},
 	{aDamage, "Damage: what is wrong with a session file as a file"},
 	{aRule, "Rules: what changed it, where a receipt names no fault"},
 	{aStep, "Steps of a window: how pare trim makes a transcript fit, gentle steps first"},

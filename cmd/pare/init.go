@@ -24,7 +24,7 @@ func (c *initCmd) Help() string {
     pare init - | less            only look at it
 
 The file has every option, with its default and a line that says what it does. All of it
-is commented out, so that it changes nothing until you take a # away. fix, prune, trim,
+is commented out, so that it changes nothing until you remove a #. fix, prune, trim,
 compact, replay and view use the pare.toml of the folder in which they are run.`
 }
 
@@ -38,7 +38,7 @@ func (c *initCmd) run(w *world) int {
 		return w.say(text)
 	}
 	if _, err := os.Lstat(name); err == nil && !c.Force {
-		return w.fail(name+" is there already", "give another name, or --force to replace it; pare rules --check "+name+" tells whether it is right")
+		return w.fail(name+" is there already", "give another name, or --force to replace it; pare rules --check "+name+" checks it")
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return w.fail("write "+name+": "+failure(err).Message, "")
 	}

@@ -65,20 +65,20 @@ type command interface{ run(*world) int }
 
 type grammar struct {
 	Check   checkCmd   `cmd:"" group:"look" help:"Report every fault that the provider would refuse."`
-	Fix     fixCmd     `cmd:"" group:"mend" help:"Mend every fault that the provider would refuse, and write the transcript."`
-	Undo    undoCmd    `cmd:"" group:"mend" help:"Take back what was done to a file in place: its newest backup becomes the file again."`
-	Prune   pruneCmd   `cmd:"" group:"shrink" help:"Mend, then take out what the rules find useless."`
+	Fix     fixCmd     `cmd:"" group:"fix" help:"Repair every fault that the provider would refuse, and write the transcript."`
+	Undo    undoCmd    `cmd:"" group:"fix" help:"Restore a file that was changed in place: its newest backup becomes the file again."`
+	Prune   pruneCmd   `cmd:"" group:"shrink" help:"Repair, then remove what the rules find useless."`
 	Trim    trimCmd    `cmd:"" group:"shrink" help:"Make a transcript fit a window of tokens, messages, exchanges or turns."`
-	Split   splitCmd   `cmd:"" group:"shrink" help:"Find the cut for a compaction: where a transcript can be parted without breaking a pair."`
+	Split   splitCmd   `cmd:"" group:"shrink" help:"Find the cut for a compaction: where a transcript can be divided without breaking a pair."`
 	Count   countCmd   `cmd:"" group:"look" help:"Count the tokens of transcripts, and what they go to."`
 	Compact compactCmd `cmd:"" group:"shrink" help:"Put a summary in the place of the older part of a transcript."`
 	Replay  replayCmd  `cmd:"" group:"shrink" help:"Replay stored transcripts request by request: what each policy would have sent, and what it would have cost."`
 	Rules   rulesCmd   `cmd:"" group:"shrink" help:"List the rules of prune in their order, or check a configuration."`
 	View    viewCmd    `cmd:"" group:"look" help:"Show a conversation in a browser, or as a picture in the terminal."`
-	Explain explainCmd `cmd:"" group:"look" help:"Tell what a rule means, what the provider says, and how it is mended."`
-	Doctor  doctorCmd  `cmd:"" group:"sessions" help:"Find the sessions of the agents on this machine, check them all, and offer to mend what is broken."`
+	Explain explainCmd `cmd:"" group:"look" help:"Explain any word of a report: what it means, what the provider says, how it is repaired."`
+	Doctor  doctorCmd  `cmd:"" group:"sessions" help:"Find the sessions of the agents on this machine, check them all, and offer to repair what is broken."`
 
-	Session sessionCmd `cmd:"" group:"sessions" help:"Keep sessions in a store: import, look, take back, fork, search, and write the request to send."`
+	Session sessionCmd `cmd:"" group:"sessions" help:"Keep sessions in a store: import, look, revert, fork, search, and write the request to send."`
 
 	Init       initCmd       `cmd:"" group:"setup" help:"Write a commented pare.toml with every option and its default."`
 	Completion completionCmd `cmd:"" group:"setup" help:"Print the completions for a shell: bash, zsh or fish."`
@@ -122,7 +122,7 @@ func newParser(w *world, exit func(int)) *kong.Kong {
 // groups are what the commands are for, in the order of the grammar.
 var groups = []kong.Group{
 	{Key: "look", Title: "Look at a transcript:"},
-	{Key: "mend", Title: "Mend it:"},
+	{Key: "fix", Title: "Fix it:"},
 	{Key: "shrink", Title: "Make it smaller:"},
 	{Key: "sessions", Title: "Sessions of agents:"},
 	{Key: "setup", Title: "Set up:"},

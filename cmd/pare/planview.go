@@ -37,7 +37,7 @@ func (v planView) render(from origin) []byte {
 		v.change(&b, c)
 	}
 	if len(v.plan.Left()) > 0 {
-		fmt.Fprintf(&b, "\n  %s\n", v.paint.bold("cannot be mended"))
+		fmt.Fprintf(&b, "\n  %s\n", v.paint.bold("cannot be repaired"))
 		for _, f := range v.plan.Left() {
 			v.finding(&b, f, false, false)
 		}

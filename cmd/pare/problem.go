@@ -110,7 +110,7 @@ func syntaxHint(raw []byte, e *wire.SyntaxError) string {
 	case e.Offset == 0:
 		return "expected a request body, a list of messages, or JSON lines of either"
 	}
-	return "mend the JSON there, then check again"
+	return "repair the JSON there, then check again"
 }
 
 // sentence is the problem for people: where and what.

@@ -14,7 +14,7 @@ func (c *pruneCmd) Help() string {
     pare prune --dry-run request.json             only show what would go, and why
     pare prune --rules deduplication,error-purging --keep-recent 20 request.json
 
-The transcript is mended as by pare fix, then the rules vote on what it can do
+The transcript is repaired as by pare fix, then the rules vote on what it can do
 without; no vote can break a pair. pare rules lists them. --rules runs exactly the
 rules it names; --keep-recent adds recency to them. Status and files are as with
 pare fix.`

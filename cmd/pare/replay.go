@@ -39,7 +39,7 @@ A stored history is walked request by request, as the agent would have sent it.
 For each policy: the tokens sent, the share of them read from the cache, the money at
 list prices, the requests that would have been refused or could not be made to fit,
 how many were changed, how often what had been sent before had to be written to the
-cache again, and how often the model then asked again for what it had been told, or
+cache again, and how often the model then asked again for what it had seen before, or
 edited a file whose text was no longer in sight.
 
 Policies: everything; sliding (the last messages that fit, cut anywhere;

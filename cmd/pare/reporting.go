@@ -108,7 +108,7 @@ func (t *telling) session(in source.Chunk) (outs []outcome) {
 		outs = append(outs, out)
 	}
 	if outs == nil {
-		outs = []outcome{{note: fmt.Appendf(nil, "pare: %s: nothing is said in this session\n", plain(from.String()))}}
+		outs = []outcome{{note: fmt.Appendf(nil, "pare: %s: this session is empty\n", plain(from.String()))}}
 	}
 	return outs
 }

@@ -111,5 +111,5 @@ func stored(t *agentlog.Thread) *wire.Request {
 // notShortened says why a session file is none for a command that takes things out.
 func notShortened(command string, f agentlog.Format) error {
 	return hinted{fmt.Errorf("this is a session file of %s, and pare %s is for requests: a shortened session is not written back", f.Maker(), command),
-		"pare fix mends it, pare count, split and replay tell what is in it; to make it shorter, let the agent compact it"}
+		"pare fix repairs it, pare count, split and replay show what is in it; to make it shorter, let the agent compact it"}
 }

@@ -56,7 +56,7 @@ func (c *changer) mend(from origin, in source.Chunk, b *batch) (o outcome) {
 	fixed, err := l.Fix(how)
 	switch {
 	case errors.Is(err, agentlog.ErrAppendOnly):
-		return c.unreadable(from, failure(hinted{fmt.Errorf("--append-only: the format of %s cannot hold what has to be mended here beside the original lines", l.Format.Maker()),
+		return c.unreadable(from, failure(hinted{fmt.Errorf("--append-only: the format of %s cannot hold what has to be repaired here beside the original lines", l.Format.Maker()),
 			"without --append-only, only the lines that must change are touched, and the original is kept"}))
 	case err != nil:
 		return c.stuck(from, in.Data, failure(err))
@@ -117,7 +117,7 @@ func (c *changer) busy(l logFile) error {
 // leftAlone reports a session that its agent may still be writing. Of several files the
 // others are mended.
 func (c *changer) leftAlone(from origin, raw []byte, why error) outcome {
-	const hint = "end the agent, or wait until it is done; --force rewrites it all the same"
+	const hint = "end the agent, or wait until it is done; --force rewrites it anyway"
 	p := failure(hinted{fmt.Errorf("left as it is: %w", why), hint})
 	if from.many {
 		return c.stuck(from, raw, p)
@@ -132,7 +132,7 @@ type logLeftover struct {
 	Left   []agentlog.Finding `json:"left"`
 }
 
-// leftInSession reports what could not be mended.
+// leftInSession reports what could not be repaired.
 func (c *changer) leftInSession(from origin, l logFile, left []agentlog.Finding) []byte {
 	if c.json {
 		return encode(logLeftover{from.source, l.Format.String(), left})

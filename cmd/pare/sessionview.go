@@ -23,7 +23,7 @@ func (v *viewing) threads(in source.Chunk) ([]*shown, error) {
 	slices.SortStableFunc(chosen, func(a, b *agentlog.Thread) int { return cmp.Compare(a.Kind, b.Kind) })
 	switch {
 	case len(chosen) == 0:
-		return nil, errors.New("nothing is said in this session")
+		return nil, errors.New("this session is empty")
 	case v.Thread != "":
 		if chosen, err = threadNamed(chosen, v.Thread); err != nil {
 			return nil, err

@@ -35,7 +35,7 @@ func (c *splitCmd) Help() string {
     pare split request.json --head old.json --tail new.json
 
 The cut is the last one that leaves --min-keep messages behind it and has a person
-speaking first. No call is parted from its results there.
+speaking first. No call is separated from its results there.
 
 --json prints {"source","line","cut","head","tail","cuts","inside"}: cut is the index
 of the first message that stays, head how many go, tail how many stay; cuts lists every
@@ -202,7 +202,7 @@ func (c *splitCmd) draw(v report, from origin, req *wire.Request, d division) []
 
 // drawNone says why there is no cut, and what to ask for instead.
 func (c *splitCmd) drawNone(b *bytes.Buffer, v report, d division) {
-	fmt.Fprintf(b, "  %s: nothing can be parted from the last %s\n", v.paint.bold("no cut"), plural(c.MinKeep, "message"))
+	fmt.Fprintf(b, "  %s: nothing can be separated from the last %s\n", v.paint.bold("no cut"), plural(c.MinKeep, "message"))
 	if len(d.Cuts) > 0 {
 		fmt.Fprintf(b, "  %s\n", v.paint.faint(fmt.Sprintf("nearer the end it can be cut, in front of message %s; --min-keep %d allows the first", numbers(d.Cuts, 0), d.Tail-d.Cuts[0])))
 	}

@@ -26,7 +26,7 @@ type sessionCmd struct {
 	Export  sessionExportCmd  `cmd:"" help:"Write the messages of a session: a list, or a part of it."`
 	Window  sessionWindowCmd  `cmd:"" help:"Write the request that would be sent: repaired, and within its limit."`
 	Compact sessionCompactCmd `cmd:"" help:"Put a summary in the place of the older part of a session."`
-	Revert  sessionRevertCmd  `cmd:"" help:"Take back the last turns of a session, or everything behind an entry."`
+	Revert  sessionRevertCmd  `cmd:"" help:"Revert the last turns of a session, or everything behind an entry."`
 	Undo    sessionUndoCmd    `cmd:"" help:"Undo the last revert or compaction of a session."`
 	Fork    sessionForkCmd    `cmd:"" help:"Begin a new session that shares the entries of another one up to a point."`
 	Search  sessionSearchCmd  `cmd:"" help:"Look for words in one session, or in all."`
@@ -356,7 +356,7 @@ func (c *sessionCompactCmd) run(w *world) int {
 type sessionRevertCmd struct {
 	inStore `embed:""`
 	ID      string `arg:"" help:"The session."`
-	Turns   int    `placeholder:"N" help:"How many turns to take back."`
+	Turns   int    `placeholder:"N" help:"How many turns to revert."`
 	To      string `placeholder:"ENTRY" help:"The id of the entry that stays last."`
 }
 
@@ -373,7 +373,7 @@ func (c *sessionRevertCmd) run(w *world) int {
 		if err != nil {
 			return 0, err
 		}
-		return w.say(fmt.Appendf(nil, "%s taken back; pare session undo %s brings them back\n", plural(n, "message"), plain(c.ID))), nil
+		return w.say(fmt.Appendf(nil, "%s reverted; pare session undo %s restores them\n", plural(n, "message"), plain(c.ID))), nil
 	})
 }
 

@@ -96,7 +96,7 @@ func (s *summary) print(w io.Writer, paint palette, many bool) {
 		if i == 3 {
 			break
 		}
-		lead := "why, and how it is mended:"
+		lead := "why, and how it is repaired:"
 		if i > 0 {
 			lead = strings.Repeat(" ", len(lead))
 		}
@@ -152,7 +152,7 @@ func (s *summary) printChanges(w io.Writer, paint palette, dryRun bool) {
 	}
 	add(s.transcripts-s.changed-s.unreadable, "unchanged", paint.good)
 	add(s.changed, done, paint.bold)
-	add(s.faulty, "not all mended", paint.fault)
+	add(s.faulty, "not all repaired", paint.fault)
 	add(s.unreadable, "unreadable", paint.fault)
 	switch {
 	case s.transcripts != 1:

@@ -23,7 +23,7 @@ type trimCmd struct {
 	stable       `embed:""`
 	counting     `embed:""`
 	Summarize    bool   `help:"Put a summary in the place of what is dropped, as the configuration says in [compact]; without one, lines are copied out and no model is asked."`
-	Archive      string `placeholder:"FILE" help:"Keep what is taken out in FILE, a JSON line each; placeholders name the line. What the file holds already stays."`
+	Archive      string `placeholder:"FILE" help:"Keep what is removed in FILE, a JSON line each; placeholders name the line. What the file holds already stays."`
 	ruleset      `embed:""`
 	lining       `embed:""`
 	changing     `embed:""`
@@ -53,7 +53,7 @@ func (c *trimCmd) Help() string {
     pare trim --max-exchanges 20 --min-keep 6 --dry-run request.json
     pare trim --max-tokens 100000 --low 50% --archive removed.jsonl --in-place sessions/
 
-A transcript is mended as by pare fix and, if it does not fit then, made smaller, only
+A transcript is repaired as by pare fix and, if it does not fit then, made smaller, only
 as far as needed; one that fits, and has no fault, comes back byte for byte. Old results are cleared first, then huge ones
 shortened, exchanges dropped, turns dropped. Pairs stay whole. The system prompt, the
 first message of the user and the newest turn stay. --rules, --keep-recent, --config

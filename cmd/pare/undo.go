@@ -26,8 +26,8 @@ func (c *undoCmd) Help() string {
 
 The newest backup (FILE.bak, or the FILE.bak.N with the highest number) becomes the
 file again, in one step. What the file was until then is kept as a further backup, so
-that a second undo takes the first one back. A file that was changed after it was
-rewritten is left alone (status 2): going back would take that change out, too.`
+that a second undo reverts the first one. A file that was changed after it was
+rewritten is left alone (status 2): going back would undo that change, too.`
 }
 
 func (c *undoCmd) run(w *world) int {
@@ -46,7 +46,7 @@ func (c *undoCmd) run(w *world) int {
 			status = max(status, w.undone(name, err))
 			continue
 		}
-		fmt.Fprintf(w.stderr, "  to take that back: pare undo %s\n", quoted(name))
+		fmt.Fprintf(w.stderr, "  to revert that: pare undo %s\n", quoted(name))
 	}
 	return status
 }
@@ -139,11 +139,11 @@ func (u *undoing) allowed(k agentlog.Kept) error {
 		return err
 	}
 	if err := u.held.Held(k.Path); err != nil {
-		return hinted{fmt.Errorf("left as it is: %w", err), "end the agent first; --force goes back all the same"}
+		return hinted{fmt.Errorf("left as it is: %w", err), "end the agent first; --force goes back anyway"}
 	}
 	if changedSince(now, was) {
 		return hinted{fmt.Errorf("it was changed after it was rewritten, at %s: going back would lose that", now.ModTime().Format(time.DateTime)),
-			"--force goes back all the same, and keeps what there is now as a further backup"}
+			"--force goes back anyway, and keeps what there is now as a further backup"}
 	}
 	return nil
 }

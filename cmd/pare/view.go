@@ -118,7 +118,7 @@ func (c *viewCmd) view(w *world) (*viewing, error) {
 	case c.Output != "" && (c.Text || c.Serve):
 		return nil, errors.New("-o is for the page as a file; --text and --serve write none")
 	case c.Serve && c.Path == source.Stdin:
-		return nil, hinted{errors.New("--serve needs a file to follow; standard input is read once"), "name the file, or leave --serve away"}
+		return nil, hinted{errors.New("--serve needs a file to follow; standard input is read once"), "name the file, or omit --serve"}
 	case c.Port != 0 && !c.Serve:
 		return nil, errors.New("--port is for --serve")
 	case c.Port < 0 || c.Port > 65535:
@@ -270,13 +270,13 @@ func (v *viewing) read() (found source.Chunk, from origin, err error) {
 	case err != nil:
 		return found, from, err
 	case v.Line > 0 && found.Agent != agentlog.Auto:
-		return found, from, hinted{errors.New("it is one session, not JSON lines of requests"), "leave --line away; --thread chooses a part of it"}
+		return found, from, hinted{errors.New("it is one session, not JSON lines of requests"), "omit --line; --thread chooses a part of it"}
 	case v.Line > 1 && !batch:
-		return found, from, hinted{errors.New("it is one document, not JSON lines"), "leave --line away"}
+		return found, from, hinted{errors.New("it is one document, not JSON lines"), "omit --line"}
 	case batch && !some:
 		return found, from, hinted{fmt.Errorf("there is nothing in line %d", want), "the file has " + plural(last, "line")}
 	case v.Thread != "" && found.Agent == agentlog.Auto:
-		return found, from, hinted{errors.New("it is no session file of an agent, and has no threads"), "leave --thread away"}
+		return found, from, hinted{errors.New("it is no session file of an agent, and has no threads"), "omit --thread"}
 	}
 	return found, from, nil
 }
@@ -326,7 +326,7 @@ func (v *viewing) serve() int {
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(v.Port)))
 	if err != nil {
-		return v.w.fail(err.Error(), "leave --port away to get one that is free")
+		return v.w.fail(err.Error(), "omit --port to get one that is free")
 	}
 	fmt.Fprintf(v.w.stdout, "http://%s/\n", l.Addr())
 	fmt.Fprintf(v.w.stderr, "pare: shows %s on this machine only, and follows it; Ctrl-C ends it\n", plain(v.Path))

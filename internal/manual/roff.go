@@ -197,7 +197,7 @@ func flagValue(f *kong.Flag) string {
 // status writes what the exit status means.
 func (m *manWriter) status() {
 	m.section("EXIT STATUS")
-	for i, meaning := range []string{"Clean, or done.", "There are findings, or some could not be mended.", "Wrong usage, or input that cannot be read.", "The window is too small for what must be kept; nothing is written."} {
+	for i, meaning := range []string{"Clean, or done.", "There are findings, or some could not be repaired.", "Wrong usage, or input that cannot be read.", "The window is too small for what must be kept; nothing is written."} {
 		m.line(fmt.Sprintf(".TP\n.B %d", i))
 		m.text(meaning)
 	}
