@@ -67,7 +67,7 @@ func (c *checker) callsLast(first, end transcript.BlockID) {
 }
 
 func (c *checker) resultAdvice(t turnSpan) {
-	if !c.o.Advice {
+	if !c.wants(splitResults) && !c.wants(textAfterResult) {
 		return
 	}
 	answered := -1

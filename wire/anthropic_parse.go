@@ -42,7 +42,10 @@ func (anthropic) element(p *parser) {
 		case "content":
 			p.dropBlocks(i) // the last one wins
 			content = p.anthropicContent(i)
+		case "clear_at", "output_config": // of messages of the system in mid-conversation
+			p.Skip()
 		default:
+			p.note(foreignMember, -1, string(k), "")
 			p.Skip()
 		}
 	}
@@ -96,7 +99,13 @@ type blockFields struct {
 	ttl                                                                                     string
 	citations                                                                               bool
 	tool                                                                                    field // tool.name of tool_addition
-	nulls                                                                                   []string
+	others                                                                                  []other
+}
+
+// An other is a member of a block that no rule looks into.
+type other struct {
+	name string
+	null bool
 }
 
 // nested is what a rule may want to know of a block's own content list.
@@ -153,9 +162,7 @@ func (p *parser) anthropicBlock(j int) {
 		case "tool":
 			f.tool = p.member("name")
 		default:
-			if p.value().isNull() {
-				f.nulls = append(f.nulls, string(k))
-			}
+			f.others = append(f.others, other{string(k), p.value().isNull()})
 		}
 	}
 	p.addAnthropicBlock(j, transcript.Span{Start: start, End: p.Offset()}, &f)
@@ -274,6 +281,14 @@ var known = map[string]string{
 	"compaction":  " type content signature cache_control encrypted_content ",
 }
 
+// foreignMembers are what streams, SDKs and other vendors' formats leave in blocks. A
+// member that is simply unknown may be tomorrow's, and passes.
+var foreignMembers = map[string]bool{
+	"index": true, "partial_json": true, "reasoning_details": true, "reasoning_content": true, "tool_calls": true, "function_call": true, "tool_call_id": true,
+	"providerOptions": true, "providerMetadata": true, "experimental_providerMetadata": true, "provider_options": true, "additional_kwargs": true,
+	"stop_reason": true, "usage": true, "logprobs": true, "finish_reason": true,
+}
+
 // mcpFamily sets the pairs of MCP servers, which are declared elsewhere, apart
 // from those of the API's own tools.
 const mcpFamily uint8 = 1
@@ -373,9 +388,16 @@ func (p *parser) sharedNotes(t string, f *blockFields) {
 	}{{f.id, "id"}, {f.useID, "tool_use_id"}, {f.name, "name"}, {f.text, "text"}, {f.thinking, "thinking"}} {
 		p.wantString(s.f, n, s.name)
 	}
-	for _, name := range f.nulls {
-		if members, ok := known[t]; ok && !strings.Contains(members, " "+name+" ") {
-			p.note(nullFiller, n, name, "")
+	for _, o := range f.others {
+		members, ok := known[t]
+		switch {
+		case foreignMembers[o.name]:
+			p.note(foreignBlockMember, n, o.name, "")
+		case !ok || strings.Contains(members, " "+o.name+" "):
+		case o.null:
+			p.note(nullFiller, n, o.name, "")
+		default:
+			p.note(unknownBlockMember, n, o.name, "")
 		}
 	}
 	if f.cache {

@@ -33,10 +33,13 @@ func (c *checker) bedrockTurns(turns []turnSpan) {
 	}
 	for _, t := range turns {
 		first, end := c.blocks(t)
+		// What may not share a turn with results is parted by a filler, not joined.
+		apart := false
 		if t.role == transcript.User && t.facts&hasResults != 0 {
 			c.resultsFirst(first, end)
 			if b := c.firstOther(t); b != transcript.NoBlock {
 				c.block(mixedResultTurn, b, "")
+				apart = c.wants(mixedResultTurn)
 			}
 			for b := first; b < end && len(media) > 0; b++ {
 				if media[b] {
@@ -48,7 +51,7 @@ func (c *checker) bedrockTurns(turns []turnSpan) {
 			if c.extra[m]&emptyList != 0 {
 				c.message(emptyMessage, m, "")
 			}
-			if m > t.first {
+			if m > t.first && !apart {
 				c.message(roleRepeats, m, "")
 			}
 		}

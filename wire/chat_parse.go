@@ -146,7 +146,7 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 	case f.content.absent():
 		p.extra[i] |= nullContent
 		if m.Role != transcript.Assistant || nothing {
-			p.note(nullContentFault, -1, "", "")
+			p.note(nullContentOf(m.Role), -1, "", "")
 			p.note(emptyRole[m.Role], -1, "", "")
 			if m.Role == transcript.Assistant {
 				p.note(emptyAssistantNull, -1, "", "")
@@ -177,7 +177,16 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 }
 
 // emptyRole is the fault of a message of a role that holds nothing.
-var emptyRole = [...]fault{transcript.Unknown: emptyOther, transcript.System: emptyOther, transcript.User: emptyUser, transcript.Assistant: emptyAssistant, transcript.Tool: emptyOther}
+var emptyRole = [...]fault{transcript.Unknown: emptyOther, transcript.System: emptySystem, transcript.User: emptyUser, transcript.Assistant: emptyAssistant, transcript.Tool: emptyOther}
+
+// nullContentOf is the fault of null in the place of content: vendors differ on what
+// the assistant may leave out, and on nobody else.
+func nullContentOf(r transcript.Role) fault {
+	if r == transcript.Assistant {
+		return nullContentFault
+	}
+	return nullContentOther
+}
 
 // chatTies makes the calls of message i need its reasoning, the block added last.
 func (p *parser) chatTies(i int) {
@@ -218,7 +227,7 @@ func (p *parser) chatResult(i int, span jsonspan.Span, f *chatFields) {
 	p.wantString(f.callID, len(p.blocks)-1, "tool_call_id")
 	switch f.content.kind {
 	case jsonspan.Invalid, jsonspan.Null:
-		p.noteBlock(nullContentFault, "", "")
+		p.noteBlock(nullContentOther, "", "")
 	case jsonspan.String, jsonspan.Array:
 	default:
 		p.noteBlock(wrongType, "content", "expected a string or a list, found "+f.content.kind.String())

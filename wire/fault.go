@@ -104,6 +104,8 @@ const (
 	emptyOther
 	noContentElement
 	nullContentFault
+	nullContentOther // not the assistant's
+	emptySystem
 	emptyCalls
 	emptyParts
 	emptyErrorResult
@@ -118,6 +120,9 @@ const (
 	partType
 	foreignPart
 	nullFiller
+	foreignMember
+	foreignBlockMember
+	unknownBlockMember
 	encryptedMissing
 	citationsMixed
 	imageInTool

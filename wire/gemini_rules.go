@@ -112,7 +112,7 @@ var geminiRules = []Rule{
 		Says:   "GenerateContentRequest.{path}.data: required oneof field 'data' must have one initialized field",
 		Mend:   "strip part",
 		Source: "a live probe by a third party"},
-	{ID: "gemini/part-without-data", Slug: "empty-content", on: emptyPart,
+	{ID: "gemini/part-without-data", Slug: "empty-text", on: emptyPart,
 		Doc:    "a part holds nothing",
 		Says:   "GenerateContentRequest.{path}.data: required oneof field 'data' must have one initialized field",
 		Mend:   "strip part",

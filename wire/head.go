@@ -23,6 +23,8 @@ func (p *parser) headField(name string) {
 		p.system()
 	case "thinking":
 		p.thinking()
+	case "reasoning":
+		p.head.effort = p.text(p.member("effort"))
 	case "additionalModelRequestFields":
 		p.additionalFields()
 	case "store":

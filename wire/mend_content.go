@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -24,6 +25,12 @@ var contentMends = map[fault]mend{
 	emptyAssistantNull:  (*mender).dropEmpty,
 	emptyUser:           (*mender).dropEmpty,
 	nullContentFault:    (*mender).fillNull,
+	nullContentOther:    (*mender).fillNull,
+	emptySystem:         (*mender).dropEmpty,
+	foreignMember:       (*mender).stripNamed,
+	foreignBlockMember:  (*mender).stripNamed,
+	unknownBlockMember:  (*mender).stripNamed,
+	duplicateKey:        (*mender).dropCopy,
 	noContentElement:    (*mender).fillContent,
 	emptyParts:          (*mender).nullContent,
 	emptyCalls:          func(m *mender, f *Finding) { m.strip(f, "tool_calls") },
@@ -136,7 +143,10 @@ func (m *mender) stripNamed(f *Finding) {
 	if !ok {
 		return
 	}
-	at := m.t.Block(f.Block).Span
+	at := m.t.Messages()[f.Index].Span
+	if f.Block != transcript.NoBlock {
+		at = m.t.Block(f.Block).Span
+	}
 	path := strings.Split(field, ".")
 	for len(path) > 1 {
 		inner, ok := m.member(at, path[0])
@@ -146,7 +156,55 @@ func (m *mender) stripNamed(f *Finding) {
 		at, path = inner, path[1:]
 	}
 	if m.removeMember(at, path[0]) {
-		m.log(f, "edit", f.Block, f.Index, 0, "%s removed: %s", path[0], m.why(f))
+		m.log(f, "drop", f.Block, f.Index, 0, "%s removed: %s", path[0], m.why(f))
+		if c := &m.changes[len(m.changes)-1]; c.Path != "" {
+			c.Path += "." + field
+		}
+	}
+}
+
+// dropCopy takes the copy of a member out that stands twice and says the same both
+// times. Which of two different values was meant, nobody can tell.
+func (m *mender) dropCopy(f *Finding) {
+	offset, err := strconv.Atoi(strings.TrimPrefix(f.arg, "byte "))
+	if err != nil {
+		return
+	}
+	all := jsonspan.Members(m.raw, objectAt(m.raw, offset))
+	name := func(e jsonspan.Member) string { return string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End])) }
+	value := func(e jsonspan.Member) string { return string(m.raw[e.Value.Start:e.Value.End]) }
+	for i, e := range all {
+		if e.Key.Start < offset || i == 0 {
+			continue
+		}
+		for _, earlier := range all[:i] {
+			if name(earlier) != name(e) || value(earlier) != value(e) {
+				continue
+			}
+			gone := jsonspan.Span{Start: all[i-1].Value.End, End: e.Value.End}
+			if m.edit(jsonspan.Edit{Span: gone}) {
+				m.logHead(f, "drop", f.Path, -gone.Len(), "%q stands twice and says the same; the copy goes", name(e))
+			}
+			return
+		}
+		return
+	}
+}
+
+// objectAt is the innermost object that holds the key at an offset.
+func objectAt(raw []byte, offset int) jsonspan.Span {
+	at := jsonspan.Span{End: len(raw)}
+	for {
+		var inner []jsonspan.Span
+		for _, e := range jsonspan.Members(raw, at) {
+			inner = append(inner, e.Value)
+		}
+		inner = append(inner, jsonspan.Elements(raw, at)...)
+		i := slices.IndexFunc(inner, func(s jsonspan.Span) bool { return s.Start <= offset && offset < s.End })
+		if i < 0 {
+			return at
+		}
+		at = inner[i]
 	}
 }
 
@@ -447,7 +505,10 @@ func (m *mender) parted(f *Finding) {
 
 // gather moves the responses of later messages to the first one of their turn.
 func (m *mender) gather(f *Finding) {
-	if m.g.nested {
+	switch {
+	case f.Block == transcript.NoBlock:
+		m.mergeUp(f)
+	case m.g.nested:
 		m.moveResult(f)
 	}
 }

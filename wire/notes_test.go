@@ -193,14 +193,16 @@ func (c noted) untouched(also []int) {
 			continue
 		}
 		raw := c.in.t.Bytes(m.Span)
-		for at < len(after) && !bytes.Equal(raw, c.out.t.Bytes(after[at].Span)) {
+		for at < len(after) && !bytes.Equal(raw, c.out.t.Bytes(after[at].Span)) && !c.joined(m, after[at]) {
 			at++
 		}
 		if at == len(after) {
 			c.t.Errorf("message %d, which nobody had anything against, is lost, changed or out of order: %s", i, raw)
 			return
 		}
-		at++
+		if bytes.Equal(raw, c.out.t.Bytes(after[at].Span)) {
+			at++ // others may be joined to the same one
+		}
 	}
 	if touched[-1] {
 		return
@@ -211,6 +213,24 @@ func (c noted) untouched(also []int) {
 	if a, b := c.in.raw[c.in.list.End:], c.out.raw[c.out.list.End:]; !bytes.Equal(a, b) {
 		c.t.Errorf("what stands behind the messages has changed:\n%s\n%s", a, b)
 	}
+}
+
+// joined reports whether a message stands in one that it was joined to: every one of its
+// blocks, as it was, in order.
+func (c noted) joined(m, into transcript.Message) bool {
+	if !slices.ContainsFunc(c.m.Changes, func(ch Change) bool { return ch.Action == "merge" }) || m.Role != into.Role {
+		return false
+	}
+	b := into.First
+	for own := m.First; own < m.End; own++ {
+		for b < into.End && !bytes.Equal(c.in.t.Bytes(c.in.t.Block(own).Span), c.out.t.Bytes(c.out.t.Block(b).Span)) {
+			b++
+		}
+		if b == into.End {
+			return false
+		}
+	}
+	return true
 }
 
 // nothingInvented checks that no call and no thinking is there that was not there

@@ -110,6 +110,7 @@ type head struct {
 	toolsGiven bool
 	thinking   string // thinking.type of Anthropic and its imitators
 	binding    bool   // thinking.block_binding is set
+	effort     string // reasoning.effort
 	storeFalse bool
 	stateful   bool // earlier items live on the server
 	betas      []string

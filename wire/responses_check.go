@@ -8,6 +8,26 @@ func (responses) check(c *checker) {
 	c.argumentsJSON()
 	c.reasoningItems()
 	c.contiguous()
+	c.runsReason()
+}
+
+// runsReason checks, for the vendor that wants it, that every run of calls has a
+// reasoning item in front of it.
+func (c *checker) runsReason() {
+	if !c.wants(reasoningRequired) || c.head.effort == "" || c.head.effort == "none" {
+		return
+	}
+	before := transcript.Other
+	for _, m := range c.t.Messages() {
+		if m.First == m.End {
+			continue
+		}
+		kind := c.t.Block(m.First).Kind
+		if kind == transcript.Call && before != transcript.Call && before != transcript.Thinking {
+			c.block(reasoningRequired, m.First, "")
+		}
+		before = kind
+	}
 }
 
 // reasoningItems judges the notes on items by their neighbours.

@@ -2,6 +2,11 @@ package wire
 
 // responsesRules are the rules of the Responses API.
 var responsesRules = []Rule{
+	{ID: "deepseek/responses-reasoning-required", Slug: "reasoning-content-required", on: reasoningRequired, only: vendorIs("deepseek"), keep: true,
+		Doc:    "DeepSeek's Responses endpoint with reasoning.effort: a run of calls has no reasoning item in front of it",
+		Says:   "The `reasoning_content` in the thinking mode must be passed back to the API.",
+		Mend:   "switch reasoning off for this request",
+		Source: "KohakuTerrarium#322; rikkahub#1629; the documentation calls effort the switch"},
 	{ID: "deepseek/responses-contiguity", Slug: "displaced-result", on: notContiguous, only: vendorIs("deepseek"),
 		Doc:    "/responses clone: calls must be contiguous and outputs follow directly; text between two calls splits the turn",
 		Says:   "No tool output found for tool call {ids}.",

@@ -73,3 +73,10 @@ func (responses) freeForm(r *Request, blk transcript.Block) bool {
 
 // medium: outputs stay outputs; what they show has other names in a message.
 func (responses) medium(*draft, transcript.Span) string { return "" }
+
+// thinkingOff switches reasoning off.
+func (responses) thinkingOff(m *mender, f *Finding) {
+	if m.setMember(m.body(), "reasoning", []byte(`{"effort":"none"}`)) {
+		m.logHead(f, "edit", "reasoning", 0, "reasoning is switched off for this request: the reasoning of a run of calls is lost")
+	}
+}

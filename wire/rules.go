@@ -28,7 +28,7 @@ func shapeRules(d Dialect, own []Rule) (all []Rule) {
 		{ID: "field-missing", Slug: "field-missing", on: fieldMissing, Doc: "a required member is missing", Says: "{path}.{arg}: Field required", Mend: "drop the block"},
 		{ID: "unknown-role", Slug: "unknown-role", on: unknownRole, Doc: "a message has a role that the dialect does not know", Says: "{path}.role: unexpected role {arg}", Mend: "map it to a role"},
 		{ID: "lone-surrogate", Slug: "lone-surrogate", on: loneSurrogate, Doc: "an escape is half of a UTF-16 pair", Says: "The request body is not valid JSON: no low surrogate in string ({arg})", Mend: "replace the half by U+FFFD", Source: "anthropics/claude-code#56064"},
-		{ID: "duplicate-key", Slug: "duplicate-key", Severity: SeverityPortability, on: duplicateKey, Doc: "a key stands twice in one object; the last one wins, but not with every parser", Says: "{path}: duplicate key ({arg})", Mend: "drop the earlier member"},
+		{ID: "duplicate-key", Slug: "duplicate-key", on: duplicateKey, Doc: "a key stands twice in one object; parsers differ on which one counts", Says: "{path}: duplicate key ({arg})", Mend: "drop the copy, if both say the same; else not repaired, reported"},
 	} {
 		if r.Source == "" {
 			r.Source = "the wire format's own schema"

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/base64"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -171,14 +172,32 @@ func (m medium) shown() bool {
 	return false
 }
 
+// plain decodes a document that is text.
+func (m medium) plain(v []byte) ([]byte, bool) {
+	if m.text || len(v) < 2 || v[0] != '"' || !strings.HasPrefix(m.mime, "text/") {
+		return nil, false
+	}
+	text, err := base64.StdEncoding.AppendDecode(nil, jsonspan.Decode(nil, v[1:len(v)-1]))
+	return text, err == nil
+}
+
+// name is a key as it is meant: it may be written with escapes.
+func (r *Request) name(key jsonspan.Span) string {
+	raw := r.raw[key.Start:key.End]
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw)
+	}
+	return string(jsonspan.Decode(nil, raw))
+}
+
 // object counts a block: media by what they show, everything else as it is written.
 func (r *Request) object(c Counter, s transcript.Span, m medium, depth int) int {
 	all := jsonspan.Members(r.raw, jsonspan.Span(s))
 	for _, e := range all {
 		v := r.raw[e.Value.Start:e.Value.End]
-		switch string(r.raw[e.Key.Start:e.Key.End]) {
+		switch r.name(e.Key) {
 		case "media_type", "mimeType", "mime_type", "format", "type":
-			v = bytes.Trim(v, `"`)
+			v = jsonspan.Decode(nil, bytes.Trim(v, `"`))
 			m.text = m.text || string(v) == "text"
 			if len(m.mime) == 0 || bytes.IndexByte(v, '/') >= 0 {
 				m.mime = string(v)
@@ -189,7 +208,7 @@ func (r *Request) object(c Counter, s transcript.Span, m medium, depth int) int 
 	}
 	n := 0
 	for _, e := range all {
-		n += r.member(c, string(r.raw[e.Key.Start:e.Key.End]), tspan(e.Value), m, depth)
+		n += r.member(c, r.name(e.Key), tspan(e.Value), m, depth)
 	}
 	return n
 }
@@ -213,6 +232,9 @@ func (r *Request) member(c Counter, key string, s transcript.Span, m medium, dep
 	case "data", "bytes", "file_data":
 		if m.mime == "redacted_thinking" {
 			return len(v) / 6
+		}
+		if text, ok := m.plain(v); ok {
+			return c.Count(text)
 		}
 		if str && !m.text && m.shown() {
 			return c.Media(m.mime, v[1:len(v)-1], m.low)
