@@ -15,7 +15,8 @@ import (
 // out of the policy. The error is an [Errors].
 //
 // With an archive, the policy is Archived: whoever runs it keeps what
-// [pare.Plan.Archive] returns in the file that [Config] names, or sets Archive.
+// [pare.Plan.Archive] returns in the file that the configuration names. A program that
+// runs for long sets Archive to what archive.Open makes of that file, and closes it.
 func (c *Config) Policy(getenv func(string) string) (*pare.Policy, error) {
 	s := newSource("", nil)
 	if getenv == nil {

@@ -3,11 +3,13 @@ package config
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/transcript"
@@ -159,6 +161,35 @@ func TestCompactionRuns(t *testing.T) {
 	}
 	if plan.Empty() || strings.Contains(string(plan.Result().Raw()), "long result. a long result. a long") {
 		t.Errorf("not compacted:\n%s", plan.Result().Raw())
+	}
+}
+
+// TestArchive wants what a policy of the file takes out to be found again, by the id that
+// a placeholder names.
+func TestArchive(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "removed.jsonl")
+	c := mustParse(t, "pare.toml", "[window]\ntokens = 700\nrecent = 1\n[archive]\nfile = '"+name+"'")
+	p, err := c.Policy(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := archive.Open(c.Archive.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+	p.Archive = kept
+	script := `user "go" | call a Read a.go | result a "` + strings.Repeat("first. ", 1000) + `" | call b Read b.go | result b "second" | say "done" | user "and now?"`
+	plan, err := p.Plan(context.Background(), parse(t, paretest.MustParse(script).Render(wire.Anthropic, paretest.RenderOptions{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	items := plan.Archive()
+	if len(items) == 0 || !strings.Contains(string(plan.Result().Raw()), items[0].ID) {
+		t.Fatalf("%d items, and none is named:\n%s", len(items), plan.Result().Raw())
+	}
+	if got, err := kept.Get(context.Background(), items[0].ID); err != nil || string(got.Raw) != string(items[0].Raw) {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 
