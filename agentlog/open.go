@@ -2,6 +2,8 @@ package agentlog
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"io"
 	"io/fs"
 	"maps"
@@ -129,7 +131,7 @@ func IsStorage(folder string) bool {
 	}
 	sessions, _ := filepath.Glob(filepath.Join(globbed(folder), "message", "*", "*.json"))
 	for _, name := range sessions[:min(len(sessions), 4)] {
-		raw, err := os.ReadFile(name)
+		raw, err := readFile(name)
 		if err != nil || !bytes.Contains(raw, []byte(`"sessionID"`)) {
 			continue
 		}
@@ -141,6 +143,16 @@ func IsStorage(folder string) bool {
 	}
 	return false
 }
+
+// readFile reads a file, and nothing that may never end.
+func readFile(name string) ([]byte, error) {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return nil, cmp.Or(err, errNoFile)
+	}
+	return os.ReadFile(name)
+}
+
+var errNoFile = errors.New("it is not a regular file")
 
 // globbed is a path as a pattern that it alone matches.
 func globbed(path string) string {
@@ -182,7 +194,12 @@ func (s *seenFS) ReadDir(name string) ([]fs.DirEntry, error) {
 			names = append(names, strings.TrimSuffix(m.Name(), ".json"))
 		}
 	default:
-		return fs.ReadDir(s.FS, name)
+		// Pipes and devices are nobody's messages, and may never end.
+		all, err := fs.ReadDir(s.FS, name)
+		return slices.DeleteFunc(all, func(d fs.DirEntry) bool {
+			info, err := fs.Stat(s.FS, path.Join(name, d.Name()))
+			return err == nil && !info.IsDir() && !info.Mode().IsRegular()
+		}), err
 	}
 	var all []fs.DirEntry
 	for _, n := range names {

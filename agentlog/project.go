@@ -3,7 +3,6 @@ package agentlog
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -21,7 +20,7 @@ func (x Place) Project(raw []byte) string {
 	case GeminiCLI:
 		for ; filepath.Base(filepath.Dir(folder)) != "tmp" && len(folder) > 3; folder = filepath.Dir(folder) {
 		}
-		if root, err := os.ReadFile(filepath.Join(folder, ".project_root")); err == nil {
+		if root, err := readFile(filepath.Join(folder, ".project_root")); err == nil {
 			return strings.TrimSpace(string(root))
 		}
 		return filepath.Base(folder)
@@ -86,7 +85,7 @@ func openCodeProject(x Place) string {
 	storage := x.storage()
 	found, _ := filepath.Glob(filepath.Join(storage, "session", "*", filepath.Base(x.Path)+".json"))
 	for _, name := range found {
-		raw, err := os.ReadFile(name)
+		raw, err := readFile(name)
 		var about struct{ Directory string }
 		if err == nil && json.Unmarshal(raw, &about) == nil && about.Directory != "" {
 			return about.Directory

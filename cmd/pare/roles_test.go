@@ -247,6 +247,31 @@ func TestDefectR7Pipe(t *testing.T) {
 	}
 }
 
+// TestDefectR7PipesInFolders: what lies in a folder and may never end is not waited for.
+func TestDefectR7PipesInFolders(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, folder := range []string{"plain", "none/message/ses_1", "storage/message/ses_1"} {
+		if err := os.MkdirAll(folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(filepath.Join(folder, "a.json"), 0o600); err != nil {
+			t.Skip("no pipes with names here:", err)
+		}
+		if err := os.Symlink("a.json", filepath.Join(folder, "link.json")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	message := `{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":1}}`
+	if err := os.WriteFile("storage/message/ses_1/b.json", []byte(message), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"plain", "none", "storage"} {
+		if status, _, errs := program(strings.NewReader(""), "check", folder); status > statusFindings {
+			t.Errorf("%s: status %d: %s", folder, status, errs)
+		}
+	}
+}
+
 // TestDefectR7FullDisk: what could not be said is no success.
 func TestDefectR7FullDisk(t *testing.T) {
 	for _, args := range []string{"explain", "explain --json", "explain orphan-call", "explain --json orphan-call", "rules", "rules --json", "completion bash", "man", "init -"} {
