@@ -74,6 +74,18 @@ func (l *Log) sends(t *Thread) bool {
 	return t.Kind == Main || t.Kind == Side && !slices.ContainsFunc(l.Threads, func(t *Thread) bool { return t.Kind == Main })
 }
 
+// Sent returns the threads that the agent sends when the session is resumed: one, or one
+// for each session of a folder.
+func (l *Log) Sent() []*Thread {
+	var all []*Thread
+	for _, t := range l.Threads {
+		if l.sends(t) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
 // locate adds the place in the file to a finding of a thread.
 func (l *Log) locate(t *Thread, f wire.Finding) Finding {
 	out := Finding{Finding: f, Thread: t.Name, Dormant: !l.sends(t), of: t}

@@ -28,7 +28,7 @@ func TestBrowser(t *testing.T) {
 	}{
 		{"Load", testLoad}, {"Scroll", testScroll}, {"Arcs", testArcs}, {"Faults", testFaults}, {"Plan", testPlan}, {"EveryAction", testEveryAction},
 		{"Widths", testWidths}, {"Keys", testKeys}, {"Search", testSearch}, {"Filter", testFilter}, {"Hostile", testHostile}, {"Schemes", testSchemes},
-		{"Names", testNames}, {"Tab", testTab}, {"Zoom", testZoom}, {"Live", testLive}, {"Threads", testThreads}, {"Empty", testEmpty}, {"ShowAll", testShowAll},
+		{"Names", testNames}, {"Tab", testTab}, {"Zoom", testZoom}, {"Live", testLive}, {"Threads", testThreads}, {"Others", testOthers}, {"Empty", testEmpty}, {"ShowAll", testShowAll},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, b) })
 	}
@@ -873,6 +873,46 @@ func testThreads(t *testing.T, b *browser) {
 	if p.is("document.querySelector('#aside').textContent.includes('none that the provider')") {
 		t.Error("a session that nobody checked is said to be clean")
 	}
+}
+
+// testOthers: the headline is about what is sent; other talks of the session fold away
+// until one is chosen, and come with their own numbers (S3).
+func testOthers(t *testing.T, b *browser) {
+	page := &Page{Source: "session.jsonl", Thread: "main", Window: 1000, Guess: true, Before: Side{Messages: []Message{
+		{Role: "user", Line: 9, Blocks: []Block{{Kind: "text", Text: "hello", Tokens: 57}}},
+	}}, Others: []Thread{{Name: "dormant", Side: Side{Messages: []Message{
+		{Role: "user", Line: 3, Blocks: []Block{{Kind: "text", Text: "long ago", Tokens: 300}}},
+		{Role: "assistant", Line: 4, Blocks: []Block{{Kind: "text", Text: "indeed", Tokens: 21}}},
+	}}}}}
+	p := b.open(t, file(t, page), 1000, 800, "light")
+	sum := func() string { return p.text("document.querySelector('#fill-sum').textContent") }
+	lines := func() string { return p.text("[...document.querySelectorAll('.line')].map(e => e.textContent)") }
+	if got := sum(); got != "57 tokens · 5.7 % of a window of 1,000 (a guess: the model is not known) · 1 other thread is not sent" {
+		t.Errorf("headline: %s", got)
+	}
+	if got := lines(); got != "line 9" {
+		t.Errorf("lines: %s", got)
+	}
+	pick := func(name string) {
+		p.eval("(() => { const s = document.querySelector('#by-thread'); s.value = '"+name+"'; s.dispatchEvent(new Event('change')) })()", nil)
+		p.settled()
+	}
+	pick("dormant")
+	if got := lines() + " " + sum(); got != "line 3,line 4 321 tokens · not sent" {
+		t.Errorf("the other thread: %s", got)
+	}
+	p.press("j", "c", "n", "/")
+	pick("")
+	if got := lines(); got != "line 9" {
+		t.Errorf("back: %s", got)
+	}
+	pick("dormant")
+	p.eval("document.querySelector('#clear').click()", nil)
+	p.settled()
+	if got := lines(); got != "line 9" {
+		t.Errorf("after Clear: %s", got)
+	}
+	p.quiet()
 }
 
 func testEmpty(t *testing.T, b *browser) {

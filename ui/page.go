@@ -8,6 +8,7 @@ type Page struct {
 	Profile string `json:"profile,omitempty"`
 	Model   string `json:"model,omitempty"`
 	Window  int    `json:"window,omitempty"` // tokens that the model takes; 0: unknown
+	Guess   bool   `json:"guess,omitempty"`  // nobody knows the model, and Window is a guess
 
 	Checked bool `json:"checked,omitempty"` // faults were looked for
 
@@ -15,6 +16,17 @@ type Page struct {
 	After   *Side    `json:"after,omitempty"` // as the plan would leave it; nil: there is no plan
 	Changes []Change `json:"changes,omitempty"`
 	Kept    []Reason `json:"kept,omitempty"` // why blocks are protected; see [Block.Kept]
+
+	// Others are talks of the same session that are not sent: the page shows one of them
+	// if it is chosen. Thread is what the talk in Before is called.
+	Thread string   `json:"thread,omitempty"`
+	Others []Thread `json:"others,omitempty"`
+}
+
+// A Thread is a talk of a session that is not sent.
+type Thread struct {
+	Name string `json:"name"`
+	Side
 }
 
 // A Side is the conversation at one moment.

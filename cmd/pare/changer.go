@@ -59,7 +59,7 @@ func (c *changer) chunk(in source.Chunk) batch {
 	for t := range in.Texts() {
 		switch {
 		case !t.Blank:
-			b.outs = append(b.outs, c.one(originOf(in.Source, t, c.many), t.Whole, len(t.Raw)))
+			b.outs = append(b.outs, c.one(originOf(&in, t, c.many), t.Whole, len(t.Raw)))
 		case !c.dryRun:
 			b.outs = append(b.outs, outcome{gap: true, out: t.Whole})
 		}
@@ -76,7 +76,7 @@ func (c *changer) vet(in source.Chunk) (outs []outcome) {
 		if t.Blank {
 			continue
 		}
-		from := originOf(in.Source, t, c.many)
+		from := originOf(&in, t, c.many)
 		if fault := c.readable(from, t.Raw); fault != nil {
 			outs = append(outs, c.unreadable(from, *fault))
 		}
@@ -102,6 +102,9 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	}()
 	defer c.memory.Frugal(n)()
 	req, b, fault := parse(from, raw[:n], c.opts)
+	if fault != nil && fault.other(from) {
+		return passedOver(from)
+	}
 	if fault != nil {
 		return c.unreadable(from, *fault)
 	}

@@ -100,14 +100,19 @@ type counts struct {
 func count(r *wire.Request) counts {
 	n := counts{Messages: len(r.Transcript().Messages())}
 	for _, b := range r.Transcript().Blocks() {
-		switch b.Kind {
-		case transcript.Call:
-			n.Calls++
-		case transcript.Result:
-			n.Results++
-		}
+		n.add(b.Kind)
 	}
 	return n
+}
+
+// add counts a block.
+func (n *counts) add(k transcript.Kind) {
+	switch k {
+	case transcript.Call:
+		n.Calls++
+	case transcript.Result:
+		n.Results++
+	}
 }
 
 func (n counts) String() string {

@@ -243,7 +243,7 @@ type diagnosisJSON struct {
 func (d *diagnosis) json() diagnosisJSON {
 	j := diagnosisJSON{
 		Agent: d.Agent.Name, Project: d.project, Path: d.Path,
-		Messages: d.tally.Messages, Calls: d.tally.Calls, Results: d.tally.Results,
+		Messages: d.counts.Messages, Calls: d.counts.Calls, Results: d.counts.Results,
 		Findings: append([]fault{}, d.faults...), Bytes: d.Bytes, Modified: d.modified.UTC().Format(time.RFC3339),
 		Why: d.why, Backup: d.backup, Left: d.left,
 	}

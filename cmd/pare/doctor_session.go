@@ -16,7 +16,7 @@ type diagnosis struct {
 	agentlog.Place
 	project  string // the folder that was worked in; "" if nothing tells
 	modified time.Time
-	tally    agentlog.Tally
+	counts   counts // of what would be sent
 	faults   []fault
 	remedy   func(command string) string // of one that is ill: what to do, if command fixes
 	err      error                       // why it cannot be read
@@ -86,7 +86,7 @@ func diagnose(x agentlog.Place) (d *diagnosis) {
 	d.modified = newest.ModTime()
 	d.Bytes = int64(len(l.Raw()))
 	d.project = x.Project(l.Raw())
-	d.tally = l.Tally()
+	d.counts = countsOf(l.Log)
 	found := l.Check(wire.CheckOptions{})
 	d.faults = faultsOf(found)
 	if agentlog.Broken(found) {

@@ -55,7 +55,7 @@ func (w *world) converse(in *source.Input, answer func(origin, source.Text) outc
 		if err != nil {
 			return err
 		}
-		o := answer(originOf(name, t, true), t)
+		o := answer(originOf(&source.Chunk{Source: name}, t, true), t)
 		if err := done(&o); err != nil {
 			return err
 		}

@@ -23,6 +23,7 @@ type problem struct {
 	Line    int    `json:"line"`
 	Column  int    `json:"column"` // in bytes
 	hint    string
+	err     error // what it is about; nil: nothing to look into
 }
 
 // parse reads the request that raw is, or that lies in it as an envelope.
@@ -34,9 +35,21 @@ func parse(from origin, raw []byte, opts wire.Options) (*wire.Request, wire.Enve
 	req, err := wire.Parse(b.Body, opts)
 	if err != nil {
 		p := locate(err, from, raw, b)
+		p.err = err
 		return nil, b, &p
 	}
 	return req, b, nil
+}
+
+// other reports whether a file of a folder is passed over for a problem: it is JSON, and
+// something else than a transcript.
+func (p *problem) other(from origin) bool {
+	return from.found && from.line == 0 && errors.Is(p.err, wire.ErrNotRequest)
+}
+
+// passedOver is the outcome for such a file.
+func passedOver(from origin) outcome {
+	return outcome{gap: true, note: fmt.Appendf(nil, "pare: skipped %s: %s\n", plain(from.source), wire.ErrNotRequest)}
 }
 
 // failure is a problem without a place.

@@ -46,6 +46,9 @@ func newInput(w *world, paths []string) *source.Input {
 
 // printSkipped says which files of folders were passed over.
 func printSkipped(w io.Writer, s source.Skipped) {
+	for _, o := range s.Others {
+		fmt.Fprintf(w, "pare: skipped %s: %s\n", plain(o.Path), o.Why)
+	}
 	if s.Foreign > 0 {
 		fmt.Fprintf(w, "pare: skipped %s in folders that %s not JSON\n", plural(s.Foreign, "file"), isAre(s.Foreign))
 	}
@@ -118,12 +121,13 @@ type origin struct {
 	line   int    // 0: it is a document of its own
 	lead   int    // bytes passed over in front of it
 	many   bool   // it is one of several
+	found  bool   // it lies in a folder, and nobody has named it
 	thread string // which of the threads of a session file; "": the only one
 }
 
 // originOf is where a text of a source comes from.
-func originOf(name string, t source.Text, many bool) origin {
-	return origin{source: name, line: t.Line, lead: t.Lead, many: many || t.Line > 0}
+func originOf(in *source.Chunk, t source.Text, many bool) origin {
+	return origin{source: in.Source, line: t.Line, lead: t.Lead, many: many || t.Line > 0, found: in.Found}
 }
 
 func (o origin) String() string {

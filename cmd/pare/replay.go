@@ -198,7 +198,7 @@ func (p *replaying) chunk(in source.Chunk) (out replayed) {
 	}
 	for t := range in.Texts() {
 		if !t.Blank {
-			p.one(&out, originOf(in.Source, t, p.many), t.Raw)
+			p.one(&out, originOf(&in, t, p.many), t.Raw)
 		}
 	}
 	return out

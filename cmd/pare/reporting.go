@@ -78,7 +78,7 @@ func (t *telling) chunk(in source.Chunk) []outcome {
 	var outs []outcome
 	for text := range in.Texts() {
 		if !text.Blank {
-			outs = append(outs, t.one(originOf(in.Source, text, t.many), text.Raw))
+			outs = append(outs, t.one(originOf(&in, text, t.many), text.Raw))
 		}
 	}
 	return outs
@@ -123,6 +123,9 @@ func (t *telling) one(from origin, raw []byte) (out outcome) {
 	}()
 	defer t.memory.Frugal(len(raw))()
 	req, _, fault := parse(from, raw, t.opts)
+	if fault != nil && fault.other(from) {
+		return passedOver(from)
+	}
 	if fault != nil {
 		return t.unreadable(from, *fault)
 	}

@@ -36,17 +36,6 @@ func readSession(in source.Chunk, opts wire.Options) (l logFile, err error) {
 	return l, err
 }
 
-// main returns the threads that are sent when the session is resumed: one, or one for
-// each session of a store.
-func (s logFile) main() (all []*agentlog.Thread) {
-	for _, t := range s.Threads {
-		if t.Kind == agentlog.Main {
-			all = append(all, t)
-		}
-	}
-	return all
-}
-
 // lines tells the line of each message of a thread; nil: they share one, or have files
 // of their own.
 func (s logFile) lines(t *agentlog.Thread) func(int) int {
@@ -58,8 +47,7 @@ func (s logFile) lines(t *agentlog.Thread) func(int) int {
 
 // profile names dialect and profile of the session.
 func (s logFile) profile(opts wire.Options) (dialect, profile string) {
-	if len(s.Threads) > 0 {
-		r := s.Threads[0].Request
+	if r := s.first(); r != nil {
 		return r.Dialect.String(), r.Profile.Name
 	}
 	d := s.Format.Dialect()
@@ -70,16 +58,40 @@ func (s logFile) profile(opts wire.Options) (dialect, profile string) {
 	return d.String(), p.Name
 }
 
-func (s logFile) counts() counts {
-	n := s.Tally()
-	return counts{n.Messages, n.Calls, n.Results}
+// first is the request that the session is about: the first one that is sent.
+func (s logFile) first() *wire.Request {
+	if sent := s.Sent(); len(sent) > 0 {
+		return sent[0].Request
+	}
+	if len(s.Threads) > 0 {
+		return s.Threads[0].Request
+	}
+	return nil
+}
+
+// counts are those of what would be sent.
+func (s logFile) counts() counts { return countsOf(s.Log) }
+
+// countsOf counts what would be sent if a session went on, as it is stored.
+func countsOf(l *agentlog.Log) (n counts) {
+	for _, t := range l.Sent() {
+		tr := t.Request.Transcript()
+		all := tr.Messages()[:t.Messages()]
+		n.Messages += len(all)
+		for _, m := range all {
+			for b := m.First; b < m.End; b++ {
+				n.add(tr.Block(b).Kind)
+			}
+		}
+	}
+	return n
 }
 
 // requests returns what would be sent if the session went on, as it is stored, and where
 // it is from.
 func (s logFile) requests(from origin) iter.Seq2[origin, *wire.Request] {
 	return func(yield func(origin, *wire.Request) bool) {
-		all := s.main()
+		all := s.Sent()
 		for _, t := range all {
 			if len(all) > 1 {
 				from.thread, from.many = t.Name, true

@@ -124,10 +124,11 @@ func clipRows(rows []int, messages int) []int {
 }
 
 func (r report) aboutSession(l logFile) string {
-	if len(l.Threads) == 0 {
+	req := l.first()
+	if req == nil {
 		return l.Format.String() + " · " + l.counts().String()
 	}
-	return l.Format.String() + " · " + r.about(l.Threads[0].Request, l.counts())
+	return l.Format.String() + " · " + r.about(req, l.counts())
 }
 
 // placed renders where a finding is, in the way that compilers do, and what it is.

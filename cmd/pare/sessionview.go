@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,8 +18,13 @@ func (v *viewing) threads(in source.Chunk) ([]*shown, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen := slices.Clone(l.Threads)
-	slices.SortStableFunc(chosen, func(a, b *agentlog.Thread) int { return cmp.Compare(a.Kind, b.Kind) })
+	sent := l.Sent()
+	chosen := slices.Clone(sent)
+	for _, t := range l.Threads {
+		if !slices.Contains(sent, t) {
+			chosen = append(chosen, t)
+		}
+	}
 	switch {
 	case len(chosen) == 0:
 		return nil, errors.New("this session is empty")
@@ -28,8 +32,8 @@ func (v *viewing) threads(in source.Chunk) ([]*shown, error) {
 		if chosen, err = threadNamed(chosen, v.Thread); err != nil {
 			return nil, err
 		}
-	case len(l.main()) > 1:
-		return nil, hinted{fmt.Errorf("it holds %d sessions", len(l.main())), "a page shows one: " + threadHint(chosen)}
+	case len(sent) > 1:
+		return nil, hinted{fmt.Errorf("it holds %d sessions", len(sent)), "a page shows one: " + threadHint(chosen)}
 	}
 	found := l.Check(wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})
 	var all []*shown
@@ -71,49 +75,28 @@ func threadHint(all []*agentlog.Thread) string {
 	return "--thread is one of " + strings.Join(names, ", ")
 }
 
-// pageOf makes one page of several threads: blocks are counted through all of them.
+// pageOf makes one page of several threads: the first is the one that is sent, and what
+// the headline is about; the others are there if they are chosen.
 func pageOf(all []*shown) *ui.Page {
 	p := all[0].page()
 	if len(all) == 1 {
 		return p
 	}
-	p.Source = plain(origin{source: all[0].from.source}.String())
-	for i := range p.Before.Messages {
-		p.Before.Messages[i].Thread = all[0].from.thread
-	}
+	p.Source, p.Thread = plain(origin{source: all[0].from.source}.String()), plain(all[0].from.thread)
 	for _, s := range all[1:] {
-		p.Before = joined(p.Before, s.page().Before, s.from.thread)
+		p.Others = append(p.Others, ui.Thread{Name: plain(s.from.thread), Side: s.page().Before})
 	}
 	return p
 }
 
-// joined puts a thread behind others.
-func joined(a, b ui.Side, thread string) ui.Side {
-	blocks := 0
-	for _, m := range a.Messages {
-		blocks += len(m.Blocks)
+// others says, in the terminal, which threads are not shown.
+func (r report) others(all []*shown) []byte {
+	if len(all) < 2 {
+		return nil
 	}
-	moved := func(n, by int) int {
-		if n < 0 {
-			return n
-		}
-		return n + by
+	var names []string
+	for _, s := range all[1:] {
+		names = append(names, fmt.Sprintf("%s (%s)", quoted(s.from.thread), plural(len(s.req.Transcript().Messages()), "message")))
 	}
-	for _, x := range b.Exchanges {
-		x.Call = moved(x.Call, blocks)
-		x.Results = slices.Clone(x.Results)
-		for i := range x.Results {
-			x.Results[i] += blocks
-		}
-		a.Exchanges = append(a.Exchanges, x)
-	}
-	for _, f := range b.Faults {
-		f.Message, f.Block = moved(f.Message, len(a.Messages)), moved(f.Block, blocks)
-		a.Faults = append(a.Faults, f)
-	}
-	for _, m := range b.Messages {
-		m.Thread = thread
-		a.Messages = append(a.Messages, m)
-	}
-	return a
+	return fmt.Appendf(nil, "\n%s\n", r.paint.faint("not sent, and shown by --thread NAME: "+plain(strings.Join(names, ", "))))
 }

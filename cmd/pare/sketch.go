@@ -162,6 +162,9 @@ func (s sketch) fill(b *bytes.Buffer) {
 	fmt.Fprintf(b, "\n  %s tokens", grouped(total))
 	if w := s.page.Window; w > 0 {
 		fmt.Fprintf(b, ", %.1f %% of a window of %s", 100*float64(total)/float64(w), grouped(w))
+		if s.page.Guess {
+			b.WriteString(" (a guess: the model is not known)")
+		}
 	}
 	if a := s.page.After; a != nil {
 		after := 0

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -74,13 +75,7 @@ func (c *viewCmd) run(w *world) int {
 	}
 	if c.Text {
 		r := report{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
-		var text []byte
-		for i, s := range all {
-			if i > 0 {
-				text = append(text, '\n')
-			}
-			text = append(text, sketch{r, s, s.page()}.render()...)
-		}
+		text := slices.Concat(sketch{r, all[0], all[0].page()}.render(), r.others(all))
 		return w.say(text)
 	}
 	return v.write(pageOf(all))
@@ -185,11 +180,13 @@ type shown struct {
 }
 
 func (s *shown) page() *ui.Page {
-	m, _ := tokens.Lookup(s.req.Model())
-	return ui.New(s.req, ui.Options{
+	m, known := tokens.Lookup(s.req.Model())
+	p := ui.New(s.req, ui.Options{
 		Source: plain(s.from.String()), Findings: s.found, Plan: s.plan, Window: m.Window, Line: s.line,
 		Counter: m.Estimator(),
 	})
+	p.Guess = !known
+	return p
 }
 
 // load reads the conversation, or the threads of a session.

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 
 	"github.com/pare-llm/pare/agentlog"
@@ -137,4 +138,19 @@ func whole(data []byte) bool {
 	s.Skip()
 	s.End()
 	return !s.Failed()
+}
+
+// other says why a stream is none for anybody here: a session that is not read, or lines
+// the first of which is no request. A document says so itself when it is parsed.
+func (s *stream) other(k kind, agent agentlog.Format) error {
+	switch {
+	case k == session && !agent.Readable():
+		return &agentlog.UnreadError{Format: agent}
+	case k == batch:
+		line, _ := s.line(0)
+		if _, err := wire.Parse(wire.Unwrap(line).Body, wire.Options{}); errors.Is(err, wire.ErrNotRequest) {
+			return wire.ErrNotRequest
+		}
+	}
+	return nil
 }

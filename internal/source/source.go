@@ -39,6 +39,7 @@ type Chunk struct {
 	Err    error       // why nothing can be read; Data is nil
 	Packed string      // how it was packed: Gzip, Zstd or Plain
 	File   fs.FileInfo // as it was before it was read; nil: not a file
+	Found  bool        // it lies in a folder, and nobody has named it
 
 	Agent agentlog.Format // whose session Data is; Auto: it is none
 }
@@ -103,6 +104,13 @@ type Skipped struct {
 	Packed  int      // packed, and by their names something else than JSON
 	Backups int      // made when a file was replaced
 	Own     []string // standard output is written to them
+	Others  []Other  // JSON, and nothing that can be read here
+}
+
+// An Other is a file in a folder that holds JSON of another kind.
+type Other struct {
+	Path string
+	Why  error
 }
 
 // Many reports whether the input is more than one file.
@@ -222,7 +230,7 @@ func (in *Input) file(path string, inFolder bool, emit func(Chunk) bool) bool {
 		in.Files.Restrict(st.Mode())
 	}
 	return in.stream(path, f, inFolder, func(c Chunk) bool {
-		c.File = st
+		c.File, c.Found = st, inFolder
 		return emit(c)
 	})
 }
@@ -246,6 +254,12 @@ func (in *Input) stream(source string, r io.Reader, inFolder bool, emit func(Chu
 			return true
 		} else if err != nil {
 			return emit(Chunk{Source: source, Err: err})
+		}
+	}
+	if inFolder {
+		if why := s.other(kind, agent); why != nil {
+			in.Skipped.Others = append(in.Skipped.Others, Other{source, why})
+			return true
 		}
 	}
 	switch kind {

@@ -207,10 +207,12 @@ function makeHeadline() {
   parts.push(plural(side.messages.length, "message"), plural(calls, "call"), plural(results, "result"));
   $("about").textContent = parts.join(" · ");
   const sum = $("fill-sum");
-  sum.replaceChildren(element("strong", "", count.format(doc.before.tokens)), " tokens");
+  sum.replaceChildren(element("strong", "", count.format(side.other ? side.tokens : doc.before.tokens)), " tokens");
+  if (side.other) return sum.append(" · not sent");
   if (doc.after && doc.after.tokens !== doc.before.tokens) {
     const by = doc.after.tokens - doc.before.tokens;
     sum.append(" → ", element("strong", "", count.format(doc.after.tokens)), " (" + (by > 0 ? "+" : "−") + share(Math.abs(by), doc.before.tokens) + ")");
   }
-  if (doc.window) sum.append(" · " + share(side.tokens, doc.window) + " of a window of " + count.format(doc.window));
+  if (doc.window) sum.append(" · " + share(side.tokens, doc.window) + " of a window of " + count.format(doc.window) + (doc.guess ? " (a guess: the model is not known)" : ""));
+  if (doc.others.length) sum.append(" · " + plural(doc.others.length, "other thread") + (doc.others.length === 1 ? " is" : " are") + " not sent");
 }

@@ -76,6 +76,7 @@ function read(data) {
   const doc = { ...data, changes: data.changes || [], kept: data.kept || [] };
   doc.before = readSide(doc.before, "before");
   doc.after = doc.after ? readSide(doc.after, "after", doc.before) : null;
+  doc.others = (doc.others || []).map((o) => Object.assign(readSide(o, o.name), { other: true }));
   for (const [i, c] of doc.changes.entries()) {
     c.n = i;
     const now = c.block >= 0 && doc.after ? doc.before.blocks[c.block].now : null;
@@ -83,6 +84,7 @@ function read(data) {
     place(doc.before, c, c.message, c.block);
   }
   if (doc.after) placeAfter(doc);
+  for (const b of doc.others.flatMap((o) => o.blocks)) b.fates = [];
   for (const b of doc.before.blocks) b.fates = fates(b.changes, b.message.changes);
   for (const b of doc.after?.blocks || []) b.fates = b.was ? fates(b.changes, b.was.message.changes.filter((c) => c.action !== "drop")) : ["insert"];
   return doc;

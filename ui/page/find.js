@@ -16,7 +16,7 @@ function applyFilter(keep = true, scroll = true) {
   const items = side.messages.filter((m) =>
     (!role || m.role === role) &&
     (!tool || m.blocks.some((b) => b.tool === tool)) &&
-    (!thread || m.thread === thread) &&
+    (!thread || side.other || m.thread === thread) &&
     (!onlyFaults || faulty(m)) &&
     (!onlyChanges || changed(m)));
   state.position = new Map(items.map((m, i) => [m.n, i]));
@@ -108,8 +108,9 @@ function makeFilters() {
   for (const b of side.blocks) if (b.tool && b.type === "call") tools.set(b.tool, (tools.get(b.tool) || 0) + 1);
   fillPick($("by-tool"), "all", [...tools].sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([t, n]) => [t, t + " (" + n + ")"]));
   const threads = [...new Set(side.messages.map((m) => m.thread).filter(Boolean))];
-  fillPick($("by-thread"), "all", threads.map((t) => [t, t]));
-  $("by-thread-label").hidden = threads.length < 2;
+  if (doc.others.length) fillPick($("by-thread"), (doc.thread || "main") + ", which is sent", doc.others.map((o) => [o.name, o.name]));
+  else fillPick($("by-thread"), "all", threads.map((t) => [t, t]));
+  $("by-thread-label").hidden = threads.length < 2 && !doc.others.length;
   const toggle = (id, word, n) => {
     const b = $(id);
     b.textContent = word + " " + count.format(n);
@@ -119,7 +120,7 @@ function makeFilters() {
   toggle("only-faults", "✗ Faults", side.faults.length);
   $("only-changes").hidden = !doc.after;
   toggle("only-changes", "✎ Changes", side.messages.filter(changed).length ? doc.changes.length : 0);
-  $("sides").hidden = !doc.after;
+  $("sides").hidden = !doc.after || Boolean(side.other);
 }
 
 function fillPick(pick, all, options) {

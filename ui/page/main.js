@@ -121,6 +121,21 @@ function showSide(name) {
   say("the conversation " + name + " the plan, " + plural(state.side.messages.length, "message"));
 }
 
+// showThread shows a talk of the session that is not sent, or the one that is.
+function showThread(name) {
+  const { doc } = state;
+  state.side = doc.others.find((o) => o.name === name) || doc.before;
+  state.open.clear();
+  Object.assign(state, { at: 0, moved: false });
+  readLong();
+  makeFilters();
+  makeHeadline();
+  makeLegend();
+  state.list.items = [];
+  applyFilter(false);
+  if (state.side.other) say("the thread " + name + ", which is not sent: " + plural(state.side.messages.length, "message"));
+}
+
 // readLong keeps the exchanges whose halves may be on different screens.
 function readLong() {
   const { side } = state;
@@ -135,6 +150,7 @@ function readLong() {
 function clearFilters() {
   for (const id of ["by-role", "by-tool", "by-thread"]) $(id).value = "";
   for (const id of ["only-faults", "only-changes"]) $(id).setAttribute("aria-pressed", "false");
+  if (state.side.other) return showThread("");
   applyFilter();
 }
 
@@ -177,7 +193,8 @@ function listen() {
     search("");
     clearFilters();
   });
-  for (const id of ["by-role", "by-tool", "by-thread"]) $(id).addEventListener("change", () => applyFilter());
+  for (const id of ["by-role", "by-tool"]) $(id).addEventListener("change", () => applyFilter());
+  $("by-thread").addEventListener("change", () => (state.doc.others.length ? showThread($("by-thread").value) : applyFilter()));
   for (const id of ["only-faults", "only-changes"]) {
     $(id).addEventListener("click", () => {
       $(id).setAttribute("aria-pressed", !pressed(id));
