@@ -181,7 +181,7 @@ func (c *changing) linesConflict(in *source.Input, t task) error {
 	case c.InPlace || c.Output != "":
 		return hinted{errors.New("--lines answers on standard output; --in-place and -o are for files"), "omit one of them"}
 	case t.archive != "":
-		return hinted{errors.New("--lines answers at once, and --archive is written when all is read: what is taken out could be lost between"), "omit one of them"}
+		return hinted{errors.New("--lines answers at once, and --archive is written when all is read: what is removed could be lost between"), "omit one of them"}
 	}
 	return t.lines.single(in)
 }

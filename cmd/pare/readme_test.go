@@ -1,0 +1,30 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// The README has a row for every command and every dialect of the program.
+func TestReadmeIsComplete(t *testing.T) {
+	raw, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := string(raw)
+	w := &world{stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }}
+	for _, c := range newParser(w, func(int) {}).Model.Children {
+		if !c.Hidden && !strings.Contains(readme, "`pare "+c.Name+"`") {
+			t.Errorf("README.md does not list pare %s", c.Name)
+		}
+	}
+	for _, name := range dialectNames() {
+		if name != wire.Auto.String() && !strings.Contains(readme, "| `"+name+"` |") {
+			t.Errorf("README.md does not list the dialect %s", name)
+		}
+	}
+}
