@@ -13,8 +13,8 @@
 // # Policies
 //
 // A [Policy] says what is sent in the place of each request. [Standard] has sending
-// everything, a naive sliding window, and what this module offers; anybody's own is a
-// value of the same type.
+// everything, a naive sliding window, and what pare trim and pare prune send; [Of] gives a
+// name to any other policy of the engine.
 //
 // # Caches and money
 //

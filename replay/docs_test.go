@@ -27,7 +27,7 @@ const joined = "Claude Code, never compacted"
 func policies(t testing.TB, names ...string) []replay.Policy {
 	var all []replay.Policy
 	for _, name := range names {
-		p, err := replay.ParsePolicy(name, nil)
+		p, err := replay.ParsePolicy(name, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,9 +36,9 @@ func policies(t testing.TB, names ...string) []replay.Policy {
 	return all
 }
 
-var compared = []string{"everything", "sliding", "trim", careful, "trim:nocache", "trim-each", "rules"}
+var compared = []string{"everything", "sliding", "trim:cache", careful, "trim:low", "trim", "prune"}
 
-const careful = "trim:recent=16"
+const careful = "trim:cache,recent=16"
 
 // TestCorpus: on real histories pare's policies send nothing that would be refused,
 // and the books are in order. Without -update only short histories are replayed.
@@ -113,7 +113,7 @@ func check(t testing.TB, all []played) {
 				if own && s.Changed && len(s.Refused) > 0 && !slices.Equal(s.Refused, []string{replay.OverWindow}) {
 					t.Errorf("%s %s, %s, request %d is refused: %v", p.group, p.name, run.Policy, k, s.Refused)
 				}
-				if own && run.Policy != "rules" && s.Sent > p.Limit && !s.Unfit {
+				if own && run.Policy != "prune" && s.Sent > p.Limit && !s.Unfit {
 					t.Errorf("%s %s, %s, request %d: %d tokens, the limit is %d", p.group, p.name, run.Policy, k, s.Sent, p.Limit)
 				}
 			}
@@ -149,7 +149,7 @@ func report(out *strings.Builder, limit replay.Amount, all []played) {
 	}
 	fmt.Fprintf(out, "\n### %s\n\nAll groups but the joined sessions: %s\n", title, of(all, "").Markdown())
 	fmt.Fprintf(out, "By group; shares of tokens and money are those of `everything`.\n\n")
-	fmt.Fprint(out, "| group | histories | requests | `everything` sends | refused | `sliding` money | refused | `trim` tokens | money | refused | asked again | edited unseen | left alone | `"+careful+"` tokens | money | refused | asked again | edited unseen | left alone |\n| --- |"+strings.Repeat(" --: |", 18)+"\n")
+	fmt.Fprint(out, "| group | histories | requests | `everything` sends | refused | `sliding` money | refused | `trim:cache` tokens | money | refused | asked again | edited unseen | left alone | `"+careful+"` tokens | money | refused | asked again | edited unseen | left alone |\n| --- |"+strings.Repeat(" --: |", 18)+"\n")
 	for _, g := range append(groups(all), "") {
 		s := of(all, g)
 		name := g
@@ -230,7 +230,7 @@ func median(all []int) int {
 
 // sessions lists how much of what is sent stays cached, for each long session.
 func sessions(out *strings.Builder, all []played) {
-	fmt.Fprint(out, "\nShare of the bytes sent that are read from the cache, for each session of 40 requests and more:\n\n| session | requests | tokens | `everything` | `sliding` | `trim` | `"+careful+"` | `trim:nocache` | `trim-each` | `rules` |\n| --- |"+strings.Repeat(" --: |", 9)+"\n")
+	fmt.Fprint(out, "\nShare of the bytes sent that are read from the cache, for each session of 40 requests and more:\n\n| session | requests | tokens | `everything` | `sliding` | `trim:cache` | `"+careful+"` | `trim:low` | `trim` | `prune` |\n| --- |"+strings.Repeat(" --: |", 9)+"\n")
 	for _, p := range all {
 		if p.group == joined || p.Requests < 40 {
 			continue
@@ -256,13 +256,13 @@ func study(t testing.TB, out *strings.Builder, all []history) {
 	names := []string{"everything"}
 	for _, low := range []string{"30%", "50%", "70%"} {
 		for _, recent := range []int{2, 4, 8, 16} {
-			names = append(names, fmt.Sprintf("trim:low=%s,recent=%d,nocache", low, recent))
+			names = append(names, fmt.Sprintf("trim:low=%s,recent=%d", low, recent))
 		}
 	}
 	fmt.Fprintf(out, "\n### The low mark and the recent exchanges\n\nSessions of agents, the limit is 50%% of the history, trimmed only when they must be: %s\n", strings.TrimSuffix(of(run(t, agents, replay.Options{Limit: replay.Amount{Percent: 50}, Policies: policies(t, names...)}), "").Markdown(), "\n"))
 	names = []string{"everything"}
 	for _, recent := range []int{2, 4, 8, 16} {
-		names = append(names, fmt.Sprintf("trim:recent=%d", recent))
+		names = append(names, fmt.Sprintf("trim:cache,recent=%d", recent))
 	}
 	fmt.Fprintf(out, "\n### Trimming early\n\nSessions of agents, the limit is the model's own window, so that all trimming is done because it should pay: %s\n", of(run(t, agents, replay.Options{Policies: policies(t, names...)}), "").Markdown())
 }

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,7 +40,31 @@ type Setting struct {
 
 // Standard lists the policies that are compared where none are named.
 func Standard() []Policy {
-	return []Policy{Everything(), Sliding(0), Trim(TrimOptions{}), Trim(TrimOptions{Each: true}), Prune(nil)}
+	return []Policy{Everything(), Sliding(0), Trim(nil, TrimOptions{}), Trim(nil, TrimOptions{Stable: true}), Trim(nil, TrimOptions{Cache: true}), Prune(nil)}
+}
+
+// Of gives a policy a name. If it has a window, that is of the setting's tokens; model and
+// counter are those of the setting.
+func Of(name, doc string, p pare.Policy) Policy {
+	return Policy{name, doc, func(s Setting) (Send, error) { return sending(p, s), nil }}
+}
+
+// sending makes a policy of the engine that of a setting.
+func sending(p pare.Policy, s Setting) Send {
+	p.Model, p.Uncounted = s.Model, true // nobody reads the receipts
+	p.Counter = func(string) (wire.Counter, error) { return s.Counter, nil }
+	if p.Window != nil {
+		w := *p.Window
+		w.Tokens = s.Tokens
+		p.Window = &w
+	}
+	return func(r *wire.Request) (*wire.Request, error) {
+		plan, err := p.Plan(context.Background(), r)
+		if err != nil {
+			return nil, err
+		}
+		return plan.Result(), nil
+	}
 }
 
 // Everything sends the history as it is.
@@ -96,117 +121,126 @@ func slide(r *wire.Request, s Setting, messages int) (*wire.Request, error) {
 	return wire.Parse(body, wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model(), Structural: true})
 }
 
-// TrimOptions says how to trim. The zero value is a stable window that heeds what
-// the cache costs.
+// TrimOptions are the flags of pare trim. The zero value trims each request as if it were
+// the only one.
 type TrimOptions struct {
-	Low     Amount         // the low mark; zero: that of the setting
-	Each    bool           // each request is trimmed as if it were the only one
-	NoCache bool           // trimmed only when it must be
-	Recent  int            // see [pare.Window]
-	Rules   *pare.Pipeline // votes on the first rung; nil: none
+	Stable bool   // when the limit is passed, it is trimmed to a low mark
+	Low    Amount // the mark of a stable window; zero: that of the setting
+	Cache  bool   // stable, and also trimmed earlier when that pays
+	Recent int    // see [pare.Window]; zero: that of the policy
+	Rules  bool   // the standard rules go first, if the policy has none
 }
 
 func (o TrimOptions) name() string {
-	name, more := "trim", []string{}
-	if o.Each {
-		name = "trim-each"
-	}
-	if o.Low != (Amount{}) {
+	var more []string
+	switch {
+	case o.Low != (Amount{}):
 		more = append(more, "low="+o.Low.String())
+	case o.Stable && !o.Cache:
+		more = append(more, "low")
+	}
+	if o.Cache {
+		more = append(more, "cache")
 	}
 	if o.Recent != 0 {
 		more = append(more, fmt.Sprintf("recent=%d", o.Recent))
 	}
-	if o.NoCache {
-		more = append(more, "nocache")
-	}
-	if o.Rules != nil {
+	if o.Rules {
 		more = append(more, "rules")
 	}
-	if len(more) > 0 {
-		name += ":" + strings.Join(more, ",")
+	if len(more) == 0 {
+		return "trim"
 	}
-	return name
+	return "trim:" + strings.Join(more, ",")
 }
 
-// Trim sends what [pare.Trim] makes of each request.
-func Trim(o TrimOptions) Policy {
-	p := Policy{Name: o.name(), Doc: "pare's stable window: trimmed rarely, in one go, to the low mark"}
-	if o.Each {
-		p.Doc = "pare's window without a low mark: every request trimmed to the limit"
+// Trim does what pare trim does with these flags. The policy is what its configuration
+// makes of it, without limits; nil: there is none.
+func Trim(base *pare.Policy, o TrimOptions) Policy {
+	o.Stable = o.Stable || o.Cache || o.Low != (Amount{})
+	out := Policy{Name: o.name(), Doc: "pare trim: every request trimmed to the limit"}
+	switch {
+	case o.Cache:
+		out.Doc = "pare trim --cache: trimmed rarely, in one go, to the low mark, and when it pays"
+	case o.Stable:
+		out.Doc = "pare trim --low: trimmed rarely, in one go, to the low mark"
 	}
-	p.Prepare = func(s Setting) (Send, error) {
-		w := pare.Window{Tokens: s.Tokens, Recent: o.Recent, Rules: o.Rules}
-		if !o.Each {
-			w.Low = s.Low
-			if o.Low != (Amount{}) {
+	out.Prepare = func(s Setting) (Send, error) {
+		var p pare.Policy
+		if base != nil {
+			p = *base
+		}
+		var w pare.Window
+		if p.Window != nil {
+			w = *p.Window
+		}
+		if o.Stable {
+			if w.Low = s.Low; o.Low != (Amount{}) {
 				w.Low = min(o.Low.Of(s.Tokens), s.Tokens-1)
 			}
-			if !o.NoCache {
-				w.Cache = s.Cache
-			}
 		}
-		return func(r *wire.Request) (*wire.Request, error) {
-			plan, err := pare.Trim(r, w, pare.Options{Counter: s.Counter})
-			if err != nil {
+		if o.Cache {
+			w.Cache = s.Cache
+		}
+		if o.Recent > 0 {
+			w.Recent = o.Recent
+		}
+		if o.Rules && p.Rules == nil {
+			var err error
+			if p.Rules, err = pare.Compile(rules.Standard()...); err != nil {
 				return nil, err
 			}
-			return plan.Result(), nil
-		}, nil
+		}
+		p.Window = &w
+		return sending(p, s), nil
 	}
-	return p
+	return out
 }
 
-// Prune lets rules vote on each request and heeds no limit; nil: the standard rules.
-func Prune(by *pare.Pipeline) Policy {
-	return Policy{"rules", "what the rules find useless is removed from each request", func(Setting) (Send, error) {
-		p := by
-		if p == nil {
+// Prune does what pare prune does: rules vote on each request, and no limit is heeded. Nil:
+// the standard rules.
+func Prune(base *pare.Policy) Policy {
+	return Policy{"prune", "pare prune: what the rules find useless is removed from each request", func(s Setting) (Send, error) {
+		var p pare.Policy
+		if base != nil {
+			p = *base
+		}
+		if p.Rules == nil {
 			var err error
-			if p, err = pare.Compile(rules.Standard()...); err != nil {
+			if p.Rules, err = pare.Compile(rules.Standard()...); err != nil {
 				return nil, err
 			}
 		}
-		return func(r *wire.Request) (*wire.Request, error) {
-			plan, err := p.Plan(r, pare.Options{})
-			if err != nil {
-				return nil, err
-			}
-			return plan.Result(), nil
-		}, nil
+		p.Window, p.Compact = nil, nil
+		return sending(p, s), nil
 	}}
 }
 
-// ParsePolicy makes a policy from a text: everything, sliding, trim, trim-each or
-// rules. Behind a colon there may be messages=N for sliding; recent=N and rules for trim
-// and trim-each; low=N or low=N% and nocache for trim. They are the fields of
-// [TrimOptions]. The rules are those of the pipeline; nil: the standard ones.
-func ParsePolicy(text string, by *pare.Pipeline) (Policy, error) {
+// ParsePolicy makes a policy from a text: everything, sliding, trim or prune. Behind a
+// colon there may be messages=N for sliding, and the flags of pare trim for trim: low=N,
+// low=N% or low, cache, recent=N, rules; see [TrimOptions]. Trim and prune are what a
+// configuration makes of these commands; nil: there is none.
+func ParsePolicy(text string, trim, prune *pare.Policy) (Policy, error) {
 	name, options, _ := strings.Cut(text, ":")
-	if by == nil {
-		var err error
-		if by, err = pare.Compile(rules.Standard()...); err != nil {
-			return Policy{}, err
-		}
-	}
-	o := TrimOptions{Each: name == "trim-each"}
+	var o TrimOptions
 	messages := 0
 	for option := range strings.SplitSeq(options, ",") {
-		key, value, _ := strings.Cut(option, "=")
+		key, value, valued := strings.Cut(option, "=")
 		var err error
-		trim := name == "trim" || name == "trim-each"
 		switch {
 		case option == "" && options == "":
 		case name == "sliding" && key == "messages":
 			messages, err = natural(value)
-		case name == "trim" && key == "low":
+		case name == "trim" && key == "low" && valued:
 			o.Low, err = ParseAmount(value)
-		case trim && key == "recent":
+		case name == "trim" && option == "low":
+			o.Stable = true
+		case name == "trim" && option == "cache":
+			o.Cache = true
+		case name == "trim" && key == "recent":
 			o.Recent, err = natural(value)
-		case trim && option == "rules":
-			o.Rules = by
-		case name == "trim" && option == "nocache":
-			o.NoCache = true
+		case name == "trim" && option == "rules":
+			o.Rules = true
 		default:
 			err = errors.New("there is no such option")
 		}
@@ -219,16 +253,16 @@ func ParsePolicy(text string, by *pare.Pipeline) (Policy, error) {
 		return Everything(), nil
 	case "sliding":
 		return Sliding(messages), nil
-	case "trim", "trim-each":
-		return Trim(o), nil
-	case "rules":
-		return Prune(by), nil
+	case "trim":
+		return Trim(trim, o), nil
+	case "prune":
+		return Prune(prune), nil
 	}
 	return Policy{}, fmt.Errorf("unknown policy %q; the policies are %s", name, strings.Join(PolicyNames(), ", "))
 }
 
 // PolicyNames lists the names that ParsePolicy knows.
-func PolicyNames() []string { return []string{"everything", "sliding", "trim", "trim-each", "rules"} }
+func PolicyNames() []string { return []string{"everything", "sliding", "trim", "prune"} }
 
 func natural(s string) (int, error) {
 	n, err := strconv.Atoi(s)

@@ -208,8 +208,8 @@ func TestWalk(t *testing.T) {
 // shares are shares; and pare's own policies send nothing that would be refused.
 func TestBooks(t *testing.T) {
 	policies := replay.Standard()
-	for _, text := range []string{"trim:nocache,low=30%,recent=2", "trim:rules,recent=3", "trim-each:rules", "sliding:messages=3"} {
-		p, err := replay.ParsePolicy(text, nil)
+	for _, text := range []string{"trim:low=30%,recent=2", "trim:cache,recent=3,rules", "trim:rules", "sliding:messages=3"} {
+		p, err := replay.ParsePolicy(text, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +229,7 @@ func TestBooks(t *testing.T) {
 					if i == 0 && (s.Changed || s.Rewrote) || len(run.Steps) != len(res.Runs[0].Steps) {
 						t.Fatalf("%s, everything, request %d: %+v", name, k, s)
 					}
-					own := strings.HasPrefix(run.Policy, "trim") || run.Policy == "rules"
+					own := strings.HasPrefix(run.Policy, "trim") || run.Policy == "prune"
 					if own && s.Changed && len(s.Refused) > 0 {
 						t.Fatalf("%s, %s, request %d of %d would be refused: %v", name, run.Policy, k, len(run.Steps), s.Refused)
 					}
@@ -338,17 +338,17 @@ func TestPage(t *testing.T) {
 }
 
 func TestParsePolicy(t *testing.T) {
-	for _, text := range []string{"everything", "sliding", "sliding:messages=20", "trim", "trim-each", "trim:low=30%", "trim:low=8000,recent=8,nocache,rules", "trim-each:recent=2,rules", "rules"} {
-		p, err := replay.ParsePolicy(text, nil)
+	for _, text := range []string{"everything", "sliding", "sliding:messages=20", "trim", "trim:low", "trim:cache", "trim:low=30%", "trim:low=8000,cache,recent=8,rules", "trim:recent=2,rules", "prune"} {
+		p, err := replay.ParsePolicy(text, nil, nil)
 		if err != nil || p.Name != text {
 			t.Errorf("%s: %q, %v", text, p.Name, err)
 		}
 	}
-	for _, text := range []string{"", "trm", "trim:", "trim:,", "trim:low", "trim:low=0", "trim:low=101%", "trim:recent=x", "sliding:low=3", "rules:recent=3", "trim-each:low=50%", "everything:rules"} {
+	for _, text := range []string{"", "trm", "trim:", "trim:,", "trim:low=", "trim:low=0", "trim-each", "rules", "trim:nocache", "trim:low=101%", "trim:recent=x", "sliding:low=3", "prune:recent=3", "everything:rules"} {
 		if text == "trim:" {
 			continue // nothing is asked for
 		}
-		if p, err := replay.ParsePolicy(text, nil); err == nil {
+		if p, err := replay.ParsePolicy(text, nil, nil); err == nil {
 			t.Errorf("%s is taken for %s", text, p.Name)
 		}
 	}
@@ -373,5 +373,44 @@ func TestFailing(t *testing.T) {
 	early := replay.Policy{Name: "early", Prepare: func(replay.Setting) (replay.Send, error) { return nil, broken }}
 	if _, err := replay.Replay(mustParse(t, tiny, wire.Options{}), replay.Options{Policies: []replay.Policy{early}}); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestDefectU6TrimIsTrim: the policy trim sends what pare trim would make of each request.
+func TestDefectU6TrimIsTrim(t *testing.T) {
+	requests := 0
+	randoms(t, 20, func(name string, r *wire.Request) {
+		limit := r.Tokens(letters{}) / 2
+		for text, window := range map[string]pare.Window{
+			"trim":                  {Tokens: limit},
+			"trim:low=40%,recent=2": {Tokens: limit, LowPercent: 40, Recent: 2},
+			"trim:low=40%,cache":    {Tokens: limit, LowPercent: 40, Cache: tokens.CacheOf(r.Model())},
+			"trim:recent=3,low=40%": {Tokens: limit, LowPercent: 40, Recent: 3},
+		} {
+			p, err := replay.ParsePolicy(text, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			send, err := p.Prepare(replay.Setting{Model: r.Model(), Tokens: limit, Low: limit / 3, Counter: letters{}, Cache: tokens.CacheOf(r.Model())})
+			if err != nil {
+				t.Fatal(err)
+			}
+			walk := replay.NewWalk(r)
+			for k := range walk.Len() {
+				q, err := walk.Request(k)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, gotErr := send(q)
+				want, wantErr := pare.Trim(q, window, pare.Options{Counter: letters{}})
+				requests++
+				if (gotErr == nil) != (wantErr == nil) || gotErr == nil && !bytes.Equal(got.Raw(), want.Result().Raw()) {
+					t.Fatalf("%s, %s, request %d: %v, %v, or other bytes", name, text, k, gotErr, wantErr)
+				}
+			}
+		}
+	})
+	if requests < 100 {
+		t.Errorf("only %d requests", requests)
 	}
 }

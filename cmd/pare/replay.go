@@ -9,6 +9,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/internal/suggest"
@@ -20,8 +21,8 @@ type replayCmd struct {
 	reading   `embed:""`
 	MaxTokens string   `placeholder:"N|N%" help:"What a request may have, in tokens or as a share of the whole history. Default: what the model takes."`
 	Low       string   `placeholder:"N|N%" help:"What a stable window is trimmed to, in tokens or as a share of --max-tokens. Default: 50%."`
-	Policy    []string `placeholder:"NAME" sep:"none" help:"A policy to compare with everything and sliding; may be given several times. Default: trim, trim-each and rules."`
-	Config    string   `placeholder:"FILE" help:"The configuration of the rules. Default: pare.toml in this folder, if there is one."`
+	Policy    []string `placeholder:"NAME" sep:"none" help:"A policy to compare with everything and sliding; may be given several times. Default: trim, trim:low, trim:cache and prune."`
+	Config    string   `placeholder:"FILE" help:"The configuration of pare trim and pare prune. Default: pare.toml in this folder, if there is one."`
 	HTML      string   `name:"html" placeholder:"FILE" help:"Also write a page with the tables and the curves."`
 	JSON      bool     `name:"json" help:"Print one JSON object per transcript, with every request."`
 	Markdown  bool     `help:"Print the tables as Markdown."`
@@ -33,7 +34,7 @@ func (c *replayCmd) Help() string {
 
     pare replay request.json
     pare replay --max-tokens 50% --html curves.html sessions/
-    pare replay --policy trim:low=30% --policy rules --json request.json
+    pare replay --policy trim:low=30% --policy prune --json request.json
 
 A stored history is walked request by request, as the agent would have sent it.
 For each policy: the tokens sent, the share of them read from the cache, the money at
@@ -43,8 +44,8 @@ cache again, and how often the model then asked again for what it had seen befor
 edited a file whose text was no longer in sight.
 
 Policies: everything; sliding (the last messages that fit, cut anywhere;
-sliding:messages=N); trim (the stable window; trim:low=30%,recent=8,rules,nocache);
-trim-each (every request trimmed by itself); rules (what pare prune does).
+sliding:messages=N); trim and prune, which are the commands, with their flags behind a
+colon (trim:low=30%,cache,recent=8,rules). A low without a number is the mark of --low.
 
 docs/replay.md says how it is counted, and what came of it on real histories.`
 }
@@ -61,13 +62,12 @@ func (c *replayCmd) run(w *world) int {
 	if err != nil {
 		return w.misconfigured(used, err)
 	}
-	conf.Window, conf.Compact, conf.Archive = nil, nil, nil // limits are what is compared
-	p, err := conf.Policy(w.getenv)
+	trim, prune, err := w.commands(conf, used)
 	if err != nil {
 		return w.misconfigured(used, err)
 	}
-	rep := &replaying{opts: opts, repair: pare.Options{Repair: p.Repair, Check: p.Check}, json: c.JSON, many: false}
-	if rep.how, err = c.compared(p.Rules); err != nil {
+	rep := &replaying{opts: opts, repair: pare.Options{Repair: prune.Repair, Check: prune.Check}, json: c.JSON, many: false}
+	if rep.how, err = c.compared(trim, prune); err != nil {
 		return w.usage(err, "replay")
 	}
 	in, err := c.input(w)
@@ -108,8 +108,31 @@ func (c *replayCmd) run(w *world) int {
 	return sum.status
 }
 
+// commands are what the configuration makes of pare trim and pare prune, without limits:
+// those are what is compared.
+func (w *world) commands(conf *config.Config, used string) (trim, prune *pare.Policy, err error) {
+	var win config.Window
+	if conf.Window != nil {
+		win = *conf.Window
+	}
+	win.Tokens, win.Messages, win.Exchanges, win.Turns, win.Low, win.Cache = 0, 0, 0, 0, config.Mark{}, false
+	conf.Window, conf.Compact, conf.Archive = nil, nil, nil
+	if prune, err = conf.Policy(w.getenv); err != nil {
+		return nil, nil, err
+	}
+	conf.Window = &win
+	if trim, err = conf.Policy(w.getenv); err != nil {
+		return nil, nil, err
+	}
+	trim.Window.ModelTokens = false
+	if used == "" {
+		trim.Rules = nil // as without a flag
+	}
+	return trim, prune, nil
+}
+
 // compared turns the flags into what replay wants. Its error is wrong usage.
-func (c *replayCmd) compared(by *pare.Pipeline) (o replay.Options, err error) {
+func (c *replayCmd) compared(trim, prune *pare.Policy) (o replay.Options, err error) {
 	if o.Limit, err = amount("--max-tokens", c.MaxTokens); err != nil {
 		return o, err
 	}
@@ -119,10 +142,10 @@ func (c *replayCmd) compared(by *pare.Pipeline) (o replay.Options, err error) {
 	o.Model = c.Model
 	names := c.Policy
 	if len(names) == 0 {
-		names = []string{"trim", "trim-each", "rules"}
+		names = []string{"trim", "trim:low", "trim:cache", "prune"}
 	}
 	for _, name := range append([]string{"everything", "sliding"}, names...) {
-		p, err := replay.ParsePolicy(name, by)
+		p, err := replay.ParsePolicy(name, trim, prune)
 		if err != nil {
 			kind, _, _ := strings.Cut(name, ":")
 			return o, hinted{err, suggest.Sentence(kind, replay.PolicyNames())}

@@ -50,7 +50,7 @@ var windows = []command{
 	"compact --min-keep 2 --above 1 -n IN",
 	"fix --in-place IN ; undo IN ; undo IN", "prune --in-place --keep-recent 0 IN ; fix -i IN ; undo --force IN", "trim -i --max-messages 4 IN ; trim -i --max-messages 2 IN",
 	"view -o page.html IN", "view --plan fix --text IN", "view --plan prune --keep-recent 2 -o page.html IN", "view --strict --advice --text --color=always IN",
-	"replay --max-tokens 50% IN", "replay --json --max-tokens 40% --policy trim:low=30% --policy rules IN",
+	"replay --max-tokens 50% IN", "replay --json --max-tokens 40% --policy sliding:messages=4 IN",
 }
 
 // sessions are for the files of agents.
