@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -78,6 +79,9 @@ func compareAll(ctx context.Context, o options, cases []*testCase, work, before,
 	wg.Wait()
 }
 
+// unknown is how a binary answers to a flag or a command that it does not have.
+var unknown = regexp.MustCompile(`(?m)^pare: (unknown flag|unexpected argument|unknown command)`)
+
 // compare runs one case with both binaries, each in the same folder, so that no path
 // in an output differs.
 func compare(ctx context.Context, o options, c *testCase, dir, before, after string) []difference {
@@ -89,6 +93,9 @@ func compare(ctx context.Context, o options, c *testCase, dir, before, after str
 			continue
 		}
 		x, y := a.steps[i], b.steps[i]
+		if unknown.MatchString(x.stderr) && x.status != y.status {
+			return all // a flag or command of the new one: from here on there is nothing to compare
+		}
 		all = append(all, diff(c, s, "status", x.status, y.status)...)
 		all = append(all, diff(c, s, "stdout", x.stdout, y.stdout)...)
 		all = append(all, diff(c, s, "stderr", x.stderr, y.stderr)...)
