@@ -92,6 +92,7 @@ func pairsEvent(before, after *wire.Request, orphans []Orphan) Event {
 
 // report makes the events of a plan.
 func (p *Plan) report(o Options) {
+	p.changes = p.out.Explain(p.in, p.changes)
 	if o.Counter != nil && !o.Uncounted && len(p.changes) > 0 {
 		p.countTokens(o.Counter)
 	}

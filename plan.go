@@ -250,7 +250,7 @@ func (p *Plan) carryOut(edits []blockEdit, o Options) error {
 			Reason: "a summary takes the place of what was dropped",
 		})
 	}
-	next, also, err := p.mended.Rewrite(drop, texts, insert...)
+	next, also, err := p.mended.RewriteSince(p.in, drop, texts, insert...)
 	if err != nil {
 		return err
 	}
@@ -261,11 +261,15 @@ func (p *Plan) carryOut(edits []blockEdit, o Options) error {
 // log records a change that the rules decided.
 func (p *Plan) log(action string, why Reason, b transcript.BlockID, bytes, tokens int) {
 	blk := p.mended.Transcript().Block(b)
-	c := wire.Change{Action: action, Rule: why.Rule, Reason: why.Text, Path: p.mended.PathIn(p.in, b), IDs: []string{}, Bytes: bytes, Tokens: tokens}
+	c := wire.Change{Action: action, Rule: why.Rule, Reason: why.Text, IDs: []string{}, Bytes: bytes, Tokens: tokens}
 	if blk.CallID != "" {
 		c.IDs = []string{blk.CallID}
 	}
-	p.changes = append(p.changes, c)
+	for _, path := range p.mended.PathsIn(p.in, b) {
+		c.Path = path
+		p.changes = append(p.changes, c)
+		c.Bytes, c.Tokens = 0, 0 // the others were joined to the first
+	}
 }
 
 // finish lets the dialect put right what removal brought about.
@@ -274,15 +278,18 @@ func (p *Plan) finish(o Options) error {
 	for range 3 { // mending may change what thinking is bound to, once or twice
 		stale := p.out.Stale(p.in)
 		for _, b := range stale {
-			p.changes = append(p.changes, wire.Change{
-				Action: "drop", Rule: "thinking-altered", Path: p.out.PathIn(p.in, b), IDs: []string{}, Bytes: -p.out.Transcript().Block(b).Span.Len(),
-				Reason: "a change in front of it makes this thinking invalid on this model",
-			})
+			for _, path := range p.out.PathsIn(p.in, b) {
+				p.changes = append(p.changes, wire.Change{
+					Action: "drop", Rule: "thinking-altered", Path: path, IDs: []string{}, Bytes: -p.out.Transcript().Block(b).Span.Len(),
+					Reason: "a change in front of it makes this thinking invalid on this model",
+				})
+			}
 		}
-		next, _, err := p.out.Rewrite(stale, nil)
+		next, also, err := p.out.RewriteSince(p.in, stale, nil)
 		if err != nil {
 			return err
 		}
+		p.changes = append(p.changes, also...)
 		if next == done {
 			return nil
 		}

@@ -23,6 +23,9 @@ type draft struct {
 	gone     map[transcript.BlockID]bool // dropped or moved
 	settled  map[transcript.BlockID]bool // changed in place; leave alone in this round
 	taken    map[int]bool                // messages that a change has claimed whole
+	joined   map[origin][]origin         // what else is in a place now
+	contents map[int][]origin            // by message: where the parts of its content are from, if that was written anew
+	made     int                         // how many new things there are
 }
 
 // A listKey names a list inside a message.
@@ -40,21 +43,13 @@ type list struct {
 	text  bool           // the list is a string so far, which counts as one text
 }
 
-// An item is an element to be put into a list: new, or moved from elsewhere.
+// An item is an element to be put into a list: new, or made of something elsewhere. Of a
+// message, inner is where its blocks are from, in order; nil: where it is from itself.
 type item struct {
-	raw  []byte
-	from origin
+	raw   []byte
+	from  origin
+	inner []origin
 }
-
-// An origin is where an element stood in the request; message -1 means that it is
-// new.
-type origin struct {
-	message int
-	in      container
-	index   int
-}
-
-var isNew = origin{message: -1}
 
 // An answer is a message that is made to hold results.
 type answer struct {
@@ -64,7 +59,7 @@ type answer struct {
 
 func newDraft(r *Request) *draft {
 	d := &draft{
-		Request: r, inner: make(map[listKey]*list), answers: make(map[int]*answer),
+		Request: r, inner: make(map[listKey]*list), contents: make(map[int][]origin), answers: make(map[int]*answer),
 		gone: make(map[transcript.BlockID]bool), settled: make(map[transcript.BlockID]bool), taken: make(map[int]bool),
 	}
 	ms := r.t.Messages()
@@ -190,9 +185,10 @@ func (l *list) insert(i int, it item) {
 	l.put[i] = append(l.put[i], it)
 }
 
-// insertMessage puts a message in front of message i.
-func (d *draft) insertMessage(i int, raw []byte, from origin) {
-	d.messages.insert(i, item{raw, from})
+// insertMessage puts a message in front of message i. Its blocks are from inner, if that is
+// given, and else new or from where the message is from.
+func (d *draft) insertMessage(i int, raw []byte, from origin, inner ...origin) {
+	d.messages.insert(i, item{raw, from, inner})
 }
 
 // edit replaces a span, unless an earlier edit of this round overlaps it.
@@ -233,11 +229,11 @@ func (d *draft) clean() bool {
 func (d *draft) render() ([]byte, *trail, error) {
 	for _, turn := range sortedKeys(d.answers) {
 		a := d.answers[turn]
-		raws := make([][]byte, len(a.blocks))
+		raws, inner := make([][]byte, len(a.blocks)), make([]origin, len(a.blocks))
 		for i, it := range a.blocks {
-			raws[i] = it.raw
+			raws[i], inner[i] = it.raw, it.from
 		}
-		d.messages.insert(a.before, item{d.g.turn(raws), origin{message: -1}})
+		d.messages.insert(a.before, item{d.g.turn(raws), d.fresh(), inner})
 	}
 	var edits []jsonspan.Edit
 	for _, e := range d.edits {
@@ -397,70 +393,6 @@ func (l *list) comma(raw []byte) string {
 		return "," + string(raw[l.span.Start+1:l.elems[0].Start])
 	}
 	return string(raw[l.elems[0].End:l.elems[1].Start])
-}
-
-// order lists where the elements of the changed list come from.
-func (l *list) order(message int, in container) []origin {
-	var all []origin
-	for i := 0; i <= len(l.elems); i++ {
-		for _, it := range l.put[i] {
-			all = append(all, it.from)
-		}
-		if i < len(l.elems) && !l.drop[i] {
-			all = append(all, origin{message, in, i})
-		}
-	}
-	return all
-}
-
-// A trail leads from a changed request back to the one before.
-type trail struct {
-	messages []origin
-	inner    map[listKey][]origin // by new message; absent lists kept their order
-	edits    []jsonspan.Edit      // what was done to the bytes
-}
-
-func (d *draft) trail() *trail {
-	t := &trail{messages: d.messages.order(0, inMessage), inner: make(map[listKey][]origin)}
-	for i := range t.messages {
-		// Messages are their own place: the index says which.
-		if t.messages[i].message >= 0 && t.messages[i].in == inMessage {
-			t.messages[i].message, t.messages[i].index = t.messages[i].index, 0
-		}
-	}
-	for i, o := range t.messages {
-		if o.message < 0 {
-			continue
-		}
-		for _, in := range []container{inContent, inParts, inCalls} {
-			if l := d.inner[listKey{o.message, in}]; l != nil {
-				t.inner[listKey{i, in}] = l.order(o.message, in)
-			}
-		}
-	}
-	return t
-}
-
-// back returns where a place of the changed request was before.
-func (t *trail) back(o origin) origin {
-	if o.message < 0 || o.message >= len(t.messages) {
-		return isNew
-	}
-	m := t.messages[o.message]
-	if m.message < 0 {
-		return isNew
-	}
-	in := o.in
-	if in == inString {
-		in = inContent
-	}
-	if inner, ok := t.inner[listKey{o.message, in}]; ok && o.in != inMessage {
-		if o.index < len(inner) {
-			return inner[o.index]
-		}
-		return isNew
-	}
-	return origin{m.message, o.in, o.index}
 }
 
 func sortedKeys[V any](m map[int]V) []int {

@@ -44,6 +44,8 @@ type Change struct {
 	Reason string   `json:"reason"`
 	Tokens int      `json:"tokens"`
 	Bytes  int      `json:"bytes"` // how many more, or fewer if negative
+
+	born birth // of what it puts in
 }
 
 // Mended is what came of mending a request. Many goroutines may read it.
@@ -82,6 +84,7 @@ func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended,
 			break
 		}
 		m.neverEmpty()
+		m.tellMembers()
 		next, err := m.carryOut()
 		if err != nil {
 			return nil, fmt.Errorf("repair: %w", err)
@@ -114,7 +117,7 @@ func (m *mender) neverEmpty() {
 		return
 	}
 	raw := m.g.textMessage(transcript.User, emptyTalkText)
-	m.insertMessage(0, raw, isNew)
+	m.insertMessage(0, raw, m.fresh())
 	m.log(&Finding{Rule: "empty-content"}, "insert", transcript.NoBlock, -1, len(raw), "a history must not be empty: %s", emptyTalkText)
 }
 
@@ -140,19 +143,31 @@ type mender struct {
 // log records a change to a block or, if block is NoBlock, to a message.
 func (m *mender) log(f *Finding, action string, block transcript.BlockID, message int, bytes int, format string, args ...any) {
 	c := Change{Action: action, Rule: f.Rule, IDs: f.IDs, Reason: fmt.Sprintf(format, args...), Bytes: bytes}
-	at := origin{message: message, in: inMessage}
+	at := atMessage(message)
 	if block != transcript.NoBlock {
-		blk, w := m.t.Block(block), m.where[block]
-		at = origin{blk.Message, w.in, int(w.index)}
-		if blk.CallID != "" && len(c.IDs) == 0 {
-			c.IDs = []string{blk.CallID}
+		at = m.at(block)
+		if id := m.t.Block(block).CallID; id != "" && len(c.IDs) == 0 {
+			c.IDs = []string{id}
 		}
 	}
 	if c.IDs == nil {
 		c.IDs = []string{}
 	}
-	c.Path = m.pathIn(m.before, at)
-	m.changes = append(m.changes, c)
+	if action == "insert" {
+		c.born = birth{len(m.steps), m.made}
+	}
+	paths := m.pathsIn(m.before, at)
+	if len(paths) == 0 {
+		paths = []string{""}
+	}
+	for i, path := range paths {
+		if i > 0 && action != "drop" {
+			break
+		}
+		c.Path = path
+		m.changes = append(m.changes, c)
+		c.Bytes = 0 // the others were joined to the first
+	}
 }
 
 // logHead records a change beside the messages.

@@ -258,7 +258,7 @@ func (m *mender) partError(f *Finding) {
 	}
 	l := m.listOf(blk.Message, inContent)
 	for _, raw := range others {
-		l.insert(m.behindResults(f.Block), item{raw, isNew})
+		l.insert(m.behindResults(f.Block), item{raw: raw, from: m.at(f.Block)})
 	}
 	m.log(f, "edit", f.Block, f.Index, 0, "an error result holds text only; the rest stands behind the results now")
 }
@@ -392,7 +392,7 @@ func (m *mender) moveImage(f *Finding) {
 	if !m.setMember(m.t.Messages()[f.Index].Span, "content", value) {
 		return
 	}
-	m.insertMessage(m.behindTool(f.Index), object("role", "user", "content", array(media...)), isNew)
+	m.insertMessage(m.behindTool(f.Index), object("role", "user", "content", array(media...)), m.fresh(), repeat(m.at(f.Block), len(media))...)
 	m.log(f, "move", f.Block, f.Index, 0, "images may not stand in a tool message; moved to a user message behind the results")
 }
 
@@ -480,6 +480,7 @@ func (m *mender) parted(f *Finding) {
 		}
 	}
 	var moved [][]byte
+	var origins []origin
 	for b := ms[from].First; b < ms[end-1].End; b++ {
 		blk := m.t.Block(b)
 		if blk.Kind == transcript.Result {
@@ -489,7 +490,7 @@ func (m *mender) parted(f *Finding) {
 		if m.where[b].in == inString {
 			raw = m.g.textBlock(transcript.User, raw)
 		}
-		moved = append(moved, raw)
+		moved, origins = append(moved, raw), append(origins, m.at(b))
 		m.dropBlock(b)
 	}
 	for i := from; i < end; i++ {
@@ -497,9 +498,9 @@ func (m *mender) parted(f *Finding) {
 	}
 	if !m.g.partsMessages {
 		// Neighbours of one role are merged, so somebody must speak in between.
-		m.insertMessage(end, m.g.textMessage(transcript.Assistant, "."), isNew)
+		m.insertMessage(end, m.g.textMessage(transcript.Assistant, "."), m.fresh())
 	}
-	m.insertMessage(end, m.g.turn(moved), isNew)
+	m.insertMessage(end, m.g.turn(moved), m.fresh(), origins...)
 	m.log(f, "move", f.Block, from, 0, "what is no result stands in a turn of its own now")
 }
 

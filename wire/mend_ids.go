@@ -250,7 +250,7 @@ func (m *mender) retypeMessage(f *Finding, at transcript.Span) {
 	m.dropMessage(f.Index)
 	if raw[0] == '"' && len(raw) > 2 {
 		text := string(jsonspan.Decode(nil, raw[1:len(raw)-1]))
-		m.insertMessage(f.Index, m.g.textMessage(transcript.User, text), isNew)
+		m.insertMessage(f.Index, m.g.textMessage(transcript.User, text), m.fresh(), atMessage(f.Index))
 		m.log(f, "edit", transcript.NoBlock, f.Index, 0, "a bare string, taken for a message of the user")
 		return
 	}

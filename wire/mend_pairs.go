@@ -51,7 +51,7 @@ func (m *mender) unansweredCall(f *Finding) {
 	if x.CallID == "" && m.moved[m.t.Messages()[m.t.Block(x.Call).Message].Turn] {
 		return // without ids the order counts: first what is there, then what is not
 	}
-	if m.putResult(f.Block, item{raw, isNew}) {
+	if m.putResult(f.Block, item{raw: raw, from: m.fresh()}) {
 		m.log(f, "insert", f.Block, f.Index, len(raw), "a stub: %s", text)
 	}
 }
@@ -88,8 +88,8 @@ func (m *mender) ownResults(turn int) []transcript.BlockID {
 
 // bringHome moves a result to the place where its call's answer belongs.
 func (m *mender) bringHome(f *Finding, call, result transcript.BlockID) {
-	blk, w := m.t.Block(result), m.where[result]
-	if !m.putResult(call, item{m.t.Bytes(blk.Span), origin{blk.Message, w.in, int(w.index)}}) {
+	blk := m.t.Block(result)
+	if !m.putResult(call, item{raw: m.t.Bytes(blk.Span), from: m.at(result)}) {
 		return
 	}
 	m.dropBlock(result)
@@ -274,9 +274,8 @@ func (m *mender) callsDown(f *Finding) {
 	l := m.listOf(f.Index, m.g.blocks)
 	for b := first + 1; b < msg.End; b++ {
 		if blk := m.t.Block(b); blk.Kind != transcript.Call {
-			w := m.where[b]
 			m.dropBlock(b)
-			l.insert(int(m.where[first].index), item{m.t.Bytes(blk.Span), origin{blk.Message, w.in, int(w.index)}})
+			l.insert(int(m.where[first].index), item{raw: m.t.Bytes(blk.Span), from: m.at(b)})
 			m.log(f, "move", b, f.Index, 0, "the calls stand last in their turn now")
 		}
 	}

@@ -48,9 +48,8 @@ func (m *mender) thinkingUp(f *Finding) {
 	for i := blk.Message; i < len(ms) && ms[i].Turn == turn; i++ {
 		for b := ms[i].First; b < ms[i].End; b++ {
 			if o := m.t.Block(b); o.Kind == transcript.Thinking && b > f.Block && m.free(b) {
-				w := m.where[b]
 				m.dropBlock(b)
-				l.insert(int(m.where[f.Block].index), item{m.t.Bytes(o.Span), origin{o.Message, w.in, int(w.index)}})
+				l.insert(int(m.where[f.Block].index), item{raw: m.t.Bytes(o.Span), from: m.at(b)})
 				m.log(f, "move", b, i, 0, "thinking goes first")
 			}
 		}
@@ -151,7 +150,7 @@ func (m *mender) editFirst(f *Finding) {
 		l.elems = append(l.elems, tspan(e))
 	}
 	l.drop[i] = true
-	l.insert(0, item{m.raw[elems[i].Start:elems[i].End], isNew})
+	l.insert(0, item{raw: m.raw[elems[i].Start:elems[i].End]})
 	for _, e := range l.edits(m.raw) {
 		m.edit(e)
 	}

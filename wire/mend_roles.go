@@ -39,7 +39,7 @@ func (m *mender) goOn(f *Finding) {
 		return // the stub will end it
 	}
 	raw := m.g.textMessage(transcript.User, goOnText)
-	m.insertMessage(n, raw, isNew)
+	m.insertMessage(n, raw, m.fresh())
 	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the history ended with the assistant: %s", goOnText)
 }
 
@@ -50,7 +50,7 @@ func (m *mender) begin(f *Finding) {
 		at++
 	}
 	raw := m.g.textMessage(transcript.User, beginText)
-	m.insertMessage(at, raw, isNew)
+	m.insertMessage(at, raw, m.fresh())
 	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the history began with the assistant: %s", beginText)
 }
 
@@ -76,6 +76,7 @@ func (m *mender) mergeUp(f *Finding) {
 		done = m.mergeChat(up, i, up)
 	}
 	if done {
+		m.join(atMessage(stays), atMessage(gone))
 		m.dropMessage(gone)
 		m.taken[stays] = true
 		m.log(f, "merge", transcript.NoBlock, gone, 0, "two messages of one role in a row, joined")
@@ -94,7 +95,7 @@ func (m *mender) mergeLists(up, i int) bool {
 		if m.where[b].in == inString {
 			raw = m.g.textBlock(transcript.User, raw)
 		}
-		l.insert(len(l.elems), item{raw, origin{i, m.where[b].in, int(m.where[b].index)}})
+		l.insert(len(l.elems), item{raw: raw, from: m.at(b)})
 	}
 	return true
 }
@@ -107,14 +108,18 @@ func (m *mender) mergeChat(up, i, into int) bool {
 	a, b := m.frame[up].content, m.frame[i].content
 	if a.Len() == 0 || m.raw[a.Start] == 'n' || b.Len() == 0 || m.raw[b.Start] == 'n' {
 		if into == i && a.Len() > 0 && m.raw[a.Start] != 'n' {
+			m.contents[i] = m.contentOrigins(up)
 			return m.setMember(m.t.Messages()[i].Span, "content", m.t.Bytes(a))
 		}
 		return false
 	}
+	m.contents[into] = append(m.contentOrigins(up), m.contentOrigins(i)...)
 	ra, rb := m.t.Bytes(a), m.t.Bytes(b)
 	var joined []byte
 	if ra[0] == '"' && rb[0] == '"' {
 		joined = append(append(append(joined, ra[:len(ra)-1]...), `\n\n`...), rb[1:]...)
+		m.join(m.contents[into][0], m.contents[into][1])
+		m.contents[into] = m.contents[into][:1]
 	} else {
 		var parts [][]byte
 		for _, s := range []transcript.Span{a, b} {
@@ -139,7 +144,7 @@ func (m *mender) asUser(f *Finding) {
 	}
 	text := "<system-reminder>\n" + plainText(m.raw, m.frame[i].content, 0) + "\n</system-reminder>"
 	m.dropMessage(i)
-	m.insertMessage(i, m.g.textMessage(transcript.User, text), isNew)
+	m.insertMessage(i, m.g.textMessage(transcript.User, text), m.fresh(), atMessage(i))
 	m.log(f, "edit", transcript.NoBlock, i, 0, "a system message that may not stand here becomes a reminder in the user's turn")
 }
 
@@ -168,7 +173,7 @@ func (m *mender) slide(f *Finding) {
 	for i := from; i < end; i++ {
 		raw := m.t.Bytes(ms[i].Span)
 		m.dropMessage(i)
-		m.insertMessage(to, raw, origin{i, inMessage, i})
+		m.insertMessage(to, raw, atMessage(i))
 		m.log(f, "move", transcript.NoBlock, i, 0, "a system message goes behind the user's turn")
 	}
 }
@@ -176,7 +181,7 @@ func (m *mender) slide(f *Finding) {
 // bridge puts a short turn of the assistant between results and the user.
 func (m *mender) bridge(f *Finding) {
 	raw := m.g.textMessage(transcript.Assistant, doneText)
-	m.insertMessage(f.Index, raw, isNew)
+	m.insertMessage(f.Index, raw, m.fresh())
 	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the user may not speak right behind a result: %s", doneText)
 }
 
@@ -187,7 +192,7 @@ func (m *mender) textBefore(f *Finding) {
 	if !m.setMember(m.t.Messages()[f.Index].Span, "content", quote("")) {
 		return
 	}
-	m.insertMessage(f.Index, object("role", "assistant", "content", m.t.Bytes(content)), isNew)
+	m.insertMessage(f.Index, object("role", "assistant", "content", m.t.Bytes(content)), m.fresh(), m.contentOrigins(f.Index)...)
 	m.log(f, "move", transcript.NoBlock, f.Index, 0, "the text stands in a message of its own in front of the calls")
 }
 

@@ -32,11 +32,11 @@ func (m *mender) strayResult(f *Finding) {
 		raw = m.g.text(transcript.User, quoted)
 		l := m.listOf(blk.Message, m.where[f.Block].in)
 		for _, one := range append([][]byte{raw}, media...) {
-			l.insert(m.behindResults(f.Block), item{one, isNew})
+			l.insert(m.behindResults(f.Block), item{raw: one, from: m.at(f.Block)})
 		}
 		m.messages.drop[blk.Message] = false
 	} else {
-		m.insertMessage(m.behindTool(blk.Message), raw, isNew)
+		m.insertMessage(m.behindTool(blk.Message), raw, m.fresh(), repeat(m.at(f.Block), 1+len(media))...)
 	}
 	m.log(f, "edit", f.Block, f.Index, len(raw)-blk.Span.Len(), "a result whose call is not in the history, kept as quoted text")
 }

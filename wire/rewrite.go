@@ -32,19 +32,15 @@ func (r *Request) PathIn(before *Request, b transcript.BlockID) string {
 	return r.pathIn(before, origin{blk.Message, w.in, int(w.index)})
 }
 
-// MessagePathIn is PathIn for a message.
-func (r *Request) MessagePathIn(before *Request, i int) string {
-	return r.pathIn(before, origin{message: i, in: inMessage})
+// PathsIn is PathIn for a block that several have been joined to: the paths of all.
+func (r *Request) PathsIn(before *Request, b transcript.BlockID) []string {
+	blk, w := r.t.Block(b), r.where[b]
+	return r.pathsIn(before, origin{blk.Message, w.in, int(w.index)})
 }
 
-func (r *Request) pathIn(before *Request, at origin) string {
-	for i := len(r.steps) - 1; i >= len(before.steps); i-- {
-		at = r.steps[i].back(at)
-	}
-	if at.message < 0 {
-		return ""
-	}
-	return place{at.in, int32(at.index)}.path(r.MessagePath(at.message))
+// MessagePathIn is PathIn for a message.
+func (r *Request) MessagePathIn(before *Request, i int) string {
+	return r.pathIn(before, atMessage(i))
 }
 
 // Rewrite returns the request without some blocks, with others edited and with new
@@ -52,14 +48,20 @@ func (r *Request) pathIn(before *Request, at origin) string {
 // harm, such as signed thinking, are left as they are. Nothing to do returns the
 // request itself. The result may need Mend: removal makes new neighbours.
 func (r *Request) Rewrite(drop []transcript.BlockID, edits []BlockEdit, insert ...Insertion) (*Request, []Change, error) {
+	return r.RewriteSince(r, drop, edits, insert...)
+}
+
+// RewriteSince is Rewrite; the paths of the changes, which are what follows from it, are
+// those of an earlier state.
+func (r *Request) RewriteSince(before *Request, drop []transcript.BlockID, edits []BlockEdit, insert ...Insertion) (*Request, []Change, error) {
 	d := newDraft(r)
 	for _, n := range insert {
-		d.insertMessage(n.Before, r.g.textMessage(n.Role, n.Text), isNew)
+		d.insertMessage(n.Before, r.g.textMessage(n.Role, n.Text), d.fresh())
 	}
 	for _, b := range drop {
 		d.dropBlock(b)
 	}
-	m := &mender{draft: d, before: r}
+	m := &mender{draft: d, before: before}
 	m.moveMarks()
 	for _, e := range edits {
 		if !d.gone[e.Block] {
@@ -69,6 +71,7 @@ func (r *Request) Rewrite(drop []transcript.BlockID, edits []BlockEdit, insert .
 	if d.clean() {
 		return r, nil, nil
 	}
+	m.tellMembers()
 	next, err := d.carryOut()
 	if err != nil {
 		return nil, nil, fmt.Errorf("rewrite: %w", err)

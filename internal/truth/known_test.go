@@ -9,9 +9,7 @@ var known = []struct {
 	name  string
 	class *regexp.Regexp
 }{
-	{"the trail ends where repair has put, moved or rewritten something, and what goes later has no path", regexp.MustCompile(`has no path$| by ""$`)},
-	{"a path of the repaired history and not of the input", regexp.MustCompile(`has a path that is not there$`)},
-	{"what repair has rewritten or moved goes later, or an edit loses what it does not name", regexp.MustCompile(` by "(edit|move|merge|rename|insert) `)},
+	{"an edit loses what it does not name", regexp.MustCompile(` by "(edit|move|merge|rename|insert) `)},
 	{"a tool that is defined in the history is called unknown", regexp.MustCompile(`^anthropic: tool-reference-unknown in a whole history$`)},
 	{"two neighbours of one role pass on Bedrock", regexp.MustCompile(`^bedrock: the check is clean, the oracle says roles$|^bedrock: the oracle says roles of the output$`)},
 	{"a call id that an earlier call of its kind had passes on Responses", regexp.MustCompile(`^openai-responses: (the check is clean, the oracle says reused|the oracle says reused of the output)$`)},

@@ -1,0 +1,271 @@
+package wire
+
+import (
+	"slices"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// An origin is where an element stood in the request. Message -1 means that it is new; the
+// index then tells new things of one round apart.
+type origin struct {
+	message int
+	in      container
+	index   int
+}
+
+// at is the origin of a block.
+func (d *draft) at(b transcript.BlockID) origin {
+	w := d.where[b]
+	return origin{d.t.Block(b).Message, w.in, int(w.index)}
+}
+
+// atMessage is the origin of a message.
+func atMessage(i int) origin { return origin{message: i, in: inMessage} }
+
+// fresh is the origin of something new.
+func (d *draft) fresh() origin {
+	d.made++
+	return origin{message: -1, index: d.made}
+}
+
+// join notes that what stood at one place is now a part of what stands at another.
+func (d *draft) join(into, from origin) {
+	if d.joined == nil {
+		d.joined = make(map[origin][]origin)
+	}
+	d.joined[into] = append(d.joined[into], from)
+}
+
+// contentOrigins are the origins of the parts of a message's content.
+func (d *draft) contentOrigins(i int) []origin {
+	s := d.frame[i].content
+	if s.Len() == 0 || d.raw[s.Start] != '[' {
+		return []origin{{i, inString, 0}}
+	}
+	return order(i, inContent, len(jsonspan.Elements(d.raw, jsonspan.Span(s))))
+}
+
+// order lists the places of n elements of a list.
+func order(message int, in container, n int) []origin {
+	all := make([]origin, n)
+	for i := range all {
+		all[i] = origin{message, in, i}
+	}
+	return all
+}
+
+// repeat is for several things that were made of one.
+func repeat(o origin, n int) []origin {
+	all := make([]origin, n)
+	for i := range all {
+		all[i] = o
+	}
+	return all
+}
+
+// blockMembers are the members of a message that hold its blocks, or that say nothing by
+// themselves.
+var blockMembers = []string{"role", "content", "parts", "tool_calls", "function_call", "reasoning_content", "reasoning", "name", "tool_call_id", "type", "id"}
+
+// tellMembers records what stood beside the blocks of messages that go in this round: a
+// refusal, annotations. Items that are one block go as a whole.
+func (m *mender) tellMembers() {
+	if m.g.flat {
+		return
+	}
+	moved := make(map[int]bool)
+	for _, put := range m.messages.put {
+		for _, it := range put {
+			moved[it.from.message] = true // with all that it holds
+		}
+	}
+	whole := make(map[string]bool)
+	for _, c := range m.changes {
+		whole[c.Path] = whole[c.Path] || c.Action == "drop"
+	}
+	for i, gone := range m.messages.drop {
+		msg := m.t.Messages()[i]
+		if !gone || moved[i] || msg.First < msg.End && m.where[msg.First].in == inMessage || whole[m.pathIn(m.before, atMessage(i))] {
+			continue
+		}
+		for _, member := range jsonspan.Members(m.raw, jsonspan.Span(msg.Span)) {
+			name := string(jsonspan.Decode(nil, m.raw[member.Key.Start:member.Key.End]))
+			path := m.pathIn(m.before, atMessage(i))
+			if says := m.raw[member.Value.Start]; slices.Contains(blockMembers, name) || path == "" || says != '"' && says != '[' && says != '{' || member.Value.Len() == 2 {
+				continue
+			}
+			m.changes = append(m.changes, Change{
+				Action: "drop", Rule: "empty-content", Path: path + "." + name, IDs: []string{}, Bytes: -member.Value.Len(), Reason: "goes with the message that it stood in",
+			})
+		}
+	}
+}
+
+// A trail leads from a changed request back to the one before.
+type trail struct {
+	messages []origin
+	inner    map[listKey][]origin // by new message; absent lists kept their order
+	joined   map[origin][]origin  // by place in the one before: what else is there now
+	edits    []jsonspan.Edit      // what was done to the bytes
+}
+
+func (d *draft) trail() *trail {
+	t := &trail{inner: make(map[listKey][]origin), joined: d.joined}
+	for i := 0; i <= len(d.messages.elems); i++ {
+		for _, it := range d.messages.put[i] {
+			if it.inner != nil {
+				t.inner[listKey{len(t.messages), d.g.blocks}] = it.inner
+			}
+			it.from.in = inMessage
+			t.messages = append(t.messages, it.from)
+		}
+		if i < len(d.messages.elems) && !d.messages.drop[i] {
+			t.messages = append(t.messages, atMessage(i))
+		}
+	}
+	for i, o := range t.messages {
+		if o.message < 0 {
+			continue
+		}
+		if from := d.contents[o.message]; from != nil {
+			t.inner[listKey{i, inContent}] = from
+		}
+		for _, in := range []container{inContent, inParts, inCalls} {
+			if l := d.inner[listKey{o.message, in}]; l != nil && t.inner[listKey{i, in}] == nil {
+				t.inner[listKey{i, in}] = l.order(o.message, in)
+			}
+		}
+	}
+	return t
+}
+
+// order lists where the elements of the changed list come from.
+func (l *list) order(message int, in container) []origin {
+	var all []origin
+	if l.text {
+		in = inString
+	}
+	for i := 0; i <= len(l.elems); i++ {
+		for _, it := range l.put[i] {
+			all = append(all, it.from)
+		}
+		if i < len(l.elems) && !l.drop[i] {
+			all = append(all, origin{message, in, i})
+		}
+	}
+	return all
+}
+
+// back returns where a place of the changed request was before.
+func (t *trail) back(o origin) origin {
+	if o.message >= len(t.messages) {
+		return origin{message: -1}
+	}
+	m := t.messages[o.message]
+	in := o.in
+	if in == inString {
+		in = inContent
+	}
+	if o.in == inMessage {
+		if m.message < 0 { // a new message around something that is not
+			for _, in := range []container{inContent, inParts} {
+				for _, from := range t.inner[listKey{o.message, in}] {
+					if from.message >= 0 {
+						return from
+					}
+				}
+			}
+		}
+		return m
+	}
+	if inner, ok := t.inner[listKey{o.message, in}]; ok {
+		if o.index < len(inner) {
+			return inner[o.index]
+		}
+		return origin{message: -1}
+	}
+	if m.message < 0 {
+		return m
+	}
+	return origin{m.message, o.in, o.index}
+}
+
+// A birth tells new things apart: the step that made one, and which of it.
+type birth struct{ step, index int }
+
+// trace follows a place back to an earlier state: all the places that it was made of, and
+// what of it was made since.
+func (r *Request) trace(before *Request, at origin) (from []origin, made []birth) {
+	if at.message < 0 {
+		return nil, nil
+	}
+	from = append(from, at)
+	for i := len(r.steps) - 1; i >= len(before.steps); i-- {
+		var next []origin
+		for _, o := range from {
+			p := r.steps[i].back(o)
+			if p.message < 0 {
+				made = append(made, birth{i, p.index})
+				continue
+			}
+			next = append(append(next, p), r.steps[i].joined[p]...)
+		}
+		from = next
+	}
+	return from, made
+}
+
+// pathsIn are the paths in an earlier state of all that a place was made of; none if it is
+// new.
+func (r *Request) pathsIn(before *Request, at origin) []string {
+	var all []string
+	from, _ := r.trace(before, at)
+	for _, o := range from {
+		all = append(all, place{o.in, int32(o.index)}.path(r.MessagePath(o.message)))
+	}
+	return all
+}
+
+func (r *Request) pathIn(before *Request, at origin) string {
+	if all := r.pathsIn(before, at); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+// Explain returns the changes that explain how a request was made from an earlier state:
+// without those that tell of something new which did not stay, and of what was done to
+// something new.
+func (r *Request) Explain(before *Request, changes []Change) []Change {
+	told := func(c Change) bool { return c.Path != "" || c.Action == "insert" }
+	all := true
+	for _, c := range changes {
+		all = all && told(c) && c.born == birth{}
+	}
+	if all {
+		return changes
+	}
+	alive := make(map[birth]bool)
+	note := func(at origin) {
+		_, made := r.trace(before, at)
+		for _, b := range made {
+			alive[b] = true
+		}
+	}
+	for i, m := range r.t.Messages() {
+		note(atMessage(i))
+		for b := m.First; b < m.End; b++ {
+			w := r.where[b]
+			note(origin{i, w.in, int(w.index)})
+		}
+	}
+	var kept []Change
+	for _, c := range changes {
+		if told(c) && (c.born == birth{} || alive[c.born]) {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
