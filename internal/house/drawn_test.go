@@ -11,9 +11,14 @@ import (
 )
 
 // TestDrawn wants every package in the table of AGENTS.md and in the picture of
-// docs/architecture.md, on its own floor, and nothing there that does not exist.
+// docs/architecture.md, on its own floor, and nothing there that does not exist; and what
+// each is for in the text below the picture.
 func TestDrawn(t *testing.T) {
 	rows, picture := agentsTable(t), drawing(t)
+	text, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	seen := map[string]bool{}
 	for _, p := range list(t) {
 		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
@@ -27,6 +32,9 @@ func TestDrawn(t *testing.T) {
 		}
 		if name == "." {
 			name = "pare"
+		}
+		if !strings.Contains(string(text), "**`"+name+"`**") {
+			t.Errorf("docs/architecture.md does not say what %s is for, in a paragraph with **`%s`**", name, name)
 		}
 		if drawn := regexp.MustCompile(`(^|[ /])` + regexp.QuoteMeta(path.Base(name)) + `( |$)`); !drawn.MatchString(picture[level]) {
 			t.Errorf("docs/architecture.md does not draw %s on floor %d:\n%s", name, level, picture[level])
