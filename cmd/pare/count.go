@@ -232,7 +232,7 @@ func (l *ledger) Overhead(messages, tools int) int {
 func (v report) tallyLine(from origin, n *tally) []byte {
 	taken := strings.Repeat(" ", 8) + bar(0, 12) // of an unknown window
 	if n.Share != nil {
-		taken = percent(*n.Share) + " " + v.paint.place(bar(*n.Share, 12))
+		taken = percent(*n.Share) + " " + v.paint.Place(bar(*n.Share, 12))
 	}
 	return fmt.Appendf(nil, "%11s tokens  %s  %s\n", grouped(n.Tokens), taken, plain(from.String()))
 }
@@ -240,10 +240,10 @@ func (v report) tallyLine(from origin, n *tally) []byte {
 // tally draws what the tokens of a transcript go to.
 func (v report) tally(from origin, req *wire.Request, n *tally) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s  %s\n\n", v.paint.bold(plain(from.String())), v.paint.faint(v.about(req, count(req))))
-	fmt.Fprintf(&b, "  %s", v.paint.bold(grouped(n.Tokens)+" tokens"))
+	fmt.Fprintf(&b, "%s  %s\n\n", v.paint.Bold(plain(from.String())), v.paint.Faint(v.about(req, count(req))))
+	fmt.Fprintf(&b, "  %s", v.paint.Bold(grouped(n.Tokens)+" tokens"))
 	if n.Tokenizer == "estimate" {
-		b.WriteString(v.paint.faint(", estimated"))
+		b.WriteString(v.paint.Faint(", estimated"))
 	}
 	if n.Share != nil {
 		fmt.Fprintf(&b, " · %s of the room for a request, %s of a window of %s", strings.TrimSpace(percent(*n.Share)), grouped(n.Room), grouped(n.Window))
@@ -285,7 +285,7 @@ func (v report) bars(b *bytes.Buffer, total int, parts []part) {
 			continue
 		}
 		share := float64(p.tokens) / float64(total)
-		line := fmt.Sprintf("  %-*s %11s  %s  %s", widest, p.name, grouped(p.tokens), percent(share), v.paint.place(strings.TrimSpace(bar(share, 32))))
+		line := fmt.Sprintf("  %-*s %11s  %s  %s", widest, p.name, grouped(p.tokens), percent(share), v.paint.Place(strings.TrimSpace(bar(share, 32))))
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 }

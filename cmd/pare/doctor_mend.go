@@ -87,7 +87,7 @@ func (r *rounds) mendAll(v *doctorView) {
 		if asked.quit {
 			return
 		}
-		fmt.Fprintf(r.w.stderr, "\n%s\n", v.notes.bold(plain(v.names.short(d.Path))))
+		fmt.Fprintf(r.w.stderr, "\n%s\n", v.notes.Bold(plain(v.names.short(d.Path))))
 		r.mend(d, func(m *treatment) bool {
 			r.w.stderr.Write(v.change(m))
 			return asked.ask(r.w)

@@ -160,16 +160,16 @@ func (v *doctorView) table(b *bytes.Buffer, rows []*row) {
 			}
 			switch {
 			case k == 0:
-				c = v.paint.faint(c)
+				c = v.paint.Faint(c)
 			case broken[k] && (i == 3 || i == why):
-				c = v.paint.fault(c)
+				c = v.paint.Fault(c)
 			}
 			line[i] = c + gap
 		}
 		fmt.Fprintln(b, strings.TrimRight(strings.Join(line, "  "), " "))
 	}
 	if hidden > 0 {
-		fmt.Fprintln(b, v.paint.faint(fmt.Sprintf("and %s without a broken session; --all shows them", plural(hidden, "project"))))
+		fmt.Fprintln(b, v.paint.Faint(fmt.Sprintf("and %s without a broken session; --all shows them", plural(hidden, "project"))))
 	}
 }
 
@@ -184,23 +184,23 @@ func (v *doctorView) list(b *bytes.Buffer, all []*diagnosis) {
 			hidden++
 			continue
 		}
-		fmt.Fprintf(b, "\n%s  %s\n", v.paint.bold(plain(v.names.short(d.Path))), v.paint.faint(d.Agent.Name+", "+longAgo(v.now, d.modified)))
+		fmt.Fprintf(b, "\n%s  %s\n", v.paint.Bold(plain(v.names.short(d.Path))), v.paint.Faint(d.Agent.Name+", "+longAgo(v.now, d.modified)))
 		if d.err != nil {
-			fmt.Fprintf(b, "  %s\n", v.paint.fault("cannot be read: "+plain(failure(d.err).Message)))
+			fmt.Fprintf(b, "  %s\n", v.paint.Fault("cannot be read: "+plain(failure(d.err).Message)))
 			continue
 		}
 		v.faults(b, d.faults)
-		fmt.Fprintf(b, "  %s %s\n", v.paint.faint("fix:"), d.remedy(v.names.command(d)))
+		fmt.Fprintf(b, "  %s %s\n", v.paint.Faint("fix:"), d.remedy(v.names.command(d)))
 	}
 	if hidden > 0 {
-		fmt.Fprintf(b, "\n%s\n", v.paint.faint(fmt.Sprintf("and %s more that %s broken; --all shows them", plural(hidden, "session"), isAre(hidden))))
+		fmt.Fprintf(b, "\n%s\n", v.paint.Faint(fmt.Sprintf("and %s more that %s broken; --all shows them", plural(hidden, "session"), isAre(hidden))))
 	}
 }
 
 func (v *doctorView) faults(b *bytes.Buffer, all []fault) {
 	for i, f := range all {
 		if i == faultsListed && !v.all && len(all) > faultsListed+1 {
-			fmt.Fprintf(b, "  %s\n", v.paint.faint(fmt.Sprintf("and %d more", len(all)-i)))
+			fmt.Fprintf(b, "  %s\n", v.paint.Faint(fmt.Sprintf("and %d more", len(all)-i)))
 			return
 		}
 		at := fmt.Sprintf("line %d", f.Line)
@@ -208,7 +208,7 @@ func (v *doctorView) faults(b *bytes.Buffer, all []fault) {
 			at = f.File
 		}
 		line := fmt.Sprintf("  %s  %s  ", plain(at), f.Rule)
-		fmt.Fprintf(b, "  %s  %s  %s\n", v.paint.place(plain(at)), v.paint.fault(f.Rule), screen.Clip(screen.OneLine(f.Message), max(v.width-screen.Columns(line), 30)))
+		fmt.Fprintf(b, "  %s  %s  %s\n", v.paint.Place(plain(at)), v.paint.Fault(f.Rule), screen.Clip(screen.OneLine(f.Message), max(v.width-screen.Columns(line), 30)))
 	}
 }
 
@@ -218,7 +218,7 @@ func (v *doctorView) change(m *treatment) []byte {
 	const most = 8
 	for i, c := range m.fixed.Changes {
 		if i == most && !v.all {
-			fmt.Fprintf(&b, "  %s\n", v.notes.faint(fmt.Sprintf("and %s more", plural(len(m.fixed.Changes)-most, "change"))))
+			fmt.Fprintf(&b, "  %s\n", v.notes.Faint(fmt.Sprintf("and %s more", plural(len(m.fixed.Changes)-most, "change"))))
 			break
 		}
 		at := fmt.Sprintf("line %d", c.Line)
@@ -229,10 +229,10 @@ func (v *doctorView) change(m *treatment) []byte {
 			at = "new line"
 		}
 		lead := fmt.Sprintf("  %s  %s %s  ", plain(at), c.Action, c.Rule)
-		fmt.Fprintf(&b, "  %s  %s %s  %s\n", v.notes.place(plain(at)), c.Action, c.Rule, screen.Clip(screen.OneLine(c.Reason), max(v.width-screen.Columns(lead), 30)))
+		fmt.Fprintf(&b, "  %s  %s %s  %s\n", v.notes.Place(plain(at)), c.Action, c.Rule, screen.Clip(screen.OneLine(c.Reason), max(v.width-screen.Columns(lead), 30)))
 	}
 	if n := len(m.fixed.Left); n > 0 {
-		fmt.Fprintf(&b, "  %s\n", v.notes.advice(fmt.Sprintf("%s would stay: it cannot be fixed", plural(n, "finding"))))
+		fmt.Fprintf(&b, "  %s\n", v.notes.Advice(fmt.Sprintf("%s would stay: it cannot be fixed", plural(n, "finding"))))
 	}
 	return b.Bytes()
 }
@@ -243,7 +243,7 @@ func (v *doctorView) outcome(d *diagnosis) []byte {
 	case d.mended && refusals(d.left) > 0:
 		return fmt.Appendf(nil, "  repaired but for %s; the original: %s\n", plural(len(d.left), "finding"), plain(v.names.short(d.backup)))
 	case d.mended:
-		return fmt.Appendf(nil, "  %s; the original: %s\n", v.notes.good("repaired"), plain(v.names.short(d.backup)))
+		return fmt.Appendf(nil, "  %s; the original: %s\n", v.notes.Good("repaired"), plain(v.names.short(d.backup)))
 	}
 	return fmt.Appendf(nil, "  not repaired: %s\n", plain(d.why))
 }
@@ -305,13 +305,13 @@ func (r *rounds) sum() {
 			parts = append(parts, p(fmt.Sprintf("%d %s", n, what)))
 		}
 	}
-	add(len(r.all)-broken-mended-unreadable, "clean", paint.good)
-	add(mended, "repaired", paint.good)
-	add(broken, "broken", paint.fault)
-	add(unreadable, "unreadable", paint.fault)
-	fmt.Fprintf(r.w.stderr, "%s of %s: %s\n", paint.bold(plural(len(r.all), "session")), plural(len(names), "agent"), strings.Join(parts, ", "))
+	add(len(r.all)-broken-mended-unreadable, "clean", paint.Good)
+	add(mended, "repaired", paint.Good)
+	add(broken, "broken", paint.Fault)
+	add(unreadable, "unreadable", paint.Fault)
+	fmt.Fprintf(r.w.stderr, "%s of %s: %s\n", paint.Bold(plural(len(r.all), "session")), plural(len(names), "agent"), strings.Join(parts, ", "))
 	if broken > 0 && !r.Fix {
-		fmt.Fprintln(r.w.stderr, paint.faint("nothing was changed; --fix repairs them, and asks each time"))
+		fmt.Fprintln(r.w.stderr, paint.Faint("nothing was changed; --fix repairs them, and asks each time"))
 	}
 }
 

@@ -149,10 +149,10 @@ func (e explanation) list(all []headword) []byte {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s\n", e.paint.place(k.title))
+		fmt.Fprintf(&b, "%s\n", e.paint.Place(k.title))
 		for _, t := range all {
 			if t.kind == k.kind {
-				fmt.Fprintf(&b, "  %s  %s\n", e.paint.bold(fmt.Sprintf("%-*s", widest, t.word)), t.meaning)
+				fmt.Fprintf(&b, "  %s  %s\n", e.paint.Bold(fmt.Sprintf("%-*s", widest, t.word)), t.meaning)
 			}
 		}
 	}
@@ -162,13 +162,13 @@ func (e explanation) list(all []headword) []byte {
 // word renders one word and, of a fault, what each provider says to it.
 func (e explanation) word(t headword, rows []wire.Rule) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s  %s\n", e.paint.bold(t.word), e.paint.faint(string(t.kind)))
+	fmt.Fprintf(&b, "%s  %s\n", e.paint.Bold(t.word), e.paint.Faint(string(t.kind)))
 	for _, line := range screen.Wrap(t.meaning, e.width-2) {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	switch {
 	case t.kind == aDamage:
-		fmt.Fprintf(&b, "\n%s\n", e.paint.place("session files of agents"))
+		fmt.Fprintf(&b, "\n%s\n", e.paint.Place("session files of agents"))
 		e.field(&b, "repair", damageMends[t.word])
 	case t.kind != aFault:
 		for _, line := range screen.Wrap(t.more, e.width-2) {
@@ -179,11 +179,11 @@ func (e explanation) word(t headword, rows []wire.Rule) []byte {
 		b.WriteString("\n  pare does not report it: the request alone does not show it\n")
 	}
 	for _, r := range rows {
-		severity := e.paint.fault(r.Severity.String())
+		severity := e.paint.Fault(r.Severity.String())
 		if r.Severity != wire.SeverityRefused {
-			severity = e.paint.advice(r.Severity.String())
+			severity = e.paint.Advice(r.Severity.String())
 		}
-		fmt.Fprintf(&b, "\n%s  %s\n", e.paint.place(r.ID), severity)
+		fmt.Fprintf(&b, "\n%s  %s\n", e.paint.Place(r.ID), severity)
 		e.field(&b, "broken", r.Doc)
 		e.field(&b, "says", r.Says)
 		e.field(&b, "repair", r.Mend)
@@ -200,6 +200,6 @@ func (e explanation) field(b *bytes.Buffer, name, value string) {
 		if i > 0 {
 			name = ""
 		}
-		fmt.Fprintf(b, "  %s  %s\n", e.paint.faint(fmt.Sprintf("%-6s", name)), line)
+		fmt.Fprintf(b, "  %s  %s\n", e.paint.Faint(fmt.Sprintf("%-6s", name)), line)
 	}
 }

@@ -163,7 +163,7 @@ func (o *output) printBackups(paint palette) {
 	const most = 10
 	for i, r := range o.done {
 		if i == most {
-			fmt.Fprintf(o.w.stderr, "%s\n", paint.faint(fmt.Sprintf("and %s more, each with its backup", plural(len(o.done)-most, "file"))))
+			fmt.Fprintf(o.w.stderr, "%s\n", paint.Faint(fmt.Sprintf("and %s more, each with its backup", plural(len(o.done)-most, "file"))))
 			return
 		}
 		fmt.Fprintf(o.w.stderr, "%s rewritten, the original is %s\n", plain(r.Path), plain(r.Backup))

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -26,7 +27,7 @@ type planView struct {
 
 func (v planView) render(from origin) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s  %s\n", v.paint.bold(plain(from.String())), v.paint.faint(v.about(v.req, count(v.req))))
+	fmt.Fprintf(&b, "%s  %s\n", v.paint.Bold(plain(from.String())), v.paint.Faint(v.about(v.req, count(v.req))))
 	v.outline(&b)
 	last := -2
 	for _, c := range v.byMessage() {
@@ -37,7 +38,7 @@ func (v planView) render(from origin) []byte {
 		v.change(&b, c)
 	}
 	if len(v.plan.Left()) > 0 {
-		fmt.Fprintf(&b, "\n  %s\n", v.paint.bold("cannot be repaired"))
+		fmt.Fprintf(&b, "\n  %s\n", v.paint.Bold("cannot be repaired"))
 		for _, f := range v.plan.Left() {
 			v.finding(&b, f, false, false)
 		}
@@ -54,7 +55,7 @@ func (v planView) outline(b *bytes.Buffer) {
 	if len(v.plan.Rungs()) > 0 {
 		var steps []string
 		for _, c := range v.plan.Rungs() {
-			steps = append(steps, fmt.Sprintf("%s %d", v.paint.bold(c.Rung.String()), c.Changes))
+			steps = append(steps, fmt.Sprintf("%s %d", v.paint.Bold(c.Rung.String()), c.Changes))
 		}
 		fmt.Fprintf(b, "  steps, gentle first: %s\n", strings.Join(steps, " → "))
 	}
@@ -82,7 +83,7 @@ func (v planView) batch(b *bytes.Buffer, n int, t pare.Batch) {
 	case t.PaysAfter > 0:
 		line += fmt.Sprintf(", %s are read no more: that pays after %s", grouped(t.Before-t.After), plural(t.PaysAfter, "further request"))
 	}
-	fmt.Fprintf(b, "    %s\n", v.paint.faint(line))
+	fmt.Fprintf(b, "    %s\n", v.paint.Faint(line))
 }
 
 // byMessage returns the changes in the order of the messages, what is about none of
@@ -114,20 +115,20 @@ func (v planView) messageOf(path string) int {
 
 func (v planView) heading(m int) string {
 	if m < 0 {
-		return v.paint.bold("the request")
+		return v.paint.Bold("the request")
 	}
-	return v.paint.bold(fmt.Sprintf("message %d", m)) + v.paint.faint(" · "+v.req.Transcript().Messages()[m].Role.String())
+	return v.paint.Bold(fmt.Sprintf("message %d", m)) + v.paint.Faint(" · "+v.req.Transcript().Messages()[m].Role.String())
 }
 
 func (v planView) change(b *bytes.Buffer, c wire.Change) {
 	action := fmt.Sprintf("%-6s", c.Action)
 	switch c.Action {
 	case "drop":
-		action = v.paint.fault(action)
+		action = v.paint.Fault(action)
 	case "insert":
-		action = v.paint.good(action)
+		action = v.paint.Good(action)
 	default:
-		action = v.paint.advice(action)
+		action = v.paint.Advice(action)
 	}
 	path := c.Path
 	summed := c.Action == "insert" && c.Rule == "compaction"
@@ -137,7 +138,7 @@ func (v planView) change(b *bytes.Buffer, c wire.Change) {
 	case path == "":
 		path = "(what the changes above lead to)"
 	}
-	fmt.Fprintf(b, "    %s  %s  %s%s\n", action, v.paint.place(plain(path)), c.Rule, v.paint.faint(bytesChanged(c.Bytes)))
+	fmt.Fprintf(b, "    %s  %s  %s%s\n", action, v.paint.Place(plain(path)), c.Rule, v.paint.Faint(bytesChanged(c.Bytes)))
 	for _, line := range screen.Wrap(plain(c.Reason), v.width-12) {
 		fmt.Fprintf(b, "            %s\n", line)
 	}
@@ -154,10 +155,10 @@ func (v planView) change(b *bytes.Buffer, c wire.Change) {
 		after = v.counterpart(v.req.Transcript().Block(old))
 	}
 	if before != "" && before != after {
-		fmt.Fprintf(b, "            %s\n", v.paint.fault("− "+before))
+		fmt.Fprintf(b, "            %s\n", v.paint.Fault("− "+before))
 	}
 	if after != "" && before != after {
-		fmt.Fprintf(b, "            %s\n", v.paint.good("+ "+after))
+		fmt.Fprintf(b, "            %s\n", v.paint.Good("+ "+after))
 	}
 }
 
@@ -174,7 +175,7 @@ func (v planView) summary(b *bytes.Buffer) {
 		}
 		text, _, _ = strings.Cut(text, pare.SummaryEnd)
 		for _, line := range screen.Wrap(strings.TrimSpace(plain(text)), v.width-14) {
-			fmt.Fprintf(b, "            %s\n", v.paint.good("+ "+line))
+			fmt.Fprintf(b, "            %s\n", v.paint.Good("+ "+line))
 		}
 		return
 	}
@@ -225,8 +226,7 @@ func (v planView) counterpart(old transcript.Block) string {
 
 // snippet is the beginning of what a block says.
 func (v planView) snippet(req *wire.Request, id transcript.BlockID) string {
-	p := &picture{report: v.report, t: req.Transcript()}
-	b := p.t.Block(id)
+	b := req.Transcript().Block(id)
 	room := v.width - 16
 	name := ""
 	switch b.Kind {
@@ -237,5 +237,5 @@ func (v planView) snippet(req *wire.Request, id transcript.BlockID) string {
 	case transcript.Thinking:
 		name = "thinking "
 	}
-	return name + screen.Clip(p.start(b.Body, room), room-screen.Columns(name))
+	return name + screen.Clip(picture.Start(req.Transcript(), b.Body, room), room-screen.Columns(name))
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/wire"
 )
@@ -14,6 +15,9 @@ type report struct {
 	width int
 }
 
+// style is that of pictures.
+func (r report) style() picture.Style { return picture.Style{Paint: r.paint, Width: r.width} }
+
 // maxPictures is how many findings of one transcript are shown with their
 // surroundings; a line each is enough for the rest.
 const maxPictures = 10
@@ -22,7 +26,7 @@ const maxPictures = 10
 // together.
 func (r report) transcript(from origin, req *wire.Request, n counts, found []wire.Finding) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s  %s\n\n", r.paint.bold(plain(from.String())), r.paint.faint(r.about(req, n)))
+	fmt.Fprintf(&b, "%s  %s\n\n", r.paint.Bold(plain(from.String())), r.paint.Faint(r.about(req, n)))
 	rest := found
 	meant := map[string]bool{} // rules whose meaning was given
 	for shown := 0; len(rest) > 0 && shown < maxPictures; {
@@ -34,7 +38,7 @@ func (r report) transcript(from origin, req *wire.Request, n counts, found []wir
 			r.finding(&b, f, meant[f.Rule], i > 0 && f.Message == rest[i-1].Message)
 			meant[f.Rule] = true
 		}
-		newPicture(r, req, rest[:k], nil).draw(&b)
+		picture.Of(r.style(), req, rest[:k], len(req.Transcript().Messages()), nil).Draw(&b)
 		b.WriteByte('\n')
 		rest, shown = rest[k:], shown+k
 	}
@@ -74,7 +78,7 @@ func (r report) meaning(b *bytes.Buffer, f wire.Finding, meant, said bool) {
 		return
 	}
 	for _, line := range screen.Wrap(plain(f.Message), r.width-6) {
-		fmt.Fprintf(b, "    %s\n", r.paint.faint("│ "+line))
+		fmt.Fprintf(b, "    %s\n", r.paint.Faint("│ "+line))
 	}
 }
 
@@ -83,9 +87,9 @@ func (r report) title(f wire.Finding) string {
 	if path == "" {
 		path = "the request"
 	}
-	title := r.mark(f) + "  " + r.paint.place(plain(path))
+	title := r.mark(f) + "  " + r.paint.Place(plain(path))
 	if f.Advice {
-		title += r.paint.faint("  advice")
+		title += r.paint.Faint("  advice")
 	}
 	return title
 }
@@ -93,7 +97,7 @@ func (r report) title(f wire.Finding) string {
 // mark is the rule that a finding is about.
 func (r report) mark(f wire.Finding) string {
 	if f.Advice {
-		return r.paint.advice("! " + f.Rule)
+		return r.paint.Advice("! " + f.Rule)
 	}
-	return r.paint.fault("✗ " + f.Rule)
+	return r.paint.Fault("✗ " + f.Rule)
 }

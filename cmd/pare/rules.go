@@ -174,7 +174,7 @@ func (e explanation) rules(list []listed) []byte {
 		if r.Order == 0 {
 			number = "–"
 			if !off {
-				fmt.Fprintf(&b, "\n%s\n", e.paint.faint("not run, unless --rules or a configuration says so"))
+				fmt.Fprintf(&b, "\n%s\n", e.paint.Faint("not run, unless --rules or a configuration says so"))
 				off = true
 			}
 		}
@@ -183,7 +183,7 @@ func (e explanation) rules(list []listed) []byte {
 			if i > 0 {
 				number, name = "", strings.Repeat(" ", widest)
 			}
-			fmt.Fprintf(&b, "%3s  %s  %s\n", number, e.paint.bold(name), line)
+			fmt.Fprintf(&b, "%3s  %s  %s\n", number, e.paint.Bold(name), line)
 		}
 	}
 	return b.Bytes()

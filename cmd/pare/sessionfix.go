@@ -183,7 +183,7 @@ func (c *changer) showSession(from origin, l logFile, fixed *agentlog.Fixed) []b
 		return nil
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s  %s\n\n", c.view.paint.bold(plain(from.String())), c.view.paint.faint(c.view.aboutSession(l)))
+	fmt.Fprintf(&b, "%s  %s\n\n", c.view.paint.Bold(plain(from.String())), c.view.paint.Faint(c.view.aboutSession(l)))
 	all := slices.Clone(fixed.Changes)
 	slices.SortStableFunc(all, func(x, y agentlog.Change) int {
 		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(lineOrLast(x), lineOrLast(y)))
@@ -192,7 +192,7 @@ func (c *changer) showSession(from origin, l logFile, fixed *agentlog.Fixed) []b
 		c.view.logChange(&b, from, ch)
 	}
 	if len(fixed.Left) > 0 {
-		fmt.Fprintf(&b, "\n%s\n", c.view.paint.bold("cannot be fixed; lines are those of the result"))
+		fmt.Fprintf(&b, "\n%s\n", c.view.paint.Bold("cannot be fixed; lines are those of the result"))
 		for _, f := range fixed.Left {
 			c.view.placed(&b, from, f)
 			c.view.meaning(&b, f.Finding, true, false)
@@ -213,12 +213,12 @@ func lineOrLast(c agentlog.Change) int {
 
 // logChange renders one change behind its place.
 func (r report) logChange(b *bytes.Buffer, from origin, c agentlog.Change) {
-	action := r.paint.advice(c.Action)
+	action := r.paint.Advice(c.Action)
 	switch c.Action {
 	case "drop":
-		action = r.paint.fault(c.Action)
+		action = r.paint.Fault(c.Action)
 	case "insert":
-		action = r.paint.good(c.Action)
+		action = r.paint.Good(c.Action)
 	}
 	place := placeOf(from, c.File, c.Line, 0)
 	if c.Line == 0 {
@@ -228,7 +228,7 @@ func (r report) logChange(b *bytes.Buffer, from origin, c agentlog.Change) {
 	if c.Thread != "" && c.Thread != "main" {
 		thread = "  " + c.Thread
 	}
-	fmt.Fprintf(b, "%s %s  %s%s\n", r.paint.bold(plain(place)+":"), action, c.Rule, r.paint.faint(bytesChanged(c.Bytes)+plain(thread)))
+	fmt.Fprintf(b, "%s %s  %s%s\n", r.paint.Bold(plain(place)+":"), action, c.Rule, r.paint.Faint(bytesChanged(c.Bytes)+plain(thread)))
 	for _, line := range screen.Wrap(plain(c.Reason), r.width-6) {
 		fmt.Fprintf(b, "    %s\n", line)
 	}

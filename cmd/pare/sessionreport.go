@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
@@ -77,7 +78,7 @@ func remedyFor(l *agentlog.Log, found []agentlog.Finding, command string) string
 // together, each behind its place.
 func (r report) session(from origin, l logFile, found []agentlog.Finding) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s  %s\n\n", r.paint.bold(plain(from.String())), r.paint.faint(r.aboutSession(l)))
+	fmt.Fprintf(&b, "%s  %s\n\n", r.paint.Bold(plain(from.String())), r.paint.Faint(r.aboutSession(l)))
 	meant := map[string]bool{} // rules whose meaning was given
 	rest := found
 	for shown := 0; len(rest) > 0 && shown < maxPictures; {
@@ -98,9 +99,8 @@ func (r report) session(from origin, l logFile, found []agentlog.Finding) []byte
 			group = append(group, f.Finding)
 		}
 		if t != nil {
-			p := newPicture(r, t.Request, group, l.lines(t))
-			p.rows = clipRows(p.rows, t.Messages())
-			p.draw(&b)
+			// What is not in the file, a prompt that stands in for the next one, is not shown.
+			picture.Of(r.style(), t.Request, group, t.Messages(), l.lines(t)).Draw(&b)
 		}
 		b.WriteByte('\n')
 		rest, shown = rest[k:], shown+k
@@ -114,15 +114,6 @@ func (r report) session(from origin, l logFile, found []agentlog.Finding) []byte
 	return b.Bytes()
 }
 
-// clipRows leaves out messages that are not in the file: the prompt that stands in for
-// what the user would say next.
-func clipRows(rows []int, messages int) []int {
-	for len(rows) > 0 && rows[len(rows)-1] >= messages {
-		rows = rows[:len(rows)-1]
-	}
-	return rows
-}
-
 func (r report) aboutSession(l logFile) string {
 	req := l.first()
 	if req == nil {
@@ -133,22 +124,22 @@ func (r report) aboutSession(l logFile) string {
 
 // placed renders where a finding is, in the way that compilers do, and what it is.
 func (r report) placed(b *bytes.Buffer, from origin, f agentlog.Finding) {
-	fmt.Fprintf(b, "%s %s", r.paint.bold(plain(placeOf(from, f.File, f.Line, f.Column))+":"), r.effect(f))
+	fmt.Fprintf(b, "%s %s", r.paint.Bold(plain(placeOf(from, f.File, f.Line, f.Column))+":"), r.effect(f))
 	if !f.Physical {
-		fmt.Fprintf(b, "  %s", r.paint.place(plain(f.Path)))
+		fmt.Fprintf(b, "  %s", r.paint.Place(plain(f.Path)))
 	}
 	switch {
 	case f.Dormant:
-		b.WriteString(r.paint.faint("  cosmetic: it is not sent"))
+		b.WriteString(r.paint.Faint("  cosmetic: it is not sent"))
 	case f.Effect == agentlog.Cosmetic:
-		b.WriteString(r.paint.faint("  cosmetic"))
+		b.WriteString(r.paint.Faint("  cosmetic"))
 	case f.Effect == agentlog.Unfixable:
-		b.WriteString(r.paint.faint("  cannot be fixed"))
+		b.WriteString(r.paint.Faint("  cannot be fixed"))
 	case f.Open:
-		b.WriteString(r.paint.faint("  open: it may still be running"))
+		b.WriteString(r.paint.Faint("  open: it may still be running"))
 	}
 	if t := f.Of(); t != nil && t.Kind == agentlog.Side || f.Thread != "" && f.File != "" {
-		b.WriteString(r.paint.faint("  " + plain(f.Thread)))
+		b.WriteString(r.paint.Faint("  " + plain(f.Thread)))
 	}
 	b.WriteByte('\n')
 }

@@ -98,5 +98,5 @@ func (r report) others(all []*shown) []byte {
 	for _, s := range all[1:] {
 		names = append(names, fmt.Sprintf("%s (%s)", quoted(s.from.thread), plural(len(s.req.Transcript().Messages()), "message")))
 	}
-	return fmt.Appendf(nil, "\n%s\n", r.paint.faint("not sent, and shown by --thread NAME: "+plain(strings.Join(names, ", "))))
+	return fmt.Appendf(nil, "\n%s\n", r.paint.Faint("not sent, and shown by --thread NAME: "+plain(strings.Join(names, ", "))))
 }

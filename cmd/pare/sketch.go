@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/ui"
@@ -28,12 +29,12 @@ const barWidth = 12
 
 func (s sketch) render() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s  %s\n", s.paint.bold(plain(s.from.String())), s.paint.faint(s.about(s.req, count(s.req))))
+	fmt.Fprintf(&b, "%s  %s\n", s.paint.Bold(plain(s.from.String())), s.paint.Faint(s.about(s.req, count(s.req))))
 	s.fill(&b)
-	p := &picture{report: s.report, t: s.req.Transcript(), focus: -1, marks: map[transcript.BlockID]string{}, line: s.line}
+	p := picture.New(s.style(), s.req.Transcript(), -1, s.line)
 	for _, f := range s.found {
 		if f.Block != transcript.NoBlock {
-			p.marks[f.Block] = ""
+			p.Mark(f.Block)
 		}
 	}
 	most := 1
@@ -141,7 +142,7 @@ func (s sketch) fill(b *bytes.Buffer) {
 		}
 		p := parts[line[0]]
 		if s.paint {
-			b.WriteString(s.paint.paint(p.code, strings.Repeat("█", n)))
+			b.WriteString(s.paint.Paint(p.code, strings.Repeat("█", n)))
 		} else {
 			b.WriteString(strings.Repeat(string(p.letter), n))
 		}
@@ -154,9 +155,9 @@ func (s sketch) fill(b *bytes.Buffer) {
 		}
 		key := string(p.letter) + " "
 		if s.paint {
-			key = s.paint.paint(p.code, "█ ")
+			key = s.paint.Paint(p.code, "█ ")
 		}
-		fmt.Fprintf(b, "%s%s %s  ", key, p.word, s.paint.faint(grouped(sums[i])))
+		fmt.Fprintf(b, "%s%s %s  ", key, p.word, s.paint.Faint(grouped(sums[i])))
 	}
 	b.Truncate(b.Len() - 2)
 	fmt.Fprintf(b, "\n  %s tokens", grouped(total))
@@ -180,30 +181,30 @@ func (s sketch) fill(b *bytes.Buffer) {
 }
 
 // message draws one line.
-func (s sketch) message(b *bytes.Buffer, p *picture, i, digits, n, most int, faulty bool) {
+func (s sketch) message(b *bytes.Buffer, p *picture.Picture, i, digits, n, most int, faulty bool) {
 	m := s.req.Transcript().Messages()[i]
 	number := fmt.Sprintf("%*d", digits, s.number(i))
 	mark := " "
 	if faulty {
-		mark, number = s.paint.fault("✗"), s.paint.bold(number)
+		mark, number = s.paint.Fault("✗"), s.paint.Bold(number)
 	} else {
-		number = s.paint.faint(number)
+		number = s.paint.Faint(number)
 	}
 	role := fmt.Sprintf("%-9s", m.Role)
-	fmt.Fprintf(b, "%s %s %s %s %s ", mark, number, role, s.paint.place(bar(shareOf(n, most), barWidth)), s.paint.faint(fmt.Sprintf("%7s", grouped(n))))
+	fmt.Fprintf(b, "%s %s %s %s %s ", mark, number, role, s.paint.Place(bar(shareOf(n, most), barWidth)), s.paint.Faint(fmt.Sprintf("%7s", grouped(n))))
 	room := s.width - s.indent(digits)
 	used := 0
-	for k, t := range p.fit(m, room) {
-		shown := t.text
-		if t.marked {
+	for k, t := range p.Fit(m, room) {
+		shown := t.Text
+		if t.Marked {
 			shown = "✗ " + shown
 		}
 		if k > 0 && used+2+screen.Columns(shown) > room {
-			b.WriteString(s.paint.faint(" …"))
+			b.WriteString(s.paint.Faint(" …"))
 			break
 		}
 		used += 2 + screen.Columns(shown)
-		b.WriteString(" " + p.colour(t, shown))
+		b.WriteString(" " + p.Colour(t, shown))
 		if used < room {
 			b.WriteByte(' ')
 		}
@@ -233,11 +234,11 @@ func (s sketch) notes(b *bytes.Buffer, digits int, faults []wire.Finding, change
 		action := c.Action
 		switch action {
 		case "drop":
-			action = s.paint.fault(action)
+			action = s.paint.Fault(action)
 		case "insert":
-			action = s.paint.good(action)
+			action = s.paint.Good(action)
 		default:
-			action = s.paint.advice(action)
+			action = s.paint.Advice(action)
 		}
 		path := c.Path
 		if path == "" {
@@ -247,7 +248,7 @@ func (s sketch) notes(b *bytes.Buffer, digits int, faults []wire.Finding, change
 		if c.Tokens != 0 {
 			size = fmt.Sprintf("  %+d tokens", c.Tokens)
 		}
-		fmt.Fprintf(b, "%s~ %s  %s  %s%s\n", pad, action, s.paint.place(plain(path)), c.Rule, s.paint.faint(size))
+		fmt.Fprintf(b, "%s~ %s  %s  %s%s\n", pad, action, s.paint.Place(plain(path)), c.Rule, s.paint.Faint(size))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -182,32 +183,32 @@ func worthwhile(t *transcript.Transcript, cut transcript.Cut) bool {
 // draw shows the messages on both sides of the cut.
 func (c *splitCmd) draw(v report, from origin, req *wire.Request, d division) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s  %s\n", v.paint.bold(plain(from.String())), v.paint.faint(v.about(req, count(req))))
+	fmt.Fprintf(&b, "%s  %s\n", v.paint.Bold(plain(from.String())), v.paint.Faint(v.about(req, count(req))))
 	if d.Cut == 0 {
 		c.drawNone(&b, v, d)
 		return b.Bytes()
 	}
-	fmt.Fprintf(&b, "  cut in front of message %s: %s, %s\n\n", v.paint.bold(fmt.Sprint(d.Cut)), goes(d.Head), stays(d.Tail))
-	p := &picture{report: v, t: req.Transcript(), focus: d.Cut}
+	fmt.Fprintf(&b, "  cut in front of message %s: %s, %s\n\n", v.paint.Bold(fmt.Sprint(d.Cut)), goes(d.Head), stays(d.Tail))
+	p := picture.New(v.style(), req.Transcript(), d.Cut, nil)
 	digits := len(fmt.Sprint(d.Head + d.Tail - 1))
-	p.ends(&b, 0, d.Head, digits)
-	fmt.Fprintf(&b, "    %s\n", v.paint.good(strings.Repeat("╌", 4)+" cut "+strings.Repeat("╌", 24)))
-	p.ends(&b, d.Cut, d.Head+d.Tail, digits)
+	p.Ends(&b, 0, d.Head, digits)
+	fmt.Fprintf(&b, "    %s\n", v.paint.Good(strings.Repeat("╌", 4)+" cut "+strings.Repeat("╌", 24)))
+	p.Ends(&b, d.Cut, d.Head+d.Tail, digits)
 	b.WriteByte('\n')
 	if others := numbers(d.Cuts, d.Cut); others != "" {
-		fmt.Fprintf(&b, "  %s\n\n", v.paint.faint("other cuts: "+others))
+		fmt.Fprintf(&b, "  %s\n\n", v.paint.Faint("other cuts: "+others))
 	}
 	return b.Bytes()
 }
 
 // drawNone says why there is no cut, and what to ask for instead.
 func (c *splitCmd) drawNone(b *bytes.Buffer, v report, d division) {
-	fmt.Fprintf(b, "  %s: nothing can be separated from the last %s\n", v.paint.bold("no cut"), plural(c.MinKeep, "message"))
+	fmt.Fprintf(b, "  %s: nothing can be separated from the last %s\n", v.paint.Bold("no cut"), plural(c.MinKeep, "message"))
 	if len(d.Cuts) > 0 {
-		fmt.Fprintf(b, "  %s\n", v.paint.faint(fmt.Sprintf("nearer the end it can be cut, in front of message %s; --min-keep %d allows the first", numbers(d.Cuts, 0), d.Tail-d.Cuts[0])))
+		fmt.Fprintf(b, "  %s\n", v.paint.Faint(fmt.Sprintf("nearer the end it can be cut, in front of message %s; --min-keep %d allows the first", numbers(d.Cuts, 0), d.Tail-d.Cuts[0])))
 	}
 	if n := within(d.Inside, d.Tail-c.MinKeep); n > 0 && !c.Inside {
-		fmt.Fprintf(b, "  %s\n", v.paint.faint(fmt.Sprintf("--inside would cut in front of message %d, in a run of tool use", n)))
+		fmt.Fprintf(b, "  %s\n", v.paint.Faint(fmt.Sprintf("--inside would cut in front of message %d, in a run of tool use", n)))
 	}
 	b.WriteByte('\n')
 }
@@ -221,17 +222,6 @@ func within(cuts []int, most int) int {
 		}
 	}
 	return last
-}
-
-// ends draws the first and the last message of a run.
-func (p *picture) ends(b *bytes.Buffer, from, to, digits int) {
-	p.row(b, from, digits)
-	if to-from > 2 {
-		fmt.Fprintf(b, "      %s\n", p.paint.faint(fmt.Sprintf("%*s  %s", digits, "⋮", plural(to-from-2, "message"))))
-	}
-	if to-from > 1 {
-		p.row(b, to-1, digits)
-	}
 }
 
 // numbers lists some of all, but for one, in a few words.

@@ -100,7 +100,7 @@ func (s *summary) print(w io.Writer, paint palette, many bool) {
 		if i > 0 {
 			lead = strings.Repeat(" ", len(lead))
 		}
-		fmt.Fprintf(w, "%s pare explain %s\n", paint.faint(lead), r)
+		fmt.Fprintf(w, "%s pare explain %s\n", paint.Faint(lead), r)
 	}
 }
 
@@ -111,15 +111,15 @@ func (s *summary) line(rules []string, paint palette) string {
 			parts = append(parts, p(fmt.Sprintf("%d %s", n, what)))
 		}
 	}
-	add(s.transcripts-s.faulty-s.unreadable, "clean", paint.good)
-	add(s.faulty, "with findings", paint.fault)
-	add(s.unreadable, "unreadable", paint.fault)
-	line := paint.bold(plural(s.transcripts, "transcript"))
+	add(s.transcripts-s.faulty-s.unreadable, "clean", paint.Good)
+	add(s.faulty, "with findings", paint.Fault)
+	add(s.unreadable, "unreadable", paint.Fault)
+	line := paint.Bold(plural(s.transcripts, "transcript"))
 	if len(parts) > 0 {
 		line += ": " + strings.Join(parts, ", ")
 	}
 	if len(rules) > 0 {
-		line += paint.faint(" · ") + s.top(rules)
+		line += paint.Faint(" · ") + s.top(rules)
 	}
 	return line
 }
@@ -150,24 +150,24 @@ func (s *summary) printChanges(w io.Writer, paint palette, dryRun bool) {
 	if dryRun {
 		done = "to change"
 	}
-	add(s.transcripts-s.changed-s.unreadable, "unchanged", paint.good)
-	add(s.changed, done, paint.bold)
-	add(s.faulty, "not all repaired", paint.fault)
-	add(s.unreadable, "unreadable", paint.fault)
+	add(s.transcripts-s.changed-s.unreadable, "unchanged", paint.Good)
+	add(s.changed, done, paint.Bold)
+	add(s.faulty, "not all repaired", paint.Fault)
+	add(s.unreadable, "unreadable", paint.Fault)
 	switch {
 	case s.transcripts != 1:
-		fmt.Fprint(w, paint.bold(plural(s.transcripts, "transcript")))
+		fmt.Fprint(w, paint.Bold(plural(s.transcripts, "transcript")))
 		if len(parts) > 0 {
 			fmt.Fprint(w, ": "+strings.Join(parts, ", "))
 		}
 	case s.number > 0:
-		fmt.Fprint(w, paint.bold(plural(s.number, "change")))
+		fmt.Fprint(w, paint.Bold(plural(s.number, "change")))
 	case s.status == statusClean:
-		fmt.Fprint(w, paint.good("nothing to do"))
+		fmt.Fprint(w, paint.Good("nothing to do"))
 	default:
 		return // the finding has been named
 	}
-	dot := paint.faint(" · ")
+	dot := paint.Faint(" · ")
 	if s.number > 0 {
 		fmt.Fprint(w, dot+s.top(s.rules()))
 	}

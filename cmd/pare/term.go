@@ -39,21 +39,7 @@ func (w *world) width(out io.Writer) int {
 }
 
 // A palette paints, or leaves everything as it is.
-type palette bool
-
-func (p palette) paint(code, s string) string {
-	if !p || s == "" {
-		return s
-	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}
-
-func (p palette) bold(s string) string   { return p.paint("1", s) }
-func (p palette) faint(s string) string  { return p.paint("2", s) }
-func (p palette) fault(s string) string  { return p.paint("1;31", s) }
-func (p palette) advice(s string) string { return p.paint("1;33", s) }
-func (p palette) place(s string) string  { return p.paint("36", s) }
-func (p palette) good(s string) string   { return p.paint("32", s) }
+type palette = screen.Palette
 
 // plain makes text from elsewhere safe to print.
 func plain(s string) string { return screen.Plain(s) }

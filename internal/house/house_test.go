@@ -57,6 +57,7 @@ var floors = map[string]floor{
 	"internal/oracle":     {0, nil, "knows the providers' rules by itself, so that it can contradict wire"},
 	"internal/screen":     {5, []string{}, "measures text for terminals"},
 	"internal/manual":     {6, []string{}, "makes pages of any grammar"},
+	"internal/picture":    {6, []string{}, "draws messages for people"},
 	"internal/source":     {6, []string{}, "finds and reads input, agents' files included"},
 	"cmd/pare":            {7, []string{}, "wires everything together"},
 	"scripts/motion":      {6, []string{}, "compares two binaries"},

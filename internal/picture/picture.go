@@ -1,4 +1,6 @@
-package main
+// Package picture draws messages in the terminal, a line each, with what is wrong with
+// their blocks below them.
+package picture
 
 import (
 	"bytes"
@@ -13,17 +15,23 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A picture shows a faulty message between its neighbours, and where the other
+// A Style is how much room there is, and whether it is painted.
+type Style struct {
+	Paint screen.Palette
+	Width int
+}
+
+// A Picture shows a faulty message between its neighbours, and where the other
 // half of a pair is:
 //
 //	  5  assistant  call run_tests(toolu_03)
 //	▶ 6  user       result ← toolu_03  ✗ result ← toolu_02
 //	                                   ╰─ nothing before it calls toolu_02 ✗── result
 //	  7  assistant  “All tests pass.”
-type picture struct {
-	report
+type Picture struct {
+	Style
 	t     *transcript.Transcript
-	focus int // the faulty message; -1: nothing to show
+	focus int // the message with the marker; -1: none
 	marks map[transcript.BlockID]string
 	rows  []int // messages to show, sorted
 	// line tells the line of a message, by which it is then called; nil: it is called by
@@ -31,10 +39,19 @@ type picture struct {
 	line func(int) int
 }
 
-// newPicture plans the picture of findings that are about one message. A nil line calls
-// messages by their numbers.
-func newPicture(r report, req *wire.Request, found []wire.Finding, line func(int) int) *picture {
-	p := &picture{report: r, t: req.Transcript(), focus: found[0].Index, marks: map[transcript.BlockID]string{}, line: line}
+// New makes a picture of any messages, see [Picture.Row]. The marker stands at focus, -1 is
+// nowhere. A nil line calls messages by their numbers.
+func New(style Style, t *transcript.Transcript, focus int, line func(int) int) *Picture {
+	return &Picture{Style: style, t: t, focus: focus, marks: map[transcript.BlockID]string{}, line: line}
+}
+
+// Mark marks a block as faulty.
+func (p *Picture) Mark(b transcript.BlockID) { p.marks[b] = "" }
+
+// Of plans the picture of findings that are about one message, of the first most messages
+// of the request.
+func Of(style Style, req *wire.Request, found []wire.Finding, most int, line func(int) int) *Picture {
+	p := New(style, req.Transcript(), found[0].Index, line)
 	if p.focus < 0 {
 		return p
 	}
@@ -54,13 +71,13 @@ func newPicture(r report, req *wire.Request, found []wire.Finding, line func(int
 		}
 	}
 	slices.Sort(p.rows)
-	p.rows = slices.Compact(p.rows)
+	p.rows = slices.DeleteFunc(slices.Compact(p.rows), func(m int) bool { return m >= most })
 	return p
 }
 
 // explain says in a few words where a pair breaks, and which block is the other
 // half. field is the part of the block that the finding is about.
-func (p *picture) explain(f wire.Finding, field string) (note string, other transcript.BlockID) {
+func (p *Picture) explain(f wire.Finding, field string) (note string, other transcript.BlockID) {
 	b := p.t.Block(f.Block)
 	name := callName(b)
 	x := p.t.ExchangeOf(f.Block)
@@ -99,7 +116,7 @@ func (p *picture) explain(f wire.Finding, field string) (note string, other tran
 
 // strayResult explains a result that answers no call: the call may be missing, or
 // stand where it does not count.
-func (p *picture) strayResult(b transcript.BlockID) (string, transcript.BlockID) {
+func (p *Picture) strayResult(b transcript.BlockID) (string, transcript.BlockID) {
 	name := label(p.t.Block(b))
 	call := p.blockOf(transcript.Call, p.t.Block(b).CallID)
 	switch {
@@ -111,7 +128,7 @@ func (p *picture) strayResult(b transcript.BlockID) (string, transcript.BlockID)
 	return fmt.Sprintf("%s (%s) ──✗ is not answered from here", callName(p.t.Block(call)), p.called(call)), call
 }
 
-func (p *picture) displaced(e transcript.Exchange, b transcript.BlockID, name string) (string, transcript.BlockID) {
+func (p *Picture) displaced(e transcript.Exchange, b transcript.BlockID, name string) (string, transcript.BlockID) {
 	if e.Call == transcript.NoBlock || len(e.Results) == 0 {
 		return "", transcript.NoBlock
 	}
@@ -123,11 +140,11 @@ func (p *picture) displaced(e transcript.Exchange, b transcript.BlockID, name st
 	if between < 1 {
 		return fmt.Sprintf("%s (%s) ──✗ result (%s)", name, p.called(e.Call), p.called(e.Results[0])), other
 	}
-	return fmt.Sprintf("%s (%s) ── %s in between ──✗ result (%s)", name, p.called(e.Call), plural(between, "message"), p.called(e.Results[0])), other
+	return fmt.Sprintf("%s (%s) ── %s in between ──✗ result (%s)", name, p.called(e.Call), messages(between), p.called(e.Results[0])), other
 }
 
 // blockOf returns the first block of that kind and id, or NoBlock.
-func (p *picture) blockOf(k transcript.Kind, id string) transcript.BlockID {
+func (p *Picture) blockOf(k transcript.Kind, id string) transcript.BlockID {
 	for i, b := range p.t.Blocks() {
 		if b.Kind == k && b.CallID == id && id != "" {
 			return transcript.BlockID(i)
@@ -136,10 +153,10 @@ func (p *picture) blockOf(k transcript.Kind, id string) transcript.BlockID {
 	return transcript.NoBlock
 }
 
-func (p *picture) message(b transcript.BlockID) int { return p.t.Block(b).Message }
+func (p *Picture) message(b transcript.BlockID) int { return p.t.Block(b).Message }
 
 // called is the message of a block in a sentence.
-func (p *picture) called(b transcript.BlockID) string {
+func (p *Picture) called(b transcript.BlockID) string {
 	if p.line != nil {
 		return fmt.Sprint("line ", p.line(p.message(b)))
 	}
@@ -147,14 +164,15 @@ func (p *picture) called(b transcript.BlockID) string {
 }
 
 // number is what stands in front of a message.
-func (p *picture) number(m int) int {
+func (p *Picture) number(m int) int {
 	if p.line != nil {
 		return p.line(m)
 	}
 	return m
 }
 
-func (p *picture) draw(b *bytes.Buffer) {
+// Draw draws what is planned.
+func (p *Picture) Draw(b *bytes.Buffer) {
 	if len(p.rows) == 0 {
 		return
 	}
@@ -165,14 +183,14 @@ func (p *picture) draw(b *bytes.Buffer) {
 	}
 	for i, m := range p.rows {
 		if i > 0 && m > p.rows[i-1]+1 {
-			fmt.Fprintf(b, "      %s\n", p.paint.faint(fmt.Sprintf("%*s  %s", digits, "⋮", plural(m-p.rows[i-1]-1, "message"))))
+			fmt.Fprintf(b, "      %s\n", p.Paint.Faint(fmt.Sprintf("%*s  %s", digits, "⋮", messages(m-p.rows[i-1]-1))))
 		}
-		p.row(b, m, digits)
+		p.Row(b, m, digits)
 	}
 }
 
-// row draws one message and, below it, what is wrong with its blocks.
-func (p *picture) row(b *bytes.Buffer, m, digits int) {
+// Row draws one message and, below it, what is wrong with its blocks.
+func (p *Picture) Row(b *bytes.Buffer, m, digits int) {
 	msg := p.t.Messages()[m]
 	marker, role := " ", fmt.Sprintf("%-9s", msg.Role)
 	if msg.Role == transcript.Unknown {
@@ -180,17 +198,17 @@ func (p *picture) row(b *bytes.Buffer, m, digits int) {
 	}
 	number := fmt.Sprintf("%*d", digits, p.number(m))
 	if m == p.focus {
-		marker, number, role = p.paint.fault("▶"), p.paint.bold(number), p.paint.bold(role)
+		marker, number, role = p.Paint.Fault("▶"), p.Paint.Bold(number), p.Paint.Bold(role)
 	} else {
-		number, role = p.paint.faint(number), p.paint.faint(role)
+		number, role = p.Paint.Faint(number), p.Paint.Faint(role)
 	}
 	fmt.Fprintf(b, "    %s %s  %s  ", marker, number, role)
 	indent := 4 + 2 + digits + 2 + 9 + 2
 	var notes []flag
 	at := indent
-	for i, t := range p.fit(msg, p.width-indent) {
+	for i, t := range p.Fit(msg, p.Width-indent) {
 		switch {
-		case i > 0 && at+t.columns() > p.width:
+		case i > 0 && at+t.columns() > p.Width:
 			b.WriteByte('\n')
 			p.flags(b, notes)
 			b.WriteString(strings.Repeat(" ", indent))
@@ -199,15 +217,15 @@ func (p *picture) row(b *bytes.Buffer, m, digits int) {
 			b.WriteString("  ")
 			at += 2
 		}
-		shown := t.text
-		if t.marked {
-			shown = "✗ " + t.text
+		shown := t.Text
+		if t.Marked {
+			shown = "✗ " + t.Text
 		}
 		if t.note != "" {
 			notes = append(notes, flag{at, t.note})
 		}
 		at += screen.Columns(shown)
-		b.WriteString(p.colour(t, shown))
+		b.WriteString(p.Colour(t, shown))
 	}
 	b.WriteByte('\n')
 	p.flags(b, notes)
@@ -221,11 +239,11 @@ type flag struct {
 
 // flags draws the notes below a row, the last one first, so that the lines of the
 // others can pass.
-func (p *picture) flags(b *bytes.Buffer, notes []flag) {
+func (p *Picture) flags(b *bytes.Buffer, notes []flag) {
 	for i := len(notes) - 1; i >= 0; i-- {
 		n := notes[i]
-		if left := n.column - screen.Columns(n.text) - 2; i == 0 && left > 4 && n.column+3+screen.Columns(n.text) > p.width {
-			b.WriteString(strings.Repeat(" ", left) + p.paint.fault(n.text+" ─╯") + "\n")
+		if left := n.column - screen.Columns(n.text) - 2; i == 0 && left > 4 && n.column+3+screen.Columns(n.text) > p.Width {
+			b.WriteString(strings.Repeat(" ", left) + p.Paint.Fault(n.text+" ─╯") + "\n")
 			continue
 		}
 		at, line := 0, ""
@@ -234,54 +252,55 @@ func (p *picture) flags(b *bytes.Buffer, notes []flag) {
 			at = m.column + 1
 		}
 		line += strings.Repeat(" ", n.column-at) + "╰─ " + n.text
-		b.WriteString(p.paint.fault(line) + "\n")
+		b.WriteString(p.Paint.Fault(line) + "\n")
 	}
 }
 
-func (p *picture) colour(t token, s string) string {
+// Colour paints a token as what it is.
+func (p *Picture) Colour(t Token, s string) string {
 	switch {
-	case t.marked:
-		return p.paint.fault(s)
+	case t.Marked:
+		return p.Paint.Fault(s)
 	case t.kind == transcript.Call || t.kind == transcript.Result:
-		return p.paint.place(s)
+		return p.Paint.Place(s)
 	}
-	return p.paint.faint(s)
+	return p.Paint.Faint(s)
 }
 
-// A token is a block in a few words.
-type token struct {
-	text   string
+// A Token is a block in a few words.
+type Token struct {
+	Text   string
 	kind   transcript.Kind
-	marked bool
+	Marked bool
 	note   string
 }
 
 // tokens returns the blocks of a message, texts cut to room columns.
-func (p *picture) tokens(m transcript.Message, room int) []token {
-	var list []token
+func (p *Picture) tokens(m transcript.Message, room int) []Token {
+	var list []Token
 	for id := m.First; id < m.End; id++ {
 		b := p.t.Block(id)
 		note, marked := p.marks[id]
-		list = append(list, token{p.words(b, room), b.Kind, marked, note})
+		list = append(list, Token{p.words(b, room), b.Kind, marked, note})
 	}
 	if len(list) > 0 {
 		return list
 	}
-	nothing := token{text: "(nothing)"}
+	nothing := Token{Text: "(nothing)"}
 	if raw := p.t.Bytes(m.Span); len(raw) > 0 && raw[0] != '{' {
-		nothing.text = screen.Clip(screen.OneLine(string(raw[:min(len(raw), 100)])), 20) // no message at all
+		nothing.Text = screen.Clip(screen.OneLine(string(raw[:min(len(raw), 100)])), 20) // no message at all
 	}
-	return []token{nothing}
+	return []Token{nothing}
 }
 
-// fit returns the blocks of a message in at most width columns: texts are cut
+// Fit returns the blocks of a message in at most width columns: texts are cut
 // shorter before any block is left out. Marked ones stay even so, and the line
 // will have to be broken.
-func (p *picture) fit(m transcript.Message, width int) []token {
+func (p *Picture) Fit(m transcript.Message, width int) []Token {
 	if most := m.First + 50; m.End > most && p.message(m.First) != p.focus {
 		m.End = most // more than any line holds
 	}
-	var all []token
+	var all []Token
 	for _, room := range []int{64, 30, 16} {
 		all = p.tokens(m, room)
 		total := 0
@@ -296,15 +315,15 @@ func (p *picture) fit(m transcript.Message, width int) []token {
 }
 
 // columns is what the token takes, with its mark and the space behind it.
-func (t token) columns() int {
-	if t.marked {
-		return screen.Columns(t.text) + 4
+func (t Token) columns() int {
+	if t.Marked {
+		return screen.Columns(t.Text) + 4
 	}
-	return screen.Columns(t.text) + 2
+	return screen.Columns(t.Text) + 2
 }
 
 // leaveOut keeps the marked tokens, then the first ones as far as they fit.
-func leaveOut(all []token, width int) []token {
+func leaveOut(all []Token, width int) []Token {
 	const gap = 12 // room for "… 123 more"
 	keep := make([]bool, len(all))
 	used := 0
@@ -317,7 +336,7 @@ func leaveOut(all []token, width int) []token {
 		return true
 	}
 	for i, t := range all {
-		if t.marked {
+		if t.Marked {
 			keep[i], used = true, used+t.columns()
 		}
 	}
@@ -326,12 +345,12 @@ func leaveOut(all []token, width int) []token {
 			break
 		}
 	}
-	var shown []token
+	var shown []Token
 	left := 0
 	for i, t := range all {
 		if keep[i] {
 			if left > 0 {
-				shown = append(shown, token{text: fmt.Sprintf("… %d more", left)})
+				shown = append(shown, Token{Text: fmt.Sprintf("… %d more", left)})
 			}
 			shown, left = append(shown, t), 0
 			continue
@@ -339,16 +358,16 @@ func leaveOut(all []token, width int) []token {
 		left++
 	}
 	if left > 0 {
-		shown = append(shown, token{text: fmt.Sprintf("… %d more", left)})
+		shown = append(shown, Token{Text: fmt.Sprintf("… %d more", left)})
 	}
 	return shown
 }
 
 // words is a block in a few words of at most room columns.
-func (p *picture) words(b transcript.Block, room int) string {
+func (p *Picture) words(b transcript.Block, room int) string {
 	switch b.Kind {
 	case transcript.Text:
-		if s := p.start(b.Body, room); s != "" {
+		if s := Start(p.t, b.Body, room); s != "" {
 			return "“" + screen.Clip(s, room) + "”"
 		}
 		return "“”"
@@ -397,10 +416,10 @@ func short(id string) string {
 	return id
 }
 
-// start returns the beginning of a text, enough for room columns. It looks at a
+// Start returns the beginning of a text, enough for room columns. It looks at a
 // few bytes only, for the text may be a book.
-func (p *picture) start(s transcript.Span, room int) string {
-	raw := p.t.Bytes(s)
+func Start(t *transcript.Transcript, s transcript.Span, room int) string {
+	raw := t.Bytes(s)
 	if most := 8 * room; len(raw) > most {
 		raw = raw[:most]
 		for len(raw) > 0 && !utf8.Valid(raw[max(0, len(raw)-utf8.UTFMax):]) && !utf8.RuneStart(raw[len(raw)-1]) {
@@ -412,7 +431,7 @@ func (p *picture) start(s transcript.Span, room int) string {
 
 // typeOf names a block that is none of the usual ones: by its type, or else by its
 // first member.
-func (p *picture) typeOf(span transcript.Span) string {
+func (p *Picture) typeOf(span transcript.Span) string {
 	raw := p.t.Bytes(span)
 	var s jsonspan.Scanner
 	s.Reset(raw, jsonspan.Structural)
@@ -439,4 +458,22 @@ func (p *picture) typeOf(span transcript.Span) string {
 		return "{}"
 	}
 	return first
+}
+
+// Ends draws the first and the last message of a run.
+func (p *Picture) Ends(b *bytes.Buffer, from, to, digits int) {
+	p.Row(b, from, digits)
+	if to-from > 2 {
+		fmt.Fprintf(b, "      %s\n", p.Paint.Faint(fmt.Sprintf("%*s  %s", digits, "⋮", messages(to-from-2))))
+	}
+	if to-from > 1 {
+		p.Row(b, to-1, digits)
+	}
+}
+
+func messages(n int) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return fmt.Sprintf("%d messages", n)
 }
