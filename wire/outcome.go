@@ -28,7 +28,7 @@ func (r *Request) Outcome(result transcript.BlockID) transcript.Outcome {
 	}
 	var buf [headBytes]byte
 	head := bytes.TrimSpace(appendHead(buf[:0], raw))
-	if Cleared(head) || len(raw) < 2*headBytes && Synthetic(string(head)) {
+	if Cleared(head) || bytes.HasPrefix(head, stubHead) || len(raw) < 2*headBytes && Synthetic(string(head)) {
 		return transcript.OutcomeUnknown
 	}
 	bad := looksFailed(head) || exitCode(raw)
@@ -40,6 +40,10 @@ func (r *Request) Outcome(result transcript.BlockID) transcript.Outcome {
 	}
 	return transcript.OutcomeSucceeded
 }
+
+// stubHead is how the stub of an unanswered call begins, in lower case: what begins so
+// is one, however much has been joined to it.
+var stubHead = []byte(strings.ToLower(DefaultStub))
 
 // AppendHead appends the beginning of what a result says, in lower case.
 func (r *Request) AppendHead(dst []byte, result transcript.BlockID) []byte {

@@ -39,6 +39,7 @@ func TestOutcome(t *testing.T) {
 	gemini := func(response string) string {
 		return `{"contents":[{"role":"user","parts":[{"text":"go"}]},{"role":"model","parts":[{"functionCall":{"name":"x","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"x","response":` + response + `}}]}]}`
 	}
+	long := strings.Repeat(" and more", 100)
 	for _, c := range []struct {
 		body string
 		want transcript.Outcome
@@ -61,6 +62,9 @@ func TestOutcome(t *testing.T) {
 		{chat(`"` + DefaultStub + `"`), unknown}, {chat(`"[pare: result of Read]"`), unknown}, {chat(`"[Old tool result content cleared]"`), unknown}, {chat(`"aborted"`), unknown},
 		{anthropic(`,"content":"` + DefaultStub + `","is_error":true`), unknown}, {anthropic(`,"content":"[Request interrupted by user for tool use]","is_error":true`), unknown},
 		{chat(`"Aborted (core dumped)"`), succeeded},
+		{chat(`"` + DefaultStub + long + `"`), unknown}, {anthropic(`,"content":"` + DefaultStub + long + `"`), unknown}, // however much was joined to it
+		{anthropic(`,"content":"` + DefaultStub + long + `","is_error":true`), unknown}, {gemini(`{"output":"` + DefaultStub + long + `"}`), unknown},
+		{chat(`"aborted` + long + `"`), succeeded},
 	} {
 		r, err := Parse([]byte(c.body), Options{})
 		if err != nil {
