@@ -27,12 +27,17 @@ func (t *ccTree) preserved(path []int) ([]int, *ccKept) {
 	meta := o.object("compactMetadata")
 	segment, list := meta.object("preservedSegment"), meta.object("preservedMessages")
 	k := &ccKept{boundary: b, named: segment.has("headUuid") && segment.has("tailUuid")}
+	on := make(map[int]bool, len(path))
+	for _, u := range path {
+		on[u] = true
+	}
 	var lost []string
 	for _, v := range list.list("uuids") {
 		k.listed = true
 		uuid := textAt(t.l.raw, v)
 		k.was = append(k.was, uuid)
-		if u, ok := t.index[uuid]; ok && !slices.Contains(path, u) {
+		if u, ok := t.index[uuid]; ok && !on[u] {
+			on[u] = true // a uuid that stands twice is one line
 			k.lines = append(k.lines, u)
 		} else if !ok {
 			lost = append(lost, uuid)
@@ -40,7 +45,7 @@ func (t *ccTree) preserved(path []int) ([]int, *ccKept) {
 	}
 	if !k.listed && k.named {
 		k.was = []string{segment.text("headUuid"), segment.text("tailUuid")}
-		k.lines, lost = t.segment(k.was[0], k.was[1], path)
+		k.lines, lost = t.segment(k.was[0], k.was[1], on)
 	}
 	if len(k.lines) == 0 {
 		return path, nil
@@ -58,7 +63,7 @@ func (t *ccTree) preserved(path []int) ([]int, *ccKept) {
 }
 
 // segment follows the links from the last line that is kept to the first.
-func (t *ccTree) segment(head, tail string, path []int) (lines []int, lost []string) {
+func (t *ccTree) segment(head, tail string, on map[int]bool) (lines []int, lost []string) {
 	at, ok := t.index[tail]
 	if !ok {
 		return nil, nil // where it ended cannot be known
@@ -68,19 +73,20 @@ func (t *ccTree) segment(head, tail string, path []int) (lines []int, lost []str
 		lost = append(lost, head)
 	}
 	for range t.entries {
-		if slices.Contains(path, at) {
+		if on[at] {
 			break
 		}
+		on[at] = true
 		lines = append(lines, at)
 		if there && at == first || t.up[at] < 0 || t.entries[at].subtype == "compact_boundary" {
 			break
 		}
 		at = t.up[at]
 	}
-	if there && lines[len(lines)-1] != first { // a gap: on with the lines in front of it
+	if there && len(lines) > 0 && lines[len(lines)-1] != first { // a gap: on with the lines in front of it
 		gap := lines[len(lines)-1]
 		for i := gap - 1; i >= first; i-- {
-			if e := &t.entries[i]; e.linked && !e.side && e.subtype != "compact_boundary" {
+			if e := &t.entries[i]; e.linked && !e.side && e.subtype != "compact_boundary" && !on[i] {
 				lines = append(lines, i)
 			}
 		}

@@ -140,8 +140,12 @@ func (l *Log) faults(o Options) map[string]int {
 // mergeFiles lets later versions of files take the place of earlier ones.
 func mergeFiles(old, changed []File) []File {
 	out := slices.Clone(old)
+	at := make(map[string]int, len(out))
+	for i, f := range out {
+		at[f.Path] = i
+	}
 	for _, f := range changed {
-		if i := slices.IndexFunc(out, func(x File) bool { return x.Path == f.Path }); i >= 0 {
+		if i, ok := at[f.Path]; ok {
 			out[i] = f
 		} else {
 			out = append(out, f)

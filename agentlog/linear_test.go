@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -75,6 +76,61 @@ var hostile = map[string]func(n int) string{
 	},
 }
 
+// hostileLinks are more of them, for what units name of others.
+var hostileLinks = map[string]func(n int) string{
+	"kept by a compaction": func(n int) string {
+		var uuids []string
+		lines := chain(n, func(i int) string {
+			uuids = append(uuids, fmt.Sprintf(`"u%d"`, i))
+			if i%2 == 0 {
+				return `"type":"user","message":{"role":"user","content":"hi"}`
+			}
+			return fmt.Sprintf(`"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"n","input":{}}]}`, i)
+		})
+		return lines + `{"parentUuid":null,"uuid":"b","sessionId":"s","timestamp":"2026-01-02T00:00:00Z","type":"system","subtype":"compact_boundary","compactMetadata":{"preservedSegment":{"headUuid":"u0","tailUuid":` + uuids[n-1] +
+			`},"preservedMessages":{"uuids":[` + strings.Join(uuids, ",") + `]}}}` + "\n" + `{"parentUuid":"b","uuid":"s","sessionId":"s","timestamp":"2026-01-02T00:00:01Z","type":"user","message":{"role":"user","content":"sum"}}` + "\n"
+	},
+	"strays": func(n int) string {
+		lines := chain(n, func(i int) string { return `"type":"user","message":{"role":"user","content":"hi"}` })
+		for i := range n / 2 {
+			lines += fmt.Sprintf(`{"parentUuid":"elsewhere","uuid":"x%d","sessionId":"other%d","timestamp":"2026-02-01T00:00:00Z","type":"user","message":{"role":"user","content":"hi"}}`+"\n", i, i)
+		}
+		return lines
+	},
+	"compactions of pi": func(n int) string {
+		var b strings.Builder
+		b.WriteString(`{"type":"session","id":"s","cwd":"/"}` + "\n")
+		for i := range n / 2 {
+			fmt.Fprintf(&b, `{"type":"message","timestamp":"t","message":{"role":"assistant","content":[{"type":"toolCall","id":"c%d","name":"f","arguments":{}}]}}`+"\n"+`{"type":"compaction","summary":"x","firstKeptEntryIndex":1}`+"\n", i)
+		}
+		return b.String()
+	},
+	"results of pi, and branches": func(n int) string {
+		var b strings.Builder
+		b.WriteString(`{"type":"session","version":3,"id":"s","cwd":"/"}` + "\n" + `{"type":"message","id":"r0","parentId":null,"timestamp":"t","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"f","arguments":{}}]}}` + "\n")
+		for i := range n / 2 {
+			fmt.Fprintf(&b, `{"type":"message","id":"x%d","parentId":"r%d","timestamp":"t","message":{"role":"user","content":"hi"}}`+"\n", i, i)
+			fmt.Fprintf(&b, `{"type":"message","id":"r%d","parentId":"r%d","timestamp":"t","message":{"role":"toolResult","toolCallId":"c","content":[{"type":"text","text":"x"}]}}`+"\n", i+1, i)
+		}
+		return b.String()
+	},
+	"responses in a chat": func(n int) string {
+		var b strings.Builder
+		b.WriteString(`{"sessionId":"s","projectHash":"p"}` + "\n" + `{"id":"m","type":"gemini","content":[{"functionCall":{"id":"c","name":"f","args":{}}}]}` + "\n")
+		for i := range n {
+			fmt.Fprintf(&b, `{"id":"r%d","type":"user","content":[{"functionResponse":{"id":"c","name":"f","response":{"output":"%d"}}}]}`+"\n", i, i%3)
+		}
+		return b.String()
+	},
+	"records of Codex": func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `{"timestamp":"t","type":"response_item","payload":{"type":"function_call","name":"f","arguments":"{}","call_id":"c%d"},"ordinal":%d}`+"\n", i, i)
+		}
+		return b.String()
+	},
+}
+
 func chain(n int, say func(int) string) string {
 	var b strings.Builder
 	for i := range n {
@@ -85,7 +141,9 @@ func chain(n int, say func(int) string) string {
 
 // TestLinear reads, checks and mends hostile files: that takes time by their size.
 func TestLinear(t *testing.T) {
-	for name, make := range hostile {
+	all := maps.Clone(hostile)
+	maps.Copy(all, hostileLinks)
+	for name, make := range all {
 		trial.Linear(t, name, 4000, func(n int) func() {
 			raw := []byte(make(n))
 			return func() {

@@ -279,74 +279,75 @@ func (c openCode) finish(e *edits) {
 	if e.appendOnly {
 		return
 	}
-	var all []*ocSession
+	var lost *ocLost
 	for i, f := range e.l.files {
 		raw := e.l.raw[f.span.Start:f.span.End]
 		if at, ok := one(raw); ok && raw[at.Start] == '{' {
 			continue
 		}
-		if all == nil {
-			all = c.sessions(&Log{raw: e.l.raw, files: e.l.files})
+		if lost == nil {
+			lost = c.lost(e.l)
+			e.whole = make(map[int][]byte)
 		}
 		folder, name := path.Split(strings.TrimSuffix(f.path, ".json"))
 		folder = strings.TrimSuffix(folder, "/")
-		if e.whole == nil {
-			e.whole = make(map[int][]byte)
-		}
 		kind := "a part that says nothing stands in its place"
 		if path.Base(path.Dir(folder)) == "message" {
 			kind = "a message in the manner of its neighbours stands in its place"
-			e.whole[i] = c.lostMessage(e.l, all, path.Base(folder), name)
+			e.whole[i] = lost.message(e.l, path.Base(folder), name)
 		} else {
-			e.whole[i] = c.lostPart(e.l, all, path.Base(folder), name)
+			e.whole[i] = lost.part(path.Base(folder), name)
 		}
 		e.log(Change{File: f.path, Line: 1}, "edit", "torn-file", nil, len(e.whole[i])-len(raw), "%s", kind)
 	}
 }
 
-// lostPart is a part of a message that can be read and of which nothing is sent.
-func (openCode) lostPart(l *Log, all []*ocSession, message, id string) []byte {
-	session := ""
-	for _, s := range all {
-		if slices.ContainsFunc(s.messages, func(m *ocMessage) bool { return m.id == message }) {
-			session = s.id
-		}
-	}
-	return write("id", id, "sessionID", session, "messageID", message, "type", "step-start")
+// An ocLost is what is known of files that cannot be read, from those beside them.
+type ocLost struct {
+	session  map[string]string       // by message
+	speaks   map[string]bool         // messages with parts that only the assistant has
+	messages map[string][]*ocMessage // by session and role, those that can be an example
 }
 
-// lostMessage is a message with the id of one that cannot be read. Its parts tell who
-// spoke; what else is in it is that of the last one of the same role in front of it.
-func (openCode) lostMessage(l *Log, all []*ocSession, session, id string) []byte {
-	role := "user"
-	for _, f := range l.files {
-		if path.Base(path.Dir(f.path)) != id {
-			continue
-		}
-		raw := l.raw[f.span.Start:f.span.End]
-		at, ok := one(raw)
-		if !ok {
-			continue
-		}
-		o := objectAt(raw, at)
-		switch o.text("type") {
-		case "tool", "step-start", "step-finish", "reasoning", "patch":
-			role = "assistant"
-		}
-	}
-	like := []byte(nil)
-	for _, s := range all {
+func (c openCode) lost(l *Log) *ocLost {
+	x := &ocLost{make(map[string]string), make(map[string]bool), make(map[string][]*ocMessage)}
+	for _, s := range c.sessions(&Log{raw: l.raw, files: l.files}) { // units are those of l
 		for _, m := range s.messages {
-			o := objectAt(l.raw, l.units[m.unit].span)
-			if s.id == session && m.role == role && !o.has("error") && !o.has("summary") && (like == nil || m.id < id) {
-				like = setMembers(l.raw, o.span, "id", id)
+			x.session[m.id] = s.id
+			if o := objectAt(l.raw, l.units[m.unit].span); !o.has("error") && !o.has("summary") {
+				x.messages[s.id+" "+m.role] = append(x.messages[s.id+" "+m.role], m)
 			}
 		}
 	}
-	if like != nil {
-		return like
+	for _, u := range l.units {
+		o := objectAt(l.raw, u.span)
+		switch o.text("type") {
+		case "tool", "step-start", "step-finish", "reasoning", "patch":
+			x.speaks[o.text("messageID")] = true
+		}
 	}
-	return write("id", id, "sessionID", session, "role", role, "time", write("created", []byte("0")))
+	return x
+}
+
+// part is a part of a message that can be read and of which nothing is sent.
+func (x *ocLost) part(message, id string) []byte {
+	return write("id", id, "sessionID", x.session[message], "messageID", message, "type", "step-start")
+}
+
+// message is a message with the id of one that cannot be read. Its parts tell who spoke;
+// what else is in it is that of the last one of the same role in front of it, or the first
+// behind it.
+func (x *ocLost) message(l *Log, session, id string) []byte {
+	role := "user"
+	if x.speaks[id] {
+		role = "assistant"
+	}
+	all := x.messages[session+" "+role]
+	if len(all) == 0 {
+		return write("id", id, "sessionID", session, "role", role, "time", write("created", []byte("0")))
+	}
+	k, _ := slices.BinarySearchFunc(all, id, func(m *ocMessage, id string) int { return cmp.Compare(m.id, id) })
+	return setMembers(l.raw, l.units[all[max(0, k-1)].unit].span, "id", id)
 }
 
 // filesOf returns the files of a log after some edits, and those that changed.

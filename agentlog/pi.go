@@ -45,6 +45,7 @@ type piTree struct {
 	flat    []int          // the units that are no header, and no copies
 	path    []int          // from the root to the last line
 	foreign []int          // offsets of lines that are counted and are no units
+	seqs    map[int]int    // units by their numbers
 	linked  bool           // lines have ids and hang on each other
 }
 
@@ -129,6 +130,7 @@ func (pi) number(l *Log, t *piTree) {
 			t.foreign = append(t.foreign, f.Offset)
 		}
 	}
+	t.seqs = make(map[int]int, len(l.units))
 	n, k := 0, 0
 	for i, u := range l.units {
 		for k < len(t.foreign) && t.foreign[k] < u.span.Start {
@@ -136,6 +138,7 @@ func (pi) number(l *Log, t *piTree) {
 		}
 		if u.alone {
 			t.entries[i].seq = n
+			t.seqs[n] = i
 			n++
 		}
 	}
@@ -333,10 +336,8 @@ func (pi) firstKept(l *Log, t *piTree, compaction int) int {
 	if err != nil {
 		return -1
 	}
-	for i := range t.entries {
-		if e := &t.entries[i]; e.seq == n && e.kind != "session" {
-			return i
-		}
+	if i, ok := t.seqs[n]; ok && t.entries[i].kind != "session" {
+		return i
 	}
 	return -1
 }

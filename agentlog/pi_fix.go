@@ -177,14 +177,24 @@ func (pi) relink(e *edits, t *piTree) {
 	for _, i := range t.path {
 		on[i] = true
 	}
+	known := make(map[string]string) // where lines that are gone lead to
 	for _, i := range t.flat {
 		p := t.entries[i].parent
-		for range t.entries {
+		var walked []string
+		for len(walked) <= len(t.entries) {
+			if to, ok := known[p]; ok {
+				p = to
+				break
+			}
 			u, ok := t.index[p]
 			if !ok || !e.dropped(u) || there[p] {
 				break
 			}
+			walked = append(walked, p)
 			p = t.entries[u].parent
+		}
+		for _, w := range walked {
+			known[w] = p
 		}
 		if !on[i] && p != t.entries[i].parent && !e.dropped(i) {
 			e.linkPi(i, p)
