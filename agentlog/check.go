@@ -118,7 +118,7 @@ func (t *Thread) place(l *Log, message int, block transcript.BlockID) (unit, off
 	case block == transcript.NoBlock:
 		return p.unit, l.units[p.unit].span.Start
 	case p.at >= 0:
-		return p.unit, p.at + tr.Block(block).Span.Start - m.Span.Start
+		return p.unit, p.by + tr.Block(block).Span.Start - m.Span.Start
 	}
 	if i := int(block - m.First); i < len(p.blocks) && p.blocks[i].Len() > 0 {
 		return p.unit, p.blocks[i].Start

@@ -45,6 +45,7 @@ type entry struct {
 	linked         bool   // it has a uuid and takes part in the tree
 	side           bool
 	message        jsonspan.Span // empty if it holds none
+	content        jsonspan.Span
 	assistant      bool
 	id, model      string
 	calls, results []string
@@ -210,7 +211,7 @@ func (t *ccTree) live(mine []int, name string, kind Kind, all *talk) {
 	for _, i := range order {
 		t.used[i] = true
 		if t.entries[i].sent() {
-			b.copy(i, t.l.raw, t.entries[i].message)
+			t.say(b, i)
 			last = i
 		}
 	}
@@ -231,13 +232,23 @@ func (t *ccTree) newBody(model string, lines []int, wanted func(int) bool) *body
 	n, parts := 0, 0
 	for _, i := range lines {
 		if wanted(i) {
-			n += t.entries[i].message.Len() + 1
+			n += t.entries[i].content.Len() + 32
 			parts++
 		}
 	}
 	b := &bodyBuilder{body: make([]byte, 0, n+len(model)+160), parts: make([]part, 0, parts)}
 	b.begin(wire.Anthropic, model)
 	return b
+}
+
+// say adds what is sent of a line: the program keeps ids, usage and more beside it.
+func (t *ccTree) say(b *bodyBuilder, i int) {
+	e := &t.entries[i]
+	role := "user"
+	if e.assistant {
+		role = "assistant"
+	}
+	b.say(i, t.l.raw, e.message, role, e.content)
 }
 
 // callsAtEnd reports whether the assistant's last turn makes calls: they are open.
@@ -275,7 +286,7 @@ func (t *ccTree) dormant(mine []int, side bool, all *talk) {
 	b := t.newBody("", mine, func(i int) bool { return !t.used[i] })
 	for _, i := range mine {
 		if !t.used[i] {
-			b.copy(i, t.l.raw, t.entries[i].message)
+			t.say(b, i)
 		}
 	}
 	if th := t.l.thread(name, Dormant, wire.Anthropic, "", b, nil); th != nil {

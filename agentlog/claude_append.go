@@ -135,9 +135,9 @@ func behindGap(l *Log, t *Thread) int {
 // own: by the id the agent would take the original for a part of it.
 func (e *edits) copyLine(c *ccChain, p piece, u int, parent, stamp string, uuids map[string]string) ([]byte, string) {
 	en := &c.entries[u]
-	message := p.raw
-	if message == nil {
-		message = e.l.raw[en.message.Start:en.message.End]
+	message := e.l.raw[en.message.Start:en.message.End]
+	if p.raw != nil {
+		message = e.l.with(en.message, p.raw)
 	}
 	if en.id != "" {
 		sum := sha256.Sum256([]byte("pare\x00" + en.id))

@@ -58,7 +58,7 @@ func (r *relay) run(pieces []piece) {
 		if p.message >= 0 {
 			near = t.parts[p.message].unit
 			if p.raw != nil {
-				r.e.set(near, "message", p.raw)
+				r.e.set(near, "message", r.e.l.with(t.tree.entries[near].message, p.raw))
 			}
 		}
 		switch {
@@ -69,6 +69,13 @@ func (r *relay) run(pieces []piece) {
 			r.hangMoved(near, next[k])
 		}
 	}
+}
+
+// with writes the message at span, which has members of its own, with the content of
+// another one.
+func (l *Log) with(at jsonspan.Span, message []byte) []byte {
+	m := objectAt(message, jsonspan.Span{Start: 0, End: len(message)})
+	return setMembers(l.raw, at, "content", m.value("content"))
 }
 
 // besideCalls moves new results that stand behind other messages of the assistant in

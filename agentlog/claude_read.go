@@ -321,7 +321,7 @@ func (r *ccReader) entry(e *entry) {
 	if l.content.Len() == 0 || !assistant && !r.is(l.role, "user") || r.raw[l.content.Start] != '"' && r.raw[l.content.Start] != '[' {
 		return
 	}
-	e.message, e.assistant = l.message, assistant
+	e.message, e.content, e.assistant = l.message, l.content, assistant
 	if r.raw[l.content.Start] == '"' {
 		e.speaks = true
 		return

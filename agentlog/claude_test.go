@@ -212,3 +212,51 @@ func TestNoFinalNewline(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
+
+// TestMessageMembers: what an agent keeps in a message beside what it sends is no fault,
+// and stays in lines that are changed.
+func TestMessageMembers(t *testing.T) {
+	kept := `"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":1}`
+	with := func(message string) string {
+		return strings.Replace(message, `"type":"message",`, `"type":"message",`+kept+`,`, 1)
+	}
+	clean := ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, with(replied("m1", calling("c1")))) + ccWrite("r1", "a1", 3, ccResult("c1")) + ccWrite("a2", "r1", 4, with(replied("m2", textReply)))
+	if _, found, fixed := fix(t, "s.jsonl", []byte(clean)); len(found)+len(fixed.Changes) > 0 {
+		t.Errorf("%+v %+v", found, fixed.Changes)
+	}
+	empty := `{"type":"text","text":""},` + calling("c1")
+	broken := ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, with(replied("m1", empty))) + ccWrite("u2", "a1", 3, said("well?"))
+	for _, o := range []Options{{}, {AppendOnly: true}} {
+		fixed, err := mustRead(t, "s.jsonl", []byte(broken)).Fix(o)
+		if err != nil || Broken(fixed.Left) || strings.Count(string(fixed.Raw), kept) < 1 || !strings.Contains(string(fixed.Raw), `"model":"claude-sonnet-4-5"`) {
+			t.Errorf("%v %+v\n%s", err, fixed.Left, fixed.Raw)
+		}
+	}
+	task := []byte(`[{"role":"user","content":"go","ts":1},{"role":"assistant","content":[` + calling("c1") + `],"ts":2,"modelInfo":{"modelId":"x"}},{"role":"user","content":"well?","ts":3}]`)
+	l, err := Read("api_conversation_history.json", task, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := l.Check(wire.CheckOptions{})
+	if len(found) != 1 || found[0].Rule != "orphan-call" {
+		t.Errorf("%+v", found)
+	}
+	fixed, err := l.Fix(Options{})
+	if err != nil || len(fixed.Left) > 0 || !bytes.Contains(fixed.Raw, []byte(`"ts":3`)) || !bytes.Contains(fixed.Raw, []byte(`"modelInfo":{"modelId":"x"}`)) {
+		t.Errorf("%v %+v\n%s", err, fixed.Left, fixed.Raw)
+	}
+}
+
+// TestSeveralResults: of several real results of a call one answers it, and the others are
+// kept as quoted text; copies and stubs go.
+func TestSeveralResults(t *testing.T) {
+	for name, raw := range map[string]string{
+		"codex": codexWrite(0, codexMeta, codexCall("c1"), codexOutput("c1"), `{"type":"function_call_output","call_id":"c1","output":"precious"}`, codexOutput("c1"), codexSays("user", "on")),
+		"pi":    piHead(0) + piCalls("", "", "c1") + piResult("", "", "c1") + strings.Replace(piResult("", "", "c1"), "output of c1", "precious", 1) + piResult("", "", "c1") + piSaid("", "", "on"),
+	} {
+		_, _, fixed := fix(t, name+".jsonl", []byte(raw))
+		if n := strings.Count(string(fixed.Raw), "output of c1"); n != 1 || !strings.Contains(string(fixed.Raw), "precious") {
+			t.Errorf("%s: %d\n%s", name, n, fixed.Raw)
+		}
+	}
+}

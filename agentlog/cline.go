@@ -48,12 +48,12 @@ func (cline) read(l *Log) {
 			}
 		}
 		if hiding[o.text("condenseParent")] || hiding[o.text("truncationParent")] {
-			hidden.copy(i, l.raw, l.units[i].span)
+			clineSays(l, hidden, i, o)
 			continue
 		}
 		assistant = o.text("role") == "assistant"
 		calls = here
-		live.copy(i, l.raw, l.units[i].span)
+		clineSays(l, live, i, o)
 	}
 	if n == 0 {
 		return
@@ -71,6 +71,17 @@ func (cline) read(l *Log) {
 		}
 		l.thread("main", Main, wire.Anthropic, "", live, prompt)
 	}
+}
+
+// clineSays adds what is sent of a message: Cline keeps times, models and costs beside it.
+func clineSays(l *Log, b *bodyBuilder, i int, o object) {
+	content, ok := o.get("content")
+	role := o.text("role")
+	if !ok || role != "user" && role != "assistant" {
+		b.copy(i, l.raw, l.units[i].span)
+		return
+	}
+	b.say(i, l.raw, l.units[i].span, role, content)
 }
 
 // mend writes what the provider's own rules make of the list.
@@ -112,7 +123,7 @@ func (cline) mend(e *edits, t *Thread, o Options) error {
 		if p.message >= 0 {
 			u := t.parts[p.message].unit
 			if raw != nil {
-				e.unit(u).body = raw
+				e.unit(u).body = e.l.with(e.l.units[u].span, raw)
 			}
 			if stays[k] {
 				last = u

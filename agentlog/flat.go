@@ -169,27 +169,36 @@ func (m *flatMender) stray(f *Finding) {
 // words.
 const quotation = "[A tool result without its call; quoted, not written by the user]\n"
 
-// extra keeps one result of a call: a real one before one that was made up, and
-// the last of the real ones.
+// extra keeps one result of a call as its answer: the first real one, before one that was
+// made up. Copies of it and those that were made up go; what else a tool said is quoted.
 func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
 	if m.weighed[x.Results[0]] {
 		return // with the first finding about this call
 	}
 	m.weighed[x.Results[0]] = true
 	best := x.Results[0]
-	for _, r := range x.Results[1:] {
-		old, now := m.t.Request.Text(best), m.t.Request.Text(r)
-		if old != now && (!wire.Synthetic(now) || wire.Synthetic(old)) {
+	for _, r := range x.Results {
+		if !wire.Synthetic(m.t.Request.Text(r)) {
 			best = r
+			break
 		}
 	}
+	said := map[string]bool{m.t.Request.Text(best): true}
 	for _, r := range x.Results {
 		u, _ := m.t.place(m.e.l, m.tr.Block(r).Message, r)
 		if r == best || m.touched[u] || m.e.l.sealed[u] {
 			continue
 		}
 		m.touched[u] = true
-		m.e.unit(u).drop = true
-		m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[u].line}, "drop", f.Rule, f.IDs, -m.e.l.units[u].span.Len(), "a call has one result; another one was kept")
+		c := Change{Thread: m.t.Name, Line: m.e.l.units[u].line}
+		text := m.t.Request.Text(r)
+		if said[text] || wire.Synthetic(text) || strings.TrimSpace(text) == "" || m.o.Repair.OrphanResult == wire.RemedyDrop {
+			m.e.unit(u).drop = true
+			m.e.log(c, "drop", f.Rule, f.IDs, -m.e.l.units[u].span.Len(), "a call has one result; another one was kept")
+			continue
+		}
+		said[text] = true
+		m.e.unit(u).body = m.quote(m.e.l, m.t, r, quotation+text)
+		m.e.log(c, "edit", f.Rule, f.IDs, 0, "a call has one result; this one is kept as quoted text")
 	}
 }

@@ -61,9 +61,10 @@ type Thread struct {
 // A part is the unit that a message comes from.
 type part struct {
 	unit int
-	// at is where the message's bytes begin in the file, or -1 if they were put
-	// together; blocks then says where each of its blocks stands.
-	at     int
+	// at is where the message's bytes begin in the file, and by how far the bytes of its
+	// blocks lie behind their places in the message; at is -1 if they were put together:
+	// blocks then says where each of its blocks stands.
+	at, by int
 	blocks []jsonspan.Span
 }
 
@@ -306,7 +307,18 @@ func (b *bodyBuilder) comma() {
 func (b *bodyBuilder) copy(unit int, raw []byte, at jsonspan.Span) {
 	b.comma()
 	b.body = append(b.body, raw[at.Start:at.End]...)
-	b.parts = append(b.parts, part{unit: unit, at: at.Start})
+	b.parts = append(b.parts, part{unit: unit, at: at.Start, by: at.Start})
+}
+
+// say adds what is sent of a message that an agent keeps with members of its own: who
+// speaks, and the content as it lies in the file.
+func (b *bodyBuilder) say(unit int, raw []byte, at jsonspan.Span, role string, content jsonspan.Span) {
+	b.comma()
+	start := len(b.body)
+	b.body = append(append(append(b.body, `{"role":"`...), role...), `","content":`...)
+	by := content.Start - (len(b.body) - start)
+	b.body = append(append(b.body, raw[content.Start:content.End]...), '}')
+	b.parts = append(b.parts, part{unit: unit, at: at.Start, by: by})
 }
 
 // put adds a message that was put together; blocks says where in the file each of
@@ -314,7 +326,7 @@ func (b *bodyBuilder) copy(unit int, raw []byte, at jsonspan.Span) {
 func (b *bodyBuilder) put(unit int, message []byte, blocks []jsonspan.Span) {
 	b.comma()
 	b.body = append(b.body, message...)
-	b.parts = append(b.parts, part{unit, -1, blocks})
+	b.parts = append(b.parts, part{unit: unit, at: -1, blocks: blocks})
 }
 
 // thread parses what was put together. A body that cannot be parsed is reported,
