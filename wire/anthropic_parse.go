@@ -45,7 +45,9 @@ func (anthropic) element(p *parser) {
 		case "clear_at", "output_config": // of messages of the system in mid-conversation
 			p.Skip()
 		default:
-			p.note(foreignMember, -1, string(k), "")
+			if !p.stored {
+				p.note(foreignMember, -1, string(k), "")
+			}
 			p.Skip()
 		}
 	}
