@@ -2,13 +2,13 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/source"
@@ -66,7 +66,7 @@ func (c *replayCmd) run(w *world) int {
 	if err != nil {
 		return w.misconfigured(used, err)
 	}
-	rep := &replaying{opts: opts, repair: pare.Options{Repair: prune.Repair, Check: prune.Check}, json: c.JSON, many: false}
+	rep := &replaying{repair: pare.Policy{Repair: prune.Repair, Check: prune.Check, Uncounted: true}, json: c.JSON}
 	if rep.how, err = c.compared(trim, prune); err != nil {
 		return w.usage(err, "replay")
 	}
@@ -84,20 +84,18 @@ func (c *replayCmd) run(w *world) int {
 		}
 		defer page.Discard() // does nothing once it is committed
 	}
-	rep.many = in.Many()
-	sum := newSummary("finding")
-	bar := startProgress(w, in, sum)
+	t := &telling{memory: &w.memory, opts: opts, tell: rep.one, json: c.JSON, many: in.Many()}
 	var all []*replay.Result
-	source.Work(c.Jobs, c.Jobs, in.Each, rep.chunk, func(b replayed) bool {
-		all = append(all, b.results...)
-		return bar.print(b.outs)
+	sum, err := t.run(w, in, c.Jobs, c.Jobs, "finding", func(o *outcome) {
+		if o.replayed != nil {
+			all = append(all, o.replayed)
+		}
 	})
-	bar.stop()
-	if bar.err == nil && !c.JSON {
-		_, bar.err = io.WriteString(w.stdout, c.tables(all))
+	if err == nil && !c.JSON {
+		_, err = io.WriteString(w.stdout, c.tables(all))
 	}
-	if bar.err != nil {
-		return w.fail("write standard output: "+bar.err.Error(), "")
+	if err != nil {
+		return w.fail("write standard output: "+err.Error(), "")
 	}
 	printSkipped(w.stderr, in.Skipped)
 	if page != nil && in.Clash == nil {
@@ -194,103 +192,33 @@ func writePage(page *atomicfile.Draft, all []*replay.Result) error {
 	return page.Commit()
 }
 
-// replaying is one run of the replay command.
+// replaying is what is compared.
 type replaying struct {
-	opts   wire.Options
-	repair pare.Options
+	repair pare.Policy
 	how    replay.Options
 	json   bool
-	many   bool // several files
-}
-
-// replayed is what became of a chunk.
-type replayed struct {
-	outs    []outcome
-	results []*replay.Result
-}
-
-// chunk replays the transcripts of a chunk.
-func (p *replaying) chunk(in source.Chunk) (out replayed) {
-	switch {
-	case in.Err != nil:
-		out.outs = []outcome{p.unreadable(origin{source: in.Source}, failure(in.Err))}
-		return out
-	case in.Agent != agentlog.Auto:
-		p.session(&out, in)
-		return out
-	}
-	for t := range in.Texts() {
-		if !t.Blank {
-			p.one(&out, originOf(&in, t, p.many), t.Raw)
-		}
-	}
-	return out
-}
-
-// session replays the main threads of a session file.
-func (p *replaying) session(out *replayed, in source.Chunk) {
-	from := origin{source: in.Source, many: p.many}
-	l, err := readSession(in, p.opts)
-	if err != nil {
-		out.outs = append(out.outs, p.unreadable(from, failure(err)))
-		return
-	}
-	for from, req := range l.requests(from) {
-		p.request(out, from, func() (*wire.Request, *problem) { return req, nil })
-	}
 }
 
 // one replays one transcript.
-func (p *replaying) one(out *replayed, from origin, raw []byte) {
-	p.request(out, from, func() (*wire.Request, *problem) {
-		req, _, fault := parse(from, raw, p.opts)
-		return req, fault
-	})
-}
-
-func (p *replaying) request(out *replayed, from origin, read func() (*wire.Request, *problem)) {
-	var o outcome
-	// A bug that one line of a long batch meets must not cost the other lines.
-	defer func() {
-		if bug := recover(); bug != nil {
-			o = p.unreadable(from, ownBug(bug))
-		}
-		out.outs = append(out.outs, o)
-	}()
-	req, fault := read()
-	if fault != nil {
-		o = p.unreadable(from, *fault)
-		return
-	}
-	// What was sent at the time had been mended by somebody, or it would not have gone on.
-	plan, err := pare.Repair(req, p.repair)
+func (p *replaying) one(_ report, from origin, req *wire.Request) (o outcome, err error) {
+	// What was sent at the time had been repaired by somebody, or it would not have gone on.
+	plan, err := p.repair.Plan(context.Background(), req)
 	if err != nil {
-		o = p.unreadable(from, failure(err))
-		return
+		return o, err
 	}
 	r, err := replay.Replay(plan.Result(), p.how)
 	if err != nil {
-		o = p.unreadable(from, failure(err))
-		return
+		return o, err
 	}
 	r.Source = plain(from.String())
 	if p.json {
 		o.out = encode(r)
 	}
-	if r.Requests == 0 {
-		if !p.json {
-			o.note = fmt.Appendf(nil, "pare: %s: there is no request in it to replay\n", r.Source)
-		}
-		return
+	switch {
+	case r.Requests > 0:
+		o.replayed = r
+	case !p.json:
+		o.note = fmt.Appendf(nil, "pare: %s: there is no request in it to replay\n", r.Source)
 	}
-	out.results = append(out.results, r)
-}
-
-// unreadable reports a transcript that cannot be replayed.
-func (p *replaying) unreadable(from origin, fault problem) outcome {
-	o := outcome{status: statusInvalid, note: fault.sentence(from), hint: fault.hint}
-	if p.json {
-		o.out = encode(refusal{Source: from.source, Line: from.line, Error: fault})
-	}
-	return o
+	return o, nil
 }

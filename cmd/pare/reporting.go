@@ -39,14 +39,10 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTe
 	}
 	t := &telling{memory: &w.memory, opts: opts, tell: tell, logs: logs, json: r.JSON, many: in.Many()}
 	t.report = report{paint: palette(w.colour(w.stdout, r.Color)), width: w.width(w.stdout)}
-	defer w.memory.Roomy(t.many)()
-	sum := newSummary(noun)
-	bar := startProgress(w, in, sum)
 	// Reports are small, so many of them may wait.
-	source.Work(r.Jobs, 16*r.Jobs, in.Each, t.chunk, bar.print)
-	bar.stop()
-	if bar.err != nil {
-		return w.fail("write standard output: "+bar.err.Error(), "")
+	sum, err := t.run(w, in, r.Jobs, 16*r.Jobs, noun, func(*outcome) {})
+	if err != nil {
+		return w.fail("write standard output: "+err.Error(), "")
 	}
 	if !r.JSON {
 		end(sum, t.many)
@@ -65,6 +61,22 @@ type telling struct {
 	memory *source.Memory
 	lines  bool // every line gets an answer, errors too
 	report report
+}
+
+// run reports on everything, and lets see look at each outcome in turn. Its error is that
+// of standard output.
+func (t *telling) run(w *world, in *source.Input, jobs, queue int, noun string, see func(*outcome)) (*summary, error) {
+	defer w.memory.Roomy(t.many)()
+	sum := newSummary(noun)
+	bar := startProgress(w, in, sum)
+	source.Work(jobs, queue, in.Each, t.chunk, func(outs []outcome) bool {
+		for i := range outs {
+			see(&outs[i])
+		}
+		return bar.print(outs)
+	})
+	bar.stop()
+	return sum, bar.err
 }
 
 // chunk reports on the transcripts of a chunk.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/replay"
 )
 
 // An outcome is what became of one transcript.
@@ -17,6 +18,8 @@ type outcome struct {
 	hint      string // what to do about it; said once per run
 	status    int
 	rules     []string // the rule of each finding, or of each change
+
+	replayed *replay.Result // only where they are replayed
 
 	// Only where transcripts are changed:
 	gap           bool // not a transcript, but blank lines between two of them
