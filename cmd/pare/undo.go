@@ -141,20 +141,9 @@ func (u *undoing) allowed(k agentlog.Kept) error {
 	if err := u.held.Held(k.Path); err != nil {
 		return hinted{fmt.Errorf("left as it is: %w", err), "end the agent first; --force goes back anyway"}
 	}
-	if changedSince(now, was) {
+	if atomicfile.ChangedSince(now, was) {
 		return hinted{fmt.Errorf("it was changed after it was rewritten, at %s: going back would lose that", now.ModTime().Format(time.DateTime)),
 			"--force goes back anyway, and keeps what there is now as a further backup"}
 	}
 	return nil
-}
-
-// changedSince reports whether a file was written to after it took the place of its
-// backup. It then bore the time of the backup, or one a little earlier; and the last
-// thing that happened to the backup is that its old name was taken away.
-func changedSince(now, was fs.FileInfo) bool {
-	if now.ModTime().Equal(was.ModTime()) {
-		return false
-	}
-	replaced, ok := changeTime(was)
-	return ok && !now.ModTime().Before(replaced)
 }

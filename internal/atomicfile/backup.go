@@ -145,3 +145,14 @@ func (f *Files) Restore(path, backup string, keep func(path string) (string, err
 	SyncFolder(path)
 	return kept, nil
 }
+
+// ChangedSince reports whether a file was written to after it took the place of its
+// backup. It then bore the time of the backup, or one a little earlier; and the last
+// thing that happened to the backup is that its old name was taken away.
+func ChangedSince(now, was fs.FileInfo) bool {
+	if now.ModTime().Equal(was.ModTime()) {
+		return false
+	}
+	replaced, ok := changeTime(was)
+	return ok && !now.ModTime().Before(replaced)
+}

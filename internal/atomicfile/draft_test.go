@@ -346,3 +346,28 @@ func TestCopy(t *testing.T) {
 		t.Errorf("a backup is overwritten: %v", err)
 	}
 }
+
+// A file that was rewritten, and left alone since, can go back; one that was written to
+// afterwards cannot.
+func TestChangedSince(t *testing.T) {
+	place(t, "a")
+	var f Files
+	kept, err := draft(t, &f, "a", "new").CommitOver(stat(t, "a"), Over{Backup: true})
+	must(t, err)
+	if _, known := changeTime(stat(t, kept)); !known {
+		t.Skip("the system does not tell when a name was taken away")
+	}
+	if ChangedSince(stat(t, "a"), stat(t, kept)) {
+		t.Error("nobody has changed it")
+	}
+	later := time.Now().Add(time.Minute)
+	must(t, os.Chtimes("a", later, later))
+	if !ChangedSince(stat(t, "a"), stat(t, kept)) {
+		t.Error("somebody has changed it")
+	}
+	same := stat(t, kept).ModTime()
+	must(t, os.Chtimes("a", same, same))
+	if ChangedSince(stat(t, "a"), stat(t, kept)) {
+		t.Error("it bears the time of the backup")
+	}
+}

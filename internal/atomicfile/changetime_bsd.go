@@ -1,4 +1,6 @@
-package main
+//go:build darwin || freebsd || netbsd
+
+package atomicfile
 
 import (
 	"io/fs"
@@ -13,5 +15,5 @@ func changeTime(st fs.FileInfo) (time.Time, bool) {
 	if !ok {
 		return time.Time{}, false
 	}
-	return time.Unix(s.Ctim.Unix()), true
+	return time.Unix(s.Ctimespec.Unix()), true
 }

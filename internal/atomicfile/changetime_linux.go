@@ -1,6 +1,4 @@
-//go:build darwin || freebsd || netbsd
-
-package main
+package atomicfile
 
 import (
 	"io/fs"
@@ -15,5 +13,5 @@ func changeTime(st fs.FileInfo) (time.Time, bool) {
 	if !ok {
 		return time.Time{}, false
 	}
-	return time.Unix(s.Ctimespec.Unix()), true
+	return time.Unix(s.Ctim.Unix()), true
 }
