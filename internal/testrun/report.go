@@ -104,6 +104,10 @@ func reason(said []string) string {
 			why += l
 		}
 	}
+	if i := strings.LastIndex(why, "> "); i >= 0 && strings.Contains(why[i:], "skip '") { // a script, which tells all that it did
+		_, why, _ = strings.Cut(why[i:], "skip ")
+		why = strings.Trim(strings.TrimSpace(why), "'")
+	}
 	if why = strings.Join(strings.Fields(why), " "); why == "" {
 		return "no reason given"
 	}

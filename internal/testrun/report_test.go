@@ -21,6 +21,10 @@ func TestTell(t *testing.T) {
 {"Action":"output","Package":"m/a","Test":"TestSkip/one","Output":"    --- SKIP: TestSkip/one (0.00s)\n"}
 {"Action":"skip","Package":"m/a","Test":"TestSkip/one"}
 {"Action":"skip","Package":"m/a","Test":"TestSilent"}
+{"Action":"output","Package":"m/a","Test":"TestScripts/x","Output":"        testscript.go:5: WORK=$WORK\n"}
+{"Action":"output","Package":"m/a","Test":"TestScripts/x","Output":"            # A folder. (0.0s)\n"}
+{"Action":"output","Package":"m/a","Test":"TestScripts/x","Output":"            > [root] skip 'root may write'\n"}
+{"Action":"skip","Package":"m/a","Test":"TestScripts/x"}
 {"Action":"output","Package":"m/a","Output":"PASS\n"}
 {"Action":"output","Package":"m/a","Output":"ok  \tm/a\t0.1s\n"}
 {"Action":"pass","Package":"m/a"}
@@ -44,13 +48,15 @@ c.go:1:1: expected package
 not of go test
 ?   	m/d	[no test files]
 
-1 passed, 2 failed, 2 skipped
+1 passed, 2 failed, 3 skipped
   failed: m/b TestBad
   failed: m/b TestCut
   skipped: no reason given
     m/a TestSilent
   skipped: no shell to be had
     m/a TestSkip/one
+  skipped: root may write
+    m/a TestScripts/x
 `
 	var got bytes.Buffer
 	tell(&got, strings.NewReader(events))
