@@ -9,7 +9,6 @@ import (
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/jsonspan"
-	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -178,29 +177,44 @@ func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 		if m.Role == transcript.System {
 			continue
 		}
-		isTask := ladder.Begins(m) // unless there is nothing in it but a summary
+		isTask := m.Begins && m.Role != transcript.System // unless there is nothing in it but a summary
+		// Where roles must alternate, task, summary and what follows share a message: blocks
+		// in front of the summary are the task, those behind it are not.
+		kept, past := false, false
+		remove := func(b transcript.BlockID) {
+			at := i
+			if kept {
+				at++
+			}
+			h.at = min(h.at, at)
+			h.Blocks = append(h.Blocks, b)
+		}
 		for b := m.First; b < m.End; b++ {
 			told, ok := toldIn(r, b)
-			if ok {
-				h.Prior = strings.TrimSpace(h.Prior + "\n\n" + told.prior)
-				isTask = told.before != "" && !task
-				if isTask {
-					h.at = min(h.at, i+1)
+			if !ok {
+				if !task && isTask && !past {
+					kept = true
 				} else {
-					h.at = min(h.at, i)
-					told.rest, told.before = strings.TrimSpace(told.before+"\n\n"+told.rest), ""
-				}
-				h.told = append(h.told, told.telling)
-				if told.rest != "" {
-					h.Blocks = append(h.Blocks, b)
+					remove(b)
 				}
 				continue
 			}
-			if !task && ladder.Begins(m) {
-				continue
+			h.Prior = strings.TrimSpace(h.Prior + "\n\n" + told.prior)
+			if own := !kept && !task && told.before != ""; own {
+				kept = true // the task stands in front of the summary, in the same text
+			} else {
+				told.rest, told.before = strings.TrimSpace(told.before+"\n\n"+told.rest), ""
 			}
-			h.at = min(h.at, i)
-			h.Blocks = append(h.Blocks, b)
+			isTask = kept
+			past = true
+			h.told = append(h.told, told.telling)
+			if told.rest != "" {
+				remove(b)
+			} else if kept {
+				h.at = min(h.at, i+1)
+			} else {
+				h.at = min(h.at, i)
+			}
 		}
 		task = task || isTask
 	}

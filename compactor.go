@@ -289,8 +289,8 @@ func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Option
 	}
 	w, o = w.guarded(), o.guarded()
 	defer caught(&plan, &err)
-	p := &Plan{in: r}
-	if err := p.mend(r, o); err != nil {
+	p, err := toFit(r, o)
+	if err != nil {
 		return nil, err
 	}
 	f := &fitting{base: p, w: w, o: o}

@@ -22,7 +22,7 @@ type fitting struct {
 
 // fit climbs. Reserve is room for a summary of what is lost.
 func (f *fitting) fit(reserve int) (*ladder.Ladder, *Plan, error) {
-	s := ladder.Setting{Request: f.base.mended, Window: f.w.ladder(), Counter: f.o.Counter, Try: f.try, Reserve: reserve}
+	s := ladder.Setting{Request: f.base.mended, Ours: f.base.ours(), Unended: f.base.unended, Window: f.w.ladder(), Counter: f.o.Counter, Try: f.try, Reserve: reserve}
 	if f.w.Rules != nil {
 		s.Vote = f.vote
 	}
@@ -36,6 +36,54 @@ func (f *fitting) fit(reserve int) (*ladder.Ladder, *Plan, error) {
 		return nil, nil, err
 	}
 	return l, done.(attempt).Plan, nil
+}
+
+// toFit repairs a history that will be made to fit. What would be put behind its end is
+// left for later: that end may go.
+func toFit(r *wire.Request, o Options) (*Plan, error) {
+	p := &Plan{in: r}
+	ms := r.Transcript().Messages()
+	if n := len(ms); n > 0 && ms[n-1].Role == transcript.Assistant {
+		o.Repair.Unended = true
+	}
+	if err := p.mend(r, o); err != nil {
+		return nil, err
+	}
+	if o.Repair.Unended {
+		p.unended = slices.ContainsFunc(p.mended.Check(o.Check), func(f wire.Finding) bool { return f.Rule == "last-role" })
+	}
+	return p, nil
+}
+
+// ours tells, by message, which ones a repair has put in or made of strays: they are
+// nobody's words. Nil: none.
+func (p *Plan) ours() []bool {
+	if p.mended == p.in {
+		return nil
+	}
+	results := make(map[string]bool) // paths in the input
+	for b, blk := range p.in.Transcript().Blocks() {
+		if blk.Kind == transcript.Result || blk.Kind == transcript.ServerResult {
+			results[p.in.Path(transcript.BlockID(b))] = true
+		}
+	}
+	t := p.mended.Transcript()
+	ours := make([]bool, len(t.Messages()))
+	for i, m := range t.Messages() {
+		if !m.Speaks {
+			continue
+		}
+		ours[i] = true
+		for b := m.First; b < m.End && ours[i]; b++ {
+			if k := t.Block(b).Kind; k == transcript.Result || k == transcript.ServerResult {
+				continue
+			}
+			if path := p.mended.PathIn(p.in, b); path != "" && !results[path] {
+				ours[i] = false
+			}
+		}
+	}
+	return ours
 }
 
 // ladder is the window in the ladder's words.

@@ -61,6 +61,7 @@ type Plan struct {
 	conserved *Conservation
 	batches   []Batch
 
+	unended         bool // mended may end with the assistant, which the provider refuses
 	in, mended, out *wire.Request
 	sound           bool // the check had nothing against the input
 	edited          map[transcript.BlockID]bool
@@ -275,6 +276,9 @@ func (p *Plan) log(action string, why Reason, b transcript.BlockID, bytes, token
 // finish lets the dialect put right what removal brought about.
 func (p *Plan) finish(o Options) error {
 	done := p.mended
+	if p.unended {
+		done = nil // there is something to do in any case
+	}
 	for range 3 { // mending may change what thinking is bound to, once or twice
 		stale := p.out.Stale(p.in)
 		for _, b := range stale {

@@ -114,8 +114,8 @@ func Trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
 	}
 	w, o = w.guarded(), o.guarded()
 	defer caught(&plan, &err)
-	p := &Plan{in: r}
-	if err := p.mend(r, o); err != nil {
+	p, err := toFit(r, o)
+	if err != nil {
 		return nil, err
 	}
 	_, out, err := (&fitting{base: p, w: w, o: o}).fit(0)

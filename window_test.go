@@ -48,7 +48,7 @@ func size(u pare.Unit, r *wire.Request) int {
 	}
 	n := 0
 	for _, m := range t.Messages() {
-		if m.Begins && m.Role != transcript.System {
+		if m.Speaks && m.Role != transcript.System {
 			n++
 		}
 	}

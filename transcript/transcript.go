@@ -89,7 +89,8 @@ type Message struct {
 	Turn   int     // messages of one turn count as one for the provider
 	First  BlockID // its blocks are First up to, not including, End
 	End    BlockID
-	Begins bool // a person speaks here: a history may begin with this message
+	Begins bool // a history may begin with this message: it is the user's and holds no results
+	Speaks bool // a person speaks here, maybe beside results
 }
 
 // A Block is the smallest thing a plan can touch: a drop removes Span, an edit replaces

@@ -26,6 +26,9 @@ type Repair struct {
 	// Open leaves calls at the tail open: they may still be running. That is right
 	// for a store and wrong for a request that is about to be sent.
 	Open bool
+	// Unended leaves a history that ends with the assistant as it is, for somebody who
+	// will cut it first.
+	Unended bool
 	// Stub words the result of an unanswered call. It must be a function of its
 	// argument. Nil says that the outcome is unknown.
 	Stub func(transcript.Exchange) string
@@ -98,6 +101,9 @@ func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended,
 // toMend lists the findings, without those that the policy lets be.
 func (r *Request) toMend(p Repair, o CheckOptions) []Finding {
 	found := r.Check(o)
+	if p.Unended {
+		found = slices.DeleteFunc(found, func(f Finding) bool { return f.fault == lastRole || f.fault == lastRoleThinking })
+	}
 	if p.Open {
 		found = slices.DeleteFunc(found, func(f Finding) bool {
 			return f.fault == openCall || (f.fault == lastRole || f.fault == lastRoleThinking) && r.endsOpen()

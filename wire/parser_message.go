@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -34,6 +35,7 @@ func (p *parser) startMessage(r transcript.Role, start, turn int) {
 func (p *parser) endMessage(s jsonspan.Span, begins bool) {
 	m := &p.messages[len(p.messages)-1]
 	m.Span, m.End, m.Begins = tspan(s), transcript.BlockID(len(p.blocks)), begins
+	m.Speaks = m.Role == transcript.User && slices.ContainsFunc(p.blocks[m.First:m.End], p.voiced)
 	p.turn = m.Turn
 	var f facts
 	for _, b := range p.blocks[m.First:m.End] {
@@ -91,8 +93,21 @@ func (p *parser) stringContent(f field) {
 	}
 }
 
-// speaks reports whether a person speaks in message i: it is the user's and holds
-// something that is not a result.
+// voiced reports whether a block of the user's is something that a person says or
+// shows: clients put what is typed while a tool runs beside the results, and reminders of
+// their own.
+func (p *parser) voiced(b transcript.Block) bool {
+	switch b.Kind {
+	case transcript.Result, transcript.ServerResult:
+		return false
+	case transcript.Text:
+		text := bytes.TrimLeft(p.raw[b.Body.Start:b.Body.End], " \t\n\r")
+		return len(text) > 0 && !bytes.HasPrefix(text, []byte("<system-reminder>"))
+	}
+	return true
+}
+
+// speaks reports whether message i is the user's and holds no results.
 func (p *parser) speaks(i int) bool {
 	if p.messages[i].Role != transcript.User {
 		return false

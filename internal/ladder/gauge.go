@@ -98,7 +98,7 @@ func (g *gauge) back(b transcript.BlockID, from, to level) int {
 		sum += g.born(blk.Message, false)
 	}
 	if spoken := blk.Kind != transcript.Result && blk.Kind != transcript.ServerResult; spoken {
-		if g.heard[blk.Message]++; g.heard[blk.Message] == 1 && g.unit == Turns && Begins(g.l.t.Messages()[blk.Message]) {
+		if g.heard[blk.Message]++; g.heard[blk.Message] == 1 && g.unit == Turns && Speaks(g.l.t.Messages()[blk.Message]) {
 			sum++
 		}
 	}
@@ -112,7 +112,7 @@ func (g *gauge) born(i int, empty bool) int {
 		return 1
 	case g.unit == Tokens:
 		return g.l.meter.frame
-	case g.unit == Turns && empty && Begins(g.l.t.Messages()[i]):
+	case g.unit == Turns && empty && Speaks(g.l.t.Messages()[i]):
 		return 1
 	}
 	return 0

@@ -80,6 +80,11 @@ type Outcome interface {
 // A Setting is what a ladder stands on.
 type Setting struct {
 	Request *wire.Request // repaired
+	// Ours are the messages, by index, that a repair put in; nil: none.
+	Ours []bool
+	// Unended: the history ends with the assistant, which the provider refuses; that end may
+	// go, or something is put behind it.
+	Unended bool
 	Window  Window
 	Counter wire.Counter // nil if no limit is one of tokens
 	// Vote asks the rules about the history, or a beginning of it; nil: there are none.
@@ -125,7 +130,9 @@ func New(s Setting) *Ladder {
 func (l *Ladder) Fit() (Outcome, error) {
 	limits := l.Window.Limits
 	if l.all(l.Request, limits) && l.Window.Low == 0 {
-		return l.Try(l)
+		if out, err := l.Try(l); err != nil || !l.Unended || l.all(out.Request(), limits) {
+			return out, err
+		}
 	}
 	if err := l.standAt(len(l.t.Messages())); err != nil {
 		return nil, err

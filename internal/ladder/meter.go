@@ -92,7 +92,7 @@ func (l *Ladder) measure(r *wire.Request, u Unit, enough int) int {
 	case Turns:
 		n := 0
 		for _, m := range t.Messages() {
-			if Begins(m) {
+			if Speaks(m) {
 				n++
 			}
 		}

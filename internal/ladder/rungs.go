@@ -232,8 +232,8 @@ func (l *Ladder) turnRung() {
 // atomsByTurn lists the atoms of each turn of a person.
 func (l *Ladder) atomsByTurn() [][]transcript.AtomID {
 	var starts []int
-	for i, m := range l.t.Messages()[:l.scene.end] {
-		if i == 0 || m.Begins && !l.t.Messages()[i-1].Begins {
+	for i := range l.t.Messages()[:l.scene.end] {
+		if i == 0 || l.speaks(i) && !l.speaks(i-1) {
 			starts = append(starts, i)
 		}
 	}

@@ -117,7 +117,7 @@ func (l *Ladder) pin(s *scene) {
 		if m.Role == transcript.User && l.tells(m) {
 			spoken(m) // a summary stands for what is gone already
 		}
-		if Begins(m) {
+		if l.speaks(i) {
 			if first < 0 {
 				first = i
 			}
@@ -127,7 +127,13 @@ func (l *Ladder) pin(s *scene) {
 	if first >= 0 && w.Unpin&Task == 0 {
 		spoken(all[first])
 	}
-	if n := s.blocks(); n > 0 {
+	ends := s.end // behind the last message that must stay
+	if l.Unended && s.end == len(t.Messages()) && last >= 0 {
+		for ends > last+1 && all[ends-1].Role == transcript.Assistant && !l.calls(all[ends-1]) {
+			ends--
+		}
+	}
+	if n := blocksOf(t, ends); n > 0 {
 		hold(transcript.BlockID(n - 1)) // a history never becomes empty
 	}
 	for a, atom := range t.Atoms() {
@@ -139,7 +145,7 @@ func (l *Ladder) pin(s *scene) {
 		if last >= 0 {
 			spoken(all[last])
 		}
-		for i := len(all) - 1; i >= 0 && all[i].Turn == all[len(all)-1].Turn; i-- {
+		for i := ends - 1; i >= 0 && all[i].Turn == all[ends-1].Turn; i-- {
 			for b := all[i].First; b < all[i].End; b++ {
 				hold(b)
 			}
@@ -158,6 +164,16 @@ func (l *Ladder) pin(s *scene) {
 	}
 	s.spread(s.pinned)
 	s.spread(s.locked)
+}
+
+// calls reports whether a message holds calls.
+func (l *Ladder) calls(m transcript.Message) bool {
+	for b := m.First; b < m.End; b++ {
+		if l.t.Block(b).Kind == transcript.Call {
+			return true
+		}
+	}
+	return false
 }
 
 // tells reports whether a message holds a summary of an earlier compaction.
@@ -191,5 +207,11 @@ func (s *scene) spread(marked []bool) {
 	})
 }
 
-// Begins reports whether a person speaks in a message.
-func Begins(m transcript.Message) bool { return m.Begins && m.Role != transcript.System }
+// Speaks reports whether a person speaks in a message.
+func Speaks(m transcript.Message) bool { return m.Speaks && m.Role != transcript.System }
+
+// speaks reports whether a person speaks in message i: what a repair has put there is
+// nobody's words.
+func (l *Ladder) speaks(i int) bool {
+	return Speaks(l.t.Messages()[i]) && (l.Ours == nil || !l.Ours[i])
+}

@@ -67,7 +67,7 @@ func stride(tries int) int {
 func (l *Ladder) climb(g *gauge, m Limit, earlier []Limit) (Outcome, error) {
 	n, tries := len(l.chain.steps), 0
 	for k := g.first(m.Most); k <= n; k++ {
-		if !g.falls(k) {
+		if !l.worthTrying(g, k) {
 			continue
 		}
 		if tries++; tries > linear {
@@ -89,6 +89,10 @@ func (l *Ladder) climb(g *gauge, m Limit, earlier []Limit) (Outcome, error) {
 	return l.tryAt(k)
 }
 
+// worthTrying reports whether a state can have less than the one before it. Where something
+// is put behind the end, dropping that end saves what no sum tells.
+func (l *Ladder) worthTrying(g *gauge, k int) bool { return l.Unended || g.falls(k) }
+
 func (l *Ladder) tryAt(k int) (Outcome, error) {
 	l.chain.move(k)
 	return l.Try(l)
@@ -106,7 +110,7 @@ func (l *Ladder) stay(m Limit, earlier []Limit) (Outcome, error) {
 		return nil, nil
 	}
 	o, err := l.Try(l)
-	if err != nil || rest && len(earlier) == 0 || l.fits(o, m, earlier) {
+	if err != nil || rest && len(earlier) == 0 && !l.Unended || l.fits(o, m, earlier) {
 		return o, err
 	}
 	return nil, nil
@@ -118,7 +122,7 @@ func (l *Ladder) minimum(g *gauge, u Unit, earlier []Limit) (least, at int, err 
 	least = math.MaxInt
 	tries := 0
 	for k := len(l.chain.steps); k >= 0 && g.at(k) < least; k-- {
-		if !g.falls(k) {
+		if !l.worthTrying(g, k) {
 			continue
 		}
 		o, err := l.tryAt(k)
@@ -135,7 +139,7 @@ func (l *Ladder) minimum(g *gauge, u Unit, earlier []Limit) (least, at int, err 
 	}
 	// Or the state that the chain begins with, which need not be below a later sum.
 	l.chain.move(0)
-	if l.chain.atRest() {
+	if l.chain.atRest() && !l.Unended {
 		if n := l.measure(l.Request, u, least); n < least && l.all(l.Request, earlier) {
 			least, at = n, 0
 		}

@@ -1,0 +1,67 @@
+package pare_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare"
+)
+
+func trimmed(t *testing.T, body string, w pare.Window) string {
+	t.Helper()
+	r, err := pare.Parse([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := pare.Trim(r, w, pare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := plan.Apply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// A window pins what a person said, and not what a repair put in.
+func TestDefectP19OwnWordsAreNotPinned(t *testing.T) {
+	tail := `{"model":"claude-opus-4-8","max_tokens":9,"messages":[{"role":"user","content":"Build the parser."},{"role":"assistant","content":"ok"},{"role":"user","content":"Now use tabs, never spaces."},{"role":"assistant","content":"fine"}]}`
+	for _, w := range []pare.Window{{Messages: 2}, {Messages: 3}, {Messages: 4}, {Turns: 2}} {
+		out := trimmed(t, tail, w)
+		if !strings.Contains(out, "Build the parser.") || !strings.Contains(out, "Now use tabs, never spaces.") {
+			t.Errorf("%+v: %s", w, out)
+		}
+		if n := strings.Count(out, `"role"`); w.Messages > 0 && n > w.Messages {
+			t.Errorf("%+v: %d messages", w, n)
+		}
+	}
+	// A quoted stray is nobody's word either.
+	stray := `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"The task."},{"role":"assistant","content":"a"},{"role":"user","content":"The newest words."},{"role":"assistant","content":"b"},{"role":"user","content":[{"type":"tool_result","tool_use_id":"lost","content":"stray"}]}]}`
+	if out := trimmed(t, stray, pare.Window{Messages: 3}); !strings.Contains(out, "The task.") || !strings.Contains(out, "The newest words.") {
+		t.Errorf("%s", out)
+	}
+}
+
+// A person also speaks in a message that holds results.
+func TestDefectP20PersonBesideResults(t *testing.T) {
+	const head = `{"model":"claude-sonnet-4-5","max_tokens":9,"tools":[{"name":"run","input_schema":{"type":"object"}}],"messages":[`
+	call := func(id string) string {
+		return `{"role":"assistant","content":[{"type":"tool_use","id":"` + id + `","name":"run","input":{}}]}`
+	}
+	result := func(id, more string) string {
+		return `{"role":"user","content":[{"type":"tool_result","tool_use_id":"` + id + `","content":"ok"}` + more + `]}`
+	}
+	stop := `,{"type":"text","text":"Stop, use port 9090"}`
+	body := head + strings.Join([]string{`{"role":"user","content":"Start."}`, call("a"), result("a", stop), call("b"), result("b", ""), call("c"), result("c", "")}, ",") + `]}`
+	for _, w := range []pare.Window{{Messages: 4}, {Messages: 5}, {Messages: 6}, {Turns: 1, Unpin: pare.PinTask}, {Exchanges: 1}} {
+		if out := trimmed(t, body, w); !strings.Contains(out, "Stop, use port 9090") {
+			t.Errorf("%+v: %s", w, out)
+		}
+	}
+	// What a client puts beside results by itself begins no turn.
+	reminded := strings.ReplaceAll(body, "Stop, use port 9090", "<system-reminder>\\nbe nice</system-reminder>")
+	if out := trimmed(t, reminded, pare.Window{Turns: 1}); !strings.Contains(out, "Start.") {
+		t.Errorf("%s", out)
+	}
+}
