@@ -116,6 +116,13 @@ func (c *checker) serverTools(turns []turnSpan) {
 			c.block(serverResultUnpaired, x.Results[0], "")
 			continue
 		}
+		if c.outside(x.Call) || len(x.Results) > 0 && c.outside(x.Results[0]) {
+			c.block(serverCallUnpaired, x.Call, "")
+			for _, r := range x.Results {
+				c.block(serverResultUnpaired, r, "")
+			}
+			continue
+		}
 		at := turnOf(x.Call)
 		if len(x.Results) > 0 {
 			if !open(at, turnOf(x.Results[0])) {
@@ -129,6 +136,12 @@ func (c *checker) serverTools(turns []turnSpan) {
 		}
 		c.pendingServerCall(turns, at, x, extra)
 	}
+}
+
+// outside reports whether a block stands in a message that is not the assistant's, where
+// nothing can stand that the provider runs itself.
+func (c *checker) outside(b transcript.BlockID) bool {
+	return c.t.Messages()[c.t.Block(b).Message].Role != transcript.Assistant
 }
 
 // pendingServerCall judges a server call without a result: legal as long as the

@@ -176,6 +176,16 @@ func (m *mender) log(f *Finding, action string, block transcript.BlockID, messag
 	}
 }
 
+// logMember records that a member of a block or, if block is NoBlock, of a message goes.
+func (m *mender) logMember(f *Finding, block transcript.BlockID, member, format string, args ...any) {
+	first := len(m.changes)
+	m.log(f, "drop", block, f.Index, 0, format, args...)
+	m.changes = m.changes[:first+1] // what was joined to it has its members still
+	if c := &m.changes[first]; c.Path != "" {
+		c.Path += "." + member
+	}
+}
+
 // logHead records a change beside the messages.
 func (m *mender) logHead(f *Finding, action, path string, bytes int, format string, args ...any) {
 	m.changes = append(m.changes, Change{Action: action, Rule: f.Rule, Path: path, IDs: []string{}, Reason: fmt.Sprintf(format, args...), Bytes: bytes})

@@ -133,7 +133,7 @@ func (m *mender) nullContent(f *Finding) {
 func (m *mender) strip(f *Finding, name string) {
 	if m.removeMember(m.t.Messages()[f.Index].Span, name) {
 		m.taken[f.Index] = true
-		m.log(f, "edit", transcript.NoBlock, f.Index, 0, "%s removed: %s", name, m.why(f))
+		m.logMember(f, transcript.NoBlock, name, "%s removed: %s", name, m.why(f))
 	}
 }
 
@@ -156,10 +156,7 @@ func (m *mender) stripNamed(f *Finding) {
 		at, path = inner, path[1:]
 	}
 	if m.removeMember(at, path[0]) {
-		m.log(f, "drop", f.Block, f.Index, 0, "%s removed: %s", path[0], m.why(f))
-		if c := &m.changes[len(m.changes)-1]; c.Path != "" {
-			c.Path += "." + field
-		}
+		m.logMember(f, f.Block, field, "%s removed: %s", path[0], m.why(f))
 	}
 }
 
@@ -401,7 +398,7 @@ func (m *mender) nameImage(f *Finding) {
 	blk := m.t.Block(f.Block)
 	text := m.g.text(transcript.User, "[An image was here; this model takes none.]")
 	if m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Span), New: text}) {
-		m.log(f, "edit", f.Block, f.Index, len(text)-blk.Span.Len(), "the model takes no images")
+		m.log(f, "drop", f.Block, f.Index, len(text)-blk.Span.Len(), "the model takes no images; a text says that there was one")
 	}
 }
 

@@ -11,10 +11,7 @@ var known = []struct {
 }{
 	{"an edit loses what it does not name", regexp.MustCompile(` by "(edit|move|merge|rename|insert) `)},
 	{"a tool that is defined in the history is called unknown", regexp.MustCompile(`^anthropic: tool-reference-unknown in a whole history$`)},
-	{"two neighbours of one role pass on Bedrock", regexp.MustCompile(`^bedrock: the check is clean, the oracle says roles$|^bedrock: the oracle says roles of the output$`)},
 	{"a call id that an earlier call of its kind had passes on Responses", regexp.MustCompile(`^openai-responses: (the check is clean, the oracle says reused|the oracle says reused of the output)$`)},
-	{"tools of the provider's own in a user's message pass on Anthropic", regexp.MustCompile(`^anthropic: (the check is clean, the oracle says misplaced|the oracle says misplaced of the output)$`)},
-	{"a function message answers tool_calls, a tool message a function_call", regexp.MustCompile(`^openai-chat: the (check is clean, the )?oracle says (unanswered|orphan)`)},
 	{"the output of a shell answers a function on Responses", regexp.MustCompile(`^openai-responses: the (check is clean, the )?oracle says orphan`)},
 	{"a response in several parts is called a duplicate on Gemini", regexp.MustCompile(`^gemini: (duplicate-result|orphan-result) in a whole history$|^gemini: the check says (duplicate-result|orphan-result), the oracle nothing$`)},
 }
