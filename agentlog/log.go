@@ -342,7 +342,7 @@ func (l *Log) thread(name string, kind Kind, d wire.Dialect, model string, b *bo
 	if l.o.Model != "" && model == "" {
 		model = l.o.Model
 	}
-	r, err := wire.Parse(b.body, wire.Options{Dialect: d, Profile: l.o.Profile, Model: model, Structural: l.sound, Stored: true})
+	r, err := wire.Parse(b.body, wire.Options{Dialect: d, Profile: l.o.Profile, Model: model, Structural: l.sound})
 	if err != nil {
 		first := l.units[b.parts[0].unit]
 		l.damageAt(first.span.Start, first.line, "unreadable")

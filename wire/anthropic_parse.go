@@ -45,9 +45,7 @@ func (anthropic) element(p *parser) {
 		case "clear_at", "output_config": // of messages of the system in mid-conversation
 			p.Skip()
 		default:
-			if !p.stored {
-				p.note(foreignMember, -1, string(k), "")
-			}
+			p.note(foreignMember, -1, string(k), "")
 			p.Skip()
 		}
 	}

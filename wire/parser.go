@@ -27,7 +27,6 @@ type parser struct {
 	servers  map[string]transcript.BlockID // the latest server call of each id
 	notes    []note
 	turn     int
-	stored   bool            // see Options.Stored
 	plain    bool            // detection: the list may be one of messages
 	names    strings.Builder // chunk that ids and names are cut from
 	last     string          // the name cut last; tools repeat

@@ -17,9 +17,6 @@ type Options struct {
 	// Structural skips the checks inside strings (escapes, control characters,
 	// UTF-8, surrogates); for a proxy that passes on what it does not understand.
 	Structural bool
-	// Stored: the messages are an agent's own records. What they have beside role and
-	// content (usage, the reason to stop, …) is its bookkeeping, and is not sent.
-	Stored bool
 
 	messages, blocks int // about how many to expect
 }
@@ -69,7 +66,6 @@ func Parse(raw []byte, o Options) (*Request, error) {
 		mode = jsonspan.Structural
 	}
 	p := newParser(raw, d, mode)
-	p.stored = o.Stored
 	p.expect(o.messages, o.blocks)
 	if err := p.document(); err != nil {
 		return nil, err
