@@ -540,12 +540,36 @@ var wounds = []wound{
 		out[i] = bytes.TrimSuffix(out[i], []byte("\n"))
 		return out
 	}},
+	{"killed, and gone on without the calls", false, func(t *testing.T, s held) [][]byte {
+		// As 1.0 goes on: at the text in front of the calls, which stay on a branch.
+		text := s.line(t, "Reading both files")
+		out := append(slices.Clone(s.lines[:s.call(t, "toolu_01read_b")+1]), s.prompt8(t, uuidOf(s.lines[text]), ""))
+		return out
+	}},
+	{"a line of another session", false, func(t *testing.T, s held) [][]byte {
+		return append(slices.Clone(s.lines), bytes.Replace(s.prompt8(t, "99999999-2222-4333-8444-555555555555", "77777777-2222-4333-8444-555555555555"), []byte("prompt 8: "), []byte("elsewhere: "), 1))
+	}},
 	{"object behind a fragment", false, func(t *testing.T, s held) [][]byte {
 		out := slices.Clone(s.lines)
 		i := s.result(t, "toolu_01run")
 		out[i] = out[i][:len(out[i])/2]
 		return out
 	}},
+}
+
+// prompt8 is a further prompt behind everything, which links to a line. A session names
+// another one than its own.
+func (s held) prompt8(t *testing.T, parent, session string) []byte {
+	t.Helper()
+	p := s.lines[s.line(t, `"prompt 3: `)]
+	p = bytes.Replace(p, []byte(`"uuid":"`+uuidOf(p)), []byte(`"uuid":"11111111-2222-4333-8444-777777777777`), 1)
+	p = bytes.Replace(p, parentOf(p), []byte(`{"parentUuid":"`+parent+`"`), 1)
+	p = bytes.Replace(p, []byte("prompt 3: run the program"), []byte("prompt 8: hurry up"), 1)
+	p = regexp.MustCompile(`"timestamp":"[^"]*"`).ReplaceAll(p, []byte(`"timestamp":"`+time.Now().Add(time.Minute).UTC().Format("2006-01-02T15:04:05.000Z")+`"`))
+	if session != "" {
+		p = regexp.MustCompile(`"sessionId":"[^"]*"`).ReplaceAll(p, []byte(`"sessionId":"`+session+`"`))
+	}
+	return p
 }
 
 func uuidOf(line []byte) string {
