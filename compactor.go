@@ -16,7 +16,7 @@ import (
 )
 
 // A Summarizer writes a summary of what is taken out of a history. It must not keep
-// or change what it is given. Package summary has two.
+// or change what it is given, and is called by many goroutines. Package summary has two.
 type Summarizer func(context.Context, Removed) (Summary, error)
 
 // A Summary is what a summariser made.

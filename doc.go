@@ -6,9 +6,15 @@
 // remove or shorten, and writes the result byte for byte as it came wherever
 // nothing was decided.
 //
+//	body, plan, err := pare.Fix(body)               // repair
+//	body, plan, err := pare.Fit(ctx, body, 100_000) // and make it fit so many tokens
+//
+// Everything that is done to a request is one value, a [Policy]:
+//
+//	standard, err := pare.Compile(rules.Standard()...)
+//	policy := &pare.Policy{Rules: standard, Window: &pare.Window{ModelTokens: true}}
 //	r, err := pare.Parse(body)
-//	p, err := pare.Compile(rules.Standard()...)
-//	plan, err := p.Plan(r, pare.Options{})
+//	plan, err := policy.Plan(ctx, r)
 //	body, err = plan.Apply()
 //
 // # Votes and verdicts
@@ -27,4 +33,11 @@
 // and what could not be repaired. [Plan.Apply] returns the new bytes, the input
 // itself if there is nothing to do, and an error if the provider would still
 // refuse them.
+//
+// # Goroutines
+//
+// A [Policy], a [Pipeline], a [Compactor] and a [Plan] may be used by many goroutines at
+// once. What a policy is made of is called by all of them: rules, counters, summarizers,
+// sinks, archives must be fit for that. All other types are plain values: many may read
+// one while nobody writes to it. A [Ballot] belongs to one call of a [Process].
 package pare

@@ -13,7 +13,7 @@ import (
 )
 
 // Options says how to make a plan. The zero value mends what is broken, for a
-// request that is about to be sent.
+// request that is about to be sent. Many goroutines may use one that nobody changes.
 type Options struct {
 	Repair wire.Repair
 	Check  wire.CheckOptions

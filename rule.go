@@ -14,7 +14,7 @@ func Parse(body []byte) (*wire.Request, error) { return wire.Parse(body, wire.Op
 
 // A Rule is a value. Prepare looks at the history and returns the closure that
 // votes; it keeps what it found in that closure, so nothing is shared between rules
-// or between runs.
+// or between runs. Many goroutines call Prepare at once if they share a pipeline.
 type Rule struct {
 	Name string
 	Doc  string // one line
@@ -56,7 +56,8 @@ type Reason struct {
 	Via  transcript.AtomID `json:"via"`
 }
 
-// A Ballot takes the votes of one rule. It is the rule's only outlet.
+// A Ballot takes the votes of one rule. It is the rule's only outlet, and belongs to the
+// goroutine that calls Process, until that returns.
 type Ballot struct {
 	rule   string
 	t      *transcript.Transcript

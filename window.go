@@ -10,7 +10,7 @@ import (
 )
 
 // A Window says what a history must fit. A limit of zero is none; one at least must
-// be given.
+// be given. Many goroutines may use one that nobody changes; they call Priority and Cache.
 type Window struct {
 	Tokens    int // of the whole request: head, tools and marks included
 	Messages  int

@@ -15,7 +15,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Policy says what is sent in the place of each request of a history.
+// A Policy says what is sent in the place of each request of a history. Many goroutines may
+// use one; each history gets a Send of its own, which belongs to one.
 type Policy struct {
 	Name string
 	Doc  string // one line

@@ -15,7 +15,8 @@ import (
 )
 
 // Options says how to replay a history. The zero value compares the standard
-// policies in the window of the history's own model.
+// policies in the window of the history's own model. Many goroutines may use one that nobody
+// changes.
 type Options struct {
 	// Policies to compare; nil: Standard. What is said to be more or less is so against
 	// the first one.
@@ -36,7 +37,7 @@ type Options struct {
 	Prices []tokens.Price
 }
 
-// A Result is what came of a history.
+// A Result is what came of a history: a plain value.
 type Result struct {
 	Source    string  `json:"source,omitempty"` // for the caller to set
 	Model     string  `json:"model"`

@@ -8,7 +8,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Walk is the requests that led to a history.
+// A Walk is the requests that led to a history. Many goroutines may use it.
 type Walk struct {
 	whole  *wire.Request
 	ends   []int           // by request: how many messages it has
