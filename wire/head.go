@@ -23,6 +23,8 @@ func (p *parser) headField(name string) {
 		p.system()
 	case "thinking":
 		p.thinking()
+	case "previous_interaction_id":
+		p.head.interaction = !p.value().absent()
 	case "reasoning":
 		p.head.effort = p.text(p.member("effort"))
 	case "additionalModelRequestFields":

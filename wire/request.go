@@ -78,6 +78,11 @@ func Parse(raw []byte, o Options) (*Request, error) {
 		return nil, err
 	}
 	r := p.finish(prof)
+	if o.Dialect == Auto {
+		if err := r.foreign(); err != nil {
+			return nil, err
+		}
+	}
 	r.o = o
 	r.o.Dialect = d
 	return r, nil
@@ -105,18 +110,19 @@ func (r *Request) MessagePath(i int) string {
 
 // head is what stands beside the list of messages.
 type head struct {
-	model      string
-	tools      map[string]bool // declared tools by name
-	toolsGiven bool
-	thinking   string // thinking.type of Anthropic and its imitators
-	binding    bool   // thinking.block_binding is set
-	effort     string // reasoning.effort
-	storeFalse bool
-	stateful   bool // earlier items live on the server
-	betas      []string
-	betasGiven bool
-	container  bool
-	compaction bool // the compaction parameter is set
+	model       string
+	tools       map[string]bool // declared tools by name
+	toolsGiven  bool
+	thinking    string // thinking.type of Anthropic and its imitators
+	binding     bool   // thinking.block_binding is set
+	effort      string // reasoning.effort
+	interaction bool   // it continues an interaction of Gemini
+	storeFalse  bool
+	stateful    bool // earlier items live on the server
+	betas       []string
+	betasGiven  bool
+	container   bool
+	compaction  bool // the compaction parameter is set
 	// contextEdits: context_management is set; thresholdEdit: with compaction in it.
 	contextEdits, thresholdEdit bool
 	cacheMarks                  int  // outside of the messages

@@ -1,0 +1,102 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// A ForeignError is the error for a body that holds a history in a format that only looks
+// like a dialect. It is not read, so that it cannot be damaged; a dialect that is named
+// overrides it. It wraps ErrNotRequest. Many goroutines may read it.
+type ForeignError struct {
+	Looks string // what it looks like
+	Why   string // what tells
+}
+
+func (e *ForeignError) Error() string {
+	var names []string
+	for _, d := range Dialects() {
+		names = append(names, d.String())
+	}
+	return fmt.Sprintf("this looks like %s (%s), which is not read; the formats are %s", e.Looks, e.Why, strings.Join(names, ", "))
+}
+
+func (e *ForeignError) Unwrap() error { return ErrNotRequest }
+
+const (
+	vercel       = "messages of the Vercel AI SDK"
+	interactions = "a request of Gemini Interactions"
+	infoParts    = "a list of {info, parts}, as opencode keeps it"
+	langchain    = "stored messages of LangChain"
+)
+
+// foreignTypes are types of blocks and elements that no dialect has, and whose they are.
+var foreignTypes = map[string]string{
+	"tool-call": vercel, "tool-result": vercel, "tool-error": vercel, "tool-invocation": vercel, "dynamic-tool": vercel, "step-start": vercel,
+	"source-url": vercel, "source-document": vercel, "tool-approval-request": vercel, "tool-approval-response": vercel,
+	"user_input": interactions, "model_output": interactions, "function_result": interactions, "thought": interactions,
+	"step-finish": infoParts, "patch": infoParts, "snapshot": infoParts,
+	"human": langchain, "ai": langchain,
+}
+
+// foreign tells whether the request, whose dialect was detected, is a history of another
+// format. One type that is known to be another's is enough; of types that nobody knows it
+// takes most of the blocks.
+func (r *Request) foreign() *ForeignError {
+	if r.head.interaction {
+		return &ForeignError{interactions, "it continues an interaction"}
+	}
+	if r.g.list == "input" && strings.HasPrefix(strings.ToLower(r.head.model), "gemini") && !r.bare {
+		return &ForeignError{interactions, "a Gemini model, and an input"}
+	}
+	unknown, sample := 0, ""
+	for _, blk := range r.t.Blocks() {
+		if blk.Kind != transcript.Other {
+			continue
+		}
+		typ := r.typeOf(blk.Span)
+		if whose := foreignTypes[typ]; whose != "" {
+			return &ForeignError{whose, fmt.Sprintf("blocks of type %q", typ)}
+		}
+		if typ != "" && !carried[typ] {
+			unknown, sample = unknown+1, typ
+		}
+	}
+	if unknown > 1 && 2*unknown > len(r.t.Blocks()) {
+		return &ForeignError{"a format that is not known", fmt.Sprintf("most blocks are of types such as %q", sample)}
+	}
+	// Whoever keeps elements of his own keeps all of them so: the first ones tell.
+	for _, m := range r.t.Messages()[:min(len(r.t.Messages()), 3)] {
+		if whose := foreignTypes[r.typeOf(m.Span)]; whose != "" {
+			return &ForeignError{whose, fmt.Sprintf("elements of type %q", r.typeOf(m.Span))}
+		}
+		if _, info := jsonspan.Find(r.raw, jsonspan.Span(m.Span), "info"); info {
+			if _, parts := jsonspan.Find(r.raw, jsonspan.Span(m.Span), "parts"); parts {
+				return &ForeignError{infoParts, "elements with info and parts"}
+			}
+		}
+	}
+	return nil
+}
+
+// carried are types of blocks that no rule looks into and that are handed on as they are.
+var carried = map[string]bool{
+	"compaction": true, "compaction_trigger": true, "compaction_summary": true, "tool_addition": true, "tool_removal": true, "fallback": true, "container_upload": true,
+	"mid_conv_system": true, "additional_tools": true, "item_reference": true, "refusal": true, "text": true, "tool_search_tool_result": true,
+	"browser_state": true, "context": true, "program": true, "advisor": true,
+}
+
+// typeOf is the type that an object says it has, or "".
+func (r *Request) typeOf(at transcript.Span) string {
+	if at.Len() == 0 || r.raw[at.Start] != '{' {
+		return ""
+	}
+	m, ok := jsonspan.Find(r.raw, jsonspan.Span(at), "type")
+	if !ok || r.raw[m.Value.Start] != '"' {
+		return ""
+	}
+	return string(jsonspan.Decode(nil, r.raw[m.Value.Start+1:m.Value.End-1]))
+}

@@ -1,0 +1,45 @@
+package wire_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// What only looks like a dialect is refused by name, and read when a dialect is named.
+func TestDefectP2ForeignShapes(t *testing.T) {
+	for name, body := range map[string]string{
+		"vercel":              `{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool-call","toolCallId":"a","toolName":"f","args":{}}]},{"role":"tool","content":[{"type":"tool-result","toolCallId":"a","toolName":"f","result":"r"}]}]}`,
+		"vercel list":         `[{"role":"user","content":[{"type":"text","text":"q"}]},{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"tool-call","toolCallId":"a","toolName":"f","input":{}}]}]`,
+		"opencode":            `[{"info":{"role":"user"},"parts":[{"type":"text","text":"q"}]},{"info":{"role":"assistant"},"parts":[{"type":"text","text":"a"},{"type":"tool","callID":"x","tool":"f","state":{"status":"completed"}}]}]`,
+		"interactions":        `{"model":"gemini-3.8-flash","store":false,"input":[{"type":"user_input","content":[{"type":"text","text":"q"}]},{"type":"thought","signature":"abc","summary":[]},{"type":"function_call","id":"c1","name":"f","arguments":{"x":1}},{"type":"function_result","call_id":"c1","result":"ok"}]}`,
+		"interactions string": `{"model":"gemini-3.8-flash","input":"hello"}`,
+		"interactions delta":  `{"model":"gemini-3.8-flash","previous_interaction_id":"x","input":[{"type":"function_result","call_id":"c1","result":"ok"}]}`,
+		"interactions steps":  `{"input":[{"type":"user_input","content":"q"},{"type":"model_output","content":"a"}]}`,
+		"nobody's":            `{"messages":[{"role":"user","content":[{"type":"zork","x":"q"}]},{"role":"assistant","content":[{"type":"zork","x":"a"},{"type":"frob","y":1}]}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := wire.Parse([]byte(body), wire.Options{})
+			var foreign *wire.ForeignError
+			if !errors.As(err, &foreign) || !errors.Is(err, wire.ErrNotRequest) {
+				t.Fatalf("got %v", err)
+			}
+			for _, d := range wire.Dialects() {
+				if _, err := wire.Parse([]byte(body), wire.Options{Dialect: d}); errors.As(err, &foreign) {
+					t.Errorf("as %s: %v", d, err)
+				}
+			}
+		})
+	}
+	// One unknown block among known ones is tomorrow's, and passes.
+	for _, body := range []string{
+		`{"model":"claude-sonnet-5","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"q"},{"type":"zork","x":1}]}]}`,
+		`{"model":"claude-sonnet-5","max_tokens":9,"messages":[{"role":"user","content":[{"type":"zork","x":1}]}]}`,
+		`{"model":"gpt-5","input":[{"role":"user","content":"q"},{"type":"zork_item","x":1}]}`,
+	} {
+		if _, err := wire.Parse([]byte(body), wire.Options{}); err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
