@@ -43,7 +43,11 @@ var agents = []Agent{
 		Name: "openclaw", Format: Pi, mixed: true,
 		files: []string{".openclaw/agents/*/sessions/*.jsonl"},
 	},
-	{Name: "cline", Format: Cline, files: append(inEditors("saoudrizwan.claude-dev"), ".cline/data/tasks/*/"+clineFile)},
+	{
+		Name: "cline", Format: Cline,
+		files:  append(inEditors("saoudrizwan.claude-dev"), ".cline/data/tasks/*/"+clineFile),
+		unread: []string{".cline/data/sessions/*/*.messages.json"},
+	},
 	{Name: "roo", Format: Cline, files: inEditors("rooveterinaryinc.roo-cline")},
 	{Name: "kilo", Format: Cline, files: inEditors("kilocode.kilo-code")},
 	{
@@ -61,6 +65,9 @@ var agents = []Agent{
 		files:  []string{".local/share/opencode/storage/message/*", ".local/share/opencode/project/*/storage/session/message/*"},
 		unread: []string{".local/share/opencode/opencode.db"},
 	},
+	{Name: "qwen-code", Format: QwenCode, unread: []string{".qwen/projects/*/chats/*.jsonl"}},
+	{Name: "copilot", Format: Copilot, unread: []string{".copilot/session-state/*/events.jsonl"}},
+	{Name: "continue", Format: Continue, unread: []string{".continue/sessions/*.json"}},
 }
 
 const clineFile = "api_conversation_history.json"

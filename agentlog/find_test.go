@@ -14,7 +14,7 @@ func TestAgents(t *testing.T) {
 	seen := map[string]string{}
 	var all []string
 	for _, a := range agents {
-		if a.Format == Auto || a.Name == "" || len(a.files) == 0 {
+		if a.Format == Auto || a.Name == "" || len(a.files)+len(a.unread) == 0 || (len(a.files) > 0) != a.Format.Readable() {
 			t.Errorf("%+v", a)
 		}
 		for _, p := range slices.Concat(a.files, a.aside, a.unread) {

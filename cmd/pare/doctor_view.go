@@ -280,7 +280,11 @@ func (r *rounds) tellUnread() {
 		if n > 1 {
 			more = fmt.Sprintf(" and %d more", n-1)
 		}
-		fmt.Fprintf(r.w.stderr, "pare: %s also keeps sessions in %s%s, which pare cannot read yet\n", first.Agent.Name, plain(r.names.short(first.Path)), more)
+		also := ""
+		if first.Agent.Format.Readable() {
+			also = "also "
+		}
+		fmt.Fprintf(r.w.stderr, "pare: %s %skeeps sessions in %s%s, which pare cannot read yet\n", first.Agent.Name, also, plain(r.names.short(first.Path)), more)
 	}
 }
 
