@@ -138,6 +138,9 @@ func (p *patient) lay(t *testing.T) (path string) {
 
 // TestKill kills the program while it replaces a file.
 func TestKill(t *testing.T) {
+	if trial.Race {
+		t.Skip("the program runs as a process of its own; under the race detector it takes minutes to trace it")
+	}
 	pare := programPath(t)
 	t.Run("at each step", func(t *testing.T) { killAtEachStep(t, pare) })
 	t.Run("at any time", func(t *testing.T) { killAtAnyTime(t, pare) })
