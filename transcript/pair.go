@@ -134,20 +134,37 @@ func (p *pairer) result(b BlockID) {
 	if x := p.asked.find(p.t, blk, true); x != NoExchange {
 		p.answer(x, b, Whole)
 	} else if x := p.asked.find(p.t, blk, false); x != NoExchange {
-		p.answer(x, b, Duplicate)
+		p.another(x, b)
 	} else if x := p.late.take(p.t, blk); x != NoExchange {
 		p.answer(x, b, Displaced)
 	} else if x := p.asked.guess(p.t, blk); x != NoExchange {
 		p.answer(x, b, Whole)
 		p.t.exchanges[x].Guessed = true
-	} else if x := p.asked.answered(p.t, blk); x != NoExchange {
-		p.answer(x, b, Duplicate)
-	} else if x := p.late.takeNamed(blk); x != NoExchange {
-		p.answer(x, b, Displaced)
-		p.t.exchanges[x].Guessed = true
+	} else if x := p.asked.answered(p.t, blk); x != NoExchange && p.goesOn(x) {
+		p.another(x, b)
+	} else if y := p.late.takeNamed(p.t, blk); y != NoExchange { // a surplus is an earlier call's
+		p.answer(y, b, Displaced)
+		p.t.exchanges[y].Guessed = true
+	} else if x != NoExchange {
+		p.another(x, b)
 	} else {
 		p.orphan(b, false)
 	}
+}
+
+// another adds one more result to x: the next part of one that goes on, or a duplicate.
+func (p *pairer) another(x ExchangeID, b BlockID) {
+	if p.goesOn(x) {
+		p.answer(x, b, p.t.exchanges[x].State)
+	} else {
+		p.answer(x, b, Duplicate)
+	}
+}
+
+// goesOn reports whether the last result of x says that more of it follows.
+func (p *pairer) goesOn(x ExchangeID) bool {
+	r := p.t.exchanges[x].Results
+	return len(r) > 0 && p.t.blocks[r[len(r)-1]].Continues
 }
 
 // sameTurn reports whether x is answered in the turn of result b: only there is a
@@ -196,14 +213,21 @@ func (p *pairer) close() {
 type calls struct {
 	list   []ExchangeID
 	idless int // how many of them carry no id
-	byKey  map[callKey]run
+	byKey  map[namedKey]run
 	byTool map[toolKey]run // built when the first guess is made among many
+}
+
+// A namedKey is a key and a tool, or anyTool: of calls with one key the name decides.
+type namedKey struct {
+	callKey
+	tool string
 }
 
 // A toolKey groups the calls that a guess may not tell apart.
 type toolKey struct {
-	tool string
-	id   bool
+	tool   string
+	family uint8
+	id     bool
 }
 
 // A run is the exchanges of one key in order; all before next are answered.
@@ -233,36 +257,54 @@ func (c *calls) add(t *Transcript, x ExchangeID) {
 		return
 	}
 	if c.byKey == nil {
-		c.byKey = make(map[callKey]run)
+		c.byKey = make(map[namedKey]run)
 	}
 	from := len(c.list) - 1
 	if len(c.list) == fewCalls {
 		from = 0
 	}
 	for _, y := range c.list[from:] {
-		k := t.blocks[t.exchanges[y].Call].key()
-		r := c.byKey[k]
-		r.list = append(r.list, y)
-		c.byKey[k] = r
+		call := &t.blocks[t.exchanges[y].Call]
+		for _, tool := range []string{call.Tool, anyTool} {
+			k := namedKey{call.key(), tool}
+			r := c.byKey[k]
+			r.list = append(r.list, y)
+			c.byKey[k] = r
+		}
 	}
 }
 
-// find returns the first exchange of blk's key; if unanswered is set, the first
-// that has no result yet.
+// find returns the first exchange of blk's key and tool or, if there is none, of its key;
+// if unanswered is set, the first that has no result yet.
 func (c *calls) find(t *Transcript, blk *Block, unanswered bool) ExchangeID {
 	if blk.CallID == "" || len(c.list) == 0 {
 		return NoExchange
 	}
-	if len(c.list) < fewCalls {
-		for _, x := range c.list {
-			e := &t.exchanges[x]
-			if e.CallID == blk.CallID && t.blocks[e.Call].Family == blk.Family && (!unanswered || len(e.Results) == 0) {
-				return x
-			}
+	if len(c.list) >= fewCalls {
+		if x := c.findMany(t, namedKey{blk.key(), blk.Tool}, unanswered); x != NoExchange && blk.Tool != "" {
+			return x
 		}
-		return NoExchange
+		return c.findMany(t, namedKey{blk.key(), anyTool}, unanswered)
 	}
-	r, ok := c.byKey[blk.key()]
+	best := NoExchange
+	for _, x := range c.list {
+		e := &t.exchanges[x]
+		if e.CallID != blk.CallID || t.blocks[e.Call].Family != blk.Family || unanswered && len(e.Results) > 0 {
+			continue
+		}
+		if e.Tool == blk.Tool {
+			return x
+		}
+		if best == NoExchange {
+			best = x
+		}
+	}
+	return best
+}
+
+// findMany is find with one look-up.
+func (c *calls) findMany(t *Transcript, k namedKey, unanswered bool) ExchangeID {
+	r, ok := c.byKey[k]
 	if !ok {
 		return NoExchange
 	}
@@ -270,7 +312,7 @@ func (c *calls) find(t *Transcript, blk *Block, unanswered bool) ExchangeID {
 		return r.list[0]
 	}
 	x := r.first(t)
-	c.byKey[blk.key()] = r
+	c.byKey[k] = r
 	return x
 }
 
@@ -297,7 +339,7 @@ func (c *calls) guess(t *Transcript, blk *Block) ExchangeID {
 	best := NoExchange
 	for _, x := range c.list {
 		e := &t.exchanges[x]
-		if len(e.Results) > 0 || blk.Tool != "" && e.Tool != "" && blk.Tool != e.Tool || blk.CallID != "" && e.CallID != "" {
+		if len(e.Results) > 0 || t.blocks[e.Call].Family != blk.Family || blk.Tool != "" && e.Tool != "" && blk.Tool != e.Tool || blk.CallID != "" && e.CallID != "" {
 			continue
 		}
 		if e.CallID == "" {
@@ -317,7 +359,7 @@ func (c *calls) answered(t *Transcript, blk *Block) ExchangeID {
 		return NoExchange
 	}
 	for i := len(c.list) - 1; i >= max(0, len(c.list)-fewCalls); i-- {
-		if e := &t.exchanges[c.list[i]]; e.CallID == "" && e.Tool == blk.Tool && len(e.Results) > 0 {
+		if e := &t.exchanges[c.list[i]]; e.CallID == "" && e.Tool == blk.Tool && t.blocks[e.Call].Family == blk.Family && len(e.Results) > 0 {
 			return c.list[i]
 		}
 	}
@@ -329,7 +371,7 @@ const anyTool = "\x00any"
 func (c *calls) addTool(t *Transcript, x ExchangeID) {
 	e := &t.exchanges[x]
 	for _, tool := range []string{e.Tool, anyTool} {
-		k := toolKey{tool, e.CallID != ""}
+		k := toolKey{tool, t.blocks[e.Call].Family, e.CallID != ""}
 		r := c.byTool[k]
 		r.list = append(r.list, x)
 		c.byTool[k] = r
@@ -349,7 +391,7 @@ func (c *calls) guessMany(t *Transcript, blk *Block) ExchangeID {
 		if best != NoExchange && id && t.exchanges[best].CallID == "" {
 			return // one without id is the better guess
 		}
-		k := toolKey{tool, id}
+		k := toolKey{tool, blk.Family, id}
 		r := c.byTool[k]
 		if x := r.first(t); x != NoExchange && (best == NoExchange || x < best) {
 			best = x
@@ -423,13 +465,24 @@ func (w *waiting) take(t *Transcript, blk *Block) ExchangeID {
 	if !ok || s.top < 0 || blk.CallID == "" {
 		return NoExchange
 	}
-	return w.pop(blk.key(), s)
+	return w.pop(t, blk, s)
 }
 
-// pop removes the first call of the latest batch.
-func (w *waiting) pop(k callKey, s shelf) ExchangeID {
-	b := &w.batches[s.top]
+// pop removes the first call of the latest batch: of the first few, one of blk's tool.
+func (w *waiting) pop(t *Transcript, blk *Block, s shelf) ExchangeID {
+	k, b := blk.key(), &w.batches[s.top]
 	x := b.head
+	if blk.Tool != "" && t.exchanges[x].Tool != blk.Tool {
+		for y, before, n := w.after[x], x, 0; y != NoExchange && n < fewCalls; y, before, n = w.after[y], y, n+1 {
+			if t.exchanges[y].Tool != blk.Tool {
+				continue
+			}
+			if w.after[before] = w.after[y]; b.tail == y {
+				b.tail = before
+			}
+			return y
+		}
+	}
 	if b.head = w.after[x]; b.head == NoExchange {
 		s.top = b.below
 		w.byKey[k] = s
@@ -438,12 +491,12 @@ func (w *waiting) pop(k callKey, s shelf) ExchangeID {
 }
 
 // takeNamed is take for a result without id, among calls without id.
-func (w *waiting) takeNamed(blk *Block) ExchangeID {
+func (w *waiting) takeNamed(t *Transcript, blk *Block) ExchangeID {
 	s, ok := w.byKey[blk.key()]
 	if !ok || s.top < 0 || blk.CallID != "" || blk.Tool == "" {
 		return NoExchange
 	}
-	return w.pop(blk.key(), s)
+	return w.pop(t, blk, s)
 }
 
 // latest returns the latest call of blk's key, answered or not.

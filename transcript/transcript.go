@@ -100,10 +100,12 @@ type Block struct {
 	Kind    Kind
 	Family  uint8 // calls are answered by results of the same family only
 	Failed  bool  // a result that reports an error
-	Span    Span
-	Body    Span
-	CallID  string // "" where the format allows it to be missing
-	Tool    string
+	// Continues: a result of which more follows, in a result of its own.
+	Continues bool
+	Span      Span
+	Body      Span
+	CallID    string // "" where the format allows it to be missing
+	Tool      string
 }
 
 // An Exchange relates one call to the blocks that answer it. Many goroutines may read
@@ -112,7 +114,7 @@ type Exchange struct {
 	CallID  string
 	Tool    string
 	Call    BlockID   // NoBlock if State is OrphanResult
-	Results []BlockID // in order; more than one only if State is Duplicate
+	Results []BlockID // in order; more than one if State is Duplicate, or if they are the parts of one
 	State   State
 	Server  bool // executed by the provider
 	Guessed bool // an id was missing; paired by name or by order

@@ -21,7 +21,7 @@ func (anthropic) sayCall(m *mender, b transcript.BlockID, text string) {
 
 // retagPart keeps what the assistant may not show as a text behind its message.
 func (anthropic) retagPart(m *mender, f *Finding) {
-	text := plainText(m.raw, m.t.Block(f.Block).Span, 0)
+	text := allText(m.raw, m.t.Block(f.Block).Span, 1)
 	m.dropBlock(f.Block)
 	m.insertMessage(f.Index+1, m.g.textMessage(transcript.User, "[A search result]\n"+text), m.fresh(), m.at(f.Block))
 	m.log(f, "edit", f.Block, f.Index, 0, "not allowed in the assistant's message; kept as text behind it")

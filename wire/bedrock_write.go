@@ -42,12 +42,14 @@ func (bedrock) sayCall(m *mender, b transcript.BlockID, text string) {
 	m.setAt(m.t.Block(b).Span, []string{"toolUse", "input"}, noteOf(text))
 }
 
-// medium: an item is what its member is called.
-func (bedrock) medium(d *draft, item transcript.Span) (name string) {
-	for _, k := range jsonspan.Members(d.raw, jsonspan.Span(item)) {
-		name = string(d.raw[k.Key.Start:k.Key.End])
+// shown: an item is what its member is called.
+func (bedrock) shown(d *draft, item transcript.Span) []byte {
+	for _, name := range []string{"image", "document", "video"} {
+		if _, ok := d.member(item, name); ok {
+			return d.t.Bytes(item)
+		}
 	}
-	return name
+	return nil
 }
 
 func (bedrock) wrapResult(m *mender, f *Finding) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
 )
 
 // Canonical returns a form of a JSON value that is the same for values that differ
@@ -14,15 +15,16 @@ func Canonical(value []byte) []byte {
 	return appendCanonical(nil, value, jsonspan.Span{Start: 0, End: len(value)}, 0)
 }
 
-// canonical is Canonical for the body of a call: an object, or an object written
-// into a string as on the OpenAI APIs.
-func canonical(body []byte) string {
-	if len(body) > 0 && body[0] != '{' {
-		if text := jsonspan.Decode(nil, body); len(text) > 0 && text[0] == '{' {
-			body = text
+// canonical is Canonical for the body of a call: a value, or one written into a string as
+// on the OpenAI APIs.
+func (r *Request) canonical(body transcript.Span) string {
+	raw := r.t.Bytes(body)
+	if r.inString(body) {
+		if raw = jsonspan.Decode(nil, raw); jsonspan.Valid(raw) != nil {
+			return string(raw)
 		}
 	}
-	return string(Canonical(body))
+	return string(Canonical(raw))
 }
 
 // deepest bounds the recursion; what nests deeper is compared as it is written.

@@ -30,6 +30,10 @@ var chatGrammar = grammar{
 
 type chat struct{ common }
 
+// legacyFamily is that of function_call and of the messages of a function: tool_calls and
+// the messages of a tool are another.
+const legacyFamily uint8 = 1
+
 // chatFields are the members of a message of the Chat Completions API.
 type chatFields struct {
 	role, content, callID, name, reasoning, refusal, audio, prefix field
@@ -215,8 +219,11 @@ func (p *parser) chatResult(i int, span jsonspan.Span, f *chatFields) {
 	if f.content.given() {
 		b.Body = tspan(f.content.span)
 	}
-	p.block(b, place{in: inMessage})
 	legacy := p.is(f.role, "function")
+	if legacy {
+		b.Family = legacyFamily
+	}
+	p.block(b, place{in: inMessage})
 	switch {
 	case legacy:
 	case f.callID.absent():
@@ -416,7 +423,7 @@ func (p *parser) chatFunctionCall() bool {
 	at := p.Offset()
 	name, args := p.chatFunction()
 	span := transcript.Span{Start: at, End: p.Offset()}
-	b := transcript.Block{Kind: transcript.Call, Span: span, Body: span, Tool: p.text(name)}
+	b := transcript.Block{Kind: transcript.Call, Family: legacyFamily, Span: span, Body: span, Tool: p.text(name)}
 	if args.given() {
 		b.Body = tspan(args.span)
 	}

@@ -94,6 +94,7 @@ type partFields struct {
 	data               bool          // some member holds data
 	call, response, md bool
 	failed             bool // a response that holds an error
+	more               bool // a response that goes on in another one
 }
 
 func (p *parser) geminiPart(j int) {
@@ -109,7 +110,7 @@ func (p *parser) geminiPart(j int) {
 		p.geminiField(string(k), &f)
 	}
 	span := transcript.Span{Start: at, End: p.Offset()}
-	b := transcript.Block{Kind: f.kind, Span: span, Body: span, CallID: p.text(f.id), Tool: p.text(f.name), Failed: f.failed && f.response}
+	b := transcript.Block{Kind: f.kind, Span: span, Body: span, CallID: p.text(f.id), Tool: p.text(f.name), Failed: f.failed && f.response, Continues: f.more && f.response}
 	if f.body.given() {
 		b.Body = tspan(f.body.span)
 	}
@@ -130,7 +131,7 @@ func (p *parser) geminiField(name string, f *partFields) {
 	payload := func(kind transcript.Kind) {
 		// If a member stands twice, the last one counts.
 		f.kind, f.data, f.payload = kind, true, p.Peek()
-		f.id, f.name, f.body, f.call, f.response, f.failed = field{}, field{}, field{}, false, false, false
+		f.id, f.name, f.body, f.call, f.response, f.failed, f.more = field{}, field{}, field{}, false, false, false, false
 	}
 	switch name {
 	case "text":
@@ -181,6 +182,9 @@ func (p *parser) geminiFunction(f *partFields, body string) {
 			f.id = p.value()
 		case "name":
 			f.name = p.value()
+		case "willContinue", "will_continue":
+			v := p.value()
+			f.more = v.kind == jsonspan.Bool && p.raw[v.span.Start] == 't'
 		case body:
 			f.body, f.failed = p.geminiBody(body)
 		default:

@@ -66,8 +66,15 @@ func (gemini) sayCall(m *mender, b transcript.BlockID, text string) {
 	m.setAt(m.t.Block(b).Span, []string{geminiMember(m.draft, b, true), "args"}, noteOf(text))
 }
 
-// medium: what a response shows does not stand in its body.
-func (gemini) medium(*draft, transcript.Span) string { return "" }
+// shown: media are parts, of a response as of a message.
+func (gemini) shown(d *draft, item transcript.Span) []byte {
+	for _, name := range []string{"inlineData", "inline_data", "fileData", "file_data"} {
+		if _, ok := d.member(item, name); ok {
+			return d.t.Bytes(item)
+		}
+	}
+	return nil
+}
 
 func (gemini) wrapResult(m *mender, f *Finding) {
 	blk := m.t.Block(f.Block)

@@ -106,9 +106,18 @@ type speech interface {
 	resultTokens(r *Request, c Counter, blk transcript.Block) int
 	saidTokens(r *Request, c Counter, blk transcript.Block, text string) int
 
-	// medium names what an item of a result shows, if it may stand in a message of the
-	// user as it is.
-	medium(d *draft, item transcript.Span) string
+	// beside returns the media of a result that do not stand in its body.
+	beside(d *draft, b transcript.BlockID) (transcript.Span, bool)
+	// shown writes what an item of a result shows as a block of the user's; nil if it
+	// shows nothing.
+	shown(d *draft, item transcript.Span) []byte
+	// resultObject is the object that the members of a result stand in, and the path to
+	// it.
+	resultObject(d *draft, b transcript.BlockID) (at transcript.Span, path string)
+	// joined joins what results of one call say, if it can be, and setJoined makes the
+	// first of them say it.
+	joined(d *draft, all []transcript.BlockID) (value []byte, ok bool)
+	setJoined(m *mender, all []transcript.BlockID, joined []byte) bool
 	// wrapResult makes an object of a structured result that is none.
 	wrapResult(m *mender, f *Finding)
 	// retagPart mends a part that its role may not use.
@@ -154,7 +163,13 @@ func (common) saidTokens(_ *Request, c Counter, _ transcript.Block, text string)
 	return c.Count([]byte(text))
 }
 
-func (common) medium(d *draft, item transcript.Span) string { return d.text(item, "type") }
+func (common) shown(d *draft, item transcript.Span) []byte {
+	switch d.text(item, "type") {
+	case "image", "document", "video", "image_url", "input_audio", "file", "input_image", "input_file":
+		return d.t.Bytes(item)
+	}
+	return nil
+}
 
 func (common) wrapResult(*mender, *Finding) {}
 
@@ -166,8 +181,8 @@ func (common) thinkingOff(m *mender, f *Finding) {
 	}
 }
 
-// memberIs reports whether the string member of an object is the word, as it is written.
+// memberIs reports whether the string member of an object is the word, however it is written.
 func (r *Request) memberIs(object transcript.Span, name, word string) bool {
 	m, ok := jsonspan.Find(r.raw, jsonspan.Span(object), name)
-	return ok && string(r.raw[m.Value.Start:m.Value.End]) == `"`+word+`"`
+	return ok && r.raw[m.Value.Start] == '"' && string(jsonspan.Decode(nil, r.raw[m.Value.Start+1:m.Value.End-1])) == word
 }

@@ -241,7 +241,7 @@ func (m *mender) partError(f *Finding) {
 	var texts, others [][]byte
 	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(blk.Body)) {
 		raw := m.raw[e.Start:e.End]
-		if t, ok := jsonspan.Find(m.raw, e, "type"); ok && string(m.raw[t.Value.Start:t.Value.End]) == `"text"` {
+		if m.memberIs(tspan(e), "type", "text") {
 			texts = append(texts, raw)
 		} else {
 			others = append(others, raw)
@@ -318,12 +318,11 @@ func (m *mender) textItem(f *Finding) {
 	blk := m.t.Block(f.Block)
 	done := false
 	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(blk.Body)) {
-		t, _ := jsonspan.Find(m.raw, e, "type")
-		name := strings.Trim(string(m.raw[t.Value.Start:t.Value.End]), `"`)
+		name := m.text(tspan(e), "type")
 		if name == "text" || resultParts[name] && name != "search_result" {
 			continue
 		}
-		text := m.g.text(transcript.User, plainText(m.raw, tspan(e), 0))
+		text := m.g.text(transcript.User, allText(m.raw, tspan(e), 1))
 		done = m.edit(jsonspan.Edit{Span: e, New: text}) || done
 	}
 	if done {
@@ -375,8 +374,7 @@ func (m *mender) moveImage(f *Finding) {
 	content := m.frame[f.Index].content
 	var texts, media [][]byte
 	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(content)) {
-		t, _ := jsonspan.Find(m.raw, e, "type")
-		if raw := m.raw[e.Start:e.End]; string(m.raw[t.Value.Start:t.Value.End]) == `"text"` {
+		if raw := m.raw[e.Start:e.End]; m.memberIs(tspan(e), "type", "text") {
 			texts = append(texts, raw)
 		} else {
 			media = append(media, raw)

@@ -33,6 +33,12 @@ func (m *mender) unansweredCall(f *Finding) {
 	if r := m.loneStray(x); r != transcript.NoBlock && m.free(r) && m.relink(f, x, r) {
 		return
 	}
+	if m.repeatsAnswered(x) {
+		m.dropBlock(f.Block)
+		m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a copy of a call that is answered")
+		m.dropIfAlone(f, f.Block)
+		return
+	}
 	text := DefaultStub
 	if m.repair.Stub != nil {
 		text = m.repair.Stub(x)
@@ -56,11 +62,37 @@ func (m *mender) unansweredCall(f *Finding) {
 	}
 }
 
+// repeatsAnswered reports whether a call without results is a copy of one that has some:
+// of the same id, the same tool, the same arguments.
+func (m *mender) repeatsAnswered(x transcript.Exchange) bool {
+	if x.CallID == "" || m.ownResult(x) != transcript.NoBlock {
+		return false
+	}
+	m.index()
+	id := m.t.ExchangeOf(x.Call)
+	for _, near := range m.nearCalls(x.CallID, id) {
+		o := m.t.Exchanges()[near]
+		if len(o.Results) > 0 && m.t.Block(o.Call).Family == m.t.Block(x.Call).Family && m.free(o.Call) && m.sameCall(o.Call, x.Call) {
+			return true
+		}
+	}
+	return false
+}
+
+// nearCalls lists the calls of an id that stand next to one of them: of very many with one
+// id, only the neighbours are compared.
+func (m *mender) nearCalls(id string, x transcript.ExchangeID) []transcript.ExchangeID {
+	const near = 16
+	all := m.calls[id]
+	at := min(m.nth[x], len(all))
+	return all[max(0, at-near):min(len(all), at+near)]
+}
+
 // ownResult returns the result of a call that stands in the assistant's own turn.
 func (m *mender) ownResult(x transcript.Exchange) transcript.BlockID {
 	for _, b := range m.ownResults(m.t.Messages()[m.t.Block(x.Call).Message].Turn) {
 		blk := m.t.Block(b)
-		if same := blk.CallID == x.CallID && (x.CallID != "" || blk.Tool == x.Tool); b > x.Call && same && m.free(b) {
+		if same := blk.CallID == x.CallID && (x.CallID != "" || blk.Tool == x.Tool); b > x.Call && same && blk.Family == m.t.Block(x.Call).Family && m.free(b) {
 			return b
 		}
 	}
@@ -140,6 +172,9 @@ func (m *mender) loneStray(x transcript.Exchange) transcript.BlockID {
 		}
 	}
 	if calls != 1 || results != 1 || m.t.Exchanges()[m.t.ExchangeOf(stray)].State != transcript.OrphanResult || m.asks(m.t.Block(stray).CallID) {
+		return transcript.NoBlock
+	}
+	if m.t.Block(stray).Family != m.t.Block(x.Call).Family {
 		return transcript.NoBlock
 	}
 	if name := m.t.Block(stray).Tool; name != "" && x.Tool != "" && name != x.Tool {
@@ -281,40 +316,12 @@ func (m *mender) callsDown(f *Finding) {
 	}
 }
 
-// extraResult settles a call that is answered more than once: a real result is
-// worth more than one that some repair made up, and a later one more than an
-// earlier.
-func (m *mender) extraResult(f *Finding) {
-	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
-	if x.Repeats {
-		return // settled with the call
-	}
-	if c := m.laterCall(x); c != transcript.NoBlock && m.differs(x.Results[0], f.Block) {
-		m.bringHome(f, c, f.Block) // a later call of the same id has none
-		return
-	}
-	best := x.Results[0]
-	for _, r := range x.Results[1:] {
-		if !Synthetic(m.resultText(r)) || Synthetic(m.resultText(best)) {
-			if m.differs(best, r) {
-				best = r
-			}
-		}
-	}
-	for _, r := range x.Results {
-		if r != best && m.free(r) {
-			m.dropBlock(r)
-			m.log(f, "drop", r, 0, -m.t.Block(r).Span.Len(), "a call has one result; another one was kept")
-		}
-	}
-}
-
 // laterCall returns a later call of the same id and tool that nothing answers.
 func (m *mender) laterCall(x transcript.Exchange) transcript.BlockID {
 	m.index()
 	for _, id := range m.calls[x.CallID] {
 		o := m.t.Exchanges()[id]
-		if o.Call > x.Call && o.Tool == x.Tool && (o.State == transcript.OrphanCall || o.State == transcript.Open) && m.free(o.Call) {
+		if o.Call > x.Call && o.Tool == x.Tool && m.t.Block(o.Call).Family == m.t.Block(x.Call).Family && (o.State == transcript.OrphanCall || o.State == transcript.Open) && m.free(o.Call) {
 			return o.Call
 		}
 	}
@@ -323,7 +330,7 @@ func (m *mender) laterCall(x transcript.Exchange) transcript.BlockID {
 
 // differs reports whether two results say different things.
 func (m *mender) differs(a, b transcript.BlockID) bool {
-	return !bytes.Equal(Canonical(m.t.Bytes(m.t.Block(a).Body)), Canonical(m.t.Bytes(m.t.Block(b).Body)))
+	return !bytes.Equal(m.said(a), m.said(b))
 }
 
 // twinCall settles a call that repeats the id of another one of its turn. A copy
@@ -373,5 +380,5 @@ func (m *mender) isCopy(first transcript.BlockID, x transcript.Exchange) bool {
 // sameCall reports whether two calls are the same but for white space.
 func (m *mender) sameCall(a, b transcript.BlockID) bool {
 	x, y := m.t.Block(a), m.t.Block(b)
-	return x.Tool == y.Tool && canonical(m.t.Bytes(x.Body)) == canonical(m.t.Bytes(y.Body))
+	return x.Tool == y.Tool && m.canonical(x.Body) == m.canonical(y.Body)
 }

@@ -142,7 +142,7 @@ func (m *mender) asUser(f *Finding) {
 	if !m.untouched(i) {
 		return
 	}
-	text := "<system-reminder>\n" + plainText(m.raw, m.frame[i].content, 0) + "\n</system-reminder>"
+	text := "<system-reminder>\n" + allText(m.raw, m.frame[i].content, 0) + "\n</system-reminder>"
 	m.dropMessage(i)
 	m.insertMessage(i, m.g.textMessage(transcript.User, text), m.fresh(), atMessage(i))
 	m.log(f, "edit", transcript.NoBlock, i, 0, "a system message that may not stand here becomes a reminder in the user's turn")

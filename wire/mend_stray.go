@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -17,28 +18,34 @@ func (m *mender) strayResult(f *Finding) {
 	if f.fault == orphanResult && m.awaitsRelink(f.Block) {
 		return
 	}
-	blk := m.t.Block(f.Block)
-	text := m.resultText(f.Block)
-	if m.repair.OrphanResult == RemedyDrop || Synthetic(text) || strings.TrimSpace(text) == "" {
+	text, media := m.quotation(f.Block)
+	if m.repair.OrphanResult == RemedyDrop || len(media) == 0 && (Synthetic(text) || strings.TrimSpace(text) == "") {
 		m.dropBlock(f.Block)
-		m.log(f, "drop", f.Block, f.Index, -blk.Span.Len(), "a result whose call is not in the history")
+		m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a result whose call is not in the history")
 		return
 	}
+	m.quote(f, f.Block, "a result whose call is not in the history, kept as quoted text")
+}
+
+// quote lets the user quote a result that cannot stay one: its words as text, its media as
+// they are.
+func (m *mender) quote(f *Finding, b transcript.BlockID, why string) {
+	blk := m.t.Block(b)
+	text, media := m.quotation(b)
 	quoted := m.quoteResult(blk, text)
-	m.dropBlock(f.Block)
-	media := m.resultMedia(blk)
+	m.dropBlock(b)
 	raw := m.textMessage(quoted, media)
 	if m.g.nested && m.t.Messages()[blk.Message].Role == transcript.User {
 		raw = m.g.text(transcript.User, quoted)
-		l := m.listOf(blk.Message, m.where[f.Block].in)
+		l := m.listOf(blk.Message, m.where[b].in)
 		for _, one := range append([][]byte{raw}, media...) {
-			l.insert(m.behindResults(f.Block), item{raw: one, from: m.at(f.Block)})
+			l.insert(m.behindResults(b), item{raw: one, from: m.at(b)})
 		}
 		m.messages.drop[blk.Message] = false
 	} else {
-		m.insertMessage(m.behindTool(blk.Message), raw, m.fresh(), repeat(m.at(f.Block), 1+len(media))...)
+		m.insertMessage(m.behindTool(blk.Message), raw, m.fresh(), repeat(m.at(b), 1+len(media))...)
 	}
-	m.log(f, "edit", f.Block, f.Index, len(raw)-blk.Span.Len(), "a result whose call is not in the history, kept as quoted text")
+	m.log(f, "edit", b, blk.Message, len(raw)-blk.Span.Len(), "%s", why)
 }
 
 // isHomeless reports whether the result stands in the assistant's turn behind a
@@ -73,20 +80,68 @@ func (m *mender) awaitsRelink(b transcript.BlockID) bool {
 	return false
 }
 
-// resultMedia returns the images and documents in a result, which may stand in a
-// message as they are.
-func (m *mender) resultMedia(blk transcript.Block) [][]byte {
-	if blk.Body.Len() == 0 || m.raw[blk.Body.Start] != '[' {
-		return nil
+// quotation returns all that a result holds: its texts, anything that is no text as JSON,
+// and what it shows.
+func (m *mender) quotation(b transcript.BlockID) (string, [][]byte) {
+	blk := m.t.Block(b)
+	if blk.Body == blk.Span {
+		return allText(m.raw, blk.Span, 0), nil
 	}
+	var texts []string
 	var media [][]byte
-	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(blk.Body)) {
-		switch m.g.medium(m.draft, tspan(e)) {
-		case "image", "document", "video", "image_url", "input_audio", "file":
-			media = append(media, m.raw[e.Start:e.End])
+	take := func(s transcript.Span) {
+		if shows := m.shows(s); shows != nil {
+			media = append(media, shows)
+		} else if text := allText(m.raw, s, 1); text != "" {
+			texts = append(texts, text)
 		}
 	}
-	return media
+	if !m.inString(blk.Body) && m.raw[blk.Body.Start] == '[' {
+		for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(blk.Body)) {
+			take(tspan(e))
+		}
+	} else {
+		take(blk.Body)
+	}
+	if parts, ok := m.g.beside(m.draft, b); ok {
+		for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(parts)) {
+			take(tspan(e))
+		}
+	}
+	if rest := m.otherMembers(b); rest != nil {
+		texts = append(texts, string(Canonical(rest)))
+	}
+	return strings.Join(texts, "\n"), media
+}
+
+// shows is what an item of a result shows, if it is an object.
+func (m *mender) shows(s transcript.Span) []byte {
+	if s.Len() == 0 || m.raw[s.Start] != '{' {
+		return nil
+	}
+	return m.g.shown(m.draft, s)
+}
+
+// plumbing are the members of a result that say nothing of what a tool did.
+var plumbing = []string{
+	"type", "role", "id", "name", "tool_use_id", "toolUseId", "tool_call_id", "call_id", "content", "output", "response", "parts",
+	"is_error", "status", "cache_control", "willContinue", "will_continue", "scheduling",
+}
+
+// otherMembers writes the members of a result beside what it says, or nil.
+func (m *mender) otherMembers(b transcript.BlockID) []byte {
+	at, _ := m.g.resultObject(m.draft, b)
+	var rest []any
+	for _, e := range jsonspan.Members(m.raw, jsonspan.Span(at)) {
+		name := string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End]))
+		if value := m.raw[e.Value.Start:e.Value.End]; !slices.Contains(plumbing, name) && !saysNothing(value) {
+			rest = append(rest, name, value)
+		}
+	}
+	if rest == nil {
+		return nil
+	}
+	return object(rest...)
 }
 
 // textMessage writes a message of the user that says text and shows media.

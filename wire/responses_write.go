@@ -71,8 +71,22 @@ func (responses) freeForm(r *Request, blk transcript.Block) bool {
 	return r.memberIs(blk.Span, "type", "custom_tool_call")
 }
 
-// medium: outputs stay outputs; what they show has other names in a message.
-func (responses) medium(*draft, transcript.Span) string { return "" }
+// shown: a screenshot is an image; what else outputs show stands in messages as it is.
+func (responses) shown(d *draft, item transcript.Span) []byte {
+	if d.text(item, "type") != "computer_screenshot" {
+		return common{}.shown(d, item)
+	}
+	image := []any{"type", "input_image"}
+	for _, name := range []string{"image_url", "file_id", "detail"} {
+		if v, ok := d.member(item, name); ok && d.raw[v.Start] == '"' {
+			image = append(image, name, d.t.Bytes(v))
+		}
+	}
+	if len(image) == 2 {
+		return nil
+	}
+	return object(image...)
+}
 
 // thinkingOff switches reasoning off.
 func (responses) thinkingOff(m *mender, f *Finding) {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -90,9 +91,9 @@ func plainText(raw []byte, s transcript.Span, depth int) string {
 func objectText(raw []byte, s transcript.Span, depth int) (string, bool) {
 	typ, inner, others := "", jsonspan.Span{}, 0
 	for _, m := range jsonspan.Members(raw, jsonspan.Span(s)) {
-		switch string(raw[m.Key.Start:m.Key.End]) {
+		switch string(jsonspan.Decode(nil, raw[m.Key.Start:m.Key.End])) {
 		case "type":
-			typ = strings.Trim(string(raw[m.Value.Start:m.Value.End]), `"`)
+			typ = scalar(raw, m.Value)
 		case "text", "output", "content", "error", "result":
 			if inner.End > 0 {
 				others++
@@ -110,4 +111,61 @@ func objectText(raw []byte, s transcript.Span, depth int) (string, bool) {
 		return "[" + typ + "]", true
 	}
 	return "", false
+}
+
+// scalar returns a string as it is meant, and anything else as it is written.
+func scalar(raw []byte, s jsonspan.Span) string {
+	if raw[s.Start] == '"' {
+		return string(jsonspan.Decode(nil, raw[s.Start+1:s.End-1]))
+	}
+	return string(raw[s.Start:s.End])
+}
+
+// allText is plainText that leaves nothing out: what is more than the wrapping of a text is
+// written as JSON.
+func allText(raw []byte, s transcript.Span, depth int) string {
+	if s.Len() <= 0 {
+		return ""
+	}
+	switch c := raw[s.Start]; {
+	case s.Start > 0 && raw[s.Start-1] == '"' && s.End < len(raw) && raw[s.End] == '"', c == '"':
+		return plainText(raw, s, depth)
+	case c == '[' && depth < 4:
+		var parts []string
+		for _, e := range jsonspan.Elements(raw, jsonspan.Span(s)) {
+			if t := allText(raw, tspan(e), depth+1); t != "" {
+				parts = append(parts, t)
+			}
+		}
+		return strings.Join(parts, "\n")
+	case c == '{' && depth < 4:
+		if inner, ok := wrappedText(raw, jsonspan.Span(s)); ok {
+			return allText(raw, inner, depth+1)
+		}
+	}
+	return string(Canonical(raw[s.Start:s.End]))
+}
+
+// textTypes are what the dialects call a text.
+var textTypes = []string{"text", "input_text", "output_text"}
+
+// wrappedText returns the string of an object that holds nothing else.
+func wrappedText(raw []byte, s jsonspan.Span) (transcript.Span, bool) {
+	var inner jsonspan.Span
+	for _, m := range jsonspan.Members(raw, s) {
+		value := raw[m.Value.Start:m.Value.End]
+		switch name := string(jsonspan.Decode(nil, raw[m.Key.Start:m.Key.End])); {
+		case name == "type" && slices.Contains(textTypes, scalar(raw, m.Value)), name == "cache_control", saysNothing(value):
+		case slices.Contains([]string{"text", "output", "content", "error", "result"}, name) && inner.End == 0 && (value[0] == '"' || value[0] == '['):
+			inner = m.Value
+		default:
+			return transcript.Span{}, false
+		}
+	}
+	return tspan(inner), inner.End > 0
+}
+
+// saysNothing reports whether a value holds nothing: null, or an empty list or object.
+func saysNothing(value []byte) bool {
+	return string(value) == "null" || len(value) == 2 && (value[0] == '[' || value[0] == '{')
 }

@@ -13,5 +13,4 @@ var known = []struct {
 	{"a tool that is defined in the history is called unknown", regexp.MustCompile(`^anthropic: tool-reference-unknown in a whole history$`)},
 	{"a call id that an earlier call of its kind had passes on Responses", regexp.MustCompile(`^openai-responses: (the check is clean, the oracle says reused|the oracle says reused of the output)$`)},
 	{"the output of a shell answers a function on Responses", regexp.MustCompile(`^openai-responses: the (check is clean, the )?oracle says orphan`)},
-	{"a response in several parts is called a duplicate on Gemini", regexp.MustCompile(`^gemini: (duplicate-result|orphan-result) in a whole history$|^gemini: the check says (duplicate-result|orphan-result), the oracle nothing$`)},
 }

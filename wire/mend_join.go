@@ -1,0 +1,251 @@
+package wire
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// extraResult settles a call that is answered more than once. What a repair made up goes
+// beside a real result, and so does a copy; the others are joined in order. Where nothing
+// but the order tells results apart, the first one is the answer and the others are quoted.
+func (m *mender) extraResult(f *Finding) {
+	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
+	if x.Repeats {
+		return // settled with the call
+	}
+	if c := m.laterCall(x); c != transcript.NoBlock && m.differs(x.Results[0], f.Block) && !m.sameCall(x.Call, c) {
+		m.bringHome(f, c, f.Block) // a later call of the same id has none
+		return
+	}
+	for _, r := range x.Results {
+		if !m.free(r) {
+			return
+		}
+	}
+	keep := m.realResults(x.Results)
+	for _, r := range x.Results {
+		if !slices.Contains(keep, r) {
+			m.dropBlock(r)
+			m.log(f, "drop", r, 0, -m.t.Block(r).Span.Len(), "a call has one result; another one was kept that says all of it")
+		}
+	}
+	if len(keep) > 1 && x.CallID != "" && m.joinResults(f, keep) {
+		return
+	}
+	for _, r := range keep[1:] {
+		m.quote(f, r, "a call has one result; this one is kept as quoted text")
+	}
+}
+
+// realResults lists the results without copies and, if there is a real one, without those
+// that some repair made up. There is always one.
+func (m *mender) realResults(all []transcript.BlockID) (keep []transcript.BlockID) {
+	made := transcript.NoBlock
+	seen := make(map[string]bool)
+	for _, r := range all {
+		said := string(m.said(r))
+		switch {
+		case seen[said]:
+		case Synthetic(m.resultText(r)):
+			made = r
+		default:
+			keep = append(keep, r)
+		}
+		seen[said] = true
+	}
+	if len(keep) == 0 {
+		keep = append(keep, made)
+	}
+	return keep
+}
+
+// said is what a result says, media included, in one spelling.
+func (m *mender) said(r transcript.BlockID) []byte {
+	said := Canonical(m.value(r))
+	if parts, ok := m.g.beside(m.draft, r); ok {
+		said = append(append(said, ' '), Canonical(m.t.Bytes(parts))...)
+	}
+	return said
+}
+
+// joinResults writes what several results say into the first of them.
+func (m *mender) joinResults(f *Finding, all []transcript.BlockID) bool {
+	joined, ok := m.g.joined(m.draft, all)
+	if !ok || !m.g.setJoined(m, all, joined) {
+		return false
+	}
+	m.settled[all[0]] = true
+	for _, r := range all[1:] {
+		m.join(m.at(all[0]), m.at(r))
+		m.dropBlock(r)
+		m.log(f, "merge", r, 0, 0, "results of one call, joined in order")
+		m.tellApart(f, all[0], r)
+	}
+	return true
+}
+
+// tellApart records the members of a result that the one it was joined to does not have.
+func (m *mender) tellApart(f *Finding, into, from transcript.BlockID) {
+	a, path := m.g.resultObject(m.draft, into)
+	b, _ := m.g.resultObject(m.draft, from)
+	for _, e := range jsonspan.Members(m.raw, jsonspan.Span(b)) {
+		name := string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End]))
+		value := m.raw[e.Value.Start:e.Value.End]
+		if name == "content" || name == "output" || name == "response" || name == "parts" || string(value) == "null" {
+			continue
+		}
+		if v, ok := m.member(a, name); ok && bytes.Equal(Canonical(m.t.Bytes(v)), Canonical(value)) {
+			continue
+		}
+		m.log(f, "drop", from, 0, -len(value), "%s of a result that was joined to another", name)
+		if c := &m.changes[len(m.changes)-1]; c.Path != "" {
+			c.Path = join(join(c.Path, path), name)
+		}
+	}
+}
+
+// value returns what a result says as it is written, quotes included; nil if it has none.
+func (d *draft) value(b transcript.BlockID) []byte {
+	blk := d.t.Block(b)
+	switch {
+	case blk.Body == blk.Span:
+		return nil
+	case d.inString(blk.Body):
+		return d.raw[blk.Body.Start-1 : blk.Body.End+1]
+	}
+	return d.t.Bytes(blk.Body)
+}
+
+// joined joins strings to a string, and lists and strings to a list. Other things cannot
+// be joined.
+func (common) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
+	var values [][]byte
+	strings := 0
+	for _, b := range all {
+		if d.text(d.t.Block(b).Span, "type") != d.text(d.t.Block(all[0]).Span, "type") {
+			return nil, false // outputs of different kinds
+		}
+		v := d.value(b)
+		if v == nil || string(v) == "null" || string(v) == `""` {
+			continue
+		}
+		switch v[0] {
+		case '"':
+			strings++
+		case '[':
+		default:
+			return nil, false
+		}
+		values = append(values, v)
+	}
+	switch strings {
+	case len(values):
+		return joinStrings(values), true
+	case 0:
+	default:
+		if d.text(d.t.Block(all[0]).Span, "type") == "shell_call_output" {
+			return nil, false
+		}
+	}
+	var items [][]byte
+	for _, v := range values {
+		if v[0] == '"' {
+			items = append(items, d.g.textBlock(transcript.User, v))
+			continue
+		}
+		for _, e := range jsonspan.Elements(v, jsonspan.Span{End: len(v)}) {
+			items = append(items, v[e.Start:e.End])
+		}
+	}
+	return array(items...), true
+}
+
+// joinStrings joins JSON strings to one.
+func joinStrings(values [][]byte) []byte {
+	out := []byte{'"'}
+	for i, v := range values {
+		if i > 0 {
+			out = append(out, `\n\n`...)
+		}
+		out = append(out, v[1:len(v)-1]...)
+	}
+	return append(out, '"')
+}
+
+func (common) setJoined(m *mender, all []transcript.BlockID, joined []byte) bool {
+	return m.setResult(all[0], joined)
+}
+
+func (common) resultObject(d *draft, b transcript.BlockID) (transcript.Span, string) {
+	return d.t.Block(b).Span, ""
+}
+
+func (common) beside(*draft, transcript.BlockID) (transcript.Span, bool) {
+	return transcript.Span{}, false
+}
+
+func (bedrock) resultObject(d *draft, b transcript.BlockID) (transcript.Span, string) {
+	inner, _ := d.member(d.t.Block(b).Span, "toolResult")
+	return inner, "toolResult"
+}
+
+func (gemini) resultObject(d *draft, b transcript.BlockID) (transcript.Span, string) {
+	name := geminiMember(d, b, false)
+	inner, _ := d.member(d.t.Block(b).Span, name)
+	return inner, name
+}
+
+// beside returns the parts of a response: the media that it shows.
+func (g gemini) beside(d *draft, b transcript.BlockID) (transcript.Span, bool) {
+	inner, _ := g.resultObject(d, b)
+	parts, ok := d.member(inner, "parts")
+	return parts, ok && d.raw[parts.Start] == '['
+}
+
+// joined joins responses that say one text each under one name to such a one, and others
+// to a list of outputs.
+func (gemini) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
+	name, alike := "", true
+	var texts, whole [][]byte
+	for _, b := range all {
+		v := d.value(b)
+		if v == nil {
+			continue
+		}
+		whole = append(whole, v)
+		members := jsonspan.Members(v, jsonspan.Span{End: len(v)})
+		if len(members) != 1 || v[members[0].Value.Start] != '"' {
+			alike = false
+			continue
+		}
+		key := string(jsonspan.Decode(nil, v[members[0].Key.Start:members[0].Key.End]))
+		alike = alike && (name == "" || name == key)
+		name = key
+		texts = append(texts, v[members[0].Value.Start:members[0].Value.End])
+	}
+	if alike && name != "" {
+		return object(name, joinStrings(texts)), true
+	}
+	return object("output", array(whole...)), true
+}
+
+func (g gemini) setJoined(m *mender, all []transcript.BlockID, joined []byte) bool {
+	at := m.t.Block(all[0]).Span
+	var media [][]byte
+	more := false
+	for i, b := range all {
+		if parts, ok := g.beside(m.draft, b); ok {
+			for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(parts)) {
+				media, more = append(media, m.raw[e.Start:e.End]), more || i > 0
+			}
+		}
+	}
+	name := geminiMember(m.draft, all[0], false)
+	if !m.setAt(at, []string{name, "response"}, joined) {
+		return false
+	}
+	return !more || m.setAt(at, []string{name, "parts"}, array(media...))
+}
