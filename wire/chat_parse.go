@@ -156,7 +156,9 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 				p.note(emptyAssistantNull, -1, "", "")
 			}
 		}
-		p.note(noContentElement, -1, "", "")
+		if f.refusal.absent() || f.refusal.empty() { // a refusal is content
+			p.note(noContentElement, -1, "", "")
+		}
 	case f.content.kind == jsonspan.Array:
 		if f.content.span.Len() < 64 && len(jsonspan.Elements(p.raw, f.content.span)) == 0 {
 			p.note(emptyParts, -1, "", "")

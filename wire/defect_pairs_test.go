@@ -120,3 +120,25 @@ func TestDefectP21FirstInFirstOut(t *testing.T) {
 	defect{name: "an earlier call's", as: wire.Gemini, model: "gemini-3-pro", body: `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[` + call + `]},{"role":"user","parts":[{"text":"wait"}]},{"role":"model","parts":[` + call + `]},{"role":"user","parts":[` + one + `,` + two + `]}]}`,
 		found: []string{"displaced-result"}, keeps: []string{one, two}, loses: []string{wire.DefaultStub, "without its call"}}.run(t)
 }
+
+// What a person says beside an approval is quoted; a refusal is content.
+func TestDefectP9Words(t *testing.T) {
+	defect{name: "approval", as: wire.OpenAIResponses, body: `{"model":"gpt-5","input":[{"role":"user","content":"q"},{"type":"mcp_approval_response","approval_request_id":"mcpr_1","approve":false,"reason":"not on a Friday"}]}`, found: []string{"orphan-result"}, keeps: []string{"not on a Friday"}, loses: []string{`{"type":"mcp_approval_response"`}}.run(t)
+	r, err := wire.Parse([]byte(`{"model":"gpt-5","messages":[{"role":"user","content":"q"},{"role":"assistant","content":null,"refusal":"I will not"},{"role":"user","content":"on"}]}`), wire.Options{Dialect: wire.OpenAIChat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := r.Mend(wire.Repair{}, wire.CheckOptions{Strict: true})
+	if err != nil || !strings.Contains(string(m.Request.Raw()), "I will not") {
+		t.Errorf("%s, %v", m.Request.Raw(), err)
+	}
+}
+
+// An id of an item does not end in an underscore; dashes are fine.
+func TestDefectP22ItemIDs(t *testing.T) {
+	body := func(id string) string {
+		return `{"model":"gpt-5","input":[{"role":"user","content":"q"},{"type":"function_call","id":"` + id + `","call_id":"a","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"a","output":"one"}]}`
+	}
+	defect{name: "underscore", as: wire.OpenAIResponses, body: body("fc_abcDEF_"), found: []string{"item-id-format"}, loses: []string{"fc_abcDEF_"}, keeps: []string{`"call_id":"a"`}}.run(t)
+	defect{name: "dash", as: wire.OpenAIResponses, body: body("fc_abcDEF-x-")}.run(t)
+}

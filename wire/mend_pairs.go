@@ -22,7 +22,7 @@ var pairMends = map[fault]mend{
 	repeatedCallID:       (*mender).twinCall,
 	reusedCallID:         (*mender).renameExchange,
 	callWrongRole:        (*mender).dropExchange,
-	approvalUnasked:      (*mender).dropFound,
+	approvalUnasked:      (*mender).strayResult,
 	serverCallUnpaired:   (*mender).dropFound,
 	serverResultUnpaired: (*mender).dropFound,
 }

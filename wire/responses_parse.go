@@ -336,7 +336,7 @@ func (p *parser) itemID(f field, prefix string) {
 		return
 	}
 	id := p.text(f)
-	if !strings.HasPrefix(id, prefix) || len(id) > 64 || !plainID(id) {
+	if !strings.HasPrefix(id, prefix) || len(id) > 64 || !plainID(id) || strings.HasSuffix(id, "_") {
 		b := len(p.blocks) - 1
 		if prefix == "msg_" {
 			b = -1
