@@ -49,6 +49,7 @@ type Change struct {
 	Bytes  int      `json:"bytes"` // how many more, or fewer if negative
 
 	born birth // of what it puts in
+	own  bool  // done to something that was put in
 }
 
 // Mended is what came of mending a request. Many goroutines may read it.
@@ -164,7 +165,12 @@ func (m *mender) log(f *Finding, action string, block transcript.BlockID, messag
 	}
 	paths := m.pathsIn(m.before, at)
 	if len(paths) == 0 {
+		_, made := m.trace(m.before, at)
+		c.own = len(made) > 0
 		paths = []string{""}
+		if at.message < 0 && block == transcript.NoBlock && action != "insert" {
+			paths[0] = f.Path // beside the messages, where nothing moves
+		}
 	}
 	for i, path := range paths {
 		if i > 0 && action != "drop" {

@@ -180,7 +180,10 @@ func (m *mender) dropCopy(f *Finding) {
 			}
 			gone := jsonspan.Span{Start: all[i-1].Value.End, End: e.Value.End}
 			if m.edit(jsonspan.Edit{Span: gone}) {
-				m.logHead(f, "drop", f.Path, -gone.Len(), "%q stands twice and says the same; the copy goes", name(e))
+				if f.Index >= 0 {
+					m.taken[f.Index] = true
+				}
+				m.logHead(f, "drop", m.pathAt(f.Index, offset, f.Path), -gone.Len(), "%q stands twice and says the same; the copy goes", name(e))
 			}
 			return
 		}

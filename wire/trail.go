@@ -2,6 +2,7 @@ package wire
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -228,6 +229,23 @@ func (r *Request) pathsIn(before *Request, at origin) []string {
 	return all
 }
 
+// pathAt translates the path of something inside message i, at an offset, to what it was
+// in the state that changes are told in.
+func (m *mender) pathAt(i, offset int, path string) string {
+	if i < 0 {
+		return path
+	}
+	msg := m.t.Messages()[i]
+	for b := msg.First; b < msg.End; b++ {
+		if s := m.t.Block(b).Span; s.Start <= offset && offset < s.End {
+			if rest, ok := strings.CutPrefix(path, m.Path(b)); ok {
+				return m.pathIn(m.before, m.at(b)) + rest
+			}
+		}
+	}
+	return m.pathIn(m.before, atMessage(i)) + strings.TrimPrefix(path, m.MessagePath(i))
+}
+
 func (r *Request) pathIn(before *Request, at origin) string {
 	if all := r.pathsIn(before, at); len(all) > 0 {
 		return all[0]
@@ -239,7 +257,7 @@ func (r *Request) pathIn(before *Request, at origin) string {
 // without those that tell of something new which did not stay, and of what was done to
 // something new.
 func (r *Request) Explain(before *Request, changes []Change) []Change {
-	told := func(c Change) bool { return c.Path != "" || c.Action == "insert" }
+	told := func(c Change) bool { return !c.own || c.Action == "insert" }
 	all := true
 	for _, c := range changes {
 		all = all && told(c) && c.born == birth{}

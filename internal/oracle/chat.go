@@ -9,6 +9,7 @@ func (c *court) chat() {
 	var order []string      // their ids
 	at := 0
 	old, oldDone := -1, false // the message with a function_call that is to be answered
+	oldName := ""
 	settle := func() {
 		if old >= 0 && !oldDone {
 			c.fault(Unanswered, "", "%d.function_call", old)
@@ -24,7 +25,7 @@ func (c *court) chat() {
 	for i, v := range c.list {
 		m := asObject(v)
 		switch role := m.text("role"); {
-		case role == "function" && old >= 0:
+		case role == "function" && old >= 0 && m.text("name") == oldName:
 			if oldDone {
 				c.fault(Twice, "", "%d", i)
 			}
@@ -51,7 +52,7 @@ func (c *court) chat() {
 			}
 			open, at = map[string]int{}, i
 			if m.has("function_call") {
-				old = i
+				old, oldName = i, m.object("function_call").text("name")
 			}
 			for j, call := range m.list("tool_calls") {
 				id := asObject(call).text("id")
