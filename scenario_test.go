@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -434,12 +435,16 @@ func (o *outcome) everyLimit(t *testing.T, how string) {
 		}
 		return
 	}
+	sparse := 400
+	if testing.Short() || trial.Race {
+		sparse = 20
+	}
 	for _, u := range units {
-		least := 0
+		least := 1
 		top := size(u, o.in) + 1
-		for l := 1; l <= top; l += 1 + l/400 { // every one, but of the huge arguments
-			if _, small := fitted(t, fmt.Sprintf("%s %d", u, l), o.d, o.body, window(u, l)); small == nil && least == 0 {
-				least = l
+		for l := 1; l <= top; l += 1 + l/sparse { // every one, but of the huge arguments
+			if _, small := fitted(t, fmt.Sprintf("%s %d", u, l), o.d, o.body, window(u, l)); small != nil {
+				least = small.Minimum
 			}
 		}
 		checkWindow(t, how, o.in, u, func(w *pare.Window) { w.Unpin = pare.Pin(unpin) })

@@ -138,8 +138,11 @@ func (p *patient) lay(t *testing.T) (path string) {
 
 // TestKill kills the program while it replaces a file.
 func TestKill(t *testing.T) {
-	if trial.Race {
+	switch {
+	case trial.Race:
 		t.Skip("the program runs as a process of its own; under the race detector it takes minutes to trace it")
+	case testing.Short():
+		t.Skip("kills the program sixty times; left to make test")
 	}
 	pare := programPath(t)
 	t.Run("at each step", func(t *testing.T) { killAtEachStep(t, pare) })
@@ -430,7 +433,7 @@ func mount(t *testing.T, folder, options string) {
 // file stays; once there is room, it is mended.
 func diskFull(t *testing.T, pare string) {
 	ownMounts(t)
-	for _, p := range patients(t, 4000) {
+	for _, p := range patients(t, 1500) {
 		folder := t.TempDir()
 		mount(t, folder, fmt.Sprintf("size=%d", len(p.old)+len(p.old)/2))
 		path := filepath.Join(folder, "x.jsonl")
@@ -467,7 +470,7 @@ func readOnlyDisk(t *testing.T, pare string) {
 // fileTooLarge: a limit on the size of files acts like a full disk, and needs no
 // root.
 func fileTooLarge(t *testing.T, pare string) {
-	for _, p := range patients(t, 4000) {
+	for _, p := range patients(t, 1500) {
 		path := p.lay(t)
 		// In blocks of 512 bytes, or of 1024 where sh is bash.
 		cmd := exec.Command("sh", "-c", `ulimit -f 100 && exec "$0" "$@"`, pare, "fix", "--in-place", "--force", path)
