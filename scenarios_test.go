@@ -169,21 +169,6 @@ var models = map[wire.Dialect][]string{
 	wire.Bedrock:    {"", "amazon.nova-pro-v1:0", "meta.llama4-maverick-17b-instruct-v1:0"},
 }
 
-// everyModel renders a script in all dialects, for several models.
-func everyModel(t *testing.T, script string, f func(t *testing.T, d wire.Dialect, body []byte)) {
-	t.Helper()
-	s := paretest.MustParse(script)
-	for _, d := range wire.Dialects() {
-		for _, m := range append(models[d], "")[:max(1, len(models[d]))] {
-			name := d.String()
-			if m != "" {
-				name += " " + m
-			}
-			t.Run(name, func(t *testing.T) { f(t, d, s.Render(d, paretest.RenderOptions{Model: m})) })
-		}
-	}
-}
-
 func reading(t *testing.T, d wire.Dialect, body []byte) *wire.Request {
 	t.Helper()
 	r, err := wire.Parse(body, wire.Options{Dialect: d})

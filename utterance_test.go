@@ -308,15 +308,3 @@ func stays(lines ...string) func(*testing.T, wire.Dialect, []utterance, *pare.Pl
 		}
 	}
 }
-
-// answers returns a check that a call has exactly one answer, and which.
-func answers(pairs ...string) func(*testing.T, wire.Dialect, []utterance, *pare.Plan) {
-	return func(t *testing.T, _ wire.Dialect, us []utterance, _ *pare.Plan) {
-		t.Helper()
-		for i := 0; i < len(pairs); i += 2 {
-			if got := answerTo(us, pairs[i]); len(got) != 1 || got[0] != pairs[i+1] {
-				t.Errorf("call %s is answered by %q, want %q", pairs[i], got, pairs[i+1])
-			}
-		}
-	}
-}

@@ -11,18 +11,15 @@ import (
 // them.
 func (s *Store) Delete(ctx context.Context, key Key) error {
 	err := s.write(ctx, func(t *tx) error {
-		x, err := s.live(ctx, t, key, true)
-		if err != nil {
+		if _, err := s.live(ctx, t, key, true); err != nil {
 			return err
 		}
-		where, args := `sid = ?`, []any{x.sid}
-		if key.Path == "" {
-			where, args = `scope = ? AND id = ?`, []any{key.Scope, key.ID}
-		} else {
+		where, args := `scope = ? AND id = ?`, []any{key.Scope, key.ID}
+		if key.Path != "" {
 			where, args = `scope = ? AND id = ? AND (path = ? OR substr(path, 1, ?) = ?)`, []any{key.Scope, key.ID, key.Path, len([]rune(key.Path)) + 1, key.Path + "/"}
 		}
 		var gone []int64
-		err = t.each(ctx, func(scan func(...any) error) error {
+		err := t.each(ctx, func(scan func(...any) error) error {
 			var sid int64
 			if err := scan(&sid); err != nil {
 				return err

@@ -203,9 +203,6 @@ func notBedrockFamily(name string) func(*Profile) bool {
 	return func(p *Profile) bool { return p.Family != name }
 }
 
-// bedrockOldClaude: Claude before 3.5.
-func bedrockOldClaude(p *Profile) bool { return p.Family == "claude" && p.before(3, 5) }
-
 // bedrockNoPrefill: Claude 4.6 and later, Mythos.
 func bedrockNoPrefill(p *Profile) bool { return p.Family == "claude" && claudeWithoutPrefill(p) }
 
