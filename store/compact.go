@@ -109,10 +109,7 @@ func (s *Store) compact(ctx context.Context, x *Session, c *pare.Compactor, toke
 		minKeep = 12
 	}
 	cut, ok := r.Transcript().Split(minKeep, c.Inside)
-	for ok && h.seqs[cut.Before()-1] == 0 { // nothing in front of it but the last summary
-		return nil, nil
-	}
-	if !ok {
+	if !ok || h.seqs[cut.Before()-1] == 0 { // nothing in front of it but the last summary
 		return nil, nil
 	}
 	plan, err := c.Compact(ctx, r)

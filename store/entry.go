@@ -69,7 +69,6 @@ const (
 	flagMessage             // it is a message
 	flagSpeaks              // it holds something that is no result
 	flagSystem              // the system speaks
-	flagStarts              // the provider's own compaction: what stands before is not read
 )
 
 // A row is an entry on its way into the table.

@@ -69,10 +69,11 @@ func (s *Store) page(ctx context.Context, t *tx, x *Session, p Page) (Entries, e
 			to, backwards = seq-1, true
 		}
 	}
-	seqs, err := s.numbers(ctx, t, x, from, to, p.Limit, backwards)
-	if err != nil || len(seqs) == 0 {
-		return page, err
+	seqs := x.numbers(from, to, p.Limit, backwards)
+	if len(seqs) == 0 {
+		return page, nil
 	}
+	var err error
 	first, last := seqs[0], seqs[len(seqs)-1]
 	if backwards {
 		if first, err = s.wholeFrom(ctx, t, x, first); err != nil {
@@ -98,7 +99,7 @@ func (s *Store) page(ctx context.Context, t *tx, x *Session, p Page) (Entries, e
 }
 
 // numbers lists the numbers of the first or last entries in force of a range, in order.
-func (s *Store) numbers(ctx context.Context, t *tx, x *Session, from, to int64, limit int, backwards bool) (seqs []int64, err error) {
+func (x *Session) numbers(from, to int64, limit int, backwards bool) (seqs []int64) {
 	all := x.stretches(from, to)
 	if backwards {
 		slices.Reverse(all)
@@ -118,7 +119,7 @@ func (s *Store) numbers(ctx context.Context, t *tx, x *Session, from, to int64, 
 	if backwards {
 		slices.Reverse(seqs)
 	}
-	return seqs, nil
+	return seqs
 }
 
 // near is how far apart call and answer usually stand at most; others have an index
