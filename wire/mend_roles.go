@@ -77,6 +77,11 @@ func (m *mender) mergeUp(f *Finding) {
 	}
 	if done {
 		m.join(atMessage(stays), atMessage(gone))
+		for b := m.t.Messages()[gone].First; b < m.t.Messages()[gone].End; b++ {
+			if in := m.where[b].in; in == inReasoning || in == inThought {
+				m.log(f, "drop", b, gone, -m.t.Block(b).Span.Len(), "reasoning of a message that is joined to another")
+			}
+		}
 		m.dropMessage(gone)
 		m.taken[stays] = true
 		m.log(f, "merge", transcript.NoBlock, gone, 0, "two messages of one role in a row, joined")

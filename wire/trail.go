@@ -88,13 +88,19 @@ func (m *mender) tellMembers() {
 	}
 	for i, gone := range m.messages.drop {
 		msg := m.t.Messages()[i]
-		if !gone || moved[i] || msg.First < msg.End && m.where[msg.First].in == inMessage || whole[m.pathIn(m.before, atMessage(i))] {
+		path := m.pathIn(m.before, atMessage(i))
+		if !gone || moved[i] || path == "" || whole[path] {
 			continue
 		}
-		for _, member := range jsonspan.Members(m.raw, jsonspan.Span(msg.Span)) {
+		last := make(map[string]int) // of two members with one name the last counts
+		members := jsonspan.Members(m.raw, jsonspan.Span(msg.Span))
+		for k, member := range members {
+			last[string(jsonspan.Decode(nil, m.raw[member.Key.Start:member.Key.End]))] = k
+		}
+		for k, member := range members {
 			name := string(jsonspan.Decode(nil, m.raw[member.Key.Start:member.Key.End]))
-			path := m.pathIn(m.before, atMessage(i))
-			if says := m.raw[member.Value.Start]; slices.Contains(blockMembers, name) || path == "" || says != '"' && says != '[' && says != '{' || member.Value.Len() == 2 {
+			says := m.raw[member.Value.Start]
+			if slices.Contains(blockMembers, name) && last[name] == k || says != '"' && says != '[' && says != '{' || member.Value.Len() == 2 {
 				continue
 			}
 			m.changes = append(m.changes, Change{
