@@ -60,7 +60,8 @@ func code(n uint64) string {
 }
 
 // WireID returns what the id of a script becomes in a rendering: an id such as
-// the provider makes, different for different ids. Ids that are longer than eight
+// the provider makes, different for different ids; where an id is used once, a later call
+// of an id that was answered gets another one. Ids that are longer than eight
 // characters or hold others than letters, digits, _ and - go out as they stand, so
 // that a script can say exactly what it needs to.
 func WireID(id string, d wire.Dialect, o RenderOptions) string { return hands[d].wireID(id, o) }

@@ -3,6 +3,7 @@ package paretest
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -26,6 +27,8 @@ type hand struct {
 	wordsApart bool
 	// idsOptional: calls and results may go without ids.
 	idsOptional bool
+	// idsOnce: an id that was answered is not used again.
+	idsOnce bool
 }
 
 var hands = map[wire.Dialect]*hand{
@@ -71,7 +74,7 @@ func (s Script) Paths(d wire.Dialect, o RenderOptions) []string {
 }
 
 func (s Script) render(d wire.Dialect, o RenderOptions) *renderer {
-	r := &renderer{s: s, d: d, hand: hands[d], o: o, list: d.List(), messages: list(), paths: make([]string, len(s)), ids: map[string]string{}}
+	r := &renderer{s: s, d: d, hand: hands[d], o: o, list: d.List(), messages: list(), paths: make([]string, len(s)), ids: map[string]string{}, answered: map[string]bool{}}
 	if r.hand.systemMessage {
 		for i, step := range s {
 			if step.Op == System {
@@ -96,6 +99,7 @@ type renderer struct {
 	messages *node
 	paths    []string
 	ids      map[string]string // by the script's ids
+	answered map[string]bool   // by the ids of the rendering, where they are used once
 }
 
 func (r *renderer) bytes() []byte {
@@ -178,9 +182,15 @@ func (r *renderer) blocks(g group, block func(i int, step Step) *node) *node {
 
 func (r *renderer) id(step Step) *node {
 	id, ok := r.ids[step.ID]
-	if !ok {
+	switch {
+	case !ok:
 		id = r.hand.wireID(step.ID, r.o)
-		r.ids[step.ID] = id
+	case step.Op == Call && r.hand.idsOnce && r.answered[id] && plain(step.ID):
+		id = r.hand.wireID(step.ID, r.o) + "_" + strconv.Itoa(len(r.answered)) // as clients of such providers do
+	}
+	r.ids[step.ID] = id
+	if step.answers() && r.hand.idsOnce {
+		r.answered[id] = true
 	}
 	return text(id)
 }

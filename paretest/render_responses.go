@@ -10,6 +10,7 @@ var responsesHand = hand{
 	group:      (*renderer).responses,
 	body:       (*renderer).responsesBody,
 	wordsApart: true,
+	idsOnce:    true,
 }
 
 func (r *renderer) responses(g group) {

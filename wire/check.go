@@ -142,20 +142,30 @@ func (c *checker) wrongRole(x transcript.Exchange) bool {
 	return false
 }
 
-// reusedIDs reports calls whose id an earlier turn has used.
+// reusedIDs reports calls whose id an earlier turn has used: for a call of the same family,
+// or for one of another.
 func (c *checker) reusedIDs() {
-	if !c.wants(reusedCallID) {
+	if !c.wants(reusedCallID) && !c.wants(reusedOtherKind) {
 		return
 	}
-	seen := make(map[string]bool)
+	type use struct {
+		id     string
+		family uint8
+	}
+	same, used := make(map[use]bool), make(map[string]bool)
 	for _, x := range c.t.Exchanges() {
 		if x.Call == transcript.NoBlock || x.CallID == "" || x.Server {
 			continue
 		}
-		if seen[x.CallID] && !x.Repeats {
+		u := use{x.CallID, c.t.Block(x.Call).Family}
+		switch {
+		case x.Repeats:
+		case same[u]:
 			c.block(reusedCallID, x.Call, "")
+		case used[u.id]:
+			c.block(reusedOtherKind, x.Call, "")
 		}
-		seen[x.CallID] = true
+		same[u], used[u.id] = true, true
 	}
 }
 

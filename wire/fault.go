@@ -26,6 +26,7 @@ const (
 	duplicateResult
 	repeatedCallID
 	reusedCallID
+	reusedOtherKind
 	resultAfterText
 	resultAfterMessage
 	contentAfterCall

@@ -178,24 +178,25 @@ func (m *mender) stripItemID(f *Finding) {
 		return
 	}
 	if m.removeMember(m.t.Messages()[f.Index].Span, "id") {
-		m.log(f, "edit", f.Block, f.Index, -len(f.arg), "an id of the wrong form, removed; pairs go by call_id")
+		m.logMember(f, transcript.NoBlock, "id", "an id of the wrong form, removed; pairs go by call_id")
 	}
 }
 
-// twinItem drops a copy of an item; another item only loses the id it borrowed.
+// twinItem drops a copy of an item; another item only loses the id it borrowed, and so does
+// a message, for what it says may have been said twice.
 func (m *mender) twinItem(f *Finding) {
-	at := m.t.Block(f.Block).Span
+	at := m.t.Messages()[f.Index].Span
 	for _, n := range m.notes {
 		if n.fault != repeatedItemID || n.arg != f.arg {
 			continue
 		}
-		first := m.t.Block(transcript.BlockID(n.block)).Span
-		if first != at && bytes.Equal(Canonical(m.t.Bytes(first)), Canonical(m.t.Bytes(at))) {
+		first := m.t.Messages()[n.message].Span
+		if f.Block != transcript.NoBlock && first != at && bytes.Equal(Canonical(m.t.Bytes(first)), Canonical(m.t.Bytes(at))) {
 			m.dropFound(f)
-		} else if m.t.Block(f.Block).Kind == transcript.Thinking {
+		} else if f.Block != transcript.NoBlock && m.t.Block(f.Block).Kind == transcript.Thinking {
 			m.dropReasoning(f)
 		} else if m.removeMember(at, "id") {
-			m.log(f, "edit", f.Block, f.Index, -len(f.arg), "an id that another item has, removed; pairs go by call_id")
+			m.logMember(f, transcript.NoBlock, "id", "an id that another item has, removed; pairs go by call_id")
 		}
 		return
 	}

@@ -21,6 +21,7 @@ var pairMends = map[fault]mend{
 	duplicateResult:      (*mender).extraResult,
 	repeatedCallID:       (*mender).twinCall,
 	reusedCallID:         (*mender).renameExchange,
+	reusedOtherKind:      (*mender).renameExchange,
 	callWrongRole:        (*mender).dropExchange,
 	approvalUnasked:      (*mender).strayResult,
 	serverCallUnpaired:   (*mender).dropFound,

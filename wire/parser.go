@@ -25,6 +25,7 @@ type parser struct {
 	frame    []frame
 	ties     []transcript.Tie
 	servers  map[string]transcript.BlockID // the latest server call of each id
+	asked    map[string]*askers            // by call id; see ask
 	notes    []note
 	turn     int
 	plain    bool            // detection: the list may be one of messages
@@ -259,6 +260,7 @@ func (p *parser) body() {
 func (p *parser) readList() {
 	p.messages, p.blocks, p.where, p.extra, p.frame = p.messages[:0], p.blocks[:0], p.where[:0], p.extra[:0], p.frame[:0]
 	p.ties, p.notes, p.turn, p.servers = p.ties[:0], p.dropListNotes(), -1, nil
+	p.asked = nil
 	k := p.Peek()
 	p.head.listKind = k
 	p.list.Start = p.Offset()

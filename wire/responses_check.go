@@ -47,7 +47,7 @@ func (c *checker) reasoningItems() {
 		switch n.fault {
 		case repeatedItemID:
 			if first[n.arg] {
-				c.block(repeatedItemID, b, n.arg)
+				c.reportNote(n)
 			}
 			first[n.arg] = true
 		case reasoningOrphan:

@@ -25,9 +25,11 @@ var responsesGrammar = grammar{
 type responses struct{ common }
 
 // Families of calls on the Responses API. A result answers a call of its own
-// family; what the API takes for one another shares a family.
+// family; which one a function_call_output is of is for [parser.answered] to say.
 const (
-	functionFamily uint8 = 1 + iota // also local shells and tool searches
+	functionFamily uint8 = 1 + iota
+	localShellFamily
+	toolSearchFamily
 	customFamily
 	shellFamily
 	patchFamily
@@ -45,8 +47,8 @@ type itemType struct {
 
 var itemTypes = map[string]itemType{
 	"function_call":           {transcript.Call, functionFamily, "fc_"},
-	"local_shell_call":        {transcript.Call, functionFamily, ""},
-	"tool_search_call":        {transcript.Call, functionFamily, ""},
+	"local_shell_call":        {transcript.Call, localShellFamily, ""},
+	"tool_search_call":        {transcript.Call, toolSearchFamily, ""},
 	"custom_tool_call":        {transcript.Call, customFamily, "ctc_"},
 	"shell_call":              {transcript.Call, shellFamily, ""},
 	"apply_patch_call":        {transcript.Call, patchFamily, ""},
@@ -54,8 +56,8 @@ var itemTypes = map[string]itemType{
 	"program":                 {transcript.Call, programFamily, ""},
 	"mcp_approval_request":    {transcript.Call, approvalFamily, ""},
 	"function_call_output":    {transcript.Result, functionFamily, ""},
-	"local_shell_call_output": {transcript.Result, functionFamily, ""},
-	"tool_search_output":      {transcript.Result, functionFamily, ""},
+	"local_shell_call_output": {transcript.Result, localShellFamily, ""},
+	"tool_search_output":      {transcript.Result, toolSearchFamily, ""},
 	"custom_tool_call_output": {transcript.Result, customFamily, ""},
 	"shell_call_output":       {transcript.Result, shellFamily, ""},
 	"apply_patch_call_output": {transcript.Result, patchFamily, ""},
@@ -208,6 +210,9 @@ func (p *parser) closeResponsesMessage(i int, span jsonspan.Span, f *itemFields)
 	} else if f.id.given() {
 		p.itemID(f.id, "msg_")
 	}
+	if f.id.kind == jsonspan.String && f.id.span.Len() > 0 {
+		p.note(repeatedItemID, -1, "", p.text(f.id))
+	}
 	p.endMessage(span, m.Role == transcript.User)
 }
 
@@ -243,15 +248,63 @@ func (p *parser) closeItem(i int, span jsonspan.Span, t string, f *itemFields) {
 	}
 	if b.Kind == transcript.Result {
 		m.Role, body = transcript.Tool, f.output
+		b.Family = p.answered(t, b)
 	}
 	if body.given() {
 		b.Body = tspan(body.span)
 	}
 	m.Turn = p.responsesTurn(m.Role)
 	p.block(b, place{in: inMessage})
+	p.ask(b)
 	p.itemNotes(t, kind, f)
 	p.reasoningTie(i, t, f)
 	p.endMessage(span, false)
+}
+
+// askers are the calls of one id that a function_call_output may answer: clients answer
+// local shells and tool searches with one, too.
+type askers struct {
+	open []uint8 // families of those without an answer, in order
+	last uint8   // of the one answered last
+}
+
+// answered is the family of the call that an item answers: of those with its id, the first
+// that is still open.
+func (p *parser) answered(t string, b transcript.Block) uint8 {
+	if a := p.asked[b.CallID]; a != nil && t == "function_call_output" {
+		if len(a.open) > 0 {
+			return a.open[0]
+		}
+		return a.last
+	}
+	return b.Family
+}
+
+// ask keeps the askers up to date. They are kept from the first call on that is no function
+// and may be answered like one.
+func (p *parser) ask(b transcript.Block) {
+	if b.Family < functionFamily || b.Family > toolSearchFamily || b.Kind != transcript.Call && b.Kind != transcript.Result {
+		return
+	}
+	if p.asked == nil {
+		if b.Family == functionFamily || b.Kind != transcript.Call {
+			return
+		}
+		p.asked = make(map[string]*askers)
+		for _, before := range p.blocks[:len(p.blocks)-1] {
+			p.ask(before)
+		}
+	}
+	a := p.asked[b.CallID]
+	if a == nil {
+		a = &askers{last: functionFamily}
+		p.asked[b.CallID] = a
+	}
+	if b.Kind == transcript.Call {
+		a.open = append(a.open, b.Family)
+	} else if i := slices.Index(a.open, b.Family); i >= 0 {
+		a.open, a.last = slices.Delete(a.open, i, i+1), b.Family
+	}
 }
 
 func (p *parser) itemNotes(t string, kind itemType, f *itemFields) {

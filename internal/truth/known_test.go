@@ -10,6 +10,4 @@ var known = []struct {
 	class *regexp.Regexp
 }{
 	{"a tool that is defined in the history is called unknown", regexp.MustCompile(`^anthropic: tool-reference-unknown in a whole history$`)},
-	{"a call id that an earlier call of its kind had passes on Responses", regexp.MustCompile(`^openai-responses: (the check is clean, the oracle says reused|the oracle says reused of the output)$`)},
-	{"the output of a shell answers a function on Responses", regexp.MustCompile(`^openai-responses: the (check is clean, the )?oracle says orphan`)},
 }

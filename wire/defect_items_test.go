@@ -1,0 +1,55 @@
+package wire_test
+
+import (
+	"testing"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// Two messages with one id: the id goes, the text stays. A call id that an earlier call of
+// its kind has used: the later pair is renamed. An output answers a call of its own kind.
+func TestDefectP22IDsUsedAgain(t *testing.T) {
+	body := func(items string) string {
+		return `{"model":"gpt-5","input":[{"role":"user","content":"q"},` + items + `,{"role":"user","content":"n"}]}`
+	}
+	said := func(id, text string) string {
+		return `{"type":"message","id":"` + id + `","role":"assistant","content":[{"type":"output_text","text":"` + text + `"}]}`
+	}
+	call := func(kind, id string) string {
+		switch kind {
+		case "local_shell":
+			return `{"type":"local_shell_call","call_id":"` + id + `","status":"completed","action":{"type":"exec","command":["ls"],"env":{}}}`
+		case "custom_tool":
+			return `{"type":"custom_tool_call","call_id":"` + id + `","name":"p","input":"x"}`
+		}
+		return `{"type":"function_call","call_id":"` + id + `","name":"f","arguments":"{}"}`
+	}
+	out := func(kind, id, text string) string {
+		return `{"type":"` + kind + `_call_output","call_id":"` + id + `","output":"` + text + `"}`
+	}
+	for _, d := range []defect{
+		{name: "two messages", body: body(said("msg_1", "one") + "," + said("msg_1", "two")), found: []string{"duplicate-item-id"},
+			keeps: []string{said("msg_1", "one"), `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"two"}]}`}},
+		{name: "the same message", body: body(said("msg_1", "one") + "," + said("msg_1", "one")), found: []string{"duplicate-item-id"},
+			keeps: []string{said("msg_1", "one") + `,{"type":"message","role":"assistant","content":[{"type":"output_text","text":"one"}]}`}},
+		{name: "three, one of the user", body: body(said("msg_1", "one") + `,{"role":"user","id":"msg_1","content":"two"},` + said("msg_1", "three")), found: []string{"duplicate-item-id", "duplicate-item-id"},
+			keeps: []string{`{"role":"user","content":"two"}`, `"three"`}},
+		{name: "a message and a call", body: body(said("msg_1", "one") + `,{"type":"shell_call","id":"msg_1","call_id":"a","action":{"commands":["ls"]}},{"type":"shell_call_output","call_id":"a","output":[]}`), found: []string{"duplicate-item-id"},
+			keeps: []string{said("msg_1", "one"), `{"type":"shell_call","call_id":"a"`}},
+		{name: "two ids", body: body(said("msg_1", "one") + "," + said("msg_2", "two"))},
+		{name: "an id that ends in _", body: body(said("msg_", "one")), found: []string{"item-id-format"}, keeps: []string{`"text":"one"`}, loses: []string{`"id":"msg_"`}},
+		{name: "used again", body: body(call("", "a") + "," + out("function", "a", "r1") + "," + call("", "a") + "," + out("function", "a", "r2")), found: []string{"duplicate-call-id"},
+			keeps: []string{`"call_id":"a","output":"r1"`, `"r2"`}, loses: []string{`"call_id":"a","output":"r2"`}},
+		{name: "used again, custom", body: body(call("custom_tool", "a") + "," + out("custom_tool", "a", "r1") + "," + said("msg_1", "one") + "," + call("custom_tool", "a") + "," + out("custom_tool", "a", "r2")), found: []string{"duplicate-call-id"},
+			keeps: []string{`"call_id":"a","output":"r1"`, `"r2"`}, loses: []string{`"call_id":"a","output":"r2"`}},
+		{name: "by another kind", body: body(call("", "a") + "," + out("function", "a", "r1") + "," + call("custom_tool", "a") + "," + out("custom_tool", "a", "r2"))},
+		{name: "a function answers a shell", body: body(call("local_shell", "a") + "," + out("function", "a", "r1"))},
+		{name: "a function and a shell", body: body(call("", "a") + "," + call("local_shell", "a") + "," + out("function", "a", "r1") + "," + out("function", "a", "r2"))},
+		{name: "a function and a shell in turn", body: body(call("", "a") + "," + out("function", "a", "r1") + "," + call("local_shell", "a") + "," + out("function", "a", "r2"))},
+		{name: "a shell answers a function", body: body(call("", "a") + "," + out("local_shell", "a", "r1")), found: []string{"orphan-call", "orphan-result"}, keeps: []string{"r1", `"type":"function_call_output"`}},
+		{name: "two answers to a shell", body: body(call("local_shell", "a") + "," + out("function", "a", "r1") + "," + out("function", "a", "r2")), found: []string{"duplicate-result"}, keeps: []string{"r1", "r2"}},
+	} {
+		d.as = wire.OpenAIResponses
+		d.run(t)
+	}
+}
