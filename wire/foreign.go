@@ -69,14 +69,25 @@ func (r *Request) foreign() *ForeignError {
 		return &ForeignError{"a format that is not known", fmt.Sprintf("most blocks are of types such as %q", sample)}
 	}
 	// Whoever keeps elements of his own keeps all of them so: the first ones tell.
-	for _, m := range r.t.Messages()[:min(len(r.t.Messages()), 3)] {
-		if whose := foreignTypes[r.typeOf(m.Span)]; whose != "" {
-			return &ForeignError{whose, fmt.Sprintf("elements of type %q", r.typeOf(m.Span))}
-		}
-		if _, info := jsonspan.Find(r.raw, jsonspan.Span(m.Span), "info"); info {
-			if _, parts := jsonspan.Find(r.raw, jsonspan.Span(m.Span), "parts"); parts {
-				return &ForeignError{infoParts, "elements with info and parts"}
+	for i, m := range r.t.Messages()[:min(len(r.t.Messages()), 3)] {
+		var info, parts bool
+		typ := ""
+		// What the content says is known: the blocks have told.
+		jsonspan.Visit(r.raw, jsonspan.Span(m.Span), jsonspan.Span(r.frame[i].content), func(e jsonspan.Member) {
+			switch {
+			case jsonspan.Says(r.raw, e.Key, "type"):
+				typ = r.text(e.Value)
+			case jsonspan.Says(r.raw, e.Key, "info"):
+				info = true
+			case jsonspan.Says(r.raw, e.Key, "parts"):
+				parts = true
 			}
+		})
+		if whose := foreignTypes[typ]; whose != "" {
+			return &ForeignError{whose, fmt.Sprintf("elements of type %q", typ)}
+		}
+		if info && parts {
+			return &ForeignError{infoParts, "elements with info and parts"}
 		}
 	}
 	return nil
@@ -95,8 +106,16 @@ func (r *Request) typeOf(at transcript.Span) string {
 		return ""
 	}
 	m, ok := jsonspan.Find(r.raw, jsonspan.Span(at), "type")
-	if !ok || r.raw[m.Value.Start] != '"' {
+	if !ok {
 		return ""
 	}
-	return string(jsonspan.Decode(nil, r.raw[m.Value.Start+1:m.Value.End-1]))
+	return r.text(m.Value)
+}
+
+// text is what the value at span says if it is a string, or "".
+func (r *Request) text(at jsonspan.Span) string {
+	if r.raw[at.Start] != '"' {
+		return ""
+	}
+	return string(jsonspan.Decode(nil, r.raw[at.Start+1:at.End-1]))
 }

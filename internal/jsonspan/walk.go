@@ -1,5 +1,7 @@
 package jsonspan
 
+import "bytes"
+
 // A Member is one member of an object: its key without quotes, and its value,
 // quotes and brackets included.
 type Member struct {
@@ -45,16 +47,51 @@ func inside(data []byte, at Span) *Scanner {
 	return s
 }
 
+// Visit calls f with each member of the object at span, which has been scanned before,
+// and allocates nothing. The value at known is not read again; an empty span is none.
+func Visit(data []byte, object, known Span, f func(Member)) {
+	var s Scanner
+	s.Reset(data[:object.End], Structural)
+	s.pos = object.Start
+	if s.Peek() != Object {
+		return
+	}
+	// Like Enter and Key, without keeping the keys: nobody asks whether one stands twice.
+	s.pos, s.depth, s.fresh = s.pos+1, 1, true
+	for s.next('}') && s.Peek() == String {
+		key := s.str()
+		if s.space(); s.Failed() || s.pos >= len(s.data) || s.data[s.pos] != ':' {
+			return
+		}
+		s.pos++
+		value := known
+		if s.space(); s.pos == known.Start {
+			s.pos = known.End
+		} else if value = s.Skip(); s.Failed() {
+			return
+		}
+		f(Member{key, value})
+	}
+}
+
 // Find returns the value of the last member of that name, which is the one that
 // counts.
-func Find(data []byte, object Span, name string) (Member, bool) {
-	all := Members(data, object)
-	for i := len(all) - 1; i >= 0; i-- {
-		if string(Decode(nil, data[all[i].Key.Start:all[i].Key.End])) == name {
-			return all[i], true
+func Find(data []byte, object Span, name string) (found Member, ok bool) {
+	Visit(data, object, Span{}, func(m Member) {
+		if Says(data, m.Key, name) {
+			found, ok = m, true
 		}
+	})
+	return found, ok
+}
+
+// Says reports whether the string with that content is text.
+func Says(data []byte, content Span, text string) bool {
+	raw := data[content.Start:content.End]
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw) == text
 	}
-	return Member{}, false
+	return string(Decode(nil, raw)) == text
 }
 
 // SetMember returns the edit that gives the object at span a member of that value:

@@ -3,6 +3,8 @@ package jsonspan
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -58,5 +60,31 @@ func TestElements(t *testing.T) {
 	}
 	if want := []string{`1`, `"a,b"`, `[2,3]`, `{"k":[4]}`}; !reflect.DeepEqual(got, want) {
 		t.Errorf("elements %q, want %q", got, want)
+	}
+}
+
+func TestVisit(t *testing.T) {
+	const doc = `[ {"a" : 1, "content":[{"type":"x"}] , "t\u0079pe":"b", "type":{"c":"\""}} ]`
+	object := Span{2, len(doc) - 2}
+	at := strings.Index(doc, "[{")
+	for _, known := range []Span{{}, {at, at + len(`[{"type":"x"}]`)}} {
+		var got []string
+		Visit([]byte(doc), object, known, func(m Member) {
+			got = append(got, doc[m.Key.Start:m.Key.End]+"="+doc[m.Value.Start:m.Value.End])
+		})
+		want := []string{"a=1", `content=[{"type":"x"}]`, `t\u0079pe="b"`, `type={"c":"\""}`}
+		if !slices.Equal(got, want) {
+			t.Errorf("known %v: got %q, want %q", known, got, want)
+		}
+	}
+	if m, ok := Find([]byte(doc), object, "type"); !ok || doc[m.Value.Start] != '{' {
+		t.Errorf("the last member does not count: %v %v", m, ok)
+	}
+	data := []byte(doc)
+	if n := testing.AllocsPerRun(10, func() { Find(data, object, "a") }); n > 1 { // for the key with an escape
+		t.Errorf("Find allocates %v times", n)
+	}
+	for n := range doc { // what is cut off ends the visit and nothing else
+		Visit([]byte(doc)[:n], Span{min(2, n), n}, Span{}, func(m Member) { _ = doc[m.Value.Start:m.Value.End] })
 	}
 }
