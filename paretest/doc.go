@@ -1,5 +1,6 @@
 // Package paretest is the test kit: conversations in a short notation, random
-// ones, broken ones, and the relations that hold for all of them.
+// ones, broken ones, the relations that hold for all of them, and a stand-in for the
+// providers.
 //
 // # The notation
 //
@@ -28,6 +29,12 @@
 // [Random] makes valid scripts that look like agents at work. [Break] does to a
 // script what real incidents do; [Corrupt] damages a body on its way. All of them
 // are functions of their seed.
+//
+// # A stand-in for the providers
+//
+// A [Mock] is an http.Handler that answers on the providers' own paths as they would,
+// streams included, and refuses what they would refuse, in their words. Point a client
+// at it to see what an agent does about it.
 //
 // # Relations
 //

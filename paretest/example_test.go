@@ -1,8 +1,12 @@
 package paretest_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/pare-llm/pare/paretest"
@@ -85,4 +89,22 @@ func ExampleCheckReading() {
 	}
 	fmt.Println(t.Failed())
 	// Output: false
+}
+
+// An agent lost the result of a call. The stand-in answers what the provider would.
+func ExampleMock() {
+	server := httptest.NewServer(&paretest.Mock{})
+	defer server.Close()
+	s := paretest.MustParse(`user "fix it" | call r1 Read a.go | user "go on"`)
+	body := s.Render(wire.OpenAIChat, paretest.RenderOptions{})
+	answer, err := http.Post(server.URL+"/v1/chat/completions", "application/json", bytes.NewReader(body))
+	if err != nil {
+		panic(err)
+	}
+	defer answer.Body.Close()
+	said, _ := io.ReadAll(answer.Body)
+	fmt.Printf("%s\n%.115s…\n", answer.Status, said)
+	// Output:
+	// 400 Bad Request
+	// {"error":{"message":"An assistant message with 'tool_calls' must be followed by tool messages responding to each 't…
 }
