@@ -96,10 +96,10 @@ func (p *Plan) report(o Options) {
 	if o.Counter != nil && !o.Uncounted && len(p.changes) > 0 {
 		p.countTokens(o.Counter)
 	}
-	var orphans []Orphan
-	if !p.sound {
-		orphans = Orphans(p.in, o.Repair.Open)
+	if !p.checked {
+		p.found, p.checked = p.in.Check(wire.CheckOptions{}), true
 	}
+	orphans := orphansIn(p.in, p.found, o.Repair.Open)
 	p.events = append(p.events, pairsEvent(p.in, p.out, orphans))
 	if len(p.changes) > 0 {
 		byRule := make(map[string]int)

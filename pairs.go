@@ -32,10 +32,15 @@ type Orphan struct {
 // finds wrong with pairs is here, and nothing else. Of a call and a result that stand
 // apart both are orphans. With open set, calls at the tail are still running and none.
 func Orphans(r *wire.Request, open bool) []Orphan {
+	return orphansIn(r, r.Check(wire.CheckOptions{}), open)
+}
+
+// orphansIn are the orphans among what the check found.
+func orphansIn(r *wire.Request, found []wire.Finding, open bool) []Orphan {
 	t := r.Transcript()
 	seen := make(map[transcript.BlockID]bool)
 	var all []Orphan
-	for _, f := range r.Check(wire.CheckOptions{}) {
+	for _, f := range found {
 		if f.Block == transcript.NoBlock || !pairRules[f.Rule] || t.ExchangeOf(f.Block) == transcript.NoExchange {
 			continue
 		}

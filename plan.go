@@ -63,7 +63,8 @@ type Plan struct {
 
 	unended         bool // mended may end with the assistant, which the provider refuses
 	in, mended, out *wire.Request
-	sound           bool // the check had nothing against the input
+	found           []wire.Finding // by the check, in the input
+	checked         bool           // found is all
 	edited          map[transcript.BlockID]bool
 	asRewritten     bool            // finishing had nothing to do
 	summary         *wire.Insertion // to be put in when the plan is carried out
@@ -102,7 +103,7 @@ func untouched(r *wire.Request) *Plan { return &Plan{in: r, mended: r, out: r} }
 
 // further is a plan that goes on from what another one has made.
 func (p *Plan) further() *Plan {
-	return &Plan{in: p.in, mended: p.out, out: p.out, changes: slices.Clone(p.changes), left: p.left, sound: p.sound, earlier: p.Archive()}
+	return &Plan{in: p.in, mended: p.out, out: p.out, changes: slices.Clone(p.changes), left: p.left, found: p.found, checked: p.checked, earlier: p.Archive()}
 }
 
 // A RefusedError is the error for a result that the provider would still refuse.
@@ -162,7 +163,7 @@ func (p *Plan) mend(r *wire.Request, o Options) error {
 		return err
 	}
 	p.mended, p.out, p.changes, p.left = m.Request, m.Request, m.Changes, m.Left
-	p.sound = m.Request == r && len(m.Left) == 0 && !o.Repair.Open
+	p.found, p.checked = m.Found, !o.Check.Strict
 	return nil
 }
 

@@ -57,6 +57,7 @@ type Mended struct {
 	Request *Request  // the mended request; the original one if nothing was done
 	Changes []Change  // in the order they were made
 	Left    []Finding // what could not be repaired; paths are in Request
+	Found   []Finding // what the check finds in the original, also what the policy lets be
 }
 
 // maxRounds bounds the rounds of mending. A round mends all faults that do not
@@ -71,7 +72,8 @@ func (r *Request) Mend(p Repair, o CheckOptions) (*Mended, error) { return r.Men
 // MendSince is Mend; the paths of the changes are those of an earlier state.
 func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended, error) {
 	o.Advice = false
-	out := &Mended{Request: r, Left: r.toMend(p, o)}
+	out := &Mended{Request: r, Found: r.Check(o)}
+	out.Left = r.toMend(out.Found, p)
 	for range maxRounds {
 		if len(out.Left) == 0 {
 			break
@@ -94,14 +96,16 @@ func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended,
 			return nil, fmt.Errorf("repair: %w", err)
 		}
 		out.Request, out.Changes = next, append(out.Changes, m.changes...)
-		out.Left = next.toMend(p, o)
+		out.Left = next.toMend(next.Check(o), p)
 	}
 	return out, nil
 }
 
 // toMend lists the findings, without those that the policy lets be.
-func (r *Request) toMend(p Repair, o CheckOptions) []Finding {
-	found := r.Check(o)
+func (r *Request) toMend(found []Finding, p Repair) []Finding {
+	if p.Unended || p.Open {
+		found = slices.Clone(found)
+	}
 	if p.Unended {
 		found = slices.DeleteFunc(found, func(f Finding) bool { return f.fault == lastRole || f.fault == lastRoleThinking })
 	}
@@ -165,7 +169,7 @@ func (m *mender) log(f *Finding, action string, block transcript.BlockID, messag
 	}
 	paths := m.pathsIn(m.before, at)
 	if len(paths) == 0 {
-		_, made := m.trace(m.before, at)
+		_, made := m.trace(m.before, at, nil)
 		c.own = len(made) > 0
 		paths = []string{""}
 		if at.message < 0 && block == transcript.NoBlock && action != "insert" {

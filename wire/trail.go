@@ -73,7 +73,7 @@ var blockMembers = []string{"role", "content", "parts", "tool_calls", "function_
 // tellMembers records what stood beside the blocks of messages that go in this round: a
 // refusal, annotations. Items that are one block go as a whole.
 func (m *mender) tellMembers() {
-	if m.g.flat {
+	if m.g.flat || !slices.Contains(m.messages.drop, true) {
 		return
 	}
 	moved := make(map[int]bool)
@@ -87,9 +87,12 @@ func (m *mender) tellMembers() {
 		whole[c.Path] = whole[c.Path] || c.Action == "drop"
 	}
 	for i, gone := range m.messages.drop {
+		if !gone || moved[i] {
+			continue
+		}
 		msg := m.t.Messages()[i]
 		path := m.pathIn(m.before, atMessage(i))
-		if !gone || moved[i] || path == "" || whole[path] {
+		if path == "" || whole[path] {
 			continue
 		}
 		last := make(map[string]int) // of two members with one name the last counts
@@ -203,21 +206,25 @@ func (t *trail) back(o origin) origin {
 type birth struct{ step, index int }
 
 // trace follows a place back to an earlier state: all the places that it was made of, and
-// what of it was made since.
-func (r *Request) trace(before *Request, at origin) (from []origin, made []birth) {
+// what of it was made since. The places are put into room.
+func (r *Request) trace(before *Request, at origin, room []origin) (from []origin, made []birth) {
 	if at.message < 0 {
 		return nil, nil
 	}
-	from = append(from, at)
+	from = append(room[:0], at)
 	for i := len(r.steps) - 1; i >= len(before.steps); i-- {
-		var next []origin
+		step := r.steps[i]
+		next := from[:0]
+		if len(step.joined) > 0 {
+			next = nil // it may grow faster than it is read
+		}
 		for _, o := range from {
-			p := r.steps[i].back(o)
+			p := step.back(o)
 			if p.message < 0 {
 				made = append(made, birth{i, p.index})
 				continue
 			}
-			next = append(append(next, p), r.steps[i].joined[p]...)
+			next = append(append(next, p), step.joined[p]...)
 		}
 		from = next
 	}
@@ -228,11 +235,16 @@ func (r *Request) trace(before *Request, at origin) (from []origin, made []birth
 // new.
 func (r *Request) pathsIn(before *Request, at origin) []string {
 	var all []string
-	from, _ := r.trace(before, at)
+	var room [4]origin
+	from, _ := r.trace(before, at, room[:])
 	for _, o := range from {
-		all = append(all, place{o.in, int32(o.index)}.path(r.MessagePath(o.message)))
+		all = append(all, r.pathOf(o))
 	}
 	return all
+}
+
+func (r *Request) pathOf(o origin) string {
+	return place{o.in, int32(o.index)}.path(r.MessagePath(o.message))
 }
 
 // pathAt translates the path of something inside message i, at an offset, to what it was
@@ -253,8 +265,9 @@ func (m *mender) pathAt(i, offset int, path string) string {
 }
 
 func (r *Request) pathIn(before *Request, at origin) string {
-	if all := r.pathsIn(before, at); len(all) > 0 {
-		return all[0]
+	var room [4]origin
+	if from, _ := r.trace(before, at, room[:]); len(from) > 0 {
+		return r.pathOf(from[0])
 	}
 	return ""
 }
@@ -272,8 +285,9 @@ func (r *Request) Explain(before *Request, changes []Change) []Change {
 		return changes
 	}
 	alive := make(map[birth]bool)
+	var room [4]origin
 	note := func(at origin) {
-		_, made := r.trace(before, at)
+		_, made := r.trace(before, at, room[:])
 		for _, b := range made {
 			alive[b] = true
 		}
