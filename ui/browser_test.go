@@ -28,7 +28,7 @@ func TestBrowser(t *testing.T) {
 	}{
 		{"Load", testLoad}, {"Scroll", testScroll}, {"Arcs", testArcs}, {"Faults", testFaults}, {"Plan", testPlan}, {"EveryAction", testEveryAction},
 		{"Widths", testWidths}, {"Keys", testKeys}, {"Search", testSearch}, {"Filter", testFilter}, {"Hostile", testHostile}, {"Schemes", testSchemes},
-		{"Names", testNames}, {"Tab", testTab}, {"Zoom", testZoom}, {"Live", testLive}, {"Threads", testThreads}, {"Others", testOthers}, {"Empty", testEmpty}, {"ShowAll", testShowAll},
+		{"Names", testNames}, {"Tab", testTab}, {"Zoom", testZoom}, {"Live", testLive}, {"Threads", testThreads}, {"Others", testOthers}, {"Empty", testEmpty}, {"ShowAll", testShowAll}, {"Traffic", testTraffic},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, b) })
 	}

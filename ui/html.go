@@ -13,13 +13,13 @@ import (
 	"unicode"
 )
 
-// assets are the page's parts: the frame, its style, and its program in files that
-// are joined in this order.
+// assets are the parts of the pages: frames, styles, and programs in files that are
+// joined in order.
 //
 //go:embed page
 var assets embed.FS
 
-var scripts = []string{"data.js", "list.js", "text.js", "row.js", "arcs.js", "strip.js", "aside.js", "find.js", "keys.js", "main.js"}
+var scripts = []string{"base.js", "data.js", "list.js", "text.js", "row.js", "arcs.js", "strip.js", "aside.js", "find.js", "keys.js", "main.js"}
 
 // WriteHTML writes the page as one file that needs no other.
 func (p *Page) WriteHTML(w io.Writer) error { return p.write(w, "") }
@@ -31,26 +31,40 @@ func (p *Page) write(w io.Writer, version string) error {
 	if err != nil {
 		return err
 	}
-	style, script := asset("page.css"), program()
 	connect := "'none'"
 	if version != "" {
 		connect = "'self'"
 	}
-	policy := fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; connect-src %s; base-uri 'none'; form-action 'none'", hash(style), hash(script), connect)
-	for line := range bytes.Lines(asset("page.html")) {
+	f := frame{html: "page.html", style: asset("page.css"), script: program(scripts), connect: connect, title: p.Source, version: version, data: data}
+	return f.write(w)
+}
+
+// A frame is a page with all that it needs: its style, its program, its data.
+type frame struct {
+	html          string
+	style, script []byte
+	connect       string // whom the program may ask
+	title         string
+	version       string
+	data          []byte
+}
+
+func (f *frame) write(w io.Writer) error {
+	policy := fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; connect-src %s; base-uri 'none'; form-action 'none'", hash(f.style), hash(f.script), f.connect)
+	for line := range bytes.Lines(asset(f.html)) {
 		parts := [][]byte{line}
 		switch string(bytes.TrimSpace(line)) {
 		case "{{policy}}":
 			parts[0] = fmt.Appendf(nil, "<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n", policy)
 		case "{{title}}":
-			parts[0] = fmt.Appendf(nil, "<title>%s · pare</title>\n", html.EscapeString(printable(p.Source)))
+			parts[0] = fmt.Appendf(nil, "<title>%s · pare</title>\n", html.EscapeString(printable(f.title)))
 		case "{{style}}":
-			parts = [][]byte{[]byte("<style>"), style, []byte("</style>\n")}
+			parts = [][]byte{[]byte("<style>"), f.style, []byte("</style>\n")}
 		case "{{data}}":
-			open := fmt.Appendf(nil, "<script id=\"data\" type=\"application/json\" data-version=\"%s\">", html.EscapeString(version))
-			parts = [][]byte{open, data, []byte("</script>\n")}
+			open := fmt.Appendf(nil, "<script id=\"data\" type=\"application/json\" data-version=\"%s\">", html.EscapeString(f.version))
+			parts = [][]byte{open, f.data, []byte("</script>\n")}
 		case "{{script}}":
-			parts = [][]byte{[]byte("<script>"), script, []byte("</script>\n")}
+			parts = [][]byte{[]byte("<script>"), f.script, []byte("</script>\n")}
 		}
 		for _, part := range parts {
 			if _, err := w.Write(part); err != nil {
@@ -91,10 +105,10 @@ func asset(name string) []byte {
 }
 
 // program joins the scripts into one closure.
-func program() []byte {
+func program(files []string) []byte {
 	var b bytes.Buffer
 	b.WriteString("\"use strict\";\n(() => {\n")
-	for _, name := range scripts {
+	for _, name := range files {
 		b.Write(asset(name))
 	}
 	b.WriteString("})();\n")

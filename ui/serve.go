@@ -44,11 +44,7 @@ func Handler(l Live) http.Handler {
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Cache-Control", "no-store")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Content-Security-Policy", "frame-ancestors 'none'")
+		secure(h)
 		switch {
 		case !isLocal(r.Host):
 			http.Error(w, "this page is for the local machine only", http.StatusForbidden)
@@ -59,6 +55,15 @@ func guard(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// secure keeps a page from being stored, framed or read by others.
+func secure(h http.Header) {
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Content-Security-Policy", "frame-ancestors 'none'")
 }
 
 // isLocal reports whether a Host header names this machine, with or without a port.

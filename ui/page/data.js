@@ -1,33 +1,6 @@
 // What is shown, with the numbers and links that drawing needs. A side is the
 // conversation before or after the plan.
 
-const $ = (id) => document.getElementById(id);
-const count = new Intl.NumberFormat("en-US");
-const plural = (n, noun) => count.format(n) + " " + noun + (n === 1 ? "" : "s");
-
-// brief writes a number of tokens in at most four signs.
-function brief(n) {
-  if (n < 1000) return String(n);
-  if (n < 9950) return (n / 1000).toFixed(1) + "k";
-  if (n < 999500) return Math.round(n / 1000) + "k";
-  return (n / 1e6).toFixed(1) + "M";
-}
-
-// element makes an element; text becomes a text node, whatever it says.
-function element(tag, className, text) {
-  const e = document.createElement(tag);
-  if (className) e.className = className;
-  if (text !== undefined) e.textContent = text;
-  return e;
-}
-
-function button(className, text, onclick) {
-  const b = element("button", className, text);
-  b.type = "button";
-  b.addEventListener("click", onclick);
-  return b;
-}
-
 // actions are what a plan does: the word and the sign for it.
 const actions = {
   drop: { word: "dropped", sign: "✕" },

@@ -154,35 +154,6 @@ function clearFilters() {
   applyFilter();
 }
 
-const themes = ["auto", "light", "dark"];
-
-function setTheme(name) {
-  document.documentElement.dataset.theme = name;
-  $("theme").textContent = { auto: "◐ Auto", light: "○ Light", dark: "● Dark" }[name];
-  $("theme").setAttribute("aria-label", "Colours: " + { auto: "as the system has them", light: "light", dark: "dark" }[name]);
-  try {
-    localStorage.setItem("pare-theme", name);
-  } catch {
-    // a file may not remember
-  }
-  if (state.doc) drawStrips();
-}
-
-function nextTheme() {
-  setTheme(themes[(themes.indexOf(document.documentElement.dataset.theme) + 1) % themes.length]);
-}
-
-function startTheme() {
-  let name = "auto";
-  try {
-    name = localStorage.getItem("pare-theme") || name;
-  } catch {
-    // a file may not remember
-  }
-  setTheme(themes.includes(name) ? name : "auto");
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawStrips());
-}
-
 function listen() {
   listenToKeys();
   $("theme").addEventListener("click", nextTheme);
@@ -273,7 +244,7 @@ function show(data, again) {
 }
 
 function start() {
-  startTheme();
+  startTheme(() => { if (state.doc) drawStrips(); });
   state.list = new List($("canvas"), $("list"), {
     make: makeRow, guess: guessRow,
     drawn: (changed) => {
