@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -388,10 +389,12 @@ func (p *Plan) decided() []Decision {
 
 // WriteReceipt writes every change as a line of JSON.
 func (p *Plan) WriteReceipt(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
 	for _, c := range p.changes {
-		if err := enc.Encode(c); err != nil {
+		line, err := plain.Marshal(c)
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(append(line, '\n')); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/pare-llm/pare/internal/plain"
 )
 
 // Title says in one line what was replayed.
@@ -24,20 +26,20 @@ func (r *Result) Title() string {
 	if r.Limit > 0 {
 		fmt.Fprintf(&b, "; limit %s, low mark %s", grouped(r.Limit), grouped(r.Low))
 	}
-	return b.String()
+	return plain.Line(b.String())
 }
 
 // rows are the table, with its head; all columns but the first are numbers.
 func (r *Result) rows() [][]string {
 	head := []string{"policy", "tokens sent", "cached", "money", "", "refused", "over limit", "changed", "rewrites", "asked again", "edited unseen"}
 	if len(r.Runs) > 0 {
-		head[4] = "of " + r.Runs[0].Policy
+		head[4] = "of " + plain.Line(r.Runs[0].Policy)
 	}
 	rows := [][]string{head}
 	for i := range r.Runs {
 		run := &r.Runs[i]
 		rows = append(rows, []string{
-			run.Policy, grouped(run.Sent), percent(float64(run.Read), float64(run.Sent)), r.money(run), r.ofFirst(run),
+			plain.Line(run.Policy), grouped(run.Sent), percent(float64(run.Read), float64(run.Sent)), r.money(run), r.ofFirst(run),
 			grouped(run.Refused), grouped(run.Unfit), grouped(run.Changed), grouped(run.Rewrites),
 			fmt.Sprintf("%d/%d", run.Again, r.Repeats), fmt.Sprintf("%d/%d", run.Unseen, r.Edits),
 		})
@@ -77,7 +79,7 @@ func (r *Result) Notes() []string {
 			for _, x := range run.Reasons {
 				why = append(why, fmt.Sprintf("%s %s", x.Rule, grouped(x.Requests)))
 			}
-			all = append(all, fmt.Sprintf("Refused with %s: %s.", run.Policy, strings.Join(why, ", ")))
+			all = append(all, plain.Line(fmt.Sprintf("Refused with %s: %s.", run.Policy, strings.Join(why, ", "))))
 		}
 	}
 	return all

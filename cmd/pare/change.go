@@ -15,6 +15,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
@@ -342,7 +343,7 @@ func (r *changeRun) failed(err error) int {
 	}
 	if err == nil {
 		if !r.JSON && !r.DryRun {
-			fmt.Fprintln(r.w.stderr, "pare: nothing was written")
+			screen.Fprintln(r.w.stderr, "pare: nothing was written")
 		}
 		return r.sum.status
 	}
@@ -366,7 +367,7 @@ func (r *changeRun) failed(err error) int {
 func (r *changeRun) print() {
 	if r.stopped {
 		if !r.JSON {
-			fmt.Fprintf(r.w.stderr, "pare: stopped there; written in front of it: %s\n", plural(r.sum.transcripts-1, "transcript"))
+			screen.Fprintf(r.w.stderr, "pare: stopped there; written in front of it: %s\n", plural(r.sum.transcripts-1, "transcript"))
 		}
 		return
 	}
@@ -375,7 +376,7 @@ func (r *changeRun) print() {
 		r.sum.printChanges(r.w.stderr, paint, r.DryRun)
 		r.out.printBackups(paint)
 		if r.DryRun && (r.InPlace || r.Output != "" || r.Receipt != "" || r.ch.archive != "") {
-			fmt.Fprintln(r.w.stderr, "pare: this was a dry run: no file was written")
+			screen.Fprintln(r.w.stderr, "pare: this was a dry run: no file was written")
 		}
 	}
 	printSkipped(r.w.stderr, r.in.Skipped)

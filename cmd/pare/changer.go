@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,8 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/plain"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
@@ -202,7 +203,7 @@ func unsummarized(plan *pare.Plan) string {
 // unsummarized reports a transcript that fits without a summary.
 func (c *changer) unsummarized(from origin, why string) []byte {
 	if !c.json {
-		return fmt.Appendf(nil, "pare: %s: not summarized: %s\n", plain(from.String()), plain(why))
+		return screen.Appendf(nil, "pare: %s: not summarized: %s\n", from.String(), why)
 	}
 	return encode(struct {
 		Source       string `json:"source"`
@@ -214,7 +215,7 @@ func (c *changer) unsummarized(from origin, why string) []byte {
 // skipped reports a transcript that was left alone.
 func (c *changer) skipped(from origin, why string) []byte {
 	if !c.json {
-		return fmt.Appendf(nil, "pare: %s: not compacted: %s\n", plain(from.String()), why)
+		return screen.Appendf(nil, "pare: %s: not compacted: %s\n", from.String(), why)
 	}
 	return encode(struct {
 		Source  string `json:"source"`
@@ -248,8 +249,8 @@ func (c *changer) tooSmall(from origin, e *pare.WindowTooSmall) outcome {
 		o.note = encode(m)
 		return o
 	}
-	o.note = fmt.Appendf(nil, "pare: %s: the window is too small: what must be kept needs %s %s, the limit is %s\n",
-		plain(from.String()), grouped(e.Minimum), e.Unit, grouped(e.Limit))
+	o.note = screen.Appendf(nil, "pare: %s: the window is too small: what must be kept needs %s %s, the limit is %s\n",
+		from.String(), grouped(e.Minimum), e.Unit, grouped(e.Limit))
 	o.hint = fmt.Sprintf("give --max-%s that many, or let more go: --unpin, a smaller --min-keep, --allow-tiny", e.Unit)
 	return o
 }
@@ -294,7 +295,7 @@ func (c *changer) left(from origin, found []wire.Finding) []byte {
 		return encode(leftover{from.source, from.line, found})
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "pare: %s: %s could not be repaired\n", plain(from.String()), plural(len(found), "finding"))
+	screen.Fprintf(&b, "pare: %s: %s could not be repaired\n", from.String(), plural(len(found), "finding"))
 	for i, f := range found {
 		c.notes.finding(&b, f, false, i > 0 && f.Message == found[i-1].Message)
 	}
@@ -330,7 +331,7 @@ func (c *changer) show(from origin, req *wire.Request, plan *pare.Plan, s *size)
 		return planView{c.view, req, plan, s}.render(from)
 	}
 	// The plan writes itself; where it is from goes in front.
-	raw, err := json.Marshal(plan)
+	raw, err := plain.Marshal(plan)
 	if err != nil {
 		panic(err) // our own types
 	}

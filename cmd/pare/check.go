@@ -2,8 +2,8 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -73,7 +73,7 @@ func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 	case len(found) > 0:
 		out.out = v.transcript(from, req, n, found)
 	case !from.many:
-		out.note = fmt.Appendf(nil, "%s: clean (%s, profile %s, %s)\n", plain(from.String()), req.Dialect, req.Profile.Name, n)
+		out.note = screen.Appendf(nil, "%s: clean (%s, profile %s, %s)\n", from.String(), req.Dialect, req.Profile.Name, n)
 	}
 	return out, nil
 }

@@ -46,7 +46,7 @@ func (c *countCmd) run(w *world) int {
 	}
 	return c.tell(w, "count", "token", c.one, nil, func(sum *summary, many bool) {
 		if sum.size != nil && (many || sum.transcripts != 1) {
-			fmt.Fprintf(w.stderr, "%s: %s, %s tokens\n", plural(sum.transcripts, "transcript"), plural(sum.size.messages[0], "message"), grouped(sum.size.tokens[0]))
+			screen.Fprintf(w.stderr, "%s: %s, %s tokens\n", plural(sum.transcripts, "transcript"), plural(sum.size.messages[0], "message"), grouped(sum.size.tokens[0]))
 		}
 	})
 }
@@ -230,23 +230,23 @@ func (l *ledger) Overhead(messages, tools int) int {
 
 // tallyLine is a transcript of many in one line.
 func (v report) tallyLine(from origin, n *tally) []byte {
-	taken := strings.Repeat(" ", 8) + bar(0, 12) // of an unknown window
+	taken := screen.Line(strings.Repeat(" ", 8) + bar(0, 12)) // of an unknown window
 	if n.Share != nil {
-		taken = percent(*n.Share) + " " + v.paint.Place(bar(*n.Share, 12))
+		taken = screen.Line(percent(*n.Share)+" ") + v.paint.Place(bar(*n.Share, 12))
 	}
-	return fmt.Appendf(nil, "%11s tokens  %s  %s\n", grouped(n.Tokens), taken, plain(from.String()))
+	return screen.Appendf(nil, "%11s tokens  %s  %s\n", grouped(n.Tokens), taken, from.String())
 }
 
 // tally draws what the tokens of a transcript go to.
 func (v report) tally(from origin, req *wire.Request, n *tally) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s  %s\n\n", v.paint.Bold(plain(from.String())), v.paint.Faint(v.about(req, count(req))))
-	fmt.Fprintf(&b, "  %s", v.paint.Bold(grouped(n.Tokens)+" tokens"))
+	screen.Fprintf(&b, "%s  %s\n\n", v.paint.Bold(from.String()), v.paint.Faint(v.about(req, count(req))))
+	screen.Fprintf(&b, "  %s", v.paint.Bold(grouped(n.Tokens)+" tokens"))
 	if n.Tokenizer == "estimate" {
-		b.WriteString(v.paint.Faint(", estimated"))
+		screen.Fprint(&b, v.paint.Faint(", estimated"))
 	}
 	if n.Share != nil {
-		fmt.Fprintf(&b, " · %s of the room for a request, %s of a window of %s", strings.TrimSpace(percent(*n.Share)), grouped(n.Room), grouped(n.Window))
+		screen.Fprintf(&b, " · %s of the room for a request, %s of a window of %s", strings.TrimSpace(percent(*n.Share)), grouped(n.Room), grouped(n.Window))
 	}
 	b.WriteString("\n\n")
 	v.bars(&b, n.Tokens, []part{
@@ -285,8 +285,8 @@ func (v report) bars(b *bytes.Buffer, total int, parts []part) {
 			continue
 		}
 		share := float64(p.tokens) / float64(total)
-		line := fmt.Sprintf("  %-*s %11s  %s  %s", widest, p.name, grouped(p.tokens), percent(share), v.paint.Place(strings.TrimSpace(bar(share, 32))))
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		line := screen.Printf("  %-*s %11s  %s  %s", widest, p.name, grouped(p.tokens), percent(share), v.paint.Place(strings.TrimSpace(bar(share, 32))))
+		screen.Fprintln(b, screen.TrimRight(line))
 	}
 }
 

@@ -58,7 +58,7 @@ func (c *counting) check(model string) error {
 }
 
 // named is a model in a sentence.
-func named(model string) string { return cmp.Or(plain(model), "a model without a name") }
+func named(model string) string { return cmp.Or(model, "a model without a name") }
 
 // positive refuses a limit below 1. A nil one was not given.
 func positive(flag string, n *int) error {

@@ -3,11 +3,11 @@ package main
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/screen"
 )
 
 // A treatment is what is about to be done to a session.
@@ -79,7 +79,7 @@ func (r *rounds) mendAll(v *doctorView) {
 	asked := &consent{all: r.Yes, in: bufio.NewReader(r.w.stdin)}
 	if !r.Yes && (!isTerminal(r.w.stdin) || !isTerminal(r.w.stderr)) {
 		if len(brokenOf(r.all)) > 0 {
-			fmt.Fprintf(r.w.stderr, "pare: --fix asks before each change, and there is no terminal to ask on: nothing was changed\n      pare doctor --fix --yes repairs without asking\n")
+			screen.Fprintf(r.w.stderr, "pare: --fix asks before each change, and there is no terminal to ask on: nothing was changed\n      pare doctor --fix --yes repairs without asking\n")
 		}
 		return
 	}
@@ -87,7 +87,7 @@ func (r *rounds) mendAll(v *doctorView) {
 		if asked.quit {
 			return
 		}
-		fmt.Fprintf(r.w.stderr, "\n%s\n", v.notes.Bold(plain(v.names.short(d.Path))))
+		screen.Fprintf(r.w.stderr, "\n%s\n", v.notes.Bold(v.names.short(d.Path)))
 		r.mend(d, func(m *treatment) bool {
 			r.w.stderr.Write(v.change(m))
 			return asked.ask(r.w)
@@ -115,7 +115,7 @@ type consent struct {
 // ask asks whether to go on. The end of the input is a no, to everything.
 func (c *consent) ask(w *world) bool {
 	for !c.all && !c.quit {
-		fmt.Fprint(w.stderr, "  repair it? yes, no, all, quit [y/n/a/q] ")
+		screen.Fprint(w.stderr, "  repair it? yes, no, all, quit [y/n/a/q] ")
 		line, err := c.in.ReadString('\n')
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "y", "yes":
@@ -128,7 +128,7 @@ func (c *consent) ask(w *world) bool {
 			c.quit = true
 		default:
 			if err != nil {
-				fmt.Fprintln(w.stderr)
+				screen.Fprintln(w.stderr)
 				c.quit = true
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/internal/screen"
 )
 
@@ -130,7 +131,7 @@ func (v *doctorView) table(b *bytes.Buffer, rows []*row) {
 		}
 		project := "–"
 		if r.project != "" {
-			project = plain(v.names.short(r.project))
+			project = plain.Line(v.names.short(r.project))
 		}
 		cells = append(cells, []string{r.agent, project, fmt.Sprint(r.sessions), fmt.Sprint(r.broken), r.why(), longAgo(v.now, r.last)})
 		broken = append(broken, r.broken > 0)
@@ -153,8 +154,10 @@ func (v *doctorView) table(b *bytes.Buffer, rows []*row) {
 	for k, line := range cells {
 		line[project] = clipFront(line[project], widths[project])
 		line[why] = screen.Clip(line[why], widths[why])
-		for i, c := range line {
-			gap := strings.Repeat(" ", widths[i]-screen.Columns(c))
+		painted := make([]screen.Text, len(line))
+		for i, cell := range line {
+			c := screen.Line(cell)
+			gap := screen.Repeat(" ", widths[i]-screen.Columns(c))
 			if i == 2 || i == 3 { // numbers
 				c, gap = gap+c, ""
 			}
@@ -164,12 +167,12 @@ func (v *doctorView) table(b *bytes.Buffer, rows []*row) {
 			case broken[k] && (i == 3 || i == why):
 				c = v.paint.Fault(c)
 			}
-			line[i] = c + gap
+			painted[i] = c + gap
 		}
-		fmt.Fprintln(b, strings.TrimRight(strings.Join(line, "  "), " "))
+		screen.Fprintln(b, screen.TrimRight(screen.Join(painted, "  ")))
 	}
 	if hidden > 0 {
-		fmt.Fprintln(b, v.paint.Faint(fmt.Sprintf("and %s without a broken session; --all shows them", plural(hidden, "project"))))
+		screen.Fprintln(b, v.paint.Faint(fmt.Sprintf("and %s without a broken session; --all shows them", plural(hidden, "project"))))
 	}
 }
 
@@ -184,31 +187,31 @@ func (v *doctorView) list(b *bytes.Buffer, all []*diagnosis) {
 			hidden++
 			continue
 		}
-		fmt.Fprintf(b, "\n%s  %s\n", v.paint.Bold(plain(v.names.short(d.Path))), v.paint.Faint(d.Agent.Name+", "+longAgo(v.now, d.modified)))
+		screen.Fprintf(b, "\n%s  %s\n", v.paint.Bold(v.names.short(d.Path)), v.paint.Faint(d.Agent.Name+", "+longAgo(v.now, d.modified)))
 		if d.err != nil {
-			fmt.Fprintf(b, "  %s\n", v.paint.Fault("cannot be read: "+plain(failure(d.err).Message)))
+			screen.Fprintf(b, "  %s\n", v.paint.Fault("cannot be read: "+failure(d.err).Message))
 			continue
 		}
 		v.faults(b, d.faults)
-		fmt.Fprintf(b, "  %s %s\n", v.paint.Faint("fix:"), d.remedy(v.names.command(d)))
+		screen.Fprintf(b, "  %s %s\n", v.paint.Faint("fix:"), d.remedy(v.names.command(d)))
 	}
 	if hidden > 0 {
-		fmt.Fprintf(b, "\n%s\n", v.paint.Faint(fmt.Sprintf("and %s more that %s broken; --all shows them", plural(hidden, "session"), isAre(hidden))))
+		screen.Fprintf(b, "\n%s\n", v.paint.Faint(fmt.Sprintf("and %s more that %s broken; --all shows them", plural(hidden, "session"), isAre(hidden))))
 	}
 }
 
 func (v *doctorView) faults(b *bytes.Buffer, all []fault) {
 	for i, f := range all {
 		if i == faultsListed && !v.all && len(all) > faultsListed+1 {
-			fmt.Fprintf(b, "  %s\n", v.paint.Faint(fmt.Sprintf("and %d more", len(all)-i)))
+			screen.Fprintf(b, "  %s\n", v.paint.Faint(fmt.Sprintf("and %d more", len(all)-i)))
 			return
 		}
 		at := fmt.Sprintf("line %d", f.Line)
 		if f.File != "" {
 			at = f.File
 		}
-		line := fmt.Sprintf("  %s  %s  ", plain(at), f.Rule)
-		fmt.Fprintf(b, "  %s  %s  %s\n", v.paint.Place(plain(at)), v.paint.Fault(f.Rule), screen.Clip(screen.OneLine(f.Message), max(v.width-screen.Columns(line), 30)))
+		line := screen.Printf("  %s  %s  ", at, f.Rule)
+		screen.Fprintf(b, "  %s  %s  %s\n", v.paint.Place(at), v.paint.Fault(f.Rule), screen.Clip(screen.OneLine(f.Message), max(v.width-screen.Columns(line), 30)))
 	}
 }
 
@@ -218,7 +221,7 @@ func (v *doctorView) change(m *treatment) []byte {
 	const most = 8
 	for i, c := range m.fixed.Changes {
 		if i == most && !v.all {
-			fmt.Fprintf(&b, "  %s\n", v.notes.Faint(fmt.Sprintf("and %s more", plural(len(m.fixed.Changes)-most, "change"))))
+			screen.Fprintf(&b, "  %s\n", v.notes.Faint(fmt.Sprintf("and %s more", plural(len(m.fixed.Changes)-most, "change"))))
 			break
 		}
 		at := fmt.Sprintf("line %d", c.Line)
@@ -228,11 +231,11 @@ func (v *doctorView) change(m *treatment) []byte {
 		case c.Line == 0:
 			at = "new line"
 		}
-		lead := fmt.Sprintf("  %s  %s %s  ", plain(at), c.Action, c.Rule)
-		fmt.Fprintf(&b, "  %s  %s %s  %s\n", v.notes.Place(plain(at)), c.Action, c.Rule, screen.Clip(screen.OneLine(c.Reason), max(v.width-screen.Columns(lead), 30)))
+		lead := screen.Printf("  %s  %s %s  ", at, c.Action, c.Rule)
+		screen.Fprintf(&b, "  %s  %s %s  %s\n", v.notes.Place(at), c.Action, c.Rule, screen.Clip(screen.OneLine(c.Reason), max(v.width-screen.Columns(lead), 30)))
 	}
 	if n := len(m.fixed.Left); n > 0 {
-		fmt.Fprintf(&b, "  %s\n", v.notes.Advice(fmt.Sprintf("%s would stay: it cannot be fixed", plural(n, "finding"))))
+		screen.Fprintf(&b, "  %s\n", v.notes.Advice(fmt.Sprintf("%s would stay: it cannot be fixed", plural(n, "finding"))))
 	}
 	return b.Bytes()
 }
@@ -241,28 +244,28 @@ func (v *doctorView) change(m *treatment) []byte {
 func (v *doctorView) outcome(d *diagnosis) []byte {
 	switch {
 	case d.mended && refusals(d.left) > 0:
-		return fmt.Appendf(nil, "  repaired but for %s; the original: %s\n", plural(len(d.left), "finding"), plain(v.names.short(d.backup)))
+		return screen.Appendf(nil, "  repaired but for %s; the original: %s\n", plural(len(d.left), "finding"), v.names.short(d.backup))
 	case d.mended:
-		return fmt.Appendf(nil, "  %s; the original: %s\n", v.notes.Good("repaired"), plain(v.names.short(d.backup)))
+		return screen.Appendf(nil, "  %s; the original: %s\n", v.notes.Good("repaired"), v.names.short(d.backup))
 	}
-	return fmt.Appendf(nil, "  not repaired: %s\n", plain(d.why))
+	return screen.Appendf(nil, "  not repaired: %s\n", d.why)
 }
 
 // tell says, to people, what it all comes to.
 func (r *rounds) tell() {
 	for _, err := range r.Failed {
-		fmt.Fprintf(r.w.stderr, "pare: %s: %s\n      what is in there was not checked\n", plain(r.names.short(err.Path)), err.Err)
+		screen.Fprintf(r.w.stderr, "pare: %s: %s\n      what is in there was not checked\n", r.names.short(err.Path), err.Err)
 	}
 	if r.JSON {
 		return
 	}
 	r.tellUnread()
 	if len(r.all) == 0 {
-		fmt.Fprintf(r.w.stderr, "pare: no sessions found in %s\n      pare check FILE checks a file that lies elsewhere\n", plain(r.names.short(r.home)))
+		screen.Fprintf(r.w.stderr, "pare: no sessions found in %s\n      pare check FILE checks a file that lies elsewhere\n", r.names.short(r.home))
 		return
 	}
 	if r.Fix {
-		fmt.Fprintln(r.w.stderr)
+		screen.Fprintln(r.w.stderr)
 	}
 	r.sum()
 }
@@ -284,7 +287,7 @@ func (r *rounds) tellUnread() {
 		if first.Agent.Format.Readable() {
 			also = "also "
 		}
-		fmt.Fprintf(r.w.stderr, "pare: %s %skeeps sessions in %s%s, which pare cannot read yet\n", first.Agent.Name, also, plain(r.names.short(first.Path)), more)
+		screen.Fprintf(r.w.stderr, "pare: %s %skeeps sessions in %s%s, which pare cannot read yet\n", first.Agent.Name, also, r.names.short(first.Path), more)
 	}
 }
 
@@ -303,8 +306,8 @@ func (r *rounds) sum() {
 		}
 	}
 	paint := palette(r.w.colour(r.w.stderr, r.Color))
-	parts := []string{}
-	add := func(n int, what string, p func(string) string) {
+	parts := []screen.Text{}
+	add := func(n int, what string, p func(any) screen.Text) {
 		if n > 0 {
 			parts = append(parts, p(fmt.Sprintf("%d %s", n, what)))
 		}
@@ -313,9 +316,9 @@ func (r *rounds) sum() {
 	add(mended, "repaired", paint.Good)
 	add(broken, "broken", paint.Fault)
 	add(unreadable, "unreadable", paint.Fault)
-	fmt.Fprintf(r.w.stderr, "%s of %s: %s\n", paint.Bold(plural(len(r.all), "session")), plural(len(names), "agent"), strings.Join(parts, ", "))
+	screen.Fprintf(r.w.stderr, "%s of %s: %s\n", paint.Bold(plural(len(r.all), "session")), plural(len(names), "agent"), screen.Join(parts, ", "))
 	if broken > 0 && !r.Fix {
-		fmt.Fprintln(r.w.stderr, paint.Faint("nothing was changed; --fix repairs them, and asks each time"))
+		screen.Fprintln(r.w.stderr, paint.Faint("nothing was changed; --fix repairs them, and asks each time"))
 	}
 }
 

@@ -149,10 +149,10 @@ func (e explanation) list(all []headword) []byte {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s\n", e.paint.Place(k.title))
+		screen.Fprintf(&b, "%s\n", e.paint.Place(k.title))
 		for _, t := range all {
 			if t.kind == k.kind {
-				fmt.Fprintf(&b, "  %s  %s\n", e.paint.Bold(fmt.Sprintf("%-*s", widest, t.word)), t.meaning)
+				screen.Fprintf(&b, "  %s  %s\n", e.paint.Bold(fmt.Sprintf("%-*s", widest, t.word)), t.meaning)
 			}
 		}
 	}
@@ -162,17 +162,17 @@ func (e explanation) list(all []headword) []byte {
 // word renders one word and, of a fault, what each provider says to it.
 func (e explanation) word(t headword, rows []wire.Rule) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s  %s\n", e.paint.Bold(t.word), e.paint.Faint(string(t.kind)))
-	for _, line := range screen.Wrap(t.meaning, e.width-2) {
-		fmt.Fprintf(&b, "  %s\n", line)
+	screen.Fprintf(&b, "%s  %s\n", e.paint.Bold(t.word), e.paint.Faint(string(t.kind)))
+	for _, line := range screen.Paragraphs(t.meaning, e.width-2) {
+		screen.Fprintf(&b, "  %s\n", line)
 	}
 	switch {
 	case t.kind == aDamage:
-		fmt.Fprintf(&b, "\n%s\n", e.paint.Place("session files of agents"))
+		screen.Fprintf(&b, "\n%s\n", e.paint.Place("session files of agents"))
 		e.field(&b, "repair", damageMends[t.word])
 	case t.kind != aFault:
-		for _, line := range screen.Wrap(t.more, e.width-2) {
-			fmt.Fprintf(&b, "  %s\n", line)
+		for _, line := range screen.Paragraphs(t.more, e.width-2) {
+			screen.Fprintf(&b, "  %s\n", line)
 		}
 		return b.Bytes()
 	case len(rows) == 0:
@@ -183,7 +183,7 @@ func (e explanation) word(t headword, rows []wire.Rule) []byte {
 		if r.Severity != wire.SeverityRefused {
 			severity = e.paint.Advice(r.Severity.String())
 		}
-		fmt.Fprintf(&b, "\n%s  %s\n", e.paint.Place(r.ID), severity)
+		screen.Fprintf(&b, "\n%s  %s\n", e.paint.Place(r.ID), severity)
 		e.field(&b, "broken", r.Doc)
 		e.field(&b, "says", r.Says)
 		e.field(&b, "repair", r.Mend)
@@ -196,10 +196,10 @@ func (e explanation) field(b *bytes.Buffer, name, value string) {
 	if value == "" {
 		return
 	}
-	for i, line := range screen.Wrap(value, e.width-10) {
+	for i, line := range screen.Paragraphs(value, e.width-10) {
 		if i > 0 {
 			name = ""
 		}
-		fmt.Fprintf(b, "  %s  %s\n", e.paint.Faint(fmt.Sprintf("%-6s", name)), line)
+		screen.Fprintf(b, "  %s  %s\n", e.paint.Faint(fmt.Sprintf("%-6s", name)), line)
 	}
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 
 	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 )
 
@@ -45,7 +45,7 @@ func (c *initCmd) run(w *world) int {
 	if err := w.files.WriteFile(name, text); err != nil {
 		return w.fail(err.Error(), writeHint(err, false))
 	}
-	fmt.Fprintf(w.stdout, "%s\n", plain(name))
-	fmt.Fprintf(w.stderr, "      take the # away from what you want to change, then see what runs: pare rules %s\n", quoted(name))
+	screen.Fprintf(w.stdout, "%s\n", name)
+	screen.Fprintf(w.stderr, "      take the # away from what you want to change, then see what runs: pare rules %s\n", quoted(name))
 	return statusClean
 }

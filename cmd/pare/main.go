@@ -19,12 +19,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"reflect"
 	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 )
 
@@ -112,11 +114,22 @@ func newParser(w *world, exit func(int)) *kong.Kong {
 	parser, err := kong.New(&grammar{}, kong.Name("pare"), kong.Description(about), kong.ExplicitGroups(groups),
 		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version(), "agents": strings.Join(agentNames(), ","), "dialects": anyOf(dialectNames())},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100, FlagsLast: true}),
-		kong.Help(help), kong.Exit(exit))
+		kong.Help(help), kong.Exit(exit), kong.KindMapper(reflect.String, kong.MapperFunc(asGiven)))
 	if err != nil {
 		panic(err) // the grammar is ours
 	}
 	return parser
+}
+
+// asGiven takes an argument byte for byte. Kong would send it through JSON, and a file whose
+// name is not UTF-8 could not be named.
+func asGiven(ctx *kong.DecodeContext, target reflect.Value) error {
+	t, err := ctx.Scan.PopValue("string")
+	if err != nil {
+		return err
+	}
+	target.SetString(fmt.Sprint(t.Value))
+	return nil
 }
 
 // groups are what the commands are for, in the order of the grammar.
@@ -138,7 +151,7 @@ func help(o kong.HelpOptions, ctx *kong.Context) error {
 	if err := kong.DefaultHelpPrinter(o, ctx); err != nil || ctx.Selected() != nil {
 		return err
 	}
-	_, err := io.WriteString(ctx.Stdout, readMore)
+	_, err := screen.Fprint(ctx.Stdout, screen.Text(readMore))
 	return err
 }
 
@@ -164,9 +177,9 @@ func (w *world) usage(err error, command string) int {
 
 // fail says what is wrong and what to do next, and returns the status for it.
 func (w *world) fail(problem, hint string) int {
-	fmt.Fprintf(w.stderr, "pare: %s\n", plain(problem))
+	screen.Fprintf(w.stderr, "pare: %s\n", problem)
 	if hint != "" {
-		fmt.Fprintf(w.stderr, "      %s\n", hint)
+		screen.Fprintf(w.stderr, "      %s\n", hint)
 	}
 	return statusInvalid
 }

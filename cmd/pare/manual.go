@@ -1,11 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/pare-llm/pare/internal/manual"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/wire"
 )
@@ -39,7 +39,7 @@ func (c *manCmd) run(w *world) int {
 			return w.fail(err.Error(), writeHint(err, false))
 		}
 	}
-	fmt.Fprintf(w.stderr, "%s written to %s\n", plural(len(pages), "page"), plain(c.Dir))
+	screen.Fprintf(w.stderr, "%s written to %s\n", plural(len(pages), "page"), c.Dir)
 	return statusClean
 }
 

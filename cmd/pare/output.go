@@ -11,6 +11,7 @@ import (
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 )
 
@@ -163,11 +164,11 @@ func (o *output) printBackups(paint palette) {
 	const most = 10
 	for i, r := range o.done {
 		if i == most {
-			fmt.Fprintf(o.w.stderr, "%s\n", paint.Faint(fmt.Sprintf("and %s more, each with its backup", plural(len(o.done)-most, "file"))))
+			screen.Fprintf(o.w.stderr, "%s\n", paint.Faint(fmt.Sprintf("and %s more, each with its backup", plural(len(o.done)-most, "file"))))
 			return
 		}
-		fmt.Fprintf(o.w.stderr, "%s rewritten, the original is %s\n", plain(r.Path), plain(r.Backup))
-		fmt.Fprintf(o.w.stderr, "  undo: pare undo %s\n", quoted(r.Path))
+		screen.Fprintf(o.w.stderr, "%s rewritten, the original is %s\n", r.Path, r.Backup)
+		screen.Fprintf(o.w.stderr, "  undo: pare undo %s\n", quoted(r.Path))
 	}
 }
 

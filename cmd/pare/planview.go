@@ -27,18 +27,18 @@ type planView struct {
 
 func (v planView) render(from origin) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s  %s\n", v.paint.Bold(plain(from.String())), v.paint.Faint(v.about(v.req, count(v.req))))
+	screen.Fprintf(&b, "%s  %s\n", v.paint.Bold(from.String()), v.paint.Faint(v.about(v.req, count(v.req))))
 	v.outline(&b)
 	last := -2
 	for _, c := range v.byMessage() {
 		if m := v.messageOf(c.Path); m != last {
-			fmt.Fprintf(&b, "\n  %s\n", v.heading(m))
+			screen.Fprintf(&b, "\n  %s\n", v.heading(m))
 			last = m
 		}
 		v.change(&b, c)
 	}
 	if len(v.plan.Left()) > 0 {
-		fmt.Fprintf(&b, "\n  %s\n", v.paint.Bold("cannot be repaired"))
+		screen.Fprintf(&b, "\n  %s\n", v.paint.Bold("cannot be repaired"))
 		for _, f := range v.plan.Left() {
 			v.finding(&b, f, false, false)
 		}
@@ -50,20 +50,20 @@ func (v planView) render(from origin) []byte {
 // outline tells what all changes come to, and how far they had to go.
 func (v planView) outline(b *bytes.Buffer) {
 	if v.size != nil {
-		fmt.Fprintf(b, "\n  %s\n", v.size)
+		screen.Fprintf(b, "\n  %s\n", v.size)
 	}
 	if len(v.plan.Rungs()) > 0 {
-		var steps []string
+		var steps []screen.Text
 		for _, c := range v.plan.Rungs() {
-			steps = append(steps, fmt.Sprintf("%s %d", v.paint.Bold(c.Rung.String()), c.Changes))
+			steps = append(steps, screen.Printf("%s %d", v.paint.Bold(c.Rung), c.Changes))
 		}
-		fmt.Fprintf(b, "  steps, gentle first: %s\n", strings.Join(steps, " → "))
+		screen.Fprintf(b, "  steps, gentle first: %s\n", screen.Join(steps, " → "))
 	}
 	for i, t := range v.plan.Batches() {
 		v.batch(b, i+1, t)
 	}
 	if c := v.plan.Conserved(); c.Original > 0 {
-		fmt.Fprintf(b, "  accounted for: %.1f %% of %s bytes · %s retained, %s in the summary, %s archived\n",
+		screen.Fprintf(b, "  accounted for: %.1f %% of %s bytes · %s retained, %s in the summary, %s archived\n",
 			100*c.Share(), grouped(c.Original), grouped(c.Retained), grouped(c.Summary), grouped(c.Archived))
 	}
 }
@@ -75,7 +75,7 @@ func (v planView) batch(b *bytes.Buffer, n int, t pare.Batch) {
 	if t.Forced {
 		why = "the limit was passed"
 	}
-	fmt.Fprintf(b, "  batch %d, at %s, because %s: %s\n", n, plural(t.Messages, "message"), why, fromTo(t.Before, t.After, "tokens"))
+	screen.Fprintf(b, "  batch %d, at %s, because %s: %s\n", n, plural(t.Messages, "message"), why, fromTo(t.Before, t.After, "tokens"))
 	line := fmt.Sprintf("%s tokens behind the first change are written to the cache again", grouped(t.Kept))
 	switch {
 	case t.PaysAfter == math.MaxInt:
@@ -83,7 +83,7 @@ func (v planView) batch(b *bytes.Buffer, n int, t pare.Batch) {
 	case t.PaysAfter > 0:
 		line += fmt.Sprintf(", %s are read no more: that pays after %s", grouped(t.Before-t.After), plural(t.PaysAfter, "further request"))
 	}
-	fmt.Fprintf(b, "    %s\n", v.paint.Faint(line))
+	screen.Fprintf(b, "    %s\n", v.paint.Faint(line))
 }
 
 // byMessage returns the changes in the order of the messages, what is about none of
@@ -113,7 +113,7 @@ func (v planView) messageOf(path string) int {
 	return n
 }
 
-func (v planView) heading(m int) string {
+func (v planView) heading(m int) screen.Text {
 	if m < 0 {
 		return v.paint.Bold("the request")
 	}
@@ -121,7 +121,7 @@ func (v planView) heading(m int) string {
 }
 
 func (v planView) change(b *bytes.Buffer, c wire.Change) {
-	action := fmt.Sprintf("%-6s", c.Action)
+	action := screen.Printf("%-6s", c.Action)
 	switch c.Action {
 	case "drop":
 		action = v.paint.Fault(action)
@@ -138,9 +138,9 @@ func (v planView) change(b *bytes.Buffer, c wire.Change) {
 	case path == "":
 		path = "(what the changes above lead to)"
 	}
-	fmt.Fprintf(b, "    %s  %s  %s%s\n", action, v.paint.Place(plain(path)), c.Rule, v.paint.Faint(bytesChanged(c.Bytes)))
-	for _, line := range screen.Wrap(plain(c.Reason), v.width-12) {
-		fmt.Fprintf(b, "            %s\n", line)
+	screen.Fprintf(b, "    %s  %s  %s%s\n", action, v.paint.Place(path), c.Rule, v.paint.Faint(bytesChanged(c.Bytes)))
+	for _, line := range screen.Wrap(c.Reason, v.width-12) {
+		screen.Fprintf(b, "            %s\n", line)
 	}
 	if summed {
 		v.summary(b)
@@ -155,10 +155,10 @@ func (v planView) change(b *bytes.Buffer, c wire.Change) {
 		after = v.counterpart(v.req.Transcript().Block(old))
 	}
 	if before != "" && before != after {
-		fmt.Fprintf(b, "            %s\n", v.paint.Fault("− "+before))
+		screen.Fprintf(b, "            %s\n", v.paint.Fault("− "+before))
 	}
 	if after != "" && before != after {
-		fmt.Fprintf(b, "            %s\n", v.paint.Good("+ "+after))
+		screen.Fprintf(b, "            %s\n", v.paint.Good("+ "+after))
 	}
 }
 
@@ -174,8 +174,8 @@ func (v planView) summary(b *bytes.Buffer) {
 			continue
 		}
 		text, _, _ = strings.Cut(text, pare.SummaryEnd)
-		for _, line := range screen.Wrap(strings.TrimSpace(plain(text)), v.width-14) {
-			fmt.Fprintf(b, "            %s\n", v.paint.Good("+ "+line))
+		for _, line := range screen.Paragraphs(strings.TrimSpace(text), v.width-14) {
+			screen.Fprintf(b, "            %s\n", v.paint.Good("+ "+line))
 		}
 		return
 	}

@@ -49,7 +49,7 @@ func (p *problem) other(from origin) bool {
 
 // passedOver is the outcome for such a file.
 func passedOver(from origin) outcome {
-	return outcome{gap: true, note: fmt.Appendf(nil, "pare: skipped %s: %s\n", plain(from.source), wire.ErrNotRequest)}
+	return outcome{gap: true, note: screen.Appendf(nil, "pare: skipped %s: %s\n", from.source, wire.ErrNotRequest)}
 }
 
 // failure is a problem without a place.
@@ -128,12 +128,12 @@ func syntaxHint(raw []byte, e *wire.SyntaxError) string {
 
 // sentence is the problem for people: where and what.
 func (p problem) sentence(from origin) []byte {
-	at := plain(from.String())
+	at := from.String()
 	switch {
 	case p.Line > 0 && from.line > 0:
 		at = fmt.Sprintf("%s:%d", at, p.Column)
 	case p.Line > 0:
 		at = fmt.Sprintf("%s:%d:%d", at, p.Line, p.Column)
 	}
-	return fmt.Appendf(nil, "pare: %s: %s\n", at, plain(p.Message))
+	return screen.Appendf(nil, "pare: %s: %s\n", at, p.Message)
 }

@@ -2,12 +2,12 @@ package main
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 )
 
@@ -29,7 +29,7 @@ type progress struct {
 func startProgress(w *world, in *source.Input, sum *summary) *progress {
 	p := &progress{stdout: w.stdout, stderr: w.stderr, in: in, sum: sum, done: make(chan struct{}), hinted: map[string]bool{}}
 	if isTerminal(w.stdin) && in.Paths[0] == source.Stdin {
-		fmt.Fprintln(w.stderr, "pare: reading from the terminal; end with Ctrl-D")
+		screen.Fprintln(w.stderr, "pare: reading from the terminal; end with Ctrl-D")
 	}
 	if !isTerminal(w.stderr) || w.getenv("TERM") == "dumb" {
 		return p
@@ -70,7 +70,7 @@ func (p *progress) print(outs []outcome) bool {
 		}
 		p.stderr.Write(o.note)
 		if o.hint != "" && !p.hinted[o.hint] {
-			fmt.Fprintf(p.stderr, "      %s\n", o.hint)
+			screen.Fprintf(p.stderr, "      %s\n", o.hint)
 			p.hinted[o.hint] = true
 		}
 	}
@@ -89,13 +89,13 @@ func (p *progress) draw() {
 		bar = strings.Repeat("━", n) + strings.Repeat("╌", cells-n) + " "
 	}
 	p.clear()
-	fmt.Fprintf(p.stderr, "%s%.1f MB  %s, %s", bar, float64(done)/1e6, plural(p.sum.transcripts, "transcript"), plural(p.sum.number, p.sum.noun))
+	screen.Fprintf(p.stderr, "%s%.1f MB  %s, %s", bar, float64(done)/1e6, plural(p.sum.transcripts, "transcript"), plural(p.sum.number, p.sum.noun))
 	p.shown = true
 }
 
 func (p *progress) clear() {
 	if p.shown {
-		io.WriteString(p.stderr, "\r\x1b[K")
+		screen.Fprint(p.stderr, screen.Text("\r\x1b[K"))
 		p.shown = false
 	}
 }

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/plain"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/wire"
@@ -47,19 +47,19 @@ func newInput(w *world, paths []string) *source.Input {
 // printSkipped says which files of folders were passed over.
 func printSkipped(w io.Writer, s source.Skipped) {
 	for _, o := range s.Others {
-		fmt.Fprintf(w, "pare: skipped %s: %s\n", plain(o.Path), o.Why)
+		screen.Fprintf(w, "pare: skipped %s: %s\n", o.Path, o.Why)
 	}
 	if s.Foreign > 0 {
-		fmt.Fprintf(w, "pare: skipped %s in folders that %s not JSON\n", plural(s.Foreign, "file"), isAre(s.Foreign))
+		screen.Fprintf(w, "pare: skipped %s in folders that %s not JSON\n", plural(s.Foreign, "file"), isAre(s.Foreign))
 	}
 	if s.Packed > 0 {
-		fmt.Fprintf(w, "pare: skipped %s in folders: only .json, .jsonl and .ndjson are unpacked unless they are named\n", plural(s.Packed, "packed file"))
+		screen.Fprintf(w, "pare: skipped %s in folders: only .json, .jsonl and .ndjson are unpacked unless they are named\n", plural(s.Packed, "packed file"))
 	}
 	for _, name := range s.Own {
-		fmt.Fprintf(w, "pare: skipped %s: standard output is written to it\n", plain(name))
+		screen.Fprintf(w, "pare: skipped %s: standard output is written to it\n", name)
 	}
 	if s.Backups > 0 {
-		fmt.Fprintf(w, "pare: skipped %s in folders, made by --in-place\n", plural(s.Backups, "backup"))
+		screen.Fprintf(w, "pare: skipped %s in folders, made by --in-place\n", plural(s.Backups, "backup"))
 	}
 }
 
@@ -153,13 +153,11 @@ type refusal struct {
 
 // encode returns v as a line of JSON.
 func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	line, err := plain.Marshal(v)
+	if err != nil {
 		panic(err) // our own types
 	}
-	return b.Bytes()
+	return append(line, '\n')
 }
 
 // anyOf lists names for a person: "a, b or c".

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/replay"
@@ -92,7 +92,7 @@ func (c *replayCmd) run(w *world) int {
 		}
 	})
 	if err == nil && !c.JSON {
-		_, err = io.WriteString(w.stdout, c.tables(all))
+		_, err = w.stdout.Write([]byte(c.tables(all)))
 	}
 	if err != nil {
 		return w.fail("write standard output: "+err.Error(), "")
@@ -210,7 +210,7 @@ func (p *replaying) one(_ report, from origin, req *wire.Request) (o outcome, er
 	if err != nil {
 		return o, err
 	}
-	r.Source = plain(from.String())
+	r.Source = from.String()
 	if p.json {
 		o.out = encode(r)
 	}
@@ -218,7 +218,7 @@ func (p *replaying) one(_ report, from origin, req *wire.Request) (o outcome, er
 	case r.Requests > 0:
 		o.replayed = r
 	case !p.json:
-		o.note = fmt.Appendf(nil, "pare: %s: there is no request in it to replay\n", r.Source)
+		o.note = screen.Appendf(nil, "pare: %s: there is no request in it to replay\n", r.Source)
 	}
 	return o, nil
 }

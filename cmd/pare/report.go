@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/screen"
@@ -26,7 +25,7 @@ const maxPictures = 10
 // together.
 func (r report) transcript(from origin, req *wire.Request, n counts, found []wire.Finding) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s  %s\n\n", r.paint.Bold(plain(from.String())), r.paint.Faint(r.about(req, n)))
+	screen.Fprintf(&b, "%s  %s\n\n", r.paint.Bold(from.String()), r.paint.Faint(r.about(req, n)))
 	rest := found
 	meant := map[string]bool{} // rules whose meaning was given
 	for shown := 0; len(rest) > 0 && shown < maxPictures; {
@@ -43,7 +42,7 @@ func (r report) transcript(from origin, req *wire.Request, n counts, found []wir
 		rest, shown = rest[k:], shown+k
 	}
 	for _, f := range rest {
-		fmt.Fprintf(&b, "  %s\n", r.title(f))
+		screen.Fprintf(&b, "  %s\n", r.title(f))
 	}
 	if len(rest) > 0 {
 		b.WriteByte('\n')
@@ -57,7 +56,7 @@ func (r report) about(req *wire.Request, n counts) string {
 		s += " · " + req.Profile.Name
 	}
 	if m := req.Model(); m != "" {
-		s += " · " + screen.Clip(plain(m), 48)
+		s += " · " + screen.Clip(m, 48)
 	}
 	return s + " · " + n.String()
 }
@@ -65,29 +64,29 @@ func (r report) about(req *wire.Request, n counts) string {
 // finding renders one finding: the rule and the place, what that means, and the
 // provider's sentence; the latter two only if they were not just said.
 func (r report) finding(b *bytes.Buffer, f wire.Finding, meant, said bool) {
-	fmt.Fprintf(b, "  %s\n", r.title(f))
+	screen.Fprintf(b, "  %s\n", r.title(f))
 	r.meaning(b, f, meant, said)
 }
 
 func (r report) meaning(b *bytes.Buffer, f wire.Finding, meant, said bool) {
 	meaning := wire.Slugs()[f.Rule]
 	if !meant && meaning != "" {
-		fmt.Fprintf(b, "    %s\n", meaning)
+		screen.Fprintf(b, "    %s\n", meaning)
 	}
 	if said || f.Message == meaning {
 		return
 	}
-	for _, line := range screen.Wrap(plain(f.Message), r.width-6) {
-		fmt.Fprintf(b, "    %s\n", r.paint.Faint("│ "+line))
+	for _, line := range screen.Wrap(f.Message, r.width-6) {
+		screen.Fprintf(b, "    %s\n", r.paint.Faint("│ "+line))
 	}
 }
 
-func (r report) title(f wire.Finding) string {
+func (r report) title(f wire.Finding) screen.Text {
 	path := f.Path
 	if path == "" {
 		path = "the request"
 	}
-	title := r.mark(f) + "  " + r.paint.Place(plain(path))
+	title := r.mark(f) + "  " + r.paint.Place(path)
 	if f.Advice {
 		title += r.paint.Faint("  advice")
 	}
@@ -95,7 +94,7 @@ func (r report) title(f wire.Finding) string {
 }
 
 // mark is the rule that a finding is about.
-func (r report) mark(f wire.Finding) string {
+func (r report) mark(f wire.Finding) screen.Text {
 	if f.Advice {
 		return r.paint.Advice("! " + f.Rule)
 	}

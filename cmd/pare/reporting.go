@@ -1,9 +1,8 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
@@ -120,7 +119,7 @@ func (t *telling) session(in source.Chunk) (outs []outcome) {
 		outs = append(outs, out)
 	}
 	if outs == nil {
-		outs = []outcome{{note: fmt.Appendf(nil, "pare: %s: this session is empty\n", plain(from.String()))}}
+		outs = []outcome{{note: screen.Appendf(nil, "pare: %s: this session is empty\n", from.String())}}
 	}
 	return outs
 }

@@ -49,7 +49,7 @@ func (c *rulesCmd) run(w *world) int {
 		return w.misconfigured(used, err)
 	}
 	if used != "" && c.Config == "" && !c.JSON {
-		fmt.Fprintf(w.stderr, "pare: configured by %s\n", used)
+		screen.Fprintf(w.stderr, "pare: configured by %s\n", used)
 	}
 	list := listRules(conf)
 	if c.JSON {
@@ -104,7 +104,7 @@ func (c *rulesCmd) check(w *world, conf *config.Config, used string, err error) 
 	if err != nil {
 		return w.misconfigured(used, err)
 	}
-	fmt.Fprintf(w.stderr, "%s: valid; %s: %s\n", plain(used), plural(len(v.Order), "rule"), strings.Join(v.Order, " → "))
+	screen.Fprintf(w.stderr, "%s: valid; %s: %s\n", used, plural(len(v.Order), "rule"), strings.Join(v.Order, " → "))
 	return statusClean
 }
 
@@ -174,16 +174,16 @@ func (e explanation) rules(list []listed) []byte {
 		if r.Order == 0 {
 			number = "–"
 			if !off {
-				fmt.Fprintf(&b, "\n%s\n", e.paint.Faint("not run, unless --rules or a configuration says so"))
+				screen.Fprintf(&b, "\n%s\n", e.paint.Faint("not run, unless --rules or a configuration says so"))
 				off = true
 			}
 		}
 		name := r.Rule + strings.Repeat(" ", widest-screen.Columns(r.Rule))
-		for i, line := range screen.Wrap(plain(r.Doc), e.width-widest-6) {
+		for i, line := range screen.Wrap(r.Doc, e.width-widest-6) {
 			if i > 0 {
 				number, name = "", strings.Repeat(" ", widest)
 			}
-			fmt.Fprintf(&b, "%3s  %s  %s\n", number, e.paint.Bold(name), line)
+			screen.Fprintf(&b, "%3s  %s  %s\n", number, e.paint.Bold(name), line)
 		}
 	}
 	return b.Bytes()

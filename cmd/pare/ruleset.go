@@ -10,6 +10,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/screen"
 )
 
 // ruleset is the flags that say which rules run.
@@ -32,7 +33,7 @@ func (s *settings) load(w *world, quiet bool) (conf *config.Config, used string,
 		return nil, used, w.misconfigured(used, err)
 	}
 	if used != "" && s.Config == "" && !quiet {
-		fmt.Fprintf(w.stderr, "pare: configured by %s\n", used)
+		screen.Fprintf(w.stderr, "pare: configured by %s\n", used)
 	}
 	return conf, used, statusClean
 }
@@ -44,7 +45,7 @@ func (w *world) compile(conf *config.Config, used string) (*pare.Policy, int) {
 		return nil, w.misconfigured(used, err)
 	}
 	if p.Off {
-		fmt.Fprintf(w.stderr, "pare: %s says enabled = false: nothing is changed\n", plain(used))
+		screen.Fprintf(w.stderr, "pare: %s says enabled = false: nothing is changed\n", used)
 	}
 	return p, statusClean
 }
@@ -112,7 +113,7 @@ func (w *world) misconfigured(path string, err error) int {
 	for _, e := range all {
 		bare := *e
 		bare.Hint = ""
-		w.fail(bare.Error(), plain(e.Hint))
+		w.fail(bare.Error(), e.Hint)
 	}
 	return statusInvalid
 }

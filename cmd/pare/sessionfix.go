@@ -138,7 +138,7 @@ func (c *changer) leftInSession(from origin, l logFile, left []agentlog.Finding)
 		return encode(logLeftover{from.source, l.Format.String(), left})
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "pare: %s: %s cannot be fixed; lines are those of the result\n", plain(from.String()), plural(len(left), "finding"))
+	screen.Fprintf(&b, "pare: %s: %s cannot be fixed; lines are those of the result\n", from.String(), plural(len(left), "finding"))
 	for _, f := range left {
 		c.notes.placed(&b, from, f)
 		c.notes.meaning(&b, f.Finding, true, false)
@@ -183,7 +183,7 @@ func (c *changer) showSession(from origin, l logFile, fixed *agentlog.Fixed) []b
 		return nil
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s  %s\n\n", c.view.paint.Bold(plain(from.String())), c.view.paint.Faint(c.view.aboutSession(l)))
+	screen.Fprintf(&b, "%s  %s\n\n", c.view.paint.Bold(from.String()), c.view.paint.Faint(c.view.aboutSession(l)))
 	all := slices.Clone(fixed.Changes)
 	slices.SortStableFunc(all, func(x, y agentlog.Change) int {
 		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(lineOrLast(x), lineOrLast(y)))
@@ -192,7 +192,7 @@ func (c *changer) showSession(from origin, l logFile, fixed *agentlog.Fixed) []b
 		c.view.logChange(&b, from, ch)
 	}
 	if len(fixed.Left) > 0 {
-		fmt.Fprintf(&b, "\n%s\n", c.view.paint.Bold("cannot be fixed; lines are those of the result"))
+		screen.Fprintf(&b, "\n%s\n", c.view.paint.Bold("cannot be fixed; lines are those of the result"))
 		for _, f := range fixed.Left {
 			c.view.placed(&b, from, f)
 			c.view.meaning(&b, f.Finding, true, false)
@@ -228,8 +228,8 @@ func (r report) logChange(b *bytes.Buffer, from origin, c agentlog.Change) {
 	if c.Thread != "" && c.Thread != "main" {
 		thread = "  " + c.Thread
 	}
-	fmt.Fprintf(b, "%s %s  %s%s\n", r.paint.Bold(plain(place)+":"), action, c.Rule, r.paint.Faint(bytesChanged(c.Bytes)+plain(thread)))
-	for _, line := range screen.Wrap(plain(c.Reason), r.width-6) {
-		fmt.Fprintf(b, "    %s\n", line)
+	screen.Fprintf(b, "%s %s  %s%s\n", r.paint.Bold(place+":"), action, c.Rule, r.paint.Faint(bytesChanged(c.Bytes)+thread))
+	for _, line := range screen.Wrap(c.Reason, r.width-6) {
+		screen.Fprintf(b, "    %s\n", line)
 	}
 }

@@ -48,7 +48,7 @@ func (c *checkCmd) session(v report, from origin, l logFile) (out outcome) {
 			out.note = []byte(remedyFor(l.Log, found, "pare fix --in-place "+quoted(from.source)) + "\n")
 		}
 	case !from.many:
-		out.note = fmt.Appendf(nil, "%s: clean (a session of %s, profile %s, %s)\n", plain(from.String()), l.Format.Maker(), profile, n)
+		out.note = screen.Appendf(nil, "%s: clean (a session of %s, profile %s, %s)\n", from.String(), l.Format.Maker(), profile, n)
 	}
 	return out
 }
@@ -78,7 +78,7 @@ func remedyFor(l *agentlog.Log, found []agentlog.Finding, command string) string
 // together, each behind its place.
 func (r report) session(from origin, l logFile, found []agentlog.Finding) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s  %s\n\n", r.paint.Bold(plain(from.String())), r.paint.Faint(r.aboutSession(l)))
+	screen.Fprintf(&b, "%s  %s\n\n", r.paint.Bold(from.String()), r.paint.Faint(r.aboutSession(l)))
 	meant := map[string]bool{} // rules whose meaning was given
 	rest := found
 	for shown := 0; len(rest) > 0 && shown < maxPictures; {
@@ -124,28 +124,28 @@ func (r report) aboutSession(l logFile) string {
 
 // placed renders where a finding is, in the way that compilers do, and what it is.
 func (r report) placed(b *bytes.Buffer, from origin, f agentlog.Finding) {
-	fmt.Fprintf(b, "%s %s", r.paint.Bold(plain(placeOf(from, f.File, f.Line, f.Column))+":"), r.effect(f))
+	screen.Fprintf(b, "%s %s", r.paint.Bold(placeOf(from, f.File, f.Line, f.Column)+":"), r.effect(f))
 	if !f.Physical {
-		fmt.Fprintf(b, "  %s", r.paint.Place(plain(f.Path)))
+		screen.Fprintf(b, "  %s", r.paint.Place(f.Path))
 	}
 	switch {
 	case f.Dormant:
-		b.WriteString(r.paint.Faint("  cosmetic: it is not sent"))
+		screen.Fprint(b, r.paint.Faint("  cosmetic: it is not sent"))
 	case f.Effect == agentlog.Cosmetic:
-		b.WriteString(r.paint.Faint("  cosmetic"))
+		screen.Fprint(b, r.paint.Faint("  cosmetic"))
 	case f.Effect == agentlog.Unfixable:
-		b.WriteString(r.paint.Faint("  cannot be fixed"))
+		screen.Fprint(b, r.paint.Faint("  cannot be fixed"))
 	case f.Open:
-		b.WriteString(r.paint.Faint("  open: it may still be running"))
+		screen.Fprint(b, r.paint.Faint("  open: it may still be running"))
 	}
 	if t := f.Of(); t != nil && t.Kind == agentlog.Side || f.Thread != "" && f.File != "" {
-		b.WriteString(r.paint.Faint("  " + plain(f.Thread)))
+		screen.Fprint(b, r.paint.Faint("  "+f.Thread))
 	}
 	b.WriteByte('\n')
 }
 
 // effect is the rule that a finding is about, marked by what it means.
-func (r report) effect(f agentlog.Finding) string {
+func (r report) effect(f agentlog.Finding) screen.Text {
 	if f.Effect != agentlog.Refused {
 		f.Advice = true
 	}
@@ -154,8 +154,8 @@ func (r report) effect(f agentlog.Finding) string {
 
 // instead says what to do about what cannot be fixed.
 func (r report) instead(b *bytes.Buffer, f agentlog.Finding) {
-	for _, line := range screen.Wrap(plain(f.Instead), r.width-6) {
-		fmt.Fprintf(b, "    %s\n", line)
+	for _, line := range screen.Wrap(f.Instead, r.width-6) {
+		screen.Fprintf(b, "    %s\n", line)
 	}
 }
 

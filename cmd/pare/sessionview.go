@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/ui"
 	"github.com/pare-llm/pare/wire"
@@ -82,9 +83,9 @@ func pageOf(all []*shown) *ui.Page {
 	if len(all) == 1 {
 		return p
 	}
-	p.Source, p.Thread = plain(origin{source: all[0].from.source}.String()), plain(all[0].from.thread)
+	p.Source, p.Thread = origin{source: all[0].from.source}.String(), all[0].from.thread
 	for _, s := range all[1:] {
-		p.Others = append(p.Others, ui.Thread{Name: plain(s.from.thread), Side: s.page().Before})
+		p.Others = append(p.Others, ui.Thread{Name: s.from.thread, Side: s.page().Before})
 	}
 	return p
 }
@@ -98,5 +99,5 @@ func (r report) others(all []*shown) []byte {
 	for _, s := range all[1:] {
 		names = append(names, fmt.Sprintf("%s (%s)", quoted(s.from.thread), plural(len(s.req.Transcript().Messages()), "message")))
 	}
-	return fmt.Appendf(nil, "\n%s\n", r.paint.Faint("not sent, and shown by --thread NAME: "+plain(strings.Join(names, ", "))))
+	return screen.Appendf(nil, "\n%s\n", r.paint.Faint("not sent, and shown by --thread NAME: "+strings.Join(names, ", ")))
 }

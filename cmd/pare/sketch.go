@@ -29,7 +29,7 @@ const barWidth = 12
 
 func (s sketch) render() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s  %s\n", s.paint.Bold(plain(s.from.String())), s.paint.Faint(s.about(s.req, count(s.req))))
+	screen.Fprintf(&b, "%s  %s\n", s.paint.Bold(s.from.String()), s.paint.Faint(s.about(s.req, count(s.req))))
 	s.fill(&b)
 	p := picture.New(s.style(), s.req.Transcript(), -1, s.line)
 	for _, f := range s.found {
@@ -77,7 +77,7 @@ func (s sketch) byMessage() (map[int][]wire.Finding, map[int][]ui.Change) {
 // word for it.
 var parts = []struct {
 	letter byte
-	code   string
+	code   screen.Text
 	word   string
 }{
 	{'s', "90", "system and tools"}, {'u', "34", "user"}, {'a', "32", "assistant"}, {'t', "35", "thinking"}, {'c', "33", "calls"}, {'r', "37", "results"}, {'o', "36", "other"},
@@ -142,9 +142,9 @@ func (s sketch) fill(b *bytes.Buffer) {
 		}
 		p := parts[line[0]]
 		if s.paint {
-			b.WriteString(s.paint.Paint(p.code, strings.Repeat("█", n)))
+			screen.Fprint(b, s.paint.Paint(p.code, strings.Repeat("█", n)))
 		} else {
-			b.WriteString(strings.Repeat(string(p.letter), n))
+			screen.Fprint(b, strings.Repeat(string(p.letter), n))
 		}
 		line = line[n:]
 	}
@@ -153,16 +153,16 @@ func (s sketch) fill(b *bytes.Buffer) {
 		if sums[i] == 0 {
 			continue
 		}
-		key := string(p.letter) + " "
+		key := screen.Line(string(p.letter) + " ")
 		if s.paint {
 			key = s.paint.Paint(p.code, "█ ")
 		}
-		fmt.Fprintf(b, "%s%s %s  ", key, p.word, s.paint.Faint(grouped(sums[i])))
+		screen.Fprintf(b, "%s%s %s  ", key, p.word, s.paint.Faint(grouped(sums[i])))
 	}
 	b.Truncate(b.Len() - 2)
-	fmt.Fprintf(b, "\n  %s tokens", grouped(total))
+	screen.Fprintf(b, "\n  %s tokens", grouped(total))
 	if w := s.page.Window; w > 0 {
-		fmt.Fprintf(b, ", %.1f %% of a window of %s", 100*float64(total)/float64(w), grouped(w))
+		screen.Fprintf(b, ", %.1f %% of a window of %s", 100*float64(total)/float64(w), grouped(w))
 		if s.page.Guess {
 			b.WriteString(" (a guess: the model is not known)")
 		}
@@ -175,7 +175,7 @@ func (s sketch) fill(b *bytes.Buffer) {
 		for _, m := range a.Messages {
 			after += sum(m)
 		}
-		fmt.Fprintf(b, "; %s after %s", grouped(after), plural(len(s.page.Changes), "change"))
+		screen.Fprintf(b, "; %s after %s", grouped(after), plural(len(s.page.Changes), "change"))
 	}
 	b.WriteString("\n\n")
 }
@@ -183,15 +183,15 @@ func (s sketch) fill(b *bytes.Buffer) {
 // message draws one line.
 func (s sketch) message(b *bytes.Buffer, p *picture.Picture, i, digits, n, most int, faulty bool) {
 	m := s.req.Transcript().Messages()[i]
-	number := fmt.Sprintf("%*d", digits, s.number(i))
-	mark := " "
+	number := screen.Printf("%*d", digits, s.number(i))
+	mark := screen.Text(" ")
 	if faulty {
 		mark, number = s.paint.Fault("✗"), s.paint.Bold(number)
 	} else {
 		number = s.paint.Faint(number)
 	}
 	role := fmt.Sprintf("%-9s", m.Role)
-	fmt.Fprintf(b, "%s %s %s %s %s ", mark, number, role, s.paint.Place(bar(shareOf(n, most), barWidth)), s.paint.Faint(fmt.Sprintf("%7s", grouped(n))))
+	screen.Fprintf(b, "%s %s %s %s %s ", mark, number, role, s.paint.Place(bar(shareOf(n, most), barWidth)), s.paint.Faint(fmt.Sprintf("%7s", grouped(n))))
 	room := s.width - s.indent(digits)
 	used := 0
 	for k, t := range p.Fit(m, room) {
@@ -200,11 +200,11 @@ func (s sketch) message(b *bytes.Buffer, p *picture.Picture, i, digits, n, most 
 			shown = "✗ " + shown
 		}
 		if k > 0 && used+2+screen.Columns(shown) > room {
-			b.WriteString(s.paint.Faint(" …"))
+			screen.Fprint(b, s.paint.Faint(" …"))
 			break
 		}
 		used += 2 + screen.Columns(shown)
-		b.WriteString(" " + p.Colour(t, shown))
+		screen.Fprint(b, " ", p.Colour(t, shown))
 		if used < room {
 			b.WriteByte(' ')
 		}
@@ -228,10 +228,10 @@ func (s sketch) indent(digits int) int { return 2 + digits + 1 + 9 + 1 + barWidt
 func (s sketch) notes(b *bytes.Buffer, digits int, faults []wire.Finding, changes []ui.Change) {
 	pad := strings.Repeat(" ", s.indent(digits))
 	for _, f := range faults {
-		fmt.Fprintf(b, "%s%s\n", pad, s.title(f))
+		screen.Fprintf(b, "%s%s\n", pad, s.title(f))
 	}
 	for _, c := range changes {
-		action := c.Action
+		action := screen.Line(c.Action)
 		switch action {
 		case "drop":
 			action = s.paint.Fault(action)
@@ -248,7 +248,7 @@ func (s sketch) notes(b *bytes.Buffer, digits int, faults []wire.Finding, change
 		if c.Tokens != 0 {
 			size = fmt.Sprintf("  %+d tokens", c.Tokens)
 		}
-		fmt.Fprintf(b, "%s~ %s  %s  %s%s\n", pad, action, s.paint.Place(plain(path)), c.Rule, s.paint.Faint(size))
+		screen.Fprintf(b, "%s~ %s  %s  %s%s\n", pad, action, s.paint.Place(path), c.Rule, s.paint.Faint(size))
 	}
 }
 

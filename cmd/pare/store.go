@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/plain"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/store"
 	summaries "github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/wire"
@@ -128,17 +130,17 @@ func (c *sessionListCmd) run(w *world) int {
 		var out strings.Builder
 		for _, x := range all {
 			if c.JSON {
-				line, err := json.Marshal(x)
+				line, err := plain.Marshal(x)
 				if err != nil {
 					return 0, err
 				}
 				out.Write(append(line, '\n'))
 				continue
 			}
-			fmt.Fprintf(&out, "%s  %s  %6d entries  %-16s  %s\n", plain(x.ID), x.Updated.Format(time.DateTime), x.Head, x.Dialect, plain(x.Title))
+			screen.Fprintf(&out, "%s  %s  %6d entries  %-16s  %s\n", x.ID, x.Updated.Format(time.DateTime), x.Head, x.Dialect, x.Title)
 		}
 		if len(all) == 0 && !c.JSON {
-			fmt.Fprintln(w.stderr, "the store is empty; pare session import FILE fills it")
+			screen.Fprintln(w.stderr, "the store is empty; pare session import FILE fills it")
 		}
 		return w.say([]byte(out.String())), nil
 	})
@@ -153,23 +155,23 @@ type sessionShowCmd struct {
 func (c *sessionShowCmd) run(w *world) int {
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
 		out := bufio.NewWriter(w.stdout)
-		defer out.Flush()
-		return statusClean, st.Export(ctx, c.key(c.ID), store.Export{All: true}, func(e store.Entry) error {
+		err := st.Export(ctx, c.key(c.ID), store.Export{All: true}, func(e store.Entry) error {
 			if c.JSON {
-				line, err := json.Marshal(map[string]any{"seq": e.Seq, "id": e.ID, "kind": e.Kind, "at": e.At, "begins": e.Begins, "raw": json.RawMessage(e.Raw)})
+				line, err := plain.Marshal(map[string]any{"seq": e.Seq, "id": e.ID, "kind": e.Kind, "at": e.At, "begins": e.Begins, "raw": json.RawMessage(e.Raw)})
 				if err != nil {
 					return err
 				}
 				_, err = out.Write(append(line, '\n'))
 				return err
 			}
-			text := plain(strings.Join(strings.Fields(string(e.Raw)), " "))
+			text := screen.OneLine(string(e.Raw))
 			if len(text) > 160 {
 				text = strings.ToValidUTF8(text[:157], "") + "…"
 			}
-			_, err := fmt.Fprintf(out, "%5d  %-14s %-8s %s\n", e.Seq, plain(e.ID), plain(string(e.Kind)), text)
+			_, err := screen.Fprintf(out, "%5d  %-14s %-8s %s\n", e.Seq, e.ID, e.Kind, text)
 			return err
 		})
+		return statusClean, cmp.Or(err, out.Flush())
 	})
 }
 
@@ -209,11 +211,11 @@ func (c *sessionImportCmd) run(w *world) int {
 			}
 			out.rules = []string{"imported"}
 			if c.JSON {
-				out.out, err = json.Marshal(map[string]any{"id": id, "source": from.source, "added": added})
+				out.out, err = plain.Marshal(map[string]any{"id": id, "source": from.source, "added": added})
 				out.out = append(out.out, '\n')
 				return out, err
 			}
-			out.out = fmt.Appendf(nil, "%s: %s from %s\n", plain(id), entries(added), plain(from.String()))
+			out.out = screen.Appendf(nil, "%s: %s from %s\n", id, entries(added), from.String())
 			return out, nil
 		}, nil, func(*summary, bool) {}), nil
 	})
@@ -252,7 +254,6 @@ type sessionExportCmd struct {
 func (c *sessionExportCmd) run(w *world) int {
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
 		out := bufio.NewWriter(w.stdout)
-		defer out.Flush()
 		between, end := "[", "]\n"
 		if c.Lines {
 			between, end = "", ""
@@ -276,8 +277,8 @@ func (c *sessionExportCmd) run(w *world) int {
 		if n == 0 && !c.Lines {
 			out.WriteString("[")
 		}
-		_, err = out.WriteString(end)
-		return statusClean, err
+		out.WriteString(end)
+		return statusClean, out.Flush()
 	})
 }
 
@@ -328,7 +329,7 @@ func (c *sessionWindowCmd) run(w *world) int {
 		if err != nil {
 			return 0, err
 		}
-		fmt.Fprintf(w.stderr, "head %d, read from entry %d on, %s\n", win.Head, win.From, plural(len(win.Plan.Changes()), "change"))
+		screen.Fprintf(w.stderr, "head %d, read from entry %d on, %s\n", win.Head, win.From, plural(len(win.Plan.Changes()), "change"))
 		return w.say(append(win.Body, '\n')), nil
 	})
 }
@@ -346,10 +347,10 @@ func (c *sessionCompactCmd) run(w *world) int {
 			return 0, err
 		}
 		if made == nil {
-			fmt.Fprintln(w.stderr, "nothing to compact")
+			screen.Fprintln(w.stderr, "nothing to compact")
 			return statusClean, nil
 		}
-		return w.say(fmt.Appendf(nil, "%s up to entry %d are summarised; pare session recall %s shows them\n", plural(made.Messages, "message"), made.To, made.Archive)), nil
+		return w.say(screen.Appendf(nil, "%s up to entry %d are summarised; pare session recall %s shows them\n", plural(made.Messages, "message"), made.To, quoted(made.Archive))), nil
 	})
 }
 
@@ -373,7 +374,7 @@ func (c *sessionRevertCmd) run(w *world) int {
 		if err != nil {
 			return 0, err
 		}
-		return w.say(fmt.Appendf(nil, "%s reverted; pare session undo %s restores them\n", plural(n, "message"), plain(c.ID))), nil
+		return w.say(screen.Appendf(nil, "%s reverted; pare session undo %s restores them\n", plural(n, "message"), quoted(c.ID))), nil
 	})
 }
 
@@ -388,7 +389,7 @@ func (c *sessionUndoCmd) run(w *world) int {
 		if err != nil {
 			return 0, err
 		}
-		return w.say(fmt.Appendf(nil, "the last %s is undone\n", kind)), nil
+		return w.say(screen.Appendf(nil, "the last %s is undone\n", kind)), nil
 	})
 }
 
@@ -405,7 +406,7 @@ func (c *sessionForkCmd) run(w *world) int {
 		if err != nil {
 			return 0, err
 		}
-		return w.say(fmt.Appendf(nil, "%s\n", plain(x.ID))), nil
+		return w.say(screen.Appendf(nil, "%s\n", x.ID)), nil
 	})
 }
 
@@ -425,14 +426,14 @@ func (c *sessionSearchCmd) run(w *world) int {
 		var out strings.Builder
 		for _, h := range hits {
 			if c.JSON {
-				line, err := json.Marshal(h)
+				line, err := plain.Marshal(h)
 				if err != nil {
 					return 0, err
 				}
 				out.Write(append(line, '\n'))
 				continue
 			}
-			fmt.Fprintf(&out, "%s  entry %d (%s)  %s\n", plain(h.Key.String()), h.Seq, plain(h.ID), plain(h.Snippet))
+			screen.Fprintf(&out, "%s  entry %d (%s)  %s\n", h.Key.String(), h.Seq, h.ID, h.Snippet)
 		}
 		return w.say([]byte(out.String())), nil
 	})
@@ -483,7 +484,7 @@ func (c *sessionFsckCmd) run(w *world) int {
 				status = statusFindings
 			}
 			if c.JSON {
-				line, err := json.Marshal(p)
+				line, err := plain.Marshal(p)
 				if err != nil {
 					return 0, err
 				}
@@ -494,10 +495,10 @@ func (c *sessionFsckCmd) run(w *world) int {
 			if p.Repaired {
 				done = " (repaired)"
 			}
-			fmt.Fprintf(&out, "%s%s\n", plain(p.String()), done)
+			screen.Fprintf(&out, "%s%s\n", p.String(), done)
 		}
 		if len(problems) == 0 {
-			fmt.Fprintln(w.stderr, "the store is in order")
+			screen.Fprintln(w.stderr, "the store is in order")
 		}
 		return max(status, w.say([]byte(out.String()))), nil
 	})
@@ -516,7 +517,7 @@ func (c *sessionGcCmd) run(w *world) int {
 		if err != nil {
 			return 0, err
 		}
-		return w.say(fmt.Appendf(nil, "%s deleted, %s let go, %s forgotten, %s removed\n",
+		return w.say(screen.Appendf(nil, "%s deleted, %s let go, %s forgotten, %s removed\n",
 			plural(done.Sessions, "session"), entries(done.Entries), plural(done.Tombstones, "tombstone"), plural(done.Media, "attachment"))), nil
 	})
 }

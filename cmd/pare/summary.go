@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/replay"
 )
 
@@ -93,7 +94,7 @@ func (s *summary) rules() []string {
 func (s *summary) print(w io.Writer, paint palette, many bool) {
 	rules := s.rules()
 	if many {
-		fmt.Fprintln(w, s.line(rules, paint))
+		screen.Fprintln(w, s.line(rules, paint))
 	}
 	for i, r := range rules {
 		if i == 3 {
@@ -103,13 +104,13 @@ func (s *summary) print(w io.Writer, paint palette, many bool) {
 		if i > 0 {
 			lead = strings.Repeat(" ", len(lead))
 		}
-		fmt.Fprintf(w, "%s pare explain %s\n", paint.Faint(lead), r)
+		screen.Fprintf(w, "%s pare explain %s\n", paint.Faint(lead), r)
 	}
 }
 
-func (s *summary) line(rules []string, paint palette) string {
-	parts := []string{}
-	add := func(n int, what string, p func(string) string) {
+func (s *summary) line(rules []string, paint palette) screen.Text {
+	parts := []screen.Text{}
+	add := func(n int, what string, p func(any) screen.Text) {
 		if n > 0 {
 			parts = append(parts, p(fmt.Sprintf("%d %s", n, what)))
 		}
@@ -119,10 +120,10 @@ func (s *summary) line(rules []string, paint palette) string {
 	add(s.unreadable, "unreadable", paint.Fault)
 	line := paint.Bold(plural(s.transcripts, "transcript"))
 	if len(parts) > 0 {
-		line += ": " + strings.Join(parts, ", ")
+		line += ": " + screen.Join(parts, ", ")
 	}
 	if len(rules) > 0 {
-		line += paint.Faint(" · ") + s.top(rules)
+		line += paint.Faint(" · ") + screen.Line(s.top(rules))
 	}
 	return line
 }
@@ -143,8 +144,8 @@ func (s *summary) top(rules []string) string {
 
 // printChanges writes what was done, or would be.
 func (s *summary) printChanges(w io.Writer, paint palette, dryRun bool) {
-	parts := []string{}
-	add := func(n int, what string, p func(string) string) {
+	parts := []screen.Text{}
+	add := func(n int, what string, p func(any) screen.Text) {
 		if n > 0 {
 			parts = append(parts, p(fmt.Sprintf("%d %s", n, what)))
 		}
@@ -159,28 +160,28 @@ func (s *summary) printChanges(w io.Writer, paint palette, dryRun bool) {
 	add(s.unreadable, "unreadable", paint.Fault)
 	switch {
 	case s.transcripts != 1:
-		fmt.Fprint(w, paint.Bold(plural(s.transcripts, "transcript")))
+		screen.Fprint(w, paint.Bold(plural(s.transcripts, "transcript")))
 		if len(parts) > 0 {
-			fmt.Fprint(w, ": "+strings.Join(parts, ", "))
+			screen.Fprint(w, ": ", screen.Join(parts, ", "))
 		}
 	case s.number > 0:
-		fmt.Fprint(w, paint.Bold(plural(s.number, "change")))
+		screen.Fprint(w, paint.Bold(plural(s.number, "change")))
 	case s.status == statusClean:
-		fmt.Fprint(w, paint.Good("nothing to do"))
+		screen.Fprint(w, paint.Good("nothing to do"))
 	default:
 		return // the finding has been named
 	}
 	dot := paint.Faint(" · ")
 	if s.number > 0 {
-		fmt.Fprint(w, dot+s.top(s.rules()))
+		screen.Fprint(w, dot, s.top(s.rules()))
 	}
 	switch {
 	case s.size != nil:
-		fmt.Fprint(w, dot+s.size.String())
+		screen.Fprint(w, dot, s.size.String())
 	case s.number > 0:
-		fmt.Fprint(w, dot+fromTo(s.before, s.after, "bytes"))
+		screen.Fprint(w, dot, fromTo(s.before, s.after, "bytes"))
 	}
-	fmt.Fprintln(w)
+	screen.Fprintln(w)
 }
 
 func (s *size) String() string {

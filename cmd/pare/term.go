@@ -6,8 +6,10 @@ import (
 	"os"
 	"strings"
 
-	"github.com/pare-llm/pare/internal/screen"
 	"golang.org/x/term"
+
+	"github.com/pare-llm/pare/internal/plain"
+	"github.com/pare-llm/pare/internal/screen"
 )
 
 // colour reports whether what goes to out is to be coloured. A flag beats the
@@ -41,21 +43,33 @@ func (w *world) width(out io.Writer) int {
 // A palette paints, or leaves everything as it is.
 type palette = screen.Palette
 
-// plain makes text from elsewhere safe to print.
-func plain(s string) string { return screen.Plain(s) }
-
-// quoted is a file name as a shell takes it.
+// quoted is a name as a shell takes it, on one line and without a sign that a terminal
+// obeys: what is copied from the screen is what was meant, whoever chose the name.
 func quoted(name string) string {
 	safe := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/+,:@%=~", r)
 	}
-	if name != "" && name[0] != '~' && name[0] != '-' && strings.IndexFunc(name, func(r rune) bool { return !safe(r) }) < 0 {
-		return name
-	}
 	if strings.HasPrefix(name, "-") {
 		name = "./" + name
 	}
-	return "'" + strings.ReplaceAll(plain(name), "'", `'\''`) + "'"
+	if name != "" && name[0] != '~' && strings.IndexFunc(name, func(r rune) bool { return !safe(r) }) < 0 {
+		return name
+	}
+	if plain.Line(name) == name {
+		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	var text []byte
+	for _, c := range []byte(name) {
+		switch {
+		case c == '\'' || c == '\\':
+			text = append(text, '\\', c)
+		case c >= ' ' && c < 0x7f:
+			text = append(text, c)
+		default: // three digits, so that what follows is not taken for one
+			text = append(text, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
+		}
+	}
+	return "$'" + string(text) + "'"
 }
 
 func plural(n int, noun string) string {

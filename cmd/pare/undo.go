@@ -10,6 +10,7 @@ import (
 
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/screen"
 )
 
 type undoCmd struct {
@@ -36,17 +37,17 @@ func (c *undoCmd) run(w *world) int {
 	for _, name := range c.Files {
 		done, err := u.undo(name)
 		for _, d := range done {
-			fmt.Fprintf(w.stderr, "%s is what %s was", plain(d.name), plain(d.from))
+			screen.Fprintf(w.stderr, "%s is what %s was", d.name, d.from)
 			if d.kept != "" {
-				fmt.Fprintf(w.stderr, "; what it was until now is %s", plain(d.kept))
+				screen.Fprintf(w.stderr, "; what it was until now is %s", d.kept)
 			}
-			fmt.Fprintln(w.stderr)
+			screen.Fprintln(w.stderr)
 		}
 		if err != nil {
 			status = max(status, w.undone(name, err))
 			continue
 		}
-		fmt.Fprintf(w.stderr, "  to revert that: pare undo %s\n", quoted(name))
+		screen.Fprintf(w.stderr, "  to revert that: pare undo %s\n", quoted(name))
 	}
 	return status
 }
@@ -125,7 +126,7 @@ func newest(path string, now fs.FileInfo, all []agentlog.Kept) (agentlog.Kept, e
 	if now == nil {
 		return agentlog.Kept{}, hinted{errors.New("there is no such file, and no backup of it"), "give the name of a file that --in-place has rewritten"}
 	}
-	return agentlog.Kept{}, hinted{errors.New("there is no backup of it"), "pare makes one, " + plain(filepath.Base(path)) + ".bak, when it rewrites a file in place"}
+	return agentlog.Kept{}, hinted{errors.New("there is no backup of it"), "pare makes one, " + filepath.Base(path) + ".bak, when it rewrites a file in place"}
 }
 
 // allowed is an error if going back would lose what came after the rewriting.

@@ -15,6 +15,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/ui"
@@ -182,7 +183,7 @@ type shown struct {
 func (s *shown) page() *ui.Page {
 	m, known := tokens.Lookup(s.req.Model())
 	p := ui.New(s.req, ui.Options{
-		Source: plain(s.from.String()), Findings: s.found, Plan: s.plan, Window: m.Window, Line: s.line,
+		Source: s.from.String(), Findings: s.found, Plan: s.plan, Window: m.Window, Line: s.line,
 		Counter: m.Estimator(),
 	})
 	p.Guess = !known
@@ -230,7 +231,7 @@ func (v *viewing) load() (all []*shown, from origin, fault *problem) {
 func (v *viewing) unreadable(from origin, p *problem) int {
 	v.w.stderr.Write(p.sentence(from))
 	if p.hint != "" {
-		fmt.Fprintf(v.w.stderr, "      %s\n", p.hint)
+		screen.Fprintf(v.w.stderr, "      %s\n", p.hint)
 	}
 	return statusInvalid
 }
@@ -294,7 +295,7 @@ func (v *viewing) write(p *ui.Page) int {
 		if err != nil {
 			return v.w.fail("write a page: "+err.Error(), "give it a place: -o FILE")
 		}
-		fmt.Fprintln(v.w.stdout, f.Name())
+		screen.Fprintln(v.w.stdout, f.Name())
 	default:
 		if err := p.WriteHTML(v.w.stdout); err != nil {
 			return v.w.fail("write standard output: "+err.Error(), "")
@@ -325,8 +326,8 @@ func (v *viewing) serve() int {
 	if err != nil {
 		return v.w.fail(err.Error(), "omit --port to get one that is free")
 	}
-	fmt.Fprintf(v.w.stdout, "http://%s/\n", l.Addr())
-	fmt.Fprintf(v.w.stderr, "pare: shows %s on this machine only, and follows it; Ctrl-C ends it\n", plain(v.Path))
+	screen.Fprintf(v.w.stdout, "http://%s/\n", l.Addr())
+	screen.Fprintf(v.w.stderr, "pare: shows %s on this machine only, and follows it; Ctrl-C ends it\n", v.Path)
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
 		Handler:           ui.Handler(ui.Live{Load: v.current, Version: v.version}),

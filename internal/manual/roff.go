@@ -148,7 +148,7 @@ func (m *manWriter) section(name string) { m.line(`.SH "` + name + `"`) }
 
 // text writes a paragraph; roff breaks its lines anew.
 func (m *manWriter) text(s string) {
-	for _, l := range screen.Wrap(s, 76) {
+	for _, l := range screen.Paragraphs(s, 76) {
 		m.line(roffText(l))
 	}
 }

@@ -183,7 +183,7 @@ func (p *Picture) Draw(b *bytes.Buffer) {
 	}
 	for i, m := range p.rows {
 		if i > 0 && m > p.rows[i-1]+1 {
-			fmt.Fprintf(b, "      %s\n", p.Paint.Faint(fmt.Sprintf("%*s  %s", digits, "⋮", messages(m-p.rows[i-1]-1))))
+			screen.Fprintf(b, "      %s\n", p.Paint.Faint(fmt.Sprintf("%*s  %s", digits, "⋮", messages(m-p.rows[i-1]-1))))
 		}
 		p.Row(b, m, digits)
 	}
@@ -192,17 +192,17 @@ func (p *Picture) Draw(b *bytes.Buffer) {
 // Row draws one message and, below it, what is wrong with its blocks.
 func (p *Picture) Row(b *bytes.Buffer, m, digits int) {
 	msg := p.t.Messages()[m]
-	marker, role := " ", fmt.Sprintf("%-9s", msg.Role)
+	marker, role := screen.Text(" "), screen.Printf("%-9s", msg.Role)
 	if msg.Role == transcript.Unknown {
 		role = "?        "
 	}
-	number := fmt.Sprintf("%*d", digits, p.number(m))
+	number := screen.Printf("%*d", digits, p.number(m))
 	if m == p.focus {
 		marker, number, role = p.Paint.Fault("▶"), p.Paint.Bold(number), p.Paint.Bold(role)
 	} else {
 		number, role = p.Paint.Faint(number), p.Paint.Faint(role)
 	}
-	fmt.Fprintf(b, "    %s %s  %s  ", marker, number, role)
+	screen.Fprintf(b, "    %s %s  %s  ", marker, number, role)
 	indent := 4 + 2 + digits + 2 + 9 + 2
 	var notes []flag
 	at := indent
@@ -211,7 +211,7 @@ func (p *Picture) Row(b *bytes.Buffer, m, digits int) {
 		case i > 0 && at+t.columns() > p.Width:
 			b.WriteByte('\n')
 			p.flags(b, notes)
-			b.WriteString(strings.Repeat(" ", indent))
+			screen.Fprint(b, strings.Repeat(" ", indent))
 			notes, at = nil, indent
 		case i > 0:
 			b.WriteString("  ")
@@ -225,7 +225,7 @@ func (p *Picture) Row(b *bytes.Buffer, m, digits int) {
 			notes = append(notes, flag{at, t.note})
 		}
 		at += screen.Columns(shown)
-		b.WriteString(p.Colour(t, shown))
+		screen.Fprint(b, p.Colour(t, shown))
 	}
 	b.WriteByte('\n')
 	p.flags(b, notes)
@@ -243,7 +243,7 @@ func (p *Picture) flags(b *bytes.Buffer, notes []flag) {
 	for i := len(notes) - 1; i >= 0; i-- {
 		n := notes[i]
 		if left := n.column - screen.Columns(n.text) - 2; i == 0 && left > 4 && n.column+3+screen.Columns(n.text) > p.Width {
-			b.WriteString(strings.Repeat(" ", left) + p.Paint.Fault(n.text+" ─╯") + "\n")
+			screen.Fprintln(b, strings.Repeat(" ", left), p.Paint.Fault(n.text+" ─╯"))
 			continue
 		}
 		at, line := 0, ""
@@ -252,12 +252,12 @@ func (p *Picture) flags(b *bytes.Buffer, notes []flag) {
 			at = m.column + 1
 		}
 		line += strings.Repeat(" ", n.column-at) + "╰─ " + n.text
-		b.WriteString(p.Paint.Fault(line) + "\n")
+		screen.Fprintln(b, p.Paint.Fault(line))
 	}
 }
 
 // Colour paints a token as what it is.
-func (p *Picture) Colour(t Token, s string) string {
+func (p *Picture) Colour(t Token, s string) screen.Text {
 	switch {
 	case t.Marked:
 		return p.Paint.Fault(s)
@@ -464,7 +464,7 @@ func (p *Picture) typeOf(span transcript.Span) string {
 func (p *Picture) Ends(b *bytes.Buffer, from, to, digits int) {
 	p.Row(b, from, digits)
 	if to-from > 2 {
-		fmt.Fprintf(b, "      %s\n", p.Paint.Faint(fmt.Sprintf("%*s  %s", digits, "⋮", messages(to-from-2))))
+		screen.Fprintf(b, "      %s\n", p.Paint.Faint(fmt.Sprintf("%*s  %s", digits, "⋮", messages(to-from-2))))
 	}
 	if to-from > 1 {
 		p.Row(b, to-1, digits)

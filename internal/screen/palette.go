@@ -1,19 +1,21 @@
 package screen
 
-// A Palette paints what it is for, or leaves everything as it is if it is false.
+// A Palette paints what it is for, or leaves it unpainted if it is false. What is no Text is
+// made safe in any case.
 type Palette bool
 
 // Paint puts a text between the codes of a terminal.
-func (p Palette) Paint(code, s string) string {
-	if !p || s == "" {
-		return s
+func (p Palette) Paint(code Text, s any) Text {
+	t := Join([]any{s}, "")
+	if !p || t == "" {
+		return t
 	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
+	return "\x1b[" + code + "m" + t + "\x1b[0m"
 }
 
-func (p Palette) Bold(s string) string   { return p.Paint("1", s) }
-func (p Palette) Faint(s string) string  { return p.Paint("2", s) }
-func (p Palette) Fault(s string) string  { return p.Paint("1;31", s) }
-func (p Palette) Advice(s string) string { return p.Paint("1;33", s) }
-func (p Palette) Place(s string) string  { return p.Paint("36", s) }
-func (p Palette) Good(s string) string   { return p.Paint("32", s) }
+func (p Palette) Bold(s any) Text   { return p.Paint("1", s) }
+func (p Palette) Faint(s any) Text  { return p.Paint("2", s) }
+func (p Palette) Fault(s any) Text  { return p.Paint("1;31", s) }
+func (p Palette) Advice(s any) Text { return p.Paint("1;33", s) }
+func (p Palette) Place(s any) Text  { return p.Paint("36", s) }
+func (p Palette) Good(s any) Text   { return p.Paint("32", s) }
