@@ -4,8 +4,8 @@ import "slices"
 
 // partition ties calls to their results, adds the dialect's own ties and takes
 // connected components.
-func partition(t *Transcript, ties []Tie) {
-	t.ties = make([]Tie, 0, len(ties)+len(t.exchanges))
+func (t *Transcript) partition() {
+	t.ties = make([]Tie, 0, len(t.given)+len(t.exchanges))
 	for _, x := range t.exchanges {
 		for i, r := range x.Results {
 			switch {
@@ -16,7 +16,7 @@ func partition(t *Transcript, ties []Tie) {
 			}
 		}
 	}
-	t.ties = append(t.ties, ties...)
+	t.ties = append(t.ties, t.given...)
 
 	root := make([]AtomID, len(t.blocks))
 	for i := range root {

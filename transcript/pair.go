@@ -1,10 +1,15 @@
 package transcript
 
+import "slices"
+
 // pair finds the exchanges of t. It walks the turns once. Calls that the turn
 // after them left unanswered wait for a result that comes late.
-func pair(t *Transcript, d Discipline) {
+func (p *pairer) pair(t *Transcript, d Discipline) {
+	if n := len(t.messages); n > 0 {
+		t.turns = t.messages[n-1].Turn + 1
+	}
 	halves := 0
-	t.exchange = make([]ExchangeID, len(t.blocks))
+	t.exchange = slices.Grow(t.exchange, len(t.blocks))[:len(t.blocks)]
 	for i := range t.blocks {
 		t.exchange[i] = NoExchange
 		switch t.blocks[i].Kind {
@@ -15,9 +20,9 @@ func pair(t *Transcript, d Discipline) {
 	if halves == 0 {
 		return
 	}
-	p := pairer{t: t, anywhere: d == Anywhere}
-	p.results = make([]BlockID, 0, halves)
-	t.exchanges = make([]Exchange, 0, halves/2+1)
+	p.reset(t, d)
+	p.results = slices.Grow(p.results, halves)
+	t.exchanges = slices.Grow(t.exchanges, halves/2+1)
 	for m := 0; m < len(t.messages); {
 		end := m + 1
 		for end < len(t.messages) && t.messages[end].Turn == t.messages[m].Turn {
@@ -27,6 +32,16 @@ func pair(t *Transcript, d Discipline) {
 		m = end
 	}
 	p.close()
+}
+
+// reset gets ready for another transcript, in the same memory.
+func (p *pairer) reset(t *Transcript, d Discipline) {
+	p.t, p.anywhere, p.results = t, d == Anywhere, p.results[:0]
+	p.asked.reset()
+	p.fresh.reset()
+	p.served.reset()
+	clear(p.late.byKey)
+	p.late.batches, p.late.after = p.late.batches[:0], p.late.after[:0]
 }
 
 type pairer struct {
@@ -240,9 +255,7 @@ const fewCalls = 16
 
 func (c *calls) reset() {
 	c.list, c.idless, c.byTool = c.list[:0], 0, nil
-	if c.byKey != nil {
-		clear(c.byKey)
-	}
+	clear(c.byKey)
 }
 
 func (c *calls) add(t *Transcript, x ExchangeID) {

@@ -1,6 +1,9 @@
 package transcript
 
-import "iter"
+import (
+	"iter"
+	"sync"
+)
 
 // A Span is a half-open range of byte offsets into [Transcript.Raw]. It is a value that
 // many goroutines may use.
@@ -193,21 +196,51 @@ type Transcript struct {
 	exchanges []Exchange
 	exchange  []ExchangeID // by block
 	turns     int
-	ties      []Tie
-	atoms     []Atom
-	atom      []AtomID // by block
+	given     []Tie // by the dialect
+
+	// What follows is worked out when somebody asks: to check a history takes pairs only.
+	joining sync.Once
+	ties    []Tie
+	atoms   []Atom
+	atom    []AtomID // by block
 }
 
 // New pairs calls with results and joins tied blocks into atoms. Blocks must be
 // in message order and messages in turn order.
 func New(x Index) *Transcript {
-	t := &Transcript{raw: x.Raw, messages: x.Messages, blocks: x.Blocks}
-	if n := len(x.Messages); n > 0 {
-		t.turns = x.Messages[n-1].Turn + 1
-	}
-	pair(t, x.Discipline)
-	partition(t, x.Ties)
+	t := &Transcript{raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties}
+	new(pairer).pair(t, x.Discipline)
 	return t
+}
+
+// A Builder makes transcripts one after the other, in the same memory: each is good until
+// the next one is made. The zero value is ready. It is for one goroutine.
+type Builder struct {
+	t *Transcript
+	p pairer
+}
+
+// Build is [New] for a transcript that is given up when the next one is built.
+func (b *Builder) Build(x Index) *Transcript {
+	t := &Transcript{}
+	if b.t != nil {
+		t = b.t
+		*t = Transcript{exchanges: t.exchanges[:0], exchange: t.exchange[:0]}
+	}
+	b.t = t
+	t.raw, t.messages, t.blocks, t.given = x.Raw, x.Messages, x.Blocks, x.Ties
+	b.p.pair(t, x.Discipline)
+	return t
+}
+
+// Drop lets go of everything that the last transcript pointed to.
+func (b *Builder) Drop() {
+	if b.t == nil {
+		return
+	}
+	clear(b.t.exchanges)
+	*b.t = Transcript{exchanges: b.t.exchanges[:0], exchange: b.t.exchange[:0]}
+	b.p.reset(nil, NextTurn)
 }
 
 // Raw returns the bytes the transcript was made from. They must not be changed.
@@ -236,14 +269,23 @@ func (t *Transcript) Exchanges() []Exchange { return t.exchanges }
 func (t *Transcript) ExchangeOf(id BlockID) ExchangeID { return t.exchange[id] }
 
 // Ties returns all ties, those between calls and results included.
-func (t *Transcript) Ties() []Tie { return t.ties }
+func (t *Transcript) Ties() []Tie {
+	t.joining.Do(t.partition)
+	return t.ties
+}
 
 // Atoms returns all atoms, in the order of their first block. The slice must not
 // be changed.
-func (t *Transcript) Atoms() []Atom { return t.atoms }
+func (t *Transcript) Atoms() []Atom {
+	t.joining.Do(t.partition)
+	return t.atoms
+}
 
 // AtomOf returns the atom a block belongs to.
-func (t *Transcript) AtomOf(id BlockID) AtomID { return t.atom[id] }
+func (t *Transcript) AtomOf(id BlockID) AtomID {
+	t.joining.Do(t.partition)
+	return t.atom[id]
+}
 
 // Cuts yields the cuts in order, the one in front of the first message included.
 func (t *Transcript) Cuts() iter.Seq[Cut] {
@@ -297,7 +339,7 @@ func (t *Transcript) parted(i int) bool {
 // atom, or leave one without what it needs.
 func (t *Transcript) reaches() []int {
 	ends := make([]int, len(t.messages))
-	for _, a := range t.atoms {
+	for _, a := range t.Atoms() {
 		ends[a.First] = max(ends[a.First], a.Last+1)
 		for _, n := range a.Needs {
 			first := t.atoms[n].First

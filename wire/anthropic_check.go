@@ -88,6 +88,9 @@ func (c *checker) resultAdvice(t turnSpan) {
 // serverTools checks the pairs that the provider executes itself. They live in
 // the assistant's turn, which stays open while only client results follow.
 func (c *checker) serverTools(turns []turnSpan) {
+	if !slices.ContainsFunc(c.t.Exchanges(), func(x transcript.Exchange) bool { return x.Server }) {
+		return
+	}
 	turnOf := func(b transcript.BlockID) int { return c.t.Messages()[c.t.Block(b).Message].Turn }
 	closers := make([]int, len(turns)+1) // turns before i in which somebody speaks
 	for i, t := range turns {
@@ -176,18 +179,20 @@ func (r *Request) declares(name string) bool {
 
 // programs checks the answers to calls that code execution made.
 func (c *checker) programs(turns []turnSpan) {
-	nonText := make(map[transcript.BlockID]bool)
 	var made []note
 	for _, n := range c.notes {
-		switch n.fault {
-		case programMixed:
+		if n.fault == programMixed {
 			made = append(made, n)
-		case programNonText:
-			nonText[transcript.BlockID(n.block)] = true
 		}
 	}
 	if made == nil {
 		return
+	}
+	nonText := make(map[transcript.BlockID]bool)
+	for _, n := range c.notes {
+		if n.fault == programNonText {
+			nonText[transcript.BlockID(n.block)] = true
+		}
 	}
 	pending := make(map[string]bool)
 	for _, x := range c.t.Exchanges() {
@@ -268,17 +273,25 @@ func (c *checker) cacheMarks() {
 
 // judgeNotes weighs the notes that the rest of the request decides.
 func (c *checker) judgeNotes() {
-	toolset := make(map[transcript.BlockID]string)
-	cited := map[string]bool{}
+	var toolset map[transcript.BlockID]string
+	var cited [2]bool // without and with
 	signed := 0
 	fallback := transcript.NoBlock // the one before
 	for _, n := range c.notes {
 		b := transcript.BlockID(n.block)
 		switch n.fault {
 		case toolsetMismatch:
+			if toolset == nil {
+				toolset = make(map[transcript.BlockID]string)
+			}
 			toolset[b] = n.arg
 		case citationsMixed:
-			if cited[n.arg] = true; len(cited) > 1 {
+			if n.arg == "true" {
+				cited[1] = true
+			} else {
+				cited[0] = true
+			}
+			if cited[0] && cited[1] {
 				c.block(citationsMixed, b, "")
 			}
 			if c.t.Messages()[n.message].Role == transcript.Assistant {

@@ -38,20 +38,25 @@ type Finding struct {
 // means that the provider's structural rules have nothing to object to.
 func (r *Request) Check(o CheckOptions) []Finding {
 	c := checker{Request: r, o: o}
-	for _, n := range r.notes {
+	c.run()
+	slices.SortStableFunc(c.found, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Block, b.Block), cmp.Compare(a.order, b.order))
+	})
+	return c.found
+}
+
+// run raises every fault.
+func (c *checker) run() {
+	for _, n := range c.notes {
 		if !judged[n.fault] {
 			c.reportNote(n)
 		}
 	}
 	c.flawFindings()
-	if n := len(r.t.Messages()); n == 0 && r.head.listKind == jsonspan.Array {
-		c.headFault(emptyHistory, r.g.list, "")
+	if len(c.t.Messages()) == 0 && c.head.listKind == jsonspan.Array {
+		c.headFault(emptyHistory, c.g.list, "")
 	}
-	r.g.check(&c)
-	slices.SortStableFunc(c.found, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Block, b.Block), cmp.Compare(a.order, b.order))
-	})
-	return c.found
+	c.g.check(c)
 }
 
 // judged are the faults whose notes are only half of the matter: the checker of
@@ -148,24 +153,22 @@ func (c *checker) reusedIDs() {
 	if !c.wants(reusedCallID) && !c.wants(reusedOtherKind) {
 		return
 	}
-	type use struct {
-		id     string
-		family uint8
+	if c.ids == nil {
+		c.ids = make(map[string]uint32, len(c.t.Exchanges()))
 	}
-	same, used := make(map[use]bool), make(map[string]bool)
 	for _, x := range c.t.Exchanges() {
 		if x.Call == transcript.NoBlock || x.CallID == "" || x.Server {
 			continue
 		}
-		u := use{x.CallID, c.t.Block(x.Call).Family}
+		used, own := c.ids[x.CallID], uint32(1)<<c.t.Block(x.Call).Family
 		switch {
 		case x.Repeats:
-		case same[u]:
+		case used&own != 0:
 			c.block(reusedCallID, x.Call, "")
-		case used[u.id]:
+		case used != 0:
 			c.block(reusedOtherKind, x.Call, "")
 		}
-		same[u], used[u.id] = true, true
+		c.ids[x.CallID] = used | own
 	}
 }
 
@@ -174,6 +177,11 @@ type checker struct {
 	o     CheckOptions
 	found []Finding
 	seen  map[[2]string]bool // one fault, one finding
+
+	glance bool // only whether anything is found matters
+	dirty  bool // something is
+	turns  []turnSpan
+	ids    map[string]uint32 // of calls: a bit for each family
 }
 
 // wants reports whether any row would report f, so that costly checks can be
@@ -196,10 +204,19 @@ func (c *checker) row(f fault) *Rule {
 	return other
 }
 
+// glanced reports whether it is enough to know that there is a fault, and notes it.
+func (c *checker) glanced() bool {
+	c.dirty = c.dirty || c.glance
+	return c.glance
+}
+
 // report adds a finding at path, if a row of the table minds.
 func (c *checker) report(f fault, message int, block transcript.BlockID, path, arg string, ids ...string) {
 	row := c.row(f)
 	if row == nil {
+		return
+	}
+	if c.glanced() {
 		return
 	}
 	once := [2]string{row.Slug, path}
@@ -225,7 +242,7 @@ func (c *checker) report(f fault, message int, block transcript.BlockID, path, a
 
 // block reports a fault of a block.
 func (c *checker) block(f fault, b transcript.BlockID, arg string) {
-	if !c.wants(f) {
+	if !c.wants(f) || c.glanced() {
 		return
 	}
 	blk := c.t.Block(b)
@@ -241,7 +258,7 @@ func (c *checker) block(f fault, b transcript.BlockID, arg string) {
 
 // message reports a fault of a message.
 func (c *checker) message(f fault, i int, arg string) {
-	if c.wants(f) {
+	if c.wants(f) && !c.glanced() {
 		c.report(f, i, transcript.NoBlock, c.MessagePath(i), arg)
 	}
 }
@@ -252,7 +269,7 @@ func (c *checker) headFault(f fault, path, arg string) {
 }
 
 func (c *checker) reportNote(n note) {
-	if !c.wants(n.fault) {
+	if !c.wants(n.fault) || c.glanced() {
 		return
 	}
 	switch {
@@ -285,7 +302,7 @@ func (c *checker) flawFindings() {
 		if f.Kind == jsonspan.LoneSurrogate {
 			kind = loneSurrogate
 		}
-		if !c.wants(kind) {
+		if !c.wants(kind) || c.glanced() {
 			continue
 		}
 		arg := fmt.Sprintf("byte %d", f.Offset)
@@ -374,9 +391,12 @@ func (c *checker) argumentsJSON() {
 	if !c.wants(argsNotJSON) {
 		return
 	}
-	free := make(map[int32]bool) // calls whose input is any text
+	var free map[int32]bool // calls whose input is any text
 	for _, n := range c.notes {
 		if n.fault == freeForm {
+			if free == nil {
+				free = make(map[int32]bool)
+			}
 			free[n.block] = true
 		}
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -17,7 +18,7 @@ type turnSpan struct {
 
 // turnsOf lists the turns.
 func (c *checker) turnsOf() []turnSpan {
-	turns := make([]turnSpan, 0, c.t.Turns())
+	turns := slices.Grow(c.turns[:0], c.t.Turns())
 	for i, m := range c.t.Messages() {
 		if n := len(turns); n == 0 || m.Turn != c.t.Messages()[i-1].Turn {
 			turns = append(turns, turnSpan{first: i, role: m.Role})
@@ -26,6 +27,7 @@ func (c *checker) turnsOf() []turnSpan {
 		last.end = i + 1
 		last.facts |= c.extra[i]
 	}
+	c.turns = turns
 	return turns
 }
 

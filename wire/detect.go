@@ -41,8 +41,10 @@ func telling(of func(*tells) []string) map[string]Dialect {
 // Detect tells the dialect of a request body or bare list from its shape. It
 // reads only as far as it must; where the shape of all messages fits several
 // dialects, the model's name and then the commonest dialect decide.
-func Detect(raw []byte) (Dialect, error) {
-	p := newParser(raw, Auto, jsonspan.Structural)
+func Detect(raw []byte) (Dialect, error) { return new(parser).detect(raw) }
+
+func (p *parser) detect(raw []byte) (Dialect, error) {
+	p.reset(raw, Auto, jsonspan.Structural)
 	var d Dialect
 	switch p.Peek() {
 	case jsonspan.Object:

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -52,16 +53,16 @@ func (r *Request) foreign() *ForeignError {
 	if r.g.list == "input" && strings.HasPrefix(strings.ToLower(r.head.model), "gemini") && !r.bare {
 		return &ForeignError{interactions, "a Gemini model, and an input"}
 	}
-	unknown, sample := 0, ""
+	unknown, sample := 0, []byte(nil)
 	for _, blk := range r.t.Blocks() {
 		if blk.Kind != transcript.Other {
 			continue
 		}
 		typ := r.typeOf(blk.Span)
-		if whose := foreignTypes[typ]; whose != "" {
+		if whose := foreignTypes[string(typ)]; whose != "" {
 			return &ForeignError{whose, fmt.Sprintf("blocks of type %q", typ)}
 		}
-		if typ != "" && !carried[typ] {
+		if len(typ) > 0 && !carried[string(typ)] {
 			unknown, sample = unknown+1, typ
 		}
 	}
@@ -71,7 +72,7 @@ func (r *Request) foreign() *ForeignError {
 	// Whoever keeps elements of his own keeps all of them so: the first ones tell.
 	for i, m := range r.t.Messages()[:min(len(r.t.Messages()), 3)] {
 		var info, parts bool
-		typ := ""
+		var typ []byte
 		// What the content says is known: the blocks have told.
 		jsonspan.Visit(r.raw, jsonspan.Span(m.Span), jsonspan.Span(r.frame[i].content), func(e jsonspan.Member) {
 			switch {
@@ -83,7 +84,7 @@ func (r *Request) foreign() *ForeignError {
 				parts = true
 			}
 		})
-		if whose := foreignTypes[typ]; whose != "" {
+		if whose := foreignTypes[string(typ)]; whose != "" {
 			return &ForeignError{whose, fmt.Sprintf("elements of type %q", typ)}
 		}
 		if info && parts {
@@ -101,21 +102,25 @@ var carried = map[string]bool{
 }
 
 // typeOf is the type that an object says it has, or "".
-func (r *Request) typeOf(at transcript.Span) string {
+func (r *Request) typeOf(at transcript.Span) []byte {
 	if at.Len() == 0 || r.raw[at.Start] != '{' {
-		return ""
+		return nil
 	}
 	m, ok := jsonspan.Find(r.raw, jsonspan.Span(at), "type")
 	if !ok {
-		return ""
+		return nil
 	}
 	return r.text(m.Value)
 }
 
-// text is what the value at span says if it is a string, or "".
-func (r *Request) text(at jsonspan.Span) string {
+// text is what the value at span says if it is a string, or nothing.
+func (r *Request) text(at jsonspan.Span) []byte {
 	if r.raw[at.Start] != '"' {
-		return ""
+		return nil
 	}
-	return string(jsonspan.Decode(nil, r.raw[at.Start+1:at.End-1]))
+	text := r.raw[at.Start+1 : at.End-1]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		text = jsonspan.Decode(nil, text)
+	}
+	return text
 }

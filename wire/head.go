@@ -7,13 +7,13 @@ import (
 )
 
 // headField reads a top-level member that is not the list of messages.
-func (p *parser) headField(name string) {
-	switch name {
+func (p *parser) headField(name []byte) {
+	switch string(name) {
 	case "model", "modelId":
 		f := p.value()
 		p.head.model = p.text(f)
 		if !f.absent() && f.kind != jsonspan.String {
-			p.noteHead(wrongType, name, "expected a string, found "+f.kind.String())
+			p.noteHead(wrongType, string(name), "expected a string, found "+f.kind.String())
 		}
 	case "tools":
 		p.tools()
@@ -71,7 +71,10 @@ func (p *parser) strings(dst *[]string) {
 
 // tools reads the declared tools: their names, and Anthropic's cache marks.
 func (p *parser) tools() {
-	p.head.toolsGiven, p.head.tools = true, make(map[string]bool)
+	p.head.toolsGiven = true
+	if clear(p.head.tools); p.head.tools == nil {
+		p.head.tools = make(map[string]bool)
+	}
 	if p.Peek() != jsonspan.Array {
 		p.Skip()
 		return

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"strings"
+	"unsafe"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -31,18 +32,23 @@ type parser struct {
 	plain    bool            // detection: the list may be one of messages
 	names    strings.Builder // chunk that ids and names are cut from
 	last     string          // the name cut last; tools repeat
+	lent     bool            // names may point into raw: nothing outlives the call
 }
 
-func newParser(raw []byte, d Dialect, m jsonspan.Mode) *parser {
-	p := &parser{raw: raw, dialect: d, g: grammars[d], turn: -1}
+// reset makes p ready for another body, in the same memory.
+func (p *parser) reset(raw []byte, d Dialect, m jsonspan.Mode) {
+	p.raw, p.dialect, p.g = raw, d, grammars[d]
+	p.head.reset()
+	p.list, p.bare, p.plain, p.last = jsonspan.Span{}, false, false, ""
+	p.notes = p.notes[:0]
+	p.clearList()
 	p.Reset(raw, m)
-	return p
 }
 
 // expect makes room for so many messages and blocks, so that the index of a body
 // much like one seen before need not grow step by step.
 func (p *parser) expect(messages, blocks int) {
-	if messages == 0 {
+	if messages <= cap(p.messages) {
 		return
 	}
 	p.messages, p.extra, p.frame = make([]transcript.Message, 0, messages), make([]facts, 0, messages), make([]frame, 0, messages)
@@ -175,6 +181,9 @@ func (p *parser) cut(s jsonspan.Span) string {
 	if string(b) == p.last {
 		return p.last
 	}
+	if p.lent {
+		return unsafe.String(unsafe.SliceData(b), len(b))
+	}
 	if p.names.Cap()-p.names.Len() < len(b) {
 		p.names = strings.Builder{}
 		p.names.Grow(max(4096, len(b)))
@@ -247,10 +256,9 @@ func (p *parser) body() {
 		}
 		p.Peek() // past white space
 		start := p.Offset()
-		name := string(k)
-		p.headField(name)
-		if said[name] != 0 {
-			p.head.said = append(p.head.said, utterance{said[name], transcript.Span{Start: start, End: p.Offset()}})
+		p.headField(k)
+		if kind := said[string(k)]; kind != 0 {
+			p.head.said = append(p.head.said, utterance{kind, transcript.Span{Start: start, End: p.Offset()}})
 		}
 	}
 }
@@ -258,9 +266,8 @@ func (p *parser) body() {
 // readList reads the list of messages. If its key stands twice, the last one
 // wins, so what the first one left is thrown away.
 func (p *parser) readList() {
-	p.messages, p.blocks, p.where, p.extra, p.frame = p.messages[:0], p.blocks[:0], p.where[:0], p.extra[:0], p.frame[:0]
-	p.ties, p.notes, p.turn, p.servers = p.ties[:0], p.dropListNotes(), -1, nil
-	p.asked = nil
+	p.clearList()
+	p.notes = p.dropListNotes()
 	k := p.Peek()
 	p.head.listKind = k
 	p.list.Start = p.Offset()
@@ -274,6 +281,11 @@ func (p *parser) readList() {
 		p.element()
 	}
 	p.list.End = p.Offset()
+}
+
+func (p *parser) clearList() {
+	p.messages, p.blocks, p.where, p.extra, p.frame = p.messages[:0], p.blocks[:0], p.where[:0], p.extra[:0], p.frame[:0]
+	p.ties, p.turn, p.servers, p.asked = p.ties[:0], -1, nil, nil
 }
 
 // dropListNotes keeps only the notes that are about the head.
@@ -320,13 +332,13 @@ func (f field) whole() transcript.Span {
 	return tspan(f.span)
 }
 
-func (p *parser) finish(prof Profile) *Request {
-	r := &Request{
+// finish makes r of what was read, and pairs it by build.
+func (p *parser) finish(r *Request, prof Profile, build func(transcript.Index) *transcript.Transcript) {
+	*r = Request{
 		Dialect: p.dialect, Profile: prof, g: p.g, raw: p.raw, list: tspan(p.list), bare: p.bare,
 		head: p.head, where: p.where, extra: p.extra, frame: p.frame, notes: p.notes, flaws: p.Flaws(),
 	}
-	r.t = transcript.New(transcript.Index{Raw: p.raw, Messages: p.messages, Blocks: p.blocks, Ties: p.ties, Discipline: p.g.discipline})
-	return r
+	r.t = build(transcript.Index{Raw: p.raw, Messages: p.messages, Blocks: p.blocks, Ties: p.ties, Discipline: p.g.discipline})
 }
 
 func tspan(s jsonspan.Span) transcript.Span { return transcript.Span(s) }

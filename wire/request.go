@@ -54,38 +54,54 @@ var ErrNotRequest = errors.New("not a request: expected an object with messages,
 // else is left to Check. The request keeps raw and must be the only one to hold
 // it: raw must not change afterwards.
 func Parse(raw []byte, o Options) (*Request, error) {
+	p := new(parser)
+	prof, err := p.read(raw, &o, ResolveProfile)
+	if err != nil {
+		return nil, err
+	}
+	r := new(Request)
+	p.finish(r, prof, transcript.New)
+	if err := r.settle(o); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// settle keeps what r was parsed with. A body whose dialect was detected may turn out to
+// be something else.
+func (r *Request) settle(o Options) error {
+	if o.Dialect == Auto {
+		if err := r.foreign(); err != nil {
+			return err
+		}
+	}
+	r.o = o
+	r.o.Dialect = r.Dialect
+	return nil
+}
+
+// read reads a body up to its profile.
+func (p *parser) read(raw []byte, o *Options, resolve func(d Dialect, name, model string) (Profile, error)) (Profile, error) {
 	d := o.Dialect
 	if d == Auto {
 		var err error
-		if d, err = Detect(raw); err != nil {
-			return nil, err
+		if d, err = p.detect(raw); err != nil {
+			return Profile{}, err
 		}
 	}
 	mode := jsonspan.Strict
 	if o.Structural {
 		mode = jsonspan.Structural
 	}
-	p := newParser(raw, d, mode)
+	p.reset(raw, d, mode)
 	p.expect(o.messages, o.blocks)
 	if err := p.document(); err != nil {
-		return nil, err
+		return Profile{}, err
 	}
 	if p.head.model == "" {
 		p.head.model = o.Model
 	}
-	prof, err := ResolveProfile(d, o.Profile, p.head.model)
-	if err != nil {
-		return nil, err
-	}
-	r := p.finish(prof)
-	if o.Dialect == Auto {
-		if err := r.foreign(); err != nil {
-			return nil, err
-		}
-	}
-	r.o = o
-	r.o.Dialect = d
-	return r, nil
+	return resolve(d, o.Profile, p.head.model)
 }
 
 // Transcript returns the index over the request.
@@ -131,6 +147,12 @@ type head struct {
 	autoTTL                     string
 	listKind                    jsonspan.Kind
 	said                        []utterance
+}
+
+// reset empties h and keeps its memory.
+func (h *head) reset() {
+	clear(h.tools)
+	*h = head{tools: h.tools, betas: h.betas[:0], said: h.said[:0]}
 }
 
 // A place says where in its message a block stands.

@@ -33,6 +33,9 @@ func (c *checker) runsReason() {
 // reasoningItems judges the notes on items by their neighbours.
 func (c *checker) reasoningItems() {
 	ms := c.t.Messages()
+	if len(c.notes) == 0 {
+		return
+	}
 	reasoning := make(map[int32]string) // message → id of the reasoning item it is
 	for _, n := range c.notes {
 		if n.fault == reasoningOrphan {

@@ -70,3 +70,26 @@ func checkHistory(t *testing.T, body []byte) {
 		}
 	}
 }
+
+func TestDense(t *testing.T) {
+	for _, shape := range Shapes {
+		body := Dense(shape, 1_000_000)
+		if !bytes.Equal(body, Dense(shape, 1_000_000)) || !json.Valid(body) {
+			t.Errorf("%v: two bodies differ, or are no JSON", shape)
+		}
+		for _, c := range []struct {
+			char     string
+			min, max float64 // percent
+		}{{`"`, 3, 6}, {`\`, 5, 7}} {
+			got := 100 * float64(bytes.Count(body, []byte(c.char))) / float64(len(body))
+			if got < c.min || got > c.max {
+				t.Errorf("%v: %s is %.2f %% of the body, want %v to %v", shape, c.char, got, c.min, c.max)
+			}
+		}
+	}
+	body := Dense(Messages, 1_000_000)
+	checkHistory(t, body)
+	if n := bytes.Count(body, []byte(`{"role":`)); n < 320 || n > 360 {
+		t.Errorf("%d messages in a megabyte, want about 340", n)
+	}
+}

@@ -88,17 +88,19 @@ type Scanner struct {
 	depth  int
 	strict bool
 	fresh  bool // nothing read yet in the container just entered
-	err    *SyntaxError
-	flaws  []Flaw
-	keys   []Span   // keys of the open objects, innermost last
-	marks  []int    // for each open object, where its keys start
-	stack  bitStack // container kinds inside skip
+
+	scanned bool // before: keys need not be compared
+	err     *SyntaxError
+	flaws   []Flaw
+	keys    []Span   // keys of the open objects, innermost last
+	marks   []int    // for each open object, where its keys start
+	stack   bitStack // container kinds inside skip
 }
 
 // Reset makes s ready to scan data, keeping its buffers.
 func (s *Scanner) Reset(data []byte, mode Mode) {
 	s.data, s.pos, s.depth = data, 0, 0
-	s.strict, s.fresh = mode == Strict, false
+	s.strict, s.fresh, s.scanned = mode == Strict, false, false
 	s.err, s.flaws, s.keys, s.marks = nil, nil, s.keys[:0], s.marks[:0]
 }
 
@@ -176,7 +178,7 @@ func (s *Scanner) Enter() bool {
 		s.fail(s.pos-1, tooDeep)
 		return false
 	}
-	if k == Object {
+	if k == Object && !s.scanned {
 		s.marks = append(s.marks, len(s.keys))
 	}
 	s.fresh = true
@@ -207,7 +209,9 @@ func (s *Scanner) Key() (Span, bool) {
 		return Span{}, false
 	}
 	s.pos++
-	s.keys = append(s.keys, key)
+	if !s.scanned {
+		s.keys = append(s.keys, key)
+	}
 	return key, true
 }
 

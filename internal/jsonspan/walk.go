@@ -40,10 +40,10 @@ func Elements(data []byte, at Span) []Span {
 }
 
 // inside returns a scanner that reads the value at span, with offsets into data.
-func inside(data []byte, at Span) *Scanner {
-	s := new(Scanner)
+// It has been scanned before, so keys are not compared again.
+func inside(data []byte, at Span) (s Scanner) {
 	s.Reset(data[:at.End], Structural)
-	s.pos = at.Start
+	s.pos, s.scanned = at.Start, true
 	return s
 }
 
@@ -115,7 +115,7 @@ func SetMember(data []byte, object Span, name string, value []byte) Edit {
 func RemoveMember(data []byte, object Span, name string) (Edit, bool) {
 	all := Members(data, object)
 	for i, m := range all {
-		if string(Decode(nil, data[m.Key.Start:m.Key.End])) != name {
+		if !Says(data, m.Key, name) {
 			continue
 		}
 		switch {

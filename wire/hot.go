@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// A Parser reads requests one after the other, in the same memory, so that in the long
+// run one costs no allocation. It is made for a path that every request takes and that
+// nearly always has nothing to do. The zero value is ready. It is for one goroutine; a
+// sync.Pool of them serves many.
+type Parser struct {
+	p parser
+	r Request
+	b transcript.Builder
+	c checker
+
+	// The profile resolved last, and for what: models repeat.
+	profile Profile
+	dialect Dialect
+	named   string
+}
+
+// A Glance is what can be told of a request without keeping anything of it. It is a value
+// that many goroutines may use.
+type Glance struct {
+	Clean    bool // Check would find nothing, and Mend would do nothing
+	Dialect  Dialect
+	Profile  Profile // its Model is the one that the request names, or else the one of the options
+	Messages int
+	Calls    int // and strays
+}
+
+// Glance reads and checks a request body and keeps nothing of it: raw may be changed
+// afterwards. Its error is that of [Parse]. Whoever wants to know what is wrong with a
+// request that is not clean parses it again.
+func (p *Parser) Glance(raw []byte, o Options, c CheckOptions) (Glance, error) {
+	p.p.lent = true
+	r, err := p.parse(raw, o)
+	if err != nil {
+		p.drop()
+		return Glance{}, err
+	}
+	p.c = checker{Request: r, o: c, glance: true, turns: p.c.turns, ids: p.c.ids}
+	p.c.run()
+	g := Glance{Clean: !p.c.dirty, Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges())}
+	p.drop()
+	return g, nil
+}
+
+// Parse is like the function of that name, but the request, its transcript and what is
+// taken from them are good until the next call only. Findings, paths and names are not
+// bound to that.
+func (p *Parser) Parse(raw []byte, o Options) (*Request, error) {
+	p.p.lent = false
+	return p.parse(raw, o)
+}
+
+func (p *Parser) parse(raw []byte, o Options) (*Request, error) {
+	prof, err := p.p.read(raw, &o, p.resolve)
+	if err != nil {
+		return nil, err
+	}
+	p.p.finish(&p.r, prof, p.b.Build)
+	if err := p.r.settle(o); err != nil {
+		return nil, err
+	}
+	return &p.r, nil
+}
+
+// roomy is how many blocks a parser keeps room for.
+const roomy = 1 << 16
+
+// drop lets go of the bytes that were lent, and of the room that one large body took.
+func (p *Parser) drop() {
+	if cap(p.p.blocks) > roomy {
+		*p = Parser{}
+		return
+	}
+	clear(p.p.blocks)
+	clear(p.p.notes)
+	p.p.reset(nil, Auto, jsonspan.Structural)
+	p.b.Drop()
+	p.r, p.c.Request = Request{}, nil
+	clear(p.c.ids)
+}
+
+// resolve is ResolveProfile, which compares patterns, for a model that may be the same as
+// last time.
+func (p *Parser) resolve(d Dialect, name, model string) (Profile, error) {
+	if p.profile.Name != "" && p.dialect == d && p.named == name && p.profile.Model == model {
+		return p.profile, nil
+	}
+	prof, err := ResolveProfile(d, name, strings.Clone(model))
+	if err == nil {
+		p.profile, p.dialect, p.named = prof, d, name
+	}
+	return prof, err
+}

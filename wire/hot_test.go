@@ -1,0 +1,140 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/pare-llm/pare/internal/benchdata"
+	"github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// sameReading: a parser that has read other bodies before tells of this one what a fresh
+// one tells, and so does a glance, which keeps nothing.
+func sameReading(t *testing.T, p *wire.Parser, body []byte, o wire.Options) {
+	t.Helper()
+	want, wantErr := wire.Parse(body, o)
+	got, err := p.Parse(body, o)
+	if fails(err) != fails(wantErr) {
+		t.Fatalf("error %v, want %v\n%s", err, wantErr, body)
+	}
+	for _, c := range []wire.CheckOptions{{}, {Advice: true}, {Strict: true, Advice: true}} {
+		if err != nil {
+			continue
+		}
+		a, b := got.Check(c), want.Check(c)
+		if !reflect.DeepEqual(a, b) {
+			t.Fatalf("findings %v, want %v\n%s", a, b, body)
+		}
+	}
+	if err == nil {
+		sameTranscript(t, got.Transcript(), want.Transcript())
+	}
+	for _, c := range []wire.CheckOptions{{}, {Advice: true}, {Strict: true, Advice: true}} {
+		lent := bytes.Clone(body)
+		g, err := p.Glance(lent, o, c)
+		clear(lent)
+		if fails(err) != fails(wantErr) {
+			t.Fatalf("a glance fails with %v, want %v\n%s", err, wantErr, body)
+		}
+		if err != nil {
+			continue
+		}
+		w := wire.Glance{
+			Clean: len(want.Check(c)) == 0, Dialect: want.Dialect, Profile: want.Profile,
+			Messages: len(want.Transcript().Messages()), Calls: len(want.Transcript().Exchanges()),
+		}
+		if g != w {
+			t.Fatalf("a glance tells %+v, want %+v\n%s", g, w, body)
+		}
+	}
+}
+
+func fails(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func sameTranscript(t *testing.T, got, want *transcript.Transcript) {
+	t.Helper()
+	equal := func(what string, a, b any) {
+		if reflect.ValueOf(a).Len()+reflect.ValueOf(b).Len() > 0 && !reflect.DeepEqual(a, b) {
+			t.Fatalf("%s %v, want %v\n%s", what, a, b, want.Raw())
+		}
+	}
+	equal("messages", got.Messages(), want.Messages())
+	equal("blocks", got.Blocks(), want.Blocks())
+	equal("exchanges", got.Exchanges(), want.Exchanges())
+	equal("ties", got.Ties(), want.Ties())
+	equal("atoms", got.Atoms(), want.Atoms())
+}
+
+func TestParserReadsAgain(t *testing.T) {
+	t.Parallel()
+	var p wire.Parser
+	files, err := filepath.Glob("../testdata/zoo/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no zoo: %v", err)
+	}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var z struct {
+			Request json.RawMessage
+			Raw     string `json:"request_raw"`
+		}
+		if err := json.Unmarshal(data, &z); err != nil {
+			t.Fatal(err)
+		}
+		body := []byte(z.Raw)
+		if z.Raw == "" {
+			body = z.Request
+		}
+		for _, o := range []wire.Options{{}, {Structural: true}, {Dialect: wire.OpenAIChat, Profile: "mistral"}, {Model: "gpt-4o"}} {
+			sameReading(t, &p, body, o)
+		}
+		sameReading(t, &p, body[:len(body)/2], wire.Options{})
+	}
+	histories(t, 600, paretest.GenOptions{Turns: 2, Steps: 2}, func(r *rand.Rand, s paretest.Script) {
+		d, o := one(r)
+		broken, _ := paretest.Break(r, s)
+		sameReading(t, &p, broken.Render(d, o), wire.Options{Dialect: d})
+		sameReading(t, &p, s.Render(d, o), wire.Options{})
+	})
+}
+
+func TestParserOnCorpus(t *testing.T) {
+	t.Parallel()
+	var p wire.Parser
+	for _, r := range corpus.Requests(t) {
+		sameReading(t, &p, r.Raw, wire.Options{Model: r.Model})
+	}
+}
+
+// TestGlanceAllocates nothing, in the long run.
+func TestGlanceAllocates(t *testing.T) {
+	for _, shape := range benchdata.Shapes {
+		body := benchdata.Dense(shape, 226_000)
+		var p wire.Parser
+		allocs := testing.AllocsPerRun(20, func() {
+			g, err := p.Glance(body, wire.Options{}, wire.CheckOptions{})
+			if err != nil || !g.Clean {
+				t.Fatalf("%v: %+v, %v", shape, g, err)
+			}
+		})
+		if allocs > 4 {
+			t.Errorf("%v: %v allocations, want at most 4", shape, allocs)
+		}
+	}
+}
