@@ -38,7 +38,7 @@ func Orphans(r *wire.Request, open bool) []Orphan {
 // orphansIn are the orphans among what the check found.
 func orphansIn(r *wire.Request, found []wire.Finding, open bool) []Orphan {
 	t := r.Transcript()
-	seen := make(map[transcript.BlockID]bool)
+	seen := make([]bool, len(t.Blocks()))
 	var all []Orphan
 	for _, f := range found {
 		if f.Block == transcript.NoBlock || !pairRules[f.Rule] || t.ExchangeOf(f.Block) == transcript.NoExchange {

@@ -145,7 +145,7 @@ type mender struct {
 	// calls lists the exchanges with a call by id, nth how many of the same id stand
 	// before each; filled by index.
 	calls map[string][]transcript.ExchangeID
-	nth   map[transcript.ExchangeID]int
+	nth   []int
 	moved map[int]bool                                // turns of calls that got a result back in this round
 	own   map[int][]transcript.BlockID                // by turn; see ownResults
 	leads map[transcript.BlockID][]transcript.BlockID // by call: the reasoning that leads to it

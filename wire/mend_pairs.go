@@ -195,12 +195,17 @@ func (m *mender) index() {
 	if m.calls != nil {
 		return
 	}
-	m.calls, m.nth = make(map[string][]transcript.ExchangeID), make(map[transcript.ExchangeID]int)
+	m.calls, m.nth = make(map[string][]transcript.ExchangeID, len(m.t.Exchanges())), make([]int, len(m.t.Exchanges()))
+	ones := make([]transcript.ExchangeID, len(m.t.Exchanges())) // an id mostly has one call
 	for i, x := range m.t.Exchanges() {
-		id := transcript.ExchangeID(i)
-		if m.nth[id] = len(m.calls[x.CallID]); x.Call != transcript.NoBlock {
-			m.calls[x.CallID] = append(m.calls[x.CallID], id)
+		all := m.calls[x.CallID]
+		if m.nth[i] = len(all); x.Call == transcript.NoBlock {
+			continue
 		}
+		if all == nil {
+			all = ones[i : i : i+1]
+		}
+		m.calls[x.CallID] = append(all, transcript.ExchangeID(i))
 	}
 }
 

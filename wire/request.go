@@ -2,7 +2,7 @@ package wire
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -121,7 +121,7 @@ func (r *Request) Path(b transcript.BlockID) string {
 
 // MessagePath returns the path of a message.
 func (r *Request) MessagePath(i int) string {
-	return fmt.Sprintf("%s.%d", r.g.list, i)
+	return r.g.list + "." + strconv.Itoa(i)
 }
 
 // head is what stands beside the list of messages.
@@ -188,13 +188,13 @@ func (c container) member() string {
 func (p place) path(message string) string {
 	switch p.in {
 	case inContent:
-		return fmt.Sprintf("%s.content.%d", message, p.index)
+		return message + ".content." + strconv.Itoa(int(p.index))
 	case inString:
 		return message + ".content"
 	case inParts:
-		return fmt.Sprintf("%s.parts.%d", message, p.index)
+		return message + ".parts." + strconv.Itoa(int(p.index))
 	case inCalls:
-		return fmt.Sprintf("%s.tool_calls.%d", message, p.index)
+		return message + ".tool_calls." + strconv.Itoa(int(p.index))
 	case inFunction:
 		return message + ".function_call"
 	case inReasoning, inThought:
