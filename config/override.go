@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -81,4 +82,16 @@ func (c *Config) table(e rules.Entry) *Table {
 		c.Standard[e.Name] = newTable(e)
 	}
 	return c.Standard[e.Name]
+}
+
+// Clone returns a copy whose rules can be chosen without the original noticing.
+func (c *Config) Clone() *Config {
+	next := *c
+	next.Standard = maps.Clone(c.Standard)
+	for name, t := range next.Standard {
+		copied := *t
+		next.Standard[name] = &copied
+	}
+	next.Expressions, next.Constraints = slices.Clone(c.Expressions), slices.Clone(c.Constraints)
+	return &next
 }

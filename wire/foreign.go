@@ -124,3 +124,20 @@ func (r *Request) text(at jsonspan.Span) []byte {
 	}
 	return text
 }
+
+// Foreign returns the error for a request whose dialect was named, but which holds a
+// history in another format; nil if it does not. Where the dialect is detected, [Parse]
+// returns that error itself.
+func (r *Request) Foreign() error {
+	if r.head.interaction {
+		return nil // it is a delta, whatever it holds
+	}
+	if err := r.foreign(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Delta reports whether the request goes on from a history that the server holds: what is
+// in it cannot be judged, repaired or cut by itself.
+func (r *Request) Delta() bool { return r.head.stateful || r.head.interaction }

@@ -48,16 +48,28 @@ type world struct {
 	getenv         func(string) string
 	files          atomicfile.Files // those of this run
 	memory         source.Memory
+	signals        chan struct{} // closed when a command sees to signals itself
+}
+
+// ownSignals leaves signals to the command that calls it.
+func (w *world) ownSignals() {
+	if w.signals != nil {
+		close(w.signals)
+	}
 }
 
 func main() {
 	w := &world{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
+	w.signals = make(chan struct{})
 	interrupt := make(chan os.Signal, 1)
 	signal.Notify(interrupt, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		<-interrupt
-		w.files.Clear()
-		os.Exit(statusInterrupted)
+		select {
+		case <-interrupt:
+			w.files.Clear()
+			os.Exit(statusInterrupted)
+		case <-w.signals:
+		}
 	}()
 	os.Exit(run(w))
 }
@@ -81,6 +93,8 @@ type grammar struct {
 	Doctor  doctorCmd  `cmd:"" group:"sessions" help:"Find the sessions of the agents on this machine, check them all, and offer to repair what is broken."`
 
 	Session sessionCmd `cmd:"" group:"sessions" help:"Keep sessions in a store: import, look, revert, fork, search, and write the request to send."`
+
+	Serve serveCmd `cmd:"" group:"proxy" help:"Stand between clients and providers: repair every request on its way, and make it fit."`
 
 	Init       initCmd       `cmd:"" group:"setup" help:"Write a commented pare.toml with every option and its default."`
 	Completion completionCmd `cmd:"" group:"setup" help:"Print the completions for a shell: bash, zsh or fish."`
@@ -138,6 +152,7 @@ var groups = []kong.Group{
 	{Key: "fix", Title: "Fix it:"},
 	{Key: "shrink", Title: "Make it smaller:"},
 	{Key: "sessions", Title: "Sessions of agents:"},
+	{Key: "proxy", Title: "Serve:"},
 	{Key: "setup", Title: "Set up:"},
 }
 

@@ -53,6 +53,7 @@ var floors = map[string]floor{
 	"store":               {5, []string{}, "keeps sessions"},
 	"internal/pgtest":     {5, []string{}, "runs a database for tests"},
 	"proxy":               {5, []string{}, "serves requests"},
+	"internal/serve":      {6, []string{}, "puts the server together"},
 	"ui":                  {5, []string{}, "shows pages"},
 	"internal/truth":      {5, nil, "tests only"},
 	"internal/oracle":     {0, nil, "knows the providers' rules by itself, so that it can contradict wire"},

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pare-llm/pare/internal/serve"
+	"github.com/pare-llm/pare/internal/source"
+	"github.com/pare-llm/pare/proxy"
+	"github.com/pare-llm/pare/store"
+)
+
+type serveCmd struct {
+	Listen   string        `default:"127.0.0.1:8811" placeholder:"HOST:PORT" help:"Where to listen; port 0 is any that is free. Default: 127.0.0.1:8811."`
+	Upstream []string      `sep:"none" placeholder:"NAME=URL" help:"Where requests go: anthropic, openai, gemini, bedrock, or a name of your own, reached at /u/NAME/. May be repeated. Default: the vendors' own."`
+	Store    string        `placeholder:"DSN" env:"PARE_STORE" help:"The store of sessions: a file, or postgres://… . Default: pare.db in the user's data folder."`
+	NoStore  bool          `help:"Keep no sessions."`
+	Prune    bool          `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit."`
+	MaxBody  string        `placeholder:"SIZE" help:"The largest request that is looked at; larger ones go on as they are. Default: 64MB."`
+	Grace    time.Duration `default:"30s" placeholder:"TIME" help:"How long requests under way may take when the server is told to end. Default: 30s."`
+	Log      string        `enum:",debug,info,warn,error" default:"" env:"PARE_LOG" placeholder:"LEVEL" help:"What to write to standard error: debug, info, warn (default) or error."`
+	settings `embed:""`
+}
+
+// Help is the page's first paragraph.
+func (c *serveCmd) Help() string {
+	return `For example:
+
+    pare serve
+    ANTHROPIC_BASE_URL=http://127.0.0.1:8811 claude
+    OPENAI_BASE_URL=http://127.0.0.1:8811/v1 your-agent
+    pare serve --upstream deepseek=https://api.deepseek.com
+
+Requests go on to the vendors with the keys that they carry. A history that the provider
+would refuse is repaired on the way, and one that is too large made to fit; everything
+else leaves byte for byte as it came. Headers of the reply say what was done. SIGHUP
+reads the configuration again.`
+}
+
+func (c *serveCmd) run(w *world) int {
+	o := serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: c.logger(w), Prune: c.Prune}
+	for _, text := range c.Upstream {
+		u, err := proxy.ParseUpstream(text)
+		if err != nil {
+			return w.usage(err, "serve")
+		}
+		o.Upstreams[u.Name] = u
+	}
+	if err := c.size(&o); err != nil {
+		return w.usage(err, "serve")
+	}
+	used, status := c.configure(w, &o)
+	if status != statusClean {
+		return status
+	}
+	if err := local(c.Listen); err != nil {
+		return w.usage(err, "serve")
+	}
+	l, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return w.fail(err.Error(), "another --listen HOST:PORT may be free")
+	}
+	fmt.Fprintf(w.stderr, "pare: listening on http://%s\n", l.Addr())
+	if used != "" {
+		fmt.Fprintf(w.stderr, "pare: configured by %s\n", plain(used))
+	}
+	st, status := c.open(w)
+	if status != statusClean {
+		l.Close()
+		return status
+	}
+	if st != nil {
+		defer st.Close()
+		o.Store = st
+	}
+	return c.serve(w, serve.New(o), l)
+}
+
+// serve answers until a signal comes.
+func (c *serveCmd) serve(w *world, s *serve.Server, l net.Listener) int {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	w.ownSignals()
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, syscall.SIGHUP)
+	defer signal.Stop(again)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-again:
+				c.reload(w, s)
+			}
+		}
+	}()
+	if err := s.Serve(ctx, l, c.Grace); err != nil {
+		return w.fail(err.Error(), "")
+	}
+	return statusClean
+}
+
+// reload reads the configuration again; one that is wrong changes nothing.
+func (c *serveCmd) reload(w *world, s *serve.Server) {
+	var o serve.Options
+	if _, status := c.configure(w, &o); status == statusClean {
+		s.Set(o.Settings)
+		fmt.Fprintln(w.stderr, "pare: the configuration was read again")
+	}
+}
+
+// size reads --max-body.
+func (c *serveCmd) size(o *serve.Options) (err error) {
+	if c.MaxBody == "" {
+		return nil
+	}
+	if o.MaxBody, err = source.ParseSize(c.MaxBody); err != nil {
+		return fmt.Errorf("--max-body: %w", err)
+	}
+	return nil
+}
+
+// configure reads the configuration and says which one. A status other than clean has been
+// explained.
+func (c *serveCmd) configure(w *world, o *serve.Options) (used string, status int) {
+	conf, used, status := c.load(w, true)
+	if status != statusClean {
+		return used, status
+	}
+	var err error
+	if o.Settings, err = serve.Load(conf, used != "", w.getenv); err != nil {
+		return used, w.misconfigured(used, err)
+	}
+	return used, statusClean
+}
+
+// open opens the store. One that nobody has named may be missing: requests go on without.
+func (c *serveCmd) open(w *world) (*store.Store, int) {
+	if c.NoStore {
+		return nil, statusClean
+	}
+	dsn := c.Store
+	if dsn == "" {
+		folder, err := dataFolder(w)
+		if err == nil {
+			dsn = filepath.Join(folder, "pare.db")
+		}
+	}
+	st, err := store.Open(context.Background(), dsn)
+	switch {
+	case err == nil:
+		return st, statusClean
+	case c.Store != "":
+		return nil, w.fail(err.Error(), "name another one with --store, or give --no-store")
+	}
+	fmt.Fprintf(w.stderr, "pare: no sessions are kept: %s\n", plain(err.Error()))
+	return nil, statusClean
+}
+
+func (c *serveCmd) logger(w *world) *slog.Logger {
+	level := slog.LevelWarn
+	switch strings.ToLower(c.Log) {
+	case "debug":
+		level = slog.LevelDebug
+	case "info":
+		level = slog.LevelInfo
+	case "error":
+		level = slog.LevelError
+	}
+	return slog.New(slog.NewTextHandler(w.stderr, &slog.HandlerOptions{Level: level}))
+}
+
+// local refuses an address that other machines can reach.
+func local(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
+		return nil
+	}
+	return hinted{errors.New("--listen " + address + " can be reached by other machines"), "listen on 127.0.0.1 and let a server with tokens stand in front"}
+}

@@ -1,0 +1,302 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// calls are what callers in any language ask for: a body comes in, and one goes out.
+type calls struct {
+	settings atomic.Pointer[Settings]
+	max      int64
+}
+
+// misuse is the error for a parameter that cannot be.
+type misuse struct{ error }
+
+func (c *calls) serve(w http.ResponseWriter, r *http.Request) {
+	do := r.PathValue("do")
+	plan, ok := map[string]func(*config.Config, url.Values) (*pare.Policy, error){"check": nil, "fix": fix, "prune": prune, "trim": trim}[do]
+	if !ok {
+		problem(w, http.StatusNotFound, "not_found", "there is no "+r.URL.Path)
+		return
+	}
+	q := r.URL.Query()
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, cmp.Or(c.max, 64<<20)))
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	o, err := reading(q)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	req, err := wire.Parse(raw, o)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	if do == "check" {
+		c.check(w, req, q)
+		return
+	}
+	conf := c.settings.Load().Config.Clone()
+	p, err := plan(conf, q)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	if err := carry(r.Context(), w, p, req, q); err != nil {
+		fail(w, err)
+	}
+}
+
+// reading is how the body is read.
+func reading(q url.Values) (o wire.Options, err error) {
+	o.Profile, o.Model = q.Get("profile"), q.Get("model")
+	if as := q.Get("as"); as != "" {
+		if o.Dialect, err = wire.ParseDialect(as); err != nil {
+			return o, misuse{err}
+		}
+	}
+	return o, nil
+}
+
+// checked is what check answers, as pare check --json does.
+type checked struct {
+	Dialect  string         `json:"dialect"`
+	Profile  string         `json:"profile"`
+	Messages int            `json:"messages"`
+	Calls    int            `json:"calls"`
+	Results  int            `json:"results"`
+	Findings []wire.Finding `json:"findings"`
+}
+
+func (c *calls) check(w http.ResponseWriter, r *wire.Request, q url.Values) {
+	found := r.Check(wire.CheckOptions{Strict: on(q, "strict"), Advice: on(q, "advice")})
+	out := checked{Dialect: r.Dialect.String(), Profile: r.Profile.Name, Messages: len(r.Transcript().Messages()), Findings: append([]wire.Finding{}, found...)}
+	for _, b := range r.Transcript().Blocks() {
+		switch b.Kind {
+		case transcript.Call:
+			out.Calls++
+		case transcript.Result:
+			out.Results++
+		}
+	}
+	w.Header().Set("Pare-Changes", "0")
+	answer(w, http.StatusOK, out)
+}
+
+// carry plans, and answers with what comes of it; with ?dry_run, with the plan.
+func carry(ctx context.Context, w http.ResponseWriter, p *pare.Policy, r *wire.Request, q url.Values) error {
+	p.Model = q.Get("model")
+	p.Check.Strict = p.Check.Strict || on(q, "strict")
+	for name, of := range map[string]*wire.Remedy{"orphan_call": &p.Repair.OrphanCall, "orphan_result": &p.Repair.OrphanResult} {
+		switch v := q.Get(name); v {
+		case "":
+		case "drop":
+			*of = wire.RemedyDrop
+		case "stub", "text":
+			*of = wire.RemedyKeep
+		default:
+			return misuse{fmt.Errorf("%s is %q: expected stub, text or drop", name, v)}
+		}
+	}
+	plan, err := p.Plan(ctx, r)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	changes := plan.Changes()
+	h.Set("Pare-Changes", strconv.Itoa(len(changes)))
+	if len(changes) > 0 {
+		h.Set("Pare-Rules", strings.Join(rulesOf(changes), ","))
+	}
+	saved := 0
+	for _, c := range changes {
+		saved -= c.Tokens
+	}
+	if saved > 0 {
+		h.Set("Pare-Saved-Tokens", strconv.Itoa(saved))
+	}
+	if left := plan.Left(); len(left) > 0 {
+		h.Set("Pare-Left", strconv.Itoa(len(left)))
+	}
+	if on(q, "dry_run") {
+		answer(w, http.StatusOK, plan)
+		return nil
+	}
+	h.Set("Content-Type", "application/json")
+	_, err = w.Write(plan.Result().Raw())
+	return err
+}
+
+// rulesOf lists the rules of changes, each once.
+func rulesOf(changes []wire.Change) (names []string) {
+	seen := make(map[string]bool)
+	for _, c := range changes {
+		if !seen[c.Rule] {
+			seen[c.Rule] = true
+			names = append(names, c.Rule)
+		}
+	}
+	return names
+}
+
+func fix(conf *config.Config, _ url.Values) (*pare.Policy, error) {
+	conf.Window, conf.Compact, conf.Archive = nil, nil, nil
+	p, err := conf.Policy(nil)
+	if err != nil {
+		return nil, err
+	}
+	p.Rules = nil
+	return p, nil
+}
+
+func prune(conf *config.Config, q url.Values) (*pare.Policy, error) {
+	conf.Window, conf.Compact, conf.Archive = nil, nil, nil
+	if err := choose(conf, q); err != nil {
+		return nil, err
+	}
+	return conf.Policy(nil)
+}
+
+// choose lets the parameters decide which rules run.
+func choose(conf *config.Config, q url.Values) error {
+	var names []string
+	if v := q.Get("rules"); v != "" {
+		names = strings.Split(v, ",")
+	}
+	n, given, err := number(q, "keep_recent", 0)
+	if err != nil {
+		return err
+	}
+	if given {
+		conf.Recent(n)
+		if names != nil {
+			names = append(names, "recency")
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	if err := conf.Only(names...); err != nil {
+		return misuse{err}
+	}
+	return nil
+}
+
+func trim(conf *config.Config, q url.Values) (*pare.Policy, error) {
+	conf.Compact, conf.Archive = nil, nil
+	var win config.Window
+	if conf.Window != nil {
+		win = *conf.Window
+	}
+	conf.Window = &win
+	limited := false
+	for _, l := range []struct {
+		name string
+		set  func(int)
+		of   *int
+	}{
+		{"max_tokens", func(n int) { win.Tokens = config.Limit(n) }, nil}, {"max_messages", nil, &win.Messages},
+		{"max_exchanges", nil, &win.Exchanges}, {"max_turns", nil, &win.Turns},
+	} {
+		n, given, err := number(q, l.name, 1)
+		if err != nil {
+			return nil, err
+		}
+		if !given {
+			continue
+		}
+		if !limited { // limits that are given take the place of those of the file
+			limited = true
+			win.Tokens, win.Messages, win.Exchanges, win.Turns, win.Low, win.Cache = 0, 0, 0, 0, config.Mark{}, false
+		}
+		if l.of != nil {
+			*l.of = n
+		} else {
+			l.set(n)
+		}
+	}
+	n, given, err := number(q, "min_keep", 0)
+	if err != nil {
+		return nil, err
+	}
+	if given {
+		win.MinKeep = n
+	}
+	if err := choose(conf, q); err != nil {
+		return nil, err
+	}
+	p, err := conf.Policy(nil)
+	if err != nil {
+		return nil, err
+	}
+	if !q.Has("rules") && !q.Has("keep_recent") && len(conf.Standard) == 0 && len(conf.Expressions) == 0 {
+		p.Rules = nil // nobody has asked for any
+	}
+	return p, nil
+}
+
+// number reads a parameter.
+func number(q url.Values, name string, least int) (n int, given bool, err error) {
+	v := q.Get(name)
+	if v == "" {
+		return 0, false, nil
+	}
+	n, err = strconv.Atoi(v)
+	if err != nil || n < least {
+		return 0, false, misuse{fmt.Errorf("%s is %q: expected a number from %d on", name, v, least)}
+	}
+	return n, true, nil
+}
+
+// on reads a parameter that is there or not.
+func on(q url.Values, name string) bool {
+	v := q.Get(name)
+	return q.Has(name) && v != "0" && v != "false"
+}
+
+// fail answers with what went wrong.
+func fail(w http.ResponseWriter, err error) {
+	var (
+		wrong   misuse
+		large   *http.MaxBytesError
+		syntax  *wire.SyntaxError
+		small   *pare.WindowTooSmall
+		unknown *pare.UnknownModelError
+		conf    config.Errors
+	)
+	switch {
+	case errors.As(err, &wrong), errors.As(err, &conf):
+		problem(w, http.StatusBadRequest, "bad_request", err.Error())
+	case errors.As(err, &large):
+		problem(w, http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body is larger than %d bytes", large.Limit))
+	case errors.As(err, &syntax), errors.Is(err, wire.ErrNotRequest):
+		problem(w, http.StatusBadRequest, "unreadable", err.Error())
+	case errors.As(err, &small):
+		answer(w, http.StatusUnprocessableEntity, map[string]any{"error": map[string]any{
+			"type": "window_too_small", "message": err.Error(), "unit": small.Unit, "limit": small.Limit, "minimum": small.Minimum,
+		}})
+	case errors.As(err, &unknown):
+		problem(w, http.StatusBadRequest, "unknown_model", err.Error())
+	case errors.Is(err, context.Canceled):
+	default:
+		problem(w, http.StatusBadRequest, "failed", err.Error())
+	}
+}

@@ -1,0 +1,73 @@
+package serve
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A guard lets through to /pare/ what was meant for it: a page of somebody else, in a
+// browser on this machine, could otherwise read what Pare knows, by its address or by a
+// name that was pointed here (DNS rebinding).
+type guard struct {
+	hosts []string
+	addr  string // that Pare listens on, without port
+}
+
+// listen takes the address that Pare listens on for a name of its own.
+func (g *guard) listen(a net.Addr) {
+	if host, _, err := net.SplitHostPort(a.String()); err == nil {
+		g.addr = host
+	}
+}
+
+func (g *guard) wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Content-Security-Policy", "frame-ancestors 'none'")
+		if !g.known(r.Host) || !g.sameOrigin(r) {
+			problem(w, http.StatusForbidden, "forbidden", "Pare's own pages are for this machine: a foreign Host or Origin")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// sameOrigin reports whether a request that a browser made was made by our own page.
+func (g *guard) sameOrigin(r *http.Request) bool {
+	for _, origin := range r.Header.Values("Origin") {
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
+			return false
+		}
+	}
+	// Browsers say so of requests that carry no Origin, too: pictures, scripts.
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return true
+	}
+	return false
+}
+
+// known reports whether a Host is ours, with or without a port.
+func (g *guard) known(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.Trim(host, "[]"))
+	if host == "localhost" || slices.ContainsFunc(g.hosts, func(name string) bool { return strings.EqualFold(name, host) }) {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return false
+	}
+	return ip.IsLoopback() || host == g.addr
+}

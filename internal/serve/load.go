@@ -1,0 +1,24 @@
+package serve
+
+import (
+	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/proxy"
+)
+
+// Load makes settings of a configuration; used says whether somebody wrote it. A window
+// that it does not have is the one of the model, with the low mark of [proxy.Default], and
+// rules run only where somebody has asked for them. Getenv tells the key of an endpoint.
+func Load(conf *config.Config, used bool, getenv func(string) string) (*Settings, error) {
+	serving := conf.Clone()
+	if serving.Window == nil {
+		serving.Window = &config.Window{Low: config.Mark{Percent: proxy.Default().Window.LowPercent}}
+	}
+	p, err := serving.Policy(getenv)
+	if err != nil {
+		return nil, err
+	}
+	if !used {
+		p.Rules = nil
+	}
+	return &Settings{Config: conf, Policy: p}, nil
+}

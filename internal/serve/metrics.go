@@ -1,0 +1,153 @@
+package serve
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pare-llm/pare/proxy"
+)
+
+// Totals are sums over all requests since the start.
+type Totals struct {
+	Requests int64            `json:"requests"`
+	Changed  int64            `json:"changed"`
+	BytesIn  int64            `json:"bytes_in"`
+	BytesOut int64            `json:"bytes_out"`
+	Reply    int64            `json:"reply_bytes"`
+	Saved    int64            `json:"saved_tokens"`
+	Rules    map[string]int64 `json:"rules"`   // changes by rule
+	Healed   map[string]int64 `json:"healed"`  // heals by rule
+	Failed   map[string]int64 `json:"failed"`  // heals that did not help, by rule
+	Skipped  map[string]int64 `json:"skipped"` // by reason
+	Status   map[string]int64 `json:"status"`  // replies by status; "0": none came
+}
+
+type totals struct {
+	Totals
+	planned, waited histogram
+}
+
+func newTotals() totals {
+	return totals{Totals{
+		Rules: map[string]int64{}, Healed: map[string]int64{}, Failed: map[string]int64{}, Skipped: map[string]int64{}, Status: map[string]int64{},
+	}, newHistogram(), newHistogram()}
+}
+
+func (t *totals) add(r *proxy.Record) {
+	t.Requests++
+	t.BytesIn += max(r.BytesIn, 0)
+	t.BytesOut += r.BytesOut
+	t.Reply += r.Reply
+	t.Saved += int64(r.Saved)
+	if len(r.Changes) > 0 {
+		t.Changed++
+	}
+	for _, c := range r.Changes {
+		t.Rules[c.Rule]++
+	}
+	for key, in := range map[string]map[string]int64{r.Healed: t.Healed, r.Tried: t.Failed, string(r.Skipped): t.Skipped} {
+		if key != "" {
+			in[key]++
+		}
+	}
+	t.Status[strconv.Itoa(r.Status)]++
+	t.planned.add(r.Planned)
+	t.waited.add(r.Waited)
+}
+
+// Totals returns the sums so far.
+func (w *Watch) Totals() Totals {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t := w.totals.Totals
+	t.Rules, t.Healed, t.Failed, t.Skipped, t.Status = maps.Clone(t.Rules), maps.Clone(t.Healed), maps.Clone(t.Failed), maps.Clone(t.Skipped), maps.Clone(t.Status)
+	return t
+}
+
+// A histogram counts durations.
+type histogram struct {
+	counts []int64
+	sum    time.Duration
+	n      int64
+}
+
+// bounds of the buckets; the last has none.
+var bounds = []time.Duration{
+	100 * time.Microsecond, 250 * time.Microsecond, 500 * time.Microsecond, time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond,
+	10 * time.Millisecond, 50 * time.Millisecond, 250 * time.Millisecond, time.Second, 5 * time.Second, 30 * time.Second,
+}
+
+func newHistogram() histogram { return histogram{counts: make([]int64, len(bounds))} }
+
+func (h *histogram) add(d time.Duration) {
+	for i, b := range bounds {
+		if d <= b {
+			h.counts[i]++
+		}
+	}
+	h.sum += d
+	h.n++
+}
+
+func (h *histogram) write(b *bytes.Buffer, name, help string) {
+	fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name)
+	for i, d := range bounds {
+		fmt.Fprintf(b, "%s_bucket{le=%q} %d\n", name, strconv.FormatFloat(d.Seconds(), 'g', -1, 64), h.counts[i])
+	}
+	fmt.Fprintf(b, "%s_bucket{le=\"+Inf\"} %d\n%s_sum %g\n%s_count %d\n", name, h.n, name, h.sum.Seconds(), name, h.n)
+}
+
+// metrics answers in the text format of Prometheus.
+func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	w.Write(s.watch.metrics())
+}
+
+func (w *Watch) metrics() []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var b bytes.Buffer
+	t := &w.totals
+	for _, m := range []struct {
+		name, help string
+		value      int64
+	}{
+		{"pare_requests_total", "Requests that were looked at.", t.Requests},
+		{"pare_requests_changed_total", "Requests that were changed.", t.Changed},
+		{"pare_request_bytes_total", "Bytes of requests as they came.", t.BytesIn},
+		{"pare_sent_bytes_total", "Bytes of requests as they went on.", t.BytesOut},
+		{"pare_reply_bytes_total", "Bytes of replies.", t.Reply},
+		{"pare_saved_tokens_total", "Tokens that changes took out, estimated.", t.Saved},
+	} {
+		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s counter\n%s %d\n", m.name, m.help, m.name, m.name, m.value)
+	}
+	for _, m := range []struct {
+		name, help, label string
+		values            map[string]int64
+	}{
+		{"pare_changes_total", "Changes by rule.", "rule", t.Rules},
+		{"pare_healed_total", "Refusals that were healed by sending once more.", "rule", t.Healed},
+		{"pare_heal_failed_total", "Refusals that could not be healed.", "rule", t.Failed},
+		{"pare_skipped_total", "Requests that went on as they came, by reason.", "reason", t.Skipped},
+		{"pare_replies_total", "Replies by status; 0 is none.", "status", t.Status},
+	} {
+		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s counter\n", m.name, m.help, m.name)
+		for _, key := range slices.Sorted(maps.Keys(m.values)) {
+			fmt.Fprintf(&b, "%s{%s=\"%s\"} %d\n", m.name, m.label, escape(key), m.values[key])
+		}
+	}
+	t.planned.write(&b, "pare_plan_seconds", "Time that Pare took to plan.")
+	t.waited.write(&b, "pare_first_byte_seconds", "Time to the head of the reply.")
+	return b.Bytes()
+}
+
+// escape writes the value of a label.
+func escape(v string) string {
+	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(v)
+}

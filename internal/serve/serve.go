@@ -1,0 +1,181 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/proxy"
+	"github.com/pare-llm/pare/store"
+)
+
+// Options says what is served.
+type Options struct {
+	// Upstreams by name; the vendors' own need not be listed.
+	Upstreams map[string]proxy.Upstream
+	// Settings is the configuration and what it makes of requests; see [Load].
+	Settings *Settings
+	// Store keeps sessions and receipts. Nil: there are none.
+	Store *store.Store
+	// Page answers GET /pare/ and what is below it, but for what this package answers
+	// itself. Nil: a line of text does.
+	Page http.Handler
+	// Log gets what happens. Nil: nobody does.
+	Log *slog.Logger
+	// Version of the program, for the health check.
+	Version string
+	// MaxBody and PlanTime are those of [proxy.Config].
+	MaxBody  int64
+	PlanTime time.Duration
+	// Prune lets the rules vote on requests that fit.
+	Prune bool
+	// Base sends requests to the upstreams. Nil: the proxy's own.
+	Base http.RoundTripper
+	// Hosts are names beside those of this machine by which /pare/ may be reached.
+	Hosts []string
+}
+
+// Settings is a configuration that was read, and the policy that it makes.
+type Settings struct {
+	Config *config.Config
+	Policy *pare.Policy // of the proxy
+}
+
+// A Server is the proxy and everything beside it. Many goroutines may use it.
+type Server struct {
+	o      Options
+	proxy  *proxy.Handler
+	own    http.Handler
+	guard  guard
+	watch  *Watch
+	http   *http.Server
+	calls  *calls
+	closed chan struct{}
+}
+
+// New puts a server together.
+func New(o Options) *Server {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Settings == nil {
+		o.Settings = &Settings{Config: config.Default()}
+	}
+	s := &Server{o: o, watch: NewWatch(), closed: make(chan struct{}), calls: &calls{max: o.MaxBody}}
+	s.calls.settings.Store(o.Settings)
+	s.guard.hosts = o.Hosts
+	s.proxy = proxy.New(proxy.Config{
+		Upstreams: o.Upstreams, Policy: o.Settings.Policy, Base: o.Base, MaxBody: o.MaxBody, PlanTime: o.PlanTime, Prune: o.Prune,
+		Record: s.watch.Add, Log: o.Log,
+	})
+	s.own = s.guard.wrap(s.routes())
+	s.http = &http.Server{
+		Handler: s, ReadHeaderTimeout: 60 * time.Second, IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 256 << 10,
+		ErrorLog: log.New(quiet{o.Log}, "", 0),
+	}
+	return s
+}
+
+// quiet takes what net/http has to say about connections.
+type quiet struct{ log *slog.Logger }
+
+func (q quiet) Write(line []byte) (int, error) {
+	q.log.Debug("http", "says", strings.TrimSpace(string(line)))
+	return len(line), nil
+}
+
+// Set takes over another configuration, for requests from now on.
+func (s *Server) Set(to *Settings) {
+	s.calls.settings.Store(to)
+	s.proxy.SetPolicy(to.Policy)
+}
+
+// Watch is what happens to requests.
+func (s *Server) Watch() *Watch { return s.watch }
+
+// ServeHTTP answers what begins with /pare/ itself, and sends on the rest.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/pare" || strings.HasPrefix(r.URL.Path, "/pare/") {
+		s.own.ServeHTTP(w, r)
+		return
+	}
+	s.proxy.ServeHTTP(w, r)
+}
+
+// Serve answers on a listener until the context ends, and then waits for what is under
+// way as long as grace says.
+func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
+	s.guard.listen(l.Addr())
+	failed := make(chan error, 1)
+	go func() { failed <- s.http.Serve(l) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	close(s.closed) // streams of events end now
+	late, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	err := s.http.Shutdown(late)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.o.Log.Warn("requests that were still under way are cut off")
+		err = s.http.Close()
+	}
+	s.proxy.CloseIdle()
+	return err
+}
+
+// routes is everything below /pare/.
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /pare/healthz", s.health)
+	mux.HandleFunc("POST /pare/v1/{do}", s.calls.serve)
+	mux.HandleFunc("GET /pare/v1/receipts/{id}", s.receipt)
+	mux.HandleFunc("GET /pare/v1/requests", s.requests)
+	mux.HandleFunc("GET /pare/v1/events", s.events)
+	mux.HandleFunc("GET /pare/metrics", s.metrics)
+	if s.o.Store != nil {
+		h := s.o.Store.Handler(store.HandlerOptions{Policy: s.o.Settings.Policy, MaxBody: s.o.MaxBody})
+		for _, path := range []string{"/pare/v1/sessions", "/pare/v1/sessions/", "/pare/v1/search", "/pare/v1/recall/", "/pare/v1/openapi.json"} {
+			mux.Handle(path, h)
+		}
+	}
+	page := s.o.Page
+	if page == nil {
+		page = http.HandlerFunc(noPage)
+	}
+	mux.Handle("GET /pare/", page)
+	return mux
+}
+
+func noPage(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/pare/" {
+		problem(w, http.StatusNotFound, "not_found", "there is nothing at "+r.URL.Path)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Write([]byte("Pare is here. What it does: /pare/v1/requests, /pare/metrics\n"))
+}
+
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, map[string]string{"status": "ok", "version": s.o.Version})
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(v)
+}
+
+// problem answers a request that failed, as the store does.
+func problem(w http.ResponseWriter, status int, kind, message string) {
+	answer(w, status, map[string]any{"error": map[string]string{"type": kind, "message": message}})
+}

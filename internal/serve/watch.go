@@ -1,0 +1,151 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/pare-llm/pare/proxy"
+)
+
+// A Watch remembers the last requests, counts all of them, and tells whoever listens. Many
+// goroutines may use it.
+type Watch struct {
+	mu     sync.Mutex
+	last   []*proxy.Record // a ring
+	next   int
+	byID   map[string]*proxy.Record
+	heard  map[chan *proxy.Record]bool
+	totals totals
+}
+
+const (
+	remembered = 1000 // requests
+	receipts   = 1000 // changes of one request
+	behind     = 256  // records that a listener may be late
+)
+
+// NewWatch returns a watch that has seen nothing.
+func NewWatch() *Watch {
+	return &Watch{byID: make(map[string]*proxy.Record), heard: make(map[chan *proxy.Record]bool), totals: newTotals()}
+}
+
+// Add takes a record.
+func (w *Watch) Add(r *proxy.Record) {
+	if len(r.Changes) > receipts {
+		short := *r
+		short.Changes = slices.Clone(r.Changes[:receipts])
+		r = &short
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.totals.add(r)
+	if len(w.last) < remembered {
+		w.last = append(w.last, r)
+	} else {
+		delete(w.byID, w.last[w.next].ID)
+		w.last[w.next] = r
+		w.next = (w.next + 1) % remembered
+	}
+	w.byID[r.ID] = r
+	for c := range w.heard {
+		select {
+		case c <- r:
+		default: // it does not keep up, and can ask for the list
+		}
+	}
+}
+
+// Last returns the last n records, the newest first.
+func (w *Watch) Last(n int) []*proxy.Record {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n = min(n, len(w.last))
+	all := make([]*proxy.Record, 0, n)
+	for i := range n {
+		all = append(all, w.last[(w.next-1-i+2*len(w.last))%len(w.last)])
+	}
+	return all
+}
+
+// Find returns the record of an id, if it is remembered.
+func (w *Watch) Find(id string) (*proxy.Record, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r, ok := w.byID[id]
+	return r, ok
+}
+
+// Listen returns a channel that gets every record from now on, as far as it is read in
+// time, and a function that ends it.
+func (w *Watch) Listen() (<-chan *proxy.Record, func()) {
+	c := make(chan *proxy.Record, behind)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard[c] = true
+	return c, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.heard, c)
+	}
+}
+
+// receipt answers with what was done to one request.
+func (s *Server) receipt(w http.ResponseWriter, r *http.Request) {
+	rec, ok := s.watch.Find(r.PathValue("id"))
+	if !ok {
+		problem(w, http.StatusNotFound, "not_found", "there is no receipt of that name, or it has been forgotten")
+		return
+	}
+	answer(w, http.StatusOK, rec)
+}
+
+// requests lists the last ones, the newest first, and the totals.
+func (s *Server) requests(w http.ResponseWriter, r *http.Request) {
+	n := remembered
+	if v := r.URL.Query().Get("limit"); v != "" {
+		var err error
+		if n, err = strconv.Atoi(v); err != nil || n < 0 {
+			problem(w, http.StatusBadRequest, "bad_request", fmt.Sprintf("limit is %q: expected a number", v))
+			return
+		}
+	}
+	answer(w, http.StatusOK, map[string]any{"requests": s.watch.Last(n), "totals": s.watch.Totals()})
+}
+
+// events sends every record as it happens.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	records, end := s.watch.Listen()
+	defer end()
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	fmt.Fprint(w, ": listening\n\n")
+	if out.Flush() != nil {
+		return
+	}
+	alive := time.NewTicker(15 * time.Second)
+	defer alive.Stop()
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-s.closed:
+			return
+		case <-alive.C:
+			fmt.Fprint(w, ": still here\n\n")
+		case rec := <-records:
+			data, err := json.Marshal(rec)
+			if err != nil {
+				return
+			}
+			fmt.Fprintf(w, "event: request\nid: %s\ndata: %s\n\n", rec.ID, data)
+		}
+		if out.Flush() != nil {
+			return
+		}
+	}
+}

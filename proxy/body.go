@@ -1,0 +1,162 @@
+package proxy
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+)
+
+// A body is the bytes of a request, read once. They are shared by everybody who sends
+// them, and go back to the pool when the last one has let go of them: the client of an
+// upstream may still be reading when the reply is there.
+type body struct {
+	buf  []byte
+	pool *sync.Pool // nil: the garbage collector takes it
+	refs atomic.Int32
+	done func() // called when all have let go; may be nil
+}
+
+// Buffers are pooled by size, so that small requests do not hold large buffers.
+const (
+	smallBuffer = 64 << 10
+	largeBuffer = 1 << 20
+)
+
+var smallBuffers, largeBuffers sync.Pool
+
+// buffer returns an empty buffer with room for n bytes.
+func buffer(n int64) ([]byte, *sync.Pool) {
+	size, pool := int64(smallBuffer), &smallBuffers
+	switch {
+	case n > largeBuffer:
+		return make([]byte, 0, n), nil
+	case n > smallBuffer:
+		size, pool = largeBuffer, &largeBuffers
+	}
+	if b, ok := pool.Get().(*[]byte); ok {
+		return (*b)[:0], pool
+	}
+	return make([]byte, 0, size), pool
+}
+
+// errShort is the error for a body that ends before its length.
+var errShort = errors.New("the body of the request ends too early")
+
+// readBody reads a body of the length that was announced, or to its end if that is -1. If
+// it is longer than most, whole is false, and rest begins with what has been read.
+func readBody(src io.ReadCloser, length, most int64) (b *body, rest io.ReadCloser, err error) {
+	if src == nil || src == http.NoBody || length == 0 {
+		return &body{}, nil, nil
+	}
+	if length > most {
+		return nil, src, nil
+	}
+	b = &body{}
+	if length > 0 {
+		b.buf, b.pool = buffer(length)
+		b.buf = b.buf[:length]
+		if _, err := io.ReadFull(src, b.buf); err != nil {
+			if err == io.EOF || err == io.ErrUnexpectedEOF {
+				err = errShort
+			}
+			return nil, nil, err
+		}
+		return b, nil, nil
+	}
+	b.buf, b.pool = buffer(0)
+	for {
+		if len(b.buf) == cap(b.buf) {
+			b.grow()
+		}
+		n, err := src.Read(b.buf[len(b.buf):cap(b.buf)])
+		b.buf = b.buf[:len(b.buf)+n]
+		switch {
+		case int64(len(b.buf)) > most:
+			return nil, joined{io.MultiReader(newReader(b), src), src}, nil
+		case err == io.EOF:
+			return b, nil, nil
+		case err != nil:
+			return nil, nil, err
+		}
+	}
+}
+
+// grow doubles the buffer; a grown one is not pooled.
+func (b *body) grow() {
+	next := make([]byte, len(b.buf), 2*cap(b.buf))
+	copy(next, b.buf)
+	if b.pool != nil {
+		old := b.buf[:0]
+		b.pool.Put(&old)
+	}
+	b.buf, b.pool = next, nil
+}
+
+// joined reads from one and closes the other.
+type joined struct {
+	io.Reader
+	io.Closer
+}
+
+// hold is let go of by release.
+func (b *body) hold() { b.refs.Add(1) }
+
+func (b *body) release() {
+	if b.refs.Add(-1) > 0 {
+		return
+	}
+	if b.pool != nil {
+		buf := b.buf[:0]
+		b.pool.Put(&buf)
+	}
+	if b.done != nil {
+		b.done()
+	}
+	b.buf, b.pool, b.done = nil, nil, nil
+}
+
+// keep takes the bytes out of the pool: somebody else will hold them for longer.
+func (b *body) keep() { b.pool = nil }
+
+// A reader sends a body, or other bytes in its place. Reading ends with Close, whatever
+// goroutine is in the middle of it.
+type reader struct {
+	mu    sync.Mutex
+	b     *body
+	bytes []byte
+	open  bool
+}
+
+func newReader(b *body) *reader { return newReaderOf(b, b.buf) }
+
+// newReaderOf reads bytes that lie in the body, or that nobody changes.
+func newReaderOf(b *body, bytes []byte) *reader {
+	b.hold()
+	return &reader{b: b, bytes: bytes, open: true}
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.open {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	if len(r.bytes) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, r.bytes)
+	r.bytes = r.bytes[n:]
+	return n, nil
+}
+
+func (r *reader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open {
+		r.open = false
+		r.b.release()
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package proxy
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+var (
+	errCoding = errors.New("the content coding is not known")
+	errBomb   = errors.New("what it unpacks to is too large")
+)
+
+// unpack undoes a content coding; what comes of it has at most so many bytes. An error
+// says nothing about who is to blame.
+func unpack(coding string, packed []byte, most int64) ([]byte, error) {
+	var src io.Reader
+	switch strings.ToLower(strings.TrimSpace(coding)) {
+	case "", "identity":
+		return packed, nil
+	case "gzip", "x-gzip":
+		z, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			return nil, err
+		}
+		src = z
+	case "zstd":
+		z, err := zstdReader(packed)
+		if err != nil {
+			return nil, err
+		}
+		defer zstdReaders.Put(z)
+		src = z
+	default:
+		return nil, errCoding
+	}
+	var out bytes.Buffer
+	out.Grow(min(4*len(packed), int(most)) + bytes.MinRead)
+	n, err := out.ReadFrom(io.LimitReader(src, most+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case n > most:
+		return nil, errBomb
+	}
+	return out.Bytes(), nil
+}
+
+// zstdReaders are costly to make. They run in the goroutine that reads, and take no
+// window that is larger than what is worth looking at.
+var zstdReaders sync.Pool
+
+func zstdReader(packed []byte) (*zstd.Decoder, error) {
+	if z, ok := zstdReaders.Get().(*zstd.Decoder); ok {
+		return z, z.Reset(bytes.NewReader(packed))
+	}
+	return zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(32<<20), zstd.WithDecoderLowmem(true))
+}

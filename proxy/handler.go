@@ -1,0 +1,200 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httputil"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pare-llm/pare"
+)
+
+// Config says how a [Handler] works.
+type Config struct {
+	// Upstreams by name; those of [Vendors] need not be listed. A name of theirs takes
+	// their place.
+	Upstreams map[string]Upstream
+	// Policy says what is done to requests. Nil: [Default].
+	Policy *pare.Policy
+	// Base sends the requests. Nil: a transport that reaches the upstreams only.
+	Base http.RoundTripper
+	// MaxBody, PlanTime, Prune, NoHeal, Record and Log are those of a [Transport].
+	MaxBody  int64
+	PlanTime time.Duration
+	Prune    bool
+	NoHeal   bool
+	Record   func(*Record)
+	Log      *slog.Logger
+	// Memory bounds the bodies that are held at once; what finds no room waits. Zero: 1 GB,
+	// less: no bound.
+	Memory int64
+	// Flights bounds the requests that are under way at once; those beyond wait for their
+	// turn. Zero: 4096.
+	Flights int
+}
+
+// A Handler is the proxy: it takes requests on the vendors' own paths and sends them on.
+// Many goroutines may use it.
+type Handler struct {
+	conf      Config
+	upstreams map[string]*Upstream
+	base      http.RoundTripper
+	room      *room
+	flights   chan struct{}
+	policy    atomic.Pointer[pare.Policy]
+	proxy     *httputil.ReverseProxy
+}
+
+// New makes a proxy.
+func New(c Config) *Handler {
+	h := &Handler{conf: c, upstreams: make(map[string]*Upstream), base: c.Base}
+	all := Vendors()
+	maps.Copy(all, c.Upstreams)
+	for name, u := range all {
+		u.Name = name
+		h.upstreams[name] = &u
+	}
+	if h.base == nil {
+		h.base = dialing(h.upstreams)
+	}
+	if c.Memory == 0 {
+		c.Memory = 1 << 30
+	}
+	if c.Flights == 0 {
+		c.Flights = 4096
+	}
+	if h.conf.Log == nil {
+		h.conf.Log = slog.New(slog.DiscardHandler)
+	}
+	h.room = newRoom(c.Memory)
+	h.flights = make(chan struct{}, c.Flights)
+	h.SetPolicy(c.Policy)
+	h.proxy = &httputil.ReverseProxy{
+		Rewrite: rewrite, Transport: trips{h}, FlushInterval: -1, BufferPool: copies{},
+		ErrorHandler: h.failed,
+		ErrorLog:     log.New(io.Discard, "", 0), // what it has to say is in the record
+	}
+	return h
+}
+
+// SetPolicy changes what is done to requests from now on; nil is [Default].
+func (h *Handler) SetPolicy(p *pare.Policy) {
+	if p == nil {
+		p = Default()
+	}
+	h.policy.Store(p)
+}
+
+// CloseIdle closes connections to upstreams that are not in use.
+func (h *Handler) CloseIdle() {
+	if c, ok := h.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// A target is where a request goes.
+type target struct {
+	upstream *Upstream
+	path     string
+}
+
+type targetKey struct{}
+
+// ServeHTTP sends a request on.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name, path := route(r)
+	up := h.upstreams[name]
+	switch {
+	case r.Method == http.MethodConnect:
+		refuse(w, name, http.StatusMethodNotAllowed, "this is a proxy for the APIs of models, not for tunnels")
+		return
+	case name == "":
+		refuse(w, name, http.StatusNotFound, "no upstream takes this path, and no key tells whose it is")
+		return
+	case up == nil:
+		refuse(w, name, http.StatusNotFound, fmt.Sprintf("there is no upstream %q", name))
+		return
+	case climbs(path):
+		refuse(w, name, http.StatusBadRequest, "the path leads upwards")
+		return
+	}
+	select {
+	case h.flights <- struct{}{}:
+		defer func() { <-h.flights }()
+	case <-r.Context().Done():
+		return
+	}
+	if len(r.TransferEncoding) > 0 && r.ProtoMajor == 1 {
+		// A length beside it would have been dropped unseen: a way to smuggle requests. What
+		// else this connection has to say is not worth the doubt.
+		w.Header().Set("Connection", "close")
+	}
+	// An upstream may reply before it has read everything. The reply must not be lost for
+	// it, and the request must go on.
+	http.NewResponseController(w).EnableFullDuplex()
+	ctx := context.WithValue(r.Context(), targetKey{}, target{up, path})
+	h.proxy.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// rewrite points a request at its upstream. Nothing is added, and what the proxy of the
+// standard library takes for its own business is put back.
+func rewrite(p *httputil.ProxyRequest) {
+	to := p.In.Context().Value(targetKey{}).(target)
+	p.Out.URL = to.upstream.address(to.path, p.In.URL)
+	p.Out.Host = ""
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if v, ok := p.In.Header[name]; ok {
+			p.Out.Header[name] = v
+		}
+	}
+	if _, ok := p.Out.Header["User-Agent"]; !ok {
+		p.Out.Header["User-Agent"] = nil // none is sent
+	}
+}
+
+// trips sends requests by the policy of the moment.
+type trips struct{ h *Handler }
+
+func (t trips) RoundTrip(req *http.Request) (*http.Response, error) {
+	h := t.h
+	to := req.Context().Value(targetKey{}).(target)
+	tr := Transport{
+		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal,
+		Record: h.conf.Record, Log: h.conf.Log, room: h.room, upstream: to.upstream.Name,
+	}
+	if _, ours := vendors[to.upstream.Name]; !ours {
+		tr.Profile = to.upstream.Name
+	}
+	return tr.RoundTrip(req)
+}
+
+// failed answers for an upstream that did not.
+func (h *Handler) failed(w http.ResponseWriter, r *http.Request, err error) {
+	to := r.Context().Value(targetKey{}).(target)
+	var body *BodyError
+	switch {
+	case r.Context().Err() != nil:
+		panic(http.ErrAbortHandler) // nobody is there any more
+	case errors.As(err, &body):
+		w.Header().Set("Connection", "close")
+		refuse(w, to.upstream.Name, http.StatusBadRequest, "the body of the request cannot be read")
+	default:
+		refuse(w, to.upstream.Name, http.StatusBadGateway, "Pare cannot reach the upstream "+to.upstream.Name+": "+cause(err))
+	}
+}
+
+// copies lends buffers for copying replies.
+type copies struct{}
+
+var replyBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+func (copies) Get() []byte  { return replyBuffers.Get().(*[32 << 10]byte)[:] }
+func (copies) Put(b []byte) { replyBuffers.Put((*[32 << 10]byte)(b)) }

@@ -1,0 +1,21 @@
+package proxy
+
+import "log/slog"
+
+// LogValue is what a log shows of a record: nothing that anybody said, and no key.
+func (r *Record) LogValue() slog.Value {
+	attrs := []slog.Attr{
+		slog.String("id", r.ID), slog.String("upstream", r.Upstream), slog.String("path", r.Path), slog.String("model", r.Model),
+		slog.Int("status", r.Status), slog.Int64("in", r.BytesIn), slog.Int64("out", r.BytesOut), slog.Int64("reply", r.Reply),
+		slog.Duration("planned", r.Planned), slog.Duration("took", r.Took),
+	}
+	if n := len(r.Changes); n > 0 {
+		attrs = append(attrs, slog.Int("changes", n), slog.Any("rules", r.Rules), slog.Int("saved", r.Saved))
+	}
+	for _, a := range []slog.Attr{slog.String("healed", r.Healed), slog.String("tried", r.Tried), slog.String("skipped", string(r.Skipped)), slog.String("detail", r.Detail), slog.String("error", r.Error)} {
+		if a.Value.String() != "" {
+			attrs = append(attrs, a)
+		}
+	}
+	return slog.GroupValue(attrs...)
+}

@@ -1,0 +1,243 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
+)
+
+// Default is the policy of those who have none: requests are repaired, and made to fit the
+// window of their model. When a history has passed it, it is cut to seven tenths and then
+// left alone until it passes again, so that the provider's cache holds in between.
+func Default() *pare.Policy {
+	return &pare.Policy{Window: &pare.Window{ModelTokens: true, LowPercent: 70}}
+}
+
+// An aim is what is known of a request beside its bytes, and what is to be done to it.
+type aim struct {
+	policy *pare.Policy
+	read   wire.Options
+	// unfitted leaves out the window: the request only asks how large it is.
+	unfitted bool
+	prune    bool     // the rules vote on what fits, too
+	heal     *Refusal // that of the first attempt; nil: this is the first
+	sent     int      // tokens of the first attempt
+}
+
+// An outcome is what comes of planning.
+type outcome struct {
+	body    []byte // what to send; nil: what came
+	changes []wire.Change
+	skip    Skip
+	detail  string
+	request *wire.Request // as it came; nil: it could not be read
+	tokens  [2]int        // before and after; zero: not counted
+	stack   []byte        // of a panic
+}
+
+// skipped is the outcome of doing nothing.
+func (o outcome) skipped(why Skip, detail string) outcome {
+	return outcome{skip: why, detail: detail, request: o.request}
+}
+
+// plan reads a request and says what to send in its place. Whatever goes wrong, that is
+// what came.
+func plan(ctx context.Context, raw []byte, a aim) (o outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			o = o.skipped(SkipPanic, fmt.Sprint(p))
+			o.stack = debug.Stack()
+		}
+	}()
+	if a.policy.Off {
+		return o.skipped(SkipOff, "")
+	}
+	r, err := wire.Parse(raw, a.read)
+	if err != nil {
+		return o.skipped(unread(err))
+	}
+	o.request = r
+	if r.Delta() {
+		return o.skipped(SkipState, "")
+	}
+	if err := r.Foreign(); err != nil {
+		return o.skipped(SkipForeign, err.Error())
+	}
+	return o.carry(ctx, r, a)
+}
+
+// unread says why a request could not be read.
+func unread(err error) (Skip, string) {
+	var syntax *wire.SyntaxError
+	var foreign *wire.ForeignError
+	switch {
+	case errors.As(err, &syntax):
+		return SkipInvalid, err.Error()
+	case errors.As(err, &foreign):
+		return SkipForeign, err.Error()
+	}
+	return SkipUnknown, err.Error()
+}
+
+// carry lets the policy plan, and carries the plan out if what comes of it is sound.
+func (o outcome) carry(ctx context.Context, r *wire.Request, a aim) outcome {
+	in, stripped, err := a.stripped(r)
+	if err != nil {
+		return o.skipped(SkipError, err.Error())
+	}
+	p, size := a.fitting(in)
+	pl, err := p.Plan(ctx, in)
+	if err != nil {
+		var small *pare.WindowTooSmall
+		if !errors.As(err, &small) || a.heal != nil {
+			return o.skipped(SkipError, err.Error())
+		}
+		// What must stay does not fit; what is broken can be repaired all the same, and
+		// the provider may yet be content.
+		bare := *p
+		bare.Window, bare.Rules, bare.Compact = nil, nil, nil
+		if pl, err = bare.Plan(ctx, in); err != nil || pl.Empty() {
+			return o.skipped(SkipTooSmall, small.Error())
+		}
+	}
+	out, err := pl.Apply()
+	if err != nil {
+		return o.skipped(SkipRefused, leftOver(pl.Left()))
+	}
+	o.tokens[0] = size
+	if pl.Empty() && in == r {
+		return o
+	}
+	o.body, o.changes = out, slices.Concat(stripped, pl.Changes())
+	if c := a.counter(r); c != nil && !p.Uncounted {
+		if size == 0 {
+			o.tokens[0] = r.Tokens(c)
+		}
+		o.tokens[1] = pl.Result().Tokens(c)
+	}
+	return o
+}
+
+// leftOver names what could not be repaired, without the words of anybody.
+func leftOver(left []wire.Finding) string {
+	f := left[0]
+	text := f.Rule + " at " + f.Path
+	if n := len(left) - 1; n > 0 {
+		text += fmt.Sprintf(" (and %d more)", n)
+	}
+	return text
+}
+
+// model is the one that the request goes to.
+func (a *aim) model(r *wire.Request) string {
+	if a.policy.Model != "" {
+		return a.policy.Model
+	}
+	return r.Model()
+}
+
+// counter is the one of the policy, or nil.
+func (a *aim) counter(r *wire.Request) wire.Counter {
+	if a.policy.Counter == nil {
+		return tokens.For(a.model(r))
+	}
+	c, err := a.policy.Counter(a.model(r))
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
+// sure is how much larger than the window of its model an estimate must be for a request
+// to be surely too large: estimates are high, by 40 % where they are worst. What is in
+// between is sent, and healed if the provider refuses it; a history that fits is not cut.
+const sure = 1.4
+
+// fitting is the policy for a request, and its size if that had to be counted. A window
+// that is the model's own applies to what is surely larger, and to no model that nobody
+// knows.
+func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
+	p := *a.policy
+	if a.unfitted {
+		p.Window, p.Rules, p.Compact = nil, nil, nil
+		return &p, 0
+	}
+	if a.heal != nil {
+		return a.healing(r)
+	}
+	if p.Window == nil || !p.Window.ModelTokens || p.Window.Tokens != 0 {
+		return &p, 0
+	}
+	w := *p.Window
+	m, known := tokens.Lookup(a.model(r))
+	if known {
+		w.Tokens = m.Input(min(r.Reply(), m.Output))
+	}
+	c := a.counter(r)
+	size := 0
+	if w.Tokens > 0 && c != nil && mayExceed(r, w.Tokens) {
+		size = r.Tokens(c)
+	}
+	if float64(size) > sure*float64(w.Tokens) && w.Tokens > 0 {
+		p.Window = &w
+		return &p, size
+	}
+	w.Tokens, w.ModelTokens, w.Low, w.LowPercent = 0, false, 0, 0
+	if p.Window = &w; w.Messages == 0 && w.Exchanges == 0 && w.Turns == 0 {
+		p.Window, p.Compact = nil, nil
+		if !a.prune {
+			p.Rules = nil
+		}
+	}
+	return &p, size
+}
+
+// mayExceed reports whether a request could have more than so many tokens: a byte is one
+// at most, unless it shows or names a picture.
+func mayExceed(r *wire.Request, limit int) bool {
+	if len(r.Raw()) > limit {
+		return true
+	}
+	for range r.Media() {
+		return true
+	}
+	return false
+}
+
+// planned runs plan within a time; what takes longer is left behind, and finishes alone.
+func planned(ctx context.Context, b *body, raw []byte, a aim, most time.Duration) outcome {
+	if most < 0 {
+		return plan(ctx, raw, a)
+	}
+	// A small body cannot take long: the goroutine would cost more than the plan.
+	if len(raw) < smallBuffer && a.policy.Compact == nil {
+		return plan(ctx, raw, a)
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
+	b.hold()
+	done := make(chan outcome, 1)
+	go func() {
+		o := plan(ctx, raw, a)
+		done <- o
+		cancel()
+		b.release()
+	}()
+	select {
+	case o := <-done:
+		return o
+	case <-ctx.Done():
+		select {
+		case o := <-done: // both at once
+			return o
+		default:
+			return outcome{skip: SkipTime, detail: fmt.Sprintf("planning took longer than %v", most)}
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package proxy
+
+import (
+	"crypto/rand"
+	"strings"
+	"time"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Record is one request as it happened. It holds no key and no text of the conversation.
+// Whoever gets one may keep it; nobody changes it any more.
+type Record struct {
+	ID       string    `json:"id"`
+	Time     time.Time `json:"time"`
+	Upstream string    `json:"upstream,omitempty"`
+	Method   string    `json:"method"`
+	Path     string    `json:"path"`
+	Dialect  string    `json:"dialect,omitempty"`
+	Profile  string    `json:"profile,omitempty"`
+	Model    string    `json:"model,omitempty"`
+	Messages int       `json:"messages,omitempty"`
+	// Status is that of the reply; zero: there was none.
+	Status int `json:"status,omitempty"`
+	// BytesIn came from the client, BytesOut went to the upstream, Reply came back.
+	BytesIn  int64 `json:"bytes_in"`
+	BytesOut int64 `json:"bytes_out"`
+	Reply    int64 `json:"reply_bytes"`
+	// Tokens of the request before and after, as far as they had to be counted.
+	TokensIn  int `json:"tokens_in,omitempty"`
+	TokensOut int `json:"tokens_out,omitempty"`
+	// Changes are the receipts of what was done.
+	Changes []wire.Change `json:"changes,omitempty"`
+	Rules   []string      `json:"rules,omitempty"`
+	// Saved is how many tokens the changes took out.
+	Saved int `json:"saved_tokens,omitempty"`
+	// Healed is the rule, or "overflow", whose refusal was healed by sending once more.
+	Healed string `json:"healed,omitempty"`
+	// Tried is what healing was tried for, in vain.
+	Tried   string `json:"tried,omitempty"`
+	Skipped Skip   `json:"skipped,omitempty"`
+	// Detail says more about Skipped; it may name a place in the request, never its text.
+	Detail string `json:"detail,omitempty"`
+	// Error is why there was no reply, or only the beginning of one.
+	Error string `json:"error,omitempty"`
+	// Planned is how long Pare took, Waited how long the first byte of the reply, Took all
+	// of it.
+	Planned time.Duration `json:"planned_ns"`
+	Waited  time.Duration `json:"waited_ns"`
+	Took    time.Duration `json:"took_ns"`
+}
+
+// A Skip is why a request went on as it came.
+type Skip string
+
+const (
+	SkipOff         Skip = "off"              // the policy says so
+	SkipTooLarge    Skip = "too-large"        // it is larger than what is looked at
+	SkipCoding      Skip = "content-coding"   // packed in a way that is not known
+	SkipInvalid     Skip = "invalid-json"     // it is no JSON
+	SkipUnknown     Skip = "unknown-shape"    // it holds no history
+	SkipForeign     Skip = "foreign-shape"    // it holds a history in a foreign format
+	SkipState       Skip = "server-state"     // it goes on from a history that the server holds
+	SkipRefused     Skip = "still-refused"    // it cannot be repaired in full
+	SkipTooSmall    Skip = "window-too-small" // what must stay does not fit
+	SkipTime        Skip = "time"             // planning took too long
+	SkipPanic       Skip = "panic"            // planning failed badly
+	SkipError       Skip = "error"            // planning failed
+	SkipSigned      Skip = "signed"           // a change would break its signature
+	SkipUnsupported Skip = "unsupported"      // it has a body that is not looked at
+)
+
+// newID is the name of a record.
+func newID() string { return strings.ToLower(rand.Text()[:20]) }
+
+// ruleNames lists the rules of changes, each once, in order.
+func ruleNames(changes []wire.Change) []string {
+	var names []string
+	seen := make(map[string]bool)
+	for _, c := range changes {
+		if !seen[c.Rule] {
+			seen[c.Rule] = true
+			names = append(names, c.Rule)
+		}
+	}
+	return names
+}

@@ -1,0 +1,425 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Transport sends requests on, repaired and within the window of their model. The zero
+// value does that with the [Default] policy and http.DefaultTransport. Many goroutines may
+// use one, as long as nobody changes it.
+//
+// A request is looked at if it is a POST to a path that some provider takes histories at,
+// whatever the host. Requests in the middle of a conversation that the server holds, and
+// everything else that is in doubt, go on as they are. A request that the provider refuses
+// for a reason that can be helped is planned again and sent once more; if that does not
+// help, the first answer comes back.
+type Transport struct {
+	// Base sends the requests. Nil: http.DefaultTransport.
+	Base http.RoundTripper
+	// Policy says what is done. Nil: [Default].
+	Policy *pare.Policy
+	// Profile is the vendor whose rules apply; "": the one that the model belongs to.
+	Profile string
+	// MaxBody is the largest body that is looked at. Zero: 64 MB.
+	MaxBody int64
+	// PlanTime is how long planning may take; what takes longer goes on as it came. Zero:
+	// half a second, or a minute where summaries are written. Less: as long as it takes.
+	PlanTime time.Duration
+	// Prune lets the rules of the policy vote on every request, not only on those that do
+	// not fit their window.
+	Prune bool
+	// NoHeal sends no request a second time.
+	NoHeal bool
+	// Record gets a record of every request that was looked at, when its reply has been
+	// read to the end, or closed. Nil: nobody does.
+	Record func(*Record)
+	// Log says what happened, without a word of any conversation. Nil: nobody hears it.
+	Log *slog.Logger
+
+	upstream string // for records
+
+	// room bounds what is held in memory by all requests; nil: nothing does.
+	room *room
+}
+
+const (
+	defaultMaxBody  = 64 << 20
+	defaultPlanTime = 500 * time.Millisecond
+	summaryTime     = time.Minute
+	maxErrorBody    = 1 << 20 // no provider explains itself at greater length
+)
+
+func (t *Transport) base() http.RoundTripper {
+	if t.Base == nil {
+		return http.DefaultTransport
+	}
+	return t.Base
+}
+
+func (t *Transport) policy() *pare.Policy {
+	if t.Policy == nil {
+		return Default()
+	}
+	return t.Policy
+}
+
+func (t *Transport) maxBody() int64 {
+	if t.MaxBody == 0 {
+		return defaultMaxBody
+	}
+	return t.MaxBody
+}
+
+func (t *Transport) planTime(p *pare.Policy) time.Duration {
+	switch {
+	case t.PlanTime != 0:
+		return t.PlanTime
+	case p.Compact != nil:
+		return summaryTime
+	}
+	return defaultPlanTime
+}
+
+func (t *Transport) log() *slog.Logger {
+	if t.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return t.Log
+}
+
+// counting is how the path of a request ends that only asks how large a history is.
+const counting = "/count_tokens"
+
+// looksAt says which dialect a request is in, and whether it is only counted; Auto: it is
+// not looked at.
+func looksAt(req *http.Request) (d wire.Dialect, model string, counted bool) {
+	if req.Method != http.MethodPost || req.Body == nil || req.Body == http.NoBody {
+		return wire.Auto, "", false
+	}
+	path := req.URL.EscapedPath()
+	if rest, ok := strings.CutSuffix(path, counting); ok {
+		path, counted = rest, true
+	}
+	d, model = wire.ParseURL(path)
+	return d, model, counted
+}
+
+// RoundTrip is as http.RoundTripper says.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	d, model, counted := looksAt(req)
+	if d == wire.Auto || t.policy().Off {
+		return t.base().RoundTrip(req)
+	}
+	x := &exchange{
+		t: t, in: req, began: time.Now(),
+		aim: aim{policy: t.policy(), read: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, unfitted: counted, prune: t.Prune},
+	}
+	return x.run()
+}
+
+// profile is the one to read a dialect with, if it has one of that name.
+func (t *Transport) profile(d wire.Dialect) string {
+	if slices.Contains(wire.Profiles(d), t.Profile) {
+		return t.Profile
+	}
+	return ""
+}
+
+// An exchange is one request on its way, and its reply.
+type exchange struct {
+	t     *Transport
+	in    *http.Request
+	aim   aim
+	began time.Time
+	rec   Record
+	body  *body
+	plain []byte // what the body holds, unpacked
+	o     outcome
+}
+
+func (x *exchange) run() (*http.Response, error) {
+	x.rec = Record{ID: newID(), Upstream: x.t.upstream, Time: x.began, Method: x.in.Method, Path: x.in.URL.Path, Dialect: x.aim.read.Dialect.String(), BytesIn: x.in.ContentLength}
+	free, err := x.t.room.take(x.in.Context(), min(x.in.ContentLength, x.t.maxBody()), x.t.maxBody())
+	if err != nil {
+		return nil, err
+	}
+	b, rest, err := readBody(x.in.Body, x.in.ContentLength, x.t.maxBody())
+	if err != nil {
+		free()
+		x.in.Body.Close()
+		return nil, &BodyError{err}
+	}
+	if rest != nil {
+		free()
+		return x.through(rest)
+	}
+	x.in.Body.Close()
+	b.done = free
+	b.hold()
+	defer b.release()
+	x.body, x.rec.BytesIn = b, int64(len(b.buf))
+	x.plan()
+	resp, err := x.send(x.out())
+	if err != nil {
+		x.failed(err)
+		return nil, err
+	}
+	return x.replied(x.heal(resp)), nil
+}
+
+// A BodyError is the error for a request whose body could not be read.
+type BodyError struct{ Err error }
+
+func (e *BodyError) Error() string { return "read the body of the request: " + e.Err.Error() }
+func (e *BodyError) Unwrap() error { return e.Err }
+
+// through sends on what is too large to be looked at.
+func (x *exchange) through(body io.ReadCloser) (*http.Response, error) {
+	x.o = outcome{skip: SkipTooLarge, detail: "the body is larger than " + strconv.FormatInt(x.t.maxBody(), 10) + " bytes"}
+	out := x.in.Clone(x.in.Context())
+	out.Body, out.GetBody = body, nil
+	resp, err := x.t.base().RoundTrip(out)
+	if err != nil {
+		x.failed(err)
+		return nil, err
+	}
+	return x.replied(resp), nil
+}
+
+// plan unpacks the body and plans.
+func (x *exchange) plan() {
+	began := time.Now()
+	defer func() { x.rec.Planned = time.Since(began) }()
+	var err error
+	x.plain, err = unpack(x.in.Header.Get("Content-Encoding"), x.body.buf, x.t.maxBody())
+	switch {
+	case err == errCoding:
+		x.o = outcome{skip: SkipCoding}
+	case err == errBomb:
+		x.o = outcome{skip: SkipTooLarge, detail: err.Error()}
+	case err != nil:
+		x.o = outcome{skip: SkipCoding, detail: err.Error()}
+	default:
+		x.o = planned(x.in.Context(), x.body, x.plain, x.aim, x.t.planTime(x.aim.policy))
+	}
+	if x.o.skip == SkipPanic {
+		x.t.log().Error("planning failed badly", "id", x.rec.ID, "panic", x.o.detail, "stack", string(x.o.stack))
+	}
+}
+
+// out is what is sent first: what came, or what the plan makes of it.
+func (x *exchange) out() []byte {
+	if x.o.body != nil {
+		return x.o.body
+	}
+	return x.body.buf
+}
+
+// send sends bytes in the place of the body. A body that is the one that came keeps its
+// coding.
+func (x *exchange) send(bytes []byte) (*http.Response, error) {
+	ctx := x.in.Context()
+	out := x.in.WithContext(ctx)
+	if len(bytes) == 0 || len(x.body.buf) == 0 || &bytes[0] != &x.body.buf[0] {
+		out.Header = x.in.Header.Clone()
+		out.Header.Del("Content-Encoding")
+		out.Header.Set("Content-Length", strconv.Itoa(len(bytes)))
+	}
+	if out.Header.Get("Expect") != "" {
+		out.Header = out.Header.Clone()
+		out.Header.Del("Expect") // it has been met: the body is here
+	}
+	out.ContentLength, out.TransferEncoding = int64(len(bytes)), nil
+	out.Body = newReaderOf(x.body, bytes)
+	out.GetBody = func() (io.ReadCloser, error) { return newReaderOf(x.body, bytes), nil }
+	x.rec.BytesOut = int64(len(bytes))
+	return x.t.base().RoundTrip(out)
+}
+
+// heal answers a refusal by planning again and sending once more. If that is no better, it
+// returns what came first, to the byte.
+func (x *exchange) heal(resp *http.Response) *http.Response {
+	if x.t.NoHeal || x.aim.unfitted || resp.StatusCode < 400 || x.o.request == nil || x.o.skip == SkipState || x.o.skip == SkipForeign {
+		return resp
+	}
+	why, ok := x.refusal(resp)
+	if !ok {
+		return resp
+	}
+	x.rec.Tried = why.Rule
+	again := x.aim
+	again.heal, again.sent = &why, x.o.tokens[1]
+	if slices.Contains(wire.Profiles(again.read.Dialect), why.vendor()) {
+		again.read.Profile = why.vendor()
+	}
+	o := planned(x.in.Context(), x.body, x.plain, again, x.t.planTime(x.aim.policy))
+	if o.body == nil || bytes.Equal(o.body, x.out()) {
+		return resp
+	}
+	was := x.rec.BytesOut
+	second, err := x.send(o.body)
+	if err != nil || second.StatusCode >= 400 {
+		if err == nil {
+			second.Body.Close()
+		}
+		x.rec.BytesOut = was
+		return resp
+	}
+	resp.Body.Close()
+	x.rec.Healed, x.rec.Tried, x.o = why.Rule, "", o
+	return second
+}
+
+// refusal reads an answer, which stays whole, and says what it objects to.
+func (x *exchange) refusal(resp *http.Response) (Refusal, bool) {
+	switch resp.StatusCode {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
+	default:
+		return Refusal{}, false
+	}
+	head, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody+1))
+	rest := resp.Body
+	if err != nil {
+		// It broke off: the client is to see just that.
+		resp.Body = joined{io.MultiReader(bytes.NewReader(head), broken{err}), rest}
+		return Refusal{}, false
+	}
+	resp.Body = joined{io.MultiReader(bytes.NewReader(head), rest), rest}
+	if len(head) > maxErrorBody {
+		return Refusal{}, false
+	}
+	text, err := unpack(resp.Header.Get("Content-Encoding"), head, maxErrorBody)
+	if err != nil {
+		text = nil // a 413 needs no words
+	}
+	return Classify(resp.StatusCode, text)
+}
+
+// broken fails.
+type broken struct{ err error }
+
+func (b broken) Read([]byte) (int, error) { return 0, b.err }
+
+// replied says in the headers of a reply what was done, and waits for its end.
+func (x *exchange) replied(resp *http.Response) *http.Response {
+	x.rec.Waited = time.Since(x.began)
+	x.rec.Status = resp.StatusCode
+	x.rec.settle(x.o)
+	x.rec.header(resp.Header)
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		x.end(nil)
+		return resp
+	}
+	resp.Body = &watched{ReadCloser: resp.Body, x: x}
+	return resp
+}
+
+// settle takes over what was planned.
+func (r *Record) settle(o outcome) {
+	r.Skipped, r.Detail, r.Changes = o.skip, o.detail, o.changes
+	r.TokensIn, r.TokensOut = o.tokens[0], o.tokens[1]
+	if o.request != nil {
+		r.Model, r.Profile, r.Messages = o.request.Model(), o.request.Profile.Name, len(o.request.Transcript().Messages())
+	}
+	r.Rules = ruleNames(o.changes)
+	if o.tokens[1] > 0 {
+		r.Saved = max(o.tokens[0]-o.tokens[1], 0)
+	}
+}
+
+// header writes what a reply says about the request.
+func (r *Record) header(h http.Header) {
+	h.Set("Pare-Changes", strconv.Itoa(len(r.Changes)))
+	if len(r.Changes) > 0 {
+		h.Set("Pare-Rules", strings.Join(r.Rules, ","))
+		h.Set("Pare-Receipt", r.ID)
+	}
+	if r.Saved > 0 {
+		h.Set("Pare-Saved-Tokens", strconv.Itoa(r.Saved))
+	}
+	if r.Healed != "" {
+		h.Set("Pare-Healed", r.Healed)
+	}
+	if r.Skipped != "" {
+		h.Set("Pare-Skipped", string(r.Skipped))
+	}
+}
+
+func (x *exchange) failed(err error) {
+	x.rec.settle(x.o)
+	x.end(err)
+}
+
+// end hands out the record.
+func (x *exchange) end(err error) {
+	x.rec.Took = time.Since(x.began)
+	if err != nil {
+		x.rec.Error = cause(err)
+	}
+	if x.t.Record != nil {
+		rec := x.rec
+		x.t.Record(&rec)
+	}
+	level := slog.LevelDebug
+	if err != nil || x.rec.Status >= 500 || x.rec.Skipped == SkipPanic {
+		level = slog.LevelWarn
+	} else if len(x.rec.Changes) > 0 || x.rec.Skipped != "" || x.rec.Tried != "" {
+		level = slog.LevelInfo
+	}
+	if l := x.t.log(); l.Enabled(context.Background(), level) {
+		l.Log(context.Background(), level, "request", "did", &x.rec)
+	}
+}
+
+// cause names an error without the URL, whose query may hold a key.
+func cause(err error) string {
+	switch {
+	case err == context.Canceled:
+		return "the client went away"
+	}
+	return err.Error()
+}
+
+// watched counts a reply and notices its end.
+type watched struct {
+	io.ReadCloser
+	x     *exchange
+	ended bool
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	w.x.rec.Reply += int64(n)
+	if err != nil {
+		if err == io.EOF {
+			w.end(nil)
+		} else {
+			w.end(err)
+		}
+	}
+	return n, err
+}
+
+func (w *watched) Close() error {
+	err := w.ReadCloser.Close()
+	w.end(nil)
+	return err
+}
+
+func (w *watched) end(err error) {
+	if !w.ended {
+		w.ended = true
+		w.x.end(err)
+	}
+}
