@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/serve"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/proxy"
@@ -70,9 +71,9 @@ func (c *serveCmd) run(w *world) int {
 	if err != nil {
 		return w.fail(err.Error(), "another --listen HOST:PORT may be free")
 	}
-	fmt.Fprintf(w.stderr, "pare: listening on http://%s\n", l.Addr())
+	screen.Fprintf(w.stderr, "pare: listening on http://%s\n", l.Addr().String())
 	if used != "" {
-		fmt.Fprintf(w.stderr, "pare: configured by %s\n", plain(used))
+		screen.Fprintf(w.stderr, "pare: configured by %s\n", used)
 	}
 	st, status := c.open(w)
 	if status != statusClean {
@@ -115,7 +116,7 @@ func (c *serveCmd) reload(w *world, s *serve.Server) {
 	var o serve.Options
 	if _, status := c.configure(w, &o); status == statusClean {
 		s.Set(o.Settings)
-		fmt.Fprintln(w.stderr, "pare: the configuration was read again")
+		screen.Fprintf(w.stderr, "pare: the configuration was read again\n")
 	}
 }
 
@@ -163,7 +164,7 @@ func (c *serveCmd) open(w *world) (*store.Store, int) {
 	case c.Store != "":
 		return nil, w.fail(err.Error(), "name another one with --store, or give --no-store")
 	}
-	fmt.Fprintf(w.stderr, "pare: no sessions are kept: %s\n", plain(err.Error()))
+	screen.Fprintf(w.stderr, "pare: no sessions are kept: %s\n", err.Error())
 	return nil, statusClean
 }
 
