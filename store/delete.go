@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 )
 
@@ -99,7 +98,7 @@ func (s *Store) remove(ctx context.Context, t *tx, sid, upto int64) error {
 			}
 		}
 	}
-	return s.eng.forget(ctx, t, sid, upto+1, math.MaxInt64)
+	return s.eng.forget(ctx, t, sid, upto)
 }
 
 // Retain says what may go. The zero value lets nothing go.
@@ -157,9 +156,6 @@ func (s *Store) Collect(ctx context.Context, scope string, r Retain) (done Colle
 			}
 			done.Tombstones = int(n)
 		}
-		if err := s.eng.guard(ctx, t, true); err != nil {
-			return err
-		}
 		n, err := t.exec(ctx, `DELETE FROM blobs WHERE NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob_uses.sum = blobs.sum)`)
 		done.Media = int(n)
 		return err
@@ -205,7 +201,7 @@ func (s *Store) collectOriginals(ctx context.Context, scope string, before int64
 			if _, err := t.exec(ctx, `DELETE FROM archive WHERE sid = ? AND at < ?`, x.sid, before); err != nil {
 				return err
 			}
-			return s.eng.forget(ctx, t, x.sid, 1, last.To)
+			return nil
 		})
 		if err != nil {
 			return gone, err

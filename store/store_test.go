@@ -120,9 +120,7 @@ func sound(t testing.TB, st *store.Store, keys ...store.Key) {
 		t.Fatal(err)
 	}
 	for _, p := range problems {
-		if !p.Harmless {
-			t.Errorf("fsck: %s", p)
-		}
+		t.Errorf("fsck: %s", p)
 	}
 	for _, key := range keys {
 		w, err := st.Window(ctx, key, store.Ask{})

@@ -142,8 +142,8 @@ func (c *changing) run(w *world, t task) int {
 		return w.usage(err, t.command)
 	}
 	ch := &changer{task: t, memory: &w.memory, opts: opts, dryRun: c.DryRun, json: c.JSON, inPlace: c.InPlace && !c.DryRun, many: in.Many()}
-	ch.view = report{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
-	ch.notes = report{paint: palette(w.colour(w.stderr, c.Color)), width: w.width(w.stderr)}
+	ch.view = w.report(w.stdout, c.Color)
+	ch.notes = w.report(w.stderr, c.Color)
 	defer w.memory.Roomy(ch.many)()
 	r := &changeRun{changing: c, w: w, in: in, ch: ch, sum: newSummary("change")}
 	if t.lines != nil && t.lines.Lines {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
@@ -153,15 +154,15 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 }
 
 // weigh tells how large a transcript was and will be; nil if nobody asks.
-func (c *changer) weigh(req *wire.Request, plan *pare.Plan) *size {
+func (c *changer) weigh(req *wire.Request, plan *pare.Plan) *picture.Size {
 	if c.tokens == nil || c.json && !c.dryRun {
 		return nil
 	}
-	s := &size{}
-	s.messages[0], s.tokens[0] = len(req.Transcript().Messages()), c.tokens(req)
-	s.messages[1], s.tokens[1] = s.messages[0], s.tokens[0]
+	s := &picture.Size{}
+	s.Messages[0], s.Tokens[0] = len(req.Transcript().Messages()), c.tokens(req)
+	s.Messages[1], s.Tokens[1] = s.Messages[0], s.Tokens[0]
 	if !plan.Empty() {
-		s.messages[1], s.tokens[1] = len(plan.Result().Transcript().Messages()), c.tokens(plan.Result())
+		s.Messages[1], s.Tokens[1] = len(plan.Result().Transcript().Messages()), c.tokens(plan.Result())
 	}
 	return s
 }
@@ -297,7 +298,7 @@ func (c *changer) left(from origin, found []wire.Finding) []byte {
 	var b bytes.Buffer
 	screen.Fprintf(&b, "pare: %s: %s could not be repaired\n", from.String(), plural(len(found), "finding"))
 	for i, f := range found {
-		c.notes.finding(&b, f, false, i > 0 && f.Message == found[i-1].Message)
+		c.notes.Finding(&b, f, false, i > 0 && f.Message == found[i-1].Message)
 	}
 	return b.Bytes()
 }
@@ -323,12 +324,12 @@ func (c *changer) receipt(from origin, changes []wire.Change) []byte {
 }
 
 // show renders the plan for a transcript.
-func (c *changer) show(from origin, req *wire.Request, plan *pare.Plan, s *size) []byte {
+func (c *changer) show(from origin, req *wire.Request, plan *pare.Plan, s *picture.Size) []byte {
 	if !c.json {
 		if plan.Empty() && len(plan.Changes())+len(plan.Left()) == 0 {
 			return nil
 		}
-		return planView{c.view, req, plan, s}.render(from)
+		return picture.Plan{Style: c.view.Style, Request: req, Plan: plan, Size: s}.Render(from.String())
 	}
 	// The plan writes itself; where it is from goes in front.
 	raw, err := plain.Marshal(plan)
@@ -341,7 +342,7 @@ func (c *changer) show(from origin, req *wire.Request, plan *pare.Plan, s *size)
 		Tokens []int  `json:"tokens,omitempty"`
 	}{Source: from.source, Line: from.line}
 	if s != nil {
-		head.Tokens = s.tokens[:]
+		head.Tokens = s.Tokens[:]
 	}
 	return slices.Concat(bytes.TrimRight(encode(head), "}\n"), []byte{','}, raw[1:], []byte{'\n'})
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"errors"
 
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -62,16 +62,16 @@ func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		out.status = statusFindings
 		out.rules = append(out.rules, f.Rule)
 	}
-	n := count(req)
+	n := picture.Count(req)
 	switch {
 	case c.JSON:
-		r := result{Source: from.source, Line: from.line, Dialect: req.Dialect.String(), Profile: req.Profile.Name, counts: n, Findings: append([]wire.Finding{}, found...)}
+		r := result{Source: from.source, Line: from.line, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Counts: n, Findings: append([]wire.Finding{}, found...)}
 		if c.Pairs {
 			r.Pairs = pairsOf(req, "")
 		}
 		out.out = encode(r)
 	case len(found) > 0:
-		out.out = v.transcript(from, req, n, found)
+		out.out = v.Transcript(from.String(), req, n, found)
 	case !from.many:
 		out.note = screen.Appendf(nil, "%s: clean (%s, profile %s, %s)\n", from.String(), req.Dialect, req.Profile.Name, n)
 	}
@@ -84,37 +84,7 @@ type result struct {
 	Line    int    `json:"line,omitempty"`
 	Dialect string `json:"dialect"`
 	Profile string `json:"profile"`
-	counts
+	picture.Counts
 	Findings []wire.Finding `json:"findings"`
 	Pairs    []pair         `json:"pairs,omitzero"`
-}
-
-// counts says how much there is. Calls and results are those of the caller's
-// tools; what the provider executes itself needs no care.
-type counts struct {
-	Messages int `json:"messages"`
-	Calls    int `json:"calls"`
-	Results  int `json:"results"`
-}
-
-func count(r *wire.Request) counts {
-	n := counts{Messages: len(r.Transcript().Messages())}
-	for _, b := range r.Transcript().Blocks() {
-		n.add(b.Kind)
-	}
-	return n
-}
-
-// add counts a block.
-func (n *counts) add(k transcript.Kind) {
-	switch k {
-	case transcript.Call:
-		n.Calls++
-	case transcript.Result:
-		n.Results++
-	}
-}
-
-func (n counts) String() string {
-	return plural(n.Messages, "message") + ", " + plural(n.Calls, "call") + ", " + plural(n.Results, "result")
 }

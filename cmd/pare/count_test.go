@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/pare-llm/pare/internal/screen"
 )
 
 // The parts add up to the whole, in both ways to divide it, and message by message.
@@ -34,8 +36,8 @@ func TestCountAddsUp(t *testing.T) {
 
 func TestBar(t *testing.T) {
 	for share, want := range map[float64]string{0: "    ", 0.5: "██  ", 1: "████", 2: "████", 0.03: "▏   ", 0.3: "█▎  "} {
-		if got := bar(share, 4); got != want {
-			t.Errorf("bar(%v) = %q, want %q", share, got, want)
+		if got := screen.Bar(share, 4); got != want {
+			t.Errorf("screen.Bar(%v) = %q, want %q", share, got, want)
 		}
 	}
 }

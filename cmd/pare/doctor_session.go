@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -16,7 +17,7 @@ type diagnosis struct {
 	agentlog.Place
 	project  string // the folder that was worked in; "" if nothing tells
 	modified time.Time
-	counts   counts // of what would be sent
+	counts   picture.Counts // of what would be sent
 	faults   []fault
 	remedy   func(command string) string // of one that is ill: what to do, if command fixes
 	err      error                       // why it cannot be read

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/trial"
 )
 
@@ -29,7 +30,7 @@ func TestAges(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Hour: "just now", time.Second: "just now", 90 * time.Second: "1 minute ago", 5 * time.Hour: "5 hours ago", 50 * time.Hour: "2 days ago", 2000 * time.Hour: "2026-02-07",
 	} {
-		if got := longAgo(now, now.Add(-d)); got != want {
+		if got := screen.Ago(now, now.Add(-d)); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}
@@ -41,8 +42,8 @@ func TestClipFront(t *testing.T) {
 		n    int
 		want string
 	}{{"/a/b/c", 6, "/a/b/c"}, {"/a/b/c", 4, "…b/c"}, {"日本語", 4, "…語"}, {"", 3, ""}} {
-		if got := clipFront(c.in, c.n); got != c.want {
-			t.Errorf("clipFront(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
+		if got := screen.ClipFront(c.in, c.n); got != c.want {
+			t.Errorf("screen.ClipFront(%q, %d) = %q, want %q", c.in, c.n, got, c.want)
 		}
 	}
 }

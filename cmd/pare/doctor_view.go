@@ -133,7 +133,7 @@ func (v *doctorView) table(b *bytes.Buffer, rows []*row) {
 		if r.project != "" {
 			project = plain.Line(v.names.short(r.project))
 		}
-		cells = append(cells, []string{r.agent, project, fmt.Sprint(r.sessions), fmt.Sprint(r.broken), r.why(), longAgo(v.now, r.last)})
+		cells = append(cells, []string{r.agent, project, fmt.Sprint(r.sessions), fmt.Sprint(r.broken), r.why(), screen.Ago(v.now, r.last)})
 		broken = append(broken, r.broken > 0)
 	}
 	widths := make([]int, len(head))
@@ -152,7 +152,7 @@ func (v *doctorView) table(b *bytes.Buffer, rows []*row) {
 	}
 	widths[project] = min(widths[project], max(rest, 16))
 	for k, line := range cells {
-		line[project] = clipFront(line[project], widths[project])
+		line[project] = screen.ClipFront(line[project], widths[project])
 		line[why] = screen.Clip(line[why], widths[why])
 		painted := make([]screen.Text, len(line))
 		for i, cell := range line {
@@ -187,7 +187,7 @@ func (v *doctorView) list(b *bytes.Buffer, all []*diagnosis) {
 			hidden++
 			continue
 		}
-		screen.Fprintf(b, "\n%s  %s\n", v.paint.Bold(v.names.short(d.Path)), v.paint.Faint(d.Agent.Name+", "+longAgo(v.now, d.modified)))
+		screen.Fprintf(b, "\n%s  %s\n", v.paint.Bold(v.names.short(d.Path)), v.paint.Faint(d.Agent.Name+", "+screen.Ago(v.now, d.modified)))
 		if d.err != nil {
 			screen.Fprintf(b, "  %s\n", v.paint.Fault("cannot be read: "+failure(d.err).Message))
 			continue
@@ -356,36 +356,4 @@ func (a abbreviation) command(d *diagnosis) string {
 		return "pare fix --in-place ~/" + quoted(rest)
 	}
 	return "pare fix --in-place " + quoted(d.Path)
-}
-
-// clipFront cuts s to at most n columns from the front: the end of a path says most.
-func clipFront(s string, n int) string {
-	for i := range s {
-		if screen.Columns(s[i:]) <= n-1 {
-			if i == 0 {
-				return s
-			}
-			return "…" + s[i:]
-		}
-		if i == 0 && screen.Columns(s) <= n {
-			return s
-		}
-	}
-	return s
-}
-
-// longAgo says how long ago something was.
-func longAgo(now, then time.Time) string {
-	d := now.Sub(then)
-	switch {
-	case d < time.Minute:
-		return "just now"
-	case d < time.Hour:
-		return plural(int(d.Minutes()), "minute") + " ago"
-	case d < 24*time.Hour:
-		return plural(int(d.Hours()), "hour") + " ago"
-	case d < 60*24*time.Hour:
-		return plural(int(d.Hours()/24), "day") + " ago"
-	}
-	return then.Format("2006-01-02")
 }

@@ -38,7 +38,6 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var servers serving
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
@@ -62,9 +61,6 @@ func TestScripts(t *testing.T) {
 			"mode":     mode,
 			"age":      age,
 			"old":      old,
-			"listen":   servers.listen,
-			"end":      servers.end,
-			"post":     post,
 			"begins": func(ts *testscript.TestScript, _ bool, args []string) {
 				if !strings.HasPrefix(ts.ReadFile(args[0]), ts.ReadFile(args[1])) {
 					ts.Fatalf("%s does not begin with %s", args[0], args[1])

@@ -37,7 +37,7 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTe
 		return w.usage(err, command)
 	}
 	t := &telling{memory: &w.memory, opts: opts, tell: tell, logs: logs, json: r.JSON, many: in.Many()}
-	t.report = report{paint: palette(w.colour(w.stdout, r.Color)), width: w.width(w.stdout)}
+	t.report = w.report(w.stdout, r.Color)
 	// Reports are small, so many of them may wait.
 	sum, err := t.run(w, in, r.Jobs, 16*r.Jobs, noun, func(*outcome) {})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
@@ -70,17 +71,17 @@ func (s logFile) first() *wire.Request {
 }
 
 // counts are those of what would be sent.
-func (s logFile) counts() counts { return countsOf(s.Log) }
+func (s logFile) counts() picture.Counts { return countsOf(s.Log) }
 
 // countsOf counts what would be sent if a session went on, as it is stored.
-func countsOf(l *agentlog.Log) (n counts) {
+func countsOf(l *agentlog.Log) (n picture.Counts) {
 	for _, t := range l.Sent() {
 		tr := t.Request.Transcript()
 		all := tr.Messages()[:t.Messages()]
 		n.Messages += len(all)
 		for _, m := range all {
 			for b := m.First; b < m.End; b++ {
-				n.add(tr.Block(b).Kind)
+				n.Add(tr.Block(b).Kind)
 			}
 		}
 	}

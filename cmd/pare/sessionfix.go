@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 )
@@ -141,7 +142,7 @@ func (c *changer) leftInSession(from origin, l logFile, left []agentlog.Finding)
 	screen.Fprintf(&b, "pare: %s: %s cannot be fixed; lines are those of the result\n", from.String(), plural(len(left), "finding"))
 	for _, f := range left {
 		c.notes.placed(&b, from, f)
-		c.notes.meaning(&b, f.Finding, true, false)
+		c.notes.Meaning(&b, f.Finding, true, false)
 		c.notes.instead(&b, f)
 	}
 	return b.Bytes()
@@ -183,7 +184,7 @@ func (c *changer) showSession(from origin, l logFile, fixed *agentlog.Fixed) []b
 		return nil
 	}
 	var b bytes.Buffer
-	screen.Fprintf(&b, "%s  %s\n\n", c.view.paint.Bold(from.String()), c.view.paint.Faint(c.view.aboutSession(l)))
+	screen.Fprintf(&b, "%s  %s\n\n", c.view.Paint.Bold(from.String()), c.view.Paint.Faint(c.view.aboutSession(l)))
 	all := slices.Clone(fixed.Changes)
 	slices.SortStableFunc(all, func(x, y agentlog.Change) int {
 		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(lineOrLast(x), lineOrLast(y)))
@@ -192,10 +193,10 @@ func (c *changer) showSession(from origin, l logFile, fixed *agentlog.Fixed) []b
 		c.view.logChange(&b, from, ch)
 	}
 	if len(fixed.Left) > 0 {
-		screen.Fprintf(&b, "\n%s\n", c.view.paint.Bold("cannot be fixed; lines are those of the result"))
+		screen.Fprintf(&b, "\n%s\n", c.view.Paint.Bold("cannot be fixed; lines are those of the result"))
 		for _, f := range fixed.Left {
 			c.view.placed(&b, from, f)
-			c.view.meaning(&b, f.Finding, true, false)
+			c.view.Meaning(&b, f.Finding, true, false)
 			c.view.instead(&b, f)
 		}
 	}
@@ -213,12 +214,12 @@ func lineOrLast(c agentlog.Change) int {
 
 // logChange renders one change behind its place.
 func (r report) logChange(b *bytes.Buffer, from origin, c agentlog.Change) {
-	action := r.paint.Advice(c.Action)
+	action := r.Paint.Advice(c.Action)
 	switch c.Action {
 	case "drop":
-		action = r.paint.Fault(c.Action)
+		action = r.Paint.Fault(c.Action)
 	case "insert":
-		action = r.paint.Good(c.Action)
+		action = r.Paint.Good(c.Action)
 	}
 	place := placeOf(from, c.File, c.Line, 0)
 	if c.Line == 0 {
@@ -228,8 +229,8 @@ func (r report) logChange(b *bytes.Buffer, from origin, c agentlog.Change) {
 	if c.Thread != "" && c.Thread != "main" {
 		thread = "  " + c.Thread
 	}
-	screen.Fprintf(b, "%s %s  %s%s\n", r.paint.Bold(place+":"), action, c.Rule, r.paint.Faint(bytesChanged(c.Bytes)+thread))
-	for _, line := range screen.Wrap(c.Reason, r.width-6) {
+	screen.Fprintf(b, "%s %s  %s%s\n", r.Paint.Bold(place+":"), action, c.Rule, r.Paint.Faint(picture.BytesChanged(c.Bytes)+thread))
+	for _, line := range screen.Wrap(c.Reason, r.Width-6) {
 		screen.Fprintf(b, "    %s\n", line)
 	}
 }

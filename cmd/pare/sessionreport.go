@@ -18,7 +18,7 @@ type logResult struct {
 	Format  string `json:"format"`
 	Dialect string `json:"dialect"`
 	Profile string `json:"profile"`
-	counts
+	picture.Counts
 	Findings []agentlog.Finding `json:"findings"`
 	Pairs    []pair             `json:"pairs,omitzero"`
 }
@@ -78,20 +78,20 @@ func remedyFor(l *agentlog.Log, found []agentlog.Finding, command string) string
 // together, each behind its place.
 func (r report) session(from origin, l logFile, found []agentlog.Finding) []byte {
 	var b bytes.Buffer
-	screen.Fprintf(&b, "%s  %s\n\n", r.paint.Bold(from.String()), r.paint.Faint(r.aboutSession(l)))
+	screen.Fprintf(&b, "%s  %s\n\n", r.Paint.Bold(from.String()), r.Paint.Faint(r.aboutSession(l)))
 	meant := map[string]bool{} // rules whose meaning was given
 	rest := found
-	for shown := 0; len(rest) > 0 && shown < maxPictures; {
+	for shown := 0; len(rest) > 0 && shown < picture.Most; {
 		t := rest[0].Of()
 		k := 1
-		for t != nil && k < len(rest) && rest[k].Of() == t && rest[k].Index == rest[0].Index && k < maxPictures {
+		for t != nil && k < len(rest) && rest[k].Of() == t && rest[k].Index == rest[0].Index && k < picture.Most {
 			k++
 		}
 		said := map[string]bool{} // rules whose sentence was given: it differs in the ids alone
 		var group []wire.Finding
 		for _, f := range rest[:k] {
 			r.placed(&b, from, f)
-			r.meaning(&b, f.Finding, meant[f.Rule], said[f.Rule])
+			r.Meaning(&b, f.Finding, meant[f.Rule], said[f.Rule])
 			if !said[f.Rule] {
 				r.instead(&b, f)
 			}
@@ -100,7 +100,7 @@ func (r report) session(from origin, l logFile, found []agentlog.Finding) []byte
 		}
 		if t != nil {
 			// What is not in the file, a prompt that stands in for the next one, is not shown.
-			picture.Of(r.style(), t.Request, group, t.Messages(), l.lines(t)).Draw(&b)
+			picture.Of(r.Style, t.Request, group, t.Messages(), l.lines(t)).Draw(&b)
 		}
 		b.WriteByte('\n')
 		rest, shown = rest[k:], shown+k
@@ -119,27 +119,27 @@ func (r report) aboutSession(l logFile) string {
 	if req == nil {
 		return l.Format.String() + " · " + l.counts().String()
 	}
-	return l.Format.String() + " · " + r.about(req, l.counts())
+	return l.Format.String() + " · " + r.About(req, l.counts())
 }
 
 // placed renders where a finding is, in the way that compilers do, and what it is.
 func (r report) placed(b *bytes.Buffer, from origin, f agentlog.Finding) {
-	screen.Fprintf(b, "%s %s", r.paint.Bold(placeOf(from, f.File, f.Line, f.Column)+":"), r.effect(f))
+	screen.Fprintf(b, "%s %s", r.Paint.Bold(placeOf(from, f.File, f.Line, f.Column)+":"), r.effect(f))
 	if !f.Physical {
-		screen.Fprintf(b, "  %s", r.paint.Place(f.Path))
+		screen.Fprintf(b, "  %s", r.Paint.Place(f.Path))
 	}
 	switch {
 	case f.Dormant:
-		screen.Fprint(b, r.paint.Faint("  cosmetic: it is not sent"))
+		screen.Fprint(b, r.Paint.Faint("  cosmetic: it is not sent"))
 	case f.Effect == agentlog.Cosmetic:
-		screen.Fprint(b, r.paint.Faint("  cosmetic"))
+		screen.Fprint(b, r.Paint.Faint("  cosmetic"))
 	case f.Effect == agentlog.Unfixable:
-		screen.Fprint(b, r.paint.Faint("  cannot be fixed"))
+		screen.Fprint(b, r.Paint.Faint("  cannot be fixed"))
 	case f.Open:
-		screen.Fprint(b, r.paint.Faint("  open: it may still be running"))
+		screen.Fprint(b, r.Paint.Faint("  open: it may still be running"))
 	}
 	if t := f.Of(); t != nil && t.Kind == agentlog.Side || f.Thread != "" && f.File != "" {
-		screen.Fprint(b, r.paint.Faint("  "+f.Thread))
+		screen.Fprint(b, r.Paint.Faint("  "+f.Thread))
 	}
 	b.WriteByte('\n')
 }
@@ -149,12 +149,12 @@ func (r report) effect(f agentlog.Finding) screen.Text {
 	if f.Effect != agentlog.Refused {
 		f.Advice = true
 	}
-	return r.mark(f.Finding)
+	return r.Rule(f.Finding)
 }
 
 // instead says what to do about what cannot be fixed.
 func (r report) instead(b *bytes.Buffer, f agentlog.Finding) {
-	for _, line := range screen.Wrap(f.Instead, r.width-6) {
+	for _, line := range screen.Wrap(f.Instead, r.Width-6) {
 		screen.Fprintf(b, "    %s\n", line)
 	}
 }

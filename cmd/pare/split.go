@@ -184,32 +184,32 @@ func worthwhile(t *transcript.Transcript, cut transcript.Cut) bool {
 // draw shows the messages on both sides of the cut.
 func (c *splitCmd) draw(v report, from origin, req *wire.Request, d division) []byte {
 	var b bytes.Buffer
-	screen.Fprintf(&b, "%s  %s\n", v.paint.Bold(from.String()), v.paint.Faint(v.about(req, count(req))))
+	screen.Fprintf(&b, "%s  %s\n", v.Paint.Bold(from.String()), v.Paint.Faint(v.About(req, picture.Count(req))))
 	if d.Cut == 0 {
 		c.drawNone(&b, v, d)
 		return b.Bytes()
 	}
-	screen.Fprintf(&b, "  cut in front of message %s: %s, %s\n\n", v.paint.Bold(fmt.Sprint(d.Cut)), goes(d.Head), stays(d.Tail))
-	p := picture.New(v.style(), req.Transcript(), d.Cut, nil)
+	screen.Fprintf(&b, "  cut in front of message %s: %s, %s\n\n", v.Paint.Bold(fmt.Sprint(d.Cut)), goes(d.Head), stays(d.Tail))
+	p := picture.New(v.Style, req.Transcript(), d.Cut, nil)
 	digits := len(fmt.Sprint(d.Head + d.Tail - 1))
 	p.Ends(&b, 0, d.Head, digits)
-	screen.Fprintf(&b, "    %s\n", v.paint.Good(strings.Repeat("╌", 4)+" cut "+strings.Repeat("╌", 24)))
+	screen.Fprintf(&b, "    %s\n", v.Paint.Good(strings.Repeat("╌", 4)+" cut "+strings.Repeat("╌", 24)))
 	p.Ends(&b, d.Cut, d.Head+d.Tail, digits)
 	b.WriteByte('\n')
 	if others := numbers(d.Cuts, d.Cut); others != "" {
-		screen.Fprintf(&b, "  %s\n\n", v.paint.Faint("other cuts: "+others))
+		screen.Fprintf(&b, "  %s\n\n", v.Paint.Faint("other cuts: "+others))
 	}
 	return b.Bytes()
 }
 
 // drawNone says why there is no cut, and what to ask for instead.
 func (c *splitCmd) drawNone(b *bytes.Buffer, v report, d division) {
-	screen.Fprintf(b, "  %s: nothing can be separated from the last %s\n", v.paint.Bold("no cut"), plural(c.MinKeep, "message"))
+	screen.Fprintf(b, "  %s: nothing can be separated from the last %s\n", v.Paint.Bold("no cut"), plural(c.MinKeep, "message"))
 	if len(d.Cuts) > 0 {
-		screen.Fprintf(b, "  %s\n", v.paint.Faint(fmt.Sprintf("nearer the end it can be cut, in front of message %s; --min-keep %d allows the first", numbers(d.Cuts, 0), d.Tail-d.Cuts[0])))
+		screen.Fprintf(b, "  %s\n", v.Paint.Faint(fmt.Sprintf("nearer the end it can be cut, in front of message %s; --min-keep %d allows the first", numbers(d.Cuts, 0), d.Tail-d.Cuts[0])))
 	}
 	if n := within(d.Inside, d.Tail-c.MinKeep); n > 0 && !c.Inside {
-		screen.Fprintf(b, "  %s\n", v.paint.Faint(fmt.Sprintf("--inside would cut in front of message %d, in a run of tool use", n)))
+		screen.Fprintf(b, "  %s\n", v.Paint.Faint(fmt.Sprintf("--inside would cut in front of message %d, in a run of tool use", n)))
 	}
 	b.WriteByte('\n')
 }

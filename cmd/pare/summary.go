@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/replay"
 )
@@ -26,13 +27,10 @@ type outcome struct {
 	gap           bool // not a transcript, but blank lines between two of them
 	changed       bool
 	before, after int // bytes
-	size          *size
+	size          *picture.Size
 	receipt       []byte
 	archive       []archive.Line
 }
-
-// A size is how much a transcript was, and will be.
-type size struct{ messages, tokens [2]int }
 
 // A summary adds up the outcomes of a run.
 type summary struct {
@@ -40,7 +38,7 @@ type summary struct {
 	transcripts, faulty, unreadable int
 	number                          int // of findings, or of changes
 	changed, before, after          int
-	size                            *size // nil: nobody asks
+	size                            *picture.Size // nil: nobody asks
 	status                          int
 	byRule                          map[string]int
 }
@@ -70,16 +68,16 @@ func (s *summary) add(o *outcome) {
 	}
 }
 
-func (s *summary) weigh(one *size) {
+func (s *summary) weigh(one *picture.Size) {
 	if one == nil {
 		return
 	}
 	if s.size == nil {
-		s.size = &size{}
+		s.size = &picture.Size{}
 	}
 	for i := range 2 {
-		s.size.messages[i] += one.messages[i]
-		s.size.tokens[i] += one.tokens[i]
+		s.size.Messages[i] += one.Messages[i]
+		s.size.Tokens[i] += one.Tokens[i]
 	}
 }
 
@@ -179,36 +177,7 @@ func (s *summary) printChanges(w io.Writer, paint palette, dryRun bool) {
 	case s.size != nil:
 		screen.Fprint(w, dot, s.size.String())
 	case s.number > 0:
-		screen.Fprint(w, dot, fromTo(s.before, s.after, "bytes"))
+		screen.Fprint(w, dot, screen.FromTo(s.before, s.after, "bytes"))
 	}
 	screen.Fprintln(w)
-}
-
-func (s *size) String() string {
-	messages, tokens := plural(s.messages[0], "message"), grouped(s.tokens[0])+" tokens"
-	if s.messages[0] != s.messages[1] {
-		messages = fmt.Sprintf("%s → %s messages", grouped(s.messages[0]), grouped(s.messages[1]))
-	}
-	if s.tokens[0] != s.tokens[1] {
-		tokens = fromTo(s.tokens[0], s.tokens[1], "tokens")
-	}
-	return messages + ", " + tokens
-}
-
-// fromTo says how much larger or smaller something got.
-func fromTo(before, after int, unit string) string {
-	s := fmt.Sprintf("%s → %s %s", grouped(before), grouped(after), unit)
-	if before > 0 && before != after {
-		s += fmt.Sprintf(" (%+.1f %%)", 100*float64(after-before)/float64(before))
-	}
-	return s
-}
-
-// grouped writes n with its thousands apart.
-func grouped(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

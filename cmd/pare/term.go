@@ -1,13 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"golang.org/x/term"
 
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/internal/screen"
 )
@@ -43,6 +43,13 @@ func (w *world) width(out io.Writer) int {
 // A palette paints, or leaves everything as it is.
 type palette = screen.Palette
 
+// Words that most commands need.
+var (
+	plural  = screen.Plural
+	grouped = screen.Grouped
+	isAre   = screen.IsAre
+)
+
 // quoted is a name as a shell takes it, on one line and without a sign that a terminal
 // obeys: what is copied from the screen is what was meant, whoever chose the name.
 func quoted(name string) string {
@@ -72,16 +79,7 @@ func quoted(name string) string {
 	return "$'" + string(text) + "'"
 }
 
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-func isAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
+// report is how reports to out look.
+func (w *world) report(out io.Writer, when string) report {
+	return report{picture.Style{Paint: palette(w.colour(out, when)), Width: w.width(out)}}
 }

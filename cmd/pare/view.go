@@ -15,6 +15,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/tokens"
@@ -75,8 +76,8 @@ func (c *viewCmd) run(w *world) int {
 		return v.unreadable(from, fault)
 	}
 	if c.Text {
-		r := report{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
-		text := slices.Concat(sketch{r, all[0], all[0].page()}.render(), r.others(all))
+		r := w.report(w.stdout, c.Color)
+		text := slices.Concat(all[0].sketch(r), r.others(all))
 		return w.say(text)
 	}
 	return v.write(pageOf(all))
@@ -188,6 +189,11 @@ func (s *shown) page() *ui.Page {
 	})
 	p.Guess = !known
 	return p
+}
+
+// sketch draws it in the terminal.
+func (s *shown) sketch(r report) []byte {
+	return picture.Sketch{Style: r.Style, From: s.from.String(), Request: s.req, Findings: s.found, Page: s.page(), Line: s.line}.Render()
 }
 
 // load reads the conversation, or the threads of a session.

@@ -1,5 +1,5 @@
-// Package picture draws messages in the terminal, a line each, with what is wrong with
-// their blocks below them.
+// Package picture draws conversations in the terminal: messages, a line each, with what is
+// wrong with their blocks below them; plans; what tokens are spent on; all of it at once.
 package picture
 
 import (

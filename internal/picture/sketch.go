@@ -1,53 +1,56 @@
-package main
+package picture
 
 import (
 	"bytes"
 	"fmt"
 	"strings"
 
-	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/ui"
 	"github.com/pare-llm/pare/wire"
 )
 
-// A sketch draws a whole conversation in the terminal: what fills the window as one
+// A Sketch draws a whole conversation in the terminal: what fills the window as one
 // line, and each message as a line with a bar as long as its tokens.
 //
 //	3 assistant ▏      65  “The commit …”  call Read(toolu_03)  call Read(toolu_04)
 //	4 user      ████ 3,996  result ← toolu_03  result ← toolu_04
 //	                       ✎ edit  deduplication  -2,215 tokens
-type sketch struct {
-	report
-	*shown
-	page *ui.Page
+type Sketch struct {
+	Style
+	From     string // what it is called
+	Request  *wire.Request
+	Findings []wire.Finding
+	Page     *ui.Page
+	Line     func(int) int // of each message, in a session file; nil: unknown
 }
 
 // barWidth is how many columns the longest bar takes.
 const barWidth = 12
 
-func (s sketch) render() []byte {
+// Render draws it.
+func (s Sketch) Render() []byte {
 	var b bytes.Buffer
-	screen.Fprintf(&b, "%s  %s\n", s.paint.Bold(s.from.String()), s.paint.Faint(s.about(s.req, count(s.req))))
+	screen.Fprintf(&b, "%s  %s\n", s.Paint.Bold(s.From), s.Paint.Faint(s.About(s.Request, Count(s.Request))))
 	s.fill(&b)
-	p := picture.New(s.style(), s.req.Transcript(), -1, s.line)
-	for _, f := range s.found {
+	p := New(s.Style, s.Request.Transcript(), -1, s.Line)
+	for _, f := range s.Findings {
 		if f.Block != transcript.NoBlock {
 			p.Mark(f.Block)
 		}
 	}
 	most := 1
-	for _, m := range s.page.Before.Messages {
+	for _, m := range s.Page.Before.Messages {
 		most = max(most, sum(m))
 	}
 	digits := 1
-	for i := range s.page.Before.Messages {
+	for i := range s.Page.Before.Messages {
 		digits = max(digits, len(fmt.Sprint(s.number(i))))
 	}
 	faults, changes := s.byMessage()
 	s.notes(&b, digits, faults[-1], changes[-1])
-	for i, m := range s.page.Before.Messages {
+	for i, m := range s.Page.Before.Messages {
 		s.message(&b, p, i, digits, sum(m), most, len(faults[i]) > 0)
 		s.notes(&b, digits, faults[i], changes[i])
 	}
@@ -62,12 +65,12 @@ func sum(m ui.Message) (n int) {
 }
 
 // byMessage sorts findings and changes by the message they are about; -1 has the rest.
-func (s sketch) byMessage() (map[int][]wire.Finding, map[int][]ui.Change) {
+func (s Sketch) byMessage() (map[int][]wire.Finding, map[int][]ui.Change) {
 	faults, changes := map[int][]wire.Finding{}, map[int][]ui.Change{}
-	for _, f := range s.found {
+	for _, f := range s.Findings {
 		faults[f.Index] = append(faults[f.Index], f)
 	}
-	for _, c := range s.page.Changes {
+	for _, c := range s.Page.Changes {
 		changes[c.Message] = append(changes[c.Message], c)
 	}
 	return faults, changes
@@ -108,7 +111,7 @@ func partOf(role, kind string) int {
 
 // fill draws the window as one line, in the order of the conversation, and what each
 // kind takes of it.
-func (s sketch) fill(b *bytes.Buffer) {
+func (s Sketch) fill(b *bytes.Buffer) {
 	sums := make([]int, len(parts))
 	total := 0
 	var runs []struct{ part, tokens int }
@@ -117,15 +120,15 @@ func (s sketch) fill(b *bytes.Buffer) {
 		total += n
 		runs = append(runs, struct{ part, tokens int }{part, n})
 	}
-	for _, h := range s.page.Before.Head {
+	for _, h := range s.Page.Before.Head {
 		add(0, h.Tokens)
 	}
-	for _, m := range s.page.Before.Messages {
+	for _, m := range s.Page.Before.Messages {
 		for _, k := range m.Blocks {
 			add(partOf(m.Role, k.Kind), k.Tokens)
 		}
 	}
-	width := s.width - 2
+	width := s.Width - 2
 	line := make([]byte, 0, width)
 	at := 0
 	for _, r := range runs {
@@ -141,8 +144,8 @@ func (s sketch) fill(b *bytes.Buffer) {
 			n++
 		}
 		p := parts[line[0]]
-		if s.paint {
-			screen.Fprint(b, s.paint.Paint(p.code, strings.Repeat("█", n)))
+		if s.Paint {
+			screen.Fprint(b, s.Paint.Paint(p.code, strings.Repeat("█", n)))
 		} else {
 			screen.Fprint(b, strings.Repeat(string(p.letter), n))
 		}
@@ -154,20 +157,20 @@ func (s sketch) fill(b *bytes.Buffer) {
 			continue
 		}
 		key := screen.Line(string(p.letter) + " ")
-		if s.paint {
-			key = s.paint.Paint(p.code, "█ ")
+		if s.Paint {
+			key = s.Paint.Paint(p.code, "█ ")
 		}
-		screen.Fprintf(b, "%s%s %s  ", key, p.word, s.paint.Faint(grouped(sums[i])))
+		screen.Fprintf(b, "%s%s %s  ", key, p.word, s.Paint.Faint(screen.Grouped(sums[i])))
 	}
 	b.Truncate(b.Len() - 2)
-	screen.Fprintf(b, "\n  %s tokens", grouped(total))
-	if w := s.page.Window; w > 0 {
-		screen.Fprintf(b, ", %.1f %% of a window of %s", 100*float64(total)/float64(w), grouped(w))
-		if s.page.Guess {
+	screen.Fprintf(b, "\n  %s tokens", screen.Grouped(total))
+	if w := s.Page.Window; w > 0 {
+		screen.Fprintf(b, ", %.1f %% of a window of %s", 100*float64(total)/float64(w), screen.Grouped(w))
+		if s.Page.Guess {
 			b.WriteString(" (a guess: the model is not known)")
 		}
 	}
-	if a := s.page.After; a != nil {
+	if a := s.Page.After; a != nil {
 		after := 0
 		for _, h := range a.Head {
 			after += h.Tokens
@@ -175,24 +178,24 @@ func (s sketch) fill(b *bytes.Buffer) {
 		for _, m := range a.Messages {
 			after += sum(m)
 		}
-		screen.Fprintf(b, "; %s after %s", grouped(after), plural(len(s.page.Changes), "change"))
+		screen.Fprintf(b, "; %s after %s", screen.Grouped(after), screen.Plural(len(s.Page.Changes), "change"))
 	}
 	b.WriteString("\n\n")
 }
 
 // message draws one line.
-func (s sketch) message(b *bytes.Buffer, p *picture.Picture, i, digits, n, most int, faulty bool) {
-	m := s.req.Transcript().Messages()[i]
+func (s Sketch) message(b *bytes.Buffer, p *Picture, i, digits, n, most int, faulty bool) {
+	m := s.Request.Transcript().Messages()[i]
 	number := screen.Printf("%*d", digits, s.number(i))
 	mark := screen.Text(" ")
 	if faulty {
-		mark, number = s.paint.Fault("✗"), s.paint.Bold(number)
+		mark, number = s.Paint.Fault("✗"), s.Paint.Bold(number)
 	} else {
-		number = s.paint.Faint(number)
+		number = s.Paint.Faint(number)
 	}
 	role := fmt.Sprintf("%-9s", m.Role)
-	screen.Fprintf(b, "%s %s %s %s %s ", mark, number, role, s.paint.Place(bar(shareOf(n, most), barWidth)), s.paint.Faint(fmt.Sprintf("%7s", grouped(n))))
-	room := s.width - s.indent(digits)
+	screen.Fprintf(b, "%s %s %s %s %s ", mark, number, role, s.Paint.Place(screen.Bar(shareOf(n, most), barWidth)), s.Paint.Faint(fmt.Sprintf("%7s", screen.Grouped(n))))
+	room := s.Width - s.indent(digits)
 	used := 0
 	for k, t := range p.Fit(m, room) {
 		shown := t.Text
@@ -200,7 +203,7 @@ func (s sketch) message(b *bytes.Buffer, p *picture.Picture, i, digits, n, most 
 			shown = "✗ " + shown
 		}
 		if k > 0 && used+2+screen.Columns(shown) > room {
-			screen.Fprint(b, s.paint.Faint(" …"))
+			screen.Fprint(b, s.Paint.Faint(" …"))
 			break
 		}
 		used += 2 + screen.Columns(shown)
@@ -214,31 +217,31 @@ func (s sketch) message(b *bytes.Buffer, p *picture.Picture, i, digits, n, most 
 }
 
 // number is what stands in front of a message: its line in a session file.
-func (s sketch) number(i int) int {
-	if s.line != nil {
-		return s.line(i)
+func (s Sketch) number(i int) int {
+	if s.Line != nil {
+		return s.Line(i)
 	}
 	return i
 }
 
 // indent is where the words of a message begin.
-func (s sketch) indent(digits int) int { return 2 + digits + 1 + 9 + 1 + barWidth + 1 + 7 + 2 }
+func (s Sketch) indent(digits int) int { return 2 + digits + 1 + 9 + 1 + barWidth + 1 + 7 + 2 }
 
 // notes are the lines below a message: what is wrong with it, what would be done.
-func (s sketch) notes(b *bytes.Buffer, digits int, faults []wire.Finding, changes []ui.Change) {
+func (s Sketch) notes(b *bytes.Buffer, digits int, faults []wire.Finding, changes []ui.Change) {
 	pad := strings.Repeat(" ", s.indent(digits))
 	for _, f := range faults {
-		screen.Fprintf(b, "%s%s\n", pad, s.title(f))
+		screen.Fprintf(b, "%s%s\n", pad, s.Title(f))
 	}
 	for _, c := range changes {
 		action := screen.Line(c.Action)
 		switch action {
 		case "drop":
-			action = s.paint.Fault(action)
+			action = s.Paint.Fault(action)
 		case "insert":
-			action = s.paint.Good(action)
+			action = s.Paint.Good(action)
 		default:
-			action = s.paint.Advice(action)
+			action = s.Paint.Advice(action)
 		}
 		path := c.Path
 		if path == "" {
@@ -248,7 +251,7 @@ func (s sketch) notes(b *bytes.Buffer, digits int, faults []wire.Finding, change
 		if c.Tokens != 0 {
 			size = fmt.Sprintf("  %+d tokens", c.Tokens)
 		}
-		screen.Fprintf(b, "%s~ %s  %s  %s%s\n", pad, action, s.paint.Place(path), c.Rule, s.paint.Faint(size))
+		screen.Fprintf(b, "%s~ %s  %s  %s%s\n", pad, action, s.Paint.Place(path), c.Rule, s.Paint.Faint(size))
 	}
 }
 

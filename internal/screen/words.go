@@ -1,0 +1,86 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Plural is a number of things.
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// IsAre is the verb for so many.
+func IsAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// FromTo says how much larger or smaller something got.
+func FromTo(before, after int, unit string) string {
+	s := fmt.Sprintf("%s → %s %s", Grouped(before), Grouped(after), unit)
+	if before > 0 && before != after {
+		s += fmt.Sprintf(" (%+.1f %%)", 100*float64(after-before)/float64(before))
+	}
+	return s
+}
+
+// Grouped writes n with its thousands apart.
+func Grouped(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Percent is a share in percent, in a column.
+func Percent(share float64) string { return fmt.Sprintf("%5.1f %%", 100*share) }
+
+// Bar draws a share in so many cells, to an eighth of one.
+func Bar(share float64, cells int) string {
+	eighths := min(int(share*float64(8*cells)+0.5), 8*cells)
+	s := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		s += string([]rune(" ▏▎▍▌▋▊▉")[rest])
+	}
+	return s + strings.Repeat(" ", cells-Columns(s))
+}
+
+// ClipFront cuts s to at most n columns from the front: the end of a path says most.
+func ClipFront(s string, n int) string {
+	for i := range s {
+		if Columns(s[i:]) <= n-1 {
+			if i == 0 {
+				return s
+			}
+			return "…" + s[i:]
+		}
+		if i == 0 && Columns(s) <= n {
+			return s
+		}
+	}
+	return s
+}
+
+// Ago says how long ago something was.
+func Ago(now, then time.Time) string {
+	d := now.Sub(then)
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return Plural(int(d.Minutes()), "minute") + " ago"
+	case d < 24*time.Hour:
+		return Plural(int(d.Hours()), "hour") + " ago"
+	case d < 60*24*time.Hour:
+		return Plural(int(d.Hours()/24), "day") + " ago"
+	}
+	return then.Format("2006-01-02")
+}
