@@ -16,6 +16,8 @@ type difference struct {
 	step  step
 	what  string // status, stdout, stderr, or file NAME
 	hunks []hunk
+
+	causes string // what the new check says about the case, such as " found:last-role cured:last-role"
 }
 
 // A hunk is a run of pieces that differ.
@@ -23,7 +25,7 @@ type hunk struct{ old, new string }
 
 // text is what an allowed difference is matched with.
 func (d difference) text(h hunk) string {
-	return fmt.Sprintf("%s %s %s\n-%s\n+%s", d.step.label, d.what, d.c.input, h.old, h.new)
+	return fmt.Sprintf("%s %s %s%s\n-%s\n+%s", d.step.label, d.what, d.c.input, d.causes, h.old, h.new)
 }
 
 var (

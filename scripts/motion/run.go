@@ -112,6 +112,12 @@ func compare(ctx context.Context, o options, c *testCase, dir, before, after str
 			all = append(all, difference{c: c, step: c.steps[0], what: "file " + name, hunks: []hunk{{old: "not written", new: "written"}}})
 		}
 	}
+	if len(all) > 0 {
+		causes := causes(ctx, o.each, c, dir, before, after, a, b)
+		for i := range all {
+			all[i].causes = causes
+		}
+	}
 	return all
 }
 
