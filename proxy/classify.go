@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -78,7 +79,7 @@ func refusal(id string) Refusal {
 func words(body []byte) string {
 	var b strings.Builder
 	if !appendWords(&b, body, 0) {
-		return string(body)
+		b.Write(body)
 	}
 	return b.String()
 }
@@ -89,7 +90,7 @@ func appendWords(b *strings.Builder, raw []byte, depth int) bool {
 	for {
 		t, err := d.Token()
 		if err != nil {
-			return b.Len() > 0
+			return err == io.EOF && b.Len() > 0
 		}
 		switch t := t.(type) {
 		case string:

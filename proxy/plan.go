@@ -1,11 +1,14 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pare-llm/pare"
@@ -37,19 +40,20 @@ type outcome struct {
 	changes []wire.Change
 	skip    Skip
 	detail  string
-	request *wire.Request // as it came; nil: it could not be read
-	tokens  [2]int        // before and after; zero: not counted
-	stack   []byte        // of a panic
+	glance  wire.Glance // at what came; zero: it could not be read
+	tokens  [2]int      // before and after; zero: not counted
+	stack   []byte      // of a panic
 }
 
 // skipped is the outcome of doing nothing.
 func (o outcome) skipped(why Skip, detail string) outcome {
-	return outcome{skip: why, detail: detail, request: o.request}
+	return outcome{skip: why, detail: detail, glance: o.glance}
 }
 
 // plan reads a request and says what to send in its place. Whatever goes wrong, that is
 // what came.
 func plan(ctx context.Context, raw []byte, a aim) (o outcome) {
+	var err error
 	defer func() {
 		if p := recover(); p != nil {
 			o = o.skipped(SkipPanic, fmt.Sprint(p))
@@ -59,19 +63,79 @@ func plan(ctx context.Context, raw []byte, a aim) (o outcome) {
 	if a.policy.Off {
 		return o.skipped(SkipOff, "")
 	}
+	if o.glance, err = glance(raw, a); err != nil {
+		return o.skipped(unread(err))
+	}
+	if o.glance.Delta {
+		return o.skipped(SkipState, "")
+	}
+	if o.glance.Clean && a.idle(o.glance, raw) {
+		return o
+	}
 	r, err := wire.Parse(raw, a.read)
 	if err != nil {
 		return o.skipped(unread(err))
-	}
-	o.request = r
-	if r.Delta() {
-		return o.skipped(SkipState, "")
 	}
 	if err := r.Foreign(); err != nil {
 		return o.skipped(SkipForeign, err.Error())
 	}
 	return o.carry(ctx, r, a)
 }
+
+// parsers are for glances: nearly all requests have nothing to repair, and need no more.
+var parsers = sync.Pool{New: func() any { return new(wire.Parser) }}
+
+func glance(raw []byte, a aim) (wire.Glance, error) {
+	p := parsers.Get().(*wire.Parser)
+	g, err := p.Glance(raw, a.read, a.policy.Check)
+	parsers.Put(p) // not if it panics
+	return g, err
+}
+
+// idle reports whether a policy has nothing to do for a request that is clean.
+func (a *aim) idle(g wire.Glance, raw []byte) bool {
+	p := a.policy
+	switch {
+	case a.heal != nil:
+		return false
+	case a.unfitted:
+		return true
+	case p.Rules != nil && (a.prune || p.Window == nil), p.Window == nil && p.Compact != nil:
+		return false
+	case p.Window == nil:
+		return true
+	case !p.Window.ModelTokens || p.Window.Tokens != 0 || p.Window.Messages+p.Window.Exchanges+p.Window.Turns != 0:
+		return false
+	}
+	model := cmp.Or(p.Model, g.Profile.Model)
+	m, known := lookup(model)
+	return !known || !mayExceed(raw, m.Input(m.Output), a.counterOf(model))
+}
+
+// lookup is [tokens.Lookup], which looks at every model that there is, with a memory.
+func lookup(model string) (tokens.Model, bool) {
+	if v, ok := models.Load(model); ok {
+		f := v.(found)
+		return f.model, f.known
+	}
+	m, known := tokens.Lookup(model)
+	if seenModels.Add(1) < maxModels { // names come from clients
+		models.Store(model, found{m, known})
+	}
+	return m, known
+}
+
+type found struct {
+	model tokens.Model
+	known bool
+}
+
+const maxModels = 1000
+
+var (
+	models     sync.Map
+	seenModels atomic.Int32
+)
 
 // unread says why a request could not be read.
 func unread(err error) (Skip, string) {
@@ -137,18 +201,20 @@ func leftOver(left []wire.Finding) string {
 
 // model is the one that the request goes to.
 func (a *aim) model(r *wire.Request) string {
-	if a.policy.Model != "" {
-		return a.policy.Model
-	}
-	return r.Model()
+	return cmp.Or(a.policy.Model, r.Model())
 }
 
 // counter is the one of the policy, or nil.
 func (a *aim) counter(r *wire.Request) wire.Counter {
+	return a.counterOf(a.model(r))
+}
+
+func (a *aim) counterOf(model string) wire.Counter {
 	if a.policy.Counter == nil {
-		return tokens.For(a.model(r))
+		m, _ := lookup(model)
+		return m.Estimator()
 	}
-	c, err := a.policy.Counter(a.model(r))
+	c, err := a.policy.Counter(model)
 	if err != nil {
 		return nil
 	}
@@ -176,13 +242,13 @@ func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
 		return &p, 0
 	}
 	w := *p.Window
-	m, known := tokens.Lookup(a.model(r))
+	m, known := lookup(a.model(r))
 	if known {
 		w.Tokens = m.Input(min(r.Reply(), m.Output))
 	}
 	c := a.counter(r)
 	size := 0
-	if w.Tokens > 0 && c != nil && mayExceed(r, w.Tokens) {
+	if w.Tokens > 0 && c != nil && mayExceed(r.Raw(), w.Tokens, c) {
 		size = r.Tokens(c)
 	}
 	if float64(size) > sure*float64(w.Tokens) && w.Tokens > 0 {
@@ -199,16 +265,24 @@ func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
 	return &p, size
 }
 
-// mayExceed reports whether a request could have more than so many tokens: a byte is one
-// at most, unless it shows or names a picture.
-func mayExceed(r *wire.Request, limit int) bool {
-	if len(r.Raw()) > limit {
+// mayExceed reports whether a body is worth counting, because it may surely be larger than
+// so many tokens. A token has a byte at least, nearly always several; samples tell. What
+// is overlooked, such as pictures that are named and not sent, goes on, and is healed.
+func mayExceed(raw []byte, limit int, c wire.Counter) bool {
+	if limit <= 0 || c == nil || float64(len(raw)) <= sure*float64(limit) {
+		return false
+	}
+	const samples, size = 32, 2 << 10
+	if len(raw) <= 2*samples*size {
 		return true
 	}
-	for range r.Media() {
-		return true
+	n := 0
+	for i := range samples {
+		at := i * (len(raw) - size) / (samples - 1)
+		n += c.CountJSON(raw[at : at+size])
 	}
-	return false
+	perByte := float64(n) / (samples * size)
+	return 1.3*perByte*float64(len(raw)) > sure*float64(limit)
 }
 
 // planned runs plan within a time; what takes longer is left behind, and finishes alone.

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/pare-llm/pare/proxy"
 )
 
@@ -382,4 +384,23 @@ func TestOtherErrorsPass(t *testing.T) {
 			t.Error(resp.Status, body, len(u.all()))
 		}
 	}
+}
+
+func pack(t testing.TB, coding string, body []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	var w io.WriteCloser = gzip.NewWriter(&b)
+	if coding == "zstd" {
+		var err error
+		if w, err = zstd.NewWriter(&b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Write(body); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

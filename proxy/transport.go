@@ -250,7 +250,7 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 // heal answers a refusal by planning again and sending once more. If that is no better, it
 // returns what came first, to the byte.
 func (x *exchange) heal(resp *http.Response) *http.Response {
-	if x.t.NoHeal || x.aim.unfitted || resp.StatusCode < 400 || x.o.request == nil || x.o.skip == SkipState || x.o.skip == SkipForeign {
+	if x.t.NoHeal || x.aim.unfitted || resp.StatusCode < 400 || x.o.glance.Dialect == wire.Auto || x.o.skip == SkipState || x.o.skip == SkipForeign {
 		return resp
 	}
 	why, ok := x.refusal(resp)
@@ -329,9 +329,7 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 func (r *Record) settle(o outcome) {
 	r.Skipped, r.Detail, r.Changes = o.skip, o.detail, o.changes
 	r.TokensIn, r.TokensOut = o.tokens[0], o.tokens[1]
-	if o.request != nil {
-		r.Model, r.Profile, r.Messages = o.request.Model(), o.request.Profile.Name, len(o.request.Transcript().Messages())
-	}
+	r.Model, r.Profile, r.Messages = o.glance.Profile.Model, o.glance.Profile.Name, o.glance.Messages
 	r.Rules = ruleNames(o.changes)
 	if o.tokens[1] > 0 {
 		r.Saved = max(o.tokens[0]-o.tokens[1], 0)

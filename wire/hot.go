@@ -27,6 +27,7 @@ type Parser struct {
 // that many goroutines may use.
 type Glance struct {
 	Clean    bool // Check would find nothing, and Mend would do nothing
+	Delta    bool // see [Request.Delta]
 	Dialect  Dialect
 	Profile  Profile // its Model is the one that the request names, or else the one of the options
 	Messages int
@@ -45,7 +46,7 @@ func (p *Parser) Glance(raw []byte, o Options, c CheckOptions) (Glance, error) {
 	}
 	p.c = checker{Request: r, o: c, glance: true, turns: p.c.turns, ids: p.c.ids}
 	p.c.run()
-	g := Glance{Clean: !p.c.dirty, Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges())}
+	g := Glance{Clean: !p.c.dirty, Delta: r.Delta(), Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges())}
 	p.drop()
 	return g, nil
 }

@@ -1,0 +1,23 @@
+package proxy
+
+import "net/http"
+
+// Middleware is a [Transport] in the shape that the Go SDKs of Anthropic and OpenAI take
+// (option.WithMiddleware); t may be nil, and its Base is not used. It runs inside of their
+// retries, once for each attempt, and leaves the request that they try again with as it is.
+func Middleware(t *Transport) func(*http.Request, func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	var with Transport
+	if t != nil {
+		with = *t
+	}
+	return func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+		one := with
+		one.Base = tripper(next)
+		return one.RoundTrip(req)
+	}
+}
+
+// A tripper is a function that sends a request.
+type tripper func(*http.Request) (*http.Response, error)
+
+func (f tripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
