@@ -104,7 +104,7 @@ func (v *visit) read() (*wire.Request, *node, *refusal) {
 	}
 	found := req.Check(wire.CheckOptions{})
 	if len(found) == 0 && v.m.Strict {
-		found = ownFirst(req.Profile, req.Check(wire.CheckOptions{Strict: true}))
+		found = ownFirst(req.Profile, req.Dialect, req.Check(wire.CheckOptions{Strict: true}))
 	}
 	if len(found) > 0 {
 		f := v.sentence(req, found)
@@ -113,17 +113,19 @@ func (v *visit) read() (*wire.Request, *node, *refusal) {
 	return req, tree, nil
 }
 
-// ownFirst puts in front what the vendor itself says: some of its models refuse it.
-func ownFirst(p wire.Profile, found []wire.Finding) []wire.Finding {
-	slices.SortStableFunc(found, func(a, b wire.Finding) int {
-		own := func(f wire.Finding) int {
-			if strings.HasPrefix(f.Source, p.Name+"/") {
-				return 0
-			}
+// ownFirst puts in front what the vendor itself says, for some of its models refuse it,
+// and then what others say about the same API.
+func ownFirst(p wire.Profile, d wire.Dialect, found []wire.Finding) []wire.Finding {
+	rank := func(f wire.Finding) int {
+		switch provider, _, _ := strings.Cut(f.Source, "/"); provider {
+		case p.Name:
+			return 0
+		case d.String():
 			return 1
 		}
-		return own(a) - own(b)
-	})
+		return 2
+	}
+	slices.SortStableFunc(found, func(a, b wire.Finding) int { return rank(a) - rank(b) })
 	return found
 }
 

@@ -237,6 +237,11 @@ func (s *Store) insert(ctx context.Context, t *tx, x *Session, fresh []*row) err
 
 // media stores the media of an entry, each one once.
 func (s *Store) media(ctx context.Context, t *tx, x *Session, r *row) error {
+	if len(r.media) > 0 {
+		if err := s.eng.guard(ctx, t, false); err != nil {
+			return err
+		}
+	}
 	for _, m := range r.media {
 		if _, err := t.exec(ctx, `INSERT INTO blobs (sum, size, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, m.sum[:], len(m.data), m.data); err != nil {
 			return err
@@ -344,8 +349,10 @@ func (s *Store) entries(ctx context.Context, t *tx, x *Session, from, to int64, 
 	}
 	out := make([]Entry, len(all))
 	for i := range all {
-		if err := s.open(ctx, t, x, &all[i]); err != nil {
-			return nil, err
+		if !all[i].Gone {
+			if err := s.open(ctx, t, x, &all[i]); err != nil {
+				return nil, err
+			}
 		}
 		out[i] = all[i].Entry
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -76,14 +75,10 @@ func (s *Store) revert(ctx context.Context, key Key, head Head, target func(*tx,
 		if err != nil {
 			return err
 		}
-		for _, st := range x.stretches(to+1, x.Head) {
-			var n int
-			if err := t.row(ctx, `SELECT count(*) FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND kind = 'message'`, st.sid, st.from, st.to).Scan(&n); err != nil {
-				return err
-			}
-			gone += n
+		if gone, err = s.count(ctx, t, x, to+1, x.Head); err != nil {
+			return err
 		}
-		return s.command(ctx, t, x, KindRevert, revertBody{to})
+		return s.command(ctx, t, x, KindRevert, encode(revertBody{to}))
 	})
 	if err != nil {
 		return 0, err
@@ -94,11 +89,7 @@ func (s *Store) revert(ctx context.Context, key Key, head Head, target func(*tx,
 }
 
 // command appends a control entry and folds it into the state.
-func (s *Store) command(ctx context.Context, t *tx, x *Session, kind Kind, body any) error {
-	raw, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
+func (s *Store) command(ctx context.Context, t *tx, x *Session, kind Kind, raw []byte) (err error) {
 	r := &row{Entry: Entry{ID: "pare-" + string(kind) + "-" + strconv.FormatInt(x.Head+1, 10) + "-" + NewID()[:8], Kind: kind, Raw: raw}}
 	r.sum = sumOf(raw)
 	r.codec, r.stored = pack(raw, nil)
@@ -106,10 +97,28 @@ func (s *Store) command(ctx context.Context, t *tx, x *Session, kind Kind, body 
 	if err := s.refold(ctx, t, x, next, kind, raw); err != nil {
 		return err
 	}
+	if err := s.kept(ctx, t, x); err != nil {
+		return err
+	}
 	if x.cum, err = s.cumAt(ctx, t, x, x.last(x.Head)); err != nil {
 		return err
 	}
 	return s.insert(ctx, t, x, []*row{r})
+}
+
+// kept is an error if something would be in force again that retention has let go of.
+func (s *Store) kept(ctx context.Context, t *tx, x *Session) error {
+	last, _ := x.state.compaction()
+	for _, st := range x.stretches(last.To+1, x.Head) {
+		var n int
+		if err := t.row(ctx, `SELECT count(*) FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND codec = ?`, st.sid, st.from, st.to, codecGone).Scan(&n); err != nil {
+			return err
+		}
+		if n > 0 {
+			return fmt.Errorf("%s: %w", x.Key, ErrLetGo)
+		}
+	}
+	return nil
 }
 
 // refold works the state out again, with one more control entry.
@@ -124,6 +133,24 @@ func (s *Store) refold(ctx context.Context, t *tx, x *Session, seq int64, kind K
 	}
 	x.state = x.state.fold(append(all, c))
 	return nil
+}
+
+// rewind makes a session what it was when it had another head.
+func (s *Store) rewind(ctx context.Context, t *tx, x *Session, head int64) error {
+	if head > x.Head || head < x.state.from()-1 {
+		return fmt.Errorf("window of %s: %w: it has no head %d", x.Key, errUsage, head)
+	}
+	all, err := s.controls(ctx, t, x)
+	if err != nil {
+		return err
+	}
+	x.state = x.state.fold(slices.DeleteFunc(all, func(c control) bool { return c.seq > head }))
+	x.Head = head
+	if err := s.kept(ctx, t, x); err != nil {
+		return err
+	}
+	x.cum, err = s.cumAt(ctx, t, x, x.last(head))
+	return err
 }
 
 // controls reads the session's own control entries, in order.
@@ -186,7 +213,7 @@ func (s *Store) Undo(ctx context.Context, key Key) (kind Kind, err error) {
 			}
 		}
 		kind = last.kind
-		return s.command(ctx, t, x, KindUndo, undoBody{last.seq})
+		return s.command(ctx, t, x, KindUndo, encode(undoBody{last.seq}))
 	})
 	if err != nil {
 		return "", err
@@ -238,6 +265,9 @@ func (s *Store) Fork(ctx context.Context, from Key, id string, to Key) (*Session
 			at = seq
 		}
 		st := x.forkAt(at)
+		if err := s.kept(ctx, t, &Session{Key: to, sid: x.sid, Head: at, state: st}); err != nil {
+			return err
+		}
 		if st.cum, err = s.cumAt(ctx, t, x, at); err != nil {
 			return err
 		}

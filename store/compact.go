@@ -1,14 +1,16 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -20,7 +22,7 @@ type Compaction struct {
 	To int64 `json:"to"`
 	// Cum is the weight of what it stands for, all the way back.
 	Cum int64 `json:"cum"`
-	// Prefix are the messages that are sent in its place.
+	// Prefix are the messages that are sent in its place, byte for byte.
 	Prefix []json.RawMessage `json:"prefix"`
 	// Summary is the text in Prefix; empty for the provider's own compaction.
 	Summary string `json:"summary,omitempty"`
@@ -30,8 +32,20 @@ type Compaction struct {
 	Archive  string `json:"archive"`
 }
 
-// lease is how long a compaction may take before somebody else may begin one.
-const lease = 5 * time.Minute
+// encode writes a compaction with the bytes of its messages as they are.
+func (c *Compaction) encode() ([]byte, error) {
+	bare := *c
+	bare.Prefix = nil
+	raw, err := json.Marshal(bare)
+	if err != nil {
+		return nil, err
+	}
+	list := make([][]byte, len(c.Prefix))
+	for i, m := range c.Prefix {
+		list[i] = m
+	}
+	return setMember(raw, "prefix", slices.Concat([]byte{'['}, bytes.Join(list, []byte{','}), []byte{']'}))
+}
 
 // Compact puts a summary in the place of the older part of a session, at a cut that
 // leaves what the compactor keeps. At most one compaction of a session is under way at
@@ -44,7 +58,8 @@ func (s *Store) Compact(ctx context.Context, key Key, c *pare.Compactor) (*Compa
 	if err != nil {
 		return nil, err
 	}
-	defer s.release(context.WithoutCancel(ctx), x.sid, token)
+	ctx, done := s.hold(ctx, x.sid, token)
+	defer done()
 	s.emit(pare.EventCompactionStarted, Happened{Session: key, Head: x.Head})
 	made, err := s.compact(ctx, x, c, token)
 	switch {
@@ -60,37 +75,11 @@ func (s *Store) Compact(ctx context.Context, key Key, c *pare.Compactor) (*Compa
 	return made, nil
 }
 
-// lease makes this process the one that compacts a session. It may be taken over once
-// it has expired; who has lost it cannot write any more.
-func (s *Store) lease(ctx context.Context, key Key, token string) (x *Session, err error) {
-	err = s.write(ctx, func(t *tx) error {
-		if x, err = s.live(ctx, t, key, true); err != nil {
-			return err
-		}
-		now := s.now()
-		n, err := t.exec(ctx, `INSERT INTO leases (sid, token, expires) VALUES (?, ?, ?)
-			ON CONFLICT (sid) DO UPDATE SET token = excluded.token, expires = excluded.expires WHERE leases.expires < ?`,
-			x.sid, token, now+lease.Microseconds(), now)
-		if err == nil && n == 0 {
-			err = fmt.Errorf("compact %s: %w", key, ErrBusy)
-		}
-		return err
-	})
-	return x, err
-}
-
-func (s *Store) release(ctx context.Context, sid int64, token string) {
-	s.write(ctx, func(t *tx) error {
-		_, err := t.exec(ctx, `DELETE FROM leases WHERE sid = ? AND token = ?`, sid, token)
-		return err
-	})
-}
-
 // compact asks for a summary and writes it down. Nothing is locked but by the lease.
 func (s *Store) compact(ctx context.Context, x *Session, c *pare.Compactor, token string) (*Compaction, error) {
 	var h history
 	err := s.read(ctx, func(t *tx) (err error) {
-		h, err = s.load(ctx, t, x, 0)
+		h, err = s.load(ctx, t, x, reach{})
 		return err
 	})
 	if err != nil || len(h.messages) == 0 {
@@ -132,8 +121,8 @@ func prefix(r *wire.Request, cut transcript.Cut, summary string, foldTask bool) 
 	for _, m := range t.Messages()[:cut.Before()] {
 		raw := t.Bytes(m.Span)
 		switch {
-		case m.Role == transcript.System:
-			list = append(list, raw)
+		case m.Role == transcript.System, slices.ContainsFunc(t.Blocks()[m.First:m.End], func(b transcript.Block) bool { return stands(t, b) }):
+			list = append(list, raw) // the provider's own compaction is never summarised away
 		case !task && m.Begins && !strings.Contains(string(raw), pare.SummaryBegin):
 			list = append(list, raw)
 			task = true
@@ -160,41 +149,11 @@ func summaryOf(r *wire.Request) (string, bool) {
 	return "", false
 }
 
-// Swap puts the provider's own compaction in the place of exactly the messages that
-// were sent to make it: everything up to an entry. The message is kept as it came, and
-// the next window begins with it.
-func (s *Store) Swap(ctx context.Context, key Key, upto string, message []byte) (*Compaction, error) {
-	token := NewID()
-	x, err := s.lease(ctx, key, token)
-	if err != nil {
-		return nil, err
-	}
-	defer s.release(context.WithoutCancel(ctx), x.sid, token)
-	if _, err := parseMessage(x, message); err != nil {
-		return nil, fmt.Errorf("swap %s: %w", key, err)
-	}
-	made := &Compaction{Prefix: []json.RawMessage{message}, Archive: "pare-" + NewID()}
-	err = s.read(ctx, func(t *tx) error {
-		made.To, _, err = s.byID(ctx, t, x, upto)
-		if err == nil && (made.To == 0 || !x.state.visible(made.To)) {
-			err = fmt.Errorf("swap %s: %w: %q", key, ErrNoCursor, upto)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	prior, _ := x.state.compaction()
-	if err := s.commit(ctx, x, made, prior, token); err != nil {
-		return nil, fmt.Errorf("swap %s: %w", key, err)
-	}
-	s.watch.wake(x.sid)
-	s.emit(pare.EventCompactionCompleted, Happened{Session: key, To: made.To, Archive: made.Archive})
-	return made, nil
-}
-
 // errStale says that what was summarised is not in force any more.
 var errStale = errors.New("the session was reverted or compacted while the summary was written; nothing was changed")
+
+// errParts says that a summary would end inside of an exchange.
+var errParts = errors.New("a call that it would stand for is answered behind it; nothing was changed")
 
 // commit writes a compaction down, with the handle of what it stands for, if the lease
 // still holds and what was summarised is still in force.
@@ -213,19 +172,23 @@ func (s *Store) commit(ctx context.Context, x *Session, made *Compaction, prior 
 		}
 		// A cut is a place that no exchange straddles, whatever was appended meanwhile.
 		if whole, err := s.wholeTo(ctx, t, now, made.To); err != nil || whole != made.To {
-			return errors.Join(err, errStale)
+			return errors.Join(err, errParts)
 		}
 		if made.Cum, err = s.cumAt(ctx, t, now, made.To); err != nil {
 			return err
 		}
-		ref, err := json.Marshal(reference{Key: now.Key, From: prior.To + 1, To: made.To})
+		ref := archive.Item{ID: made.Archive, Raw: reference{Key: now.Key, From: prior.To + 1, To: made.To}.encode()}
+		if err := s.shelveOne(ctx, t, now, ref, true); err != nil {
+			return err
+		}
+		raw, err := made.encode()
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `INSERT INTO archive (scope, id, sid, raw, at) VALUES (?, ?, ?, ?, ?)`, now.Scope, made.Archive, now.sid, ref, s.now()); err != nil {
+		if err := s.command(ctx, t, now, KindCompaction, raw); err != nil {
 			return err
 		}
-		return s.command(ctx, t, now, KindCompaction, made)
+		return s.borrow(ctx, t, now, raw)
 	})
 }
 

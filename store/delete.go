@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -98,7 +99,7 @@ func (s *Store) remove(ctx context.Context, t *tx, sid, upto int64) error {
 			}
 		}
 	}
-	return s.eng.forget(ctx, t, sid, upto)
+	return s.eng.forget(ctx, t, sid, upto+1, math.MaxInt64)
 }
 
 // Retain says what may go. The zero value lets nothing go.
@@ -156,6 +157,9 @@ func (s *Store) Collect(ctx context.Context, scope string, r Retain) (done Colle
 			}
 			done.Tombstones = int(n)
 		}
+		if err := s.eng.guard(ctx, t, true); err != nil {
+			return err
+		}
 		n, err := t.exec(ctx, `DELETE FROM blobs WHERE NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob_uses.sum = blobs.sum)`)
 		done.Media = int(n)
 		return err
@@ -201,7 +205,7 @@ func (s *Store) collectOriginals(ctx context.Context, scope string, before int64
 			if _, err := t.exec(ctx, `DELETE FROM archive WHERE sid = ? AND at < ?`, x.sid, before); err != nil {
 				return err
 			}
-			return nil
+			return s.eng.forget(ctx, t, x.sid, 1, last.To)
 		})
 		if err != nil {
 			return gone, err

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -46,6 +47,8 @@ type Entry struct {
 	// Calls and Answers are the exchanges that a message opens and closes.
 	Calls   []Call
 	Answers []Call
+	// Gone is set where retention has let go of the bytes: a summary stands for them.
+	Gone bool
 }
 
 // A Call names one call of a tool, in an entry that makes or answers it.
@@ -69,6 +72,7 @@ const (
 	flagMessage             // it is a message
 	flagSpeaks              // it holds something that is no result
 	flagSystem              // the system speaks
+	flagStands              // the provider's own compaction: it stands for all in front of it
 )
 
 // A row is an entry on its way into the table.
@@ -150,11 +154,29 @@ func (s *Store) facets(x *Session, r *row) error {
 			r.Answers = append(r.Answers, c)
 		default:
 			r.flags |= flagSpeaks
+			if stands(t, b) {
+				r.flags |= flagStands
+			}
 		}
 	}
 	r.weight = int64(req.MessageTokens(s.counter(x), 0))
 	r.media = findMedia(req)
 	return nil
+}
+
+// stands reports whether a block is the provider's own compaction, which takes the place
+// of everything in front of it.
+func stands(t *transcript.Transcript, b transcript.Block) bool {
+	if b.Kind != transcript.Other {
+		return false
+	}
+	raw := t.Bytes(b.Span)
+	kind, ok := jsonspan.Find(raw, jsonspan.Span{End: len(raw)}, "type")
+	if !ok {
+		return false
+	}
+	name := string(jsonspan.Decode(nil, bytes.Trim(raw[kind.Value.Start:kind.Value.End], `"`)))
+	return name == "compaction" || name == "compaction_summary"
 }
 
 func (s *Store) counter(x *Session) wire.Counter {
@@ -200,7 +222,7 @@ func (x *Session) scan(sid int64, scan func(...any) error) (scanned, error) {
 	if err := scan(&e.Seq, &e.ID, &e.Kind, &e.flags, &e.weight, &e.cum, &e.sum, &e.codec, &at, &e.stored); err != nil {
 		return e, err
 	}
-	e.At, e.Begins = time.UnixMicro(at).UTC(), e.flags&flagBegins != 0
+	e.At, e.Begins, e.Gone = time.UnixMicro(at).UTC(), e.flags&flagBegins != 0, e.codec == codecGone
 	return e, nil
 }
 
@@ -219,6 +241,8 @@ func (s *Store) open(ctx context.Context, t *tx, x *Session, e *scanned) error {
 
 func sumOf(raw []byte) [sha256.Size]byte { return sha256.Sum256(raw) }
 
-func sortScanned(all []scanned) {
+// inOrder sorts entries, each once.
+func inOrder(all []scanned) []scanned {
 	slices.SortFunc(all, func(a, b scanned) int { return cmp.Compare(a.Seq, b.Seq) })
+	return slices.CompactFunc(all, func(a, b scanned) bool { return a.Seq == b.Seq })
 }

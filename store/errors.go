@@ -25,6 +25,10 @@ var ErrNothingToUndo = errors.New("nothing to undo")
 // session.
 var ErrNoCursor = errors.New("no such entry")
 
+// ErrLetGo is wrapped by the error for a revert, an undo or a fork that needs entries
+// whose bytes retention has let go of.
+var ErrLetGo = errors.New("retention has let go of what would be in force again")
+
 // A ConflictError says that entries were appended that the writer has not seen.
 type ConflictError struct {
 	Key      Key

@@ -7,3 +7,12 @@ func Routes() (all [][2]string) {
 	}
 	return all
 }
+
+// Exec runs a statement behind the back of the store.
+func (s *Store) Exec(query string, args ...any) error {
+	_, err := s.wdb.Exec(s.eng.bind(query), args...)
+	return err
+}
+
+// Weight is what a session weighs.
+func Weight(x *Session) int64 { return x.cum }

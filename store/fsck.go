@@ -15,6 +15,9 @@ type Problem struct {
 	What string `json:"what"`
 	// Repaired is set if it was put right; what can be derived can be.
 	Repaired bool `json:"repaired"`
+	// Harmless is set for what came like this and is kept like this: a window takes care
+	// of it.
+	Harmless bool `json:"harmless,omitempty"`
 }
 
 func (p Problem) String() string {
@@ -76,7 +79,7 @@ type checkup struct {
 }
 
 func (c *checkup) report(seq int64, repaired bool, format string, args ...any) {
-	c.found = append(c.found, Problem{c.x.Key, seq, fmt.Sprintf(format, args...), repaired})
+	c.found = append(c.found, Problem{Key: c.x.Key, Seq: seq, What: fmt.Sprintf(format, args...), Repaired: repaired})
 }
 
 func (c *checkup) session(key Key) error {
@@ -264,7 +267,9 @@ func (c *checkup) pairs() error {
 		}
 		for _, a := range have[0].Answers {
 			if a.Seq == 0 {
-				continue // no call is known: that is said by check, and closed by a window
+				c.report(e.Seq, false, "it answers call %q (%s), which no entry in front of it makes; a window sends it as text", a.ID, a.Tool)
+				c.found[len(c.found)-1].Harmless = true
+				continue
 			}
 			var id string
 			err := c.t.row(c.ctx, `SELECT call_id FROM calls WHERE sid = ? AND seq = ? AND no = ?`, c.x.owner(a.Seq), a.Seq, a.No).Scan(&id)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -9,18 +10,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/archive"
 )
 
 // HandlerOptions says who may use a handler, and how windows and summaries are made.
 type HandlerOptions struct {
 	// Tokens are what clients must send as "Authorization: Bearer …", each with the scope
-	// that it opens. Nil: no token is asked for, and everybody has the scope "".
+	// that it opens. Nil: no token is asked for, everybody on this machine has the scope
+	// "", and other machines are refused.
 	Tokens map[string]string
 	// Policy is that of windows which name no limit of their own. Nil: see [Ask].
 	Policy *pare.Policy
@@ -103,7 +108,7 @@ func (s *Store) Handler(o HandlerOptions) http.Handler {
 // time, so that nobody learns how close a guess was.
 func (a *api) scope(q *http.Request) (scope string, ok bool) {
 	if a.o.Tokens == nil {
-		return "", true
+		return "", local(q)
 	}
 	given, _ := strings.CutPrefix(q.Header.Get("Authorization"), "Bearer ")
 	sum := sha256.Sum256([]byte(given))
@@ -114,6 +119,16 @@ func (a *api) scope(q *http.Request) (scope string, ok bool) {
 		}
 	}
 	return scope, ok
+}
+
+// local reports whether a request comes from this machine.
+func local(q *http.Request) bool {
+	host, _, err := net.SplitHostPort(q.RemoteAddr)
+	if err != nil {
+		return q.RemoteAddr == "" || q.RemoteAddr == "@" // a socket in the file system
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
 }
 
 // A call is one request, with its answer.
@@ -141,10 +156,13 @@ func (c *call) read(into any) error {
 	return err
 }
 
-func (c *call) write(status int, v any) error {
+func (c *call) write(status int, v any) error { return c.writeRaw(status, encode(v)) }
+
+func (c *call) writeRaw(status int, raw []byte) error {
 	c.w.Header().Set("Content-Type", "application/json")
 	c.w.WriteHeader(status)
-	return json.NewEncoder(c.w).Encode(v)
+	_, err := c.w.Write(append(raw, '\n'))
+	return err
 }
 
 // number reads a parameter of the URL.
@@ -162,18 +180,23 @@ func (c *call) number(name string) (int, error) {
 
 // A problem is the answer to a request that failed.
 type problem struct {
-	Type    string      `json:"type"`
-	Message string      `json:"message"`
-	Head    *int64      `json:"head,omitempty"`    // conflict
-	Missed  []entryJSON `json:"missed,omitempty"`  // conflict
-	Entry   string      `json:"entry,omitempty"`   // duplicate
-	Minimum int         `json:"minimum,omitempty"` // window_too_small
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Head    *int64 `json:"head,omitempty"`    // conflict
+	Entry   string `json:"entry,omitempty"`   // duplicate
+	Minimum int    `json:"minimum,omitempty"` // window_too_small
+
+	missed []Entry // conflict
 }
 
 func writeError(w http.ResponseWriter, status int, p problem) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(map[string]problem{"error": p})
+	raw := encode(p)
+	if len(p.missed) > 0 {
+		raw = withEntries(raw, "missed", p.missed)
+	}
+	w.Write(slices.Concat([]byte(`{"error":`), raw, []byte("}\n")))
 }
 
 // fail answers with what went wrong. Nothing of the database is told.
@@ -191,9 +214,7 @@ func (c *call) fail(err error) {
 	switch {
 	case errors.As(err, &conflict):
 		status, p = http.StatusConflict, problem{Type: "conflict", Message: err.Error(), Head: &conflict.Head}
-		for _, e := range conflict.Missed {
-			p.Missed = append(p.Missed, toJSON(e))
-		}
+		p.missed = conflict.Missed
 	case errors.As(err, &duplicate):
 		status, p = http.StatusConflict, problem{Type: "duplicate", Message: err.Error(), Entry: duplicate.ID}
 	case errors.As(err, &entry):
@@ -206,18 +227,20 @@ func (c *call) fail(err error) {
 		status, p = http.StatusBadGateway, problem{Type: "compaction_failed", Message: err.Error()}
 	case errors.As(err, &large):
 		status, p = http.StatusRequestEntityTooLarge, problem{Type: "too_large", Message: fmt.Sprintf("the body is larger than %d bytes", large.Limit)}
-	case errors.Is(err, ErrBusy), errors.Is(err, errStale):
+	case errors.Is(err, errBody), errors.Is(err, errUsage):
+		status, p = http.StatusBadRequest, problem{Type: "bad_request", Message: err.Error()}
+	case errors.Is(err, ErrBusy), errors.Is(err, errStale), errors.Is(err, errParts):
 		status, p = http.StatusConflict, problem{Type: "busy", Message: err.Error()}
 	case errors.Is(err, ErrExists):
 		status, p = http.StatusConflict, problem{Type: "exists", Message: err.Error()}
 	case errors.Is(err, ErrDeleted):
 		status, p = http.StatusGone, problem{Type: "deleted", Message: err.Error()}
-	case errors.Is(err, ErrNotFound), errors.Is(err, ErrNoItem), errors.Is(err, ErrNoCursor):
+	case errors.Is(err, ErrNotFound), errors.Is(err, archive.ErrNotFound), errors.Is(err, ErrNoCursor):
 		status, p = http.StatusNotFound, problem{Type: "not_found", Message: err.Error()}
+	case errors.Is(err, ErrLetGo):
+		status, p = http.StatusGone, problem{Type: "let_go", Message: err.Error()}
 	case errors.Is(err, ErrNothingToUndo):
 		status, p = http.StatusConflict, problem{Type: "nothing_to_undo", Message: err.Error()}
-	case errors.Is(err, errBody), errors.Is(err, errUsage):
-		status, p = http.StatusBadRequest, problem{Type: "bad_request", Message: err.Error()}
 	case errors.Is(err, context.Canceled):
 		return // nobody is there any more
 	}
@@ -228,18 +251,34 @@ func (c *call) fail(err error) {
 type entryJSON struct {
 	ID     string          `json:"id"`
 	Kind   Kind            `json:"kind,omitempty"`
-	Raw    json.RawMessage `json:"raw,omitempty"`
+	Raw    json.RawMessage `json:"raw,omitempty"` // only read; see encodeEntry
 	Seq    int64           `json:"seq,omitempty"`
 	At     *time.Time      `json:"at,omitempty"`
 	Begins bool            `json:"begins,omitempty"`
+	Gone   bool            `json:"gone,omitempty"`
 }
 
-func toJSON(e Entry) entryJSON {
-	j := entryJSON{ID: e.ID, Kind: e.Kind, Raw: e.Raw, Seq: e.Seq, Begins: e.Begins}
+// encodeEntry writes an entry with its bytes as they are: the standard encoder would
+// write them anew.
+func encodeEntry(e Entry) []byte {
+	j := entryJSON{ID: e.ID, Kind: e.Kind, Seq: e.Seq, Begins: e.Begins, Gone: e.Gone}
 	if !e.At.IsZero() {
 		j.At = &e.At
 	}
-	return j
+	raw := encode(j)
+	if len(e.Raw) > 0 {
+		raw = slices.Concat(raw[:len(raw)-1], []byte(`,"raw":`), e.Raw, []byte{'}'})
+	}
+	return raw
+}
+
+// withEntries adds a list of entries to an object.
+func withEntries(object []byte, name string, all []Entry) []byte {
+	list := make([][]byte, len(all))
+	for i, e := range all {
+		list[i] = encodeEntry(e)
+	}
+	return slices.Concat(object[:len(object)-1], []byte(`,"`+name+`":[`), bytes.Join(list, []byte{','}), []byte("]}"))
 }
 
 // headJSON says where the client believes the session to be.

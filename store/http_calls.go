@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -120,15 +121,10 @@ func (a *api) append(c *call) error {
 	if err != nil {
 		return err
 	}
-	out := struct {
-		Head     int64       `json:"head"`
-		Entries  []entryJSON `json:"entries"`
-		Replayed int         `json:"replayed"`
-	}{done.Head, []entryJSON{}, done.Replayed}
-	for _, e := range done.Entries {
-		out.Entries = append(out.Entries, toJSON(e))
-	}
-	return c.write(http.StatusOK, out)
+	return c.writeRaw(http.StatusOK, withEntries(encode(struct {
+		Head     int64 `json:"head"`
+		Replayed int   `json:"replayed"`
+	}{done.Head, done.Replayed}), "entries", done.Entries))
 }
 
 func (a *api) page(c *call) error {
@@ -141,16 +137,11 @@ func (a *api) page(c *call) error {
 	if err != nil {
 		return err
 	}
-	out := struct {
-		Head    int64       `json:"head"`
-		Entries []entryJSON `json:"entries"`
-		Next    string      `json:"next,omitempty"`
-		Prev    string      `json:"prev,omitempty"`
-	}{page.Head, []entryJSON{}, page.Next, page.Prev}
-	for _, e := range page.Entries {
-		out.Entries = append(out.Entries, toJSON(e))
-	}
-	return c.write(http.StatusOK, out)
+	return c.writeRaw(http.StatusOK, withEntries(encode(struct {
+		Head int64  `json:"head"`
+		Next string `json:"next,omitempty"`
+		Prev string `json:"prev,omitempty"`
+	}{page.Head, page.Next, page.Prev}), "entries", page.Entries))
 }
 
 // window answers with a body that is ready to send, and headers that tell what was done.
@@ -159,13 +150,14 @@ func (a *api) window(c *call) error {
 		Base      json.RawMessage `json:"base"`
 		Model     string          `json:"model"`
 		MaxTokens int             `json:"max_tokens"`
+		Head      int64           `json:"head"`
 	}
 	if err := c.read(&in); err != nil {
 		return err
 	}
-	ask := Ask{Policy: a.o.Policy, Base: in.Base, Model: in.Model}
-	if in.MaxTokens < 0 {
-		return fmt.Errorf("%w: max_tokens is %d", errBody, in.MaxTokens)
+	ask := Ask{Policy: a.o.Policy, Base: in.Base, Model: in.Model, Head: in.Head}
+	if in.MaxTokens < 0 || in.Head < 0 {
+		return fmt.Errorf("%w: max_tokens is %d, head is %d", errBody, in.MaxTokens, in.Head)
 	}
 	if in.MaxTokens > 0 {
 		p := pare.Policy{}
@@ -213,22 +205,37 @@ func (a *api) compact(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.write(http.StatusOK, map[string]any{"compaction": made})
+	return c.compaction(made)
+}
+
+func (c *call) compaction(made *Compaction) error {
+	raw := []byte("null")
+	if made != nil {
+		var err error
+		if raw, err = made.encode(); err != nil {
+			return err
+		}
+	}
+	return c.writeRaw(http.StatusOK, slices.Concat([]byte(`{"compaction":`), raw, []byte{'}'}))
 }
 
 func (a *api) swap(c *call) error {
 	var in struct {
-		Upto    string          `json:"upto"`
-		Message json.RawMessage `json:"message"`
+		Upto     string            `json:"upto"`
+		Messages []json.RawMessage `json:"messages"`
 	}
 	if err := c.read(&in); err != nil {
 		return err
 	}
-	made, err := a.s.Swap(c.q.Context(), c.key, in.Upto, in.Message)
+	messages := make([][]byte, len(in.Messages))
+	for i, m := range in.Messages {
+		messages[i] = m
+	}
+	made, err := a.s.Swap(c.q.Context(), c.key, in.Upto, messages...)
 	if err != nil {
 		return err
 	}
-	return c.write(http.StatusOK, map[string]any{"compaction": made})
+	return c.compaction(made)
 }
 
 func (a *api) revert(c *call) error {
@@ -358,11 +365,8 @@ func (a *api) events(c *call) error {
 			return nil // the stream has begun: it ends
 		}
 		for _, e := range all {
-			data, err := json.Marshal(pare.Event{Type: eventOf(e.Kind), Metadata: toJSON(e)})
-			if err != nil {
-				return nil
-			}
-			fmt.Fprintf(c.w, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, eventOf(e.Kind), strings.ReplaceAll(string(data), "\n", " "))
+			data := fmt.Sprintf(`{"type":%q,"metadata":%s}`, eventOf(e.Kind), encodeEntry(e))
+			fmt.Fprintf(c.w, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, eventOf(e.Kind), newlines.Replace(data))
 			at, quiet = e.Seq, 0
 		}
 		if quiet >= 50 { // a sign of life, so that nothing between takes the stream for dead
@@ -380,6 +384,10 @@ func (a *api) events(c *call) error {
 		}
 	}
 }
+
+// newlines would end a line of data; outside of JSON's strings they mean nothing, and
+// inside there are none.
+var newlines = strings.NewReplacer("\n", " ", "\r", " ")
 
 // eventOf is the event that an entry tells of.
 func eventOf(k Kind) pare.EventType {

@@ -156,7 +156,7 @@ func TestOverHTTP(t *testing.T) {
 		c.do("POST", p+"/{id}/revert", "a", "", map[string]any{"turns": 99}, 400)
 		c.do("POST", p+"/{id}/fork", "a", "", map[string]any{"id": "f", "at": "e3"}, 201)
 		c.do("POST", p+"/{id}/merge", "f", "", map[string]any{"from": "a"}, 200)
-		c.do("POST", p+"/{id}/swap", "f", "", map[string]any{"upto": "e3", "message": json.RawMessage(user("what the provider made of it"))}, 200)
+		c.do("POST", p+"/{id}/swap", "f", "", map[string]any{"upto": "e3", "messages": []json.RawMessage{user("what the provider made of it")}}, 200)
 		hits := c.do("GET", p+"/{id}/search", "a", "?q=heron", nil, 200)["hits"].([]any)
 		if len(hits) != 1 {
 			t.Errorf("%v", hits)

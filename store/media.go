@@ -67,31 +67,63 @@ func (s *Store) fillBody(ctx context.Context, body []byte) (out []byte, err erro
 		return body, nil
 	}
 	err = s.read(ctx, func(t *tx) error {
-		out = make([]byte, 0, len(body))
-		rest := body
-		for {
-			i := bytes.Index(rest, []byte(markerWord))
-			if i < 0 || i+markerSize > len(rest) {
-				out = append(out, rest...)
-				return nil
-			}
-			marker := string(rest[i : i+markerSize])
-			sum, err := hex.DecodeString(marker[len(markerWord) : len(markerWord)+2*sha256.Size])
-			head := base64.StdEncoding.EncodedLen(headBytes)
-			if err != nil || i < head || !hmac.Equal([]byte(marker[len(markerWord)+2*sha256.Size:]), []byte(s.mac(sum))) {
-				out = append(out, rest[:i+len(markerWord)]...)
-				rest = rest[i+len(markerWord):]
-				continue
-			}
-			text, err := s.blob(ctx, t, hole{sum: sum})
-			if err != nil {
-				return fmt.Errorf("medium %x: %w", sum[:8], err)
-			}
-			out = append(append(out, rest[:i-head]...), text...)
-			rest = rest[i+markerSize:]
-		}
+		out, err = s.fill(ctx, t, body)
+		return err
 	})
 	return out, err
+}
+
+func (s *Store) fill(ctx context.Context, t *tx, body []byte) ([]byte, error) {
+	out := make([]byte, 0, len(body))
+	rest := body
+	for {
+		i := bytes.Index(rest, []byte(markerWord))
+		if i < 0 || i+markerSize > len(rest) {
+			return append(out, rest...), nil
+		}
+		sum, ok := s.marked(string(rest[i : i+markerSize]))
+		head := base64.StdEncoding.EncodedLen(headBytes)
+		if !ok || i < head {
+			out = append(out, rest[:i+len(markerWord)]...)
+			rest = rest[i+len(markerWord):]
+			continue
+		}
+		text, err := s.blob(ctx, t, hole{sum: sum})
+		if err != nil {
+			return nil, fmt.Errorf("medium %x: %w", sum[:8], err)
+		}
+		out = append(append(out, rest[:i-head]...), text...)
+		rest = rest[i+markerSize:]
+	}
+}
+
+// borrow writes down that an entry which has just been written uses the pictures that it
+// holds markers of.
+func (s *Store) borrow(ctx context.Context, t *tx, x *Session, raw []byte) error {
+	for {
+		i := bytes.Index(raw, []byte(markerWord))
+		if i < 0 || i+markerSize > len(raw) {
+			return nil
+		}
+		marker := string(raw[i : i+markerSize])
+		raw = raw[i+len(markerWord):]
+		sum, ok := s.marked(marker)
+		if !ok {
+			continue
+		}
+		if err := s.eng.guard(ctx, t, false); err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, `INSERT INTO blob_uses (sum, sid, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, sum, x.sid, x.Head); err != nil {
+			return err
+		}
+	}
+}
+
+// marked is the sum of the medium that a marker stands for, if it is one of ours.
+func (s *Store) marked(marker string) ([]byte, bool) {
+	sum, err := hex.DecodeString(marker[len(markerWord) : len(markerWord)+2*sha256.Size])
+	return sum, err == nil && hmac.Equal([]byte(marker[len(markerWord)+2*sha256.Size:]), []byte(s.mac(sum)))
 }
 
 // mac signs the sum of a medium with the secret of the database.

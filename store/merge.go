@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 )
@@ -45,6 +44,9 @@ func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 			return err
 		}
 		var list []Entry
+		if all, err = s.told(ctx, t, x, all); err != nil {
+			return err
+		}
 		for _, e := range all {
 			if e.Kind.control() {
 				continue
@@ -92,85 +94,4 @@ func (s *Store) mergedID(ctx context.Context, t *tx, x, y *Session, e Entry) (st
 			id += "." + strconv.Itoa(n)
 		}
 	}
-}
-
-// An Export says which part of a session to hand out; the zero value is all of it.
-type Export struct {
-	LastTurns int // the last so many turns
-	FromTurn  int // from this turn on, the first is 1
-	// Kinds besides messages are handed out as well.
-	All bool
-}
-
-// Export hands the entries in force to a function, oldest first. It stops at the first
-// error.
-func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) error) error {
-	if o.LastTurns > 0 && o.FromTurn > 0 {
-		return errors.New("export: LastTurns and FromTurn exclude each other")
-	}
-	var from int64 = 1
-	head := int64(-1)
-	for {
-		var all []Entry
-		err := s.read(ctx, func(t *tx) error {
-			x, err := s.live(ctx, t, key, false)
-			if err != nil {
-				return err
-			}
-			if head < 0 { // what is appended from here on is not handed out
-				head = x.Head
-				if from, err = s.exportFrom(ctx, t, x, o); err != nil {
-					return err
-				}
-			}
-			all, err = s.entries(ctx, t, x, from, min(head, x.Head), 256)
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("export %s: %w", key, err)
-		}
-		for _, e := range all {
-			from = e.Seq + 1
-			if e.Kind.control() || e.Kind != KindMessage && !o.All {
-				continue
-			}
-			if err := f(e); err != nil {
-				return err
-			}
-		}
-		if len(all) == 0 {
-			return nil
-		}
-	}
-}
-
-func (s *Store) exportFrom(ctx context.Context, t *tx, x *Session, o Export) (int64, error) {
-	switch {
-	case o.LastTurns > 0:
-		turns, err := s.turns(ctx, t, x, x.Head, o.LastTurns)
-		if err != nil || len(turns) < o.LastTurns {
-			return 1, err
-		}
-		return s.wholeFrom(ctx, t, x, turns[len(turns)-1])
-	case o.FromTurn > 0:
-		n := o.FromTurn
-		for _, st := range x.stretches(1, x.Head) {
-			var seq int64
-			err := t.each(ctx, func(scan func(...any) error) error {
-				n--
-				if err := scan(&seq); err != nil || n > 0 {
-					return err
-				}
-				return errStop
-			}, `SELECT seq FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND flags & 1 = 1 ORDER BY seq LIMIT ?`, st.sid, st.from, st.to, n)
-			if errors.Is(err, errStop) {
-				return s.wholeFrom(ctx, t, x, seq)
-			}
-			if err != nil {
-				return 0, err
-			}
-		}
-		return 0, fmt.Errorf("there are only %d turns", o.FromTurn-n)
-	}
-	return 1, nil
 }

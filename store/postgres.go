@@ -89,7 +89,25 @@ func (*postgresEngine) find(words []string) (string, []any, string) {
 	return strings.Join(where, " AND "), args, `words.sid, words.seq DESC`
 }
 
-func (*postgresEngine) forget(ctx context.Context, t *tx, sid, upto int64) error {
-	_, err := t.exec(ctx, `DELETE FROM words WHERE sid = ? AND seq > ?`, sid, upto)
+func (*postgresEngine) forget(ctx context.Context, t *tx, sid, from, to int64) error {
+	_, err := t.exec(ctx, `DELETE FROM words WHERE sid = ? AND seq BETWEEN ? AND ?`, sid, from, to)
+	return err
+}
+
+// clock is the server's: those of the machines differ.
+func (*postgresEngine) clock(ctx context.Context, t *tx, _ func() int64) (now int64, err error) {
+	err = t.row(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`).Scan(&now)
+	return now, err
+}
+
+// mediaLock is the number of the lock of the media.
+const mediaLock = 0x70617265 // "pare"
+
+func (*postgresEngine) guard(ctx context.Context, t *tx, alone bool) error {
+	query := `SELECT pg_advisory_xact_lock_shared(?)`
+	if alone {
+		query = `SELECT pg_advisory_xact_lock(?)`
+	}
+	_, err := t.exec(ctx, query, mediaLock)
 	return err
 }

@@ -1,28 +1,45 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
 )
 
-// A reference is what the archive keeps of entries that are in the store anyway.
+// A reference is what the archive keeps of entries that are in the store anyway: a range
+// of them, one, or one block of one.
 type reference struct {
-	Key  Key   `json:"pare_session"`
-	From int64 `json:"from"`
-	To   int64 `json:"to"`
+	Key   Key   `json:"pare_session"`
+	From  int64 `json:"from"`
+	To    int64 `json:"to"`
+	One   bool  `json:"one,omitempty"`   // the message itself, not a list
+	Block *int  `json:"block,omitempty"` // of the message
 }
 
-// An Archive keeps what the windows of one session take out. It is the keeper of a
-// [pare.Policy].
+func (r reference) encode() []byte {
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // it has nothing that cannot be written
+	}
+	return b
+}
+
+// An Archive keeps what the windows of one session take out, and gives back what is kept in
+// the scope of the session. It is the keeper of a [pare.Policy]. Many goroutines may use it.
 type Archive struct {
 	s   *Store
 	key Key
 }
+
+var _ archive.Archive = (*Archive)(nil)
 
 // Archive returns the archive of a session.
 func (s *Store) Archive(key Key) *Archive { return &Archive{s, key} }
@@ -38,8 +55,7 @@ func (a *Archive) Put(ctx context.Context, items ...archive.Item) error {
 			if !item.Genuine() {
 				return fmt.Errorf("archive: item %s is not the name of its bytes", item.ID)
 			}
-			if _, err := t.exec(ctx, `INSERT INTO archive (scope, id, sid, raw, at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-				a.key.Scope, item.ID, x.sid, item.Raw, a.s.now()); err != nil {
+			if err := a.s.shelveOne(ctx, t, x, item, false); err != nil {
 				return err
 			}
 		}
@@ -47,66 +63,154 @@ func (a *Archive) Put(ctx context.Context, items ...archive.Item) error {
 	})
 }
 
-// ErrNoItem is wrapped by the error for a handle that names nothing.
-var ErrNoItem = errors.New("nothing is archived under that name")
+// Get returns an item; the error wraps [archive.ErrNotFound] if there is none.
+func (a *Archive) Get(ctx context.Context, id string) (archive.Item, error) {
+	return a.s.item(ctx, a.key.Scope, id)
+}
+
+// shelveOne writes an item down; one that refers has a reference in the place of its
+// bytes.
+func (s *Store) shelveOne(ctx context.Context, t *tx, x *Session, item archive.Item, refers bool) error {
+	flag := 0
+	if refers {
+		flag = 1
+	}
+	_, err := t.exec(ctx, `INSERT INTO archive (scope, id, sid, path, refers, raw, at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, x.Scope, item.ID, x.sid, item.Path, flag, item.Raw, s.now())
+	return err
+}
+
+// shelve makes what a window takes out known by its names. The entries have the bytes, so
+// the archive says where; it is written to only if a name is new.
+func (s *Store) shelve(ctx context.Context, x *Session, h history, r *wire.Request, items []archive.Item) error {
+	if len(items) == 0 {
+		return nil
+	}
+	known := make(map[string]bool, len(items))
+	err := s.read(ctx, func(t *tx) error {
+		for _, item := range items {
+			var one int
+			err := t.row(ctx, `SELECT 1 FROM archive WHERE scope = ? AND id = ?`, x.Scope, item.ID).Scan(&one)
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+			known[item.ID] = err == nil
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var fresh []archive.Item
+	for _, item := range items {
+		if !known[item.ID] {
+			known[item.ID] = true
+			fresh = append(fresh, item)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	where := places(x, h, r)
+	return s.write(ctx, func(t *tx) error {
+		for _, item := range fresh {
+			ref, refers := where[item.Path]
+			if refers {
+				item.Raw = ref.encode()
+			}
+			if err := s.shelveOne(ctx, t, x, item, refers); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// places says, by path, which entries the messages and blocks of a request are.
+func places(x *Session, h history, r *wire.Request) map[string]reference {
+	all := make(map[string]reference)
+	t := r.Transcript()
+	for i, m := range t.Messages() {
+		seq := h.seqs[i]
+		if seq == 0 {
+			continue // a summary: its bytes are kept themselves
+		}
+		for b := m.First; b < m.End; b++ {
+			n := int(b - m.First)
+			all[r.Path(b)] = reference{Key: x.Key, From: seq, To: seq, One: true, Block: &n}
+		}
+		all[r.MessagePath(i)] = reference{Key: x.Key, From: seq, To: seq, One: true}
+	}
+	return all
+}
 
 // Recall returns what a handle stands for, as JSON: the block or message that a
-// placeholder took the place of, or the list of messages that a summary stands for.
-func (s *Store) Recall(ctx context.Context, scope, handle string) (raw []byte, err error) {
+// placeholder took the place of, or the list of messages that a summary stands for. The
+// error wraps [archive.ErrNotFound] if it names nothing.
+func (s *Store) Recall(ctx context.Context, scope, handle string) ([]byte, error) {
+	item, err := s.item(ctx, scope, handle)
+	return item.Raw, err
+}
+
+func (s *Store) item(ctx context.Context, scope, handle string) (item archive.Item, err error) {
+	item.ID = handle
 	err = s.read(ctx, func(t *tx) error {
-		err := t.row(ctx, `SELECT raw FROM archive WHERE scope = ? AND id = ?`, scope, handle).Scan(&raw)
+		var refers int
+		err := t.row(ctx, `SELECT raw, path, refers FROM archive WHERE scope = ? AND id = ?`, scope, handle).Scan(&item.Raw, &item.Path, &refers)
 		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("recall %q: %w", handle, ErrNoItem)
+			return fmt.Errorf("recall %q: %w", handle, archive.ErrNotFound)
 		}
-		if err != nil {
+		if err != nil || refers == 0 {
 			return err
 		}
 		var ref reference
-		if json.Unmarshal(raw, &ref) != nil || ref.Key.ID == "" {
-			return nil
+		if err := json.Unmarshal(item.Raw, &ref); err != nil {
+			return &CorruptError{Key{Scope: scope}, 0, "what the archive says of " + handle + " cannot be read"}
 		}
-		x, err := s.live(ctx, t, ref.Key, false)
-		if err != nil {
-			return err
-		}
-		all, err := s.entries(ctx, t, x, ref.From, ref.To, int(ref.To-ref.From)+1)
-		if err != nil {
-			return err
-		}
-		list := []json.RawMessage{}
-		for _, e := range all {
-			if e.Kind == KindMessage {
-				list = append(list, e.Raw)
-			}
-		}
-		raw, err = json.Marshal(list)
+		item.Raw, err = s.resolve(ctx, t, handle, ref)
 		return err
 	})
 	if err != nil {
+		return archive.Item{}, err
+	}
+	item.Raw, err = s.fillBody(ctx, item.Raw)
+	return item, err
+}
+
+// resolve reads what a reference names, in force or not.
+func (s *Store) resolve(ctx context.Context, t *tx, handle string, ref reference) ([]byte, error) {
+	x, err := s.live(ctx, t, ref.Key, false)
+	if err != nil {
 		return nil, err
 	}
-	return s.fillBody(ctx, raw)
-}
-
-// Memory keeps summaries, so that every process sends the same ones. It is the memory
-// of a [pare.Compactor].
-func (s *Store) Memory() *Memory { return &Memory{s} }
-
-// A Memory keeps texts by name.
-type Memory struct{ s *Store }
-
-// Load returns a text.
-func (m *Memory) Load(key string) (text string, ok bool) {
-	err := m.s.read(context.Background(), func(t *tx) error {
-		return t.row(context.Background(), `SELECT text FROM summaries WHERE key = ?`, key).Scan(&text)
-	})
-	return text, err == nil
-}
-
-// Store keeps a text; the first one of a name stays.
-func (m *Memory) Store(key, text string) {
-	m.s.write(context.Background(), func(t *tx) error {
-		_, err := t.exec(context.Background(), `INSERT INTO summaries (key, text, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, key, text, m.s.now())
-		return err
-	})
+	x.state.Hidden = nil
+	all, err := s.entries(ctx, t, x, ref.From, ref.To, int(ref.To-ref.From)+1)
+	if err != nil {
+		return nil, err
+	}
+	var list [][]byte
+	for _, e := range all {
+		if e.Gone {
+			return nil, fmt.Errorf("recall %q: %w: %w", handle, archive.ErrNotFound, errGone)
+		}
+		if e.Kind == KindMessage {
+			list = append(list, e.Raw)
+		}
+	}
+	switch {
+	case !ref.One:
+		return slices.Concat([]byte{'['}, bytes.Join(list, []byte{','}), []byte{']'}), nil
+	case len(list) != 1:
+		return nil, fmt.Errorf("recall %q: %w", handle, archive.ErrNotFound)
+	case ref.Block == nil:
+		return list[0], nil
+	}
+	r, err := parseMessage(x, list[0])
+	if err != nil {
+		return nil, err
+	}
+	tr := r.Transcript()
+	if *ref.Block >= len(tr.Blocks()) {
+		return nil, &CorruptError{x.Key, ref.From, "the block that was archived is not there"}
+	}
+	return tr.Bytes(tr.Block(transcript.BlockID(*ref.Block)).Span), nil
 }

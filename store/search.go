@@ -91,7 +91,7 @@ func (s *Store) indexSome(ctx context.Context, t *tx, sid int64) (more bool, err
 		e, err := x.scan(sid, scan)
 		found = append(found, e)
 		return err
-	}, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq > ? AND seq <= ? AND kind = 'message' ORDER BY seq`, sid, x.indexed, to)
+	}, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq > ? AND seq <= ? AND kind = 'message' AND codec <> ? ORDER BY seq`, sid, x.indexed, to, codecGone)
 	if err != nil {
 		return false, err
 	}

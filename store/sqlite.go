@@ -94,7 +94,15 @@ func (sqliteEngine) find(words []string) (string, []any, string) {
 	return `words MATCH ?`, []any{strings.Join(words, " ")}, `rank, words.sid, words.seq DESC`
 }
 
-func (sqliteEngine) forget(ctx context.Context, t *tx, sid, upto int64) error {
-	_, err := t.exec(ctx, `DELETE FROM words WHERE sid = ? AND seq > ?`, sid, upto)
+func (sqliteEngine) forget(ctx context.Context, t *tx, sid, from, to int64) error {
+	_, err := t.exec(ctx, `DELETE FROM words WHERE sid = ? AND seq BETWEEN ? AND ?`, sid, from, to)
 	return err
 }
+
+// clock: all processes are on one machine.
+func (sqliteEngine) clock(_ context.Context, _ *tx, local func() int64) (int64, error) {
+	return local(), nil
+}
+
+// guard: there is one writer.
+func (sqliteEngine) guard(context.Context, *tx, bool) error { return nil }

@@ -144,6 +144,14 @@ type (
 	}
 )
 
+func encode(body any) []byte {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		panic(err) // numbers can be written
+	}
+	return raw
+}
+
 func readControl(seq int64, kind Kind, raw []byte) (control, error) {
 	c := control{seq: seq, kind: kind}
 	var err error

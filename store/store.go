@@ -53,8 +53,13 @@ type engine interface {
 	// index adds the words of an entry; find looks words up.
 	index(ctx context.Context, tx *tx, sid, seq int64, text string) error
 	find(words []string) (where string, args []any, order string)
-	// forget takes the words of a session out, behind an entry.
-	forget(ctx context.Context, tx *tx, sid, upto int64) error
+	// forget takes the words of a session out, from an entry on up to another one.
+	forget(ctx context.Context, tx *tx, sid, from, to int64) error
+	// clock tells the time that all processes on the database share, in microseconds.
+	clock(ctx context.Context, tx *tx, local func() int64) (int64, error)
+	// guard keeps those who store media and the one who removes them apart, until the
+	// transaction ends.
+	guard(ctx context.Context, tx *tx, alone bool) error
 }
 
 // Open opens a database, and brings its tables up to date: a path, or file:…, is

@@ -1,15 +1,11 @@
 package store
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/tokens"
-	"github.com/pare-llm/pare/wire"
 )
 
 // Ask says what a window is to be like. The zero value asks for the model's own window.
@@ -21,6 +17,9 @@ type Ask struct {
 	Base []byte
 	// Model takes the place of the session's own.
 	Model string
+	// Head asks for the window as it was when the session had this head: a step that is
+	// run again needs to remember the session and the head, not the messages. Zero: now.
+	Head int64
 }
 
 // A Window is a request body, ready to send.
@@ -36,7 +35,8 @@ type Window struct {
 
 // Window makes a request out of a session: summaries first, then the messages in
 // force, repaired, within the limit of the policy, checked. Calls that nobody has
-// answered are closed with a stub, in the body and nowhere else.
+// answered are closed with a stub, in the body and nowhere else. What a placeholder takes
+// the place of comes back by [Store.Recall], unless the policy has an archive of its own.
 //
 // What it costs depends on the limit and not on the length of the history: entries that
 // cannot be sent are not read. The place where it begins to read is a function of the
@@ -47,15 +47,21 @@ func (s *Store) Window(ctx context.Context, key Key, ask Ask) (*Window, error) {
 		x *Session
 		h history
 	)
-	p := ask.policy()
+	var p *pare.Policy
 	err := s.read(ctx, func(t *tx) (err error) {
 		if x, err = s.live(ctx, t, key, false); err != nil {
 			return err
 		}
+		if ask.Head > 0 {
+			if err := s.rewind(ctx, t, x, ask.Head); err != nil {
+				return err
+			}
+		}
 		if ask.Model != "" {
 			x.Model = ask.Model
 		}
-		h, err = s.load(ctx, t, x, reach(x, p))
+		p = ask.policy(x)
+		h, err = s.load(ctx, t, x, reachOf(x, p))
 		return err
 	})
 	if err != nil {
@@ -73,6 +79,11 @@ func (s *Store) Window(ctx context.Context, key Key, ask Ask) (*Window, error) {
 	if err != nil {
 		return nil, fmt.Errorf("window of %s: %w", key, err)
 	}
+	if ask.Policy == nil || ask.Policy.Archive == nil && !ask.Policy.Archived {
+		if err := s.shelve(ctx, x, h, r, plan.Archive()); err != nil {
+			return nil, fmt.Errorf("window of %s: archive what is removed: %w", key, err)
+		}
+	}
 	w := &Window{Head: x.Head, From: h.from, Plan: plan}
 	if w.Body, err = plan.Apply(); err != nil {
 		return nil, fmt.Errorf("window of %s: %w", key, err)
@@ -81,26 +92,17 @@ func (s *Store) Window(ctx context.Context, key Key, ask Ask) (*Window, error) {
 	return w, err
 }
 
-// policy is the one to use.
-func (a *Ask) policy() *pare.Policy {
+// policy is the one to use. What it takes out can be recalled by the name in its
+// placeholder, unless the caller keeps it.
+func (a *Ask) policy(x *Session) *pare.Policy {
+	p := pare.Policy{}
 	if a.Policy != nil {
-		return a.Policy
+		p = *a.Policy
+	} else if _, known := tokens.Lookup(x.Model); known {
+		p.Window = &pare.Window{ModelTokens: true}
 	}
-	return &pare.Policy{Window: &pare.Window{ModelTokens: true}}
-}
-
-// reach is how many tokens of messages are worth reading: twice what can be sent, so
-// that old results can be cleared in the place of whole turns; 0 is all of them.
-func reach(x *Session, p *pare.Policy) int64 {
-	if p.Off || p.Window == nil {
-		return 0
-	}
-	limit := p.Window.Tokens
-	if limit == 0 && p.Window.ModelTokens {
-		m, _ := tokens.Lookup(x.Model)
-		limit = m.Window
-	}
-	return 2 * int64(limit)
+	p.Archived = p.Archived || p.Archive == nil
+	return &p
 }
 
 // A history is what a window is made of.
@@ -112,7 +114,7 @@ type history struct {
 }
 
 // load reads what of a session can be sent.
-func (s *Store) load(ctx context.Context, t *tx, x *Session, reach int64) (history, error) {
+func (s *Store) load(ctx context.Context, t *tx, x *Session, r reach) (history, error) {
 	h := history{from: 1}
 	last, compacted := x.state.compaction()
 	if compacted {
@@ -125,17 +127,37 @@ func (s *Store) load(ctx context.Context, t *tx, x *Session, reach int64) (histo
 		}
 		h.from, h.prior = last.To+1, last
 	}
-	start, err := s.start(ctx, t, x, h.from, last.Cum, reach)
+	from, before := h.from, last.Cum
+	if stands, err := s.standing(ctx, t, x, from); err != nil {
+		return h, err
+	} else if stands > 0 { // the provider does not look at what is in front of it
+		from = stands
+		if before, err = s.cumAt(ctx, t, x, x.last(stands-1)); err != nil {
+			return h, err
+		}
+	}
+	start, err := s.start(ctx, t, x, from, before, r)
 	if err != nil {
 		return h, err
 	}
-	if start > h.from && !compacted {
-		if err := s.pinned(ctx, t, x, &h, start); err != nil {
+	if start > h.from {
+		if err := s.pinned(ctx, t, x, &h, start, compacted); err != nil {
 			return h, err
 		}
 	}
 	h.from = start
 	return h, s.messages(ctx, t, x, &h, start, x.Head)
+}
+
+// standing is the last entry, from one on, that holds the provider's own compaction; 0 if
+// there is none.
+func (s *Store) standing(ctx context.Context, t *tx, x *Session, from int64) (seq int64, err error) {
+	list := x.stretches(from, x.Head)
+	for i := len(list) - 1; i >= 0 && seq == 0 && err == nil; i-- {
+		err = t.each(ctx, func(scan func(...any) error) error { return scan(&seq) },
+			`SELECT seq FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND flags & 16 = 16 ORDER BY seq DESC LIMIT 1`, list[i].sid, list[i].from, list[i].to)
+	}
+	return seq, err
 }
 
 // messages appends the messages of a range.
@@ -160,10 +182,14 @@ func (s *Store) messages(ctx context.Context, t *tx, x *Session, h *history, fro
 	return nil
 }
 
-// pinned appends what stays in front of a start: what the system said, and the task.
-func (s *Store) pinned(ctx context.Context, t *tx, x *Session, h *history, start int64) error {
-	task := false
-	for _, st := range x.stretches(1, start-1) {
+// pinned appends what stays between the last summary and a start: what the system said,
+// what the provider's compaction says, and the task, unless the summary has it.
+func (s *Store) pinned(ctx context.Context, t *tx, x *Session, h *history, start int64, task bool) error {
+	stands, err := s.standing(ctx, t, x, h.from)
+	if err != nil {
+		return err
+	}
+	for _, st := range x.stretches(h.from, start-1) {
 		var found []scanned
 		keep := func(scan func(...any) error) error {
 			e, err := x.scan(st.sid, scan)
@@ -179,7 +205,16 @@ func (s *Store) pinned(ctx context.Context, t *tx, x *Session, h *history, start
 		if err := t.each(ctx, keep, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND flags & 8 = 8 ORDER BY seq`, st.sid, st.from, st.to); err != nil {
 			return err
 		}
-		sortScanned(found)
+		if stands >= st.from && stands <= st.to {
+			whole, err := s.wholeTo(ctx, t, x, stands) // calls beside it keep their answers
+			if err != nil {
+				return err
+			}
+			if err := t.each(ctx, keep, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND kind = 'message'`, st.sid, stands, min(whole, st.to)); err != nil {
+				return err
+			}
+		}
+		found = inOrder(found)
 		for i := range found {
 			if err := s.openLazily(ctx, t, x, &found[i]); err != nil {
 				return err
@@ -188,164 +223,4 @@ func (s *Store) pinned(ctx context.Context, t *tx, x *Session, h *history, start
 		}
 	}
 	return nil
-}
-
-// start is where reading begins. It goes by the weight of the entries and moves in
-// steps of a quarter of what may be read, so it stays where it is for many requests, in
-// every process.
-func (s *Store) start(ctx context.Context, t *tx, x *Session, from, before, reach int64) (int64, error) {
-	if reach == 0 || x.cum-before <= reach {
-		return from, nil
-	}
-	step := max(reach/4, 1)
-	skip := (x.cum - before - reach + step - 1) / step * step
-	seq, err := s.seqAt(ctx, t, x, from, before+skip)
-	if err != nil {
-		return 0, err
-	}
-	// A turn is the best beginning, if there is one in the next step.
-	turn, err := s.nextTurn(ctx, t, x, seq, before+skip+step)
-	if err != nil || turn > 0 {
-		return turn, err
-	}
-	whole, err := s.wholeFrom(ctx, t, x, seq)
-	return max(whole, from), err
-}
-
-// seqAt is the first entry in force that a weight is reached with. The weights of the
-// entries in force rise, so it can be searched for.
-func (s *Store) seqAt(ctx context.Context, t *tx, x *Session, from, cum int64) (int64, error) {
-	for _, st := range x.stretches(from, x.Head) {
-		end, err := s.cumAt(ctx, t, x, st.to)
-		if err != nil {
-			return 0, err
-		}
-		if end <= cum {
-			continue
-		}
-		lo, hi := st.from, st.to
-		for lo < hi {
-			mid := lo + (hi-lo)/2
-			c, err := s.cumAt(ctx, t, x, mid)
-			if err != nil {
-				return 0, err
-			}
-			if c > cum {
-				hi = mid
-			} else {
-				lo = mid + 1
-			}
-		}
-		return lo, nil
-	}
-	return x.Head, nil
-}
-
-// nextTurn is the first entry from seq on with which a person begins a turn, if it is
-// reached before a weight; 0 otherwise.
-func (s *Store) nextTurn(ctx context.Context, t *tx, x *Session, seq, before int64) (int64, error) {
-	for _, st := range x.stretches(seq, x.Head) {
-		var found, cum int64
-		err := t.each(ctx, func(scan func(...any) error) error { return scan(&found, &cum) },
-			`SELECT seq, cum FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND flags & 1 = 1 ORDER BY seq LIMIT 1`, st.sid, st.from, st.to)
-		if err != nil {
-			return 0, err
-		}
-		if found == 0 {
-			continue
-		}
-		if cum > before {
-			return 0, nil
-		}
-		whole, err := s.wholeFrom(ctx, t, x, found)
-		if err != nil || whole != found {
-			return 0, err // an exchange that is still running straddles it
-		}
-		return found, nil
-	}
-	return 0, nil
-}
-
-// parse reads a body of the session.
-func (x *Session) parse(body []byte) (*wire.Request, error) {
-	o := wire.Options{Model: x.Model}
-	if x.Dialect != "" {
-		d, err := wire.ParseDialect(x.Dialect)
-		if err != nil {
-			return nil, err
-		}
-		o.Dialect = d
-	}
-	return wire.Parse(body, o)
-}
-
-// body puts messages into the request that goes around them, and the settings of the
-// session beside them.
-func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
-	if x.Dialect == "" {
-		return nil, errors.New("the session is empty")
-	}
-	d, err := wire.ParseDialect(x.Dialect)
-	if err != nil {
-		return nil, err
-	}
-	if base == nil {
-		base = x.Base
-	}
-	if len(base) == 0 {
-		base = []byte(`{}`)
-		if x.Model != "" && !d.ModelInURL() {
-			base = append(jsonspan.AppendQuote([]byte(`{"model":`), x.Model), '}')
-		}
-	}
-	n := len(base) + 2
-	for _, m := range messages {
-		n += len(m) + 1
-	}
-	list := make([]byte, 0, n)
-	list = append(append(append(list, '['), bytes.Join(messages, []byte{','})...), ']')
-	if base, err = setMember(base, d.List(), list); err != nil {
-		return nil, fmt.Errorf("base of the session: %w", err)
-	}
-	if len(x.Settings) > 0 {
-		if base, err = merge(base, x.Settings); err != nil {
-			return nil, fmt.Errorf("settings of the session: %w", err)
-		}
-	}
-	return base, nil
-}
-
-// setMember gives a member of an object a value, where it stands or at the end.
-func setMember(object []byte, name string, value []byte) ([]byte, error) {
-	if err := jsonspan.Valid(object); err != nil {
-		return nil, err
-	}
-	object = bytes.TrimSpace(object)
-	if len(object) == 0 || object[0] != '{' {
-		return nil, errors.New("it is no JSON object")
-	}
-	return jsonspan.Splice(object, []jsonspan.Edit{jsonspan.SetMember(object, jsonspan.Span{End: len(object)}, name, value)})
-}
-
-// merge puts the members of an object into another one; objects are merged, other
-// values replaced.
-func merge(into, from []byte) ([]byte, error) {
-	from = bytes.TrimSpace(from)
-	for _, m := range jsonspan.Members(from, jsonspan.Span{End: len(from)}) {
-		name := string(jsonspan.Decode(nil, from[m.Key.Start:m.Key.End]))
-		value := from[m.Value.Start:m.Value.End]
-		if old, ok := jsonspan.Find(into, jsonspan.Span{End: len(into)}, name); ok && value[0] == '{' && into[old.Value.Start] == '{' {
-			inner, err := merge(into[old.Value.Start:old.Value.End], value)
-			if err != nil {
-				return nil, err
-			}
-			value = inner
-		}
-		next, err := setMember(into, name, value)
-		if err != nil {
-			return nil, err
-		}
-		into = next
-	}
-	return into, nil
 }

@@ -95,6 +95,7 @@ type grammar struct {
 	Session sessionCmd `cmd:"" group:"sessions" help:"Keep sessions in a store: import, look, revert, fork, search, and write the request to send."`
 
 	Serve serveCmd `cmd:"" group:"proxy" help:"Stand between clients and providers: repair every request on its way, and make it fit."`
+	Mock  mockCmd  `cmd:"" group:"proxy" help:"Stand in for the providers on a local port, as strict as they are."`
 
 	Init       initCmd       `cmd:"" group:"setup" help:"Write a commented pare.toml with every option and its default."`
 	Completion completionCmd `cmd:"" group:"setup" help:"Print the completions for a shell: bash, zsh or fish."`

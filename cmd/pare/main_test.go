@@ -38,6 +38,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var servers serving
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
@@ -61,6 +62,9 @@ func TestScripts(t *testing.T) {
 			"mode":     mode,
 			"age":      age,
 			"old":      old,
+			"listen":   servers.listen,
+			"end":      servers.end,
+			"post":     post,
 			"begins": func(ts *testscript.TestScript, _ bool, args []string) {
 				if !strings.HasPrefix(ts.ReadFile(args[0]), ts.ReadFile(args[1])) {
 					ts.Fatalf("%s does not begin with %s", args[0], args[1])

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/pare-llm/pare/paretest"
+)
+
+type mockCmd struct {
+	Listen     string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to listen; port 0 takes a free one. Default: 127.0.0.1:0."`
+	Strict     bool   `help:"Refuse whatever is not valid everywhere."`
+	MaxTokens  int    `placeholder:"N" help:"Refuse a history of more than N tokens, as pare count estimates them. Default: no limit."`
+	RequireKey bool   `help:"Refuse requests without the headers that the provider wants: a key, and anthropic-version. Any key will do."`
+	Record     string `placeholder:"FILE" help:"Append every request to FILE as a line of JSON: method, path, headers without keys, body as base64."`
+}
+
+// Help is the page's first paragraph.
+func (c *mockCmd) Help() string {
+	return `For example:
+
+    pare mock --listen 127.0.0.1:8899 &
+    ANTHROPIC_BASE_URL=http://127.0.0.1:8899 ANTHROPIC_API_KEY=none claude -p hello
+    pare mock --max-tokens 100000 --record requests.jsonl
+
+It answers on the providers' own paths in the shape of their APIs: Anthropic Messages,
+OpenAI Chat Completions and Responses, Gemini and its interactions, Bedrock Converse and
+InvokeModel; in one piece, or streamed when asked. A history that the provider would
+refuse gets the provider's status, body and sentence, and one that is too long its
+overflow error. The first line on standard error says where it listens. Ctrl-C or
+SIGTERM ends it when all requests have been answered.`
+}
+
+func (c *mockCmd) run(w *world) int {
+	if c.MaxTokens < 0 {
+		return w.usage(fmt.Errorf("--max-tokens counts from 1, not %d", c.MaxTokens), "mock")
+	}
+	m := &paretest.Mock{Strict: c.Strict, MaxTokens: c.MaxTokens, RequireKey: c.RequireKey}
+	if c.Record != "" {
+		if err := w.claimOutput("--record", c.Record); err != nil {
+			return w.usage(err, "mock")
+		}
+		// Recorded requests hold conversations, which are nobody else's business.
+		f, err := os.OpenFile(c.Record, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return w.fail(err.Error(), "")
+		}
+		defer f.Close()
+		m.Record = f
+	}
+	server := &http.Server{Handler: m, ReadHeaderTimeout: time.Minute, Protocols: new(http.Protocols)}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true) // which the JavaScript SDK of AWS speaks
+	return w.listen(c.Listen, server, 10*time.Second)
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/store"
+	summaries "github.com/pare-llm/pare/summary"
+)
+
+type sessionCompactCmd struct {
+	inStore `embed:""`
+	ID      string `arg:"" help:"The session."`
+	MinKeep int    `default:"12" placeholder:"N" help:"Messages at the end that stay at least. Default: 12."`
+}
+
+func (c *sessionCompactCmd) run(w *world) int {
+	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
+		made, err := st.Compact(ctx, c.key(c.ID), &pare.Compactor{MinKeep: c.MinKeep, Summarize: summaries.Extract(summaries.ExtractOptions{}), Memory: st.Memory()})
+		if err != nil {
+			return 0, err
+		}
+		if made == nil {
+			screen.Fprintln(w.stderr, "nothing to compact")
+			return statusClean, nil
+		}
+		return w.say(screen.Appendf(nil, "%s up to entry %d are summarised; pare session recall %s shows them\n", plural(made.Messages, "message"), made.To, quoted(made.Archive))), nil
+	})
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/store"
+)
+
+type sessionForkCmd struct {
+	inStore `embed:""`
+	ID      string `arg:"" help:"The session."`
+	New     string `arg:"" optional:"" help:"The id of the new one. Default: made up."`
+	At      string `placeholder:"ENTRY" help:"The id of the last entry that both share. Default: the last one."`
+}
+
+func (c *sessionForkCmd) run(w *world) int {
+	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
+		x, err := st.Fork(ctx, c.key(c.ID), c.At, c.key(cmp.Or(c.New, store.NewID())))
+		if err != nil {
+			return 0, err
+		}
+		return w.say(screen.Appendf(nil, "%s\n", x.ID)), nil
+	})
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/store"
+)
+
+type sessionRevertCmd struct {
+	inStore `embed:""`
+	ID      string `arg:"" help:"The session."`
+	Turns   int    `placeholder:"N" help:"How many turns to revert."`
+	To      string `placeholder:"ENTRY" help:"The id of the entry that stays last."`
+}
+
+func (c *sessionRevertCmd) run(w *world) int {
+	if (c.Turns > 0) == (c.To != "") {
+		return w.usage(errors.New("give either --turns or --to"), "session revert")
+	}
+	return c.with(w, func(ctx context.Context, st *store.Store) (n int, err error) {
+		if c.To != "" {
+			n, err = st.Revert(ctx, c.key(c.ID), store.Anywhere, c.To)
+		} else {
+			n, err = st.RevertTurns(ctx, c.key(c.ID), store.Anywhere, c.Turns)
+		}
+		if err != nil {
+			return 0, err
+		}
+		return w.say(screen.Appendf(nil, "%s reverted; pare session undo %s restores them\n", plural(n, "message"), quoted(c.ID))), nil
+	})
+}

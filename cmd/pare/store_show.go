@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/plain"
+	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/wire"
+)
+
+type sessionShowCmd struct {
+	inStore `embed:""`
+	ID      string `arg:"" help:"The session, as list shows it."`
+	HTML    bool   `name:"html" help:"Write a page, as pare view does."`
+	Output  string `short:"o" placeholder:"FILE" help:"Write the page to FILE. Default: standard output or, if that is a terminal, a new file."`
+	Entries bool   `help:"List the entries with their ids, those that are not messages included."`
+	JSON    bool   `name:"json" help:"Print one JSON object per entry."`
+	Color   string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
+}
+
+// Help is the page's first paragraph.
+func (c *sessionShowCmd) Help() string {
+	return `For example:
+
+    pare session show talk
+    pare session show talk --html -o talk.html
+    pare session show talk --entries
+
+Messages have the numbers of their entries. Those that were reverted are not shown;
+those that a summary stands for are.`
+}
+
+func (c *sessionShowCmd) run(w *world) int {
+	if c.Output != "" {
+		c.HTML = true
+	}
+	switch {
+	case c.HTML && (c.JSON || c.Entries):
+		return w.usage(errors.New("a page, --entries and --json exclude each other"), "session show")
+	case c.HTML:
+		if err := w.claimOutput("-o", c.Output); err != nil {
+			return w.usage(err, "session show")
+		}
+	}
+	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
+		if c.JSON || c.Entries {
+			return c.list(ctx, w, st)
+		}
+		s, err := c.load(ctx, st)
+		if err != nil {
+			return 0, err
+		}
+		if c.HTML {
+			return (&viewing{viewCmd: &viewCmd{Output: c.Output}, w: w}).write(s.page()), nil
+		}
+		return w.say(s.sketch(w.report(w.stdout, c.Color))), nil
+	})
+}
+
+// load reads the messages in force as one request.
+func (c *sessionShowCmd) load(ctx context.Context, st *store.Store) (*shown, error) {
+	key := c.key(c.ID)
+	r, seqs, err := st.Request(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return &shown{
+		from: origin{source: key.String()}, req: r, found: r.Check(wire.CheckOptions{}),
+		line: func(i int) int { return int(seqs[i]) },
+	}, nil
+}
+
+// list prints the entries.
+func (c *sessionShowCmd) list(ctx context.Context, w *world, st *store.Store) (int, error) {
+	out := bufio.NewWriter(w.stdout)
+	err := st.Export(ctx, c.key(c.ID), store.Export{All: true}, func(e store.Entry) error {
+		if c.JSON {
+			line, err := plain.Marshal(map[string]any{"seq": e.Seq, "id": e.ID, "kind": e.Kind, "at": e.At, "begins": e.Begins})
+			if err != nil {
+				return err
+			}
+			// The bytes of the entry are not written anew, but stay on one line.
+			out.Write(line[:len(line)-1])
+			out.WriteString(`,"raw":`)
+			out.Write(plain.JSON([]byte(oneLine.Replace(string(e.Raw)))))
+			_, err = out.WriteString("}\n")
+			return err
+		}
+		_, err := screen.Fprintf(out, "%5d  %-14s %-8s %s\n", e.Seq, e.ID, e.Kind, screen.Clip(screen.OneLine(string(e.Raw)), 120))
+		return err
+	})
+	return statusClean, cmp.Or(err, out.Flush())
+}
+
+// oneLine writes blanks for what ends a line; inside of JSON's strings there is none.
+var oneLine = strings.NewReplacer("\n", " ", "\r", " ")

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/store"
+)
+
+type sessionWindowCmd struct {
+	inStore   `embed:""`
+	ID        string `arg:"" help:"The session."`
+	MaxTokens int    `placeholder:"N" help:"The most tokens. Default: what the window of the model has room for."`
+	Base      string `placeholder:"FILE" help:"A request whose messages are replaced: model, system prompt, tools, limits. Default: that of the session."`
+	Model     string `placeholder:"NAME" help:"The model. Default: that of the session."`
+	Config    string `placeholder:"FILE" help:"The pare.toml to use."`
+}
+
+func (c *sessionWindowCmd) run(w *world) int {
+	if err := notNegative("--max-tokens", c.MaxTokens); err != nil {
+		return w.usage(err, "session window")
+	}
+	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
+		ask := store.Ask{Model: c.Model}
+		if c.Base != "" {
+			base, err := os.ReadFile(c.Base)
+			if err != nil {
+				return 0, err
+			}
+			ask.Base = base
+		}
+		p := pare.Policy{Window: &pare.Window{ModelTokens: true}}
+		if c.Config != "" {
+			conf, used, err := w.loadConfig(c.Config)
+			if err != nil {
+				return w.misconfigured(c.Config, err), nil
+			}
+			made, status := w.compile(conf, used)
+			if made == nil {
+				return status, nil
+			}
+			p = *made
+		}
+		if c.MaxTokens > 0 {
+			win := pare.Window{}
+			if p.Window != nil {
+				win = *p.Window
+			}
+			win.Tokens, win.ModelTokens = c.MaxTokens, false
+			p.Window = &win
+		}
+		ask.Policy = &p
+		win, err := st.Window(ctx, c.key(c.ID), ask)
+		if err != nil {
+			return 0, err
+		}
+		screen.Fprintf(w.stderr, "head %d, read from entry %d on, %s\n", win.Head, win.From, plural(len(win.Plan.Changes()), "change"))
+		return w.say(append(win.Body, '\n')), nil
+	})
+}

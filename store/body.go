@@ -1,0 +1,94 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/wire"
+)
+
+// parse reads a body of the session.
+func (x *Session) parse(body []byte) (*wire.Request, error) {
+	o := wire.Options{Model: x.Model}
+	if x.Dialect != "" {
+		d, err := wire.ParseDialect(x.Dialect)
+		if err != nil {
+			return nil, err
+		}
+		o.Dialect = d
+	}
+	return wire.Parse(body, o)
+}
+
+// body puts messages into the request that goes around them, and the settings of the
+// session beside them.
+func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
+	if x.Dialect == "" {
+		return nil, errors.New("the session is empty")
+	}
+	d, err := wire.ParseDialect(x.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	if base == nil {
+		base = x.Base
+	}
+	if len(base) == 0 {
+		base = []byte(`{}`)
+		if x.Model != "" && !d.ModelInURL() {
+			base = append(jsonspan.AppendQuote([]byte(`{"model":`), x.Model), '}')
+		}
+	}
+	n := len(base) + 2
+	for _, m := range messages {
+		n += len(m) + 1
+	}
+	list := make([]byte, 0, n)
+	list = append(append(append(list, '['), bytes.Join(messages, []byte{','})...), ']')
+	if base, err = setMember(base, d.List(), list); err != nil {
+		return nil, fmt.Errorf("base of the session: %w", err)
+	}
+	if len(x.Settings) > 0 {
+		if base, err = merge(base, x.Settings); err != nil {
+			return nil, fmt.Errorf("settings of the session: %w", err)
+		}
+	}
+	return base, nil
+}
+
+// setMember gives a member of an object a value, where it stands or at the end.
+func setMember(object []byte, name string, value []byte) ([]byte, error) {
+	if err := jsonspan.Valid(object); err != nil {
+		return nil, err
+	}
+	object = bytes.TrimSpace(object)
+	if len(object) == 0 || object[0] != '{' {
+		return nil, errors.New("it is no JSON object")
+	}
+	return jsonspan.Splice(object, []jsonspan.Edit{jsonspan.SetMember(object, jsonspan.Span{End: len(object)}, name, value)})
+}
+
+// merge puts the members of an object into another one; objects are merged, other
+// values replaced.
+func merge(into, from []byte) ([]byte, error) {
+	from = bytes.TrimSpace(from)
+	for _, m := range jsonspan.Members(from, jsonspan.Span{End: len(from)}) {
+		name := string(jsonspan.Decode(nil, from[m.Key.Start:m.Key.End]))
+		value := from[m.Value.Start:m.Value.End]
+		if old, ok := jsonspan.Find(into, jsonspan.Span{End: len(into)}, name); ok && value[0] == '{' && into[old.Value.Start] == '{' {
+			inner, err := merge(into[old.Value.Start:old.Value.End], value)
+			if err != nil {
+				return nil, err
+			}
+			value = inner
+		}
+		next, err := setMember(into, name, value)
+		if err != nil {
+			return nil, err
+		}
+		into = next
+	}
+	return into, nil
+}

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// An Export says which part of a session to hand out; the zero value is all of it.
+type Export struct {
+	LastTurns int // the last so many turns
+	FromTurn  int // from this turn on, the first is 1
+	// Kinds besides messages are handed out as well.
+	All bool
+}
+
+// Export hands the entries in force to a function, oldest first. It stops at the first
+// error. Where retention has let go of messages, those that a summary sends in their place
+// are handed out.
+func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) error) error {
+	if o.LastTurns > 0 && o.FromTurn > 0 {
+		return fmt.Errorf("export: %w: LastTurns and FromTurn exclude each other", errUsage)
+	}
+	var from int64 = 1
+	head := int64(-1)
+	told := false
+	for {
+		var all, stand []Entry
+		err := s.read(ctx, func(t *tx) error {
+			x, err := s.live(ctx, t, key, false)
+			if err != nil {
+				return err
+			}
+			if head < 0 { // what is appended from here on is not handed out
+				head = x.Head
+				if from, err = s.exportFrom(ctx, t, x, o); err != nil {
+					return err
+				}
+			}
+			if all, err = s.entries(ctx, t, x, from, min(head, x.Head), 256); err != nil || told {
+				return err
+			}
+			stand, err = s.standIns(ctx, t, x, all)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("export %s: %w", key, err)
+		}
+		for _, e := range stand {
+			told = true
+			if err := f(e); err != nil {
+				return err
+			}
+		}
+		for _, e := range all {
+			from = e.Seq + 1
+			if e.Gone || e.Kind.control() || e.Kind != KindMessage && !o.All {
+				continue
+			}
+			if err := f(e); err != nil {
+				return err
+			}
+		}
+		if len(all) == 0 {
+			return nil
+		}
+	}
+}
+
+// standIns are the messages that a summary sends in the place of entries of which
+// retention has let go; nil if there are none.
+func (s *Store) standIns(ctx context.Context, t *tx, x *Session, all []Entry) (list []Entry, err error) {
+	last, ok := x.state.compaction()
+	if !ok || !slices.ContainsFunc(all, func(e Entry) bool { return e.Gone }) {
+		return nil, nil
+	}
+	c, err := s.compactionAt(ctx, t, x, last.Seq)
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range c.Prefix {
+		raw, err := s.fill(ctx, t, m)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Entry{ID: fmt.Sprintf("%s-%d", c.Archive, i), Kind: KindMessage, Raw: raw, Seq: last.Seq})
+	}
+	return list, nil
+}
+
+// told puts the messages of the summary in the place of entries that are gone.
+func (s *Store) told(ctx context.Context, t *tx, x *Session, all []Entry) ([]Entry, error) {
+	list, err := s.standIns(ctx, t, x, all)
+	if err != nil {
+		return nil, err
+	}
+	return append(list, slices.DeleteFunc(all, func(e Entry) bool { return e.Gone })...), nil
+}
+
+func (s *Store) exportFrom(ctx context.Context, t *tx, x *Session, o Export) (int64, error) {
+	switch {
+	case o.LastTurns > 0:
+		turns, err := s.turns(ctx, t, x, x.Head, o.LastTurns)
+		if err != nil || len(turns) < o.LastTurns {
+			return 1, err
+		}
+		return s.wholeFrom(ctx, t, x, turns[len(turns)-1])
+	case o.FromTurn > 0:
+		n := o.FromTurn
+		for _, st := range x.stretches(1, x.Head) {
+			var seq int64
+			err := t.each(ctx, func(scan func(...any) error) error {
+				n--
+				if err := scan(&seq); err != nil || n > 0 {
+					return err
+				}
+				return errStop
+			}, `SELECT seq FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND flags & 1 = 1 ORDER BY seq LIMIT ?`, st.sid, st.from, st.to, n)
+			if errors.Is(err, errStop) {
+				return s.wholeFrom(ctx, t, x, seq)
+			}
+			if err != nil {
+				return 0, err
+			}
+		}
+		return 0, fmt.Errorf("%w: there are only %d turns", errUsage, o.FromTurn-n)
+	}
+	return 1, nil
+}
+
+// Request returns the messages in force as one request, as they are: nothing is repaired,
+// and summaries stand in the place of nothing. With them come the numbers of their
+// entries.
+func (s *Store) Request(ctx context.Context, key Key) (*wire.Request, []int64, error) {
+	x, err := s.Session(ctx, key)
+	if err != nil {
+		return nil, nil, err
+	}
+	var (
+		messages [][]byte
+		seqs     []int64
+	)
+	err = s.Export(ctx, key, Export{}, func(e Entry) error {
+		messages, seqs = append(messages, e.Raw), append(seqs, e.Seq)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := x.body(nil, messages)
+	if err != nil {
+		return nil, nil, fmt.Errorf("session %s: %w: %w", key, errUsage, err)
+	}
+	r, err := x.parse(body)
+	return r, seqs, err
+}

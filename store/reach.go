@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/tokens"
+)
+
+// A reach is how much of a history is worth reading for a window: more than can be sent,
+// so that old results can be cleared in the place of whole turns. Zero is no bound.
+type reach struct {
+	tokens          int64
+	messages, turns int
+	keep            int // messages at the end that are read in any case
+}
+
+// reachOf is that of a policy. One without limits sends everything, and one that lets
+// go of the middle, or of what ranks lowest, has to see everything. A limit of exchanges
+// lets go of calls and results alone: what was said is sent, all of it.
+func reachOf(x *Session, p *pare.Policy) (r reach) {
+	w := p.Window
+	if p.Off || w == nil || w.Order != pare.OldestFirst {
+		return r
+	}
+	limit := w.Tokens
+	if limit == 0 && w.ModelTokens {
+		m, _ := tokens.Lookup(x.Model)
+		limit = m.Window
+	}
+	return reach{tokens: 2 * int64(limit), messages: 2 * w.Messages, turns: w.Turns, keep: w.MinKeep}
+}
+
+// start is where reading begins, from an entry on, in front of which lies a weight: the
+// last place that every limit allows.
+func (s *Store) start(ctx context.Context, t *tx, x *Session, from, before int64, r reach) (int64, error) {
+	start := from
+	for _, bound := range []func() (int64, error){
+		func() (int64, error) { return s.startByTokens(ctx, t, x, from, before, r.tokens) },
+		func() (int64, error) { return s.startByCount(ctx, t, x, from, r.messages, `flags & 2 = 2`) },
+		func() (int64, error) { return s.startByCount(ctx, t, x, from, r.turns, `flags & 1 = 1`) },
+	} {
+		at, err := bound()
+		if err != nil {
+			return 0, err
+		}
+		start = max(start, at)
+	}
+	if r.keep == 0 || start == from {
+		return start, nil
+	}
+	keep, err := s.startByCount(ctx, t, x, from, r.keep, `flags & 2 = 2`)
+	return min(start, keep), err
+}
+
+// startByCount is where the last n entries begin for which a condition holds, moved to
+// the beginning of a turn. It costs as much as there are entries in these n.
+func (s *Store) startByCount(ctx context.Context, t *tx, x *Session, from int64, n int, where string) (int64, error) {
+	if n == 0 {
+		return from, nil
+	}
+	list := x.stretches(from, x.Head)
+	for i := len(list) - 1; i >= 0; i-- {
+		st := list[i]
+		var seq int64
+		err := t.each(ctx, func(scan func(...any) error) error {
+			n--
+			return scan(&seq)
+		}, `SELECT seq FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND `+where+` ORDER BY seq DESC LIMIT ?`, st.sid, st.from, st.to, n)
+		if err != nil {
+			return 0, err
+		}
+		if n > 0 {
+			continue
+		}
+		turns, err := s.turns(ctx, t, x, seq, 1)
+		if err != nil {
+			return 0, err
+		}
+		if len(turns) > 0 && turns[0] >= from {
+			seq = turns[0]
+		}
+		whole, err := s.wholeFrom(ctx, t, x, seq)
+		return max(whole, from), err
+	}
+	return from, nil
+}
+
+// startByTokens goes by the weight of the entries and moves in steps of a quarter of what
+// may be read, so it stays where it is for many requests, in every process.
+func (s *Store) startByTokens(ctx context.Context, t *tx, x *Session, from, before, reach int64) (int64, error) {
+	if reach == 0 || x.cum-before <= reach {
+		return from, nil
+	}
+	step := max(reach/4, 1)
+	skip := (x.cum - before - reach + step - 1) / step * step
+	seq, err := s.seqAt(ctx, t, x, from, before+skip)
+	if err != nil {
+		return 0, err
+	}
+	// A turn is the best beginning, if there is one in the next step.
+	turn, err := s.nextTurn(ctx, t, x, seq, before+skip+step)
+	if err != nil || turn > 0 {
+		return turn, err
+	}
+	whole, err := s.wholeFrom(ctx, t, x, seq)
+	return max(whole, from), err
+}
+
+// seqAt is the first entry in force that a weight is reached with. The weights of the
+// entries in force rise, so it can be searched for.
+func (s *Store) seqAt(ctx context.Context, t *tx, x *Session, from, cum int64) (int64, error) {
+	for _, st := range x.stretches(from, x.Head) {
+		end, err := s.cumAt(ctx, t, x, st.to)
+		if err != nil {
+			return 0, err
+		}
+		if end <= cum {
+			continue
+		}
+		lo, hi := st.from, st.to
+		for lo < hi {
+			mid := lo + (hi-lo)/2
+			c, err := s.cumAt(ctx, t, x, mid)
+			if err != nil {
+				return 0, err
+			}
+			if c > cum {
+				hi = mid
+			} else {
+				lo = mid + 1
+			}
+		}
+		return lo, nil
+	}
+	return x.Head, nil
+}
+
+// nextTurn is the first entry from seq on with which a person begins a turn, if it is
+// reached before a weight; 0 otherwise.
+func (s *Store) nextTurn(ctx context.Context, t *tx, x *Session, seq, before int64) (int64, error) {
+	for _, st := range x.stretches(seq, x.Head) {
+		var found, cum int64
+		err := t.each(ctx, func(scan func(...any) error) error { return scan(&found, &cum) },
+			`SELECT seq, cum FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND flags & 1 = 1 ORDER BY seq LIMIT 1`, st.sid, st.from, st.to)
+		if err != nil {
+			return 0, err
+		}
+		if found == 0 {
+			continue
+		}
+		if cum > before {
+			return 0, nil
+		}
+		whole, err := s.wholeFrom(ctx, t, x, found)
+		if err != nil || whole != found {
+			return 0, err // an exchange that is still running straddles it
+		}
+		return found, nil
+	}
+	return 0, nil
+}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/pare-llm/pare"
+)
+
+// Swap puts the provider's own compaction in the place of exactly the messages that
+// were sent to make it: everything up to an entry. The messages are kept as they came, and
+// the next window begins with them; what was appended meanwhile follows. It is undone like
+// any other compaction.
+func (s *Store) Swap(ctx context.Context, key Key, upto string, messages ...[]byte) (*Compaction, error) {
+	if len(messages) == 0 {
+		return nil, fmt.Errorf("swap %s: %w: there is no message", key, errUsage)
+	}
+	token := NewID()
+	x, err := s.lease(ctx, key, token)
+	if err != nil {
+		return nil, err
+	}
+	ctx, done := s.hold(ctx, x.sid, token)
+	defer done()
+	made := &Compaction{Archive: "pare-" + NewID()}
+	for _, m := range messages {
+		if _, err := parseMessage(x, m); err != nil {
+			return nil, fmt.Errorf("swap %s: %w: %w", key, errUsage, err)
+		}
+		made.Prefix = append(made.Prefix, json.RawMessage(m))
+	}
+	prior, _ := x.state.compaction()
+	err = s.read(ctx, func(t *tx) error {
+		made.To, _, err = s.byID(ctx, t, x, upto)
+		if err == nil && (made.To == 0 || !x.state.visible(made.To)) {
+			err = fmt.Errorf("swap %s: %w: %q", key, ErrNoCursor, upto)
+		}
+		if err == nil {
+			made.Messages, err = s.count(ctx, t, x, prior.To+1, made.To)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.commit(ctx, x, made, prior, token); err != nil {
+		if errors.Is(err, errParts) {
+			err = fmt.Errorf("%w: %w", errUsage, err)
+		}
+		return nil, fmt.Errorf("swap %s: %w", key, err)
+	}
+	s.watch.wake(x.sid)
+	s.emit(pare.EventCompactionCompleted, Happened{Session: key, To: made.To, Messages: made.Messages, Archive: made.Archive})
+	return made, nil
+}
+
+// count counts the messages in force of a range.
+func (s *Store) count(ctx context.Context, t *tx, x *Session, from, to int64) (n int, err error) {
+	for _, st := range x.stretches(from, to) {
+		var k int
+		if err := t.row(ctx, `SELECT count(*) FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND kind = 'message'`, st.sid, st.from, st.to).Scan(&k); err != nil {
+			return 0, err
+		}
+		n += k
+	}
+	return n, nil
+}
