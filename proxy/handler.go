@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/wire"
 )
 
 // Config says how a [Handler] works.
@@ -26,12 +27,15 @@ type Config struct {
 	Policy *pare.Policy
 	// Base sends the requests. Nil: a transport that reaches the upstreams only.
 	Base http.RoundTripper
-	// MaxBody, PlanTime, Prune, NoHeal, Record and Log are those of a [Transport].
+	// MaxBody, PlanTime, Prune, NoHeal, Record, Begun, Planned and Log are those of a
+	// [Transport].
 	MaxBody  int64
 	PlanTime time.Duration
 	Prune    bool
 	NoHeal   bool
 	Record   func(*Record)
+	Begun    func(*Record)
+	Planned  func(id string, r *wire.Request, p *pare.Plan)
 	Log      *slog.Logger
 	// Memory bounds the bodies that are held at once; what finds no room waits. Zero: 1 GB,
 	// less: no bound.
@@ -168,7 +172,7 @@ func (t trips) RoundTrip(req *http.Request) (*http.Response, error) {
 	to := req.Context().Value(targetKey{}).(target)
 	tr := Transport{
 		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal,
-		Record: h.conf.Record, Log: h.conf.Log, room: h.room, upstream: to.upstream.Name,
+		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Log: h.conf.Log, room: h.room, upstream: to.upstream.Name,
 	}
 	if _, ours := vendors[to.upstream.Name]; !ours {
 		tr.Profile = to.upstream.Name

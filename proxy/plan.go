@@ -40,9 +40,11 @@ type outcome struct {
 	changes []wire.Change
 	skip    Skip
 	detail  string
-	glance  wire.Glance // at what came; zero: it could not be read
-	tokens  [2]int      // before and after; zero: not counted
-	stack   []byte      // of a panic
+	glance  wire.Glance   // at what came; zero: it could not be read
+	tokens  [2]int        // before and after; zero: not counted
+	plan    *pare.Plan    // that body comes from
+	planned *wire.Request // that plan is for
+	stack   []byte        // of a panic
 }
 
 // skipped is the outcome of doing nothing.
@@ -179,7 +181,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim) outcome {
 	if pl.Empty() && in == r {
 		return o
 	}
-	o.body, o.changes = out, slices.Concat(stripped, pl.Changes())
+	o.body, o.planned, o.plan, o.changes = out, in, pl, slices.Concat(stripped, pl.Changes())
 	if c := a.counter(r); c != nil && !p.Uncounted {
 		if size == 0 {
 			o.tokens[0] = r.Tokens(c)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -32,6 +33,12 @@ type Record struct {
 	// Changes are the receipts of what was done.
 	Changes []wire.Change `json:"changes,omitempty"`
 	Rules   []string      `json:"rules,omitempty"`
+	// Usage is what the provider says that it has counted; zero: it does not say.
+	Usage tokens.Usage `json:"usage,omitzero"`
+	// Lost says that the provider has left something of the request out, by its own answer.
+	Lost bool `json:"lost,omitempty"`
+	// Stream says that the reply came as a stream of events.
+	Stream bool `json:"stream,omitempty"`
 	// Saved is how many tokens the changes took out.
 	Saved int `json:"saved_tokens,omitempty"`
 	// Healed is the rule, or "overflow", whose refusal was healed by sending once more.

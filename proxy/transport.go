@@ -44,6 +44,11 @@ type Transport struct {
 	// Record gets a record of every request that was looked at, when its reply has been
 	// read to the end, or closed. Nil: nobody does.
 	Record func(*Record)
+	// Begun gets the record of a request that is about to be sent. Nil: nobody does.
+	Begun func(*Record)
+	// Planned gets what was planned for a request that is changed, by the id of its record,
+	// and may keep it; both hold the conversation. Nil: nobody does.
+	Planned func(id string, r *wire.Request, p *pare.Plan)
 	// Log says what happened, without a word of any conversation. Nil: nobody hears it.
 	Log *slog.Logger
 
@@ -170,12 +175,22 @@ func (x *exchange) run() (*http.Response, error) {
 	defer b.release()
 	x.body, x.rec.BytesIn = b, int64(len(b.buf))
 	x.plan()
+	x.begun()
 	resp, err := x.send(x.out())
 	if err != nil {
 		x.failed(err)
 		return nil, err
 	}
 	return x.replied(x.heal(resp)), nil
+}
+
+// begun says that the request is on its way.
+func (x *exchange) begun() {
+	if x.t.Begun != nil {
+		rec := x.rec
+		rec.settle(x.o)
+		x.t.Begun(&rec)
+	}
 }
 
 // A BodyError is the error for a request whose body could not be read.
@@ -321,7 +336,15 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 		x.end(nil)
 		return resp
 	}
-	resp.Body = &watched{ReadCloser: resp.Body, x: x}
+	media, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	x.rec.Stream = media == "text/event-stream" || strings.HasSuffix(media, ".eventstream")
+	if x.t.Planned != nil && x.o.plan != nil {
+		x.body.keep()
+		x.t.Planned(x.rec.ID, x.o.planned, x.o.plan)
+	}
+	w := &watched{ReadCloser: resp.Body, x: x}
+	w.heard.packed = strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip")
+	resp.Body = w
 	return resp
 }
 
@@ -393,12 +416,16 @@ func cause(err error) string {
 type watched struct {
 	io.ReadCloser
 	x     *exchange
+	heard witness
 	ended bool
 }
 
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
 	w.x.rec.Reply += int64(n)
+	if w.x.t.Record != nil {
+		w.heard.hear(p[:n])
+	}
 	if err != nil {
 		if err == io.EOF {
 			w.end(nil)
@@ -418,6 +445,7 @@ func (w *watched) Close() error {
 func (w *watched) end(err error) {
 	if !w.ended {
 		w.ended = true
+		w.x.rec.Usage, w.x.rec.Lost = w.heard.tell()
 		w.x.end(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/proxy"
+	"github.com/pare-llm/pare/tokens"
 )
 
 // Totals are sums over all requests since the start.
@@ -21,6 +22,10 @@ type Totals struct {
 	BytesOut int64            `json:"bytes_out"`
 	Reply    int64            `json:"reply_bytes"`
 	Saved    int64            `json:"saved_tokens"`
+	Usage    tokens.Usage     `json:"usage"`   // as the providers count
+	Dollars  float64          `json:"dollars"` // at the list prices of models that are known
+	Spared   float64          `json:"spared_dollars"`
+	Lost     int64            `json:"lost"`    // requests that a provider says it has shortened itself
 	Rules    map[string]int64 `json:"rules"`   // changes by rule
 	Healed   map[string]int64 `json:"healed"`  // heals by rule
 	Failed   map[string]int64 `json:"failed"`  // heals that did not help, by rule
@@ -31,12 +36,14 @@ type Totals struct {
 type totals struct {
 	Totals
 	planned, waited histogram
+	before, after   int   // tokens of histories as they came and as they went on
+	refused         int64 // answers of 400 and above
 }
 
 func newTotals() totals {
-	return totals{Totals{
+	return totals{Totals: Totals{
 		Rules: map[string]int64{}, Healed: map[string]int64{}, Failed: map[string]int64{}, Skipped: map[string]int64{}, Status: map[string]int64{},
-	}, newHistogram(), newHistogram()}
+	}, planned: newHistogram(), waited: newHistogram()}
 }
 
 func (t *totals) add(r *proxy.Record) {
@@ -57,8 +64,35 @@ func (t *totals) add(r *proxy.Record) {
 		}
 	}
 	t.Status[strconv.Itoa(r.Status)]++
+	if r.Status >= 400 {
+		t.refused++
+	}
+	before, after := size(r)
+	t.before += before
+	t.after += after
+	t.count(r)
 	t.planned.add(r.Planned)
 	t.waited.add(r.Waited)
+}
+
+// count adds up tokens and money.
+func (t *totals) count(r *proxy.Record) {
+	t.Usage.Input += r.Usage.Input
+	t.Usage.Read += r.Usage.Read
+	t.Usage.Written += r.Usage.Written
+	t.Usage.Output += r.Usage.Output
+	if r.Lost {
+		t.Lost++
+	}
+	price, known := tokens.PriceOf(r.Model)
+	if !known {
+		return
+	}
+	cache := tokens.CacheOf(r.Model)
+	t.Dollars += price.Cost(cache, r.Usage)
+	if r.Status < 400 {
+		t.Spared += price.Cost(cache, tokens.Usage{Read: r.Saved}) // a cache would have held most of it
+	}
 }
 
 // Totals returns the sums so far.
@@ -124,6 +158,11 @@ func (w *Watch) metrics() []byte {
 		{"pare_sent_bytes_total", "Bytes of requests as they went on.", t.BytesOut},
 		{"pare_reply_bytes_total", "Bytes of replies.", t.Reply},
 		{"pare_saved_tokens_total", "Tokens that changes took out, estimated.", t.Saved},
+		{"pare_input_tokens_total", "Tokens of requests that were neither read from a cache nor written to it, as the providers count.", int64(t.Usage.Input)},
+		{"pare_cache_read_tokens_total", "Tokens of requests that came from a cache.", int64(t.Usage.Read)},
+		{"pare_cache_written_tokens_total", "Tokens of requests that were written to a cache.", int64(t.Usage.Written)},
+		{"pare_output_tokens_total", "Tokens of replies, as the providers count.", int64(t.Usage.Output)},
+		{"pare_lost_total", "Requests that a provider says it has shortened itself.", t.Lost},
 	} {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s counter\n%s %d\n", m.name, m.help, m.name, m.name, m.value)
 	}

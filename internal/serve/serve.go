@@ -15,6 +15,7 @@ import (
 	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/ui"
 )
 
 // Options says what is served.
@@ -25,9 +26,6 @@ type Options struct {
 	Settings *Settings
 	// Store keeps sessions and receipts. Nil: there are none.
 	Store *store.Store
-	// Page answers GET /pare/ and what is below it, but for what this package answers
-	// itself. Nil: a line of text does.
-	Page http.Handler
 	// Log gets what happens. Nil: nobody does.
 	Log *slog.Logger
 	// Version of the program, for the health check.
@@ -74,7 +72,7 @@ func New(o Options) *Server {
 	s.guard.hosts = o.Hosts
 	s.proxy = proxy.New(proxy.Config{
 		Upstreams: o.Upstreams, Policy: o.Settings.Policy, Base: o.Base, MaxBody: o.MaxBody, PlanTime: o.PlanTime, Prune: o.Prune,
-		Record: s.watch.Add, Log: o.Log,
+		Record: s.watch.Add, Begun: s.watch.Begin, Planned: s.watch.Keep, Log: o.Log,
 	})
 	s.own = s.guard.wrap(s.routes())
 	s.http = &http.Server{
@@ -148,21 +146,8 @@ func (s *Server) routes() http.Handler {
 			mux.Handle(path, h)
 		}
 	}
-	page := s.o.Page
-	if page == nil {
-		page = http.HandlerFunc(noPage)
-	}
-	mux.Handle("GET /pare/", page)
+	mux.Handle("GET /pare/", http.StripPrefix("/pare", ui.TrafficHandler(s.watch)))
 	return mux
-}
-
-func noPage(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path != "/pare/" {
-		problem(w, http.StatusNotFound, "not_found", "there is nothing at "+r.URL.Path)
-		return
-	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Write([]byte("Pare is here. What it does: /pare/v1/requests, /pare/metrics\n"))
 }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {

@@ -21,6 +21,13 @@ type Watch struct {
 	byID   map[string]*proxy.Record
 	heard  map[chan *proxy.Record]bool
 	totals totals
+
+	// For the live page; see traffic.go.
+	since   time.Time
+	seq     int
+	changed map[string]int           // id of a record → seq of its last change
+	running map[string]*proxy.Record // that have begun and not ended
+	kept    conversations
 }
 
 const (
@@ -31,7 +38,10 @@ const (
 
 // NewWatch returns a watch that has seen nothing.
 func NewWatch() *Watch {
-	return &Watch{byID: make(map[string]*proxy.Record), heard: make(map[chan *proxy.Record]bool), totals: newTotals()}
+	return &Watch{
+		byID: make(map[string]*proxy.Record), heard: make(map[chan *proxy.Record]bool), totals: newTotals(),
+		since: time.Now(), changed: make(map[string]int), running: make(map[string]*proxy.Record),
+	}
 }
 
 // Add takes a record.
@@ -44,10 +54,12 @@ func (w *Watch) Add(r *proxy.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.totals.add(r)
+	w.ended(r)
 	if len(w.last) < remembered {
 		w.last = append(w.last, r)
 	} else {
 		delete(w.byID, w.last[w.next].ID)
+		delete(w.changed, w.last[w.next].ID)
 		w.last[w.next] = r
 		w.next = (w.next + 1) % remembered
 	}

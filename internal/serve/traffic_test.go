@@ -1,0 +1,101 @@
+package serve
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/proxy"
+	"github.com/pare-llm/pare/ui"
+)
+
+// TestTraffic sends a broken history through the server: the live page knows of it while
+// it is under way and when it has ended, with what the provider has counted, and shows its
+// conversation.
+func TestTraffic(t *testing.T) {
+	arrived, answer := make(chan bool), make(chan bool)
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		arrived <- true
+		<-answer
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"type":"message","content":[],"usage":{"input_tokens":40,"cache_read_input_tokens":60,"output_tokens":7}}`)
+	}))
+	defer upstream.Close()
+	u, err := url.Parse(upstream.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Options{Upstreams: map[string]proxy.Upstream{"anthropic": {URL: u, Private: true}}})
+	server := httptest.NewServer(s)
+	defer server.Close()
+	traffic := func(after string) (got ui.Traffic) {
+		t.Helper()
+		resp, err := http.Get(server.URL + "/pare/traffic.json?after=" + after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if err := json.NewDecoder(resp.Body).Decode(&got); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	const body = `{"model":"claude-opus-4-8","max_tokens":100,"messages":[{"role":"user","content":"the secret word"},` +
+		`{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"Read","input":{}}]},{"role":"user","content":"go on"}]}`
+	done := make(chan *http.Response)
+	go func() {
+		resp, err := http.Post(server.URL+"/v1/messages", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Error(err)
+		}
+		done <- resp
+	}()
+	<-arrived
+	under := traffic("0")
+	if len(under.Requests) != 1 || under.Requests[0].Done || under.Totals.Running != 1 || under.Requests[0].Changes != 1 {
+		t.Errorf("a request under way: %+v", under)
+	}
+	answer <- true
+	resp := <-done
+	io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	over := traffic("1")
+	if len(over.Requests) != 1 {
+		t.Fatalf("%d requests", len(over.Requests))
+	}
+	r := over.Requests[0]
+	if !r.Done || r.Status != 200 || r.Input != 40 || r.Cached != 60 || r.Output != 7 || r.Rules["orphan-call"] != 1 || !r.View || r.Window == 0 {
+		t.Errorf("a request that ended: %+v", r)
+	}
+	if n := over.Totals; n.Requests != 1 || n.Running != 0 || n.Changed != 1 || n.CacheRead != 60 || n.Spent <= 0 {
+		t.Errorf("sums: %+v", n)
+	}
+	for path, want := range map[string]string{"/pare/": "Traffic", "/pare/request/" + r.ID: "the secret word", "/pare/request/other": "not kept", "/pare/metrics": "pare_cache_read_tokens_total 60"} {
+		resp, err := http.Get(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if !strings.Contains(string(page), want) {
+			t.Errorf("%s does not say %q", path, want)
+		}
+	}
+	// What is kept of the conversation is in memory, and not in what lists requests.
+	for _, path := range []string{"/pare/v1/requests", "/pare/traffic.json"} {
+		resp, err := http.Get(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if strings.Contains(string(list), "secret") {
+			t.Errorf("%s tells what was said", path)
+		}
+	}
+}
