@@ -45,6 +45,7 @@ func Detect(raw []byte) (Dialect, error) { return new(parser).detect(raw) }
 
 func (p *parser) detect(raw []byte) (Dialect, error) {
 	p.reset(raw, Auto, jsonspan.Structural)
+	p.items = true
 	var d Dialect
 	switch p.Peek() {
 	case jsonspan.Object:
@@ -85,7 +86,7 @@ func (p *parser) detectBody() Dialect {
 			}
 			return OpenAIResponses
 		case "messages":
-			messages = true
+			messages, p.items = true, false
 			if p.Peek() != jsonspan.Array {
 				p.Skip()
 				continue
@@ -209,7 +210,7 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 		switch string(k) {
 		case "type":
 			typed = true
-			if f := p.value(); p.itemType(f) {
+			if f := p.value(); p.items && p.itemType(f) {
 				d = OpenAIResponses
 			}
 		case "role":

@@ -43,3 +43,21 @@ func TestDefectP2ForeignShapes(t *testing.T) {
 		}
 	}
 }
+
+// A message of Anthropic's as its API returns it says that it is a message; in a list
+// called messages that tells no other dialect.
+func TestDetectTypedMessages(t *testing.T) {
+	said := `{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}],"stop_reason":"tool_use"}`
+	for body, want := range map[string]wire.Dialect{
+		`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"q"},` + said + `]}`:                                    wire.Anthropic,
+		`{"messages":[{"type":"message","role":"user","content":"q"},` + said + `],"max_tokens":9,"model":"claude-sonnet-4-5"}`:                   wire.Anthropic,
+		`{"model":"claude-opus-5","max_tokens":9,"messages":[{"role":"user","content":"q"},{"type":"message","role":"assistant","content":"a"}]}`: wire.Anthropic,
+		`{"model":"gpt-5","messages":[{"type":"message","role":"user","content":"q"}]}`:                                                           wire.OpenAIChat,
+		`{"model":"gpt-5","input":[{"type":"message","role":"user","content":"q"}]}`:                                                              wire.OpenAIResponses,
+		`[{"type":"message","role":"user","content":"q"}]`:                                                                                        wire.OpenAIResponses,
+	} {
+		if got, err := wire.Detect([]byte(body)); got != want {
+			t.Errorf("%s: %s, %v", body, got, err)
+		}
+	}
+}

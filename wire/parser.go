@@ -30,6 +30,7 @@ type parser struct {
 	notes    []note
 	turn     int
 	plain    bool            // detection: the list may be one of messages
+	items    bool            // detection: the list may be one of items, which messages is not
 	names    strings.Builder // chunk that ids and names are cut from
 	last     string          // the name cut last; tools repeat
 	lent     bool            // names may point into raw: nothing outlives the call
