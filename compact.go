@@ -138,6 +138,10 @@ type Removed struct {
 	// Counter is what the request is counted with; nil: with nothing.
 	Counter wire.Counter
 
+	// Compacted is what the provider's own compaction says that stands in front, and stays;
+	// "" if there is none, or nobody can read it.
+	Compacted string
+
 	at   int // the message in front of which the summary belongs
 	told []telling
 }
@@ -173,14 +177,20 @@ func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 	h := Removed{Request: r, at: cut.Before()}
 	t := r.Transcript()
 	task := foldTask // whether the task has been seen
+	start := transcript.BlockID(0)
+	if t.Compacted() && t.StartMessage() < cut.Before() {
+		// It stays, and stands for the task, too. Nobody reads what is in front of it.
+		start, task = t.Start()+1, true
+		h.Compacted = r.Compaction(t.Start())
+	}
 	for i, m := range t.Messages()[:cut.Before()] {
-		if m.Role == transcript.System {
+		if m.Role == transcript.System || m.End <= start && start > 0 {
 			continue
 		}
 		isTask := m.Begins && m.Role != transcript.System // unless there is nothing in it but a summary
 		// Where roles must alternate, task, summary and what follows share a message: blocks
 		// in front of the summary are the task, those behind it are not.
-		kept, past := false, false
+		kept, past := m.First < start, false
 		remove := func(b transcript.BlockID) {
 			at := i
 			if kept {
@@ -189,7 +199,7 @@ func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 			h.at = min(h.at, at)
 			h.Blocks = append(h.Blocks, b)
 		}
-		for b := m.First; b < m.End; b++ {
+		for b := max(m.First, start); b < m.End; b++ {
 			told, ok := toldIn(r, b)
 			if !ok {
 				if !task && isTask && !past {

@@ -259,6 +259,9 @@ func (h *Removed) key() (k runKey) {
 		sum.Write(raw)
 	}
 	put([]byte(h.Prior))
+	if h.Compacted != "" {
+		put([]byte(h.Compacted))
+	}
 	binary.LittleEndian.PutUint64(n[:], uint64(h.MaxTokens))
 	sum.Write(n[:])
 	for _, b := range h.Blocks {
@@ -315,10 +318,14 @@ func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost
 	}
 	r, o := f.base.mended, f.o
 	most := c.maxTokens() - o.weighText(SummaryBegin) - o.weighText(SummaryEnd) - l.Frame() - 2
-	text, at := "", len(r.Transcript().Messages())
+	t := r.Transcript()
+	text, at := "", len(t.Messages())
 	for _, blocks := range lost {
-		at = min(at, r.Transcript().Block(blocks[0]).Message)
-		next, err := c.recall(ctx, Removed{Request: r, Blocks: blocks, Prior: text, Counter: o.Counter, MaxTokens: most})
+		at = min(at, t.Block(blocks[0]).Message)
+		if t.Compacted() {
+			at = max(at, t.StartMessage()+1) // in front of it nobody would read the summary
+		}
+		next, err := c.recall(ctx, Removed{Request: r, Blocks: blocks, Prior: text, Compacted: r.Compaction(t.Start()), Counter: o.Counter, MaxTokens: most})
 		if n := o.weighText(next); err == nil && n > most {
 			err = uncompacted(ReasonLarger, "the summary has %d tokens, %d are free for it", n, most)
 		}

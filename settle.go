@@ -90,6 +90,13 @@ func settle(r *wire.Request, v *votes) ([]Decision, []blockEdit) {
 		out[i].Atom = transcript.AtomID(i)
 	}
 
+	if t.Compacted() { // it stays, and what it stands for is not read
+		for b := transcript.BlockID(0); b <= t.Start(); b++ {
+			if a := t.AtomOf(b); len(v.protect[a]) == 0 {
+				v.protect[a] = []Reason{{"compaction", "the provider has compacted the history up to here", a}}
+			}
+		}
+	}
 	var protected, dropped []transcript.AtomID
 	for a, reasons := range v.protect {
 		if len(reasons) > 0 {

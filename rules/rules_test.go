@@ -216,7 +216,7 @@ func TestBadOptions(t *testing.T) {
 		{"oversized", `{"max_bytes":2000,"tail":1999}`, "tail: head, tail: 1000 and 1999 leave no room for a marker of 256 within max_bytes, 2000; write less for them, or more for max_bytes"},
 		{"oversized", `{"tail":-5}`, "tail: -5 is less than 0; write 0 or more"},
 		{"protect", `{"roles":["boss"]}`, `roles.0: "boss" is no role; write system, user, assistant or tool`},
-		{"protect", `{"kinds":["word"]}`, `kinds.0: "word" is no kind; write text, thinking, call, result, server call, server result, media or other`},
+		{"protect", `{"kinds":["word"]}`, `kinds.0: "word" is no kind; write text, thinking, call, result, server call, server result, media, compaction or other`},
 		{"protect", `{"markers":[""]}`, "markers.0: an empty text stands everywhere; remove it"},
 		{"protect", `{"paths":["a[/b"]}`, `paths.0: "a[/b" is no glob: syntax error in pattern; write a glob such as docs/**/*.md; a [ that means itself is written \[`},
 	} {

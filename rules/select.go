@@ -25,8 +25,8 @@ type Selection struct {
 	Markers []string `json:"markers,omitempty"`
 	// Messages by index; negative counts from the end. Default: none.
 	Messages []int `json:"messages,omitempty" min:"-1000000"`
-	// Blocks of these kinds: text, thinking, call, result, server call, server result, media or other. Default: none.
-	Kinds []string `json:"kinds,omitempty" enum:"text,thinking,call,result,server call,server result,media,other"`
+	// Blocks of these kinds: text, thinking, call, result, server call, server result, media, compaction or other. Default: none.
+	Kinds []string `json:"kinds,omitempty" enum:"text,thinking,call,result,server call,server result,media,compaction,other"`
 	// Tools beside those of [Table], or in place of those of the same name; they tell which argument is the path. Default: none.
 	Table []Tool `json:"table,omitempty"`
 }
@@ -59,7 +59,7 @@ func (f *faults) selection(s Selection) {
 	}
 	for i, name := range s.Kinds {
 		if _, ok := kindOf(name); !ok {
-			f.element("kinds", i, name, "write text, thinking, call, result, server call, server result, media or other", "%q is no kind", name)
+			f.element("kinds", i, name, "write text, thinking, call, result, server call, server result, media, compaction or other", "%q is no kind", name)
 		}
 	}
 	for i, text := range s.Markers {
@@ -191,7 +191,7 @@ func roleOf(name string) (transcript.Role, bool) {
 }
 
 func kindOf(name string) (transcript.Kind, bool) {
-	for k := transcript.Other; k <= transcript.Media; k++ {
+	for k := transcript.Other; k <= transcript.Compaction; k++ {
 		if k.String() == name {
 			return k, true
 		}

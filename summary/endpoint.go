@@ -147,6 +147,9 @@ func repeats(text, prior string) bool {
 // question is what the user's message says: the summary so far first, then the record.
 func (e *endpoint) question(h pare.Removed) string {
 	var b strings.Builder
+	if h.Compacted != "" {
+		fmt.Fprintf(&b, "What the provider has summarised before, which stays as it is:\n<summary>\n%s\n</summary>\n\n", closed(h.Compacted))
+	}
 	if h.Prior != "" {
 		fmt.Fprintf(&b, "The summary so far, which stays as it is:\n<summary>\n%s\n</summary>\n\n", closed(h.Prior))
 	}

@@ -72,7 +72,7 @@ func (o *ExtractOptions) extract(h pare.Removed) (pare.Summary, error) {
 	// Half of the room, so that the next summary has some; but a useful size of it.
 	room := min(most-used, removed-marks)
 	share := max(room/2, min(room*3/4, most/8))
-	d := newDigest(read(h), prior, max(share, 0)*3)
+	d := newDigest(read(h), prior+"\n"+h.Compacted, max(share, 0)*3)
 	fresh := func(k int) string { return d.text("", k) }
 	k := d.most(func(k int) bool {
 		text := fresh(k)
@@ -143,7 +143,8 @@ type digest struct {
 	entries  []entry
 }
 
-// newDigest words the facts. Lines that the prior summary has already are left out;
+// newDigest words the facts. Lines that the prior summary has already, or the provider's
+// compaction, are left out;
 // the less room there is, in bytes, the shorter the lines are.
 func newDigest(f facts, prior string, room int) *digest {
 	w := min(max(room/10, 40), 200)

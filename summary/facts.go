@@ -66,6 +66,8 @@ func read(h pare.Removed) facts {
 		switch {
 		case blk.Kind == transcript.Call:
 			f.call(b)
+		case blk.Kind == transcript.Compaction:
+			f.said(blk.Message, h.Request.Compaction(b))
 		case blk.Kind == transcript.Text && role == transcript.Assistant:
 			f.said(blk.Message, h.Text(b))
 		case blk.Kind == transcript.Text && role == transcript.User:

@@ -56,6 +56,8 @@ func rendered(h pare.Removed, b transcript.BlockID) string {
 			how = " (FAILED)"
 		}
 		return fmt.Sprintf("RESULT OF %s%s: %s", tool, how, headAndTail(plain(h.Request.Text(b)), maxResult))
+	case transcript.Compaction:
+		return "SUMMARY BY THE PROVIDER: " + headAndTail(plain(h.Request.Compaction(b)), maxText)
 	case transcript.Media:
 		return strings.ToUpper(role.String()) + ": [a picture or a document]"
 	}

@@ -15,6 +15,8 @@ func (p *pairer) pair(t *Transcript, d Discipline) {
 		switch t.blocks[i].Kind {
 		case Call, Result, ServerCall, ServerResult:
 			halves++
+		case Compaction:
+			t.start = BlockID(i)
 		}
 	}
 	if halves == 0 {

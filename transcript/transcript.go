@@ -29,8 +29,9 @@ func (r Role) String() string {
 }
 
 // A Kind is what a block is. Server calls and results are those that the provider itself
-// executes; they pair inside the assistant's turn. It is a value that many goroutines
-// may use.
+// executes; they pair inside the assistant's turn. A compaction is the provider's own
+// summary: it stands for everything in front of it, which the provider does not read any
+// more. It is a value that many goroutines may use.
 type Kind uint8
 
 const (
@@ -42,10 +43,11 @@ const (
 	ServerCall
 	ServerResult
 	Media
+	Compaction
 )
 
 func (k Kind) String() string {
-	return [...]string{"other", "text", "thinking", "call", "result", "server call", "server result", "media"}[k]
+	return [...]string{"other", "text", "thinking", "call", "result", "server call", "server result", "media", "compaction"}[k]
 }
 
 // A State is how well an exchange is paired. It is a value that many goroutines may use.
@@ -196,7 +198,8 @@ type Transcript struct {
 	exchanges []Exchange
 	exchange  []ExchangeID // by block
 	turns     int
-	given     []Tie // by the dialect
+	start     BlockID // the last compaction, or 0
+	given     []Tie   // by the dialect
 
 	// What follows is worked out when somebody asks: to check a history takes pairs only.
 	joining sync.Once
@@ -258,6 +261,23 @@ func (t *Transcript) Blocks() []Block { return t.blocks }
 // Block returns one block.
 func (t *Transcript) Block(id BlockID) Block { return t.blocks[id] }
 
+// Start returns the first block that the provider reads: the last compaction, which stands
+// for everything in front of it, or the first block of all.
+func (t *Transcript) Start() BlockID { return t.start }
+
+// StartMessage returns the message of the first block that the provider reads.
+func (t *Transcript) StartMessage() int {
+	if t.start == 0 {
+		return 0
+	}
+	return t.blocks[t.start].Message
+}
+
+// Compacted reports whether the provider has compacted the history.
+func (t *Transcript) Compacted() bool {
+	return len(t.blocks) > 0 && t.blocks[t.start].Kind == Compaction
+}
+
 // Turns returns the number of turns.
 func (t *Transcript) Turns() int { return t.turns }
 
@@ -306,11 +326,15 @@ func (t *Transcript) Cuts() iter.Seq[Cut] {
 // Split returns the cut for a compaction: the last one that leaves at least minKeep
 // messages behind it, and one in any case, with a person speaking first. If inside is
 // set and there is none, it is the last one inside a run of tool use. It returns false
-// if no cut has anything but the system's messages in front of it.
+// if no cut has anything but the system's messages in front of it, or but what the
+// provider has compacted.
 func (t *Transcript) Split(minKeep int, inside bool) (Cut, bool) {
 	head := 0
 	for head < len(t.messages) && t.messages[head].Role == System {
 		head++
+	}
+	if t.Compacted() {
+		head = max(head, t.StartMessage()+1)
 	}
 	var best, within Cut
 	for c := range t.Cuts() {

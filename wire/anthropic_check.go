@@ -174,7 +174,7 @@ func (r *Request) declares(name string) bool {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(r.notes, func(n note) bool { return n.fault == toolDefined && n.arg == name })
 }
 
 // programs checks the answers to calls that code execution made.
@@ -276,6 +276,7 @@ func (c *checker) judgeNotes() {
 	var toolset map[transcript.BlockID]string
 	var cited [2]bool // without and with
 	signed := 0
+	defined := map[string]bool{}   // in the history so far
 	fallback := transcript.NoBlock // the one before
 	for _, n := range c.notes {
 		b := transcript.BlockID(n.block)
@@ -297,12 +298,14 @@ func (c *checker) judgeNotes() {
 			if c.t.Messages()[n.message].Role == transcript.Assistant {
 				c.block(partType, b, "search_result")
 			}
+		case toolDefined:
+			defined[n.arg] = true
 		case toolChangeUnknown:
-			if c.head.toolsGiven && !c.head.tools[n.arg] {
+			if c.head.toolsGiven && !c.head.tools[n.arg] && !defined[n.arg] {
 				c.block(toolChangeUnknown, b, n.arg)
 			}
 		case referenceUnknown:
-			if c.head.toolsGiven && !c.head.tools[n.arg] {
+			if c.head.toolsGiven && !c.head.tools[n.arg] && !defined[n.arg] {
 				c.reportNote(n)
 			}
 		case serverResult4Client:
@@ -363,6 +366,8 @@ func allows(beta, block string) bool {
 	switch block {
 	case "compaction":
 		return strings.HasPrefix(beta, "compact-")
+	case "tool_definition":
+		return strings.HasPrefix(beta, "inline-tools")
 	case "advisor_tool_result":
 		return strings.HasPrefix(beta, "advisor")
 	case "fallback":

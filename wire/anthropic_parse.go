@@ -35,6 +35,7 @@ func (anthropic) element(p *parser) {
 	i := len(p.messages) - 1
 	start := p.Offset()
 	var role, content field
+	configures := false
 	for k := range p.members {
 		switch string(k) {
 		case "role":
@@ -43,7 +44,7 @@ func (anthropic) element(p *parser) {
 			p.dropBlocks(i) // the last one wins
 			content = p.anthropicContent(i)
 		case "clear_at", "output_config": // of messages of the system in mid-conversation
-			p.Skip()
+			configures = !p.value().absent() || configures
 		default:
 			p.note(foreignMember, -1, string(k), "")
 			p.Skip()
@@ -61,7 +62,7 @@ func (anthropic) element(p *parser) {
 		p.note(nullContentFault, -1, "", "")
 	case content.kind != jsonspan.Array:
 		p.note(wrongType, -1, "content", "expected a string or a list, found "+content.kind.String())
-	case m.First == transcript.BlockID(len(p.blocks)):
+	case m.First == transcript.BlockID(len(p.blocks)) && !(configures && m.Role == transcript.System):
 		p.extra[i] |= emptyList
 	}
 	p.tieThinking(i)
@@ -99,6 +100,8 @@ type blockFields struct {
 	ttl                                                                                     string
 	citations                                                                               bool
 	tool                                                                                    field // tool.name of tool_addition
+	encrypted                                                                               field
+	defines                                                                                 bool // tool holds a definition
 	others                                                                                  []other
 }
 
@@ -160,12 +163,36 @@ func (p *parser) anthropicBlock(j int) {
 		case "citations":
 			f.citations = p.readCitations()
 		case "tool":
-			f.tool = p.member("name")
+			p.readTool(&f)
+		case "encrypted_content":
+			f.encrypted = p.value()
+			f.others = append(f.others, other{"encrypted_content", f.encrypted.isNull()})
 		default:
 			f.others = append(f.others, other{string(k), p.value().isNull()})
 		}
 	}
 	p.addAnthropicBlock(j, transcript.Span{Start: start, End: p.Offset()}, &f)
+}
+
+// readTool reads the tool of an addition or removal: its name, or its definition.
+func (p *parser) readTool(f *blockFields) {
+	if p.Peek() != jsonspan.Object {
+		p.Skip()
+		return
+	}
+	for k := range p.members {
+		switch string(k) {
+		case "name":
+			f.tool = p.value()
+		case "definition":
+			f.defines = true
+			if name := p.member("name"); name.given() {
+				f.tool = name
+			}
+		default:
+			p.Skip()
+		}
+	}
 }
 
 func (p *parser) readCaller(f *blockFields) {
@@ -278,7 +305,7 @@ var known = map[string]string{
 	"tool_result": " type tool_use_id content is_error cache_control toolset_name ",
 	"thinking":    " type thinking signature ",
 	"image":       " type source cache_control transformations ",
-	"compaction":  " type content signature cache_control encrypted_content ",
+	"compaction":  " type content signature cache_control encrypted_content tool_changes ",
 }
 
 // foreignMembers are what streams, SDKs and other vendors' formats leave in blocks. A
@@ -360,9 +387,24 @@ func (p *parser) addAnthropicBlock(j int, span transcript.Span, f *blockFields) 
 	case t == "tool_addition", t == "tool_removal":
 		b.Tool = p.text(f.tool)
 		add(transcript.Other, field{})
-		p.noteBlock(toolChangeUnknown, "", b.Tool)
+		switch {
+		case f.defines:
+			p.noteBlock(toolDefined, "", b.Tool)
+		case b.Tool != "": // and not a whole set of tools
+			p.noteBlock(toolChangeUnknown, "", b.Tool)
+			if t == "tool_addition" {
+				p.noteBlock(toolAdded, "", b.Tool)
+			}
+		}
 	case t == "compaction":
-		add(transcript.Other, f.content)
+		kind := transcript.Other // one that failed stands for nothing
+		if readable := !f.content.absent() && !f.content.empty(); readable || !f.encrypted.absent() && !f.encrypted.empty() {
+			kind = transcript.Compaction
+			if !readable {
+				f.content = field{}
+			}
+		}
+		add(kind, f.content)
 		p.compactionNotes(f)
 	case t == "fallback":
 		add(transcript.Other, field{})
@@ -411,6 +453,9 @@ func (p *parser) sharedNotes(t string, f *blockFields) {
 	}
 	switch t {
 	case "compaction", "advisor_tool_result", "tool_addition", "tool_removal", "fallback":
+		if f.defines {
+			t = "tool_definition"
+		}
 		p.noteBlock(betaHeaderMissing, "", t)
 	}
 }

@@ -351,7 +351,7 @@ var anthropicRules = []Rule{
 	{ID: "anthropic/beta-block-without-header", Slug: "content-type", on: betaHeaderMissing,
 		Doc:    "compaction, advisor_tool_result, tool_addition… in history, header not sent",
 		Says:   "{path}: `{arg}` is not one of the expected content block types",
-		Mend:   "add header; else strip pair",
+		Mend:   "add the header to the list in the body",
 		Source: "docs compaction-on-demand, advisor-tool"},
 	{ID: "anthropic/cache-control-max", Slug: "too-many-cache-breakpoints", on: tooManyCacheMarks,
 		Doc:    ">4 cache_control markers over tools+system+messages; automatic top-level caching uses one slot",

@@ -62,7 +62,7 @@ func (c *checker) run() {
 // judged are the faults whose notes are only half of the matter: the checker of
 // the dialect looks at the rest of the request before it reports them.
 var judged = [faults]bool{
-	citationsMixed: true, toolChangeUnknown: true, thinkingBeforeFallback: true, tooManyCacheMarks: true, betaHeaderMissing: true,
+	citationsMixed: true, toolChangeUnknown: true, toolDefined: true, toolAdded: true, thinkingBeforeFallback: true, tooManyCacheMarks: true, betaHeaderMissing: true,
 	serverResult4Client: true, programMixed: true, programNonText: true, toolsetMismatch: true, referenceUnknown: true, compactionNotFirst: true,
 	freeForm: true, repeatedItemID: true, reasoningOrphan: true, reasoningUnresolvable: true, itemUnresolvable: true, safetyUnacknowledged: true,
 	thoughtSignatureMissing: true, mixedMedia: true, reasoningField: true,

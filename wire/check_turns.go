@@ -97,6 +97,7 @@ func (c *checker) thinkingRules(turns []turnSpan) {
 
 // thinkingFirst reports a run of blocks that holds thinking but starts otherwise.
 func (c *checker) thinkingFirst(first, end transcript.BlockID) {
+	first = c.behindCompaction(first, end)
 	for b := first + 1; b < end; b++ {
 		if c.t.Block(b).Kind == transcript.Thinking && c.t.Block(first).Kind != transcript.Thinking {
 			c.block(thinkingNotFirst, first, wireType(c.t.Block(first).Kind))
@@ -105,12 +106,21 @@ func (c *checker) thinkingFirst(first, end transcript.BlockID) {
 	}
 }
 
+// behindCompaction passes over the compactions that a reply may begin with.
+func (c *checker) behindCompaction(first, end transcript.BlockID) transcript.BlockID {
+	for first+1 < end && c.t.Block(first).Kind == transcript.Compaction {
+		first++
+	}
+	return first
+}
+
 // openLoop checks the tool loop that the request continues: without interleaving,
 // thinking stands in its first step only, with it in the last one too.
 func (c *checker) openLoop(turns []turnSpan) {
 	n := len(turns)
 	starts := func(t turnSpan) (transcript.BlockID, bool) {
 		first, end := c.blocks(t)
+		first = c.behindCompaction(first, end)
 		return first, first < end && c.t.Block(first).Kind == transcript.Thinking
 	}
 	for i := n - 1; i >= 0; i-- {

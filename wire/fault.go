@@ -68,6 +68,8 @@ const (
 	toolUndefined
 	referenceUnknown
 	toolChangeUnknown
+	toolDefined // by the history; no fault
+	toolAdded   // to those that are loaded; no fault
 	containerMissing
 	betaHeaderMissing
 	bindingHeaderMissing

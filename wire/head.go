@@ -85,18 +85,31 @@ func (p *parser) tools() {
 			p.Skip()
 			continue
 		}
+		deferred, name := false, ""
 		for k := range p.members {
 			switch string(k) {
 			case "name", "type":
 				// A server tool may be known by its type alone.
 				if f := p.value(); f.kind == jsonspan.String {
 					p.head.tools[p.text(f)] = true
+					if string(k) == "name" {
+						name = p.text(f)
+					}
 				}
+			case "defer_loading":
+				f := p.value()
+				deferred = f.kind == jsonspan.Bool && p.raw[f.span.Start] == 't'
 			case "cache_control":
 				p.headMark()
 			default:
 				p.Skip()
 			}
+		}
+		if deferred {
+			if p.head.deferred == nil {
+				p.head.deferred = make(map[string]bool)
+			}
+			p.head.deferred[name] = true
 		}
 	}
 }

@@ -45,7 +45,7 @@ func mended(t *testing.T, body []byte, o Options, p Repair) *Mended {
 func userTexts(r *Request) []string {
 	d := newDraft(r)
 	var all []string
-	for _, b := range r.t.Blocks() {
+	for _, b := range r.t.Blocks()[r.t.Start():] { // what the provider has compacted may go
 		if b.Kind == transcript.Text && r.t.Messages()[b.Message].Role == transcript.User {
 			if s := strings.TrimSpace(plainText(d.raw, b.Body, 0)); s != "" {
 				all = append(all, s)
@@ -57,7 +57,7 @@ func userTexts(r *Request) []string {
 
 // reported are the faults that no repair should try: nothing is there to mend, the
 // caller must choose, or mending would lose what users said.
-var reported = []string{"empty-content contents", "compaction-misplaced", "duplicate-compaction", "state-conflict"}
+var reported = []string{"empty-content contents", "state-conflict"}
 
 func mayStay(f Finding) bool {
 	return slices.ContainsFunc(reported, func(s string) bool { return f.Rule == s || f.Rule+" "+f.Path == s })

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -333,8 +334,36 @@ func (f field) whole() transcript.Span {
 	return tspan(f.span)
 }
 
+// tieTools ties calls to what declares their tools, where the head does not: the latest
+// search that found a tool, or the message that defines it.
+func (p *parser) tieTools() {
+	declared := make(map[string]transcript.BlockID)
+	notes := p.notes
+	for b, blk := range p.blocks {
+		for ; len(notes) > 0 && int(notes[0].block) <= b; notes = notes[1:] {
+			if n := notes[0]; n.declares() {
+				declared[n.arg] = transcript.BlockID(n.block)
+			}
+		}
+		if blk.Kind != transcript.Call || p.head.tools[blk.Tool] && !p.head.deferred[blk.Tool] {
+			continue
+		}
+		if by, ok := declared[blk.Tool]; ok {
+			p.ties = append(p.ties, transcript.Tie{From: transcript.BlockID(b), To: by})
+		}
+	}
+}
+
+// declares reports whether a note is about something that makes a tool known to the model.
+func (n note) declares() bool {
+	return n.fault == referenceUnknown || n.fault == toolDefined || n.fault == toolAdded
+}
+
 // finish makes r of what was read, and pairs it by build.
 func (p *parser) finish(r *Request, prof Profile, build func(transcript.Index) *transcript.Transcript) {
+	if slices.ContainsFunc(p.notes, note.declares) {
+		p.tieTools()
+	}
 	*r = Request{
 		Dialect: p.dialect, Profile: prof, g: p.g, raw: p.raw, list: tspan(p.list), bare: p.bare,
 		head: p.head, where: p.where, extra: p.extra, frame: p.frame, notes: p.notes, flaws: p.Flaws(),

@@ -15,15 +15,33 @@ func (r *Request) Before(cut transcript.Cut) []byte {
 }
 
 // Behind returns the body of the request that begins at a cut of its transcript: its
-// head as it is, the system's messages that the history begins with, and the messages
-// behind the cut, byte for byte. All pairs in it are whole. Behind a cut inside a run of
+// head as it is, the system's messages that the history begins with, the provider's
+// compaction of what stands in front, and the messages behind the cut, byte for byte. All pairs in it are whole. Behind a cut inside a run of
 // tool use the model speaks first, which [Request.Mend] puts right.
 func (r *Request) Behind(cut transcript.Cut) []byte {
 	system := 0
 	for system < cut.Before() && r.t.Messages()[system].Role == transcript.System {
 		system++
 	}
+	if r.t.Compacted() && r.t.StartMessage() < cut.Before() {
+		ms := r.t.Messages()
+		return slices.Concat(r.raw[:ms[0].Span.Start], r.CompactionMessage(), []byte(","), r.raw[ms[cut.Before()].Span.Start:])
+	}
 	return r.without(system, cut.Before())
+}
+
+// CompactionMessage returns the provider's last compaction as a message of its own, as it
+// is sent in the place of everything up to it; nil if there is none.
+func (r *Request) CompactionMessage() []byte {
+	if !r.t.Compacted() {
+		return nil
+	}
+	b := r.t.Start()
+	m := r.t.Messages()[r.t.Block(b).Message]
+	if r.where[b].in == inMessage || m.End-m.First == 1 {
+		return r.t.Bytes(m.Span)
+	}
+	return object("role", r.g.assistant, r.g.blocks.member(), array(r.t.Bytes(r.t.Block(b).Span)))
 }
 
 // without returns the body without messages from up to to. Nothing to leave out

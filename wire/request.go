@@ -128,6 +128,7 @@ func (r *Request) MessagePath(i int) string {
 type head struct {
 	model       string
 	tools       map[string]bool // declared tools by name
+	deferred    map[string]bool // those of them that are not loaded at once
 	toolsGiven  bool
 	thinking    string // thinking.type of Anthropic and its imitators
 	binding     bool   // thinking.block_binding is set

@@ -66,12 +66,15 @@ var itemTypes = map[string]itemType{
 	"mcp_approval_response":   {transcript.Result, approvalFamily, ""},
 	"reasoning":               {transcript.Thinking, 0, "rs_"},
 	"web_search_call":         {transcript.Other, 0, "ws_"},
+	"compaction":              {transcript.Compaction, 0, ""},
+	"compaction_summary":      {transcript.Compaction, 0, ""},
 }
 
 // itemFields are the members of an item that rules look at.
 type itemFields struct {
 	typ, role, id, callID, approval, name, args, output, content, summary, encrypted, execution, checks, acknowledged field
 	plain                                                                                                             bool // content holds something
+	tools                                                                                                             []string
 }
 
 // element reads one item of OpenAI's Responses API.
@@ -119,6 +122,8 @@ func (p *parser) responsesField(name string, f *itemFields, i int) bool {
 		f.encrypted = p.value()
 	case "execution":
 		f.execution = p.value()
+	case "tools":
+		f.tools = p.toolNames()
 	case "pending_safety_checks":
 		f.checks = p.value()
 	case "acknowledged_safety_checks":
@@ -245,6 +250,17 @@ func (p *parser) closeItem(i int, span jsonspan.Span, t string, f *itemFields) {
 		b.Kind = transcript.Other
 	case t == "tool_search_output" && !p.is(f.execution, "client"):
 		b.Kind = transcript.Other
+	case b.Kind == transcript.Compaction:
+		if f.encrypted.absent() || f.encrypted.empty() {
+			for _, body = range []field{f.summary, f.content, {}} {
+				if !body.absent() && !body.empty() && body.kind != jsonspan.Object {
+					break
+				}
+			}
+			if !body.given() {
+				b.Kind = transcript.Other // it stands for nothing
+			}
+		}
 	}
 	if b.Kind == transcript.Result {
 		m.Role, body = transcript.Tool, f.output
@@ -333,6 +349,10 @@ func (p *parser) itemNotes(t string, kind itemType, f *itemFields) {
 		}
 	case "custom_tool_call":
 		p.noteBlock(freeForm, "", "")
+	case "tool_search_output", "additional_tools":
+		for _, name := range f.tools {
+			p.noteBlock(toolDefined, "", name)
+		}
 	case "reasoning":
 		p.reasoningNotes(f)
 	case "item_reference":
@@ -355,6 +375,32 @@ func (p *parser) itemNotes(t string, kind itemType, f *itemFields) {
 	}
 }
 
+// toolNames reads a list of tools that were found, and those in name spaces.
+func (p *parser) toolNames() (names []string) {
+	if p.Peek() != jsonspan.Array {
+		p.Skip()
+		return nil
+	}
+	p.Enter()
+	for p.Element() {
+		if p.Peek() != jsonspan.Object {
+			p.Skip()
+			continue
+		}
+		for k := range p.members {
+			switch string(k) {
+			case "name":
+				names = append(names, p.text(p.value()))
+			case "tools":
+				names = append(names, p.toolNames()...)
+			default:
+				p.Skip()
+			}
+		}
+	}
+	return names
+}
+
 func (p *parser) reasoningNotes(f *itemFields) {
 	p.noteBlock(reasoningUnsupported, "", "")
 	if f.summary.absent() {
@@ -375,7 +421,7 @@ func (p *parser) reasoningNotes(f *itemFields) {
 // its own id is refused without its reasoning.
 func (p *parser) reasoningTie(i int, t string, f *itemFields) {
 	b := transcript.BlockID(len(p.blocks) - 1)
-	if t == "reasoning" || i == 0 || p.messages[i].Role != transcript.Assistant || b == 0 {
+	if t == "reasoning" || i == 0 || p.blocks[b].Kind == transcript.Compaction || p.messages[i].Role != transcript.Assistant || b == 0 {
 		return
 	}
 	if prev := p.messages[i-1]; prev.First == b-1 && p.blocks[b-1].Kind == transcript.Thinking {

@@ -144,6 +144,18 @@ func (r *Request) Editable(b transcript.BlockID) bool {
 // decoded, and what is no text by name.
 func (r *Request) Text(b transcript.BlockID) string { return plainText(r.raw, r.t.Block(b).Body, 0) }
 
+// Compaction returns what a compaction of the provider's says: "" if b is none, or if
+// nobody but the provider can read it.
+func (r *Request) Compaction(b transcript.BlockID) string {
+	if int(b) >= len(r.t.Blocks()) {
+		return ""
+	}
+	if blk := r.t.Block(b); blk.Kind != transcript.Compaction || blk.Body == blk.Span {
+		return ""
+	}
+	return r.Text(b)
+}
+
 // Arguments returns the arguments of a call as the JSON text of an object, taken
 // out of the string that the OpenAI APIs put it in; nil if the call has none.
 func Arguments(t *transcript.Transcript, b transcript.BlockID) []byte {
@@ -188,21 +200,35 @@ func (p *Profile) BindsThinking() bool {
 	return p.Family == "claude" && strings.Contains(strings.ToLower(p.Model), "claude") && p.atLeast(5, 5)
 }
 
+// read lists the spans of the messages that the provider reads; of the first one, from the
+// compaction on.
+func (r *Request) read() []transcript.Span {
+	var all []transcript.Span
+	for _, m := range r.t.Messages()[r.t.StartMessage():] {
+		all = append(all, m.Span)
+	}
+	if r.t.Compacted() {
+		all[0].Start = r.t.Block(r.t.Start()).Span.Start
+	}
+	return all
+}
+
 // Stale lists the thinking that changes since before have invalidated: all of it
-// from the first message on that differs. Models that do not bind thinking to what
-// stands in front of it lose none.
+// from the first message on that differs. It is bound from the provider's last compaction
+// on. Models that do not bind thinking to what stands in front of it lose none.
 func (r *Request) Stale(before *Request) []transcript.BlockID {
 	if !r.Profile.BindsThinking() {
 		return nil
 	}
-	same := 0
-	a, b := before.t.Messages(), r.t.Messages()
-	for same < len(a) && same < len(b) && bytes.Equal(before.t.Bytes(a[same].Span), r.t.Bytes(b[same].Span)) {
-		same++
+	a, b := before.read(), r.read()
+	n := 0
+	for n < len(a) && n < len(b) && bytes.Equal(before.t.Bytes(a[n]), r.t.Bytes(b[n])) {
+		n++
 	}
-	if same == len(a) {
+	if n == len(a) {
 		return nil // only appended to
 	}
+	same := r.t.StartMessage() + n
 	var stale []transcript.BlockID
 	for id, blk := range r.t.Blocks() {
 		if blk.Kind == transcript.Thinking && blk.Message >= same {

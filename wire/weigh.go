@@ -24,21 +24,32 @@ type Counter interface {
 	Overhead(messages, tools int) int
 }
 
-// Tokens counts everything that is sent: what stands beside the list, all blocks, and
-// the marks around messages, calls and results.
+// Tokens counts everything that the model reads: what stands beside the list, all blocks
+// from [transcript.Transcript.Start] on, and the marks around messages, calls and results.
 func (r *Request) Tokens(c Counter) int {
 	n := r.HeadTokens(c)
-	for i := range r.t.Messages() {
-		n += r.MessageTokens(c, i)
+	for i := r.t.StartMessage(); i < len(r.t.Messages()); i++ {
+		n += r.ReadTokens(c, i)
 	}
 	return n
 }
 
-// MessageTokens counts one message.
-func (r *Request) MessageTokens(c Counter, i int) int {
+// MessageTokens counts one message, whether the model reads it or not.
+func (r *Request) MessageTokens(c Counter, i int) int { return r.messageTokens(c, i, 0) }
+
+// ReadTokens counts what the model reads of one message: what stands in front of the
+// provider's last compaction counts for nothing.
+func (r *Request) ReadTokens(c Counter, i int) int {
+	if i < r.t.StartMessage() {
+		return 0
+	}
+	return r.messageTokens(c, i, r.t.Start())
+}
+
+func (r *Request) messageTokens(c Counter, i int, from transcript.BlockID) int {
 	m := r.t.Messages()[i]
 	n := FrameTokens(c)
-	for b := m.First; b < m.End; b++ {
+	for b := max(m.First, from); b < m.End; b++ {
 		n += r.BlockTokens(c, b)
 	}
 	return n

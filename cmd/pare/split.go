@@ -173,6 +173,9 @@ func (c *splitCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 
 // worthwhile reports whether more than the system's messages stand in front of a cut.
 func worthwhile(t *transcript.Transcript, cut transcript.Cut) bool {
+	if t.Compacted() && cut.Before() <= t.StartMessage()+1 {
+		return false // the provider has compacted that
+	}
 	for _, m := range t.Messages()[:cut.Before()] {
 		if m.Role != transcript.System {
 			return true

@@ -33,7 +33,7 @@ func newGauge(l *Ladder, u Unit) *gauge {
 		}
 	}
 	if u == Exchanges {
-		for _, x := range l.scene.exchanges() {
+		for _, x := range l.scene.read() {
 			if l.chain.level[firstBlock(x)] != isGone {
 				sum++
 			}
@@ -98,7 +98,7 @@ func (g *gauge) back(b transcript.BlockID, from, to level) int {
 		sum += g.born(blk.Message, false)
 	}
 	if spoken := blk.Kind != transcript.Result && blk.Kind != transcript.ServerResult; spoken {
-		if g.heard[blk.Message]++; g.heard[blk.Message] == 1 && g.unit == Turns && Speaks(g.l.t.Messages()[blk.Message]) {
+		if g.heard[blk.Message]++; g.heard[blk.Message] == 1 && g.unit == Turns && blk.Message >= g.l.t.StartMessage() && Speaks(g.l.t.Messages()[blk.Message]) {
 			sum++
 		}
 	}
@@ -108,6 +108,8 @@ func (g *gauge) back(b transcript.BlockID, from, to level) int {
 // born is what a message adds that is there again.
 func (g *gauge) born(i int, empty bool) int {
 	switch {
+	case i < g.l.t.StartMessage():
+		return 0 // not read
 	case g.unit == Messages:
 		return 1
 	case g.unit == Tokens:

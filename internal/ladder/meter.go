@@ -12,9 +12,10 @@ type meter struct {
 	r     *wire.Request
 	c     wire.Counter // nil: nothing is counted
 	words *words
-	costs []cost // by block: the last that was counted
-	frame int    // around a message
-	head  int    // beside the list; -1: not counted yet
+	costs []cost             // by block: the last that was counted
+	start transcript.BlockID // what stands in front of it is not read, and costs nothing
+	frame int                // around a message
+	head  int                // beside the list; -1: not counted yet
 }
 
 // A cost is what a block was found to cost: as it is, and at the level asked for last.
@@ -25,7 +26,7 @@ type cost struct {
 }
 
 func newMeter(r *wire.Request, c wire.Counter, w *words) *meter {
-	m := &meter{r: r, c: c, words: w}
+	m := &meter{r: r, c: c, words: w, start: r.Transcript().Start()}
 	if c != nil {
 		m.frame, m.head, m.costs = wire.FrameTokens(c), -1, make([]cost, len(r.Transcript().Blocks()))
 	}
@@ -36,7 +37,7 @@ func newMeter(r *wire.Request, c wire.Counter, w *words) *meter {
 func (m *meter) of(b transcript.BlockID, v level) int {
 	c := &m.costs[b]
 	switch {
-	case v == isGone:
+	case v == isGone || b < m.start:
 		return 0
 	case v == asIs && !c.counted:
 		c.asIs, c.counted = m.r.BlockTokens(m.c, b), true
@@ -68,9 +69,9 @@ func (m *meter) headTokens() int {
 func (m *meter) tokens(r *wire.Request, enough int) int {
 	t := r.Transcript()
 	n := m.headTokens()
-	for i := len(t.Messages()) - 1; i >= 0 && n <= enough; i-- {
+	for i := len(t.Messages()) - 1; i >= t.StartMessage() && n <= enough; i-- {
 		if r != m.r {
-			n += r.MessageTokens(m.c, i)
+			n += r.ReadTokens(m.c, i)
 			continue
 		}
 		n += m.frame
@@ -86,12 +87,12 @@ func (l *Ladder) measure(r *wire.Request, u Unit, enough int) int {
 	t := r.Transcript()
 	switch u {
 	case Messages:
-		return len(t.Messages())
+		return len(t.Messages()) - t.StartMessage()
 	case Exchanges:
-		return len(t.Exchanges())
+		return len(t.Exchanges()) - unread(t)
 	case Turns:
 		n := 0
-		for _, m := range t.Messages() {
+		for _, m := range t.Messages()[t.StartMessage():] {
 			if Speaks(m) {
 				n++
 			}
@@ -99,6 +100,15 @@ func (l *Ladder) measure(r *wire.Request, u Unit, enough int) int {
 		return n
 	}
 	return l.meter.tokens(r, enough)
+}
+
+// unread is how many exchanges begin in front of what the provider reads.
+func unread(t *transcript.Transcript) int {
+	n := 0
+	for n < len(t.Exchanges()) && firstBlock(t.Exchanges()[n]) < t.Start() {
+		n++
+	}
+	return n
 }
 
 func (l *Ladder) within(r *wire.Request, m Limit) bool {
@@ -131,7 +141,7 @@ func (l *Ladder) weigh(o Outcome, u Unit, enough int) int {
 
 func (l *Ladder) weighLeft(r *wire.Request) (n int, ok bool) {
 	t, m := r.Transcript(), l.meter
-	n = m.headTokens() + len(t.Messages())*m.frame
+	n = m.headTokens() + (len(t.Messages())-t.StartMessage())*m.frame
 	at := transcript.BlockID(0)
 	for b, v := range l.chain.level {
 		switch {

@@ -36,6 +36,12 @@ func (s *scene) blocks() int { return blocksOf(s.t, s.end) }
 // exchanges are those of the history.
 func (s *scene) exchanges() []transcript.Exchange { return exchangesOf(s.t, s.end) }
 
+// read are the exchanges that the provider reads.
+func (s *scene) read() []transcript.Exchange {
+	all := s.exchanges()
+	return all[min(unread(s.t), len(all)):]
+}
+
 // blocksOf is how many blocks the first messages have.
 func blocksOf(t *transcript.Transcript, messages int) int {
 	if messages == 0 {
@@ -107,6 +113,12 @@ func (l *Ladder) pin(s *scene) {
 			if k := t.Block(b).Kind; k != transcript.Result && k != transcript.ServerResult {
 				hold(b)
 			}
+		}
+	}
+	if t.Compacted() { // it stays, and what it stands for is not looked at
+		for b := transcript.BlockID(0); b <= t.Start(); b++ {
+			hold(b)
+			s.locked[t.AtomOf(b)] = true
 		}
 	}
 	first, last := -1, -1

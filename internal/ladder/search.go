@@ -159,7 +159,7 @@ func (l *Ladder) minimum(g *gauge, u Unit, earlier []Limit) (least, at int, err 
 // may be any number up to the limit if one is that small.
 func (l *Ladder) smallest(m Limit) int {
 	least := 0
-	for _, x := range l.t.Exchanges() {
+	for _, x := range l.t.Exchanges()[unread(l.t):] {
 		n := 1
 		switch m.Unit {
 		case Messages:

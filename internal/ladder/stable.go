@@ -62,7 +62,7 @@ func (s *past) add(i int) {
 		cost += s.l.meter.of(b, c.level[b])
 		left = left || c.level[b] != isGone // a limit met before may have left nothing
 	}
-	if left {
+	if left && i >= s.l.t.StartMessage() {
 		cost += s.l.meter.frame
 	}
 	s.costs = append(s.costs, cost)
