@@ -16,6 +16,7 @@ import (
 
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // interrupted is a session of Claude Code whose last call but one got no result.
@@ -45,7 +46,8 @@ func aged(t testing.TB, path string, raw []byte) {
 // sessionCorpus copies the recorded sessions of agents into a folder.
 func sessionCorpus(t *testing.T) (files []string) {
 	to := t.TempDir()
-	for i, f := range corpus.Files(t, "claude_code/*", "codex_rollout/*", "pi_session/*", "gemini_cli/*", "cline/*", "goose/*", "openhands_events/*", "adk_session/*") {
+	all := corpus.Files(t, "claude_code/*", "codex_rollout/*", "pi_session/*", "gemini_cli/*", "cline/*", "goose/*", "openhands_events/*", "adk_session/*")
+	for i, f := range trial.Some(all, func(f corpus.File) string { return f.Folder }) {
 		name := filepath.Join(to, f.Folder+"-"+f.Base)
 		if f.Folder == "cline" { // it goes by the name
 			name = filepath.Join(to, fmt.Sprint(f.Folder, i), "api_conversation_history.json")

@@ -44,3 +44,21 @@ func Histories(n int) int {
 	}
 	return Size(n)
 }
+
+// Some is all of a list, or in a short run or under the race detector every tenth of each
+// kind, the first one of it included.
+func Some[T any](all []T, kind func(T) string) []T {
+	if !testing.Short() && !Race {
+		return all
+	}
+	var some []T
+	seen := make(map[string]int)
+	for _, one := range all {
+		k := kind(one)
+		if seen[k]%10 == 0 {
+			some = append(some, one)
+		}
+		seen[k]++
+	}
+	return some
+}

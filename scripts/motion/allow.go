@@ -15,10 +15,8 @@ import (
 //
 // A hunk is matched as three lines: what was run, where the difference is and on which
 // input ("fix --receipt stdout zoo/zoo-001.json#0"), - and the old pieces, + and the new
-// ones; (?s) lets a dot cross them. The first line ends with what the check of the new
-// binary adds: found:RULE if it finds a rule broken in the input that the old one does
-// not, cured:RULE if it finds it in the result of the old binary and not in the new one's.
-// A difference is meant if each of its hunks has a name.
+// ones; (?s) lets a dot cross them. The first line ends with what the checks of the two
+// binaries say about it, see causes. A difference is meant if each of its hunks has a name.
 type allowed struct{ rows []allowedRow }
 
 type allowedRow struct {

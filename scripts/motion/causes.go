@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,22 +11,27 @@ import (
 	"time"
 )
 
-// causes asks the checks of both binaries why a case may differ: which rules the new one
-// finds broken in the input and the old one does not, and which in the old result and not
-// in the new one.
+// causes asks the checks of both binaries why a case may differ. Of the input: clean if
+// both find nothing, broken if not, and found:RULE for what only the new one finds. Of the
+// results: same if they are the same bytes, else sound if neither check has anything
+// against the new one, and cured:RULE for what the new check has against the old one
+// alone.
 func causes(ctx context.Context, each time.Duration, c *testCase, dir, before, after string, a, b result) string {
+	check := []string{"check", "--json", "in"}
+	for _, s := range c.steps {
+		if slices.Contains(s.args, "--strict") {
+			check = []string{"check", "--json", "--strict", "in"}
+		}
+	}
 	rules := func(binary, body string) map[string]bool {
 		found := map[string]bool{}
-		if body == "" {
+		if os.RemoveAll(dir) != nil || place(filepath.Join(dir, "in"), []byte(body)) != nil {
 			return found
 		}
-		if err := os.RemoveAll(dir); err != nil {
-			return found
+		out := runStep(ctx, each, step{args: check}, dir, dir, binary)
+		if out.status != "0" && out.status != "1" {
+			found["unreadable"] = true
 		}
-		if err := place(filepath.Join(dir, "in"), []byte(body)); err != nil {
-			return found
-		}
-		out := runStep(ctx, each, step{args: []string{"check", "--json", "in"}}, dir, dir, binary)
 		for line := range strings.Lines(out.stdout) {
 			var one struct{ Findings []struct{ Rule string } }
 			if json.Unmarshal([]byte(line), &one) != nil {
@@ -39,21 +43,35 @@ func causes(ctx context.Context, each time.Duration, c *testCase, dir, before, a
 		}
 		return found
 	}
-	var all strings.Builder
+	var all []string
 	tell := func(what string, with, without map[string]bool) {
 		for _, rule := range slices.Sorted(maps.Keys(with)) {
 			if !without[rule] {
-				fmt.Fprintf(&all, " %s:%s", what, rule)
+				all = append(all, what+":"+rule)
 			}
 		}
 	}
 	for name, data := range c.files {
-		if len(c.files) == 1 && strings.HasPrefix(name, "in.") {
-			tell("found", rules(after, string(data)), rules(before, string(data)))
+		if len(c.files) > 1 || !strings.HasPrefix(name, "in.") {
+			break
+		}
+		was, is := rules(before, string(data)), rules(after, string(data))
+		all = append(all, map[bool]string{true: "clean", false: "broken"}[len(was)+len(is) == 0])
+		tell("found", is, was)
+	}
+	old, new := written(c, a), written(c, b)
+	switch {
+	case old == new:
+		all = append(all, "same")
+	case new != "" && len(rules(before, new))+len(rules(after, new)) == 0:
+		all = append(all, "sound")
+		fallthrough
+	default:
+		if old != "" {
+			tell("cured", rules(after, old), rules(after, new))
 		}
 	}
-	tell("cured", rules(after, written(c, a)), rules(after, written(c, b)))
-	return all.String()
+	return " " + strings.Join(all, " ")
 }
 
 // written is the transcript that a run wrote, or "".
