@@ -39,6 +39,8 @@ type Record struct {
 	Lost bool `json:"lost,omitempty"`
 	// Stream says that the reply came as a stream of events.
 	Stream bool `json:"stream,omitempty"`
+	// Trace is the header traceparent of a client that traces its requests.
+	Trace string `json:"trace,omitempty"`
 	// Saved is how many tokens the changes took out.
 	Saved int `json:"saved_tokens,omitempty"`
 	// Healed is the rule, or "overflow", whose refusal was healed by sending once more.

@@ -154,7 +154,7 @@ type exchange struct {
 }
 
 func (x *exchange) run() (*http.Response, error) {
-	x.rec = Record{ID: newID(), Upstream: x.t.upstream, Time: x.began, Method: x.in.Method, Path: x.in.URL.Path, Dialect: x.aim.read.Dialect.String(), BytesIn: x.in.ContentLength}
+	x.rec = Record{ID: newID(), Upstream: x.t.upstream, Time: x.began, Method: x.in.Method, Path: x.in.URL.Path, Dialect: x.aim.read.Dialect.String(), BytesIn: x.in.ContentLength, Trace: x.in.Header.Get("Traceparent")}
 	free, err := x.t.room.take(x.in.Context(), min(x.in.ContentLength, x.t.maxBody()), x.t.maxBody())
 	if err != nil {
 		return nil, err

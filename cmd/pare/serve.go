@@ -75,6 +75,13 @@ func (c *serveCmd) run(w *world) int {
 	if used != "" {
 		screen.Fprintf(w.stderr, "pare: configured by %s\n", used)
 	}
+	if o.Traces, err = serve.NewTraces(w.getenv, o.Log); err != nil {
+		l.Close()
+		return w.usage(err, "serve")
+	}
+	if o.Traces != nil {
+		defer o.Traces.Close()
+	}
 	st, status := c.open(w)
 	if status != statusClean {
 		l.Close()

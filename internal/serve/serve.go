@@ -28,6 +28,8 @@ type Options struct {
 	Store *store.Store
 	// Log gets what happens. Nil: nobody does.
 	Log *slog.Logger
+	// Traces gets a span for every request. Nil: nobody does.
+	Traces *Traces
 	// Version of the program, for the health check.
 	Version string
 	// MaxBody and PlanTime are those of [proxy.Config].
@@ -72,7 +74,7 @@ func New(o Options) *Server {
 	s.guard.hosts = o.Hosts
 	s.proxy = proxy.New(proxy.Config{
 		Upstreams: o.Upstreams, Policy: o.Settings.Policy, Base: o.Base, MaxBody: o.MaxBody, PlanTime: o.PlanTime, Prune: o.Prune,
-		Record: s.watch.Add, Begun: s.watch.Begin, Planned: s.watch.Keep, Log: o.Log,
+		Record: s.record, Begun: s.watch.Begin, Planned: s.watch.Keep, Log: o.Log,
 	})
 	s.own = s.guard.wrap(s.routes())
 	s.http = &http.Server{
@@ -94,6 +96,14 @@ func (q quiet) Write(line []byte) (int, error) {
 func (s *Server) Set(to *Settings) {
 	s.calls.settings.Store(to)
 	s.proxy.SetPolicy(to.Policy)
+}
+
+// record takes what happened to a request.
+func (s *Server) record(r *proxy.Record) {
+	s.watch.Add(r)
+	if s.o.Traces != nil {
+		s.o.Traces.Add(r)
+	}
 }
 
 // Watch is what happens to requests.
