@@ -162,9 +162,9 @@ type changeRun struct {
 	ch      *changer
 	sum     *summary
 	bar     *progress
-	out     output
+	out     source.Output
 	receipt *atomicfile.Draft // nil: none is wanted
-	archive *archiving
+	archive *source.Archive
 	err     error // why nothing more can be written
 	stopped bool  // at something unreadable, after earlier lines were written
 }
@@ -196,39 +196,39 @@ func (r *changeRun) run() int {
 
 // open begins the files that will be written.
 func (r *changeRun) open() (err error) {
-	r.out = output{w: r.w, force: r.ch.mending != nil && r.ch.mending.force}
+	r.out = source.Output{Stdout: r.w.stdout, Files: &r.w.files, Force: r.ch.mending != nil && r.ch.mending.force}
 	if r.DryRun {
 		return nil
 	}
-	r.out.inPlace = r.InPlace
+	r.out.InPlace = r.InPlace
 	if r.Output != "" && r.Output != source.Stdin {
-		if r.out.file, err = newDraft(r.w, r.Output, source.PackedBy(r.Output)); err != nil {
+		if r.out.File, err = newDraft(r.w, r.Output); err != nil {
 			return err
 		}
 	}
 	t := &r.ch.task
-	if t.whole && !r.InPlace && r.out.file == nil {
-		r.out.spool = r.w.files.Spool()
+	if t.whole && !r.InPlace && r.out.File == nil {
+		r.out.Spool = r.w.files.Spool()
 	}
-	if r.Receipt != "" || r.out.spool != nil {
+	if r.Receipt != "" || r.out.Spool != nil {
 		// Whoever reads our output may leave early. That is then an error like any
 		// other, and what is written beside it can be taken back.
 		signal.Ignore(syscall.SIGPIPE)
 	}
 	if t.archive != "" {
-		if r.archive, err = openArchive(r.w, t.archive); err != nil {
+		if r.archive, err = source.OpenArchive(&r.w.files, t.archive); err != nil {
 			return err
 		}
 	}
 	if r.Receipt != "" {
-		r.receipt, err = newDraft(r.w, r.Receipt, source.PackedBy(r.Receipt))
+		r.receipt, err = newDraft(r.w, r.Receipt)
 	}
 	return err
 }
 
 // streams reports whether results leave as they come, and cannot be taken back.
 func (r *changeRun) streams() bool {
-	return !r.DryRun && !r.out.inPlace && r.out.file == nil && r.out.spool == nil
+	return !r.DryRun && !r.out.InPlace && r.out.File == nil && r.out.Spool == nil
 }
 
 // vet reads a batch through before the first line of it is written to standard
@@ -279,9 +279,10 @@ func (r *changeRun) consume(b batch) bool {
 			b.outs = b.outs[i:] // nor blank lines alone
 		}
 	}
-	to, err := r.out.writer(&b)
+	b.Changed = slices.ContainsFunc(b.outs, func(o outcome) bool { return o.changed })
+	to, err := r.out.Writer(&b.Part)
 	if err == nil {
-		err = r.out.rewrite(b.files)
+		err = r.out.Rewrite(b.Session)
 	}
 	if err != nil {
 		r.err = err
@@ -318,11 +319,11 @@ func (r *changeRun) record(o *outcome) error {
 // the receipt of what was done.
 func (r *changeRun) commit() error {
 	if r.archive != nil {
-		if err := r.archive.commit(); err != nil {
+		if err := r.archive.Commit(); err != nil {
 			return err
 		}
 	}
-	if err := r.out.commit(); err != nil {
+	if err := r.out.Commit(); err != nil {
 		return err
 	}
 	if r.receipt == nil {
@@ -334,12 +335,12 @@ func (r *changeRun) commit() error {
 // failed ends a run that leaves all files as they were. A nil error has been
 // reported already.
 func (r *changeRun) failed(err error) int {
-	r.out.discard()
+	r.out.Discard()
 	if r.receipt != nil {
 		r.receipt.Discard()
 	}
 	if r.archive != nil {
-		r.archive.discard()
+		r.archive.Discard()
 	}
 	if err == nil {
 		if !r.JSON && !r.DryRun {
@@ -356,9 +357,9 @@ func (r *changeRun) failed(err error) int {
 		return r.w.fail("write standard output: "+err.Error(), "")
 	}
 	hint := writeHint(we, r.InPlace)
-	if r.out.committed() {
+	if len(r.out.Done()) > 0 {
 		hint = "what was rewritten before that:"
-		defer r.out.printBackups(palette(r.w.colour(r.w.stderr, r.Color)))
+		defer r.w.printBackups(palette(r.w.colour(r.w.stderr, r.Color)), r.out.Done())
 	}
 	return r.w.fail(we.Error(), hint)
 }
@@ -374,7 +375,7 @@ func (r *changeRun) print() {
 	paint := palette(r.w.colour(r.w.stderr, r.Color))
 	if !r.JSON {
 		r.sum.printChanges(r.w.stderr, paint, r.DryRun)
-		r.out.printBackups(paint)
+		r.w.printBackups(paint, r.out.Done())
 		if r.DryRun && (r.InPlace || r.Output != "" || r.Receipt != "" || r.ch.archive != "") {
 			screen.Fprintln(r.w.stderr, "pare: this was a dry run: no file was written")
 		}

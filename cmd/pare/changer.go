@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/pare-llm/pare"
@@ -30,23 +29,14 @@ type changer struct {
 
 // A batch is what became of a chunk.
 type batch struct {
-	outs   []outcome
-	source string
-	whole  bool        // the chunk was the whole document
-	packed string      // how the source was compressed
-	file   fs.FileInfo // nil: not a file
-
-	files []agentlog.Replacement // of a session, in place: those that change
-}
-
-func (b *batch) changed() bool {
-	return slices.ContainsFunc(b.outs, func(o outcome) bool { return o.changed })
+	outs []outcome
+	source.Part
 }
 
 // chunk changes the transcripts of a chunk. What needs no change, and blank lines
 // between, leave byte for byte as they came.
 func (c *changer) chunk(in source.Chunk) batch {
-	b := batch{source: in.Source, whole: in.Line == 0, packed: in.Packed, file: in.File}
+	b := batch{Part: source.Part{Source: in.Source, Whole: in.Line == 0, Packed: in.Packed, File: in.File}}
 	if in.Err != nil {
 		b.outs = []outcome{c.unreadable(origin{source: in.Source}, failure(in.Err))}
 		return b

@@ -144,7 +144,7 @@ func (t *telling) line(from origin, text source.Text) outcome {
 func (r *changeRun) converse() int {
 	if r.Receipt != "" {
 		var err error
-		if r.receipt, err = newDraft(r.w, r.Receipt, source.PackedBy(r.Receipt)); err != nil {
+		if r.receipt, err = newDraft(r.w, r.Receipt); err != nil {
 			return r.failed(err)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/replay"
 	"github.com/pare-llm/pare/wire"
@@ -79,7 +78,7 @@ func (c *replayCmd) run(w *world) int {
 	}
 	var page *atomicfile.Draft
 	if c.HTML != "" {
-		if page, err = newDraft(w, c.HTML, source.PackedBy(c.HTML)); err != nil {
+		if page, err = newDraft(w, c.HTML); err != nil {
 			return w.fail(err.Error(), "")
 		}
 		defer page.Discard() // does nothing once it is committed

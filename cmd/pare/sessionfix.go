@@ -82,7 +82,7 @@ func (c *changer) mend(from origin, in source.Chunk, b *batch) (o outcome) {
 	}
 	o.receipt = c.logReceipt(from, fixed.Changes)
 	if c.inPlace {
-		b.files = replacements(in, l.Replacements(fixed), how.AppendOnly)
+		b.Session = replacements(in, l.Replacements(fixed), how.AppendOnly)
 		return o
 	}
 	o.out = fixed.Raw

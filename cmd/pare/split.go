@@ -94,7 +94,7 @@ func (c *splitCmd) write(w *world) error {
 		if part.name == "" || part.body == nil {
 			continue
 		}
-		d, err := newDraft(w, part.name, source.PackedBy(part.name))
+		d, err := newDraft(w, part.name)
 		if err != nil {
 			return err
 		}

@@ -312,7 +312,7 @@ func (v *viewing) write(p *ui.Page) int {
 
 // writeFile writes the page to the file that -o names, as a whole or not at all.
 func (v *viewing) writeFile(p *ui.Page) error {
-	d, err := newDraft(v.w, v.Output, source.PackedBy(v.Output))
+	d, err := newDraft(v.w, v.Output)
 	if err != nil {
 		return err
 	}
