@@ -11,6 +11,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -177,8 +178,11 @@ func newPlayer(r *wire.Request, o Options) *player {
 	p.head = r.HeadTokens(p.setting.Counter)
 	p.sums = []int{p.head}
 	for i := range r.Transcript().Messages() {
-		cost := r.MessageTokens(p.setting.Counter, i)
-		p.costs, p.sums = append(p.costs, cost), append(p.sums, p.sums[i]+cost)
+		cost, before := r.MessageTokens(p.setting.Counter, i), p.sums[i]
+		if compacts(r.Transcript(), i) {
+			before = p.head // what stands in front is not read any more
+		}
+		p.costs, p.sums = append(p.costs, cost), append(p.sums, before+cost)
 	}
 	p.setting.Tokens = model.Input(0)
 	if o.Limit != (Amount{}) {
@@ -223,6 +227,23 @@ type view struct {
 	r     *wire.Request
 	n     int
 	costs []int
+}
+
+// start is the first message that the provider reads: the one with its last compaction.
+func (v *view) start() int {
+	t := v.r.Transcript()
+	for i := v.n - 1; i > 0 && t.Compacted(); i-- {
+		if compacts(t, i) {
+			return i
+		}
+	}
+	return 0
+}
+
+// compacts reports whether message i holds the provider's own compaction.
+func compacts(t *transcript.Transcript, i int) bool {
+	m := t.Messages()[i]
+	return t.Compacted() && slices.ContainsFunc(t.Blocks()[m.First:m.End], func(b transcript.Block) bool { return b.Kind == transcript.Compaction })
 }
 
 // around returns the bytes in front of the list and behind it.
@@ -308,9 +329,11 @@ func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 	l.weigh(p, v, same)
 	s.Sent = l.head
 	found := l.head
-	for i, cost := range v.costs[:v.n] {
+	from := v.start()
+	cached := l.before != nil && l.before.start() == from
+	for i, cost := range v.costs[from:v.n] {
 		s.Sent += cost
-		if i < same {
+		if from+i < same && cached {
 			found += cost
 		}
 	}

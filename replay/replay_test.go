@@ -414,3 +414,26 @@ func TestDefectU6TrimIsTrim(t *testing.T) {
 		t.Errorf("only %d requests", requests)
 	}
 }
+
+// What the provider has compacted is not read any more, from the request on that holds the
+// compaction.
+func TestDefectP1Replay(t *testing.T) {
+	old, list := strings.Repeat("a long story ", 200), ""
+	for i := range 3 {
+		list += fmt.Sprintf(`{"role":"user","content":"%s %d"},{"role":"assistant","content":"so"},`, old, i)
+	}
+	body := `{"model":"claude-opus-4-6","max_tokens":9,"messages":[` + list + `{"role":"user","content":"n"},{"role":"assistant","content":[{"type":"compaction","content":"stories"},{"type":"text","text":"a"}]},{"role":"user","content":"m"}]}`
+	r, err := wire.Parse([]byte(body), wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := replay.Replay(r, replay.Options{Policies: []replay.Policy{replay.Everything()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := result.Runs[0].Steps
+	first, last := steps[len(steps)-2], steps[len(steps)-1]
+	if last.Sent*10 > first.Sent || last.Sent != r.Tokens(tokens.For(r.Model())) || last.Read > last.Sent {
+		t.Errorf("%d tokens with the compaction, %d before it; read %d", last.Sent, first.Sent, last.Read)
+	}
+}

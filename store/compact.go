@@ -117,12 +117,18 @@ func (s *Store) compact(ctx context.Context, x *Session, c *pare.Compactor, toke
 // prefix is what stays in front of a summary, and the summary.
 func prefix(r *wire.Request, cut transcript.Cut, summary string, foldTask bool) (list []json.RawMessage, messages int) {
 	t := r.Transcript()
-	task := foldTask
-	for _, m := range t.Messages()[:cut.Before()] {
+	task, from := foldTask, 0
+	if t.Compacted() && t.StartMessage() < cut.Before() {
+		// The provider's own compaction is never summarised away; it stands for the task, and for
+		// everything in front of it.
+		list, task, from = append(list, r.CompactionMessage()), true, t.StartMessage()+1
+		messages = t.StartMessage()
+	}
+	for _, m := range t.Messages()[from:cut.Before()] {
 		raw := t.Bytes(m.Span)
 		switch {
-		case m.Role == transcript.System, slices.ContainsFunc(t.Blocks()[m.First:m.End], func(b transcript.Block) bool { return stands(t, b) }):
-			list = append(list, raw) // the provider's own compaction is never summarised away
+		case m.Role == transcript.System:
+			list = append(list, raw)
 		case !task && m.Begins && !strings.Contains(string(raw), pare.SummaryBegin):
 			list = append(list, raw)
 			task = true
@@ -137,7 +143,7 @@ func prefix(r *wire.Request, cut transcript.Cut, summary string, foldTask bool) 
 // summaryOf finds the text of the summary in a request that was compacted.
 func summaryOf(r *wire.Request) (string, bool) {
 	t := r.Transcript()
-	for b := range t.Blocks() {
+	for b := int(t.Start()); b < len(t.Blocks()); b++ {
 		if t.Blocks()[b].Kind != transcript.Text {
 			continue
 		}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -154,7 +153,7 @@ func (s *Store) facets(x *Session, r *row) error {
 			r.Answers = append(r.Answers, c)
 		default:
 			r.flags |= flagSpeaks
-			if stands(t, b) {
+			if b.Kind == transcript.Compaction {
 				r.flags |= flagStands
 			}
 		}
@@ -162,21 +161,6 @@ func (s *Store) facets(x *Session, r *row) error {
 	r.weight = int64(req.MessageTokens(s.counter(x), 0))
 	r.media = findMedia(req)
 	return nil
-}
-
-// stands reports whether a block is the provider's own compaction, which takes the place
-// of everything in front of it.
-func stands(t *transcript.Transcript, b transcript.Block) bool {
-	if b.Kind != transcript.Other {
-		return false
-	}
-	raw := t.Bytes(b.Span)
-	kind, ok := jsonspan.Find(raw, jsonspan.Span{End: len(raw)}, "type")
-	if !ok {
-		return false
-	}
-	name := string(jsonspan.Decode(nil, bytes.Trim(raw[kind.Value.Start:kind.Value.End], `"`)))
-	return name == "compaction" || name == "compaction_summary"
 }
 
 func (s *Store) counter(x *Session) wire.Counter {

@@ -56,7 +56,7 @@ func side(r *wire.Request, o Options) Side {
 	t := r.Transcript()
 	s := Side{Head: head(r, o), Messages: make([]Message, 0, len(t.Messages()))}
 	for i, m := range t.Messages() {
-		msg := Message{Role: m.Role.String(), Path: r.MessagePath(i), Blocks: make([]Block, 0, m.End-m.First)}
+		msg := Message{Role: m.Role.String(), Path: r.MessagePath(i), Unread: i < t.StartMessage(), Blocks: make([]Block, 0, m.End-m.First)}
 		for b := m.First; b < m.End; b++ {
 			msg.Blocks = append(msg.Blocks, block(r, b, o))
 		}
@@ -88,8 +88,15 @@ func side(r *wire.Request, o Options) Side {
 func block(r *wire.Request, id transcript.BlockID, o Options) Block {
 	t := r.Transcript()
 	b := t.Block(id)
-	out := Block{Kind: b.Kind.String(), Tool: valid(b.Tool), ID: valid(b.CallID), Path: r.Path(id), Failed: b.Failed, Tokens: r.BlockTokens(o.Counter, id)}
+	out := Block{Kind: b.Kind.String(), Tool: valid(b.Tool), ID: valid(b.CallID), Path: r.Path(id), Failed: b.Failed}
+	if id >= t.Start() {
+		out.Tokens = r.BlockTokens(o.Counter, id)
+	}
 	switch b.Kind {
+	case transcript.Compaction:
+		if out.Text = r.Compaction(id); out.Text == "" {
+			out.Text = fmt.Sprintf("[encrypted by the provider, %d bytes]", b.Span.Len())
+		}
 	case transcript.Media:
 		out.Text = mediaText(t, b)
 	case transcript.Call, transcript.ServerCall:

@@ -51,6 +51,7 @@ type Message struct {
 	Path   string  `json:"path,omitempty"`
 	Line   int     `json:"line,omitempty"`   // in the file it comes from; 0: unknown
 	Thread string  `json:"thread,omitempty"` // which of several talks it belongs to
+	Unread bool    `json:"unread,omitempty"` // the provider's compaction, further down, stands for it
 	Blocks []Block `json:"blocks"`
 }
 

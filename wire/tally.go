@@ -10,12 +10,15 @@ import (
 // marks add up to tokens, and so do head and roles. It is a value that many goroutines may
 // read, and so are its parts.
 type Tally struct {
-	Messages  int            `json:"messages"`
-	Tokens    int            `json:"tokens"`
-	Head      HeadTally      `json:"head"`
-	Roles     RoleTally      `json:"roles"`
-	Kinds     KindTally      `json:"kinds"`
-	Marks     int            `json:"marks"` // around messages
+	Messages int       `json:"messages"`
+	Tokens   int       `json:"tokens"`
+	Head     HeadTally `json:"head"`
+	Roles    RoleTally `json:"roles"`
+	Kinds    KindTally `json:"kinds"`
+	Marks    int       `json:"marks"` // around messages
+	// Unread is how many messages stand in front of the provider's own compaction: they are
+	// not read any more, and cost nothing.
+	Unread    int            `json:"unread,omitempty"`
 	ByMessage []MessageTally `json:"by_message,omitempty"`
 }
 
@@ -42,7 +45,9 @@ type KindTally struct {
 	Calls    int `json:"calls"`
 	Results  int `json:"results"`
 	Media    int `json:"media"`
-	Other    int `json:"other"`
+	// Compaction is the provider's own summary.
+	Compaction int `json:"compaction,omitempty"`
+	Other      int `json:"other"`
 }
 
 // A MessageTally is a message and what it costs.
@@ -57,12 +62,15 @@ type MessageTally struct {
 // Tally counts a request as c does: what [Request.Tokens] adds up, by what it is spent on.
 func (r *Request) Tally(c Counter, byMessage bool) Tally {
 	t := r.t
-	n := Tally{Messages: len(t.Messages()), Head: r.headTally(c)}
+	n := Tally{Messages: len(t.Messages()), Head: r.headTally(c), Unread: t.StartMessage()}
 	n.Tokens = n.Head.System + n.Head.Tools + n.Head.Other
 	for i, m := range t.Messages() {
-		w := MessageTally{Message: i, Path: r.MessagePath(i), Role: m.Role.String(), Tokens: FrameTokens(c)}
+		w := MessageTally{Message: i, Path: r.MessagePath(i), Role: m.Role.String()}
+		if i >= t.StartMessage() {
+			w.Tokens = FrameTokens(c)
+		}
 		n.Marks += w.Tokens
-		for b := m.First; b < m.End; b++ {
+		for b := max(m.First, t.Start()); b < m.End; b++ {
 			cost := r.BlockTokens(c, b)
 			w.Tokens += cost
 			*w.Kinds.of(t.Block(b).Kind) += cost
@@ -89,6 +97,8 @@ func (k *KindTally) of(kind transcript.Kind) *int {
 		return &k.Results
 	case transcript.Media:
 		return &k.Media
+	case transcript.Compaction:
+		return &k.Compaction
 	}
 	return &k.Other
 }

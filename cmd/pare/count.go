@@ -25,15 +25,17 @@ func (c *countCmd) Help() string {
     pare count --tokenizer exact --model gpt-5 request.json
     pare count --json sessions/ | jq '[.source, .tokens] | @tsv' -r
 
-Everything that is sent is counted: the system prompt, the declared tools, all
-messages, and the marks around them. An estimate is fitted to the model's family and
+Everything that the model reads is counted: the system prompt, the declared tools, all
+messages, and the marks around them; behind the provider's own compaction, what it
+stands for counts for nothing. An estimate is fitted to the model's family and
 errs on the high side; media are always estimated, by what they show.
 
 --json prints {"source","line","dialect","profile","model","tokenizer","messages",
 "tokens","window","room","share","head":{"system","tools","other"},"roles","kinds",
 "marks"}: window is the model's, room what it has for a request beside the reply, share
 how much of that is taken; all three are left out for a model that is not known. head,
-kinds and marks add up to tokens, and so do head and roles. --by-message adds
+kinds and marks add up to tokens, and so do head and roles; "unread" is how many messages
+the provider has compacted. --by-message adds
 "by_message":[{"message","path","role","tokens","kinds"}].`
 }
 

@@ -37,10 +37,13 @@ func (s Style) Tally(from string, req *wire.Request, n *Tally) []byte {
 	if n.Share != nil {
 		screen.Fprintf(&b, " · %s of the room for a request, %s of a window of %s", strings.TrimSpace(screen.Percent(*n.Share)), screen.Grouped(n.Room), screen.Grouped(n.Window))
 	}
+	if n.Unread > 0 {
+		screen.Fprintf(&b, "\n  %s", s.Paint.Faint(fmt.Sprintf("of %d messages, the provider's compaction stands for %d: they are not read, and count for nothing", n.Messages, n.Unread)))
+	}
 	b.WriteString("\n\n")
 	s.bars(&b, n.Tokens, []share{
 		{"system prompt", n.Head.System}, {"tools", n.Head.Tools}, {"rest of head", n.Head.Other}, {"text", n.Kinds.Text}, {"thinking", n.Kinds.Thinking},
-		{"calls", n.Kinds.Calls}, {"results", n.Kinds.Results}, {"media", n.Kinds.Media}, {"other", n.Kinds.Other}, {"marks", n.Marks},
+		{"calls", n.Kinds.Calls}, {"results", n.Kinds.Results}, {"media", n.Kinds.Media}, {"compaction", n.Kinds.Compaction}, {"other", n.Kinds.Other}, {"marks", n.Marks},
 	})
 	b.WriteByte('\n')
 	s.bars(&b, n.Tokens, []share{

@@ -21,6 +21,7 @@ const kinds = {
   call: { word: "calls" },
   result: { word: "results" },
   media: { word: "pictures and files" },
+  compaction: { word: "compaction" },
   other: { word: "other" },
 };
 
@@ -29,7 +30,7 @@ function kindOf(block, role) {
   switch (block.kind) {
     case "call": case "server call": return "call";
     case "result": case "server result": return "result";
-    case "thinking": case "media": return block.kind;
+    case "thinking": case "media": case "compaction": return block.kind;
     case "text": return role in kinds ? role : role === "tool" ? "result" : "other";
   }
   return "other";

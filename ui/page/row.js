@@ -1,7 +1,7 @@
 // A row is one message: who speaks, and its blocks. Opened, it shows all of them in
 // full with where they stand.
 
-const signs = { user: "", assistant: "", system: "", thinking: "∴", call: "→", result: "←", media: "▣", head: "", other: "·" };
+const signs = { user: "", assistant: "", system: "", thinking: "∴", call: "→", result: "←", media: "▣", compaction: "≡", head: "", other: "·" };
 
 function makeRow(message, pos) {
   const row = element("li", "message role-" + message.role);
@@ -36,6 +36,7 @@ function makeHead(message, id, open) {
   if (faulty(message)) title.append(element("span", "unseen", ", faulty"));
   head.append(title);
   if (message.thread) head.append(element("span", "muted thread", message.thread));
+  if (message.unread) head.append(element("span", "muted unread", "not read: compacted"));
   if (message.line) head.append(element("span", "muted line", "line " + message.line));
   const was = message.blocks.find((b) => b.was)?.was.message.n;
   if (was !== undefined && was !== message.n) head.append(element("span", "muted", "was " + was));
