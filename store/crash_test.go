@@ -50,7 +50,7 @@ func child(args []string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	run := args[2]
+	run, batch := args[2], args[3]
 	var out sync.Mutex
 	ack := func(session, id string) {
 		out.Lock()
@@ -61,7 +61,7 @@ func child(args []string) {
 		go func() {
 			r := rand.New(rand.NewPCG(uint64(w), uint64(time.Now().UnixNano())))
 			for i := 0; ; i++ {
-				session := fmt.Sprintf("s%d", r.IntN(3))
+				session := fmt.Sprintf("%s.%d", batch, r.IntN(3))
 				id := fmt.Sprintf("%s-%d-%d", run, w, i)
 				list := []store.Entry{store.Message(id+"u", user("go "+id)), store.Message(id+"c", call(id))}
 				if r.IntN(4) > 0 {
@@ -82,7 +82,7 @@ func child(args []string) {
 		return pare.Summary{Text: "what went before"}, nil
 	}}
 	for i := 0; ; i++ {
-		_, err := st.Compact(ctx, store.ID(fmt.Sprintf("s%d", i%3)), c)
+		_, err := st.Compact(ctx, store.ID(fmt.Sprintf("%s.%d", batch, i%3)), c)
 		var failed *pare.CompactionError
 		if err != nil && !errors.As(err, &failed) && !errors.Is(err, store.ErrBusy) && !strings.Contains(err.Error(), "while the summary was written") {
 			fmt.Fprintln(os.Stderr, "compact:", err)
@@ -97,16 +97,19 @@ func child(args []string) {
 func TestKilled(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
-		for i := range 3 {
-			create(t, st, fmt.Sprintf("s%d", i))
-		}
 		acked := make(map[string][]string)
-		seed := rand.New(rand.NewPCG(1, 2))
-		rounds := trial.Size(20)
+		r := rand.New(rand.NewPCG(1, 2))
+		rounds := min(trial.Size(20), 1000)
 		total := 0
 		for round := range rounds {
-			n := kill(t, dsn, round, seed, acked)
-			total += n
+			batch := fmt.Sprintf("b%d", round/50) // histories do not grow for ever
+			if round%50 == 0 {
+				clear(acked)
+				for i := range 3 {
+					create(t, st, fmt.Sprintf("%s.%d", batch, i))
+				}
+			}
+			total += kill(t, dsn, round, batch, r, acked)
 			if round%10 == 9 || round == rounds-1 {
 				verify(t, st, acked)
 			}
@@ -114,6 +117,7 @@ func TestKilled(t *testing.T) {
 				return
 			}
 		}
+		sound(t, st)
 		if total < rounds {
 			t.Errorf("only %d entries in %d rounds: nothing was tried", total, rounds)
 		}
@@ -123,9 +127,9 @@ func TestKilled(t *testing.T) {
 
 // kill runs a child until it has acknowledged some entries, and kills it a random time
 // later.
-func kill(t *testing.T, dsn string, round int, r *rand.Rand, acked map[string][]string) (n int) {
+func kill(t *testing.T, dsn string, round int, batch string, r *rand.Rand, acked map[string][]string) (n int) {
 	t.Helper()
-	c := exec.Command(os.Args[0], "child", "write", dsn, fmt.Sprint(round))
+	c := exec.Command(os.Args[0], "child", "write", dsn, fmt.Sprint(round), batch)
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
 	if err != nil {
@@ -180,12 +184,27 @@ func verify(t *testing.T, st *store.Store, acked map[string][]string) {
 			}
 		}
 	}
-	sound(t, st, keys...)
+	for _, key := range keys {
+		problems, err := st.FsckSession(ctx, key, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range problems {
+			t.Errorf("fsck: %s", p)
+		}
+		w, err := st.Window(ctx, key, store.Ask{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clean(t, w.Body)
+	}
 }
 
 // Eight processes open a file that is not there yet.
 func TestOpenedByEightAtOnce(t *testing.T) {
-	for range trial.Size(8) {
+	rounds := min(trial.Size(8), 1000)
+	defer func() { t.Logf("%d fresh files", rounds) }()
+	for range rounds {
 		path := filepath.Join(t.TempDir(), "new.db")
 		var wait sync.WaitGroup
 		for range 8 {

@@ -44,28 +44,35 @@ func (s *Store) Fsck(ctx context.Context, repair bool) (problems []Problem, err 
 		return nil, err
 	}
 	for _, key := range keys {
-		var found []Problem
-		look := func(t *tx) error {
-			c := &checkup{s: s, t: t, ctx: ctx, repair: repair}
-			found = nil
-			err := c.session(key)
-			found = c.found
-			return err
-		}
-		if repair {
-			err = s.write(ctx, look)
-		} else {
-			err = s.read(ctx, look)
-		}
+		found, err := s.FsckSession(ctx, key, repair)
 		if errors.Is(err, ErrDeleted) || errors.Is(err, ErrNotFound) {
 			continue
 		}
 		if err != nil {
-			return problems, fmt.Errorf("fsck %s: %w", key, err)
+			return problems, err
 		}
 		problems = append(problems, found...)
 	}
 	return problems, nil
+}
+
+// FsckSession is Fsck for one session.
+func (s *Store) FsckSession(ctx context.Context, key Key, repair bool) (found []Problem, err error) {
+	look := func(t *tx) error {
+		c := &checkup{s: s, t: t, ctx: ctx, repair: repair}
+		err := c.session(key)
+		found = c.found
+		return err
+	}
+	if repair {
+		err = s.write(ctx, look)
+	} else {
+		err = s.read(ctx, look)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fsck %s: %w", key, err)
+	}
+	return found, nil
 }
 
 // A checkup looks at one session.
