@@ -67,7 +67,7 @@ func work(dsn, name, plan string) {
 		wait.Go(func() {
 			seen := make(map[string]int64) // by session: a head at which nothing was open
 			for i := range times {
-				session := "s" + strconv.Itoa((w+i*7)%sessions)
+				session := "s" + strconv.Itoa((w+i*writers)%sessions)
 				id := fmt.Sprintf("%s-%d-%d", name, w, i)
 				if w%2 == 0 {
 					appendExactly(st, session, id, say)
@@ -317,11 +317,19 @@ func TestManyWritersOneSession(t *testing.T) {
 func TestManySessions(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
-		n := trial.Size(200)
+		n := min(trial.Size(1000), 1000)
 		for i := range n {
 			create(t, st, fmt.Sprintf("s%d", i))
 		}
-		judge(t, st, processes(t, dsn, replicas(st), fmt.Sprintf("%d,16,%d", n, 16)))
+		all := processes(t, dsn, replicas(st), fmt.Sprintf("%d,16,%d", n, (n+15)/16))
+		judge(t, st, all)
+		touched := make(map[string]bool)
+		for _, o := range all {
+			touched[o.Session] = true
+		}
+		if len(touched) != n {
+			t.Errorf("%d sessions of %d were written to", len(touched), n)
+		}
 		sound(t, st)
 	})
 }

@@ -30,6 +30,10 @@ func child(args []string) {
 		work(args[1], args[2], args[3])
 		return
 	}
+	if args[0] == "full" {
+		fill(args[1])
+		return
+	}
 	if args[0] == "open" {
 		st, err := store.Open(ctx, args[1])
 		if err == nil {

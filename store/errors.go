@@ -29,6 +29,10 @@ var ErrNoCursor = errors.New("no such entry")
 // whose bytes retention has let go of.
 var ErrLetGo = errors.New("retention has let go of what would be in force again")
 
+// ErrFull is wrapped by the error for a write that found no room on the disk. Nothing of
+// it was written.
+var ErrFull = errors.New("the disk is full")
+
 // A ConflictError says that entries were appended that the writer has not seen.
 type ConflictError struct {
 	Key      Key
@@ -66,7 +70,7 @@ type EntryError struct {
 	Err   error
 }
 
-func (e *EntryError) Error() string { return fmt.Sprintf("entry %d (%q): %v", e.Index, e.ID, e.Err) }
+func (e *EntryError) Error() string { return fmt.Sprintf("entry %d (%.80q): %v", e.Index, e.ID, e.Err) }
 func (e *EntryError) Unwrap() error { return e.Err }
 
 // A CorruptError says that stored bytes are not what was stored.

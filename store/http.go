@@ -237,6 +237,8 @@ func (c *call) fail(err error) {
 		status, p = http.StatusGone, problem{Type: "deleted", Message: err.Error()}
 	case errors.Is(err, ErrNotFound), errors.Is(err, archive.ErrNotFound), errors.Is(err, ErrNoCursor):
 		status, p = http.StatusNotFound, problem{Type: "not_found", Message: err.Error()}
+	case errors.Is(err, ErrFull):
+		status, p = http.StatusInsufficientStorage, problem{Type: "full", Message: ErrFull.Error()}
 	case errors.Is(err, ErrLetGo):
 		status, p = http.StatusGone, problem{Type: "let_go", Message: err.Error()}
 	case errors.Is(err, ErrNothingToUndo):

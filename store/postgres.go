@@ -25,8 +25,18 @@ func openPostgres(dsn string) (*sql.DB, engine, error) {
 		// The error may hold the address with its password.
 		return nil, nil, errors.New("open store: the address of the database cannot be read; it looks like postgres://user@host/database")
 	}
-	if c.RuntimeParams["application_name"] == "" {
-		c.RuntimeParams["application_name"] = "pare"
+	for name, value := range map[string]string{
+		"application_name": "pare",
+		// A machine that vanishes in the middle of a transaction holds its locks until the
+		// server notices; left alone, that may take hours.
+		"idle_in_transaction_session_timeout": "60000",
+		"tcp_keepalives_idle":                 "30",
+		"tcp_keepalives_interval":             "10",
+		"tcp_keepalives_count":                "3",
+	} {
+		if c.RuntimeParams[name] == "" {
+			c.RuntimeParams[name] = value
+		}
 	}
 	db := stdlib.OpenDB(*c)
 	db.SetMaxOpenConns(16)
@@ -62,9 +72,9 @@ func (*postgresEngine) retry(err error) bool {
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
 }
 
-func (*postgresEngine) unique(err error) bool {
+func (*postgresEngine) full(err error) bool {
 	var e *pgconn.PgError
-	return errors.As(err, &e) && e.Code == "23505"
+	return errors.As(err, &e) && e.Code == "53100"
 }
 
 // maxWords is how much text of an entry can be looked up: a tsvector is bounded.

@@ -97,8 +97,8 @@ func (s *Store) Create(ctx context.Context, key Key, c Create) (*Session, error)
 	if err := key.valid(); err != nil {
 		return nil, err
 	}
-	if err := c.valid(); err != nil {
-		return nil, err
+	if err := c.valid(s.o.MaxEntry); err != nil {
+		return nil, fmt.Errorf("create session %s: %w", key, err)
 	}
 	var made *Session
 	err := s.write(ctx, func(t *tx) error {
@@ -113,7 +113,16 @@ func (s *Store) Create(ctx context.Context, key Key, c Create) (*Session, error)
 	return made, nil
 }
 
-func (c *Create) valid() error {
+// maxTitle is how long a title, or the name of a model, may be.
+const maxTitle = 1000
+
+func (c *Create) valid(most int) error {
+	if len(c.Title) > maxTitle || len(c.Model) > maxTitle {
+		return fmt.Errorf("%w: a title, or the name of a model, is longer than %d bytes", errUsage, maxTitle)
+	}
+	if len(c.Base) > most {
+		return fmt.Errorf("%w: the base has %d bytes, %d are allowed", errUsage, len(c.Base), most)
+	}
 	if c.Dialect != "" {
 		if _, err := wire.ParseDialect(c.Dialect); err != nil {
 			return fmt.Errorf("%w: %w", errUsage, err)
@@ -260,6 +269,14 @@ func (s *Store) Update(ctx context.Context, key Key, c Set) error {
 	for name, raw := range map[string]json.RawMessage{"base": c.Base, "settings": c.Settings} {
 		if len(raw) > 0 && (!json.Valid(raw) || raw[0] != '{') {
 			return fmt.Errorf("update session %s: %w: %s is no JSON object", key, errUsage, name)
+		}
+		if len(raw) > s.o.MaxEntry {
+			return fmt.Errorf("update session %s: %w: %s has %d bytes, %d are allowed", key, errUsage, name, len(raw), s.o.MaxEntry)
+		}
+	}
+	for _, text := range []*string{c.Title, c.Model} {
+		if text != nil && len(*text) > maxTitle {
+			return fmt.Errorf("update session %s: %w: a title, or the name of a model, is longer than %d bytes", key, errUsage, maxTitle)
 		}
 	}
 	return s.write(ctx, func(t *tx) error {

@@ -76,9 +76,10 @@ func (sqliteEngine) retry(err error) bool {
 	return code == lib.SQLITE_BUSY || code == lib.SQLITE_LOCKED
 }
 
-func (sqliteEngine) unique(err error) bool {
+// full: a file system that is full, or a limit on the size of files.
+func (sqliteEngine) full(err error) bool {
 	var e *sqlite.Error
-	return errors.As(err, &e) && (e.Code() == lib.SQLITE_CONSTRAINT_UNIQUE || e.Code() == lib.SQLITE_CONSTRAINT_PRIMARYKEY)
+	return errors.As(err, &e) && (e.Code()&0xff == lib.SQLITE_FULL || e.Code() == lib.SQLITE_IOERR_WRITE || e.Code() == lib.SQLITE_IOERR_SHMSIZE)
 }
 
 func (sqliteEngine) index(ctx context.Context, t *tx, sid, seq int64, text string) error {

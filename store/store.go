@@ -48,8 +48,8 @@ type engine interface {
 	// retry reports whether a transaction failed for a reason that passes: another one was
 	// in its way.
 	retry(err error) bool
-	// unique reports whether a row is there already.
-	unique(err error) bool
+	// full reports whether there was no room on the disk.
+	full(err error) bool
 	// index adds the words of an entry; find looks words up.
 	index(ctx context.Context, tx *tx, sid, seq int64, text string) error
 	find(words []string) (where string, args []any, order string)
@@ -160,6 +160,9 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 	for try := 0; ; try++ {
 		err := s.once(ctx, f)
 		if err == nil || try == 20 || !s.eng.retry(err) {
+			if err != nil && s.eng.full(err) {
+				err = fmt.Errorf("%w: %w", ErrFull, err)
+			}
 			return err
 		}
 		pause := time.Duration(1<<min(try, 6)) * time.Millisecond

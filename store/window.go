@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/pare-llm/pare"
@@ -80,7 +81,13 @@ func (s *Store) Window(ctx context.Context, key Key, ask Ask) (*Window, error) {
 		return nil, fmt.Errorf("window of %s: %w", key, err)
 	}
 	if ask.Policy == nil || ask.Policy.Archive == nil && !ask.Policy.Archived {
-		if err := s.shelve(ctx, x, h, r, plan.Archive()); err != nil {
+		err := s.shelve(ctx, x, h, r, plan.Archive())
+		if errors.Is(err, ErrFull) { // what is there can be sent: then nothing is named
+			unnamed := *p
+			unnamed.Archived = false
+			plan, err = unnamed.Plan(ctx, r)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("window of %s: archive what is removed: %w", key, err)
 		}
 	}

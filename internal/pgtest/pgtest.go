@@ -218,13 +218,29 @@ func (s *Server) dsn(name string) string {
 
 // NewDatabase makes an empty database and returns its address.
 func (s *Server) NewDatabase(name string) (string, error) {
+	return s.create(name, "CREATE DATABASE "+name)
+}
+
+// NewDatabaseIn makes a database whose tables lie in a folder of their own.
+func (s *Server) NewDatabaseIn(name, folder string) (string, error) {
+	if s.cred != nil {
+		if err := os.Chown(folder, int(s.cred.Uid), int(s.cred.Gid)); err != nil {
+			return "", err
+		}
+	}
+	return s.create(name, "CREATE TABLESPACE "+name+" LOCATION '"+folder+"'", "CREATE DATABASE "+name+" TABLESPACE "+name)
+}
+
+func (s *Server) create(name string, statements ...string) (string, error) {
 	db, err := sql.Open("pgx", s.dsn("postgres"))
 	if err != nil {
 		return "", err
 	}
 	defer db.Close()
-	if _, err := db.Exec("CREATE DATABASE " + name); err != nil {
-		return "", err
+	for _, q := range statements {
+		if _, err := db.Exec(q); err != nil {
+			return "", err
+		}
 	}
 	return s.dsn(name), nil
 }

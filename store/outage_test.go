@@ -1,0 +1,297 @@
+//go:build unix
+
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pare-llm/pare/internal/pgtest"
+	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/store"
+)
+
+// fill is a process whose files may not grow beyond a limit, as on a disk that is full. It
+// appends until that fails, goes on when there is room again, and prints what was
+// acknowledged.
+func fill(path string) {
+	signal.Ignore(syscall.SIGXFSZ)
+	st, err := store.Open(ctx, path)
+	if err != nil {
+		fail(err)
+	}
+	defer st.Close()
+	key := store.ID("a")
+	if _, err := st.Create(ctx, key, anthropic); err != nil {
+		fail(err)
+	}
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		fail(err)
+	}
+	r := rand.New(rand.NewPCG(5, 5))
+	noise := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = 'a' + byte(r.IntN(26))
+		}
+		return string(b)
+	}
+	n := 0
+	for round := range 3 {
+		limit := was
+		limit.Cur = uint64(1+round) << 20
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+			fail(err)
+		}
+		full := false
+		for range 400 {
+			id := fmt.Sprintf("e%d", n)
+			n++
+			_, err := st.Append(ctx, key, store.Anywhere, store.Message(id+"c", call(id)), store.Message(id+"r", result(id, noise(20_000))))
+			if err == nil {
+				fmt.Printf("a %sc\na %sr\n", id, id)
+				continue
+			}
+			if full = errors.Is(err, store.ErrFull); !full {
+				fail(fmt.Errorf("not the error for a full disk: %w", err))
+			}
+			// What is there can be read, and sent.
+			if _, err := st.Window(ctx, key, store.Ask{}); err != nil {
+				fail(err)
+			}
+			break
+		}
+		if !full {
+			fail(errors.New("the disk was never full"))
+		}
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+			fail(err)
+		}
+		if _, err := st.Append(ctx, key, store.Anywhere, store.Message(fmt.Sprintf("room%d", round), user("there is room again"))); err != nil {
+			fail(err)
+		}
+		fmt.Printf("a room%d\n", round)
+	}
+}
+
+// A disk is full in the middle of appends: the error says so, nothing is torn, and the
+// store goes on when there is room.
+func TestDiskFull(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "pare.db")
+		c := exec.Command(os.Args[0], "child", "full", path)
+		c.Stderr = os.Stderr
+		out, err := c.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		acked := make(map[string][]string)
+		for line := range strings.Lines(string(out)) {
+			acked["a"] = append(acked["a"], strings.TrimSpace(strings.TrimPrefix(line, "a ")))
+		}
+		st := open(t, path)
+		verify(t, st, acked)
+		if n := len(texts(t, st, store.ID("a"))); n != len(acked["a"]) {
+			t.Errorf("%d entries, %d were acknowledged", n, len(acked["a"]))
+		}
+	})
+	t.Run("postgres", func(t *testing.T) {
+		server := ownServer(t)
+		room := filepath.Join(server.Dir, "small")
+		if err := os.Mkdir(room, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", room).CombinedOutput(); err != nil {
+			t.Skipf("a small file system cannot be mounted here: %v %s", err, strings.TrimSpace(string(out)))
+		}
+		t.Cleanup(func() { exec.Command("umount", "-l", room).Run() })
+		dsn, err := server.NewDatabaseIn("small", room)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := open(t, dsn)
+		key := create(t, st, "a")
+		acked := make(map[string][]string)
+		r := rand.New(rand.NewPCG(5, 5))
+		for i := 0; ; i++ {
+			b := make([]byte, 200_000)
+			for i := range b {
+				b[i] = 'a' + byte(r.IntN(26))
+			}
+			id := fmt.Sprintf("e%d", i)
+			_, err := st.Append(ctx, key, store.Anywhere, store.Message(id+"c", call(id)), store.Message(id+"r", result(id, string(b))))
+			if err != nil {
+				if !errors.Is(err, store.ErrFull) {
+					t.Fatalf("not the error for a full disk: %v", err)
+				}
+				break
+			}
+			acked["a"] = append(acked["a"], id+"c", id+"r")
+			if i > 1000 {
+				t.Fatal("the disk was never full")
+			}
+		}
+		verify(t, st, acked)
+		if n := len(texts(t, st, key)); n != len(acked["a"]) {
+			t.Errorf("%d entries, %d were acknowledged", n, len(acked["a"]))
+		}
+	})
+}
+
+// ownServer is a PostgreSQL that a test may harm.
+func ownServer(t *testing.T) *pgtest.Server {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a server of its own")
+	}
+	pgtest.DSN(t) // skips where there is none
+	server, err := pgtest.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	return server
+}
+
+// A wire is a connection over TCP to a PostgreSQL that can be cut.
+type wireTo struct {
+	net.Listener
+	socket string
+	cut    func() (after int64) // bytes from the client until it is cut; 0: never
+	cuts   atomic.Int64
+}
+
+func newWire(t *testing.T, dsn string, cut func() int64) (*wireTo, string) {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	w := &wireTo{Listener: l, socket: filepath.Join(q.Get("host"), ".s.PGSQL.5432"), cut: cut}
+	host, port, _ := net.SplitHostPort(l.Addr().String())
+	q.Set("host", host)
+	q.Set("port", port)
+	q.Set("sslmode", "disable")
+	u.RawQuery = q.Encode()
+	go w.accept()
+	t.Cleanup(func() { l.Close() })
+	return w, u.String()
+}
+
+func (w *wireTo) accept() {
+	for {
+		client, err := w.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("unix", w.socket)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		end := func() { client.Close(); server.Close() }
+		go func() { io.Copy(client, server); end() }()
+		go func() {
+			if after := w.cut(); after > 0 {
+				io.CopyN(server, client, after)
+				w.cuts.Add(1)
+			} else {
+				io.Copy(server, client)
+			}
+			end()
+		}()
+	}
+}
+
+// The connection to the database is cut at any byte, again and again: what was written
+// without an answer counts once when it is sent again.
+func TestConnectionCut(t *testing.T) {
+	direct := pgtest.DSN(t)
+	st := open(t, direct)
+	key := create(t, st, "a")
+	var mu sync.Mutex
+	r := rand.New(rand.NewPCG(9, 9))
+	w, dsn := newWire(t, direct, func() int64 {
+		mu.Lock()
+		defer mu.Unlock()
+		return 300 + r.Int64N(20_000)
+	})
+	var through *store.Store
+	for through == nil { // opening may be cut as well
+		if s, err := store.Open(ctx, dsn); err == nil {
+			through = s
+		}
+	}
+	defer through.Close()
+	acked := make(map[string][]string)
+	want := int64(trial.Size(100))
+	var wait sync.WaitGroup
+	for n := range 4 {
+		wait.Go(func() {
+			for i := 0; w.cuts.Load() < want; i++ {
+				id := fmt.Sprintf("%d-%d", n, i)
+				list := []store.Entry{store.Message(id+"u", user(id)), store.Message(id+"c", call(id)), store.Message(id+"r", result(id, strings.Repeat("out ", 200)))}
+				for {
+					_, err := through.Append(ctx, key, store.Anywhere, list...)
+					if err == nil {
+						break
+					}
+					var dup *store.DuplicateError
+					if errors.As(err, &dup) {
+						t.Error(err)
+						return
+					}
+				}
+				mu.Lock()
+				acked["a"] = append(acked["a"], id+"u", id+"c", id+"r")
+				mu.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	t.Logf("%d cuts, %d entries", w.cuts.Load(), len(acked["a"]))
+	verify(t, st, acked)
+	if n := len(texts(t, st, key)); n != len(acked["a"]) {
+		t.Errorf("%d entries, %d were acknowledged", n, len(acked["a"]))
+	}
+}
+
+// A machine vanishes in the middle of a transaction, without a word: its locks do not stay.
+func TestVanishedMachineHoldsNoLock(t *testing.T) {
+	direct := pgtest.DSN(t)
+	st := open(t, direct)
+	key := create(t, st, "a")
+	vanished := open(t, direct+"&idle_in_transaction_session_timeout=200")
+	held := make(chan struct{})
+	go store.HoldLock(vanished, key, func() {
+		close(held)
+		<-t.Context().Done() // it never comes back
+	})
+	<-held
+	late, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if _, err := st.Append(late, key, store.Anywhere, store.Message("", user("go on"))); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,144 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/store"
+)
+
+// Retention cannot break a window that is kept.
+func TestRetentionKeepsWindows(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		for i := range 20 {
+			id := fmt.Sprintf("c%d", i)
+			put(t, st, key, user(fmt.Sprintf("turn %d %s", i, strings.Repeat("and so on ", 30))), call(id), result(id, "x"), assistant("fine"))
+		}
+		if _, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 6, Summarize: says("they talked")}); err != nil {
+			t.Fatal(err)
+		}
+		put(t, st, key, user("now"))
+		before, err := st.Window(ctx, key, store.Ask{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, err := st.Collect(ctx, "", store.Retain{Originals: 1})
+		if err != nil || done.Entries == 0 {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		after, err := st.Window(ctx, key, store.Ask{})
+		if err != nil || string(after.Body) != string(before.Body) {
+			t.Errorf("%v: the window changed", err)
+		}
+		sound(t, st, key)
+		if done, err = st.Collect(ctx, "", store.Retain{Idle: 1}); err != nil || done.Sessions != 1 {
+			t.Errorf("%+v, %v", done, err)
+		}
+	})
+}
+
+// Retention: what it has let go of cannot be made to be in force again, and everything
+// else works on.
+func TestRetentionIsFinal(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		shot := fmt.Sprintf(`{"role":"user","content":[{"type":"text","text":"the task"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%s"}}]}`, picture(30_000, 1))
+		put(t, st, key, []byte(shot), assistant("I see"))
+		for i := range 12 {
+			turn(t, st, key, i)
+		}
+		made := compact(t, st, key, "they talked")
+		turn(t, st, key, 12)
+		if hits, err := st.Search(ctx, key, "answer", 0); err != nil || len(hits) == 0 {
+			t.Fatal(hits, err)
+		}
+		before := window(t, st, key, store.Ask{})
+		if done, err := st.Collect(ctx, "", store.Retain{Originals: 1}); err != nil || done.Entries == 0 || done.Media != 0 {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		if after := window(t, st, key, store.Ask{}); after != before || !strings.Contains(after, picture(30_000, 1)) {
+			t.Error("the window changed")
+		}
+		for name, err := range map[string]error{
+			"revert": second(st.RevertTurns(ctx, key, store.Anywhere, 6)),
+			"undo":   second(st.Undo(ctx, key)),
+			"window": second(st.Window(ctx, key, store.Ask{Head: 10})),
+			"fork":   second(st.Fork(ctx, key, "", store.ID("f"))),
+		} {
+			if name != "fork" && !errors.Is(err, store.ErrLetGo) || name == "fork" && err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if _, err := st.Recall(ctx, "", made.Archive); err == nil {
+			t.Error("what was let go of was recalled")
+		}
+		if got := texts(t, st, key); !strings.Contains(got[len(made.Prefix)-1], "they talked") || got[0] != shot {
+			t.Errorf("an export begins with what stands for the rest: %.300s", got)
+		}
+		page, err := st.Page(ctx, key, store.Page{Limit: 3})
+		if err != nil || !page.Entries[0].Gone || page.Entries[0].Raw != nil {
+			t.Errorf("%v: %+v", err, page.Entries[0])
+		}
+		if hits, err := st.Search(ctx, key, "answer", 0); err != nil || len(hits) == 0 || hits[0].Seq <= made.To {
+			t.Errorf("%v: %v", err, hits)
+		}
+		into := create(t, st, "b")
+		if n, err := st.Merge(ctx, key, into); err != nil || n == 0 {
+			t.Error(n, err)
+		}
+		sound(t, st, key, store.ID("f"), into)
+	})
+}
+
+// Media that nobody uses are removed while others store the same ones again.
+func TestMediaAreNotRemovedUnderAWriter(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		raw := func(i int) []byte {
+			return []byte(fmt.Sprintf(`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%s"}}]}`, picture(8000, byte(i%2))))
+		}
+		stop := make(chan struct{})
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if _, err := st.Collect(ctx, "", store.Retain{Tombstones: 1}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+		for w := range 3 {
+			wait.Go(func() {
+				for i := range trial.Size(30) {
+					key := store.ID(fmt.Sprintf("%d-%d", w, i))
+					if _, err := st.Create(ctx, key, anthropic); err != nil {
+						t.Error(err)
+						return
+					}
+					put(t, st, key, raw(i))
+					if _, err := st.Page(ctx, key, store.Page{}); err != nil {
+						t.Error(err)
+					}
+					if err := st.Delete(ctx, key); err != nil {
+						t.Error(err)
+					}
+				}
+				if w == 0 {
+					close(stop)
+				}
+			})
+		}
+		wait.Wait()
+		sound(t, st)
+	})
+}
