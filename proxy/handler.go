@@ -37,6 +37,9 @@ type Config struct {
 	Begun    func(*Record)
 	Planned  func(id string, r *wire.Request, p *pare.Plan)
 	Log      *slog.Logger
+	// BodyTime is how long nothing may come of the body of a request before it is given up.
+	// Zero: a minute.
+	BodyTime time.Duration
 	// Memory bounds the bodies that are held at once; what finds no room waits. Zero: 1 GB,
 	// less: no bound.
 	Memory int64
@@ -74,6 +77,9 @@ func New(c Config) *Handler {
 	}
 	if c.Flights == 0 {
 		c.Flights = 4096
+	}
+	if h.conf.BodyTime == 0 {
+		h.conf.BodyTime = time.Minute
 	}
 	if h.conf.Log == nil {
 		h.conf.Log = slog.New(slog.DiscardHandler)
@@ -143,9 +149,30 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// An upstream may reply before it has read everything. The reply must not be lost for
 	// it, and the request must go on.
-	http.NewResponseController(w).EnableFullDuplex()
+	rc := http.NewResponseController(w)
+	rc.EnableFullDuplex()
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = &timed{ReadCloser: r.Body, rc: rc, most: h.conf.BodyTime}
+	}
 	ctx := context.WithValue(r.Context(), targetKey{}, target{up, path})
 	h.proxy.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// timed gives up a body of which nothing comes any more: a client could otherwise hold a
+// place for as long as it likes.
+type timed struct {
+	io.ReadCloser
+	rc   *http.ResponseController
+	most time.Duration
+}
+
+func (t *timed) Read(p []byte) (int, error) {
+	t.rc.SetReadDeadline(time.Now().Add(t.most)) // where that cannot be, it is not needed
+	n, err := t.ReadCloser.Read(p)
+	if err != nil {
+		t.rc.SetReadDeadline(time.Time{})
+	}
+	return n, err
 }
 
 // rewrite points a request at its upstream. Nothing is added, and what the proxy of the

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/proxy"
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -118,4 +119,13 @@ func TestPolicies(t *testing.T) {
 			t.Errorf("a history for an unknown model was changed: %v", resp.Header)
 		}
 	})
+}
+
+// panicking is a policy whose stubs panic, hanging one whose stubs wait.
+func panicking() *pare.Policy {
+	return &pare.Policy{Repair: wire.Repair{Stub: func(transcript.Exchange) string { panic("no stub") }}}
+}
+
+func hanging(until chan bool) *pare.Policy {
+	return &pare.Policy{Repair: wire.Repair{Stub: func(transcript.Exchange) string { <-until; return "late" }}}
 }

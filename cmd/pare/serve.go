@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -22,15 +21,19 @@ import (
 )
 
 type serveCmd struct {
-	Listen   string        `default:"127.0.0.1:8811" placeholder:"HOST:PORT" help:"Where to listen; port 0 is any that is free. Default: 127.0.0.1:8811."`
-	Upstream []string      `sep:"none" placeholder:"NAME=URL" help:"Where requests go: anthropic, openai, gemini, bedrock, or a name of your own, reached at /u/NAME/. May be repeated. Default: the vendors' own."`
-	Store    string        `placeholder:"DSN" env:"PARE_STORE" help:"The store of sessions: a file, or postgres://… . Default: pare.db in the user's data folder."`
-	NoStore  bool          `help:"Keep no sessions."`
-	Prune    bool          `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit."`
-	MaxBody  string        `placeholder:"SIZE" help:"The largest request that is looked at; larger ones go on as they are. Default: 64MB."`
-	Grace    time.Duration `default:"30s" placeholder:"TIME" help:"How long requests under way may take when the server is told to end. Default: 30s."`
-	Log      string        `enum:",debug,info,warn,error" default:"" env:"PARE_LOG" placeholder:"LEVEL" help:"What to write to standard error: debug, info, warn (default) or error."`
-	settings `embed:""`
+	Listen    string        `default:"127.0.0.1:8811" placeholder:"HOST:PORT" help:"Where to listen; port 0 is any that is free. Default: 127.0.0.1:8811."`
+	Upstream  []string      `sep:"none" placeholder:"NAME=URL" help:"Where requests go: anthropic, openai, gemini, bedrock, or a name of your own, reached at /u/NAME/. May be repeated. Default: the vendors' own."`
+	Store     string        `placeholder:"DSN" env:"PARE_STORE" help:"The store of sessions: a file, or postgres://… . Default: pare.db in the user's data folder."`
+	NoStore   bool          `help:"Keep no sessions."`
+	Prune     bool          `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit."`
+	MaxBody   string        `placeholder:"SIZE" help:"The largest request that is looked at; larger ones go on as they are. Default: 64MB."`
+	TokenFile string        `type:"path" placeholder:"FILE" help:"What clients must send as Pare-Token: one of the lines of FILE. PARE_TOKENS names some, too. Needed if other machines can reach the address."`
+	Host      []string      `placeholder:"NAME" help:"A name beside those of this machine by which Pare's own pages may be reached. May be repeated."`
+	Grace     time.Duration `default:"30s" placeholder:"TIME" help:"How long requests under way may take when the server is told to end. Default: 30s."`
+	Log       string        `enum:",debug,info,warn,error" default:"" env:"PARE_LOG" placeholder:"LEVEL" help:"What to write to standard error: debug, info, warn (default) or error."`
+	settings  `embed:""`
+
+	guarded bool // clients must send a token
 }
 
 // Help is the page's first paragraph.
@@ -49,7 +52,7 @@ reads the configuration again.`
 }
 
 func (c *serveCmd) run(w *world) int {
-	o := serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: c.logger(w), Prune: c.Prune}
+	o := serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: c.logger(w), Prune: c.Prune, Hosts: c.Host}
 	for _, text := range c.Upstream {
 		u, err := proxy.ParseUpstream(text)
 		if err != nil {
@@ -64,12 +67,19 @@ func (c *serveCmd) run(w *world) int {
 	if status != statusClean {
 		return status
 	}
-	if err := local(c.Listen); err != nil {
+	var err error
+	if o.Tokens, err = c.tokens(w); err != nil {
 		return w.usage(err, "serve")
 	}
-	l, err := net.Listen("tcp", c.Listen)
+	c.guarded = len(o.Tokens) > 0
+	l, err := serve.Listen(c.Listen, w.getenv)
 	if err != nil {
 		return w.fail(err.Error(), "another --listen HOST:PORT may be free")
+	}
+	if !serve.Local(l.Addr()) && len(o.Tokens) == 0 {
+		l.Close()
+		return w.fail("other machines can reach "+l.Addr().String()+", and nobody would have to send a token",
+			"listen on 127.0.0.1, or give --token-file FILE or PARE_TOKENS")
 	}
 	screen.Fprintf(w.stderr, "pare: listening on http://%s\n", l.Addr().String())
 	if used != "" {
@@ -122,7 +132,16 @@ func (c *serveCmd) serve(w *world, s *serve.Server, l net.Listener) int {
 func (c *serveCmd) reload(w *world, s *serve.Server) {
 	var o serve.Options
 	if _, status := c.configure(w, &o); status == statusClean {
+		tokens, err := c.tokens(w)
+		if err == nil && len(tokens) == 0 && c.guarded {
+			err = errors.New("there is no token any more")
+		}
+		if err != nil {
+			w.fail(err.Error(), "the configuration stays as it was")
+			return
+		}
 		s.Set(o.Settings)
+		s.SetTokens(tokens)
 		screen.Fprintf(w.stderr, "pare: the configuration was read again\n")
 	}
 }
@@ -188,14 +207,29 @@ func (c *serveCmd) logger(w *world) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w.stderr, &slog.HandlerOptions{Level: level}))
 }
 
-// local refuses an address that other machines can reach.
-func local(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
+// tokens reads the tokens of clients: a line each of a file, or what the environment says.
+func (c *serveCmd) tokens(w *world) ([]string, error) {
+	text := strings.ReplaceAll(w.getenv("PARE_TOKENS"), ",", "\n")
+	if c.TokenFile != "" {
+		raw, err := os.ReadFile(c.TokenFile)
+		if err != nil {
+			return nil, err
+		}
+		text += "\n" + string(raw)
 	}
-	if ip, err := netip.ParseAddr(host); host == "localhost" || err == nil && ip.IsLoopback() {
-		return nil
+	var all []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if len(line) < minToken {
+			return nil, fmt.Errorf("a token has %d characters: %d are the least", len(line), minToken)
+		}
+		all = append(all, line)
 	}
-	return hinted{errors.New("--listen " + address + " can be reached by other machines"), "listen on 127.0.0.1 and let a server with tokens stand in front"}
+	return all, nil
 }
+
+// minToken is the length of the shortest token that is not too easily guessed.
+const minToken = 16

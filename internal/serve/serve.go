@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,6 +40,11 @@ type Options struct {
 	Prune bool
 	// Base sends requests to the upstreams. Nil: the proxy's own.
 	Base http.RoundTripper
+	// Tokens are what clients must send, one of them: see [Server.SetTokens].
+	Tokens []string
+	// HeaderTime is how long the headers of a request may take, BodyTime how long nothing
+	// may come of its body. Zero: a minute.
+	HeaderTime, BodyTime time.Duration
 	// Hosts are names beside those of this machine by which /pare/ may be reached.
 	Hosts []string
 }
@@ -55,6 +61,7 @@ type Server struct {
 	proxy  *proxy.Handler
 	own    http.Handler
 	guard  guard
+	gate   gate
 	watch  *Watch
 	http   *http.Server
 	calls  *calls
@@ -72,13 +79,14 @@ func New(o Options) *Server {
 	s := &Server{o: o, watch: NewWatch(), closed: make(chan struct{}), calls: &calls{max: o.MaxBody}}
 	s.calls.settings.Store(o.Settings)
 	s.guard.hosts = o.Hosts
+	s.gate.set(o.Tokens)
 	s.proxy = proxy.New(proxy.Config{
 		Upstreams: o.Upstreams, Policy: o.Settings.Policy, Base: o.Base, MaxBody: o.MaxBody, PlanTime: o.PlanTime, Prune: o.Prune,
-		Record: s.record, Begun: s.watch.Begin, Planned: s.watch.Keep, Log: o.Log,
+		Record: s.record, Begun: s.watch.Begin, Planned: s.watch.Keep, Log: o.Log, BodyTime: o.BodyTime,
 	})
-	s.own = s.guard.wrap(s.routes())
+	s.own = s.guard.wrap(s.gate.own(s.routes()))
 	s.http = &http.Server{
-		Handler: s, ReadHeaderTimeout: 60 * time.Second, IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 256 << 10,
+		Handler: s, ReadHeaderTimeout: cmp.Or(o.HeaderTime, time.Minute), IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 256 << 10,
 		ErrorLog: log.New(quiet{o.Log}, "", 0),
 	}
 	return s
@@ -106,6 +114,9 @@ func (s *Server) record(r *proxy.Record) {
 	}
 }
 
+// SetTokens says what clients must send as Pare-Token, one of them; none: nobody has to.
+func (s *Server) SetTokens(tokens []string) { s.gate.set(tokens) }
+
 // Watch is what happens to requests.
 func (s *Server) Watch() *Watch { return s.watch }
 
@@ -113,6 +124,10 @@ func (s *Server) Watch() *Watch { return s.watch }
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/pare" || strings.HasPrefix(r.URL.Path, "/pare/") {
 		s.own.ServeHTTP(w, r)
+		return
+	}
+	if !s.gate.proxied(r) {
+		problem(w, http.StatusUnauthorized, "unauthorized", "a token is missing or unknown: send "+tokenHeader)
 		return
 	}
 	s.proxy.ServeHTTP(w, r)
