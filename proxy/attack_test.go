@@ -49,7 +49,6 @@ func TestSmuggling(t *testing.T) {
 		"two codings":                "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n",
 		"coding with a trick":        "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
 		"coding behind a space":      "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
-		"folded coding":              "X: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n{}",
 		"chunk that is not a number": "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
 		"chunk with a sign":          "Transfer-Encoding: chunked\r\n\r\n+2\r\n{}\r\n0\r\n\r\n",
 		"chunk longer than it says":  "Transfer-Encoding: chunked\r\n\r\n1\r\n{}\r\n0\r\n\r\n",
@@ -251,7 +250,14 @@ func TestKeysAreNotLogged(t *testing.T) {
 func TestBodyThatStops(t *testing.T) {
 	u := newUpstream(t, nil)
 	s := front(t, u, func(c *proxy.Config) { c.BodyTime = time.Millisecond })
-	if got := raw(t, s.Listener.Addr().String(), "POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"); len(got) != 1 || got[0] != 400 || len(u.all()) > 0 {
-		t.Error(got, len(u.all()))
+	c, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	io.WriteString(c, "POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil) // and c stays open
+	if err != nil || resp.StatusCode != 400 || len(u.all()) > 0 {
+		t.Error(resp, err, len(u.all()))
 	}
 }

@@ -169,8 +169,8 @@ type timed struct {
 func (t *timed) Read(p []byte) (int, error) {
 	t.rc.SetReadDeadline(time.Now().Add(t.most)) // where that cannot be, it is not needed
 	n, err := t.ReadCloser.Read(p)
-	if err != nil {
-		t.rc.SetReadDeadline(time.Time{})
+	if err == io.EOF {
+		t.rc.SetReadDeadline(time.Time{}) // otherwise the connection is of no use any more
 	}
 	return n, err
 }
@@ -212,11 +212,11 @@ func (h *Handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 	to := r.Context().Value(targetKey{}).(target)
 	var body *BodyError
 	switch {
-	case r.Context().Err() != nil:
-		panic(http.ErrAbortHandler) // nobody is there any more
 	case errors.As(err, &body):
 		w.Header().Set("Connection", "close")
 		refuse(w, to.upstream.Name, http.StatusBadRequest, "the body of the request cannot be read")
+	case r.Context().Err() != nil:
+		panic(http.ErrAbortHandler) // nobody is there any more
 	default:
 		refuse(w, to.upstream.Name, http.StatusBadGateway, "Pare cannot reach the upstream "+to.upstream.Name+": "+cause(err))
 	}
