@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -127,8 +128,8 @@ func TestBreak(t *testing.T) {
 
 func TestCorrupt(t *testing.T) {
 	seen := map[string]int{}
-	broken := 0
-	for seed := range uint64(3000) {
+	broken, n := 0, max(1000, trial.Size(3000))
+	for seed := range uint64(n) {
 		d := wire.Dialects()[seed%5]
 		body := Random(seed%50, GenOptions{Turns: 1, Steps: 2}).Render(d, RenderOptions{})
 		before := bytes.Clone(body)
@@ -147,8 +148,8 @@ func TestCorrupt(t *testing.T) {
 			t.Errorf("never: %s", d.name)
 		}
 	}
-	if broken == 0 || broken > 600 {
-		t.Errorf("%d of 3000 are not JSON", broken)
+	if broken == 0 || broken > n/5 {
+		t.Errorf("%d of %d are not JSON", broken, n)
 	}
 	for _, body := range []string{"", "{", "7", "[]", "{}", `{"messages":[]}`} {
 		for seed := range uint64(50) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/replay"
 	"github.com/pare-llm/pare/tokens"
 )
@@ -45,7 +46,11 @@ const careful = "trim:cache,recent=16"
 func TestCorpus(t *testing.T) {
 	all := corpus(t)
 	if !*update {
-		all = slices.DeleteFunc(all, func(h history) bool { return len(h.r.Raw()) > 60_000 })
+		most := 60_000
+		if testing.Short() || trial.Race {
+			most = 20_000
+		}
+		all = slices.DeleteFunc(all, func(h history) bool { return len(h.r.Raw()) > most })
 	}
 	var out strings.Builder
 	mended := 0

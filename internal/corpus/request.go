@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -28,8 +29,31 @@ type Request struct {
 
 var modelInURL = regexp.MustCompile(`/models?/([^/:]+(?:%3A\d+)?)`)
 
-// Requests reads the requests that were recorded, by dialect: Group is the folder.
+var requests once[Request]
+
+// Requests reads the requests that were recorded, by dialect: Group is the folder. Nobody
+// may change their bytes.
 func Requests(t testing.TB) []Request {
+	t.Helper()
+	return requests.get(func() []Request { return readRequests(t) })
+}
+
+// once is a list that is read once for all tests of a package.
+type once[T any] struct {
+	sync.Mutex
+	all []T
+}
+
+func (o *once[T]) get(read func() []T) []T {
+	o.Lock()
+	defer o.Unlock()
+	if o.all == nil {
+		o.all = read()
+	}
+	return slices.Clone(o.all)
+}
+
+func readRequests(t testing.TB) []Request {
 	t.Helper()
 	var all []Request
 	for _, f := range Files(t, "*/*.requests.jsonl*") {

@@ -9,19 +9,23 @@ import (
 
 // Sessions reads the sessions of agents as the requests that they would have become,
 // by agent. What agents keep in files of their own is taken out of them only as far as
-// tests of requests need it.
+// tests of requests need it. Nobody may change their bytes.
 func Sessions(t testing.TB) []Body {
 	t.Helper()
-	c := &collection{t: t}
-	c.tau()
-	c.sweAgent()
-	c.gym()
-	c.claudeCode()
-	c.pi()
-	c.codex()
-	c.cline()
-	return c.all
+	return sessions.get(func() []Body {
+		c := &collection{t: t}
+		c.tau()
+		c.sweAgent()
+		c.gym()
+		c.claudeCode()
+		c.pi()
+		c.codex()
+		c.cline()
+		return c.all
+	})
 }
+
+var sessions once[Body]
 
 type collection struct {
 	t   testing.TB
