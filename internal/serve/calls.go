@@ -27,13 +27,13 @@ type calls struct {
 // misuse is the error for a parameter that cannot be.
 type misuse struct{ error }
 
-func (c *calls) serve(w http.ResponseWriter, r *http.Request) {
-	do := r.PathValue("do")
-	plan, ok := map[string]func(*config.Config, url.Values) (*pare.Policy, error){"check": nil, "fix": fix, "prune": prune, "trim": trim}[do]
-	if !ok {
-		problem(w, http.StatusNotFound, "not_found", "there is no "+r.URL.Path)
-		return
-	}
+// A planner makes the policy of a call; nil: the call only checks.
+type planner func(*config.Config, url.Values) (*pare.Policy, error)
+
+// callable are the calls by name.
+var callable = map[string]planner{"check": nil, "fix": fix, "prune": prune, "trim": trim}
+
+func (c *calls) serve(w http.ResponseWriter, r *http.Request, plan planner) {
 	q := r.URL.Query()
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, cmp.Or(c.max, 64<<20)))
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *calls) serve(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	if do == "check" {
+	if plan == nil {
 		c.check(w, req, q)
 		return
 	}

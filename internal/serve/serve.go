@@ -160,7 +160,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /pare/healthz", s.health)
-	mux.HandleFunc("POST /pare/v1/{do}", s.calls.serve)
+	for do, policy := range callable {
+		mux.HandleFunc("POST /pare/v1/"+do, func(w http.ResponseWriter, r *http.Request) { s.calls.serve(w, r, policy) })
+	}
 	mux.HandleFunc("GET /pare/v1/receipts/{id}", s.receipt)
 	mux.HandleFunc("GET /pare/v1/requests", s.requests)
 	mux.HandleFunc("GET /pare/v1/events", s.events)
@@ -171,7 +173,10 @@ func (s *Server) routes() http.Handler {
 			mux.Handle(path, h)
 		}
 	}
-	mux.Handle("GET /pare/", http.StripPrefix("/pare", ui.TrafficHandler(s.watch)))
+	mux.HandleFunc("/pare/v1/", func(w http.ResponseWriter, r *http.Request) {
+		problem(w, http.StatusNotFound, "not_found", "there is no "+r.Method+" "+r.URL.Path)
+	})
+	mux.Handle("/pare/", http.StripPrefix("/pare", ui.TrafficHandler(s.watch)))
 	return mux
 }
 
