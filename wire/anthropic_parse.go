@@ -19,9 +19,10 @@ var anthropicGrammar = grammar{
 		{end: "/invoke", within: "anthropic"}, {end: "/invoke-with-response-stream", within: "anthropic"},
 	},
 	tells: tells{
-		body:  []string{"anthropic_version", "stop_sequences"},
-		tools: []string{"input_schema"},
-		types: []string{"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use", "search_result", "container_upload", "compaction"},
+		body:    []string{"anthropic_version", "stop_sequences"},
+		tools:   []string{"input_schema"},
+		element: []string{"clear_at", "output_config"},
+		types:   []string{"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use", "search_result", "container_upload", "compaction", "tool_addition", "tool_removal"},
 	},
 	rules:  anthropicRules,
 	speech: anthropic{},

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -144,13 +145,100 @@ func (m *mender) mergeChat(up, i, into int) bool {
 // asUser lets the user say what the system may not say here, marked as such.
 func (m *mender) asUser(f *Finding) {
 	i := f.Index
-	if !m.untouched(i) {
+	if !m.untouched(i) || m.changesTools(i) && m.anchor(f) {
 		return
 	}
 	text := "<system-reminder>\n" + allText(m.raw, m.frame[i].content, 0) + "\n</system-reminder>"
 	m.dropMessage(i)
 	m.insertMessage(i, m.g.textMessage(transcript.User, text), m.fresh(), atMessage(i))
 	m.log(f, "edit", transcript.NoBlock, i, 0, "a system message that may not stand here becomes a reminder in the user's turn")
+}
+
+// changesTools reports whether a message of the system adds or removes tools: that cannot be
+// said in words.
+func (m *mender) changesTools(i int) bool {
+	return slices.ContainsFunc(m.notes, func(n note) bool {
+		return int(n.message) == i && (n.fault == toolDefined || n.fault == toolChangeUnknown)
+	})
+}
+
+// anchor lets a message of the system that changes tools stay one: where somebody has to
+// speak in front of it, a short turn of the user is put there; where the model takes no
+// such messages, the definitions go to the tools of the head.
+func (m *mender) anchor(f *Finding) bool {
+	if f.fault == systemUnsupported {
+		return m.hoistTools(f)
+	}
+	raw := m.g.textMessage(transcript.User, goOnText)
+	if f.Index == 0 {
+		raw = m.g.textMessage(transcript.User, beginText)
+	}
+	m.insertMessage(f.Index, raw, m.fresh())
+	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "a message of the system that changes tools follows the user")
+	return true
+}
+
+// hoistTools declares the tools that a message of the system defines in the head, and lets
+// the user say what it says; its other changes go.
+func (m *mender) hoistTools(f *Finding) bool {
+	at, declared := m.member(m.body(), "tools")
+	if m.bare || declared && m.raw[at.Start] != '[' {
+		return false
+	}
+	l := list{span: at}
+	if declared {
+		for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(at)) {
+			l.elems, l.drop = append(l.elems, tspan(e)), append(l.drop, false)
+		}
+	}
+	msg := m.t.Messages()[f.Index]
+	var texts []string
+	var from []origin
+	var gone, by []transcript.BlockID
+	var defined [][]byte
+	var names []string
+	for b := msg.First; b < msg.End; b++ {
+		blk := m.t.Block(b)
+		def, ok := m.member(blk.Span, "tool")
+		if ok && m.raw[def.Start] == '{' {
+			def, ok = m.member(def, "definition")
+		}
+		switch {
+		case blk.Kind == transcript.Text:
+			texts, from = append(texts, plainText(m.raw, blk.Body, 0)), append(from, m.at(b))
+		case ok && m.raw[def.Start] == '{' && !m.head.tools[blk.Tool]:
+			if i := slices.Index(names, blk.Tool); i >= 0 { // the last one counts
+				defined, names, gone = slices.Delete(defined, i, i+1), slices.Delete(names, i, i+1), append(gone, by[i])
+				by = slices.Delete(by, i, i+1)
+			}
+			defined, names, by = append(defined, m.t.Bytes(def)), append(names, blk.Tool), append(by, b)
+		default:
+			gone = append(gone, b)
+		}
+	}
+	for _, raw := range defined {
+		l.insert(len(l.elems), item{raw: raw})
+	}
+	switch {
+	case defined == nil:
+	case !declared && !m.setMember(m.body(), "tools", array(defined...)):
+		return false
+	case declared && !m.edit(l.edits(m.raw)[0]):
+		return false
+	}
+	m.dropMessage(f.Index)
+	m.log(f, "move", transcript.NoBlock, f.Index, 0, "the model takes no such message; what it defines is declared in tools")
+	for _, b := range gone {
+		m.log(f, "drop", b, f.Index, -m.t.Block(b).Span.Len(), "the model takes no changes of tools in mid-conversation")
+	}
+	if len(texts) > 0 {
+		text := "<system-reminder>\n" + strings.Join(texts, "\n") + "\n</system-reminder>"
+		m.insertMessage(f.Index, m.g.textMessage(transcript.User, text), m.fresh(), from[0])
+		for _, o := range from[1:] {
+			m.join(from[0], o)
+		}
+	}
+	return true
 }
 
 // slide moves a system message behind the user's turn that follows, where the API

@@ -8,6 +8,4 @@ import "regexp"
 var known = []struct {
 	name  string
 	class *regexp.Regexp
-}{
-	{"a tool that is defined in the history is called unknown", regexp.MustCompile(`^anthropic: tool-reference-unknown in a whole history$`)},
-}
+}{}
