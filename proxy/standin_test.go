@@ -337,3 +337,21 @@ func TestStreamsThroughProxy(t *testing.T) {
 		}
 	}
 }
+
+// TestSignedThroughProxy: a body that is signed is not changed, and not sent twice.
+func TestSignedThroughProxy(t *testing.T) {
+	m := &paretest.Mock{}
+	up := standIn(t, m)
+	through := front(t, up)
+	body := string(paretest.MustParse(`user "fix it" | call r1 Read a.go | user "go on"`).Render(wire.Bedrock, paretest.RenderOptions{}))
+	path := pathFor(t, "bedrock", []byte(body))
+	resp, answer := post(t, through.URL+path, body, "Authorization", "AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/bedrock/aws4_request, SignedHeaders=host, Signature=00")
+	want := direct(m, path, body)
+	if resp.StatusCode != 400 || answer != want.Body.String() || resp.Header.Get("Pare-Skipped") != "signed" || len(up.all()) != 1 || string(up.last(t).body) != body {
+		t.Errorf("status %d, %v, %d requests: %s", resp.StatusCode, resp.Header, len(up.all()), answer)
+	}
+	resp, answer = post(t, through.URL+path, body, "Authorization", "AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/bedrock/aws4_request, SignedHeaders=host, Signature=00", "X-Amz-Content-Sha256", "UNSIGNED-PAYLOAD")
+	if resp.StatusCode != 200 {
+		t.Errorf("status %d: %s", resp.StatusCode, answer)
+	}
+}

@@ -228,9 +228,18 @@ func (x *exchange) plan() {
 	default:
 		x.o = planned(x.in.Context(), x.body, x.plain, x.aim, x.t.planTime(x.aim.policy))
 	}
+	if x.o.body != nil && signed(x.in) {
+		x.o = x.o.skipped(SkipSigned, "")
+	}
 	if x.o.skip == SkipPanic {
 		x.t.log().Error("planning failed badly", "id", x.rec.ID, "panic", x.o.detail, "stack", string(x.o.stack))
 	}
+}
+
+// signed reports whether the signature of a request covers its body, as that of AWS does
+// unless it says otherwise: what is changed would be refused for that.
+func signed(req *http.Request) bool {
+	return strings.HasPrefix(req.Header.Get("Authorization"), "AWS4-") && req.Header.Get("X-Amz-Content-Sha256") != "UNSIGNED-PAYLOAD"
 }
 
 // out is what is sent first: what came, or what the plan makes of it.
@@ -265,7 +274,7 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 // heal answers a refusal by planning again and sending once more. If that is no better, it
 // returns what came first, to the byte.
 func (x *exchange) heal(resp *http.Response) *http.Response {
-	if x.t.NoHeal || x.aim.unfitted || resp.StatusCode < 400 || x.o.glance.Dialect == wire.Auto || x.o.skip == SkipState || x.o.skip == SkipForeign {
+	if x.t.NoHeal || x.aim.unfitted || resp.StatusCode < 400 || x.o.glance.Dialect == wire.Auto || x.o.skip == SkipState || x.o.skip == SkipForeign || signed(x.in) {
 		return resp
 	}
 	why, ok := x.refusal(resp)
