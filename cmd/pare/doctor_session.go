@@ -87,7 +87,7 @@ func diagnose(x agentlog.Place) (d *diagnosis) {
 	d.modified = newest.ModTime()
 	d.Bytes = int64(len(l.Raw()))
 	d.project = x.Project(l.Raw())
-	d.counts = countsOf(l.Log)
+	d.counts = picture.CountSession(l.Log)
 	found := l.Check(wire.CheckOptions{})
 	d.faults = faultsOf(found)
 	if agentlog.Broken(found) {

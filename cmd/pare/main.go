@@ -178,7 +178,8 @@ func (w *world) misused(err error) int {
 	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
 		help = "pare " + parse.Context.Selected().Name + " --help"
 	}
-	return w.fail(err.Error(), "see "+help)
+	// A choice that need not be made has "" for none, which nobody writes.
+	return w.fail(strings.Replace(err.Error(), `must be one of "",`, "must be one of ", 1), "see "+help)
 }
 
 // usage reports wrong usage of a command that kong could not see.

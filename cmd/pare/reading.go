@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
@@ -143,6 +144,9 @@ func (o origin) String() string {
 	}
 	return name
 }
+
+// name is what a session file is called.
+func (o origin) name() picture.Name { return picture.Name{Shown: o.String(), Path: o.source} }
 
 // A refusal is what --json prints about a transcript that cannot be read.
 type refusal struct {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"iter"
 
@@ -37,18 +36,9 @@ func readSession(in source.Chunk, opts wire.Options) (l logFile, err error) {
 	return l, err
 }
 
-// lines tells the line of each message of a thread; nil: they share one, or have files
-// of their own.
-func (s logFile) lines(t *agentlog.Thread) func(int) int {
-	if n := t.Messages(); s.Format == agentlog.OpenCode || n > 1 && s.Line(t, 0) == s.Line(t, n-1) {
-		return nil
-	}
-	return func(i int) int { return s.Line(t, i) }
-}
-
 // profile names dialect and profile of the session.
 func (s logFile) profile(opts wire.Options) (dialect, profile string) {
-	if r := s.first(); r != nil {
+	if r := s.First(); r != nil {
 		return r.Dialect.String(), r.Profile.Name
 	}
 	d := s.Format.Dialect()
@@ -59,34 +49,8 @@ func (s logFile) profile(opts wire.Options) (dialect, profile string) {
 	return d.String(), p.Name
 }
 
-// first is the request that the session is about: the first one that is sent.
-func (s logFile) first() *wire.Request {
-	if sent := s.Sent(); len(sent) > 0 {
-		return sent[0].Request
-	}
-	if len(s.Threads) > 0 {
-		return s.Threads[0].Request
-	}
-	return nil
-}
-
 // counts are those of what would be sent.
-func (s logFile) counts() picture.Counts { return countsOf(s.Log) }
-
-// countsOf counts what would be sent if a session went on, as it is stored.
-func countsOf(l *agentlog.Log) (n picture.Counts) {
-	for _, t := range l.Sent() {
-		tr := t.Request.Transcript()
-		all := tr.Messages()[:t.Messages()]
-		n.Messages += len(all)
-		for _, m := range all {
-			for b := m.First; b < m.End; b++ {
-				n.Add(tr.Block(b).Kind)
-			}
-		}
-	}
-	return n
-}
+func (s logFile) counts() picture.Counts { return picture.CountSession(s.Log) }
 
 // requests returns what would be sent if the session went on, as it is stored, and where
 // it is from.
@@ -97,28 +61,11 @@ func (s logFile) requests(from origin) iter.Seq2[origin, *wire.Request] {
 			if len(all) > 1 {
 				from.thread, from.many = t.Name, true
 			}
-			if !yield(from, stored(t)) {
+			if !yield(from, t.Stored()) {
 				return
 			}
 		}
 	}
-}
-
-// stored returns the request of a thread without the prompt that only stands in for
-// what the user would say next.
-func stored(t *agentlog.Thread) *wire.Request {
-	all := t.Request.Transcript().Messages()
-	n := t.Messages()
-	if n == len(all) || n == 0 {
-		return t.Request
-	}
-	raw := t.Request.Raw()
-	kept := append(bytes.Clone(raw[:all[n-1].Span.End]), raw[all[len(all)-1].Span.End:]...)
-	r, err := wire.Parse(kept, wire.Options{Dialect: t.Request.Dialect, Profile: t.Request.Profile.Name, Model: t.Request.Model()})
-	if err != nil {
-		panic(err) // a part of what was parsed before
-	}
-	return r
 }
 
 // notShortened says why a session file is none for a command that takes things out.

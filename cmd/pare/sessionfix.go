@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
-	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 )
@@ -141,9 +140,9 @@ func (c *changer) leftInSession(from origin, l logFile, left []agentlog.Finding)
 	var b bytes.Buffer
 	screen.Fprintf(&b, "pare: %s: %s cannot be fixed; lines are those of the result\n", from.String(), plural(len(left), "finding"))
 	for _, f := range left {
-		c.notes.placed(&b, from, f)
+		c.notes.Placed(&b, from.name(), f)
 		c.notes.Meaning(&b, f.Finding, true, false)
-		c.notes.instead(&b, f)
+		c.notes.Instead(&b, f)
 	}
 	return b.Bytes()
 }
@@ -184,20 +183,20 @@ func (c *changer) showSession(from origin, l logFile, fixed *agentlog.Fixed) []b
 		return nil
 	}
 	var b bytes.Buffer
-	screen.Fprintf(&b, "%s  %s\n\n", c.view.Paint.Bold(from.String()), c.view.Paint.Faint(c.view.aboutSession(l)))
+	screen.Fprintf(&b, "%s  %s\n\n", c.view.Paint.Bold(from.String()), c.view.Paint.Faint(c.view.AboutSession(l.Stored)))
 	all := slices.Clone(fixed.Changes)
 	slices.SortStableFunc(all, func(x, y agentlog.Change) int {
 		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(lineOrLast(x), lineOrLast(y)))
 	})
 	for _, ch := range all {
-		c.view.logChange(&b, from, ch)
+		c.view.Change(&b, from.name(), ch)
 	}
 	if len(fixed.Left) > 0 {
 		screen.Fprintf(&b, "\n%s\n", c.view.Paint.Bold("cannot be fixed; lines are those of the result"))
 		for _, f := range fixed.Left {
-			c.view.placed(&b, from, f)
+			c.view.Placed(&b, from.name(), f)
 			c.view.Meaning(&b, f.Finding, true, false)
-			c.view.instead(&b, f)
+			c.view.Instead(&b, f)
 		}
 	}
 	b.WriteByte('\n')
@@ -210,27 +209,4 @@ func lineOrLast(c agentlog.Change) int {
 		return 1 << 62
 	}
 	return c.Line
-}
-
-// logChange renders one change behind its place.
-func (r report) logChange(b *bytes.Buffer, from origin, c agentlog.Change) {
-	action := r.Paint.Advice(c.Action)
-	switch c.Action {
-	case "drop":
-		action = r.Paint.Fault(c.Action)
-	case "insert":
-		action = r.Paint.Good(c.Action)
-	}
-	place := placeOf(from, c.File, c.Line, 0)
-	if c.Line == 0 {
-		place += ":new"
-	}
-	thread := ""
-	if c.Thread != "" && c.Thread != "main" {
-		thread = "  " + c.Thread
-	}
-	screen.Fprintf(b, "%s %s  %s%s\n", r.Paint.Bold(place+":"), action, c.Rule, r.Paint.Faint(picture.BytesChanged(c.Bytes)+thread))
-	for _, line := range screen.Wrap(c.Reason, r.Width-6) {
-		screen.Fprintf(b, "    %s\n", line)
-	}
 }

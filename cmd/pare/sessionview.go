@@ -39,7 +39,7 @@ func (v *viewing) threads(in source.Chunk) ([]*shown, error) {
 	found := l.Check(wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})
 	var all []*shown
 	for i, t := range chosen {
-		s := &shown{from: origin{source: v.Path, lead: in.Lead}, req: stored(t), line: l.lines(t)}
+		s := &shown{from: origin{source: v.Path, lead: in.Lead}, req: t.Stored(), line: l.Lines(t)}
 		if len(chosen) > 1 || v.Thread != "" {
 			s.from.thread = t.Name
 		}

@@ -1,0 +1,44 @@
+package agentlog
+
+import (
+	"bytes"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// First is the request that the session is about: the first one that is sent.
+func (l *Log) First() *wire.Request {
+	if sent := l.Sent(); len(sent) > 0 {
+		return sent[0].Request
+	}
+	if len(l.Threads) > 0 {
+		return l.Threads[0].Request
+	}
+	return nil
+}
+
+// Lines tells the line of each message of a thread; nil: they share one, or have files
+// of their own.
+func (l *Log) Lines(t *Thread) func(int) int {
+	if n := t.Messages(); l.Format == OpenCode || n > 1 && l.Line(t, 0) == l.Line(t, n-1) {
+		return nil
+	}
+	return func(i int) int { return l.Line(t, i) }
+}
+
+// Stored returns the request of a thread without the prompt that only stands in for
+// what the user would say next.
+func (t *Thread) Stored() *wire.Request {
+	all := t.Request.Transcript().Messages()
+	n := t.Messages()
+	if n == len(all) || n == 0 {
+		return t.Request
+	}
+	raw := t.Request.Raw()
+	kept := append(bytes.Clone(raw[:all[n-1].Span.End]), raw[all[len(all)-1].Span.End:]...)
+	r, err := wire.Parse(kept, wire.Options{Dialect: t.Request.Dialect, Profile: t.Request.Profile.Name, Model: t.Request.Model()})
+	if err != nil {
+		panic(err) // a part of what was parsed before
+	}
+	return r
+}
