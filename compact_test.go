@@ -779,8 +779,8 @@ func alternates(t *testing.T, name string, d wire.Dialect, body []byte, strictly
 		if strings.TrimSpace(u.text) == "" && u.who != "result" && u.who != "think" {
 			t.Errorf("%s: utterance %d, %s, is empty", name, i, u.who)
 		}
-		// The items of the Responses API are no turns.
-		if by == "assistant" && last == "assistant" && u.at != at && d != wire.OpenAIResponses && strictly {
+		// The items of the Responses API and the steps of Interactions are no turns.
+		if by == "assistant" && last == "assistant" && u.at != at && d.List() != "input" && strictly {
 			t.Errorf("%s: two messages of the assistant meet at %d", name, u.at)
 		}
 		last, at = by, u.at

@@ -29,7 +29,7 @@ func utterances(t testing.TB, d wire.Dialect, body []byte) []utterance {
 	}
 	list, _ := root.([]any)
 	if o, ok := root.(map[string]any); ok {
-		list, _ = o[map[wire.Dialect]string{wire.OpenAIResponses: "input", wire.Gemini: "contents"}[d]].([]any)
+		list, _ = o[map[wire.Dialect]string{wire.OpenAIResponses: "input", wire.GeminiInteractions: "input", wire.Gemini: "contents"}[d]].([]any)
 		if list == nil {
 			list, _ = o["messages"].([]any)
 		}
@@ -121,6 +121,21 @@ func utterancesOf(d wire.Dialect, m map[string]any) []utterance {
 			add(utterance{who: role, text: words(m["content"])})
 		}
 		return all
+	case wire.GeminiInteractions:
+		switch typ := str(m, "type"); typ {
+		case "thought":
+			return []utterance{{who: "think", text: words(m["summary"])}}
+		case "function_call":
+			return []utterance{{who: "call", text: compact(m["arguments"]), id: str(m, "id"), tool: str(m, "name")}}
+		case "function_result":
+			return []utterance{{who: "result", text: words(m["result"]), id: str(m, "call_id"), tool: str(m, "name")}}
+		case "user_input":
+			role = "user"
+		case "model_output":
+			role = "assistant"
+		default:
+			return []utterance{{who: "user", text: words(m)}}
+		}
 	}
 	if s, ok := m["content"].(string); ok {
 		return []utterance{{who: role, text: s}}
@@ -193,6 +208,7 @@ func wholePairs(t testing.TB, name string, d wire.Dialect, us []utterance) {
 			}
 		case d == wire.OpenAIResponses: // pairs by id, anywhere
 		case d == wire.Bedrock && u.who == "user" && answeredInTurn(us[i:], open): // some models do not mind the order in a turn
+		case d == wire.GeminiInteractions && (u.who == "assistant" || u.who == "think") && (us[i-1].who == "call" || us[i-1].who == "assistant" || us[i-1].who == "think"): // steps of one turn
 		case len(open) > 0 && us[i-1].at != u.at:
 			t.Errorf("%s: %s says %q before call %s is answered", name, u.who, u.text, open[0].id)
 		}

@@ -31,6 +31,7 @@ func Example() {
 	// openai-responses orphan-call input.2
 	// gemini orphan-call contents.1.parts.1
 	// bedrock orphan-call messages.1.content.1
+	// gemini-interactions orphan-call input.2
 }
 
 func ExampleParse() {

@@ -68,7 +68,7 @@ type marker struct {
 
 // plainNames are the members whose strings the protocol reads, besides ids.
 var plainNames = []string{
-	"type", "role", "model", "modelId", "name", "tool_name", "server_name", "server_label", "status", "media_type", "mimeType", "format", "detail", "phase", "ttl",
+	"type", "role", "model", "modelId", "name", "tool_name", "server_name", "server_label", "status", "media_type", "mimeType", "mime_type", "resolution", "search_type", "retrieval_type", "thinking_level", "format", "detail", "phase", "ttl",
 	"outcome", "language", "scheduling", "execution", "environment", "level", "qualifiers", "stop_reason", "thinkingLevel", "effort", "tool_choice", "include", "betas", "display",
 }
 
@@ -154,7 +154,7 @@ func (m *marker) leaf(n *node, path, key string) {
 		n.raw = jsonspan.AppendQuote(nil, string(tree.write(nil, Spelling{}, 0)))
 		return
 	}
-	if key == "thoughtSignature" && strings.HasPrefix(string(content), "skip_") || len(content) == 0 {
+	if (key == "thoughtSignature" || key == "signature") && strings.HasPrefix(string(content), "skip_") || len(content) == 0 {
 		return // a word of the protocol; nothing
 	}
 	mark := m.next()

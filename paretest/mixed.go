@@ -78,7 +78,7 @@ type mixCall struct {
 func mixtures() map[wire.Dialect]*mixture {
 	return map[wire.Dialect]*mixture{
 		wire.Anthropic: anthropicMix(), wire.OpenAIChat: chatMix(), wire.OpenAIResponses: responsesMix(),
-		wire.Gemini: geminiMix(), wire.Bedrock: bedrockMix(),
+		wire.Gemini: geminiMix(), wire.Bedrock: bedrockMix(), wire.GeminiInteractions: interactionsMix(),
 	}
 }
 
@@ -310,7 +310,7 @@ func anotherResult(r *rand.Rand, root *node) bool {
 	again := at.in.items[at.i].clone()
 	again.walk(func(n *node) {
 		for i, k := range n.keys {
-			if slices.Contains([]string{"text", "content", "output", "error"}, k) && n.items[i].kind == jsonspan.String {
+			if slices.Contains([]string{"text", "content", "output", "error", "result"}, k) && n.items[i].kind == jsonspan.String {
 				n.items[i] = text("another result")
 			}
 		}
@@ -324,7 +324,7 @@ func isResult(n *node) bool {
 	if n.get("toolResult") != nil || n.get("functionResponse") != nil || n.get("tool_use_id") != nil || n.get("tool_call_id") != nil {
 		return true
 	}
-	return n.get("call_id") != nil && n.get("output") != nil
+	return n.get("call_id") != nil && (n.get("output") != nil || n.get("result") != nil)
 }
 
 func cutFront(r *rand.Rand, root *node) bool {

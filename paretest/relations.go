@@ -428,7 +428,7 @@ func CheckBare(tb testing.TB, body []byte, o wire.Options) {
 		return
 	}
 	ms := root.get(strings.TrimSuffix(r.MessagePath(0), ".0"))
-	if ms == nil || ms.kind != jsonspan.Array || root.get("previous_response_id") != nil || root.get("conversation") != nil {
+	if ms == nil || ms.kind != jsonspan.Array || root.get("previous_response_id") != nil || root.get("previous_interaction_id") != nil || root.get("conversation") != nil {
 		return
 	}
 	o.Dialect, o.Model = r.Dialect, r.Model()

@@ -33,7 +33,7 @@ type hand struct {
 
 var hands = map[wire.Dialect]*hand{
 	wire.Auto: {}, wire.Anthropic: &anthropicHand, wire.OpenAIChat: &chatHand, wire.OpenAIResponses: &responsesHand,
-	wire.Gemini: &geminiHand, wire.Bedrock: &bedrockHand,
+	wire.Gemini: &geminiHand, wire.Bedrock: &bedrockHand, wire.GeminiInteractions: &interactionsHand,
 }
 
 // RenderOptions says how a script is written. The zero value writes a compact,

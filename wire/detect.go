@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
 )
 
 // tells are words that only one dialect uses, by where they stand.
@@ -15,6 +16,8 @@ type tells struct {
 	untyped []string // the same, on an element that has no type
 	blocks  []string // members of a block
 	types   []string // types of a block
+	steps   []string // types of an element of the list
+	google  []string // members of the body that several of Google's APIs have
 }
 
 var (
@@ -25,6 +28,8 @@ var (
 	untypedTells = telling(func(t *tells) []string { return t.untyped })
 	blockTells   = telling(func(t *tells) []string { return t.blocks })
 	typeTells    = telling(func(t *tells) []string { return t.types })
+	stepTells    = telling(func(t *tells) []string { return t.steps })
+	sharedTells  = telling(func(t *tells) []string { return t.google })
 )
 
 // telling says whose each word of a place is.
@@ -71,7 +76,7 @@ func (p *parser) detect(raw []byte) (Dialect, error) {
 // detectBody looks at the members of the body in order until one is telling.
 func (p *parser) detectBody() Dialect {
 	p.Enter()
-	model, messages := "", false
+	model, messages, shared := "", false, Auto
 	for {
 		k, ok := p.key()
 		if !ok {
@@ -79,12 +84,18 @@ func (p *parser) detectBody() Dialect {
 		}
 		switch string(k) {
 		case "input":
-			if p.Peek() == jsonspan.Array {
-				if d := p.detectList(); d != Auto && d != OpenAIChat {
-					return d
-				}
+			p.input = true
+			if p.Peek() != jsonspan.Array {
+				p.Skip()
+				continue
 			}
-			return OpenAIResponses
+			switch d := p.detectList(); d {
+			case Auto: // who is asked will tell
+			case OpenAIChat:
+				return OpenAIResponses
+			default:
+				return d
+			}
 		case "messages":
 			messages, p.items = true, false
 			if p.Peek() != jsonspan.Array {
@@ -109,6 +120,9 @@ func (p *parser) detectBody() Dialect {
 			if d := bodyTells[string(k)]; d != Auto {
 				return d
 			}
+			if d := sharedTells[string(k)]; d != Auto {
+				shared = d
+			}
 			if d := behindTells[string(k)]; d != Auto && messages {
 				return d
 			}
@@ -116,6 +130,12 @@ func (p *parser) detectBody() Dialect {
 		}
 	}
 	switch {
+	case p.input && (shared != Auto || strings.HasPrefix(strings.TrimPrefix(model, "models/"), "gemini")):
+		return GeminiInteractions
+	case p.input:
+		return OpenAIResponses
+	case shared != Auto:
+		return shared
 	case p.Failed() || !messages:
 		return Auto
 	case strings.HasPrefix(model, "claude"):
@@ -202,6 +222,7 @@ func (p *parser) detectList() Dialect {
 func (p *parser) detectElement() (d Dialect, sure bool) {
 	p.Enter()
 	typed, role, system := false, false, false
+	step, call, object := Auto, false, false
 	for {
 		k, ok := p.key()
 		if !ok {
@@ -210,9 +231,19 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 		switch string(k) {
 		case "type":
 			typed = true
-			if f := p.value(); p.items && p.itemType(f) {
+			f := p.value()
+			if step = stepTells[p.text(f)]; !p.items {
+				step = Auto
+			} else if step == Auto && p.itemType(f) {
 				d = OpenAIResponses
 			}
+			call = p.items && p.is(f, "function_call")
+			if loose := stepKinds[p.text(f)].kind; p.input && (loose == transcript.Text || loose == transcript.Media) {
+				step = GeminiInteractions
+			}
+		case "arguments":
+			object = p.Peek() == jsonspan.Object
+			p.Skip()
 		case "role":
 			role, p.plain = true, true
 			switch f := p.value(); {
@@ -222,6 +253,8 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 				if d == Auto {
 					d = OpenAIChat
 				}
+			case p.is(f, "model") && p.input:
+				step = GeminiInteractions
 			case p.is(f, "model"):
 				d = Gemini
 			}
@@ -243,6 +276,10 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 		}
 	}
 	switch {
+	case step != Auto:
+		return step, true
+	case call && object: // of a call, Responses have the arguments in a string
+		return GeminiInteractions, true
 	case d == OpenAIChat && typed && !role:
 		d = OpenAIResponses
 	case d == Auto && system:

@@ -18,6 +18,7 @@ const (
 	OpenAIResponses
 	Gemini
 	Bedrock
+	GeminiInteractions
 
 	dialects // how many there are
 )
@@ -25,12 +26,13 @@ const (
 // grammars has a row for each dialect. A new one needs its constant, its row here and
 // four files of its own: parse, check, write and rules.
 var grammars = [dialects]*grammar{
-	Auto:            {name: "auto"},
-	Anthropic:       &anthropicGrammar,
-	OpenAIChat:      &chatGrammar,
-	OpenAIResponses: &responsesGrammar,
-	Gemini:          &geminiGrammar,
-	Bedrock:         &bedrockGrammar,
+	Auto:               {name: "auto"},
+	Anthropic:          &anthropicGrammar,
+	OpenAIChat:         &chatGrammar,
+	OpenAIResponses:    &responsesGrammar,
+	Gemini:             &geminiGrammar,
+	Bedrock:            &bedrockGrammar,
+	GeminiInteractions: &interactionsGrammar,
 }
 
 func (d Dialect) String() string { return grammars[d].name }

@@ -246,7 +246,7 @@ func (d *draft) render() ([]byte, *trail, error) {
 			edits = append(edits, d.listEdits(k, l)...)
 		}
 	}
-	edits = append(edits, d.messages.edits(d.raw)...)
+	edits = append(edits, d.messageEdits()...)
 	slices.SortStableFunc(edits, func(a, b jsonspan.Edit) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
@@ -254,6 +254,33 @@ func (d *draft) render() ([]byte, *trail, error) {
 	step.edits = d.withoutInner(edits)
 	out, err := jsonspan.Splice(d.raw, step.edits)
 	return out, step, err
+}
+
+// messageEdits are the edits of the list of messages. What stands in its place by itself
+// becomes one when it gets company.
+func (d *draft) messageEdits() []jsonspan.Edit {
+	l := &d.messages
+	if d.raw[l.span.Start] == '[' {
+		return l.edits(d.raw)
+	}
+	if len(l.put) == 0 && !slices.Contains(l.drop, true) {
+		return nil
+	}
+	var all [][]byte
+	for i := 0; i <= len(l.elems); i++ {
+		for _, it := range l.put[i] {
+			all = append(all, it.raw)
+		}
+		if i == len(l.elems) || l.drop[i] {
+			continue
+		}
+		raw := d.t.Bytes(l.elems[i])
+		if raw[0] == '"' {
+			raw = d.g.textMessage(transcript.User, string(jsonspan.Decode(nil, raw[1:len(raw)-1])))
+		}
+		all = append(all, raw)
+	}
+	return []jsonspan.Edit{{Span: jsonspan.Span(l.span), New: array(all...)}}
 }
 
 // withoutInner leaves out edits that lie inside a span that another one replaces:

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
 )
 
 // An Envelope is a request as it was found inside of what was read: the whole of it,
@@ -73,6 +74,25 @@ var isList = func() map[string]bool {
 	return all
 }()
 
+// sole are those of them in whose place their only element may stand.
+var sole = func() map[string]bool {
+	all := make(map[string]bool)
+	for _, d := range Dialects() {
+		all[d.List()] = all[d.List()] || grammars[d].objectList
+	}
+	return all
+}()
+
+// isPart reports whether the object that comes first is something that a person says or
+// shows, and not what somebody records under a name that a history has.
+func isPart(raw []byte) bool {
+	var p parser
+	p.raw = raw
+	p.Reset(raw, jsonspan.Structural)
+	kind := stepKinds[p.text(p.member("type"))].kind
+	return kind == transcript.Text || kind == transcript.Media
+}
+
 // membersOf reads the members of an object up to its history. Anything else, and
 // what is no JSON, has none.
 func membersOf(raw []byte) topLevel {
@@ -89,7 +109,7 @@ func membersOf(raw []byte) topLevel {
 		}
 		key := string(raw[span.Start:span.End])
 		switch kind := s.Peek(); {
-		case isList[key] && kind != jsonspan.Object:
+		case isList[key] && (kind != jsonspan.Object || sole[key] && isPart(raw[s.Offset():])):
 			m.history = true
 			return m
 		case (key == "body" || key == "request") && kind == jsonspan.Object:

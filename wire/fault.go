@@ -46,6 +46,7 @@ const (
 	toolsetMismatch
 	idMissing
 	callIDMissing
+	idUnderOtherName
 	nameMissing
 	resultNameMissing
 	approvalUnasked
@@ -155,6 +156,7 @@ const (
 	systemUnsupported
 	systemFirst
 	systemPlacement
+	turnList
 	systemLater
 	prefixNotLast
 	contentBesideCalls

@@ -28,38 +28,40 @@ func (e *ForeignError) Error() string {
 func (e *ForeignError) Unwrap() error { return ErrNotRequest }
 
 const (
-	vercel       = "messages of the Vercel AI SDK"
-	interactions = "a request of Gemini Interactions"
-	infoParts    = "a list of {info, parts}, as opencode keeps it"
-	langchain    = "stored messages of LangChain"
+	vercel           = "messages of the Vercel AI SDK"
+	infoParts        = "a list of {info, parts}, as opencode keeps it"
+	langchain        = "stored messages of LangChain"
+	responsesItems   = "items of OpenAI Responses among steps of Gemini Interactions"
+	interactionSteps = "steps of Gemini Interactions among items of OpenAI Responses"
 )
 
 // foreignTypes are types of blocks and elements that no dialect has, and whose they are.
 var foreignTypes = map[string]string{
 	"tool-call": vercel, "tool-result": vercel, "tool-error": vercel, "tool-invocation": vercel, "dynamic-tool": vercel, "step-start": vercel,
 	"source-url": vercel, "source-document": vercel, "tool-approval-request": vercel, "tool-approval-response": vercel,
-	"user_input": interactions, "model_output": interactions, "function_result": interactions, "thought": interactions,
 	"step-finish": infoParts, "patch": infoParts, "snapshot": infoParts,
 	"human": langchain, "ai": langchain,
+}
+
+// whose says whose a type is, if it is another's.
+func (r *Request) whose(typ []byte) string {
+	if whose := r.g.foreign[string(typ)]; whose != "" {
+		return whose
+	}
+	return foreignTypes[string(typ)]
 }
 
 // foreign tells whether the request, whose dialect was detected, is a history of another
 // format. One type that is known to be another's is enough; of types that nobody knows it
 // takes most of the blocks.
 func (r *Request) foreign() *ForeignError {
-	if r.head.interaction {
-		return &ForeignError{interactions, "it continues an interaction"}
-	}
-	if r.g.list == "input" && strings.HasPrefix(strings.ToLower(r.head.model), "gemini") && !r.bare {
-		return &ForeignError{interactions, "a Gemini model, and an input"}
-	}
 	unknown, sample := 0, []byte(nil)
 	for _, blk := range r.t.Blocks() {
 		if blk.Kind != transcript.Other {
 			continue
 		}
 		typ := r.typeOf(blk.Span)
-		if whose := foreignTypes[string(typ)]; whose != "" {
+		if whose := r.whose(typ); whose != "" {
 			return &ForeignError{whose, fmt.Sprintf("blocks of type %q", typ)}
 		}
 		if len(typ) > 0 && !carried[string(typ)] {
@@ -84,7 +86,7 @@ func (r *Request) foreign() *ForeignError {
 				parts = true
 			}
 		})
-		if whose := foreignTypes[string(typ)]; whose != "" {
+		if whose := r.whose(typ); whose != "" {
 			return &ForeignError{whose, fmt.Sprintf("elements of type %q", typ)}
 		}
 		if info && parts {
@@ -99,6 +101,8 @@ var carried = map[string]bool{
 	"compaction": true, "compaction_trigger": true, "compaction_summary": true, "tool_addition": true, "tool_removal": true, "fallback": true, "container_upload": true,
 	"mid_conv_system": true, "additional_tools": true, "item_reference": true, "refusal": true, "text": true, "tool_search_tool_result": true,
 	"browser_state": true, "context": true, "program": true, "advisor": true,
+	"content": true, "elicitation_call": true, "elicitation_result": true, "transcription": true, "audio_truncation": true,
+	"playback_awaiting": true, "playback_interruption": true, "playback_complete": true,
 }
 
 // typeOf is the type that an object says it has, or "".
@@ -129,9 +133,6 @@ func (r *Request) text(at jsonspan.Span) []byte {
 // history in another format; nil if it does not. Where the dialect is detected, [Parse]
 // returns that error itself.
 func (r *Request) Foreign() error {
-	if r.head.interaction {
-		return nil // it is a delta, whatever it holds
-	}
 	if err := r.foreign(); err != nil {
 		return err
 	}
@@ -140,4 +141,4 @@ func (r *Request) Foreign() error {
 
 // Delta reports whether the request goes on from a history that the server holds: what is
 // in it cannot be judged, repaired or cut by itself.
-func (r *Request) Delta() bool { return r.head.stateful || r.head.interaction }
+func (r *Request) Delta() bool { return r.head.stateful }

@@ -10,14 +10,13 @@ import (
 // What only looks like a dialect is refused by name, and read when a dialect is named.
 func TestDefectP2ForeignShapes(t *testing.T) {
 	for name, body := range map[string]string{
-		"vercel":              `{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool-call","toolCallId":"a","toolName":"f","args":{}}]},{"role":"tool","content":[{"type":"tool-result","toolCallId":"a","toolName":"f","result":"r"}]}]}`,
-		"vercel list":         `[{"role":"user","content":[{"type":"text","text":"q"}]},{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"tool-call","toolCallId":"a","toolName":"f","input":{}}]}]`,
-		"opencode":            `[{"info":{"role":"user"},"parts":[{"type":"text","text":"q"}]},{"info":{"role":"assistant"},"parts":[{"type":"text","text":"a"},{"type":"tool","callID":"x","tool":"f","state":{"status":"completed"}}]}]`,
-		"interactions":        `{"model":"gemini-3.8-flash","store":false,"input":[{"type":"user_input","content":[{"type":"text","text":"q"}]},{"type":"thought","signature":"abc","summary":[]},{"type":"function_call","id":"c1","name":"f","arguments":{"x":1}},{"type":"function_result","call_id":"c1","result":"ok"}]}`,
-		"interactions string": `{"model":"gemini-3.8-flash","input":"hello"}`,
-		"interactions delta":  `{"model":"gemini-3.8-flash","previous_interaction_id":"x","input":[{"type":"function_result","call_id":"c1","result":"ok"}]}`,
-		"interactions steps":  `{"input":[{"type":"user_input","content":"q"},{"type":"model_output","content":"a"}]}`,
-		"nobody's":            `{"messages":[{"role":"user","content":[{"type":"zork","x":"q"}]},{"role":"assistant","content":[{"type":"zork","x":"a"},{"type":"frob","y":1}]}]}`,
+		"vercel":                `{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool-call","toolCallId":"a","toolName":"f","args":{}}]},{"role":"tool","content":[{"type":"tool-result","toolCallId":"a","toolName":"f","result":"r"}]}]}`,
+		"vercel list":           `[{"role":"user","content":[{"type":"text","text":"q"}]},{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"tool-call","toolCallId":"a","toolName":"f","input":{}}]}]`,
+		"opencode":              `[{"info":{"role":"user"},"parts":[{"type":"text","text":"q"}]},{"info":{"role":"assistant"},"parts":[{"type":"text","text":"a"},{"type":"tool","callID":"x","tool":"f","state":{"status":"completed"}}]}]`,
+		"steps among items":     `{"input":[{"type":"message","role":"user","content":"q"},{"type":"function_call","call_id":"c1","name":"f","arguments":"{}"},{"type":"function_result","call_id":"c1","result":"ok"}]}`,
+		"items among steps":     `{"model":"gemini-3.8-flash","input":[{"type":"user_input","content":[{"type":"text","text":"q"}]},{"type":"function_call","id":"c1","name":"f","arguments":{}},{"type":"function_call_output","call_id":"c1","output":"ok"}]}`,
+		"a message, then steps": `{"input":[{"type":"message","role":"user","content":"q"},{"type":"thought","signature":"abc"},{"type":"model_output","content":[]}]}`,
+		"nobody's":              `{"messages":[{"role":"user","content":[{"type":"zork","x":"q"}]},{"role":"assistant","content":[{"type":"zork","x":"a"},{"type":"frob","y":1}]}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := wire.Parse([]byte(body), wire.Options{})

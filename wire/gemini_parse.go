@@ -12,7 +12,8 @@ var geminiGrammar = grammar{
 	idLimit: 64, nameLimit: 64,
 	endpoints: []endpoint{{end: ":generateContent"}, {end: ":streamGenerateContent"}},
 	tells: tells{
-		body:    []string{"contents", "systemInstruction", "system_instruction", "generationConfig", "generation_config"},
+		body:    []string{"contents", "systemInstruction", "generationConfig"},
+		google:  []string{"system_instruction", "generation_config"},
 		tools:   []string{"functionDeclarations", "function_declarations"},
 		element: []string{"parts"},
 	},

@@ -21,10 +21,14 @@ type grammar struct {
 	nested bool
 	// flat: calls and thoughts are elements of the list too, each by itself.
 	flat bool
+	// typed: a message says by its type who speaks, and has no role.
+	typed bool
 	// discipline says where the answer to a call may stand.
 	discipline transcript.Discipline
 	// stringList: a string in the place of the list is what the user says.
 	stringList bool
+	// objectList: an object in the place of the list is its only element.
+	objectList bool
 	// modelInURL: the model is named in the URL.
 	modelInURL bool
 	// marksFailure: a result that failed is marked, so that one without mark did not.
@@ -49,7 +53,9 @@ type grammar struct {
 
 	endpoints []endpoint // of its requests
 	tells     tells
-	rules     []Rule
+	// foreign are types of what looks like the dialect, and whose they are.
+	foreign map[string]string
+	rules   []Rule
 	speech
 }
 
@@ -63,6 +69,9 @@ func (g *grammar) text(role transcript.Role, text string) []byte {
 
 // turn writes a message of the user that holds blocks.
 func (g *grammar) turn(blocks [][]byte) []byte {
+	if g.typed {
+		return object("type", stepOf(transcript.User), g.blocks.member(), array(blocks...))
+	}
 	return object("role", "user", g.blocks.member(), array(blocks...))
 }
 
@@ -122,6 +131,8 @@ type speech interface {
 	wrapResult(m *mender, f *Finding)
 	// retagPart mends a part that its role may not use.
 	retagPart(m *mender, f *Finding)
+	// skipSignature asks the API not to look for the lost signature of a call.
+	skipSignature(m *mender, f *Finding)
 	// thinkingOff switches thinking off in the head of the request.
 	thinkingOff(m *mender, f *Finding)
 }

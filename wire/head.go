@@ -24,7 +24,7 @@ func (p *parser) headField(name []byte) {
 	case "thinking":
 		p.thinking()
 	case "previous_interaction_id":
-		p.head.interaction = !p.value().absent()
+		p.head.stateful = !p.value().absent() || p.head.stateful
 	case "reasoning":
 		p.head.effort = p.text(p.member("effort"))
 	case "additionalModelRequestFields":

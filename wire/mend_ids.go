@@ -18,6 +18,7 @@ var idMends = map[fault]mend{
 	idNotNine:         (*mender).renameExchange,
 	callIDMissing:     (*mender).renameExchange,
 	idMissing:         (*mender).giveID,
+	idUnderOtherName:  (*mender).ownName,
 	serverIDFormat:    (*mender).dropExchange,
 	nameEmpty:         (*mender).rename,
 	nameFormat:        (*mender).rename,

@@ -94,7 +94,7 @@ func (m *mender) tellApart(f *Finding, into, from transcript.BlockID) {
 	for _, e := range jsonspan.Members(m.raw, jsonspan.Span(b)) {
 		name := string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End]))
 		value := m.raw[e.Value.Start:e.Value.End]
-		if name == "content" || name == "output" || name == "response" || name == "parts" || string(value) == "null" {
+		if name == "content" || name == "output" || name == "response" || name == "parts" || name == m.saidIn(from) || string(value) == "null" {
 			continue
 		}
 		if v, ok := m.member(a, name); ok && bytes.Equal(Canonical(m.t.Bytes(v)), Canonical(value)) {

@@ -276,7 +276,11 @@ func (m *mender) behindRun(i int) int {
 		return m.t.Block(ms[j].First).Kind
 	}
 	j := i + 1
-	if m.g.flat {
+	if m.g.flat && m.g.discipline == transcript.NextTurn {
+		for j < len(ms) && ms[j].Turn == ms[i].Turn {
+			j++
+		}
+	} else if m.g.flat {
 		for j < len(ms) && (kind(j) == transcript.Call || kind(j) == transcript.Thinking && j+1 < len(ms) && kind(j+1) == transcript.Call) {
 			j++
 		}

@@ -25,7 +25,7 @@ var reasoningMends = map[fault]mend{
 	reasoningUnsupported:    (*mender).dropReasoning,
 	reasoningPlaintext:      (*mender).emptyItem,
 	summaryMissing:          (*mender).addSummary,
-	thoughtSignatureMissing: (*mender).skipSignature,
+	thoughtSignatureMissing: func(m *mender, f *Finding) { m.g.skipSignature(m, f) },
 }
 
 // dropThinking drops all thinking of the message.
@@ -116,10 +116,12 @@ func (m *mender) addSummary(f *Finding) {
 	}
 }
 
-// skipSignature puts the documented value that asks the API not to look for a lost
+// skippedSignature is the documented value that asks the API not to look for a lost
 // signature.
-func (m *mender) skipSignature(f *Finding) {
-	if m.setMember(m.t.Block(f.Block).Span, "thoughtSignature", quote("skip_thought_signature_validator")) {
+const skippedSignature = "skip_thought_signature_validator"
+
+func (common) skipSignature(m *mender, f *Finding) {
+	if m.setMember(m.t.Block(f.Block).Span, "thoughtSignature", quote(skippedSignature)) {
 		m.log(f, "edit", f.Block, f.Index, 0, "the signature is lost; the documented skip value stands in its place")
 	}
 }

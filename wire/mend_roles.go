@@ -25,6 +25,7 @@ var roleMends = map[fault]mend{
 	contentBesideCalls: (*mender).textBefore,
 	unknownRole:        (*mender).mapRole,
 	roleMissing:        (*mender).guessRole,
+	turnList:           (*mender).asSteps,
 }
 
 const (

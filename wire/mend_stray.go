@@ -128,13 +128,19 @@ var plumbing = []string{
 	"is_error", "status", "cache_control", "willContinue", "will_continue", "scheduling",
 }
 
+// saidIn is the member of a result that holds what it says.
+func (m *mender) saidIn(b transcript.BlockID) string {
+	path := m.g.contentPath(m.draft, b)
+	return path[len(path)-1]
+}
+
 // otherMembers writes the members of a result beside what it says, or nil.
 func (m *mender) otherMembers(b transcript.BlockID) []byte {
 	at, _ := m.g.resultObject(m.draft, b)
 	var rest []any
 	for _, e := range jsonspan.Members(m.raw, jsonspan.Span(at)) {
 		name := string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End]))
-		if value := m.raw[e.Value.Start:e.Value.End]; !slices.Contains(plumbing, name) && !saysNothing(value) {
+		if value := m.raw[e.Value.Start:e.Value.End]; !slices.Contains(plumbing, name) && name != m.saidIn(b) && !saysNothing(value) {
 			rest = append(rest, name, value)
 		}
 	}

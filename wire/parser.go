@@ -30,8 +30,10 @@ type parser struct {
 	asked    map[string]*askers            // by call id; see ask
 	notes    []note
 	turn     int
+	thought  int             // behind the last thought of a run of steps; 0: there is none
 	plain    bool            // detection: the list may be one of messages
 	items    bool            // detection: the list may be one of items, which messages is not
+	input    bool            // detection: the body has an input
 	names    strings.Builder // chunk that ids and names are cut from
 	last     string          // the name cut last; tools repeat
 	lent     bool            // names may point into raw: nothing outlives the call
@@ -273,6 +275,11 @@ func (p *parser) readList() {
 	k := p.Peek()
 	p.head.listKind = k
 	p.list.Start = p.Offset()
+	if k == jsonspan.Object && p.g.objectList {
+		p.element()
+		p.list.End = p.Offset()
+		return
+	}
 	if k != jsonspan.Array {
 		p.listValue(p.value())
 		p.list.End = p.Offset()

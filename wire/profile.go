@@ -44,16 +44,16 @@ var vendors = []vendor{
 	{"xai", "xAI's Grok models", []Dialect{OpenAIChat}, regexp.MustCompile(`grok`)},
 	{"qwen", "Alibaba's Qwen models", []Dialect{OpenAIChat}, regexp.MustCompile(`qwen|^qwq`)},
 	{"openai", "OpenAI's own API and Azure", []Dialect{OpenAIChat, OpenAIResponses}, regexp.MustCompile(`^$|gpt-\d|^(.*/|openai\.)?(o[134]([-.]|$)|chatgpt|codex|computer-use)|^(azure|openai)/`)},
-	{"gemini", "Gemini on Google's API and Vertex", []Dialect{Gemini}, regexp.MustCompile(`gemini|^$`)},
+	{"gemini", "Gemini on Google's API and Vertex", []Dialect{Gemini, GeminiInteractions}, regexp.MustCompile(`gemini|lyria|^(deep-research|antigravity|computer-use)|^$`)},
 	{"bedrock", "the Converse API of AWS", []Dialect{Bedrock}, regexp.MustCompile(``)},
-	{"other", "an imitation of the dialect by a vendor that no profile knows", []Dialect{Anthropic, OpenAIChat, OpenAIResponses, Gemini}, regexp.MustCompile(``)},
+	{"other", "an imitation of the dialect by a vendor that no profile knows", []Dialect{Anthropic, OpenAIChat, OpenAIResponses, Gemini, GeminiInteractions}, regexp.MustCompile(``)},
 }
 
 // aliases are other names people use for a profile.
 var aliases = map[string]string{
 	"claude": "anthropic", "azure": "openai", "kimi": "moonshot", "grok": "xai", "google": "gemini", "vertex": "gemini", "aws": "bedrock",
 	"chat-template": "template", "templates": "template", "vllm": "template", "ollama": "template", "llama.cpp": "template",
-	"openai-chat": "openai", "openai-responses": "openai",
+	"openai-chat": "openai", "openai-responses": "openai", "gemini-interactions": "gemini",
 }
 
 // Profiles lists the names of the profiles of a dialect, or of all dialects.

@@ -226,14 +226,14 @@ func TestIncidents(t *testing.T) {
 		{"a reused id, the first unanswered", `user "q" | call a Read x | user "n" | call a Read y | result a ok`, "orphan-call 1",
 			map[string]string{"openai-responses": "duplicate-call-id 3, duplicate-result 4, orphan-call 1"}},
 		{"an empty text of the model", `user "q" | say "" | user "n"`, "",
-			map[string]string{"anthropic": "empty-text 1", "bedrock": "empty-text 1"}},
+			map[string]string{"anthropic": "empty-text 1", "bedrock": "empty-text 1", "gemini-interactions": "empty-text 1"}},
 		{"an empty text beside a call", `user "q" | say "" | call a Read x | result a ok`, "",
-			map[string]string{"anthropic": "empty-text 1", "bedrock": "empty-text 1"}},
+			map[string]string{"anthropic": "empty-text 1", "bedrock": "empty-text 1", "gemini-interactions": "empty-text 1"}},
 		{"an empty text of a person", `user "" | say "a" | user "n"`, "",
-			map[string]string{"anthropic": "empty-content messages.0", "bedrock": "empty-text 0"}},
+			map[string]string{"anthropic": "empty-content messages.0", "bedrock": "empty-text 0", "gemini-interactions": "empty-text 0"}},
 		{"thinking that leads nowhere", `user "q" | think "hm" | user "n"`, "", map[string]string{"openai-responses": "reasoning-item-orphan 1"}},
 		{"the model has the last word", `user "q" | say "a"`, "", map[string]string{
-			"anthropic": "last-role messages.1", "bedrock": "last-role messages.1", "gemini": "last-role contents.1"}},
+			"anthropic": "last-role messages.1", "bedrock": "last-role messages.1", "gemini": "last-role contents.1", "gemini-interactions": "last-role input.1"}},
 		{"a failed result without a word", `user "q" | call a Read x | fail a`, "", map[string]string{"anthropic": "empty-error-result 2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

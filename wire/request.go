@@ -121,25 +121,27 @@ func (r *Request) Path(b transcript.BlockID) string {
 
 // MessagePath returns the path of a message.
 func (r *Request) MessagePath(i int) string {
+	if k := r.head.listKind; k != jsonspan.Array && k != jsonspan.Invalid { // it stands in the place of the list
+		return r.g.list
+	}
 	return r.g.list + "." + strconv.Itoa(i)
 }
 
 // head is what stands beside the list of messages.
 type head struct {
-	model       string
-	tools       map[string]bool // declared tools by name
-	deferred    map[string]bool // those of them that are not loaded at once
-	toolsGiven  bool
-	thinking    string // thinking.type of Anthropic and its imitators
-	binding     bool   // thinking.block_binding is set
-	effort      string // reasoning.effort
-	interaction bool   // it continues an interaction of Gemini
-	storeFalse  bool
-	stateful    bool // earlier items live on the server
-	betas       []string
-	betasGiven  bool
-	container   bool
-	compaction  bool // the compaction parameter is set
+	model      string
+	tools      map[string]bool // declared tools by name
+	deferred   map[string]bool // those of them that are not loaded at once
+	toolsGiven bool
+	thinking   string // thinking.type of Anthropic and its imitators
+	binding    bool   // thinking.block_binding is set
+	effort     string // reasoning.effort
+	storeFalse bool
+	stateful   bool // earlier items live on the server
+	betas      []string
+	betasGiven bool
+	container  bool
+	compaction bool // the compaction parameter is set
 	// contextEdits: context_management is set; thresholdEdit: with compaction in it.
 	contextEdits, thresholdEdit bool
 	cacheMarks                  int  // outside of the messages
@@ -222,6 +224,7 @@ const (
 	hasReasoning                   // carries reasoning_content or reasoning
 	stringBody                     // its content is a string
 	badRole                        // its role is none that the dialect knows
+	loosePart                      // a part of what the user says, by itself in the list
 )
 
 // A note is something the parser noticed; the table decides who minds.

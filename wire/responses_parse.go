@@ -18,8 +18,9 @@ var responsesGrammar = grammar{
 		element: []string{"call_id", "encrypted_content", "summary"},
 		types:   []string{"input_text", "output_text", "input_image", "input_file"},
 	},
-	rules:  responsesRules,
-	speech: responses{},
+	foreign: map[string]string{"user_input": interactionSteps, "model_output": interactionSteps, "function_result": interactionSteps, "thought": interactionSteps},
+	rules:   responsesRules,
+	speech:  responses{},
 }
 
 type responses struct{ common }

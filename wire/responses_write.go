@@ -32,7 +32,15 @@ func (responses) stub(d *draft, call transcript.BlockID, text string) []byte {
 	return nil // a screenshot or a program's output cannot be made up
 }
 
-func (responses) idPath(*draft, transcript.BlockID, bool) []string { return []string{"call_id"} }
+func (responses) idPath(d *draft, b transcript.BlockID, call bool) []string {
+	switch {
+	case d.t.Block(b).Family != approvalFamily:
+		return []string{"call_id"}
+	case call:
+		return []string{"id"}
+	}
+	return []string{"approval_request_id"}
+}
 
 func (responses) argsPath(*draft, transcript.BlockID) []string { return []string{"arguments"} }
 

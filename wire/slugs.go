@@ -87,6 +87,7 @@ var slugs = map[string]string{
 	"last-role":         "the list ends with the wrong role for this model",
 	"role-alternation":  "two turns of one role in a row",
 	"role-order":        "a sequence of roles that this vendor refuses",
+	"turn-list":         "turns with roles where the provider takes steps",
 	"role-unsupported":  "a role that this model does not take",
 	"prefix-not-last":   "a prefix mark on a message that is not the last",
 	"legacy-function":   "the deprecated function_call form",

@@ -71,9 +71,9 @@ func repeat(o origin, n int) []origin {
 var blockMembers = []string{"role", "content", "parts", "tool_calls", "function_call", "reasoning_content", "reasoning", "name", "tool_call_id", "type", "id"}
 
 // tellMembers records what stood beside the blocks of messages that go in this round: a
-// refusal, annotations. Items that are one block go as a whole.
+// refusal, annotations. What is one block goes as a whole.
 func (m *mender) tellMembers() {
-	if m.g.flat || !slices.Contains(m.messages.drop, true) {
+	if !slices.Contains(m.messages.drop, true) {
 		return
 	}
 	moved := make(map[int]bool)
@@ -92,7 +92,8 @@ func (m *mender) tellMembers() {
 		}
 		msg := m.t.Messages()[i]
 		path := m.pathIn(m.before, atMessage(i))
-		if path == "" || whole[path] {
+		item := m.g.flat && msg.First < msg.End && m.where[msg.First].in == inMessage
+		if item || path == "" || whole[path] {
 			continue
 		}
 		last := make(map[string]int) // of two members with one name the last counts
@@ -238,7 +239,7 @@ func (r *Request) pathsIn(before *Request, at origin) []string {
 	var room [4]origin
 	from, _ := r.trace(before, at, room[:])
 	for _, o := range from {
-		all = append(all, r.pathOf(o))
+		all = append(all, before.pathOf(o))
 	}
 	return all
 }
@@ -267,7 +268,7 @@ func (m *mender) pathAt(i, offset int, path string) string {
 func (r *Request) pathIn(before *Request, at origin) string {
 	var room [4]origin
 	if from, _ := r.trace(before, at, room[:]); len(from) > 0 {
-		return r.pathOf(from[0])
+		return before.pathOf(from[0])
 	}
 	return ""
 }

@@ -213,7 +213,7 @@ func (r *Request) object(c Counter, s transcript.Span, m medium, depth int) int 
 			if len(m.mime) == 0 || bytes.IndexByte(v, '/') >= 0 {
 				m.mime = string(v)
 			}
-		case "detail":
+		case "detail", "resolution":
 			m.low = string(v) == `"low"`
 		}
 	}
@@ -230,7 +230,7 @@ func (r *Request) member(c Counter, key string, s transcript.Span, m medium, dep
 	str := len(v) > 1 && v[0] == '"'
 	switch key {
 	case "type", "id", "tool_use_id", "toolUseId", "call_id", "role", "status", "is_error", "cache_control", "cachePoint", "citations", "annotations",
-		"media_type", "mimeType", "mime_type", "format", "detail", "filename", "logprobs":
+		"media_type", "mimeType", "mime_type", "format", "detail", "resolution", "filename", "logprobs":
 		return 0
 	case "signature", "thoughtSignature", "thought_signature", "encrypted_content", "redactedContent":
 		return len(v) / 6 // opaque; about what it stands for

@@ -48,7 +48,7 @@ func Judge(dialect string, body []byte) ([]Fault, error) {
 		judge func(*court)
 	}{
 		"anthropic": {"messages", (*court).anthropic}, "openai-chat": {"messages", (*court).chat}, "openai-responses": {"input", (*court).responses},
-		"gemini": {"contents", (*court).gemini}, "bedrock": {"messages", (*court).bedrock},
+		"gemini": {"contents", (*court).gemini}, "bedrock": {"messages", (*court).bedrock}, "gemini-interactions": {"input", (*court).interactions},
 	}
 	j, ok := judges[dialect]
 	if !ok {

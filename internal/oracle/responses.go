@@ -66,6 +66,9 @@ func (c *court) responses() {
 				c.fault(Orphan, id, "%d", i)
 			}
 		case kind == "mcp_approval_request":
+			if approvals[item.text("id")] > 0 {
+				c.fault(Reused, item.text("id"), "%d", i)
+			}
 			approvals[item.text("id")] = 1
 		case kind == "mcp_approval_response":
 			r := item.text("approval_request_id")

@@ -1,0 +1,385 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// interactionsGrammar is Google's Interactions API: a list of steps, each by itself.
+var interactionsGrammar = grammar{
+	name: "gemini-interactions", list: "input", blocks: inContent, flat: true, typed: true, stringList: true, objectList: true,
+	marksFailure: true, namesResults: true, assistant: "model",
+	roles:   map[string]transcript.Role{"user": transcript.User, "model": transcript.Assistant},
+	idLimit: 64, nameLimit: 64,
+	endpoints: []endpoint{{end: "/interactions"}},
+	tells: tells{
+		body:  []string{"previous_interaction_id", "continuation_token", "agent_config", "webhook_config"},
+		steps: append([]string{"user_input", "model_output", "thought", "function_result"}, servedSteps("file_search")...),
+	},
+	foreign: map[string]string{
+		"message": responsesItems, "reasoning": responsesItems, "function_call_output": responsesItems, "item_reference": responsesItems,
+		"custom_tool_call": responsesItems, "custom_tool_call_output": responsesItems, "input_text": responsesItems, "output_text": responsesItems,
+	},
+	rules:  interactionsRules,
+	speech: interactions{},
+}
+
+type interactions struct{ common }
+
+// stepKind is what a step of a type is. What the provider runs itself has a family for
+// each tool: a result answers a call of its own.
+type stepKind struct {
+	kind   transcript.Kind
+	family uint8
+}
+
+var stepKinds = func() map[string]stepKind {
+	all := map[string]stepKind{
+		"function_call": {kind: transcript.Call}, "function_result": {kind: transcript.Result}, "thought": {kind: transcript.Thinking},
+		"text": {kind: transcript.Text}, "image": {kind: transcript.Media}, "audio": {kind: transcript.Media}, "video": {kind: transcript.Media},
+		"document": {kind: transcript.Media},
+	}
+	for i, tool := range servedTools {
+		all[tool+"_call"] = stepKind{transcript.ServerCall, serverFamily + uint8(i)}
+		all[tool+"_result"] = stepKind{transcript.ServerResult, serverFamily + uint8(i)}
+	}
+	return all
+}()
+
+// servedTools are the tools that Google runs.
+var servedTools = []string{"code_execution", "url_context", "google_search", "google_maps", "file_search", "retrieval", "processing", "mcp_server_tool"}
+
+// servedSteps are the types of the steps of all tools but those that another dialect has,
+// too.
+func servedSteps(but ...string) (all []string) {
+	for _, tool := range servedTools {
+		if !slices.Contains(but, tool) {
+			all = append(all, tool+"_call", tool+"_result")
+		}
+	}
+	return all
+}
+
+// serverFamily is the first family of a provider's own tools, behind those of Responses.
+const serverFamily = 32
+
+// stepFields are the members of a step, or of a part of one, that rules look at.
+type stepFields struct {
+	typ, role, id, callID, name, args, result, isError, signature, text, content field
+	failed                                                                       bool // the result says so
+	items                                                                        bool // the result is a list of parts
+}
+
+// element reads one step, one part of what the user says, or a turn as the API took it
+// before June 2026.
+func (interactions) element(p *parser) {
+	start := p.Offset()
+	p.startMessage(transcript.Assistant, start, 0)
+	i := len(p.messages) - 1
+	var f stepFields
+	for k := range p.members {
+		if string(k) == "content" {
+			p.dropBlocks(i)
+			f.content = p.stepContent()
+			continue
+		}
+		p.stepField(string(k), &f)
+	}
+	span := jsonspan.Span{Start: start, End: p.Offset()}
+	switch t := p.symbol(f.typ); {
+	case t == "user_input":
+		p.closeStep(i, span, transcript.User, &f)
+	case t == "model_output":
+		p.closeStep(i, span, transcript.Assistant, &f)
+	case t == "" && (f.role.given() || f.content.given()):
+		p.closeTurn(i, span, &f)
+	default:
+		p.dropBlocks(i)
+		p.closeBlock(i, span, t, &f)
+	}
+}
+
+// stepField reads one member of a step or of a part.
+func (p *parser) stepField(name string, f *stepFields) {
+	switch name {
+	case "type":
+		f.typ = p.value()
+	case "role":
+		f.role = p.value()
+	case "id":
+		f.id = p.value()
+	case "call_id":
+		f.callID = p.value()
+	case "name":
+		f.name = p.value()
+	case "arguments":
+		f.args = p.value()
+	case "is_error":
+		f.isError = p.value()
+	case "signature":
+		f.signature = p.value()
+	case "text":
+		f.text = p.value()
+	case "result":
+		p.stepResult(f)
+	default:
+		p.Skip()
+	}
+}
+
+// stepResult reads what a tool returned: a text, an object or a list of parts.
+func (p *parser) stepResult(f *stepFields) {
+	f.failed, f.items = false, false
+	start := p.Offset()
+	switch p.Peek() {
+	case jsonspan.Object:
+		start = p.Offset()
+		e := p.member("error")
+		f.failed = e.given() && !noError(p.raw[e.whole().Start:e.whole().End])
+		f.result = field{jsonspan.Object, jsonspan.Span{Start: start, End: p.Offset()}}
+	case jsonspan.Array:
+		start = p.Offset()
+		f.items = true
+		p.Enter()
+		for p.Element() {
+			if typ := p.member("type"); typ.kind != jsonspan.String {
+				f.items = false
+			}
+		}
+		f.result = field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}
+	default:
+		f.result = p.value()
+	}
+}
+
+// stepContent reads the content of a step: a list of parts, one part, or a string.
+func (p *parser) stepContent() field {
+	switch p.Peek() {
+	case jsonspan.Object:
+		start := p.Offset()
+		p.stepPart(place{in: inString})
+		return field{jsonspan.Object, jsonspan.Span{Start: start, End: p.Offset()}}
+	case jsonspan.Array:
+		start := p.Offset()
+		p.Enter()
+		for j := 0; p.Element(); j++ {
+			p.stepPart(place{inContent, int32(j)})
+		}
+		return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}
+	}
+	return p.value()
+}
+
+// stepPart reads one part of a step's content. In turns these were all that steps are now.
+func (p *parser) stepPart(w place) {
+	k, at := p.Peek(), p.Offset()
+	if k != jsonspan.Object {
+		p.value()
+		p.block(transcript.Block{Kind: transcript.Other, Span: transcript.Span{Start: at, End: p.Offset()}}, w)
+		p.noteBlock(wrongType, "", "expected an object, found "+k.String())
+		return
+	}
+	var f stepFields
+	for k := range p.members {
+		p.stepField(string(k), &f)
+	}
+	p.stepBlock(jsonspan.Span{Start: at, End: p.Offset()}, p.symbol(f.typ), &f, w)
+}
+
+// stepBlock files a step, or a part, that is one block.
+func (p *parser) stepBlock(span jsonspan.Span, t string, f *stepFields, w place) {
+	kind := stepKinds[t]
+	b := transcript.Block{Kind: kind.kind, Family: kind.family, Span: tspan(span), Body: tspan(span)}
+	body := field{}
+	switch b.Kind {
+	case transcript.Call, transcript.ServerCall:
+		b.CallID, b.Tool, body = p.first(f.id, f.callID), p.text(f.name), f.args
+		if b.Tool == "" && b.Kind == transcript.ServerCall {
+			b.Tool = strings.TrimSuffix(t, "_call")
+		}
+	case transcript.Result:
+		b.CallID, b.Tool, body = p.first(f.callID, f.id), p.text(f.name), f.result
+		b.Failed = f.failed || f.isError.kind == jsonspan.Bool && p.raw[f.isError.span.Start] == 't'
+	case transcript.ServerResult:
+		b.CallID, b.Tool = p.text(f.callID), p.text(f.name)
+		b.Failed = f.isError.kind == jsonspan.Bool && p.raw[f.isError.span.Start] == 't'
+	case transcript.Text:
+		if f.text.kind == jsonspan.String {
+			body = f.text
+		}
+	}
+	if body.given() {
+		b.Body = tspan(body.span)
+	}
+	p.block(b, w)
+	p.stepNotes(t, f)
+}
+
+// first is the text of the first field that has one.
+func (p *parser) first(fields ...field) string {
+	for _, f := range fields {
+		if t := p.text(f); t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// stepNotes notes what rules look at.
+func (p *parser) stepNotes(t string, f *stepFields) {
+	n := len(p.blocks) - 1
+	b := &p.blocks[n]
+	if t == "" {
+		if f.typ.absent() {
+			p.noteBlock(typeMissing, "", "")
+		} else {
+			p.wantString(f.typ, n, "type")
+		}
+	}
+	switch b.Kind {
+	case transcript.Call:
+		p.wantString(f.id, n, "id")
+		p.wantString(f.name, n, "name")
+		p.stepID(f.id, f.callID, "id", "call_id", callIDMissing)
+		if f.name.absent() || f.name.empty() {
+			p.noteBlock(nameEmpty, "", "")
+		}
+		if f.args.kind != jsonspan.Object {
+			p.noteBlock(argsNotObject, "", f.args.kind.String())
+		}
+	case transcript.Result:
+		p.wantString(f.callID, n, "call_id")
+		p.wantString(f.name, n, "name")
+		p.stepID(f.callID, f.id, "call_id", "id", idMissing)
+		if f.name.absent() || f.name.empty() {
+			p.noteBlock(nameMissing, "", "")
+		}
+		if k := f.result.kind; k != jsonspan.String && k != jsonspan.Object && !f.items {
+			p.noteBlock(resultNotObject, "", k.String())
+		}
+	case transcript.Text:
+		switch {
+		case f.text.absent() || f.text.empty():
+			p.noteBlock(emptyText, "", "")
+		default:
+			p.wantString(f.text, n, "text")
+		}
+		p.strangerID(f.id)
+	case transcript.Thinking:
+		if !f.signature.absent() && !f.signature.empty() {
+			p.noteBlock(thoughtSignatureMissing, "", "signed")
+		}
+		p.strangerID(f.id)
+	case transcript.Media:
+		p.strangerID(f.id)
+	}
+}
+
+// stepID notes an id that is missing, that stands under the other half's name, or both.
+func (p *parser) stepID(own, other field, name, strange string, missing fault) {
+	switch {
+	case own.kind == jsonspan.String && !own.empty(), !own.absent() && own.kind != jsonspan.String:
+		if other.given() {
+			p.noteBlock(foreignBlockMember, strange, strange)
+		}
+	case other.kind == jsonspan.String && !other.empty():
+		p.noteBlock(idUnderOtherName, "", strange)
+	default:
+		p.noteBlock(missing, "", name)
+	}
+}
+
+// strangerID notes an id on something that has none.
+func (p *parser) strangerID(id field) {
+	if id.given() {
+		p.noteBlock(foreignBlockMember, "id", "id")
+	}
+}
+
+// closeStep files a step that holds parts.
+func (p *parser) closeStep(i int, span jsonspan.Span, role transcript.Role, f *stepFields) {
+	p.messages[i].Role = role
+	if f.id.given() {
+		p.note(foreignMember, -1, "id", "id")
+	}
+	p.closeParts(i, f)
+	p.endStep(i, span, false)
+}
+
+// closeTurn files a turn of the schema that steps have replaced.
+func (p *parser) closeTurn(i int, span jsonspan.Span, f *stepFields) {
+	p.closeRole(i, f.role)
+	p.note(turnList, -1, "", "")
+	p.closeParts(i, f)
+	p.tieThinking(i)
+	p.endStep(i, span, false)
+}
+
+// closeParts notes what the content of a step is.
+func (p *parser) closeParts(i int, f *stepFields) {
+	p.frame[i].content = f.content.whole()
+	switch f.content.kind {
+	case jsonspan.String:
+		p.stringContent(f.content)
+	case jsonspan.Array:
+		if p.messages[i].First == transcript.BlockID(len(p.blocks)) {
+			p.extra[i] |= emptyList
+		}
+	case jsonspan.Invalid, jsonspan.Null:
+		p.extra[i] |= emptyList
+	case jsonspan.Object:
+	default:
+		p.note(wrongType, -1, "content", "expected a list, found "+f.content.kind.String())
+	}
+}
+
+// closeBlock files a step that is one block. A part that stands in the list by itself is
+// the user's, and all that stand in a row are one turn.
+func (p *parser) closeBlock(i int, span jsonspan.Span, t string, f *stepFields) {
+	loose := false
+	switch stepKinds[t].kind {
+	case transcript.Result:
+		p.messages[i].Role = transcript.Tool
+	case transcript.Text, transcript.Media:
+		p.messages[i].Role, loose = transcript.User, true
+	}
+	p.stepBlock(span, t, f, place{in: inMessage})
+	p.leadingThought(i)
+	p.endStep(i, span, loose)
+}
+
+// leadingThought makes calls need the thought in front of them, which is signed for them.
+func (p *parser) leadingThought(i int) {
+	b := transcript.BlockID(len(p.blocks) - 1)
+	if i == 0 || p.messages[i-1].Role != transcript.Assistant {
+		p.thought = 0
+	}
+	switch p.blocks[b].Kind {
+	case transcript.Thinking:
+		p.thought = len(p.blocks)
+	case transcript.Call, transcript.ServerCall:
+		if p.thought > 0 {
+			p.ties = append(p.ties, transcript.Tie{From: b, To: transcript.BlockID(p.thought - 1)})
+		}
+	}
+}
+
+func (p *parser) endStep(i int, span jsonspan.Span, loose bool) {
+	m := &p.messages[i]
+	goesOn := loose && i > 0 && p.extra[i-1]&loosePart != 0
+	switch {
+	case goesOn:
+		m.Turn = p.turn
+	case m.Role == transcript.Assistant || m.Role == transcript.Tool:
+		m.Turn = p.mergeTurn(m.Role)
+	default:
+		m.Turn = p.turn + 1
+	}
+	if loose {
+		p.extra[i] |= loosePart
+	}
+	p.endMessage(span, p.speaks(i) && !goesOn)
+}
