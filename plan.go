@@ -168,29 +168,55 @@ func (p *Plan) mend(r *wire.Request, o Options) error {
 	return nil
 }
 
-// dropIdleThoughts drops the thinking of messages that lose everything it led to.
+// dropIdleThoughts drops thinking that loses everything it led to: the rest of its message
+// or, where it is a message by itself, what follows it in its turn.
 func dropIdleThoughts(t *transcript.Transcript, all []Decision) []Decision {
-	for _, m := range t.Messages() {
-		var cause *Decision
-		stays := false
-		for b := m.First; b < m.End; b++ {
-			d := &all[t.AtomOf(b)]
-			switch {
-			case t.Block(b).Kind == transcript.Thinking:
-			case d.Action == ActionDrop:
-				cause = d
-			default:
-				stays = true
+	ms := t.Messages()
+	thinks := func(i int) bool {
+		for b := ms[i].First; b < ms[i].End; b++ {
+			if t.Block(b).Kind != transcript.Thinking {
+				return false
 			}
 		}
-		for b := m.First; b < m.End && cause != nil && !stays; b++ {
-			if d := &all[t.AtomOf(b)]; d.Action != ActionDrop && !d.Protected {
-				d.Action = ActionDrop
-				d.Reasons = append(d.Reasons, Reason{cause.Reasons[0].Rule, "thinking that leads to nothing any more", cause.Atom})
+		return ms[i].First < ms[i].End
+	}
+	for i := 0; i < len(ms); {
+		first := i
+		goesOn := func() bool { return i < len(ms) && ms[i].Turn == ms[first].Turn }
+		for goesOn() && thinks(i) {
+			i++
+		}
+		if i == first {
+			i++
+		} else {
+			for goesOn() && !thinks(i) {
+				i++
 			}
 		}
+		dropIdle(t, all, ms[first].First, ms[i-1].End)
 	}
 	return all
+}
+
+// dropIdle drops the thinking among some blocks if all the others are dropped.
+func dropIdle(t *transcript.Transcript, all []Decision, first, end transcript.BlockID) {
+	var cause *Decision
+	for b := first; b < end; b++ {
+		d := &all[t.AtomOf(b)]
+		switch {
+		case t.Block(b).Kind == transcript.Thinking:
+		case d.Action == ActionDrop:
+			cause = d
+		default:
+			return
+		}
+	}
+	for b := first; b < end && cause != nil; b++ {
+		if d := &all[t.AtomOf(b)]; d.Action != ActionDrop && !d.Protected {
+			d.Action = ActionDrop
+			d.Reasons = append(d.Reasons, Reason{cause.Reasons[0].Rule, "thinking that leads to nothing any more", cause.Atom})
+		}
+	}
 }
 
 // keepOne keeps the last atom if the rules would leave nothing: a history must not

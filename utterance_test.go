@@ -208,7 +208,7 @@ func wholePairs(t testing.TB, name string, d wire.Dialect, us []utterance) {
 			}
 		case d == wire.OpenAIResponses: // pairs by id, anywhere
 		case d == wire.Bedrock && u.who == "user" && answeredInTurn(us[i:], open): // some models do not mind the order in a turn
-		case d == wire.GeminiInteractions && (u.who == "assistant" || u.who == "think") && (us[i-1].who == "call" || us[i-1].who == "assistant" || us[i-1].who == "think"): // steps of one turn
+		case d == wire.GeminiInteractions && i > 0 && (u.who == "assistant" || u.who == "think") && (us[i-1].who == "call" || us[i-1].who == "assistant" || us[i-1].who == "think"): // steps of one turn
 		case len(open) > 0 && us[i-1].at != u.at:
 			t.Errorf("%s: %s says %q before call %s is answered", name, u.who, u.text, open[0].id)
 		}

@@ -43,7 +43,7 @@ type parser struct {
 func (p *parser) reset(raw []byte, d Dialect, m jsonspan.Mode) {
 	p.raw, p.dialect, p.g = raw, d, grammars[d]
 	p.head.reset()
-	p.list, p.bare, p.plain, p.last = jsonspan.Span{}, false, false, ""
+	p.list, p.bare, p.plain, p.input, p.thought, p.last = jsonspan.Span{}, false, false, false, 0, ""
 	p.notes = p.notes[:0]
 	p.clearList()
 	p.Reset(raw, m)
