@@ -9,7 +9,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Parse reads one request body or list of messages in any of the five dialects.
+// Parse reads one request body or list of messages in any of the six dialects.
 func Parse(body []byte) (*wire.Request, error) { return wire.Parse(body, wire.Options{}) }
 
 // A Rule is a value. Prepare looks at the history and returns the closure that

@@ -31,8 +31,9 @@
 //
 // # What failed
 //
-// Where the dialect marks failed results (anthropic, bedrock), the mark decides.
-// On gemini a response with an error member has failed. Elsewhere, and in the output
+// Where the dialect marks failed results (anthropic, bedrock,
+// gemini-interactions), the mark decides. On both dialects of gemini a response with an
+// error member has failed. Elsewhere, and in the output
 // of gemini, the text is looked at: it has failed if it begins with error:, Error
 // executing, Traceback, fatal:, failed to and the like, with a JSON object whose
 // first member is error, or if its first lines, or Codex' metadata at the end,

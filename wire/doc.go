@@ -1,4 +1,4 @@
-// Package wire knows the five wire formats: it detects them, reads a request body
+// Package wire knows the six wire formats: it detects them, reads a request body
 // into a transcript without copying it, and checks it against the rules of the
 // provider it is meant for.
 //
