@@ -84,7 +84,7 @@ func (p *parser) detectBody() Dialect {
 		}
 		switch string(k) {
 		case "input":
-			p.input = true
+			p.input, p.items = true, true
 			if p.Peek() != jsonspan.Array {
 				p.Skip()
 				continue

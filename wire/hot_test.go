@@ -48,7 +48,7 @@ func sameReading(t *testing.T, p *wire.Parser, body []byte, o wire.Options) {
 			continue
 		}
 		w := wire.Glance{
-			Clean: len(want.Check(c)) == 0, Dialect: want.Dialect, Profile: want.Profile,
+			Clean: len(want.Check(c)) == 0, Delta: want.Delta(), Dialect: want.Dialect, Profile: want.Profile,
 			Messages: len(want.Transcript().Messages()), Calls: len(want.Transcript().Exchanges()),
 		}
 		if g != w {
