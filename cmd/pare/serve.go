@@ -72,6 +72,19 @@ func (c *serveCmd) run(w *world) int {
 		return w.usage(err, "serve")
 	}
 	c.guarded = len(o.Tokens) > 0
+	if o.Traces, err = serve.NewTraces(w.getenv, o.Log); err != nil {
+		return w.usage(err, "serve")
+	}
+	if o.Traces != nil {
+		defer o.Traces.Close()
+	}
+	note, err := c.open(w, &o)
+	if err != nil {
+		return w.fail(err.Error(), "name another one with --store, or give --no-store")
+	}
+	if o.Store != nil {
+		defer o.Store.Close()
+	}
 	l, err := serve.Listen(c.Listen, w.getenv)
 	if err != nil {
 		return w.fail(err.Error(), "another --listen HOST:PORT may be free")
@@ -81,34 +94,22 @@ func (c *serveCmd) run(w *world) int {
 		return w.fail("other machines can reach "+l.Addr().String()+", and nobody would have to send a token",
 			"listen on 127.0.0.1, or give --token-file FILE or PARE_TOKENS")
 	}
+	// From here on signals end the server in good order.
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	w.ownSignals()
 	screen.Fprintf(w.stderr, "pare: listening on http://%s\n", l.Addr().String())
 	if used != "" {
 		screen.Fprintf(w.stderr, "pare: configured by %s\n", used)
 	}
-	if o.Traces, err = serve.NewTraces(w.getenv, o.Log); err != nil {
-		l.Close()
-		return w.usage(err, "serve")
+	if note != "" {
+		screen.Fprintf(w.stderr, "pare: %s\n", note)
 	}
-	if o.Traces != nil {
-		defer o.Traces.Close()
-	}
-	st, status := c.open(w)
-	if status != statusClean {
-		l.Close()
-		return status
-	}
-	if st != nil {
-		defer st.Close()
-		o.Store = st
-	}
-	return c.serve(w, serve.New(o), l)
+	return c.serve(ctx, w, serve.New(o), l)
 }
 
 // serve answers until a signal comes.
-func (c *serveCmd) serve(w *world, s *serve.Server, l net.Listener) int {
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	w.ownSignals()
+func (c *serveCmd) serve(ctx context.Context, w *world, s *serve.Server, l net.Listener) int {
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)
 	defer signal.Stop(again)
@@ -171,27 +172,25 @@ func (c *serveCmd) configure(w *world, o *serve.Options) (used string, status in
 	return used, statusClean
 }
 
-// open opens the store. One that nobody has named may be missing: requests go on without.
-func (c *serveCmd) open(w *world) (*store.Store, int) {
+// open opens the store. One that nobody has named may be missing: requests go on without,
+// and a note says so.
+func (c *serveCmd) open(w *world, o *serve.Options) (note string, err error) {
 	if c.NoStore {
-		return nil, statusClean
+		return "", nil
 	}
 	dsn := c.Store
 	if dsn == "" {
 		folder, err := dataFolder(w)
-		if err == nil {
-			dsn = filepath.Join(folder, "pare.db")
+		if err != nil {
+			return "no sessions are kept: " + err.Error(), nil
 		}
+		dsn = filepath.Join(folder, "pare.db")
 	}
-	st, err := store.Open(context.Background(), dsn)
-	switch {
-	case err == nil:
-		return st, statusClean
-	case c.Store != "":
-		return nil, w.fail(err.Error(), "name another one with --store, or give --no-store")
+	o.Store, err = store.Open(context.Background(), dsn)
+	if err != nil && c.Store == "" {
+		return "no sessions are kept: " + err.Error(), nil
 	}
-	screen.Fprintf(w.stderr, "pare: no sessions are kept: %s\n", err.Error())
-	return nil, statusClean
+	return "", err
 }
 
 func (c *serveCmd) logger(w *world) *slog.Logger {

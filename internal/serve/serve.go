@@ -87,8 +87,10 @@ func New(o Options) *Server {
 	s.own = s.guard.wrap(s.gate.own(s.routes()))
 	s.http = &http.Server{
 		Handler: s, ReadHeaderTimeout: cmp.Or(o.HeaderTime, time.Minute), IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 256 << 10,
-		ErrorLog: log.New(quiet{o.Log}, "", 0),
+		ErrorLog: log.New(quiet{o.Log}, "", 0), Protocols: new(http.Protocols),
 	}
+	s.http.Protocols.SetHTTP1(true)
+	s.http.Protocols.SetUnencryptedHTTP2(true) // which the JavaScript SDK of AWS speaks
 	return s
 }
 
