@@ -127,7 +127,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, name, http.StatusMethodNotAllowed, "this is a proxy for the APIs of models, not for tunnels")
 		return
 	case name == "":
-		refuse(w, name, http.StatusNotFound, "no upstream takes this path, and no key tells whose it is")
+		refuse(w, name, http.StatusNotFound, "no upstream takes this path, and no key shows whose it is")
 		return
 	case up == nil:
 		refuse(w, name, http.StatusNotFound, fmt.Sprintf("there is no upstream %q", name))

@@ -29,7 +29,7 @@ type serveCmd struct {
 	MaxBody   string        `placeholder:"SIZE" help:"The largest request that is looked at; larger ones go on as they are. Default: 64MB."`
 	TokenFile string        `type:"path" placeholder:"FILE" help:"What clients must send as Pare-Token: one of the lines of FILE. PARE_TOKENS names some, too. Needed if other machines can reach the address."`
 	Host      []string      `placeholder:"NAME" help:"A name beside those of this machine by which Pare's own pages may be reached. May be repeated."`
-	Grace     time.Duration `default:"30s" placeholder:"TIME" help:"How long requests under way may take when the server is told to end. Default: 30s."`
+	Grace     time.Duration `default:"30s" placeholder:"TIME" help:"How long requests under way may take after SIGTERM. Default: 30s."`
 	Log       string        `enum:",debug,info,warn,error" default:"" env:"PARE_LOG" placeholder:"LEVEL" help:"What to write to standard error: debug, info, warn (default) or error."`
 	settings  `embed:""`
 
