@@ -63,6 +63,7 @@ var floors = map[string]floor{
 	"internal/source":     {6, []string{}, "finds and reads input, agents' files included"},
 	"cmd/pare":            {7, []string{}, "wires everything together"},
 	"scripts/motion":      {6, []string{}, "compares two binaries"},
+	"scripts/load":        {6, []string{}, "compares proxies"},
 }
 
 // below lists, for packages that may not import everything below them, what they
