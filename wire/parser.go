@@ -47,7 +47,13 @@ func (p *parser) reset(raw []byte, d Dialect, m jsonspan.Mode) {
 	p.notes = p.notes[:0]
 	p.clearList()
 	p.Reset(raw, m)
+	if len(raw) >= fewBytes {
+		p.ReadAhead()
+	}
 }
+
+// fewBytes are read faster without reading ahead.
+const fewBytes = 2048
 
 // expect makes room for so many messages and blocks, so that the index of a body
 // much like one seen before need not grow step by step.

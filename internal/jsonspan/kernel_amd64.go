@@ -26,7 +26,23 @@ func strictRun(data []byte, i int) int {
 	return swarRun(data, i)
 }
 
-// hasAVX2 reports whether the processor has AVX2 and BMI1 and the operating
+// quotes lists the quotes in data[from:to] that are not escaped: the low 32 bits of their
+// offsets go to dst. It reads blocks of 64 bytes while whole ones are left and dst has room
+// for the quotes of one more. Escaped is 1 if the byte at from is escaped by the one before
+// it, inside is all ones if from lies in a string; the same comes back for next, where it
+// stopped. If strict is set it looks into strings, and stops in front of a block that is
+// odd: that needs the closer look of careful.
+func quotes(data []byte, from, to int, dst []uint32, escaped, inside uint64, strict bool) (next, n int, escapedNext, insideNext uint64, odd bool) {
+	if useAVX2 && from >= 3 {
+		return quotesAVX2(data, from, to, dst, escaped, inside, strict)
+	}
+	return quotesSWAR(data, from, to, dst, escaped, inside, strict)
+}
+
+//go:noescape
+func quotesAVX2(data []byte, from, to int, dst []uint32, escaped, inside uint64, strict bool) (next, n int, escapedNext, insideNext uint64, odd bool)
+
+// hasAVX2 reports whether the processor has AVX2, BMI1 and PCLMULQDQ and the operating
 // system saves the wide registers.
 func hasAVX2() bool
 

@@ -52,8 +52,8 @@ TEXT ·hasAVX2(SB), NOSPLIT, $0-1
 	MOVL $1, AX
 	XORL CX, CX
 	CPUID
-	ANDL $0x18000000, CX // OSXSAVE and AVX
-	CMPL CX, $0x18000000
+	ANDL $0x18000002, CX // OSXSAVE, AVX and the product without carry
+	CMPL CX, $0x18000002
 	JNE  no
 	XORL CX, CX
 	XGETBV
@@ -299,3 +299,243 @@ unusual:
 	MOVQ  AX, ret+32(FP)
 	VZEROUPPER
 	RET
+
+// ESCAPED2 is ESCAPED for a loop that does not stop at the first quote. What is escaped at
+// the start of the next block is told by the run of backslashes at the end of this one
+// alone, unless it is all of the block: so the blocks need not wait for each other.
+#define ESCAPED2 \
+	MOVQ    R9, R11           \
+	NOTQ    R11               \
+	ANDNQ   R9, CX, R9        \
+	LEAQ    (R9)(R9*1), R10   \
+	ANDNQ   R9, R10, R10      \
+	ANDNQ   R10, R13, R10     \
+	ADDQ    R9, R10           \
+	ANDNQ   R9, R10, R10      \
+	XORQ    R13, R10          \
+	ANDQ    R9, R10           \
+	LEAQ    (CX)(R10*2), R10  \
+	BSRQ    R11, R11          \
+	LEAQ    1(R11), R11       \
+	CMOVQEQ CX, R11           \
+	ANDQ    $1, R11           \
+	MOVQ    R11, CX
+
+// STORE writes the offsets of the bits of R8, which are some, to R14.
+#define STORE1(k) \
+	TZCNTQ R8, R11        \
+	ADDQ   AX, R11        \
+	MOVL   R11, 4*k(R14)  \
+	BLSRQ  R8, R8
+
+// INSIDE sets R12 to the bytes that lie inside of strings, opening quotes included, from
+// the real quotes in R8: the product with all ones adds up the bits below each, without
+// carry. R15 is all ones if the block begins inside.
+#define INSIDE \
+	VMOVQ      R8, X2              \
+	VPCMPEQB   X3, X3, X3          \
+	VPCLMULQDQ $0, X3, X2, X2      \
+	VMOVQ      X2, R12             \
+	XORQ       R15, R12
+
+// func quotesAVX2(data []byte, from, to int, dst []uint32, escaped, inside uint64, strict bool) (next, n int, escapedNext, insideNext uint64, odd bool)
+TEXT ·quotesAVX2(SB), NOSPLIT, $16-121
+	MOVQ data_base+0(FP), SI
+	MOVQ from+24(FP), AX
+	MOVQ to+32(FP), DX
+	MOVQ dst_base+40(FP), R14
+	MOVQ dst_len+48(FP), R11
+	LEAQ -256(R14)(R11*4), R11
+	MOVQ R11, last-8(SP) // where a block's quotes still have room
+	MOVQ escaped+64(FP), CX
+	MOVQ inside+72(FP), R15
+	SUBQ $64, DX
+	MOVQ $0xAAAAAAAAAAAAAAAA, R13
+	SPREAD('"', Y15)
+	SPREAD('\\', Y14)
+	SPREAD(' ', Y13)
+	SPREAD(0x0F, Y12)
+	VBROADCASTI128 ·escapeLow(SB), Y11
+	VBROADCASTI128 ·escapeHigh(SB), Y10
+	VPXOR Y9, Y9, Y9
+	MOVB  $0, odd+120(FP)
+	CMPB  strict+80(FP), $0
+	JEQ   loose
+	JMP   enough
+
+block:
+	VMOVDQU  (SI)(AX*1), Y0
+	VMOVDQU  32(SI)(AX*1), Y1
+	VPCMPEQB Y0, Y15, Y2
+	VPCMPEQB Y1, Y15, Y3
+	VPCMPEQB Y0, Y14, Y4
+	VPCMPEQB Y1, Y14, Y5
+	MASK(Y2, Y3, R8)
+	MASK(Y4, Y5, R9)
+	MOVQ     CX, DI // in case the block is given back
+	ESCAPED2
+	ANDNQ    R8, R10, R8
+	INSIDE
+	CLASS(Y0, Y11, Y10, Y2, Y4)
+	CLASS(Y1, Y11, Y10, Y3, Y4)
+	VPCMPEQB Y9, Y2, Y2
+	VPCMPEQB Y9, Y3, Y3
+	MASK(Y2, Y3, R9)
+	ANDQ     R10, R9 // the escapes of more than two bytes
+	JNZ      hex
+
+looked:
+	MOVL $64, BX // how far to go on
+
+	// Signed, both control characters and all beyond ASCII are below a space.
+	VPCMPGTB Y0, Y13, Y2
+	VPCMPGTB Y1, Y13, Y3
+	VPOR     Y2, Y3, Y4
+	VPTEST   Y4, Y4
+	JNZ      unusual
+
+next:
+	SARQ  $63, R12
+	MOVQ  R12, R15
+	TESTQ R8, R8
+	JZ    stored
+
+	// Four at a time, whether they are there or not: there is room.
+	POPCNTQ R8, DI
+	LEAQ    (R14)(DI*4), DI
+store:
+	STORE1(0)
+	STORE1(1)
+	STORE1(2)
+	STORE1(3)
+	ADDQ  $16, R14
+	TESTQ R8, R8
+	JNZ   store
+	MOVQ  DI, R14
+
+stored:
+	ADDQ BX, AX
+
+enough:
+	CMPQ AX, DX
+	JGT  done
+	CMPQ R14, last-8(SP)
+	JLE  block
+
+done:
+	SUBQ dst_base+40(FP), R14
+	SHRQ $2, R14
+	MOVQ AX, next+88(FP)
+	MOVQ R14, n+96(FP)
+	MOVQ CX, escapedNext+104(FP)
+	MOVQ R15, insideNext+112(FP)
+	VZEROUPPER
+	RET
+
+odd:
+	MOVB $1, odd+120(FP)
+	MOVQ DI, CX
+	JMP  done
+
+	// As in strictAVX2: take the u's off R9 that are right.
+hex:
+	MOVQ  R12, within-16(SP)
+	VBROADCASTI128 ·hexLow(SB), Y6
+	VBROADCASTI128 ·hexHigh(SB), Y7
+	CLASS(Y0, Y6, Y7, Y2, Y4)
+	CLASS(Y1, Y6, Y7, Y3, Y4)
+	TOP(0, BX)        // letters
+	TOP(1, R12)       // 8 and 9
+	ORQ   BX, R12
+	TOP(2, BX)        // 0 to 7
+	ORQ   R12, BX
+	MOVQ  BX, R11
+	SHRQ  $1, R11
+	ANDQ  R11, BX     // two digits in a row
+	MOVQ  BX, R11
+	SHRQ  $2, R11
+	ANDQ  R11, BX     // four
+	SHRQ  $1, BX
+	SHRQ  $2, R12
+	TOP(3, R13)       // D
+	SHRQ  $1, R13
+	ANDQ  R12, R13
+	ANDNQ BX, R13, BX
+	TOP(4, R12)       // u
+	ANDQ  R12, BX
+	MOVQ  $0xAAAAAAAAAAAAAAAA, R13
+	MOVQ  within-16(SP), R12
+	ANDNQ R9, BX, R9
+	JNZ   odd
+	JMP   looked
+
+unusual:
+	MASK(Y2, Y3, R9)
+	MASK(Y0, Y1, BX)
+	ANDNQ R9, BX, R9 // control characters
+	ANDQ  R12, R9    // inside of strings
+	JNZ   odd
+	TESTQ BX, BX
+	JZ    plain
+
+	// A rune that hangs over the end starts the next block, as in strictAVX2.
+	VPSUBUSB  ·completeTail(SB), Y1, Y2
+	VPCMPEQB  Y9, Y2, Y2
+	VPMOVMSKB Y2, BX
+	NOTQ      BX // bit 32 is set and stands for none
+	TZCNTQ    BX, BX
+	ADDQ      $32, BX
+
+	VBROADCASTI128 ·firstHigh(SB), Y6
+	VBROADCASTI128 ·firstLow(SB), Y7
+	VBROADCASTI128 ·secondHigh(SB), Y8
+	RUNES(0, Y0, Y2, Y4)
+	RUNES(32, Y1, Y3, Y4)
+	MASK(Y2, Y3, R9)
+	CMPQ R9, $-1
+	JEQ  next
+	JMP  odd
+
+plain:
+	MOVL $64, BX
+	JMP  next
+
+	// The same without a look into the strings.
+looseBlock:
+	VMOVDQU  (SI)(AX*1), Y0
+	VMOVDQU  32(SI)(AX*1), Y1
+	VPCMPEQB Y0, Y15, Y2
+	VPCMPEQB Y1, Y15, Y3
+	VPCMPEQB Y0, Y14, Y4
+	VPCMPEQB Y1, Y14, Y5
+	MASK(Y2, Y3, R8)
+	MASK(Y4, Y5, R9)
+	ESCAPED2
+	ANDNQ    R8, R10, R8
+	JZ       looseStored
+	POPCNTQ  R8, R12
+	ANDQ     $1, R12
+	NEGQ     R12
+	XORQ     R12, R15 // an odd number of quotes turns it round
+
+	POPCNTQ R8, DI
+	LEAQ    (R14)(DI*4), DI
+looseStore:
+	STORE1(0)
+	STORE1(1)
+	STORE1(2)
+	STORE1(3)
+	ADDQ  $16, R14
+	TESTQ R8, R8
+	JNZ   looseStore
+	MOVQ  DI, R14
+
+looseStored:
+	ADDQ $64, AX
+
+loose:
+	CMPQ AX, DX
+	JGT  done
+	CMPQ R14, last-8(SP)
+	JLE  looseBlock
+	JMP  done

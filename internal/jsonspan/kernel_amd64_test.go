@@ -53,6 +53,7 @@ func TestPortable(t *testing.T) {
 	withoutKernel(func() {
 		t.Run("boundaries", TestBoundaries)
 		t.Run("oracles", TestAgainstOracles)
+		t.Run("ahead", TestReadAhead)
 	})
 }
 

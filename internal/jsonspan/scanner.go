@@ -95,6 +95,7 @@ type Scanner struct {
 	keys    []Span   // keys of the open objects, innermost last
 	marks   []int    // for each open object, where its keys start
 	stack   bitStack // container kinds inside skip
+	index   *index   // nil: strings are read one by one
 }
 
 // Reset makes s ready to scan data, keeping its buffers.
@@ -102,6 +103,18 @@ func (s *Scanner) Reset(data []byte, mode Mode) {
 	s.data, s.pos, s.depth = data, 0, 0
 	s.strict, s.fresh, s.scanned = mode == Strict, false, false
 	s.err, s.flaws, s.keys, s.marks = nil, nil, s.keys[:0], s.marks[:0]
+	if s.index != nil {
+		s.index.on = false
+	}
+}
+
+// ReadAhead makes s look for the ends of strings in one pass ahead of the walk, until it
+// is reset. That is faster for a document that is read to its end and has many strings.
+func (s *Scanner) ReadAhead() {
+	if s.index == nil {
+		s.index = new(index)
+	}
+	s.index.reset(s.strict)
 }
 
 // Err returns the first error, with its pointer worked out.
@@ -293,6 +306,8 @@ func (s *Scanner) End() {
 const (
 	truncated = "the document ends in the middle of a value"
 	tooDeep   = "values nest deeper than 10000 levels"
+	midString = "the document ends in the middle of a string"
+	notUTF8   = "bytes that are not UTF-8"
 )
 
 // insteadOf describes what stands at the position where want was expected.
@@ -306,6 +321,16 @@ func (s *Scanner) insteadOf(want string) string {
 // str reads the string that starts at pos.
 func (s *Scanner) str() Span {
 	start := s.pos + 1
+	if x := s.index; x != nil && x.on {
+		// The quotes of a string stand side by side, and strings are read in order.
+		if x.next+1 < x.n && len(x.lone) == 0 {
+			end := x.base + int(x.at[x.next+1]-uint32(x.base))
+			x.next += 2
+			s.pos = end + 1
+			return Span{start, end}
+		}
+		return s.aheadEnd(start)
+	}
 	end := s.stringEnd(start)
 	if end < 0 {
 		return Span{start, start}
@@ -343,7 +368,7 @@ func (s *Scanner) structuralEnd(i int) int {
 	for j := i; ; j++ {
 		n := bytes.IndexByte(data[j:], '"')
 		if n < 0 {
-			s.fail(len(data), "the document ends in the middle of a string")
+			s.fail(len(data), midString)
 			return -1
 		}
 		j += n
@@ -355,92 +380,6 @@ func (s *Scanner) structuralEnd(i int) int {
 			return j
 		}
 	}
-}
-
-// scalar reads a number or a literal.
-func (s *Scanner) scalar(k Kind) {
-	if s.err != nil {
-		return
-	}
-	if s.pos >= len(s.data) {
-		s.fail(s.pos, truncated)
-		return
-	}
-	end, reason := scalarEnd(s.data, s.pos, k)
-	if reason != "" {
-		s.fail(end, reason)
-		return
-	}
-	s.pos = end
-}
-
-// scalarEnd returns the offset behind the scalar of kind k at i, or the offset
-// of the fault and a reason.
-func scalarEnd(data []byte, i int, k Kind) (int, string) {
-	switch k {
-	case Number:
-		return numberEnd(data, i)
-	case Bool, Null:
-		word := "null"
-		switch data[i] {
-		case 't':
-			word = "true"
-		case 'f':
-			word = "false"
-		}
-		for j := range len(word) {
-			if i+j >= len(data) {
-				return len(data), truncated
-			}
-			if data[i+j] != word[j] {
-				return i + j, "not a literal: expected " + word
-			}
-		}
-		return i + len(word), ""
-	}
-	return i, fmt.Sprintf("expected a value, found %q", data[i])
-}
-
-func numberEnd(data []byte, i int) (int, string) {
-	if data[i] == '-' {
-		i++
-	}
-	switch {
-	case i >= len(data):
-		return i, truncated
-	case data[i] == '0':
-		i++
-	case data[i] >= '1' && data[i] <= '9':
-		i = digits(data, i)
-	default:
-		return i, "a number needs a digit here"
-	}
-	if i < len(data) && data[i] == '.' {
-		j := digits(data, i+1)
-		if j == i+1 {
-			return j, "a number needs a digit after its point"
-		}
-		i = j
-	}
-	if i < len(data) && data[i]|0x20 == 'e' {
-		i++
-		if i < len(data) && (data[i] == '+' || data[i] == '-') {
-			i++
-		}
-		j := digits(data, i)
-		if j == i {
-			return j, "a number needs a digit in its exponent"
-		}
-		i = j
-	}
-	return i, ""
-}
-
-func digits(data []byte, i int) int {
-	for i < len(data) && data[i] >= '0' && data[i] <= '9' {
-		i++
-	}
-	return i
 }
 
 // skipContainer reads the object or list at pos with everything in it. The kinds

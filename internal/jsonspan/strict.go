@@ -18,7 +18,7 @@ func (s *Scanner) strictEnd(i int) int {
 	for {
 		i = strictRun(data, i)
 		if i >= len(data) {
-			s.fail(len(data), "the document ends in the middle of a string")
+			s.fail(len(data), midString)
 			return -1
 		}
 		switch c := data[i]; {
@@ -37,7 +37,7 @@ func (s *Scanner) strictEnd(i int) int {
 		case c >= utf8.RuneSelf:
 			r, n := utf8.DecodeRune(data[i:])
 			if r == utf8.RuneError && n == 1 {
-				s.fail(i, "bytes that are not UTF-8")
+				s.fail(i, notUTF8)
 				return -1
 			}
 			i += n
@@ -82,33 +82,42 @@ func controlChar(c byte) string {
 // escape checks the escape at i and returns the offset behind it, or -1 after an
 // error.
 func (s *Scanner) escape(i int) int {
-	data := s.data
-	if i+1 >= len(data) {
-		s.fail(len(data), "the document ends in the middle of a string")
+	end, lone, reason := escapeEnd(s.data, i)
+	if reason != "" {
+		s.fail(end, reason)
 		return -1
+	}
+	if lone {
+		s.flaw(LoneSurrogate, i)
+	}
+	return end
+}
+
+// escapeEnd returns the offset behind the escape at i and whether it is half of a pair, or
+// the offset of the fault and a reason.
+func escapeEnd(data []byte, i int) (end int, lone bool, reason string) {
+	if i+1 >= len(data) {
+		return len(data), false, midString
 	}
 	if data[i+1] != 'u' {
 		if !escapes[data[i+1]] {
-			s.fail(i, "an unknown escape; only \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u are legal")
-			return -1
+			return i, false, "an unknown escape; only \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u are legal"
 		}
-		return i + 2
+		return i + 2, false, ""
 	}
 	r, ok := hex4(data, i+2)
 	if !ok {
-		s.fail(i, "\\u needs four hexadecimal digits")
-		return -1
+		return i, false, "\\u needs four hexadecimal digits"
 	}
 	if r < 0xD800 || r > 0xDFFF {
-		return i + 6
+		return i + 6, false, ""
 	}
 	if r < 0xDC00 && i+7 < len(data) && data[i+6] == '\\' && data[i+7] == 'u' {
 		if lo, ok := hex4(data, i+8); ok && lo >= 0xDC00 && lo <= 0xDFFF {
-			return i + 12
+			return i + 12, false, ""
 		}
 	}
-	s.flaw(LoneSurrogate, i)
-	return i + 6
+	return i + 6, true, ""
 }
 
 var escapes = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}

@@ -1,0 +1,151 @@
+package jsonspan
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/internal/benchdata"
+)
+
+// A walked is all that a walk of a document tells.
+type walked struct {
+	strings []Span
+	flaws   []Flaw
+	err     string
+}
+
+// walk reads a document string by string, ahead or not.
+func walk(data []byte, mode Mode, ahead bool) (w walked) {
+	var s Scanner
+	s.Reset(data, mode)
+	if ahead {
+		s.ReadAhead()
+	}
+	var read func()
+	read = func() {
+		switch s.Peek() {
+		case String:
+			if span := s.Str(); !s.Failed() {
+				w.strings = append(w.strings, span)
+			}
+		case Object:
+			for s.Enter(); ; read() {
+				key, ok := s.Key()
+				if !ok {
+					return
+				}
+				w.strings = append(w.strings, key)
+			}
+		case Array:
+			for s.Enter(); s.Element(); {
+				read()
+			}
+		default:
+			s.Skip()
+		}
+	}
+	read()
+	s.End()
+	w.flaws = s.Flaws()
+	if err := s.Err(); err != nil {
+		w.err = err.Error()
+	}
+	return w
+}
+
+// sameAhead: to read ahead tells the same, down to the first error.
+func sameAhead(t *testing.T, data []byte) {
+	t.Helper()
+	for _, mode := range []Mode{Structural, Strict} {
+		got, want := walk(data, mode, true), walk(data, mode, false)
+		if !slices.Equal(got.strings, want.strings) || !slices.Equal(got.flaws, want.flaws) || got.err != want.err {
+			t.Fatalf("mode %d of %q:\n got %v\nwant %v", mode, data, got, want)
+		}
+	}
+}
+
+func TestReadAhead(t *testing.T) {
+	for _, d := range documents {
+		sameAhead(t, []byte(d))
+	}
+	pads := []int{0, 1, 2, 3, 5, 30, 31, 32, 33, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 100, 120, 121, 122, 123, 124, 125, 126, 127, 128, 500, 511, 512, 513, 700}
+	for _, fill := range []string{"a", `\n`, "世", `\\`, "é", `\u4e16`} {
+		for _, special := range specials() {
+			for _, n := range pads {
+				pad := strings.Repeat(fill, n)
+				sameAhead(t, []byte(`[ "`+pad+special+pad+`", {"k": "`+special+`", "`+pad+`":1}, 2]`))
+			}
+		}
+	}
+	for _, shape := range benchdata.Shapes {
+		sameAhead(t, benchdata.Dense(shape, 300_000))
+	}
+	body := benchdata.Anthropic(300_000)
+	sameAhead(t, body)
+	r := rand.New(rand.NewPCG(7, 7))
+	for range 2000 { // one byte is wrong
+		at, c := r.IntN(len(body)), byte(r.IntN(256))
+		was := body[at]
+		body[at] = c
+		sameAhead(t, body[max(0, at-3000):min(len(body), at+3000)])
+		body[at] = was
+	}
+}
+
+// TestReadAheadInMiddle: the index begins where the first string is read.
+func TestReadAheadInMiddle(t *testing.T) {
+	doc := []byte(`[ 1, 2, ` + strings.Repeat(`{"k":["v"]},`, 400) + `"end"]`)
+	sameAhead(t, doc)
+	var s Scanner
+	s.Reset(doc, Strict)
+	s.ReadAhead()
+	s.Skip()
+	if s.Failed() {
+		t.Fatal(s.Err())
+	}
+	s.Reset([]byte(`["a`), Strict)
+	s.ReadAhead()
+	if s.Skip(); !s.Failed() || s.Err().(*SyntaxError).Reason != midString {
+		t.Errorf("after another document: %v", s.Err())
+	}
+}
+
+// TestQuotesAgree: the kernel and the portable path list the same quotes.
+func TestQuotesAgree(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 9))
+	parts := append(specials(), `"`, `"`, `":"`, "\n", " ", "plain text", strings.Repeat("x", 70))
+	for range 20_000 {
+		data := []byte("   ")
+		for len(data) < 400 {
+			data = append(data, parts[r.IntN(len(parts))]...)
+		}
+		var a, b [indexRoom]uint32
+		from, inside := 3+r.IntN(3), uint64(r.IntN(2))*^uint64(0)
+		for from+64 <= len(data) {
+			next, n, escaped, in, odd := quotes(data, from, len(data), a[:], 0, inside, false)
+			next2, n2, escaped2, in2, odd2 := quotesSWAR(data, from, len(data), b[:], 0, inside, false)
+			if next != next2 || n != n2 || escaped != escaped2 || in != in2 || odd != odd2 || !slices.Equal(a[:n], b[:n2]) {
+				t.Fatalf("%q from %d: %v, want %v", data, from, fmt.Sprint(next, a[:n], escaped, in), fmt.Sprint(next2, b[:n2], escaped2, in2))
+			}
+			from += 1 + r.IntN(70)
+		}
+	}
+}
+
+func FuzzReadAhead(f *testing.F) {
+	for _, d := range documents {
+		f.Add([]byte(d))
+	}
+	pad := strings.Repeat("pad ", 17)
+	for _, special := range specials() {
+		f.Add([]byte(`["` + pad + special + pad + `",{"` + special + `":[]}]`))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		sameAhead(t, data)
+		sameAhead(t, append(bytes.Repeat([]byte("[[[[[[["), 20), data...))
+	})
+}
