@@ -48,7 +48,8 @@ type Compactor struct {
 	// Memory keeps the summaries that Fit asked for, so that the same ones are sent
 	// again. Nil: the compactor remembers them itself, for as long as it lives.
 	Memory Memory
-	CompactOptions
+	// Options says how summaries are placed, and what is repaired and counted.
+	Options CompactOptions
 
 	mu    sync.Mutex
 	runs  map[runKey]*run
@@ -109,7 +110,7 @@ func (c *Compactor) valid(o Options) error {
 // is an empty plan with the event compaction_skipped. The error is a *CompactionError;
 // whatever it says, the history is untouched.
 func (c *Compactor) Compact(ctx context.Context, r *wire.Request) (*Plan, error) {
-	return c.compact(ctx, untouched(r), c.CompactOptions)
+	return c.compact(ctx, untouched(r), c.Options)
 }
 
 // compact compacts what a plan has made so far.
@@ -277,7 +278,7 @@ func (h *Removed) key() (k runKey) {
 // summary that fails, or is too long, is left out, with the event compaction_failed; the
 // history fits either way.
 func (c *Compactor) Fit(ctx context.Context, r *wire.Request, w Window) (*Plan, error) {
-	return c.fit(ctx, r, w, c.Options)
+	return c.fit(ctx, r, w, c.Options.Options)
 }
 
 func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Options) (plan *Plan, err error) {

@@ -255,7 +255,7 @@ func TestCompactorBadSummarisers(t *testing.T) {
 		} {
 			var seen []string
 			comp := pare.Compactor{Summarize: c.s, MinKeep: 2}
-			comp.Sink = func(e pare.Event) { seen = append(seen, string(e.Type)) }
+			comp.Options.Sink = func(e pare.Event) { seen = append(seen, string(e.Type)) }
 			plan, err := comp.Compact(context.Background(), r)
 			if reasonOf(err) != c.reason || (err == nil) != (c.reason == "") || (plan == nil) != (err != nil) {
 				t.Errorf("%s, %s: %v, want %q", d, name, err, c.reason)
@@ -326,11 +326,11 @@ func TestCompactorSkips(t *testing.T) {
 	for name, c := range map[string]*pare.Compactor{
 		"few messages": {MinKeep: 100},
 		"default keep": {},
-		"not above":    {MinKeep: 2, Above: 1 << 20, CompactOptions: pare.CompactOptions{Options: pare.Options{Counter: quarters{}}}},
+		"not above":    {MinKeep: 2, Above: 1 << 20, Options: pare.CompactOptions{Options: pare.Options{Counter: quarters{}}}},
 	} {
 		r := talkOf(t, wire.OpenAIChat, 3)
 		var seen []pare.Event
-		c.Sink = func(e pare.Event) { seen = append(seen, e) }
+		c.Options.Sink = func(e pare.Event) { seen = append(seen, e) }
 		c.Summarize = func(context.Context, pare.Removed) (pare.Summary, error) {
 			t.Errorf("%s: the summariser was called", name)
 			return pare.Summary{}, nil
@@ -383,7 +383,7 @@ func TestCompactorOptions(t *testing.T) {
 // limit.
 func TestFitOptions(t *testing.T) {
 	c := pare.Compactor{Summarize: says(gist), MaxTokens: -500}
-	c.Counter = quarters{}
+	c.Options.Counter = quarters{}
 	r := talkOf(t, wire.Gemini, 10)
 	w := pare.Window{Tokens: r.Tokens(quarters{}) - 100}
 	plan, err := c.Fit(context.Background(), r, w)
@@ -396,7 +396,7 @@ func TestFitOptions(t *testing.T) {
 // it is shorter than what it stands for.
 func TestCompactorMaxTokens(t *testing.T) {
 	c := pare.Compactor{Summarize: says(strings.Repeat("word ", 50)), MinKeep: 2, MaxTokens: 20}
-	c.Counter = quarters{}
+	c.Options.Counter = quarters{}
 	if plan, err := c.Compact(context.Background(), talkOf(t, wire.Anthropic, 8)); reasonOf(err) != "larger" || plan != nil {
 		t.Errorf("63 tokens where 20 are allowed: %v", err)
 	}
@@ -413,7 +413,7 @@ func TestCompactorEvents(t *testing.T) {
 	} {
 		var seen []pare.Event
 		c := pare.Compactor{Summarize: says(gist), MinKeep: 2}
-		c.Sink = func(e pare.Event) { seen = append(seen, e) }
+		c.Options.Sink = func(e pare.Event) { seen = append(seen, e) }
 		switch name {
 		case "archived":
 			c.Summarize = nil
@@ -457,7 +457,7 @@ func checkEvents(t *testing.T, name string, seen []pare.Event, want []string) {
 // TestCompactorArchives: without a summariser what goes is archived and conserved.
 func TestCompactorArchives(t *testing.T) {
 	for _, d := range wire.Dialects() {
-		c := pare.Compactor{MinKeep: 2, CompactOptions: pare.CompactOptions{MinConserved: 1}}
+		c := pare.Compactor{MinKeep: 2, Options: pare.CompactOptions{MinConserved: 1}}
 		r := talkOf(t, d, 4)
 		plan, err := c.Compact(context.Background(), r)
 		if err != nil {
@@ -500,7 +500,7 @@ func TestFitBatches(t *testing.T) {
 		w.Tokens, w.Low = w.Tokens/2, w.Low/3
 		var n numbered
 		c := pare.Compactor{Summarize: n.summarise, MaxTokens: 200}
-		c.Counter = quarters{}
+		c.Options.Counter = quarters{}
 		var before *pare.Plan
 		told, holds := "", 0
 		for i, q := range requests(t, r) {
@@ -543,7 +543,7 @@ func TestFitBatches(t *testing.T) {
 		// input only, sends the same.
 		same := func() []byte {
 			c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: 200}
-			c.Counter = quarters{}
+			c.Options.Counter = quarters{}
 			plan, err := c.Fit(context.Background(), r, w)
 			if err != nil {
 				t.Fatal(err)
@@ -588,7 +588,7 @@ func TestFitMemory(t *testing.T) {
 	for i := range 3 {
 		var n numbered
 		c := pare.Compactor{Summarize: n.summarise, MaxTokens: 200, Memory: book}
-		c.Counter = quarters{}
+		c.Options.Counter = quarters{}
 		plan, err := c.Fit(context.Background(), r, w)
 		if err != nil {
 			t.Fatal(err)
@@ -632,7 +632,7 @@ func TestFitFails(t *testing.T) {
 				}
 				var seen []pare.Event
 				c := pare.Compactor{Summarize: s, MaxTokens: 200}
-				c.Counter, c.Sink = quarters{}, func(e pare.Event) { seen = append(seen, e) }
+				c.Options.Counter, c.Options.Sink = quarters{}, func(e pare.Event) { seen = append(seen, e) }
 				plan, err := c.Fit(context.Background(), r, w)
 				name := fmt.Sprintf("%s, %s, stable %v", d, name, stable)
 				if err != nil {
@@ -666,7 +666,7 @@ func TestFitCancelled(t *testing.T) {
 		var s slow
 		r := talkOf(t, wire.Anthropic, 20)
 		c := pare.Compactor{Summarize: s.summarise, MaxTokens: 200}
-		c.Counter = quarters{}
+		c.Options.Counter = quarters{}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		plan, err := c.Fit(ctx, r, fitWindow(r))
@@ -687,7 +687,7 @@ func TestFitConcurrent(t *testing.T) {
 		r := talkOf(t, wire.Bedrock, 20)
 		w := fitWindow(r)
 		c := pare.Compactor{Summarize: s.summarise, MaxTokens: 200}
-		c.Counter = quarters{}
+		c.Options.Counter = quarters{}
 		var wg sync.WaitGroup
 		got := make([][]byte, 10)
 		for i := range got {
@@ -719,7 +719,7 @@ func TestFitLeavesAlone(t *testing.T) {
 	n := r.Tokens(quarters{})
 	for _, w := range []pare.Window{{Tokens: n}, {Tokens: n + 1}, {Tokens: n + 150}, {Tokens: n + 1000}} {
 		c := pare.Compactor{Summarize: says(gist), MaxTokens: 200}
-		c.Counter = quarters{}
+		c.Options.Counter = quarters{}
 		plan, err := c.Fit(context.Background(), r, w)
 		if err != nil || !plan.Empty() {
 			t.Errorf("%d tokens into %d, low %d: %v, %d tokens are left", n, w.Tokens, w.Low, err, plan.Result().Tokens(quarters{}))
@@ -732,7 +732,7 @@ func TestFitNoRoom(t *testing.T) {
 	r := talkOf(t, wire.Anthropic, 10)
 	for _, w := range []pare.Window{{Tokens: 500}, {Tokens: 500, Low: 300}} {
 		c := pare.Compactor{Summarize: says(gist)} // 2,000 tokens
-		c.Counter = quarters{}
+		c.Options.Counter = quarters{}
 		plan, err := c.Fit(context.Background(), r, w)
 		if err != nil {
 			t.Errorf("%d tokens, low %d: %v", w.Tokens, w.Low, err)
@@ -744,7 +744,7 @@ func TestFitNoRoom(t *testing.T) {
 	}
 	var small *pare.WindowTooSmall
 	c := pare.Compactor{Summarize: says(gist)}
-	c.Counter = quarters{}
+	c.Options.Counter = quarters{}
 	_, err := c.Fit(context.Background(), r, pare.Window{Tokens: 10})
 	if !errors.As(err, &small) {
 		t.Fatalf("got %v", err)
@@ -774,7 +774,7 @@ func TestFitRelations(t *testing.T) {
 			}
 			fit := func() (*pare.Plan, error) {
 				c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: max(w.Tokens/4, 1)}
-				c.Counter = quarters{}
+				c.Options.Counter = quarters{}
 				return c.Fit(context.Background(), r, w)
 			}
 			plan, err := fit()
@@ -823,7 +823,7 @@ func TestFitSeed5Overflow(t *testing.T) {
 		}
 		for _, limit := range []int{400, 500, 600, 700} {
 			c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: 120}
-			c.Counter = quarters{}
+			c.Options.Counter = quarters{}
 			name := fmt.Sprintf("%s, %d tokens", d, limit)
 			plan, err := c.Fit(context.Background(), r, pare.Window{Tokens: limit, Recent: 1})
 			if err != nil {
@@ -846,7 +846,7 @@ func TestFitSeed5EndToEnd(t *testing.T) {
 			t.Fatalf("%d messages", n)
 		}
 		c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: 250}
-		c.Counter = quarters{}
+		c.Options.Counter = quarters{}
 		w := pare.Window{Tokens: 900, Low: 500}
 		told, sent := 0, 0
 		for i, q := range requests(t, r) {
@@ -897,7 +897,7 @@ func TestFitTellsWhatGoes(t *testing.T) {
 			}
 			return pare.Summary{Text: "summary"}, nil
 		}}
-		c.Counter = quarters{}
+		c.Options.Counter = quarters{}
 		plan, err := c.Fit(context.Background(), r, w)
 		if err != nil {
 			t.Fatal(err)
@@ -920,14 +920,14 @@ func TestFitTellsWhatGoes(t *testing.T) {
 func TestFitCarriesCompacted(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		c := pare.Compactor{Summarize: says("the facts of the first part"), MinKeep: 50}
-		c.Counter = quarters{}
+		c.Options.Counter = quarters{}
 		first, err := c.Compact(context.Background(), talkOf(t, d, 20))
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := first.Result()
 		c = pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: 200}
-		c.Counter = quarters{}
+		c.Options.Counter = quarters{}
 		for _, w := range []pare.Window{{Tokens: 600}, {Tokens: 600, Low: 400}} {
 			plan, err := c.Fit(context.Background(), r, w)
 			if err != nil {
@@ -947,7 +947,7 @@ func TestFitSummariesFull(t *testing.T) {
 	w := pare.Window{Tokens: 900, Low: 400}
 	var n numbered
 	c := pare.Compactor{Summarize: n.summarise, MaxTokens: 50}
-	c.Counter = quarters{}
+	c.Options.Counter = quarters{}
 	told := ""
 	var full bool
 	for i, q := range requests(t, r) {

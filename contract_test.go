@@ -81,7 +81,7 @@ func TestSummaryKey(t *testing.T) {
 			}
 			book := &notebook{texts: map[string]string{}}
 			c := pare.Compactor{Summarize: says(text), MaxTokens: longest, Memory: book}
-			c.Counter = quarters{}
+			c.Options.Counter = quarters{}
 			if _, err := c.Fit(context.Background(), r, window); err != nil {
 				t.Fatal(err)
 			}

@@ -205,7 +205,7 @@ func (c compacted) prunes(t *testing.T, r *wire.Request) {
 func (c compacted) compacts(t *testing.T, r *wire.Request) {
 	for _, fold := range []bool{false, true} {
 		var heard pare.Removed
-		p := &pare.Policy{Compact: &pare.Compactor{MinKeep: 4, CompactOptions: pare.CompactOptions{FoldTask: fold}, Summarize: func(ctx context.Context, h pare.Removed) (pare.Summary, error) {
+		p := &pare.Policy{Compact: &pare.Compactor{MinKeep: 4, Options: pare.CompactOptions{FoldTask: fold}, Summarize: func(ctx context.Context, h pare.Removed) (pare.Summary, error) {
 			heard = h
 			return summary.Extract(summary.ExtractOptions{})(ctx, h)
 		}}}

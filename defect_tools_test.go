@@ -39,7 +39,7 @@ func everyWay(t *testing.T, r *wire.Request, see func(what string, plan *pare.Pl
 		"trim to tokens":    {Window: &pare.Window{Tokens: 720}},
 		"a stable window":   {Window: &pare.Window{Tokens: 900, Low: 720}},
 		"compact":           {Compact: &pare.Compactor{MinKeep: 2, Summarize: extract}},
-		"compact, folded":   {Compact: &pare.Compactor{MinKeep: 2, Summarize: extract, CompactOptions: pare.CompactOptions{FoldTask: true}}},
+		"compact, folded":   {Compact: &pare.Compactor{MinKeep: 2, Summarize: extract, Options: pare.CompactOptions{FoldTask: true}}},
 		"fit":               {Window: &pare.Window{Tokens: 900}, Compact: &pare.Compactor{Summarize: extract, MaxTokens: 200}},
 	} {
 		plan, err := p.Plan(context.Background(), r)

@@ -120,9 +120,9 @@ func ExampleCompactor_Fit() {
 	}
 	count := tokens.For(r.Model())
 	c := pare.Compactor{
-		Summarize:      summary.Extract(summary.ExtractOptions{Counter: count}),
-		MaxTokens:      400,
-		CompactOptions: pare.CompactOptions{Options: pare.Options{Counter: count}},
+		Summarize: summary.Extract(summary.ExtractOptions{Counter: count}),
+		MaxTokens: 400,
+		Options:   pare.CompactOptions{Options: pare.Options{Counter: count}},
 	}
 	plan, err := c.Fit(context.Background(), r, pare.Window{Tokens: 3000, Low: 1500})
 	if err != nil {

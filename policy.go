@@ -108,7 +108,7 @@ func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, e
 		if err != nil {
 			return nil, err
 		}
-		c := p.Compact.CompactOptions
+		c := p.Compact.Options
 		c.Options, c.Archived = o, c.Archived || p.keeps()
 		return p.Compact.compact(ctx, base, c)
 	}

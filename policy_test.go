@@ -84,7 +84,7 @@ func TestPolicyIsTheCalls(t *testing.T) {
 	}
 	same(t, "rules and window", planned(t, &pare.Policy{Rules: standard, Window: &pare.Window{Tokens: 3000}}, r), ruled)
 
-	c := &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), CompactOptions: pare.CompactOptions{Options: o}}
+	c := &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), Options: pare.CompactOptions{Options: o}}
 	compacted, err := c.Compact(context.Background(), r)
 	if err != nil {
 		t.Fatal(err)

@@ -126,7 +126,7 @@ func (c *Compaction) compactor(s *source, archived bool) *pare.Compactor {
 	}
 	return &pare.Compactor{
 		MinKeep: c.MinKeep, Inside: c.Inside, Above: c.Above, MaxTokens: c.MaxSummary, Timeout: time.Duration(c.Timeout),
-		CompactOptions: pare.CompactOptions{FoldTask: c.FoldTask, MinConserved: c.Conserve},
+		Options: pare.CompactOptions{FoldTask: c.FoldTask, MinConserved: c.Conserve},
 	}
 }
 

@@ -133,7 +133,7 @@ func TestCompaction(t *testing.T) {
 		t.Errorf("the default is %+v", c)
 	}
 	c = mustPolicy(t, "[compact]\nmin_keep = 3\ninside = true\nabove = 100\nmax_summary = 50\ntimeout = '1m30s'\nfold_task = true\nconserve = 0.5").Compact
-	if c.MinKeep != 3 || !c.Inside || c.Above != 100 || c.MaxTokens != 50 || c.Timeout != 90*time.Second || !c.FoldTask || c.MinConserved != 0.5 {
+	if c.MinKeep != 3 || !c.Inside || c.Above != 100 || c.MaxTokens != 50 || c.Timeout != 90*time.Second || !c.Options.FoldTask || c.Options.MinConserved != 0.5 {
 		t.Errorf("%+v", c)
 	}
 	p := mustPolicy(t, "[compact]\nby = 'archive'\n[archive]\nfile = 'gone.jsonl'")

@@ -110,7 +110,7 @@ func (s *Store) compact(ctx context.Context, x *Session, c *pare.Compactor, toke
 		return nil, nil // it was skipped
 	}
 	made := &Compaction{To: h.seqs[cut.Before()-1], Summary: summary, Archive: "pare-" + NewID()}
-	made.Prefix, made.Messages = prefix(r, cut, summary, c.FoldTask)
+	made.Prefix, made.Messages = prefix(r, cut, summary, c.Options.FoldTask)
 	return made, s.commit(ctx, x, made, h.prior, token)
 }
 

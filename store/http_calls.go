@@ -195,7 +195,7 @@ func (a *api) compact(c *call) error {
 	if b := a.o.Compactor; b != nil {
 		by = &pare.Compactor{
 			Summarize: b.Summarize, MinKeep: b.MinKeep, Inside: b.Inside, Above: b.Above, MaxTokens: b.MaxTokens,
-			Timeout: b.Timeout, Memory: by.Memory, CompactOptions: b.CompactOptions,
+			Timeout: b.Timeout, Memory: by.Memory, Options: b.Options,
 		}
 	}
 	if in.MinKeep > 0 {

@@ -355,7 +355,7 @@ func ExampleExtract() {
 	s := paretest.MustParse(`user "make the tests pass" | call r Read parser.go | result r ` + strings.Repeat("code ", 300) +
 		` | call t Bash {"command":"go test"} | fail t exit status 1 | say "The parser is broken." | user "fix it" | say "Fixed." | user "thanks"`)
 	r, _ := wire.Parse(s.Render(wire.Anthropic, paretest.RenderOptions{}), wire.Options{})
-	c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), MinKeep: 1, CompactOptions: pare.CompactOptions{FoldTask: true}}
+	c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), MinKeep: 1, Options: pare.CompactOptions{FoldTask: true}}
 	plan, err := c.Compact(context.Background(), r)
 	if err != nil {
 		fmt.Println(err)
