@@ -20,7 +20,7 @@ const (
 )
 
 // CompactOptions says how to put a summary in the place of the head of a history.
-// The zero value is the default.
+// The zero value is the default. Many goroutines may read it.
 type CompactOptions struct {
 	Options
 	// FoldTask lets the first message of the user go with the head; otherwise it stays,
@@ -37,7 +37,7 @@ type CompactOptions struct {
 }
 
 // Conservation accounts for the bytes of the messages of a history that was
-// compacted.
+// compacted. Many goroutines may read it.
 type Conservation struct {
 	Original int `json:"original"`
 	Retained int `json:"retained"`
@@ -70,7 +70,8 @@ const (
 	ReasonTimeout      CompactionReason = "timeout"            // it took too long
 )
 
-// A CompactionError says why a history was not compacted. The history is untouched.
+// A CompactionError says why a history was not compacted. The history is untouched. Many
+// goroutines may read it.
 type CompactionError struct {
 	Reason CompactionReason
 	Err    error
@@ -125,7 +126,7 @@ func (base *Plan) compact(cut transcript.Cut, s Summary, o CompactOptions) (plan
 	return p, nil
 }
 
-// Removed is what a summary is to stand for.
+// Removed is what a summary is to stand for. Many goroutines may read it.
 type Removed struct {
 	Request *wire.Request
 	Blocks  []transcript.BlockID // in order; they need not stand together

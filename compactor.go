@@ -19,7 +19,7 @@ import (
 // or change what it is given, and is called by many goroutines. Package summary has two.
 type Summarizer func(context.Context, Removed) (Summary, error)
 
-// A Summary is what a summariser made.
+// A Summary is what a summariser made. Many goroutines may read it.
 type Summary struct {
 	Text string
 	// Merged says that Text holds every line of the prior summary, which is checked.

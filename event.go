@@ -21,7 +21,7 @@ const (
 )
 
 // An Event tells what happened, in one shape for everything. Which type Metadata has is
-// said beside each EventType.
+// said beside each EventType. Many goroutines may read it.
 type Event struct {
 	Type     EventType `json:"type"`
 	Metadata Metadata  `json:"metadata"`
@@ -32,6 +32,7 @@ type Event struct {
 type Metadata any
 
 // PairsChecked tells of the pairs of a history as it came. Without orphans it was paired.
+// Many goroutines may read it.
 type PairsChecked struct {
 	OrphanCount    int      `json:"orphan_count"`
 	Orphans        []Orphan `json:"orphans,omitempty"`
@@ -40,7 +41,7 @@ type PairsChecked struct {
 	TotalMessages  int      `json:"total_messages"`
 }
 
-// PlanMade tells of a plan that changes something.
+// PlanMade tells of a plan that changes something. Many goroutines may read it.
 type PlanMade struct {
 	ByRule  map[string]int `json:"by_rule"`
 	Bytes   int            `json:"bytes"` // how many more, or fewer if negative
@@ -48,26 +49,26 @@ type PlanMade struct {
 	Left    int            `json:"left"` // findings that could not be repaired
 }
 
-// CompactionStarted tells that a summary is about to be made.
+// CompactionStarted tells that a summary is about to be made. Many goroutines may read it.
 type CompactionStarted struct {
 	Cut           int  `json:"cut"`   // the message in front of which the history is cut
 	Prior         bool `json:"prior"` // there is a summary of an earlier compaction
 	TotalMessages int  `json:"total_messages"`
 }
 
-// CompactionDone tells what came of a compaction.
+// CompactionDone tells what came of a compaction. Many goroutines may read it.
 type CompactionDone struct {
 	Conserved Conservation `json:"conserved"`
 	Cut       int          `json:"cut"`
 	Retained  int          `json:"retained"` // messages
 }
 
-// CompactionSkipped tells why a history was left alone.
+// CompactionSkipped tells why a history was left alone. Many goroutines may read it.
 type CompactionSkipped struct {
 	Reason string `json:"reason"`
 }
 
-// CompactionFailed tells why there is no summary.
+// CompactionFailed tells why there is no summary. Many goroutines may read it.
 type CompactionFailed struct {
 	Cut   int    `json:"cut,omitempty"`
 	Error string `json:"error"`

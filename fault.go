@@ -11,7 +11,7 @@ import (
 
 // A FaultError is the error for something of the caller's that misbehaves: a rule, a
 // counter, a stub, a sink that panics, or a counter that counts what cannot be. Nothing
-// is done then.
+// is done then. Many goroutines may read it.
 type FaultError struct {
 	Part  string // whose fault it is: "rule no-bash", "counter", "stub", "sink", …
 	Err   error

@@ -228,13 +228,13 @@ func (r Rung) why() string {
 	}[r]
 }
 
-// A Climb is what one rung did.
+// A Climb is what one rung did. Many goroutines may read it.
 type Climb struct {
 	Rung    Rung `json:"rung"`
 	Changes int  `json:"changes"` // blocks cleared, shortened or dropped
 }
 
-// A Batch is one time that a stable window was trimmed.
+// A Batch is one time that a stable window was trimmed. Many goroutines may read it.
 type Batch struct {
 	Messages  int  `json:"messages"`             // the history had so many then
 	Before    int  `json:"before"`               // tokens

@@ -16,7 +16,7 @@ const (
 )
 
 // An Orphan is half an exchange: a call or a result whose other half is not where the
-// provider looks for it.
+// provider looks for it. Many goroutines may read it.
 type Orphan struct {
 	Index  int        `json:"index"` // of its message
 	Kind   OrphanKind `json:"kind"`

@@ -107,7 +107,8 @@ func (p *Plan) further() *Plan {
 	return &Plan{in: p.in, mended: p.out, out: p.out, changes: slices.Clone(p.changes), left: p.left, found: p.found, checked: p.checked, earlier: p.Archive()}
 }
 
-// A RefusedError is the error for a result that the provider would still refuse.
+// A RefusedError is the error for a result that the provider would still refuse. Many
+// goroutines may read it.
 type RefusedError struct{ Findings []wire.Finding }
 
 func (e *RefusedError) Error() string {

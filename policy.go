@@ -142,7 +142,8 @@ func (p *Policy) model(r *wire.Request) string { return cmp.Or(p.Model, r.Model(
 // keeps reports whether somebody keeps what is taken out.
 func (p *Policy) keeps() bool { return p.Archive != nil || p.Archived }
 
-// An UnknownModelError is the error for a window that is to be a model's own.
+// An UnknownModelError is the error for a window that is to be a model's own. Many
+// goroutines may read it.
 type UnknownModelError struct{ Model string }
 
 func (e *UnknownModelError) Error() string {

@@ -49,7 +49,7 @@ func (a Action) String() string { return [...]string{"keep", "edit", "drop"}[a] 
 func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
 // A Reason says why: which rule, in its own words, and which atom pulled this one
-// in, or itself.
+// in, or itself. Many goroutines may read it.
 type Reason struct {
 	Rule string            `json:"rule"`
 	Text string            `json:"text"`
@@ -131,7 +131,8 @@ type edit struct {
 // by many goroutines.
 type Pipeline struct{ rules []Rule }
 
-// A PipelineError says why rules cannot run together, and names them.
+// A PipelineError says why rules cannot run together, and names them. Many goroutines may
+// read it.
 type PipelineError struct {
 	Rules  []string // the rules concerned; a circle in order
 	Reason string

@@ -9,7 +9,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Decision is the verdict on one atom, with all reasons that led to it.
+// A Decision is the verdict on one atom, with all reasons that led to it. Many goroutines
+// may read it.
 type Decision struct {
 	Atom    transcript.AtomID `json:"atom"`
 	Action  Action            `json:"action"`

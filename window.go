@@ -89,7 +89,7 @@ const (
 
 // WindowTooSmall is the error for a window that what must be kept does not fit.
 // Minimum is exact: with it as the limit the same call succeeds, with one less it
-// fails.
+// fails. Many goroutines may read it.
 type WindowTooSmall struct {
 	Unit    Unit
 	Limit   int
@@ -177,7 +177,8 @@ func (w *Window) recent() int {
 	return w.Recent
 }
 
-// Terms are what a provider's cache costs; tokens.CacheOf(model) are some.
+// Terms are what a provider's cache costs; tokens.CacheOf(model) are some. Many
+// goroutines may read it.
 type Terms interface {
 	// PaysAfter is the number of further requests after which it pays to take removed
 	// tokens out in front of kept ones, which have to be written to the cache again.

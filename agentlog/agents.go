@@ -4,7 +4,8 @@ import "slices"
 
 // An Agent is a program that keeps sessions, and where it does so. Patterns are below
 // the home folder and hold for all systems: what is not there costs nothing, and the
-// home may be a copy from another machine. A * stands for one name or a part of it.
+// home may be a copy from another machine. A * stands for one name or a part of it. Many
+// goroutines may read it.
 type Agent struct {
 	Name   string
 	Format Format

@@ -8,7 +8,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Finding is something that is wrong with a session file, at a line.
+// A Finding is something that is wrong with a session file, at a line. Many goroutines
+// may read it.
 type Finding struct {
 	wire.Finding
 	Effect  Effect `json:"effect"`

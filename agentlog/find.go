@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A Search says where sessions are looked for.
+// A Search says where sessions are looked for. Many goroutines may read it.
 type Search struct {
 	Home   string              // the home folder
 	Getenv func(string) string // says where agents keep their folders instead; nil: nothing does
@@ -23,7 +23,7 @@ type Search struct {
 	Since  time.Time           // only what was written to since then
 }
 
-// A Place is where a session, or a store of sessions, lies.
+// A Place is where a session, or a store of sessions, lies. Many goroutines may read it.
 type Place struct {
 	Agent *Agent
 	Path  string
@@ -31,7 +31,7 @@ type Place struct {
 	Bytes int64
 }
 
-// Found is what a search has found.
+// Found is what a search has found. Many goroutines may read it.
 type Found struct {
 	Sessions []Place
 	Unread   []Place         // stores that cannot be read

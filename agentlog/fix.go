@@ -17,7 +17,7 @@ import (
 // is there.
 var ErrAppendOnly = errors.New("append only: this format cannot hold a repaired branch beside the original lines")
 
-// A Change is one thing that was done to a file.
+// A Change is one thing that was done to a file. Many goroutines may read it.
 type Change struct {
 	wire.Change
 	Thread string `json:"thread,omitempty"`
@@ -25,7 +25,7 @@ type Change struct {
 	Line   int    `json:"line"`           // in the file as it was; 0 if it is new
 }
 
-// Fixed is what came of mending a file.
+// Fixed is what came of mending a file. Many goroutines may read it.
 type Fixed struct {
 	Raw     []byte    // the original slice if nothing was done
 	Files   []File    // of a folder: the files that are changed

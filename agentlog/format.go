@@ -118,7 +118,8 @@ func ParseFormat(name string) (Format, error) {
 	return Auto, fmt.Errorf("unknown format %q", name)
 }
 
-// An UnreadError says that a file is of a format that is known, and not read.
+// An UnreadError says that a file is of a format that is known, and not read. Many
+// goroutines may read it.
 type UnreadError struct{ Format Format }
 
 func (e *UnreadError) Error() string {

@@ -16,7 +16,7 @@ import (
 var ErrFormat = errors.New("not the session file of an agent that is known")
 
 // Options says how to read and mend a file. The zero value detects the format and
-// mends for a session that is about to be resumed.
+// mends for a session that is about to be resumed. Many goroutines may read it.
 type Options struct {
 	Format  Format // Auto: detect
 	Profile string // whose rules apply; "": those of the model that the file names
@@ -42,7 +42,8 @@ const (
 
 func (k Kind) String() string { return [...]string{"main", "side", "dormant"}[k] }
 
-// A Thread is one conversation of a file.
+// A Thread is one conversation of a file. It is part of its Log: one goroutine at a time
+// may use them.
 type Thread struct {
 	Name string // "main", or what the format calls it
 	Kind Kind
@@ -71,7 +72,7 @@ type part struct {
 // Messages returns how many messages of the thread are in the file.
 func (t *Thread) Messages() int { return len(t.parts) }
 
-// A Log is one session file.
+// A Log is one session file. One goroutine at a time may use it.
 type Log struct {
 	Format  Format
 	Threads []*Thread
@@ -169,7 +170,7 @@ type form interface {
 	mend(*edits, *Thread, Options) error
 }
 
-// A Tally counts what a file holds, all threads together.
+// A Tally counts what a file holds, all threads together. Many goroutines may read it.
 type Tally struct {
 	Conversations int
 	Messages      int // lines with one message id count once

@@ -15,7 +15,7 @@ import (
 )
 
 // A Stored is a session that was read from the disk, with its files as they were before
-// that.
+// that. One goroutine at a time may use it.
 type Stored struct {
 	*Log
 	Path  string // of the file, or of the folder that Files are in

@@ -23,7 +23,7 @@ type openCode struct{}
 // openCodeRow has no evidence: it is a folder.
 var openCodeRow = row{format: OpenCode, name: "opencode", maker: "opencode", dialect: wire.Anthropic, form: openCode{}}
 
-// A File is one file of a folder.
+// A File is one file of a folder. Many goroutines may read it.
 type File struct {
 	Path string
 	Raw  []byte

@@ -12,7 +12,7 @@ import (
 	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
-// A Replacement is the new content of a file of a session.
+// A Replacement is the new content of a file of a session. Many goroutines may read it.
 type Replacement struct {
 	Path string
 	Raw  []byte
@@ -24,7 +24,7 @@ type Replacement struct {
 	Pack func(io.Writer) (io.WriteCloser, error)
 }
 
-// A Rewritten is a file that was replaced.
+// A Rewritten is a file that was replaced. Many goroutines may read it.
 type Rewritten struct {
 	Path   string
 	Backup string // where its old content is
@@ -169,7 +169,7 @@ func storageOf(path string) (storage, below string, ok bool) {
 	return "", "", false
 }
 
-// A Kept is the original of a file that was replaced.
+// A Kept is the original of a file that was replaced. Many goroutines may read it.
 type Kept struct {
 	Path   string // the file
 	Backup string // what it was

@@ -25,7 +25,7 @@ type Archive interface {
 var ErrNotFound = errors.New("nothing is archived under that id")
 
 // An Item is something that was taken out of a history, byte for byte. Its ID is made
-// from its bytes.
+// from its bytes. Many goroutines may read it.
 type Item struct {
 	ID   string `json:"id"`
 	Path string `json:"path"` // where it stood in the original; "" if a repair had made it

@@ -11,7 +11,8 @@ import (
 
 // A Line is an item as a line of JSON, with what is known of where it is from. The bytes
 // of the item stand in it as they are, under "raw", for the id is made from them. Those
-// that take several lines are put on one, and "exact" has the true bytes, in base64.
+// that take several lines are put on one, and "exact" has the true bytes, in base64. Many
+// goroutines may read it.
 type Line struct {
 	Item
 	Archive string // the name of all items that a note in the history stands for; "": none does

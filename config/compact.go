@@ -8,7 +8,7 @@ import (
 	"github.com/pare-llm/pare/summary"
 )
 
-// A Compaction says how what is taken out is summarized.
+// A Compaction says how what is taken out is summarized. Many goroutines may read it.
 type Compaction struct {
 	// Who writes the summary: "extract" (lines are copied out, no model is asked), "endpoint" (a model) or "archive" (nobody: a note names what the archive keeps). Default: extract, or endpoint if there is one.
 	By string `json:"by,omitempty" enum:"extract,endpoint,archive"`
@@ -61,7 +61,7 @@ func (d *Duration) read(s *source, v *value, path string) {
 
 func (Duration) shape() (types []string, pattern string) { return []string{"string"}, "" }
 
-// An Archive says where what is taken out is kept.
+// An Archive says where what is taken out is kept. Many goroutines may read it.
 type Archive struct {
 	// The file that keeps what is removed, a JSON line each; placeholders name the line. What it holds already stays.
 	File string `json:"file" required:"\"removed.jsonl\""`
@@ -79,7 +79,7 @@ func (a *Archive) checkFile(s *source) {
 	}
 }
 
-// Check says what counts as broken.
+// Check says what counts as broken. Many goroutines may read it.
 type Check struct {
 	// Whatever is not valid everywhere, for all providers, is broken. Default: false.
 	Strict bool `json:"strict,omitempty"`

@@ -52,7 +52,7 @@ type Pin = rules.Selection
 // A Tool says what a tool does and what its arguments mean.
 type Tool = rules.Tool
 
-// A Switch is what every rule has: whether it runs, and when.
+// A Switch is what every rule has: whether it runs, and when. Many goroutines may read it.
 type Switch struct {
 	// Whether the rule runs. Default: true, in a rule that has a table.
 	Enabled *bool `json:"enabled,omitempty"`

@@ -11,7 +11,7 @@ import (
 )
 
 // A Constraint says what belongs together, for all rules and for the window: either
-// Keep and Needs, or Together.
+// Keep and Needs, or Together. Many goroutines may read it.
 type Constraint struct {
 	// Name of the constraint, such as edits-need-the-plan; no rule may have it.
 	Name string `json:"name" required:"\"my-constraint\""`
@@ -26,7 +26,8 @@ type Constraint struct {
 }
 
 // A Selector names parts of a history as pin does, or by a condition about exchanges.
-// Each entry of each list, and the condition, select something of their own.
+// Each entry of each list, and the condition, select something of their own. Many
+// goroutines may read it.
 type Selector struct {
 	rules.Selection
 	// Exchanges for which this expression holds, such as 'tool == "Bash" and failed'. Default: none.
@@ -46,7 +47,7 @@ const (
 )
 
 // A TiesError is the error for a constraint that selects so much of a history that
-// it cannot be what was meant. Nothing was decided.
+// it cannot be what was meant. Nothing was decided. Many goroutines may read it.
 type TiesError struct {
 	Constraint  string
 	Keep, Needs int // how many atoms each selects

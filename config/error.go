@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An Error is one thing that is wrong with a configuration.
+// An Error is one thing that is wrong with a configuration. Many goroutines may read it.
 type Error struct {
 	File    string
 	Line    int    // from 1; 0 if it is about no place in the file

@@ -54,7 +54,8 @@ type env struct {
 	Matches func(text any, pattern int) (bool, error) `expr:"matches "`
 }
 
-// An EvalError is an expression that failed while it ran. Nothing was decided.
+// An EvalError is an expression that failed while it ran. Nothing was decided. Many
+// goroutines may read it.
 type EvalError struct {
 	Rule     string
 	Exchange int    // its number in the history

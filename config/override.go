@@ -22,7 +22,8 @@ func (c *Config) RuleNames() []string {
 	return names
 }
 
-// An UnknownRuleError is the error for a name that is no rule's.
+// An UnknownRuleError is the error for a name that is no rule's. Many goroutines may read
+// it.
 type UnknownRuleError struct {
 	Name  string
 	Rules []string // those that there are

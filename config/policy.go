@@ -79,7 +79,8 @@ func Counter(tokenizer string) func(model string) (wire.Counter, error) {
 	}
 }
 
-// A VocabularyError is the error for a model whose tokens cannot be counted exactly.
+// A VocabularyError is the error for a model whose tokens cannot be counted exactly. Many
+// goroutines may read it.
 type VocabularyError struct{ Model string }
 
 func (e *VocabularyError) Error() string {

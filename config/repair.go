@@ -7,7 +7,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Repair says how broken histories are repaired.
+// Repair says how broken histories are repaired. Many goroutines may read it.
 type Repair struct {
 	// A call without a result: "stub" answers that the outcome is unknown, "drop" removes the call. Default: stub.
 	OrphanCall string `json:"orphan_call,omitempty" enum:"stub,drop"`

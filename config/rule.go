@@ -13,7 +13,7 @@ import (
 )
 
 // An Expression is a rule written in the configuration: what to do with the
-// exchanges for which a condition holds.
+// exchanges for which a condition holds. Many goroutines may read it.
 type Expression struct {
 	// Name of the rule, such as old-searches; no other rule may have it.
 	Name string `json:"name" required:"\"my-rule\""`

@@ -15,7 +15,8 @@ import (
 // mention has none.
 type Tables map[string]*Table
 
-// A Table says whether a rule runs and when, and has its options.
+// A Table says whether a rule runs and when, and has its options. Many goroutines may
+// read it.
 type Table struct {
 	Switch
 	// Options are a pointer to those of the rule's type, such as *rules.Recency. Nil is

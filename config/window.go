@@ -13,7 +13,7 @@ import (
 )
 
 // A Window says what a request must fit. Without any limit it is the window of the
-// request's model.
+// request's model. Many goroutines may read it.
 type Window struct {
 	// Tokens of the whole request: a number, or "model" for what the window of its model has room for beside the reply. Default: "model", unless there is another limit.
 	Tokens Limit `json:"tokens,omitempty"`
@@ -41,7 +41,7 @@ type Window struct {
 	AllowTiny bool `json:"allow_tiny,omitempty"`
 }
 
-// A Rank says how long the exchanges of some tools stay.
+// A Rank says how long the exchanges of some tools stay. Many goroutines may read it.
 type Rank struct {
 	// Name of the tools, a glob.
 	Tool string `json:"tool" required:"\"Read*\""`
@@ -83,7 +83,8 @@ func (Limit) shape() (types []string, pattern string) {
 	return []string{"integer", "string"}, "^model$"
 }
 
-// A Mark is a number of tokens, or a share of a limit. Zero is none.
+// A Mark is a number of tokens, or a share of a limit. Zero is none. Many goroutines may
+// read it.
 type Mark struct{ Tokens, Percent int }
 
 // MarshalJSON writes a number or, for example, "50%".

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A Mutation is one way in which histories break in practice.
+// A Mutation is one way in which histories break in practice. Many goroutines may read it.
 type Mutation struct {
 	Name string
 	Doc  string // the incident behind it

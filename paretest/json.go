@@ -139,7 +139,7 @@ func (n *node) clone() *node {
 }
 
 // A Spelling is one of the many ways to write the same JSON value. The zero value
-// is compact, with keys and escapes as they come.
+// is compact, with keys and escapes as they come. Many goroutines may read it.
 type Spelling struct {
 	Indent  string // per level; "" writes all on one line
 	Keys    KeyOrder

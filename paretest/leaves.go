@@ -13,7 +13,7 @@ import (
 )
 
 // A Leaf is a string of a body that somebody said, sent or signed: what must not get lost
-// unnoticed. Its marker stands nowhere else.
+// unnoticed. Its marker stands nowhere else. Many goroutines may read it.
 type Leaf struct {
 	Marker string
 	Path   string // of the string, as findings write paths
@@ -176,7 +176,7 @@ func (m *marker) next() string { return fmt.Sprintf("mk%06d", m.count()) }
 
 func (m *marker) count() int { return m.first + len(m.leaves) }
 
-// A Loss is a leaf that is gone though no change says so.
+// A Loss is a leaf that is gone though no change says so. Many goroutines may read it.
 type Loss struct {
 	Leaf
 	// By is what was done at the leaf's place, "" if nothing was: "edit orphan-result".

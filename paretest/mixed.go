@@ -12,7 +12,7 @@ import (
 )
 
 // MixOptions limits what [Mixed] makes. The zero value makes whole histories in a
-// compact spelling.
+// compact spelling. Many goroutines may read it.
 type MixOptions struct {
 	// Breaks is how many things are done to the history that real incidents do: messages
 	// and blocks lost, doubled, swapped, merged, split, ids of others.

@@ -42,7 +42,8 @@ type Mock struct {
 	mu sync.Mutex // of Record
 }
 
-// A Reply is what the model of a [Mock] answers. It is a value.
+// A Reply is what the model of a [Mock] answers. It is a value. Many goroutines may read
+// it.
 type Reply struct {
 	Text  string
 	Calls []ToolCall
@@ -51,7 +52,8 @@ type Reply struct {
 	Status int
 }
 
-// A ToolCall is a call that the model of a [Mock] makes. It is a value.
+// A ToolCall is a call that the model of a [Mock] makes. It is a value. Many goroutines
+// may read it.
 type ToolCall struct {
 	ID        string // "" makes one as the provider would
 	Tool      string

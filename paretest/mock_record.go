@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// A Recorded is a request as a [Mock] recorded it: a line of JSON. It is a value.
+// A Recorded is a request as a [Mock] recorded it: a line of JSON. It is a value. Many
+// goroutines may read it.
 type Recorded struct {
 	Method string `json:"method"`
 	Path   string `json:"path"` // with its query, but for a key

@@ -9,7 +9,7 @@ import (
 )
 
 // A NotationError says where a script stops making sense, and why. Line and
-// Column count from one, columns in characters.
+// Column count from one, columns in characters. Many goroutines may read it.
 type NotationError struct {
 	Line, Column int
 	Reason       string

@@ -9,7 +9,8 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// GenOptions limits what [Random] makes. The zero value allows everything.
+// GenOptions limits what [Random] makes. The zero value allows everything. Many
+// goroutines may read it.
 type GenOptions struct {
 	Turns      int  // how often a person speaks; 0: one to six times
 	Steps      int  // tool steps per turn at most; 0: six, and now and then a long loop

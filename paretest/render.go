@@ -37,7 +37,8 @@ var hands = map[wire.Dialect]*hand{
 }
 
 // RenderOptions says how a script is written. The zero value writes a compact,
-// complete request for a current model of the dialect's own vendor.
+// complete request for a current model of the dialect's own vendor. Many goroutines may
+// read it.
 type RenderOptions struct {
 	Model string // "": DefaultModel of the dialect
 	Bare  bool   // the list of messages alone, which loses the system prompt except on openai-chat

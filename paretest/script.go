@@ -26,7 +26,7 @@ var opNames = [...]string{"system", "user", "image", "think", "say", "call", "re
 
 func (o Op) String() string { return opNames[o] }
 
-// A Step is one thing said or done in a conversation.
+// A Step is one thing said or done in a conversation. Many goroutines may read it.
 type Step struct {
 	Op   Op
 	Text string

@@ -18,7 +18,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Config says how a [Handler] works.
+// Config says how a [Handler] works. Many goroutines may read it.
 type Config struct {
 	// Upstreams by name; those of [Vendors] need not be listed. A name of theirs takes
 	// their place.

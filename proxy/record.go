@@ -10,7 +10,7 @@ import (
 )
 
 // A Record is one request as it happened. It holds no key and no text of the conversation.
-// Whoever gets one may keep it; nobody changes it any more.
+// Whoever gets one may keep it; nobody changes it any more. Many goroutines may read it.
 type Record struct {
 	ID       string    `json:"id"`
 	Time     time.Time `json:"time"`

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// An Upstream is where requests go on to.
+// An Upstream is where requests go on to. Many goroutines may read it.
 type Upstream struct {
 	Name string
 	URL  *url.URL

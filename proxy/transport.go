@@ -193,7 +193,8 @@ func (x *exchange) begun() {
 	}
 }
 
-// A BodyError is the error for a request whose body could not be read.
+// A BodyError is the error for a request whose body could not be read. Many goroutines
+// may read it.
 type BodyError struct{ Err error }
 
 func (e *BodyError) Error() string { return "read the body of the request: " + e.Err.Error() }

@@ -30,7 +30,7 @@ type Policy struct {
 // policy could not make fit.
 type Send func(*wire.Request) (*wire.Request, error)
 
-// A Setting is what a policy is to work with.
+// A Setting is what a policy is to work with. Many goroutines may read it.
 type Setting struct {
 	Model   string
 	Tokens  int // what a request may have
@@ -123,7 +123,7 @@ func slide(r *wire.Request, s Setting, messages int) (*wire.Request, error) {
 }
 
 // TrimOptions are the flags of pare trim. The zero value trims each request as if it were
-// the only one.
+// the only one. Many goroutines may read it.
 type TrimOptions struct {
 	Stable bool   // when the limit is passed, it is trimmed to a low mark
 	Low    Amount // the mark of a stable window; zero: that of the setting
@@ -274,7 +274,7 @@ func natural(s string) (int, error) {
 }
 
 // An Amount is a number of tokens, or a share of another number of them. The zero
-// Amount is none.
+// Amount is none. Many goroutines may read it.
 type Amount struct {
 	Tokens  int
 	Percent int

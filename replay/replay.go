@@ -38,7 +38,7 @@ type Options struct {
 	Prices []tokens.Price
 }
 
-// A Result is what came of a history: a plain value.
+// A Result is what came of a history: a plain value. Many goroutines may read it.
 type Result struct {
 	Source    string  `json:"source,omitempty"` // for the caller to set
 	Model     string  `json:"model"`
@@ -55,14 +55,15 @@ type Result struct {
 	Cache     Billing `json:"cache"`   // zero in a sum
 }
 
-// A Billing is what cached tokens cost, in thousandths of the price of input.
+// A Billing is what cached tokens cost, in thousandths of the price of input. Many
+// goroutines may read it.
 type Billing struct {
 	Read      int `json:"read"`
 	Write     int `json:"write"`
 	MinPrefix int `json:"min_prefix"`
 }
 
-// A Run is a history under one policy.
+// A Run is a history under one policy. Many goroutines may read it.
 type Run struct {
 	Policy string `json:"policy"`
 	Totals
@@ -70,7 +71,7 @@ type Run struct {
 }
 
 // A Step is one request. What is sent is what is read from the cache, written to it,
-// and plain input.
+// and plain input. Many goroutines may read it.
 type Step struct {
 	Sent    int      `json:"sent"`
 	Read    int      `json:"read"`
@@ -92,7 +93,7 @@ type Step struct {
 // OverWindow is the reason for a request that is longer than the model's window.
 const OverWindow = "over-window"
 
-// Totals are the sums of all steps.
+// Totals are the sums of all steps. Many goroutines may read it.
 type Totals struct {
 	Sent      int `json:"sent"`
 	Read      int `json:"read"`
@@ -118,7 +119,7 @@ type Totals struct {
 	Reasons  []Reason `json:"reasons,omitempty"` // why requests are refused, the commonest first
 }
 
-// A Reason is a rule and how many requests broke it.
+// A Reason is a rule and how many requests broke it. Many goroutines may read it.
 type Reason struct {
 	Rule     string `json:"rule"`
 	Requests int    `json:"requests"`

@@ -19,7 +19,7 @@ import (
 // in between: the later read is the one that holds. The latest always stays.
 //
 // The result of a tool that may have effects is cleared at most, because that it
-// was called is part of the story.
+// was called is part of the story. It is a value that many goroutines may use.
 type Deduplication struct {
 	// What to do with an exchange that is repeated later: "clear" its result, or "drop" it if the tool only reads or searches. Default: clear.
 	Mode Mode `json:"mode,omitempty" enum:"clear,drop"`

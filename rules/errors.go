@@ -10,7 +10,8 @@ import (
 
 // ErrorPurging clears or drops failed calls that a later success of the same tool
 // on the same target made moot. The target is the file; of a tool that runs
-// something, what it runs; of any other, all arguments.
+// something, what it runs; of any other, all arguments. It is a value that many
+// goroutines may use.
 type ErrorPurging struct {
 	// What to do with a failed call: "clear" its arguments and its result, "arguments" to clear them and keep what the tool said, or "drop" the exchange. Default: clear.
 	Mode Mode `json:"mode,omitempty" enum:"clear,arguments,drop"`

@@ -10,7 +10,7 @@ import (
 	"github.com/pare-llm/pare"
 )
 
-// An OptionError says what is wrong with one option of a rule.
+// An OptionError says what is wrong with one option of a rule. Many goroutines may read it.
 type OptionError struct {
 	Rule     string // its name
 	Option   string // as JSON and pare.toml call it, such as mode; protect_paths.1 is an element

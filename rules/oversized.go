@@ -12,7 +12,7 @@ import (
 // Oversized shortens huge results and arguments. The beginning and the end stay, as
 // whole lines where there are lines, with a marker between them that says how much
 // is left out. What it made is short enough not to be shortened again. Results with
-// pictures are left alone.
+// pictures are left alone. It is a value that many goroutines may use.
 type Oversized struct {
 	// Results and arguments that are longer are shortened. Default: 16384.
 	MaxBytes int `json:"max_bytes,omitempty" min:"1024"`

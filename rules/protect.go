@@ -6,7 +6,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Protect pins what must stay, whatever other rules say.
+// Protect pins what must stay, whatever other rules say. It is a value that many
+// goroutines may use.
 type Protect struct {
 	Selection
 }

@@ -11,7 +11,7 @@ import (
 // Recency protects what is new: every atom that reaches into the last messages, or
 // turns, or exchanges. At most one of the options is set; if none is, the last 10
 // messages are protected. Zero protects nothing. If there are fewer of them,
-// everything is protected.
+// everything is protected. It is a value that many goroutines may use.
 type Recency struct {
 	// How many messages at the end are protected. Default: 10, unless another unit is chosen.
 	Messages *int `json:"messages,omitempty"`

@@ -29,7 +29,7 @@ const standard, optional = true, false
 // Options are those of one rule, which they make. Their zero value is the default,
 // and their tags say how JSON and the like are decoded into them: json names an
 // option, enum lists what a text may be, min and max bound a number, required shows
-// what must be given.
+// what must be given. Many goroutines may read it.
 type Options interface {
 	// Rule returns the rule. The error is an [OptionErrors].
 	Rule() (pare.Rule, error)

@@ -10,7 +10,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Scope is what the rules that remove something have in common.
+// Scope is what the rules that remove something have in common. Many goroutines may read
+// it.
 type Scope struct {
 	// Globs of tools that are left alone, beside those that hold plans, tasks, skills and questions. Default: none.
 	ProtectTools []string `json:"protect_tools,omitempty"`

@@ -11,7 +11,7 @@ import (
 )
 
 // A Selection names parts of a history. Each entry of each list selects something of
-// its own; the zero value selects nothing.
+// its own; the zero value selects nothing. It is a value that many goroutines may use.
 type Selection struct {
 	// The first message of a person, which states the task. Default: false.
 	FirstUser bool `json:"first_user,omitempty"`

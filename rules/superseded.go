@@ -11,7 +11,8 @@ import (
 // SupersededWrites clears or drops writes and edits of a file that a later message
 // replaces as a whole, successfully. A later edit supersedes nothing: what it
 // changes is not all there is. Neither does a write that failed, or one that was
-// made in the same turn, because nobody knows which of the two came first.
+// made in the same turn, because nobody knows which of the two came first. It is a value
+// that many goroutines may use.
 type SupersededWrites struct {
 	// What to do with a write that is superseded: "clear" its arguments and its result, or "drop" the exchange. Default: clear.
 	Mode Mode `json:"mode,omitempty" enum:"clear,drop"`

@@ -19,7 +19,7 @@ const (
 
 var kinds = []Kind{KindRead, KindWrite, KindEdit, KindSearch, KindRun, KindOther}
 
-// A Tool says what a tool does and what its arguments mean.
+// A Tool says what a tool does and what its arguments mean. Many goroutines may read it.
 type Tool struct {
 	// The tool's name, in any case.
 	Name string `json:"name" required:"\"my_tool\""`

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// A Head says where a writer believes the session to be.
+// A Head says where a writer believes the session to be. Many goroutines may read it.
 type Head struct {
 	seq  int64
 	mode mode
@@ -35,7 +35,7 @@ func Disjoint(seq int64) Head { return Head{seq, disjoint} }
 // Anywhere appends behind whatever is there. It is for a session with one writer.
 var Anywhere = Head{}
 
-// Appended is what an append did.
+// Appended is what an append did. Many goroutines may read it.
 type Appended struct {
 	Head    int64   // the number of the last entry now
 	Entries []Entry // as they lie in the session, without their bytes; in the order given

@@ -16,7 +16,7 @@ import (
 )
 
 // A Compaction is the body of an entry that stands for everything up to another one.
-// What it stands for stays where it is.
+// What it stands for stays where it is. Many goroutines may read it.
 type Compaction struct {
 	// To is the last entry that it stands for; a cut lies behind it.
 	To int64 `json:"to"`

@@ -102,7 +102,7 @@ func (s *Store) remove(ctx context.Context, t *tx, sid, upto int64) error {
 	return s.eng.forget(ctx, t, sid, upto+1, math.MaxInt64)
 }
 
-// Retain says what may go. The zero value lets nothing go.
+// Retain says what may go. The zero value lets nothing go. Many goroutines may read it.
 type Retain struct {
 	// Sessions are deleted that nothing was appended to for so long; zero: none.
 	Idle time.Duration
@@ -114,7 +114,7 @@ type Retain struct {
 	Originals time.Duration
 }
 
-// Collected is what a collection did.
+// Collected is what a collection did. Many goroutines may read it.
 type Collected struct {
 	Sessions   int `json:"sessions"`
 	Tombstones int `json:"tombstones"`

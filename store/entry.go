@@ -30,7 +30,7 @@ const (
 // control reports whether the store itself writes entries of this kind.
 func (k Kind) control() bool { return k == KindCompaction || k == KindRevert || k == KindUndo }
 
-// An Entry is one element of a session.
+// An Entry is one element of a session. Many goroutines may read it.
 type Entry struct {
 	// ID names the entry within its session: appending the same bytes under the same id
 	// again changes nothing. Empty: the store makes one up.
@@ -50,7 +50,8 @@ type Entry struct {
 	Gone bool
 }
 
-// A Call names one call of a tool, in an entry that makes or answers it.
+// A Call names one call of a tool, in an entry that makes or answers it. Many goroutines
+// may read it.
 type Call struct {
 	ID   string `json:"id,omitempty"`
 	Tool string `json:"tool,omitempty"`

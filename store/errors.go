@@ -33,7 +33,8 @@ var ErrLetGo = errors.New("retention has let go of what would be in force again"
 // it was written.
 var ErrFull = errors.New("the disk is full")
 
-// A ConflictError says that entries were appended that the writer has not seen.
+// A ConflictError says that entries were appended that the writer has not seen. Many
+// goroutines may read it.
 type ConflictError struct {
 	Key      Key
 	Expected int64   // what the writer took for the head
@@ -47,7 +48,7 @@ func (e *ConflictError) Error() string {
 }
 
 // A DuplicateError says that an entry of that id is there and says something else, or
-// was reverted.
+// was reverted. Many goroutines may read it.
 type DuplicateError struct {
 	Key      Key
 	ID       string
@@ -63,7 +64,7 @@ func (e *DuplicateError) Error() string {
 }
 
 // An EntryError says what is wrong with an entry that was to be appended. Nothing was
-// written.
+// written. Many goroutines may read it.
 type EntryError struct {
 	Index int // in the list that was given
 	ID    string
@@ -73,7 +74,8 @@ type EntryError struct {
 func (e *EntryError) Error() string { return fmt.Sprintf("entry %d (%.80q): %v", e.Index, e.ID, e.Err) }
 func (e *EntryError) Unwrap() error { return e.Err }
 
-// A CorruptError says that stored bytes are not what was stored.
+// A CorruptError says that stored bytes are not what was stored. Many goroutines may read
+// it.
 type CorruptError struct {
 	Key  Key
 	Seq  int64

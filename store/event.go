@@ -14,6 +14,7 @@ const (
 )
 
 // Happened is the metadata of every event of the store: which session, and what of it.
+// Many goroutines may read it.
 type Happened struct {
 	Session  Key    `json:"session"`
 	Head     int64  `json:"head,omitempty"`     // afterwards

@@ -9,7 +9,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// An Export says which part of a session to hand out; the zero value is all of it.
+// An Export says which part of a session to hand out; the zero value is all of it. Many
+// goroutines may read it.
 type Export struct {
 	LastTurns int // the last so many turns
 	FromTurn  int // from this turn on, the first is 1

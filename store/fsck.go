@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// A Problem is something that fsck found.
+// A Problem is something that fsck found. Many goroutines may read it.
 type Problem struct {
 	Key  Key    `json:"key"`
 	Seq  int64  `json:"seq,omitempty"` // of the entry; 0: the session

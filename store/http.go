@@ -21,7 +21,8 @@ import (
 	"github.com/pare-llm/pare/archive"
 )
 
-// HandlerOptions says who may use a handler, and how windows and summaries are made.
+// HandlerOptions says who may use a handler, and how windows and summaries are made. Many
+// goroutines may read it.
 type HandlerOptions struct {
 	// Tokens are what clients must send as "Authorization: Bearer …", each with the scope
 	// that it opens. Nil: no token is asked for, everybody on this machine has the scope

@@ -6,7 +6,7 @@ import "context"
 // of a [pare.Compactor].
 func (s *Store) Memory() *Memory { return &Memory{s} }
 
-// A Memory keeps texts by name.
+// A Memory keeps texts by name. Many goroutines may use it.
 type Memory struct{ s *Store }
 
 // Load returns a text.

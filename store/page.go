@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A Page asks for some entries of a session.
+// A Page asks for some entries of a session. Many goroutines may read it.
 type Page struct {
 	// After and Before are ids of entries: the page holds what stands behind the one, or
 	// in front of the other, without it. At most one of them is set; none: the beginning,
@@ -19,7 +19,7 @@ type Page struct {
 	Limit int
 }
 
-// Entries is a page.
+// Entries is a page. Many goroutines may read it.
 type Entries struct {
 	Entries []Entry // oldest first
 	// Next and Prev are the cursors for the pages behind and in front; empty: there is

@@ -8,7 +8,7 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// A Hit is an entry that words were found in.
+// A Hit is an entry that words were found in. Many goroutines may read it.
 type Hit struct {
 	Key     Key    `json:"key"`
 	Seq     int64  `json:"seq"`

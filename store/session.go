@@ -14,7 +14,7 @@ import (
 )
 
 // A Key names a session: whose it is, which one, and, for sessions that belong to
-// another (a sub-agent's), the path below it.
+// another (a sub-agent's), the path below it. Many goroutines may read it.
 type Key struct {
 	Scope string `json:"scope,omitempty"`
 	ID    string `json:"id"`
@@ -54,7 +54,7 @@ func (k Key) valid() error {
 // NewID makes an id for a session or an entry.
 func NewID() string { return strings.ToLower(rand.Text()) }
 
-// A Session is what is known of one, without its entries.
+// A Session is what is known of one, without its entries. Many goroutines may read it.
 type Session struct {
 	Key
 	Dialect  string          `json:"dialect"`         // "" until the first message tells
@@ -74,14 +74,14 @@ type Session struct {
 	state   state
 }
 
-// An Origin is where a fork came from.
+// An Origin is where a fork came from. Many goroutines may read it.
 type Origin struct {
 	Key Key   `json:"key"`
 	Seq int64 `json:"seq"`
 }
 
 // Create says what a new session is like. The zero value is fine: the first message
-// tells the dialect.
+// tells the dialect. Many goroutines may read it.
 type Create struct {
 	Dialect string
 	Model   string
@@ -253,7 +253,7 @@ func (s *Store) sessions(ctx context.Context, where string, args ...any) (all []
 }
 
 // Set is what of a session can be changed after it was made; nil leaves a field as it
-// is.
+// is. Many goroutines may read it.
 type Set struct {
 	Model *string
 	Title *string

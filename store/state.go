@@ -36,7 +36,7 @@ type share struct {
 	Upto int64 `json:"upto"`
 }
 
-// A Compacted is a compaction that is in force.
+// A Compacted is a compaction that is in force. Many goroutines may read it.
 type Compacted struct {
 	Seq int64 `json:"seq"` // of its entry
 	To  int64 `json:"to"`  // it stands for everything up to this entry

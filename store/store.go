@@ -12,7 +12,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Options says how to open a store. The zero value is right for most.
+// Options says how to open a store. The zero value is right for most. Many goroutines may
+// read it.
 type Options struct {
 	// Sink gets every lifecycle event; nil throws them away. It may be called by many
 	// goroutines, never while a transaction is open.

@@ -10,6 +10,7 @@ import (
 )
 
 // Ask says what a window is to be like. The zero value asks for the model's own window.
+// Many goroutines may read it.
 type Ask struct {
 	// Policy is what is done to the messages. Nil: they are repaired and made to fit the
 	// window of the model, where that is known.
@@ -23,7 +24,7 @@ type Ask struct {
 	Head int64
 }
 
-// A Window is a request body, ready to send.
+// A Window is a request body, ready to send. Many goroutines may read it.
 type Window struct {
 	Body []byte
 	// Head is the head of the session at that time: give it to Append with the reply.

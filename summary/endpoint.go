@@ -18,7 +18,7 @@ import (
 	"github.com/pare-llm/pare"
 )
 
-// EndpointOptions are those of [Endpoint].
+// EndpointOptions are those of [Endpoint]. Many goroutines may read it.
 type EndpointOptions struct {
 	// URL is where the API is: its root, such as https://api.openai.com, or the path that
 	// is called, such as http://localhost:8080/v1/chat/completions.

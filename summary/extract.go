@@ -12,7 +12,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// ExtractOptions are those of [Extract]; the zero value is the default.
+// ExtractOptions are those of [Extract]; the zero value is the default. Many goroutines
+// may read it.
 type ExtractOptions struct {
 	// Counter counts the tokens of the summary. Nil: that of what is removed and, if there
 	// is none, one for every three bytes.

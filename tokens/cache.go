@@ -6,7 +6,7 @@ import (
 )
 
 // A Cache is what a provider charges for tokens that it remembers, in thousandths of
-// the price of a token of input.
+// the price of a token of input. It is a value that many goroutines may use.
 type Cache struct {
 	Prefix    string
 	Read      int           // of a token found in the cache

@@ -1,6 +1,7 @@
 package tokens
 
-// A Text counts the tokens of texts. An [*Encoding] is one, and so is an Estimator.
+// A Text counts the tokens of texts. An [*Encoding] is one, and so is an Estimator. Many
+// goroutines may call it, so it must be safe for that.
 type Text interface {
 	Count(text []byte) int
 	CountJSON(raw []byte) int // of what the content of a JSON string decodes to
@@ -17,7 +18,8 @@ func (f Func) Count(text []byte) int { return f(text) }
 func (f Func) CountJSON(raw []byte) int { return f(unescape(raw)) }
 
 // A Counter counts texts in one way and estimates all else that a request is made
-// of. The zero Counter estimates everything, as the zero Estimator does.
+// of. The zero Counter estimates everything, as the zero Estimator does. It is a value
+// that many goroutines may use.
 type Counter struct {
 	text Text // nil: rest
 	rest Estimator

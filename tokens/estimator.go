@@ -55,7 +55,8 @@ const (
 //	max(Count(a), Count(b)) <= Count(a+b) <= Count(a) + Count(b)
 //
 // So a sum over the blocks of a request, each counted by itself, is an upper bound
-// of the estimate of the whole, and prefix sums over blocks are exact sums.
+// of the estimate of the whole, and prefix sums over blocks are exact sums. It is a value
+// that many goroutines may use.
 type Estimator struct {
 	family *family // nil: the default
 	vision *vision // nil: that of the family

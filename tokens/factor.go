@@ -2,7 +2,7 @@ package tokens
 
 // A Factor is what real usage has taught about the estimates for one model. The
 // zero Factor corrects nothing. It is a value: keep one per model, or per model and
-// session, and store it as its Permille.
+// session, and store it as its Permille. It is a value that many goroutines may use.
 type Factor struct {
 	above int32 // thousandths above (or below) one
 }

@@ -2,7 +2,8 @@ package tokens
 
 import "strings"
 
-// A Model is what is known of the models whose names begin with Prefix.
+// A Model is what is known of the models whose names begin with Prefix. It is a value
+// that many goroutines may use.
 type Model struct {
 	Prefix string
 	Family string // of the estimator; empty: default

@@ -2,13 +2,13 @@ package tokens
 
 // A Price is what a vendor lists for the models whose names begin with Prefix, in
 // millionths of a US dollar for a million tokens: $3.00 is 3,000,000. That unit is
-// exact for every price in use.
+// exact for every price in use. It is a value that many goroutines may use.
 type Price struct {
 	Prefix        string
 	Input, Output int64
 }
 
-// A Usage is what a request was billed for, in tokens.
+// A Usage is what a request was billed for, in tokens. Many goroutines may read it.
 type Usage struct {
 	Input   int // neither read from the cache nor written to it
 	Read    int // from the cache

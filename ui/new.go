@@ -12,7 +12,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Options says what to show beside the messages. The zero value shows nothing else.
+// Options says what to show beside the messages. The zero value shows nothing else. Many
+// goroutines may read it.
 type Options struct {
 	Source   string         // how the user calls the conversation
 	Findings []wire.Finding // what is wrong with it

@@ -1,7 +1,7 @@
 package ui
 
 // A Page is what is shown. Its zero value is an empty conversation. The same page
-// always gives the same bytes.
+// always gives the same bytes. Many goroutines may read it.
 type Page struct {
 	Source  string `json:"source"` // how the user calls it
 	Dialect string `json:"dialect,omitempty"`
@@ -23,13 +23,13 @@ type Page struct {
 	Others []Thread `json:"others,omitempty"`
 }
 
-// A Thread is a talk of a session that is not sent.
+// A Thread is a talk of a session that is not sent. Many goroutines may read it.
 type Thread struct {
 	Name string `json:"name"`
 	Side
 }
 
-// A Side is the conversation at one moment.
+// A Side is the conversation at one moment. Many goroutines may read it.
 type Side struct {
 	Head      []Part     `json:"head,omitempty"` // what stands beside the messages
 	Messages  []Message  `json:"messages"`
@@ -38,14 +38,14 @@ type Side struct {
 }
 
 // A Part is something beside the messages that takes room: the system prompt, the
-// tools.
+// tools. Many goroutines may read it.
 type Part struct {
 	Name   string `json:"name"`
 	Tokens int    `json:"tokens"`
 	Text   string `json:"text,omitempty"`
 }
 
-// A Message is one element of the list.
+// A Message is one element of the list. Many goroutines may read it.
 type Message struct {
 	Role   string  `json:"role"`
 	Path   string  `json:"path,omitempty"`
@@ -57,7 +57,7 @@ type Message struct {
 
 // A Block is a text, a call, a result, a thinking block, a picture. Blocks are
 // counted through all messages of a side, from 0; that number is what exchanges,
-// faults and changes point at.
+// faults and changes point at. Many goroutines may read it.
 type Block struct {
 	Kind   string `json:"kind"` // as [transcript.Kind] names it
 	Tool   string `json:"tool,omitempty"`
@@ -78,7 +78,7 @@ type Block struct {
 	Kept int `json:"kept,omitempty"`
 }
 
-// An Exchange is a call and what answers it.
+// An Exchange is a call and what answers it. Many goroutines may read it.
 type Exchange struct {
 	Call    int    `json:"call"` // a block; -1: there is none
 	Results []int  `json:"results"`
@@ -87,7 +87,7 @@ type Exchange struct {
 	Guessed bool   `json:"guessed,omitempty"`
 }
 
-// A Fault is something that the provider refuses.
+// A Fault is something that the provider refuses. Many goroutines may read it.
 type Fault struct {
 	Rule    string `json:"rule"`
 	Path    string `json:"path"`
@@ -98,7 +98,7 @@ type Fault struct {
 	Block   int    `json:"block"`             // -1: it is about the message
 }
 
-// A Change is a receipt: something that the plan does.
+// A Change is a receipt: something that the plan does. Many goroutines may read it.
 type Change struct {
 	Action  string   `json:"action"` // drop, edit, insert, move, rename, merge
 	Rule    string   `json:"rule"`
@@ -110,7 +110,7 @@ type Change struct {
 	Block   int      `json:"block"`   // of Before; -1: it is about the message
 }
 
-// A Reason says which rule, and why.
+// A Reason says which rule, and why. Many goroutines may read it.
 type Reason struct {
 	Rule string `json:"rule"`
 	Text string `json:"text"`

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A Live is a conversation that may change while it is looked at.
+// A Live is a conversation that may change while it is looked at. Many goroutines call
+// its functions.
 type Live struct {
 	// Load reads the conversation as it is now.
 	Load func() (*Page, error)

@@ -10,7 +10,7 @@ import (
 )
 
 // Traffic is what has passed through a proxy, as its live page shows it: sums since it
-// was started, and the newest requests.
+// was started, and the newest requests. Many goroutines may read it.
 type Traffic struct {
 	Since    time.Time `json:"since"`
 	Seq      int       `json:"seq"` // of the newest change; see [TrafficSource]
@@ -18,7 +18,8 @@ type Traffic struct {
 	Requests []Request `json:"requests"` // oldest first
 }
 
-// Totals are sums over all requests. A map is by rule or by reason.
+// Totals are sums over all requests. A map is by rule or by reason. Many goroutines may
+// read it.
 type Totals struct {
 	Requests int `json:"requests"`
 	Running  int `json:"running"`
@@ -45,7 +46,7 @@ type Totals struct {
 	Skips map[string]int `json:"skips"`
 }
 
-// A Request is one request on its way through the proxy.
+// A Request is one request on its way through the proxy. Many goroutines may read it.
 type Request struct {
 	ID       string         `json:"id"`
 	Seq      int            `json:"seq"` // rises with every change of any request

@@ -6,7 +6,7 @@ import (
 )
 
 // An Edit replaces the bytes of a span by others. An empty span inserts, an empty
-// replacement removes.
+// replacement removes. Many goroutines may read it.
 type Edit struct {
 	transcript.Span
 	New []byte

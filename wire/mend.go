@@ -69,7 +69,8 @@ const maxRounds = 24
 // not name is clean.
 func (r *Request) Mend(p Repair, o CheckOptions) (*Mended, error) { return r.MendSince(r, p, o) }
 
-// MendSince is Mend; the paths of the changes are those of an earlier state.
+// MendSince is Mend; the paths of the changes are those of an earlier state. It is here for
+// engines such as package pare, whose plans go on from what they have rewritten.
 func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended, error) {
 	o.Advice = false
 	out := &Mended{Request: r, Found: r.Check(o)}

@@ -46,7 +46,8 @@ func (r *Request) MessagePathIn(before *Request, i int) string {
 // Rewrite returns the request without some blocks, with others edited and with new
 // messages. A message that loses its last block goes. Blocks that cannot be edited without
 // harm, such as signed thinking, are left as they are. Nothing to do returns the
-// request itself. The result may need Mend: removal makes new neighbours.
+// request itself. The result may need Mend: removal makes new neighbours. It is what plans
+// are carried out with; whoever only wants a valid history calls Mend, or package pare.
 func (r *Request) Rewrite(drop []transcript.BlockID, edits []BlockEdit, insert ...Insertion) (*Request, []Change, error) {
 	return r.RewriteSince(r, drop, edits, insert...)
 }
@@ -215,7 +216,8 @@ func (r *Request) read() []transcript.Span {
 
 // Stale lists the thinking that changes since before have invalidated: all of it
 // from the first message on that differs. It is bound from the provider's last compaction
-// on. Models that do not bind thinking to what stands in front of it lose none.
+// on. Models that do not bind thinking to what stands in front of it lose none. It is for
+// those who rewrite, as package pare does.
 func (r *Request) Stale(before *Request) []transcript.BlockID {
 	if !r.Profile.BindsThinking() {
 		return nil

@@ -22,14 +22,14 @@ type Tally struct {
 	ByMessage []MessageTally `json:"by_message,omitempty"`
 }
 
-// A HeadTally is what stands beside the list of messages.
+// A HeadTally is what stands beside the list of messages. Many goroutines may read it.
 type HeadTally struct {
 	System int `json:"system"`
 	Tools  int `json:"tools"`
 	Other  int `json:"other"` // the form of the answer, and the marks around the request
 }
 
-// A RoleTally is messages by who speaks, marks included.
+// A RoleTally is messages by who speaks, marks included. Many goroutines may read it.
 type RoleTally struct {
 	System    int `json:"system"`
 	User      int `json:"user"`
@@ -39,6 +39,7 @@ type RoleTally struct {
 }
 
 // A KindTally is blocks by what they are; what the provider executes itself is among calls and results.
+// Many goroutines may read it.
 type KindTally struct {
 	Text     int `json:"text"`
 	Thinking int `json:"thinking"`
@@ -50,7 +51,7 @@ type KindTally struct {
 	Other      int `json:"other"`
 }
 
-// A MessageTally is a message and what it costs.
+// A MessageTally is a message and what it costs. Many goroutines may read it.
 type MessageTally struct {
 	Message int       `json:"message"`
 	Path    string    `json:"path"`
