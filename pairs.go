@@ -39,6 +39,7 @@ func Orphans(r *wire.Request, open bool) []Orphan {
 func orphansIn(r *wire.Request, found []wire.Finding, open bool) []Orphan {
 	t := r.Transcript()
 	seen := make([]bool, len(t.Blocks()))
+	gone := make([]bool, len(t.Exchanges())) // as a whole; it may have as many findings as results
 	var all []Orphan
 	for _, f := range found {
 		if f.Block == transcript.NoBlock || !pairRules[f.Rule] || t.ExchangeOf(f.Block) == transcript.NoExchange {
@@ -48,7 +49,18 @@ func orphansIn(r *wire.Request, found []wire.Finding, open bool) []Orphan {
 		if x.State == transcript.Open && open {
 			continue
 		}
-		for _, b := range halves(x, f) {
+		part, whole := halves(x, f)
+		if whole {
+			if gone[t.ExchangeOf(f.Block)] {
+				continue
+			}
+			gone[t.ExchangeOf(f.Block)] = true
+			part = x.Results
+			if x.Call != transcript.NoBlock {
+				part = append([]transcript.BlockID{x.Call}, x.Results...)
+			}
+		}
+		for _, b := range part {
 			if seen[b] {
 				continue
 			}
@@ -72,19 +84,16 @@ var pairRules = map[string]bool{
 	"call-wrong-role": true, "result-wrong-role": true, "server-tool-unpaired": true,
 }
 
-// halves lists what must go of an exchange that the check finds wrong.
-func halves(x transcript.Exchange, f wire.Finding) []transcript.BlockID {
-	both := x.Results
-	if x.Call != transcript.NoBlock {
-		both = append([]transcript.BlockID{x.Call}, x.Results...)
-	}
+// halves lists what must go of an exchange that the check finds wrong: some blocks, or the
+// whole of it.
+func halves(x transcript.Exchange, f wire.Finding) (part []transcript.BlockID, whole bool) {
 	switch {
 	case f.Rule == "duplicate-call-id" && !x.Repeats: // a pair of its own, with an id of another turn
-		return nil
+		return nil, false
 	case x.State == transcript.Duplicate && !x.Repeats && !x.Late:
-		return []transcript.BlockID{f.Block} // one answer too many
+		return []transcript.BlockID{f.Block}, false // one answer too many
 	}
-	return both
+	return nil, true
 }
 
 // IsPaired reports whether every call is answered and every result asked for, where the

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -16,7 +15,7 @@ type draft struct {
 	*Request
 	messages list
 	inner    map[listKey]*list
-	edits    []jsonspan.Edit             // sorted, never overlapping
+	edits    editSet
 	left     []int                       // by message: how many of its blocks stay
 	turns    []int                       // by turn: its first message
 	answers  map[int]*answer             // by turn: a message for results that have none to go to
@@ -26,6 +25,30 @@ type draft struct {
 	joined   map[origin][]origin         // what else is in a place now
 	contents map[int][]origin            // by message: where the parts of its content are from, if that was written anew
 	made     int                         // how many new things there are
+	object   knownObject                 // the one that a member was removed from last
+}
+
+// A knownObject is an object that has been looked through. An object may have very many
+// members that have to go.
+type knownObject struct {
+	at      transcript.Span
+	members []jsonspan.Member
+	names   map[string]int // nil: not asked for so far
+}
+
+// find returns the first member of that name.
+func (o *knownObject) find(raw []byte, name string) (int, bool) {
+	if o.names == nil {
+		o.names = make(map[string]int, len(o.members))
+		for i, e := range o.members {
+			key := string(jsonspan.Decode(nil, raw[e.Key.Start:e.Key.End]))
+			if _, known := o.names[key]; !known {
+				o.names[key] = i
+			}
+		}
+	}
+	i, ok := o.names[name]
+	return i, ok
 }
 
 // A listKey names a list inside a message.
@@ -192,26 +215,18 @@ func (d *draft) insertMessage(i int, raw []byte, from origin, inner ...origin) {
 }
 
 // edit replaces a span, unless an earlier edit of this round overlaps it.
-func (d *draft) edit(e jsonspan.Edit) bool {
-	i, _ := slices.BinarySearchFunc(d.edits, e, func(a, b jsonspan.Edit) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
-	})
-	for _, o := range d.edits[max(0, i-1):min(len(d.edits), i+1)] {
-		if e.Start < o.End && o.Start < e.End || e.Start == o.Start && e.End == o.End {
-			return false
-		}
-	}
-	d.edits = slices.Insert(d.edits, i, e)
-	return true
-}
+func (d *draft) edit(e jsonspan.Edit) bool { return d.edits.insert(e) }
 
 func (d *draft) setMember(object transcript.Span, name string, value []byte) bool {
 	return d.edit(jsonspan.SetMember(d.raw, jsonspan.Span(object), name, value))
 }
 
 func (d *draft) removeMember(object transcript.Span, name string) bool {
-	e, ok := jsonspan.RemoveMember(d.raw, jsonspan.Span(object), name)
-	return ok && d.edit(e)
+	if d.object.at != object {
+		d.object = knownObject{at: object, members: jsonspan.Members(d.raw, jsonspan.Span(object))}
+	}
+	i, ok := d.object.find(d.raw, name)
+	return ok && d.edit(jsonspan.RemoveAt(d.object.members, i))
 }
 
 // member returns the value of a member of the object at span.
@@ -222,7 +237,7 @@ func (d *draft) member(object transcript.Span, name string) (transcript.Span, bo
 
 // clean reports whether the draft changes nothing.
 func (d *draft) clean() bool {
-	return len(d.edits) == 0 && len(d.inner) == 0 && len(d.answers) == 0 && len(d.messages.put) == 0 && !slices.Contains(d.messages.drop, true)
+	return d.edits.empty() && len(d.inner) == 0 && len(d.answers) == 0 && len(d.messages.put) == 0 && !slices.Contains(d.messages.drop, true)
 }
 
 // render writes the changed request and the trail from it back to this one.
@@ -236,7 +251,7 @@ func (d *draft) render() ([]byte, *trail, error) {
 		d.messages.insert(a.before, item{d.g.turn(raws), d.fresh(), inner})
 	}
 	var edits []jsonspan.Edit
-	for _, e := range d.edits {
+	for _, e := range d.edits.all() {
 		if i := d.messageAround(e.Span); i < 0 || !d.messages.drop[i] {
 			edits = append(edits, e)
 		}
@@ -247,9 +262,7 @@ func (d *draft) render() ([]byte, *trail, error) {
 		}
 	}
 	edits = append(edits, d.messageEdits()...)
-	slices.SortStableFunc(edits, func(a, b jsonspan.Edit) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
-	})
+	slices.SortStableFunc(edits, compareEdits)
 	step := d.trail()
 	step.edits = d.withoutInner(edits)
 	out, err := jsonspan.Splice(d.raw, step.edits)

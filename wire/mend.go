@@ -87,6 +87,7 @@ func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended,
 				}
 			}
 		}
+		m.carryRefs()
 		if m.clean() {
 			break
 		}
@@ -143,13 +144,8 @@ type mender struct {
 	before  *Request        // whose paths the changes are told in
 	strict  bool            // the result is to be valid everywhere
 	ids     map[string]bool // ids in use, when one has to be made
-	// calls lists the exchanges with a call by id, nth how many of the same id stand
-	// before each; filled by index.
-	calls map[string][]transcript.ExchangeID
-	nth   []int
-	moved map[int]bool                                // turns of calls that got a result back in this round
-	own   map[int][]transcript.BlockID                // by turn; see ownResults
-	leads map[transcript.BlockID][]transcript.BlockID // by call: the reasoning that leads to it
+	moved   map[int]bool    // turns of calls that got a result back in this round
+	lookups
 }
 
 // log records a change to a block or, if block is NoBlock, to a message.

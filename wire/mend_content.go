@@ -165,8 +165,8 @@ func (m *mender) stripNamed(f *Finding) {
 // dropCopy takes the copy of a member out that stands twice and says the same both
 // times. Which of two different values was meant, nobody can tell.
 func (m *mender) dropCopy(f *Finding) {
-	offset, err := strconv.Atoi(strings.TrimPrefix(f.arg, "byte "))
-	if err != nil {
+	offset, ok := flawOffset(f)
+	if !ok {
 		return
 	}
 	all := jsonspan.Members(m.raw, objectAt(m.raw, offset))
@@ -352,17 +352,25 @@ func (m *mender) dropReference(f *Finding) {
 			return
 		}
 	}
-	elems := jsonspan.Elements(m.raw, jsonspan.Span(at))
-	switch {
-	case len(elems) > 1:
-		l := list{span: at, drop: make([]bool, len(elems))}
-		for _, e := range elems {
+	l := m.refs[f.Block]
+	if l == nil {
+		l = &refList{list: list{span: at}}
+		for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(at)) {
 			l.elems = append(l.elems, tspan(e))
 		}
-		l.drop[i] = true
-		for _, e := range l.edits(m.raw) {
-			ok = m.edit(e)
+		l.drop, l.stay = make([]bool, len(l.elems)), len(l.elems)
+	}
+	switch {
+	case i >= len(l.drop) || l.drop[i]:
+		return
+	case l.stay > 1:
+		if m.refs == nil {
+			m.refs = make(map[transcript.BlockID]*refList)
 		}
+		l.drop[i], m.refs[f.Block] = true, l
+		l.stay--
+	case m.refs[f.Block] != nil:
+		return // the last one is for the next round
 	case m.t.Block(f.Block).Kind == transcript.ServerResult:
 		m.dropExchange(f)
 		return
@@ -450,14 +458,19 @@ func escapedAt(raw []byte, i int) bool {
 	return n%2 == 1
 }
 
-// replaceHalf replaces the halves of surrogate pairs by U+FFFD.
+// replaceHalf replaces the halves of surrogate pairs by U+FFFD: of the whole message, for a
+// finding names the first one of a text.
 func (m *mender) replaceHalf(f *Finding) {
-	for _, flaw := range m.flaws {
-		if flaw.Kind != jsonspan.LoneSurrogate || "byte "+strconv.Itoa(flaw.Offset) != f.arg {
-			continue
-		}
-		span := jsonspan.Span{Start: flaw.Offset, End: flaw.Offset + 6}
-		if m.edit(jsonspan.Edit{Span: span, New: []byte(`\ufffd`)}) {
+	offset, ok := flawOffset(f)
+	if !ok {
+		return
+	}
+	in := transcript.Span{Start: offset, End: offset + 1}
+	if f.Index >= 0 {
+		in = m.t.Messages()[f.Index].Span
+	}
+	for _, at := range m.halvesIn(in) {
+		if m.edit(jsonspan.Edit{Span: jsonspan.Span{Start: at, End: at + 6}, New: []byte(`\ufffd`)}) {
 			m.log(f, "edit", f.Block, f.Index, 0, "half of a surrogate pair becomes U+FFFD")
 		}
 	}
@@ -470,9 +483,11 @@ func (m *mender) parted(f *Finding) {
 	from := m.t.Block(f.Block).Message
 	end := from + 1
 	if !m.g.partsMessages {
-		from = m.turns[ms[from].Turn]
-		for end = from + 1; end < len(ms) && ms[end].Turn == ms[from].Turn; end++ {
-		}
+		turn := ms[from].Turn
+		from, end = m.turns[turn], m.endOfTurn(turn)
+	}
+	if m.again(f, from) {
+		return
 	}
 	for i := from; i < end; i++ {
 		if !m.untouched(i) {
@@ -523,6 +538,9 @@ func (m *mender) giveToolset(f *Finding) {
 
 // dropPending drops the server calls that keep a turn from being answered.
 func (m *mender) dropPending(f *Finding) {
+	if m.again(f, 0) {
+		return
+	}
 	for _, x := range m.t.Exchanges() {
 		if x.Server && x.Call != transcript.NoBlock && len(x.Results) == 0 && m.free(x.Call) {
 			m.dropBlock(x.Call)

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -187,19 +186,18 @@ func (m *mender) stripItemID(f *Finding) {
 // a message, for what it says may have been said twice.
 func (m *mender) twinItem(f *Finding) {
 	at := m.t.Messages()[f.Index].Span
-	for _, n := range m.notes {
-		if n.fault != repeatedItemID || n.arg != f.arg {
-			continue
-		}
-		first := m.t.Messages()[n.message].Span
-		if f.Block != transcript.NoBlock && first != at && bytes.Equal(Canonical(m.t.Bytes(first)), Canonical(m.t.Bytes(at))) {
-			m.dropFound(f)
-		} else if f.Block != transcript.NoBlock && m.t.Block(f.Block).Kind == transcript.Thinking {
-			m.dropReasoning(f)
-		} else if m.removeMember(at, "id") {
-			m.logMember(f, transcript.NoBlock, "id", "an id that another item has, removed; pairs go by call_id")
-		}
+	n, ok := m.firstItem(f.arg)
+	if !ok {
 		return
+	}
+	first := m.t.Messages()[n.message].Span
+	switch {
+	case f.Block != transcript.NoBlock && first != at && m.spelledAt(first) == m.spelledAt(at):
+		m.dropFound(f)
+	case f.Block != transcript.NoBlock && m.t.Block(f.Block).Kind == transcript.Thinking:
+		m.dropReasoning(f)
+	case m.removeMember(at, "id"):
+		m.logMember(f, transcript.NoBlock, "id", "an id that another item has, removed; pairs go by call_id")
 	}
 }
 

@@ -1,9 +1,6 @@
 package wire
 
 import (
-	"bytes"
-	"slices"
-
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
@@ -20,14 +17,21 @@ func (m *mender) extraResult(f *Finding) {
 		m.bringHome(f, c, f.Block) // a later call of the same id has none
 		return
 	}
+	if m.again(f, int(m.t.ExchangeOf(f.Block))) {
+		return
+	}
 	for _, r := range x.Results {
 		if !m.free(r) {
 			return
 		}
 	}
 	keep := m.realResults(x.Results)
+	stays := make(map[transcript.BlockID]bool, len(keep))
+	for _, r := range keep {
+		stays[r] = true
+	}
 	for _, r := range x.Results {
-		if !slices.Contains(keep, r) {
+		if !stays[r] {
 			m.dropBlock(r)
 			m.log(f, "drop", r, 0, -m.t.Block(r).Span.Len(), "a call has one result; another one was kept that says all of it")
 		}
@@ -46,7 +50,7 @@ func (m *mender) realResults(all []transcript.BlockID) (keep []transcript.BlockI
 	made := transcript.NoBlock
 	seen := make(map[string]bool)
 	for _, r := range all {
-		said := string(m.said(r))
+		said := m.said(r)
 		switch {
 		case seen[said]:
 		case Synthetic(m.resultText(r)):
@@ -62,15 +66,6 @@ func (m *mender) realResults(all []transcript.BlockID) (keep []transcript.BlockI
 	return keep
 }
 
-// said is what a result says, media included, in one spelling.
-func (m *mender) said(r transcript.BlockID) []byte {
-	said := Canonical(m.value(r))
-	if parts, ok := m.g.beside(m.draft, r); ok {
-		said = append(append(said, ' '), Canonical(m.t.Bytes(parts))...)
-	}
-	return said
-}
-
 // joinResults writes what several results say into the first of them.
 func (m *mender) joinResults(f *Finding, all []transcript.BlockID) bool {
 	joined, ok := m.g.joined(m.draft, all)
@@ -78,33 +73,41 @@ func (m *mender) joinResults(f *Finding, all []transcript.BlockID) bool {
 		return false
 	}
 	m.settled[all[0]] = true
+	_, path := m.g.resultObject(m.draft, all[0])
+	known := make(map[string]string)
+	m.besides(all[0], func(name string, value []byte) { known[name] = string(Canonical(value)) })
 	for _, r := range all[1:] {
 		m.join(m.at(all[0]), m.at(r))
 		m.dropBlock(r)
 		m.log(f, "merge", r, 0, 0, "results of one call, joined in order")
-		m.tellApart(f, all[0], r)
+		m.tellApart(f, known, path, r)
 	}
 	return true
 }
 
-// tellApart records the members of a result that the one it was joined to does not have.
-func (m *mender) tellApart(f *Finding, into, from transcript.BlockID) {
-	a, path := m.g.resultObject(m.draft, into)
-	b, _ := m.g.resultObject(m.draft, from)
-	for _, e := range jsonspan.Members(m.raw, jsonspan.Span(b)) {
+// besides visits the members of a result beside what it says.
+func (m *mender) besides(b transcript.BlockID, visit func(name string, value []byte)) {
+	object, _ := m.g.resultObject(m.draft, b)
+	said := m.saidIn(b)
+	for _, e := range jsonspan.Members(m.raw, jsonspan.Span(object)) {
 		name := string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End]))
-		value := m.raw[e.Value.Start:e.Value.End]
-		if name == "content" || name == "output" || name == "response" || name == "parts" || name == m.saidIn(from) || string(value) == "null" {
-			continue
+		if name != "content" && name != "output" && name != "response" && name != "parts" && name != said {
+			visit(name, m.raw[e.Value.Start:e.Value.End])
 		}
-		if v, ok := m.member(a, name); ok && bytes.Equal(Canonical(m.t.Bytes(v)), Canonical(value)) {
-			continue
+	}
+}
+
+// tellApart records the members of a result that the one it was joined to does not have.
+func (m *mender) tellApart(f *Finding, known map[string]string, path string, from transcript.BlockID) {
+	m.besides(from, func(name string, value []byte) {
+		if v, ok := known[name]; string(value) == "null" || ok && v == string(Canonical(value)) {
+			return
 		}
 		m.log(f, "drop", from, 0, -len(value), "%s of a result that was joined to another", name)
 		if c := &m.changes[len(m.changes)-1]; c.Path != "" {
 			c.Path = join(join(c.Path, path), name)
 		}
-	}
+	})
 }
 
 // value returns what a result says as it is written, quotes included; nil if it has none.
@@ -123,9 +126,9 @@ func (d *draft) value(b transcript.BlockID) []byte {
 // be joined.
 func (common) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 	var values [][]byte
-	strings := 0
+	strings, kind := 0, d.text(d.t.Block(all[0]).Span, "type")
 	for _, b := range all {
-		if d.text(d.t.Block(b).Span, "type") != d.text(d.t.Block(all[0]).Span, "type") {
+		if d.text(d.t.Block(b).Span, "type") != kind {
 			return nil, false // outputs of different kinds
 		}
 		v := d.value(b)
@@ -146,7 +149,7 @@ func (common) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 		return joinStrings(values), true
 	case 0:
 	default:
-		if d.text(d.t.Block(all[0]).Span, "type") == "shell_call_output" {
+		if kind == "shell_call_output" {
 			return nil, false
 		}
 	}

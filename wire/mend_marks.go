@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -13,7 +12,7 @@ func (m *mender) stripMark(f *Finding) {
 	at := m.t.Block(f.Block).Span
 	if _, field, ok := cutPath(f.Path, m.Path(f.Block)); ok {
 		i, err := strconv.Atoi(field[strings.LastIndex(field, ".")+1:])
-		elems := jsonspan.Elements(m.raw, jsonspan.Span(m.t.Block(f.Block).Body))
+		elems := m.elements(f.Block)
 		if err != nil || i >= len(elems) {
 			return
 		}
@@ -62,15 +61,20 @@ func (m *mender) moveMarks() {
 	for _, n := range m.notes {
 		marked[transcript.BlockID(n.block)] = marked[transcript.BlockID(n.block)] || n.fault == tooManyCacheMarks
 	}
+	carrier := make([]transcript.BlockID, len(m.t.Blocks())+1) // by block: the nearest one before it that may
+	carrier[0] = transcript.NoBlock
+	for i := range m.t.Blocks() {
+		b := transcript.BlockID(i)
+		if carrier[i+1] = carrier[i]; !m.gone[b] && m.mayCarry(b) {
+			carrier[i+1] = b
+		}
+	}
 	for _, n := range m.notes {
 		b := transcript.BlockID(n.block)
 		if n.fault != tooManyCacheMarks || !m.gone[b] {
 			continue
 		}
-		to := b - 1
-		for to >= 0 && (m.gone[to] || !m.mayCarry(to)) {
-			to--
-		}
+		to := carrier[b]
 		mark, ok := m.member(m.t.Block(b).Span, m.g.cacheMark)
 		if to < 0 || !ok || marked[to] {
 			continue

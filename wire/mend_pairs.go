@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"bytes"
-
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -89,36 +87,6 @@ func (m *mender) nearCalls(id string, x transcript.ExchangeID) []transcript.Exch
 	return all[max(0, at-near):min(len(all), at+near)]
 }
 
-// ownResult returns the result of a call that stands in the assistant's own turn.
-func (m *mender) ownResult(x transcript.Exchange) transcript.BlockID {
-	for _, b := range m.ownResults(m.t.Messages()[m.t.Block(x.Call).Message].Turn) {
-		blk := m.t.Block(b)
-		if same := blk.CallID == x.CallID && (x.CallID != "" || blk.Tool == x.Tool); b > x.Call && same && blk.Family == m.t.Block(x.Call).Family && m.free(b) {
-			return b
-		}
-	}
-	return transcript.NoBlock
-}
-
-// ownResults lists the results that stand in an assistant's turn. There are hardly ever
-// any, and a turn may have thousands of calls, so it is looked through once.
-func (m *mender) ownResults(turn int) []transcript.BlockID {
-	own, known := m.own[turn]
-	if known {
-		return own
-	}
-	for b, end := m.turnBlocks(turn); b < end; b++ {
-		if blk := m.t.Block(b); blk.Kind == transcript.Result && m.t.Messages()[blk.Message].Role == transcript.Assistant {
-			own = append(own, b)
-		}
-	}
-	if m.own == nil {
-		m.own = make(map[int][]transcript.BlockID)
-	}
-	m.own[turn] = own
-	return own
-}
-
 // bringHome moves a result to the place where its call's answer belongs.
 func (m *mender) bringHome(f *Finding, call, result transcript.BlockID) {
 	blk := m.t.Block(result)
@@ -153,62 +121,6 @@ func (m *mender) dropIfAlone(f *Finding, call transcript.BlockID) {
 	}
 }
 
-// loneStray returns the only result behind the only call of a turn, if it answers
-// no call of the whole history by its id: it can belong nowhere else.
-func (m *mender) loneStray(x transcript.Exchange) transcript.BlockID {
-	if m.g.discipline == transcript.Anywhere {
-		return transcript.NoBlock
-	}
-	turn := m.t.Messages()[m.t.Block(x.Call).Message].Turn
-	calls, results, stray := 0, 0, transcript.NoBlock
-	for b, end := m.turnBlocks(turn); b < end && calls < 2; b++ {
-		if m.t.Block(b).Kind == transcript.Call {
-			calls++
-		}
-	}
-	for b, end := m.turnBlocks(turn + 1); b < end && results < 2 && calls == 1; b++ {
-		if m.t.Block(b).Kind == transcript.Result {
-			results++
-			stray = b
-		}
-	}
-	if calls != 1 || results != 1 || m.t.Exchanges()[m.t.ExchangeOf(stray)].State != transcript.OrphanResult || m.asks(m.t.Block(stray).CallID) {
-		return transcript.NoBlock
-	}
-	if m.t.Block(stray).Family != m.t.Block(x.Call).Family {
-		return transcript.NoBlock
-	}
-	if name := m.t.Block(stray).Tool; name != "" && x.Tool != "" && name != x.Tool {
-		return transcript.NoBlock
-	}
-	return stray
-}
-
-// asks reports whether any call has that id.
-func (m *mender) asks(id string) bool {
-	m.index()
-	return id != "" && len(m.calls[id]) > 0
-}
-
-// index looks the exchanges up by id once.
-func (m *mender) index() {
-	if m.calls != nil {
-		return
-	}
-	m.calls, m.nth = make(map[string][]transcript.ExchangeID, len(m.t.Exchanges())), make([]int, len(m.t.Exchanges()))
-	ones := make([]transcript.ExchangeID, len(m.t.Exchanges())) // an id mostly has one call
-	for i, x := range m.t.Exchanges() {
-		all := m.calls[x.CallID]
-		if m.nth[i] = len(all); x.Call == transcript.NoBlock {
-			continue
-		}
-		if all == nil {
-			all = ones[i : i : i+1]
-		}
-		m.calls[x.CallID] = append(all, transcript.ExchangeID(i))
-	}
-}
-
 // relink gives a result the id of the call it stands behind.
 func (m *mender) relink(f *Finding, x transcript.Exchange, result transcript.BlockID) bool {
 	if x.CallID == "" || !m.setID(result, x.CallID) {
@@ -224,10 +136,7 @@ func (m *mender) relink(f *Finding, x transcript.Exchange, result transcript.Blo
 func (m *mender) putResult(call transcript.BlockID, it item) bool {
 	at, ms := m.t.Block(call).Message, m.t.Messages()
 	turn := ms[at].Turn
-	end := at + 1 // behind the call's turn
-	for end < len(ms) && ms[end].Turn == turn {
-		end++
-	}
+	end := m.endOfTurn(turn)
 	if !m.g.nested {
 		m.insertMessage(m.behindRun(at), it.raw, it.from)
 		return true
@@ -236,7 +145,7 @@ func (m *mender) putResult(call transcript.BlockID, it item) bool {
 		if m.taken[end] || m.messages.drop[end] {
 			return false
 		}
-		m.listOf(end, m.g.blocks).insert(m.leading(end), it)
+		m.listOf(end, m.g.blocks).insert(m.leadingResults(end), it)
 		return true
 	}
 	a := m.answers[turn]
@@ -255,42 +164,6 @@ func (d *draft) listable(i int) bool {
 	return s.Len() > 0 && (d.raw[s.Start] == '[' || d.raw[s.Start] == '"')
 }
 
-// leading returns how many results message i starts with.
-func (m *mender) leading(i int) int {
-	msg := m.t.Messages()[i]
-	n := 0
-	for b := msg.First; b < msg.End && m.t.Block(b).Kind == transcript.Result; b++ {
-		n++
-	}
-	return n
-}
-
-// behindRun returns the message in front of which another answer to the call in
-// message i goes: behind the answers it has.
-func (m *mender) behindRun(i int) int {
-	ms := m.t.Messages()
-	kind := func(j int) transcript.Kind {
-		if ms[j].First == ms[j].End {
-			return transcript.Other
-		}
-		return m.t.Block(ms[j].First).Kind
-	}
-	j := i + 1
-	if m.g.flat && m.g.discipline == transcript.NextTurn {
-		for j < len(ms) && ms[j].Turn == ms[i].Turn {
-			j++
-		}
-	} else if m.g.flat {
-		for j < len(ms) && (kind(j) == transcript.Call || kind(j) == transcript.Thinking && j+1 < len(ms) && kind(j+1) == transcript.Call) {
-			j++
-		}
-	}
-	for j < len(ms) && kind(j) == transcript.Result {
-		j++
-	}
-	return j
-}
-
 // moveResult moves a result to its call.
 func (m *mender) moveResult(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
@@ -303,6 +176,9 @@ func (m *mender) moveResult(f *Finding) {
 // callsDown moves what the assistant says behind its calls in front of them. Signed
 // thinking stays where it was signed.
 func (m *mender) callsDown(f *Finding) {
+	if m.again(f, f.Index) {
+		return
+	}
 	msg := m.t.Messages()[f.Index]
 	first := transcript.NoBlock
 	for b := msg.First; b < msg.End; b++ {
@@ -326,35 +202,12 @@ func (m *mender) callsDown(f *Finding) {
 	}
 }
 
-// laterCall returns a later call of the same id and tool that nothing answers.
-func (m *mender) laterCall(x transcript.Exchange) transcript.BlockID {
-	m.index()
-	for _, id := range m.calls[x.CallID] {
-		o := m.t.Exchanges()[id]
-		if o.Call > x.Call && o.Tool == x.Tool && m.t.Block(o.Call).Family == m.t.Block(x.Call).Family && (o.State == transcript.OrphanCall || o.State == transcript.Open) && m.free(o.Call) {
-			return o.Call
-		}
-	}
-	return transcript.NoBlock
-}
-
-// differs reports whether two results say different things.
-func (m *mender) differs(a, b transcript.BlockID) bool {
-	return !bytes.Equal(m.said(a), m.said(b))
-}
-
 // twinCall settles a call that repeats the id of another one of its turn. A copy
 // goes with its result; a different call gets an id of its own.
 func (m *mender) twinCall(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
-	m.index()
-	first := m.t.Exchanges()[m.calls[x.CallID][0]].Call
-	for _, id := range m.calls[x.CallID] {
-		if o := m.t.Exchanges()[id]; o.Call < x.Call && !o.Repeats {
-			first = o.Call
-		}
-	}
-	if first >= x.Call {
+	first := m.firstTwin(x)
+	if first == transcript.NoBlock {
 		return
 	}
 	if !m.isCopy(first, x) {
@@ -385,10 +238,4 @@ func (m *mender) isCopy(first transcript.BlockID, x transcript.Exchange) bool {
 		alike = alike && (fake || len(answers) > 0 && !m.differs(answers[0], r))
 	}
 	return madeUp || alike && m.sameCall(first, x.Call)
-}
-
-// sameCall reports whether two calls are the same but for white space.
-func (m *mender) sameCall(a, b transcript.BlockID) bool {
-	x, y := m.t.Block(a), m.t.Block(b)
-	return x.Tool == y.Tool && m.canonical(x.Body) == m.canonical(y.Body)
 }

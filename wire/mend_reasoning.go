@@ -162,6 +162,9 @@ func (m *mender) editFirst(f *Finding) {
 // dropPrograms drops the calls that a program made whose container is lost, with
 // the program.
 func (m *mender) dropPrograms(f *Finding) {
+	if m.again(f, 0) {
+		return
+	}
 	for _, n := range m.notes {
 		if n.fault != programMixed {
 			continue

@@ -48,38 +48,6 @@ func (m *mender) quote(f *Finding, b transcript.BlockID, why string) {
 	m.log(f, "edit", b, blk.Message, len(raw)-blk.Span.Len(), "%s", why)
 }
 
-// isHomeless reports whether the result stands in the assistant's turn behind a
-// call of its own that nothing answers.
-func (m *mender) isHomeless(b transcript.BlockID) bool {
-	blk := m.t.Block(b)
-	msg := m.t.Messages()[blk.Message]
-	if msg.Role != transcript.Assistant || !m.g.nested {
-		return false
-	}
-	for c, _ := m.turnBlocks(msg.Turn); c < b; c++ {
-		if m.t.Block(c).Kind != transcript.Call {
-			continue
-		}
-		x := m.t.Exchanges()[m.t.ExchangeOf(c)]
-		if len(x.Results) == 0 && x.State != transcript.Duplicate && m.ownResult(x) == b {
-			return true
-		}
-	}
-	return false
-}
-
-// awaitsRelink reports whether the result will be given to the call before it.
-func (m *mender) awaitsRelink(b transcript.BlockID) bool {
-	turn := m.t.Messages()[m.t.Block(b).Message].Turn
-	for c, end := m.turnBlocks(turn - 1); c < end; c++ {
-		if m.t.Block(c).Kind == transcript.Call {
-			x := m.t.Exchanges()[m.t.ExchangeOf(c)]
-			return x.State == transcript.OrphanCall && x.CallID != "" && m.loneStray(x) == b
-		}
-	}
-	return false
-}
-
 // quotation returns all that a result holds: its texts, anything that is no text as JSON,
 // and what it shows.
 func (m *mender) quotation(b transcript.BlockID) (string, [][]byte) {
@@ -166,26 +134,4 @@ func (m *mender) quoteResult(blk transcript.Block, text string) string {
 		name = "A result of " + blk.Tool
 	}
 	return fmt.Sprintf("[%s without its call; quoted, not written by the user]\n%s", name, text)
-}
-
-// behindResults returns the place behind the results that follow block b.
-func (m *mender) behindResults(b transcript.BlockID) int {
-	msg := m.t.Messages()[m.t.Block(b).Message]
-	i := int(m.where[b].index) + 1
-	for o := b + 1; o < msg.End; o++ {
-		if m.t.Block(o).Kind == transcript.Result {
-			i = int(m.where[o].index) + 1
-		}
-	}
-	return i
-}
-
-// behindTool returns the place behind the run of tool messages that i is in.
-func (m *mender) behindTool(i int) int {
-	ms := m.t.Messages()
-	j := i + 1
-	for j < len(ms) && ms[j].Role == transcript.Tool {
-		j++
-	}
-	return j
 }

@@ -115,16 +115,22 @@ func SetMember(data []byte, object Span, name string, value []byte) Edit {
 func RemoveMember(data []byte, object Span, name string) (Edit, bool) {
 	all := Members(data, object)
 	for i, m := range all {
-		if !Says(data, m.Key, name) {
-			continue
+		if Says(data, m.Key, name) {
+			return RemoveAt(all, i), true
 		}
-		switch {
-		case i > 0:
-			return Edit{Span{all[i-1].Value.End, m.Value.End}, nil}, true
-		case len(all) > 1:
-			return Edit{Span{m.Key.Start - 1, all[1].Key.Start - 1}, nil}, true
-		}
-		return Edit{Span{m.Key.Start - 1, m.Value.End}, nil}, true
 	}
 	return Edit{}, false
+}
+
+// RemoveAt returns the edit that takes member i out of the object that has all of these, its
+// comma included.
+func RemoveAt(all []Member, i int) Edit {
+	m := all[i]
+	switch {
+	case i > 0:
+		return Edit{Span{all[i-1].Value.End, m.Value.End}, nil}
+	case len(all) > 1:
+		return Edit{Span{m.Key.Start - 1, all[1].Key.Start - 1}, nil}
+	}
+	return Edit{Span{m.Key.Start - 1, m.Value.End}, nil}
 }

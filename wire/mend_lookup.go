@@ -1,0 +1,536 @@
+package wire
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// lookups are what a round of mending finds out once. A turn, a message, a result or an id
+// may have tens of thousands of blocks, each with a finding: what one of them asks about its
+// surroundings, the others ask too.
+type lookups struct {
+	calls      map[string][]transcript.ExchangeID // with a call, by id; filled by index
+	nth        []int                              // by exchange: how many of the same id stand before it
+	twins      map[string][]twin                  // by id; see firstTwin
+	waiting    map[waitKey]*freeList              // calls that nothing answers, by id, tool and family
+	own        map[int]*ownTurn                   // by turn; see ownResult
+	lone       map[int]transcript.BlockID         // by turn; see loneStray
+	starts     map[int]transcript.BlockID         // by turn: its first call
+	leading    map[int]int                        // by message: how many results it starts with
+	last       map[int]int                        // by message: the place of its last result
+	runs       *messageRuns
+	spoken     map[transcript.BlockID]string               // what results say; see said
+	spelled    map[transcript.Span]string                  // values in one spelling
+	items      map[transcript.BlockID][]jsonspan.Span      // of results; see elements
+	refs       map[transcript.BlockID]*refList             // references that go; see dropReference
+	usedIDs    map[string]note                             // the first note about an item id that is used again
+	tried      map[attempt]bool                            // what could not be done in this round
+	surrogates []int                                       // where halves of surrogate pairs stand; see halvesIn
+	leads      map[transcript.BlockID][]transcript.BlockID // by call: the reasoning that leads to it
+}
+
+// A refList is a list of references of which some go, but never all.
+type refList struct {
+	list
+	stay int
+}
+
+// An attempt is a mend of a message, turn or exchange as a whole.
+type attempt struct {
+	fault fault
+	index int
+}
+
+// again reports whether a mend was tried before, and remembers that it is now: what could
+// not be done for one finding of this round cannot be done for the next of the same kind.
+func (m *mender) again(f *Finding, index int) bool {
+	a := attempt{f.fault, index}
+	if m.tried[a] {
+		return true
+	}
+	if m.tried == nil {
+		m.tried = make(map[attempt]bool)
+	}
+	m.tried[a] = true
+	return false
+}
+
+// A freeList is blocks in order, of which those that are not free any more are passed over
+// for good: within a round nothing becomes free again.
+type freeList struct {
+	blocks []transcript.BlockID
+	next   []int // by block: where to look on if it is not free
+}
+
+func (l *freeList) add(b transcript.BlockID) {
+	l.blocks = append(l.blocks, b)
+	l.next = append(l.next, len(l.blocks))
+}
+
+// behind returns the first free block behind b.
+func (l *freeList) behind(b transcript.BlockID, free func(transcript.BlockID) bool) transcript.BlockID {
+	if l == nil {
+		return transcript.NoBlock
+	}
+	start, found := slices.BinarySearch(l.blocks, b)
+	if found {
+		start++
+	}
+	i := start
+	for i < len(l.blocks) && !free(l.blocks[i]) {
+		i = l.next[i]
+	}
+	for start < i { // the next one to come this way goes straight there
+		start, l.next[start] = l.next[start], i
+	}
+	if i == len(l.blocks) {
+		return transcript.NoBlock
+	}
+	return l.blocks[i]
+}
+
+// A waitKey is what a result must have in common with the call it belongs to.
+type waitKey struct {
+	id, tool string
+	family   uint8
+}
+
+// A twin is a call of an id that others have too.
+type twin struct {
+	call  transcript.BlockID
+	first transcript.BlockID // the call in front of it that it repeats; NoBlock: none
+}
+
+// index looks the exchanges up by id once.
+func (m *mender) index() {
+	if m.calls != nil {
+		return
+	}
+	m.calls, m.nth = make(map[string][]transcript.ExchangeID, len(m.t.Exchanges())), make([]int, len(m.t.Exchanges()))
+	ones := make([]transcript.ExchangeID, len(m.t.Exchanges())) // an id mostly has one call
+	for i, x := range m.t.Exchanges() {
+		all := m.calls[x.CallID]
+		if m.nth[i] = len(all); x.Call == transcript.NoBlock {
+			continue
+		}
+		if all == nil {
+			all = ones[i : i : i+1]
+		}
+		m.calls[x.CallID] = append(all, transcript.ExchangeID(i))
+	}
+}
+
+// asks reports whether any call has that id.
+func (m *mender) asks(id string) bool {
+	m.index()
+	return id != "" && len(m.calls[id]) > 0
+}
+
+// firstTwin returns the call in front of another one whose id it repeats.
+func (m *mender) firstTwin(x transcript.Exchange) transcript.BlockID {
+	all, known := m.twins[x.CallID]
+	if !known {
+		m.index()
+		for _, id := range m.calls[x.CallID] {
+			o := m.t.Exchanges()[id]
+			t := twin{call: o.Call, first: transcript.NoBlock}
+			if !o.Repeats {
+				t.first = o.Call // for those behind it
+			}
+			all = append(all, t)
+		}
+		slices.SortFunc(all, func(a, b twin) int { return int(a.call - b.call) })
+		before := transcript.NoBlock
+		if len(all) > 0 {
+			before = all[0].call
+		}
+		for i := range all {
+			own := all[i].first
+			all[i].first = before
+			if own != transcript.NoBlock {
+				before = own
+			}
+		}
+		if m.twins == nil {
+			m.twins = make(map[string][]twin)
+		}
+		m.twins[x.CallID] = all
+	}
+	i, ok := slices.BinarySearchFunc(all, x.Call, func(t twin, b transcript.BlockID) int { return int(t.call - b) })
+	if !ok || all[i].first >= x.Call {
+		return transcript.NoBlock
+	}
+	return all[i].first
+}
+
+// laterCall returns a later call of the same id and tool that nothing answers.
+func (m *mender) laterCall(x transcript.Exchange) transcript.BlockID {
+	if m.waiting == nil {
+		m.waiting = make(map[waitKey]*freeList)
+		for _, o := range m.t.Exchanges() {
+			if o.Call == transcript.NoBlock || o.State != transcript.OrphanCall && o.State != transcript.Open {
+				continue
+			}
+			k := waitKey{o.CallID, o.Tool, uint8(m.t.Block(o.Call).Family)}
+			if m.waiting[k] == nil {
+				m.waiting[k] = new(freeList)
+			}
+			m.waiting[k].add(o.Call)
+		}
+		for _, l := range m.waiting {
+			slices.Sort(l.blocks)
+		}
+	}
+	return m.waiting[waitKey{x.CallID, x.Tool, uint8(m.t.Block(x.Call).Family)}].behind(x.Call, m.free)
+}
+
+// An ownTurn is a turn of the assistant with results in it, by what tells them apart.
+type ownTurn struct {
+	results map[waitKey]*freeList
+	calls   map[waitKey][]transcript.BlockID // that nothing answers
+}
+
+// ownKey is by what a result in the assistant's turn belongs to a call.
+func (m *mender) ownKey(b transcript.BlockID) waitKey {
+	blk := m.t.Block(b)
+	k := waitKey{id: blk.CallID, family: uint8(blk.Family)}
+	if k.id == "" {
+		k.tool = blk.Tool
+	}
+	return k
+}
+
+// ownOf looks a turn through once for results that stand in it although the assistant speaks
+// there; nil if there are none, which is the rule.
+func (m *mender) ownOf(turn int) *ownTurn {
+	own, known := m.own[turn]
+	if known {
+		return own
+	}
+	for b, end := m.turnBlocks(turn); b < end; b++ {
+		if blk := m.t.Block(b); blk.Kind != transcript.Result || m.t.Messages()[blk.Message].Role != transcript.Assistant {
+			continue
+		}
+		if own == nil {
+			own = &ownTurn{make(map[waitKey]*freeList), make(map[waitKey][]transcript.BlockID)}
+		}
+		k := m.ownKey(b)
+		if own.results[k] == nil {
+			own.results[k] = new(freeList)
+		}
+		own.results[k].add(b)
+	}
+	for b, end := m.turnBlocks(turn); own != nil && b < end; b++ {
+		if m.t.Block(b).Kind != transcript.Call {
+			continue
+		}
+		if x := m.t.Exchanges()[m.t.ExchangeOf(b)]; len(x.Results) == 0 && x.State != transcript.Duplicate {
+			k := m.ownKey(b)
+			own.calls[k] = append(own.calls[k], b)
+		}
+	}
+	if m.own == nil {
+		m.own = make(map[int]*ownTurn)
+	}
+	m.own[turn] = own
+	return own
+}
+
+// ownResult returns the result of a call that stands in the assistant's own turn.
+func (m *mender) ownResult(x transcript.Exchange) transcript.BlockID {
+	own := m.ownOf(m.t.Messages()[m.t.Block(x.Call).Message].Turn)
+	if own == nil {
+		return transcript.NoBlock
+	}
+	k := waitKey{id: x.CallID, family: uint8(m.t.Block(x.Call).Family)}
+	if k.id == "" {
+		k.tool = x.Tool
+	}
+	return own.results[k].behind(x.Call, m.free)
+}
+
+// isHomeless reports whether the result stands in the assistant's turn behind a
+// call of its own that nothing answers.
+func (m *mender) isHomeless(b transcript.BlockID) bool {
+	msg := m.t.Messages()[m.t.Block(b).Message]
+	if msg.Role != transcript.Assistant || !m.g.nested {
+		return false
+	}
+	own := m.ownOf(msg.Turn)
+	if own == nil {
+		return false
+	}
+	// Of all calls in front of it, the nearest has the fewest results in between.
+	calls := own.calls[m.ownKey(b)]
+	i, _ := slices.BinarySearch(calls, b)
+	return i > 0 && m.ownResult(m.t.Exchanges()[m.t.ExchangeOf(calls[i-1])]) == b
+}
+
+// awaitsRelink reports whether the result will be given to the call before it.
+func (m *mender) awaitsRelink(b transcript.BlockID) bool {
+	turn := m.t.Messages()[m.t.Block(b).Message].Turn - 1
+	first, known := m.starts[turn]
+	if !known {
+		first = transcript.NoBlock
+		for c, end := m.turnBlocks(turn); c < end && first == transcript.NoBlock; c++ {
+			if m.t.Block(c).Kind == transcript.Call {
+				first = c
+			}
+		}
+		if m.starts == nil {
+			m.starts = make(map[int]transcript.BlockID)
+		}
+		m.starts[turn] = first
+	}
+	if first == transcript.NoBlock {
+		return false
+	}
+	x := m.t.Exchanges()[m.t.ExchangeOf(first)]
+	return x.State == transcript.OrphanCall && x.CallID != "" && m.loneStray(x) == b
+}
+
+// loneStray returns the only result behind the only call of a turn, if it answers
+// no call of the whole history by its id: it can belong nowhere else.
+func (m *mender) loneStray(x transcript.Exchange) transcript.BlockID {
+	turn := m.t.Messages()[m.t.Block(x.Call).Message].Turn
+	lone, known := m.lone[turn]
+	if !known {
+		lone = m.findLoneStray(x, turn)
+		if m.lone == nil {
+			m.lone = make(map[int]transcript.BlockID)
+		}
+		m.lone[turn] = lone
+	}
+	return lone
+}
+
+func (m *mender) findLoneStray(x transcript.Exchange, turn int) transcript.BlockID {
+	if m.g.discipline == transcript.Anywhere {
+		return transcript.NoBlock
+	}
+	calls, results, stray := 0, 0, transcript.NoBlock
+	for b, end := m.turnBlocks(turn); b < end && calls < 2; b++ {
+		if m.t.Block(b).Kind == transcript.Call {
+			calls++
+		}
+	}
+	for b, end := m.turnBlocks(turn + 1); b < end && results < 2 && calls == 1; b++ {
+		if m.t.Block(b).Kind == transcript.Result {
+			results++
+			stray = b
+		}
+	}
+	if calls != 1 || results != 1 || m.t.Exchanges()[m.t.ExchangeOf(stray)].State != transcript.OrphanResult || m.asks(m.t.Block(stray).CallID) {
+		return transcript.NoBlock
+	}
+	if m.t.Block(stray).Family != m.t.Block(x.Call).Family {
+		return transcript.NoBlock
+	}
+	if name := m.t.Block(stray).Tool; name != "" && x.Tool != "" && name != x.Tool {
+		return transcript.NoBlock
+	}
+	return stray
+}
+
+// leadingResults returns how many results message i starts with.
+func (m *mender) leadingResults(i int) int {
+	n, known := m.leading[i]
+	if known {
+		return n
+	}
+	msg := m.t.Messages()[i]
+	for b := msg.First; b < msg.End && m.t.Block(b).Kind == transcript.Result; b++ {
+		n++
+	}
+	if m.leading == nil {
+		m.leading = make(map[int]int)
+	}
+	m.leading[i] = n
+	return n
+}
+
+// behindResults returns the place behind the results that follow block b.
+func (m *mender) behindResults(b transcript.BlockID) int {
+	message := m.t.Block(b).Message
+	place, known := m.last[message]
+	if !known {
+		msg := m.t.Messages()[message]
+		for o := msg.First; o < msg.End; o++ {
+			if m.t.Block(o).Kind == transcript.Result {
+				place = int(m.where[o].index) + 1
+			}
+		}
+		if m.last == nil {
+			m.last = make(map[int]int)
+		}
+		m.last[message] = place
+	}
+	return max(place, int(m.where[b].index)+1)
+}
+
+// messageRuns say, for each message, behind which one a run ends that goes on there.
+type messageRuns struct{ calls, results, tools []int }
+
+func (m *mender) messageRuns() *messageRuns {
+	if m.runs != nil {
+		return m.runs
+	}
+	ms := m.t.Messages()
+	n := len(ms)
+	kind := func(j int) transcript.Kind {
+		if ms[j].First == ms[j].End {
+			return transcript.Other
+		}
+		return m.t.Block(ms[j].First).Kind
+	}
+	r := &messageRuns{make([]int, n+1), make([]int, n+1), make([]int, n+1)}
+	r.calls[n], r.results[n], r.tools[n] = n, n, n
+	for j := n - 1; j >= 0; j-- {
+		r.calls[j], r.results[j], r.tools[j] = j, j, j
+		if kind(j) == transcript.Call || kind(j) == transcript.Thinking && j+1 < n && kind(j+1) == transcript.Call {
+			r.calls[j] = r.calls[j+1]
+		}
+		if kind(j) == transcript.Result {
+			r.results[j] = r.results[j+1]
+		}
+		if ms[j].Role == transcript.Tool {
+			r.tools[j] = r.tools[j+1]
+		}
+	}
+	m.runs = r
+	return r
+}
+
+// behindRun returns the message in front of which another answer to the call in
+// message i goes: behind the answers it has.
+func (m *mender) behindRun(i int) int {
+	r := m.messageRuns()
+	j := i + 1
+	switch {
+	case m.g.flat && m.g.discipline == transcript.NextTurn:
+		j = m.endOfTurn(m.t.Messages()[i].Turn)
+	case m.g.flat:
+		j = r.calls[j]
+	}
+	return r.results[j]
+}
+
+// endOfTurn returns the message behind a turn.
+func (d *draft) endOfTurn(turn int) int {
+	if turn+1 < len(d.turns) {
+		return d.turns[turn+1]
+	}
+	return len(d.t.Messages())
+}
+
+// behindTool returns the place behind the run of tool messages that i is in.
+func (m *mender) behindTool(i int) int { return m.messageRuns().tools[i+1] }
+
+// said is what a result says, media included, in one spelling.
+func (m *mender) said(r transcript.BlockID) string {
+	said, known := m.spoken[r]
+	if known {
+		return said
+	}
+	text := Canonical(m.value(r))
+	if parts, ok := m.g.beside(m.draft, r); ok {
+		text = append(append(text, ' '), Canonical(m.t.Bytes(parts))...)
+	}
+	if m.spoken == nil {
+		m.spoken = make(map[transcript.BlockID]string)
+	}
+	m.spoken[r] = string(text)
+	return m.spoken[r]
+}
+
+// differs reports whether two results say different things.
+func (m *mender) differs(a, b transcript.BlockID) bool { return m.said(a) != m.said(b) }
+
+// sameCall reports whether two calls are the same but for white space.
+func (m *mender) sameCall(a, b transcript.BlockID) bool {
+	return m.t.Block(a).Tool == m.t.Block(b).Tool && m.arguments(a) == m.arguments(b)
+}
+
+// arguments are those of a call in one spelling.
+func (m *mender) arguments(call transcript.BlockID) string {
+	return m.spell(m.t.Block(call).Body, m.canonical)
+}
+
+// spelledAt is a value in one spelling.
+func (m *mender) spelledAt(at transcript.Span) string {
+	return m.spell(at, func(at transcript.Span) string { return string(Canonical(m.t.Bytes(at))) })
+}
+
+func (m *mender) spell(at transcript.Span, how func(transcript.Span) string) string {
+	text, known := m.spelled[at]
+	if !known {
+		if m.spelled == nil {
+			m.spelled = make(map[transcript.Span]string)
+		}
+		text = how(at)
+		m.spelled[at] = text
+	}
+	return text
+}
+
+// elements are the items of what a block says.
+func (m *mender) elements(b transcript.BlockID) []jsonspan.Span {
+	all, known := m.items[b]
+	if !known {
+		if m.items == nil {
+			m.items = make(map[transcript.BlockID][]jsonspan.Span)
+		}
+		all = jsonspan.Elements(m.raw, jsonspan.Span(m.t.Block(b).Body))
+		m.items[b] = all
+	}
+	return all
+}
+
+// firstItem returns the first note about an item id that is used again.
+func (m *mender) firstItem(id string) (note, bool) {
+	if m.usedIDs == nil {
+		m.usedIDs = make(map[string]note)
+		for _, n := range m.notes {
+			if _, known := m.usedIDs[n.arg]; n.fault == repeatedItemID && !known {
+				m.usedIDs[n.arg] = n
+			}
+		}
+	}
+	n, ok := m.usedIDs[id]
+	return n, ok
+}
+
+// carryRefs writes the lists of references without those that go.
+func (m *mender) carryRefs() {
+	for _, l := range m.refs {
+		for _, e := range l.edits(m.raw) {
+			m.edit(e)
+		}
+	}
+}
+
+// halvesIn lists where in a span halves of surrogate pairs stand.
+func (m *mender) halvesIn(s transcript.Span) []int {
+	if m.surrogates == nil {
+		m.surrogates = []int{}
+		for _, flaw := range m.flaws {
+			if flaw.Kind == jsonspan.LoneSurrogate {
+				m.surrogates = append(m.surrogates, flaw.Offset)
+			}
+		}
+		slices.Sort(m.surrogates)
+	}
+	first, _ := slices.BinarySearch(m.surrogates, s.Start)
+	end, _ := slices.BinarySearch(m.surrogates, s.End)
+	return m.surrogates[first:end]
+}
+
+// flawOffset is the byte that a finding about the text itself names.
+func flawOffset(f *Finding) (int, bool) {
+	offset, err := strconv.Atoi(strings.TrimPrefix(f.arg, "byte "))
+	return offset, err == nil
+}
