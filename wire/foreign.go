@@ -96,13 +96,20 @@ func (r *Request) foreign() *ForeignError {
 	return nil
 }
 
-// carried are types of blocks that no rule looks into and that are handed on as they are.
+// carried are types of blocks, and members of parts and blocks that have no type, that no
+// rule looks into and that are handed on as they are. What the official libraries know is
+// either of a kind or in this list: TestDefectP5Unions.
 var carried = map[string]bool{
 	"compaction": true, "compaction_trigger": true, "compaction_summary": true, "tool_addition": true, "tool_removal": true, "fallback": true, "container_upload": true,
 	"mid_conv_system": true, "additional_tools": true, "item_reference": true, "refusal": true, "text": true, "tool_search_tool_result": true,
 	"browser_state": true, "context": true, "program": true, "advisor": true,
 	"content": true, "elicitation_call": true, "elicitation_result": true, "transcription": true, "audio_truncation": true,
 	"playback_awaiting": true, "playback_interruption": true, "playback_complete": true,
+	"mcp_tool_listing": true, "configuration_update": true, "code_interpreter_call": true, "file_search_call": true, "image_generation_call": true,
+	"mcp_call": true, "mcp_list_tools": true,
+	"audioTranscription": true, "mediaProcessing": true, "mediaResolution": true, "partMetadata": true, "speechMetadata": true, "thought": true,
+	"thoughtSignature": true, "videoMetadata": true,
+	"cachePoint": true, "citationsContent": true, "guardContent": true, "toolAddition": true, "toolRemoval": true,
 }
 
 // typeOf is the type that an object says it has, or "".

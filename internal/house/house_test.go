@@ -36,6 +36,7 @@ var floors = map[string]floor{
 	"internal/release":    {0, nil, "builds the program and knows nothing of it"},
 	"internal/corpus":     {0, nil, "reads recorded transcripts for tests, and knows no dialect"},
 	"internal/trial":      {0, nil, "serves the tests of every floor"},
+	"internal/unions":     {0, nil, "reads other people's sources, and knows nothing of ours"},
 	"internal/testrun":    {0, nil, "runs the tests of every floor"},
 	"transcript":          {1, nil, "is the index alone; it knows no wire format and no JSON"},
 	"wire":                {2, nil, "knows the formats; deciding is for the engine above"},
