@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/tokens"
-	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -221,76 +219,6 @@ func (p *player) step(k int) error {
 		}
 	}
 	return nil
-}
-
-// A view is the first n messages of a request, and what each of them costs.
-type view struct {
-	r     *wire.Request
-	n     int
-	costs []int
-}
-
-// start is the first message that the provider reads: the one with its last compaction.
-func (v *view) start() int {
-	t := v.r.Transcript()
-	for i := v.n - 1; i > 0 && t.Compacted(); i-- {
-		if compacts(t, i) {
-			return i
-		}
-	}
-	return 0
-}
-
-// compacts reports whether message i holds the provider's own compaction.
-func compacts(t *transcript.Transcript, i int) bool {
-	m := t.Messages()[i]
-	return t.Compacted() && slices.ContainsFunc(t.Blocks()[m.First:m.End], func(b transcript.Block) bool { return b.Kind == transcript.Compaction })
-}
-
-// around returns the bytes in front of the list and behind it.
-func (v *view) around() (before, behind []byte) {
-	all := v.r.Transcript().Messages()
-	if len(all) == 0 {
-		return v.r.Raw(), nil
-	}
-	return v.r.Raw()[:all[0].Span.Start], v.r.Raw()[all[len(all)-1].Span.End:]
-}
-
-func (v *view) message(i int) []byte {
-	return v.r.Transcript().Bytes(v.r.Transcript().Messages()[i].Span)
-}
-
-// shared is how many messages two requests begin with in common; -1 if not even
-// what stands beside the list is the same.
-func (v *view) shared(w *view) int {
-	n := min(v.n, w.n)
-	if v.r == w.r {
-		return n
-	}
-	a, b := v.around()
-	c, d := w.around()
-	if !bytes.Equal(a, c) || !bytes.Equal(b, d) {
-		return -1
-	}
-	for i := range n {
-		if !bytes.Equal(v.message(i), w.message(i)) {
-			return i
-		}
-	}
-	return n
-}
-
-// bytes is how long the request is, and how much of that are the head and the first
-// few messages.
-func (v *view) bytes(first int) (all, beginning int) {
-	before, behind := v.around()
-	upTo := func(n int) int {
-		if n == 0 {
-			return len(before) + len(behind)
-		}
-		return v.r.Transcript().Messages()[n-1].Span.End + len(behind)
-	}
-	return upTo(v.n), upTo(max(first, 0))
 }
 
 // A ledger keeps the books of one policy.

@@ -1,0 +1,132 @@
+package wire
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// readTool reads the tool of an addition or removal: its name, or its definition.
+func (p *parser) readTool(f *blockFields) {
+	if p.Peek() != jsonspan.Object {
+		p.Skip()
+		return
+	}
+	for k := range p.members {
+		switch string(k) {
+		case "name":
+			f.tool = p.value()
+		case "definition":
+			f.defines = true
+			if name := p.member("name"); name.given() {
+				f.tool = name
+			}
+		default:
+			p.Skip()
+		}
+	}
+}
+
+func (p *parser) readCaller(f *blockFields) {
+	if p.Peek() != jsonspan.Object {
+		p.Skip()
+		return
+	}
+	for k := range p.members {
+		switch string(k) {
+		case "tool_id":
+			f.caller = p.value()
+		case "type":
+			f.program = strings.HasPrefix(p.text(p.value()), "code_execution")
+		default:
+			p.Skip()
+		}
+	}
+}
+
+// readCitations reports whether citations.enabled is true.
+func (p *parser) readCitations() bool {
+	f := p.member("enabled")
+	return f.kind == jsonspan.Bool && p.raw[f.span.Start] == 't'
+}
+
+// resultParts are the block types that a tool result may hold.
+var resultParts = map[string]bool{"text": true, "image": true, "document": true, "search_result": true, "tool_reference": true}
+
+// nestedContent reads the content of a block: of a tool result, of a server
+// tool's result, of a document. It looks one level deep.
+func (p *parser) nestedContent(n *nested) field {
+	k := p.Peek()
+	start := p.Offset()
+	switch k {
+	case jsonspan.Array:
+		p.Enter()
+		for i := 0; p.Element(); i++ {
+			p.nestedItem(n, i)
+		}
+		return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}
+	case jsonspan.Object:
+		for k := range p.members {
+			if string(k) != "tool_references" || p.Peek() != jsonspan.Array {
+				p.Skip()
+				continue
+			}
+			p.Enter()
+			for i := 0; p.Element(); i++ {
+				if name := p.member("tool_name"); name.kind == jsonspan.String {
+					n.refs = append(n.refs, nestedRef{"content.tool_references." + strconv.Itoa(i), p.text(name)})
+				}
+			}
+		}
+		return field{jsonspan.Object, jsonspan.Span{Start: start, End: p.Offset()}}
+	}
+	return p.value()
+}
+
+func (p *parser) nestedItem(n *nested, i int) {
+	n.items++
+	if k := p.Peek(); k != jsonspan.Object {
+		p.value()
+		if n.foreign == 0 {
+			n.foreign, n.firstType = i+1, k.String()
+		}
+		return
+	}
+	var typ, name, encrypted field
+	for k := range p.members {
+		switch string(k) {
+		case "type":
+			typ = p.value()
+		case "tool_name":
+			name = p.value()
+		case "encrypted_content":
+			encrypted = p.value()
+		case "cache_control":
+			if _, ok := p.cacheControl(); ok {
+				n.marked = i + 1
+			}
+		default:
+			p.Skip()
+		}
+	}
+	t := p.symbol(typ)
+	switch t {
+	case "text":
+		n.texts++
+	case "search_result":
+		n.searches++
+	case "tool_reference":
+		n.refs = append(n.refs, nestedRef{"content." + strconv.Itoa(i), p.text(name)})
+	case "web_search_result":
+		if encrypted.absent() || encrypted.empty() {
+			n.bare = append(n.bare, i)
+		}
+	}
+	if t != "search_result" && n.search == 0 {
+		n.search = i + 1
+	}
+	if !resultParts[t] && n.foreign == 0 {
+		n.foreign, n.firstType = i+1, t
+	}
+}
