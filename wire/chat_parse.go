@@ -137,14 +137,18 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 		p.block(transcript.Block{Kind: transcript.Thinking, Span: quoted(f.reasoning.span), Body: tspan(f.reasoning.span)}, w)
 		p.chatTies(i)
 	}
-	nothing := f.refusal.absent() && f.audio.absent() && f.callItems == 0 && !f.legacyCall
+	beside := !f.refusal.absent() && !f.refusal.empty() || !f.audio.absent() // that is content
+	if beside {
+		p.extra[i] |= saysBeside
+	}
+	nothing := !beside && f.callItems == 0 && !f.legacyCall
 	switch {
 	case f.content.kind == jsonspan.String:
 		p.stringContent(f.content)
 		if f.content.empty() && nothing {
 			p.note(emptyRole[m.Role], -1, "", "")
 		}
-		if f.content.empty() {
+		if f.content.empty() && !beside {
 			p.note(noContentElement, -1, "", "")
 		}
 	case f.content.absent():
@@ -156,7 +160,7 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 				p.note(emptyAssistantNull, -1, "", "")
 			}
 		}
-		if f.refusal.absent() || f.refusal.empty() { // a refusal is content
+		if !beside {
 			p.note(noContentElement, -1, "", "")
 		}
 	case f.content.kind == jsonspan.Array:

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare/wire"
@@ -51,5 +52,65 @@ func TestDefectP22IDsUsedAgain(t *testing.T) {
 	} {
 		d.as = wire.OpenAIResponses
 		d.run(t)
+	}
+}
+
+// A refusal is content, whatever stands in the place of the other content, also where what
+// is valid everywhere is asked for.
+func TestDefectP9Refusals(t *testing.T) {
+	for _, content := range []string{`"content":null,`, `"content":"",`, `"content":[],`, ``, `"content":[ ],`, `"c\u006fntent":[],`} {
+		for _, refusal := range []string{`"refusal":"I will not"`, `"refu\u0073al":"I will not"`} {
+			for _, prof := range []string{"", "xai", "deepseek", "mistral", "moonshot", "groq"} {
+				body := `{"model":"gpt-5","messages":[{"role":"user","content":"q"},{"role":"assistant",` + content + refusal + `},{"role":"user","content":"on"}]}`
+				r, err := wire.Parse([]byte(body), wire.Options{Dialect: wire.OpenAIChat, Profile: prof})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, strict := range []bool{false, true} {
+					m, err := r.Mend(wire.Repair{}, wire.CheckOptions{Strict: strict})
+					if err != nil || !strings.Contains(string(m.Request.Raw()), "I will not") {
+						t.Errorf("%s %s, strict %v: %s, %v", prof, body, strict, m.Request.Raw(), err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Results of one call that are joined have failed if one of them has.
+func TestDefectP6JoinedFailure(t *testing.T) {
+	anthropic := func(results string) string {
+		return `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user","content":[` + results + `]}]}`
+	}
+	one := func(content, mark string) string {
+		return `{"type":"tool_result","tool_use_id":"a"` + content + mark + `}`
+	}
+	failed, fine := `,"is_error":true`, `,"is_error":false`
+	for name, c := range map[string]struct {
+		body  string
+		marks string
+		none  bool
+	}{
+		"the second":             {body: anthropic(one(`,"content":"r1"`, "") + "," + one(`,"content":"r2"`, failed)), marks: `"is_error":true`},
+		"the second, and a mark": {body: anthropic(one(`,"content":"r1"`, fine) + "," + one(`,"content":"r2"`, failed)), marks: `"is_error":true`},
+		"the first":              {body: anthropic(one(`,"content":"r1"`, failed) + "," + one(`,"content":"r2"`, "")), marks: `"is_error":true`},
+		"the third":              {body: anthropic(one(`,"content":"r1"`, "") + "," + one(`,"content":"r2"`, fine) + "," + one(`,"content":[{"type":"text","text":"r3"}]`, failed)), marks: `"is_error":true`},
+		"the first is empty":     {body: anthropic(one(``, "") + "," + one(`,"content":"r1"`, "") + "," + one(`,"content":"r2"`, failed)), marks: `"is_error":true`},
+		"none":                   {body: anthropic(one(`,"content":"r1"`, fine) + "," + one(`,"content":"r2"`, "")), marks: `"is_error":true`, none: true},
+		"bedrock": {body: `{"toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{}}}}]},"messages":[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[{"text":"r1"}]}},{"toolResult":{"toolUseId":"a","content":[{"text":"r2"}],"status":"error"}}]}]}`,
+			marks: `"status":"error"`},
+	} {
+		r, err := wire.Parse([]byte(c.body), wire.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := string(m.Request.Raw())
+		if strings.Contains(out, c.marks) == c.none || len(m.Left) > 0 || !strings.Contains(out, "r2") || !strings.Contains(out, "r1") {
+			t.Errorf("%s: %s, left %v", name, out, m.Left)
+		}
 	}
 }

@@ -119,9 +119,9 @@ func (m *mender) fillContent(f *Finding) {
 	}
 }
 
-// nullContent makes an empty list of parts null beside calls.
+// nullContent makes an empty list of parts null beside calls, or a refusal.
 func (m *mender) nullContent(f *Finding) {
-	if m.extra[f.Index]&hasCalls == 0 {
+	if m.extra[f.Index]&(hasCalls|saysBeside) == 0 {
 		m.dropEmpty(f)
 		return
 	}

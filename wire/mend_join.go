@@ -3,6 +3,7 @@ package wire
 import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
+	"slices"
 )
 
 // extraResult settles a call that is answered more than once. What a repair made up goes
@@ -76,6 +77,9 @@ func (m *mender) joinResults(f *Finding, all []transcript.BlockID) bool {
 	_, path := m.g.resultObject(m.draft, all[0])
 	known := make(map[string]string)
 	m.besides(all[0], func(name string, value []byte) { known[name] = string(Canonical(value)) })
+	if slices.ContainsFunc(all, func(r transcript.BlockID) bool { return m.t.Block(r).Failed }) && !m.t.Block(all[0]).Failed {
+		m.g.markFailed(m, all[0])
+	}
 	for _, r := range all[1:] {
 		m.join(m.at(all[0]), m.at(r))
 		m.dropBlock(r)
@@ -91,7 +95,7 @@ func (m *mender) besides(b transcript.BlockID, visit func(name string, value []b
 	said := m.saidIn(b)
 	for _, e := range jsonspan.Members(m.raw, jsonspan.Span(object)) {
 		name := string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End]))
-		if name != "content" && name != "output" && name != "response" && name != "parts" && name != said {
+		if name != "content" && name != "output" && name != "response" && name != "parts" && name != "is_error" && name != "status" && name != said {
 			visit(name, m.raw[e.Value.Start:e.Value.End])
 		}
 	}
@@ -180,6 +184,28 @@ func joinStrings(values [][]byte) []byte {
 
 func (common) setJoined(m *mender, all []transcript.BlockID, joined []byte) bool {
 	return m.setResult(all[0], joined)
+}
+
+// lead sets a member of an object; a new one stands first, so that it is in nobody's way.
+func (m *mender) lead(object transcript.Span, name string, value []byte) {
+	if _, ok := m.member(object, name); ok || len(jsonspan.Members(m.raw, jsonspan.Span(object))) == 0 {
+		m.setMember(object, name, value)
+		return
+	}
+	raw := append(append(append(quote(name), ':'), value...), ',')
+	m.edit(jsonspan.Edit{Span: jsonspan.Span{Start: object.Start + 1, End: object.Start + 1}, New: raw})
+}
+
+func (common) markFailed(*mender, transcript.BlockID) {}
+
+func (anthropic) markFailed(m *mender, b transcript.BlockID) {
+	m.lead(m.t.Block(b).Span, "is_error", []byte("true"))
+}
+
+func (bedrock) markFailed(m *mender, b transcript.BlockID) {
+	if at, ok := m.member(m.t.Block(b).Span, "toolResult"); ok {
+		m.lead(at, "status", quote("error"))
+	}
 }
 
 func (common) resultObject(d *draft, b transcript.BlockID) (transcript.Span, string) {

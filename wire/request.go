@@ -225,6 +225,7 @@ const (
 	stringBody                     // its content is a string
 	badRole                        // its role is none that the dialect knows
 	loosePart                      // a part of what the user says, by itself in the list
+	saysBeside                     // a refusal or a recording stands beside its content
 )
 
 // A note is something the parser noticed; the table decides who minds.
