@@ -114,3 +114,53 @@ func TestDefectP6JoinedFailure(t *testing.T) {
 		}
 	}
 }
+
+// Where results may not share a turn with words, a stub gets a turn of its own: the user's
+// message keeps its bytes, and no receipt names a fault that the input does not have.
+func TestDefectP27StubApart(t *testing.T) {
+	gemini := func(user string) string {
+		return `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"id":"a","name":"f","args":{}},"thoughtSignature":"c2ln"}]},` + user + `]}`
+	}
+	bedrock := func(user string) string {
+		return `{"toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{}}}}]},"messages":[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"a1234567x","name":"f","input":{}}},{"toolUse":{"toolUseId":"b1234567x","name":"f","input":{}}}]},` + user + `]}`
+	}
+	for _, c := range []struct {
+		name, model string
+		as          wire.Dialect
+		body        func(string) string
+		user        string
+		beside      bool // the stub may stand in the user's message
+	}{
+		{"gemini 3", "gemini-3-pro", wire.Gemini, gemini, `{"role":"user","parts":[{"text":"stop, use port 9090"}]}`, false},
+		{"gemini 3, spaces", "gemini-3-flash", wire.Gemini, gemini, `{ "role": "user", "parts": [ {"text":"stop"}, {"inlineData":{"mimeType":"image/png","data":"aGk="}} ] }`, false},
+		{"gemini 2.5", "gemini-2.5-pro", wire.Gemini, gemini, `{"role":"user","parts":[{"text":"stop"}]}`, true},
+		{"llama", "meta.llama3-70b", wire.Bedrock, bedrock, `{"role":"user","content":[{"text":"stop, use port 9090"}]}`, false},
+		{"mistral", "mistral.mistral-large", wire.Bedrock, bedrock, `{"role":"user","content":[{"text":"stop"},{"text":"now"}]}`, false},
+		{"writer", "writer.palmyra-x5", wire.Bedrock, bedrock, `{"role":"user", "content":[{"text":"stop"}]}`, false},
+		{"nova", "amazon.nova-pro-v1:0", wire.Bedrock, bedrock, `{"role":"user","content":[{"text":"stop"}]}`, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := wire.Parse([]byte(c.body(c.user)), wire.Options{Dialect: c.as, Model: c.model})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := string(m.Request.Raw())
+			if len(m.Left) > 0 || !strings.Contains(out, wire.DefaultStub) || strings.Contains(out, c.user) == c.beside {
+				t.Errorf("left %v: %s", m.Left, out)
+			}
+			for _, change := range m.Changes {
+				if change.Rule != "orphan-call" || change.Action != "insert" {
+					t.Errorf("%+v", change)
+				}
+			}
+			again, err := m.Request.Mend(wire.Repair{}, wire.CheckOptions{})
+			if err != nil || len(again.Changes) > 0 {
+				t.Errorf("a second mend changes again: %v, %v", again.Changes, err)
+			}
+		})
+	}
+}

@@ -78,6 +78,7 @@ type item struct {
 type answer struct {
 	before int // the message it goes in front of
 	blocks []item
+	behind []byte // another message behind it; nil: none
 }
 
 func newDraft(r *Request) *draft {
@@ -249,6 +250,9 @@ func (d *draft) render() ([]byte, *trail, error) {
 			raws[i], inner[i] = it.raw, it.from
 		}
 		d.messages.insert(a.before, item{d.g.turn(raws), d.fresh(), inner})
+		if a.behind != nil {
+			d.messages.insert(a.before, item{raw: a.behind, from: d.fresh()})
+		}
 	}
 	var edits []jsonspan.Edit
 	for _, e := range d.edits.all() {

@@ -1,9 +1,10 @@
 package wire
 
 import (
+	"slices"
+
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
-	"slices"
 )
 
 // extraResult settles a call that is answered more than once. What a repair made up goes
@@ -202,8 +203,13 @@ func (anthropic) markFailed(m *mender, b transcript.BlockID) {
 	m.lead(m.t.Block(b).Span, "is_error", []byte("true"))
 }
 
+func (interactions) markFailed(m *mender, b transcript.BlockID) {
+	m.lead(m.t.Block(b).Span, "is_error", []byte("true"))
+}
+
 func (bedrock) markFailed(m *mender, b transcript.BlockID) {
-	if at, ok := m.member(m.t.Block(b).Span, "toolResult"); ok {
+	c := checker{Request: m.Request, o: CheckOptions{Strict: m.strict}}
+	if at, ok := m.member(m.t.Block(b).Span, "toolResult"); ok && !c.wants(statusField) {
 		m.lead(at, "status", quote("error"))
 	}
 }

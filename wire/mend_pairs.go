@@ -56,7 +56,7 @@ func (m *mender) unansweredCall(f *Finding) {
 	if x.CallID == "" && m.moved[m.t.Messages()[m.t.Block(x.Call).Message].Turn] {
 		return // without ids the order counts: first what is there, then what is not
 	}
-	if m.putResult(f.Block, item{raw: raw, from: m.fresh()}) {
+	if m.putResult(f, f.Block, item{raw: raw, from: m.fresh()}) {
 		m.log(f, "insert", f.Block, f.Index, len(raw), "a stub: %s", text)
 	}
 }
@@ -90,7 +90,7 @@ func (m *mender) nearCalls(id string, x transcript.ExchangeID) []transcript.Exch
 // bringHome moves a result to the place where its call's answer belongs.
 func (m *mender) bringHome(f *Finding, call, result transcript.BlockID) {
 	blk := m.t.Block(result)
-	if !m.putResult(call, item{raw: m.t.Bytes(blk.Span), from: m.at(result)}) {
+	if !m.putResult(f, call, item{raw: m.t.Bytes(blk.Span), from: m.at(result)}) {
 		return
 	}
 	m.dropBlock(result)
@@ -133,7 +133,7 @@ func (m *mender) relink(f *Finding, x transcript.Exchange, result transcript.Blo
 
 // putResult puts a result where the provider looks for the answer to call. It
 // returns false if that place is being changed as a whole in this round.
-func (m *mender) putResult(call transcript.BlockID, it item) bool {
+func (m *mender) putResult(f *Finding, call transcript.BlockID, it item) bool {
 	at, ms := m.t.Block(call).Message, m.t.Messages()
 	turn := ms[at].Turn
 	end := m.endOfTurn(turn)
@@ -145,8 +145,15 @@ func (m *mender) putResult(call transcript.BlockID, it item) bool {
 		if m.taken[end] || m.messages.drop[end] {
 			return false
 		}
-		m.listOf(end, m.g.blocks).insert(m.leadingResults(end), it)
-		return true
+		if m.extra[end]&hasResults != 0 || !m.partsResults() {
+			m.listOf(end, m.g.blocks).insert(m.leadingResults(end), it)
+			return true
+		}
+		if m.answers[turn] == nil && !m.g.partsMessages {
+			// Neighbours of one role are merged, so somebody must speak in between.
+			m.answers[turn] = &answer{before: end, behind: m.g.textMessage(transcript.Assistant, ".")}
+			m.log(f, "insert", transcript.NoBlock, end, len(m.answers[turn].behind), "results may not share a turn with what the user says: a short turn of the assistant parts them")
+		}
 	}
 	a := m.answers[turn]
 	if a == nil {
@@ -155,6 +162,17 @@ func (m *mender) putResult(call transcript.BlockID, it item) bool {
 	}
 	a.blocks = append(a.blocks, it)
 	return true
+}
+
+// partsResults reports whether results may not share a message with what the user says
+// behind them.
+func (m *mender) partsResults() bool {
+	mixed := mixedResultTurn
+	if m.g.partsMessages {
+		mixed = mixedResultTail
+	}
+	c := checker{Request: m.Request, o: CheckOptions{Strict: m.strict}}
+	return c.wants(mixed)
 }
 
 // listable reports whether the content of message i is a list of blocks, or a
