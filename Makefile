@@ -58,5 +58,7 @@ fuzz:
 relations:
 	PARE_HISTORIES=1000000 $(GO) test -count 1 -timeout 8h -run Relations .
 
+# First the race on dense and sparse bodies against what else reads them, then all the rest.
 bench:
+	$(GO) test -run '^$$' -bench Dense -benchtime 1x .
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -27,14 +27,6 @@ type Options struct {
 	Uncounted bool
 }
 
-// weigh counts the tokens of a block, or none.
-func (o *Options) weigh(r *wire.Request, b transcript.BlockID) int {
-	if o.Counter == nil || o.Uncounted {
-		return 0
-	}
-	return r.BlockTokens(o.Counter, b)
-}
-
 // weighSaid counts a text in the place of what a block says, or nothing.
 func (o *Options) weighSaid(r *wire.Request, b transcript.BlockID, text string) int {
 	if o.Counter == nil || o.Uncounted {
@@ -70,6 +62,9 @@ type Plan struct {
 	asRewritten     bool            // finishing had nothing to do
 	summary         *wire.Insertion // to be put in when the plan is carried out
 	earlier         []archive.Item  // taken out by the plan that this one goes on from
+	// cost is what a block of mended costs, if a ladder has counted it; nil once the plan
+	// is carried out.
+	cost func(transcript.BlockID) int
 }
 
 // Decisions are the verdicts, one per atom of the repaired history, in order; nil if
@@ -258,7 +253,7 @@ func (p *Plan) carryOut(edits []blockEdit, o Options) error {
 		}
 		for _, b := range t.Atoms()[d.Atom].Blocks {
 			drop = append(drop, b)
-			p.log("drop", d.Reasons[0], b, -t.Block(b).Span.Len(), -o.weigh(p.mended, b))
+			p.log("drop", d.Reasons[0], b, -t.Block(b).Span.Len(), -p.weigh(o, b))
 		}
 	}
 	p.edited = make(map[transcript.BlockID]bool, len(edits))
@@ -266,7 +261,7 @@ func (p *Plan) carryOut(edits []blockEdit, o Options) error {
 	for i, e := range edits {
 		p.edited[e.Block], texts[i] = true, e.BlockEdit
 		was := t.Block(e.Block).Body
-		p.log("edit", e.reason, e.Block, len(e.Text)-was.Len(), o.weighSaid(p.mended, e.Block, e.Text)-o.weigh(p.mended, e.Block))
+		p.log("edit", e.reason, e.Block, len(e.Text)-was.Len(), o.weighSaid(p.mended, e.Block, e.Text)-p.weigh(o, e.Block))
 	}
 	if drop == nil && edits == nil && p.summary == nil {
 		return nil
@@ -286,6 +281,17 @@ func (p *Plan) carryOut(edits []blockEdit, o Options) error {
 	}
 	p.out, p.changes = next, append(p.changes, also...)
 	return nil
+}
+
+// weigh counts the tokens of a block of the repaired request, or none.
+func (p *Plan) weigh(o Options, b transcript.BlockID) int {
+	switch {
+	case o.Counter == nil || o.Uncounted:
+		return 0
+	case p.cost != nil:
+		return p.cost(b)
+	}
+	return p.mended.BlockTokens(o.Counter, b)
 }
 
 // log records a change that the rules decided.

@@ -98,7 +98,7 @@ func (p *parser) key() ([]byte, bool) {
 		return nil, false
 	}
 	k := p.bytes(span)
-	if bytes.IndexByte(k, '\\') >= 0 {
+	if p.KeyEscaped() {
 		k = jsonspan.Decode(nil, k)
 	}
 	return k, true

@@ -190,11 +190,17 @@ func (p *parser) wantString(f field, b int, name string) {
 // plainID reports whether id fits ^[a-zA-Z0-9_-]+$.
 func plainID(id string) bool {
 	for i := range len(id) {
-		if c := id[i]; c|0x20 < 'a' || c|0x20 > 'z' {
-			if (c < '0' || c > '9') && c != '_' && c != '-' {
-				return false
-			}
+		if !plainBytes[id[i]] {
+			return false
 		}
 	}
 	return id != ""
 }
+
+// plainBytes is a table, for the letters of an id are hard to predict.
+var plainBytes = func() (t [256]bool) {
+	for _, c := range []byte("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") {
+		t[c] = true
+	}
+	return t
+}()

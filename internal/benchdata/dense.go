@@ -93,7 +93,7 @@ func (w *dense) exchange() {
 }
 
 func (w *dense) call(i int, id string) {
-	name, path, limit := tools[w.rng.IntN(len(tools))], fmt.Sprintf("/src/pkg%d/file_%d.go", w.rng.IntN(40), w.rng.IntN(900)), w.rng.IntN(3000)
+	name, path, limit := tools[w.rng.IntN(len(tools))], fmt.Sprintf("/src/pkg%d/file_%d.go", w.rng.IntN(8), w.rng.IntN(30)), w.rng.IntN(3000)
 	switch w.shape {
 	case Messages:
 		w.raw(fmt.Sprintf(`,{"type":"tool_use","id":"toolu_%s","name":%q,"input":{"path":%q,"limit":%d}}`, id, name, path, limit))

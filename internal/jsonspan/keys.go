@@ -12,7 +12,7 @@ func (s *Scanner) duplicates(keys []Span) {
 	const pairwise = 12
 	switch {
 	case len(keys) < 2:
-	case s.anyEscaped(keys):
+	case s.anyKeyEscaped && s.anyEscaped(keys):
 		s.decodedDuplicates(keys)
 	case len(keys) <= pairwise:
 		for i := 1; i < len(keys); i++ {

@@ -89,19 +89,21 @@ type Scanner struct {
 	strict bool
 	fresh  bool // nothing read yet in the container just entered
 
-	scanned bool // before: keys need not be compared
-	err     *SyntaxError
-	flaws   []Flaw
-	keys    []Span   // keys of the open objects, innermost last
-	marks   []int    // for each open object, where its keys start
-	stack   bitStack // container kinds inside skip
-	index   *index   // nil: strings are read one by one
+	scanned       bool // before: keys need not be compared
+	keyEscaped    bool // the key read last has an escape
+	anyKeyEscaped bool // some key of the document has
+	err           *SyntaxError
+	flaws         []Flaw
+	keys          []Span   // keys of the open objects, innermost last
+	marks         []int    // for each open object, where its keys start
+	stack         bitStack // container kinds inside skip
+	index         *index   // nil: strings are read one by one
 }
 
 // Reset makes s ready to scan data, keeping its buffers.
 func (s *Scanner) Reset(data []byte, mode Mode) {
 	s.data, s.pos, s.depth = data, 0, 0
-	s.strict, s.fresh, s.scanned = mode == Strict, false, false
+	s.strict, s.fresh, s.scanned, s.anyKeyEscaped = mode == Strict, false, false, false
 	s.err, s.flaws, s.keys, s.marks = nil, nil, s.keys[:0], s.marks[:0]
 	if s.index != nil {
 		s.index.on = false
@@ -222,11 +224,15 @@ func (s *Scanner) Key() (Span, bool) {
 		return Span{}, false
 	}
 	s.pos++
+	s.keyEscaped = bytes.IndexByte(s.data[key.Start:key.End], '\\') >= 0
 	if !s.scanned {
-		s.keys = append(s.keys, key)
+		s.keys, s.anyKeyEscaped = append(s.keys, key), s.anyKeyEscaped || s.keyEscaped
 	}
 	return key, true
 }
+
+// KeyEscaped reports whether the key read last has an escape, so that it must be decoded.
+func (s *Scanner) KeyEscaped() bool { return s.keyEscaped }
 
 // Element moves to the next element of the entered list. It returns false at the
 // end of the list, which it reads.

@@ -170,6 +170,15 @@ func (l *Ladder) Rung(b transcript.BlockID) (by Rung, gone bool) {
 // Text is what a block says that was touched and is not gone.
 func (l *Ladder) Text(b transcript.BlockID) string { return l.words.text(b, l.chain.level[b]) }
 
+// Cost is what a block of the setting's request costs as it is, in tokens. It is not
+// counted again.
+func (l *Ladder) Cost(b transcript.BlockID) int {
+	if b < l.meter.start { // it is not sent, but it is counted when it goes
+		return l.meter.r.BlockTokens(l.meter.c, b)
+	}
+	return l.meter.of(b, asIs)
+}
+
 // Locked reports whether every byte of an atom stays.
 func (l *Ladder) Locked(a transcript.AtomID) bool { return l.scene != nil && l.scene.locked[a] }
 

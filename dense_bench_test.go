@@ -1,0 +1,190 @@
+//go:build unix
+
+package pare_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/benchdata"
+	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A lap is how long one piece of work took, round by round.
+type lap struct {
+	name string
+	run  func()
+	wall []time.Duration
+	cpu  time.Duration // of all rounds
+}
+
+// race runs all laps in turn, so that what else the machine does hits them alike.
+func race(rounds int, laps []*lap) {
+	for range rounds {
+		for _, l := range laps {
+			start, used := time.Now(), processorTime()
+			l.run()
+			l.wall = append(l.wall, time.Since(start))
+			l.cpu += processorTime() - used
+		}
+	}
+	for _, l := range laps {
+		slices.Sort(l.wall)
+	}
+}
+
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// withoutSome is a body of the Messages API without every hundredth message.
+func withoutSome(tb testing.TB, body []byte) []byte {
+	var m map[string]json.RawMessage
+	var all, kept []json.RawMessage
+	if err := json.Unmarshal(body, &m); err != nil {
+		tb.Fatal(err)
+	}
+	if err := json.Unmarshal(m["messages"], &all); err != nil {
+		tb.Fatal(err)
+	}
+	for i, e := range all {
+		if i%100 != 50 {
+			kept = append(kept, e)
+		}
+	}
+	m["messages"], _ = json.Marshal(kept)
+	out, err := json.Marshal(m)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}
+
+// script is what one does without a library, in Node and in Bun.
+const script = `const fs=require("fs");const raw=fs.readFileSync(process.argv[2]);let best=1e18;const rounds=+process.argv[3];
+for(let i=0;i<rounds;i++){const t=process.hrtime.bigint();const m=JSON.parse(raw.toString("utf8"));const k=m.messages?"messages":"input";
+m[k]=m[k].slice(m[k].length>>1);const out=Buffer.from(JSON.stringify(m),"utf8");const d=Number(process.hrtime.bigint()-t);if(d<best)best=d;if(out.length<9)throw 1}
+console.log(best)`
+
+// sliced is the best time of a JavaScript engine for parse, slice and stringify; zero,
+// loudly, if it is not there.
+func sliced(b *testing.B, engine string, body []byte, rounds int) time.Duration {
+	path, err := exec.LookPath(engine)
+	if err != nil {
+		b.Logf("SKIPPED, LOUDLY: no %s to compare with", engine)
+		return 0
+	}
+	dir := b.TempDir()
+	code, file := filepath.Join(dir, "slice.js"), filepath.Join(dir, "body.json")
+	if err := os.WriteFile(code, []byte(script), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(file, body, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	out, err := exec.Command(path, code, file, strconv.Itoa(rounds)).Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	ns, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(ns)
+}
+
+// BenchmarkDense goes the whole way from bytes to bytes on bodies with much to index, and
+// on sparse ones, beside what else reads or cuts the same bytes in the same minutes. It
+// prints the best round and the median, the processor time of a round and how many times
+// faster than each floor the best round is. One iteration is a whole race: -benchtime 1x.
+func BenchmarkDense(b *testing.B) {
+	ctx := context.Background()
+	standard, err := pare.Compile(rules.Standard()...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, size := range []int{226_000, 3_000_000, 29_000_000} {
+		bodies := map[string][]byte{"sparse": benchdata.Anthropic(size)}
+		for _, shape := range benchdata.Shapes {
+			bodies[shape.String()] = benchdata.Dense(shape, size)
+		}
+		for _, kind := range []string{"anthropic", "openai-chat", "openai-responses", "sparse"} {
+			body := bodies[kind]
+			r := mustParse(b, body)
+			total := r.Tokens(tokens.For(r.Model()))
+			var parser wire.Parser
+			laps := []*lap{
+				{name: "json.Valid", run: func() { json.Valid(body) }},
+				{name: "jsontext", run: func() { _ = jsontext.NewDecoder(bytes.NewReader(body)).SkipValue() }},
+				{name: "encoding/json", run: func() { sliceAny(b, body) }},
+				{name: "glance", run: func() { _, _ = parser.Glance(body, wire.Options{}, wire.CheckOptions{}) }},
+				{name: "check", run: func() { mustParse(b, body).Check(wire.CheckOptions{}) }},
+				{name: "fix clean", run: func() { _, _, _ = pare.Fix(body) }},
+				{name: "prune", run: func() { _, _ = (&pare.Policy{Rules: standard}).Plan(ctx, mustParse(b, body)) }},
+				{name: "trim to half", run: func() { _, _, _ = pare.Fit(ctx, body, total/2) }},
+				{name: "trim to a tenth", run: func() { _, _, _ = pare.Fit(ctx, body, total/10) }},
+			}
+			if kind == "anthropic" || kind == "sparse" {
+				lost := withoutSome(b, body)
+				laps = append(laps, &lap{name: "fix, 1 % lost", run: func() { _, _, _ = pare.Fix(lost) }})
+			}
+			b.Run(fmt.Sprintf("%s/%dKB", kind, size/1000), func(b *testing.B) {
+				for b.Loop() {
+					rounds := max(5, min(60, 40_000_000/len(body)))
+					race(rounds, laps)
+					node, bun := sliced(b, "node", body, rounds), sliced(b, "bun", body, rounds)
+					for _, l := range laps {
+						times := func(floor time.Duration) string {
+							if floor == 0 {
+								return "   -"
+							}
+							return fmt.Sprintf("%4.1f", float64(floor)/float64(l.wall[0]))
+						}
+						fmt.Printf("%-16s %6d KB  %-16s best %8.3f ms  median %8.3f  cpu %8.3f  × Valid %s  jsontext %s  json %s  node %s  bun %s\n", kind, size/1000, l.name,
+							l.wall[0].Seconds()*1000, l.wall[len(l.wall)/2].Seconds()*1000, l.cpu.Seconds()*1000/float64(rounds),
+							times(laps[0].wall[0]), times(laps[1].wall[0]), times(laps[2].wall[0]), times(node), times(bun))
+					}
+				}
+			})
+			for _, l := range laps {
+				l.wall, l.cpu = nil, 0
+			}
+		}
+	}
+}
+
+// sliceAny is what one does with encoding/json.
+func sliceAny(tb testing.TB, body []byte) {
+	var m map[string]any
+	if err := json.Unmarshal(body, &m); err != nil {
+		tb.Fatal(err)
+	}
+	for _, list := range []string{"messages", "input"} {
+		if all, ok := m[list].([]any); ok {
+			m[list] = all[len(all)/2:]
+		}
+	}
+	if _, err := json.Marshal(m); err != nil {
+		tb.Fatal(err)
+	}
+}
