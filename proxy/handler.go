@@ -27,12 +27,13 @@ type Config struct {
 	Policy *pare.Policy
 	// Base sends the requests. Nil: a transport that reaches the upstreams only.
 	Base http.RoundTripper
-	// MaxBody, PlanTime, Prune, NoHeal, Record, Begun, Planned and Log are those of a
+	// MaxBody, PlanTime, Prune, NoHeal, Secret, Record, Begun, Planned and Log are those of a
 	// [Transport].
 	MaxBody  int64
 	PlanTime time.Duration
 	Prune    bool
 	NoHeal   bool
+	Secret   func(accessKey string) (secret string, ok bool)
 	Record   func(*Record)
 	Begun    func(*Record)
 	Planned  func(id string, r *wire.Request, p *pare.Plan)
@@ -198,7 +199,7 @@ func (t trips) RoundTrip(req *http.Request) (*http.Response, error) {
 	h := t.h
 	to := req.Context().Value(targetKey{}).(target)
 	tr := Transport{
-		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal,
+		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal, Secret: h.conf.Secret,
 		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Log: h.conf.Log, room: h.room, upstream: to.upstream.Name,
 	}
 	if _, ours := vendors[to.upstream.Name]; !ours {

@@ -39,6 +39,10 @@ type Transport struct {
 	// Prune lets the rules of the policy vote on every request, not only on those that do
 	// not fit their window.
 	Prune bool
+	// Secret returns the secret of an access key of AWS. With it, requests that are signed
+	// are signed again, as their host or body is not what it was; without, those that are
+	// signed are left as they are. Nil knows none.
+	Secret func(accessKey string) (secret string, ok bool)
 	// NoHeal sends no request a second time.
 	NoHeal bool
 	// Record gets a record of every request that was looked at, when its reply has been
@@ -229,7 +233,7 @@ func (x *exchange) plan() {
 	default:
 		x.o = planned(x.in.Context(), x.body, x.plain, x.aim, x.t.planTime(x.aim.policy))
 	}
-	if x.o.body != nil && signed(x.in) {
+	if x.o.body != nil && x.sealed() {
 		x.o = x.o.skipped(SkipSigned, "")
 	}
 	if x.o.skip == SkipPanic {
@@ -237,10 +241,22 @@ func (x *exchange) plan() {
 	}
 }
 
-// signed reports whether the signature of a request covers its body, as that of AWS does
-// unless it says otherwise: what is changed would be refused for that.
-func signed(req *http.Request) bool {
-	return strings.HasPrefix(req.Header.Get("Authorization"), "AWS4-") && req.Header.Get("X-Amz-Content-Sha256") != "UNSIGNED-PAYLOAD"
+// sealed reports whether a request is signed, and must stay as it is: the signature of AWS
+// covers the body, unless it says otherwise, and nobody here can sign again.
+func (x *exchange) sealed() bool {
+	s, ok := signatureOf(x.in.Header)
+	if !ok || x.in.Header.Get(contentHash) == unsigned {
+		return false
+	}
+	_, can := x.secret(s)
+	return !can
+}
+
+func (x *exchange) secret(s signature) (string, bool) {
+	if x.t.Secret == nil {
+		return "", false
+	}
+	return x.t.Secret(s.key)
 }
 
 // out is what is sent first: what came, or what the plan makes of it.
@@ -269,13 +285,19 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 	out.Body = newReaderOf(x.body, bytes)
 	out.GetBody = func() (io.ReadCloser, error) { return newReaderOf(x.body, bytes), nil }
 	x.rec.BytesOut = int64(len(bytes))
+	if s, ok := signatureOf(out.Header); ok {
+		if secret, can := x.secret(s); can {
+			out.Header = out.Header.Clone()
+			s.sign(out, bytes, secret)
+		}
+	}
 	return x.t.base().RoundTrip(out)
 }
 
 // heal answers a refusal by planning again and sending once more. If that is no better, it
 // returns what came first, to the byte.
 func (x *exchange) heal(resp *http.Response) *http.Response {
-	if x.t.NoHeal || x.aim.unfitted || resp.StatusCode < 400 || x.o.glance.Dialect == wire.Auto || x.o.skip == SkipState || x.o.skip == SkipForeign || signed(x.in) {
+	if x.t.NoHeal || x.aim.unfitted || resp.StatusCode < 400 || x.o.glance.Dialect == wire.Auto || x.o.skip == SkipState || x.o.skip == SkipForeign || x.sealed() {
 		return resp
 	}
 	why, ok := x.refusal(resp)

@@ -45,6 +45,9 @@ still be writing to is left alone. pare undo reverts a repair.
 "backup" and "left", the findings that stay. Only findings whose effect is "refused"
 make a session a broken one. A session that cannot be read has "error".
 
+A base URL in the environment (ANTHROPIC_BASE_URL, …) that points at a port of this
+machine on which nobody listens is named, too.
+
 The status is 0 if all is well, 1 if a session is broken and was not repaired, 2 if a
 session or a folder could not be read.`
 }
@@ -57,6 +60,9 @@ func (c *doctorCmd) run(w *world) int {
 	s, err := c.search(w, since)
 	if err != nil {
 		return w.usage(err, "doctor")
+	}
+	if c.Home == "" {
+		deadBases(w)
 	}
 	r := &rounds{doctorCmd: c, w: w, home: s.Home, Found: agentlog.Find(s), now: time.Now()}
 	r.names = abbreviation{home: s.Home, tilde: c.Home == "" && runtime.GOOS != "windows"}

@@ -52,7 +52,7 @@ reads the configuration again.`
 }
 
 func (c *serveCmd) run(w *world) int {
-	o := serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: c.logger(w), Prune: c.Prune, Hosts: c.Host}
+	o := serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: c.logger(w), Prune: c.Prune, Hosts: c.Host, Secret: serve.Secrets(w.getenv)}
 	for _, text := range c.Upstream {
 		u, err := proxy.ParseUpstream(text)
 		if err != nil {

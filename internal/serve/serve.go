@@ -38,6 +38,8 @@ type Options struct {
 	PlanTime time.Duration
 	// Prune lets the rules vote on requests that fit.
 	Prune bool
+	// Secret is that of [proxy.Config]; see [Secrets].
+	Secret func(accessKey string) (secret string, ok bool)
 	// Base sends requests to the upstreams. Nil: the proxy's own.
 	Base http.RoundTripper
 	// Tokens are what clients must send, one of them: see [Server.SetTokens].
@@ -57,15 +59,17 @@ type Settings struct {
 
 // A Server is the proxy and everything beside it. Many goroutines may use it.
 type Server struct {
-	o      Options
-	proxy  *proxy.Handler
-	own    http.Handler
-	guard  guard
-	gate   gate
-	watch  *Watch
-	http   *http.Server
-	calls  *calls
-	closed chan struct{}
+	o     Options
+	proxy *proxy.Handler
+	own   http.Handler
+	guard guard
+	gate  gate
+
+	keeping *keeping // nil: receipts are only remembered
+	watch   *Watch
+	http    *http.Server
+	calls   *calls
+	closed  chan struct{}
 }
 
 // New puts a server together.
@@ -78,11 +82,14 @@ func New(o Options) *Server {
 	}
 	s := &Server{o: o, watch: NewWatch(), closed: make(chan struct{}), calls: &calls{max: o.MaxBody}}
 	s.calls.settings.Store(o.Settings)
+	if o.Store != nil {
+		s.keeping = newKeeping(o.Store.Memory())
+	}
 	s.guard.hosts = o.Hosts
 	s.gate.set(o.Tokens)
 	s.proxy = proxy.New(proxy.Config{
 		Upstreams: o.Upstreams, Policy: o.Settings.Policy, Base: o.Base, MaxBody: o.MaxBody, PlanTime: o.PlanTime, Prune: o.Prune,
-		Record: s.record, Begun: s.watch.Begin, Planned: s.watch.Keep, Log: o.Log, BodyTime: o.BodyTime,
+		Record: s.record, Begun: s.watch.Begin, Planned: s.watch.Keep, Log: o.Log, BodyTime: o.BodyTime, Secret: o.Secret,
 	})
 	s.own = s.guard.wrap(s.gate.own(s.routes()))
 	s.http = &http.Server{
@@ -111,6 +118,7 @@ func (s *Server) Set(to *Settings) {
 // record takes what happened to a request.
 func (s *Server) record(r *proxy.Record) {
 	s.watch.Add(r)
+	s.keeping.add(r)
 	if s.o.Traces != nil {
 		s.o.Traces.Add(r)
 	}
@@ -139,6 +147,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // way as long as grace says.
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
 	s.guard.listen(l.Addr())
+	if s.keeping != nil {
+		ended, written := make(chan struct{}), make(chan struct{})
+		go func() { s.keeping.run(ended); close(written) }()
+		defer func() { close(ended); <-written }()
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(l) }()
 	select {

@@ -373,11 +373,20 @@ func TestStore(t *testing.T) {
 	}
 	o := to(t, ok)
 	o.Store = st
-	at, _, _ := start(t, o)
+	at, _, end := start(t, o)
 	if resp, body := send(t, "POST", at+"/pare/v1/sessions", `{"id":"one","dialect":"anthropic"}`); resp.StatusCode != 201 {
 		t.Error(resp.Status, body)
 	}
 	if resp, body := send(t, "GET", at+"/pare/v1/sessions", ""); resp.StatusCode != 200 || !strings.Contains(body, `"one"`) {
+		t.Error(resp.Status, body)
+	}
+	// Receipts are found by another server, too.
+	changed, _ := send(t, "POST", at+"/v1/messages", broken)
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	at, _, _ = start(t, o)
+	if resp, body := send(t, "GET", at+"/pare/v1/receipts/"+changed.Header.Get("Pare-Receipt"), ""); resp.StatusCode != 200 || !strings.Contains(body, `"rule":"orphan-call"`) || strings.Contains(body, "and?") {
 		t.Error(resp.Status, body)
 	}
 	st.Close() // it is down

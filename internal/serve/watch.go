@@ -106,16 +106,6 @@ func (w *Watch) Listen() (<-chan *proxy.Record, func()) {
 	}
 }
 
-// receipt answers with what was done to one request.
-func (s *Server) receipt(w http.ResponseWriter, r *http.Request) {
-	rec, ok := s.watch.Find(r.PathValue("id"))
-	if !ok {
-		problem(w, http.StatusNotFound, "not_found", "there is no receipt of that name, or it has been forgotten")
-		return
-	}
-	answer(w, http.StatusOK, rec)
-}
-
 // requests lists the last ones, the newest first, and the totals.
 func (s *Server) requests(w http.ResponseWriter, r *http.Request) {
 	n := remembered

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/pare-llm/pare/internal/screen"
+)
+
+// baseURLs are the variables by which clients are pointed at a proxy.
+var baseURLs = []string{
+	"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "GOOGLE_GEMINI_BASE_URL", "GEMINI_BASE_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+}
+
+// deadBases names those that point at a port of this machine on which nobody listens: every
+// request of the agent fails then, and not for anything in its sessions.
+func deadBases(w *world) {
+	for _, name := range baseURLs {
+		address := w.getenv(name)
+		u, err := url.Parse(address)
+		if address == "" || err != nil || !loopback(u.Hostname()) {
+			continue
+		}
+		port := u.Port()
+		if port == "" {
+			port = u.Scheme
+		}
+		c, err := net.DialTimeout("tcp", net.JoinHostPort(u.Hostname(), port), time.Second)
+		if err == nil {
+			c.Close()
+			continue
+		}
+		screen.Fprintf(w.stderr, "pare: %s is %s, and nobody listens there: start pare serve, or unset the variable\n", name, u.Redacted())
+	}
+}
+
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}

@@ -1,0 +1,81 @@
+package serve
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/pare-llm/pare/proxy"
+)
+
+// A shelf keeps texts by name; the memory of a store is one.
+type shelf interface {
+	Store(name, text string)
+	Load(name string) (text string, ok bool)
+}
+
+// keeping writes receipts to the store, behind the requests: a store that is slow, or down,
+// costs receipts and no request.
+type keeping struct {
+	shelf shelf
+	queue chan *proxy.Record
+}
+
+// waiting is how many receipts may wait for the store.
+const waiting = 1024
+
+func newKeeping(s shelf) *keeping { return &keeping{s, make(chan *proxy.Record, waiting)} }
+
+// shelved is the name of a receipt in the store.
+func shelved(id string) string { return "receipt/" + id }
+
+// add takes the record of a request that was changed.
+func (k *keeping) add(r *proxy.Record) {
+	if k == nil || len(r.Changes) == 0 {
+		return
+	}
+	select {
+	case k.queue <- r:
+	default: // it does not keep up
+	}
+}
+
+// run writes until the server has ended, and then what is left.
+func (k *keeping) run(ended <-chan struct{}) {
+	for {
+		select {
+		case r := <-k.queue:
+			k.write(r)
+		case <-ended:
+			for {
+				select {
+				case r := <-k.queue:
+					k.write(r)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+func (k *keeping) write(r *proxy.Record) {
+	if text, err := json.Marshal(r); err == nil {
+		k.shelf.Store(shelved(r.ID), string(text))
+	}
+}
+
+// receipt answers with what was done to one request.
+func (s *Server) receipt(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	if rec, ok := s.watch.Find(id); ok {
+		answer(w, http.StatusOK, rec)
+		return
+	}
+	if s.keeping != nil {
+		if text, ok := s.keeping.shelf.Load(shelved(id)); ok {
+			answer(w, http.StatusOK, json.RawMessage(text))
+			return
+		}
+	}
+	problem(w, http.StatusNotFound, "not_found", "there is no receipt of that name, or it has been forgotten")
+}

@@ -1,0 +1,65 @@
+package proxy
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestSign has the example of AWS's own manual.
+func TestSign(t *testing.T) {
+	req, err := http.NewRequest("GET", "https://iam.amazonaws.com/?Version=2010-05-08&Action=ListUsers", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+	req.Header.Set("X-Amz-Date", "20150830T123600Z")
+	const head = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/iam/aws4_request, SignedHeaders=content-type;host;x-amz-date, Signature="
+	req.Header.Set("Authorization", head+"0")
+	s, ok := signatureOf(req.Header)
+	if !ok {
+		t.Fatal("no signature")
+	}
+	s.sign(req, nil, "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
+	if got := req.Header.Get("Authorization"); got != head+"5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7" {
+		t.Error(got)
+	}
+}
+
+// TestSignedRequests are changed only if they can be signed again.
+func TestSignedRequests(t *testing.T) {
+	const body = `{"messages":[{"role":"user","content":[{"text":"hi"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"t1","name":"f","input":{}}}]},{"role":"user","content":[{"text":"and?"}]}],"toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object"}}}}]}}`
+	for _, known := range []bool{false, true} {
+		var sent, auth, hash string
+		tr := &Transport{PlanTime: -1, Base: tripper(func(r *http.Request) (*http.Response, error) {
+			raw, _ := io.ReadAll(r.Body)
+			r.Body.Close()
+			sent, auth, hash = string(raw), r.Header.Get("Authorization"), r.Header.Get(contentHash)
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody}, nil
+		})}
+		if known {
+			tr.Secret = func(key string) (string, bool) { return "secret", key == "AKIA1" }
+		}
+		req, err := http.NewRequest("POST", "https://bedrock.test/model/anthropic.claude-3-haiku-20240307-v1%3A0/converse", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const was = "AWS4-HMAC-SHA256 Credential=AKIA1/20261116/us-east-1/bedrock/aws4_request, SignedHeaders=content-length;host;x-amz-date, Signature=abc"
+		req.Header.Set("Authorization", was)
+		req.Header.Set("X-Amz-Date", "20261116T000000Z")
+		req.Header.Set(contentHash, "def")
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		skipped := resp.Header.Get("Pare-Skipped")
+		if !known && (sent != body || auth != was || hash != "def" || skipped != "signed") {
+			t.Errorf("not known: %s %s %s", skipped, auth, sent)
+		}
+		if known && (sent == body || auth == was || hash == "def" || skipped != "" || !strings.HasPrefix(auth, strings.TrimSuffix(was, "abc"))) {
+			t.Errorf("known: %s %s %s", skipped, auth, sent)
+		}
+	}
+}
