@@ -48,18 +48,26 @@ type Appended struct {
 // returns without an error, the entries are on disk. The errors are a *ConflictError, a
 // *DuplicateError, an *EntryError, or wrap ErrNotFound or ErrDeleted.
 func (s *Store) Append(ctx context.Context, key Key, head Head, entries ...Entry) (Appended, error) {
-	var (
-		done Appended
-		x    *Session
-	)
-	err := s.write(ctx, func(t *tx) (err error) {
-		x, err = s.live(ctx, t, key, true)
-		if err != nil {
-			return err
+	entries = slices.Clone(entries)
+	for i := range entries {
+		if entries[i].ID == "" {
+			entries[i].ID = NewID() // the same one, however often it is tried
 		}
-		done, err = s.append(ctx, t, x, head, entries)
-		return err
-	})
+	}
+	done, x, err := s.appendQuickly(ctx, key, head, entries)
+	if x == nil {
+		err = s.write(ctx, func(t *tx) (err error) {
+			x, err = s.live(ctx, t, key, true)
+			if err != nil {
+				return err
+			}
+			done, err = s.append(ctx, t, x, head, entries)
+			return err
+		})
+		if err == nil && done.Replayed == 0 {
+			s.known.learn(x, done.Entries)
+		}
+	}
 	if err != nil {
 		return Appended{}, err
 	}

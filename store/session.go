@@ -279,6 +279,7 @@ func (s *Store) Update(ctx context.Context, key Key, c Set) error {
 			return fmt.Errorf("update session %s: %w: a title, or the name of a model, is longer than %d bytes", key, errUsage, maxTitle)
 		}
 	}
+	defer s.known.forget(key) // entries are weighed by the model
 	return s.write(ctx, func(t *tx) error {
 		x, err := s.live(ctx, t, key, true)
 		if err != nil {

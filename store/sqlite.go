@@ -15,7 +15,9 @@ import (
 )
 
 // sqliteEngine is SQLite: one file, one writer at a time, any number of readers.
-type sqliteEngine struct{}
+type sqliteEngine struct {
+	group group
+}
 
 // openSQLite opens a file; nobody but its owner may read it.
 //
@@ -45,13 +47,13 @@ func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 	if write, err = sqliteDB(path, "immediate", 1); err != nil {
 		return nil, nil, nil, err
 	}
-	return read, write, sqliteEngine{}, nil
+	return read, write, &sqliteEngine{}, nil
 }
 
 func sqliteDB(path, lock string, conns int) (*sql.DB, error) {
 	q := url.Values{"_txlock": {lock}}
 	// The time-out comes first: the other pragmas may have to wait for a lock.
-	for _, p := range []string{"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "cache_size(-16000)"} {
+	for _, p := range []string{"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-16000)"} {
 		q.Add("_pragma", p)
 	}
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
@@ -63,11 +65,11 @@ func sqliteDB(path, lock string, conns int) (*sql.DB, error) {
 	return db, nil
 }
 
-func (sqliteEngine) name() string             { return "sqlite" }
-func (sqliteEngine) bind(query string) string { return query }
-func (sqliteEngine) lock() string             { return "" }
+func (*sqliteEngine) name() string             { return "sqlite" }
+func (*sqliteEngine) bind(query string) string { return query }
+func (*sqliteEngine) lock() string             { return "" }
 
-func (sqliteEngine) retry(err error) bool {
+func (*sqliteEngine) retry(err error) bool {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return false
@@ -77,33 +79,33 @@ func (sqliteEngine) retry(err error) bool {
 }
 
 // full: a file system that is full, or a limit on the size of files.
-func (sqliteEngine) full(err error) bool {
+func (*sqliteEngine) full(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && (e.Code()&0xff == lib.SQLITE_FULL || e.Code() == lib.SQLITE_IOERR_WRITE || e.Code() == lib.SQLITE_IOERR_SHMSIZE)
 }
 
-func (sqliteEngine) index(ctx context.Context, t *tx, sid, seq int64, text string) error {
+func (*sqliteEngine) index(ctx context.Context, t *tx, sid, seq int64, text string) error {
 	_, err := t.exec(ctx, `INSERT INTO words (body, sid, seq) VALUES (?, ?, ?)`, text, sid, seq)
 	return err
 }
 
 // find makes one phrase of each word, so that nothing in it is an operator.
-func (sqliteEngine) find(words []string) (string, []any, string) {
+func (*sqliteEngine) find(words []string) (string, []any, string) {
 	for i, w := range words {
 		words[i] = `"` + strings.ReplaceAll(w, `"`, `""`) + `"`
 	}
 	return `words MATCH ?`, []any{strings.Join(words, " ")}, `rank, words.sid, words.seq DESC`
 }
 
-func (sqliteEngine) forget(ctx context.Context, t *tx, sid, from, to int64) error {
+func (*sqliteEngine) forget(ctx context.Context, t *tx, sid, from, to int64) error {
 	_, err := t.exec(ctx, `DELETE FROM words WHERE sid = ? AND seq BETWEEN ? AND ?`, sid, from, to)
 	return err
 }
 
 // clock: all processes are on one machine.
-func (sqliteEngine) clock(_ context.Context, _ *tx, local func() int64) (int64, error) {
+func (*sqliteEngine) clock(_ context.Context, _ *tx, local func() int64) (int64, error) {
 	return local(), nil
 }
 
 // guard: there is one writer.
-func (sqliteEngine) guard(context.Context, *tx, bool) error { return nil }
+func (*sqliteEngine) guard(context.Context, *tx, bool) error { return nil }

@@ -35,6 +35,7 @@ type Store struct {
 	o   Options
 
 	watch  watchers
+	known  knowledge
 	secret []byte // of the database
 }
 
@@ -44,6 +45,9 @@ type engine interface {
 	name() string
 	// bind rewrites the question marks of a statement.
 	bind(query string) string
+	// quick appends entries behind the head of a session, which it has to be, or does
+	// nothing: one round trip where that is possible.
+	quick(ctx context.Context, db *sql.DB, x *Session, q *quickly) (done bool, err error)
 	// lock is added to the query of a session that is about to change.
 	lock() string
 	// retry reports whether a transaction failed for a reason that passes: another one was

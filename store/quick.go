@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"sync"
+)
+
+// Most appends come from the process that appended last. It knows the session as it was
+// then: if the head is still the same, nothing else is different, and the entries can be
+// written without reading anything. If not, nothing is written, and the append goes the
+// long way.
+
+// knowledge is what this process knows of sessions that it has appended to. Many
+// goroutines may use it.
+type knowledge struct {
+	mu sync.Mutex
+	of map[Key]*acquaintance
+}
+
+// An acquaintance is a session as it was after an append. It is never changed.
+type acquaintance struct {
+	x    Session
+	open map[openCall]place // calls that were made by this process and are not answered
+}
+
+type openCall struct {
+	id     string
+	family uint8
+}
+
+type place struct {
+	seq int64
+	no  int
+}
+
+const (
+	maxKnown = 4096 // sessions
+	maxOpen  = 64   // calls of one
+	maxQuick = 16   // entries of one append
+)
+
+// recall returns what is known of a session; nil: nothing.
+func (k *knowledge) recall(key Key) *acquaintance {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.of[key]
+}
+
+// learn takes over a session as it is after entries were appended to it.
+func (k *knowledge) learn(x *Session, entries []Entry) {
+	if len(x.state.Lineage) > 0 {
+		return // ids may be taken in a session that it shares entries of
+	}
+	open := make(map[openCall]place)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if old := k.of[x.Key]; old != nil {
+		if old.x.Head >= x.Head {
+			return
+		}
+		if old.x.Head == x.Head-int64(len(entries)) { // nothing came in between
+			open = maps.Clone(old.open)
+		}
+	}
+	for _, e := range entries {
+		for _, c := range e.Calls {
+			if c.ID != "" {
+				open[openCall{c.ID, c.family}] = place{e.Seq, c.No}
+			}
+		}
+		for _, c := range e.Answers {
+			delete(open, openCall{c.ID, c.family})
+		}
+	}
+	if len(open) > maxOpen {
+		clear(open)
+	}
+	if k.of == nil || len(k.of) >= maxKnown {
+		k.of = make(map[Key]*acquaintance)
+	}
+	k.of[x.Key] = &acquaintance{*x, open}
+}
+
+// forget is for a session that is not what it was taken for.
+func (k *knowledge) forget(key Key) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.of, key)
+}
+
+// quickly is what a quick append writes.
+type quickly struct {
+	head, cum int64 // of the session afterwards
+	at        int64
+	rows      []row
+}
+
+// appendQuickly appends entries to a session that is known. The session is nil if that
+// cannot be.
+func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries []Entry) (done Appended, x *Session, err error) {
+	if len(entries) == 0 || len(entries) > maxQuick {
+		return done, nil, nil
+	}
+	a := s.known.recall(key)
+	if a == nil || a.x.Dialect == "" || head.mode != anywhere && head.seq != a.x.Head {
+		return done, nil, nil
+	}
+	y := a.x
+	q := &quickly{head: y.Head, cum: y.cum, at: s.now()}
+	open := maps.Clone(a.open)
+	for i, e := range entries {
+		r, err := s.prepare(&y, i, e)
+		if err != nil || len(r.media) > 0 {
+			return done, nil, nil // the long way has the error
+		}
+		q.head++
+		q.cum += r.weight
+		r.Seq, r.cum, r.At = q.head, q.cum, s.o.Now().UTC()
+		for _, c := range r.Calls {
+			if c.ID == "" {
+				return done, nil, nil
+			}
+			open[openCall{c.ID, c.family}] = place{r.Seq, c.No}
+		}
+		for j := range r.Answers {
+			c := &r.Answers[j]
+			call := openCall{c.ID, c.family}
+			p, ok := open[call]
+			if !ok {
+				return done, nil, nil // who made the call has to be looked up
+			}
+			c.Seq, c.No = p.seq, p.no
+			delete(open, call)
+		}
+		q.rows = append(q.rows, r)
+	}
+	ok, err := s.eng.quick(ctx, s.wdb, &y, q)
+	if err != nil || !ok {
+		s.known.forget(key)
+		return done, nil, nil // the long way has the error, if it is one
+	}
+	y.Head, y.cum = q.head, q.cum
+	done.Head = q.head
+	for _, r := range q.rows {
+		e := r.Entry
+		e.Raw = nil
+		done.Entries = append(done.Entries, e)
+	}
+	s.known.learn(&y, done.Entries)
+	return done, &y, nil
+}

@@ -1,0 +1,242 @@
+package store_test
+
+import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/pgtest"
+	"github.com/pare-llm/pare/store"
+)
+
+// benchEngines runs a benchmark on both databases.
+func benchEngines(b *testing.B, f func(b *testing.B, dsn string)) {
+	b.Run("sqlite", func(b *testing.B) { f(b, filepath.Join(b.TempDir(), "pare.db")) })
+	b.Run("postgres", func(b *testing.B) { f(b, pgtest.DSN(b)) })
+}
+
+// talk makes messages as agents write them: text, a call, its result of one or two
+// kilobytes of code and logs.
+type talk struct {
+	r *rand.Rand
+	n int
+}
+
+var vocabulary = strings.Fields(`func return if err != nil { } := range for var the test failed at line expected got in package file
+	import error value string int byte context request session message with and is not found 404 200 ok done build main.go store.go`)
+
+func (k *talk) words(n int) string {
+	var text strings.Builder
+	for range n {
+		text.WriteString(vocabulary[k.r.IntN(len(vocabulary))])
+		if k.r.IntN(4) == 0 {
+			fmt.Fprintf(&text, "_%x", k.r.IntN(1<<16))
+		}
+		text.WriteByte(' ')
+	}
+	return text.String()
+}
+
+func (k *talk) next() []byte {
+	k.n++
+	id := fmt.Sprintf("toolu_%08d", k.n/3)
+	switch k.n % 3 {
+	case 1:
+		return call(id)
+	case 2:
+		return result(fmt.Sprintf("toolu_%08d", (k.n-1)/3), k.words(150+k.r.IntN(150)))
+	}
+	return user(k.words(20))
+}
+
+// BenchmarkAppend: appends beside bare INSERTs of the same bytes, with the same durability,
+// in turns, by as many writers.
+func BenchmarkAppend(b *testing.B) {
+	benchEngines(b, func(b *testing.B, dsn string) {
+		st := open(b, dsn)
+		bare := bareTable(b, dsn)
+		for _, writers := range []int{1, 8} {
+			b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
+				var ours, theirs []time.Duration
+				for round := range 21 {
+					lists := make([][][]byte, writers)
+					keys := make([]store.Key, writers)
+					for w := range writers {
+						k := &talk{r: rand.New(rand.NewPCG(uint64(round), uint64(w)))}
+						for range 240 / writers {
+							lists[w] = append(lists[w], k.next())
+						}
+						keys[w] = create(b, st, fmt.Sprintf("%s-%d-%d-%d-%d", b.Name(), b.N, writers, round, w))
+					}
+					a := together(writers, func(w int) {
+						for i, raw := range lists[w] {
+							if _, err := st.Append(ctx, keys[w], store.Exactly(int64(i)), store.Message(fmt.Sprintf("m%d", i), raw)); err != nil {
+								panic(err)
+							}
+						}
+					})
+					b := together(writers, func(w int) {
+						for _, raw := range lists[w] {
+							if _, err := bare.Exec(raw); err != nil {
+								panic(err)
+							}
+						}
+					})
+					ours, theirs = append(ours, a), append(theirs, b)
+				}
+				// The rest of the machine can only take time away: the median of all rounds.
+				a, c := median(ours), median(theirs)
+				b.ReportMetric(240/a.Seconds(), "appends/s")
+				b.ReportMetric(240/c.Seconds(), "inserts/s")
+				b.ReportMetric(100*c.Seconds()/a.Seconds(), "%-of-insert")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	})
+}
+
+func together(n int, f func(w int)) time.Duration {
+	var wait sync.WaitGroup
+	start := time.Now()
+	for w := range n {
+		wait.Go(func() { f(w) })
+	}
+	wait.Wait()
+	return time.Since(start)
+}
+
+// bareTable is an insert into a table of its own, in the same kind of database.
+func bareTable(b *testing.B, dsn string) *sql.Stmt {
+	driver, query := "pgx", `INSERT INTO bare (raw) VALUES ($1)`
+	make := `CREATE TABLE bare (n BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, raw BYTEA NOT NULL)`
+	conns := 16
+	if !strings.HasPrefix(dsn, "postgres:") {
+		driver, query, make, conns = "sqlite", `INSERT INTO bare (raw) VALUES (?)`, `CREATE TABLE bare (n INTEGER PRIMARY KEY, raw BLOB NOT NULL)`, 1
+		dsn = "file:" + dsn + ".bare?_pragma=busy_timeout(20000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
+	}
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { db.Close() })
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	if _, err := db.Exec(make); err != nil {
+		b.Fatal(err)
+	}
+	stmt, err := db.Prepare(query)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return stmt
+}
+
+// BenchmarkHistory: what an append and a window of 100,000 tokens cost behind 1,000, 10,000
+// and 100,000 messages, in turns.
+func BenchmarkHistory(b *testing.B) {
+	benchEngines(b, func(b *testing.B, dsn string) {
+		st := open(b, dsn)
+		lengths := []int{1000, 10_000, 100_000}
+		if testing.Short() {
+			lengths = []int{100, 1000, 10_000}
+		}
+		talks := make([]*talk, len(lengths))
+		for i, n := range lengths {
+			talks[i] = &talk{r: rand.New(rand.NewPCG(uint64(n), 1))}
+			key := create(b, st, fmt.Sprintf("h%d", n))
+			for done := 0; done < n; {
+				var list []store.Entry
+				for range min(2000, n-done) {
+					list = append(list, store.Message(fmt.Sprintf("m%d", done), talks[i].next()))
+					done++
+				}
+				if _, err := st.Append(ctx, key, store.Anywhere, list...); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		p := &pare.Policy{Window: &pare.Window{Tokens: 100_000, Low: 70_000}}
+		appends, windows := make([][]time.Duration, len(lengths)), make([][]time.Duration, len(lengths))
+		for range 25 {
+			for i, n := range lengths {
+				key := store.ID(fmt.Sprintf("h%d", n))
+				raw := talks[i].next()
+				start := time.Now()
+				if _, err := st.Append(ctx, key, store.Anywhere, store.Message("", raw)); err != nil {
+					b.Fatal(err)
+				}
+				appends[i] = append(appends[i], time.Since(start))
+				start = time.Now()
+				if _, err := st.Window(ctx, key, store.Ask{Policy: p}); err != nil {
+					b.Fatal(err)
+				}
+				windows[i] = append(windows[i], time.Since(start))
+			}
+		}
+		for i, n := range lengths {
+			a, w := median(appends[i]), median(windows[i])
+			b.ReportMetric(float64(a.Microseconds()), fmt.Sprintf("append-µs@%d", n))
+			b.ReportMetric(float64(w.Microseconds())/1000, fmt.Sprintf("window-ms@%d", n))
+		}
+		last := len(lengths) - 1
+		b.ReportMetric(float64(median(appends[last]))/float64(median(appends[0])), "append-longest/shortest")
+		b.ReportMetric(float64(median(windows[last]))/float64(median(windows[0])), "window-longest/shortest")
+		b.ReportMetric(0, "ns/op")
+	})
+}
+
+func median(all []time.Duration) time.Duration {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// BenchmarkDisk: bytes on disk for a byte of body, pictures counted once.
+func BenchmarkDisk(b *testing.B) {
+	benchEngines(b, func(b *testing.B, dsn string) {
+		st := open(b, dsn)
+		k := &talk{r: rand.New(rand.NewPCG(4, 4))}
+		before := onDisk(b, st, dsn)
+		body := 0
+		for s := range 10 {
+			key := create(b, st, fmt.Sprintf("s%d", s))
+			for i := range 300 {
+				raw := k.next()
+				body += len(raw)
+				if i%30 == 29 {
+					shot := picture(60_000, byte(i%4))
+					if s == 0 && i < 120 {
+						body += len(shot)
+					}
+					raw = []byte(fmt.Sprintf(`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%s"}}]}`, shot))
+				}
+				put(b, st, key, raw)
+			}
+		}
+		b.ReportMetric(float64(onDisk(b, st, dsn)-before)/float64(body), "disk/body")
+		b.ReportMetric(float64(body)/1e6, "MB-of-bodies")
+		b.ReportMetric(0, "ns/op")
+	})
+}
+
+func onDisk(b *testing.B, st *store.Store, dsn string) int64 {
+	b.Helper()
+	if st.Engine() == "postgres" {
+		return int64(st.Count(`SELECT pg_database_size(current_database())`))
+	}
+	if err := st.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
+		b.Fatal(err)
+	}
+	info, err := os.Stat(dsn)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return info.Size()
+}
