@@ -155,11 +155,12 @@ func summaryOf(r *wire.Request) (string, bool) {
 	return "", false
 }
 
-// errStale says that what was summarised is not in force any more.
-var errStale = errors.New("the session was reverted or compacted while the summary was written; nothing was changed")
+// ErrStale is wrapped by the error for a compaction of what is not in force any more.
+// Nothing was changed.
+var ErrStale = errors.New("the session was reverted or compacted while the summary was written; nothing was changed")
 
 // errParts says that a summary would end inside of an exchange.
-var errParts = errors.New("a call that it would stand for is answered behind it; nothing was changed")
+var errParts = fmt.Errorf("%w: a call that it would stand for is answered behind it", ErrStale)
 
 // commit writes a compaction down, with the handle of what it stands for, if the lease
 // still holds and what was summarised is still in force.
@@ -174,7 +175,7 @@ func (s *Store) commit(ctx context.Context, x *Session, made *Compaction, prior 
 			return errors.Join(ErrBusy, err)
 		}
 		if last, _ := now.state.compaction(); last.Seq != prior.Seq || !now.state.visible(made.To) || made.To <= prior.To {
-			return errStale
+			return ErrStale
 		}
 		// A cut is a place that no exchange straddles, whatever was appended meanwhile.
 		if whole, err := s.wholeTo(ctx, t, now, made.To); err != nil || whole != made.To {

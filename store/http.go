@@ -28,6 +28,8 @@ type HandlerOptions struct {
 	// that it opens. Nil: no token is asked for, everybody on this machine has the scope
 	// "", and other machines are refused.
 	Tokens map[string]string
+	// Scope takes the place of Tokens: it says which scope a request opens, if any.
+	Scope func(*http.Request) (scope string, ok bool)
 	// Policy is that of windows which name no limit of their own. Nil: see [Ask].
 	Policy *pare.Policy
 	// Compactor makes summaries. Nil: what is compacted is archived and named.
@@ -108,8 +110,11 @@ func (s *Store) Handler(o HandlerOptions) http.Handler {
 // scope is what the token of a request opens. Every token is compared, and in constant
 // time, so that nobody learns how close a guess was.
 func (a *api) scope(q *http.Request) (scope string, ok bool) {
-	if a.o.Tokens == nil {
-		return "", local(q)
+	switch {
+	case a.o.Scope != nil:
+		return a.o.Scope(q)
+	case a.o.Tokens == nil:
+		return "", Local(q)
 	}
 	given, _ := strings.CutPrefix(q.Header.Get("Authorization"), "Bearer ")
 	sum := sha256.Sum256([]byte(given))
@@ -122,8 +127,8 @@ func (a *api) scope(q *http.Request) (scope string, ok bool) {
 	return scope, ok
 }
 
-// local reports whether a request comes from this machine.
-func local(q *http.Request) bool {
+// Local reports whether a request comes from this machine.
+func Local(q *http.Request) bool {
 	host, _, err := net.SplitHostPort(q.RemoteAddr)
 	if err != nil {
 		return q.RemoteAddr == "" || q.RemoteAddr == "@" // a socket in the file system
@@ -230,7 +235,7 @@ func (c *call) fail(err error) {
 		status, p = http.StatusRequestEntityTooLarge, problem{Type: "too_large", Message: fmt.Sprintf("the body is larger than %d bytes", large.Limit)}
 	case errors.Is(err, errBody), errors.Is(err, errUsage):
 		status, p = http.StatusBadRequest, problem{Type: "bad_request", Message: err.Error()}
-	case errors.Is(err, ErrBusy), errors.Is(err, errStale), errors.Is(err, errParts):
+	case errors.Is(err, ErrBusy), errors.Is(err, ErrStale):
 		status, p = http.StatusConflict, problem{Type: "busy", Message: err.Error()}
 	case errors.Is(err, ErrExists):
 		status, p = http.StatusConflict, problem{Type: "exists", Message: err.Error()}

@@ -122,24 +122,30 @@ func (*postgresEngine) guard(ctx context.Context, t *tx, alone bool) error {
 	return err
 }
 
-// quickQuery appends in one statement: nothing is inserted unless the head is as expected.
-const quickQuery = `WITH s AS (
+// Parts of the statement that appends in one: nothing is inserted unless the head is as
+// expected.
+const (
+	quickHead = `WITH s AS (
 		UPDATE sessions SET head = $2, cum = $3, updated_at = $4 WHERE sid = $1 AND head = $5 AND deleted_at IS NULL RETURNING sid
 	), e AS (
 		INSERT INTO entries (sid, seq, id, kind, flags, weight, cum, size, sum, codec, at, raw)
 		SELECT s.sid, v.seq, v.id, v.kind, v.flags, v.weight, v.cum, v.size, v.sum, v.codec, $4, v.raw
 		FROM s, unnest($6::bigint[], $7::text[], $8::text[], $9::smallint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bytea[], $14::smallint[], $15::bytea[])
 			AS v (seq, id, kind, flags, weight, cum, size, sum, codec, raw)
-	), c AS (
+	)`
+	quickCalls = `, c AS (
 		INSERT INTO calls (sid, seq, no, call_id, tool, family)
 		SELECT s.sid, v.seq, v.no, v.call_id, v.tool, v.family
 		FROM s, unnest($16::bigint[], $17::integer[], $18::text[], $19::text[], $20::smallint[]) AS v (seq, no, call_id, tool, family)
-	), a AS (
+	)`
+	quickAnswers = `, a AS (
 		INSERT INTO answers (sid, seq, no, call_id, tool, family, call_seq, call_no)
 		SELECT s.sid, v.seq, v.no, v.call_id, v.tool, v.family, v.call_seq, v.call_no
-		FROM s, unnest($21::bigint[], $22::integer[], $23::text[], $24::text[], $25::smallint[], $26::bigint[], $27::integer[])
+		FROM s, unnest($16::bigint[], $17::integer[], $18::text[], $19::text[], $20::smallint[], $21::bigint[], $22::integer[])
 			AS v (seq, no, call_id, tool, family, call_seq, call_no)
-	) SELECT count(*) FROM s`
+	)`
+	quickEnd = ` SELECT count(*) FROM s`
+)
 
 func (*postgresEngine) quick(ctx context.Context, db *sql.DB, x *Session, q *quickly) (bool, error) {
 	var (
@@ -161,11 +167,20 @@ func (*postgresEngine) quick(ctx context.Context, db *sql.DB, x *Session, q *qui
 			answers.add(r.Seq, j, c)
 		}
 	}
+	args := []any{x.sid, q.head, q.cum, q.at, x.Head, seqs, ids, kinds, flags, weights, cums, sizes, sums, codecs, raws}
+	query := quickHead
+	switch {
+	case len(calls.seqs) > 0 && len(answers.seqs) > 0:
+		return false, nil // the long way
+	case len(calls.seqs) > 0:
+		query += quickCalls
+		args = append(args, calls.seqs, calls.nos, calls.ids, calls.tools, calls.families)
+	case len(answers.seqs) > 0:
+		query += quickAnswers
+		args = append(args, answers.seqs, answers.nos, answers.ids, answers.tools, answers.families, answers.callSeqs, answers.callNos)
+	}
 	var n int
-	err := db.QueryRowContext(ctx, quickQuery, x.sid, q.head, q.cum, q.at, x.Head,
-		seqs, ids, kinds, flags, weights, cums, sizes, sums, codecs, raws,
-		calls.seqs, calls.nos, calls.ids, calls.tools, calls.families,
-		answers.seqs, answers.nos, answers.ids, answers.tools, answers.families, answers.callSeqs, answers.callNos).Scan(&n)
+	err := db.QueryRowContext(ctx, query+quickEnd, args...).Scan(&n)
 	return n == 1, err
 }
 

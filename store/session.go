@@ -302,3 +302,16 @@ func (s *Store) Update(ctx context.Context, key Key, c Set) error {
 		return err
 	})
 }
+
+// Heavy lists sessions of all scopes that weigh more than so many tokens beyond their last
+// summary, the heaviest first: they are worth being compacted.
+func (s *Store) Heavy(ctx context.Context, above int64, limit int) (keys []Key, err error) {
+	all, err := s.sessions(ctx, `deleted_at IS NULL AND cum > ? ORDER BY cum DESC`, above)
+	for _, x := range all {
+		last, _ := x.state.compaction()
+		if len(keys) < limit && x.cum-last.Cum > above {
+			keys = append(keys, x.Key)
+		}
+	}
+	return keys, err
+}

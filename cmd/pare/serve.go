@@ -25,6 +25,7 @@ type serveCmd struct {
 	Upstream  []string      `sep:"none" placeholder:"NAME=URL" help:"Where requests go: anthropic, openai, gemini, bedrock, or a name of your own, reached at /u/NAME/. May be repeated. Default: the vendors' own."`
 	Store     string        `placeholder:"DSN" env:"PARE_STORE" help:"The store of sessions: a file, or postgres://… . Default: pare.db in the user's data folder."`
 	NoStore   bool          `help:"Keep no sessions."`
+	Compact   int64         `name:"compact-above" placeholder:"N" help:"Summarise sessions with more than N tokens beyond their last summary, in the background. Default: never."`
 	Prune     bool          `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit."`
 	MaxBody   string        `placeholder:"SIZE" help:"The largest request that is looked at; larger ones go on as they are. Default: 64MB."`
 	TokenFile string        `type:"path" placeholder:"FILE" help:"What clients must send as Pare-Token: one of the lines of FILE. PARE_TOKENS names some, too. Needed if other machines can reach the address."`
@@ -85,6 +86,11 @@ func (c *serveCmd) run(w *world) int {
 	if o.Store != nil {
 		defer o.Store.Close()
 	}
+	upkeep, err := c.upkeep(o)
+	if err != nil {
+		return w.fail(err.Error(), "omit --compact-above, or name a store with --store")
+	}
+	defer upkeep()
 	l, err := serve.Listen(c.Listen, w.getenv)
 	if err != nil {
 		return w.fail(err.Error(), "another --listen HOST:PORT may be free")

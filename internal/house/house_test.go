@@ -54,6 +54,7 @@ var floors = map[string]floor{
 	"store":               {5, []string{}, "keeps sessions"},
 	"internal/pgtest":     {5, []string{}, "runs a database for tests"},
 	"proxy":               {5, []string{}, "serves requests"},
+	"internal/background": {6, []string{}, "compacts sessions while agents go on"},
 	"internal/serve":      {6, []string{}, "puts the server together"},
 	"ui":                  {5, []string{}, "shows pages"},
 	"internal/truth":      {5, nil, "tests only"},

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+
+	"github.com/pare-llm/pare/store"
 )
 
 // tokenHeader carries the token of a client. Authorization belongs to the vendors. It is
@@ -75,4 +77,24 @@ func (g *gate) own(next http.Handler) http.Handler {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		problem(w, http.StatusUnauthorized, "unauthorized", "a token is missing or unknown: send "+tokenHeader+" or Authorization: Bearer …")
 	})
+}
+
+// scope says which sessions a request may use: those of the name in its token, or, without
+// tokens, those without a scope, from this machine.
+func (g *gate) scope(r *http.Request) (string, bool) {
+	if !g.shut() {
+		return "", store.Local(r)
+	}
+	token := r.Header.Get(tokenHeader)
+	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); token == "" && ok {
+		token = bearer
+	}
+	if c, err := r.Cookie(cookie); token == "" && err == nil {
+		token = c.Value
+	}
+	name, _, named := strings.Cut(token, ":")
+	if !named {
+		name = ""
+	}
+	return name, g.opens(token)
 }

@@ -42,7 +42,8 @@ type Options struct {
 	Secret func(accessKey string) (secret string, ok bool)
 	// Base sends requests to the upstreams. Nil: the proxy's own.
 	Base http.RoundTripper
-	// Tokens are what clients must send, one of them: see [Server.SetTokens].
+	// Tokens are what clients must send, one of them: see [Server.SetTokens]. One that is
+	// written NAME:SECRET opens the sessions of the scope NAME, and no others.
 	Tokens []string
 	// HeaderTime is how long the headers of a request may take, BodyTime how long nothing
 	// may come of its body. Zero: a minute.
@@ -183,7 +184,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /pare/v1/events", s.events)
 	mux.HandleFunc("GET /pare/metrics", s.metrics)
 	if s.o.Store != nil {
-		h := s.o.Store.Handler(store.HandlerOptions{Policy: s.o.Settings.Policy, MaxBody: s.o.MaxBody})
+		h := s.o.Store.Handler(store.HandlerOptions{Scope: s.gate.scope, Policy: s.o.Settings.Policy, MaxBody: s.o.MaxBody})
 		for _, path := range []string{"/pare/v1/sessions", "/pare/v1/sessions/", "/pare/v1/search", "/pare/v1/recall/", "/pare/v1/openapi.json"} {
 			mux.Handle(path, h)
 		}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/background"
+	"github.com/pare-llm/pare/internal/serve"
+	summaries "github.com/pare-llm/pare/summary"
+)
+
+// upkeep compacts heavy sessions in the background, if that is asked for; the function
+// that comes back ends it.
+func (c *serveCmd) upkeep(o serve.Options) (func(), error) {
+	switch {
+	case c.Compact == 0:
+		return func() {}, nil
+	case c.Compact < 0:
+		return nil, errors.New("--compact-above must not be negative")
+	case o.Store == nil:
+		return nil, errors.New("--compact-above needs a store")
+	}
+	by := &pare.Compactor{Summarize: summaries.Extract(summaries.ExtractOptions{}), Memory: o.Store.Memory()}
+	if p := o.Settings.Policy; p != nil && p.Compact != nil {
+		by = p.Compact
+	}
+	r, err := background.Start(context.Background(), o.Store, c.Store, background.Options{Above: c.Compact, Compactor: by, Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	return r.Stop, nil
+}

@@ -1,0 +1,123 @@
+// Package background compacts sessions that have grown heavy, while agents go on with
+// them: on PostgreSQL as jobs of River that all replicas share, on SQLite in this process.
+//
+// A replica may die at any moment. A job that it leaves is done by another one, and a
+// session is compacted by one process at a time, since the store gives it to one only.
+package background
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/store"
+)
+
+// Options says what is compacted, and how.
+type Options struct {
+	// Above is how many tokens a session may have beyond its last summary; it must be
+	// given.
+	Above int64
+	// Compactor makes the summaries.
+	Compactor *pare.Compactor
+	// Every is how often the store is looked at. Zero: every 15 seconds.
+	Every time.Duration
+	// Workers is how many sessions are compacted at the same time. Zero: 2.
+	Workers int
+	// Log gets what went wrong. Nil: nobody does.
+	Log *slog.Logger
+}
+
+// most is how many sessions one look finds at most: the rest is found by the next.
+const most = 100
+
+// A Runner does the work until it is stopped. Many goroutines may use it.
+type Runner struct{ stop func() }
+
+// Stop ends the work, and waits for what is under way or until the context ends.
+func (r *Runner) Stop() { r.stop() }
+
+// Start begins the work on a store, whose address is needed for PostgreSQL.
+func Start(ctx context.Context, st *store.Store, dsn string, o Options) (*Runner, error) {
+	if o.Above <= 0 || o.Compactor == nil {
+		return nil, errors.New("background: Above and Compactor must be given")
+	}
+	if o.Every == 0 {
+		o.Every = 15 * time.Second
+	}
+	if o.Workers == 0 {
+		o.Workers = 2
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	w := &work{st, o}
+	if st.Engine() == "postgres" {
+		return startRiver(ctx, dsn, w)
+	}
+	return startHere(ctx, w), nil
+}
+
+// work is what both ways have in common.
+type work struct {
+	st *store.Store
+	o  Options
+}
+
+// compact compacts a session once. That another process does so, or that it has changed
+// meanwhile, is no error: the next look decides again.
+func (w *work) compact(ctx context.Context, key store.Key) error {
+	_, err := w.st.Compact(ctx, key, w.o.Compactor)
+	switch {
+	case errors.Is(err, store.ErrBusy), errors.Is(err, store.ErrStale), errors.Is(err, store.ErrDeleted), errors.Is(err, store.ErrNotFound):
+		return nil
+	case err != nil:
+		w.o.Log.Warn("a session could not be compacted", "session", key.String(), "error", err)
+	}
+	return err
+}
+
+// startHere works in this process: the file is not shared with other machines.
+func startHere(ctx context.Context, w *work) *Runner {
+	ctx, cancel := context.WithCancel(ctx)
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		beat := time.NewTicker(w.o.Every)
+		defer beat.Stop()
+		for {
+			w.look(ctx)
+			select {
+			case <-ctx.Done():
+				return
+			case <-beat.C:
+			}
+		}
+	})
+	return &Runner{func() { cancel(); wait.Wait() }}
+}
+
+// look compacts what is heavy now, some at a time.
+func (w *work) look(ctx context.Context) {
+	keys, err := w.st.Heavy(ctx, w.o.Above, most)
+	if err != nil {
+		if ctx.Err() == nil {
+			w.o.Log.Warn("the store could not be looked at", "error", err)
+		}
+		return
+	}
+	room := make(chan struct{}, w.o.Workers)
+	var wait sync.WaitGroup
+	for _, key := range keys {
+		room <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-room }()
+			if ctx.Err() == nil {
+				w.compact(ctx, key)
+			}
+		})
+	}
+	wait.Wait()
+}

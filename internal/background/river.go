@@ -1,0 +1,141 @@
+package background
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/pare-llm/pare/store"
+)
+
+// queue is that of Pare's jobs, if the database has others.
+const queue = "pare"
+
+// lookArgs asks one replica to look for heavy sessions.
+type lookArgs struct{}
+
+func (lookArgs) Kind() string { return "pare_look" }
+
+// compactArgs asks for one session to be compacted. While such a job waits or runs, there
+// is no second one.
+type compactArgs struct {
+	Key store.Key `json:"key"`
+}
+
+func (compactArgs) Kind() string { return "pare_compact" }
+
+// waiting are the states of a job that is not done.
+var waiting = []rivertype.JobState{
+	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
+}
+
+func (compactArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: queue, MaxAttempts: 3, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: waiting}}
+}
+
+func (lookArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: queue, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: waiting}}
+}
+
+// lookWorker makes jobs of what is heavy.
+type lookWorker struct {
+	river.WorkerDefaults[lookArgs]
+	w *work
+}
+
+func (l *lookWorker) Work(ctx context.Context, _ *river.Job[lookArgs]) error {
+	keys, err := l.w.st.Heavy(ctx, l.w.o.Above, most)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	jobs := make([]river.InsertManyParams, len(keys))
+	for i, key := range keys {
+		jobs[i] = river.InsertManyParams{Args: compactArgs{key}}
+	}
+	_, err = river.ClientFromContext[pgx.Tx](ctx).InsertMany(ctx, jobs)
+	return err
+}
+
+// compactWorker compacts one session.
+type compactWorker struct {
+	river.WorkerDefaults[compactArgs]
+	w *work
+}
+
+func (c *compactWorker) Work(ctx context.Context, job *river.Job[compactArgs]) error {
+	return c.w.compact(ctx, job.Args.Key)
+}
+
+// Timeout is longer than a summariser may take.
+func (c *compactWorker) Timeout(*river.Job[compactArgs]) time.Duration { return 10 * time.Minute }
+
+// startRiver works on jobs that all replicas share. River's tables lie beside ours; the
+// replica that leads asks for a look now and then.
+func startRiver(ctx context.Context, dsn string, w *work) (*Runner, error) {
+	pool, err := pgxpool.New(ctx, dsn)
+	if err != nil {
+		return nil, fmt.Errorf("background: the address of the database cannot be used") // the error may hold the password
+	}
+	client, err := newRiver(ctx, pool, w)
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("background: %w", err)
+	}
+	if err := client.Start(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("background: %w", err)
+	}
+	return &Runner{func() {
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		client.StopAndCancel(late)
+		pool.Close()
+	}}, nil
+}
+
+func newRiver(ctx context.Context, pool *pgxpool.Pool, w *work) (*river.Client[pgx.Tx], error) {
+	if err := migrate(ctx, pool); err != nil {
+		return nil, err
+	}
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &lookWorker{w: w})
+	river.AddWorker(workers, &compactWorker{w: w})
+	return river.NewClient(riverpgxv5.New(pool), &river.Config{
+		Logger:  w.o.Log,
+		Workers: workers,
+		Queues:  map[string]river.QueueConfig{queue: {MaxWorkers: w.o.Workers + 1}},
+		PeriodicJobs: []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(w.o.Every),
+			func() (river.JobArgs, *river.InsertOpts) { return lookArgs{}, nil }, &river.PeriodicJobOpts{RunOnStart: true})},
+		// A replica that died is given up on after so long, and its jobs are done by others.
+		RescueStuckJobsAfter: 11 * time.Minute,
+	})
+}
+
+// migrations is the number of the lock under which one replica at a time brings River's
+// tables up to date.
+const migrations = 0x72697672 // "rivr"
+
+func migrate(ctx context.Context, pool *pgxpool.Pool) error {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, migrations); err != nil {
+		return err
+	}
+	defer conn.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, migrations)
+	m, err := rivermigrate.New(riverpgxv5.New(pool), nil)
+	if err != nil {
+		return err
+	}
+	_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	return err
+}
