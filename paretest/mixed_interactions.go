@@ -10,6 +10,7 @@ func interactionsMix() *mixture {
 		`"$T"`, `{"output":"$T","lines":[1,2]}`, `[{"type":"text","text":"$T"}]`,
 		`[{"type":"text","text":"$T"},{"type":"image","mime_type":"image/png","data":"$P","resolution":"low"}]`,
 		`[{"type":"document","mime_type":"application/pdf","data":"$P"}]`, `"$T","is_error":true`,
+		`[{"type":"audio","mime_type":"audio/wav","data":"$P"},{"type":"video","uri":"https://example.com/$U","mime_type":"video/mp4"}]`,
 	} {
 		results = append(results, `{"type":"function_result","call_id":"$I","name":"$N","result":`+r+`}`)
 	}
