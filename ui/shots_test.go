@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"image/png"
 	"maps"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,6 +31,8 @@ func TestScreenshots(t *testing.T) {
 	plan := file(t, page)
 	lr := parse(t, long(5000))
 	thousands := file(t, New(lr, options(lr, "long.json")))
+	passing := httptest.NewServer(TrafficHandler(someTraffic(t)))
+	t.Cleanup(passing.Close)
 	for _, s := range []struct {
 		name, url     string
 		width, height int
@@ -41,6 +44,7 @@ func TestScreenshots(t *testing.T) {
 		{"faults-light", plain, 1360, 860, "light", func(p *tab) { p.press("n") }},
 		{"plan-light", plan, 1360, 860, "light", func(p *tab) { p.press("c", "c", "c") }},
 		{"after-dark", plan, 1360, 860, "dark", func(p *tab) { p.press("n", "b") }},
+		{"traffic-light", passing.URL + "/", 1360, 860, "light", func(p *tab) {}},
 		{"narrow-light", plan, 420, 860, "light", func(p *tab) { p.press("n") }},
 	} {
 		p := b.open(t, s.url, s.width, s.height, s.scheme)
