@@ -6,53 +6,27 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/wire"
 )
 
-// A zooCase is a real incident, reduced to the smallest request that shows it.
-type zooCase struct {
-	ID, Dialect, Cause, Status, Error string
-	Request                           json.RawMessage
-	RequestRaw                        string `json:"request_raw"`
-	Expect                            struct {
-		Violations []struct{ Rule, Path string }
-		Static     bool
-	}
-}
+// A zooCase is an incident of the zoo.
+type zooCase struct{ corpus.Incident }
 
-func (z *zooCase) body() string {
-	if z.RequestRaw != "" {
-		return z.RequestRaw
-	}
-	return string(z.Request)
-}
+func (z *zooCase) body() string { return string(z.Body()) }
 
 func (z *zooCase) path(t testing.TB) string { return pathOf(t, z.Dialect, z.body()) }
 
-func zoo(t testing.TB) []zooCase {
+func zoo(t testing.TB) (all []zooCase) {
 	t.Helper()
-	files, err := filepath.Glob("../testdata/zoo/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no zoo: %v", err)
-	}
-	var all []zooCase
-	for _, f := range files {
-		data, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var z zooCase
-		if err := json.Unmarshal(data, &z); err != nil {
-			t.Fatalf("%s: %v", f, err)
-		}
-		all = append(all, z)
+	for _, z := range corpus.Zoo(t) {
+		all = append(all, zooCase{z})
 	}
 	return all
 }

@@ -8,13 +8,12 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/internal/oracle"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/paretest"
@@ -23,23 +22,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A zooCase is a real incident, reduced to the smallest request that shows it.
-type zooCase struct {
-	ID, Dialect, Status string
-	Request             json.RawMessage
-	RequestRaw          string `json:"request_raw"`
-	Expect              struct {
-		Violations []struct{ Rule, Path string }
-		Static     bool
-	}
-}
+// A zooCase is an incident of the zoo.
+type zooCase struct{ corpus.Incident }
 
-func (z *zooCase) body() string {
-	if z.RequestRaw != "" {
-		return z.RequestRaw
-	}
-	return string(z.Request)
-}
+func (z *zooCase) body() string { return string(z.Body()) }
 
 // broken reports whether the provider refuses the case for something that the request
 // shows.
@@ -47,23 +33,10 @@ func (z *zooCase) broken() bool {
 	return len(z.Expect.Violations) > 0 && z.Expect.Static && z.Status != "legacy"
 }
 
-func zoo(t testing.TB) []zooCase {
+func zoo(t testing.TB) (all []zooCase) {
 	t.Helper()
-	files, err := filepath.Glob("../testdata/zoo/*.json")
-	if err != nil || len(files) < 150 {
-		t.Fatalf("%d zoo cases: %v", len(files), err)
-	}
-	var all []zooCase
-	for _, f := range files {
-		data, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var z zooCase
-		if err := json.Unmarshal(data, &z); err != nil {
-			t.Fatalf("%s: %v", f, err)
-		}
-		all = append(all, z)
+	for _, z := range corpus.Zoo(t) {
+		all = append(all, zooCase{z})
 	}
 	return all
 }

@@ -288,26 +288,10 @@ func (p *parser) chatContent() field {
 
 func (p *parser) chatPart(j int) {
 	w := place{inContent, int32(j)}
-	k := p.Peek()
-	at := p.Offset()
-	if k != jsonspan.Object {
-		p.value()
-		p.block(transcript.Block{Kind: transcript.Other, Span: transcript.Span{Start: at, End: p.Offset()}}, w)
-		p.noteBlock(wrongType, "", "expected an object, found "+k.String())
+	typ, text, span, ok := p.typedPart(w)
+	if !ok {
 		return
 	}
-	var typ, text field
-	for k := range p.members {
-		switch string(k) {
-		case "type":
-			typ = p.value()
-		case "text", "refusal":
-			text = p.value()
-		default:
-			p.Skip()
-		}
-	}
-	span := transcript.Span{Start: at, End: p.Offset()}
 	b := transcript.Block{Span: span, Body: span}
 	switch t := p.symbol(typ); t {
 	case "text", "refusal":

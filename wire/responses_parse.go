@@ -154,26 +154,11 @@ func (p *parser) responsesContent() (f field, plain bool) {
 }
 
 func (p *parser) responsesPart(j int) {
-	k, w := p.Peek(), place{inContent, int32(j)}
-	at := p.Offset()
-	if k != jsonspan.Object {
-		p.value()
-		p.block(transcript.Block{Kind: transcript.Other, Span: transcript.Span{Start: at, End: p.Offset()}}, w)
-		p.noteBlock(wrongType, "", "expected an object, found "+k.String())
+	w := place{inContent, int32(j)}
+	typ, text, span, ok := p.typedPart(w)
+	if !ok {
 		return
 	}
-	var typ, text field
-	for k := range p.members {
-		switch string(k) {
-		case "type":
-			typ = p.value()
-		case "text", "refusal":
-			text = p.value()
-		default:
-			p.Skip()
-		}
-	}
-	span := transcript.Span{Start: at, End: p.Offset()}
 	b := transcript.Block{Span: span, Body: span}
 	switch t := p.symbol(typ); t {
 	case "input_text", "output_text", "text", "refusal", "summary_text", "reasoning_text":
