@@ -27,6 +27,8 @@ func openPostgres(dsn string) (*sql.DB, engine, error) {
 	}
 	for name, value := range map[string]string{
 		"application_name": "pare",
+		// Every statement is small, and known: planning it each time costs more than running it.
+		"plan_cache_mode": "force_generic_plan",
 		// A machine that vanishes in the middle of a transaction holds its locks until the
 		// server notices; left alone, that may take hours.
 		"idle_in_transaction_session_timeout": "60000",

@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/internal/pgtest"
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/wire"
 )
 
 // benchEngines runs a benchmark on both databases.
@@ -222,6 +224,37 @@ func BenchmarkDisk(b *testing.B) {
 		}
 		b.ReportMetric(float64(onDisk(b, st, dsn)-before)/float64(body), "disk/body")
 		b.ReportMetric(float64(body)/1e6, "MB-of-bodies")
+		b.ReportMetric(0, "ns/op")
+	})
+}
+
+// BenchmarkImport: every recorded conversation becomes a session: how long that takes, and
+// bytes on disk for a byte of message.
+func BenchmarkImport(b *testing.B) {
+	benchEngines(b, func(b *testing.B, dsn string) {
+		all := corpus.LastRequests(b)
+		st := open(b, dsn)
+		before := onDisk(b, st, dsn)
+		messages, bytes := 0, 0
+		start := time.Now()
+		for i, c := range all {
+			r, err := wire.Parse(c.Raw, wire.Options{Model: c.Model})
+			if err != nil {
+				continue
+			}
+			if _, err := st.Import(ctx, store.ID(fmt.Sprint(i)), "", r); err != nil {
+				b.Fatal(err)
+			}
+			for _, m := range r.Transcript().Messages() {
+				messages++
+				bytes += m.Span.End - m.Span.Start
+			}
+		}
+		took := time.Since(start)
+		b.ReportMetric(float64(messages)/took.Seconds(), "messages/s")
+		b.ReportMetric(float64(bytes)/1e6/took.Seconds(), "MB/s")
+		b.ReportMetric(float64(onDisk(b, st, dsn)-before)/float64(bytes), "disk/body")
+		b.ReportMetric(float64(bytes)/1e6, "MB-of-bodies")
 		b.ReportMetric(0, "ns/op")
 	})
 }
