@@ -20,7 +20,6 @@ func TestAdapters(t *testing.T) {
 		command := func(args ...string) *exec.Cmd {
 			c := exec.Command("go", args...)
 			c.Dir = dir
-			c.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
 			return c
 		}
 		if out, err := command("build", "./...").CombinedOutput(); err != nil {
