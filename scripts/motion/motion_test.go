@@ -133,3 +133,21 @@ func TestCollect(t *testing.T) {
 		}
 	}
 }
+
+// TestAllowed: the list of what is meant can be read, and lets no change of a clean
+// transcript pass.
+func TestAllowed(t *testing.T) {
+	names, err := readAllowed("second-house.allow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(names.rows) < 40 {
+		t.Errorf("only %d rows", len(names.rows))
+	}
+	same := difference{c: &testCase{input: "zoo/x"}, step: step{label: "fix"}, what: "stdout", causes: " clean"}
+	for _, h := range []hunk{{`"content":"a"`, `"content":"b"`}, {"0", "1"}, {"", "lost"}} {
+		if name, ok := names.name(same, h); ok {
+			t.Errorf("%q to %q on a clean transcript passes as %s", h.old, h.new, name)
+		}
+	}
+}
