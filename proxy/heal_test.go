@@ -1,0 +1,63 @@
+package proxy_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestRulesAreHealed has refusals that no check could foresee: what is wrong is known to
+// the provider alone.
+func TestRulesAreHealed(t *testing.T) {
+	for _, tt := range []struct {
+		name, path, body, said string
+		healed                 func(body string) bool
+		rule                   string
+	}{
+		{
+			"a signature of another account", "/v1/messages",
+			`{"model":"claude-sonnet-4-5","max_tokens":3000,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"EqQBCkYIARgCIkA="},{"type":"text","text":"ok"}]},{"role":"user","content":"go on"}]}`,
+			"messages.1.content.0: Invalid `signature` in `thinking` block",
+			func(body string) bool { return !strings.Contains(body, "thinking") && strings.Contains(body, "go on") }, "thinking-signature-missing",
+		},
+		{
+			"reasoning of another key", "/v1/responses",
+			`{"model":"gpt-5","store":false,"input":[{"role":"user","content":"hi"},{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAAA"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"ok"}]},{"role":"user","content":"go on"}]}`,
+			"The encrypted content for item rs_1 could not be verified.",
+			func(body string) bool { return !strings.Contains(body, "gAAAA") && strings.Contains(body, "go on") }, "reasoning-foreign",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
+				if !tt.healed(string(body)) {
+					w.WriteHeader(400)
+					io.WriteString(w, `{"error":{"message":"`+tt.said+`"}}`)
+					return
+				}
+				io.WriteString(w, "better")
+			})
+			s := front(t, u)
+			resp, body := post(t, s.URL+tt.path, tt.body)
+			if resp.StatusCode != 200 || body != "better" || resp.Header.Get("Pare-Healed") != tt.rule || resp.Header.Get("Pare-Receipt") == "" {
+				t.Error(resp.Status, body, resp.Header)
+			}
+			all := u.all()
+			if len(all) != 2 || string(all[0].body) != tt.body {
+				t.Errorf("%d requests, the first %s", len(all), all[0].body)
+			}
+		})
+	}
+}
+
+// TestHealingCannotHelp: a refusal that another plan cannot avoid costs no second attempt.
+func TestHealingCannotHelp(t *testing.T) {
+	u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
+		w.WriteHeader(400)
+		io.WriteString(w, "messages: text content blocks must be non-empty")
+	})
+	s := front(t, u)
+	if resp, _ := post(t, s.URL+"/v1/messages", clean); resp.StatusCode != 400 || len(u.all()) != 1 || resp.Header.Get("Pare-Healed") != "" {
+		t.Error(resp.Status, len(u.all()), resp.Header)
+	}
+}

@@ -1,0 +1,34 @@
+package proxy
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// Repair plans for the body of a POST to an address, and returns what to send in its place:
+// the body itself if there is nothing to do, or if anything is in doubt. It sends nothing
+// and heals nothing. It is for clients that sign what they send before a transport sees
+// it; everybody else has RoundTrip. The record is nil if no provider takes histories at
+// that address.
+func (t *Transport) Repair(ctx context.Context, address string, raw []byte) ([]byte, *Record) {
+	d, model := wire.ParseURL(address)
+	if d == wire.Auto || t.policy().Off || int64(len(raw)) > t.maxBody() {
+		return raw, nil
+	}
+	began := time.Now()
+	p := t.policy()
+	b := &body{buf: raw}
+	b.hold()
+	defer b.release()
+	o := planned(ctx, b, raw, aim{policy: p, read: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, prune: t.Prune}, t.planTime(p))
+	rec := &Record{ID: newID(), Time: began, Method: http.MethodPost, Dialect: d.String(), BytesIn: int64(len(raw)), BytesOut: int64(len(raw)), Planned: time.Since(began)}
+	rec.settle(o)
+	if o.body == nil {
+		return raw, rec
+	}
+	rec.BytesOut = int64(len(o.body))
+	return o.body, rec
+}
