@@ -21,7 +21,7 @@ func (c *serveCmd) upkeep(o serve.Options) (func(), error) {
 	case o.Store == nil:
 		return nil, errors.New("--compact-above needs a store")
 	}
-	by := &pare.Compactor{Summarize: summaries.Extract(summaries.ExtractOptions{}), Memory: o.Store.Memory()}
+	by := &pare.Compactor{Inside: true, Summarize: summaries.Extract(summaries.ExtractOptions{}), Memory: o.Store.Memory()}
 	if p := o.Settings.Policy; p != nil && p.Compact != nil {
 		by = p.Compact
 	}

@@ -54,7 +54,7 @@ func Start(ctx context.Context, st *store.Store, dsn string, o Options) (*Runner
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &work{st, o}
+	w := &work{st: st, o: o, tried: make(map[store.Key]int64)}
 	if st.Engine() == "postgres" {
 		return startRiver(ctx, dsn, w)
 	}
@@ -65,12 +65,25 @@ func Start(ctx context.Context, st *store.Store, dsn string, o Options) (*Runner
 type work struct {
 	st *store.Store
 	o  Options
+
+	mu    sync.Mutex
+	tried map[store.Key]int64 // the heads at which there was nothing to compact
 }
 
 // compact compacts a session once. That another process does so, or that it has changed
 // meanwhile, is no error: the next look decides again.
 func (w *work) compact(ctx context.Context, key store.Key) error {
-	_, err := w.st.Compact(ctx, key, w.o.Compactor)
+	x, err := w.st.Session(ctx, key)
+	if err == nil && w.knows(key, x.Head) {
+		return nil // nothing has come since: it would be read for nothing
+	}
+	var made *store.Compaction
+	if err == nil {
+		made, err = w.st.Compact(ctx, key, w.o.Compactor)
+	}
+	if err == nil && made == nil {
+		w.remember(key, x.Head)
+	}
 	switch {
 	case errors.Is(err, store.ErrBusy), errors.Is(err, store.ErrStale), errors.Is(err, store.ErrDeleted), errors.Is(err, store.ErrNotFound):
 		return nil
@@ -78,6 +91,22 @@ func (w *work) compact(ctx context.Context, key store.Key) error {
 		w.o.Log.Warn("a session could not be compacted", "session", key.String(), "error", err)
 	}
 	return err
+}
+
+func (w *work) knows(key store.Key, head int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	at, ok := w.tried[key]
+	return ok && at == head
+}
+
+func (w *work) remember(key store.Key, head int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.tried) > 10_000 {
+		clear(w.tried)
+	}
+	w.tried[key] = head
 }
 
 // startHere works in this process: the file is not shared with other machines.
