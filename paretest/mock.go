@@ -45,8 +45,11 @@ type Mock struct {
 // A Reply is what the model of a [Mock] answers. It is a value. Many goroutines may read
 // it.
 type Reply struct {
-	Text  string
-	Calls []ToolCall
+	// Thinking is what it thinks before it speaks, where the API shows that; "" thinks
+	// something if the request asks for thinking.
+	Thinking string
+	Text     string
+	Calls    []ToolCall
 	// Status, if it is not zero, makes the answer an error of the provider with this
 	// status that says Text.
 	Status int
@@ -201,6 +204,9 @@ func (v *visit) converse() {
 	if a.Status != 0 {
 		v.refuse(refusal{status: a.Status, message: a.Text})
 		return
+	}
+	if thinking := tree.at(v.api.thinking); a.Thinking == "" && v.api.thinking != "" && thinking != nil && string(thinking.raw) != `"disabled"` {
+		a.Thinking = "What is asked for is clear."
 	}
 	a.name()
 	a.output = estimator.Count([]byte(a.Text))

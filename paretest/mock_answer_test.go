@@ -81,6 +81,27 @@ func TestMockAnswers(t *testing.T) {
 	}
 }
 
+// TestMockThinks: where thinking is on, an answer begins with it, signed; the next request
+// has to give it back.
+func TestMockThinks(t *testing.T) {
+	for _, e := range endpoints {
+		asks := map[string]string{
+			"anthropic": `"thinking":{"type":"enabled","budget_tokens":50},`, "vertex": `"thinking":{"type":"adaptive"},`,
+			"invoke": `"thinking":{"type":"enabled"},`, "bedrock": `"additionalModelRequestFields":{"thinking":{"type":"enabled"}},`,
+		}[e.name]
+		path, body := e.streaming()
+		for i, w := range []*httptest.ResponseRecorder{post(&paretest.Mock{}, e.path, "{"+asks+e.body[1:]), post(&paretest.Mock{}, path, "{"+asks+body[1:])} {
+			said := w.Body.String()
+			if i == 1 {
+				said = strings.Join(eventsOf(t, w), "\n")
+			}
+			if w.Code != 200 || strings.Contains(said, `"signature":"`) != (asks != "") {
+				t.Errorf("%s: status %d: %s", e.name, w.Code, said)
+			}
+		}
+	}
+}
+
 // eventsOf takes a stream apart into its JSON values.
 func eventsOf(t *testing.T, w *httptest.ResponseRecorder) []string {
 	t.Helper()

@@ -11,13 +11,17 @@ const eventStream = "application/vnd.amazon.eventstream"
 
 // converseAPI is the Converse API of AWS.
 var converseAPI = api{
-	dialect: "bedrock",
-	callID:  "tooluse_",
-	counted: "inputTokens",
-	knows:   []string{"us.anthropic.claude-opus-4-6-v1:0", "amazon.nova-pro-v1:0"},
+	dialect:  "bedrock",
+	thinking: "additionalModelRequestFields.thinking.type",
+	callID:   "tooluse_",
+	counted:  "inputTokens",
+	knows:    []string{"us.anthropic.claude-opus-4-6-v1:0", "amazon.nova-pro-v1:0"},
 
 	whole: func(a *answer) *node {
 		content := list()
+		if a.Thinking != "" {
+			content.items = append(content.items, object("reasoningContent", object("reasoningText", object("text", text(a.Thinking), "signature", text(a.signed())))))
+		}
 		if a.Text != "" {
 			content.items = append(content.items, object("text", text(a.Text)))
 		}
@@ -49,11 +53,12 @@ var converseAPI = api{
 
 // invokeAPI is the way to a model's own API through AWS; here that of Claude.
 var invokeAPI = api{
-	dialect: "anthropic",
-	within:  "/invoke",
-	callID:  "toolu_bdrk_01",
-	counted: "inputTokens",
-	knows:   converseAPI.knows,
+	dialect:  "anthropic",
+	within:   "/invoke",
+	thinking: "thinking.type",
+	callID:   "toolu_bdrk_01",
+	counted:  "inputTokens",
+	knows:    converseAPI.knows,
 
 	whole:      anthropicMessage,
 	stream:     func(a *answer) { a.anthropicEvents(&chunkEvents{frameEvents{begin(a.w, eventStream)}}) },
@@ -105,6 +110,9 @@ func (a *answer) converseEvents(out events) {
 		}
 		out.send("contentBlockStop", object("contentBlockIndex", figure(block)))
 		block++
+	}
+	if a.Thinking != "" {
+		part(object("reasoningContent", object("text", text(a.Thinking))), object("reasoningContent", object("signature", text(a.signed()))))
 	}
 	if a.Text != "" {
 		var deltas []*node

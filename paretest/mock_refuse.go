@@ -23,6 +23,8 @@ type api struct {
 	counted string // the member that says how many tokens there are
 	version string // a header that requests whose path names no model must have
 	knows   []string
+	// thinking is where a request says whether the model is to think and show it.
+	thinking string
 	// remembers are the members by which a request continues what a server remembers.
 	remembers []string
 

@@ -78,7 +78,7 @@ func TestAnthropicGo(t *testing.T) {
 			return "", errors.New("not a whole message: " + message.RawJSON())
 		}
 		return message.Content[0].Text, nil
-	}, "ids were found without `tool_result` blocks immediately after")
+	}, poisoned, "ids were found without `tool_result` blocks immediately after")
 }
 
 func TestOpenAIChatGo(t *testing.T) {
@@ -119,7 +119,7 @@ func TestOpenAIChatGo(t *testing.T) {
 			return "", errors.New("not a whole completion: " + all.RawJSON())
 		}
 		return all.Choices[0].Message.Content, nil
-	}, "must be followed by tool messages responding to each")
+	}, poisoned, "must be followed by tool messages responding to each")
 }
 
 func TestOpenAIResponsesGo(t *testing.T) {
@@ -165,7 +165,7 @@ func TestOpenAIResponsesGo(t *testing.T) {
 			return "", errors.New("not a whole response: " + said + " / " + done)
 		}
 		return said, nil
-	}, "No tool output found for function call")
+	}, poisoned, "No tool output found for function call")
 }
 
 func TestGeminiGo(t *testing.T) {
@@ -209,7 +209,7 @@ func TestGeminiGo(t *testing.T) {
 			said += m.Text()
 		}
 		return said, nil
-	}, "number of function response parts is equal to the number of function call parts")
+	}, poisoned, "number of function response parts is equal to the number of function call parts")
 }
 
 // bedrock is a client of Bedrock with a key that signs, or with one that does not.
@@ -288,7 +288,7 @@ func (plainly) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func TestBedrockGo(t *testing.T) {
-	try(t, bedrock(false), "Expected toolResult blocks at messages.")
+	try(t, bedrock(false), poisoned, "Expected toolResult blocks at messages.")
 }
 
 // TestBedrockSignedGo: a signature covers the body, so that what is signed is not changed

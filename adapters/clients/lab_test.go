@@ -28,6 +28,8 @@ var (
 	normal = []turn{{"user", "", "look at a.go"}, {"say", "", "I look."}, {"call", "abcdefgh1", "a.go"}, {"result", "abcdefgh1", "package a // <é>"}, {"say", "", "It is empty."}, {"user", "", "thanks"}}
 	// poisoned has lost the result of a call, as after a crash.
 	poisoned = []turn{{"user", "", "look at a.go"}, {"call", "abcdefgh1", "a.go"}, {"user", "", "go on"}}
+	// stray has lost the call of a result, as after a careless cut.
+	stray = []turn{{"user", "", "look at a.go"}, {"say", "", "I did."}, {"result", "abcdefgh1", "package a"}, {"say", "", "It is empty."}, {"user", "", "go on"}}
 )
 
 // long is a history that does not fit a small window.
@@ -124,8 +126,9 @@ func newLab(t *testing.T, m *paretest.Mock) *lab {
 	return l
 }
 
-// volatile are headers that differ from one request to the next without a proxy, too.
-var volatile = []string{"Amz-Sdk-Invocation-Id", "X-Amz-Date", "X-Client-Request-Id", "X-Claude-Code-Session-Id", "Traceparent", "Session_id", "Session-Id", "Thread-Id",
+// volatile are headers that differ from one request to the next without a proxy, too, and
+// Connection, which is about one connection only.
+var volatile = []string{"Connection", "Amz-Sdk-Invocation-Id", "X-Amz-Date", "X-Client-Request-Id", "X-Claude-Code-Session-Id", "Traceparent", "Session_id", "Session-Id", "Thread-Id",
 	"X-Codex-Window-Id", "X-Codex-Turn-Metadata", "X-Session-Affinity", "X-Session-Id", "X-Opencode-Session", "X-Opencode-Request", "Baggage", "Sentry-Trace"}
 
 // sameRequests wants the same requests on both ways, byte for byte.
@@ -181,8 +184,9 @@ func size(t *testing.T, all []paretest.Recorded) (most int) {
 	return most
 }
 
-// try lets a client do what clients do, without the proxy and through it.
-func try(t *testing.T, c client, refused string) {
+// try lets a client do what clients do, without the proxy and through it. Without it the
+// poisoned history is refused in the words that are given.
+func try(t *testing.T, c client, poisoned []turn, refused string) {
 	for _, stream := range []bool{false, true} {
 		t.Run(map[bool]string{false: "whole", true: "stream"}[stream], func(t *testing.T) {
 			l := newLab(t, &paretest.Mock{})
