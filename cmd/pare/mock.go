@@ -21,11 +21,11 @@ type mockCmd struct {
 func (c *mockCmd) Help() string {
 	return `For example:
 
-    pare mock --listen 127.0.0.1:8899 &
-    ANTHROPIC_BASE_URL=http://127.0.0.1:8899 ANTHROPIC_API_KEY=none claude -p hello
+    pare mock --listen 127.0.0.1:8899
     pare mock --max-tokens 100000 --record requests.jsonl
 
-It answers on the providers' own paths in the shape of their APIs: Anthropic Messages,
+Point a client at it: ANTHROPIC_BASE_URL=http://127.0.0.1:8899, with any key. It answers
+on the providers' own paths in the shape of their APIs: Anthropic Messages,
 OpenAI Chat Completions and Responses, Gemini and its interactions, Bedrock Converse and
 InvokeModel; in one piece, or streamed when asked. A history that the provider would
 refuse gets the provider's status, body and sentence, and one that is too long its

@@ -42,11 +42,10 @@ func (c *serveCmd) Help() string {
 	return `For example:
 
     pare serve
-    ANTHROPIC_BASE_URL=http://127.0.0.1:8811 claude
-    OPENAI_BASE_URL=http://127.0.0.1:8811/v1 your-agent
     pare serve --upstream deepseek=https://api.deepseek.com
 
-Requests go on to the vendors with the keys that they carry. A history that the provider
+Point a client at it: ANTHROPIC_BASE_URL=http://127.0.0.1:8811, or
+OPENAI_BASE_URL=http://127.0.0.1:8811/v1. Requests go on to the vendors with the keys that they carry. A history that the provider
 would refuse is repaired on the way, and one that is too large made to fit; everything
 else leaves byte for byte as it came. Headers of the reply say what was done. SIGHUP
 reads the configuration again.`
