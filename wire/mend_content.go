@@ -298,7 +298,7 @@ func (m *mender) dropReference(f *Finding) {
 		ok = m.setResult(f.Block, m.g.resultContent("The tool that was found is not available any more."))
 	}
 	if ok {
-		m.log(f, "edit", f.Block, f.Index, 0, "the reference to %q, which is not declared, removed", f.arg)
+		m.logMember(f, f.Block, field, "the reference to %q, which is not declared, removed", f.arg)
 	}
 }
 

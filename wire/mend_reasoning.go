@@ -99,14 +99,16 @@ func (m *mender) dropReasoning(f *Finding) {
 		return
 	}
 	if m.removeMember(ms[i].Span, "id") {
-		m.log(f, "edit", transcript.NoBlock, i, 0, "the id goes with the reasoning item it depends on")
+		after := *f
+		after.Index = i
+		m.logMember(&after, transcript.NoBlock, "id", "the id goes with the reasoning item it depends on")
 	}
 }
 
 // emptyItem empties the plain text of a reasoning item.
 func (m *mender) emptyItem(f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "content", []byte("[]")) {
-		m.log(f, "edit", f.Block, f.Index, 0, "the API takes no plain text of reasoning")
+		m.logMember(f, f.Block, "content", "the API takes no plain text of reasoning")
 	}
 }
 
@@ -180,13 +182,13 @@ func (m *mender) dropPrograms(f *Finding) {
 
 func (m *mender) stripHead(f *Finding, name string) {
 	if m.removeMember(m.body(), name) {
-		m.logHead(f, "edit", name, 0, "%s removed: %s", name, m.why(f))
+		m.logHead(f, "drop", name, 0, "%s removed: %s", name, m.why(f))
 	}
 }
 
 func (m *mender) stripBinding(f *Finding) {
 	if at, ok := m.member(m.body(), "thinking"); ok && m.removeMember(at, "block_binding") {
-		m.logHead(f, "edit", "thinking.block_binding", 0, "block_binding needs a header that is not sent")
+		m.logHead(f, "drop", "thinking.block_binding", 0, "block_binding needs a header that is not sent")
 	}
 }
 
