@@ -146,6 +146,12 @@ const (
 		FROM s, unnest($16::bigint[], $17::integer[], $18::text[], $19::text[], $20::smallint[], $21::bigint[], $22::integer[])
 			AS v (seq, no, call_id, tool, family, call_seq, call_no)
 	)`
+	quickBoth = quickCalls + `, a AS (
+		INSERT INTO answers (sid, seq, no, call_id, tool, family, call_seq, call_no)
+		SELECT s.sid, v.seq, v.no, v.call_id, v.tool, v.family, v.call_seq, v.call_no
+		FROM s, unnest($21::bigint[], $22::integer[], $23::text[], $24::text[], $25::smallint[], $26::bigint[], $27::integer[])
+			AS v (seq, no, call_id, tool, family, call_seq, call_no)
+	)`
 	quickEnd = ` SELECT count(*) FROM s`
 )
 
@@ -173,7 +179,9 @@ func (*postgresEngine) quick(ctx context.Context, db *sql.DB, x *Session, q *qui
 	query := quickHead
 	switch {
 	case len(calls.seqs) > 0 && len(answers.seqs) > 0:
-		return false, nil // the long way
+		query += quickBoth
+		args = append(args, calls.seqs, calls.nos, calls.ids, calls.tools, calls.families,
+			answers.seqs, answers.nos, answers.ids, answers.tools, answers.families, answers.callSeqs, answers.callNos)
 	case len(calls.seqs) > 0:
 		query += quickCalls
 		args = append(args, calls.seqs, calls.nos, calls.ids, calls.tools, calls.families)

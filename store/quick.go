@@ -37,7 +37,7 @@ type place struct {
 const (
 	maxKnown = 4096 // sessions
 	maxOpen  = 64   // calls of one
-	maxQuick = 16   // entries of one append
+	maxQuick = 1000 // entries of one append
 )
 
 // recall returns what is known of a session; nil: nothing.

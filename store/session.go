@@ -109,6 +109,7 @@ func (s *Store) Create(ctx context.Context, key Key, c Create) (*Session, error)
 	if err != nil {
 		return nil, fmt.Errorf("create session %s: %w", key, err)
 	}
+	s.known.learn(made, nil)
 	s.emit(EventCreated, Happened{Session: key})
 	return made, nil
 }
