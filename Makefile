@@ -1,7 +1,7 @@
 # The two commands a stranger needs are in README.md; the rest is for us.
 GO ?= go
 
-.PHONY: adapters postgres test check bench fuzz fmt build release relations browser soak
+.PHONY: adapters postgres test check bench fuzz fmt build campaign release relations browser soak
 
 # The program knows its commit, also where the Go tool does not stamp it.
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -20,14 +20,20 @@ test: browser postgres
 # What needs hours or a quiet machine: a hundred times the samples (the relations of the engine on
 # a million histories), what is measured by the clock, the real client, long fuzz.
 soak: browser postgres
-	scripts/client.sh || echo "soak: the real client is left out"
+	scripts/client.sh || echo "soak: some real clients are left out"
 	PARE_SOAK=1 PARE_CLIENTS_TEST=1 $(GO) run ./internal/testrun -p 1 -count 1 -timeout 24h ./...
 	$(MAKE) adapters
+	$(MAKE) campaign
 	$(MAKE) fuzz FUZZTIME=2h
 
 # The adapters are modules of their own, so that Pare does not depend on what they adapt to.
 adapters:
 	@for m in adapters/*/go.mod; do (cd "$$(dirname "$$m")" && $(GO) test ./...) || exit 1; done
+
+# Real agents with damaged and repaired sessions, those that scripts/client.sh has installed; ONLY=codex is one.
+ONLY ?=
+campaign: build
+	$(GO) run ./scripts/campaign --pare ./pare --only "$(ONLY)"
 
 # The tests of the pages drive Chromium; this installs it where it is missing.
 browser:

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,8 @@ type Compaction struct {
 	Model string `json:"model,omitempty"`
 	// The environment variable that holds the key of the API. Default: none, no key is sent.
 	KeyEnv string `json:"key_env,omitempty"`
+	// Let the conversation, and the key, go to another machine over http://, unencrypted. Default: false, only this machine may be asked so.
+	PlainHTTP bool `json:"plain_http,omitempty"`
 	// How many messages at the end stay at least. Default: 12.
 	MinKeep int `json:"min_keep,omitempty" min:"1"`
 	// If there is no other place, cut inside one unbroken run of tool use. Default: false.
@@ -121,6 +124,9 @@ func (c *Compaction) compactor(s *source, archived bool) *pare.Compactor {
 			s.failKey("compact."+o.key, "set "+s.assign("by", `"endpoint"`)+", or remove it", "%s is about a model that writes the summary", o.key)
 		}
 	}
+	if c.PlainHTTP && c.by() != "endpoint" && !s.failed("compact.by") {
+		s.failKey("compact.plain_http", "set "+s.assign("by", `"endpoint"`)+", or remove it", "plain_http is about a model that writes the summary")
+	}
 	if c.MaxSummary > 0 && c.by() == "archive" {
 		s.failKey("compact.max_summary", "remove it", "there is no summary")
 	}
@@ -140,13 +146,18 @@ func (c *Compaction) checkEndpoint(s *source) {
 	if c.Endpoint == "" || c.Model == "" {
 		return
 	}
-	if _, err := c.endpoint(""); err != nil {
-		s.fail("compact.endpoint", "write the address of the API, such as \"https://api.openai.com\"", "%v", err)
+	hint := "write the address of the API, such as \"https://api.openai.com\""
+	_, err := c.endpoint("")
+	if errors.Is(err, summary.ErrPlainHTTP) {
+		hint = "write https://, or " + s.assign("plain_http", "true") + " if that network is yours"
+	}
+	if err != nil {
+		s.fail("compact.endpoint", hint, "%v", err)
 	}
 }
 
 func (c *Compaction) endpoint(key string) (pare.Summarizer, error) {
-	return summary.Endpoint(summary.EndpointOptions{URL: c.Endpoint, API: c.API, Model: c.Model, Key: key})
+	return summary.Endpoint(summary.EndpointOptions{URL: c.Endpoint, API: c.API, Model: c.Model, Key: key, PlainHTTP: c.PlainHTTP})
 }
 
 // summarizer finds who writes the summaries. Nil is for nobody.

@@ -97,6 +97,7 @@ var conditions = map[string]string{
 	"compact.api":             `With by = "endpoint"`,
 	"compact.model":           `With by = "endpoint"`,
 	"compact.key_env":         `With by = "endpoint"`,
+	"compact.plain_http":      `With by = "endpoint"`,
 	"expression.head":         `With action = "shorten"`,
 	"expression.tail":         `With action = "shorten"`,
 	"constraint.together":     "In place of keep and needs",

@@ -1,27 +1,47 @@
 #!/bin/sh
-# The tests with real clients run Claude Code. This installs the versions that are
-# named, or those below, where they are missing: into $PARE_CLIENTS, else into
+# The tests with real clients run coding agents. This installs those that are named, as
+# NAME@VERSION, or those below, where they are missing: into $PARE_CLIENTS, else into
 # ~/.cache/pare-clients. Nothing of them is run here, not even their install scripts.
 #
 #	scripts/client.sh && PARE_CLIENTS_TEST=1 go test ./cmd/pare -run TestClaudeClient -v
+#	scripts/client.sh && make campaign
 set -eu
-if [ $# -eq 0 ]; then
-	set -- 2.1.325 1.0.128 # the newest that is known to work, and one that sends files as they are
+if [ $# -eq 0 ]; then # versions that are known to work; of Claude Code also two that send files as they are
+	set -- claude-code@2.1.325 claude-code@2.0.76 claude-code@1.0.128 codex@0.166.0 pi@0.87.1 gemini-cli@0.61.0 opencode@1.1.65
 fi
 clients="${PARE_CLIENTS:-$HOME/.cache/pare-clients}"
 if ! command -v npm >/dev/null 2>&1; then
-	echo "client.sh: no npm to install Claude Code with" >&2
+	echo "client.sh: no npm to install clients with" >&2
 	exit 1
 fi
-for version; do
-	to="$clients/claude-code@$version"
+failed=0
+for client; do
+	name="${client%@*}" version="${client##*@}"
+	case "$name" in
+	[0-9]*) name=claude-code ;; # a version alone is one of Claude Code
+	esac
+	case "$name" in
+	claude-code) packages="@anthropic-ai/claude-code@$version" ;;
+	codex) packages="@openai/codex@$version" ;;
+	pi) packages="@earendil-works/pi-coding-agent@$version node@22" ;;
+	gemini-cli) packages="@google/gemini-cli@$version" ;;
+	opencode) packages="opencode-linux-x64@$version" ;;
+	*)
+		echo "client.sh: $name is no client that is known here" >&2
+		exit 1
+		;;
+	esac
+	to="$clients/$name@$version"
 	[ -e "$to" ] && continue
-	echo "client.sh: installing Claude Code $version" >&2
+	echo "client.sh: installing $name $version" >&2
 	mkdir -p "$clients"
 	new="$(mktemp -d "$clients/.new-XXXXXX")"
-	if ! npm install --prefix "$new" --no-audit --no-fund --ignore-scripts --loglevel=error "@anthropic-ai/claude-code@$version" >&2; then
+	# shellcheck disable=SC2086 # the packages are several words
+	if ! npm install --prefix "$new" --no-audit --no-fund --ignore-scripts --loglevel=error $packages >&2; then
 		rm -rf "$new"
-		exit 1
+		failed=1
+		continue
 	fi
 	mv "$new" "$to" # so that a folder of that name is whole
 done
+exit $failed

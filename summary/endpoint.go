@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pare-llm/pare"
 )
@@ -28,6 +29,9 @@ type EndpointOptions struct {
 	API   string
 	Model string
 	Key   string // "": none is sent
+	// PlainHTTP lets the conversation, and the key, go to another machine unencrypted. False:
+	// a URL with http:// must name this one.
+	PlainHTTP bool
 	// Client sends the requests; nil: http.DefaultClient. Redirects are not followed:
 	// another host must not get the key.
 	Client *http.Client
@@ -88,8 +92,12 @@ func Endpoint(o EndpointOptions) (pare.Summarizer, error) {
 	return e.summarise, nil
 }
 
+// ErrPlainHTTP is the error of an endpoint on another machine that is not encrypted.
+var ErrPlainHTTP = errors.New("endpoint: with http:// the conversation, and the key, would go to another machine unencrypted")
+
 type endpoint struct {
 	EndpointOptions
+	secrets
 	where string
 }
 
@@ -99,6 +107,10 @@ func (e *endpoint) locate() error {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return errors.New("endpoint: the URL must begin with http:// or https:// and name a host")
 	}
+	if u.Scheme == "http" && !e.PlainHTTP && !loopback(u.Hostname()) {
+		return ErrPlainHTTP
+	}
+	e.secrets = secretsOf(e.Key, u)
 	path := map[string]string{openAI: "/chat/completions", anthropic: "/messages"}[e.API]
 	base := strings.TrimRight(u.Path, "/")
 	switch {
@@ -120,11 +132,11 @@ func (e *endpoint) summarise(ctx context.Context, h pare.Removed) (pare.Summary,
 	}
 	reply, err := e.send(ctx, body)
 	if err != nil {
-		return pare.Summary{}, err
+		return pare.Summary{}, e.secrets.wrap(err)
 	}
 	text, err := e.read(reply)
 	if err != nil {
-		return pare.Summary{}, err
+		return pare.Summary{}, e.secrets.wrap(err)
 	}
 	return pare.Summary{Text: text, Merged: repeats(text, h.Prior)}, nil
 }
@@ -218,7 +230,7 @@ func (e *endpoint) send(ctx context.Context, body []byte) ([]byte, error) {
 func (e *endpoint) post(ctx context.Context, body []byte) (reply []byte, wait time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.where, bytes.NewReader(body))
 	if err != nil {
-		return nil, -1, e.wrap("make the request", err)
+		return nil, -1, e.failed("make the request", err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
@@ -233,7 +245,7 @@ func (e *endpoint) post(ctx context.Context, body []byte) (reply []byte, wait ti
 	}
 	resp, err := e.Client.Do(req)
 	if err != nil {
-		return nil, -1, e.wrap("send the request", err)
+		return nil, -1, e.failed("send the request", err)
 	}
 	defer resp.Body.Close()
 	reply, err = io.ReadAll(io.LimitReader(resp.Body, int64(e.MaxBody)+1))
@@ -244,11 +256,11 @@ func (e *endpoint) post(ctx context.Context, body []byte) (reply []byte, wait ti
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return nil, -1, e.refused(resp, reply)
 	case err != nil:
-		return nil, -1, e.wrap("read the response", err)
+		return nil, -1, e.failed("read the response", err)
 	case len(reply) > e.MaxBody:
-		return nil, -1, fmt.Errorf("%s: the response has more than %d bytes", resp.Status, e.MaxBody)
+		return nil, -1, fmt.Errorf("%s: the response has more than %d bytes", e.status(resp), e.MaxBody)
 	case kind != "application/json":
-		return nil, -1, fmt.Errorf("%s: the response is %q, not JSON: %s", resp.Status, kind, e.excerpt(reply))
+		return nil, -1, fmt.Errorf("%s: the response is %q, not JSON: %s", e.status(resp), line(e.hide(kind), 80), e.excerpt(reply))
 	}
 	return reply, -1, nil
 }
@@ -263,24 +275,23 @@ func pauseOf(resp *http.Response) time.Duration {
 }
 
 func (e *endpoint) refused(resp *http.Response, body []byte) error {
-	return fmt.Errorf("%s: %s", line(resp.Status, 80), e.excerpt(body))
+	return fmt.Errorf("%s: %s", e.status(resp), e.excerpt(body))
 }
 
-// excerpt shows the beginning of a response. A server that answers with the key in its
-// text must not bring it into a log.
+// status is the number and the server's own words for it.
+func (e *endpoint) status(resp *http.Response) string { return line(e.hide(resp.Status), 80) }
+
+// excerpt shows the beginning of a response.
 func (e *endpoint) excerpt(body []byte) string {
-	text := string(body)
-	if e.Key != "" {
-		text = strings.ReplaceAll(text, e.Key, "[key]")
-	}
-	if text = line(text, 300); text == "" {
+	text := line(e.hide(string(body)), 300)
+	if text == "" {
 		return "(no text)"
 	}
 	return text
 }
 
-// wrap wraps an error without the URL, which may hold secrets.
-func (e *endpoint) wrap(verb string, err error) error {
+// failed wraps an error without the URL, which may hold secrets.
+func (e *endpoint) failed(verb string, err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		err = u.Err
 	}
@@ -292,6 +303,9 @@ func (e *endpoint) read(reply []byte) (string, error) {
 	read := readOpenAI
 	if e.API == anthropic {
 		read = readAnthropic
+	}
+	if !utf8.Valid(reply) || halfPair(reply) {
+		return "", fmt.Errorf("%w: %s", errNoText, e.excerpt(reply))
 	}
 	text, err := read(reply)
 	if err != nil {
@@ -310,11 +324,44 @@ func (e *endpoint) read(reply []byte) (string, error) {
 }
 
 var (
+	errNoText  = errors.New("the response has bytes or escapes that are no text")
 	errNoReply = errors.New("the response is not one of this API")
 	errCalls   = errors.New("the model called a tool in place of writing")
 	errCutOff  = errors.New("the summary was cut off")
 	errRefused = errors.New("the model refused")
 )
+
+// halfPair reports whether a JSON text has half of a surrogate pair as an escape, which
+// decoders turn into U+FFFD without a word.
+func halfPair(text []byte) bool {
+	unit := func(i int) (uint64, bool) {
+		if i+6 > len(text) || text[i] != '\\' || text[i+1] != 'u' {
+			return 0, false
+		}
+		u, err := strconv.ParseUint(string(text[i+2:i+6]), 16, 16)
+		return u, err == nil
+	}
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		u, ok := unit(i)
+		switch {
+		case !ok:
+			i++ // another escape
+		case u>>10 == 0xdc00>>10:
+			return true
+		case u>>10 == 0xd800>>10:
+			if low, ok := unit(i + 6); !ok || low>>10 != 0xdc00>>10 {
+				return true
+			}
+			i += 11
+		default:
+			i += 5
+		}
+	}
+	return false
+}
 
 // A part is a piece of a message of either API.
 type part struct {

@@ -2,6 +2,8 @@ package ui
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -21,9 +23,12 @@ type Live struct {
 	// Every is how often Version is asked while somebody looks. Default: half a
 	// second.
 	Every time.Duration
+	// Token, if it is not "", is the first part of every path: whoever does not know it gets
+	// nothing, other users of the machine included.
+	Token string
 }
 
-// Handler serves the page at /, as data at /data.json, and tells at /events when it
+// Handler serves the page at / (at /TOKEN/, if there is one), as data at /data.json, and tells at /events when it
 // has changed. It answers GET only and only to names of the local machine: a page
 // of somebody else whose name has been pointed here (DNS rebinding) gets nothing.
 // Listening on a loopback address is up to the caller.
@@ -38,7 +43,24 @@ func Handler(l Live) http.Handler {
 	mux.HandleFunc("GET /{$}", l.page)
 	mux.HandleFunc("GET /data.json", l.data)
 	mux.HandleFunc("GET /events", l.events)
-	return guard(mux)
+	return guard(behind(l.Token, mux))
+}
+
+// behind serves what is asked for with the token in front of its path.
+func behind(token string, next http.Handler) http.Handler {
+	if token == "" {
+		return next
+	}
+	want := sha256.Sum256([]byte(token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		// Of two hashes not even the length tells anything.
+		if got := sha256.Sum256([]byte(first)); subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			http.Error(w, "the address of this page has a token in it, which is printed where it is served", http.StatusForbidden)
+			return
+		}
+		http.StripPrefix("/"+token, next).ServeHTTP(w, r)
+	})
 }
 
 // guard lets through what a browser on this machine asks for by a local name.

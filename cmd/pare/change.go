@@ -179,7 +179,10 @@ func (r *changeRun) run() int {
 		return r.failed(err)
 	}
 	// Results are as large as what they are made from, so only few of them wait.
-	source.Work(r.Jobs, r.Jobs, r.in.Each, r.ch.chunk, r.consume)
+	source.Work(r.Jobs, r.Jobs, r.in.Each, func(in source.Chunk) batch {
+		r.w.logRead(&in)
+		return r.ch.chunk(in)
+	}, r.consume)
 	r.bar.stop()
 	if r.err != nil {
 		return r.failed(r.err)

@@ -42,6 +42,7 @@ type authoring struct {
 	API          string        `enum:",openai,anthropic" default:"" placeholder:"openai|anthropic" name:"api" help:"The style of the API: openai (default) or anthropic."`
 	SummaryModel string        `placeholder:"NAME" help:"The model that is to write the summary."`
 	KeyEnv       string        `placeholder:"NAME" help:"The environment variable that holds the key of the API. Default: no key is sent."`
+	PlainHTTP    bool          `name:"plain-http" help:"Let the conversation, and the key, go to another machine over http://, unencrypted."`
 	MaxSummary   *int          `placeholder:"N" help:"How long a summary may be, in tokens. Default: 2000."`
 	Timeout      time.Duration `placeholder:"TIME" help:"How long to wait for a summary, such as 30s. Default: 2m."`
 }
@@ -190,14 +191,14 @@ func (a *authoring) override(w *world, how *config.Compaction) error {
 	}
 	asked := how.By == "endpoint" || how.By == "" && how.Endpoint != ""
 	if !asked {
-		if a.Endpoint != "" || a.SummaryModel != "" || a.KeyEnv != "" {
-			return hinted{errors.New("--endpoint, --summary-model and --key-env are for --by endpoint"), "omit them, or give --by endpoint"}
+		if a.Endpoint != "" || a.SummaryModel != "" || a.KeyEnv != "" || a.PlainHTTP {
+			return hinted{errors.New("--endpoint, --summary-model, --key-env and --plain-http are for --by endpoint"), "omit them, or give --by endpoint"}
 		}
-		how.Endpoint, how.API, how.Model, how.KeyEnv = "", "", "", ""
+		how.Endpoint, how.API, how.Model, how.KeyEnv, how.PlainHTTP = "", "", "", "", false
 		return nil
 	}
 	how.Endpoint, how.API = cmp.Or(a.Endpoint, how.Endpoint), cmp.Or(a.API, how.API)
-	how.Model, how.KeyEnv = cmp.Or(a.SummaryModel, how.Model), cmp.Or(a.KeyEnv, how.KeyEnv)
+	how.Model, how.KeyEnv, how.PlainHTTP = cmp.Or(a.SummaryModel, how.Model), cmp.Or(a.KeyEnv, how.KeyEnv), a.PlainHTTP || how.PlainHTTP
 	switch {
 	case how.Endpoint == "" || how.Model == "":
 		return hinted{errors.New("--by endpoint needs to know whom to ask"), "give --endpoint URL and --summary-model NAME"}
@@ -207,7 +208,10 @@ func (a *authoring) override(w *world, how *config.Compaction) error {
 	if a.Endpoint == "" {
 		return nil
 	}
-	_, err := summaries.Endpoint(summaries.EndpointOptions{URL: how.Endpoint, API: how.API, Model: how.Model})
+	_, err := summaries.Endpoint(summaries.EndpointOptions{URL: how.Endpoint, API: how.API, Model: how.Model, PlainHTTP: how.PlainHTTP})
+	if errors.Is(err, summaries.ErrPlainHTTP) {
+		return hinted{err, "give https://, or --plain-http if that network is yours"}
+	}
 	return err
 }
 

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"reflect"
@@ -48,6 +49,7 @@ type world struct {
 	getenv         func(string) string
 	files          atomicfile.Files // those of this run
 	memory         source.Memory
+	log            *slog.Logger  // set when the flags are known
 	signals        chan struct{} // closed when a command sees to signals itself
 }
 
@@ -101,6 +103,7 @@ type grammar struct {
 	Completion completionCmd `cmd:"" group:"setup" help:"Print the completions for a shell: bash, zsh or fish."`
 	Man        manCmd        `cmd:"" group:"setup" help:"Write the man pages."`
 
+	Log     string           `placeholder:"LEVEL" help:"What to write to standard error about the run: debug, info, warn (default) or error. Default: what PARE_LOG says."`
 	Version kong.VersionFlag `help:"Print the version and exit."`
 }
 
@@ -121,6 +124,10 @@ func (w *world) run(p *kong.Kong) int {
 	if err != nil {
 		return w.misused(err)
 	}
+	if err := w.startLog(p.Model.Target.Addr().Interface().(*grammar).Log); err != nil {
+		return w.usage(err, ctx.Selected().Name)
+	}
+	w.log.Debug("run", "version", version(), "command", ctx.Command())
 	return ctx.Selected().Target.Addr().Interface().(command).run(w)
 }
 

@@ -14,6 +14,9 @@ import (
 
 // printBackups says where the originals are.
 func (w *world) printBackups(paint palette, done []agentlog.Rewritten) {
+	for _, f := range done {
+		w.log.Info("rewritten", "file", f.Path, "backup", f.Backup)
+	}
 	const most = 10
 	for i, r := range done {
 		if i == most {

@@ -68,7 +68,10 @@ func (t *telling) run(w *world, in *source.Input, jobs, queue int, noun string, 
 	defer w.memory.Roomy(t.many)()
 	sum := newSummary(noun)
 	bar := startProgress(w, in, sum)
-	source.Work(jobs, queue, in.Each, t.chunk, func(outs []outcome) bool {
+	source.Work(jobs, queue, in.Each, func(in source.Chunk) []outcome {
+		w.logRead(&in)
+		return t.chunk(in)
+	}, func(outs []outcome) bool {
 		for i := range outs {
 			see(&outs[i])
 		}

@@ -32,6 +32,9 @@ func (s *settings) load(w *world, quiet bool) (conf *config.Config, used string,
 	if err != nil {
 		return nil, used, w.misconfigured(used, err)
 	}
+	if used != "" {
+		w.log.Info("configured", "file", used)
+	}
 	if used != "" && s.Config == "" && !quiet {
 		screen.Fprintf(w.stderr, "pare: configured by %s\n", used)
 	}
@@ -44,6 +47,7 @@ func (w *world) compile(conf *config.Config, used string) (*pare.Policy, int) {
 	if err != nil {
 		return nil, w.misconfigured(used, err)
 	}
+	w.logEvents(p)
 	if p.Off {
 		screen.Fprintf(w.stderr, "pare: %s says enabled = false: nothing is changed\n", used)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"os/signal"
@@ -31,7 +30,6 @@ type serveCmd struct {
 	TokenFile string        `type:"path" placeholder:"FILE" help:"What clients must send as Pare-Token: one of the lines of FILE. PARE_TOKENS names some, too. Needed if other machines can reach the address."`
 	Host      []string      `placeholder:"NAME" help:"A name beside those of this machine by which Pare's own pages may be reached. May be repeated."`
 	Grace     time.Duration `default:"30s" placeholder:"TIME" help:"How long requests under way may take after SIGTERM. Default: 30s."`
-	Log       string        `enum:",debug,info,warn,error" default:"" env:"PARE_LOG" placeholder:"LEVEL" help:"What to write to standard error: debug, info, warn (default) or error."`
 	settings  `embed:""`
 
 	guarded bool // clients must send a token
@@ -52,7 +50,7 @@ reads the configuration again.`
 }
 
 func (c *serveCmd) run(w *world) int {
-	o := serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: c.logger(w), Prune: c.Prune, Hosts: c.Host, Secret: serve.Secrets(w.getenv)}
+	o := serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: w.log, Prune: c.Prune, Hosts: c.Host, Secret: serve.Secrets(w.getenv)}
 	for _, text := range c.Upstream {
 		u, err := proxy.ParseUpstream(text)
 		if err != nil {
@@ -196,19 +194,6 @@ func (c *serveCmd) open(w *world, o *serve.Options) (note string, err error) {
 		return "no sessions are kept: " + err.Error(), nil
 	}
 	return "", err
-}
-
-func (c *serveCmd) logger(w *world) *slog.Logger {
-	level := slog.LevelWarn
-	switch strings.ToLower(c.Log) {
-	case "debug":
-		level = slog.LevelDebug
-	case "info":
-		level = slog.LevelInfo
-	case "error":
-		level = slog.LevelError
-	}
-	return slog.New(slog.NewTextHandler(w.stderr, &slog.HandlerOptions{Level: level}))
 }
 
 // tokens reads the tokens of clients: a line each of a file, or what the environment says.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -332,11 +333,12 @@ func (v *viewing) serve() int {
 	if err != nil {
 		return v.w.fail(err.Error(), "omit --port to get one that is free")
 	}
-	screen.Fprintf(v.w.stdout, "http://%s/\n", l.Addr())
-	screen.Fprintf(v.w.stderr, "pare: shows %s on this machine only, and follows it; Ctrl-C ends it\n", v.Path)
+	token := rand.Text()
+	screen.Fprintf(v.w.stdout, "http://%s/%s/\n", l.Addr(), token)
+	screen.Fprintf(v.w.stderr, "pare: shows %s on this machine only, to whoever has this address, and follows it; Ctrl-C ends it\n", v.Path)
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
-		Handler:           ui.Handler(ui.Live{Load: v.current, Version: v.version}),
+		Handler:           ui.Handler(ui.Live{Load: v.current, Version: v.version, Token: token}),
 	}
 	err = server.Serve(l)
 	return v.w.fail(err.Error(), "")

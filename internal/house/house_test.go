@@ -64,6 +64,7 @@ var floors = map[string]floor{
 	"internal/picture":    {6, []string{}, "draws messages for people"},
 	"internal/source":     {6, []string{}, "finds and reads input, agents' files included"},
 	"cmd/pare":            {7, []string{}, "wires everything together"},
+	"scripts/campaign":    {6, []string{}, "runs agents on repaired sessions"},
 	"scripts/motion":      {6, []string{}, "compares two binaries"},
 	"scripts/load":        {6, []string{}, "compares proxies"},
 }

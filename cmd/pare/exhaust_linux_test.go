@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/pare-llm/pare/internal/trial"
+)
+
+// TestDefectR7FullDiskEverywhere: whatever a command has to say, if it cannot be written that
+// is status 2 and no success.
+func TestDefectR7FullDiskEverywhere(t *testing.T) {
+	home := t.TempDir()
+	t.Chdir(home)
+	if err := os.WriteFile("s.json", []byte(faulty), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := func(name string) string {
+		if name == "HOME" {
+			return home
+		}
+		return ""
+	}
+	silent := func(stdout io.Writer, args string) (int, string) {
+		var errs bytes.Buffer
+		status := run(&world{args: strings.Fields(args), stdin: strings.NewReader(faulty), stdout: stdout, stderr: &errs, getenv: env})
+		return status, errs.String()
+	}
+	for _, args := range []string{"session import s.json", "session import --id two s.json"} {
+		if status, errs := silent(io.Discard, args); status != statusClean {
+			t.Fatalf("%s: %s", args, errs)
+		}
+	}
+	for _, args := range []string{
+		"check s.json", "check --json s.json", "check --json --pairs", "check --lines s.json", "fix s.json", "fix --dry-run s.json", "fix --dry-run --json", "fix --lines s.json", "prune s.json", "trim --max-messages 3 s.json", "compact s.json", "count s.json",
+		"count --json s.json", "split --json s.json", "split s.json", "replay s.json", "replay --json s.json", "replay --markdown s.json", "view s.json", "view --text s.json", "rules", "rules --json", "explain", "explain --json orphan-call", "init -", "man", "completion zsh",
+		"session list", "session list --json", "session show two", "session show --entries two", "session show --html two", "session show --json two", "session export two", "session export --lines two",
+	} {
+		status, errs := silent(fullDisk{}, args)
+		if status != statusInvalid || !strings.Contains(errs, "no space left") {
+			t.Errorf("%s: status %d: %s", args, status, errs)
+		}
+	}
+}
+
+// TestNoRoomForFiles lets every command that writes files run where no file may grow: status
+// 2, nothing half written, the input as it was.
+func TestNoRoomForFiles(t *testing.T) {
+	pare := programPath(t)
+	body := `{"model":"claude-sonnet-4-5","messages":[` + strings.TrimSuffix(strings.Repeat(`{"role":"user","content":"`+strings.Repeat("word ", 200)+`"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},`, 20), ",") + `]}`
+	for _, args := range []string{
+		"fix -o o.json s.json", "fix --in-place s.json", "fix --receipt r.jsonl -o o.json s.json", "prune -o o.json s.json", "trim --max-messages 4 --archive a.jsonl -o o.json s.json", "trim --max-messages 4 -o o.json.gz s.json",
+		"compact -o o.json s.json", "view -o p.html s.json", "replay --html p.html s.json", "split --min-keep 1 --head h.json --tail t.json s.json", "init new.toml", "man pages", "session import --store st.db s.json",
+	} {
+		t.Chdir(t.TempDir())
+		if err := os.WriteFile("s.json", []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sh", append([]string{"-c", `ulimit -f 0 && exec "$0" "$@"`, pare}, strings.Fields(args)...)...)
+		cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+		errs := new(bytes.Buffer)
+		cmd.Stderr = errs
+		err := cmd.Run()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != statusInvalid {
+			t.Errorf("%s: %v: %s", args, err, errs)
+		}
+		if got, err := os.ReadFile("s.json"); err != nil || string(got) != body {
+			t.Errorf("%s: the input is not what it was (%v)", args, err)
+		}
+		left, _ := filepath.Glob("*")
+		for _, name := range left {
+			if st, err := os.Stat(name); err == nil && name != "s.json" && st.Mode().IsRegular() && st.Size() > 0 {
+				t.Errorf("%s: %s is there, with %d bytes", args, name, st.Size())
+			}
+		}
+	}
+}
+
+// packed is what write writes, packed once for each way.
+func bomb(t *testing.T, ways string, size int, piece string) []byte {
+	t.Helper()
+	var data bytes.Buffer
+	into := func(how rune, write func(io.Writer)) {
+		t.Helper()
+		next := new(bytes.Buffer)
+		var w io.WriteCloser = gzip.NewWriter(next)
+		if how == 'z' {
+			var err error
+			if w, err = zstd.NewWriter(next); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(w)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		data = *next
+	}
+	for i, how := range ways {
+		into(how, func(w io.Writer) {
+			if i > 0 {
+				w.Write(bytes.Clone(data.Bytes()))
+				return
+			}
+			for n := 0; n < size; n += len(piece) {
+				io.WriteString(w, piece)
+			}
+		})
+	}
+	return data.Bytes()
+}
+
+// TestBombs lets the program read small files that are huge unpacked, packed again and again,
+// or in every corner of a folder: it ends, says why, and takes no more memory than it may.
+func TestBombs(t *testing.T) {
+	if trial.Race {
+		t.Skip("the race detector takes memory of its own")
+	}
+	pare := programPath(t)
+	const size, most = 40 << 20, 250 << 10 // bytes unpacked; kilobytes of memory
+	text := strings.Repeat("x", 1<<16)
+	open := `{"messages":[{"role":"user","content":"`
+	files := map[string][]byte{
+		"one.json.gz":       bomb(t, "g", size, text),
+		"one.json.zst":      bomb(t, "z", size, text),
+		"brackets.json.gz":  bomb(t, "g", size, strings.Repeat("[", 1<<16)),
+		"body.json.gz":      bomb(t, "g", size, open+text),
+		"twice.json.gz":     bomb(t, "gg", size, text),
+		"mixed.json.zst":    bomb(t, "gzgz", size, text),
+		"deep/a/b/c/d.json": []byte(`{"messages":` + strings.Repeat(`[{"a":`, 100_000)),
+		"keys.json":         []byte(`{"messages":[],` + strings.Repeat(`"k":1,`, 200_000) + `"z":1}`),
+		"number.json":       []byte(`{"messages":[{"role":"user","content":` + strings.Repeat("9", 1<<20) + `}]}`),
+		"escapes.json":      []byte(`[{"role":"user","content":"` + strings.Repeat(`\u0000`, 200_000) + `"}]`),
+	}
+	dir := t.TempDir()
+	for name, data := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command(pare, args...)
+		cmd.Dir = dir
+		errs := new(bytes.Buffer)
+		cmd.Stderr = errs
+		_ = cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); code < 0 || code > statusTooSmall {
+			t.Errorf("%v: %v: %.300s", args, cmd.ProcessState, errs)
+		}
+		if used := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss; used > most {
+			t.Errorf("%v: %d KB of memory, more than %d", args, used, most)
+		}
+	}
+	for name := range files {
+		for _, command := range []string{"check", "fix --dry-run", "count"} {
+			check(append(strings.Fields(command), "--max-size", "5MB", name)...)
+		}
+	}
+	for _, command := range []string{"check", "count", "fix --dry-run"} {
+		check(append(strings.Fields(command), "--max-size", "5MB", "--jobs", "2", ".")...)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "many"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		if err := os.WriteFile(filepath.Join(dir, "many", fmt.Sprintf("%d.json.gz", i)), files["one.json.gz"], 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("check", "--max-size", "5MB", "--jobs", "2", "many")
+}

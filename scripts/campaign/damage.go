@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// A damage is something that happens to session files. hit does it to the session below a
+// folder, or only says whether it can.
+type damage struct {
+	name string
+	hit  func(dir string, only bool) bool
+}
+
+// lineDamages are those of a file of lines, by the words that calls and results have.
+func lineDamages(call, result string) []damage {
+	to := func(change func(lines [][]byte, call, result int) [][]byte) func(string, bool) bool {
+		return func(dir string, only bool) bool {
+			if only {
+				defer os.RemoveAll(dir)
+			}
+			file := newestLog(dir)
+			data, err := os.ReadFile(file)
+			if err != nil {
+				return false
+			}
+			lines := slices.Collect(bytes.Lines(data))
+			last := func(words string) int {
+				for i := len(lines) - 1; i >= 0; i-- {
+					if bytes.Contains(bytes.ReplaceAll(lines[i], []byte(`": "`), []byte(`":"`)), []byte(words)) {
+						return i
+					}
+				}
+				return -1
+			}
+			c, r := last(call), last(result)
+			if c < 0 || r < 0 {
+				return false
+			}
+			st, _ := os.Stat(file)
+			if !only {
+				if os.WriteFile(file, bytes.Join(change(lines, c, r), nil), 0o644) != nil {
+					return false
+				}
+				_ = os.Chtimes(file, st.ModTime(), st.ModTime())
+			}
+			return true
+		}
+	}
+	without := func(lines [][]byte, i int) [][]byte { return append(slices.Clone(lines[:i]), lines[i+1:]...) }
+	return []damage{
+		{"result lost", to(func(l [][]byte, _, r int) [][]byte { return without(l, r) })},
+		{"call lost", to(func(l [][]byte, c, _ int) [][]byte { return without(l, c) })},
+		{"cut off behind the call", to(func(l [][]byte, c, _ int) [][]byte { return l[:c+1] })},
+		{"result twice", to(func(l [][]byte, _, r int) [][]byte { return slices.Insert(slices.Clone(l), r, l[r]) })},
+		{"torn in the result", to(func(l [][]byte, _, r int) [][]byte {
+			return append(slices.Clone(l[:r]), l[r][:len(l[r])/2])
+		})},
+	}
+}
+
+// newestLog is the newest file of lines below a home.
+func newestLog(dir string) (newest string) {
+	c := &campaign{}
+	for _, k := range known() {
+		c.client = k
+		if f := c.newest(seat{dir: dir}); f != "" && k.doctor == "" {
+			return f
+		}
+	}
+	return ""
+}
+
+// partDamages are those of opencode's folder of parts.
+func partDamages() []damage {
+	to := func(change func(file string, data []byte) error) func(string, bool) bool {
+		return func(dir string, only bool) bool {
+			if only {
+				defer os.RemoveAll(dir)
+			}
+			files, _ := filepath.Glob(filepath.Join(dir, "home/.local/share/opencode/storage/part/*/*.json"))
+			slices.Reverse(files)
+			for _, f := range files {
+				data, err := os.ReadFile(f)
+				if err == nil && bytes.Contains(data, []byte(`"tool"`)) && bytes.Contains(data, []byte(`"completed"`)) {
+					return only || change(f, data) == nil
+				}
+			}
+			return false
+		}
+	}
+	return []damage{
+		{"part of a call lost", to(func(f string, _ []byte) error { return os.Remove(f) })},
+		{"part of a call empty", to(func(f string, _ []byte) error { return os.WriteFile(f, nil, 0o644) })},
+		{"part of a call torn", to(func(f string, d []byte) error { return os.WriteFile(f, d[:len(d)/2], 0o644) })},
+		{"call still running", to(func(f string, d []byte) error {
+			return os.WriteFile(f, bytes.Replace(d, []byte(`"completed"`), []byte(`"running"`), 1), 0o644)
+		})},
+		{"output lost", to(func(f string, d []byte) error {
+			return os.WriteFile(f, bytes.Replace(d, []byte(`"output":`), []byte(`"lost":`), 1), 0o644)
+		})},
+	}
+}

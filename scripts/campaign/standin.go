@@ -1,0 +1,192 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A standIn speaks for the model, on the paths of all APIs. It answers by what the last
+// prompt orders, and keeps what it is sent.
+type standIn struct {
+	url    string
+	client *client
+	cwd    string
+	server *http.Server
+
+	mu     sync.Mutex
+	bodies [][]byte
+	asked  chan string // orders, as they are answered
+}
+
+func newStandIn(c *client, cwd string) (*standIn, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &standIn{url: "http://" + l.Addr().String(), client: c, cwd: cwd, asked: make(chan string, 100)}
+	s.server = &http.Server{Handler: s}
+	go s.server.Serve(l)
+	return s, nil
+}
+
+var prompts = regexp.MustCompile(`prompt (\d+): ([a-z]+)`)
+
+func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(io.LimitReader(r.Body, 64<<20))
+	path := r.URL.Path
+	switch {
+	case strings.Contains(path, "count"):
+		fmt.Fprint(w, `{"input_tokens":10,"totalTokens":10}`)
+		return
+	case r.Method != http.MethodPost:
+		fmt.Fprint(w, `{"data":[],"models":[],"has_more":false}`)
+		return
+	}
+	req, err := wire.Parse(body, wire.Options{Dialect: s.client.dialect})
+	if err != nil || !strings.Contains(string(body), `"tools"`) && !strings.Contains(string(body), `"toolConfig"`) || strings.Contains(path, ":generateContent") {
+		s.client.say(w, "A title", nil, 2) // not the conversation
+		return
+	}
+	s.mu.Lock()
+	s.bodies = append(s.bodies, body)
+	s.mu.Unlock()
+	all := prompts.FindAllStringSubmatch(string(body), -1)
+	if all == nil {
+		s.client.say(w, "summary of what was said", nil, 2)
+		return
+	}
+	last := all[len(all)-1]
+	number, order := last[1], last[2]
+	t := req.Transcript()
+	answered := false // the newest message is the result of a call
+	if n := len(t.Messages()); n > 0 {
+		for b := t.Messages()[n-1].First; b < t.Messages()[n-1].End; b++ {
+			answered = answered || t.Block(b).Kind == transcript.Result
+		}
+	}
+	defer func() {
+		select {
+		case s.asked <- order:
+		default:
+		}
+	}()
+	calls := s.client.calls(order, number, s.cwd)
+	switch {
+	case order == "overflow":
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, s.client.overflow)
+	case order == "slow" && !answered:
+		s.asked <- order
+		<-r.Context().Done()
+	case calls != nil && !answered:
+		s.client.say(w, "", calls, 2)
+	case order == "large":
+		s.client.say(w, "reply "+number+": done", nil, 1_000_000)
+	default:
+		s.client.say(w, "reply "+number+": done", nil, 2)
+	}
+}
+
+// sent are the requests so far.
+func (s *standIn) sent() [][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bodies
+}
+
+// A call is what the stand-in asks for.
+type call struct {
+	id, tool string
+	args     any
+}
+
+func raw(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+type object = map[string]any
+
+func stream(w http.ResponseWriter, named bool, events ...object) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, e := range events {
+		if named {
+			fmt.Fprintf(w, "event: %s\n", e["type"])
+		}
+		fmt.Fprintf(w, "data: %s\n\n", raw(e))
+	}
+}
+
+func sayAnthropic(w http.ResponseWriter, text string, calls []call, tokens int) {
+	stop := "end_turn"
+	events := []object{{"type": "message_start", "message": object{"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": object{"input_tokens": min(tokens, 190_000), "output_tokens": 1}}}}
+	block := func(i int, start, delta object) {
+		events = append(events, object{"type": "content_block_start", "index": i, "content_block": start}, object{"type": "content_block_delta", "index": i, "delta": delta}, object{"type": "content_block_stop", "index": i})
+	}
+	if calls == nil {
+		block(0, object{"type": "text", "text": ""}, object{"type": "text_delta", "text": text})
+	}
+	for i, c := range calls {
+		stop = "tool_use"
+		block(i, object{"type": "tool_use", "id": "toolu_" + c.id, "name": c.tool, "input": object{}}, object{"type": "input_json_delta", "partial_json": string(raw(c.args))})
+	}
+	stream(w, true, append(events, object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": object{"output_tokens": 2}}, object{"type": "message_stop"})...)
+}
+
+func sayResponses(w http.ResponseWriter, text string, calls []call, tokens int) {
+	items := []object{{"type": "message", "role": "assistant", "id": "msg_1", "content": []any{object{"type": "output_text", "text": text}}}}
+	if calls != nil {
+		items = nil
+	}
+	for _, c := range calls {
+		items = append(items, object{"type": "function_call", "id": "fc_" + c.id, "call_id": "call_" + c.id, "name": c.tool, "arguments": string(raw(c.args))})
+	}
+	events := []object{{"type": "response.created", "response": object{"id": "resp_1"}}}
+	for i, item := range items {
+		events = append(events, object{"type": "response.output_item.done", "output_index": i, "item": item})
+	}
+	usage := object{"input_tokens": tokens, "input_tokens_details": nil, "output_tokens": 1, "output_tokens_details": nil, "total_tokens": tokens + 1}
+	stream(w, true, append(events, object{"type": "response.completed", "response": object{"id": "resp_1", "usage": usage}})...)
+}
+
+func sayChat(w http.ResponseWriter, text string, calls []call, tokens int) {
+	delta, finish := object{"role": "assistant", "content": text}, "stop"
+	if calls != nil {
+		var list []any
+		for i, c := range calls {
+			list = append(list, object{"index": i, "id": "call_" + c.id, "type": "function", "function": object{"name": c.tool, "arguments": string(raw(c.args))}})
+		}
+		delta, finish = object{"role": "assistant", "content": nil, "tool_calls": list}, "tool_calls"
+	}
+	chunk := func(delta object, finish any) object {
+		return object{"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": []any{object{"index": 0, "delta": delta, "finish_reason": finish}}}
+	}
+	last := chunk(object{}, finish)
+	last["usage"] = object{"prompt_tokens": tokens, "completion_tokens": 1, "total_tokens": tokens + 1}
+	stream(w, false, chunk(delta, nil), last)
+	fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+func sayGemini(w http.ResponseWriter, text string, calls []call, tokens int) {
+	parts := []any{object{"text": text}}
+	if calls != nil {
+		parts = nil
+	}
+	for _, c := range calls {
+		parts = append(parts, object{"functionCall": object{"id": "fc-" + c.id, "name": c.tool, "args": c.args}})
+	}
+	stream(w, false, object{"candidates": []any{object{"content": object{"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}}, "usageMetadata": object{"promptTokenCount": tokens, "candidatesTokenCount": 1, "totalTokenCount": tokens + 1}})
+}
