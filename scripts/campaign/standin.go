@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -147,7 +148,7 @@ func sayAnthropic(w http.ResponseWriter, text string, calls []call, tokens int) 
 }
 
 func sayResponses(w http.ResponseWriter, text string, calls []call, tokens int) {
-	items := []object{{"type": "message", "role": "assistant", "id": "msg_1", "content": []any{object{"type": "output_text", "text": text}}}}
+	items := []object{{"type": "message", "role": "assistant", "id": fmt.Sprintf("msg_%x", time.Now().UnixNano()), "content": []any{object{"type": "output_text", "text": text}}}}
 	if calls != nil {
 		items = nil
 	}
