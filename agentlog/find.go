@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -169,11 +170,13 @@ func folderSession(a *Agent, name string, info fs.FileInfo) (Place, bool) {
 	return x, true
 }
 
-var backupName = regexp.MustCompile(`^(.+)\.bak(\.[0-9]+)?$`)
+var backupName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+)\.bak(\.[0-9]+)?$`)
+})
 
 // isBackup reports whether a file is a backup of one that stands beside it.
 func isBackup(path string) bool {
-	m := backupName.FindStringSubmatch(path)
+	m := backupName().FindStringSubmatch(path)
 	if m == nil {
 		return false
 	}

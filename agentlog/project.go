@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Project tells which folder a session is about; "" if nothing does. raw is the content
@@ -68,11 +69,13 @@ func cwdIn(raw []byte) string {
 }
 
 // workspace is how Cline and those made from it tell the model where it works.
-var workspace = regexp.MustCompile(`Current Work(?:ing|space) Directory \(((?:[^()"\\]|\\\\)+)\)`)
+var workspace = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`Current Work(?:ing|space) Directory \(((?:[^()"\\]|\\\\)+)\)`)
+})
 
 // workspaceIn finds the folder that the first messages of a task name.
 func workspaceIn(raw []byte) string {
-	m := workspace.FindSubmatch(raw[:min(len(raw), 1<<20)])
+	m := workspace().FindSubmatch(raw[:min(len(raw), 1<<20)])
 	if m == nil {
 		return ""
 	}

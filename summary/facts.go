@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/transcript"
@@ -99,7 +100,9 @@ func (f *reader) lookAhead() {
 }
 
 // reminders are what clients put into the user's messages.
-var reminders = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
+var reminders = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
+})
 
 // quotedResult is how a repair words a result that has lost its call.
 const quotedResult = "; quoted, not written by the user]"
@@ -113,7 +116,7 @@ func (f *reader) request(message int, text string) {
 		}
 		text = text[i+len(pare.SummaryEnd):]
 	}
-	text = strings.TrimSpace(reminders.ReplaceAllString(text, ""))
+	text = strings.TrimSpace(reminders().ReplaceAllString(text, ""))
 	first, _, _ := strings.Cut(text, "\n")
 	if text == "" || strings.HasPrefix(text, pare.Mark) || strings.HasSuffix(first, quotedResult) {
 		return
@@ -134,7 +137,9 @@ func (f *reader) request(message int, text string) {
 }
 
 // deciding are words of sentences that decide or conclude, in lower case.
-var deciding = regexp.MustCompile(`\b(?:i'll|i’ll|i will|i am going to|i'm going to|let's|decided|decision|instead|because|therefore|root cause|turns out|the (?:problem|issue|bug|cause|reason|fix|solution) (?:is|was)|conclusion|going with|in summary|must not|we (?:will|should|need to|use)|chose|choose)\b`)
+var deciding = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:i'll|i’ll|i will|i am going to|i'm going to|let's|decided|decision|instead|because|therefore|root cause|turns out|the (?:problem|issue|bug|cause|reason|fix|solution) (?:is|was)|conclusion|going with|in summary|must not|we (?:will|should|need to|use)|chose|choose)\b`)
+})
 
 // said takes in what the assistant said. Its last words before the user speaks again
 // are an answer.
@@ -152,7 +157,7 @@ func (f *reader) said(message int, text string) {
 		return
 	}
 	for _, s := range all {
-		if len(s) > 20 && deciding.MatchString(strings.ToLower(s)) {
+		if len(s) > 20 && deciding().MatchString(strings.ToLower(s)) {
 			f.decisions = append(f.decisions, s)
 		}
 	}

@@ -3,6 +3,7 @@ package summary
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -10,14 +11,16 @@ import (
 )
 
 // escapes are the sequences that steer a terminal.
-var escapes = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|\x1b.?|\u009b[0-?]*[ -/]*[@-~]?")
+var escapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|\x1b.?|\u009b[0-?]*[ -/]*[@-~]?")
+})
 
 // plain returns a text that is safe to show: valid UTF-8, without control characters
 // other than line ends and without characters that change the direction of the text.
 func plain(s string) string {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	if strings.ContainsAny(s, "\x1b\u009b") {
-		s = escapes.ReplaceAllString(s, "")
+		s = escapes().ReplaceAllString(s, "")
 	}
 	return defuse(strings.Map(func(r rune) rune {
 		switch {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -243,13 +244,15 @@ func (a *arguments) todos() []todo {
 	return all
 }
 
-var box = regexp.MustCompile(`^(?:[-*] |\d+\. )?\[([ xX~>/-]?)\] (.+)$`)
+var box = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[-*] |\d+\. )?\[([ xX~>/-]?)\] (.+)$`)
+})
 
 // boxes reads lines such as "- [x] fix it".
 func boxes(text string) []todo {
 	var all []todo
 	for l := range strings.Lines(text) {
-		m := box.FindStringSubmatch(strings.TrimSpace(l))
+		m := box().FindStringSubmatch(strings.TrimSpace(l))
 		switch {
 		case m == nil:
 		case m[1] == "x" || m[1] == "X":

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // A Profile is whose rules apply to a request: a vendor, and what its model's name says
@@ -27,26 +28,32 @@ type vendor struct {
 	name    string
 	doc     string
 	dialect []Dialect
-	models  *regexp.Regexp // nil: never derived from a model's name
+	models  func() *regexp.Regexp // nil: never derived from a model's name
 }
 
 // Vendors on each dialect. "other" is for models that no row knows: somebody's
 // imitation of the dialect.
 var vendors = []vendor{
-	{"anthropic", "Claude on Anthropic's own API", []Dialect{Anthropic}, regexp.MustCompile(`claude|^$`)},
-	{"deepseek", "DeepSeek, on its own API or behind a gateway", []Dialect{Anthropic, OpenAIChat, OpenAIResponses}, regexp.MustCompile(`deepseek`)},
-	{"template", "open models behind a chat template (vLLM, llama.cpp, Ollama)", []Dialect{OpenAIChat}, regexp.MustCompile(`gguf|gemma|(mistral|mixtral|devstral|ministral|magistral).*-\d+b`)},
-	{"mistral", "Mistral's hosted API", []Dialect{OpenAIChat}, regexp.MustCompile(`mistral|ministral|mixtral|codestral|pixtral|magistral|devstral`)},
-	{"moonshot", "Moonshot's Kimi models", []Dialect{OpenAIChat}, regexp.MustCompile(`kimi|moonshot`)},
-	{"minimax", "MiniMax models", []Dialect{OpenAIChat}, regexp.MustCompile(`minimax`)},
-	{"groq", "models served by Groq", []Dialect{OpenAIChat}, regexp.MustCompile(`^groq/|-versatile$|-instant$`)},
-	{"cerebras", "models served by Cerebras", []Dialect{OpenAIChat}, regexp.MustCompile(`^cerebras/`)},
-	{"xai", "xAI's Grok models", []Dialect{OpenAIChat}, regexp.MustCompile(`grok`)},
-	{"qwen", "Alibaba's Qwen models", []Dialect{OpenAIChat}, regexp.MustCompile(`qwen|^qwq`)},
-	{"openai", "OpenAI's own API and Azure", []Dialect{OpenAIChat, OpenAIResponses}, regexp.MustCompile(`^$|gpt-\d|^(.*/|openai\.)?(o[134]([-.]|$)|chatgpt|codex|computer-use)|^(azure|openai)/`)},
-	{"gemini", "Gemini on Google's API and Vertex", []Dialect{Gemini, GeminiInteractions}, regexp.MustCompile(`gemini|lyria|^(deep-research|antigravity|computer-use)|^$`)},
-	{"bedrock", "the Converse API of AWS", []Dialect{Bedrock}, regexp.MustCompile(``)},
-	{"other", "an imitation of the dialect by a vendor that no profile knows", []Dialect{Anthropic, OpenAIChat, OpenAIResponses, Gemini, GeminiInteractions}, regexp.MustCompile(``)},
+	{"anthropic", "Claude on Anthropic's own API", []Dialect{Anthropic}, lazily(`claude|^$`)},
+	{"deepseek", "DeepSeek, on its own API or behind a gateway", []Dialect{Anthropic, OpenAIChat, OpenAIResponses}, lazily(`deepseek`)},
+	{"template", "open models behind a chat template (vLLM, llama.cpp, Ollama)", []Dialect{OpenAIChat}, lazily(`gguf|gemma|(mistral|mixtral|devstral|ministral|magistral).*-\d+b`)},
+	{"mistral", "Mistral's hosted API", []Dialect{OpenAIChat}, lazily(`mistral|ministral|mixtral|codestral|pixtral|magistral|devstral`)},
+	{"moonshot", "Moonshot's Kimi models", []Dialect{OpenAIChat}, lazily(`kimi|moonshot`)},
+	{"minimax", "MiniMax models", []Dialect{OpenAIChat}, lazily(`minimax`)},
+	{"groq", "models served by Groq", []Dialect{OpenAIChat}, lazily(`^groq/|-versatile$|-instant$`)},
+	{"cerebras", "models served by Cerebras", []Dialect{OpenAIChat}, lazily(`^cerebras/`)},
+	{"xai", "xAI's Grok models", []Dialect{OpenAIChat}, lazily(`grok`)},
+	{"qwen", "Alibaba's Qwen models", []Dialect{OpenAIChat}, lazily(`qwen|^qwq`)},
+	{"openai", "OpenAI's own API and Azure", []Dialect{OpenAIChat, OpenAIResponses}, lazily(`^$|gpt-\d|^(.*/|openai\.)?(o[134]([-.]|$)|chatgpt|codex|computer-use)|^(azure|openai)/`)},
+	{"gemini", "Gemini on Google's API and Vertex", []Dialect{Gemini, GeminiInteractions}, lazily(`gemini|lyria|^(deep-research|antigravity|computer-use)|^$`)},
+	{"bedrock", "the Converse API of AWS", []Dialect{Bedrock}, lazily(``)},
+	{"other", "an imitation of the dialect by a vendor that no profile knows", []Dialect{Anthropic, OpenAIChat, OpenAIResponses, Gemini, GeminiInteractions}, lazily(``)},
+}
+
+// lazily compiles a pattern when it is first needed: most programs need few of them, and
+// all of them would take half as long as a program takes to start.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 // aliases are other names people use for a profile.
@@ -79,7 +86,7 @@ func ResolveProfile(d Dialect, name, model string) (Profile, error) {
 		if !slices.Contains(v.dialect, d) {
 			continue
 		}
-		if v.name == strings.ToLower(name) || (name == "" && v.models != nil && v.models.MatchString(lower)) {
+		if v.name == strings.ToLower(name) || (name == "" && v.models != nil && v.models().MatchString(lower)) {
 			p.Name = v.name
 			break
 		}
@@ -98,12 +105,12 @@ func (p *Profile) readClaude(model string) {
 	}
 }
 
-var claudeName = regexp.MustCompile(`claude-(?:(opus|sonnet|haiku|fable|mythos|instant)-)?v?(\d)(?:[-.](\d)(?:\D|$))?(?:-(opus|sonnet|haiku))?`)
+var claudeName = lazily(`claude-(?:(opus|sonnet|haiku|fable|mythos|instant)-)?v?(\d)(?:[-.](\d)(?:\D|$))?(?:-(opus|sonnet|haiku))?`)
 
 // claude takes a Claude model's name apart: claude-sonnet-4-5-20250929,
 // claude-3-7-sonnet-latest, claude-fable-5.1. A date is not a minor version.
 func claude(model string) (family string, major, minor int) {
-	m := claudeName.FindStringSubmatch(model)
+	m := claudeName().FindStringSubmatch(model)
 	if m == nil {
 		if strings.Contains(model, "mythos-preview") {
 			return "mythos", 0, 0
