@@ -65,6 +65,7 @@ func anthropicMix() *mixture {
 			`{"type":"text","text":"$T","citations":[{"type":"char_location","cited_text":"$T","document_index":0,"document_title":"$T","start_char_index":0,"end_char_index":3}]}`,
 			`{"type":"thinking","thinking":"$T","signature":"$S"},{"type":"text","text":"$T"}`,
 			`{"type":"compaction","content":"$T"},{"type":"text","text":"$T"}`,
+			`{"type":"compaction","content":null,"encrypted_content":"$S"},{"type":"text","text":"$T"}`,
 			`{"type":"redacted_thinking","data":"$S"},{"type":"text","text":"$T"}`,
 			`{"type":"server_tool_use","id":"srvtoolu_$Ua","name":"web_search","input":{"query":"$T"}},{"type":"web_search_tool_result","tool_use_id":"srvtoolu_$=a","content":[{"type":"web_search_result","url":"https://example.com","title":"$T","encrypted_content":"$S","page_age":"$T"}]}`,
 			`{"type":"server_tool_use","id":"srvtoolu_$Ub","name":"web_fetch","input":{"url":"https://example.com"}},{"type":"web_fetch_tool_result","tool_use_id":"srvtoolu_$=b","content":{"type":"web_fetch_result","url":"https://example.com","content":{"type":"document","source":{"type":"text","media_type":"text/plain","data":"$T"},"title":"$T"}}}`,
@@ -76,7 +77,7 @@ func anthropicMix() *mixture {
 			{`{"type":"tool_use","id":"$I","name":"$N","input":$J}`, results},
 			{`{"type":"tool_use","id":"$I","name":"$N","input":$J,"cache_control":{"type":"ephemeral"}}`, results[:1]},
 		},
-		tools: []string{"Read", "Read", "Later"}, id: "toolu_$U",
+		tools: []string{"Read", "Read", "Later", "Inline"}, id: "toolu_$U",
 		events: map[string][]string{"claude-opus-4-8": {
 			`{"role":"system","content":"$T"}`, `{"role":"system","content":[{"type":"text","text":"$T"}]}`,
 			`{"role":"system","content":[{"type":"tool_addition","tool":{"type":"tool_reference","name":"Later"}}]}`,

@@ -17,7 +17,7 @@ func chatMix() *mixture {
 			`{"role":"developer","content":[{"type":"text","text":"$T"}]},{"role":"user","content":"$T"}`,
 		},
 		says: []string{
-			`"content":"$T"`, `"content":"$T"`, `"content":[{"type":"text","text":"$T"}]`, `"content":null,"refusal":"$T"`,
+			`"content":"$T"`, `"content":"$T"`, `"content":[{"type":"text","text":"$T"}]`, `"content":null,"refusal":"$T"`, `"content":"","refusal":"$T"`,
 			`"content":[{"type":"refusal","refusal":"$T"}]`, `"content":[{"type":"text","text":"$T"},{"type":"text","text":"$T"}],"name":"helper"`,
 			`"content":"$T","annotations":[{"type":"url_citation","url_citation":{"title":"$T","url":"https://example.com","start_index":0,"end_index":1}}]`,
 			`"content":null,"audio":{"id":"audio_$U"}`,
@@ -29,7 +29,7 @@ func chatMix() *mixture {
 			{`{"id":"$I","type":"custom","custom":{"name":"Patch","input":"$T"}}`, []string{`{"role":"tool","tool_call_id":"$I","content":"$T"}`}},
 			{`"function_call":{"name":"$N","arguments":"$Q"}`, []string{`{"role":"function","name":"$N","content":"$T"}`}},
 		},
-		tools: []string{"Read"}, id: "call_$U", alone: true,
+		tools: []string{"Read", "Read", "Later"}, id: "call_$U", alone: true,
 	}
 	m.write = func(g *mixer, by speaker, blocks, calls []string) []string {
 		if by != modelSpeaks {
@@ -103,7 +103,7 @@ func responsesMix() *mixture {
 			{`{"type":"computer_call","id":"cu_$U","call_id":"$I","status":"completed","action":{"type":"type","text":"$T"},"pending_safety_checks":[]}`, []string{`{"type":"computer_call_output","call_id":"$I","output":{"type":"computer_screenshot","image_url":"data:image/png;base64,$P"}}`}},
 			{`{"type":"tool_search_call","call_id":"$I","execution":"client","status":"completed","arguments":{"query":"$T"}}`, []string{`{"type":"tool_search_output","call_id":"$I","execution":"client","status":"completed","tools":[{"type":"function","name":"Later","description":"$T","defer_loading":true,"parameters":{"type":"object"}}]}`}},
 		},
-		tools: []string{"Read"}, id: "call_$U",
+		tools: []string{"Read", "Read", "Later"}, id: "call_$U",
 		write: func(_ *mixer, _ speaker, blocks, calls []string) []string { return append(blocks, calls...) },
 	}
 }

@@ -90,13 +90,33 @@ type sample struct {
 // A judge names what is wrong with a plan, by class; none if nothing is.
 type judge func(in *wire.Request, plan *pare.Plan) []string
 
-// leaves: every leaf is in the output or lies under a change that says it is gone.
+// leaves: every leaf is in the output or lies under a change that says it is gone; what was
+// cleared or shortened is among what the plan hands out to be archived.
 func leaves(in *wire.Request, plan *pare.Plan) (all []string) {
 	if plan.Empty() {
 		return nil
 	}
-	for _, l := range paretest.Lost(paretest.Leaves(in.Raw()), plan.Result().Raw(), plan.Changes(), clears) {
+	marked := paretest.Leaves(in.Raw())
+	cleared := map[string]bool{}
+	for _, l := range paretest.Lost(marked, plan.Result().Raw(), plan.Changes(), nil) {
+		cleared[l.Marker] = true
+	}
+	for _, l := range paretest.Lost(marked, plan.Result().Raw(), plan.Changes(), clears) {
 		all = append(all, fmt.Sprintf("%s: %s by %q", in.Dialect, l.Kind, l.By))
+		delete(cleared, l.Marker)
+	}
+	if len(cleared) == 0 {
+		return all
+	}
+	for _, item := range plan.Archive() {
+		for marker := range cleared {
+			if bytes.Contains(item.Raw, []byte(marker)) {
+				delete(cleared, marker)
+			}
+		}
+	}
+	if len(cleared) > 0 {
+		all = append(all, fmt.Sprintf("%s: what was cleared is not in the archive", in.Dialect))
 	}
 	return all
 }
