@@ -30,6 +30,7 @@ var endpoints = []endpoint{
 	{"responses", "/v1/responses", "", `{"model":"gpt-5.5","input":"hello there"}`},
 	{"gemini", "/v1beta/models/gemini-3.8-flash:generateContent", "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse", `{"contents":[{"role":"user","parts":[{"text":"hello there"}]}]}`},
 	{"gemini-array", "/v1beta/models/gemini-3.8-flash:generateContent", "/v1beta/models/gemini-3.8-flash:streamGenerateContent", `{"contents":[{"role":"user","parts":[{"text":"hello there"}]}]}`},
+	{"interactions", "/v1beta/interactions", "", `{"model":"gemini-3.8-flash","input":"hello there"}`},
 	{"bedrock", "/model/amazon.nova-pro-v1:0/converse", "/model/amazon.nova-pro-v1:0/converse-stream", `{"messages":[{"role":"user","content":[{"text":"hello there"}]}]}`},
 	{"invoke", "/model/us.anthropic.claude-opus-4-6-v1:0/invoke", "/model/us.anthropic.claude-opus-4-6-v1:0/invoke-with-response-stream",
 		`{"anthropic_version":"bedrock-2023-05-31","max_tokens":99,"messages":[{"role":"user","content":"hello there"}]}`},
@@ -151,7 +152,7 @@ func eventsOf(t *testing.T, w *httptest.ResponseRecorder) []string {
 	return all
 }
 
-var delta = regexp.MustCompile(`"(?:text_delta","text|content|delta|parts":\[\{"text|delta":\{"text)":("(?:[^"\\]|\\.)*")`)
+var delta = regexp.MustCompile(`"(?:text_delta","text|delta":\{"type":"text","text|content|delta|parts":\[\{"text|delta":\{"text)":("(?:[^"\\]|\\.)*")`)
 
 // textOf joins the deltas of text.
 func textOf(t *testing.T, events []string) string {
@@ -181,6 +182,7 @@ func TestMockSequence(t *testing.T) {
 	for name, want := range map[string]string{
 		"anthropic": "message_start content_block_start ping content_block_delta content_block_delta content_block_stop " +
 			"content_block_start content_block_delta content_block_delta content_block_stop message_delta message_stop",
+		"interactions": "interaction.created step.start step.delta step.delta step.stop step.start step.delta step.delta step.stop interaction.completed",
 		"responses": "response.created response.in_progress response.output_item.added response.content_part.added response.output_text.delta response.output_text.delta " +
 			"response.output_text.done response.content_part.done response.output_item.done response.output_item.added response.function_call_arguments.delta " +
 			"response.function_call_arguments.delta response.function_call_arguments.done response.output_item.done response.completed",
@@ -206,7 +208,8 @@ func TestMockOverflow(t *testing.T) {
 		"azure":     `^This model's maximum context length is 300 tokens\.`,
 		"responses": `^Your input exceeds the context window of this model`,
 		"gemini":    `^The input token count \(\d+\) exceeds the maximum number of tokens allowed \(300\)\.$`, "gemini-array": `^The input token count`,
-		"bedrock": `^Input is too long for requested model\.$`,
+		"interactions": `^The input token count`,
+		"bedrock":      `^Input is too long for requested model\.$`,
 	}
 	for _, e := range endpoints {
 		t.Run(e.name, func(t *testing.T) {
@@ -244,7 +247,7 @@ func TestMockEdge(t *testing.T) {
 		{"no key", "POST", "/v1/chat/completions", endpoints[2].body, nil, 401, `You didn't provide an API key`},
 		{"no key", "POST", "/v1beta/models/gemini-3.8-flash:generateContent", endpoints[5].body, nil, 403, `"status":"PERMISSION_DENIED"`},
 		{"key in the query", "POST", "/v1beta/models/gemini-3.8-flash:generateContent?key=k", endpoints[5].body, nil, 200, `"candidates"`},
-		{"no key", "POST", "/model/amazon.nova-pro-v1:0/converse", endpoints[7].body, nil, 403, `Missing Authentication Token`},
+		{"no key", "POST", "/model/amazon.nova-pro-v1:0/converse", endpoints[8].body, nil, 403, `Missing Authentication Token`},
 		{"no model", "POST", "/v1/messages", `{"messages":[{"role":"user","content":"q"}]}`, key, 400, `model: Field required`},
 		{"no model", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":"q"}]}`, key, 400, `you must provide a model parameter`},
 		{"no model", "POST", "/v1/responses", `{"input":"q"}`, key, 400, `"param":"model"`},
