@@ -48,6 +48,9 @@ type Appended struct {
 // returns without an error, the entries are on disk. The errors are a *ConflictError, a
 // *DuplicateError, an *EntryError, or wrap ErrNotFound or ErrDeleted.
 func (s *Store) Append(ctx context.Context, key Key, head Head, entries ...Entry) (Appended, error) {
+	if err := ctx.Err(); err != nil {
+		return Appended{}, err // whoever writes for several would not notice
+	}
 	entries = slices.Clone(entries)
 	for i := range entries {
 		if entries[i].ID == "" {

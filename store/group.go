@@ -47,23 +47,37 @@ func (e *sqliteEngine) quick(ctx context.Context, db *sql.DB, x *Session, q *qui
 			return false, ctx.Err()
 		}
 	}
-	// Whoever finds nobody at work does the work of all that have come, until there is none.
-	for {
-		g.mu.Lock()
-		all := g.waiting
-		g.waiting = nil
-		if len(all) == 0 {
-			g.busy = false
-			g.mu.Unlock()
-			return m.ok, m.err
-		}
-		g.mu.Unlock()
-		// Nobody's context but their own may end the work of others.
-		g.run(context.WithoutCancel(ctx), db, all)
-		for _, other := range all {
-			close(other.done)
-		}
+	// Whoever finds nobody at work begins. Those who come meanwhile are not its business: it
+	// would never be done under load.
+	g.round(ctx, db)
+	go g.others(context.WithoutCancel(ctx), db)
+	return m.ok, m.err
+}
+
+// others does the work of those who wait, until nobody does.
+func (g *group) others(ctx context.Context, db *sql.DB) {
+	for g.round(ctx, db) {
 	}
+}
+
+// round writes for all who have come, and reports whether somebody had.
+func (g *group) round(ctx context.Context, db *sql.DB) bool {
+	g.mu.Lock()
+	all := g.waiting
+	g.waiting = nil
+	if len(all) == 0 {
+		g.busy = false
+	}
+	g.mu.Unlock()
+	if len(all) == 0 {
+		return false
+	}
+	// Nobody's context but their own may end the work of others.
+	g.run(context.WithoutCancel(ctx), db, all)
+	for _, other := range all {
+		close(other.done)
+	}
+	return true
 }
 
 // prepare prepares the statements, once.
