@@ -29,6 +29,7 @@ soak: browser postgres
 # The adapters are modules of their own, so that Pare does not depend on what they adapt to.
 adapters:
 	@for m in adapters/*/go.mod; do (cd "$$(dirname "$$m")" && $(GO) test ./...) || exit 1; done
+	PARE_ADAPTERS=1 $(GO) test -count=1 ./store -run TestAdapters
 
 # Real agents with damaged and repaired sessions, those that scripts/client.sh has installed; ONLY=codex is one.
 ONLY ?=

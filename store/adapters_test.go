@@ -6,13 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // The adapters are modules of their own, and so are their tests. They are left out where
 // what they adapt to cannot be downloaded.
 func TestAdapters(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles what the adapters adapt to")
+	if os.Getenv("PARE_ADAPTERS") != "1" && !trial.Soak() {
+		t.Skip("left to make adapters: it downloads and compiles what the adapters adapt to")
 	}
 	t.Run("adkgo", func(t *testing.T) {
 		t.Parallel()
