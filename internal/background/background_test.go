@@ -40,7 +40,8 @@ func heavy(t *testing.T, st *store.Store, n int) (keys []store.Key) {
 			keys = append(keys, key)
 		}
 		for j := range turns {
-			text := fmt.Sprintf(`{"role":"user","content":"turn %d %s"}`, j, strings.Repeat("and so on ", 50))
+			// No two say the same: a summary of the same words would be found, not written again.
+			text := fmt.Sprintf(`{"role":"user","content":"session %d, turn %d %s"}`, i, j, strings.Repeat("and so on ", 50))
 			if _, err := st.Append(ctx, key, store.Anywhere, store.Message("", []byte(text)), store.Message("", []byte(`{"role":"assistant","content":"fine"}`))); err != nil {
 				t.Fatal(err)
 			}
