@@ -38,12 +38,33 @@ type totals struct {
 	planned, waited histogram
 	before, after   int   // tokens of histories as they came and as they went on
 	refused         int64 // answers of 400 and above
+	priced          map[string]terms
+}
+
+// terms are what a model costs.
+type terms struct {
+	price tokens.Price
+	cache tokens.Cache
+	known bool
+}
+
+// terms looks a model up once. Names come from clients, so not all of them are kept.
+func (t *totals) terms(model string) terms {
+	p, ok := t.priced[model]
+	if !ok {
+		p.price, p.known = tokens.PriceOf(model)
+		p.cache = tokens.CacheOf(model)
+		if len(t.priced) < 1000 {
+			t.priced[model] = p
+		}
+	}
+	return p
 }
 
 func newTotals() totals {
 	return totals{Totals: Totals{
 		Rules: map[string]int64{}, Healed: map[string]int64{}, Failed: map[string]int64{}, Skipped: map[string]int64{}, Status: map[string]int64{},
-	}, planned: newHistogram(), waited: newHistogram()}
+	}, planned: newHistogram(), waited: newHistogram(), priced: make(map[string]terms)}
 }
 
 func (t *totals) add(r *proxy.Record) {
@@ -84,14 +105,13 @@ func (t *totals) count(r *proxy.Record) {
 	if r.Lost {
 		t.Lost++
 	}
-	price, known := tokens.PriceOf(r.Model)
-	if !known {
+	p := t.terms(r.Model)
+	if !p.known {
 		return
 	}
-	cache := tokens.CacheOf(r.Model)
-	t.Dollars += price.Cost(cache, r.Usage)
+	t.Dollars += p.price.Cost(p.cache, r.Usage)
 	if r.Status < 400 {
-		t.Spared += price.Cost(cache, tokens.Usage{Read: r.Saved}) // a cache would have held most of it
+		t.Spared += p.price.Cost(p.cache, tokens.Usage{Read: r.Saved}) // a cache would have held most of it
 	}
 }
 
