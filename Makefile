@@ -27,9 +27,9 @@ soak: browser postgres
 	$(MAKE) fuzz FUZZTIME=2h
 
 # The adapters are modules of their own, so that Pare does not depend on what they adapt to.
-adapters:
+adapters: postgres
 	@for m in adapters/*/go.mod; do (cd "$$(dirname "$$m")" && $(GO) test ./...) || exit 1; done
-	PARE_ADAPTERS=1 $(GO) test -count=1 ./store -run TestAdapters
+	PARE_ADAPTERS=1 $(GO) test -count=1 ./store -run TestClaudeAgentSDK
 
 # Real agents with damaged and repaired sessions, those that scripts/client.sh has installed; ONLY=codex is one.
 ONLY ?=

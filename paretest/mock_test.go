@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -187,37 +186,14 @@ var recorded = []struct{ says, rule string }{
 	{`\(2013\)`, "minimax/result-not-after-call"},
 }
 
-// A fixture shows a rule of the catalogue.
-type fixture struct {
-	Rule              string
-	Bad, Good, Accept json.RawMessage
-}
-
-func fixtures(t testing.TB) []fixture {
-	t.Helper()
-	data, err := os.ReadFile("../testdata/fixtures.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []fixture
-	for line := range strings.Lines(string(data)) {
-		var f fixture
-		if err := json.Unmarshal([]byte(line), &f); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, f)
-	}
-	return all
-}
-
 // plainModels are models by whose names nothing but the vendor is known.
 var plainModels = map[string]string{
 	"anthropic": "claude", "openai-chat": "gpt-5.5", "openai-responses": "gpt-5.5", "gemini": "gemini", "bedrock": "anthropic.claude", "mistral": "mistral-large-latest",
 	"deepseek": "deepseek-v4-pro", "template": "gemma", "minimax": "minimax-m2", "moonshot": "kimi-k2.6", "groq": "groq/llama-3.3-70b", "xai": "grok-4", "qwen": "qwen3-max",
 }
 
-// request makes the request of a fixture: the path and the body.
-func (f *fixture) request(t testing.TB, raw json.RawMessage) (path, body string) {
+// requestOf makes the request of a fixture: the path and the body.
+func requestOf(t testing.TB, f corpus.Fixture, raw json.RawMessage) (path, body string) {
 	t.Helper()
 	vendor, _, _ := strings.Cut(f.Rule, "/")
 	dialect := vendor
@@ -247,7 +223,7 @@ func (f *fixture) request(t testing.TB, raw json.RawMessage) (path, body string)
 
 // TestMockRecorded: each recorded sentence is what the history gets that provokes it.
 func TestMockRecorded(t *testing.T) {
-	all := fixtures(t)
+	all := corpus.Fixtures(t)
 	for _, c := range recorded {
 		t.Run(strings.ReplaceAll(c.rule, "/", "-"), func(t *testing.T) {
 			says := regexp.MustCompile("(?i)" + c.says)
@@ -256,7 +232,7 @@ func TestMockRecorded(t *testing.T) {
 				if f.Rule != c.rule || f.Bad == nil {
 					continue
 				}
-				path, body := f.request(t, f.Bad)
+				path, body := requestOf(t, f, f.Bad)
 				for _, strict := range []bool{false, true} {
 					w := post(&paretest.Mock{Strict: strict}, path, body)
 					provoked = provoked || w.Code == 400 && says.MatchString(sentence(t, w.Body.String()))
@@ -275,13 +251,13 @@ func TestMockFixtures(t *testing.T) {
 		"anthropic/thinking-prefix-binding", "anthropic/thinking-gap", "anthropic/fallback-turn-echo",
 		"openai-responses/item-without-reasoning", "openai-responses/encrypted-content", "gemini/thought-signature-corrupt",
 	}
-	for i, f := range fixtures(t) {
+	for i, f := range corpus.Fixtures(t) {
 		t.Run(fmt.Sprintf("%d-%s", i, strings.ReplaceAll(f.Rule, "/", "-")), func(t *testing.T) {
 			for _, legal := range []json.RawMessage{f.Good, f.Accept} {
 				if legal == nil {
 					continue
 				}
-				path, body := f.request(t, legal)
+				path, body := requestOf(t, f, legal)
 				if w := post(&paretest.Mock{}, path, body); w.Code != 200 {
 					t.Errorf("legal: status %d: %s for %s", w.Code, w.Body, body)
 				}
@@ -289,7 +265,7 @@ func TestMockFixtures(t *testing.T) {
 			if f.Bad == nil || slices.Contains(undecidable, f.Rule) {
 				return
 			}
-			path, body := f.request(t, f.Bad)
+			path, body := requestOf(t, f, f.Bad)
 			if w := post(&paretest.Mock{Strict: true}, path, body); w.Code != 400 {
 				t.Errorf("bad: status %d: %s for %s", w.Code, w.Body, body)
 			}

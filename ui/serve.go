@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
-	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -132,36 +132,41 @@ func (l *Live) data(w http.ResponseWriter, _ *http.Request) {
 	w.Write(data)
 }
 
-// events sends an event whenever there is another version than the one seen, and a comment now and then, so that a
-// connection that nobody reads any more is noticed.
+// events sends an event whenever there is another version than the one seen.
 func (l *Live) events(w http.ResponseWriter, r *http.Request) {
+	seen := r.URL.Query().Get("seen")
+	stream(w, r, l.Every, func() string {
+		now := l.Version()
+		if now == seen {
+			return ""
+		}
+		seen = now
+		return "event: change\ndata: changed\n\n"
+	})
+}
+
+// stream asks every so often for an event to send, "" if there is none, and sends a comment
+// now and then, so that a connection that nobody reads any more is noticed.
+func stream(w http.ResponseWriter, r *http.Request, every time.Duration, next func() string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
-	seen := r.URL.Query().Get("seen")
-	fmt.Fprintf(w, ": watching\n\n")
-	if out.Flush() != nil {
-		return
-	}
-	tick := time.NewTicker(l.Every)
+	say := ": watching\n\n"
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for idle := 0; ; idle++ {
+		if say == "" && idle%30 == 29 {
+			say = ": still here\n\n"
+		}
+		if say != "" {
+			if _, err := io.WriteString(w, say); err != nil || out.Flush() != nil {
+				return
+			}
+		}
 		select {
 		case <-r.Context().Done():
 			return
 		case <-tick.C:
 		}
-		now := l.Version()
-		switch {
-		case now != seen:
-			seen = now
-			fmt.Fprintf(w, "event: change\ndata: changed\n\n")
-		case idle%30 == 29:
-			fmt.Fprintf(w, ": still here\n\n")
-		default:
-			continue
-		}
-		if out.Flush() != nil {
-			return
-		}
+		say = next()
 	}
 }

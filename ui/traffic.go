@@ -3,7 +3,6 @@ package ui
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -127,40 +126,20 @@ func (h *trafficHandler) data(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *trafficHandler) events(w http.ResponseWriter, r *http.Request) {
-	secure(w.Header())
-	w.Header().Set("Content-Type", "text/event-stream")
-	out := http.NewResponseController(w)
 	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
-	fmt.Fprint(w, ": watching\n\n")
-	if out.Flush() != nil {
-		return
-	}
-	tick := time.NewTicker(h.every)
-	defer tick.Stop()
-	for idle := 0; ; idle++ {
-		select {
-		case <-r.Context().Done():
-			return
-		case <-tick.C:
-		}
+	secure(w.Header())
+	stream(w, r, h.every, func() string {
 		now := h.source.Traffic(after)
-		switch {
-		case now.Seq != after:
-			after, idle = now.Seq, 0
-			data, err := json.Marshal(now)
-			if err != nil {
-				return
-			}
-			fmt.Fprintf(w, "event: traffic\ndata: %s\n\n", data)
-		case idle%60 == 59:
-			fmt.Fprint(w, ": still here\n\n")
-		default:
-			continue
+		if now.Seq == after {
+			return ""
 		}
-		if out.Flush() != nil {
-			return
+		after = now.Seq
+		data, err := json.Marshal(now)
+		if err != nil {
+			panic(err) // numbers and texts
 		}
-	}
+		return "event: traffic\ndata: " + string(data) + "\n\n"
+	})
 }
 
 func (h *trafficHandler) request(w http.ResponseWriter, r *http.Request) {

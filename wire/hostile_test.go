@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/internal/trial"
 )
 
@@ -177,7 +178,7 @@ func FuzzParse(f *testing.F) {
 	for _, z := range zoo(f) {
 		f.Add(z.body(), uint8(0))
 	}
-	for _, x := range fixtures(f) {
+	for _, x := range corpus.Fixtures(f) {
 		for _, b := range [][]byte{x.Bad, x.Good, x.Accept} {
 			if b != nil {
 				f.Add(b, uint8(len(b)))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -79,13 +80,13 @@ func TestMendZoo(t *testing.T) {
 }
 
 func TestMendFixtures(t *testing.T) {
-	for _, f := range fixtures(t) {
+	for _, f := range corpus.Fixtures(t) {
 		for _, body := range [][]byte{f.Bad, f.Good, f.Accept} {
 			if body == nil {
 				continue
 			}
 			t.Run(strings.ReplaceAll(f.Rule, "/", "-"), func(t *testing.T) {
-				out := mended(t, body, f.options(t, body), Repair{})
+				out := mended(t, body, optionsOf(t, f, body), Repair{})
 				for _, left := range slices.DeleteFunc(out.Left, mayStay) {
 					t.Errorf("left: %s at %s in %s", left.Rule, left.Path, out.Request.raw)
 				}
@@ -100,7 +101,7 @@ func FuzzMend(f *testing.F) {
 	for _, z := range zoo(f) {
 		f.Add(z.body(), uint8(0))
 	}
-	for _, x := range fixtures(f) {
+	for _, x := range corpus.Fixtures(f) {
 		if x.Bad != nil {
 			f.Add([]byte(x.Bad), uint8(len(x.Bad)))
 		}

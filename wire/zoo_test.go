@@ -1,9 +1,7 @@
 package wire
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -74,31 +72,6 @@ func TestZoo(t *testing.T) {
 	}
 }
 
-// A fixture shows a rule of the catalogue: bad breaks it, good is its repaired
-// counterpart, accept looks wrong to a naive validator and is legal.
-type fixture struct {
-	Rule              string
-	Bad, Good, Accept json.RawMessage
-	Note              string
-}
-
-func fixtures(t testing.TB) []fixture {
-	t.Helper()
-	data, err := os.ReadFile("../testdata/fixtures.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []fixture
-	for line := range strings.Lines(string(data)) {
-		var f fixture
-		if err := json.Unmarshal([]byte(line), &f); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, f)
-	}
-	return all
-}
-
 // undecidable are the six fixtures that need more than the request.
 var undecidable = []string{
 	"anthropic/thinking-prefix-binding", "anthropic/thinking-gap", "anthropic/fallback-turn-echo",
@@ -112,8 +85,8 @@ var strictOnly = []string{
 	"deepseek/reasoning-content-required", "moonshot/reasoning-content-required", "xai/empty-content",
 }
 
-// options reads the profile a fixture is meant for off its rule.
-func (f *fixture) options(t *testing.T, body []byte) Options {
+// optionsOf reads the profile a fixture is meant for off its rule.
+func optionsOf(t *testing.T, f corpus.Fixture, body []byte) Options {
 	vendor, _, _ := strings.Cut(f.Rule, "/")
 	if d, err := ParseDialect(vendor); err == nil {
 		return Options{Dialect: d}
@@ -126,13 +99,13 @@ func (f *fixture) options(t *testing.T, body []byte) Options {
 }
 
 func TestFixtures(t *testing.T) {
-	for i, f := range fixtures(t) {
+	for i, f := range corpus.Fixtures(t) {
 		t.Run(fmt.Sprintf("%d-%s", i, strings.ReplaceAll(f.Rule, "/", "-")), func(t *testing.T) {
 			for _, body := range [][]byte{f.Good, f.Accept} {
 				if body == nil {
 					continue
 				}
-				if got := report(t, body, f.options(t, body), CheckOptions{}); len(got) > 0 {
+				if got := report(t, body, optionsOf(t, f, body), CheckOptions{}); len(got) > 0 {
 					t.Errorf("legal: findings %q in %s", got, body)
 				}
 			}
@@ -141,10 +114,10 @@ func TestFixtures(t *testing.T) {
 			}
 			want := wantSlug(t, f.Rule)
 			co := CheckOptions{Strict: slices.Contains(strictOnly, f.Rule)}
-			if got := report(t, f.Bad, f.options(t, f.Bad), co); !hasSlug(got, want) {
+			if got := report(t, f.Bad, optionsOf(t, f, f.Bad), co); !hasSlug(got, want) {
 				t.Errorf("bad: findings %q with %+v, want one of %q in %s", got, co, want, f.Bad)
 			}
-			if got := report(t, f.Bad, f.options(t, f.Bad), CheckOptions{}); co.Strict && hasSlug(got, want) {
+			if got := report(t, f.Bad, optionsOf(t, f, f.Bad), CheckOptions{}); co.Strict && hasSlug(got, want) {
 				t.Errorf("bad: reported without strict: %q in %s", got, f.Bad)
 			}
 		})

@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -25,6 +26,30 @@ func (z *Incident) Body() []byte {
 		return []byte(z.RequestRaw)
 	}
 	return z.Request
+}
+
+// A Fixture shows a rule of the catalogue: Bad breaks it, Good is its repaired counterpart,
+// Accept looks wrong to a naive validator and is legal.
+type Fixture struct {
+	Rule              string
+	Bad, Good, Accept json.RawMessage
+	Note              string
+}
+
+// Fixtures reads all of them.
+func Fixtures(t testing.TB) []Fixture {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(module(t), "testdata/fixtures.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []Fixture
+	for line := range bytes.Lines(data) {
+		var f Fixture
+		decode(t, line, &f)
+		all = append(all, f)
+	}
+	return all
 }
 
 // Zoo reads all incidents.

@@ -134,6 +134,11 @@ func (s *Server) Watch() *Watch { return s.watch }
 // ServeHTTP answers what begins with /pare/ itself, and sends on the rest.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/pare" || strings.HasPrefix(r.URL.Path, "/pare/") {
+		if strings.HasSuffix(r.URL.Path, "/events") {
+			ctx, end := s.ending(r.Context())
+			defer end()
+			r = r.WithContext(ctx)
+		}
 		s.own.ServeHTTP(w, r)
 		return
 	}
@@ -142,6 +147,20 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.proxy.ServeHTTP(w, r)
+}
+
+// ending is a context that ends with the server, too: a stream of events goes on for as long
+// as somebody listens, and the server would wait for it.
+func (s *Server) ending(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-s.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // Serve answers on a listener until the context ends, and then waits for what is under

@@ -1,13 +1,16 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/ui"
@@ -97,5 +100,32 @@ func TestTraffic(t *testing.T) {
 		if strings.Contains(string(list), "secret") {
 			t.Errorf("%s tells what was said", path)
 		}
+	}
+}
+
+// TestStreamsEnd: a page that looks on does not keep the server from ending, however long
+// requests under way may take.
+func TestStreamsEnd(t *testing.T) {
+	s := New(Options{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- s.Serve(ctx, l, time.Hour) }()
+	for _, path := range []string{"/pare/traffic/events", "/pare/v1/events"} {
+		resp, err := http.Get("http://" + l.Addr().String() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if _, err := io.ReadFull(resp.Body, make([]byte, 4)); err != nil { // it has begun
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

@@ -135,8 +135,6 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
 			return
-		case <-s.closed:
-			return
 		case <-alive.C:
 			fmt.Fprint(w, ": still here\n\n")
 		case rec := <-records:
