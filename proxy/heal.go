@@ -32,14 +32,15 @@ func (a *aim) healing(r *wire.Request) (*pare.Policy, int) {
 		p.Window = &w
 		return p, size
 	}
-	c := a.counter(r)
+	c := a.exact(a.model(r))
 	if c == nil {
 		return p, size
 	}
+	p.Counter = func(string) (wire.Counter, error) { return c, nil }
 	size = r.Tokens(c)
 	sent := size
-	if a.sent > 0 {
-		sent = a.sent
+	if a.sent != nil {
+		sent = a.sent.Tokens(c)
 	}
 	w.Tokens, w.Low = a.limit(sent), 0
 	if a.heal.Limit == 0 {

@@ -29,9 +29,10 @@ type aim struct {
 	read   wire.Options
 	// unfitted leaves out the window: the request only asks how large it is.
 	unfitted bool
-	prune    bool     // the rules vote on what fits, too
-	heal     *Refusal // that of the first attempt; nil: this is the first
-	sent     int      // tokens of the first attempt
+	prune    bool          // the rules vote on what fits, too
+	long     bool          // a header asks for the long window of the model
+	heal     *Refusal      // that of the first attempt; nil: this is the first
+	sent     *wire.Request // the first attempt, if that was changed
 }
 
 // An outcome is what comes of planning.
@@ -111,7 +112,7 @@ func (a *aim) idle(g wire.Glance, raw []byte) bool {
 	}
 	model := cmp.Or(p.Model, g.Profile.Model)
 	m, known := lookup(model)
-	return !known || !mayExceed(raw, m.Input(m.Output), a.counterOf(model))
+	return !known || !mayExceed(raw, a.window(m), a.counterOf(model))
 }
 
 // lookup is [tokens.Lookup], which looks at every model that there is, with a memory.
@@ -182,7 +183,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim) outcome {
 		return o
 	}
 	o.body, o.planned, o.plan, o.changes = out, in, pl, slices.Concat(stripped, pl.Changes())
-	if c := a.counter(r); c != nil && !p.Uncounted {
+	if c := counterOf(p, a.model(r)); c != nil && !p.Uncounted {
 		if size == 0 {
 			o.tokens[0] = r.Tokens(c)
 		}
@@ -211,80 +212,18 @@ func (a *aim) counter(r *wire.Request) wire.Counter {
 	return a.counterOf(a.model(r))
 }
 
-func (a *aim) counterOf(model string) wire.Counter {
-	if a.policy.Counter == nil {
+func (a *aim) counterOf(model string) wire.Counter { return counterOf(a.policy, model) }
+
+func counterOf(p *pare.Policy, model string) wire.Counter {
+	if p.Counter == nil {
 		m, _ := lookup(model)
 		return m.Estimator()
 	}
-	c, err := a.policy.Counter(model)
+	c, err := p.Counter(model)
 	if err != nil {
 		return nil
 	}
 	return c
-}
-
-// sure is how much larger than the window of its model an estimate must be for a request
-// to be surely too large: estimates are high, by 40 % where they are worst. What is in
-// between is sent, and healed if the provider refuses it; a history that fits is not cut.
-const sure = 1.4
-
-// fitting is the policy for a request, and its size if that had to be counted. A window
-// that is the model's own applies to what is surely larger, and to no model that nobody
-// knows.
-func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
-	p := *a.policy
-	if a.unfitted {
-		p.Window, p.Rules, p.Compact = nil, nil, nil
-		return &p, 0
-	}
-	if a.heal != nil {
-		return a.healing(r)
-	}
-	if p.Window == nil || !p.Window.ModelTokens || p.Window.Tokens != 0 {
-		return &p, 0
-	}
-	w := *p.Window
-	m, known := lookup(a.model(r))
-	if known {
-		w.Tokens = m.Input(min(r.Reply(), m.Output))
-	}
-	c := a.counter(r)
-	size := 0
-	if w.Tokens > 0 && c != nil && mayExceed(r.Raw(), w.Tokens, c) {
-		size = r.Tokens(c)
-	}
-	if float64(size) > sure*float64(w.Tokens) && w.Tokens > 0 {
-		p.Window = &w
-		return &p, size
-	}
-	w.Tokens, w.ModelTokens, w.Low, w.LowPercent = 0, false, 0, 0
-	if p.Window = &w; w.Messages == 0 && w.Exchanges == 0 && w.Turns == 0 {
-		p.Window, p.Compact = nil, nil
-		if !a.prune {
-			p.Rules = nil
-		}
-	}
-	return &p, size
-}
-
-// mayExceed reports whether a body is worth counting, because it may surely be larger than
-// so many tokens. A token has a byte at least, nearly always several; samples tell. What
-// is overlooked, such as pictures that are named and not sent, goes on, and is healed.
-func mayExceed(raw []byte, limit int, c wire.Counter) bool {
-	if limit <= 0 || c == nil || float64(len(raw)) <= sure*float64(limit) {
-		return false
-	}
-	const samples, size = 32, 2 << 10
-	if len(raw) <= 2*samples*size {
-		return true
-	}
-	n := 0
-	for i := range samples {
-		at := i * (len(raw) - size) / (samples - 1)
-		n += c.CountJSON(raw[at : at+size])
-	}
-	perByte := float64(n) / (samples * size)
-	return 1.3*perByte*float64(len(raw)) > sure*float64(limit)
 }
 
 // planned runs plan within a time; what takes longer is left behind, and finishes alone.

@@ -132,7 +132,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	x := &exchange{
 		t: t, in: req, began: time.Now(),
-		aim: aim{policy: t.policy(), read: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, unfitted: counted, prune: t.Prune},
+		aim: aim{policy: t.policy(), read: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, unfitted: counted, prune: t.Prune, long: asksLong(req.Header)},
 	}
 	return x.run()
 }
@@ -306,7 +306,10 @@ func (x *exchange) heal(resp *http.Response) *http.Response {
 	}
 	x.rec.Tried = why.Rule
 	again := x.aim
-	again.heal, again.sent = &why, x.o.tokens[1]
+	again.heal = &why
+	if x.o.plan != nil {
+		again.sent = x.o.plan.Result()
+	}
 	if slices.Contains(wire.Profiles(again.read.Dialect), why.vendor()) {
 		again.read.Profile = why.vendor()
 	}

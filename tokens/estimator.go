@@ -98,6 +98,22 @@ func (e Estimator) Overhead(messages, tools int) int {
 	return n
 }
 
+// Least is the fewest tokens that a whole request can have whose texts are estimated at n:
+// the other side of an estimate that errs on the high side. It holds for code, prose, logs
+// and data in Latin script; with foreign set, for requests of which much is written in
+// other scripts, which are overestimated most.
+func (e Estimator) Least(n int, foreign bool) int {
+	over := e.of().over
+	if foreign {
+		over = max(over, overForeign)
+	}
+	return int(int64(n) * 1000 / int64(over))
+}
+
+// overForeign is the over of every family for scripts other than Latin: Russian prose is
+// estimated at up to 1.9 times what it costs.
+const overForeign = 2000
+
 // Family names the models that the estimate is fitted to: "o200k", "claude",
 // "claude-4.7", "gemini" or "default".
 func (e Estimator) Family() string { return e.of().name }

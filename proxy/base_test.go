@@ -1,0 +1,38 @@
+package proxy
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// base is an upstream that is a function.
+type base func(r *http.Request, body []byte) *http.Response
+
+func (f base) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	r.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	resp := f(r, body)
+	resp.Request = r
+	return resp, nil
+}
+
+func answer(status int, body string) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}
+}
+
+// claude is a history of n exchanges, of some 200 tokens each.
+func claude(n int) string {
+	var b strings.Builder
+	b.WriteString(`{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{"role":"user","content":"Begin."}`)
+	for i := range n {
+		fmt.Fprintf(&b, `,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_%d","name":"read","input":{"path":"f%d"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"%s"}]}`,
+			i, i, i, strings.Repeat(fmt.Sprintf("line %d of the file. ", i), 40))
+	}
+	b.WriteString(`]}`)
+	return b.String()
+}

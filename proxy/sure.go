@@ -1,0 +1,163 @@
+package proxy
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
+)
+
+// fitting is the policy for a request, and its size if that had to be counted. A window
+// that is the model's own applies to what is surely larger, and to no model that nobody
+// knows.
+func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
+	p := *a.policy
+	if a.unfitted {
+		p.Window, p.Rules, p.Compact = nil, nil, nil
+		return &p, 0
+	}
+	if a.heal != nil {
+		return a.healing(r)
+	}
+	if p.Window == nil || !p.Window.ModelTokens || p.Window.Tokens != 0 {
+		return &p, 0
+	}
+	w := *p.Window
+	p.Window = &w
+	model := a.model(r)
+	m, known := lookup(model)
+	size := 0
+	if known {
+		var over bool
+		if size, over = a.over(r, m, &p); over {
+			w.Tokens = m.Input(min(r.Reply(), m.Output))
+			return &p, size
+		}
+	}
+	w.Tokens, w.ModelTokens, w.Low, w.LowPercent = 0, false, 0, 0
+	if w.Messages == 0 && w.Exchanges == 0 && w.Turns == 0 {
+		p.Window, p.Compact = nil, nil
+		if !a.prune {
+			p.Rules = nil
+		}
+	}
+	return &p, size
+}
+
+// over reports whether a request is surely larger than the window of its model, and its
+// size if that was counted; then the policy counts in the same way. What is larger by an
+// estimate and not surely so is sent, and healed if the provider refuses it: a history that
+// fits is not cut.
+func (a *aim) over(r *wire.Request, m tokens.Model, p *pare.Policy) (size int, over bool) {
+	model, window := a.model(r), a.window(m)
+	if !mayExceed(r.Raw(), window, a.counterOf(model)) {
+		return 0, false
+	}
+	c := a.exact(model)
+	p.Counter = func(string) (wire.Counter, error) { return c, nil }
+	t := r.Tally(c, false)
+	return t.Tokens, least(&t, c, r.Raw()) > window
+}
+
+// window is all that a model takes. The reply is left out of it: many models take a request
+// beside which the reply that it asks for has no room.
+func (a *aim) window(m tokens.Model) int {
+	if a.long {
+		return max(m.Window, longWindow)
+	}
+	return m.Window
+}
+
+// longWindow is the window that some models have only when they are asked for it, by a
+// header that begins with longHeader.
+const (
+	longWindow = 1_000_000
+	longHeader = "context-1m"
+)
+
+func asksLong(h http.Header) bool {
+	for _, v := range h["Anthropic-Beta"] {
+		if strings.Contains(v, longHeader) {
+			return true
+		}
+	}
+	return false
+}
+
+// exact is the counter for a request that may be too large: where the vocabulary of a model
+// is published, that takes the place of estimates.
+func (a *aim) exact(model string) wire.Counter {
+	c := a.counterOf(model)
+	if e, ok := c.(tokens.Estimator); ok {
+		if x, ok := tokens.ExactFor(model); ok {
+			return e.Reading(x)
+		}
+	}
+	return c
+}
+
+// least is the fewest tokens that a request can have by a count of it. Texts cost what an
+// exact counter says, and what an estimate says less its stated error. Half of the tools
+// and media is sure: vendors write them down in ways of their own. Marks are not, nor is
+// thinking, which some models leave out.
+func least(t *wire.Tally, c wire.Counter, raw []byte) int {
+	n := t.Head.System + t.Kinds.Text + t.Kinds.Calls + t.Kinds.Results + t.Head.Tools/2 + t.Kinds.Media/2
+	if e, ok := c.(tokens.Estimator); ok {
+		return e.Least(n, foreign(raw))
+	}
+	return n
+}
+
+// foreign reports whether much of a body is written in a script other than Latin: an eighth
+// of its bytes, or of what its escapes stand for. Samples tell.
+func foreign(raw []byte) bool {
+	seen, other := 0, 0
+	for piece := range samples(raw) {
+		seen += len(piece)
+		for _, b := range piece {
+			if b >= 0x80 {
+				other++
+			}
+		}
+		other += 6 * (bytes.Count(piece, []byte(`\u`)) - bytes.Count(piece, []byte(`\u00`)))
+	}
+	return other > seen/8
+}
+
+// samples are pieces of a body, from all over it; a small one as a whole.
+func samples(raw []byte) func(yield func([]byte) bool) {
+	const pieces, size = 32, 2 << 10
+	return func(yield func([]byte) bool) {
+		if len(raw) <= 2*pieces*size {
+			yield(raw)
+			return
+		}
+		for i := range pieces {
+			at := i * (len(raw) - size) / (pieces - 1)
+			if !yield(raw[at : at+size]) {
+				return
+			}
+		}
+	}
+}
+
+// mayExceed reports whether a body is worth counting, because it may be larger than so many
+// tokens. A token has a byte at least, nearly always several; samples tell. What is
+// overlooked, such as pictures that are named and not sent, goes on, and is healed.
+func mayExceed(raw []byte, limit int, c wire.Counter) bool {
+	if limit <= 0 || c == nil || len(raw) <= limit {
+		return false
+	}
+	seen, n := 0, 0
+	for piece := range samples(raw) {
+		if len(piece) == len(raw) {
+			return true
+		}
+		seen += len(piece)
+		n += c.CountJSON(piece)
+	}
+	return 1.3*float64(n)/float64(seen)*float64(len(raw)) > float64(limit)
+}
