@@ -3,6 +3,7 @@ package pare
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -90,11 +91,12 @@ func uncompacted(reason CompactionReason, format string, args ...any) error {
 // summary that is blank, is no text, holds calls or is larger than what it stands for is
 // a *CompactionError, and so is one that does not conserve what was asked for.
 func Compact(r *wire.Request, cut transcript.Cut, summary string, o CompactOptions) (*Plan, error) {
-	return untouched(r).compact(cut, Summary{Text: summary, Items: o.Items}, o)
+	return untouched(r).compact(cut, Summary{Text: summary, Items: o.Items}, 0, o)
 }
 
-// compact puts a summary in front of a cut of what a plan has made so far.
-func (base *Plan) compact(cut transcript.Cut, s Summary, o CompactOptions) (plan *Plan, err error) {
+// compact puts a summary in front of a cut of what a plan has made so far. With the one
+// before it, it has at most so many tokens; zero: as many as it likes.
+func (base *Plan) compact(cut transcript.Cut, s Summary, most int, o CompactOptions) (plan *Plan, err error) {
 	o.Options = o.guarded()
 	defer caught(&plan, &err)
 	r := base.out
@@ -105,12 +107,21 @@ func (base *Plan) compact(cut transcript.Cut, s Summary, o CompactOptions) (plan
 	if len(h.Blocks) == 0 {
 		return nil, uncompacted(ReasonNothing, "nothing stands in front of message %d that could be summarised", cut.Before())
 	}
-	text, err := joined(h.Prior, s)
+	p := base.further()
+	edits := p.removes(h)
+	lost := lossOf(&h)
+	if o.Archived {
+		lost.archive = archive.Name(p.archiveWith(edits))
+	}
+	text, err := joined(h.Prior, s, lost)
 	if err != nil {
 		return nil, err
 	}
-	p := base.further()
-	if err := p.carryOut(p.summarise(h, text), o.Options); err != nil {
+	if n := o.weighText(text); most > 0 && n > most {
+		return nil, uncompacted(ReasonLarger, "the summary has %d tokens, it may have %d", n, most)
+	}
+	p.summary = &wire.Insertion{Before: h.at, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd}
+	if err := p.carryOut(edits, o.Options); err != nil {
 		return nil, err
 	}
 	if err := p.finish(o.Options); err != nil {
@@ -250,8 +261,9 @@ func toldIn(r *wire.Request, b transcript.BlockID) (found struct {
 	return found, true
 }
 
-// joined puts the new summary behind the prior one, after a look at it.
-func joined(prior string, s Summary) (string, error) {
+// joined puts the new summary behind the prior one, after a look at it, under a line that
+// says what it stands for.
+func joined(prior string, s Summary, lost loss) (string, error) {
 	text := strings.TrimSpace(s.Text)
 	switch {
 	case text == "":
@@ -263,16 +275,16 @@ func joined(prior string, s Summary) (string, error) {
 	case strings.Contains(text, SummaryEnd):
 		return "", uncompacted(ReasonNotText, "the summary holds the line that ends a summary: %s", SummaryEnd)
 	case prior == "":
-		return text, nil
+		return lost.over(text), nil
 	case !s.Merged:
-		return prior + "\n\n" + text, nil
+		return prior + "\n\n" + lost.over(text), nil
 	}
 	for line := range strings.Lines(prior) {
 		if line = strings.TrimSpace(line); line != "" && !strings.Contains(text, line) {
 			return "", uncompacted(ReasonPriorLost, "the summary leaves out a line of the one before it: %.60q", line)
 		}
 	}
-	return text, nil
+	return lost.over(text), nil
 }
 
 // holdsCalls reports whether a text is, as JSON, a call or result of some dialect.
@@ -289,9 +301,9 @@ func holdsCalls(text string) bool {
 	return false
 }
 
-// summarise decides to drop what was removed and to say text in its place. The edits
-// are of blocks that hold more than an earlier summary.
-func (p *Plan) summarise(h Removed, text string) (edits []blockEdit) {
+// removes decides to drop what was removed. The edits are of blocks that hold more than an
+// earlier summary.
+func (p *Plan) removes(h Removed) (edits []blockEdit) {
 	t := p.mended.Transcript()
 	if p.decisions == nil {
 		p.decisions = make([]Decision, len(t.Atoms()))
@@ -314,8 +326,23 @@ func (p *Plan) summarise(h Removed, text string) (edits []blockEdit) {
 		decide(told.block, ActionEdit)
 		edits = append(edits, blockEdit{wire.BlockEdit{Block: told.block, Text: told.before}, p.decisions[t.AtomOf(told.block)].Reasons[0]})
 	}
-	p.summary = &wire.Insertion{Before: h.at, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd}
 	return edits
+}
+
+// archiveWith is what the archive will hold once the edits are carried out.
+func (p *Plan) archiveWith(edits []blockEdit) []archive.Item {
+	if len(edits) > 0 {
+		was := p.edited
+		defer func() { p.edited = was }()
+		p.edited = maps.Clone(was)
+		if p.edited == nil {
+			p.edited = make(map[transcript.BlockID]bool)
+		}
+		for _, e := range edits {
+			p.edited[e.Block] = true
+		}
+	}
+	return p.Archive()
 }
 
 // smaller is an error if the summary has made the history no smaller.
@@ -361,15 +388,8 @@ func (p *Plan) conserve(items []archive.Item, o CompactOptions) error {
 }
 
 // offload puts a note in the place of everything in front of a cut, without a summary: the
-// note names the archive, see [archive.Name], of what [Plan.Archive] returns.
+// line over it names the archive, see [archive.Name], of what [Plan.Archive] returns.
 func (base *Plan) offload(cut transcript.Cut, o CompactOptions) (*Plan, error) {
-	h := headOf(base.out, cut, o.FoldTask)
-	p := base.further()
-	for _, e := range p.summarise(h, "") {
-		p.edited = map[transcript.BlockID]bool{e.Block: true}
-	}
-	items := p.Archive()
 	o.Archived = true
-	note := fmt.Sprintf("What stood here (items: %d) is archived as %s. It was not summarised.", len(items), archive.Name(items))
-	return base.compact(cut, Summary{Text: note, Items: o.Items}, o)
+	return base.compact(cut, Summary{Text: "What stood here is archived. It was not summarised.", Items: o.Items}, 0, o)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -60,12 +61,18 @@ func summaries(t testing.TB, d wire.Dialect, body []byte) []string {
 			if !ok || u.who != "user" {
 				t.Errorf("%s says %q", u.who, u.text)
 			}
-			all = append(all, strings.TrimSpace(text))
+			if !lossLine.MatchString(text) {
+				t.Errorf("a summary does not say what it stands for: %q", text)
+			}
+			all = append(all, strings.TrimSpace(lossLine.ReplaceAllString(text, "")))
 			rest = behind
 		}
 	}
 	return all
 }
+
+// lossLine is what a summary says of what it stands for.
+var lossLine = regexp.MustCompile(`(?m)^\[pare: (\d+) blocks? of (\d+) bytes, here in (\d+)(?:, archived as (\S+))?\]\n`)
 
 // refusals lists the rules that a result breaks and that the repair of the input does
 // not leave broken too.
@@ -583,7 +590,7 @@ func TestOffload(t *testing.T) {
 			done++
 			id := archive.Name(plan.Archive())
 			note := summaries(t, d, plan.Result().Raw())
-			if len(note) != 1 || !strings.Contains(note[0], id) {
+			if len(note) != 1 || !bytes.Contains(plan.Result().Raw(), []byte(", archived as "+id+"]")) {
 				t.Fatalf("%s: the note is %q, the archive %s", name, note, id)
 			}
 			checkCompacted(t, name, r, cut, plan, o, note[0])
@@ -617,7 +624,7 @@ func TestOffloadCarries(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := summaries(t, d, second.Result().Raw())
-		if len(got) != 1 || !strings.HasPrefix(got[0], gist+"\n\nWhat stood here") || !strings.Contains(got[0], archive.Name(second.Archive())) {
+		if len(got) != 1 || !strings.HasPrefix(got[0], gist+"\n\nWhat stood here") || !bytes.Contains(second.Result().Raw(), []byte(archive.Name(second.Archive()))) {
 			t.Errorf("got %q", got)
 		}
 	})

@@ -131,7 +131,7 @@ func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (
 		return base.skip(o.Options, "nothing can be separated from the last %d messages", c.minKeep()), nil
 	}
 	h := headOf(r, cut, o.FoldTask)
-	h.MaxTokens, h.Counter = c.maxTokens(), o.Counter
+	h.MaxTokens, h.Counter = below(c.maxTokens(), o.Options), o.Counter
 	if len(h.Blocks) == 0 {
 		return base.skip(o.Options, "nothing stands in front of the cut but what must stay"), nil
 	}
@@ -159,10 +159,7 @@ func (c *Compactor) at(ctx context.Context, base *Plan, cut transcript.Cut, h Re
 	if err != nil {
 		return nil, err
 	}
-	if text, err := joined(h.Prior, s); err == nil && o.weighText(text) > h.MaxTokens {
-		return nil, uncompacted(ReasonLarger, "the summary has %d tokens, it may have %d", o.weighText(text), h.MaxTokens)
-	}
-	return base.compact(cut, s, o)
+	return base.compact(cut, s, c.maxTokens(), o)
 }
 
 // skip leaves a plan as it is, and says why.
@@ -326,7 +323,7 @@ func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost
 		if t.Compacted() {
 			at = max(at, t.StartMessage()+1) // in front of it nobody would read the summary
 		}
-		next, err := c.recall(ctx, Removed{Request: r, Blocks: blocks, Prior: text, Compacted: r.Compaction(t.Start()), Counter: o.Counter, MaxTokens: most})
+		next, err := c.recall(ctx, Removed{Request: r, Blocks: blocks, Prior: text, Compacted: r.Compaction(t.Start()), Counter: o.Counter, MaxTokens: below(most, o)})
 		if n := o.weighText(next); err == nil && n > most {
 			err = uncompacted(ReasonLarger, "the summary has %d tokens, %d are free for it", n, most)
 		}
@@ -368,7 +365,7 @@ func (c *Compactor) recall(ctx context.Context, h Removed) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := joined(h.Prior, s)
+	text, err := joined(h.Prior, s, lossOf(&h))
 	if err == nil {
 		c.store(key, text)
 	}

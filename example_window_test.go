@@ -83,7 +83,7 @@ func ExampleCompactor() {
 	}
 	// Output:
 	// 0 user what is in a.go?
-	// 1 user [pare: summary of the conversation up to here] / Read a.go (3 blocks). / [pare: end of the summary]
+	// 1 user [pare: summary of the conversation up to here] / [pare: 3 blocks of 228 bytes, here in 21] / Read a.go (3 blocks). / [pare: end of the summary]
 	// 2 user and in b.go?
 	// 3 assistant {"path":"b.go"}
 	// 4 user package b
@@ -131,8 +131,9 @@ func ExampleCompactor_Fit() {
 	fmt.Println(r.Tokens(count), "→", plan.Result().Tokens(count), "tokens")
 	fmt.Println(plan.Result().Text(1))
 	// Output:
-	// 3827 → 2394 tokens
+	// 3827 → 2413 tokens
 	// [pare: summary of the conversation up to here]
+	// [pare: 15 blocks of 5038 bytes, here in 253]
 	// Extract, made without a model:
 	// Files:
 	// - auth/session.go: read, written

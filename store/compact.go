@@ -109,8 +109,10 @@ func (s *Store) compact(ctx context.Context, x *Session, c *pare.Compactor, toke
 	if !ok {
 		return nil, nil // it was skipped
 	}
-	made := &Compaction{To: h.seqs[cut.Before()-1], Summary: summary, Archive: "pare-" + NewID()}
-	made.Prefix, made.Messages = prefix(r, cut, summary, c.Options.FoldTask)
+	made := &Compaction{To: h.seqs[cut.Before()-1], Archive: "pare-" + NewID()}
+	// Whoever reads the summary, the model too, sees the handle of what it stands for.
+	made.Summary = summary + "\n" + pare.Mark + "archived as " + made.Archive + "]"
+	made.Prefix, made.Messages = prefix(r, cut, made.Summary, c.Options.FoldTask)
 	return made, s.commit(ctx, x, made, h.prior, token)
 }
 

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -339,6 +340,12 @@ func TestRevertUndoFork(t *testing.T) {
 	})
 }
 
+// inJSON is a text as it stands in a body.
+func inJSON(text string) string {
+	raw, _ := json.Marshal(text)
+	return string(raw[1 : len(raw)-1])
+}
+
 func TestCompactAndWindow(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
@@ -359,7 +366,7 @@ func TestCompactAndWindow(t *testing.T) {
 			t.Fatal(err)
 		}
 		clean(t, w.Body)
-		if !strings.Contains(string(w.Body), made.Summary) || !strings.Contains(string(w.Body), "turn 29") || strings.Contains(string(w.Body), "turn 5 ") || !strings.Contains(string(w.Body), "turn 0 ") {
+		if !strings.Contains(string(w.Body), inJSON(made.Summary)) || !strings.Contains(made.Summary, made.Archive) || !strings.Contains(string(w.Body), "turn 29") || strings.Contains(string(w.Body), "turn 5 ") || !strings.Contains(string(w.Body), "turn 0 ") {
 			t.Errorf("window: %.2000s", w.Body)
 		}
 		if n := len(texts(t, st, key)); n != 121 {
@@ -379,7 +386,7 @@ func TestCompactAndWindow(t *testing.T) {
 		}
 		sound(t, st, key)
 		// Undone, the first one is in force again; undone again, everything is there.
-		for _, want := range []string{made.Summary, "turn 5 "} {
+		for _, want := range []string{inJSON(made.Summary), "turn 5 "} {
 			if kind, err := st.Undo(ctx, key); err != nil || kind != store.KindCompaction {
 				t.Fatal(kind, err)
 			}

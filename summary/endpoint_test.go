@@ -365,6 +365,7 @@ func ExampleExtract() {
 	fmt.Println(out.Text(0))
 	// Output:
 	// [pare: summary of the conversation up to here]
+	// [pare: 8 blocks of 1999 bytes, here in 282]
 	// Extract, made without a model:
 	// Goal:
 	// - the user said: “make the tests pass”
