@@ -65,11 +65,8 @@ func appendObject(dst, raw []byte, at jsonspan.Span, depth int) []byte {
 	}
 	slices.SortStableFunc(all, func(a, b member) int { return bytes.Compare(a.key, b.key) })
 	dst = append(dst, '{')
-	for i, m := range all {
-		if i+1 < len(all) && bytes.Equal(m.key, all[i+1].key) {
-			continue // the last one counts
-		}
-		if len(dst) > 0 && dst[len(dst)-1] != '{' {
+	for i, m := range all { // also those of one key: parsers differ on which counts
+		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = append(append(jsonspan.AppendQuote(dst, string(m.key)), ':'), m.value...)
