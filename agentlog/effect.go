@@ -57,6 +57,7 @@ var damages = map[string]damage{
 	"parent-loop":      {means: "the links between lines go in a circle; the agent forgets what stands in front of it"},
 	"torn-file":        {means: "this file breaks off or is empty; the agent cannot open the session"},
 	"stray-line":       {means: "this line is from another session and newer than all others; the agent would go on from it and forget everything else"},
+	"lost-snapshot":    {means: "the line that says again what was said before the session was resumed is not in the file; the agent forgets all of it"},
 	"lost-kept-line":   {means: "a line that a compaction keeps is not in the file; the agent forgets all that it keeps"},
 	"duplicate-line":   {means: "this line is a copy of an earlier one", effect: Cosmetic},
 	"no-final-newline": {means: "the last line lacks its newline; the agent reads it, and some programs would append to it", effect: Cosmetic, quiet: true},

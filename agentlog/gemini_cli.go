@@ -52,58 +52,9 @@ func (g geminiCLI) read(l *Log) {
 		}
 	}
 	l.readLines()
-	l.records = g.fold(l)
+	f := geminiFold{l: l, index: make(map[string]int)}
+	l.records = f.run()
 	g.thread(l)
-}
-
-// fold goes through the lines of a chat and returns the messages that are left.
-func (geminiCLI) fold(l *Log) []record {
-	var all []record
-	index := make(map[string]int)
-	put := func(r record) {
-		k, ok := index[r.id]
-		if !ok {
-			k = len(all)
-			index[r.id] = k
-			all = append(all, record{})
-		}
-		all[k] = r
-	}
-	putList := func(unit int, list []jsonspan.Span) {
-		for _, e := range list {
-			if id := objectAt(l.raw, e).text("id"); id != "" {
-				put(record{id, unit, e})
-			}
-		}
-	}
-	for i, u := range l.units {
-		if !u.alone { // the line is no JSON to the program
-			continue
-		}
-		o := objectAt(l.raw, u.span)
-		id := o.text("id")
-		switch {
-		case o.has("$rewindTo"):
-			k, ok := index[o.text("$rewindTo")]
-			if !ok {
-				k = 0
-			}
-			for _, r := range all[k:] {
-				delete(index, r.id)
-			}
-			all = all[:k]
-		case id != "":
-			put(record{id, i, u.span})
-		case o.has("$set"):
-			if set := o.object("$set"); set.has("messages") {
-				all, index = nil, make(map[string]int)
-				putList(i, set.list("messages"))
-			}
-		case o.has("messages"):
-			putList(i, o.list("messages"))
-		}
-	}
-	return all
 }
 
 // A geminiTurn collects the parts of a content, and where each is from.

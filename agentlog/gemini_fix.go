@@ -35,7 +35,7 @@ type geminiMender struct {
 func (g geminiCLI) mend(e *edits, t *Thread, o Options) error {
 	m := &geminiMender{e: e, t: t, o: o, tr: t.Request.Transcript(), edits: make(map[int]*geminiEdit), busy: make(map[int]bool)}
 	found := e.l.checkThread(t, o.Check)
-	if len(found) == 0 {
+	if len(found) == 0 || e.l.gap != nil { // what is said again is mended where it is said last
 		return nil
 	}
 	m.records = slices.SortedFunc(slices.Values(e.l.records), func(a, b record) int { return cmp.Compare(a.at.Start, b.at.Start) })
@@ -50,7 +50,7 @@ func (g geminiCLI) mend(e *edits, t *Thread, o Options) error {
 		if f.Block == transcript.NoBlock || f.Open && o.Repair.Open {
 			continue
 		}
-		if o.AppendOnly && (e.l.lists != nil || !e.l.object(f.unit).has("id")) {
+		if o.AppendOnly && e.l.lists != nil {
 			return ErrAppendOnly
 		}
 		m.mend(f)

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pare-llm/pare/wire"
 )
 
 const gemHead = `{"sessionId":"g","projectHash":"h","startTime":"2026-03-01T10:00:00Z","lastUpdated":"2026-03-01T10:00:00Z","kind":"main"}` + "\n"
@@ -270,6 +273,69 @@ func TestDefectS14Random(t *testing.T) {
 		wantPairs(t, fmt.Sprint("seed ", seed), resumeGemini(t, fixed.Raw))
 		if t.Failed() {
 			t.Fatalf("\n%s\nbecame\n%s", raw, fixed.Raw)
+		}
+	}
+}
+
+// gemResume is what Gemini CLI writes when it resumes a chat: a head, its context, and
+// all messages.
+func gemResume(messages ...string) []string {
+	return append([]string{strings.TrimSuffix(gemHead, "\n"), gemSet(gemSaid("ctx", "<session_context>today</session_context>"))}, messages...)
+}
+
+// TestChatLostSnapshot: the line that says all messages again at a resume is lost or torn.
+// The client then sends nothing of what came before; seen with 0.61.0.
+func TestChatLostSnapshot(t *testing.T) {
+	context := gemSaid("ctx", "<session_context>then</session_context>")
+	before := []string{gemSet(context), gemSaid("1", "go"), gemCalls("2", "c1=ok"), gemResponses("3", gemResponse("c1", "ok"))}
+	whole := gemSet(context, gemSaid("1", "go"), gemParts("2", "c1"), gemResponses("3", gemResponse("c1", "ok")))
+	after := []string{gemSaid("4", "well"), gemCalls("5", "c2=ok")}
+	join := func(parts ...[]string) []byte { return []byte(gemFile(slices.Concat(parts...)...)) }
+	for name, c := range map[string]struct {
+		raw  []byte
+		lost bool
+	}{
+		"there":            {join(before, gemResume(whole), after), false},
+		"lost":             {join(before, gemResume(), after), true},
+		"torn":             {join(before, gemResume(whole[:len(whole)/2]), after), true},
+		"torn at the end":  {bytes.TrimSuffix(join(before, gemResume(whole[:len(whole)/2])), []byte("\n")), true},
+		"lost at the end":  {join(before, gemResume()), true},
+		"lost twice":       {join(before, gemResume(), after, gemResume(), []string{gemSaid("6", "more")}), true},
+		"lost, said later": {join(before, gemResume(), gemResume(whole), after), false},
+		"no resume":        {join(before, []string{gemSet(context)}, after), false}, // whatever took them away meant it
+		"another session":  {join(before, []string{strings.Replace(strings.TrimSpace(gemHead), `"g"`, `"other"`, 1), gemSet(context)}, after), false},
+	} {
+		for _, appendOnly := range []bool{false, true} {
+			l := mustRead(t, "session-1.jsonl", c.raw)
+			if got := slices.ContainsFunc(l.Check(wire.CheckOptions{}), func(f Finding) bool { return f.Rule == "lost-snapshot" }); got != c.lost {
+				t.Errorf("%s: lost-snapshot is found: %v", name, got)
+			}
+			if !c.lost {
+				continue
+			}
+			fixed, err := l.Fix(Options{AppendOnly: appendOnly})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if appendOnly && !bytes.HasPrefix(fixed.Raw, c.raw) {
+				t.Errorf("%s: the lines that were there have changed", name)
+			}
+			if Broken(fixed.Left) {
+				t.Errorf("%s, append only %v: left %+v", name, appendOnly, fixed.Left)
+			}
+			var lines [][]byte
+			for line := range bytes.Lines(fixed.Raw) {
+				if json.Valid(line) {
+					lines = append(lines, line)
+				}
+			}
+			sent := resumeGemini(t, bytes.Join(lines, nil))
+			wantPairs(t, name, sent)
+			for _, word := range []string{"go", "c1"} {
+				if !strings.Contains(fmt.Sprint(sent), word) {
+					t.Errorf("%s, append only %v: %s is forgotten: %v\n%s", name, appendOnly, word, sent, fixed.Raw)
+				}
+			}
 		}
 	}
 }

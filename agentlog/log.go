@@ -88,6 +88,7 @@ type Log struct {
 	links   map[int]int  // units whose parents are not there, and what they are to hang on
 	copies  []int        // units that repeat an earlier one
 	records []record     // Gemini CLI: the messages that are left
+	gap     *geminiGap   // Gemini CLI: where what was said before has to be said again
 	strays  []int        // units of another session that the agent would go on from
 	sealed  map[int]bool // units that hold more than one message, and are not changed
 	form    form

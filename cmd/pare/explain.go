@@ -80,6 +80,7 @@ var damageMends = map[string]string{
 	"skipped-message":  "it is left as it is",
 	"torn-file":        "something that the agent can read, and of which nothing is sent, takes its place; the original is kept beside the storage",
 	"stray-line":       "the line gets a type that the agent passes over; what it says stays in the file",
+	"lost-snapshot":    "the messages are said again",
 	"lost-kept-line":   "the compaction names the lines that are there",
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/pare-llm/pare/wire"
 )
@@ -27,9 +28,12 @@ type client struct {
 	run      func(n, command string) call
 	agent    func(n string) call // nil: it has no sub-agents
 	overflow string
-	say      func(w http.ResponseWriter, text string, calls []call, tokens int)
+	say      func(w http.ResponseWriter, a answer)
 	damages  []damage
-	doctor   string // the agent's name for pare doctor; "": its files are repaired one by one
+	speech   *regexp.Regexp    // of the lines that requests are made from; nil: all
+	notes    []string          // members that repeat what was said
+	proof    map[string]string // words that the file of a kind of session holds, or it is not one
+	doctor   string            // the agent's name for pare doctor; "": its files are repaired one by one
 }
 
 // find looks for the program of a client.
@@ -105,6 +109,7 @@ func claudeCode(version string) *client {
 		},
 		overflow: `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}`,
 		say:      sayAnthropic, damages: lineDamages(`"type":"tool_use"`, `"type":"tool_result"`),
+		speech: regexp.MustCompile(`"type":"(user|assistant|system|attachment)"`), notes: []string{"toolUseResult"},
 	}
 }
 
@@ -131,6 +136,7 @@ func codex() *client {
 		},
 		overflow: `{"error":{"message":"Your input exceeds the context window of this model.","type":"invalid_request_error","param":"input","code":"context_length_exceeded"}}`,
 		say:      sayResponses, damages: lineDamages(`"type":"function_call",`, `"type":"function_call_output"`),
+		speech: regexp.MustCompile(`"type":"(response_item|compacted)"`),
 	}
 }
 
@@ -151,7 +157,7 @@ func pi() *client {
 		read:     func(n, file, _ string) call { return call{n, "read", object{"path": file}} },
 		run:      func(n, command string) call { return call{n, "bash", object{"command": command}} },
 		overflow: `{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}`,
-		say:      sayChat, damages: lineDamages(`"type":"toolCall"`, `"role":"toolResult"`),
+		say:      sayChat, damages: lineDamages(`"type":"toolCall"`, `"role":"toolResult"`), notes: []string{"details"},
 	}
 }
 
@@ -170,7 +176,7 @@ func gemini() *client {
 		read:     func(n, file, _ string) call { return call{n, "read_file", object{"file_path": file}} },
 		run:      func(n, command string) call { return call{n, "run_shell_command", object{"command": command}} },
 		overflow: `{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}`,
-		say:      sayGemini, damages: lineDamages(`"toolCalls":[{`, `"functionResponse"`),
+		say:      sayGemini, damages: lineDamages(`"toolCalls":[{`, `"functionResponse"`), notes: []string{"resultDisplay", "description"},
 	}
 }
 
@@ -191,7 +197,7 @@ func opencode() *client {
 			return call{n, "bash", object{"command": command, "description": "run it"}}
 		},
 		overflow: `{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}`,
-		say:      sayChat, damages: partDamages(), doctor: "opencode",
+		say:      sayChat, damages: partDamages(), doctor: "opencode", notes: []string{"metadata", "title", "summary"},
 	}
 }
 

@@ -2,51 +2,44 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 )
 
 // A damage is something that happens to session files. hit does it to the session below a
-// folder, or only says whether it can.
+// folder, or returns false: there is nothing to do it to.
 type damage struct {
 	name string
-	hit  func(dir string, only bool) bool
+	hit  func(c *campaign, dir string) bool
 }
 
 // lineDamages are those of a file of lines, by the words that calls and results have.
 func lineDamages(call, result string) []damage {
-	to := func(change func(lines [][]byte, call, result int) [][]byte) func(string, bool) bool {
-		return func(dir string, only bool) bool {
-			if only {
-				defer os.RemoveAll(dir)
-			}
-			file := newestLog(dir)
+	to := func(change func(lines [][]byte, call, result int) [][]byte) func(*campaign, string) bool {
+		return func(c *campaign, dir string) bool {
+			file := c.newest(seat{dir: dir})
 			data, err := os.ReadFile(file)
 			if err != nil {
 				return false
 			}
 			lines := slices.Collect(bytes.Lines(data))
 			last := func(words string) int {
-				for i := len(lines) - 1; i >= 0; i-- {
-					if bytes.Contains(bytes.ReplaceAll(lines[i], []byte(`": "`), []byte(`":"`)), []byte(words)) {
+				for i, line := range slices.Backward(lines) {
+					var tight bytes.Buffer
+					if c.spoken(line) && json.Compact(&tight, line) == nil && bytes.Contains(tight.Bytes(), []byte(words)) {
 						return i
 					}
 				}
 				return -1
 			}
-			c, r := last(call), last(result)
-			if c < 0 || r < 0 {
+			at, result := last(call), last(result)
+			st, err := os.Stat(file)
+			if at < 0 || result < 0 || err != nil || os.WriteFile(file, bytes.Join(change(lines, at, result), nil), 0o644) != nil {
 				return false
 			}
-			st, _ := os.Stat(file)
-			if !only {
-				if os.WriteFile(file, bytes.Join(change(lines, c, r), nil), 0o644) != nil {
-					return false
-				}
-				_ = os.Chtimes(file, st.ModTime(), st.ModTime())
-			}
-			return true
+			return os.Chtimes(file, st.ModTime(), st.ModTime()) == nil
 		}
 	}
 	without := func(lines [][]byte, i int) [][]byte { return append(slices.Clone(lines[:i]), lines[i+1:]...) }
@@ -61,31 +54,16 @@ func lineDamages(call, result string) []damage {
 	}
 }
 
-// newestLog is the newest file of lines below a home.
-func newestLog(dir string) (newest string) {
-	c := &campaign{}
-	for _, k := range known() {
-		c.client = k
-		if f := c.newest(seat{dir: dir}); f != "" && k.doctor == "" {
-			return f
-		}
-	}
-	return ""
-}
-
 // partDamages are those of opencode's folder of parts.
 func partDamages() []damage {
-	to := func(change func(file string, data []byte) error) func(string, bool) bool {
-		return func(dir string, only bool) bool {
-			if only {
-				defer os.RemoveAll(dir)
-			}
+	to := func(change func(file string, data []byte) error) func(*campaign, string) bool {
+		return func(_ *campaign, dir string) bool {
 			files, _ := filepath.Glob(filepath.Join(dir, "home/.local/share/opencode/storage/part/*/*.json"))
 			slices.Reverse(files)
 			for _, f := range files {
 				data, err := os.ReadFile(f)
 				if err == nil && bytes.Contains(data, []byte(`"tool"`)) && bytes.Contains(data, []byte(`"completed"`)) {
-					return only || change(f, data) == nil
+					return change(f, data) == nil
 				}
 			}
 			return false

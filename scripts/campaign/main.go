@@ -8,7 +8,7 @@
 //
 //	scripts/client.sh                       # installs the clients
 //	go build -o /some/pare ./cmd/pare
-//	go run ./scripts/campaign [--only codex] [--sessions 8] --pare /some/pare
+//	go run ./scripts/campaign [--only Codex] [--session killed] [--page FILE] --pare /some/pare
 //
 // The clients run without a network but for loopback, where there is a right to make such a
 // place; with a home and a key of their own. The status is 1 if a repaired session fails.
@@ -31,7 +31,10 @@ func main() {
 	clients := flag.String("clients", first(os.Getenv("PARE_CLIENTS"), filepath.Join(home, ".cache", "pare-clients")), "where scripts/client.sh has installed the clients")
 	pare := flag.String("pare", "pare", "the program that repairs")
 	only := flag.String("only", "", "clients whose name contains this")
-	most := flag.Int("sessions", len(kinds), "how many kinds of sessions to hold")
+	session := flag.String("session", "", "sessions whose kind contains this")
+	page := flag.String("page", "", "a Markdown file whose sections of the clients that ran are written anew")
+	keep := flag.String("keep", "", "a folder that gets the homes and requests of sessions that fail; all with --all")
+	everything := flag.Bool("all", false, "with --keep: also of those that do not fail")
 	each := flag.Duration("each", 60*time.Second, "how long one run of a client may take")
 	flag.Parse()
 	if os.Getenv(inside) == "" && alone() {
@@ -44,14 +47,31 @@ func main() {
 	if err != nil {
 		fail(err)
 	}
+	var chosen []kind
+	for _, k := range kinds {
+		if strings.Contains(k.name, *session) {
+			chosen = append(chosen, k)
+		}
+	}
 	ran, failed := 0, 0
 	for _, c := range known() {
 		if !strings.Contains(c.name, *only) || !c.find(*clients) {
 			continue
 		}
 		ran++
-		k := &campaign{client: c, pare: path, each: *each}
-		failed += k.run(kinds[:min(*most, len(kinds))])
+		k := &campaign{client: c, pare: path, each: *each, keep: *keep, all: *everything}
+		rows := k.run(chosen)
+		fmt.Printf("\n%s\n", sum(rows))
+		for _, r := range rows {
+			if r.failed {
+				failed++
+			}
+		}
+		if *page != "" {
+			if err := writePage(*page, c.name, rows); err != nil {
+				fail(err)
+			}
+		}
 	}
 	switch {
 	case ran == 0:
@@ -108,11 +128,14 @@ const (
 	interrupted        // while the model speaks
 )
 
-// kinds are the sessions that are held.
-var kinds = []struct {
+// A kind is a session that is held.
+type kind struct {
 	name  string
 	steps []step
-}{
+}
+
+// kinds are the sessions that are held.
+var kinds = []kind{
 	{"plain", []step{{order: "hello"}, {order: "run"}, {order: "thanks"}}},
 	{"parallel calls", []step{{order: "read"}, {order: "thanks"}}},
 	{"killed", []step{{order: "run"}, {order: "sleep", end: killed}}},
@@ -128,49 +151,68 @@ type campaign struct {
 	*client
 	pare string
 	each time.Duration
+	keep string // where sessions are kept; "": nowhere
+	all  bool   // those that do not fail too
 }
 
-// run holds the sessions, damages, repairs and resumes them, and prints a row for each. It
-// returns how many repaired ones failed.
-func (c *campaign) run(kinds []struct {
-	name  string
-	steps []step
-}) (failed int) {
-	fmt.Printf("\n## %s\n\n| session | damage | damaged: what it sends | repaired |\n| --- | --- | --- | --- |\n", c.name)
-	good, all := 0, 0
-	for _, kind := range kinds {
-		held, err := c.hold(kind.steps)
+// A row is what came of one damage of one session.
+type row struct {
+	session, damage string
+	before, after   string // what the client sent; after is "" where nothing was repaired
+	failed          bool
+}
+
+// run holds the sessions, damages, repairs and resumes them, and prints a row for each.
+func (c *campaign) run(kinds []kind) (rows []row) {
+	fmt.Printf("\n## %s\n\n%s", c.name, tableHead)
+	add := func(r row) {
+		fmt.Print(r)
+		rows = append(rows, r)
+	}
+	for _, k := range kinds {
+		held, err := c.hold(k)
 		if err != nil {
-			fmt.Printf("| %s | | not held: %s | |\n", kind.name, oneLine(err.Error()))
+			add(row{session: k.name, before: "not held: " + oneLine(err.Error()), failed: true})
+			c.put(held.dir, k.name, "not held", true)
 			continue
 		}
 		whole := c.resume(held, nil)
-		fmt.Printf("| %s | none | %s | |\n", kind.name, whole.verdict(whole.marks))
-		for _, d := range c.damages {
-			if !d.hit(held.copyTo(c.place()), true) {
-				continue
+		for _, d := range append([]damage{{name: "none"}}, c.damages...) {
+			hit := func(dir string) bool { return d.hit == nil || d.hit(c, dir) }
+			before := whole
+			if d.hit != nil {
+				if before = c.resume(held, hit); before == nil {
+					add(row{session: k.name, damage: d.name, before: "there is nothing in the file to damage so"})
+					continue
+				}
 			}
-			before := c.resume(held, func(dir string) { d.hit(dir, false) })
 			said := ""
-			after := c.resume(held, func(dir string) { d.hit(dir, false); said = c.repair(dir) })
-			want := both(whole.marks, after.left)
-			row, ok := after.verdict(want), after.clean(want)
-			all++
-			if ok {
-				good++
-			} else {
-				failed++
-				row = "**" + row + "** " + oneLine(said)
+			after := c.resume(held, func(dir string) bool { said = ""; ok := hit(dir); said = c.repair(dir); return ok })
+			want := both(whole.marks, before.left)
+			r := row{session: k.name, damage: d.name, before: before.verdict(want), after: after.verdict(want), failed: !after.clean(want)}
+			if r.failed {
+				r.after = "**" + r.after + "** " + oneLine(said)
 			}
-			fmt.Printf("| %s | %s | %s | %s |\n", kind.name, d.name, before.verdict(both(whole.marks, before.left)), row)
-			os.RemoveAll(before.dir)
-			os.RemoveAll(after.dir)
+			add(r)
+			c.put(before.dir, k.name, d.name+", damaged", r.failed)
+			c.put(after.dir, k.name, d.name+", repaired", r.failed)
 		}
-		os.RemoveAll(whole.dir)
-		os.RemoveAll(held.dir)
+		c.put(held.dir, k.name, "held", false)
 	}
-	fmt.Printf("\n%d of %d repaired sessions resume clean and complete.\n", good, all)
-	return failed
+	return rows
+}
+
+// put keeps the folder of a session if that was asked for, else it goes.
+func (c *campaign) put(dir, session, what string, failed bool) {
+	if c.keep != "" && dir != "" && (c.all || failed) {
+		to := filepath.Join(c.keep, c.folder, session, what)
+		if os.MkdirAll(filepath.Dir(to), 0o755) == nil && os.RemoveAll(to) == nil && exec.Command("cp", "-a", dir, to).Run() != nil {
+			fmt.Fprintln(os.Stderr, "campaign: cannot keep", to)
+		}
+	}
+	if dir != "" {
+		os.RemoveAll(dir)
+	}
 }
 
 func oneLine(s string) string {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -32,13 +33,13 @@ func (c *campaign) place() string {
 }
 
 // hold lets the client hold a session.
-func (c *campaign) hold(steps []step) (s seat, err error) {
+func (c *campaign) hold(k kind) (s seat, err error) {
 	dir := c.place()
 	s = seat{dir, filepath.Join(dir, "work")}
 	if err := write(s.cwd, map[string]string{"a.txt": "contents alpha\n", "b.txt": "contents beta\n"}); err != nil {
 		return s, err
 	}
-	for i, st := range steps {
+	for i, st := range k.steps {
 		api, err := newStandIn(c.client, s.cwd)
 		if err != nil {
 			return s, err
@@ -61,6 +62,9 @@ func (c *campaign) hold(steps []step) (s seat, err error) {
 	if c.newest(s) == "" {
 		return s, errors.New("no session file is written")
 	}
+	if words := c.proof[k.name]; words != "" && !bytes.Contains(c.stored(s), []byte(words)) {
+		return s, fmt.Errorf("the file does not hold %s", words)
+	}
 	return s, nil
 }
 
@@ -78,7 +82,8 @@ func (c *campaign) start(s seat, api *standIn, args []string, end ending) (strin
 	cmd.Dir = s.cwd
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home(), "TMPDIR=" + s.dir, "LANG=C.UTF-8", "SHELL=/bin/sh", "NO_PROXY=127.0.0.1"}
 	for _, e := range c.env {
-		cmd.Env = append(cmd.Env, strings.ReplaceAll(strings.ReplaceAll(e, "URL", api.url), "=HOME", "="+s.home()))
+		name, value, _ := strings.Cut(e, "=") // names may have the words too
+		cmd.Env = append(cmd.Env, name+"="+strings.NewReplacer("URL", api.url, "HOME", s.home()).Replace(value))
 	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -119,7 +124,11 @@ func (c *campaign) newest(s seat) (newest string) {
 	files, _ := filepath.Glob(filepath.Join(s.home(), c.sessions))
 	var at time.Time
 	for _, f := range files {
-		if st, err := os.Stat(f); err == nil && !st.ModTime().Before(at) {
+		st, err := os.Stat(f)
+		if err != nil || st.ModTime().Before(at) {
+			continue
+		}
+		if data, _ := os.ReadFile(f); len(marksIn(data)) > 0 { // not a title, nor the talk of a sub-agent
 			newest, at = f, st.ModTime()
 		}
 	}
@@ -152,12 +161,14 @@ type resumption struct {
 	out   string
 }
 
-// resume lets the client go on with a copy of a session that something was done to.
-func (c *campaign) resume(held seat, do func(dir string)) *resumption {
+// resume lets the client go on with a copy of a session that something was done to. It
+// returns nil if that could not be done.
+func (c *campaign) resume(held seat, do func(dir string) bool) *resumption {
 	r := &resumption{dir: held.copyTo(c.place())}
 	s := seat{r.dir, held.cwd}
-	if do != nil {
-		do(r.dir)
+	if do != nil && !do(r.dir) {
+		os.RemoveAll(r.dir)
+		return nil
 	}
 	r.left = marksIn(c.stored(s))
 	file := c.newest(s)
@@ -167,36 +178,68 @@ func (c *campaign) resume(held seat, do func(dir string)) *resumption {
 	}
 	r.out, _ = c.start(s, api, c.resumed("prompt 90: thanks", c.models[0], c.id(file)), ends)
 	api.server.Close()
-	if sent := api.sent(); len(sent) > 0 {
-		r.body = sent[len(sent)-1]
-		for _, b := range sent { // a client may compact first: what it says of the session comes last
-			if bytes.Contains(b, []byte("prompt 90: ")) {
-				r.body = b
-				break
-			}
+	sent := api.sent()
+	for _, b := range sent { // a client may compact first: what it says of the session comes last
+		r.body = b
+		if bytes.Contains(b, []byte("prompt 90: ")) {
+			break
 		}
-		r.marks = marksIn(r.body)
-		req, err := wire.Parse(r.body, wire.Options{Dialect: c.dialect})
-		if r.err = err; err == nil {
-			r.found = req.Check(wire.CheckOptions{})
-		}
+	}
+	_ = os.WriteFile(filepath.Join(r.dir, "output.txt"), []byte(r.out), 0o644)
+	if r.body == nil {
+		return r
+	}
+	_ = os.WriteFile(filepath.Join(r.dir, "request.json"), r.body, 0o644)
+	r.marks = marksIn(r.body)
+	req, err := wire.Parse(r.body, wire.Options{Dialect: c.dialect})
+	if r.err = err; err == nil {
+		r.found = req.Check(wire.CheckOptions{})
 	}
 	return r
 }
 
-// stored are the bytes of the session.
-func (c *campaign) stored(s seat) []byte {
-	if c.doctor == "" {
-		data, _ := os.ReadFile(c.newest(s))
-		return data
+// stored are the bytes of the session that are whole and part of the conversation.
+func (c *campaign) stored(s seat) (all []byte) {
+	files := []string{c.newest(s)}
+	if c.doctor != "" {
+		files, _ = filepath.Glob(filepath.Join(s.home(), c.sessions))
 	}
-	var all []byte
-	files, _ := filepath.Glob(filepath.Join(s.home(), c.sessions))
 	for _, f := range files {
 		data, _ := os.ReadFile(f)
-		all = append(append(all, data...), '\n')
+		lines := bytes.Lines(data)
+		if json.Valid(data) { // one document
+			lines = slices.Values([][]byte{data})
+		}
+		for line := range lines {
+			var v any
+			if c.spoken(line) && json.Unmarshal(line, &v) == nil {
+				all = append(append(all, raw(c.words(v))...), '\n')
+			}
+		}
 	}
 	return all
+}
+
+// words is a value without what clients note beside the conversation.
+func (c *campaign) words(v any) any {
+	switch v := v.(type) {
+	case object:
+		for name, in := range v {
+			if v[name] = c.words(in); slices.Contains(c.notes, name) {
+				delete(v, name)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = c.words(v[i])
+		}
+	}
+	return v
+}
+
+// spoken reports whether a line is one of those that requests are made from.
+func (c *campaign) spoken(line []byte) bool {
+	return c.speech == nil || c.speech.Match(line)
 }
 
 // repair lets pare repair the session, and returns what it says.
@@ -210,14 +253,12 @@ func (c *campaign) repair(dir string) string {
 	return string(out)
 }
 
-// marks are the words by which a text of the conversation is known.
-var marks = regexp.MustCompile(`prompt [1-8]: [a-z]+|reply [1-8]: done|contents alpha|contents beta|output [1-8] of the program\b`)
-
-// echoed are commands, which have the words of their outputs.
-var echoed = regexp.MustCompile(`echo output [1-8] of the program`)
+// marks are the words by which a text of the conversation is known: prompts, replies,
+// calls, and what tools said.
+var marks = regexp.MustCompile(`prompt [1-8]: [a-z]+|reply [1-8]: done|contents alpha|contents beta|(echo )?output [1-8] of the program\b|\b[ab]\.txt\b|sleep 100`)
 
 func marksIn(text []byte) (all []string) {
-	for _, m := range marks.FindAll(echoed.ReplaceAll(text, nil), -1) {
+	for _, m := range marks.FindAll(text, -1) {
 		if !slices.Contains(all, string(m)) {
 			all = append(all, string(m))
 		}
@@ -235,6 +276,9 @@ func both(a, b []string) (all []string) {
 	return all
 }
 
+// clean begins the verdict on a request that has no finding and all texts.
+const clean = "clean"
+
 // verdict says in a few words what the client sent of what it should have.
 func (r *resumption) verdict(want []string) string {
 	switch {
@@ -247,7 +291,7 @@ func (r *resumption) verdict(want []string) string {
 	case len(both(want, r.marks)) < len(want):
 		return fmt.Sprintf("forgets %d of %d texts", len(want)-len(both(want, r.marks)), len(want))
 	}
-	return fmt.Sprintf("clean, %d of %d texts", len(want), len(want))
+	return fmt.Sprintf("%s, %d of %d texts", clean, len(want), len(want))
 }
 
 func (r *resumption) clean(want []string) bool {

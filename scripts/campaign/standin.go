@@ -54,7 +54,7 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	req, err := wire.Parse(body, wire.Options{Dialect: s.client.dialect})
 	if err != nil || !strings.Contains(string(body), `"tools"`) && !strings.Contains(string(body), `"toolConfig"`) || strings.Contains(path, ":generateContent") {
-		s.client.say(w, "A title", nil, 2) // not the conversation
+		s.client.say(w, answer{text: "A title", tokens: 2}) // not the conversation
 		return
 	}
 	s.mu.Lock()
@@ -62,7 +62,7 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	all := prompts.FindAllStringSubmatch(string(body), -1)
 	if all == nil {
-		s.client.say(w, "summary of what was said", nil, 2)
+		s.client.say(w, answer{text: "summary of what was said", tokens: 2})
 		return
 	}
 	last := all[len(all)-1]
@@ -81,6 +81,7 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	calls := s.client.calls(order, number, s.cwd)
+	a := answer{text: "reply " + number + ": done", tokens: 2, thinks: thinks.Match(body)}
 	switch {
 	case order == "overflow":
 		w.Header().Set("Content-Type", "application/json")
@@ -90,11 +91,13 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.asked <- order
 		<-r.Context().Done()
 	case calls != nil && !answered:
-		s.client.say(w, "", calls, 2)
+		a.calls = calls
+		s.client.say(w, a)
 	case order == "large":
-		s.client.say(w, "reply "+number+": done", nil, 1_000_000)
+		a.tokens = 1_000_000
+		s.client.say(w, a)
 	default:
-		s.client.say(w, "reply "+number+": done", nil, 2)
+		s.client.say(w, a)
 	}
 }
 
@@ -103,6 +106,17 @@ func (s *standIn) sent() [][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bodies
+}
+
+// thinks finds whether the model is to think before it speaks.
+var thinks = regexp.MustCompile(`"thinking":\s*\{[^}]*"type":\s*"(enabled|adaptive)"`)
+
+// An answer is what the stand-in says: a text, or calls.
+type answer struct {
+	text   string
+	calls  []call
+	tokens int // how large the request is said to be
+	thinks bool
 }
 
 // A call is what the stand-in asks for.
@@ -131,43 +145,52 @@ func stream(w http.ResponseWriter, named bool, events ...object) {
 	}
 }
 
-func sayAnthropic(w http.ResponseWriter, text string, calls []call, tokens int) {
+func sayAnthropic(w http.ResponseWriter, a answer) {
 	stop := "end_turn"
-	events := []object{{"type": "message_start", "message": object{"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": object{"input_tokens": min(tokens, 190_000), "output_tokens": 1}}}}
-	block := func(i int, start, delta object) {
-		events = append(events, object{"type": "content_block_start", "index": i, "content_block": start}, object{"type": "content_block_delta", "index": i, "delta": delta}, object{"type": "content_block_stop", "index": i})
+	events := []object{{"type": "message_start", "message": object{"id": fmt.Sprintf("msg_%x", time.Now().UnixNano()), "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": object{"input_tokens": min(a.tokens, 190_000), "output_tokens": 1}}}}
+	block := func(i int, start object, deltas ...object) {
+		events = append(events, object{"type": "content_block_start", "index": i, "content_block": start})
+		for _, d := range deltas {
+			events = append(events, object{"type": "content_block_delta", "index": i, "delta": d})
+		}
+		events = append(events, object{"type": "content_block_stop", "index": i})
 	}
-	if calls == nil {
-		block(0, object{"type": "text", "text": ""}, object{"type": "text_delta", "text": text})
+	n := 0
+	if a.thinks {
+		block(n, object{"type": "thinking", "thinking": "", "signature": ""}, object{"type": "thinking_delta", "thinking": "I think of it."}, object{"type": "signature_delta", "signature": "c2lnbmF0dXJl"})
+		n++
 	}
-	for i, c := range calls {
+	if a.calls == nil {
+		block(n, object{"type": "text", "text": ""}, object{"type": "text_delta", "text": a.text})
+	}
+	for i, c := range a.calls {
 		stop = "tool_use"
-		block(i, object{"type": "tool_use", "id": "toolu_" + c.id, "name": c.tool, "input": object{}}, object{"type": "input_json_delta", "partial_json": string(raw(c.args))})
+		block(n+i, object{"type": "tool_use", "id": "toolu_" + c.id, "name": c.tool, "input": object{}}, object{"type": "input_json_delta", "partial_json": string(raw(c.args))})
 	}
 	stream(w, true, append(events, object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": object{"output_tokens": 2}}, object{"type": "message_stop"})...)
 }
 
-func sayResponses(w http.ResponseWriter, text string, calls []call, tokens int) {
-	items := []object{{"type": "message", "role": "assistant", "id": fmt.Sprintf("msg_%x", time.Now().UnixNano()), "content": []any{object{"type": "output_text", "text": text}}}}
-	if calls != nil {
+func sayResponses(w http.ResponseWriter, a answer) {
+	items := []object{{"type": "message", "role": "assistant", "id": fmt.Sprintf("msg_%x", time.Now().UnixNano()), "content": []any{object{"type": "output_text", "text": a.text}}}}
+	if a.calls != nil {
 		items = nil
 	}
-	for _, c := range calls {
+	for _, c := range a.calls {
 		items = append(items, object{"type": "function_call", "id": "fc_" + c.id, "call_id": "call_" + c.id, "name": c.tool, "arguments": string(raw(c.args))})
 	}
 	events := []object{{"type": "response.created", "response": object{"id": "resp_1"}}}
 	for i, item := range items {
 		events = append(events, object{"type": "response.output_item.done", "output_index": i, "item": item})
 	}
-	usage := object{"input_tokens": tokens, "input_tokens_details": nil, "output_tokens": 1, "output_tokens_details": nil, "total_tokens": tokens + 1}
+	usage := object{"input_tokens": a.tokens, "input_tokens_details": nil, "output_tokens": 1, "output_tokens_details": nil, "total_tokens": a.tokens + 1}
 	stream(w, true, append(events, object{"type": "response.completed", "response": object{"id": "resp_1", "usage": usage}})...)
 }
 
-func sayChat(w http.ResponseWriter, text string, calls []call, tokens int) {
-	delta, finish := object{"role": "assistant", "content": text}, "stop"
-	if calls != nil {
+func sayChat(w http.ResponseWriter, a answer) {
+	delta, finish := object{"role": "assistant", "content": a.text}, "stop"
+	if a.calls != nil {
 		var list []any
-		for i, c := range calls {
+		for i, c := range a.calls {
 			list = append(list, object{"index": i, "id": "call_" + c.id, "type": "function", "function": object{"name": c.tool, "arguments": string(raw(c.args))}})
 		}
 		delta, finish = object{"role": "assistant", "content": nil, "tool_calls": list}, "tool_calls"
@@ -176,18 +199,18 @@ func sayChat(w http.ResponseWriter, text string, calls []call, tokens int) {
 		return object{"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": []any{object{"index": 0, "delta": delta, "finish_reason": finish}}}
 	}
 	last := chunk(object{}, finish)
-	last["usage"] = object{"prompt_tokens": tokens, "completion_tokens": 1, "total_tokens": tokens + 1}
+	last["usage"] = object{"prompt_tokens": a.tokens, "completion_tokens": 1, "total_tokens": a.tokens + 1}
 	stream(w, false, chunk(delta, nil), last)
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
-func sayGemini(w http.ResponseWriter, text string, calls []call, tokens int) {
-	parts := []any{object{"text": text}}
-	if calls != nil {
+func sayGemini(w http.ResponseWriter, a answer) {
+	parts := []any{object{"text": a.text}}
+	if a.calls != nil {
 		parts = nil
 	}
-	for _, c := range calls {
+	for _, c := range a.calls {
 		parts = append(parts, object{"functionCall": object{"id": "fc-" + c.id, "name": c.tool, "args": c.args}})
 	}
-	stream(w, false, object{"candidates": []any{object{"content": object{"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}}, "usageMetadata": object{"promptTokenCount": tokens, "candidatesTokenCount": 1, "totalTokenCount": tokens + 1}})
+	stream(w, false, object{"candidates": []any{object{"content": object{"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}}, "usageMetadata": object{"promptTokenCount": a.tokens, "candidatesTokenCount": 1, "totalTokenCount": a.tokens + 1}})
 }

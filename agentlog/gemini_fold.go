@@ -1,0 +1,157 @@
+package agentlog
+
+import (
+	"slices"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// A geminiFold goes through the lines of a chat as Gemini CLI does. When it resumes one, it
+// writes a head again, a $set with nothing but the context of the new run, and a $set with
+// all messages from before. If that last line is lost, the program forgets them: they are
+// read as if it were there, and Fix writes it again.
+type geminiFold struct {
+	l     *Log
+	all   []record
+	index map[string]int // into all, by id
+
+	session string   // that the chat is of
+	before  []record // the messages at the last head; nil: they were said again
+	hollow  int      // the unit whose $set took them away; -1: none
+}
+
+// A geminiGap is the place where the messages from before a resume are to be said again.
+type geminiGap struct {
+	hollow int // the unit of the $set that took them away
+	in     int // the unit in front of which they belong; -1: at the end
+	all    []record
+}
+
+// run returns the messages that are left.
+func (f *geminiFold) run() []record {
+	f.hollow = -1
+	for i, u := range f.l.units {
+		if u.alone { // else the line is no JSON to the program
+			f.line(i, objectAt(f.l.raw, u.span))
+		}
+	}
+	f.mind(-1)
+	if g := f.l.gap; g != nil {
+		at := f.l.units[g.hollow]
+		f.l.damageAt(at.span.Start, at.line, "lost-snapshot")
+	}
+	return f.all
+}
+
+func (f *geminiFold) line(i int, o object) {
+	id := o.text("id")
+	switch {
+	case o.has("$rewindTo"):
+		f.mind(i)
+		k, ok := f.index[o.text("$rewindTo")]
+		if !ok {
+			k = 0
+		}
+		for _, r := range f.all[k:] {
+			delete(f.index, r.id)
+		}
+		f.all = f.all[:k]
+	case id != "":
+		f.mind(i)
+		f.put(record{id, i, f.l.units[i].span})
+	case o.has("$set"):
+		if set := o.object("$set"); set.has("messages") {
+			f.set(i, set.list("messages"))
+		}
+	case o.has("messages"):
+		f.putList(i, o.list("messages"))
+	case o.has("sessionId") && o.has("startTime"):
+		f.head(o.text("sessionId"))
+	}
+}
+
+func (f *geminiFold) put(r record) {
+	k, ok := f.index[r.id]
+	if !ok {
+		k = len(f.all)
+		f.index[r.id] = k
+		f.all = append(f.all, record{})
+	}
+	f.all[k] = r
+}
+
+func (f *geminiFold) putList(unit int, list []jsonspan.Span) {
+	for _, e := range list {
+		if id := objectAt(f.l.raw, e).text("id"); id != "" {
+			f.put(record{id, unit, e})
+		}
+	}
+}
+
+// head begins a run: the first, or one that resumes the same chat.
+func (f *geminiFold) head(session string) {
+	if f.session == "" {
+		f.session = session
+	}
+	if session == f.session && f.says(f.all) {
+		f.before, f.hollow = slices.Clone(f.all), -1
+	}
+}
+
+// set puts a list in the place of all messages.
+func (f *geminiFold) set(i int, list []jsonspan.Span) {
+	f.all, f.index = nil, make(map[string]int)
+	f.putList(i, list)
+	switch {
+	case f.says(f.all): // all that is sent from here on: what was lost before is no longer missed
+		f.before, f.hollow, f.l.gap = nil, -1, nil
+	case f.before != nil:
+		f.hollow = i
+	}
+}
+
+// says reports whether something of some messages is sent.
+func (f *geminiFold) says(all []record) bool {
+	return slices.ContainsFunc(all, func(r record) bool {
+		m := objectAt(f.l.raw, r.at)
+		return m.text("type") != "user" || !geminiIgnored(geminiContent(m))
+	})
+}
+
+// mind brings the messages from before a resume back if nothing has said them again by
+// the time that the next message comes.
+func (f *geminiFold) mind(next int) {
+	if f.before != nil && f.hollow >= 0 {
+		for _, r := range f.before {
+			if _, ok := f.index[r.id]; !ok {
+				f.put(r)
+			}
+		}
+		f.l.gap = &geminiGap{f.hollow, next, slices.Clone(f.all)}
+	}
+	f.before, f.hollow = nil, -1
+}
+
+// finish says the messages from before a resume again, where that was lost.
+func (geminiCLI) finish(e *edits) {
+	if e.l.gap == nil {
+		return
+	}
+	g := *e.l.gap
+	if e.appendOnly { // all that is sent, behind everything
+		g.in, g.all = -1, e.l.records
+	}
+	var all [][]byte
+	for _, r := range g.all {
+		all = append(all, e.l.raw[r.at.Start:r.at.End])
+	}
+	set := e.l.object(g.hollow).object("$set")
+	line := write("$set", write("messages", array(all...), "lastUpdated", set.value("lastUpdated")))
+	if g.in < 0 {
+		e.end = append(e.end, line)
+	} else {
+		x := e.unit(g.in)
+		x.before = append(x.before, line)
+	}
+	e.log(Change{Line: e.l.units[g.hollow].line}, "insert", "lost-snapshot", nil, len(line), "the messages from before the session was resumed, said again")
+}
