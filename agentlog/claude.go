@@ -60,6 +60,7 @@ type ccChain struct {
 	index   map[string]int // the last unit of a uuid
 	path    []int          // units on the walk from the leaf, root first
 	kept    *ccKept        // what a compaction has kept of what stands in front of it; nil: nothing
+	astray  map[int]string // lines of results that hang on a lost line
 	caller  map[string]int // by call id; filled when asked for
 }
 
@@ -223,7 +224,7 @@ func (t *ccTree) live(mine []int, name string, kind Kind, all *talk) {
 		prompt = claudePrompt
 	}
 	if th := t.l.thread(name, kind, wire.Anthropic, model, b, prompt); th != nil {
-		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index, path: path, kept: kept}, all
+		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index, path: path, kept: kept, astray: t.astray}, all
 	}
 }
 

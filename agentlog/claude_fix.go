@@ -41,6 +41,11 @@ func (r *relay) run(pieces []piece) {
 	leaf := t.tree.path[len(t.tree.path)-1]
 	r.tail, r.stamp = t.tree.entries[leaf].uuid, t.tree.entries[leaf].stamp
 	stays := increasing(pieces)
+	for k, p := range pieces { // a line whose parent was lost with its call has no place yet
+		if p.message >= 0 && t.tree.astray[t.parts[p.message].unit] != "" {
+			stays[k] = false
+		}
+	}
 	// By piece: the next unit of the path that stays behind it. Results keep hanging
 	// on their calls, by which the agent finds them, so nothing is put in front of one.
 	next := make([]int, len(pieces))
@@ -63,6 +68,8 @@ func (r *relay) run(pieces []piece) {
 		}
 		switch {
 		case stays[k]:
+		case p.beside:
+			r.hangBeside(p)
 		case p.message < 0:
 			r.hangNew(p, near, next[k])
 		default:
@@ -128,8 +135,58 @@ func besideCalls(t *Thread, pieces []piece) []piece {
 			out = append(out, p)
 		}
 		if behind[k] != nil {
-			out = append(out, piece{-1, write("role", "user", "content", array(behind[k]...)), transcript.User})
+			out = append(out, piece{message: -1, raw: write("role", "user", "content", array(behind[k]...)), role: transcript.User})
 		}
+	}
+	return out
+}
+
+// besidePath makes pieces of their own of new results whose calls are not on the path: a
+// parallel call beside it is sent if a result hangs on its line.
+func besidePath(t *Thread, pieces []piece) []piece {
+	var path map[int]bool
+	var out []piece // nil: nothing has changed
+	for k, p := range pieces {
+		var moved, stay [][]byte
+		if p.raw != nil && p.role == transcript.User {
+			if path == nil {
+				path = make(map[int]bool, len(t.tree.path))
+				for _, u := range t.tree.path {
+					path[u] = true
+				}
+			}
+			m := objectAt(p.raw, jsonspan.Span{Start: 0, End: len(p.raw)})
+			for _, b := range m.list("content") {
+				raw := p.raw[b.Start:b.End]
+				id := objectAt(p.raw, b).text("tool_use_id")
+				if u, ok := t.tree.callers()[id]; id != "" && ok && !path[u] && t.talk.results[id] == 0 {
+					moved = append(moved, raw)
+				} else {
+					stay = append(stay, raw)
+				}
+			}
+			if moved != nil {
+				p.raw = setMembers(p.raw, m.span, "content", array(stay...))
+			}
+		}
+		if moved == nil {
+			if out != nil {
+				out = append(out, p)
+			}
+			continue
+		}
+		if out == nil {
+			out = append(make([]piece, 0, len(pieces)+len(moved)), pieces[:k]...)
+		}
+		for _, raw := range moved {
+			out = append(out, piece{message: -1, raw: write("role", "user", "content", array(raw)), role: transcript.User, beside: true})
+		}
+		if stay != nil {
+			out = append(out, p)
+		}
+	}
+	if out == nil {
+		return pieces
 	}
 	return out
 }
@@ -196,6 +253,16 @@ func (r *relay) put(line []byte, uuid string, next int) {
 	}
 	r.tail = uuid
 	x := r.e.unit(r.t.tree.path[len(r.t.tree.path)-1])
+	x.after = append(x.after, line)
+}
+
+// hangBeside puts the result of a call that is not on the path where the agent looks for
+// it: on the line of the call.
+func (r *relay) hangBeside(p piece) {
+	c := r.t.tree
+	call := c.index[r.e.callLine(c, p.raw)]
+	line, _ := r.e.newLine(c, p, call, c.entries[call].uuid, c.entries[call].stamp)
+	x := r.e.unit(call)
 	x.after = append(x.after, line)
 }
 
@@ -292,6 +359,9 @@ func (claude) mend(e *edits, t *Thread, o Options) error {
 		}
 		if !plan.Empty() {
 			pieces = besideCalls(t, piecesOf(t, t.Request, plan.Result(), false))
+			if !o.AppendOnly {
+				pieces = besidePath(t, pieces)
+			}
 		}
 		changes = plan.Changes()
 	}

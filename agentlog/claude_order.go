@@ -1,15 +1,22 @@
 package agentlog
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // order puts the messages of a path into the order in which they are sent: lines
 // of one message together, with their siblings beside the path, then all results. A
 // sibling whose call nothing answers stays out: it is what a kill has left, the session
-// went on without it, and no version sends it.
+// went on without it, and no version sends it; unless the model has answered to the
+// results, which it does only when it has all of them, or a line is lost behind them: then
+// the result was there.
 func (t *ccTree) order(path []int, all *talk) []int {
 	var siblings map[string][]int // by message id, beside the path
 	var results map[string][]int  // by parent, beside the path
+	var lost map[string][]int     // results whose calls are lost, by the message that they stand behind
 	var answered map[string]bool  // calls that a result on the path answers
+	complete := sync.OnceValue(func() map[string]bool { return t.complete(path) })
 	onPath := t.seen
 	for _, i := range path {
 		onPath[i] = true
@@ -23,7 +30,7 @@ func (t *ccTree) order(path []int, all *talk) []int {
 			siblings, results = make(map[string][]int), make(map[string][]int)
 		}
 		switch {
-		case slices.ContainsFunc(e.calls, func(id string) bool { return all.results[id] == 0 }):
+		case slices.ContainsFunc(e.calls, func(id string) bool { return all.results[id] == 0 }) && !complete()[e.id]:
 		case e.assistant && e.id != "":
 			siblings[e.id] = append(siblings[e.id], i)
 		case len(e.results) > 0 && !e.speaks:
@@ -32,6 +39,12 @@ func (t *ccTree) order(path []int, all *talk) []int {
 			}
 			if slices.ContainsFunc(e.results, func(id string) bool { return !answered[id] }) {
 				results[e.parent] = append(results[e.parent], i)
+				if id := t.astrayOf(i, all); id != "" {
+					if lost == nil {
+						lost = make(map[string][]int)
+					}
+					lost[id] = append(lost[id], i)
+				}
 			}
 		}
 	}
@@ -72,11 +85,70 @@ func (t *ccTree) order(path []int, all *talk) []int {
 			}
 			delete(results, t.entries[g].uuid)
 		}
+		for _, r := range lost[e.id] {
+			put(r)
+		}
 	}
 	for _, i := range out {
 		done[i] = false
 	}
 	return out
+}
+
+// complete says of which messages on a path all calls were answered: the model has gone on
+// from the results, or a line is lost behind them.
+func (t *ccTree) complete(path []int) map[string]bool {
+	whole := make(map[string]bool)
+	last, results := "", false
+	for _, i := range path {
+		if _, gap := t.l.links[i]; gap {
+			whole[last] = true
+		}
+		switch e := &t.entries[i]; {
+		case !e.speaking():
+		case e.assistant:
+			if e.id != last && results {
+				whole[last] = true
+			}
+			last, results = e.id, results && e.id == last
+		case e.speaks:
+			last = ""
+		default:
+			results = true
+		}
+	}
+	delete(whole, "")
+	return whole
+}
+
+// astrayOf returns the message that a line of results stands behind, with nothing but other
+// results between them, if the calls were lost with the line that it hangs on; else "".
+func (t *ccTree) astrayOf(line int, all *talk) (id string) {
+	e := &t.entries[line]
+	if t.up[line] >= 0 || e.parent == "" || slices.ContainsFunc(e.results, func(id string) bool { return all.calls[id] > 0 }) {
+		return ""
+	}
+	if t.astray == nil {
+		t.astray = make(map[int]string)
+	}
+	for i := line - 1; i >= 0; i-- {
+		o := &t.entries[i]
+		if !o.speaking() || o.side != e.side || o.agent != e.agent {
+			continue
+		}
+		known, ok := t.astray[i]
+		switch {
+		case ok:
+			id = known
+		case o.assistant:
+			id = o.id
+		case !o.speaks:
+			continue
+		}
+		break
+	}
+	t.astray[line] = id
+	return id
 }
 
 // answers are the ids of the calls that the results on a path answer. A second answer

@@ -11,9 +11,10 @@ type ccTree struct {
 	entries []entry
 	index   map[string]int
 	used    []bool
-	roots   map[int]int // units to the roots of their chains; filled when asked for
-	up      []int       // by unit: the unit it hangs on, or -1
-	stray   []bool      // by unit: a line of another session; nil: there is none
+	roots   map[int]int    // units to the roots of their chains; filled when asked for
+	up      []int          // by unit: the unit it hangs on, or -1
+	astray  map[int]string // lines of results whose calls are lost with the line they hang on, to the message they stand behind
+	stray   []bool         // by unit: a line of another session; nil: there is none
 	// Marks by unit, for one walk at a time; whoever sets some takes them off.
 	seen []bool
 }

@@ -15,6 +15,7 @@ type piece struct {
 	message int    // of the thread before; -1 if it is new
 	raw     []byte // the message; nil if it stays as it is
 	role    transcript.Role
+	beside  bool // Claude Code: it hangs on the line of its call, which is not on the path
 }
 
 // A source is where a block of a mended thread was before.
@@ -145,7 +146,7 @@ func (w *weaver) blockless(m transcript.Message) {
 			return
 		}
 	}
-	w.out = append(w.out, piece{-1, raw, m.Role})
+	w.out = append(w.out, piece{message: -1, raw: raw, role: m.Role})
 }
 
 // kept files the message that was there before, changed or not. alone: nothing was
@@ -185,7 +186,7 @@ func (w *weaver) strangers(m transcript.Message, from []source) {
 			w.out = append(w.out, piece{message: src, role: w.old.Messages()[src].Role})
 			continue
 		}
-		w.out = append(w.out, piece{-1, write("role", m.Role.String(), "content", w.content(run)), m.Role})
+		w.out = append(w.out, piece{message: -1, raw: write("role", m.Role.String(), "content", w.content(run)), role: m.Role})
 	}
 }
 

@@ -33,7 +33,7 @@ type client struct {
 	speech   *regexp.Regexp    // of the lines that requests are made from; nil: all
 	notes    []string          // members that repeat what was said
 	proof    map[string]string // words that the file of a kind of session holds, or it is not one
-	doctor   string            // the agent's name for pare doctor; "": its files are repaired one by one
+	storage  string            // the folder of its sessions, below the home; "": they are files of their own
 }
 
 // find looks for the program of a client.
@@ -99,13 +99,13 @@ func claudeCode(version string) *client {
 		},
 		sessions: ".claude/projects/*/????????-????-*.jsonl", id: stem, models: [2]string{"claude-sonnet-4-5", "claude-opus-4-1"},
 		read: func(n, file, cwd string) call {
-			return call{n, "Read", object{"file_path": filepath.Join(cwd, file)}}
+			return call{id: n, tool: "Read", args: object{"file_path": filepath.Join(cwd, file)}}
 		},
 		run: func(n, command string) call {
-			return call{n, "Bash", object{"command": command, "description": "Run it"}}
+			return call{id: n, tool: "Bash", args: object{"command": command, "description": "Run it"}}
 		},
 		agent: func(n string) call {
-			return call{n, "Task", object{"description": "look", "prompt": "look around", "subagent_type": "general-purpose"}}
+			return call{id: n, tool: "Task", args: object{"description": "look", "prompt": "look around", "subagent_type": "general-purpose"}}
 		},
 		overflow: `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}`,
 		say:      sayAnthropic, damages: lineDamages(`"type":"tool_use"`, `"type":"tool_result"`),
@@ -130,9 +130,12 @@ func codex() *client {
 		sessions: ".codex/sessions/*/*/*/rollout-*.jsonl",
 		id:       func(file string) string { s := stem(file); return s[max(0, len(s)-36):] },
 		models:   [2]string{"gpt-5", "gpt-5-codex"},
-		read:     func(n, file, _ string) call { return call{n, "shell", object{"command": []string{"cat", file}}} },
-		run: func(n, command string) call {
-			return call{n, "shell", object{"command": []string{"sh", "-c", command}}}
+		read: func(n, file, _ string) call {
+			return call{id: n, tool: "exec_command", args: object{"cmd": "cat " + file}}
+		},
+		run: func(n, command string) call { return call{id: n, tool: "exec_command", args: object{"cmd": command}} },
+		agent: func(n string) call {
+			return call{id: n, tool: "spawn_agent", space: "multi_agent_v1", args: object{"message": "look around"}}
 		},
 		overflow: `{"error":{"message":"Your input exceeds the context window of this model.","type":"invalid_request_error","param":"input","code":"context_length_exceeded"}}`,
 		say:      sayResponses, damages: lineDamages(`"type":"function_call",`, `"type":"function_call_output"`),
@@ -154,8 +157,8 @@ func pi() *client {
 			return []string{"--provider", "local", "--model", model, "--continue", "-p", prompt}
 		},
 		sessions: ".pi/agent/sessions/*/*.jsonl", id: stem, models: [2]string{"m", "n"},
-		read:     func(n, file, _ string) call { return call{n, "read", object{"path": file}} },
-		run:      func(n, command string) call { return call{n, "bash", object{"command": command}} },
+		read:     func(n, file, _ string) call { return call{id: n, tool: "read", args: object{"path": file}} },
+		run:      func(n, command string) call { return call{id: n, tool: "bash", args: object{"command": command}} },
 		overflow: `{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}`,
 		say:      sayChat, damages: lineDamages(`"type":"toolCall"`, `"role":"toolResult"`), notes: []string{"details"},
 	}
@@ -173,8 +176,13 @@ func gemini() *client {
 			return []string{"-m", model, "--yolo", "--resume", "latest", "-p", prompt}
 		},
 		sessions: ".gemini/tmp/*/chats/session-*.json*", id: stem, models: [2]string{"gemini-2.5-pro", "gemini-2.5-flash"},
-		read:     func(n, file, _ string) call { return call{n, "read_file", object{"file_path": file}} },
-		run:      func(n, command string) call { return call{n, "run_shell_command", object{"command": command}} },
+		read: func(n, file, _ string) call { return call{id: n, tool: "read_file", args: object{"file_path": file}} },
+		run: func(n, command string) call {
+			return call{id: n, tool: "run_shell_command", args: object{"command": command}}
+		},
+		agent: func(n string) call {
+			return call{id: n, tool: "invoke_agent", args: object{"agent_name": "generalist", "prompt": "look around"}}
+		},
 		overflow: `{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}`,
 		say:      sayGemini, damages: lineDamages(`"toolCalls":[{`, `"functionResponse"`), notes: []string{"resultDisplay", "description"},
 	}
@@ -192,12 +200,17 @@ func opencode() *client {
 			return []string{"run", "--model", "local/" + model, "--continue", prompt}
 		},
 		sessions: ".local/share/opencode/storage/part/*/*.json", id: stem, models: [2]string{"m", "n"},
-		read: func(n, file, cwd string) call { return call{n, "read", object{"filePath": filepath.Join(cwd, file)}} },
+		read: func(n, file, cwd string) call {
+			return call{id: n, tool: "read", args: object{"filePath": filepath.Join(cwd, file)}}
+		},
 		run: func(n, command string) call {
-			return call{n, "bash", object{"command": command, "description": "run it"}}
+			return call{id: n, tool: "bash", args: object{"command": command, "description": "run it"}}
+		},
+		agent: func(n string) call {
+			return call{id: n, tool: "task", args: object{"description": "look", "prompt": "look around", "subagent_type": "general"}}
 		},
 		overflow: `{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}`,
-		say:      sayChat, damages: partDamages(), doctor: "opencode", notes: []string{"metadata", "title", "summary"},
+		say:      sayChat, damages: partDamages(), storage: ".local/share/opencode/storage", notes: []string{"metadata", "title", "summary"},
 	}
 }
 

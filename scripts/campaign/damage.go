@@ -17,7 +17,7 @@ type damage struct {
 
 // lineDamages are those of a file of lines, by the words that calls and results have.
 func lineDamages(call, result string) []damage {
-	to := func(change func(lines [][]byte, call, result int) [][]byte) func(*campaign, string) bool {
+	to := func(change func(lines [][]byte, calls, results []int) [][]byte) func(*campaign, string) bool {
 		return func(c *campaign, dir string) bool {
 			file := c.newest(seat{dir: dir})
 			data, err := os.ReadFile(file)
@@ -25,18 +25,25 @@ func lineDamages(call, result string) []damage {
 				return false
 			}
 			lines := slices.Collect(bytes.Lines(data))
-			last := func(words string) int {
-				for i, line := range slices.Backward(lines) {
-					var tight bytes.Buffer
-					if c.spoken(line) && json.Compact(&tight, line) == nil && bytes.Contains(tight.Bytes(), []byte(words)) {
-						return i
-					}
+			var calls, results []int // the last one first
+			for i, line := range slices.Backward(lines) {
+				var tight bytes.Buffer
+				if !c.spoken(line) || json.Compact(&tight, line) != nil {
+					continue
 				}
-				return -1
+				if bytes.Contains(tight.Bytes(), []byte(call)) {
+					calls = append(calls, i)
+				}
+				if bytes.Contains(tight.Bytes(), []byte(result)) {
+					results = append(results, i)
+				}
 			}
-			at, result := last(call), last(result)
+			if calls == nil || results == nil {
+				return false
+			}
+			now := change(lines, calls, results)
 			st, err := os.Stat(file)
-			if at < 0 || result < 0 || err != nil || os.WriteFile(file, bytes.Join(change(lines, at, result), nil), 0o644) != nil {
+			if now == nil || err != nil || os.WriteFile(file, bytes.Join(now, nil), 0o644) != nil {
 				return false
 			}
 			return os.Chtimes(file, st.ModTime(), st.ModTime()) == nil
@@ -44,12 +51,18 @@ func lineDamages(call, result string) []damage {
 	}
 	without := func(lines [][]byte, i int) [][]byte { return append(slices.Clone(lines[:i]), lines[i+1:]...) }
 	return []damage{
-		{"result lost", to(func(l [][]byte, _, r int) [][]byte { return without(l, r) })},
-		{"call lost", to(func(l [][]byte, c, _ int) [][]byte { return without(l, c) })},
-		{"cut off behind the call", to(func(l [][]byte, c, _ int) [][]byte { return l[:c+1] })},
-		{"result twice", to(func(l [][]byte, _, r int) [][]byte { return slices.Insert(slices.Clone(l), r, l[r]) })},
-		{"torn in the result", to(func(l [][]byte, _, r int) [][]byte {
-			return append(slices.Clone(l[:r]), l[r][:len(l[r])/2])
+		{"result lost", to(func(l [][]byte, _, r []int) [][]byte { return without(l, r[0]) })},
+		{"earlier result lost", to(func(l [][]byte, _, r []int) [][]byte {
+			if len(r) < 2 {
+				return nil
+			}
+			return without(l, r[1])
+		})},
+		{"call lost", to(func(l [][]byte, c, _ []int) [][]byte { return without(l, c[0]) })},
+		{"cut off behind the call", to(func(l [][]byte, c, _ []int) [][]byte { return l[:c[0]+1] })},
+		{"result twice", to(func(l [][]byte, _, r []int) [][]byte { return slices.Insert(slices.Clone(l), r[0], l[r[0]]) })},
+		{"torn in the result", to(func(l [][]byte, _, r []int) [][]byte {
+			return append(slices.Clone(l[:r[0]]), l[r[0]][:len(l[r[0]])/2])
 		})},
 	}
 }

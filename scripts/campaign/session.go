@@ -201,7 +201,7 @@ func (c *campaign) resume(held seat, do func(dir string) bool) *resumption {
 // stored are the bytes of the session that are whole and part of the conversation.
 func (c *campaign) stored(s seat) (all []byte) {
 	files := []string{c.newest(s)}
-	if c.doctor != "" {
+	if c.storage != "" {
 		files, _ = filepath.Glob(filepath.Join(s.home(), c.sessions))
 	}
 	for _, f := range files {
@@ -246,8 +246,8 @@ func (c *campaign) spoken(line []byte) bool {
 func (c *campaign) repair(dir string) string {
 	s := seat{dir: dir}
 	args := []string{"fix", "--in-place", "--force", c.newest(s)}
-	if c.doctor != "" {
-		args = []string{"doctor", "--fix", "--yes", "--force", "--agent", c.doctor, "--home", s.home()}
+	if c.storage != "" {
+		args[3] = filepath.Join(s.home(), c.storage)
 	}
 	out, _ := exec.Command(c.pare, args...).CombinedOutput()
 	return string(out)

@@ -61,8 +61,12 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.bodies = append(s.bodies, body)
 	s.mu.Unlock()
 	all := prompts.FindAllStringSubmatch(string(body), -1)
-	if all == nil {
-		s.client.say(w, answer{text: "summary of what was said", tokens: 2})
+	if all == nil { // a sub-agent, or a summary is asked for
+		a := answer{text: "summary of what was said", tokens: 2}
+		if strings.Contains(string(body), `"complete_task"`) { // Gemini CLI's have to say so
+			a.calls = []call{{id: "1", tool: "complete_task", args: object{"result": a.text}}}
+		}
+		s.client.say(w, a)
 		return
 	}
 	last := all[len(all)-1]
@@ -122,6 +126,7 @@ type answer struct {
 // A call is what the stand-in asks for.
 type call struct {
 	id, tool string
+	space    string // that the tool is in; Codex has such
 	args     any
 }
 
@@ -176,7 +181,11 @@ func sayResponses(w http.ResponseWriter, a answer) {
 		items = nil
 	}
 	for _, c := range a.calls {
-		items = append(items, object{"type": "function_call", "id": "fc_" + c.id, "call_id": "call_" + c.id, "name": c.tool, "arguments": string(raw(c.args))})
+		item := object{"type": "function_call", "id": "fc_" + c.id, "call_id": "call_" + c.id, "name": c.tool, "arguments": string(raw(c.args))}
+		if c.space != "" {
+			item["namespace"] = c.space
+		}
+		items = append(items, item)
 	}
 	events := []object{{"type": "response.created", "response": object{"id": "resp_1"}}}
 	for i, item := range items {
