@@ -3,7 +3,6 @@ package pare
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -121,7 +120,7 @@ func (base *Plan) compact(cut transcript.Cut, s Summary, most int, o CompactOpti
 		return nil, uncompacted(ReasonLarger, "the summary has %d tokens, it may have %d", n, most)
 	}
 	p.summary = &wire.Insertion{Before: h.at, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd}
-	if err := p.carryOut(edits, o.Options); err != nil {
+	if err := p.carryOut(edits, o.Options, nil); err != nil {
 		return nil, err
 	}
 	if err := p.finish(o.Options); err != nil {
@@ -331,17 +330,7 @@ func (p *Plan) removes(h Removed) (edits []blockEdit) {
 
 // archiveWith is what the archive will hold once the edits are carried out.
 func (p *Plan) archiveWith(edits []blockEdit) []archive.Item {
-	if len(edits) > 0 {
-		was := p.edited
-		defer func() { p.edited = was }()
-		p.edited = maps.Clone(was)
-		if p.edited == nil {
-			p.edited = make(map[transcript.BlockID]bool)
-		}
-		for _, e := range edits {
-			p.edited[e.Block] = true
-		}
-	}
+	p.edits = edits
 	return p.Archive()
 }
 

@@ -146,7 +146,7 @@ func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (
 		kind = EventCompactionArchived
 	}
 	e := Event{kind, CompactionDone{Conserved: plan.Conserved(), Cut: cut.Before(), Retained: len(plan.out.Transcript().Messages())}}
-	plan.events = append(plan.events, e)
+	plan.told().events = append(plan.events, e)
 	o.emit(e)
 	return plan, nil
 }
@@ -168,7 +168,7 @@ func (p *Plan) skip(o Options, format string, args ...any) *Plan {
 	if !p.Empty() {
 		p.report(o)
 	}
-	p.events = append(p.events, e)
+	p.told().events = append(p.events, e)
 	o.emit(e)
 	return p
 }

@@ -91,8 +91,9 @@ func pairsEvent(before, after *wire.Request, orphans []Orphan) Event {
 	return Event{EventPairsPruned, m}
 }
 
-// report makes the events of a plan.
-func (p *Plan) report(o Options) {
+// tell writes the receipts of a plan and makes its events.
+func (p *Plan) tell(o Options) {
+	p.writeOwed()
 	p.changes = p.out.Explain(p.in, p.changes)
 	if o.Counter != nil && !o.Uncounted && len(p.changes) > 0 {
 		p.countTokens(o.Counter)

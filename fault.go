@@ -49,7 +49,7 @@ func caught(plan **Plan, err *error) {
 // guarded are the options with a name for whoever panics.
 func (o Options) guarded() Options {
 	if o.Counter != nil {
-		if _, twice := o.Counter.(counter); !twice {
+		if _, twice := o.Counter.(counter); !twice && !total(o.Counter) {
 			o.Counter = counter{o.Counter}
 		}
 	}

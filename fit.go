@@ -155,11 +155,9 @@ func (f *fitting) carryOut(l *ladder.Ladder, summary *wire.Insertion) (*Plan, er
 		p.batches = append(p.batches, Batch{b.Messages, b.Before, b.After, b.Kept, b.PaysAfter, b.Forced})
 	}
 	edits := f.decide(l, &p)
-	p.cost = l.Cost
-	if err := p.carryOut(edits, f.o); err != nil {
+	if err := p.carryOut(edits, f.o, l.Cost); err != nil {
 		return nil, err
 	}
-	p.cost = nil
 	return &p, p.finish(f.o)
 }
 

@@ -56,15 +56,14 @@ type Plan struct {
 
 	unended         bool // mended may end with the assistant, which the provider refuses
 	in, mended, out *wire.Request
-	found           []wire.Finding // by the check, in the input
-	checked         bool           // found is all
-	edited          map[transcript.BlockID]bool
+	found           []wire.Finding  // by the check, in the input
+	checked         bool            // found is all
+	edits           []blockEdit     // that were decided, by block
 	asRewritten     bool            // finishing had nothing to do
 	summary         *wire.Insertion // to be put in when the plan is carried out
 	earlier         []archive.Item  // taken out by the plan that this one goes on from
-	// cost is what a block of mended costs, if a ladder has counted it; nil once the plan
-	// is carried out.
-	cost func(transcript.BlockID) int
+	owed            *owing          // receipts that are still to be written; nil: none
+	later           *deferred       // the report, if nobody had asked for it when the plan was made
 }
 
 // Decisions are the verdicts, one per atom of the repaired history, in order; nil if
@@ -72,13 +71,13 @@ type Plan struct {
 func (p *Plan) Decisions() []Decision { return slices.Clip(p.decisions) }
 
 // Changes are all changes, in the order they are made.
-func (p *Plan) Changes() []wire.Change { return slices.Clip(p.changes) }
+func (p *Plan) Changes() []wire.Change { return slices.Clip(p.told().changes) }
 
 // Left is what the provider would still refuse.
 func (p *Plan) Left() []wire.Finding { return slices.Clip(p.left) }
 
 // Events are what a sink is told.
-func (p *Plan) Events() []Event { return slices.Clip(p.events) }
+func (p *Plan) Events() []Event { return slices.Clip(p.told().events) }
 
 // Rungs tells how far a window had to climb; nil: not at all.
 func (p *Plan) Rungs() []Climb { return slices.Clip(p.rungs) }
@@ -99,6 +98,7 @@ func untouched(r *wire.Request) *Plan { return &Plan{in: r, mended: r, out: r} }
 
 // further is a plan that goes on from what another one has made.
 func (p *Plan) further() *Plan {
+	p.writeOwed()
 	return &Plan{in: p.in, mended: p.out, out: p.out, changes: slices.Clone(p.changes), left: p.left, found: p.found, checked: p.checked, earlier: p.Archive()}
 }
 
@@ -144,7 +144,7 @@ func (p *Pipeline) plan(r *wire.Request, o Options) (*Plan, error) {
 	}
 	decisions, edits := settle(plan.mended, v)
 	plan.decisions = keepOne(dropIdleThoughts(plan.mended.Transcript(), decisions))
-	if err := plan.carryOut(edits, o); err != nil {
+	if err := plan.carryOut(edits, o, nil); err != nil {
 		return nil, err
 	}
 	return plan, plan.finish(o)
@@ -233,8 +233,9 @@ type blockEdit struct {
 	reason Reason
 }
 
-// carryOut drops and edits what was decided.
-func (p *Plan) carryOut(edits []blockEdit, o Options) error {
+// carryOut drops and edits what was decided. What blocks cost is what cost says, if it is
+// not nil.
+func (p *Plan) carryOut(edits []blockEdit, o Options, cost func(transcript.BlockID) int) error {
 	var drop []transcript.BlockID
 	t := p.mended.Transcript()
 	drops := 0
@@ -246,22 +247,18 @@ func (p *Plan) carryOut(edits []blockEdit, o Options) error {
 	if drops > 0 {
 		drop = make([]transcript.BlockID, 0, drops)
 	}
-	p.changes = slices.Grow(p.changes, drops+len(edits)+1)
 	for _, d := range p.decisions {
-		if d.Action != ActionDrop {
-			continue
-		}
-		for _, b := range t.Atoms()[d.Atom].Blocks {
-			drop = append(drop, b)
-			p.log("drop", d.Reasons[0], b, -t.Block(b).Span.Len(), -p.weigh(o, b))
+		if d.Action == ActionDrop {
+			drop = append(drop, t.Atoms()[d.Atom].Blocks...)
 		}
 	}
-	p.edited = make(map[transcript.BlockID]bool, len(edits))
 	texts := make([]wire.BlockEdit, len(edits))
 	for i, e := range edits {
-		p.edited[e.Block], texts[i] = true, e.BlockEdit
-		was := t.Block(e.Block).Body
-		p.log("edit", e.reason, e.Block, len(e.Text)-was.Len(), o.weighSaid(p.mended, e.Block, e.Text)-p.weigh(o, e.Block))
+		texts[i] = e.BlockEdit
+	}
+	p.edits, p.owed = edits, &owing{len(p.changes), o, cost}
+	if !o.trusted() {
+		p.writeOwed() // somebody's counter may fail, and then there is no plan
 	}
 	if drop == nil && edits == nil && p.summary == nil {
 		return nil
@@ -281,31 +278,6 @@ func (p *Plan) carryOut(edits []blockEdit, o Options) error {
 	}
 	p.out, p.changes = next, append(p.changes, also...)
 	return nil
-}
-
-// weigh counts the tokens of a block of the repaired request, or none.
-func (p *Plan) weigh(o Options, b transcript.BlockID) int {
-	switch {
-	case o.Counter == nil || o.Uncounted:
-		return 0
-	case p.cost != nil:
-		return p.cost(b)
-	}
-	return p.mended.BlockTokens(o.Counter, b)
-}
-
-// log records a change that the rules decided.
-func (p *Plan) log(action string, why Reason, b transcript.BlockID, bytes, tokens int) {
-	blk := p.mended.Transcript().Block(b)
-	c := wire.Change{Action: action, Rule: why.Rule, Reason: why.Text, IDs: []string{}, Bytes: bytes, Tokens: tokens}
-	if blk.CallID != "" {
-		c.IDs = []string{blk.CallID}
-	}
-	for _, path := range p.mended.PathsIn(p.in, b) {
-		c.Path = path
-		p.changes = append(p.changes, c)
-		c.Bytes, c.Tokens = 0, 0 // the others were joined to the first
-	}
 }
 
 // finish lets the dialect put right what removal brought about.
@@ -366,7 +338,7 @@ func (p *Plan) Apply() ([]byte, error) {
 // String prints the plan for a person: one line per change, and what is left.
 func (p *Plan) String() string {
 	var b strings.Builder
-	for _, c := range p.changes {
+	for _, c := range p.told().changes {
 		path := c.Path
 		if path == "" {
 			path = "(new)"
@@ -388,7 +360,7 @@ func (p *Plan) MarshalJSON() ([]byte, error) {
 	if left == nil {
 		left = []wire.Finding{}
 	}
-	changes := p.changes
+	changes := p.told().changes
 	if changes == nil {
 		changes = []wire.Change{}
 	}
@@ -422,7 +394,7 @@ func (p *Plan) decided() []Decision {
 
 // WriteReceipt writes every change as a line of JSON.
 func (p *Plan) WriteReceipt(w io.Writer) error {
-	for _, c := range p.changes {
+	for _, c := range p.told().changes {
 		line, err := plain.Marshal(c)
 		if err != nil {
 			return err

@@ -23,7 +23,7 @@ func (p *Plan) Archive() []archive.Item {
 			continue
 		}
 		for b := m.First; b < m.End; b++ {
-			if p.action(b) == ActionDrop || p.edited[b] {
+			if p.action(b) == ActionDrop || p.edited(b) {
 				all = append(all, archive.New(p.mended.PathIn(p.in, b), t.Bytes(t.Block(b).Span)))
 			}
 		}

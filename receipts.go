@@ -1,0 +1,118 @@
+package pare
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// What a plan has decided is known by its decisions and edits. To write that down, block
+// by block, with paths of the input and what each cost, takes longer than to do it, so it
+// is done when somebody asks.
+
+// An owing is the receipts of what was decided, as long as they are not written.
+type owing struct {
+	at   int // they stand in front of this change
+	o    Options
+	cost func(transcript.BlockID) int // of a block of the repaired request, if a ladder counts; nil: nobody does
+}
+
+// A deferred is a report that nobody has asked for so far.
+type deferred struct {
+	once sync.Once
+	o    Options
+}
+
+// report makes receipts and events: now if somebody listens, or if something of the
+// caller's takes part that may fail, and else when they are asked for.
+func (p *Plan) report(o Options) {
+	if o.Sink != nil || !o.trusted() {
+		p.tell(o)
+		return
+	}
+	p.later = &deferred{o: o}
+}
+
+// told makes sure that receipts and events are there.
+func (p *Plan) told() *Plan {
+	if p.later != nil {
+		p.later.once.Do(func() { p.tell(p.later.o) })
+	}
+	return p
+}
+
+// trusted reports whether to count cannot fail.
+func (o *Options) trusted() bool {
+	return o.Counter == nil || o.Uncounted || total(o.Counter)
+}
+
+// total reports whether a counter is one of our own that counts everything.
+func total(c wire.Counter) bool {
+	_, ours := c.(tokens.Estimator)
+	return ours
+}
+
+// writeOwed writes down what was decided.
+func (p *Plan) writeOwed() {
+	if p.owed == nil {
+		return
+	}
+	due := p.owed
+	p.owed = nil
+	repairs, later := p.changes[:due.at:due.at], p.changes[due.at:]
+	t := p.mended.Transcript()
+	n := len(p.edits)
+	for _, d := range p.decisions {
+		if d.Action == ActionDrop {
+			n += len(t.Atoms()[d.Atom].Blocks)
+		}
+	}
+	p.changes = slices.Grow(repairs, n+len(later))
+	for _, d := range p.decisions {
+		if d.Action != ActionDrop {
+			continue
+		}
+		for _, b := range t.Atoms()[d.Atom].Blocks {
+			p.log("drop", d.Reasons[0], b, -t.Block(b).Span.Len(), -due.weigh(p.mended, b))
+		}
+	}
+	for _, e := range p.edits {
+		was := t.Block(e.Block).Body
+		p.log("edit", e.reason, e.Block, len(e.Text)-was.Len(), due.o.weighSaid(p.mended, e.Block, e.Text)-due.weigh(p.mended, e.Block))
+	}
+	p.changes = append(p.changes, later...)
+}
+
+// weigh counts the tokens of a block of the repaired request, or none.
+func (w *owing) weigh(r *wire.Request, b transcript.BlockID) int {
+	switch {
+	case w.o.Counter == nil || w.o.Uncounted:
+		return 0
+	case w.cost != nil:
+		return w.cost(b)
+	}
+	return r.BlockTokens(w.o.Counter, b)
+}
+
+// log records a change that was decided.
+func (p *Plan) log(action string, why Reason, b transcript.BlockID, bytes, tokens int) {
+	blk := p.mended.Transcript().Block(b)
+	c := wire.Change{Action: action, Rule: why.Rule, Reason: why.Text, IDs: []string{}, Bytes: bytes, Tokens: tokens}
+	if blk.CallID != "" {
+		c.IDs = []string{blk.CallID}
+	}
+	for _, path := range p.mended.PathsIn(p.in, b) {
+		c.Path = path
+		p.changes = append(p.changes, c)
+		c.Bytes, c.Tokens = 0, 0 // the others were joined to the first
+	}
+}
+
+// edited reports whether the plan edits a block.
+func (p *Plan) edited(b transcript.BlockID) bool {
+	_, ok := slices.BinarySearchFunc(p.edits, b, func(e blockEdit, b transcript.BlockID) int { return int(e.Block - b) })
+	return ok
+}

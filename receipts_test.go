@@ -1,0 +1,57 @@
+package pare_test
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"testing"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/benchdata"
+	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/tokens"
+)
+
+// Receipts that are written when somebody asks are those that a sink hears of at once,
+// whoever asks first.
+func TestReceiptsWhenAsked(t *testing.T) {
+	standard, err := pare.Compile(rules.Standard()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, shape := range benchdata.Shapes {
+		body := benchdata.Dense(shape, 226_000) // rules find nothing in it
+		r := mustParse(t, body)
+		most := r.Tokens(tokens.For(r.Model())) / 3
+		for name, p := range map[string]*pare.Policy{
+			"repair": {}, "prune": {Rules: standard}, "trim": {Window: &pare.Window{Tokens: most}},
+			"both": {Rules: standard, Window: &pare.Window{Tokens: most}}, "uncounted": {Window: &pare.Window{Tokens: most}, Uncounted: true},
+		} {
+			later, err := p.Plan(context.Background(), mustParse(t, body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var heard []pare.Event
+			p.Sink = func(e pare.Event) { heard = append(heard, e) }
+			now, err := p.Plan(context.Background(), mustParse(t, body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			for i := range 4 {
+				wg.Go(func() {
+					if i%2 == 0 && !reflect.DeepEqual(later.Events(), heard) {
+						t.Errorf("%v, %s: %v when asked, %v at once", shape, name, later.Events(), heard)
+					}
+					if i%2 == 1 && !reflect.DeepEqual(later.Changes(), now.Changes()) {
+						t.Errorf("%v, %s: %v when asked, %v at once", shape, name, later.Changes(), now.Changes())
+					}
+				})
+			}
+			wg.Wait()
+			if now.Empty() != (name == "repair" || name == "prune") {
+				t.Errorf("%v, %s: changes: %d", shape, name, len(now.Changes()))
+			}
+		}
+	}
+}
