@@ -11,6 +11,7 @@ import (
 // anthropicGrammar is the Anthropic Messages API.
 var anthropicGrammar = grammar{
 	name: "anthropic", list: "messages", blocks: inContent, nested: true, marksFailure: true, cacheMark: "cache_control", assistant: "assistant",
+	apart: true, joins: [transcript.Tool + 1]bool{transcript.System: true, transcript.User: true, transcript.Assistant: true, transcript.Tool: true},
 	roles:   map[string]transcript.Role{"user": transcript.User, "assistant": transcript.Assistant, "system": transcript.System},
 	idLimit: 64, nameLimit: 200,
 	endpoints: []endpoint{
@@ -53,7 +54,7 @@ func (anthropic) element(p *parser) {
 	}
 	p.closeRole(i, role)
 	m := &p.messages[i]
-	m.Turn = p.mergeTurn(m.Role)
+	m.Turn = p.turnOf(m.Role)
 	p.frame[i].content = content.whole()
 	switch {
 	case content.kind == jsonspan.String:

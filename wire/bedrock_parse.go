@@ -8,6 +8,7 @@ import (
 // bedrockGrammar is the Converse API of AWS Bedrock.
 var bedrockGrammar = grammar{
 	name: "bedrock", list: "messages", blocks: inContent, nested: true, modelInURL: true, marksFailure: true, assistant: "assistant",
+	apart: true, joins: [transcript.Tool + 1]bool{transcript.System: true, transcript.User: true, transcript.Assistant: true, transcript.Tool: true},
 	roles:   map[string]transcript.Role{"user": transcript.User, "assistant": transcript.Assistant},
 	idLimit: 64, nameLimit: 64,
 	endpoints: []endpoint{{end: "/converse"}, {end: "/converse-stream"}},
@@ -41,7 +42,7 @@ func (bedrock) element(p *parser) {
 	}
 	p.closeRole(i, role)
 	m := &p.messages[i]
-	m.Turn = p.mergeTurn(m.Role)
+	m.Turn = p.turnOf(m.Role)
 	p.frame[i].content = content.whole()
 	switch {
 	case content.absent(), content.kind == jsonspan.Array && m.First == transcript.BlockID(len(p.blocks)):

@@ -10,6 +10,7 @@ import (
 // chatGrammar is OpenAI's Chat Completions API and its many imitations.
 var chatGrammar = grammar{
 	name: "openai-chat", list: "messages", blocks: inContent, nullContent: true, resultMember: "tool_call_id", assistant: "assistant",
+	apart: true, joins: [transcript.Tool + 1]bool{transcript.Tool: true},
 	roles: map[string]transcript.Role{
 		"user": transcript.User, "assistant": transcript.Assistant, "system": transcript.System, "developer": transcript.System,
 		"tool": transcript.Tool, "function": transcript.Tool,
@@ -118,9 +119,7 @@ var reasoningFieldOf = map[string]fault{"reasoning_content": reasoningField, "re
 func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 	m := &p.messages[i]
 	p.frame[i] = frame{f.content.whole(), f.calls.whole()}
-	if m.Turn = p.turn + 1; m.Role == transcript.Tool {
-		m.Turn = p.mergeTurn(m.Role)
-	}
+	m.Turn = p.turnOf(m.Role)
 	if m.Role == transcript.Tool {
 		p.chatResult(i, span, f)
 		p.endMessage(span, false)

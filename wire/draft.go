@@ -16,16 +16,16 @@ type draft struct {
 	messages list
 	inner    map[listKey]*list
 	edits    editSet
-	left     []int                       // by message: how many of its blocks stay
-	turns    []int                       // by turn: its first message
-	answers  map[int]*answer             // by turn: a message for results that have none to go to
-	gone     map[transcript.BlockID]bool // dropped or moved
-	settled  map[transcript.BlockID]bool // changed in place; leave alone in this round
-	taken    map[int]bool                // messages that a change has claimed whole
-	joined   map[origin][]origin         // what else is in a place now
-	contents map[int][]origin            // by message: where the parts of its content are from, if that was written anew
-	made     int                         // how many new things there are
-	object   knownObject                 // the one that a member was removed from last
+	left     []int               // by message: how many of its blocks stay
+	turns    []int               // by turn: its first message
+	answers  map[int]*answer     // by turn: a message for results that have none to go to
+	gone     []bool              // by block: dropped or moved
+	settled  []bool              // by block: changed in place; leave alone in this round
+	taken    []bool              // by message: a change has claimed it whole
+	joined   map[origin][]origin // what else is in a place now
+	contents map[int][]origin    // by message: where the parts of its content are from, if that was written anew
+	made     int                 // how many new things there are
+	object   knownObject         // the one that a member was removed from last
 }
 
 // A knownObject is an object that has been looked through. An object may have very many
@@ -84,9 +84,10 @@ type answer struct {
 func newDraft(r *Request) *draft {
 	d := &draft{
 		Request: r, inner: make(map[listKey]*list), contents: make(map[int][]origin), answers: make(map[int]*answer),
-		gone: make(map[transcript.BlockID]bool), settled: make(map[transcript.BlockID]bool), taken: make(map[int]bool),
 	}
 	ms := r.t.Messages()
+	flags := make([]bool, 2*len(r.t.Blocks())+len(ms))
+	d.gone, d.settled, d.taken = flags[:len(r.t.Blocks())], flags[len(r.t.Blocks()):2*len(r.t.Blocks())], flags[2*len(r.t.Blocks()):]
 	d.messages = list{span: r.list, elems: make([]transcript.Span, len(ms)), drop: make([]bool, len(ms))}
 	d.left = make([]int, len(ms))
 	for i, m := range ms {

@@ -8,6 +8,7 @@ import (
 // geminiGrammar is Google's generateContent.
 var geminiGrammar = grammar{
 	name: "gemini", list: "contents", blocks: inParts, nested: true, modelInURL: true, countsCalls: true, namesResults: true, partsMessages: true, assistant: "model",
+	apart: true, joins: [transcript.Tool + 1]bool{transcript.System: true, transcript.User: true, transcript.Assistant: true, transcript.Tool: true},
 	roles:   map[string]transcript.Role{"user": transcript.User, "model": transcript.Assistant, "function": transcript.User},
 	idLimit: 64, nameLimit: 64,
 	endpoints: []endpoint{{end: ":generateContent"}, {end: ":streamGenerateContent"}},
@@ -45,7 +46,7 @@ func (gemini) element(p *parser) {
 		p.closeRole(i, role)
 	}
 	m := &p.messages[i]
-	m.Turn = p.mergeTurn(m.Role)
+	m.Turn = p.turnOf(m.Role)
 	p.frame[i].content = parts.whole()
 	switch {
 	case parts.absent(), parts.kind == jsonspan.Array && m.First == transcript.BlockID(len(p.blocks)):

@@ -21,6 +21,11 @@ type grammar struct {
 	nested bool
 	// flat: calls and thoughts are elements of the list too, each by itself.
 	flat bool
+	// joins are the roles of which neighbours are one turn.
+	joins [transcript.Tool + 1]bool
+	// apart: what an element is does not depend on others, but for its turn and for a
+	// thought right in front of it.
+	apart bool
 	// typed: a message says by its type who speaks, and has no role.
 	typed bool
 	// discipline says where the answer to a call may stand.

@@ -65,6 +65,7 @@ func (p *Parser) parse(raw []byte, o Options) (*Request, error) {
 		return nil, err
 	}
 	p.p.finish(&p.r, prof, p.b.Build)
+	p.r.borrowed = true
 	if err := p.r.settle(o); err != nil {
 		return nil, err
 	}

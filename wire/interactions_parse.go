@@ -12,6 +12,7 @@ import (
 var interactionsGrammar = grammar{
 	name: "gemini-interactions", list: "input", blocks: inContent, flat: true, typed: true, stringList: true, objectList: true,
 	marksFailure: true, namesResults: true, assistant: "model",
+	joins:   [transcript.Tool + 1]bool{transcript.Assistant: true, transcript.Tool: true},
 	roles:   map[string]transcript.Role{"user": transcript.User, "model": transcript.Assistant},
 	idLimit: 64, nameLimit: 64,
 	endpoints: []endpoint{{end: "/interactions"}},
@@ -370,13 +371,8 @@ func (p *parser) leadingThought(i int) {
 func (p *parser) endStep(i int, span jsonspan.Span, loose bool) {
 	m := &p.messages[i]
 	goesOn := loose && i > 0 && p.extra[i-1]&loosePart != 0
-	switch {
-	case goesOn:
+	if m.Turn = p.turnOf(m.Role); goesOn {
 		m.Turn = p.turn
-	case m.Role == transcript.Assistant || m.Role == transcript.Tool:
-		m.Turn = p.mergeTurn(m.Role)
-	default:
-		m.Turn = p.turn + 1
 	}
 	if loose {
 		p.extra[i] |= loosePart

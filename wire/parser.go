@@ -29,14 +29,16 @@ type parser struct {
 	servers  map[string]transcript.BlockID // the latest server call of each id
 	asked    map[string]*askers            // by call id; see ask
 	notes    []note
-	turn     int
-	thought  int             // behind the last thought of a run of steps; 0: there is none
-	plain    bool            // detection: the list may be one of messages
-	items    bool            // detection: the list may be one of items, which messages is not
-	input    bool            // detection: the body has an input
-	names    strings.Builder // chunk that ids and names are cut from
-	last     string          // the name cut last; tools repeat
-	lent     bool            // names may point into raw: nothing outlives the call
+	// listNotes is how many notes are about what stands in front of the list.
+	listNotes int
+	turn      int
+	thought   int             // behind the last thought of a run of steps; 0: there is none
+	plain     bool            // detection: the list may be one of messages
+	items     bool            // detection: the list may be one of items, which messages is not
+	input     bool            // detection: the body has an input
+	names     strings.Builder // chunk that ids and names are cut from
+	last      string          // the name cut last; tools repeat
+	lent      bool            // names may point into raw: nothing outlives the call
 }
 
 // reset makes p ready for another body, in the same memory.
@@ -44,7 +46,7 @@ func (p *parser) reset(raw []byte, d Dialect, m jsonspan.Mode) {
 	p.raw, p.dialect, p.g = raw, d, grammars[d]
 	p.head.reset()
 	p.list, p.bare, p.plain, p.input, p.thought, p.last = jsonspan.Span{}, false, false, false, 0, ""
-	p.notes = p.notes[:0]
+	p.notes, p.listNotes = p.notes[:0], 0
 	p.clearList()
 	p.Reset(raw, m)
 	if len(raw) >= fewBytes {
@@ -278,6 +280,7 @@ func (p *parser) body() {
 func (p *parser) readList() {
 	p.clearList()
 	p.notes = p.dropListNotes()
+	p.listNotes = len(p.notes)
 	k := p.Peek()
 	p.head.listKind = k
 	p.list.Start = p.Offset()
@@ -374,12 +377,14 @@ func (n note) declares() bool {
 
 // finish makes r of what was read, and pairs it by build.
 func (p *parser) finish(r *Request, prof Profile, build func(transcript.Index) *transcript.Transcript) {
+	ties := p.ties
 	if slices.ContainsFunc(p.notes, note.declares) {
 		p.tieTools()
 	}
 	*r = Request{
 		Dialect: p.dialect, Profile: prof, g: p.g, raw: p.raw, list: tspan(p.list), bare: p.bare,
 		head: p.head, where: p.where, extra: p.extra, frame: p.frame, notes: p.notes, flaws: p.Flaws(),
+		listNotes: p.listNotes, ties: ties,
 	}
 	r.t = build(transcript.Index{Raw: p.raw, Messages: p.messages, Blocks: p.blocks, Ties: p.ties, Discipline: p.g.discipline})
 }

@@ -51,9 +51,10 @@ func (p *parser) endMessage(s jsonspan.Span, begins bool) {
 	p.extra[len(p.extra)-1] |= f
 }
 
-// mergeTurn returns the turn of a message whose neighbours of one role are one.
-func (p *parser) mergeTurn(r transcript.Role) int {
-	if n := len(p.messages); n > 1 && p.messages[n-2].Role == r && r != transcript.Unknown {
+// turnOf returns the turn of a message of a role: that of the message in front of it, if
+// that is of the same role and the dialect takes the two for one.
+func (p *parser) turnOf(r transcript.Role) int {
+	if n := len(p.messages); n > 1 && p.messages[n-2].Role == r && p.g.joins[r] {
 		return p.turn
 	}
 	return p.turn + 1

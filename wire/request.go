@@ -40,6 +40,10 @@ type Request struct {
 	steps []*trail // back to the request it was made from, if it was
 	notes []note
 	flaws []jsonspan.Flaw
+
+	listNotes int              // how many notes are about what stands in front of the list
+	ties      []transcript.Tie // between blocks of one message, or of neighbours
+	borrowed  bool             // from a Parser, which will use its memory again
 }
 
 // A SyntaxError says where the bytes stop being JSON, and why. Many goroutines may read

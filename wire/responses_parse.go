@@ -11,6 +11,7 @@ import (
 // responsesGrammar is OpenAI's Responses API.
 var responsesGrammar = grammar{
 	name: "openai-responses", list: "input", blocks: inContent, flat: true, discipline: transcript.Anywhere, stringList: true, assistant: "assistant",
+	apart: true, joins: [transcript.Tool + 1]bool{transcript.Assistant: true, transcript.Tool: true},
 	roles:   map[string]transcript.Role{"user": transcript.User, "assistant": transcript.Assistant, "system": transcript.System, "developer": transcript.System},
 	idLimit: 64, nameLimit: 64,
 	endpoints: []endpoint{{end: "/responses"}},
@@ -182,7 +183,7 @@ func (p *parser) closeResponsesMessage(i int, span jsonspan.Span, f *itemFields)
 	}
 	p.closeRole(i, f.role)
 	m := &p.messages[i]
-	m.Turn = p.responsesTurn(m.Role)
+	m.Turn = p.turnOf(m.Role)
 	p.frame[i].content = f.content.whole()
 	switch f.content.kind {
 	case jsonspan.String:
@@ -205,15 +206,6 @@ func (p *parser) closeResponsesMessage(i int, span jsonspan.Span, f *itemFields)
 		p.note(repeatedItemID, -1, "", p.text(f.id))
 	}
 	p.endMessage(span, m.Role == transcript.User)
-}
-
-// responsesTurn: what the model produced in a row is one turn, and so are the
-// outputs that follow.
-func (p *parser) responsesTurn(r transcript.Role) int {
-	if r == transcript.Assistant || r == transcript.Tool {
-		return p.mergeTurn(r)
-	}
-	return p.turn + 1
 }
 
 // closeItem files an item that is no message; the item is the block.
@@ -255,7 +247,7 @@ func (p *parser) closeItem(i int, span jsonspan.Span, t string, f *itemFields) {
 	if body.given() {
 		b.Body = tspan(body.span)
 	}
-	m.Turn = p.responsesTurn(m.Role)
+	m.Turn = p.turnOf(m.Role)
 	p.block(b, place{in: inMessage})
 	p.ask(b)
 	p.itemNotes(t, kind, f)

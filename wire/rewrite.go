@@ -91,9 +91,17 @@ func (d *draft) carryOut() (*Request, error) {
 	// What was valid stays valid, and what we add is; only flaws need a second look.
 	o.Structural = o.Structural || len(d.flaws) == 0
 	o.messages, o.blocks = len(d.t.Messages())+len(d.messages.put)+4, len(d.t.Blocks())+8
-	next, err := Parse(raw, o)
-	if err != nil {
-		return nil, err
+	next, ok := d.carryOver(raw, o, step.edits)
+	if !ok || proveCarried {
+		fresh, err := Parse(raw, o)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			next.mustEqual(fresh)
+		} else {
+			next = fresh
+		}
 	}
 	next.steps, next.o.Structural = append(slices.Clone(d.steps), step), d.o.Structural
 	return next, nil

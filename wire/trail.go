@@ -70,6 +70,11 @@ func repeat(o origin, n int) []origin {
 // themselves.
 var blockMembers = []string{"role", "content", "parts", "tool_calls", "function_call", "reasoning_content", "reasoning", "name", "tool_call_id", "type", "id"}
 
+// holdsBlocks reports whether a member is one of them.
+func (d *draft) holdsBlocks(e jsonspan.Member) bool {
+	return slices.Contains(blockMembers, string(d.raw[e.Key.Start:e.Key.End]))
+}
+
 // tellMembers records what stood beside the blocks of messages that go in this round: a
 // refusal, annotations. What is one block goes as a whole.
 func (m *mender) tellMembers() {
@@ -86,18 +91,25 @@ func (m *mender) tellMembers() {
 	for _, c := range m.changes {
 		whole[c.Path] = whole[c.Path] || c.Action == "drop"
 	}
+	var members []jsonspan.Member
 	for i, gone := range m.messages.drop {
 		if !gone || moved[i] {
 			continue
 		}
 		msg := m.t.Messages()[i]
+		if m.g.flat && msg.First < msg.End && m.where[msg.First].in == inMessage {
+			continue
+		}
+		members = members[:0]
+		jsonspan.Visit(m.raw, jsonspan.Span(msg.Span), jsonspan.Span(m.frame[i].content), func(e jsonspan.Member) { members = append(members, e) })
+		if !slices.ContainsFunc(members, func(e jsonspan.Member) bool { return !m.holdsBlocks(e) }) && len(m.flaws) == 0 {
+			continue // as nearly always
+		}
 		path := m.pathIn(m.before, atMessage(i))
-		item := m.g.flat && msg.First < msg.End && m.where[msg.First].in == inMessage
-		if item || path == "" || whole[path] {
+		if path == "" || whole[path] {
 			continue
 		}
 		last := make(map[string]int) // of two members with one name the last counts
-		members := jsonspan.Members(m.raw, jsonspan.Span(msg.Span))
 		for k, member := range members {
 			last[string(jsonspan.Decode(nil, m.raw[member.Key.Start:member.Key.End]))] = k
 		}
@@ -123,7 +135,7 @@ type trail struct {
 }
 
 func (d *draft) trail() *trail {
-	t := &trail{inner: make(map[listKey][]origin), joined: d.joined}
+	t := &trail{inner: make(map[listKey][]origin), joined: d.joined, messages: make([]origin, 0, len(d.messages.elems)+len(d.messages.put))}
 	for i := 0; i <= len(d.messages.elems); i++ {
 		for _, it := range d.messages.put[i] {
 			if it.inner != nil {
@@ -136,8 +148,15 @@ func (d *draft) trail() *trail {
 			t.messages = append(t.messages, atMessage(i))
 		}
 	}
+	touched := make([]bool, len(d.messages.elems))
+	for i := range d.contents {
+		touched[i] = true
+	}
+	for k := range d.inner {
+		touched[k.message] = true
+	}
 	for i, o := range t.messages {
-		if o.message < 0 {
+		if o.message < 0 || !touched[o.message] {
 			continue
 		}
 		if from := d.contents[o.message]; from != nil {

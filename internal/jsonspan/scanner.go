@@ -139,6 +139,13 @@ func (s *Scanner) Flaws() []Flaw { return s.flaws }
 // Offset is the position of the next unread byte.
 func (s *Scanner) Offset() int { return s.pos }
 
+// Depth is how many objects and lists are open.
+func (s *Scanner) Depth() int { return s.depth }
+
+// Seek goes on at an offset, at a depth, for a caller who knows what lies in front of it: a
+// value, or what follows one. It is not for a scanner that reads ahead.
+func (s *Scanner) Seek(offset, depth int) { s.pos, s.depth, s.fresh = offset, depth, false }
+
 func (s *Scanner) fail(offset int, reason string) {
 	if s.err == nil {
 		s.err = &SyntaxError{Offset: offset, Reason: reason}

@@ -1,0 +1,240 @@
+package wire
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// proveCarried is set by tests, also by those of package pare: every index that was carried over is compared with a fresh
+// reading of the same bytes.
+var proveCarried bool
+
+// A carrier makes the index of a changed request from that of the one before. Messages
+// that no edit touches are taken over, with their places shifted; the others, and new ones,
+// are read.
+type carrier struct {
+	parser
+	d     *draft
+	edits []jsonspan.Edit // that are still to come
+	shift int             // by how much those in front have moved everything behind them
+	ties  []transcript.Tie
+	notes []note // of the one before, about messages that are still to come
+	last  int    // the message of the one before that was filed last; -1: a new one, or none
+}
+
+// carryOver returns the changed request, or false if all of it has to be read: because its
+// head changed, or the scanner has flaws to tell, or an element of the dialect cannot be
+// read by itself.
+func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit) (*Request, bool) {
+	if !d.g.apart || len(d.flaws) > 0 || d.head.listKind != jsonspan.Array || d.beyond(edits) || d.shares() {
+		return nil, false
+	}
+	c := &carrier{d: d, edits: edits, ties: d.ties, last: -1}
+	c.Reset(raw, jsonspan.Structural)
+	c.raw, c.dialect, c.g, c.turn = raw, d.Dialect, d.g, -1
+	c.expect(o.messages, o.blocks)
+	c.head, c.bare = d.head, d.bare
+	if d.borrowed {
+		c.head.tools, c.head.deferred = maps.Clone(c.head.tools), maps.Clone(c.head.deferred)
+		c.head.betas = slices.Clone(c.head.betas)
+	}
+	c.parser.notes = append(c.parser.notes, d.notes[:d.listNotes]...)
+	c.notes = d.notes[d.listNotes:]
+	c.listNotes = d.listNotes
+	if !c.messagesOver() {
+		return nil, false
+	}
+	c.parser.notes = append(c.parser.notes, c.notes...) // what is left is about the head
+	c.said(len(raw) - len(d.raw))
+	next := new(Request)
+	c.finish(next, d.Profile, transcript.New)
+	next.o = o
+	return next, true
+}
+
+// beyond reports whether an edit reaches out of the list.
+func (d *draft) beyond(edits []jsonspan.Edit) bool {
+	return slices.ContainsFunc(edits, func(e jsonspan.Edit) bool { return e.Start <= d.list.Start || e.End >= d.list.End })
+}
+
+// shares reports whether what an element is depends on calls far in front of it.
+func (d *draft) shares() bool {
+	return d.g.flat && slices.ContainsFunc(d.t.Blocks(), func(b transcript.Block) bool {
+		return b.Kind == transcript.Call && b.Family > functionFamily && b.Family <= toolSearchFamily
+	})
+}
+
+// messagesOver files all messages, in their new order.
+func (c *carrier) messagesOver() bool {
+	c.list.Start = c.d.list.Start
+	depth := 1
+	if c.bare {
+		depth = 0
+	}
+	c.Seek(c.list.Start, depth)
+	c.Enter()
+	l := &c.d.messages
+	for i := 0; i <= len(l.elems); i++ {
+		for range l.put[i] {
+			if !c.read(-1) {
+				return false
+			}
+		}
+		if i < len(l.elems) && !c.message(i) {
+			return false
+		}
+	}
+	if c.Element() || c.Failed() || c.asked != nil {
+		return false
+	}
+	c.list.End = c.Offset()
+	return true
+}
+
+// read reads the element that comes next, made of message i of the one before, or new.
+func (c *carrier) read(i int) bool {
+	if !c.Element() {
+		return false
+	}
+	c.element()
+	c.last = i
+	return !c.Failed()
+}
+
+// message files message i of the one before, if it stays.
+func (c *carrier) message(i int) bool {
+	m := &c.d.t.Messages()[i]
+	for len(c.edits) > 0 && c.edits[0].End <= m.Span.Start {
+		c.pass()
+	}
+	shift := c.shift
+	touched := len(c.edits) > 0 && c.edits[0].Start < m.Span.End
+	for len(c.edits) > 0 && c.edits[0].End <= m.Span.End && c.edits[0].Start < m.Span.End {
+		c.pass()
+	}
+	switch ours := c.ours(i, m); {
+	case c.d.messages.drop[i]:
+		return true
+	case touched || !c.sameFront(i, m):
+		return c.read(i)
+	default:
+		return c.take(i, m, shift, ours)
+	}
+}
+
+// pass goes on to the next edit.
+func (c *carrier) pass() {
+	c.shift += len(c.edits[0].New) - c.edits[0].Len()
+	c.edits = c.edits[1:]
+}
+
+// A note or tie of a message that stays is carried over with it.
+type ours struct {
+	ties  []transcript.Tie
+	notes []note
+}
+
+// ours takes the ties and notes of message i off those that are left.
+func (c *carrier) ours(i int, m *transcript.Message) (o ours) {
+	n := 0
+	for n < len(c.ties) && max(c.ties[n].From, c.ties[n].To) < m.End {
+		n++
+	}
+	o.ties, c.ties = c.ties[:n], c.ties[n:]
+	n = 0
+	for n < len(c.notes) && c.notes[n].message == int32(i) {
+		n++
+	}
+	o.notes, c.notes = c.notes[:n], c.notes[n:]
+	return o
+}
+
+// sameFront reports whether message i stands behind the same message as before, or does
+// not care: where thoughts are elements, they are tied to what follows.
+func (c *carrier) sameFront(i int, m *transcript.Message) bool {
+	if !c.g.flat || i > 0 && c.last == i-1 {
+		return true
+	}
+	thinks := func(blocks []transcript.Block) bool {
+		return len(blocks) > 0 && blocks[len(blocks)-1].Kind == transcript.Thinking
+	}
+	return !thinks(c.d.t.Blocks()[:m.First]) && !thinks(c.blocks)
+}
+
+// take takes message i over.
+func (c *carrier) take(i int, m *transcript.Message, shift int, o ours) bool {
+	d := c.d
+	if !c.Element() || c.Offset() != m.Span.Start+shift {
+		return false
+	}
+	moved := func(s transcript.Span) transcript.Span {
+		if s == (transcript.Span{}) { // there is none
+			return s
+		}
+		return transcript.Span{Start: s.Start + shift, End: s.End + shift}
+	}
+	c.startMessage(m.Role, m.Span.Start+shift, 0)
+	at := len(c.messages) - 1
+	to := &c.messages[at]
+	first := to.First
+	*to = *m
+	to.Span, to.First, to.End = moved(m.Span), first, first+m.End-m.First
+	to.Turn = c.turnOf(m.Role)
+	c.turn = to.Turn
+	c.extra[at] = d.extra[i]
+	c.frame[at] = frame{moved(d.frame[i].content), moved(d.frame[i].calls)}
+	for b := m.First; b < m.End; b++ {
+		blk := d.t.Block(b)
+		blk.Span, blk.Body = moved(blk.Span), moved(blk.Body)
+		c.block(blk, d.where[b])
+	}
+	by := first - m.First
+	for _, t := range o.ties {
+		c.parser.ties = append(c.parser.ties, transcript.Tie{From: t.From + by, To: t.To + by, Mutual: t.Mutual})
+	}
+	for _, n := range o.notes {
+		n.message = int32(at)
+		if n.block >= 0 {
+			n.block += int32(by)
+		}
+		c.parser.notes = append(c.parser.notes, n)
+	}
+	c.Seek(m.Span.End+shift, c.Depth())
+	c.last = i
+	return true
+}
+
+// said moves what stands behind the list.
+func (c *carrier) said(by int) {
+	c.head.said = slices.Clone(c.head.said)
+	for k := range c.head.said {
+		if u := &c.head.said[k]; u.span.Start > c.d.list.Start {
+			u.span = transcript.Span{Start: u.span.Start + by, End: u.span.End + by}
+		}
+	}
+}
+
+// mustEqual panics if a request that was carried over is not what a fresh reading gives.
+func (r *Request) mustEqual(fresh *Request) {
+	for _, e := range []struct {
+		what string
+		same bool
+	}{
+		{"head", reflect.DeepEqual(r.head, fresh.head)}, {"profile", reflect.DeepEqual(r.Profile, fresh.Profile)},
+		{"list", r.list == fresh.list && r.bare == fresh.bare && r.Dialect == fresh.Dialect},
+		{"messages", slices.Equal(r.t.Messages(), fresh.t.Messages())}, {"blocks", slices.Equal(r.t.Blocks(), fresh.t.Blocks())},
+		{"places", slices.Equal(r.where, fresh.where)}, {"facts", slices.Equal(r.extra, fresh.extra)}, {"frames", slices.Equal(r.frame, fresh.frame)},
+		{"ties", slices.Equal(r.ties, fresh.ties)}, {"all ties", slices.Equal(r.t.Ties(), fresh.t.Ties())},
+		{"notes", slices.Equal(r.notes, fresh.notes) && r.listNotes == fresh.listNotes}, {"flaws", slices.Equal(r.flaws, fresh.flaws)},
+		{"exchanges", reflect.DeepEqual(r.t.Exchanges(), fresh.t.Exchanges())}, {"options", r.o == fresh.o},
+	} {
+		if !e.same {
+			panic(fmt.Sprintf("wire: %s are not what a reading gives, of %s", e.what, r.raw))
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package wire
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/transcript"
+)
+
+// Messages that nothing touches are carried over, in every dialect that reads an element
+// by itself; that they are what a reading gives is proved by all tests of this package.
+func TestCarryOver(t *testing.T) {
+	long := strings.Repeat("a line of output\\n", 400)
+	for name, body := range map[string]string{
+		"anthropic": `{"system":"s","messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"tool_use","id":"t1","name":"Read","input":{}},{"type":"tool_use","id":"t2","name":"Read","input":{}}]},` +
+			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"` + long + `"},{"type":"tool_result","tool_use_id":"t2","content":"` + long + `"}]},{"role":"assistant","content":"done"},{"role":"user","content":"more"}],"tools":[{"name":"Read","input_schema":{}}]}`,
+		"openai-chat": `{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a","tool_calls":[{"id":"t1","type":"function","function":{"name":"Read","arguments":"{}"}}]},` +
+			`{"role":"tool","tool_call_id":"t1","content":"` + long + `"},{"role":"assistant","content":"done"},{"role":"user","content":"more"}]}`,
+		"openai-responses": `{"input":[{"role":"user","content":"q"},{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"x"},{"type":"function_call","id":"fc_1","call_id":"t1","name":"Read","arguments":"{}"},` +
+			`{"type":"function_call_output","call_id":"t1","output":"` + long + `"},{"role":"assistant","content":"done"},{"role":"user","content":"more"}],"instructions":"behind"}`,
+		"gemini": `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"text":"a"},{"functionCall":{"name":"Read","args":{}}}]},` +
+			`{"role":"user","parts":[{"functionResponse":{"name":"Read","response":{"output":"` + long + `"}}}]},{"role":"model","parts":[{"text":"done"}]},{"role":"user","parts":[{"text":"more"}]}]}`,
+		"bedrock": `{"messages":[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"t1","name":"Read","input":{}}}]},` +
+			`{"role":"user","content":[{"toolResult":{"toolUseId":"t1","content":[{"text":"` + long + `"}]}}]},{"role":"assistant","content":[{"text":"done"}]},{"role":"user","content":[{"text":"more"}]}]}`,
+	} {
+		r, err := Parse([]byte(body), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Dialect.String() != name {
+			t.Fatalf("%s was read as %s", name, r.Dialect)
+		}
+		last := transcript.BlockID(len(r.t.Blocks()) - 1)
+		for what, change := range map[string]func(d *draft){
+			"drop the first": func(d *draft) { d.dropBlock(0) },
+			"drop the last":  func(d *draft) { d.dropBlock(last) },
+			"drop a call":    func(d *draft) { d.dropBlock(2) },
+			"insert":         func(d *draft) { d.insertMessage(1, d.g.textMessage(transcript.User, "new"), d.fresh()) },
+			"append": func(d *draft) {
+				d.insertMessage(len(d.t.Messages()), d.g.textMessage(transcript.User, "new"), d.fresh())
+			},
+			"edit": func(d *draft) { (&mender{draft: d, before: r}).say(last-2, "short") },
+		} {
+			d := newDraft(r)
+			change(d)
+			raw, step, err := d.render()
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := d.o
+			next, ok := d.carryOver(raw, o, step.edits)
+			if !ok {
+				t.Errorf("%s: %s: read as a whole", name, what)
+				continue
+			}
+			o.Structural = true
+			fresh, err := Parse(raw, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fresh.o = next.o
+			next.mustEqual(fresh)
+		}
+	}
+}
