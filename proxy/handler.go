@@ -38,6 +38,8 @@ type Config struct {
 	Begun    func(*Record)
 	Planned  func(id string, r *wire.Request, p *pare.Plan)
 	Log      *slog.Logger
+	// Conversations is what is known of conversations. Nil: what this handler learns.
+	Conversations *Conversations
 	// BodyTime is how long nothing may come of the body of a request before it is given up.
 	// Zero: a minute.
 	BodyTime time.Duration
@@ -84,6 +86,9 @@ func New(c Config) *Handler {
 	}
 	if h.conf.Log == nil {
 		h.conf.Log = slog.New(slog.DiscardHandler)
+	}
+	if h.conf.Conversations == nil {
+		h.conf.Conversations = NewConversations(ConversationsOptions{})
 	}
 	h.room = newRoom(c.Memory)
 	h.flights = make(chan struct{}, c.Flights)
@@ -200,7 +205,7 @@ func (t trips) RoundTrip(req *http.Request) (*http.Response, error) {
 	to := req.Context().Value(targetKey{}).(target)
 	tr := Transport{
 		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal, Secret: h.conf.Secret,
-		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Log: h.conf.Log, room: h.room, upstream: to.upstream.Name,
+		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Log: h.conf.Log, room: h.room, upstream: to.upstream.Name, Conversations: h.conf.Conversations,
 	}
 	if _, ours := vendors[to.upstream.Name]; !ours {
 		tr.Profile = to.upstream.Name

@@ -13,21 +13,18 @@ import (
 const tighter = 0.85
 
 // healing is the policy for a request that was refused: what is refused for its size gets
-// a smaller window, what breaks a rule is held to all rules of all vendors.
+// a smaller window, what breaks a rule is held to all rules of all vendors, unless that rule
+// is healed by leaving out thinking.
 func (a *aim) healing(r *wire.Request) (*pare.Policy, int) {
 	first := *a
 	first.heal = nil
 	p, size := first.fitting(r)
 	if a.heal.Rule != Overflow {
-		p.Check.Strict = true
+		p.Check.Strict = p.Check.Strict || !slices.Contains(strips, a.heal.Rule)
 		return p, size
 	}
-	var w pare.Window
-	if a.policy.Window != nil {
-		w = *a.policy.Window
-	}
-	w.ModelTokens, w.ModelCache, w.Cache = false, false, nil
 	if a.heal.Messages > 0 {
+		w := a.bare()
 		w.Messages = a.heal.Messages
 		p.Window = &w
 		return p, size
@@ -36,18 +33,34 @@ func (a *aim) healing(r *wire.Request) (*pare.Policy, int) {
 	if c == nil {
 		return p, size
 	}
-	p.Counter = func(string) (wire.Counter, error) { return c, nil }
 	size = r.Tokens(c)
 	sent := size
 	if a.sent != nil {
 		sent = a.sent.Tokens(c)
 	}
-	w.Tokens, w.Low = a.limit(sent), 0
+	a.limited(p, c, a.limit(sent))
 	if a.heal.Limit == 0 {
-		w.LowPercent = 0 // the limit is a guess: no more is cut than that
+		p.Window.LowPercent = 0 // the limit is a guess: no more is cut than that
 	}
-	p.Rules, p.Compact, p.Window = a.policy.Rules, a.policy.Compact, &w
 	return p, size
+}
+
+// bare is the window of the policy without what the model's name would make of it.
+func (a *aim) bare() pare.Window {
+	var w pare.Window
+	if a.policy.Window != nil {
+		w = *a.policy.Window
+	}
+	w.ModelTokens, w.ModelCache, w.Cache = false, false, nil
+	return w
+}
+
+// limited gives a policy a window of so many tokens, by a counter.
+func (a *aim) limited(p *pare.Policy, c wire.Counter, limit int) {
+	w := a.bare()
+	w.Tokens, w.Low = limit, 0
+	p.Rules, p.Compact, p.Window = a.policy.Rules, a.policy.Compact, &w
+	p.Counter = func(string) (wire.Counter, error) { return c, nil }
 }
 
 // limit is how many tokens, by our count, the provider takes of a request of which so many
@@ -58,8 +71,9 @@ func (a *aim) limit(sent int) int {
 		return int(tighter * float64(sent))
 	}
 	most := h.Limit - h.Reply
-	if h.Sent > sent && h.Sent > 0 {
-		// The provider counts more than we do.
+	if h.Sent > sent || h.Sent > 0 && a.policy.Window != nil && a.policy.Window.LowPercent > 0 {
+		// The provider counts otherwise. Where we count more, there must be some room for what
+		// is left being of another kind, which the low mark gives.
 		most = int(float64(most) * float64(sent) / float64(h.Sent))
 	}
 	if most >= sent {
@@ -75,22 +89,23 @@ var strips = []string{
 	"reasoning-foreign", "reasoning-item-orphan", "reasoning-item-missing", "reasoning-item-unresolvable", "reasoning-plaintext", "reasoning-unsupported",
 }
 
-// stripped is the request without the thinking that the provider refuses, if that is what
-// it refuses.
+// stripped is the request without the thinking that the provider refuses, or has refused
+// before, if that is what it refuses. Thinking that it has written since is good.
 func (a *aim) stripped(r *wire.Request) (*wire.Request, []wire.Change, error) {
-	if a.heal == nil || !slices.Contains(strips, a.heal.Rule) {
+	rule, upto := a.thoughtless(r)
+	if rule == "" {
 		return r, nil, nil
 	}
 	var drop []transcript.BlockID
 	var changes []wire.Change
 	for i, blk := range r.Transcript().Blocks() {
-		if blk.Kind != transcript.Thinking {
+		if blk.Kind != transcript.Thinking || blk.Message >= upto {
 			continue
 		}
 		b := transcript.BlockID(i)
 		drop = append(drop, b)
 		changes = append(changes, wire.Change{
-			Action: "drop", Rule: a.heal.Rule, Path: r.Path(b), IDs: []string{}, Bytes: -blk.Span.Len(),
+			Action: "drop", Rule: rule, Path: r.Path(b), IDs: []string{}, Bytes: -blk.Span.Len(),
 			Reason: "the provider refused the request for its thinking",
 		})
 	}
@@ -99,4 +114,21 @@ func (a *aim) stripped(r *wire.Request) (*wire.Request, []wire.Change, error) {
 	}
 	next, also, err := r.Rewrite(drop, nil)
 	return next, append(changes, also...), err
+}
+
+// thoughtless says for which rule the thinking of the first messages is left out, and of how
+// many; "": for none.
+func (a *aim) thoughtless(r *wire.Request) (rule string, messages int) {
+	if a.heal != nil && slices.Contains(strips, a.heal.Rule) {
+		return a.heal.Rule, len(r.Transcript().Messages())
+	}
+	if a.known.Thinking == 0 {
+		return "", 0
+	}
+	for _, rule := range a.known.Rules {
+		if slices.Contains(strips, rule) {
+			return rule, a.known.Thinking
+		}
+	}
+	return "", 0
 }

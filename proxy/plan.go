@@ -33,6 +33,10 @@ type aim struct {
 	long     bool          // a header asks for the long window of the model
 	heal     *Refusal      // that of the first attempt; nil: this is the first
 	sent     *wire.Request // the first attempt, if that was changed
+	// known is what was learned of the conversation, by earlier requests of it.
+	known         Lesson
+	conversations *Conversations
+	upstream      string
 }
 
 // An outcome is what comes of planning.
@@ -46,11 +50,14 @@ type outcome struct {
 	plan    *pare.Plan    // that body comes from
 	planned *wire.Request // that plan is for
 	stack   []byte        // of a panic
+	key     string        // of the conversation
+	known   Lesson        // that was heeded
+	taught  Lesson        // what is to be learned if this is accepted
 }
 
 // skipped is the outcome of doing nothing.
 func (o outcome) skipped(why Skip, detail string) outcome {
-	return outcome{skip: why, detail: detail, glance: o.glance}
+	return outcome{skip: why, detail: detail, glance: o.glance, key: o.key}
 }
 
 // plan reads a request and says what to send in its place. Whatever goes wrong, that is
@@ -71,6 +78,11 @@ func plan(ctx context.Context, raw []byte, a aim) (o outcome) {
 	}
 	if o.glance.Delta {
 		return o.skipped(SkipState, "")
+	}
+	if a.conversations != nil {
+		o.key = keyOf(ctx, a.upstream, o.glance)
+		a.known = a.conversations.Lesson(o.key)
+		a.heed()
 	}
 	if o.glance.Clean && a.idle(o.glance, raw) {
 		return o
@@ -101,8 +113,12 @@ func (a *aim) idle(g wire.Glance, raw []byte) bool {
 	switch {
 	case a.heal != nil:
 		return false
+	case a.known.aimed():
+		return false
 	case a.unfitted:
 		return true
+	case a.known.Limit > 0 && mayExceed(raw, a.known.Limit, a.counterOf(cmp.Or(p.Model, g.Profile.Model))), a.known.Messages > 0 && g.Messages > a.known.Messages:
+		return false
 	case p.Rules != nil && (a.prune || p.Window == nil), p.Window == nil && p.Compact != nil:
 		return false
 	case p.Window == nil:
@@ -160,6 +176,9 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim) outcome {
 		return o.skipped(SkipError, err.Error())
 	}
 	p, size := a.fitting(in)
+	if a.heal != nil {
+		o.taught = a.lesson(in, p)
+	}
 	pl, err := p.Plan(ctx, in)
 	if err != nil {
 		var small *pare.WindowTooSmall
@@ -182,7 +201,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim) outcome {
 	if pl.Empty() && in == r {
 		return o
 	}
-	o.body, o.planned, o.plan, o.changes = out, in, pl, slices.Concat(stripped, pl.Changes())
+	o.body, o.planned, o.plan, o.changes, o.known = out, in, pl, slices.Concat(stripped, pl.Changes()), a.known
 	if c := counterOf(p, a.model(r)); c != nil && !p.Uncounted {
 		if size == 0 {
 			o.tokens[0] = r.Tokens(c)

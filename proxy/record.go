@@ -45,6 +45,9 @@ type Record struct {
 	Saved int `json:"saved_tokens,omitempty"`
 	// Healed is the rule, or "overflow", whose refusal was healed by sending once more.
 	Healed string `json:"healed,omitempty"`
+	// Known are the rules, or "overflow", that were healed in an earlier request of the same
+	// conversation, and that this one was planned with from the start.
+	Known []string `json:"known,omitempty"`
 	// Tried is what healing was tried for, in vain.
 	Tried   string `json:"tried,omitempty"`
 	Skipped Skip   `json:"skipped,omitempty"`

@@ -23,7 +23,7 @@ func (t *Transport) Repair(ctx context.Context, address string, raw []byte) ([]b
 	b := &body{buf: raw}
 	b.hold()
 	defer b.release()
-	o := planned(ctx, b, raw, aim{policy: p, read: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, prune: t.Prune}, t.planTime(p))
+	o := planned(ctx, b, raw, aim{policy: p, read: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, prune: t.Prune, conversations: t.Conversations}, t.planTime(p))
 	rec := &Record{ID: newID(), Time: began, Method: http.MethodPost, Dialect: d.String(), BytesIn: int64(len(raw)), BytesOut: int64(len(raw)), Planned: time.Since(began)}
 	rec.settle(o)
 	if o.body == nil {

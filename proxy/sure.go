@@ -22,6 +22,9 @@ func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
 	if a.heal != nil {
 		return a.healing(r)
 	}
+	if size, limited := a.heeding(r, &p); limited {
+		return &p, size
+	}
 	if p.Window == nil || !p.Window.ModelTokens || p.Window.Tokens != 0 {
 		return &p, 0
 	}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -45,6 +46,9 @@ type Transport struct {
 	Secret func(accessKey string) (secret string, ok bool)
 	// NoHeal sends no request a second time.
 	NoHeal bool
+	// Conversations is what is known of conversations: what healed one is done to its later
+	// requests from the start. Nil: nothing is remembered.
+	Conversations *Conversations
 	// Record gets a record of every request that was looked at, when its reply has been
 	// read to the end, or closed. Nil: nobody does.
 	Record func(*Record)
@@ -132,7 +136,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	x := &exchange{
 		t: t, in: req, began: time.Now(),
-		aim: aim{policy: t.policy(), read: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, unfitted: counted, prune: t.Prune, long: asksLong(req.Header)},
+		aim: aim{policy: t.policy(), read: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, unfitted: counted, prune: t.Prune, long: asksLong(req.Header), conversations: t.Conversations, upstream: cmp.Or(t.upstream, req.URL.Host)},
 	}
 	return x.run()
 }
@@ -328,6 +332,7 @@ func (x *exchange) heal(resp *http.Response) *http.Response {
 	}
 	resp.Body.Close()
 	x.rec.Healed, x.rec.Tried, x.o = why.Rule, "", o
+	x.t.Conversations.Learn(o.key, o.taught)
 	return second
 }
 
@@ -388,7 +393,7 @@ func (r *Record) settle(o outcome) {
 	r.Skipped, r.Detail, r.Changes = o.skip, o.detail, o.changes
 	r.TokensIn, r.TokensOut = o.tokens[0], o.tokens[1]
 	r.Model, r.Profile, r.Messages = o.glance.Profile.Model, o.glance.Profile.Name, o.glance.Messages
-	r.Rules = ruleNames(o.changes)
+	r.Rules, r.Known = ruleNames(o.changes), o.known.Rules
 	if o.tokens[1] > 0 {
 		r.Saved = max(o.tokens[0]-o.tokens[1], 0)
 	}

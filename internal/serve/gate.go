@@ -40,11 +40,24 @@ func (g *gate) opens(token string) bool {
 	return ok == 1
 }
 
-// proxied reports whether a request to a vendor may pass, and takes the token off it.
-func (g *gate) proxied(r *http.Request) bool {
-	ok := !g.shut() || g.opens(r.Header.Get(tokenHeader))
+// proxied reports whether a request to a vendor may pass, and for whom, and takes the token
+// off it.
+func (g *gate) proxied(r *http.Request) (scope string, ok bool) {
+	token := r.Header.Get(tokenHeader)
 	r.Header.Del(tokenHeader)
-	return ok
+	if !g.shut() {
+		return "", true
+	}
+	return scopeOf(token), g.opens(token)
+}
+
+// scopeOf is the name in a token.
+func scopeOf(token string) string {
+	name, _, named := strings.Cut(token, ":")
+	if !named {
+		return ""
+	}
+	return name
 }
 
 const (
@@ -92,9 +105,5 @@ func (g *gate) scope(r *http.Request) (string, bool) {
 	if c, err := r.Cookie(cookie); token == "" && err == nil {
 		token = c.Value
 	}
-	name, _, named := strings.Cut(token, ":")
-	if !named {
-		name = ""
-	}
-	return name, g.opens(token)
+	return scopeOf(token), g.opens(token)
 }

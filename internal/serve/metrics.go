@@ -26,6 +26,7 @@ type Totals struct {
 	Dollars  float64          `json:"dollars"` // at the list prices of models that are known
 	Spared   float64          `json:"spared_dollars"`
 	Lost     int64            `json:"lost"`    // requests that a provider says it has shortened itself
+	Known    int64            `json:"known"`   // requests planned with what an earlier one of theirs was healed by
 	Rules    map[string]int64 `json:"rules"`   // changes by rule
 	Healed   map[string]int64 `json:"healed"`  // heals by rule
 	Failed   map[string]int64 `json:"failed"`  // heals that did not help, by rule
@@ -78,6 +79,9 @@ func (t *totals) add(r *proxy.Record) {
 	}
 	for _, c := range r.Changes {
 		t.Rules[c.Rule]++
+	}
+	if len(r.Known) > 0 {
+		t.Known++
 	}
 	for key, in := range map[string]map[string]int64{r.Healed: t.Healed, r.Tried: t.Failed, string(r.Skipped): t.Skipped} {
 		if key != "" {
@@ -182,6 +186,7 @@ func (w *Watch) metrics() []byte {
 		{"pare_cache_read_tokens_total", "Tokens of requests that came from a cache.", int64(t.Usage.Read)},
 		{"pare_cache_written_tokens_total", "Tokens of requests that were written to a cache.", int64(t.Usage.Written)},
 		{"pare_output_tokens_total", "Tokens of replies, as the providers count.", int64(t.Usage.Output)},
+		{"pare_remembered_total", "Requests that were planned with what had healed an earlier one of the same conversation.", t.Known},
 		{"pare_lost_total", "Requests that a provider says it has shortened itself.", t.Lost},
 	} {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s counter\n%s %d\n", m.name, m.help, m.name, m.name, m.value)

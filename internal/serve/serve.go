@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pare-llm/pare"
@@ -66,7 +67,8 @@ type Server struct {
 	guard guard
 	gate  gate
 
-	keeping *keeping // nil: receipts are only remembered
+	keeping *keeping     // nil: receipts are only remembered
+	lessons *remembering // nil: what is learned of conversations ends with the process
 	watch   *Watch
 	http    *http.Server
 	calls   *calls
@@ -85,13 +87,18 @@ func New(o Options) *Server {
 	s.calls.settings.Store(o.Settings)
 	if o.Store != nil {
 		s.keeping = newKeeping(o.Store.Memory())
+		s.lessons = newRemembering(o.Store, nil)
 	}
 	s.guard.hosts = o.Hosts
 	s.gate.set(o.Tokens)
-	s.proxy = proxy.New(proxy.Config{
+	conf := proxy.Config{
 		Upstreams: o.Upstreams, Policy: o.Settings.Policy, Base: o.Base, MaxBody: o.MaxBody, PlanTime: o.PlanTime, Prune: o.Prune,
 		Record: s.record, Begun: s.watch.Begin, Planned: s.watch.Keep, Log: o.Log, BodyTime: o.BodyTime, Secret: o.Secret,
-	})
+	}
+	if s.lessons != nil {
+		conf.Conversations = s.lessons.known
+	}
+	s.proxy = proxy.New(conf)
 	s.own = s.guard.wrap(s.gate.own(s.routes()))
 	s.http = &http.Server{
 		Handler: s, ReadHeaderTimeout: cmp.Or(o.HeaderTime, time.Minute), IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 256 << 10,
@@ -142,9 +149,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.own.ServeHTTP(w, r)
 		return
 	}
-	if !s.gate.proxied(r) {
+	scope, ok := s.gate.proxied(r)
+	if !ok {
 		problem(w, http.StatusUnauthorized, "unauthorized", "a token is missing or unknown: send "+tokenHeader)
 		return
+	}
+	if scope != "" {
+		r = r.WithContext(proxy.WithScope(r.Context(), scope))
 	}
 	s.proxy.ServeHTTP(w, r)
 }
@@ -168,9 +179,11 @@ func (s *Server) ending(ctx context.Context) (context.Context, context.CancelFun
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
 	s.guard.listen(l.Addr())
 	if s.keeping != nil {
-		ended, written := make(chan struct{}), make(chan struct{})
-		go func() { s.keeping.run(ended); close(written) }()
-		defer func() { close(ended); <-written }()
+		ended := make(chan struct{})
+		var behind sync.WaitGroup
+		behind.Go(func() { s.keeping.run(ended) })
+		behind.Go(func() { s.lessons.run(ended) })
+		defer func() { close(ended); behind.Wait() }()
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(l) }()

@@ -1,0 +1,214 @@
+package proxy
+
+import (
+	"cmp"
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Lesson is what the answers of a provider have taught about a conversation. Later
+// requests of it are planned with that from the start. The zero Lesson teaches nothing.
+// Many goroutines may read it.
+type Lesson struct {
+	// Rules are those whose refusal was healed, sorted.
+	Rules []string `json:"rules,omitempty"`
+	// Profile is the vendor whose rules healed it; "": that of the request.
+	Profile string `json:"profile,omitempty"`
+	// Thinking is of how many messages, at the beginning, no thinking is sent.
+	Thinking int `json:"thinking,omitempty"`
+	// Limit is how many tokens the provider takes, as they are counted here.
+	Limit int `json:"limit,omitempty"`
+	// Messages is how many messages it takes.
+	Messages int `json:"messages,omitempty"`
+}
+
+// empty reports whether there is nothing to heed.
+func (l Lesson) empty() bool { return len(l.Rules) == 0 && l.Limit == 0 && l.Messages == 0 }
+
+// Join returns what two lessons teach together. The order does not matter, and joining the
+// same again changes nothing, so replicas that hear of each other's lessons end up with the
+// same one.
+func (l Lesson) Join(m Lesson) Lesson {
+	rules := slices.Concat(l.Rules, m.Rules)
+	slices.Sort(rules)
+	return Lesson{
+		Rules: slices.Compact(rules), Profile: max(l.Profile, m.Profile), Thinking: max(l.Thinking, m.Thinking),
+		Limit: least0(l.Limit, m.Limit), Messages: least0(l.Messages, m.Messages),
+	}
+}
+
+// least0 is the lesser of two limits, of which zero is none.
+func least0(a, b int) int {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+func (l Lesson) equal(m Lesson) bool {
+	return slices.Equal(l.Rules, m.Rules) && l.Profile == m.Profile && l.Thinking == m.Thinking && l.Limit == m.Limit && l.Messages == m.Messages
+}
+
+// A Shelf keeps lessons beyond a process.
+type Shelf interface {
+	// Put keeps a lesson, joined to what is kept of the same name. It must not wait: a
+	// request does.
+	Put(key string, l Lesson)
+}
+
+// Conversations is what is known of conversations: what their providers have taught, and
+// when the last request was sent. It is bounded, and forgets. Many goroutines may use it.
+type Conversations struct {
+	o    ConversationsOptions
+	mu   sync.Mutex
+	all  map[string]*list.Element
+	used list.List // of *remembered, the last used first
+}
+
+// ConversationsOptions says how much is remembered. The zero value is right.
+type ConversationsOptions struct {
+	// Most is how many conversations are known. Zero: 10,000.
+	Most int
+	// Life is how long one is remembered that nobody goes on with. Zero: a week.
+	Life time.Duration
+	// Shelf gets every lesson. Nil: they end with the process.
+	Shelf Shelf
+	// Now tells the time. Nil: time.Now.
+	Now func() time.Time
+}
+
+// A remembered is one conversation.
+type remembered struct {
+	key    string
+	lesson Lesson
+	at     time.Time // of its last use
+	shelf  time.Time // when the lesson was put on the shelf last
+}
+
+// NewConversations returns what is known of nothing yet.
+func NewConversations(o ConversationsOptions) *Conversations {
+	o.Most, o.Life = cmp.Or(o.Most, 10_000), cmp.Or(o.Life, 7*24*time.Hour)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Conversations{o: o, all: make(map[string]*list.Element)}
+}
+
+// Lesson returns what is known of a conversation.
+func (c *Conversations) Lesson(key string) Lesson {
+	if c == nil || key == "" {
+		return Lesson{}
+	}
+	c.mu.Lock()
+	r := c.find(key)
+	if r == nil {
+		c.mu.Unlock()
+		return Lesson{}
+	}
+	now := c.o.Now()
+	r.at = now
+	l := r.lesson
+	// What is used is not to be forgotten elsewhere.
+	again := c.o.Shelf != nil && !l.empty() && now.Sub(r.shelf) > c.o.Life/4
+	if again {
+		r.shelf = now
+	}
+	c.mu.Unlock()
+	if again {
+		c.o.Shelf.Put(key, l)
+	}
+	return l
+}
+
+// Learn adds to what is known of a conversation, and tells the shelf.
+func (c *Conversations) Learn(key string, l Lesson) {
+	if c == nil || key == "" || l.empty() {
+		return
+	}
+	if joined, news := c.join(key, l, true); news && c.o.Shelf != nil {
+		c.o.Shelf.Put(key, joined)
+	}
+}
+
+// Hear adds what others have learned, and put on the shelf.
+func (c *Conversations) Hear(key string, l Lesson) { c.join(key, l, false) }
+
+// Len is how many conversations are known.
+func (c *Conversations) Len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.all)
+}
+
+func (c *Conversations) join(key string, l Lesson, own bool) (joined Lesson, news bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.find(key)
+	if r == nil {
+		r = c.add(key)
+	}
+	joined = r.lesson.Join(l)
+	news = !joined.equal(r.lesson)
+	r.lesson = joined
+	if news && own {
+		r.shelf = c.o.Now()
+	}
+	return joined, news
+}
+
+// find returns a conversation that is not to be forgotten yet, or nil.
+func (c *Conversations) find(key string) *remembered {
+	e := c.all[key]
+	if e == nil {
+		return nil
+	}
+	r := e.Value.(*remembered)
+	if c.o.Now().Sub(r.at) > c.o.Life {
+		c.used.Remove(e)
+		delete(c.all, key)
+		return nil
+	}
+	c.used.MoveToFront(e)
+	return r
+}
+
+func (c *Conversations) add(key string) *remembered {
+	for len(c.all) >= c.o.Most {
+		last := c.used.Back()
+		c.used.Remove(last)
+		delete(c.all, last.Value.(*remembered).key)
+	}
+	r := &remembered{key: key, at: c.o.Now()}
+	c.all[key] = c.used.PushFront(r)
+	return r
+}
+
+type scopeKey struct{}
+
+// WithScope says whose request it is: what is known of the conversations of one is not
+// known of those of another.
+func WithScope(ctx context.Context, scope string) context.Context {
+	return context.WithValue(ctx, scopeKey{}, scope)
+}
+
+// keyOf is the name of a conversation: whose it is, where it goes, and how it begins. ""
+// means that it has not begun.
+func keyOf(ctx context.Context, upstream string, g wire.Glance) string {
+	if g.Opening == (wire.Opening{}) {
+		return ""
+	}
+	scope, _ := ctx.Value(scopeKey{}).(string)
+	b := make([]byte, 0, 128)
+	for _, part := range []string{scope, upstream, g.Dialect.String(), g.Profile.Model} {
+		b = append(append(b, part...), 0)
+	}
+	sum := sha256.Sum256(append(b, g.Opening[:]...))
+	return hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,68 @@
+package proxy
+
+import (
+	"slices"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/wire"
+)
+
+// aimed reports whether a lesson is about rules, and not only about size.
+func (l Lesson) aimed() bool {
+	return slices.ContainsFunc(l.Rules, func(rule string) bool { return rule != Overflow })
+}
+
+// heed takes over what a lesson says about how a request is read.
+func (a *aim) heed() {
+	if a.known.Profile != "" && a.heal == nil {
+		a.read.Profile = a.known.Profile
+	}
+}
+
+// heeding adds to a policy what was learned of the conversation: the window that the
+// provider has shown, and the rules that it holds requests to. It returns the size of the
+// request if that had to be counted, and false if nothing is known of a limit.
+func (a *aim) heeding(r *wire.Request, p *pare.Policy) (size int, limited bool) {
+	if slices.ContainsFunc(a.known.Rules, func(rule string) bool { return rule != Overflow && !slices.Contains(strips, rule) }) {
+		p.Check.Strict = true
+	}
+	if a.known.Limit > 0 {
+		model := a.model(r)
+		c := a.exact(model)
+		if c == nil || !mayExceed(r.Raw(), a.known.Limit, c) {
+			return 0, false
+		}
+		a.limited(p, c, a.known.Limit)
+		size, limited = r.Tokens(c), true
+	}
+	if a.known.Messages > 0 {
+		if !limited {
+			w := a.bare()
+			w.LowPercent, w.Low = 0, 0
+			p.Window = &w
+		}
+		p.Window.Messages, limited = least0(p.Window.Messages, a.known.Messages), true
+	}
+	return size, limited
+}
+
+// lesson is what is to be learned if a request that is healed by a policy is accepted.
+func (a *aim) lesson(r *wire.Request, p *pare.Policy) Lesson {
+	l := Lesson{Rules: []string{a.heal.Rule}}
+	switch {
+	case a.heal.Rule != Overflow:
+		if slices.Contains(strips, a.heal.Rule) {
+			l.Thinking = len(r.Transcript().Messages())
+		}
+		if v := a.heal.vendor(); slices.Contains(wire.Profiles(a.read.Dialect), v) {
+			l.Profile = v
+		}
+	case p.Window == nil:
+		return Lesson{}
+	case a.heal.Messages > 0:
+		l.Messages = a.heal.Messages
+	default:
+		l.Limit = p.Window.Tokens
+	}
+	return l
+}
