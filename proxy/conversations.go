@@ -56,7 +56,7 @@ func (l Lesson) equal(m Lesson) bool {
 	return slices.Equal(l.Rules, m.Rules) && l.Profile == m.Profile && l.Thinking == m.Thinking && l.Limit == m.Limit && l.Messages == m.Messages
 }
 
-// A Shelf keeps lessons beyond a process.
+// A Shelf keeps lessons beyond a process. Many goroutines may use one.
 type Shelf interface {
 	// Put keeps a lesson, joined to what is kept of the same name. It must not wait: a
 	// request does.
@@ -72,7 +72,8 @@ type Conversations struct {
 	used list.List // of *remembered, the last used first
 }
 
-// ConversationsOptions says how much is remembered. The zero value is right.
+// ConversationsOptions says how much is remembered. The zero value is right. Many
+// goroutines may read it.
 type ConversationsOptions struct {
 	// Most is how many conversations are known. Zero: 10,000.
 	Most int
