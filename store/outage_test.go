@@ -173,6 +173,7 @@ type wireTo struct {
 	socket string
 	cut    func() (after int64) // bytes from the client until it is cut; 0: never
 	cuts   atomic.Int64
+	seen   func() func([]byte) // for each connection, what gets its bytes; nil: nobody
 }
 
 func newWire(t *testing.T, dsn string, cut func() int64) (*wireTo, string) {
@@ -210,17 +211,26 @@ func (w *wireTo) accept() {
 		}
 		end := func() { client.Close(); server.Close() }
 		go func() { io.Copy(client, server); end() }()
+		var from io.Reader = client
+		if w.seen != nil {
+			from = io.TeeReader(client, writer(w.seen()))
+		}
 		go func() {
 			if after := w.cut(); after > 0 {
-				io.CopyN(server, client, after)
+				io.CopyN(server, from, after)
 				w.cuts.Add(1)
 			} else {
-				io.Copy(server, client)
+				io.Copy(server, from)
 			}
 			end()
 		}()
 	}
 }
+
+// A writer is a function that gets bytes.
+type writer func([]byte)
+
+func (w writer) Write(data []byte) (int, error) { w(data); return len(data), nil }
 
 // The connection to the database is cut at any byte, again and again: what was written
 // without an answer counts once when it is sent again.

@@ -11,12 +11,17 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // postgresEngine is PostgreSQL: many machines share one database.
 type postgresEngine struct {
 	bound sync.Map // statements, by how they were written
+
+	pool   *pgxpool.Pool // for quick appends
+	group  group
+	shapes shapes
 }
 
 func openPostgres(dsn string) (*sql.DB, engine, error) {
@@ -43,8 +48,16 @@ func openPostgres(dsn string) (*sql.DB, engine, error) {
 	db := stdlib.OpenDB(*c)
 	db.SetMaxOpenConns(16)
 	db.SetMaxIdleConns(16)
-	return db, &postgresEngine{}, nil
+	e := &postgresEngine{}
+	if e.pool, err = quickPool(c); err != nil {
+		db.Close()
+		return nil, nil, err
+	}
+	e.group = group{lanes: quickLanes, most: 16, commit: e.commitQuick}
+	return db, e, nil
 }
+
+func (e *postgresEngine) close() { e.pool.Close() }
 
 func (*postgresEngine) name() string { return "postgres" }
 func (*postgresEngine) lock() string { return " FOR UPDATE" }
@@ -122,87 +135,4 @@ func (*postgresEngine) guard(ctx context.Context, t *tx, alone bool) error {
 	}
 	_, err := t.exec(ctx, query, mediaLock)
 	return err
-}
-
-// Parts of the statement that appends in one: nothing is inserted unless the head is as
-// expected.
-const (
-	quickHead = `WITH s AS (
-		UPDATE sessions SET head = $2, cum = $3, updated_at = $4 WHERE sid = $1 AND head = $5 AND deleted_at IS NULL RETURNING sid
-	), e AS (
-		INSERT INTO entries (sid, seq, id, kind, flags, weight, cum, size, sum, codec, at, raw)
-		SELECT s.sid, v.seq, v.id, v.kind, v.flags, v.weight, v.cum, v.size, v.sum, v.codec, $4, v.raw
-		FROM s, unnest($6::bigint[], $7::text[], $8::text[], $9::smallint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bytea[], $14::smallint[], $15::bytea[])
-			AS v (seq, id, kind, flags, weight, cum, size, sum, codec, raw)
-	)`
-	quickCalls = `, c AS (
-		INSERT INTO calls (sid, seq, no, call_id, tool, family)
-		SELECT s.sid, v.seq, v.no, v.call_id, v.tool, v.family
-		FROM s, unnest($16::bigint[], $17::integer[], $18::text[], $19::text[], $20::smallint[]) AS v (seq, no, call_id, tool, family)
-	)`
-	quickAnswers = `, a AS (
-		INSERT INTO answers (sid, seq, no, call_id, tool, family, call_seq, call_no)
-		SELECT s.sid, v.seq, v.no, v.call_id, v.tool, v.family, v.call_seq, v.call_no
-		FROM s, unnest($16::bigint[], $17::integer[], $18::text[], $19::text[], $20::smallint[], $21::bigint[], $22::integer[])
-			AS v (seq, no, call_id, tool, family, call_seq, call_no)
-	)`
-	quickBoth = quickCalls + `, a AS (
-		INSERT INTO answers (sid, seq, no, call_id, tool, family, call_seq, call_no)
-		SELECT s.sid, v.seq, v.no, v.call_id, v.tool, v.family, v.call_seq, v.call_no
-		FROM s, unnest($21::bigint[], $22::integer[], $23::text[], $24::text[], $25::smallint[], $26::bigint[], $27::integer[])
-			AS v (seq, no, call_id, tool, family, call_seq, call_no)
-	)`
-	quickEnd = ` SELECT count(*) FROM s`
-)
-
-func (*postgresEngine) quick(ctx context.Context, db *sql.DB, x *Session, q *quickly) (bool, error) {
-	var (
-		seqs, weights, cums, sizes []int64
-		ids, kinds                 []string
-		flags, codecs              []int16
-		sums, raws                 [][]byte
-		calls, answers             exchangeColumns
-	)
-	for i := range q.rows {
-		r := &q.rows[i]
-		seqs, ids, kinds, flags = append(seqs, r.Seq), append(ids, r.ID), append(kinds, string(r.Kind)), append(flags, int16(r.flags))
-		weights, cums, sizes = append(weights, r.weight), append(cums, r.cum), append(sizes, int64(len(r.Raw)))
-		sums, codecs, raws = append(sums, r.sum[:]), append(codecs, int16(r.codec)), append(raws, r.stored)
-		for _, c := range r.Calls {
-			calls.add(r.Seq, c.No, c)
-		}
-		for j, c := range r.Answers {
-			answers.add(r.Seq, j, c)
-		}
-	}
-	args := []any{x.sid, q.head, q.cum, q.at, x.Head, seqs, ids, kinds, flags, weights, cums, sizes, sums, codecs, raws}
-	query := quickHead
-	switch {
-	case len(calls.seqs) > 0 && len(answers.seqs) > 0:
-		query += quickBoth
-		args = append(args, calls.seqs, calls.nos, calls.ids, calls.tools, calls.families,
-			answers.seqs, answers.nos, answers.ids, answers.tools, answers.families, answers.callSeqs, answers.callNos)
-	case len(calls.seqs) > 0:
-		query += quickCalls
-		args = append(args, calls.seqs, calls.nos, calls.ids, calls.tools, calls.families)
-	case len(answers.seqs) > 0:
-		query += quickAnswers
-		args = append(args, answers.seqs, answers.nos, answers.ids, answers.tools, answers.families, answers.callSeqs, answers.callNos)
-	}
-	var n int
-	err := db.QueryRowContext(ctx, query+quickEnd, args...).Scan(&n)
-	return n == 1, err
-}
-
-// exchangeColumns are calls or answers by column.
-type exchangeColumns struct {
-	seqs, callSeqs []int64
-	nos, callNos   []int32
-	ids, tools     []string
-	families       []int16
-}
-
-func (c *exchangeColumns) add(seq int64, no int, x Call) {
-	c.seqs, c.nos, c.ids, c.tools, c.families = append(c.seqs, seq), append(c.nos, int32(no)), append(c.ids, x.ID), append(c.tools, x.Tool), append(c.families, int16(x.family))
-	c.callSeqs, c.callNos = append(c.callSeqs, x.Seq), append(c.callNos, int32(x.No))
 }

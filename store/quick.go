@@ -135,7 +135,7 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 		}
 		q.rows = append(q.rows, r)
 	}
-	ok, err := s.eng.quick(ctx, s.wdb, &y, q)
+	ok, err := s.eng.quick(ctx, &y, q)
 	if err != nil || !ok {
 		s.known.forget(key)
 		return done, nil, nil // the long way has the error, if it is one

@@ -16,7 +16,9 @@ import (
 
 // sqliteEngine is SQLite: one file, one writer at a time, any number of readers.
 type sqliteEngine struct {
-	group group
+	write      *sql.DB
+	group      group
+	statements sqliteQuick
 }
 
 // openSQLite opens a file; nobody but its owner may read it.
@@ -47,7 +49,17 @@ func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 	if write, err = sqliteDB(path, "immediate", 1); err != nil {
 		return nil, nil, nil, err
 	}
-	return read, write, &sqliteEngine{}, nil
+	e := &sqliteEngine{write: write}
+	e.group = group{lanes: 1, most: 64, commit: e.commitQuick}
+	return read, write, e, nil
+}
+
+// close ends the statements: a connection that has some is not closed for good.
+func (e *sqliteEngine) close() {
+	if conn, err := e.write.Conn(context.Background()); err == nil {
+		conn.Raw(func(any) error { e.statements.close(); return nil })
+		conn.Close()
+	}
 }
 
 func sqliteDB(path, lock string, conns int) (*sql.DB, error) {

@@ -46,8 +46,10 @@ type engine interface {
 	// bind rewrites the question marks of a statement.
 	bind(query string) string
 	// quick appends entries behind the head of a session, which it has to be, or does
-	// nothing: one round trip where that is possible.
-	quick(ctx context.Context, db *sql.DB, x *Session, q *quickly) (done bool, err error)
+	// nothing, in one round trip.
+	quick(ctx context.Context, x *Session, q *quickly) (done bool, err error)
+	// close gives back what the engine holds besides the database.
+	close()
 	// lock is added to the query of a session that is about to change.
 	lock() string
 	// retry reports whether a transaction failed for a reason that passes: another one was
@@ -107,6 +109,7 @@ func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
 
 // Close closes the database.
 func (s *Store) Close() error {
+	s.eng.close()
 	err := s.db.Close()
 	if s.wdb != s.db {
 		err = errors.Join(err, s.wdb.Close())
