@@ -33,11 +33,13 @@ type Config struct {
 	PlanTime time.Duration
 	Prune    bool
 	NoHeal   bool
-	Secret   func(accessKey string) (secret string, ok bool)
-	Record   func(*Record)
-	Begun    func(*Record)
-	Planned  func(id string, r *wire.Request, p *pare.Plan)
-	Log      *slog.Logger
+	// Recall lets models fetch what was removed; see [Handler.SetRecall]. Nil: they cannot.
+	Recall  *Recall
+	Secret  func(accessKey string) (secret string, ok bool)
+	Record  func(*Record)
+	Begun   func(*Record)
+	Planned func(id string, r *wire.Request, p *pare.Plan)
+	Log     *slog.Logger
 	// Conversations is what is known of conversations. Nil: what this handler learns.
 	Conversations *Conversations
 	// BodyTime is how long nothing may come of the body of a request before it is given up.
@@ -60,6 +62,7 @@ type Handler struct {
 	room      *room
 	flights   chan struct{}
 	policy    atomic.Pointer[pare.Policy]
+	recall    atomic.Pointer[Recall]
 	proxy     *httputil.ReverseProxy
 }
 
@@ -93,6 +96,7 @@ func New(c Config) *Handler {
 	h.room = newRoom(c.Memory)
 	h.flights = make(chan struct{}, c.Flights)
 	h.SetPolicy(c.Policy)
+	h.SetRecall(c.Recall)
 	h.proxy = &httputil.ReverseProxy{
 		Rewrite: rewrite, Transport: trips{h}, FlushInterval: -1, BufferPool: copies{},
 		ErrorHandler: h.failed,
@@ -108,6 +112,9 @@ func (h *Handler) SetPolicy(p *pare.Policy) {
 	}
 	h.policy.Store(p)
 }
+
+// SetRecall says whether models may fetch what was removed from now on; nil: they may not.
+func (h *Handler) SetRecall(r *Recall) { h.recall.Store(r) }
 
 // CloseIdle closes connections to upstreams that are not in use.
 func (h *Handler) CloseIdle() {
@@ -204,7 +211,7 @@ func (t trips) RoundTrip(req *http.Request) (*http.Response, error) {
 	h := t.h
 	to := req.Context().Value(targetKey{}).(target)
 	tr := Transport{
-		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal, Secret: h.conf.Secret,
+		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal, Recall: h.recall.Load(), Secret: h.conf.Secret,
 		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Log: h.conf.Log, room: h.room, upstream: to.upstream.Name, Conversations: h.conf.Conversations,
 	}
 	if _, ours := vendors[to.upstream.Name]; !ours {

@@ -37,6 +37,9 @@ type aim struct {
 	known         Lesson
 	conversations *Conversations
 	upstream      string
+	recall        *Recall // nil: nothing is fetched again
+	owner         owner   // whose calls are put back
+	raw           []byte  // the request as the client sent it
 }
 
 // An outcome is what comes of planning.
@@ -49,6 +52,7 @@ type outcome struct {
 	tokens  [2]int        // before and after; zero: not counted
 	plan    *pare.Plan    // that body comes from
 	planned *wire.Request // that plan is for
+	offer   *offer        // the tool for recalls; nil: it is not in the request
 	stack   []byte        // of a panic
 	key     string        // of the conversation
 	known   Lesson        // that was heeded
@@ -84,7 +88,9 @@ func plan(ctx context.Context, raw []byte, a aim) (o outcome) {
 		a.known = a.conversations.Lesson(o.key)
 		a.heed()
 	}
-	if o.glance.Clean && a.idle(o.glance, raw) {
+	a.raw = raw
+	raw, restored := a.restored(raw)
+	if o.glance.Clean && restored == 0 && a.idle(o.glance, raw) && !a.names(raw) {
 		return o
 	}
 	r, err := wire.Parse(raw, a.read)
@@ -94,7 +100,7 @@ func plan(ctx context.Context, raw []byte, a aim) (o outcome) {
 	if err := r.Foreign(); err != nil {
 		return o.skipped(SkipForeign, err.Error())
 	}
-	return o.carry(ctx, r, a)
+	return o.carry(ctx, r, a, restored)
 }
 
 // parsers are for glances: nearly all requests have nothing to repair, and need no more.
@@ -169,8 +175,9 @@ func unread(err error) (Skip, string) {
 	return SkipUnknown, err.Error()
 }
 
-// carry lets the policy plan, and carries the plan out if what comes of it is sound.
-func (o outcome) carry(ctx context.Context, r *wire.Request, a aim) outcome {
+// carry lets the policy plan, and carries the plan out if what comes of it is sound. Restored
+// is how many calls were put back into the request.
+func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int) outcome {
 	in, stripped, err := a.stripped(r)
 	if err != nil {
 		return o.skipped(SkipError, err.Error())
@@ -179,6 +186,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim) outcome {
 	if a.heal != nil {
 		o.taught = a.lesson(in, p)
 	}
+	p.Archived = p.Archived || a.recalls() // so that placeholders name what stood there
 	pl, err := p.Plan(ctx, in)
 	if err != nil {
 		var small *pare.WindowTooSmall
@@ -198,17 +206,23 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim) outcome {
 		return o.skipped(SkipRefused, leftOver(pl.Left()))
 	}
 	o.tokens[0] = size
-	if pl.Empty() && in == r {
-		return o
+	if pl.Empty() && in == r && restored == 0 {
+		return o.offered(a, in, pl, 0)
 	}
 	o.body, o.planned, o.plan, o.changes, o.known = out, in, pl, slices.Concat(stripped, pl.Changes()), a.known
+	if restored > 0 {
+		o.changes = append(o.changes, wire.Change{
+			Action: "insert", Rule: ruleRecall, IDs: []string{}, Bytes: len(r.Raw()) - len(a.raw),
+			Reason: "what the model fetched beside calls of the client is put back",
+		})
+	}
 	if c := counterOf(p, a.model(r)); c != nil && !p.Uncounted {
 		if size == 0 {
 			o.tokens[0] = r.Tokens(c)
 		}
 		o.tokens[1] = pl.Result().Tokens(c)
 	}
-	return o
+	return o.offered(a, in, pl, restored)
 }
 
 // leftOver names what could not be repaired, without the words of anybody.

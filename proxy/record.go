@@ -49,8 +49,10 @@ type Record struct {
 	// conversation, and that this one was planned with from the start.
 	Known []string `json:"known,omitempty"`
 	// Tried is what healing was tried for, in vain.
-	Tried   string `json:"tried,omitempty"`
-	Skipped Skip   `json:"skipped,omitempty"`
+	Tried string `json:"tried,omitempty"`
+	// Recalls are what the model fetched of what was removed, before it replied.
+	Recalls []Recalled `json:"recalls,omitempty"`
+	Skipped Skip       `json:"skipped,omitempty"`
 	// Detail says more about Skipped; it may name a place in the request, never its text.
 	Detail string `json:"detail,omitempty"`
 	// Error is why there was no reply, or only the beginning of one.

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -49,6 +49,8 @@ type Transport struct {
 	// Conversations is what is known of conversations: what healed one is done to its later
 	// requests from the start. Nil: nothing is remembered.
 	Conversations *Conversations
+	// Recall lets models fetch what was removed. Nil: they cannot.
+	Recall *Recall
 	// Record gets a record of every request that was looked at, when its reply has been
 	// read to the end, or closed. Nil: nobody does.
 	Record func(*Record)
@@ -136,7 +138,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	x := &exchange{
 		t: t, in: req, began: time.Now(),
-		aim: aim{policy: t.policy(), read: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, unfitted: counted, prune: t.Prune, long: asksLong(req.Header), conversations: t.Conversations, upstream: cmp.Or(t.upstream, req.URL.Host)},
+		aim: aim{policy: t.policy(), read: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, unfitted: counted, prune: t.Prune, long: asksLong(req.Header), conversations: t.Conversations, upstream: cmp.Or(t.upstream, req.URL.Host), recall: t.Recall},
+	}
+	if t.Recall != nil {
+		x.aim.owner = x.owner()
 	}
 	return x.run()
 }
@@ -159,6 +164,7 @@ type exchange struct {
 	body  *body
 	plain []byte // what the body holds, unpacked
 	o     outcome
+	spent *tokens.Usage // by all rounds of a reply; nil: there was one
 }
 
 func (x *exchange) run() (*http.Response, error) {
@@ -189,7 +195,11 @@ func (x *exchange) run() (*http.Response, error) {
 		x.failed(err)
 		return nil, err
 	}
-	return x.replied(x.heal(resp)), nil
+	if resp, err = x.recalled(x.heal(resp)); err != nil {
+		x.failed(err)
+		return nil, err
+	}
+	return x.replied(resp), nil
 }
 
 // begun says that the request is on its way.
@@ -281,6 +291,11 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 		out.Header.Del("Content-Encoding")
 		out.Header.Set("Content-Length", strconv.Itoa(len(bytes)))
 	}
+	if x.o.offer != nil {
+		// The reply is read.
+		out.Header = out.Header.Clone()
+		out.Header.Set("Accept-Encoding", "identity")
+	}
 	if out.Header.Get("Expect") != "" {
 		out.Header = out.Header.Clone()
 		out.Header.Del("Expect") // it has been met: the body is here
@@ -297,74 +312,6 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 	}
 	return x.t.base().RoundTrip(out)
 }
-
-// heal answers a refusal by planning again and sending once more. If that is no better, it
-// returns what came first, to the byte.
-func (x *exchange) heal(resp *http.Response) *http.Response {
-	if x.t.NoHeal || x.aim.unfitted || resp.StatusCode < 400 || x.o.glance.Dialect == wire.Auto || x.o.skip == SkipState || x.o.skip == SkipForeign || x.sealed() {
-		return resp
-	}
-	why, ok := x.refusal(resp)
-	if !ok {
-		return resp
-	}
-	x.rec.Tried = why.Rule
-	again := x.aim
-	again.heal = &why
-	if x.o.plan != nil {
-		again.sent = x.o.plan.Result()
-	}
-	if slices.Contains(wire.Profiles(again.read.Dialect), why.vendor()) {
-		again.read.Profile = why.vendor()
-	}
-	o := planned(x.in.Context(), x.body, x.plain, again, x.t.planTime(x.aim.policy))
-	if o.body == nil || bytes.Equal(o.body, x.out()) {
-		return resp
-	}
-	was := x.rec.BytesOut
-	second, err := x.send(o.body)
-	if err != nil || second.StatusCode >= 400 {
-		if err == nil {
-			second.Body.Close()
-		}
-		x.rec.BytesOut = was
-		return resp
-	}
-	resp.Body.Close()
-	x.rec.Healed, x.rec.Tried, x.o = why.Rule, "", o
-	x.t.Conversations.Learn(o.key, o.taught)
-	return second
-}
-
-// refusal reads an answer, which stays whole, and says what it objects to.
-func (x *exchange) refusal(resp *http.Response) (Refusal, bool) {
-	switch resp.StatusCode {
-	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
-	default:
-		return Refusal{}, false
-	}
-	head, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody+1))
-	rest := resp.Body
-	if err != nil {
-		// It broke off: the client is to see just that.
-		resp.Body = joined{io.MultiReader(bytes.NewReader(head), broken{err}), rest}
-		return Refusal{}, false
-	}
-	resp.Body = joined{io.MultiReader(bytes.NewReader(head), rest), rest}
-	if len(head) > maxErrorBody {
-		return Refusal{}, false
-	}
-	text, err := unpack(resp.Header.Get("Content-Encoding"), head, maxErrorBody)
-	if err != nil {
-		text = nil // a 413 needs no words
-	}
-	return Classify(resp.StatusCode, text)
-}
-
-// broken fails.
-type broken struct{ err error }
-
-func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
 // replied says in the headers of a reply what was done, and waits for its end.
 func (x *exchange) replied(resp *http.Response) *http.Response {
@@ -411,6 +358,9 @@ func (r *Record) header(h http.Header) {
 	}
 	if r.Healed != "" {
 		h.Set("Pare-Healed", r.Healed)
+	}
+	if len(r.Recalls) > 0 {
+		h.Set("Pare-Recalls", strconv.Itoa(len(r.Recalls)))
 	}
 	if r.Skipped != "" {
 		h.Set("Pare-Skipped", string(r.Skipped))
@@ -486,6 +436,9 @@ func (w *watched) end(err error) {
 	if !w.ended {
 		w.ended = true
 		w.x.rec.Usage, w.x.rec.Lost = w.heard.tell()
+		if w.x.spent != nil {
+			w.x.rec.Usage = *w.x.spent
+		}
 		w.x.end(err)
 	}
 }

@@ -44,6 +44,7 @@ var floors = map[string]floor{
 	"archive":             {2, nil, "keeps bytes by what they are, for whoever takes them out"},
 	"internal/needs":      {2, nil, "spreads marks over atoms, for the settlement and the ladder"},
 	"internal/ladder":     {3, nil, "is the part of the engine that fits a window; it knows no receipts and no events"},
+	"internal/recall":     {3, nil, "reads and writes replies that call one tool; it knows no plan and no network"},
 	"":                    {3, nil, "the engine is embedded by others and brings no dependency"},
 	"rules":               {4, nil, "rules use what any user's rule could use"},
 	"summary":             {4, nil, "summarisers use what any user's could use"},

@@ -1,0 +1,105 @@
+package recall
+
+import (
+	"bytes"
+	"regexp"
+
+	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Source is where content is looked for: what was removed from one request.
+type Source struct {
+	// Requests are the states of the request that still hold everything.
+	Requests []*wire.Request
+	// Removed is what was taken out.
+	Removed []archive.Item
+}
+
+// Find returns what a handle stands for, as text: the name of something that was removed,
+// or the id of a call. It knows nothing but this request.
+func (s *Source) Find(handle string) (text string, ok bool) {
+	if handle == "" {
+		return "", false
+	}
+	if !IsHandle(handle) {
+		return s.call(handle)
+	}
+	for _, r := range s.Requests {
+		t := r.Transcript()
+		for b, blk := range t.Blocks() {
+			if archive.ID(t.Bytes(blk.Span)) == handle {
+				return said(r, transcript.BlockID(b)), true
+			}
+		}
+	}
+	for _, item := range s.Removed {
+		if item.ID == handle {
+			return string(item.Raw), true
+		}
+	}
+	if len(s.Removed) > 0 && archive.Name(s.Removed) == handle {
+		raw := make([][]byte, len(s.Removed))
+		for i, item := range s.Removed {
+			raw[i] = item.Raw
+		}
+		return string(bytes.Join(raw, []byte{'\n'})), true
+	}
+	return "", false
+}
+
+// call returns what was removed of the newest exchange with that id; if nothing was, its
+// result.
+func (s *Source) call(id string) (string, bool) {
+	removed := make(map[string]bool)
+	for _, item := range s.Removed {
+		removed[item.ID] = true
+	}
+	for _, r := range s.Requests {
+		t := r.Transcript()
+		all := t.Exchanges()
+		for i := len(all) - 1; i >= 0; i-- {
+			x := all[i]
+			if x.CallID != id || len(x.Results) == 0 || x.Call == transcript.NoBlock {
+				continue
+			}
+			if removed[archive.ID(t.Bytes(t.Block(x.Call).Span))] && !removed[archive.ID(t.Bytes(t.Block(x.Results[0]).Span))] {
+				return said(r, x.Call), true
+			}
+			return said(r, x.Results[0]), true
+		}
+	}
+	return "", false
+}
+
+// said is what a block says, as text where it is one.
+func said(r *wire.Request, b transcript.BlockID) string {
+	t := r.Transcript()
+	blk := t.Block(b)
+	if blk.Kind == transcript.Call {
+		if a := wire.Arguments(t, b); a != nil {
+			return string(a)
+		}
+	} else if text := r.Text(b); text != "" {
+		return text
+	}
+	return string(t.Bytes(blk.Span))
+}
+
+var handles = regexp.MustCompile(`^pare-[0-9a-f]{16}([0-9a-f]{16})?$`)
+
+// IsHandle reports whether a text is the name of something that was archived.
+func IsHandle(s string) bool { return handles.MatchString(s) }
+
+// named is how a placeholder names what stood in its place.
+var named = []byte("archived as pare-")
+
+// Names reports whether a body holds a placeholder that names what stood in its place.
+func Names(body []byte) bool { return bytes.Contains(body, named) }
+
+// Marks reports whether a body holds a note about something that was removed.
+func Marks(body []byte) bool { return bytes.Contains(body, []byte(wire.Mark)) }
+
+// Declared reports whether somebody else has declared a tool of this name.
+func Declared(body []byte) bool { return bytes.Contains(body, []byte(`"`+Tool+`"`)) }

@@ -1,0 +1,108 @@
+package proxy
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// heal answers a refusal by planning again and sending once more. If that is no better, it
+// returns what came first, to the byte.
+func (x *exchange) heal(resp *http.Response) *http.Response {
+	if x.t.NoHeal || x.aim.unfitted || resp.StatusCode < 400 || x.o.glance.Dialect == wire.Auto || x.o.skip == SkipState || x.o.skip == SkipForeign || x.sealed() {
+		return resp
+	}
+	why, ok := x.refusal(resp)
+	if !ok {
+		return x.unoffered(resp)
+	}
+	x.rec.Tried = why.Rule
+	again := x.aim
+	again.heal = &why
+	if x.o.plan != nil {
+		again.sent = x.o.plan.Result()
+	}
+	if x.o.offer != nil && why.Rule != Overflow {
+		again.recall = nil // the tool may be to blame
+	}
+	if slices.Contains(wire.Profiles(again.read.Dialect), why.vendor()) {
+		again.read.Profile = why.vendor()
+	}
+	o := planned(x.in.Context(), x.body, x.plain, again, x.t.planTime(x.aim.policy))
+	if o.body == nil || bytes.Equal(o.body, x.out()) {
+		return resp
+	}
+	second := x.instead(resp, o)
+	if second != resp {
+		x.rec.Healed, x.rec.Tried = why.Rule, ""
+		x.t.Conversations.Learn(o.key, o.taught)
+	}
+	return second
+}
+
+// instead sends what another plan makes of the request. If that is no better, it returns
+// what came first.
+func (x *exchange) instead(first *http.Response, o outcome) *http.Response {
+	was, sent := x.o, x.rec.BytesOut
+	x.o = o
+	second, err := x.send(o.body)
+	if err != nil || second.StatusCode >= 400 {
+		if err == nil {
+			second.Body.Close()
+		}
+		x.o, x.rec.BytesOut = was, sent
+		return first
+	}
+	first.Body.Close()
+	return second
+}
+
+// refusal reads an answer, which stays whole, and says what it objects to.
+func (x *exchange) refusal(resp *http.Response) (Refusal, bool) {
+	switch resp.StatusCode {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
+	default:
+		return Refusal{}, false
+	}
+	head, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody+1))
+	rest := resp.Body
+	if err != nil {
+		// It broke off: the client is to see just that.
+		resp.Body = joined{io.MultiReader(bytes.NewReader(head), broken{err}), rest}
+		return Refusal{}, false
+	}
+	resp.Body = joined{io.MultiReader(bytes.NewReader(head), rest), rest}
+	if len(head) > maxErrorBody {
+		return Refusal{}, false
+	}
+	text, err := unpack(resp.Header.Get("Content-Encoding"), head, maxErrorBody)
+	if err != nil {
+		text = nil // a 413 needs no words
+	}
+	return Classify(resp.StatusCode, text)
+}
+
+// broken fails.
+type broken struct{ err error }
+
+func (b broken) Read([]byte) (int, error) { return 0, b.err }
+
+// unoffered sends a request again without the tool, for a provider that refuses it and does
+// not say why.
+func (x *exchange) unoffered(resp *http.Response) *http.Response {
+	if x.o.offer == nil || resp.StatusCode != http.StatusBadRequest && resp.StatusCode != http.StatusUnprocessableEntity {
+		return resp
+	}
+	o := x.o
+	o.body, o.offer = o.offer.bare, nil
+	o.changes = nil
+	for _, c := range x.o.changes {
+		if c.Rule != ruleRecall || c.Path != "tools" {
+			o.changes = append(o.changes, c)
+		}
+	}
+	return x.instead(resp, o)
+}

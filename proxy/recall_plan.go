@@ -1,0 +1,111 @@
+package proxy
+
+import (
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/recall"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// An offer is the tool in a request, and where what it fetches is found.
+type offer struct {
+	tongue recall.Tongue
+	source recall.Source
+	bare   []byte // the request without the tool
+}
+
+// recalls reports whether requests of this aim may declare the tool.
+func (a *aim) recalls() bool {
+	return a.recall != nil && !a.unfitted && recall.For(a.read.Dialect) != nil
+}
+
+// restored puts back what was hidden from the client.
+func (a *aim) restored(raw []byte) ([]byte, int) {
+	if !a.recalls() {
+		return raw, 0
+	}
+	known := a.recall.hidden.of(a.owner)
+	if known == nil {
+		return raw, 0
+	}
+	r, err := wire.Parse(raw, a.read)
+	if err != nil {
+		return raw, 0
+	}
+	return recall.Restore(r, known)
+}
+
+// names reports whether there may be something to fetch although nothing is removed now.
+func (a *aim) names(raw []byte) bool {
+	return a.recalls() && a.recall.Store != nil && recall.Names(raw)
+}
+
+// offered declares the tool in what a plan makes of a request, if there is something to
+// fetch with it. In is what was planned for; restored are the calls that were put back.
+func (o outcome) offered(a aim, in *wire.Request, pl *pare.Plan, restored int) outcome {
+	if !a.recalls() || recall.Declared(a.raw) {
+		return o
+	}
+	out := pl.Result()
+	removed := pl.Archive()
+	if restored == 0 && !(len(removed) > 0 && recall.Marks(out.Raw())) && !a.names(out.Raw()) {
+		return o
+	}
+	next, changes := a.unbound(out)
+	if next == nil {
+		return o
+	}
+	tongue := recall.For(a.read.Dialect)
+	body, ok := tongue.Offer(next.Raw())
+	if !ok {
+		return o
+	}
+	if g, err := glance(body, a); err != nil || !g.Clean {
+		return o
+	}
+	if o.body == nil {
+		o.planned, o.plan = in, pl
+	}
+	o.offer = &offer{tongue: tongue, bare: out.Raw(), source: recall.Source{Requests: []*wire.Request{in, pl.Mended()}, Removed: removed}}
+	o.body = body
+	o.changes = append(append(o.changes[:len(o.changes):len(o.changes)], changes...), wire.Change{
+		Action: "insert", Rule: ruleRecall, Path: "tools", IDs: []string{}, Bytes: len(body) - len(next.Raw()),
+		Reason: "a tool lets the model fetch what was removed",
+	})
+	return o
+}
+
+// ruleRecall is what receipts call everything that is done for the sake of recalls.
+const ruleRecall = "recall"
+
+// unbound is a request without the thinking that another tool makes invalid: models that
+// bind thinking bind it to the tools, too. Nil: it cannot go.
+func (a *aim) unbound(r *wire.Request) (*wire.Request, []wire.Change) {
+	if !r.Profile.BindsThinking() {
+		return r, nil
+	}
+	var drop []transcript.BlockID
+	var changes []wire.Change
+	for i, blk := range r.Transcript().Blocks() {
+		if blk.Kind == transcript.Thinking {
+			b := transcript.BlockID(i)
+			drop = append(drop, b)
+			changes = append(changes, wire.Change{
+				Action: "drop", Rule: "thinking-altered", Path: r.Path(b), IDs: []string{}, Bytes: -blk.Span.Len(),
+				Reason: "another tool makes this thinking invalid on this model",
+			})
+		}
+	}
+	if drop == nil {
+		return r, nil
+	}
+	next, also, err := r.Rewrite(drop, nil)
+	if err != nil {
+		return nil, nil
+	}
+	m, err := next.Mend(a.policy.Repair, a.policy.Check)
+	if err != nil || len(m.Left) > 0 {
+		return nil, nil
+	}
+	return m.Request, append(append(changes, also...), m.Changes...)
+}
