@@ -16,6 +16,7 @@ type told struct {
 	text   string
 	calls  []string // tool and arguments
 	ids    []string
+	signed []string // by call, on Gemini
 	stop   string
 	output int
 }
@@ -41,6 +42,7 @@ func hears(t testing.TB, d wire.Dialect, stream bool, reply string) told {
 			if got.stop != "" {
 				t.Errorf("something comes behind the end: %s", e.data)
 			}
+			got.signed = append(got.signed, part.signed...)
 			got.text, got.calls, got.ids, got.stop, got.output = got.text+part.text, append(got.calls, part.calls...), append(got.ids, part.ids...), part.stop, part.output
 		}
 	case wire.Bedrock:
@@ -80,8 +82,9 @@ func hearsWhole(t testing.TB, d wire.Dialect, reply string) (got told) {
 		Candidates []struct {
 			Content struct {
 				Parts []struct {
-					Text         string
-					FunctionCall *struct {
+					Text             string
+					ThoughtSignature string
+					FunctionCall     *struct {
 						ID, Name string
 						Args     json.RawMessage
 					}
@@ -139,6 +142,7 @@ func hearsWhole(t testing.TB, d wire.Dialect, reply string) (got told) {
 				got.text += p.Text
 				if p.FunctionCall != nil {
 					call(p.FunctionCall.ID, p.FunctionCall.Name, string(p.FunctionCall.Args))
+					got.signed = append(got.signed, p.ThoughtSignature)
 				}
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/proxy"
-	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -172,5 +171,3 @@ func TestRecallUnused(t *testing.T) {
 		}
 	})
 }
-
-var _ = transcript.Call
