@@ -25,6 +25,9 @@ type Options struct {
 	// Uncounted leaves the tokens of receipts at zero. Counting what is dropped takes
 	// longer than dropping it.
 	Uncounted bool
+	// KeepBound leaves thinking where it is although a change in front of it has made it
+	// invalid: the caller tells the provider to drop it.
+	KeepBound bool
 }
 
 // weighSaid counts a text in the place of what a block says, or nothing.
@@ -287,7 +290,10 @@ func (p *Plan) finish(o Options) error {
 		done = nil // there is something to do in any case
 	}
 	for range 3 { // mending may change what thinking is bound to, once or twice
-		stale := p.out.Stale(p.in)
+		var stale []transcript.BlockID
+		if !o.KeepBound {
+			stale = p.out.Stale(p.in)
+		}
 		for _, b := range stale {
 			for _, path := range p.out.PathsIn(p.in, b) {
 				p.changes = append(p.changes, wire.Change{

@@ -47,7 +47,33 @@ type Policy struct {
 	Counter func(model string) (wire.Counter, error)
 	// Uncounted leaves the tokens of receipts at zero.
 	Uncounted bool
+	// KeepBound is that of [Options].
+	KeepBound bool
+	// Means says what may be left to the provider, for those who can tell it so in headers:
+	// package proxy does. Plan makes all changes itself.
+	Means Means
 }
+
+// Means are what a provider can do by itself. The zero value is right. It is a value that
+// many goroutines may use.
+type Means struct {
+	// DropThinking is the option by which the provider drops thinking that a change has made
+	// invalid, so that what it has thought since stays. Zero: where that costs less than
+	// leaving out all thinking behind the change.
+	DropThinking Choice
+	// ClearResults lets the provider clear old results where it binds thinking to what
+	// stands in front of it: what it does itself invalidates nothing.
+	ClearResults bool
+}
+
+// A Choice is when something is done.
+type Choice uint8
+
+const (
+	ByCost Choice = iota // where it costs less
+	Never
+	Always
+)
 
 // A Keeper keeps what is taken out of histories. Its methods may be called by many
 // goroutines.
@@ -117,7 +143,7 @@ func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, e
 
 // options are those for a request.
 func (p *Policy) options(r *wire.Request) (o Options, err error) {
-	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, Uncounted: p.Uncounted}
+	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, Uncounted: p.Uncounted, KeepBound: p.KeepBound}
 	if p.Counter == nil {
 		o.Counter = tokens.For(p.model(r))
 		return o, nil

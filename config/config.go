@@ -29,6 +29,8 @@ type Config struct {
 	Check Check `json:"check,omitzero"`
 	// What a request must fit. Nil: there is no limit. Without one in it, the window of the request's model.
 	Window *Window `json:"window,omitempty"`
+	// What is left to the provider, where it can do it itself.
+	Provider Provider `json:"provider,omitzero"`
 	// How what is taken out is summarized. Nil: it is not.
 	Compact *Compaction `json:"compact,omitempty"`
 	// Where what is removed is kept. Nil: nowhere.

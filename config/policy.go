@@ -42,6 +42,7 @@ func (c *Config) build(s *source) *pare.Policy {
 		Check:    wire.CheckOptions{Strict: c.Check.Strict, Advice: c.Check.Advice},
 		Archived: c.Archive != nil,
 		Counter:  Counter(c.Tokenizer),
+		Means:    c.Provider.means(s),
 	}
 	if c.Archive != nil && c.Archive.File == "" {
 		c.Archive.checkFile(s)

@@ -21,7 +21,7 @@ func (x *exchange) heal(resp *http.Response) *http.Response {
 	}
 	x.rec.Tried = why.Rule
 	again := x.aim
-	again.heal = &why
+	again.heal, again.own = &why, why.Rule == meansRefused
 	if x.o.plan != nil {
 		again.sent = x.o.plan.Result()
 	}
@@ -38,7 +38,6 @@ func (x *exchange) heal(resp *http.Response) *http.Response {
 	second := x.instead(resp, o)
 	if second != resp {
 		x.rec.Healed, x.rec.Tried = why.Rule, ""
-		x.t.Conversations.Learn(o.key, o.taught)
 	}
 	return second
 }
@@ -81,6 +80,9 @@ func (x *exchange) refusal(resp *http.Response) (Refusal, bool) {
 	text, err := unpack(resp.Header.Get("Content-Encoding"), head, maxErrorBody)
 	if err != nil {
 		text = nil // a 413 needs no words
+	}
+	if len(x.o.betas) > 0 && aboutMeans(text) {
+		return Refusal{Rule: meansRefused}, true
 	}
 	return Classify(resp.StatusCode, text)
 }

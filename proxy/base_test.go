@@ -36,3 +36,11 @@ func claude(n int) string {
 	b.WriteString(`]}`)
 	return b.String()
 }
+
+// addressOf is the address of a path, of some host if it names none.
+func addressOf(path string) string {
+	if strings.HasPrefix(path, "//") {
+		return "http:" + path
+	}
+	return "http://host" + path
+}

@@ -27,10 +27,17 @@ type Lesson struct {
 	Limit int `json:"limit,omitempty"`
 	// Messages is how many messages it takes.
 	Messages int `json:"messages,omitempty"`
+	// Drop says that the provider is told to drop thinking that is bound to something else.
+	// Once it is, it must be at every later request.
+	Drop bool `json:"drop,omitempty"`
+	// Own says that the provider has refused to do anything by itself.
+	Own bool `json:"own,omitempty"`
 }
 
 // empty reports whether there is nothing to heed.
-func (l Lesson) empty() bool { return len(l.Rules) == 0 && l.Limit == 0 && l.Messages == 0 }
+func (l Lesson) empty() bool {
+	return len(l.Rules) == 0 && l.Limit == 0 && l.Messages == 0 && !l.Drop && !l.Own
+}
 
 // Join returns what two lessons teach together. The order does not matter, and joining the
 // same again changes nothing, so replicas that hear of each other's lessons end up with the
@@ -41,6 +48,7 @@ func (l Lesson) Join(m Lesson) Lesson {
 	return Lesson{
 		Rules: slices.Compact(rules), Profile: max(l.Profile, m.Profile), Thinking: max(l.Thinking, m.Thinking),
 		Limit: least0(l.Limit, m.Limit), Messages: least0(l.Messages, m.Messages),
+		Drop: l.Drop || m.Drop, Own: l.Own || m.Own,
 	}
 }
 
@@ -53,7 +61,8 @@ func least0(a, b int) int {
 }
 
 func (l Lesson) equal(m Lesson) bool {
-	return slices.Equal(l.Rules, m.Rules) && l.Profile == m.Profile && l.Thinking == m.Thinking && l.Limit == m.Limit && l.Messages == m.Messages
+	return slices.Equal(l.Rules, m.Rules) && l.Profile == m.Profile && l.Thinking == m.Thinking && l.Limit == m.Limit && l.Messages == m.Messages &&
+		l.Drop == m.Drop && l.Own == m.Own
 }
 
 // A Shelf keeps lessons beyond a process. Many goroutines may use one.

@@ -34,7 +34,7 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 func (p *provider) ask(t *testing.T, tr *Transport, path, body string, header ...string) ([]string, *http.Response) {
 	t.Helper()
 	p.got, p.header = nil, nil
-	req := httptest.NewRequest(http.MethodPost, "http://host"+path, strings.NewReader(body))
+	req := httptest.NewRequest(http.MethodPost, addressOf(path), strings.NewReader(body))
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}

@@ -20,7 +20,7 @@ func (a *aim) healing(r *wire.Request) (*pare.Policy, int) {
 	first.heal = nil
 	p, size := first.fitting(r)
 	if a.heal.Rule != Overflow {
-		p.Check.Strict = p.Check.Strict || !slices.Contains(strips, a.heal.Rule)
+		p.Check.Strict = p.Check.Strict || a.heal.Rule != meansRefused && !slices.Contains(strips, a.heal.Rule)
 		return p, size
 	}
 	if a.heal.Messages > 0 {
@@ -119,7 +119,7 @@ func (a *aim) stripped(r *wire.Request) (*wire.Request, []wire.Change, error) {
 // thoughtless says for which rule the thinking of the first messages is left out, and of how
 // many; "": for none.
 func (a *aim) thoughtless(r *wire.Request) (rule string, messages int) {
-	if a.heal != nil && slices.Contains(strips, a.heal.Rule) {
+	if a.heal != nil && slices.Contains(strips, a.heal.Rule) && !a.healsByDropping(r) {
 		return a.heal.Rule, len(r.Transcript().Messages())
 	}
 	if a.known.Thinking == 0 {

@@ -9,7 +9,7 @@ import (
 
 // aimed reports whether a lesson is about rules, and not only about size.
 func (l Lesson) aimed() bool {
-	return slices.ContainsFunc(l.Rules, func(rule string) bool { return rule != Overflow })
+	return l.Drop || slices.ContainsFunc(l.Rules, func(rule string) bool { return rule != Overflow && rule != meansRefused })
 }
 
 // heed takes over what a lesson says about how a request is read.
@@ -23,7 +23,9 @@ func (a *aim) heed() {
 // provider has shown, and the rules that it holds requests to. It returns the size of the
 // request if that had to be counted, and false if nothing is known of a limit.
 func (a *aim) heeding(r *wire.Request, p *pare.Policy) (size int, limited bool) {
-	if slices.ContainsFunc(a.known.Rules, func(rule string) bool { return rule != Overflow && !slices.Contains(strips, rule) }) {
+	if slices.ContainsFunc(a.known.Rules, func(rule string) bool {
+		return rule != Overflow && rule != meansRefused && !slices.Contains(strips, rule)
+	}) {
 		p.Check.Strict = true
 	}
 	if a.known.Limit > 0 {
@@ -50,8 +52,10 @@ func (a *aim) heeding(r *wire.Request, p *pare.Policy) (size int, limited bool) 
 func (a *aim) lesson(r *wire.Request, p *pare.Policy) Lesson {
 	l := Lesson{Rules: []string{a.heal.Rule}}
 	switch {
+	case a.heal.Rule == meansRefused:
+		l.Own = true
 	case a.heal.Rule != Overflow:
-		if slices.Contains(strips, a.heal.Rule) {
+		if slices.Contains(strips, a.heal.Rule) && !a.healsByDropping(r) {
 			l.Thinking = len(r.Transcript().Messages())
 		}
 		if v := a.heal.vendor(); slices.Contains(wire.Profiles(a.read.Dialect), v) {

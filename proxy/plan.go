@@ -13,6 +13,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -40,6 +41,9 @@ type aim struct {
 	recall        *Recall // nil: nothing is fetched again
 	owner         owner   // whose calls are put back
 	raw           []byte  // the request as the client sent it
+	anthropic     bool    // the upstream is Anthropic's
+	own           bool    // the provider is asked for nothing
+	kept          bool    // thinking that a change makes invalid stays: the provider drops it
 }
 
 // An outcome is what comes of planning.
@@ -57,6 +61,7 @@ type outcome struct {
 	key     string        // of the conversation
 	known   Lesson        // that was heeded
 	taught  Lesson        // what is to be learned if this is accepted
+	betas   []string      // that the body needs; it asks the provider to do something by itself
 }
 
 // skipped is the outcome of doing nothing.
@@ -187,7 +192,14 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 		o.taught = a.lesson(in, p)
 	}
 	p.Archived = p.Archived || a.recalls() // so that placeholders name what stood there
+	can, told := a.droppable(in)
+	drop := can && (a.known.Drop || a.healsByDropping(in)) && thinks(in)
+	p.KeepBound = p.KeepBound || drop || told
 	pl, err := p.Plan(ctx, in)
+	if err == nil && !p.KeepBound && a.bound(in, pl) {
+		drop, p.KeepBound = true, true
+		pl, err = p.Plan(ctx, in)
+	}
 	if err != nil {
 		var small *pare.WindowTooSmall
 		if !errors.As(err, &small) || a.heal != nil {
@@ -206,7 +218,8 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 		return o.skipped(SkipRefused, leftOver(pl.Left()))
 	}
 	o.tokens[0] = size
-	if pl.Empty() && in == r && restored == 0 {
+	a.kept = p.KeepBound
+	if pl.Empty() && in == r && restored == 0 && !drop {
 		return o.offered(a, in, pl, 0)
 	}
 	o.body, o.planned, o.plan, o.changes, o.known = out, in, pl, slices.Concat(stripped, pl.Changes()), a.known
@@ -222,7 +235,31 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 		}
 		o.tokens[1] = pl.Result().Tokens(c)
 	}
-	return o.offered(a, in, pl, restored)
+	if o = o.offered(a, in, pl, restored); drop {
+		return o.dropping()
+	}
+	return o
+}
+
+// dropping tells the provider to drop thinking, now and at every later request.
+func (o outcome) dropping() outcome {
+	body, change, err := dropping(o.body)
+	if err != nil {
+		return o.skipped(SkipError, err.Error())
+	}
+	if o.offer != nil {
+		if o.offer.bare, _, err = dropping(o.offer.bare); err != nil {
+			return o.skipped(SkipError, err.Error())
+		}
+	}
+	o.body, o.changes, o.betas = body, append(o.changes, change), append(o.betas, bindBeta)
+	o.taught.Drop = true
+	return o
+}
+
+// thinks reports whether there is thinking in a request.
+func thinks(r *wire.Request) bool {
+	return slices.ContainsFunc(r.Transcript().Blocks(), func(b transcript.Block) bool { return b.Kind == transcript.Thinking })
 }
 
 // leftOver names what could not be repaired, without the words of anybody.

@@ -81,7 +81,7 @@ const ruleRecall = "recall"
 // unbound is a request without the thinking that another tool makes invalid: models that
 // bind thinking bind it to the tools, too. Nil: it cannot go.
 func (a *aim) unbound(r *wire.Request) (*wire.Request, []wire.Change) {
-	if !r.Profile.BindsThinking() {
+	if a.kept || !r.Profile.BindsThinking() {
 		return r, nil
 	}
 	var drop []transcript.BlockID

@@ -138,7 +138,10 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	x := &exchange{
 		t: t, in: req, began: time.Now(),
-		aim: aim{policy: t.policy(), read: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, unfitted: counted, prune: t.Prune, long: asksLong(req.Header), conversations: t.Conversations, upstream: cmp.Or(t.upstream, req.URL.Host), recall: t.Recall},
+		aim: aim{
+			policy: t.policy(), read: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, unfitted: counted, prune: t.Prune, long: asksLong(req.Header),
+			conversations: t.Conversations, upstream: cmp.Or(t.upstream, req.URL.Host), anthropic: anthropics(t.upstream, req.URL.Hostname()), recall: t.Recall,
+		},
 	}
 	if t.Recall != nil {
 		x.aim.owner = x.owner()
@@ -296,6 +299,9 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 		out.Header = out.Header.Clone()
 		out.Header.Set("Accept-Encoding", "identity")
 	}
+	if len(x.o.betas) > 0 {
+		out.Header = withBetas(out.Header, x.o.betas)
+	}
 	if out.Header.Get("Expect") != "" {
 		out.Header = out.Header.Clone()
 		out.Header.Del("Expect") // it has been met: the body is here
@@ -315,6 +321,9 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 
 // replied says in the headers of a reply what was done, and waits for its end.
 func (x *exchange) replied(resp *http.Response) *http.Response {
+	if resp.StatusCode < 400 {
+		x.t.Conversations.Learn(x.o.key, x.o.taught)
+	}
 	x.rec.Waited = time.Since(x.began)
 	x.rec.Status = resp.StatusCode
 	x.rec.settle(x.o)

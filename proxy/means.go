@@ -1,0 +1,153 @@
+package proxy
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
+)
+
+// meansRefused is what a refusal is healed for that is about what the provider was asked to
+// do by itself: the same is done here instead.
+const meansRefused = "provider-means"
+
+// boundRule is the rule that thinking breaks which is bound to something else.
+const boundRule = "thinking-altered"
+
+// anthropics reports whether an upstream is Anthropic's: nobody else is asked for its means.
+func anthropics(upstream, host string) bool {
+	return upstream == "anthropic" || host == "api.anthropic.com" || strings.HasSuffix(host, ".anthropic.com")
+}
+
+// The header in which betas are named, and the one of the option that drops thinking.
+const (
+	betaHeader = "Anthropic-Beta"
+	bindBeta   = "thinking-binding-controls-2026-08-01"
+)
+
+// droppable says whether the provider can be told to drop thinking that is bound to something
+// else, and whether the client has told it already. Thinking that is off, or has a budget,
+// is not touched.
+func (a *aim) droppable(r *wire.Request) (can, told bool) {
+	if !a.anthropic || a.own || a.known.Own || r.Dialect != wire.Anthropic || !r.Profile.BindsThinking() {
+		return false, false
+	}
+	thinking, ok := member(r.Raw(), whole(r.Raw()), "thinking")
+	if !ok {
+		return true, false
+	}
+	kind, _ := member(r.Raw(), thinking, "type")
+	binding, bound := member(r.Raw(), thinking, "block_binding")
+	if bound {
+		return false, bytes.Contains(r.Raw()[binding.Start:binding.End], []byte(`"drop_block"`))
+	}
+	return string(r.Raw()[kind.Start:kind.End]) == `"adaptive"`, false
+}
+
+// bound settles what becomes of thinking that the changes of a plan make invalid. It is left
+// out, unless the provider has been told to drop it, or that costs less: then keep is set,
+// and the plan is made again.
+func (a *aim) bound(r *wire.Request, pl *pare.Plan) (keep bool) {
+	can, _ := a.droppable(r)
+	if !can || a.policy.Means.DropThinking == pare.Never {
+		return false
+	}
+	lost := 0
+	for _, c := range pl.Changes() {
+		if c.Rule == boundRule {
+			lost -= c.Bytes
+		}
+	}
+	switch {
+	case lost == 0:
+		return false
+	case a.policy.Means.DropThinking == pare.Always:
+		return true
+	}
+	// The option is part of what the cache of messages depends on: what stands in front of the
+	// first change is written again. Without it, all that the model will think is left out
+	// again and again, and thought again; we expect a quarter of what there was so far, at five
+	// times the price of input.
+	terms := tokens.CacheOf(a.model(r))
+	return int64(terms.Write-terms.Read)*int64(ahead(r, pl)) <= 5*1000/4*int64(lost)
+}
+
+// ahead is how many bytes of messages stand in front of the first change of a plan.
+func ahead(r *wire.Request, pl *pare.Plan) int {
+	was, is := r.Raw(), pl.Result().Raw()
+	same := 0
+	for same < min(len(was), len(is)) && was[same] == is[same] {
+		same++
+	}
+	list, _ := member(was, whole(was), r.Dialect.List())
+	return max(0, min(same, list.End)-list.Start)
+}
+
+// healsByDropping reports whether a refusal of bound thinking is healed by the provider's
+// option. Once, leaving out what there is will do; who is refused again changes what stands
+// in front, and will again.
+func (a *aim) healsByDropping(r *wire.Request) bool {
+	if a.heal == nil || a.heal.Source != "anthropic/thinking-prefix-binding" {
+		return false
+	}
+	can, _ := a.droppable(r)
+	switch a.policy.Means.DropThinking {
+	case pare.Never:
+		return false
+	case pare.ByCost:
+		return can && slices.Contains(a.known.Rules, boundRule)
+	}
+	return can
+}
+
+// dropping is a body that tells the provider to drop thinking that is bound to something else.
+func dropping(body []byte) ([]byte, wire.Change, error) {
+	const option = `{"prefix_mismatch_behavior":"drop_block"}`
+	edit := jsonspan.SetMember(body, whole(body), "thinking", []byte(`{"type":"adaptive","block_binding":`+option+`}`))
+	if thinking, ok := member(body, whole(body), "thinking"); ok {
+		edit = jsonspan.SetMember(body, thinking, "block_binding", []byte(option))
+	}
+	out, err := jsonspan.Splice(body, []jsonspan.Edit{edit})
+	return out, wire.Change{
+		Action: "insert", Rule: boundRule, Path: "thinking.block_binding", IDs: []string{}, Bytes: len(out) - len(body),
+		Reason: "the provider is to drop thinking that a change in front of it has made invalid",
+	}, err
+}
+
+// whole is the span of the object that a body is.
+func whole(raw []byte) jsonspan.Span {
+	start := len(raw) - len(bytes.TrimLeft(raw, " \t\r\n"))
+	return jsonspan.Span{Start: start, End: len(bytes.TrimRight(raw, " \t\r\n"))}
+}
+
+// member is the value of a member of an object.
+func member(raw []byte, object jsonspan.Span, name string) (jsonspan.Span, bool) {
+	if object.Start >= object.End || raw[object.Start] != '{' {
+		return jsonspan.Span{}, false
+	}
+	m, ok := jsonspan.Find(raw, object, name)
+	return m.Value, ok
+}
+
+// withBetas adds betas to those that a request names.
+func withBetas(h http.Header, betas []string) http.Header {
+	h = h.Clone()
+	for _, b := range betas {
+		if !strings.Contains(strings.Join(h[betaHeader], ","), b) {
+			h[betaHeader] = []string{strings.Join(append(h[betaHeader], b), ",")}
+		}
+	}
+	return h
+}
+
+// aboutMeans reports whether the words of a refusal are about what the provider was asked to
+// do by itself.
+func aboutMeans(text []byte) bool {
+	return bytes.Contains(text, []byte("block_binding")) && !bytes.Contains(text, []byte("bound to a different conversation")) ||
+		bytes.Contains(text, []byte("context_management")) || bytes.Contains(text, []byte("anthropic-beta"))
+}
