@@ -64,6 +64,10 @@ func (d Dialect) List() string { return grammars[d].list }
 // ModelInURL reports whether requests name their model in the URL and not in the body.
 func (d Dialect) ModelInURL() bool { return grammars[d].modelInURL }
 
+// ContextEdits reports whether a request can ask the provider to drop thinking that is bound
+// to something else, and to clear old results by itself.
+func (d Dialect) ContextEdits() bool { return grammars[d].contextEdits }
+
 // TextMessage writes a message in which a role says text.
 func (d Dialect) TextMessage(role transcript.Role, text string) []byte {
 	return grammars[d].textMessage(role, text)

@@ -38,6 +38,9 @@ type grammar struct {
 	modelInURL bool
 	// marksFailure: a result that failed is marked, so that one without mark did not.
 	marksFailure bool
+	// contextEdits: a request can ask the provider to drop thinking that is bound to something
+	// else, and to clear results.
+	contextEdits bool
 	// countsCalls: ids may be missing, and answers are told by tool and by order.
 	countsCalls bool
 	// namesResults: results carry the name of the tool.
