@@ -3,10 +3,10 @@ package store
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Head says where a writer believes the session to be. Many goroutines may read it.
@@ -114,48 +114,90 @@ func (s *Store) append(ctx context.Context, t *tx, x *Session, head Head, entrie
 // fresh returns the entries that are not there yet, and fills in the numbers of those
 // that are.
 func (s *Store) fresh(ctx context.Context, t *tx, x *Session, rows []row) (fresh []*row, err error) {
-	byID := make(map[string]*row, len(rows))
+	ids := make([]string, len(rows))
+	seen := make(map[string]bool, len(rows))
+	for i := range rows {
+		if ids[i] = rows[i].ID; seen[ids[i]] {
+			return nil, &EntryError{i, ids[i], errors.New("the id stands twice in one append")}
+		}
+		seen[ids[i]] = true
+	}
+	there, err := s.byIDs(ctx, t, x, ids)
+	if err != nil {
+		return nil, err
+	}
 	for i := range rows {
 		r := &rows[i]
-		if twin := byID[r.ID]; twin != nil {
-			return nil, &EntryError{i, r.ID, errors.New("the id stands twice in one append")}
-		}
-		byID[r.ID] = r
-		seq, sum, err := s.byID(ctx, t, x, r.ID)
-		if err != nil {
-			return nil, err
-		}
+		old, ok := there[r.ID]
 		switch {
-		case seq == 0:
+		case !ok:
 			fresh = append(fresh, r)
 			continue
-		case !bytes.Equal(sum, r.sum[:]):
-			return nil, &DuplicateError{Key: x.Key, ID: r.ID, Seq: seq}
-		case !x.state.visible(seq):
-			return nil, &DuplicateError{Key: x.Key, ID: r.ID, Seq: seq, Reverted: true}
+		case !bytes.Equal(old.sum, r.sum[:]):
+			return nil, &DuplicateError{Key: x.Key, ID: r.ID, Seq: old.seq}
+		case !x.state.visible(old.seq):
+			return nil, &DuplicateError{Key: x.Key, ID: r.ID, Seq: old.seq, Reverted: true}
 		}
-		r.Seq = seq
+		r.Seq = old.seq
 	}
 	return fresh, nil
 }
 
-// byID finds an entry of the session, reverted ones included; seq is 0 if there is none.
-func (s *Store) byID(ctx context.Context, t *tx, x *Session, id string) (seq int64, sum []byte, err error) {
+// An identity is where the entry of an id is, and what.
+type identity struct {
+	seq int64
+	sum []byte
+}
+
+// byIDs finds entries of the session, reverted ones included, many with one statement.
+func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map[string]identity, error) {
+	const most = 64
+	found := make(map[string]identity)
 	look := func(sid, from, upto int64) error {
-		err := t.row(ctx, `SELECT seq, sum FROM entries WHERE sid = ? AND id = ? AND seq BETWEEN ? AND ?`, sid, id, from, upto).Scan(&seq, &sum)
-		if errors.Is(err, sql.ErrNoRows) {
+		if from > upto {
 			return nil
 		}
-		return err
+		for list := range slices.Chunk(ids, most) {
+			n := 1
+			if len(list) > 1 { // two statements are enough: the last id fills the larger one
+				n = most
+			}
+			args := append(make([]any, 0, n+1), sid)
+			for i := range n {
+				args = append(args, list[min(i, len(list)-1)])
+			}
+			marks := strings.Repeat(", ?", n-1)
+			err := t.each(ctx, func(scan func(...any) error) error {
+				var id string
+				var at identity
+				if err := scan(&id, &at.seq, &at.sum); err != nil {
+					return err
+				}
+				if at.seq >= from && at.seq <= upto {
+					found[id] = at
+				}
+				return nil
+			}, `SELECT id, seq, sum FROM entries WHERE sid = ? AND id IN (?`+marks+`)`, args...)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	from := int64(1)
 	for _, p := range x.state.Lineage {
-		if err := look(p.SID, from, p.Upto); err != nil || seq > 0 {
-			return seq, sum, err
+		if err := look(p.SID, from, p.Upto); err != nil {
+			return nil, err
 		}
 		from = p.Upto + 1
 	}
-	return seq, sum, look(x.sid, from, x.Head)
+	return found, look(x.sid, from, x.Head)
+}
+
+// byID finds an entry of the session, reverted ones included; seq is 0 if there is none.
+func (s *Store) byID(ctx context.Context, t *tx, x *Session, id string) (seq int64, sum []byte, err error) {
+	found, err := s.byIDs(ctx, t, x, []string{id})
+	return found[id].seq, found[id].sum, err
 }
 
 // meets is an error if the writer must see first what it has missed.
@@ -222,134 +264,6 @@ func touches(missed []Entry, fresh []*row) string {
 		}
 	}
 	return ""
-}
-
-// insert writes entries at the end.
-func (s *Store) insert(ctx context.Context, t *tx, x *Session, fresh []*row) error {
-	now := s.now()
-	for _, r := range fresh {
-		x.Head++
-		x.cum += r.weight
-		r.Seq, r.cum, r.At = x.Head, x.cum, s.o.Now().UTC()
-		if err := s.media(ctx, t, x, r); err != nil {
-			return err
-		}
-		if _, err := t.exec(ctx, `INSERT INTO entries (sid, seq, id, kind, flags, weight, cum, size, sum, codec, at, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			x.sid, r.Seq, r.ID, string(r.Kind), r.flags, r.weight, r.cum, len(r.Raw), r.sum[:], r.codec, now, r.stored); err != nil {
-			return err
-		}
-		if err := s.pair(ctx, t, x, r); err != nil {
-			return err
-		}
-	}
-	_, err := t.exec(ctx, `UPDATE sessions SET head = ?, cum = ?, dialect = ?, state = ?, updated_at = ? WHERE sid = ?`, x.Head, x.cum, x.Dialect, x.state.encode(), now, x.sid)
-	return err
-}
-
-// media stores the media of an entry, each one once.
-func (s *Store) media(ctx context.Context, t *tx, x *Session, r *row) error {
-	if len(r.media) > 0 {
-		if err := s.eng.guard(ctx, t, false); err != nil {
-			return err
-		}
-	}
-	for _, m := range r.media {
-		if _, err := t.exec(ctx, `INSERT INTO blobs (sum, size, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, m.sum[:], len(m.data), m.data); err != nil {
-			return err
-		}
-		if _, err := t.exec(ctx, `INSERT INTO blob_uses (sum, sid, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, m.sum[:], x.sid, r.Seq); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// pair writes down the calls of an entry, and which calls its results answer: of an
-// id the last one that is open, of a name the first one of the newest that are open.
-func (s *Store) pair(ctx context.Context, t *tx, x *Session, r *row) error {
-	for i := range r.Calls {
-		c := &r.Calls[i]
-		if _, err := t.exec(ctx, `INSERT INTO calls (sid, seq, no, call_id, tool, family) VALUES (?, ?, ?, ?, ?, ?)`, x.sid, r.Seq, c.No, c.ID, c.Tool, c.family); err != nil {
-			return err
-		}
-	}
-	for i := range r.Answers {
-		c := &r.Answers[i]
-		seq, no, err := s.openCall(ctx, t, x, *c)
-		if err != nil {
-			return err
-		}
-		c.Seq, c.No = seq, no
-		if _, err := t.exec(ctx, `INSERT INTO answers (sid, seq, no, call_id, tool, family, call_seq, call_no) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-			x.sid, r.Seq, i, c.ID, c.Tool, c.family, seq, no); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// openCall finds the call that a result answers; seq is 0 if there is none.
-func (s *Store) openCall(ctx context.Context, t *tx, x *Session, c Call) (seq int64, no int, err error) {
-	type place struct {
-		sid, seq int64
-		no       int
-	}
-	where, args := `call_id = ?`, []any{c.ID}
-	if c.ID == "" {
-		where, args = `call_id = '' AND tool = ?`, []any{c.Tool}
-	}
-	for _, st := range slices.Backward(x.stretches(1, x.Head)) {
-		var found []place
-		err := t.each(ctx, func(scan func(...any) error) error {
-			p := place{sid: st.sid}
-			if err := scan(&p.seq, &p.no); err != nil {
-				return err
-			}
-			found = append(found, p)
-			return nil
-		}, `SELECT seq, no FROM calls WHERE sid = ? AND seq BETWEEN ? AND ? AND family = ? AND `+where+` ORDER BY seq DESC, no DESC LIMIT 64`,
-			append([]any{st.sid, st.from, st.to, c.family}, args...)...)
-		if err != nil {
-			return 0, 0, err
-		}
-		for _, p := range found {
-			done, err := s.answered(ctx, t, x, p.seq, p.no)
-			switch {
-			case err != nil:
-				return 0, 0, err
-			case done && seq > 0: // behind it are all that are open by name
-				return seq, no, nil
-			case done:
-				continue
-			}
-			seq, no = p.seq, p.no
-			if c.ID != "" {
-				return seq, no, nil
-			}
-		}
-		if seq > 0 || len(found) > 0 {
-			return seq, no, nil
-		}
-	}
-	return 0, 0, nil
-}
-
-// answered reports whether a result that is in force answers a call.
-func (s *Store) answered(ctx context.Context, t *tx, x *Session, seq int64, no int) (bool, error) {
-	done := false
-	for _, st := range x.stretches(seq, x.Head) {
-		err := t.each(ctx, func(scan func(...any) error) error {
-			done = true
-			return errStop
-		}, `SELECT 1 FROM answers WHERE sid = ? AND call_seq = ? AND call_no = ? AND seq BETWEEN ? AND ? LIMIT 1`, st.sid, seq, no, st.from, st.to)
-		if err != nil && !errors.Is(err, errStop) {
-			return false, err
-		}
-		if done {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // entries reads entries in force between two numbers, oldest first, at most so many.

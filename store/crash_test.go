@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -204,23 +205,35 @@ func verify(t *testing.T, st *store.Store, acked map[string][]string) {
 	}
 }
 
-// Eight processes open a file that is not there yet.
+// Eight processes open a database that is empty, and bring its tables up to date.
 func TestOpenedByEightAtOnce(t *testing.T) {
-	rounds := min(trial.Size(8), 1000)
-	defer func() { t.Logf("%d fresh files", rounds) }()
+	t.Run("sqlite", func(t *testing.T) {
+		openedByEight(t, min(trial.Size(5), 1000), func() string { return filepath.Join(t.TempDir(), "new.db") })
+	})
+	t.Run("postgres", func(t *testing.T) {
+		openedByEight(t, min(trial.Size(2), 200), func() string { return pgtest.DSN(t) })
+	})
+}
+
+func openedByEight(t *testing.T, rounds int, fresh func() string) {
+	failed := 0
 	for range rounds {
-		path := filepath.Join(t.TempDir(), "new.db")
+		dsn := fresh()
 		var wait sync.WaitGroup
+		var broken atomic.Int64
 		for range 8 {
 			wait.Go(func() {
-				out, err := exec.Command(os.Args[0], "child", "open", path).CombinedOutput()
+				out, err := exec.Command(os.Args[0], "child", "open", dsn).CombinedOutput()
 				if err != nil {
+					broken.Add(1)
 					t.Errorf("%v: %s", err, out)
 				}
 			})
 		}
 		wait.Wait()
+		failed += int(broken.Load())
 	}
+	t.Logf("%d fresh databases, opened by 8 processes each: %d of %d failed", rounds, failed, 8*rounds)
 }
 
 // PostgreSQL ends in the middle of transactions and is started again.

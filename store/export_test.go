@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"modernc.org/sqlite"
+)
 
 // Routes are the rows of the handler's table, for the tests.
 func Routes() (all [][2]string) {
@@ -36,4 +40,56 @@ func HoldLock(s *Store, key Key, f func()) error {
 		f()
 		return nil
 	})
+}
+
+// WindowWork is what the database does for a window: on PostgreSQL the rows that it reads,
+// on SQLite the pages that it looks at, in its cache or not.
+func WindowWork(s *Store, key Key, ask Ask) (work int, err error) {
+	ctx := context.Background()
+	pages := func() (n int) {
+		s.db.SetMaxOpenConns(1) // the counters are those of a connection
+		conn, err := s.db.Conn(ctx)
+		if err != nil {
+			panic(err)
+		}
+		defer conn.Close()
+		conn.Raw(func(c any) error {
+			for _, op := range []sqlite.DBStatusOp{sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss} {
+				k, _, err := c.(sqlite.DBStatus).Status(op, false)
+				if err != nil {
+					panic(err)
+				}
+				n += k
+			}
+			return nil
+		})
+		return n
+	}
+	before := 0
+	if s.Engine() == "sqlite" {
+		before = pages()
+	}
+	rows := func(t *tx) (n int) {
+		if s.Engine() == "sqlite" {
+			return 0
+		}
+		if err := t.row(ctx, `SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) FROM pg_stat_xact_user_tables`).Scan(&n); err != nil {
+			panic(err)
+		}
+		return n
+	}
+	err = s.read(ctx, func(t *tx) error {
+		before := rows(t)
+		x, err := s.live(ctx, t, key, false)
+		if err != nil {
+			return err
+		}
+		_, err = s.load(ctx, t, x, reachOf(x, ask.policy(x)))
+		work = rows(t) - before
+		return err
+	})
+	if s.Engine() == "sqlite" {
+		work = pages() - before
+	}
+	return work, err
 }

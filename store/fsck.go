@@ -297,8 +297,12 @@ func (c *checkup) repair1(e *scanned, r *row) error {
 	}
 	r.Seq = e.Seq
 	at := *c.x
-	at.Head = e.Seq - 1
-	return c.s.pair(c.ctx, c.t, &at, r)
+	at.Head = e.Seq
+	b := c.s.batch(c.ctx, c.t, &at)
+	if err := b.pair(r); err != nil {
+		return err
+	}
+	return b.flush()
 }
 
 // ranges: compactions end at cuts and do not overlap.

@@ -150,21 +150,23 @@ func (s *Store) wholeTo(ctx context.Context, t *tx, x *Session, seq int64) (int6
 }
 
 // straddle asks something of the exchanges whose call stands in front of an entry and
-// whose answer is that entry or stands behind it, both in force.
+// whose answer is that entry or stands behind it, both in force. It reads the answers
+// behind the entry that are near or far from their calls: what stands in front of it is
+// not looked at, so a boundary near the end costs little in the longest history.
 func (s *Store) straddle(ctx context.Context, t *tx, x *Session, before int64, what string) (sql.NullInt64, error) {
 	var best sql.NullInt64
 	for _, st := range x.stretches(before, x.Head) {
-		for _, where := range []string{`seq BETWEEN ? AND ?`, `seq - call_seq > 64 AND seq BETWEEN ? AND ?`} {
-			to := st.to
-			if where[:7] == `seq BET` {
-				to = min(to, before+near)
+		for _, far := range []bool{false, true} {
+			query, to := `SELECT seq, call_seq FROM answers WHERE sid = ? AND seq BETWEEN ? AND ?`, min(st.to, before+near)
+			if far {
+				query, to = query+` AND seq - call_seq > 64`, st.to
 			}
 			err := t.each(ctx, func(scan func(...any) error) error {
 				var seq, call int64
 				if err := scan(&seq, &call); err != nil {
 					return err
 				}
-				if !x.state.visible(call) {
+				if call == 0 || call >= before || !x.state.visible(call) {
 					return nil
 				}
 				v := seq
@@ -175,7 +177,7 @@ func (s *Store) straddle(ctx context.Context, t *tx, x *Session, before int64, w
 					best = sql.NullInt64{Int64: v, Valid: true}
 				}
 				return nil
-			}, `SELECT seq, call_seq FROM answers WHERE sid = ? AND call_seq > 0 AND call_seq < ? AND `+where, st.sid, before, st.from, to)
+			}, query, st.sid, st.from, to)
 			if err != nil {
 				return best, err
 			}

@@ -34,6 +34,8 @@ func openPostgres(dsn string) (*sql.DB, engine, error) {
 		"application_name": "pare",
 		// Every statement is small, and known: planning it each time costs more than running it.
 		"plan_cache_mode": "force_generic_plan",
+		// A plan must not turn into a scan of a table because it was small when it was analysed.
+		"enable_seqscan": "off",
 		// A machine that vanishes in the middle of a transaction holds its locks until the
 		// server notices; left alone, that may take hours.
 		"idle_in_transaction_session_timeout": "60000",

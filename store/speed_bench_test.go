@@ -197,20 +197,12 @@ func BenchmarkHistory(b *testing.B) {
 			lengths = []int{100, 1000, 10_000}
 		}
 		talks := make([]*talk, len(lengths))
+		begin, total := time.Now(), 0
 		for i, n := range lengths {
-			talks[i] = &talk{r: rand.New(rand.NewPCG(uint64(n), 1))}
-			key := create(b, st, fmt.Sprintf("h%d", n))
-			for done := 0; done < n; {
-				var list []store.Entry
-				for range min(2000, n-done) {
-					list = append(list, store.Message(fmt.Sprintf("m%d", done), talks[i].next()))
-					done++
-				}
-				if _, err := st.Append(ctx, key, store.Anywhere, list...); err != nil {
-					b.Fatal(err)
-				}
-			}
+			talks[i] = chat(b, st, create(b, st, fmt.Sprintf("h%d", n)), n)
+			total += n
 		}
+		b.ReportMetric(float64(total)/time.Since(begin).Seconds(), "messages/s-in-large-appends")
 		p := &pare.Policy{Window: &pare.Window{Tokens: 100_000, Low: 70_000}}
 		appends, windows := make([][]time.Duration, len(lengths)), make([][]time.Duration, len(lengths))
 		for range 25 {
