@@ -38,7 +38,8 @@ func (anthropic) element(p *parser) {
 	start := p.Offset()
 	var role, content field
 	configures := false
-	for k := range p.members {
+	p.Enter()
+	for k, ok := p.key(); ok; k, ok = p.key() {
 		switch string(k) {
 		case "role":
 			role = p.value()
@@ -132,7 +133,8 @@ type nestedRef struct {
 func (p *parser) anthropicBlock(j int) {
 	start := p.Offset()
 	var f blockFields
-	for k := range p.members {
+	p.Enter()
+	for k, ok := p.key(); ok; k, ok = p.key() {
 		switch string(k) {
 		case "type":
 			f.typ = p.value()
@@ -225,12 +227,12 @@ func (p *parser) addAnthropicBlock(j int, span transcript.Span, f *blockFields) 
 	case t == "tool_use":
 		b.CallID, b.Tool = p.text(f.id), p.text(f.name)
 		add(transcript.Call, f.input)
-		p.callNotes(f)
+		p.callNotes(f, b.CallID)
 	case t == "tool_result":
 		b.CallID = p.text(f.useID)
 		b.Failed = f.isError.kind == jsonspan.Bool && p.raw[f.isError.span.Start] == 't'
 		add(transcript.Result, f.content)
-		p.resultNotes(f, b.Failed)
+		p.resultNotes(f, b.CallID, b.Failed)
 	case t == "server_tool_use", t == "mcp_tool_use":
 		b.CallID, b.Tool = p.text(f.id), p.text(f.name)
 		if t == "mcp_tool_use" {
@@ -302,12 +304,11 @@ func (p *parser) addAnthropicBlock(j int, span transcript.Span, f *blockFields) 
 // sharedNotes are about any block.
 func (p *parser) sharedNotes(t string, f *blockFields) {
 	n := len(p.blocks) - 1
-	for _, s := range [...]struct {
-		f    field
-		name string
-	}{{f.id, "id"}, {f.useID, "tool_use_id"}, {f.name, "name"}, {f.text, "text"}, {f.thinking, "thinking"}} {
-		p.wantString(s.f, n, s.name)
-	}
+	p.wantString(&f.id, n, "id")
+	p.wantString(&f.useID, n, "tool_use_id")
+	p.wantString(&f.name, n, "name")
+	p.wantString(&f.text, n, "text")
+	p.wantString(&f.thinking, n, "thinking")
 	for _, o := range f.others {
 		members, ok := known[t]
 		switch {
@@ -352,8 +353,7 @@ func (p *parser) textNotes(f *blockFields) {
 	}
 }
 
-func (p *parser) callNotes(f *blockFields) {
-	id := p.text(f.id)
+func (p *parser) callNotes(f *blockFields, id string) {
 	switch {
 	case f.id.absent():
 		p.noteBlock(callIDMissing, "", "")
@@ -387,8 +387,7 @@ func (p *parser) tieCaller(call transcript.BlockID, id string) {
 	}
 }
 
-func (p *parser) resultNotes(f *blockFields, failed bool) {
-	id := p.text(f.useID)
+func (p *parser) resultNotes(f *blockFields, id string, failed bool) {
 	switch {
 	case f.useID.absent():
 		p.noteBlock(idMissing, "", "")

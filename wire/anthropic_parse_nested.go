@@ -94,7 +94,8 @@ func (p *parser) nestedItem(n *nested, i int) {
 		return
 	}
 	var typ, name, encrypted field
-	for k := range p.members {
+	p.Enter()
+	for k, ok := p.key(); ok; k, ok = p.key() {
 		switch string(k) {
 		case "type":
 			typ = p.value()

@@ -115,7 +115,7 @@ func (p *parser) bedrockBlock(j int) {
 }
 
 func (p *parser) bedrockText(f field) {
-	p.wantString(f, len(p.blocks)-1, "text")
+	p.wantString(&f, len(p.blocks)-1, "text")
 	if f.absent() || p.blank(f) {
 		p.noteBlock(blankTextBlock, "", "")
 	}
@@ -153,8 +153,8 @@ func (p *parser) bedrockUse(b *transcript.Block) func() {
 	tool := b.Tool
 	return func() {
 		n := len(p.blocks) - 1
-		p.wantString(id, n, "toolUse.toolUseId")
-		p.wantString(name, n, "toolUse.name")
+		p.wantString(&id, n, "toolUse.toolUseId")
+		p.wantString(&name, n, "toolUse.name")
 		if id.absent() {
 			p.noteBlock(callIDMissing, "", "toolUseId")
 		}
@@ -212,7 +212,7 @@ func (p *parser) bedrockResult(b *transcript.Block) func() {
 	}
 	failed := b.Failed
 	return func() {
-		p.wantString(id, len(p.blocks)-1, "toolResult.toolUseId")
+		p.wantString(&id, len(p.blocks)-1, "toolResult.toolUseId")
 		if id.absent() {
 			p.noteBlock(idMissing, "", "")
 		}

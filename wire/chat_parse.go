@@ -181,7 +181,7 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 	if f.legacyCall {
 		p.note(legacyFunction, -1, "", "")
 	}
-	p.wantString(f.callID, -1, "tool_call_id")
+	p.wantString(&f.callID, -1, "tool_call_id")
 	p.endMessage(span, m.Role == transcript.User)
 }
 
@@ -236,7 +236,7 @@ func (p *parser) chatResult(i int, span jsonspan.Span, f *chatFields) {
 	case f.callID.kind == jsonspan.String:
 		p.chatID(b.CallID)
 	}
-	p.wantString(f.callID, len(p.blocks)-1, "tool_call_id")
+	p.wantString(&f.callID, len(p.blocks)-1, "tool_call_id")
 	switch f.content.kind {
 	case jsonspan.Invalid, jsonspan.Null:
 		p.noteBlock(nullContentOther, "", "")
@@ -299,7 +299,7 @@ func (p *parser) chatPart(j int) {
 			b.Body = tspan(text.span)
 		}
 		p.block(b, w)
-		p.wantString(text, len(p.blocks)-1, "text")
+		p.wantString(&text, len(p.blocks)-1, "text")
 	case "image_url", "image", "input_audio", "file", "document_url", "video_url":
 		b.Kind = transcript.Media
 		p.block(b, w)
@@ -362,8 +362,8 @@ func (p *parser) chatCall(j int) {
 	}
 	p.block(b, w)
 	n := len(p.blocks) - 1
-	p.wantString(id, n, "id")
-	p.wantString(name, n, "function.name")
+	p.wantString(&id, n, "id")
+	p.wantString(&name, n, "function.name")
 	switch {
 	case id.absent():
 		p.noteBlock(callIDMissing, "", "")

@@ -221,8 +221,8 @@ func (p *parser) partNotes(f *partFields) {
 	case f.text.absent() && !signed && !f.md:
 		p.noteBlock(emptyPart, "", "")
 	}
-	p.wantString(f.id, n, "id")
-	p.wantString(f.name, n, "name")
+	p.wantString(&f.id, n, "id")
+	p.wantString(&f.name, n, "name")
 	switch {
 	case f.call:
 		if f.name.absent() || f.name.empty() {

@@ -237,13 +237,13 @@ func (p *parser) stepNotes(t string, f *stepFields) {
 		if f.typ.absent() {
 			p.noteBlock(typeMissing, "", "")
 		} else {
-			p.wantString(f.typ, n, "type")
+			p.wantString(&f.typ, n, "type")
 		}
 	}
 	switch b.Kind {
 	case transcript.Call:
-		p.wantString(f.id, n, "id")
-		p.wantString(f.name, n, "name")
+		p.wantString(&f.id, n, "id")
+		p.wantString(&f.name, n, "name")
 		p.stepID(f.id, f.callID, "id", "call_id", callIDMissing)
 		if f.name.absent() || f.name.empty() {
 			p.noteBlock(nameEmpty, "", "")
@@ -252,8 +252,8 @@ func (p *parser) stepNotes(t string, f *stepFields) {
 			p.noteBlock(argsNotObject, "", f.args.kind.String())
 		}
 	case transcript.Result:
-		p.wantString(f.callID, n, "call_id")
-		p.wantString(f.name, n, "name")
+		p.wantString(&f.callID, n, "call_id")
+		p.wantString(&f.name, n, "name")
 		p.stepID(f.callID, f.id, "call_id", "id", idMissing)
 		if f.name.absent() || f.name.empty() {
 			p.noteBlock(nameMissing, "", "")
@@ -266,7 +266,7 @@ func (p *parser) stepNotes(t string, f *stepFields) {
 		case f.text.absent() || f.text.empty():
 			p.noteBlock(emptyText, "", "")
 		default:
-			p.wantString(f.text, n, "text")
+			p.wantString(&f.text, n, "text")
 		}
 		p.strangerID(f.id)
 	case transcript.Thinking:

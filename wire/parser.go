@@ -14,21 +14,15 @@ import (
 // has what they share.
 type parser struct {
 	jsonspan.Scanner
-	raw      []byte
-	dialect  Dialect
-	g        *grammar
-	head     head
-	list     jsonspan.Span
-	bare     bool
-	messages []transcript.Message
-	blocks   []transcript.Block
-	where    []place
-	extra    []facts
-	frame    []frame
-	ties     []transcript.Tie
-	servers  map[string]transcript.BlockID // the latest server call of each id
-	asked    map[string]*askers            // by call id; see ask
-	notes    []note
+	raw     []byte
+	dialect Dialect
+	g       *grammar
+	head    head
+	list    jsonspan.Span
+	bare    bool
+	pages
+	servers map[string]transcript.BlockID // the latest server call of each id
+	asked   map[string]*askers            // by call id; see ask
 	// listNotes is how many notes are about what stands in front of the list.
 	listNotes int
 	turn      int
@@ -39,6 +33,25 @@ type parser struct {
 	names     strings.Builder // chunk that ids and names are cut from
 	last      string          // the name cut last; tools repeat
 	lent      bool            // names may point into raw: nothing outlives the call
+}
+
+// Pages are the index that a parser writes.
+type pages struct {
+	messages []transcript.Message
+	blocks   []transcript.Block
+	where    []place
+	extra    []facts
+	frame    []frame
+	ties     []transcript.Tie
+	notes    []note
+}
+
+// clone returns a copy with no room to grow.
+func (p pages) clone() pages {
+	return pages{
+		slices.Clone(p.messages), slices.Clone(p.blocks), slices.Clone(p.where), slices.Clone(p.extra), slices.Clone(p.frame),
+		slices.Clone(p.ties), slices.Clone(p.notes),
+	}
 }
 
 // reset makes p ready for another body, in the same memory.
@@ -83,11 +96,8 @@ func (f field) absent() bool { return f.kind == jsonspan.Invalid || f.kind == js
 
 // value reads the next value without looking into it.
 func (p *parser) value() field {
-	k := p.Peek()
-	if k == jsonspan.String {
-		return field{k, p.Str()}
-	}
-	return field{k, p.Skip()}
+	k, span := p.Value()
+	return field{k, span}
 }
 
 // bytes returns the raw bytes of a span.

@@ -12,6 +12,9 @@ import (
 // many as the rest of the bytes will bring, so that a large index is moved once or
 // twice and not twenty times.
 func (p *parser) more(n, offset int) int {
+	if n == 0 {
+		return max(len(p.raw)/2048, 16)
+	}
 	if n < 256 || offset <= 0 {
 		return max(n, 16)
 	}
@@ -182,7 +185,7 @@ func (p *parser) noteHead(f fault, path, arg string) {
 
 // wantString notes a member that should be a string and is not. Missing and null
 // ones are for the caller to judge.
-func (p *parser) wantString(f field, b int, name string) {
+func (p *parser) wantString(f *field, b int, name string) {
 	if !f.absent() && f.kind != jsonspan.String {
 		p.note(wrongType, b, name, "expected a string, found "+f.kind.String())
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"strconv"
+	"sync"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -58,17 +59,39 @@ var ErrNotRequest = errors.New("not a request: expected an object with messages,
 // else is left to Check. The request keeps raw and must be the only one to hold
 // it: raw must not change afterwards.
 func Parse(raw []byte, o Options) (*Request, error) {
-	p := new(parser)
+	p := parsers.Get().(*parser)
+	defer p.release()
 	prof, err := p.read(raw, &o, ResolveProfile)
 	if err != nil {
 		return nil, err
 	}
 	r := new(Request)
+	room := p.pages
+	if cap(room.blocks) <= roomy { // else the request may have it
+		p.pages = room.clone()
+	}
 	p.finish(r, prof, transcript.New)
+	p.pages = room
 	if err := r.settle(o); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// parsers keep the room in which an index grows, so that a request takes no more than it
+// needs.
+var parsers = sync.Pool{New: func() any { return new(parser) }}
+
+// release lets go of everything but the room, and of that if it is large.
+func (p *parser) release() {
+	if cap(p.blocks) > roomy {
+		return
+	}
+	clear(p.blocks)
+	clear(p.notes)
+	p.head = head{} // the request has it
+	p.reset(nil, Auto, jsonspan.Structural)
+	parsers.Put(p)
 }
 
 // settle keeps what r was parsed with. A body whose dialect was detected may turn out to

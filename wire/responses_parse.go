@@ -304,9 +304,9 @@ func (p *parser) ask(b transcript.Block) {
 func (p *parser) itemNotes(t string, kind itemType, f *itemFields) {
 	b := &p.blocks[len(p.blocks)-1]
 	n := len(p.blocks) - 1
-	p.wantString(f.id, n, "id")
-	p.wantString(f.callID, n, "call_id")
-	p.wantString(f.name, n, "name")
+	p.wantString(&f.id, n, "id")
+	p.wantString(&f.callID, n, "call_id")
+	p.wantString(&f.name, n, "name")
 	if kind.prefix != "" {
 		p.itemID(f.id, kind.prefix)
 	}

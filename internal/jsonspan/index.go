@@ -12,7 +12,6 @@ import (
 // wrong inside of a string is kept until the walk comes to it, so that the first error of
 // the document is the one that is reported.
 type index struct {
-	on      bool
 	strict  bool
 	base    int // no offset in at is below it, and none 4 GB above
 	next, n int // the quotes at[next:n] have not been read
@@ -33,13 +32,22 @@ const (
 )
 
 func (x *index) reset(strict bool) {
-	x.on, x.strict, x.next, x.n, x.pos, x.ahead = true, strict, 0, 0, -1, firstAhead
+	x.strict, x.next, x.n, x.pos, x.ahead = strict, 0, 0, -1, firstAhead
 	x.escaped, x.inside, x.lone, x.reason = 0, 0, x.lone[:0], ""
+}
+
+// end is where the next string ends: its quotes stand side by side, and strings are read in
+// order. It is -1 if the index does not reach that far, or has flaws to tell.
+func (x *index) end() int {
+	if x.next+1 < x.n && len(x.lone) == 0 {
+		return x.base + int(x.at[(x.next+1)&(indexRoom-1)]-uint32(x.base))
+	}
+	return -1
 }
 
 // aheadEnd is str where the index does not reach, or has flaws to tell.
 func (s *Scanner) aheadEnd(start int) Span {
-	x := s.index
+	x := s.ahead
 	if x.pos < 0 {
 		x.pos = start - 1
 	}
@@ -60,8 +68,8 @@ func (s *Scanner) aheadEnd(start int) Span {
 // noEnd fails in a string that has no end, or something wrong inside.
 func (s *Scanner) noEnd(start int) Span {
 	s.loneUpTo(len(s.data))
-	if s.index.reason != "" {
-		s.fail(s.index.fault, s.index.reason)
+	if s.ahead.reason != "" {
+		s.fail(s.ahead.fault, s.ahead.reason)
 	} else {
 		s.fail(len(s.data), midString)
 	}
@@ -70,7 +78,7 @@ func (s *Scanner) noEnd(start int) Span {
 
 // loneUpTo tells of halves of pairs in front of end.
 func (s *Scanner) loneUpTo(end int) {
-	x := s.index
+	x := s.ahead
 	k := 0
 	for k < len(x.lone) && x.lone[k].Offset < end {
 		s.flaw(LoneSurrogate, x.lone[k].Offset)

@@ -95,9 +95,10 @@ type Scanner struct {
 	err           *SyntaxError
 	flaws         []Flaw
 	keys          []Span   // keys of the open objects, innermost last
-	marks         []int    // for each open object, where its keys start
+	marks         []mark   // one for each open object
 	stack         bitStack // container kinds inside skip
-	index         *index   // nil: strings are read one by one
+	index         *index   // nil: there was none so far
+	ahead         *index   // nil: strings are read one by one
 }
 
 // Reset makes s ready to scan data, keeping its buffers.
@@ -105,9 +106,7 @@ func (s *Scanner) Reset(data []byte, mode Mode) {
 	s.data, s.pos, s.depth = data, 0, 0
 	s.strict, s.fresh, s.scanned, s.anyKeyEscaped = mode == Strict, false, false, false
 	s.err, s.flaws, s.keys, s.marks = nil, nil, s.keys[:0], s.marks[:0]
-	if s.index != nil {
-		s.index.on = false
-	}
+	s.ahead = nil
 }
 
 // ReadAhead makes s look for the ends of strings in one pass ahead of the walk, until it
@@ -116,7 +115,8 @@ func (s *Scanner) ReadAhead() {
 	if s.index == nil {
 		s.index = new(index)
 	}
-	s.index.reset(s.strict)
+	s.ahead = s.index
+	s.ahead.reset(s.strict)
 }
 
 // Err returns the first error, with its pointer worked out.
@@ -201,45 +201,11 @@ func (s *Scanner) Enter() bool {
 		return false
 	}
 	if k == Object && !s.scanned {
-		s.marks = append(s.marks, len(s.keys))
+		s.marks = append(s.marks, mark{keys: len(s.keys)})
 	}
 	s.fresh = true
 	return true
 }
-
-// Key moves to the next member of the entered object and returns the span of its
-// key. It returns false at the end of the object, which it reads.
-func (s *Scanner) Key() (Span, bool) {
-	if !s.next('}') {
-		if n := len(s.marks); s.err == nil && n > 0 {
-			s.duplicates(s.keys[s.marks[n-1]:])
-			s.keys, s.marks = s.keys[:s.marks[n-1]], s.marks[:n-1]
-		}
-		return Span{}, false
-	}
-	if s.pos >= len(s.data) || s.data[s.pos] != '"' {
-		s.fail(s.pos, s.insteadOf("a key in double quotes"))
-		return Span{}, false
-	}
-	key := s.str()
-	s.space()
-	if s.err != nil {
-		return Span{}, false
-	}
-	if s.pos >= len(s.data) || s.data[s.pos] != ':' {
-		s.fail(s.pos, s.insteadOf("a colon after the key"))
-		return Span{}, false
-	}
-	s.pos++
-	s.keyEscaped = bytes.IndexByte(s.data[key.Start:key.End], '\\') >= 0
-	if !s.scanned {
-		s.keys, s.anyKeyEscaped = append(s.keys, key), s.anyKeyEscaped || s.keyEscaped
-	}
-	return key, true
-}
-
-// KeyEscaped reports whether the key read last has an escape, so that it must be decoded.
-func (s *Scanner) KeyEscaped() bool { return s.keyEscaped }
 
 // Element moves to the next element of the entered list. It returns false at the
 // end of the list, which it reads.
@@ -295,16 +261,6 @@ func (s *Scanner) Skip() Span {
 	return Span{start, s.pos}
 }
 
-// Str reads the next value, a string, and returns the span of its content. Any
-// other value is an error, so callers ask Peek first.
-func (s *Scanner) Str() Span {
-	if s.Peek() != String {
-		s.fail(s.pos, s.insteadOf("a string"))
-		return Span{s.pos, s.pos}
-	}
-	return s.str()
-}
-
 // End checks that nothing but white space follows.
 func (s *Scanner) End() {
 	if s.err != nil {
@@ -334,10 +290,8 @@ func (s *Scanner) insteadOf(want string) string {
 // str reads the string that starts at pos.
 func (s *Scanner) str() Span {
 	start := s.pos + 1
-	if x := s.index; x != nil && x.on {
-		// The quotes of a string stand side by side, and strings are read in order.
-		if x.next+1 < x.n && len(x.lone) == 0 {
-			end := x.base + int(x.at[x.next+1]-uint32(x.base))
+	if x := s.ahead; x != nil {
+		if end := x.end(); end >= 0 {
 			x.next += 2
 			s.pos = end + 1
 			return Span{start, end}
@@ -418,7 +372,7 @@ func (s *Scanner) skipContainer() {
 			s.stack.set(s.depth, obj)
 			obj = c == '{'
 			if obj && s.strict {
-				s.marks = append(s.marks, len(s.keys))
+				s.marks = append(s.marks, mark{keys: len(s.keys)})
 			}
 			s.fresh = true
 		case '"':
