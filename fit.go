@@ -166,6 +166,7 @@ func (f *fitting) decide(l *ladder.Ladder, p *Plan) (edits []blockEdit) {
 	atoms := p.mended.Transcript().Atoms()
 	p.decisions = make([]Decision, len(atoms))
 	var rungs [RungSqueeze + 1]int
+	reasons := make([]Reason, 0, len(atoms)) // one array for nearly all of them
 	for a := range p.decisions {
 		d := &p.decisions[a]
 		d.Atom, d.Protected = transcript.AtomID(a), l.Locked(transcript.AtomID(a))
@@ -176,13 +177,19 @@ func (f *fitting) decide(l *ladder.Ladder, p *Plan) (edits []blockEdit) {
 				continue
 			}
 			rungs[by]++
-			reasons := f.reasons(d.Atom, by)
+			from := len(reasons)
+			reasons = f.reasons(reasons, d.Atom, by)
+			why := reasons[from:len(reasons):len(reasons)]
 			if gone {
-				d.Action, d.Reasons = ActionDrop, reasons
+				d.Action, d.Reasons = ActionDrop, why
 				continue
 			}
-			d.Action, d.Reasons = ActionEdit, append(d.Reasons, reasons...)
-			edits = append(edits, blockEdit{wire.BlockEdit{Block: b, Text: l.Text(b)}, reasons[0]})
+			if d.Action = ActionEdit; d.Reasons == nil {
+				d.Reasons = why
+			} else {
+				d.Reasons = append(d.Reasons, why...)
+			}
+			edits = append(edits, blockEdit{wire.BlockEdit{Block: b, Text: l.Text(b)}, why[0]})
 		}
 	}
 	for r, n := range rungs {
@@ -194,11 +201,12 @@ func (f *fitting) decide(l *ladder.Ladder, p *Plan) (edits []blockEdit) {
 	return edits
 }
 
-func (f *fitting) reasons(a transcript.AtomID, by Rung) []Reason {
+// reasons appends why a rung touched an atom.
+func (f *fitting) reasons(all []Reason, a transcript.AtomID, by Rung) []Reason {
 	if by == RungRules && int(a) < len(f.votes) && len(f.votes[a].Reasons) > 0 {
-		return f.votes[a].Reasons
+		return append(all, f.votes[a].Reasons...)
 	}
-	return []Reason{{by.String(), by.why(), a}}
+	return append(all, Reason{by.String(), by.why(), a})
 }
 
 // A Rung is a step of the ladder that a window climbs: gentle first, harsh last.

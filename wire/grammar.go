@@ -181,7 +181,7 @@ func (common) resultTokens(r *Request, c Counter, blk transcript.Block) int {
 }
 
 func (common) saidTokens(_ *Request, c Counter, _ transcript.Block, text string) int {
-	return c.Count([]byte(text))
+	return c.Count(lend(text))
 }
 
 func (common) shown(d *draft, item transcript.Span) []byte {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"strings"
+	"unsafe"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -81,7 +82,7 @@ func (r *Request) BlockTokens(c Counter, b transcript.BlockID) int {
 	blk := r.t.Block(b)
 	switch blk.Kind {
 	case transcript.Call, transcript.ServerCall:
-		n := FrameTokens(c) + c.Count([]byte(blk.Tool))
+		n := FrameTokens(c) + c.Count(lend(blk.Tool))
 		if blk.Body != blk.Span && !r.inString(blk.Body) {
 			return n + c.Count(r.t.Bytes(blk.Body))
 		}
@@ -109,12 +110,15 @@ func (r *Request) SaidTokens(c Counter, b transcript.BlockID, text string) int {
 		if r.where[b].in != inFunction && !r.g.freeForm(r, blk) {
 			text = string(noteOf(text))
 		}
-		return FrameTokens(c) + c.Count([]byte(blk.Tool)) + c.Count([]byte(text))
+		return FrameTokens(c) + c.Count(lend(blk.Tool)) + c.Count(lend(text))
 	case transcript.Result, transcript.ServerResult:
 		return FrameTokens(c) + r.g.saidTokens(r, c, blk, text)
 	}
-	return c.Count([]byte(text))
+	return c.Count(lend(text))
 }
+
+// lend shows a text to a counter, which only reads it, without a copy.
+func lend(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len(text)) }
 
 // inString reports whether a span is the inside of a string.
 func (r *Request) inString(s transcript.Span) bool {

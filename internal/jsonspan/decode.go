@@ -2,6 +2,7 @@ package jsonspan
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -58,8 +59,17 @@ func decodeU(b []byte) (rune, int) {
 // AppendQuote appends text as a JSON string, quotes included. Only what must be
 // escaped is; invalid UTF-8 becomes U+FFFD.
 func AppendQuote(dst []byte, text string) []byte {
-	dst = append(dst, '"')
-	for _, r := range text {
+	dst = append(slices.Grow(dst, len(text)+2), '"')
+	plain := 0 // everything from there on can be copied
+	for i := 0; i < len(text); {
+		if c := text[i]; c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		dst = append(dst, text[plain:i]...)
+		r, n := utf8.DecodeRuneInString(text[i:])
+		i += n
+		plain = i
 		switch {
 		case r == '"' || r == '\\':
 			dst = append(dst, '\\', byte(r))
@@ -76,5 +86,5 @@ func AppendQuote(dst []byte, text string) []byte {
 			dst = utf8.AppendRune(dst, r)
 		}
 	}
-	return append(dst, '"')
+	return append(append(dst, text[plain:]...), '"')
 }

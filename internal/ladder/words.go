@@ -17,6 +17,7 @@ type words struct {
 	name  func([]byte) string           // of what is archived; nil: it is not
 	edits map[transcript.BlockID]string // what the rules put in the place of blocks
 	said  map[transcript.BlockID]string // texts that had to be decoded
+	gone  []string                      // by block: the placeholders that were asked for
 }
 
 func (w *words) text(b transcript.BlockID, v level) string {
@@ -32,6 +33,16 @@ func (w *words) text(b transcript.BlockID, v level) string {
 // cleared is the placeholder of a result.
 func (w *words) cleared(b transcript.BlockID) string {
 	t := w.r.Transcript()
+	if w.gone == nil {
+		w.gone = make([]string, len(t.Blocks()))
+	}
+	if w.gone[b] == "" {
+		w.gone[b] = w.placeholder(t, b)
+	}
+	return w.gone[b]
+}
+
+func (w *words) placeholder(t *transcript.Transcript, b transcript.BlockID) string {
 	blk := t.Block(b)
 	tool := blk.Tool
 	if x := t.ExchangeOf(b); tool == "" && x != transcript.NoExchange {
@@ -40,7 +51,10 @@ func (w *words) cleared(b transcript.BlockID) string {
 	text := make([]byte, 0, 160)
 	text = append(append(text, wire.Mark+"result of "...), Brief(tool, 64)...)
 	text = strconv.AppendInt(append(text, " ("...), int64(blk.Body.Len()), 10)
-	text = append(append(text, " bytes)"...), ofCall(blk.CallID)...)
+	text = append(text, " bytes)"...)
+	if blk.CallID != "" {
+		text = append(append(text, ", call "...), Brief(blk.CallID, 64)...)
+	}
 	text = append(text, " cleared to fit the window"...)
 	if w.name != nil {
 		text = append(append(text, "; archived as "...), w.name(t.Bytes(blk.Span))...)
@@ -111,8 +125,10 @@ func Brief(s string, n int) string {
 		}
 		s = s[:n] + "…"
 	}
-	if strings.ContainsAny(s, " \n\r\t") {
-		s = strings.Join(strings.Fields(s), " ")
+	for i := range len(s) {
+		if c := s[i]; c == ' ' || c == '\n' || c == '\r' || c == '\t' {
+			return strings.Join(strings.Fields(s), " ")
+		}
 	}
 	return s
 }
