@@ -21,7 +21,7 @@ func (x *exchange) heal(resp *http.Response) *http.Response {
 	}
 	x.rec.Tried = why.Rule
 	again := x.aim
-	again.heal, again.own = &why, why.Rule == meansRefused
+	again.heal, again.own, again.short = &why, why.Rule == meansRefused, slices.Contains(x.o.betas, clearBeta)
 	if x.o.plan != nil {
 		again.sent = x.o.plan.Result()
 	}

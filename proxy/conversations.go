@@ -30,13 +30,18 @@ type Lesson struct {
 	// Drop says that the provider is told to drop thinking that is bound to something else.
 	// Once it is, it must be at every later request.
 	Drop bool `json:"drop,omitempty"`
+	// Clear is above how many tokens, as it counts, the provider clears old results by itself,
+	// and ClearThinking that it clears old thinking, too; Short that this was not enough.
+	Clear         int  `json:"clear,omitempty"`
+	ClearThinking bool `json:"clear_thinking,omitempty"`
+	Short         bool `json:"short,omitempty"`
 	// Own says that the provider has refused to do anything by itself.
 	Own bool `json:"own,omitempty"`
 }
 
 // empty reports whether there is nothing to heed.
 func (l Lesson) empty() bool {
-	return len(l.Rules) == 0 && l.Limit == 0 && l.Messages == 0 && !l.Drop && !l.Own
+	return len(l.Rules) == 0 && l.Limit == 0 && l.Messages == 0 && !l.Drop && !l.Own && l.Clear == 0 && !l.Short
 }
 
 // Join returns what two lessons teach together. The order does not matter, and joining the
@@ -49,6 +54,7 @@ func (l Lesson) Join(m Lesson) Lesson {
 		Rules: slices.Compact(rules), Profile: max(l.Profile, m.Profile), Thinking: max(l.Thinking, m.Thinking),
 		Limit: least0(l.Limit, m.Limit), Messages: least0(l.Messages, m.Messages),
 		Drop: l.Drop || m.Drop, Own: l.Own || m.Own,
+		Clear: max(l.Clear, m.Clear), ClearThinking: l.ClearThinking || m.ClearThinking, Short: l.Short || m.Short,
 	}
 }
 
@@ -62,7 +68,7 @@ func least0(a, b int) int {
 
 func (l Lesson) equal(m Lesson) bool {
 	return slices.Equal(l.Rules, m.Rules) && l.Profile == m.Profile && l.Thinking == m.Thinking && l.Limit == m.Limit && l.Messages == m.Messages &&
-		l.Drop == m.Drop && l.Own == m.Own
+		l.Drop == m.Drop && l.Own == m.Own && l.Clear == m.Clear && l.ClearThinking == m.ClearThinking && l.Short == m.Short
 }
 
 // A Shelf keeps lessons beyond a process. Many goroutines may use one.

@@ -38,7 +38,11 @@ func (a *aim) healing(r *wire.Request) (*pare.Policy, int) {
 	if a.sent != nil {
 		sent = a.sent.Tokens(c)
 	}
-	a.limited(p, c, a.limit(sent))
+	limit := a.limit(sent)
+	if p.Window != nil {
+		limit = least0(limit, p.Window.Tokens)
+	}
+	a.limited(p, c, limit)
 	if a.heal.Limit == 0 {
 		p.Window.LowPercent = 0 // the limit is a guess: no more is cut than that
 	}

@@ -9,7 +9,7 @@ import (
 
 // aimed reports whether a lesson is about rules, and not only about size.
 func (l Lesson) aimed() bool {
-	return l.Drop || slices.ContainsFunc(l.Rules, func(rule string) bool { return rule != Overflow && rule != meansRefused })
+	return l.Drop || l.Clear > 0 || slices.ContainsFunc(l.Rules, func(rule string) bool { return rule != Overflow && rule != meansRefused })
 }
 
 // heed takes over what a lesson says about how a request is read.
@@ -66,7 +66,7 @@ func (a *aim) lesson(r *wire.Request, p *pare.Policy) Lesson {
 	case a.heal.Messages > 0:
 		l.Messages = a.heal.Messages
 	default:
-		l.Limit = p.Window.Tokens
+		l.Limit, l.Short = p.Window.Tokens, a.short
 	}
 	return l
 }

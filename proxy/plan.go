@@ -43,6 +43,7 @@ type aim struct {
 	raw           []byte  // the request as the client sent it
 	anthropic     bool    // the upstream is Anthropic's
 	own           bool    // the provider is asked for nothing
+	short         bool    // what the provider clears by itself is not enough
 	kept          bool    // thinking that a change makes invalid stays: the provider drops it
 }
 
@@ -192,6 +193,13 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 		o.taught = a.lesson(in, p)
 	}
 	p.Archived = p.Archived || a.recalls() // so that placeholders name what stood there
+	clear := a.clears(in, p)
+	if clear != nil {
+		p.Window, p.Compact = nil, nil
+		if !a.prune {
+			p.Rules = nil
+		}
+	}
 	can, told := a.droppable(in)
 	drop := can && (a.known.Drop || a.healsByDropping(in)) && thinks(in)
 	p.KeepBound = p.KeepBound || drop || told
@@ -219,7 +227,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	}
 	o.tokens[0] = size
 	a.kept = p.KeepBound
-	if pl.Empty() && in == r && restored == 0 && !drop {
+	if pl.Empty() && in == r && restored == 0 && !drop && clear == nil {
 		return o.offered(a, in, pl, 0)
 	}
 	o.body, o.planned, o.plan, o.changes, o.known = out, in, pl, slices.Concat(stripped, pl.Changes()), a.known
@@ -235,8 +243,12 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 		}
 		o.tokens[1] = pl.Result().Tokens(c)
 	}
-	if o = o.offered(a, in, pl, restored); drop {
-		return o.dropping()
+	o = o.offered(a, in, pl, restored)
+	if drop {
+		o = o.dropping()
+	}
+	if clear != nil && o.body != nil {
+		o = o.clearing(clear)
 	}
 	return o
 }

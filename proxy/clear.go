@@ -1,0 +1,117 @@
+package proxy
+
+import (
+	"fmt"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// clearBeta is the beta of the provider's own clearing.
+const clearBeta = "context-management-2025-06-27"
+
+// A clearing is what the provider is asked to clear by itself.
+type clearing struct {
+	above    int  // tokens, as the provider counts
+	keep     int  // results at the end
+	thinking bool // older thinking, too
+	saves    int  // tokens, as they are counted here
+}
+
+// clears says what the provider is asked to clear in the place of a window that a policy
+// has; nil: nothing, the window is met here. It is asked where it binds thinking, which its
+// own edits leave valid, where the policy allows that, and where it is enough.
+func (a *aim) clears(r *wire.Request, p *pare.Policy) *clearing {
+	if !a.policy.Means.ClearResults || !a.anthropic || a.own || a.short || a.known.Own || a.known.Short || !r.Dialect.ContextEdits() || !r.Profile.BindsThinking() {
+		return nil
+	}
+	for _, name := range []string{"context_management", "compaction"} {
+		if _, ok := member(r.Raw(), whole(r.Raw()), name); ok {
+			return nil // the client sees to it
+		}
+	}
+	if p.Window == nil || p.Window.Tokens == 0 || p.Window.Messages+p.Window.Exchanges+p.Window.Turns > 0 {
+		if a.known.Clear == 0 || p.Window != nil {
+			return nil
+		}
+		// Once it was asked, it is at every later request: whether there is anything to clear it
+		// knows best.
+		return &clearing{above: a.known.Clear, keep: recentResults, thinking: a.known.ClearThinking}
+	}
+	c := counterOf(p, a.model(r))
+	if c == nil {
+		return nil
+	}
+	k := &clearing{above: max(a.known.Clear, a.room(r, p)), keep: recentResults, thinking: a.known.ClearThinking}
+	results, thinking := old(r, c, k.keep)
+	size := r.Tokens(c)
+	switch {
+	case size <= p.Window.Tokens && a.known.Clear == 0:
+		return nil
+	case size-results <= p.Window.Tokens:
+		k.saves = results
+	case size-results-thinking <= p.Window.Tokens:
+		k.saves, k.thinking = results+thinking, true
+	default:
+		return nil
+	}
+	return k
+}
+
+// recentResults is how many results at the end are not cleared, as in a window of ours.
+const recentResults = 8
+
+// old counts what the provider can clear: results that are not recent, and thinking that is
+// not of the last turn.
+func old(r *wire.Request, c wire.Counter, keep int) (results, thinking int) {
+	const placeholder = 12 // tokens
+	t := r.Transcript()
+	left := keep
+	ms := t.Messages()
+	for i := len(t.Blocks()) - 1; i >= 0; i-- {
+		b := transcript.BlockID(i)
+		switch blk := t.Block(b); {
+		case blk.Kind == transcript.Result && left > 0:
+			left--
+		case blk.Kind == transcript.Result:
+			results += max(0, r.BlockTokens(c, b)-placeholder)
+		case blk.Kind == transcript.Thinking && len(ms) > 0 && ms[blk.Message].Turn < ms[len(ms)-1].Turn-1:
+			thinking += r.BlockTokens(c, b)
+		}
+	}
+	return results, thinking
+}
+
+// room is how many tokens, as the provider counts, a request may have beside its reply.
+func (a *aim) room(r *wire.Request, p *pare.Policy) int {
+	if a.heal != nil && a.heal.Limit > a.heal.Reply {
+		return a.heal.Limit - a.heal.Reply
+	}
+	if m, known := tokens.Lookup(a.model(r)); known && a.policy.Window != nil && a.policy.Window.Tokens == 0 {
+		return m.Input(min(r.Reply(), m.Output))
+	}
+	return p.Window.Tokens
+}
+
+// clearing asks the provider to clear, now and at every later request.
+func (o outcome) clearing(k *clearing) outcome {
+	edits := fmt.Sprintf(`{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":%d},"keep":{"type":"tool_uses","value":%d}}`, k.above, k.keep)
+	if k.thinking { // which must come first
+		edits = `{"type":"clear_thinking_20251015","keep":{"type":"thinking_turns","value":1}},` + edits
+	}
+	body, err := jsonspan.Splice(o.body, []jsonspan.Edit{jsonspan.SetMember(o.body, whole(o.body), "context_management", []byte(`{"edits":[`+edits+`]}`))})
+	if err != nil {
+		return o.skipped(SkipError, err.Error())
+	}
+	o.changes = append(o.changes, wire.Change{
+		Action: "insert", Rule: pare.RungClear.String(), Path: "context_management", IDs: []string{}, Bytes: len(body) - len(o.body), Tokens: -k.saves,
+		Reason: "the provider is to clear old results itself, which leaves thinking valid",
+	})
+	o.body, o.betas = body, append(o.betas, clearBeta)
+	o.tokens[1] = max(0, o.tokens[0]-k.saves)
+	o.taught.Clear, o.taught.ClearThinking = k.above, k.thinking
+	return o
+}
