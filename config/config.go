@@ -35,6 +35,8 @@ type Config struct {
 	Compact *Compaction `json:"compact,omitempty"`
 	// Where what is removed is kept. Nil: nowhere.
 	Archive *Archive `json:"archive,omitempty"`
+	// How models fetch what pare serve has removed from their history. Nil: they cannot.
+	Recall *Recall `json:"recall,omitempty"`
 	// The standard rules by name, with their options.
 	Standard Tables `json:"rules,omitempty"`
 	// What must stay, whatever the rules say.

@@ -43,6 +43,8 @@ type Totals struct {
 	Rules map[string]int `json:"rules"`
 	Heals map[string]int `json:"heals"`
 	Skips map[string]int `json:"skips"`
+	// Recalls are what models fetched of what was removed, by how that was answered.
+	Recalls map[string]int `json:"recalls,omitempty"`
 }
 
 // A Request is one request on its way through the proxy. Many goroutines may read it.
@@ -66,6 +68,7 @@ type Request struct {
 	Changes  int            `json:"changes,omitempty"`
 	Rules    map[string]int `json:"rules,omitempty"`
 	Healed   string         `json:"healed,omitempty"`
+	Recalls  int            `json:"recalls,omitempty"` // what the model fetched of what was removed
 	Skipped  string         `json:"skipped,omitempty"`
 	Own      float64        `json:"own"`   // milliseconds that the proxy itself took
 	First    float64        `json:"first"` // milliseconds until the provider began to answer

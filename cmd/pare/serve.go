@@ -26,6 +26,7 @@ type serveCmd struct {
 	NoStore   bool          `help:"Keep no sessions."`
 	Compact   int64         `name:"compact-above" placeholder:"N" help:"Summarise sessions with more than N tokens beyond their last summary, in the background. Default: never."`
 	Prune     bool          `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit."`
+	Recall    bool          `help:"Let models fetch what was removed from their history, with a tool that clients do not see."`
 	MaxBody   string        `placeholder:"SIZE" help:"The largest request that is looked at; larger ones go on as they are. Default: 64MB."`
 	TokenFile string        `type:"path" placeholder:"FILE" help:"What clients must send as Pare-Token: one of the lines of FILE. PARE_TOKENS names some, too. Needed if other machines can reach the address."`
 	Host      []string      `placeholder:"NAME" help:"A name beside those of this machine by which Pare's own pages may be reached. May be repeated."`
@@ -50,7 +51,7 @@ reads the configuration again.`
 }
 
 func (c *serveCmd) run(w *world) int {
-	o := serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: w.log, Prune: c.Prune, Hosts: c.Host, Secret: serve.Secrets(w.getenv)}
+	o := serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: w.log, Prune: c.Prune, Recall: c.Recall, Hosts: c.Host, Secret: serve.Secrets(w.getenv)}
 	for _, text := range c.Upstream {
 		u, err := proxy.ParseUpstream(text)
 		if err != nil {

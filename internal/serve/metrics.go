@@ -30,6 +30,7 @@ type Totals struct {
 	Rules    map[string]int64 `json:"rules"`   // changes by rule
 	Healed   map[string]int64 `json:"healed"`  // heals by rule
 	Failed   map[string]int64 `json:"failed"`  // heals that did not help, by rule
+	Recalls  map[string]int64 `json:"recalls"` // calls of the tool for recalls, by answer
 	Skipped  map[string]int64 `json:"skipped"` // by reason
 	Status   map[string]int64 `json:"status"`  // replies by status; "0": none came
 }
@@ -64,7 +65,7 @@ func (t *totals) terms(model string) terms {
 
 func newTotals() totals {
 	return totals{Totals: Totals{
-		Rules: map[string]int64{}, Healed: map[string]int64{}, Failed: map[string]int64{}, Skipped: map[string]int64{}, Status: map[string]int64{},
+		Rules: map[string]int64{}, Healed: map[string]int64{}, Failed: map[string]int64{}, Recalls: map[string]int64{}, Skipped: map[string]int64{}, Status: map[string]int64{},
 	}, planned: newHistogram(), waited: newHistogram(), priced: make(map[string]terms)}
 }
 
@@ -87,6 +88,9 @@ func (t *totals) add(r *proxy.Record) {
 		if key != "" {
 			in[key]++
 		}
+	}
+	for _, c := range r.Recalls {
+		t.Recalls[string(c.Answer)]++
 	}
 	t.Status[strconv.Itoa(r.Status)]++
 	if r.Status >= 400 {
@@ -124,7 +128,7 @@ func (w *Watch) Totals() Totals {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t := w.totals.Totals
-	t.Rules, t.Healed, t.Failed, t.Skipped, t.Status = maps.Clone(t.Rules), maps.Clone(t.Healed), maps.Clone(t.Failed), maps.Clone(t.Skipped), maps.Clone(t.Status)
+	t.Rules, t.Healed, t.Failed, t.Recalls, t.Skipped, t.Status = maps.Clone(t.Rules), maps.Clone(t.Healed), maps.Clone(t.Failed), maps.Clone(t.Recalls), maps.Clone(t.Skipped), maps.Clone(t.Status)
 	return t
 }
 
@@ -198,6 +202,7 @@ func (w *Watch) metrics() []byte {
 		{"pare_changes_total", "Changes by rule.", "rule", t.Rules},
 		{"pare_healed_total", "Refusals that were healed by sending once more.", "rule", t.Healed},
 		{"pare_heal_failed_total", "Refusals that could not be healed.", "rule", t.Failed},
+		{"pare_recalls_total", "What models fetched of what was removed, by answer.", "answer", t.Recalls},
 		{"pare_skipped_total", "Requests that went on as they came, by reason.", "reason", t.Skipped},
 		{"pare_replies_total", "Replies by status; 0 is none.", "status", t.Status},
 	} {

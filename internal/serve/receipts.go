@@ -28,9 +28,9 @@ func newKeeping(s shelf) *keeping { return &keeping{s, make(chan *proxy.Record, 
 // shelved is the name of a receipt in the store.
 func shelved(id string) string { return "receipt/" + id }
 
-// add takes the record of a request that was changed.
+// add takes the record of a request that was changed, or for which something was fetched.
 func (k *keeping) add(r *proxy.Record) {
-	if k == nil || len(r.Changes) == 0 {
+	if k == nil || len(r.Changes)+len(r.Recalls) == 0 {
 		return
 	}
 	select {

@@ -39,6 +39,8 @@ type Options struct {
 	PlanTime time.Duration
 	// Prune lets the rules vote on requests that fit.
 	Prune bool
+	// Recall lets models fetch what was removed, whatever the configuration says.
+	Recall bool
 	// Secret is that of [proxy.Config]; see [Secrets].
 	Secret func(accessKey string) (secret string, ok bool)
 	// Base sends requests to the upstreams. Nil: the proxy's own.
@@ -67,8 +69,9 @@ type Server struct {
 	guard guard
 	gate  gate
 
-	keeping *keeping     // nil: receipts are only remembered
-	lessons *remembering // nil: what is learned of conversations ends with the process
+	keeping *keeping      // nil: receipts are only remembered
+	lessons *remembering  // nil: what is learned of conversations ends with the process
+	recall  *proxy.Recall // nil: models cannot fetch what was removed
 	watch   *Watch
 	http    *http.Server
 	calls   *calls
@@ -99,6 +102,7 @@ func New(o Options) *Server {
 		conf.Conversations = s.lessons.known
 	}
 	s.proxy = proxy.New(conf)
+	s.setRecall(o.Settings)
 	s.own = s.guard.wrap(s.gate.own(s.routes()))
 	s.http = &http.Server{
 		Handler: s, ReadHeaderTimeout: cmp.Or(o.HeaderTime, time.Minute), IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 256 << 10,
@@ -121,6 +125,26 @@ func (q quiet) Write(line []byte) (int, error) {
 func (s *Server) Set(to *Settings) {
 	s.calls.settings.Store(to)
 	s.proxy.SetPolicy(to.Policy)
+	s.setRecall(to)
+}
+
+// setRecall says whether models may fetch what was removed. What is hidden from clients is
+// remembered as long as that does not change.
+func (s *Server) setRecall(to *Settings) {
+	conf := to.Config.Recall
+	if conf == nil {
+		conf = &config.Recall{}
+	}
+	switch {
+	case !s.o.Recall && to.Config.Recall == nil:
+		s.recall = nil
+	case s.recall == nil || s.recall.Rounds != conf.Rounds || s.recall.MaxBytes != conf.MaxBytes:
+		s.recall = &proxy.Recall{Rounds: conf.Rounds, MaxBytes: conf.MaxBytes}
+		if s.o.Store != nil {
+			s.recall.Store = s.o.Store
+		}
+	}
+	s.proxy.SetRecall(s.recall)
 }
 
 // record takes what happened to a request.

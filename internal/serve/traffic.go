@@ -52,7 +52,7 @@ func (w *Watch) Traffic(after int) ui.Traffic {
 		Before: w.totals.before, After: w.totals.after,
 		Input: t.Usage.Input, Output: t.Usage.Output, CacheRead: t.Usage.Read, CacheWrite: t.Usage.Written,
 		Spent: t.Dollars, Saved: t.Spared, Lost: int(t.Lost), Refused: int(w.totals.refused),
-		Rules: counts(t.Rules), Heals: counts(t.Healed), Skips: counts(t.Skipped),
+		Rules: counts(t.Rules), Heals: counts(t.Healed), Skips: counts(t.Skipped), Recalls: counts(t.Recalls),
 	}}
 	for _, n := range out.Totals.Heals {
 		out.Totals.Healed += n
@@ -82,7 +82,7 @@ func (w *Watch) request(r *proxy.Record, seq int, done bool) ui.Request {
 	v := ui.Request{
 		ID: r.ID, Seq: seq, Time: r.Time, Method: r.Method, Path: r.Path, Upstream: r.Upstream, Dialect: r.Dialect, Model: r.Model,
 		Status: r.Status, Done: done, Stream: r.Stream, Bytes: int(r.BytesIn), Sent: int(r.BytesOut),
-		Changes: len(r.Changes), Healed: r.Healed, Skipped: string(r.Skipped),
+		Changes: len(r.Changes), Healed: r.Healed, Recalls: len(r.Recalls), Skipped: string(r.Skipped),
 		Own: float64(r.Planned) / milli, First: float64(r.Waited) / milli,
 		Input: r.Usage.Input + r.Usage.Written, Cached: r.Usage.Read, Output: r.Usage.Output, View: w.kept.has(r.ID),
 	}
@@ -105,7 +105,8 @@ func size(r *proxy.Record) (before, after int) {
 	if after == 0 {
 		after = before
 	}
-	if counted := r.Usage.Input + r.Usage.Read + r.Usage.Written; counted > 0 {
+	// What several rounds used is no size.
+	if counted := r.Usage.Input + r.Usage.Read + r.Usage.Written; counted > 0 && len(r.Recalls) == 0 {
 		return counted + max(0, before-after), counted
 	}
 	return before, after
