@@ -246,7 +246,7 @@ func (openCode) message(l *Log, b *bodyBuilder, m *ocMessage, k *talk) {
 	flush()
 }
 
-// mend ends calls that are still running.
+// mend ends calls that are still running: with their output, or with a stub.
 func (openCode) mend(e *edits, t *Thread, o Options) error {
 	tr := t.Request.Transcript()
 	for _, f := range e.l.checkThread(t, o.Check) {
@@ -267,8 +267,24 @@ func (openCode) mend(e *edits, t *Thread, o Options) error {
 		if start == nil {
 			start = []byte("0")
 		}
+		c := Change{Thread: t.Name, File: f.File, Line: f.Line}
+		if v, ok := s.get("output"); ok && e.l.raw[v.Start] == '"' { // it has ended, only its state is not that
+			end := s.object("time").value("end")
+			if end == nil {
+				end = start
+			}
+			pairs := []any{"status", "completed", "time", write("start", start, "end", end)}
+			for _, must := range [][2]string{{"input", "{}"}, {"title", `""`}, {"metadata", "{}"}} {
+				if !s.has(must[0]) {
+					pairs = append(pairs, must[0], []byte(must[1]))
+				}
+			}
+			e.replaceIn(f.unit, state.Start, state.Len(), setMembers(e.l.raw, state, pairs...))
+			e.log(c, "edit", f.Rule, f.IDs, 0, "the output is there: the call has ended")
+			continue
+		}
 		e.replaceIn(f.unit, state.Start, state.Len(), setMembers(e.l.raw, state, "status", "error", "error", text, "time", write("start", start, "end", start)))
-		e.log(Change{Thread: t.Name, File: f.File, Line: f.Line}, "insert", f.Rule, f.IDs, len(text), "a stub: %s", text)
+		e.log(c, "insert", f.Rule, f.IDs, len(text), "a stub: %s", text)
 	}
 	return nil
 }

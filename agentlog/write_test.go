@@ -111,6 +111,7 @@ func TestDefectS15TornFiles(t *testing.T) {
 		"another value":  {"part/msg_2/prt_2.json", "null", []string{`"type":"step-start"`}},
 		"empty message":  {"message/ses_1/msg_2.json", "", []string{`"role":"assistant"`, `"id":"msg_2"`, `"sessionID":"ses_1"`}},
 		"torn user":      {"message/ses_1/msg_1.json", `{"id":`, []string{`"role":"user"`, `"id":"msg_1"`}},
+		"a state lost":   {"part/msg_2/prt_2.json", `{"id":"prt_2","sessionID":"ses_1","messageID":"msg_2","type":"tool","callID":"c1","tool":"bash","state":{"status":"running","input":{},"output":"precious","time":{"start":1}}}`, []string{`"status":"completed"`, `"output":"precious"`, `"title":""`, `"metadata":{}`, `"end":1`}},
 		"an output lost": {"part/msg_2/prt_2.json", `{"id":"prt_2","sessionID":"ses_1","messageID":"msg_2","type":"tool","callID":"c1","tool":"bash","state":{"status":"completed","input":{}}}`, []string{`"status":"error"`, `"error":"`}},
 	} {
 		storage := filepath.Join(t.TempDir(), "storage")

@@ -90,7 +90,14 @@ func partDamages() []damage {
 			return os.WriteFile(f, bytes.Replace(d, []byte(`"completed"`), []byte(`"running"`), 1), 0o644)
 		})},
 		{"output lost", to(func(f string, d []byte) error {
-			return os.WriteFile(f, bytes.Replace(d, []byte(`"output":`), []byte(`"lost":`), 1), 0o644)
+			var part object
+			if err := json.Unmarshal(d, &part); err != nil {
+				return err
+			}
+			if state, ok := part["state"].(object); ok {
+				delete(state, "output")
+			}
+			return os.WriteFile(f, raw(part), 0o644)
 		})},
 	}
 }
