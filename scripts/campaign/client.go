@@ -28,6 +28,8 @@ type client struct {
 	run      func(n, command string) call
 	agent    func(n string) call // nil: it has no sub-agents
 	overflow string
+	large    int    // tokens, at which it compacts
+	compact  string // what tells it to compact, if it does not by itself
 	say      func(w http.ResponseWriter, a answer)
 	damages  []damage
 	speech   *regexp.Regexp    // of the lines that requests are made from; nil: all
@@ -59,7 +61,7 @@ func (c *client) find(clients string) bool {
 // calls are what the model calls at an order; nil: nothing.
 func (c *client) calls(order, n, cwd string) []call {
 	switch order {
-	case "run":
+	case "run", "large":
 		return []call{c.run(n, "echo output "+n+" of the program")}
 	case "read":
 		return []call{c.read(n+"a", "a.txt", cwd), c.read(n+"b", "b.txt", cwd)}
@@ -84,8 +86,13 @@ func known() []*client {
 }
 
 func claudeCode(version string) *client {
+	compact, task := "", object{"description": "look", "prompt": "look around", "subagent_type": "general-purpose"}
+	if version[0] > '1' {
+		compact, task["run_in_background"] = "/compact", false
+	}
 	return &client{
-		name: "Claude Code " + version, dialect: wire.Anthropic, folder: "claude-code@" + version,
+		compact: compact,
+		name:    "Claude Code " + version, dialect: wire.Anthropic, folder: "claude-code@" + version,
 		program: []string{"node_modules/@anthropic-ai/claude-code-linux-*/claude", "node_modules/@anthropic-ai/claude-code/cli.js"},
 		env: []string{
 			"ANTHROPIC_BASE_URL=URL", "ANTHROPIC_API_KEY=sk-ant-none", "CLAUDE_CODE_MAX_RETRIES=0", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1",
@@ -105,11 +112,13 @@ func claudeCode(version string) *client {
 			return call{id: n, tool: "Bash", args: object{"command": command, "description": "Run it"}}
 		},
 		agent: func(n string) call {
-			return call{id: n, tool: "Task", args: object{"description": "look", "prompt": "look around", "subagent_type": "general-purpose"}}
+			return call{id: n, tool: "Task", args: task}
 		},
+		large:    199_000,
 		overflow: `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}`,
 		say:      sayAnthropic, damages: lineDamages(`"type":"tool_use"`, `"type":"tool_result"`),
 		speech: regexp.MustCompile(`"type":"(user|assistant|system|attachment)"`), notes: []string{"toolUseResult"},
+		proof: map[string]string{"compacted": `"isCompactSummary":true`, "killed": "sleep 100", "overflowed": "prompt 2: overflow"},
 	}
 }
 
@@ -137,9 +146,11 @@ func codex() *client {
 		agent: func(n string) call {
 			return call{id: n, tool: "spawn_agent", space: "multi_agent_v1", args: object{"message": "look around"}}
 		},
+		large:    1_000_000,
 		overflow: `{"error":{"message":"Your input exceeds the context window of this model.","type":"invalid_request_error","param":"input","code":"context_length_exceeded"}}`,
 		say:      sayResponses, damages: lineDamages(`"type":"function_call",`, `"type":"function_call_output"`),
 		speech: regexp.MustCompile(`"type":"(response_item|compacted)"`),
+		proof:  map[string]string{"compacted": `"type":"compacted"`, "killed": "sleep 100", "overflowed": "prompt 2: overflow"},
 	}
 }
 
@@ -159,8 +170,10 @@ func pi() *client {
 		sessions: ".pi/agent/sessions/*/*.jsonl", id: stem, models: [2]string{"m", "n"},
 		read:     func(n, file, _ string) call { return call{id: n, tool: "read", args: object{"path": file}} },
 		run:      func(n, command string) call { return call{id: n, tool: "bash", args: object{"command": command}} },
+		large:    1_000_000,
 		overflow: `{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}`,
 		say:      sayChat, damages: lineDamages(`"type":"toolCall"`, `"role":"toolResult"`), notes: []string{"details"},
+		proof: map[string]string{"compacted": `"type":"compaction"`, "killed": "sleep 100", "overflowed": "prompt 2: overflow"},
 	}
 }
 
@@ -183,8 +196,10 @@ func gemini() *client {
 		agent: func(n string) call {
 			return call{id: n, tool: "invoke_agent", args: object{"agent_name": "generalist", "prompt": "look around"}}
 		},
+		large:    1_000_000,
 		overflow: `{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}`,
 		say:      sayGemini, damages: lineDamages(`"toolCalls":[{`, `"functionResponse"`), notes: []string{"resultDisplay", "description"},
+		proof: map[string]string{"compacted": "summary of what was said", "killed": "prompt 2: sleep", "overflowed": "prompt 2: overflow"},
 	}
 }
 
@@ -192,7 +207,7 @@ func opencode() *client {
 	return &client{
 		name: "opencode 1.1.65", dialect: wire.OpenAIChat, folder: "opencode@1.1.65", program: []string{"node_modules/opencode-linux-*/bin/opencode"},
 		setup: func(_, url string) map[string]string {
-			return map[string]string{".config/opencode/opencode.json": fmt.Sprintf(`{"autoupdate":false,"share":"disabled","provider":{"local":{"npm":"@ai-sdk/openai-compatible","name":"local","options":{"baseURL":"%s/v1","apiKey":"x"},"models":{"m":{"name":"m","tool_call":true},"n":{"name":"n","tool_call":true}}}},"model":"local/m","small_model":"local/m"}`, url)}
+			return map[string]string{".config/opencode/opencode.json": fmt.Sprintf(`{"autoupdate":false,"share":"disabled","provider":{"local":{"npm":"@ai-sdk/openai-compatible","name":"local","options":{"baseURL":"%s/v1","apiKey":"x"},"models":{"m":{"name":"m","tool_call":true,"limit":{"context":128000,"output":4096}},"n":{"name":"n","tool_call":true,"limit":{"context":128000,"output":4096}}}}},"model":"local/m","small_model":"local/m"}`, url)}
 		},
 		env:   []string{"XDG_DATA_HOME=", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1"},
 		begin: func(prompt, model string) []string { return []string{"run", "--model", "local/" + model, prompt} },
@@ -209,8 +224,10 @@ func opencode() *client {
 		agent: func(n string) call {
 			return call{id: n, tool: "task", args: object{"description": "look", "prompt": "look around", "subagent_type": "general"}}
 		},
+		large:    1_000_000,
 		overflow: `{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}`,
 		say:      sayChat, damages: partDamages(), storage: ".local/share/opencode/storage", notes: []string{"metadata", "title", "summary"},
+		proof: map[string]string{"compacted": `"type":"compaction"`, "killed": "sleep 100", "overflowed": "prompt 2: overflow"},
 	}
 }
 

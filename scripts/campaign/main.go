@@ -186,16 +186,25 @@ func (c *campaign) run(kinds []kind) (rows []row) {
 					continue
 				}
 			}
-			said := ""
-			after := c.resume(held, func(dir string) bool { said = ""; ok := hit(dir); said = c.repair(dir); return ok })
+			said, changed := "", false
+			after := c.resume(held, func(dir string) bool {
+				hit(dir)
+				said, changed = c.repair(dir)
+				return changed
+			})
+			if !changed { // the client would do the same once more
+				after = before
+			}
 			want := both(whole.marks, before.left)
 			r := row{session: k.name, damage: d.name, before: before.verdict(want), after: after.verdict(want), failed: !after.clean(want)}
 			if r.failed {
 				r.after = "**" + r.after + "** " + oneLine(said)
 			}
 			add(r)
-			c.put(before.dir, k.name, d.name+", damaged", r.failed)
 			c.put(after.dir, k.name, d.name+", repaired", r.failed)
+			if changed {
+				c.put(before.dir, k.name, d.name+", damaged", r.failed)
+			}
 		}
 		c.put(held.dir, k.name, "held", false)
 	}

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -33,26 +33,58 @@ func sum(rows []row) string {
 }
 
 // writePage writes the section of a client into a page: in place of the one that is
-// there, else at the end.
+// there, else at the end. Rows of sessions that were not held this time stay.
 func writePage(file, client string, rows []row) error {
 	old, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
 	head := "## " + client + "\n"
-	fmt.Fprintf(&b, "%s\n%s\n\n%s", head, sum(rows), tableHead)
-	for _, r := range rows {
-		b.WriteString(r.String())
-	}
-	front, behind, found := bytes.Cut(old, []byte(head))
-	var rest []byte
+	front, behind, found := strings.Cut(string(old), head)
+	rest := ""
 	if found {
-		if i := bytes.Index(behind, []byte("\n## ")); i >= 0 {
-			rest = behind[i:]
+		if i := strings.Index(behind, "\n## "); i >= 0 {
+			behind, rest = behind[:i], behind[i:]
 		}
 	} else {
-		front = append(bytes.TrimRight(front, "\n"), "\n\n"...)
+		front = strings.TrimRight(front, "\n") + "\n\n"
 	}
-	return os.WriteFile(file, append(append(front, b.Bytes()...), rest...), 0o644)
+	all := merge(rowsIn(behind), rows)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s%s\n%s\n\n%s", front, head, sum(all), tableHead)
+	for _, r := range all {
+		b.WriteString(r.String())
+	}
+	return os.WriteFile(file, []byte(b.String()+rest), 0o644)
+}
+
+// rowsIn reads the rows of a table.
+func rowsIn(table string) (rows []row) {
+	for line := range strings.Lines(table) {
+		if c := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|"); len(c) == 4 && !strings.Contains(tableHead, line) {
+			for i := range c {
+				c[i] = strings.TrimSpace(c[i])
+			}
+			rows = append(rows, row{c[0], c[1], c[2], c[3], strings.HasPrefix(c[3], "**")})
+		}
+	}
+	return rows
+}
+
+// merge puts new rows in the place of old ones of the same session, in the order of the
+// kinds.
+func merge(old, rows []row) (all []row) {
+	for _, k := range kinds {
+		of := func(r row) bool { return r.session == k.name }
+		from := rows
+		if !slices.ContainsFunc(rows, of) {
+			from = old
+		}
+		for _, r := range from {
+			if of(r) {
+				all = append(all, r)
+			}
+		}
+	}
+	return all
 }

@@ -49,13 +49,17 @@ func (c *campaign) hold(k kind) (s seat, err error) {
 			model = c.models[1]
 		}
 		prompt := fmt.Sprintf("prompt %d: %s", i+1, st.order)
+		told := st.order == "large" && c.compact != ""
+		if told {
+			prompt = c.compact
+		}
 		args := c.begin(prompt, model)
 		if file := c.newest(s); i > 0 && file != "" {
 			args = c.resumed(prompt, model, c.id(file))
 		}
 		out, err := c.start(s, api, args, st.end)
 		api.server.Close()
-		if len(api.sent()) == 0 {
+		if len(api.sent()) == 0 && !told {
 			return s, fmt.Errorf("prompt %d is not sent: %v %s", i+1, err, out)
 		}
 	}
@@ -242,15 +246,29 @@ func (c *campaign) spoken(line []byte) bool {
 	return c.speech == nil || c.speech.Match(line)
 }
 
-// repair lets pare repair the session, and returns what it says.
-func (c *campaign) repair(dir string) string {
+// repair lets pare repair the session, and returns what it says and whether it has changed
+// anything.
+func (c *campaign) repair(dir string) (said string, changed bool) {
 	s := seat{dir: dir}
-	args := []string{"fix", "--in-place", "--force", c.newest(s)}
+	file := c.newest(s)
 	if c.storage != "" {
-		args[3] = filepath.Join(s.home(), c.storage)
+		file = filepath.Join(s.home(), c.storage)
 	}
-	out, _ := exec.Command(c.pare, args...).CombinedOutput()
-	return string(out)
+	old := content(file)
+	out, _ := exec.Command(c.pare, "fix", "--in-place", "--force", file).CombinedOutput()
+	return string(out), !bytes.Equal(old, content(file))
+}
+
+// content is what a file, or all files of a folder, hold.
+func content(path string) (all []byte) {
+	_ = filepath.WalkDir(path, func(name string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			data, _ := os.ReadFile(name)
+			all = append(append(append(all, name...), 0), data...)
+		}
+		return nil
+	})
+	return all
 }
 
 // marks are the words by which a text of the conversation is known: prompts, replies,
