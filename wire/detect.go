@@ -76,7 +76,7 @@ func (p *parser) detect(raw []byte) (Dialect, error) {
 // detectBody looks at the members of the body in order until one is telling.
 func (p *parser) detectBody() Dialect {
 	p.Enter()
-	model, messages, shared := "", false, Auto
+	model, messages, shared, remote := "", false, Auto, false
 	for {
 		k, ok := p.key()
 		if !ok {
@@ -108,6 +108,8 @@ func (p *parser) detectBody() Dialect {
 		case "model":
 			f := p.value()
 			model = strings.ToLower(p.text(f))
+		case "previous_response_id", "conversation", "prompt":
+			remote = p.detectRemote(string(k)) || remote
 		case "system":
 			if d := p.detectSystem(); d != Auto {
 				return d
@@ -136,12 +138,24 @@ func (p *parser) detectBody() Dialect {
 		return OpenAIResponses
 	case shared != Auto:
 		return shared
+	case remote && !messages && !p.Failed():
+		return OpenAIResponses
 	case p.Failed() || !messages:
 		return Auto
 	case strings.HasPrefix(model, "claude"):
 		return Anthropic
 	}
 	return OpenAIChat
+}
+
+// detectRemote reports whether a member names a history that OpenAI has: then a request
+// needs no input. Others have members of these names for what was said.
+func (p *parser) detectRemote(name string) bool {
+	if p.Peek() == jsonspan.Object {
+		return name != "previous_response_id" && p.member("id").kind == jsonspan.String
+	}
+	f := p.value()
+	return name == "previous_response_id" && f.kind == jsonspan.String || name == "conversation" && strings.HasPrefix(p.text(f), "conv_")
 }
 
 // detectSystem: Anthropic has a string or typed blocks, Bedrock untyped ones.

@@ -59,6 +59,9 @@ type grammar struct {
 	// idLimit and nameLimit are how long ids and names that we make may be.
 	idLimit, nameLimit int
 
+	// remote are members of a body that needs no list: the server has the history.
+	remote []string
+
 	endpoints []endpoint // of its requests
 	tells     tells
 	// foreign are types of what looks like the dialect, and whose they are.

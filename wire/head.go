@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -23,6 +24,8 @@ func (p *parser) headField(name []byte) {
 		p.system()
 	case "thinking":
 		p.thinking()
+	case "continuation_token", "prompt":
+		p.head.remote = !p.value().absent() && slices.Contains(p.g.remote, string(name)) || p.head.remote
 	case "previous_interaction_id":
 		p.head.stateful = !p.value().absent() || p.head.stateful
 	case "reasoning":
@@ -38,6 +41,7 @@ func (p *parser) headField(name []byte) {
 				p.noteHead(stateConflict, "conversation", "")
 			}
 			p.head.stateful = true
+			p.head.remote = slices.Contains(p.g.remote, string(name))
 		}
 	case "betas", "anthropic_beta":
 		p.head.betasGiven = true

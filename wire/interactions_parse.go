@@ -15,6 +15,7 @@ var interactionsGrammar = grammar{
 	joins:   [transcript.Tool + 1]bool{transcript.Assistant: true, transcript.Tool: true},
 	roles:   map[string]transcript.Role{"user": transcript.User, "model": transcript.Assistant},
 	idLimit: 64, nameLimit: 64,
+	remote:    []string{"continuation_token"},
 	endpoints: []endpoint{{end: "/interactions"}},
 	tells: tells{
 		body:  []string{"previous_interaction_id", "continuation_token", "agent_config", "webhook_config"},

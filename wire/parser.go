@@ -262,7 +262,7 @@ func (p *parser) document() error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	if p.head.listKind == jsonspan.Invalid {
+	if p.head.listKind == jsonspan.Invalid && !p.head.remote {
 		return ErrNotRequest
 	}
 	return nil

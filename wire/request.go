@@ -165,6 +165,7 @@ type head struct {
 	effort     string // reasoning.effort
 	storeFalse bool
 	stateful   bool // earlier items live on the server
+	remote     bool // so does all of it, if the list is not there
 	betas      []string
 	betasGiven bool
 	container  bool

@@ -14,6 +14,7 @@ var responsesGrammar = grammar{
 	apart: true, joins: [transcript.Tool + 1]bool{transcript.Assistant: true, transcript.Tool: true},
 	roles:   map[string]transcript.Role{"user": transcript.User, "assistant": transcript.Assistant, "system": transcript.System, "developer": transcript.System},
 	idLimit: 64, nameLimit: 64,
+	remote:    []string{"previous_response_id", "conversation", "prompt"},
 	endpoints: []endpoint{{end: "/responses"}},
 	tells: tells{
 		element: []string{"call_id", "encrypted_content", "summary"},
