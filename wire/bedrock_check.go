@@ -8,6 +8,12 @@ func (bedrock) check(c *checker) {
 	c.pairs()
 	c.bedrockTurns(turns)
 	c.bedrockMarks()
+	c.systemRoles(turns)
+	for _, n := range c.notes {
+		if n.fault == toolChangeUnknown && c.head.toolsGiven && !c.head.tools[n.arg] {
+			c.block(toolChangeUnknown, transcript.BlockID(n.block), n.arg)
+		}
+	}
 	c.thinkingRules(turns)
 	c.anthropicEnd(turns)
 	if len(turns) > 0 && turns[0].role == transcript.Assistant {

@@ -7,9 +7,9 @@ import (
 
 // bedrockGrammar is the Converse API of AWS Bedrock.
 var bedrockGrammar = grammar{
-	name: "bedrock", list: "messages", blocks: inContent, nested: true, modelInURL: true, marksFailure: true, assistant: "assistant",
+	name: "bedrock", list: "messages", blocks: inContent, nested: true, modelInURL: true, addsTools: true, marksFailure: true, assistant: "assistant",
 	apart: true, joins: [transcript.Tool + 1]bool{transcript.System: true, transcript.User: true, transcript.Assistant: true, transcript.Tool: true},
-	roles:   map[string]transcript.Role{"user": transcript.User, "assistant": transcript.Assistant},
+	roles:   map[string]transcript.Role{"user": transcript.User, "assistant": transcript.Assistant, "system": transcript.System},
 	idLimit: 64, nameLimit: 64,
 	endpoints: []endpoint{{end: "/converse"}, {end: "/converse-stream"}},
 	tells: tells{
@@ -100,6 +100,8 @@ func (p *parser) bedrockBlock(j int) {
 			p.Skip()
 			b.Kind = transcript.Media
 			notes = func() { p.noteBlock(mixedMedia, "", "") }
+		case "toolAddition", "toolRemoval":
+			notes = p.bedrockToolChange(&b, string(k) == "toolAddition")
 		case "image", "audio", "searchResult":
 			p.Skip()
 			b.Kind = transcript.Media
@@ -111,6 +113,34 @@ func (p *parser) bedrockBlock(j int) {
 	p.block(b, w)
 	if notes != nil {
 		notes()
+	}
+}
+
+// bedrockToolChange reads what makes a declared tool available from here on, or takes it
+// away, and returns what to note about it.
+func (p *parser) bedrockToolChange(b *transcript.Block, adds bool) func() {
+	name := ""
+	if p.Peek() != jsonspan.Object {
+		p.Skip()
+		return nil
+	}
+	for k := range p.members {
+		if string(k) == "tool" {
+			f := p.member("name")
+			name = p.text(f)
+			continue
+		}
+		p.Skip()
+	}
+	b.Kind, b.Tool = transcript.Other, name
+	if name == "" { // a whole server of tools
+		return nil
+	}
+	return func() {
+		p.noteBlock(toolChangeUnknown, "", name)
+		if adds {
+			p.noteBlock(toolAdded, "", name)
+		}
 	}
 }
 

@@ -92,6 +92,26 @@ var bedrockRules = []Rule{
 		Says:   "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.",
 		Mend:   "merge",
 		Source: "elastic/kibana#284682; gorilla#881; camel-ai/camel#3956; of 251 recorded requests none has neighbours of one role"},
+	{ID: "bedrock/system-role-unsupported", Slug: "role-unsupported", on: systemUnsupported, only: bedrockWithoutSystemRole,
+		Doc:    `role:"system" message on a model without the feature: Claude before 4.8, and models of others`,
+		Says:   "Value 'system' at '{path}.role' failed to satisfy constraint: Member must satisfy enum value set: [user, assistant]",
+		Mend:   "rewrite as user text wrapped in a reminder tag; a change of tools goes",
+		Source: "src aws-sdk-go-v2 bedrockruntime ConversationRole; which models, as on Anthropic"},
+	{ID: "bedrock/system-first", Slug: "first-role", on: systemFirst,
+		Doc:    `role:"system" at index 0`,
+		Says:   "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
+		Mend:   "rewrite as user text wrapped in a reminder tag; a minimal user turn in front of a change of tools",
+		Source: "as on Anthropic"},
+	{ID: "bedrock/system-placement", Slug: "role-order", on: systemPlacement,
+		Doc:    "a system message stands between the user's messages, or behind the assistant's",
+		Says:   "A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.",
+		Mend:   "slide forward past user turns; else add a minimal user turn before it",
+		Source: "as on Anthropic"},
+	{ID: "bedrock/tool-change-ref", Slug: "tool-reference-unknown", on: toolChangeUnknown,
+		Doc:    "toolAddition/toolRemoval names a tool that toolConfig does not declare",
+		Says:   "toolAddition/toolRemoval references unknown tool '{arg}'",
+		Mend:   "strip the block",
+		Source: "src aws-sdk-go-v2 bedrockruntime ToolReference: must match the name of a tool declared in the top-level tool configuration; the sentence is Anthropic's"},
 	{ID: "bedrock/empty-content", Slug: "empty-content", on: emptyMessage,
 		Doc:    "content: []",
 		Says:   "The content field in the Message object at messages.{i} is empty. Add a ContentBlock object to the content field and try again.",
@@ -201,6 +221,12 @@ func bedrockFamilyIs(names ...string) func(*Profile) bool {
 // notBedrockFamily: all but NAME models.
 func notBedrockFamily(name string) func(*Profile) bool {
 	return func(p *Profile) bool { return p.Family != name }
+}
+
+// bedrockWithoutSystemRole: Claude before 4.8, and the models of others; unknown ones are
+// given the benefit of the doubt.
+func bedrockWithoutSystemRole(p *Profile) bool {
+	return p.Family != "" && (p.Family != "claude" || p.before(4, 8))
 }
 
 // bedrockNoPrefill: Claude 4.6 and later, Mythos.

@@ -59,6 +59,8 @@ type grammar struct {
 	// idLimit and nameLimit are how long ids and names that we make may be.
 	idLimit, nameLimit int
 
+	// addsTools: a message that adds a declared tool may be what makes it available.
+	addsTools bool
 	// remote are members of a body that needs no list: the server has the history.
 	remote []string
 

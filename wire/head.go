@@ -141,28 +141,29 @@ func (p *parser) toolConfig() {
 		}
 		p.Enter()
 		for p.Element() {
-			if p.hasKey("cachePoint") {
-				p.head.cacheMarks++
-			}
+			p.bedrockTool()
 		}
 	}
 }
 
-// hasKey reads the next value and reports whether it is an object with that key.
-func (p *parser) hasKey(name string) bool {
+// bedrockTool reads a declared tool, or a cache mark among them.
+func (p *parser) bedrockTool() {
 	if p.Peek() != jsonspan.Object {
 		p.Skip()
-		return false
+		return
 	}
-	found := false
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			return found
+	for k := range p.members {
+		if string(k) == "cachePoint" {
+			p.head.cacheMarks++
+			p.Skip()
+			continue
 		}
-		found = found || string(k) == name
-		p.Skip()
+		if f := p.member("name"); f.kind == jsonspan.String {
+			if p.head.tools == nil {
+				p.head.tools = make(map[string]bool)
+			}
+			p.head.tools[p.text(f)] = true
+		}
 	}
 }
 

@@ -361,7 +361,8 @@ func (f field) whole() transcript.Span {
 }
 
 // tieTools ties calls to what declares their tools, where the head does not: the latest
-// search that found a tool, or the message that defines it.
+// search that found a tool, or the message that defines it. Where a tool can be taken away,
+// a call behind the message that gives it back needs that, too.
 func (p *parser) tieTools() {
 	declared := make(map[string]transcript.BlockID)
 	notes := p.notes
@@ -371,10 +372,11 @@ func (p *parser) tieTools() {
 				declared[n.arg] = transcript.BlockID(n.block)
 			}
 		}
-		if blk.Kind != transcript.Call || p.head.tools[blk.Tool] && !p.head.deferred[blk.Tool] {
+		by, ok := declared[blk.Tool]
+		if blk.Kind != transcript.Call || p.head.tools[blk.Tool] && !p.head.deferred[blk.Tool] && !p.g.addsTools {
 			continue
 		}
-		if by, ok := declared[blk.Tool]; ok {
+		if ok {
 			p.ties = append(p.ties, transcript.Tie{From: transcript.BlockID(b), To: by})
 		}
 	}
