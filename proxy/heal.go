@@ -87,9 +87,12 @@ func (a *aim) limit(sent int) int {
 	return max(most, 1)
 }
 
+// foreignSignature is the rule of a signature of thought that belongs elsewhere.
+const foreignSignature = "thought-signature-foreign"
+
 // strips are the rules that are healed by sending no thinking at all.
 var strips = []string{
-	"thinking-altered", "thinking-signature-missing", "thinking-signature-foreign", "thinking-required", "thinking-not-first", "thinking-not-enabled",
+	foreignSignature, "thinking-altered", "thinking-signature-missing", "thinking-signature-foreign", "thinking-required", "thinking-not-first", "thinking-not-enabled",
 	"reasoning-foreign", "reasoning-item-orphan", "reasoning-item-missing", "reasoning-item-unresolvable", "reasoning-plaintext", "reasoning-unsupported",
 }
 
@@ -99,6 +102,12 @@ func (a *aim) stripped(r *wire.Request) (*wire.Request, []wire.Change, error) {
 	rule, upto := a.thoughtless(r)
 	if rule == "" {
 		return r, nil, nil
+	}
+	if rule == foreignSignature {
+		// It may sit on a call or a text, which stay.
+		if next, changes, err := r.Unsigned(rule, upto); err != nil || len(changes) > 0 {
+			return next, changes, err
+		}
 	}
 	var drop []transcript.BlockID
 	var changes []wire.Change

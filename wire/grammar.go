@@ -148,6 +148,9 @@ type speech interface {
 	retagPart(m *mender, f *Finding)
 	// skipSignature asks the API not to look for the lost signature of a call.
 	skipSignature(m *mender, f *Finding)
+	// unsign takes the signature of thought off a block; first says that it is the first call
+	// of its message.
+	unsign(r *Request, b transcript.BlockID, first bool) []jsonspan.Edit
 	// thinkingOff switches thinking off in the head of the request.
 	thinkingOff(m *mender, f *Finding)
 }
