@@ -151,18 +151,22 @@ func (a *elementwise) Next() (e Event, err error) {
 func (a *elementwise) rest() ([]byte, error) { return io.ReadAll(io.LimitReader(a.r, maxEvent)) }
 
 func (a *elementwise) Append(dst []byte, e Event) []byte {
+	first := bytes.TrimLeft(e.Raw, " \t\r\n")
 	lead := byte('[')
 	if a.opened {
 		lead = ','
 	}
-	if e.Data == nil {
-		if e.end && !a.opened {
-			dst = append(dst, '[')
+	if e.Data == nil { // the end, or what breaks off
+		switch begins := len(first) > 0 && first[0] == '['; {
+		case a.opened && begins:
+			return append(dst, first[1:]...)
+		case !a.opened && !begins && e.end:
+			dst = append(dst, lead)
 		}
-		return append(dst, bytes.TrimPrefix(e.Raw, []byte{'['})...)
+		return append(dst, e.Raw...)
 	}
 	a.opened = true
-	if first := bytes.TrimLeft(e.Raw, " \t\r\n"); len(first) > 0 && first[0] == lead {
+	if len(first) > 0 && first[0] == lead {
 		return append(dst, e.Raw...)
 	}
 	return append(append(append(dst, lead), e.Data...), '\n')
