@@ -16,7 +16,7 @@ import (
 func TestLargeAppendPairsAsSmallOnes(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		r := rand.New(rand.NewPCG(7, 7))
-		for round := range trial.Size(4) {
+		for round := range trial.Size(2) {
 			gemini := round%2 == 1
 			name := func(n int) string { return fmt.Sprintf("t%d", n%3) }
 			var list []store.Entry

@@ -234,9 +234,9 @@ func TestHugeMessagesAndPictures(t *testing.T) {
 			put(t, st, key, []byte(raw))
 		}
 		add(string(user("the task")))
-		pictures, lines := 200, 1_500_000
-		if testing.Short() || trial.Race {
-			pictures, lines = 40, 150_000
+		pictures, lines := 40, 150_000 // 5 MB
+		if trial.Soak() {
+			pictures, lines = 200, 1_500_000
 		}
 		for i := range pictures {
 			shot := picture(60_000, byte(i%4)) // four different ones
@@ -318,10 +318,11 @@ func TestBytesOnDisk(t *testing.T) {
 			text.WriteString(words[r.IntN(len(words))] + " ")
 		}
 		id := fmt.Sprintf("toolu_%d", i)
-		for _, raw := range [][]byte{user(text.String()), call(id), result(id, text.String())} {
+		raws := [][]byte{user(text.String()), call(id), result(id, text.String())}
+		for _, raw := range raws {
 			total += len(raw)
-			put(t, st, key, raw)
 		}
+		put(t, st, key, raws...)
 	}
 	st.Close()
 	info, err := os.Stat(path)

@@ -317,7 +317,7 @@ func TestManyWritersOneSession(t *testing.T) {
 func TestManySessions(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
-		n := min(trial.Size(1000), 1000)
+		n := soaked(160, 1000)
 		for i := range n {
 			create(t, st, fmt.Sprintf("s%d", i))
 		}

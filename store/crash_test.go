@@ -100,11 +100,11 @@ func child(args []string) {
 // A process is killed at random moments, again and again, on the same database: what it
 // had acknowledged is there, nothing is torn, and every window can be sent.
 func TestKilled(t *testing.T) {
-	engines(t, func(t *testing.T, dsn string) {
+	durableEngines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
 		acked := make(map[string][]string)
 		r := rand.New(rand.NewPCG(1, 2))
-		rounds := min(trial.Size(20), 1000)
+		rounds := soaked(10, 1000)
 		total := 0
 		for round := range rounds {
 			batch := fmt.Sprintf("b%d", round/50) // histories do not grow for ever
@@ -208,11 +208,19 @@ func verify(t *testing.T, st *store.Store, acked map[string][]string) {
 // Eight processes open a database that is empty, and bring its tables up to date.
 func TestOpenedByEightAtOnce(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
-		openedByEight(t, min(trial.Size(5), 1000), func() string { return filepath.Join(t.TempDir(), "new.db") })
+		openedByEight(t, soaked(2, 1000), func() string { return filepath.Join(t.TempDir(), "new.db") })
 	})
 	t.Run("postgres", func(t *testing.T) {
-		openedByEight(t, min(trial.Size(2), 200), func() string { return pgtest.DSN(t) })
+		openedByEight(t, soaked(1, 200), func() string { return pgtest.DSN(t) })
 	})
+}
+
+// soaked is how many rounds there are, in a soak and otherwise.
+func soaked(few, many int) int {
+	if trial.Soak() {
+		return many
+	}
+	return min(trial.Size(few), many)
 }
 
 func openedByEight(t *testing.T, rounds int, fresh func() string) {
@@ -238,15 +246,7 @@ func openedByEight(t *testing.T, rounds int, fresh func() string) {
 
 // PostgreSQL ends in the middle of transactions and is started again.
 func TestServerRestarted(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a server of its own")
-	}
-	pgtest.DSN(t) // skips where there is none
-	server, err := pgtest.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Stop()
+	server := pgtest.DurableServer(t)
 	dsn, err := server.NewDatabase("restarted")
 	if err != nil {
 		t.Fatal(err)

@@ -110,7 +110,7 @@ func TestDiskFull(t *testing.T) {
 		}
 	})
 	t.Run("postgres", func(t *testing.T) {
-		server := ownServer(t)
+		server := pgtest.DurableServer(t)
 		room := filepath.Join(server.Dir, "small")
 		if err := os.Mkdir(room, 0o700); err != nil {
 			t.Fatal(err)
@@ -150,21 +150,6 @@ func TestDiskFull(t *testing.T) {
 			t.Errorf("%d entries, %d were acknowledged", n, len(acked["a"]))
 		}
 	})
-}
-
-// ownServer is a PostgreSQL that a test may harm.
-func ownServer(t *testing.T) *pgtest.Server {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a server of its own")
-	}
-	pgtest.DSN(t) // skips where there is none
-	server, err := pgtest.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(server.Stop)
-	return server
 }
 
 // A wire is a connection over TCP to a PostgreSQL that can be cut.

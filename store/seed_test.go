@@ -264,7 +264,7 @@ func TestOrderAndBytesStay(t *testing.T) {
 // summary in front of a user's message: what is sent passes the check, in every dialect.
 func TestWhatWasStoredCanBeSent(t *testing.T) {
 	type raw = string
-	for name, x := range map[string]struct {
+	all := map[string]struct {
 		create store.Create
 		raws   []raw
 	}{
@@ -274,10 +274,11 @@ func TestWhatWasStoredCanBeSent(t *testing.T) {
 		"responses": {store.Create{Dialect: "openai-responses", Model: "gpt-5"}, []raw{`{"role":"user","content":"a"}`, `{"type":"function_call","call_id":"c1","name":"run","arguments":"{}"}`}},
 		"gemini":    {store.Create{Dialect: "gemini"}, []raw{`{"role":"user","parts":[{"text":"a"}]}`, `{"role":"model","parts":[]}`, `{"role":"user","parts":[{"text":"b"}]}`, `{"role":"model","parts":[{"functionCall":{"name":"run","args":{}}}]}`}},
 		"bedrock":   {store.Create{Dialect: "bedrock"}, []raw{`{"role":"user","content":[{"text":"a"}]}`, `{"role":"user","content":[{"text":"b"}]}`, `{"role":"assistant","content":[{"toolUse":{"toolUseId":"t1","name":"run","input":{}}}]}`}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			both(t, func(t *testing.T, st *store.Store) {
-				key := store.ID("a")
+	}
+	both(t, func(t *testing.T, st *store.Store) {
+		for name, x := range all {
+			t.Run(name, func(t *testing.T) {
+				key := store.ID(name)
 				if _, err := st.Create(ctx, key, x.create); err != nil {
 					t.Fatal(err)
 				}
@@ -303,8 +304,8 @@ func TestWhatWasStoredCanBeSent(t *testing.T) {
 					t.Error("a window changed what is stored")
 				}
 			})
-		})
-	}
+		}
+	})
 }
 
 // The usage of each reply holds all earlier input, so adding them up grew with the square of

@@ -27,7 +27,7 @@ import (
 // benchEngines runs a benchmark on both databases.
 func benchEngines(b *testing.B, f func(b *testing.B, dsn string)) {
 	b.Run("sqlite", func(b *testing.B) { f(b, filepath.Join(b.TempDir(), "pare.db")) })
-	b.Run("postgres", func(b *testing.B) { f(b, pgtest.DSN(b)) })
+	b.Run("postgres", func(b *testing.B) { f(b, pgtest.Durable(b)) })
 }
 
 // talk makes messages as agents write them: text, a call, its result of one or two

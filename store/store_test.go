@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pare-llm/pare"
@@ -26,16 +27,48 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// engines runs a test on both databases.
+// engines runs a test on both databases, which are empty.
 func engines(t *testing.T, f func(t *testing.T, dsn string)) {
+	t.Helper()
+	enginesOn(t, func(t *testing.T) string { return pgtest.Copy(t, ready(t)) }, f)
+}
+
+// durableEngines is engines on a PostgreSQL that waits for the disk.
+func durableEngines(t *testing.T, f func(t *testing.T, dsn string)) {
+	t.Helper()
+	enginesOn(t, func(t *testing.T) string { return pgtest.Durable(t) }, f)
+}
+
+func enginesOn(t *testing.T, postgres func(*testing.T) string, f func(t *testing.T, dsn string)) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		f(t, filepath.Join(t.TempDir(), "pare.db"))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		f(t, pgtest.DSN(t))
+		f(t, postgres(t))
 	})
+}
+
+var readied struct {
+	sync.Once
+	dsn string
+}
+
+// ready is a database of PostgreSQL with tables, to copy: making them takes longer than
+// most tests do.
+func ready(t *testing.T) string {
+	t.Helper()
+	readied.Do(func() {
+		dsn := pgtest.DSN(t)
+		st, err := store.Open(ctx, dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.Close()
+		readied.dsn = dsn
+	})
+	return readied.dsn
 }
 
 func open(t testing.TB, dsn string) *store.Store {
@@ -51,6 +84,12 @@ func open(t testing.TB, dsn string) *store.Store {
 // both opens an empty store on each database.
 func both(t *testing.T, f func(t *testing.T, st *store.Store)) {
 	engines(t, func(t *testing.T, dsn string) { f(t, open(t, dsn)) })
+}
+
+// inTurn is both, one after the other: for tests that count what the process does.
+func inTurn(t *testing.T, f func(t *testing.T, st *store.Store)) {
+	t.Run("sqlite", func(t *testing.T) { f(t, open(t, filepath.Join(t.TempDir(), "pare.db"))) })
+	t.Run("postgres", func(t *testing.T) { f(t, open(t, pgtest.Copy(t, ready(t)))) })
 }
 
 var ctx = context.Background()
@@ -227,7 +266,7 @@ func TestDisjoint(t *testing.T) {
 		ok     bool
 	}
 	m := func(raw []byte) store.Entry { return store.Message("", raw) }
-	for _, x := range []try{
+	tries := []try{
 		{"two workers answer two calls", [][]byte{user("go"), call("c1", "c2")}, [][]byte{result("c1", "x")}, []store.Entry{m(result("c2", "y"))}, true},
 		{"two workers answer one call", [][]byte{user("go"), call("c1")}, [][]byte{result("c1", "x")}, []store.Entry{m(result("c1", "y"))}, false},
 		{"a person speaks while a call runs that they have not seen", [][]byte{user("go")}, [][]byte{call("c1")}, []store.Entry{m(user("and?"))}, false},
@@ -237,10 +276,11 @@ func TestDisjoint(t *testing.T) {
 		{"state is never in the way", [][]byte{user("go")}, [][]byte{call("c1")}, []store.Entry{{Kind: "state", Raw: []byte(`{"k":1}`)}}, true},
 		{"the same id again", [][]byte{user("go")}, [][]byte{call("c1"), result("c1", "x")}, []store.Entry{m(call("c1"))}, false},
 		{"text behind text", [][]byte{user("go")}, [][]byte{assistant("a")}, []store.Entry{m(user("b"))}, true},
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			both(t, func(t *testing.T, st *store.Store) {
-				key := create(t, st, "a")
+	}
+	both(t, func(t *testing.T, st *store.Store) {
+		for _, x := range tries {
+			t.Run(x.name, func(t *testing.T) {
+				key := create(t, st, x.name)
 				head := put(t, st, key, x.before...)
 				put(t, st, key, x.other...)
 				_, err := st.Append(ctx, key, store.Disjoint(head), x.mine...)
@@ -253,8 +293,8 @@ func TestDisjoint(t *testing.T) {
 				}
 				sound(t, st, key)
 			})
-		})
-	}
+		}
+	})
 }
 
 func TestRevertUndoFork(t *testing.T) {

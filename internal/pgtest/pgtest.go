@@ -19,6 +19,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -32,39 +33,81 @@ import (
 type Server struct {
 	Dir string // the socket lies here
 
-	bin   string
-	cred  *syscall.Credential
-	child *exec.Cmd
-	log   string
+	bin      string
+	cred     *syscall.Credential
+	child    *exec.Cmd
+	log      string
+	settings []string
 }
 
-var shared struct {
+// A shared server serves the whole process.
+type shared struct {
 	sync.Once
 	server *Server
 	err    error
 }
 
-var databases atomic.Int64
+var (
+	quick, durable shared
+	databases      atomic.Int64
+)
+
+// careless are settings for data that nobody misses: nothing waits for the disk.
+var careless = []string{"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "autovacuum=off"}
 
 // DSN returns the address of an empty database on the server of this process, which is
-// started at the first call. The test is skipped where there is no PostgreSQL.
+// started at the first call. It does not wait for the disk: what it has acknowledged
+// survives any client, but no crash of the machine. The test is skipped where there is no
+// PostgreSQL.
 func DSN(t testing.TB) string {
 	t.Helper()
-	shared.Do(func() { shared.server, shared.err = Start() })
-	if shared.err != nil {
-		t.Skipf("no PostgreSQL: %v; install its server (Debian: postgresql) or put initdb into PATH", shared.err)
+	return quick.dsn(t, "", careless)
+}
+
+// Durable is DSN on a server whose writes are as durable as a real one's.
+func Durable(t testing.TB) string {
+	t.Helper()
+	return durable.dsn(t, "", nil)
+}
+
+// DurableServer is the server of Durable, for tests that restart it.
+func DurableServer(t testing.TB) *Server {
+	t.Helper()
+	durable.dsn(t, "", nil)
+	return durable.server
+}
+
+// Copy returns the address of a copy of a database that DSN has made and that nobody has
+// open.
+func Copy(t testing.TB, dsn string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
 	}
-	dsn, err := shared.server.NewDatabase(fmt.Sprintf("t%d", databases.Add(1)))
+	return quick.dsn(t, " TEMPLATE "+strings.TrimPrefix(u.Path, "/"), careless)
+}
+
+func (s *shared) dsn(t testing.TB, options string, settings []string) string {
+	t.Helper()
+	s.Do(func() { s.server, s.err = start(settings) })
+	if s.err != nil {
+		t.Skipf("no PostgreSQL: %v; install its server (Debian: postgresql) or put initdb into PATH", s.err)
+	}
+	name := fmt.Sprintf("t%d", databases.Add(1))
+	dsn, err := s.server.create(name, "CREATE DATABASE "+name+options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return dsn
 }
 
-// Stop ends the server of this process; for TestMain.
+// Stop ends the servers of this process; for TestMain.
 func Stop() {
-	if shared.server != nil {
-		shared.server.Stop()
+	for _, s := range []*shared{&quick, &durable} {
+		if s.server != nil {
+			s.server.Stop()
+		}
 	}
 }
 
@@ -87,8 +130,10 @@ func find() (string, error) {
 }
 
 // Start makes a cluster and starts it. Its writes are as durable as a real one's.
-func Start() (s *Server, err error) {
-	s = &Server{}
+func Start() (s *Server, err error) { return start(nil) }
+
+func start(settings []string) (s *Server, err error) {
+	s = &Server{settings: settings}
 	if s.bin, err = find(); err != nil {
 		return nil, err
 	}
@@ -139,8 +184,8 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 
 // Run starts the server again.
 func (s *Server) Run() error {
-	c := s.command("postgres", "-D", filepath.Join(s.Dir, "data"), "-k", s.Dir, "-h", "",
-		"-c", "max_connections=200", "-c", "shared_buffers=64MB", "-c", "max_prepared_transactions=0")
+	c := s.command("postgres", append([]string{"-D", filepath.Join(s.Dir, "data"), "-k", s.Dir, "-h", "",
+		"-c", "max_connections=300", "-c", "shared_buffers=64MB", "-c", "max_prepared_transactions=0"}, s.settings...)...)
 	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
