@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -36,14 +38,19 @@ const (
 	ModeArguments Mode = "arguments"
 )
 
-// known is a tool's name, looked up.
-type known struct {
+// A trait is what a guard knows of a tool's name.
+type trait struct {
 	Tool
 	name      string // as it is written
 	key       string // in lower case
-	number    int    // names that differ in case only have the same
 	protected bool
 	pathOnly  bool // nothing but the path is ever asked for
+}
+
+// known is a tool's name, looked up in a history.
+type known struct {
+	*trait
+	number int // names that differ in case only have the same
 }
 
 // A guard is a scope made ready, once for all histories.
@@ -52,6 +59,31 @@ type guard struct {
 	known map[string]Tool // by name in lower case
 	exact map[string]bool // protected tools by name in lower case
 	globs []string        // and those that are no plain names
+
+	traits sync.Map     // by name as it is written: they are the same in every history
+	many   atomic.Int32 // how many of them there are
+}
+
+// mostTraits bounds what is kept of names, which anybody may make up.
+const mostTraits = 1 << 10
+
+// trait looks a name up.
+func (g *guard) trait(name string) *trait {
+	if t, ok := g.traits.Load(name); ok {
+		return t.(*trait)
+	}
+	t := &trait{name: strings.Clone(name), key: strings.ToLower(name)}
+	t.Tool = g.known[t.key]
+	if t.Kind == "" {
+		t.Kind = KindOther
+	}
+	t.pathOnly = (t.Kind == KindWrite || t.Kind == KindEdit) && t.Command == "" && t.Patch == ""
+	t.protected = name == "" || g.exact[t.key] || slices.ContainsFunc(g.globs, func(glob string) bool { return MatchTool(glob, t.key) })
+	if len(name) <= 128 && g.many.Load() < mostTraits {
+		g.many.Add(1)
+		g.traits.Store(t.name, t)
+	}
+	return t
 }
 
 func (s Scope) guard() *guard {
@@ -94,19 +126,13 @@ func (s *sight) tool(name string) *known {
 		s.last = k
 		return k
 	}
-	k := &known{name: name, key: strings.ToLower(name)}
-	k.Tool = s.known[k.key]
-	if k.Kind == "" {
-		k.Kind = KindOther
-	}
-	k.pathOnly = (k.Kind == KindWrite || k.Kind == KindEdit) && k.Command == "" && k.Patch == ""
+	k := &known{trait: s.trait(name)}
 	n, ok := s.keys[k.key]
 	if !ok {
 		n = len(s.keys)
 		s.keys[k.key] = n
 	}
 	k.number = n
-	k.protected = name == "" || s.exact[k.key] || slices.ContainsFunc(s.globs, func(glob string) bool { return MatchTool(glob, k.key) })
 	s.names[name] = k
 	return k
 }
