@@ -1,7 +1,7 @@
 # The two commands a stranger needs are in README.md; the rest is for us.
 GO ?= go
 
-.PHONY: adapters postgres test check bench fuzz fmt build campaign release relations browser soak
+.PHONY: adapters postgres test check bench fuzz fmt build campaign release relations browser emulator soak
 
 # The program knows its commit, also where the Go tool does not stamp it.
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -14,12 +14,12 @@ release:
 
 # The whole test suite. CI runs this and nothing else decides. It ends with what was
 # skipped and why.
-test: browser postgres
+test: browser postgres emulator
 	$(GO) run ./internal/testrun ./...
 
 # What needs hours or a quiet machine: a hundred times the samples (the relations of the engine on
 # a million histories), what is measured by the clock, the real client, long fuzz.
-soak: browser postgres
+soak: browser postgres emulator
 	scripts/client.sh || echo "soak: some real clients are left out"
 	PARE_SOAK=1 PARE_CLIENTS_TEST=1 $(GO) run ./internal/testrun -p 1 -count 1 -timeout 24h ./...
 	$(MAKE) adapters
@@ -44,8 +44,12 @@ browser:
 postgres:
 	@scripts/postgres.sh
 
+# The kernel for arm64 is tested under QEMU; this installs it where it is missing.
+emulator:
+	@scripts/emulator.sh
+
 # What a change must pass before it is committed.
-check: fmt browser postgres
+check: fmt browser postgres emulator
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) test -race ./...

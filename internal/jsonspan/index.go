@@ -222,7 +222,7 @@ func quotesSWAR(data []byte, from, to int, dst []uint32, escaped, inside uint64,
 	i := from
 	for i+64 <= to && len(dst)-n >= 64 {
 		ahead := 64
-		quote, slash, unusual := masks((*[64]byte)(data[i:]))
+		quote, slash, unusual := blockMasks((*[64]byte)(data[i:]))
 		escapes := escapedBy(slash, escaped)
 		quote &^= escapes.bits
 		in := prefixXor(quote) ^ inside

@@ -39,6 +39,9 @@ func quotes(data []byte, from, to int, dst []uint32, escaped, inside uint64, str
 	return quotesSWAR(data, from, to, dst, escaped, inside, strict)
 }
 
+// blockMasks is for processors without AVX2.
+func blockMasks(b *[64]byte) (quote, slash, unusual uint64) { return masks(b) }
+
 //go:noescape
 func quotesAVX2(data []byte, from, to int, dst []uint32, escaped, inside uint64, strict bool) (next, n int, escapedNext, insideNext uint64, odd bool)
 

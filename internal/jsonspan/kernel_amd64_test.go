@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -60,18 +59,8 @@ func TestPortable(t *testing.T) {
 // TestInsideSlice puts documents between two pages that must not be touched, so
 // that a read beyond either end kills the test.
 func TestInsideSlice(t *testing.T) {
-	page := syscall.Getpagesize()
-	mem, err := syscall.Mmap(-1, 0, 3*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
-	if err != nil {
-		t.Skipf("SKIPPED, LOUDLY: no pages to guard the slice with: %v", err)
-	}
-	defer syscall.Munmap(mem)
-	for _, guard := range [][]byte{mem[:page], mem[2*page:]} {
-		if err := syscall.Mprotect(guard, syscall.PROT_NONE); err != nil {
-			t.Skipf("SKIPPED, LOUDLY: no pages to guard the slice with: %v", err)
-		}
-	}
-	room := mem[page : 2*page : 2*page]
+	room := guarded(t)
+	page := len(room)
 	for _, fill := range []string{"a", "é", "世", `\\`, `\n`, `\u0041`} {
 		for n := range 200 {
 			doc := append([]byte{'"'}, bytes.Repeat([]byte(fill), n)...)

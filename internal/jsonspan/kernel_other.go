@@ -1,4 +1,4 @@
-//go:build !amd64 || purego
+//go:build (!amd64 && !arm64) || purego
 
 package jsonspan
 
@@ -11,3 +11,5 @@ func strictRun(data []byte, i int) int { return swarRun(data, i) }
 func quotes(data []byte, from, to int, dst []uint32, escaped, inside uint64, strict bool) (next, n int, escapedNext, insideNext uint64, odd bool) {
 	return quotesSWAR(data, from, to, dst, escaped, inside, strict)
 }
+
+func blockMasks(b *[64]byte) (quote, slash, unusual uint64) { return masks(b) }
