@@ -56,7 +56,7 @@ func sending(p pare.Policy, s Setting) Send {
 	p.Counter = func(string) (wire.Counter, error) { return s.Counter, nil }
 	if p.Window != nil {
 		w := *p.Window
-		w.Tokens = s.Tokens
+		w.Tokens, w.Past = s.Tokens, new(pare.Past)
 		p.Window = &w
 	}
 	return func(r *wire.Request) (*wire.Request, error) {

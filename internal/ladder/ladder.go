@@ -93,6 +93,8 @@ type Setting struct {
 	Try func(*Ladder) (Outcome, error)
 	// Reserve is room for a summary, taken as soon as anything is lost.
 	Reserve int
+	// Memory is what is known from the request before; nil: nothing, and nobody asks.
+	Memory *Memory
 }
 
 // TooSmall is the error for a window that what must be kept does not fit.
@@ -115,6 +117,9 @@ type Ladder struct {
 	words   *words
 	batches []Batch
 	trying  bool // only whether it fits is asked
+
+	same int         // messages that the request of the memory begins with, too
+	past *remembered // for the next request
 }
 
 // New returns a ladder.
@@ -122,12 +127,14 @@ func New(s Setting) *Ladder {
 	l := &Ladder{Setting: s, t: s.Request.Transcript()}
 	l.words = &words{r: s.Request, name: s.Window.Name}
 	l.meter = newMeter(s.Request, s.Counter, l.words)
+	l.heed()
 	return l
 }
 
 // Fit meets one limit after the other. The error is a *TooSmall if nothing fits, or one
 // of Vote or Try.
 func (l *Ladder) Fit() (Outcome, error) {
+	defer l.leave()
 	limits := l.Window.Limits
 	if l.all(l.Request, limits) && l.Window.Low == 0 {
 		if out, err := l.Try(l); err != nil || !l.Unended || l.all(out.Request(), limits) {

@@ -24,10 +24,22 @@ type Batch struct {
 func (l *Ladder) replay(high int) error {
 	s := &past{l: l, high: high, sum: l.meter.headTokens()}
 	all := l.t.Messages()
-	for i, m := range all {
-		if i > 0 && m.Role == transcript.Assistant && all[i-1].Turn != m.Turn {
+	asked := func(i int) bool { return i > 0 && all[i].Role == transcript.Assistant && all[i-1].Turn != all[i].Turn }
+	last := len(all) - 1
+	for last > 0 && !asked(last) {
+		last--
+	}
+	done, err := l.recollect(s)
+	if err != nil {
+		return err
+	}
+	for i := done; i < len(all); i++ {
+		if asked(i) && (i > done || done == 0) {
 			if err := s.request(i); err != nil {
 				return err
+			}
+			if i == last {
+				l.remember(s, i)
 			}
 		}
 		s.add(i)
@@ -180,6 +192,7 @@ func (s *past) recount(end int) {
 func (l *Ladder) stableMinimum(m Limit, guess int) int {
 	works := func(n int) bool {
 		s := l.Setting
+		s.Memory = nil
 		s.Window.Limits = slices.Clone(s.Window.Limits)
 		for i := range s.Window.Limits {
 			if s.Window.Limits[i].Unit == Tokens {

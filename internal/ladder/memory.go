@@ -1,0 +1,133 @@
+package ladder
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Memory is what was worked out for one request of a conversation, as far as it is true
+// for the next one: what blocks cost, and what a stable window did. It changes nothing but
+// the time that takes. It belongs to one window, counter and set of rules, and to one
+// goroutine at a time. The zero value knows nothing.
+type Memory struct {
+	request *wire.Request
+	ours    []bool
+	reserve int
+	costs   []cost
+	past    *remembered // nil: a stable window has done nothing so far
+}
+
+// remembered is a past at the last request but one: what it was then does not depend on
+// what came later, because every exchange that had begun is complete by now.
+type remembered struct {
+	past
+	end     int // messages that it had
+	stood   int // messages that the history had when it was looked at last
+	level   []level
+	by      []Rung
+	batches []Batch
+	edits   map[transcript.BlockID]string
+}
+
+// heed takes over what blocks of the same messages cost.
+func (l *Ladder) heed() {
+	m := l.Memory
+	if m == nil || m.request == nil || m.request.Dialect != l.Request.Dialect {
+		return
+	}
+	l.same = m.same(l)
+	n := blocksOf(l.t, l.same)
+	for b, c := range m.costs[:min(n, len(m.costs), len(l.meter.costs))] {
+		if c.level == byRules {
+			c.level, c.edited = asIs, 0 // the rules may find other words
+		}
+		l.meter.costs[b] = c
+	}
+}
+
+// same is how many messages the request begins with that are those of the one before, with
+// the same of what stands around the list.
+func (m *Memory) same(l *Ladder) int {
+	was, now := m.request.Transcript(), l.t
+	if was.Compacted() || now.Compacted() || len(was.Messages()) == 0 || len(now.Messages()) == 0 {
+		return 0
+	}
+	a, b := was.Messages(), now.Messages()
+	behind := func(r *wire.Request, all []transcript.Message) []byte { return r.Raw()[all[len(all)-1].Span.End:] }
+	if !bytes.Equal(m.request.Raw()[:a[0].Span.Start], l.Request.Raw()[:b[0].Span.Start]) || !bytes.Equal(behind(m.request, a), behind(l.Request, b)) {
+		return 0
+	}
+	n := 0
+	for n < min(len(a), len(b)) && a[n].Span == b[n].Span && a[n].End == b[n].End && bytes.Equal(was.Bytes(a[n].Span), now.Bytes(b[n].Span)) &&
+		(m.ours == nil) == (l.Ours == nil) && (m.ours == nil || m.ours[n] == l.Ours[n]) {
+		n++
+	}
+	return n
+}
+
+// recollect goes back to what was remembered of a stable window, if the history still
+// begins with it.
+func (l *Ladder) recollect(s *past) (end int, err error) {
+	m := l.Memory
+	if m == nil || m.past == nil || l.same < m.past.end || m.reserve != l.Reserve || m.past.high != s.high || !l.memorable() || !m.sameAtoms(l.t) {
+		return 0, nil
+	}
+	p := m.past
+	for b, v := range p.level {
+		if v != asIs {
+			l.chain.set(transcript.BlockID(b), v, p.by[b])
+		}
+	}
+	l.batches = slices.Clone(p.batches)
+	l.words.edits = maps.Clone(p.edits)
+	*s = p.past
+	s.l, s.costs = l, slices.Clone(p.costs)
+	l.past = p
+	if l.Window.PaysAfter != nil || l.Vote != nil { // both look at what was pinned and voted then
+		err = l.standAt(p.stood)
+	}
+	return p.end, err
+}
+
+// memorable reports whether what a window did depends on nothing but the history.
+func (l *Ladder) memorable() bool { return len(l.Window.Limits) == 1 && l.Window.Priority == nil }
+
+// sameAtoms reports whether what had begun at the remembered request is made of the same
+// blocks.
+func (m *Memory) sameAtoms(t *transcript.Transcript) bool {
+	was, now := m.request.Transcript().Atoms(), t.Atoms()
+	for a := range was {
+		if was[a].First >= m.past.end {
+			return true
+		}
+		if a >= len(now) || !slices.Equal(was[a].Blocks, now[a].Blocks) {
+			return false
+		}
+	}
+	return true
+}
+
+// remember keeps a past for the next request.
+func (l *Ladder) remember(s *past, end int) {
+	if l.Memory == nil || l.trying || len(l.batches) == 0 || !l.memorable() || l.t.Compacted() {
+		return
+	}
+	n := blocksOf(l.t, end)
+	p := &remembered{
+		past: *s, end: end, stood: l.scene.end,
+		level: slices.Clone(l.chain.level[:n]), by: slices.Clone(l.chain.by[:n]), batches: slices.Clone(l.batches), edits: maps.Clone(l.words.edits),
+	}
+	p.l, p.costs = nil, slices.Clone(s.costs)
+	l.past = p
+}
+
+// leave hands what was worked out over to the next request.
+func (l *Ladder) leave() {
+	if m := l.Memory; m != nil && !l.trying {
+		*m = Memory{l.Request, l.Ours, l.Reserve, slices.Clone(l.meter.costs), l.past}
+	}
+}

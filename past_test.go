@@ -1,0 +1,88 @@
+package pare_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
+)
+
+// TestPast: whatever is remembered of earlier requests, each one comes out as it does when
+// nothing is.
+func TestPast(t *testing.T) {
+	standard, err := pare.Compile(rules.Standard()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	windows := map[string]pare.Window{
+		"trim": {}, "low": {LowPercent: 50}, "low, rules": {LowPercent: 60, Rules: standard}, "cache": {LowPercent: 50, Cache: tokens.CacheOf("claude-sonnet-4-5")},
+		"cache, rules": {LowPercent: 40, Cache: tokens.CacheOf("claude-sonnet-4-5"), Rules: standard}, "recent": {LowPercent: 70, Recent: 1, MinKeep: 3}, "middle": {LowPercent: 50, Order: pare.MiddleOut},
+	}
+	changed, tried, batches := 0, 0, 0
+	walk := func(name string, r *wire.Request) {
+		all := requests(t, r)
+		size := r.Tokens(quarters{})
+		for kind, w := range windows {
+			w.Tokens = max(size/3, 50)
+			if w.LowPercent > 0 {
+				w.Low = w.Tokens * w.LowPercent / 100
+			}
+			past := new(pare.Past)
+			o := pare.Options{Counter: quarters{}}
+			for i, q := range all {
+				w.Past = nil
+				fresh, err := pare.Trim(q, w, o)
+				w.Past = past
+				kept, again := pare.Trim(q, w, o)
+				if fmt.Sprint(err) != fmt.Sprint(again) {
+					t.Fatalf("%s, %s, request %d of %d: %v, with a past %v", name, kind, i, len(all), err, again)
+				}
+				if err != nil {
+					continue
+				}
+				tried++
+				batches = max(batches, len(kept.Batches()))
+				if !fresh.Empty() {
+					changed++
+				}
+				if !bytes.Equal(fresh.Result().Raw(), kept.Result().Raw()) || !slices.Equal(fresh.Batches(), kept.Batches()) {
+					t.Fatalf("%s, %s, request %d of %d differs:\n%v\n%v", name, kind, i, len(all), fresh.Batches(), kept.Batches())
+				}
+				if a, b := fmt.Sprint(fresh.Changes()), fmt.Sprint(kept.Changes()); a != b {
+					t.Fatalf("%s, %s, request %d of %d has other receipts", name, kind, i, len(all))
+				}
+			}
+		}
+	}
+	for seed := range uint64(max(histories(t)/1000, 3)) {
+		d, body, _ := history(seed)
+		walk(fmt.Sprintf("seed %d, %s", seed, d), reading(t, d, body))
+	}
+	for _, d := range wire.Dialects() {
+		walk(d.String(), talkOf(t, d, 20))
+	}
+	t.Run("corpus", func(t *testing.T) {
+		n := 0
+		for _, x := range corpus.Requests(t) {
+			if len(x.Raw) > 150_000 || len(x.Raw) < 20_000 {
+				continue
+			}
+			if r, err := wire.Parse(x.Raw, wire.Options{}); err == nil {
+				walk(x.Name, r)
+				if n++; n == 2 {
+					break
+				}
+			}
+		}
+	})
+	t.Logf("%d requests, %d of them changed, up to %d batches", tried, changed, batches)
+	if changed < tried/4 || batches < 3 {
+		t.Errorf("only %d of %d requests are changed, in up to %d batches", changed, tried, batches)
+	}
+}
