@@ -112,6 +112,8 @@ type Retain struct {
 	// stays, and so does every window. Recall, undo and revert cannot reach behind it any
 	// more. Zero: never.
 	Originals time.Duration
+	// Receipts of requests are forgotten after so long; zero: never.
+	Receipts time.Duration
 }
 
 // Collected is what a collection did. Many goroutines may read it.
@@ -120,6 +122,7 @@ type Collected struct {
 	Tombstones int `json:"tombstones"`
 	Entries    int `json:"entries"`
 	Media      int `json:"media"`
+	Receipts   int `json:"receipts"`
 }
 
 // Collect lets go of what retention allows. No window that could be asked for before
@@ -148,7 +151,14 @@ func (s *Store) Collect(ctx context.Context, scope string, r Retain) (done Colle
 		done.Entries += n
 	}
 	err = s.write(ctx, func(t *tx) error {
-		done.Tombstones, done.Media = 0, 0
+		done.Tombstones, done.Media, done.Receipts = 0, 0, 0
+		if r.Receipts > 0 {
+			n, err := s.forgetReceipts(ctx, t, now-r.Receipts.Microseconds())
+			if err != nil {
+				return err
+			}
+			done.Receipts = n
+		}
 		if r.Tombstones > 0 {
 			n, err := t.exec(ctx, `DELETE FROM sessions WHERE scope = ? AND deleted_at < ? AND NOT EXISTS (SELECT 1 FROM forks WHERE forks.owner = sessions.sid)
 				AND NOT EXISTS (SELECT 1 FROM entries WHERE entries.sid = sessions.sid)`, scope, now-r.Tombstones.Microseconds())

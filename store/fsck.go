@@ -10,7 +10,7 @@ import (
 
 // A Problem is something that fsck found. Many goroutines may read it.
 type Problem struct {
-	Key  Key    `json:"key"`
+	Key  Key    `json:"key"`           // empty: it is about no session
 	Seq  int64  `json:"seq,omitempty"` // of the entry; 0: the session
 	What string `json:"what"`
 	// Repaired is set if it was put right; what can be derived can be.
@@ -21,12 +21,15 @@ type Problem struct {
 }
 
 func (p Problem) String() string {
+	if p.Key == (Key{}) {
+		return p.What
+	}
 	return fmt.Sprintf("%s, entry %d: %s", p.Key, p.Seq, p.What)
 }
 
 // Fsck verifies everything that the store promises: numbers without gaps, sums of bytes
 // and media, pairs, weights, the state that was folded, ranges of compactions. It looks at
-// one session at a time, so others can be used meanwhile. With repair, what can be derived
+// one session at a time, so others can be used meanwhile, and at the receipts at last. With repair, what can be derived
 // from the entries is written again. Deleted sessions are skipped.
 func (s *Store) Fsck(ctx context.Context, repair bool) (problems []Problem, err error) {
 	var keys []Key
@@ -53,7 +56,8 @@ func (s *Store) Fsck(ctx context.Context, repair bool) (problems []Problem, err 
 		}
 		problems = append(problems, found...)
 	}
-	return problems, nil
+	found, err := s.fsckReceipts(ctx, repair)
+	return append(problems, found...), err
 }
 
 // FsckSession is Fsck for one session.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/trial"
@@ -140,5 +141,85 @@ func TestMediaAreNotRemovedUnderAWriter(t *testing.T) {
 		}
 		wait.Wait()
 		sound(t, st)
+	})
+}
+
+// Receipts of a proxy are bounded by retention, and fsck knows them; summaries are not
+// touched.
+func TestReceiptsAreBounded(t *testing.T) {
+	engines(t, func(t *testing.T, dsn string) {
+		now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+		st, err := store.OpenWith(ctx, dsn, store.Options{Now: func() time.Time { return now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		r := st.Receipts()
+		st.Memory().Store("receipt/old", "a summary may have any name")
+		for day := range 40 {
+			if err := r.Store(fmt.Sprintf("r%d", day), fmt.Sprintf(`{"day":%d}`, day)); err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(24 * time.Hour)
+		}
+		if err := r.Store("r39", `{"day":"another"}`); err != nil {
+			t.Fatal(err)
+		}
+		if text, ok := r.Load("r39"); !ok || text != `{"day":39}` {
+			t.Errorf("%v: %s", ok, text)
+		}
+		if err := r.Store("torn", `{"day":`); err == nil {
+			t.Error("a receipt that is no JSON was kept")
+		}
+		if done, err := st.Collect(ctx, "", store.Retain{}); err != nil || done.Receipts != 0 {
+			t.Errorf("%+v, %v", done, err)
+		}
+		if done, err := st.Collect(ctx, "", store.Retain{Receipts: 30 * 24 * time.Hour}); err != nil || done.Receipts != 10 {
+			t.Errorf("%+v, %v", done, err)
+		}
+		if n, err := r.Forget(ctx, now.Add(-20*24*time.Hour)); err != nil || n != 10 {
+			t.Errorf("%d, %v", n, err)
+		}
+		if n := st.Count(`SELECT count(*) FROM receipts`); n != 20 {
+			t.Errorf("%d receipts are left", n)
+		}
+		if _, ok := r.Load("r19"); ok {
+			t.Error("an old receipt is still there")
+		}
+		if text, ok := st.Memory().Load("receipt/old"); !ok || text == "" {
+			t.Error("a summary went along")
+		}
+		sound(t, st)
+		if err := st.Exec(`UPDATE receipts SET text = 'torn' WHERE id = 'r30'`); err != nil {
+			t.Fatal(err)
+		}
+		for _, repair := range []bool{false, true} {
+			problems, err := st.Fsck(ctx, repair)
+			if err != nil || len(problems) != 1 || problems[0].String() != "receipt r30 is no JSON" || problems[0].Repaired != repair {
+				t.Errorf("%v, %v", problems, err)
+			}
+		}
+		sound(t, st)
+	})
+}
+
+// Receipts that an older version kept with the summaries, and for ever, are receipts now.
+func TestOldReceiptsMove(t *testing.T) {
+	engines(t, func(t *testing.T, dsn string) {
+		st := open(t, dsn)
+		for _, back := range []string{`DROP TABLE receipts`, `DELETE FROM goose_db_version WHERE version_id = 6`,
+			`INSERT INTO summaries (key, text, at) VALUES ('receipt/x1', '{"a":1}', 5), ('summary', 'they talked', 6)`} {
+			if err := st.Exec(back); err != nil {
+				t.Fatal(err)
+			}
+		}
+		st.Close()
+		st = open(t, dsn)
+		if text, ok := st.Receipts().Load("x1"); !ok || text != `{"a":1}` {
+			t.Errorf("%v: %s", ok, text)
+		}
+		if _, ok := st.Memory().Load("summary"); !ok || st.Count(`SELECT count(*) FROM summaries`) != 1 {
+			t.Error("the summaries are not what they were")
+		}
 	})
 }

@@ -1,16 +1,19 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"github.com/pare-llm/pare/proxy"
 )
 
-// A shelf keeps texts by name; the memory of a store is one.
+// A shelf keeps receipts by id; a store has one.
 type shelf interface {
-	Store(name, text string)
-	Load(name string) (text string, ok bool)
+	Store(id, text string) error
+	Load(id string) (text string, ok bool)
+	Forget(ctx context.Context, before time.Time) (int, error)
 }
 
 // keeping writes receipts to the store, behind the requests: a store that is slow, or down,
@@ -25,8 +28,8 @@ const waiting = 1024
 
 func newKeeping(s shelf) *keeping { return &keeping{s, make(chan *proxy.Record, waiting)} }
 
-// shelved is the name of a receipt in the store.
-func shelved(id string) string { return "receipt/" + id }
+// receiptLife is how long receipts are kept; pare session gc may let go of them earlier.
+const receiptLife = 30 * 24 * time.Hour
 
 // add takes the record of a request that was changed, or for which something was fetched.
 func (k *keeping) add(r *proxy.Record) {
@@ -41,10 +44,15 @@ func (k *keeping) add(r *proxy.Record) {
 
 // run writes until the server has ended, and then what is left.
 func (k *keeping) run(ended <-chan struct{}) {
+	sweep := time.NewTicker(sweeps)
+	defer sweep.Stop()
+	k.forget()
 	for {
 		select {
 		case r := <-k.queue:
 			k.write(r)
+		case <-sweep.C:
+			k.forget()
 		case <-ended:
 			for {
 				select {
@@ -60,8 +68,15 @@ func (k *keeping) run(ended <-chan struct{}) {
 
 func (k *keeping) write(r *proxy.Record) {
 	if text, err := json.Marshal(r); err == nil {
-		k.shelf.Store(shelved(r.ID), string(text))
+		k.shelf.Store(r.ID, string(text)) // a store that is down costs receipts
 	}
+}
+
+// forget lets go of old receipts.
+func (k *keeping) forget() {
+	ctx, cancel := context.WithTimeout(context.Background(), noteTime)
+	defer cancel()
+	k.shelf.Forget(ctx, time.Now().Add(-receiptLife))
 }
 
 // receipt answers with what was done to one request.
@@ -72,7 +87,7 @@ func (s *Server) receipt(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.keeping != nil {
-		if text, ok := s.keeping.shelf.Load(shelved(id)); ok {
+		if text, ok := s.keeping.shelf.Load(id); ok {
 			answer(w, http.StatusOK, json.RawMessage(text))
 			return
 		}

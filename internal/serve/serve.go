@@ -89,7 +89,7 @@ func New(o Options) *Server {
 	s := &Server{o: o, watch: NewWatch(), closed: make(chan struct{}), calls: &calls{max: o.MaxBody}}
 	s.calls.settings.Store(o.Settings)
 	if o.Store != nil {
-		s.keeping = newKeeping(o.Store.Memory())
+		s.keeping = newKeeping(o.Store.Receipts())
 		s.lessons = newRemembering(o.Store, nil)
 	}
 	s.guard.hosts = o.Hosts
