@@ -38,8 +38,17 @@ func (anthropic) element(p *parser) {
 	start := p.Offset()
 	var role, content field
 	configures := false
-	p.Enter()
-	for k, ok := p.key(); ok; k, ok = p.key() {
+	more := true
+	if role = p.usualRole(); role.given() {
+		p.Descend()
+		content = p.anthropicContent(i)
+		if more = !p.Ascend(); more {
+			p.Resume(jsonspan.Span{Start: start + 2, End: start + 6}, jsonspan.Span{Start: role.span.End + 3, End: role.span.End + 10})
+		}
+	} else {
+		p.Enter()
+	}
+	for k, ok := p.nextKey(more); ok; k, ok = p.key() {
 		switch string(k) {
 		case "role":
 			role = p.value()
@@ -133,8 +142,8 @@ type nestedRef struct {
 func (p *parser) anthropicBlock(j int) {
 	start := p.Offset()
 	var f blockFields
-	p.Enter()
-	for k, ok := p.key(); ok; k, ok = p.key() {
+	more := !p.usualBlock(&f)
+	for k, ok := p.nextKey(more); ok; k, ok = p.key() {
 		switch string(k) {
 		case "type":
 			f.typ = p.value()

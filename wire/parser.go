@@ -116,6 +116,14 @@ func (p *parser) key() ([]byte, bool) {
 	return k, true
 }
 
+// nextKey is key, if there is more to read of the object.
+func (p *parser) nextKey(more bool) ([]byte, bool) {
+	if !more {
+		return nil, false
+	}
+	return p.key()
+}
+
 // members enters the object that comes next and yields its keys; the body of the
 // loop reads the value of each.
 func (p *parser) members(yield func(key []byte) bool) {

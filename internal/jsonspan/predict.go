@@ -1,0 +1,89 @@
+package jsonspan
+
+// Most objects of a history are written by the same few clients, so it is known how they
+// begin. What comes as predicted is compared as a whole; what does not is read as ever. All
+// of this works on strings that are indexed already, so that one can go back.
+
+// A Bookmark is a place to go back to, until anything but a prediction has been read.
+type Bookmark struct{ pos, next int }
+
+// Here returns the place of the next unread byte.
+func (s *Scanner) Here() Bookmark {
+	b := Bookmark{pos: s.pos}
+	if s.ahead != nil {
+		b.next = s.ahead.next
+	}
+	return b
+}
+
+// Back goes back.
+func (s *Scanner) Back(b Bookmark) {
+	s.pos = b.pos
+	if s.ahead != nil {
+		s.ahead.next = b.next
+	}
+}
+
+// Predict reads text if that is what comes next. It has so many strings, all of them whole
+// and plain.
+func (s *Scanner) Predict(text string, strings int) bool {
+	x, end := s.ahead, s.pos+len(text)
+	if x == nil || len(x.lone) > 0 || x.next+2*strings > x.n || end > len(s.data) || string(s.data[s.pos:end]) != text {
+		return false
+	}
+	x.next += 2 * strings
+	s.pos = end
+	return true
+}
+
+// Known reads a string if one comes next and it is known where it ends.
+func (s *Scanner) Known() (Span, bool) {
+	if x, i := s.ahead, s.pos; x != nil && i < len(s.data) && s.data[i] == '"' {
+		if end := x.end(); end >= 0 {
+			x.next += 2
+			s.pos = end + 1
+			return Span{i + 1, end}, true
+		}
+	}
+	return Span{}, false
+}
+
+// Closes reads the end of an object that was predicted up to here, if it comes next.
+func (s *Scanner) Closes() bool {
+	if s.pos < len(s.data) && s.data[s.pos] == '}' {
+		s.pos++
+		s.fresh = false
+		return true
+	}
+	return false
+}
+
+// Descend says that an object was predicted, whose next value is about to be read. Ascend
+// is its end, if that comes next.
+func (s *Scanner) Descend() {
+	if s.depth++; s.depth > MaxDepth {
+		s.fail(s.pos, tooDeep)
+	}
+}
+
+// Ascend reads the end of an object that was descended into, if it comes next.
+func (s *Scanner) Ascend() bool {
+	if !s.Closes() {
+		return false
+	}
+	s.depth--
+	return true
+}
+
+// Resume goes on with an object that was descended into, by [Scanner.Key]: it has had these
+// keys.
+func (s *Scanner) Resume(keys ...Span) {
+	s.fresh = false
+	if s.scanned {
+		return
+	}
+	s.marks = append(s.marks, mark{keys: len(s.keys)})
+	for _, k := range keys {
+		s.noteKey(k)
+	}
+}
