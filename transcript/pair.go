@@ -38,7 +38,7 @@ func (p *pairer) pair(t *Transcript, d Discipline) {
 
 // reset gets ready for another transcript, in the same memory.
 func (p *pairer) reset(t *Transcript, d Discipline) {
-	p.t, p.anywhere, p.results = t, d == Anywhere, p.results[:0]
+	p.t, p.anywhere, p.results, p.going = t, d == Anywhere, p.results[:0], false
 	p.asked.reset()
 	p.fresh.reset()
 	p.served.reset()
@@ -54,6 +54,7 @@ type pairer struct {
 	served   calls     // of the provider's own, all turns
 	late     waiting   // unanswered when their answering turn had passed
 	results  []BlockID // one array behind all Results slices
+	going    bool      // some result goes on in another one
 }
 
 // A callKey is what a result must have in common with its call.
@@ -123,6 +124,7 @@ func (p *pairer) call(b BlockID) {
 func (p *pairer) answer(x ExchangeID, b BlockID, s State) {
 	e := &p.t.exchanges[x]
 	p.t.exchange[b] = x
+	p.going = p.going || p.t.blocks[b].Continues
 	if len(e.Results) == 0 {
 		n := len(p.results)
 		p.results = append(p.results, b)
@@ -148,7 +150,9 @@ func (p *pairer) result(b BlockID) {
 		}
 		return
 	}
-	if x := p.asked.find(p.t, blk, true); x != NoExchange {
+	if x := p.part(blk); x != NoExchange {
+		p.another(x, b)
+	} else if x := p.asked.find(p.t, blk, true); x != NoExchange {
 		p.answer(x, b, Whole)
 	} else if x := p.asked.find(p.t, blk, false); x != NoExchange {
 		p.another(x, b)
@@ -167,6 +171,18 @@ func (p *pairer) result(b BlockID) {
 	} else {
 		p.orphan(b, false)
 	}
+}
+
+// part returns the exchange of which blk is the next part: not of another call that shares
+// its id.
+func (p *pairer) part(blk *Block) ExchangeID {
+	if !p.going {
+		return NoExchange
+	}
+	if x := p.asked.find(p.t, blk, false); x != NoExchange && p.t.exchanges[x].Tool == blk.Tool && p.goesOn(x) {
+		return x
+	}
+	return NoExchange
 }
 
 // another adds one more result to x: the next part of one that goes on, or a duplicate.

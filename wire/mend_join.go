@@ -71,7 +71,7 @@ func (m *mender) realResults(all []transcript.BlockID) (keep []transcript.BlockI
 // joinResults writes what several results say into the first of them.
 func (m *mender) joinResults(f *Finding, all []transcript.BlockID) bool {
 	joined, ok := m.g.joined(m.draft, all)
-	if !ok || !m.g.setJoined(m, all, joined) {
+	if !ok || slices.ContainsFunc(all, m.doubled) || !m.g.setJoined(m, all, joined) {
 		return false
 	}
 	m.settled[all[0]] = true

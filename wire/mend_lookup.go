@@ -13,24 +13,24 @@ import (
 // may have tens of thousands of blocks, each with a finding: what one of them asks about its
 // surroundings, the others ask too.
 type lookups struct {
-	calls      map[string][]transcript.ExchangeID // with a call, by id; filled by index
-	nth        []int                              // by exchange: how many of the same id stand before it
-	twins      map[string][]twin                  // by id; see firstTwin
-	waiting    map[waitKey]*freeList              // calls that nothing answers, by id, tool and family
-	own        map[int]*ownTurn                   // by turn; see ownResult
-	lone       map[int]transcript.BlockID         // by turn; see loneStray
-	starts     map[int]transcript.BlockID         // by turn: its first call
-	leading    map[int]int                        // by message: how many results it starts with
-	last       map[int]int                        // by message: the place of its last result
-	runs       *messageRuns
-	spoken     map[transcript.BlockID]string               // what results say; see said
-	spelled    map[transcript.Span]string                  // values in one spelling
-	items      map[transcript.BlockID][]jsonspan.Span      // of results; see elements
-	refs       map[transcript.BlockID]*refList             // references that go; see dropReference
-	usedIDs    map[string]note                             // the first note about an item id that is used again
-	tried      map[attempt]bool                            // what could not be done in this round
-	surrogates []int                                       // where halves of surrogate pairs stand; see halvesIn
-	leads      map[transcript.BlockID][]transcript.BlockID // by call: the reasoning that leads to it
+	calls   map[string][]transcript.ExchangeID // with a call, by id; filled by index
+	nth     []int                              // by exchange: how many of the same id stand before it
+	twins   map[string][]twin                  // by id; see firstTwin
+	waiting map[waitKey]*freeList              // calls that nothing answers, by id, tool and family
+	own     map[int]*ownTurn                   // by turn; see ownResult
+	lone    map[int]transcript.BlockID         // by turn; see loneStray
+	starts  map[int]transcript.BlockID         // by turn: its first call
+	leading map[int]int                        // by message: how many results it starts with
+	last    map[int]int                        // by message: the place of its last result
+	runs    *messageRuns
+	spoken  map[transcript.BlockID]string               // what results say; see said
+	spelled map[transcript.Span]string                  // values in one spelling
+	items   map[transcript.BlockID][]jsonspan.Span      // of results; see elements
+	refs    map[transcript.BlockID]*refList             // references that go; see dropReference
+	usedIDs map[string]note                             // the first note about an item id that is used again
+	tried   map[attempt]bool                            // what could not be done in this round
+	flawed  map[jsonspan.FlawKind][]int                 // where flaws of a kind stand, in order
+	leads   map[transcript.BlockID][]transcript.BlockID // by call: the reasoning that leads to it
 }
 
 // A refList is a list of references of which some go, but never all.
@@ -419,21 +419,25 @@ func (m *mender) carryRefs() {
 	}
 }
 
-// halvesIn lists where in a span halves of surrogate pairs stand.
-func (m *mender) halvesIn(s transcript.Span) []int {
-	if m.surrogates == nil {
-		m.surrogates = []int{}
+// flawsIn lists where in a span flaws of a kind stand.
+func (m *mender) flawsIn(s transcript.Span, kind jsonspan.FlawKind) []int {
+	if m.flawed == nil {
+		m.flawed = make(map[jsonspan.FlawKind][]int)
 		for _, flaw := range m.flaws {
-			if flaw.Kind == jsonspan.LoneSurrogate {
-				m.surrogates = append(m.surrogates, flaw.Offset)
-			}
+			m.flawed[flaw.Kind] = append(m.flawed[flaw.Kind], flaw.Offset)
 		}
-		slices.Sort(m.surrogates)
+		for _, all := range m.flawed {
+			slices.Sort(all)
+		}
 	}
-	first, _ := slices.BinarySearch(m.surrogates, s.Start)
-	end, _ := slices.BinarySearch(m.surrogates, s.End)
-	return m.surrogates[first:end]
+	all := m.flawed[kind]
+	first, _ := slices.BinarySearch(all, s.Start)
+	end, _ := slices.BinarySearch(all, s.End)
+	return all[first:end]
 }
+
+// halvesIn lists where in a span halves of surrogate pairs stand.
+func (m *mender) halvesIn(s transcript.Span) []int { return m.flawsIn(s, jsonspan.LoneSurrogate) }
 
 // flawOffset is the byte that a finding about the text itself names.
 func flawOffset(f *Finding) (int, bool) {

@@ -193,6 +193,9 @@ func (m *mender) hoistTools(f *Finding) bool {
 		}
 	}
 	msg := m.t.Messages()[f.Index]
+	if m.strict && len(m.halvesIn(msg.Span)) > 0 {
+		return true // in the next round, when they are repaired where they stand
+	}
 	var texts []string
 	var from []origin
 	var gone, by []transcript.BlockID

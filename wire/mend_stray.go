@@ -55,6 +55,9 @@ func (m *mender) quotation(b transcript.BlockID) (string, [][]byte) {
 	if blk.Body == blk.Span {
 		return allText(m.raw, blk.Span, 0), nil
 	}
+	if m.doubled(b) {
+		return string(Canonical(m.t.Bytes(blk.Span))), nil
+	}
 	var texts []string
 	var media [][]byte
 	take := func(s transcript.Span) {
@@ -80,6 +83,12 @@ func (m *mender) quotation(b transcript.BlockID) (string, [][]byte) {
 		texts = append(texts, string(Canonical(rest)))
 	}
 	return strings.Join(texts, "\n"), media
+}
+
+// doubled reports whether a key stands twice in a block and says different things: then only
+// the whole of it leaves nothing out.
+func (m *mender) doubled(b transcript.BlockID) bool {
+	return len(m.flaws) > 0 && len(m.flawsIn(m.t.Block(b).Span, jsonspan.DuplicateKey)) > 0
 }
 
 // shows is what an item of a result shows, if it is an object.
