@@ -402,3 +402,20 @@ func (g *told) responses(t testing.TB, all []sent) {
 		t.Error(fmt.Sprint("no items in ", len(all), " events"))
 	}
 }
+
+func decoded[T any](t testing.TB, text string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return v
+}
+
+func encoded(t testing.TB, v any) []byte {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}

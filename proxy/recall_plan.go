@@ -48,7 +48,7 @@ func (o outcome) offered(a aim, in *wire.Request, pl *pare.Plan, restored int) o
 	}
 	out := pl.Result()
 	removed := pl.Archive()
-	if restored == 0 && !(len(removed) > 0 && recall.Marks(out.Raw())) && !a.names(out.Raw()) {
+	if restored == 0 && len(removed) == 0 && !a.names(out.Raw()) {
 		return o
 	}
 	next, changes := a.unbound(out)

@@ -171,3 +171,42 @@ func TestRecallUnused(t *testing.T) {
 		}
 	})
 }
+
+// TestRecallList: what was dropped without a trace is in the list, by its handle, and can be
+// fetched.
+func TestRecallList(t *testing.T) {
+	each(t, func(t *testing.T, d wire.Dialect, stream bool) {
+		body := string(many(20).Render(d, paretest.RenderOptions{}))
+		list, got := "", ""
+		up := standIn(t, &paretest.Mock{Reply: func(r *wire.Request) paretest.Reply {
+			result, n := asked(r)
+			switch n {
+			case 0:
+				return calls(`{"handle":"list"}`)
+			case 1:
+				list = result
+				line := ""
+				for l := range strings.Lines(result) {
+					if strings.Contains(l, "line of part 0;") {
+						line = l
+					}
+				}
+				h, _, _ := strings.Cut(line, " ")
+				return calls(fmt.Sprintf(`{"handle":%q}`, h))
+			}
+			got = result
+			return paretest.Reply{Text: "I see."}
+		}})
+		s := front(t, up, func(c *proxy.Config) {
+			c.Policy, c.Recall = &pare.Policy{Window: &pare.Window{Exchanges: 10}}, &proxy.Recall{}
+		})
+		path, asks := asking(t, d, body, stream)
+		resp, reply := post(t, s.URL+path, asks)
+		if said := hears(t, d, stream, reply); resp.StatusCode != 200 || said.text != "I see." {
+			t.Fatalf("%d: %s", resp.StatusCode, reply)
+		}
+		if !strings.Contains(list, "call of Read") || strings.Count(got, "line of part 0;") != 60 || strings.Contains(string(up.all()[0].body), "line of part 0;") {
+			t.Errorf("list %s\ngot %.300s", list, got)
+		}
+	})
+}

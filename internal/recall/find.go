@@ -2,7 +2,9 @@ package recall
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/transcript"
@@ -20,8 +22,11 @@ type Source struct {
 // Find returns what a handle stands for, as text: the name of something that was removed,
 // or the id of a call. It knows nothing but this request.
 func (s *Source) Find(handle string) (text string, ok bool) {
-	if handle == "" {
+	switch handle {
+	case "":
 		return "", false
+	case listed:
+		return s.list(), true
 	}
 	if !IsHandle(handle) {
 		return s.call(handle)
@@ -47,6 +52,57 @@ func (s *Source) Find(handle string) (text string, ok bool) {
 		return string(bytes.Join(raw, []byte{'\n'})), true
 	}
 	return "", false
+}
+
+// listed is the handle of the list of everything that was removed.
+const listed = "list"
+
+// list names everything that was removed, a line each: its handle, and what it is.
+func (s *Source) list() string {
+	if len(s.Removed) == 0 {
+		return "Nothing but what the notes in this conversation name was removed."
+	}
+	what := make(map[string]string)
+	for _, r := range s.Requests {
+		t := r.Transcript()
+		for _, m := range t.Messages() {
+			var parts []string
+			for b := m.First; b < m.End; b++ {
+				parts = append(parts, brief(r, b))
+				what[archive.ID(t.Bytes(t.Block(b).Span))] = parts[len(parts)-1]
+			}
+			what[archive.ID(t.Bytes(m.Span))] = m.Role.String() + ": " + strings.Join(parts, " | ")
+		}
+	}
+	var b strings.Builder
+	for _, item := range s.Removed {
+		fmt.Fprintf(&b, "%s (%d bytes) %s\n", item.ID, len(item.Raw), what[item.ID])
+	}
+	return b.String()
+}
+
+// briefly is how much of a block a list shows.
+const briefly = 100
+
+// brief says in a few words what a block is.
+func brief(r *wire.Request, b transcript.BlockID) string {
+	t := r.Transcript()
+	blk := t.Block(b)
+	words := strings.Join(strings.Fields(said(r, b)), " ")
+	if len(words) > briefly {
+		words = strings.ToValidUTF8(words[:briefly], "") + "…"
+	}
+	tool := blk.Tool
+	if x := t.ExchangeOf(b); tool == "" && x != transcript.NoExchange {
+		tool = t.Exchanges()[x].Tool
+	}
+	switch blk.Kind {
+	case transcript.Call:
+		return "call of " + tool + " " + words
+	case transcript.Result:
+		return "result of " + tool + " " + words
+	}
+	return words
 }
 
 // call returns what was removed of the newest exchange with that id; if nothing was, its
@@ -97,9 +153,6 @@ var named = []byte("archived as pare-")
 
 // Names reports whether a body holds a placeholder that names what stood in its place.
 func Names(body []byte) bool { return bytes.Contains(body, named) }
-
-// Marks reports whether a body holds a note about something that was removed.
-func Marks(body []byte) bool { return bytes.Contains(body, []byte(wire.Mark)) }
 
 // Declared reports whether somebody else has declared a tool of this name.
 func Declared(body []byte) bool { return bytes.Contains(body, []byte(`"`+Tool+`"`)) }

@@ -10,10 +10,11 @@ import (
 const Tool = "pare_recall"
 
 const (
-	about = "Fetches content that was removed from this conversation to save room. Where something was removed there is a note in brackets that begins with \"[pare: \" " +
-		"and names what stood there, as \"archived as pare-…\" or as \"call …\". Give that name as the handle. Call this only if you need the content to go on."
+	about = "Fetches content that was removed from this conversation to save room. A note in brackets that begins with \"[pare: \" stands where something was cleared or shortened, " +
+		"and names it, as \"archived as pare-…\" or as \"call …\": give that name as the handle. Older parts may be gone without a note: give \"list\" as the handle to see what was removed, with handles. " +
+		"Call this only if you need the content to go on."
 	schema = `{"type":"object","properties":{` +
-		`"handle":{"type":"string","description":"The name in the note: pare-… or the id of the call."},` +
+		`"handle":{"type":"string","description":"pare-…, the id of a call, or list."},` +
 		`"offset":{"type":"integer","description":"The byte to begin at, to go on with content that is too long for one result."}},"required":["handle"]}`
 )
 
