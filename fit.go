@@ -94,7 +94,7 @@ func (p *Plan) ours() []bool {
 func (w *Window) ladder() ladder.Window {
 	out := ladder.Window{
 		Limits: w.limits(), MinKeep: w.MinKeep, Unpin: ladder.Pin(w.Unpin), MiddleOut: w.Order == MiddleOut,
-		Recent: w.recent(), Low: w.Low, AllowTiny: w.AllowTiny, Told: tells,
+		Recent: w.recent(), Low: w.Low, Cold: w.Cold, AllowTiny: w.AllowTiny, Told: tells,
 	}
 	if w.Order == ByPriority {
 		out.Priority = w.Priority

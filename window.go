@@ -49,6 +49,11 @@ type Window struct {
 	Cache Terms
 	// ModelCache makes Cache, if that is nil, the terms of the model's provider.
 	ModelCache bool
+	// Cold are the requests before which the provider's cache had expired, counted as
+	// [Requests] does. At those a stable window trims to three quarters of Low, and, with
+	// Cache, also when it need not, as nothing is written again that would not be anyway; at
+	// others it then waits until it must. Nil: the clock is not known.
+	Cold []int
 	// AllowTiny lets a window be smaller than the smallest exchange of the history.
 	AllowTiny bool
 	// Archive names, in each placeholder, the item under which [Plan.Archive] returns what
@@ -178,6 +183,10 @@ func (w *Window) recent() int {
 	}
 	return w.Recent
 }
+
+// Requests is how many requests led to the history of one, itself included: one ends wherever
+// a turn of the model begins.
+func Requests(r *wire.Request) int { return ladder.Requests(r.Transcript()) }
 
 // Terms are what a provider's cache costs; tokens.CacheOf(model) are some. Many
 // goroutines may read it.

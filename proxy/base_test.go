@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"testing"
 )
 
 // base is an upstream that is a function.
@@ -43,4 +45,18 @@ func addressOf(path string) string {
 		return "http:" + path
 	}
 	return "http://host" + path
+}
+
+// request is one to Anthropic's path.
+func request(body string) *http.Request {
+	return httptest.NewRequest(http.MethodPost, addressOf("/v1/messages"), strings.NewReader(body))
+}
+
+// drain reads a reply to its end.
+func drain(t *testing.T, resp *http.Response) {
+	t.Helper()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
 }

@@ -35,28 +35,37 @@ type Lesson struct {
 	Clear         int  `json:"clear,omitempty"`
 	ClearThinking bool `json:"clear_thinking,omitempty"`
 	Short         bool `json:"short,omitempty"`
+	// Cold are the requests before which the cache had expired, as [pare.Requests] counts.
+	Cold []int `json:"cold,omitempty"`
 	// Own says that the provider has refused to do anything by itself.
 	Own bool `json:"own,omitempty"`
 }
 
 // empty reports whether there is nothing to heed.
 func (l Lesson) empty() bool {
-	return len(l.Rules) == 0 && l.Limit == 0 && l.Messages == 0 && !l.Drop && !l.Own && l.Clear == 0 && !l.Short
+	return len(l.Rules) == 0 && l.Limit == 0 && l.Messages == 0 && !l.Drop && !l.Own && l.Clear == 0 && !l.Short && len(l.Cold) == 0
 }
 
 // Join returns what two lessons teach together. The order does not matter, and joining the
 // same again changes nothing, so replicas that hear of each other's lessons end up with the
 // same one.
 func (l Lesson) Join(m Lesson) Lesson {
-	rules := slices.Concat(l.Rules, m.Rules)
+	rules, cold := slices.Concat(l.Rules, m.Rules), slices.Concat(l.Cold, m.Cold)
 	slices.Sort(rules)
+	slices.Sort(cold)
+	cold = slices.Compact(cold)
 	return Lesson{
 		Rules: slices.Compact(rules), Profile: max(l.Profile, m.Profile), Thinking: max(l.Thinking, m.Thinking),
 		Limit: least0(l.Limit, m.Limit), Messages: least0(l.Messages, m.Messages),
 		Drop: l.Drop || m.Drop, Own: l.Own || m.Own,
 		Clear: max(l.Clear, m.Clear), ClearThinking: l.ClearThinking || m.ClearThinking, Short: l.Short || m.Short,
+		Cold: cold[:min(len(cold), maxCold)],
 	}
 }
+
+// maxCold is how many cold moments of a conversation are used: the first ones, so that what
+// was decided stays decided.
+const maxCold = 100
 
 // least0 is the lesser of two limits, of which zero is none.
 func least0(a, b int) int {
@@ -68,7 +77,7 @@ func least0(a, b int) int {
 
 func (l Lesson) equal(m Lesson) bool {
 	return slices.Equal(l.Rules, m.Rules) && l.Profile == m.Profile && l.Thinking == m.Thinking && l.Limit == m.Limit && l.Messages == m.Messages &&
-		l.Drop == m.Drop && l.Own == m.Own && l.Clear == m.Clear && l.ClearThinking == m.ClearThinking && l.Short == m.Short
+		l.Drop == m.Drop && l.Own == m.Own && l.Clear == m.Clear && l.ClearThinking == m.ClearThinking && l.Short == m.Short && slices.Equal(l.Cold, m.Cold)
 }
 
 // A Shelf keeps lessons beyond a process. Many goroutines may use one.
@@ -85,6 +94,7 @@ type Conversations struct {
 	mu   sync.Mutex
 	all  map[string]*list.Element
 	used list.List // of *remembered, the last used first
+	beats
 }
 
 // ConversationsOptions says how much is remembered. The zero value is right. Many
@@ -114,7 +124,7 @@ func NewConversations(o ConversationsOptions) *Conversations {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Conversations{o: o, all: make(map[string]*list.Element)}
+	return &Conversations{o: o, all: make(map[string]*list.Element), beats: newBeats(o.Most)}
 }
 
 // Lesson returns what is known of a conversation.

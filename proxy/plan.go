@@ -42,8 +42,11 @@ type aim struct {
 	owner         owner   // whose calls are put back
 	raw           []byte  // the request as the client sent it
 	anthropic     bool    // the upstream is Anthropic's
+	before        beat    // the request before this one
+	cold          bool    // the cache has expired since
 	own           bool    // the provider is asked for nothing
 	short         bool    // what the provider clears by itself is not enough
+	learned       int     // the limit that the provider's counts have taught just now
 	kept          bool    // thinking that a change makes invalid stays: the provider drops it
 }
 
@@ -93,6 +96,7 @@ func plan(ctx context.Context, raw []byte, a aim) (o outcome) {
 		o.key = keyOf(ctx, a.upstream, o.glance)
 		a.known = a.conversations.Lesson(o.key)
 		a.heed()
+		a.feel(o.key, o.glance, raw)
 	}
 	a.raw = raw
 	raw, restored := a.restored(raw)
@@ -135,6 +139,8 @@ func (a *aim) idle(g wire.Glance, raw []byte) bool {
 		return false
 	case p.Window == nil:
 		return true
+	case p.Window.ModelCache && p.Window.LowPercent > 0:
+		return false
 	case !p.Window.ModelTokens || p.Window.Tokens != 0 || p.Window.Messages+p.Window.Exchanges+p.Window.Turns != 0:
 		return false
 	}
@@ -191,7 +197,10 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	p, size := a.fitting(in)
 	if a.heal != nil {
 		o.taught = a.lesson(in, p)
+	} else if a.learned > 0 {
+		o.taught = Lesson{Rules: []string{Overflow}, Limit: a.learned}
 	}
+	o.taught.Cold = a.chill(in, p)
 	p.Archived = p.Archived || a.recalls() // so that placeholders name what stood there
 	clear := a.clears(in, p)
 	if clear != nil {

@@ -37,7 +37,13 @@ func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
 		var over bool
 		if size, over = a.over(r, m, &p); over {
 			w.Tokens = m.Input(min(r.Reply(), m.Output))
+			if a.learned > 0 {
+				w.Tokens = a.learned
+			}
 			return &p, size
+		}
+		if w.ModelCache && w.LowPercent > 0 {
+			return &p, a.early(r, m, &w)
 		}
 	}
 	w.Tokens, w.ModelTokens, w.Low, w.LowPercent = 0, false, 0, 0
@@ -62,7 +68,27 @@ func (a *aim) over(r *wire.Request, m tokens.Model, p *pare.Policy) (size int, o
 	c := a.exact(model)
 	p.Counter = func(string) (wire.Counter, error) { return c, nil }
 	t := r.Tally(c, false)
-	return t.Tokens, least(&t, c, r.Raw()) > window
+	if least(&t, c, r.Raw()) > window {
+		return t.Tokens, true
+	}
+	if over, scale := a.overByUsage(t.Tokens, window, c, r.Raw()); over {
+		a.learned = int(scale * float64(m.Input(min(r.Reply(), m.Output))))
+		return t.Tokens, true
+	}
+	return t.Tokens, false
+}
+
+// early makes a window that trims before it must, when that pays, and never because it must:
+// it is not sure that the request is too large.
+func (a *aim) early(r *wire.Request, m tokens.Model, w *pare.Window) (size int) {
+	c := a.counterOf(a.model(r))
+	if c == nil {
+		return 0
+	}
+	size, room := r.Tokens(c), m.Input(min(r.Reply(), m.Output))
+	w.Low = max(1, room*w.LowPercent/100)
+	w.Tokens = max(room, size, w.Low+1)
+	return size
 }
 
 // window is all that a model takes. The reply is left out of it: many models take a request

@@ -422,7 +422,7 @@ type watched struct {
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
 	w.x.rec.Reply += int64(n)
-	if w.x.t.Record != nil {
+	if w.x.listens() {
 		w.heard.hear(p[:n])
 	}
 	if err != nil {
@@ -435,6 +435,21 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// listens reports whether somebody wants to know what the provider has counted.
+func (x *exchange) listens() bool { return x.t.Record != nil || x.countable() }
+
+// countable reports whether the provider's count says something about ours: the request was
+// counted, and sent as it is.
+func (x *exchange) countable() bool {
+	return x.t.Conversations != nil && x.o.key != "" && x.o.tokens[0] > 0 && x.o.body == nil
+}
+
+func (x *exchange) counted() {
+	if u := x.rec.Usage; x.countable() && u.Input+u.Read+u.Written > 0 {
+		x.t.Conversations.counted(x.o.key, x.o.tokens[0], u.Input+u.Read+u.Written)
+	}
+}
+
 func (w *watched) Close() error {
 	err := w.ReadCloser.Close()
 	w.end(nil)
@@ -445,6 +460,7 @@ func (w *watched) end(err error) {
 	if !w.ended {
 		w.ended = true
 		w.x.rec.Usage, w.x.rec.Lost = w.heard.tell()
+		w.x.counted()
 		if w.x.spent != nil {
 			w.x.rec.Usage = *w.x.spent
 		}

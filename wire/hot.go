@@ -32,6 +32,7 @@ type Glance struct {
 	Profile  Profile // its Model is the one that the request names, or else the one of the options
 	Messages int
 	Calls    int // and strays
+	Turns    int
 	Opening  Opening
 }
 
@@ -47,7 +48,7 @@ func (p *Parser) Glance(raw []byte, o Options, c CheckOptions) (Glance, error) {
 	}
 	p.c = checker{Request: r, o: c, glance: true, turns: p.c.turns, ids: p.c.ids}
 	p.c.run()
-	g := Glance{Clean: !p.c.dirty, Delta: r.Delta(), Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges()), Opening: r.Opening()}
+	g := Glance{Clean: !p.c.dirty, Delta: r.Delta(), Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges()), Turns: r.t.Turns(), Opening: r.Opening()}
 	p.drop()
 	return g, nil
 }

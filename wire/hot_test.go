@@ -49,7 +49,7 @@ func sameReading(t *testing.T, p *wire.Parser, body []byte, o wire.Options) {
 		}
 		w := wire.Glance{
 			Clean: len(want.Check(c)) == 0, Delta: want.Delta(), Dialect: want.Dialect, Profile: want.Profile,
-			Messages: len(want.Transcript().Messages()), Calls: len(want.Transcript().Exchanges()), Opening: want.Opening(),
+			Messages: len(want.Transcript().Messages()), Calls: len(want.Transcript().Exchanges()), Turns: want.Transcript().Turns(), Opening: want.Opening(),
 		}
 		if g != w {
 			t.Fatalf("a glance tells %+v, want %+v\n%s", g, w, body)

@@ -94,7 +94,9 @@ func (l *Ladder) recollect(s *past) (end int, err error) {
 }
 
 // memorable reports whether what a window did depends on nothing but the history.
-func (l *Ladder) memorable() bool { return len(l.Window.Limits) == 1 && l.Window.Priority == nil }
+func (l *Ladder) memorable() bool {
+	return len(l.Window.Limits) == 1 && l.Window.Priority == nil && l.Window.Cold == nil
+}
 
 // sameAtoms reports whether what had begun at the remembered request is made of the same
 // blocks.

@@ -24,9 +24,8 @@ type Batch struct {
 func (l *Ladder) replay(high int) error {
 	s := &past{l: l, high: high, sum: l.meter.headTokens()}
 	all := l.t.Messages()
-	asked := func(i int) bool { return i > 0 && all[i].Role == transcript.Assistant && all[i-1].Turn != all[i].Turn }
 	last := len(all) - 1
-	for last > 0 && !asked(last) {
+	for last > 0 && !begins(all, last) {
 		last--
 	}
 	done, err := l.recollect(s)
@@ -34,7 +33,7 @@ func (l *Ladder) replay(high int) error {
 		return err
 	}
 	for i := done; i < len(all); i++ {
-		if asked(i) && (i > done || done == 0) {
+		if begins(all, i) && (i > done || done == 0) {
 			if err := s.request(i); err != nil {
 				return err
 			}
@@ -91,12 +90,40 @@ func (s *past) request(end int) error {
 		return nil
 	}
 	s.age(end)
+	if s.l.Window.Cold != nil {
+		// On a cold cache everything is written anyway; on a hot one that can wait.
+		if s.cold() && s.gain > 0 {
+			return s.trim(end, false)
+		}
+		return nil
+	}
 	// Nobody knows how many requests will follow. A quarter of those so far is what paid
 	// on real transcripts; as many as so far did not always.
 	if s.gain > 0 && s.l.Window.PaysAfter(s.gain, s.kept(s.foremost)-s.gain) <= s.requests/4 {
 		return s.trim(end, false)
 	}
 	return nil
+}
+
+// cold reports whether the cache had expired before the request.
+func (s *past) cold() bool { return slices.Contains(s.l.Window.Cold, s.requests) }
+
+// Requests is how many requests led to a history, the one that sends it included: the model
+// spoke in between.
+func Requests(t *transcript.Transcript) int {
+	n, all := 1, t.Messages()
+	for i := range all {
+		if begins(all, i) {
+			n++
+		}
+	}
+	return n
+}
+
+// begins reports whether the model's turn begins with a message: a request ended in front of
+// it.
+func begins(all []transcript.Message, i int) bool {
+	return i > 0 && all[i].Role == transcript.Assistant && all[i-1].Turn != all[i].Turn
 }
 
 // age takes in the exchanges that are no longer recent.
@@ -171,7 +198,11 @@ func (s *past) target(g *gauge, forced bool) int {
 		}
 		return k
 	case least <= s.high:
-		return g.first(max(s.l.Window.Low, least+(s.high-least)/4))
+		low, spare := s.l.Window.Low, (s.high-least)/4
+		if s.cold() { // it costs no more to go deeper, and lasts longer
+			low, spare = low*3/4, spare*3/4
+		}
+		return g.first(max(low, least+spare))
 	}
 	return g.first(max(s.high, g.at(len(steps))))
 }

@@ -1,0 +1,122 @@
+package proxy
+
+import (
+	"bytes"
+	"container/list"
+	"sync"
+	"time"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A beat is the last request of a conversation, as this process saw it.
+type beat struct {
+	at    time.Time // when it began
+	turns int
+	// size is how large it was by our count, and used by the provider's; zero: not known.
+	size, used int
+}
+
+// beats are the last requests of conversations, bounded.
+type beats struct {
+	mu   sync.Mutex
+	most int
+	all  map[string]*list.Element
+	last list.List // of *pulse, the newest first
+}
+
+type pulse struct {
+	key string
+	beat
+}
+
+func newBeats(most int) beats { return beats{most: most, all: make(map[string]*list.Element)} }
+
+// swap notes a request and returns the one before it.
+func (b *beats) swap(key string, now beat) (before beat, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e := b.all[key]; e != nil {
+		p := e.Value.(*pulse)
+		before, p.beat = p.beat, now
+		b.last.MoveToFront(e)
+		return before, true
+	}
+	for len(b.all) >= b.most {
+		e := b.last.Back()
+		b.last.Remove(e)
+		delete(b.all, e.Value.(*pulse).key)
+	}
+	b.all[key] = b.last.PushFront(&pulse{key, now})
+	return beat{}, false
+}
+
+// counted notes what the provider has counted of the last request.
+func (b *beats) counted(key string, size, used int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e := b.all[key]; e != nil {
+		p := e.Value.(*pulse)
+		p.size, p.used = size, used
+	}
+}
+
+// feel notes a request of a conversation, and what is known from the one before it: how
+// large that was, and whether the cache has expired since. It has if nobody else, such as
+// another replica, can have sent one in between: the model has spoken once, or not at all.
+func (a *aim) feel(key string, g wire.Glance, raw []byte) {
+	if key == "" || a.heal != nil || a.unfitted {
+		return
+	}
+	now := a.conversations.o.Now()
+	before, ok := a.conversations.swap(key, beat{at: now, turns: g.Turns})
+	if !ok {
+		return
+	}
+	a.before = before
+	if more := g.Turns - before.turns; more == 0 || more == 2 {
+		a.cold = now.Sub(before.at) > lifeOf(g.Profile.Model, raw)
+	}
+}
+
+// lifeOf is how long the cache of a request lives: what its marks say, or what the model's
+// provider does.
+func lifeOf(model string, raw []byte) time.Duration {
+	if bytes.Contains(raw, []byte(`"ttl":"1h"`)) || bytes.Contains(raw, []byte(`"ttl": "1h"`)) {
+		return time.Hour
+	}
+	return tokens.CacheOf(model).Life
+}
+
+// chill says, in the window of a policy, before which requests the cache had expired, this
+// one included. A window that is not stable has no use for that.
+func (a *aim) chill(r *wire.Request, p *pare.Policy) (taught []int) {
+	if a.conversations == nil || p.Window == nil || p.Window.Low+p.Window.LowPercent == 0 {
+		return nil
+	}
+	l := Lesson{Cold: a.known.Cold}
+	if a.cold {
+		taught = []int{pare.Requests(r)}
+		l = l.Join(Lesson{Cold: taught})
+	}
+	w := *p.Window
+	w.Cold = append([]int{}, l.Cold...) // not nil: there is a clock
+	p.Window = &w
+	return taught
+}
+
+// overByUsage reports whether a request is surely larger than a window, because the one
+// before it nearly was, as the provider has counted; and how much of our count that is.
+func (a *aim) overByUsage(size, window int, c wire.Counter, raw []byte) (over bool, scale float64) {
+	b := a.before
+	if b.used == 0 || b.size == 0 || size < b.size || b.used > window {
+		return false, 0 // or the window is larger than we know
+	}
+	more := size - b.size
+	if e, ok := c.(tokens.Estimator); ok {
+		more = e.Least(more, foreign(raw))
+	}
+	return b.used+more > window, float64(b.size) / float64(b.used)
+}
