@@ -139,19 +139,36 @@ func (c *campaign) newest(s seat) (newest string) {
 	return newest
 }
 
-// copyTo copies the seat's home; the folder to work in stays, for sessions name it.
-func (s seat) copyTo(dir string) string {
-	if err := os.CopyFS(filepath.Join(dir, "home"), os.DirFS(s.home())); err != nil {
+// copyTo copies a folder.
+func copyTo(to, from string) {
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		fmt.Fprintln(os.Stderr, "campaign:", err) // sockets and the like
 	}
-	_ = filepath.WalkDir(s.home(), func(path string, d os.DirEntry, err error) error {
-		if info, e := d.Info(); err == nil && e == nil { // the newest is found by its time
-			rel, _ := filepath.Rel(s.home(), path)
-			_ = os.Chtimes(filepath.Join(dir, "home", rel), info.ModTime(), info.ModTime())
+	_ = filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, e := d.Info(); e == nil { // the newest is found by its time
+			rel, _ := filepath.Rel(from, path)
+			_ = os.Chtimes(filepath.Join(to, rel), info.ModTime(), info.ModTime())
 		}
 		return nil
 	})
-	return dir
+}
+
+// restore puts the home of a session back to what it was when it was held. It is always the
+// same folder: clients keep its path in places of their own, such as the index of Codex.
+func (s seat) restore() {
+	held := filepath.Join(s.dir, "held")
+	if _, err := os.Stat(held); err != nil {
+		if err := os.Rename(s.home(), held); err != nil {
+			fail(err)
+		}
+	}
+	if err := os.RemoveAll(s.home()); err != nil {
+		fail(err)
+	}
+	copyTo(s.home(), held)
 }
 
 // A resumption is what came of resuming a session.
@@ -165,15 +182,14 @@ type resumption struct {
 	out   string
 }
 
-// resume lets the client go on with a copy of a session that something was done to. It
-// returns nil if that could not be done.
-func (c *campaign) resume(held seat, do func(dir string) bool) *resumption {
-	r := &resumption{dir: held.copyTo(c.place())}
-	s := seat{r.dir, held.cwd}
-	if do != nil && !do(r.dir) {
-		os.RemoveAll(r.dir)
+// resume lets the client go on with a session that something was done to. It returns nil if
+// that could not be done.
+func (c *campaign) resume(s seat, do func(dir string) bool) *resumption {
+	s.restore()
+	if do != nil && !do(s.dir) {
 		return nil
 	}
+	r := &resumption{dir: c.place()}
 	r.left = marksIn(c.stored(s))
 	file := c.newest(s)
 	api, err := newStandIn(c.client, s.cwd)
@@ -182,6 +198,9 @@ func (c *campaign) resume(held seat, do func(dir string) bool) *resumption {
 	}
 	r.out, _ = c.start(s, api, c.resumed("prompt 90: thanks", c.models[0], c.id(file)), ends)
 	api.server.Close()
+	if c.keep != "" {
+		copyTo(seat{dir: r.dir}.home(), s.home())
+	}
 	sent := api.sent()
 	for _, b := range sent { // a client may compact first: what it says of the session comes last
 		r.body = b
