@@ -154,7 +154,7 @@ func tailKept(t *testing.T, name string, in *wire.Request, cut transcript.Cut, p
 		t.Errorf("%s: the tail has changed:\n%s", name, plan)
 	}
 	for _, c := range plan.Changes() {
-		if (c.Action == "drop" || c.Action == "edit") && c.Rule != "compaction" && c.Rule != "cache-breakpoint" && !besideWhatGoes(in, cut, c) {
+		if (c.Action == "drop" || c.Action == "edit" || c.Action == "archive") && c.Rule != "compaction" && c.Rule != "cache-breakpoint" && !besideWhatGoes(in, cut, c) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}

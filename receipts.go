@@ -81,7 +81,7 @@ func (p *Plan) writeOwed() {
 	}
 	for _, e := range p.edits {
 		was := t.Block(e.Block).Body
-		p.log("edit", e.reason, e.Block, len(e.Text)-was.Len(), due.o.weighSaid(p.mended, e.Block, e.Text)-due.weigh(p.mended, e.Block))
+		p.log("archive", e.reason, e.Block, len(e.Text)-was.Len(), due.o.weighSaid(p.mended, e.Block, e.Text)-due.weigh(p.mended, e.Block))
 	}
 	p.changes = append(p.changes, later...)
 }

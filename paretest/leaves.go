@@ -188,10 +188,9 @@ func (l Loss) String() string {
 }
 
 // Lost returns the leaves that are not in the output although no change covers them. A
-// change that drops covers everything below its path; one that edits covers nothing,
-// unless clears says that its rule takes words out and says so, as those that clear or
-// shorten results do.
-func Lost(leaves []Leaf, out []byte, changes []wire.Change, clears func(wire.Change) bool) []Loss {
+// change that drops or archives covers everything below its path; all others cover nothing:
+// what they edit, move, merge or rename has to be there.
+func Lost(leaves []Leaf, out []byte, changes []wire.Change) []Loss {
 	there := markersIn(out)
 	var all []Loss
 	for _, l := range leaves {
@@ -204,7 +203,7 @@ func Lost(leaves []Leaf, out []byte, changes []wire.Change, clears func(wire.Cha
 				continue
 			}
 			by = c.Action + " " + c.Rule
-			if c.Action == "drop" || clears != nil && clears(c) {
+			if c.Action == "drop" || c.Action == "archive" {
 				covered = true
 				break
 			}

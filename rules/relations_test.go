@@ -247,7 +247,7 @@ func TestLatestStays(t *testing.T) {
 		for _, d := range wire.Dialects() {
 			var got []string
 			for line := range strings.Lines(play(t, script, p, d)) {
-				if f := strings.Fields(line); f[0] == "edit" {
+				if f := strings.Fields(line); f[0] == "archive" {
 					got = append(got, f[2])
 				}
 			}

@@ -263,7 +263,7 @@ func (p *Page) after(plan *pare.Plan, at places, o Options) {
 	in := p.inserts()
 	var gone []int // blocks that were edited and are not found again, in order
 	for _, c := range p.Changes {
-		if c.Block >= 0 && !stays[c.Block] && (c.Action == "edit" || c.Action == "move") {
+		if c.Block >= 0 && !stays[c.Block] && (c.Action == "edit" || c.Action == "archive" || c.Action == "move") {
 			gone = append(gone, c.Block)
 		}
 	}

@@ -166,7 +166,7 @@ func TestDefectU4Runs(t *testing.T) {
 			look(strings.Join(args, " ")+" "+filepath.Base(name), lines)
 		}
 	}
-	for _, word := range []string{"edit", "drop", "insert", "move", "rename", "relink", "compaction", "clear-results", "drop-exchanges", "deduplication"} {
+	for _, word := range []string{"edit", "archive", "drop", "insert", "move", "rename", "relink", "compaction", "clear-results", "drop-exchanges", "deduplication"} {
 		if !seen[word] {
 			t.Errorf("no run had %s in it: the inputs are too few", word)
 		}

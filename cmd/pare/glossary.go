@@ -103,6 +103,7 @@ var fixedWords = []headword{
 	{"keep", anAction, "it stays as it is", ""},
 	{"edit", anAction, "something in it was changed; the reason says what", ""},
 	{"drop", anAction, "it was removed", ""},
+	{"archive", anAction, "its words gave way to a placeholder or to a part of them", "the whole is among what --archive keeps"},
 	{"insert", anAction, "it was added, such as a result that was missing", "it has no place in the input, so its path is where it was put"},
 	{"move", anAction, "it stands in another place now", "the path is where it was in the input"},
 	{"rename", anAction, "an id or a name was replaced, on both halves of a pair", ""},

@@ -134,7 +134,7 @@ func (v Plan) heading(m int) screen.Text {
 }
 
 func (v Plan) change(b *bytes.Buffer, c wire.Change) {
-	action := screen.Printf("%-6s", c.Action)
+	action := screen.Printf("%-7s", c.Action)
 	switch c.Action {
 	case "drop":
 		action = v.Paint.Fault(action)
@@ -151,7 +151,7 @@ func (v Plan) change(b *bytes.Buffer, c wire.Change) {
 	case path == "":
 		path = "(what the changes above lead to)"
 	}
-	screen.Fprintf(b, "    %s  %s  %s%s\n", action, v.Paint.Place(path), c.Rule, v.Paint.Faint(BytesChanged(c.Bytes)))
+	screen.Fprintf(b, "    %s %s  %s%s\n", action, v.Paint.Place(path), c.Rule, v.Paint.Faint(BytesChanged(c.Bytes)))
 	for _, line := range screen.Wrap(c.Reason, v.Width-12) {
 		screen.Fprintf(b, "            %s\n", line)
 	}
@@ -164,7 +164,7 @@ func (v Plan) change(b *bytes.Buffer, c wire.Change) {
 	}
 	before := v.snippet(v.Request, old)
 	after := ""
-	if c.Action == "edit" {
+	if c.Action == "edit" || c.Action == "archive" {
 		after = v.counterpart(v.Request.Transcript().Block(old))
 	}
 	if before != "" && before != after {

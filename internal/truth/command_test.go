@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/pare-llm/pare"
@@ -74,17 +73,3 @@ func (c command) carryOut(tb testing.TB, r *wire.Request, seed uint64) *pare.Pla
 	}
 	return plan
 }
-
-// clears reports whether a change takes words out and says so: the rules and the rungs
-// that put a placeholder, a shorter text or a summary in the place of something.
-func clears(c wire.Change) bool {
-	return c.Action == "edit" && slices.Contains(clearing, c.Rule)
-}
-
-var clearing = func() []string {
-	all := []string{"clear-results", "shorten", "squeeze"}
-	for _, r := range rules.Standard() {
-		all = append(all, r.Name)
-	}
-	return all
-}()

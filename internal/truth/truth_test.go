@@ -98,10 +98,10 @@ func leaves(in *wire.Request, plan *pare.Plan) (all []string) {
 	}
 	marked := paretest.Leaves(in.Raw())
 	cleared := map[string]bool{}
-	for _, l := range paretest.Lost(marked, plan.Result().Raw(), plan.Changes(), nil) {
+	for _, l := range paretest.Lost(marked, plan.Result().Raw(), plan.Changes()) {
 		cleared[l.Marker] = true
 	}
-	for _, l := range paretest.Lost(marked, plan.Result().Raw(), plan.Changes(), clears) {
+	for _, l := range paretest.Lost(marked, plan.Result().Raw(), plan.Changes()) {
 		all = append(all, fmt.Sprintf("%s: %s by %q", in.Dialect, l.Kind, l.By))
 		delete(cleared, l.Marker)
 	}

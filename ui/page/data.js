@@ -5,6 +5,7 @@
 const actions = {
   drop: { word: "dropped", sign: "✕" },
   edit: { word: "edited", sign: "✎" },
+  archive: { word: "archived", sign: "✎" },
   insert: { word: "inserted", sign: "+" },
   move: { word: "moved", sign: "↕" },
   rename: { word: "renamed", sign: "≔" },
@@ -54,7 +55,7 @@ function read(data) {
   for (const [i, c] of doc.changes.entries()) {
     c.n = i;
     const now = c.block >= 0 && doc.after ? doc.before.blocks[c.block].now : null;
-    c.word = c.action === "edit" && c.block >= 0 ? edited(doc.before.blocks[c.block], now) : (actions[c.action] || { word: c.action }).word;
+    c.word = (c.action === "edit" || c.action === "archive") && c.block >= 0 ? edited(doc.before.blocks[c.block], now) : (actions[c.action] || { word: c.action }).word;
     place(doc.before, c, c.message, c.block);
   }
   if (doc.after) placeAfter(doc);

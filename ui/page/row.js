@@ -159,7 +159,7 @@ function makeChanges(changes, block, open) {
     b.setAttribute("aria-expanded", state.why.has(c) !== open);
     const why = element("div", "why");
     why.append(element("p", "", c.reason));
-    const now = c.action === "edit" && state.side.name === "before" && block?.now;
+    const now = (c.action === "edit" || c.action === "archive") && state.side.name === "before" && block?.now;
     if (now && now.text !== block.text) {
       const p = element("p", "now");
       p.append(element("span", "muted", "becomes "), element("span", "text", now.text.length > 300 ? now.text.slice(0, 300) + "…" : now.text));

@@ -97,7 +97,7 @@ function drawStrip(side, paint) {
   canvas.height = Math.round(height * ratio);
   const c = canvas.getContext("2d");
   c.scale(ratio, ratio);
-  paint.hatch = { drop: stripes(c, paint.surface, 3, 0.85), edit: stripes(c, paint.surface, 1.5, 0.5) };
+  paint.hatch = { drop: stripes(c, paint.surface, 3, 0.85), edit: stripes(c, paint.surface, 1.5, 0.5), archive: stripes(c, paint.surface, 1.5, 0.5) };
   const x = (tokens) => (tokens / scale) * width;
   c.fillStyle = paint.rest;
   c.fillRect(0, strip.top, width, strip.height);
@@ -125,7 +125,7 @@ function drawStrip(side, paint) {
 function hatch(c, left, w, action, paint) {
   c.fillStyle = paint["action-" + action] || paint.ink;
   c.fillRect(left, strip.top + strip.height + 2, Math.max(2, w - 1), 4);
-  if (w < 2 || (action !== "drop" && action !== "edit")) return;
+  if (w < 2 || !paint.hatch[action]) return;
   c.fillStyle = paint.hatch[action];
   c.fillRect(left, strip.top, w - 1, strip.height);
 }
