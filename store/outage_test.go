@@ -161,7 +161,7 @@ type wireTo struct {
 	seen   func() func([]byte) // for each connection, what gets its bytes; nil: nobody
 }
 
-func newWire(t *testing.T, dsn string, cut func() int64) (*wireTo, string) {
+func newWire(t *testing.T, dsn string, cut func() int64, seen func() func([]byte)) (*wireTo, string) {
 	t.Helper()
 	u, err := url.Parse(dsn)
 	if err != nil {
@@ -172,7 +172,7 @@ func newWire(t *testing.T, dsn string, cut func() int64) (*wireTo, string) {
 		t.Fatal(err)
 	}
 	q := u.Query()
-	w := &wireTo{Listener: l, socket: filepath.Join(q.Get("host"), ".s.PGSQL.5432"), cut: cut}
+	w := &wireTo{Listener: l, socket: filepath.Join(q.Get("host"), ".s.PGSQL.5432"), cut: cut, seen: seen}
 	host, port, _ := net.SplitHostPort(l.Addr().String())
 	q.Set("host", host)
 	q.Set("port", port)
@@ -229,7 +229,7 @@ func TestConnectionCut(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		return 300 + r.Int64N(20_000)
-	})
+	}, nil)
 	var through *store.Store
 	for through == nil { // opening may be cut as well
 		if s, err := store.Open(ctx, dsn); err == nil {

@@ -69,8 +69,7 @@ func (c *tally) since(trips, statements int) (int, int) {
 // one entry as of many; the long way, for a session that it does not know, has more.
 func TestAppendIsOneRoundTrip(t *testing.T) {
 	var c tally
-	w, dsn := newWire(t, pgtest.DSN(t), func() int64 { return 0 })
-	w.seen = c.reader
+	_, dsn := newWire(t, pgtest.DSN(t), func() int64 { return 0 }, c.reader)
 	st := open(t, dsn)
 	for _, entries := range []int{1, 3, 40} {
 		key := create(t, st, fmt.Sprintf("s%d", entries))
