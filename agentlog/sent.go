@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/pare-llm/pare/wire"
 )
@@ -15,6 +16,21 @@ func (l *Log) First() *wire.Request {
 		return l.Threads[0].Request
 	}
 	return nil
+}
+
+// Resumed reads the lines of a session and returns the request that the agent would go on
+// with, as it is in the file. A file that holds nothing but the talk of a sub-agent is that
+// talk.
+func Resumed(lines []byte, o Options) (*wire.Request, error) {
+	l, err := Read("", lines, o)
+	if err != nil {
+		return nil, err
+	}
+	all := append(l.Sent(), l.Threads...)
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%w: it holds no message", ErrFormat)
+	}
+	return all[0].Stored(), nil
 }
 
 // Lines tells the line of each message of a thread; nil: they share one, or have files

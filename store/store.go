@@ -25,7 +25,14 @@ type Options struct {
 	// Counter weighs entries when they are appended; nil: the estimator of the
 	// session's model.
 	Counter func(model string) wire.Counter
+	// Transcripts read entries that are no messages but the lines of an agent's own session
+	// file, by their kind: windows are made of such sessions, too.
+	Transcripts map[Kind]Transcript
 }
+
+// A Transcript makes a request of the lines of a session file, each ended by a newline: what
+// the agent would go on with. The model is that of the session, if it has one.
+type Transcript func(lines []byte, model string) (*wire.Request, error)
 
 // A Store keeps sessions in one database. It may be used by many goroutines.
 type Store struct {

@@ -41,7 +41,8 @@ type Window struct {
 // the place of comes back by [Store.Recall], unless the policy has an archive of its own.
 //
 // What it costs depends on the limit and not on the length of the history: entries that
-// cannot be sent are not read. The place where it begins to read is a function of the
+// cannot be sent are not read, unless they are lines of a transcript, which only as a whole
+// tell what would be sent. The place where it begins to read is a function of the
 // history that moves rarely, and then by half a window, so that the provider's cache
 // is not lost at every request.
 func (s *Store) Window(ctx context.Context, key Key, ask Ask) (*Window, error) {
@@ -63,6 +64,13 @@ func (s *Store) Window(ctx context.Context, key Key, ask Ask) (*Window, error) {
 			x.Model = ask.Model
 		}
 		p = ask.policy(x)
+		if lines, read, err := s.transcript(ctx, t, x); err != nil || read != nil {
+			if err == nil {
+				h, err = resumed(x, lines, read)
+				p = ask.policy(x) // the lines may name the model
+			}
+			return err
+		}
 		h, err = s.load(ctx, t, x, reachOf(x, p))
 		return err
 	})

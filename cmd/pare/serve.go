@@ -16,7 +16,6 @@ import (
 	"github.com/pare-llm/pare/internal/serve"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/proxy"
-	"github.com/pare-llm/pare/store"
 )
 
 type serveCmd struct {
@@ -190,7 +189,7 @@ func (c *serveCmd) open(w *world, o *serve.Options) (note string, err error) {
 		}
 		dsn = filepath.Join(folder, "pare.db")
 	}
-	o.Store, err = store.Open(context.Background(), dsn)
+	o.Store, err = serve.OpenStore(context.Background(), dsn)
 	if err != nil && c.Store == "" {
 		return "no sessions are kept: " + err.Error(), nil
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/serve"
 	"github.com/pare-llm/pare/store"
 )
 
@@ -59,7 +60,7 @@ func (o *inStore) with(w *world, f func(context.Context, *store.Store) (int, err
 		dsn = filepath.Join(folder, "pare.db")
 	}
 	ctx := context.Background()
-	st, err := store.Open(ctx, dsn)
+	st, err := serve.OpenStore(ctx, dsn)
 	if err != nil {
 		return w.fail(err.Error(), "name another one with --store")
 	}

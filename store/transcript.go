@@ -1,0 +1,63 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
+// transcript returns the entries of a session that are lines of an agent's session file,
+// and who reads them; nil: it has messages, or nobody does. Which lines the agent would
+// send is told by links between them and by marks of its own compactions, so all that are
+// in force are read.
+func (s *Store) transcript(ctx context.Context, t *tx, x *Session) (lines []byte, read Transcript, err error) {
+	if x.Dialect != "" || len(s.o.Transcripts) == 0 {
+		return nil, nil, nil
+	}
+	all, err := s.scanAll(ctx, t, x, 1, x.Head, math.MaxInt)
+	if err != nil {
+		return nil, nil, err
+	}
+	var kind Kind // that of the last one: a session has one
+	for _, e := range all {
+		if s.o.Transcripts[e.Kind] != nil {
+			kind = e.Kind
+		}
+	}
+	for i := range all {
+		e := &all[i]
+		if kind == "" || e.Kind != kind {
+			continue
+		}
+		if err := s.open(ctx, t, x, e); err != nil {
+			return nil, nil, err
+		}
+		line := bytes.NewBuffer(lines)
+		if err := json.Compact(line, e.Raw); err != nil { // a line is a line, however it was sent
+			return nil, nil, err
+		}
+		lines = append(line.Bytes(), '\n')
+	}
+	return lines, s.o.Transcripts[kind], nil
+}
+
+// resumed is the history of a transcript. The session takes over what the lines say about
+// the dialect, and about the model if it has none; neither is written.
+func resumed(x *Session, lines []byte, read Transcript) (h history, err error) {
+	r, err := read(lines, x.Model)
+	if err != nil {
+		return h, fmt.Errorf("window of %s: its transcript: %w", x.Key, err)
+	}
+	x.Dialect = r.Dialect.String()
+	if x.Model == "" {
+		x.Model = r.Model()
+	}
+	t := r.Transcript()
+	h.from = 1
+	for _, m := range t.Messages() {
+		h.messages, h.seqs = append(h.messages, t.Bytes(m.Span)), append(h.seqs, 0)
+	}
+	return h, nil
+}
