@@ -18,7 +18,7 @@ var proveCarried bool
 // that no edit touches are taken over, with their places shifted; the others, and new ones,
 // are read.
 type carrier struct {
-	parser
+	*parser
 	d     *draft
 	edits []jsonspan.Edit // that are still to come
 	shift int             // by how much those in front have moved everything behind them
@@ -34,10 +34,11 @@ func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit) (*Reques
 	if !d.g.apart || len(d.flaws) > 0 || d.head.listKind != jsonspan.Array || d.beyond(edits) || d.shares() {
 		return nil, false
 	}
-	c := &carrier{d: d, edits: edits, ties: d.ties, last: -1}
-	c.Reset(raw, jsonspan.Structural)
-	c.raw, c.dialect, c.g, c.turn = raw, d.Dialect, d.g, -1
-	c.expect(o.messages, o.blocks)
+	p := parsers.Get().(*parser)
+	defer p.release()
+	p.reset(raw, d.Dialect, jsonspan.Structural)
+	p.Reset(raw, jsonspan.Structural) // not ahead: most of it is not read
+	c := &carrier{parser: p, d: d, edits: edits, ties: d.ties, last: -1}
 	c.head, c.bare = d.head, d.bare
 	if d.borrowed {
 		c.head.tools, c.head.deferred = maps.Clone(c.head.tools), maps.Clone(c.head.deferred)
@@ -51,8 +52,7 @@ func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit) (*Reques
 	}
 	c.parser.notes = append(c.parser.notes, c.notes...) // what is left is about the head
 	c.said(len(raw) - len(d.raw))
-	next := new(Request)
-	c.finish(next, d.Profile, transcript.New)
+	next := c.request(d.Profile)
 	next.o = o
 	return next, true
 }

@@ -177,6 +177,25 @@ func (d *draft) dropBlock(b transcript.BlockID) {
 	d.dropIfEmpty(blk.Message)
 }
 
+// dropBlocks takes blocks out. Messages of which nothing stays need no look inside.
+func (d *draft) dropBlocks(all []transcript.BlockID) {
+	stay := slices.Clone(d.left) // by message: how many blocks
+	listed := make([]bool, len(d.gone))
+	for _, b := range all {
+		if !listed[b] {
+			listed[b] = true
+			stay[d.t.Block(b).Message]--
+		}
+	}
+	for _, b := range all {
+		if i := d.t.Block(b).Message; stay[i] == 0 {
+			d.gone[b], d.messages.drop[i], d.left[i] = true, true, 0
+		} else {
+			d.dropBlock(b)
+		}
+	}
+}
+
 // member returns the name of the member that a block is the value of.
 func (p place) member() string {
 	switch p.in {

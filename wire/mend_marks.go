@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,7 +55,7 @@ func (m *mender) dropMarks(f *Finding) {
 // moveMarks moves the cache marks of dropped blocks to the nearest block before
 // them that stays and may carry one, so that what is cached stays cached.
 func (m *mender) moveMarks() {
-	if m.g.cacheMark == "" {
+	if m.g.cacheMark == "" || !slices.ContainsFunc(m.notes, func(n note) bool { return n.fault == tooManyCacheMarks }) {
 		return
 	}
 	marked := make(map[transcript.BlockID]bool)

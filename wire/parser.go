@@ -70,16 +70,6 @@ func (p *parser) reset(raw []byte, d Dialect, m jsonspan.Mode) {
 // fewBytes are read faster without reading ahead.
 const fewBytes = 2048
 
-// expect makes room for so many messages and blocks, so that the index of a body
-// much like one seen before need not grow step by step.
-func (p *parser) expect(messages, blocks int) {
-	if messages <= cap(p.messages) {
-		return
-	}
-	p.messages, p.extra, p.frame = make([]transcript.Message, 0, messages), make([]facts, 0, messages), make([]frame, 0, messages)
-	p.blocks, p.where = make([]transcript.Block, 0, blocks), make([]place, 0, blocks)
-}
-
 // A field is a member's value: its kind and span. Kind Invalid means that it is
 // missing. The span of a string leaves out the quotes.
 type field struct {

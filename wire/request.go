@@ -18,8 +18,6 @@ type Options struct {
 	// Structural skips the checks inside strings (escapes, control characters,
 	// UTF-8, surrogates); for a proxy that passes on what it does not understand.
 	Structural bool
-
-	messages, blocks int // about how many to expect
 }
 
 // A Request is one parsed request body or bare list of messages. It is never changed;
@@ -65,6 +63,15 @@ func Parse(raw []byte, o Options) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	r := p.request(prof)
+	if err := r.settle(o); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// request makes a request of what was read, which takes no more room than it needs.
+func (p *parser) request(prof Profile) *Request {
 	r := new(Request)
 	room := p.pages
 	if cap(room.blocks) <= roomy { // else the request may have it
@@ -72,14 +79,10 @@ func Parse(raw []byte, o Options) (*Request, error) {
 	}
 	p.finish(r, prof, transcript.New)
 	p.pages = room
-	if err := r.settle(o); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return r
 }
 
-// parsers keep the room in which an index grows, so that a request takes no more than it
-// needs.
+// parsers keep the room in which an index grows, which is used again.
 var parsers = sync.Pool{New: func() any { return new(parser) }}
 
 // release lets go of everything but the room, and of that if it is large.
@@ -121,7 +124,6 @@ func (p *parser) read(raw []byte, o *Options, resolve func(d Dialect, name, mode
 		mode = jsonspan.Structural
 	}
 	p.reset(raw, d, mode)
-	p.expect(o.messages, o.blocks)
 	if err := p.document(); err != nil {
 		return Profile{}, err
 	}

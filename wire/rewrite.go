@@ -59,9 +59,7 @@ func (r *Request) RewriteSince(before *Request, drop []transcript.BlockID, edits
 	for _, n := range insert {
 		d.insertMessage(n.Before, r.g.textMessage(n.Role, n.Text), d.fresh())
 	}
-	for _, b := range drop {
-		d.dropBlock(b)
-	}
+	d.dropBlocks(drop)
 	m := &mender{draft: d, before: before}
 	m.moveMarks()
 	for _, e := range edits {
@@ -90,7 +88,6 @@ func (d *draft) carryOut() (*Request, error) {
 	o.Model = d.head.model
 	// What was valid stays valid, and what we add is; only flaws need a second look.
 	o.Structural = o.Structural || len(d.flaws) == 0
-	o.messages, o.blocks = len(d.t.Messages())+len(d.messages.put)+4, len(d.t.Blocks())+8
 	next, ok := d.carryOver(raw, o, step.edits)
 	if !ok || proveCarried {
 		fresh, err := Parse(raw, o)
