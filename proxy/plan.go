@@ -230,6 +230,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 			return o.skipped(SkipTooSmall, small.Error())
 		}
 	}
+	pl = a.spared(ctx, p, in, pl)
 	out, err := pl.Apply()
 	if err != nil {
 		return o.skipped(SkipRefused, leftOver(pl.Left()))

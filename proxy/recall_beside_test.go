@@ -104,7 +104,7 @@ func TestRecallBeside(t *testing.T) {
 			}
 			next := goOn(t, d, asks, got, "and?")
 			resp, reply := post(t, url+path, next, "Authorization", "Bearer one")
-			if got = hears(t, d, stream, reply); resp.StatusCode != 200 || got.text != `It says "line of part 1; line of part 1".` {
+			if got = hears(t, d, stream, reply); resp.StatusCode != 200 || !strings.HasPrefix(got.text, `It says "line of part `) {
 				t.Fatalf("%d, %+v: %s", resp.StatusCode, got, reply)
 			}
 			second := string(up.last(t).body)

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"context"
+
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/recall"
 	"github.com/pare-llm/pare/transcript"
@@ -17,6 +19,37 @@ type offer struct {
 // recalls reports whether requests of this aim may declare the tool.
 func (a *aim) recalls() bool {
 	return a.recall != nil && !a.unfitted && recall.For(a.read.Dialect) != nil
+}
+
+// worthIt is how many times the tool itself a window must have to be worth it.
+const worthIt = 8
+
+// fetched is the share of a window that is left for what is fetched: a sixteenth.
+const fetched = 16
+
+// spared is the plan for a window in which the tool and what it fetches find room, too, if one
+// removes anything: what fits as it is is not cut for their sake. Where the tool would take
+// too much there is no recall.
+func (a *aim) spared(ctx context.Context, p *pare.Policy, in *wire.Request, pl *pare.Plan) *pare.Plan {
+	c := counterOf(p, a.model(in))
+	if !a.recalls() || p.Window == nil || p.Window.Tokens == 0 || p.Compact != nil || c == nil || len(pl.Archive()) == 0 {
+		return pl
+	}
+	weight := recall.Weight(recall.For(a.read.Dialect), c)
+	if p.Window.Tokens < worthIt*weight {
+		a.recall = nil
+		return pl
+	}
+	smaller, w := *p, *p.Window
+	w.Tokens -= weight + w.Tokens/fetched
+	w.Low = min(w.Low, w.Tokens-1)
+	smaller.Window = &w
+	next, err := smaller.Plan(ctx, in)
+	if err != nil {
+		a.recall = nil
+		return pl
+	}
+	return next
 }
 
 // restored puts back what was hidden from the client.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/wire"
@@ -114,7 +115,9 @@ func TestRecallAlone(t *testing.T) {
 				t.Fatalf("status %d after %d requests: %s", resp.StatusCode, len(up.all()), reply)
 			}
 			got := hears(t, d, stream, reply)
-			want := `It says "line of part 1; line of part 1".`
+			part := handleOf(t, d, body, up.all()[0].body)
+			want := fmt.Sprintf(`It says "line of part %d; line of part %[1]d`, part)
+			want = want[:len(`It says "`)+30] + `".`
 			if before != "" && d == wire.OpenAIChat {
 				want = "\n\n" + want // one text is all it has
 			}
@@ -137,6 +140,19 @@ func TestRecallAlone(t *testing.T) {
 			}
 		}
 	})
+}
+
+// handleOf is the number of the part that the first placeholder in a request stands for.
+func handleOf(t testing.TB, d wire.Dialect, body string, sent []byte) int {
+	t.Helper()
+	r := mustParse(t, d, []byte(body))
+	for i, x := range r.Transcript().Exchanges() {
+		if id := archive.ID(r.Transcript().Bytes(r.Transcript().Block(x.Results[0]).Span)); id == string(handle.FindSubmatch(sent)[1]) {
+			return i
+		}
+	}
+	t.Fatal("the placeholder stands for nothing")
+	return 0
 }
 
 func mustCheck(t testing.TB, d wire.Dialect, body []byte) []wire.Finding {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -82,7 +83,7 @@ func (r *recording) take(t *testing.T) []paretest.Recorded {
 }
 
 // newLab starts the stand-ins and the proxy.
-func newLab(t *testing.T, m *paretest.Mock) *lab {
+func newLab(t *testing.T, m *paretest.Mock, change ...func(*proxy.Config)) *lab {
 	t.Helper()
 	start := func() (*httptest.Server, *recording) {
 		r := new(recording)
@@ -118,12 +119,34 @@ func newLab(t *testing.T, m *paretest.Mock) *lab {
 	}
 	l.healed = func() int { mu.Lock(); defer mu.Unlock(); return healed }
 	l.unchanged = func() int { mu.Lock(); defer mu.Unlock(); return unchanged }
+	for _, f := range change {
+		f(&c)
+	}
 	p := httptest.NewUnstartedServer(proxy.New(c))
 	p.Config.Protocols = bothProtocols()
 	p.Start()
 	t.Cleanup(p.Close)
 	l.through = p.URL
 	return l
+}
+
+var handle = regexp.MustCompile(`archived as (pare-[0-9a-f]{32})`)
+
+// fetches is a model that says something, fetches the first thing that was removed, and says
+// what it got.
+func fetches(before string) func(*wire.Request) paretest.Reply {
+	return func(r *wire.Request) paretest.Reply {
+		for _, x := range r.Transcript().Exchanges() {
+			if x.Tool == "pare_recall" && len(x.Results) > 0 {
+				return paretest.Reply{Text: "It says: " + r.Text(x.Results[0])[:20]}
+			}
+		}
+		h := handle.FindSubmatch(r.Raw())
+		if h == nil {
+			return paretest.Reply{Text: "Nothing was removed."}
+		}
+		return paretest.Reply{Text: before, Calls: []paretest.ToolCall{{Tool: "pare_recall", Arguments: fmt.Sprintf(`{"handle":%q}`, h[1])}}}
+	}
 }
 
 // volatile are headers that differ from one request to the next without a proxy, too, and
@@ -213,7 +236,8 @@ func try(t *testing.T, c client, poisoned []turn, refused string) {
 			if _, err := c(t, l.direct, long(), stream); err != nil {
 				t.Fatal(err)
 			}
-			l = newLab(t, &paretest.Mock{MaxTokens: size(t, l.alone.take(t)) * 9 / 10})
+			most := size(t, l.alone.take(t)) * 9 / 10
+			l = newLab(t, &paretest.Mock{MaxTokens: most})
 			if said, err := c(t, l.direct, long(), stream); err == nil {
 				t.Errorf("too long, without the proxy: %q", said)
 			}
@@ -222,6 +246,18 @@ func try(t *testing.T, c client, poisoned []turn, refused string) {
 			}
 			if l.healed() != 1 {
 				t.Errorf("%d healed", l.healed())
+			}
+
+			// The model fetches what was cut: the client sees one reply.
+			for _, before := range []string{"", "I look it up."} {
+				l = newLab(t, &paretest.Mock{MaxTokens: most, Reply: fetches(before)}, func(c *proxy.Config) { c.Recall = &proxy.Recall{} })
+				said, err := c(t, l.through, long(), stream)
+				if want := before + "It says: line of part"; err != nil || !strings.HasPrefix(want, said) && !strings.HasPrefix(strings.ReplaceAll(said, "\n\n", ""), want) {
+					t.Errorf("with a recall: %q, %v", said, err)
+				}
+				if n := len(l.behind.take(t)); n != 3 { // refused, cut, and with what was fetched
+					t.Errorf("%d requests", n)
+				}
 			}
 		})
 	}

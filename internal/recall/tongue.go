@@ -86,6 +86,13 @@ var tongues = map[wire.Dialect]Tongue{
 	wire.Bedrock:         bedrock{},
 }
 
+// Weight is how many tokens the declaration of the tool takes.
+func Weight(t Tongue, c wire.Counter) int {
+	body := object(t.list(), []byte("[]"))
+	with, _ := t.Offer(body)
+	return c.CountJSON(with) - c.CountJSON(body)
+}
+
 // Ask appends a turn and the results of its calls to the body of a request.
 func Ask(t Tongue, body []byte, turn *Turn, results []string) []byte {
 	var all [][]byte

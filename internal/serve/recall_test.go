@@ -48,7 +48,7 @@ func settings(t *testing.T, toml string) *serve.Settings {
 	return s
 }
 
-// long is a history of which a window of 4000 tokens clears something.
+// long is a history of which a window of 6000 tokens clears something.
 func long() string {
 	var b strings.Builder
 	b.WriteString("user \"fix the build\"\n")
@@ -62,7 +62,7 @@ func long() string {
 // TestRecall: what a model fetched is in the record, in the receipt, in the metrics and on the
 // live page; the configuration switches it on and off while the server runs.
 func TestRecall(t *testing.T) {
-	const window = "[window]\ntokens = 4000\nlow = '90%'\n"
+	const window = "[window]\ntokens = 6000\nlow = '90%'\n"
 	m := &paretest.Mock{Reply: fetches}
 	o := to(t, m.ServeHTTP)
 	o.Settings = settings(t, window+"[recall]\n")
@@ -96,7 +96,7 @@ func TestRecall(t *testing.T) {
 func TestRecallFlag(t *testing.T) {
 	m := &paretest.Mock{Reply: fetches}
 	o := to(t, m.ServeHTTP)
-	o.Settings, o.Recall = settings(t, "[window]\ntokens = 4000\nlow = '90%'\n"), true
+	o.Settings, o.Recall = settings(t, "[window]\ntokens = 6000\nlow = '90%'\n"), true
 	at, _, _ := start(t, o)
 	if _, reply := send(t, "POST", at+"/v1/messages", long()); !strings.Contains(reply, "It says: line of part") {
 		t.Error(reply)
