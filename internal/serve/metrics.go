@@ -169,6 +169,11 @@ func (h *histogram) write(b *bytes.Buffer, name, help string) {
 func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Write(s.watch.metrics())
+	if s.keeping != nil {
+		const name = "pare_unkept_total"
+		fmt.Fprintf(w, "# HELP %s Receipts, and what was learned of conversations, that the store did not take.\n# TYPE %s counter\n", name, name)
+		fmt.Fprintf(w, "%s{what=\"lessons\"} %d\n%s{what=\"receipts\"} %d\n", name, s.lessons.lost.Load(), name, s.keeping.lost.Load())
+	}
 }
 
 func (w *Watch) metrics() []byte {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/pare-llm/pare/proxy"
@@ -21,12 +22,15 @@ type shelf interface {
 type keeping struct {
 	shelf shelf
 	queue chan *proxy.Record
+	lost  atomic.Int64 // receipts that could not be kept
 }
 
 // waiting is how many receipts may wait for the store.
 const waiting = 1024
 
-func newKeeping(s shelf) *keeping { return &keeping{s, make(chan *proxy.Record, waiting)} }
+func newKeeping(s shelf) *keeping {
+	return &keeping{shelf: s, queue: make(chan *proxy.Record, waiting)}
+}
 
 // receiptLife is how long receipts are kept; pare session gc may let go of them earlier.
 const receiptLife = 30 * 24 * time.Hour
@@ -39,6 +43,7 @@ func (k *keeping) add(r *proxy.Record) {
 	select {
 	case k.queue <- r:
 	default: // it does not keep up
+		k.lost.Add(1)
 	}
 }
 
@@ -67,8 +72,12 @@ func (k *keeping) run(ended <-chan struct{}) {
 }
 
 func (k *keeping) write(r *proxy.Record) {
-	if text, err := json.Marshal(r); err == nil {
-		k.shelf.Store(r.ID, string(text)) // a store that is down costs receipts
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = k.shelf.Store(r.ID, string(text))
+	}
+	if err != nil {
+		k.lost.Add(1) // a store that is down, or full, costs receipts
 	}
 }
 

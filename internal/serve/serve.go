@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pare-llm/pare"
@@ -72,10 +73,13 @@ type Server struct {
 	keeping *keeping      // nil: receipts are only remembered
 	lessons *remembering  // nil: what is learned of conversations ends with the process
 	recall  *proxy.Recall // nil: models cannot fetch what was removed
-	watch   *Watch
-	http    *http.Server
-	calls   *calls
-	closed  chan struct{}
+	// sessions serves those of the store, by the policy of the moment.
+	sessions atomic.Pointer[http.Handler]
+
+	watch  *Watch
+	http   *http.Server
+	calls  *calls
+	closed chan struct{}
 }
 
 // New puts a server together.
@@ -103,6 +107,7 @@ func New(o Options) *Server {
 	}
 	s.proxy = proxy.New(conf)
 	s.setRecall(o.Settings)
+	s.serveSessions(o.Settings)
 	s.own = s.guard.wrap(s.gate.own(s.routes()))
 	s.http = &http.Server{
 		Handler: s, ReadHeaderTimeout: cmp.Or(o.HeaderTime, time.Minute), IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 256 << 10,
@@ -126,6 +131,15 @@ func (s *Server) Set(to *Settings) {
 	s.calls.settings.Store(to)
 	s.proxy.SetPolicy(to.Policy)
 	s.setRecall(to)
+	s.serveSessions(to)
+}
+
+// serveSessions serves the sessions of the store by a policy.
+func (s *Server) serveSessions(to *Settings) {
+	if s.o.Store != nil {
+		h := s.o.Store.Handler(store.HandlerOptions{Scope: s.gate.scope, Policy: to.Policy, MaxBody: s.o.MaxBody})
+		s.sessions.Store(&h)
+	}
 }
 
 // setRecall says whether models may fetch what was removed. What is hidden from clients is
@@ -240,7 +254,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /pare/v1/events", s.events)
 	mux.HandleFunc("GET /pare/metrics", s.metrics)
 	if s.o.Store != nil {
-		h := s.o.Store.Handler(store.HandlerOptions{Scope: s.gate.scope, Policy: s.o.Settings.Policy, MaxBody: s.o.MaxBody})
+		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.sessions.Load()).ServeHTTP(w, r) })
 		for _, path := range []string{"/pare/v1/sessions", "/pare/v1/sessions/", "/pare/v1/search", "/pare/v1/recall/", "/pare/v1/openapi.json"} {
 			mux.Handle(path, h)
 		}

@@ -365,6 +365,35 @@ func TestReload(t *testing.T) {
 	}
 }
 
+// TestReloadReachesSessions: windows of sessions follow a new configuration, too.
+func TestReloadReachesSessions(t *testing.T) {
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "pare.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	o := to(t, ok)
+	o.Store = st
+	at, s, _ := start(t, o)
+	send(t, "POST", at+"/pare/v1/sessions", `{"id":"one","dialect":"anthropic","model":"claude-sonnet-4-5"}`)
+	send(t, "POST", at+"/pare/v1/sessions/one/entries", `{"head":{"exactly":0},"entries":[{"id":"a","raw":{"role":"user","content":"first"}},{"id":"b","raw":{"role":"assistant","content":"yes"}},{"id":"c","raw":{"role":"user","content":"second"}},{"id":"d","raw":{"role":"assistant","content":"yes"}},{"id":"e","raw":{"role":"user","content":"third"}}]}`)
+	if _, body := send(t, "POST", at+"/pare/v1/sessions/one/window", `{}`); strings.Count(body, `"role"`) != 5 {
+		t.Fatal(body)
+	}
+	conf, err := config.Parse("pare.toml", []byte("[window]\nmessages = 3\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := serve.Load(conf, true, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Set(set)
+	if _, body := send(t, "POST", at+"/pare/v1/sessions/one/window", `{}`); strings.Count(body, `"role"`) > 3 {
+		t.Error(body)
+	}
+}
+
 // TestStore has sessions where there is a store, and requests go on where it is down.
 func TestStore(t *testing.T) {
 	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "pare.db"))
