@@ -76,10 +76,14 @@ func (a *aim) feel(key string, g wire.Glance, raw []byte) {
 		return
 	}
 	a.before = before
-	if more := g.Turns - before.turns; more == 0 || more == 2 {
-		a.cold = now.Sub(before.at) > lifeOf(g.Profile.Model, raw)
+	pause, more := now.Sub(before.at), g.Turns-before.turns
+	if pause > shortestLife && (more == 0 || more == 2) {
+		a.cold = pause > lifeOf(g.Profile.Model, raw)
 	}
 }
+
+// shortestLife is how long every cache lives: no body is searched for less.
+const shortestLife = 5 * time.Minute
 
 // lifeOf is how long the cache of a request lives: what its marks say, or what the model's
 // provider does.
@@ -100,6 +104,9 @@ func (a *aim) chill(r *wire.Request, p *pare.Policy) (taught []int) {
 	if a.cold {
 		taught = []int{pare.Requests(r)}
 		l = l.Join(Lesson{Cold: taught})
+	}
+	if len(l.Cold) == 0 && p.Window.Cache == nil && !p.Window.ModelCache {
+		return nil // it is trimmed when it must be, and never was cold
 	}
 	w := *p.Window
 	w.Cold = append([]int{}, l.Cold...) // not nil: there is a clock

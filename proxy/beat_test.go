@@ -139,3 +139,24 @@ func TestUsageTeaches(t *testing.T) {
 		t.Errorf("%d refused, %d cut", refused, cut)
 	}
 }
+
+// TestWindowIsLargerThanKnown: a provider that has taken more than the window that is known
+// is left to say itself when it is too much.
+func TestWindowIsLargerThanKnown(t *testing.T) {
+	var sent string
+	tr := &Transport{PlanTime: -1, Conversations: NewConversations(ConversationsOptions{}), Base: base(func(r *http.Request, body []byte) *http.Response {
+		sent = string(body)
+		return answer(200, `{"usage":{"input_tokens":250000,"output_tokens":5}}`)
+	})}
+	n := 560 // above the window by our estimate, and not surely so
+	for ; n < 960; n += 100 {
+		resp, err := tr.RoundTrip(request(claude(n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		drain(t, resp)
+		if sent != claude(n) {
+			t.Fatalf("%d: cut", n)
+		}
+	}
+}

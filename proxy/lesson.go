@@ -30,12 +30,10 @@ func (a *aim) heeding(r *wire.Request, p *pare.Policy) (size int, limited bool) 
 	}
 	if a.known.Limit > 0 {
 		model := a.model(r)
-		c := a.exact(model)
-		if c == nil || !mayExceed(r.Raw(), a.known.Limit, c) {
-			return 0, false
+		if c := a.exact(model); c != nil && mayExceed(r.Raw(), a.known.Limit, c) {
+			a.limited(p, c, a.known.Limit)
+			size, limited = r.Tokens(c), true
 		}
-		a.limited(p, c, a.known.Limit)
-		size, limited = r.Tokens(c), true
 	}
 	if a.known.Messages > 0 {
 		if !limited {

@@ -68,6 +68,9 @@ func (a *aim) over(r *wire.Request, m tokens.Model, p *pare.Policy) (size int, o
 	c := a.exact(model)
 	p.Counter = func(string) (wire.Counter, error) { return c, nil }
 	t := r.Tally(c, false)
+	if a.before.used > window {
+		return t.Tokens, false // the window is larger than we know
+	}
 	if least(&t, c, r.Raw()) > window {
 		return t.Tokens, true
 	}
