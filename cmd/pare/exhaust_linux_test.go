@@ -57,6 +57,7 @@ func TestDefectR7FullDiskEverywhere(t *testing.T) {
 // TestNoRoomForFiles lets every command that writes files run where no file may grow: status
 // 2, nothing half written, the input as it was.
 func TestNoRoomForFiles(t *testing.T) {
+	trial.Long(t, "runs every command that writes")
 	pare := programPath(t)
 	body := `{"model":"claude-sonnet-4-5","messages":[` + strings.TrimSuffix(strings.Repeat(`{"role":"user","content":"`+strings.Repeat("word ", 200)+`"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},`, 20), ",") + `]}`
 	for _, args := range []string{
@@ -125,6 +126,7 @@ func bomb(t *testing.T, ways string, size int, piece string) []byte {
 // TestBombs lets the program read small files that are huge unpacked, packed again and again,
 // or in every corner of a folder: it ends, says why, and takes no more memory than it may.
 func TestBombs(t *testing.T) {
+	trial.Long(t, "unpacks some hundred megabytes")
 	if trial.Race {
 		t.Skip("the race detector takes memory of its own")
 	}

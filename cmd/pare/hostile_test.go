@@ -11,6 +11,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // forged would be a line of the program's own, and more, if it were printed as it is.
@@ -87,6 +89,7 @@ func checkJSONLines(t *testing.T, what, text string) {
 // TestDefectR2Commands lets every command that reports loose on hostile conversations in
 // files with hostile names.
 func TestDefectR2Commands(t *testing.T) {
+	trial.Long(t, "runs every command a thousand times")
 	commands := []string{
 		"check", "check --strict", "count", "split", "split --min-keep 1", "replay", "replay --markdown", "view --text", "view --text --plan fix", "fix --dry-run", "prune --dry-run",
 		"trim --dry-run --max-messages 2", "trim --dry-run --max-tokens 5", "compact --dry-run --min-keep 1", "fix -o out", "fix --in-place", "doctor --all --home .", "doctor --fix --yes --home .", "undo",

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // notRunAtMost bounds the blocks that no test runs. Raise it only for one that cannot be run.
@@ -23,6 +25,7 @@ type step struct {
 
 // TestConsole runs every console block.
 func TestConsole(t *testing.T) {
+	trial.Long(t, "runs every console block of the documentation")
 	shell, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("there is no bash to run console blocks with")

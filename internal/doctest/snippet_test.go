@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // imports are the packages that a snippet may name without importing them.
@@ -44,6 +45,7 @@ var given = []struct{ name, declare, needs string }{
 // TestSnippets compiles every Go block, all of them as one program, and runs those whose
 // output is on the page.
 func TestSnippets(t *testing.T) {
+	trial.Long(t, "compiles every snippet of the documentation")
 	var snippets, outputs []*block // outputs[i] is what snippets[i] prints, or nil
 	for _, p := range pages(t) {
 		for _, b := range p.blocks(t) {

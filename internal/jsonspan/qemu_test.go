@@ -7,10 +7,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // TestKernelOfARM runs what tests the kernel for arm64 on this machine, as QEMU sees it.
 func TestKernelOfARM(t *testing.T) {
+	trial.Long(t, "runs under an emulator")
 	emulator, err := exec.LookPath("qemu-aarch64")
 	if err != nil {
 		t.Skip("SKIPPED, LOUDLY: no qemu-aarch64 to run the kernel for arm64: apt-get install qemu-user")

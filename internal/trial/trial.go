@@ -23,6 +23,14 @@ func SoakOnly(t testing.TB, why string) {
 	}
 }
 
+// Long skips a test in a short run, and tells why it takes long.
+func Long(t testing.TB, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("left to make test: " + why)
+	}
+}
+
 // Size is how many of a sample are tried: n, a tenth in a short run or under the race
 // detector, a hundred times as many in a soak. It is never 0, and what a test wants to
 // have seen at least scales with it.
