@@ -82,9 +82,12 @@ func (g *group) others(ctx context.Context, all []*member) {
 		for _, m := range all {
 			close(m.done)
 		}
-		all = g.gather(len(all), time.Since(start)/4)
+		all = g.gather(len(all), min(time.Since(start)/4, maxGather))
 	}
 }
+
+// maxGather is how long a lane waits at most for those who are about to come back.
+const maxGather = 200 * time.Microsecond
 
 // gather takes those who wait, as soon as there are as many as the last time: those who
 // have just been answered are about to come back, and without them every second

@@ -48,8 +48,9 @@ func openPostgres(dsn string) (*sql.DB, engine, error) {
 		}
 	}
 	db := stdlib.OpenDB(*c)
-	db.SetMaxOpenConns(16)
-	db.SetMaxIdleConns(16)
+	// With those of quick appends 20: five processes fit into what a server allows by default.
+	db.SetMaxOpenConns(20 - quickLanes)
+	db.SetMaxIdleConns(20 - quickLanes)
 	e := &postgresEngine{}
 	if e.pool, err = quickPool(c); err != nil {
 		db.Close()
