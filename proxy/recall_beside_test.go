@@ -8,6 +8,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/oracle"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/wire"
@@ -115,6 +116,11 @@ func TestRecallBeside(t *testing.T) {
 			if at := strings.Index(second, "pare_recall"); at < 0 || !strings.HasPrefix(string(up.last(t).body), second[:at+300]) {
 				t.Error("the requests do not begin alike")
 			}
+			for _, s := range up.all() {
+				if faults, err := oracle.Judge(d.String(), s.body); err != nil || len(faults) > 0 {
+					t.Errorf("second opinion: %v, %v", err, faults)
+				}
+			}
 			// Somebody else who sends the same is not given what was hidden.
 			post(t, url+path, next, "Authorization", "Bearer two")
 			if _, n := asked(mustParse(t, d, up.last(t).body)); n != 0 {
@@ -172,4 +178,36 @@ func TestRecallNextTurn(t *testing.T) {
 			t.Error("the requests do not begin alike")
 		}
 	})
+}
+
+// TestRecallStable: while a conversation grows, each request begins as the one before it, but
+// for the times when the window is trimmed; with the tool as without it.
+func TestRecallStable(t *testing.T) {
+	for _, d := range recallDialects {
+		limit := tokensOf(t, d, string(many(20).Render(d, paretest.RenderOptions{})))
+		breaks := func(r *proxy.Recall) (n int) {
+			up := standIn(t, &paretest.Mock{})
+			s := front(t, up, func(c *proxy.Config) {
+				c.Policy, c.Recall = &pare.Policy{Window: &pare.Window{Tokens: limit, LowPercent: 60}}, r
+			})
+			last := ""
+			for k := 12; k < 44; k++ {
+				path, asks := asking(t, d, string(many(k).Render(d, paretest.RenderOptions{})), false)
+				if resp, reply := post(t, s.URL+path, asks); resp.StatusCode != 200 {
+					t.Fatalf("%d: %s", resp.StatusCode, reply)
+				}
+				sent := string(up.last(t).body)
+				// Up to where the history of the request before ends.
+				if at := strings.Index(last, `Done.`); at > 0 && !strings.HasPrefix(sent, last[:at-200]) {
+					n++
+				}
+				last = sent
+			}
+			return n
+		}
+		with, without := breaks(&proxy.Recall{}), breaks(nil)
+		if without == 0 || with > without+1 {
+			t.Errorf("%s: the beginning changes %d times with recall, %d times without", d, with, without)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/oracle"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/wire"
@@ -123,6 +124,11 @@ func TestRecallAlone(t *testing.T) {
 			}
 			if got.text != before+want || got.calls != nil || got.stop != stops[d] {
 				t.Errorf("%+v, want %q", got, before+want)
+			}
+			for _, s := range up.all() {
+				if faults, err := oracle.Judge(d.String(), s.body); err != nil || len(faults) > 0 {
+					t.Errorf("second opinion: %v, %v", err, faults)
+				}
 			}
 			first, second := up.all()[0].body, up.all()[1].body
 			if r, err := wire.Parse(second, wire.Options{Dialect: d}); err != nil || len(r.Check(wire.CheckOptions{})) > len(mustCheck(t, d, first)) {

@@ -5,13 +5,12 @@ package recall
 type blocks struct {
 	number string // the member that numbers blocks
 	round  int
-	passed int // blocks that the client has seen begin
 	output int // tokens of the rounds before
-	now    *Turn
-	said   [][]byte
-	place  map[int]int // the client's numbers of blocks; less than zero: it does not see it
-	grown  map[int]*growing
-	held   []Event
+	places
+	now   *Turn
+	said  [][]byte
+	grown map[int]*growing
+	held  []Event
 }
 
 func newBlocks(number string) blocks {
@@ -26,23 +25,19 @@ func (f *blocks) Next() {
 		f.output += f.now.Output
 	}
 	f.now, f.said, f.held = &Turn{}, nil, nil
-	f.place, f.grown = make(map[int]int), make(map[int]*growing)
+	f.grown = make(map[int]*growing)
+	f.places.next()
 }
 
 // begin notices that a block begins.
 func (f *blocks) begin(i int, ours bool, start []byte) {
 	f.grown[i] = &growing{start: start}
-	if ours {
-		f.place[i] = -1
-		return
-	}
-	f.place[i] = f.passed
-	f.passed++
+	f.put(i, ours)
 }
 
 // block passes on an event of a block that the client sees.
 func (f *blocks) block(e Event, i int) []Event {
-	n, ok := f.place[i]
+	n, ok := f.of[i]
 	switch {
 	case !ok:
 		return []Event{e}
@@ -50,6 +45,29 @@ func (f *blocks) block(e Event, i int) []Event {
 		return nil
 	}
 	return []Event{e.numbered(n, f.number)}
+}
+
+// places are the numbers that the client knows blocks by. As long as nothing was hidden they
+// are the provider's.
+type places struct {
+	of     map[int]int // by the provider's numbers in this round; less than zero: it is hidden
+	base   int         // of the round
+	end    int         // behind all that were given
+	hidden int         // in the round so far
+}
+
+// next begins the next round.
+func (p *places) next() { p.of, p.base, p.hidden = make(map[int]int), p.end, 0 }
+
+// put gives the block with that number a place.
+func (p *places) put(i int, hidden bool) {
+	if hidden {
+		p.of[i] = -1
+		p.hidden++
+		return
+	}
+	p.of[i] = max(p.base+i-p.hidden, 0)
+	p.end = max(p.end, p.of[i]+1)
 }
 
 // last passes on the end of a reply, or holds it back.

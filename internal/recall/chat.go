@@ -131,7 +131,6 @@ type chatFilter struct {
 	text   []byte
 	other  map[string][]byte // reasoning by member
 	calls  []*chatGrowing    // in order
-	shown  int               // calls that the client has seen begin
 	held   []Event
 }
 
@@ -290,8 +289,12 @@ func (f *chatFilter) call(p []byte, i int) *chatGrowing {
 	}
 	c := &chatGrowing{index: index, place: -1, start: p}
 	if name != Tool {
-		c.place = f.shown
-		f.shown++
+		c.place = index
+		for _, other := range f.calls {
+			if other.place < 0 && other.index < index {
+				c.place--
+			}
+		}
 	}
 	f.calls = append(f.calls, c)
 	return c

@@ -89,7 +89,7 @@ func set(doc []byte, value []byte, path ...any) []byte {
 	var e jsonspan.Edit
 	switch step := path[last].(type) {
 	case string:
-		if doc[skipSpace(doc, in.Start)] != '{' {
+		if i := skipSpace(doc, in.Start); i >= in.End || doc[i] != '{' {
 			return doc
 		}
 		e = jsonspan.SetMember(doc, in, step, value)

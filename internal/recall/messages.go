@@ -37,10 +37,9 @@ func (m *messages) Next() (e Event, err error) {
 	if size < prelude+headers+sum || size > maxEvent {
 		return e, errLong
 	}
-	e.Raw = make([]byte, size)
-	if n, err := io.ReadFull(m.r, e.Raw); err != nil {
-		e.Raw = e.Raw[:n]
-		return e, nil
+	// As it comes: a length that lies costs nothing.
+	if e.Raw, _ = io.ReadAll(io.LimitReader(m.r, int64(size))); len(e.Raw) < int(size) {
+		return e, nil // an error comes again with the next one
 	}
 	named := headersOf(e.Raw[prelude : prelude+headers])
 	payload := e.Raw[prelude+headers : size-sum]

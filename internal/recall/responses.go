@@ -64,12 +64,12 @@ func (responses) Stream() Filter { f := &responsesFilter{}; f.Next(); return f }
 // A responsesFilter passes on the events of a response.
 type responsesFilter struct {
 	round    int
-	sequence int // numbers of events that have passed
-	passed   int // items that the client has seen begin
-	before   []*Turn
-	now      *Turn
-	place    map[int]int
-	held     []Event
+	sequence int // the number behind those of the events that have passed
+	withheld bool
+	places
+	before []*Turn
+	now    *Turn
+	held   []Event
 }
 
 func (f *responsesFilter) Next() {
@@ -77,7 +77,8 @@ func (f *responsesFilter) Next() {
 		f.round++
 		f.before = append(f.before, f.now)
 	}
-	f.now, f.place, f.held = &Turn{}, make(map[int]int), nil
+	f.now, f.held = &Turn{}, nil
+	f.places.next()
 }
 
 func (f *responsesFilter) Take(e Event) []Event {
@@ -105,20 +106,16 @@ func (f *responsesFilter) item(e Event, kind string) []Event {
 	item := at(e.Data, "item")
 	switch kind {
 	case "response.output_item.added":
-		if text(item, "type") == "function_call" && text(item, "name") == Tool {
-			f.place[i] = -1
-		} else {
-			f.place[i] = f.passed
-			f.passed++
-		}
+		f.put(i, text(item, "type") == "function_call" && text(item, "name") == Tool)
 	case "response.output_item.done":
 		f.now.responsesItem(item)
 	}
-	n, ok := f.place[i]
+	n, ok := f.of[i]
 	switch {
 	case !ok:
 		return f.pass(e)
 	case n < 0:
+		f.withheld = true
 		return nil
 	}
 	return f.pass(e.numbered(n, "output_index"))
@@ -153,10 +150,12 @@ func (f *responsesFilter) ended(e Event) Event {
 	return e.changed(set(e.Data, responses{}.Reply(response, f.before, f.now), "response"))
 }
 
-// pass gives an event its number in the reply.
+// pass gives an event its number in the reply, if one before it was withheld.
 func (f *responsesFilter) pass(e Event) []Event {
 	if at(e.Data, "sequence_number") != nil {
-		e = e.numbered(f.sequence, "sequence_number")
+		if f.withheld {
+			e = e.numbered(f.sequence, "sequence_number")
+		}
 		f.sequence = number(e.Data, "sequence_number") + 1
 	}
 	return []Event{e}
