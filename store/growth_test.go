@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/pgtest"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/store"
 )
@@ -57,4 +58,14 @@ func TestWindowCostDoesNotGrow(t *testing.T) {
 			}
 		}
 	})
+}
+
+// No statement is compiled by PostgreSQL: that takes longer than to run it.
+func TestNothingIsCompiled(t *testing.T) {
+	st := open(t, pgtest.DSN(t))
+	for name, want := range map[string]string{"jit": "off", "enable_seqscan": "off", "plan_cache_mode": "force_generic_plan"} {
+		if n := st.Count(`SELECT count(*) FROM pg_settings WHERE name = ? AND setting = ?`, name, want); n != 1 {
+			t.Errorf("%s is not %s", name, want)
+		}
+	}
 }

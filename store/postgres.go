@@ -36,6 +36,9 @@ func openPostgres(dsn string) (*sql.DB, engine, error) {
 		"plan_cache_mode": "force_generic_plan",
 		// A plan must not turn into a scan of a table because it was small when it was analysed.
 		"enable_seqscan": "off",
+		// Compiling a statement takes longer than running it, and one that has to scan a table
+		// all the same would be compiled, for what the scan is said to cost.
+		"jit": "off",
 		// A machine that vanishes in the middle of a transaction holds its locks until the
 		// server notices; left alone, that may take hours.
 		"idle_in_transaction_session_timeout": "60000",
