@@ -212,6 +212,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	can, told := a.droppable(in)
 	drop := can && (a.known.Drop || a.healsByDropping(in)) && thinks(in)
 	p.KeepBound = p.KeepBound || drop || told
+	began := time.Now()
 	pl, err := p.Plan(ctx, in)
 	if err == nil && !p.KeepBound && a.bound(in, pl) {
 		drop, p.KeepBound = true, true
@@ -230,7 +231,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 			return o.skipped(SkipTooSmall, small.Error())
 		}
 	}
-	pl = a.spared(ctx, p, in, pl)
+	pl = a.spared(ctx, p, in, pl, time.Since(began))
 	out, err := pl.Apply()
 	if err != nil {
 		return o.skipped(SkipRefused, leftOver(pl.Left()))

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"context"
+	"time"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/recall"
@@ -29,8 +30,8 @@ const fetched = 16
 
 // spared is the plan for a window in which the tool and what it fetches find room, too, if one
 // removes anything: what fits as it is is not cut for their sake. Where the tool would take
-// too much there is no recall.
-func (a *aim) spared(ctx context.Context, p *pare.Policy, in *wire.Request, pl *pare.Plan) *pare.Plan {
+// too much there is no recall. Took is how long the plan has taken.
+func (a *aim) spared(ctx context.Context, p *pare.Policy, in *wire.Request, pl *pare.Plan, took time.Duration) *pare.Plan {
 	c := counterOf(p, a.model(in))
 	if !a.recalls() || p.Window == nil || p.Window.Tokens == 0 || p.Compact != nil || c == nil || len(pl.Archive()) == 0 {
 		return pl
@@ -38,6 +39,10 @@ func (a *aim) spared(ctx context.Context, p *pare.Policy, in *wire.Request, pl *
 	weight := recall.Weight(recall.For(a.read.Dialect), c)
 	if p.Window.Tokens < worthIt*weight {
 		a.recall = nil
+		return pl
+	}
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < 2*took {
+		a.recall = nil // no recall is better than no plan
 		return pl
 	}
 	smaller, w := *p, *p.Window
