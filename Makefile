@@ -31,10 +31,12 @@ adapters: postgres
 	@for m in adapters/*/go.mod; do (cd "$$(dirname "$$m")" && $(GO) test ./...) || exit 1; done
 	PARE_ADAPTERS=1 $(GO) test -count=1 ./store -run TestClaudeAgentSDK
 
-# Real agents with damaged and repaired sessions, those that scripts/client.sh has installed; ONLY=codex is one.
+# Real agents with damaged and repaired sessions, those that scripts/client.sh has installed; ONLY=Codex is one,
+# and PAGE=docs/campaign.md writes its table there.
 ONLY ?=
+PAGE ?=
 campaign: build
-	$(GO) run ./scripts/campaign --pare ./pare --only "$(ONLY)"
+	$(GO) run ./scripts/campaign --pare ./pare --only "$(ONLY)" --page "$(PAGE)"
 
 # The tests of the pages drive Chromium; this installs it where it is missing.
 browser:

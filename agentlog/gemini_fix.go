@@ -28,12 +28,14 @@ type geminiMender struct {
 	order []int
 	busy  map[int]bool // places that have been changed in this round
 
+	sorted map[int]bool // messages whose results have been sorted among their calls, by where they begin
+
 	records []record                        // in the order of the file
 	results map[string][]transcript.BlockID // by call id
 }
 
 func (g geminiCLI) mend(e *edits, t *Thread, o Options) error {
-	m := &geminiMender{e: e, t: t, o: o, tr: t.Request.Transcript(), edits: make(map[int]*geminiEdit), busy: make(map[int]bool)}
+	m := &geminiMender{e: e, t: t, o: o, tr: t.Request.Transcript(), edits: make(map[int]*geminiEdit), busy: make(map[int]bool), sorted: make(map[int]bool)}
 	found := e.l.checkThread(t, o.Check)
 	if len(found) == 0 || e.l.gap != nil { // what is said again is mended where it is said last
 		return nil
@@ -105,12 +107,15 @@ func (m *geminiMender) mend(f *Finding) {
 func (m *geminiMender) answerCall(f *Finding, at jsonspan.Span, call object) {
 	id, name := call.text("id"), call.text("name")
 	x := m.edit(at.Start)
+	if m.sortResults(f, x) && m.busy[at.Start] {
+		return
+	}
 	m.busy[at.Start] = true
 	for _, p := range geminiResults(call) {
 		o := objectAt(p, jsonspan.Span{Start: 0, End: len(p)})
 		if r := o.object("functionResponse"); len(r.members) > 0 {
 			if r.text("id") == id && r.text("name") == name {
-				continue
+				return // it is there: the copies elsewhere go
 			}
 			part := write("functionResponse", setMembers(p, r.span, "id", id, "name", name))
 			raw := setMembers(call.raw, call.span, "result", array(part))

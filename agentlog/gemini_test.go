@@ -340,3 +340,52 @@ func TestChatLostSnapshot(t *testing.T) {
 		}
 	}
 }
+
+// gemBatch is a message whose toolCalls each hold the responses to all of them.
+func gemBatch(id string, results map[string][]string, calls ...string) string {
+	var own, all []string
+	for _, c := range calls {
+		own = append(own, `{"functionCall":{"id":"`+c+`","name":"ls","args":{}}}`)
+		all = append(all, `{"id":"`+c+`","name":"ls","args":{},"result":[`+strings.Join(results[c], ",")+`],"status":"success"}`)
+	}
+	return `{"id":"` + id + `","timestamp":"2026-03-01T10:00:01Z","type":"gemini","content":[` + strings.Join(own, ",") + `],"model":"gemini-2.5-pro","toolCalls":[` + strings.Join(all, ",") + `]}`
+}
+
+// TestChatBatch: after a compaction each of several parallel toolCalls holds the responses
+// to all of them; seen with 0.61.0. Each keeps its own, with its own words.
+func TestChatBatch(t *testing.T) {
+	a, b, c := gemResponse("c1", "alpha"), gemResponse("c2", "beta"), gemResponse("c3", "gamma")
+	for name, results := range map[string]map[string][]string{
+		"all in each":       {"c1": {a, b, c}, "c2": {a, b, c}, "c3": {a, b, c}},
+		"all in the first":  {"c1": {a, b, c}},
+		"all in the last":   {"c3": {a, b, c}},
+		"exchanged":         {"c1": {b}, "c2": {c}, "c3": {a}},
+		"twice":             {"c1": {a, a}, "c2": {b}, "c3": {c, c, c}},
+		"one is elsewhere":  {"c1": {a}, "c2": {a, b, c}, "c3": {}},
+		"with a text":       {"c1": {a, b, `{"text":"by the way"}`}, "c2": {a, b}, "c3": {c}},
+		"another that says": {"c1": {a}, "c2": {b, gemResponse("c1", "other words")}, "c3": {c}},
+	} {
+		raw := []byte(gemFile(gemSaid("1", "go"), gemSet(gemSaid("1", "go"), gemBatch("2", results, "c1", "c2", "c3"), gemResponses("2_response", a, b, c), gemResponses("3", a, b, c)), gemSaid("4", "on")))
+		_, found, fixed := fix(t, "session-1.jsonl", raw)
+		if !Broken(found) || len(fixed.Left) > 0 {
+			t.Errorf("%s: found %+v, left %+v", name, found, fixed.Left)
+		}
+		wantPairs(t, name, resumeGemini(t, fixed.Raw))
+		for id, word := range map[string]string{"c1": "alpha", "c2": "beta", "c3": "gamma"} {
+			if n := strings.Count(string(fixed.Raw), `"id":"`+id+`","name":"ls","response":{"output":"`+word+`"}`); n != 1 {
+				t.Errorf("%s: the response to %s is there %d times", name, id, n)
+			}
+		}
+		for _, word := range []string{"by the way", "other words"} {
+			if strings.Contains(string(raw), word) && !strings.Contains(string(fixed.Raw), word) {
+				t.Errorf("%s: %s is gone", name, word)
+			}
+		}
+		if strings.Contains(string(fixed.Raw), wire.DefaultStub) {
+			t.Errorf("%s: a stub in the place of a real result", name)
+		}
+		if t.Failed() {
+			t.Fatalf("%s\n%s\nbecame\n%s", name, raw, fixed.Raw)
+		}
+	}
+}

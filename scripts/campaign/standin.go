@@ -54,7 +54,12 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	req, err := wire.Parse(body, wire.Options{Dialect: s.client.dialect})
 	if err != nil || !strings.Contains(string(body), `"tools"`) && !strings.Contains(string(body), `"toolConfig"`) || strings.Contains(path, ":generateContent") {
-		s.client.say(w, answer{text: "A title", tokens: 2}) // not the conversation
+		a := answer{text: "A title", tokens: 2} // not the conversation
+		if summaries.Match(body) {
+			a.text = "summary of what was said"
+		}
+		a.whole = strings.Contains(path, ":generateContent")
+		s.client.say(w, a)
 		return
 	}
 	s.mu.Lock()
@@ -136,6 +141,7 @@ type answer struct {
 	calls  []call
 	tokens int // how large the request is said to be
 	thinks bool
+	whole  bool // it is not streamed; Gemini's summaries are not
 }
 
 // A call is what the stand-in asks for.
@@ -236,5 +242,11 @@ func sayGemini(w http.ResponseWriter, a answer) {
 	for _, c := range a.calls {
 		parts = append(parts, object{"functionCall": object{"id": "fc-" + c.id, "name": c.tool, "args": c.args}})
 	}
-	stream(w, false, object{"candidates": []any{object{"content": object{"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}}, "usageMetadata": object{"promptTokenCount": a.tokens, "candidatesTokenCount": 1, "totalTokenCount": a.tokens + 1}})
+	said := object{"candidates": []any{object{"content": object{"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}}, "usageMetadata": object{"promptTokenCount": a.tokens, "candidatesTokenCount": 1, "totalTokenCount": a.tokens + 1}}
+	if a.whole {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(raw(said))
+		return
+	}
+	stream(w, false, said)
 }
