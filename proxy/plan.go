@@ -300,11 +300,7 @@ func (a *aim) model(r *wire.Request) string {
 	return cmp.Or(a.policy.Model, r.Model())
 }
 
-// counter is the one of the policy, or nil.
-func (a *aim) counter(r *wire.Request) wire.Counter {
-	return a.counterOf(a.model(r))
-}
-
+// counterOf is the counter of the policy for a model, or nil.
 func (a *aim) counterOf(model string) wire.Counter { return counterOf(a.policy, model) }
 
 func counterOf(p *pare.Policy, model string) wire.Counter {
