@@ -30,6 +30,7 @@ type client struct {
 	overflow string
 	large    int    // tokens, at which it compacts
 	compact  string // what tells it to compact, if it does not by itself
+	late     bool   // it looks at the last answer for that
 	say      func(w http.ResponseWriter, a answer)
 	damages  []damage
 	speech   *regexp.Regexp    // of the lines that requests are made from; nil: all
@@ -156,9 +157,10 @@ func codex() *client {
 
 func pi() *client {
 	return &client{
+		late: true,
 		name: "pi 0.87.1", dialect: wire.OpenAIChat, folder: "pi@0.87.1", program: []string{"node_modules/@earendil-works/pi-coding-agent/dist/cli.js"},
 		setup: func(_, url string) map[string]string {
-			return map[string]string{".pi/agent/models.json": fmt.Sprintf(`{"providers":{"local":{"baseUrl":"%s/v1","api":"openai-completions","apiKey":"x","models":[{"id":"m"},{"id":"n"}]}}}`, url)}
+			return map[string]string{".pi/agent/settings.json": `{"compaction":{"enabled":true,"reserveTokens":1000,"keepRecentTokens":1}}`, ".pi/agent/models.json": fmt.Sprintf(`{"providers":{"local":{"baseUrl":"%s/v1","api":"openai-completions","apiKey":"x","models":[{"id":"m"},{"id":"n"}]}}}`, url)}
 		},
 		env: []string{"PI_OFFLINE=1"},
 		begin: func(prompt, model string) []string {

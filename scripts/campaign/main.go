@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -224,7 +225,11 @@ func (c *campaign) put(dir, session, what string, failed bool) {
 	}
 }
 
+// colours are what programs write to a terminal.
+var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
 func oneLine(s string) string {
+	s = colours.ReplaceAllString(s, "")
 	s = strings.Join(strings.Fields(strings.ReplaceAll(s, "|", "/")), " ")
 	return s[:min(len(s), 160)]
 }

@@ -109,6 +109,9 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.client.say(w, a)
 	default:
+		if order == "large" && s.client.late {
+			a.tokens = s.client.large
+		}
 		s.client.say(w, a)
 	}
 }
