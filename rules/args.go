@@ -125,13 +125,6 @@ func (m *members) name() bool {
 	return true
 }
 
-// skip moves over the value that name stopped in front of.
-func (m *members) skip() {
-	if m.at = space(m.obj, max(skipValue(m.obj, m.at), m.at)); m.at < len(m.obj) && m.obj[m.at] != ',' {
-		m.at = len(m.obj)
-	}
-}
-
 // is reports whether the member has one of the names.
 func (m *members) is(names []string) bool { return m.rank(names) >= 0 }
 

@@ -135,15 +135,14 @@ func (p *parser) stepField(name string, f *stepFields) {
 // stepResult reads what a tool returned: a text, an object or a list of parts.
 func (p *parser) stepResult(f *stepFields) {
 	f.failed, f.items = false, false
-	start := p.Offset()
 	switch p.Peek() {
 	case jsonspan.Object:
-		start = p.Offset()
+		start := p.Offset()
 		e := p.member("error")
 		f.failed = e.given() && !noError(p.raw[e.whole().Start:e.whole().End])
 		f.result = field{jsonspan.Object, jsonspan.Span{Start: start, End: p.Offset()}}
 	case jsonspan.Array:
-		start = p.Offset()
+		start := p.Offset()
 		f.items = true
 		p.Enter()
 		for p.Element() {
