@@ -1,13 +1,17 @@
 package serve
 
 import (
+	"fmt"
+
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/proxy"
 )
 
 // Load makes settings of a configuration; used says whether somebody wrote it. A window
 // that it does not have is the one of the model, with the low mark of [proxy.Default], and
-// rules run only where somebody has asked for them. Getenv tells the key of an endpoint.
+// rules run only where somebody has asked for them. What is removed is in the archive, if it
+// has one, before a request goes on. Getenv tells the key of an endpoint.
 func Load(conf *config.Config, used bool, getenv func(string) string) (*Settings, error) {
 	serving := conf.Clone()
 	if serving.Window == nil {
@@ -19,6 +23,11 @@ func Load(conf *config.Config, used bool, getenv func(string) string) (*Settings
 	}
 	if !used {
 		p.Rules = nil
+	}
+	if conf.Archive != nil {
+		if p.Archive, err = archive.Open(conf.Archive.File); err != nil {
+			return nil, fmt.Errorf("archive.file: %w", err)
+		}
 	}
 	return &Settings{Config: conf, Policy: p}, nil
 }
