@@ -17,6 +17,7 @@ import (
 // request can have is never more than it has in a public vocabulary. So no request is cut
 // that fits. How many would be, were estimates taken as they are, is logged.
 func TestLeastIsNotAboveTheTruth(t *testing.T) {
+	trial.Long(t, "counts the corpus in every vocabulary")
 	models := []string{"gpt-5", "gpt-4", "gemini-3-pro", "deepseek-chat"}
 	seen, worst := 0, make(map[string]float64)
 	for i, b := range corpus.Sessions(t) {

@@ -207,6 +207,7 @@ func verify(t *testing.T, st *store.Store, acked map[string][]string) {
 
 // Eight processes open a database that is empty, and bring its tables up to date.
 func TestOpenedByEightAtOnce(t *testing.T) {
+	trial.Long(t, "eight processes open each new database")
 	t.Run("sqlite", func(t *testing.T) {
 		openedByEight(t, soaked(2, 1000), func() string { return filepath.Join(t.TempDir(), "new.db") })
 	})
@@ -246,6 +247,7 @@ func openedByEight(t *testing.T, rounds int, fresh func() string) {
 
 // PostgreSQL ends in the middle of transactions and is started again.
 func TestServerRestarted(t *testing.T) {
+	trial.Long(t, "restarts a server")
 	server := pgtest.DurableServer(t)
 	dsn, err := server.NewDatabase("restarted")
 	if err != nil {

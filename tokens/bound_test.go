@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // maxUnder is the bound that the package comment states: no sample is estimated
@@ -58,6 +60,7 @@ func (r errorRow) String() string {
 // the package comment states. It prints the table of the docs, and writes it to the
 // file that PARE_TABLE names.
 func TestBound(t *testing.T) {
+	trial.Long(t, "counts the corpus in every vocabulary")
 	var table strings.Builder
 	fmt.Fprintf(&table, "Error of the estimate against o200k_base, in percent of the true count, on texts of %d characters.\n\n", chunk)
 	fmt.Fprint(&table, "| kind | texts | p1 | p50 | p99 | worst under | % under |\n|---|---:|---:|---:|---:|---:|---:|\n")

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // Every incident of the zoo comes back clean, or with what is left named; a second
@@ -163,6 +164,7 @@ func (f *brokenFile) Chmod(m fs.FileMode) error {
 
 // Whatever step fails, the file stays as it was and nothing lies beside it.
 func TestInPlaceFails(t *testing.T) {
+	trial.Long(t, "runs the program for each thing that can fail")
 	batch := strings.Repeat(faulty+"\n", 3000)
 	cases := map[string]func(atomicfile.File) (atomicfile.File, error){
 		"no room":     func(f atomicfile.File) (atomicfile.File, error) { return &brokenFile{file: f, room: 0}, nil },

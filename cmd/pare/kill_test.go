@@ -152,6 +152,7 @@ func TestKill(t *testing.T) {
 // TestInPlaceObstacles puts everything in the way of the program that a file system
 // has: there is a clear error, and nothing is lost.
 func TestInPlaceObstacles(t *testing.T) {
+	trial.Long(t, "makes disks")
 	pare := programPath(t)
 	t.Run("disk full", func(t *testing.T) { diskFull(t, pare) })
 	t.Run("read-only disk", func(t *testing.T) { readOnlyDisk(t, pare) })

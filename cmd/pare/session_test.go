@@ -188,6 +188,7 @@ func TestSessionMeanwhile(t *testing.T) {
 
 // A session that another process has open for writing, or has locked, is left alone.
 func TestSessionHeld(t *testing.T) {
+	trial.Long(t, "waits for other processes")
 	if runtime.GOOS != "linux" {
 		t.Skip("elsewhere nobody tells which files are open")
 	}
