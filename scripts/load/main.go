@@ -63,6 +63,12 @@ func compare(pare string, rounds, most int) error {
 		return err
 	}
 	all := []*runner{{name: "direct", url: upstream.url, cmd: upstream.cmd}}
+	defer func() { // nothing that was started goes on
+		cancel()
+		for _, r := range all {
+			r.cmd.Wait()
+		}
+	}()
 	for name, cmd := range map[string]*exec.Cmd{
 		"streaming": exec.CommandContext(ctx, self, "-role", "streaming", "-to", upstream.url),
 		"buffering": exec.CommandContext(ctx, self, "-role", "buffering", "-to", upstream.url),
