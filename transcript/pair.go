@@ -150,10 +150,12 @@ func (p *pairer) result(b BlockID) {
 		}
 		return
 	}
-	if x := p.part(blk); x != NoExchange {
-		p.another(x, b)
-	} else if x := p.asked.find(p.t, blk, true); x != NoExchange {
-		p.answer(x, b, Whole)
+	if x := p.asked.find(p.t, blk, true); x != NoExchange {
+		if y := p.part(blk, x); y != NoExchange {
+			p.another(y, b)
+		} else {
+			p.answer(x, b, Whole)
+		}
 	} else if x := p.asked.find(p.t, blk, false); x != NoExchange {
 		p.another(x, b)
 	} else if x := p.late.take(p.t, blk); x != NoExchange {
@@ -173,10 +175,10 @@ func (p *pairer) result(b BlockID) {
 	}
 }
 
-// part returns the exchange of which blk is the next part: not of another call that shares
-// its id.
-func (p *pairer) part(blk *Block) ExchangeID {
-	if !p.going {
+// part returns the exchange of which blk is the next part, if x, which shares its id, is of
+// another tool.
+func (p *pairer) part(blk *Block, x ExchangeID) ExchangeID {
+	if !p.going || p.t.exchanges[x].Tool == blk.Tool {
 		return NoExchange
 	}
 	if x := p.asked.find(p.t, blk, false); x != NoExchange && p.t.exchanges[x].Tool == blk.Tool && p.goesOn(x) {

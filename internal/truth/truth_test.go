@@ -51,8 +51,8 @@ func TestTruth(t *testing.T) {
 		body, _ := paretest.Mixed(seed, d, paretest.MixOptions{Breaks: breaks, Escapes: rnd.IntN(4) == 0})
 		return sample{d, body, seed}
 	}, leaves, trail, edits, pairs)
-	if found.changed < n {
-		t.Errorf("only %d plans of %d histories change something: the histories are too tame", found.changed, n)
+	if found.changed < found.tried/3 {
+		t.Errorf("only %d plans of %d change something: the histories are too tame", found.changed, found.tried)
 	}
 	found.report(t)
 }
