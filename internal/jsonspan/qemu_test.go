@@ -16,7 +16,7 @@ func TestKernelOfARM(t *testing.T) {
 	trial.Long(t, "runs under an emulator")
 	emulator, err := exec.LookPath("qemu-aarch64")
 	if err != nil {
-		t.Skip("SKIPPED, LOUDLY: no qemu-aarch64 to run the kernel for arm64: apt-get install qemu-user")
+		t.Skip("NOT TESTED: there is no qemu-aarch64 to run the kernel for arm64 (apt-get install qemu-user)")
 	}
 	binary := filepath.Join(t.TempDir(), "jsonspan.test")
 	build := exec.Command("go", "test", "-c", "-o", binary, ".")
