@@ -49,7 +49,7 @@ func Detect(name string, raw []byte) (Format, bool) {
 
 // detectDocument tells the format of a file that is one JSON value.
 func detectDocument(raw []byte, at jsonspan.Span) (Format, bool) {
-	for _, r := range table() {
+	for _, r := range table {
 		if r.document != nil && r.document(raw, at) {
 			return r.format, true
 		}
@@ -67,10 +67,20 @@ func detectDocument(raw []byte, at jsonspan.Span) (Format, bool) {
 type Detector struct {
 	rows   []row
 	scores []evidence
+	// Of the line before, to be used again.
+	members []jsonspan.Member
+	inner   nested
 }
 
 // Line looks at one line and reports whether it tells anything.
 func (d *Detector) Line(line []byte) bool {
+	// Nearly every line is one object; it is read once.
+	whole := jsonspan.Span{Start: skipSpace(line, 0), End: len(line)}
+	members, end, ok := membersAt(line, whole, d.members[:0])
+	d.members = members
+	if ok && skipSpace(line, end) == len(line) {
+		return d.object(object{raw: line, span: jsonspan.Span{Start: whole.Start, End: end}, members: members})
+	}
 	some := false
 	for _, v := range valuesOf(line) {
 		if v.ok && line[v.span.Start] == '{' {
@@ -82,9 +92,11 @@ func (d *Detector) Line(line []byte) bool {
 
 func (d *Detector) object(o object) bool {
 	if d.rows == nil {
-		d.rows = table()
+		d.rows = table
 		d.scores = make([]evidence, len(d.rows))
 	}
+	d.inner = nested{}
+	o.last = &d.inner
 	some := false
 	for i, r := range d.rows {
 		if r.line == nil {

@@ -78,7 +78,7 @@ func TestDefectS13LookAlikes(t *testing.T) {
 // TestTable: each format has one row that knows itself.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range table() {
+	for _, r := range table {
 		got, err := ParseFormat(r.name)
 		if err != nil || got != r.format || r.format.String() != r.name || r.maker == "" || seen[r.name] || r.format.Dialect() != r.dialect {
 			t.Errorf("%s: %v, %v", r.name, got, err)

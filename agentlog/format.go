@@ -47,16 +47,14 @@ type row struct {
 }
 
 // table is the list of all formats. Of two with as much evidence the first counts.
-func table() []row {
-	return []row{
-		claudeRow, codexRow, piRow, geminiRow, clineRow, gooseRow, openHandsRow, openCodeRow, adkRow,
-		qwenRow, cline3Row, copilotRow, continueRow,
-	}
+var table = []row{
+	claudeRow, codexRow, piRow, geminiRow, clineRow, gooseRow, openHandsRow, openCodeRow, adkRow,
+	qwenRow, cline3Row, copilotRow, continueRow,
 }
 
 // row returns what is known of the format; false for Auto and for none of ours.
 func (f Format) row() (row, bool) {
-	for _, r := range table() {
+	for _, r := range table {
 		if r.format == f {
 			return r, true
 		}
@@ -97,7 +95,7 @@ func (f Format) Readable() bool {
 // Formats lists all formats that can be read.
 func Formats() []Format {
 	var all []Format
-	for _, r := range table() {
+	for _, r := range table {
 		if r.form != nil {
 			all = append(all, r.format)
 		}
@@ -110,7 +108,7 @@ func ParseFormat(name string) (Format, error) {
 	if name == "auto" {
 		return Auto, nil
 	}
-	for _, r := range table() {
+	for _, r := range table {
 		if r.name == name {
 			return r.format, nil
 		}

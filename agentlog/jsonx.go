@@ -12,6 +12,13 @@ type object struct {
 	raw     []byte
 	span    jsonspan.Span
 	members []jsonspan.Member
+	last    *nested // the member that was asked for last, if that is kept
+}
+
+// nested is a member that is an object, with its members: several ask for the same one.
+type nested struct {
+	name string
+	object
 }
 
 // objectAt lists the members of the object at span; none if it is no object.
@@ -19,15 +26,17 @@ func objectAt(raw []byte, at jsonspan.Span) object {
 	if at.Len() == 0 || raw[at.Start] != '{' {
 		return object{raw: raw, span: at}
 	}
-	return object{raw, at, membersAt(raw, at)}
+	members, _, _ := membersAt(raw, at, make([]jsonspan.Member, 0, 16))
+	return object{raw: raw, span: at, members: members}
 }
 
 // scanners are used again and again: lines are short, and a new scanner for each object
 // in them would take more time than scanning it.
 var scanners = sync.Pool{New: func() any { return new(jsonspan.Scanner) }}
 
-// membersAt lists the members of the object at span, which has been scanned before.
-func membersAt(raw []byte, at jsonspan.Span) []jsonspan.Member {
+// membersAt adds the members of the object at the start of span to all, says where it ends
+// and whether it could be read; one that has been scanned before can.
+func membersAt(raw []byte, at jsonspan.Span, all []jsonspan.Member) (_ []jsonspan.Member, end int, ok bool) {
 	s := scanners.Get().(*jsonspan.Scanner)
 	defer func() {
 		s.Reset(nil, jsonspan.Structural) // let go of raw
@@ -35,13 +44,12 @@ func membersAt(raw []byte, at jsonspan.Span) []jsonspan.Member {
 	}()
 	s.Reset(raw[at.Start:at.End], jsonspan.Structural)
 	if !s.Enter() {
-		return nil
+		return all, at.Start, false
 	}
-	all := make([]jsonspan.Member, 0, 16)
 	for {
 		key, ok := s.Key()
 		if !ok {
-			return all
+			return all, at.Start + s.Offset(), !s.Failed()
 		}
 		v := s.Skip()
 		all = append(all, jsonspan.Member{
@@ -90,8 +98,15 @@ func (o object) is(name string) bool { return string(o.value(name)) == "true" }
 
 // object returns a member that is an object; an empty one if it is not.
 func (o object) object(name string) object {
+	if o.last != nil && o.last.name == name {
+		return o.last.object
+	}
 	v, _ := o.get(name)
-	return objectAt(o.raw, v)
+	inner := objectAt(o.raw, v)
+	if o.last != nil {
+		*o.last = nested{name, inner}
+	}
+	return inner
 }
 
 // list returns the elements of a member that is a list.
