@@ -138,7 +138,8 @@ func fetches(before string) func(*wire.Request) paretest.Reply {
 	return func(r *wire.Request) paretest.Reply {
 		for _, x := range r.Transcript().Exchanges() {
 			if x.Tool == "pare_recall" && len(x.Results) > 0 {
-				return paretest.Reply{Text: "It says: " + r.Text(x.Results[0])[:20]}
+				// A response of Gemini is an object of the client's own making.
+				return paretest.Reply{Text: "It says: " + strings.TrimPrefix(r.Text(x.Results[0]), `{"content":"`)[:20]}
 			}
 		}
 		h := handle.FindSubmatch(r.Raw())

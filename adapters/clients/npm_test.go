@@ -18,7 +18,8 @@ import (
 var versions = map[string]string{
 	"@anthropic-ai/sdk": "1.8.0", "openai": "6.49.0", "@google/genai": "2.32.0", "@aws-sdk/client-bedrock-runtime": "3.1162.0",
 	"ai": "6.0.326", "@ai-sdk/anthropic": "3.0.138", "@ai-sdk/openai": "3.0.139", "@ai-sdk/google": "3.0.141",
-	"@anthropic-ai/claude-code": "2.1.197", "@openai/codex": "0.166.0", "opencode-ai": "1.18.33", "@google/gemini-cli": "0.61.0",
+	"@langchain/core": "1.2.13", "@langchain/anthropic": "1.5.11", "@langchain/openai": "1.6.0", "@langchain/google-genai": "2.3.2",
+	"cline": "3.0.65", "@anthropic-ai/claude-code": "2.1.197", "@openai/codex": "0.166.0", "opencode-ai": "1.18.33", "@google/gemini-cli": "0.61.0",
 }
 
 var installing sync.Mutex
@@ -43,7 +44,7 @@ func installed(t *testing.T, packages ...string) string {
 	dir := filepath.Join(root, "npm")
 	var missing []string
 	for _, p := range packages {
-		if _, err := os.Stat(filepath.Join(dir, "node_modules", filepath.FromSlash(p), "package.json")); err != nil {
+		if versionOf(filepath.Join(dir, "node_modules", filepath.FromSlash(p))) != versions[p] {
 			missing = append(missing, p+"@"+versions[p])
 		}
 	}
@@ -67,6 +68,19 @@ func installed(t *testing.T, packages ...string) string {
 		t.Skipf("npm install: %v\n%s", err, out)
 	}
 	return dir
+}
+
+// versionOf is that of a package that is installed in a folder, or "".
+func versionOf(dir string) string {
+	raw, err := os.ReadFile(filepath.Join(dir, "package.json"))
+	if err != nil {
+		return ""
+	}
+	var p struct{ Version string }
+	if json.Unmarshal(raw, &p) != nil {
+		return ""
+	}
+	return p.Version
 }
 
 // node is a client that is one of the SDKs of npm.
@@ -116,6 +130,10 @@ func TestNPM(t *testing.T) {
 		{"vercel-anthropic", stray, "unexpected `tool_use_id` found in `tool_result` blocks", []string{"ai", "@ai-sdk/anthropic"}},
 		{"vercel-openai", stray, "No tool call found for function call output", []string{"ai", "@ai-sdk/openai"}},
 		{"vercel-google", stray, "function response turn comes immediately after a function call turn", []string{"ai", "@ai-sdk/google"}},
+		{"langchain-anthropic", poisoned, "ids were found without `tool_result` blocks immediately after", []string{"@langchain/core", "@langchain/anthropic"}},
+		{"langchain-chat", poisoned, "must be followed by tool messages responding to each", []string{"@langchain/core", "@langchain/openai"}},
+		{"langchain-responses", poisoned, "No tool output found for function call", []string{"@langchain/core", "@langchain/openai"}},
+		{"langchain-google", poisoned, "number of function response parts is equal to the number of function call parts", []string{"@langchain/core", "@langchain/google-genai"}},
 	} {
 		t.Run(c.sdk, func(t *testing.T) {
 			try(t, node(installed(t, c.packages...), c.sdk), c.poison, c.refused)

@@ -112,10 +112,33 @@ async function vercel(model) {
   return said;
 }
 
+async function langchain(model) {
+  const { HumanMessage, AIMessage, ToolMessage } = await import('@langchain/core/messages');
+  const messages = history.map((t) => ({
+    user: () => new HumanMessage(t.text),
+    say: () => new AIMessage(t.text),
+    call: () => new AIMessage({ content: '', tool_calls: [{ type: 'tool_call', id: t.id, name: 'read', args: { path: t.text } }] }),
+    result: () => new ToolMessage({ tool_call_id: t.id, name: 'read', content: t.text }),
+  })[t.kind]());
+  if (!stream) return (await model.invoke(messages)).text;
+  let said = '';
+  for await (const chunk of await model.stream(messages)) said += chunk.text;
+  return said;
+}
+
+async function langchainOpenAI(useResponsesApi) {
+  const { ChatOpenAI } = await import('@langchain/openai');
+  return langchain(new ChatOpenAI({ model: 'gpt-5.5', apiKey: 'none', configuration: { baseURL: base + '/v1' }, useResponsesApi, maxRetries: 0 }));
+}
+
 const sdks = {
   anthropic, chat, responses, gemini, bedrock,
   'vercel-anthropic': async () => vercel((await import('@ai-sdk/anthropic')).createAnthropic({ baseURL: base + '/v1', apiKey: 'none' })('claude-opus-4-6')),
   'vercel-openai': async () => vercel((await import('@ai-sdk/openai')).createOpenAI({ baseURL: base + '/v1', apiKey: 'none' }).responses('gpt-5.5')),
+  'langchain-anthropic': async () => langchain(new (await import('@langchain/anthropic')).ChatAnthropic({ model: 'claude-opus-4-6', apiKey: 'none', anthropicApiUrl: base, maxTokens: 100, maxRetries: 0 })),
+  'langchain-chat': () => langchainOpenAI(false),
+  'langchain-responses': () => langchainOpenAI(true),
+  'langchain-google': async () => langchain(new (await import('@langchain/google-genai')).ChatGoogleGenerativeAI({ model: 'gemini-2.5-flash', apiKey: 'none', baseUrl: base, maxRetries: 0 })),
   'vercel-google': async () => vercel((await import('@ai-sdk/google')).createGoogleGenerativeAI({ baseURL: base + '/v1beta', apiKey: 'none' })('gemini-2.5-flash')),
 };
 
