@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -149,35 +150,51 @@ type identity struct {
 	sum []byte
 }
 
+// Each id is looked up for itself: of a list in a condition a database that has no figures of
+// the table believes that it is cheaper to read the whole session.
+const mostIDs = 64
+
+var (
+	oneID   = idsQuery(1)
+	manyIDs = idsQuery(mostIDs)
+)
+
+func idsQuery(n int) string {
+	marks := strings.Repeat(`, (?)`, n-1)
+	return `WITH v (id) AS (VALUES (?)` + marks + `)
+		SELECT v.id, (SELECT seq FROM entries WHERE sid = ? AND id = v.id), (SELECT sum FROM entries WHERE sid = ? AND id = v.id) FROM v`
+}
+
 // byIDs finds entries of the session, reverted ones included, many with one statement.
 func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map[string]identity, error) {
-	const most = 64
 	found := make(map[string]identity)
 	look := func(sid, from, upto int64) error {
 		if from > upto {
 			return nil
 		}
-		for list := range slices.Chunk(ids, most) {
-			n := 1
+		for list := range slices.Chunk(ids, mostIDs) {
+			query, n := oneID, 1
 			if len(list) > 1 { // two statements are enough: the last id fills the larger one
-				n = most
+				query, n = manyIDs, mostIDs
 			}
-			args := append(make([]any, 0, n+1), sid)
+			args := make([]any, 0, n+2)
 			for i := range n {
 				args = append(args, list[min(i, len(list)-1)])
 			}
-			marks := strings.Repeat(", ?", n-1)
 			err := t.each(ctx, func(scan func(...any) error) error {
-				var id string
-				var at identity
-				if err := scan(&id, &at.seq, &at.sum); err != nil {
+				var (
+					id  string
+					seq sql.NullInt64
+					sum []byte
+				)
+				if err := scan(&id, &seq, &sum); err != nil {
 					return err
 				}
-				if at.seq >= from && at.seq <= upto {
-					found[id] = at
+				if seq.Valid && seq.Int64 >= from && seq.Int64 <= upto {
+					found[id] = identity{seq.Int64, sum}
 				}
 				return nil
-			}, `SELECT id, seq, sum FROM entries WHERE sid = ? AND id IN (?`+marks+`)`, args...)
+			}, query, append(args, sid, sid)...)
 			if err != nil {
 				return err
 			}

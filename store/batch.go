@@ -202,7 +202,8 @@ func (r *rows) flush(ctx context.Context, t *tx) error {
 }
 
 // openCall finds the call that a result answers, besides those that are done; seq is 0 if
-// there is none.
+// there is none. It goes by the index of ids: seq + 0 keeps a database that has no figures of
+// the table from going through the session by number.
 func (s *Store) openCall(ctx context.Context, t *tx, x *Session, c Call, done map[place]bool) (at place, err error) {
 	where, args := `call_id = ?`, []any{c.ID}
 	if c.ID == "" {
@@ -217,7 +218,7 @@ func (s *Store) openCall(ctx context.Context, t *tx, x *Session, c Call, done ma
 			}
 			found = append(found, p)
 			return nil
-		}, `SELECT seq, no FROM calls WHERE sid = ? AND seq BETWEEN ? AND ? AND family = ? AND `+where+` ORDER BY seq DESC, no DESC LIMIT ?`,
+		}, `SELECT seq, no FROM calls WHERE sid = ? AND seq + 0 BETWEEN ? AND ? AND family = ? AND `+where+` ORDER BY seq + 0 DESC, no DESC LIMIT ?`,
 			append(append([]any{st.sid, st.from, st.to, c.family}, args...), maxLook)...)
 		if err != nil {
 			return place{}, err
@@ -254,7 +255,7 @@ func (s *Store) answered(ctx context.Context, t *tx, x *Session, seq int64, no i
 		err := t.each(ctx, func(scan func(...any) error) error {
 			done = true
 			return errStop
-		}, `SELECT 1 FROM answers WHERE sid = ? AND call_seq = ? AND call_no = ? AND seq BETWEEN ? AND ? LIMIT 1`, st.sid, seq, no, st.from, st.to)
+		}, `SELECT 1 FROM answers WHERE sid = ? AND call_seq = ? AND call_no = ? AND seq + 0 BETWEEN ? AND ? LIMIT 1`, st.sid, seq, no, st.from, st.to)
 		if err != nil && !errors.Is(err, errStop) {
 			return false, err
 		}

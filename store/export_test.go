@@ -42,6 +42,15 @@ func HoldLock(s *Store, key Key, f func()) error {
 	})
 }
 
+// SeqAt finds the first entry in force with which a session weighs more than so much.
+func SeqAt(s *Store, x *Session, cum int64) (seq int64, err error) {
+	err = s.read(context.Background(), func(t *tx) error {
+		seq, err = s.seqAt(context.Background(), t, x, 1, 0, cum)
+		return err
+	})
+	return seq, err
+}
+
 // WindowWork is what the database does for a window: on PostgreSQL the rows that it reads,
 // on SQLite the pages that it looks at, in its cache or not.
 func WindowWork(s *Store, key Key, ask Ask) (work int, err error) {
@@ -69,14 +78,11 @@ func WindowWork(s *Store, key Key, ask Ask) (work int, err error) {
 	if s.Engine() == "sqlite" {
 		before = pages()
 	}
-	rows := func(t *tx) (n int) {
+	rows := func(t *tx) int {
 		if s.Engine() == "sqlite" {
 			return 0
 		}
-		if err := t.row(ctx, `SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) FROM pg_stat_xact_user_tables`).Scan(&n); err != nil {
-			panic(err)
-		}
-		return n
+		return t.rowsRead()
 	}
 	err = s.read(ctx, func(t *tx) error {
 		before := rows(t)
@@ -92,4 +98,40 @@ func WindowWork(s *Store, key Key, ask Ask) (work int, err error) {
 		work = pages() - before
 	}
 	return work, err
+}
+
+// rowsRead is how many rows PostgreSQL has read in a transaction.
+func (t *tx) rowsRead() (n int) {
+	if err := t.row(context.Background(), `SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) FROM pg_stat_xact_user_tables`).Scan(&n); err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// AppendRows is how many rows PostgreSQL reads for an append that goes the long way.
+func AppendRows(s *Store, key Key, entries ...Entry) (n int, err error) {
+	ctx := context.Background()
+	err = s.write(ctx, func(t *tx) error {
+		before := t.rowsRead()
+		x, err := s.live(ctx, t, key, true)
+		if err != nil {
+			return err
+		}
+		_, err = s.append(ctx, t, x, Anywhere, entries)
+		n = t.rowsRead() - before
+		return err
+	})
+	return n, err
+}
+
+// Weights lists what entries in force weigh, each with all in front of it.
+func Weights(s *Store, x *Session) (all [][2]int64, err error) {
+	err = s.read(context.Background(), func(t *tx) error {
+		rows, err := s.scanAll(context.Background(), t, x, 1, x.Head, int(x.Head))
+		for _, e := range rows {
+			all = append(all, [2]int64{e.Seq, e.cum})
+		}
+		return err
+	})
+	return all, err
 }

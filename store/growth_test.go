@@ -3,6 +3,7 @@ package store_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/pare-llm/pare"
@@ -68,4 +69,91 @@ func TestNothingIsCompiled(t *testing.T) {
 			t.Errorf("%s is not %s", name, want)
 		}
 	}
+}
+
+// Whatever is appended to a long session, PostgreSQL finds it by the right index, also on
+// tables that were never analysed, and by statements that were planned when they were empty.
+func TestAppendReadsLittle(t *testing.T) {
+	st := open(t, pgtest.DSN(t))
+	key := create(t, st, "long")
+	put(t, st, key, call("first")) // every statement of below is planned
+	n := 3000
+	if trial.Soak() {
+		n = 100_000
+	}
+	many := func(name string) (list []store.Entry) {
+		for i := range 100 {
+			list = append(list, store.Message(fmt.Sprintf("%s%d", name, i), user("hello")))
+		}
+		return list
+	}
+	appends := map[string][]store.Entry{
+		"one":                      {store.Message("", user("hello"))},
+		"many":                     many("a"),
+		"many that are there":      many("a"),
+		"the oldest result":        {store.Message("", result("first", "done"))},
+		"a result of no call":      {store.Message("", result("none", "done"))},
+		"a result that comes late": {store.Message("", result("toolu_00000000", "done"))},
+	}
+	for i := range 3 {
+		if i == 1 {
+			chat(t, st, key, n)
+		}
+		for _, name := range []string{"one", "many", "many that are there", "the oldest result", "a result of no call", "a result that comes late"} {
+			rows, err := store.AppendRows(st, key, appends[name]...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rows > 300 {
+				t.Errorf("%s, time %d, behind %d entries: %d rows are read", name, i, n, rows)
+			}
+		}
+	}
+}
+
+// The place in a history where a weight is reached is found however the weights are spread,
+// also behind reverts.
+func TestSearchByWeight(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		r := rand.New(rand.NewPCG(3, 5))
+		for shape, words := range map[string]func(i int) int{
+			"even":     func(int) int { return 20 },
+			"front":    func(i int) int { return 20 + 80000/(i*i*i+1) },
+			"back":     func(i int) int { return max(1, i-880) * 40 },
+			"wild":     func(int) int { return int(3 / (r.Float64() + 0.0005)) },
+			"reverted": func(int) int { return r.IntN(50) },
+		} {
+			key := create(t, st, shape)
+			k := &talk{r: r}
+			var list []store.Entry
+			for i := range 900 {
+				list = append(list, store.Message(fmt.Sprintf("m%d", i), user(k.words(words(i)))))
+			}
+			for i, part := range [][]store.Entry{list[:300], list[300:500], list[500:]} {
+				if _, err := st.Append(ctx, key, store.Anywhere, part...); err != nil {
+					t.Fatal(err)
+				}
+				if shape == "reverted" && i < 2 {
+					if _, err := st.Revert(ctx, key, store.Anywhere, []string{"m150", "m320"}[i]); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			x, err := st.Session(ctx, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := store.Weights(st, x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 60 {
+				cum := r.Int64N(store.Weight(x))
+				want := slices.IndexFunc(all, func(e [2]int64) bool { return e[1] > cum })
+				if got, err := store.SeqAt(st, x, cum); err != nil || got != all[want][0] {
+					t.Errorf("%s: the weight %d of %d is reached with %d, expected %d (%v)", shape, cum, store.Weight(x), got, all[want][0], err)
+				}
+			}
+		}
+	})
 }

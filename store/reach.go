@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/tokens"
@@ -94,7 +95,7 @@ func (s *Store) startByTokens(ctx context.Context, t *tx, x *Session, from, befo
 	}
 	step := max(reach/4, 1)
 	skip := (x.cum - before - reach + step - 1) / step * step
-	seq, err := s.seqAt(ctx, t, x, from, before+skip)
+	seq, err := s.seqAt(ctx, t, x, from, before, before+skip)
 	if err != nil {
 		return 0, err
 	}
@@ -107,33 +108,51 @@ func (s *Store) startByTokens(ctx context.Context, t *tx, x *Session, from, befo
 	return max(whole, from), err
 }
 
-// seqAt is the first entry in force that a weight is reached with. The weights of the
-// entries in force rise, so it can be searched for.
-func (s *Store) seqAt(ctx context.Context, t *tx, x *Session, from, cum int64) (int64, error) {
+// seqAt is the first entry in force that a weight is reached with, from one on in front of
+// which lies a weight. The weights of the entries in force rise, so it can be searched for.
+func (s *Store) seqAt(ctx context.Context, t *tx, x *Session, from, before, cum int64) (int64, error) {
 	for _, st := range x.stretches(from, x.Head) {
 		end, err := s.cumAt(ctx, t, x, st.to)
 		if err != nil {
 			return 0, err
 		}
-		if end <= cum {
-			continue
+		if end > cum {
+			return s.seqWithin(ctx, t, st, before, end, cum)
 		}
-		lo, hi := st.from, st.to
-		for lo < hi {
-			mid := lo + (hi-lo)/2
-			c, err := s.cumAt(ctx, t, x, mid)
-			if err != nil {
-				return 0, err
-			}
-			if c > cum {
-				hi = mid
-			} else {
-				lo = mid + 1
-			}
-		}
-		return lo, nil
+		before = end
 	}
 	return x.Head, nil
+}
+
+// seqWithin searches a stretch in front of which lies a weight, and which ends with another
+// one. Entries weigh about the same in the long run, so that a few guesses are enough
+// however many there are; where they do not, it halves. The last few are read in a row.
+func (s *Store) seqWithin(ctx context.Context, t *tx, st stretch, before, end, cum int64) (int64, error) {
+	const row, guesses = 32, 8
+	lo, hi := st.from, st.to
+	var past int64 // by how much to guess past what is likely, so that it lies between two guesses
+	for try := 0; hi-lo >= row; try++ {
+		mid := lo + (hi-lo)/2
+		if try < guesses {
+			mid = lo + int64(float64(hi-lo)*float64(cum-before)/float64(end-before)) + past
+			mid = max(lo, min(mid, hi-1))
+		}
+		var c int64
+		if err := t.row(ctx, `SELECT cum FROM entries WHERE sid = ? AND seq = ?`, st.sid, mid).Scan(&c); err != nil {
+			return 0, err
+		}
+		if c > cum {
+			hi, end = mid, c
+		} else {
+			lo, before = mid+1, c
+		}
+		past = int64(math.Sqrt(float64(hi - lo)))
+		if c > cum {
+			past = -past
+		}
+	}
+	err := t.row(ctx, `SELECT seq FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND cum > ? ORDER BY seq LIMIT 1`, st.sid, lo, hi, cum).Scan(&lo)
+	return lo, err
 }
 
 // nextTurn is the first entry from seq on with which a person begins a turn, if it is

@@ -207,7 +207,7 @@ func TestReceiptsAreBounded(t *testing.T) {
 func TestOldReceiptsMove(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
-		for _, back := range []string{`DROP TABLE receipts`, `DELETE FROM goose_db_version WHERE version_id = 6`,
+		for _, back := range []string{`DROP TABLE receipts`, `DROP INDEX summaries_at`, `DELETE FROM goose_db_version WHERE version_id >= 6`,
 			`INSERT INTO summaries (key, text, at) VALUES ('receipt/x1', '{"a":1}', 5), ('summary', 'they talked', 6)`} {
 			if err := st.Exec(back); err != nil {
 				t.Fatal(err)
@@ -220,6 +220,46 @@ func TestOldReceiptsMove(t *testing.T) {
 		}
 		if _, ok := st.Memory().Load("summary"); !ok || st.Count(`SELECT count(*) FROM summaries`) != 1 {
 			t.Error("the summaries are not what they were")
+		}
+	})
+}
+
+// The memory of a compactor keeps the summaries that were used last: the number of rows is
+// bounded, and what nobody has asked for during three months goes.
+func TestSummariesAreBounded(t *testing.T) {
+	engines(t, func(t *testing.T, dsn string) {
+		day := 24 * time.Hour
+		now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+		st, err := store.OpenWith(ctx, dsn, store.Options{Now: func() time.Time { return now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		st.Memory().Store("used", "they talked")
+		st.Memory().Store("unused", "they talked, too")
+		for range 10 {
+			now = now.Add(20 * day)
+			if text, ok := st.Memory().Load("used"); !ok || text != "they talked" {
+				t.Fatal(ok, text)
+			}
+		}
+		// As many as a busy server writes in years, the newest of them today.
+		err = st.Exec(`INSERT INTO summaries (key, text, at)
+			WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) SELECT 'n' || i, 'text', CAST(? AS BIGINT) - i FROM n`, now.UnixMicro())
+		if err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Second)
+		for i := range 600 { // it looks now and then
+			st.Memory().Store(fmt.Sprintf("s%d", i), "text")
+		}
+		if n := st.Count(`SELECT count(*) FROM summaries`); n > 20_000+600 || n < 20_000 {
+			t.Errorf("%d summaries are kept", n)
+		}
+		for key, want := range map[string]bool{"used": true, "unused": false, "n0": true, "n10000": true, "n29999": false, "s0": true, "s599": true} {
+			if _, ok := st.Memory().Load(key); ok != want {
+				t.Errorf("%s: %v", key, ok)
+			}
 		}
 	})
 }

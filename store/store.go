@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/pare-llm/pare"
@@ -41,9 +42,10 @@ type Store struct {
 	eng engine
 	o   Options
 
-	watch  watchers
-	known  knowledge
-	secret []byte // of the database
+	watch     watchers
+	known     knowledge
+	summaries atomic.Int64 // that were kept
+	secret    []byte       // of the database
 }
 
 // An engine is what the two databases do differently.
