@@ -3,6 +3,7 @@ package ui
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"flag"
 	"image"
 	"image/color"
@@ -31,22 +32,38 @@ func TestScreenshots(t *testing.T) {
 	plan := file(t, page)
 	lr := parse(t, long(5000))
 	thousands := file(t, New(lr, options(lr, "long.json")))
-	passing := httptest.NewServer(TrafficHandler(someTraffic(t)))
-	t.Cleanup(passing.Close)
-	for _, s := range []struct {
+	live := httptest.NewServer(TrafficHandler(someTraffic(t)))
+	t.Cleanup(live.Close)
+	type shot struct {
 		name, url     string
 		width, height int
 		scheme        string
 		act           func(*tab)
-	}{
+	}
+	shots := []shot{
 		{"long-light", thousands, 1360, 860, "light", func(p *tab) { p.press("n", "n") }},
 		{"top-light", plain, 1360, 860, "light", func(p *tab) {}},
 		{"faults-light", plain, 1360, 860, "light", func(p *tab) { p.press("n") }},
 		{"plan-light", plan, 1360, 860, "light", func(p *tab) { p.press("c", "c", "c") }},
 		{"after-dark", plan, 1360, 860, "dark", func(p *tab) { p.press("n", "b") }},
-		{"traffic-light", passing.URL + "/", 1360, 860, "light", func(p *tab) {}},
+		{"traffic-light", live.URL + "/", 1360, 860, "light", func(p *tab) {}},
 		{"narrow-light", plan, 420, 860, "light", func(p *tab) { p.press("n") }},
-	} {
+	}
+	// The page after a day of use, as TestDay of internal/serve has written it.
+	if file := os.Getenv("PARE_DAY"); file != "" {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		day := new(passing)
+		if err := json.Unmarshal(raw, &day.now); err != nil {
+			t.Fatal(err)
+		}
+		after := httptest.NewServer(TrafficHandler(day))
+		t.Cleanup(after.Close)
+		shots = []shot{{"day-light", after.URL + "/", 1360, 860, "light", func(p *tab) {}}}
+	}
+	for _, s := range shots {
 		p := b.open(t, s.url, s.width, s.height, s.scheme)
 		s.act(p)
 		p.settled()
