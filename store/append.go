@@ -270,14 +270,14 @@ func touches(missed []Entry, fresh []*row) string {
 	for _, r := range fresh {
 		for _, c := range slices.Concat(r.Calls, r.Answers) {
 			if theirs[name(c)] {
-				return fmt.Sprintf("the exchange of call %q (%s) was touched meanwhile", c.ID, c.Tool)
+				return fmt.Sprintf("the exchange of %s was touched meanwhile", c)
 			}
 		}
 		if r.flags&flagSpeaks == 0 {
 			continue // answers and what is no message part nothing
 		}
 		for _, c := range open {
-			return fmt.Sprintf("call %q (%s) was made meanwhile and is not answered yet: this would stand between the two", c.ID, c.Tool)
+			return fmt.Sprintf("%s was made meanwhile and is not answered yet: this would stand between the two", c)
 		}
 	}
 	return ""

@@ -63,6 +63,14 @@ type Call struct {
 	family uint8
 }
 
+// String names the call; an answer may not know the tool.
+func (c Call) String() string {
+	if c.Tool == "" {
+		return fmt.Sprintf("call %q", c.ID)
+	}
+	return fmt.Sprintf("call %q (%s)", c.ID, c.Tool)
+}
+
 // Message is the entry of a message.
 func Message(id string, raw []byte) Entry { return Entry{ID: id, Raw: raw} }
 

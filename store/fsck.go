@@ -278,7 +278,7 @@ func (c *checkup) pairs() error {
 		}
 		for _, a := range have[0].Answers {
 			if a.Seq == 0 {
-				c.report(e.Seq, false, "it answers call %q (%s), which no entry in front of it makes; a window sends it as text", a.ID, a.Tool)
+				c.report(e.Seq, false, "it answers %s, which no entry in front of it makes; a window sends it as text", a)
 				c.found[len(c.found)-1].Harmless = true
 				continue
 			}

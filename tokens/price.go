@@ -10,10 +10,10 @@ type Price struct {
 
 // A Usage is what a request was billed for, in tokens. Many goroutines may read it.
 type Usage struct {
-	Input   int // neither read from the cache nor written to it
-	Read    int // from the cache
-	Written int // to the cache
-	Output  int
+	Input   int `json:"input"`   // neither read from the cache nor written to it
+	Read    int `json:"read"`    // from the cache
+	Written int `json:"written"` // to the cache
+	Output  int `json:"output"`
 }
 
 // PriceOf returns the list price of a model; the longest prefix wins, and one of own

@@ -102,6 +102,9 @@ func (c *serveCmd) run(w *world) int {
 	defer cancel()
 	w.ownSignals()
 	screen.Fprintf(w.stderr, "pare: listening on http://%s\n", l.Addr().String())
+	if isTerminal(w.stderr) { // programs look for one address only
+		screen.Fprintf(w.stderr, "pare: the live page is http://%s/pare/\n", l.Addr().String())
+	}
 	if used != "" {
 		screen.Fprintf(w.stderr, "pare: configured by %s\n", used)
 	}

@@ -23,6 +23,10 @@ func (c *sessionListCmd) run(w *world) int {
 			return 0, err
 		}
 		var out strings.Builder
+		var id, dialect int // how wide they are
+		for _, x := range all {
+			id, dialect = max(id, screen.Columns(screen.Line(x.ID))), max(dialect, len(x.Dialect))
+		}
 		for _, x := range all {
 			if c.JSON {
 				line, err := plain.Marshal(x)
@@ -32,7 +36,8 @@ func (c *sessionListCmd) run(w *world) int {
 				out.Write(append(line, '\n'))
 				continue
 			}
-			screen.Fprintf(&out, "%s  %s  %6d entries  %-16s  %s\n", x.ID, x.Updated.Format(time.DateTime), x.Head, x.Dialect, x.Title)
+			pad := screen.Repeat(" ", id-screen.Columns(screen.Line(x.ID)))
+			screen.Fprintf(&out, "%s%s  %s  %6d entries  %-*s  %s\n", x.ID, pad, x.Updated.Format(time.DateTime), x.Head, dialect, x.Dialect, x.Title)
 		}
 		if len(all) == 0 && !c.JSON {
 			screen.Fprintln(w.stderr, "the store is empty; pare session import FILE fills it")

@@ -28,6 +28,6 @@ func (c *sessionRevertCmd) run(w *world) int {
 		if err != nil {
 			return 0, err
 		}
-		return w.say(screen.Appendf(nil, "%s reverted; pare session undo %s restores them\n", plural(n, "message"), quoted(c.ID))), nil
+		return w.say(screen.Appendf(nil, "%s reverted; pare session undo %s undoes that\n", plural(n, "message"), quoted(c.ID))), nil
 	})
 }

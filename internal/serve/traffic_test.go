@@ -78,7 +78,7 @@ func TestTraffic(t *testing.T) {
 	if n := over.Totals; n.Requests != 1 || n.Running != 0 || n.Changed != 1 || n.CacheRead != 60 || n.Spent <= 0 {
 		t.Errorf("sums: %+v", n)
 	}
-	for path, want := range map[string]string{"/pare/": "Traffic", "/pare/request/" + r.ID: "the secret word", "/pare/request/other": "not kept", "/pare/metrics": "pare_cache_read_tokens_total 60"} {
+	for path, want := range map[string]string{"/pare/": "Traffic", "/pare/request/" + r.ID: "the secret word", "/pare/request/other": "not kept", "/pare/metrics": "pare_cache_read_tokens_total 60", "/pare/v1/requests": `"usage":{"input":40,"read":60,"written":0,"output":7}`} {
 		resp, err := http.Get(server.URL + path)
 		if err != nil {
 			t.Fatal(err)
