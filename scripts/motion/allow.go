@@ -62,17 +62,16 @@ func readAllowed(file string) (*allowed, error) {
 	return a, nil
 }
 
-// names returns the names of all hunks of a difference, or false if one has none.
-func (a *allowed) names(d difference) ([]string, bool) {
-	var all []string
+// names returns the names of a difference's hunks, and those hunks which have none.
+func (a *allowed) names(d difference) (all []string, rest []hunk) {
 	for _, h := range d.hunks {
-		name, ok := a.name(d, h)
-		if !ok {
-			return nil, false
+		if name, ok := a.name(d, h); ok {
+			all = append(all, name)
+		} else {
+			rest = append(rest, h)
 		}
-		all = append(all, name)
 	}
-	return all, true
+	return all, rest
 }
 
 func (a *allowed) name(d difference, h hunk) (string, bool) {

@@ -56,15 +56,17 @@ func (r *report) add(c *testCase, found []difference, ran bool) {
 		}
 	}
 	for _, d := range found {
-		names, ok := r.names.names(d)
+		names, rest := r.names.names(d)
+		if len(rest) > 0 {
+			r.differ++
+			d.hunks = rest
+			r.put(r.groups, d.kind(), d)
+			continue
+		}
 		for i, name := range names {
-			if ok && !slices.Contains(names[:i], name) {
+			if !slices.Contains(names[:i], name) {
 				r.put(r.meant, name, d)
 			}
-		}
-		if !ok {
-			r.differ++
-			r.put(r.groups, d.kind(), d)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func scriptSteps(comment string) []step {
 		case slices.Contains([]string{"cp", "rm", "mv", "mkdir"}, words[0]):
 			all = append(all, step{label: "files", do: words})
 		case len(words) > 3 && words[0] == "status" && words[2] == "pare":
-			all = append(all, step{label: "script " + words[3], args: words[3:], stdin: stdin})
+			all = append(all, step{label: "script " + strings.Join(words[3:], " "), args: words[3:], stdin: stdin})
 			stdin = ""
 		}
 	}
