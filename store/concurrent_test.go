@@ -118,7 +118,7 @@ func appendExactly(st *store.Store, session, id string, say func(operation)) {
 // not get in between. It knows the session as it was at its own last answer.
 func appendDisjoint(st *store.Store, session, id string, head int64, say func(operation)) int64 {
 	add := func(list ...store.Entry) {
-		for {
+		for pause := time.Millisecond; ; pause = min(2*pause, 32*time.Millisecond) {
 			o := operation{Session: session, Kind: "disjoint", Expected: head, Call: clock()}
 			done, err := st.Append(ctx, store.ID(session), store.Disjoint(head), list...)
 			var c *store.ConflictError
@@ -130,7 +130,7 @@ func appendDisjoint(st *store.Store, session, id string, head int64, say func(op
 			case !errors.As(err, &c):
 				fail(err)
 			}
-			time.Sleep(time.Millisecond) // until the other's exchange is answered
+			time.Sleep(pause) // until the other's exchange is answered
 		}
 	}
 	add(store.Message(id+"u", user(id)), store.Message(id+"c", call(id)))

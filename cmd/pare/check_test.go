@@ -58,6 +58,23 @@ func TestParserAgain(t *testing.T) {
 	}
 }
 
+// TestGrammarFor wants what a command says to depend on the rest of the grammar in no way.
+func TestGrammarFor(t *testing.T) {
+	for _, n := range grammarForTest().Children {
+		for _, args := range [][]string{{n.Name, "--help"}, {n.Name, "--no-such-flag"}, {n.Name, "--log", "loud"}} {
+			var out, errs bytes.Buffer
+			status := run(&world{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
+			wantStatus, wantOut, wantErrs := program(strings.NewReader(""), args...)
+			if status != wantStatus || out.String() != wantOut || errs.String() != wantErrs {
+				t.Errorf("%v: status %d\n%s%s\nwant %d\n%s%s", args, status, &out, &errs, wantStatus, wantOut, wantErrs)
+			}
+		}
+		if got := len(parserOf(grammarFor([]string{n.Name}), &world{stdout: io.Discard, stderr: io.Discard}, nil).Model.Children); got != 1 {
+			t.Errorf("pare %s: a grammar of %d commands", n.Name, got)
+		}
+	}
+}
+
 // shape is a line of --json, with nothing left out or added.
 type shape struct {
 	Source   *string    `json:"source"`

@@ -110,7 +110,7 @@ type grammar struct {
 const about = "Pare cuts LLM conversations down to size and never breaks a pair."
 
 // run is the whole program.
-func run(w *world) int { return w.run(newParser(w, nil)) }
+func run(w *world) int { return w.run(parserOf(grammarFor(w.args), w, nil)) }
 
 // run runs the program with a parser, which may have parsed before.
 func (w *world) run(p *kong.Kong) int {
@@ -124,16 +124,39 @@ func (w *world) run(p *kong.Kong) int {
 	if err != nil {
 		return w.misused(err)
 	}
-	if err := w.startLog(p.Model.Target.Addr().Interface().(*grammar).Log); err != nil {
+	if err := w.startLog(p.Model.Target.FieldByName("Log").String()); err != nil {
 		return w.usage(err, ctx.Selected().Name)
 	}
 	w.log.Debug("run", "version", version(), "command", ctx.Command())
 	return ctx.Selected().Target.Addr().Interface().(command).run(w)
 }
 
-// newParser makes a parser of the grammar.
-func newParser(w *world, exit func(int)) *kong.Kong {
-	parser, err := kong.New(&grammar{}, kong.Name("pare"), kong.Description(about), kong.ExplicitGroups(groups),
+// grammarFor is as much of the grammar as a command line needs: that of its command, if it
+// begins with one. Kong takes longer to read all of them than a small transcript takes.
+func grammarFor(args []string) any {
+	whole := reflect.TypeFor[grammar]()
+	var fields []reflect.StructField
+	found := false
+	for i := range whole.NumField() {
+		f := whole.Field(i)
+		_, isCommand := f.Tag.Lookup("cmd")
+		asked := isCommand && len(args) > 0 && args[0] == strings.ToLower(f.Name)
+		found = found || asked
+		if asked || !isCommand {
+			fields = append(fields, f)
+		}
+	}
+	if !found {
+		return &grammar{}
+	}
+	return reflect.New(reflect.StructOf(fields)).Interface()
+}
+
+// newParser makes a parser of the whole grammar.
+func newParser(w *world, exit func(int)) *kong.Kong { return parserOf(&grammar{}, w, exit) }
+
+func parserOf(grammar any, w *world, exit func(int)) *kong.Kong {
+	parser, err := kong.New(grammar, kong.Name("pare"), kong.Description(about), kong.ExplicitGroups(groups),
 		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version(), "agents": strings.Join(agentNames(), ","), "dialects": anyOf(dialectNames())},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100, FlagsLast: true}),
 		kong.Help(help), kong.Exit(exit), kong.KindMapper(reflect.String, kong.MapperFunc(asGiven)))
