@@ -5,3 +5,5 @@ package pgtest
 import "syscall"
 
 func endWithParent(*syscall.SysProcAttr) {}
+
+func inMemory() string { return "" }

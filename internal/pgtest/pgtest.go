@@ -27,6 +27,8 @@ import (
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
+
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // A Server is one PostgreSQL with data of its own.
@@ -58,7 +60,7 @@ var careless = []string{"-c", "fsync=off", "-c", "synchronous_commit=off", "-c",
 // DSN returns the address of an empty database on the server of this process, which is
 // started at the first call. It does not wait for the disk: what it has acknowledged
 // survives any client, but no crash of the machine. The test is skipped where there is no
-// PostgreSQL.
+// PostgreSQL, and in a short run.
 func DSN(t testing.TB) string {
 	t.Helper()
 	return quick.dsn(t, "", careless)
@@ -90,7 +92,14 @@ func Copy(t testing.TB, dsn string) string {
 
 func (s *shared) dsn(t testing.TB, options string, settings []string) string {
 	t.Helper()
-	s.Do(func() { s.server, s.err = start(settings) })
+	trial.Long(t, "it needs a PostgreSQL of its own")
+	s.Do(func() {
+		folder := ""
+		if settings != nil {
+			folder = inMemory()
+		}
+		s.server, s.err = start(folder, settings)
+	})
 	if s.err != nil {
 		t.Skipf("no PostgreSQL: %v; install its server (Debian: postgresql) or put initdb into PATH", s.err)
 	}
@@ -130,15 +139,15 @@ func find() (string, error) {
 }
 
 // Start makes a cluster and starts it. Its writes are as durable as a real one's.
-func Start() (s *Server, err error) { return start(nil) }
+func Start() (s *Server, err error) { return start("", nil) }
 
-func start(settings []string) (s *Server, err error) {
+func start(folder string, settings []string) (s *Server, err error) {
 	s = &Server{settings: settings}
 	if s.bin, err = find(); err != nil {
 		return nil, err
 	}
 	// A socket's path is short.
-	if s.Dir, err = os.MkdirTemp("", "pg"); err != nil {
+	if s.Dir, err = os.MkdirTemp(folder, "pg"); err != nil {
 		return nil, err
 	}
 	defer func() {
