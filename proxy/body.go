@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -18,28 +19,44 @@ type body struct {
 	done func() // called when all have let go; may be nil
 }
 
-// Buffers are pooled by size, so that small requests do not hold large buffers.
 const (
-	smallBuffer = 64 << 10
-	largeBuffer = 1 << 20
+	// tinyBody is a body whose bytes are not lent: a transport writes it together with its
+	// head, but only if it knows the type of what it reads from, which cannot tell us when it
+	// has been read.
+	tinyBody    = 32 << 10
+	smallBuffer = 64 << 10 // the least that is lent
 )
 
-var smallBuffers, largeBuffers sync.Pool
+// A shelf lends buffers of one size.
+type shelf struct {
+	size int64
+	pool sync.Pool
+}
+
+// shelves are buffers by size, so that small requests do not hold large buffers. Beyond the
+// largest, the garbage collector has the work: a body of that size costs more than its buffer.
+var shelves = [...]shelf{{size: smallBuffer}, {size: 256 << 10}, {size: 1 << 20}, {size: 4 << 20}, {size: 16 << 20}}
 
 // buffer returns an empty buffer with room for n bytes.
 func buffer(n int64) ([]byte, *sync.Pool) {
-	size, pool := int64(smallBuffer), &smallBuffers
-	switch {
-	case n > largeBuffer:
+	if 0 < n && n <= tinyBody {
 		return make([]byte, 0, n), nil
-	case n > smallBuffer:
-		size, pool = largeBuffer, &largeBuffers
 	}
-	if b, ok := pool.Get().(*[]byte); ok {
-		return (*b)[:0], pool
+	for i := range shelves {
+		s := &shelves[i]
+		if n > s.size {
+			continue
+		}
+		if b, ok := s.pool.Get().(*[]byte); ok {
+			return (*b)[:0], &s.pool
+		}
+		return make([]byte, 0, s.size), &s.pool
 	}
-	return make([]byte, 0, size), pool
+	return make([]byte, 0, n), nil
 }
+
+// givenBack sees the buffers that nobody uses any more, in tests; nil elsewhere.
+var givenBack func([]byte)
 
 // errShort is the error for a body that ends before its length.
 var errShort = errors.New("the body of the request ends too early")
@@ -88,6 +105,9 @@ func (b *body) grow() {
 	next := make([]byte, len(b.buf), 2*cap(b.buf))
 	copy(next, b.buf)
 	if b.pool != nil {
+		if givenBack != nil {
+			givenBack(b.buf)
+		}
 		old := b.buf[:0]
 		b.pool.Put(&old)
 	}
@@ -108,6 +128,9 @@ func (b *body) release() {
 		return
 	}
 	if b.pool != nil {
+		if givenBack != nil {
+			givenBack(b.buf)
+		}
 		buf := b.buf[:0]
 		b.pool.Put(&buf)
 	}
@@ -131,10 +154,18 @@ type reader struct {
 
 func newReader(b *body) *reader { return newReaderOf(b, b.buf) }
 
-// newReaderOf reads bytes that lie in the body, or that nobody changes.
-func newReaderOf(b *body, bytes []byte) *reader {
+// sends is the body of an outgoing request: bytes that lie in the body, or that nobody
+// changes.
+func (b *body) sends(p []byte) io.ReadCloser {
+	if b.pool == nil && len(p) <= tinyBody {
+		return io.NopCloser(bytes.NewReader(p))
+	}
+	return newReaderOf(b, p)
+}
+
+func newReaderOf(b *body, p []byte) *reader {
 	b.hold()
-	return &reader{b: b, bytes: bytes, open: true}
+	return &reader{b: b, bytes: p, open: true}
 }
 
 func (r *reader) Read(p []byte) (int, error) {
@@ -149,6 +180,30 @@ func (r *reader) Read(p []byte) (int, error) {
 	n := copy(p, r.bytes)
 	r.bytes = r.bytes[n:]
 	return n, nil
+}
+
+// left is how much has not been read.
+func (r *reader) left() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return int64(len(r.bytes))
+}
+
+// writeTo writes all that is left in one piece. The bytes are held meanwhile, and Close does
+// not wait: what it interrupts is the connection.
+func (r *reader) writeTo(w io.Writer) (int64, error) {
+	r.mu.Lock()
+	if !r.open {
+		r.mu.Unlock()
+		return 0, http.ErrBodyReadAfterClose
+	}
+	left := r.bytes
+	r.bytes = nil
+	r.b.hold()
+	r.mu.Unlock()
+	defer r.b.release()
+	n, err := w.Write(left)
+	return int64(n), err
 }
 
 func (r *reader) Close() error {

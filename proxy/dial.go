@@ -3,9 +3,11 @@ package proxy
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"syscall"
 	"time"
@@ -17,7 +19,11 @@ func dialing(upstreams map[string]*Upstream) *http.Transport {
 	// Names that must be on the internet. A name that somebody has pointed at this machine
 	// would make the proxy talk to whatever listens here.
 	guarded := make(map[string]bool)
+	proxies := make(map[origin]*url.URL) // by which each is reached: asking the environment costs
 	for _, u := range upstreams {
+		if via, err := http.ProxyFromEnvironment(&http.Request{URL: u.URL}); err == nil {
+			proxies[origin{u.URL.Scheme, u.URL.Host}] = via
+		}
 		if !u.private() {
 			guarded[strings.ToLower(u.URL.Hostname())] = true
 		}
@@ -25,13 +31,22 @@ func dialing(upstreams map[string]*Upstream) *http.Transport {
 	plain := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	outside := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second, Control: onlyPublic}
 	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment,
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			host, _, err := net.SplitHostPort(address)
-			if err == nil && guarded[strings.ToLower(host)] {
-				return outside.DialContext(ctx, network, address)
+		Proxy: func(r *http.Request) (*url.URL, error) {
+			if via, ok := proxies[origin{r.URL.Scheme, r.URL.Host}]; ok {
+				return via, nil
 			}
-			return plain.DialContext(ctx, network, address)
+			return http.ProxyFromEnvironment(r)
+		},
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			dialer := plain
+			if host, _, err := net.SplitHostPort(address); err == nil && guarded[strings.ToLower(host)] {
+				dialer = outside
+			}
+			c, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return onePiece{c}, nil
 		},
 		ForceAttemptHTTP2:     true,
 		DisableCompression:    true,
@@ -43,6 +58,24 @@ func dialing(upstreams map[string]*Upstream) *http.Transport {
 		WriteBufferSize:       64 << 10,
 		ReadBufferSize:        16 << 10,
 	}
+}
+
+// An origin is where a URL points to, but for the path.
+type origin struct{ scheme, host string }
+
+// onePiece is a connection that writes a body which lies in memory in one piece: a transport
+// would copy it first, 32 KB at a time.
+type onePiece struct{ net.Conn }
+
+func (c onePiece) ReadFrom(r io.Reader) (int64, error) {
+	if l, ok := r.(*io.LimitedReader); ok {
+		if body, ok := l.R.(*reader); ok && l.N >= body.left() {
+			n, err := body.writeTo(c.Conn)
+			l.N -= n
+			return n, err
+		}
+	}
+	return io.Copy(c.Conn, r)
 }
 
 // onlyPublic refuses to connect to anything that is not on the internet.

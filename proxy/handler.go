@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -167,26 +166,39 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = &timed{ReadCloser: r.Body, rc: rc, most: h.conf.BodyTime}
 	}
-	ctx := context.WithValue(r.Context(), targetKey{}, target{up, path})
+	to := target{up, path}
+	if p, ok := h.plain(r, to); ok {
+		h.forward(w, r, &p)
+		return
+	}
+	ctx := context.WithValue(r.Context(), targetKey{}, to)
 	h.proxy.ServeHTTP(w, r.WithContext(ctx))
 }
 
 // timed gives up a body of which nothing comes any more: a client could otherwise hold a
-// place for as long as it likes.
+// place for as long as it likes. It closes nothing: to close the body of a request is to wait
+// for it, and the server's own business.
 type timed struct {
 	io.ReadCloser
-	rc   *http.ResponseController
-	most time.Duration
+	rc    *http.ResponseController
+	most  time.Duration
+	armed time.Time
 }
 
 func (t *timed) Read(p []byte) (int, error) {
-	t.rc.SetReadDeadline(time.Now().Add(t.most)) // where that cannot be, it is not needed
+	// A deadline costs: it is put off when an eighth of it has passed, not at every piece.
+	if now := time.Now(); now.Sub(t.armed) > t.most/8 {
+		t.armed = now
+		t.rc.SetReadDeadline(now.Add(t.most + t.most/8)) // where that cannot be, it is not needed
+	}
 	n, err := t.ReadCloser.Read(p)
 	if err == io.EOF {
 		t.rc.SetReadDeadline(time.Time{}) // otherwise the connection is of no use any more
 	}
 	return n, err
 }
+
+func (t *timed) Close() error { return nil }
 
 // rewrite points a request at its upstream. Nothing is added, and what the proxy of the
 // standard library takes for its own business is put back.
@@ -208,8 +220,12 @@ func rewrite(p *httputil.ProxyRequest) {
 type trips struct{ h *Handler }
 
 func (t trips) RoundTrip(req *http.Request) (*http.Response, error) {
-	h := t.h
-	to := req.Context().Value(targetKey{}).(target)
+	tr := t.h.transport(req.Context().Value(targetKey{}).(target))
+	return tr.RoundTrip(req)
+}
+
+// transport sends requests to a target.
+func (h *Handler) transport(to target) Transport {
 	tr := Transport{
 		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal, Recall: h.recall.Load(), Secret: h.conf.Secret,
 		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Log: h.conf.Log, room: h.room, upstream: to.upstream.Name, Conversations: h.conf.Conversations,
@@ -217,28 +233,20 @@ func (t trips) RoundTrip(req *http.Request) (*http.Response, error) {
 	if _, ours := vendors[to.upstream.Name]; !ours {
 		tr.Profile = to.upstream.Name
 	}
-	return tr.RoundTrip(req)
+	return tr
 }
 
 // failed answers for an upstream that did not.
 func (h *Handler) failed(w http.ResponseWriter, r *http.Request, err error) {
-	to := r.Context().Value(targetKey{}).(target)
-	var body *BodyError
-	switch {
-	case errors.As(err, &body):
-		w.Header().Set("Connection", "close")
-		refuse(w, to.upstream.Name, http.StatusBadRequest, "the body of the request cannot be read")
-	case r.Context().Err() != nil:
-		panic(http.ErrAbortHandler) // nobody is there any more
-	default:
-		refuse(w, to.upstream.Name, http.StatusBadGateway, "Pare cannot reach the upstream "+to.upstream.Name+": "+cause(err))
-	}
+	h.refused(w, r.Context(), r.Context().Value(targetKey{}).(target), err)
 }
 
 // copies lends buffers for copying replies.
 type copies struct{}
 
-var replyBuffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+const replyBuffer = 32 << 10
 
-func (copies) Get() []byte  { return replyBuffers.Get().(*[32 << 10]byte)[:] }
-func (copies) Put(b []byte) { replyBuffers.Put((*[32 << 10]byte)(b)) }
+var replyBuffers = sync.Pool{New: func() any { return new([replyBuffer]byte) }}
+
+func (copies) Get() []byte  { return replyBuffers.Get().(*[replyBuffer]byte)[:] }
+func (copies) Put(b []byte) { replyBuffers.Put((*[replyBuffer]byte)(b)) }

@@ -75,34 +75,45 @@ func (o outcome) skipped(why Skip, detail string) outcome {
 
 // plan reads a request and says what to send in its place. Whatever goes wrong, that is
 // what came.
-func plan(ctx context.Context, raw []byte, a aim) (o outcome) {
-	var err error
-	defer func() {
-		if p := recover(); p != nil {
-			o = o.skipped(SkipPanic, fmt.Sprint(p))
-			o.stack = debug.Stack()
-		}
-	}()
-	if a.policy.Off {
-		return o.skipped(SkipOff, "")
+func plan(ctx context.Context, raw []byte, a aim) outcome {
+	o, raw, restored, done := look(ctx, raw, &a)
+	if done {
+		return o
 	}
-	if o.glance, err = glance(raw, a); err != nil {
-		return o.skipped(unread(err))
+	return o.think(ctx, raw, a, restored)
+}
+
+// look is the part of planning that every request takes, and that is all of it for nearly
+// all: done says so. Otherwise raw is what to go on with, into which so many calls were put
+// back.
+func look(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, restored int, done bool) {
+	done = true // if it panics
+	defer o.caught()
+	if a.policy.Off {
+		return o.skipped(SkipOff, ""), in, 0, true
+	}
+	var err error
+	if o.glance, err = glance(in, *a); err != nil {
+		return o.skipped(unread(err)), in, 0, true
 	}
 	if o.glance.Delta {
-		return o.skipped(SkipState, "")
+		return o.skipped(SkipState, ""), in, 0, true
 	}
 	if a.conversations != nil {
 		o.key = keyOf(ctx, a.upstream, o.glance)
 		a.known = a.conversations.Lesson(o.key)
 		a.heed()
-		a.feel(o.key, o.glance, raw)
+		a.feel(o.key, o.glance, in)
 	}
-	a.raw = raw
-	raw, restored := a.restored(raw)
-	if o.glance.Clean && restored == 0 && a.idle(o.glance, raw) && !a.names(raw) {
-		return o
-	}
+	a.raw = in
+	raw, restored = a.restored(in)
+	return o, raw, restored, o.glance.Clean && restored == 0 && a.idle(o.glance, raw) && !a.names(raw)
+}
+
+// think is what is left to do for a request that is not clean, or may be too large.
+func (o outcome) think(ctx context.Context, raw []byte, a aim, restored int) (result outcome) {
+	result = o
+	defer result.caught()
 	r, err := wire.Parse(raw, a.read)
 	if err != nil {
 		return o.skipped(unread(err))
@@ -111,6 +122,14 @@ func plan(ctx context.Context, raw []byte, a aim) (o outcome) {
 		return o.skipped(SkipForeign, err.Error())
 	}
 	return o.carry(ctx, r, a, restored)
+}
+
+// caught makes the outcome of a panic.
+func (o *outcome) caught() {
+	if p := recover(); p != nil {
+		*o = o.skipped(SkipPanic, fmt.Sprint(p))
+		o.stack = debug.Stack()
+	}
 }
 
 // parsers are for glances: nearly all requests have nothing to repair, and need no more.
@@ -146,7 +165,7 @@ func (a *aim) idle(g wire.Glance, raw []byte) bool {
 	}
 	model := cmp.Or(p.Model, g.Profile.Model)
 	m, known := lookup(model)
-	return !known || !mayExceed(raw, a.window(m), a.counterOf(model))
+	return !known || len(raw) <= a.window(m) || !mayExceed(raw, a.window(m), a.counterOf(model))
 }
 
 // lookup is [tokens.Lookup], which looks at every model that there is, with a memory.
@@ -315,20 +334,36 @@ func counterOf(p *pare.Policy, model string) wire.Counter {
 	return c
 }
 
+// slowest is how many bytes of a body are surely looked at within a millisecond.
+const slowest = 200 << 10
+
 // planned runs plan within a time; what takes longer is left behind, and finishes alone.
 func planned(ctx context.Context, b *body, raw []byte, a aim, most time.Duration) outcome {
-	if most < 0 {
-		return plan(ctx, raw, a)
-	}
 	// A small body cannot take long: the goroutine would cost more than the plan.
-	if len(raw) < smallBuffer && a.policy.Compact == nil {
+	if most < 0 || len(raw) < smallBuffer && a.policy.Compact == nil {
 		return plan(ctx, raw, a)
 	}
-	ctx, cancel := context.WithTimeout(ctx, most)
+	// Nor does a look, which is all that nearly all of them need.
+	if time.Duration(len(raw)/slowest)*time.Millisecond > most {
+		all := a // leaves this stack, unlike a
+		return within(ctx, b, most, most, func(ctx context.Context) outcome { return plan(ctx, raw, all) })
+	}
+	began := time.Now()
+	o, raw, restored, done := look(ctx, raw, &a)
+	if done {
+		return o
+	}
+	think := a
+	return within(ctx, b, most, most-time.Since(began), func(ctx context.Context) outcome { return o.think(ctx, raw, think, restored) })
+}
+
+// within does something that uses a body, within what is left of the time for it.
+func within(ctx context.Context, b *body, most, left time.Duration, do func(context.Context) outcome) outcome {
+	ctx, cancel := context.WithTimeout(ctx, left)
 	b.hold()
 	done := make(chan outcome, 1)
 	go func() {
-		o := plan(ctx, raw, a)
+		o := do(ctx)
 		done <- o
 		cancel()
 		b.release()

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"crypto/rand"
-	"strings"
 	"time"
 
 	"github.com/pare-llm/pare/tokens"
@@ -84,11 +83,22 @@ const (
 	SkipUnsupported Skip = "unsupported"      // it has a body that is not looked at
 )
 
-// newID is the name of a record.
-func newID() string { return strings.ToLower(rand.Text()[:20]) }
+// newID is the name of a record: a hundred random bits.
+func newID() string {
+	const letters = "abcdefghijklmnopqrstuvwxyz234567"
+	var id [20]byte
+	rand.Read(id[:])
+	for i, b := range id {
+		id[i] = letters[b%32]
+	}
+	return string(id[:])
+}
 
 // ruleNames lists the rules of changes, each once, in order.
 func ruleNames(changes []wire.Change) []string {
+	if len(changes) == 0 {
+		return nil
+	}
 	var names []string
 	seen := make(map[string]bool)
 	for _, c := range changes {

@@ -111,6 +111,9 @@ func byKey(r *http.Request) string {
 // climbs reports whether a path has a segment that leads upwards: whoever sends one wants
 // something that is not below the upstream.
 func climbs(path string) bool {
+	if !strings.Contains(path, "..") && !strings.Contains(path, "%") {
+		return false
+	}
 	plain, err := url.PathUnescape(path)
 	return err != nil || slices.ContainsFunc(strings.FieldsFunc(plain, func(c rune) bool { return c == '/' || c == '\\' }), func(s string) bool { return s == ".." })
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,11 +119,11 @@ const counting = "/count_tokens"
 
 // looksAt says which dialect a request is in, and whether it is only counted; Auto: it is
 // not looked at.
-func looksAt(req *http.Request) (d wire.Dialect, model string, counted bool) {
+func looksAt(req *http.Request, to *url.URL) (d wire.Dialect, model string, counted bool) {
 	if req.Method != http.MethodPost || req.Body == nil || req.Body == http.NoBody {
 		return wire.Auto, "", false
 	}
-	path := req.URL.EscapedPath()
+	path := to.EscapedPath()
 	if rest, ok := strings.CutSuffix(path, counting); ok {
 		path, counted = rest, true
 	}
@@ -132,10 +133,15 @@ func looksAt(req *http.Request) (d wire.Dialect, model string, counted bool) {
 
 // RoundTrip is as http.RoundTripper says.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	d, model, counted := looksAt(req)
+	d, model, counted := looksAt(req, req.URL)
 	if d == wire.Auto || t.policy().Off {
 		return t.base().RoundTrip(req)
 	}
+	return t.carry(req, d, model, counted)
+}
+
+// carry sends a request that is looked at.
+func (t *Transport) carry(req *http.Request, d wire.Dialect, model string, counted bool) (*http.Response, error) {
 	x := &exchange{
 		t: t, in: req, began: time.Now(),
 		aim: aim{
@@ -307,8 +313,8 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 		out.Header.Del("Expect") // it has been met: the body is here
 	}
 	out.ContentLength, out.TransferEncoding = int64(len(bytes)), nil
-	out.Body = newReaderOf(x.body, bytes)
-	out.GetBody = func() (io.ReadCloser, error) { return newReaderOf(x.body, bytes), nil }
+	out.Body = x.body.sends(bytes)
+	out.GetBody = func() (io.ReadCloser, error) { return x.body.sends(bytes), nil }
 	x.rec.BytesOut = int64(len(bytes))
 	if s, ok := signatureOf(out.Header); ok {
 		if secret, can := x.secret(s); can {

@@ -3,8 +3,8 @@ package proxy
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"io"
+	"sync"
 
 	"github.com/pare-llm/pare/tokens"
 )
@@ -24,11 +24,17 @@ const (
 	witnessPacked = 1 << 20
 )
 
+// witnessHeads lends beginnings.
+var witnessHeads = sync.Pool{New: func() any { return new([witnessHead]byte) }}
+
 func (w *witness) hear(b []byte) {
 	w.total += len(b)
 	limit := witnessHead
 	if w.packed {
 		limit = witnessPacked
+	}
+	if w.head == nil && !w.packed {
+		w.head = witnessHeads.Get().(*[witnessHead]byte)[:0]
 	}
 	if room := limit - len(w.head); room > 0 {
 		n := min(room, len(b))
@@ -49,10 +55,19 @@ func (w *witness) hear(b []byte) {
 	w.tail = append(w.tail, b...)
 }
 
-// tell reads what was heard. Lost says that the provider itself has left something out of
-// the request.
+// tell reads what was heard, and forgets it. Lost says that the provider itself has left
+// something out of the request.
 func (w *witness) tell() (u tokens.Usage, lost bool) {
+	if w.head == nil {
+		return u, false
+	}
 	head := w.head
+	defer func() {
+		if !w.packed {
+			witnessHeads.Put((*[witnessHead]byte)(w.head[:witnessHead]))
+		}
+		*w = witness{}
+	}()
 	if w.packed {
 		z, err := gzip.NewReader(bytes.NewReader(head))
 		if err != nil {
@@ -71,9 +86,8 @@ func (w *witness) tell() (u tokens.Usage, lost bool) {
 				rest = rest[i+len(name):]
 				if object := objectAfter(rest); object != nil {
 					var c counted
-					if json.Unmarshal(object, &c) == nil {
-						c.add(&u)
-					}
+					c.read(object)
+					c.add(&u)
 				}
 			}
 		}
@@ -99,42 +113,128 @@ func (w *witness) tell() (u tokens.Usage, lost bool) {
 // counted is a usage in the words of any of the APIs.
 type counted struct {
 	// Anthropic, and OpenAI's Responses, which counts what was cached in its input
-	InputTokens  int `json:"input_tokens"`
-	OutputTokens int `json:"output_tokens"`
-	CacheRead    int `json:"cache_read_input_tokens"`
-	CacheWrite   int `json:"cache_creation_input_tokens"`
-	InputDetails *struct {
-		Cached int `json:"cached_tokens"`
-	} `json:"input_tokens_details"`
+	inputTokens, outputTokens, cacheRead, cacheWrite, inputCached int
+	detailed                                                      bool
 	// OpenAI's chat
-	PromptTokens     int `json:"prompt_tokens"`
-	CompletionTokens int `json:"completion_tokens"`
-	PromptDetails    struct {
-		Cached int `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
+	promptTokens, completionTokens, promptCached int
 	// Gemini, both APIs
-	PromptTokenCount        int `json:"promptTokenCount"`
-	CachedContentTokenCount int `json:"cachedContentTokenCount"`
-	CandidatesTokenCount    int `json:"candidatesTokenCount"`
-	ThoughtsTokenCount      int `json:"thoughtsTokenCount"`
-	TotalInput              int `json:"total_input_tokens"`
-	TotalCached             int `json:"total_cached_tokens"`
-	TotalOutput             int `json:"total_output_tokens"`
-	TotalThought            int `json:"total_thought_tokens"`
+	promptTokenCount, cachedContentTokenCount, candidatesTokenCount, thoughtsTokenCount int
+	totalInput, totalCached, totalOutput, totalThought                                  int
 	// Bedrock
-	BedrockInput  int `json:"inputTokens"`
-	BedrockOutput int `json:"outputTokens"`
-	BedrockRead   int `json:"cacheReadInputTokens"`
-	BedrockWrite  int `json:"cacheWriteInputTokens"`
+	bedrockInput, bedrockOutput, bedrockRead, bedrockWrite int
+}
+
+// read takes the figures of an object. Only whole numbers count, and only those of the object
+// itself and of the details in it.
+func (c *counted) read(object []byte) {
+	var key, within []byte
+	depth := 0
+	for i := 0; i < len(object); i++ {
+		switch b := object[i]; {
+		case b == '"':
+			start := i + 1
+			for i++; i < len(object) && object[i] != '"'; i++ {
+				if object[i] == '\\' {
+					i++
+				}
+			}
+			key = object[start:min(i, len(object))]
+		case b == '{', b == '[':
+			if depth++; depth == 2 {
+				within = key
+			}
+		case b == '}', b == ']':
+			if depth--; depth == 1 {
+				within = nil
+			}
+		case b == '-', '0' <= b && b <= '9':
+			n, start := 0, i
+			for ; '0' <= object[i] && object[i] <= '9'; i++ {
+				n = 10*n + int(object[i]-'0')
+			}
+			if digits := i - start; 0 < digits && digits < 16 && depth <= 2 && ends(object[i]) {
+				c.take(string(within), string(key), n)
+			}
+			for !ends(object[i]) {
+				i++
+			}
+			i--
+		}
+	}
+}
+
+// ends reports whether a byte ends a number. Every object has one, at its own end.
+func ends(b byte) bool {
+	switch b {
+	case ',', '}', ']', ' ', '\t', '\r', '\n':
+		return true
+	}
+	return false
+}
+
+func (c *counted) take(within, key string, n int) {
+	switch within {
+	case "input_tokens_details":
+		if key == "cached_tokens" {
+			c.inputCached, c.detailed = n, true
+		}
+		return
+	case "prompt_tokens_details":
+		if key == "cached_tokens" {
+			c.promptCached = n
+		}
+		return
+	case "":
+	default:
+		return
+	}
+	switch key {
+	case "input_tokens":
+		c.inputTokens = n
+	case "output_tokens":
+		c.outputTokens = n
+	case "cache_read_input_tokens":
+		c.cacheRead = n
+	case "cache_creation_input_tokens":
+		c.cacheWrite = n
+	case "prompt_tokens":
+		c.promptTokens = n
+	case "completion_tokens":
+		c.completionTokens = n
+	case "promptTokenCount":
+		c.promptTokenCount = n
+	case "cachedContentTokenCount":
+		c.cachedContentTokenCount = n
+	case "candidatesTokenCount":
+		c.candidatesTokenCount = n
+	case "thoughtsTokenCount":
+		c.thoughtsTokenCount = n
+	case "total_input_tokens":
+		c.totalInput = n
+	case "total_cached_tokens":
+		c.totalCached = n
+	case "total_output_tokens":
+		c.totalOutput = n
+	case "total_thought_tokens":
+		c.totalThought = n
+	case "inputTokens":
+		c.bedrockInput = n
+	case "outputTokens":
+		c.bedrockOutput = n
+	case "cacheReadInputTokens":
+		c.bedrockRead = n
+	case "cacheWriteInputTokens":
+		c.bedrockWrite = n
+	}
 }
 
 // add takes figures over. Those of a stream are sums so far, so the last one counts.
 func (c *counted) add(u *tokens.Usage) {
-	read := max(c.CacheRead, c.PromptDetails.Cached, c.CachedContentTokenCount, c.TotalCached, c.BedrockRead)
-	input := max(c.InputTokens, c.BedrockInput, c.PromptTokens-c.PromptDetails.Cached, c.PromptTokenCount-c.CachedContentTokenCount, c.TotalInput-c.TotalCached)
-	if c.InputDetails != nil {
-		read = max(read, c.InputDetails.Cached)
-		input = max(0, c.InputTokens-c.InputDetails.Cached)
+	read := max(c.cacheRead, c.promptCached, c.cachedContentTokenCount, c.totalCached, c.bedrockRead)
+	input := max(c.inputTokens, c.bedrockInput, c.promptTokens-c.promptCached, c.promptTokenCount-c.cachedContentTokenCount, c.totalInput-c.totalCached)
+	if c.detailed {
+		read = max(read, c.inputCached)
+		input = max(0, c.inputTokens-c.inputCached)
 	}
 	last := func(to *int, n int) {
 		if n > 0 {
@@ -143,8 +243,8 @@ func (c *counted) add(u *tokens.Usage) {
 	}
 	last(&u.Input, input)
 	last(&u.Read, read)
-	last(&u.Written, max(c.CacheWrite, c.BedrockWrite))
-	last(&u.Output, max(c.OutputTokens, c.CompletionTokens, c.CandidatesTokenCount+c.ThoughtsTokenCount, c.TotalOutput+c.TotalThought, c.BedrockOutput))
+	last(&u.Written, max(c.cacheWrite, c.bedrockWrite))
+	last(&u.Output, max(c.outputTokens, c.completionTokens, c.candidatesTokenCount+c.thoughtsTokenCount, c.totalOutput+c.totalThought, c.bedrockOutput))
 }
 
 // objectAfter is the object that follows a key, or nil: none does, or it is cut off.
