@@ -69,7 +69,7 @@ func (e Estimator) Count(text []byte) int {
 	if len(text) == 0 {
 		return 0
 	}
-	return e.tokens(first + e.of().weights().sum(text))
+	return e.tokens(first + e.of().weights().plain(text))
 }
 
 // CountJSON estimates the content of a JSON string as it lies in a request, between
@@ -78,8 +78,7 @@ func (e Estimator) CountJSON(raw []byte) int {
 	if len(raw) == 0 {
 		return 0
 	}
-	w := e.of().weights()
-	return e.tokens(first + w.sum(raw) + w.escapes(raw))
+	return e.tokens(first + e.of().weights().json(raw))
 }
 
 // Bytes is the most that a text of n bytes can count, for a text that is not at

@@ -13,6 +13,8 @@ import (
 type pairs struct {
 	weights [1 << 16]uint16
 	turns   [16]turn // by the number of the escape; see short
+	table   *table
+	lanes   *lanes
 }
 
 // A turn is what becomes different where an escape of two bytes, such as \n, is read
@@ -33,7 +35,7 @@ var short = func() (t [256]uint8) {
 }()
 
 func (t *table) pairs() *pairs {
-	p := new(pairs)
+	p := &pairs{table: t, lanes: t.lanes()}
 	for i := range p.weights {
 		p.weights[i] = t[classOf[i&0xFF]][classOf[i>>8]]
 	}

@@ -1,0 +1,140 @@
+package tokens
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// lanes is a table for the kernel: what it needs to look up in registers. It knows the
+// classes of ASCII alone, which are the first 12.
+type lanes struct {
+	plain     [128]uint8 // the class of a byte
+	meant     [128]uint8 // the class of what it stands for behind a backslash; odd: more than two bytes, or nothing
+	low, high [192]uint8 // the halves of what a byte adds: 16 times the class in front of it, and its own
+}
+
+const odd128 = 0x80
+
+func (t *table) lanes() *lanes {
+	l := new(lanes)
+	for i := range l.plain {
+		l.plain[i], l.meant[i] = classOf[i], odd128
+		if c := escaped[i]; c != 0 {
+			l.meant[i] = classOf[c]
+		}
+	}
+	for i := range l.low {
+		w := t[i>>4][i&15]
+		l.low[i], l.high[i] = uint8(w), uint8(w>>8)
+	}
+	return l
+}
+
+// shortText is what is summed up faster without the kernel.
+const shortText = 48
+
+// plain adds up what every byte but the first adds.
+func (p *pairs) plain(text []byte) uint64 {
+	if !useVBMI2 || len(text) < shortText {
+		return p.sum(text)
+	}
+	return p.runs(text, false)
+}
+
+// json is plain for what a JSON string decodes to.
+func (p *pairs) json(raw []byte) uint64 {
+	if !useVBMI2 || len(raw) < shortText {
+		return p.sum(raw) + p.escapes(raw)
+	}
+	return p.runs(raw, true)
+}
+
+// runs lets the kernel run. Where it stops, a character is summed up by itself, and more of
+// them, in the end as if there were no kernel, where it does not come far.
+func (p *pairs) runs(text []byte, escapes bool) uint64 {
+	var last uint8 // as if a byte of the first class stood in front
+	sum := -p.after(0, firstOf(text, escapes))
+	piece := 1
+	for i := 0; i < len(text); {
+		n, more, next := runVBMI2(p.lanes, text[i:], min(last, control), escapes)
+		if n > 0 {
+			if last > control { // the kernel does not know such
+				c := firstOf(text[i:], escapes)
+				more += p.after(last, c) - p.after(control, c)
+			}
+			sum, last = sum+more, next
+		}
+		if i += n; i == len(text) {
+			break
+		}
+		if piece *= 4; n > piece {
+			piece = 1
+		}
+		if piece < 64 {
+			n, more, last = p.one(text[i:], piece, last, escapes)
+		} else {
+			n, more, last = p.many(text[i:], piece, last, escapes)
+		}
+		i, sum = i+n, sum+more
+	}
+	return sum
+}
+
+// after is what a byte adds behind one of a class.
+func (p *pairs) after(class uint8, c byte) uint64 { return uint64(p.table[class][classOf[c]]) }
+
+// one sums up character by character.
+func (p *pairs) one(text []byte, most int, last uint8, escapes bool) (n int, sum uint64, lastNext uint8) {
+	for n < min(most, len(text)) {
+		c := text[n]
+		if c != '\\' || !escapes {
+			sum += p.after(last, c)
+			last, n = classOf[c], n+1
+			continue
+		}
+		r, size := escape(text[n:])
+		var utf [utf8.UTFMax]byte
+		for _, c := range utf[:utf8.EncodeRune(utf[:], r)] {
+			sum += p.after(last, c)
+			last = classOf[c]
+		}
+		n += size
+	}
+	return n, sum, last
+}
+
+// many sums up without the kernel.
+func (p *pairs) many(text []byte, most int, last uint8, escapes bool) (n int, sum uint64, lastNext uint8) {
+	n = min(most, len(text))
+	if most > 8<<10 {
+		n = len(text) // this is no text for the kernel
+	}
+	sum, lastNext = p.after(last, firstOf(text, escapes)), classOf[text[n-1]]
+	if !escapes {
+		return n, sum + p.sum(text[:n]), lastNext
+	}
+	for i := 0; n < len(text); { // to where no escape is cut
+		next := bytes.IndexByte(text[i:max(i, n)], '\\')
+		if next < 0 {
+			n = max(i, n)
+			break
+		}
+		r, size := escape(text[i+next:])
+		if i += next + size; i >= n {
+			var utf [utf8.UTFMax]byte
+			lastNext = classOf[utf[utf8.EncodeRune(utf[:], r)-1]]
+		}
+	}
+	return n, sum + p.sum(text[:n]) + p.escapes(text[:n]), lastNext
+}
+
+// firstOf is the first byte of what a text stands for.
+func firstOf(text []byte, escapes bool) byte {
+	if !escapes || text[0] != '\\' {
+		return text[0]
+	}
+	r, _ := escape(text)
+	var utf [utf8.UTFMax]byte
+	utf8.EncodeRune(utf[:], r)
+	return utf[0]
+}
