@@ -29,6 +29,7 @@ type beats struct {
 
 type pulse struct {
 	key string
+	cut cut
 	beat
 }
 
@@ -49,7 +50,7 @@ func (b *beats) swap(key string, now beat) (before beat, ok bool) {
 		b.last.Remove(e)
 		delete(b.all, e.Value.(*pulse).key)
 	}
-	b.all[key] = b.last.PushFront(&pulse{key, now})
+	b.all[key] = b.last.PushFront(&pulse{key: key, beat: now})
 	return beat{}, false
 }
 

@@ -42,6 +42,9 @@ type Record struct {
 	Trace string `json:"trace,omitempty"`
 	// Saved is how many tokens the changes took out.
 	Saved int `json:"saved_tokens,omitempty"`
+	// Rewritten is how many tokens behind a cut that is new the provider's cache has to take
+	// again, estimated.
+	Rewritten int `json:"rewritten_tokens,omitempty"`
 	// Healed is the rule, or "overflow", whose refusal was healed by sending once more.
 	Healed string `json:"healed,omitempty"`
 	// Known are the rules, or "overflow", that were healed in an earlier request of the same

@@ -467,6 +467,7 @@ func (w *watched) end(err error) {
 		w.ended = true
 		w.x.rec.Usage, w.x.rec.Lost = w.heard.tell()
 		w.x.counted()
+		w.x.rec.Rewritten = w.x.rewritten()
 		if w.x.spent != nil {
 			w.x.rec.Usage = *w.x.spent
 		}

@@ -37,7 +37,7 @@ type Totals struct {
 	CacheWrite int `json:"cacheWrite"`
 
 	Spent float64 `json:"spent"` // dollars, by the list prices of models that are known
-	Saved float64 `json:"saved"` // dollars that what was left out would have cost
+	Saved float64 `json:"saved"` // dollars that what was left out would have cost, less what cutting cost
 	Lost  int     `json:"lost"`  // requests of which the provider itself says that it left something out
 
 	Rules map[string]int `json:"rules"`

@@ -72,6 +72,7 @@ func TestDay(t *testing.T) {
 	t.Logf("%d sessions, %d requests: %d changed, %d refused, healed %v, untouched %v; %d that fit were broken, %d of them were cut", d.fits.sessions+d.large.sessions, sums.Requests, sums.Changed, d.refused, sums.Healed, sums.Skipped, d.broken, d.cut)
 	t.Logf("sessions that fit: %v", &d.fits)
 	t.Logf("sessions that outgrow their window: %v", &d.large)
+	t.Logf("the page says $%.2f spent, $%.2f saved", sums.Dollars, sums.Spared)
 	if d.refused > 0 {
 		t.Errorf("%d requests were refused", d.refused)
 	}

@@ -119,7 +119,8 @@ func (t *totals) count(r *proxy.Record) {
 	}
 	t.Dollars += p.price.Cost(p.cache, r.Usage)
 	if r.Status < 400 {
-		t.Spared += p.price.Cost(p.cache, tokens.Usage{Read: r.Saved}) // a cache would have held most of it
+		// A cache would have held most of what was left out, and all of what is written again.
+		t.Spared += p.price.Cost(p.cache, tokens.Usage{Read: r.Saved}) + p.price.Cost(p.cache, tokens.Usage{Read: r.Rewritten}) - p.price.Cost(p.cache, tokens.Usage{Written: r.Rewritten})
 	}
 }
 

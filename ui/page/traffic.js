@@ -51,7 +51,7 @@ function drawTiles() {
     ["Passed untouched", count.format(t.skipped), "in doubt: see why below"],
     ["Refused", count.format(t.refused), "answers of 400 and above", t.refused ? "bad" : ""],
     ["Tokens", brief(t.after), left > 0 ? brief(left) + " left out of " + brief(t.before) : "nothing left out"],
-    ["Money", money(t.spent), money(t.saved) + " saved, at list prices", t.saved > 0 ? "good" : ""],
+    ["Money", money(t.spent), t.saved < 0 ? money(-t.saved) + " more so far: a cut pays at later requests" : money(t.saved) + " saved, at list prices", t.saved > 0 ? "good" : ""],
     ["From the cache", percent(t.cacheRead, t.input + t.cacheRead + t.cacheWrite), brief(t.cacheRead) + " tokens read, " + brief(t.cacheWrite) + " written"],
   ];
   if (t.lost) tiles.push(["Shortened by the provider", count.format(t.lost), "its own answer says so", "bad"]);
