@@ -37,6 +37,9 @@ func goOn(t testing.TB, d wire.Dialect, body string, got told, say string) strin
 		case wire.OpenAIResponses:
 			calls = append(calls, obj(`{"type":"function_call","call_id":%s,"name":%s,"arguments":%s}`, id, name, str(args)))
 			results = append(results, obj(`{"type":"function_call_output","call_id":%s,"output":"done"}`, id))
+		case wire.GeminiInteractions:
+			calls = append(calls, obj(`{"type":"function_call","id":%s,"name":%s,"arguments":%s}`, id, name, args))
+			results = append(results, obj(`{"type":"function_result","call_id":%s,"name":%s,"result":"done"}`, id, name))
 		case wire.Gemini:
 			signed := ""
 			if got.signed[i] != "" {
@@ -69,6 +72,11 @@ func goOn(t testing.TB, d wire.Dialect, body string, got told, say string) strin
 		said = join(fmt.Sprintf(`{"role":"assistant","content":%s%s}`, str(got.text), wrap(`,"tool_calls":[%s]`, c)), r, fmt.Sprintf(`{"role":"user","content":%s}`, answer))
 	case wire.OpenAIResponses:
 		said = join(wrap(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":%s}]}`, says), c, r, fmt.Sprintf(`{"role":"user","content":%s}`, answer))
+	case wire.GeminiInteractions:
+		said = join(wrap(`{"type":"model_output","content":[{"type":"text","text":%s}]}`, says), c, r)
+		if r == "" {
+			said = join(said, fmt.Sprintf(`{"type":"user_input","content":[{"type":"text","text":%s}]}`, answer))
+		}
 	case wire.Gemini:
 		said = fmt.Sprintf(`{"role":"model","parts":[%s]},{"role":"user","parts":[%s]}`, join(wrap(`{"text":%s}`, says), c), join(r, wrap(`{"text":%s}`, answer)))
 		if r != "" {

@@ -25,6 +25,9 @@ type told struct {
 // each other, what begins must end, and the end must come once.
 func hears(t testing.TB, d wire.Dialect, stream bool, reply string) told {
 	t.Helper()
+	if !stream && d == wire.GeminiInteractions {
+		return hearsSteps(t, []byte(reply))
+	}
 	if !stream {
 		return hearsWhole(t, d, reply)
 	}
@@ -45,6 +48,8 @@ func hears(t testing.TB, d wire.Dialect, stream bool, reply string) told {
 			got.signed = append(got.signed, part.signed...)
 			got.text, got.calls, got.ids, got.stop, got.output = got.text+part.text, append(got.calls, part.calls...), append(got.ids, part.ids...), part.stop, part.output
 		}
+	case wire.GeminiInteractions:
+		got.interactions(t, events(t, reply))
 	case wire.Bedrock:
 		got.bedrock(t, frames(t, reply))
 	}

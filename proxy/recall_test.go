@@ -16,7 +16,7 @@ import (
 )
 
 // recallDialects are those in which the tool is offered.
-var recallDialects = []wire.Dialect{wire.Anthropic, wire.OpenAIChat, wire.OpenAIResponses, wire.Gemini, wire.Bedrock}
+var recallDialects = []wire.Dialect{wire.Anthropic, wire.OpenAIChat, wire.OpenAIResponses, wire.Gemini, wire.GeminiInteractions, wire.Bedrock}
 
 var handle = regexp.MustCompile(`archived as (pare-[0-9a-f]{32})`)
 
@@ -88,7 +88,7 @@ func wants(first paretest.Reply) func(*wire.Request) paretest.Reply {
 }
 
 // stops are the reasons with which a reply ends that asks for nothing.
-var stops = map[wire.Dialect]string{wire.Anthropic: "end_turn", wire.OpenAIChat: "stop", wire.OpenAIResponses: "completed", wire.Gemini: "STOP", wire.Bedrock: "end_turn"}
+var stops = map[wire.Dialect]string{wire.Anthropic: "end_turn", wire.OpenAIChat: "stop", wire.OpenAIResponses: "completed", wire.Gemini: "STOP", wire.GeminiInteractions: "completed", wire.Bedrock: "end_turn"}
 
 // each runs a test in every dialect, whole and streamed.
 func each(t *testing.T, run func(t *testing.T, d wire.Dialect, stream bool)) {

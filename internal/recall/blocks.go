@@ -87,7 +87,8 @@ func (f *blocks) Turn() *Turn {
 // A growing block is one that comes in pieces.
 type growing struct {
 	start     []byte
-	parts     map[string][]byte // by member
+	parts     map[string][]byte   // by member
+	lists     map[string][][]byte // by member
 	citations [][]byte
 }
 

@@ -27,6 +27,7 @@ var streams = []struct {
 	{"gemini", "/v1beta/models/gemini-3.8-pro:streamGenerateContent?alt=sse", `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`, wire.Gemini},
 	{"gemini as a list", "/v1beta/models/gemini-3.8-pro:streamGenerateContent", `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`, wire.Gemini},
 	{"converse", "/model/us.anthropic.claude-opus-4-6-v1:0/converse-stream", `{"messages":[{"role":"user","content":[{"text":"hi"}]}]}`, wire.Bedrock},
+	{"interactions", "/v1beta/interactions", `{"model":"gemini-3.8-flash","store":false,"stream":true,"input":[{"type":"user_input","content":[{"type":"text","text":"hi"}]}]}`, wire.GeminiInteractions},
 }
 
 // answers streams a reply of the stand-in.

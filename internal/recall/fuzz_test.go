@@ -22,7 +22,7 @@ func FuzzStreams(f *testing.F) {
 			f.Add(byte(i), []byte(reply))
 		}
 	}
-	kinds := []string{"text/event-stream", "application/vnd.amazon.eventstream", "text/event-stream", "text/event-stream", "text/event-stream", "application/json", "application/vnd.amazon.eventstream"}
+	kinds := []string{"text/event-stream", "application/vnd.amazon.eventstream", "text/event-stream", "text/event-stream", "text/event-stream", "application/json", "application/vnd.amazon.eventstream", "text/event-stream"}
 	f.Fuzz(func(t *testing.T, which byte, reply []byte) {
 		s := streams[int(which)%len(streams)]
 		tongue := For(s.dialect)
@@ -65,6 +65,7 @@ func FuzzHear(f *testing.F) {
 		f.Add(byte(d), []byte(`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"pare_recall","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`))
 		f.Add(byte(d), []byte(`{"output":[{"type":"function_call","name":"pare_recall","call_id":"a","arguments":"{}"}],"status":"completed"}`))
 		f.Add(byte(d), []byte(`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"pare_recall","args":{}}}]},"finishReason":"STOP"}]}`))
+		f.Add(byte(d), []byte(`{"steps":[{"type":"function_call","name":"pare_recall","id":"a","arguments":{}}],"status":"requires_action"}`))
 		f.Add(byte(d), []byte(`{"output":{"message":{"content":[{"toolUse":{"toolUseId":"a","name":"pare_recall","input":{}}}]}},"stopReason":"tool_use"}`))
 	}
 	f.Fuzz(func(t *testing.T, d byte, reply []byte) {

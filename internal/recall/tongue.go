@@ -79,11 +79,12 @@ type Other struct {
 func For(d wire.Dialect) Tongue { return tongues[d] }
 
 var tongues = map[wire.Dialect]Tongue{
-	wire.Anthropic:       anthropic{},
-	wire.OpenAIChat:      chat{},
-	wire.OpenAIResponses: responses{},
-	wire.Gemini:          gemini{},
-	wire.Bedrock:         bedrock{},
+	wire.Anthropic:          anthropic{},
+	wire.OpenAIChat:         chat{},
+	wire.OpenAIResponses:    responses{},
+	wire.Gemini:             gemini{},
+	wire.GeminiInteractions: interactions{},
+	wire.Bedrock:            bedrock{},
 }
 
 // Weight is how many tokens the declaration of the tool takes.
