@@ -21,37 +21,50 @@ type node struct {
 
 // parseTree reads a document. It refuses what is not JSON, but not flaws.
 func parseTree(data []byte) (*node, error) {
-	var s jsonspan.Scanner
-	s.Reset(data, jsonspan.Strict)
-	n := readNode(&s, data)
-	s.End()
-	return n, s.Err()
+	r := treeReader{data: data, text: string(data)}
+	r.s.Reset(data, jsonspan.Strict)
+	n := r.node()
+	r.s.End()
+	return n, r.s.Err()
 }
 
-func readNode(s *jsonspan.Scanner, data []byte) *node {
-	n := &node{kind: s.Peek()}
-	n.span.Start = s.Offset()
+// A treeReader reads a document. Nodes and keys are taken from few large pieces.
+type treeReader struct {
+	s    jsonspan.Scanner
+	data []byte
+	text string // the same
+	free []node
+}
+
+func (r *treeReader) node() *node {
+	if len(r.free) == 0 {
+		r.free = make([]node, 64)
+	}
+	n := &r.free[0]
+	r.free = r.free[1:]
+	n.kind = r.s.Peek()
+	n.span.Start = r.s.Offset()
 	switch n.kind {
 	case jsonspan.Object:
-		s.Enter()
+		r.s.Enter()
 		for {
-			k, ok := s.Key()
+			k, ok := r.s.Key()
 			if !ok {
 				break
 			}
-			n.keys = append(n.keys, string(data[k.Start:k.End]))
-			n.items = append(n.items, readNode(s, data))
+			n.keys = append(n.keys, r.text[k.Start:k.End])
+			n.items = append(n.items, r.node())
 		}
 	case jsonspan.Array:
-		s.Enter()
-		for s.Element() {
-			n.items = append(n.items, readNode(s, data))
+		r.s.Enter()
+		for r.s.Element() {
+			n.items = append(n.items, r.node())
 		}
 	default:
-		span := s.Skip()
-		n.raw = data[span.Start:span.End]
+		span := r.s.Skip()
+		n.raw = r.data[span.Start:span.End:span.End]
 	}
-	n.span.End = s.Offset()
+	n.span.End = r.s.Offset()
 	return n
 }
 
@@ -93,11 +106,20 @@ func (n *node) get(key string) *node {
 		return nil
 	}
 	for i := len(n.keys) - 1; i >= 0; i-- {
-		if string(jsonspan.Decode(nil, []byte(n.keys[i]))) == key {
+		if n.key(i) == key {
 			return n.items[i]
 		}
 	}
 	return nil
+}
+
+// key is the name of member i.
+func (n *node) key(i int) string {
+	k := n.keys[i]
+	if strings.IndexByte(k, '\\') < 0 {
+		return k
+	}
+	return string(jsonspan.Decode(nil, []byte(k)))
 }
 
 // at follows a dotted path, or returns nil.

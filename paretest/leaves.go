@@ -3,7 +3,7 @@ package paretest
 import (
 	"bytes"
 	"fmt"
-	"regexp"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,8 +89,8 @@ func (m *marker) value(n *node, path, key string, parent *node) {
 		if k := kindOf(n, key); k != "" {
 			m.kind = k
 		}
-		for i, k := range n.keys {
-			name := string(jsonspan.Decode(nil, []byte(k)))
+		for i := range n.keys {
+			name := n.key(i)
 			if name == "input_schema" || name == "parameters" || name == "inputSchema" {
 				continue
 			}
@@ -138,7 +138,7 @@ func kindOf(n *node, key string) string {
 
 func (m *marker) leaf(n *node, path, key string) {
 	if m.reads {
-		for _, found := range markers.FindAllString(string(n.raw), -1) {
+		for found := range markers(string(n.raw)) {
 			m.leaves = append(m.leaves, Leaf{Marker: found, Path: path, Kind: m.kind + " " + key})
 		}
 		return
@@ -215,13 +215,31 @@ func Lost(leaves []Leaf, out []byte, changes []wire.Change) []Loss {
 	return all
 }
 
-var markers = regexp.MustCompile(`mk[0-9]{6}`)
+// markers are those that [Mark] has put into a text.
+func markers(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for {
+			i := strings.Index(s, "mk")
+			if i < 0 || len(s) < i+8 {
+				return
+			}
+			n := 2
+			for n < 8 && '0' <= s[i+n] && s[i+n] <= '9' {
+				n++
+			}
+			if n == 8 && !yield(s[i:i+n]) {
+				return
+			}
+			s = s[i+n:]
+		}
+	}
+}
 
 // markersIn finds all markers of a body.
 func markersIn(body []byte) map[string]bool {
 	all := map[string]bool{}
-	for _, m := range markers.FindAll(body, -1) {
-		all[string(m)] = true
+	for m := range markers(string(body)) {
+		all[m] = true
 	}
 	return all
 }

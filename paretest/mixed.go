@@ -238,7 +238,7 @@ var mixBreaks = append(slices.DeleteFunc(slices.Clone(damages), func(d damage) b
 		"a message lost", "two messages swapped", "a message twice", "two messages merged", "a message split", "a block lost", "a block twice",
 		"half of a surrogate pair", "a key twice",
 	}, d.name)
-}), damage{"an id of another call", borrowID}, damage{"an id that nobody has", strangeID}, damage{"a block moved", moveBlock}, damage{"another result", anotherResult}, damage{"cut at the front", cutFront}, damage{"cut at the end", cutEnd})
+}), damage{"an id of another call", borrowID}, damage{"an id that nobody has", strangeID}, damage{"a block moved", moveBlock}, damage{"another result", anotherResult}, damage{"cut at the front", cutFront}, damage{"cut at the end", cutEnd}, damage{"another role", anotherRole})
 
 // ids returns the texts by which calls and results find each other.
 func ids(root *node) []*node {
@@ -325,6 +325,24 @@ func isResult(n *node) bool {
 		return true
 	}
 	return n.get("call_id") != nil && (n.get("output") != nil || n.get("result") != nil)
+}
+
+// anotherRole lets somebody else say a message: a person, the model, or nobody that the
+// provider knows.
+func anotherRole(r *rand.Rand, root *node) bool {
+	ms := messagesOf(root)
+	if len(ms.items) == 0 {
+		return false
+	}
+	role := ms.items[r.IntN(len(ms.items))].get("role")
+	if role == nil || role.kind != jsonspan.String {
+		return false
+	}
+	all := []string{`"user"`, `"assistant"`, `"model"`, `"User"`, `"somebody"`}
+	to := all[r.IntN(len(all))]
+	was := string(role.raw)
+	role.raw = []byte(to)
+	return was != to
 }
 
 func cutFront(r *rand.Rand, root *node) bool {

@@ -129,22 +129,19 @@ func (c *checker) unasked(b transcript.BlockID) {
 	}
 }
 
-// wrongRole reports a half that stands in the wrong mouth; it is not also called
-// an orphan.
-func (c *checker) wrongRole(x transcript.Exchange) bool {
-	switch x.State {
-	case transcript.Open, transcript.OrphanCall:
-		if c.t.Messages()[c.t.Block(x.Call).Message].Role == transcript.User {
-			c.block(callWrongRole, x.Call, "")
-			return c.wants(callWrongRole)
-		}
-	case transcript.OrphanResult:
-		if c.t.Messages()[c.t.Block(x.Results[0]).Message].Role == transcript.Assistant {
-			c.block(resultWrongRole, x.Results[0], "")
-			return c.wants(resultWrongRole)
-		}
+// wrongRole reports a half that stands in the wrong mouth, whether or not the other half is
+// there; it is not also called an orphan.
+func (c *checker) wrongRole(x transcript.Exchange) (wrong bool) {
+	role := func(b transcript.BlockID) transcript.Role { return c.t.Messages()[c.t.Block(b).Message].Role }
+	if x.Call != transcript.NoBlock && (role(x.Call) == transcript.User || role(x.Call) == transcript.System) {
+		c.block(callWrongRole, x.Call, "")
+		wrong = c.wants(callWrongRole)
 	}
-	return false
+	if len(x.Results) > 0 && role(x.Results[0]) == transcript.Assistant {
+		c.block(resultWrongRole, x.Results[0], "")
+		wrong = wrong || c.wants(resultWrongRole)
+	}
+	return wrong
 }
 
 // reusedIDs reports calls whose id an earlier turn has used: for a call of the same family,
@@ -305,12 +302,11 @@ func (c *checker) flawFindings() {
 		if !c.wants(kind) || c.glanced() {
 			continue
 		}
-		arg := fmt.Sprintf("byte %d", f.Offset)
+		m, arg := c.messageAt(f.Offset), fmt.Sprintf("byte %d", f.Offset)
 		if kind == duplicateKey {
-			c.report(kind, c.messageAt(f.Offset), transcript.NoBlock, jsonspan.PathAt(c.raw, f.Offset+1), arg)
+			c.report(kind, m, transcript.NoBlock, c.pathAt(m, f.Offset+1), arg)
 			continue
 		}
-		m := c.messageAt(f.Offset)
 		b := c.blockAt(m, f.Offset)
 		switch {
 		case b != transcript.NoBlock:
@@ -321,6 +317,16 @@ func (c *checker) flawFindings() {
 			c.report(kind, -1, b, jsonspan.PathAt(c.raw, f.Offset), arg)
 		}
 	}
+}
+
+// pathAt is the path of what stands at an offset, in message m or, if that is -1, beside the
+// messages.
+func (c *checker) pathAt(m, offset int) string {
+	if m < 0 {
+		return jsonspan.PathAt(c.raw, offset)
+	}
+	s := c.t.Messages()[m].Span // there may be very many: no walk from the beginning
+	return join(c.MessagePath(m), jsonspan.PathAt(c.raw[s.Start:s.End], offset-s.Start))
 }
 
 // messageAt returns the message that holds the byte at offset, or -1.

@@ -67,11 +67,13 @@ type list struct {
 }
 
 // An item is an element to be put into a list: new, or made of something elsewhere. Of a
-// message, inner is where its blocks are from, in order; nil: where it is from itself.
+// message, inner is where its blocks are from, in order; nil: where it is from itself. They
+// are in its list of blocks, or else in calls.
 type item struct {
 	raw   []byte
 	from  origin
 	inner []origin
+	calls container
 }
 
 // An answer is a message that is made to hold results.
@@ -232,7 +234,7 @@ func (l *list) insert(i int, it item) {
 // insertMessage puts a message in front of message i. Its blocks are from inner, if that is
 // given, and else new or from where the message is from.
 func (d *draft) insertMessage(i int, raw []byte, from origin, inner ...origin) {
-	d.messages.insert(i, item{raw, from, inner})
+	d.messages.insert(i, item{raw: raw, from: from, inner: inner})
 }
 
 // edit replaces a span, unless an earlier edit of this round overlaps it.
@@ -269,7 +271,7 @@ func (d *draft) render() ([]byte, *trail, error) {
 		for i, it := range a.blocks {
 			raws[i], inner[i] = it.raw, it.from
 		}
-		d.messages.insert(a.before, item{d.g.turn(raws), d.fresh(), inner})
+		d.messages.insert(a.before, item{raw: d.g.turn(raws), from: d.fresh(), inner: inner})
 		if a.behind != nil {
 			d.messages.insert(a.before, item{raw: a.behind, from: d.fresh()})
 		}

@@ -37,7 +37,7 @@ func (c *checker) splitTurn(t turnSpan) {
 	for m := t.first; m < t.end; m++ {
 		msg := c.t.Messages()[m]
 		for b := msg.First; b < msg.End; b++ {
-			if c.t.Block(b).Kind != transcript.Result || c.t.Exchanges()[c.t.ExchangeOf(b)].State != transcript.Whole {
+			if c.t.Block(b).Kind != transcript.Result || !answersInPlace(c.t.Exchanges()[c.t.ExchangeOf(b)]) {
 				continue
 			}
 			if spoken {
@@ -50,6 +50,12 @@ func (c *checker) splitTurn(t turnSpan) {
 		answered = answered || c.extra[m]&hasResults != 0
 		spoken = spoken || c.extra[m]&hasResults == 0
 	}
+}
+
+// answersInPlace reports whether the results of x stand where the provider looks for them,
+// also of calls that share their id.
+func answersInPlace(x transcript.Exchange) bool {
+	return x.State == transcript.Whole || x.Repeats && !x.Late
 }
 
 // mixedParts reports parts that share a content with responses.

@@ -80,11 +80,14 @@ func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended,
 			break
 		}
 		m := &mender{draft: newDraft(out.Request), repair: p, before: before, strict: o.Strict, moved: make(map[int]bool)}
-		for _, moves := range []bool{true, false} { // results go home before stubs are made
+		for _, now := range phases {
 			for i := range out.Left {
-				if (out.Left[i].fault == displacedResult || out.Left[i].fault == resultAfterMessage) == moves {
+				if phaseOf(&out.Left[i]) == now {
 					m.mend(&out.Left[i])
 				}
+			}
+			if now == whoSpeaks && !m.clean() {
+				break // everything else depends on it
 			}
 		}
 		m.carryRefs()
@@ -101,6 +104,27 @@ func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended,
 		out.Left = next.toMend(next.Check(o), p)
 	}
 	return out, nil
+}
+
+// A phase of a round mends findings of one sort.
+type phase uint8
+
+const (
+	whoSpeaks phase = iota // alone: what a message may hold and answer follows from its role
+	goHome                 // results go home before stubs are made
+	theRest
+)
+
+var phases = [...]phase{whoSpeaks, goHome, theRest}
+
+func phaseOf(f *Finding) phase {
+	switch f.fault {
+	case unknownRole, roleMissing:
+		return whoSpeaks
+	case displacedResult, resultAfterMessage:
+		return goHome
+	}
+	return theRest
 }
 
 // toMend lists the findings, without those that the policy lets be.

@@ -39,6 +39,22 @@ func (m *mender) stripNamed(f *Finding) {
 	}
 }
 
+// logBeside records what goes with a block of which only the member at the end of a way is
+// kept: everything beside the way, other values of the same names among them.
+func (m *mender) logBeside(f *Finding, b transcript.BlockID, way []string) {
+	at, path := m.t.Block(b).Span, ""
+	for _, name := range way {
+		kept, _ := m.member(at, name)
+		for _, e := range jsonspan.Members(m.raw, jsonspan.Span(at)) {
+			key := string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End]))
+			if tspan(e.Value) != kept && key != "type" {
+				m.logMember(f, b, path+key, "%s goes with the block; %s is kept", key, strings.Join(way, "."))
+			}
+		}
+		at, path = kept, path+name+"."
+	}
+}
+
 // dropCopy takes the copy of a member out that stands twice and says the same both
 // times. Which of two different values was meant, nobody can tell.
 func (m *mender) dropCopy(f *Finding) {
@@ -46,43 +62,56 @@ func (m *mender) dropCopy(f *Finding) {
 	if !ok {
 		return
 	}
-	all := jsonspan.Members(m.raw, objectAt(m.raw, offset))
-	name := func(e jsonspan.Member) string { return string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End])) }
+	at := jsonspan.Span{End: len(m.raw)}
+	if f.Index >= 0 {
+		at = jsonspan.Span(m.t.Messages()[f.Index].Span)
+	}
+	all, ok := membersAt(m.raw, at, offset)
+	if !ok {
+		return
+	}
 	value := func(e jsonspan.Member) string { return string(m.raw[e.Value.Start:e.Value.End]) }
-	for i, e := range all {
-		if e.Key.Start < offset || i == 0 {
+	i := slices.IndexFunc(all, func(e jsonspan.Member) bool { return e.Key.Start >= offset })
+	if i <= 0 {
+		return
+	}
+	name := string(jsonspan.Decode(nil, m.raw[all[i].Key.Start:all[i].Key.End]))
+	for _, earlier := range all[:i] {
+		if !jsonspan.Says(m.raw, earlier.Key, name) || value(earlier) != value(all[i]) {
 			continue
 		}
-		for _, earlier := range all[:i] {
-			if name(earlier) != name(e) || value(earlier) != value(e) {
-				continue
+		gone := jsonspan.Span{Start: all[i-1].Value.End, End: all[i].Value.End}
+		if m.edit(jsonspan.Edit{Span: gone}) {
+			if f.Index >= 0 {
+				m.taken[f.Index] = true
 			}
-			gone := jsonspan.Span{Start: all[i-1].Value.End, End: e.Value.End}
-			if m.edit(jsonspan.Edit{Span: gone}) {
-				if f.Index >= 0 {
-					m.taken[f.Index] = true
-				}
-				m.logHead(f, "drop", m.pathAt(f.Index, offset, f.Path), -gone.Len(), "%q stands twice and says the same; the copy goes", name(e))
-			}
-			return
+			m.logHead(f, "drop", m.pathAt(f.Index, offset, f.Path), -gone.Len(), "%q stands twice and says the same; the copy goes", name)
 		}
 		return
 	}
 }
 
-// objectAt is the innermost object that holds the key at an offset.
-func objectAt(raw []byte, offset int) jsonspan.Span {
-	at := jsonspan.Span{End: len(raw)}
+// membersAt returns the members of the innermost object in at that holds the key at an
+// offset. There are none to work on in a value that another of its name hides: no path
+// leads there.
+func membersAt(raw []byte, at jsonspan.Span, offset int) ([]jsonspan.Member, bool) {
+	holds := func(s jsonspan.Span) bool { return s.Start <= offset && offset < s.End }
 	for {
-		var inner []jsonspan.Span
-		for _, e := range jsonspan.Members(raw, at) {
-			inner = append(inner, e.Value)
+		all := jsonspan.Members(raw, at)
+		i := slices.IndexFunc(all, func(e jsonspan.Member) bool { return holds(e.Value) })
+		if i >= 0 {
+			name := string(jsonspan.Decode(nil, raw[all[i].Key.Start:all[i].Key.End]))
+			if slices.ContainsFunc(all[i+1:], func(e jsonspan.Member) bool { return jsonspan.Says(raw, e.Key, name) }) {
+				return nil, false
+			}
+			at = all[i].Value
+			continue
 		}
-		inner = append(inner, jsonspan.Elements(raw, at)...)
-		i := slices.IndexFunc(inner, func(s jsonspan.Span) bool { return s.Start <= offset && offset < s.End })
+		items := jsonspan.Elements(raw, at)
+		i = slices.IndexFunc(items, holds)
 		if i < 0 {
-			return at
+			return all, true
 		}
-		at = inner[i]
+		at = items[i]
 	}
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -201,15 +202,18 @@ func (m *mender) hoistTools(f *Finding) bool {
 	var gone, by []transcript.BlockID
 	var defined [][]byte
 	var names []string
+	way := []string{"tool", "definition"}
 	for b := msg.First; b < msg.End; b++ {
 		blk := m.t.Block(b)
-		def, ok := m.member(blk.Span, "tool")
-		if ok && m.raw[def.Start] == '{' {
-			def, ok = m.member(def, "definition")
+		def, ok := blk.Span, true
+		for _, name := range way {
+			if ok = ok && m.raw[def.Start] == '{'; ok {
+				def, ok = m.member(def, name)
+			}
 		}
 		switch {
 		case blk.Kind == transcript.Text:
-			texts, from = append(texts, plainText(m.raw, blk.Body, 0)), append(from, m.at(b))
+			texts, from = append(texts, allText(m.raw, blk.Span, 1)), append(from, m.at(b))
 		case ok && m.raw[def.Start] == '{' && !m.head.tools[blk.Tool]:
 			if i := slices.Index(names, blk.Tool); i >= 0 { // the last one counts
 				defined, names, gone = slices.Delete(defined, i, i+1), slices.Delete(names, i, i+1), append(gone, by[i])
@@ -234,6 +238,9 @@ func (m *mender) hoistTools(f *Finding) bool {
 	m.log(f, "move", transcript.NoBlock, f.Index, 0, "the model takes no such message; what it defines is declared in tools")
 	for _, b := range gone {
 		m.log(f, "drop", b, f.Index, -m.t.Block(b).Span.Len(), "the model takes no changes of tools in mid-conversation")
+	}
+	for _, b := range by {
+		m.logBeside(f, b, way)
 	}
 	if len(texts) > 0 {
 		text := "<system-reminder>\n" + strings.Join(texts, "\n") + "\n</system-reminder>"
@@ -293,25 +300,33 @@ func (m *mender) textBefore(f *Finding) {
 	m.log(f, "move", transcript.NoBlock, f.Index, 0, "the text stands in a message of its own in front of the calls")
 }
 
-// mapRole maps roles of other formats.
+// mapRole maps roles of other formats, and those that are spelled in another way.
 func (m *mender) mapRole(f *Finding) {
-	to := map[string]string{"bot": "assistant", "ai": "assistant", "model": "assistant", "assistant": "assistant", "human": "user", "person": "user", "tool_result": "tool"}[strings.ToLower(f.arg)]
+	word := strings.ToLower(strings.TrimFunc(f.arg, func(r rune) bool { return !unicode.IsLetter(r) }))
+	to := map[string]string{"bot": "assistant", "ai": "assistant", "model": "assistant", "human": "user", "person": "user", "tool_result": "tool"}[word]
+	if to == "" {
+		to = word
+	}
 	if to == "assistant" {
 		to = m.g.assistant
 	}
-	if to != "" && m.g.role(to) != transcript.Unknown && m.setMember(m.t.Messages()[f.Index].Span, "role", quote(to)) {
+	if to == "" || m.g.role(to) == transcript.Unknown {
+		m.guessRole(f)
+		return
+	}
+	if m.setMember(m.t.Messages()[f.Index].Span, "role", quote(to)) {
 		m.log(f, "edit", transcript.NoBlock, f.Index, len(to)-len(f.arg), "role %q is %q here", f.arg, to)
 	}
 }
 
-// guessRole gives a message without role the only one it can have.
+// guessRole gives a message the only role it can have.
 func (m *mender) guessRole(f *Finding) {
 	to := ""
 	msg := m.t.Messages()[f.Index]
 	for b := msg.First; b < msg.End; b++ {
 		switch k := m.t.Block(b).Kind; {
 		case k == transcript.Call || k == transcript.ServerCall || k == transcript.Thinking:
-			to = "assistant"
+			to = m.g.assistant
 		case k == transcript.Result && m.g.nested:
 			to = "user"
 		}
@@ -319,7 +334,72 @@ func (m *mender) guessRole(f *Finding) {
 	if _, ok := m.member(msg.Span, m.g.resultMember); ok && m.g.resultMember != "" {
 		to = "tool"
 	}
-	if to != "" && m.setMember(msg.Span, "role", quote(to)) {
-		m.log(f, "edit", transcript.NoBlock, f.Index, len(to), "only %q can say this", to)
+	if to != "" {
+		m.swapRole(f, to)
+	}
+}
+
+// wrongCall gives a call to the assistant: the whole message if nobody else can say any of
+// it, the calls alone where they are a member of their own. Else the exchange goes.
+func (m *mender) wrongCall(f *Finding) {
+	i := f.Index
+	in := m.where[f.Block].in
+	switch {
+	case !m.untouched(i):
+	case m.holdsOnly(i, transcript.Call, transcript.ServerCall, transcript.Thinking):
+		m.swapRole(f, m.g.assistant)
+	case in == inCalls:
+		m.moveCalls(f, in, "tool_calls", m.frame[i].calls)
+	case in == inFunction:
+		m.moveCalls(f, in, "function_call", m.t.Block(f.Block).Span)
+	default:
+		m.dropExchange(f)
+	}
+}
+
+// moveCalls moves the member that holds calls to a message of the assistant, behind.
+func (m *mender) moveCalls(f *Finding, in container, member string, calls transcript.Span) {
+	var from []origin
+	msg := m.t.Messages()[f.Index]
+	for b := msg.First; b < msg.End; b++ {
+		if m.where[b].in == in {
+			from = append(from, m.at(b))
+		}
+	}
+	if m.removeMember(msg.Span, member) {
+		m.taken[f.Index] = true
+		raw := object("role", m.g.assistant, "content", []byte("null"), member, m.t.Bytes(calls))
+		m.messages.insert(f.Index+1, item{raw: raw, from: m.fresh(), inner: from, calls: in})
+		m.log(f, "move", f.Block, f.Index, 0, "the calls stand in a message of the assistant")
+	}
+}
+
+// wrongResult gives a message that holds nothing but answers to calls to the user. Other
+// results in the assistant's mouth are strays.
+func (m *mender) wrongResult(f *Finding) {
+	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
+	if x.Call == transcript.NoBlock || !m.g.nested || !m.untouched(f.Index) || !m.holdsOnly(f.Index, transcript.Result) {
+		m.strayResult(f)
+		return
+	}
+	m.swapRole(f, "user")
+}
+
+// holdsOnly reports whether all blocks of a message are of these kinds.
+func (m *mender) holdsOnly(i int, kinds ...transcript.Kind) bool {
+	msg := m.t.Messages()[i]
+	for b := msg.First; b < msg.End; b++ {
+		if !slices.Contains(kinds, m.t.Block(b).Kind) {
+			return false
+		}
+	}
+	return msg.First < msg.End
+}
+
+// swapRole gives a message another role.
+func (m *mender) swapRole(f *Finding, to string) {
+	if m.setMember(m.t.Messages()[f.Index].Span, "role", quote(to)) {
+		m.taken[f.Index] = true
+		m.log(f, "edit", transcript.NoBlock, f.Index, 0, "only %q can say this", to)
 	}
 }

@@ -139,7 +139,11 @@ func (d *draft) trail() *trail {
 	for i := 0; i <= len(d.messages.elems); i++ {
 		for _, it := range d.messages.put[i] {
 			if it.inner != nil {
-				t.inner[listKey{len(t.messages), d.g.blocks}] = it.inner
+				in := d.g.blocks
+				if it.calls != 0 {
+					in = it.calls
+				}
+				t.inner[listKey{len(t.messages), in}] = it.inner
 			}
 			it.from.in = inMessage
 			t.messages = append(t.messages, it.from)
@@ -200,7 +204,7 @@ func (t *trail) back(o origin) origin {
 	}
 	if o.in == inMessage {
 		if m.message < 0 { // a new message around something that is not
-			for _, in := range []container{inContent, inParts} {
+			for _, in := range []container{inContent, inParts, inCalls, inFunction} {
 				for _, from := range t.inner[listKey{o.message, in}] {
 					if from.message >= 0 {
 						return from

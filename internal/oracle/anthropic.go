@@ -79,34 +79,42 @@ func (c *court) anthropicResults(t turn, before *turn) {
 }
 
 // serverTools judges the tools that the provider runs itself: a result stands behind its
-// use in the same stretch of assistant's turns; a use without a result is legal only
-// where the model is still at it, at the end.
+// use in the same stretch of assistant's turns, which nothing but results of the client
+// parts; a use without a result is legal only where the model is still at it, in the last
+// turn of all.
 func (c *court) serverTools(turns []turn) {
-	var open []part
-	lose := func(which []part) {
-		for _, b := range which {
-			c.fault(Unanswered, b.text("id"), "%s", b.path)
-		}
+	type use struct {
+		part
+		turn int
 	}
-	for _, t := range turns {
+	var open []use
+	lose := func(before int) {
+		for _, u := range open {
+			if u.turn < before {
+				c.fault(Unanswered, u.text("id"), "%s", u.path)
+			}
+		}
+		open = nil
+	}
+	last := 0 // turn of the assistant's
+	for k, t := range turns {
 		if t.role != "assistant" {
 			c.serverStrays(t)
 			if !onlyResults(t) {
-				lose(open)
-				open = nil
+				lose(k)
 			}
 			continue
 		}
-		pending := len(open)
+		last = k
 		for _, b := range t.parts {
 			kind := b.text("type")
 			switch {
 			case kind == "server_tool_use" || kind == "mcp_tool_use":
-				open = append(open, b)
+				open = append(open, use{b, k})
 			case strings.HasSuffix(kind, "_tool_result"):
 				at := -1
-				for i, o := range open {
-					if o.text("id") == b.text("tool_use_id") && (kind == "mcp_tool_result") == (o.text("type") == "mcp_tool_use") {
+				for i, u := range open {
+					if u.text("id") == b.text("tool_use_id") && (kind == "mcp_tool_result") == (u.text("type") == "mcp_tool_use") {
 						at = i
 					}
 				}
@@ -115,16 +123,10 @@ func (c *court) serverTools(turns []turn) {
 					continue
 				}
 				open = append(open[:at:at], open[at+1:]...)
-				if at < pending {
-					pending--
-				}
 			}
 		}
-		// The model has gone on without what it had asked for in an earlier turn.
-		lose(open[:pending])
-		open = open[pending:]
 	}
-	// What is open now belongs to the last turn, which may be going on.
+	lose(last)
 }
 
 // serverStrays judges server tools in a turn that is not the assistant's.

@@ -3,7 +3,7 @@ package oracle
 // chat: behind an assistant's message with tool_calls stand, before anything else, tool
 // messages that answer each of its ids once; a tool message stands nowhere else. The old
 // function_call with its function message is a family of its own: one function message
-// right behind the call. Neither family answers for the other.
+// right behind the call. Neither family answers for the other. Nobody else calls.
 func (c *court) chat() {
 	var open map[string]int // the calls that tool messages may answer: how often they were
 	var order []string      // their ids
@@ -48,6 +48,9 @@ func (c *court) chat() {
 		default:
 			settle()
 			if role != "assistant" {
+				if m.has("function_call") || len(m.list("tool_calls")) > 0 {
+					c.fault(Misplaced, "", "%d", i)
+				}
 				break
 			}
 			open, at = map[string]int{}, i

@@ -61,8 +61,9 @@ func (c *court) answered(turns []turn, i int, open []part, several bool) int {
 		if !answers || n > 0 && !several {
 			break
 		}
+		valid := turns[i].role == "user" || turns[i].role == "function" || turns[i].role == ""
 		for _, b := range turns[i].parts {
-			if b.has("functionCall") {
+			if b.has("functionCall") || !valid {
 				c.strayPart(b)
 			}
 			if !b.has("functionResponse") {

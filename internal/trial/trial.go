@@ -53,6 +53,13 @@ func Histories(n int) int {
 	return Size(n)
 }
 
+// First is the seed that random histories begin with, 0 unless PARE_FIRST names another:
+// so that a long run can be parted, or go where none has been.
+func First() uint64 {
+	n, _ := strconv.ParseUint(os.Getenv("PARE_FIRST"), 10, 64)
+	return n
+}
+
 // Some is all of a list, or in a short run or under the race detector every tenth of each
 // kind, the first one of it included.
 func Some[T any](all []T, kind func(T) string) []T {

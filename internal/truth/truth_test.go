@@ -21,7 +21,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// histories is how many histories are tried: a million in a soak.
+// histories is how many histories are tried: two million in a soak.
 func histories() int {
 	if trial.Soak() {
 		return trial.Histories(20_000)
@@ -36,7 +36,7 @@ func TestTruth(t *testing.T) {
 	t.Parallel()
 	n := histories()
 	found := run(t, n, commands(t), func(i int) sample {
-		seed := uint64(i)
+		seed := trial.First() + uint64(i)
 		rnd := rand.New(rand.NewPCG(seed, 11))
 		all := dialects()
 		d := all[rnd.IntN(len(all))]
@@ -62,8 +62,10 @@ func TestWhole(t *testing.T) {
 	t.Parallel()
 	run(t, histories(), commands(t)[:1], func(i int) sample {
 		all := dialects()
-		body, _ := paretest.Mixed(uint64(i), all[i%len(all)], paretest.MixOptions{Escapes: i%3 == 0})
-		return sample{all[i%len(all)], body, uint64(i)}
+		seed := trial.First() + uint64(i)
+		d := all[seed%uint64(len(all))]
+		body, _ := paretest.Mixed(seed, d, paretest.MixOptions{Escapes: seed%3 == 0})
+		return sample{d, body, seed}
 	}, whole).report(t)
 }
 
@@ -88,25 +90,50 @@ type sample struct {
 }
 
 // A judge names what is wrong with a plan, by class; none if nothing is.
-type judge func(in *wire.Request, plan *pare.Plan) []string
+type judge func(in *input, plan *pare.Plan) []string
+
+// An input is a sample that was read, with what is the same for all commands: read once.
+type input struct {
+	*wire.Request
+	leaves []paretest.Leaf
+	pairs  []oracle.Fault
+	judged error // the oracle has nothing to judge
+	found  []wire.Finding
+}
+
+// read reads a sample, nil if it is not a request.
+func (s sample) read() *input {
+	r, err := wire.Parse(s.body, wire.Options{Dialect: s.dialect})
+	if err != nil {
+		return nil // while a body is shrunk, and some of the corpus
+	}
+	in := &input{Request: r, leaves: paretest.Leaves(s.body), found: r.Check(wire.CheckOptions{})}
+	in.pairs, in.judged = oracle.Judge(r.Dialect.String(), s.body)
+	return in
+}
 
 // leaves: every leaf is in the output or lies under a change that says it is gone; what was
 // cleared or shortened is among what the plan hands out to be archived.
-func leaves(in *wire.Request, plan *pare.Plan) (all []string) {
+func leaves(in *input, plan *pare.Plan) (all []string) {
 	if plan.Empty() {
 		return nil
 	}
-	marked := paretest.Leaves(in.Raw())
+	out, changes := plan.Result().Raw(), plan.Changes()
+	lost := paretest.Lost(in.leaves, out, changes)
+	for _, l := range lost {
+		all = append(all, fmt.Sprintf("%s: %s by %q", in.Dialect, l.Kind, l.By))
+	}
+	rest := slices.DeleteFunc(slices.Clone(changes), func(c wire.Change) bool { return c.Action == "archive" })
+	if len(rest) == len(changes) {
+		return all
+	}
+	// What only a change covers that archives is in the archive.
 	cleared := map[string]bool{}
-	for _, l := range paretest.Lost(marked, plan.Result().Raw(), plan.Changes()) {
+	for _, l := range paretest.Lost(in.leaves, out, rest) {
 		cleared[l.Marker] = true
 	}
-	for _, l := range paretest.Lost(marked, plan.Result().Raw(), plan.Changes()) {
-		all = append(all, fmt.Sprintf("%s: %s by %q", in.Dialect, l.Kind, l.By))
+	for _, l := range lost {
 		delete(cleared, l.Marker)
-	}
-	if len(cleared) == 0 {
-		return all
 	}
 	for _, item := range plan.Archive() {
 		for marker := range cleared {
@@ -122,8 +149,12 @@ func leaves(in *wire.Request, plan *pare.Plan) (all []string) {
 }
 
 // trail: every receipt leads to something in the input, or is about something new.
-func trail(in *wire.Request, plan *pare.Plan) (all []string) {
-	for _, c := range paretest.Unresolved(in.Raw(), plan.Changes()) {
+func trail(in *input, plan *pare.Plan) (all []string) {
+	changes := plan.Changes()
+	if len(changes) == 0 {
+		return nil
+	}
+	for _, c := range paretest.Unresolved(in.Raw(), changes) {
 		where := "a path that is not there"
 		if c.Path == "" {
 			where = "no path"
@@ -134,7 +165,7 @@ func trail(in *wire.Request, plan *pare.Plan) (all []string) {
 }
 
 // edits: applied to the input by nothing but cutting and joining, they give the output.
-func edits(in *wire.Request, plan *pare.Plan) []string {
+func edits(in *input, plan *pare.Plan) []string {
 	var out []byte
 	raw, last := in.Raw(), 0
 	for _, e := range plan.Edits() {
@@ -155,19 +186,20 @@ var pairSlugs = []string{"orphan-call", "orphan-result", "displaced-result", "du
 
 // pairs: the oracle and the check agree about the pairs of what goes in, and the oracle has
 // nothing against the pairs of what comes out.
-func pairs(in *wire.Request, plan *pare.Plan) (all []string) {
-	before, err := oracle.Judge(in.Dialect.String(), in.Raw())
-	if err != nil {
-		return nil // there is none for this dialect
+func pairs(in *input, plan *pare.Plan) (all []string) {
+	if in.judged != nil {
+		return nil
 	}
-	found := in.Check(wire.CheckOptions{})
-	if len(before) > 0 && len(found) == 0 {
-		all = append(all, fmt.Sprintf("%s: the check is clean, the oracle says %s", in.Dialect, before[0].Kind))
+	if len(in.pairs) > 0 && len(in.found) == 0 {
+		all = append(all, fmt.Sprintf("%s: the check is clean, the oracle says %s", in.Dialect, in.pairs[0].Kind))
 	}
-	for _, f := range found {
-		if len(before) == 0 && slices.Contains(pairSlugs, f.Rule) {
+	for _, f := range in.found {
+		if len(in.pairs) == 0 && slices.Contains(pairSlugs, f.Rule) {
 			all = append(all, fmt.Sprintf("%s: the check says %s, the oracle nothing", in.Dialect, f.Rule))
 		}
+	}
+	if plan.Empty() {
+		return all
 	}
 	after, err := oracle.Judge(in.Dialect.String(), plan.Result().Raw())
 	if err == nil && len(after) > 0 && len(plan.Left()) == 0 {
@@ -177,8 +209,8 @@ func pairs(in *wire.Request, plan *pare.Plan) (all []string) {
 }
 
 // whole: there is nothing to find.
-func whole(in *wire.Request, _ *pare.Plan) (all []string) {
-	for _, f := range in.Check(wire.CheckOptions{}) {
+func whole(in *input, _ *pare.Plan) (all []string) {
+	for _, f := range in.found {
 		all = append(all, fmt.Sprintf("%s: %s in a whole history", in.Dialect, f.Rule))
 	}
 	return all
@@ -205,28 +237,43 @@ type class struct {
 // one, in turn: more histories find more than more commands on the same ones.
 const underAll = 20_000
 
+// stage is how many samples are tried between two lines that tell how far a long run is.
+const stage = 20_000
+
 // run judges the commands on n samples, on all cores; the same samples give the same tally.
 func run(t *testing.T, n int, all []command, take func(i int) sample, judges ...judge) *tally {
+	sum := tallies(1, judges)[0]
+	for from := 0; from < n && !t.Failed(); from += stage {
+		part := sum.stretch(t, from, min(from+stage, n), all, take)
+		sum.merge(part)
+		if n > stage {
+			t.Logf("%d samples: %s, %d failures", min(from+stage, n), sum, sum.failures())
+		}
+	}
+	return sum
+}
+
+// stretch judges the samples from and up to.
+func (y *tally) stretch(t *testing.T, from, to int, all []command, take func(i int) sample) *tally {
 	workers := runtime.GOMAXPROCS(0)
-	parts := tallies(workers, judges)
+	parts := tallies(workers, y.judges)
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
-			for i := w; i < n && !t.Failed(); i += workers {
-				some := all
-				if i >= underAll {
-					some = all[i%len(all):][:1]
+			for i := from + w; i < to && !t.Failed(); i += workers {
+				s, some := take(i), all
+				if s.seed >= underAll {
+					some = all[s.seed%uint64(len(all)):][:1]
 				}
-				parts[w].try(t, take(i), some)
+				parts[w].try(t, s, some)
 			}
 		})
 	}
 	wg.Wait()
-	sum := parts[0]
 	for _, p := range parts[1:] {
-		sum.merge(p)
+		parts[0].merge(p)
 	}
-	return sum
+	return parts[0]
 }
 
 func tallies(n int, judges []judge) []*tally {
@@ -243,12 +290,16 @@ func (y *tally) try(t *testing.T, s sample, all []command) {
 		return
 	}
 	s.body = marked
-	for _, l := range paretest.Leaves(marked) {
+	in := s.read()
+	if in == nil {
+		return
+	}
+	for _, l := range in.leaves {
 		kind, _, _ := strings.Cut(l.Kind, " ")
 		y.kinds[kind] = true
 	}
 	for _, c := range all {
-		classes, plan := judged(t, y.judges, s, c)
+		classes, plan := in.judge(t, y.judges, s.seed, c)
 		y.tried++
 		switch {
 		case plan == nil:
@@ -290,19 +341,27 @@ func (y *tally) merge(o *tally) {
 	}
 }
 
-// judged runs a command on a body and returns the classes of what is wrong.
-func judged(tb testing.TB, judges []judge, s sample, c command) (classes []string, plan *pare.Plan) {
-	r, err := wire.Parse(s.body, wire.Options{Dialect: s.dialect})
-	if err != nil {
-		return nil, nil // while a body is shrunk, and some of the corpus
-	}
-	if plan = c.carryOut(tb, r, s.seed); plan == nil {
+// judge runs a command on an input and returns the classes of what is wrong.
+func (in *input) judge(tb testing.TB, judges []judge, seed uint64, c command) (classes []string, plan *pare.Plan) {
+	if plan = c.carryOut(tb, in.Request, seed); plan == nil {
 		return nil, nil
 	}
 	for _, j := range judges {
-		classes = append(classes, j(r, plan)...)
+		classes = append(classes, j(in, plan)...)
 	}
 	return classes, plan
+}
+
+func (y *tally) String() string {
+	return fmt.Sprintf("%d plans: %d change something, %d cannot be made; %d types of blocks", y.tried, y.changed, y.refused, len(y.kinds))
+}
+
+// failures is how often a relation did not hold.
+func (y *tally) failures() (n int) {
+	for _, k := range y.classes {
+		n += k.count
+	}
+	return n
 }
 
 // everything reports whether known failures are reported, too: PARE_TRUTH=all.
@@ -312,7 +371,10 @@ func everything() bool { return os.Getenv("PARE_TRUTH") == "all" }
 // known.
 func (y *tally) report(t *testing.T) {
 	t.Helper()
-	t.Logf("%d plans: %d change something, %d cannot be made; %d types of blocks", y.tried, y.changed, y.refused, len(y.kinds))
+	t.Log(y)
+	if trial.Soak() {
+		t.Logf("types of blocks: %s", strings.Join(slices.Sorted(maps.Keys(y.kinds)), " "))
+	}
 	knows := map[string]int{}
 	for name, k := range y.classes {
 		for _, row := range known {
@@ -333,10 +395,14 @@ func (y *tally) report(t *testing.T) {
 	}) {
 		small := k.sample
 		small.body = paretest.Shrink(k.sample.body, func(body []byte) bool {
-			classes, _ := judged(t, y.judges, sample{k.sample.dialect, body, k.sample.seed}, k.command)
+			in := sample{k.sample.dialect, body, k.sample.seed}.read()
+			if in == nil {
+				return false
+			}
+			classes, _ := in.judge(t, y.judges, small.seed, k.command)
 			return slices.Contains(classes, k.name)
 		})
-		_, plan := judged(t, y.judges, small, k.command)
+		_, plan := small.read().judge(t, y.judges, small.seed, k.command)
 		t.Errorf("%d × %s\ncommands: %s\nseed %d, %s, %s:\n%s\nplan:\n%s", k.count, k.name, strings.Join(slices.Sorted(maps.Keys(k.commands)), ", "), small.seed, small.dialect, k.command.name, small.body, plan)
 	}
 }
