@@ -1,8 +1,10 @@
 package wire_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -32,4 +34,105 @@ func TestStrippedMember(t *testing.T) {
 	if len(m.Changes) != 1 || m.Changes[0].Action != "drop" || m.Changes[0].Path != "messages.1.reasoning_content" {
 		t.Errorf("%+v", m.Changes)
 	}
+}
+
+// TestRoleFirst: what a message may hold follows from who says it. A role in another
+// spelling is repaired alone, so that no call is dropped for it and no result quoted.
+func TestRoleFirst(t *testing.T) {
+	chat := func(role string) string {
+		return `{"messages":[{"role":"user","content":"hi"},{"role":"` + role + `","content":null,"tool_calls":[{"id":"s1","type":"function","function":{"name":"P","arguments":"{}"}}]},{"role":"tool","tool_call_id":"s1","content":"done"}]}`
+	}
+	whole := []string{`"role":"assistant","content":null,"tool_calls"`, `{"role":"tool","tool_call_id":"s1","content":"done"}`}
+	defect{name: "capital", body: chat("Assistant"), found: []string{"unknown-role", "null-content"}, keeps: whole}.run(t)
+	defect{name: "half a pair", body: chat(`assistant\ud83d`), found: []string{"unknown-role", "null-content", "lone-surrogate"}, keeps: whole}.run(t)
+	defect{name: "nobody", body: chat("robot"), found: []string{"unknown-role", "null-content"}, keeps: whole}.run(t)
+	gemini := func(role, answers string) string {
+		return `{"contents":[{"role":"user","parts":[{"text":"x"}]},{"role":"` + role + `","parts":[{"functionCall":{"name":"G","args":{}}}]},{"role":"` + answers + `","parts":[{"functionResponse":{"name":"G","response":{"output":"why"}}}]}]}`
+	}
+	defect{name: "gemini", body: gemini("model", "USER"), found: []string{"unknown-role"}, keeps: []string{`"role":"user","parts":[{"functionResponse"`}}.run(t)
+	defect{name: "gemini, both", body: gemini("Assistant", "Human"), found: []string{"unknown-role", "unknown-role"}, keeps: []string{`"role":"model","parts":[{"functionCall"`, `"role":"user","parts":[{"functionResponse"`}}.run(t)
+}
+
+// TestWrongMouth: a call that somebody else says, or a result, is refused although the other
+// half is where it would be looked for.
+func TestWrongMouth(t *testing.T) {
+	both := []string{"call-wrong-role", "result-wrong-role"}
+	defect{name: "anthropic", found: both,
+		body:  `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"x"},{"role":"user","content":[{"type":"tool_use","id":"t1","name":"f","input":{}}]},{"role":"assistant","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]},{"role":"user","content":"go"}]}`,
+		keeps: []string{`"role":"assistant","content":[{"type":"tool_use"`, `"role":"user","content":[{"type":"tool_result"`}}.run(t)
+	defect{name: "gemini", found: both,
+		body:  `{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"text":"a"}]},{"role":"user","parts":[{"functionCall":{"name":"f","args":{}}}]},{"role":"model","parts":[{"functionResponse":{"name":"f","response":{"a":1}}}]},{"role":"user","parts":[{"text":"go"}]}]}`,
+		keeps: []string{`"role":"model","parts":[{"functionCall"`, `"role":"user","parts":[{"functionResponse"`}}.run(t)
+	defect{name: "bedrock", found: []string{"call-wrong-role", "tools-undefined", "result-wrong-role"},
+		body:  `{"modelId":"anthropic.claude-3-5","messages":[{"role":"user","content":[{"text":"hi"}]},{"role":"assistant","content":[{"text":"x"}]},{"role":"user","content":[{"toolUse":{"toolUseId":"t1","name":"f","input":{}}}]},{"role":"assistant","content":[{"toolResult":{"toolUseId":"t1","content":[{"text":"y"}]}}]},{"role":"user","content":[{"text":"go"}]}]}`,
+		keeps: []string{`{"text":"x"},{"toolUse"`, `"role":"user","content":[{"toolResult"`}}.run(t)
+	defect{name: "chat", found: both[:1],
+		body:  `{"messages":[{"role":"user","content":"hi","tool_calls":[{"id":"s1","type":"function","function":{"name":"P","arguments":"{}"}}]},{"role":"tool","tool_call_id":"s1","content":"done"}]}`,
+		keeps: []string{`{"role":"user","content":"hi"}`, `{"role":"assistant","content":null,"tool_calls":[{"id":"s1"`, `{"role":"tool","tool_call_id":"s1","content":"done"}`}}.run(t)
+	defect{name: "chat, the old family", found: both[:1],
+		body:  `{"messages":[{"role":"user","content":"hi","function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"done"}]}`,
+		keeps: []string{`{"role":"user","content":"hi"}`, `{"role":"assistant","content":null,"function_call":{"name":"f"`, `{"role":"function","name":"f","content":"done"}`}}.run(t)
+}
+
+// TestSplitResultsOfTwins: calls that share an id are answered in one turn, too.
+func TestSplitResultsOfTwins(t *testing.T) {
+	calls := `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"id":"a","name":"Grep","args":{}}},{"functionCall":{"id":"a","name":"Bash","args":{}}}]},`
+	answer := func(name string) string {
+		return `{"functionResponse":{"id":"a","name":"` + name + `","response":{"output":"of ` + name + `"}}}`
+	}
+	defect{name: "two turns", body: calls + `{"role":"user","parts":[` + answer("Grep") + `]},{"role":"user","parts":[` + answer("Bash") + `]}]}`, found: []string{"split-results"}, keeps: []string{answer("Grep") + "," + answer("Bash")}}.run(t)
+	defect{name: "one turn", body: calls + `{"role":"user","parts":[` + answer("Grep") + `,` + answer("Bash") + `]}]}`}.run(t)
+	defect{name: "behind an empty one", body: calls + `{"role":"user","parts":[]},{"role":"user","parts":[` + answer("Bash") + `]}]}`, found: []string{"orphan-call", "empty-content", "displaced-result"}, keeps: []string{`"parts":[` + answer("Bash") + `,{"functionResponse"`}}.run(t)
+}
+
+// TestHoistedBeside: what stands beside a definition that goes to the head has a receipt.
+func TestHoistedBeside(t *testing.T) {
+	definition := func(says string) string {
+		return `{"type":"tool_definition","definition":{"name":"Inline","description":"` + says + `","input_schema":{"type":"object"}}}`
+	}
+	body := `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"system","content":[{"type":"tool_addition","note":"beside","tool":` + definition("first") + `,"tool":` + definition("last") + `}]},{"role":"user","content":"n"}]}`
+	r, err := wire.Parse([]byte(body), wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := r.Mend(wire.Repair{}, wire.CheckOptions{Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range m.Changes {
+		got = append(got, c.Action+" "+c.Path)
+	}
+	all, out := strings.Join(got, "\n"), string(m.Request.Raw())
+	for _, want := range []string{"drop messages.1.content.0.tool\n", "drop messages.1.content.0.note"} {
+		if !strings.Contains(all+"\n", want) {
+			t.Errorf("no %q in\n%s\n%s", want, all, out)
+		}
+	}
+	if !strings.Contains(out, `"tools":[{"name":"Inline","description":"last"`) {
+		t.Errorf("the tool is not declared: %s", out)
+	}
+}
+
+// TestHiddenCopy: no path leads into a value that another one of its name hides.
+func TestHiddenCopy(t *testing.T) {
+	body := `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"a","text":"a"}],"content":"b"}]}`
+	defect{name: "hidden", body: body, found: []string{"duplicate-key", "duplicate-key"}, left: []string{"duplicate-key", "duplicate-key"}, keeps: []string{`"text":"a","text":"a"`}}.run(t)
+	defect{name: "seen", body: strings.Replace(body, `,"content":"b"`, "", 1), found: []string{"duplicate-key"}, keeps: []string{`[{"type":"text","text":"a"}]`}}.run(t)
+}
+
+// TestMendManyCopies: very many keys that stand twice take time by their number.
+func TestMendManyCopies(t *testing.T) {
+	trial.Linear(t, "copies", 4000, func(n int) func() {
+		body := `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[` + strings.Repeat(`{"role":"user","content":[{"type":"text","text":"x","text":"x"}]},{"role":"assistant","content":"y"},`, n/2) + `{"role":"user","content":"z"}]}`
+		r, err := wire.Parse([]byte(body), wire.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			if m, err := r.Mend(wire.Repair{}, wire.CheckOptions{}); err != nil || len(m.Left) > 0 {
+				t.Fatal(err, len(m.Left))
+			}
+		}
+	})
 }
