@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -115,10 +116,7 @@ func TestDefectS1Compaction(t *testing.T) {
 // TestDefectS1Random damages random sessions that hold compactions: whatever was sent is
 // sent, nothing real is quoted that had its call, and a second fix has nothing to do.
 func TestDefectS1Random(t *testing.T) {
-	n := 1000
-	if testing.Short() {
-		n = 300
-	}
+	n := trial.Size(1000)
 	changed := 0
 	for seed := range n {
 		r := rand.New(rand.NewPCG(11, uint64(seed)))
@@ -127,8 +125,9 @@ func TestDefectS1Random(t *testing.T) {
 		if len(fixed.Changes) > 0 {
 			changed++
 		}
+		sent := piSends(t, string(fixed.Raw))
 		for _, said := range strings.Split(piSends(t, raw), "|") {
-			if strings.HasPrefix(said, "word") && !strings.Contains(piSends(t, string(fixed.Raw)), said) {
+			if strings.HasPrefix(said, "word") && !strings.Contains(sent, said) {
 				t.Errorf("%q is no longer sent", said)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pare-llm/pare/internal/corpus"
@@ -129,13 +130,21 @@ func TestMockZoo(t *testing.T) {
 // slugsOf returns the slugs of the rules whose sentence this is.
 func slugsOf(says string) map[string]bool {
 	found := make(map[string]bool)
-	for _, r := range wire.Rules() {
-		if pattern(r).MatchString(says) {
+	for i, r := range wire.Rules() {
+		if patterns()[i].MatchString(says) {
 			found[r.Slug] = true
 		}
 	}
 	return found
 }
+
+// patterns are those of all rules, in their order.
+var patterns = sync.OnceValue(func() (all []*regexp.Regexp) {
+	for _, r := range wire.Rules() {
+		all = append(all, pattern(r))
+	}
+	return all
+})
 
 // pattern is the sentence of a rule with anything in its blanks.
 func pattern(r wire.Rule) *regexp.Regexp {

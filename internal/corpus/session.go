@@ -113,32 +113,35 @@ type line struct {
 // begins with its summary. It is also taken as one, as if it had not been.
 func (c *collection) claudeCode() {
 	for _, f := range c.files("claude_code/*") {
-		for _, side := range []bool{false, true} {
-			parts := [][]line{nil}
-			values(f.Raw, func(v json.RawMessage) {
-				var l line
-				if json.Unmarshal(v, &l) != nil || l.IsSidechain != side {
-					return
-				}
-				last := &parts[len(parts)-1]
-				switch {
-				case l.Subtype == "compact_boundary" && len(*last) > 0:
-					parts = append(parts, nil)
-				case (l.Type == "user" || l.Type == "assistant") && len(l.Message.Content) > 0 && l.Message.Model != "<synthetic>":
-					*last = append(*last, l)
-				}
-			})
-			name := f.Base
-			if side {
-				name += " (sub-agents)"
+		main, side := [][]line{nil}, [][]line{nil}
+		values(f.Raw, func(v json.RawMessage) {
+			var l line
+			if json.Unmarshal(v, &l) != nil {
+				return
 			}
-			for j, part := range parts {
-				c.claudePart("Claude Code", fmt.Sprintf("%s #%d", name, j+1), part)
+			parts := &main
+			if l.IsSidechain {
+				parts = &side
 			}
-			if len(parts) > 1 {
-				c.claudePart("Claude Code, never compacted", name, slices.Concat(parts...))
+			last := &(*parts)[len(*parts)-1]
+			switch {
+			case l.Subtype == "compact_boundary" && len(*last) > 0:
+				*parts = append(*parts, nil)
+			case (l.Type == "user" || l.Type == "assistant") && len(l.Message.Content) > 0 && l.Message.Model != "<synthetic>":
+				*last = append(*last, l)
 			}
-		}
+		})
+		c.claudeParts(f.Base, main)
+		c.claudeParts(f.Base+" (sub-agents)", side)
+	}
+}
+
+func (c *collection) claudeParts(name string, parts [][]line) {
+	for j, part := range parts {
+		c.claudePart("Claude Code", fmt.Sprintf("%s #%d", name, j+1), part)
+	}
+	if len(parts) > 1 {
+		c.claudePart("Claude Code, never compacted", name, slices.Concat(parts...))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/internal/benchdata"
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // A walked is all that a walk of a document tells.
@@ -87,7 +88,7 @@ func TestReadAhead(t *testing.T) {
 	body := benchdata.Anthropic(300_000)
 	sameAhead(t, body)
 	r := rand.New(rand.NewPCG(7, 7))
-	for range 2000 { // one byte is wrong
+	for range trial.Size(2000) { // one byte is wrong
 		at, c := r.IntN(len(body)), byte(r.IntN(256))
 		was := body[at]
 		body[at] = c
@@ -118,7 +119,7 @@ func TestReadAheadInMiddle(t *testing.T) {
 func TestQuotesAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	parts := append(specials(), `"`, `"`, `":"`, "\n", " ", "plain text", strings.Repeat("x", 70))
-	for range 20_000 {
+	for range trial.Size(20_000) {
 		data := []byte("   ")
 		for len(data) < 400 {
 			data = append(data, parts[r.IntN(len(parts))]...)
