@@ -104,12 +104,45 @@ func (l *lines) Append(dst []byte, e Event) []byte {
 // elementwise is a JSON array that comes element by element.
 type elementwise struct {
 	r      *bufio.Reader
+	begun  bool // to read the reply of this round
+	bare   bool // it is no array
 	opened bool // an element has been written
 }
 
-func (a *elementwise) Read(r io.Reader) { a.r = bufio.NewReaderSize(r, 16<<10) }
+func (a *elementwise) Read(r io.Reader) {
+	a.r, a.begun, a.bare = bufio.NewReaderSize(r, 16<<10), false, false
+}
+
+// begin looks at how a reply begins.
+func (a *elementwise) begin() {
+	a.begun = true
+	for n := 1; ; n++ {
+		head, err := a.r.Peek(n)
+		if err != nil {
+			return
+		}
+		switch c := head[n-1]; c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			a.bare = c != '['
+			return
+		}
+	}
+}
 
 func (a *elementwise) Next() (e Event, err error) {
+	if !a.begun {
+		a.begin()
+	}
+	if a.bare { // in one piece, although a stream was asked for
+		e.Raw = make([]byte, 16<<10)
+		n, err := a.r.Read(e.Raw)
+		e.Raw = e.Raw[:n]
+		if n > 0 {
+			err = nil
+		}
+		return e, err
+	}
 	depth, quoted, escaped, from := 0, false, false, 0
 	for {
 		c, err := a.r.ReadByte()
