@@ -55,7 +55,7 @@ func (s *Store) Append(ctx context.Context, key Key, head Head, entries ...Entry
 	entries = slices.Clone(entries)
 	for i := range entries {
 		if entries[i].ID == "" {
-			entries[i].ID = NewID() // the same one, however often it is tried
+			entries[i].ID = s.entryID() // the same one, however often it is tried
 		}
 	}
 	done, x, err := s.appendQuickly(ctx, key, head, entries)

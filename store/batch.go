@@ -25,7 +25,7 @@ func (s *Store) insert(ctx context.Context, t *tx, x *Session, fresh []*row) err
 	if err := b.flush(); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, `UPDATE sessions SET head = ?, cum = ?, dialect = ?, state = ?, updated_at = ? WHERE sid = ?`, x.Head, x.cum, x.Dialect, x.state.encode(), now, x.sid)
+	_, err := t.exec(ctx, `UPDATE sessions SET noted_head = ?, cum = ?, dialect = ?, state = ?, updated_at = ? WHERE sid = ?`, x.Head, x.cum, x.Dialect, x.state.encode(), now, x.sid)
 	return err
 }
 

@@ -19,6 +19,9 @@ func (s *Store) Delete(ctx context.Context, key Key) error {
 		if key.Path != "" {
 			where, args = `scope = ? AND id = ? AND (path = ? OR substr(path, 1, ?) = ?)`, []any{key.Scope, key.ID, key.Path, len([]rune(key.Path)) + 1, key.Path + "/"}
 		}
+		if err := s.eng.lock(ctx, t, where, args...); err != nil {
+			return err
+		}
 		var gone []int64
 		err := t.each(ctx, func(scan func(...any) error) error {
 			var sid int64
@@ -27,7 +30,7 @@ func (s *Store) Delete(ctx context.Context, key Key) error {
 			}
 			gone = append(gone, sid)
 			return nil
-		}, `SELECT sid FROM sessions WHERE deleted_at IS NULL AND `+where+s.eng.lock(), args...)
+		}, `SELECT sid FROM sessions WHERE deleted_at IS NULL AND `+where+` ORDER BY sid`, args...)
 		if err != nil {
 			return err
 		}
@@ -131,7 +134,7 @@ func (s *Store) Collect(ctx context.Context, scope string, r Retain) (done Colle
 	now := s.now()
 	if r.Idle > 0 {
 		idle, err := s.sessions(ctx, `scope = ? AND path = '' AND deleted_at IS NULL AND updated_at < ?
-			AND NOT EXISTS (SELECT 1 FROM sessions c WHERE c.scope = sessions.scope AND c.id = sessions.id AND c.updated_at >= ? AND c.deleted_at IS NULL)`,
+			AND NOT EXISTS (SELECT 1 FROM sessions_now c WHERE c.scope = sessions_now.scope AND c.id = sessions_now.id AND c.updated_at >= ? AND c.deleted_at IS NULL)`,
 			scope, now-r.Idle.Microseconds(), now-r.Idle.Microseconds())
 		if err != nil {
 			return done, err

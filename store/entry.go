@@ -101,7 +101,7 @@ func (s *Store) prepare(x *Session, i int, e Entry) (row, error) {
 		e.Kind = KindMessage
 	}
 	if e.ID == "" {
-		e.ID = NewID()
+		e.ID = s.entryID()
 	}
 	bad := func(format string, args ...any) (row, error) {
 		return row{}, &EntryError{i, e.ID, fmt.Errorf(format, args...)}
@@ -172,11 +172,17 @@ func (s *Store) facets(x *Session, r *row) error {
 	return nil
 }
 
+// counter weighs the entries of a session. It is looked up once, as long as the session is
+// known and its model the same.
 func (s *Store) counter(x *Session) wire.Counter {
-	if s.o.Counter != nil {
-		return s.o.Counter(x.Model)
+	if x.weigh.by != nil && x.weigh.model == x.Model {
+		return x.weigh.by
 	}
-	return tokens.For(x.Model)
+	x.weigh.model, x.weigh.by = x.Model, tokens.For(x.Model)
+	if s.o.Counter != nil {
+		x.weigh.by = s.o.Counter(x.Model)
+	}
+	return x.weigh.by
 }
 
 // parseMessage reads one message as a list of its own.

@@ -2,7 +2,10 @@ package store
 
 import (
 	"context"
+	"io/fs"
 
+	"github.com/klauspost/compress/zstd"
+	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 )
 
@@ -134,4 +137,36 @@ func Weights(s *Store, x *Session) (all [][2]int64, err error) {
 		return err
 	})
 	return all, err
+}
+
+// Pack and Unpack are how the bytes of an entry without media lie in the table.
+func Pack(raw []byte) (codec int, stored []byte) { return pack(raw, nil) }
+
+func Unpack(codec int, stored []byte) ([]byte, error) {
+	return unpack(codec, stored, func(hole) ([]byte, error) { return nil, errDamaged })
+}
+
+// PackZstd packs as versions did that had nothing else.
+func PackZstd(raw []byte) (codec int, stored []byte) {
+	e := encoders.Get().(*zstd.Encoder)
+	defer encoders.Put(e)
+	return codecZstd, e.EncodeAll(raw, nil)
+}
+
+// Downgrade takes the tables back to an older version.
+func Downgrade(s *Store, version int64) error {
+	files, err := fs.Sub(migrations, "migrations/"+s.eng.name())
+	if err != nil {
+		return err
+	}
+	d := goose.DialectPostgres
+	if s.eng.name() == "sqlite" {
+		d = goose.DialectSQLite3
+	}
+	p, err := goose.NewProvider(d, s.wdb, files)
+	if err != nil {
+		return err
+	}
+	_, err = p.DownTo(context.Background(), version)
+	return err
 }

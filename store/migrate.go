@@ -16,7 +16,7 @@ import (
 var migrations embed.FS
 
 // schema is the version of the tables that this program knows.
-const schema = 7
+const schema = 8
 
 // migrate brings the tables up to date. Any number of processes may do so at once:
 // PostgreSQL is locked for the time, and SQLite has one writer. A database that is newer

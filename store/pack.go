@@ -20,10 +20,18 @@ const (
 	codecZstd = 1 << iota
 	codecHoles
 	codecGone // let go by retention: a compaction stands for it
+	codecS2
+	codecHuff // around codecS2
 )
 
-// minPacked is the least size that is worth compressing.
-const minPacked = 200
+const (
+	// minPacked is the least size that is worth compressing.
+	minPacked = 200
+	// minZstd is the least size that is worth the better compression: its tables are a
+	// megabyte, which no cache has left when the disk has answered, and for a message of a
+	// kilobyte or two that took as long as the disk.
+	minZstd = 16 << 10
+)
 
 var (
 	encoders = sync.Pool{New: func() any {
@@ -107,13 +115,22 @@ func pack(raw []byte, media []medium) (codec int, stored []byte) {
 		rest = append(rest, raw[at:]...)
 		stored = append(head, rest...)
 	}
-	if len(stored) >= minPacked {
+	var (
+		small []byte
+		by    int
+	)
+	switch {
+	case len(stored) < minPacked:
+		return codec, stored
+	case len(stored) < minZstd:
+		small, by = packSmall(stored)
+	default:
 		e := encoders.Get().(*zstd.Encoder)
-		small := e.EncodeAll(stored, make([]byte, 0, len(stored)/2))
+		small, by = e.EncodeAll(stored, make([]byte, 0, len(stored)/2)), codecZstd
 		encoders.Put(e)
-		if len(small) < len(stored)*15/16 {
-			return codec | codecZstd, small
-		}
+	}
+	if len(small) < len(stored)*15/16 {
+		return codec | by, small
 	}
 	return codec, stored
 }
@@ -123,13 +140,20 @@ func unpack(codec int, stored []byte, fill func(hole) ([]byte, error)) ([]byte, 
 	if codec == codecGone {
 		return nil, errGone
 	}
-	if codec&^(codecZstd|codecHoles) != 0 {
+	if codec&^(codecZstd|codecHoles|codecS2|codecHuff) != 0 || codec&codecZstd != 0 && codec&(codecS2|codecHuff) != 0 {
 		return nil, fmt.Errorf("codec %d is unknown", codec)
 	}
 	if codec&codecZstd != 0 {
 		d := decoders.Get().(*zstd.Decoder)
 		whole, err := d.DecodeAll(stored, nil)
 		decoders.Put(d)
+		if err != nil {
+			return nil, err
+		}
+		stored = whole
+	}
+	if codec&(codecS2|codecHuff) != 0 {
+		whole, err := unpackSmall(codec, stored)
 		if err != nil {
 			return nil, err
 		}

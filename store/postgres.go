@@ -66,7 +66,11 @@ func openPostgres(dsn string) (*sql.DB, engine, error) {
 func (e *postgresEngine) close() { e.pool.Close() }
 
 func (*postgresEngine) name() string { return "postgres" }
-func (*postgresEngine) lock() string { return " FOR UPDATE" }
+
+func (*postgresEngine) lock(ctx context.Context, t *tx, where string, args ...any) error {
+	_, err := t.exec(ctx, `SELECT sid FROM sessions WHERE `+where+` ORDER BY sid FOR UPDATE`, args...)
+	return err
+}
 
 // bind numbers the question marks. There are none in our statements that mean
 // anything else.

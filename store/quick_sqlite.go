@@ -57,7 +57,7 @@ var quickStatements = [statements]string{
 	stmtSavepoint: `SAVEPOINT one`,
 	stmtUndo:      `ROLLBACK TO one`,
 	stmtRelease:   `RELEASE one`,
-	stmtHead:      `UPDATE sessions SET head = ?, cum = ?, updated_at = ? WHERE sid = ? AND head = ? AND deleted_at IS NULL`,
+	stmtHead:      `UPDATE sessions SET noted_head = ?, cum = ?, updated_at = ? WHERE sid = ? AND noted_head = ? AND deleted_at IS NULL`,
 	stmtEntry:     `INSERT INTO entries (sid, seq, id, kind, flags, weight, cum, size, sum, codec, at, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	stmtCall:      `INSERT INTO calls (sid, seq, no, call_id, tool, family) VALUES (?, ?, ?, ?, ?, ?)`,
 	stmtAnswer:    `INSERT INTO answers (sid, seq, no, call_id, tool, family, call_seq, call_no) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -81,7 +81,10 @@ func (s *Store) catchUp(ctx context.Context, sessions []*Session) error {
 }
 
 func (s *Store) indexSome(ctx context.Context, t *tx, sid int64) (more bool, err error) {
-	x, err := scanSession(t.row(ctx, `SELECT `+sessionColumns+` FROM sessions WHERE sid = ?`+s.eng.lock(), sid).Scan)
+	if err := s.eng.lock(ctx, t, `sid = ?`, sid); err != nil {
+		return false, err
+	}
+	x, err := scanSession(t.row(ctx, `SELECT `+sessionColumns+` FROM sessions_now WHERE sid = ?`, sid).Scan)
 	if err != nil || x.indexed >= x.Head {
 		return false, err
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,6 +55,13 @@ func (k Key) valid() error {
 // NewID makes an id for a session or an entry.
 func NewID() string { return strings.ToLower(rand.Text()) }
 
+// entryID makes an id for an entry. Those of one session grow with the time, so that they
+// lie side by side in their index; nothing depends on it.
+func (s *Store) entryID() string {
+	ms := strconv.FormatInt(s.o.Now().UnixMilli()&(1<<45-1), 32)
+	return strings.Repeat("0", max(0, 9-len(ms))) + ms + NewID()[:12]
+}
+
 // A Session is what is known of one, without its entries. Many goroutines may read it.
 type Session struct {
 	Key
@@ -72,6 +80,10 @@ type Session struct {
 	cum     int64
 	indexed int64
 	state   state
+	weigh   struct {
+		model string
+		by    wire.Counter
+	}
 }
 
 // An Origin is where a fork came from. Many goroutines may read it.
@@ -149,7 +161,7 @@ func (s *Store) create(ctx context.Context, t *tx, key Key, c Create, st state) 
 	now := s.now()
 	var sid int64
 	head, cum := st.head, st.cum
-	err := t.row(ctx, `INSERT INTO sessions (scope, id, path, dialect, model, title, base, settings, head, cum, state, indexed, created_at, updated_at)
+	err := t.row(ctx, `INSERT INTO sessions (scope, id, path, dialect, model, title, base, settings, noted_head, cum, state, indexed, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING sid`,
 		key.Scope, key.ID, key.Path, c.Dialect, c.Model, c.Title, []byte(c.Base), head, cum, st.encode(), head, now, now).Scan(&sid)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -193,11 +205,13 @@ func scanSession(scan func(...any) error) (*Session, error) {
 // lookup finds a session, deleted ones included. With lock, nobody else can change it
 // until the transaction ends.
 func (s *Store) lookup(ctx context.Context, t *tx, key Key, lock bool) (*Session, error) {
-	query := `SELECT ` + sessionColumns + ` FROM sessions WHERE scope = ? AND id = ? AND path = ?`
+	const where = `scope = ? AND id = ? AND path = ?`
 	if lock {
-		query += s.eng.lock()
+		if err := s.eng.lock(ctx, t, where, key.Scope, key.ID, key.Path); err != nil {
+			return nil, err
+		}
 	}
-	x, err := scanSession(t.row(ctx, query, key.Scope, key.ID, key.Path).Scan)
+	x, err := scanSession(t.row(ctx, `SELECT `+sessionColumns+` FROM sessions_now WHERE `+where, key.Scope, key.ID, key.Path).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("%w: %s", ErrNotFound, key)
 	}
@@ -248,7 +262,7 @@ func (s *Store) sessions(ctx context.Context, where string, args ...any) (all []
 			x, err := scanSession(scan)
 			all = append(all, x)
 			return err
-		}, `SELECT `+sessionColumns+` FROM sessions WHERE `+where, args...)
+		}, `SELECT `+sessionColumns+` FROM sessions_now WHERE `+where, args...)
 	})
 	return all, err
 }

@@ -81,7 +81,9 @@ func sqliteDB(path, lock string, conns int) (*sql.DB, error) {
 
 func (*sqliteEngine) name() string             { return "sqlite" }
 func (*sqliteEngine) bind(query string) string { return query }
-func (*sqliteEngine) lock() string             { return "" }
+
+// lock: a transaction that writes has locked everything.
+func (*sqliteEngine) lock(context.Context, *tx, string, ...any) error { return nil }
 
 func (*sqliteEngine) retry(err error) bool {
 	var e *sqlite.Error

@@ -59,8 +59,9 @@ type engine interface {
 	quick(ctx context.Context, x *Session, q *quickly) (done bool, err error)
 	// close gives back what the engine holds besides the database.
 	close()
-	// lock is added to the query of a session that is about to change.
-	lock() string
+	// lock lets nobody else change the sessions of a condition until the transaction ends.
+	// What they are is read behind it: a statement sees what was so when it began.
+	lock(ctx context.Context, tx *tx, where string, args ...any) error
 	// retry reports whether a transaction failed for a reason that passes: another one was
 	// in its way.
 	retry(err error) bool
