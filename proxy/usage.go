@@ -77,18 +77,20 @@ func (w *witness) tell() (u tokens.Usage, lost bool) {
 		head, _ = io.ReadAll(io.LimitReader(z, 8*witnessPacked))
 	}
 	read := func(b []byte) {
-		for _, name := range [][]byte{[]byte(`"usage"`), []byte(`"usageMetadata"`)} {
-			for rest := b; ; {
-				i := bytes.Index(rest, name)
-				if i < 0 {
-					break
-				}
-				rest = rest[i+len(name):]
-				if object := objectAfter(rest); object != nil {
-					var c counted
-					c.read(object)
-					c.add(&u)
-				}
+		for rest := b; ; { // "usage" or "usageMetadata"
+			i := bytes.Index(rest, []byte(`"usage`))
+			if i < 0 {
+				break
+			}
+			rest = rest[i+len(`"usage`):]
+			after := bytes.TrimPrefix(rest, []byte("Metadata"))
+			if len(after) == 0 || after[0] != '"' {
+				continue
+			}
+			if object := objectAfter(after[1:]); object != nil {
+				var c counted
+				c.read(object)
+				c.add(&u)
 			}
 		}
 		const transformations = `"input_transformations"`

@@ -13,7 +13,7 @@ var reserve []byte
 // GOMEMLIMIT knows better.
 func Steady(getenv func(string) string) {
 	if getenv("GOGC") == "" && getenv("GOMEMLIMIT") == "" && reserve == nil {
-		reserve = make([]byte, 32<<20)
+		reserve = make([]byte, 16<<20)
 	}
 	// The scheduler is woken for every deadline that comes before those that it knows, and
 	// connections have a new one for every request. It need not be for what comes after the
