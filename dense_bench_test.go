@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -143,6 +144,8 @@ func BenchmarkDense(b *testing.B) {
 				{name: "prune", run: func() { _, _ = (&pare.Policy{Rules: standard}).Plan(ctx, mustParse(b, body)) }},
 				{name: "trim to half", run: func() { _, _, _ = pare.Fit(ctx, body, total/2) }},
 				{name: "trim to a tenth", run: func() { _, _, _ = pare.Fit(ctx, body, total/10) }},
+				{name: "half, receipts", run: func() { trimWithReceipts(b, body, total/2) }},
+				{name: "tenth, receipts", run: func() { trimWithReceipts(b, body, total/10) }},
 			}
 			if kind == "anthropic" || kind == "sparse" {
 				lost := withoutSome(b, body)
@@ -170,6 +173,21 @@ func BenchmarkDense(b *testing.B) {
 				l.wall, l.cpu = nil, 0
 			}
 		}
+	}
+}
+
+// trimWithReceipts trims as the command line and the proxy do, which count what was dropped
+// and write down everything that was done.
+func trimWithReceipts(tb testing.TB, body []byte, limit int) {
+	plan, err := (&pare.Policy{Window: &pare.Window{Tokens: limit}}).Plan(context.Background(), mustParse(tb, body))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := plan.Apply(); err != nil {
+		tb.Fatal(err)
+	}
+	if err := plan.WriteReceipt(io.Discard); err != nil {
+		tb.Fatal(err)
 	}
 }
 

@@ -24,3 +24,6 @@ func init() {
 func Offload(r *wire.Request, cut transcript.Cut, o CompactOptions) (*Plan, error) {
 	return untouched(r).offload(cut, o)
 }
+
+// AppendReceipt writes a change as a line.
+func AppendReceipt(line []byte, c wire.Change) ([]byte, error) { return appendReceipt(line, &c) }

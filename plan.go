@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/archive"
-	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -400,12 +399,13 @@ func (p *Plan) decided() []Decision {
 
 // WriteReceipt writes every change as a line of JSON.
 func (p *Plan) WriteReceipt(w io.Writer) error {
+	var line []byte
 	for _, c := range p.told().changes {
-		line, err := plain.Marshal(c)
-		if err != nil {
+		var err error
+		if line, err = appendReceipt(line[:0], &c); err != nil {
 			return err
 		}
-		if _, err := w.Write(append(line, '\n')); err != nil {
+		if _, err := w.Write(line); err != nil {
 			return err
 		}
 	}

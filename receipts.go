@@ -2,8 +2,10 @@ package pare
 
 import (
 	"slices"
+	"strconv"
 	"sync"
 
+	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -115,4 +117,40 @@ func (p *Plan) log(action string, why Reason, b transcript.BlockID, bytes, token
 func (p *Plan) edited(b transcript.BlockID) bool {
 	_, ok := slices.BinarySearchFunc(p.edits, b, func(e blockEdit, b transcript.BlockID) int { return int(e.Block - b) })
 	return ok
+}
+
+// appendReceipt appends a change as a line of JSON: what plain.Marshal writes, which looks
+// at every type and every byte anew.
+func appendReceipt(line []byte, c *wire.Change) ([]byte, error) {
+	if !ordinary(c.Action, c.Rule, c.Path, c.Reason) || !ordinary(c.IDs...) || c.IDs == nil {
+		text, err := plain.Marshal(c)
+		return append(append(line, text...), '\n'), err
+	}
+	text := func(key, value string) { line = append(append(append(line, key...), value...), '"') }
+	text(`{"action":"`, c.Action)
+	text(`,"rule":"`, c.Rule)
+	text(`,"path":"`, c.Path)
+	line = append(line, `,"ids":[`...)
+	for i, id := range c.IDs {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		text(`"`, id)
+	}
+	text(`],"reason":"`, c.Reason)
+	line = strconv.AppendInt(append(line, `,"tokens":`...), int64(c.Tokens), 10)
+	line = strconv.AppendInt(append(line, `,"bytes":`...), int64(c.Bytes), 10)
+	return append(line, "}\n"...), nil
+}
+
+// ordinary reports whether texts stand in JSON as they are.
+func ordinary(texts ...string) bool {
+	for _, s := range texts {
+		for i := range len(s) {
+			if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -8,8 +8,10 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/benchdata"
+	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
 )
 
 // Receipts that are written when somebody asks are those that a sink hears of at once,
@@ -51,6 +53,23 @@ func TestReceiptsWhenAsked(t *testing.T) {
 			wg.Wait()
 			if now.Empty() != (name == "repair" || name == "prune") {
 				t.Errorf("%v, %s: changes: %d", shape, name, len(now.Changes()))
+			}
+		}
+	}
+}
+
+// TestReceiptLine: a receipt that is written by hand is what encoding/json makes of it.
+func TestReceiptLine(t *testing.T) {
+	odd := []string{"", "plain", "tab\t", "a\"b", `a\b`, "<&>", "caf\u00e9", "\u2028", "\x7f", "\xff", "\u202e"}
+	for i, s := range odd {
+		for _, ids := range [][]string{nil, {}, {"toolu_1"}, {"a", s}} {
+			c := wire.Change{Action: "drop", Rule: odd[(i+1)%len(odd)], Path: "messages.1", IDs: ids, Reason: s, Tokens: -i, Bytes: i * 1000}
+			want, err := plain.Marshal(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := pare.AppendReceipt(nil, c); err != nil || string(got) != string(want)+"\n" {
+				t.Errorf("%s %v, want %s", got, err, want)
 			}
 		}
 	}

@@ -2,6 +2,8 @@ package jsonspan
 
 import (
 	"fmt"
+	"strings"
+	"unsafe"
 )
 
 // An Edit replaces the bytes of a span. An empty span inserts, an empty
@@ -26,12 +28,15 @@ func Splice(data []byte, edits []Edit) ([]byte, error) {
 		last = e.End
 		size += len(e.New) - e.Len()
 	}
-	out := make([]byte, 0, size)
+	var out strings.Builder // its memory is not cleared first
+	out.Grow(size)
 	last = 0
 	for _, e := range edits {
-		out = append(out, data[last:e.Start]...)
-		out = append(out, e.New...)
+		out.Write(data[last:e.Start])
+		out.Write(e.New)
 		last = e.End
 	}
-	return append(out, data[last:]...), nil
+	out.Write(data[last:])
+	// Nobody else has the string.
+	return unsafe.Slice(unsafe.StringData(out.String()), size), nil
 }
