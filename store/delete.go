@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -11,7 +12,14 @@ import (
 // write that is still on its way cannot bring it back. What forks share stays with
 // them.
 func (s *Store) Delete(ctx context.Context, key Key) error {
-	err := s.write(ctx, func(t *tx) error {
+	_, err := s.delete(ctx, key, math.MaxInt64)
+	return err
+}
+
+// delete deletes a session if it has not changed since a time, nor what lies below its path.
+func (s *Store) delete(ctx context.Context, key Key, since int64) (done bool, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		done = false
 		if _, err := s.live(ctx, t, key, true); err != nil {
 			return err
 		}
@@ -20,6 +28,10 @@ func (s *Store) Delete(ctx context.Context, key Key) error {
 			where, args = `scope = ? AND id = ? AND (path = ? OR substr(path, 1, ?) = ?)`, []any{key.Scope, key.ID, key.Path, len([]rune(key.Path)) + 1, key.Path + "/"}
 		}
 		if err := s.eng.lock(ctx, t, where, args...); err != nil {
+			return err
+		}
+		var busy int
+		if err := t.row(ctx, `SELECT count(*) FROM sessions_now WHERE deleted_at IS NULL AND updated_at >= ? AND `+where, append([]any{since}, args...)...).Scan(&busy); err != nil || busy > 0 {
 			return err
 		}
 		var gone []int64
@@ -42,13 +54,16 @@ func (s *Store) Delete(ctx context.Context, key Key) error {
 				return err
 			}
 		}
+		done = true
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("delete %s: %w", key, err)
+		return false, fmt.Errorf("delete %s: %w", key, err)
 	}
-	s.emit(EventDeleted, Happened{Session: key})
-	return nil
+	if done {
+		s.emit(EventDeleted, Happened{Session: key})
+	}
+	return done, nil
 }
 
 // sweep removes the entries of a deleted session that no living fork shares, and those
@@ -140,10 +155,14 @@ func (s *Store) Collect(ctx context.Context, scope string, r Retain) (done Colle
 			return done, err
 		}
 		for _, x := range idle {
-			if err := s.Delete(ctx, x.Key); err != nil {
+			// What was appended to since it was listed stays; what somebody else has deleted is gone.
+			gone, err := s.delete(ctx, x.Key, now-r.Idle.Microseconds())
+			if err != nil && !errors.Is(err, ErrDeleted) && !errors.Is(err, ErrNotFound) {
 				return done, err
 			}
-			done.Sessions++
+			if gone {
+				done.Sessions++
+			}
 		}
 	}
 	if r.Originals > 0 {

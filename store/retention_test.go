@@ -301,3 +301,49 @@ func TestOldHeadsMove(t *testing.T) {
 		sound(t, st)
 	})
 }
+
+// A session that is appended to while retention lets go of others stays, with what was
+// acknowledged; one that somebody else deletes meanwhile is in nobody's way.
+func TestCollectLooksAgain(t *testing.T) {
+	engines(t, func(t *testing.T, dsn string) {
+		now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+		var st *store.Store
+		acted := false
+		st, err := store.OpenWith(ctx, dsn, store.Options{Now: func() time.Time { return now }, Sink: func(e pare.Event) {
+			if e.Type != store.EventDeleted || acted {
+				return
+			}
+			acted = true
+			for i := range 3 { // whichever went first
+				st.Append(ctx, store.ID(fmt.Sprintf("kept%d", i)), store.Anywhere, store.Message("late", user("still here")))
+			}
+			st.Append(ctx, store.Key{ID: "parent", Path: "agent"}, store.Anywhere, store.Message("late", user("still here")))
+			st.Delete(ctx, store.ID("other"))
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		for _, key := range []store.Key{{ID: "kept0"}, {ID: "kept1"}, {ID: "kept2"}, {ID: "parent"}, {ID: "parent", Path: "agent"}, {ID: "other"}} {
+			if _, err := st.Create(ctx, key, store.Create{}); err != nil {
+				t.Fatal(err)
+			}
+			put(t, st, key, user("hello"))
+		}
+		now = now.Add(48 * time.Hour)
+		done, err := st.Collect(ctx, "", store.Retain{Idle: 24 * time.Hour})
+		if err != nil || done.Sessions != 1 {
+			t.Errorf("%+v, %v", done, err)
+		}
+		left, err := st.Sessions(ctx, "", 0, nil)
+		if err != nil || len(left) < 2 {
+			t.Errorf("%d sessions are left: %v", len(left), err)
+		}
+		for _, x := range left {
+			if x.Path == "" && x.ID != "parent" && x.Head != 2 {
+				t.Errorf("%s: %+v", x.Key, x)
+			}
+		}
+		sound(t, st)
+	})
+}
