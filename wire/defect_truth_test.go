@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,4 +136,22 @@ func TestMendManyCopies(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestMembersInFront: members of a message are found in front of its content, too, where
+// dumps of a reply have them, and also if the content stands twice.
+func TestMembersInFront(t *testing.T) {
+	const first, last = `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"q"},{`, `},{"role":"user","content":"n"}]}`
+	for name, c := range map[string]struct {
+		members string
+		found   int
+	}{
+		"in front":    {`"id":"msg_1","type":"message","model":"c","role":"assistant","content":[{"type":"text","text":"a"}]`, 3},
+		"behind":      {`"role":"assistant","content":[{"type":"text","text":"a"}],"stop_reason":"end_turn","usage":{}`, 2},
+		"on both":     {`"refusal":null,"role":"assistant","content":"a","container":null`, 2},
+		"none":        {`"role":"assistant","content":[{"type":"text","text":"a"}]`, 0},
+		"role behind": {`"tool_calls":[],"content":"a","role":"assistant"`, 1},
+	} {
+		defect{name: name, body: first + c.members + last, found: slices.Repeat([]string{"unknown-field"}, c.found), keeps: []string{`"role":"assistant"`, `"a"`}, loses: []string{"msg_1", "end_turn", "container", "tool_calls"}}.run(t)
+	}
 }

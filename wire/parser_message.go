@@ -144,13 +144,16 @@ func (p *parser) tieThinking(i int) {
 	}
 }
 
-// dropBlocks forgets the blocks of message i: its content stands twice.
+// dropBlocks forgets the blocks of message i, before its content is read: that may stand
+// twice. What is noted of the members beside it stays.
 func (p *parser) dropBlocks(i int) {
 	first := p.messages[i].First
 	p.blocks, p.where, p.servers = p.blocks[:first], p.where[:first], nil
-	for len(p.notes) > 0 && p.notes[len(p.notes)-1].message == int32(i) {
-		p.notes = p.notes[:len(p.notes)-1]
+	from := len(p.notes)
+	for from > 0 && p.notes[from-1].message == int32(i) {
+		from--
 	}
+	p.notes = append(p.notes[:from], slices.DeleteFunc(p.notes[from:], func(n note) bool { return n.fault != foreignMember })...)
 	for len(p.ties) > 0 && p.ties[len(p.ties)-1].From >= first {
 		p.ties = p.ties[:len(p.ties)-1]
 	}

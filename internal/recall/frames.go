@@ -199,7 +199,8 @@ func (a *elementwise) Append(dst []byte, e Event) []byte {
 		return append(dst, e.Raw...)
 	}
 	a.opened = true
-	if len(first) > 0 && first[0] == lead {
+	// What is no list passes as it is.
+	if len(first) > 0 && (first[0] == lead || first[0] != '[' && first[0] != ',') {
 		return append(dst, e.Raw...)
 	}
 	return append(append(append(dst, lead), e.Data...), '\n')

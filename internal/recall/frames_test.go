@@ -204,3 +204,25 @@ func TestVendors(t *testing.T) {
 		}
 	}
 }
+
+// TestNoList: what is said to be a list and is none passes as it is: an error, anything.
+func TestNoList(t *testing.T) {
+	for _, reply := range []string{`{"error":{"code":503,"message":"overloaded"}}`, "{\"a\":1}\n{\"b\":2}\n", "ck\"}\n\ndata:{\"type\":\"x\"}", " \n", `[{"a":1},{"b":2}] `} {
+		tongue := For(wire.Gemini)
+		filter, framing := tongue.Stream(), Frame(tongue, "application/json", true)
+		framing.Read(strings.NewReader(reply))
+		var out []byte
+		for {
+			e, err := framing.Next()
+			if err != nil {
+				break
+			}
+			for _, e := range filter.Take(e) {
+				out = framing.Append(out, e)
+			}
+		}
+		if string(out) != reply {
+			t.Errorf("%q, want %q", out, reply)
+		}
+	}
+}
