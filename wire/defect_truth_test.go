@@ -152,6 +152,6 @@ func TestMembersInFront(t *testing.T) {
 		"none":        {`"role":"assistant","content":[{"type":"text","text":"a"}]`, 0},
 		"role behind": {`"tool_calls":[],"content":"a","role":"assistant"`, 1},
 	} {
-		defect{name: name, body: first + c.members + last, found: slices.Repeat([]string{"unknown-field"}, c.found), keeps: []string{`"role":"assistant"`, `"a"`}, loses: []string{"msg_1", "end_turn", "container", "tool_calls"}}.run(t)
+		defect{name: name, as: wire.Anthropic, body: first + c.members + last, found: slices.Repeat([]string{"unknown-field"}, c.found), keeps: []string{`"role":"assistant"`, `"a"`}, loses: []string{"msg_1", "end_turn", "container", "tool_calls"}}.run(t)
 	}
 }
