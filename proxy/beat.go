@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"container/list"
 	"sync"
 	"time"
 
@@ -22,35 +21,23 @@ type beat struct {
 // beats are the last requests of conversations, bounded.
 type beats struct {
 	mu   sync.Mutex
-	most int
-	all  map[string]*list.Element
-	last list.List // of *pulse, the newest first
+	last recent[pulse]
 }
 
 type pulse struct {
-	key string
-	cut cut
 	beat
+	cut cut
 }
-
-func newBeats(most int) beats { return beats{most: most, all: make(map[string]*list.Element)} }
 
 // swap notes a request and returns the one before it.
 func (b *beats) swap(key string, now beat) (before beat, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if e := b.all[key]; e != nil {
-		p := e.Value.(*pulse)
+	if p := b.last.get(key); p != nil {
 		before, p.beat = p.beat, now
-		b.last.MoveToFront(e)
 		return before, true
 	}
-	for len(b.all) >= b.most {
-		e := b.last.Back()
-		b.last.Remove(e)
-		delete(b.all, e.Value.(*pulse).key)
-	}
-	b.all[key] = b.last.PushFront(&pulse{key: key, beat: now})
+	b.last.add(key, pulse{beat: now})
 	return beat{}, false
 }
 
@@ -58,8 +45,7 @@ func (b *beats) swap(key string, now beat) (before beat, ok bool) {
 func (b *beats) counted(key string, size, used int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if e := b.all[key]; e != nil {
-		p := e.Value.(*pulse)
+	if p := b.last.get(key); p != nil {
 		p.size, p.used = size, used
 	}
 }

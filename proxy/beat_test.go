@@ -42,8 +42,8 @@ func TestColdMoments(t *testing.T) {
 		t.Fatal("not trimmed on a cold cache")
 	}
 	there := &Transport{Base: p, PlanTime: -1, Policy: policy, Conversations: c.conversations()}
-	for key, e := range tr.Conversations.all {
-		there.Conversations.Hear(key, e.Value.(*remembered).lesson)
+	for key, e := range tr.Conversations.all.all {
+		there.Conversations.Hear(key, e.Value.(*entry[remembered]).value.lesson)
 	}
 	before := cold
 	for n++; n < 70; n++ {

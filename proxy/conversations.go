@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -90,10 +89,9 @@ type Shelf interface {
 // Conversations is what is known of conversations: what their providers have taught, and
 // when the last request was sent. It is bounded, and forgets. Many goroutines may use it.
 type Conversations struct {
-	o    ConversationsOptions
-	mu   sync.Mutex
-	all  map[string]*list.Element
-	used list.List // of *remembered, the last used first
+	o   ConversationsOptions
+	mu  sync.Mutex
+	all recent[remembered]
 	beats
 }
 
@@ -112,7 +110,6 @@ type ConversationsOptions struct {
 
 // A remembered is one conversation.
 type remembered struct {
-	key    string
 	lesson Lesson
 	at     time.Time // of its last use
 	shelf  time.Time // when the lesson was put on the shelf last
@@ -124,7 +121,7 @@ func NewConversations(o ConversationsOptions) *Conversations {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Conversations{o: o, all: make(map[string]*list.Element), beats: newBeats(o.Most)}
+	return &Conversations{o: o, all: newRecent[remembered](o.Most), beats: beats{last: newRecent[pulse](o.Most)}}
 }
 
 // Lesson returns what is known of a conversation.
@@ -170,7 +167,7 @@ func (c *Conversations) Hear(key string, l Lesson) { c.join(key, l, false) }
 func (c *Conversations) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.all)
+	return len(c.all.all)
 }
 
 func (c *Conversations) join(key string, l Lesson, own bool) (joined Lesson, news bool) {
@@ -178,7 +175,7 @@ func (c *Conversations) join(key string, l Lesson, own bool) (joined Lesson, new
 	defer c.mu.Unlock()
 	r := c.find(key)
 	if r == nil {
-		r = c.add(key)
+		r = c.all.add(key, remembered{at: c.o.Now()})
 	}
 	joined = r.lesson.Join(l)
 	news = !joined.equal(r.lesson)
@@ -191,28 +188,11 @@ func (c *Conversations) join(key string, l Lesson, own bool) (joined Lesson, new
 
 // find returns a conversation that is not to be forgotten yet, or nil.
 func (c *Conversations) find(key string) *remembered {
-	e := c.all[key]
-	if e == nil {
+	r := c.all.get(key)
+	if r != nil && c.o.Now().Sub(r.at) > c.o.Life {
+		c.all.remove(key)
 		return nil
 	}
-	r := e.Value.(*remembered)
-	if c.o.Now().Sub(r.at) > c.o.Life {
-		c.used.Remove(e)
-		delete(c.all, key)
-		return nil
-	}
-	c.used.MoveToFront(e)
-	return r
-}
-
-func (c *Conversations) add(key string) *remembered {
-	for len(c.all) >= c.o.Most {
-		last := c.used.Back()
-		c.used.Remove(last)
-		delete(c.all, last.Value.(*remembered).key)
-	}
-	r := &remembered{key: key, at: c.o.Now()}
-	c.all[key] = c.used.PushFront(r)
 	return r
 }
 

@@ -87,8 +87,8 @@ func TestOverflowIsRemembered(t *testing.T) {
 		t.Fatalf("%d attempts, %v", len(got), resp.Header)
 	}
 	there := &Transport{Base: p, PlanTime: -1, Conversations: NewConversations(ConversationsOptions{})}
-	for key, e := range here.Conversations.all {
-		there.Conversations.Hear(key, e.Value.(*remembered).lesson)
+	for key, e := range here.Conversations.all.all {
+		there.Conversations.Hear(key, e.Value.(*entry[remembered]).value.lesson)
 	}
 	before := ""
 	for n := 106; n < 130; n++ {

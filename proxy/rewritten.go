@@ -24,11 +24,10 @@ func (x *exchange) rewritten() int {
 func (b *beats) cuts(key string, now cut) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e := b.all[key]
-	if e == nil {
+	p := b.last.get(key)
+	if p == nil {
 		return false
 	}
-	p := e.Value.(*pulse)
 	before := p.cut
 	p.cut = now
 	return before != now

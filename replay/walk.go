@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -24,8 +25,8 @@ type outcome []string
 func NewWalk(r *wire.Request) *Walk {
 	w := &Walk{whole: r, o: wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model()}}
 	all := r.Transcript().Messages()
-	for i, m := range all {
-		if i > 0 && m.Role == transcript.Assistant && all[i-1].Turn != m.Turn {
+	for i := range all {
+		if ladder.Begins(all, i) {
 			w.ends = append(w.ends, i)
 		}
 	}

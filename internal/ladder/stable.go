@@ -25,7 +25,7 @@ func (l *Ladder) replay(high int) error {
 	s := &past{l: l, high: high, sum: l.meter.headTokens()}
 	all := l.t.Messages()
 	last := len(all) - 1
-	for last > 0 && !begins(all, last) {
+	for last > 0 && !Begins(all, last) {
 		last--
 	}
 	done, err := l.recollect(s)
@@ -33,7 +33,7 @@ func (l *Ladder) replay(high int) error {
 		return err
 	}
 	for i := done; i < len(all); i++ {
-		if begins(all, i) && (i > done || done == 0) {
+		if Begins(all, i) && (i > done || done == 0) {
 			if err := s.request(i); err != nil {
 				return err
 			}
@@ -113,16 +113,16 @@ func (s *past) cold() bool { return slices.Contains(s.l.Window.Cold, s.requests)
 func Requests(t *transcript.Transcript) int {
 	n, all := 1, t.Messages()
 	for i := range all {
-		if begins(all, i) {
+		if Begins(all, i) {
 			n++
 		}
 	}
 	return n
 }
 
-// begins reports whether the model's turn begins with a message: a request ended in front of
+// Begins reports whether the model's turn begins with a message: a request ended in front of
 // it.
-func begins(all []transcript.Message, i int) bool {
+func Begins(all []transcript.Message, i int) bool {
 	return i > 0 && all[i].Role == transcript.Assistant && all[i-1].Turn != all[i].Turn
 }
 
