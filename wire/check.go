@@ -84,15 +84,15 @@ func (c *checker) pairs() {
 			c.block(displacedResult, x.Results[0], "")
 		case transcript.Duplicate:
 			extra := x.Results
+			if x.Late {
+				c.block(displacedResult, x.Results[0], "")
+				extra = extra[1:]
+			}
 			if c.g.countsCalls && x.Repeats { // counts matter there, not ids
-				extra = nil
+				extra = c.surplus(x)
 				if len(x.Results) == 0 {
 					c.unanswered(x)
 				}
-			}
-			if x.Late {
-				c.block(displacedResult, x.Results[0], "")
-				extra = extra[min(1, len(extra)):]
 			}
 			if x.Repeats {
 				c.block(repeatedCallID, x.Call, "")
@@ -105,6 +105,16 @@ func (c *checker) pairs() {
 		}
 	}
 	c.reusedIDs()
+}
+
+// surplus lists the results of x beyond its first, and beyond the parts of one that goes on.
+func (c *checker) surplus(x transcript.Exchange) (all []transcript.BlockID) {
+	for k := 1; k < len(x.Results); k++ {
+		if !c.t.Block(x.Results[k-1]).Continues {
+			all = append(all, x.Results[k])
+		}
+	}
+	return all
 }
 
 // unanswered reports a call without a result. An approval may be given later.

@@ -12,7 +12,7 @@ import (
 // but the order tells results apart, the first one is the answer and the others are quoted.
 func (m *mender) extraResult(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
-	if x.Repeats {
+	if x.Repeats && !m.g.countsCalls {
 		return // settled with the call
 	}
 	if c := m.laterCall(x); c != transcript.NoBlock && m.differs(x.Results[0], f.Block) && !m.sameCall(x.Call, c) {
