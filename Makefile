@@ -13,9 +13,9 @@ release:
 	$(GO) run ./internal/release -version "$(VERSION)"
 
 # The whole test suite. CI runs this and nothing else decides. It ends with what was
-# skipped and why.
+# skipped and why. No time decides: an hour is for what hangs.
 test: browser postgres emulator
-	$(GO) run ./internal/testrun ./...
+	$(GO) run ./internal/testrun -timeout 1h ./...
 
 # What needs hours or a quiet machine: a hundred times the samples (the relations of the engine on
 # a million histories), what is measured by the clock, the real client, long fuzz.

@@ -107,6 +107,11 @@ func (c *checker) serverTools(turns []turnSpan) {
 			programs[n.arg] = true
 		}
 	}
+	// Nobody speaks in a turn without content: it is reported as such, and the turn before is
+	// the last.
+	for n := len(turns); n > 0 && turns[n-1].role == transcript.User && turns[n-1].facts&(hasOthers|hasResults|hasCalls) == 0; n-- {
+		turns = turns[:n-1]
+	}
 	extra := transcript.NoBlock // what stands beside the results of the last turn
 	if n := len(turns); n > 0 && turns[n-1].role == transcript.User && turns[n-1].facts&hasResults != 0 {
 		extra = c.firstOther(turns[n-1])

@@ -75,6 +75,16 @@ func TestWrongMouth(t *testing.T) {
 		keeps: []string{`{"role":"user","content":"hi"}`, `{"role":"assistant","content":null,"function_call":{"name":"f"`, `{"role":"function","name":"f","content":"done"}`}}.run(t)
 }
 
+// TestPausedBeforeNothing: what the provider executes may go on behind a message without
+// content, which is not sent.
+func TestPausedBeforeNothing(t *testing.T) {
+	call := `{"type":"server_tool_use","id":"srvtoolu_1","name":"web_fetch","input":{"url":"https://example.com"}}`
+	begin := `{"max_tokens":9,"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"q"},{"role":"assistant","content":[` + call + `]},`
+	defect{name: "nothing", body: begin + `{"role":"user","content":[]}]}`, found: []string{"empty-content"}, keeps: []string{call}}.run(t)
+	defect{name: "twice nothing", body: begin + `{"role":"user","content":[]},{"role":"user","content":[]}]}`, found: []string{"empty-content", "empty-content"}, keeps: []string{call}}.run(t)
+	defect{name: "somebody", body: begin + `{"role":"user","content":"and?"}]}`, found: []string{"server-tool-unpaired"}}.run(t)
+}
+
 // TestSplitResultsOfTwins: calls that share an id are answered in one turn, too.
 func TestSplitResultsOfTwins(t *testing.T) {
 	calls := `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"id":"a","name":"Grep","args":{}}},{"functionCall":{"id":"a","name":"Bash","args":{}}}]},`
