@@ -76,7 +76,11 @@ func startBrowser(t *testing.T) *browser {
 	b.cmd = exec.Command(name, "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps", "--disable-extensions",
 		"--disable-features=Translate,MediaRouter,OptimizationHints", "--force-color-profile=srgb", "--font-render-hinting=none", "--lang=en-US",
-		"--hide-scrollbars", "--user-data-dir="+profile, "about:blank")
+		"--hide-scrollbars",
+		// A window that another one hides draws no frames, and whoever waits for one waits for
+		// ever; nor may a busy machine be taken for one that hangs.
+		"--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding", "--disable-background-timer-throttling",
+		"--disable-hang-monitor", "--disable-gpu-watchdog", "--user-data-dir="+profile, "about:blank")
 	b.cmd.ExtraFiles = []*os.File{fromUs, fromIt} // 3 and 4, as the browser wants them
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -202,6 +206,8 @@ func (b *browser) open(t *testing.T, url string, width, height int, scheme strin
 	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
 		p.do(domain+".enable", nil, nil)
 	}
+	p.do("Page.bringToFront", nil, nil)
+	p.do("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}, nil) // it is in sight, whatever is in front
 	p.do("Performance.enable", map[string]any{"timeDomain": "threadTicks"}, nil)
 	p.size(width, height)
 	p.do("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{
