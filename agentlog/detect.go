@@ -65,8 +65,7 @@ func detectDocument(raw []byte, at jsonspan.Span) (Format, bool) {
 // A Detector adds up what the lines of a file tell, for those who read it line by line.
 // The zero value is ready. It is not for use by several goroutines at once.
 type Detector struct {
-	rows   []row
-	scores []evidence
+	scores []evidence // of the table's rows
 	// Of the line before, to be used again.
 	members []jsonspan.Member
 	inner   nested
@@ -91,14 +90,13 @@ func (d *Detector) Line(line []byte) bool {
 }
 
 func (d *Detector) object(o object) bool {
-	if d.rows == nil {
-		d.rows = table
-		d.scores = make([]evidence, len(d.rows))
+	if d.scores == nil {
+		d.scores = make([]evidence, len(table))
 	}
 	d.inner = nested{}
 	o.last = &d.inner
 	some := false
-	for i, r := range d.rows {
+	for i, r := range table {
 		if r.line == nil {
 			continue
 		}
@@ -127,7 +125,7 @@ func (d *Detector) Format() (Format, bool) {
 	best, most := Auto, silent
 	for i, n := range d.scores {
 		if n > most {
-			best, most = d.rows[i].format, n
+			best, most = table[i].format, n
 		}
 	}
 	return best, best != Auto

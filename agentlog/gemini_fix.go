@@ -112,8 +112,7 @@ func (m *geminiMender) answerCall(f *Finding, at jsonspan.Span, call object) {
 	}
 	m.busy[at.Start] = true
 	for _, p := range geminiResults(call) {
-		o := objectAt(p, jsonspan.Span{Start: 0, End: len(p)})
-		if r := o.object("functionResponse"); len(r.members) > 0 {
+		if r := responseOf(p); len(r.members) > 0 {
 			if r.text("id") == id && r.text("name") == name {
 				return // it is there: the copies elsewhere go
 			}

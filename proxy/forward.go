@@ -34,7 +34,8 @@ type plain struct {
 // plain says how a request goes by [Handler.forward]; false: it has to go by the proxy of the
 // standard library.
 func (h *Handler) plain(r *http.Request, to target) (p plain, ok bool) {
-	if r.ContentLength <= 0 || r.ContentLength > h.maxBody() || len(r.TransferEncoding) > 0 || r.Trailer != nil || r.Header["Upgrade"] != nil || r.Header["Te"] != nil {
+	p = plain{by: h.transport(to), to: to}
+	if r.ContentLength <= 0 || r.ContentLength > p.by.maxBody() || len(r.TransferEncoding) > 0 || r.Trailer != nil || r.Header["Upgrade"] != nil || r.Header["Te"] != nil {
 		return p, false
 	}
 	for _, v := range r.Header["Connection"] {
@@ -42,16 +43,9 @@ func (h *Handler) plain(r *http.Request, to target) (p plain, ok bool) {
 			return p, false
 		}
 	}
-	p = plain{by: h.transport(to), to: to, url: to.upstream.address(to.path, r.URL)}
+	p.url = to.upstream.address(to.path, r.URL)
 	p.dialect, p.model, p.counted = looksAt(r, p.url)
 	return p, p.dialect != wire.Auto && !p.by.Policy.Off
-}
-
-func (h *Handler) maxBody() int64 {
-	if h.conf.MaxBody == 0 {
-		return defaultMaxBody
-	}
-	return h.conf.MaxBody
 }
 
 // forward sends a plain request on, and its reply back. It does what [httputil.ReverseProxy]

@@ -199,8 +199,7 @@ func (a *elementwise) Append(dst []byte, e Event) []byte {
 		return append(dst, e.Raw...)
 	}
 	a.opened = true
-	// What is no list passes as it is.
-	if len(first) > 0 && (first[0] == lead || first[0] != '[' && first[0] != ',') {
+	if len(first) > 0 && first[0] == lead {
 		return append(dst, e.Raw...)
 	}
 	return append(append(append(dst, lead), e.Data...), '\n')
