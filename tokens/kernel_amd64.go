@@ -2,12 +2,10 @@
 
 package tokens
 
-// useVBMI2 is a fact about the machine; only tests set it.
-var useVBMI2 = hasVBMI2()
+import "github.com/pare-llm/pare/internal/cpu"
 
-// hasVBMI2 reports whether the processor has AVX-512 with VBMI2, and BMI2, and the operating
-// system saves the wide registers.
-func hasVBMI2() bool
+// useVBMI2 is a fact about the machine; only tests set it.
+var useVBMI2 = cpu.VBMI2()
 
 // runVBMI2 adds up what the bytes of text add, 64 at a time, if last is the class of the
 // byte in front of them and, if escapes is set, escapes are read as what they stand for. It

@@ -13,37 +13,6 @@ DATA before<>+48(SB)/8, $0x363534333231302f
 DATA before<>+56(SB)/8, $0x3e3d3c3b3a393837
 GLOBL before<>(SB), RODATA|NOPTR, $64
 
-// func hasVBMI2() bool
-TEXT ·hasVBMI2(SB), NOSPLIT, $0-1
-	MOVB $0, ret+0(FP)
-	XORL AX, AX
-	CPUID
-	CMPL AX, $7
-	JLT  no
-	MOVL $1, AX
-	XORL CX, CX
-	CPUID
-	ANDL $0x08800000, CX // OSXSAVE and POPCNT
-	CMPL CX, $0x08800000
-	JNE  no
-	XORL CX, CX
-	XGETBV
-	ANDL $0xE6, AX       // the system saves XMM, YMM, ZMM and the masks
-	CMPL AX, $0xE6
-	JNE  no
-	MOVL $7, AX
-	XORL CX, CX
-	CPUID
-	ANDL $0x40010100, BX // BMI2, AVX-512 F and BW
-	CMPL BX, $0x40010100
-	JNE  no
-	ANDL $0x42, CX       // VBMI and VBMI2
-	CMPL CX, $0x42
-	JNE  no
-	MOVB $1, ret+0(FP)
-no:
-	RET
-
 // func runVBMI2(l *lanes, text []byte, last uint8, escapes bool) (n int, sum uint64, lastNext uint8)
 //
 // AX offset, DX length, R8 whether the byte at AX is escaped, R9 backslashes count.

@@ -27,6 +27,7 @@ type floor struct {
 // floors is the plan of the house; docs/architecture.md has the picture.
 var floors = map[string]floor{
 	"internal/jsonspan":   {0, nil, "scans bytes and knows nothing above them"},
+	"internal/cpu":        {0, nil, "asks the processor and knows nobody who uses it"},
 	"internal/benchdata":  {0, nil, "makes bodies for benchmarks"},
 	"internal/house":      {0, nil, "tests only"},
 	"internal/atomicfile": {0, nil, "writes files for every floor"},
@@ -74,15 +75,17 @@ var floors = map[string]floor{
 // may import of the house.
 var below = map[string][]string{
 	"transcript":        {},
-	"internal/jsonspan": {},
-	"tokens":            {},
+	"internal/cpu":      {},
+	"internal/jsonspan": {"internal/cpu"},
+	"tokens":            {"internal/cpu"},
 	"archive":           {"internal/jsonspan"},
 	"internal/oracle":   {},
 }
 
 // parts lists, for packages that are made of several, those of their own floor.
 var parts = map[string][]string{
-	"": {"internal/ladder"},
+	"":                  {"internal/ladder"},
+	"internal/jsonspan": {"internal/cpu"},
 }
 
 type pkg struct {

@@ -2,12 +2,14 @@
 
 package jsonspan
 
+import "github.com/pare-llm/pare/internal/cpu"
+
 //lint:file-ignore U1000 the tables are read by the assembly
 
 // useAVX2 and useAVX512 are facts about the machine; only tests set them.
 var (
-	useAVX2   = hasAVX2()
-	useAVX512 = useAVX2 && hasAVX512()
+	useAVX2   = cpu.AVX2()
+	useAVX512 = useAVX2 && cpu.AVX512()
 )
 
 // structuralRun moves from i, inside a string, towards its closing quote, and
@@ -47,14 +49,6 @@ func blockMasks(b *[64]byte) (quote, slash, unusual uint64) { return masks(b) }
 
 //go:noescape
 func quotesAVX2(data []byte, from, to int, dst []uint32, escaped, inside uint64, strict bool) (next, n int, escapedNext, insideNext uint64, odd bool)
-
-// hasAVX2 reports whether the processor has AVX2, BMI1 and PCLMULQDQ and the operating
-// system saves the wide registers.
-func hasAVX2() bool
-
-// hasAVX512 reports, of a processor that has AVX2, whether it has AVX-512 F and BW, and the
-// operating system saves the widest registers.
-func hasAVX512() bool
 
 // structuralAVX2 and strictAVX2 read blocks of 64 bytes while whole ones are left.
 //

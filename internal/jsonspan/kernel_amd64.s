@@ -42,52 +42,6 @@
 	SHRQ  $63, R11         \
 	MOVQ  R11, CX
 
-// func hasAVX2() bool
-TEXT ·hasAVX2(SB), NOSPLIT, $0-1
-	MOVB $0, ret+0(FP)
-	XORL AX, AX
-	CPUID
-	CMPL AX, $7
-	JLT  no
-	MOVL $1, AX
-	XORL CX, CX
-	CPUID
-	ANDL $0x18000002, CX // OSXSAVE, AVX and the product without carry
-	CMPL CX, $0x18000002
-	JNE  no
-	XORL CX, CX
-	XGETBV
-	ANDL $6, AX          // the system saves XMM and YMM
-	CMPL AX, $6
-	JNE  no
-	MOVL $7, AX
-	XORL CX, CX
-	CPUID
-	ANDL $0x28, BX       // AVX2 and BMI1
-	CMPL BX, $0x28
-	JNE  no
-	MOVB $1, ret+0(FP)
-no:
-	RET
-
-// func hasAVX512() bool
-TEXT ·hasAVX512(SB), NOSPLIT, $0-1
-	MOVB $0, ret+0(FP)
-	XORL CX, CX
-	XGETBV
-	ANDL $0xE6, AX       // the system saves XMM, YMM, ZMM and the masks
-	CMPL AX, $0xE6
-	JNE  no
-	MOVL $7, AX
-	XORL CX, CX
-	CPUID
-	ANDL $0x40010000, BX // AVX-512 F and BW
-	CMPL BX, $0x40010000
-	JNE  no
-	MOVB $1, ret+0(FP)
-no:
-	RET
-
 // func structuralAVX2(data []byte, i int) int
 TEXT ·structuralAVX2(SB), NOSPLIT, $0-40
 	MOVQ data_base+0(FP), SI
