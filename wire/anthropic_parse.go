@@ -78,7 +78,7 @@ func (anthropic) element(p *parser) {
 		p.extra[i] |= emptyList
 	}
 	p.tieThinking(i)
-	p.endMessage(jsonspan.Span{Start: start, End: p.Offset()}, p.speaks(i))
+	p.endMessage(p.since(start), p.speaks(i))
 }
 
 // anthropicContent reads the content of message i.
@@ -89,17 +89,13 @@ func (p *parser) anthropicContent(i int) field {
 	start := p.Offset()
 	p.Enter()
 	for j := 0; p.Element(); j++ {
-		k := p.Peek()
-		if k != jsonspan.Object {
-			at := p.Offset()
-			p.value()
-			p.block(transcript.Block{Kind: transcript.Other, Span: transcript.Span{Start: at, End: p.Offset()}}, place{inContent, int32(j)})
-			p.noteBlock(wrongType, "", "expected an object, found "+k.String())
-			continue
+		if p.Peek() == jsonspan.Object { // a block is worth an inlined look
+			p.anthropicBlock(j)
+		} else {
+			p.stray(place{inContent, int32(j)})
 		}
-		p.anthropicBlock(j)
 	}
-	return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}
+	return field{jsonspan.Array, p.since(start)}
 }
 
 // blockFields are the members of a content block that rules look at.
@@ -184,7 +180,7 @@ func (p *parser) anthropicBlock(j int) {
 			f.others = append(f.others, other{string(k), p.value().isNull()})
 		}
 	}
-	p.addAnthropicBlock(j, transcript.Span{Start: start, End: p.Offset()}, &f)
+	p.addAnthropicBlock(j, tspan(p.since(start)), &f)
 }
 
 // known lists the members of the block types whose null fillers are refused.
@@ -239,7 +235,7 @@ func (p *parser) addAnthropicBlock(j int, span transcript.Span, f *blockFields) 
 		p.callNotes(f, b.CallID)
 	case t == "tool_result":
 		b.CallID = p.text(f.useID)
-		b.Failed = f.isError.kind == jsonspan.Bool && p.raw[f.isError.span.Start] == 't'
+		b.Failed = p.isTrue(f.isError)
 		add(transcript.Result, f.content)
 		p.resultNotes(f, b.CallID, b.Failed)
 	case t == "server_tool_use", t == "mcp_tool_use":

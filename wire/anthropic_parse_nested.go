@@ -9,11 +9,7 @@ import (
 
 // readTool reads the tool of an addition or removal: its name, or its definition.
 func (p *parser) readTool(f *blockFields) {
-	if p.Peek() != jsonspan.Object {
-		p.Skip()
-		return
-	}
-	for k := range p.members {
+	for k := range p.object {
 		switch string(k) {
 		case "name":
 			f.tool = p.value()
@@ -29,11 +25,7 @@ func (p *parser) readTool(f *blockFields) {
 }
 
 func (p *parser) readCaller(f *blockFields) {
-	if p.Peek() != jsonspan.Object {
-		p.Skip()
-		return
-	}
-	for k := range p.members {
+	for k := range p.object {
 		switch string(k) {
 		case "tool_id":
 			f.caller = p.value()
@@ -47,8 +39,7 @@ func (p *parser) readCaller(f *blockFields) {
 
 // readCitations reports whether citations.enabled is true.
 func (p *parser) readCitations() bool {
-	f := p.member("enabled")
-	return f.kind == jsonspan.Bool && p.raw[f.span.Start] == 't'
+	return p.isTrue(p.member("enabled"))
 }
 
 // resultParts are the block types that a tool result may hold.
@@ -65,21 +56,20 @@ func (p *parser) nestedContent(n *nested) field {
 		for i := 0; p.Element(); i++ {
 			p.nestedItem(n, i)
 		}
-		return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}
+		return field{jsonspan.Array, p.since(start)}
 	case jsonspan.Object:
 		for k := range p.members {
-			if string(k) != "tool_references" || p.Peek() != jsonspan.Array {
+			if string(k) != "tool_references" {
 				p.Skip()
 				continue
 			}
-			p.Enter()
-			for i := 0; p.Element(); i++ {
+			for i := range p.elements {
 				if name := p.member("tool_name"); name.kind == jsonspan.String {
 					n.refs = append(n.refs, nestedRef{"content.tool_references." + strconv.Itoa(i), p.text(name)})
 				}
 			}
 		}
-		return field{jsonspan.Object, jsonspan.Span{Start: start, End: p.Offset()}}
+		return field{jsonspan.Object, p.since(start)}
 	}
 	return p.value()
 }

@@ -35,44 +35,21 @@ func (bedrock) element(p *parser) {
 			role = p.value()
 		case "content":
 			p.dropBlocks(i)
-			content = p.bedrockContent()
+			content = p.parts(inContent, (*parser).bedrockBlock)
 		default:
 			p.Skip()
 		}
 	}
 	p.closeRole(i, role)
-	m := &p.messages[i]
-	m.Turn = p.turnOf(m.Role)
-	p.frame[i].content = content.whole()
-	switch {
-	case content.absent(), content.kind == jsonspan.Array && m.First == transcript.BlockID(len(p.blocks)):
-		p.extra[i] |= emptyList
-	case content.kind != jsonspan.Array:
-		p.note(wrongType, -1, "content", "expected a list, found "+content.kind.String())
-	}
+	p.closeList(i, content, "content")
 	p.tieThinking(i)
-	p.endMessage(jsonspan.Span{Start: start, End: p.Offset()}, p.speaks(i))
-}
-
-func (p *parser) bedrockContent() field {
-	if p.Peek() != jsonspan.Array {
-		return p.value()
-	}
-	start := p.Offset()
-	p.Enter()
-	for j := 0; p.Element(); j++ {
-		p.bedrockBlock(j)
-	}
-	return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}
+	p.endMessage(p.since(start), p.speaks(i))
 }
 
 // bedrockBlock reads one block. It is what its member is called.
-func (p *parser) bedrockBlock(j int) {
-	k, at, w := p.Peek(), p.Offset(), place{inContent, int32(j)}
-	if k != jsonspan.Object {
-		p.value()
-		p.block(transcript.Block{Kind: transcript.Other, Span: transcript.Span{Start: at, End: p.Offset()}}, w)
-		p.noteBlock(wrongType, "", "expected an object, found "+k.String())
+func (p *parser) bedrockBlock(w place) {
+	at := p.Offset()
+	if p.stray(w) {
 		return
 	}
 	b := transcript.Block{}
@@ -81,10 +58,7 @@ func (p *parser) bedrockBlock(j int) {
 		switch string(k) {
 		case "text":
 			f := p.value()
-			b.Kind = transcript.Text
-			if f.kind == jsonspan.String {
-				b.Body = tspan(f.span)
-			}
+			b.Kind, b.Body = transcript.Text, textBody(f, b.Body)
 			notes = func() { p.bedrockText(f) }
 		case "toolUse":
 			notes = p.bedrockUse(&b)
@@ -109,7 +83,7 @@ func (p *parser) bedrockBlock(j int) {
 			p.Skip()
 		}
 	}
-	b.Span = transcript.Span{Start: at, End: p.Offset()}
+	b.Span = tspan(p.since(at))
 	p.block(b, w)
 	if notes != nil {
 		notes()
@@ -276,17 +250,13 @@ func (p *parser) bedrockResultContent() (f field, items, notObject int) {
 			notObject++
 		}
 	}
-	return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}, items, notObject
+	return field{jsonspan.Array, p.since(start)}, items, notObject
 }
 
 // bedrockReasoning reads reasoning and returns what to note about it.
 func (p *parser) bedrockReasoning() func() {
-	if p.Peek() != jsonspan.Object {
-		p.Skip()
-		return nil
-	}
 	unsigned := false
-	for k := range p.members {
+	for k := range p.object {
 		if string(k) != "reasoningText" {
 			p.Skip()
 			continue

@@ -85,7 +85,7 @@ func (chat) element(p *parser) {
 		}
 	}
 	p.closeRole(i, f.role)
-	p.closeChat(i, jsonspan.Span{Start: start, End: p.Offset()}, &f)
+	p.closeChat(i, p.since(start), &f)
 }
 
 // forget drops the blocks of message i that an earlier member of the same name
@@ -175,7 +175,7 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 	if f.callItems > 0 && f.content.kind == jsonspan.String && !f.content.empty() {
 		p.note(contentBesideCalls, -1, "", "")
 	}
-	if f.prefix.kind == jsonspan.Bool && p.raw[f.prefix.span.Start] == 't' {
+	if p.isTrue(f.prefix) {
 		p.extra[i] |= wantsPrefix
 	}
 	if f.legacyCall {
@@ -273,31 +273,16 @@ func alphanumeric(s string) bool {
 }
 
 // chatContent reads content: a string, null or a list of parts.
-func (p *parser) chatContent() field {
-	if p.Peek() != jsonspan.Array {
-		return p.value()
-	}
-	start := p.Offset()
-	p.Enter()
-	for j := 0; p.Element(); j++ {
-		p.chatPart(j)
-	}
-	return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}
-}
+func (p *parser) chatContent() field { return p.parts(inContent, (*parser).chatPart) }
 
-func (p *parser) chatPart(j int) {
-	w := place{inContent, int32(j)}
-	typ, text, span, ok := p.typedPart(w)
+func (p *parser) chatPart(w place) {
+	t, text, b, ok := p.typedPart(w)
 	if !ok {
 		return
 	}
-	b := transcript.Block{Span: span, Body: span}
-	switch t := p.symbol(typ); t {
+	switch t {
 	case "text", "refusal":
-		b.Kind = transcript.Text
-		if text.kind == jsonspan.String {
-			b.Body = tspan(text.span)
-		}
+		b.Kind, b.Body = transcript.Text, textBody(text, b.Span)
 		p.block(b, w)
 		p.wantString(&text, len(p.blocks)-1, "text")
 	case "image_url", "image", "input_audio", "file", "document_url", "video_url":
@@ -330,16 +315,12 @@ func (p *parser) chatCalls(f *chatFields) field {
 		f.callItems++
 		p.chatCall(j)
 	}
-	return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}
+	return field{jsonspan.Array, p.since(start)}
 }
 
 func (p *parser) chatCall(j int) {
-	k, w := p.Peek(), place{inCalls, int32(j)}
-	at := p.Offset()
-	if k != jsonspan.Object {
-		p.value()
-		p.block(transcript.Block{Kind: transcript.Other, Span: transcript.Span{Start: at, End: p.Offset()}}, w)
-		p.noteBlock(wrongType, "", "expected an object, found "+k.String())
+	w, at := place{inCalls, int32(j)}, p.Offset()
+	if p.stray(w) {
 		return
 	}
 	var id, typ, name, args field
@@ -355,7 +336,7 @@ func (p *parser) chatCall(j int) {
 			p.Skip()
 		}
 	}
-	span := transcript.Span{Start: at, End: p.Offset()}
+	span := tspan(p.since(at))
 	b := transcript.Block{Kind: transcript.Call, Span: span, Body: span, CallID: p.text(id), Tool: p.text(name)}
 	if args.given() {
 		b.Body = tspan(args.span)
@@ -386,11 +367,7 @@ func (p *parser) chatCall(j int) {
 
 // chatFunction reads the function of a call.
 func (p *parser) chatFunction() (name, args field) {
-	if p.Peek() != jsonspan.Object {
-		p.Skip()
-		return
-	}
-	for k := range p.members {
+	for k := range p.object {
 		switch string(k) {
 		case "name":
 			name = p.value()
@@ -411,7 +388,7 @@ func (p *parser) chatFunctionCall() bool {
 	}
 	at := p.Offset()
 	name, args := p.chatFunction()
-	span := transcript.Span{Start: at, End: p.Offset()}
+	span := tspan(p.since(at))
 	b := transcript.Block{Kind: transcript.Call, Family: legacyFamily, Span: span, Body: span, Tool: p.text(name)}
 	if args.given() {
 		b.Body = tspan(args.span)

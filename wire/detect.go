@@ -165,12 +165,7 @@ func (p *parser) detectSystem() Dialect {
 		return Anthropic
 	}
 	d := Auto
-	p.Enter()
-	for p.Element() {
-		if p.Peek() != jsonspan.Object {
-			p.Skip()
-			continue
-		}
+	for range p.objects {
 		typed := false
 		for k := range p.members {
 			typed = typed || string(k) == "type"
@@ -185,17 +180,8 @@ func (p *parser) detectSystem() Dialect {
 
 // detectTools looks for the member that holds a tool's schema.
 func (p *parser) detectTools() Dialect {
-	if p.Peek() != jsonspan.Array {
-		p.Skip()
-		return Auto
-	}
 	d := Auto
-	p.Enter()
-	for p.Element() {
-		if p.Peek() != jsonspan.Object {
-			p.Skip()
-			continue
-		}
+	for range p.objects {
 		for k := range p.members {
 			if t := toolTells[string(k)]; t != Auto {
 				d = t

@@ -77,18 +77,24 @@ func (c *checker) mixedParts(m transcript.Message) {
 	}
 }
 
-// signatures checks the steps since the user spoke last: the first call of each
-// must be signed.
-func (c *checker) signatures(turns []turnSpan) {
-	if !c.wants(thoughtSignatureMissing) {
-		return
-	}
+// signedBlocks are the blocks that carry a signature; the parser notes them.
+func (c *checker) signedBlocks() map[transcript.BlockID]bool {
 	signed := make(map[transcript.BlockID]bool)
 	for _, n := range c.notes {
 		if n.fault == thoughtSignatureMissing {
 			signed[transcript.BlockID(n.block)] = true
 		}
 	}
+	return signed
+}
+
+// signatures checks the steps since the user spoke last: the first call of each
+// must be signed.
+func (c *checker) signatures(turns []turnSpan) {
+	if !c.wants(thoughtSignatureMissing) {
+		return
+	}
+	signed := c.signedBlocks()
 	from := 0
 	for i, t := range turns {
 		if t.role == transcript.User && t.facts&hasResults == 0 {

@@ -37,7 +37,7 @@ func (gemini) element(p *parser) {
 			role = p.value()
 		case "parts":
 			p.dropBlocks(i)
-			parts = p.geminiParts()
+			parts = p.parts(inParts, (*parser).geminiPart)
 		default:
 			p.Skip()
 		}
@@ -45,17 +45,9 @@ func (gemini) element(p *parser) {
 	if !role.absent() && !role.empty() { // a missing role means the user
 		p.closeRole(i, role)
 	}
-	m := &p.messages[i]
-	m.Turn = p.turnOf(m.Role)
-	p.frame[i].content = parts.whole()
-	switch {
-	case parts.absent(), parts.kind == jsonspan.Array && m.First == transcript.BlockID(len(p.blocks)):
-		p.extra[i] |= emptyList
-	case parts.kind != jsonspan.Array:
-		p.note(wrongType, -1, "parts", "expected a list, found "+parts.kind.String())
-	}
+	p.closeList(i, parts, "parts")
 	p.tieSignature(i)
-	p.endMessage(jsonspan.Span{Start: start, End: p.Offset()}, p.speaks(i))
+	p.endMessage(p.since(start), p.speaks(i))
 }
 
 // tieSignature makes the calls of a step need the first one, which carries the
@@ -74,18 +66,6 @@ func (p *parser) tieSignature(i int) {
 	}
 }
 
-func (p *parser) geminiParts() field {
-	if p.Peek() != jsonspan.Array {
-		return p.value()
-	}
-	start := p.Offset()
-	p.Enter()
-	for j := 0; p.Element(); j++ {
-		p.geminiPart(j)
-	}
-	return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}
-}
-
 // partFields are the members of a part that rules look at.
 type partFields struct {
 	text, signature    field
@@ -99,19 +79,16 @@ type partFields struct {
 	more               bool // a response that goes on in another one
 }
 
-func (p *parser) geminiPart(j int) {
-	k, at, w := p.Peek(), p.Offset(), place{inParts, int32(j)}
-	if k != jsonspan.Object {
-		p.value()
-		p.block(transcript.Block{Kind: transcript.Other, Span: transcript.Span{Start: at, End: p.Offset()}}, w)
-		p.noteBlock(wrongType, "", "expected an object, found "+k.String())
+func (p *parser) geminiPart(w place) {
+	at := p.Offset()
+	if p.stray(w) {
 		return
 	}
 	var f partFields
 	for k := range p.members {
 		p.geminiField(string(k), &f)
 	}
-	span := transcript.Span{Start: at, End: p.Offset()}
+	span := tspan(p.since(at))
 	b := transcript.Block{Kind: f.kind, Span: span, Body: span, CallID: p.text(f.id), Tool: p.text(f.name), Failed: f.failed && f.response, Continues: f.more && f.response}
 	if f.body.given() {
 		b.Body = tspan(f.body.span)
@@ -121,9 +98,7 @@ func (p *parser) geminiPart(j int) {
 		if f.thought {
 			b.Kind = transcript.Thinking
 		}
-		if f.text.kind == jsonspan.String {
-			b.Body = tspan(f.text.span)
-		}
+		b.Body = textBody(f.text, b.Body)
 	}
 	p.block(b, w)
 	p.partNotes(&f)
@@ -139,8 +114,7 @@ func (p *parser) geminiField(name string, f *partFields) {
 	case "text":
 		f.text = p.value()
 	case "thought":
-		v := p.value()
-		f.thought = v.kind == jsonspan.Bool && p.raw[v.span.Start] == 't'
+		f.thought = p.isTrue(p.value())
 	case "thoughtSignature", "thought_signature":
 		f.signature = p.value()
 	case "functionCall", "function_call":
@@ -174,19 +148,14 @@ func (p *parser) geminiField(name string, f *partFields) {
 
 // geminiFunction reads a call or a response.
 func (p *parser) geminiFunction(f *partFields, body string) {
-	if p.Peek() != jsonspan.Object {
-		p.Skip()
-		return
-	}
-	for k := range p.members {
+	for k := range p.object {
 		switch string(k) {
 		case "id":
 			f.id = p.value()
 		case "name":
 			f.name = p.value()
 		case "willContinue", "will_continue":
-			v := p.value()
-			f.more = v.kind == jsonspan.Bool && p.raw[v.span.Start] == 't'
+			f.more = p.isTrue(p.value())
 		case body:
 			f.body, f.failed = p.geminiBody(body)
 		default:
@@ -200,10 +169,7 @@ func (p *parser) geminiBody(name string) (f field, failed bool) {
 	if name != "response" || p.Peek() != jsonspan.Object {
 		return p.value(), false
 	}
-	start := p.Offset()
-	e := p.member("error")
-	failed = e.given() && !noError(p.raw[e.whole().Start:e.whole().End])
-	return field{jsonspan.Object, jsonspan.Span{Start: start, End: p.Offset()}}, failed
+	return p.outcome()
 }
 
 func (p *parser) partNotes(f *partFields) {

@@ -61,12 +61,7 @@ func (p *parser) headField(name []byte) {
 
 // strings reads a list of strings; anything else in it is passed over.
 func (p *parser) strings(dst *[]string) {
-	if p.Peek() != jsonspan.Array {
-		p.Skip()
-		return
-	}
-	p.Enter()
-	for p.Element() {
+	for range p.elements {
 		if f := p.value(); f.kind == jsonspan.String {
 			*dst = append(*dst, p.text(f))
 		}
@@ -79,16 +74,7 @@ func (p *parser) tools() {
 	if clear(p.head.tools); p.head.tools == nil {
 		p.head.tools = make(map[string]bool)
 	}
-	if p.Peek() != jsonspan.Array {
-		p.Skip()
-		return
-	}
-	p.Enter()
-	for p.Element() {
-		if p.Peek() != jsonspan.Object {
-			p.Skip()
-			continue
-		}
+	for range p.objects {
 		deferred, name := false, ""
 		for k := range p.members {
 			switch string(k) {
@@ -101,8 +87,7 @@ func (p *parser) tools() {
 					}
 				}
 			case "defer_loading":
-				f := p.value()
-				deferred = f.kind == jsonspan.Bool && p.raw[f.span.Start] == 't'
+				deferred = p.isTrue(p.value())
 			case "cache_control":
 				p.headMark()
 			default:
@@ -135,12 +120,11 @@ func (p *parser) toolConfig() {
 		return
 	}
 	for k := range p.members {
-		if string(k) != "tools" || p.Peek() != jsonspan.Array {
+		if string(k) != "tools" {
 			p.Skip()
 			continue
 		}
-		p.Enter()
-		for p.Element() {
+		for range p.elements {
 			p.bedrockTool()
 		}
 	}
@@ -148,11 +132,7 @@ func (p *parser) toolConfig() {
 
 // bedrockTool reads a declared tool, or a cache mark among them.
 func (p *parser) bedrockTool() {
-	if p.Peek() != jsonspan.Object {
-		p.Skip()
-		return
-	}
-	for k := range p.members {
+	for k := range p.object {
 		if string(k) == "cachePoint" {
 			p.head.cacheMarks++
 			p.Skip()
@@ -169,16 +149,7 @@ func (p *parser) bedrockTool() {
 
 // system reads the top-level system prompt for its cache marks.
 func (p *parser) system() {
-	if p.Peek() != jsonspan.Array {
-		p.Skip()
-		return
-	}
-	p.Enter()
-	for p.Element() {
-		if p.Peek() != jsonspan.Object {
-			p.Skip()
-			continue
-		}
+	for range p.objects {
 		for k := range p.members {
 			switch string(k) {
 			case "cache_control":
@@ -195,11 +166,7 @@ func (p *parser) system() {
 
 // thinking reads thinking.type, and block_binding, which needs a header.
 func (p *parser) thinking() {
-	if p.Peek() != jsonspan.Object {
-		p.Skip()
-		return
-	}
-	for k := range p.members {
+	for k := range p.object {
 		switch string(k) {
 		case "type":
 			p.head.thinking = p.text(p.value())
@@ -213,11 +180,7 @@ func (p *parser) thinking() {
 
 // additionalFields looks for thinking among what Bedrock hands on to the model.
 func (p *parser) additionalFields() {
-	if p.Peek() != jsonspan.Object {
-		p.Skip()
-		return
-	}
-	for k := range p.members {
+	for k := range p.object {
 		if string(k) == "thinking" || string(k) == "reasoning_config" {
 			p.thinking()
 			continue
@@ -234,38 +197,17 @@ func (p *parser) contextManagement() {
 	}
 	p.head.contextEdits = true
 	for k := range p.members {
-		if string(k) != "edits" || p.Peek() != jsonspan.Array {
+		if string(k) != "edits" {
 			p.Skip()
 			continue
 		}
-		p.Enter()
-		for i := 0; p.Element(); i++ {
+		for i := range p.elements {
 			typ := p.member("type")
 			if i > 0 && p.is(typ, "clear_thinking_20251015") {
 				p.noteHead(contextEditOrder, "context_management.edits."+strconv.Itoa(i), "")
 			}
 			p.head.thresholdEdit = p.head.thresholdEdit || p.is(typ, "compact_20260112")
 		}
-	}
-}
-
-// member reads the next value and returns one of its members, if it is an object.
-func (p *parser) member(name string) (f field) {
-	if p.Peek() != jsonspan.Object {
-		p.Skip()
-		return f
-	}
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok {
-			return f
-		}
-		if string(k) == name {
-			f = p.value()
-			continue
-		}
-		p.Skip()
 	}
 }
 

@@ -48,12 +48,7 @@ func (c *checker) signedThoughts(turns []turnSpan) {
 	if !c.wants(thoughtSignatureMissing) {
 		return
 	}
-	signed := make(map[transcript.BlockID]bool)
-	for _, n := range c.notes {
-		if n.fault == thoughtSignatureMissing {
-			signed[transcript.BlockID(n.block)] = true
-		}
-	}
+	signed := c.signedBlocks()
 	from := 0
 	for i, t := range turns {
 		if t.role == transcript.User {

@@ -70,9 +70,10 @@ const serverFamily = 32
 
 // stepFields are the members of a step, or of a part of one, that rules look at.
 type stepFields struct {
-	typ, role, id, callID, name, args, result, isError, signature, text, content field
-	failed                                                                       bool // the result says so
-	items                                                                        bool // the result is a list of parts
+	itemHead
+	args, result, isError, signature, text, content field
+	failed                                          bool // the result says so
+	items                                           bool // the result is a list of parts
 }
 
 // element reads one step, one part of what the user says, or a turn as the API took it
@@ -90,7 +91,7 @@ func (interactions) element(p *parser) {
 		}
 		p.stepField(string(k), &f)
 	}
-	span := jsonspan.Span{Start: start, End: p.Offset()}
+	span := p.since(start)
 	switch t := p.symbol(f.typ); {
 	case t == "user_input":
 		p.closeStep(i, span, transcript.User, &f)
@@ -106,17 +107,10 @@ func (interactions) element(p *parser) {
 
 // stepField reads one member of a step or of a part.
 func (p *parser) stepField(name string, f *stepFields) {
+	if p.itemHead(name, &f.itemHead) {
+		return
+	}
 	switch name {
-	case "type":
-		f.typ = p.value()
-	case "role":
-		f.role = p.value()
-	case "id":
-		f.id = p.value()
-	case "call_id":
-		f.callID = p.value()
-	case "name":
-		f.name = p.value()
 	case "arguments":
 		f.args = p.value()
 	case "is_error":
@@ -137,10 +131,7 @@ func (p *parser) stepResult(f *stepFields) {
 	f.failed, f.items = false, false
 	switch p.Peek() {
 	case jsonspan.Object:
-		start := p.Offset()
-		e := p.member("error")
-		f.failed = e.given() && !noError(p.raw[e.whole().Start:e.whole().End])
-		f.result = field{jsonspan.Object, jsonspan.Span{Start: start, End: p.Offset()}}
+		f.result, f.failed = p.outcome()
 	case jsonspan.Array:
 		start := p.Offset()
 		f.items = true
@@ -150,7 +141,7 @@ func (p *parser) stepResult(f *stepFields) {
 				f.items = false
 			}
 		}
-		f.result = field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}
+		f.result = field{jsonspan.Array, p.since(start)}
 	default:
 		f.result = p.value()
 	}
@@ -158,36 +149,25 @@ func (p *parser) stepResult(f *stepFields) {
 
 // stepContent reads the content of a step: a list of parts, one part, or a string.
 func (p *parser) stepContent() field {
-	switch p.Peek() {
-	case jsonspan.Object:
-		start := p.Offset()
-		p.stepPart(place{in: inString})
-		return field{jsonspan.Object, jsonspan.Span{Start: start, End: p.Offset()}}
-	case jsonspan.Array:
-		start := p.Offset()
-		p.Enter()
-		for j := 0; p.Element(); j++ {
-			p.stepPart(place{inContent, int32(j)})
-		}
-		return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}
+	if p.Peek() != jsonspan.Object {
+		return p.parts(inContent, (*parser).stepPart)
 	}
-	return p.value()
+	start := p.Offset()
+	p.stepPart(place{in: inString})
+	return field{jsonspan.Object, p.since(start)}
 }
 
 // stepPart reads one part of a step's content. In turns these were all that steps are now.
 func (p *parser) stepPart(w place) {
-	k, at := p.Peek(), p.Offset()
-	if k != jsonspan.Object {
-		p.value()
-		p.block(transcript.Block{Kind: transcript.Other, Span: transcript.Span{Start: at, End: p.Offset()}}, w)
-		p.noteBlock(wrongType, "", "expected an object, found "+k.String())
+	at := p.Offset()
+	if p.stray(w) {
 		return
 	}
 	var f stepFields
 	for k := range p.members {
 		p.stepField(string(k), &f)
 	}
-	p.stepBlock(jsonspan.Span{Start: at, End: p.Offset()}, p.symbol(f.typ), &f, w)
+	p.stepBlock(p.since(at), p.symbol(f.typ), &f, w)
 }
 
 // stepBlock files a step, or a part, that is one block.
@@ -203,10 +183,10 @@ func (p *parser) stepBlock(span jsonspan.Span, t string, f *stepFields, w place)
 		}
 	case transcript.Result:
 		b.CallID, b.Tool, body = p.first(f.callID, f.id), p.text(f.name), f.result
-		b.Failed = f.failed || f.isError.kind == jsonspan.Bool && p.raw[f.isError.span.Start] == 't'
+		b.Failed = f.failed || p.isTrue(f.isError)
 	case transcript.ServerResult:
 		b.CallID, b.Tool = p.text(f.callID), p.text(f.name)
-		b.Failed = f.isError.kind == jsonspan.Bool && p.raw[f.isError.span.Start] == 't'
+		b.Failed = p.isTrue(f.isError)
 	case transcript.Text:
 		if f.text.kind == jsonspan.String {
 			body = f.text

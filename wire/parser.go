@@ -114,18 +114,6 @@ func (p *parser) nextKey(more bool) ([]byte, bool) {
 	return p.key()
 }
 
-// members enters the object that comes next and yields its keys; the body of the
-// loop reads the value of each.
-func (p *parser) members(yield func(key []byte) bool) {
-	p.Enter()
-	for {
-		k, ok := p.key()
-		if !ok || !yield(k) {
-			return
-		}
-	}
-}
-
 // is reports whether f is the string word.
 func (p *parser) is(f field, word string) bool {
 	if f.kind != jsonspan.String {

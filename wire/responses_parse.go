@@ -75,9 +75,10 @@ var itemTypes = map[string]itemType{
 
 // itemFields are the members of an item that rules look at.
 type itemFields struct {
-	typ, role, id, callID, approval, name, args, output, content, summary, encrypted, execution, checks, acknowledged field
-	plain                                                                                                             bool // content holds something
-	tools                                                                                                             []string
+	itemHead
+	approval, args, output, content, summary, encrypted, execution, checks, acknowledged field
+	plain                                                                                bool // content holds something
+	tools                                                                                []string
 }
 
 // element reads one item of OpenAI's Responses API.
@@ -91,7 +92,7 @@ func (responses) element(p *parser) {
 			p.Skip()
 		}
 	}
-	span := jsonspan.Span{Start: start, End: p.Offset()}
+	span := p.since(start)
 	t := p.symbol(f.typ)
 	if t == "" || t == "message" {
 		p.closeResponsesMessage(i, span, &f)
@@ -102,19 +103,12 @@ func (responses) element(p *parser) {
 
 // responsesField reads one member, or returns false if nobody asks for it.
 func (p *parser) responsesField(name string, f *itemFields, i int) bool {
+	if p.itemHead(name, &f.itemHead) {
+		return true
+	}
 	switch name {
-	case "type":
-		f.typ = p.value()
-	case "role":
-		f.role = p.value()
-	case "id":
-		f.id = p.value()
-	case "call_id":
-		f.callID = p.value()
 	case "approval_request_id":
 		f.approval = p.value()
-	case "name":
-		f.name = p.value()
 	case "arguments", "input", "code":
 		f.args = p.value()
 	case "output":
@@ -152,27 +146,23 @@ func (p *parser) responsesContent() (f field, plain bool) {
 		plain = true
 		p.responsesPart(j)
 	}
-	return field{jsonspan.Array, jsonspan.Span{Start: start, End: p.Offset()}}, plain
+	return field{jsonspan.Array, p.since(start)}, plain
 }
 
 func (p *parser) responsesPart(j int) {
 	w := place{inContent, int32(j)}
-	typ, text, span, ok := p.typedPart(w)
+	t, text, b, ok := p.typedPart(w)
 	if !ok {
 		return
 	}
-	b := transcript.Block{Span: span, Body: span}
-	switch t := p.symbol(typ); t {
+	switch t {
 	case "input_text", "output_text", "text", "refusal", "summary_text", "reasoning_text":
-		b.Kind = transcript.Text
-		if text.kind == jsonspan.String {
-			b.Body = tspan(text.span)
-		}
+		b.Kind, b.Body = transcript.Text, textBody(text, b.Span)
 	case "input_image", "input_file", "input_audio":
 		b.Kind = transcript.Media
 	}
 	p.block(b, w)
-	if t := p.symbol(typ); strings.HasPrefix(t, "input_") {
+	if strings.HasPrefix(t, "input_") {
 		p.noteBlock(partType, "", t)
 	}
 }
@@ -356,16 +346,7 @@ func (p *parser) itemNotes(t string, kind itemType, f *itemFields) {
 
 // toolNames reads a list of tools that were found, and those in name spaces.
 func (p *parser) toolNames() (names []string) {
-	if p.Peek() != jsonspan.Array {
-		p.Skip()
-		return nil
-	}
-	p.Enter()
-	for p.Element() {
-		if p.Peek() != jsonspan.Object {
-			p.Skip()
-			continue
-		}
+	for range p.objects {
 		for k := range p.members {
 			switch string(k) {
 			case "name":
