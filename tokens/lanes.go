@@ -83,9 +83,13 @@ func (p *pairs) runs(text []byte, escapes bool) uint64 {
 // after is what a byte adds behind one of a class.
 func (p *pairs) after(class uint8, c byte) uint64 { return uint64(p.table[class][classOf[c]]) }
 
-// one sums up character by character.
+// word is how far a word goes that is not ASCII: to call the kernel between its letters
+// takes longer than the word.
+const word = 24
+
+// one sums up character by character, and to the end of a word that is not ASCII.
 func (p *pairs) one(text []byte, most int, last uint8, escapes bool) (n int, sum uint64, lastNext uint8) {
-	for n < min(most, len(text)) {
+	for n < len(text) && (n < most || n < word && text[n] >= utf8.RuneSelf) {
 		c := text[n]
 		if c != '\\' || !escapes {
 			sum += p.after(last, c)
