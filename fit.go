@@ -193,6 +193,9 @@ func (f *fitting) decide(l *ladder.Ladder, p *Plan) (edits []blockEdit) {
 			} else {
 				d.Reasons = append(d.Reasons, why...)
 			}
+			if edits == nil {
+				edits = make([]blockEdit, 0, len(atoms)-a) // most atoms have one block to edit
+			}
 			edits = append(edits, blockEdit{wire.BlockEdit{Block: b, Text: l.Text(b)}, why[0]})
 		}
 	}

@@ -18,7 +18,13 @@ const (
 
 // size is how many bytes of a text a level leaves.
 func (v level) size() int {
-	return [...]int{atMost16K: 16 << 10, atMost4K: 4 << 10, atMost1K: 1 << 10}[v]
+	switch v {
+	case atMost16K:
+		return 16 << 10
+	case atMost4K:
+		return 4 << 10
+	}
+	return 1 << 10
 }
 
 // An op raises the level of one block.
@@ -47,12 +53,13 @@ type chain struct {
 	steps  []step
 	ops    []op
 	at     int // how many steps have been taken
+	queue  []transcript.AtomID
 }
 
 func newChain(t *transcript.Transcript) *chain {
 	c := &chain{t: t, level: make([]level, len(t.Blocks())), by: make([]Rung, len(t.Blocks())), left: make([]int, len(t.Messages()))}
-	for _, b := range t.Blocks() {
-		if b.Kind != transcript.Thinking {
+	for i := range t.Blocks() {
+		if b := &t.Blocks()[i]; b.Kind != transcript.Thinking {
 			c.left[b.Message]++
 		}
 	}
@@ -94,7 +101,7 @@ func (c *chain) opsOf(k int) int {
 
 // set gives a block a level.
 func (c *chain) set(b transcript.BlockID, to level, by Rung) {
-	if blk := c.t.Block(b); blk.Kind != transcript.Thinking && (c.level[b] == isGone) != (to == isGone) {
+	if blk := &c.t.Blocks()[b]; blk.Kind != transcript.Thinking && (c.level[b] == isGone) != (to == isGone) {
 		if to == isGone {
 			c.left[blk.Message]--
 		} else {
@@ -142,15 +149,14 @@ func (c *chain) drop(s *scene, a transcript.AtomID, by Rung) {
 	if s.pinned[a] || c.level[atoms[a].Blocks[0]] == isGone {
 		return
 	}
-	queue := []transcript.AtomID{a}
-	for len(queue) > 0 {
-		a := queue[0]
-		queue = queue[1:]
+	queue := append(c.queue[:0], a)
+	for i := 0; i < len(queue); i++ {
+		a := queue[i]
 		for _, b := range atoms[a].Blocks {
 			c.raise(b, isGone, by)
 		}
 		for _, b := range atoms[a].Blocks {
-			m := c.t.Block(b).Message
+			m := c.t.Blocks()[b].Message
 			if c.left[m] > 0 {
 				continue
 			}
@@ -166,4 +172,5 @@ func (c *chain) drop(s *scene, a transcript.AtomID, by Rung) {
 			}
 		}
 	}
+	c.queue = queue
 }

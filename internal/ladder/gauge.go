@@ -87,7 +87,7 @@ func (g *gauge) falls(k int) bool { return k == 0 || g.at(k) < g.at(k-1) }
 // back is what it adds to the sum when a block goes back from one level to another.
 func (g *gauge) back(b transcript.BlockID, from, to level) int {
 	sum := 0
-	blk := g.l.t.Block(b)
+	blk := &g.l.t.Blocks()[b]
 	if g.unit == Tokens {
 		sum = g.l.meter.of(b, to) - g.l.meter.of(b, from)
 	}

@@ -99,7 +99,7 @@ func (l *Ladder) clearResults(x transcript.Exchange, by Rung) {
 }
 
 func (l *Ladder) clearable(b transcript.BlockID, squeeze bool) bool {
-	a, blk := l.t.AtomOf(b), l.t.Block(b)
+	a, blk := l.t.AtomOf(b), &l.t.Blocks()[b]
 	if l.scene.locked[a] || l.scene.pinned[a] != squeeze || blk.Kind != transcript.Result || blk.Body == blk.Span {
 		return false
 	}
@@ -131,7 +131,7 @@ func (l *Ladder) shortenRung(to level, pinnedOnly bool) {
 }
 
 func (l *Ladder) shortenable(b transcript.BlockID, to level) bool {
-	blk := l.t.Block(b)
+	blk := &l.t.Blocks()[b]
 	// What is a little longer would hardly become shorter.
 	if blk.Body.Len() <= to.size()+to.size()/2 || blk.Body == blk.Span || blk.Kind != transcript.Call && blk.Kind != transcript.Result {
 		return false
@@ -163,7 +163,7 @@ func (l *Ladder) exchangeRung() {
 		c.drop(s, a, DropExchanges)
 		for i := mark; i < len(c.ops); i++ { // the list may grow on the way
 			o := c.ops[i]
-			blk := l.t.Block(o.block)
+			blk := &l.t.Blocks()[o.block]
 			if o.to != isGone || blk.Kind != transcript.Call && blk.Kind != transcript.ServerCall {
 				continue
 			}
@@ -179,7 +179,8 @@ func (l *Ladder) exchangeRung() {
 // callsByTurn counts the calls that are left in each turn, and finds the last.
 func (l *Ladder) callsByTurn() (left []int, last []transcript.BlockID) {
 	left, last = make([]int, l.t.Turns()), make([]transcript.BlockID, l.t.Turns())
-	for b, blk := range l.t.Blocks() {
+	for b := range l.t.Blocks() {
+		blk := &l.t.Blocks()[b]
 		if blk.Kind != transcript.Call && blk.Kind != transcript.ServerCall {
 			continue
 		}
@@ -195,8 +196,8 @@ func (l *Ladder) callsByTurn() (left []int, last []transcript.BlockID) {
 // dropSaid drops what the model said in a turn before its last call.
 func (l *Ladder) dropSaid(turn int, before transcript.BlockID) {
 	for b := before - 1; b >= 0; b-- {
-		blk := l.t.Block(b)
-		if m := l.t.Messages()[blk.Message]; m.Turn != turn || m.Role != transcript.Assistant {
+		blk := &l.t.Blocks()[b]
+		if m := &l.t.Messages()[blk.Message]; m.Turn != turn || m.Role != transcript.Assistant {
 			return
 		}
 		if blk.Kind == transcript.Text || blk.Kind == transcript.Thinking {

@@ -18,6 +18,7 @@ type words struct {
 	edits map[transcript.BlockID]string // what the rules put in the place of blocks
 	said  map[transcript.BlockID]string // texts that had to be decoded
 	gone  []string                      // by block: the placeholders that were asked for
+	room  strings.Builder               // where placeholders lie, many in one piece
 }
 
 func (w *words) text(b transcript.BlockID, v level) string {
@@ -43,12 +44,13 @@ func (w *words) cleared(b transcript.BlockID) string {
 }
 
 func (w *words) placeholder(t *transcript.Transcript, b transcript.BlockID) string {
-	blk := t.Block(b)
+	blk := &t.Blocks()[b]
 	tool := blk.Tool
 	if x := t.ExchangeOf(b); tool == "" && x != transcript.NoExchange {
 		tool = t.Exchanges()[x].Tool
 	}
-	text := make([]byte, 0, 160)
+	var short [192]byte
+	text := short[:0]
 	text = append(append(text, wire.Mark+"result of "...), Brief(tool, 64)...)
 	text = strconv.AppendInt(append(text, " ("...), int64(blk.Body.Len()), 10)
 	text = append(text, " bytes)"...)
@@ -59,7 +61,14 @@ func (w *words) placeholder(t *transcript.Transcript, b transcript.BlockID) stri
 	if w.name != nil {
 		text = append(append(text, "; archived as "...), w.name(t.Bytes(blk.Span))...)
 	}
-	return string(append(text, ']'))
+	text = append(text, ']')
+	if w.room.Cap()-w.room.Len() < len(text) {
+		w.room = strings.Builder{}
+		w.room.Grow(max(4<<10, len(text)))
+	}
+	from := w.room.Len()
+	w.room.Write(text)
+	return w.room.String()[from:]
 }
 
 // shortened is what a block says when less than size bytes of it are to be left.
