@@ -288,13 +288,11 @@ func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Option
 	if err := errors.Join(w.valid(o), c.valid(o)); err != nil {
 		return nil, err
 	}
-	w, o = w.guarded(), o.guarded()
 	defer caught(&plan, &err)
-	p, err := toFit(r, o)
+	f, err := toFit(r, w, o)
 	if err != nil {
 		return nil, err
 	}
-	f := &fitting{base: p, w: w, o: o}
 	l, plan, err := f.fit(c.maxTokens())
 	if err != nil { // no room for a summary
 		if _, plan, err = f.fit(0); err != nil {
@@ -304,7 +302,7 @@ func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Option
 	} else if lost := l.Lost(); len(lost) > 0 {
 		plan = c.tell(ctx, f, l, lost, plan)
 	}
-	plan.report(o)
+	plan.report(f.o)
 	return plan, nil
 }
 

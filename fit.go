@@ -44,8 +44,10 @@ func (f *fitting) fit(reserve int) (*ladder.Ladder, *Plan, error) {
 
 // toFit repairs a history that will be made to fit. What would be put behind its end is
 // left for later: that end may go.
-func toFit(r *wire.Request, o Options) (*Plan, error) {
+func toFit(r *wire.Request, w Window, o Options) (*fitting, error) {
 	p := &Plan{in: r}
+	o = o.guarded()
+	f := &fitting{base: p, w: w.guarded(), o: o}
 	ms := r.Transcript().Messages()
 	if n := len(ms); n > 0 && ms[n-1].Role == transcript.Assistant {
 		o.Repair.Unended = true
@@ -56,7 +58,7 @@ func toFit(r *wire.Request, o Options) (*Plan, error) {
 	if o.Repair.Unended {
 		p.unended = slices.ContainsFunc(p.mended.Check(o.Check), func(f wire.Finding) bool { return f.Rule == "last-role" })
 	}
-	return p, nil
+	return f, nil
 }
 
 // ours tells, by message, which ones a repair has put in or made of strays: they are

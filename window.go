@@ -119,18 +119,15 @@ func Trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
 	if err := w.valid(o); err != nil {
 		return nil, err
 	}
-	w, o = w.guarded(), o.guarded()
 	defer caught(&plan, &err)
-	p, err := toFit(r, o)
+	f, err := toFit(r, w, o)
 	if err != nil {
 		return nil, err
 	}
-	_, out, err := (&fitting{base: p, w: w, o: o}).fit(0)
-	if err != nil {
-		return nil, err
+	if _, plan, err = f.fit(0); err == nil {
+		plan.report(f.o)
 	}
-	out.report(o)
-	return out, nil
+	return plan, err
 }
 
 // limits lists the limits in the order they are met: what is counted in messages

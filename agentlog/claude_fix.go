@@ -22,17 +22,8 @@ type relay struct {
 // whatever else is new or moved hangs in front of the next of them.
 func (r *relay) run(pieces []piece) {
 	t := r.t
-	kept := make(map[int]bool)
-	for _, p := range pieces {
-		if p.message >= 0 {
-			kept[p.message] = true
-		}
-	}
-	for i, p := range t.parts {
-		if !kept[i] {
-			r.e.unit(p.unit).drop = true
-			r.e.gone[p.unit] = true
-		}
+	for _, u := range r.e.dropUnused(t, pieces) {
+		r.e.gone[u] = true
 	}
 	r.path = make(map[int]bool, len(t.tree.path))
 	for _, u := range t.tree.path {

@@ -382,14 +382,9 @@ func (l *Log) readClaude() []entry {
 	l.units = make([]unit, 0, n)
 	es := make([]entry, 0, n)
 	line := 0
-	for at := 0; at < len(raw); {
+	for at, end := range lines(raw) {
 		line++
-		end := len(raw)
-		if i := bytes.IndexByte(raw[at:], '\n'); i >= 0 {
-			end = at + i
-		}
 		es = r.oneLine(l, es, at, end, line)
-		at = end + 1
 	}
 	l.readEnd(line)
 	l.sound = !r.lone

@@ -102,17 +102,7 @@ func (cline) mend(e *edits, t *Thread, o Options) error {
 	}
 	pieces := piecesOf(t, t.Request, plan.Result(), true)
 	stays := increasing(pieces)
-	kept := make(map[int]bool)
-	for _, p := range pieces {
-		if p.message >= 0 {
-			kept[p.message] = true
-		}
-	}
-	for i, p := range t.parts {
-		if !kept[i] {
-			e.unit(p.unit).drop = true
-		}
-	}
+	e.dropUnused(t, pieces)
 	front := t.parts[0].unit // the first unit that stays
 	if k := slices.Index(stays, true); k >= 0 {
 		front = t.parts[pieces[k].message].unit

@@ -1,7 +1,6 @@
 package agentlog
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -36,13 +35,11 @@ func Detect(name string, raw []byte) (Format, bool) {
 		return detectDocument(raw, at)
 	}
 	var d Detector
-	for at := 0; at < len(raw) && !d.Settled(); {
-		end := len(raw)
-		if i := bytes.IndexByte(raw[at:], '\n'); i >= 0 {
-			end = at + i
+	for at, end := range lines(raw) {
+		if d.Settled() {
+			break
 		}
 		d.Line(raw[at:end])
-		at = end + 1
 	}
 	return d.Format()
 }

@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"bytes"
+	"iter"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -106,18 +107,28 @@ func firstValue(raw []byte) (jsonspan.Span, bool) {
 	return v, ok
 }
 
+// lines yields where each line of raw begins and ends, without its newline.
+func lines(raw []byte) iter.Seq2[int, int] {
+	return func(yield func(at, end int) bool) {
+		for at := 0; at < len(raw); {
+			end := len(raw)
+			if i := bytes.IndexByte(raw[at:], '\n'); i >= 0 {
+				end = at + i
+			}
+			if !yield(at, end) {
+				return
+			}
+			at = end + 1
+		}
+	}
+}
+
 // readLines cuts a JSONL file into units and notes the damage.
 func (l *Log) readLines() {
-	raw := l.raw
 	line := 0
-	for at := 0; at < len(raw); {
+	for at, end := range lines(l.raw) {
 		line++
-		end := len(raw)
-		if i := bytes.IndexByte(raw[at:], '\n'); i >= 0 {
-			end = at + i
-		}
 		l.readLine(at, end, line)
-		at = end + 1
 	}
 	l.readEnd(line)
 }

@@ -255,3 +255,20 @@ func increasing(pieces []piece) []bool {
 	}
 	return stays
 }
+
+// dropUnused drops the units of messages that no piece is made of, and lists them.
+func (e *edits) dropUnused(t *Thread, pieces []piece) (gone []int) {
+	kept := make(map[int]bool)
+	for _, p := range pieces {
+		if p.message >= 0 {
+			kept[p.message] = true
+		}
+	}
+	for i, p := range t.parts {
+		if !kept[i] {
+			e.unit(p.unit).drop = true
+			gone = append(gone, p.unit)
+		}
+	}
+	return gone
+}

@@ -96,19 +96,3 @@ func newID() string {
 	}
 	return string(id[:])
 }
-
-// ruleNames lists the rules of changes, each once, in order.
-func ruleNames(changes []wire.Change) []string {
-	if len(changes) == 0 {
-		return nil
-	}
-	var names []string
-	seen := make(map[string]bool)
-	for _, c := range changes {
-		if !seen[c.Rule] {
-			seen[c.Rule] = true
-			names = append(names, c.Rule)
-		}
-	}
-	return names
-}

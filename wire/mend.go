@@ -52,6 +52,18 @@ type Change struct {
 	own  bool  // done to something that was put in
 }
 
+// RulesOf lists the rules of changes, each once, in order.
+func RulesOf(changes []Change) (names []string) {
+	seen := make(map[string]bool)
+	for _, c := range changes {
+		if !seen[c.Rule] {
+			seen[c.Rule] = true
+			names = append(names, c.Rule)
+		}
+	}
+	return names
+}
+
 // Mended is what came of mending a request. Many goroutines may read it.
 type Mended struct {
 	Request *Request  // the mended request; the original one if nothing was done

@@ -57,6 +57,17 @@ func (d *draft) resultText(b transcript.BlockID) string {
 	return plainText(d.raw, d.t.Block(b).Body, 0)
 }
 
+// listText joins the texts of the elements of a list.
+func listText(raw []byte, s transcript.Span, depth int, text func([]byte, transcript.Span, int) string) string {
+	var parts []string
+	for _, e := range jsonspan.Elements(raw, jsonspan.Span(s)) {
+		if t := text(raw, tspan(e), depth+1); t != "" {
+			parts = append(parts, t)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
 // plainText collects the text in a JSON value. Bodies of strings come without
 // quotes, so what does not start like a value is a string's content.
 func plainText(raw []byte, s transcript.Span, depth int) string {
@@ -69,13 +80,7 @@ func plainText(raw []byte, s transcript.Span, depth int) string {
 	case c == '"':
 		return string(jsonspan.Decode(nil, raw[s.Start+1:s.End-1]))
 	case c == '[' && depth < 4:
-		var parts []string
-		for _, e := range jsonspan.Elements(raw, jsonspan.Span(s)) {
-			if t := plainText(raw, tspan(e), depth+1); t != "" {
-				parts = append(parts, t)
-			}
-		}
-		return strings.Join(parts, "\n")
+		return listText(raw, s, depth, plainText)
 	case c == '{' && depth < 4:
 		if text, ok := objectText(raw, s, depth); ok {
 			return text
@@ -131,13 +136,7 @@ func allText(raw []byte, s transcript.Span, depth int) string {
 	case s.Start > 0 && raw[s.Start-1] == '"' && s.End < len(raw) && raw[s.End] == '"', c == '"':
 		return plainText(raw, s, depth)
 	case c == '[' && depth < 4:
-		var parts []string
-		for _, e := range jsonspan.Elements(raw, jsonspan.Span(s)) {
-			if t := allText(raw, tspan(e), depth+1); t != "" {
-				parts = append(parts, t)
-			}
-		}
-		return strings.Join(parts, "\n")
+		return listText(raw, s, depth, allText)
 	case c == '{' && depth < 4:
 		if inner, ok := wrappedText(raw, jsonspan.Span(s)); ok {
 			return allText(raw, inner, depth+1)

@@ -124,7 +124,7 @@ func carry(ctx context.Context, w http.ResponseWriter, p *pare.Policy, r *wire.R
 	changes := plan.Changes()
 	h.Set("Pare-Changes", strconv.Itoa(len(changes)))
 	if len(changes) > 0 {
-		h.Set("Pare-Rules", strings.Join(rulesOf(changes), ","))
+		h.Set("Pare-Rules", strings.Join(wire.RulesOf(changes), ","))
 	}
 	saved := 0
 	for _, c := range changes {
@@ -143,18 +143,6 @@ func carry(ctx context.Context, w http.ResponseWriter, p *pare.Policy, r *wire.R
 	h.Set("Content-Type", "application/json")
 	_, err = w.Write(plan.Result().Raw())
 	return err
-}
-
-// rulesOf lists the rules of changes, each once.
-func rulesOf(changes []wire.Change) (names []string) {
-	seen := make(map[string]bool)
-	for _, c := range changes {
-		if !seen[c.Rule] {
-			seen[c.Rule] = true
-			names = append(names, c.Rule)
-		}
-	}
-	return names
 }
 
 func fix(conf *config.Config, _ url.Values) (*pare.Policy, error) {
