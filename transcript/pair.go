@@ -41,9 +41,9 @@ func (p *pairer) reset(t *Transcript, d Discipline) {
 	p.t, p.anywhere, p.results, p.going = t, d == Anywhere, p.results[:0], false
 	p.asked.reset()
 	p.fresh.reset()
-	p.served.reset()
-	clear(p.late.byKey)
-	p.late.batches, p.late.after = p.late.batches[:0], p.late.after[:0]
+	p.late.reset()
+	p.pending.reset()
+	p.earlier.reset()
 }
 
 type pairer struct {
@@ -51,8 +51,10 @@ type pairer struct {
 	anywhere bool
 	asked    calls     // of the turn before
 	fresh    calls     // of the current turn
-	served   calls     // of the provider's own, all turns
 	late     waiting   // unanswered when their answering turn had passed
+	served   calls     // of the provider's own, of the current turn
+	pending  waiting   // of the provider's own, unanswered when their turn had passed
+	earlier  calls     // the same, for results without id
 	results  []BlockID // one array behind all Results slices
 	going    bool      // some result goes on in another one
 }
@@ -73,6 +75,7 @@ func (b *Block) key() callKey {
 // turn pairs the blocks first up to end, which form one turn.
 func (p *pairer) turn(first, end BlockID) {
 	p.fresh.reset()
+	p.served.reset()
 	for b := first; b < end; b++ {
 		switch p.t.blocks[b].Kind {
 		case Call:
@@ -83,6 +86,12 @@ func (p *pairer) turn(first, end BlockID) {
 			p.served.add(p.t, p.add(b, Exchange{Call: b, State: OrphanCall, Server: true}))
 		case ServerResult:
 			p.serverResult(b)
+		}
+	}
+	for _, x := range p.served.list {
+		if len(p.t.exchanges[x].Results) == 0 {
+			p.pending.add(p.t, x)
+			p.earlier.add(p.t, x)
 		}
 	}
 	if p.anywhere {
@@ -210,14 +219,19 @@ func (p *pairer) sameTurn(x ExchangeID, b BlockID) bool {
 	return len(e.Results) > 0 && turn(e.Results[0]) == turn(b)
 }
 
-// serverResult pairs by id with any earlier server call. How far apart the two
-// may stand is for the dialect to judge.
+// serverResult pairs with a server call of the same turn, else with one of the latest turn
+// before: an id may come again when the model begins anew. How far apart the two may stand
+// is for the dialect to judge.
 func (p *pairer) serverResult(b BlockID) {
 	blk := &p.t.blocks[b]
-	x := p.served.find(p.t, blk, true)
-	guessed := x == NoExchange && blk.CallID == ""
+	guessed := blk.CallID == ""
+	var x ExchangeID
 	if guessed {
-		x = p.served.guess(p.t, blk)
+		if x = p.served.guess(p.t, blk); x == NoExchange {
+			x = p.earlier.guess(p.t, blk)
+		}
+	} else if x = p.served.find(p.t, blk, true); x == NoExchange {
+		x = p.pending.take(p.t, blk)
 	}
 	if x == NoExchange {
 		p.orphan(b, true)

@@ -117,6 +117,12 @@ func TestPair(t *testing.T) {
 		{"server halves alone", "C:1 | R:2 | t", "orphan call 0 server, orphan result>1 server", "="},
 		{"a paused server call", "t | C:1", "open 1 server", "="},
 		{"code execution has no ids", "C R C R", "whole 0>1 guessed server, whole 2>3 guessed server", "="},
+		{"a server's id used again in a later turn", "C:1 c:2 | r:2 | C:1 R:1", "orphan call 0 server, whole 1>2, whole 3>4 server", "="},
+		{"a server's id used again after somebody spoke", "C:1 | t | C:1 | R:1", "orphan call 0 server, whole 2>3 server", "="},
+		{"server calls of one turn with one id", "C:1 C:1 R:1 R:1", "whole 0>2 server, whole 1>3 server", "="},
+		{"server calls of one turn with one id, answered late", "C:1 C:1 c:2 | r:2 | R:1 R:1", "whole 0>4 server, whole 1>5 server, whole 2>3", "="},
+		{"code execution that was broken off and begun again", "C | t | C R", "orphan call 0 server, whole 2>3 guessed server", "="},
+		{"a guess does not leave its call waiting", "C:1 | R | R:1", "whole 0>1 guessed server, orphan result>2 server", "="},
 		{"a client's result does not answer a server's call", "C:1 | r:1", "orphan call 0 server, orphan result>1", "="},
 	} {
 		t.Run(c.name, func(t *testing.T) {

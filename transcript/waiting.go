@@ -20,6 +20,11 @@ type batch struct {
 	below      int // the batch before, or -1
 }
 
+func (w *waiting) reset() {
+	clear(w.byKey)
+	w.batches, w.after = w.batches[:0], w.after[:0]
+}
+
 // add reports whether an unanswered call of the same key was waiting already.
 func (w *waiting) add(t *Transcript, x ExchangeID) bool {
 	if w.byKey == nil {
@@ -47,13 +52,18 @@ func (w *waiting) add(t *Transcript, x ExchangeID) bool {
 	return twin
 }
 
-// take removes and returns the call that blk answers.
+// take removes and returns the call that blk answers. A call that a result without id was
+// guessed to answer does not wait any more.
 func (w *waiting) take(t *Transcript, blk *Block) ExchangeID {
-	s, ok := w.byKey[blk.key()]
-	if !ok || s.top < 0 || blk.CallID == "" {
-		return NoExchange
+	for {
+		s, ok := w.byKey[blk.key()]
+		if !ok || s.top < 0 || blk.CallID == "" {
+			return NoExchange
+		}
+		if x := w.pop(t, blk, s); len(t.exchanges[x].Results) == 0 {
+			return x
+		}
 	}
-	return w.pop(t, blk, s)
 }
 
 // pop removes the first call of the latest batch: of the first few, one of blk's tool.

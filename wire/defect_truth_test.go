@@ -21,6 +21,52 @@ func TestServerToolOfUser(t *testing.T) {
 	defect{name: "the model's own", body: body("", use+","+result+","), keeps: []string{"srvtoolu_1"}}.run(t)
 }
 
+// TestServerIDAgain: of two calls of the provider's own tools with one id, a result answers
+// the one of its own turn; the one that was broken off before has none.
+func TestServerIDAgain(t *testing.T) {
+	use := func(kind, id, q string) string {
+		return `{"type":"` + kind + `_tool_use","id":"` + id + `","name":"lookup","input":{"q":"` + q + `"}}`
+	}
+	result := func(kind, id string) string {
+		return `{"type":"` + kind + `_tool_result","tool_use_id":"` + id + `","content":[]}`
+	}
+	body := func(first, between, last string) string {
+		return `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[` + first + `,{"type":"tool_use","id":"t1","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}` + between + `]},{"role":"assistant","content":[` + last + `]},{"role":"user","content":"n"}]}`
+	}
+	for _, x := range []struct{ kind, result, id string }{{"mcp", "mcp", "m1"}, {"server", "web_search", "srvtoolu_1"}} {
+		pair := use(x.kind, x.id, "new") + "," + result(x.result, x.id)
+		one := defect{found: []string{"server-tool-unpaired"}, keeps: []string{pair}, loses: []string{`"q":"old"`}}
+		one.name, one.body = x.kind, body(use(x.kind, x.id, "old"), "", pair)
+		one.run(t)
+		one.name, one.body = x.kind+", somebody speaks between", body(use(x.kind, x.id, "old"), `,{"type":"text","text":"go on"}`, pair)
+		one.run(t)
+		defect{name: x.kind + ", both answered", body: body(use(x.kind, x.id, "old")+","+result(x.result, x.id), "", pair), keeps: []string{pair, `"q":"old"`}}.run(t)
+		paused := use(x.kind, x.id, "old")
+		defect{name: x.kind + ", one call, answered behind results", body: body(paused, "", result(x.result, x.id)), keeps: []string{paused, result(x.result, x.id)}}.run(t)
+	}
+	mixed := use("mcp", "srvtoolu_1", "mcp") + "," + use("server", "srvtoolu_1", "server")
+	defect{name: "two kinds with one id", body: body(mixed, "", result("web_search", "srvtoolu_1")), found: []string{"server-tool-unpaired"}, keeps: []string{`"q":"server"`, result("web_search", "srvtoolu_1")}, loses: []string{`"q":"mcp"`}}.run(t)
+	// Google does not refuse it: found where it is asked for, and at the right call.
+	for _, x := range []struct{ body, path string }{
+		{`{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"executableCode":{"language":"PYTHON","code":"old"}}]},{"role":"user","parts":[{"text":"go on"}]},{"role":"model","parts":[{"executableCode":{"language":"PYTHON","code":"new"}},{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"1"}}]},{"role":"user","parts":[{"text":"n"}]}]}`, "contents.1.parts.0"},
+		{`{"model":"gemini-3.8-flash","input":[{"type":"user_input","content":[{"type":"text","text":"q"}]},{"type":"google_search_call","id":"s1","arguments":{"queries":["old"]}},{"type":"user_input","content":[{"type":"text","text":"go on"}]},{"type":"google_search_call","id":"s1","arguments":{"queries":["new"]}},{"type":"google_search_result","call_id":"s1","result":[]},{"type":"user_input","content":[{"type":"text","text":"n"}]}]}`, "input.1"},
+	} {
+		r, err := wire.Parse([]byte(x.body), wire.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var at []string
+		for _, f := range r.Check(wire.CheckOptions{Strict: true}) {
+			if f.Rule == "server-tool-unpaired" {
+				at = append(at, f.Path)
+			}
+		}
+		if !slices.Equal(at, []string{x.path}) {
+			t.Errorf("%s: unpaired at %q, want %q", r.Dialect, at, x.path)
+		}
+	}
+}
+
 // TestStrippedMember: a member that goes has a receipt of its own, at its own path.
 func TestStrippedMember(t *testing.T) {
 	body := `{"model":"llama-3.3-70b-versatile","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning_content":"because"},{"role":"user","content":"n"}]}`
