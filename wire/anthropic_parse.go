@@ -137,9 +137,15 @@ type nestedRef struct {
 
 func (p *parser) anthropicBlock(j int) {
 	start := p.Offset()
-	var f blockFields
-	more := !p.usualBlock(&f)
-	for k, ok := p.nextKey(more); ok; k, ok = p.key() {
+	if begun, filed := p.usualBlock(j); !filed {
+		p.anyBlock(j, start, begun)
+	}
+}
+
+// anyBlock reads the rest of a block that was entered, and files it.
+func (p *parser) anyBlock(j, start int, begun blockBegin) {
+	f := blockFields{typ: begun.typ, id: begun.id, name: begun.name, input: begun.input}
+	for k, ok := p.key(); ok; k, ok = p.key() {
 		switch string(k) {
 		case "type":
 			f.typ = p.value()

@@ -1,6 +1,11 @@
 package wire
 
-import "github.com/pare-llm/pare/internal/jsonspan"
+import (
+	"bytes"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
 
 // usualRole reads a message up to its content, if it begins as nearly all do; else the role
 // is missing and nothing was read.
@@ -18,59 +23,66 @@ func (p *parser) usualRole() field {
 	return field{}
 }
 
-// usualBlock reads a block and reports whether that was all of it: if it is one of the usual
-// ones, as clients write them. Else it has entered the block, and the rest is to be read.
-func (p *parser) usualBlock(f *blockFields) bool {
+// usualBlock reads a block and files it, if it is one of the usual ones, as clients write
+// them, and nothing about it is to be noted. Else it has entered the block, or read the
+// members of a call that it returns, and the rest is to be read.
+func (p *parser) usualBlock(j int) (begun blockBegin, filed bool) {
 	here, start := p.Here(), p.Offset()
-	word := func(name string) field { // of {"type":"name"
-		at := start + len(`{"type":"`)
-		return field{jsonspan.String, jsonspan.Span{Start: at, End: at + len(name)}}
+	add := func(b transcript.Block) (blockBegin, bool) {
+		b.Span = transcript.Span{Start: start, End: p.Offset()}
+		p.block(b, place{inContent, int32(j)})
+		return blockBegin{}, true
 	}
-	ok := false
 	switch {
 	case p.Predict(`{"type":"tool_result","tool_use_id":`, 3):
-		f.typ = word("tool_result")
-		if f.useID, ok = p.known(); ok && p.Predict(`,"content":`, 1) {
-			if f.content, ok = p.known(); ok && p.Closes() {
-				return true
-			}
+		id, ok := p.Known()
+		if !ok || !p.Predict(`,"content":`, 1) {
+			break
+		}
+		content, ok := p.Known()
+		if raw := p.bytes(id); ok && p.Closes() && plainID(raw) && !bytes.HasPrefix(raw, serverPrefix) {
+			return add(transcript.Block{Kind: transcript.Result, Body: tspan(content), CallID: p.copied(raw)})
 		}
 	case p.Predict(`{"type":"text","text":`, 3):
-		f.typ = word("text")
-		if f.text, ok = p.known(); ok && p.Closes() {
-			return true
+		if text, ok := p.Known(); ok && p.Closes() && !p.blank(field{jsonspan.String, text}) {
+			return add(transcript.Block{Kind: transcript.Text, Body: tspan(text)})
 		}
 	case p.Predict(`{"type":"tool_use","id":`, 3):
-		f.typ = word("tool_use")
-		if f.id, ok = p.known(); !ok || !p.Predict(`,"name":`, 1) {
+		id, ok := p.Known()
+		if !ok || !plainID(p.bytes(id)) || !p.Predict(`,"name":`, 1) {
 			break
 		}
-		if f.name, ok = p.known(); !ok || !p.Predict(`,"input":`, 1) {
+		name, ok := p.Known()
+		if !ok || name.Len() == 0 || name.Len() > 200 || !p.Predict(`,"input":`, 1) || p.Peek() != jsonspan.Object {
 			break
 		}
-		input := p.Offset()
+		at := p.Offset()
 		p.Descend()
-		if f.input = p.value(); p.Ascend() {
-			return true
+		input := p.Skip()
+		if p.Ascend() {
+			return add(transcript.Block{Kind: transcript.Call, Body: tspan(input), CallID: p.copied(p.bytes(id)), Tool: p.cut(name)})
 		}
-		p.Resume(before(f.typ.span.Start, "type"), before(f.id.span.Start, "id"), before(f.name.span.Start, "name"), before(input+1, "input"))
-		return false
+		typ := start + len(`{"type":"`)
+		p.Resume(before(typ, "type"), before(id.Start, "id"), before(name.Start, "name"), before(at+1, "input"))
+		return blockBegin{
+			typ: field{jsonspan.String, jsonspan.Span{Start: typ, End: typ + len("tool_use")}},
+			id:  field{jsonspan.String, id}, name: field{jsonspan.String, name}, input: field{jsonspan.Object, input},
+		}, false
 	}
-	*f = blockFields{}
 	p.Back(here)
 	p.Enter()
-	return false
+	return blockBegin{}, false
 }
+
+// A blockBegin is the members of a call that have been read.
+type blockBegin struct{ typ, id, name, input field }
+
+// serverPrefix begins the ids of what the provider executes.
+var serverPrefix = []byte("srvtoolu_")
 
 // before is the span of a key in front of a string whose content starts there, with nothing
 // between them but quotes and a colon.
 func before(value int, key string) jsonspan.Span {
 	end := value - len(`":"`)
 	return jsonspan.Span{Start: end - len(key), End: end}
-}
-
-// known reads a string whose end is known.
-func (p *parser) known() (field, bool) {
-	span, ok := p.Known()
-	return field{jsonspan.String, span}, ok
 }

@@ -26,13 +26,13 @@ type parser struct {
 	// listNotes is how many notes are about what stands in front of the list.
 	listNotes int
 	turn      int
-	thought   int             // behind the last thought of a run of steps; 0: there is none
-	plain     bool            // detection: the list may be one of messages
-	items     bool            // detection: the list may be one of items, which messages is not
-	input     bool            // detection: the body has an input
-	names     strings.Builder // chunk that ids and names are cut from
-	last      string          // the name cut last; tools repeat
-	lent      bool            // names may point into raw: nothing outlives the call
+	thought   int    // behind the last thought of a run of steps; 0: there is none
+	plain     bool   // detection: the list may be one of messages
+	items     bool   // detection: the list may be one of items, which messages is not
+	input     bool   // detection: the body has an input
+	names     []byte // chunk that ids and names are cut from
+	last      string // the name cut last; tools repeat
+	lent      bool   // names may point into raw: nothing outlives the call
 }
 
 // Pages are the index that a parser writes.
@@ -186,19 +186,23 @@ func (p *parser) cut(s jsonspan.Span) string {
 	if bytes.IndexByte(b, '\\') >= 0 {
 		b = jsonspan.Decode(nil, b)
 	}
+	return p.copied(b)
+}
+
+// copied is cut for bytes that mean what they are.
+func (p *parser) copied(b []byte) string {
 	if string(b) == p.last {
 		return p.last
 	}
 	if p.lent {
 		return unsafe.String(unsafe.SliceData(b), len(b))
 	}
-	if p.names.Cap()-p.names.Len() < len(b) {
-		p.names = strings.Builder{}
-		p.names.Grow(max(4096, len(b)))
+	if cap(p.names)-len(p.names) < len(b) {
+		p.names = make([]byte, 0, max(4096, len(b)))
 	}
-	start := p.names.Len()
-	p.names.Write(b)
-	p.last = p.names.String()[start:]
+	start := len(p.names)
+	p.names = append(p.names, b...)
+	p.last = unsafe.String(unsafe.SliceData(p.names[start:]), len(b)) // written once
 	return p.last
 }
 

@@ -38,10 +38,12 @@ func (p *parser) startMessage(r transcript.Role, start, turn int) {
 func (p *parser) endMessage(s jsonspan.Span, begins bool) {
 	m := &p.messages[len(p.messages)-1]
 	m.Span, m.End, m.Begins = tspan(s), transcript.BlockID(len(p.blocks)), begins
-	m.Speaks = m.Role == transcript.User && slices.ContainsFunc(p.blocks[m.First:m.End], p.voiced)
 	p.turn = m.Turn
+	m.Speaks = false
 	var f facts
-	for _, b := range p.blocks[m.First:m.End] {
+	for i := m.First; i < m.End; i++ {
+		b := &p.blocks[i]
+		m.Speaks = m.Speaks || m.Role == transcript.User && p.voiced(b)
 		switch b.Kind {
 		case transcript.Result:
 			f |= hasResults
@@ -100,7 +102,7 @@ func (p *parser) stringContent(f field) {
 // voiced reports whether a block of the user's is something that a person says or
 // shows: clients put what is typed while a tool runs beside the results, and reminders of
 // their own.
-func (p *parser) voiced(b transcript.Block) bool {
+func (p *parser) voiced(b *transcript.Block) bool {
 	switch b.Kind {
 	case transcript.Result, transcript.ServerResult:
 		return false
@@ -116,8 +118,8 @@ func (p *parser) speaks(i int) bool {
 	if p.messages[i].Role != transcript.User {
 		return false
 	}
-	for _, b := range p.blocks[p.messages[i].First:] {
-		if b.Kind == transcript.Result {
+	for b := int(p.messages[i].First); b < len(p.blocks); b++ {
+		if p.blocks[b].Kind == transcript.Result {
 			return false
 		}
 	}
@@ -195,13 +197,13 @@ func (p *parser) wantString(f *field, b int, name string) {
 }
 
 // plainID reports whether id fits ^[a-zA-Z0-9_-]+$.
-func plainID(id string) bool {
+func plainID[T string | []byte](id T) bool {
 	for i := range len(id) {
 		if !plainBytes[id[i]] {
 			return false
 		}
 	}
-	return id != ""
+	return len(id) > 0
 }
 
 // plainBytes is a table, for the letters of an id are hard to predict.

@@ -48,7 +48,7 @@ func TestPredicted(t *testing.T) {
 	parts := []string{
 		`{"role":"user","content":`, `{"role":"assistant","content":`, `{"role":"tool","tool_call_id":`, `{"type":"tool_result","tool_use_id":`, `,"content":`, `{"type":"text","text":`,
 		`{"type":"tool_use","id":`, `,"name":`, `,"input":`, `{"type":"function_call","call_id":`, `{"type":"function_call_output","call_id":`, `,"output":`, `,"arguments":`, `,"tool_calls":[`,
-		`{"id":`, `,"type":"function","function":{"name":`, `"x"`, `"a\nb"`, `"\ud800"`, `{}`, `{"a":1}`, `[`, `]`, `}`, `}]}`, `},`, `,`, ` `, `null`, `7`, `,"type":"text"`, `,"is_error":true`, `,"content":"again"`, `,"id":"other"`, "\"\x01\"",
+		`{"id":`, `,"type":"function","function":{"name":`, `"x"`, `"a b"`, `""`, `" "`, `"srvtoolu_1"`, `{"a":1,"b":"y"}`, `{"a":1,"a":2}`, `"a\nb"`, `"\ud800"`, `{}`, `{"a":1}`, `[`, `]`, `}`, `}]}`, `},`, `,`, ` `, `null`, `7`, `,"type":"text"`, `,"is_error":true`, `,"content":"again"`, `,"id":"other"`, "\"\x01\"",
 	}
 	for shape, d := range dialects {
 		body := benchdata.Dense(shape, 30_000)
@@ -95,7 +95,7 @@ func TestPredictedOnes(t *testing.T) {
 		p.startMessage(transcript.User, p.Offset(), 0)
 		p.Enter()
 		for p.Element() {
-			if !p.usualBlock(new(blockFields)) {
+			if _, filed := p.usualBlock(0); !filed {
 				t.Errorf("not predicted: %s", body[p.Offset():])
 			}
 		}

@@ -115,6 +115,18 @@ func TestReadAheadInMiddle(t *testing.T) {
 	}
 }
 
+// TestFlat: objects that are read in one go are read as others are.
+func TestFlat(t *testing.T) {
+	for _, o := range []string{
+		`{"a":"x","b":12,"c":"y"}`, `{"a":"x","b":12}`, `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `{"ab":1,"ba":2,"ab":3}`, `{"a":0,"b":-1,"c":1.5,"d":1e9}`, `{"a":01}`, `{"a":1x}`,
+		`{"a":"x",}`, `{"a":"x"`, `{"a":1`, `{"a":`, `{"a"`, `{"a":"x" ,"b":1}`, `{"a": "x"}`, `{"":1,"":2}`, `{"a":"\ud800","b":1}`, `{"a":{"b":1}}`, `{"a":"x""b":1}`, `{"a":1,1:2}`, `{"a":"x"]`,
+	} {
+		for _, around := range []string{"%s", "[%s]", `[{"k":"v"},%s,{"k":7}]`, strings.Repeat("[", MaxDepth-1) + "%s", strings.Repeat("[", MaxDepth) + "%s"} {
+			sameAhead(t, []byte(strings.Replace(around, "%s", o, 1)))
+		}
+	}
+}
+
 // TestQuotesAgree: the kernel and the portable path list the same quotes.
 func TestQuotesAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))

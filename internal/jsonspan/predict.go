@@ -87,3 +87,51 @@ func (s *Scanner) Resume(keys ...Span) {
 		s.noteKey(k)
 	}
 }
+
+// flat reads an object of strings and digits without a space between them, all of whose keys
+// differ at a glance: the arguments of most calls. If it reports false, it has read nothing.
+func (s *Scanner) flat() bool {
+	x, data, i, next := s.ahead, s.data, s.pos+1, s.ahead.next
+	if len(x.lone) > 0 || s.depth >= MaxDepth {
+		return false
+	}
+	str := func() bool { // the string at i
+		if i >= len(data) || data[i] != '"' || next+1 >= x.n {
+			return false
+		}
+		i = x.base + int(x.at[(next+1)&(indexRoom-1)]-uint32(x.base)) + 1
+		next += 2
+		return true
+	}
+	var kinds uint64
+	for {
+		start := i + 1
+		if !str() || i >= len(data) || data[i] != ':' {
+			return false
+		}
+		key := Span{start, i - 1}
+		kind := kindOfKey(data[key.Start:key.End])
+		if kinds&kind != 0 || s.escapedKey(key) {
+			return false
+		}
+		kinds |= kind
+		i++
+		if i < len(data) && data[i]-'1' <= '9'-'1' {
+			i = digits(data, i)
+		} else if !str() {
+			return false
+		}
+		if i >= len(data) {
+			return false
+		}
+		switch data[i] {
+		case ',':
+			i++
+		case '}':
+			x.next, s.pos, s.fresh = next, i+1, false
+			return true
+		default:
+			return false
+		}
+	}
+}
