@@ -16,7 +16,7 @@ type body struct {
 	buf  []byte
 	pool *sync.Pool // nil: the garbage collector takes it
 	refs atomic.Int32
-	done func() // called when all have let go; may be nil
+	room claim // given back when all have let go
 }
 
 const (
@@ -134,10 +134,8 @@ func (b *body) release() {
 		buf := b.buf[:0]
 		b.pool.Put(&buf)
 	}
-	if b.done != nil {
-		b.done()
-	}
-	b.buf, b.pool, b.done = nil, nil, nil
+	b.room.free()
+	b.buf, b.pool = nil, nil
 }
 
 // keep takes the bytes out of the pool: somebody else will hold them for longer.
@@ -210,7 +208,7 @@ func (r *reader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.open {
-		r.open = false
+		r.open, r.bytes = false, nil
 		r.b.release()
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 var (
 	errCoding = errors.New("the content coding is not known")
 	errBomb   = errors.New("what it unpacks to is too large")
+	errNoRoom = errors.New("there was no room to unpack it in time")
 )
 
 // unpack undoes a content coding; what comes of it has at most so many bytes. An error

@@ -120,6 +120,7 @@ func reply(w http.ResponseWriter, resp *http.Response) error {
 			to[name] = append(to[name], values...)
 		}
 	}
+	unsniffed(to)
 	announced := len(resp.Trailer)
 	for name := range resp.Trailer {
 		to.Add("Trailer", name)
@@ -173,6 +174,25 @@ func pour(w http.ResponseWriter, rc *http.ResponseController, resp *http.Respons
 		case err != nil:
 			return err
 		}
+	}
+}
+
+// unsniffed keeps the server from guessing the type of a reply that names none.
+func unsniffed(h http.Header) {
+	if h["Content-Type"] == nil {
+		h["Content-Type"] = nil
+	}
+}
+
+// final is the reply to a client of HTTP/1.0, which knows no 1xx and would take one for all
+// there is.
+type final struct{ http.ResponseWriter }
+
+func (f final) Unwrap() http.ResponseWriter { return f.ResponseWriter }
+
+func (f final) WriteHeader(status int) {
+	if status >= 200 {
+		f.ResponseWriter.WriteHeader(status)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httputil"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -148,6 +149,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, name, http.StatusBadRequest, "the path leads upwards")
 		return
 	}
+	if !r.ProtoAtLeast(1, 1) {
+		w = final{w}
+	}
+	unswitched(r.Header)
 	select {
 	case h.flights <- struct{}{}:
 		defer func() { <-h.flights }()
@@ -172,7 +177,20 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx := context.WithValue(r.Context(), targetKey{}, to)
+	unsniffed(w.Header())
 	h.proxy.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// unswitched takes an offer off a request to go on in another protocol than WebSocket. What an
+// upstream that takes up HTTP/2 hears through a tunnel is for nobody here to see.
+func unswitched(h http.Header) {
+	for _, v := range h["Upgrade"] {
+		if !strings.EqualFold(v, "websocket") {
+			delete(h, "Upgrade")
+			delete(h, "Http2-Settings")
+			return
+		}
+	}
 }
 
 // timed gives up a body of which nothing comes any more: a client could otherwise hold a

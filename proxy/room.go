@@ -20,24 +20,50 @@ func newRoom(size int64) *room {
 	return &room{semaphore.NewWeighted(size), size}
 }
 
+// A claim is what a request has of a room. One goroutine at a time may use it.
+type claim struct {
+	of *room
+	n  int64
+}
+
 // take waits for room for a request of a length, or of at most so many bytes if that is not
-// known. What it returns gives it back, and may be called more than once.
-func (r *room) take(ctx context.Context, length, most int64) (free func(), err error) {
+// known.
+func (r *room) take(ctx context.Context, length, most int64) (claim, error) {
+	c := claim{of: r}
 	if r == nil {
-		return func() {}, nil
+		return c, nil
 	}
 	if length < 0 {
 		length = most
 	}
 	length = min(length, r.size)
 	if err := r.all.Acquire(ctx, length); err != nil {
-		return nil, err
+		return c, err
 	}
-	given := false
-	return func() {
-		if !given {
-			given = true
-			r.all.Release(length)
-		}
-	}, nil
+	c.n = length
+	return c, nil
 }
+
+// more waits for room for so many bytes more, or all that there is.
+func (c *claim) more(ctx context.Context, n int64) bool {
+	if c.of == nil {
+		return true
+	}
+	n = min(n, c.of.size-c.n)
+	if c.of.all.Acquire(ctx, n) != nil {
+		return false
+	}
+	c.n += n
+	return true
+}
+
+// less gives so many bytes back, if there are as many.
+func (c *claim) less(n int64) {
+	if n = min(n, c.n); c.of != nil && n > 0 {
+		c.n -= n
+		c.of.all.Release(n)
+	}
+}
+
+// free gives all of it back.
+func (c *claim) free() { c.less(c.n) }

@@ -79,6 +79,9 @@ const named = "/u/"
 // name means that nobody takes it.
 func route(r *http.Request) (upstream, path string) {
 	path = r.URL.EscapedPath()
+	if path == "*" {
+		return "", path
+	}
 	if rest, ok := strings.CutPrefix(path, named); ok {
 		name, rest, _ := strings.Cut(rest, "/")
 		return name, "/" + rest

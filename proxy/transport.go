@@ -172,28 +172,32 @@ type exchange struct {
 	rec   Record
 	body  *body
 	plain []byte // what the body holds, unpacked
+	sent  []byte // what was sent last
 	o     outcome
-	spent *tokens.Usage // by all rounds of a reply; nil: there was one
+	// counts says that the provider's count says something about ours: the request was
+	// counted, and sent as it is.
+	counts bool
+	spent  *tokens.Usage // by all rounds of a reply; nil: there was one
 }
 
 func (x *exchange) run() (*http.Response, error) {
 	x.rec = Record{ID: newID(), Upstream: x.t.upstream, Time: x.began, Method: x.in.Method, Path: x.in.URL.Path, Dialect: x.aim.read.Dialect.String(), BytesIn: x.in.ContentLength, Trace: x.in.Header.Get("Traceparent")}
-	free, err := x.t.room.take(x.in.Context(), min(x.in.ContentLength, x.t.maxBody()), x.t.maxBody())
+	room, err := x.t.room.take(x.in.Context(), min(x.in.ContentLength, x.t.maxBody()), x.t.maxBody())
 	if err != nil {
 		return nil, err
 	}
 	b, rest, err := readBody(x.in.Body, x.in.ContentLength, x.t.maxBody())
 	if err != nil {
-		free()
+		room.free()
 		x.in.Body.Close()
 		return nil, &BodyError{err}
 	}
 	if rest != nil {
-		free()
+		room.free()
 		return x.through(rest)
 	}
 	x.in.Body.Close()
-	b.done = free
+	b.room = room
 	b.hold()
 	defer b.release()
 	x.body, x.rec.BytesIn = b, int64(len(b.buf))
@@ -245,8 +249,10 @@ func (x *exchange) plan() {
 	began := time.Now()
 	defer func() { x.rec.Planned = time.Since(began) }()
 	var err error
-	x.plain, err = unpack(x.in.Header.Get("Content-Encoding"), x.body.buf, x.t.maxBody())
+	x.plain, err = x.unpacked()
 	switch {
+	case err == errNoRoom:
+		x.o = outcome{skip: SkipTime, detail: err.Error()}
 	case err == errCoding:
 		x.o = outcome{skip: SkipCoding}
 	case err == errBomb:
@@ -262,6 +268,26 @@ func (x *exchange) plan() {
 	if x.o.skip == SkipPanic {
 		x.t.log().Error("planning failed badly", "id", x.rec.ID, "panic", x.o.detail, "stack", string(x.o.stack))
 	}
+}
+
+// unpacked is what the body holds. That needs room, too, and more than a coded body says: as
+// much as may be looked at, until it is known. Who waits for it holds some already, so it waits
+// no longer than planning may take.
+func (x *exchange) unpacked() ([]byte, error) {
+	coding := strings.Join(x.in.Header["Content-Encoding"], ",")
+	if coding == "" {
+		return x.body.buf, nil
+	}
+	ctx, cancel := context.WithTimeout(x.in.Context(), max(x.t.planTime(x.aim.policy), time.Millisecond))
+	defer cancel()
+	room := &x.body.room
+	packed := room.n
+	if !room.more(ctx, x.t.maxBody()) {
+		return nil, errNoRoom
+	}
+	plain, err := unpack(coding, x.body.buf, x.t.maxBody())
+	room.less(room.n - packed - int64(len(plain)))
+	return plain, err
 }
 
 // sealed reports whether a request is signed, and must stay as it is: the signature of AWS
@@ -314,7 +340,8 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 	}
 	out.ContentLength, out.TransferEncoding = int64(len(bytes)), nil
 	out.Body = x.body.sends(bytes)
-	out.GetBody = func() (io.ReadCloser, error) { return x.body.sends(bytes), nil }
+	x.sent = bytes
+	out.GetBody = func() (io.ReadCloser, error) { return x.body.sends(x.sent), nil } // before the reply
 	x.rec.BytesOut = int64(len(bytes))
 	if s, ok := signatureOf(out.Header); ok {
 		if secret, can := x.secret(s); can {
@@ -344,10 +371,21 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 		x.body.keep()
 		x.t.Planned(x.rec.ID, x.o.planned, x.o.plan)
 	}
+	x.counts = x.t.Conversations != nil && x.o.key != "" && x.o.tokens[0] > 0 && x.o.body == nil
+	x.rec.Rewritten = x.rewritten()
+	if x.o.offer == nil {
+		x.forget()
+	}
 	w := &watched{ReadCloser: resp.Body, x: x}
 	w.heard.packed = strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip")
 	resp.Body = w
 	return resp
+}
+
+// forget lets go of the history when nobody will send it again: a reply may take long.
+func (x *exchange) forget() {
+	x.plain, x.sent, x.aim.raw, x.aim.sent = nil, nil, nil, nil
+	x.o.body, x.o.plan, x.o.planned = nil, nil, nil
 }
 
 // settle takes over what was planned.
@@ -415,62 +453,4 @@ func cause(err error) string {
 		return "the client went away"
 	}
 	return err.Error()
-}
-
-// watched counts a reply and notices its end.
-type watched struct {
-	io.ReadCloser
-	x     *exchange
-	heard witness
-	ended bool
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.ReadCloser.Read(p)
-	w.x.rec.Reply += int64(n)
-	if w.x.listens() {
-		w.heard.hear(p[:n])
-	}
-	if err != nil {
-		if err == io.EOF {
-			w.end(nil)
-		} else {
-			w.end(err)
-		}
-	}
-	return n, err
-}
-
-// listens reports whether somebody wants to know what the provider has counted.
-func (x *exchange) listens() bool { return x.t.Record != nil || x.countable() }
-
-// countable reports whether the provider's count says something about ours: the request was
-// counted, and sent as it is.
-func (x *exchange) countable() bool {
-	return x.t.Conversations != nil && x.o.key != "" && x.o.tokens[0] > 0 && x.o.body == nil
-}
-
-func (x *exchange) counted() {
-	if u := x.rec.Usage; x.countable() && u.Input+u.Read+u.Written > 0 {
-		x.t.Conversations.counted(x.o.key, x.o.tokens[0], u.Input+u.Read+u.Written)
-	}
-}
-
-func (w *watched) Close() error {
-	err := w.ReadCloser.Close()
-	w.end(nil)
-	return err
-}
-
-func (w *watched) end(err error) {
-	if !w.ended {
-		w.ended = true
-		w.x.rec.Usage, w.x.rec.Lost = w.heard.tell()
-		w.x.counted()
-		w.x.rec.Rewritten = w.x.rewritten()
-		if w.x.spent != nil {
-			w.x.rec.Usage = *w.x.spent
-		}
-		w.x.end(err)
-	}
 }

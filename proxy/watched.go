@@ -1,0 +1,54 @@
+package proxy
+
+import "io"
+
+// watched counts a reply and notices its end.
+type watched struct {
+	io.ReadCloser
+	x     *exchange
+	heard witness
+	ended bool
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	w.x.rec.Reply += int64(n)
+	if w.x.listens() {
+		w.heard.hear(p[:n])
+	}
+	if err != nil {
+		if err == io.EOF {
+			w.end(nil)
+		} else {
+			w.end(err)
+		}
+	}
+	return n, err
+}
+
+// listens reports whether somebody wants to know what the provider has counted.
+func (x *exchange) listens() bool { return x.t.Record != nil || x.counts }
+
+func (x *exchange) counted() {
+	if u := x.rec.Usage; x.counts && u.Input+u.Read+u.Written > 0 {
+		x.t.Conversations.counted(x.o.key, x.o.tokens[0], u.Input+u.Read+u.Written)
+	}
+}
+
+func (w *watched) Close() error {
+	err := w.ReadCloser.Close()
+	w.end(nil)
+	return err
+}
+
+func (w *watched) end(err error) {
+	if !w.ended {
+		w.ended = true
+		w.x.rec.Usage, w.x.rec.Lost = w.heard.tell()
+		w.x.counted()
+		if w.x.spent != nil {
+			w.x.rec.Usage = *w.x.spent
+		}
+		w.x.end(err)
+	}
+}
