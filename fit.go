@@ -26,9 +26,9 @@ func (f *fitting) fit(reserve int) (*ladder.Ladder, *Plan, error) {
 	if f.w.Rules != nil {
 		s.Vote = f.vote
 	}
-	if f.w.Past != nil {
-		s.Memory = f.w.Past.take()
-		defer f.w.Past.put(s.Memory)
+	if f.o.Past != nil {
+		s.Memory = f.o.Past.take()
+		defer f.o.Past.put(s.Memory)
 	}
 	l := ladder.New(s)
 	done, err := l.Fit()

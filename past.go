@@ -4,17 +4,20 @@ import (
 	"sync"
 
 	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
 )
 
 // A Past remembers what was worked out for one request of a conversation: what its blocks
-// cost, and what a stable window did. The next request, which begins with the same
+// cost, what a stable window did, and what was written. The next request, which begins with the same
 // messages, then takes as long as what is new in it. It changes nothing but time: a request
 // of which it knows nothing is worked out from its own bytes. A Past belongs to one
-// conversation and to one window, with its counter and rules. The zero value is ready. Many
+// conversation and to one policy: window, counter and rules. The zero value is ready. Many
 // goroutines may use one.
 type Past struct {
-	mu sync.Mutex
-	m  ladder.Memory
+	mu     sync.Mutex
+	m      ladder.Memory
+	scribe *wire.Scribe // nil: somebody has it, or there was none
 }
 
 func (p *Past) take() *ladder.Memory {
@@ -28,4 +31,24 @@ func (p *Past) put(m *ladder.Memory) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.m = *m
+}
+
+// rewrite rewrites a request; nil remembers nothing.
+func (p *Past) rewrite(r, before *wire.Request, drop []transcript.BlockID, edits []wire.BlockEdit, insert ...wire.Insertion) (*wire.Request, []wire.Change, error) {
+	if p == nil {
+		return r.RewriteSince(before, drop, edits, insert...)
+	}
+	p.mu.Lock()
+	s := p.scribe
+	p.scribe = nil
+	p.mu.Unlock()
+	if s == nil {
+		s = new(wire.Scribe)
+	}
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.scribe = s
+	}()
+	return s.Rewrite(r, before, drop, edits, insert...)
 }

@@ -36,9 +36,9 @@ func TestPast(t *testing.T) {
 			past := new(pare.Past)
 			o := pare.Options{Counter: quarters{}}
 			for i, q := range all {
-				w.Past = nil
+				o.Past = nil
 				fresh, err := pare.Trim(q, w, o)
-				w.Past = past
+				o.Past = past
 				kept, again := pare.Trim(q, w, o)
 				if fmt.Sprint(err) != fmt.Sprint(again) {
 					t.Fatalf("%s, %s, request %d of %d: %v, with a past %v", name, kind, i, len(all), err, again)

@@ -27,6 +27,8 @@ type Options struct {
 	// KeepBound leaves thinking where it is although a change in front of it has made it
 	// invalid: the caller tells the provider to drop it.
 	KeepBound bool
+	// Past is what is remembered of the conversation; it saves time. Nil: nothing is.
+	Past *Past
 }
 
 // weighSaid counts a text in the place of what a block says, or nothing.
@@ -274,7 +276,7 @@ func (p *Plan) carryOut(edits []blockEdit, o Options, cost func(transcript.Block
 			Reason: "a summary takes the place of what was dropped",
 		})
 	}
-	next, also, err := p.mended.RewriteSince(p.in, drop, texts, insert...)
+	next, also, err := o.Past.rewrite(p.mended, p.in, drop, texts, insert...)
 	if err != nil {
 		return err
 	}

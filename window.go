@@ -59,8 +59,6 @@ type Window struct {
 	// Archive names, in each placeholder, the item under which [Plan.Archive] returns what
 	// stood there.
 	Archive bool
-	// Past is what is remembered of the conversation; it saves time. Nil: nothing is.
-	Past *Past
 }
 
 // A Pin is something that stays although it is old.

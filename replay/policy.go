@@ -25,7 +25,8 @@ type Policy struct {
 }
 
 // A Send returns what is sent in the place of a request: the very same one if it is
-// to stay as it is. It is called for each request of a history in order. If its error
+// to stay as it is. It is called for each request of a history in order, and must not keep
+// one for longer than the next two: their memory is used again. If its error
 // is a *pare.WindowTooSmall the request is sent as it is, and counted as one that the
 // policy could not make fit.
 type Send func(*wire.Request) (*wire.Request, error)
@@ -52,11 +53,11 @@ func Of(name, doc string, p pare.Policy) Policy {
 
 // sending makes a policy of the engine that of a setting.
 func sending(p pare.Policy, s Setting) Send {
-	p.Model, p.Uncounted = s.Model, true // nobody reads the receipts
+	p.Model, p.Uncounted, p.Past = s.Model, true, new(pare.Past) // nobody reads the receipts
 	p.Counter = func(string) (wire.Counter, error) { return s.Counter, nil }
 	if p.Window != nil {
 		w := *p.Window
-		w.Tokens, w.Past = s.Tokens, new(pare.Past)
+		w.Tokens = s.Tokens
 		p.Window = &w
 	}
 	return func(r *wire.Request) (*wire.Request, error) {

@@ -128,6 +128,10 @@ type Reason struct {
 // side by side; sending everything reads none.
 func Replay(r *wire.Request, o Options) (*Result, error) {
 	p := newPlayer(r, o)
+	var err error
+	if p.begins, err = r.Beginnings(p.walk.o); err != nil {
+		return nil, err
+	}
 	for i := range p.runs {
 		policy := p.policies[i]
 		send, err := policy.Prepare(p.setting)
@@ -147,6 +151,7 @@ func Replay(r *wire.Request, o Options) (*Result, error) {
 // A player replays one history.
 type player struct {
 	walk     *Walk
+	begins   *wire.Beginnings
 	policies []Policy
 	setting  Setting
 	room     int // the model's window; zero: unknown
@@ -199,8 +204,8 @@ func (p *player) step(k int) error {
 	var r *wire.Request
 	if slices.ContainsFunc(p.runs, func(l ledger) bool { return l.send != nil }) {
 		var err error
-		if r, err = p.walk.Request(k); err != nil {
-			return err
+		if r, err = p.begins.At(p.walk.Messages(k)); err != nil {
+			return fmt.Errorf("request %d of %d: %w", k+1, p.walk.Len(), err)
 		}
 	}
 	errs := make([]error, len(p.runs))

@@ -83,8 +83,7 @@ func (w *Walk) Body(k int) []byte {
 	return slices.Concat(raw[:all[w.ends[k]-1].Span.End], raw[all[len(all)-1].Span.End:])
 }
 
-// Request reads a request. That takes time in proportion to its length, so reading
-// all of them takes half their number times the length of the history.
+// Request reads a request, which takes time in proportion to its length.
 func (w *Walk) Request(k int) (*wire.Request, error) {
 	r, err := wire.Parse(w.Body(k), w.o)
 	if err != nil {

@@ -5,19 +5,7 @@ import "slices"
 // partition ties calls to their results, adds the dialect's own ties and takes
 // connected components.
 func (t *Transcript) partition() {
-	t.ties = make([]Tie, 0, len(t.given)+len(t.exchanges))
-	for _, x := range t.exchanges {
-		for i, r := range x.Results {
-			switch {
-			case x.Call != NoBlock:
-				t.ties = append(t.ties, Tie{x.Call, r, true})
-			case i > 0:
-				t.ties = append(t.ties, Tie{x.Results[0], r, true})
-			}
-		}
-	}
-	t.ties = append(t.ties, t.given...)
-
+	ties := t.Ties()
 	root := make([]AtomID, len(t.blocks))
 	for i := range root {
 		root[i] = AtomID(i)
@@ -29,7 +17,7 @@ func (t *Transcript) partition() {
 		}
 		return AtomID(b)
 	}
-	for _, tie := range t.ties {
+	for _, tie := range ties {
 		if !tie.Mutual {
 			continue
 		}
@@ -38,7 +26,7 @@ func (t *Transcript) partition() {
 		root[max(a, b)] = min(a, b)
 	}
 	t.number(root, find)
-	for _, tie := range t.ties {
+	for _, tie := range ties {
 		if a, b := t.atom[tie.From], t.atom[tie.To]; !tie.Mutual && a != b {
 			t.atoms[a].Needs = append(t.atoms[a].Needs, b)
 		}

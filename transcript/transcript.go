@@ -203,7 +203,6 @@ type Transcript struct {
 
 	// What follows is worked out when somebody asks: to check a history takes pairs only.
 	joining sync.Once
-	ties    []Tie
 	atoms   []Atom
 	atom    []AtomID // by block
 }
@@ -290,8 +289,18 @@ func (t *Transcript) ExchangeOf(id BlockID) ExchangeID { return t.exchange[id] }
 
 // Ties returns all ties, those between calls and results included.
 func (t *Transcript) Ties() []Tie {
-	t.joining.Do(t.partition)
-	return t.ties
+	ties := make([]Tie, 0, len(t.given)+len(t.exchanges))
+	for _, x := range t.exchanges {
+		for i, r := range x.Results {
+			switch {
+			case x.Call != NoBlock:
+				ties = append(ties, Tie{x.Call, r, true})
+			case i > 0:
+				ties = append(ties, Tie{x.Results[0], r, true})
+			}
+		}
+	}
+	return append(ties, t.given...)
 }
 
 // Atoms returns all atoms, in the order of their first block. The slice must not

@@ -30,7 +30,7 @@ type carrier struct {
 // carryOver returns the changed request, or false if all of it has to be read: because its
 // head changed, or the scanner has flaws to tell, or an element of the dialect cannot be
 // read by itself.
-func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit) (*Request, bool) {
+func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit, f *front) (*Request, bool) {
 	if !d.g.apart || len(d.flaws) > 0 || d.head.listKind != jsonspan.Array || d.beyond(edits) || d.shares() {
 		return nil, false
 	}
@@ -47,7 +47,7 @@ func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit) (*Reques
 	c.parser.notes = append(c.parser.notes, d.notes[:d.listNotes]...)
 	c.notes = d.notes[d.listNotes:]
 	c.listNotes = d.listNotes
-	if !c.messagesOver() {
+	if !c.messagesOver(f) {
 		return nil, false
 	}
 	c.parser.notes = append(c.parser.notes, c.notes...) // what is left is about the head
@@ -69,8 +69,9 @@ func (d *draft) shares() bool {
 	})
 }
 
-// messagesOver files all messages, in their new order.
-func (c *carrier) messagesOver() bool {
+// messagesOver files all messages, in their new order; those of a front, if there is one,
+// as they are.
+func (c *carrier) messagesOver(f *front) bool {
 	c.list.Start = c.d.list.Start
 	depth := 1
 	if c.bare {
@@ -78,8 +79,14 @@ func (c *carrier) messagesOver() bool {
 	}
 	c.Seek(c.list.Start, depth)
 	c.Enter()
+	from := 0
+	if f != nil {
+		if from = f.upTo + 1; !c.behind(f) {
+			return false
+		}
+	}
 	l := &c.d.messages
-	for i := 0; i <= len(l.elems); i++ {
+	for i := from; i <= len(l.elems); i++ {
 		for range l.put[i] {
 			if !c.read(-1) {
 				return false

@@ -48,7 +48,7 @@ func TestCarryOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := d.o
-			next, ok := d.carryOver(raw, o, step.edits)
+			next, ok := d.carryOver(raw, o, step.edits, nil)
 			if !ok {
 				t.Errorf("%s: %s: read as a whole", name, what)
 				continue

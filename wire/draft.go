@@ -265,6 +265,13 @@ func (d *draft) clean() bool {
 
 // render writes the changed request and the trail from it back to this one.
 func (d *draft) render() ([]byte, *trail, error) {
+	step := d.plan()
+	out, err := jsonspan.Splice(d.raw, step.edits)
+	return out, step, err
+}
+
+// plan makes the trail, with all edits, of what was collected.
+func (d *draft) plan() *trail {
 	for _, turn := range sortedKeys(d.answers) {
 		a := d.answers[turn]
 		raws, inner := make([][]byte, len(a.blocks)), make([]origin, len(a.blocks))
@@ -291,8 +298,7 @@ func (d *draft) render() ([]byte, *trail, error) {
 	slices.SortStableFunc(edits, compareEdits)
 	step := d.trail()
 	step.edits = d.withoutInner(edits)
-	out, err := jsonspan.Splice(d.raw, step.edits)
-	return out, step, err
+	return step
 }
 
 // messageEdits are the edits of the list of messages. What stands in its place by itself

@@ -55,6 +55,9 @@ func (r *Request) Rewrite(drop []transcript.BlockID, edits []BlockEdit, insert .
 // RewriteSince is Rewrite; the paths of the changes, which are what follows from it, are
 // those of an earlier state.
 func (r *Request) RewriteSince(before *Request, drop []transcript.BlockID, edits []BlockEdit, insert ...Insertion) (*Request, []Change, error) {
+	if len(drop)+len(edits)+len(insert) == 0 {
+		return r, nil, nil
+	}
 	d := newDraft(r)
 	for _, n := range insert {
 		d.insertMessage(n.Before, r.g.textMessage(n.Role, n.Text), d.fresh())
@@ -84,11 +87,24 @@ func (d *draft) carryOut() (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	next, err := d.readBack(raw, step.edits, nil)
+	if err != nil {
+		return nil, err
+	}
+	next.steps[len(next.steps)-1] = step
+	return next, nil
+}
+
+// readBack parses what a draft wrote, with room for its step; nil if a front was of no use.
+func (d *draft) readBack(raw []byte, edits []jsonspan.Edit, f *front) (*Request, error) {
 	o := d.o
 	o.Model = d.head.model
 	// What was valid stays valid, and what we add is; only flaws need a second look.
 	o.Structural = o.Structural || len(d.flaws) == 0
-	next, ok := d.carryOver(raw, o, step.edits)
+	next, ok := d.carryOver(raw, o, edits, f)
+	if !ok && f != nil {
+		return nil, nil
+	}
 	if !ok || proveCarried {
 		fresh, err := Parse(raw, o)
 		if err != nil {
@@ -100,7 +116,7 @@ func (d *draft) carryOut() (*Request, error) {
 			next = fresh
 		}
 	}
-	next.steps, next.o.Structural = append(slices.Clone(d.steps), step), d.o.Structural
+	next.steps, next.o.Structural = append(slices.Clone(d.steps), nil), d.o.Structural
 	return next, nil
 }
 

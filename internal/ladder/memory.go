@@ -61,6 +61,9 @@ func (m *Memory) same(l *Ladder) int {
 	if !bytes.Equal(m.request.Raw()[:a[0].Span.Start], l.Request.Raw()[:b[0].Span.Start]) || !bytes.Equal(behind(m.request, a), behind(l.Request, b)) {
 		return 0
 	}
+	if now.Continues(was) && m.ours == nil && l.Ours == nil {
+		return min(len(a), len(b))
+	}
 	n := 0
 	for n < min(len(a), len(b)) && a[n].Span == b[n].Span && a[n].End == b[n].End && bytes.Equal(was.Bytes(a[n].Span), now.Bytes(b[n].Span)) &&
 		(m.ours == nil) == (l.Ours == nil) && (m.ours == nil || m.ours[n] == l.Ours[n]) {
@@ -101,6 +104,9 @@ func (l *Ladder) memorable() bool {
 // sameAtoms reports whether what had begun at the remembered request is made of the same
 // blocks.
 func (m *Memory) sameAtoms(t *transcript.Transcript) bool {
+	if t.Continues(m.request.Transcript()) {
+		return true
+	}
 	was, now := m.request.Transcript().Atoms(), t.Atoms()
 	for a := range was {
 		if was[a].First >= m.past.end {

@@ -1,0 +1,112 @@
+package wire
+
+import (
+	"slices"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// Beginnings are the requests that led to a history: its first messages, and what stands
+// beside the list. They take turns in a few buffers, so that only what is new is copied, and
+// share the history's index where nothing reaches beyond their end. They are for one
+// goroutine.
+type Beginnings struct {
+	whole  *Request
+	o      Options
+	prof   Profile
+	t      *transcript.Beginnings // nil: each one is read
+	notes  []int                  // by number of messages: how many notes are about them, or about what stands in front of the list
+	behind []note                 // those about what stands behind it
+	bufs   [3]buffer
+	next   int
+}
+
+// A buffer holds the first bytes of the history, and what stands behind the list.
+type buffer struct {
+	raw  []byte
+	upTo int // those that are of the history
+}
+
+// Beginnings returns the beginnings of r, as if each had been parsed with the options.
+func (r *Request) Beginnings(o Options) (*Beginnings, error) {
+	b := &Beginnings{whole: r, o: o}
+	b.o.Dialect = r.Dialect
+	var err error
+	if b.prof, err = ResolveProfile(r.Dialect, o.Profile, r.head.model); err != nil {
+		return nil, err
+	}
+	if !o.Structural || len(r.flaws) > 0 || r.head.listKind != jsonspan.Array || slices.ContainsFunc(r.notes, note.declares) {
+		return b, nil
+	}
+	b.notes = make([]int, len(r.t.Messages())+1)
+	at, list := r.listNotes, r.notes[r.listNotes:]
+	for i := range b.notes {
+		for len(list) > 0 && list[0].message >= 0 && int(list[0].message) < i {
+			at, list = at+1, list[1:]
+		}
+		b.notes[i] = at
+	}
+	if b.behind = list; slices.ContainsFunc(list, func(n note) bool { return n.message >= 0 }) {
+		return b, nil // not in order
+	}
+	b.t = r.t.Beginnings()
+	return b, nil
+}
+
+// At returns the request of the first n messages; there must be some. Its bytes are used
+// again for the third one from then on, so nobody may keep it.
+func (b *Beginnings) At(n int) (*Request, error) {
+	raw := b.body(n)
+	if b.t != nil {
+		if t, ok := b.t.At(n, raw); ok {
+			r := b.shared(n, raw, t)
+			if proveCarried {
+				fresh, err := Parse(slices.Clone(raw), b.o)
+				if err != nil {
+					return nil, err
+				}
+				r.mustEqual(fresh)
+			}
+			return r, nil
+		}
+	}
+	return Parse(raw, b.o)
+}
+
+// body writes the bytes of the first n messages, and those around the list.
+func (b *Beginnings) body(n int) []byte {
+	all, whole := b.whole.t.Messages(), b.whole.raw
+	end, behind := all[n-1].Span.End, whole[all[len(all)-1].Span.End:]
+	buf := &b.bufs[b.next]
+	b.next = (b.next + 1) % len(b.bufs)
+	if cap(buf.raw) < end+len(behind) {
+		buf.raw, buf.upTo = make([]byte, 0, min(end+end/2, all[len(all)-1].Span.End)+len(behind)), 0
+	}
+	from := min(buf.upTo, end)
+	buf.raw = append(append(buf.raw[:from], whole[from:end]...), behind...)
+	buf.upTo = end
+	return buf.raw
+}
+
+// shared is the request of the first n messages with the history's own index.
+func (b *Beginnings) shared(n int, raw []byte, t *transcript.Transcript) *Request {
+	w := b.whole
+	blocks, by := len(t.Blocks()), len(raw)-len(w.raw)
+	r := &Request{
+		Dialect: w.Dialect, Profile: b.prof, g: w.g, t: t, raw: raw, list: transcript.Span{Start: w.list.Start, End: w.list.End + by}, bare: w.bare, head: w.head,
+		where: w.where[:blocks:blocks], extra: w.extra[:n:n], frame: w.frame[:n:n], o: b.o, notes: w.notes[:b.notes[n]:b.notes[n]], listNotes: w.listNotes,
+	}
+	if len(b.behind) > 0 {
+		r.notes = slices.Concat(r.notes, b.behind)
+	}
+	ties, _ := slices.BinarySearchFunc(w.ties, blocks, func(t transcript.Tie, blocks int) int { return int(max(t.From, t.To)) - blocks })
+	r.ties = w.ties[:ties:ties]
+	r.head.said = slices.Clone(w.head.said)
+	for k := range r.head.said {
+		if u := &r.head.said[k]; u.span.Start > w.list.Start {
+			u.span = transcript.Span{Start: u.span.Start + by, End: u.span.End + by}
+		}
+	}
+	return r
+}
