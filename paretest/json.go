@@ -38,7 +38,7 @@ type treeReader struct {
 
 func (r *treeReader) node() *node {
 	if len(r.free) == 0 {
-		r.free = make([]node, 64)
+		r.free = make([]node, min(64, 2+(len(r.data)-r.s.Offset())/16))
 	}
 	n := &r.free[0]
 	r.free = r.free[1:]

@@ -82,7 +82,12 @@ func isID(key string) bool {
 }
 
 func (m *marker) value(n *node, path, key string, parent *node) {
-	join := func(name string) string { return strings.TrimPrefix(path+"."+name, ".") }
+	join := func(name string) string {
+		if path == "" {
+			return name
+		}
+		return path + "." + name
+	}
 	switch n.kind {
 	case jsonspan.Object:
 		was := m.kind
@@ -144,7 +149,7 @@ func (m *marker) leaf(n *node, path, key string) {
 		return
 	}
 	content := jsonspan.Decode(nil, n.raw[1:len(n.raw)-1])
-	if tree, err := parseTree(content); err == nil && tree.kind == jsonspan.Object && key == "arguments" {
+	if tree := argumentTree(key, content); tree != nil {
 		// JSON inside of a string: its leaves are the leaves.
 		inner := &marker{kind: m.kind, first: m.count()}
 		inner.value(tree, "", "", nil)
@@ -168,6 +173,19 @@ func (m *marker) leaf(n *node, path, key string) {
 		return
 	}
 	n.raw = append(append(slices.Clone(n.raw[:len(n.raw)-1]), sep+mark...), '"')
+}
+
+// argumentTree reads arguments that are written as a string, nil if content is something
+// else.
+func argumentTree(key string, content []byte) *node {
+	if key != "arguments" {
+		return nil
+	}
+	tree, err := parseTree(content)
+	if err != nil || tree.kind != jsonspan.Object {
+		return nil
+	}
+	return tree
 }
 
 // next makes a marker of eight letters and digits. Letters that stand for themselves keep

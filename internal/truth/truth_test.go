@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,15 @@ import (
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/wire"
 )
+
+// TestMain: a long run makes small, short-lived trees; collecting them often would be a
+// third of it.
+func TestMain(m *testing.M) {
+	if trial.Soak() {
+		debug.SetGCPercent(800)
+	}
+	os.Exit(m.Run())
+}
 
 // histories is how many histories are tried: two million in a soak.
 func histories() int {
