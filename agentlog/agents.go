@@ -116,3 +116,12 @@ var moved = []move{
 
 // Agents lists all agents that are known, in the order of the table.
 func Agents() []Agent { return slices.Clone(agents) }
+
+// AgentNames lists the names of all agents, in order.
+func AgentNames() []string {
+	var names []string
+	for _, a := range Agents() {
+		names = append(names, a.Name)
+	}
+	return names
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/source"
 )
 
@@ -64,10 +65,9 @@ func (c *doctorCmd) run(w *world) int {
 	if c.Home == "" {
 		deadBases(w)
 	}
-	r := &rounds{doctorCmd: c, w: w, home: s.Home, Found: agentlog.Find(s), now: time.Now()}
-	r.names = abbreviation{home: s.Home, tilde: c.Home == "" && runtime.GOOS != "windows"}
+	r := &rounds{doctorCmd: c, w: w, home: picture.Home{Dir: s.Home, Tilde: c.Home == "" && runtime.GOOS != "windows"}, Found: agentlog.Find(s), now: time.Now()}
 	if c.Home != "" {
-		r.names.flag = " --home " + quoted(s.Home)
+		r.home.Flag = " --home " + quoted(s.Home)
 	}
 	return r.run()
 }
@@ -134,12 +134,10 @@ func (c *doctorCmd) search(w *world, since time.Duration) (agentlog.Search, erro
 type rounds struct {
 	*doctorCmd
 	*agentlog.Found
-	w     *world
-	home  string
-	now   time.Time
-	names abbreviation
-
-	all []*diagnosis
+	w    *world
+	home picture.Home
+	now  time.Time
+	all  []*treated
 }
 
 func (r *rounds) run() int {
@@ -147,8 +145,15 @@ func (r *rounds) run() int {
 		return r.w.fail("write standard output: "+err.Error(), "")
 	}
 	if !r.JSON {
-		v := r.view()
-		if _, err := r.w.stdout.Write(v.render(r.all)); err != nil {
+		v := &picture.Doctor{
+			Style: r.w.report(r.w.stdout, r.Color).Style, Notes: palette(r.w.colour(r.w.stderr, r.Color)),
+			Now: r.now, All: r.All, Home: r.home,
+		}
+		var all []*agentlog.Diagnosis
+		for _, d := range r.all {
+			all = append(all, d.Diagnosis)
+		}
+		if _, err := r.w.stdout.Write(v.Render(all)); err != nil {
 			return r.w.fail("write standard output: "+err.Error(), "")
 		}
 		if r.Fix {
@@ -178,24 +183,25 @@ func (r *rounds) examine() error {
 			}
 		}
 	}
-	work := func(x agentlog.Place) *diagnosis {
+	work := func(x agentlog.Place) *agentlog.Diagnosis {
 		defer func() { in.Read.Add(x.Bytes) }()
 		defer r.w.memory.Frugal(int(x.Bytes))()
-		return diagnose(x)
+		return agentlog.Examine(x)
 	}
-	source.Work(jobs, 16*jobs, produce, work, func(d *diagnosis) bool {
-		if d.foreign {
+	source.Work(jobs, 16*jobs, produce, work, func(d *agentlog.Diagnosis) bool {
+		if d.Foreign {
 			return true
 		}
-		r.all = append(r.all, d)
-		return bar.print([]outcome{r.outcome(d)})
+		p := &treated{Diagnosis: d}
+		r.all = append(r.all, p)
+		return bar.print([]outcome{r.outcome(p)})
 	})
 	return bar.err
 }
 
 // outcome is what is said about a session at once: with --json all there is to say.
-func (r *rounds) outcome(d *diagnosis) (o outcome) {
-	for _, f := range d.faults {
+func (r *rounds) outcome(d *treated) (o outcome) {
+	for _, f := range d.Faults {
 		if f.Effect == agentlog.Refused {
 			o.rules = append(o.rules, f.Rule)
 		}
@@ -203,8 +209,8 @@ func (r *rounds) outcome(d *diagnosis) (o outcome) {
 	if !r.JSON {
 		return o
 	}
-	if r.Fix && d.ill() {
-		r.mend(d, func(*treatment) bool { return true })
+	if r.Fix && d.Ill() {
+		r.mend(d, func(*agentlog.Treatment) bool { return true })
 	}
 	o.out = encode(d.json())
 	return o
@@ -218,7 +224,7 @@ func (r *rounds) status() int {
 	}
 	for _, d := range r.all {
 		switch {
-		case d.err != nil:
+		case d.Err != nil:
 			status = statusInvalid
 		case d.broken():
 			status = max(status, statusFindings)
@@ -236,36 +242,26 @@ type diagnosisJSON struct {
 	Calls    int    `json:"calls"`
 	Results  int    `json:"results"`
 
-	Findings []fault `json:"findings"`
-	Bytes    int64   `json:"bytes"`
-	Modified string  `json:"modified"`
-	Mended   *bool   `json:"mended,omitempty"`
-	Why      string  `json:"why,omitempty"` // it was not mended
-	Backup   string  `json:"backup,omitempty"`
-	Left     []fault `json:"left,omitempty"`
-	Error    string  `json:"error,omitempty"`
+	Findings []agentlog.Fault `json:"findings"`
+	Bytes    int64            `json:"bytes"`
+	Modified string           `json:"modified"`
+	Mended   *bool            `json:"mended,omitempty"`
+	Why      string           `json:"why,omitempty"` // it was not mended
+	Backup   string           `json:"backup,omitempty"`
+	Left     []agentlog.Fault `json:"left,omitempty"`
+	Error    string           `json:"error,omitempty"`
 }
 
-func (d *diagnosis) json() diagnosisJSON {
+func (d *treated) json() diagnosisJSON {
 	j := diagnosisJSON{
-		Agent: d.Agent.Name, Project: d.project, Path: d.Path,
-		Messages: d.counts.Messages, Calls: d.counts.Calls, Results: d.counts.Results,
-		Findings: append([]fault{}, d.faults...), Bytes: d.Bytes, Modified: d.modified.UTC().Format(time.RFC3339),
+		Agent: d.Agent.Name, Project: d.Project, Path: d.Path,
+		Messages: d.Messages, Calls: d.Calls, Results: d.Results,
+		Findings: append([]agentlog.Fault{}, d.Faults...), Bytes: d.Bytes, Modified: d.Modified.UTC().Format(time.RFC3339),
 		Why: d.why, Backup: d.backup, Left: d.left,
 	}
 	if d.mended || d.why != "" {
 		j.Mended = &d.mended
 	}
-	if d.err != nil {
-		j.Error = failure(d.err).Message
-	}
+	j.Error = d.Unreadable()
 	return j
-}
-
-func agentNames() []string {
-	var names []string
-	for _, a := range agentlog.Agents() {
-		names = append(names, a.Name)
-	}
-	return names
 }

@@ -2,63 +2,34 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"strings"
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/screen"
 )
 
-// A treatment is what is about to be done to a session.
-type treatment struct {
-	agentlog.Place
-	session *agentlog.Stored
-	fixed   *agentlog.Fixed
+// A treated session is one that was examined, and what was done about it.
+type treated struct {
+	*agentlog.Diagnosis
+	mended bool
+	backup string
+	left   []agentlog.Fault // what could not be repaired
+	why    string           // it was not mended
 }
 
-// errUnmendable says that nothing can be done about a session.
-var errUnmendable = errors.New("what is wrong with it cannot be fixed: go on in a new session, or go back to a copy of the file from before")
-
-// prepare reads a session again and mends it, in memory, unless somebody may be writing
-// to it.
-func prepare(x agentlog.Place, busy *agentlog.Busy) (*treatment, error) {
-	l, err := x.Open(agentlog.Options{})
-	if err != nil {
-		return nil, err
+// broken reports whether the session cannot be resumed as it should be, as it is now.
+func (d *treated) broken() bool {
+	if d.mended {
+		return agentlog.Refusals(d.left) > 0
 	}
-	if err := busy.Why(l.Newest()); err != nil {
-		return nil, err
-	}
-	fixed, err := l.Fix(agentlog.Options{})
-	if err != nil {
-		return nil, err
-	}
-	if len(fixed.Changes) == 0 {
-		return nil, errUnmendable
-	}
-	return &treatment{x, l, fixed}, nil
-}
-
-// write replaces the files, each as a whole, and returns where the originals are.
-func (m *treatment) write(w *world) (backup string, err error) {
-	out := agentlog.Writer{Files: &w.files}
-	defer out.Discard() // does nothing to what is committed
-	for _, f := range m.session.Replacements(m.fixed) {
-		if err := out.Stage(f); err != nil {
-			return "", err
-		}
-	}
-	done, err := out.Commit()
-	if err != nil || len(done) == 0 {
-		return "", err
-	}
-	return done[0].Backup, nil
+	return d.Ill()
 }
 
 // mend mends a session if agree does, and notes what came of it.
-func (r *rounds) mend(d *diagnosis, agree func(*treatment) bool) {
-	m, err := prepare(d.Place, agentlog.NewBusy(time.Now()))
+func (r *rounds) mend(d *treated, agree func(*agentlog.Treatment) bool) {
+	m, err := d.Treat(agentlog.NewBusy(time.Now()))
 	if err != nil {
 		d.why = failure(err).Message
 		return
@@ -67,15 +38,15 @@ func (r *rounds) mend(d *diagnosis, agree func(*treatment) bool) {
 		d.why = "as you wish"
 		return
 	}
-	if d.backup, err = m.write(r.w); err != nil {
+	if d.backup, err = m.Write(&r.w.files); err != nil {
 		d.why = failure(err).Message
 		return
 	}
-	d.mended, d.left = true, faultsOf(m.fixed.Left)
+	d.mended, d.left = true, agentlog.Faults(m.Fixed.Left)
 }
 
 // mendAll mends broken sessions one by one: shows what is to be done, asks, does it.
-func (r *rounds) mendAll(v *doctorView) {
+func (r *rounds) mendAll(v *picture.Doctor) {
 	asked := &consent{all: r.Yes, in: bufio.NewReader(r.w.stdin)}
 	if !r.Yes && (!isTerminal(r.w.stdin) || !isTerminal(r.w.stderr)) {
 		if len(brokenOf(r.all)) > 0 {
@@ -87,19 +58,19 @@ func (r *rounds) mendAll(v *doctorView) {
 		if asked.quit {
 			return
 		}
-		screen.Fprintf(r.w.stderr, "\n%s\n", v.notes.Bold(v.names.short(d.Path)))
-		r.mend(d, func(m *treatment) bool {
-			r.w.stderr.Write(v.change(m))
+		screen.Fprintf(r.w.stderr, "\n%s\n", v.Notes.Bold(v.Home.Short(d.Path)))
+		r.mend(d, func(m *agentlog.Treatment) bool {
+			r.w.stderr.Write(v.Changes(m))
 			return asked.ask(r.w)
 		})
-		r.w.stderr.Write(v.outcome(d))
+		r.w.stderr.Write(cured(v, d))
 	}
 }
 
-func brokenOf(all []*diagnosis) []*diagnosis {
-	var broken []*diagnosis
+func brokenOf(all []*treated) []*treated {
+	var broken []*treated
 	for _, d := range all {
-		if d.ill() {
+		if d.Ill() {
 			broken = append(broken, d)
 		}
 	}

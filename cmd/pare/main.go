@@ -26,6 +26,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
@@ -157,7 +158,7 @@ func newParser(w *world, exit func(int)) *kong.Kong { return parserOf(&grammar{}
 
 func parserOf(grammar any, w *world, exit func(int)) *kong.Kong {
 	parser, err := kong.New(grammar, kong.Name("pare"), kong.Description(about), kong.ExplicitGroups(groups),
-		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version(), "agents": strings.Join(agentNames(), ","), "dialects": anyOf(dialectNames())},
+		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version(), "agents": strings.Join(agentlog.AgentNames(), ","), "dialects": anyOf(dialectNames())},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100, FlagsLast: true}),
 		kong.Help(help), kong.Exit(exit), kong.KindMapper(reflect.String, kong.MapperFunc(asGiven)))
 	if err != nil {

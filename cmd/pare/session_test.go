@@ -252,13 +252,3 @@ func TestUndoCutOff(t *testing.T) {
 		t.Errorf("%v: %s", err, got)
 	}
 }
-
-func TestQuoted(t *testing.T) {
-	for name, want := range map[string]string{
-		"a/b-c.jsonl": "a/b-c.jsonl", "a b": "'a b'", "it's": `'it'\''s'`, "-x": "./-x", "~x": "'~x'", "$x": "'$x'", "": "''",
-	} {
-		if got := quoted(name); got != want {
-			t.Errorf("quoted(%q) = %s, want %s", name, got, want)
-		}
-	}
-}

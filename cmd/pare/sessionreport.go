@@ -41,7 +41,7 @@ func (c *checkCmd) session(v report, from origin, l logFile) (out outcome) {
 	case len(found) > 0:
 		out.out = v.Session(from.name(), l.Stored, found)
 		if !from.many && from.source != source.Stdin {
-			out.note = []byte(remedyFor(l.Log, found, "pare fix --in-place "+quoted(from.source)) + "\n")
+			out.note = []byte(remedyFor(l.Remedy(found), "pare fix --in-place "+quoted(from.source)) + "\n")
 		}
 	case !from.many:
 		out.note = screen.Appendf(nil, "%s: clean (a session of %s, profile %s, %s)\n", from.String(), l.Format.Maker(), profile, n)
@@ -50,22 +50,12 @@ func (c *checkCmd) session(v report, from origin, l logFile) (out outcome) {
 }
 
 // remedyFor says what to do about the findings of a session: command, if that helps.
-func remedyFor(l *agentlog.Log, found []agentlog.Finding, command string) string {
-	if !agentlog.Broken(found) {
+func remedyFor(r agentlog.Remedy, command string) string {
+	switch {
+	case !r.Needed:
 		return "nothing has to be done: the session can be resumed"
-	}
-	fixed, err := l.Fix(agentlog.Options{})
-	if err != nil || !agentlog.Broken(fixed.Left) {
+	case !r.Leaves:
 		return "to fix it: " + command
 	}
-	instead := ""
-	for _, f := range fixed.Left {
-		if f.Effect == agentlog.Refused {
-			instead = f.Instead
-		}
-	}
-	if len(fixed.Changes) == 0 {
-		return "pare fix cannot fix it: " + instead
-	}
-	return "to fix a part of it: " + command + "; for the rest: " + instead
+	return picture.Partly(r, command)
 }

@@ -15,16 +15,7 @@ type Name struct{ Shown, Path string }
 
 // CountSession counts what would be sent if a session went on, as it is stored.
 func CountSession(l *agentlog.Log) (n Counts) {
-	for _, t := range l.Sent() {
-		tr := t.Request.Transcript()
-		all := tr.Messages()[:t.Messages()]
-		n.Messages += len(all)
-		for _, m := range all {
-			for b := m.First; b < m.End; b++ {
-				n.Add(tr.Block(b).Kind)
-			}
-		}
-	}
+	n.Messages, n.Calls, n.Results = l.Count()
 	return n
 }
 

@@ -1,0 +1,187 @@
+package agentlog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Diagnosis is what is known of a session once it was read. It keeps no byte of the
+// file, so that there may be many. Many goroutines may read it.
+type Diagnosis struct {
+	Place
+	Project  string // the folder that was worked in; "" if nothing tells
+	Modified time.Time
+	// How much would be sent.
+	Messages, Calls, Results int
+	Faults                   []Fault
+	Remedy                   Remedy // against the faults
+	Err                      error  // why it cannot be read
+	Foreign                  bool   // it is no session at all
+}
+
+// A Fault is a finding without the file it was made in. Many goroutines may read it.
+type Fault struct {
+	Rule    string `json:"rule"`
+	File    string `json:"file,omitempty"` // where a session has many
+	Line    int    `json:"line"`
+	Message string `json:"message"`
+	Effect  Effect `json:"effect"`
+}
+
+// Faults are findings without the file they were made in.
+func Faults(found []Finding) []Fault {
+	all := make([]Fault, 0, len(found))
+	for _, f := range found {
+		// Clones, because the strings of a finding may be bytes of the file.
+		all = append(all, Fault{f.Rule, strings.Clone(f.File), f.Line, strings.Clone(f.Message), f.Effect})
+	}
+	return all
+}
+
+// Refusals counts the faults that keep a session from being resumed.
+func Refusals(all []Fault) (n int) {
+	for _, f := range all {
+		if f.Effect == Refused {
+			n++
+		}
+	}
+	return n
+}
+
+// Ill reports whether the session cannot be resumed as it should be.
+func (d *Diagnosis) Ill() bool { return Refusals(d.Faults) > 0 }
+
+// Unreadable says why the session cannot be read, without its name; "": it can.
+func (d *Diagnosis) Unreadable() string {
+	var path *fs.PathError
+	switch {
+	case errors.As(d.Err, &path):
+		return path.Err.Error()
+	case d.Err != nil:
+		return d.Err.Error()
+	}
+	return ""
+}
+
+// Examine reads and checks a session.
+func Examine(x Place) (d *Diagnosis) {
+	d = &Diagnosis{Place: x, Modified: x.Info.ModTime()}
+	// A bug that one session meets must not cost the others.
+	defer func() {
+		if p := recover(); p != nil {
+			d.Err = fmt.Errorf("pare has met a bug of its own: %v", p)
+		}
+	}()
+	l, err := x.Open(Options{})
+	if err != nil {
+		d.Err, d.Foreign = err, errors.Is(err, ErrFormat)
+		return d
+	}
+	_, newest := l.Newest()
+	d.Modified = newest.ModTime()
+	d.Bytes = int64(len(l.Raw()))
+	d.Project = x.Project(l.Raw())
+	d.Messages, d.Calls, d.Results = l.Count()
+	found := l.Check(wire.CheckOptions{})
+	d.Faults, d.Remedy = Faults(found), l.Remedy(found)
+	return d
+}
+
+// Count counts what would be sent if the session went on, as it is stored: messages, and the
+// calls and results of the caller's tools.
+func (l *Log) Count() (messages, calls, results int) {
+	for _, t := range l.Sent() {
+		tr := t.Request.Transcript()
+		all := tr.Messages()[:t.Messages()]
+		messages += len(all)
+		for _, m := range all {
+			for b := m.First; b < m.End; b++ {
+				switch tr.Block(b).Kind {
+				case transcript.Call:
+					calls++
+				case transcript.Result:
+					results++
+				}
+			}
+		}
+	}
+	return messages, calls, results
+}
+
+// A Remedy is what helps against the findings of a session. Many goroutines may read it.
+type Remedy struct {
+	Needed  bool   // something keeps the session from being resumed
+	Fixes   bool   // a repair changes something about that
+	Leaves  bool   // and does not do away with all of it
+	Instead string // what to do about what it leaves
+}
+
+// Remedy tells what helps against findings.
+func (l *Log) Remedy(found []Finding) Remedy {
+	if !Broken(found) {
+		return Remedy{}
+	}
+	fixed, err := l.Fix(Options{})
+	if err != nil || !Broken(fixed.Left) {
+		return Remedy{Needed: true, Fixes: true}
+	}
+	r := Remedy{Needed: true, Fixes: len(fixed.Changes) > 0, Leaves: true}
+	for _, f := range fixed.Left {
+		if f.Effect == Refused {
+			r.Instead = strings.Clone(f.Instead)
+		}
+	}
+	return r
+}
+
+// A Treatment is what is about to be done to a session. It is not for use by several
+// goroutines at once.
+type Treatment struct {
+	session *Stored
+	Fixed   *Fixed
+}
+
+// ErrNoRemedy says that nothing can be done about a session.
+var ErrNoRemedy = errors.New("what is wrong with it cannot be fixed: go on in a new session, or go back to a copy of the file from before")
+
+// Treat reads a session again and repairs it, in memory, unless somebody may be writing to it.
+func (x Place) Treat(busy *Busy) (*Treatment, error) {
+	l, err := x.Open(Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := busy.Why(l.Newest()); err != nil {
+		return nil, err
+	}
+	fixed, err := l.Fix(Options{})
+	if err != nil {
+		return nil, err
+	}
+	if len(fixed.Changes) == 0 {
+		return nil, ErrNoRemedy
+	}
+	return &Treatment{l, fixed}, nil
+}
+
+// Write replaces the files, each as a whole, and returns where the originals are.
+func (t *Treatment) Write(files *atomicfile.Files) (backup string, err error) {
+	out := Writer{Files: files}
+	defer out.Discard() // does nothing to what is committed
+	for _, f := range t.session.Replacements(t.Fixed) {
+		if err := out.Stage(f); err != nil {
+			return "", err
+		}
+	}
+	done, err := out.Commit()
+	if err != nil || len(done) == 0 {
+		return "", err
+	}
+	return done[0].Backup, nil
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/picture"
+	"github.com/pare-llm/pare/internal/screen"
+)
+
+// cured tells what became of a session.
+func cured(v *picture.Doctor, d *treated) []byte {
+	switch {
+	case d.mended && agentlog.Refusals(d.left) > 0:
+		return screen.Appendf(nil, "  repaired but for %s; the original: %s\n", plural(len(d.left), "finding"), v.Home.Short(d.backup))
+	case d.mended:
+		return screen.Appendf(nil, "  %s; the original: %s\n", v.Notes.Good("repaired"), v.Home.Short(d.backup))
+	}
+	return screen.Appendf(nil, "  not repaired: %s\n", d.why)
+}
+
+// tell says, to people, what it all comes to.
+func (r *rounds) tell() {
+	for _, err := range r.Failed {
+		screen.Fprintf(r.w.stderr, "pare: %s: %s\n      what is in there was not checked\n", r.home.Short(err.Path), err.Err)
+	}
+	if r.JSON {
+		return
+	}
+	r.tellUnread()
+	if len(r.all) == 0 {
+		screen.Fprintf(r.w.stderr, "pare: no sessions found in %s\n      pare check FILE checks a file that lies elsewhere\n", r.home.Short(r.home.Dir))
+		return
+	}
+	if r.Fix {
+		screen.Fprintln(r.w.stderr)
+	}
+	r.sum()
+}
+
+// tellUnread names stores that cannot be read, a line for each agent.
+func (r *rounds) tellUnread() {
+	for i := 0; i < len(r.Unread); {
+		first := r.Unread[i]
+		n := 0
+		for i < len(r.Unread) && r.Unread[i].Agent == first.Agent {
+			i++
+			n++
+		}
+		more := ""
+		if n > 1 {
+			more = fmt.Sprintf(" and %d more", n-1)
+		}
+		also := ""
+		if first.Agent.Format.Readable() {
+			also = "also "
+		}
+		screen.Fprintf(r.w.stderr, "pare: %s %skeeps sessions in %s%s, which pare cannot read yet\n", first.Agent.Name, also, r.home.Short(first.Path), more)
+	}
+}
+
+func (r *rounds) sum() {
+	var broken, mended, unreadable int
+	names := map[string]bool{}
+	for _, d := range r.all {
+		names[d.Agent.Name] = true
+		switch {
+		case d.Err != nil:
+			unreadable++
+		case d.broken():
+			broken++
+		case d.mended:
+			mended++
+		}
+	}
+	paint := palette(r.w.colour(r.w.stderr, r.Color))
+	parts := []screen.Text{}
+	add := func(n int, what string, p func(any) screen.Text) {
+		if n > 0 {
+			parts = append(parts, p(fmt.Sprintf("%d %s", n, what)))
+		}
+	}
+	add(len(r.all)-broken-mended-unreadable, "clean", paint.Good)
+	add(mended, "repaired", paint.Good)
+	add(broken, "broken", paint.Fault)
+	add(unreadable, "unreadable", paint.Fault)
+	screen.Fprintf(r.w.stderr, "%s of %s: %s\n", paint.Bold(plural(len(r.all), "session")), plural(len(names), "agent"), screen.Join(parts, ", "))
+	if broken > 0 && !r.Fix {
+		screen.Fprintln(r.w.stderr, paint.Faint("nothing was changed; --fix repairs them, and asks each time"))
+	}
+}
