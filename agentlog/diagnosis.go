@@ -170,8 +170,8 @@ func (x Place) Treat(busy *Busy) (*Treatment, error) {
 	return &Treatment{l, fixed}, nil
 }
 
-// Write replaces the files, each as a whole, and returns where the originals are.
-func (t *Treatment) Write(files *atomicfile.Files) (backup string, err error) {
+// Replace replaces the files, each as a whole, and returns where the originals are.
+func (t *Treatment) Replace(files *atomicfile.Files) (backup string, err error) {
 	out := Writer{Files: files}
 	defer out.Discard() // does nothing to what is committed
 	for _, f := range t.session.Replacements(t.Fixed) {

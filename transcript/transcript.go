@@ -338,13 +338,7 @@ func (t *Transcript) Cuts() iter.Seq[Cut] {
 // if no cut has anything but the system's messages in front of it, or but what the
 // provider has compacted.
 func (t *Transcript) Split(minKeep int, inside bool) (Cut, bool) {
-	head := 0
-	for head < len(t.messages) && t.messages[head].Role == System {
-		head++
-	}
-	if t.Compacted() {
-		head = max(head, t.StartMessage()+1)
-	}
+	head := t.Preamble()
 	var best, within Cut
 	for c := range t.Cuts() {
 		switch {
@@ -359,6 +353,19 @@ func (t *Transcript) Split(minKeep int, inside bool) (Cut, bool) {
 		best = within
 	}
 	return best, best.before > 0
+}
+
+// Preamble is how many messages at the beginning are nothing to compact: those of the
+// system, and what the provider has compacted.
+func (t *Transcript) Preamble() int {
+	head := 0
+	for head < len(t.messages) && t.messages[head].Role == System {
+		head++
+	}
+	if t.Compacted() {
+		head = max(head, t.StartMessage()+1)
+	}
+	return head
 }
 
 // parted reports whether a history may begin with message i: it begins a turn, or a

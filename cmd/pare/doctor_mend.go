@@ -38,7 +38,7 @@ func (r *rounds) mend(d *treated, agree func(*agentlog.Treatment) bool) {
 		d.why = "as you wish"
 		return
 	}
-	if d.backup, err = m.Write(&r.w.files); err != nil {
+	if d.backup, err = m.Replace(&r.w.files); err != nil {
 		d.why = failure(err).Message
 		return
 	}

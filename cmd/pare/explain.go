@@ -1,11 +1,11 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
-	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/wire"
 )
@@ -31,8 +31,8 @@ how pare repairs it, and where that is documented.`
 }
 
 func (c *explainCmd) run(w *world) int {
-	e := explanation{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
-	var found []headword
+	v := w.report(w.stdout, c.Color)
+	var found []picture.Word
 	rows := wire.Find(c.Word)
 	switch {
 	case c.Word == "":
@@ -49,39 +49,18 @@ func (c *explainCmd) run(w *world) int {
 	case c.JSON:
 		for _, t := range found {
 			if c.Word == "" {
-				rows = wire.Find(t.word)
+				rows = wire.Find(t.Word)
 			}
-			out = append(out, encode(t.json(rows))...)
+			out = append(out, encode(jsonOf(t, rows))...)
 		}
 	case c.Word == "":
-		out = e.list(found)
+		out = v.Words(kinds, found)
 	default:
 		for _, t := range found {
-			out = append(out, e.word(t, rows)...)
+			out = append(out, v.Word(t, rows)...)
 		}
 	}
 	return w.say(out)
-}
-
-// damageMends says what is done about damage to a session file.
-var damageMends = map[string]string{
-	"joined-lines":     "a newline is put between the objects",
-	"no-final-newline": "a newline is put behind it, if anything else is repaired",
-	"truncated-line":   "a newline is put behind the line, so that nothing is appended to it",
-	"broken-line":      "it is left as it is: what it said cannot be known; delete the line, or restore it",
-	"comment-line":     "it is left as it is",
-	"foreign-line":     "it is left as it is",
-	"duplicate-line":   "the copy goes",
-	"duplicate-uuid":   "it is left as it is",
-	"dangling-parent":  "the line now links to the one in front of it",
-	"parent-loop":      "the line now links to the one in front of it",
-	"second-root":      "it is left as it is",
-	"unreadable":       "it is left as it is: go back to a copy of the file, or begin a new session",
-	"skipped-message":  "it is left as it is",
-	"torn-file":        "something that the agent can read, and of which nothing is sent, takes its place; the original is kept beside the storage",
-	"stray-line":       "the line gets a type that the agent passes over; what it says stays in the file",
-	"lost-snapshot":    "the messages are said again",
-	"lost-kept-line":   "the compaction names the lines that are there",
 }
 
 // unknown reports a word that stands in no report.
@@ -103,7 +82,7 @@ func (c *explainCmd) unknown(w *world) int {
 // A wordJSON is what --json prints about a word.
 type wordJSON struct {
 	Rule      string    `json:"rule"`
-	Kind      kind      `json:"kind"`
+	Kind      string    `json:"kind"`
 	Meaning   string    `json:"meaning"`
 	More      string    `json:"more,omitempty"`
 	Providers []rowJSON `json:"providers"`
@@ -119,88 +98,13 @@ type rowJSON struct {
 	Source   string `json:"source"`
 }
 
-func (t headword) json(rows []wire.Rule) wordJSON {
-	r := wordJSON{Rule: t.word, Kind: t.kind, Meaning: t.meaning, More: t.more, Providers: []rowJSON{}}
-	if t.kind == aDamage {
-		r.More = damageMends[t.word]
-	}
-	if t.kind != aFault {
+func jsonOf(t picture.Word, rows []wire.Rule) wordJSON {
+	r := wordJSON{Rule: t.Word, Kind: t.Kind, Meaning: t.Meaning, More: cmp.Or(t.Repair, t.More), Providers: []rowJSON{}}
+	if !t.Fault {
 		return r
 	}
 	for _, row := range rows {
 		r.Providers = append(r.Providers, rowJSON{row.ID, row.Provider(), row.Severity.String(), row.Doc, row.Says, row.Mend, row.Source})
 	}
 	return r
-}
-
-// An explanation renders words for people.
-type explanation struct {
-	paint palette
-	width int
-}
-
-// list renders all words by kind, a line each.
-func (e explanation) list(all []headword) []byte {
-	var b bytes.Buffer
-	widest := 0
-	for _, t := range all {
-		widest = max(widest, len(t.word))
-	}
-	for i, k := range kinds {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		screen.Fprintf(&b, "%s\n", e.paint.Place(k.title))
-		for _, t := range all {
-			if t.kind == k.kind {
-				screen.Fprintf(&b, "  %s  %s\n", e.paint.Bold(fmt.Sprintf("%-*s", widest, t.word)), t.meaning)
-			}
-		}
-	}
-	return b.Bytes()
-}
-
-// word renders one word and, of a fault, what each provider says to it.
-func (e explanation) word(t headword, rows []wire.Rule) []byte {
-	var b bytes.Buffer
-	screen.Fprintf(&b, "%s  %s\n", e.paint.Bold(t.word), e.paint.Faint(string(t.kind)))
-	for _, line := range screen.Paragraphs(t.meaning, e.width-2) {
-		screen.Fprintf(&b, "  %s\n", line)
-	}
-	switch {
-	case t.kind == aDamage:
-		screen.Fprintf(&b, "\n%s\n", e.paint.Place("session files of agents"))
-		e.field(&b, "repair", damageMends[t.word])
-	case t.kind != aFault:
-		for _, line := range screen.Paragraphs(t.more, e.width-2) {
-			screen.Fprintf(&b, "  %s\n", line)
-		}
-		return b.Bytes()
-	case len(rows) == 0:
-		b.WriteString("\n  pare does not report it: the request alone does not show it\n")
-	}
-	for _, r := range rows {
-		severity := e.paint.Fault(r.Severity.String())
-		if r.Severity != wire.SeverityRefused {
-			severity = e.paint.Advice(r.Severity.String())
-		}
-		screen.Fprintf(&b, "\n%s  %s\n", e.paint.Place(r.ID), severity)
-		e.field(&b, "broken", r.Doc)
-		e.field(&b, "says", r.Says)
-		e.field(&b, "repair", r.Mend)
-		e.field(&b, "source", r.Source)
-	}
-	return b.Bytes()
-}
-
-func (e explanation) field(b *bytes.Buffer, name, value string) {
-	if value == "" {
-		return
-	}
-	for i, line := range screen.Paragraphs(value, e.width-10) {
-		if i > 0 {
-			name = ""
-		}
-		screen.Fprintf(b, "  %s  %s\n", e.paint.Faint(fmt.Sprintf("%-6s", name)), line)
-	}
 }

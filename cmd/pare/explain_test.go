@@ -227,10 +227,10 @@ func TestDefectU4Docs(t *testing.T) {
 		inDocs[string(m[1])] = true
 	}
 	for _, w := range headwords() {
-		if w.kind == aFault && !inDocs[w.word] {
-			t.Errorf("docs/rules.md does not have %s", w.word)
+		if w.Kind == aFault && !inDocs[w.Word] {
+			t.Errorf("docs/rules.md does not have %s", w.Word)
 		}
-		delete(inDocs, w.word)
+		delete(inDocs, w.Word)
 	}
 	for word := range inDocs {
 		t.Errorf("docs/rules.md has %s, and pare explain does not list it", word)
@@ -253,19 +253,19 @@ func wordsPage() []byte {
 	b.WriteString("# Words in reports and receipts\n\nThe words that findings, receipts and events use. `pare explain WORD` explains each of them, and for a fault also\n" +
 		"says which provider refuses it, in which words, and how it is repaired ([rules.md](rules.md)). This page is made from\nthe program.\n")
 	for _, k := range kinds {
-		title, about, _ := strings.Cut(k.title, ": ")
+		title, about, _ := strings.Cut(k.Title, ": ")
 		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n| word | means |\n| --- | --- |\n", title, strings.ToUpper(about[:1])+about[1:])
 		for _, w := range headwords() {
-			if w.kind != k.kind {
+			if w.Kind != k.Kind {
 				continue
 			}
-			meaning := w.meaning
-			if w.more != "" && w.kind != aRule {
-				meaning += "; " + w.more
+			meaning := w.Meaning
+			if w.More != "" && w.Kind != aRule {
+				meaning += "; " + w.More
 			}
-			word := "`" + w.word + "`"
-			if w.kind == aFault {
-				word = fmt.Sprintf("[`%s`](rules.md#%s)", w.word, w.word)
+			word := "`" + w.Word + "`"
+			if w.Kind == aFault {
+				word = fmt.Sprintf("[`%s`](rules.md#%s)", w.Word, w.Word)
 			}
 			fmt.Fprintf(&b, "| %s | %s |\n", word, strings.ReplaceAll(meaning, "|", "\\|"))
 		}

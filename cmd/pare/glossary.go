@@ -6,79 +6,70 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/wire"
 )
 
-// A kind is what a word of a report is about.
-type kind string
-
+// What a word of a report is about.
 const (
-	aFault   kind = "fault"
-	aDamage  kind = "damage"
-	aRule    kind = "rule"
-	aStep    kind = "step"
-	anAction kind = "action"
-	anEvent  kind = "event"
-	aRefusal kind = "refusal"
+	aFault   = "fault"
+	aDamage  = "damage"
+	aRule    = "rule"
+	aStep    = "step"
+	anAction = "action"
+	anEvent  = "event"
+	aRefusal = "refusal"
 )
 
 // kinds says what each kind is, in the order of the list.
-var kinds = []struct {
-	kind  kind
-	title string
-}{
-	{aFault, "Faults: what a provider refuses, or accepts at a cost"},
-	{aDamage, "Damage: what is wrong with a session file as a file"},
-	{aRule, "Rules: what changed it, where a receipt names no fault"},
-	{aStep, "Steps of a window: how pare trim makes a transcript fit, gentle steps first"},
-	{anAction, "Actions: what a receipt says was done"},
-	{aRefusal, "Refusals: why a compaction was not made"},
-	{anEvent, "Events: what the library reports while it works"},
-}
-
-// A headword is a word that stands in reports, receipts or events, and what it means.
-type headword struct {
-	word    string
-	kind    kind
-	meaning string
-	more    string // what else there is to know; "": nothing
+var kinds = []picture.WordKind{
+	{Kind: aFault, Title: "Faults: what a provider refuses, or accepts at a cost"},
+	{Kind: aDamage, Title: "Damage: what is wrong with a session file as a file"},
+	{Kind: aRule, Title: "Rules: what changed it, where a receipt names no fault"},
+	{Kind: aStep, Title: "Steps of a window: how pare trim makes a transcript fit, gentle steps first"},
+	{Kind: anAction, Title: "Actions: what a receipt says was done"},
+	{Kind: aRefusal, Title: "Refusals: why a compaction was not made"},
+	{Kind: anEvent, Title: "Events: what the library reports while it works"},
 }
 
 // headwords lists every word that can be explained, in the order of the list.
-func headwords() []headword {
-	all := slices.Clone(fixedWords)
+func headwords() []picture.Word {
+	var all []picture.Word
+	for _, f := range fixedWords {
+		all = append(all, picture.Word{Word: f.word, Kind: f.kind, Meaning: f.meaning, More: f.more})
+	}
 	for word, meaning := range wire.Slugs() {
-		all = append(all, headword{word: word, kind: aFault, meaning: meaning})
+		all = append(all, picture.Word{Word: word, Kind: aFault, Meaning: meaning, Fault: true})
 	}
 	for word, meaning := range agentlog.Damages() {
-		all = append(all, headword{word: word, kind: aDamage, meaning: meaning})
+		all = append(all, picture.Word{Word: word, Kind: aDamage, Meaning: meaning, Repair: damageMends[word]})
 	}
 	for _, r := range rules.All() {
-		all = append(all, headword{word: r.Name, kind: aRule, meaning: r.Doc, more: "pare rules lists the rules in their order; docs/config.md has the options"})
+		all = append(all, picture.Word{Word: r.Name, Kind: aRule, Meaning: r.Doc, More: "pare rules lists the rules in their order; docs/config.md has the options"})
 	}
-	rank := map[kind]int{}
+	rank := map[string]int{}
 	for i, k := range kinds {
-		rank[k.kind] = i
+		rank[k.Kind] = i
 	}
-	slices.SortStableFunc(all, func(a, b headword) int {
-		if a.kind != b.kind {
-			return cmp.Compare(rank[a.kind], rank[b.kind])
+	slices.SortStableFunc(all, func(a, b picture.Word) int {
+		if a.Kind != b.Kind {
+			return cmp.Compare(rank[a.Kind], rank[b.Kind])
 		}
-		if a.kind == aStep {
+		if a.Kind == aStep {
 			return 0 // in the order in which they are taken
 		}
-		return cmp.Compare(a.word, b.word)
+		return cmp.Compare(a.Word, b.Word)
 	})
 	return all
 }
 
 // lookup returns what a word means. Some words mean two things: a fault and a rule share
 // the name of a step.
-func lookup(word string) []headword {
-	var found []headword
+func lookup(word string) []picture.Word {
+	var found []picture.Word
 	for _, t := range headwords() {
-		if t.word == word {
+		if t.Word == word {
 			found = append(found, t)
 		}
 	}
@@ -86,7 +77,7 @@ func lookup(word string) []headword {
 }
 
 // fixedWords are the words that no other table has.
-var fixedWords = []headword{
+var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"relink", aRule, "a line of a session file now links to the line in front of it",
 		"session files such as Claude Code's name the line before each line; where a line was added, removed or lost, the next one is given another parent"},
 	{"cache-breakpoint", aRule, "a cache mark moved to the block before it, because its own block was dropped", ""},
@@ -134,7 +125,28 @@ var fixedWords = []headword{
 func words() []string {
 	set := map[string]bool{}
 	for _, t := range headwords() {
-		set[t.word] = true
+		set[t.Word] = true
 	}
 	return slices.Sorted(maps.Keys(set))
+}
+
+// damageMends says what is done about damage to a session file.
+var damageMends = map[string]string{
+	"joined-lines":     "a newline is put between the objects",
+	"no-final-newline": "a newline is put behind it, if anything else is repaired",
+	"truncated-line":   "a newline is put behind the line, so that nothing is appended to it",
+	"broken-line":      "it is left as it is: what it said cannot be known; delete the line, or restore it",
+	"comment-line":     "it is left as it is",
+	"foreign-line":     "it is left as it is",
+	"duplicate-line":   "the copy goes",
+	"duplicate-uuid":   "it is left as it is",
+	"dangling-parent":  "the line now links to the one in front of it",
+	"parent-loop":      "the line now links to the one in front of it",
+	"second-root":      "it is left as it is",
+	"unreadable":       "it is left as it is: go back to a copy of the file, or begin a new session",
+	"skipped-message":  "it is left as it is",
+	"torn-file":        "something that the agent can read, and of which nothing is sent, takes its place; the original is kept beside the storage",
+	"stray-line":       "the line gets a type that the agent passes over; what it says stays in the file",
+	"lost-snapshot":    "the messages are said again",
+	"lost-kept-line":   "the compaction names the lines that are there",
 }

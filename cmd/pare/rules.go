@@ -1,14 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/rules"
 )
@@ -59,8 +58,7 @@ func (c *rulesCmd) run(w *world) int {
 		}
 		return w.say(all)
 	}
-	e := explanation{paint: palette(w.colour(w.stdout, c.Color)), width: w.width(w.stdout)}
-	return w.say(e.rules(list))
+	return w.say(w.report(w.stdout, c.Color).Rules(list))
 }
 
 // A verdict is what --check --json prints.
@@ -108,21 +106,11 @@ func (c *rulesCmd) check(w *world, conf *config.Config, used string, err error) 
 	return statusClean
 }
 
-// A listed rule is what --json prints about a rule.
-type listed struct {
-	Rule    string   `json:"rule"`
-	Doc     string   `json:"doc"`
-	Order   int      `json:"order"` // from 1; 0: it does not run
-	After   []string `json:"after"`
-	Before  []string `json:"before"`
-	Options []string `json:"options"`
-}
-
 // listRules lists the rules that run in the order derived, then those that do not.
-func listRules(conf *config.Config) []listed {
-	var list []listed
+func listRules(conf *config.Config) []picture.ListedRule {
+	var list []picture.ListedRule
 	add := func(r pare.Rule, order int) {
-		l := listed{Rule: r.Name, Doc: r.Doc, Order: order, After: bare(r.After), Before: bare(r.Before), Options: []string{}}
+		l := picture.ListedRule{Rule: r.Name, Doc: r.Doc, Order: order, After: bare(r.After), Before: bare(r.Before), Options: []string{}}
 		if e, ok := rules.Named(r.Name); ok {
 			l.Options = append(l.Options, e.Fields()...)
 		}
@@ -159,32 +147,4 @@ func bare(names []string) []string {
 		all = append(all, strings.TrimPrefix(n, "?"))
 	}
 	return all
-}
-
-// rules renders a list of rules.
-func (e explanation) rules(list []listed) []byte {
-	var b bytes.Buffer
-	widest := 0
-	for _, r := range list {
-		widest = max(widest, screen.Columns(r.Rule))
-	}
-	off := false
-	for _, r := range list {
-		number := fmt.Sprint(r.Order)
-		if r.Order == 0 {
-			number = "–"
-			if !off {
-				screen.Fprintf(&b, "\n%s\n", e.paint.Faint("not run, unless --rules or a configuration says so"))
-				off = true
-			}
-		}
-		name := r.Rule + strings.Repeat(" ", widest-screen.Columns(r.Rule))
-		for i, line := range screen.Wrap(r.Doc, e.width-widest-6) {
-			if i > 0 {
-				number, name = "", strings.Repeat(" ", widest)
-			}
-			screen.Fprintf(&b, "%3s  %s  %s\n", number, e.paint.Bold(name), line)
-		}
-	}
-	return b.Bytes()
 }

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
-	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -129,17 +125,13 @@ type division struct {
 	Source string `json:"source"`
 	Line   int    `json:"line,omitempty"`
 	Thread string `json:"thread,omitempty"` // of a session file that has several
-	Cut    int    `json:"cut"`
-	Head   int    `json:"head"`
-	Tail   int    `json:"tail"`
-	Cuts   []int  `json:"cuts"`
-	Inside []int  `json:"inside"`
+	picture.Division
 }
 
 // one finds the cut of one transcript.
 func (c *splitCmd) one(v report, from origin, req *wire.Request) (out outcome, err error) {
 	t := req.Transcript()
-	d := division{Source: from.source, Line: from.line, Thread: from.thread, Tail: len(t.Messages()), Cuts: []int{}, Inside: []int{}}
+	d := &picture.Division{Tail: len(t.Messages()), Cuts: []int{}, Inside: []int{}, MinKeep: c.MinKeep, Within: c.Inside}
 	cut, found := t.Split(c.MinKeep, c.Inside)
 	if c.Head != "" || c.Tail != "" {
 		if from.many {
@@ -154,9 +146,10 @@ func (c *splitCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		d.Cut, d.Head, d.Tail = cut.Before(), cut.Before(), d.Tail-cut.Before()
 		out.rules = []string{"cut"}
 	}
+	preamble := t.Preamble()
 	for cut := range t.Cuts() {
 		switch {
-		case !worthwhile(t, cut):
+		case cut.Before() <= preamble:
 		case cut.Inside():
 			d.Inside = append(d.Inside, cut.Before())
 		default:
@@ -164,96 +157,9 @@ func (c *splitCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		}
 	}
 	if c.JSON {
-		out.out = encode(d)
+		out.out = encode(division{from.source, from.line, from.thread, *d})
 		return out, nil
 	}
-	out.out = c.draw(v, from, req, d)
+	out.out = v.Division(from.String(), req, d)
 	return out, nil
-}
-
-// worthwhile reports whether more than the system's messages stand in front of a cut.
-func worthwhile(t *transcript.Transcript, cut transcript.Cut) bool {
-	if t.Compacted() && cut.Before() <= t.StartMessage()+1 {
-		return false // the provider has compacted that
-	}
-	for _, m := range t.Messages()[:cut.Before()] {
-		if m.Role != transcript.System {
-			return true
-		}
-	}
-	return false
-}
-
-// draw shows the messages on both sides of the cut.
-func (c *splitCmd) draw(v report, from origin, req *wire.Request, d division) []byte {
-	var b bytes.Buffer
-	screen.Fprintf(&b, "%s  %s\n", v.Paint.Bold(from.String()), v.Paint.Faint(v.About(req, picture.Count(req))))
-	if d.Cut == 0 {
-		c.drawNone(&b, v, d)
-		return b.Bytes()
-	}
-	screen.Fprintf(&b, "  cut in front of message %s: %s, %s\n\n", v.Paint.Bold(fmt.Sprint(d.Cut)), goes(d.Head), stays(d.Tail))
-	p := picture.New(v.Style, req.Transcript(), d.Cut, nil)
-	digits := len(fmt.Sprint(d.Head + d.Tail - 1))
-	p.Ends(&b, 0, d.Head, digits)
-	screen.Fprintf(&b, "    %s\n", v.Paint.Good(strings.Repeat("╌", 4)+" cut "+strings.Repeat("╌", 24)))
-	p.Ends(&b, d.Cut, d.Head+d.Tail, digits)
-	b.WriteByte('\n')
-	if others := numbers(d.Cuts, d.Cut); others != "" {
-		screen.Fprintf(&b, "  %s\n\n", v.Paint.Faint("other cuts: "+others))
-	}
-	return b.Bytes()
-}
-
-// drawNone says why there is no cut, and what to ask for instead.
-func (c *splitCmd) drawNone(b *bytes.Buffer, v report, d division) {
-	screen.Fprintf(b, "  %s: nothing can be separated from the last %s\n", v.Paint.Bold("no cut"), plural(c.MinKeep, "message"))
-	if len(d.Cuts) > 0 {
-		screen.Fprintf(b, "  %s\n", v.Paint.Faint(fmt.Sprintf("nearer the end it can be cut, in front of message %s; --min-keep %d allows the first", numbers(d.Cuts, 0), d.Tail-d.Cuts[0])))
-	}
-	if n := within(d.Inside, d.Tail-c.MinKeep); n > 0 && !c.Inside {
-		screen.Fprintf(b, "  %s\n", v.Paint.Faint(fmt.Sprintf("--inside would cut in front of message %d, in a run of tool use", n)))
-	}
-	b.WriteByte('\n')
-}
-
-// within is the last cut that is not behind most, or 0.
-func within(cuts []int, most int) int {
-	last := 0
-	for _, n := range cuts {
-		if n <= most {
-			last = n
-		}
-	}
-	return last
-}
-
-// numbers lists some of all, but for one, in a few words.
-func numbers(all []int, without int) string {
-	var s []string
-	for _, n := range all {
-		if n == without {
-			continue
-		}
-		if len(s) == 8 { // enough for a line
-			s = append(s, "…")
-			break
-		}
-		s = append(s, fmt.Sprint(n))
-	}
-	return strings.Join(s, ", ")
-}
-
-func goes(n int) string {
-	if n == 1 {
-		return "1 message goes"
-	}
-	return fmt.Sprintf("%d messages go", n)
-}
-
-func stays(n int) string {
-	if n == 1 {
-		return "1 stays"
-	}
-	return fmt.Sprintf("%d stay", n)
 }
