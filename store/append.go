@@ -150,8 +150,8 @@ type identity struct {
 	sum []byte
 }
 
-// Each id is looked up for itself: of a list in a condition a database that has no figures of
-// the table believes that it is cheaper to read the whole session.
+// Each mark is looked up for itself: of a list in a condition a database that has no figures
+// of the table believes that it is cheaper to read the whole session.
 const mostIDs = 64
 
 var (
@@ -160,55 +160,98 @@ var (
 )
 
 func idsQuery(n int) string {
-	marks := strings.Repeat(`, (?)`, n-1)
-	return `WITH v (id) AS (VALUES (?)` + marks + `)
-		SELECT v.id, (SELECT seq FROM entries WHERE sid = ? AND id = v.id), (SELECT sum FROM entries WHERE sid = ? AND id = v.id) FROM v`
+	marks := strings.Repeat(`, (CAST(? AS BIGINT), CAST(? AS BIGINT))`, n-1)
+	return `WITH v (sid, mark) AS (VALUES (CAST(? AS BIGINT), CAST(? AS BIGINT))` + marks + `)
+		SELECT v.sid, v.mark, (SELECT seq FROM marks WHERE marks.sid = v.sid AND marks.mark = v.mark ORDER BY seq LIMIT 1) FROM v`
 }
 
 // byIDs finds entries of the session, reverted ones included, many with one statement.
 func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map[string]identity, error) {
 	found := make(map[string]identity)
-	look := func(sid, from, upto int64) error {
-		if from > upto {
-			return nil
+	wanted := make(map[int64][]string, len(ids)) // by mark
+	for _, id := range ids {
+		m := markID(id)
+		wanted[m] = append(wanted[m], id)
+	}
+	// The tail first: it is at hand.
+	tail, err := s.unsettled(ctx, t, x)
+	if err != nil {
+		return nil, err
+	}
+	seqs := make(map[int64][]int64) // by owner
+	for _, e := range tail {
+		if e.seq <= x.Head && slices.Contains(wanted[markID(e.id)], e.id) {
+			seqs[x.sid] = append(seqs[x.sid], e.seq)
 		}
-		for list := range slices.Chunk(ids, mostIDs) {
-			query, n := oneID, 1
-			if len(list) > 1 { // two statements are enough: the last id fills the larger one
-				query, n = manyIDs, mostIDs
-			}
-			args := make([]any, 0, n+2)
-			for i := range n {
-				args = append(args, list[min(i, len(list)-1)])
-			}
-			err := t.each(ctx, func(scan func(...any) error) error {
-				var (
-					id  string
-					seq sql.NullInt64
-					sum []byte
-				)
-				if err := scan(&id, &seq, &sum); err != nil {
-					return err
-				}
-				if seq.Valid && seq.Int64 >= from && seq.Int64 <= upto {
-					found[id] = identity{seq.Int64, sum}
-				}
-				return nil
-			}, query, append(args, sid, sid)...)
-			if err != nil {
+	}
+	var pairs []any
+	if x.settled >= x.state.from() {
+		for _, id := range ids {
+			pairs = append(pairs, x.sid, markID(id))
+		}
+	}
+	for _, p := range x.state.Lineage {
+		for _, id := range ids {
+			pairs = append(pairs, p.SID, markID(id))
+		}
+	}
+	for len(pairs) > 0 {
+		query, n := oneID, 1
+		if len(pairs) > 2 { // two statements are enough: the last one fills the larger one
+			query, n = manyIDs, mostIDs
+		}
+		list := slices.Clone(pairs[:min(2*n, len(pairs))])
+		pairs = pairs[len(list):]
+		for len(list) < 2*n {
+			list = append(list, list[len(list)-2], list[len(list)-1])
+		}
+		err := t.each(ctx, func(scan func(...any) error) error {
+			var (
+				sid, mark int64
+				seq       sql.NullInt64
+			)
+			if err := scan(&sid, &mark, &seq); err != nil || !seq.Valid {
 				return err
 			}
-		}
-		return nil
-	}
-	from := int64(1)
-	for _, p := range x.state.Lineage {
-		if err := look(p.SID, from, p.Upto); err != nil {
+			seqs[sid] = append(seqs[sid], seq.Int64)
+			return nil
+		}, query, list...)
+		if err != nil {
 			return nil, err
 		}
-		from = p.Upto + 1
 	}
-	return found, look(x.sid, from, x.Head)
+	for sid, list := range seqs {
+		all, err := s.look(ctx, t, x, sid, list)
+		if err != nil {
+			return nil, err
+		}
+		keep := func(e known) (taken bool) {
+			if x.owner(e.Seq) != sid || e.Seq > x.Head {
+				return true // behind what is shared
+			}
+			if taken = slices.Contains(wanted[markID(e.ID)], e.ID); taken {
+				found[e.ID] = identity{e.Seq, e.sum}
+			}
+			return taken
+		}
+		if !slices.ContainsFunc(all, func(e known) bool { return !keep(e) }) {
+			continue
+		}
+		// Another id has the same mark: all that have it are looked at.
+		for mark := range wanted {
+			same, err := s.bearingIn(ctx, t, x, mark, stretch{sid, 1, x.Head}, false, noLimit)
+			if err != nil {
+				return nil, err
+			}
+			if all, err = s.look(ctx, t, x, sid, same); err != nil {
+				return nil, err
+			}
+			for _, e := range all {
+				keep(e)
+			}
+		}
+	}
+	return found, nil
 }
 
 // byID finds an entry of the session, reverted ones included; seq is 0 if there is none.
@@ -296,9 +339,12 @@ func (s *Store) entries(ctx context.Context, t *tx, x *Session, from, to int64, 
 				return nil, err
 			}
 		}
+		if err := all[i].unpair(all[i].pairs); err != nil {
+			return nil, &CorruptError{x.Key, all[i].Seq, err.Error()}
+		}
 		out[i] = all[i].Entry
 	}
-	return out, s.withPairs(ctx, t, x, out)
+	return out, nil
 }
 
 // scanAll reads rows without opening them.
@@ -311,57 +357,10 @@ func (s *Store) scanAll(ctx context.Context, t *tx, x *Session, from, to int64, 
 			e, err := x.scan(st.sid, scan)
 			all = append(all, e)
 			return err
-		}, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?`, st.sid, st.from, st.to, limit-len(all))
+		}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT ?`, pos(st.sid, st.from), pos(st.sid, st.to), limit-len(all))
 		if err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
-}
-
-// withPairs fills in what entries open and close.
-func (s *Store) withPairs(ctx context.Context, t *tx, x *Session, all []Entry) error {
-	if len(all) == 0 {
-		return nil
-	}
-	at := make(map[int64]*Entry, len(all))
-	for i := range all {
-		at[all[i].Seq] = &all[i]
-	}
-	from, to := all[0].Seq, all[len(all)-1].Seq
-	for _, st := range x.stretches(from, to) {
-		err := t.each(ctx, func(scan func(...any) error) error {
-			var (
-				seq int64
-				c   Call
-			)
-			if err := scan(&seq, &c.No, &c.ID, &c.Tool, &c.family); err != nil {
-				return err
-			}
-			if e := at[seq]; e != nil {
-				e.Calls = append(e.Calls, c)
-			}
-			return nil
-		}, `SELECT seq, no, call_id, tool, family FROM calls WHERE sid = ? AND seq BETWEEN ? AND ? ORDER BY seq, no`, st.sid, st.from, st.to)
-		if err != nil {
-			return err
-		}
-		err = t.each(ctx, func(scan func(...any) error) error {
-			var (
-				seq int64
-				c   Call
-			)
-			if err := scan(&seq, &c.ID, &c.Tool, &c.family, &c.Seq, &c.No); err != nil {
-				return err
-			}
-			if e := at[seq]; e != nil {
-				e.Answers = append(e.Answers, c)
-			}
-			return nil
-		}, `SELECT seq, call_id, tool, family, call_seq, call_no FROM answers WHERE sid = ? AND seq BETWEEN ? AND ? ORDER BY seq, no`, st.sid, st.from, st.to)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

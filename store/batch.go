@@ -2,13 +2,17 @@ package store
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 )
 
 // insert writes entries at the end.
 func (s *Store) insert(ctx context.Context, t *tx, x *Session, fresh []*row) error {
+	tail, err := s.unsettled(ctx, t, x)
+	if err != nil {
+		return err
+	}
+	x.tail = slices.Clip(tail)
 	now := s.now()
 	b := s.batch(ctx, t, x)
 	for _, r := range fresh {
@@ -25,7 +29,16 @@ func (s *Store) insert(ctx context.Context, t *tx, x *Session, fresh []*row) err
 	if err := b.flush(); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, `UPDATE sessions SET noted_head = ?, cum = ?, dialect = ?, state = ?, updated_at = ? WHERE sid = ?`, x.Head, x.cum, x.Dialect, x.state.encode(), now, x.sid)
+	for _, r := range fresh {
+		x.tail = append(x.tail, traceOf(&r.Entry, r.flags))
+	}
+	if len(x.tail) >= maxTail {
+		if err := s.settle(ctx, t, x); err != nil {
+			return err
+		}
+	}
+	_, err = t.exec(ctx, `UPDATE sessions SET noted_head = ?, cum = ?, settled = ?, dialect = ?, state = ?, updated_at = ? WHERE sid = ?`,
+		x.Head, x.cum, x.settled, x.Dialect, x.state.encode(), now, x.sid)
 	return err
 }
 
@@ -55,7 +68,7 @@ type batch struct {
 	ctx context.Context
 	x   *Session
 
-	entries, calls, answers rows
+	entries rows
 
 	byID   map[openCall][]place // calls of the batch that are not answered, by id
 	byName map[openCall][]place // all calls of the batch without id, by tool
@@ -64,18 +77,16 @@ type batch struct {
 
 func (s *Store) batch(ctx context.Context, t *tx, x *Session) *batch {
 	return &batch{s: s, t: t, ctx: ctx, x: x,
-		entries: rows{into: `INSERT INTO entries (sid, seq, id, kind, flags, weight, cum, size, sum, codec, at, raw)`, width: 12},
-		calls:   rows{into: `INSERT INTO calls (sid, seq, no, call_id, tool, family)`, width: 6},
-		answers: rows{into: `INSERT INTO answers (sid, seq, no, call_id, tool, family, call_seq, call_no)`, width: 8},
+		entries: rows{into: `INSERT INTO entries (pos, id, kind, flags, weight, cum, size, sum, codec, at, pairs, raw)`, width: 12},
 		byID:    make(map[openCall][]place), byName: make(map[openCall][]place), done: make(map[place]bool)}
 }
 
 // add adds an entry that has its number.
 func (b *batch) add(r *row, now int64) error {
-	b.entries.add(len(r.stored), b.x.sid, r.Seq, r.ID, string(r.Kind), r.flags, r.weight, r.cum, len(r.Raw), r.sum[:], r.codec, now, r.stored)
 	if err := b.pair(r); err != nil {
 		return err
 	}
+	b.entries.add(len(r.stored), pos(b.x.sid, r.Seq), r.ID, string(r.Kind), r.flags, r.weight, r.cum, len(r.Raw), r.sum[:], r.codec, now, r.pairs(), r.stored)
 	if b.entries.bytes > maxStatement {
 		return b.flush()
 	}
@@ -87,7 +98,6 @@ func (b *batch) add(r *row, now int64) error {
 func (b *batch) pair(r *row) error {
 	for i := range r.Calls {
 		c := &r.Calls[i]
-		b.calls.add(0, b.x.sid, r.Seq, c.No, c.ID, c.Tool, c.family)
 		if at := (place{r.Seq, c.No}); c.ID != "" {
 			k := openCall{c.ID, c.family}
 			b.byID[k] = append(b.byID[k], at)
@@ -100,8 +110,12 @@ func (b *batch) pair(r *row) error {
 		c := &r.Answers[i]
 		at, ok := b.answer(c)
 		if !ok {
+			var recent []place
+			if c.ID == "" {
+				recent = b.byName[openCall{c.Tool, c.family}]
+			}
 			var err error
-			if at, err = b.lookUp(*c); err != nil {
+			if at, err = b.s.openCall(b.ctx, b.t, b.x, *c, recent, b.done); err != nil {
 				return err
 			}
 		}
@@ -109,7 +123,6 @@ func (b *batch) pair(r *row) error {
 			b.done[at] = true
 		}
 		c.Seq, c.No = at.seq, at.no
-		b.answers.add(0, b.x.sid, r.Seq, i, c.ID, c.Tool, c.family, c.Seq, c.No)
 	}
 	return nil
 }
@@ -144,29 +157,13 @@ func (b *batch) answer(c *Call) (at place, ok bool) {
 	return at, false // what is open may begin in front of the batch
 }
 
-// lookUp finds the call of an answer in the tables.
-func (b *batch) lookUp(c Call) (place, error) {
-	if c.ID == "" {
-		if err := b.flush(); err != nil { // those of the batch count, too
-			return place{}, err
-		}
-	}
-	return b.s.openCall(b.ctx, b.t, b.x, c, b.done)
-}
-
 // flush writes what was added.
-func (b *batch) flush() error {
-	for _, r := range []*rows{&b.entries, &b.calls, &b.answers} {
-		if err := r.flush(b.ctx, b.t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (b *batch) flush() error { return b.entries.flush(b.ctx, b.t) }
 
 // rows are rows of one table, by their values.
 type rows struct {
 	into   string
+	behind string // the values
 	width  int
 	values []any
 	bytes  int
@@ -191,7 +188,7 @@ func (r *rows) flush(ctx context.Context, t *tx) error {
 			}
 		}
 		one := "(?" + strings.Repeat(", ?", r.width-1) + ")"
-		if _, err := t.exec(ctx, r.into+" VALUES "+one+strings.Repeat(", "+one, n-1), rest[:n*r.width]...); err != nil {
+		if _, err := t.exec(ctx, r.into+" VALUES "+one+strings.Repeat(", "+one, n-1)+r.behind, rest[:n*r.width]...); err != nil {
 			return err
 		}
 		rest = rest[n*r.width:]
@@ -202,33 +199,25 @@ func (r *rows) flush(ctx context.Context, t *tx) error {
 }
 
 // openCall finds the call that a result answers, besides those that are done; seq is 0 if
-// there is none. It goes by the index of ids: seq + 0 keeps a database that has no figures of
-// the table from going through the session by number.
-func (s *Store) openCall(ctx context.Context, t *tx, x *Session, c Call, done map[place]bool) (at place, err error) {
-	where, args := `call_id = ?`, []any{c.ID}
-	if c.ID == "" {
-		where, args = `call_id = '' AND tool = ?`, []any{c.Tool}
-	}
+// there is none. Recent are calls of the same name that are not in the tables yet, oldest
+// first.
+func (s *Store) openCall(ctx context.Context, t *tx, x *Session, c Call, recent []place, done map[place]bool) (at place, err error) {
+	found := slices.Clone(recent)
+	slices.Reverse(found)
 	for _, st := range slices.Backward(x.stretches(1, x.Head)) {
-		var found []place
-		err := t.each(ctx, func(scan func(...any) error) error {
-			var p place
-			if err := scan(&p.seq, &p.no); err != nil {
-				return err
-			}
-			found = append(found, p)
-			return nil
-		}, `SELECT seq, no FROM calls WHERE sid = ? AND seq + 0 BETWEEN ? AND ? AND family = ? AND `+where+` ORDER BY seq + 0 DESC, no DESC LIMIT ?`,
-			append(append([]any{st.sid, st.from, st.to, c.family}, args...), maxLook)...)
+		some, err := s.callsIn(ctx, t, x, c, st)
 		if err != nil {
 			return place{}, err
 		}
-		for _, p := range found {
+		found = append(found, some...)
+		for _, p := range found[:min(len(found), maxLook)] {
 			answered := done[p]
 			if !answered {
-				if answered, err = s.answered(ctx, t, x, p.seq, p.no); err != nil {
+				after, err := s.bearing(ctx, t, x, markAnswer(p), p.seq, x.Head, false, 1)
+				if err != nil {
 					return place{}, err
 				}
+				answered = len(after) > 0
 			}
 			switch {
 			case answered && at.seq > 0: // behind it are all that are open by name
@@ -241,27 +230,29 @@ func (s *Store) openCall(ctx context.Context, t *tx, x *Session, c Call, done ma
 				return at, nil
 			}
 		}
-		if at.seq > 0 || len(found) > 0 {
+		if len(found) > 0 {
 			return at, nil
 		}
 	}
 	return place{}, nil
 }
 
-// answered reports whether a result that is in force answers a call.
-func (s *Store) answered(ctx context.Context, t *tx, x *Session, seq int64, no int) (bool, error) {
-	done := false
-	for _, st := range x.stretches(seq, x.Head) {
-		err := t.each(ctx, func(scan func(...any) error) error {
-			done = true
-			return errStop
-		}, `SELECT 1 FROM answers WHERE sid = ? AND call_seq = ? AND call_no = ? AND seq + 0 BETWEEN ? AND ? LIMIT 1`, st.sid, seq, no, st.from, st.to)
-		if err != nil && !errors.Is(err, errStop) {
-			return false, err
-		}
-		if done {
-			return true, nil
+// callsIn lists the calls of a stretch that a result may answer, the newest first.
+func (s *Store) callsIn(ctx context.Context, t *tx, x *Session, c Call, st stretch) (found []place, err error) {
+	seqs, err := s.bearingIn(ctx, t, x, markCall(c), st, true, maxLook)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.look(ctx, t, x, st.sid, seqs)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range slices.Backward(all) {
+		for _, k := range slices.Backward(e.Calls) {
+			if k.ID == c.ID && k.family == c.family && (c.ID != "" || k.Tool == c.Tool) {
+				found = append(found, place{e.Seq, k.No})
+			}
 		}
 	}
-	return false, nil
+	return found, nil
 }

@@ -44,21 +44,7 @@ func (s *Store) RevertTurns(ctx context.Context, key Key, head Head, n int) (int
 // turns lists the numbers of the last n entries up to a number with which a person
 // begins a turn, newest first.
 func (s *Store) turns(ctx context.Context, t *tx, x *Session, upto int64, n int) (all []int64, err error) {
-	list := x.stretches(1, upto)
-	for i := len(list) - 1; i >= 0 && len(all) < n; i-- {
-		err := t.each(ctx, func(scan func(...any) error) error {
-			var seq int64
-			if err := scan(&seq); err != nil {
-				return err
-			}
-			all = append(all, seq)
-			return nil
-		}, `SELECT seq FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND flags & 1 = 1 ORDER BY seq DESC LIMIT ?`, list[i].sid, list[i].from, list[i].to, n-len(all))
-		if err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return s.bearing(ctx, t, x, markTurn, 1, upto, true, n)
 }
 
 func (s *Store) revert(ctx context.Context, key Key, head Head, target func(*tx, *Session) (int64, error)) (gone int, err error) {
@@ -97,7 +83,7 @@ func (s *Store) command(ctx context.Context, t *tx, x *Session, kind Kind, raw [
 	if err := s.refold(ctx, t, x, next, kind, raw); err != nil {
 		return err
 	}
-	if err := s.kept(ctx, t, x); err != nil {
+	if err := x.kept(); err != nil {
 		return err
 	}
 	if x.cum, err = s.cumAt(ctx, t, x, x.last(x.Head)); err != nil {
@@ -107,14 +93,10 @@ func (s *Store) command(ctx context.Context, t *tx, x *Session, kind Kind, raw [
 }
 
 // kept is an error if something would be in force again that retention has let go of.
-func (s *Store) kept(ctx context.Context, t *tx, x *Session) error {
+func (x *Session) kept() error {
 	last, _ := x.state.compaction()
 	for _, st := range x.stretches(last.To+1, x.Head) {
-		var n int
-		if err := t.row(ctx, `SELECT count(*) FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND codec = ?`, st.sid, st.from, st.to, codecGone).Scan(&n); err != nil {
-			return err
-		}
-		if n > 0 {
+		if st.from <= x.state.gone(st.sid) {
 			return fmt.Errorf("%s: %w", x.Key, ErrLetGo)
 		}
 	}
@@ -146,7 +128,7 @@ func (s *Store) rewind(ctx context.Context, t *tx, x *Session, head int64) error
 	}
 	x.state = x.state.fold(slices.DeleteFunc(all, func(c control) bool { return c.seq > head }))
 	x.Head = head
-	if err := s.kept(ctx, t, x); err != nil {
+	if err := x.kept(); err != nil {
 		return err
 	}
 	x.cum, err = s.cumAt(ctx, t, x, x.last(head))
@@ -155,26 +137,25 @@ func (s *Store) rewind(ctx context.Context, t *tx, x *Session, head int64) error
 
 // controls reads the session's own control entries, in order.
 func (s *Store) controls(ctx context.Context, t *tx, x *Session) (all []control, err error) {
-	var found []scanned
-	err = t.each(ctx, func(scan func(...any) error) error {
-		e, err := x.scan(x.sid, scan)
-		found = append(found, e)
-		return err
-	}, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND kind IN ('compaction', 'revert', 'undo') ORDER BY seq`, x.sid)
-	for i := range found {
+	seqs, err := s.bearingIn(ctx, t, x, markControl, stretch{x.sid, x.state.from(), x.Head}, false, noLimit)
+	if err != nil {
+		return nil, err
+	}
+	for _, seq := range seqs {
+		e, err := s.entry(ctx, t, x, x.sid, seq)
 		if err == nil {
-			err = s.open(ctx, t, x, &found[i])
+			err = s.open(ctx, t, x, &e)
 		}
 		if err != nil {
 			return nil, err
 		}
-		c, err := readControl(found[i].Seq, found[i].Kind, found[i].Raw)
+		c, err := readControl(e.Seq, e.Kind, e.Raw)
 		if err != nil {
-			return nil, &CorruptError{x.Key, found[i].Seq, err.Error()}
+			return nil, &CorruptError{x.Key, e.Seq, err.Error()}
 		}
 		all = append(all, c)
 	}
-	return all, err
+	return all, nil
 }
 
 // cumAt is the weight of everything in force up to an entry.
@@ -182,7 +163,7 @@ func (s *Store) cumAt(ctx context.Context, t *tx, x *Session, seq int64) (cum in
 	if seq == 0 {
 		return 0, nil
 	}
-	err = t.row(ctx, `SELECT cum FROM entries WHERE sid = ? AND seq = ?`, x.owner(seq), seq).Scan(&cum)
+	err = t.row(ctx, `SELECT cum FROM entries WHERE pos = ?`, pos(x.owner(seq), seq)).Scan(&cum)
 	return cum, err
 }
 
@@ -205,7 +186,7 @@ func (s *Store) Undo(ctx context.Context, key Key) (kind Kind, err error) {
 		}
 		if last.kind == KindRevert {
 			var n int
-			if err := t.row(ctx, `SELECT count(*) FROM entries WHERE sid = ? AND seq > ? AND kind NOT IN ('compaction', 'revert', 'undo')`, x.sid, last.seq).Scan(&n); err != nil {
+			if err := t.row(ctx, `SELECT count(*) FROM entries WHERE pos BETWEEN ? AND ? AND kind NOT IN ('compaction', 'revert', 'undo')`, pos(x.sid, last.seq+1), pos(x.sid, maxSeq)).Scan(&n); err != nil {
 				return err
 			}
 			if n > 0 {
@@ -265,22 +246,21 @@ func (s *Store) Fork(ctx context.Context, from Key, id string, to Key) (*Session
 			at = seq
 		}
 		st := x.forkAt(at)
-		if err := s.kept(ctx, t, &Session{Key: to, sid: x.sid, Head: at, state: st}); err != nil {
+		if err := (&Session{Key: to, Head: at, state: st}).kept(); err != nil {
+			return err
+		}
+		// What is shared is found by its marks.
+		if err := s.settleNow(ctx, t, x); err != nil {
 			return err
 		}
 		if st.cum, err = s.cumAt(ctx, t, x, at); err != nil {
 			return err
 		}
-		made, err = s.create(ctx, t, to, Create{x.Dialect, x.Model, x.Title, x.Base}, st)
-		if err != nil {
+		made, err = s.create(ctx, t, to, Create{x.Dialect, x.Model, x.Title, x.Base}, x.Settings, st)
+		if err != nil || len(st.Lineage) == 0 {
 			return err
 		}
-		for _, p := range st.Lineage {
-			if _, err := t.exec(ctx, `INSERT INTO forks (sid, owner, upto) VALUES (?, ?, ?)`, made.sid, p.SID, p.Upto); err != nil {
-				return err
-			}
-		}
-		_, err = t.exec(ctx, `UPDATE sessions SET settings = ? WHERE sid = ?`, []byte(x.Settings), made.sid)
+		_, err = t.exec(ctx, `INSERT INTO forks (sid, owner, upto) VALUES (?, ?, ?)`, made.sid, st.Lineage[len(st.Lineage)-1].SID, at)
 		return err
 	})
 	if err != nil {
@@ -295,13 +275,13 @@ func (x *Session) forkAt(at int64) state {
 	st := state{Origin: &Origin{x.Key, at}, head: at}
 	for _, p := range x.state.Lineage {
 		if p.Upto >= at {
-			st.Lineage = append(st.Lineage, share{p.SID, at})
+			st.Lineage = append(st.Lineage, share{p.SID, at, p.Gone})
 			break
 		}
 		st.Lineage = append(st.Lineage, p)
 	}
 	if at >= x.state.from() {
-		st.Lineage = append(st.Lineage, share{x.sid, at})
+		st.Lineage = append(st.Lineage, share{x.sid, at, x.state.Gone})
 	}
 	for _, h := range x.state.Hidden {
 		if h[0] <= at {

@@ -203,7 +203,7 @@ func (s *Store) commit(ctx context.Context, x *Session, made *Compaction, prior 
 
 // compactionAt reads a compaction.
 func (s *Store) compactionAt(ctx context.Context, t *tx, x *Session, seq int64) (c Compaction, err error) {
-	e, err := x.scan(x.owner(seq), t.row(ctx, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq = ?`, x.owner(seq), seq).Scan)
+	e, err := s.entry(ctx, t, x, x.owner(seq), seq)
 	if err == nil {
 		err = s.open(ctx, t, x, &e)
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math"
@@ -66,46 +67,43 @@ func (s *Store) delete(ctx context.Context, key Key, since int64) (done bool, er
 	return done, nil
 }
 
-// sweep removes the entries of a deleted session that no living fork shares, and those
-// of deleted owners that only it shared.
+// sweep removes the entries of a deleted session that no fork goes on from, and then those of
+// deleted sessions that it went on from itself. A deleted session that a fork goes on from
+// keeps what it shares, all the way back.
 func (s *Store) sweep(ctx context.Context, t *tx, sid int64) error {
-	var owners []int64
-	err := t.each(ctx, func(scan func(...any) error) error {
-		var owner int64
-		if err := scan(&owner); err != nil {
+	for {
+		var alive, forks, upto int64
+		if err := t.row(ctx, `SELECT count(*) FROM sessions WHERE sid = ? AND deleted_at IS NULL`, sid).Scan(&alive); err != nil || alive > 0 {
 			return err
 		}
-		owners = append(owners, owner)
-		return nil
-	}, `SELECT owner FROM forks WHERE sid = ?`, sid)
-	if err != nil {
-		return err
-	}
-	if _, err := t.exec(ctx, `DELETE FROM forks WHERE sid = ?`, sid); err != nil {
-		return err
-	}
-	for _, owner := range append([]int64{sid}, owners...) {
-		var living, upto int64
-		if err := t.row(ctx, `SELECT count(*), coalesce(max(upto), 0) FROM forks WHERE owner = ?`, owner).Scan(&living, &upto); err != nil {
+		if err := t.row(ctx, `SELECT count(*), coalesce(max(upto), 0) FROM forks WHERE owner = ?`, sid).Scan(&forks, &upto); err != nil {
 			return err
 		}
-		var alive int
-		if err := t.row(ctx, `SELECT count(*) FROM sessions WHERE sid = ? AND deleted_at IS NULL`, owner).Scan(&alive); err != nil {
+		if err := s.remove(ctx, t, sid, upto); err != nil || forks > 0 {
 			return err
 		}
-		if alive > 0 {
-			continue
+		var owner sql.NullInt64
+		err := t.row(ctx, `DELETE FROM forks WHERE sid = ? RETURNING owner`, sid).Scan(&owner)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
 		}
-		if err := s.remove(ctx, t, owner, upto); err != nil {
+		if err != nil {
+			return err
+		}
+		sid = owner.Int64
+		// Of those that are deleted at the same time, one comes first.
+		if err := s.eng.lock(ctx, t, `sid = ?`, sid); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // remove removes the rows of a session behind a number.
 func (s *Store) remove(ctx context.Context, t *tx, sid, upto int64) error {
-	for _, table := range []string{"entries", "calls", "answers", "blob_uses"} {
+	if _, err := t.exec(ctx, `DELETE FROM entries WHERE pos BETWEEN ? AND ?`, pos(sid, upto+1), pos(sid, maxSeq)); err != nil {
+		return err
+	}
+	for _, table := range []string{"marks", "blob_uses"} {
 		if _, err := t.exec(ctx, `DELETE FROM `+table+` WHERE sid = ? AND seq > ?`, sid, upto); err != nil {
 			return err
 		}
@@ -183,7 +181,7 @@ func (s *Store) Collect(ctx context.Context, scope string, r Retain) (done Colle
 		}
 		if r.Tombstones > 0 {
 			n, err := t.exec(ctx, `DELETE FROM sessions WHERE scope = ? AND deleted_at < ? AND NOT EXISTS (SELECT 1 FROM forks WHERE forks.owner = sessions.sid)
-				AND NOT EXISTS (SELECT 1 FROM entries WHERE entries.sid = sessions.sid)`, scope, now-r.Tombstones.Microseconds())
+				AND NOT EXISTS (SELECT 1 FROM entries WHERE entries.pos BETWEEN sessions.sid << 28 AND (sessions.sid << 28) + 268435455)`, scope, now-r.Tombstones.Microseconds())
 			if err != nil {
 				return err
 			}
@@ -219,18 +217,23 @@ func (s *Store) collectOriginals(ctx context.Context, scope string, before int64
 				return nil
 			}
 			var at, shared int64
-			if err := t.row(ctx, `SELECT at FROM entries WHERE sid = ? AND seq = ?`, x.owner(last.Seq), last.Seq).Scan(&at); err != nil || at >= before {
+			if err := t.row(ctx, `SELECT at FROM entries WHERE pos = ?`, pos(x.owner(last.Seq), last.Seq)).Scan(&at); err != nil || at >= before {
 				return err
 			}
 			if err := t.row(ctx, `SELECT count(*) FROM forks WHERE owner = ?`, x.sid).Scan(&shared); err != nil || shared > 0 {
 				return err // a fork may need what the compaction stands for here
 			}
-			k, err := t.exec(ctx, `UPDATE entries SET raw = ?, codec = ?, size = 0 WHERE sid = ? AND seq <= ? AND kind = 'message' AND codec <> ?`,
-				[]byte{}, codecGone, x.sid, last.To, codecGone)
+			k, err := t.exec(ctx, `UPDATE entries SET raw = ?, codec = ?, size = 0 WHERE pos BETWEEN ? AND ? AND kind = 'message' AND codec <> ?`,
+				[]byte{}, codecGone, pos(x.sid, 1), pos(x.sid, last.To), codecGone)
 			if err != nil {
 				return err
 			}
 			n = int(k)
+			if x.state.Gone = max(x.state.Gone, last.To); n > 0 {
+				if _, err := t.exec(ctx, `UPDATE sessions SET state = ? WHERE sid = ?`, x.state.encode(), x.sid); err != nil {
+					return err
+				}
+			}
 			if _, err := t.exec(ctx, `DELETE FROM blob_uses WHERE sid = ? AND seq <= ?`, x.sid, last.To); err != nil {
 				return err
 			}

@@ -200,7 +200,7 @@ func parseMessage(x *Session, raw []byte) (*wire.Request, error) {
 	return wire.Parse(list, o)
 }
 
-const entryColumns = `seq, id, kind, flags, weight, cum, sum, codec, at, raw`
+const entryColumns = `pos, id, kind, flags, weight, cum, sum, codec, at, pairs, raw`
 
 // A scanned entry, with what the table has beside it.
 type scanned struct {
@@ -210,6 +210,7 @@ type scanned struct {
 	weight, cum int64
 	sum         []byte
 	codec       int
+	pairs       []byte
 	stored      []byte
 }
 
@@ -218,11 +219,17 @@ func (x *Session) scan(sid int64, scan func(...any) error) (scanned, error) {
 		e  = scanned{sid: sid}
 		at int64
 	)
-	if err := scan(&e.Seq, &e.ID, &e.Kind, &e.flags, &e.weight, &e.cum, &e.sum, &e.codec, &at, &e.stored); err != nil {
+	if err := scan(&e.Seq, &e.ID, &e.Kind, &e.flags, &e.weight, &e.cum, &e.sum, &e.codec, &at, &e.pairs, &e.stored); err != nil {
 		return e, err
 	}
+	e.Seq = seqOf(e.Seq)
 	e.At, e.Begins, e.Gone = time.UnixMicro(at).UTC(), e.flags&flagBegins != 0, e.codec == codecGone
 	return e, nil
+}
+
+// entry reads one entry, without opening it.
+func (s *Store) entry(ctx context.Context, t *tx, x *Session, sid, seq int64) (scanned, error) {
+	return x.scan(sid, t.row(ctx, `SELECT `+entryColumns+` FROM entries WHERE pos = ?`, pos(sid, seq)).Scan)
 }
 
 // open unpacks the bytes of an entry and proves that they are what was stored.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -110,24 +109,14 @@ func (s *Store) exportFrom(ctx context.Context, t *tx, x *Session, o Export) (in
 		}
 		return s.wholeFrom(ctx, t, x, turns[len(turns)-1])
 	case o.FromTurn > 0:
-		n := o.FromTurn
-		for _, st := range x.stretches(1, x.Head) {
-			var seq int64
-			err := t.each(ctx, func(scan func(...any) error) error {
-				n--
-				if err := scan(&seq); err != nil || n > 0 {
-					return err
-				}
-				return errStop
-			}, `SELECT seq FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND flags & 1 = 1 ORDER BY seq LIMIT ?`, st.sid, st.from, st.to, n)
-			if errors.Is(err, errStop) {
-				return s.wholeFrom(ctx, t, x, seq)
-			}
-			if err != nil {
-				return 0, err
-			}
+		turns, err := s.bearing(ctx, t, x, markTurn, 1, x.Head, false, o.FromTurn)
+		if err != nil {
+			return 0, err
 		}
-		return 0, fmt.Errorf("%w: there are only %d turns", errUsage, o.FromTurn-n)
+		if len(turns) < o.FromTurn {
+			return 0, fmt.Errorf("%w: there are only %d turns", errUsage, len(turns))
+		}
+		return s.wholeFrom(ctx, t, x, turns[o.FromTurn-1])
 	}
 	return 1, nil
 }

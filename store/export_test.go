@@ -2,10 +2,8 @@ package store
 
 import (
 	"context"
-	"io/fs"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 )
 
@@ -151,22 +149,4 @@ func PackZstd(raw []byte) (codec int, stored []byte) {
 	e := encoders.Get().(*zstd.Encoder)
 	defer encoders.Put(e)
 	return codecZstd, e.EncodeAll(raw, nil)
-}
-
-// Downgrade takes the tables back to an older version.
-func Downgrade(s *Store, version int64) error {
-	files, err := fs.Sub(migrations, "migrations/"+s.eng.name())
-	if err != nil {
-		return err
-	}
-	d := goose.DialectPostgres
-	if s.eng.name() == "sqlite" {
-		d = goose.DialectSQLite3
-	}
-	p, err := goose.NewProvider(d, s.wdb, files)
-	if err != nil {
-		return err
-	}
-	_, err = p.DownTo(context.Background(), version)
-	return err
 }

@@ -105,7 +105,7 @@ func (c *checkup) session(key Key) error {
 		return err
 	}
 	c.x = x
-	for _, step := range []func() error{c.numbers, c.bytes, c.folded, c.weights, c.pairs, c.ranges} {
+	for _, step := range []func() error{c.numbers, c.bytes, c.marks, c.folded, c.weights, c.pairs, c.ranges} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -121,6 +121,7 @@ func (c *checkup) numbers() error {
 		if err := scan(&seq); err != nil {
 			return err
 		}
+		seq = seqOf(seq)
 		for ; want < seq; want++ {
 			c.report(want, false, "the entry is missing")
 		}
@@ -129,7 +130,7 @@ func (c *checkup) numbers() error {
 		}
 		want = seq + 1
 		return nil
-	}, `SELECT seq FROM entries WHERE sid = ? AND seq >= ? ORDER BY seq`, c.x.sid, want)
+	}, `SELECT pos FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(c.x.sid, want), pos(c.x.sid, maxSeq))
 	for ; err == nil && want <= c.x.Head; want++ {
 		c.report(want, false, "the entry is missing")
 	}
@@ -144,7 +145,7 @@ func (c *checkup) each(f func(e *scanned) error) error {
 			e, err := c.x.scan(c.x.sid, scan)
 			some = append(some, e)
 			return err
-		}, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq >= ? ORDER BY seq LIMIT 100`, c.x.sid, from)
+		}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT 100`, pos(c.x.sid, from), pos(c.x.sid, maxSeq))
 		if err != nil || len(some) == 0 {
 			return err
 		}
@@ -221,6 +222,7 @@ func (c *checkup) weights() error {
 		if err := scan(&seq, &weight, &have); err != nil {
 			return err
 		}
+		seq = seqOf(seq)
 		if i := slices.IndexFunc(all, func(k control) bool { return k.seq == seq }); i >= 0 {
 			st := c.x.state.fold(all[:i+1])
 			y := &Session{sid: c.x.sid, Head: seq - 1, state: st}
@@ -242,7 +244,7 @@ func (c *checkup) weights() error {
 			c.report(seq, false, "the weights do not add up: %d, expected %d", have, cum)
 		}
 		return nil
-	}, `SELECT seq, weight, cum FROM entries WHERE sid = ? AND seq >= ? ORDER BY seq`, c.x.sid, c.x.state.from())
+	}, `SELECT pos, weight, cum FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(c.x.sid, c.x.state.from()), pos(c.x.sid, maxSeq))
 	if err == nil && len(at) > 0 && last != c.x.cum {
 		c.report(0, c.repair, "the weight of the session is %d, expected %d", c.x.cum, last)
 		if c.repair {
@@ -264,49 +266,31 @@ func (c *checkup) pairs() error {
 			c.report(e.Seq, false, "the message cannot be read: %v", err)
 			return nil
 		}
-		have := []Entry{{Seq: e.Seq}}
-		if err := c.s.withPairs(c.ctx, c.t, &Session{sid: c.x.sid, Head: c.x.Head}, have); err != nil {
-			return err
+		var have Entry
+		if err := have.unpair(e.pairs); err != nil {
+			have = Entry{} // it is not what the message says
 		}
 		same := func(a, b Call) bool { return a.ID == b.ID && a.Tool == b.Tool && a.family == b.family }
-		if !slices.EqualFunc(have[0].Calls, r.Calls, same) || !slices.EqualFunc(have[0].Answers, r.Answers, same) {
+		if !slices.EqualFunc(have.Calls, r.Calls, same) || !slices.EqualFunc(have.Answers, r.Answers, same) {
 			c.report(e.Seq, c.repair, "the calls and answers that are kept are not those of the message")
 			if c.repair {
 				return c.repair1(e, &r)
 			}
 			return nil
 		}
-		for _, a := range have[0].Answers {
+		for _, a := range have.Answers {
 			if a.Seq == 0 {
 				c.report(e.Seq, false, "it answers %s, which no entry in front of it makes; a window sends it as text", a)
 				c.found[len(c.found)-1].Harmless = true
 				continue
 			}
-			var id string
-			err := c.t.row(c.ctx, `SELECT call_id FROM calls WHERE sid = ? AND seq = ? AND no = ?`, c.x.owner(a.Seq), a.Seq, a.No).Scan(&id)
-			if err != nil || id != a.ID || a.Seq >= e.Seq {
+			all, err := c.s.look(c.ctx, c.t, c.x, c.x.owner(a.Seq), []int64{a.Seq})
+			if err != nil || len(all) == 0 || a.No >= len(all[0].Calls) || all[0].Calls[a.No].ID != a.ID || a.Seq >= e.Seq {
 				c.report(e.Seq, false, "the answer to call %q names entry %d, which does not make that call", a.ID, a.Seq)
 			}
 		}
 		return nil
 	})
-}
-
-// repair1 writes the calls and answers of an entry again.
-func (c *checkup) repair1(e *scanned, r *row) error {
-	for _, table := range []string{"calls", "answers"} {
-		if _, err := c.t.exec(c.ctx, `DELETE FROM `+table+` WHERE sid = ? AND seq = ?`, c.x.sid, e.Seq); err != nil {
-			return err
-		}
-	}
-	r.Seq = e.Seq
-	at := *c.x
-	at.Head = e.Seq
-	b := c.s.batch(c.ctx, c.t, &at)
-	if err := b.pair(r); err != nil {
-		return err
-	}
-	return b.flush()
 }
 
 // ranges: compactions end at cuts and do not overlap.
@@ -323,7 +307,7 @@ func (c *checkup) ranges() error {
 		}
 		before = k.To
 		var sum []byte
-		if err := c.t.row(c.ctx, `SELECT sum FROM entries WHERE sid = ? AND seq = ?`, c.x.owner(k.Seq), k.Seq).Scan(&sum); err != nil || bytes.Equal(sum, nil) {
+		if err := c.t.row(c.ctx, `SELECT sum FROM entries WHERE pos = ?`, pos(c.x.owner(k.Seq), k.Seq)).Scan(&sum); err != nil || bytes.Equal(sum, nil) {
 			c.report(k.Seq, false, "the summary is missing")
 		}
 	}

@@ -16,7 +16,11 @@ import (
 var migrations embed.FS
 
 // schema is the version of the tables that this program knows.
-const schema = 8
+const schema = 9
+
+// oldest is the version from which on tables are brought up to date: those of before were
+// written by no release.
+const oldest = 9
 
 // migrate brings the tables up to date. Any number of processes may do so at once:
 // PostgreSQL is locked for the time, and SQLite has one writer. A database that is newer
@@ -50,8 +54,12 @@ func upgrade(ctx context.Context, db *sql.DB, d goose.Dialect, eng engine, o ...
 	if err != nil {
 		return err
 	}
-	if n := version(ctx, db, eng); n > schema {
+	switch n := version(ctx, db, eng); {
+	case n > schema:
 		return fmt.Errorf("the database has version %d, this program knows %d: use a newer pare", n, schema)
+	case n > 0 && n < oldest:
+		return fmt.Errorf("the database has version %d, which is older than %d, the oldest that this program can take over: "+
+			"export its sessions with the pare that wrote it and import them into a new database", n, oldest)
 	}
 	_, err = p.Up(ctx)
 	return err
@@ -67,7 +75,7 @@ func migrateSQLite(ctx context.Context, db *sql.DB, eng engine) error {
 		}
 		if n := version(ctx, db, eng); n == schema {
 			return nil // another process did it
-		} else if n > schema {
+		} else if n > schema || n > 0 && n < oldest {
 			return err
 		}
 		select {

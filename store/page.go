@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 )
@@ -130,56 +129,64 @@ const near = 64
 // page begins with entry seq.
 func (s *Store) wholeFrom(ctx context.Context, t *tx, x *Session, seq int64) (int64, error) {
 	for {
-		first, err := s.straddle(ctx, t, x, seq, `min(call_seq)`)
-		if err != nil || !first.Valid || first.Int64 >= seq {
+		first, err := s.straddle(ctx, t, x, seq, func(best, _, call int64) int64 {
+			if best == 0 {
+				return call
+			}
+			return min(best, call)
+		})
+		if err != nil || first == 0 {
 			return seq, err
 		}
-		seq = first.Int64
+		seq = first
 	}
 }
 
 // wholeTo moves a boundary towards the end: the page ends with entry seq.
 func (s *Store) wholeTo(ctx context.Context, t *tx, x *Session, seq int64) (int64, error) {
 	for {
-		last, err := s.straddle(ctx, t, x, seq+1, `max(seq)`)
-		if err != nil || !last.Valid || last.Int64 <= seq {
+		last, err := s.straddle(ctx, t, x, seq+1, func(best, answer, _ int64) int64 { return max(best, answer) })
+		if err != nil || last == 0 {
 			return seq, err
 		}
-		seq = last.Int64
+		seq = last
 	}
+}
+
+// answering reads the entries of a stretch that may answer calls in front of an entry: those
+// near to it, or those that are far from their calls.
+func (s *Store) answering(ctx context.Context, t *tx, x *Session, st stretch, before int64, far bool) (all []known, err error) {
+	if far {
+		seqs, err := s.bearingIn(ctx, t, x, markFar, st, false, noLimit)
+		if err != nil {
+			return nil, err
+		}
+		return s.look(ctx, t, x, st.sid, seqs)
+	}
+	var seqs []int64
+	for seq := st.from; seq <= min(st.to, before+near); seq++ {
+		seqs = append(seqs, seq)
+	}
+	return s.look(ctx, t, x, st.sid, seqs)
 }
 
 // straddle asks something of the exchanges whose call stands in front of an entry and
 // whose answer is that entry or stands behind it, both in force. It reads the answers
 // behind the entry that are near or far from their calls: what stands in front of it is
 // not looked at, so a boundary near the end costs little in the longest history.
-func (s *Store) straddle(ctx context.Context, t *tx, x *Session, before int64, what string) (sql.NullInt64, error) {
-	var best sql.NullInt64
+func (s *Store) straddle(ctx context.Context, t *tx, x *Session, before int64, better func(best, answer, call int64) int64) (best int64, err error) {
 	for _, st := range x.stretches(before, x.Head) {
 		for _, far := range []bool{false, true} {
-			query, to := `SELECT seq, call_seq FROM answers WHERE sid = ? AND seq BETWEEN ? AND ?`, min(st.to, before+near)
-			if far {
-				query, to = query+` AND seq - call_seq > 64`, st.to
-			}
-			err := t.each(ctx, func(scan func(...any) error) error {
-				var seq, call int64
-				if err := scan(&seq, &call); err != nil {
-					return err
-				}
-				if call == 0 || call >= before || !x.state.visible(call) {
-					return nil
-				}
-				v := seq
-				if what == `min(call_seq)` {
-					v = call
-				}
-				if !best.Valid || what == `max(seq)` && v > best.Int64 || what == `min(call_seq)` && v < best.Int64 {
-					best = sql.NullInt64{Int64: v, Valid: true}
-				}
-				return nil
-			}, query, st.sid, st.from, to)
+			all, err := s.answering(ctx, t, x, st, before, far)
 			if err != nil {
-				return best, err
+				return 0, err
+			}
+			for _, e := range all {
+				for _, c := range e.Answers {
+					if c.Seq > 0 && c.Seq < before && x.state.visible(c.Seq) {
+						best = better(best, e.Seq, c.Seq)
+					}
+				}
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 )
 
@@ -37,7 +38,7 @@ type place struct {
 const (
 	maxKnown = 4096 // sessions
 	maxOpen  = 64   // calls of one
-	maxQuick = 1000 // entries of one append
+	maxQuick = 64   // entries of one append
 )
 
 // recall returns what is known of a session; nil: nothing.
@@ -49,7 +50,7 @@ func (k *knowledge) recall(key Key) *acquaintance {
 
 // learn takes over a session as it is after entries were appended to it.
 func (k *knowledge) learn(x *Session, entries []Entry) {
-	if len(x.state.Lineage) > 0 {
+	if len(x.state.Lineage) > 0 || !x.traced {
 		return // ids may be taken in a session that it shares entries of
 	}
 	open := make(map[openCall]place)
@@ -94,6 +95,9 @@ type quickly struct {
 	head, cum int64 // of the session afterwards
 	at        int64
 	rows      []row
+	marks     []int64   // by row: that of its id, which must not be there
+	settle    []marking // what the entries in front of these are found by, if it is time
+	settled   bool      // that was written
 }
 
 // appendQuickly appends entries to a session that is known. The session is nil if that
@@ -107,8 +111,12 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 		return done, nil, nil
 	}
 	y := a.x
-	q := &quickly{head: y.Head, cum: y.cum, at: s.now()}
+	q := &quickly{head: y.Head, cum: y.cum, at: s.now(), marks: make([]int64, 0, len(entries))}
 	open := maps.Clone(a.open)
+	tail := slices.Grow(slices.Clone(y.tail), len(entries))
+	if y.Head+int64(len(entries)) > maxSeq {
+		return done, nil, nil
+	}
 	for i, e := range entries {
 		r, err := s.prepare(&y, i, e)
 		if err != nil || len(r.media) > 0 {
@@ -133,19 +141,34 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 			c.Seq, c.No = p.seq, p.no
 			delete(open, call)
 		}
-		q.rows = append(q.rows, r)
+		tr := traceOf(&r.Entry, r.flags)
+		if slices.ContainsFunc(tail, func(old trace) bool { return old.id == tr.id }) {
+			return done, nil, nil // it was written before, or stands twice in these
+		}
+		tail = append(tail, tr)
+		q.rows, q.marks = append(q.rows, r), append(q.marks, markID(r.ID))
+	}
+	if len(y.tail) >= maxTail {
+		q.settle, tail = sorted(y.tail), tail[len(y.tail):]
 	}
 	ok, err := s.eng.quick(ctx, &y, q)
 	if err != nil || !ok {
 		s.known.forget(key)
 		return done, nil, nil // the long way has the error, if it is one
 	}
-	y.Head, y.cum = q.head, q.cum
+	if q.settle != nil {
+		y.settled = y.Head
+	}
+	y.Head, y.cum, y.tail = q.head, q.cum, tail
 	done.Head = q.head
 	for _, r := range q.rows {
 		e := r.Entry
 		e.Raw = nil
 		done.Entries = append(done.Entries, e)
+	}
+	if q.settle != nil && !q.settled {
+		s.known.forget(key) // somebody else has done so, or will
+		return done, &y, nil
 	}
 	s.known.learn(&y, done.Entries)
 	return done, &y, nil

@@ -66,6 +66,10 @@ func (e *postgresEngine) commitQuick(ctx context.Context, all []*member) error {
 	for _, m := range all {
 		query, args := e.shapes.statement(m.x, m.q)
 		b.Queue(query, args...)
+		if len(m.q.settle) > 0 {
+			query, args := settling(m.x, m.q)
+			b.Queue(query, args...)
+		}
 	}
 	r := conn.SendBatch(ctx, &b)
 	for _, m := range all {
@@ -75,158 +79,113 @@ func (e *postgresEngine) commitQuick(ctx context.Context, all []*member) error {
 			return err
 		}
 		m.ok = tag.RowsAffected() > 0
+		if len(m.q.settle) > 0 {
+			tag, err := r.Exec()
+			if err != nil {
+				r.Close()
+				return err
+			}
+			m.q.settled = tag.RowsAffected() == int64(len(m.q.settle))
+		}
 	}
 	return r.Close()
 }
 
-// A shape is how many entries, calls and answers an append has. Those of the same shape are
-// written by the same statement, which the server has planned.
-type shape struct{ entries, calls, answers int }
-
-// maxShape is how many of each a statement of its own may have; what is larger is written
-// by arrays, which cost about as much as a bare append, however small they are.
+// maxShape is how many entries a statement of its own may have; more are written by arrays,
+// which cost about as much as a bare append, however few they are.
 const maxShape = 4
 
-// shapes are the statements by shape. Many goroutines may use it.
+// shapes are the statements by the number of entries. Those of the same number are written
+// by the same statement, which the server has planned. Many goroutines may use it.
 type shapes struct{ known sync.Map }
 
 func (k *shapes) statement(x *Session, q *quickly) (string, []any) {
-	s := shape{entries: len(q.rows)}
-	for i := range q.rows {
-		s.calls, s.answers = s.calls+len(q.rows[i].Calls), s.answers+len(q.rows[i].Answers)
-	}
-	if max(s.entries, s.calls, s.answers) > maxShape {
+	if len(q.rows) > maxShape {
 		return quickArrays(x, q)
 	}
-	query, ok := k.known.Load(s)
+	query, ok := k.known.Load(len(q.rows))
 	if !ok {
-		query = s.query()
-		k.known.Store(s, query)
+		query = shapeQuery(len(q.rows))
+		k.known.Store(len(q.rows), query)
 	}
-	args := make([]any, 0, 3+10*s.entries+5*s.calls+7*s.answers)
-	args = append(args, x.sid, x.Head, q.at)
+	args := make([]any, 0, 5+len(entryTypes)*len(q.rows))
+	args = append(args, x.sid, x.Head, pos(x.sid, x.Head), q.at, q.marks)
 	for i := range q.rows {
 		r := &q.rows[i]
-		args = append(args, r.Seq, r.ID, string(r.Kind), int16(r.flags), r.weight, r.cum, int64(len(r.Raw)), r.sum[:], int16(r.codec), r.stored)
-	}
-	for i := range q.rows {
-		for _, c := range q.rows[i].Calls {
-			args = append(args, q.rows[i].Seq, int32(c.No), c.ID, c.Tool, int16(c.family))
-		}
-	}
-	for i := range q.rows {
-		for j, c := range q.rows[i].Answers {
-			args = append(args, q.rows[i].Seq, int32(j), c.ID, c.Tool, int16(c.family), c.Seq, int32(c.No))
-		}
+		args = append(args, pos(x.sid, r.Seq), r.ID, string(r.Kind), int16(r.flags), r.weight, r.cum, int64(len(r.Raw)), r.sum[:], int16(r.codec), r.pairs(), r.stored)
 	}
 	return query.(string), args
 }
 
-// The columns of a quick append, with their types.
-var (
-	entryTypes  = []string{"bigint", "text", "text", "smallint", "bigint", "bigint", "bigint", "bytea", "smallint", "bytea"}
-	callTypes   = []string{"bigint", "integer", "text", "text", "smallint"}
-	answerTypes = []string{"bigint", "integer", "text", "text", "smallint", "bigint", "integer"}
-)
+// entryTypes are the types of the columns of a quick append.
+var entryTypes = []string{"bigint", "text", "text", "smallint", "bigint", "bigint", "bigint", "bytea", "smallint", "bytea", "bytea"}
 
 const (
 	// Whoever has locked the session is not waited for: the append goes the long way.
 	quickHead = `WITH s AS (
 		SELECT sid FROM sessions WHERE sid = $1 AND deleted_at IS NULL
-			AND coalesce((SELECT seq FROM entries WHERE entries.sid = $1 ORDER BY seq DESC LIMIT 1), noted_head) = $2
+			AND ($2::bigint = 0 OR EXISTS (SELECT 1 FROM entries WHERE pos = $3))
+			AND NOT EXISTS (SELECT 1 FROM marks WHERE marks.sid = $1 AND mark = ANY ($5::bigint[]))
 		FOR KEY SHARE SKIP LOCKED
 	)`
-	quickCalls = `, c AS (
-		INSERT INTO calls (sid, seq, no, call_id, tool, family)
-		SELECT s.sid, v.seq, v.no, v.call_id, v.tool, v.family FROM s, %s AS v (seq, no, call_id, tool, family)
-	)`
-	quickAnswers = `, a AS (
-		INSERT INTO answers (sid, seq, no, call_id, tool, family, call_seq, call_no)
-		SELECT s.sid, v.seq, v.no, v.call_id, v.tool, v.family, v.call_seq, v.call_no FROM s, %s
-			AS v (seq, no, call_id, tool, family, call_seq, call_no)
-	)`
 	quickEntries = `
-		INSERT INTO entries (sid, seq, id, kind, flags, weight, cum, size, sum, codec, at, raw)
-		SELECT s.sid, v.seq, v.id, v.kind, v.flags, v.weight, v.cum, v.size, v.sum, v.codec, $3::bigint, v.raw FROM s, %s
-			AS v (seq, id, kind, flags, weight, cum, size, sum, codec, raw)`
+		INSERT INTO entries (pos, id, kind, flags, weight, cum, size, sum, codec, at, pairs, raw)
+		SELECT v.pos, v.id, v.kind, v.flags, v.weight, v.cum, v.size, v.sum, v.codec, $4::bigint, v.pairs, v.raw FROM s, %s
+			AS v (pos, id, kind, flags, weight, cum, size, sum, codec, pairs, raw)`
+	// If the entries that it goes with were not written, nobody is waited for.
+	quickSettle = `WITH s AS (
+		UPDATE sessions SET settled = $2, noted_head = $2, cum = $3, updated_at = $4
+		WHERE sid = $1 AND deleted_at IS NULL AND settled < $2 AND noted_head <= $2
+			AND EXISTS (SELECT 1 FROM entries WHERE pos = $7) RETURNING sid
+	)
+	INSERT INTO marks (sid, mark, seq) SELECT s.sid, v.mark, v.seq FROM s, unnest($5::bigint[], $6::bigint[]) AS v (mark, seq) ON CONFLICT DO NOTHING`
 )
 
-// query is the statement of a shape.
-func (s shape) query() string {
-	at := 3 // arguments so far
-	values := func(rows int, types []string) string {
-		var out strings.Builder
-		for i := range rows {
-			out.WriteString([]string{"(VALUES (", "), ("}[min(i, 1)])
-			for j, t := range types {
-				at++
-				fmt.Fprintf(&out, "%s$%d::%s", []string{"", ", "}[min(j, 1)], at, t)
-			}
+// shapeQuery is the statement for a number of entries.
+func shapeQuery(entries int) string {
+	var out strings.Builder
+	at := 5 // arguments so far
+	for i := range entries {
+		out.WriteString([]string{"(VALUES (", "), ("}[min(i, 1)])
+		for j, t := range entryTypes {
+			at++
+			fmt.Fprintf(&out, "%s$%d::%s", []string{"", ", "}[min(j, 1)], at, t)
 		}
-		return out.String() + "))"
 	}
-	entries := fmt.Sprintf(quickEntries, values(s.entries, entryTypes))
-	query := quickHead
-	if s.calls > 0 {
-		query += fmt.Sprintf(quickCalls, values(s.calls, callTypes))
-	}
-	if s.answers > 0 {
-		query += fmt.Sprintf(quickAnswers, values(s.answers, answerTypes))
-	}
-	return query + entries
+	return quickHead + fmt.Sprintf(quickEntries, out.String()+"))")
 }
 
 // quickArrays is the statement for any number of entries: a column is an array.
 func quickArrays(x *Session, q *quickly) (string, []any) {
 	var (
-		seqs, weights, cums, sizes []int64
-		ids, kinds                 []string
-		flags, codecs              []int16
-		sums, raws                 [][]byte
-		calls, answers             exchangeColumns
+		at, weights, cums, sizes []int64
+		ids, kinds               []string
+		flags, codecs            []int16
+		sums, pairs, raws        [][]byte
 	)
 	for i := range q.rows {
 		r := &q.rows[i]
-		seqs, ids, kinds, flags = append(seqs, r.Seq), append(ids, r.ID), append(kinds, string(r.Kind)), append(flags, int16(r.flags))
+		at, ids, kinds, flags = append(at, pos(x.sid, r.Seq)), append(ids, r.ID), append(kinds, string(r.Kind)), append(flags, int16(r.flags))
 		weights, cums, sizes = append(weights, r.weight), append(cums, r.cum), append(sizes, int64(len(r.Raw)))
-		sums, codecs, raws = append(sums, r.sum[:]), append(codecs, int16(r.codec)), append(raws, r.stored)
-		for _, c := range r.Calls {
-			calls.add(r.Seq, c.No, c)
-		}
-		for j, c := range r.Answers {
-			answers.add(r.Seq, j, c)
-		}
+		sums, codecs, pairs, raws = append(sums, r.sum[:]), append(codecs, int16(r.codec)), append(pairs, r.pairs()), append(raws, r.stored)
 	}
-	args := []any{x.sid, x.Head, q.at, seqs, ids, kinds, flags, weights, cums, sizes, sums, codecs, raws,
-		calls.seqs, calls.nos, calls.ids, calls.tools, calls.families,
-		answers.seqs, answers.nos, answers.ids, answers.tools, answers.families, answers.callSeqs, answers.callNos}
-	return arraysQuery, args
+	return arraysQuery, []any{x.sid, x.Head, pos(x.sid, x.Head), q.at, q.marks, at, ids, kinds, flags, weights, cums, sizes, sums, codecs, pairs, raws}
 }
 
 // arraysQuery is the statement of quickArrays.
 var arraysQuery = func() string {
-	at := 3
-	unnest := func(types []string) string {
-		var out []string
-		for _, t := range types {
-			at++
-			out = append(out, fmt.Sprintf("$%d::%s[]", at, t))
-		}
-		return "unnest(" + strings.Join(out, ", ") + ")"
+	var out []string
+	for i, t := range entryTypes {
+		out = append(out, fmt.Sprintf("$%d::%s[]", 6+i, t))
 	}
-	entries := fmt.Sprintf(quickEntries, unnest(entryTypes))
-	return quickHead + fmt.Sprintf(quickCalls, unnest(callTypes)) + fmt.Sprintf(quickAnswers, unnest(answerTypes)) + entries
+	return quickHead + fmt.Sprintf(quickEntries, "unnest("+strings.Join(out, ", ")+")")
 }()
 
-// exchangeColumns are calls or answers by column.
-type exchangeColumns struct {
-	seqs, callSeqs []int64
-	nos, callNos   []int32
-	ids, tools     []string
-	families       []int16
-}
-
-func (c *exchangeColumns) add(seq int64, no int, x Call) {
-	c.seqs, c.nos, c.ids, c.tools, c.families = append(c.seqs, seq), append(c.nos, int32(no)), append(c.ids, x.ID), append(c.tools, x.Tool), append(c.families, int16(x.family))
-	c.callSeqs, c.callNos = append(c.callSeqs, x.Seq), append(c.callNos, int32(x.No))
+// settling is the statement that writes the marks of the entries in front.
+func settling(x *Session, q *quickly) (string, []any) {
+	marks, seqs := make([]int64, len(q.settle)), make([]int64, len(q.settle))
+	for i, k := range q.settle {
+		marks[i], seqs[i] = k.mark, k.seq
+	}
+	return quickSettle, []any{x.sid, x.Head, x.cum, q.at, marks, seqs, pos(x.sid, q.head)}
 }

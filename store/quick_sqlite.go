@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"strings"
 )
 
 // sqliteQuick writes quick appends to SQLite, below database/sql: a statement takes
@@ -12,7 +13,7 @@ import (
 type sqliteQuick struct {
 	conn  driver.Conn // that the statements belong to
 	stmts [statements]driver.Stmt
-	args  [12]driver.NamedValue
+	args  [48]driver.NamedValue
 }
 
 func (e *sqliteEngine) quick(ctx context.Context, x *Session, q *quickly) (bool, error) {
@@ -43,10 +44,10 @@ const (
 	stmtSavepoint
 	stmtUndo
 	stmtRelease
-	stmtHead
 	stmtEntry
-	stmtCall
-	stmtAnswer
+	stmtMark
+	stmtMarks
+	stmtSettled
 	statements
 )
 
@@ -57,11 +58,26 @@ var quickStatements = [statements]string{
 	stmtSavepoint: `SAVEPOINT one`,
 	stmtUndo:      `ROLLBACK TO one`,
 	stmtRelease:   `RELEASE one`,
-	stmtHead:      `UPDATE sessions SET noted_head = ?, cum = ?, updated_at = ? WHERE sid = ? AND noted_head = ? AND deleted_at IS NULL`,
-	stmtEntry:     `INSERT INTO entries (sid, seq, id, kind, flags, weight, cum, size, sum, codec, at, raw) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-	stmtCall:      `INSERT INTO calls (sid, seq, no, call_id, tool, family) VALUES (?, ?, ?, ?, ?, ?)`,
-	stmtAnswer:    `INSERT INTO answers (sid, seq, no, call_id, tool, family, call_seq, call_no) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+	// The entry in front of it is there, and no other with its number or its id.
+	stmtEntry: `INSERT INTO entries (pos, id, kind, flags, weight, cum, size, sum, codec, at, pairs, raw)
+		SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE sid = ? AND deleted_at IS NULL
+			AND (? = 1 OR EXISTS (SELECT 1 FROM entries WHERE pos = ?))
+			AND NOT EXISTS (SELECT 1 FROM marks WHERE sid = ? AND mark = ?)`,
+	stmtMark:    marksQuery(1),
+	stmtMarks:   marksQuery(manyMarks),
+	stmtSettled: `UPDATE sessions SET settled = ?, noted_head = ?, cum = ?, updated_at = ? WHERE sid = ?`,
 }
+
+// manyMarks is how many marks go with one statement.
+const manyMarks = 16
+
+func marksQuery(n int) string {
+	marks := strings.Repeat(`, (?, ?, ?)`, n-1)
+	return `INSERT INTO marks (sid, mark, seq) VALUES (?, ?, ?)` + marks + ` ON CONFLICT DO NOTHING`
+}
+
+// errNotQuick says that a session is not what it was taken for.
+var errNotQuick = errors.New("the session has changed")
 
 // prepare prepares the statements, once for a connection.
 func (s *sqliteQuick) prepare(ctx context.Context, c driver.Conn) (err error) {
@@ -115,7 +131,8 @@ func (s *sqliteQuick) write(ctx context.Context, all []*member) (err error) {
 	}()
 	for _, m := range all {
 		if len(all) == 1 {
-			if m.ok, err = s.append(ctx, m); err != nil {
+			err = s.append(ctx, m)
+			if m.ok = err == nil; !m.ok {
 				return err
 			}
 			break
@@ -123,7 +140,8 @@ func (s *sqliteQuick) write(ctx context.Context, all []*member) (err error) {
 		if _, err := s.run(ctx, stmtSavepoint); err != nil {
 			return err
 		}
-		if m.ok, m.err = s.append(ctx, m); m.err != nil {
+		m.err = s.append(ctx, m)
+		if m.ok = m.err == nil; !m.ok {
 			if _, err := s.run(ctx, stmtUndo); err != nil {
 				return errors.Join(m.err, err)
 			}
@@ -136,28 +154,52 @@ func (s *sqliteQuick) write(ctx context.Context, all []*member) (err error) {
 	return err
 }
 
-// append writes one member; false if its session has another head by now.
-func (s *sqliteQuick) append(ctx context.Context, m *member) (bool, error) {
+// append writes one member; it fails if its session has another head by now.
+func (s *sqliteQuick) append(ctx context.Context, m *member) error {
 	x, q := m.x, m.q
-	if n, err := s.run(ctx, stmtHead, q.head, q.cum, q.at, x.sid, x.Head); err != nil || n == 0 {
-		return false, err
-	}
 	for i := range q.rows {
 		r := &q.rows[i]
-		_, err := s.run(ctx, stmtEntry, x.sid, r.Seq, r.ID, string(r.Kind), int64(r.flags), r.weight, r.cum, int64(len(r.Raw)), r.sum[:], int64(r.codec), q.at, r.stored)
+		at, first := pos(x.sid, r.Seq), int64(0)
+		if r.Seq == 1 {
+			first = 1
+		}
+		var pairs driver.Value // of a slice that is nil, SQLite makes an empty one
+		if p := r.pairs(); p != nil {
+			pairs = p
+		}
+		n, err := s.run(ctx, stmtEntry, at, r.ID, string(r.Kind), int64(r.flags), r.weight, r.cum, int64(len(r.Raw)), r.sum[:], int64(r.codec), q.at, pairs, r.stored,
+			x.sid, first, at-1, x.sid, q.marks[i])
 		if err != nil {
-			return false, err
+			return err
 		}
-		for _, c := range r.Calls {
-			if _, err := s.run(ctx, stmtCall, x.sid, r.Seq, int64(c.No), c.ID, c.Tool, int64(c.family)); err != nil {
-				return false, err
-			}
-		}
-		for j, c := range r.Answers {
-			if _, err := s.run(ctx, stmtAnswer, x.sid, r.Seq, int64(j), c.ID, c.Tool, int64(c.family), c.Seq, int64(c.No)); err != nil {
-				return false, err
-			}
+		if n == 0 {
+			return errNotQuick
 		}
 	}
-	return true, nil
+	return s.settle(ctx, x, q)
+}
+
+// settle writes the marks of the entries in front.
+func (s *sqliteQuick) settle(ctx context.Context, x *Session, q *quickly) error {
+	if len(q.settle) == 0 {
+		return nil
+	}
+	args := make([]driver.Value, 0, 3*manyMarks)
+	for rest := q.settle; len(rest) > 0; {
+		stmt, n := stmtMark, 1
+		if len(rest) >= manyMarks {
+			stmt, n = stmtMarks, manyMarks
+		}
+		args = args[:0]
+		for _, k := range rest[:n] {
+			args = append(args, x.sid, k.mark, k.seq)
+		}
+		if _, err := s.run(ctx, stmt, args...); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	q.settled = true
+	_, err := s.run(ctx, stmtSettled, x.Head, q.head, q.cum, q.at, x.sid)
+	return err
 }

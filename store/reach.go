@@ -38,8 +38,8 @@ func (s *Store) start(ctx context.Context, t *tx, x *Session, from, before int64
 	start := from
 	for _, bound := range []func() (int64, error){
 		func() (int64, error) { return s.startByTokens(ctx, t, x, from, before, r.tokens) },
-		func() (int64, error) { return s.startByCount(ctx, t, x, from, r.messages, `flags & 2 = 2`) },
-		func() (int64, error) { return s.startByCount(ctx, t, x, from, r.turns, `flags & 1 = 1`) },
+		func() (int64, error) { return s.startByCount(ctx, t, x, from, r.messages, s.messagesIn) },
+		func() (int64, error) { return s.startByCount(ctx, t, x, from, r.turns, s.turnsIn) },
 	} {
 		at, err := bound()
 		if err != nil {
@@ -50,30 +50,43 @@ func (s *Store) start(ctx context.Context, t *tx, x *Session, from, before int64
 	if r.keep == 0 || start == from {
 		return start, nil
 	}
-	keep, err := s.startByCount(ctx, t, x, from, r.keep, `flags & 2 = 2`)
+	keep, err := s.startByCount(ctx, t, x, from, r.keep, s.messagesIn)
 	return min(start, keep), err
 }
 
-// startByCount is where the last n entries begin for which a condition holds, moved to
-// the beginning of a turn. It costs as much as there are entries in these n.
-func (s *Store) startByCount(ctx context.Context, t *tx, x *Session, from int64, n int, where string) (int64, error) {
+// A lister lists the last n entries of a stretch that it is for, the newest first.
+type lister func(ctx context.Context, t *tx, x *Session, st stretch, n int) ([]int64, error)
+
+func (s *Store) turnsIn(ctx context.Context, t *tx, x *Session, st stretch, n int) ([]int64, error) {
+	return s.bearingIn(ctx, t, x, markTurn, st, true, n)
+}
+
+func (s *Store) messagesIn(ctx context.Context, t *tx, x *Session, st stretch, n int) (seqs []int64, err error) {
+	err = t.each(ctx, func(scan func(...any) error) error {
+		var at int64
+		err := scan(&at)
+		seqs = append(seqs, seqOf(at))
+		return err
+	}, `SELECT pos FROM entries WHERE pos BETWEEN ? AND ? AND flags & 2 = 2 ORDER BY pos DESC LIMIT ?`, pos(st.sid, st.from), pos(st.sid, st.to), n)
+	return seqs, err
+}
+
+// startByCount is where the last n entries of a lister begin, moved to the beginning of a
+// turn. It costs as much as there are entries in these n.
+func (s *Store) startByCount(ctx context.Context, t *tx, x *Session, from int64, n int, last lister) (int64, error) {
 	if n == 0 {
 		return from, nil
 	}
 	list := x.stretches(from, x.Head)
 	for i := len(list) - 1; i >= 0; i-- {
-		st := list[i]
-		var seq int64
-		err := t.each(ctx, func(scan func(...any) error) error {
-			n--
-			return scan(&seq)
-		}, `SELECT seq FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND `+where+` ORDER BY seq DESC LIMIT ?`, st.sid, st.from, st.to, n)
+		some, err := last(ctx, t, x, list[i], n)
 		if err != nil {
 			return 0, err
 		}
-		if n > 0 {
+		if n -= len(some); n > 0 {
 			continue
 		}
+		seq := some[len(some)-1]
 		turns, err := s.turns(ctx, t, x, seq, 1)
 		if err != nil {
 			return 0, err
@@ -138,7 +151,7 @@ func (s *Store) seqWithin(ctx context.Context, t *tx, st stretch, before, end, c
 			mid = max(lo, min(mid, hi-1))
 		}
 		var c int64
-		if err := t.row(ctx, `SELECT cum FROM entries WHERE sid = ? AND seq = ?`, st.sid, mid).Scan(&c); err != nil {
+		if err := t.row(ctx, `SELECT cum FROM entries WHERE pos = ?`, pos(st.sid, mid)).Scan(&c); err != nil {
 			return 0, err
 		}
 		if c > cum {
@@ -151,31 +164,23 @@ func (s *Store) seqWithin(ctx context.Context, t *tx, st stretch, before, end, c
 			past = -past
 		}
 	}
-	err := t.row(ctx, `SELECT seq FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND cum > ? ORDER BY seq LIMIT 1`, st.sid, lo, hi, cum).Scan(&lo)
-	return lo, err
+	err := t.row(ctx, `SELECT pos FROM entries WHERE pos BETWEEN ? AND ? AND cum > ? ORDER BY pos LIMIT 1`, pos(st.sid, lo), pos(st.sid, hi), cum).Scan(&lo)
+	return seqOf(lo), err
 }
 
 // nextTurn is the first entry from seq on with which a person begins a turn, if it is
 // reached before a weight; 0 otherwise.
 func (s *Store) nextTurn(ctx context.Context, t *tx, x *Session, seq, before int64) (int64, error) {
-	for _, st := range x.stretches(seq, x.Head) {
-		var found, cum int64
-		err := t.each(ctx, func(scan func(...any) error) error { return scan(&found, &cum) },
-			`SELECT seq, cum FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND flags & 1 = 1 ORDER BY seq LIMIT 1`, st.sid, st.from, st.to)
-		if err != nil {
-			return 0, err
-		}
-		if found == 0 {
-			continue
-		}
-		if cum > before {
-			return 0, nil
-		}
-		whole, err := s.wholeFrom(ctx, t, x, found)
-		if err != nil || whole != found {
-			return 0, err // an exchange that is still running straddles it
-		}
-		return found, nil
+	next, err := s.bearing(ctx, t, x, markTurn, seq, x.Head, false, 1)
+	if err != nil || len(next) == 0 {
+		return 0, err
 	}
-	return 0, nil
+	if cum, err := s.cumAt(ctx, t, x, next[0]); err != nil || cum > before {
+		return 0, err
+	}
+	whole, err := s.wholeFrom(ctx, t, x, next[0])
+	if err != nil || whole != next[0] {
+		return 0, err // an exchange that is still running straddles it
+	}
+	return whole, nil
 }

@@ -203,27 +203,6 @@ func TestReceiptsAreBounded(t *testing.T) {
 	})
 }
 
-// Receipts that an older version kept with the summaries, and for ever, are receipts now.
-func TestOldReceiptsMove(t *testing.T) {
-	engines(t, func(t *testing.T, dsn string) {
-		st := open(t, dsn)
-		if err := store.Downgrade(st, 5); err != nil {
-			t.Fatal(err)
-		}
-		if err := st.Exec(`INSERT INTO summaries (key, text, at) VALUES ('receipt/x1', '{"a":1}', 5), ('summary', 'they talked', 6)`); err != nil {
-			t.Fatal(err)
-		}
-		st.Close()
-		st = open(t, dsn)
-		if text, ok := st.Receipts().Load("x1"); !ok || text != `{"a":1}` {
-			t.Errorf("%v: %s", ok, text)
-		}
-		if _, ok := st.Memory().Load("summary"); !ok || st.Count(`SELECT count(*) FROM summaries`) != 1 {
-			t.Error("the summaries are not what they were")
-		}
-	})
-}
-
 // The memory of a compactor keeps the summaries that were used last: the number of rows is
 // bounded, and what nobody has asked for during three months goes.
 func TestSummariesAreBounded(t *testing.T) {
@@ -264,41 +243,25 @@ func TestSummariesAreBounded(t *testing.T) {
 	})
 }
 
-// A database of an older version, with heads in the rows of its sessions, goes on where it
-// ended; and a program of that version finds no heads that have stopped moving: it fails.
-func TestOldHeadsMove(t *testing.T) {
+// A database that was written before there were releases is refused, with what to do, and is
+// left as it is.
+func TestOldDatabaseIsRefused(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
-		key := create(t, st, "s")
-		for i := range 5 {
-			put(t, st, key, user(fmt.Sprint(i)))
-		}
-		if _, err := st.Fork(ctx, key, "", store.ID("f")); err != nil {
+		if err := st.Exec(`UPDATE goose_db_version SET version_id = 8 WHERE version_id = 9`); err != nil {
 			t.Fatal(err)
 		}
-		before, err := st.Session(ctx, key)
-		if err != nil {
-			t.Fatal(err)
+		again, err := store.Open(ctx, dsn)
+		if err == nil {
+			again.Close()
+			t.Fatal("it was opened")
 		}
-		if err := st.Exec(`UPDATE sessions SET head = 1`); err == nil {
-			t.Error("the old column is still there")
+		if !strings.Contains(err.Error(), "export its sessions with the pare that wrote it") {
+			t.Error(err)
 		}
-		if err := store.Downgrade(st, 7); err != nil {
-			t.Fatal(err)
+		if n := st.Count(`SELECT max(version_id) FROM goose_db_version`); n != 8 {
+			t.Errorf("it has version %d now", n)
 		}
-		if n := st.Count(`SELECT count(*) FROM sessions WHERE head = 5`); n != 2 {
-			t.Errorf("%d rows have the head of their session", n)
-		}
-		st.Close()
-		st = open(t, dsn)
-		for _, key := range []store.Key{key, store.ID("f")} {
-			x, err := st.Session(ctx, key)
-			if err != nil || x.Head != 5 || store.Weight(x) != store.Weight(before) {
-				t.Errorf("%s: %+v, %v", key, x, err)
-			}
-			put(t, st, key, user("more"))
-		}
-		sound(t, st)
 	})
 }
 

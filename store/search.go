@@ -94,7 +94,7 @@ func (s *Store) indexSome(ctx context.Context, t *tx, sid int64) (more bool, err
 		e, err := x.scan(sid, scan)
 		found = append(found, e)
 		return err
-	}, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq > ? AND seq <= ? AND kind = 'message' AND codec <> ? ORDER BY seq`, sid, x.indexed, to, codecGone)
+	}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message' AND codec <> ? ORDER BY pos`, pos(sid, x.indexed+1), pos(sid, to), codecGone)
 	if err != nil {
 		return false, err
 	}
@@ -155,7 +155,7 @@ func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []string,
 						continue // a fork shares it
 					}
 					seen[p] = true
-					e, err := x.scan(p.sid, t.row(ctx, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq = ?`, p.sid, p.seq).Scan)
+					e, err := s.entry(ctx, t, x, p.sid, p.seq)
 					if err == nil {
 						err = s.openLazily(ctx, t, x, &e)
 					}

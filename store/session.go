@@ -78,6 +78,9 @@ type Session struct {
 
 	sid     int64
 	cum     int64
+	settled int64 // up to here its marks are in the table
+	tail    []trace
+	traced  bool // the tail was read
 	indexed int64
 	state   state
 	weigh   struct {
@@ -115,7 +118,7 @@ func (s *Store) Create(ctx context.Context, key Key, c Create) (*Session, error)
 	var made *Session
 	err := s.write(ctx, func(t *tx) error {
 		var err error
-		made, err = s.create(ctx, t, key, c, state{})
+		made, err = s.create(ctx, t, key, c, nil, state{})
 		return err
 	})
 	if err != nil {
@@ -157,13 +160,13 @@ func (c *Create) valid(most int) error {
 }
 
 // create inserts the row of a session.
-func (s *Store) create(ctx context.Context, t *tx, key Key, c Create, st state) (*Session, error) {
+func (s *Store) create(ctx context.Context, t *tx, key Key, c Create, settings json.RawMessage, st state) (*Session, error) {
 	now := s.now()
 	var sid int64
 	head, cum := st.head, st.cum
-	err := t.row(ctx, `INSERT INTO sessions (scope, id, path, dialect, model, title, base, settings, noted_head, cum, state, indexed, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING sid`,
-		key.Scope, key.ID, key.Path, c.Dialect, c.Model, c.Title, []byte(c.Base), head, cum, st.encode(), head, now, now).Scan(&sid)
+	err := t.row(ctx, `INSERT INTO sessions (scope, id, path, dialect, model, title, base, settings, noted_head, cum, settled, state, indexed, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING sid`,
+		key.Scope, key.ID, key.Path, c.Dialect, c.Model, c.Title, []byte(c.Base), []byte(settings), head, cum, head, st.encode(), head, now, now).Scan(&sid)
 	if errors.Is(err, sql.ErrNoRows) {
 		old, err := s.lookup(ctx, t, key, false)
 		switch {
@@ -180,7 +183,7 @@ func (s *Store) create(ctx context.Context, t *tx, key Key, c Create, st state) 
 	return s.lookup(ctx, t, key, false)
 }
 
-const sessionColumns = `sid, scope, id, path, dialect, model, title, base, settings, head, cum, state, indexed, created_at, updated_at, deleted_at`
+const sessionColumns = `sid, scope, id, path, dialect, model, title, base, settings, head, cum, settled, state, indexed, created_at, updated_at, deleted_at`
 
 func scanSession(scan func(...any) error) (*Session, error) {
 	var (
@@ -190,7 +193,7 @@ func scanSession(scan func(...any) error) (*Session, error) {
 		created, updated int64
 		deleted          sql.NullInt64
 	)
-	if err := scan(&x.sid, &x.Scope, &x.ID, &x.Path, &x.Dialect, &x.Model, &x.Title, &base, &settings, &x.Head, &x.cum, &st, &x.indexed, &created, &updated, &deleted); err != nil {
+	if err := scan(&x.sid, &x.Scope, &x.ID, &x.Path, &x.Dialect, &x.Model, &x.Title, &base, &settings, &x.Head, &x.cum, &x.settled, &st, &x.indexed, &created, &updated, &deleted); err != nil {
 		return nil, err
 	}
 	x.Base, x.Settings, x.Deleted = base, settings, deleted.Valid

@@ -67,7 +67,7 @@ func (k *talk) next() []byte {
 // BenchmarkAppend: appends beside bare INSERTs of the same bytes, with the same durability,
 // in turns, by as many writers; and the processor time of both, the server's included.
 func BenchmarkAppend(b *testing.B) {
-	const rounds, perRound = 60, 80
+	const rounds, perRound = 12, 640 // a writer settles marks in every round
 	benchEngines(b, func(b *testing.B, dsn string) {
 		st := open(b, dsn)
 		bare := bareTable(b, dsn)
@@ -76,19 +76,22 @@ func BenchmarkAppend(b *testing.B) {
 				var ours, theirs []time.Duration
 				each := make([][2][]time.Duration, writers) // by writer: of appends, of inserts
 				var ourTime, theirTime time.Duration        // of the processors
+				keys, talks := make([]store.Key, writers), make([]*talk, writers)
+				for w := range writers {
+					keys[w] = create(b, st, fmt.Sprintf("%s-%d-%d-%d", b.Name(), b.N, writers, w))
+					talks[w] = &talk{r: rand.New(rand.NewPCG(1, uint64(w)))}
+				}
 				for round := range rounds {
 					lists := make([][][]byte, writers)
-					keys := make([]store.Key, writers)
 					for w := range writers {
-						k := &talk{r: rand.New(rand.NewPCG(uint64(round), uint64(w)))}
 						for range perRound / writers {
-							lists[w] = append(lists[w], k.next())
+							lists[w] = append(lists[w], talks[w].next())
 						}
-						keys[w] = create(b, st, fmt.Sprintf("%s-%d-%d-%d-%d", b.Name(), b.N, writers, round, w))
 					}
 					start := processors(b)
 					a := together(writers, func(w int) {
 						for i, raw := range lists[w] {
+							i += round * len(lists[w])
 							begin := time.Now()
 							if _, err := st.Append(ctx, keys[w], store.Exactly(int64(i)), store.Message(fmt.Sprintf("m%d", i), raw)); err != nil {
 								panic(err)

@@ -21,6 +21,8 @@ type state struct {
 	Hidden [][2]int64 `json:"hidden,omitempty"`
 	// Compactions are those in force, oldest first.
 	Compactions []Compacted `json:"compactions,omitempty"`
+	// Gone is the last of the session's own entries of which retention has let go.
+	Gone int64 `json:"gone,omitempty"`
 
 	head, cum int64 // of a fork that is about to be made
 }
@@ -34,6 +36,7 @@ type inheritance struct {
 type share struct {
 	SID  int64 `json:"sid"`
 	Upto int64 `json:"upto"`
+	Gone int64 `json:"gone,omitempty"` // those retention had let go of; it has not since
 }
 
 // A Compacted is a compaction that is in force. Many goroutines may read it.
@@ -60,6 +63,16 @@ func (st *state) from() int64 {
 		return st.Lineage[n-1].Upto + 1
 	}
 	return 1
+}
+
+// gone is the last entry of an owner of which retention has let go.
+func (st *state) gone(owner int64) int64 {
+	for _, s := range st.Lineage {
+		if s.SID == owner {
+			return s.Gone
+		}
+	}
+	return st.Gone
 }
 
 // visible reports whether an entry is in force.
@@ -178,7 +191,7 @@ func readControl(seq int64, kind Kind, raw []byte) (control, error) {
 // fold works out what is in force after the session's control entries, all of them.
 // Undos are looked at from the newest on: an undo may itself be undone.
 func (st state) fold(all []control) state {
-	out := state{Lineage: st.Lineage, Origin: st.Origin, Inherited: st.Inherited}
+	out := state{Lineage: st.Lineage, Origin: st.Origin, Inherited: st.Inherited, Gone: st.Gone}
 	if st.Inherited != nil {
 		out.Hidden, out.Compactions = slices.Clone(st.Inherited.Hidden), slices.Clone(st.Inherited.Compactions)
 	}

@@ -60,7 +60,7 @@ func (s *Store) Swap(ctx context.Context, key Key, upto string, messages ...[]by
 func (s *Store) count(ctx context.Context, t *tx, x *Session, from, to int64) (n int, err error) {
 	for _, st := range x.stretches(from, to) {
 		var k int
-		if err := t.row(ctx, `SELECT count(*) FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND kind = 'message'`, st.sid, st.from, st.to).Scan(&k); err != nil {
+		if err := t.row(ctx, `SELECT count(*) FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message'`, pos(st.sid, st.from), pos(st.sid, st.to)).Scan(&k); err != nil {
 			return 0, err
 		}
 		n += k

@@ -168,10 +168,9 @@ func (s *Store) load(ctx context.Context, t *tx, x *Session, r reach) (history, 
 // standing is the last entry, from one on, that holds the provider's own compaction; 0 if
 // there is none.
 func (s *Store) standing(ctx context.Context, t *tx, x *Session, from int64) (seq int64, err error) {
-	list := x.stretches(from, x.Head)
-	for i := len(list) - 1; i >= 0 && seq == 0 && err == nil; i-- {
-		err = t.each(ctx, func(scan func(...any) error) error { return scan(&seq) },
-			`SELECT seq FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND flags & 16 = 16 ORDER BY seq DESC LIMIT 1`, list[i].sid, list[i].from, list[i].to)
+	last, err := s.bearing(ctx, t, x, markStands, from, x.Head, true, 1)
+	if len(last) > 0 {
+		seq = last[0]
 	}
 	return seq, err
 }
@@ -184,7 +183,7 @@ func (s *Store) messages(ctx context.Context, t *tx, x *Session, h *history, fro
 			e, err := x.scan(st.sid, scan)
 			found = append(found, e)
 			return err
-		}, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND kind = 'message' ORDER BY seq`, st.sid, st.from, st.to)
+		}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message' ORDER BY pos`, pos(st.sid, st.from), pos(st.sid, st.to))
 		if err != nil {
 			return err
 		}
@@ -207,26 +206,36 @@ func (s *Store) pinned(ctx context.Context, t *tx, x *Session, h *history, start
 	}
 	for _, st := range x.stretches(h.from, start-1) {
 		var found []scanned
-		keep := func(scan func(...any) error) error {
-			e, err := x.scan(st.sid, scan)
-			found = append(found, e)
+		seqs, err := s.bearingIn(ctx, t, x, markSystem, st, false, noLimit)
+		if err != nil {
 			return err
 		}
 		if !task {
-			if err := t.each(ctx, keep, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND flags & 1 = 1 ORDER BY seq LIMIT 1`, st.sid, st.from, st.to); err != nil {
+			first, err := s.bearingIn(ctx, t, x, markTurn, st, false, 1)
+			if err != nil {
 				return err
 			}
-			task = len(found) > 0
+			task = len(first) > 0
+			seqs = append(seqs, first...)
 		}
-		if err := t.each(ctx, keep, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND flags & 8 = 8 ORDER BY seq`, st.sid, st.from, st.to); err != nil {
-			return err
+		for _, seq := range seqs {
+			e, err := s.entry(ctx, t, x, st.sid, seq)
+			if err != nil {
+				return err
+			}
+			found = append(found, e)
 		}
 		if stands >= st.from && stands <= st.to {
 			whole, err := s.wholeTo(ctx, t, x, stands) // calls beside it keep their answers
 			if err != nil {
 				return err
 			}
-			if err := t.each(ctx, keep, `SELECT `+entryColumns+` FROM entries WHERE sid = ? AND seq BETWEEN ? AND ? AND kind = 'message'`, st.sid, stands, min(whole, st.to)); err != nil {
+			err = t.each(ctx, func(scan func(...any) error) error {
+				e, err := x.scan(st.sid, scan)
+				found = append(found, e)
+				return err
+			}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message'`, pos(st.sid, stands), pos(st.sid, min(whole, st.to)))
+			if err != nil {
 				return err
 			}
 		}

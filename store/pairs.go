@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+)
+
+// The calls and answers of an entry lie in its row: how many calls, for each its family, its
+// id and its tool, then how many answers, for each the same and which call it belongs to. Of
+// a call its number is its place in the list.
+
+// pairs is how the calls and answers of an entry are kept; nil if there are none.
+func (e *Entry) pairs() []byte {
+	if len(e.Calls) == 0 && len(e.Answers) == 0 {
+		return nil
+	}
+	var out []byte
+	text := func(s string) { out = append(binary.AppendUvarint(out, uint64(len(s))), s...) }
+	out = binary.AppendUvarint(out, uint64(len(e.Calls)))
+	for _, c := range e.Calls {
+		out = append(out, c.family)
+		text(c.ID)
+		text(c.Tool)
+	}
+	out = binary.AppendUvarint(out, uint64(len(e.Answers)))
+	for _, c := range e.Answers {
+		out = append(out, c.family)
+		text(c.ID)
+		text(c.Tool)
+		out = binary.AppendUvarint(out, uint64(c.Seq))
+		out = binary.AppendUvarint(out, uint64(c.No))
+	}
+	return out
+}
+
+var errPairs = errors.New("its calls and answers cannot be read")
+
+// unpair is the way back.
+func (e *Entry) unpair(kept []byte) error {
+	if len(kept) == 0 {
+		return nil
+	}
+	ok := true
+	number := func() uint64 {
+		n, w := binary.Uvarint(kept)
+		if w <= 0 || n > math.MaxInt32 {
+			ok = false
+			return 0
+		}
+		kept = kept[w:]
+		return n
+	}
+	text := func() string {
+		n := number()
+		if n > uint64(len(kept)) {
+			ok = false
+			return ""
+		}
+		s := string(kept[:n])
+		kept = kept[n:]
+		return s
+	}
+	call := func() (c Call) {
+		if len(kept) == 0 {
+			ok = false
+			return c
+		}
+		c.family, kept = kept[0], kept[1:]
+		c.ID, c.Tool = text(), text()
+		return c
+	}
+	for i := range number() {
+		if !ok {
+			break
+		}
+		c := call()
+		c.No = int(i)
+		e.Calls = append(e.Calls, c)
+	}
+	for range number() {
+		if !ok {
+			break
+		}
+		c := call()
+		c.Seq, c.No = int64(number()), int(number())
+		e.Answers = append(e.Answers, c)
+	}
+	if !ok || len(kept) > 0 {
+		return errPairs
+	}
+	return nil
+}
+
+// A known entry is one without its bytes.
+type known struct {
+	Entry
+	sum []byte
+}
+
+// look reads entries of one owner by their numbers, without their bytes; those that stand near
+// each other with one statement.
+func (s *Store) look(ctx context.Context, t *tx, x *Session, sid int64, seqs []int64) ([]known, error) {
+	seqs = slices.Clone(seqs)
+	slices.Sort(seqs)
+	seqs = slices.Compact(seqs)
+	var all []known
+	for len(seqs) > 0 {
+		n := 1
+		for n < len(seqs) && seqs[n]-seqs[n-1] <= 4 {
+			n++
+		}
+		err := t.each(ctx, func(scan func(...any) error) error {
+			var (
+				k     known
+				pairs []byte
+			)
+			if err := scan(&k.Seq, &k.ID, &k.sum, &pairs); err != nil {
+				return err
+			}
+			k.Seq = seqOf(k.Seq)
+			if _, asked := slices.BinarySearch(seqs[:n], k.Seq); !asked {
+				return nil
+			}
+			if err := k.unpair(pairs); err != nil {
+				return &CorruptError{x.Key, k.Seq, err.Error()}
+			}
+			all = append(all, k)
+			return nil
+		}, `SELECT pos, id, sum, pairs FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(sid, seqs[0]), pos(sid, seqs[n-1]))
+		if err != nil {
+			return nil, err
+		}
+		seqs = seqs[n:]
+	}
+	return all, nil
+}
