@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Most appends come from the process that appended last. It knows the session as it was
@@ -23,6 +24,9 @@ type knowledge struct {
 type acquaintance struct {
 	x    Session
 	open map[openCall]place // calls that were made by this process and are not answered
+	// extended is set by the first one who appends behind it: the memory of its tail goes on
+	// with that one.
+	extended atomic.Bool
 }
 
 type openCall struct {
@@ -48,9 +52,29 @@ func (k *knowledge) recall(key Key) *acquaintance {
 	return k.of[key]
 }
 
+// follow takes over a session as it is after a quick append, with the calls that are open.
+func (k *knowledge) follow(x *Session, open map[openCall]place) {
+	if len(open) > maxOpen {
+		clear(open)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if old := k.of[x.Key]; old == nil || old.x.Head < x.Head {
+		k.keep(x, open)
+	}
+}
+
+// keep remembers a session. It is locked.
+func (k *knowledge) keep(x *Session, open map[openCall]place) {
+	if k.of == nil || len(k.of) >= maxKnown {
+		k.of = make(map[Key]*acquaintance)
+	}
+	k.of[x.Key] = &acquaintance{x: *x, open: open}
+}
+
 // learn takes over a session as it is after entries were appended to it.
 func (k *knowledge) learn(x *Session, entries []Entry) {
-	if len(x.state.Lineage) > 0 || !x.traced {
+	if len(x.state.Lineage) > 0 || !x.traced && x.settled < x.Head {
 		return // ids may be taken in a session that it shares entries of
 	}
 	open := make(map[openCall]place)
@@ -77,10 +101,7 @@ func (k *knowledge) learn(x *Session, entries []Entry) {
 	if len(open) > maxOpen {
 		clear(open)
 	}
-	if k.of == nil || len(k.of) >= maxKnown {
-		k.of = make(map[Key]*acquaintance)
-	}
-	k.of[x.Key] = &acquaintance{*x, open}
+	k.keep(x, open)
 }
 
 // forget is for a session that is not what it was taken for.
@@ -113,7 +134,10 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 	y := a.x
 	q := &quickly{head: y.Head, cum: y.cum, at: s.now(), marks: make([]int64, 0, len(entries))}
 	open := maps.Clone(a.open)
-	tail := slices.Grow(slices.Clone(y.tail), len(entries))
+	tail := y.tail
+	if !a.extended.CompareAndSwap(false, true) {
+		tail = slices.Clone(tail)
+	}
 	if y.Head+int64(len(entries)) > maxSeq {
 		return done, nil, nil
 	}
@@ -149,7 +173,7 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 		q.rows, q.marks = append(q.rows, r), append(q.marks, markID(r.ID))
 	}
 	if len(y.tail) >= maxTail {
-		q.settle, tail = sorted(y.tail), tail[len(y.tail):]
+		q.settle, tail = sorted(y.tail), slices.Grow(slices.Clone(tail[len(y.tail):]), maxTail)
 	}
 	ok, err := s.eng.quick(ctx, &y, q)
 	if err != nil || !ok {
@@ -170,6 +194,6 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 		s.known.forget(key) // somebody else has done so, or will
 		return done, &y, nil
 	}
-	s.known.learn(&y, done.Entries)
+	s.known.follow(&y, open)
 	return done, &y, nil
 }

@@ -58,10 +58,10 @@ var quickStatements = [statements]string{
 	stmtSavepoint: `SAVEPOINT one`,
 	stmtUndo:      `ROLLBACK TO one`,
 	stmtRelease:   `RELEASE one`,
-	// The entry in front of it is there, and no other with its number or its id.
+	// A session that is not deleted loses no entries, so the head that was known is not behind
+	// the last one; if it is in front, the number is taken.
 	stmtEntry: `INSERT INTO entries (pos, id, kind, flags, weight, cum, size, sum, codec, at, pairs, raw)
 		SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE sid = ? AND deleted_at IS NULL
-			AND (? = 1 OR EXISTS (SELECT 1 FROM entries WHERE pos = ?))
 			AND NOT EXISTS (SELECT 1 FROM marks WHERE sid = ? AND mark = ?)`,
 	stmtMark:    marksQuery(1),
 	stmtMarks:   marksQuery(manyMarks),
@@ -159,16 +159,12 @@ func (s *sqliteQuick) append(ctx context.Context, m *member) error {
 	x, q := m.x, m.q
 	for i := range q.rows {
 		r := &q.rows[i]
-		at, first := pos(x.sid, r.Seq), int64(0)
-		if r.Seq == 1 {
-			first = 1
-		}
 		var pairs driver.Value // of a slice that is nil, SQLite makes an empty one
 		if p := r.pairs(); p != nil {
 			pairs = p
 		}
-		n, err := s.run(ctx, stmtEntry, at, r.ID, string(r.Kind), int64(r.flags), r.weight, r.cum, int64(len(r.Raw)), r.sum[:], int64(r.codec), q.at, pairs, r.stored,
-			x.sid, first, at-1, x.sid, q.marks[i])
+		n, err := s.run(ctx, stmtEntry, pos(x.sid, r.Seq), r.ID, string(r.Kind), int64(r.flags), r.weight, r.cum, int64(len(r.Raw)), r.sum[:], int64(r.codec), q.at, pairs, r.stored,
+			x.sid, x.sid, q.marks[i])
 		if err != nil {
 			return err
 		}
