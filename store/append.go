@@ -184,7 +184,10 @@ func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map
 			seqs[x.sid] = append(seqs[x.sid], e.seq)
 		}
 	}
-	var pairs []any
+	var (
+		pairs []any
+		hits  [][2]int64 // owners and marks
+	)
 	if x.settled >= x.state.from() {
 		for _, id := range ids {
 			pairs = append(pairs, x.sid, markID(id))
@@ -214,41 +217,40 @@ func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map
 				return err
 			}
 			seqs[sid] = append(seqs[sid], seq.Int64)
+			hits = append(hits, [2]int64{sid, mark})
 			return nil
 		}, query, list...)
 		if err != nil {
 			return nil, err
 		}
 	}
-	for sid, list := range seqs {
+	keep := func(sid int64, list []int64) error {
 		all, err := s.look(ctx, t, x, sid, list)
-		if err != nil {
-			return nil, err
-		}
-		keep := func(e known) (taken bool) {
-			if x.owner(e.Seq) != sid || e.Seq > x.Head {
-				return true // behind what is shared
-			}
-			if taken = slices.Contains(wanted[markID(e.ID)], e.ID); taken {
+		for _, e := range all {
+			// What stands behind what is shared is none of its.
+			if x.owner(e.Seq) == sid && e.Seq <= x.Head && slices.Contains(wanted[markID(e.ID)], e.ID) {
 				found[e.ID] = identity{e.Seq, e.sum}
 			}
-			return taken
 		}
-		if !slices.ContainsFunc(all, func(e known) bool { return !keep(e) }) {
+		return err
+	}
+	for sid, list := range seqs {
+		if err := keep(sid, list); err != nil {
+			return nil, err
+		}
+	}
+	for _, hit := range hits {
+		sid, mark := hit[0], hit[1]
+		if !slices.ContainsFunc(wanted[mark], func(id string) bool { _, ok := found[id]; return !ok }) {
 			continue
 		}
 		// Another id has the same mark: all that have it are looked at.
-		for mark := range wanted {
-			same, err := s.bearingIn(ctx, t, x, mark, stretch{sid, 1, x.Head}, false, noLimit)
-			if err != nil {
-				return nil, err
-			}
-			if all, err = s.look(ctx, t, x, sid, same); err != nil {
-				return nil, err
-			}
-			for _, e := range all {
-				keep(e)
-			}
+		same, err := s.bearingIn(ctx, t, x, mark, stretch{sid, 1, x.Head}, false, noLimit)
+		if err != nil {
+			return nil, err
+		}
+		if err := keep(sid, same); err != nil {
+			return nil, err
 		}
 	}
 	return found, nil

@@ -137,6 +137,9 @@ func Weights(s *Store, x *Session) (all [][2]int64, err error) {
 	return all, err
 }
 
+// MarkID is what an entry is found by if its id is asked for.
+func MarkID(id string) int64 { return markID(id) }
+
 // Pack and Unpack are how the bytes of an entry without media lie in the table.
 func Pack(raw []byte) (codec int, stored []byte) { return pack(raw, nil) }
 

@@ -1,0 +1,175 @@
+//go:build unix
+
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/pare-llm/pare/internal/pgtest"
+	"github.com/pare-llm/pare/store"
+)
+
+// An id is taken once, wherever its entry stands: among those whose marks are written, behind
+// them, or in a session that is shared; for the process that wrote it, and for another one.
+func TestIDsAreTakenOnce(t *testing.T) {
+	engines(t, func(t *testing.T, dsn string) {
+		st := open(t, dsn)
+		other := open(t, dsn)
+		key := create(t, st, "s")
+		const n = 150 // marks are written twice, and some are left
+		for i := range n {
+			if _, err := st.Append(ctx, key, store.Exactly(int64(i)), store.Message(fmt.Sprintf("m%d", i), user(fmt.Sprint(i)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if marks := st.Count(`SELECT count(*) FROM marks`); marks == 0 || marks >= 2*n {
+			t.Errorf("%d marks are written", marks)
+		}
+		fork := store.ID("f")
+		if _, err := other.Fork(ctx, key, "m140", fork); err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range []int{0, 1, 62, 63, 64, 65, 127, 128, 129, 140} {
+			id := fmt.Sprintf("m%d", i)
+			for name, s := range map[string]*store.Store{"the writer": st, "another process": other} {
+				for _, key := range []store.Key{key, fork} {
+					done, err := s.Append(ctx, key, store.Anywhere, store.Message(id, user(fmt.Sprint(i))))
+					if err != nil || done.Replayed != 1 || done.Entries[0].Seq != int64(i+1) {
+						t.Errorf("%s of %s for %s: %+v, %v", id, key, name, done, err)
+					}
+					var dup *store.DuplicateError
+					if _, err := s.Append(ctx, key, store.Anywhere, store.Message(id, user("other"))); !errors.As(err, &dup) {
+						t.Errorf("%s of %s for %s was taken twice: %v", id, key, name, err)
+					}
+					if _, err := s.Append(ctx, key, store.Anywhere, store.Message("new", user("a")), store.Message("new", user("b"))); err == nil {
+						t.Errorf("%s: one id stands twice in an append", key)
+					}
+				}
+			}
+		}
+		if done, err := other.Append(ctx, fork, store.Anywhere, store.Message("m145", user("its own"))); err != nil || done.Replayed != 0 {
+			t.Errorf("an id behind what is shared is taken: %v", err)
+		}
+		sound(t, st, key, fork)
+	})
+}
+
+// Two ids with one mark are two ids.
+func TestMarkOfTwoIDs(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "s")
+		var list []store.Entry
+		for i := range 100 {
+			list = append(list, store.Message(fmt.Sprintf("m%d", i), user(fmt.Sprint(i))))
+		}
+		if _, err := st.Append(ctx, key, store.Anywhere, list...); err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Exec(`INSERT INTO marks (sid, mark, seq) SELECT sid, ?, 3 FROM sessions`, store.MarkID("m50")); err != nil {
+			t.Fatal(err)
+		}
+		if done, err := st.Append(ctx, key, store.Anywhere, list[50], list[2]); err != nil || done.Replayed != 2 || done.Entries[0].Seq != 51 {
+			t.Errorf("%+v, %v", done, err)
+		}
+		page, err := st.Page(ctx, key, store.Page{After: "m50", Limit: 1})
+		if err != nil || len(page.Entries) != 1 || page.Entries[0].ID != "m51" {
+			t.Errorf("%+v, %v", page, err)
+		}
+	})
+}
+
+// Marks that are missing, or wrong, are found, and written again.
+func TestFsckWritesMarks(t *testing.T) {
+	for _, damage := range []string{
+		`DELETE FROM marks WHERE mark < 100`,
+		`DELETE FROM marks WHERE seq = 7`,
+		`INSERT INTO marks (sid, mark, seq) SELECT sid, 1, 9 FROM sessions`,
+		`UPDATE entries SET pairs = NULL WHERE pairs IS NOT NULL`,
+	} {
+		both(t, func(t *testing.T, st *store.Store) {
+			key := create(t, st, "s")
+			for i := range 50 {
+				id := fmt.Sprintf("c%d", i)
+				put(t, st, key, user("go"), call(id), result(id, "out"))
+			}
+			if err := st.Exec(damage); err != nil {
+				t.Fatal(err)
+			}
+			problems, err := st.Fsck(ctx, true)
+			if err != nil || len(problems) == 0 {
+				t.Errorf("%s: %v, %v", damage, problems, err)
+			}
+			for _, p := range problems {
+				if !p.Repaired {
+					t.Errorf("%s: %v", damage, p)
+				}
+			}
+			sound(t, st, key)
+			put(t, st, key, call("late"), result("late", "out"))
+			sound(t, st, key)
+		})
+	}
+}
+
+// A fork of a fork costs what the first one costs: one row that says whose entries it goes on
+// from, and as many statements, however deep it is.
+func TestForksDoNotCostDepth(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "f0")
+		const depth = 40
+		for i := range depth {
+			put(t, st, key, user(fmt.Sprint(i)))
+			next := store.ID(fmt.Sprintf("f%d", i+1))
+			if _, err := st.Fork(ctx, key, "", next); err != nil {
+				t.Fatal(err)
+			}
+			key = next
+		}
+		if n := st.Count(`SELECT count(*) FROM forks`); n != depth {
+			t.Errorf("%d forks have %d rows", depth, n)
+		}
+		put(t, st, key, user("end"))
+		if got := texts(t, st, key); len(got) != depth+1 {
+			t.Errorf("%d entries", len(got))
+		}
+		sound(t, st, key)
+		// Whoever goes leaves what those behind it need, and the last one takes all along.
+		for i := range depth {
+			if err := st.Delete(ctx, store.ID(fmt.Sprintf("f%d", i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := texts(t, st, key); len(got) != depth+1 {
+			t.Errorf("%d entries are left", len(got))
+		}
+		sound(t, st, key)
+		if err := st.Delete(ctx, key); err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range []string{"entries", "marks", "forks"} {
+			if n := st.Count(`SELECT count(*) FROM ` + table); n != 0 {
+				t.Errorf("%d rows of %s are left", n, table)
+			}
+		}
+	})
+	var c tally
+	_, dsn := newWire(t, pgtest.DSN(t), func() int64 { return 0 }, c.reader)
+	st := open(t, dsn)
+	key := create(t, st, "f0")
+	costs := make([]int, 30)
+	for i := range costs {
+		put(t, st, key, user(fmt.Sprint(i)))
+		next := store.ID(fmt.Sprintf("f%d", i+1))
+		_, before := c.since(0, 0)
+		if _, err := st.Fork(ctx, key, "", next); err != nil {
+			t.Fatal(err)
+		}
+		_, costs[i] = c.since(0, before)
+		key = next
+	}
+	if first, last := costs[2], costs[len(costs)-1]; last > first {
+		t.Errorf("statements of each fork: %v", costs)
+	}
+}
