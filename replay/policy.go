@@ -38,6 +38,18 @@ type Setting struct {
 	Low     int // what it is to be trimmed to when it has more; less than Tokens
 	Counter wire.Counter
 	Cache   tokens.Cache
+
+	// What the history costs, if that is known: beside the list, and by message.
+	head  int
+	costs []int
+}
+
+// message is what message i of a request costs.
+func (s *Setting) message(r *wire.Request, i int) int {
+	if s.costs != nil {
+		return s.costs[i]
+	}
+	return r.MessageTokens(s.Counter, i)
 }
 
 // Standard lists the policies that are compared where none are named.
@@ -91,14 +103,17 @@ func Sliding(messages int) Policy {
 // slide keeps the system's messages in front and the last ones.
 func slide(r *wire.Request, s Setting, messages int) (*wire.Request, error) {
 	all := r.Transcript().Messages()
-	head, size := 0, r.HeadTokens(s.Counter)
+	head, size := 0, s.head
+	if s.costs == nil {
+		size = r.HeadTokens(s.Counter)
+	}
 	for head < len(all) && all[head].Role == transcript.System {
-		size += r.MessageTokens(s.Counter, head)
+		size += s.message(r, head)
 		head++
 	}
 	from := len(all)
 	for from > head {
-		size += r.MessageTokens(s.Counter, from-1)
+		size += s.message(r, from-1)
 		tooMuch := size > s.Tokens
 		if messages > 0 {
 			tooMuch = len(all)-from >= messages

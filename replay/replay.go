@@ -180,6 +180,7 @@ func newPlayer(r *wire.Request, o Options) *player {
 		p.setting.Counter = model.Estimator()
 	}
 	p.head = r.HeadTokens(p.setting.Counter)
+	p.setting.head = p.head
 	p.sums = []int{p.head}
 	for i := range r.Transcript().Messages() {
 		cost, before := r.MessageTokens(p.setting.Counter, i), p.sums[i]
@@ -188,6 +189,7 @@ func newPlayer(r *wire.Request, o Options) *player {
 		}
 		p.costs, p.sums = append(p.costs, cost), append(p.sums, before+cost)
 	}
+	p.setting.costs = p.costs
 	p.setting.Tokens = model.Input(0)
 	if o.Limit != (Amount{}) {
 		p.setting.Tokens = max(o.Limit.Of(p.sums[len(p.costs)]), 2)
@@ -200,7 +202,7 @@ func newPlayer(r *wire.Request, o Options) *player {
 
 // step sends one request in all ways.
 func (p *player) step(k int) error {
-	as := &view{p.walk.whole, p.walk.Messages(k), p.costs}
+	as := &view{r: p.walk.whole, n: p.walk.Messages(k), costs: p.costs}
 	var r *wire.Request
 	if slices.ContainsFunc(p.runs, func(l ledger) bool { return l.send != nil }) {
 		var err error
@@ -248,7 +250,7 @@ func (l *ledger) play(p *player, k int, as *view, r *wire.Request) error {
 		l.add(p, k, as, false)
 		return nil
 	}
-	l.add(p, k, &view{r: sent, n: len(sent.Transcript().Messages())}, false)
+	l.add(p, k, &view{r: sent, n: len(sent.Transcript().Messages()), of: r}, false)
 	return nil
 }
 
@@ -298,7 +300,7 @@ func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 	l.steps = append(l.steps, s)
 }
 
-// weigh counts what was not sent before.
+// weigh counts what is neither of the history nor was sent before.
 func (l *ledger) weigh(p *player, v *view, same int) {
 	if v.costs != nil { // it is the history itself
 		l.head = p.head
@@ -307,12 +309,14 @@ func (l *ledger) weigh(p *player, v *view, same int) {
 	if same < 0 {
 		l.head = v.r.HeadTokens(p.setting.Counter)
 	}
-	for i := range v.n {
-		if i < same {
-			v.costs = append(v.costs, l.before.costs[i])
-			continue
+	v.costs = make([]int, v.n)
+	copy(v.costs, l.before.known(same))
+	for i := max(same, 0); i < v.n; i++ {
+		if m := v.original(p.walk.whole, i); m >= 0 {
+			v.costs[i] = p.costs[m]
+		} else {
+			v.costs[i] = v.r.MessageTokens(p.setting.Counter, i)
 		}
-		v.costs = append(v.costs, v.r.MessageTokens(p.setting.Counter, i))
 	}
 }
 

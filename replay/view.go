@@ -13,6 +13,7 @@ type view struct {
 	r     *wire.Request
 	n     int
 	costs []int
+	of    *wire.Request // that it is sent instead of; nil: it is the history itself
 }
 
 // start is the first message that the provider reads: the one with its last compaction.
@@ -30,6 +31,25 @@ func (v *view) start() int {
 func compacts(t *transcript.Transcript, i int) bool {
 	m := t.Messages()[i]
 	return t.Compacted() && slices.ContainsFunc(t.Blocks()[m.First:m.End], func(b transcript.Block) bool { return b.Kind == transcript.Compaction })
+}
+
+// original is a message of the history that message i is, byte for byte: the one that it was
+// made from, or the one as far from the end; -1: neither is.
+func (v *view) original(whole *wire.Request, i int) int {
+	for _, m := range [2]int{v.r.MessageIn(v.of, i), len(v.of.Transcript().Messages()) - v.n + i} {
+		if m >= 0 && m < len(v.of.Transcript().Messages()) && bytes.Equal(v.message(i), whole.Transcript().Bytes(whole.Transcript().Messages()[m].Span)) {
+			return m
+		}
+	}
+	return -1
+}
+
+// known are the costs of the first messages.
+func (v *view) known(n int) []int {
+	if n <= 0 {
+		return nil
+	}
+	return v.costs[:n]
 }
 
 // around returns the bytes in front of the list and behind it.

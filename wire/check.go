@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -16,6 +17,18 @@ import (
 type CheckOptions struct {
 	Strict bool // the union of all rules: what is valid everywhere
 	Advice bool // also what is accepted but degrades quality or cost
+}
+
+// bit tells the four ways to check apart.
+func (o CheckOptions) bit() uint32 {
+	bit := uint32(1)
+	if o.Strict {
+		bit <<= 1
+	}
+	if o.Advice {
+		bit <<= 2
+	}
+	return bit
 }
 
 // A Finding is a rule that a request breaks, at a path. Many goroutines may read it.
@@ -37,8 +50,15 @@ type Finding struct {
 // Check reports every finding in the order of their places. An empty result
 // means that the provider's structural rules have nothing to object to.
 func (r *Request) Check(o CheckOptions) []Finding {
+	if atomic.LoadUint32(&r.clean)&o.bit() != 0 {
+		return nil
+	}
 	c := checker{Request: r, o: o}
 	c.run()
+	if len(c.found) == 0 {
+		atomic.OrUint32(&r.clean, o.bit())
+		return nil
+	}
 	slices.SortStableFunc(c.found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Block, b.Block), cmp.Compare(a.order, b.order))
 	})

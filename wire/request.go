@@ -43,6 +43,7 @@ type Request struct {
 	listNotes int              // how many notes are about what stands in front of the list
 	ties      []transcript.Tie // between blocks of one message, or of neighbours
 	borrowed  bool             // from a Parser, which will use its memory again
+	clean     uint32           // atomic: the ways to check in which nothing was found
 }
 
 // A SyntaxError says where the bytes stop being JSON, and why. Many goroutines may read

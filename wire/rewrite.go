@@ -43,6 +43,15 @@ func (r *Request) MessagePathIn(before *Request, i int) string {
 	return r.pathIn(before, atMessage(i))
 }
 
+// MessageIn returns which message of an earlier state a message was made from, alone or with
+// others; -1 if it is new since then.
+func (r *Request) MessageIn(before *Request, i int) int {
+	for k := len(r.steps) - 1; k >= len(before.steps) && i >= 0; k-- {
+		i = r.steps[k].messages[i].message
+	}
+	return i
+}
+
 // Rewrite returns the request without some blocks, with others edited and with new
 // messages. A message that loses its last block goes. Blocks that cannot be edited without
 // harm, such as signed thinking, are left as they are. Nothing to do returns the
