@@ -15,6 +15,10 @@ import (
 // conversation and to one policy: window, counter and rules. The zero value is ready. Many
 // goroutines may use one.
 type Past struct {
+	// Lend lets results use the memory of earlier ones: that of a plan is good until the
+	// second plan from then on is made. Then one goroutine at a time may use the Past.
+	Lend bool
+
 	mu     sync.Mutex
 	m      ladder.Memory
 	scribe *wire.Scribe // nil: somebody has it, or there was none
@@ -43,7 +47,7 @@ func (p *Past) rewrite(r, before *wire.Request, drop []transcript.BlockID, edits
 	p.scribe = nil
 	p.mu.Unlock()
 	if s == nil {
-		s = new(wire.Scribe)
+		s = &wire.Scribe{Lend: p.Lend}
 	}
 	defer func() {
 		p.mu.Lock()

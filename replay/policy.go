@@ -65,7 +65,8 @@ func Of(name, doc string, p pare.Policy) Policy {
 
 // sending makes a policy of the engine that of a setting.
 func sending(p pare.Policy, s Setting) Send {
-	p.Model, p.Uncounted, p.Past = s.Model, true, new(pare.Past) // nobody reads the receipts
+	p.Model, p.Uncounted = s.Model, true // nobody reads the receipts
+	p.Past = &pare.Past{Lend: p.Compact == nil}
 	p.Counter = func(string) (wire.Counter, error) { return s.Counter, nil }
 	if p.Window != nil {
 		w := *p.Window

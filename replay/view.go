@@ -77,7 +77,7 @@ func (v *view) shared(w *view) int {
 	if !bytes.Equal(a, c) || !bytes.Equal(b, d) {
 		return -1
 	}
-	for i := range n {
+	for i := min(v.r.Same(w.r), n); i < n; i++ {
 		if !bytes.Equal(v.message(i), w.message(i)) {
 			return i
 		}

@@ -72,9 +72,6 @@ func (b *Beginnings) At(n int, raw []byte) (*Transcript, bool) {
 		raw: raw, messages: t.messages[:n:n], blocks: t.blocks[:blocks:blocks], exchanges: t.exchanges[:exchanges:exchanges], exchange: t.exchange[:blocks:blocks],
 		turns: t.messages[n-1].Turn + 1, given: t.given[:given:given], atoms: t.atoms[:atoms:atoms], atom: t.atom[:blocks:blocks],
 	}
-	if exchanges == 0 {
-		out.exchanges = nil
-	}
 	out.joining.Do(func() {})
 	return out, true
 }

@@ -44,6 +44,7 @@ type Request struct {
 	ties      []transcript.Tie // between blocks of one message, or of neighbours
 	borrowed  bool             // from a Parser, which will use its memory again
 	clean     uint32           // atomic: the ways to check in which nothing was found
+	lent      *Scribe          // that will use its memory again
 }
 
 // A SyntaxError says where the bytes stop being JSON, and why. Many goroutines may read

@@ -16,10 +16,18 @@ import (
 // the time that takes. The zero value remembers nothing, and so does a nil Scribe. It is for
 // one goroutine.
 type Scribe struct {
+	// Lend lets results use the memory of earlier ones: one is good until the second request
+	// from then on is rewritten.
+	Lend bool
+
 	of    *Request // nil: nothing is remembered
 	drop  []transcript.BlockID
 	edits []BlockEdit
 	out   *Request
+	asked *Request // rewritten last, remembered or not
+	rooms [3]room
+	in    *room // of out; nil: it is not lent
+	held  *room // of the last result for the request before
 }
 
 // A front is the beginning of a rewritten request: message upTo of the one that is rewritten
@@ -27,7 +35,9 @@ type Scribe struct {
 type front struct {
 	out      *Request
 	upTo, at int
-	end      int // in the bytes of the one that is rewritten
+	end      int   // in the bytes of the one that is rewritten
+	in       *room // for the result; nil: it gets memory of its own
+	spare    pages // of the parser that works in the room
 }
 
 // Rewrite is [Request.RewriteSince]. What is dropped and edited must be sorted by block.
@@ -36,7 +46,8 @@ func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []
 		return r.RewriteSince(before, drop, edits, insert...)
 	}
 	if f := s.front(r, drop, edits); f != nil {
-		if next, changes, ok := r.rewriteBehind(f, before, drop, edits); ok {
+		in := s.free(r)
+		if next, changes, ok := r.rewriteBehind(f, in, before, drop, edits); ok {
 			if proveCarried {
 				fresh, want, err := r.RewriteSince(before, drop, edits)
 				if err != nil || !reflect.DeepEqual(changes, want) {
@@ -44,10 +55,13 @@ func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []
 				}
 				next.mustBe(fresh)
 			}
+			s.moved(f, in, next)
 			s.keep(r, next, drop, edits, changes)
 			return next, changes, nil
 		}
 	}
+	s.free(r) // what is in use
+	s.moved(nil, nil, nil)
 	next, changes, err := r.RewriteSince(before, drop, edits)
 	if err == nil {
 		s.keep(r, next, drop, edits, changes)
@@ -58,7 +72,7 @@ func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []
 // keep remembers a rewrite, if nothing followed from it that would have to be told again.
 func (s *Scribe) keep(r, next *Request, drop []transcript.BlockID, edits []BlockEdit, changes []Change) {
 	if s.of = nil; next != r && len(changes) == 0 {
-		*s = Scribe{r, drop, edits, next}
+		s.of, s.drop, s.edits, s.out = r, drop, edits, next
 	}
 }
 
@@ -110,7 +124,7 @@ func blockAt(all []transcript.BlockID, i int, none transcript.BlockID) transcrip
 }
 
 // rewriteBehind rewrites what stands behind a front.
-func (r *Request) rewriteBehind(f *front, before *Request, drop []transcript.BlockID, edits []BlockEdit) (*Request, []Change, bool) {
+func (r *Request) rewriteBehind(f *front, in *room, before *Request, drop []transcript.BlockID, edits []BlockEdit) (*Request, []Change, bool) {
 	from := r.t.Messages()[f.upTo].End
 	n, _ := slices.BinarySearch(drop, from)
 	k, _ := slices.BinarySearchFunc(edits, from, func(e BlockEdit, b transcript.BlockID) int { return int(e.Block - b) })
@@ -125,8 +139,9 @@ func (r *Request) rewriteBehind(f *front, before *Request, drop []transcript.Blo
 	m.tellMembers()
 	step := d.plan()
 	done := f.out.steps[len(f.out.steps)-1]
-	raw, err := jsonspan.Splice(r.raw, append([]jsonspan.Edit{{Span: jsonspan.Span{End: f.end}, New: f.out.raw[:f.outEnd()]}}, step.edits...))
-	if err != nil {
+	f.in = in
+	raw, ok := f.splice(r.raw, step.edits)
+	if !ok {
 		return nil, nil, false
 	}
 	next, err := d.readBack(raw, step.edits, f)
@@ -135,6 +150,32 @@ func (r *Request) rewriteBehind(f *front, before *Request, drop []transcript.Blo
 	}
 	next.steps[len(next.steps)-1] = done.with(step, f)
 	return next, m.changes, true
+}
+
+// splice writes what stands behind the front with edits, and the front before it.
+func (f *front) splice(raw []byte, edits []jsonspan.Edit) ([]byte, bool) {
+	size, at := len(raw)-f.end, f.end
+	for _, e := range edits {
+		if e.Start < at {
+			return nil, false
+		}
+		size, at = size+len(e.New)-e.Len(), e.End
+	}
+	var out []byte
+	if f.in != nil {
+		out = f.in.begin(f, size)
+	} else {
+		out = append(make([]byte, 0, f.outEnd()+size), f.out.raw[:f.outEnd()]...)
+	}
+	at = f.end
+	for _, e := range edits {
+		out = append(append(out, raw[at:e.Start]...), e.New...)
+		at = e.End
+	}
+	if out = append(out, raw[at:]...); f.in != nil {
+		f.in.raw = out
+	}
+	return out, true
 }
 
 // outEnd is where the front ends.
@@ -164,11 +205,19 @@ func (c *carrier) behind(f *front) bool {
 	out := f.out
 	ms := out.t.Messages()[:f.at+1]
 	blocks := int(ms[f.at].End)
-	c.messages = append(c.messages, ms...)
-	c.blocks = append(c.blocks, out.t.Blocks()[:blocks]...)
-	c.where = append(c.where, out.where[:blocks]...)
-	c.extra = append(c.extra, out.extra[:f.at+1]...)
-	c.frame = append(c.frame, out.frame[:f.at+1]...)
+	m, b := 0, 0
+	if f.in != nil {
+		m, b = min(f.in.messages, f.at+1), min(f.in.blocks, blocks)
+		p := &f.in.pages
+		p.messages, p.blocks, p.where, p.extra, p.frame = p.messages[:m], p.blocks[:b], p.where[:b], p.extra[:m], p.frame[:m]
+		p.ties, p.notes = p.ties[:0], append(p.notes[:0], c.parser.notes...)
+		f.spare, c.pages = c.pages, *p
+	}
+	c.messages = append(c.messages, ms[m:]...)
+	c.blocks = append(c.blocks, out.t.Blocks()[b:blocks]...)
+	c.where = append(c.where, out.where[b:blocks]...)
+	c.extra = append(c.extra, out.extra[m:f.at+1]...)
+	c.frame = append(c.frame, out.frame[m:f.at+1]...)
 	for _, t := range out.ties {
 		if int(max(t.From, t.To)) >= blocks {
 			break

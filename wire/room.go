@@ -1,0 +1,71 @@
+package wire
+
+import "github.com/pare-llm/pare/transcript"
+
+// A room is the memory of a lent result. The next one but two is written there again: what
+// both begin with stays where it is.
+type room struct {
+	raw     []byte
+	pages   pages
+	builder transcript.Builder
+	holds   *Request
+	// The first so many bytes, messages and blocks are those of the scribe's last result.
+	bytes, messages, blocks int
+}
+
+// free returns the room for the next result. The last one stays where it is, and so does the
+// last one for the request before.
+func (s *Scribe) free(r *Request) *room {
+	if !s.Lend {
+		return nil
+	}
+	if r != s.asked {
+		s.held, s.asked = s.in, r
+	}
+	for i := range s.rooms {
+		if q := &s.rooms[i]; q != s.held && q != s.in {
+			return q
+		}
+	}
+	return nil
+}
+
+// moved notes that the last result has this front in common with the one before and stands
+// in a room; if there is no front, nothing is known of any room.
+func (s *Scribe) moved(f *front, in *room, next *Request) {
+	bytes, messages, blocks := 0, 0, 0
+	if f != nil {
+		bytes, messages, blocks = f.outEnd(), f.at+1, int(f.out.t.Messages()[f.at].End)
+	}
+	for i := range s.rooms {
+		q := &s.rooms[i]
+		q.bytes, q.messages, q.blocks = min(q.bytes, bytes), min(q.messages, messages), min(q.blocks, blocks)
+	}
+	if s.in = in; in != nil {
+		in.holds, in.bytes, in.messages, in.blocks = next, len(next.raw), len(next.t.Messages()), len(next.t.Blocks())
+		next.lent = s
+	}
+}
+
+// Same is how many messages a lent request is known to have in common with another one of
+// its scribe's, from the first one on. There may be more.
+func (r *Request) Same(o *Request) int {
+	if s := r.lent; s != nil && s == o.lent && s.out == r {
+		for i := range s.rooms {
+			if s.rooms[i].holds == o {
+				return s.rooms[i].messages
+			}
+		}
+	}
+	return 0
+}
+
+// begin returns the bytes of a room up to the end of a front, with room for more.
+func (q *room) begin(f *front, more int) []byte {
+	end := f.outEnd()
+	if cap(q.raw) < end+more {
+		q.raw, q.bytes = make([]byte, 0, end+more+(end+more)/4), 0
+	}
+	n := min(q.bytes, end)
+	return append(q.raw[:n], f.out.raw[n:end]...)
+}
