@@ -173,3 +173,35 @@ func TestForksDoNotCostDepth(t *testing.T) {
 		t.Errorf("statements of each fork: %v", costs)
 	}
 }
+
+// A session that is locked and set free all the time gets all entries of an append or none.
+func TestLockIsTakenOnce(t *testing.T) {
+	st := open(t, pgtest.DSN(t))
+	key := create(t, st, "s")
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if err := store.HoldLock(st, key, func() {}); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}()
+	for i := range 150 {
+		var list []store.Entry
+		for j := range []int{2, 4, 60}[i%3] {
+			list = append(list, store.Message(fmt.Sprintf("%d-%d", i, j), user("go")))
+		}
+		if _, err := st.Append(ctx, key, store.Anywhere, list...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	<-stopped
+	sound(t, st, key)
+}

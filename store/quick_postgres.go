@@ -133,8 +133,13 @@ const (
 	quickInsert = `INSERT INTO entries (pos, id, kind, flags, weight, cum, size, sum, codec, pairs, raw, at) SELECT `
 	// Whoever has locked the session is not waited for: the append goes the long way. A session
 	// that is not deleted loses no entries, so the head that was known is not behind the last one.
-	quickWhere = `, $2::bigint FROM sessions s%s WHERE s.sid = $1 AND s.deleted_at IS NULL
-		AND NOT EXISTS (SELECT 1 FROM marks WHERE marks.sid = $1 AND %s) FOR KEY SHARE OF s SKIP LOCKED`
+	quickWhere = `, $2::bigint FROM sessions WHERE sid = $1 AND deleted_at IS NULL
+		AND NOT EXISTS (SELECT 1 FROM marks WHERE marks.sid = $1 AND mark = $3) FOR KEY SHARE SKIP LOCKED`
+	// The session is locked once for all of a list: in a join it would be for each row, and of
+	// two rows the second one alone could find it free.
+	quickOnce = `WITH s AS (SELECT sid FROM sessions WHERE sid = $1 AND deleted_at IS NULL
+		AND NOT EXISTS (SELECT 1 FROM marks WHERE marks.sid = $1 AND mark = ANY ($3::bigint[])) FOR KEY SHARE SKIP LOCKED)
+		INSERT INTO entries (pos, id, kind, flags, weight, cum, size, sum, codec, pairs, raw, at) SELECT v.*, $2::bigint FROM s, `
 	quickRows = ` AS v (pos, id, kind, flags, weight, cum, size, sum, codec, pairs, raw)`
 	// If the entries that it goes with were not written, nobody is waited for.
 	quickSettle = `WITH s AS (
@@ -158,9 +163,9 @@ func shapeQuery(entries int) string {
 		}
 	}
 	if entries == 1 {
-		return quickInsert + out.String() + fmt.Sprintf(quickWhere, "", "mark = $3")
+		return quickInsert + out.String() + quickWhere
 	}
-	return quickInsert + "v.*" + fmt.Sprintf(quickWhere, ", (VALUES ("+out.String()+"))"+quickRows, "mark = ANY ($3::bigint[])")
+	return quickOnce + "(VALUES (" + out.String() + "))" + quickRows
 }
 
 // quickArrays is the statement for any number of entries: a column is an array.
@@ -186,7 +191,7 @@ var arraysQuery = func() string {
 	for i, t := range entryTypes {
 		out = append(out, fmt.Sprintf("$%d::%s[]", 4+i, t))
 	}
-	return quickInsert + "v.*" + fmt.Sprintf(quickWhere, ", unnest("+strings.Join(out, ", ")+")"+quickRows, "mark = ANY ($3::bigint[])")
+	return quickOnce + "unnest(" + strings.Join(out, ", ") + ")" + quickRows
 }()
 
 // settling is the statement that writes the marks of the entries in front.

@@ -1,0 +1,130 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/internal/pgtest"
+	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/store"
+)
+
+// An import that is killed in the middle, again and again, and then run to its end, has lost
+// nothing and doubled nothing.
+func TestImportIsKilled(t *testing.T) {
+	const talks, messages = 40, 15
+	var lines, want strings.Builder
+	for i := range talks {
+		var list []string
+		for j := range messages {
+			role := []string{"user", "assistant"}[j%2]
+			list = append(list, fmt.Sprintf(`{"role":%q,"content":"message %d of talk %d"}`, role, j, i))
+		}
+		fmt.Fprintf(&lines, `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[%s]}`+"\n", strings.Join(list, ","))
+		want.WriteString(strings.Join(list, "\n") + "\n")
+	}
+	file := filepath.Join(t.TempDir(), "talks.jsonl")
+	if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stores := map[string]string{"sqlite": filepath.Join(t.TempDir(), "pare.db")}
+	kills := []int{0, 1, 12}
+	if trial.Soak() {
+		stores["postgres"] = pgtest.DSN(t)
+		kills = nil
+		for i := range 100 {
+			kills = append(kills, i%talks)
+		}
+	}
+	for name, dsn := range stores {
+		t.Run(name, func(t *testing.T) {
+			for _, after := range kills {
+				importUntil(t, file, dsn, after)
+			}
+			if n := importUntil(t, file, dsn, -1); n != talks {
+				t.Errorf("%d talks are reported", n)
+			}
+			st, err := store.Open(context.Background(), dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer st.Close()
+			problems, err := st.Fsck(context.Background(), false)
+			if err != nil || len(problems) > 0 {
+				t.Errorf("%v, %v", problems, err)
+			}
+			all, err := st.Sessions(context.Background(), "", 1000, nil)
+			if err != nil || len(all) != talks {
+				t.Fatalf("%d sessions: %v", len(all), err)
+			}
+			got := make([]string, 0, talks)
+			for _, x := range all {
+				var list strings.Builder
+				err := st.Export(context.Background(), x.Key, store.Export{}, func(e store.Entry) error {
+					list.WriteString(string(e.Raw) + "\n")
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if x.Head != messages {
+					t.Errorf("%s has %d entries", x.Key, x.Head)
+				}
+				got = append(got, list.String())
+			}
+			for i, talk := range slices.Collect(chunks(want.String(), messages)) {
+				if !slices.Contains(got, talk) {
+					t.Errorf("talk %d is not there as it was", i)
+				}
+			}
+		})
+	}
+}
+
+// chunks yields some lines at a time.
+func chunks(text string, n int) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for part := range slices.Chunk(strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n"), n) {
+			if !yield(strings.TrimSuffix(strings.Join(part, ""), "\n") + "\n") {
+				return
+			}
+		}
+	}
+}
+
+// importUntil runs an import and kills it after so many talks; below zero it comes to its end.
+// It returns how many were reported.
+func importUntil(t *testing.T, file, dsn string, kill int) (n int) {
+	t.Helper()
+	c := exec.Command(programPath(t), "session", "import", "--store", dsn, file)
+	c.Stderr = os.Stderr
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if kill == 0 {
+		c.Process.Kill()
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if n++; n == kill {
+			c.Process.Kill()
+		}
+	}
+	if err := c.Wait(); err != nil && kill < 0 {
+		t.Fatal(err)
+	}
+	return n
+}
