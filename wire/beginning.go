@@ -20,6 +20,7 @@ type Beginnings struct {
 	behind []note                 // those about what stands behind it
 	bufs   [3]buffer
 	next   int
+	copied int // bytes, in all
 }
 
 // A buffer holds the first bytes of the history, and what stands behind the list.
@@ -85,6 +86,7 @@ func (b *Beginnings) body(n int) []byte {
 	}
 	from := min(buf.upTo, end)
 	buf.raw = append(append(buf.raw[:from], whole[from:end]...), behind...)
+	b.copied += len(buf.raw) - from
 	buf.upTo = end
 	return buf.raw
 }

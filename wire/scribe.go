@@ -28,6 +28,7 @@ type Scribe struct {
 	rooms [3]room
 	in    *room // of out; nil: it is not lent
 	held  *room // of the last result for the request before
+	wrote int   // bytes behind fronts, or whole results
 }
 
 // A front is the beginning of a rewritten request: message upTo of the one that is rewritten
@@ -55,6 +56,7 @@ func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []
 				}
 				next.mustBe(fresh)
 			}
+			s.wrote += len(next.raw) - f.outEnd()
 			s.moved(f, in, next)
 			s.keep(r, next, drop, edits, changes)
 			return next, changes, nil
@@ -64,6 +66,7 @@ func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []
 	s.moved(nil, nil, nil)
 	next, changes, err := r.RewriteSince(before, drop, edits)
 	if err == nil {
+		s.wrote += len(next.raw)
 		s.keep(r, next, drop, edits, changes)
 	}
 	return next, changes, err

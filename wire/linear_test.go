@@ -1,0 +1,53 @@
+package wire
+
+import (
+	"testing"
+
+	"github.com/pare-llm/pare/internal/benchdata"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// TestRequestsGrowLinearly: the requests of a history that is twice as long, and what is sent
+// instead of them with old results cleared, take twice the bytes, not four times.
+func TestRequestsGrowLinearly(t *testing.T) {
+	proveCarried = false // every request would be read
+	defer func() { proveCarried = true }()
+	for _, shape := range []benchdata.Shape{benchdata.Messages, benchdata.Chat} {
+		was := 0
+		for _, size := range []int{200_000, 400_000, 800_000} {
+			r, err := Parse(benchdata.Dense(shape, size), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := r.Beginnings(Options{Model: r.Model(), Structural: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := Scribe{Lend: true}
+			for n, m := range r.t.Messages() {
+				if m.Role != transcript.Assistant || n == 0 {
+					continue
+				}
+				q, err := all.At(n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var edits []BlockEdit
+				for b, blk := range q.t.Blocks() {
+					if blk.Kind == transcript.Result && blk.Message < n-10 {
+						edits = append(edits, BlockEdit{transcript.BlockID(b), "cleared"})
+					}
+				}
+				if _, _, err := s.Rewrite(q, q, nil, edits); err != nil {
+					t.Fatal(err)
+				}
+			}
+			steps := all.copied + s.wrote
+			t.Logf("%v: %d bytes: %d copied, %d written", shape, len(r.raw), all.copied, s.wrote)
+			if was > 0 && steps > was*23/10 {
+				t.Errorf("%v: %d bytes take %d steps, half of them took %d", shape, len(r.raw), steps, was)
+			}
+			was = steps
+		}
+	}
+}
