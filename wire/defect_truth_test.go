@@ -67,6 +67,43 @@ func TestServerIDAgain(t *testing.T) {
 	}
 }
 
+// TestReferencesAreNamed: the receipt of each reference that goes names its place in the input,
+// also of the last one in a list, and where results are joined.
+func TestReferencesAreNamed(t *testing.T) {
+	result := func(content string) string {
+		return `{"type":"tool_result","tool_use_id":"t1","content":[` + content + `]}`
+	}
+	const a, b, text = `{"type":"tool_reference","tool_name":"A"}`, `{"type":"tool_reference","tool_name":"B"}`, `{"type":"text","text":"found"}`
+	for _, x := range []struct {
+		results string
+		drops   []string
+	}{
+		{result(a + "," + b), []string{"0.content.0", "0.content.1"}},
+		{result(a + "," + text + "," + b), []string{"0.content.0", "0.content.2"}},
+		{result(text) + "," + result(a), []string{"1.content.0"}},
+		{result(text) + "," + result(text+","+a+","+b) + "," + result(b), []string{"1.content.1", "1.content.2", "2.content.0"}},
+	} {
+		body := `{"model":"claude-sonnet-4-5","max_tokens":9,"tools":[{"name":"f","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"f","input":{}}]},{"role":"user","content":[` + x.results + `]}]}`
+		r, err := wire.Parse([]byte(body), wire.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+		if err != nil || len(out.Left) > 0 {
+			t.Fatal(err, out.Left)
+		}
+		var drops []string
+		for _, c := range out.Changes {
+			if c.Rule == "tool-reference-unknown" {
+				drops = append(drops, strings.TrimPrefix(c.Path, "messages.2.content."))
+			}
+		}
+		if !slices.Equal(drops, x.drops) {
+			t.Errorf("%s: dropped %q, want %q", x.results, drops, x.drops)
+		}
+	}
+}
+
 // TestStrippedMember: a member that goes has a receipt of its own, at its own path.
 func TestStrippedMember(t *testing.T) {
 	body := `{"model":"llama-3.3-70b-versatile","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning_content":"because"},{"role":"user","content":"n"}]}`

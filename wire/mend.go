@@ -98,11 +98,13 @@ func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended,
 					m.mend(&out.Left[i])
 				}
 			}
-			if now == whoSpeaks && !m.clean() {
-				break // everything else depends on it
+			if now == within {
+				m.carryRefs()
+			}
+			if now <= within && !m.clean() {
+				break
 			}
 		}
-		m.carryRefs()
 		if m.clean() {
 			break
 		}
@@ -123,16 +125,19 @@ type phase uint8
 
 const (
 	whoSpeaks phase = iota // alone: what a message may hold and answer follows from its role
+	within                 // alone: what lies in a block is named by its place there, which changes when blocks are joined
 	goHome                 // results go home before stubs are made
 	theRest
 )
 
-var phases = [...]phase{whoSpeaks, goHome, theRest}
+var phases = [...]phase{whoSpeaks, within, goHome, theRest}
 
 func phaseOf(f *Finding) phase {
 	switch f.fault {
 	case unknownRole, roleMissing:
 		return whoSpeaks
+	case referenceUnknown:
+		return within
 	case displacedResult, resultAfterMessage:
 		return goHome
 	}

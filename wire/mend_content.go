@@ -289,12 +289,12 @@ func (m *mender) dropReference(f *Finding) {
 		}
 		l.drop[i], m.refs[f.Block] = true, l
 		l.stay--
-	case m.refs[f.Block] != nil:
-		return // the last one is for the next round
 	case m.t.Block(f.Block).Kind == transcript.ServerResult:
+		delete(m.refs, f.Block)
 		m.dropExchange(f)
 		return
 	default:
+		delete(m.refs, f.Block)
 		ok = m.setResult(f.Block, m.g.resultContent("The tool that was found is not available any more."))
 	}
 	if ok {
