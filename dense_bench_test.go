@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -103,15 +102,7 @@ func sliced(b *testing.B, engine string, body []byte, rounds int) time.Duration 
 	if err := os.WriteFile(file, body, 0o600); err != nil {
 		b.Fatal(err)
 	}
-	out, err := exec.Command(path, code, file, strconv.Itoa(rounds)).Output()
-	if err != nil {
-		b.Fatal(err)
-	}
-	ns, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(ns)
+	return printed(b, exec.Command(path, code, file, strconv.Itoa(rounds)))
 }
 
 // BenchmarkDense goes the whole way from bytes to bytes on bodies with much to index, and

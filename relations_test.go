@@ -69,6 +69,18 @@ func history(seed uint64) (wire.Dialect, []byte, []string) {
 	return d, s.Render(d, paretest.RenderOptions{}), did
 }
 
+// seeded is a random history, and its name.
+func seeded(t *testing.T, seed uint64) (name string, r *wire.Request) {
+	t.Helper()
+	d, body, did := history(seed)
+	name = fmt.Sprintf("seed %d, %s, %v", seed, d, did)
+	r, err := wire.Parse(body, wire.Options{Dialect: d})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return name, r
+}
+
 // TestRelations: on random histories, whole and broken, in every dialect: what
 // comes out is clean, what was protected and what users said is there, nothing
 // outside of the plan changed, a second run changes nothing, and the order in which
@@ -78,19 +90,14 @@ func TestRelations(t *testing.T) {
 	broken, changed := 0, 0
 	for i := range n {
 		seed := uint64(i)
-		d, body, did := history(seed)
-		name := fmt.Sprintf("seed %d, %s, %v", seed, d, did)
-		r, err := wire.Parse(body, wire.Options{Dialect: d})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		name, r := seeded(t, seed)
 		if len(r.Check(wire.CheckOptions{})) > 0 {
 			broken++
 		}
 		p := compile(t, hostile("a", seed), hostile("b", seed+1), lastMessages(3))
 		plan, err := p.Plan(r, pare.Options{})
 		if err != nil {
-			t.Fatalf("%s: %v\n%s", name, err, body)
+			t.Fatalf("%s: %v\n%s", name, err, r.Raw())
 		}
 		if !plan.Empty() {
 			changed++
@@ -105,7 +112,7 @@ func TestRelations(t *testing.T) {
 			}
 		}
 		if t.Failed() {
-			t.Fatalf("%s\n%s\nplan:\n%s", name, body, plan)
+			t.Fatalf("%s\n%s\nplan:\n%s", name, r.Raw(), plan)
 		}
 	}
 	t.Logf("%d histories, %d broken, %d changed", n, broken, changed)

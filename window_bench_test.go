@@ -69,7 +69,13 @@ func nodeBest(b *testing.B, body []byte, share, rounds int) time.Duration {
 	if err := os.WriteFile(file, body, 0o600); err != nil {
 		b.Fatal(err)
 	}
-	out, err := exec.Command(node, "--max-old-space-size=8000", "-e", nodeScript, file, strconv.Itoa(share), strconv.Itoa(rounds)).Output()
+	return printed(b, exec.Command(node, "--max-old-space-size=8000", "-e", nodeScript, file, strconv.Itoa(share), strconv.Itoa(rounds)))
+}
+
+// printed is the time that a command prints, in nanoseconds.
+func printed(b *testing.B, cmd *exec.Cmd) time.Duration {
+	b.Helper()
+	out, err := cmd.Output()
 	if err != nil {
 		b.Fatal(err)
 	}

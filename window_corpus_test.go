@@ -216,17 +216,10 @@ func grow(t *testing.T, name string, sent []*wire.Request, w pare.Window) (s sha
 	t.Helper()
 	var before *pare.Plan
 	for i, q := range sent {
-		plan, err := pare.Trim(q, w, pare.Options{Counter: realCounter})
-		var small *pare.WindowTooSmall
-		if errors.As(err, &small) {
+		plan := madeToFit(t, fmt.Sprintf("%s, request %d", name, i), q, w)
+		if plan == nil {
 			before = nil
 			continue
-		}
-		if err != nil {
-			t.Fatalf("%s, request %d: %v", name, i, err)
-		}
-		if n := plan.Result().Tokens(realCounter); n > w.Tokens || len(plan.Left()) > 0 {
-			t.Fatalf("%s, request %d: %d tokens, left %v", name, i, n, plan.Left())
 		}
 		if before != nil {
 			a, b := before.Result(), plan.Result()
@@ -240,4 +233,20 @@ func grow(t *testing.T, name string, sent []*wire.Request, w pare.Window) (s sha
 		before, s.batches = plan, len(plan.Batches())
 	}
 	return s
+}
+
+// madeToFit is the plan that makes a request fit; nil if nothing does.
+func madeToFit(t *testing.T, name string, q *wire.Request, w pare.Window) *pare.Plan {
+	t.Helper()
+	plan, err := pare.Trim(q, w, pare.Options{Counter: realCounter})
+	if small := (*pare.WindowTooSmall)(nil); errors.As(err, &small) {
+		return nil
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if n := plan.Result().Tokens(realCounter); n > w.Tokens || len(plan.Left()) > 0 {
+		t.Fatalf("%s: %d tokens, left %v", name, n, plan.Left())
+	}
+	return plan
 }

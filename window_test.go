@@ -7,18 +7,14 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
-// A simple counter: a token for every four bytes, and marks.
-type quarters struct{}
-
-func (quarters) Count(text []byte) int            { return (len(text) + 3) / 4 }
-func (quarters) CountJSON(raw []byte) int         { return (len(raw) + 3) / 4 }
-func (quarters) Media(string, []byte, bool) int   { return 300 }
-func (quarters) Overhead(messages, tools int) int { return 3 + 4*messages + 8*tools }
+// quarters counts a token for every four bytes.
+type quarters = trial.Quarters
 
 var units = []pare.Unit{pare.UnitTokens, pare.UnitMessages, pare.UnitExchanges, pare.UnitTurns}
 
@@ -143,12 +139,7 @@ func TestWindowRelations(t *testing.T) {
 	n := histories(t) / 20
 	for i := range n {
 		seed := uint64(i)
-		d, body, did := history(seed)
-		name := fmt.Sprintf("seed %d, %s, %v", seed, d, did)
-		r, err := wire.Parse(body, wire.Options{Dialect: d})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		name, r := seeded(t, seed)
 		if fixed, err := pare.Repair(r, pare.Options{}); err != nil || len(fixed.Left()) > 0 {
 			continue // what no repair mends, such as an empty list
 		}

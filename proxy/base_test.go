@@ -1,12 +1,13 @@
 package proxy
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/pare-llm/pare/internal/benchdata"
 )
 
 // base is an upstream that is a function.
@@ -28,16 +29,7 @@ func answer(status int, body string) *http.Response {
 }
 
 // claude is a history of n exchanges, of some 200 tokens each.
-func claude(n int) string {
-	var b strings.Builder
-	b.WriteString(`{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{"role":"user","content":"Begin."}`)
-	for i := range n {
-		fmt.Fprintf(&b, `,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_%d","name":"read","input":{"path":"f%d"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"%s"}]}`,
-			i, i, i, strings.Repeat(fmt.Sprintf("line %d of the file. ", i), 40))
-	}
-	b.WriteString(`]}`)
-	return b.String()
-}
+func claude(n int) string { return benchdata.Exchanges(n) }
 
 // addressOf is the address of a path, of some host if it names none.
 func addressOf(path string) string {

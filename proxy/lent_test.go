@@ -23,24 +23,36 @@ func lettered(letter, size int) string {
 // sizes of bodies: written with the head, lent, and larger than what a connection takes at once.
 var lentSizes = []int{500, 100 << 10, 900 << 10, 3 << 20}
 
+// lending puts a proxy in front of an upstream, and makes bodies of all sizes to send there.
+func lending(t *testing.T, serve http.HandlerFunc) (at string, bodies []string) {
+	t.Helper()
+	u := &upstream{Server: httptest.NewServer(serve)}
+	t.Cleanup(u.Close)
+	for i := range 8 {
+		bodies = append(bodies, lettered(i, lentSizes[i%len(lentSizes)]))
+	}
+	return front(t, u).URL + "/v1/messages", bodies
+}
+
+func echo(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	w.Write(body)
+}
+
 // TestBuffersAreLentUntilTheyAreRead has an upstream that replies first and then takes its
 // time to read.
 func TestBuffersAreLentUntilTheyAreRead(t *testing.T) {
 	heard := make(chan bool)
-	u := &upstream{Server: httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	at, bodies := lending(t, func(w http.ResponseWriter, r *http.Request) {
 		out := http.NewResponseController(w)
 		out.EnableFullDuplex()
 		io.WriteString(w, "reply,")
 		out.Flush()
 		<-heard
-		body, _ := io.ReadAll(r.Body)
-		w.Write(body)
-	}))}
-	t.Cleanup(u.Close)
-	s := front(t, u)
-	for i := range 8 {
-		body := lettered(i, lentSizes[i%len(lentSizes)])
-		resp, err := http.Post(s.URL+"/v1/messages", "application/json", strings.NewReader(body))
+		echo(w, r)
+	})
+	for i, body := range bodies {
+		resp, err := http.Post(at, "application/json", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +73,7 @@ func TestBuffersAreLentToRetries(t *testing.T) {
 	var dropped atomic.Int32
 	served := make(map[string]int) // by connection
 	var mu sync.Mutex
-	u := &upstream{Server: httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	at, bodies := lending(t, func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		served[r.RemoteAddr]++
 		n := served[r.RemoteAddr]
@@ -75,14 +87,10 @@ func TestBuffersAreLentToRetries(t *testing.T) {
 			}
 			return
 		}
-		body, _ := io.ReadAll(r.Body)
-		w.Write(body)
-	}))}
-	t.Cleanup(u.Close)
-	s := front(t, u)
-	for i := range 8 {
-		body := lettered(i, lentSizes[i%len(lentSizes)])
-		resp, got := post(t, s.URL+"/v1/messages", body, "Idempotency-Key", "k")
+		echo(w, r)
+	})
+	for i, body := range bodies {
+		resp, got := post(t, at, body, "Idempotency-Key", "k")
 		if resp.StatusCode != http.StatusOK || got != body {
 			t.Errorf("request %d: %s, %d bytes of %d", i, resp.Status, len(got), len(body))
 		}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/pare-llm/pare/internal/benchdata"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/proxy"
 )
 
@@ -100,21 +102,7 @@ func post(t testing.TB, address, body string, header ...string) (*http.Response,
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	return do(t, req)
-}
-
-func do(t testing.TB, req *http.Request) (*http.Response, string) {
-	t.Helper()
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, string(text)
+	return trial.Answer(t, req)
 }
 
 const (
@@ -162,7 +150,7 @@ func TestNoHeaderIsMadeUp(t *testing.T) {
 	req, _ := http.NewRequest("POST", s.URL+"/v1/messages", strings.NewReader(clean))
 	req.Header["User-Agent"] = nil
 	req.Header.Set("Accept-Encoding", "br")
-	do(t, req)
+	trial.Answer(t, req)
 	got := u.last(t).header
 	if len(got) != 2 || got.Get("Accept-Encoding") != "br" || got.Get("Content-Length") == "" {
 		t.Errorf("headers %v", got)
@@ -314,16 +302,7 @@ func TestOverflowIsHealed(t *testing.T) {
 }
 
 // long is a history of n exchanges.
-func long(n int) string {
-	var b strings.Builder
-	b.WriteString(`{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{"role":"user","content":"Begin."}`)
-	for i := range n {
-		fmt.Fprintf(&b, `,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_%d","name":"read","input":{"path":"f%d"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"%s"}]}`,
-			i, i, i, strings.Repeat(fmt.Sprintf("line %d of the file. ", i), 40))
-	}
-	b.WriteString(`]}`)
-	return b.String()
-}
+func long(n int) string { return benchdata.Exchanges(n) }
 
 func TestAHealThatFailsReturnsTheFirstAnswer(t *testing.T) {
 	const said = `{"error":{"message":"prompt is too long: 9000 tokens > 3000 maximum"}}`

@@ -19,12 +19,7 @@ import (
 )
 
 // quarters counts a token for every four bytes.
-type quarters struct{}
-
-func (quarters) Count(text []byte) int            { return (len(text) + 3) / 4 }
-func (quarters) CountJSON(raw []byte) int         { return (len(raw) + 3) / 4 }
-func (quarters) Media(string, []byte, bool) int   { return 300 }
-func (quarters) Overhead(messages, tools int) int { return 3 + 4*messages + 8*tools }
+type quarters = trial.Quarters
 
 // removed is everything of a request but what the system says.
 func removed(t testing.TB, body []byte, d wire.Dialect, tokens int) pare.Removed {

@@ -3,13 +3,12 @@ package ui
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -202,23 +201,12 @@ func TestPlan(t *testing.T) {
 
 // TestZoo makes a page of every incident, with its repair, in every dialect.
 func TestZoo(t *testing.T) {
-	files, err := filepath.Glob("../testdata/zoo/*.json")
-	if err != nil || len(files) < 100 {
-		t.Fatalf("%d incidents: %v", len(files), err)
-	}
 	lost := 0
-	for _, name := range files {
-		raw, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var incident struct {
-			Request json.RawMessage
-			Model   string
-		}
-		if json.Unmarshal(raw, &incident) != nil || incident.Request == nil {
+	for _, incident := range corpus.Zoo(t) {
+		if incident.Request == nil {
 			continue
 		}
+		name := incident.ID
 		r, err := wire.Parse(incident.Request, wire.Options{Model: incident.Model})
 		if err != nil {
 			continue

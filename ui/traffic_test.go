@@ -2,7 +2,6 @@ package ui
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -163,19 +163,15 @@ func TestTrafficHandler(t *testing.T) {
 	t.Cleanup(server.Close)
 	get := func(path string) (int, string) {
 		t.Helper()
-		r, err := http.Get(server.URL + path)
+		q, err := http.NewRequest("GET", server.URL+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer r.Body.Close()
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, body := trial.Answer(t, q)
 		if r.StatusCode == 200 && r.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s may be stored", path)
 		}
-		return r.StatusCode, string(body)
+		return r.StatusCode, body
 	}
 	var all, newer Traffic
 	_, body := get("/traffic.json")

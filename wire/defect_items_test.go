@@ -100,14 +100,7 @@ func TestDefectP6JoinedFailure(t *testing.T) {
 		"bedrock": {body: `{"toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{}}}}]},"messages":[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"f","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[{"text":"r1"}]}},{"toolResult":{"toolUseId":"a","content":[{"text":"r2"}],"status":"error"}}]}]}`,
 			marks: `"status":"error"`},
 	} {
-		r, err := wire.Parse([]byte(c.body), wire.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := repaired(t, c.body, wire.Options{})
 		out := string(m.Request.Raw())
 		if strings.Contains(out, c.marks) == c.none || len(m.Left) > 0 || !strings.Contains(out, "r2") || !strings.Contains(out, "r1") {
 			t.Errorf("%s: %s, left %v", name, out, m.Left)
@@ -140,14 +133,7 @@ func TestDefectP27StubApart(t *testing.T) {
 		{"nova", "amazon.nova-pro-v1:0", wire.Bedrock, bedrock, `{"role":"user","content":[{"text":"stop"}]}`, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := wire.Parse([]byte(c.body(c.user)), wire.Options{Dialect: c.as, Model: c.model})
-			if err != nil {
-				t.Fatal(err)
-			}
-			m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := repaired(t, c.body(c.user), wire.Options{Dialect: c.as, Model: c.model})
 			out := string(m.Request.Raw())
 			if len(m.Left) > 0 || !strings.Contains(out, wire.DefaultStub) || strings.Contains(out, c.user) == c.beside {
 				t.Errorf("left %v: %s", m.Left, out)
@@ -163,4 +149,18 @@ func TestDefectP27StubApart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// repaired is a body that was repaired as it is by default.
+func repaired(t *testing.T, body string, o wire.Options) *wire.Mended {
+	t.Helper()
+	r, err := wire.Parse([]byte(body), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }

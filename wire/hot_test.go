@@ -2,10 +2,7 @@ package wire_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
 
@@ -81,26 +78,8 @@ func sameTranscript(t *testing.T, got, want *transcript.Transcript) {
 func TestParserReadsAgain(t *testing.T) {
 	t.Parallel()
 	var p wire.Parser
-	files, err := filepath.Glob("../testdata/zoo/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no zoo: %v", err)
-	}
-	for _, f := range files {
-		data, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var z struct {
-			Request json.RawMessage
-			Raw     string `json:"request_raw"`
-		}
-		if err := json.Unmarshal(data, &z); err != nil {
-			t.Fatal(err)
-		}
-		body := []byte(z.Raw)
-		if z.Raw == "" {
-			body = z.Request
-		}
+	for _, z := range corpus.Zoo(t) {
+		body := z.Body()
 		for _, o := range []wire.Options{{}, {Structural: true}, {Dialect: wire.OpenAIChat, Profile: "mistral"}, {Model: "gpt-4o"}} {
 			sameReading(t, &p, body, o)
 		}

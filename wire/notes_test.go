@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -87,25 +86,8 @@ var kinds = map[string][]caseSpec{
 
 func repairNotes(t testing.TB) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("../testdata/zoo/*.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	notes := make(map[string]string)
-	for _, f := range files {
-		data, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var z struct {
-			ID     string
-			Expect struct {
-				Notes string `json:"repair_notes"`
-			}
-		}
-		if err := json.Unmarshal(data, &z); err != nil {
-			t.Fatal(err)
-		}
+	for _, z := range corpus.Zoo(t) {
 		notes[z.ID] = z.Expect.Notes
 	}
 	return notes

@@ -1,16 +1,14 @@
 package wire_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/wire"
@@ -101,41 +99,15 @@ func TestWrongDialect(t *testing.T) {
 // TestRelationsOnZoo: what holds for made-up histories holds for real incidents,
 // and for those damaged once more.
 func TestRelationsOnZoo(t *testing.T) {
-	files, err := filepath.Glob("../testdata/zoo/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no zoo: %v", err)
-	}
-	for i, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var z struct {
-			Request    json.RawMessage
-			RequestRaw string `json:"request_raw"`
-		}
-		if err := json.Unmarshal(data, &z); err != nil {
-			t.Fatal(err)
-		}
-		if z.RequestRaw != "" {
-			z.Request = json.RawMessage(z.RequestRaw)
-		}
-		t.Run(filepath.Base(file), func(t *testing.T) { allRelations(t, uint64(i), z.Request) })
+	for i, z := range corpus.Zoo(t) {
+		t.Run(z.ID, func(t *testing.T) { allRelations(t, uint64(i), z.Body()) })
 	}
 }
 
 // TestRelationsOnFixtures does the same with the examples of the rules.
 func TestRelationsOnFixtures(t *testing.T) {
-	data, err := os.ReadFile("../testdata/fixtures.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
 	i := uint64(0)
-	for line := range strings.Lines(string(data)) {
-		var f struct{ Bad, Good, Accept json.RawMessage }
-		if err := json.Unmarshal([]byte(line), &f); err != nil {
-			t.Fatal(err)
-		}
+	for _, f := range corpus.Fixtures(t) {
 		for _, body := range [][]byte{f.Bad, f.Good, f.Accept} {
 			if body != nil {
 				allRelations(t, i, body)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/internal/trial"
 )
 
@@ -116,38 +116,17 @@ func decode(t *testing.T, line string) shape {
 	return s
 }
 
-type zooCase struct {
-	Dialect    string
-	Request    json.RawMessage
-	RequestRaw string `json:"request_raw"`
-}
+type zooCase struct{ corpus.Incident }
 
-func (z zooCase) body() string {
-	if z.RequestRaw != "" {
-		return z.RequestRaw
-	}
-	return string(z.Request)
-}
+func (z zooCase) body() string { return string(z.Body()) }
 
 func zoo(t testing.TB) map[string]zooCase {
-	files, err := filepath.Glob("../../testdata/zoo/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no zoo: %v", err)
-	}
 	cases := make(map[string]zooCase)
-	for i, f := range files {
+	for i, z := range corpus.Zoo(t) {
 		if i%5 > 0 && (testing.Short() || trial.Race) {
 			continue // package wire has them all
 		}
-		raw, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var z zooCase
-		if err := json.Unmarshal(raw, &z); err != nil {
-			t.Fatal(err)
-		}
-		cases[filepath.Base(f)] = z
+		cases[z.ID] = zooCase{z}
 	}
 	return cases
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/corpus"
 )
 
 // Whatever can be wrong with a file can be explained.
@@ -191,22 +192,14 @@ func inputs(t *testing.T, dir string) {
 		}
 		return data
 	}
-	zoo, err := filepath.Glob("../../testdata/zoo/*.json")
-	if err != nil || len(zoo) < 100 {
-		t.Fatalf("%d incidents, %v", len(zoo), err)
-	}
 	var requests bytes.Buffer
 	add := func(raw json.RawMessage) {
 		if len(raw) > 0 && json.Compact(&requests, raw) == nil {
 			requests.WriteByte('\n')
 		}
 	}
-	for _, name := range zoo {
-		var c struct{ Request json.RawMessage }
-		if err := json.Unmarshal(read(name), &c); err != nil {
-			t.Fatal(err)
-		}
-		add(c.Request)
+	for _, z := range corpus.Zoo(t) {
+		add(z.Request)
 	}
 	put("zoo.jsonl", requests.Bytes())
 	for _, name := range []string{"prune-me.json", "seed-incident.json", "batch.jsonl"} {

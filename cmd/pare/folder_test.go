@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pare-llm/pare/internal/benchdata"
 	"github.com/pare-llm/pare/internal/trial"
 )
 
@@ -116,7 +117,6 @@ func tellings(t *testing.T, report []byte) (lines, found int) {
 func writeSessions(t *testing.T, folder string, files int) (size int64, broken int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
-	output := strings.Repeat(`func (s *server) handle(w http.ResponseWriter) {\n\tlog.Printf(\"%s\\n\", s.name) // größer → Ⅷ\n}\n`, 200)
 	for i := range files {
 		dir := filepath.Join(folder, fmt.Sprintf("-home-me-project-%03d", i/100))
 		if i%100 == 0 {
@@ -140,7 +140,7 @@ func writeSessions(t *testing.T, folder string, files int) (size int64, broken i
 			t.Fatal(err)
 		}
 		b := bufio.NewWriterSize(f, 1<<16)
-		n := writeSession(b, r, want, lost, output)
+		n := benchdata.ClaudeCode(b, r, want, lost)
 		if err := b.Flush(); err != nil {
 			t.Fatal(err)
 		}
@@ -150,27 +150,4 @@ func writeSessions(t *testing.T, folder string, files int) (size int64, broken i
 		size += n
 	}
 	return size, broken
-}
-
-// writeSession writes one session of about that size: prompts, each with a call and
-// its result and a reply.
-func writeSession(b *bufio.Writer, r *rand.Rand, want int, lost bool, output string) (size int64) {
-	parent := "null"
-	line := func(n int, kind, message string) {
-		uuid := fmt.Sprintf(`"%08x-%04x-4000-8000-000000000000"`, r.Uint32(), n&0xffff)
-		m, _ := fmt.Fprintf(b, `{"parentUuid":%s,"isSidechain":false,"userType":"external","cwd":"/home/me/project","sessionId":"5f0e1b9e-6f3e-4c57-8a55-1f4f4e1f8c11","version":"2.1.325","gitBranch":"main","type":"%s","message":%s,"uuid":%s,"timestamp":"2026-01-%02dT%02d:%02d:%02d.000Z"}`+"\n",
-			parent, kind, message, uuid, 1+n/86400%28, n/3600%24, n/60%60, n%60)
-		size += int64(m)
-		parent = uuid
-	}
-	for n := 0; int(size) < want; n += 4 {
-		part := output[:strings.LastIndexByte(output[:1+min(len(output)-1, 500+r.IntN(6000))], '}')+1]
-		line(n, "user", fmt.Sprintf(`{"role":"user","content":"prompt %d: look at it"}`, n))
-		line(n+1, "assistant", fmt.Sprintf(`{"id":"msg_%d","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"tool_use","id":"toolu_%d","name":"Read","input":{"file_path":"/home/me/project/x.go"}}],"stop_reason":"tool_use","usage":{"input_tokens":9,"output_tokens":9}}`, n, n))
-		if !lost || n > 0 {
-			line(n+2, "user", fmt.Sprintf(`{"role":"user","content":[{"tool_use_id":"toolu_%d","type":"tool_result","content":"%s"}]}`, n, part))
-		}
-		line(n+3, "assistant", fmt.Sprintf(`{"id":"msg_%d","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"It handles a request. That is all."}],"stop_reason":"end_turn","usage":{"input_tokens":9,"output_tokens":9}}`, n+3))
-	}
-	return size
 }

@@ -204,14 +204,7 @@ func TestSessionHeld(t *testing.T) {
 				args = append(args, "sh", "-c", "echo; read x")
 			}
 			cmd := exec.Command(holder[0], args...)
-			stdin, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			stdin, out := trial.Piped(t, cmd)
 			if err := cmd.Start(); err != nil {
 				t.Skip(err)
 			}

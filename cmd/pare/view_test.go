@@ -3,13 +3,14 @@ package main
 import (
 	"bufio"
 	"errors"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // TestViewServe starts the program, looks at the page, changes the file and waits to
@@ -55,16 +56,7 @@ func TestViewServe(t *testing.T) {
 		if host != "" {
 			r.Host = host
 		}
-		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		body, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return res, string(body)
+		return trial.Answer(t, r)
 	}
 	if res, body := ask("GET", "", ""); res.StatusCode != 200 || !strings.Contains(body, `"text":"first"`) || !strings.Contains(body, "connect-src 'self'") {
 		t.Errorf("the page: %s %.300s", res.Status, body)

@@ -11,12 +11,13 @@ import (
 // An Incident is a case of the zoo, which is part of the project: something that really
 // happened, reduced to the smallest request that shows it.
 type Incident struct {
-	ID, Dialect, Cause, Status, Error string
-	Request                           json.RawMessage
-	RequestRaw                        string `json:"request_raw"`
-	Expect                            struct {
+	ID, Dialect, Model, Cause, Status, Error string
+	Request                                  json.RawMessage
+	RequestRaw                               string `json:"request_raw"`
+	Expect                                   struct {
 		Violations []struct{ Rule, Path string }
 		Static     bool
+		Notes      string `json:"repair_notes"`
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/serve"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/store"
 )
@@ -74,16 +75,7 @@ func send(t *testing.T, method, address, body string, header ...string) (*http.R
 		}
 		req.Header.Set(header[i], header[i+1])
 	}
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, string(text)
+	return trial.Answer(t, req)
 }
 
 func ok(w http.ResponseWriter, r *http.Request) {
@@ -345,13 +337,10 @@ func TestReceiptsAndEvents(t *testing.T) {
 	}
 }
 
-// TestReload changes the policy of requests that come after.
-func TestReload(t *testing.T) {
-	at, s, _ := start(t, to(t, ok))
-	if resp, _ := send(t, "POST", at+"/v1/messages", broken); resp.Header.Get("Pare-Changes") != "1" {
-		t.Error(resp.Header)
-	}
-	conf, err := config.Parse("pare.toml", []byte("enabled = false\n"))
+// reload gives a server another configuration.
+func reload(t *testing.T, s *serve.Server, text string) {
+	t.Helper()
+	conf, err := config.Parse("pare.toml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,6 +349,15 @@ func TestReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Set(set)
+}
+
+// TestReload changes the policy of requests that come after.
+func TestReload(t *testing.T) {
+	at, s, _ := start(t, to(t, ok))
+	if resp, _ := send(t, "POST", at+"/v1/messages", broken); resp.Header.Get("Pare-Changes") != "1" {
+		t.Error(resp.Header)
+	}
+	reload(t, s, "enabled = false\n")
 	if resp, _ := send(t, "POST", at+"/v1/messages", broken); resp.Header.Get("Pare-Changes") != "" {
 		t.Error(resp.Header)
 	}
@@ -380,15 +378,7 @@ func TestReloadReachesSessions(t *testing.T) {
 	if _, body := send(t, "POST", at+"/pare/v1/sessions/one/window", `{}`); strings.Count(body, `"role"`) != 5 {
 		t.Fatal(body)
 	}
-	conf, err := config.Parse("pare.toml", []byte("[window]\nmessages = 3\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := serve.Load(conf, true, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Set(set)
+	reload(t, s, "[window]\nmessages = 3\n")
 	if _, body := send(t, "POST", at+"/pare/v1/sessions/one/window", `{}`); strings.Count(body, `"role"`) > 3 {
 		t.Error(body)
 	}

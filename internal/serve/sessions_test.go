@@ -2,7 +2,6 @@ package serve_test
 
 import (
 	"bufio"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/internal/serve"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/store"
 )
 
@@ -34,16 +34,8 @@ func ask(t *testing.T, method, url, token, body string) (int, string) {
 	if token != "" {
 		q.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := http.DefaultClient.Do(q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	out, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(out)
+	resp, text := trial.Answer(t, q)
+	return resp.StatusCode, text
 }
 
 // A durable history and a window in two calls, and events as they happen.
