@@ -187,17 +187,9 @@ func (s *Store) counter(x *Session) wire.Counter {
 
 // parseMessage reads one message as a list of its own.
 func parseMessage(x *Session, raw []byte) (*wire.Request, error) {
-	o := wire.Options{Model: x.Model}
-	if x.Dialect != "" {
-		d, err := wire.ParseDialect(x.Dialect)
-		if err != nil {
-			return nil, err
-		}
-		o.Dialect = d
-	}
 	list := make([]byte, 0, len(raw)+2)
 	list = append(append(append(list, '['), raw...), ']')
-	return wire.Parse(list, o)
+	return x.parse(list)
 }
 
 const entryColumns = `pos, id, kind, flags, weight, cum, sum, codec, at, pairs, raw`
