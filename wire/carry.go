@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -44,14 +45,14 @@ func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit, f *front
 		c.head.tools, c.head.deferred = maps.Clone(c.head.tools), maps.Clone(c.head.deferred)
 		c.head.betas = slices.Clone(c.head.betas)
 	}
-	c.parser.notes = append(c.parser.notes, d.notes[:d.listNotes]...)
+	p.notes = append(p.notes, d.notes[:d.listNotes]...)
 	c.notes = d.notes[d.listNotes:]
 	c.listNotes = d.listNotes
 	if !c.messagesOver(f) {
 		c.leave(f)
 		return nil, false
 	}
-	c.parser.notes = append(c.parser.notes, c.notes...) // what is left is about the head
+	p.notes = append(p.notes, c.notes...) // what is left is about the head
 	c.said(len(raw) - len(d.raw))
 	next := c.index(d.Profile, f)
 	next.o = o
@@ -138,19 +139,88 @@ func (c *carrier) message(i int) bool {
 	for len(c.edits) > 0 && c.edits[0].End <= m.Span.Start {
 		c.pass()
 	}
-	shift := c.shift
-	touched := len(c.edits) > 0 && c.edits[0].Start < m.Span.End
+	moved := shifts{by: c.shift, edits: c.edits}
 	for len(c.edits) > 0 && c.edits[0].End <= m.Span.End && c.edits[0].Start < m.Span.End {
 		c.pass()
 	}
+	moved.edits = moved.edits[:len(moved.edits)-len(c.edits)]
+	beyond := len(c.edits) > 0 && c.edits[0].Start < m.Span.End
 	switch ours := c.ours(i, m); {
 	case c.d.messages.drop[i]:
 		return true
-	case touched || !c.sameFront(i, m):
+	case beyond || !c.sameFront(i, m) || !c.rewords(m, moved.edits, ours.notes):
 		return c.read(i)
 	default:
-		return c.take(i, m, shift, ours)
+		return c.take(i, m, &moved, ours)
 	}
+}
+
+// rewords reports whether edits of message m put one text in the place of another in its
+// results, and change nothing else that a reading would find. No edits do so, too.
+func (c *carrier) rewords(m *transcript.Message, edits []jsonspan.Edit, notes []note) bool {
+	if len(edits) == 0 || len(notes) > 0 { // a note may be about the text that was there
+		return len(edits) == 0
+	}
+	end := 0
+	for b := m.First; b < m.End; b++ {
+		blk := &c.d.t.Blocks()[b]
+		if blk.Span.Start < end {
+			return false // not in order
+		}
+		end = blk.Span.End
+		if len(edits) == 0 || edits[0].Start >= end {
+			continue
+		}
+		e := &edits[0]
+		if blk.Kind != transcript.Result || !c.d.inString(blk.Body) || quoted(jsonspan.Span(blk.Body)) != transcript.Span(e.Span) || !says(e.New) || !says(c.d.raw[e.Start:e.End]) {
+			return false
+		}
+		edits = edits[1:]
+	}
+	return len(edits) == 0
+}
+
+// says reports whether a value is a string that begins with a word.
+func says(raw []byte) bool {
+	return len(raw) > 2 && raw[0] == '"' && raw[1] > ' ' && raw[1] < utf8.RuneSelf && raw[1] != '\\' && raw[1] != '"'
+}
+
+// shifts say by how much the parts of a message have moved: all of it, and what stands
+// behind edits.
+type shifts struct {
+	by    int
+	edits []jsonspan.Edit
+}
+
+// moved is where a span around edits is now, or beside them.
+func (m *shifts) moved(s transcript.Span) transcript.Span {
+	if s == (transcript.Span{}) { // there is none
+		return s
+	}
+	to := transcript.Span{Start: s.Start + m.by, End: s.End + m.by}
+	for _, e := range m.edits {
+		if e.End <= s.Start {
+			to.Start += len(e.New) - e.Len()
+		}
+		if e.Start < s.End {
+			to.End += len(e.New) - e.Len()
+		}
+	}
+	return to
+}
+
+// block moves the next block, of whose text an edit may have made another.
+func (m *shifts) block(b *transcript.Block) {
+	for len(m.edits) > 0 && m.edits[0].End <= b.Span.Start {
+		m.by += len(m.edits[0].New) - m.edits[0].Len()
+		m.edits = m.edits[1:]
+	}
+	grown := 0
+	if len(m.edits) > 0 && m.edits[0].Start < b.Span.End {
+		grown = len(m.edits[0].New) - m.edits[0].Len()
+	}
+	b.Span = transcript.Span{Start: b.Span.Start + m.by, End: b.Span.End + m.by + grown}
+	b.Body = transcript.Span{Start: b.Body.Start + m.by, End: b.Body.End + m.by + grown}
 }
 
 // pass goes on to the next edit.
@@ -193,30 +263,24 @@ func (c *carrier) sameFront(i int, m *transcript.Message) bool {
 }
 
 // take takes message i over.
-func (c *carrier) take(i int, m *transcript.Message, shift int, o ours) bool {
+func (c *carrier) take(i int, m *transcript.Message, s *shifts, o ours) bool {
 	d := c.d
-	if !c.Element() || c.Offset() != m.Span.Start+shift {
+	if !c.Element() || c.Offset() != m.Span.Start+s.by {
 		return false
 	}
-	moved := func(s transcript.Span) transcript.Span {
-		if s == (transcript.Span{}) { // there is none
-			return s
-		}
-		return transcript.Span{Start: s.Start + shift, End: s.End + shift}
-	}
-	c.startMessage(m.Role, m.Span.Start+shift, 0)
+	c.startMessage(m.Role, m.Span.Start+s.by, 0)
 	at := len(c.messages) - 1
 	to := &c.messages[at]
 	first := to.First
 	*to = *m
-	to.Span, to.First, to.End = moved(m.Span), first, first+m.End-m.First
+	to.Span, to.First, to.End = s.moved(m.Span), first, first+m.End-m.First
 	to.Turn = c.turnOf(m.Role)
 	c.turn = to.Turn
 	c.extra[at] = d.extra[i]
-	c.frame[at] = frame{moved(d.frame[i].content), moved(d.frame[i].calls)}
+	c.frame[at] = frame{s.moved(d.frame[i].content), s.moved(d.frame[i].calls)}
 	for b := m.First; b < m.End; b++ {
 		blk := d.t.Block(b)
-		blk.Span, blk.Body = moved(blk.Span), moved(blk.Body)
+		s.block(&blk)
 		c.block(blk, d.where[b])
 	}
 	by := first - m.First
@@ -230,7 +294,7 @@ func (c *carrier) take(i int, m *transcript.Message, shift int, o ours) bool {
 		}
 		c.parser.notes = append(c.parser.notes, n)
 	}
-	c.Seek(m.Span.End+shift, c.Depth())
+	c.Seek(to.Span.End, c.Depth())
 	c.last = i
 	return true
 }

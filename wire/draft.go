@@ -283,19 +283,19 @@ func (d *draft) plan() *trail {
 			d.messages.insert(a.before, item{raw: a.behind, from: d.fresh()})
 		}
 	}
-	var edits []jsonspan.Edit
-	for _, e := range d.edits.all() {
-		if i := d.messageAround(e.Span); i < 0 || !d.messages.drop[i] {
-			edits = append(edits, e)
-		}
-	}
+	edits := slices.DeleteFunc(d.edits.all(), func(e jsonspan.Edit) bool {
+		i := d.messageAround(e.Span)
+		return i >= 0 && d.messages.drop[i]
+	})
 	for k, l := range d.inner {
 		if !d.messages.drop[k.message] {
 			edits = append(edits, d.listEdits(k, l)...)
 		}
 	}
 	edits = append(edits, d.messageEdits()...)
-	slices.SortStableFunc(edits, compareEdits)
+	if !slices.IsSortedFunc(edits, compareEdits) {
+		slices.SortStableFunc(edits, compareEdits)
+	}
 	step := d.trail()
 	step.edits = d.withoutInner(edits)
 	return step

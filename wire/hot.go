@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"strings"
-
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
@@ -16,11 +14,6 @@ type Parser struct {
 	r Request
 	b transcript.Builder
 	c checker
-
-	// The profile resolved last, and for what: models repeat.
-	profile Profile
-	dialect Dialect
-	named   string
 }
 
 // A Glance is what can be told of a request without keeping anything of it. It is a value
@@ -62,7 +55,7 @@ func (p *Parser) Parse(raw []byte, o Options) (*Request, error) {
 }
 
 func (p *Parser) parse(raw []byte, o Options) (*Request, error) {
-	prof, err := p.p.read(raw, &o, p.resolve)
+	prof, err := p.p.read(raw, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -89,17 +82,4 @@ func (p *Parser) drop() {
 	p.b.Drop()
 	p.r, p.c.Request = Request{}, nil
 	clear(p.c.ids)
-}
-
-// resolve is ResolveProfile, which compares patterns, for a model that may be the same as
-// last time.
-func (p *Parser) resolve(d Dialect, name, model string) (Profile, error) {
-	if p.profile.Name != "" && p.dialect == d && p.named == name && p.profile.Model == model {
-		return p.profile, nil
-	}
-	prof, err := ResolveProfile(d, name, strings.Clone(model))
-	if err == nil {
-		p.profile, p.dialect, p.named = prof, d, name
-	}
-	return prof, err
 }

@@ -33,6 +33,11 @@ type parser struct {
 	names     []byte // chunk that ids and names are cut from
 	last      string // the name cut last; tools repeat
 	lent      bool   // names may point into raw: nothing outlives the call
+	solved    struct {
+		profile Profile // resolved last, and for what: models repeat
+		dialect Dialect
+		named   string
+	}
 }
 
 // Pages are the index that a parser writes.

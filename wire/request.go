@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -61,7 +62,7 @@ var ErrNotRequest = errors.New("not a request: expected an object with messages,
 func Parse(raw []byte, o Options) (*Request, error) {
 	p := parsers.Get().(*parser)
 	defer p.release()
-	prof, err := p.read(raw, &o, ResolveProfile)
+	prof, err := p.read(raw, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func (r *Request) settle(o Options) error {
 }
 
 // read reads a body up to its profile.
-func (p *parser) read(raw []byte, o *Options, resolve func(d Dialect, name, model string) (Profile, error)) (Profile, error) {
+func (p *parser) read(raw []byte, o *Options) (Profile, error) {
 	d := o.Dialect
 	if d == Auto {
 		var err error
@@ -132,7 +133,20 @@ func (p *parser) read(raw []byte, o *Options, resolve func(d Dialect, name, mode
 	if p.head.model == "" {
 		p.head.model = o.Model
 	}
-	return resolve(d, o.Profile, p.head.model)
+	return p.resolve(d, o.Profile, p.head.model)
+}
+
+// resolve is ResolveProfile, which compares patterns, for a model that may be the same as
+// last time.
+func (p *parser) resolve(d Dialect, name, model string) (Profile, error) {
+	if p.solved.profile.Name != "" && p.solved.dialect == d && p.solved.named == name && p.solved.profile.Model == model {
+		return p.solved.profile, nil
+	}
+	prof, err := ResolveProfile(d, name, strings.Clone(model))
+	if err == nil {
+		p.solved.profile, p.solved.dialect, p.solved.named = prof, d, name
+	}
+	return prof, err
 }
 
 // Transcript returns the index over the request.
@@ -223,19 +237,25 @@ func (c container) member() string {
 func (p place) path(message string) string {
 	switch p.in {
 	case inContent:
-		return message + ".content." + strconv.Itoa(int(p.index))
+		return numbered(message, ".content.", p.index)
 	case inString:
 		return message + ".content"
 	case inParts:
-		return message + ".parts." + strconv.Itoa(int(p.index))
+		return numbered(message, ".parts.", p.index)
 	case inCalls:
-		return message + ".tool_calls." + strconv.Itoa(int(p.index))
+		return numbered(message, ".tool_calls.", p.index)
 	case inFunction:
 		return message + ".function_call"
 	case inReasoning, inThought:
 		return message + "." + p.member()
 	}
 	return message
+}
+
+// numbered is the path of an element of a list.
+func numbered(to, list string, i int32) string {
+	var room [64]byte
+	return string(strconv.AppendInt(append(append(room[:0], to...), list...), int64(i), 10))
 }
 
 // A frame is where the lists of a message lie, brackets or quotes included; an

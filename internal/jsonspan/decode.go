@@ -56,12 +56,24 @@ func decodeU(b []byte) (rune, int) {
 	return r, 6
 }
 
+// word is the first eight bytes of a text.
+func word(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
 // AppendQuote appends text as a JSON string, quotes included. Only what must be
 // escaped is; invalid UTF-8 becomes U+FFFD.
 func AppendQuote(dst []byte, text string) []byte {
 	dst = append(slices.Grow(dst, len(text)+2), '"')
 	plain := 0 // everything from there on can be copied
 	for i := 0; i < len(text); {
+		for i+8 <= len(text) && special(word(text[i:])) == 0 {
+			i += 8
+		}
+		if i >= len(text) {
+			break
+		}
 		if c := text[i]; c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
 			i++
 			continue

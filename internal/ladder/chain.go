@@ -70,7 +70,7 @@ func newChain(t *transcript.Transcript) *chain {
 func (c *chain) begin(blocks, exchanges int) {
 	c.steps, c.ops = c.steps[:0], c.ops[:0]
 	if cap(c.ops) == 0 {
-		c.ops, c.steps = make([]op, 0, blocks+blocks/4), make([]step, 0, 2*exchanges+16)
+		c.ops, c.steps = make([]op, 0, blocks+blocks/2), make([]step, 0, 2*exchanges+16)
 	}
 }
 

@@ -107,15 +107,17 @@ func ShortenText(text string, head, tail int, by, call string) string {
 	if n := strings.IndexByte(text[from:], '\n') + 1; n > 0 && n < (len(text)-from)/2 {
 		from += n
 	}
-	marker := fmt.Sprintf("%s%d of %d bytes left out here by %s%s]", wire.Mark, from-head, len(text), by, ofCall(call))
-	before, after := "", "\n"
+	marker := make([]byte, 0, 192)
 	if head > 0 && text[head-1] != '\n' {
-		before = "\n"
+		marker = append(marker, '\n')
 	}
-	if from == len(text) {
-		after = ""
+	marker = strconv.AppendInt(append(marker, wire.Mark...), int64(from-head), 10)
+	marker = strconv.AppendInt(append(marker, " of "...), int64(len(text)), 10)
+	marker = append(append(append(append(marker, " bytes left out here by "...), by...), ofCall(call)...), ']')
+	if from < len(text) {
+		marker = append(marker, '\n')
 	}
-	return text[:head] + before + marker + after + text[from:]
+	return text[:head] + string(marker) + text[from:]
 }
 
 func ofCall(id string) string {
