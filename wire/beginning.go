@@ -81,8 +81,8 @@ func (b *Beginnings) body(n int) []byte {
 	end, behind := all[n-1].Span.End, whole[all[len(all)-1].Span.End:]
 	buf := &b.bufs[b.next]
 	b.next = (b.next + 1) % len(b.bufs)
-	if cap(buf.raw) < end+len(behind) {
-		buf.raw, buf.upTo = make([]byte, 0, min(end+end/2, all[len(all)-1].Span.End)+len(behind)), 0
+	if buf.raw == nil {
+		buf.raw = make([]byte, 0, len(whole)) // what is not written takes no memory
 	}
 	from := min(buf.upTo, end)
 	buf.raw = append(append(buf.raw[:from], whole[from:end]...), behind...)
