@@ -142,7 +142,14 @@ type conversation struct {
 	plan    *pare.Plan
 }
 
-func (c *conversation) bytes() int { return len(c.request.Raw()) + len(c.plan.Result().Raw()) }
+// blockBytes is what a block takes beside its text: in the request, in what was repaired of it
+// and in the result.
+const blockBytes = 1 << 10
+
+// bytes is what it holds of memory: a body lies in a buffer that may be larger.
+func (c *conversation) bytes() int {
+	return cap(c.request.Raw()) + cap(c.plan.Result().Raw()) + blockBytes*len(c.request.Transcript().Blocks())
+}
 
 // conversations are the newest ones, as far as there is room for them.
 type conversations struct {
