@@ -324,6 +324,7 @@ func join(path, sub string) string {
 // flawFindings turns what the scanner found dangerous into findings, at the
 // block or message that holds it.
 func (c *checker) flawFindings() {
+	var paths flawPaths
 	for _, f := range c.flaws {
 		kind := duplicateKey
 		if f.Kind == jsonspan.LoneSurrogate {
@@ -334,7 +335,7 @@ func (c *checker) flawFindings() {
 		}
 		m, arg := c.messageAt(f.Offset), fmt.Sprintf("byte %d", f.Offset)
 		if kind == duplicateKey {
-			c.report(kind, m, transcript.NoBlock, c.pathAt(m, f.Offset+1), arg)
+			c.report(kind, m, transcript.NoBlock, paths.at(c, m, f.Offset+1), arg)
 			continue
 		}
 		b := c.blockAt(m, f.Offset)
@@ -344,19 +345,32 @@ func (c *checker) flawFindings() {
 		case m >= 0:
 			c.report(kind, m, b, c.MessagePath(m), arg)
 		default:
-			c.report(kind, -1, b, jsonspan.PathAt(c.raw, f.Offset), arg)
+			c.report(kind, -1, b, paths.at(c, -1, f.Offset), arg)
 		}
 	}
 }
 
-// pathAt is the path of what stands at an offset, in message m or, if that is -1, beside the
+// flawPaths tells where flaws are, which come in order and may be very many: each message is
+// walked once, and what stands beside them.
+type flawPaths struct {
+	message         int
+	inside, outside *jsonspan.Walker
+}
+
+// at is the path of what stands at an offset, in message m or, if that is -1, beside the
 // messages.
-func (c *checker) pathAt(m, offset int) string {
+func (p *flawPaths) at(c *checker, m, offset int) string {
 	if m < 0 {
-		return jsonspan.PathAt(c.raw, offset)
+		if p.outside == nil {
+			p.outside = jsonspan.NewWalker(c.raw)
+		}
+		return p.outside.PathAt(offset)
 	}
-	s := c.t.Messages()[m].Span // there may be very many: no walk from the beginning
-	return join(c.MessagePath(m), jsonspan.PathAt(c.raw[s.Start:s.End], offset-s.Start))
+	s := c.t.Messages()[m].Span
+	if p.inside == nil || p.message != m {
+		p.inside, p.message = jsonspan.NewWalker(c.raw[s.Start:s.End]), m
+	}
+	return join(c.MessagePath(m), p.inside.PathAt(offset-s.Start))
 }
 
 // messageAt returns the message that holds the byte at offset, or -1.

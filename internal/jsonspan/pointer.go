@@ -9,16 +9,34 @@ import (
 // the byte at offset. It reads leniently up to there, so it also works in front
 // of a syntax error. It is slow and meant for reports.
 func PointerAt(data []byte, offset int) string {
-	var p Path
-	p.seek(data, offset)
-	return p.Pointer()
+	w := Walker{data: data}
+	w.seek(offset)
+	return w.way.Pointer()
 }
 
 // PathAt is PointerAt in the dotted form that findings use: messages.6.content.1.
 func PathAt(data []byte, offset int) string {
-	var p Path
-	p.seek(data, offset)
-	return p.Dotted()
+	return NewWalker(data).PathAt(offset)
+}
+
+// A Walker tells the paths of many offsets in one walk, if they are asked for in order. It
+// is for one goroutine.
+type Walker struct {
+	data []byte
+	next int // what stands in front of it is in way
+	way  Path
+}
+
+// NewWalker returns a walker at the beginning of data.
+func NewWalker(data []byte) *Walker { return &Walker{data: data} }
+
+// PathAt is [PathAt] of the walker's document. One that lies behind starts a new walk.
+func (w *Walker) PathAt(offset int) string {
+	if offset <= w.next {
+		w.next, w.way.steps = 0, w.way.steps[:0]
+	}
+	w.seek(offset)
+	return w.way.Dotted()
 }
 
 // A Path is the way from the document to a value.
@@ -32,10 +50,13 @@ type step struct {
 	list  bool
 }
 
-// seek walks data to offset, keeping the way from the root.
-func (p *Path) seek(data []byte, offset int) {
+// seek walks to offset, keeping the way from the root. A string that holds the offset is
+// read again by the next seek.
+func (w *Walker) seek(offset int) {
+	data, p, i := w.data, &w.way, w.next
+	defer func() { w.next = i }()
 	offset = min(offset, len(data))
-	for i := 0; i < offset; {
+	for i < offset {
 		top := len(p.steps) - 1
 		switch c := data[i]; c {
 		case '{':

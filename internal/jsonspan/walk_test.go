@@ -88,3 +88,25 @@ func TestVisit(t *testing.T) {
 		Visit([]byte(doc)[:n], Span{min(2, n), n}, Span{}, func(m Member) { _ = doc[m.Value.Start:m.Value.End] })
 	}
 }
+
+// TestWalker: one walk tells the same paths as a walk for each offset, also if it has to go
+// back.
+func TestWalker(t *testing.T) {
+	for _, doc := range []string{
+		`{"a":[1,{"b":"x\"y","c":{}},[]],"a":null,"d\u0065":"tail"}`,
+		` [ {"k" : [ "s" , 2 ] , "k":3 } , "]" ] `,
+		`{"cut":[{"off":"here`,
+		`{"a":1}}]`,
+	} {
+		forth, back := NewWalker([]byte(doc)), NewWalker([]byte(doc))
+		for i := range len(doc) + 2 {
+			if got, want := forth.PathAt(i), PathAt([]byte(doc), i); got != want {
+				t.Errorf("%s: %q at %d, want %q", doc, got, i, want)
+			}
+			j := len(doc) + 1 - i
+			if got, want := back.PathAt(j), PathAt([]byte(doc), j); got != want {
+				t.Errorf("%s: going back, %q at %d, want %q", doc, got, j, want)
+			}
+		}
+	}
+}
