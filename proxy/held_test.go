@@ -92,7 +92,8 @@ const unanswered = `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"ro
 // TestLongRepliesHoldNoHistory: what was sent is not needed while a reply comes.
 func TestLongRepliesHoldNoHistory(t *testing.T) {
 	var sent *http.Request
-	tr := &Transport{Base: base(func(r *http.Request, body []byte) *http.Response { sent = r; return answer(200, "{}") })}
+	// A plan that is given up holds the history until it notices.
+	tr := &Transport{PlanTime: -1, Base: base(func(r *http.Request, body []byte) *http.Response { sent = r; return answer(200, "{}") })}
 	for name, body := range map[string]string{"changed": strings.Replace(unanswered, "hi", strings.Repeat("x", 100_000), 1), "clean": claude(200)} {
 		resp, err := tr.RoundTrip(request(body))
 		if err != nil {

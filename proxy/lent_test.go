@@ -89,13 +89,21 @@ func TestBuffersAreLentToRetries(t *testing.T) {
 		}
 		echo(w, r)
 	})
+	again := 0
 	for i, body := range bodies {
+		before := dropped.Load()
 		resp, got := post(t, at, body, "Idempotency-Key", "k")
-		if resp.StatusCode != http.StatusOK || got != body {
+		switch lost := dropped.Load() > before; {
+		case lost && resp.StatusCode == http.StatusBadGateway:
+			// The transport repeats what fails when it reads. If it sees the end of the connection
+			// when it writes, which is for the system to say, it does not.
+		case resp.StatusCode != http.StatusOK || got != body:
 			t.Errorf("request %d: %s, %d bytes of %d", i, resp.Status, len(got), len(body))
+		case lost:
+			again++
 		}
 	}
-	if dropped.Load() == 0 {
+	if again == 0 {
 		t.Error("no request was sent twice")
 	}
 }

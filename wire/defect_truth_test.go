@@ -1,7 +1,10 @@
 package wire_test
 
 import (
+	"encoding/json"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -231,6 +234,46 @@ func TestMendManyCopies(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestCopyOfAnEarlierValue: of a key with two values the last one counts, and stays the last.
+func TestCopyOfAnEarlierValue(t *testing.T) {
+	body := `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"a","text":"b","text":"a"}]}]}`
+	defect{name: "between", body: body, found: []string{"duplicate-key"}, left: []string{"duplicate-key"}, keeps: []string{`"text":"a","text":"b","text":"a"`}}.run(t)
+}
+
+// TestMendCopiesOfOneMessage: however many keys of one message stand twice, and wherever, one
+// repair finds them all, at their places.
+func TestMendCopiesOfOneMessage(t *testing.T) {
+	repeat := func(n int, format string) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = strings.ReplaceAll(format, "#", strconv.Itoa(i))
+		}
+		return strings.Join(all, ",")
+	}
+	for name, input := range map[string]string{
+		"one key":      `{"a":1,` + repeat(2000, `"a":1`) + `}`,
+		"objects":      `{"l":[` + repeat(2000, `{"a":#,"a":#}`) + `]}`,
+		"members":      `{` + repeat(2000, `"k#":{"a":"#","a":"#"}`) + `}`,
+		"copies later": `{` + repeat(2000, `"k#":"#"`) + `,` + repeat(2000, `"k#":"#"`) + `}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"f","input":` + input + `}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}]}`
+			r, err := wire.Parse([]byte(body), wire.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+			if err != nil || len(m.Left) > 0 || len(m.Changes) != 2000 {
+				t.Fatal(err, len(m.Left), len(m.Changes))
+			}
+			var before, after any
+			if json.Unmarshal([]byte(body), &before) != nil || json.Unmarshal(m.Request.Raw(), &after) != nil || !reflect.DeepEqual(before, after) {
+				t.Error("it does not say the same")
+			}
+		})
+	}
 }
 
 // TestMembersInFront: members of a message are found in front of its content, too, where

@@ -136,7 +136,7 @@ func phaseOf(f *Finding) phase {
 	switch f.fault {
 	case unknownRole, roleMissing:
 		return whoSpeaks
-	case referenceUnknown:
+	case referenceUnknown, duplicateKey:
 		return within
 	case displacedResult, resultAfterMessage:
 		return goHome

@@ -30,6 +30,7 @@ type lookups struct {
 	usedIDs map[string]note                             // the first note about an item id that is used again
 	tried   map[attempt]bool                            // what could not be done in this round
 	flawed  map[jsonspan.FlawKind][]int                 // where flaws of a kind stand, in order
+	way     way                                         // to the copies of keys; see dropCopy
 	leads   map[transcript.BlockID][]transcript.BlockID // by call: the reasoning that leads to it
 }
 

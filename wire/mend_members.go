@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -52,66 +51,5 @@ func (m *mender) logBeside(f *Finding, b transcript.BlockID, way []string) {
 			}
 		}
 		at, path = kept, path+name+"."
-	}
-}
-
-// dropCopy takes the copy of a member out that stands twice and says the same both
-// times. Which of two different values was meant, nobody can tell.
-func (m *mender) dropCopy(f *Finding) {
-	offset, ok := flawOffset(f)
-	if !ok {
-		return
-	}
-	at := jsonspan.Span{End: len(m.raw)}
-	if f.Index >= 0 {
-		at = jsonspan.Span(m.t.Messages()[f.Index].Span)
-	}
-	all, ok := membersAt(m.raw, at, offset)
-	if !ok {
-		return
-	}
-	value := func(e jsonspan.Member) string { return string(m.raw[e.Value.Start:e.Value.End]) }
-	i := slices.IndexFunc(all, func(e jsonspan.Member) bool { return e.Key.Start >= offset })
-	if i <= 0 {
-		return
-	}
-	name := string(jsonspan.Decode(nil, m.raw[all[i].Key.Start:all[i].Key.End]))
-	for _, earlier := range all[:i] {
-		if !jsonspan.Says(m.raw, earlier.Key, name) || value(earlier) != value(all[i]) {
-			continue
-		}
-		gone := jsonspan.Span{Start: all[i-1].Value.End, End: all[i].Value.End}
-		if m.edit(jsonspan.Edit{Span: gone}) {
-			if f.Index >= 0 {
-				m.taken[f.Index] = true
-			}
-			m.logHead(f, "drop", m.pathAt(f.Index, offset, f.Path), -gone.Len(), "%q stands twice and says the same; the copy goes", name)
-		}
-		return
-	}
-}
-
-// membersAt returns the members of the innermost object in at that holds the key at an
-// offset. There are none to work on in a value that another of its name hides: no path
-// leads there.
-func membersAt(raw []byte, at jsonspan.Span, offset int) ([]jsonspan.Member, bool) {
-	holds := func(s jsonspan.Span) bool { return s.Start <= offset && offset < s.End }
-	for {
-		all := jsonspan.Members(raw, at)
-		i := slices.IndexFunc(all, func(e jsonspan.Member) bool { return holds(e.Value) })
-		if i >= 0 {
-			name := string(jsonspan.Decode(nil, raw[all[i].Key.Start:all[i].Key.End]))
-			if slices.ContainsFunc(all[i+1:], func(e jsonspan.Member) bool { return jsonspan.Says(raw, e.Key, name) }) {
-				return nil, false
-			}
-			at = all[i].Value
-			continue
-		}
-		items := jsonspan.Elements(raw, at)
-		i = slices.IndexFunc(items, holds)
-		if i < 0 {
-			return all, true
-		}
-		at = items[i]
 	}
 }
