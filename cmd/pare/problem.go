@@ -90,6 +90,10 @@ func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 	switch {
 	case len(bytes.TrimSpace(raw)) == 0:
 		p.Message, p.hint = "the input is empty", "expected a request body, a list of messages, or JSON lines of either"
+	case bytes.HasPrefix(raw, []byte("SQLite format 3")):
+		p.Message = "this is an SQLite database, which Pare does not read"
+		p.hint = "agents that keep one often keep the session in a file beside it: pare doctor lists the sessions that it finds; or export the request as JSON and check that"
+		return p
 	case errors.As(err, &syntax):
 		p.Offset, p.Path, p.hint = b.At+syntax.Offset, b.Pointer+syntax.Pointer, syntaxHint(raw, syntax)
 		said := wire.SyntaxError{Offset: from.lead + p.Offset, Pointer: screen.Clip(p.Path, 120), Reason: syntax.Reason}
