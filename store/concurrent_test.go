@@ -129,12 +129,36 @@ func appendDisjoint(st *store.Store, session, id string, head int64, say func(op
 				return
 			case !errors.As(err, &c):
 				fail(err)
+			case c.Head-head > int64(len(c.Missed)): // too much to be told
+				head = max(head, atRest(st, session))
 			}
 			time.Sleep(pause) // until the other's exchange is answered
 		}
 	}
 	add(store.Message(id+"u", user(id)), store.Message(id+"c", call(id)))
 	add(store.Message(id+"r", result(id, "out")))
+	return head
+}
+
+// atRest is the last number at which no call of the session is open.
+func atRest(st *store.Store, session string) (head int64) {
+	page, err := st.Page(ctx, store.ID(session), store.Page{Last: true})
+	if err != nil {
+		fail(err)
+	}
+	open := false
+	for _, e := range page.Entries {
+		switch last := e.ID[len(e.ID)-1]; {
+		case e.Kind != store.KindMessage:
+		case last == 'c':
+			open = true
+		case last == 'r':
+			open = false
+		}
+		if !open {
+			head = e.Seq
+		}
+	}
 	return head
 }
 
