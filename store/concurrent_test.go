@@ -140,26 +140,28 @@ func appendDisjoint(st *store.Store, session, id string, head int64, say func(op
 	return head
 }
 
-// atRest is the last number at which no call of the session is open.
-func atRest(st *store.Store, session string) (head int64) {
-	page, err := st.Page(ctx, store.ID(session), store.Page{Last: true})
-	if err != nil {
-		fail(err)
-	}
-	open := false
-	for _, e := range page.Entries {
-		switch last := e.ID[len(e.ID)-1]; {
-		case e.Kind != store.KindMessage:
-		case last == 'c':
-			open = true
-		case last == 'r':
-			open = false
+// atRest is the last number at which no call of the session is open. Of the calls of all
+// writers one is open at a time, so the last call or answer tells.
+func atRest(st *store.Store, session string) int64 {
+	for ask := (store.Page{Last: true}); ; {
+		page, err := st.Page(ctx, store.ID(session), ask)
+		if err != nil {
+			fail(err)
 		}
-		if !open {
-			head = e.Seq
+		for _, e := range slices.Backward(page.Entries) {
+			switch last := e.ID[len(e.ID)-1]; {
+			case e.Kind != store.KindMessage:
+			case last == 'c':
+				return e.Seq - 2 // what the user says was appended with it
+			case last == 'r':
+				return e.Seq
+			}
 		}
+		if page.Prev == "" {
+			return 0
+		}
+		ask = store.Page{Before: page.Prev}
 	}
-	return head
 }
 
 func compactOnce(st *store.Store, session string, say func(operation)) {
