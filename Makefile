@@ -73,5 +73,6 @@ relations:
 
 # First the race on dense and sparse bodies against what else reads them, then all the rest.
 bench:
+	@command -v bun >/dev/null || scripts/client.sh bun@1.4.4 || echo "bench: not compared with Bun"
 	$(GO) test -run '^$$' -bench Dense -benchtime 1x .
 	$(GO) test -run '^$$' -bench . -benchmem ./...

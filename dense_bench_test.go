@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"syscall"
@@ -57,14 +58,18 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// withoutSome is a body of the Messages API without every hundredth message.
+// withoutSome is a body without every hundredth message.
 func withoutSome(tb testing.TB, body []byte) []byte {
 	var m map[string]json.RawMessage
 	var all, kept []json.RawMessage
 	if err := json.Unmarshal(body, &m); err != nil {
 		tb.Fatal(err)
 	}
-	if err := json.Unmarshal(m["messages"], &all); err != nil {
+	list := "messages"
+	if m[list] == nil {
+		list = "input"
+	}
+	if err := json.Unmarshal(m[list], &all); err != nil {
 		tb.Fatal(err)
 	}
 	for i, e := range all {
@@ -72,7 +77,7 @@ func withoutSome(tb testing.TB, body []byte) []byte {
 			kept = append(kept, e)
 		}
 	}
-	m["messages"], _ = json.Marshal(kept)
+	m[list], _ = json.Marshal(kept)
 	out, err := json.Marshal(m)
 	if err != nil {
 		tb.Fatal(err)
@@ -89,9 +94,9 @@ console.log(best)`
 // sliced is the best time of a JavaScript engine for parse, slice and stringify; zero,
 // loudly, if it is not there.
 func sliced(b *testing.B, engine string, body []byte, rounds int) time.Duration {
-	path, err := exec.LookPath(engine)
-	if err != nil {
-		b.Logf("SKIPPED, LOUDLY: no %s to compare with", engine)
+	path := engineAt(engine)
+	if path == "" {
+		b.Logf("SKIPPED, LOUDLY: no %s to compare with; make bench installs Bun where npm can", engine)
 		return 0
 	}
 	dir := b.TempDir()
@@ -105,17 +110,52 @@ func sliced(b *testing.B, engine string, body []byte, rounds int) time.Duration 
 	return printed(b, exec.Command(path, code, file, strconv.Itoa(rounds)))
 }
 
+// engineAt is where a JavaScript engine is: in the path, or where scripts/client.sh has
+// installed it; "" if there is none.
+func engineAt(engine string) string {
+	if path, err := exec.LookPath(engine); err == nil {
+		return path
+	}
+	clients := os.Getenv("PARE_CLIENTS")
+	if home, err := os.UserHomeDir(); clients == "" && err == nil {
+		clients = filepath.Join(home, ".cache", "pare-clients")
+	}
+	found, _ := filepath.Glob(filepath.Join(clients, engine+"@*", "node_modules", "@oven", "bun-*", "bin", "bun"))
+	if len(found) == 0 {
+		return ""
+	}
+	return found[len(found)-1]
+}
+
+// steady prints what a call costs in the long run: its time, allocations and bytes.
+func steady(kind, name string, call func()) {
+	const rounds = 300
+	l := &lap{run: call}
+	race(rounds, []*lap{l}) // also makes room
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range rounds {
+		call()
+	}
+	runtime.ReadMemStats(&after)
+	fmt.Printf("%-16s %6d KB  steady: %-9s best %8.1f µs  median %8.1f  allocations %d  bytes %d\n", kind, 226, name,
+		float64(l.wall[0].Nanoseconds())/1000, float64(l.wall[rounds/2].Nanoseconds())/1000,
+		(after.Mallocs-before.Mallocs)/rounds, (after.TotalAlloc-before.TotalAlloc)/rounds)
+}
+
 // BenchmarkDense goes the whole way from bytes to bytes on bodies with much to index, and
 // on sparse ones, beside what else reads or cuts the same bytes in the same minutes. It
 // prints the best round and the median, the processor time of a round and how many times
-// faster than each floor the best round is. One iteration is a whole race: -benchtime 1x.
+// faster than each floor the best round is; of the smallest bodies also what a call costs
+// that follows many others. One iteration is a whole race: -benchtime 1x.
 func BenchmarkDense(b *testing.B) {
 	ctx := context.Background()
 	standard, err := pare.Compile(rules.Standard()...)
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, size := range []int{226_000, 3_000_000, 29_000_000} {
+	const smallest = 226_000
+	for _, size := range []int{smallest, 3_000_000, 29_000_000} {
 		bodies := map[string][]byte{"sparse": benchdata.Anthropic(size)}
 		for _, shape := range benchdata.Shapes {
 			bodies[shape.String()] = benchdata.Dense(shape, size)
@@ -125,6 +165,7 @@ func BenchmarkDense(b *testing.B) {
 			r := mustParse(b, body)
 			total := r.Tokens(tokens.For(r.Model()))
 			var parser wire.Parser
+			lost := withoutSome(b, body)
 			laps := []*lap{
 				{name: "json.Valid", run: func() { json.Valid(body) }},
 				{name: "jsontext", run: func() { _ = jsontext.NewDecoder(bytes.NewReader(body)).SkipValue() }},
@@ -132,15 +173,12 @@ func BenchmarkDense(b *testing.B) {
 				{name: "glance", run: func() { _, _ = parser.Glance(body, wire.Options{}, wire.CheckOptions{}) }},
 				{name: "check", run: func() { mustParse(b, body).Check(wire.CheckOptions{}) }},
 				{name: "fix clean", run: func() { _, _, _ = pare.Fix(body) }},
+				{name: "fix, 1 % lost", run: func() { _, _, _ = pare.Fix(lost) }},
 				{name: "prune", run: func() { _, _ = (&pare.Policy{Rules: standard}).Plan(ctx, mustParse(b, body)) }},
 				{name: "trim to half", run: func() { _, _, _ = pare.Fit(ctx, body, total/2) }},
 				{name: "trim to a tenth", run: func() { _, _, _ = pare.Fit(ctx, body, total/10) }},
 				{name: "half, receipts", run: func() { trimWithReceipts(b, body, total/2) }},
 				{name: "tenth, receipts", run: func() { trimWithReceipts(b, body, total/10) }},
-			}
-			if kind == "anthropic" || kind == "sparse" {
-				lost := withoutSome(b, body)
-				laps = append(laps, &lap{name: "fix, 1 % lost", run: func() { _, _, _ = pare.Fix(lost) }})
 			}
 			b.Run(fmt.Sprintf("%s/%dKB", kind, size/1000), func(b *testing.B) {
 				for b.Loop() {
@@ -157,6 +195,11 @@ func BenchmarkDense(b *testing.B) {
 						fmt.Printf("%-16s %6d KB  %-16s best %8.3f ms  median %8.3f  cpu %8.3f  × Valid %s  jsontext %s  json %s  node %s  bun %s\n", kind, size/1000, l.name,
 							l.wall[0].Seconds()*1000, l.wall[len(l.wall)/2].Seconds()*1000, l.cpu.Seconds()*1000/float64(rounds),
 							times(laps[0].wall[0]), times(laps[1].wall[0]), times(laps[2].wall[0]), times(node), times(bun))
+					}
+					for _, l := range laps {
+						if size == smallest && slices.Contains([]string{"glance", "check", "fix clean"}, l.name) {
+							steady(kind, l.name, l.run)
+						}
 					}
 				}
 			})

