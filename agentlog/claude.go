@@ -18,7 +18,7 @@ type claude struct{}
 var claudeRow = row{format: ClaudeCode, name: "claude-code", maker: "Claude Code", dialect: wire.Anthropic, form: claude{}, line: claudeLine}
 
 func claudeLine(o object) evidence {
-	kind := o.text("type")
+	kind := o.kind()
 	m := o.object("message")
 	switch {
 	case m.has("parts"), kind == "tool_result":

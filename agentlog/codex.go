@@ -20,7 +20,7 @@ type codex struct{}
 var codexRow = row{format: Codex, name: "codex", maker: "Codex", dialect: wire.OpenAIResponses, form: codex{}, line: codexLine}
 
 func codexLine(o object) evidence {
-	kind := o.text("type")
+	kind := o.kind()
 	switch {
 	case o.has("payload") && codexEnvelopes[kind], o.text("record_type") == "state",
 		o.has("instructions") && o.has("timestamp") && o.has("id") && o.has("git"):

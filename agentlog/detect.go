@@ -15,9 +15,11 @@ const (
 	proof  evidence = 4 // only this one does
 )
 
-// enough is the evidence at which the rest of a file need not be looked at, if nothing
-// speaks for another format.
-const enough = 4 * proof
+// Evidence at which the rest of a file need not be looked at.
+const (
+	unanimous = 2 * proof // if nothing speaks for another format
+	enough    = 4 * proof // if half as much does
+)
 
 // Detect tells the format of a file from its content: by the evidence of all its lines,
 // so that a few that are spoilt or foreign do not hide it. The name is a hint only: a
@@ -65,7 +67,7 @@ type Detector struct {
 	scores []evidence // of the table's rows
 	// Of the line before, to be used again.
 	members []jsonspan.Member
-	inner   nested
+	asked   asked
 }
 
 // Line looks at one line and reports whether it tells anything.
@@ -90,8 +92,8 @@ func (d *Detector) object(o object) bool {
 	if d.scores == nil {
 		d.scores = make([]evidence, len(table))
 	}
-	d.inner = nested{}
-	o.last = &d.inner
+	d.asked = asked{inner: object{members: d.asked.inner.members}}
+	o.asked = &d.asked
 	some := false
 	for i, r := range table {
 		if r.line == nil {
@@ -114,7 +116,7 @@ func (d *Detector) Settled() bool {
 			second = max(second, n)
 		}
 	}
-	return first >= enough && second <= first/2
+	return first >= unanimous && second == silent || first >= enough && second <= first/2
 }
 
 // Format returns the format that most speaks for; false: nothing speaks for any.

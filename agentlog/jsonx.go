@@ -12,13 +12,15 @@ type object struct {
 	raw     []byte
 	span    jsonspan.Span
 	members []jsonspan.Member
-	last    *nested // the member that was asked for last, if that is kept
+	asked   *asked // what was asked for, if that is kept
 }
 
-// nested is a member that is an object, with its members: several ask for the same one.
-type nested struct {
-	name string
-	object
+// asked is what several ask an object for: its type, and the members of one of its own.
+type asked struct {
+	typed bool
+	kind  string
+	name  string
+	inner object
 }
 
 // objectAt lists the members of the object at span; none if it is no object.
@@ -98,15 +100,32 @@ func (o object) is(name string) bool { return string(o.value(name)) == "true" }
 
 // object returns a member that is an object; an empty one if it is not.
 func (o object) object(name string) object {
-	if o.last != nil && o.last.name == name {
-		return o.last.object
+	a := o.asked
+	if a == nil {
+		v, _ := o.get(name)
+		return objectAt(o.raw, v)
 	}
-	v, _ := o.get(name)
-	inner := objectAt(o.raw, v)
-	if o.last != nil {
-		*o.last = nested{name, inner}
+	if a.name != name {
+		v, _ := o.get(name)
+		members := a.inner.members[:0] // those of another are not needed again
+		if v.Len() > 0 && o.raw[v.Start] == '{' {
+			members, _, _ = membersAt(o.raw, v, members)
+		}
+		a.name, a.inner = name, object{raw: o.raw, span: v, members: members}
 	}
-	return inner
+	return a.inner
+}
+
+// kind is the object's type, decoded; "" if it has none.
+func (o object) kind() string {
+	a := o.asked
+	if a == nil {
+		return o.text("type")
+	}
+	if !a.typed {
+		a.typed, a.kind = true, o.text("type")
+	}
+	return a.kind
 }
 
 // list returns the elements of a member that is a list.

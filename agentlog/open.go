@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -63,10 +62,15 @@ func (x Place) Open(o Options) (*Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := io.ReadAll(f)
-	if err != nil {
+	raw := bytes.NewBuffer(make([]byte, 0, max(0, info.Size())+bytes.MinRead))
+	if _, err := raw.ReadFrom(f); err != nil {
 		return nil, err
 	}
+	return x.open(info, raw.Bytes(), o)
+}
+
+// open reads the session that has these bytes.
+func (x Place) open(info fs.FileInfo, raw []byte, o Options) (*Stored, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil, ErrFormat // begun, and nothing said yet
 	}

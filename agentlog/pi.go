@@ -22,7 +22,7 @@ type pi struct{}
 var piRow = row{format: Pi, name: "pi", maker: "pi", dialect: wire.Anthropic, form: pi{}, line: piLine}
 
 func piLine(o object) evidence {
-	switch kind := o.text("type"); {
+	switch kind := o.kind(); {
 	case kind == "session" && o.has("cwd") && o.has("id"):
 		return proof
 	case kind == "message" && o.has("message") && o.has("timestamp") && (o.has("parentId") || o.object("message").has("role")):

@@ -15,7 +15,7 @@ func qwenLine(o object) evidence {
 	if !o.has("uuid") || !o.has("parentUuid") || !o.has("sessionId") {
 		return silent
 	}
-	switch kind := o.text("type"); {
+	switch kind := o.kind(); {
 	case o.object("message").has("parts"), kind == "tool_result":
 		return proof
 	case kind == "system" && !o.has("isSidechain"):
@@ -34,7 +34,7 @@ var cline3Row = row{format: Cline3, name: "cline-3", maker: "Cline 3", dialect: 
 var copilotRow = row{format: Copilot, name: "copilot", maker: "GitHub Copilot CLI", dialect: wire.OpenAIChat, line: copilotLine}
 
 func copilotLine(o object) evidence {
-	switch o.text("type") {
+	switch o.kind() {
 	case "session.start", "user.message", "assistant.message", "tool.execution_start", "tool.execution_complete", "assistant.turn_start", "assistant.turn_end":
 		if o.has("data") && o.has("timestamp") {
 			return proof

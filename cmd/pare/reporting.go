@@ -38,6 +38,7 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTe
 	}
 	t := &telling{memory: &w.memory, opts: opts, tell: tell, logs: logs, json: r.JSON, many: in.Many()}
 	t.report = w.report(w.stdout, r.Color)
+	in.Lend = logs != nil // such a report is written at once, and keeps nothing
 	// Reports are small, so many of them may wait.
 	sum, err := t.run(w, in, r.Jobs, 16*r.Jobs, noun, func(*outcome) {})
 	if err != nil {
@@ -83,6 +84,7 @@ func (t *telling) run(w *world, in *source.Input, jobs, queue int, noun string, 
 
 // chunk reports on the transcripts of a chunk.
 func (t *telling) chunk(in source.Chunk) []outcome {
+	defer in.Free()
 	switch {
 	case in.Err != nil:
 		return []outcome{t.unreadable(origin{source: in.Source}, failure(in.Err))}

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,6 +21,9 @@ var backupName = regexp.MustCompile(`^(.+)\.bak(\.[0-9]+)?$`)
 
 // originalOf returns the name of the file that a backup of this name would be of.
 func originalOf(name string) (string, bool) {
+	if !strings.Contains(name, ".bak") { // nearly always
+		return "", false
+	}
 	m := backupName.FindStringSubmatch(name)
 	if m == nil {
 		return "", false

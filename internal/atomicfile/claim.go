@@ -55,9 +55,40 @@ func (f *Files) Claim(role, name string, use Use) error {
 	return f.claim(role, name, use, true)
 }
 
-// Check is Claim without the note, for the many files of a folder.
-func (f *Files) Check(role, name string, use Use) error {
+// Check is Claim without the note, for the many files of a folder. st is the file, if it
+// is open already: a run that writes nothing but standard output then looks at no path.
+func (f *Files) Check(role, name string, st fs.FileInfo, use Use) error {
+	if use == Read && st != nil {
+		if told, err := f.mayRead(claim{role: role, name: name, use: use}, st); told {
+			return err
+		}
+	}
 	return f.claim(role, name, use, false)
+}
+
+// mayRead tells whether a file may be read from what it is alone. That cannot be told
+// where something is written to a path, which may lead to the file in many ways.
+func (f *Files) mayRead(c claim, st fs.FileInfo) (told bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.changed == changed{}:
+		return true, nil
+	case f.changed.paths > 0:
+		return false, nil
+	}
+	id, ok := fileIdentity(st)
+	if !ok {
+		return false, nil
+	}
+	c.file = id
+	return true, f.take(c, false)
+}
+
+// changed counts the claims on files that are written or replaced.
+type changed struct {
+	paths int // by their paths
+	open  int // by nothing but their identity
 }
 
 // ClaimOpen is Claim for a file that is open already, such as standard output.
@@ -125,6 +156,13 @@ func (f *Files) take(c claim, note bool) error {
 	}
 	if c.use == Write {
 		f.writes = append(f.writes, c)
+	}
+	switch {
+	case c.use == Read:
+	case c.place != "":
+		f.changed.paths++
+	default:
+		f.changed.open++
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func TestDefectR1OpenFile(t *testing.T) {
 	defer out.Close()
 	var f Files
 	must(t, f.ClaimOpen("standard output", out, Write))
-	err = f.Check("the input", "s.json", Read)
+	err = f.Check("the input", "s.json", nil, Read)
 	if want := "standard output and the input s.json are the same file"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %q", err, want)
 	}
@@ -116,10 +116,43 @@ func TestDefectR1OpenFile(t *testing.T) {
 	must(t, f.ClaimOpen("standard error", w, Write))
 }
 
+// A file that is open already is known by what it is, whatever the run writes to.
+func TestCheckOpen(t *testing.T) {
+	place(t, "s.json", "other.json")
+	must(t, os.Link("s.json", "link.json"))
+	st := func(name string) os.FileInfo {
+		st, err := os.Stat(name)
+		must(t, err)
+		return st
+	}
+	out, err := os.OpenFile("s.json", os.O_APPEND|os.O_WRONLY, 0)
+	must(t, err)
+	defer out.Close()
+	for _, c := range []struct {
+		what  string
+		claim func(f *Files) error
+		clash bool
+	}{
+		{"nothing is written", func(f *Files) error { return f.Claim("the input", "s.json", Read) }, false},
+		{"to standard output", func(f *Files) error { return f.ClaimOpen("standard output", out, Write) }, true},
+		{"to a path", func(f *Files) error { return f.Claim("-o", "s.json", Write) }, true},
+		{"in place", func(f *Files) error { return f.Claim("the input", "s.json", Replace) }, true},
+	} {
+		var f Files
+		must(t, c.claim(&f))
+		for _, name := range []string{"s.json", "link.json"} {
+			if err := f.Check("the input", name, st(name), Read); (err != nil) != c.clash {
+				t.Errorf("%s: %s: %v", c.what, name, err)
+			}
+		}
+		must(t, f.Check("the input", "other.json", st("other.json"), Read))
+	}
+}
+
 func TestCheckLeavesNoNote(t *testing.T) {
 	place(t, "s.json")
 	var f Files
-	must(t, f.Check("the input", "s.json", Read))
+	must(t, f.Check("the input", "s.json", nil, Read))
 	must(t, f.Claim("-o", "s.json", Write))
 }
 

@@ -36,6 +36,7 @@ type Files struct {
 	temps   map[string]*Draft // hidden files that exist; nil: not a draft's
 	claims  map[string][]claim
 	writes  []claim
+	changed changed
 	folding map[string]bool // by folder: whether it takes a.json and A.json for one
 	private fs.FileMode     // permissions that new files do without
 }

@@ -42,6 +42,16 @@ type Chunk struct {
 	Found  bool        // it lies in a folder, and nobody has named it
 
 	Agent agentlog.Format // whose session Data is; Auto: it is none
+
+	lent *buffer
+}
+
+// Free gives the memory of Data back if it was lent; see [Input.Lend].
+func (c *Chunk) Free() {
+	if c.lent != nil {
+		c.lent.free()
+		c.lent, c.Data = nil, nil
+	}
 }
 
 // IsFolder reports whether the chunk is a folder that is one session: nothing of it has
@@ -89,6 +99,9 @@ type Input struct {
 	MaxSize int64
 	// BatchesOnly passes over everything but JSON lines.
 	BatchesOnly bool
+	// Lend lets one document after the other be read into the same memory: whoever gets a
+	// chunk frees it, and keeps nothing of its data.
+	Lend bool
 
 	Files *atomicfile.Files // knows the roles of the run's files; nil: there are none
 	Use   atomicfile.Use    // what is done with the files that are found
@@ -142,7 +155,7 @@ func (in *Input) Size() (total int64) {
 func (in *Input) Each(emit func(Chunk) bool) {
 	for _, p := range in.Paths {
 		if p == Stdin {
-			if !in.stream(p, in.Stdin, false, emit) {
+			if !in.stream(p, in.Stdin, nil, false, emit) {
 				return
 			}
 			continue
@@ -229,20 +242,25 @@ func (in *Input) file(path string, inFolder bool, emit func(Chunk) bool) bool {
 	if st.Mode().IsRegular() && in.Files != nil {
 		in.Files.Restrict(st.Mode())
 	}
-	return in.stream(path, f, inFolder, func(c Chunk) bool {
+	return in.stream(path, f, st, inFolder, func(c Chunk) bool {
 		c.File, c.Found = st, inFolder
 		return emit(c)
 	})
 }
 
-// stream reads one source. What is no JSON at all is an error where it was named
-// and passed over where it only happened to lie in a folder.
-func (in *Input) stream(source string, r io.Reader, inFolder bool, emit func(Chunk) bool) bool {
+// stream reads one source. st is the file that it is, if it has just been opened. What is no
+// JSON at all is an error where it was named and passed over where it only happened to lie
+// in a folder.
+func (in *Input) stream(source string, r io.Reader, st fs.FileInfo, inFolder bool, emit func(Chunk) bool) bool {
 	most := in.MaxSize
 	if most == 0 {
 		most = MaxSize
 	}
-	s, err := openStream(r, most, &in.Read)
+	var lent *buffer
+	if in.Lend && st != nil && st.Mode().IsRegular() {
+		lent = buffers.Get().(*buffer)
+	}
+	s, err := openStream(r, st, most, &in.Read, lent)
 	if err != nil {
 		return emit(Chunk{Source: source, Err: err})
 	}
@@ -250,7 +268,8 @@ func (in *Input) stream(source string, r io.Reader, inFolder bool, emit func(Chu
 	lead := s.skipMark()
 	kind, agent := s.sniff(source)
 	if inFolder && kind != foreign {
-		if own, err := in.free(source); own {
+		if own, err := in.free(source, st); own {
+			s.drop()
 			return true
 		} else if err != nil {
 			return emit(Chunk{Source: source, Err: err})
@@ -259,6 +278,7 @@ func (in *Input) stream(source string, r io.Reader, inFolder bool, emit func(Chu
 	if inFolder {
 		if why := s.other(kind, agent); why != nil {
 			in.Skipped.Others = append(in.Skipped.Others, Other{source, why})
+			s.drop()
 			return true
 		}
 	}
@@ -272,6 +292,7 @@ func (in *Input) stream(source string, r io.Reader, inFolder bool, emit func(Chu
 	case foreign:
 		if inFolder && s.err == nil {
 			in.Skipped.Foreign++
+			s.drop()
 			return true
 		}
 		// The parser will say what is wrong at the very start; the rest, perhaps
@@ -297,16 +318,16 @@ func (s *stream) chunk(source string, data []byte, lead int) Chunk {
 	if s.err != nil {
 		return Chunk{Source: source, Err: s.err}
 	}
-	return Chunk{Source: source, Data: data, Lead: lead, Packed: s.packed}
+	return Chunk{Source: source, Data: data, Lead: lead, Packed: s.packed, lent: s.lent}
 }
 
 // free is an error if a file that was found in a folder has another role in this run.
 // One that standard output is written to is no input, and own is true.
-func (in *Input) free(path string) (own bool, err error) {
+func (in *Input) free(path string, st fs.FileInfo) (own bool, err error) {
 	if in.Files == nil {
 		return false, nil
 	}
-	err = in.Files.Check(RoleInput, path, in.Use)
+	err = in.Files.Check(RoleInput, path, st, in.Use)
 	var clash *atomicfile.Clash
 	if errors.As(err, &clash) && clash.Roles[0] == RoleStdout {
 		in.Skipped.Own = append(in.Skipped.Own, path)

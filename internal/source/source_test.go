@@ -2,12 +2,14 @@ package source
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -198,5 +200,38 @@ func TestTexts(t *testing.T) {
 	}
 	if string(c.Mark()) != string(utf8Mark) {
 		t.Error("the mark is lost")
+	}
+}
+
+// What is read into lent memory is the same, whatever was in it before.
+func TestLend(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name string, data []byte) {
+		if err := os.WriteFile(filepath.Join(folder, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 40 {
+		long := strings.Repeat("x", i*i*i*20) // some have no room in the buffer
+		write(fmt.Sprintf("%02d-document.json", i), fmt.Appendf(nil, `{"messages":[{"role":"user","content":"%d %s"}]}`, i, long))
+		write(fmt.Sprintf("%02d-lines.jsonl", i), fmt.Appendf(nil, "{\"messages\":[{\"role\":\"user\",\"content\":\"%d\"}]}\n[{\"role\":\"user\",\"content\":\"%s\"}]\n", i, long))
+		write(fmt.Sprintf("%02d-foreign.txt", i), fmt.Appendf(nil, "%d %s", i, long))
+	}
+	read := func(lend bool) (all []string) {
+		in := Input{Paths: []string{folder}, Lend: lend}
+		in.Each(func(c Chunk) bool {
+			for x := range c.Texts() {
+				all = append(all, fmt.Sprintf("%s %d %v %x", c.Source, x.Line, c.Err, sha256.Sum256(x.Whole)))
+			}
+			c.Free()
+			return true
+		})
+		if in.Skipped.Foreign != 40 {
+			t.Errorf("%d foreign files", in.Skipped.Foreign)
+		}
+		return all
+	}
+	if want, got := read(false), read(true); !slices.Equal(want, got) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"sync"
 	"sync/atomic"
 )
 
@@ -20,6 +22,19 @@ type stream struct {
 	eof    bool
 	packed string
 	err    error // what ended it early
+	lent   *buffer
+}
+
+// A buffer is memory for one file after the other; see [Input.Lend].
+type buffer struct{ data []byte }
+
+// buffers are those that nobody uses. One that a large file has grown is not kept.
+var buffers = sync.Pool{New: func() any { return &buffer{make([]byte, chunkSize)} }}
+
+func (b *buffer) free() {
+	if cap(b.data) <= 16*chunkSize {
+		buffers.Put(b)
+	}
 }
 
 const (
@@ -32,35 +47,63 @@ const (
 // utf8Mark is a byte order mark, which some editors write.
 var utf8Mark = []byte{0xef, 0xbb, 0xbf}
 
-// openStream unpacks r, up to max bytes. It counts in done what is read from r.
-func openStream(r io.Reader, max int64, done *atomic.Int64) (*stream, error) {
-	s := &stream{size: -1}
-	s.lookAhead(r)
-	unpacked, packed, err := Unpack(&counter{r, done}, max)
+// openStream unpacks r, up to max bytes. It counts in done what is read from r. st is the
+// file that r is, if it has just been opened; nil: it has not, or is none.
+func openStream(r io.Reader, st fs.FileInfo, max int64, done *atomic.Int64, lent *buffer) (*stream, error) {
+	s := &stream{size: -1, lent: lent}
+	s.lookAhead(r, st)
+	if lent != nil {
+		s.buf = lent.data[:0]
+	}
+	all := &counter{r, done}
+	s.r = io.NopCloser(all)
+	for len(s.buf) < len(zstdMagic) && s.more() {
+	}
+	if s.err != nil && len(s.buf) == 0 {
+		return nil, s.err
+	}
+	if packedLike(s.buf) == Plain {
+		return s, nil
+	}
+	unpacked, packed, err := Unpack(io.MultiReader(bytes.NewReader(s.buf), all), max)
 	if err != nil {
 		return nil, err
 	}
-	s.r, s.packed = unpacked, packed
-	if packed != Plain {
-		s.size, s.ahead = -1, nil
-	}
+	*s = stream{r: unpacked, packed: packed, size: -1}
 	return s, nil
 }
 
 func (s *stream) close() { s.r.Close() }
 
+// drop gives back the memory of a stream that nobody wants.
+func (s *stream) drop() {
+	if s.lent != nil {
+		s.lent.free()
+		s.lent, s.buf = nil, nil
+	}
+}
+
 // lookAhead notes size and place of a regular file, standard input included.
-func (s *stream) lookAhead(r io.Reader) {
+func (s *stream) lookAhead(r io.Reader, st fs.FileInfo) {
 	f, ok := r.(*os.File)
 	if !ok {
 		return
 	}
-	st, err := f.Stat()
-	if err != nil || !st.Mode().IsRegular() {
+	opened := st != nil
+	if !opened {
+		var err error
+		if st, err = f.Stat(); err != nil {
+			return
+		}
+	}
+	if !st.Mode().IsRegular() {
 		return
 	}
-	if s.base, err = f.Seek(0, io.SeekCurrent); err != nil || st.Size() < s.base {
-		return
+	if !opened { // some of it may have been read
+		var err error
+		if s.base, err = f.Seek(0, io.SeekCurrent); err != nil || st.Size() < s.base {
+			return
+		}
 	}
 	s.ahead, s.size = f, st.Size()-s.base
 }
@@ -89,6 +132,9 @@ func (s *stream) more() bool {
 func (s *stream) reserve(n int) {
 	if n > cap(s.buf) {
 		s.buf = append(make([]byte, 0, n), s.buf...)
+		if s.lent != nil {
+			s.lent.data = s.buf
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func readAll(t *testing.T, r io.Reader) (items []string) {
 	t.Helper()
 	in := &Input{}
-	in.stream("x", r, false, func(c Chunk) bool {
+	in.stream("x", r, nil, false, func(c Chunk) bool {
 		if c.Err != nil {
 			items = append(items, "error: "+c.Err.Error())
 			return true
@@ -86,7 +86,7 @@ func linesDoNotWait(t *testing.T) {
 	got := make(chan string, 10)
 	go func() {
 		in := &Input{}
-		in.stream("x", r, false, func(c Chunk) bool {
+		in.stream("x", r, nil, false, func(c Chunk) bool {
 			for l := range strings.Lines(string(c.Data)) {
 				got <- l
 			}
@@ -120,7 +120,7 @@ func TestLongLineIsAllocatedOnce(t *testing.T) {
 	}
 	defer f.Close()
 	var done atomic.Int64
-	s, err := openStream(f, 0, &done)
+	s, err := openStream(f, nil, 0, &done, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,14 +51,14 @@ func Unpack(r io.Reader, max int64) (unpacked io.ReadCloser, packed string, err 
 	}
 	magic = magic[:n]
 	r = io.MultiReader(bytes.NewReader(magic), r)
-	switch {
-	case bytes.HasPrefix(magic, gzipMagic):
+	switch packedLike(magic) {
+	case Gzip:
 		z, err := gzip.NewReader(r)
 		if err != nil {
 			return nil, Gzip, &UnpackError{Gzip, err}
 		}
 		return &unpacker{z, func() { z.Close() }, Gzip, max, max}, Gzip, nil
-	case bytes.Equal(magic, zstdMagic):
+	case Zstd:
 		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 		if err != nil {
 			return nil, Zstd, &UnpackError{Zstd, err}
@@ -66,6 +66,17 @@ func Unpack(r io.Reader, max int64) (unpacked io.ReadCloser, packed string, err 
 		return &unpacker{z, z.Close, Zstd, max, max}, Zstd, nil
 	}
 	return io.NopCloser(r), Plain, nil
+}
+
+// packedLike tells from the first bytes of a file how it is packed.
+func packedLike(head []byte) string {
+	switch {
+	case bytes.HasPrefix(head, gzipMagic):
+		return Gzip
+	case bytes.HasPrefix(head, zstdMagic):
+		return Zstd
+	}
+	return Plain
 }
 
 // An unpacker names the format in its errors, and stops at the bound.
