@@ -5,9 +5,9 @@ import (
 	"hash/maphash"
 	"math"
 	"strconv"
-	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -38,7 +38,7 @@ func (s *sight) firstArguments(call transcript.BlockID, n int) (args []byte, all
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw, all
 	}
-	s.args = appendDecoded(s.args[:0], raw)
+	s.args = jsonspan.Decode(s.args[:0], raw)
 	return s.args, all
 }
 
@@ -120,7 +120,7 @@ func (m *members) name() bool {
 	}
 	m.key, m.at = m.obj[i+1:end-1], space(m.obj, colon+1)
 	if bytes.IndexByte(m.key, '\\') >= 0 {
-		m.key = appendDecoded(nil, m.key)
+		m.key = jsonspan.Decode(nil, m.key)
 	}
 	return true
 }
@@ -211,49 +211,7 @@ func unquote(v []byte) string {
 	if bytes.IndexByte(v, '\\') < 0 {
 		return string(v[1 : len(v)-1])
 	}
-	return string(appendDecoded(nil, v[1:len(v)-1]))
-}
-
-// appendDecoded appends the text of a JSON string, given without its quotes.
-func appendDecoded(dst, raw []byte) []byte {
-	for {
-		i := bytes.IndexByte(raw, '\\')
-		if i < 0 {
-			return append(dst, raw...)
-		}
-		dst, raw = append(dst, raw[:i]...), raw[i:]
-		if c, size := escaped(raw); size > 0 {
-			dst, raw = append(dst, c), raw[size:]
-			continue
-		}
-		r, size := escapedRune(raw)
-		dst, raw = utf8.AppendRune(dst, r), raw[size:]
-	}
-}
-
-// escapedRune decodes an escape beyond ASCII, or what is none.
-func escapedRune(raw []byte) (rune, int) {
-	unit := func(at int) rune {
-		if len(raw) < at+6 || raw[at] != '\\' || raw[at+1] != 'u' {
-			return -1
-		}
-		n, err := strconv.ParseUint(string(raw[at+2:at+6]), 16, 16)
-		if err != nil {
-			return -1
-		}
-		return rune(n)
-	}
-	first := unit(0)
-	switch {
-	case first < 0:
-		return utf8.RuneError, 1
-	case !utf16.IsSurrogate(first):
-		return first, 6
-	}
-	if r := utf16.DecodeRune(first, unit(6)); r != utf8.RuneError {
-		return r, 12
-	}
-	return utf8.RuneError, 6
+	return string(jsonspan.Decode(nil, v[1:len(v)-1]))
 }
 
 // number reads a line number, also one that a model put into a string.
@@ -326,36 +284,14 @@ func valueHash(v []byte) uint64 {
 	for i := 1; i < len(v) && n < enough && v[i] != '"' && v[i] < utf8.RuneSelf; i++ {
 		c := v[i]
 		if c == '\\' {
-			var size int
-			if c, size = escaped(v[i:]); size == 0 {
+			r, size := jsonspan.Unescape(v[i:])
+			if size == 0 || r >= utf8.RuneSelf {
 				break
 			}
-			i += size - 1
+			c, i = byte(r), i+size-1
 		}
 		text[n] = c
 		n++
 	}
 	return maphash.Bytes(seed, text[:n])
 }
-
-// escaped decodes the escape that raw begins with. Its size is 0 if it is none, or
-// none of an ASCII character.
-func escaped(raw []byte) (c byte, size int) {
-	if len(raw) < 2 {
-		return 0, 0
-	}
-	if c := escapes[raw[1]]; c != 0 {
-		return c, 2
-	}
-	if raw[1] != 'u' || len(raw) < 6 || raw[2] != '0' || raw[3] != '0' || raw[4] < '0' || raw[4] > '7' {
-		return 0, 0
-	}
-	n, err := strconv.ParseUint(string(raw[4:6]), 16, 8)
-	if err != nil {
-		return 0, 0
-	}
-	return byte(n), 6
-}
-
-// escapes are what stands for a character behind a backslash.
-var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -121,8 +122,9 @@ func FuzzUse(f *testing.F) {
 		}
 		argsHash([]byte(args))
 		isNote([]byte(args))
-		appendDecoded(nil, []byte(args))
-		decodedLen([]byte(args))
+		if n, _ := decodedLen([]byte(args)); n != len(jsonspan.Decode(nil, []byte(args))) {
+			t.Errorf("%q is said to be %d bytes long", args, n)
+		}
 		matchPath("a/**/b", cleanPath(args))
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -299,11 +300,11 @@ func decodedLen(raw []byte) (n int, odd bool) {
 			return n + len(raw), odd
 		}
 		n, raw = n+i, raw[i:]
-		if _, size := escaped(raw); size > 0 {
-			n, raw, odd = n+1, raw[size:], odd || size > 2
+		r, size := jsonspan.Unescape(raw)
+		if size == 0 { // kept as it stands
+			n, raw = n+min(2, len(raw)), raw[min(2, len(raw)):]
 			continue
 		}
-		r, size := escapedRune(raw)
-		n, raw = n+utf8.RuneLen(r), raw[size:]
+		n, raw, odd = n+utf8.RuneLen(r), raw[size:], odd || size > 2 && r < utf8.RuneSelf
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -165,17 +166,11 @@ func appendHead(dst, raw []byte) []byte {
 	for i := 0; i < len(raw) && len(dst) < most && raw[i] != '"'; i++ {
 		c := raw[i]
 		if c == '\\' && i+1 < len(raw) {
-			size := 2
-			if raw[i+1] == 'u' {
-				size = 6
+			r, size := jsonspan.Unescape(raw[i:])
+			if c = '?'; r < utf8.RuneSelf {
+				c = byte(r)
 			}
-			end := min(i+size, len(raw))
-			if text := jsonspan.Decode(nil, raw[i:end]); len(text) == 1 {
-				c = text[0]
-			} else {
-				c = '?'
-			}
-			i = end - 1
+			i += max(size, 2) - 1
 		}
 		if c >= 'A' && c <= 'Z' {
 			c |= 0x20

@@ -37,6 +37,22 @@ func Decode(dst, content []byte) []byte {
 
 var unescape = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
+// Unescape decodes the escape that raw begins with, or the pair of them that is one
+// character, and says how many bytes it takes: none if it is no escape. A lone surrogate
+// is U+FFFD.
+func Unescape(raw []byte) (r rune, size int) {
+	if len(raw) < 2 || raw[0] != '\\' {
+		return utf8.RuneError, 0
+	}
+	if plain := unescape[raw[1]]; plain != 0 {
+		return rune(plain), 2
+	}
+	if raw[1] != 'u' {
+		return utf8.RuneError, 0
+	}
+	return decodeU(raw)
+}
+
 // decodeU decodes the \u escape, or the pair of them, that b starts with.
 func decodeU(b []byte) (rune, int) {
 	r, ok := hex4(b, 2)
