@@ -42,6 +42,7 @@ func (p *pairer) reset(t *Transcript, d Discipline) {
 	p.asked.reset()
 	p.fresh.reset()
 	p.late.reset()
+	p.open.reset()
 	p.pending.reset()
 	p.earlier.reset()
 }
@@ -52,6 +53,7 @@ type pairer struct {
 	asked    calls     // of the turn before
 	fresh    calls     // of the current turn
 	late     waiting   // unanswered when their answering turn had passed
+	open     asking    // unanswered, where answers may stand anywhere
 	served   calls     // of the provider's own, of the current turn
 	pending  waiting   // of the provider's own, unanswered when their turn had passed
 	earlier  calls     // the same, for results without id
@@ -119,7 +121,7 @@ func (p *pairer) call(b BlockID) {
 	blk := &p.t.blocks[b]
 	var twin bool
 	if p.anywhere {
-		twin = p.late.add(p.t, x)
+		twin = p.open.add(p.t, x)
 	} else {
 		twin = p.fresh.find(p.t, blk, false) != NoExchange
 		p.fresh.add(p.t, x)
@@ -150,9 +152,9 @@ func (p *pairer) answer(x ExchangeID, b BlockID, s State) {
 func (p *pairer) result(b BlockID) {
 	blk := &p.t.blocks[b]
 	if p.anywhere {
-		if x := p.late.take(p.t, blk); x != NoExchange {
+		if x := p.open.take(p.t, blk); x != NoExchange {
 			p.answer(x, b, Whole)
-		} else if x := p.late.latest(blk); x != NoExchange && p.sameTurn(x, b) {
+		} else if x := p.open.latest(p.t, blk); x != NoExchange && p.sameTurn(x, b) {
 			p.answer(x, b, Duplicate)
 		} else {
 			p.orphan(b, false)

@@ -2,9 +2,13 @@ package transcript
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // index builds an index from a short notation: messages are parted by |, blocks
@@ -175,6 +179,45 @@ func TestManyCalls(t *testing.T) {
 			in := strings.Join(calls, " ") + " | " + strings.Join(results, " ")
 			if got := exchanges(New(index(in, NextTurn))); !slices.Equal(got, want) {
 				t.Errorf("%d calls, %s: got %q, want %q", n, shape.name, got, want)
+			}
+		}
+	}
+}
+
+// TestFewAndMany lets few calls wait and, behind others that nothing answers, many: what
+// answers what is the same.
+func TestFewAndMany(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const strangers = fewCalls + 1
+	for range trial.Size(2000) {
+		var words []string
+		for range 1 + rng.IntN(30) {
+			half, end := "r", []string{"", " |", " | +"}[rng.IntN(3)]
+			if rng.IntN(2) == 0 {
+				half = "c"
+			}
+			words = append(words, fmt.Sprintf("%s:%s:%s:%s%s", half, []string{"", "a", "b", "c"}[rng.IntN(4)], []string{"", "x", "y"}[rng.IntN(3)], []string{"", "1"}[rng.IntN(2)], end))
+		}
+		history := strings.Join(words, " ")
+		var front strings.Builder
+		for i := range strangers {
+			fmt.Fprintf(&front, "c:stranger%d ", i)
+		}
+		few, many := New(index("t | t |"+history, Anywhere)), New(index("t | "+front.String()+"|"+history, Anywhere))
+		if len(few.exchanges)+strangers != len(many.exchanges) {
+			t.Fatalf("%s: %d exchanges, %d behind others", history, len(few.exchanges), len(many.exchanges)-strangers)
+		}
+		for i, x := range few.exchanges {
+			y := many.exchanges[strangers+i]
+			if y.Call != NoBlock {
+				y.Call -= strangers - 1
+			}
+			y.Results = slices.Clone(y.Results)
+			for j := range y.Results {
+				y.Results[j] -= strangers - 1
+			}
+			if !reflect.DeepEqual(x, y) {
+				t.Fatalf("%s: %+v, behind others %+v", history, x, y)
 			}
 		}
 	}

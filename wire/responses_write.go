@@ -1,11 +1,6 @@
 package wire
 
-import (
-	"bytes"
-
-	"github.com/pare-llm/pare/internal/jsonspan"
-	"github.com/pare-llm/pare/transcript"
-)
+import "github.com/pare-llm/pare/transcript"
 
 func (responses) textBlock(role transcript.Role, raw []byte) []byte {
 	if role == transcript.Assistant {
@@ -44,39 +39,41 @@ func (responses) idPath(d *draft, b transcript.BlockID, call bool) []string {
 
 func (responses) argsPath(*draft, transcript.BlockID) []string { return []string{"arguments"} }
 
-func (responses) sayResult(m *mender, b transcript.BlockID, text string) {
-	blk := m.t.Block(b)
-	switch m.text(blk.Span, "type") {
-	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
+func (g responses) sayResult(m *mender, b transcript.BlockID, text string) {
+	switch blk := m.t.Block(b); {
+	case !g.takesText(m.Request, blk):
+	case blk.Body != blk.Span: // it is the last member of that name
+		m.setResult(b, quote(text))
+	default:
 		m.setMember(blk.Span, "output", quote(text))
 	}
 }
 
 func (responses) sayCall(m *mender, b transcript.BlockID, text string) {
-	blk := m.t.Block(b)
-	switch m.text(blk.Span, "type") {
-	case "function_call":
+	switch blk := m.t.Block(b); blk.Family {
+	case functionFamily:
 		m.setMember(blk.Span, "arguments", quote(string(noteOf(text))))
-	case "custom_tool_call":
+	case customFamily:
 		m.setMember(blk.Span, "input", quote(text))
 	}
 }
 
-// takesText reports whether an item holds plain text.
+// takesText reports whether an item holds plain text. Its family tells its type, as far as
+// that matters: the item may be long.
 func (responses) takesText(r *Request, blk transcript.Block) bool {
-	m, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), "type")
-	if !ok {
-		return false
-	}
-	switch string(jsonspan.Decode(nil, bytes.Trim(r.raw[m.Value.Start:m.Value.End], `"`))) {
-	case "function_call", "custom_tool_call", "function_call_output", "custom_tool_call_output", "local_shell_call_output":
+	switch blk.Family {
+	case functionFamily, customFamily:
 		return true
+	case localShellFamily:
+		return blk.Kind == transcript.Result
+	case toolSearchFamily:
+		return blk.Kind == transcript.Result && r.memberIs(blk.Span, "type", "function_call_output")
 	}
 	return false
 }
 
-func (responses) freeForm(r *Request, blk transcript.Block) bool {
-	return r.memberIs(blk.Span, "type", "custom_tool_call")
+func (responses) freeForm(_ *Request, blk transcript.Block) bool {
+	return blk.Family == customFamily
 }
 
 // shown: a screenshot is an image; what else outputs show stands in messages as it is.
