@@ -34,11 +34,6 @@ func AVX2() bool {
 	return want{clmul | osxsave | avx, savesYMM, bmi1 | avx2, 0}.met()
 }
 
-// AVX512 reports whether there are AVX-512 F and BW.
-func AVX512() bool {
-	return want{osxsave, savesZMM, avx512f | avx512bw, 0}.met()
-}
-
 // VBMI2 reports whether there are AVX-512 with VBMI and VBMI2, BMI2 and POPCNT.
 func VBMI2() bool {
 	return want{popcnt | osxsave, savesZMM, bmi2 | avx512f | avx512bw, vbmi | vbmi2}.met()

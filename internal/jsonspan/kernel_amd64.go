@@ -9,7 +9,7 @@ import "github.com/pare-llm/pare/internal/cpu"
 // useAVX2 and useAVX512 are facts about the machine; only tests set them.
 var (
 	useAVX2   = cpu.AVX2()
-	useAVX512 = useAVX2 && cpu.AVX512()
+	useAVX512 = useAVX2 && cpu.VBMI2()
 )
 
 // structuralRun moves from i, inside a string, towards its closing quote, and
@@ -39,6 +39,9 @@ func strictRun(data []byte, i int) int {
 // odd: that needs the closer look of careful.
 func quotes(data []byte, from, to int, dst []uint32, escaped, inside uint64, strict bool) (next, n int, escapedNext, insideNext uint64, odd bool) {
 	if useAVX2 && from >= 3 {
+		if strict && useAVX512 {
+			return quotesAVX512(data, from, to, dst, escaped, inside)
+		}
 		return quotesAVX2(data, from, to, dst, escaped, inside, strict)
 	}
 	return quotesSWAR(data, from, to, dst, escaped, inside, strict)
@@ -49,6 +52,11 @@ func blockMasks(b *[64]byte) (quote, slash, unusual uint64) { return masks(b) }
 
 //go:noescape
 func quotesAVX2(data []byte, from, to int, dst []uint32, escaped, inside uint64, strict bool) (next, n int, escapedNext, insideNext uint64, odd bool)
+
+// quotesAVX512 is quotes for strict scans. Unlike the others it may leave a rune half read.
+//
+//go:noescape
+func quotesAVX512(data []byte, from, to int, dst []uint32, escaped, inside uint64) (next, n int, escapedNext, insideNext uint64, odd bool)
 
 // structuralAVX2 and strictAVX2 read blocks of 64 bytes while whole ones are left.
 //
@@ -64,6 +72,22 @@ var (
 	// The one class is what may follow a backslash, but for u.
 	escapeLow  = [16]byte{0x2: 1 | 4 | 8, 0xF: 1, 0xC: 2, 0x6: 4, 0xE: 4, 0x4: 8}
 	escapeHigh = [16]byte{0x2: 1 /* " / */, 0x5: 2 /* \ */, 0x6: 4 /* b f n */, 0x7: 8 /* r t */}
+
+	// legalEscapes is what the two bytes 2i and 2i+1 must be to follow a backslash; counted
+	// is the numbers of the bytes of a block.
+	legalEscapes = func() (t [64]byte) {
+		for _, c := range []byte(`"/\bfnrt`) {
+			t[c>>1] = c
+		}
+		t[0] = 0xFF // none of the two
+		return t
+	}()
+	counted = func() (t [64]byte) {
+		for i := range t {
+			t[i] = byte(i)
+		}
+		return t
+	}()
 
 	// From the top bit down: the letters A to F, 8 and 9, 0 to 7, D, u.
 	hexLow = [16]byte{

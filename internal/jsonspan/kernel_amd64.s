@@ -333,53 +333,9 @@ TEXT ·quotesAVX2(SB), NOSPLIT, $16-121
 	MOVB  $0, odd+120(FP)
 	CMPB  strict+80(FP), $0
 	JEQ   loose
-	CMPB  ·useAVX512(SB), $0
-	JEQ   enough
-	VSHUFI64X2 $0x44, Z15, Z15, Z15 // the same in all four quarters
-	VSHUFI64X2 $0x44, Z14, Z14, Z14
-	VSHUFI64X2 $0x44, Z13, Z13, Z13
-	VSHUFI64X2 $0x44, Z12, Z12, Z12
-	VSHUFI64X2 $0x44, Z11, Z11, Z11
-	VSHUFI64X2 $0x44, Z10, Z10, Z10
 	JMP   enough
 
-	// With registers that hold a block, a comparison gives a word at once. Blocks that are
-	// unusual go the other way from there on.
-wide:
-	VMOVDQU64 (SI)(AX*1), Z0
-	VPCMPEQB  Z0, Z15, K1
-	VPCMPEQB  Z0, Z14, K2
-	KMOVQ     K1, R8
-	KMOVQ     K2, R9
-	MOVQ      CX, DI // in case the block is given back
-	ESCAPED2
-	ANDNQ     R8, R10, R8
-	INSIDE
-	VPSRLW    $4, Z0, Z2
-	VPANDQ    Z12, Z2, Z2
-	VPSHUFB   Z2, Z10, Z2
-	VPSHUFB   Z0, Z11, Z3
-	VPTESTNMB Z2, Z3, K3
-	KMOVQ     K3, R9
-	VPCMPGTB  Z0, Z13, K1
-	ANDQ      R10, R9 // the escapes of more than two bytes
-	JNZ       wideHex
-	KORTESTQ  K1, K1
-	JNE       wideUnusual
-	MOVL      $64, BX // how far to go on
-	JMP       next
-
-wideHex:
-	VEXTRACTI64X4 $1, Z0, Y1
-	JMP  hex
-
-wideUnusual:
-	VEXTRACTI64X4 $1, Z0, Y1
-	JMP  looked
-
 block:
-	CMPB     ·useAVX512(SB), $0
-	JNE      wide
 	VMOVDQU  (SI)(AX*1), Y0
 	VMOVDQU  32(SI)(AX*1), Y1
 	VPCMPEQB Y0, Y15, Y2
