@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/pare-llm/pare/transcript"
-	"github.com/pare-llm/pare/wire"
 )
 
 // outcome judges the result of a whole exchange.
@@ -17,7 +16,7 @@ func (s *sight) mayFail(x *transcript.Exchange) bool {
 }
 
 // gone reports whether what a result said has been taken away before.
-func (s *sight) gone(x *transcript.Exchange) bool { return wire.Cleared(s.head(x.Results[0])) }
+func (s *sight) gone(x *transcript.Exchange) bool { return s.r.Cleared(x.Results[0]) }
 
 // head returns the beginning of what a result says, in lower case. It is good until
 // the next call.

@@ -35,11 +35,11 @@ func appendCanonical(dst, raw []byte, at jsonspan.Span, depth int) []byte {
 	if len(value) == 0 || depth > deepest {
 		return append(dst, value...)
 	}
+	if asWritten(value) {
+		return append(dst, value...)
+	}
 	switch value[0] {
 	case '"':
-		if len(value) < 2 || bytes.IndexByte(value, '\\') < 0 {
-			return append(dst, value...)
-		}
 		return jsonspan.AppendQuote(dst, string(jsonspan.Decode(nil, value[1:len(value)-1])))
 	case '[':
 		dst = append(dst, '[')
@@ -50,18 +50,35 @@ func appendCanonical(dst, raw []byte, at jsonspan.Span, depth int) []byte {
 			dst = appendCanonical(dst, raw, e, depth+1)
 		}
 		return append(dst, ']')
-	case '{':
-		return appendObject(dst, raw, at, depth)
 	}
-	return append(dst, value...)
+	return appendObject(dst, raw, at, depth)
+}
+
+// asWritten reports whether a value is its own canonical form: a number, a word, a string
+// without escapes.
+func asWritten(value []byte) bool {
+	switch value[0] {
+	case '"':
+		return len(value) < 2 || bytes.IndexByte(value, '\\') < 0
+	case '[', '{':
+		return false
+	}
+	return true
 }
 
 func appendObject(dst, raw []byte, at jsonspan.Span, depth int) []byte {
 	type member struct{ key, value []byte }
-	var all []member
+	var room [8]member
+	all := room[:0]
 	for _, m := range jsonspan.Members(raw, at) {
-		key := jsonspan.Decode(nil, raw[m.Key.Start:m.Key.End])
-		all = append(all, member{key, appendCanonical(nil, raw, m.Value, depth+1)})
+		key, value := raw[m.Key.Start:m.Key.End], bytes.TrimSpace(raw[m.Value.Start:m.Value.End])
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = jsonspan.Decode(nil, key)
+		}
+		if len(value) > 0 && !asWritten(value) {
+			value = appendCanonical(nil, raw, m.Value, depth+1)
+		}
+		all = append(all, member{key, value})
 	}
 	slices.SortStableFunc(all, func(a, b member) int { return bytes.Compare(a.key, b.key) })
 	dst = append(dst, '{')

@@ -51,6 +51,16 @@ func (r *Request) AppendHead(dst []byte, result transcript.BlockID) []byte {
 	return appendHead(dst, r.saysFirst(r.t.Block(result)))
 }
 
+// Cleared reports whether what a result said has been taken away before.
+func (r *Request) Cleared(result transcript.BlockID) bool {
+	raw := r.saysFirst(r.t.Block(result))
+	if len(raw) == 0 || raw[0] != '[' && raw[0] != '\\' && raw[0] > ' ' && raw[0] < utf8.RuneSelf {
+		return false // as most begin
+	}
+	var buf [headBytes]byte
+	return Cleared(bytes.TrimSpace(appendHead(buf[:0], raw)))
+}
+
 // harmless reports whether a result, as it is written, begins with nothing that
 // would have to be looked at: that is most of them.
 func harmless(raw []byte) bool {
