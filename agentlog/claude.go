@@ -124,7 +124,7 @@ func (t *ccTree) threads(side bool) {
 	}
 	all, messages := &talk{make(map[string]int, pairs), make(map[string]int, pairs)}, 0
 	ids, last := make(map[string]bool, n/2), ""
-	mine := make([]int, 0, n)
+	mine := t.l.mem.ints(n)
 	for i := range t.entries {
 		e := &t.entries[i]
 		if e.side != side || !e.counts {
@@ -237,7 +237,7 @@ func (t *ccTree) newBody(model string, lines []int, wanted func(int) bool) *body
 			parts++
 		}
 	}
-	b := &bodyBuilder{body: make([]byte, 0, n+len(model)+160), parts: make([]part, 0, parts)}
+	b := t.l.mem.newBody(n+len(model)+160, parts)
 	b.begin(wire.Anthropic, model)
 	return b
 }

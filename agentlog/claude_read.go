@@ -372,15 +372,20 @@ func (r *ccReader) content(e *entry) {
 // readClaude cuts a file of Claude Code into units and says what each holds.
 func (l *Log) readClaude() []entry {
 	raw := l.raw
-	r := &ccReader{raw: raw, s: scanners.Get().(*jsonspan.Scanner)}
+	r := new(ccReader)
+	if l.mem != nil { // the ids of the log before are those of strings that were its own
+		r = &l.mem.reader
+		*r = ccReader{ids: r.ids[:0], blocks: r.blocks}
+	}
+	r.raw, r.s = raw, jsonspan.Borrow(nil, jsonspan.Strict)
 	defer func() {
-		r.s.Reset(nil, jsonspan.Structural) // let go of raw
-		scanners.Put(r.s)
+		r.s.Return()
+		r.raw, r.s = nil, nil
 	}()
 	n := bytes.Count(raw, []byte{'\n'}) + 1
 	n = min(n, len(raw)/16+1) // more are no objects worth the room
-	l.units = make([]unit, 0, n)
-	es := make([]entry, 0, n)
+	var es []entry
+	l.units, es = l.mem.lines(n)
 	line := 0
 	for at, end := range lines(raw) {
 		line++

@@ -70,6 +70,12 @@ type Detector struct {
 	asked   asked
 }
 
+// Reset forgets all lines.
+func (d *Detector) Reset() {
+	clear(d.scores)
+	d.asked = asked{inner: object{members: d.asked.inner.members}}
+}
+
 // Line looks at one line and reports whether it tells anything.
 func (d *Detector) Line(line []byte) bool {
 	// Nearly every line is one object; it is read once.

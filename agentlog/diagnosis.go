@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pare-llm/pare/internal/atomicfile"
@@ -70,6 +71,9 @@ func (d *Diagnosis) Unreadable() string {
 	return ""
 }
 
+// memories are those that no examination uses.
+var memories = sync.Pool{New: func() any { return new(Memory) }}
+
 // Examine reads and checks a session.
 func Examine(x Place) (d *Diagnosis) {
 	d = &Diagnosis{Place: x, Modified: x.Info.ModTime()}
@@ -79,7 +83,9 @@ func Examine(x Place) (d *Diagnosis) {
 			d.Err = fmt.Errorf("pare has met a bug of its own: %v", p)
 		}
 	}()
-	l, err := x.Open(Options{})
+	m := memories.Get().(*Memory)
+	defer memories.Put(m) // nothing of the log is kept
+	l, err := x.Open(Options{Memory: m})
 	if err != nil {
 		d.Err, d.Foreign = err, errors.Is(err, ErrFormat)
 		return d
@@ -153,7 +159,9 @@ var ErrNoRemedy = errors.New("what is wrong with it cannot be fixed: go on in a 
 
 // Treat reads a session again and repairs it, in memory, unless somebody may be writing to it.
 func (x Place) Treat(busy *Busy) (*Treatment, error) {
-	l, err := x.Open(Options{})
+	m := memories.Get().(*Memory)
+	defer memories.Put(m) // nothing of the log is kept
+	l, err := x.Open(Options{Memory: m})
 	if err != nil {
 		return nil, err
 	}

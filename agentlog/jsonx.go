@@ -2,7 +2,6 @@ package agentlog
 
 import (
 	"bytes"
-	"sync"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
@@ -32,19 +31,11 @@ func objectAt(raw []byte, at jsonspan.Span) object {
 	return object{raw: raw, span: at, members: members}
 }
 
-// scanners are used again and again: lines are short, and a new scanner for each object
-// in them would take more time than scanning it.
-var scanners = sync.Pool{New: func() any { return new(jsonspan.Scanner) }}
-
 // membersAt adds the members of the object at the start of span to all, says where it ends
 // and whether it could be read; one that has been scanned before can.
 func membersAt(raw []byte, at jsonspan.Span, all []jsonspan.Member) (_ []jsonspan.Member, end int, ok bool) {
-	s := scanners.Get().(*jsonspan.Scanner)
-	defer func() {
-		s.Reset(nil, jsonspan.Structural) // let go of raw
-		scanners.Put(s)
-	}()
-	s.Reset(raw[at.Start:at.End], jsonspan.Structural)
+	s := jsonspan.Borrow(raw[at.Start:at.End], jsonspan.Structural)
+	defer s.Return()
 	if !s.Enter() {
 		return all, at.Start, false
 	}

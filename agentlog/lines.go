@@ -26,11 +26,8 @@ type value struct {
 // line or up to an object that goes to its end.
 func valuesOf(line []byte) []value {
 	var all []value
-	s := scanners.Get().(*jsonspan.Scanner)
-	defer func() {
-		s.Reset(nil, jsonspan.Structural) // let go of the line
-		scanners.Put(s)
-	}()
+	s := jsonspan.Borrow(nil, jsonspan.Strict)
+	defer s.Return()
 	for at := skipSpace(line, 0); at < len(line); {
 		s.Reset(line[at:], jsonspan.Strict)
 		v := s.Skip()
@@ -98,13 +95,10 @@ func one(raw []byte) (jsonspan.Span, bool) {
 
 // firstValue returns the value that raw begins with, if it does.
 func firstValue(raw []byte) (jsonspan.Span, bool) {
-	s := scanners.Get().(*jsonspan.Scanner)
-	s.Reset(raw, jsonspan.Strict)
+	s := jsonspan.Borrow(raw, jsonspan.Strict)
+	defer s.Return()
 	v := s.Skip()
-	ok := !s.Failed() && v.Len() > 0
-	s.Reset(nil, jsonspan.Structural) // let go of raw
-	scanners.Put(s)
-	return v, ok
+	return v, !s.Failed() && v.Len() > 0
 }
 
 // lines yields where each line of raw begins and ends, without its newline.

@@ -29,6 +29,10 @@ type Options struct {
 	// them, where the format can tell branches apart; else Fix returns
 	// ErrAppendOnly.
 	AppendOnly bool
+
+	// Memory is what the log is read into; the one that was read into it before is gone.
+	// nil: into memory of its own. Whoever sets it shares the options with nobody.
+	Memory *Memory
 }
 
 // A Kind is what a thread is to the agent.
@@ -80,6 +84,7 @@ type Log struct {
 	name    string
 	raw     []byte
 	o       Options
+	mem     *Memory
 	units   []unit
 	damage  []Finding
 	lines   []int // where each line begins
@@ -205,7 +210,9 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 	case r.form == nil, f == OpenCode: // it keeps a folder
 		return nil, fmt.Errorf("read %s: %w", name, ErrFormat)
 	}
-	l := &Log{Format: f, name: name, raw: raw, o: o, form: r.form, links: make(map[int]int), top: -1}
+	mem := o.Memory.begin(len(raw))
+	o.Memory = nil // a second reading of the log must not overwrite it
+	l := &Log{Format: f, name: name, raw: raw, o: o, mem: mem, form: r.form, links: make(map[int]int), top: -1}
 	l.form.read(l)
 	return l, nil
 }
@@ -344,7 +351,7 @@ func (l *Log) thread(name string, kind Kind, d wire.Dialect, model string, b *bo
 	if l.o.Model != "" && model == "" {
 		model = l.o.Model
 	}
-	r, err := wire.Parse(b.body, wire.Options{Dialect: d, Profile: l.o.Profile, Model: model, Structural: l.sound})
+	r, err := l.mem.parse(b.body, wire.Options{Dialect: d, Profile: l.o.Profile, Model: model, Structural: l.sound})
 	if err != nil {
 		first := l.units[b.parts[0].unit]
 		l.damageAt(first.span.Start, first.line, "unreadable")

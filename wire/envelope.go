@@ -96,8 +96,8 @@ func isPart(raw []byte) bool {
 // membersOf reads the members of an object up to its history. Anything else, and
 // what is no JSON, has none.
 func membersOf(raw []byte) topLevel {
-	var s jsonspan.Scanner
-	s.Reset(raw, jsonspan.Structural)
+	s := jsonspan.Borrow(raw, jsonspan.Structural)
+	defer s.Return()
 	var m topLevel
 	if s.Peek() != jsonspan.Object || !s.Enter() {
 		return m
@@ -107,17 +107,16 @@ func membersOf(raw []byte) topLevel {
 		if !ok {
 			break
 		}
-		key := string(raw[span.Start:span.End])
-		switch kind := s.Peek(); {
-		case isList[key] && (kind != jsonspan.Object || sole[key] && isPart(raw[s.Offset():])):
+		switch key, kind := raw[span.Start:span.End], s.Peek(); {
+		case isList[string(key)] && (kind != jsonspan.Object || sole[string(key)] && isPart(raw[s.Offset():])):
 			m.history = true
 			return m
-		case (key == "body" || key == "request") && kind == jsonspan.Object:
-			m.objects = append(m.objects, wrapped{key, s.Skip()})
-		case (key == "url" || key == "uri") && kind == jsonspan.String:
+		case (string(key) == "body" || string(key) == "request") && kind == jsonspan.Object:
+			m.objects = append(m.objects, wrapped{string(key), s.Skip()})
+		case (string(key) == "url" || string(key) == "uri") && kind == jsonspan.String:
 			at := s.Str()
 			m.url = string(jsonspan.Decode(nil, raw[at.Start:at.End]))
-		case key == "type" || key == "sessionId" || key == "projectHash" || key == "lastUpdated":
+		case string(key) == "type" || string(key) == "sessionId" || string(key) == "projectHash" || string(key) == "lastUpdated":
 			m.kept = true
 			s.Skip()
 		default:

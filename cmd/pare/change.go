@@ -291,7 +291,7 @@ func (r *changeRun) consume(b batch) bool {
 		r.err = err
 		return false
 	}
-	r.bar.stdout = to
+	r.bar.out.Reset(to)
 	if !r.bar.print(b.outs) {
 		r.err = r.bar.err
 		return false

@@ -14,20 +14,21 @@ import (
 // A progress prints outcomes and, on a terminal and only if it takes long, a bar
 // below them.
 type progress struct {
-	mu             sync.Mutex
-	stdout, stderr io.Writer
-	in             *source.Input
-	sum            *summary
-	total          int64
-	shown          bool
-	ticker         *time.Ticker // nil: no bar
-	done           chan struct{}
-	hinted         map[string]bool
-	err            error // why standard output takes no more
+	mu     sync.Mutex
+	out    *bufio.Writer // to standard output; empty between two outcomes
+	stderr io.Writer
+	in     *source.Input
+	sum    *summary
+	total  int64
+	shown  bool
+	ticker *time.Ticker // nil: no bar
+	done   chan struct{}
+	hinted map[string]bool
+	err    error // why standard output takes no more
 }
 
 func startProgress(w *world, in *source.Input, sum *summary) *progress {
-	p := &progress{stdout: w.stdout, stderr: w.stderr, in: in, sum: sum, done: make(chan struct{}), hinted: map[string]bool{}}
+	p := &progress{out: bufio.NewWriter(w.stdout), stderr: w.stderr, in: in, sum: sum, done: make(chan struct{}), hinted: map[string]bool{}}
 	if isTerminal(w.stdin) && in.Paths[0] == source.Stdin {
 		screen.Fprintln(w.stderr, "pare: reading from the terminal; end with Ctrl-D")
 	}
@@ -54,7 +55,7 @@ func startProgress(w *world, in *source.Input, sum *summary) *progress {
 func (p *progress) print(outs []outcome) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := bufio.NewWriter(p.stdout)
+	out := p.out
 	for _, o := range outs {
 		p.sum.add(&o)
 		if len(o.out)+len(o.note) > 0 {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"sync"
+
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
@@ -61,6 +63,8 @@ type telling struct {
 	memory *source.Memory
 	lines  bool // every line gets an answer, errors too
 	report report
+
+	logMemory sync.Pool // of *agentlog.Memory
 }
 
 // run reports on everything, and lets see look at each outcome in turn. Its error is that
@@ -109,7 +113,14 @@ func (t *telling) session(in source.Chunk) (outs []outcome) {
 		}
 	}()
 	defer t.memory.Frugal(len(in.Data))()
-	l, err := readSession(in, t.opts)
+	var m *agentlog.Memory
+	if t.logs != nil { // such a report keeps nothing
+		if m, _ = t.logMemory.Get().(*agentlog.Memory); m == nil {
+			m = new(agentlog.Memory)
+		}
+		defer t.logMemory.Put(m)
+	}
+	l, err := readSession(in, t.opts, m)
 	if err != nil {
 		return []outcome{t.unreadable(from, failure(err))}
 	}

@@ -47,7 +47,7 @@ func (c *changer) mend(from origin, in source.Chunk, b *batch) (o outcome) {
 		}
 		return o
 	}
-	l, err := readSession(in, c.opts)
+	l, err := readSession(in, c.opts, nil)
 	if err != nil {
 		return c.unreadable(from, failure(err))
 	}

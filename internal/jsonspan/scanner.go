@@ -3,6 +3,7 @@ package jsonspan
 import (
 	"bytes"
 	"fmt"
+	"sync"
 )
 
 // A Span is a half-open range of byte offsets.
@@ -107,6 +108,23 @@ func (s *Scanner) Reset(data []byte, mode Mode) {
 	s.strict, s.fresh, s.scanned, s.anyKeyEscaped = mode == Strict, false, false, false
 	s.err, s.flaws, s.keys, s.marks = nil, nil, s.keys[:0], s.marks[:0]
 	s.ahead = nil
+}
+
+// scanners are those that nobody has borrowed.
+var scanners = sync.Pool{New: func() any { return new(Scanner) }}
+
+// Borrow returns a scanner that is ready to scan data, for those who scan something short
+// now and then: a new one would take more time than the scan. It is given back by Return.
+func Borrow(data []byte, mode Mode) *Scanner {
+	s := scanners.Get().(*Scanner)
+	s.Reset(data, mode)
+	return s
+}
+
+// Return gives back a scanner that was borrowed; it must not be used any more.
+func (s *Scanner) Return() {
+	s.Reset(nil, Structural) // let go of the data
+	scanners.Put(s)
 }
 
 // ReadAhead makes s look for the ends of strings in one pass ahead of the walk, until it

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"strings"
+	"sync"
 
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -93,10 +94,15 @@ func (s *stream) line(i int) (line []byte, end int) {
 	return s.buf[start:end], end
 }
 
+// detectors are those that no file is looked at with.
+var detectors = sync.Pool{New: func() any { return new(agentlog.Detector) }}
+
 // sessionOfLines looks at one line after the other until they tell. A request in front
 // of anything that does makes it a batch.
 func (s *stream) sessionOfLines() (agentlog.Format, bool) {
-	var d agentlog.Detector
+	d := detectors.Get().(*agentlog.Detector)
+	defer detectors.Put(d)
+	d.Reset()
 	some := false
 	for line, at := s.line(0); line != nil && !d.Settled(); line, at = s.line(at) {
 		if !some && (line[0] == '[' || wire.IsRequest(line)) {
@@ -133,8 +139,8 @@ func (s *stream) damagedSession() (agentlog.Format, bool) {
 
 // whole reports whether data is one JSON value with nothing behind it.
 func whole(data []byte) bool {
-	var s jsonspan.Scanner
-	s.Reset(data, jsonspan.Structural)
+	s := jsonspan.Borrow(data, jsonspan.Structural)
+	defer s.Return()
 	s.Skip()
 	s.End()
 	return !s.Failed()
