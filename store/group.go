@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -21,7 +21,14 @@ type group struct {
 
 	mu      sync.Mutex
 	waiting []*member
-	busy    int // lanes
+	busy    int       // lanes
+	calls   []*muster // of lanes that wait for members, in turn
+}
+
+// A muster is a lane that waits until so many are there.
+type muster struct {
+	n    int
+	full chan struct{}
 }
 
 // A member is one append of a group.
@@ -40,6 +47,10 @@ func (g *group) add(ctx context.Context, x *Session, q *quickly) (bool, error) {
 	if g.busy == g.lanes {
 		m.done = make(chan struct{})
 		g.waiting = append(g.waiting, m)
+		if len(g.calls) > 0 && len(g.waiting) >= g.calls[0].n {
+			close(g.calls[0].full)
+			g.calls = g.calls[1:]
+		}
 		g.mu.Unlock()
 		select {
 		case <-m.done:
@@ -91,16 +102,25 @@ const maxGather = 200 * time.Microsecond
 
 // gather takes those who wait, as soon as there are as many as the last time: those who
 // have just been answered are about to come back, and without them every second
-// transaction would be a small one. It waits for a part of what a transaction takes.
+// transaction would be a small one. It waits for a part of what a transaction takes, and
+// leaves the processors to the database meanwhile.
 func (g *group) gather(n int, atMost time.Duration) []*member {
-	for end := time.Now().Add(atMost); ; runtime.Gosched() {
-		g.mu.Lock()
-		if len(g.waiting) >= n || time.Now().After(end) {
-			break
-		}
-		g.mu.Unlock()
-	}
+	g.mu.Lock()
 	defer g.mu.Unlock()
+	if len(g.waiting) >= n || n == 1 {
+		return g.take()
+	}
+	call := &muster{n, make(chan struct{})}
+	g.calls = append(g.calls, call)
+	g.mu.Unlock()
+	timer := time.NewTimer(atMost)
+	select {
+	case <-call.full:
+	case <-timer.C:
+	}
+	timer.Stop()
+	g.mu.Lock()
+	g.calls = slices.DeleteFunc(g.calls, func(c *muster) bool { return c == call })
 	return g.take()
 }
 

@@ -51,7 +51,7 @@ func (e *postgresEngine) commitQuick(ctx context.Context, all []*member) error {
 	if len(all) > 1 {
 		// Sessions are locked in one order everywhere, so that nobody waits in a circle. A
 		// server that does not answer is given up on: nobody else can do so for all.
-		slices.SortFunc(all, func(a, b *member) int { return cmp.Compare(a.x.sid, b.x.sid) })
+		slices.SortStableFunc(all, func(a, b *member) int { return cmp.Compare(a.x.sid, b.x.sid) })
 		var cancel func()
 		ctx, cancel = context.WithTimeout(ctx, time.Minute)
 		defer cancel()
@@ -61,47 +61,100 @@ func (e *postgresEngine) commitQuick(ctx context.Context, all []*member) error {
 		return err
 	}
 	defer conn.Release()
-	if m := all[0]; len(all) == 1 && len(m.q.settle) == 0 {
+	single, several, settles := divide(all)
+	if len(single) == 1 && len(several) == 0 && len(settles) == 0 {
+		m := single[0]
 		query, args := e.shapes.statement(m.x, m.q)
 		tag, err := conn.Exec(ctx, query, args...)
 		m.ok = tag.RowsAffected() > 0
 		return err
 	}
 	var b pgx.Batch
-	for _, m := range all {
+	if len(single) == 1 {
+		several, single = append(several, single[0]), nil
+	}
+	if len(single) > 0 {
+		query, args := e.shapes.joint(single)
+		b.Queue(query, args...)
+	}
+	for _, m := range several {
 		query, args := e.shapes.statement(m.x, m.q)
 		b.Queue(query, args...)
-		if len(m.q.settle) > 0 {
-			query, args := settling(m.x, m.q)
-			b.Queue(query, args...)
-		}
+	}
+	for _, m := range settles {
+		query, args := settling(m.x, m.q)
+		b.Queue(query, args...)
 	}
 	r := conn.SendBatch(ctx, &b)
-	for _, m := range all {
+	defer r.Close()
+	if len(single) > 0 {
+		if err := written(r, single); err != nil {
+			return err
+		}
+	}
+	for _, m := range several {
 		tag, err := r.Exec()
 		if err != nil {
-			r.Close()
 			return err
 		}
 		m.ok = tag.RowsAffected() > 0
-		if len(m.q.settle) > 0 {
-			tag, err := r.Exec()
-			if err != nil {
-				r.Close()
-				return err
-			}
-			m.q.settled = tag.RowsAffected() == int64(len(m.q.settle))
+	}
+	for _, m := range settles {
+		tag, err := r.Exec()
+		if err != nil {
+			return err
 		}
+		m.q.settled = tag.RowsAffected() == int64(len(m.q.settle))
 	}
 	return r.Close()
+}
+
+// divide tells members with one entry from those with several, and lists those that settle.
+// Of two that append to the same session, one comes first: the other one has another head
+// then, and is left out.
+func divide(all []*member) (single, several, settles []*member) {
+	for i, m := range all {
+		if i > 0 && all[i-1].x.sid == m.x.sid {
+			continue
+		}
+		if len(m.q.rows) == 1 {
+			single = append(single, m)
+		} else {
+			several = append(several, m)
+		}
+		if len(m.q.settle) > 0 {
+			settles = append(settles, m)
+		}
+	}
+	return single, several, settles
+}
+
+// written reads which members a joint statement has written.
+func written(r pgx.BatchResults, all []*member) error {
+	rows, err := r.Query()
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var at int64
+		if err := rows.Scan(&at); err != nil {
+			return err
+		}
+		if i, ok := slices.BinarySearchFunc(all, at>>seqBits, func(m *member, sid int64) int { return cmp.Compare(m.x.sid, sid) }); ok {
+			all[i].ok = true
+		}
+	}
+	return rows.Err()
 }
 
 // maxShape is how many entries a statement of its own may have; more are written by arrays,
 // which cost about as much as a bare append, however few they are.
 const maxShape = 4
 
-// shapes are the statements by the number of entries. Those of the same number are written
-// by the same statement, which the server has planned. Many goroutines may use it.
+// shapes are the statements by the number of entries, those of several sessions by the
+// negative number. Those of the same number are written by the same statement, which the
+// server has planned. Many goroutines may use it.
 type shapes struct{ known sync.Map }
 
 func (k *shapes) statement(x *Session, q *quickly) (string, []any) {
@@ -120,8 +173,27 @@ func (k *shapes) statement(x *Session, q *quickly) (string, []any) {
 		args = append(args, q.marks)
 	}
 	for i := range q.rows {
-		r := &q.rows[i]
-		args = append(args, pos(x.sid, r.Seq), r.ID, string(r.Kind), int16(r.flags), r.weight, r.cum, int64(len(r.Raw)), r.sum[:], int16(r.codec), r.pairs(), r.stored)
+		args = entryArgs(args, x, &q.rows[i])
+	}
+	return query.(string), args
+}
+
+// entryArgs adds the columns of an entry.
+func entryArgs(args []any, x *Session, r *row) []any {
+	return append(args, pos(x.sid, r.Seq), r.ID, string(r.Kind), int16(r.flags), r.weight, r.cum, int64(len(r.Raw)), r.sum[:], int16(r.codec), r.pairs(), r.stored)
+}
+
+// joint is the statement for members with one entry each. To start a statement takes longer
+// than a row of it.
+func (k *shapes) joint(all []*member) (string, []any) {
+	query, ok := k.known.Load(-len(all))
+	if !ok {
+		query = jointQuery(len(all))
+		k.known.Store(-len(all), query)
+	}
+	args := make([]any, 0, (3+len(entryTypes))*len(all))
+	for _, m := range all {
+		args = entryArgs(append(args, m.x.sid, m.q.marks[0], m.q.at), m.x, &m.q.rows[0])
 	}
 	return query.(string), args
 }
@@ -141,13 +213,20 @@ const (
 		AND NOT EXISTS (SELECT 1 FROM marks WHERE marks.sid = $1 AND mark = ANY ($3::bigint[])) FOR KEY SHARE SKIP LOCKED)
 		INSERT INTO entries (pos, id, kind, flags, weight, cum, size, sum, codec, pairs, raw, at) SELECT v.*, $2::bigint FROM s, `
 	quickRows = ` AS v (pos, id, kind, flags, weight, cum, size, sum, codec, pairs, raw)`
-	// If the entries that it goes with were not written, nobody is waited for.
+	// Each session for itself: the shape of the statement leaves the server no other way to
+	// look for it and for the mark, however few rows it believes the tables to have.
+	jointRows = `) AS v (sid, mark, at, pos, id, kind, flags, weight, cum, size, sum, codec, pairs, raw), LATERAL (
+		SELECT 1 FROM sessions s WHERE s.sid = v.sid AND s.deleted_at IS NULL
+			AND (SELECT seq FROM marks WHERE marks.sid = v.sid AND marks.mark = v.mark LIMIT 1) IS NULL
+		LIMIT 1 FOR KEY SHARE OF s SKIP LOCKED) s RETURNING pos`
+	// If the entries that it goes with were not written, nobody is waited for. Nobody else has
+	// written these marks: a look for each of them took as long as to write it.
 	quickSettle = `WITH s AS (
 		UPDATE sessions SET settled = $2, noted_head = $2, cum = $3, updated_at = $4
-		WHERE sid = $1 AND deleted_at IS NULL AND settled < $2 AND noted_head <= $2
+		WHERE sid = $1 AND deleted_at IS NULL AND settled = $8 AND noted_head <= $2
 			AND EXISTS (SELECT 1 FROM entries WHERE pos = $7) RETURNING sid
 	)
-	INSERT INTO marks (sid, mark, seq) SELECT s.sid, v.mark, v.seq FROM s, unnest($5::bigint[], $6::bigint[]) AS v (mark, seq) ON CONFLICT DO NOTHING`
+	INSERT INTO marks (sid, mark, seq) SELECT s.sid, v.mark, v.seq FROM s, unnest($5::bigint[], $6::bigint[]) AS v (mark, seq)`
 )
 
 // shapeQuery is the statement for a number of entries. That of one has no list to go through,
@@ -166,6 +245,21 @@ func shapeQuery(entries int) string {
 		return quickInsert + out.String() + quickWhere
 	}
 	return quickOnce + "(VALUES (" + out.String() + "))" + quickRows
+}
+
+// jointQuery is the statement for one entry of each of several sessions.
+func jointQuery(sessions int) string {
+	var out strings.Builder
+	out.WriteString(quickInsert + `v.pos, v.id, v.kind, v.flags, v.weight, v.cum, v.size, v.sum, v.codec, v.pairs, v.raw, v.at FROM (VALUES (`)
+	at := 0 // arguments so far
+	for i := range sessions {
+		out.WriteString([]string{"", "), ("}[min(i, 1)])
+		for j, t := range slices.Concat([]string{"bigint", "bigint", "bigint"}, entryTypes) {
+			at++
+			fmt.Fprintf(&out, "%s$%d::%s", []string{"", ", "}[min(j, 1)], at, t)
+		}
+	}
+	return out.String() + ")" + jointRows
 }
 
 // quickArrays is the statement for any number of entries: a column is an array.
@@ -200,5 +294,5 @@ func settling(x *Session, q *quickly) (string, []any) {
 	for i, k := range q.settle {
 		marks[i], seqs[i] = k.mark, k.seq
 	}
-	return quickSettle, []any{x.sid, x.Head, x.cum, q.at, marks, seqs, pos(x.sid, q.head)}
+	return quickSettle, []any{x.sid, x.Head, x.cum, q.at, marks, seqs, pos(x.sid, q.head), x.settled}
 }

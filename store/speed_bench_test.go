@@ -78,7 +78,7 @@ func BenchmarkAppend(b *testing.B) {
 				var ourTime, theirTime time.Duration        // of the processors
 				keys, talks := make([]store.Key, writers), make([]*talk, writers)
 				for w := range writers {
-					keys[w] = create(b, st, fmt.Sprintf("%s-%d-%d-%d", b.Name(), b.N, writers, w))
+					keys[w] = create(b, st, store.NewID())
 					talks[w] = &talk{r: rand.New(rand.NewPCG(1, uint64(w)))}
 				}
 				for round := range rounds {
