@@ -105,8 +105,12 @@ func (p *Plan) tell(o Options) {
 	p.events = append(p.events, pairsEvent(p.in, p.out, orphans))
 	if len(p.changes) > 0 {
 		byRule := make(map[string]int)
-		for _, c := range p.changes {
-			byRule[c.Rule]++
+		for i := 0; i < len(p.changes); {
+			rule, first := p.changes[i].Rule, i
+			for i < len(p.changes) && p.changes[i].Rule == rule {
+				i++
+			}
+			byRule[rule] += i - first
 		}
 		p.events = append(p.events, Event{EventPlanMade, PlanMade{ByRule: byRule, Bytes: len(p.out.Raw()) - len(p.in.Raw()), Changes: len(p.changes), Left: len(p.left)}})
 	}

@@ -295,8 +295,9 @@ func (p *Plan) finish(o Options) error {
 		if !o.KeepBound {
 			stale = p.out.Stale(p.in)
 		}
+		var paths wire.Paths
 		for _, b := range stale {
-			for _, path := range p.out.PathsIn(p.in, b) {
+			for _, path := range p.out.PathsIn(p.in, b, &paths) {
 				p.changes = append(p.changes, wire.Change{
 					Action: "drop", Rule: "thinking-altered", Path: path, IDs: []string{}, Bytes: -p.out.Transcript().Block(b).Span.Len(),
 					Reason: "a change in front of it makes this thinking invalid on this model",
@@ -401,14 +402,19 @@ func (p *Plan) decided() []Decision {
 
 // WriteReceipt writes every change as a line of JSON.
 func (p *Plan) WriteReceipt(w io.Writer) error {
-	var line []byte
-	for _, c := range p.told().changes {
+	const piece = 16 << 10 // that is written at once
+	var lines []byte
+	all := p.told().changes
+	for i := range all {
 		var err error
-		if line, err = appendReceipt(line[:0], &c); err != nil {
+		if lines, err = appendReceipt(lines, &all[i]); err != nil {
 			return err
 		}
-		if _, err := w.Write(line); err != nil {
-			return err
+		if len(lines) >= piece || i == len(all)-1 {
+			if _, err := w.Write(lines); err != nil {
+				return err
+			}
+			lines = lines[:0]
 		}
 	}
 	return nil

@@ -73,17 +73,20 @@ func (p *Plan) writeOwed() {
 		}
 	}
 	p.changes = slices.Grow(repairs, n+len(later))
-	for _, d := range p.decisions {
+	w := logger{Plan: p, ids: make([]string, 0, n)}
+	for i := range p.decisions {
+		d := &p.decisions[i]
 		if d.Action != ActionDrop {
 			continue
 		}
 		for _, b := range t.Atoms()[d.Atom].Blocks {
-			p.log("drop", d.Reasons[0], b, -t.Block(b).Span.Len(), -due.weigh(p.mended, b))
+			w.log("drop", &d.Reasons[0], b, -t.Blocks()[b].Span.Len(), -due.weigh(p.mended, b))
 		}
 	}
-	for _, e := range p.edits {
-		was := t.Block(e.Block).Body
-		p.log("archive", e.reason, e.Block, len(e.Text)-was.Len(), due.o.weighSaid(p.mended, e.Block, e.Text)-due.weigh(p.mended, e.Block))
+	for i := range p.edits {
+		e := &p.edits[i]
+		was := t.Blocks()[e.Block].Body
+		w.log("archive", &e.reason, e.Block, len(e.Text)-was.Len(), due.o.weighSaid(p.mended, e.Block, e.Text)-due.weigh(p.mended, e.Block))
 	}
 	p.changes = append(p.changes, later...)
 }
@@ -99,17 +102,26 @@ func (w *owing) weigh(r *wire.Request, b transcript.BlockID) int {
 	return r.BlockTokens(w.o.Counter, b)
 }
 
+// A logger records what was decided. There may be thousands of changes, so their ids and
+// paths share memory.
+type logger struct {
+	*Plan
+	ids   []string
+	paths wire.Paths
+}
+
 // log records a change that was decided.
-func (p *Plan) log(action string, why Reason, b transcript.BlockID, bytes, tokens int) {
-	blk := p.mended.Transcript().Block(b)
-	c := wire.Change{Action: action, Rule: why.Rule, Reason: why.Text, IDs: []string{}, Bytes: bytes, Tokens: tokens}
-	if blk.CallID != "" {
-		c.IDs = []string{blk.CallID}
+func (w *logger) log(action string, why *Reason, b transcript.BlockID, bytes, tokens int) {
+	id := w.mended.Transcript().Blocks()[b].CallID
+	ids := []string{}
+	if id != "" {
+		n := len(w.ids)
+		w.ids = append(w.ids, id)
+		ids = w.ids[n : n+1 : n+1]
 	}
-	for _, path := range p.mended.PathsIn(p.in, b) {
-		c.Path = path
-		p.changes = append(p.changes, c)
-		c.Bytes, c.Tokens = 0, 0 // the others were joined to the first
+	for _, path := range w.mended.PathsIn(w.in, b, &w.paths) {
+		w.changes = append(w.changes, wire.Change{Action: action, Rule: why.Rule, Path: path, IDs: ids, Reason: why.Text, Bytes: bytes, Tokens: tokens})
+		bytes, tokens = 0, 0 // the others were joined to the first
 	}
 }
 
@@ -146,6 +158,12 @@ func appendReceipt(line []byte, c *wire.Change) ([]byte, error) {
 // ordinary reports whether texts stand in JSON as they are.
 func ordinary(texts ...string) bool {
 	for _, s := range texts {
+		for len(s) >= 8 {
+			if special(uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56) {
+				return false
+			}
+			s = s[8:]
+		}
 		for i := range len(s) {
 			if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
 				return false
@@ -153,4 +171,12 @@ func ordinary(texts ...string) bool {
 		}
 	}
 	return true
+}
+
+// special reports whether one of eight bytes is a control character, a quote, a backslash
+// or not of ASCII. A byte below a bound sets its highest bit when the bound is taken off.
+func special(x uint64) bool {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	zero := func(x uint64) uint64 { return x - ones } // of bytes below 0x80
+	return (x|(x+ones)|zero(x^ones*'"')|zero(x^ones*'\\')|(x-ones*' '))&high != 0
 }

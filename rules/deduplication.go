@@ -149,17 +149,21 @@ func runs[T any](list []T, compare func(a, b T) int, equal func(a, b T) bool, yi
 var seed = maphash.MakeSeed()
 
 // repeats finds the exchanges that are equal to a later one. Results are looked at
-// only if they have the same length, arguments only if the results are equal.
+// only if they have the same length, all of them only if they begin alike, and arguments
+// only if the results are equal.
 func (d *deduplicator) repeats() {
-	runs(d.likely, likeness.compare, likeness.equal, func(sized []likeness) {
-		for i := range sized {
-			sized[i].hash = maphash.Bytes(seed, d.result(sized[i].exchange))
+	const beginning = 64
+	alike := func(group []likeness, hash func(exchange int) uint64, yield func([]likeness)) {
+		for i := range group {
+			group[i].hash = hash(group[i].exchange)
 		}
-		runs(sized, likeness.compare, likeness.equal, func(answered []likeness) {
-			for i := range answered {
-				answered[i].hash = argsHash(d.arguments(d.t.Exchanges()[answered[i].exchange].Call))
-			}
-			runs(answered, likeness.compare, likeness.equal, d.sameArguments)
+		runs(group, likeness.compare, likeness.equal, yield)
+	}
+	runs(d.likely, likeness.compare, likeness.equal, func(sized []likeness) {
+		alike(sized, func(i int) uint64 { r := d.result(i); return maphash.Bytes(seed, r[:min(len(r), beginning)]) }, func(begun []likeness) {
+			alike(begun, func(i int) uint64 { return maphash.Bytes(seed, d.result(i)) }, func(answered []likeness) {
+				alike(answered, func(i int) uint64 { return argsHash(d.arguments(d.t.Exchanges()[i].Call)) }, d.sameArguments)
+			})
 		})
 	})
 }

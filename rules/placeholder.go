@@ -3,13 +3,12 @@ package rules
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -162,7 +161,7 @@ func (v *ballots) placeholder(what string, x *transcript.Exchange, w *victim, si
 	if what == "result" && (w.use.kind == KindRead || w.use.kind == KindSearch) {
 		again = " Call the tool again if it is needed."
 	}
-	return fmt.Sprintf("%s%s of %s (%d bytes)%s cleared by %s: %s.%s]", mark, what, name, size, callName(", call ", x.CallID), v.rule, w.why, again)
+	return mark + what + " of " + name + " (" + strconv.Itoa(size) + " bytes)" + callName(", call ", x.CallID) + " cleared by " + v.rule + ": " + w.why + "." + again + "]"
 }
 
 // callName names a call where it has an id.
@@ -290,21 +289,3 @@ func onlyText(raw []byte) []byte {
 
 // besideText is what may stand beside a text.
 var besideText = []string{"type", "cache_control", "annotations"}
-
-// decodedLen is how long the text of a JSON string is, given without its quotes, and
-// whether ASCII characters are spelled as numbers in it.
-func decodedLen(raw []byte) (n int, odd bool) {
-	for {
-		i := bytes.IndexByte(raw, '\\')
-		if i < 0 {
-			return n + len(raw), odd
-		}
-		n, raw = n+i, raw[i:]
-		r, size := jsonspan.Unescape(raw)
-		if size == 0 { // kept as it stands
-			n, raw = n+min(2, len(raw)), raw[min(2, len(raw)):]
-			continue
-		}
-		n, raw, odd = n+utf8.RuneLen(r), raw[size:], odd || size > 2 && r < utf8.RuneSelf
-	}
-}

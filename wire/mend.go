@@ -186,6 +186,7 @@ type mender struct {
 	strict  bool            // the result is to be valid everywhere
 	ids     map[string]bool // ids in use, when one has to be made
 	moved   map[int]bool    // turns of calls that got a result back in this round
+	paths   Paths
 	lookups
 }
 
@@ -205,7 +206,7 @@ func (m *mender) log(f *Finding, action string, block transcript.BlockID, messag
 	if action == "insert" {
 		c.born = birth{len(m.steps), m.made}
 	}
-	paths := m.pathsIn(m.before, at)
+	paths := m.paths.in(m.Request, m.before, at)
 	if len(paths) == 0 {
 		_, made := m.trace(m.before, at, nil)
 		c.own = len(made) > 0

@@ -160,16 +160,22 @@ func (r *Request) Model() string { return r.head.model }
 
 // Path returns the path of a block in the form that findings use.
 func (r *Request) Path(b transcript.BlockID) string {
-	blk := r.t.Block(b)
-	return r.where[b].path(r.MessagePath(blk.Message))
+	w := r.where[b]
+	return r.pathOf(origin{r.t.Blocks()[b].Message, w.in, int(w.index)})
 }
 
 // MessagePath returns the path of a message.
 func (r *Request) MessagePath(i int) string {
+	var short [64]byte
+	return string(r.appendMessagePath(short[:0], i))
+}
+
+func (r *Request) appendMessagePath(to []byte, i int) []byte {
+	to = append(to, r.g.list...)
 	if k := r.head.listKind; k != jsonspan.Array && k != jsonspan.Invalid { // it stands in the place of the list
-		return r.g.list
+		return to
 	}
-	return r.g.list + "." + strconv.Itoa(i)
+	return strconv.AppendInt(append(to, '.'), int64(i), 10)
 }
 
 // head is what stands beside the list of messages.
@@ -234,28 +240,18 @@ func (c container) member() string {
 	return "content"
 }
 
-func (p place) path(message string) string {
+// appendTo appends the path of a block to that of its message.
+func (p place) appendTo(message []byte) []byte {
 	switch p.in {
-	case inContent:
-		return numbered(message, ".content.", p.index)
+	case inMessage:
+		return message
 	case inString:
-		return message + ".content"
-	case inParts:
-		return numbered(message, ".parts.", p.index)
-	case inCalls:
-		return numbered(message, ".tool_calls.", p.index)
-	case inFunction:
-		return message + ".function_call"
-	case inReasoning, inThought:
-		return message + "." + p.member()
+		return append(message, ".content"...)
+	case inFunction, inReasoning, inThought:
+		return append(append(message, '.'), p.member()...)
 	}
-	return message
-}
-
-// numbered is the path of an element of a list.
-func numbered(to, list string, i int32) string {
-	var room [64]byte
-	return string(strconv.AppendInt(append(append(room[:0], to...), list...), int64(i), 10))
+	message = append(append(append(message, '.'), p.in.member()...), '.')
+	return strconv.AppendInt(message, int64(p.index), 10)
 }
 
 // A frame is where the lists of a message lie, brackets or quotes included; an

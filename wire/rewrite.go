@@ -32,10 +32,11 @@ func (r *Request) PathIn(before *Request, b transcript.BlockID) string {
 	return r.pathIn(before, origin{blk.Message, w.in, int(w.index)})
 }
 
-// PathsIn is PathIn for a block that several have been joined to: the paths of all.
-func (r *Request) PathsIn(before *Request, b transcript.BlockID) []string {
-	blk, w := r.t.Block(b), r.where[b]
-	return r.pathsIn(before, origin{blk.Message, w.in, int(w.index)})
+// PathsIn is PathIn for a block that several have been joined to: the paths of all. The
+// slice is good until room is used again.
+func (r *Request) PathsIn(before *Request, b transcript.BlockID, room *Paths) []string {
+	w := r.where[b]
+	return room.in(r, before, origin{r.t.Blocks()[b].Message, w.in, int(w.index)})
 }
 
 // MessagePathIn is PathIn for a message.

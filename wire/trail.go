@@ -255,20 +255,41 @@ func (r *Request) trace(before *Request, at origin, room []origin) (from []origi
 	return from, made
 }
 
-// pathsIn are the paths in an earlier state of all that a place was made of; none if it is
-// new.
-func (r *Request) pathsIn(before *Request, at origin) []string {
-	var all []string
+// Paths writes paths, many of them into one piece of memory. The zero value is ready. It is
+// for one goroutine.
+type Paths struct {
+	all  []string
+	room strings.Builder
+}
+
+// in returns the paths in an earlier state of all that a place of a request was made of;
+// none if it is new. The slice is good until the next call.
+func (p *Paths) in(r, before *Request, at origin) []string {
+	p.all = p.all[:0]
 	var room [4]origin
 	from, _ := r.trace(before, at, room[:])
 	for _, o := range from {
-		all = append(all, before.pathOf(o))
+		var short [128]byte
+		path := before.appendPath(short[:0], o)
+		if p.room.Cap()-p.room.Len() < len(path) {
+			grown := min(2*p.room.Cap(), 4<<10) // a few paths need little
+			p.room = strings.Builder{}
+			p.room.Grow(max(grown, 64, len(path)))
+		}
+		start := p.room.Len()
+		p.room.Write(path)
+		p.all = append(p.all, p.room.String()[start:])
 	}
-	return all
+	return p.all
 }
 
 func (r *Request) pathOf(o origin) string {
-	return place{o.in, int32(o.index)}.path(r.MessagePath(o.message))
+	var short [128]byte
+	return string(r.appendPath(short[:0], o))
+}
+
+func (r *Request) appendPath(to []byte, o origin) []byte {
+	return place{o.in, int32(o.index)}.appendTo(r.appendMessagePath(to, o.message))
 }
 
 // pathAt translates the path of something inside message i, at an offset, to what it was
