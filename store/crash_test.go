@@ -23,8 +23,8 @@ import (
 )
 
 // child is what a process does that is killed: four writers append whole and open
-// exchanges to three sessions, a fifth compacts and reverts. Each append that was
-// acknowledged is printed.
+// exchanges, and single messages, to three sessions, a fifth compacts and reverts. Each
+// append that was acknowledged is printed.
 func child(args []string) {
 	ctx := context.Background()
 	if args[0] == "work" {
@@ -69,7 +69,11 @@ func child(args []string) {
 				session := fmt.Sprintf("%s.%d", batch, r.IntN(3))
 				id := fmt.Sprintf("%s-%d-%d", run, w, i)
 				list := []store.Entry{store.Message(id+"u", user("go "+id)), store.Message(id+"c", call(id))}
-				if r.IntN(4) > 0 {
+				switch r.IntN(8) {
+				case 0, 1: // the exchange stays open
+				case 2, 3, 4: // entries that come alone go together with those to other sessions
+					list = list[:1]
+				default:
 					list = append(list, store.Message(id+"r", result(id, strings.Repeat("out ", r.IntN(300)))))
 				}
 				if _, err := st.Append(ctx, store.ID(session), store.Anywhere, list...); err != nil {

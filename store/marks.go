@@ -63,14 +63,16 @@ func markAnswer(to place) int64 { return 1<<61 | to.seq<<32 | int64(to.no) }
 
 // A trace is the marks of an entry.
 type trace struct {
-	seq   int64
-	id    string
-	marks []int64 // each once
+	seq int64
+	id  string
+	// idMark is that of the id, which is among the marks.
+	idMark int64
+	marks  []int64 // each once
 }
 
 func traceOf(e *Entry, flags int) trace {
-	t := trace{seq: e.Seq, id: e.ID, marks: make([]int64, 0, 3)}
-	t.marks = append(t.marks, markID(e.ID))
+	t := trace{seq: e.Seq, id: e.ID, idMark: markID(e.ID), marks: make([]int64, 0, 3)}
+	t.marks = append(t.marks, t.idMark)
 	for _, f := range []struct{ flag, mark int64 }{{flagBegins, markTurn}, {flagSystem, markSystem}, {flagStands, markStands}} {
 		if int64(flags)&f.flag != 0 {
 			t.marks = append(t.marks, f.mark)

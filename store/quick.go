@@ -170,7 +170,7 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 			return done, nil, nil // it was written before, or stands twice in these
 		}
 		tail = append(tail, tr)
-		q.rows, q.marks = append(q.rows, r), append(q.marks, markID(r.ID))
+		q.rows, q.marks = append(q.rows, r), append(q.marks, tr.idMark)
 	}
 	if len(y.tail) >= maxTail {
 		q.settle, tail = sorted(y.tail), slices.Grow(slices.Clone(tail[len(y.tail):]), maxTail)

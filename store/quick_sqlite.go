@@ -121,6 +121,12 @@ func (s *sqliteQuick) run(ctx context.Context, stmt int, args ...driver.Value) (
 }
 
 func (s *sqliteQuick) write(ctx context.Context, all []*member) (err error) {
+	if m := all[0]; len(all) == 1 && len(m.q.rows) == 1 && len(m.q.settle) == 0 {
+		// One statement is a transaction by itself, and takes its lock when it begins.
+		err = s.append(ctx, m)
+		m.ok = err == nil
+		return err
+	}
 	if _, err := s.run(ctx, stmtBegin); err != nil {
 		return err
 	}

@@ -76,6 +76,7 @@ func BenchmarkAppend(b *testing.B) {
 				var ours, theirs []time.Duration
 				each := make([][2][]time.Duration, writers) // by writer: of appends, of inserts
 				var ourTime, theirTime time.Duration        // of the processors
+				var ourBytes, theirBytes int64              // that were written
 				keys, talks := make([]store.Key, writers), make([]*talk, writers)
 				for w := range writers {
 					keys[w] = create(b, st, store.NewID())
@@ -88,7 +89,7 @@ func BenchmarkAppend(b *testing.B) {
 							lists[w] = append(lists[w], talks[w].next())
 						}
 					}
-					start := processors(b)
+					start, first := processors(b), bytesWritten(b, st)
 					a := together(writers, func(w int) {
 						for i, raw := range lists[w] {
 							i += round * len(lists[w])
@@ -99,7 +100,7 @@ func BenchmarkAppend(b *testing.B) {
 							each[w][0] = append(each[w][0], time.Since(begin))
 						}
 					})
-					middle := processors(b)
+					middle, second := processors(b), bytesWritten(b, st)
 					c := together(writers, func(w int) {
 						for _, raw := range lists[w] {
 							begin := time.Now()
@@ -111,6 +112,7 @@ func BenchmarkAppend(b *testing.B) {
 					})
 					ours, theirs = append(ours, a), append(theirs, c)
 					ourTime, theirTime = ourTime+middle-start, theirTime+processors(b)-middle
+					ourBytes, theirBytes = ourBytes+second-first, theirBytes+bytesWritten(b, st)-second
 				}
 				// The rest of the machine can only take time away: the fastest tenth of all appends is
 				// nearest to what they would take alone.
@@ -132,10 +134,25 @@ func BenchmarkAppend(b *testing.B) {
 				b.ReportMetric(100*fast[1].Seconds()/fast[0].Seconds(), "%-of-insert-undisturbed")
 				b.ReportMetric(float64(ourTime.Microseconds())/(rounds*perRound), "cpu-µs/append")
 				b.ReportMetric(float64(theirTime.Microseconds())/(rounds*perRound), "cpu-µs/insert")
+				b.ReportMetric(float64(ourBytes)/(rounds*perRound), "B-written/append")
+				b.ReportMetric(float64(theirBytes)/(rounds*perRound), "B-written/insert")
 				b.ReportMetric(0, "ns/op")
 			})
 		}
 	})
+}
+
+// bytesWritten is how much was written so far: to the log of a server, or by this process
+// to its files.
+func bytesWritten(b *testing.B, st *store.Store) int64 {
+	if st.Engine() == "postgres" {
+		return int64(st.Count(`SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint`))
+	}
+	text, _ := os.ReadFile("/proc/self/io")
+	_, text, _ = bytes.Cut(text, []byte("wchar: "))
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	n, _ := strconv.ParseInt(string(line), 10, 64)
+	return n
 }
 
 // processors is the processor time that this process and all that it has started have had,
