@@ -12,7 +12,7 @@ import (
 var anthropicGrammar = grammar{
 	name: "anthropic", contextEdits: true, list: "messages", blocks: inContent, nested: true, marksFailure: true, cacheMark: "cache_control", assistant: "assistant",
 	apart: true, joins: [transcript.Tool + 1]bool{transcript.System: true, transcript.User: true, transcript.Assistant: true, transcript.Tool: true},
-	roles:   map[string]transcript.Role{"user": transcript.User, "assistant": transcript.Assistant, "system": transcript.System},
+	roles:   []namedRole{{"user", transcript.User}, {"assistant", transcript.Assistant}, {"system", transcript.System}},
 	idLimit: 64, nameLimit: 200,
 	endpoints: []endpoint{
 		{end: "/messages", without: "/threads/"}, // OpenAI's threads have messages too

@@ -9,7 +9,7 @@ import (
 var bedrockGrammar = grammar{
 	name: "bedrock", list: "messages", blocks: inContent, nested: true, modelInURL: true, addsTools: true, marksFailure: true, assistant: "assistant",
 	apart: true, joins: [transcript.Tool + 1]bool{transcript.System: true, transcript.User: true, transcript.Assistant: true, transcript.Tool: true},
-	roles:   map[string]transcript.Role{"user": transcript.User, "assistant": transcript.Assistant, "system": transcript.System},
+	roles:   []namedRole{{"user", transcript.User}, {"assistant", transcript.Assistant}, {"system", transcript.System}},
 	idLimit: 64, nameLimit: 64,
 	endpoints: []endpoint{{end: "/converse"}, {end: "/converse-stream"}},
 	tells: tells{

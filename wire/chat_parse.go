@@ -11,9 +11,9 @@ import (
 var chatGrammar = grammar{
 	name: "openai-chat", list: "messages", blocks: inContent, nullContent: true, resultMember: "tool_call_id", assistant: "assistant",
 	apart: true, joins: [transcript.Tool + 1]bool{transcript.Tool: true},
-	roles: map[string]transcript.Role{
-		"user": transcript.User, "assistant": transcript.Assistant, "system": transcript.System, "developer": transcript.System,
-		"tool": transcript.Tool, "function": transcript.Tool,
+	roles: []namedRole{
+		{"user", transcript.User}, {"assistant", transcript.Assistant}, {"system", transcript.System}, {"developer", transcript.System},
+		{"tool", transcript.Tool}, {"function", transcript.Tool},
 	},
 	idLimit: 40, nameLimit: 64,
 	endpoints: []endpoint{
@@ -50,7 +50,7 @@ func (chat) element(p *parser) {
 	p.startMessage(transcript.Unknown, start, 0)
 	i := len(p.messages) - 1
 	var f chatFields
-	for k := range p.members {
+	for k, ok := p.nextKey(p.beginChat(&f)); ok; k, ok = p.key() {
 		switch string(k) {
 		case "role":
 			f.role = p.value()
@@ -323,17 +323,19 @@ func (p *parser) chatCall(j int) {
 	if p.stray(w) {
 		return
 	}
-	var id, typ, name, args field
-	for k := range p.members {
-		switch string(k) {
-		case "id":
-			id = p.value()
-		case "type":
-			typ = p.value()
-		case "function", "custom":
-			name, args = p.chatFunction()
-		default:
-			p.Skip()
+	id, typ, name, args, ok := p.usualCall()
+	if !ok {
+		for k := range p.members {
+			switch string(k) {
+			case "id":
+				id = p.value()
+			case "type":
+				typ = p.value()
+			case "function", "custom":
+				name, args = p.chatFunction()
+			default:
+				p.Skip()
+			}
 		}
 	}
 	span := tspan(p.since(at))

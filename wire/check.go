@@ -67,9 +67,14 @@ func (r *Request) Check(o CheckOptions) []Finding {
 
 // run raises every fault.
 func (c *checker) run() {
-	for _, n := range c.notes {
-		if !judged[n.fault] {
-			c.reportNote(n)
+	var idle [faults]bool // those of which it is known that nobody asks
+	for i := range c.notes {
+		n := &c.notes[i]
+		if judged[n.fault] || idle[n.fault] {
+			continue
+		}
+		if idle[n.fault] = !c.wants(n.fault); !idle[n.fault] {
+			c.reportNote(*n)
 		}
 	}
 	c.flawFindings()

@@ -56,11 +56,12 @@ func (r *Request) whose(typ []byte) string {
 // takes most of the blocks.
 func (r *Request) foreign() *ForeignError {
 	unknown, sample := 0, []byte(nil)
-	for _, blk := range r.t.Blocks() {
-		if blk.Kind != transcript.Other {
+	blocks := r.t.Blocks()
+	for i := range blocks { // they are large, and of this kind hardly ever
+		if blocks[i].Kind != transcript.Other {
 			continue
 		}
-		typ := r.typeOf(blk.Span)
+		typ := r.typeOf(blocks[i].Span)
 		if whose := r.whose(typ); whose != "" {
 			return &ForeignError{whose, fmt.Sprintf("blocks of type %q", typ)}
 		}
@@ -68,7 +69,7 @@ func (r *Request) foreign() *ForeignError {
 			unknown, sample = unknown+1, typ
 		}
 	}
-	if unknown > 1 && 2*unknown > len(r.t.Blocks()) {
+	if unknown > 1 && 2*unknown > len(blocks) {
 		return &ForeignError{"a format that is not known", fmt.Sprintf("most blocks are of types such as %q", sample)}
 	}
 	// Whoever keeps elements of his own keeps all of them so: the first ones tell.

@@ -9,7 +9,7 @@ import (
 var geminiGrammar = grammar{
 	name: "gemini", list: "contents", blocks: inParts, nested: true, modelInURL: true, countsCalls: true, namesResults: true, partsMessages: true, assistant: "model",
 	apart: true, joins: [transcript.Tool + 1]bool{transcript.System: true, transcript.User: true, transcript.Assistant: true, transcript.Tool: true},
-	roles:   map[string]transcript.Role{"user": transcript.User, "model": transcript.Assistant, "function": transcript.User},
+	roles:   []namedRole{{"user", transcript.User}, {"model", transcript.Assistant}, {"function", transcript.User}},
 	idLimit: 64, nameLimit: 64,
 	endpoints: []endpoint{{end: ":generateContent"}, {end: ":streamGenerateContent"}},
 	tells: tells{

@@ -12,7 +12,7 @@ import (
 type grammar struct {
 	name  string // as people write it
 	list  string // the member of a body that holds the history
-	roles map[string]transcript.Role
+	roles []namedRole
 	// assistant is the assistant's role as it is written.
 	assistant string
 	// blocks is the list of a message that its blocks stand in.
@@ -73,7 +73,20 @@ type grammar struct {
 }
 
 // role returns the role of that name, or Unknown.
-func (g *grammar) role(name string) transcript.Role { return g.roles[name] }
+func (g *grammar) role(name string) transcript.Role {
+	for i := range g.roles { // they are few
+		if g.roles[i].name == name {
+			return g.roles[i].role
+		}
+	}
+	return transcript.Unknown
+}
+
+// A namedRole is what a dialect calls a role.
+type namedRole struct {
+	name string
+	role transcript.Role
+}
 
 // text writes a block of text as the role would say it.
 func (g *grammar) text(role transcript.Role, text string) []byte {

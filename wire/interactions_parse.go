@@ -13,7 +13,7 @@ var interactionsGrammar = grammar{
 	name: "gemini-interactions", list: "input", blocks: inContent, flat: true, typed: true, stringList: true, objectList: true,
 	marksFailure: true, namesResults: true, assistant: "model",
 	joins:   [transcript.Tool + 1]bool{transcript.Assistant: true, transcript.Tool: true},
-	roles:   map[string]transcript.Role{"user": transcript.User, "model": transcript.Assistant},
+	roles:   []namedRole{{"user", transcript.User}, {"model", transcript.Assistant}},
 	idLimit: 64, nameLimit: 64,
 	remote:    []string{"continuation_token"},
 	endpoints: []endpoint{{end: "/interactions"}},
@@ -89,7 +89,7 @@ func (interactions) element(p *parser) {
 			f.content = p.stepContent()
 			continue
 		}
-		p.stepField(string(k), &f)
+		p.stepField(k, &f)
 	}
 	span := p.since(start)
 	switch t := p.symbol(f.typ); {
@@ -106,11 +106,12 @@ func (interactions) element(p *parser) {
 }
 
 // stepField reads one member of a step or of a part.
-func (p *parser) stepField(name string, f *stepFields) {
-	if p.itemHead(name, &f.itemHead) {
+func (p *parser) stepField(name []byte, f *stepFields) {
+	if slot := f.itemHead.slot(name); slot != nil {
+		*slot = p.value()
 		return
 	}
-	switch name {
+	switch string(name) {
 	case "arguments":
 		f.args = p.value()
 	case "is_error":
@@ -165,7 +166,7 @@ func (p *parser) stepPart(w place) {
 	}
 	var f stepFields
 	for k := range p.members {
-		p.stepField(string(k), &f)
+		p.stepField(k, &f)
 	}
 	p.stepBlock(p.since(at), p.symbol(f.typ), &f, w)
 }

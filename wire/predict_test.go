@@ -49,6 +49,7 @@ func TestPredicted(t *testing.T) {
 		`{"role":"user","content":`, `{"role":"assistant","content":`, `{"role":"tool","tool_call_id":`, `{"type":"tool_result","tool_use_id":`, `,"content":`, `{"type":"text","text":`,
 		`{"type":"tool_use","id":`, `,"name":`, `,"input":`, `{"type":"function_call","call_id":`, `{"type":"function_call_output","call_id":`, `,"output":`, `,"arguments":`, `,"tool_calls":[`,
 		`{"id":`, `,"type":"function","function":{"name":`, `"x"`, `"a b"`, `""`, `" "`, `"srvtoolu_1"`, `{"a":1,"b":"y"}`, `{"a":1,"a":2}`, `"a\nb"`, `"\ud800"`, `{}`, `{"a":1}`, `[`, `]`, `}`, `}]}`, `},`, `,`, ` `, `null`, `7`, `,"type":"text"`, `,"is_error":true`, `,"content":"again"`, `,"id":"other"`, "\"\x01\"",
+		`{"type":"message","role":"assistant","content":`, `{"type":"output_text","text":`, `,"tool_call_id":"t"`, `,"role":"user"`, `,"tool_calls":"x"`, `,"function_call":"x"`, `,"tools":"x"`,
 	}
 	for shape, d := range dialects {
 		body := benchdata.Dense(shape, 30_000)
@@ -69,6 +70,33 @@ func TestPredicted(t *testing.T) {
 			}
 			samePredicted(t, []byte(text+"]}"), d)
 		}
+	}
+}
+
+// TestNearlyUsual: messages that begin like those that are predicted, or differ a little.
+func TestNearlyUsual(t *testing.T) {
+	chat := []string{
+		`{"role":"assistant","content":"x","tool_calls":[{"id":"c1","type":"function","function":{"name":"Read","arguments":"{}"}}]}`,
+		`{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"Read","arguments":"{}"}},{"id":"c2","type":"custom","custom":{"name":"a","input":"b"}},7]}`,
+		`{"role":"assistant","content":null,"tool_calls":[],"content":"again"}`, `{"role":"assistant","content":"x","tool_calls":[{"id":"c1","type":"function","function":{"name":"Read","arguments":"{}"}}],"tool_calls":[]}`,
+		`{"role":"assistant","content":"x","tool_calls":null,"role":"user"}`, `{"role":"assistant","content":"x","tool_calls":"y"}`, `{"role":"assistant","content":nul,"tool_calls":[]}`,
+		`{"role":"assistant","content":"x","tool_calls":[{"id":"c1","type":"function","function":{"name":"Read","arguments":"{}"},"id":"c2"}],"refusal":"no"}`,
+		`{"role":"tool","tool_call_id":"c1","content":"out"}`, `{"content":"out","tool_call_id":"c1","role":"tool"}`, `{"role":"tool","tool_call_id":"c1","content":"out","content":"again"}`, `{"role":"tool","tool_call_id":"c1","content":"out","name":"Read"}`,
+		`{"role":"user","content":"q","tool_calls":"y"}`, `{"role":"user","content":"q","function_call":"f"}`, `{"role":"user","content":"q","reasoning_content":"r"}`, `{"role":"user","content":"q","prefix":"p"}`, `{"role":"user","content":" "}`, `{"role":"user","c\u006fntent":"q"}`,
+		`{"role":"user","content":"a","b":"b","c":"c","d":"d","e":"e"}`, `{"role":"user","content":[{"type":"text","text":"a"},{"text":"b","type":"text"},{"type":"text","text":"c","text":"d"},{"type":"refusal","refusal":"no"}]}`, `{}`, `{"role":"user"}`,
+	}
+	responses := []string{
+		`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"x"}]}`, `{"type":"message","role":"user","content":"x"}`, `{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}],"id":"msg_1"}`,
+		`{"type":"message","role":"assistant","content":[{"type":"input_text","text":"x"}],"content":"again"}`, `{"type":"message","role":"assistant","content":"x","type":"reasoning"}`, `{"type":"message","role":"user","content":null}`,
+		`{"type":"function_call","call_id":"c1","name":"Read","arguments":"{}"}`, `{"arguments":"{}","name":"Read","call_id":"c1","type":"function_call","id":"fc_1","status":"completed"}`, `{"type":"function_call","call_id":"c1","call_id":"c2","name":"Read","arguments":"{}"}`,
+		`{"type":"function_call_output","call_id":"c1","output":"out"}`, `{"type":"function_call_output","call_id":"c1","output":["out"]}`, `{"role":"user","content":""}`, `{"role":"user","content":"x","tools":"y"}`, `{"type":"tool_search_output","tools":"y","call_id":"c3"}`,
+	}
+	for d, all := range map[Dialect][]string{OpenAIChat: chat, OpenAIResponses: responses} {
+		for _, e := range all {
+			samePredicted(t, []byte(`{"pad":"x","`+grammars[d].list+`":[`+e+","+e+"]}"), d)
+			samePredicted(t, []byte(`{"pad":"x","`+grammars[d].list+`":[`+e[:len(e)-1]+"]}"), d)
+		}
+		samePredicted(t, []byte(`{"pad":"x","`+grammars[d].list+`":[`+strings.Join(all, ",")+"]}"), d)
 	}
 }
 

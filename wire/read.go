@@ -114,14 +114,26 @@ func (p *parser) typedPart(w place) (t string, text field, b transcript.Block, o
 		return "", text, b, false
 	}
 	var typ field
-	for k := range p.members {
-		switch string(k) {
+	var room [4]jsonspan.Pair
+	pairs := p.Strings(room[:])
+	for _, m := range pairs {
+		switch string(p.bytes(m.Key)) {
 		case "type":
-			typ = p.value()
+			typ = str(m.Value)
 		case "text", "refusal":
-			text = p.value()
-		default:
-			p.Skip()
+			text = str(m.Value)
+		}
+	}
+	if len(pairs) == 0 {
+		for k := range p.members {
+			switch string(k) {
+			case "type":
+				typ = p.value()
+			case "text", "refusal":
+				text = p.value()
+			default:
+				p.Skip()
+			}
 		}
 	}
 	span := tspan(p.since(at))
@@ -152,21 +164,19 @@ func (p *parser) closeList(i int, content field, name string) {
 // itemHead are the members that items of Responses and steps of Interactions share.
 type itemHead struct{ typ, role, id, callID, name field }
 
-// itemHead reads one of them, or returns false.
-func (p *parser) itemHead(name string, f *itemHead) bool {
-	switch name {
+// slot is where the value of one of them is kept; nil for any other.
+func (f *itemHead) slot(name []byte) *field {
+	switch string(name) {
 	case "type":
-		f.typ = p.value()
+		return &f.typ
 	case "role":
-		f.role = p.value()
+		return &f.role
 	case "id":
-		f.id = p.value()
+		return &f.id
 	case "call_id":
-		f.callID = p.value()
+		return &f.callID
 	case "name":
-		f.name = p.value()
-	default:
-		return false
+		return &f.name
 	}
-	return true
+	return nil
 }

@@ -12,7 +12,7 @@ import (
 var responsesGrammar = grammar{
 	name: "openai-responses", list: "input", blocks: inContent, flat: true, discipline: transcript.Anywhere, stringList: true, assistant: "assistant",
 	apart: true, joins: [transcript.Tool + 1]bool{transcript.Assistant: true, transcript.Tool: true},
-	roles:   map[string]transcript.Role{"user": transcript.User, "assistant": transcript.Assistant, "system": transcript.System, "developer": transcript.System},
+	roles:   []namedRole{{"user", transcript.User}, {"assistant", transcript.Assistant}, {"system", transcript.System}, {"developer", transcript.System}},
 	idLimit: 64, nameLimit: 64,
 	remote:    []string{"previous_response_id", "conversation", "prompt"},
 	endpoints: []endpoint{{end: "/responses"}},
@@ -49,7 +49,6 @@ type itemType struct {
 }
 
 var itemTypes = map[string]itemType{
-	"function_call":           {transcript.Call, functionFamily, "fc_"},
 	"local_shell_call":        {transcript.Call, localShellFamily, ""},
 	"tool_search_call":        {transcript.Call, toolSearchFamily, ""},
 	"custom_tool_call":        {transcript.Call, customFamily, "ctc_"},
@@ -58,7 +57,6 @@ var itemTypes = map[string]itemType{
 	"computer_call":           {transcript.Call, computerFamily, ""},
 	"program":                 {transcript.Call, programFamily, ""},
 	"mcp_approval_request":    {transcript.Call, approvalFamily, ""},
-	"function_call_output":    {transcript.Result, functionFamily, ""},
 	"local_shell_call_output": {transcript.Result, localShellFamily, ""},
 	"tool_search_output":      {transcript.Result, toolSearchFamily, ""},
 	"custom_tool_call_output": {transcript.Result, customFamily, ""},
@@ -71,6 +69,17 @@ var itemTypes = map[string]itemType{
 	"web_search_call":         {transcript.Other, 0, "ws_"},
 	"compaction":              {transcript.Compaction, 0, ""},
 	"compaction_summary":      {transcript.Compaction, 0, ""},
+}
+
+// itemTypeOf looks a type up: nearly all items are of two.
+func itemTypeOf(t string) itemType {
+	switch t {
+	case "function_call":
+		return itemType{transcript.Call, functionFamily, "fc_"}
+	case "function_call_output":
+		return itemType{transcript.Result, functionFamily, ""}
+	}
+	return itemTypes[t]
 }
 
 // itemFields are the members of an item that rules look at.
@@ -87,10 +96,8 @@ func (responses) element(p *parser) {
 	p.startMessage(transcript.Assistant, start, 0)
 	i := len(p.messages) - 1
 	var f itemFields
-	for k := range p.members {
-		if !p.responsesField(string(k), &f, i) {
-			p.Skip()
-		}
+	for k, ok := p.nextKey(p.beginItem(&f)); ok; k, ok = p.key() {
+		p.responsesField(k, &f, i)
 	}
 	span := p.since(start)
 	t := p.symbol(f.typ)
@@ -101,37 +108,48 @@ func (responses) element(p *parser) {
 	p.closeItem(i, span, t, &f)
 }
 
-// responsesField reads one member, or returns false if nobody asks for it.
-func (p *parser) responsesField(name string, f *itemFields, i int) bool {
-	if p.itemHead(name, &f.itemHead) {
-		return true
+// slot is where the value of a member is kept that is not looked into; nil if it is not one
+// of these.
+func (f *itemFields) slot(name []byte) *field {
+	if slot := f.itemHead.slot(name); slot != nil {
+		return slot
 	}
-	switch name {
+	switch string(name) {
 	case "approval_request_id":
-		f.approval = p.value()
+		return &f.approval
 	case "arguments", "input", "code":
-		f.args = p.value()
+		return &f.args
 	case "output":
-		f.output = p.value()
+		return &f.output
 	case "summary":
-		f.summary = p.value()
+		return &f.summary
 	case "encrypted_content":
-		f.encrypted = p.value()
+		return &f.encrypted
 	case "execution":
-		f.execution = p.value()
+		return &f.execution
+	case "pending_safety_checks":
+		return &f.checks
+	case "acknowledged_safety_checks":
+		return &f.acknowledged
+	}
+	return nil
+}
+
+// responsesField reads one member.
+func (p *parser) responsesField(name []byte, f *itemFields, i int) {
+	if slot := f.slot(name); slot != nil {
+		*slot = p.value()
+		return
+	}
+	switch string(name) {
 	case "tools":
 		f.tools = p.toolNames()
-	case "pending_safety_checks":
-		f.checks = p.value()
-	case "acknowledged_safety_checks":
-		f.acknowledged = p.value()
 	case "content":
 		p.dropBlocks(i)
 		f.content, f.plain = p.responsesContent()
 	default:
-		return false
+		p.Skip()
 	}
-	return true
 }
 
 // responsesContent reads content: a string or a list of parts.
@@ -202,7 +220,7 @@ func (p *parser) closeResponsesMessage(i int, span jsonspan.Span, f *itemFields)
 // closeItem files an item that is no message; the item is the block.
 func (p *parser) closeItem(i int, span jsonspan.Span, t string, f *itemFields) {
 	p.dropBlocks(i)
-	kind := itemTypes[t]
+	kind := itemTypeOf(t)
 	b := transcript.Block{Kind: kind.kind, Family: kind.family, Span: tspan(span), Body: tspan(span), CallID: p.text(f.callID), Tool: p.text(f.name)}
 	if b.Kind == transcript.Call && b.Tool == "" {
 		b.Tool = strings.TrimSuffix(t, "_call") // shells and the like have no name

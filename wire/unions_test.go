@@ -85,5 +85,5 @@ func knows(t *testing.T, d Dialect, place, typ string) bool {
 			return true
 		}
 	}
-	return place == "item" && (typ == "user_input" || typ == "model_output" || typ == "message" || strings.HasSuffix(typ, "_call") && itemTypes[typ].prefix != "")
+	return place == "item" && (typ == "user_input" || typ == "model_output" || typ == "message" || strings.HasSuffix(typ, "_call") && itemTypeOf(typ).prefix != "")
 }

@@ -88,6 +88,48 @@ func (s *Scanner) Resume(keys ...Span) {
 	}
 }
 
+// A Pair is a key and its value, a string; both without their quotes.
+type Pair struct{ Key, Value Span }
+
+// Strings reads an object of a few strings without a space between them, all of whose keys
+// differ at a glance, into pairs, and returns those that it has. If these are none, it has
+// read nothing.
+func (s *Scanner) Strings(pairs []Pair) []Pair {
+	x, data, i := s.ahead, s.data, s.pos
+	if x == nil || len(x.lone) > 0 || s.depth >= MaxDepth || i >= len(data) || data[i] != '{' {
+		return nil
+	}
+	next, base, kinds := x.next, uint32(x.base), uint64(0)
+	for n := range pairs {
+		if next+3 >= x.n {
+			return nil
+		}
+		at := (*[4]uint32)(x.at[next:])
+		key := Span{x.base + int(at[0]-base) + 1, x.base + int(at[1]-base)}
+		value := Span{x.base + int(at[2]-base) + 1, x.base + int(at[3]-base)}
+		if key.Start != i+2 || value.Start != key.End+3 || data[key.End+1] != ':' || value.End+1 >= len(data) {
+			return nil
+		}
+		kind := kindOfKey(data[key.Start:key.End])
+		if kinds&kind != 0 || s.escapedKey(key) {
+			return nil
+		}
+		kinds |= kind
+		pairs[n] = Pair{key, value}
+		next += 4
+		i = value.End + 1
+		switch data[i] {
+		case ',':
+		case '}':
+			x.next, s.pos, s.fresh = next, i+1, false
+			return pairs[:n+1]
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
 // flat reads an object of strings and digits without a space between them, all of whose keys
 // differ at a glance: the arguments of most calls. If it reports false, it has read nothing.
 func (s *Scanner) flat() bool {
