@@ -162,11 +162,7 @@ func (p *pairer) result(b BlockID) {
 		return
 	}
 	if x := p.asked.find(p.t, blk, true); x != NoExchange {
-		if y := p.part(blk, x); y != NoExchange {
-			p.another(y, b)
-		} else {
-			p.answer(x, b, Whole)
-		}
+		p.answer(x, b, Whole)
 	} else if x := p.asked.find(p.t, blk, false); x != NoExchange {
 		p.another(x, b)
 	} else if x := p.late.take(p.t, blk); x != NoExchange {
@@ -184,18 +180,6 @@ func (p *pairer) result(b BlockID) {
 	} else {
 		p.orphan(b, false)
 	}
-}
-
-// part returns the exchange of which blk is the next part, if x, which shares its id, is of
-// another tool.
-func (p *pairer) part(blk *Block, x ExchangeID) ExchangeID {
-	if !p.going || p.t.exchanges[x].Tool == blk.Tool {
-		return NoExchange
-	}
-	if x := p.asked.find(p.t, blk, false); x != NoExchange && p.t.exchanges[x].Tool == blk.Tool && p.goesOn(x) {
-		return x
-	}
-	return NoExchange
 }
 
 // another adds one more result to x: the next part of one that goes on, or a duplicate.
@@ -324,21 +308,29 @@ func (c *calls) add(t *Transcript, x ExchangeID) {
 }
 
 // find returns the first exchange of blk's key and tool or, if there is none, of its key;
-// if unanswered is set, the first that has no result yet.
+// if unanswered is set, the first that has no result yet. Where a call of its tool has such an
+// answer, no other one is answered by it: with equal ids the name decides.
 func (c *calls) find(t *Transcript, blk *Block, unanswered bool) ExchangeID {
 	if blk.CallID == "" || len(c.list) == 0 {
 		return NoExchange
 	}
 	if len(c.list) >= fewCalls {
-		if x := c.findMany(t, namedKey{blk.key(), blk.Tool}, unanswered); x != NoExchange && blk.Tool != "" {
-			return x
+		if own := (namedKey{blk.key(), blk.Tool}); blk.Tool != "" && len(c.byKey[own].list) > 0 {
+			list := c.byKey[own].list
+			if x := c.findMany(t, own, unanswered); x != NoExchange || t.answeredAs(list[len(list)-1], blk.Tool) {
+				return x
+			}
 		}
 		return c.findMany(t, namedKey{blk.key(), anyTool}, unanswered)
 	}
-	best := NoExchange
+	best, own := NoExchange, false
 	for _, x := range c.list {
 		e := &t.exchanges[x]
-		if e.CallID != blk.CallID || t.blocks[e.Call].Family != blk.Family || unanswered && len(e.Results) > 0 {
+		if e.CallID != blk.CallID || t.blocks[e.Call].Family != blk.Family {
+			continue
+		}
+		own = own || blk.Tool != "" && e.Tool == blk.Tool && t.answeredAs(x, blk.Tool)
+		if unanswered && len(e.Results) > 0 {
 			continue
 		}
 		if e.Tool == blk.Tool {
@@ -348,7 +340,16 @@ func (c *calls) find(t *Transcript, blk *Block, unanswered bool) ExchangeID {
 			best = x
 		}
 	}
+	if own {
+		return NoExchange
+	}
 	return best
+}
+
+// answeredAs reports whether the first result of x names the tool.
+func (t *Transcript) answeredAs(x ExchangeID, tool string) bool {
+	r := t.exchanges[x].Results
+	return len(r) > 0 && t.blocks[r[0]].Tool == tool
 }
 
 // findMany is find with one look-up.

@@ -207,9 +207,48 @@ var foreignMembers = map[string]bool{
 	"stop_reason": true, "usage": true, "logprobs": true, "finish_reason": true,
 }
 
-// mcpFamily sets the pairs of MCP servers, which are declared elsewhere, apart
-// from those of the API's own tools.
-const mcpFamily uint8 = 1
+// The families of calls that the provider executes: a call is answered by a result of its
+// own kind ("`web_fetch` tool use … was found without a corresponding
+// `web_fetch_tool_result` block"). MCP servers are declared elsewhere. What is not listed
+// may be tomorrow's tool, and takes any result.
+const (
+	mcpFamily uint8 = iota + 1
+	webSearchFamily
+	webFetchFamily
+	codeFamily
+	toolFindFamily
+	advisorFamily
+)
+
+// hostedFamily is the family of a tool that the provider executes, by the name in a call
+// or by a result's type; 0 for one that is not known.
+func hostedFamily(name string) uint8 {
+	switch name {
+	case "web_search":
+		return webSearchFamily
+	case "web_fetch":
+		return webFetchFamily
+	case "code_execution", "bash_code_execution", "text_editor_code_execution":
+		return codeFamily
+	case "tool_search", "tool_search_tool_regex", "tool_search_tool_bm25":
+		return toolFindFamily
+	case "advisor":
+		return advisorFamily
+	}
+	return 0
+}
+
+// answeringFamily is the family of a server's result: its own kind's, unless that or the
+// call's is not known.
+func (p *parser) answeringFamily(b *transcript.Block) uint8 {
+	own := hostedFamily(b.Tool)
+	if call, ok := p.servers[b.CallID]; ok {
+		if asked := p.blocks[call].Family; own == 0 && asked != mcpFamily || asked == 0 {
+			return asked
+		}
+	}
+	return own
+}
 
 // addAnthropicBlock files the block and notes what is odd about it.
 func (p *parser) addAnthropicBlock(j int, span transcript.Span, f *blockFields) {
@@ -246,7 +285,7 @@ func (p *parser) addAnthropicBlock(j int, span transcript.Span, f *blockFields) 
 		p.resultNotes(f, b.CallID, b.Failed)
 	case t == "server_tool_use", t == "mcp_tool_use":
 		b.CallID, b.Tool = p.text(f.id), p.text(f.name)
-		if t == "mcp_tool_use" {
+		if b.Family = hostedFamily(b.Tool); t == "mcp_tool_use" {
 			b.Family = mcpFamily
 		}
 		add(transcript.ServerCall, f.input)
@@ -259,7 +298,7 @@ func (p *parser) addAnthropicBlock(j int, span transcript.Span, f *blockFields) 
 		}
 	case strings.HasSuffix(t, "_tool_result"):
 		b.CallID, b.Tool = p.text(f.useID), strings.TrimSuffix(t, "_tool_result")
-		if t == "mcp_tool_result" {
+		if b.Family = p.answeringFamily(&b); t == "mcp_tool_result" {
 			b.Family = mcpFamily
 		}
 		add(transcript.ServerResult, f.content)

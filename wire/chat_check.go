@@ -1,15 +1,36 @@
 package wire
 
-import "github.com/pare-llm/pare/transcript"
+import (
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
 
 // check raises the faults that show in the finished transcript.
 func (chat) check(c *checker) {
 	c.pairs()
+	c.blankIDs()
 	c.chatRoles()
 	c.chatReasoning()
 	c.argumentsJSON()
 	if n := len(c.t.Messages()); n > 2048 {
 		c.headFault(tooManyMessages, "messages", itoa(n))
+	}
+}
+
+// blankIDs reports calls whose id is empty and whose answer was found by its place: it does
+// not name them.
+func (c *checker) blankIDs() {
+	for _, x := range c.t.Exchanges() {
+		if !x.Guessed || x.CallID != "" || x.Call == transcript.NoBlock || c.t.Block(x.Call).Family == legacyFamily {
+			continue
+		}
+		blank := func(b transcript.BlockID, name string) bool {
+			m, given := jsonspan.Find(c.raw, jsonspan.Span(c.t.Block(b).Span), name)
+			return given && m.Value.Len() == len(`""`)
+		}
+		if blank(x.Call, "id") && !blank(x.Results[0], "tool_call_id") { // without any it is reported as missing
+			c.block(callIDBlank, x.Call, c.t.Block(x.Results[0]).CallID)
+		}
 	}
 }
 

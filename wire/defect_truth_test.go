@@ -180,7 +180,7 @@ func TestSplitResultsOfTwins(t *testing.T) {
 	defect{name: "two turns", body: calls + `{"role":"user","parts":[` + answer("Grep") + `]},{"role":"user","parts":[` + answer("Bash") + `]}]}`, found: []string{"split-results"}, keeps: []string{answer("Grep") + "," + answer("Bash")}}.run(t)
 	defect{name: "one turn", body: calls + `{"role":"user","parts":[` + answer("Grep") + `,` + answer("Bash") + `]}]}`}.run(t)
 	defect{name: "one too many", body: calls + `{"role":"user","parts":[` + answer("Bash") + `,` + answer("Grep") + `,` + answer("Bash") + `]}]}`, found: []string{"duplicate-result"}, keeps: []string{answer("Grep")}}.run(t)
-	defect{name: "one too many of one name", body: calls + `{"role":"user","parts":[` + answer("Bash") + `,` + answer("Bash") + `,` + answer("Bash") + `]}]}`, found: []string{"duplicate-result"}}.run(t)
+	defect{name: "one too many of one name", body: calls + `{"role":"user","parts":[` + answer("Bash") + `,` + answer("Bash") + `,` + answer("Bash") + `]}]}`, found: []string{"orphan-call", "duplicate-result", "duplicate-result"}, keeps: []string{answer("Bash")}}.run(t)
 	defect{name: "behind an empty one", body: calls + `{"role":"user","parts":[]},{"role":"user","parts":[` + answer("Bash") + `]}]}`, found: []string{"orphan-call", "empty-content", "displaced-result"}, keeps: []string{`"parts":[` + answer("Bash") + `,{"functionResponse"`}}.run(t)
 }
 

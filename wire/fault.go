@@ -46,6 +46,7 @@ const (
 	toolsetMismatch
 	idMissing
 	callIDMissing
+	callIDBlank
 	idUnderOtherName
 	nameMissing
 	resultNameMissing

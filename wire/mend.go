@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare/transcript"
 )
@@ -222,6 +223,27 @@ func (m *mender) log(f *Finding, action string, block transcript.BlockID, messag
 		c.Path = path
 		m.changes = append(m.changes, c)
 		c.Bytes = 0 // the others were joined to the first
+	}
+	if action == "drop" && block == transcript.NoBlock && message >= 0 {
+		m.logGuests(c, message, paths)
+	}
+}
+
+// logGuests records what goes with a message and stood elsewhere before: a result that was
+// moved into it, what was taken over from a neighbour.
+func (m *mender) logGuests(c Change, message int, told []string) {
+	told = slices.Clone(told) // which is good until the next path is asked for
+	msg := m.t.Messages()[message]
+	for b := msg.First; b < msg.End; b++ {
+		for _, path := range m.paths.in(m.Request, m.before, m.at(b)) {
+			within := func(whole string) bool { return path == whole || strings.HasPrefix(path, whole+".") }
+			if slices.ContainsFunc(told, within) {
+				continue
+			}
+			c.Path = path
+			m.changes = append(m.changes, c)
+			told = append(told, path)
+		}
 	}
 }
 

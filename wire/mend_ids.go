@@ -16,6 +16,7 @@ var idMends = map[fault]mend{
 	idTooLong:         (*mender).renameExchange,
 	idNotNine:         (*mender).renameExchange,
 	callIDMissing:     (*mender).renameExchange,
+	callIDBlank:       (*mender).renameExchange,
 	idMissing:         (*mender).giveID,
 	idUnderOtherName:  (*mender).ownName,
 	serverIDFormat:    (*mender).dropExchange,
@@ -257,7 +258,7 @@ func (m *mender) retypeMessage(f *Finding, at transcript.Span) {
 	m.log(f, "drop", transcript.NoBlock, f.Index, -at.Len(), "not a message: %s", f.arg)
 }
 
-// quoteScalar writes a number or boolean as the string it should be.
+// quoteScalar writes a number or boolean as the string it should be, and a content as one.
 func (m *mender) quoteScalar(f *Finding, at transcript.Span, path []string) {
 	for len(path) > 1 {
 		inner, ok := m.member(at, path[0])
@@ -270,8 +271,12 @@ func (m *mender) quoteScalar(f *Finding, at transcript.Span, path []string) {
 	if !ok {
 		return
 	}
+	if path[0] == "content" || path[0] == "parts" {
+		m.retypeContent(f, v)
+		return
+	}
 	raw := m.t.Bytes(v)
-	if c := raw[0]; c == '{' || c == '[' || c == '"' || path[0] == "content" || path[0] == "parts" || path[0] == "role" {
+	if c := raw[0]; c == '{' || c == '[' || c == '"' || path[0] == "role" {
 		return
 	}
 	if m.edit(jsonspan.Edit{Span: jsonspan.Span(v), New: quote(string(raw))}) {

@@ -179,6 +179,10 @@ func (m *mender) partsResults() bool {
 // string that can become one.
 func (d *draft) listable(i int) bool {
 	s := d.frame[i].content
+	if s.Len() > len(`""`) && d.raw[s.Start] == '"' {
+		msg := d.t.Messages()[i]
+		return msg.First < msg.End // else it is none here
+	}
 	return s.Len() > 0 && (d.raw[s.Start] == '[' || d.raw[s.Start] == '"')
 }
 

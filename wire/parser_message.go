@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -150,7 +151,10 @@ func (p *parser) tieThinking(i int) {
 // twice. What is noted of the members beside it stays.
 func (p *parser) dropBlocks(i int) {
 	first := p.messages[i].First
-	p.blocks, p.where, p.servers = p.blocks[:first], p.where[:first], nil
+	if int(first) < len(p.blocks) {
+		maps.DeleteFunc(p.servers, func(_ string, b transcript.BlockID) bool { return b >= first })
+	}
+	p.blocks, p.where = p.blocks[:first], p.where[:first]
 	from := len(p.notes)
 	for from > 0 && p.notes[from-1].message == int32(i) {
 		from--

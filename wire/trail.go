@@ -66,9 +66,9 @@ func repeat(o origin, n int) []origin {
 	return all
 }
 
-// blockMembers are the members of a message that hold its blocks, or that say nothing by
-// themselves.
-var blockMembers = []string{"role", "content", "parts", "tool_calls", "function_call", "reasoning_content", "reasoning", "name", "tool_call_id", "type", "id"}
+// blockMembers are the members of a message that hold its blocks, or that say nothing
+// without them.
+var blockMembers = []string{"role", "content", "parts", "tool_calls", "function_call", "reasoning_content", "reasoning", "tool_call_id", "type"}
 
 // holdsBlocks reports whether a member is one of them.
 func (d *draft) holdsBlocks(e jsonspan.Member) bool {
