@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -61,6 +62,14 @@ var givenBack func([]byte)
 // errShort is the error for a body that ends before its length.
 var errShort = errors.New("the body of the request ends too early")
 
+// shortened is the error for a body that ends with err before its length.
+func shortened(err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return errShort
+	}
+	return err
+}
+
 // readBody reads a body of the length that was announced, or to its end if that is -1. If
 // it is longer than most, whole is false, and rest begins with what has been read.
 func readBody(src io.ReadCloser, length, most int64) (b *body, rest io.ReadCloser, err error) {
@@ -75,10 +84,7 @@ func readBody(src io.ReadCloser, length, most int64) (b *body, rest io.ReadClose
 		b.buf, b.pool = buffer(length)
 		b.buf = b.buf[:length]
 		if _, err := io.ReadFull(src, b.buf); err != nil {
-			if err == io.EOF || err == io.ErrUnexpectedEOF {
-				err = errShort
-			}
-			return nil, nil, err
+			return nil, nil, shortened(err)
 		}
 		return b, nil, nil
 	}
@@ -187,9 +193,9 @@ func (r *reader) left() int64 {
 	return int64(len(r.bytes))
 }
 
-// writeTo writes all that is left in one piece. The bytes are held meanwhile, and Close does
-// not wait: what it interrupts is the connection.
-func (r *reader) writeTo(w io.Writer) (int64, error) {
+// writeTo writes all that is left in one piece, behind a head. The bytes are held meanwhile,
+// and Close does not wait: what it interrupts is the connection. The head is not counted.
+func (r *reader) writeTo(w io.Writer, head []byte) (int64, error) {
 	r.mu.Lock()
 	if !r.open {
 		r.mu.Unlock()
@@ -200,8 +206,13 @@ func (r *reader) writeTo(w io.Writer) (int64, error) {
 	r.b.hold()
 	r.mu.Unlock()
 	defer r.b.release()
-	n, err := w.Write(left)
-	return int64(n), err
+	if len(head) == 0 {
+		n, err := w.Write(left)
+		return int64(n), err
+	}
+	both := net.Buffers{head, left}
+	n, err := both.WriteTo(w)
+	return max(n-int64(len(head)), 0), err
 }
 
 func (r *reader) Close() error {

@@ -51,8 +51,8 @@ func (h *Handler) plain(r *http.Request, to target) (p plain, ok bool) {
 // forward sends a plain request on, and its reply back. It does what [httputil.ReverseProxy]
 // does, with less in between: headers are copied once, and no goroutine flushes.
 func (h *Handler) forward(w http.ResponseWriter, r *http.Request, p *plain) {
-	hints := &hints{w: w}
-	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{Got1xxResponse: hints.pass})
+	hints, holding := &hints{w: w}, new(holding)
+	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{Got1xxResponse: hints.pass, GotConn: holding.got})
 	out := r.WithContext(ctx)
 	out.URL, out.Host, out.Close = p.url, "", false
 	out.Header = make(http.Header, len(r.Header)+1)
@@ -64,7 +64,7 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request, p *plain) {
 	if _, ok := out.Header["User-Agent"]; !ok {
 		out.Header["User-Agent"] = nil // none is sent
 	}
-	resp, err := p.by.carry(out, p.dialect, p.model, p.counted)
+	resp, err := p.by.carry(out, p.dialect, p.model, p.counted, holding)
 	hints.end()
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body.Close()

@@ -30,14 +30,14 @@ func TestBytesAreHeldWhileTheyAreWritten(t *testing.T) {
 			t.Error("the bytes were given back while they were written")
 		}
 		return len(p), nil
-	}))
+	}), nil)
 	if n != int64(len(text)) || err != nil {
 		t.Error(n, err)
 	}
 	if b.refs.Load() != 0 || b.buf != nil {
 		t.Error("the bytes are not given back", b.refs.Load())
 	}
-	if _, err := r.writeTo(io.Discard); err == nil {
+	if _, err := r.writeTo(io.Discard, nil); err == nil {
 		t.Error("a closed body was written")
 	}
 }

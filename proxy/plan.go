@@ -38,16 +38,17 @@ type aim struct {
 	known         Lesson
 	conversations *Conversations
 	upstream      string
-	recall        *Recall // nil: nothing is fetched again
-	owner         owner   // whose calls are put back
-	raw           []byte  // the request as the client sent it
-	anthropic     bool    // the upstream is Anthropic's
-	before        beat    // the request before this one
-	cold          bool    // the cache has expired since
-	own           bool    // the provider is asked for nothing
-	short         bool    // what the provider clears by itself is not enough
-	learned       int     // the limit that the provider's counts have taught just now
-	kept          bool    // thinking that a change makes invalid stays: the provider drops it
+	recall        *Recall      // nil: nothing is fetched again
+	owner         owner        // whose calls are put back
+	raw           []byte       // the request as the client sent it
+	seen          *wire.Glance // at it, while it came; nil: it is to be looked at
+	anthropic     bool         // the upstream is Anthropic's
+	before        beat         // the request before this one
+	cold          bool         // the cache has expired since
+	own           bool         // the provider is asked for nothing
+	short         bool         // what the provider clears by itself is not enough
+	learned       int          // the limit that the provider's counts have taught just now
+	kept          bool         // thinking that a change makes invalid stays: the provider drops it
 }
 
 // An outcome is what comes of planning.
@@ -93,7 +94,9 @@ func look(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, restor
 		return o.skipped(SkipOff, ""), in, 0, true
 	}
 	var err error
-	if o.glance, err = glance(in, *a); err != nil {
+	if a.seen != nil {
+		o.glance = *a.seen
+	} else if o.glance, err = glance(in, *a); err != nil {
 		return o.skipped(unread(err)), in, 0, true
 	}
 	if o.glance.Delta {
@@ -337,6 +340,9 @@ func counterOf(p *pare.Policy, model string) wire.Counter {
 // slowest is how many bytes of a body are surely looked at within a millisecond.
 const slowest = 200 << 10
 
+// slow reports whether a look at so many bytes may take longer than that.
+func slow(n int64, most time.Duration) bool { return time.Duration(n/slowest)*time.Millisecond > most }
+
 // planned runs plan within a time; what takes longer is left behind, and finishes alone.
 func planned(ctx context.Context, b *body, raw []byte, a aim, most time.Duration) outcome {
 	// A small body cannot take long: the goroutine would cost more than the plan.
@@ -344,7 +350,7 @@ func planned(ctx context.Context, b *body, raw []byte, a aim, most time.Duration
 		return plan(ctx, raw, a)
 	}
 	// Nor does a look, which is all that nearly all of them need.
-	if time.Duration(len(raw)/slowest)*time.Millisecond > most {
+	if a.seen == nil && slow(int64(len(raw)), most) {
 		all := a // leaves this stack, unlike a
 		return within(ctx, b, most, most, func(ctx context.Context) outcome { return plan(ctx, raw, all) })
 	}

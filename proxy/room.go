@@ -57,6 +57,18 @@ func (c *claim) more(ctx context.Context, n int64) bool {
 	return true
 }
 
+// spare takes room for so many bytes more if that is there at once.
+func (c *claim) spare(n int64) bool {
+	if c.of == nil {
+		return true
+	}
+	if !c.of.all.TryAcquire(n) {
+		return false
+	}
+	c.n += n
+	return true
+}
+
 // less gives so many bytes back, if there are as many.
 func (c *claim) less(n int64) {
 	if n = min(n, c.n); c.of != nil && n > 0 {

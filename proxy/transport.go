@@ -137,13 +137,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if d == wire.Auto || t.policy().Off {
 		return t.base().RoundTrip(req)
 	}
-	return t.carry(req, d, model, counted)
+	return t.carry(req, d, model, counted, nil)
 }
 
-// carry sends a request that is looked at.
-func (t *Transport) carry(req *http.Request, d wire.Dialect, model string, counted bool) (*http.Response, error) {
+// carry sends a request that is looked at. Holding is told what is sent; nil: nobody is.
+func (t *Transport) carry(req *http.Request, d wire.Dialect, model string, counted bool, holding *holding) (*http.Response, error) {
 	x := &exchange{
-		t: t, in: req, began: time.Now(),
+		t: t, in: req, began: time.Now(), holding: holding,
 		aim: aim{
 			policy: t.policy(), read: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, unfitted: counted, prune: t.Prune, long: asksLong(req.Header),
 			conversations: t.Conversations, upstream: cmp.Or(t.upstream, req.URL.Host), anthropic: anthropics(t.upstream, req.URL.Hostname()), recall: t.Recall,
@@ -165,15 +165,16 @@ func (t *Transport) profile(d wire.Dialect) string {
 
 // An exchange is one request on its way, and its reply.
 type exchange struct {
-	t     *Transport
-	in    *http.Request
-	aim   aim
-	began time.Time
-	rec   Record
-	body  *body
-	plain []byte // what the body holds, unpacked
-	sent  []byte // what was sent last
-	o     outcome
+	t       *Transport
+	in      *http.Request
+	aim     aim
+	began   time.Time
+	holding *holding
+	rec     Record
+	body    *body
+	plain   []byte // what the body holds, unpacked
+	sent    []byte // what was sent last
+	o       outcome
 	// counts says that the provider's count says something about ours: the request was
 	// counted, and sent as it is.
 	counts bool
@@ -186,7 +187,7 @@ func (x *exchange) run() (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, rest, err := readBody(x.in.Body, x.in.ContentLength, x.t.maxBody())
+	b, rest, err := x.read(&room)
 	if err != nil {
 		room.free()
 		x.in.Body.Close()
@@ -247,7 +248,7 @@ func (x *exchange) through(body io.ReadCloser) (*http.Response, error) {
 // plan unpacks the body and plans.
 func (x *exchange) plan() {
 	began := time.Now()
-	defer func() { x.rec.Planned = time.Since(began) }()
+	defer func() { x.rec.Planned += time.Since(began) }()
 	var err error
 	x.plain, err = x.unpacked()
 	switch {
@@ -261,6 +262,7 @@ func (x *exchange) plan() {
 		x.o = outcome{skip: SkipCoding, detail: err.Error()}
 	default:
 		x.o = planned(x.in.Context(), x.body, x.plain, x.aim, x.t.planTime(x.aim.policy))
+		x.aim.seen = nil // it is about what came
 	}
 	if x.o.body != nil && x.sealed() {
 		x.o = x.o.skipped(SkipSigned, "")
@@ -340,6 +342,7 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 	}
 	out.ContentLength, out.TransferEncoding = int64(len(bytes)), nil
 	out.Body = x.body.sends(bytes)
+	x.holding.sends(out.Body)
 	x.sent = bytes
 	out.GetBody = func() (io.ReadCloser, error) { return x.body.sends(x.sent), nil } // before the reply
 	x.rec.BytesOut = int64(len(bytes))

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"errors"
+
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
@@ -33,6 +35,43 @@ type Glance struct {
 // afterwards. Its error is that of [Parse]. Whoever wants to know what is wrong with a
 // request that is not clean parses it again.
 func (p *Parser) Glance(raw []byte, o Options, c CheckOptions) (Glance, error) {
+	return p.glance(raw, o, c)
+}
+
+// GlanceComing is Glance for a body of which only the first bytes are there yet, and which is
+// looked at as it comes. Coming waits for more and says how many bytes are there then; if that
+// is not more than before, the glance fails. It also fails rather than wait with an index that
+// is several times as large as the body. If it does not fail, all of the body is there.
+// Otherwise it may not be, and the error may say less than that of Glance.
+func (p *Parser) GlanceComing(raw []byte, here int, coming func() int, o Options, c CheckOptions) (Glance, error) {
+	if len(raw) < fewBytes || o.Dialect == Auto { // these are read in other ways
+		for last := -1; here < len(raw); here = coming() {
+			if here <= last {
+				return Glance{}, errCutShort
+			}
+			last = here
+		}
+		return p.Glance(raw, o, c)
+	}
+	p.p.here, p.p.coming = here, func() int {
+		if !p.p.dense(here) {
+			here = coming()
+		}
+		return here
+	}
+	g, err := p.glance(raw, o, c)
+	p.p.coming = nil
+	return g, err
+}
+
+// dense reports whether the index of so many bytes takes more than two or three times as much.
+func (p *parser) dense(bytes int) bool {
+	return len(p.messages)+len(p.blocks)+len(p.notes)+len(p.head.tools)+len(p.head.said) > bytes/64+256
+}
+
+var errCutShort = errors.New("the body ends too early")
+
+func (p *Parser) glance(raw []byte, o Options, c CheckOptions) (Glance, error) {
 	p.p.lent = true
 	r, err := p.parse(raw, o)
 	if err != nil {

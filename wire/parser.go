@@ -33,6 +33,8 @@ type parser struct {
 	names     []byte // chunk that ids and names are cut from
 	last      string // the name cut last; tools repeat
 	lent      bool   // names may point into raw: nothing outlives the call
+	here      int    // how much of the body is there, if it is still coming
+	coming    func() int
 	solved    struct {
 		profile Profile // resolved last, and for what: models repeat
 		dialect Dialect
@@ -67,7 +69,11 @@ func (p *parser) reset(raw []byte, d Dialect, m jsonspan.Mode) {
 	p.notes, p.listNotes = p.notes[:0], 0
 	p.clearList()
 	p.Reset(raw, m)
-	if len(raw) >= fewBytes {
+	switch {
+	case len(raw) < fewBytes:
+	case p.coming != nil:
+		p.ReadComing(p.here, p.coming)
+	default:
 		p.ReadAhead()
 	}
 }
@@ -254,6 +260,9 @@ func (p *parser) document() error {
 		p.Skip()
 	}
 	p.End()
+	if p.Missing() {
+		return errCutShort
+	}
 	if err := p.Err(); err != nil {
 		return err
 	}

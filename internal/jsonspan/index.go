@@ -19,9 +19,11 @@ type index struct {
 	ahead   int // how many bytes to index at once; grows, for the walk may end soon
 	escaped uint64
 	inside  uint64
-	lone    []Flaw // halves of pairs that the walk has not come to
-	fault   int    // offset of what is wrong
-	reason  string // why; "" if nothing is
+	lone    []Flaw     // halves of pairs that the walk has not come to
+	fault   int        // offset of what is wrong
+	reason  string     // why; "" if nothing is
+	coming  func() int // waits for more of the document; nil: all of it is there
+	here    int        // how much of it is there
 	at      [indexRoom]uint32
 }
 
@@ -34,6 +36,7 @@ const (
 func (x *index) reset(strict bool) {
 	x.strict, x.next, x.n, x.pos, x.ahead = strict, 0, 0, -1, firstAhead
 	x.escaped, x.inside, x.lone, x.reason = 0, 0, x.lone[:0], ""
+	x.coming = nil
 }
 
 // end is where the next string ends: its quotes stand side by side, and strings are read in
@@ -93,13 +96,22 @@ func (x *index) more(data []byte) {
 	x.next, x.base = 0, x.pos-x.back(data)
 	to := min(len(data), x.pos+x.ahead)
 	x.ahead = min(2*x.ahead, mostAhead)
-	for x.pos < to && len(x.at)-x.n >= 128 && x.reason == "" {
-		next, n, escaped, inside, odd := quotes(data, x.pos, to, x.at[x.n:], x.escaped, x.inside, x.strict)
+	if x.coming != nil {
+		x.await(data, to)
+		return
+	}
+	x.upTo(data, to, len(x.at))
+}
+
+// upTo indexes the blocks in front of to, as far as the first so many places hold it.
+func (x *index) upTo(data []byte, to, places int) {
+	for x.pos < to && places-x.n >= 128 && x.reason == "" {
+		next, n, escaped, inside, odd := quotes(data, x.pos, to, x.at[x.n:places], x.escaped, x.inside, x.strict)
 		x.pos, x.n, x.escaped, x.inside = next, x.n+n, escaped, inside
 		switch {
 		case odd:
 			x.careful(data, min(x.pos+64, len(data)))
-		case x.pos+64 > len(data):
+		case x.pos+64 > len(data) && to == len(data):
 			x.careful(data, len(data))
 		case x.pos+64 > to:
 			return

@@ -107,6 +107,9 @@ func (s *Scanner) Reset(data []byte, mode Mode) {
 	s.data, s.pos, s.depth = data, 0, 0
 	s.strict, s.fresh, s.scanned, s.anyKeyEscaped = mode == Strict, false, false, false
 	s.err, s.flaws, s.keys, s.marks = nil, nil, s.keys[:0], s.marks[:0]
+	if s.ahead != nil {
+		s.ahead.coming = nil
+	}
 	s.ahead = nil
 }
 
