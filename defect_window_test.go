@@ -1,6 +1,7 @@
 package pare_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -63,5 +64,25 @@ func TestDefectP20PersonBesideResults(t *testing.T) {
 	reminded := strings.ReplaceAll(body, "Stop, use port 9090", "<system-reminder>\\nbe nice</system-reminder>")
 	if out := trimmed(t, reminded, pare.Window{Turns: 1}); !strings.Contains(out, "Start.") {
 		t.Errorf("%s", out)
+	}
+}
+
+// The least number of messages is that of what comes out: neighbours that are joined count
+// as one.
+func TestDefectP18MinimumOfJoined(t *testing.T) {
+	body := `{"modelId":"us.amazon.nova-pro-v1:0","toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{}}}}]},"messages":[{"role":"user","content":[{"text":"The task."}]},{"role":"assistant","content":[{"text":"a"}]},{"role":"user","content":[{"text":"The newest words."}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"t1","name":"f","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"t1","content":[{"text":"x"}]}}]}]}`
+	r, err := pare.Parse([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var small *pare.WindowTooSmall
+	if _, err := pare.Trim(r, pare.Window{Messages: 2}, pare.Options{}); !errors.As(err, &small) || small.Minimum != 3 {
+		t.Fatalf("%v, want a minimum of 3", err)
+	}
+	for _, n := range []int{3, 4} {
+		out := trimmed(t, body, pare.Window{Messages: n})
+		if got := strings.Count(out, `"role"`); got != 3 || !strings.Contains(out, "The task.") || !strings.Contains(out, "The newest words.") {
+			t.Errorf("%d messages allowed, %d came: %s", n, got, out)
+		}
 	}
 }

@@ -15,8 +15,12 @@ func (m *mender) retypeContent(f *Finding, v transcript.Span) {
 		return
 	}
 	content, how := m.asText(f, raw), "is text"
-	if raw[0] == '{' && m.blockLike(v) {
+	switch {
+	case raw[0] != '{':
+	case m.blockLike(v):
 		content, how = array(raw), "is put into a list"
+	case len(jsonspan.Members(m.raw, jsonspan.Span(v))) == 0 && f.Block == transcript.NoBlock:
+		content, how = array(), "is an empty list"
 	}
 	if !m.edit(jsonspan.Edit{Span: jsonspan.Span(v), New: content}) {
 		return

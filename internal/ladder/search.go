@@ -13,7 +13,8 @@ import (
 // and measured: fillers may be added, stale thinking may go. So a sum over blocks,
 // which is cheap and falls along the chain, says where to begin, and measuring says
 // where to stop. A limit works if it is at least sum and measure of some state, which
-// makes the least one exact.
+// makes the least one exact. Of messages the measure alone decides: neighbours that are
+// joined afterwards are fewer than the sum says, and by how much no sum tells.
 func (l *Ladder) meet(m Limit, earlier []Limit) (Outcome, error) {
 	stable := m.Unit == Tokens && l.Window.Low > 0
 	if stable {
@@ -35,12 +36,15 @@ func (l *Ladder) meet(m Limit, earlier []Limit) (Outcome, error) {
 			return o, err
 		}
 	}
-	if l.trying {
+	if l.trying && m.Unit != Messages {
 		return nil, &TooSmall{m, 0}
 	}
-	least, _, err := l.minimum(g, m.Unit, earlier)
+	least, at, err := l.minimum(g, m.Unit, earlier)
 	if err != nil {
 		return nil, err
+	}
+	if m.Unit == Messages && max(least, tiny) <= m.Most {
+		return l.tryAt(at)
 	}
 	least = max(least, tiny)
 	if stable {
@@ -130,7 +134,11 @@ func (l *Ladder) minimum(g *gauge, u Unit, earlier []Limit) (least, at int, err 
 			return 0, 0, err
 		}
 		if o.Sound() && l.all(o.Request(), earlier) {
-			if n := max(g.at(k), l.weigh(o, u, math.MaxInt)); n < least {
+			n := l.weigh(o, u, math.MaxInt)
+			if u != Messages {
+				n = max(n, g.at(k))
+			}
+			if n < least {
 				least, at = n, k
 			}
 		} else if tries++; tries > linear {
