@@ -8,7 +8,8 @@ import (
 )
 
 // retypeContent writes what stands for the content of a message or a result, and is of the
-// wrong type, as a content: a block becomes a list of one, anything else a text.
+// wrong type, as a content: a block becomes a list of one, what a tool returned, a number or a
+// word a text. Another object in the place of what somebody says is not understood, and stays.
 func (m *mender) retypeContent(f *Finding, v transcript.Span) {
 	raw := m.t.Bytes(v)
 	if raw[0] == '[' || raw[0] == 'n' || f.Block == transcript.NoBlock && !m.untouched(f.Index) {
@@ -21,6 +22,8 @@ func (m *mender) retypeContent(f *Finding, v transcript.Span) {
 		content, how = array(raw), "is put into a list"
 	case len(jsonspan.Members(m.raw, jsonspan.Span(v))) == 0 && f.Block == transcript.NoBlock:
 		content, how = array(), "is an empty list"
+	case f.Block == transcript.NoBlock:
+		return
 	}
 	if !m.edit(jsonspan.Edit{Span: jsonspan.Span(v), New: content}) {
 		return
