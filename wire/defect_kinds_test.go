@@ -117,7 +117,7 @@ func TestDefectP7WrongType(t *testing.T) {
 		"chat":      {`{"model":"gpt-5.2","messages":[{"role":"user","content":`, `},{"role":"user","content":"n"}]}`, `{"type":"text","text":"lonely"}`},
 		"responses": {`{"model":"gpt-5.2","input":[{"role":"user","content":`, `},{"role":"user","content":"n"}]}`, `{"type":"input_text","text":"lonely"}`},
 	} {
-		for _, v := range []struct{ value, keeps string }{{"12.5", `"12.5"`}, {"true", `"true"`}, {unknown, unknown}, {as.block, "[" + as.block}, {`"lonely"`, `"lonely"`}} {
+		for _, v := range []struct{ value, keeps string }{{"12.5", `"12.5"`}, {"true", `"true"`}, {unknown, unknown}, {as.block, "[" + as.block}, {`"lonely"`, `"lonely"`}, {`""`, `"n"`}} {
 			r, err := wire.Parse([]byte(as.before+v.value+as.behind), wire.Options{})
 			if err != nil {
 				t.Fatal(name, err)
@@ -125,6 +125,11 @@ func TestDefectP7WrongType(t *testing.T) {
 			m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
 			if left := v.value == unknown; err != nil || len(m.Left) > 0 != left {
 				t.Errorf("%s, %s: left %v, %v", name, v.value, m.Left, err)
+			}
+			for _, c := range m.Changes { // the input has no blocks there
+				if strings.HasSuffix(c.Path, ".0.content.0") || strings.HasSuffix(c.Path, ".0.parts.0") {
+					t.Errorf("%s, %s: %s at %s, which is not in the input", name, v.value, c.Action, c.Path)
+				}
 			}
 			if out := string(m.Request.Raw()); !strings.Contains(out, v.keeps) {
 				t.Errorf("%s, %s: %s is gone: %s", name, v.value, v.keeps, out)

@@ -164,7 +164,7 @@ func (d *draft) trail() *trail {
 			continue
 		}
 		if from := d.contents[o.message]; from != nil {
-			t.inner[listKey{i, inContent}] = from
+			t.inner[listKey{i, d.g.blocks}] = from
 		}
 		for _, in := range []container{inContent, inParts, inCalls} {
 			if l := d.inner[listKey{o.message, in}]; l != nil && t.inner[listKey{i, in}] == nil {
