@@ -50,7 +50,7 @@ func (p *pairer) reset(t *Transcript, d Discipline) {
 type pairer struct {
 	t        *Transcript
 	anywhere bool
-	asked    calls     // of the turn before
+	asked    calls     // of the turn before; where answers may stand anywhere, the last without id
 	fresh    calls     // of the current turn
 	late     waiting   // unanswered when their answering turn had passed
 	open     asking    // unanswered, where answers may stand anywhere
@@ -121,7 +121,9 @@ func (p *pairer) call(b BlockID) {
 	blk := &p.t.blocks[b]
 	var twin bool
 	if p.anywhere {
-		twin = p.open.add(p.t, x)
+		if twin = p.open.add(p.t, x); blk.CallID == "" {
+			p.blank(x)
+		}
 	} else {
 		twin = p.fresh.find(p.t, blk, false) != NoExchange
 		p.fresh.add(p.t, x)
@@ -129,6 +131,16 @@ func (p *pairer) call(b BlockID) {
 	if twin && blk.CallID != "" {
 		p.t.exchanges[x].State, p.t.exchanges[x].Repeats = Duplicate, true
 	}
+}
+
+// blank adds a call without id to those of its turn: where answers may stand anywhere,
+// results without id answer these, one after the other.
+func (p *pairer) blank(x ExchangeID) {
+	turn := func(x ExchangeID) int { return p.t.messages[p.t.blocks[p.t.exchanges[x].Call].Message].Turn }
+	if all := p.asked.list; len(all) > 0 && turn(all[0]) != turn(x) {
+		p.asked.reset()
+	}
+	p.asked.add(p.t, x)
 }
 
 // answer adds result b to exchange x.
@@ -156,6 +168,9 @@ func (p *pairer) result(b BlockID) {
 			p.answer(x, b, Whole)
 		} else if x := p.open.latest(p.t, blk); x != NoExchange && p.sameTurn(x, b) {
 			p.answer(x, b, Duplicate)
+		} else if x := p.asked.guess(p.t, blk); x != NoExchange && blk.CallID == "" {
+			p.answer(x, b, Whole)
+			p.t.exchanges[x].Guessed = true
 		} else {
 			p.orphan(b, false)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -140,4 +141,45 @@ func TestDefectP7WrongType(t *testing.T) {
 	defect{name: "bedrock result", body: result, found: []string{"wrong-type"}, keeps: []string{`[{"text":"bare"}]`}}.run(t)
 	tool := `{"model":"gpt-5.2","messages":[{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":{"ok":true}}]}`
 	defect{name: "chat result", body: tool, found: []string{"wrong-type"}, keeps: []string{`"content":"{\"ok\":true}"`}}.run(t)
+}
+
+// TestDefectP8BlankResponses: calls and outputs of the Responses API without an id belong
+// together by their order in the latest turn, and both halves are given one.
+func TestDefectP8BlankResponses(t *testing.T) {
+	call := func(id, name string) string {
+		return `{"type":"function_call",` + id + `"name":"` + name + `","arguments":"{}"},`
+	}
+	output := func(id, says string) string {
+		return `{"type":"function_call_output",` + id + `"output":"` + says + `"},`
+	}
+	for name, as := range map[string]struct{ id, found string }{
+		"empty": {`"call_id":"",`, "call-id-format"}, "null": {`"call_id":null,`, "field-missing"}, "none": {"", "field-missing"},
+	} {
+		body := `{"model":"gpt-5.2","input":[{"role":"user","content":"q"},` + call(as.id, "lost") + `{"role":"user","content":"on"},` +
+			call(as.id, "f") + call(as.id, "g") + output(as.id, "of f") + output(as.id, "of g") + `{"role":"user","content":"go"}]}`
+		r, err := wire.Parse([]byte(body), wire.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range r.Check(wire.CheckOptions{}) {
+			if f.Rule != as.found && f.Rule != "orphan-call" {
+				t.Errorf("%s: %s", name, f.Rule)
+			}
+		}
+		m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+		if err != nil || len(m.Left) > 0 {
+			t.Fatalf("%s: left %v, %v", name, m.Left, err)
+		}
+		says := make(map[string]string)
+		t2 := m.Request.Transcript()
+		for _, x := range t2.Exchanges() {
+			if x.Call == transcript.NoBlock || len(x.Results) != 1 {
+				t.Fatalf("%s: %+v in %s", name, x, m.Request.Raw())
+			}
+			says[x.Tool] = string(t2.Bytes(t2.Block(x.Results[0]).Body))
+		}
+		if !strings.Contains(says["f"], "of f") || !strings.Contains(says["g"], "of g") || !strings.Contains(says["lost"], "unknown") {
+			t.Errorf("%s: %v", name, says)
+		}
+	}
 }
