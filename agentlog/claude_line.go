@@ -18,7 +18,7 @@ func uuidValue(uuid string) []byte {
 }
 
 // copied are the members that a new line takes over from its neighbour.
-var copied = []string{"isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "slug", "agentId"}
+var copied = []string{"isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "slug", "agentId", "entrypoint", "sessionKind", "session_id"}
 
 // newLine writes a line of its own in the manner of a neighbour. All that is in it
 // follows from the neighbour and the message.

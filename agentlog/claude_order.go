@@ -14,6 +14,7 @@ import (
 func (t *ccTree) order(path []int, all *talk) []int {
 	var siblings map[string][]int // by message id, beside the path
 	var results map[string][]int  // by parent, beside the path
+	var left map[string][]int     // siblings that stay out, by message id
 	var lost map[string][]int     // results whose calls are lost, by the message that they stand behind
 	var answered map[string]bool  // calls that a result on the path answers
 	complete := sync.OnceValue(func() map[string]bool { return t.complete(path) })
@@ -31,6 +32,10 @@ func (t *ccTree) order(path []int, all *talk) []int {
 		}
 		switch {
 		case slices.ContainsFunc(e.calls, func(id string) bool { return all.results[id] == 0 }) && !complete()[e.id]:
+			if left == nil {
+				left = make(map[string][]int)
+			}
+			left[e.id] = append(left[e.id], i)
 		case e.assistant && e.id != "":
 			siblings[e.id] = append(siblings[e.id], i)
 		case len(e.results) > 0 && !e.speaks:
@@ -69,7 +74,8 @@ func (t *ccTree) order(path []int, all *talk) []int {
 			put(i)
 			continue
 		}
-		group = t.groupOf(group[:0], path[k:], siblings[e.id])
+		beside := siblings[e.id]
+		group = t.groupOf(group[:0], path[k:], beside)
 		for _, g := range group {
 			put(g)
 		}
@@ -85,6 +91,13 @@ func (t *ccTree) order(path []int, all *talk) []int {
 			}
 			delete(results, t.entries[g].uuid)
 		}
+		for _, g := range left[e.id] {
+			for _, r := range results[t.entries[g].uuid] {
+				if t.entries[r].side == e.side && t.answersBeside(r, group, beside) {
+					put(r)
+				}
+			}
+		}
 		for _, r := range lost[e.id] {
 			put(r)
 		}
@@ -93,6 +106,17 @@ func (t *ccTree) order(path []int, all *talk) []int {
 		done[i] = false
 	}
 	return out
+}
+
+// answersBeside reports whether a line of results that hangs on a line that stays out answers
+// calls of its siblings: 1.0 hangs the results of all calls on the last line of a message, so
+// a kill between the first result and the second leaves one there.
+func (t *ccTree) answersBeside(result int, group, beside []int) bool {
+	return !slices.ContainsFunc(t.entries[result].results, func(id string) bool {
+		return !slices.ContainsFunc(beside, func(g int) bool {
+			return slices.Contains(t.entries[g].calls, id) && slices.Contains(group, g)
+		})
+	})
 }
 
 // complete says of which messages on a path all calls were answered: the model has gone on

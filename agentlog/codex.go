@@ -195,7 +195,10 @@ func (codex) wrap(l *Log, like int, item []byte) []byte {
 // not opened.
 func (codex) finish(e *edits) {
 	moved := make(map[int]int) // ordinals of records whose place has changed
-	last, shift, some := -1, 0, false
+	last, shift, some, moves := -1, 0, false, false
+	for _, x := range e.units {
+		moves = moves || x.drop || len(x.before)+len(x.after) > 0
+	}
 	number := func(line []byte) []byte {
 		last++
 		return setMembers(line, jsonspan.Span{Start: 0, End: len(line)}, "ordinal", strconv.AppendInt(nil, int64(last), 10))
@@ -218,9 +221,13 @@ func (codex) finish(e *edits) {
 				shift--
 			}
 		case numbered:
-			last = n + shift
-			if shift != 0 {
-				moved[n] = last
+			was := n
+			if n += shift; moves { // two records of one number, or one that stood elsewhere
+				n = max(n, last+1)
+			}
+			last = n
+			if n != was {
+				moved[was] = n
 				e.set(i, "ordinal", strconv.AppendInt(nil, int64(last), 10))
 				e.log(Change{Line: u.line}, "edit", "relink", nil, 0, "its number follows its place")
 			}
@@ -273,8 +280,22 @@ func (c codex) stub(l *Log, t *Thread, call transcript.BlockID, text string) []b
 }
 
 func (c codex) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
-	item := write("type", "message", "role", "user", "content", array(write("type", "input_text", "text", text)))
+	content := append([][]byte{write("type", "input_text", "text", text)}, c.shows(l, t, result)...)
+	item := write("type", "message", "role", "user", "content", array(content...))
 	return c.wrap(l, t.parts[t.Request.Transcript().Block(result).Message].unit, item)
+}
+
+// shows returns the pictures and files of an output, which a message of the user holds alike.
+func (codex) shows(_ *Log, t *Thread, result transcript.BlockID) (all [][]byte) {
+	tr := t.Request.Transcript()
+	o := objectAt(tr.Raw(), jsonspan.Span(tr.Messages()[tr.Block(result).Message].Span))
+	for _, at := range o.list("output") {
+		switch objectAt(o.raw, at).text("type") {
+		case "input_image", "input_file", "input_audio":
+			all = append(all, o.raw[at.Start:at.End])
+		}
+	}
+	return all
 }
 
 func (codex) without(*Log, *Thread, transcript.BlockID) []byte { return nil }

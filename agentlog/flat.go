@@ -1,6 +1,7 @@
 package agentlog
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/pare-llm/pare/transcript"
@@ -15,6 +16,11 @@ type pen interface {
 	quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte
 	// without writes the unit of a call without it; nil if nothing would be left.
 	without(l *Log, t *Thread, call transcript.BlockID) []byte
+}
+
+// A shower is a pen of a format whose results may hold media; a quotation keeps them.
+type shower interface {
+	shows(l *Log, t *Thread, result transcript.BlockID) [][]byte
 }
 
 // mendFlat mends what is wrong with the pairs of a thread, one change for each
@@ -149,14 +155,22 @@ func (m *flatMender) dropCall(f *Finding, why string) {
 	m.e.log(m.change(f), "drop", f.Rule, f.IDs, -m.tr.Block(f.Block).Span.Len(), "%s", why)
 }
 
+// says returns the words of a result, and the bytes of what it shows beside them.
+func (m *flatMender) says(result transcript.BlockID) (text, shown string) {
+	if s, ok := m.pen.(shower); ok {
+		shown = string(bytes.Join(s.shows(m.e.l, m.t, result), []byte{','}))
+	}
+	return m.t.Request.Text(result), shown
+}
+
 // stray quotes a result that answers no call, or drops it.
 func (m *flatMender) stray(f *Finding) {
 	if m.e.l.sealed[f.unit] {
 		return
 	}
 	m.touched[f.unit] = true
-	text := m.t.Request.Text(f.Block)
-	if m.o.Repair.OrphanResult == wire.RemedyDrop || wire.Synthetic(text) || strings.TrimSpace(text) == "" {
+	text, shown := m.says(f.Block)
+	if m.o.Repair.OrphanResult == wire.RemedyDrop || wire.Synthetic(text) || strings.TrimSpace(text+shown) == "" {
 		m.e.unit(f.unit).drop = true
 		m.e.log(m.change(f), "drop", f.Rule, f.IDs, -m.e.l.units[f.unit].span.Len(), "a result whose call is not in the history")
 		return
@@ -183,7 +197,8 @@ func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
 			break
 		}
 	}
-	said := map[string]bool{m.t.Request.Text(best): true}
+	first, shown := m.says(best)
+	said := map[[2]string]bool{{first, shown}: true}
 	for _, r := range x.Results {
 		u, _ := m.t.place(m.e.l, m.tr.Block(r).Message, r)
 		if r == best || m.touched[u] || m.e.l.sealed[u] {
@@ -191,13 +206,13 @@ func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
 		}
 		m.touched[u] = true
 		c := Change{Thread: m.t.Name, Line: m.e.l.units[u].line}
-		text := m.t.Request.Text(r)
-		if said[text] || wire.Synthetic(text) || strings.TrimSpace(text) == "" || m.o.Repair.OrphanResult == wire.RemedyDrop {
+		text, shown := m.says(r)
+		if said[[2]string{text, shown}] || wire.Synthetic(text) || strings.TrimSpace(text+shown) == "" || m.o.Repair.OrphanResult == wire.RemedyDrop {
 			m.e.unit(u).drop = true
 			m.e.log(c, "drop", f.Rule, f.IDs, -m.e.l.units[u].span.Len(), "a call has one result; another one was kept")
 			continue
 		}
-		said[text] = true
+		said[[2]string{text, shown}] = true
 		m.e.unit(u).body = m.quote(m.e.l, m.t, r, quotation+text)
 		m.e.log(c, "edit", f.Rule, f.IDs, 0, "a call has one result; this one is kept as quoted text")
 	}

@@ -25,8 +25,13 @@ func isChat(raw []byte, at jsonspan.Span) bool {
 	return o.has("sessionId") && o.has("messages") && (o.has("projectHash") || o.has("startTime"))
 }
 
+// geminiLine: a chat may have lost its head, so the messages of the model and what puts
+// them in their place tell as much.
 func geminiLine(o object) evidence {
-	if o.has("sessionId") && o.has("projectHash") || o.has("$rewindTo") {
+	switch kind := o.kind(); {
+	case kind == "gemini" && o.has("id") && o.has("timestamp") && o.has("content"),
+		o.has("sessionId") && o.has("projectHash"),
+		kind == "" && (o.has("$rewindTo") || o.object("$set").has("lastUpdated") || o.object("$set").has("messages")):
 		return proof
 	}
 	return silent
@@ -52,6 +57,11 @@ func (g geminiCLI) read(l *Log) {
 		}
 	}
 	l.readLines()
+	if len(l.units) == 0 { // a chat of the older versions that breaks off has no lines of its own
+		l.damage, l.joins = nil, nil
+		l.damageAt(0, 1, "unreadable")
+		return
+	}
 	f := geminiFold{l: l, index: make(map[string]int)}
 	l.records = f.run()
 	g.thread(l)

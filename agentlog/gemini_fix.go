@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -14,7 +15,7 @@ type geminiEdit struct {
 	record
 	calls map[int][]byte // toolCalls by where they begin; nil: they stay
 	more  [][]byte       // toolCalls that are added
-	parts map[int][]byte // parts of the content by where they begin; nil: they go
+	parts map[int][]byte // what is written for parts of the content, by where they begin; nil: they go
 }
 
 // A geminiMender fixes the pairs of a chat. Results are written where the program writes
@@ -111,26 +112,72 @@ func (m *geminiMender) answerCall(f *Finding, at jsonspan.Span, call object) {
 		return
 	}
 	m.busy[at.Start] = true
-	for _, p := range geminiResults(call) {
-		if r := responseOf(p); len(r.members) > 0 {
-			if r.text("id") == id && r.text("name") == name {
-				return // it is there: the copies elsewhere go
-			}
-			part := write("functionResponse", setMembers(p, r.span, "id", id, "name", name))
-			raw := setMembers(call.raw, call.span, "result", array(part))
-			x.calls[at.Start] = raw
-			m.e.log(Change{Thread: m.t.Name, Line: f.Line}, "edit", f.Rule, f.IDs, len(raw)-at.Len(), "the result of a call carries its id")
-			return
+	parts := geminiResults(call)
+	result, pairs := m.responseAmong(f, call, parts), []any{}
+	if result == nil {
+		if raw := m.strayFor(id, name); raw != nil {
+			result = append([][]byte{raw}, parts...)
 		}
 	}
-	if raw := m.strayFor(id, name); raw != nil {
-		x.calls[at.Start] = setMembers(call.raw, call.span, "result", array(raw))
-		return
+	if result == nil {
+		text := stubText(m.o.Repair, m.tr, f.Block)
+		// What the call holds beside a response, such as a picture, is said all the same.
+		result, pairs = append([][]byte{stubPart(id, name, text)}, parts...), []any{"status", "error"}
+		m.e.log(Change{Thread: m.t.Name, Line: f.Line}, "insert", f.Rule, f.IDs, len(result[0]), "a stub: %s", text)
 	}
-	text := stubText(m.o.Repair, m.tr, f.Block)
-	raw := setMembers(call.raw, call.span, "result", array(stubPart(id, name, text)), "status", "error")
-	x.calls[at.Start] = raw
-	m.e.log(Change{Thread: m.t.Name, Line: f.Line}, "insert", f.Rule, f.IDs, len(raw)-at.Len(), "a stub: %s", text)
+	x.calls[at.Start] = setMembers(call.raw, call.span, append(pairs, "result", array(result...))...)
+}
+
+// responseAmong returns what a call holds as its result with one response that carries its
+// id: the one that does, the first that is there, or one made of the texts. Other responses
+// become quotations. nil: there is nothing to make one of.
+func (m *geminiMender) responseAmong(f *Finding, call object, parts [][]byte) [][]byte {
+	id, name := call.text("id"), call.text("name")
+	own, exact, texts := -1, false, ""
+	for k, p := range parts {
+		switch r := responseOf(p); {
+		case len(r.members) == 0:
+			texts += objectAt(p, jsonspan.Span{Start: 0, End: len(p)}).text("text")
+		case !exact && r.text("id") == id && r.text("name") == name:
+			own, exact = k, true
+		case own < 0:
+			own = k
+		}
+	}
+	c := Change{Thread: m.t.Name, Line: f.Line}
+	var out [][]byte
+	if own < 0 {
+		if strings.TrimSpace(texts) == "" {
+			return nil
+		}
+		out = append(out, write("functionResponse", write("id", id, "name", name, "response", write("output", texts))))
+		m.e.log(c, "edit", f.Rule, f.IDs, 0, "what a call holds as text is its result")
+	}
+	for k, p := range parts {
+		r := responseOf(p)
+		switch {
+		case own < 0 && len(r.members) == 0 && objectAt(p, jsonspan.Span{Start: 0, End: len(p)}).text("text") != "":
+		case len(r.members) == 0, k == own && exact:
+			out = append(out, p)
+		case k == own:
+			out = append(out, write("functionResponse", setMembers(p, r.span, "id", id, "name", name)))
+			m.e.log(c, "edit", f.Rule, f.IDs, 0, "the result of a call carries its id")
+		default:
+			out = append(out, quotedResponse(r, string(r.value("response")))...)
+			m.e.log(c, "edit", f.Rule, f.IDs, 0, "a result that answers no call here, kept as quoted text")
+		}
+	}
+	return out
+}
+
+// quotedResponse are the parts that take the place of a response: what it says as a
+// quotation, and the media that it holds.
+func quotedResponse(r object, says string) [][]byte {
+	out := [][]byte{write("text", quotation+says)}
+	for _, p := range r.list("parts") {
+		out = append(out, r.raw[p.Start:p.End])
+	}
+	return out
 }
 
 func stubPart(id, name, text string) []byte {
@@ -208,13 +255,14 @@ func (m *geminiMender) response(f *Finding, at jsonspan.Span, part object) {
 		}
 	}
 	text := m.t.Request.Text(f.Block)
-	x.parts[at.Start] = write("text", quotation+text)
+	x.parts[at.Start] = bytes.Join(quotedResponse(r, text), []byte{','})
 	m.e.log(c, "edit", f.Rule, f.IDs, 0, "a result that answers no call here, kept as quoted text")
 }
 
-// sameResponse reports whether two results say the same.
+// sameResponse reports whether two results say and show the same.
 func (m *geminiMender) sameResponse(a, b transcript.BlockID) bool {
-	return bytes.Equal([]byte(m.t.Request.Text(a)), []byte(m.t.Request.Text(b)))
+	shows := func(b transcript.BlockID) []byte { return responseOf(m.tr.Bytes(m.tr.Block(b).Span)).value("parts") }
+	return m.t.Request.Text(a) == m.t.Request.Text(b) && bytes.Equal(shows(a), shows(b))
 }
 
 // write puts the changed messages into the file, or behind it.

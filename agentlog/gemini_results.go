@@ -68,10 +68,10 @@ func (m *geminiMender) sortResults(f *Finding, x *geminiEdit) bool {
 			case of != h && of.own == nil: // its call has lost it
 				of.own, of.changed = p, true
 				m.e.log(c, "move", "displaced-result", []string{of.id}, 0, "moved to its call")
-			case bytes.Equal(r.value("response"), responseOf(of.own).value("response")):
+			case bytes.Equal(r.value("response"), responseOf(of.own).value("response")) && bytes.Equal(r.value("parts"), responseOf(of.own).value("parts")):
 				m.e.log(c, "drop", "duplicate-result", []string{of.id}, -len(p), "a copy of the result that its call holds")
 			default:
-				stay = append(stay, write("text", quotation+string(r.value("response"))))
+				stay = append(stay, quotedResponse(r, string(r.value("response")))...)
 				m.e.log(c, "edit", "duplicate-result", []string{of.id}, 0, "another result of a call, kept as quoted text")
 			}
 			h.changed = true

@@ -19,7 +19,13 @@ type Stored struct {
 	*Log
 	Path  string // of the file, or of the folder that Files are in
 	Files map[string]fs.FileInfo
+
+	mark []byte // in front of what was read; a fix keeps it
 }
+
+// byteOrderMark is what some editors write in front of a text. It is no part of the first
+// line.
+var byteOrderMark = []byte{0xef, 0xbb, 0xbf}
 
 // OpenFile reads a session file whose bytes are at hand. info is the file as it was
 // before it was read; nil: it is none.
@@ -44,7 +50,7 @@ func OpenFolder(path, session string, o Options) (*Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Stored{l, path, seen.files}, nil
+	return &Stored{Log: l, Path: path, Files: seen.files}, nil
 }
 
 // Open reads the session that a search has found. Its error wraps [ErrFormat] if there is
@@ -81,6 +87,10 @@ func (x Place) Open(o Options) (*Stored, error) {
 
 // open reads the session that has these bytes.
 func (x Place) open(info fs.FileInfo, raw []byte, o Options) (*Stored, error) {
+	var mark []byte
+	if bytes.HasPrefix(raw, byteOrderMark) {
+		mark, raw = byteOrderMark, raw[len(byteOrderMark):]
+	}
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil, ErrFormat // begun, and nothing said yet
 	}
@@ -90,7 +100,11 @@ func (x Place) open(info fs.FileInfo, raw []byte, o Options) (*Stored, error) {
 			return nil, ErrFormat
 		}
 	}
-	return OpenFile(x.Path, info, raw, o)
+	s, err := OpenFile(x.Path, info, raw, o)
+	if err == nil {
+		s.mark = mark
+	}
+	return s, err
 }
 
 // storage is the folder of opencode in which the messages of all sessions lie.
@@ -120,7 +134,7 @@ func (s *Stored) Replacements(fixed *Fixed) []Replacement {
 		if bytes.Equal(fixed.Raw, s.raw) {
 			return nil
 		}
-		return []Replacement{s.replacement("", fixed.Raw)}
+		return []Replacement{s.replacement("", slices.Concat(s.mark, fixed.Raw))}
 	}
 	var all []Replacement
 	for _, f := range fixed.Files {

@@ -46,11 +46,23 @@ func (pi) mint(l *Log, unit int, message []byte) []byte {
 	}
 }
 
-func (pi) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
+func (p pi) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	unit := t.parts[t.Request.Transcript().Block(result).Message].unit
 	stamp := objectAt(l.raw, l.units[unit].span).object("message").value("timestamp")
-	m := write("role", "user", "content", array(write("type", "text", "text", text)), "timestamp", stamp)
+	content := append([][]byte{write("type", "text", "text", text)}, p.shows(l, t, result)...)
+	m := write("role", "user", "content", array(content...), "timestamp", stamp)
 	return setMembers(l.raw, l.units[unit].span, "message", m)
+}
+
+// shows returns the pictures of a result, which a message of the user holds alike.
+func (pi) shows(l *Log, t *Thread, result transcript.BlockID) (all [][]byte) {
+	unit := t.parts[t.Request.Transcript().Block(result).Message].unit
+	for _, at := range objectAt(l.raw, l.units[unit].span).object("message").list("content") {
+		if objectAt(l.raw, at).text("type") == "image" {
+			all = append(all, l.raw[at.Start:at.End])
+		}
+	}
+	return all
 }
 
 func (pi) without(l *Log, t *Thread, call transcript.BlockID) []byte {

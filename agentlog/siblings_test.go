@@ -1,0 +1,182 @@
+package agentlog
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// TestDefectS10HalfKilled: 1.0 links the results of all calls of a message to its last line.
+// Killed between the first result and the second, and resumed at the text of the message, it
+// sends none of these lines, so there is nothing to fix.
+func TestDefectS10HalfKilled(t *testing.T) {
+	raw := ccWrite("u1", "", 1, said("one")) + ccWrite("t", "u1", 2, replied("m1", textReply)) +
+		ccWrite("a0", "t", 3, replied("m1", calling("c0"))) + ccWrite("a1", "a0", 4, replied("m1", calling("c1"))) +
+		ccWrite("r0", "a1", 5, ccResult("c0")) + ccWrite("u2", "t", 50, said("two")) + ccWrite("z", "u2", 51, replied("m2", textReply))
+	_, found, fixed := fix(t, "s.jsonl", []byte(raw))
+	if Broken(found) {
+		t.Errorf("broken: %+v", found)
+	}
+	if string(fixed.Raw) != raw {
+		t.Errorf("changed:\n%s", fixed.Raw)
+	}
+}
+
+// TestDefectS11Envelope: a new line has the members that all lines of the session have.
+func TestDefectS11Envelope(t *testing.T) {
+	own := func(line string) string {
+		return strings.Replace(line, `"sessionId":`, `"entrypoint":"cli","sessionKind":"main","session_id":"s1","sessionId":`, 1)
+	}
+	raw := own(ccWrite("u1", "", 1, said("one"))) + own(ccWrite("a1", "u1", 2, replied("m1", calling("c1")))) + own(ccWrite("u2", "a1", 3, said("two")))
+	_, _, fixed := fix(t, "s.jsonl", []byte(raw))
+	for line := range bytes.Lines(fixed.Raw) {
+		for _, name := range []string{"entrypoint", "sessionKind", "session_id"} {
+			if !bytes.Contains(line, []byte(`"`+name+`":`)) {
+				t.Errorf("no %s in %s", name, line)
+			}
+		}
+	}
+}
+
+// TestDefectS11OrdinalsMoved: records that stood in the wrong place do not get the number of
+// another one when they move.
+func TestDefectS11OrdinalsMoved(t *testing.T) {
+	var raw strings.Builder
+	for _, r := range []struct {
+		n       int
+		payload string
+	}{
+		{0, `{"type":"message","role":"user","content":[{"type":"input_text","text":"one"}]}`},
+		{3, `{"type":"function_call_output","call_id":"c1","output":"first"}`},
+		{1, `{"type":"function_call","name":"f","arguments":"{}","call_id":"c1"}`},
+		{2, `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"two"}]}`},
+	} {
+		fmt.Fprintf(&raw, `{"timestamp":"2026-01-01T00:00:00.000Z","ordinal":%d,"type":"response_item","payload":%s}`+"\n", r.n, r.payload)
+	}
+	_, _, fixed := fix(t, "rollout.jsonl", []byte(raw.String()))
+	last := -1
+	for line := range bytes.Lines(fixed.Raw) {
+		var n int
+		at := bytes.Index(line, []byte(`"ordinal":`))
+		if _, err := fmt.Sscanf(string(line[at:]), `"ordinal":%d`, &n); err != nil || n <= last {
+			t.Errorf("%d behind %d:\n%s", n, last, fixed.Raw)
+		}
+		last = n
+	}
+}
+
+// TestQuotationKeepsMedia: a result that becomes a quotation keeps what it shows, and one that
+// shows something else is no copy.
+func TestQuotationKeepsMedia(t *testing.T) {
+	codex := func(payload string) string {
+		return `{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":` + payload + "}\n"
+	}
+	shot := func(id, data string) string {
+		return codex(`{"type":"function_call_output","call_id":"` + id + `","output":[{"type":"input_image","image_url":"data:image/png;base64,` + data + `"}]}`)
+	}
+	pi := func(message string) string {
+		return `{"type":"message","timestamp":"2026-01-01T00:00:00.000Z","message":` + message + "}\n"
+	}
+	piShot := func(id, data string) string {
+		return pi(`{"role":"toolResult","toolCallId":"` + id + `","toolName":"f","content":[{"type":"image","data":"` + data + `","mimeType":"image/png"}],"isError":false}`)
+	}
+	head := `{"sessionId":"s","projectHash":"h","startTime":"2026-01-01T00:00:00.000Z"}` + "\n"
+	gemini := func(id, kind, rest string) string {
+		return `{"id":"` + id + `","timestamp":"2026-01-01T00:00:00.000Z","type":"` + kind + `",` + rest + "}\n"
+	}
+	held := func(result string) string {
+		return head + gemini("1", "user", `"content":"one"`) + gemini("2", "gemini", `"content":"","toolCalls":[{"id":"c1","name":"f","args":{},"result":[`+result+`]}]`) + gemini("3", "user", `"content":"two"`)
+	}
+	response := func(id, said, parts string) string {
+		return `{"functionResponse":{"id":"` + id + `","name":"f","response":{"output":"` + said + `"}` + parts + `}}`
+	}
+	shown := func(data string) string {
+		return `{"inlineData":{"mimeType":"image/png","data":"` + data + `"}}`
+	}
+	codexStart := codex(`{"type":"message","role":"user","content":[{"type":"input_text","text":"one"}]}`)
+	piStart := `{"type":"session","id":"x","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}` + "\n" + pi(`{"role":"user","content":"one"}`)
+	for name, c := range map[string]struct {
+		raw  string
+		want []string
+	}{
+		"codex, no call":      {codexStart + shot("c9", "AAAA"), []string{"AAAA"}},
+		"codex, two pictures": {codexStart + codex(`{"type":"function_call","name":"f","arguments":"{}","call_id":"c1"}`) + shot("c1", "AAAA") + shot("c1", "BBBB"), []string{"AAAA", "BBBB"}},
+		"pi, no call":         {piStart + piShot("c9", "AAAA"), []string{"AAAA"}},
+		"pi, two pictures": {piStart + pi(`{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"f","arguments":{}}],"stopReason":"toolUse"}`) +
+			piShot("c1", "AAAA") + piShot("c1", "BBBB"), []string{"AAAA", "BBBB"}},
+		"gemini, no call": {head + gemini("1", "user", `"content":"one"`) + gemini("2", "user", `"content":[`+response("c9", "said", `,"parts":[`+shown("AAAA")+`]`)+`]`), []string{"said", "AAAA"}},
+		"gemini, the same words, another picture": {strings.TrimSuffix(held(response("c1", "same", "")), "\n") + "\n" +
+			gemini("4", "user", `"content":[`+response("c1", "same", `,"parts":[`+shown("AAAA")+`]`)+`]`), []string{"AAAA"}},
+		"gemini, another id and a picture": {held(response("x", "said", "") + "," + shown("AAAA")), []string{"said", "AAAA"}},
+		"gemini, two other ids":            {held(response("x", "first", "") + "," + response("y", "second", "")), []string{"first", "second"}},
+		"gemini, its own and another id":   {held(response("c1", "first", "") + "," + response("y", "second", "")), []string{"first", "second"}},
+		"gemini, text alone":               {held(`{"text":"said"}`), []string{"said"}},
+		"gemini, a picture alone":          {held(shown("AAAA")), []string{"AAAA"}},
+	} {
+		l, found, fixed := fix(t, "s.jsonl", []byte(c.raw))
+		if !Broken(found) {
+			t.Errorf("%s: clean as %s", name, l.Format)
+		}
+		for _, w := range c.want {
+			if !bytes.Contains(fixed.Raw, []byte(w)) {
+				t.Errorf("%s: %s is lost:\n%s", name, w, fixed.Raw)
+			}
+		}
+	}
+}
+
+// TestDefectS6GeminiHead: a chat that has lost its head is still one.
+func TestDefectS6GeminiHead(t *testing.T) {
+	user := `{"id":"1","timestamp":"2026-01-01T00:00:00.000Z","type":"user","content":"one"}` + "\n"
+	model := `{"id":"2","timestamp":"2026-01-01T00:00:00.000Z","type":"gemini","content":"two","toolCalls":[]}` + "\n"
+	for name, raw := range map[string]string{
+		"lost":     user + model,
+		"torn":     `{"sessionId":"s","proj` + "\n" + user + model,
+		"joined":   `{"sessionId":"s","proj` + user + model,
+		"snapshot": `{"$set":{"messages":[],"lastUpdated":"x"}}` + "\n" + user,
+	} {
+		if f, ok := Detect("s.jsonl", []byte(raw)); !ok || f != GeminiCLI {
+			t.Errorf("%s: %v", name, f)
+		}
+	}
+	// One that was kept as a whole and breaks off has no lines that the agent skips.
+	l, err := Read("s.json", []byte("{\n  \"sessionId\": \"s\",\n  \"messages\": [\n    {\n      \"id\": \"1\",\n"), Options{Format: GeminiCLI})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := l.Check(wire.CheckOptions{}); len(found) != 1 || found[0].Rule != "unreadable" {
+		t.Errorf("torn document: %+v", found)
+	}
+}
+
+// TestDefectS5ByteOrderMark: a byte order mark is no damage to a session that was found on the
+// disk, as it is none to a file that was named, and a fix keeps it.
+func TestDefectS5ByteOrderMark(t *testing.T) {
+	raw := "\ufeff" + ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", calling("c1")))
+	name := filepath.Join(t.TempDir(), "s.jsonl")
+	if err := os.WriteFile(name, []byte(raw), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Place{Agent: &Agent{Format: ClaudeCode}, Path: name}.Open(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range s.Check(wire.CheckOptions{}) {
+		if f.Rule != "orphan-call" {
+			t.Errorf("%+v", f)
+		}
+	}
+	fixed, err := s.Fix(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := s.Replacements(fixed)
+	if len(all) != 1 || !bytes.HasPrefix(all[0].Raw, []byte(raw)) {
+		t.Errorf("%+v", all)
+	}
+}
