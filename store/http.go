@@ -156,10 +156,18 @@ func (c *call) read(into any) error {
 		return nil // an empty body asks for the defaults
 	}
 	var large *http.MaxBytesError
-	if err != nil && !errors.As(err, &large) {
-		return fmt.Errorf("%w: %v", errBody, err)
+	var kind *json.UnmarshalTypeError
+	switch {
+	case err == nil || errors.As(err, &large):
+		return err
+	case errors.As(err, &kind) && kind.Field == "": // it would name a type of ours
+		return fmt.Errorf("%w: it is JSON of another kind (%s), an object is expected", errBody, kind.Value)
+	case errors.As(err, &kind):
+		return fmt.Errorf("%w: %s cannot be of this kind (%s)", errBody, kind.Field, kind.Value)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w: it ends in the middle of the JSON", errBody)
 	}
-	return err
+	return fmt.Errorf("%w: %s", errBody, strings.TrimPrefix(err.Error(), "json: "))
 }
 
 func (c *call) write(status int, v any) error { return c.writeRaw(status, encode(v)) }

@@ -248,3 +248,23 @@ func TestBodyTooLarge(t *testing.T) {
 	c.do("POST", "/pare/v1/sessions", "", "", map[string]any{"id": "s"}, 201)
 	c.do("POST", "/pare/v1/sessions/{id}/entries", "s", "", map[string]any{"entries": []any{entry("e", user(strings.Repeat("x", 2000)))}}, 413)
 }
+
+// What a client sent wrongly is said in the words of JSON, not of this program.
+func TestBodyOfAnotherKind(t *testing.T) {
+	h := open(t, filepath.Join(t.TempDir(), "pare.db")).Handler(store.HandlerOptions{})
+	for body, want := range map[string]string{
+		`[]`:        `the request cannot be read: it is JSON of another kind (array), an object is expected`,
+		`{"id":1}`:  `the request cannot be read: id cannot be of this kind (number)`,
+		`{"idd":1}`: `the request cannot be read: unknown field \"idd\"`,
+		`{"id":`:    `the request cannot be read: it ends in the middle of the JSON`,
+	} {
+		r := httptest.NewRequest("POST", "/pare/v1/sessions", strings.NewReader(body))
+		r.RemoteAddr = "127.0.0.1:1"
+		r.Host = "127.0.0.1:1"
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != 400 || !strings.Contains(w.Body.String(), `"`+want+`"`) {
+			t.Errorf("%s: %d %s, want %s", body, w.Code, w.Body, want)
+		}
+	}
+}

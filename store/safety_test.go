@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"bytes"
+	"database/sql"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -259,5 +261,34 @@ func TestNoBodyInEventsAndErrors(t *testing.T) {
 	}
 	if _, err := store.Open(ctx, "postgres://u:hunter2@127.0.0.1:1/x?connect_timeout=1"); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Error(err)
+	}
+}
+
+// The file of another program is refused, and not one byte of it changes.
+func TestForeignDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "other.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`CREATE TABLE sessions (id TEXT); INSERT INTO sessions VALUES ('theirs')`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, err := store.Open(t.Context(), path); err == nil {
+		st.Close()
+		t.Error("it was opened")
+	} else if !strings.Contains(err.Error(), "other.db is a database of another program") {
+		t.Error(err)
+	}
+	after, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("it was changed: %v", err)
 	}
 }

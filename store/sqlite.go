@@ -43,6 +43,9 @@ func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 		return nil, nil, nil, fmt.Errorf("open store: %w", err)
 	}
 	f.Close()
+	if err := ownTables(path); err != nil {
+		return nil, nil, nil, err
+	}
 	if read, err = sqliteDB(path, "deferred", 8); err != nil {
 		return nil, nil, nil, err
 	}
@@ -52,6 +55,40 @@ func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 	e := &sqliteEngine{write: write}
 	e.group = group{lanes: 1, most: 64, commit: e.commitQuick}
 	return read, write, e, nil
+}
+
+// ownTables refuses the database of another program, before anything is written to it: even
+// the way in which it keeps its journal would be another one. What cannot be read is for
+// whoever opens it to say.
+func ownTables(path string) error {
+	db, err := sql.Open("sqlite", sqliteURL(path, url.Values{"_pragma": {"busy_timeout(20000)"}}))
+	if err != nil {
+		return fmt.Errorf("open store: %w", err)
+	}
+	defer db.Close()
+	rows, err := db.Query(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`)
+	if err != nil {
+		return nil
+	}
+	defer rows.Close()
+	own, others := 0, 0
+	for rows.Next() {
+		var name string
+		if rows.Scan(&name) != nil {
+			return nil
+		}
+		switch name {
+		case "sessions", "entries", "marks":
+			own++
+		case "goose_db_version": // another process may be making the others
+		default:
+			others++
+		}
+	}
+	if own == 3 || own+others == 0 {
+		return nil
+	}
+	return fmt.Errorf("open store: %s is a database of another program", path)
 }
 
 // close ends the statements: a connection that has some is not closed for good.
@@ -71,13 +108,17 @@ func sqliteDB(path, lock string, conns int) (*sql.DB, error) {
 		"wal_autocheckpoint(1000)", "journal_size_limit(67108864)"} {
 		q.Add("_pragma", p)
 	}
-	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	db, err := sql.Open("sqlite", sqliteURL(path, q))
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	return db, nil
+}
+
+func sqliteURL(path string, q url.Values) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 }
 
 func (*sqliteEngine) name() string             { return "sqlite" }
