@@ -126,7 +126,7 @@ func (w *world) run(p *kong.Kong) int {
 		return w.misused(err)
 	}
 	if err := w.startLog(p.Model.Target.FieldByName("Log").String()); err != nil {
-		return w.usage(err, ctx.Selected().Name)
+		return w.usage(err, commandOf(ctx))
 	}
 	w.log.Debug("run", "version", version(), "command", ctx.Command())
 	return ctx.Selected().Target.Addr().Interface().(command).run(w)
@@ -202,12 +202,21 @@ func help(o kong.HelpOptions, ctx *kong.Context) error {
 	return err
 }
 
+// commandOf names the command that was selected: session show, for example.
+func commandOf(ctx *kong.Context) string {
+	name := ctx.Selected().Name
+	for n := ctx.Selected().Parent; n.Parent != nil; n = n.Parent {
+		name = n.Name + " " + name
+	}
+	return name
+}
+
 // misused reports wrong usage, with the page of the manual that helps.
 func (w *world) misused(err error) int {
 	help := "pare --help"
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
-		help = "pare " + parse.Context.Selected().Name + " --help"
+		help = "pare " + commandOf(parse.Context) + " --help"
 	}
 	// A choice that need not be made has "" for none, which nobody writes.
 	return w.fail(strings.Replace(err.Error(), `must be one of "",`, "must be one of ", 1), "see "+help)

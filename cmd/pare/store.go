@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -49,16 +51,42 @@ type inStore struct {
 	Scope string `placeholder:"NAME" help:"Whose sessions. Default: those without a scope."`
 }
 
-// with opens the store and runs f; what f returns is told to people.
+// with opens a store that is there and runs f; what f returns is told to people. A name that
+// was mistyped makes no file.
 func (o *inStore) with(w *world, f func(context.Context, *store.Store) (int, error)) int {
-	dsn := o.Store
-	if dsn == "" {
-		folder, err := dataFolder(w)
-		if err != nil {
-			return w.fail("find the store: "+err.Error(), "name one with --store FILE")
-		}
-		dsn = filepath.Join(folder, "pare.db")
+	dsn, status := o.dsn(w)
+	if status != statusClean {
+		return status
 	}
+	if absent(dsn) {
+		return w.fail("there is no store "+dsn, "pare session import FILE makes it; --store names another one")
+	}
+	return w.withStore(dsn, f)
+}
+
+// dsn is which store it is, and the status if that cannot be known.
+func (o *inStore) dsn(w *world) (string, int) {
+	if o.Store != "" {
+		return o.Store, statusClean
+	}
+	folder, err := dataFolder(w)
+	if err != nil {
+		return "", w.fail("find the store: "+err.Error(), "name one with --store FILE")
+	}
+	return filepath.Join(folder, "pare.db"), statusClean
+}
+
+// absent reports whether a store is a file that is not there.
+func absent(dsn string) bool {
+	if strings.Contains(dsn, "://") {
+		return false
+	}
+	_, err := os.Stat(strings.TrimPrefix(dsn, "file:"))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// withStore opens a store, which is made if it is not there, and runs f.
+func (w *world) withStore(dsn string, f func(context.Context, *store.Store) (int, error)) int {
 	ctx := context.Background()
 	st, err := serve.OpenStore(ctx, dsn)
 	if err != nil {

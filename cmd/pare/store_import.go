@@ -30,7 +30,11 @@ Importing a file again adds what it has grown by.`
 }
 
 func (c *sessionImportCmd) run(w *world) int {
-	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
+	dsn, status := c.dsn(w)
+	if status != statusClean {
+		return status
+	}
+	return w.withStore(dsn, func(ctx context.Context, st *store.Store) (int, error) {
 		c.Jobs = 1 // one writer
 		seen := make(map[string]bool)
 		return c.tell(w, "session import", "session", func(v report, from origin, r *wire.Request) (out outcome, err error) {

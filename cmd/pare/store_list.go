@@ -16,8 +16,20 @@ type sessionListCmd struct {
 	Limit   int  `default:"100" placeholder:"N" help:"How many. Default: 100."`
 }
 
+const emptyStore = "the store is empty; pare session import FILE fills it"
+
 func (c *sessionListCmd) run(w *world) int {
-	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
+	dsn, status := c.dsn(w)
+	if status != statusClean {
+		return status
+	}
+	if absent(dsn) { // nobody has imported anything yet; looking makes no file
+		if !c.JSON {
+			screen.Fprintln(w.stderr, emptyStore)
+		}
+		return statusClean
+	}
+	return w.withStore(dsn, func(ctx context.Context, st *store.Store) (int, error) {
 		all, err := st.Sessions(ctx, c.Scope, c.Limit, nil)
 		if err != nil {
 			return 0, err
@@ -40,7 +52,7 @@ func (c *sessionListCmd) run(w *world) int {
 			screen.Fprintf(&out, "%s%s  %s  %6d entries  %-*s  %s\n", x.ID, pad, x.Updated.Format(time.DateTime), x.Head, dialect, x.Dialect, x.Title)
 		}
 		if len(all) == 0 && !c.JSON {
-			screen.Fprintln(w.stderr, "the store is empty; pare session import FILE fills it")
+			screen.Fprintln(w.stderr, emptyStore)
 		}
 		return w.say([]byte(out.String())), nil
 	})
