@@ -1,19 +1,23 @@
 package serve
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -30,12 +34,59 @@ type misuse struct{ error }
 // A planner makes the policy of a call; nil: the call only checks.
 type planner func(*config.Config, url.Values) (*pare.Policy, error)
 
-// callable are the calls by name.
-var callable = map[string]planner{"check": nil, "fix": fix, "prune": prune, "trim": trim}
+// A callable is one of the calls, with its own parameters beside those of all.
+type callable struct {
+	name  string
+	plan  planner
+	takes []string
+}
 
-func (c *calls) serve(w http.ResponseWriter, r *http.Request, plan planner) {
-	q := r.URL.Query()
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, cmp.Or(c.max, 64<<20)))
+var callables = []callable{
+	{"check", nil, []string{"advice"}},
+	{"fix", fix, changing},
+	{"prune", prune, slices.Concat(changing, choosing)},
+	{"trim", trim, slices.Concat(changing, choosing, limiting)},
+}
+
+// The parameters of all calls, of those that change something, of those that have rules, and
+// of trim.
+var (
+	common   = []string{"as", "profile", "model", "strict"}
+	changing = []string{"orphan_call", "orphan_result", "dry_run"}
+	choosing = []string{"rules", "keep_recent"}
+	limiting = []string{"max_tokens", "max_messages", "max_exchanges", "max_turns", "min_keep"}
+)
+
+// parameters reads those of a request. One that the call does not have is an error: a limit
+// that is mistyped would be none.
+func (do callable) parameters(r *http.Request) (url.Values, error) {
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, misuse{fmt.Errorf("the parameters cannot be read: %w", err)}
+	}
+	known := slices.Concat(common, do.takes)
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		switch {
+		case !slices.Contains(known, name):
+			err := fmt.Errorf("%s has no parameter %q", do.name, name)
+			if near := suggest.Sentence(name, known); near != "" {
+				err = fmt.Errorf("%w; %s", err, near)
+			}
+			return nil, misuse{err}
+		case len(q[name]) > 1:
+			return nil, misuse{fmt.Errorf("%s is given %d times", name, len(q[name]))}
+		}
+	}
+	return q, nil
+}
+
+func (c *calls) serve(w http.ResponseWriter, r *http.Request, do callable) {
+	q, err := do.parameters(r)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	raw, err := c.body(w, r)
 	if err != nil {
 		fail(w, err)
 		return
@@ -50,12 +101,12 @@ func (c *calls) serve(w http.ResponseWriter, r *http.Request, plan planner) {
 		fail(w, err)
 		return
 	}
-	if plan == nil {
+	if do.plan == nil {
 		c.check(w, req, q)
 		return
 	}
 	conf := c.settings.Load().Config.Clone()
-	p, err := plan(conf, q)
+	p, err := do.plan(conf, q)
 	if err != nil {
 		fail(w, err)
 		return
@@ -63,6 +114,23 @@ func (c *calls) serve(w http.ResponseWriter, r *http.Request, plan planner) {
 	if err := carry(r.Context(), w, p, req, q); err != nil {
 		fail(w, err)
 	}
+}
+
+var (
+	errCoding = errors.New("the body is packed: send it as it is, without a Content-Encoding")
+	errEmpty  = errors.New("the body is empty: expected a request body, or a list of messages")
+)
+
+// body reads what was sent.
+func (c *calls) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if coding := strings.Join(r.Header["Content-Encoding"], ","); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, errCoding
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, cmp.Or(c.max, 64<<20)))
+	if err == nil && len(bytes.TrimSpace(raw)) == 0 {
+		err = errEmpty
+	}
+	return raw, err
 }
 
 // reading is how the body is read.
@@ -243,10 +311,10 @@ func trim(conf *config.Config, q url.Values) (*pare.Policy, error) {
 
 // number reads a parameter.
 func number(q url.Values, name string, least int) (n int, given bool, err error) {
-	v := q.Get(name)
-	if v == "" {
+	if !q.Has(name) {
 		return 0, false, nil
 	}
+	v := q.Get(name)
 	n, err = strconv.Atoi(v)
 	if err != nil || n < least {
 		return 0, false, misuse{fmt.Errorf("%s is %q: expected a number from %d on", name, v, least)}
@@ -275,7 +343,10 @@ func fail(w http.ResponseWriter, err error) {
 		problem(w, http.StatusBadRequest, "bad_request", err.Error())
 	case errors.As(err, &large):
 		problem(w, http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body is larger than %d bytes", large.Limit))
-	case errors.As(err, &syntax), errors.Is(err, wire.ErrNotRequest):
+	case errors.Is(err, errCoding):
+		w.Header().Set("Accept-Encoding", "identity")
+		problem(w, http.StatusUnsupportedMediaType, "unsupported", err.Error())
+	case errors.As(err, &syntax), errors.Is(err, errEmpty), errors.Is(err, wire.ErrNotRequest):
 		problem(w, http.StatusBadRequest, "unreadable", err.Error())
 	case errors.As(err, &small):
 		answer(w, http.StatusUnprocessableEntity, map[string]any{"error": map[string]any{

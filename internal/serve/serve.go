@@ -245,14 +245,22 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 // routes is everything below /pare/.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /pare/healthz", s.health)
-	for do, policy := range callable {
-		mux.HandleFunc("POST /pare/v1/"+do, func(w http.ResponseWriter, r *http.Request) { s.calls.serve(w, r, policy) })
+	// Without a handler for its other methods, a path would be one that is not there.
+	only := func(method, path string, serve http.HandlerFunc) {
+		mux.HandleFunc(method+" "+path, serve)
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", method)
+			problem(w, http.StatusMethodNotAllowed, "method_not_allowed", r.URL.Path+" takes "+method+", not "+r.Method)
+		})
 	}
-	mux.HandleFunc("GET /pare/v1/receipts/{id}", s.receipt)
-	mux.HandleFunc("GET /pare/v1/requests", s.requests)
-	mux.HandleFunc("GET /pare/v1/events", s.events)
-	mux.HandleFunc("GET /pare/metrics", s.metrics)
+	only("GET", "/pare/healthz", s.health)
+	for _, do := range callables {
+		only("POST", "/pare/v1/"+do.name, func(w http.ResponseWriter, r *http.Request) { s.calls.serve(w, r, do) })
+	}
+	only("GET", "/pare/v1/receipts/{id}", s.receipt)
+	only("GET", "/pare/v1/requests", s.requests)
+	only("GET", "/pare/v1/events", s.events)
+	only("GET", "/pare/metrics", s.metrics)
 	if s.o.Store != nil {
 		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.sessions.Load()).ServeHTTP(w, r) })
 		for _, path := range []string{"/pare/v1/sessions", "/pare/v1/sessions/", "/pare/v1/search", "/pare/v1/recall/", "/pare/v1/openapi.json"} {

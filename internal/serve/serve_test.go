@@ -106,6 +106,14 @@ func TestCalls(t *testing.T) {
 		{"trim?max_tokens=x", broken, 400, `max_tokens is \"x\"`, ""},
 		{"trim?model=nobody", strings.Replace(broken, "claude-sonnet-4-5", "", 1), 400, `unknown_model`, ""},
 		{"mangle", broken, 404, `not_found`, ""},
+		// A limit that is mistyped, empty or doubtful is not none.
+		{"trim?max_token=9", broken, 400, `trim has no parameter \"max_token\"; did you mean max_tokens?`, ""},
+		{"trim?max_tokens=", broken, 400, `max_tokens is \"\"`, ""},
+		{"trim?max_tokens=900&max_tokens=9", broken, 400, `max_tokens is given 2 times`, ""},
+		{"trim?max_tokens=9;x", broken, 400, `the parameters cannot be read`, ""},
+		{"fix?max_tokens=9", broken, 400, `fix has no parameter`, ""},
+		{"check?advice", broken, 200, `findings`, ""},
+		{"fix", " \n", 400, `the body is empty`, ""},
 	} {
 		resp, body := send(t, "POST", at+"/pare/v1/"+tt.path, tt.body)
 		if resp.StatusCode != tt.status || !strings.Contains(body, tt.want) || tt.changes != "" && resp.Header.Get("Pare-Changes") != tt.changes {
@@ -114,6 +122,20 @@ func TestCalls(t *testing.T) {
 		if !json.Valid([]byte(body)) {
 			t.Errorf("%s: no JSON: %s", tt.path, body)
 		}
+	}
+}
+
+// TestCallsSayHow they are to be made.
+func TestCallsSayHow(t *testing.T) {
+	at, _, _ := start(t, serve.Options{})
+	for path, allow := range map[string]string{"v1/check": "POST", "v1/trim": "POST", "v1/requests": "GET", "healthz": "GET", "metrics": "GET"} {
+		resp, body := send(t, "PUT", at+"/pare/"+path, broken)
+		if resp.StatusCode != 405 || resp.Header.Get("Allow") != allow || !strings.Contains(body, `takes `+allow+`, not PUT`) {
+			t.Errorf("%s: %s %s %v", path, resp.Status, body, resp.Header)
+		}
+	}
+	if resp, body := send(t, "POST", at+"/pare/v1/fix", broken, "Content-Encoding", "br"); resp.StatusCode != 415 || !strings.Contains(body, "send it as it is") {
+		t.Errorf("%s %s", resp.Status, body)
 	}
 }
 
