@@ -49,6 +49,8 @@ type task struct {
 	whole bool
 	// archive is the file for what plans take out; "": none.
 	archive string
+	// letGo is what more can go by, where the window is too small: the pins in force.
+	letGo []string
 	// single is the flag that makes sense for one transcript only; "": none does.
 	single string
 	// lines is whether every line is answered at once; nil: the command cannot.

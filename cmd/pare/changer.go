@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
@@ -242,7 +243,10 @@ func (c *changer) tooSmall(from origin, e *pare.WindowTooSmall) outcome {
 	}
 	o.note = screen.Appendf(nil, "pare: %s: the window is too small: what must be kept needs %s %s, the limit is %s\n",
 		from.String(), grouped(e.Minimum), e.Unit, grouped(e.Limit))
-	o.hint = fmt.Sprintf("give --max-%s that many, or let more go: --unpin, a smaller --min-keep, --allow-tiny", e.Unit)
+	o.hint = fmt.Sprintf("give --max-%s that many", e.Unit)
+	if len(c.letGo) > 0 {
+		o.hint += ", or let more go: " + strings.Join(c.letGo, ", ")
+	}
 	return o
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,10 +91,51 @@ func (c *trimCmd) run(w *world) int {
 	p.Model = c.Model
 	p.Uncounted = !c.DryRun && c.Receipt == "" // nobody will read it
 	return c.changing.run(w, task{
-		command: "trim", whole: true, lines: &c.lining, archive: archiveOf(conf),
+		command: "trim", whole: true, lines: &c.lining, archive: archiveOf(conf), letGo: letGo(p, conf),
 		plan:   below(p, by(p)),
 		tokens: func(r *wire.Request) int { return c.weigh(r, c.Model) },
 	})
+}
+
+// letGo is what can be changed so that more may go: what stays by a flag, its default, or
+// the configuration.
+func letGo(p *pare.Policy, conf *config.Config) (ways []string) {
+	var pins []string
+	for _, pin := range []struct {
+		name string
+		of   pare.Pin
+	}{{"system", pare.PinSystem}, {"task", pare.PinTask}, {"newest", pare.PinNewest}} {
+		if p.Window.Unpin&pin.of == 0 {
+			pins = append(pins, pin.name)
+		}
+	}
+	if len(pins) > 0 {
+		ways = append(ways, "--unpin "+strings.Join(pins, ","))
+	}
+	if p.Window.MinKeep > 0 {
+		ways = append(ways, "a smaller --min-keep")
+	}
+	runs := func(rule string) bool {
+		return p.Rules != nil && slices.ContainsFunc(p.Rules.Rules(), func(r pare.Rule) bool { return r.Name == rule })
+	}
+	if runs("recency") {
+		ways = append(ways, "a smaller --keep-recent")
+	}
+	if runs("protect") {
+		ways = append(ways, "less in [pin]")
+	}
+	for _, e := range conf.Expressions {
+		if e.Action == "protect" && runs(e.Name) {
+			ways = append(ways, "the rule "+e.Name)
+		}
+	}
+	if len(conf.Constraints) > 0 {
+		ways = append(ways, "fewer constraints")
+	}
+	if !p.Window.AllowTiny {
+		ways = append(ways, "--allow-tiny")
+	}
+	return ways
 }
 
 // below refuses a low mark that a window of the model does not reach.
