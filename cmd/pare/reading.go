@@ -45,7 +45,7 @@ func newInput(w *world, paths []string) *source.Input {
 	return &source.Input{Paths: paths, Stdin: w.stdin, Files: &w.files}
 }
 
-// printSkipped says which files of folders were passed over.
+// printSkipped says which files were passed over.
 func printSkipped(w io.Writer, s source.Skipped) {
 	for _, o := range s.Others {
 		screen.Fprintf(w, "pare: skipped %s: %s\n", o.Path, o.Why)
@@ -58,6 +58,9 @@ func printSkipped(w io.Writer, s source.Skipped) {
 	}
 	for _, name := range s.Own {
 		screen.Fprintf(w, "pare: skipped %s: standard output is written to it\n", name)
+	}
+	if s.Again > 0 {
+		screen.Fprintf(w, "pare: skipped %s: named before, or a link leads there\n", plural(s.Again, "file"))
 	}
 	if s.Backups > 0 {
 		screen.Fprintf(w, "pare: skipped %s in folders, made by --in-place\n", plural(s.Backups, "backup"))

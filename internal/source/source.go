@@ -111,11 +111,12 @@ type Input struct {
 	Clash   error        // a file in a folder has another role; to be looked at after Each
 }
 
-// Skipped are the files in folders that were passed over.
+// Skipped are the files that were passed over, in folders or because they were read before.
 type Skipped struct {
 	Foreign int      // no JSON
 	Packed  int      // packed, and by their names something else than JSON
 	Backups int      // made when a file was replaced
+	Again   int      // read before, by this name or another
 	Own     []string // standard output is written to them
 	Others  []Other  // JSON, and nothing that can be read here
 }
@@ -153,14 +154,22 @@ func (in *Input) Size() (total int64) {
 
 // Each reads everything, in order, until emit returns false.
 func (in *Input) Each(emit func(Chunk) bool) {
+	been := places{}
 	for _, p := range in.Paths {
 		if p == Stdin {
-			if !in.stream(p, in.Stdin, nil, false, emit) {
+			if been.again(p) {
+				in.Skipped.Again++
+			} else if !in.stream(p, in.Stdin, nil, false, emit) {
 				return
 			}
 			continue
 		}
+		root, rootErr := realPath(p)
 		goOn := walk(p, func(path string, d fs.DirEntry, err error) bool {
+			if err == nil && rootErr == nil && been.again(placeOf(root, p, path, d)) {
+				in.Skipped.Again++
+				return true
+			}
 			switch {
 			case err != nil:
 				return emit(Chunk{Source: path, Err: err})
@@ -181,6 +190,43 @@ func (in *Input) Each(emit func(Chunk) bool) {
 			return
 		}
 	}
+}
+
+// places are where the sources that were read lie. A source that is named twice, or that a
+// link leads to as well, is read once, and counts once.
+type places map[string]bool
+
+func (been places) again(place string) bool {
+	if place == "" || been[place] {
+		return place != ""
+	}
+	been[place] = true
+	return false
+}
+
+// placeOf is where a path that was found below p, which lies at root, leads; "" for what is
+// no file, such as a pipe: each time there may be more in it. Only links have to be followed.
+func placeOf(root, p, path string, d fs.DirEntry) string {
+	switch {
+	case d == nil:
+		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+			return ""
+		}
+		return root
+	case d.Type()&fs.ModeSymlink != 0:
+		place, _ := realPath(path)
+		return place
+	}
+	return filepath.Join(root, strings.TrimPrefix(path, p))
+}
+
+// realPath is the one path of a file, through all links.
+func realPath(path string) (string, error) {
+	real, err := atomicfile.Resolve(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(real)
 }
 
 // walk visits a file, or the files of a folder sorted by name, without the hidden

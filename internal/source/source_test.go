@@ -185,6 +185,43 @@ func TestFolders(t *testing.T) {
 	}
 }
 
+// TestAgain: a file is read once, whatever leads to it; a hard link is a file of its own.
+func TestAgain(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "d/sub/a.json", []byte("[]"))
+	put(t, "d/z.json", []byte("[]"))
+	for _, err := range []error{os.Symlink("sub/a.json", "d/link.json"), os.Symlink("d", "e"), os.Link("d/z.json", "hard.json")} {
+		if err != nil {
+			t.Skip(err)
+		}
+	}
+	for _, tt := range []struct {
+		paths []string
+		want  string
+		again int
+	}{
+		{[]string{"d/z.json", "./d/z.json", "d/../d/z.json"}, "[d/z.json]", 2},
+		{[]string{"d"}, "[d/link.json d/z.json]", 1},
+		{[]string{"d/", "e", "d/sub/a.json"}, "[d/link.json d/z.json]", 5},
+		{[]string{"d/z.json", "hard.json"}, "[d/z.json hard.json]", 0},
+		{[]string{"-", "-"}, "[-]", 1},
+		{[]string{"none", "none"}, "[none ! none !]", 0},
+	} {
+		in := &Input{Paths: tt.paths, Stdin: strings.NewReader("[]")}
+		var got []string
+		in.Each(func(c Chunk) bool {
+			got = append(got, c.Source)
+			if c.Err != nil {
+				got = append(got, "!")
+			}
+			return true
+		})
+		if fmt.Sprint(got) != tt.want || in.Skipped.Again != tt.again {
+			t.Errorf("%v: %v, %d again, want %s, %d", tt.paths, got, in.Skipped.Again, tt.want, tt.again)
+		}
+	}
+}
+
 func TestTexts(t *testing.T) {
 	c := Chunk{Line: 3, Lead: 3, Data: []byte("[1]\r\n\n[2]")}
 	var got []string
