@@ -44,7 +44,7 @@ func TestDefectR7FullDiskEverywhere(t *testing.T) {
 	}
 	for _, args := range []string{
 		"check s.json", "check --json s.json", "check --json --pairs", "check --lines s.json", "fix s.json", "fix --dry-run s.json", "fix --dry-run --json", "fix --lines s.json", "prune s.json", "trim --max-messages 3 s.json", "compact s.json", "count s.json",
-		"count --json s.json", "split --json s.json", "split s.json", "replay s.json", "replay --json s.json", "replay --markdown s.json", "view s.json", "view --text s.json", "rules", "rules --json", "explain", "explain --json orphan-call", "init -", "man", "completion zsh",
+		"count --json s.json", "split --json s.json", "split s.json", "replay s.json", "replay --json s.json", "replay --markdown s.json", "view s.json", "view --text s.json", "rules", "rules --json", "explain", "explain --json orphan-call", "init -", "init new.toml", "man", "completion zsh", "--version", "--help", "fix --help",
 		"session list", "session list --json", "session show two", "session show --entries two", "session show --html two", "session show --json two", "session export two", "session export --lines two",
 	} {
 		status, errs := silent(fullDisk{}, args)

@@ -45,7 +45,7 @@ func (c *initCmd) run(w *world) int {
 	if err := w.files.WriteFile(name, text); err != nil {
 		return w.fail(err.Error(), writeHint(err, false))
 	}
-	screen.Fprintf(w.stdout, "%s\n", name)
+	status := w.say(screen.Appendf(nil, "%s\n", name))
 	screen.Fprintf(w.stderr, "      take the # away from what you want to change, then see what runs: pare rules %s\n", quoted(name))
-	return statusClean
+	return status
 }

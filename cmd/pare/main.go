@@ -21,6 +21,8 @@ import (
 	"os"
 	"os/signal"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -104,14 +106,29 @@ type grammar struct {
 	Completion completionCmd `cmd:"" group:"setup" help:"Print the completions for a shell: bash, zsh or fish."`
 	Man        manCmd        `cmd:"" group:"setup" help:"Write the man pages."`
 
-	Log     string           `placeholder:"LEVEL" help:"What to write to standard error about the run: debug, info, warn (default) or error. Default: what PARE_LOG says."`
-	Version kong.VersionFlag `help:"Print the version and exit."`
+	Log     string      `placeholder:"LEVEL" help:"What to write to standard error about the run: debug, info, warn (default) or error. Default: what PARE_LOG says."`
+	Version versionFlag `help:"Print the version and exit."`
 }
 
 const about = "Pare cuts LLM conversations down to size and never breaks a pair."
 
 // run is the whole program.
-func run(w *world) int { return w.run(parserOf(grammarFor(w.args), w, nil)) }
+func run(w *world) int {
+	w.args = asFlags(w.args)
+	return w.run(parserOf(grammarFor(w.args), w, nil))
+}
+
+// asFlags lets pare help, pare help COMMAND and pare version mean the flags: it is how other
+// programs are asked.
+func asFlags(args []string) []string {
+	switch {
+	case len(args) > 0 && args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case len(args) == 1 && args[0] == "version":
+		return []string{"--version"}
+	}
+	return args
+}
 
 // run runs the program with a parser, which may have parsed before.
 func (w *world) run(p *kong.Kong) int {
@@ -160,7 +177,8 @@ func parserOf(grammar any, w *world, exit func(int)) *kong.Kong {
 	parser, err := kong.New(grammar, kong.Name("pare"), kong.Description(about), kong.ExplicitGroups(groups),
 		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version(), "agents": strings.Join(agentlog.AgentNames(), ","), "dialects": anyOf(dialectNames())},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100, FlagsLast: true}),
-		kong.Help(help), kong.Exit(exit), kong.KindMapper(reflect.String, kong.MapperFunc(asGiven)))
+		kong.Help(help), kong.Exit(exit), kong.KindMapper(reflect.String, kong.MapperFunc(asGiven)),
+		kong.KindMapper(reflect.Int, kong.MapperFunc(wholeNumber)))
 	if err != nil {
 		panic(err) // the grammar is ours
 	}
@@ -175,6 +193,24 @@ func asGiven(ctx *kong.DecodeContext, target reflect.Value) error {
 		return err
 	}
 	target.SetString(fmt.Sprint(t.Value))
+	return nil
+}
+
+// wholeNumber reads a number, one below zero too, which Kong would take for a flag: whether it
+// makes sense is for the command to say.
+func wholeNumber(ctx *kong.DecodeContext, target reflect.Value) error {
+	t := ctx.Scan.Pop()
+	text := fmt.Sprint(t.Value)
+	n, err := strconv.ParseInt(text, 0, strconv.IntSize)
+	switch {
+	case t.IsEOL():
+		return errors.New("a whole number is missing")
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("%s is too large", text)
+	case err != nil:
+		return fmt.Errorf("expected a whole number, not %q", text)
+	}
+	target.SetInt(n)
 	return nil
 }
 

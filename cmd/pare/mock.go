@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"os"
 	"time"
@@ -12,7 +11,7 @@ import (
 type mockCmd struct {
 	Listen     string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to listen; port 0 takes a free one. Default: 127.0.0.1:0."`
 	Strict     bool   `help:"Refuse whatever is not valid everywhere."`
-	MaxTokens  int    `placeholder:"N" help:"Refuse a history of more than N tokens, as pare count estimates them. Default: no limit."`
+	MaxTokens  *int   `placeholder:"N" help:"Refuse a history of more than N tokens, as pare count estimates them. Default: no limit."`
 	RequireKey bool   `help:"Refuse requests without the headers that the provider wants: a key, and anthropic-version. Any key will do."`
 	Record     string `placeholder:"FILE" help:"Append every request to FILE as a line of JSON: method, path, headers without keys, body as base64."`
 }
@@ -34,10 +33,10 @@ SIGTERM ends it when all requests have been answered.`
 }
 
 func (c *mockCmd) run(w *world) int {
-	if c.MaxTokens < 0 {
-		return w.usage(fmt.Errorf("--max-tokens counts from 1, not %d", c.MaxTokens), "mock")
+	if err := positive("--max-tokens", c.MaxTokens); err != nil {
+		return w.usage(err, "mock")
 	}
-	m := &paretest.Mock{Strict: c.Strict, MaxTokens: c.MaxTokens, RequireKey: c.RequireKey}
+	m := &paretest.Mock{Strict: c.Strict, MaxTokens: value(c.MaxTokens), RequireKey: c.RequireKey}
 	if c.Record != "" {
 		if err := w.claimOutput("--record", c.Record); err != nil {
 			return w.usage(err, "mock")

@@ -5,7 +5,21 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"github.com/alecthomas/kong"
 )
+
+// versionFlag prints the version and ends the run. Kong's own does not look whether it could
+// be written.
+type versionFlag bool
+
+func (versionFlag) BeforeReset(app *kong.Kong, vars kong.Vars) error {
+	if _, err := fmt.Fprintln(app.Stdout, vars["version"]); err != nil {
+		return err
+	}
+	app.Exit(statusClean)
+	return nil
+}
 
 // next is the version that is being worked on; a release is stamped with its own.
 const next = "0.1.0-dev"
