@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/pare-llm/pare/internal/screen"
 )
 
 // versionFlag prints the version and ends the run. Kong's own does not look whether it could
@@ -14,7 +16,7 @@ import (
 type versionFlag bool
 
 func (versionFlag) BeforeReset(app *kong.Kong, vars kong.Vars) error {
-	if _, err := fmt.Fprintln(app.Stdout, vars["version"]); err != nil {
+	if _, err := screen.Fprintln(app.Stdout, vars["version"]); err != nil {
 		return err
 	}
 	app.Exit(statusClean)
