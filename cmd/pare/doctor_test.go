@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,10 @@ func TestDoctorBoundsMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// A session and its index, per core, and what the program takes without any. How much garbage
+	// there is beside them depends on how busy the machine is, so that gets no room.
+	limit := uint64(64<<20 + runtime.GOMAXPROCS(0)*size*6)
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(limit) * 3 / 4))
 	var most uint64
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -108,8 +113,7 @@ func TestDoctorBoundsMemory(t *testing.T) {
 	}
 	close(stop)
 	<-stopped
-	// A session and its index, per core, and as much again that is not collected yet.
-	if limit := uint64(64<<20 + runtime.GOMAXPROCS(0)*size*6); most > limit {
+	if most > limit {
 		t.Errorf("%d MB were in use at a time, want at most %d", most>>20, limit>>20)
 	}
 	t.Logf("%d MB of sessions, at most %d MB in use", sessions*size>>20, most>>20)
