@@ -183,3 +183,22 @@ func TestDefectP8BlankResponses(t *testing.T) {
 		}
 	}
 }
+
+// TestDefectP14GivenName: a name that a repair gives and that goes again with its message was
+// never in the input, and no receipt names it.
+func TestDefectP14GivenName(t *testing.T) {
+	body := `{"messages":[{"role":"User","content":null,"tool_calls":[{"id":"call_000004","type":"function","function":{"name":"Later","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_000004","content":"look"}]}`
+	r, err := wire.Parse([]byte(body), wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := r.Mend(wire.Repair{}, wire.CheckOptions{Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range m.Changes {
+		if c.Path == "messages.1.name" {
+			t.Errorf("%+v", c)
+		}
+	}
+}

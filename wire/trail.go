@@ -105,10 +105,12 @@ func (m *mender) tellMembers() {
 		if !slices.ContainsFunc(members, func(e jsonspan.Member) bool { return !m.holdsBlocks(e) }) && len(m.flaws) == 0 {
 			continue // as nearly always
 		}
-		path := m.pathIn(m.before, atMessage(i))
-		if path == "" || whole[path] {
+		var room [4]origin
+		from, _ := m.trace(m.before, atMessage(i), room[:])
+		if len(from) == 0 || whole[m.before.pathOf(from[0])] {
 			continue
 		}
+		path := m.before.pathOf(from[0])
 		last := make(map[string]int) // of two members with one name the last counts
 		for k, member := range members {
 			last[string(jsonspan.Decode(nil, m.raw[member.Key.Start:member.Key.End]))] = k
@@ -119,11 +121,20 @@ func (m *mender) tellMembers() {
 			if slices.Contains(blockMembers, name) && last[name] == k || says != '"' && says != '[' && says != '{' || member.Value.Len() == 2 {
 				continue
 			}
+			if from[0].in == inMessage && !m.before.hasMember(from[0].message, name) {
+				continue // a repair has given it
+			}
 			m.changes = append(m.changes, Change{
 				Action: "drop", Rule: "empty-content", Path: path + "." + name, IDs: []string{}, Bytes: -member.Value.Len(), Reason: "goes with the message that it stood in",
 			})
 		}
 	}
+}
+
+// hasMember reports whether a message has a member of that name.
+func (r *Request) hasMember(message int, name string) bool {
+	_, ok := jsonspan.Find(r.raw, jsonspan.Span(r.t.Messages()[message].Span), name)
+	return ok
 }
 
 // A trail leads from a changed request back to the one before.
