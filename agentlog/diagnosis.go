@@ -159,9 +159,7 @@ var ErrNoRemedy = errors.New("what is wrong with it cannot be fixed: go on in a 
 
 // Treat reads a session again and repairs it, in memory, unless somebody may be writing to it.
 func (x Place) Treat(busy *Busy) (*Treatment, error) {
-	m := memories.Get().(*Memory)
-	defer memories.Put(m) // nothing of the log is kept
-	l, err := x.Open(Options{Memory: m})
+	l, err := x.Open(Options{}) // into memory of its own: the treatment keeps it
 	if err != nil {
 		return nil, err
 	}

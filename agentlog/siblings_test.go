@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pare-llm/pare/wire"
 )
@@ -178,5 +179,39 @@ func TestDefectS5ByteOrderMark(t *testing.T) {
 	all := s.Replacements(fixed)
 	if len(all) != 1 || !bytes.HasPrefix(all[0].Raw, []byte(raw)) {
 		t.Errorf("%+v", all)
+	}
+}
+
+// TestTreatmentKeepsItsSession: what is about to be written stays what it is while other
+// sessions are examined.
+func TestTreatmentKeepsItsSession(t *testing.T) {
+	home := t.TempDir()
+	folder := filepath.Join(home, ".claude/projects/p")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		raw := ccWrite("u1", "", 1, said(name)) + ccWrite("a1", "u1", 2, replied("m1", calling("c1"))) + ccWrite("u2", "a1", 3, said("two"))
+		if err := os.WriteFile(filepath.Join(folder, name+".jsonl"), []byte(raw), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := Find(Search{Home: home})
+	if len(found.Sessions) != 2 {
+		t.Fatalf("%d sessions", len(found.Sessions))
+	}
+	first, err := found.Sessions[0].Treat(NewBusy(time.Now().Add(time.Hour)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, fixed := bytes.Clone(first.session.Raw()), bytes.Clone(first.Fixed.Raw)
+	for range 8 {
+		Examine(found.Sessions[1])
+		if _, err := found.Sessions[1].Treat(NewBusy(time.Now().Add(time.Hour))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(before, first.session.Raw()) || !bytes.Equal(fixed, first.Fixed.Raw) {
+		t.Error("another session is in the place of the one that was treated")
 	}
 }
