@@ -52,7 +52,8 @@ func (c *court) strayPart(b part) {
 // answered takes the responses to open calls from turn i on and returns the turn behind.
 func (c *court) answered(turns []turn, i int, open []part, several bool) int {
 	done := make([]bool, len(open))
-	continued := map[int]bool{} // calls whose responses go on
+	named := make([]bool, len(open)) // answered by a response of their id and name
+	continued := map[int]bool{}      // calls whose responses go on
 	for n := 0; i < len(turns) && turns[i].role != "model"; n++ {
 		answers := false
 		for _, b := range turns[i].parts {
@@ -70,7 +71,7 @@ func (c *court) answered(turns []turn, i int, open []part, several bool) int {
 				continue
 			}
 			r := b.object.object("functionResponse")
-			at := matching(open, done, continued, r)
+			at := matching(open, done, named, continued, r)
 			switch {
 			case at < 0 && wasAnswered(open, done, r):
 				c.fault(Twice, r.text("id"), "%s", b.path)
@@ -79,6 +80,7 @@ func (c *court) answered(turns []turn, i int, open []part, several bool) int {
 			default:
 				more, _ := r["willContinue"].(bool)
 				done[at], continued[at] = true, more
+				named[at] = named[at] || sameCall(open[at], r)
 			}
 		}
 		i++
@@ -91,13 +93,24 @@ func (c *court) answered(turns []turn, i int, open []part, several bool) int {
 	return i
 }
 
-// matching finds the call that a response answers: by id and name, then by id, then, where
+// sameCall reports whether a response has the id and the name of a call.
+func sameCall(b part, r object) bool {
+	call := b.object.object("functionCall")
+	return call.text("id") == r.text("id") && call.text("name") == r.text("name")
+}
+
+// matching finds the call that a response answers: by id and name, then by id, unless the
+// call of its id and name has such an answer already (then it repeats that one), then, where
 // one of them has no id, by name.
-func matching(open []part, done []bool, continued map[int]bool, r object) int {
+func matching(open []part, done, named []bool, continued map[int]bool, r object) int {
 	id, name := r.text("id"), r.text("name")
+	repeats := false
+	for k, b := range open {
+		repeats = repeats || named[k] && sameCall(b, r)
+	}
 	for _, fits := range []func(call object) bool{
 		func(call object) bool { return id != "" && call.text("id") == id && call.text("name") == name },
-		func(call object) bool { return id != "" && call.text("id") == id },
+		func(call object) bool { return id != "" && call.text("id") == id && !repeats },
 		func(call object) bool { return (id == "" || call.text("id") == "") && call.text("name") == name },
 	} {
 		for _, going := range []bool{false, true} { // what was not answered yet comes first
