@@ -45,6 +45,7 @@ func (p *pairer) reset(t *Transcript, d Discipline) {
 	p.open.reset()
 	p.pending.reset()
 	p.earlier.reset()
+	p.names.reset()
 }
 
 type pairer struct {
@@ -59,6 +60,7 @@ type pairer struct {
 	earlier  calls     // the same, for results without id
 	results  []BlockID // one array behind all Results slices
 	going    bool      // some result goes on in another one
+	names    names     // calls with an id, by their names
 }
 
 // A callKey is what a result must have in common with its call.
@@ -164,7 +166,7 @@ func (p *pairer) answer(x ExchangeID, b BlockID, s State) {
 func (p *pairer) result(b BlockID) {
 	blk := &p.t.blocks[b]
 	if p.anywhere {
-		if x := p.open.take(p.t, blk); x != NoExchange {
+		if x := p.open.take(p.t, &p.names, blk); x != NoExchange {
 			p.answer(x, b, Whole)
 		} else if x := p.open.latest(p.t, blk); x != NoExchange && p.sameTurn(x, b) {
 			p.answer(x, b, Duplicate)
@@ -176,15 +178,25 @@ func (p *pairer) result(b BlockID) {
 		}
 		return
 	}
-	if x := p.asked.find(p.t, blk, true); x != NoExchange {
-		p.answer(x, b, Whole)
-	} else if x := p.asked.find(p.t, blk, false); x != NoExchange {
+	x, again := p.asked.find(p.t, blk, true), false
+	if x == NoExchange {
+		x, again = p.asked.find(p.t, blk, false), true
+	}
+	if x == NoExchange || p.t.namedOtherwise(x, blk) { // of equal ids the name decides
+		if y := p.late.takeOwn(p.t, blk); y != NoExchange {
+			p.answer(y, b, Displaced)
+			return
+		}
+	}
+	if x != NoExchange && again {
 		p.another(x, b)
-	} else if x := p.late.take(p.t, blk); x != NoExchange {
-		p.answer(x, b, Displaced)
+	} else if x != NoExchange {
+		p.answer(x, b, Whole)
 	} else if x := p.asked.guess(p.t, blk); x != NoExchange {
 		p.answer(x, b, Whole)
 		p.t.exchanges[x].Guessed = true
+	} else if x := p.late.take(p.t, &p.names, blk); x != NoExchange {
+		p.answer(x, b, Displaced)
 	} else if x := p.asked.answered(p.t, blk); x != NoExchange && p.goesOn(x) {
 		p.another(x, b)
 	} else if y := p.late.takeNamed(p.t, blk); y != NoExchange { // a surplus is an earlier call's
@@ -232,7 +244,7 @@ func (p *pairer) serverResult(b BlockID) {
 			x = p.earlier.guess(p.t, blk)
 		}
 	} else if x = p.served.find(p.t, blk, true); x == NoExchange {
-		x = p.pending.take(p.t, blk)
+		x = p.pending.take(p.t, &p.names, blk)
 	}
 	if x == NoExchange {
 		p.orphan(b, true)

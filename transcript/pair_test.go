@@ -118,6 +118,15 @@ func TestPair(t *testing.T) {
 		{"two ids are never guessed to be one", "c:1:f | r:2:f", "orphan call 0, orphan result>1", "="},
 		{"a late response without id", "c::f | t | r::f", "displaced 0>2 guessed", "-"},
 		{"one response too many", "c::f | r::f r::f", "duplicate 0>1>2 guessed", "-"},
+		{"equal ids: the name decides in the answering turn", "c:1:f c:1:g | r:1:g r:1:f", "whole 0>3, duplicate 1>2 repeats", "="},
+		{"and whose turn is over", "c:1:g | t | c:1:f | r:1:g r:1:f", "displaced 0>3, whole 2>4", "whole 0>3, duplicate 2>4 repeats"},
+		{"and behind both turns", "c:1:g | t | c:1:f | t | r:1:g", "displaced 0>4, orphan call 2", "whole 0>4, duplicate 2 repeats"},
+		{"and behind both turns, both", "c:1:g | t | c:1:f | t | r:1:f r:1:g", "displaced 0>5, displaced 2>4", "whole 0>5, duplicate 2>4 repeats"},
+		{"what one tool answered is no late answer of another", "c:1:f | t | c:1:g | r:1:g | t | r:1:g", "orphan call 0, whole 2>3, orphan result>5", "orphan call 0, duplicate 2>3 repeats, orphan result>5"},
+		{"the other way round", "c:1:g | r:1:g | c:1:f | t | r:1:g", "whole 0>1, orphan call 2, orphan result>4", "="},
+		{"nor a call's without id behind which it stands", "c:1:f | t | c::g | r:1:g", "orphan call 0, whole 2>3 guessed", "whole 0>3, orphan call 2"},
+		{"a name that nobody called does not decide", "c:1:f | t | r:1:g", "displaced 0>2", "whole 0>2"},
+		{"nor one that a result does not have", "c:1:g | t | c:1:f | t | r:1", "orphan call 0, displaced 2>4", "orphan call 0, duplicate 2>4 repeats"},
 		{"server pair in one turn", "C:1 R:1", "whole 0>1 server", "="},
 		{"server pair across turns", "C:1 c:2 | r:2 | R:1", "whole 0>3 server, whole 1>2", "="},
 		{"server halves alone", "C:1 | R:2 | t", "orphan call 0 server, orphan result>1 server", "="},
@@ -181,6 +190,32 @@ func TestManyCalls(t *testing.T) {
 			in := strings.Join(calls, " ") + " | " + strings.Join(results, " ")
 			if got := exchanges(New(index(in, NextTurn))); !slices.Equal(got, want) {
 				t.Errorf("%d calls, %s: got %q, want %q", n, shape.name, got, want)
+			}
+		}
+	}
+}
+
+// TestManyNames: calls of one id in one turn and in turns of their own find the late results
+// of their names, however many there are.
+func TestManyNames(t *testing.T) {
+	for _, n := range []int{2, fewCalls, fewCalls + 2, 5 * fewCalls} {
+		for _, between := range []string{" ", " | t | "} {
+			var calls, results, want []string
+			for i := range n {
+				calls, results = append(calls, fmt.Sprintf("c:1:f%d", i)), append(results, fmt.Sprintf("r:1:f%d", n-1-i))
+			}
+			x := New(index(strings.Join(calls, between)+" | t | "+strings.Join(results, " "), NextTurn))
+			for _, e := range x.Exchanges() {
+				got := "nothing"
+				if len(e.Results) == 1 {
+					got = x.Block(e.Results[0]).Tool
+				}
+				if want = append(want, got); e.Call == NoBlock || got != x.Block(e.Call).Tool {
+					t.Fatalf("%d calls parted by %q: %v is answered by %s", n, between, e, got)
+				}
+			}
+			if len(want) != n {
+				t.Errorf("%d calls parted by %q: %d exchanges", n, between, len(want))
 			}
 		}
 	}

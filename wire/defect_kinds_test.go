@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -89,6 +90,85 @@ func TestDefectP11OwnName(t *testing.T) {
 	defect{name: "of the first", body: body(answer("Read", "one") + "," + answer("Read", "two")), found: []string{"orphan-call", "duplicate-result"}, keeps: []string{"one", "two", `"name":"Task","response"`}}.run(t)
 	defect{name: "one each", body: body(answer("Task", "one") + "," + answer("Read", "two"))}.run(t)
 	defect{name: "a name that no call has", body: body(answer("Other", "one") + "," + answer("Read", "two"))}.run(t)
+}
+
+// TestDefectP11AcrossTurns: of equal ids the name decides as well where their calls stand in
+// turns of their own, and what one tool has answered is no answer of another.
+func TestDefectP11AcrossTurns(t *testing.T) {
+	for _, d := range []struct {
+		name, turns string // c calls, r responds, each with a name; t is somebody's or the model's text
+		found       []string
+		want        string // who answers whom, in the order of the responses
+	}{
+		{"both in the second turn", "t|c:g|t|c:f|r:g r:f|t|t", []string{"displaced-result"}, "g:g f:f"},
+		{"the first one's in the second turn", "t|c:g|t|c:f|r:g|t|t", []string{"displaced-result", "orphan-call"}, "g:g f:stub"},
+		{"the first one's behind both", "t|c:g|t|c:f|t|t|r:g|t|t", []string{"displaced-result", "orphan-call"}, "g:g f:stub"},
+		{"both behind both", "t|c:g|t|c:f|t|t|r:f r:g|t|t", []string{"displaced-result", "displaced-result"}, "g:g f:f"},
+		{"the second one's once more", "t|c:f|t|c:g|r:g|t|r:g|t|t", []string{"orphan-call", "orphan-result"}, "f:stub g:g"},
+		{"the first one's once more", "t|c:g|r:g|c:f|t|t|r:g|t|t", []string{"orphan-call", "orphan-result"}, "g:g f:stub"},
+	} {
+		for _, as := range []struct {
+			model, head, call, response, text, end string
+			parts                                  bool
+		}{
+			{"gemini-2.5-flash", `"contents":[`, `{"functionCall":{"id":"i1","name":"%s","args":{}}}`, `{"functionResponse":{"id":"i1","name":"%s","response":{"output":"of %[1]s"}}}`, `{"text":"t"}`, `]}`, true},
+			{"gemini-3.5-flash", `"input":[`, `{"type":"function_call","id":"i1","name":"%s","arguments":{}}`, `{"type":"function_result","call_id":"i1","name":"%s","result":"of %[1]s"}`, `{"type":"%s","content":[{"type":"text","text":"t"}]}`, `]}`, false},
+		} {
+			var list []string
+			for i, turn := range strings.Split(d.turns, "|") {
+				var blocks []string
+				for _, word := range strings.Fields(turn) {
+					kind, tool, _ := strings.Cut(word, ":")
+					switch {
+					case kind == "c":
+						blocks = append(blocks, fmt.Sprintf(as.call, tool))
+					case kind == "r":
+						blocks = append(blocks, fmt.Sprintf(as.response, tool))
+					case as.parts:
+						blocks = append(blocks, as.text)
+					default:
+						blocks = append(blocks, fmt.Sprintf(as.text, []string{"user_input", "model_output"}[i%2]))
+					}
+				}
+				if all := strings.Join(blocks, ","); as.parts {
+					list = append(list, fmt.Sprintf(`{"role":"%s","parts":[%s]}`, []string{"user", "model"}[i%2], all))
+				} else {
+					list = append(list, all)
+				}
+			}
+			body := `{"model":"` + as.model + `",` + as.head + strings.Join(list, ",") + as.end
+			t.Run(d.name+" "+as.model, func(t *testing.T) {
+				r, err := wire.Parse([]byte(body), wire.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var found []string
+				for _, f := range r.Check(wire.CheckOptions{}) {
+					found = append(found, f.Rule)
+				}
+				if slices.Sort(found); !slices.Equal(found, d.found) {
+					t.Errorf("%s: found %q, want %q", body, found, d.found)
+				}
+				m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+				if err != nil || len(m.Left) > 0 {
+					t.Fatal(m.Left, err)
+				}
+				var got []string
+				out := m.Request
+				for _, x := range out.Transcript().Exchanges() {
+					answer := "stub"
+					if text := string(out.Raw()[out.Transcript().Block(x.Results[0]).Span.Start:out.Transcript().Block(x.Results[0]).Span.End]); strings.Contains(text, "of ") && !strings.Contains(text, "unknown") {
+						_, answer, _ = strings.Cut(text, "of ")
+						answer = answer[:1]
+					}
+					got = append(got, x.Tool+":"+answer)
+				}
+				if all := strings.Join(got, " "); all != d.want {
+					t.Errorf("%s: answers %q, want %q\n%s", body, all, d.want, out.Raw())
+				}
+			})
+		}
+	}
 }
 
 // TestDefectP8BlankID: an empty id names no call; what answers it in its place gets an id
