@@ -3,6 +3,7 @@ package agentlog
 import (
 	"bytes"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -39,7 +40,7 @@ func valuesOf(line []byte) []value {
 			at = next
 			continue
 		}
-		start, ok := salvage(line, at)
+		start, ok := salvage(line, at, s.Torn())
 		if !ok {
 			return append(all, value{span: trimmed(line, at)})
 		}
@@ -67,7 +68,11 @@ var heads = [][]byte{[]byte(`{"parentUuid":`), []byte(`{"timestamp":`), []byte(`
 
 // salvage finds an object behind the place where a line breaks that goes to the
 // end of the line. It tries a bounded number of places.
-func salvage(line []byte, from int) (int, bool) {
+//
+// A line that is torn is all of it the beginning of one value, and such an object is most
+// likely the last thing in that value that came to its end. It is another line only if it
+// is one by what it says, and no element behind others of a list.
+func salvage(line []byte, from int, torn bool) (int, bool) {
 	var s jsonspan.Scanner
 	end := trimmed(line, from).End
 	for _, h := range heads {
@@ -78,13 +83,22 @@ func salvage(line []byte, from int) (int, bool) {
 				break
 			}
 			s.Reset(line[at+i:], jsonspan.Strict)
-			if v := s.Skip(); !s.Failed() && at+i+v.End == end {
+			if v := s.Skip(); !s.Failed() && at+i+v.End == end && (!torn || isLine(line, jsonspan.Span{Start: at + i, End: end})) {
 				return at + i, true
 			}
 			at += i + 1
 		}
 	}
 	return 0, false
+}
+
+// isLine reports whether an object in a line that is torn is a line of its own.
+func isLine(line []byte, at jsonspan.Span) bool {
+	if bytes.HasSuffix(bytes.TrimRight(line[:at.Start], " \t"), []byte{','}) {
+		return false
+	}
+	o := objectAt(line, at)
+	return slices.ContainsFunc(table, func(r row) bool { return r.line != nil && r.line(o) == proof })
 }
 
 // one returns the value that all of raw is, if it is one.

@@ -154,6 +154,10 @@ func (s *Scanner) Err() error {
 // Failed reports whether the scan has stopped.
 func (s *Scanner) Failed() bool { return s.err != nil }
 
+// Torn reports whether the scan has stopped because the data ends: nothing in it is wrong,
+// and more of it might make it whole.
+func (s *Scanner) Torn() bool { return s.err != nil && s.err.Offset == len(s.data) }
+
 // Flaws lists what is grammatical yet dangerous, in order of detection.
 func (s *Scanner) Flaws() []Flaw { return s.flaws }
 
