@@ -23,7 +23,7 @@ func (e *NotationError) Error() string {
 // *NotationError. A script that parses may still break providers' rules; see
 // [Script.Valid].
 func Parse(notation string) (Script, error) {
-	p := scriptParser{in: notation, called: map[string]bool{}}
+	p := scriptParser{in: notation, bytes: []byte(notation), called: map[string]bool{}}
 	for p.err == nil && p.nextStep() {
 		p.step()
 	}
@@ -44,6 +44,7 @@ func MustParse(notation string) Script {
 
 type scriptParser struct {
 	in     string
+	bytes  []byte // in, for the scanner: copied once, not for every value
 	pos    int
 	out    Script
 	called map[string]bool
@@ -175,7 +176,7 @@ func (p *scriptParser) text() string {
 // value reads one JSON value and returns its bytes.
 func (p *scriptParser) value() []byte {
 	start := p.pos
-	data := []byte(p.in[start:])
+	data := p.bytes[start:]
 	var s jsonspan.Scanner
 	s.Reset(data, jsonspan.Strict)
 	s.Skip()
