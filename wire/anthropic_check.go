@@ -101,6 +101,7 @@ func (c *checker) serverTools(turns []turnSpan) {
 	}
 	// open reports whether only client results part turns from and to.
 	open := func(from, to int) bool { return from >= to || closers[to] == closers[from+1] }
+	used := make(map[string]int)      // ids of answered server calls, and their latest turns
 	programs := make(map[string]bool) // server calls that made calls themselves
 	for _, n := range c.notes {
 		if n.fault == programMixed {
@@ -133,6 +134,10 @@ func (c *checker) serverTools(turns []turnSpan) {
 		}
 		at := turnOf(x.Call)
 		if len(x.Results) > 0 {
+			if before, known := used[x.CallID]; known && before == at {
+				c.block(repeatedServerID, x.Call, "")
+			}
+			used[x.CallID] = at
 			if !open(at, turnOf(x.Results[0])) {
 				c.block(serverCallUnpaired, x.Call, "")
 				c.block(serverResultUnpaired, x.Results[0], "")

@@ -9,6 +9,7 @@ import (
 func (chat) check(c *checker) {
 	c.pairs()
 	c.blankIDs()
+	c.halfIDs()
 	c.chatRoles()
 	c.chatReasoning()
 	c.argumentsJSON()
@@ -30,6 +31,26 @@ func (c *checker) blankIDs() {
 		}
 		if blank(x.Call, "id") && !blank(x.Results[0], "tool_call_id") { // without any it is reported as missing
 			c.block(callIDBlank, x.Call, c.t.Block(x.Results[0]).CallID)
+		}
+	}
+}
+
+// halfIDs reports pairs of which one half has an id and the other none.
+func (c *checker) halfIDs() {
+	if !c.wants(callIDHalf) && !c.wants(resultIDHalf) {
+		return
+	}
+	for _, x := range c.t.Exchanges() {
+		if !x.Guessed || x.Call == transcript.NoBlock || c.t.Block(x.Call).Family == legacyFamily {
+			continue
+		}
+		for _, r := range x.Results {
+			switch named := c.t.Block(r).CallID != ""; {
+			case named && x.CallID == "":
+				c.block(callIDHalf, x.Call, "")
+			case !named && x.CallID != "":
+				c.block(resultIDHalf, r, "")
+			}
 		}
 	}
 }

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -324,89 +323,6 @@ func join(path, sub string) string {
 		return path
 	}
 	return path + "." + sub
-}
-
-// flawFindings turns what the scanner found dangerous into findings, at the
-// block or message that holds it.
-func (c *checker) flawFindings() {
-	var paths flawPaths
-	for _, f := range c.flaws {
-		kind := duplicateKey
-		if f.Kind == jsonspan.LoneSurrogate {
-			kind = loneSurrogate
-		}
-		if !c.wants(kind) || c.glanced() {
-			continue
-		}
-		m, arg := c.messageAt(f.Offset), fmt.Sprintf("byte %d", f.Offset)
-		if kind == duplicateKey {
-			c.report(kind, m, transcript.NoBlock, paths.at(c, m, f.Offset+1), arg)
-			continue
-		}
-		b := c.blockAt(m, f.Offset)
-		switch {
-		case b != transcript.NoBlock:
-			c.report(kind, m, b, c.Path(b), arg)
-		case m >= 0:
-			c.report(kind, m, b, c.MessagePath(m), arg)
-		default:
-			c.report(kind, -1, b, paths.at(c, -1, f.Offset), arg)
-		}
-	}
-}
-
-// flawPaths tells where flaws are, which come in order and may be very many: each message is
-// walked once, and what stands beside them.
-type flawPaths struct {
-	message         int
-	inside, outside *jsonspan.Walker
-}
-
-// at is the path of what stands at an offset, in message m or, if that is -1, beside the
-// messages.
-func (p *flawPaths) at(c *checker, m, offset int) string {
-	if m < 0 {
-		if p.outside == nil {
-			p.outside = jsonspan.NewWalker(c.raw)
-		}
-		return p.outside.PathAt(offset)
-	}
-	s := c.t.Messages()[m].Span
-	if p.inside == nil || p.message != m {
-		p.inside, p.message = jsonspan.NewWalker(c.raw[s.Start:s.End]), m
-	}
-	return join(c.MessagePath(m), p.inside.PathAt(offset-s.Start))
-}
-
-// messageAt returns the message that holds the byte at offset, or -1.
-func (c *checker) messageAt(offset int) int {
-	ms := c.t.Messages()
-	i, found := slices.BinarySearchFunc(ms, offset, func(m transcript.Message, off int) int {
-		switch {
-		case m.Span.End <= off:
-			return -1
-		case m.Span.Start > off:
-			return 1
-		}
-		return 0
-	})
-	if !found {
-		return -1
-	}
-	return i
-}
-
-func (c *checker) blockAt(message, offset int) transcript.BlockID {
-	if message < 0 {
-		return transcript.NoBlock
-	}
-	m := c.t.Messages()[message]
-	for b := m.First; b < m.End; b++ {
-		if s := c.t.Block(b).Span; s.Start <= offset && offset < s.End {
-			return b
-		}
-	}
-	return transcript.NoBlock
 }
 
 // fill puts the particulars of a finding into the provider's sentence.

@@ -27,6 +27,7 @@ const (
 	repeatedCallID
 	reusedCallID
 	reusedOtherKind
+	repeatedServerID
 	resultAfterText
 	resultAfterMessage
 	contentAfterCall
@@ -47,6 +48,8 @@ const (
 	idMissing
 	callIDMissing
 	callIDBlank
+	callIDHalf
+	resultIDHalf
 	idUnderOtherName
 	nameMissing
 	resultNameMissing

@@ -17,6 +17,8 @@ var idMends = map[fault]mend{
 	idNotNine:         (*mender).renameExchange,
 	callIDMissing:     (*mender).renameExchange,
 	callIDBlank:       (*mender).renameExchange,
+	callIDHalf:        (*mender).renameExchange,
+	resultIDHalf:      (*mender).giveID,
 	idMissing:         (*mender).giveID,
 	idUnderOtherName:  (*mender).ownName,
 	serverIDFormat:    (*mender).dropExchange,

@@ -442,6 +442,7 @@ func (m *mender) halvesIn(s transcript.Span) []int { return m.flawsIn(s, jsonspa
 
 // flawOffset is the byte that a finding about the text itself names.
 func flawOffset(f *Finding) (int, bool) {
-	offset, err := strconv.Atoi(strings.TrimPrefix(f.arg, "byte "))
+	at, _, _ := strings.Cut(strings.TrimPrefix(f.arg, "byte "), ";")
+	offset, err := strconv.Atoi(at)
 	return offset, err == nil
 }

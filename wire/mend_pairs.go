@@ -20,6 +20,7 @@ var pairMends = map[fault]mend{
 	repeatedCallID:       (*mender).twinCall,
 	reusedCallID:         (*mender).renameExchange,
 	reusedOtherKind:      (*mender).renameExchange,
+	repeatedServerID:     (*mender).renameExchange,
 	callWrongRole:        (*mender).wrongCall,
 	approvalUnasked:      (*mender).strayResult,
 	serverCallUnpaired:   (*mender).dropFound,

@@ -40,6 +40,8 @@ type Request struct {
 	steps []*trail // back to the request it was made from, if it was
 	notes []note
 	flaws []jsonspan.Flaw
+	// unlisted is how many flaws there are behind those.
+	unlisted int
 
 	listNotes int              // how many notes are about what stands in front of the list
 	ties      []transcript.Tie // between blocks of one message, or of neighbours

@@ -12,19 +12,20 @@ import (
 // wrong inside of a string is kept until the walk comes to it, so that the first error of
 // the document is the one that is reported.
 type index struct {
-	strict  bool
-	base    int // no offset in at is below it, and none 4 GB above
-	next, n int // the quotes at[next:n] have not been read
-	pos     int // everything in front is indexed; -1: nothing yet
-	ahead   int // how many bytes to index at once; grows, for the walk may end soon
-	escaped uint64
-	inside  uint64
-	lone    []Flaw     // halves of pairs that the walk has not come to
-	fault   int        // offset of what is wrong
-	reason  string     // why; "" if nothing is
-	coming  func() int // waits for more of the document; nil: all of it is there
-	here    int        // how much of it is there
-	at      [indexRoom]uint32
+	strict   bool
+	base     int // no offset in at is below it, and none 4 GB above
+	next, n  int // the quotes at[next:n] have not been read
+	pos      int // everything in front is indexed; -1: nothing yet
+	ahead    int // how many bytes to index at once; grows, for the walk may end soon
+	escaped  uint64
+	inside   uint64
+	lone     []Flaw     // halves of pairs that the walk has not come to
+	unlisted int        // such halves behind as many as a scanner lists
+	fault    int        // offset of what is wrong
+	reason   string     // why; "" if nothing is
+	coming   func() int // waits for more of the document; nil: all of it is there
+	here     int        // how much of it is there
+	at       [indexRoom]uint32
 }
 
 const (
@@ -35,7 +36,7 @@ const (
 
 func (x *index) reset(strict bool) {
 	x.strict, x.next, x.n, x.pos, x.ahead = strict, 0, 0, -1, firstAhead
-	x.escaped, x.inside, x.lone, x.reason = 0, 0, x.lone[:0], ""
+	x.escaped, x.inside, x.lone, x.unlisted, x.reason = 0, 0, x.lone[:0], 0, ""
 	x.coming = nil
 }
 
@@ -88,6 +89,9 @@ func (s *Scanner) loneUpTo(end int) {
 		k++
 	}
 	x.lone = append(x.lone[:0], x.lone[k:]...)
+	if k > 0 {
+		s.unlisted, x.unlisted = s.unlisted+x.unlisted, 0
+	}
 }
 
 // more indexes the next piece.
@@ -197,8 +201,11 @@ func (x *index) strictStep(data []byte, i, end int) int {
 		if reason != "" {
 			return x.wrong(next, reason)
 		}
-		if lone && len(x.lone) < maxFlaws {
+		switch {
+		case lone && len(x.lone) < maxFlaws:
 			x.lone = append(x.lone, Flaw{LoneSurrogate, i})
+		case lone:
+			x.unlisted++ // as many as a scanner lists wait already
 		}
 		return next
 	case c < ' ':

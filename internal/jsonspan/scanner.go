@@ -43,8 +43,8 @@ func (k Kind) String() string {
 const MaxDepth = 10_000
 
 // maxFlaws bounds the list of flaws, so that a hostile body cannot turn each of
-// its bytes into a record.
-const maxFlaws = 1000
+// its bytes into a record. Those behind it are counted.
+const maxFlaws = 100_000
 
 // A FlawKind tells which grammatical but dangerous thing was found.
 type FlawKind uint8
@@ -95,6 +95,7 @@ type Scanner struct {
 	anyKeyEscaped bool // some key of the document has
 	err           *SyntaxError
 	flaws         []Flaw
+	unlisted      int      // flaws behind those
 	keys          []Span   // keys of the open objects, innermost last
 	marks         []mark   // one for each open object
 	stack         bitStack // container kinds inside skip
@@ -106,7 +107,7 @@ type Scanner struct {
 func (s *Scanner) Reset(data []byte, mode Mode) {
 	s.data, s.pos, s.depth = data, 0, 0
 	s.strict, s.fresh, s.scanned, s.anyKeyEscaped = mode == Strict, false, false, false
-	s.err, s.flaws, s.keys, s.marks = nil, nil, s.keys[:0], s.marks[:0]
+	s.err, s.flaws, s.unlisted, s.keys, s.marks = nil, nil, 0, s.keys[:0], s.marks[:0]
 	if s.ahead != nil {
 		s.ahead.coming = nil
 	}
@@ -161,6 +162,9 @@ func (s *Scanner) Torn() bool { return s.err != nil && s.err.Offset == len(s.dat
 // Flaws lists what is grammatical yet dangerous, in order of detection.
 func (s *Scanner) Flaws() []Flaw { return s.flaws }
 
+// Unlisted is how many flaws there are behind those that are listed.
+func (s *Scanner) Unlisted() int { return s.unlisted }
+
 // Offset is the position of the next unread byte.
 func (s *Scanner) Offset() int { return s.pos }
 
@@ -181,6 +185,8 @@ func (s *Scanner) fail(offset int, reason string) {
 func (s *Scanner) flaw(k FlawKind, offset int) {
 	if len(s.flaws) < maxFlaws {
 		s.flaws = append(s.flaws, Flaw{k, offset})
+	} else {
+		s.unlisted++
 	}
 }
 

@@ -121,11 +121,27 @@ func TestFlaws(t *testing.T) {
 	}
 }
 
-// TestFlawsBounded: a hostile body cannot make the list grow with it.
+// TestFlawsBounded: a hostile body cannot make the list grow with it; what is not listed is
+// counted.
 func TestFlawsBounded(t *testing.T) {
-	s, err := scan([]byte(`"`+strings.Repeat(`\ud800`, 5000)+`"`), Strict)
-	if err != nil || len(s.Flaws()) != maxFlaws {
-		t.Errorf("got %d flaws and error %v, want %d and none", len(s.Flaws()), err, maxFlaws)
+	const more = 5000
+	for name, doc := range map[string]string{
+		"halves of pairs":       `"` + strings.Repeat(`\ud800`, maxFlaws+more) + `"`,
+		"in several strings":    `["` + strings.Repeat(`\ud800`, maxFlaws-7) + `","` + strings.Repeat(`\ud800`, more) + `","` + strings.Repeat(`\ud800`, 7) + `"]`,
+		"keys that stand twice": `{"a":1` + strings.Repeat(`,"a":1`, maxFlaws+more) + `}`,
+		"both":                  `[{"a":1` + strings.Repeat(`,"a":1`, more) + `},"` + strings.Repeat(`\ud800`, maxFlaws) + `"]`,
+	} {
+		for _, ahead := range []bool{false, true} {
+			var s Scanner
+			s.Reset([]byte(doc), Strict)
+			if ahead {
+				s.ReadAhead()
+			}
+			s.Skip()
+			if s.Err() != nil || len(s.Flaws()) != maxFlaws || s.Unlisted() != more {
+				t.Errorf("%s, ahead %v: %d flaws and %d more, want %d and %d: %v", name, ahead, len(s.Flaws()), s.Unlisted(), maxFlaws, more, s.Err())
+			}
+		}
 	}
 }
 
