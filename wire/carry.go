@@ -23,9 +23,9 @@ type carrier struct {
 	d     *draft
 	edits []jsonspan.Edit // that are still to come
 	shift int             // by how much those in front have moved everything behind them
-	ties  []transcript.Tie
-	notes []note // of the one before, about messages that are still to come
-	last  int    // the message of the one before that was filed last; -1: a new one, or none
+	left  filed           // of the one before
+	front *front          // nil: there is none
+	last  int             // the message of the one before that was filed last; -1: a new one, or none
 }
 
 // carryOver returns the changed request, or false if all of it has to be read: because its
@@ -39,20 +39,19 @@ func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit, f *front
 	defer p.release()
 	p.reset(raw, d.Dialect, jsonspan.Structural)
 	p.Reset(raw, jsonspan.Structural) // not ahead: most of it is not read
-	c := &carrier{parser: p, d: d, edits: edits, ties: d.ties, last: -1}
+	c := &carrier{parser: p, d: d, edits: edits, left: filed{d.ties, d.notes[d.listNotes:]}, front: f, last: -1}
 	c.head, c.bare = d.head, d.bare
 	if d.borrowed {
 		c.head.tools, c.head.deferred = maps.Clone(c.head.tools), maps.Clone(c.head.deferred)
 		c.head.betas = slices.Clone(c.head.betas)
 	}
 	p.notes = append(p.notes, d.notes[:d.listNotes]...)
-	c.notes = d.notes[d.listNotes:]
 	c.listNotes = d.listNotes
 	if !c.messagesOver(f) {
 		c.leave(f)
 		return nil, false
 	}
-	p.notes = append(p.notes, c.notes...) // what is left is about the head
+	p.notes = append(p.notes, c.left.notes...) // what is left is about the head
 	c.said(len(raw) - len(d.raw))
 	next := c.index(d.Profile, f)
 	next.o = o
@@ -145,13 +144,18 @@ func (c *carrier) message(i int) bool {
 	}
 	moved.edits = moved.edits[:len(moved.edits)-len(c.edits)]
 	beyond := len(c.edits) > 0 && c.edits[0].Start < m.Span.End
-	switch ours := c.ours(i, m); {
-	case c.d.messages.drop[i]:
+	if c.d.messages.drop[i] {
+		c.left.ours(i, m)
 		return true
+	}
+	switch ours := c.left.ours(i, m); {
+	case len(moved.edits) > 0 && c.front.known(i):
+		return c.takeAgain(c.front, i, m.Span.Start+moved.by)
 	case beyond || !c.sameFront(i, m) || !c.rewords(m, moved.edits, ours.notes):
 		return c.read(i)
 	default:
-		return c.take(i, m, &moved, ours)
+		c.last = i
+		return c.take(c.d.Request, i, m, &moved, ours)
 	}
 }
 
@@ -229,24 +233,34 @@ func (c *carrier) pass() {
 	c.edits = c.edits[1:]
 }
 
-// A note or tie of a message that stays is carried over with it.
-type ours struct {
+// Ties and notes of a message that stays are carried over with it; notes about the head
+// come last.
+type filed struct {
 	ties  []transcript.Tie
 	notes []note
 }
 
-// ours takes the ties and notes of message i off those that are left.
-func (c *carrier) ours(i int, m *transcript.Message) (o ours) {
+// ours takes the ties and notes of message i off those that are left, and those of messages
+// in front of it.
+func (l *filed) ours(i int, m *transcript.Message) (o filed) {
 	n := 0
-	for n < len(c.ties) && max(c.ties[n].From, c.ties[n].To) < m.End {
+	for n < len(l.ties) && max(l.ties[n].From, l.ties[n].To) < m.First {
 		n++
 	}
-	o.ties, c.ties = c.ties[:n], c.ties[n:]
+	from := n
+	for n < len(l.ties) && max(l.ties[n].From, l.ties[n].To) < m.End {
+		n++
+	}
+	o.ties, l.ties = l.ties[from:n], l.ties[n:]
 	n = 0
-	for n < len(c.notes) && c.notes[n].message == int32(i) {
+	for n < len(l.notes) && l.notes[n].message >= 0 && l.notes[n].message < int32(i) {
 		n++
 	}
-	o.notes, c.notes = c.notes[:n], c.notes[n:]
+	from = n
+	for n < len(l.notes) && l.notes[n].message == int32(i) {
+		n++
+	}
+	o.notes, l.notes = l.notes[from:n], l.notes[n:]
 	return o
 }
 
@@ -262,9 +276,8 @@ func (c *carrier) sameFront(i int, m *transcript.Message) bool {
 	return !thinks(c.d.t.Blocks()[:m.First]) && !thinks(c.blocks)
 }
 
-// take takes message i over.
-func (c *carrier) take(i int, m *transcript.Message, s *shifts, o ours) bool {
-	d := c.d
+// take takes message i of a request over.
+func (c *carrier) take(of *Request, i int, m *transcript.Message, s *shifts, o filed) bool {
 	if !c.Element() || c.Offset() != m.Span.Start+s.by {
 		return false
 	}
@@ -276,12 +289,12 @@ func (c *carrier) take(i int, m *transcript.Message, s *shifts, o ours) bool {
 	to.Span, to.First, to.End = s.moved(m.Span), first, first+m.End-m.First
 	to.Turn = c.turnOf(m.Role)
 	c.turn = to.Turn
-	c.extra[at] = d.extra[i]
-	c.frame[at] = frame{s.moved(d.frame[i].content), s.moved(d.frame[i].calls)}
+	c.extra[at] = of.extra[i]
+	c.frame[at] = frame{s.moved(of.frame[i].content), s.moved(of.frame[i].calls)}
 	for b := m.First; b < m.End; b++ {
-		blk := d.t.Block(b)
+		blk := of.t.Block(b)
 		s.block(&blk)
-		c.block(blk, d.where[b])
+		c.block(blk, of.where[b])
 	}
 	by := first - m.First
 	for _, t := range o.ties {
@@ -295,7 +308,6 @@ func (c *carrier) take(i int, m *transcript.Message, s *shifts, o ours) bool {
 		c.parser.notes = append(c.parser.notes, n)
 	}
 	c.Seek(to.Span.End, c.Depth())
-	c.last = i
 	return true
 }
 

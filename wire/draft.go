@@ -21,6 +21,7 @@ type draft struct {
 	answers  map[int]*answer     // by turn: a message for results that have none to go to
 	gone     []bool              // by block: dropped or moved
 	settled  []bool              // by block: changed in place; leave alone in this round
+	echoes   []bool              // by message: what goes with it has been looked at before; nil: nothing has
 	taken    []bool              // by message: a change has claimed it whole
 	joined   map[origin][]origin // what else is in a place now
 	contents map[int][]origin    // by message: where the parts of its content are from, if that was written anew

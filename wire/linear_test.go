@@ -51,3 +51,46 @@ func TestRequestsGrowLinearly(t *testing.T) {
 		}
 	}
 }
+
+// TestScribeEcho: where the oldest messages go one after the other, those behind them come
+// out as they did, although they have moved.
+func TestScribeEcho(t *testing.T) {
+	for _, shape := range []benchdata.Shape{benchdata.Messages, benchdata.Chat} {
+		r, err := Parse(benchdata.Dense(shape, 100_000), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := r.Beginnings(Options{Model: r.Model(), Structural: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Scribe{Lend: true}
+		for n, m := range r.t.Messages() {
+			if m.Role != transcript.Assistant || n == 0 {
+				continue
+			}
+			q, err := all.At(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var drop []transcript.BlockID
+			var edits []BlockEdit
+			for b, blk := range q.t.Blocks() {
+				switch {
+				case blk.Message > 0 && blk.Message < n-20:
+					drop = append(drop, transcript.BlockID(b))
+				case blk.Kind == transcript.Call && blk.Message < n-6:
+					edits = append(edits, BlockEdit{transcript.BlockID(b), `{"note":"shorter"}`})
+				case blk.Kind == transcript.Result && blk.Message < n-6:
+					edits = append(edits, BlockEdit{transcript.BlockID(b), "cleared"})
+				}
+			}
+			if _, _, err := s.Rewrite(q, q, drop, edits); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if blocks := len(r.t.Blocks()); s.said > 3*blocks {
+			t.Errorf("%v: %d blocks were dropped or edited %d times", shape, blocks, s.said)
+		}
+	}
+}

@@ -29,6 +29,7 @@ type Scribe struct {
 	in    *room // of out; nil: it is not lent
 	held  *room // of the last result for the request before
 	wrote int   // bytes behind fronts, or whole results
+	said  int   // blocks that were dropped or edited otherwise than before
 }
 
 // A front is the beginning of a rewritten request: message upTo of the one that is rewritten
@@ -37,6 +38,7 @@ type front struct {
 	out      *Request
 	upTo, at int
 	end      int   // in the bytes of the one that is rewritten
+	echo     echo  // behind it
 	in       *room // for the result; nil: it gets memory of its own
 	spare    pages // of the parser that works in the room
 }
@@ -56,7 +58,7 @@ func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []
 				}
 				next.mustBe(fresh)
 			}
-			s.wrote += len(next.raw) - f.outEnd()
+			s.wrote, s.said = s.wrote+len(next.raw)-f.outEnd(), s.said+f.echo.fresh
 			s.moved(f, in, next)
 			s.keep(r, next, drop, edits, changes)
 			return next, changes, nil
@@ -66,7 +68,7 @@ func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []
 	s.moved(nil, nil, nil)
 	next, changes, err := r.RewriteSince(before, drop, edits)
 	if err == nil {
-		s.wrote += len(next.raw)
+		s.wrote, s.said = s.wrote+len(next.raw), s.said+len(drop)+len(edits)
 		s.keep(r, next, drop, edits, changes)
 	}
 	return next, changes, err
@@ -112,11 +114,8 @@ func (s *Scribe) front(r *Request, drop []transcript.BlockID, edits []BlockEdit)
 	if at--; at < 0 {
 		return nil
 	}
-	f := &front{out: s.out, upTo: step.messages[at].message, at: at}
-	if f.end = r.t.Messages()[f.upTo].Span.End; len(step.edits) == 0 || step.edits[0].Start >= f.end {
-		return nil // nothing has been done there
-	}
-	return f
+	upTo := step.messages[at].message
+	return &front{out: s.out, upTo: upTo, at: at, end: r.t.Messages()[upTo].Span.End, echo: s.echo(r, drop, edits, upTo)}
 }
 
 func blockAt(all []transcript.BlockID, i int, none transcript.BlockID) transcript.BlockID {
@@ -129,19 +128,13 @@ func blockAt(all []transcript.BlockID, i int, none transcript.BlockID) transcrip
 // rewriteBehind rewrites what stands behind a front.
 func (r *Request) rewriteBehind(f *front, in *room, before *Request, drop []transcript.BlockID, edits []BlockEdit) (*Request, []Change, bool) {
 	from := r.t.Messages()[f.upTo].End
-	n, _ := slices.BinarySearch(drop, from)
-	k, _ := slices.BinarySearchFunc(edits, from, func(e BlockEdit, b transcript.BlockID) int { return int(e.Block - b) })
 	d := newDraft(r)
-	d.dropBlocks(drop[n:])
 	m := &mender{draft: d, before: before}
-	for _, e := range edits[k:] {
-		if !d.gone[e.Block] {
-			m.say(e.Block, e.Text)
-		}
-	}
+	f.echo.write(m, behind(drop, from), editsBehind(edits, from))
 	m.tellMembers()
 	step := d.plan()
 	done := f.out.steps[len(f.out.steps)-1]
+	f.echo.join(d, step, done)
 	f.in = in
 	raw, ok := f.splice(r.raw, step.edits)
 	if !ok {
@@ -233,13 +226,7 @@ func (c *carrier) behind(f *front) bool {
 		}
 		c.parser.notes = append(c.parser.notes, n)
 	}
-	from := c.d.t.Messages()[f.upTo].End
-	for len(c.ties) > 0 && max(c.ties[0].From, c.ties[0].To) < from {
-		c.ties = c.ties[1:]
-	}
-	for len(c.notes) > 0 && c.notes[0].message >= 0 && int(c.notes[0].message) <= f.upTo {
-		c.notes = c.notes[1:]
-	}
+	c.left.ours(f.upTo, &c.d.t.Messages()[f.upTo]) // and those of what stands in front of it
 	c.turn, c.last, c.shift = ms[f.at].Turn, f.upTo, f.outEnd()-f.end
 	if !c.Element() {
 		return false

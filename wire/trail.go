@@ -93,7 +93,7 @@ func (m *mender) tellMembers() {
 	}
 	var members []jsonspan.Member
 	for i, gone := range m.messages.drop {
-		if !gone || moved[i] {
+		if !gone || moved[i] || m.echoes != nil && m.echoes[i] {
 			continue
 		}
 		msg := m.t.Messages()[i]

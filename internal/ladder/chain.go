@@ -143,6 +143,17 @@ func (c *chain) atRest() bool {
 	return true
 }
 
+// blocks is how many blocks are left.
+func (c *chain) blocks() int {
+	n := 0
+	for _, v := range c.level {
+		if v != isGone {
+			n++
+		}
+	}
+	return n
+}
+
 // drop drops an atom, what needs it, and thinking that leads to nothing any more.
 func (c *chain) drop(s *scene, a transcript.AtomID, by Rung) {
 	atoms := c.t.Atoms()

@@ -18,6 +18,8 @@ type Memory struct {
 	ours    []bool
 	reserve int
 	costs   []cost
+	cleared []string // by block: placeholders; nil: none
+	short   map[transcript.BlockID]shortened
 	past    *remembered // nil: a stable window has done nothing so far
 }
 
@@ -33,7 +35,7 @@ type remembered struct {
 	edits   map[transcript.BlockID]string
 }
 
-// heed takes over what blocks of the same messages cost.
+// heed takes over what blocks of the same messages cost, and what is said in their place.
 func (l *Ladder) heed() {
 	m := l.Memory
 	if m == nil || m.request == nil || m.request.Dialect != l.Request.Dialect {
@@ -45,7 +47,19 @@ func (l *Ladder) heed() {
 		if c.level == byRules {
 			c.level, c.edited = asIs, 0 // the rules may find other words
 		}
+		if c.writtenAt == byRules {
+			c.writtenAt = asIs
+		}
 		l.meter.costs[b] = c
+	}
+	if m.cleared != nil {
+		l.words.gone = make([]string, len(l.t.Blocks()))
+		copy(l.words.gone, m.cleared[:min(n, len(m.cleared))])
+	}
+	for b, s := range m.short {
+		if int(b) < n {
+			l.words.keep(b, s)
+		}
 	}
 }
 
@@ -136,6 +150,6 @@ func (l *Ladder) remember(s *past, end int) {
 // leave hands what was worked out over to the next request.
 func (l *Ladder) leave() {
 	if m := l.Memory; m != nil && !l.trying {
-		*m = Memory{l.Request, l.Ours, l.Reserve, slices.Clone(l.meter.costs), l.past}
+		*m = Memory{l.Request, l.Ours, l.Reserve, slices.Clone(l.meter.costs), slices.Clone(l.words.gone), maps.Clone(l.words.short), l.past}
 	}
 }

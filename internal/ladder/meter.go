@@ -18,11 +18,12 @@ type meter struct {
 	head  int                // beside the list; -1: not counted yet
 }
 
-// A cost is what a block was found to cost: as it is, and at the level asked for last.
+// A cost is what a block was found to cost: as it is, at the level asked for last, and as it
+// was written at one.
 type cost struct {
-	asIs, edited int
-	level        level
-	counted      bool
+	asIs, edited, written int
+	level, writtenAt      level // asIs: none
+	counted               bool
 }
 
 func newMeter(r *wire.Request, c wire.Counter, w *words) *meter {
@@ -53,8 +54,19 @@ func (m *meter) of(b transcript.BlockID, v level) int {
 // forget lets a block be counted anew in other words.
 func (m *meter) forget(b transcript.BlockID) {
 	if m.costs != nil {
-		m.costs[b].level = asIs
+		m.costs[b].forget()
 	}
+}
+
+func (c *cost) forget() { c.level, c.writtenAt = asIs, asIs }
+
+// asWritten is what a block costs that was written at a level and is block at of r now.
+func (m *meter) asWritten(b transcript.BlockID, v level, r *wire.Request, at transcript.BlockID) int {
+	c := &m.costs[b]
+	if c.writtenAt != v {
+		c.written, c.writtenAt = r.BlockTokens(m.c, at), v
+	}
+	return c.written
 }
 
 // headTokens counts what no step ever touches.
@@ -141,20 +153,21 @@ func (l *Ladder) weigh(o Outcome, u Unit, enough int) int {
 
 func (l *Ladder) weighLeft(r *wire.Request) (n int, ok bool) {
 	t, m := r.Transcript(), l.meter
+	if l.chain.blocks() != len(t.Blocks()) {
+		return 0, false
+	}
 	n = m.headTokens() + (len(t.Messages())-t.StartMessage())*m.frame
 	at := transcript.BlockID(0)
 	for b, v := range l.chain.level {
-		switch {
-		case v == isGone:
+		switch v {
+		case isGone:
 			continue
-		case int(at) >= len(t.Blocks()):
-			return 0, false
-		case v == asIs:
+		case asIs:
 			n += m.of(transcript.BlockID(b), asIs)
 		default:
-			n += r.BlockTokens(m.c, at)
+			n += m.asWritten(transcript.BlockID(b), v, r, at)
 		}
 		at++
 	}
-	return n, int(at) == len(t.Blocks())
+	return n, true
 }

@@ -17,8 +17,23 @@ type words struct {
 	name  func([]byte) string           // of what is archived; nil: it is not
 	edits map[transcript.BlockID]string // what the rules put in the place of blocks
 	said  map[transcript.BlockID]string // texts that had to be decoded
-	gone  []string                      // by block: the placeholders that were asked for
-	room  strings.Builder               // where placeholders lie, many in one piece
+	short map[transcript.BlockID]shortened
+	gone  []string        // by block: the placeholders that were asked for
+	room  strings.Builder // where placeholders lie, many in one piece
+}
+
+// A shortened is what a block says that was shortened to a level.
+type shortened struct {
+	to   level
+	text string
+}
+
+// keep remembers what a block says that was shortened last.
+func (w *words) keep(b transcript.BlockID, s shortened) {
+	if w.short == nil {
+		w.short = make(map[transcript.BlockID]shortened)
+	}
+	w.short[b] = s
 }
 
 func (w *words) text(b transcript.BlockID, v level) string {
@@ -28,7 +43,12 @@ func (w *words) text(b transcript.BlockID, v level) string {
 	case isCleared:
 		return w.cleared(b)
 	}
-	return w.shortened(b, v.size())
+	s, ok := w.short[b]
+	if !ok || s.to != v {
+		s = shortened{v, w.shortened(b, v.size())}
+		w.keep(b, s)
+	}
+	return s.text
 }
 
 // cleared is the placeholder of a result.
