@@ -1,7 +1,9 @@
 package agentlog
 
 import (
+	"bytes"
 	"cmp"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -62,13 +64,18 @@ type codexFold struct {
 	all, counted *talk
 	model        string
 	items        int
+	envelopes    bool           // the layout of today
+	seen         map[string]int // units by what they have in common with their copies
 }
 
 func (codex) read(l *Log) {
 	l.readLines()
-	f := codexFold{l: l, all: newTalk(), counted: newTalk()}
+	f := codexFold{l: l, all: newTalk(), counted: newTalk(), seen: make(map[string]int)}
 	for i := range l.units {
 		f.record(i)
+	}
+	if f.envelopes && !(l.begins(0) && l.object(0).text("type") == "session_meta") {
+		l.noteHead()
 	}
 	if f.items > 0 {
 		l.count(f.counted, f.items)
@@ -77,11 +84,69 @@ func (codex) read(l *Log) {
 	f.thread("main", Main, f.sent)
 }
 
+// copied notes a record that stands in the rollout twice. Codex sends the ids of items, and the
+// provider refuses one that comes again; what stands in front of a second head is forgotten.
+func (f *codexFold) copied(i int, o object) bool {
+	payload := o.object("payload")
+	again := false
+	for key, part := range codexKeys(o, payload) {
+		first, known := f.seen[key]
+		if !known {
+			f.seen[key] = i
+			continue
+		}
+		was := objectAt(f.l.raw, f.l.units[first].span)
+		if part.span == payload.span {
+			was = was.object("payload")
+		}
+		again = again || bytes.Equal(f.l.raw[was.span.Start:was.span.End], f.l.raw[part.span.Start:part.span.End])
+	}
+	if !again {
+		return false
+	}
+	at := f.l.units[i]
+	f.l.copies = append(f.l.copies, i)
+	f.l.damageAt(at.span.Start, at.line, "duplicate-line")
+	f.l.worsen("the agent sends both, which the provider refuses, or begins anew with it")
+	return true
+}
+
+// codexKeys are what a record has in common with its copies, and the part of it that says the
+// same then. One that has no number and no id may say what another one says.
+func codexKeys(o, payload object) iter.Seq2[string, object] {
+	return func(yield func(string, object) bool) {
+		kind, item := o.text("type"), payload.text("type")
+		if n := o.value("ordinal"); n != nil && !yield("ordinal "+string(n), o) {
+			return
+		}
+		if id := payload.text("id"); id != "" && (kind == "session_meta" || kind == "response_item") && !yield("id "+item+" "+id, payload) {
+			return
+		}
+		if id := payload.text("call_id"); id != "" && kind == "response_item" {
+			yield("call "+item+" "+id, o)
+		}
+	}
+}
+
+// firstOrdinal returns the number of the first record that has one; -1: none has.
+func (l *Log) firstOrdinal() int {
+	for u := range l.units {
+		if n, err := strconv.Atoi(string(l.object(u).value("ordinal"))); err == nil {
+			return n
+		}
+	}
+	return -1
+}
+
 // record takes the next line.
 func (f *codexFold) record(i int) {
 	o := objectAt(f.l.raw, f.l.units[i].span)
 	payload := o
 	if o.has("payload") {
+		f.envelopes = true
+		if f.copied(i, o) {
+			return
+		}
 		payload = o.object("payload")
 		switch o.text("type") {
 		case "compacted":
@@ -193,11 +258,21 @@ func (codex) wrap(l *Log, like int, item []byte) []byte {
 // finish numbers the records anew from the first one that came or went on: those of a
 // paginated rollout are counted without a gap, and one whose last record has no number is
 // not opened.
-func (codex) finish(e *edits) {
+func (c codex) finish(e *edits) {
+	if e.l.headless() && !e.appendOnly {
+		e.crown(c.head(e.l))
+	}
 	moved := make(map[int]int) // ordinals of records whose place has changed
 	last, shift, some, moves := -1, 0, false, false
 	for _, x := range e.units {
 		moves = moves || x.drop || len(x.before)+len(x.after) > 0
+	}
+	if first := e.l.firstOrdinal(); len(e.top) > 0 && first >= 0 {
+		last, some = 0, true
+		e.top[0] = setMembers(e.top[0], jsonspan.Span{Start: 0, End: len(e.top[0])}, "ordinal", []byte("0"))
+		if first == 0 {
+			shift = 1
+		}
 	}
 	number := func(line []byte) []byte {
 		last++

@@ -51,11 +51,14 @@ type damage struct {
 }
 
 var damages = map[string]damage{
+	markRule:           {means: "a byte order mark stands in front of the first line; the agent cannot read that line, or the file"},
 	"joined-lines":     {means: "two objects stand on one line; a newline is missing between them"},
 	"truncated-line":   {means: "the last line breaks off; what the agent appends next would be lost with it"},
 	"dangling-parent":  {means: "the line it refers to is not in the file; the agent forgets everything in front of it"},
 	"parent-loop":      {means: "the links between lines go in a circle; the agent forgets what stands in front of it"},
 	"torn-file":        {means: "this file breaks off or is empty; the agent cannot open the session"},
+	headRule:           {means: "the line that a session begins with is not there; the agent does not open the file"},
+	"idless-line":      {means: "this line has no id and is the last; the agent goes on from it and forgets everything in front"},
 	"stray-line":       {means: "this line is from another session and newer than all others; the agent would go on from it and forget everything else"},
 	"lost-snapshot":    {means: "the line that says again what was said before the session was resumed is not in the file; the agent forgets all of it"},
 	"lost-kept-line":   {means: "a line that a compaction keeps is not in the file; the agent forgets all that it keeps"},

@@ -27,10 +27,11 @@ type Change struct {
 
 // Fixed is what came of mending a file. Many goroutines may read it.
 type Fixed struct {
-	Raw     []byte    // the original slice if nothing was done
-	Files   []File    // of a folder: the files that are changed
-	Changes []Change  // in the order they were made
-	Left    []Finding // what could not be repaired; lines are those of Raw
+	Raw      []byte    // the original slice if nothing was done
+	Files    []File    // of a folder: the files that are changed
+	Changes  []Change  // in the order they were made
+	Left     []Finding // what could not be repaired; lines are those of Raw
+	Unmarked bool      // the byte order mark in front of the original is to go
 }
 
 // maxRounds bounds how often a file is read again to mend what a mend brought
@@ -43,8 +44,8 @@ const maxRounds = 12
 // message that was sent, is not made.
 func (l *Log) Fix(o Options) (*Fixed, error) {
 	o.Format = l.Format
-	kept, cur := &Fixed{Raw: l.raw}, l // what holds
-	last := l                          // the log of kept
+	kept, cur := l.unmark(&o)
+	last := cur // the log of kept
 	next := *kept
 	for range maxRounds {
 		e := &edits{l: cur, units: make(map[int]*unitEdit), appendOnly: o.AppendOnly, parents: make(map[int]string), gone: make(map[int]bool), ids: make(map[string]bool)}
@@ -77,6 +78,25 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 		kept.Left = append(kept.Left, f)
 	}
 	return kept, nil
+}
+
+// markRule is the damage of a byte order mark in front of a file.
+const markRule = "byte-order-mark"
+
+// unmark begins a fix: without the byte order mark, unless every byte is to stay.
+func (l *Log) unmark(o *Options) (*Fixed, *Log) {
+	kept := &Fixed{Raw: l.raw}
+	o.Marked = l.o.Marked && o.AppendOnly
+	if !l.o.Marked || o.AppendOnly {
+		return kept, l
+	}
+	e := &edits{l: l}
+	e.log(Change{Line: 1}, "edit", markRule, nil, -len(byteOrderMark), "the byte order mark in front of the first line goes")
+	kept.Changes, kept.Unmarked = e.changes, true
+	bare := *l
+	bare.o.Marked = false
+	bare.damage = slices.DeleteFunc(slices.Clone(l.damage), func(f Finding) bool { return f.Rule == markRule })
+	return kept, &bare
 }
 
 // round collects what is to be done to the file as it is, and carries it out.
@@ -184,7 +204,8 @@ type finisher interface{ finish(*edits) }
 type edits struct {
 	l          *Log
 	units      map[int]*unitEdit
-	end        [][]byte                // units to be added behind everything
+	top        [][]byte                // units to be added in front of everything
+	end        [][]byte                // and behind it
 	inner      map[int][]jsonspan.Edit // replacements inside units, by offset in the file
 	whole      map[int][]byte          // of a folder: files that are written anew, by number
 	appendOnly bool
@@ -278,7 +299,11 @@ func (e *edits) render() ([]byte, error) {
 	for u := range e.l.units {
 		e.settle(u)
 	}
-	all := e.splits()
+	var all []jsonspan.Edit
+	for _, b := range e.top {
+		all = append(all, jsonspan.Edit{New: append(slices.Clone(b), e.eol()...)})
+	}
+	all = append(all, e.splits()...)
 	if e.l.lists != nil {
 		all = append(all, e.listEdits()...)
 	} else {

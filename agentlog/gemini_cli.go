@@ -64,6 +64,9 @@ func (g geminiCLI) read(l *Log) {
 	}
 	f := geminiFold{l: l, index: make(map[string]int)}
 	l.records = f.run()
+	if !f.headed && len(l.records) > 0 {
+		l.noteHead()
+	}
 	g.thread(l)
 }
 

@@ -15,6 +15,7 @@ type geminiFold struct {
 	all   []record
 	index map[string]int // into all, by id
 
+	headed  bool     // there is a head, wherever
 	session string   // that the chat is of
 	before  []record // the messages at the last head; nil: they were said again
 	hollow  int      // the unit whose $set took them away; -1: none
@@ -45,6 +46,9 @@ func (f *geminiFold) run() []record {
 
 func (f *geminiFold) line(i int, o object) {
 	id := o.text("id")
+	if at := o.object("$set"); id == "" {
+		f.headed = f.headed || o.text("sessionId") != "" && o.text("projectHash") != "" || at.text("sessionId") != "" && at.text("projectHash") != ""
+	}
 	switch {
 	case o.has("$rewindTo"):
 		f.mind(i)
@@ -132,8 +136,15 @@ func (f *geminiFold) mind(next int) {
 	f.before, f.hollow = nil, -1
 }
 
-// finish says the messages from before a resume again, where that was lost.
-func (geminiCLI) finish(e *edits) {
+// finish says the messages from before a resume again, where that was lost, and writes a
+// head where there is none; it may stand anywhere.
+func (c geminiCLI) finish(e *edits) {
+	if e.l.headless() {
+		e.crown(c.head(e.l))
+		if e.appendOnly {
+			e.end, e.top = append(e.end, e.top...), nil
+		}
+	}
 	if e.l.gap == nil {
 		return
 	}

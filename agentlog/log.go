@@ -21,6 +21,9 @@ type Options struct {
 	Format  Format // Auto: detect
 	Profile string // whose rules apply; "": those of the model that the file names
 	Model   string // used where the file names none
+	// Marked: a byte order mark stood in front of the bytes. Agents take it for a part of the
+	// first line and cannot read that line, or the file.
+	Marked bool
 
 	Repair wire.Repair
 	// Check says what Fix mends beyond what the provider refuses.
@@ -213,6 +216,9 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 	mem := o.Memory.begin(len(raw))
 	o.Memory = nil // a second reading of the log must not overwrite it
 	l := &Log{Format: f, name: name, raw: raw, o: o, mem: mem, form: r.form, links: make(map[int]int), top: -1}
+	if o.Marked {
+		l.damageAt(0, 1, markRule)
+	}
 	l.form.read(l)
 	return l, nil
 }
@@ -233,6 +239,13 @@ func (l *Log) damageAt(offset, line int, rule string, ids ...string) {
 		l.inFile(&f)
 	}
 	l.damage = append(l.damage, f)
+}
+
+// worsen says that the damage that was noted last keeps the session from being resumed as it
+// should be, and why.
+func (l *Log) worsen(why string) {
+	f := &l.damage[len(l.damage)-1]
+	f.Effect, f.Message = Refused, f.Message+"; "+why
 }
 
 // inFile tells the place of a finding in the file of a folder.

@@ -166,7 +166,7 @@ func TestResultsBeforeCalls(t *testing.T) {
 	if _, found, _ := fix(t, s.name, s.raw); len(found) > 0 {
 		t.Errorf("%+v", found)
 	}
-	raw := []byte(`{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}}
+	raw := []byte(`{"timestamp":"t","type":"session_meta","payload":{"id":"x"}}
 {"timestamp":"t","type":"response_item","payload":{"type":"function_call_output","call_id":"c1","output":"real"}}
 {"timestamp":"t","type":"response_item","payload":{"type":"function_call","name":"f","arguments":"{}","call_id":"c1"}}
 {"timestamp":"t","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"more"}]}}

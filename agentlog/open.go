@@ -20,7 +20,7 @@ type Stored struct {
 	Path  string // of the file, or of the folder that Files are in
 	Files map[string]fs.FileInfo
 
-	mark []byte // in front of what was read; a fix keeps it
+	mark []byte // in front of what was read
 }
 
 // byteOrderMark is what some editors write in front of a text. It is no part of the first
@@ -35,6 +35,9 @@ func OpenFile(path string, info fs.FileInfo, raw []byte, o Options) (*Stored, er
 		return nil, err
 	}
 	s := &Stored{Log: l, Path: path}
+	if o.Marked {
+		s.mark = byteOrderMark
+	}
 	if info != nil {
 		s.Files = map[string]fs.FileInfo{"": info}
 	}
@@ -87,10 +90,7 @@ func (x Place) Open(o Options) (*Stored, error) {
 
 // open reads the session that has these bytes.
 func (x Place) open(info fs.FileInfo, raw []byte, o Options) (*Stored, error) {
-	var mark []byte
-	if bytes.HasPrefix(raw, byteOrderMark) {
-		mark, raw = byteOrderMark, raw[len(byteOrderMark):]
-	}
+	raw, o.Marked = bytes.CutPrefix(raw, byteOrderMark)
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil, ErrFormat // begun, and nothing said yet
 	}
@@ -100,11 +100,7 @@ func (x Place) open(info fs.FileInfo, raw []byte, o Options) (*Stored, error) {
 			return nil, ErrFormat
 		}
 	}
-	s, err := OpenFile(x.Path, info, raw, o)
-	if err == nil {
-		s.mark = mark
-	}
-	return s, err
+	return OpenFile(x.Path, info, raw, o)
 }
 
 // storage is the folder of opencode in which the messages of all sessions lie.
@@ -131,7 +127,10 @@ func (s *Stored) file(name string) string {
 // Replacements returns the files that a fix changes.
 func (s *Stored) Replacements(fixed *Fixed) []Replacement {
 	if s.files == nil {
-		if bytes.Equal(fixed.Raw, s.raw) {
+		switch {
+		case fixed.Unmarked:
+			return []Replacement{s.replacement("", fixed.Raw)}
+		case bytes.Equal(fixed.Raw, s.raw):
 			return nil
 		}
 		return []Replacement{s.replacement("", slices.Concat(s.mark, fixed.Raw))}

@@ -64,9 +64,16 @@ func (p pi) read(l *Log) {
 		return
 	}
 	l.count(all, n)
+	if first, ok := t.seqs[0]; !ok || t.entries[first].kind != "session" || l.object(first).text("id") == "" {
+		l.noteHead() // whatever is JSON and stands in front of it
+	}
 	t.path = t.flat
 	if t.linked {
 		t.path = p.walk(l, t)
+		for k := len(t.flat) - 1; t.entries[t.flat[k]].id == ""; k-- {
+			at := l.units[t.flat[k]]
+			l.damageAt(at.span.Start, at.line, "idless-line")
+		}
 	}
 	b := l.newBody(wire.Anthropic, p.model(l, t))
 	sent := p.send(l, t, b)
@@ -109,6 +116,9 @@ func (p pi) tree(l *Log) *piTree {
 			t.linked = true
 		}
 		t.flat = append(t.flat, i)
+	}
+	if n := len(l.copies); n > 0 && l.copies[n-1] == len(l.units)-1 && t.linked {
+		l.worsen("the agent goes on from the first one, and forgets what came behind it")
 	}
 	if header && version < 2 { // whatever ids there are, pi gives new ones in the order of the lines
 		t.linked = false

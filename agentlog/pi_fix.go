@@ -146,6 +146,12 @@ func (p pi) branch(e *edits) {
 // they named.
 func (p pi) finish(e *edits) {
 	t := e.l.pi
+	if t != nil && !e.appendOnly && e.l.headless() {
+		e.crown(p.head(e.l))
+	}
+	if t != nil && t.linked && !e.appendOnly {
+		p.shelter(e, t)
+	}
 	switch {
 	case t == nil:
 	case e.appendOnly && t.linked:
@@ -155,6 +161,20 @@ func (p pi) finish(e *edits) {
 		p.relink(e, t)
 	default:
 		p.renumber(e, t)
+	}
+}
+
+// shelter puts lines without an id that stand at the end in front of the last that has one.
+func (pi) shelter(e *edits, t *piTree) {
+	end := len(t.flat)
+	for t.entries[t.flat[end-1]].id == "" {
+		end--
+	}
+	home := e.unit(t.flat[end-1])
+	for _, u := range t.flat[end:] {
+		home.before = append(home.before, e.body(u))
+		e.unit(u).drop = true
+		e.log(Change{Line: e.l.units[u].line}, "move", "idless-line", nil, 0, "moved in front of the last line that has an id")
 	}
 }
 
@@ -221,7 +241,7 @@ func (e *edits) linkPi(u int, parent string) {
 
 // renumber writes the numbers of entries anew where lines came or went in front of them.
 func (p pi) renumber(e *edits, t *piTree) {
-	now, n, k := make([]int, len(e.l.units)), 0, 0
+	now, n, k := make([]int, len(e.l.units)), len(e.top), 0
 	for i, u := range e.l.units {
 		for k < len(t.foreign) && t.foreign[k] < u.span.Start {
 			n, k = n+1, k+1

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -220,8 +221,9 @@ func TestDefectS15Dangling(t *testing.T) {
 			t.Errorf("%s: still %+v\n%s", name, found, fixed.Raw)
 		}
 		more, err := l.Fix(Options{AppendOnly: true})
-		if err != nil || !bytes.HasPrefix(more.Raw, []byte(raw)) || Broken(more.Left) {
-			t.Errorf("%s, append only: %v %+v\n%s", name, err, more.Left, more.Raw)
+		left := slices.DeleteFunc(more.Left, func(f Finding) bool { return f.Rule == headRule }) // it cannot be appended
+		if err != nil || !bytes.HasPrefix(more.Raw, []byte(raw)) || Broken(left) {
+			t.Errorf("%s, append only: %v %+v\n%s", name, err, left, more.Raw)
 		}
 	}
 }

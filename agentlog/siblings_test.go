@@ -155,30 +155,47 @@ func TestDefectS6GeminiHead(t *testing.T) {
 	}
 }
 
-// TestDefectS5ByteOrderMark: a byte order mark is no damage to a session that was found on the
-// disk, as it is none to a file that was named, and a fix keeps it.
+// TestDefectS5ByteOrderMark: no agent reads a first line with a byte order mark in front; Codex
+// and pi do not open such a session at all. It goes, whatever else there is to do, and stays
+// where every byte has to.
 func TestDefectS5ByteOrderMark(t *testing.T) {
-	raw := "\ufeff" + ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", calling("c1")))
-	name := filepath.Join(t.TempDir(), "s.jsonl")
-	if err := os.WriteFile(name, []byte(raw), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Place{Agent: &Agent{Format: ClaudeCode}, Path: name}.Open(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range s.Check(wire.CheckOptions{}) {
-		if f.Rule != "orphan-call" {
-			t.Errorf("%+v", f)
+	whole := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", textReply))
+	for _, c := range []struct{ raw, rules string }{
+		{whole, "byte-order-mark"},
+		{whole + ccWrite("u2", "a1", 3, said("two")) + ccWrite("a2", "u2", 4, replied("m2", calling("c1"))), "byte-order-mark orphan-call"},
+	} {
+		name := filepath.Join(t.TempDir(), "s.jsonl")
+		if err := os.WriteFile(name, []byte("\ufeff"+c.raw), 0o600); err != nil {
+			t.Fatal(err)
 		}
-	}
-	fixed, err := s.Fix(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := s.Replacements(fixed)
-	if len(all) != 1 || !bytes.HasPrefix(all[0].Raw, []byte(raw)) {
-		t.Errorf("%+v", all)
+		s, err := Place{Agent: &Agent{Format: ClaudeCode}, Path: name}.Open(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rules []string
+		for _, f := range s.Check(wire.CheckOptions{}) {
+			rules = append(rules, f.Rule)
+			if f.Effect != Refused {
+				t.Errorf("%+v", f)
+			}
+		}
+		if strings.Join(rules, " ") != c.rules {
+			t.Errorf("found: %q, want %q", rules, c.rules)
+		}
+		fixed, err := s.Fix(Options{})
+		if err != nil || len(fixed.Changes) != len(rules) || len(fixed.Left) > 0 {
+			t.Fatalf("%v: %+v", err, fixed)
+		}
+		if all := s.Replacements(fixed); len(all) != 1 || !bytes.HasPrefix(all[0].Raw, []byte(c.raw)) {
+			t.Errorf("%+v", all)
+		}
+		kept, err := s.Fix(Options{AppendOnly: true})
+		if err != nil || !Broken(kept.Left) {
+			t.Fatalf("append only: %v: %+v", err, kept)
+		}
+		if all := s.Replacements(kept); len(all) != len(rules)-1 || len(all) > 0 && !bytes.HasPrefix(all[0].Raw, []byte("\ufeff"+c.raw)) {
+			t.Errorf("append only: %+v", all)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ func TestTornBehindInnerObject(t *testing.T) {
 		return `{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":` + payload + "}\n"
 	}
 	head := map[string]string{
-		"codex":  codex(`{"type":"message","role":"user","content":[{"type":"input_text","text":"one"}]}`) + codex(`{"type":"function_call","name":"f","arguments":"{}","call_id":"c1"}`),
+		"codex":  `{"timestamp":"2026-01-01T00:00:00.000Z","type":"session_meta","payload":{"id":"x"}}` + "\n" + codex(`{"type":"message","role":"user","content":[{"type":"input_text","text":"one"}]}`) + codex(`{"type":"function_call","name":"f","arguments":"{}","call_id":"c1"}`),
 		"goose":  `{"working_dir":"/p","description":"","message_count":2}` + "\n" + `{"id":"m1","role":"user","created":1,"content":[{"type":"text","text":"one"}],"metadata":{"agentVisible":true}}` + "\n",
 		"pi":     `{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/p"}` + "\n" + `{"type":"message","id":"1","parentId":null,"timestamp":"t","message":{"role":"user","content":"one"}}` + "\n",
 		"gemini": `{"sessionId":"s","projectHash":"h","startTime":"t"}` + "\n" + `{"id":"1","timestamp":"t","type":"user","content":"one"}` + "\n" + `{"id":"2","timestamp":"t","type":"gemini","content":"two"}` + "\n",

@@ -42,12 +42,12 @@ func (c *changer) chunk(in source.Chunk) batch {
 		b.outs = []outcome{c.unreadable(origin{source: in.Source}, failure(in.Err))}
 		return b
 	}
-	if in.Lead > 0 && !c.dryRun {
-		b.outs = append(b.outs, outcome{gap: true, out: in.Mark()})
-	}
 	if in.Agent != agentlog.Auto {
 		c.session(in, &b)
 		return b
+	}
+	if in.Lead > 0 && !c.dryRun {
+		b.outs = append(b.outs, outcome{gap: true, out: in.Mark()})
 	}
 	for t := range in.Texts() {
 		switch {

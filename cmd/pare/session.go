@@ -22,7 +22,7 @@ func readSession(in source.Chunk, opts wire.Options, memory *agentlog.Memory) (l
 			err = hinted{fmt.Errorf("pare has met a bug of its own: %v", p), "please report it, with the session if you may share it"}
 		}
 	}()
-	o := agentlog.Options{Format: in.Agent, Profile: opts.Profile, Model: opts.Model, Memory: memory}
+	o := agentlog.Options{Format: in.Agent, Profile: opts.Profile, Model: opts.Model, Memory: memory, Marked: in.Lead > 0}
 	if o.Profile != "" {
 		if _, err := wire.ResolveProfile(in.Agent.Dialect(), o.Profile, ""); err != nil {
 			return logFile{}, err

@@ -33,6 +33,9 @@ func (c *changer) session(in source.Chunk, b *batch) {
 		defer c.memory.Frugal(len(in.Data))()
 		return c.mend(from, in, b)
 	}()
+	if in.Lead > 0 && !c.dryRun && !o.unmarked {
+		b.outs = append(b.outs, outcome{gap: true, out: in.Mark()})
+	}
 	b.outs = append(b.outs, o)
 }
 
@@ -62,7 +65,10 @@ func (c *changer) mend(from origin, in source.Chunk, b *batch) (o outcome) {
 		return c.stuck(from, in.Data, failure(err))
 	}
 	o.before, o.after = len(l.Raw()), len(fixed.Raw)
-	o.changed = !bytes.Equal(l.Raw(), fixed.Raw)
+	if o.unmarked = fixed.Unmarked; o.unmarked {
+		o.before += in.Lead
+	}
+	o.changed = fixed.Unmarked || !bytes.Equal(l.Raw(), fixed.Raw)
 	if why := c.busy(l); o.changed && why != nil {
 		return c.leftAlone(from, in.Data, why)
 	}
@@ -95,9 +101,6 @@ func replacements(in source.Chunk, files []agentlog.Replacement, news bool) []ag
 	for i := range files {
 		f := &files[i]
 		f.Pack = source.Packer(in.Packed)
-		if in.Lead > 0 {
-			f.Raw = slices.Concat(in.Mark(), f.Raw)
-		}
 		if news {
 			f.Modified = time.Time{}
 		}

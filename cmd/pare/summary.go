@@ -26,7 +26,8 @@ type outcome struct {
 	// Only where transcripts are changed:
 	gap           bool // not a transcript, but blank lines between two of them
 	changed       bool
-	before, after int // bytes
+	unmarked      bool // the byte order mark in front of it goes
+	before, after int  // bytes
 	size          *picture.Size
 	receipt       []byte
 	archive       []archive.Line

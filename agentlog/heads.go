@@ -1,0 +1,112 @@
+package agentlog
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Some agents open a file only if it begins with a head, or if there is one at all. What the
+// head said is partly in the lines behind it and in the file's name; the rest of it is what
+// the agents do without.
+
+// headRule is the damage of a file whose head is not where it must be.
+const headRule = "lost-head"
+
+// noteHead notes that the head is not there.
+func (l *Log) noteHead() { l.damageAt(0, 1, headRule) }
+
+// headless reports whether the head is not there.
+func (l *Log) headless() bool {
+	for _, f := range l.damage {
+		if f.Rule == headRule {
+			return true
+		}
+	}
+	return false
+}
+
+// crown puts a head in front of everything.
+func (e *edits) crown(head []byte) {
+	e.top = append(e.top, head)
+	e.log(Change{Line: 1}, "insert", headRule, nil, len(head), "a head, without which the agent does not open the file")
+}
+
+// begins reports whether a unit is the first thing in the file, and has its line for itself.
+func (l *Log) begins(u int) bool {
+	at := l.units[u]
+	return at.alone && len(bytes.TrimSpace(l.raw[:at.span.Start])) == 0
+}
+
+// uuidIn finds a uuid, or the first part of one, at the end of a file's name.
+var uuidIn = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})?$`)
+})
+
+// sessionID is what the file's name says of the session's id, made up to a whole uuid.
+func (l *Log) sessionID() string {
+	name := path.Base(strings.ReplaceAll(l.name, `\`, "/"))
+	name = strings.TrimSuffix(name, path.Ext(name))
+	said := uuidIn().FindString(name)
+	if len(said) == 36 {
+		return said
+	}
+	s := sha256.Sum256(append([]byte("pare\x00"+name+"\x00"), l.raw...))
+	s[6], s[8] = s[6]&0x0f|0x80, s[8]&0x3f|0x80 // a custom uuid, version 8
+	id := fmt.Sprintf("%x-%x-%x-%x-%x", s[:4], s[4:6], s[6:8], s[8:10], s[10:16])
+	return said + id[len(said):]
+}
+
+// stampOf is the time of the first line that has one.
+func (l *Log) stampOf() []byte {
+	for u := range l.units {
+		if v := l.object(u).value("timestamp"); len(v) > 2 && v[0] == '"' {
+			return v
+		}
+	}
+	return quote("1970-01-01T00:00:00.000Z")
+}
+
+// head writes what pi begins a session with: the head that stands elsewhere, or a new one.
+func (pi) head(l *Log) []byte {
+	t := l.pi
+	version := []byte(nil) // 1: lines without ids
+	if t.linked {
+		version = []byte("3")
+	}
+	for i := range t.entries {
+		o := l.object(i)
+		switch {
+		case t.entries[i].kind == "session" && o.text("id") != "":
+			return l.raw[o.span.Start:o.span.End]
+		case t.linked && o.object("message").text("role") == "hookMessage": // the version before
+			version = []byte("2")
+		}
+	}
+	return write("type", "session", "version", version, "id", l.sessionID(), "timestamp", l.stampOf())
+}
+
+// head writes what Codex begins a rollout with.
+func (codex) head(l *Log) []byte {
+	stamp, cwd := l.stampOf(), "/"
+	for u := range l.units {
+		if o := l.object(u); o.text("type") == "turn_context" {
+			if at := o.object("payload").text("cwd"); at != "" {
+				cwd = at
+				break
+			}
+		}
+	}
+	payload := write("id", l.sessionID(), "timestamp", stamp, "cwd", cwd, "originator", "codex_cli_rs", "cli_version", "0.0.0")
+	return write("timestamp", stamp, "type", "session_meta", "payload", payload)
+}
+
+// head writes what Gemini CLI begins a chat with.
+func (geminiCLI) head(l *Log) []byte {
+	id, stamp := l.sessionID(), l.stampOf()
+	return write("sessionId", id, "projectHash", fmt.Sprintf("%x", sha256.Sum256([]byte(id))), "startTime", stamp, "lastUpdated", stamp, "kind", "main")
+}
