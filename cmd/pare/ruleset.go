@@ -64,6 +64,10 @@ func (w *world) loadConfig(path string) (c *config.Config, used string, err erro
 		st, err := os.Stat(configName)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
+			if to, err := os.Readlink(configName); err == nil {
+				// Somebody wants a configuration: to run without it would be a surprise.
+				return nil, configName, hinted{fmt.Errorf("it links to %s, which is not there", to), "remove the link, or --config FILE names another configuration"}
+			}
 			return config.Default(), "", nil
 		case err == nil && !st.Mode().IsRegular():
 			// A pipe that nobody writes to would keep us waiting, and nobody has named it.

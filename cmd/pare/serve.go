@@ -61,6 +61,9 @@ func (c *serveCmd) run(w *world) int {
 	if err := c.size(&o); err != nil {
 		return w.usage(err, "serve")
 	}
+	if c.NoStore && c.Store != w.getenv("PARE_STORE") { // which --no-store is there to override
+		return w.usage(errors.New("--store and --no-store contradict each other"), "serve")
+	}
 	used, status := c.configure(w, &o)
 	if status != statusClean {
 		return status

@@ -34,18 +34,17 @@ func (c *sessionImportCmd) run(w *world) int {
 	if status != statusClean {
 		return status
 	}
+	c.Jobs = 1 // one writer
+	if status := c.look(w); status != statusClean {
+		return status
+	}
 	return w.withStore(dsn, func(ctx context.Context, st *store.Store) (int, error) {
-		c.Jobs = 1 // one writer
-		seen := make(map[string]bool)
+		ids := importIDs{id: c.ID, first: make(map[string]origin)}
 		return c.tell(w, "session import", "session", func(v report, from origin, r *wire.Request) (out outcome, err error) {
-			id := c.ID
-			if id == "" {
-				id = importID(from)
+			id, err := ids.take(from)
+			if err != nil {
+				return out, err
 			}
-			if seen[id] {
-				return out, fmt.Errorf("two transcripts would become session %s; import them one by one with --id", id)
-			}
-			seen[id] = true
 			added, err := st.Import(ctx, c.key(id), from.String(), r)
 			if err != nil {
 				return out, err
@@ -58,8 +57,65 @@ func (c *sessionImportCmd) run(w *world) int {
 			}
 			out.out = screen.Appendf(nil, "%s: %s from %s\n", id, entries(added), from.String())
 			return out, nil
-		}, nil, func(*summary, bool) {}), nil
+		}, nil, func(sum *summary, _ bool) {
+			if sum.unreadable > 0 && sum.number > 0 {
+				screen.Fprintf(w.stderr, "pare: %s imported, %d not; to import again adds what is missing\n", plural(sum.number, "session"), sum.unreadable)
+			}
+		}), nil
 	})
+}
+
+// look reads everything before anything is written, where it can be read twice: what cannot
+// be read, or would become a session together with another one, is found while the store is
+// as it was.
+func (c *sessionImportCmd) look(w *world) int {
+	opts, err := c.options()
+	if err != nil {
+		return w.usage(err, "session import")
+	}
+	in, err := c.input(w)
+	if err != nil {
+		return w.usage(err, "session import")
+	}
+	if !in.Lasting() {
+		return statusClean
+	}
+	ids := importIDs{id: c.ID, first: make(map[string]origin)}
+	t := &telling{memory: &w.memory, opts: opts, json: c.JSON, many: in.Many(), tell: func(_ report, from origin, _ *wire.Request) (out outcome, err error) {
+		_, err = ids.take(from)
+		return out, err
+	}}
+	sum, err := t.run(w, in, 1, 1, "session", func(o *outcome) {
+		if o.status == statusClean {
+			*o = outcome{gap: true} // what is to be said of it is said by the import
+		}
+	})
+	if err != nil {
+		return w.fail("write standard output: "+err.Error(), "")
+	}
+	if sum.status != statusClean {
+		screen.Fprintf(w.stderr, "pare: nothing was imported\n")
+	}
+	return sum.status
+}
+
+// importIDs are the ids of the sessions that an import makes.
+type importIDs struct {
+	id    string // the one that was asked for; "": each has its own
+	first map[string]origin
+}
+
+// take returns the id for what comes from a place. Two of one id are an error.
+func (i *importIDs) take(from origin) (string, error) {
+	id := i.id
+	if id == "" {
+		id = importID(from)
+	}
+	if first, taken := i.first[id]; taken {
+		return "", hinted{fmt.Errorf("it would become session %s, as %s does", id, first.String()), "import them one by one, with an --id each"}
+	}
+	i.first[id] = from
+	return id, nil
 }
 
 func entries(n int) string {

@@ -12,14 +12,14 @@ import (
 type sessionWindowCmd struct {
 	inStore   `embed:""`
 	ID        string `arg:"" help:"The session."`
-	MaxTokens int    `placeholder:"N" help:"The most tokens. Default: what the window of the model has room for."`
+	MaxTokens *int   `placeholder:"N" help:"The most tokens. Default: what the window of the model has room for."`
 	Base      string `placeholder:"FILE" help:"A request whose messages are replaced: model, system prompt, tools, limits. Default: that of the session."`
 	Model     string `placeholder:"NAME" help:"The model. Default: that of the session."`
 	Config    string `placeholder:"FILE" help:"The pare.toml to use."`
 }
 
 func (c *sessionWindowCmd) run(w *world) int {
-	if err := notNegative("--max-tokens", c.MaxTokens); err != nil {
+	if err := positive("--max-tokens", c.MaxTokens); err != nil {
 		return w.usage(err, "session window")
 	}
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
@@ -43,12 +43,12 @@ func (c *sessionWindowCmd) run(w *world) int {
 			}
 			p = *made
 		}
-		if c.MaxTokens > 0 {
+		if c.MaxTokens != nil {
 			win := pare.Window{}
 			if p.Window != nil {
 				win = *p.Window
 			}
-			win.Tokens, win.ModelTokens = c.MaxTokens, false
+			win.Tokens, win.ModelTokens = *c.MaxTokens, false
 			p.Window = &win
 		}
 		ask.Policy = &p

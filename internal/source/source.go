@@ -136,6 +136,16 @@ func (in *Input) Many() bool {
 	return in.Paths[0] != Stdin && err == nil && st.IsDir()
 }
 
+// Lasting reports whether the input can be read twice: pipes and the like cannot.
+func (in *Input) Lasting() bool {
+	for _, p := range in.Paths {
+		if st, err := os.Stat(p); p == Stdin || err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
 // Size returns the bytes that all files have, or 0 if that cannot be known.
 func (in *Input) Size() (total int64) {
 	for _, p := range in.Paths {
