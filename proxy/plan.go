@@ -271,12 +271,17 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 		})
 	}
 	if c := counterOf(p, a.model(r)); c != nil && !p.Uncounted {
-		if size == 0 {
+		if size == 0 || in != r {
 			o.tokens[0] = r.Tokens(c)
 		}
 		o.tokens[1] = pl.Result().Tokens(c)
 	}
 	o = o.offered(a, in, pl, restored)
+	if o.offer != nil && o.tokens[1] > 0 { // the tool that is offered is read, too
+		if sent, err := wire.Parse(o.body, a.read); err == nil {
+			o.tokens[1] = sent.Tokens(counterOf(p, a.model(r)))
+		}
+	}
 	if drop {
 		o = o.dropping()
 	}

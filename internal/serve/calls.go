@@ -169,6 +169,19 @@ func (c *calls) check(w http.ResponseWriter, r *wire.Request, q url.Values) {
 	answer(w, http.StatusOK, out)
 }
 
+// saved is how many tokens less the result has. The receipts do not add up to that: they
+// estimate each change by its bytes.
+func saved(p *pare.Policy, r *wire.Request, plan *pare.Plan) int {
+	if plan.Empty() {
+		return 0
+	}
+	c, err := p.Counter(cmp.Or(p.Model, r.Model()))
+	if err != nil {
+		return 0
+	}
+	return r.Tokens(c) - plan.Result().Tokens(c)
+}
+
 // carry plans, and answers with what comes of it; with ?dry_run, with the plan.
 func carry(ctx context.Context, w http.ResponseWriter, p *pare.Policy, r *wire.Request, q url.Values) error {
 	p.Model = q.Get("model")
@@ -194,12 +207,8 @@ func carry(ctx context.Context, w http.ResponseWriter, p *pare.Policy, r *wire.R
 	if len(changes) > 0 {
 		h.Set("Pare-Rules", strings.Join(wire.RulesOf(changes), ","))
 	}
-	saved := 0
-	for _, c := range changes {
-		saved -= c.Tokens
-	}
-	if saved > 0 {
-		h.Set("Pare-Saved-Tokens", strconv.Itoa(saved))
+	if n := saved(p, r, plan); n > 0 {
+		h.Set("Pare-Saved-Tokens", strconv.Itoa(n))
 	}
 	if left := plan.Left(); len(left) > 0 {
 		h.Set("Pare-Left", strconv.Itoa(len(left)))

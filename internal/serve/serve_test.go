@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,8 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
 )
 
 const broken = `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"ls","input":{}}]},{"role":"user","content":"and?"}]}`
@@ -122,6 +125,49 @@ func TestCalls(t *testing.T) {
 		if !json.Valid([]byte(body)) {
 			t.Errorf("%s: no JSON: %s", tt.path, body)
 		}
+	}
+}
+
+// TestCallsSaveTokens: what a call says it has saved is what the result has less, and nothing
+// where a repair had to add something.
+func TestCallsSaveTokens(t *testing.T) {
+	at, _, _ := start(t, serve.Options{})
+	long := strings.Repeat("All work and no play. ", 200)
+	result := func(id, text string) string {
+		return `{"type":"tool_result","tool_use_id":"` + id + `","content":"` + text + `"}`
+	}
+	claude := func(messages ...string) string {
+		return `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[` + strings.Join(messages, ",") + `]}`
+	}
+	const call = `{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"f","input":{}}]}`
+	saves := 0
+	for name, c := range map[string]struct{ path, body string }{
+		"a stub":                  {"fix", broken},
+		"a stub, and a quotation": {"fix", claude(`{"role":"user","content":"q"}`, call, `{"role":"user","content":[`+result("toolu_9", "stray")+`]}`)},
+		"an empty block goes":     {"fix", claude(`{"role":"user","content":[{"type":"text","text":"q"},{"type":"text","text":""}]}`, call, `{"role":"user","content":"n"}`)},
+		"a copy goes":             {"fix", claude(`{"role":"user","content":"q"}`, call, `{"role":"user","content":[`+result("toolu_1", long)+`,`+result("toolu_1", long)+`]}`)},
+		"a quotation goes":        {"fix?orphan_result=drop", claude(`{"role":"user","content":"q"}`, `{"role":"assistant","content":"a"}`, `{"role":"user","content":[`+result("toolu_9", long)+`,{"type":"text","text":"n"}]}`)},
+		"a window":                {"trim?max_messages=3", claude(`{"role":"user","content":"q"}`, `{"role":"assistant","content":"`+long+`"}`, `{"role":"user","content":"on"}`, `{"role":"assistant","content":"a"}`, `{"role":"user","content":"n"}`)},
+		"nothing to do":           {"fix", claude(`{"role":"user","content":"q"}`)},
+	} {
+		resp, out := send(t, "POST", at+"/pare/v1/"+c.path, c.body)
+		count := func(body string) int {
+			r, err := wire.Parse([]byte(body), wire.Options{})
+			if err != nil {
+				t.Fatal(name, err, body)
+			}
+			return r.Tokens(tokens.For("claude-sonnet-4-5"))
+		}
+		want := ""
+		if less := count(c.body) - count(out); less > 0 {
+			want, saves = strconv.Itoa(less), saves+1
+		}
+		if got := resp.Header.Get("Pare-Saved-Tokens"); got != want {
+			t.Errorf("%s: says that it saves %q, and saves %q", name, got, want)
+		}
+	}
+	if saves < 3 {
+		t.Errorf("only %d save anything", saves)
 	}
 }
 
