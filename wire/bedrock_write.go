@@ -66,7 +66,7 @@ func (bedrock) wrapResult(m *mender, f *Finding) {
 }
 
 func (bedrock) thinkingOff(m *mender, f *Finding) {
-	inner, ok := m.member(m.body(), "additionalModelRequestFields")
+	inner, ok := m.bodyMember("additionalModelRequestFields")
 	if !ok {
 		return
 	}

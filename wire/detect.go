@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -77,6 +78,7 @@ func (p *parser) detect(raw []byte) (Dialect, error) {
 func (p *parser) detectBody() Dialect {
 	p.Enter()
 	model, messages, shared, remote := "", false, Auto, false
+	spoken, input, contents := false, false, false
 	for {
 		k, ok := p.key()
 		if !ok {
@@ -84,11 +86,12 @@ func (p *parser) detectBody() Dialect {
 		}
 		switch string(k) {
 		case "input":
-			p.input, p.items = true, true
-			if p.Peek() != jsonspan.Array {
+			if p.Peek() != jsonspan.Array || p.hollow() { // one beside it may say more
+				input = true
 				p.Skip()
 				continue
 			}
+			p.input, p.items = true, true
 			switch d := p.detectList(); d {
 			case Auto: // who is asked will tell
 			case OpenAIChat:
@@ -102,9 +105,16 @@ func (p *parser) detectBody() Dialect {
 				p.Skip()
 				continue
 			}
+			spoken = !p.hollow()
 			if d := p.detectList(); d != Auto {
 				return d
 			}
+		case "contents":
+			if p.Peek() == jsonspan.Array && !p.hollow() {
+				return Gemini
+			}
+			contents = true
+			p.Skip()
 		case "model":
 			f := p.value()
 			model = strings.ToLower(p.text(f))
@@ -131,10 +141,13 @@ func (p *parser) detectBody() Dialect {
 			p.Skip()
 		}
 	}
+	input = p.input || input && !spoken // a list that says something decides over what says nothing
 	switch {
-	case p.input && (shared != Auto || strings.HasPrefix(strings.TrimPrefix(model, "models/"), "gemini")):
+	case contents && !spoken:
+		return Gemini
+	case input && (shared != Auto || strings.HasPrefix(strings.TrimPrefix(model, "models/"), "gemini")):
 		return GeminiInteractions
-	case p.input:
+	case input:
 		return OpenAIResponses
 	case shared != Auto:
 		return shared
@@ -146,6 +159,12 @@ func (p *parser) detectBody() Dialect {
 		return Anthropic
 	}
 	return OpenAIChat
+}
+
+// hollow reports whether the list that comes next is empty.
+func (p *parser) hollow() bool {
+	rest := bytes.TrimLeft(p.raw[p.Offset()+1:], " \t\r\n")
+	return len(rest) > 0 && rest[0] == ']'
 }
 
 // detectRemote reports whether a member names a history that OpenAI has: then a request

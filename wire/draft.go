@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -27,6 +28,7 @@ type draft struct {
 	contents map[int][]origin    // by message: where the parts of its content are from, if that was written anew
 	made     int                 // how many new things there are
 	object   knownObject         // the one that a member was removed from last
+	body     bodyDraft
 }
 
 // A knownObject is an object that has been looked through. An object may have very many
@@ -261,7 +263,7 @@ func (d *draft) member(object transcript.Span, name string) (transcript.Span, bo
 
 // clean reports whether the draft changes nothing.
 func (d *draft) clean() bool {
-	return d.edits.empty() && len(d.inner) == 0 && len(d.answers) == 0 && len(d.messages.put) == 0 && !slices.Contains(d.messages.drop, true)
+	return d.edits.empty() && !d.body.added() && len(d.inner) == 0 && len(d.answers) == 0 && len(d.messages.put) == 0 && !slices.Contains(d.messages.drop, true)
 }
 
 // render writes the changed request and the trail from it back to this one.
@@ -294,6 +296,7 @@ func (d *draft) plan() *trail {
 		}
 	}
 	edits = append(edits, d.messageEdits()...)
+	edits = append(edits, d.bodyEdits()...)
 	if !slices.IsSortedFunc(edits, compareEdits) {
 		slices.SortStableFunc(edits, compareEdits)
 	}
@@ -468,8 +471,8 @@ func (l *list) comma(raw []byte) string {
 	return string(raw[l.elems[0].End:l.elems[1].Start])
 }
 
-func sortedKeys[V any](m map[int]V) []int {
-	keys := make([]int, 0, len(m))
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)
 	}

@@ -218,7 +218,7 @@ func (common) wrapResult(*mender, *Finding) {}
 func (common) retagPart(m *mender, f *Finding) { m.dropFound(f) }
 
 func (common) thinkingOff(m *mender, f *Finding) {
-	if m.setMember(m.body(), "thinking", []byte(`{"type":"disabled"}`)) {
+	if m.setBodyMember("thinking", []byte(`{"type":"disabled"}`)) {
 		m.logHead(f, "edit", "thinking", 0, "thinking is switched off for this request: the thinking of the open tool loop is lost")
 	}
 }

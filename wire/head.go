@@ -203,7 +203,7 @@ func (p *parser) contextManagement() {
 		}
 		for i := range p.elements {
 			typ := p.member("type")
-			if i > 0 && p.is(typ, "clear_thinking_20251015") {
+			if i > 0 && p.is(typ, clearThinking) {
 				p.noteHead(contextEditOrder, "context_management.edits."+strconv.Itoa(i), "")
 			}
 			p.head.thresholdEdit = p.head.thresholdEdit || p.is(typ, "compact_20260112")

@@ -56,21 +56,32 @@ func (interactions) wrapResult(m *mender, f *Finding) {
 		value = quote(string(m.t.Bytes(blk.Body)))
 	}
 	if m.setResult(f.Block, value) {
+		m.settled[f.Block] = true
 		m.log(f, "edit", f.Block, f.Index, len(value)-blk.Body.Len(), "a result is a text, an object or a list of parts: %s", value[:min(len(value), 60)])
 	}
 }
 
-// joined joins objects to one with a list of outputs, and everything else as usual.
+// joined joins objects to one with a list of outputs, and everything else as usual; an
+// object among lists and texts becomes a text.
 func (interactions) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 	var values [][]byte
+	objects := 0
 	for _, b := range all {
 		v := d.value(b)
-		if len(v) == 0 || v[0] != '{' {
-			return common{}.joined(d, all)
+		if len(v) > 0 && v[0] == '{' {
+			objects++
 		}
 		values = append(values, v)
 	}
-	return object("output", array(values...)), true
+	if objects == len(all) {
+		return object("output", array(values...)), true
+	}
+	for i, v := range values {
+		if len(v) > 0 && v[0] == '{' {
+			values[i] = quote(string(Canonical(v)))
+		}
+	}
+	return d.joinValues(values, true)
 }
 
 // resultTokens: an object is read as the JSON that it is.

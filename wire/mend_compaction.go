@@ -1,7 +1,9 @@
 package wire
 
 import (
-	"github.com/pare-llm/pare/internal/jsonspan"
+	"bytes"
+	"slices"
+
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -51,16 +53,13 @@ func (m *mender) allowBeta(f *Finding) {
 		header = signedBeta
 	}
 	for _, name := range []string{"betas", "anthropic_beta"} {
-		at, ok := m.member(m.body(), name)
-		if !ok || m.raw[at.Start] != '[' || header == "" {
+		if at, ok := m.bodyMember(name); !ok || m.raw[at.Start] != '[' || header == "" {
 			continue
 		}
-		l := list{span: at}
-		for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(at)) {
-			l.elems, l.drop = append(l.elems, tspan(e)), append(l.drop, false)
-		}
-		l.insert(len(l.elems), item{raw: quote(header)})
-		if edits := l.edits(m.raw); m.edit(edits[0]) {
+		l, raw := m.bodyList(name), quote(header)
+		end := len(l.elems)
+		if !slices.ContainsFunc(l.put[end], func(it item) bool { return bytes.Equal(it.raw, raw) }) {
+			l.insert(end, item{raw: raw})
 			m.logHead(f, "insert", name, len(header), "%s: a block of the history needs it", header)
 		}
 		return

@@ -439,13 +439,19 @@ func (m *mender) parted(f *Finding) {
 	m.log(f, "move", f.Block, from, 0, "what is no result stands in a turn of its own now")
 }
 
-// gather moves the responses of later messages to the first one of their turn.
+// gather moves the responses of a later message to the first one of their turn.
 func (m *mender) gather(f *Finding) {
 	switch {
 	case f.Block == transcript.NoBlock:
 		m.mergeUp(f)
-	case m.g.nested:
-		m.moveResult(f)
+	case m.g.nested: // found once for all of a message
+		for b := f.Block; b < m.t.Messages()[f.Index].End; b++ {
+			if m.t.Block(b).Kind == transcript.Result && answersInPlace(m.t.Exchanges()[m.t.ExchangeOf(b)]) {
+				each := *f
+				each.Block, each.IDs = b, nil
+				m.moveResult(&each)
+			}
+		}
 	}
 }
 

@@ -127,16 +127,25 @@ func (d *draft) value(b transcript.BlockID) []byte {
 	return d.t.Bytes(blk.Body)
 }
 
-// joined joins strings to a string, and lists and strings to a list. Other things cannot
-// be joined.
+// joined joins what outputs of one kind say, if that is texts and lists.
 func (common) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 	var values [][]byte
-	strings, kind := 0, d.text(d.t.Block(all[0]).Span, "type")
+	kind := d.text(d.t.Block(all[0]).Span, "type")
 	for _, b := range all {
+		v := d.value(b)
 		if d.text(d.t.Block(b).Span, "type") != kind {
 			return nil, false // outputs of different kinds
 		}
-		v := d.value(b)
+		values = append(values, v)
+	}
+	return d.joinValues(values, kind != "shell_call_output")
+}
+
+// joinValues joins strings to a string and, where lists may hold texts, lists and strings to
+// a list.
+func (d *draft) joinValues(all [][]byte, mixed bool) ([]byte, bool) {
+	strings, values := 0, all[:0]
+	for _, v := range all {
 		if v == nil || string(v) == "null" || string(v) == `""` {
 			continue
 		}
@@ -149,14 +158,11 @@ func (common) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 		}
 		values = append(values, v)
 	}
-	switch strings {
-	case len(values):
+	switch {
+	case strings == len(values):
 		return joinStrings(values), true
-	case 0:
-	default:
-		if kind == "shell_call_output" {
-			return nil, false
-		}
+	case strings > 0 && !mixed:
+		return nil, false
 	}
 	var items [][]byte
 	for _, v := range values {

@@ -96,6 +96,10 @@ func (m *mender) bringHome(f *Finding, call, result transcript.BlockID) {
 	}
 	m.dropBlock(result)
 	m.settled[call] = true
+	if m.home == nil {
+		m.home = make(map[transcript.BlockID]bool)
+	}
+	m.home[call] = true
 	m.moved[m.t.Messages()[m.t.Block(call).Message].Turn] = true
 	m.log(f, "move", result, blk.Message, 0, "moved to the place behind its call")
 }
@@ -190,7 +194,8 @@ func (d *draft) listable(i int) bool {
 // moveResult moves a result to its call.
 func (m *mender) moveResult(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
-	if x.Call == transcript.NoBlock || !m.free(x.Call) {
+	// A call may have several results: those behind the first one follow it.
+	if x.Call == transcript.NoBlock || !m.free(x.Call) && !(m.home[x.Call] && m.free(f.Block)) {
 		return
 	}
 	m.bringHome(f, x.Call, f.Block)

@@ -1,9 +1,9 @@
 package wire
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -63,19 +63,6 @@ func (m *mender) thinkingOff(f *Finding) {
 		return
 	}
 	m.g.thinkingOff(m, f)
-}
-
-// body returns the span of the request's object.
-func (d *draft) body() transcript.Span {
-	start := 0
-	for start < len(d.raw) && d.raw[start] != '{' && d.raw[start] != '[' {
-		start++
-	}
-	end := len(d.raw)
-	for end > start && d.raw[end-1] != '}' && d.raw[end-1] != ']' {
-		end--
-	}
-	return transcript.Span{Start: start, End: end}
 }
 
 // emptyReasoning says that there is no reasoning, where the vendor takes that.
@@ -138,27 +125,47 @@ var headMends = map[fault]mend{
 	containerMissing:     (*mender).dropPrograms,
 }
 
-// editFirst moves a context edit to the front of the list.
+// clearThinking is the type of the context edit that must be the first.
+const clearThinking = "clear_thinking_20251015"
+
+// editFirst moves the context edit that clears thinking to the front of the list. Of several
+// the first one goes there, and its copies go.
 func (m *mender) editFirst(f *Finding) {
-	at, ok := m.member(m.body(), "context_management")
+	if m.again(f, 0) {
+		return
+	}
+	at, ok := m.bodyMember("context_management")
 	if ok {
 		at, ok = m.member(at, "edits")
 	}
-	i, err := strconv.Atoi(f.Path[strings.LastIndex(f.Path, ".")+1:])
-	elems := jsonspan.Elements(m.raw, jsonspan.Span(at))
-	if !ok || err != nil || i >= len(elems) {
+	if !ok {
 		return
 	}
+	elems := jsonspan.Elements(m.raw, jsonspan.Span(at))
 	l := list{span: at, drop: make([]bool, len(elems))}
-	for _, e := range elems {
+	var first []byte
+	for i, e := range elems {
 		l.elems = append(l.elems, tspan(e))
+		raw := m.raw[e.Start:e.End]
+		if raw[0] != '{' || !m.memberIs(l.elems[i], "type", clearThinking) {
+			continue
+		}
+		path := "context_management.edits." + strconv.Itoa(i)
+		switch {
+		case first == nil:
+			if first = Canonical(raw); i > 0 {
+				l.drop[i] = true
+				l.insert(0, item{raw: raw})
+				m.logHead(f, "move", path, 0, "clear_thinking must be the first context edit")
+			}
+		case bytes.Equal(Canonical(raw), first):
+			l.drop[i] = true
+			m.logHead(f, "drop", path, -len(raw), "a copy of the first context edit")
+		}
 	}
-	l.drop[i] = true
-	l.insert(0, item{raw: m.raw[elems[i].Start:elems[i].End]})
 	for _, e := range l.edits(m.raw) {
 		m.edit(e)
 	}
-	m.logHead(f, "move", f.Path, 0, "clear_thinking must be the first context edit")
 }
 
 // dropPrograms drops the calls that a program made whose container is lost, with
@@ -181,13 +188,13 @@ func (m *mender) dropPrograms(f *Finding) {
 }
 
 func (m *mender) stripHead(f *Finding, name string) {
-	if m.removeMember(m.body(), name) {
+	if m.removeBodyMember(name) {
 		m.logHead(f, "drop", name, 0, "%s removed: %s", name, m.why(f))
 	}
 }
 
 func (m *mender) stripBinding(f *Finding) {
-	if at, ok := m.member(m.body(), "thinking"); ok && m.removeMember(at, "block_binding") {
+	if at, ok := m.bodyMember("thinking"); ok && m.removeMember(at, "block_binding") {
 		m.logHead(f, "drop", "thinking.block_binding", 0, "block_binding needs a header that is not sent")
 	}
 }
@@ -208,7 +215,7 @@ func (m *mender) declareTools(f *Finding) {
 		return
 	}
 	raw := object("tools", array(specs...))
-	if m.edit(jsonspan.SetMember(m.raw, jsonspan.Span(m.body()), "toolConfig", raw)) {
+	if m.setBodyMember("toolConfig", raw) {
 		m.logHead(f, "insert", "toolConfig", len(raw), "%s", fmt.Sprintf("%d tools that the history uses, declared", len(specs)))
 	}
 }

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -146,6 +148,22 @@ func (m *mender) mergeChat(up, i, into int) bool {
 
 // asUser lets the user say what the system may not say here, marked as such.
 func (m *mender) asUser(f *Finding) {
+	ms := m.t.Messages()
+	end := f.Index + 1
+	if f.fault == systemUnsupported { // found once for all messages of a turn
+		for end < len(ms) && ms[end].Turn == ms[f.Index].Turn && ms[end].Role == transcript.System {
+			end++
+		}
+	}
+	for i := f.Index; i < end; i++ {
+		each := *f
+		each.Index = i
+		m.remind(&each)
+	}
+}
+
+// remind makes a reminder in the user's turn of a message of the system.
+func (m *mender) remind(f *Finding) {
 	i := f.Index
 	if !m.untouched(i) || m.changesTools(i) && m.anchor(f) {
 		return
@@ -159,9 +177,15 @@ func (m *mender) asUser(f *Finding) {
 // changesTools reports whether a message of the system adds or removes tools: that cannot be
 // said in words.
 func (m *mender) changesTools(i int) bool {
-	return slices.ContainsFunc(m.notes, func(n note) bool {
-		return int(n.message) == i && (n.fault == toolDefined || n.fault == toolChangeUnknown)
-	})
+	if m.retools == nil {
+		m.retools = make(map[int]bool)
+		for _, n := range m.notes {
+			if n.fault == toolDefined || n.fault == toolChangeUnknown {
+				m.retools[int(n.message)] = true
+			}
+		}
+	}
+	return m.retools[i]
 }
 
 // anchor lets a message of the system that changes tools stay one: where somebody has to
@@ -180,18 +204,18 @@ func (m *mender) anchor(f *Finding) bool {
 	return true
 }
 
+// A definition of a tool, and the block that has it.
+type definition struct {
+	raw []byte
+	by  transcript.BlockID
+}
+
 // hoistTools declares the tools that a message of the system defines in the head, and lets
 // the user say what it says; its other changes go.
 func (m *mender) hoistTools(f *Finding) bool {
-	at, declared := m.member(m.body(), "tools")
-	if m.bare || declared && m.raw[at.Start] != '[' {
+	tools := m.bodyList("tools")
+	if tools == nil {
 		return false
-	}
-	l := list{span: at}
-	if declared {
-		for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(at)) {
-			l.elems, l.drop = append(l.elems, tspan(e)), append(l.drop, false)
-		}
 	}
 	msg := m.t.Messages()[f.Index]
 	if m.strict && len(m.halvesIn(msg.Span)) > 0 {
@@ -199,9 +223,8 @@ func (m *mender) hoistTools(f *Finding) bool {
 	}
 	var texts []string
 	var from []origin
-	var gone, by []transcript.BlockID
-	var defined [][]byte
-	var names []string
+	var gone []transcript.BlockID
+	defines := make(map[string]definition)
 	way := []string{"tool", "definition"}
 	for b := msg.First; b < msg.End; b++ {
 		blk := m.t.Block(b)
@@ -214,33 +237,30 @@ func (m *mender) hoistTools(f *Finding) bool {
 		switch {
 		case blk.Kind == transcript.Text:
 			texts, from = append(texts, allText(m.raw, blk.Span, 1)), append(from, m.at(b))
-		case ok && m.raw[def.Start] == '{' && !m.head.tools[blk.Tool]:
-			if i := slices.Index(names, blk.Tool); i >= 0 { // the last one counts
-				defined, names, gone = slices.Delete(defined, i, i+1), slices.Delete(names, i, i+1), append(gone, by[i])
-				by = slices.Delete(by, i, i+1)
+		case ok && m.raw[def.Start] == '{' && !m.head.tools[blk.Tool] && !m.hoisted[blk.Tool]:
+			if earlier, ok := defines[blk.Tool]; ok { // the last one counts
+				gone = append(gone, earlier.by)
 			}
-			defined, names, by = append(defined, m.t.Bytes(def)), append(names, blk.Tool), append(by, b)
+			defines[blk.Tool] = definition{m.t.Bytes(def), b}
 		default:
 			gone = append(gone, b)
 		}
 	}
-	for _, raw := range defined {
-		l.insert(len(l.elems), item{raw: raw})
+	if m.hoisted == nil {
+		m.hoisted = make(map[string]bool)
 	}
-	switch {
-	case defined == nil:
-	case !declared && !m.setMember(m.body(), "tools", array(defined...)):
-		return false
-	case declared && !m.edit(l.edits(m.raw)[0]):
-		return false
+	defined := slices.SortedFunc(maps.Values(defines), func(a, b definition) int { return cmp.Compare(a.by, b.by) })
+	for _, d := range defined {
+		tools.insert(len(tools.elems), item{raw: d.raw})
+		m.hoisted[m.t.Block(d.by).Tool] = true
 	}
 	m.dropMessage(f.Index)
 	m.log(f, "move", transcript.NoBlock, f.Index, 0, "the model takes no such message; what it defines is declared in tools")
 	for _, b := range gone {
 		m.log(f, "drop", b, f.Index, -m.t.Block(b).Span.Len(), "the model takes no changes of tools in mid-conversation")
 	}
-	for _, b := range by {
-		m.logBeside(f, b, way)
+	for _, d := range defined {
+		m.logBeside(f, d.by, way)
 	}
 	if len(texts) > 0 {
 		text := "<system-reminder>\n" + strings.Join(texts, "\n") + "\n</system-reminder>"

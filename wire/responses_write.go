@@ -95,7 +95,7 @@ func (responses) shown(d *draft, item transcript.Span) []byte {
 
 // thinkingOff switches reasoning off.
 func (responses) thinkingOff(m *mender, f *Finding) {
-	if m.setMember(m.body(), "reasoning", []byte(`{"effort":"none"}`)) {
+	if m.setBodyMember("reasoning", []byte(`{"effort":"none"}`)) {
 		m.logHead(f, "edit", "reasoning", 0, "reasoning is switched off for this request: the reasoning of a run of calls is lost")
 	}
 }
