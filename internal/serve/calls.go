@@ -55,6 +55,7 @@ var (
 	changing = []string{"orphan_call", "orphan_result", "dry_run"}
 	choosing = []string{"rules", "keep_recent"}
 	limiting = []string{"max_tokens", "max_messages", "max_exchanges", "max_turns", "min_keep"}
+	switches = []string{"strict", "advice", "dry_run"} // those that are on or off
 )
 
 // parameters reads those of a request. One that the call does not have is an error: a limit
@@ -75,6 +76,10 @@ func (do callable) parameters(r *http.Request) (url.Values, error) {
 			return nil, misuse{err}
 		case len(q[name]) > 1:
 			return nil, misuse{fmt.Errorf("%s is given %d times", name, len(q[name]))}
+		case slices.Contains(switches, name):
+			if _, err := strconv.ParseBool(q.Get(name)); err != nil && q.Get(name) != "" {
+				return nil, misuse{fmt.Errorf("%s is %q: expected true or false", name, q.Get(name))}
+			}
 		}
 	}
 	return q, nil
@@ -185,7 +190,9 @@ func saved(p *pare.Policy, r *wire.Request, plan *pare.Plan) int {
 // carry plans, and answers with what comes of it; with ?dry_run, with the plan.
 func carry(ctx context.Context, w http.ResponseWriter, p *pare.Policy, r *wire.Request, q url.Values) error {
 	p.Model = q.Get("model")
-	p.Check.Strict = p.Check.Strict || on(q, "strict")
+	if q.Has("strict") { // decides over the file, as the flag does
+		p.Check.Strict = on(q, "strict")
+	}
 	for name, of := range map[string]*wire.Remedy{"orphan_call": &p.Repair.OrphanCall, "orphan_result": &p.Repair.OrphanResult} {
 		switch v := q.Get(name); v {
 		case "":
@@ -331,10 +338,11 @@ func number(q url.Values, name string, least int) (n int, given bool, err error)
 	return n, true, nil
 }
 
-// on reads a parameter that is there or not.
+// on reads a parameter that is on or off; its name alone means on. Clients write True and
+// False, too.
 func on(q url.Values, name string) bool {
-	v := q.Get(name)
-	return q.Has(name) && v != "0" && v != "false"
+	v, err := strconv.ParseBool(q.Get(name))
+	return q.Has(name) && (v || err != nil)
 }
 
 // fail answers with what went wrong.

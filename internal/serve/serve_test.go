@@ -116,6 +116,12 @@ func TestCalls(t *testing.T) {
 		{"trim?max_tokens=9;x", broken, 400, `the parameters cannot be read`, ""},
 		{"fix?max_tokens=9", broken, 400, `fix has no parameter`, ""},
 		{"check?advice", broken, 200, `findings`, ""},
+		// A switch that is off is not on, however it is written.
+		{"fix?dry_run=False", broken, 200, `"tool_use_id":"toolu_1"`, "1"},
+		{"fix?dry_run=0", broken, 200, `"tool_use_id":"toolu_1"`, "1"},
+		{"fix?dry_run=TRUE", broken, 200, `"rule":"orphan-call"`, "1"},
+		{"fix?dry_run=no", broken, 400, `dry_run is \"no\": expected true or false`, ""},
+		{"check?strict=maybe", broken, 400, `strict is \"maybe\"`, ""},
 		{"fix", " \n", 400, `the body is empty`, ""},
 	} {
 		resp, body := send(t, "POST", at+"/pare/v1/"+tt.path, tt.body)
