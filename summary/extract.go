@@ -83,7 +83,7 @@ func (o *ExtractOptions) extract(h pare.Removed) (pare.Summary, error) {
 		return pare.Summary{Text: fresh(k)}, nil
 	}
 	if prior == "" {
-		return pare.Summary{}, fmt.Errorf("no line of what was removed fits into %d tokens, of which it has %d", most, removed)
+		return pare.Summary{}, fmt.Errorf("what would be removed has %d tokens, and no line of it makes a summary that is smaller, and of at most %d", removed, most)
 	}
 	return o.merged(d, prior, most)
 }

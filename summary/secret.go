@@ -2,16 +2,17 @@ package summary
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
 // secrets takes what must not be seen out of texts that a server has a hand in: it may
 // answer with the key in its text, in its reason phrase, or in a header.
-type secrets struct{ spellings *strings.Replacer }
+type secrets struct{ spellings *regexp.Regexp } // nil: there are none
 
 // secretsOf are the key and whatever a URL has of the kind.
 func secretsOf(key string, u *url.URL) secrets {
@@ -28,26 +29,53 @@ func secretsOf(key string, u *url.URL) secrets {
 	for _, values := range u.Query() {
 		all = append(all, values...)
 	}
-	var pairs []string
+	var patterns []string
 	seen := map[string]bool{"": true}
 	for _, s := range all {
-		quoted, _ := json.Marshal(s)
-		for _, spelling := range []string{
-			s, url.QueryEscape(s), url.PathEscape(s), strings.Trim(string(quoted), `"`),
-			base64.StdEncoding.EncodeToString([]byte(s)), base64.RawStdEncoding.EncodeToString([]byte(s)), base64.URLEncoding.EncodeToString([]byte(s)),
-		} {
-			if !seen[spelling] {
-				seen[spelling] = true
-				pairs = append(pairs, spelling, "[key]")
-			}
+		if seen[s] {
+			continue
+		}
+		seen[s] = true
+		raw := []byte(s)
+		patterns = append(patterns, anySpelling(s))
+		for _, packed := range []string{base64.RawStdEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw)} {
+			patterns = append(patterns, anySpelling(packed)+"(?:=|%3[dD])*")
 		}
 	}
-	return secrets{strings.NewReplacer(pairs...)}
+	if patterns == nil {
+		return secrets{}
+	}
+	spellings := regexp.MustCompile(strings.Join(patterns, "|"))
+	spellings.Longest()
+	return secrets{spellings}
+}
+
+// anySpelling is a pattern of a text in which any sign may be escaped: for JSON, also within
+// a string of JSON, for a URL, or for HTML. Who escapes which signs differs.
+func anySpelling(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		fmt.Fprintf(&b, `(?:\\*%s|\\+u(?i:%04x)|&#0*%d;|&#[xX]0*(?i:%x);|(?i:`, regexp.QuoteMeta(string(r)), r, r, r)
+		for _, c := range []byte(string(r)) {
+			fmt.Fprintf(&b, "%%%02x", c)
+		}
+		b.WriteByte(')')
+		if r == ' ' {
+			b.WriteString(`|\+`)
+		}
+		b.WriteByte(')')
+	}
+	return b.String()
 }
 
 // hide is a text without secrets. It comes before any shortening: a part of a key is a
 // secret, too.
-func (s secrets) hide(text string) string { return s.spellings.Replace(text) }
+func (s secrets) hide(text string) string {
+	if s.spellings == nil {
+		return text
+	}
+	return s.spellings.ReplaceAllLiteralString(text, "[key]")
+}
 
 // wrap is an error whose sentence has no secrets.
 func (s secrets) wrap(err error) error {

@@ -65,6 +65,11 @@ func TestDefectR6Key(t *testing.T) {
 		"body":                 "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n{\"error\":\"bad key " + key + "\"}",
 		"body, at the edge":    "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n" + strings.Repeat("y", 285) + key,
 		"body, escaped":        "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n" + url.QueryEscape(key),
+		"body, JSON":           "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n{\"e\":\"" + strings.ReplaceAll(key, "/", `\/`) + "\"}",
+		"body, JSON in JSON":   "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n{\"e\":\"" + strings.ReplaceAll(key, "/", `\\\/`) + "\"}",
+		"body, all escaped":    "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n{\"e\":\"" + strings.NewReplacer("+", `\u002B`, "-", `\u002d`, "=", `\u003d`).Replace(key) + "\"}",
+		"body, HTML":           "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\n\r\n<b>" + strings.NewReplacer("+", "&#43;", "/", "&#x2F;").Replace(key) + "</b>",
+		"body, lower case":     "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n" + strings.NewReplacer("+", "%2b", "/", "%2f").Replace(key),
 		"content type":         "HTTP/1.1 200 OK\r\nContent-Type: text/" + strings.ReplaceAll(key, "/", "-") + key + "\r\n\r\nx",
 		"password":             "HTTP/1.1 401 " + password + "\r\nContent-Length: 0\r\n\r\n",
 		"no HTTP":              "Bearer " + key + "\r\n\r\n",
@@ -80,7 +85,7 @@ func TestDefectR6Key(t *testing.T) {
 				o = summary.EndpointOptions{URL: "http://" + url.UserPassword("user", password).String() + "@" + where, API: api}
 			}
 			got := ask(t, o)
-			for _, part := range []string{key, key[:20], url.QueryEscape(key), password} {
+			for _, part := range []string{key, key[:20], url.QueryEscape(key), password, "secret"} {
 				if strings.Contains(got, part) {
 					t.Errorf("%s: %q is in %s", name, part, got)
 				}
