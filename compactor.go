@@ -128,6 +128,9 @@ func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (
 	}
 	cut, ok := r.Transcript().Split(c.minKeep(), c.Inside)
 	if !ok {
+		if c.minKeep() == 1 {
+			return base.skip(o.Options, "nothing can be separated from the last message"), nil
+		}
 		return base.skip(o.Options, "nothing can be separated from the last %d messages", c.minKeep()), nil
 	}
 	h := headOf(r, cut, o.FoldTask)

@@ -2,10 +2,13 @@ package picture
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -50,6 +53,25 @@ func TestOf(t *testing.T) {
 		if got := b.String(); got != c.want {
 			t.Errorf("got\n%s\nwant\n%s", got, c.want)
 		}
+	}
+}
+
+// TestDefectR4Plan: a plan with very many changes of one message takes as long as it is.
+func TestDefectR4Plan(t *testing.T) {
+	for name, call := range map[string]string{"ids": `{"id":"c %d",`, "no ids": `{`} {
+		trial.Linear(t, name, 4000, func(n int) func() {
+			var calls, results []string
+			for i := range n {
+				calls = append(calls, strings.ReplaceAll(call, "%d", fmt.Sprint(i))+`"type":"function","function":{"name":"f","arguments":"{}"}}`)
+				results = append(results, fmt.Sprintf(`{"role":"tool","tool_call_id":"c %d","content":"r"}`, i))
+			}
+			r := parse(t, `{"model":"mistral-large-latest","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"","tool_calls":[`+strings.Join(calls, ",")+`]},`+strings.Join(results, ",")+`]}`)
+			plan, err := pare.Repair(r, pare.Options{})
+			if err != nil || len(plan.Changes()) < n {
+				t.Fatal(err, len(plan.Changes()))
+			}
+			return func() { Plan{Style: Style{Width: 80}, Request: r, Plan: plan}.Render("-") }
+		})
 	}
 }
 

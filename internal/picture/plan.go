@@ -21,6 +21,20 @@ type Plan struct {
 	Request *wire.Request
 	Plan    *pare.Plan
 	Size    *Size // nil: nobody asks
+
+	seen *lookup
+}
+
+// A lookup finds blocks for very many changes: what it looks through, it looks through once.
+type lookup struct {
+	paths  map[int]map[string]transcript.BlockID // by message
+	halves map[half]transcript.BlockID           // of the result; NoBlock: there are several
+}
+
+// A half is one side of an exchange.
+type half struct {
+	kind transcript.Kind
+	id   string
 }
 
 // A Size is how much a transcript was, and will be.
@@ -40,6 +54,7 @@ func (s *Size) String() string {
 // Render draws the plan of the transcript that is called from.
 func (v Plan) Render(from string) []byte {
 	var b bytes.Buffer
+	v.seen = &lookup{paths: make(map[int]map[string]transcript.BlockID)}
 	screen.Fprintf(&b, "%s  %s\n", v.Paint.Bold(from), v.Paint.Faint(v.About(v.Request, Count(v.Request))))
 	v.outline(&b)
 	last := -2
@@ -208,11 +223,17 @@ func (v Plan) blockAt(path string) transcript.BlockID {
 	if m < 0 {
 		return transcript.NoBlock
 	}
-	msg := v.Request.Transcript().Messages()[m]
-	for b := msg.First; b < msg.End; b++ {
-		if v.Request.Path(b) == path {
-			return b
+	in := v.seen.paths[m]
+	if in == nil {
+		in = make(map[string]transcript.BlockID)
+		msg := v.Request.Transcript().Messages()[m]
+		for b := msg.First; b < msg.End; b++ {
+			in[v.Request.Path(b)] = b
 		}
+		v.seen.paths[m] = in
+	}
+	if b, ok := in[path]; ok {
+		return b
 	}
 	return transcript.NoBlock
 }
@@ -223,16 +244,19 @@ func (v Plan) counterpart(old transcript.Block) string {
 	if old.CallID == "" {
 		return ""
 	}
-	found := transcript.NoBlock
-	for i, b := range v.Plan.Result().Transcript().Blocks() {
-		if b.Kind == old.Kind && b.CallID == old.CallID {
-			if found != transcript.NoBlock {
-				return ""
+	if v.seen.halves == nil {
+		v.seen.halves = make(map[half]transcript.BlockID)
+		for i, b := range v.Plan.Result().Transcript().Blocks() {
+			k := half{b.Kind, b.CallID}
+			if _, several := v.seen.halves[k]; several {
+				v.seen.halves[k] = transcript.NoBlock
+			} else {
+				v.seen.halves[k] = transcript.BlockID(i)
 			}
-			found = transcript.BlockID(i)
 		}
 	}
-	if found == transcript.NoBlock {
+	found, ok := v.seen.halves[half{old.Kind, old.CallID}]
+	if !ok || found == transcript.NoBlock {
 		return ""
 	}
 	return v.snippet(v.Plan.Result(), found)
