@@ -118,6 +118,9 @@ func (c *changing) conflict(in *source.Input, t task) error {
 		return errors.New("--in-place and -o exclude each other: the result is written to one place")
 	case c.InPlace && stdin:
 		return hinted{errors.New("--in-place needs a file; standard input has no place to write back to"), "name the file, or omit --in-place to get the result on standard output"}
+	case c.InPlace && !c.DryRun && slices.ContainsFunc(in.Paths, irreplaceable): // a pipe would be waited for
+		i := slices.IndexFunc(in.Paths, irreplaceable)
+		return hinted{fmt.Errorf("%s: not a regular file, so it cannot be replaced", in.Paths[i]), "omit --in-place to get the result on standard output"}
 	case in.Many() && !c.InPlace && !c.DryRun:
 		return hinted{errors.New("several files, but one output"), "use --in-place to rewrite each file, --dry-run to see what would be done, or name one file"}
 	case c.Receipt == source.Stdin:
@@ -128,6 +131,12 @@ func (c *changing) conflict(in *source.Input, t task) error {
 		return fmt.Errorf("%s is for one transcript, and several files are named", t.single)
 	}
 	return nil
+}
+
+// irreplaceable reports whether there is something that is neither a file nor a folder.
+func irreplaceable(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && !st.Mode().IsRegular() && !st.IsDir()
 }
 
 // run does a task on every transcript.

@@ -247,6 +247,20 @@ func TestDefectR7Pipe(t *testing.T) {
 	}
 }
 
+// TestDefectR7PipeInPlace: what cannot be replaced is refused before anybody waits for it.
+func TestDefectR7PipeInPlace(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := syscall.Mkfifo("s.json", 0o600); err != nil {
+		t.Skip("no pipes with names here:", err)
+	}
+	for _, args := range []string{"fix -i s.json", "prune -i s.json", "trim -i --max-messages 3 s.json", "compact -i s.json", "fix -i . s.json"} {
+		status, _, errs := program(strings.NewReader(""), strings.Fields(args)...)
+		if status != statusInvalid || !strings.Contains(errs, "s.json: not a regular file, so it cannot be replaced") {
+			t.Errorf("%s: status %d: %s", args, status, errs)
+		}
+	}
+}
+
 // TestDefectR7PipesInFolders: what lies in a folder and may never end is not waited for.
 func TestDefectR7PipesInFolders(t *testing.T) {
 	t.Chdir(t.TempDir())
