@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare/archive"
@@ -99,7 +100,7 @@ func (base *Plan) compact(cut transcript.Cut, s Summary, most int, o CompactOpti
 	o.Options = o.guarded()
 	defer caught(&plan, &err)
 	r := base.out
-	if !cutsThere(r.Transcript(), cut) {
+	if !r.Transcript().HasCut(cut) {
 		return nil, uncompacted(ReasonNoCut, "message %d is no cut of this history", cut.Before())
 	}
 	h := headOf(r, cut, o.FoldTask)
@@ -172,15 +173,6 @@ func (h *Removed) Text(b transcript.BlockID) string {
 		}
 	}
 	return h.Request.Text(b)
-}
-
-func cutsThere(t *transcript.Transcript, cut transcript.Cut) bool {
-	for c := range t.Cuts() {
-		if c == cut {
-			return true
-		}
-	}
-	return false
 }
 
 // headOf collects what stands in front of a cut and is not to stay.
@@ -260,12 +252,15 @@ func toldIn(r *wire.Request, b transcript.BlockID) (found struct {
 	return found, true
 }
 
+// visible reports whether a sign says something: marks without a width do not.
+func visible(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) || r == 0 }
+
 // joined puts the new summary behind the prior one, after a look at it, under a line that
 // says what it stands for.
 func joined(prior string, s Summary, lost loss) (string, error) {
 	text := strings.TrimSpace(s.Text)
 	switch {
-	case text == "":
+	case strings.IndexFunc(text, visible) < 0:
 		return "", uncompacted(ReasonBlank, "the summary is blank")
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
 		return "", uncompacted(ReasonNotText, "the summary is no text: it holds bytes that are not UTF-8, or a zero")

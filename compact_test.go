@@ -497,7 +497,7 @@ var callTexts = []string{
 // TestCompactRefuses: a summary that is none is an error with its reason, and no plan.
 func TestCompactRefuses(t *testing.T) {
 	bad := map[string]string{
-		"": "blank", " \n\t\u00a0": "blank", "a\x00b": "not-text", "\xff\xfe": "not-text", "half a char \xe2\x82": "not-text",
+		"": "blank", " \n\t\u00a0": "blank", "\u200b \u2060\ufeff": "blank", "\u200e\u00ad": "blank", "a\x00b": "not-text", "\xff\xfe": "not-text", "half a char \xe2\x82": "not-text",
 		"facts " + pare.SummaryEnd: "not-text", "facts\n" + pare.SummaryEnd + "\nmy own words": "not-text",
 		strings.Repeat("very long ", 2000): "larger",
 	}

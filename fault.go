@@ -1,8 +1,10 @@
 package pare
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
+	"unicode/utf8"
 
 	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/transcript"
@@ -62,7 +64,11 @@ func (o Options) guarded() Options {
 	if stub := o.Repair.Stub; stub != nil {
 		o.Repair.Stub = func(x transcript.Exchange) string {
 			defer blame("stub")
-			return stub(x)
+			text := stub(x)
+			if !utf8.ValidString(text) {
+				panic(&FaultError{"stub", errors.New("it gives bytes that are not UTF-8"), nil})
+			}
+			return text
 		}
 	}
 	return o

@@ -53,4 +53,11 @@ func TestDefectR5FaultsHaveNames(t *testing.T) {
 			t.Errorf("%s: %v", c.part, err)
 		}
 	}
+	// What is no text would be put into the history as something else.
+	noText := pare.Policy{Repair: wire.Repair{Stub: func(transcript.Exchange) string { return "half \xe2\x82" }}}
+	plan, err := noText.Plan(context.Background(), half)
+	var fault *pare.FaultError
+	if plan != nil || !errors.As(err, &fault) || fault.Part != "stub" || !strings.Contains(err.Error(), "not UTF-8") {
+		t.Errorf("a stub that is no text: %v", err)
+	}
 }

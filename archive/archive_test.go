@@ -108,6 +108,27 @@ func TestFileTorn(t *testing.T) {
 	}
 }
 
+// What could not be read again is not written: nothing of it, and nothing beside it.
+func TestFileRefusesNoJSON(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.jsonl")
+	f := open(t, name)
+	good := archive.New("p", []byte("{\n\"a\": \"half \\ud83d\", \"a\": 2}"))
+	for _, raw := range []string{"", "x", "{", "1 2", "\"\x00\"", "\"\xff\""} {
+		if err := f.Put(ctx, good, archive.New("q", []byte(raw))); err == nil || !strings.Contains(err.Error(), "is no JSON") {
+			t.Errorf("%q: %v", raw, err)
+		}
+	}
+	if raw, err := os.ReadFile(name); err != nil || len(raw) > 0 {
+		t.Errorf("%q, %v", raw, err)
+	}
+	if err := f.Put(ctx, good); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := open(t, name).Get(ctx, good.ID); err != nil || !bytes.Equal(got.Raw, good.Raw) {
+		t.Errorf("%q, %v", got.Raw, err)
+	}
+}
+
 // A file that is no archive is left alone.
 func TestFileForeign(t *testing.T) {
 	for i, content := range []string{"hello\n", "{}\n", `{"id":"other-1"}` + "\n", "x", string(archive.Line{Item: archive.New("", []byte("1"))}.Append(nil)) + "stray\n"} {

@@ -90,6 +90,9 @@ func (a *File) Put(ctx context.Context, items ...Item) error {
 		if !i.Genuine() {
 			return fmt.Errorf("archive: %s is not the id of its bytes, %s", i.ID, ID(i.Raw))
 		}
+		if !readable(i.Raw) {
+			return fmt.Errorf("archive: %s is no JSON; its line could not be read again", i.ID)
+		}
 		_, kept := a.at[i.ID]
 		if _, twice := fresh[i.ID]; kept || twice {
 			continue

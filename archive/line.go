@@ -53,6 +53,15 @@ func (l Line) Append(dst []byte) []byte {
 	return append(dst, '}', '\n')
 }
 
+// readable reports whether bytes can stand in a line: they are JSON.
+func readable(raw []byte) bool {
+	var s jsonspan.Scanner
+	s.Reset(raw, jsonspan.Strict)
+	s.Skip()
+	s.End()
+	return s.Err() == nil
+}
+
 // ParseLine reads a line, and compares the bytes with the id.
 func ParseLine(line []byte) (Line, error) {
 	if !bytes.HasPrefix(line, mark) {

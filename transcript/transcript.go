@@ -332,6 +332,17 @@ func (t *Transcript) Cuts() iter.Seq[Cut] {
 	}
 }
 
+// HasCut reports whether a cut is one of this transcript. One that was made by another may
+// lie in the middle of a pair here.
+func (t *Transcript) HasCut(cut Cut) bool {
+	for c := range t.Cuts() {
+		if c == cut {
+			return true
+		}
+	}
+	return false
+}
+
 // Split returns the cut for a compaction: the last one that leaves at least minKeep
 // messages behind it, and one in any case, with a person speaking first. If inside is
 // set and there is none, it is the last one inside a run of tool use. It returns false

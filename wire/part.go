@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/pare-llm/pare/transcript"
@@ -9,16 +10,19 @@ import (
 // Before returns the body of the request that ends in front of a cut of its
 // transcript: its head as it is, and the messages in front of the cut, byte for byte.
 // All pairs in it are whole. To be sent it may need one more turn of the user, which
-// [Request.Mend] adds.
+// [Request.Mend] adds. It panics if the cut was made by another transcript.
 func (r *Request) Before(cut transcript.Cut) []byte {
+	r.mustHave(cut)
 	return r.without(cut.Before(), len(r.t.Messages()))
 }
 
 // Behind returns the body of the request that begins at a cut of its transcript: its
 // head as it is, the system's messages that the history begins with, the provider's
 // compaction of what stands in front, and the messages behind the cut, byte for byte. All pairs in it are whole. Behind a cut inside a run of
-// tool use the model speaks first, which [Request.Mend] puts right.
+// tool use the model speaks first, which [Request.Mend] puts right. It panics if the cut was
+// made by another transcript.
 func (r *Request) Behind(cut transcript.Cut) []byte {
+	r.mustHave(cut)
 	system := 0
 	for system < cut.Before() && r.t.Messages()[system].Role == transcript.System {
 		system++
@@ -28,6 +32,14 @@ func (r *Request) Behind(cut transcript.Cut) []byte {
 		return slices.Concat(r.raw[:ms[0].Span.Start], r.CompactionMessage(), []byte(","), r.raw[ms[cut.Before()].Span.Start:])
 	}
 	return r.without(system, cut.Before())
+}
+
+// mustHave keeps pairs whole: where another transcript has a cut, this one may have half of
+// a pair.
+func (r *Request) mustHave(cut transcript.Cut) {
+	if cut != (transcript.Cut{}) && !r.t.HasCut(cut) {
+		panic(fmt.Sprintf("wire: message %d is no cut of this request", cut.Before()))
+	}
 }
 
 // CompactionMessage returns the provider's last compaction as a message of its own, as it

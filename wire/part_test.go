@@ -78,6 +78,39 @@ func checkParts(t *testing.T, r *wire.Request, cut transcript.Cut) {
 	}
 }
 
+// TestPartsForeignCut: a cut of another transcript does not part what is a pair here.
+func TestPartsForeignCut(t *testing.T) {
+	one, err := wire.Parse([]byte(`{"model":"gpt-5","messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`), wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := wire.Parse([]byte(`{"model":"gpt-5","messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"ok"}]}`), wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuses := func(f func(transcript.Cut) []byte, cut transcript.Cut) (refused bool) {
+		defer func() { refused = recover() != nil }()
+		f(cut)
+		return false
+	}
+	foreign := 0
+	for cut := range one.Transcript().Cuts() {
+		want := cut.Before() == 2
+		if want {
+			foreign++
+		}
+		if has := two.Transcript().HasCut(cut); has == want || refuses(two.Before, cut) == has || refuses(two.Behind, cut) == has {
+			t.Errorf("the cut in front of message %d: there is one here: %v", cut.Before(), has)
+		}
+	}
+	if foreign == 0 {
+		t.Error("there is no cut to try")
+	}
+	if refuses(two.Before, transcript.Cut{}) || refuses(two.Behind, transcript.Cut{}) {
+		t.Error("the cut in front of everything is refused")
+	}
+}
+
 // TestPartsKeepTheRest: commas, white space and what stands beside the list stay.
 func TestPartsKeepTheRest(t *testing.T) {
 	r, err := wire.Parse([]byte(`{"a": 1, "messages": [ {"role":"system","content":"s"} ,
