@@ -104,7 +104,7 @@ func (c *serveCmd) run(w *world) int {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	w.ownSignals()
-	serve.Steady(w.getenv)
+	serve.Steady(w.getenv, w.log)
 	screen.Fprintf(w.stderr, "pare: listening on http://%s\n", l.Addr().String())
 	if isTerminal(w.stderr) { // programs look for one address only
 		screen.Fprintf(w.stderr, "pare: the live page is http://%s/pare/\n", l.Addr().String())

@@ -118,11 +118,13 @@ func New(o Options) *Server {
 	return s
 }
 
-// quiet takes what net/http has to say about connections.
+// quiet takes what net/http has to say about connections. What it quotes has come over one of
+// them, such as what an upstream sends unasked: it may be words of a conversation, or a key.
 type quiet struct{ log *slog.Logger }
 
 func (q quiet) Write(line []byte) (int, error) {
-	q.log.Debug("http", "says", strings.TrimSpace(string(line)))
+	says, _, _ := strings.Cut(string(line), `"`)
+	q.log.Debug("http", "says", strings.TrimSpace(says))
 	return len(line), nil
 }
 
