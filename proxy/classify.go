@@ -232,7 +232,7 @@ var refusals = sync.OnceValue(func() []row {
 		is(`No tool call found for [\w ]*output`, "openai-responses/output-without-call"),
 		is(`without its required following item`, "openai-responses/reasoning-without-follower"),
 		is(`without its required 'reasoning' item`, "openai-responses/item-without-reasoning"),
-		is(`encrypted content for item .* could not be (verified|decrypted)`, "openai-responses/encrypted-content"),
+		is(`encrypted content .{0,200}could not be (verified|decrypted)|invalid_encrypted_content`, "openai-responses/encrypted-content"),
 		is(`function call turn comes immediately after`, "gemini/call-turn-position"),
 		is(`function response turn comes immediately after`, "gemini/response-turn-position"),
 		is(`number of function response parts`, "gemini/response-count"),

@@ -77,6 +77,7 @@ func TestClassifyRules(t *testing.T) {
 		"No tool call found for function call output with call_id call_1.":                                                                  "orphan-result",
 		"Item 'rs_1' of type 'reasoning' was provided without its required following item.":                                                 "reasoning-item-orphan",
 		"Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.":                                   "reasoning-item-missing",
+		"The encrypted content gAAA...c90= could not be verified.":                                                                          "reasoning-foreign",
 		"The encrypted content for item rs_1 could not be verified.":                                                                        "reasoning-foreign",
 		"Please ensure that function call turn comes immediately after a user turn or after a function response turn.":                      "first-role",
 		"Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.": "orphan-call",

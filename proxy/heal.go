@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/transcript"
@@ -87,13 +88,15 @@ func (a *aim) limit(sent int) int {
 	return max(most, 1)
 }
 
-// foreignSignature is the rule of a signature of thought that belongs elsewhere.
-const foreignSignature = "thought-signature-foreign"
+const (
+	foreignSignature = "thought-signature-foreign" // a signature of thought that belongs elsewhere
+	missingReasoning = "reasoning-item-missing"    // an item that names reasoning which is not there
+)
 
 // strips are the rules that are healed by sending no thinking at all.
 var strips = []string{
 	foreignSignature, "thinking-altered", "thinking-signature-missing", "thinking-signature-foreign", "thinking-required", "thinking-not-first", "thinking-not-enabled",
-	"reasoning-foreign", "reasoning-item-orphan", "reasoning-item-missing", "reasoning-item-unresolvable", "reasoning-plaintext", "reasoning-unsupported",
+	"reasoning-foreign", "reasoning-item-orphan", missingReasoning, "reasoning-item-unresolvable", "reasoning-plaintext", "reasoning-unsupported",
 }
 
 // stripped is the request without the thinking that the provider refuses, or has refused
@@ -103,14 +106,17 @@ func (a *aim) stripped(r *wire.Request) (*wire.Request, []wire.Change, error) {
 	if rule == "" {
 		return r, nil, nil
 	}
-	if rule == foreignSignature {
-		// It may sit on a call or a text, which stay.
-		if next, changes, err := r.Unsigned(rule, upto); err != nil || len(changes) > 0 {
-			return next, changes, err
+	var changes []wire.Change
+	if rule == foreignSignature || strings.HasPrefix(rule, "reasoning-") {
+		// It may sit on a call or a text, which stay. Items that name reasoning which is not
+		// sent are refused for it.
+		next, unsigned, err := r.Unsigned(rule, upto)
+		if err != nil || len(unsigned) > 0 && (rule == foreignSignature || rule == missingReasoning) {
+			return next, unsigned, err
 		}
+		r, changes = next, unsigned
 	}
 	var drop []transcript.BlockID
-	var changes []wire.Change
 	for i, blk := range r.Transcript().Blocks() {
 		if blk.Kind != transcript.Thinking || blk.Message >= upto {
 			continue
@@ -123,7 +129,7 @@ func (a *aim) stripped(r *wire.Request) (*wire.Request, []wire.Change, error) {
 		})
 	}
 	if drop == nil {
-		return r, nil, nil
+		return r, changes, nil
 	}
 	next, also, err := r.Rewrite(drop, nil)
 	return next, append(changes, also...), err

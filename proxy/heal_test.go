@@ -27,6 +27,22 @@ func TestRulesAreHealed(t *testing.T) {
 			"The encrypted content for item rs_1 could not be verified.",
 			func(body string) bool { return !strings.Contains(body, "gAAAA") && strings.Contains(body, "go on") }, "reasoning-foreign",
 		},
+		{
+			"reasoning of another key, and items that name it", "/v1/responses",
+			`{"model":"gpt-5","store":false,"input":[{"role":"user","content":"hi"},{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAAA"},{"type":"function_call","id":"fc_1","call_id":"call_1","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"call_1","output":"ok"},{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"ok"}]},{"role":"user","content":"go on"}]}`,
+			"The encrypted content gAAAA could not be verified.",
+			func(body string) bool {
+				return !strings.Contains(body, "gAAAA") && !strings.Contains(body, "fc_1") && !strings.Contains(body, "msg_1") && strings.Count(body, `"call_1"`) == 2 && strings.Contains(body, "go on")
+			}, "reasoning-foreign",
+		},
+		{
+			"items whose reasoning is gone", "/v1/responses",
+			`{"model":"gpt-5","input":[{"role":"user","content":"hi"},{"type":"function_call","id":"fc_1","call_id":"call_1","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"call_1","output":"ok"},{"type":"reasoning","id":"rs_2","summary":[]},{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"ok"}]},{"role":"user","content":"go on"}]}`,
+			"Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
+			func(body string) bool {
+				return !strings.Contains(body, "fc_1") && strings.Count(body, `"call_1"`) == 2 && strings.Contains(body, "rs_2") && strings.Contains(body, "go on")
+			}, "reasoning-item-missing",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -10,8 +11,10 @@ import (
 // Unsigned returns the request without the signatures of thought in its first messages, for
 // a provider that refuses them: nobody else can tell a good one from a bad one. Where one
 // is wanted, the documented value that skips the test stands in its place, so that what
-// comes of a history does not depend on which turn is the current one. Dialects that sign
-// no thought in this way come back as they are. Rule names the changes.
+// comes of a history does not depend on which turn is the current one. Items of Responses
+// have no signature, but an id, by which the provider knows the reasoning they came from and
+// wants it back. Dialects that sign no thought in this way come back as they are. Rule names
+// the changes.
 func (r *Request) Unsigned(rule string, messages int) (*Request, []Change, error) {
 	var edits []jsonspan.Edit
 	var changes []Change
@@ -25,7 +28,7 @@ func (r *Request) Unsigned(rule string, messages int) (*Request, []Change, error
 			for _, e := range found {
 				changes = append(changes, Change{
 					Action: "edit", Rule: rule, Path: r.Path(b), IDs: []string{}, Bytes: len(e.New) - (e.Span.End - e.Span.Start),
-					Reason: fmt.Sprintf("the provider refused the signatures of thought; that of message %d is taken off", i),
+					Reason: fmt.Sprintf("the provider refused the thought behind message %d; what names it is taken off", i),
 				})
 			}
 			edits = append(edits, found...)
@@ -83,4 +86,23 @@ func skipped(raw []byte, m jsonspan.Member) []jsonspan.Edit {
 		return nil
 	}
 	return []jsonspan.Edit{{Span: m.Value, New: q}}
+}
+
+// unsign takes off the id that the server gave an item. It is a call's or a message's own
+// affair: calls are paired by their call_id, and items of other kinds need their id.
+func (responses) unsign(r *Request, b transcript.BlockID, _ bool) []jsonspan.Edit {
+	m := r.t.Messages()[r.t.Block(b).Message]
+	if b != m.First {
+		return nil
+	}
+	optional := func(kind string) bool { return r.memberIs(m.Span, "type", kind) }
+	if !slices.ContainsFunc([]string{"function_call", "custom_tool_call", "message"}, optional) {
+		return nil
+	}
+	members := jsonspan.Members(r.raw, jsonspan.Span(m.Span))
+	i := slices.IndexFunc(members, func(e jsonspan.Member) bool { return jsonspan.Says(r.raw, e.Key, "id") })
+	if i < 0 {
+		return nil
+	}
+	return []jsonspan.Edit{jsonspan.RemoveAt(members, i)}
 }
