@@ -4,33 +4,45 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )
 
+// dialect is that of the session. Until a message tells it, there is nothing but plain text,
+// of which the model says how it is sent; Auto: it does not.
+func (x *Session) dialect() (wire.Dialect, error) {
+	switch {
+	case x.Dialect != "":
+		return wire.ParseDialect(x.Dialect)
+	case strings.HasPrefix(strings.ToLower(x.Model), "claude"):
+		return wire.Anthropic, nil
+	}
+	return wire.Auto, nil
+}
+
 // parse reads a body of the session.
 func (x *Session) parse(body []byte) (*wire.Request, error) {
-	o := wire.Options{Model: x.Model}
-	if x.Dialect != "" {
-		d, err := wire.ParseDialect(x.Dialect)
-		if err != nil {
-			return nil, err
-		}
-		o.Dialect = d
+	d, err := x.dialect()
+	if err != nil {
+		return nil, err
 	}
-	return wire.Parse(body, o)
+	return wire.Parse(body, wire.Options{Dialect: d, Model: x.Model})
 }
 
 // body puts messages into the request that goes around them, and the settings of the
 // session beside them.
 func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
-	if x.Dialect == "" {
+	if x.Dialect == "" && len(messages) == 0 {
 		return nil, errors.New("the session is empty")
 	}
-	d, err := wire.ParseDialect(x.Dialect)
+	d, err := x.dialect()
 	if err != nil {
 		return nil, err
+	}
+	if d == wire.Auto {
+		d = wire.OpenAIChat // the commonest, as wherever nothing tells
 	}
 	if base == nil {
 		base = x.Base

@@ -131,12 +131,14 @@ func (s *Store) prepare(x *Session, i int, e Entry) (row, error) {
 
 // facets reads what a message opens and closes.
 func (s *Store) facets(x *Session, r *row) error {
+	if x.Dialect == "" {
+		if d := wire.Telling(r.Raw); d != wire.Auto {
+			x.Dialect = d.String()
+		}
+	}
 	req, err := parseMessage(x, r.Raw)
 	if err != nil {
 		return err
-	}
-	if x.Dialect == "" {
-		x.Dialect = req.Dialect.String()
 	}
 	t := req.Transcript()
 	if len(t.Messages()) != 1 {
@@ -167,8 +169,33 @@ func (s *Store) facets(x *Session, r *row) error {
 			}
 		}
 	}
+	if len(r.Calls) == 0 && len(r.Answers) == 0 {
+		if err := x.sees(req, r.Raw); err != nil {
+			return err
+		}
+	}
 	r.weight = int64(req.MessageTokens(s.counter(x), 0))
 	r.media = findMedia(req)
+	return nil
+}
+
+// sees proves that the session sees what is in a message. One of another dialect, in which that
+// of the session finds nothing, or no call and no result, would be missing from every window,
+// and what it calls never be answered.
+func (x *Session) sees(as *wire.Request, raw []byte) error {
+	d := wire.Telling(raw)
+	if d == wire.Auto || d == as.Dialect {
+		return nil
+	}
+	own, err := parseMessage(&Session{Dialect: d.String(), Model: x.Model}, raw)
+	if err != nil {
+		return nil // then it is nobody's
+	}
+	pairs := func(b transcript.Block) bool { return b.Kind == transcript.Call || b.Kind == transcript.Result }
+	blocks := own.Transcript().Blocks()
+	if len(blocks) > 0 && len(as.Transcript().Blocks()) == 0 || slices.ContainsFunc(blocks, pairs) {
+		return fmt.Errorf("it is a message of the dialect %s, and the session is one of %s", d, as.Dialect)
+	}
 	return nil
 }
 

@@ -10,8 +10,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +39,8 @@ type HandlerOptions struct {
 	Compactor *pare.Compactor
 	// MaxBody is the size of the largest body that is read; zero: 64 MB.
 	MaxBody int64
+	// Log gets what failed without a fault of the client, which is not told. Nil: nobody does.
+	Log *slog.Logger
 }
 
 // OpenAPI describes the handler; it is served at /pare/v1/openapi.json.
@@ -47,30 +52,31 @@ var OpenAPI []byte
 type route struct {
 	method, path string
 	serve        func(*api, *call) error
+	takes        []string // parameters of the URL
 }
 
 const sessionsPath = "/pare/v1/sessions"
 
 var routes = []route{
-	{"POST", sessionsPath, (*api).create},
-	{"GET", sessionsPath, (*api).list},
-	{"GET", sessionsPath + "/{id}", (*api).get},
-	{"PATCH", sessionsPath + "/{id}", (*api).update},
-	{"DELETE", sessionsPath + "/{id}", (*api).remove},
-	{"GET", sessionsPath + "/{id}/paths", (*api).paths},
-	{"POST", sessionsPath + "/{id}/entries", (*api).append},
-	{"GET", sessionsPath + "/{id}/entries", (*api).page},
-	{"POST", sessionsPath + "/{id}/window", (*api).window},
-	{"POST", sessionsPath + "/{id}/compact", (*api).compact},
-	{"POST", sessionsPath + "/{id}/swap", (*api).swap},
-	{"POST", sessionsPath + "/{id}/revert", (*api).revert},
-	{"POST", sessionsPath + "/{id}/undo", (*api).undo},
-	{"POST", sessionsPath + "/{id}/fork", (*api).fork},
-	{"POST", sessionsPath + "/{id}/merge", (*api).merge},
-	{"GET", sessionsPath + "/{id}/search", (*api).search},
-	{"GET", sessionsPath + "/{id}/events", (*api).events},
-	{"GET", "/pare/v1/search", (*api).search},
-	{"GET", "/pare/v1/recall/{handle}", (*api).recall},
+	{"POST", sessionsPath, (*api).create, nil},
+	{"GET", sessionsPath, (*api).list, []string{"limit", "before"}},
+	{"GET", sessionsPath + "/{id}", (*api).get, []string{"path"}},
+	{"PATCH", sessionsPath + "/{id}", (*api).update, []string{"path"}},
+	{"DELETE", sessionsPath + "/{id}", (*api).remove, []string{"path"}},
+	{"GET", sessionsPath + "/{id}/paths", (*api).paths, nil},
+	{"POST", sessionsPath + "/{id}/entries", (*api).append, []string{"path"}},
+	{"GET", sessionsPath + "/{id}/entries", (*api).page, []string{"path", "after", "before", "last", "limit"}},
+	{"POST", sessionsPath + "/{id}/window", (*api).window, []string{"path"}},
+	{"POST", sessionsPath + "/{id}/compact", (*api).compact, []string{"path"}},
+	{"POST", sessionsPath + "/{id}/swap", (*api).swap, []string{"path"}},
+	{"POST", sessionsPath + "/{id}/revert", (*api).revert, []string{"path"}},
+	{"POST", sessionsPath + "/{id}/undo", (*api).undo, []string{"path"}},
+	{"POST", sessionsPath + "/{id}/fork", (*api).fork, []string{"path"}},
+	{"POST", sessionsPath + "/{id}/merge", (*api).merge, []string{"path"}},
+	{"GET", sessionsPath + "/{id}/search", (*api).search, []string{"path", "q", "limit"}},
+	{"GET", sessionsPath + "/{id}/events", (*api).events, []string{"path", "from"}},
+	{"GET", "/pare/v1/search", (*api).search, []string{"q", "limit"}},
+	{"GET", "/pare/v1/recall/{handle}", (*api).recall, nil},
 }
 
 type api struct {
@@ -83,28 +89,53 @@ func (s *Store) Handler(o HandlerOptions) http.Handler {
 	if o.MaxBody == 0 {
 		o.MaxBody = 64 << 20
 	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	a := &api{s, o}
 	mux := http.NewServeMux()
+	allow := make(map[string][]string) // methods by path
 	for _, r := range routes {
-		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, q *http.Request) {
-			scope, ok := a.scope(q)
-			if !ok {
-				w.Header().Set("WWW-Authenticate", "Bearer")
-				writeError(w, http.StatusUnauthorized, problem{Type: "unauthorized", Message: "a token is missing or unknown: send Authorization: Bearer …"})
-				return
-			}
-			q.Body = http.MaxBytesReader(w, q.Body, a.o.MaxBody)
-			c := &call{w: w, q: q, key: Key{scope, q.PathValue("id"), q.URL.Query().Get("path")}}
-			if err := r.serve(a, c); err != nil {
-				c.fail(err)
-			}
-		})
+		allow[r.path] = append(allow[r.path], r.method)
+		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, q *http.Request) { a.serve(w, q, r) })
 	}
-	mux.HandleFunc("GET /pare/v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+	const openapi = "/pare/v1/openapi.json"
+	allow[openapi] = []string{http.MethodGet}
+	mux.HandleFunc("GET "+openapi, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Write(OpenAPI)
 	})
+	// Who calls wrongly is answered in the same words as everybody else.
+	for path, methods := range allow {
+		mux.HandleFunc(path, func(w http.ResponseWriter, q *http.Request) {
+			w.Header().Set("Allow", strings.Join(methods, ", "))
+			writeError(w, http.StatusMethodNotAllowed, problem{Type: "method_not_allowed", Message: fmt.Sprintf("%s takes %s, not %s", q.URL.Path, strings.Join(methods, ", "), q.Method)})
+		})
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, q *http.Request) {
+		writeError(w, http.StatusNotFound, problem{Type: "not_found", Message: "there is no " + q.Method + " " + q.URL.Path})
+	})
 	return mux
+}
+
+// serve answers one request.
+func (a *api) serve(w http.ResponseWriter, q *http.Request, r route) {
+	scope, ok := a.scope(q)
+	if !ok {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		writeError(w, http.StatusUnauthorized, problem{Type: "unauthorized", Message: "a token is missing or unknown: send Authorization: Bearer …"})
+		return
+	}
+	q.Body = http.MaxBytesReader(w, q.Body, a.o.MaxBody)
+	c := &call{w: w, q: q, log: a.o.Log}
+	err := c.parameters(r.takes)
+	if err == nil {
+		c.key = Key{scope, q.PathValue("id"), c.get("path")}
+		err = r.serve(a, c)
+	}
+	if err != nil {
+		c.fail(err)
+	}
 }
 
 // scope is what the token of a request opens. Every token is compared, and in constant
@@ -142,18 +173,68 @@ type call struct {
 	w   http.ResponseWriter
 	q   *http.Request
 	key Key
+	url url.Values // its parameters
+	log *slog.Logger
+}
+
+// parameters reads those of the URL. One that the call does not have is an error: a limit
+// that is mistyped would be none.
+func (c *call) parameters(takes []string) (err error) {
+	if c.url, err = url.ParseQuery(c.q.URL.RawQuery); err != nil {
+		return fmt.Errorf("%w: its parameters: %w", errBody, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.url)) {
+		switch {
+		case !slices.Contains(takes, name):
+			return fmt.Errorf("%w: there is no parameter %q", errBody, name)
+		case len(c.url[name]) > 1:
+			return fmt.Errorf("%w: %s is given %d times", errBody, name, len(c.url[name]))
+		}
+	}
+	return nil
+}
+
+// get returns a parameter of the URL, or "".
+func (c *call) get(name string) string { return c.url.Get(name) }
+
+// on reads a parameter that is true or false.
+func (c *call) on(name string) (bool, error) {
+	text := c.get(name)
+	if text == "" {
+		return false, nil
+	}
+	v, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, fmt.Errorf("%w: %s is %q: true or false is expected", errBody, name, text)
+	}
+	return v, nil
 }
 
 // errBody is wrapped by errors about what a client sent.
 var errBody = errors.New("the request cannot be read")
 
+// errCoding is the error for a body that is packed.
+var errCoding = errors.New("the body is packed: send it as it is, without a Content-Encoding")
+
 // read decodes the body; members that are not known are an error.
 func (c *call) read(into any) error {
+	if coding := strings.Join(c.q.Header["Content-Encoding"], ","); coding != "" && !strings.EqualFold(coding, "identity") {
+		return errCoding
+	}
 	d := json.NewDecoder(c.q.Body)
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
 	if errors.Is(err, io.EOF) {
 		return nil // an empty body asks for the defaults
+	}
+	if err == nil {
+		if _, more := d.Token(); more != io.EOF { // it would be ignored
+			var large *http.MaxBytesError
+			if errors.As(more, &large) {
+				return more
+			}
+			return fmt.Errorf("%w: there is more behind its end", errBody)
+		}
 	}
 	var large *http.MaxBytesError
 	var kind *json.UnmarshalTypeError
@@ -181,7 +262,7 @@ func (c *call) writeRaw(status int, raw []byte) error {
 
 // number reads a parameter of the URL.
 func (c *call) number(name string) (int, error) {
-	text := c.q.URL.Query().Get(name)
+	text := c.get(name)
 	if text == "" {
 		return 0, nil
 	}
@@ -241,6 +322,9 @@ func (c *call) fail(err error) {
 		status, p = http.StatusBadGateway, problem{Type: "compaction_failed", Message: err.Error()}
 	case errors.As(err, &large):
 		status, p = http.StatusRequestEntityTooLarge, problem{Type: "too_large", Message: fmt.Sprintf("the body is larger than %d bytes", large.Limit)}
+	case errors.Is(err, errCoding):
+		c.w.Header().Set("Accept-Encoding", "identity")
+		status, p = http.StatusUnsupportedMediaType, problem{Type: "unsupported", Message: err.Error()}
 	case errors.Is(err, errBody), errors.Is(err, errUsage):
 		status, p = http.StatusBadRequest, problem{Type: "bad_request", Message: err.Error()}
 	case errors.Is(err, ErrBusy), errors.Is(err, ErrStale):
@@ -259,6 +343,8 @@ func (c *call) fail(err error) {
 		status, p = http.StatusConflict, problem{Type: "nothing_to_undo", Message: err.Error()}
 	case errors.Is(err, context.Canceled):
 		return // nobody is there any more
+	default:
+		c.log.Error("the store failed", "session", c.key.String(), "call", c.q.Pattern, "error", err)
 	}
 	writeError(c.w, status, p)
 }

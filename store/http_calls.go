@@ -41,7 +41,7 @@ func (a *api) list(c *call) error {
 		return err
 	}
 	var before *Session
-	if id := c.q.URL.Query().Get("before"); id != "" {
+	if id := c.get("before"); id != "" {
 		if before, err = a.s.Session(c.q.Context(), Key{c.key.Scope, id, ""}); err != nil {
 			return err
 		}
@@ -132,8 +132,11 @@ func (a *api) page(c *call) error {
 	if err != nil {
 		return err
 	}
-	q := c.q.URL.Query()
-	page, err := a.s.Page(c.q.Context(), c.key, Page{After: q.Get("after"), Before: q.Get("before"), Last: q.Get("last") == "true", Limit: min(limit, 10_000)})
+	last, err := c.on("last")
+	if err != nil {
+		return err
+	}
+	page, err := a.s.Page(c.q.Context(), c.key, Page{After: c.get("after"), Before: c.get("before"), Last: last, Limit: min(limit, 10_000)})
 	if err != nil {
 		return err
 	}
@@ -190,6 +193,9 @@ func (a *api) compact(c *call) error {
 	}
 	if err := c.read(&in); err != nil {
 		return err
+	}
+	if in.MinKeep < 0 {
+		return fmt.Errorf("%w: min_keep is %d", errBody, in.MinKeep)
 	}
 	by := &pare.Compactor{Memory: a.s.Memory()}
 	if b := a.o.Compactor; b != nil {
@@ -311,7 +317,7 @@ func (a *api) search(c *call) error {
 	if err != nil {
 		return err
 	}
-	hits, err := a.s.Search(c.q.Context(), c.key, c.q.URL.Query().Get("q"), min(limit, 1000))
+	hits, err := a.s.Search(c.q.Context(), c.key, c.get("q"), min(limit, 1000))
 	if err != nil {
 		return err
 	}
@@ -339,7 +345,7 @@ func (a *api) events(c *call) error {
 		return err
 	}
 	at := x.Head
-	for _, from := range []string{c.q.URL.Query().Get("from"), c.q.Header.Get("Last-Event-ID")} {
+	for _, from := range []string{c.get("from"), c.q.Header.Get("Last-Event-ID")} {
 		if from == "" {
 			continue
 		}

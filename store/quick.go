@@ -128,7 +128,7 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 		return done, nil, nil
 	}
 	a := s.known.recall(key)
-	if a == nil || a.x.Dialect == "" || head.mode != anywhere && head.seq != a.x.Head {
+	if a == nil || head.mode != anywhere && head.seq != a.x.Head {
 		return done, nil, nil
 	}
 	y := a.x
@@ -143,8 +143,8 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 	}
 	for i, e := range entries {
 		r, err := s.prepare(&y, i, e)
-		if err != nil || len(r.media) > 0 {
-			return done, nil, nil // the long way has the error
+		if err != nil || len(r.media) > 0 || y.Dialect != a.x.Dialect {
+			return done, nil, nil // the long way has the error, or writes what was told
 		}
 		q.head++
 		q.cum += r.weight

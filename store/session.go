@@ -41,6 +41,9 @@ func (k Key) valid() error {
 	if k.ID == "" {
 		return fmt.Errorf("session: %w: the id is empty", errUsage)
 	}
+	if k.ID == "." || k.ID == ".." {
+		return fmt.Errorf("session: %w: %q leads elsewhere in the path of a URL", errUsage, k.ID)
+	}
 	for _, part := range []string{k.Scope, k.ID, k.Path} {
 		if len(part) > 512 {
 			return fmt.Errorf("session: %w: %.40q… is longer than 512 bytes", errUsage, part)
@@ -65,7 +68,7 @@ func (s *Store) entryID() string {
 // A Session is what is known of one, without its entries. Many goroutines may read it.
 type Session struct {
 	Key
-	Dialect  string          `json:"dialect"`         // "" until the first message tells
+	Dialect  string          `json:"dialect"`         // "" until a message tells: plain text fits several
 	Model    string          `json:"model,omitempty"` //
 	Title    string          `json:"title,omitempty"` //
 	Base     json.RawMessage `json:"base,omitempty"`  // the request around the list of messages
@@ -95,8 +98,8 @@ type Origin struct {
 	Seq int64 `json:"seq"`
 }
 
-// Create says what a new session is like. The zero value is fine: the first message
-// tells the dialect. Many goroutines may read it.
+// Create says what a new session is like. The zero value is fine: the messages tell
+// the dialect. Many goroutines may read it.
 type Create struct {
 	Dialect string
 	Model   string

@@ -13,7 +13,7 @@ import (
 // send is told by links between them and by marks of its own compactions, so all that are
 // in force are read.
 func (s *Store) transcript(ctx context.Context, t *tx, x *Session) (lines []byte, read Transcript, err error) {
-	if x.Dialect != "" || len(s.o.Transcripts) == 0 {
+	if x.Dialect != "" || x.cum > 0 || len(s.o.Transcripts) == 0 { // only messages weigh
 		return nil, nil, nil
 	}
 	all, err := s.scanAll(ctx, t, x, 1, x.Head, math.MaxInt)

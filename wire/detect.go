@@ -74,6 +74,29 @@ func (p *parser) detect(raw []byte) (Dialect, error) {
 	return Auto, ErrNotRequest
 }
 
+// Telling returns the dialect that one message, or another element of a list, shows by
+// itself; Auto: it fits several, as plain text does, or none.
+func Telling(element []byte) Dialect {
+	p := new(parser)
+	p.reset(element, Auto, jsonspan.Structural)
+	p.items = true
+	if p.Peek() != jsonspan.Object {
+		return Auto
+	}
+	d, sure := p.detectElement()
+	if !sure || p.Failed() {
+		return Auto
+	}
+	if d == OpenAIChat {
+		// Both of OpenAI's APIs take words of the developer.
+		m, ok := jsonspan.Find(element, jsonspan.Span{End: len(element)}, "role")
+		if ok && string(element[m.Value.Start:m.Value.End]) == `"developer"` {
+			return Auto
+		}
+	}
+	return d
+}
+
 // detectBody looks at the members of the body in order until one is telling.
 func (p *parser) detectBody() Dialect {
 	p.Enter()

@@ -139,7 +139,7 @@ func (s *Server) Set(to *Settings) {
 // serveSessions serves the sessions of the store by a policy.
 func (s *Server) serveSessions(to *Settings) {
 	if s.o.Store != nil {
-		h := s.o.Store.Handler(store.HandlerOptions{Scope: s.gate.scope, Policy: to.Policy, MaxBody: s.o.MaxBody})
+		h := s.o.Store.Handler(store.HandlerOptions{Scope: s.gate.scope, Policy: to.Policy, MaxBody: s.o.MaxBody, Log: s.o.Log})
 		s.sessions.Store(&h)
 	}
 }
