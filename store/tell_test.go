@@ -31,7 +31,7 @@ func TestMessagesTellTheDialect(t *testing.T) {
 				if _, err := st.Create(ctx, key, store.Create{Model: c.model}); err != nil {
 					t.Fatal(err)
 				}
-				first := []store.Entry{store.Message("m1", user("Hi")), store.Message("m2", []byte(`{"role":"developer","content":"Be brief."}`))}
+				first := []store.Entry{store.Message("m1", user("Hi")), store.Message("m2", []byte(` {"role":"developer","content":"Be brief."}`))}
 				if c.model != "gpt-5" { // only OpenAI's models take words of the developer
 					first = first[:1]
 				}

@@ -77,6 +77,7 @@ func (p *parser) detect(raw []byte) (Dialect, error) {
 // Telling returns the dialect that one message, or another element of a list, shows by
 // itself; Auto: it fits several, as plain text does, or none.
 func Telling(element []byte) Dialect {
+	element = bytes.TrimSpace(element)
 	p := new(parser)
 	p.reset(element, Auto, jsonspan.Structural)
 	p.items = true
@@ -87,12 +88,12 @@ func Telling(element []byte) Dialect {
 	if !sure || p.Failed() {
 		return Auto
 	}
-	if d == OpenAIChat {
-		// Both of OpenAI's APIs take words of the developer.
-		m, ok := jsonspan.Find(element, jsonspan.Span{End: len(element)}, "role")
-		if ok && string(element[m.Value.Start:m.Value.End]) == `"developer"` {
-			return Auto
-		}
+	// Plain words of the developer are taken by both of OpenAI's APIs.
+	whole := jsonspan.Span{End: len(element)}
+	role, _ := jsonspan.Find(element, whole, "role")
+	content, _ := jsonspan.Find(element, whole, "content")
+	if _, typed := jsonspan.Find(element, whole, "type"); !typed && string(element[role.Value.Start:role.Value.End]) == `"developer"` && element[content.Value.Start] == '"' {
+		return Auto
 	}
 	return d
 }
