@@ -33,6 +33,10 @@ var ErrLetGo = errors.New("retention has let go of what would be in force again"
 // it was written.
 var ErrFull = errors.New("the disk is full")
 
+// ErrDamaged is wrapped by the error for a file whose pages are not what the database wrote.
+// Fsck says which.
+var ErrDamaged = errors.New("the database file is damaged")
+
 // A ConflictError says that entries were appended that the writer has not seen. Many
 // goroutines may read it.
 type ConflictError struct {

@@ -18,6 +18,8 @@ type Problem struct {
 	// Harmless is set for what came like this and is kept like this: a window takes care
 	// of it.
 	Harmless bool `json:"harmless,omitempty"`
+	// Damaged is set for what the file of the database has lost: only a backup has it.
+	Damaged bool `json:"damaged,omitempty"`
 }
 
 func (p Problem) String() string {
@@ -27,11 +29,16 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s, entry %d: %s", p.Key, p.Seq, p.What)
 }
 
-// Fsck verifies everything that the store promises: numbers without gaps, sums of bytes
-// and media, pairs, weights, the state that was folded, ranges of compactions. It looks at
-// one session at a time, so others can be used meanwhile, and at the receipts at last. With repair, what can be derived
-// from the entries is written again. Deleted sessions are skipped.
+// Fsck verifies everything that the store promises: the pages of the file, where that is
+// ours to look at, numbers without gaps, sums of bytes and media, pairs, weights, the state
+// that was folded, ranges of compactions. It looks at one session at a time, so others can be
+// used meanwhile, and at the receipts at last. With repair, what can be derived from the
+// entries is written again. Deleted sessions are skipped. Damage of the file is a problem, not
+// an error: what lies elsewhere is looked at all the same.
 func (s *Store) Fsck(ctx context.Context, repair bool) (problems []Problem, err error) {
+	if problems, err = s.fsckFile(ctx, repair); err != nil {
+		return nil, err
+	}
 	var keys []Key
 	err = s.read(ctx, func(t *tx) error {
 		return t.each(ctx, func(scan func(...any) error) error {
@@ -43,11 +50,17 @@ func (s *Store) Fsck(ctx context.Context, repair bool) (problems []Problem, err 
 			return nil
 		}, `SELECT scope, id, path FROM sessions WHERE deleted_at IS NULL ORDER BY sid`)
 	})
-	if err != nil {
+	if errors.Is(err, ErrDamaged) {
+		problems = append(problems, Problem{What: "not all sessions can be listed: " + err.Error(), Damaged: true})
+	} else if err != nil {
 		return nil, err
 	}
 	for _, key := range keys {
 		found, err := s.FsckSession(ctx, key, repair)
+		if errors.Is(err, ErrDamaged) {
+			problems = append(problems, Problem{Key: key, What: "it cannot be read to its end: " + ErrDamaged.Error(), Damaged: true})
+			continue
+		}
 		if errors.Is(err, ErrDeleted) || errors.Is(err, ErrNotFound) {
 			continue
 		}
@@ -57,7 +70,40 @@ func (s *Store) Fsck(ctx context.Context, repair bool) (problems []Problem, err 
 		problems = append(problems, found...)
 	}
 	found, err := s.fsckReceipts(ctx, repair)
+	if errors.Is(err, ErrDamaged) {
+		return append(problems, Problem{What: "not all receipts can be read: " + ErrDamaged.Error(), Damaged: true}), nil
+	}
 	return append(problems, found...), err
+}
+
+// fsckFile lets the database look at its own files. What is wrong with an index can be made
+// good from its table.
+func (s *Store) fsckFile(ctx context.Context, repair bool) (problems []Problem, err error) {
+	look := func() ([]string, error) {
+		found, err := s.eng.verify(ctx)
+		if err != nil && s.eng.damaged(err) {
+			return append(found, err.Error()), nil
+		}
+		return found, err
+	}
+	found, err := look()
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	left := found
+	if repair {
+		err := s.write(ctx, func(t *tx) error { return s.eng.reindex(ctx, t) })
+		if err != nil && !errors.Is(err, ErrDamaged) {
+			return nil, err
+		}
+		if left, err = look(); err != nil {
+			return nil, err
+		}
+	}
+	for _, what := range found {
+		problems = append(problems, Problem{What: "the file is damaged: " + what, Damaged: true, Repaired: !slices.Contains(left, what)})
+	}
+	return problems, nil
 }
 
 // FsckSession is Fsck for one session.

@@ -26,8 +26,12 @@ const oldest = 9
 // PostgreSQL is locked for the time, and SQLite has one writer. A database that is newer
 // than the program is refused.
 func migrate(ctx context.Context, db *sql.DB, eng engine) error {
-	if version(ctx, db, eng) == schema {
+	n, err := version(ctx, db)
+	switch {
+	case n == schema:
 		return nil // the usual case, without a lock
+	case err != nil && eng.damaged(err):
+		return err // which no upgrade cures, however often it is tried
 	}
 	if eng.name() == "sqlite" {
 		return migrateSQLite(ctx, db, eng)
@@ -39,10 +43,10 @@ func migrate(ctx context.Context, db *sql.DB, eng engine) error {
 	return upgrade(ctx, db, goose.DialectPostgres, eng, goose.WithSessionLocker(locker))
 }
 
-// version asks which version the tables have; zero if there are none.
-func version(ctx context.Context, db *sql.DB, eng engine) (n int) {
-	db.QueryRowContext(ctx, `SELECT max(version_id) FROM goose_db_version`).Scan(&n)
-	return n
+// version asks which version the tables have; zero, with an error, if there are none.
+func version(ctx context.Context, db *sql.DB) (n int, err error) {
+	err = db.QueryRowContext(ctx, `SELECT max(version_id) FROM goose_db_version`).Scan(&n)
+	return n, err
 }
 
 func upgrade(ctx context.Context, db *sql.DB, d goose.Dialect, eng engine, o ...goose.ProviderOption) error {
@@ -54,7 +58,7 @@ func upgrade(ctx context.Context, db *sql.DB, d goose.Dialect, eng engine, o ...
 	if err != nil {
 		return err
 	}
-	switch n := version(ctx, db, eng); {
+	switch n, _ := version(ctx, db); {
 	case n > schema:
 		return fmt.Errorf("the database has version %d, this program knows %d: use a newer pare", n, schema)
 	case n > 0 && n < oldest:
@@ -73,9 +77,9 @@ func migrateSQLite(ctx context.Context, db *sql.DB, eng engine) error {
 		if err = upgrade(ctx, db, goose.DialectSQLite3, eng); err == nil {
 			return nil
 		}
-		if n := version(ctx, db, eng); n == schema {
+		if n, _ := version(ctx, db); n == schema {
 			return nil // another process did it
-		} else if n > schema || n > 0 && n < oldest {
+		} else if n > schema || n > 0 && n < oldest || eng.damaged(err) {
 			return err
 		}
 		select {

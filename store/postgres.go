@@ -102,6 +102,16 @@ func (*postgresEngine) full(err error) bool {
 	return errors.As(err, &e) && e.Code == "53100"
 }
 
+// damaged: data_corrupted and index_corrupted.
+func (*postgresEngine) damaged(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == "XX001" || e.Code == "XX002")
+}
+
+// verify: the server looks after its files itself, and a client may not.
+func (*postgresEngine) verify(context.Context) ([]string, error) { return nil, nil }
+func (*postgresEngine) reindex(context.Context, *tx) error       { return nil }
+
 // maxWords is how much text of an entry can be looked up: a tsvector is bounded.
 const maxWords = 200 << 10
 

@@ -16,6 +16,7 @@ import (
 
 // sqliteEngine is SQLite: one file, one writer at a time, any number of readers.
 type sqliteEngine struct {
+	path       string
 	write      *sql.DB
 	group      group
 	statements sqliteQuick
@@ -52,7 +53,7 @@ func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 	if write, err = sqliteDB(path, "immediate", 1); err != nil {
 		return nil, nil, nil, err
 	}
-	e := &sqliteEngine{write: write}
+	e := &sqliteEngine{path: path, write: write}
 	e.group = group{lanes: 1, most: 64, commit: e.commitQuick}
 	return read, write, e, nil
 }
@@ -140,6 +141,39 @@ func (*sqliteEngine) retry(err error) bool {
 func (*sqliteEngine) full(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && (e.Code()&0xff == lib.SQLITE_FULL || e.Code() == lib.SQLITE_IOERR_WRITE || e.Code() == lib.SQLITE_IOERR_SHMSIZE)
+}
+
+func (*sqliteEngine) damaged(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_CORRUPT
+}
+
+// verify looks through a connection of its own: others may still have in memory what the index
+// of words was like, and would find that it does not fit.
+func (e *sqliteEngine) verify(ctx context.Context) (found []string, err error) {
+	db, err := sqliteDB(e.path, "deferred", 1)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	err = (&tx{db, e}).each(ctx, func(scan func(...any) error) error {
+		var text string
+		if err := scan(&text); err != nil {
+			return err
+		}
+		for line := range strings.Lines(text) { // some tell of several pages at once
+			if line = strings.TrimSpace(line); line != "" && line != "ok" && !strings.HasPrefix(line, "***") {
+				found = append(found, line)
+			}
+		}
+		return nil
+	}, `PRAGMA integrity_check(100)`)
+	return found, err
+}
+
+func (*sqliteEngine) reindex(ctx context.Context, t *tx) error {
+	_, err := t.exec(ctx, `REINDEX`)
+	return err
 }
 
 func (*sqliteEngine) index(ctx context.Context, t *tx, sid, seq int64, text string) error {

@@ -67,6 +67,13 @@ type engine interface {
 	retry(err error) bool
 	// full reports whether there was no room on the disk.
 	full(err error) bool
+	// damaged reports whether the files of the database are not what it wrote.
+	damaged(err error) bool
+	// verify lets the database look at its own files: what it finds, a sentence each. Others may
+	// write meanwhile.
+	verify(ctx context.Context) ([]string, error)
+	// reindex makes indexes anew from their tables.
+	reindex(ctx context.Context, tx *tx) error
 	// index adds the words of an entry; find looks words up.
 	index(ctx context.Context, tx *tx, sid, seq int64, text string) error
 	find(words []string) (where string, args []any, order string)
@@ -108,7 +115,7 @@ func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
 	}
 	if err := migrate(ctx, s.wdb, s.eng); err != nil {
 		s.Close()
-		return nil, fmt.Errorf("open store: %w", err)
+		return nil, fmt.Errorf("open store: %w", s.named(err))
 	}
 	if err := s.unseal(ctx); err != nil {
 		s.Close()
@@ -181,7 +188,7 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 			if err != nil && s.eng.full(err) {
 				err = fmt.Errorf("%w: %w", ErrFull, err)
 			}
-			return err
+			return s.named(err)
 		}
 		pause := time.Duration(1<<min(try, 6)) * time.Millisecond
 		select {
@@ -213,5 +220,13 @@ func (s *Store) read(ctx context.Context, f func(*tx) error) error {
 		return err
 	}
 	defer t.Rollback()
-	return f(&tx{t, s.eng})
+	return s.named(f(&tx{t, s.eng}))
+}
+
+// named says so if an error comes from a damaged file.
+func (s *Store) named(err error) error {
+	if err != nil && s.eng.damaged(err) && !errors.Is(err, ErrDamaged) {
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return err
 }

@@ -90,6 +90,9 @@ func (w *world) withStore(dsn string, f func(context.Context, *store.Store) (int
 	ctx := context.Background()
 	st, err := serve.OpenStore(ctx, dsn)
 	if err != nil {
+		if errors.Is(err, store.ErrDamaged) {
+			return w.fail(err.Error(), damagedHint)
+		}
 		return w.fail(err.Error(), "name another one with --store")
 	}
 	defer st.Close()
@@ -114,6 +117,8 @@ func (w *world) storeProblem(err error) int {
 		hint = "pare session show --entries lists them with their ids"
 	case errors.Is(err, store.ErrBusy):
 		hint = "try again when it is done"
+	case errors.Is(err, store.ErrDamaged):
+		hint = "pare session fsck says where; " + damagedHint
 	}
 	return w.fail(err.Error(), hint)
 }

@@ -15,18 +15,22 @@ type sessionFsckCmd struct {
 	JSON    bool `name:"json" help:"Print one JSON object per problem."`
 }
 
+// damagedHint is what to do about a damaged file.
+const damagedHint = "stop what writes to it and restore a backup; without one, pare session export ID saves what can still be read of a session, and pare session import puts it into a new --store"
+
 func (c *sessionFsckCmd) run(w *world) int {
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
 		problems, err := st.Fsck(ctx, c.Repair)
 		if err != nil {
 			return 0, err
 		}
-		status := statusClean
+		status, damaged := statusClean, false
 		var out strings.Builder
 		for _, p := range problems {
 			if !p.Repaired && !p.Harmless {
 				status = statusFindings
 			}
+			damaged = damaged || p.Damaged && !p.Repaired
 			if c.JSON {
 				line, err := plain.Marshal(p)
 				if err != nil {
@@ -40,6 +44,9 @@ func (c *sessionFsckCmd) run(w *world) int {
 				done = " (repaired)"
 			}
 			screen.Fprintf(&out, "%s%s\n", p.String(), done)
+		}
+		if damaged {
+			screen.Fprintf(w.stderr, "pare: the file of the store is damaged\n      %s\n", damagedHint)
 		}
 		if len(problems) == 0 {
 			screen.Fprintln(w.stderr, "the store is in order")
