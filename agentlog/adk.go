@@ -1,6 +1,9 @@
 package agentlog
 
 import (
+	"crypto/sha256"
+	"fmt"
+
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -102,7 +105,8 @@ func (adk) write(l *Log, like int, part []byte) []byte {
 	content := write("role", "user", "parts", array(part))
 	var id []byte
 	if old := o.text("id"); old != "" {
-		id = quote("pare-" + old)
+		sum := sha256.Sum256(part) // several may be written beside one event
+		id = quote(fmt.Sprintf("pare-%s-%x", old, sum[:4]))
 	}
 	return write("invocation_id", o.value("invocation_id"), "invocationId", o.value("invocationId"), "author", o.value("author"),
 		"content", content, "id", id, "timestamp", o.value("timestamp"))
@@ -125,6 +129,14 @@ func (a adk) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byt
 func (a adk) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	u := t.parts[t.Request.Transcript().Block(result).Message].unit
 	return setMembers(l.raw, l.units[u].span, "content", write("role", "user", "parts", array(write("text", text))))
+}
+
+func (a adk) apart(l *Log, t *Thread, result transcript.BlockID, text string) (rest, quoted []byte) {
+	if rest = a.without(l, t, result); rest == nil {
+		return nil, nil
+	}
+	u := t.parts[t.Request.Transcript().Block(result).Message].unit
+	return rest, a.write(l, u, write("text", text))
 }
 
 func (adk) without(l *Log, t *Thread, call transcript.BlockID) []byte {

@@ -35,6 +35,8 @@ func (e *edits) newLine(c *ccChain, p piece, near int, parent, stamp string) (li
 	kind := "user"
 	if p.role == transcript.Assistant {
 		kind = "assistant"
+	} else {
+		pairs = append(pairs, "promptId", e.promptID(c, near))
 	}
 	pairs = append(pairs, "type", kind, "message", p.raw)
 	source := e.callLine(c, p.raw)
@@ -46,6 +48,36 @@ func (e *edits) newLine(c *ccChain, p piece, near int, parent, stamp string) (li
 		pairs = append(pairs, "sourceToolAssistantUUID", source)
 	}
 	return write(pairs...), uuid
+}
+
+// promptID returns the promptId of the lines of the user around a line, up its branch, or nil
+// where the agent writes none.
+func (e *edits) promptID(c *ccChain, near int) []byte {
+	var asked []int
+	var id []byte
+	for u, ok := near, true; ok; u, ok = c.index[c.entries[u].parent] {
+		if known, ok := e.prompts[u]; ok {
+			id = known
+			break
+		}
+		asked = append(asked, u)
+		e.notePrompt(u, nil) // a circle ends here
+		if c.entries[u].kind == "user" {
+			id = objectAt(e.l.raw, e.l.units[u].span).value("promptId")
+			break
+		}
+	}
+	for _, u := range asked {
+		e.notePrompt(u, id)
+	}
+	return id
+}
+
+func (e *edits) notePrompt(u int, id []byte) {
+	if e.prompts == nil {
+		e.prompts = make(map[int][]byte)
+	}
+	e.prompts[u] = id
 }
 
 // callLine returns the uuid of the line whose call the first result of a message

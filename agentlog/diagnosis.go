@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -25,6 +27,7 @@ type Diagnosis struct {
 	Remedy                   Remedy // against the faults
 	Err                      error  // why it cannot be read
 	Foreign                  bool   // it is no session at all
+	Empty                    bool   // because nothing is in it yet
 }
 
 // A Fault is a finding without the file it was made in. Many goroutines may read it.
@@ -87,7 +90,10 @@ func Examine(x Place) (d *Diagnosis) {
 	defer memories.Put(m) // nothing of the log is kept
 	l, err := x.Open(Options{Memory: m})
 	if err != nil {
-		d.Err, d.Foreign = err, errors.Is(err, ErrFormat)
+		d.Err, d.Foreign, d.Empty = err, errors.Is(err, ErrFormat), errors.Is(err, errBlank)
+		return d
+	}
+	if d.Err = l.illegible(); d.Err != nil {
 		return d
 	}
 	_, newest := l.Newest()
@@ -98,6 +104,21 @@ func Examine(x Place) (d *Diagnosis) {
 	found := l.Check(wire.CheckOptions{})
 	d.Faults, d.Remedy = Faults(found), l.Remedy(found)
 	return d
+}
+
+// errBlank is the error for a session that was begun, and nothing said yet.
+var errBlank = fmt.Errorf("%w: the file is empty", ErrFormat)
+
+// illegible says why nothing at all of the file can be read: then there is no session to
+// judge, which is not the same as one without faults.
+func (l *Log) illegible() error {
+	if len(l.units) > 0 || !slices.ContainsFunc(l.damage, func(f Finding) bool { return f.Rule == "unreadable" }) {
+		return nil
+	}
+	if err := jsonspan.Valid(l.raw); err != nil {
+		return err
+	}
+	return errors.New(damages["unreadable"].means)
 }
 
 // Count counts what would be sent if the session went on, as it is stored: messages, and the

@@ -217,6 +217,7 @@ type edits struct {
 	ids     map[string]bool  // uuids that were made
 	gone    map[int]bool     // units that go for good, so that nothing may hang on them
 	inFront map[int][]string // uuids of lines that were put in front of units
+	prompts map[int][]byte   // of Claude Code: the promptId in force at a line
 }
 
 type unitEdit struct {

@@ -14,13 +14,22 @@ type pen interface {
 	stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte
 	// quote writes the unit of a result anew as words of nobody.
 	quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte
-	// without writes the unit of a call without it; nil if nothing would be left.
-	without(l *Log, t *Thread, call transcript.BlockID) []byte
+	// without writes the unit of a call, or of a result, without it; nil if nothing would be
+	// left.
+	without(l *Log, t *Thread, half transcript.BlockID) []byte
 }
 
 // A shower is a pen of a format whose results may hold media; a quotation keeps them.
 type shower interface {
 	shows(l *Log, t *Thread, result transcript.BlockID) [][]byte
+}
+
+// A parter is a pen of a format whose units may hold several results: one of them is quoted
+// in a unit of its own, and the others stay where they are.
+type parter interface {
+	// apart writes the unit without a result, and what is quoted of it; nil if nothing else
+	// is in the unit.
+	apart(l *Log, t *Thread, result transcript.BlockID, text string) (rest, quoted []byte)
 }
 
 // mendFlat mends what is wrong with the pairs of a thread, one change for each
@@ -171,12 +180,36 @@ func (m *flatMender) stray(f *Finding) {
 	m.touched[f.unit] = true
 	text, shown := m.says(f.Block)
 	if m.o.Repair.OrphanResult == wire.RemedyDrop || wire.Synthetic(text) || strings.TrimSpace(text+shown) == "" {
-		m.e.unit(f.unit).drop = true
-		m.e.log(m.change(f), "drop", f.Rule, f.IDs, -m.e.l.units[f.unit].span.Len(), "a result whose call is not in the history")
+		m.e.log(m.change(f), "drop", f.Rule, f.IDs, -m.dropResult(f.unit, f.Block), "a result whose call is not in the history")
 		return
 	}
-	m.e.unit(f.unit).body = m.quote(m.e.l, m.t, f.Block, quotation+text)
+	m.quoteResult(f.unit, f.Block, text)
 	m.e.log(m.change(f), "edit", f.Rule, f.IDs, 0, "a result whose call is not in the history, kept as quoted text")
+}
+
+// dropResult takes a result out of its unit, which goes if nothing else is in it, and returns
+// how many bytes that were.
+func (m *flatMender) dropResult(unit int, result transcript.BlockID) int {
+	whole := m.e.l.units[unit].span.Len()
+	rest := m.without(m.e.l, m.t, result)
+	if rest == nil {
+		m.e.unit(unit).drop = true
+		return whole
+	}
+	m.e.unit(unit).body = rest
+	return whole - len(rest)
+}
+
+// quoteResult writes a result anew as words of nobody.
+func (m *flatMender) quoteResult(unit int, result transcript.BlockID, text string) {
+	u := m.e.unit(unit)
+	if p, ok := m.pen.(parter); ok {
+		if rest, quoted := p.apart(m.e.l, m.t, result, quotation+text); rest != nil {
+			u.body, u.after = rest, append(u.after, quoted)
+			return
+		}
+	}
+	u.body = m.quote(m.e.l, m.t, result, quotation+text)
 }
 
 // quotation introduces what a tool said, so that nobody takes it for the user's
@@ -208,12 +241,11 @@ func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
 		c := Change{Thread: m.t.Name, Line: m.e.l.units[u].line}
 		text, shown := m.says(r)
 		if said[[2]string{text, shown}] || wire.Synthetic(text) || strings.TrimSpace(text+shown) == "" || m.o.Repair.OrphanResult == wire.RemedyDrop {
-			m.e.unit(u).drop = true
-			m.e.log(c, "drop", f.Rule, f.IDs, -m.e.l.units[u].span.Len(), "a call has one result; another one was kept")
+			m.e.log(c, "drop", f.Rule, f.IDs, -m.dropResult(u, r), "a call has one result; another one was kept")
 			continue
 		}
 		said[[2]string{text, shown}] = true
-		m.e.unit(u).body = m.quote(m.e.l, m.t, r, quotation+text)
+		m.quoteResult(u, r, text)
 		m.e.log(c, "edit", f.Rule, f.IDs, 0, "a call has one result; this one is kept as quoted text")
 	}
 }

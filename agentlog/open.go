@@ -92,7 +92,7 @@ func (x Place) Open(o Options) (*Stored, error) {
 func (x Place) open(info fs.FileInfo, raw []byte, o Options) (*Stored, error) {
 	raw, o.Marked = bytes.CutPrefix(raw, byteOrderMark)
 	if len(bytes.TrimSpace(raw)) == 0 {
-		return nil, ErrFormat // begun, and nothing said yet
+		return nil, errBlank
 	}
 	o.Format = x.Agent.Format
 	if x.Agent.mixed {

@@ -76,7 +76,11 @@ func withoutElement(l *Log, t *Thread, b transcript.BlockID, list func(object) [
 	blk := tr.Block(b)
 	p := t.parts[blk.Message]
 	u := l.units[p.unit].span
-	at := p.blocks[b-tr.Messages()[blk.Message].First]
+	i := int(b - tr.Messages()[blk.Message].First)
+	if i >= len(p.blocks) { // the unit is the block
+		return nil
+	}
+	at := p.blocks[i]
 	all := list(objectAt(l.raw, u))
 	for i, e := range all {
 		if e != at || len(all) == 1 {

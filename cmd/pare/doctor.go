@@ -138,6 +138,8 @@ type rounds struct {
 	home picture.Home
 	now  time.Time
 	all  []*treated
+
+	empty int // session files with nothing in them
 }
 
 func (r *rounds) run() int {
@@ -189,6 +191,9 @@ func (r *rounds) examine() error {
 		return agentlog.Examine(x)
 	}
 	source.Work(jobs, 16*jobs, produce, work, func(d *agentlog.Diagnosis) bool {
+		if d.Empty {
+			r.empty++
+		}
 		if d.Foreign {
 			return true
 		}

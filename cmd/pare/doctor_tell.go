@@ -28,6 +28,9 @@ func (r *rounds) tell() {
 		return
 	}
 	r.tellUnread()
+	if r.empty > 0 {
+		screen.Fprintf(r.w.stderr, "pare: skipped %s in which nothing has been said yet\n", plural(r.empty, "session file"))
+	}
 	if len(r.all) == 0 {
 		screen.Fprintf(r.w.stderr, "pare: no sessions found in %s\n      pare check FILE checks a file that lies elsewhere\n", r.home.Short(r.home.Dir))
 		return
