@@ -1,6 +1,7 @@
 package agentlog
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -33,6 +34,14 @@ type File struct {
 type stored struct {
 	path string
 	span jsonspan.Span
+}
+
+// object returns the object that a file is; marked: behind a byte order mark.
+func (s stored) object(raw []byte) (at jsonspan.Span, marked, ok bool) {
+	all, marked := bytes.CutPrefix(raw[s.span.Start:s.span.End], byteOrderMark)
+	at, ok = wholeObject(all)
+	start := s.span.End - len(all)
+	return jsonspan.Span{Start: start + at.Start, End: start + at.End}, marked, ok
 }
 
 // ReadFolder reads the storage folder of opencode, or the folder it is in. Each
@@ -136,19 +145,26 @@ func (openCode) thread(l *Log, name string, kind Kind, model string, b *bodyBuil
 func (openCode) sessions(l *Log) []*ocSession {
 	byID, messages := make(map[string]*ocSession), make(map[string]*ocMessage)
 	var all []*ocSession
+	copied := make(map[int]int) // 1: a part whose file has another name than it should
 	for _, f := range l.files {
-		at, ok := one(l.raw[f.span.Start:f.span.End])
-		if !ok || l.raw[f.span.Start+at.Start] != '{' {
+		at, marked, ok := f.object(l.raw)
+		if !ok {
 			l.damageAt(f.span.Start, 1, "torn-file")
 			continue
 		}
+		if marked {
+			l.damageAt(f.span.Start, 1, markRule)
+		}
 		u := len(l.units)
-		l.units = append(l.units, unit{span: jsonspan.Span{Start: f.span.Start + at.Start, End: f.span.Start + at.End}, line: 1})
+		l.units = append(l.units, unit{span: at, line: 1})
 		o := objectAt(l.raw, l.units[u].span)
 		id, session := o.text("messageID"), o.text("sessionID")
 		switch {
 		case id != "" && messages[id] != nil:
 			messages[id].parts = append(messages[id].parts, u)
+			if path.Base(f.path) != o.text("id")+".json" {
+				copied[u] = 1
+			}
 		case id == "" && o.text("id") != "" && o.has("role"):
 			if byID[session] == nil {
 				byID[session] = &ocSession{id: session}
@@ -168,7 +184,7 @@ func (openCode) sessions(l *Log) []*ocSession {
 	}
 	for _, m := range messages {
 		slices.SortFunc(m.parts, func(a, b int) int {
-			return cmp.Compare(objectAt(l.raw, l.units[a].span).text("id"), objectAt(l.raw, l.units[b].span).text("id"))
+			return cmp.Or(cmp.Compare(objectAt(l.raw, l.units[a].span).text("id"), objectAt(l.raw, l.units[b].span).text("id")), cmp.Compare(copied[a], copied[b]))
 		})
 	}
 	return all
@@ -247,19 +263,28 @@ func (openCode) message(l *Log, b *bodyBuilder, m *ocMessage, k *talk) {
 }
 
 // mend ends calls that are still running: with their output, or with a stub.
-func (openCode) mend(e *edits, t *Thread, o Options) error {
+func (c openCode) mend(e *edits, t *Thread, o Options) error {
 	tr := t.Request.Transcript()
 	for _, f := range e.l.checkThread(t, o.Check) {
-		if f.Rule != "orphan-call" || f.Block == transcript.NoBlock || f.Open && o.Repair.Open {
+		if f.Rule != "orphan-call" && f.Rule != "duplicate-call-id" || f.Block == transcript.NoBlock || f.Open && o.Repair.Open {
 			continue
+		}
+		if front := e.l.raw[:e.l.units[f.unit].span.Start]; bytes.HasSuffix(bytes.TrimRight(front, " \t\r\n"), byteOrderMark) {
+			continue // in the next round, when that is gone
 		}
 		if o.AppendOnly {
 			return ErrAppendOnly
 		}
 		part := objectAt(e.l.raw, e.l.units[f.unit].span)
+		if f.Rule == "duplicate-call-id" {
+			c.silence(e, t, &f, part)
+			continue
+		}
 		text := stubText(o.Repair, tr, f.Block)
 		state, ok := part.get("state")
-		if !ok || e.l.raw[state.Start] != '{' {
+		if !ok || e.l.raw[state.Start] != '{' { // not opened without one
+			e.set(f.unit, "state", write("status", "error", "input", []byte("{}"), "error", text, "time", write("start", []byte("0"), "end", []byte("0"))))
+			e.log(Change{Thread: t.Name, File: f.File, Line: f.Line}, "insert", f.Rule, f.IDs, len(text), "a stub: %s", text)
 			continue
 		}
 		s := objectAt(e.l.raw, state)
@@ -289,6 +314,21 @@ func (openCode) mend(e *edits, t *Thread, o Options) error {
 	return nil
 }
 
+// silence puts a part that says nothing in the place of one that makes the call of another
+// once more: a copy that a program for backups has made, as a rule.
+func (openCode) silence(e *edits, t *Thread, f *Finding, part object) {
+	raw := write("id", part.text("id"), "sessionID", part.text("sessionID"), "messageID", part.text("messageID"), "type", "step-start")
+	if name := strings.TrimSuffix(path.Base(f.File), ".json"); name != "" {
+		raw = setMembers(raw, jsonspan.Span{Start: 0, End: len(raw)}, "id", name)
+	}
+	e.unit(f.unit).body = raw
+	c := Change{Thread: t.Name, File: f.File, Line: f.Line}
+	e.log(c, "drop", f.Rule, f.IDs, len(raw)-part.span.Len(), "a call that another file makes, too; a part that says nothing stands in its place")
+	if state := part.object("state"); state.has("output") || state.has("error") {
+		e.log(c, "drop", "duplicate-result", f.IDs, 0, "the result goes with its call")
+	}
+}
+
 // finish puts something in the place of files that break off or are empty: on each of
 // them the session would not open.
 func (c openCode) finish(e *edits) {
@@ -298,12 +338,20 @@ func (c openCode) finish(e *edits) {
 	var lost *ocLost
 	for i, f := range e.l.files {
 		raw := e.l.raw[f.span.Start:f.span.End]
-		if at, ok := one(raw); ok && raw[at.Start] == '{' {
+		_, marked, ok := f.object(e.l.raw)
+		if ok && !marked {
+			continue
+		}
+		if e.whole == nil {
+			e.whole = make(map[int][]byte)
+		}
+		if ok {
+			e.whole[i] = raw[len(byteOrderMark):]
+			e.log(Change{File: f.path, Line: 1}, "edit", markRule, nil, -len(byteOrderMark), "the byte order mark goes")
 			continue
 		}
 		if lost == nil {
 			lost = c.lost(e.l)
-			e.whole = make(map[int][]byte)
 		}
 		folder, name := path.Split(strings.TrimSuffix(f.path, ".json"))
 		folder = strings.TrimSuffix(folder, "/")

@@ -1,0 +1,79 @@
+package agentlog
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// TestOpenCodeParts: what is wrong with a file of the storage and is no tear: nothing of what it
+// says is lost, and the session is sent clean.
+func TestOpenCodeParts(t *testing.T) {
+	const (
+		text = `{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"marked words"}`
+		tool = `{"id":"prt_2","sessionID":"ses_1","messageID":"msg_2","type":"tool","callID":"c1","tool":"bash","state":{"status":"completed","input":{},"output":"real output","title":"","metadata":{},"time":{"start":1,"end":2}}}`
+		runs = `{"id":"prt_2","sessionID":"ses_1","messageID":"msg_2","type":"tool","callID":"c1","tool":"bash","state":{"status":"running","input":{},"time":{"start":1}}}`
+		bare = `{"id":"prt_2","sessionID":"ses_1","messageID":"msg_2","type":"tool","callID":"c1","tool":"bash"}`
+	)
+	for name, c := range map[string]struct {
+		files   map[string]string
+		rules   string
+		says    string
+		changed int
+	}{
+		"whole":              {map[string]string{"part/msg_2/prt_2.json": tool}, "", "marked words real output", 0},
+		"a mark":             {map[string]string{"part/msg_1/prt_1.json": "\ufeff" + text, "part/msg_2/prt_2.json": tool}, markRule, "marked words real output", 1},
+		"a mark at a call":   {map[string]string{"part/msg_2/prt_2.json": "\ufeff" + runs}, markRule + " orphan-call", "marked words", 1},
+		"a mark and a space": {map[string]string{"part/msg_2/prt_2.json": "\ufeff\n" + runs}, markRule + " orphan-call", "marked words", 1},
+		"a marked message":   {map[string]string{"message/ses_1/msg_1.json": "\ufeff" + `{"id":"msg_1","sessionID":"ses_1","role":"user"}`, "part/msg_2/prt_2.json": tool}, markRule, "marked words real output", 1},
+		"no state":           {map[string]string{"part/msg_2/prt_2.json": bare}, "orphan-call", "marked words", 1},
+		"a state of null":    {map[string]string{"part/msg_2/prt_2.json": strings.TrimSuffix(bare, "}") + `,"state":null}`}, "orphan-call", "marked words", 1},
+		"a copied part":      {map[string]string{"part/msg_2/prt_2.json": tool, "part/msg_2/prt_2 (conflict).json": tool}, "duplicate-call-id duplicate-result", "marked words real output", 1},
+	} {
+		fsys := fstest.MapFS{}
+		put := func(name, raw string) { fsys[name] = &fstest.MapFile{Data: []byte(raw)} }
+		put("message/ses_1/msg_1.json", `{"id":"msg_1","sessionID":"ses_1","role":"user"}`)
+		put("message/ses_1/msg_2.json", `{"id":"msg_2","sessionID":"ses_1","role":"assistant"}`)
+		put("part/msg_1/prt_1.json", text)
+		for name, raw := range c.files {
+			put(name, raw)
+		}
+		l, err := ReadFolder(fsys, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rules []string
+		for _, f := range l.Check(wire.CheckOptions{}) {
+			if f.Effect == Refused {
+				rules = append(rules, f.Rule)
+			}
+		}
+		if got := strings.Join(rules, " "); got != c.rules {
+			t.Errorf("%s: found %q, want %q", name, got, c.rules)
+		}
+		fixed, err := l.Fix(Options{})
+		if err != nil || len(fixed.Files) != c.changed || Broken(fixed.Left) || len(fixed.Changes) != len(strings.Fields(c.rules)) {
+			t.Errorf("%s: %v: %d files, %+v, left: %+v", name, err, len(fixed.Files), fixed.Changes, fixed.Left)
+			continue
+		}
+		for _, f := range fixed.Files {
+			put(f.Path, string(f.Raw))
+			if name == "a copied part" && !strings.Contains(f.Path, "conflict") {
+				t.Errorf("%s is changed, and not its copy", f.Path)
+			}
+		}
+		again, err := ReadFolder(fsys, Options{})
+		if err != nil || Broken(again.Check(wire.CheckOptions{})) {
+			t.Errorf("%s: %v, still %+v", name, err, again.Check(wire.CheckOptions{}))
+			continue
+		}
+		sent := string(again.Sent()[0].Request.Raw())
+		for _, word := range []string{"marked words", "real output"} {
+			if want, n := strings.Count(c.says, word), strings.Count(sent, word); n != want {
+				t.Errorf("%s: %q is sent %d times:\n%s", name, word, n, sent)
+			}
+		}
+	}
+}
