@@ -51,7 +51,7 @@ type damage struct {
 }
 
 var damages = map[string]damage{
-	markRule:           {means: "a byte order mark stands in front of the first line; the agent cannot read that line, or the file"},
+	markRule:           {means: "a byte order mark stands in front of the first line; the agent may not read that line, or not open the file"},
 	"joined-lines":     {means: "two objects stand on one line; a newline is missing between them"},
 	"truncated-line":   {means: "the last line breaks off; what the agent appends next would be lost with it"},
 	"dangling-parent":  {means: "the line it refers to is not in the file; the agent forgets everything in front of it"},

@@ -21,8 +21,8 @@ type Options struct {
 	Format  Format // Auto: detect
 	Profile string // whose rules apply; "": those of the model that the file names
 	Model   string // used where the file names none
-	// Marked: a byte order mark stood in front of the bytes. Agents take it for a part of the
-	// first line and cannot read that line, or the file.
+	// Marked: a byte order mark stood in front of the bytes. Codex and pi do
+	// not open a file that has one.
 	Marked bool
 
 	Repair wire.Repair

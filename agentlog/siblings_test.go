@@ -155,8 +155,8 @@ func TestDefectS6GeminiHead(t *testing.T) {
 	}
 }
 
-// TestDefectS5ByteOrderMark: no agent reads a first line with a byte order mark in front; Codex
-// and pi do not open such a session at all. It goes, whatever else there is to do, and stays
+// TestDefectS5ByteOrderMark: Codex and pi do not open a session with a byte order mark in front;
+// what others make of their first line then is not known. It goes, whatever else there is to do, and stays
 // where every byte has to.
 func TestDefectS5ByteOrderMark(t *testing.T) {
 	whole := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", textReply))
