@@ -42,7 +42,8 @@ func (m *mender) extraResult(f *Finding) {
 		return
 	}
 	for _, r := range keep[1:] {
-		m.quote(f, r, "a call has one result; this one is kept as quoted text")
+		text, media := m.quotation(r)
+		m.quote(f, r, text, media, "a call has one result; this one is kept as quoted text")
 	}
 }
 

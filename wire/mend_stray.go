@@ -24,17 +24,16 @@ func (m *mender) strayResult(f *Finding) {
 		m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a result whose call is not in the history")
 		return
 	}
-	m.quote(f, f.Block, "a result whose call is not in the history, kept as quoted text")
+	m.quote(f, f.Block, text, media, "a result whose call is not in the history, kept as quoted text")
 }
 
 // quote lets the user quote a result that cannot stay one: its words as text, its media as
 // they are.
-func (m *mender) quote(f *Finding, b transcript.BlockID, why string) {
+func (m *mender) quote(f *Finding, b transcript.BlockID, text string, media [][]byte, why string) {
 	blk := m.t.Block(b)
-	text, media := m.quotation(b)
 	quoted := m.quoteResult(blk, text)
 	m.dropBlock(b)
-	raw := m.textMessage(quoted, media)
+	var raw []byte
 	if m.g.nested && m.t.Messages()[blk.Message].Role == transcript.User {
 		raw = m.g.text(transcript.User, quoted)
 		l := m.listOf(blk.Message, m.where[b].in)
@@ -43,6 +42,7 @@ func (m *mender) quote(f *Finding, b transcript.BlockID, why string) {
 		}
 		m.messages.drop[blk.Message] = false
 	} else {
+		raw = m.textMessage(quoted, media)
 		m.insertMessage(m.behindTool(blk.Message), raw, m.fresh(), repeat(m.at(b), 1+len(media))...)
 	}
 	m.log(f, "edit", b, blk.Message, len(raw)-blk.Span.Len(), "%s", why)

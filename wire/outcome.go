@@ -27,6 +27,11 @@ func (r *Request) Outcome(result transcript.BlockID) transcript.Outcome {
 	if !b.Failed && harmless(raw) {
 		return transcript.OutcomeSucceeded
 	}
+	return judge(raw, b.Failed, r.g.marksFailure)
+}
+
+// judge is Outcome for a result that has to be looked at.
+func judge(raw []byte, failed, marked bool) transcript.Outcome {
 	var buf [headBytes]byte
 	head := bytes.TrimSpace(appendHead(buf[:0], raw))
 	if Cleared(head) || bytes.HasPrefix(head, stubHead) || len(raw) < 2*headBytes && Synthetic(string(head)) {
@@ -34,7 +39,7 @@ func (r *Request) Outcome(result transcript.BlockID) transcript.Outcome {
 	}
 	bad := looksFailed(head) || exitCode(raw)
 	switch {
-	case b.Failed, bad && !r.g.marksFailure:
+	case failed, bad && !marked:
 		return transcript.OutcomeFailed
 	case bad:
 		return transcript.OutcomeUnknown
@@ -64,11 +69,102 @@ func (r *Request) Cleared(result transcript.BlockID) bool {
 // harmless reports whether a result, as it is written, begins with nothing that
 // would have to be looked at: that is most of them.
 func harmless(raw []byte) bool {
-	if len(raw) < 2 || raw[0] <= ' ' || raw[0] == '\\' || telltale[raw[0]|0x20][raw[1]|0x20] {
+	if len(raw) < 2 {
 		return false
+	}
+	if raw[0] <= ' ' || raw[0] == '\\' || telltale[raw[0]|0x20][raw[1]|0x20] {
+		return innocent(raw)
 	}
 	head := raw[:min(len(raw), 2*headBytes)]
 	return !bytes.Contains(head, []byte("xit")) && !bytes.Contains(head, []byte("XIT"))
+}
+
+// innocent is harmless for a long result that begins with white space, as JSON does, or with
+// letters that something bad begins with, too. A short one may be made up, which all of its
+// text tells.
+func innocent(raw []byte) bool {
+	if len(raw) < 2*headBytes {
+		return false
+	}
+	text := behindSpace(raw[:headBytes])
+	switch {
+	case len(text) < 2 || text[0] <= ' ' || text[0] >= utf8.RuneSelf || text[0] == '\\':
+		return false
+	case telltale[text[0]|0x20][text[1]|0x20] && !plainJSON(text) && !otherwise(text):
+		return false
+	}
+	// Without characters spelled as numbers, so many bytes decode to all that is looked at.
+	head := raw[:2*headBytes]
+	return !bytes.Contains(head, []byte(`\u`)) && !exits(head, 'x') && !exits(head, 'X')
+}
+
+// behindSpace leaves out the white space that the content of a string begins with.
+func behindSpace(raw []byte) []byte {
+	for len(raw) > 1 {
+		switch {
+		case raw[0] == ' ':
+			raw = raw[1:]
+		case raw[0] == '\\' && (raw[1] == 'n' || raw[1] == 't' || raw[1] == 'r'):
+			raw = raw[2:]
+		default:
+			return raw
+		}
+	}
+	return raw
+}
+
+// plainJSON reports whether a text begins with a list, or with an object whose first member
+// is neither an error nor an output, which may have an exit code.
+func plainJSON(text []byte) bool {
+	open, text := text[0], behindSpace(text[1:])
+	if len(text) < 3 {
+		return false
+	}
+	name := text[0] == '\\' && text[1] == '"'
+	if open == '[' {
+		return name || text[0] == '{' || text[0] >= '0' && text[0] <= '9'
+	}
+	c := text[2] | 0x20
+	return open == '{' && name && c >= 'a' && c <= 'z' && c != 'e' && c != 'o'
+}
+
+// otherwise reports whether a text, written without escapes so far, begins otherwise than
+// all that is looked for.
+func otherwise(text []byte) bool {
+	var low [40]byte // more than any head of a failure
+	if len(text) < len(low) {
+		return false
+	}
+	for i := range low {
+		c := text[i]
+		if c == '\\' || c == '"' {
+			return false
+		}
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		low[i] = c
+	}
+	for _, p := range failedHeads {
+		if string(low[:len(p)]) == p {
+			return false
+		}
+	}
+	return !bytes.Equal(low[:], stubHead[:len(low)]) && !Cleared(low[:])
+}
+
+// exits reports whether a text may speak of an exit, with an x like the given one.
+func exits(text []byte, x byte) bool {
+	for {
+		i := bytes.IndexByte(text, x)
+		if i < 0 || i+2 >= len(text) {
+			return false
+		}
+		if text[i+1]|0x20 == 'i' && text[i+2]|0x20 == 't' {
+			return true
+		}
+		text = text[i+1:]
+	}
 }
 
 // telltale are the first two letters of what is looked for, as it is written.

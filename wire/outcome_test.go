@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -72,6 +73,40 @@ func TestOutcome(t *testing.T) {
 		}
 		if got := r.Outcome(r.t.Exchanges()[0].Results[0]); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.body, got, c.want)
+		}
+	}
+}
+
+// What is not looked at would have been found to be fine: heads are put together at random
+// from what failures, placeholders and harmless texts begin with.
+func TestHarmless(t *testing.T) {
+	pieces := []string{
+		" ", "  ", `\n`, `\t`, `\r`, `\f`, `\"`, `\\`, `\u0065`, `\u0020`, "{", "[", "<", "(", "}", ":", "a", "e", "o", "1", "\u00a0", "é", "the ", "note", "exit code: 1", "Exit status 2", "eXit code 3",
+		"error", "Error: ", "output", "metadata", "[pare: ", "[Old tool result content cleared]", "[[NOTE] ", "in ", "reads a file", "TypeError: x", `error\n`, `"`, DefaultStub,
+	}
+	pieces = append(append(pieces, failedHeads...), exitLines...)
+	rng := rand.New(rand.NewPCG(1, 2))
+	spared := 0
+	for range 50_000 {
+		raw := ""
+		for range rng.IntN(6) {
+			raw += pieces[rng.IntN(len(pieces))]
+		}
+		raw += strings.Repeat("a line of text. ", 30)
+		if !innocent([]byte(raw)) {
+			continue
+		}
+		spared++
+		if got := judge([]byte(raw), false, false); got != transcript.OutcomeSucceeded {
+			t.Fatalf("%.80q is not looked at, but it is %v", raw, got)
+		}
+	}
+	if spared < 1000 {
+		t.Errorf("only %d were spared", spared)
+	}
+	for _, head := range []string{`  {\"name\": 1`, `\t\tif err`, `{\"id\": 1, `, `[\n  {\"a\": 1}`, "the request reads a file and returns its first lines, ", "returns its lines; all of them are there, and more"} {
+		if !harmless([]byte(head + strings.Repeat("a line of text. ", 30))) {
+			t.Errorf("%q is looked at", head)
 		}
 	}
 }

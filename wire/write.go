@@ -20,10 +20,10 @@ func object(pairs ...any) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(append(b, quote(pairs[i].(string))...), ':')
+		b = append(jsonspan.AppendQuote(b, pairs[i].(string)), ':')
 		switch v := pairs[i+1].(type) {
 		case string:
-			b = append(b, quote(v)...)
+			b = jsonspan.AppendQuote(b, v)
 		case []byte:
 			b = append(b, v...)
 		}

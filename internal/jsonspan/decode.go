@@ -81,7 +81,7 @@ func word(s string) uint64 {
 // AppendQuote appends text as a JSON string, quotes included. Only what must be
 // escaped is; invalid UTF-8 becomes U+FFFD.
 func AppendQuote(dst []byte, text string) []byte {
-	dst = append(slices.Grow(dst, len(text)+2), '"')
+	dst = append(slices.Grow(dst, len(text)+len(text)/8+2), '"')
 	plain := 0 // everything from there on can be copied
 	for i := 0; i < len(text); {
 		for i+8 <= len(text) && special(word(text[i:])) == 0 {
