@@ -143,6 +143,39 @@ func TestUpstreamTalksGarbage(t *testing.T) {
 	}
 }
 
+// TestGarbageIsNotQuoted: what an upstream sends instead of HTTP may be words of a conversation,
+// or a key: neither the answer nor the record quotes it.
+func TestGarbageIsNotQuoted(t *testing.T) {
+	for _, garbage := range []string{
+		"SECRET\r\n\r\n", "HTTP/SECRET 200 OK\r\n\r\n", "HTTP/1.1 SECRET\r\n\r\n", "HTTP/1.1 200 OK\r\nSECRET\r\n\r\n",
+		"HTTP/1.1 200 OK\r\n SECRET: \"a\\\"b\"\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: SECRET\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: SECRET\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nContent-Length: 1SECRET\r\nContent-Length: 2SECRET\r\n\r\n", "\"SECRET \\\" SECRET\r\n\r\n",
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				http.ReadRequest(bufio.NewReader(c))
+				io.WriteString(c, garbage)
+				c.Close()
+			}
+		}()
+		records := make(chan *proxy.Record, 1)
+		s := front(t, &upstream{Server: &httptest.Server{URL: "http://" + l.Addr().String()}}, func(c *proxy.Config) { c.Record = func(r *proxy.Record) { records <- r } })
+		resp, body := post(t, s.URL+"/v1/messages", `{"messages":[{"role":"user","content":[{"text":"x"}]}]}`)
+		if rec := <-records; resp.StatusCode != 502 || rec.Error == "" || strings.Contains(body+rec.Error, "SECRET") {
+			t.Errorf("%q: %s %s, record %q", garbage, resp.Status, body, rec.Error)
+		}
+		l.Close()
+	}
+}
+
 // TestClientGoes wants the upstream to hear of it, in every phase.
 func TestClientGoes(t *testing.T) {
 	before := runtime.NumGoroutine()

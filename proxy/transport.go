@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -449,11 +450,14 @@ func (x *exchange) end(err error) {
 	}
 }
 
-// cause names an error without the URL, whose query may hold a key.
+// quotation finds what an error of net/http quotes of an answer that is no HTTP.
+var quotation = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|line: .*`)
+
+// cause names an error without the URL, whose query may hold a key, and without what the
+// upstream sent, which may be words of the conversation: it goes into records and logs.
 func cause(err error) string {
-	switch {
-	case err == context.Canceled:
+	if err == context.Canceled {
 		return "the client went away"
 	}
-	return err.Error()
+	return quotation.ReplaceAllString(err.Error(), "[…]")
 }

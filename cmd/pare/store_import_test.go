@@ -128,3 +128,37 @@ func importUntil(t *testing.T, file, dsn string, kill int) (n int) {
 	}
 	return n
 }
+
+// TestSessionListIsWhole: a program that reads the list gets all of it, however many there are; a
+// person gets those that changed last, and is told that there are more.
+func TestSessionListIsWhole(t *testing.T) {
+	dsn := filepath.Join(t.TempDir(), "pare.db")
+	st, err := store.Open(context.Background(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 1205
+	for i := range n {
+		if _, err := st.Create(context.Background(), store.Key{ID: fmt.Sprint("s", i)}, store.Create{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]int{
+		"--json": n, "": 100, "--limit 1100": 1100, "--limit 1100 --json": 1100, "--limit 1000": 1000, "--limit 1": 1, "--limit 9999": n,
+	} {
+		status, out, errs := program(strings.NewReader(""), append([]string{"session", "list", "--store", dsn}, strings.Fields(args)...)...)
+		seen := make(map[string]bool)
+		for line := range strings.Lines(out) {
+			seen[line] = true
+		}
+		if status != statusClean || len(seen) != want || strings.Contains(errs, "--limit N shows more") != (args == "") {
+			t.Errorf("%q: status %d, %d different lines, want %d; %s", args, status, len(seen), want, errs)
+		}
+	}
+	if status, _, errs := program(strings.NewReader(""), "session", "list", "--store", dsn, "--limit", "0"); status != statusInvalid {
+		t.Errorf("status %d: %s", status, errs)
+	}
+}

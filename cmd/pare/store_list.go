@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"strings"
 	"time"
 
@@ -13,12 +14,15 @@ import (
 type sessionListCmd struct {
 	inStore `embed:""`
 	JSON    bool `name:"json" help:"Print one JSON object per session."`
-	Limit   int  `default:"100" placeholder:"N" help:"How many. Default: 100."`
+	Limit   *int `placeholder:"N" help:"How many. Default: 100, and all of them with --json."`
 }
 
 const emptyStore = "the store is empty; pare session import FILE fills it"
 
 func (c *sessionListCmd) run(w *world) int {
+	if err := positive("--limit", c.Limit); err != nil {
+		return w.usage(err, "session list")
+	}
 	dsn, status := c.dsn(w)
 	if status != statusClean {
 		return status
@@ -30,7 +34,7 @@ func (c *sessionListCmd) run(w *world) int {
 		return statusClean
 	}
 	return w.withStore(dsn, func(ctx context.Context, st *store.Store) (int, error) {
-		all, err := st.Sessions(ctx, c.Scope, c.Limit, nil)
+		all, more, err := c.sessions(ctx, st)
 		if err != nil {
 			return 0, err
 		}
@@ -51,9 +55,36 @@ func (c *sessionListCmd) run(w *world) int {
 			pad := screen.Repeat(" ", id-screen.Columns(screen.Line(x.ID)))
 			screen.Fprintf(&out, "%s%s  %s  %6d entries  %-*s  %s\n", x.ID, pad, x.Updated.Format(time.DateTime), x.Head, dialect, x.Dialect, x.Title)
 		}
-		if len(all) == 0 && !c.JSON {
+		status := w.say([]byte(out.String()))
+		switch {
+		case len(all) == 0 && !c.JSON:
 			screen.Fprintln(w.stderr, emptyStore)
+		case more && c.Limit == nil:
+			screen.Fprintf(w.stderr, "pare: these are the %d that changed last; --limit N shows more\n", len(all))
 		}
-		return w.say([]byte(out.String())), nil
+		return status, nil
 	})
+}
+
+// sessions lists as many as are asked for, and reports whether there are more.
+func (c *sessionListCmd) sessions(ctx context.Context, st *store.Store) (all []*store.Session, more bool, err error) {
+	most := 100
+	switch {
+	case c.Limit != nil:
+		most = *c.Limit
+	case c.JSON:
+		most = math.MaxInt
+	}
+	const page = 1000
+	for len(all) <= most {
+		var before *store.Session
+		if n := len(all); n > 0 {
+			before = all[n-1]
+		}
+		next, err := st.Sessions(ctx, c.Scope, page, before)
+		if all = append(all, next...); err != nil || len(next) < page {
+			return all[:min(len(all), most)], len(all) > most, err
+		}
+	}
+	return all[:most], true, nil
 }
