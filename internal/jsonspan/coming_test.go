@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/internal/benchdata"
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // arriving hands out a document in pieces. What is missing is noise: whoever reads it, or
@@ -136,7 +137,7 @@ func TestComingInTime(t *testing.T) {
 func TestComingShort(t *testing.T) {
 	for name, whole := range comings() {
 		for _, noise := range []byte(`"}] 1`) {
-			for stop := 0; stop < len(whole); stop += 1 + len(whole)/500 {
+			for stop := 0; stop < len(whole); stop += (1 + len(whole)/500) * trial.Stride(7) {
 				a := newArriving(whole, 0, noise, func() int { return 100 })
 				a.most = stop
 				var s Scanner

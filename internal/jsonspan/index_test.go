@@ -76,7 +76,8 @@ func TestReadAhead(t *testing.T) {
 	pads := []int{0, 1, 2, 3, 5, 30, 31, 32, 33, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 100, 120, 121, 122, 123, 124, 125, 126, 127, 128, 500, 511, 512, 513, 700}
 	for _, fill := range []string{"a", `\n`, "世", `\\`, "é", `\u4e16`} {
 		for _, special := range specials() {
-			for _, n := range pads {
+			for i := 0; i < len(pads); i += trial.Stride(3) {
+				n := pads[i]
 				pad := strings.Repeat(fill, n)
 				// The kernel looks back three bytes, so the first string starts behind them.
 				sameAhead(t, []byte(`[    "`+pad+special+pad+`", {"k": "`+special+`", "`+pad+`":1}, 2]`))

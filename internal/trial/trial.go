@@ -44,6 +44,14 @@ func Size(n int) int {
 	return n
 }
 
+// Stride is the step through a list of cases: 1, and n in a short run, which tries one in n.
+func Stride(n int) int {
+	if !Soak() && (testing.Short() || Race) {
+		return n
+	}
+	return 1
+}
+
 // Histories is how many random histories are tried: as many as PARE_HISTORIES says,
 // or else Size(n).
 func Histories(n int) int {
