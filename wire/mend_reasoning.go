@@ -72,20 +72,19 @@ func (m *mender) emptyReasoning(f *Finding) {
 	}
 }
 
-// dropReasoning drops a reasoning item and the id of the item it led to, which
-// would refer to it.
+// dropReasoning drops a reasoning item and the ids of the items it led to, which would refer
+// to it: those up to the next reasoning, or until somebody else speaks.
 func (m *mender) dropReasoning(f *Finding) {
 	m.dropBlock(f.Block)
 	m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "%s", m.why(f))
-	i := f.Index + 1
 	ms := m.t.Messages()
-	if i >= len(ms) || ms[i].Role != transcript.Assistant || m.taken[i] {
-		return
-	}
-	if b := ms[i].First; b < ms[i].End && m.t.Block(b).Kind == transcript.Thinking {
-		return
-	}
-	if m.removeMember(ms[i].Span, "id") {
+	for i := f.Index + 1; i < len(ms) && ms[i].Role == transcript.Assistant; i++ {
+		if b := ms[i].First; b < ms[i].End && m.t.Block(b).Kind == transcript.Thinking {
+			return
+		}
+		if m.taken[i] || i > f.Index+1 && !m.idIsOptional(ms[i].Span) || !m.removeMember(ms[i].Span, "id") {
+			continue
+		}
 		after := *f
 		after.Index = i
 		m.logMember(&after, transcript.NoBlock, "id", "the id goes with the reasoning item it depends on")

@@ -95,8 +95,7 @@ func (responses) unsign(r *Request, b transcript.BlockID, _ bool) []jsonspan.Edi
 	if b != m.First {
 		return nil
 	}
-	optional := func(kind string) bool { return r.memberIs(m.Span, "type", kind) }
-	if !slices.ContainsFunc([]string{"function_call", "custom_tool_call", "message"}, optional) {
+	if !r.idIsOptional(m.Span) {
 		return nil
 	}
 	members := jsonspan.Members(r.raw, jsonspan.Span(m.Span))
@@ -105,4 +104,11 @@ func (responses) unsign(r *Request, b transcript.BlockID, _ bool) []jsonspan.Edi
 		return nil
 	}
 	return []jsonspan.Edit{jsonspan.RemoveAt(members, i)}
+}
+
+// idIsOptional reports whether an item of the Responses API does without the id that the
+// server gave it.
+func (r *Request) idIsOptional(item transcript.Span) bool {
+	is := func(kind string) bool { return r.memberIs(item, "type", kind) }
+	return slices.ContainsFunc([]string{"function_call", "custom_tool_call", "message"}, is)
 }
