@@ -28,10 +28,7 @@ func (x *exchange) heal(resp *http.Response) *http.Response {
 	if x.o.offer != nil && why.Rule != Overflow {
 		again.recall = nil // the tool may be to blame
 	}
-	if slices.Contains(wire.Profiles(again.read.Dialect), why.vendor()) {
-		again.read.Profile = why.vendor()
-	}
-	o := planned(x.in.Context(), x.body, x.plain, again, x.t.planTime(x.aim.policy))
+	o := x.replanned(again)
 	if o.body == nil || bytes.Equal(o.body, x.out()) {
 		return resp
 	}
@@ -40,6 +37,35 @@ func (x *exchange) heal(resp *http.Response) *http.Response {
 		x.rec.Healed, x.rec.Tried = why.Rule, ""
 	}
 	return second
+}
+
+// replanned plans a request that was refused. A sentence that one vendor is known for names
+// its rules: if they find what it says, no others are needed. What nobody finds like that is
+// held to the rules of all vendors, which change more than they must.
+func (x *exchange) replanned(again aim) outcome {
+	why := again.heal
+	named := slices.Contains(wire.Profiles(again.read.Dialect), why.vendor())
+	if named {
+		again.read.Profile = why.vendor()
+	}
+	broken := why.Rule != Overflow && why.Rule != meansRefused && !slices.Contains(strips, why.Rule)
+	again.strict = broken && !named
+	o := planned(x.in.Context(), x.body, x.plain, again, x.t.planTime(x.aim.policy))
+	if broken && named && o.changed(why.Rule) <= x.o.changed(why.Rule) {
+		again.strict = true
+		o = planned(x.in.Context(), x.body, x.plain, again, x.t.planTime(x.aim.policy))
+	}
+	return o
+}
+
+// changed is how many changes a rule has made.
+func (o outcome) changed(rule string) (n int) {
+	for _, c := range o.changes {
+		if c.Rule == rule {
+			n++
+		}
+	}
+	return n
 }
 
 // instead sends what another plan makes of the request. If that is no better, it returns

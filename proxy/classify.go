@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -50,16 +49,15 @@ func Classify(status int, body []byte) (Refusal, bool) {
 		return r, true
 	}
 	if status == http.StatusRequestEntityTooLarge {
-		return Refusal{Rule: Overflow}, true
+		r, _ := sized(text, rates())
+		r.Rule = Overflow
+		return r, true
 	}
-	for _, row := range refusals() {
-		if row.pattern.MatchString(text) {
-			return refusal(row.id), true
-		}
-	}
-	for _, row := range sentences() {
-		if row.pattern.MatchString(text) {
-			return refusal(row.id), true
+	for _, rows := range [][]row{refusals(), sentences(), loose()} {
+		for _, row := range rows {
+			if row.pattern.MatchString(text) {
+				return refusal(row.id), true
+			}
 		}
 	}
 	return Refusal{}, false
@@ -106,98 +104,6 @@ func appendWords(b *strings.Builder, raw []byte, depth int) bool {
 	}
 }
 
-// A size is a way to say that a request is too large. The groups limit, sent and reply are
-// figures, where there are any.
-type size struct{ pattern *regexp.Regexp }
-
-// n is a number with or without separators.
-const n = `([\d][\d,_.]*\d|\d)`
-
-func group(name string) string { return "(?P<" + name + ">" + n[1:] }
-
-// sizes are the overflow errors of the vendors, those with figures first.
-var sizes = sync.OnceValue(func() []size {
-	return compile(
-		// Anthropic, and Bedrock and Vertex with its models
-		`prompt is too long: `+group("sent")+` tokens > `+group("limit")+` maximum`,
-		`exceed context limit: `+group("sent")+` \+ `+group("reply")+` > `+group("limit"),
-		// OpenAI, and those who copied its sentence (DeepSeek, vLLM, OpenRouter, Together, Azure)
-		`maximum context length is `+group("limit")+` tokens.{0,40}requested (?:about )?[\d,]+ tokens \(`+group("sent")+` (?:in|of)[^,]*, (?:[\d,]+ of [^,]*, )?`+group("reply")+` (?:in|of)`,
-		`maximum context length is `+group("limit")+` tokens.{0,40}(?:resulted in|requested|has|contains)(?: about)? `+group("sent")+` `,
-		`maximum context length is `+group("limit"),
-		// Gemini
-		`input token count \(?`+group("sent")+`\)? exceeds the maximum number of tokens allowed \(?`+group("limit"),
-		`input token count (?:is |\()`+group("sent")+`.{0,40}only supports up to `+group("limit"),
-		// xAI, Copilot, Moonshot, Mistral, Fireworks, Qwen
-		`maximum prompt length is `+group("limit")+` but the request contains `+group("sent"),
-		`prompt token count of `+group("sent")+` exceeds the limit of `+group("limit"),
-		`exceeded model token limit: `+group("limit")+`(?: \(requested: `+group("sent")+`)?`,
-		`Prompt contains `+group("sent")+` tokens.{0,60}too large for model with `+group("limit")+` maximum context length`,
-		`prompt is too long: `+group("sent")+`, model maximum context length: `+group("limit"),
-		`Range of input length should be \[\d+, ?`+group("limit")+`\]`,
-		// Bedrock, Cohere
-		`Max input tokens: `+group("limit")+`, request input token count: `+group("sent"),
-		`number of tokens in the prompt cannot exceed `+group("limit")+`.{0,60}received `+group("sent"),
-		// servers of one's own: llama.cpp, SGLang, vLLM, TGI, Ollama
-		`request \(`+group("sent")+` tokens\) exceeds the available context size \(`+group("limit"),
-		`input \(`+group("sent")+` tokens\) is longer than the model's context length \(`+group("limit"),
-		`prompt \(length `+group("sent")+`\) is longer than the maximum model length of `+group("limit"),
-		"tokens \\+ `max_new_tokens` must be <= "+group("limit")+".{0,20}Given: "+group("sent")+" .inputs. tokens and "+group("reply"),
-		"tokens \\+ `max_new_tokens` must be <= "+group("limit"),
-		`array too long\. Expected an array with maximum length `+group("messages"),
-		// without figures
-		`context_length_exceeded`, `model_context_window_exceeded`, `model_max_prompt_tokens_exceeded`, `ContextWindowExceeded`, `request_too_large`,
-		`prompt is too long`, `input is too long`, `exceeds? the (?:model'?s? )?context window`, `exceed(?:s|ed)? (?:the )?context (?:limit|length|window)`,
-		`context window exceeds limit`, `exceeds the available context size`, `exceeded max context length`, `greater than the context length`,
-		`input token count exceeds`, `Prompt exceeds max length`, `too many (?:input )?tokens`, `reduce the length of the (?:messages|prompt|input)`,
-		`longer than the model's context length`, `request (?:body |entity )?(?:is )?too large`, `exceeds the maximum (?:allowed )?(?:request|input|prompt) (?:size|length)`,
-		`token limit exceeded`, `maximum allowed input (?:length|tokens)`,
-	)
-})
-
-func compile(all ...string) []size {
-	list := make([]size, len(all))
-	for i, p := range all {
-		list[i] = size{regexp.MustCompile(`(?is)` + p)}
-	}
-	return list
-}
-
-// overflow reads the figures of an overflow error.
-func overflow(text string) (Refusal, bool) {
-	for _, s := range sizes() {
-		m := s.pattern.FindStringSubmatch(text)
-		if m == nil {
-			continue
-		}
-		r := Refusal{Rule: Overflow}
-		for i, name := range s.pattern.SubexpNames() {
-			v := number(m[i])
-			switch name {
-			case "limit":
-				r.Limit = v
-			case "sent":
-				r.Sent = v
-			case "reply":
-				r.Reply = v
-			case "messages":
-				r.Messages = v
-			}
-		}
-		return r, true
-	}
-	return Refusal{}, false
-}
-
-// number reads a number with or without separators; zero if it is none that fits.
-func number(text string) int {
-	v, err := strconv.Atoi(strings.NewReplacer(",", "", "_", "", ".", "").Replace(text))
-	if err != nil {
-		return 0
-	}
-	return v
-}
-
 // A row is a sentence of a provider, and the rule that it is about.
 type row struct {
 	pattern *regexp.Regexp
@@ -241,11 +147,44 @@ var refusals = sync.OnceValue(func() []row {
 		is(`toolConfig field must be defined`, "bedrock/toolconfig-missing"),
 		is(`Expected toolResult blocks`, "bedrock/missing-result"),
 		is(`exceeds the number of toolUse`, "bedrock/excess-result"),
-		is(`contain duplicate Ids`, "bedrock/duplicate-result"),
+		is(`toolUse blocks .{0,60}contain duplicate Ids`, "bedrock/duplicate-use"),
+		is(`duplicate Ids`, "bedrock/duplicate-result"),
 		is(`Not the same number of function calls and responses`, "mistral/call-count"),
 		is(`Unexpected role '\w+' after role '\w+'`, "mistral/role-order"),
 		is(`must be passed back to the API`, "deepseek/reasoning-content-required"),
 		is(`reasoning_content is missing`, "moonshot/reasoning-content-required"),
+	}
+})
+
+// loose are sentences of which only a part is known for sure, or that several vendors say in
+// their own words; they come last.
+var loose = sync.OnceValue(func() []row {
+	return []row{
+		is(`Messages following tool_use blocks must begin with`, "anthropic/tool-use-without-result"),
+		is(`must have non-empty content except for the optional final assistant`, "anthropic/empty-message"),
+		is(`all content must be type .text. if .is_error. is true`, "anthropic/error-result-nontext"),
+		is(`tool_use\.input: Input should be`, "anthropic/tool-input-object"),
+		is(`not valid JSON: no low surrogate`, "anthropic/lone-surrogate"),
+		is(`tool_calls that do not have a corresponding ToolMessage`, "openai-chat/unanswered-call"),
+		is(`tool_call_id.{0,80} (?:does not exist|not found)`, "openai-chat/tool-without-call"),
+		is(`duplicate tool_call_?id`, "openai-chat/duplicate-call-id"),
+		is(`call output is missing for call id`, "openai-responses/call-without-output"),
+		is(`Duplicate 'call_id'`, "openai-responses/duplicate-call-id"),
+		is(`'input\[\w+\]\.id': (?:.{0,200}Expected an ID that|string too long)`, "openai-responses/item-id-prefix"),
+		is(`'input\[\w+\]\.content': array too long`, "openai-responses/reasoning-plaintext"),
+		is(`parts must not be empty`, "gemini/empty-parts"),
+		is(`has an empty text parameter`, "gemini/empty-part"),
+		is(`ending with a model turn are not supported`, "gemini/last-role"),
+		is(`contents is not specified`, "gemini/no-contents"),
+		is(`conversation must start with a user message`, "bedrock/first-role"),
+		is(`conversation must alternate between user and assistant`, "bedrock/alternation"),
+		is(`toolUse\.name' failed to satisfy constraint`, "bedrock/tool-name"),
+		is(`Member must have length less than or equal to 64`, "bedrock/tool-id-length"),
+		is(`Unexpected role`, "mistral/role-order"),
+		is(`Expected last role`, "mistral/last-role"),
+		is(`must have either content or tool_calls, but not none`, "mistral/empty-assistant"),
+		is(`Duplicate tool call id`, "mistral/duplicate-id"),
+		is(`does not support successive user or assistant messages`, "deepseek/successive-roles-legacy"),
 		is(`\(2013\)`, "minimax/call-result-mismatch"),
 	}
 })

@@ -20,6 +20,8 @@ type Lesson struct {
 	Rules []string `json:"rules,omitempty"`
 	// Profile is the vendor whose rules healed it; "": that of the request.
 	Profile string `json:"profile,omitempty"`
+	// Strict says that the rules of all vendors healed it.
+	Strict bool `json:"strict,omitempty"`
 	// Thinking is of how many messages, at the beginning, no thinking is sent.
 	Thinking int `json:"thinking,omitempty"`
 	// Limit is how many tokens the provider takes, as they are counted here.
@@ -56,7 +58,8 @@ func (l Lesson) Join(m Lesson) Lesson {
 	return Lesson{
 		Rules: slices.Compact(rules), Profile: max(l.Profile, m.Profile), Thinking: max(l.Thinking, m.Thinking),
 		Limit: least0(l.Limit, m.Limit), Messages: least0(l.Messages, m.Messages),
-		Drop: l.Drop || m.Drop, Own: l.Own || m.Own,
+		Strict: l.Strict || m.Strict || l.Profile != m.Profile && l.Profile != "" && m.Profile != "",
+		Drop:   l.Drop || m.Drop, Own: l.Own || m.Own,
 		Clear: max(l.Clear, m.Clear), ClearThinking: l.ClearThinking || m.ClearThinking, Short: l.Short || m.Short,
 		Cold: cold[:min(len(cold), maxCold)],
 	}
@@ -75,7 +78,7 @@ func least0(a, b int) int {
 }
 
 func (l Lesson) equal(m Lesson) bool {
-	return slices.Equal(l.Rules, m.Rules) && l.Profile == m.Profile && l.Thinking == m.Thinking && l.Limit == m.Limit && l.Messages == m.Messages &&
+	return slices.Equal(l.Rules, m.Rules) && l.Profile == m.Profile && l.Strict == m.Strict && l.Thinking == m.Thinking && l.Limit == m.Limit && l.Messages == m.Messages &&
 		l.Drop == m.Drop && l.Own == m.Own && l.Clear == m.Clear && l.ClearThinking == m.ClearThinking && l.Short == m.Short && slices.Equal(l.Cold, m.Cold)
 }
 

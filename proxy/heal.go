@@ -14,14 +14,14 @@ import (
 const tighter = 0.85
 
 // healing is the policy for a request that was refused: what is refused for its size gets
-// a smaller window, what breaks a rule is held to all rules of all vendors, unless that rule
-// is healed by leaving out thinking.
+// a smaller window, what breaks a rule is held to the rules of the vendor that it belongs to,
+// or of all vendors.
 func (a *aim) healing(r *wire.Request) (*pare.Policy, int) {
 	first := *a
 	first.heal = nil
 	p, size := first.fitting(r)
 	if a.heal.Rule != Overflow {
-		p.Check.Strict = p.Check.Strict || a.heal.Rule != meansRefused && !slices.Contains(strips, a.heal.Rule)
+		p.Check.Strict = p.Check.Strict || a.strict
 		return p, size
 	}
 	if a.heal.Messages > 0 {

@@ -77,3 +77,45 @@ func TestHealingCannotHelp(t *testing.T) {
 		t.Error(resp.Status, len(u.all()), resp.Header)
 	}
 }
+
+// TestHealingNamesRules: a refusal in the words of one vendor is answered by its rules, and so
+// is the next request of the conversation; the rules of all vendors, which would rename every
+// id, are for what those do not find.
+func TestHealingNamesRules(t *testing.T) {
+	const pair = `,{"role":"assistant","content":null,"tool_calls":[{"id":"call_long_1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_long_1","content":"ok"}`
+	body := func(more string) string {
+		return `{"model":"mine-1","messages":[{"role":"user","content":"hi"}` + pair + `,{"role":"assistant","content":"done"},{"role":"user","content":"more"}` + more + `]}`
+	}
+	for _, tt := range []struct {
+		name, more, said string
+		narrow           bool
+	}{
+		{"of the vendor", pair, "invalid params, duplicate tool_call id: call_long_1 (2013)", true},
+		{"of nobody", "", "invalid params, something is wrong (2013)", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := body(tt.more)
+			u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
+				if string(body) == in {
+					w.WriteHeader(400)
+					io.WriteString(w, `{"error":{"message":"`+tt.said+`"}}`)
+				}
+			})
+			s := front(t, u)
+			for range 2 {
+				if resp, _ := post(t, s.URL+"/u/mine/v1/chat/completions", in); resp.StatusCode != 200 {
+					t.Error(resp.Status, resp.Header)
+				}
+			}
+			all := u.all()
+			if len(all) != 3 {
+				t.Fatal(len(all), "requests")
+			}
+			for _, sent := range all[1:] {
+				if got := strings.Count(string(sent.body), `"call_long_1"`) == 2; got != tt.narrow || string(sent.body) != string(all[1].body) {
+					t.Errorf("sent %s", sent.body)
+				}
+			}
+		})
+	}
+}

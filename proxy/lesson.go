@@ -23,11 +23,7 @@ func (a *aim) heed() {
 // provider has shown, and the rules that it holds requests to. It returns the size of the
 // request if that had to be counted, and false if nothing is known of a limit.
 func (a *aim) heeding(r *wire.Request, p *pare.Policy) (size int, limited bool) {
-	if slices.ContainsFunc(a.known.Rules, func(rule string) bool {
-		return rule != Overflow && rule != meansRefused && !slices.Contains(strips, rule)
-	}) {
-		p.Check.Strict = true
-	}
+	p.Check.Strict = p.Check.Strict || a.known.Strict
 	if a.known.Limit > 0 {
 		model := a.model(r)
 		if c := a.exact(model); c != nil && mayExceed(r.Raw(), a.known.Limit, c) {
@@ -59,6 +55,7 @@ func (a *aim) lesson(r *wire.Request, p *pare.Policy) Lesson {
 		if v := a.heal.vendor(); slices.Contains(wire.Profiles(a.read.Dialect), v) {
 			l.Profile = v
 		}
+		l.Strict = a.strict
 	case p.Window == nil:
 		return Lesson{}
 	case a.heal.Messages > 0:

@@ -33,6 +33,7 @@ type aim struct {
 	prune    bool          // the rules vote on what fits, too
 	long     bool          // a header asks for the long window of the model
 	heal     *Refusal      // that of the first attempt; nil: this is the first
+	strict   bool          // what broke a rule is held to the rules of all vendors
 	sent     *wire.Request // the first attempt, if that was changed
 	// known is what was learned of the conversation, by earlier requests of it.
 	known         Lesson
