@@ -50,6 +50,9 @@ func printSkipped(w io.Writer, s source.Skipped) {
 	for _, o := range s.Others {
 		screen.Fprintf(w, "pare: skipped %s: %s\n", o.Path, o.Why)
 	}
+	if s.Empty > 0 {
+		screen.Fprintf(w, "pare: skipped %s in folders that %s empty\n", plural(s.Empty, "file"), isAre(s.Empty))
+	}
 	if s.Foreign > 0 {
 		screen.Fprintf(w, "pare: skipped %s in folders that %s not JSON\n", plural(s.Foreign, "file"), isAre(s.Foreign))
 	}

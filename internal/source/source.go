@@ -114,6 +114,7 @@ type Input struct {
 // Skipped are the files that were passed over, in folders or because they were read before.
 type Skipped struct {
 	Foreign int      // no JSON
+	Empty   int      // nothing but white space
 	Packed  int      // packed, and by their names something else than JSON
 	Backups int      // made when a file was replaced
 	Again   int      // read before, by this name or another
@@ -347,7 +348,11 @@ func (in *Input) stream(source string, r io.Reader, st fs.FileInfo, inFolder boo
 		return in.BatchesOnly || emit(s.chunk(source, s.all(), lead))
 	case foreign:
 		if inFolder && s.err == nil {
-			in.Skipped.Foreign++
+			if s.text(0) < 0 {
+				in.Skipped.Empty++
+			} else {
+				in.Skipped.Foreign++
+			}
 			s.drop()
 			return true
 		}
