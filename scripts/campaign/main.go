@@ -1,14 +1,14 @@
 // Command campaign shows what real agents make of the session files that pare repairs. Each
 // client that is installed holds sessions against a stand-in for its API: plain, with parallel
 // calls, killed, interrupted and resumed, compacted, overflowed, with a sub-agent, with another
-// model. Each file is damaged in five ways; the client resumes the damaged file and the one that
+// model. Each file is damaged in many ways; the client resumes the damaged file and the one that
 // pare has repaired, and the stand-in keeps what it sends. After a repair the client must
 // resume, its request must have no finding, and all that the undamaged session sends and the
 // damaged file still holds must be in it.
 //
 //	scripts/client.sh                       # installs the clients
 //	go build -o /some/pare ./cmd/pare
-//	go run ./scripts/campaign [--only Codex] [--session killed] [--page FILE] --pare /some/pare
+//	go run ./scripts/campaign [--only Codex] [--session killed] [--damage head] [--page FILE] --pare /some/pare
 //
 // The clients run without a network but for loopback, where there is a right to make such a
 // place; with a home and a key of their own. The status is 1 if a repaired session fails.
@@ -21,6 +21,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,6 +34,7 @@ func main() {
 	pare := flag.String("pare", "pare", "the program that repairs")
 	only := flag.String("only", "", "clients whose name contains this")
 	session := flag.String("session", "", "sessions whose kind contains this")
+	harm := flag.String("damage", "", "damages whose name contains this")
 	page := flag.String("page", "", "a Markdown file whose sections of the clients that ran are written anew")
 	keep := flag.String("keep", "", "a folder that gets the homes and requests of sessions that fail; all with --all")
 	everything := flag.Bool("all", false, "with --keep: also of those that do not fail")
@@ -59,6 +61,7 @@ func main() {
 		if !strings.Contains(c.name, *only) || !c.find(*clients) {
 			continue
 		}
+		c.damages = slices.DeleteFunc(c.damages, func(d damage) bool { return !strings.Contains(d.name, *harm) })
 		ran++
 		k := &campaign{client: c, pare: path, each: *each, keep: *keep, all: *everything}
 		rows := k.run(chosen)
