@@ -98,6 +98,70 @@ func TestDefectS2OneWriter(t *testing.T) {
 	}
 }
 
+// TestCommitAllOrNone: if one file of a session has changed since it was read, none is
+// replaced.
+func TestCommitAllOrNone(t *testing.T) {
+	folder := t.TempDir()
+	lay(t, folder, map[string]string{"a.json": "1", "b.json": "1"})
+	w := Writer{Files: new(atomicfile.Files)}
+	for _, name := range []string{"a.json", "b.json"} {
+		path := filepath.Join(folder, name)
+		was, err := os.Stat(path)
+		if err == nil {
+			err = w.Stage(Replacement{Path: path, Raw: []byte("2"), Was: was})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	lay(t, folder, map[string]string{"b.json": "1, and more of its agent"})
+	if done, err := w.Commit(); err == nil || len(done) > 0 {
+		t.Errorf("%v, %v", done, err)
+	}
+	w.Discard()
+	if raw, err := os.ReadFile(filepath.Join(folder, "a.json")); err != nil || string(raw) != "1" {
+		t.Errorf("%v: %s", err, raw)
+	}
+	if all := filesBelow(folder); len(all) != 2 {
+		t.Errorf("%q", all)
+	}
+}
+
+// TestFixHolds: a repair is not made if it brings about a fault, or if less is sent than
+// before and no change says so.
+func TestFixHolds(t *testing.T) {
+	read := func(lines ...string) *Log {
+		t.Helper()
+		l, err := Read("session.jsonl", []byte(strings.Join(lines, "\n")+"\n"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	line := func(id, parent, role, content string) string {
+		return `{"parentUuid":` + parent + `,"sessionId":"s","version":"2.1.0","type":"` + role + `","message":{"role":"` + role + `","content":` + content + `},"uuid":"` + id + `","timestamp":"2026-01-01T00:00:00Z"}`
+	}
+	first, second := line("a", "null", "user", `"hi"`), line("b", `"a"`, "assistant", `[{"type":"text","text":"yes"}]`)
+	before := read(first, second)
+	if before.sending() != 2 {
+		t.Fatalf("%d messages are sent", before.sending())
+	}
+	edit := &Fixed{Changes: []Change{{Change: wire.Change{Action: "edit"}}}}
+	if !before.holds(read(first, second), edit, Options{}) {
+		t.Error("what is as it was does not hold")
+	}
+	if before.holds(read(first), edit, Options{}) {
+		t.Error("a message is hidden")
+	}
+	if drop := (&Fixed{Changes: []Change{{Change: wire.Change{Action: "drop"}}}}); !before.holds(read(first), drop, Options{}) {
+		t.Error("a message that is dropped may be gone")
+	}
+	stray := line("b", `"a"`, "user", `[{"type":"tool_result","tool_use_id":"t1","content":"x"}]`)
+	if before.holds(read(first, stray), edit, Options{}) {
+		t.Error("a fault is brought about")
+	}
+}
+
 // TestDefectS15TornFiles: a file of a storage that breaks off or is empty is replaced by
 // what the agent can read, and nothing else changes.
 func TestDefectS15TornFiles(t *testing.T) {

@@ -27,15 +27,15 @@ type Config struct {
 	Repair Repair `json:"repair,omitzero"`
 	// What counts as broken.
 	Check Check `json:"check,omitzero"`
-	// What a request must fit. Nil: there is no limit. Without one in it, the window of the request's model.
+	// What a request must fit. Without this table: there is no limit. Without a limit in it: the window of the request's model.
 	Window *Window `json:"window,omitempty"`
 	// What is left to the provider, where it can do it itself.
 	Provider Provider `json:"provider,omitzero"`
-	// How what is taken out is summarized. Nil: it is not.
+	// How what is taken out is summarized. Without this table: it is not.
 	Compact *Compaction `json:"compact,omitempty"`
-	// Where what is removed is kept. Nil: nowhere.
+	// Where what is removed is kept. Without this table: nowhere.
 	Archive *Archive `json:"archive,omitempty"`
-	// How models fetch what pare serve has removed from their history. Nil: they cannot.
+	// How models fetch what pare serve has removed from their history. Without this table: they cannot.
 	Recall *Recall `json:"recall,omitempty"`
 	// The standard rules by name, with their options.
 	Standard Tables `json:"rules,omitempty"`

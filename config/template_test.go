@@ -28,6 +28,15 @@ func TestTemplateCommentedOutIsTheDefault(t *testing.T) {
 	}
 }
 
+// TestTemplateIsForUsers: what pare init writes is read by people who need not know Go.
+func TestTemplateIsForUsers(t *testing.T) {
+	for _, word := range []string{"Nil", "nil", "zero value", "struct", "pointer"} {
+		if regexp.MustCompile(`\b` + word + `\b`).Match(Template()) {
+			t.Errorf("the template says %q", word)
+		}
+	}
+}
+
 func TestTemplateUncommentedIsRight(t *testing.T) {
 	text := setting.ReplaceAll(Template(), []byte("$1"))
 	if _, err := Parse("pare.toml", text); err != nil {

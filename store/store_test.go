@@ -297,6 +297,31 @@ func TestDisjoint(t *testing.T) {
 	})
 }
 
+// TestDisjointRevert: a writer that has not seen a revert is told so, even if it knows every
+// entry that was appended: what it answers may be gone.
+func TestDisjointRevert(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		head := put(t, st, key, user("t1"), assistant("a1"), user("t2"))
+		conflict := func(what string) {
+			t.Helper()
+			_, err := st.Append(ctx, key, store.Disjoint(head), store.Message("", assistant("a2")))
+			if c := new(store.ConflictError); !errors.As(err, &c) {
+				t.Fatalf("behind %s: %v", what, err)
+			}
+		}
+		if _, err := st.RevertTurns(ctx, key, store.Exactly(head), 1); err != nil {
+			t.Fatal(err)
+		}
+		conflict("a revert")
+		if _, err := st.Undo(ctx, key); err != nil {
+			t.Fatal(err)
+		}
+		conflict("its undo")
+		sound(t, st, key)
+	})
+}
+
 func TestRevertUndoFork(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")

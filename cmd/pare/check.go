@@ -13,6 +13,7 @@ type checkCmd struct {
 	Strict    bool `help:"Report whatever is not valid everywhere."`
 	Advice    bool `help:"Also report what is accepted but costs quality or money."`
 	Pairs     bool `help:"With --json, also list which call is answered by which results, and how each pair stands."`
+	settings  `embed:""`
 	lining    `embed:""`
 }
 
@@ -28,7 +29,8 @@ func (c *checkCmd) Help() string {
 
 Every finding is shown with its surroundings, what it means, and what the provider says
 to it; pare explain RULE says more. The status is 0 if there is none, 1 if there are
-some, 2 if something cannot be read.
+some, 2 if something cannot be read. What [check] says in a pare.toml in this folder
+counts, as for pare fix.
 
 --json prints {"source","line","dialect","profile","messages","calls","results",
 "findings":[{"rule","path","ids","message"}]}. The session file of an agent is one
@@ -47,6 +49,11 @@ func (c *checkCmd) run(w *world) int {
 	if c.Pairs && !c.JSON && !c.Lines {
 		return w.usage(hinted{errors.New("--pairs lists pairs as JSON"), "give --json with it"}, "check")
 	}
+	conf, _, status := c.load(w, c.JSON || c.Lines)
+	if status != statusClean {
+		return status
+	}
+	c.Strict, c.Advice = c.Strict || conf.Check.Strict, c.Advice || conf.Check.Advice
 	if c.Lines {
 		return c.tellLines(w, "check", &c.lining, c.one)
 	}

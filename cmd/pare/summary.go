@@ -37,6 +37,7 @@ type outcome struct {
 type summary struct {
 	noun                            string // what there is a number of per transcript
 	transcripts, faulty, unreadable int
+	tooSmall                        int // windows
 	number                          int // of findings, or of changes
 	changed, before, after          int
 	size                            *picture.Size // nil: nobody asks
@@ -61,8 +62,10 @@ func (s *summary) add(o *outcome) {
 	switch o.status {
 	case statusFindings:
 		s.faulty++
-	case statusInvalid, statusTooSmall:
+	case statusInvalid:
 		s.unreadable++
+	case statusTooSmall:
+		s.tooSmall++
 	}
 	for _, r := range o.rules {
 		s.byRule[r]++
@@ -153,9 +156,10 @@ func (s *summary) printChanges(w io.Writer, paint palette, dryRun bool) {
 	if dryRun {
 		done = "to change"
 	}
-	add(s.transcripts-s.changed-s.unreadable, "unchanged", paint.Good)
+	add(s.transcripts-s.changed-s.unreadable-s.tooSmall, "unchanged", paint.Good)
 	add(s.changed, done, paint.Bold)
 	add(s.faulty, "not all repaired", paint.Fault)
+	add(s.tooSmall, "too large for the window", paint.Fault)
 	add(s.unreadable, "unreadable", paint.Fault)
 	switch {
 	case s.transcripts != 1:
