@@ -35,7 +35,7 @@ func (x *Session) parse(body []byte) (*wire.Request, error) {
 // session beside them.
 func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 	if x.Dialect == "" && len(messages) == 0 {
-		return nil, errors.New("the session is empty")
+		return nil, fmt.Errorf("%w: the session is empty; append a message first", errUsage)
 	}
 	d, err := x.dialect()
 	if err != nil {

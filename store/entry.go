@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -136,13 +135,16 @@ func (s *Store) facets(x *Session, r *row) error {
 			x.Dialect = d.String()
 		}
 	}
-	req, err := parseMessage(x, r.Raw)
+	req, err := x.readMessage(r.Raw)
 	if err != nil {
 		return err
 	}
 	t := req.Transcript()
-	if len(t.Messages()) != 1 {
-		return errors.New("an entry holds one message")
+	if err := x.sees(req, r.Raw); err != nil {
+		return err
+	}
+	if err := isMessage(req, 0); err != nil {
+		return err
 	}
 	m := t.Messages()[0]
 	r.flags = flagMessage
@@ -169,11 +171,6 @@ func (s *Store) facets(x *Session, r *row) error {
 			}
 		}
 	}
-	if len(r.Calls) == 0 && len(r.Answers) == 0 {
-		if err := x.sees(req, r.Raw); err != nil {
-			return err
-		}
-	}
 	r.weight = int64(req.MessageTokens(s.counter(x), 0))
 	r.media = findMedia(req)
 	return nil
@@ -183,15 +180,18 @@ func (s *Store) facets(x *Session, r *row) error {
 // of the session finds nothing, or no call and no result, would be missing from every window,
 // and what it calls never be answered.
 func (x *Session) sees(as *wire.Request, raw []byte) error {
+	pairs := func(b transcript.Block) bool { return b.Kind == transcript.Call || b.Kind == transcript.Result }
+	if slices.ContainsFunc(as.Transcript().Blocks(), pairs) {
+		return nil
+	}
 	d := wire.Telling(raw)
 	if d == wire.Auto || d == as.Dialect {
 		return nil
 	}
-	own, err := parseMessage(&Session{Dialect: d.String(), Model: x.Model}, raw)
+	own, err := (&Session{Dialect: d.String(), Model: x.Model}).readMessage(raw)
 	if err != nil {
 		return nil // then it is nobody's
 	}
-	pairs := func(b transcript.Block) bool { return b.Kind == transcript.Call || b.Kind == transcript.Result }
 	blocks := own.Transcript().Blocks()
 	if len(blocks) > 0 && len(as.Transcript().Blocks()) == 0 || slices.ContainsFunc(blocks, pairs) {
 		return fmt.Errorf("it is a message of the dialect %s, and the session is one of %s", d, as.Dialect)
@@ -210,13 +210,6 @@ func (s *Store) counter(x *Session) wire.Counter {
 		x.weigh.by = s.o.Counter(x.Model)
 	}
 	return x.weigh.by
-}
-
-// parseMessage reads one message as a list of its own.
-func parseMessage(x *Session, raw []byte) (*wire.Request, error) {
-	list := make([]byte, 0, len(raw)+2)
-	list = append(append(append(list, '['), raw...), ']')
-	return x.parse(list)
 }
 
 const entryColumns = `pos, id, kind, flags, weight, cum, sum, codec, at, pairs, raw`

@@ -116,6 +116,7 @@ func (s *Store) FsckSession(ctx context.Context, key Key, repair bool) (found []
 	}
 	if repair {
 		err = s.write(ctx, look)
+		s.known.forget(key)
 	} else {
 		err = s.read(ctx, look)
 	}
@@ -133,6 +134,7 @@ type checkup struct {
 	x      *Session
 	repair bool
 	found  []Problem
+	retold bool // its dialect is another one than was noted
 }
 
 func (c *checkup) report(seq int64, repaired bool, format string, args ...any) {
@@ -151,7 +153,7 @@ func (c *checkup) session(key Key) error {
 		return err
 	}
 	c.x = x
-	for _, step := range []func() error{c.numbers, c.bytes, c.marks, c.folded, c.weights, c.pairs, c.ranges} {
+	for _, step := range []func() error{c.numbers, c.bytes, c.dialect, c.marks, c.folded, c.weights, c.pairs, c.ranges} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -317,7 +319,7 @@ func (c *checkup) pairs() error {
 			have = Entry{} // it is not what the message says
 		}
 		same := func(a, b Call) bool { return a.ID == b.ID && a.Tool == b.Tool && a.family == b.family }
-		if !slices.EqualFunc(have.Calls, r.Calls, same) || !slices.EqualFunc(have.Answers, r.Answers, same) {
+		if !slices.EqualFunc(have.Calls, r.Calls, same) || !slices.EqualFunc(have.Answers, r.Answers, same) || c.retold && e.flags != r.flags {
 			c.report(e.Seq, c.repair, "the calls and answers that are kept are not those of the message")
 			if c.repair {
 				return c.repair1(e, &r)

@@ -90,7 +90,7 @@ func (c *checkup) repair1(e *scanned, r *row) error {
 	if err := c.s.batch(c.ctx, c.t, &at).pair(r); err != nil {
 		return err
 	}
-	if _, err := c.t.exec(c.ctx, `UPDATE entries SET pairs = ? WHERE pos = ?`, r.pairs(), pos(c.x.sid, e.Seq)); err != nil {
+	if _, err := c.t.exec(c.ctx, `UPDATE entries SET flags = ?, pairs = ? WHERE pos = ?`, r.flags, r.pairs(), pos(c.x.sid, e.Seq)); err != nil {
 		return err
 	}
 	if c.x.tail, c.x.traced = nil, false; e.Seq > c.x.settled {

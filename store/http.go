@@ -199,15 +199,14 @@ func (c *call) get(name string) string { return c.url.Get(name) }
 
 // on reads a parameter that is true or false.
 func (c *call) on(name string) (bool, error) {
-	text := c.get(name)
-	if text == "" {
+	switch text := c.get(name); {
+	case !c.url.Has(name), text == "false", text == "0":
 		return false, nil
-	}
-	v, err := strconv.ParseBool(text)
-	if err != nil {
+	case text == "true", text == "1":
+		return true, nil
+	default:
 		return false, fmt.Errorf("%w: %s is %q: true or false is expected", errBody, name, text)
 	}
-	return v, nil
 }
 
 // errBody is wrapped by errors about what a client sent.
@@ -262,15 +261,15 @@ func (c *call) writeRaw(status int, raw []byte) error {
 
 // number reads a parameter of the URL.
 func (c *call) number(name string) (int, error) {
-	text := c.get(name)
-	if text == "" {
+	if !c.url.Has(name) {
 		return 0, nil
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
+	text := c.get(name)
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
 		return 0, fmt.Errorf("%w: %s is %q: a number is expected", errBody, name, text)
 	}
-	return n, nil
+	return int(n), nil
 }
 
 // A problem is the answer to a request that failed.
@@ -293,6 +292,9 @@ func writeError(w http.ResponseWriter, status int, p problem) {
 	}
 	w.Write(slices.Concat([]byte(`{"error":`), raw, []byte("}\n")))
 }
+
+// needless are the reasons why a history is not compacted for which nobody has failed.
+var needless = []pare.CompactionReason{pare.ReasonLarger, pare.ReasonNoCut, pare.ReasonNothing}
 
 // fail answers with what went wrong. Nothing of the database is told.
 func (c *call) fail(err error) {
@@ -318,6 +320,8 @@ func (c *call) fail(err error) {
 		status, p = http.StatusUnprocessableEntity, problem{Type: "window_too_small", Message: err.Error(), Minimum: small.Minimum}
 	case errors.As(err, &refused):
 		status, p = http.StatusUnprocessableEntity, problem{Type: "still_refused", Message: err.Error()}
+	case errors.As(err, &failed) && slices.Contains(needless, failed.Reason):
+		status, p = http.StatusUnprocessableEntity, problem{Type: "nothing_to_compact", Message: err.Error()}
 	case errors.As(err, &failed):
 		status, p = http.StatusBadGateway, problem{Type: "compaction_failed", Message: err.Error()}
 	case errors.As(err, &large):

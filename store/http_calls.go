@@ -115,6 +115,9 @@ func (a *api) append(c *call) error {
 	}
 	list := make([]Entry, len(in.Entries))
 	for i, e := range in.Entries {
+		if len(e.Raw) == 0 {
+			return &EntryError{i, e.ID, errors.New("raw is missing: it is the message, as JSON")}
+		}
 		list[i] = Entry{ID: e.ID, Kind: e.Kind, Raw: e.Raw}
 	}
 	done, err := a.s.Append(c.q.Context(), c.key, head, list...)
@@ -304,6 +307,9 @@ func (a *api) merge(c *call) error {
 	}
 	if err := c.read(&in); err != nil {
 		return err
+	}
+	if in.From == "" {
+		return fmt.Errorf("%w: from is missing: it is the id of a session", errBody)
 	}
 	n, err := a.s.Merge(c.q.Context(), Key{c.key.Scope, in.From, ""}, c.key)
 	if err != nil {

@@ -18,6 +18,11 @@ func (s *Store) Import(ctx context.Context, key Key, title string, r *wire.Reque
 	if err != nil {
 		return 0, fmt.Errorf("import %s: %w", key, err)
 	}
+	for i := range r.Transcript().Messages() { // before a session is made for nothing
+		if err := isMessage(r, i); err != nil {
+			return 0, fmt.Errorf("import %s: %s: %w", key, r.MessagePath(i), err)
+		}
+	}
 	_, err = s.Create(ctx, key, Create{Dialect: r.Dialect.String(), Model: r.Model(), Title: title, Base: base})
 	if err != nil && !errors.Is(err, ErrExists) {
 		return 0, err

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -147,15 +148,17 @@ func (c *Create) valid(most int) error {
 			return fmt.Errorf("%w: %w", errUsage, err)
 		}
 	}
-	if len(c.Base) == 0 {
+	if len(c.Base) == 0 || string(c.Base) == "null" {
+		c.Base = nil
 		return nil
 	}
 	var base struct {
 		Model string `json:"model"`
 	}
-	if err := json.Unmarshal(c.Base, &base); err != nil {
-		return fmt.Errorf("%w: base of the session: %w", errUsage, err)
+	if !json.Valid(c.Base) || bytes.TrimSpace(c.Base)[0] != '{' {
+		return fmt.Errorf("%w: base is no JSON object", errUsage)
 	}
+	json.Unmarshal(c.Base, &base) // a model that is no text is none
 	if c.Model == "" {
 		c.Model = base.Model
 	}
@@ -288,7 +291,7 @@ type Set struct {
 // Update changes what goes around the entries.
 func (s *Store) Update(ctx context.Context, key Key, c Set) error {
 	for name, raw := range map[string]json.RawMessage{"base": c.Base, "settings": c.Settings} {
-		if len(raw) > 0 && (!json.Valid(raw) || raw[0] != '{') {
+		if len(raw) > 0 && (!json.Valid(raw) || bytes.TrimSpace(raw)[0] != '{') {
 			return fmt.Errorf("update session %s: %w: %s is no JSON object", key, errUsage, name)
 		}
 		if len(raw) > s.o.MaxEntry {

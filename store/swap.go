@@ -25,9 +25,13 @@ func (s *Store) Swap(ctx context.Context, key Key, upto string, messages ...[]by
 	ctx, done := s.hold(ctx, x.sid, token)
 	defer done()
 	made := &Compaction{Archive: "pare-" + NewID()}
-	for _, m := range messages {
-		if _, err := parseMessage(x, m); err != nil {
-			return nil, fmt.Errorf("swap %s: %w: %w", key, errUsage, err)
+	for i, m := range messages {
+		r, err := x.readMessage(m)
+		if err == nil {
+			err = isMessage(r, 0)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("swap %s: %w: message %d: %w", key, errUsage, i, err)
 		}
 		made.Prefix = append(made.Prefix, json.RawMessage(m))
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/screen"
@@ -18,6 +19,11 @@ type sessionCompactCmd struct {
 func (c *sessionCompactCmd) run(w *world) int {
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
 		made, err := st.Compact(ctx, c.key(c.ID), &pare.Compactor{MinKeep: c.MinKeep, Summarize: summaries.Extract(summaries.ExtractOptions{}), Memory: st.Memory()})
+		var not *pare.CompactionError
+		if errors.As(err, &not) && not.Reason == pare.ReasonLarger {
+			screen.Fprintf(w.stderr, "nothing to compact: %v\n", not.Err)
+			return statusClean, nil
+		}
 		if err != nil {
 			return 0, err
 		}

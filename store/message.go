@@ -1,0 +1,48 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// parseMessage reads one message as a list of its own.
+func parseMessage(x *Session, raw []byte) (*wire.Request, error) {
+	return x.parse(slices.Concat([]byte{'['}, raw, []byte{']'}))
+}
+
+// readMessage is parseMessage for what is to become an entry.
+func (x *Session) readMessage(raw []byte) (*wire.Request, error) {
+	r, err := parseMessage(x, raw)
+	switch {
+	case errors.Is(err, wire.ErrNotRequest):
+		return nil, noMessage(wire.Auto, "it has neither a role nor a type")
+	case err != nil:
+		return nil, err
+	case len(r.Transcript().Messages()) != 1:
+		return nil, errors.New("an entry holds one message")
+	}
+	return r, nil
+}
+
+// isMessage is an error if an element of a list is no message of its dialect. What is wrong
+// with a message is repaired in a window.
+func isMessage(r *wire.Request, i int) error {
+	if why := r.NoMessage(i); why != "" {
+		return noMessage(r.Dialect, why)
+	}
+	return nil
+}
+
+// noMessage says what to send instead.
+func noMessage(d wire.Dialect, why string) error {
+	of := "the dialect " + d.String()
+	if d == wire.Auto {
+		of, d = "any dialect", wire.OpenAIChat
+	}
+	return fmt.Errorf("it is no message of %s: %s; send an object such as %s, or give an entry that is never sent a kind of its own",
+		of, why, d.TextMessage(transcript.User, "Hi"))
+}
