@@ -69,6 +69,10 @@ func (d defect) run(t *testing.T) {
 func TestDefectP16KeyTwice(t *testing.T) {
 	for _, d := range []defect{
 		{name: "messages", body: `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"a"}],"messages":[{"role":"user","content":"b"}]}`, found: []string{"duplicate-key"}, left: []string{"duplicate-key"}},
+		{name: "calls that move", body: `{"model":"gpt-5.2","messages":[{"role":"user","content":"q","function_call":{"name":"f","arguments":"{\"a\":\"one\"}"},"function_call":{"name":"f","arguments":"{\"a\":\"two\"}"}}]}`,
+			found: []string{"duplicate-key", "call-wrong-role"}, keeps: []string{"one", "two", `"content":"q"}`}, left: []string{"duplicate-key"}},
+		{name: "lists of calls that move", body: `{"model":"gpt-5.2","messages":[{"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}],"role":"user","content":"q","tool_calls":[{"id":"c2","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c2","content":"r"}]}`,
+			found: []string{"duplicate-key", "call-wrong-role"}, keeps: []string{"c1", `{"role":"user","content":"q"}`}, left: []string{"duplicate-key"}},
 		{name: "the same twice", body: `{"model":"gpt-5","messages":[{"role":"user","content":"a","content":"a"}]}`, found: []string{"duplicate-key"}, loses: []string{`"a","content"`}},
 		{name: "with an escape", body: `{"model":"gpt-5","messages":[{"role":"user","content":"a","c\u006fntent":"a"}]}`, found: []string{"duplicate-key"}, loses: []string{`u006f`}},
 		{name: "in arguments", as: wire.Anthropic, body: `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{"x":1,"x":2}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]}]}`, found: []string{"duplicate-key"}, left: []string{"duplicate-key"}},

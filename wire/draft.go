@@ -39,15 +39,12 @@ type knownObject struct {
 	names   map[string]int // nil: not asked for so far
 }
 
-// find returns the first member of that name.
+// find returns the last member of that name, which is the one that counts.
 func (o *knownObject) find(raw []byte, name string) (int, bool) {
 	if o.names == nil {
 		o.names = make(map[string]int, len(o.members))
 		for i, e := range o.members {
-			key := string(jsonspan.Decode(nil, raw[e.Key.Start:e.Key.End]))
-			if _, known := o.names[key]; !known {
-				o.names[key] = i
-			}
+			o.names[string(jsonspan.Decode(nil, raw[e.Key.Start:e.Key.End]))] = i
 		}
 	}
 	i, ok := o.names[name]
@@ -251,8 +248,23 @@ func (d *draft) removeMember(object transcript.Span, name string) bool {
 	if d.object.at != object {
 		d.object = knownObject{at: object, members: jsonspan.Members(d.raw, jsonspan.Span(object))}
 	}
-	i, ok := d.object.find(d.raw, name)
-	return ok && d.edit(jsonspan.RemoveAt(d.object.members, i))
+	return d.removeFrom(&d.object, name)
+}
+
+// removeFrom takes everything of that name out of an object. It reports whether what counted
+// is gone: a copy that says the same may have gone before.
+func (d *draft) removeFrom(o *knownObject, name string) bool {
+	i, ok := o.find(d.raw, name)
+	if !ok {
+		return false
+	}
+	if len(o.names) == len(o.members) { // no copies
+		return d.edit(jsonspan.RemoveAt(o.members, i))
+	}
+	for _, e := range jsonspan.RemoveMembers(o.members, func(m jsonspan.Member) bool { return jsonspan.Says(d.raw, m.Key, name) }) {
+		ok = d.edit(e)
+	}
+	return ok
 }
 
 // member returns the value of a member of the object at span.
@@ -378,8 +390,7 @@ func (d *draft) listEdits(k listKey, l *list) []jsonspan.Edit {
 		return []jsonspan.Edit{{Span: jsonspan.Span(l.span), New: []byte("null")}} // calls may stand alone
 	}
 	if k.in == inCalls && len(l.put) == 0 && !slices.Contains(l.drop, false) {
-		e, _ := jsonspan.RemoveMember(d.raw, jsonspan.Span(d.t.Messages()[k.message].Span), "tool_calls")
-		return []jsonspan.Edit{e}
+		return jsonspan.RemoveMember(d.raw, jsonspan.Span(d.t.Messages()[k.message].Span), "tool_calls")
 	}
 	return l.edits(d.raw)
 }

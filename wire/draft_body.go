@@ -61,9 +61,7 @@ func (d *draft) bodyEdit(name string, value []byte) jsonspan.Edit {
 
 // removeBodyMember takes a member out of the body.
 func (d *draft) removeBodyMember(name string) bool {
-	o := d.bodyObject()
-	i, ok := o.find(d.raw, name)
-	return ok && d.edit(jsonspan.RemoveAt(o.members, i))
+	return d.removeFrom(&d.bodyObject().knownObject, name)
 }
 
 // bodyList returns a list of the body to add to, also one that is not there yet, or null;

@@ -369,16 +369,17 @@ func (m *mender) wrongCall(f *Finding) {
 	case m.holdsOnly(i, transcript.Call, transcript.ServerCall, transcript.Thinking):
 		m.swapRole(f, m.g.assistant)
 	case in == inCalls:
-		m.moveCalls(f, in, "tool_calls", m.frame[i].calls)
+		m.moveCalls(f, in, "tool_calls")
 	case in == inFunction:
-		m.moveCalls(f, in, "function_call", m.t.Block(f.Block).Span)
+		m.moveCalls(f, in, "function_call")
 	default:
 		m.dropExchange(f)
 	}
 }
 
-// moveCalls moves the member that holds calls to a message of the assistant, behind.
-func (m *mender) moveCalls(f *Finding, in container, member string, calls transcript.Span) {
+// moveCalls moves the member that holds calls to a message of the assistant, behind; if there
+// are copies of it, all of them.
+func (m *mender) moveCalls(f *Finding, in container, member string) {
 	var from []origin
 	msg := m.t.Messages()[f.Index]
 	for b := msg.First; b < msg.End; b++ {
@@ -386,10 +387,15 @@ func (m *mender) moveCalls(f *Finding, in container, member string, calls transc
 			from = append(from, m.at(b))
 		}
 	}
+	moved := []any{"role", m.g.assistant, "content", []byte("null")}
+	for _, e := range jsonspan.Members(m.raw, jsonspan.Span(msg.Span)) {
+		if jsonspan.Says(m.raw, e.Key, member) {
+			moved = append(moved, member, m.raw[e.Value.Start:e.Value.End])
+		}
+	}
 	if m.removeMember(msg.Span, member) {
 		m.taken[f.Index] = true
-		raw := object("role", m.g.assistant, "content", []byte("null"), member, m.t.Bytes(calls))
-		m.messages.insert(f.Index+1, item{raw: raw, from: m.fresh(), inner: from, calls: in})
+		m.messages.insert(f.Index+1, item{raw: object(moved...), from: m.fresh(), inner: from, calls: in})
 		m.log(f, "move", f.Block, f.Index, 0, "the calls stand in a message of the assistant")
 	}
 }

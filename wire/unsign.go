@@ -53,14 +53,16 @@ func (common) unsign(*Request, transcript.BlockID, bool) []jsonspan.Edit { retur
 // unsign takes the signature off a part. The first call of a step must have one.
 func (gemini) unsign(r *Request, b transcript.BlockID, first bool) (edits []jsonspan.Edit) {
 	members := jsonspan.Members(r.raw, jsonspan.Span(r.t.Block(b).Span))
-	for i, m := range members {
-		switch r.name(m.Key) {
-		case "thoughtSignature", "thought_signature":
-			if first {
-				edits = append(edits, skipped(r.raw, m)...)
-				continue
-			}
-			edits = append(edits, jsonspan.RemoveAt(members, i))
+	signs := func(m jsonspan.Member) bool {
+		name := r.name(m.Key)
+		return name == "thoughtSignature" || name == "thought_signature"
+	}
+	if !first {
+		return jsonspan.RemoveMembers(members, signs)
+	}
+	for _, m := range members {
+		if signs(m) {
+			edits = append(edits, skipped(r.raw, m)...)
 		}
 	}
 	return edits
@@ -98,12 +100,7 @@ func (responses) unsign(r *Request, b transcript.BlockID, _ bool) []jsonspan.Edi
 	if !r.idIsOptional(m.Span) {
 		return nil
 	}
-	members := jsonspan.Members(r.raw, jsonspan.Span(m.Span))
-	i := slices.IndexFunc(members, func(e jsonspan.Member) bool { return jsonspan.Says(r.raw, e.Key, "id") })
-	if i < 0 {
-		return nil
-	}
-	return []jsonspan.Edit{jsonspan.RemoveAt(members, i)}
+	return jsonspan.RemoveMember(r.raw, jsonspan.Span(m.Span), "id")
 }
 
 // idIsOptional reports whether an item of the Responses API does without the id that the

@@ -1,6 +1,9 @@
 package jsonspan
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // A Member is one member of an object: its key without quotes, and its value,
 // quotes and brackets included.
@@ -110,16 +113,31 @@ func SetMember(data []byte, object Span, name string, value []byte) Edit {
 	return Edit{Span{end, end}, append([]byte{','}, added...)}
 }
 
-// RemoveMember returns the edit that takes the member of that name out of the
-// object at span, its comma included; false if there is none.
-func RemoveMember(data []byte, object Span, name string) (Edit, bool) {
-	all := Members(data, object)
-	for i, m := range all {
-		if Says(data, m.Key, name) {
-			return RemoveAt(all, i), true
+// RemoveMember returns the edits that take everything of that name out of the object at
+// span, commas included; none if there is nothing. Of copies, the last counts: without it
+// alone, another would.
+func RemoveMember(data []byte, object Span, name string) []Edit {
+	return RemoveMembers(Members(data, object), func(m Member) bool { return Says(data, m.Key, name) })
+}
+
+// RemoveMembers returns the edits that take members out of the object that has all of these,
+// commas included: the edit of the last one comes last.
+func RemoveMembers(all []Member, gone func(Member) bool) (edits []Edit) {
+	first := slices.IndexFunc(all, func(m Member) bool { return !gone(m) })
+	switch {
+	case len(all) == 0:
+		return nil
+	case first < 0:
+		return []Edit{{Span{all[0].Key.Start - 1, all[len(all)-1].Value.End}, nil}}
+	case first > 0:
+		edits = append(edits, Edit{Span{all[0].Key.Start - 1, all[first].Key.Start - 1}, nil})
+	}
+	for i := first + 1; i < len(all); i++ {
+		if gone(all[i]) {
+			edits = append(edits, Edit{Span{all[i-1].Value.End, all[i].Value.End}, nil})
 		}
 	}
-	return Edit{}, false
+	return edits
 }
 
 // RemoveAt returns the edit that takes member i out of the object that has all of these, its

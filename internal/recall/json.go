@@ -109,10 +109,7 @@ func unset(doc []byte, name string, path ...any) []byte {
 	if !ok {
 		return doc
 	}
-	if e, ok := jsonspan.RemoveMember(doc, in, name); ok {
-		return splice(doc, e)
-	}
-	return doc
+	return splice(doc, jsonspan.RemoveMember(doc, in, name)...)
 }
 
 // appendTo adds elements to the list that a member of a document is.
