@@ -38,7 +38,7 @@ func (p *pairer) pair(t *Transcript, d Discipline) {
 
 // reset gets ready for another transcript, in the same memory.
 func (p *pairer) reset(t *Transcript, d Discipline) {
-	p.t, p.anywhere, p.results, p.going = t, d == Anywhere, p.results[:0], false
+	p.t, p.anywhere, p.results, p.going, p.others = t, d == Anywhere, p.results[:0], false, p.others[:0]
 	p.asked.reset()
 	p.fresh.reset()
 	p.late.reset()
@@ -61,6 +61,7 @@ type pairer struct {
 	results  []BlockID // one array behind all Results slices
 	going    bool      // some result goes on in another one
 	names    names     // calls with an id, by their names
+	others   []BlockID // results of this turn that have the id of a call and another name
 }
 
 // A callKey is what a result must have in common with its call.
@@ -80,6 +81,7 @@ func (b *Block) key() callKey {
 func (p *pairer) turn(first, end BlockID) {
 	p.fresh.reset()
 	p.served.reset()
+	from := len(p.t.exchanges)
 	for b := first; b < end; b++ {
 		switch p.t.blocks[b].Kind {
 		case Call:
@@ -91,6 +93,9 @@ func (p *pairer) turn(first, end BlockID) {
 		case ServerResult:
 			p.serverResult(b)
 		}
+	}
+	if len(p.others) > 0 {
+		p.answerOthers(from)
 	}
 	for _, x := range p.served.list {
 		if len(p.t.exchanges[x].Results) == 0 {
@@ -107,6 +112,43 @@ func (p *pairer) turn(first, end BlockID) {
 		}
 	}
 	p.asked, p.fresh = p.fresh, p.asked
+}
+
+// answerOthers pairs the results that wait for the end of their turn, which began with
+// exchange from: those that name their tool have taken what is theirs.
+func (p *pairer) answerOthers(from int) {
+	t, n := p.t, len(p.t.exchanges)
+	for _, b := range p.others {
+		p.answers(b, true)
+	}
+	if p.others = p.others[:0]; len(t.exchanges) == n {
+		return
+	}
+	// Strays among them belong in front of what stands behind them.
+	first := func(x *Exchange) BlockID {
+		if x.Call != NoBlock {
+			return x.Call
+		}
+		return x.Results[0]
+	}
+	slices.SortFunc(t.exchanges[from:], func(a, b Exchange) int { return int(first(&a) - first(&b)) })
+	for _, made := range []*calls{&p.fresh, &p.served} {
+		made.reset()
+	}
+	for i := from; i < len(t.exchanges); i++ {
+		e, x := &t.exchanges[i], ExchangeID(i)
+		for _, r := range e.Results {
+			t.exchange[r] = x
+		}
+		if e.Call == NoBlock {
+			continue
+		}
+		if t.exchange[e.Call] = x; e.Server {
+			p.served.add(t, x)
+		} else {
+			p.fresh.add(t, x)
+		}
+	}
 }
 
 // add starts an exchange at block b.
@@ -178,15 +220,31 @@ func (p *pairer) result(b BlockID) {
 		}
 		return
 	}
+	p.answers(b, false)
+}
+
+// answers pairs a result that must stand in the turn behind its call. Of equal ids the name
+// decides: a result with the id of a call and another name waits for the end of its turn,
+// where last is set, and does not join an answer that has the name.
+func (p *pairer) answers(b BlockID, last bool) {
+	blk := &p.t.blocks[b]
 	x, again := p.asked.find(p.t, blk, true), false
 	if x == NoExchange {
 		x, again = p.asked.find(p.t, blk, false), true
 	}
-	if x == NoExchange || p.t.namedOtherwise(x, blk) { // of equal ids the name decides
+	other := x != NoExchange && p.t.namedOtherwise(x, blk)
+	if x == NoExchange || other {
 		if y := p.late.takeOwn(p.t, blk); y != NoExchange {
 			p.answer(y, b, Displaced)
 			return
 		}
+	}
+	if other && !last {
+		p.others = append(p.others, b)
+		return
+	}
+	if other && again && p.t.answeredAs(x, p.t.exchanges[x].Tool) {
+		x = NoExchange
 	}
 	if x != NoExchange && again {
 		p.another(x, b)
@@ -196,6 +254,10 @@ func (p *pairer) result(b BlockID) {
 		p.answer(x, b, Whole)
 		p.t.exchanges[x].Guessed = true
 	} else if x := p.late.take(p.t, &p.names, blk); x != NoExchange {
+		if !last && p.t.namedOtherwise(x, blk) {
+			p.others = append(p.others, b)
+			return
+		}
 		p.answer(x, b, Displaced)
 	} else if x := p.asked.answered(p.t, blk); x != NoExchange && p.goesOn(x) {
 		p.another(x, b)

@@ -63,6 +63,7 @@ func (c *court) answered(turns []turn, i int, open []part, several bool) int {
 			break
 		}
 		valid := turns[i].role == "user" || turns[i].role == "function" || turns[i].role == ""
+		var sure, rest []part // those with the id and the name of a call come first
 		for _, b := range turns[i].parts {
 			if b.has("functionCall") || !valid {
 				c.strayPart(b)
@@ -70,10 +71,17 @@ func (c *court) answered(turns []turn, i int, open []part, several bool) int {
 			if !b.has("functionResponse") {
 				continue
 			}
+			if other := b.object.object("functionResponse"); otherwise(open, other) {
+				rest = append(rest, b)
+			} else {
+				sure = append(sure, b)
+			}
+		}
+		for _, b := range append(sure, rest...) {
 			r := b.object.object("functionResponse")
 			at := matching(open, done, named, continued, r)
 			switch {
-			case at < 0 && wasAnswered(open, done, r):
+			case at < 0 && wasAnswered(open, done, named, r):
 				c.fault(Twice, r.text("id"), "%s", b.path)
 			case at < 0:
 				c.fault(Orphan, r.text("id"), "%s", b.path)
@@ -124,10 +132,26 @@ func matching(open []part, done, named []bool, continued map[int]bool, r object)
 	return -1
 }
 
-// wasAnswered reports whether a response repeats one that is there already.
-func wasAnswered(open []part, done []bool, r object) bool {
+// otherwise reports whether a response has the id of calls, but the name of none of them.
+func otherwise(open []part, r object) bool {
+	id := false
+	for _, b := range open {
+		if sameCall(b, r) || r.text("name") == "" {
+			return false
+		}
+		id = id || r.text("id") != "" && b.object.object("functionCall").text("id") == r.text("id")
+	}
+	return id
+}
+
+// wasAnswered reports whether a response repeats one that is there already. It does not,
+// if that one has the name of the call and this one another.
+func wasAnswered(open []part, done, named []bool, r object) bool {
 	for k, b := range open {
 		call := b.object.object("functionCall")
+		if named[k] && r.text("name") != "" && call.text("name") != r.text("name") {
+			continue
+		}
 		if done[k] && call.text("id") == r.text("id") && (r.text("id") != "" || call.text("name") == r.text("name")) {
 			return true
 		}
