@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pare-llm/pare"
@@ -161,9 +162,12 @@ func (c *Compaction) checkEndpoint(s *source) {
 		hint = "write https://, or " + s.assign("plain_http", "true") + " if that network is yours"
 	}
 	if err != nil {
-		s.fail("compact.endpoint", hint, "%v", err)
+		s.fail("compact.endpoint", hint, "%s", unnamed(err))
 	}
 }
+
+// unnamed is what an error of the endpoint's says: the key in front of it names it already.
+func unnamed(err error) string { return strings.TrimPrefix(err.Error(), "endpoint: ") }
 
 func (c *Compaction) endpoint(key string) (pare.Summarizer, error) {
 	return summary.Endpoint(summary.EndpointOptions{URL: c.Endpoint, API: c.API, Model: c.Model, Key: key, PlainHTTP: c.PlainHTTP})
@@ -186,7 +190,7 @@ func (c *Compaction) summarizer(s *source, getenv func(string) string) pare.Summ
 	}
 	made, err := c.endpoint(key)
 	if err != nil {
-		s.fail("compact.endpoint", "", "%v", err)
+		s.fail("compact.endpoint", "", "%s", unnamed(err))
 	}
 	return made
 }
