@@ -54,6 +54,12 @@ func TestDefectR5FaultsHaveNames(t *testing.T) {
 		}
 	}
 	// What is no text would be put into the history as something else.
+	cut := pare.Policy{Rules: rule(func(*wire.Request) (pare.Process, error) {
+		return func(b *pare.Ballot) { b.Edit(0, "half \xe2\x82", "cut") }, nil
+	})}
+	if plan, err := cut.Plan(context.Background(), long); plan != nil || err == nil || err.Error() != "rule no-bash: its edit holds bytes that are not UTF-8" {
+		t.Errorf("edit: %v, %v", plan, err)
+	}
 	noText := pare.Policy{Repair: wire.Repair{Stub: func(transcript.Exchange) string { return "half \xe2\x82" }}}
 	plan, err := noText.Plan(context.Background(), half)
 	var fault *pare.FaultError

@@ -1,9 +1,11 @@
 package pare
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -81,10 +83,14 @@ func (b *Ballot) Protect(a transcript.AtomID, format string, args ...any) {
 }
 
 // Edit votes to replace what a block says by a text. Of several edits of a block
-// the shortest text wins. Blocks that cannot be edited keep what they say.
+// the shortest text wins. Blocks that cannot be edited keep what they say. A text that is
+// not UTF-8, cut inside of a character, is the rule's fault: a FaultError.
 func (b *Ballot) Edit(id transcript.BlockID, text string, format string, args ...any) {
 	if id < 0 || int(id) >= len(b.t.Blocks()) || !b.valid(b.t.AtomOf(id)) {
 		return
+	}
+	if !utf8.ValidString(text) {
+		panic(&FaultError{"rule " + b.rule, errors.New("its edit holds bytes that are not UTF-8"), nil})
 	}
 	b.votes.edit[id] = append(b.votes.edit[id], edit{text, Reason{b.rule, fmt.Sprintf(format, args...), b.t.AtomOf(id)}})
 }
