@@ -18,16 +18,21 @@ func (chat) check(c *checker) {
 	}
 }
 
-// blankIDs reports calls whose id is empty and whose answer was found by its place: it does
-// not name them.
+// blankIDs reports calls whose id is empty and whose answer was found by its place, which
+// does not name them, and answers that have an empty id where their call has one.
 func (c *checker) blankIDs() {
 	for _, x := range c.t.Exchanges() {
-		if !x.Guessed || x.CallID != "" || x.Call == transcript.NoBlock || c.t.Block(x.Call).Family == legacyFamily {
+		if !x.Guessed || x.Call == transcript.NoBlock || c.t.Block(x.Call).Family == legacyFamily {
 			continue
 		}
 		blank := func(b transcript.BlockID, name string) bool {
 			m, given := jsonspan.Find(c.raw, jsonspan.Span(c.t.Block(b).Span), name)
 			return given && m.Value.Len() == len(`""`)
+		}
+		for _, r := range x.Results {
+			if x.CallID != "" && blank(r, "tool_call_id") {
+				c.block(resultIDBlank, r, "")
+			}
 		}
 		if blank(x.Call, "id") && !blank(x.Results[0], "tool_call_id") { // without any it is reported as missing
 			c.block(callIDBlank, x.Call, c.t.Block(x.Results[0]).CallID)

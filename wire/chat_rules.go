@@ -343,6 +343,11 @@ var chatRules = []Rule{
 		Says:   "Missing required parameter: '{path}.id'.",
 		Mend:   "mint an id for the call and its tool message",
 		Source: "the OpenAPI specification of OpenAI; recorded as accepted are only pairs without any id"},
+	{ID: "openai-chat/tool-call-id-blank", Slug: "id-missing", on: resultIDBlank, only: blankIsAnID,
+		Doc:    "the tool_call_id of a tool message is empty, and the call that it answers has an id",
+		Says:   "Invalid parameter: 'tool_call_id' of '' not found in 'tool_calls' of previous message.",
+		Mend:   "copy the id of the call",
+		Source: "inferred from openai-chat/id-not-in-call"},
 	{ID: "openai-chat/call-id-blank", Slug: "call-id-format", on: callIDBlank,
 		Doc:    "a tool call's id is empty, and the tool message that answers it has another one or none",
 		Says:   "Invalid parameter: 'tool_call_id' of '{arg}' not found in 'tool_calls' of previous message.",
@@ -468,3 +473,6 @@ func templateUnknown(p *Profile) bool { return p.Name == "template" && p.Model =
 // notOther: all but profile other. Those are known to want ids; some imitations live without
 // any, and of those nobody knows only a pair with half of them is reported.
 func notOther(p *Profile) bool { return p.Name != "other" }
+
+// blankIsAnID: those that are known to want ids, without Mistral, which wants them in a form.
+func blankIsAnID(p *Profile) bool { return notOther(p) && !vendorIs("mistral")(p) }

@@ -106,6 +106,36 @@ func TestDefectP11NamesDecide(t *testing.T) {
 }
 
 // A copy of an answered call goes, wherever it stands; another call of its id does not.
+// Of two responses with the id of the only call, the one with its name is the answer, the
+// other one is nobody's.
+func TestDefectP11AnotherName(t *testing.T) {
+	f, g := `{"functionResponse":{"id":"a","name":"f","response":{"output":"one"}}}`, `{"functionResponse":{"id":"a","name":"g","response":{"output":"two"}}}`
+	body := func(results string) string {
+		return `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"id":"a","name":"f","args":{}},"thoughtSignature":"eHl6"}]},{"role":"user","parts":[` + results + `]},{"role":"user","parts":[{"text":"on"}]}]}`
+	}
+	for name, results := range map[string]string{"behind": f + "," + g, "in front": g + "," + f} {
+		defect{name: name, as: wire.Gemini, model: "gemini-2.5-pro", body: body(results), found: []string{"orphan-result"}, keeps: []string{f, `[A result of g without its call; quoted, not written by the user]\ntwo`}, loses: []string{g}}.run(t)
+	}
+	defect{name: "alone", as: wire.Gemini, model: "gemini-2.5-pro", body: body(g)}.run(t)
+}
+
+// What stands beside the answer of a call and cannot be joined to it is called just that.
+func TestDefectP6FurtherScreenshot(t *testing.T) {
+	shot := func(data string) string {
+		return `{"type":"computer_call_output","call_id":"a","output":{"type":"computer_screenshot","image_url":"data:image/png;base64,` + data + `"}}`
+	}
+	defect{name: "screenshots", as: wire.OpenAIResponses, body: `{"model":"gpt-5.5","input":[{"role":"user","content":"q"},{"type":"computer_call","call_id":"a","action":{"type":"screenshot"},"pending_safety_checks":[],"status":"completed"},` + shot("AAAA") + "," + shot("BBBB") + `]}`,
+		found: []string{"duplicate-result"}, keeps: []string{shot("AAAA"), "A further result of its call; quoted", "BBBB"}, loses: []string{"without its call"}}.run(t)
+}
+
+// An empty tool_call_id names no call that has an id.
+func TestDefectP8BlankResultID(t *testing.T) {
+	for _, model := range []string{"gpt-5.5", "qwen3-max", "kimi-k2", "deepseek-chat", "MiniMax-M2"} {
+		defect{name: model, as: wire.OpenAIChat, body: `{"model":"` + model + `","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"so","tool_calls":[{"id":"abcdefgh1","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"abcdefgh2","type":"function","function":{"name":"g","arguments":"{}"}}]},{"role":"tool","tool_call_id":"","content":"one"},{"role":"tool","tool_call_id":"abcdefgh2","content":"two"}]}`,
+			found: []string{"id-missing"}, keeps: []string{`"tool_call_id":"abcdefgh1","content":"one"`}}.run(t)
+	}
+}
+
 func TestDefectP12CopiesOfCalls(t *testing.T) {
 	chat := func(args string) string {
 		return `{"model":"gpt-5","messages":[{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}]},{"role":"tool","tool_call_id":"a","content":"one"},{"role":"assistant","content":"again","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"` + args + `"}}]},{"role":"user","content":"on"}]}`
@@ -121,7 +151,7 @@ func TestDefectP12CopiesOfCalls(t *testing.T) {
 func TestDefectP21FirstInFirstOut(t *testing.T) {
 	call, one, two := `{"functionCall":{"name":"f","args":{}},"thoughtSignature":"eHl6"}`, `{"functionResponse":{"name":"f","response":{"output":"one"}}}`, `{"functionResponse":{"name":"f","response":{"output":"two"}}}`
 	defect{name: "surplus", as: wire.Gemini, model: "gemini-3-pro", body: `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[` + call + `]},{"role":"user","parts":[` + one + `,` + two + `]}]}`,
-		found: []string{"duplicate-result"}, keeps: []string{one, "without its call", "two"}, loses: []string{two}}.run(t)
+		found: []string{"duplicate-result"}, keeps: []string{one, "A further result of f", "two"}, loses: []string{two}}.run(t)
 	defect{name: "an earlier call's", as: wire.Gemini, model: "gemini-3-pro", body: `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[` + call + `]},{"role":"user","parts":[{"text":"wait"}]},{"role":"model","parts":[` + call + `]},{"role":"user","parts":[` + one + `,` + two + `]}]}`,
 		found: []string{"displaced-result"}, keeps: []string{one, two}, loses: []string{wire.DefaultStub, "without its call"}}.run(t)
 }

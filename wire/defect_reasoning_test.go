@@ -34,6 +34,8 @@ func TestDroppedReasoningTakesIDs(t *testing.T) {
 		"of the next reasoning": {[]string{lost, call("1"), whole, call("2"), out("1"), out("2")}, "rs_1 fc_1", "rs_2 fc_2"},
 		"of the next turn":      {[]string{lost, call("1"), out("1"), whole, call("2"), out("2")}, "rs_1 fc_1", "rs_2 fc_2"},
 		"behind somebody":       {[]string{lost, call("1"), out("1"), call("2"), out("2")}, "rs_1 fc_1", "fc_2"},
+		"parted from them":      {[]string{lost, `{"role":"user","content":"hm"}`, call("1"), call("2"), out("1"), out("2"), call("3"), out("3")}, "rs_1 fc_1 fc_2", "fc_3 call_1 call_2"},
+		"parted, of the next":   {[]string{lost, `{"role":"user","content":"hm"}`, whole, call("2"), out("2")}, "rs_1", "rs_2 fc_2"},
 	} {
 		body := `{"model":"gpt-5","store":false,"input":[{"role":"user","content":"q"},` + strings.Join(c.items, ",") + `]}`
 		r, err := wire.Parse([]byte(body), wire.Options{})

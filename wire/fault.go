@@ -48,6 +48,7 @@ const (
 	idMissing
 	callIDMissing
 	callIDBlank
+	resultIDBlank
 	callIDHalf
 	resultIDHalf
 	idUnderOtherName

@@ -73,12 +73,17 @@ func (m *mender) emptyReasoning(f *Finding) {
 }
 
 // dropReasoning drops a reasoning item and the ids of the items it led to, which would refer
-// to it: those up to the next reasoning, or until somebody else speaks.
+// to it: those up to the next reasoning, or until somebody else speaks. Where somebody else
+// came in between, they are those that the model goes on with.
 func (m *mender) dropReasoning(f *Finding) {
 	m.dropBlock(f.Block)
 	m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "%s", m.why(f))
 	ms := m.t.Messages()
-	for i := f.Index + 1; i < len(ms) && ms[i].Role == transcript.Assistant; i++ {
+	from := f.Index + 1
+	for from < len(ms) && ms[from].Role != transcript.Assistant {
+		from++
+	}
+	for i := from; i < len(ms) && ms[i].Role == transcript.Assistant; i++ {
 		if b := ms[i].First; b < ms[i].End && m.t.Block(b).Kind == transcript.Thinking {
 			return
 		}

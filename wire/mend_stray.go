@@ -31,7 +31,7 @@ func (m *mender) strayResult(f *Finding) {
 // they are.
 func (m *mender) quote(f *Finding, b transcript.BlockID, text string, media [][]byte, why string) {
 	blk := m.t.Block(b)
-	quoted := m.quoteResult(blk, text)
+	quoted := m.quoteResult(b, text)
 	m.dropBlock(b)
 	var raw []byte
 	if m.g.nested && m.t.Messages()[blk.Message].Role == transcript.User {
@@ -137,10 +137,15 @@ func (m *mender) textMessage(text string, media [][]byte) []byte {
 
 // quoteResult words a result as a quotation, so that nobody takes it for the
 // user's own words.
-func (m *mender) quoteResult(blk transcript.Block, text string) string {
-	name := "A tool result"
-	if blk.Tool != "" {
-		name = "A result of " + blk.Tool
+func (m *mender) quoteResult(b transcript.BlockID, text string) string {
+	name, tool := "A tool result without its call", m.t.Block(b).Tool
+	if tool != "" {
+		name = "A result of " + tool + " without its call"
 	}
-	return fmt.Sprintf("[%s without its call; quoted, not written by the user]\n%s", name, text)
+	if x := m.t.Exchanges()[m.t.ExchangeOf(b)]; x.Call != transcript.NoBlock && b != x.Results[0] {
+		if name = "A further result of its call"; tool != "" {
+			name = "A further result of " + tool
+		}
+	}
+	return fmt.Sprintf("[%s; quoted, not written by the user]\n%s", name, text)
 }
