@@ -1,0 +1,181 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/store"
+)
+
+// chatter is so many turns of a user and an assistant, without calls.
+func chatter(turns int) (raws [][]byte) {
+	for i := range turns {
+		raws = append(raws, user(fmt.Sprintf("question %d", i)), assistant(fmt.Sprintf("answer %d", i)))
+	}
+	return raws
+}
+
+// TestFarAnswerIsInThePage: an answer that comes a hundred entries later, from another
+// process, is in the page of its call, from both ends.
+func TestFarAnswerIsInThePage(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		put(t, st, key, user("t0"), assistant("a0"), user("go"), call("c1"))
+		put(t, st, key, chatter(60)...)
+		head := put(t, st, key, result("c1", "late"), assistant("thanks"), user("next"), assistant("yes"))
+		for _, x := range []struct {
+			page        store.Page
+			first, last int64
+		}{
+			{store.Page{Limit: 3}, 1, 3},
+			{store.Page{Limit: 4}, 1, head - 3},
+			{store.Page{Last: true, Limit: 3}, head - 2, head},
+			{store.Page{Last: true, Limit: 4}, 4, head},
+		} {
+			page, err := st.Page(ctx, key, x.page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if all := page.Entries; all[0].Seq != x.first || all[len(all)-1].Seq != x.last {
+				t.Errorf("%+v: entries %d to %d, want %d to %d", x.page, all[0].Seq, all[len(all)-1].Seq, x.first, x.last)
+			}
+		}
+	})
+}
+
+// TestRevertedEntryIsNoPlace: an entry that was reverted is no cursor, no place to fork at
+// and nothing that a compaction can stand for; its id is taken all the same.
+func TestRevertedEntryIsNoPlace(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		put(t, st, key, user("t1"), assistant("a1"), user("t2"))
+		gone := store.Message("gone", assistant("a2"))
+		if _, err := st.Append(ctx, key, store.Anywhere, gone); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.RevertTurns(ctx, key, store.Anywhere, 1); err != nil {
+			t.Fatal(err)
+		}
+		for what, do := range map[string]func() error{
+			"after":  func() error { _, err := st.Page(ctx, key, store.Page{After: gone.ID}); return err },
+			"before": func() error { _, err := st.Page(ctx, key, store.Page{Before: gone.ID}); return err },
+			"fork":   func() error { _, err := st.Fork(ctx, key, gone.ID, store.ID("b")); return err },
+			"swap":   func() error { _, err := st.Swap(ctx, key, gone.ID, user("a summary")); return err },
+		} {
+			if err := do(); !errors.Is(err, store.ErrNoCursor) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		_, err := st.Append(ctx, key, store.Anywhere, gone)
+		if d := new(store.DuplicateError); !errors.As(err, &d) || !d.Reverted {
+			t.Errorf("appended again: %v", err)
+		}
+		sound(t, st, key)
+	})
+}
+
+// TestDisjointOverThousands: who has missed more than can be compared is not let in on the
+// strength of the first thousand.
+func TestDisjointOverThousands(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		head := put(t, st, key, user("go"))
+		put(t, st, key, append(chatter(550), call("c1"))...)
+		_, err := st.Append(ctx, key, store.Disjoint(head), store.Message("", user("between call and answer")))
+		if c := new(store.ConflictError); !errors.As(err, &c) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestLease: one compaction at a time, unless whoever holds the session has been silent for
+// too long, or its clock was ahead.
+func TestLease(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		put(t, st, key, chatter(12)...)
+		for _, x := range []struct {
+			ends time.Duration
+			busy bool
+		}{{30 * time.Second, true}, {-time.Second, false}, {time.Hour, false}} {
+			if err := st.Exec(`DELETE FROM leases`); err != nil {
+				t.Fatal(err)
+			}
+			ends := time.Now().Add(x.ends).UnixMicro()
+			if err := st.Exec(`INSERT INTO leases (sid, token, expires) SELECT sid, 'another', ? FROM sessions`, ends); err != nil {
+				t.Fatal(err)
+			}
+			_, err := st.Swap(ctx, key, "", user("a summary"))
+			if busy := errors.Is(err, store.ErrBusy); busy != x.busy {
+				t.Errorf("a lease that ends in %v: %v", x.ends, err)
+			}
+		}
+	})
+}
+
+// TestSystemIsSentFromFarAway: what the system said at the beginning, and later on, is in a
+// window that begins far behind both.
+func TestSystemIsSentFromFarAway(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := store.ID("a")
+		if _, err := st.Create(ctx, key, store.Create{Dialect: "openai-chat", Model: "gpt-4o", Base: []byte(`{"model":"gpt-4o"}`)}); err != nil {
+			t.Fatal(err)
+		}
+		chat := func(role, text string) []byte { return []byte(fmt.Sprintf(`{"role":%q,"content":%q}`, role, text)) }
+		raws := [][]byte{chat("system", "Speak Latin."), chat("user", "The task.")}
+		for i := range 100 {
+			if i == 20 {
+				raws = append(raws, chat("system", "Speak Greek."))
+			}
+			raws = append(raws, chat("assistant", fmt.Sprintf("answer %d", i)), chat("user", fmt.Sprintf("question %d", i)))
+		}
+		put(t, st, key, raws...)
+		w, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{Window: &pare.Window{Messages: 12}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.From < 100 {
+			t.Errorf("it reads from entry %d on", w.From)
+		}
+		for _, text := range []string{"Speak Latin.", "The task.", "Speak Greek.", "question 99"} {
+			if !strings.Contains(string(w.Body), text) {
+				t.Errorf("%q is missing: %s", text, w.Body)
+			}
+		}
+	})
+}
+
+// TestProviderCompactionIsSentFromFarAway: nothing in front of the provider's own compaction
+// is read, and it is sent even by a window that begins far behind it.
+func TestProviderCompactionIsSentFromFarAway(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		put(t, st, key, chatter(5)...)
+		head := put(t, st, key, user("compact"),
+			[]byte(`{"role":"assistant","content":[{"type":"compaction","content":"They built a parser."},{"type":"tool_use","id":"c1","name":"run","input":{}}]}`), result("c1", "it runs"))
+		put(t, st, key, slices.Concat(chatter(100), [][]byte{user("and now?")})...)
+		for _, x := range []struct {
+			window pare.Window
+			from   int64 // at least
+		}{{pare.Window{Tokens: 1_000_000}, head - 1}, {pare.Window{Messages: 12}, head + 50}} {
+			w, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{Window: &x.window}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			clean(t, w.Body)
+			if w.From < x.from || strings.Contains(string(w.Body), "compact\"") {
+				t.Errorf("%+v: it reads from entry %d on", x.window, w.From)
+			}
+			for _, text := range []string{`"type":"compaction"`, "They built a parser.", "and now?"} {
+				if !strings.Contains(string(w.Body), text) {
+					t.Errorf("%+v: %s is missing: %.2000s", x.window, text, w.Body)
+				}
+			}
+		}
+	})
+}
