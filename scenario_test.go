@@ -105,7 +105,9 @@ func (s scenario) variants(t *testing.T) (all []variant) {
 		if h[0] == '{' || h[0] == '[' {
 			d, err := wire.ParseDialect(s.as)
 			if s.as == "" {
-				d, err = wire.Detect([]byte(h))
+				var found wire.Detection
+				found, err = wire.Detect([]byte(h))
+				d = found.Dialect
 			}
 			if err != nil {
 				t.Fatalf("%v: %.200s", err, h)

@@ -208,10 +208,11 @@ func TestPicturesInResults(t *testing.T) {
 	picture := strings.Repeat("iVBORw0KGgo", 1000)
 	for _, one := range serverTalks(8) {
 		body := []byte(strings.ReplaceAll(one, "aW1hZ2U=", picture))
-		d, err := wire.Detect(body)
+		found, err := wire.Detect(body)
 		if err != nil {
 			t.Fatal(err)
 		}
+		d := found.Dialect
 		total := sizeOf(t, d, pare.UnitTokens, body)
 		for l := 40; l <= total; l += max(1, total/60) {
 			plan, small := fitted(t, fmt.Sprintf("%s, tokens %d", d, l), d, body, pare.Window{Tokens: l})
@@ -250,7 +251,8 @@ func TestBoundThinking(t *testing.T) {
 	}
 	bound, free := 0, 0
 	for name, body := range bodies {
-		d, _ := wire.Detect(body)
+		found, _ := wire.Detect(body)
+		d := found.Dialect
 		r := reading(t, d, body)
 		total := size(pare.UnitTokens, r)
 		for _, w := range []pare.Window{{Tokens: total * 9 / 10}, {Tokens: total / 2}, {Tokens: total / 4}, {Messages: 12}, {Exchanges: 3}} {

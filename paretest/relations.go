@@ -349,8 +349,8 @@ func CheckClean(tb testing.TB, s Script) {
 				continue
 			}
 			body := s.Render(d, o)
-			if got, err := wire.Detect(body); got != d && (telling || !o.Bare) {
-				tb.Errorf("%s with %+v is detected as %s, %v\n%s", d, o, got, err, s)
+			if got, err := wire.Detect(body); got.Dialect != d && (telling || !o.Bare || got.Sure) {
+				tb.Errorf("%s with %+v is detected as %+v, %v\n%s", d, o, got, err, s)
 			}
 			r, err := wire.Parse(body, wire.Options{Dialect: d})
 			if err != nil {

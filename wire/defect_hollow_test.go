@@ -33,7 +33,7 @@ func TestDefectP2Hollow(t *testing.T) {
 		{`"model":"gemini-3-pro","input":"q"`, wire.GeminiInteractions},
 	} {
 		for _, body := range []string{`{` + c.body + `}`, `{"stream":true,` + c.body + `}`} {
-			if got, err := wire.Detect([]byte(body)); err != nil || got != c.want {
+			if got, err := wire.Detect([]byte(body)); err != nil || got.Dialect != c.want {
 				t.Errorf("%s: %v, %v; want %v", body, got, err, c.want)
 			}
 		}

@@ -1,6 +1,9 @@
 package wire_test
 
 import (
+	"bytes"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -176,4 +179,61 @@ func TestDefectP22ItemIDs(t *testing.T) {
 	}
 	defect{name: "underscore", as: wire.OpenAIResponses, body: body("fc_abcDEF_"), found: []string{"item-id-format"}, loses: []string{"fc_abcDEF_"}, keeps: []string{`"call_id":"a"`}}.run(t)
 	defect{name: "dash", as: wire.OpenAIResponses, body: body("fc_abcDEF-x-")}.run(t)
+}
+
+// TestDefectP17NeighboursOfOneRole: decision 0026, profile by profile: what is known to be
+// refused is found and merged, everything else keeps its bytes.
+func TestDefectP17NeighboursOfOneRole(t *testing.T) {
+	page, err := os.ReadFile("../docs/decisions/0026-neighbours-of-one-role.md")
+	if err != nil || !bytes.Contains(page, []byte("| profile | neighbours of one role | why |")) {
+		t.Fatalf("there is no page that says why: %v", err)
+	}
+	plain := `{"model":%q,"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"},{"role":"assistant","content":"c"},{"role":"assistant","content":"d"},{"role":"user","content":"e"}]}`
+	parts := `{"contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"user","parts":[{"text":"b"}]},{"role":"model","parts":[{"text":"c"}]},{"role":"model","parts":[{"text":"d"}]},{"role":"user","parts":[{"text":"e"}]}]}`
+	blocks := `{"messages":[{"role":"user","content":[{"text":"a"}]},{"role":"user","content":[{"text":"b"}]},{"role":"assistant","content":[{"text":"c"}]},{"role":"assistant","content":[{"text":"d"}]},{"role":"user","content":[{"text":"e"}]}]}`
+	for _, c := range []struct {
+		d              wire.Dialect
+		profile, model string
+		merged         bool
+	}{
+		{wire.Anthropic, "anthropic", "claude-sonnet-4-5", false},
+		{wire.Anthropic, "other", "some-model", false},
+		{wire.OpenAIChat, "openai", "gpt-4.1", false},
+		{wire.OpenAIChat, "groq", "llama-3.3-70b", false},
+		{wire.OpenAIChat, "other", "some-model", false},
+		{wire.OpenAIChat, "mistral", "mistral-large", false},
+		{wire.OpenAIChat, "template", "gemma-2-27b-it", true},
+		{wire.OpenAIChat, "deepseek", "deepseek-reasoner", true},
+		{wire.Gemini, "gemini", "gemini-2.5-pro", false},
+		{wire.Gemini, "gemini", "gemini-3-pro", false},
+		{wire.Gemini, "gemini", "some-model", true},
+		{wire.Bedrock, "bedrock", "anthropic.claude-3-5-sonnet-20241022-v2:0", true},
+		{wire.Bedrock, "bedrock", "amazon.nova-pro-v1:0", true},
+		{wire.Bedrock, "bedrock", "meta.llama3-1-70b-instruct-v1:0", true},
+	} {
+		body := []byte(map[wire.Dialect]string{wire.Gemini: parts, wire.Bedrock: blocks}[c.d])
+		if len(body) == 0 {
+			body = fmt.Appendf(nil, plain, c.model)
+		}
+		r, err := wire.Parse(body, wire.Options{Dialect: c.d, Profile: c.profile, Model: c.model})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mended, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := mended.Request
+		if n := len(out.Transcript().Messages()); n != map[bool]int{true: 3, false: 5}[c.merged] || !c.merged && !bytes.Equal(out.Raw(), body) {
+			t.Errorf("%s, %s, %s: %d messages: %s", c.d, c.profile, c.model, n, out.Raw())
+		}
+		for _, text := range []string{"a", "b", "c", "d", "e"} {
+			if !bytes.Contains(out.Raw(), []byte(text)) {
+				t.Errorf("%s, %s: %q is lost", c.d, c.profile, text)
+			}
+		}
+		if left := out.Check(wire.CheckOptions{}); len(left) > 0 {
+			t.Errorf("%s, %s, %s: %+v", c.d, c.profile, c.model, left)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -44,10 +45,64 @@ func telling(of func(*tells) []string) map[string]Dialect {
 	return all
 }
 
+// A Detection is what the shape of a body says about its dialect. Many goroutines may read
+// it.
+type Detection struct {
+	Dialect Dialect
+	// Sure is set if something in it belongs to this dialect alone; otherwise several fit, and
+	// this is the likeliest.
+	Sure bool
+	// Why names what tells, such as `the member "contents"`, or what the guess goes by.
+	Why string
+}
+
 // Detect tells the dialect of a request body or bare list from its shape. It
 // reads only as far as it must; where the shape of all messages fits several
-// dialects, the model's name and then the commonest dialect decide.
-func Detect(raw []byte) (Dialect, error) { return new(parser).detect(raw) }
+// dialects, the model's name and then the commonest dialect decide, which is a guess.
+func Detect(raw []byte) (Detection, error) {
+	p := new(parser)
+	d, err := p.detect(raw)
+	if err != nil {
+		return Detection{}, err
+	}
+	return Detection{d, !p.clue.guess, p.clue.String()}, nil
+}
+
+// A clue is what a detection goes by.
+type clue struct {
+	what  string
+	word  []byte // nil: what says it all
+	guess bool
+}
+
+func (c clue) String() string {
+	if c.word == nil {
+		return c.what
+	}
+	return fmt.Sprintf("%s %q", c.what, c.word)
+}
+
+// word is a string as it is written, or nil.
+func (p *parser) word(f field) []byte {
+	if f.kind != jsonspan.String {
+		return nil
+	}
+	return p.bytes(f.span)
+}
+
+// What clues are about.
+const (
+	aMember  = "the member"
+	aTool    = "a tool with the member"
+	aRole    = "the role"
+	anItem   = "an item of type"
+	aBlock   = "a block of type"
+	aPart    = "a block with the member"
+	noType   = "blocks without a type"
+	theModel = "the name of the model: what is said fits several dialects"
+	thePlain = "nothing but plain text, which fits several dialects: this is the commonest"
+	theFirst = "what the system says among the messages, as the chat APIs have it"
+)
 
 func (p *parser) detect(raw []byte) (Dialect, error) {
 	p.reset(raw, Auto, jsonspan.Structural)
@@ -58,7 +113,7 @@ func (p *parser) detect(raw []byte) (Dialect, error) {
 		d = p.detectBody()
 	case jsonspan.Array:
 		if d = p.detectList(); d == Auto && p.plain {
-			d = OpenAIChat
+			d, p.clue = OpenAIChat, clue{what: thePlain, guess: true}
 		}
 	default:
 		p.Skip()
@@ -119,6 +174,7 @@ func (p *parser) detectBody() Dialect {
 			switch d := p.detectList(); d {
 			case Auto: // who is asked will tell
 			case OpenAIChat:
+				p.clue = clue{what: aMember, word: []byte("input")}
 				return OpenAIResponses
 			default:
 				return d
@@ -134,7 +190,7 @@ func (p *parser) detectBody() Dialect {
 				return d
 			}
 		case "contents":
-			if p.Peek() == jsonspan.Array && !p.hollow() {
+			if p.clue = (clue{what: aMember, word: k}); p.Peek() == jsonspan.Array && !p.hollow() {
 				return Gemini
 			}
 			contents = true
@@ -146,6 +202,7 @@ func (p *parser) detectBody() Dialect {
 			remote = p.detectRemote(string(k)) || remote
 		case "system":
 			if d := p.detectSystem(); d != Auto {
+				p.clue = clue{what: aMember, word: k}
 				return d
 			}
 		case "tools":
@@ -154,12 +211,14 @@ func (p *parser) detectBody() Dialect {
 			}
 		default:
 			if d := bodyTells[string(k)]; d != Auto {
+				p.clue = clue{what: aMember, word: k}
 				return d
 			}
 			if d := sharedTells[string(k)]; d != Auto {
-				shared = d
+				shared, p.clue = d, clue{what: aMember, word: k}
 			}
 			if d := behindTells[string(k)]; d != Auto && messages {
+				p.clue = clue{what: aMember, word: k}
 				return d
 			}
 			p.Skip()
@@ -169,19 +228,26 @@ func (p *parser) detectBody() Dialect {
 	switch {
 	case contents && !spoken:
 		return Gemini
-	case input && (shared != Auto || strings.HasPrefix(strings.TrimPrefix(model, "models/"), "gemini")):
+	case input && shared != Auto:
+		return GeminiInteractions
+	case input && strings.HasPrefix(strings.TrimPrefix(model, "models/"), "gemini"):
+		p.clue = clue{what: theModel, guess: true}
 		return GeminiInteractions
 	case input:
+		p.clue = clue{what: theModel, guess: true}
 		return OpenAIResponses
 	case shared != Auto:
 		return shared
 	case remote && !messages && !p.Failed():
+		p.clue = clue{what: "a history that the server has"}
 		return OpenAIResponses
 	case p.Failed() || !messages:
 		return Auto
 	case strings.HasPrefix(model, "claude"):
+		p.clue = clue{what: theModel, guess: true}
 		return Anthropic
 	}
+	p.clue = clue{what: thePlain, guess: true}
 	return OpenAIChat
 }
 
@@ -227,7 +293,7 @@ func (p *parser) detectTools() Dialect {
 	for range p.objects {
 		for k := range p.members {
 			if t := toolTells[string(k)]; t != Auto {
-				d = t
+				d, p.clue = t, clue{what: aTool, word: k}
 			}
 			p.Skip()
 		}
@@ -257,6 +323,9 @@ func (p *parser) detectList() Dialect {
 			return d
 		}
 	}
+	if weak != Auto {
+		p.clue = clue{what: theFirst, guess: true}
+	}
 	return weak
 }
 
@@ -281,6 +350,7 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 				d = OpenAIResponses
 			}
 			call = p.items && p.is(f, "function_call")
+			p.clue = clue{what: anItem, word: p.word(f)}
 			if loose := stepKinds[p.text(f)].kind; p.input && (loose == transcript.Text || loose == transcript.Media) {
 				step = GeminiInteractions
 			}
@@ -289,7 +359,11 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 			p.Skip()
 		case "role":
 			role, p.plain = true, true
-			switch f := p.value(); {
+			f := p.value()
+			if d == Auto && !typed {
+				p.clue = clue{what: aRole, word: p.word(f)}
+			}
+			switch {
 			case p.is(f, "system"):
 				system = true
 			case p.is(f, "tool"), p.is(f, "developer"), p.is(f, "function"):
@@ -311,9 +385,9 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 			}
 		default:
 			if e := elementTells[string(k)]; e != Auto {
-				d = e
+				d, p.clue = e, clue{what: aMember, word: k}
 			} else if e := untypedTells[string(k)]; e != Auto && !typed {
-				d = e
+				d, p.clue = e, clue{what: aMember, word: k}
 			}
 			p.Skip()
 		}
@@ -363,7 +437,7 @@ func (p *parser) detectContent() Dialect {
 				source = true
 			default:
 				if e := blockTells[string(k)]; e != Auto {
-					member = e
+					member, p.clue = e, clue{what: aPart, word: k}
 				}
 			}
 			p.Skip()
@@ -372,11 +446,11 @@ func (p *parser) detectContent() Dialect {
 		case member != Auto:
 			d = member
 		case !typ.given() && d == Auto:
-			d = Bedrock
+			d, p.clue = Bedrock, clue{what: noType}
 		case typeTells[t] != Auto:
-			d = typeTells[t]
+			d, p.clue = typeTells[t], clue{what: aBlock, word: p.word(typ)}
 		case source && (t == "image" || t == "document"), strings.HasSuffix(t, "_tool_result"):
-			d = Anthropic
+			d, p.clue = Anthropic, clue{what: aBlock, word: p.word(typ)}
 		}
 	}
 	return d

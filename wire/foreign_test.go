@@ -55,8 +55,30 @@ func TestDetectTypedMessages(t *testing.T) {
 		`{"model":"gpt-5","input":[{"type":"message","role":"user","content":"q"}]}`:                                                              wire.OpenAIResponses,
 		`[{"type":"message","role":"user","content":"q"}]`:                                                                                        wire.OpenAIResponses,
 	} {
-		if got, err := wire.Detect([]byte(body)); got != want {
-			t.Errorf("%s: %s, %v", body, got, err)
+		if got, err := wire.Detect([]byte(body)); got.Dialect != want {
+			t.Errorf("%s: %s, %v", body, got.Dialect, err)
+		}
+	}
+}
+
+// TestDetectionSaysWhy: a detection tells what it goes by, and whether that is a guess.
+func TestDetectionSaysWhy(t *testing.T) {
+	for body, want := range map[string]wire.Detection{
+		`{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`:                                         {Dialect: wire.Gemini, Sure: true, Why: `the member "contents"`},
+		`{"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]}`:            {Dialect: wire.Anthropic, Sure: true, Why: `a block of type "tool_result"`},
+		`{"messages":[{"role":"user","content":"hi"},{"role":"tool","tool_call_id":"a","content":"x"}]}`: {Dialect: wire.OpenAIChat, Sure: true, Why: `the member "tool_call_id"`},
+		`{"messages":[{"role":"user","content":"hi"}],"system":"s"}`:                                     {Dialect: wire.Anthropic, Sure: true, Why: `the member "system"`},
+		`{"messages":[{"role":"user","content":"hi"}],"tools":[{"name":"f","input_schema":{}}]}`:         {Dialect: wire.Anthropic, Sure: true, Why: `a tool with the member "input_schema"`},
+		`{"messages":[{"role":"user","content":[{"text":"hi"}]}]}`:                                       {Dialect: wire.Bedrock, Sure: true, Why: "blocks without a type"},
+		`{"input":[{"type":"function_call_output","call_id":"a","output":"x"}]}`:                         {Dialect: wire.OpenAIResponses, Sure: true, Why: `the member "call_id"`},
+		`{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"hi"}]}`:                      {Dialect: wire.Anthropic, Why: "the name of the model: what is said fits several dialects"},
+		`{"model":"gemini-3-pro","input":"hi"}`:                                                          {Dialect: wire.GeminiInteractions, Why: "the name of the model: what is said fits several dialects"},
+		`{"messages":[{"role":"user","content":"hi"}]}`:                                                  {Dialect: wire.OpenAIChat, Why: "nothing but plain text, which fits several dialects: this is the commonest"},
+		`[{"role":"user","content":"hi"}]`:                                                               {Dialect: wire.OpenAIChat, Why: "nothing but plain text, which fits several dialects: this is the commonest"},
+		`{"messages":[{"role":"user","content":"hi"},{"role":"system","content":"s"}]}`:                  {Dialect: wire.OpenAIChat, Why: "what the system says among the messages, as the chat APIs have it"},
+	} {
+		if got, err := wire.Detect([]byte(body)); err != nil || got != want {
+			t.Errorf("%s: %+v, %v, want %+v", body, got, err, want)
 		}
 	}
 }

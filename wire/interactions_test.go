@@ -164,8 +164,8 @@ func TestInteractionsDetected(t *testing.T) {
 		`{"input":[{"type":"mcp_call","id":"mcp_1","name":"f","server_label":"s","arguments":"{}"}]}`:      wire.OpenAIResponses,
 		`{"input":[{"type":"mcp_server_tool_call","id":"m","name":"f","server_name":"s","arguments":{}}]}`: wire.GeminiInteractions,
 	} {
-		if got, err := wire.Detect([]byte(body)); got != want {
-			t.Errorf("%s: %s, %v, want %s", body, got, err, want)
+		if got, err := wire.Detect([]byte(body)); got.Dialect != want {
+			t.Errorf("%s: %s, %v, want %s", body, got.Dialect, err, want)
 		}
 	}
 	for address, want := range map[string]wire.Dialect{

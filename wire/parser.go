@@ -30,6 +30,7 @@ type parser struct {
 	plain     bool   // detection: the list may be one of messages
 	items     bool   // detection: the list may be one of items, which messages is not
 	input     bool   // detection: the body has an input
+	clue      clue   // detection: what it goes by
 	names     []byte // chunk that ids and names are cut from
 	last      string // the name cut last; tools repeat
 	lent      bool   // names may point into raw: nothing outlives the call
@@ -65,7 +66,7 @@ func (p pages) clone() pages {
 func (p *parser) reset(raw []byte, d Dialect, m jsonspan.Mode) {
 	p.raw, p.dialect, p.g = raw, d, grammars[d]
 	p.head.reset()
-	p.list, p.bare, p.plain, p.input, p.thought, p.last = jsonspan.Span{}, false, false, false, 0, ""
+	p.list, p.bare, p.plain, p.input, p.clue, p.thought, p.last = jsonspan.Span{}, false, false, false, clue{}, 0, ""
 	p.notes, p.listNotes = p.notes[:0], 0
 	p.clearList()
 	p.Reset(raw, m)

@@ -49,8 +49,8 @@ func TestBrokenHistories(t *testing.T) {
 		d, o := one(r)
 		broken, did := paretest.Break(r, s)
 		body := broken.Render(d, o)
-		if got, err := wire.Detect(body); got != d {
-			t.Errorf("%s is detected as %s, %v", d, got, err)
+		if got, err := wire.Detect(body); got.Dialect != d {
+			t.Errorf("%s is detected as %s, %v", d, got.Dialect, err)
 		}
 		paretest.CheckReading(t, body, wire.Options{})
 		paretest.CheckSpelling(t, body, wire.Options{Dialect: d})
@@ -120,10 +120,11 @@ func TestRelationsOnFixtures(t *testing.T) {
 // allRelations checks a body in its own dialect, and damaged versions of it.
 func allRelations(t *testing.T, seed uint64, body []byte) {
 	t.Helper()
-	d, err := wire.Detect(body)
+	found, err := wire.Detect(body)
 	if err != nil {
 		t.Fatal(err)
 	}
+	d := found.Dialect
 	paretest.CheckSpelling(t, body, wire.Options{Dialect: d})
 	paretest.CheckBare(t, body, wire.Options{})
 	r := rand.New(rand.NewPCG(seed, 2))
