@@ -86,3 +86,53 @@ func TestDefectP18MinimumOfJoined(t *testing.T) {
 		}
 	}
 }
+
+// A batch of a stable window takes nothing that came later: the newest exchange stays, and
+// the declaration of its tool, which was dropped when nobody needed it, is back until the
+// next batch.
+func TestStableLaterCallsStay(t *testing.T) {
+	call := func(id, tool string) string {
+		return `{"type":"function_call","call_id":"` + id + `","name":"` + tool + `","arguments":"{}"},{"type":"function_call_output","call_id":"` + id + `","output":"` + id + `: thirty days"}`
+	}
+	const said = `{"role":"assistant","content":"`
+	var all []string
+	all = append(all, `{"role":"user","content":"May I return it?"},`+call("c1", "load"),
+		`{"type":"additional_tools","role":"developer","tools":[{"type":"function","name":"policy","parameters":{"type":"object"}}]},`+call("c2", "policy"),
+		said+strings.Repeat("Thirty days from the day of purchase. ", 12)+`"},{"role":"user","content":"And the other one?"}`,
+		said+`I look it up."},`+call("c3", "policy"), said+`Thirty days, too."},{"role":"user","content":"Thanks."}`, said+`Gladly."},{"role":"user","content":"Bye."}`)
+	w := pare.Window{Tokens: 160, Low: 60}
+	past, sent := new(pare.Past), ""
+	for i := range all {
+		r, err := pare.Parse([]byte(`{"model":"gpt-5","tools":[{"type":"function","name":"load","parameters":{"type":"object"}}],"input":[` + strings.Join(all[:i+1], ",") + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := pare.Trim(r, w, pare.Options{Counter: quarters{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := pare.Trim(r, w, pare.Options{Counter: quarters{}, Past: past})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := string(plan.Result().Raw())
+		if kept := string(again.Result().Raw()); kept != out {
+			t.Errorf("request %d: with a past\n%s\nwithout\n%s", i, kept, out)
+		}
+		declared := strings.Contains(out, "additional_tools")
+		switch i {
+		case 2:
+			if declared || len(plan.Batches()) != 1 {
+				t.Errorf("request %d: no batch drops the declaration: %v\n%s", i, plan.Batches(), out)
+			}
+		case 3, 4, 5:
+			if !declared || strings.Count(out, `"call_id":"c3"`) != 2 || len(plan.Batches()) != 1 {
+				t.Errorf("request %d: %v\n%s", i, plan.Batches(), out)
+			}
+		}
+		if end := strings.LastIndex(sent, "]"); i > 3 && !strings.HasPrefix(out, sent[:end]) {
+			t.Errorf("request %d does not begin with the one before:\n%s\n%s", i, sent, out)
+		}
+		sent = out
+	}
+}

@@ -178,7 +178,8 @@ func (c *chain) drop(s *scene, a transcript.AtomID, by Rung) {
 			}
 		}
 		for _, n := range s.needs.By(a) {
-			if c.level[atoms[n].Blocks[0]] != isGone {
+			// What came later cannot have gone; what it needs comes back with it.
+			if atoms[n].First < s.end && c.level[atoms[n].Blocks[0]] != isGone {
 				queue = append(queue, n)
 			}
 		}

@@ -119,8 +119,9 @@ type Ladder struct {
 	batches []Batch
 	trying  bool // only whether it fits is asked
 
-	same int         // messages that the request of the memory begins with, too
-	past *remembered // for the next request
+	same   int         // messages that the request of the memory begins with, too
+	past   *remembered // for the next request
+	latest *remembered
 }
 
 // New returns a ladder.

@@ -20,11 +20,13 @@ type Memory struct {
 	costs   []cost
 	cleared []string // by block: placeholders; nil: none
 	short   map[transcript.BlockID]shortened
-	past    *remembered // nil: a stable window has done nothing so far
+	past    *remembered // at the last request but one; nil: a stable window had done nothing
+	latest  *remembered // at the last one; nil: the same, or what it did may depend on what follows
 }
 
-// remembered is a past at the last request but one: what it was then does not depend on
-// what came later, because every exchange that had begun is complete by now.
+// remembered is a past at a request. What it was at the last one but one does not depend on
+// what came later, because every exchange that had begun is complete by now. So it is at the
+// last one, if none that had begun there has gone on since.
 type remembered struct {
 	past
 	end     int // messages that it had
@@ -89,11 +91,10 @@ func (m *Memory) same(l *Ladder) int {
 // recollect goes back to what was remembered of a stable window, if the history still
 // begins with it.
 func (l *Ladder) recollect(s *past) (end int, err error) {
-	m := l.Memory
-	if m == nil || m.past == nil || l.same < m.past.end || m.reserve != l.Reserve || m.past.high != s.high || !l.memorable() || !m.sameAtoms(l.t) {
+	p := l.recall(s.high)
+	if p == nil {
 		return 0, nil
 	}
-	p := m.past
 	for b, v := range p.level {
 		if v != asIs {
 			l.chain.set(transcript.BlockID(b), v, p.by[b])
@@ -110,20 +111,36 @@ func (l *Ladder) recollect(s *past) (end int, err error) {
 	return p.end, err
 }
 
+// recall finds what was remembered and is still true; nil: nothing.
+func (l *Ladder) recall(high int) *remembered {
+	m := l.Memory
+	if m == nil || m.reserve != l.Reserve || !l.memorable() {
+		return nil
+	}
+	all := l.t.Messages()
+	for _, p := range [...]*remembered{m.latest, m.past} {
+		// Only where the model spoke next was it a request that led to this one.
+		if p != nil && l.same >= p.end && p.end < len(all) && Begins(all, p.end) && p.high == high && m.sameAtoms(l.t, p.end) {
+			return p
+		}
+	}
+	return nil
+}
+
 // memorable reports whether what a window did depends on nothing but the history.
 func (l *Ladder) memorable() bool {
 	return len(l.Window.Limits) == 1 && l.Window.Priority == nil && l.Window.Cold == nil
 }
 
-// sameAtoms reports whether what had begun at the remembered request is made of the same
-// blocks.
-func (m *Memory) sameAtoms(t *transcript.Transcript) bool {
+// sameAtoms reports whether what had begun when there were so many messages is made of the
+// same blocks.
+func (m *Memory) sameAtoms(t *transcript.Transcript, messages int) bool {
 	if t.Continues(m.request.Transcript()) {
 		return true
 	}
 	was, now := m.request.Transcript().Atoms(), t.Atoms()
 	for a := range was {
-		if was[a].First >= m.past.end {
+		if was[a].First >= messages {
 			return true
 		}
 		if a >= len(now) || !slices.Equal(was[a].Blocks, now[a].Blocks) {
@@ -133,10 +150,10 @@ func (m *Memory) sameAtoms(t *transcript.Transcript) bool {
 	return true
 }
 
-// remember keeps a past for the next request.
-func (l *Ladder) remember(s *past, end int) {
+// remember returns a past for the next request; nil: there is nothing to remember.
+func (l *Ladder) remember(s *past, end int) *remembered {
 	if l.Memory == nil || l.trying || len(l.batches) == 0 || !l.memorable() || l.t.Compacted() {
-		return
+		return nil
 	}
 	n := blocksOf(l.t, end)
 	p := &remembered{
@@ -144,12 +161,12 @@ func (l *Ladder) remember(s *past, end int) {
 		level: slices.Clone(l.chain.level[:n]), by: slices.Clone(l.chain.by[:n]), batches: slices.Clone(l.batches), edits: maps.Clone(l.words.edits),
 	}
 	p.l, p.costs = nil, slices.Clone(s.costs)
-	l.past = p
+	return p
 }
 
 // leave hands what was worked out over to the next request.
 func (l *Ladder) leave() {
 	if m := l.Memory; m != nil && !l.trying {
-		*m = Memory{l.Request, l.Ours, l.Reserve, slices.Clone(l.meter.costs), slices.Clone(l.words.gone), maps.Clone(l.words.short), l.past}
+		*m = Memory{l.Request, l.Ours, l.Reserve, slices.Clone(l.meter.costs), slices.Clone(l.words.gone), maps.Clone(l.words.short), l.past, l.latest}
 	}
 }

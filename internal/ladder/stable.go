@@ -38,13 +38,16 @@ func (l *Ladder) replay(high int) error {
 				return err
 			}
 			if i == last {
-				l.remember(s, i)
+				l.past = l.remember(s, i)
 			}
 		}
 		s.add(i)
 	}
 	if err := s.request(len(all)); err != nil {
 		return err
+	}
+	if !l.Unended { // or what is pinned at the end will not be
+		l.latest = l.remember(s, len(all))
 	}
 	if l.scene.end != len(all) {
 		return l.standAt(len(all))
@@ -65,8 +68,41 @@ type past struct {
 	foremost int // the first message that would change
 }
 
-// add appends a message.
+// add appends a message. What it needs and is gone comes back: the model may call a tool
+// whose declaration was dropped when nobody called it.
 func (s *past) add(i int) {
+	c, m := s.l.chain, s.l.t.Messages()[i]
+	for b := m.First; b < m.End; b++ {
+		if a := s.l.t.AtomOf(b); c.level[b] != isGone && len(s.l.t.Atoms()[a].Needs) > 0 {
+			s.revive(a)
+		}
+	}
+	cost := s.cost(i)
+	s.costs = append(s.costs, cost)
+	s.sum += cost
+}
+
+// revive brings back what an atom needs.
+func (s *past) revive(a transcript.AtomID) {
+	atoms := s.l.t.Atoms()
+	for _, n := range atoms[a].Needs {
+		if s.l.chain.level[atoms[n].Blocks[0]] != isGone {
+			continue
+		}
+		for _, b := range atoms[n].Blocks {
+			s.l.chain.set(b, asIs, 0)
+		}
+		for i := atoms[n].First; i <= min(atoms[n].Last, len(s.costs)-1); i++ {
+			was := s.costs[i]
+			s.costs[i] = s.cost(i)
+			s.sum += s.costs[i] - was
+		}
+		s.revive(n)
+	}
+}
+
+// cost is what a message costs as it would be sent now.
+func (s *past) cost(i int) int {
 	c, m := s.l.chain, s.l.t.Messages()[i]
 	cost, left := 0, m.First == m.End
 	for b := m.First; b < m.End; b++ {
@@ -76,8 +112,7 @@ func (s *past) add(i int) {
 	if left && i >= s.l.t.StartMessage() {
 		cost += s.l.meter.frame
 	}
-	s.costs = append(s.costs, cost)
-	s.sum += cost
+	return cost
 }
 
 // request trims the history of a request if it must be, or if that pays.
