@@ -16,7 +16,8 @@ import (
 // goroutines may use one.
 type Past struct {
 	// Lend lets results use the memory of earlier ones: that of a plan is good until the
-	// second plan from then on is made. Then one goroutine at a time may use the Past.
+	// second plan from then on is made, its receipts until the next one is. Then one
+	// goroutine at a time may use the Past.
 	Lend bool
 
 	mu     sync.Mutex
@@ -28,6 +29,10 @@ func (p *Past) take() *ladder.Memory {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m := p.m
+	m.Lend = p.Lend
+	if p.Lend {
+		p.m = ladder.Memory{}
+	}
 	return &m
 }
 

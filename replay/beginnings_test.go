@@ -25,7 +25,7 @@ func TestBeginnings(t *testing.T) {
 	n := 0
 	walk := func(name string, r *wire.Request) {
 		o := wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model(), Structural: len(r.Check(wire.CheckOptions{})) == 0}
-		all, err := r.Beginnings(o)
+		all, err := r.Beginnings(o, 3)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

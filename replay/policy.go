@@ -96,13 +96,19 @@ func Sliding(messages int) Policy {
 		p.Name, p.Doc = fmt.Sprintf("sliding:messages=%d", messages), "the last messages, cut anywhere"
 	}
 	p.Prepare = func(s Setting) (Send, error) {
-		return func(r *wire.Request) (*wire.Request, error) { return slide(r, s, messages) }, nil
+		var turns [3][]byte // what was sent last is still looked at
+		k := 0
+		return func(r *wire.Request) (sent *wire.Request, err error) {
+			k = (k + 1) % len(turns)
+			sent, turns[k], err = slide(r, s, messages, turns[k][:0])
+			return sent, err
+		}, nil
 	}
 	return p
 }
 
-// slide keeps the system's messages in front and the last ones.
-func slide(r *wire.Request, s Setting, messages int) (*wire.Request, error) {
+// slide keeps the system's messages in front and the last ones, and writes them to body.
+func slide(r *wire.Request, s Setting, messages int, body []byte) (*wire.Request, []byte, error) {
 	all := r.Transcript().Messages()
 	head, size := 0, s.head
 	if s.costs == nil {
@@ -125,10 +131,10 @@ func slide(r *wire.Request, s Setting, messages int) (*wire.Request, error) {
 		from--
 	}
 	if from == head {
-		return r, nil
+		return r, body, nil
 	}
 	raw := r.Raw()
-	body := slices.Clone(raw[:all[0].Span.Start])
+	body = append(slices.Grow(body, len(raw)-(all[from].Span.Start-all[head].Span.Start)), raw[:all[0].Span.Start]...)
 	for i, m := range append(slices.Clone(all[:head]), all[from:]...) {
 		if i > 0 {
 			body = append(body, ',')
@@ -136,7 +142,8 @@ func slide(r *wire.Request, s Setting, messages int) (*wire.Request, error) {
 		body = append(body, raw[m.Span.Start:m.Span.End]...)
 	}
 	body = append(body, raw[all[len(all)-1].Span.End:]...)
-	return wire.Parse(body, wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model(), Structural: true})
+	sent, err := wire.Parse(body, wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model(), Structural: true})
+	return sent, body, err
 }
 
 // TrimOptions are the flags of pare trim. The zero value trims each request as if it were

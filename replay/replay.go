@@ -129,7 +129,7 @@ type Reason struct {
 func Replay(r *wire.Request, o Options) (*Result, error) {
 	p := newPlayer(r, o)
 	var err error
-	if p.begins, err = r.Beginnings(p.walk.o); err != nil {
+	if p.begins, err = r.Beginnings(p.walk.o, abreast+2); err != nil {
 		return nil, err
 	}
 	for i := range p.runs {
@@ -140,13 +140,17 @@ func Replay(r *wire.Request, o Options) (*Result, error) {
 		}
 		p.runs[i].send = send
 	}
-	for k := range p.walk.Len() {
-		if err := p.step(k); err != nil {
+	for k := 0; k < p.walk.Len(); k += abreast {
+		if err := p.steps(k, min(k+abreast, p.walk.Len())); err != nil {
 			return nil, err
 		}
 	}
 	return p.result(), nil
 }
+
+// abreast is how many requests are read before the policies wait for each other: one may
+// take long where another does not.
+const abreast = 4
 
 // A player replays one history.
 type player struct {
@@ -200,32 +204,58 @@ func newPlayer(r *wire.Request, o Options) *player {
 	return p
 }
 
-// step sends one request in all ways.
-func (p *player) step(k int) error {
-	as := &view{r: p.walk.whole, n: p.walk.Messages(k), costs: p.costs}
-	var r *wire.Request
-	if slices.ContainsFunc(p.runs, func(l ledger) bool { return l.send != nil }) {
-		var err error
-		if r, err = p.begins.At(p.walk.Messages(k)); err != nil {
-			return fmt.Errorf("request %d of %d: %w", k+1, p.walk.Len(), err)
+// steps sends the requests from one up to another in all ways.
+func (p *player) steps(from, end int) error {
+	views, requests, unread := make([]*view, end-from), make([]*wire.Request, end-from), error(nil)
+	reads := slices.ContainsFunc(p.runs, func(l ledger) bool { return l.send != nil })
+	for i := range views {
+		n := p.walk.Messages(from + i)
+		views[i] = &view{r: p.walk.whole, n: n, costs: p.costs}
+		if !reads {
+			continue
+		}
+		if requests[i], unread = p.begins.At(n); unread != nil {
+			unread = fmt.Errorf("request %d of %d: %w", from+i+1, p.walk.Len(), unread)
+			views = views[:i]
+			break
 		}
 	}
-	errs := make([]error, len(p.runs))
+	failed := make([]failure, len(p.runs))
 	var all sync.WaitGroup
 	for i := range p.runs {
 		if l := &p.runs[i]; l.send == nil {
-			l.add(p, k, as, false)
+			for j, as := range views {
+				l.add(p, from+j, as, false)
+			}
 		} else {
-			all.Go(func() { errs[i] = l.play(p, k, as, r) })
+			all.Go(func() { failed[i] = l.playAll(p, from, views, requests) })
 		}
 	}
 	all.Wait()
-	for i, err := range errs {
-		if err != nil {
-			return fmt.Errorf("policy %s, request %d of %d: %w", p.policies[i].Name, k+1, p.walk.Len(), err)
+	for j := range views { // the first one of all is told
+		for i, f := range failed {
+			if f.err != nil && f.at == j {
+				return fmt.Errorf("policy %s, request %d of %d: %w", p.policies[i].Name, from+j+1, p.walk.Len(), f.err)
+			}
 		}
 	}
-	return nil
+	return unread
+}
+
+// A failure is an error and the request at which it came up.
+type failure struct {
+	at  int
+	err error
+}
+
+// playAll sends requests in order.
+func (l *ledger) playAll(p *player, from int, views []*view, requests []*wire.Request) failure {
+	for j, as := range views {
+		if err := l.play(p, from+j, as, requests[j]); err != nil {
+			return failure{j, err}
+		}
+	}
+	return failure{}
 }
 
 // A ledger keeps the books of one policy.

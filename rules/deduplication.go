@@ -124,7 +124,7 @@ func (d *deduplicator) collect(cover bool) {
 		if !cover || k.Kind != KindRead && k.Command == "" {
 			continue
 		}
-		if u := d.use(k, d.arguments(x.Call)); u.kind == KindRead && u.file != "" && !u.odd && !u.note {
+		if u := d.used(k, x); u.kind == KindRead && u.file != "" && !u.odd && !u.note {
 			d.reads = append(d.reads, read{k.number, u.file, i, u.lines})
 		}
 	}
@@ -236,7 +236,7 @@ func (d *deduplicator) covered() {
 					d.found[r.exchange] = finding{by: by}
 				}
 			}
-			if !d.shows(r.exchange) {
+			if !d.shows(&d.t.Exchanges()[r.exchange]) {
 				continue
 			}
 			extend(reach, rank, r)
@@ -270,13 +270,12 @@ func furthest(reach []read, rank int) read {
 	return best
 }
 
-// shows reports whether a read succeeded and its content is there.
-func (d *deduplicator) shows(i int) bool {
-	x := &d.t.Exchanges()[i]
-	if d.outcome(x) != transcript.OutcomeSucceeded {
+// tells looks whether a read succeeded and its content is there.
+func (s *sight) tells(x *transcript.Exchange) bool {
+	if s.outcome(x) != transcript.OutcomeSucceeded {
 		return false
 	}
-	return len(d.result(i)) > shortResult || !pointsBack(d.head(x.Results[0]))
+	return s.t.Block(x.Results[0]).Body.Len() > shortResult || !pointsBack(s.head(x.Results[0]))
 }
 
 // victims lists what was found, in order.

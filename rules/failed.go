@@ -6,9 +6,6 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// outcome judges the result of a whole exchange.
-func (s *sight) outcome(x *transcript.Exchange) transcript.Outcome { return s.r.Outcome(x.Results[0]) }
-
 // mayFail reports whether a result can be a failure; if not, its outcome need not
 // be asked for.
 func (s *sight) mayFail(x *transcript.Exchange) bool {

@@ -239,8 +239,8 @@ type speech struct {
 	cleared, person bool
 }
 
-// measure looks at a result without decoding it, where that can be helped.
-func (s *sight) measure(result transcript.BlockID) speech {
+// gauge looks at a result without decoding it, where that can be helped.
+func (s *sight) gauge(result transcript.BlockID) speech {
 	b := s.t.Block(result)
 	if b.Body == b.Span {
 		return speech{}

@@ -111,10 +111,16 @@ type sight struct {
 	last  *known
 	args  []byte // of the call that was looked at last
 	text  []byte // of the result that was looked at last
+
+	// What is known already; nil: nothing is kept.
+	heard *heard
+	uses  []atomic.Pointer[use] // by call
 }
 
 func (g *guard) look(r *wire.Request) *sight {
-	return &sight{guard: g, r: r, t: r.Transcript(), names: make(map[string]*known), keys: make(map[string]int)}
+	s := &sight{guard: g, r: r, t: r.Transcript(), names: make(map[string]*known), keys: make(map[string]int)}
+	s.learn()
+	return s
 }
 
 func (s *sight) tool(name string) *known {

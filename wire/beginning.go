@@ -2,6 +2,7 @@ package wire
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -18,8 +19,9 @@ type Beginnings struct {
 	t      *transcript.Beginnings // nil: each one is read
 	notes  []int                  // by number of messages: how many notes are about them, or about what stands in front of the list
 	behind []note                 // those about what stands behind it
-	bufs   [3]buffer
+	bufs   []buffer
 	next   int
+	lore   *lore
 	copied int // bytes, in all
 }
 
@@ -29,9 +31,35 @@ type buffer struct {
 	upTo int // those that are of the history
 }
 
-// Beginnings returns the beginnings of r, as if each had been parsed with the options.
-func (r *Request) Beginnings(o Options) (*Beginnings, error) {
-	b := &Beginnings{whole: r, o: o}
+// A lore is what was learned of the blocks of a history.
+type lore struct {
+	blocks int
+	mu     sync.Mutex
+	of     map[any]any
+}
+
+// Lore returns what was learned under a key of the blocks of a history that r is a beginning
+// of: what is true of a block in one beginning is true in all, since they are the same
+// bytes in one index. The first one to ask makes it, for so many blocks. Nil: r is no
+// beginning, or one with an index of its own. Many goroutines may ask, and get the same.
+func (r *Request) Lore(key any, first func(blocks int) any) any {
+	if r.lore == nil {
+		return nil
+	}
+	r.lore.mu.Lock()
+	defer r.lore.mu.Unlock()
+	known, ok := r.lore.of[key]
+	if !ok {
+		known = first(r.lore.blocks)
+		r.lore.of[key] = known
+	}
+	return known
+}
+
+// Beginnings returns the beginnings of r, as if each had been parsed with the options. At
+// any time so many are in use, at least three.
+func (r *Request) Beginnings(o Options, inUse int) (*Beginnings, error) {
+	b := &Beginnings{whole: r, o: o, bufs: make([]buffer, max(inUse, 3)), lore: &lore{blocks: len(r.t.Blocks()), of: make(map[any]any)}}
 	b.o.Dialect = r.Dialect
 	var err error
 	if b.prof, err = ResolveProfile(r.Dialect, o.Profile, r.head.model); err != nil {
@@ -56,7 +84,7 @@ func (r *Request) Beginnings(o Options) (*Beginnings, error) {
 }
 
 // At returns the request of the first n messages; there must be some. Its bytes are used
-// again for the third one from then on, so nobody may keep it.
+// again as soon as so many others have been asked for as are in use, so nobody may keep it.
 func (b *Beginnings) At(n int) (*Request, error) {
 	raw := b.body(n)
 	if b.t != nil {
@@ -98,6 +126,7 @@ func (b *Beginnings) shared(n int, raw []byte, t *transcript.Transcript) *Reques
 	r := &Request{
 		Dialect: w.Dialect, Profile: b.prof, g: w.g, t: t, raw: raw, list: transcript.Span{Start: w.list.Start, End: w.list.End + by}, bare: w.bare, head: w.head,
 		where: w.where[:blocks:blocks], extra: w.extra[:n:n], frame: w.frame[:n:n], o: b.o, notes: w.notes[:b.notes[n]:b.notes[n]], listNotes: w.listNotes,
+		lore: b.lore,
 	}
 	if len(b.behind) > 0 {
 		r.notes = slices.Concat(r.notes, b.behind)

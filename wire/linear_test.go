@@ -19,7 +19,7 @@ func TestRequestsGrowLinearly(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, err := r.Beginnings(Options{Model: r.Model(), Structural: true})
+			all, err := r.Beginnings(Options{Model: r.Model(), Structural: true}, 3)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ func TestScribeEcho(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := r.Beginnings(Options{Model: r.Model(), Structural: true})
+		all, err := r.Beginnings(Options{Model: r.Model(), Structural: true}, 3)
 		if err != nil {
 			t.Fatal(err)
 		}

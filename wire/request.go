@@ -44,6 +44,7 @@ type Request struct {
 	unlisted int
 
 	listNotes int              // how many notes are about what stands in front of the list
+	lore      *lore            // nil: it is no beginning of a history
 	ties      []transcript.Tie // between blocks of one message, or of neighbours
 	borrowed  bool             // from a Parser, which will use its memory again
 	clean     uint32           // atomic: the ways to check in which nothing was found

@@ -130,6 +130,9 @@ func New(s Setting) *Ladder {
 	l.words = &words{r: s.Request, name: s.Window.Name}
 	l.meter = newMeter(s.Request, s.Counter, l.words)
 	l.heed()
+	if s.Counter != nil && l.meter.costs == nil {
+		l.meter.costs = make([]cost, len(l.t.Blocks()))
+	}
 	return l
 }
 

@@ -14,6 +14,10 @@ import (
 // the time that takes. It belongs to one window, counter and set of rules, and to one
 // goroutine at a time. The zero value knows nothing.
 type Memory struct {
+	// Lend hands over what was worked out instead of a copy: nobody asks a ladder for costs
+	// or texts once the next one stands.
+	Lend bool
+
 	request *wire.Request
 	ours    []bool
 	reserve int
@@ -44,25 +48,45 @@ func (l *Ladder) heed() {
 		return
 	}
 	l.same = m.same(l)
-	n := blocksOf(l.t, l.same)
-	for b, c := range m.costs[:min(n, len(m.costs), len(l.meter.costs))] {
+	n, blocks := blocksOf(l.t, l.same), len(l.t.Blocks())
+	if l.Counter != nil {
+		l.meter.costs = takeOver(m.costs, n, blocks, m.Lend)
+	}
+	for b := 0; b < n && l.Vote != nil && l.meter.costs != nil; b++ {
+		c := &l.meter.costs[b]
 		if c.level == byRules {
 			c.level, c.edited = asIs, 0 // the rules may find other words
 		}
 		if c.writtenAt == byRules {
 			c.writtenAt = asIs
 		}
-		l.meter.costs[b] = c
 	}
 	if m.cleared != nil {
-		l.words.gone = make([]string, len(l.t.Blocks()))
-		copy(l.words.gone, m.cleared[:min(n, len(m.cleared))])
+		l.words.gone = takeOver(m.cleared, n, blocks, m.Lend)
+	}
+	if m.Lend && n == len(m.request.Transcript().Blocks()) {
+		l.words.short = m.short
+		return
 	}
 	for b, s := range m.short {
 		if int(b) < n {
 			l.words.keep(b, s)
 		}
 	}
+}
+
+// takeOver returns a list of so many blocks that begins with the first n of another, or
+// goes on in its place.
+func takeOver[T any](from []T, n, blocks int, lent bool) []T {
+	from = from[:min(n, len(from), blocks)]
+	if !lent {
+		to := make([]T, blocks)
+		copy(to, from)
+		return to
+	}
+	to := slices.Grow(from, blocks-len(from))[:blocks]
+	clear(to[len(from):])
+	return to
 }
 
 // same is how many messages the request begins with that are those of the one before, with
@@ -167,6 +191,10 @@ func (l *Ladder) remember(s *past, end int) *remembered {
 // leave hands what was worked out over to the next request.
 func (l *Ladder) leave() {
 	if m := l.Memory; m != nil && !l.trying {
-		*m = Memory{l.Request, l.Ours, l.Reserve, slices.Clone(l.meter.costs), slices.Clone(l.words.gone), maps.Clone(l.words.short), l.past, l.latest}
+		costs, gone, short := l.meter.costs, l.words.gone, l.words.short
+		if !m.Lend {
+			costs, gone, short = slices.Clone(costs), slices.Clone(gone), maps.Clone(short)
+		}
+		*m = Memory{m.Lend, l.Request, l.Ours, l.Reserve, costs, gone, short, l.past, l.latest}
 	}
 }

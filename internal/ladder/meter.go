@@ -29,7 +29,7 @@ type cost struct {
 func newMeter(r *wire.Request, c wire.Counter, w *words) *meter {
 	m := &meter{r: r, c: c, words: w, start: r.Transcript().Start()}
 	if c != nil {
-		m.frame, m.head, m.costs = wire.FrameTokens(c), -1, make([]cost, len(r.Transcript().Blocks()))
+		m.frame, m.head = wire.FrameTokens(c), -1
 	}
 	return m
 }
