@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare"
@@ -104,4 +105,42 @@ func asSent(n int) []int {
 		}
 	}
 	return all
+}
+
+// TestPastTakenBack: a client takes the model's last words back and says something else. What
+// a window did at the request that they answered did not lead there.
+func TestPastTakenBack(t *testing.T) {
+	all := []string{`{"role":"user","content":"the task"}`}
+	past, batches := new(pare.Past), 0
+	w := pare.Window{Tokens: 400, Low: 200}
+	send := func(messages []string) {
+		t.Helper()
+		r, err := pare.Parse([]byte(`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[` + strings.Join(messages, ",") + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := pare.Trim(r, w, pare.Options{Counter: quarters{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := pare.Trim(r, w, pare.Options{Counter: quarters{}, Past: past})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if batches += len(fresh.Batches()); !slices.Equal(fresh.Batches(), kept.Batches()) || !bytes.Equal(fresh.Result().Raw(), kept.Result().Raw()) {
+			t.Errorf("%d messages: with a past %v, without %v", len(messages), kept.Batches(), fresh.Batches())
+		}
+	}
+	for i := range 30 {
+		said := strings.Repeat("so it is ", i%5*10)
+		all = append(all, `{"role":"assistant","content":"I say `+said+`"}`, fmt.Sprintf(`{"role":"user","content":"%d: %s"}`, i, said))
+		send(all)
+		if i%3 == 0 {
+			send(all)
+		}
+		send(append(slices.Clone(all[:len(all)-2]), `{"role":"user","content":"no, `+said+`"}`))
+	}
+	if batches < 100 {
+		t.Errorf("only %d batches", batches)
+	}
 }
