@@ -15,6 +15,9 @@ type damage struct {
 	hit  func(c *campaign, dir string) bool
 }
 
+// mark is a byte order mark, which editors put in front of a file.
+var mark = []byte("\xef\xbb\xbf")
+
 // partDamages are those of opencode's folder of parts.
 func partDamages() []damage {
 	to := func(change func(file string, data []byte) error) func(*campaign, string) bool {
@@ -34,7 +37,7 @@ func partDamages() []damage {
 		{"part of a call lost", to(func(f string, _ []byte) error { return os.Remove(f) })},
 		{"part of a call empty", to(func(f string, _ []byte) error { return os.WriteFile(f, nil, 0o644) })},
 		{"part of a call torn", to(func(f string, d []byte) error { return os.WriteFile(f, d[:len(d)/2], 0o644) })},
-		{"byte order mark", to(func(f string, d []byte) error { return os.WriteFile(f, append([]byte("\xef\xbb\xbf"), d...), 0o644) })},
+		{"byte order mark", to(func(f string, d []byte) error { return os.WriteFile(f, slices.Concat(mark, d), 0o644) })},
 		{"call still running", to(func(f string, d []byte) error {
 			return os.WriteFile(f, bytes.Replace(d, []byte(`"completed"`), []byte(`"running"`), 1), 0o644)
 		})},

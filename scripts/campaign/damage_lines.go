@@ -100,7 +100,7 @@ func lineDamages(call, result string) []damage {
 			}
 			return now
 		}},
-		{"byte order mark", func(s sheet) [][]byte { return s.with(0, []byte("\xef\xbb\xbf")) }},
+		{"byte order mark", func(s sheet) [][]byte { return s.with(0, mark) }},
 		{"open call on another branch", func(s sheet) [][]byte {
 			fork := forked(s.lines[s.call()])
 			if fork == nil {

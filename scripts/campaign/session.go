@@ -229,6 +229,7 @@ func (c *campaign) stored(s seat) (all []byte) {
 	}
 	for _, f := range files {
 		data, _ := os.ReadFile(f)
+		data = bytes.TrimPrefix(data, mark) // what stands behind it is there
 		lines := bytes.Lines(data)
 		if json.Valid(data) { // one document
 			lines = slices.Values([][]byte{data})
