@@ -3,6 +3,7 @@ package agentlog
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
@@ -15,7 +16,18 @@ import (
 // line of a message is the parent of its own result.
 type claude struct{}
 
-var claudeRow = row{format: ClaudeCode, name: "claude-code", maker: "Claude Code", dialect: wire.Anthropic, form: claude{}, line: claudeLine}
+var claudeRow = row{format: ClaudeCode, name: "claude-code", maker: "Claude Code", dialect: wire.Anthropic, form: claude{}, line: claudeLine, marked: claudeMarked}
+
+// claudeMarked: from 2.0 on a byte order mark is passed over; 1.0 does not read the line behind
+// it. The last line that tells a version tells which one goes on.
+func claudeMarked(l *Log) bool {
+	for u := len(l.units) - 1; u >= 0; u-- {
+		if v := l.object(u).text("version"); v != "" {
+			return !strings.HasPrefix(v, "0.") && !strings.HasPrefix(v, "1.")
+		}
+	}
+	return false
+}
 
 func claudeLine(o object) evidence {
 	kind := o.kind()

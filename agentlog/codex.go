@@ -54,7 +54,8 @@ var codexResults = map[string]bool{
 type codexItem struct {
 	unit   int
 	at     jsonspan.Span
-	person bool // a turn of the user begins with it
+	person bool   // a turn of the user begins with it
+	raw    []byte // an item that is made of what stands there; nil: it is the item
 }
 
 // A codexFold goes through the records as Codex does when it resumes.
@@ -64,13 +65,15 @@ type codexFold struct {
 	all, counted *talk
 	model        string
 	items        int
-	envelopes    bool           // the layout of today
-	seen         map[string]int // units by what they have in common with their copies
+	envelopes    bool            // the layout of today
+	paged        bool            // by its head the rollout is read from its end, up to a head
+	seen         map[string]int  // units by what they have in common with their copies
+	taken        map[string]bool // calls that were rolled back
 }
 
 func (codex) read(l *Log) {
 	l.readLines()
-	f := codexFold{l: l, all: newTalk(), counted: newTalk(), seen: make(map[string]int)}
+	f := codexFold{l: l, all: newTalk(), counted: newTalk(), seen: make(map[string]int), taken: make(map[string]bool)}
 	for i := range l.units {
 		f.record(i)
 	}
@@ -107,7 +110,12 @@ func (f *codexFold) copied(i int, o object) bool {
 	at := f.l.units[i]
 	f.l.copies = append(f.l.copies, i)
 	f.l.damageAt(at.span.Start, at.line, "duplicate-line")
-	f.l.worsen("the agent sends both, which the provider refuses, or begins anew with it")
+	switch kind := o.text("type"); {
+	case kind == "response_item":
+		f.l.worsen("the agent sends both, which the provider refuses")
+	case kind == "session_meta" && f.paged, kind == "compacted", payload.text("type") == rolledBack:
+		f.l.worsen("the agent goes by both, and forgets what stands in front of the second one")
+	}
 	return true
 }
 
@@ -149,6 +157,9 @@ func (f *codexFold) record(i int) {
 		}
 		payload = o.object("payload")
 		switch o.text("type") {
+		case "session_meta":
+			f.head(i, payload)
+			return
 		case "compacted":
 			f.compacted(i, payload)
 			return
@@ -156,7 +167,7 @@ func (f *codexFold) record(i int) {
 			f.model = cmp.Or(payload.text("model"), f.model)
 			return
 		case "event_msg":
-			if payload.text("type") == "thread_rolled_back" {
+			if payload.text("type") == rolledBack {
 				n, _ := strconv.Atoi(string(payload.value("num_turns")))
 				f.rollBack(n)
 			}
@@ -166,10 +177,16 @@ func (f *codexFold) record(i int) {
 			return
 		}
 	}
-	if codexItems[payload.text("type")] {
-		f.items++
-		f.sent = append(f.sent, f.item(i, payload))
+	if !codexItems[payload.text("type")] {
+		return
 	}
+	f.items++
+	it := f.item(i, payload)
+	if codexResults[payload.text("type")] && f.taken[payload.text("call_id")] { // late, and of a turn that is not sent
+		f.rest = append(f.rest, it)
+		return
+	}
+	f.sent = append(f.sent, it)
 }
 
 // item notes an item, and what it is to the pairs.
@@ -179,6 +196,7 @@ func (f *codexFold) item(unit int, o object) codexItem {
 	case codexCalls[kind]:
 		f.counted.calls[id]++
 		f.all.calls[id]++
+		delete(f.taken, id)
 	case codexResults[kind]:
 		f.counted.results[id]++
 		f.all.results[id]++
@@ -187,7 +205,7 @@ func (f *codexFold) item(unit int, o object) codexItem {
 	case strings.HasSuffix(kind, "_output"):
 		f.all.results[id]++
 	}
-	return codexItem{unit, o.span, kind == "message" && o.text("role") == "user" && !codexAside(o)}
+	return codexItem{unit: unit, at: o.span, person: kind == "message" && o.text("role") == "user" && !codexAside(o)}
 }
 
 // codexAside reports whether a message of the role user was put there by the program.
@@ -199,16 +217,31 @@ func codexAside(o object) bool {
 	return false
 }
 
-// compacted takes the place of everything in front of it: with the items it holds, or with
-// its summary.
+// compacted takes the place of everything in front of it: with the items it holds or, as
+// older versions write it, with what the user said and its summary.
 func (f *codexFold) compacted(unit int, o object) {
-	f.rest = append(f.rest, f.sent...)
+	was := f.sent
 	f.sent = nil
-	for _, at := range o.list("replacement_history") {
-		if it := objectAt(f.l.raw, at); codexItems[it.text("type")] {
-			f.sent = append(f.sent, f.item(unit, it))
-			f.l.seal(unit)
+	if history, ok := o.get("replacement_history"); ok && o.raw[history.Start] == '[' {
+		f.rest = append(f.rest, was...)
+		for _, at := range jsonspan.Elements(o.raw, history) {
+			if it := objectAt(f.l.raw, at); codexItems[it.text("type")] {
+				f.sent = append(f.sent, f.item(unit, it))
+				f.l.seal(unit)
+			}
 		}
+		return
+	}
+	for _, it := range was {
+		if it.person {
+			f.sent = append(f.sent, it)
+		} else {
+			f.rest = append(f.rest, it)
+		}
+	}
+	if at, ok := o.get("message"); ok && at.Len() > 2 && o.raw[at.Start] == '"' {
+		said := write("type", "message", "role", "user", "content", array(write("type", "input_text", "text", o.raw[at.Start:at.End])))
+		f.sent = append(f.sent, codexItem{unit: unit, at: at, raw: said})
 	}
 }
 
@@ -219,6 +252,11 @@ func (f *codexFold) rollBack(turns int) {
 			continue
 		}
 		if turns--; turns == 0 {
+			for _, it := range f.sent[k:] {
+				if o := objectAt(f.l.raw, it.at); codexCalls[o.text("type")] {
+					f.taken[o.text("call_id")] = true
+				}
+			}
 			f.rest = append(f.rest, f.sent[k:]...)
 			f.sent = f.sent[:k:k]
 		}
@@ -236,7 +274,11 @@ func (f *codexFold) thread(name string, kind Kind, items []codexItem) {
 	}
 	b.reserve(n)
 	for _, it := range items {
-		b.copy(it.unit, f.l.raw, it.at)
+		if it.raw != nil {
+			b.put(it.unit, it.raw, []jsonspan.Span{it.at})
+		} else {
+			b.copy(it.unit, f.l.raw, it.at)
+		}
 	}
 	if t := f.l.thread(name, kind, wire.OpenAIResponses, f.model, b, nil); t != nil {
 		t.pairs, t.talk = true, f.all
@@ -259,8 +301,12 @@ func (codex) wrap(l *Log, like int, item []byte) []byte {
 // paginated rollout are counted without a gap, and one whose last record has no number is
 // not opened.
 func (c codex) finish(e *edits) {
-	if e.l.headless() && !e.appendOnly {
-		e.crown(c.head(e.l))
+	if !e.appendOnly {
+		if e.l.headless() {
+			e.crown(c.head(e.l))
+		}
+		c.behead(e)
+		c.settleNested(e)
 	}
 	moved := make(map[int]int) // ordinals of records whose place has changed
 	last, shift, some, moves := -1, 0, false, false
@@ -344,20 +390,41 @@ func (c codex) stub(l *Log, t *Thread, call transcript.BlockID, text string) []b
 	blk := tr.Block(call)
 	m := tr.Messages()[blk.Message]
 	o := objectAt(tr.Raw(), jsonspan.Span(m.Span))
-	kind := o.text("type") + "_output"
-	if kind == "tool_search_call_output" {
+	kind := codexAnswer(o.text("type"))
+	if kind == "tool_search_output" { // what was found cannot be made up
 		return nil
-	}
-	if kind == "local_shell_call_output" { // Codex answers it like a function
-		kind = "function_call_output"
 	}
 	return c.wrap(l, t.parts[blk.Message].unit, write("type", kind, "call_id", blk.CallID, "output", text))
 }
 
 func (c codex) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
+	return c.wrap(l, t.parts[t.Request.Transcript().Block(result).Message].unit, c.quoted(l, t, result, text))
+}
+
+// quoted is the item that a result becomes.
+func (c codex) quoted(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	content := append([][]byte{write("type", "input_text", "text", text)}, c.shows(l, t, result)...)
-	item := write("type", "message", "role", "user", "content", array(content...))
-	return c.wrap(l, t.parts[t.Request.Transcript().Block(result).Message].unit, item)
+	return write("type", "message", "role", "user", "content", array(content...))
+}
+
+// mates reports whether an output is of the kind that answers a call.
+func (codex) mates(t *Thread, call, result transcript.BlockID) bool {
+	tr := t.Request.Transcript()
+	kind := func(b transcript.BlockID) string {
+		return objectAt(tr.Raw(), jsonspan.Span(tr.Messages()[tr.Block(b).Message].Span)).text("type")
+	}
+	return codexAnswer(kind(call)) == kind(result)
+}
+
+// codexAnswer is the type of the item that answers one of a type.
+func codexAnswer(call string) string {
+	switch call {
+	case "local_shell_call": // Codex answers it like a function
+		return "function_call_output"
+	case "tool_search_call":
+		return "tool_search_output"
+	}
+	return call + "_output"
 }
 
 // shows returns the pictures and files of an output, which a message of the user holds alike.

@@ -149,7 +149,7 @@ func TestCodexSends(t *testing.T) {
 	}{
 		"all":            {[]string{codexMeta, codexSays("user", "one"), codexSays("assistant", "two")}, "one two"},
 		"compacted":      {[]string{codexMeta, codexSays("user", "one"), `compacted|{"message":"sum","replacement_history":[` + codexSays("user", "sum") + `]}`, codexSays("user", "two")}, "sum two"},
-		"compacted, old": {[]string{codexMeta, codexSays("user", "one"), `compacted|{"message":"sum"}`, codexSays("user", "two")}, "two"},
+		"compacted, old": {[]string{codexMeta, codexSays("user", "one"), `compacted|{"message":"sum"}`, codexSays("user", "two")}, "one sum two"},
 		"rolled back": {[]string{codexMeta, codexSays("user", "<environment_context>"), codexSays("user", "one"), codexSays("assistant", "a"), codexSays("user", "two"), codexCall("c1"),
 			`event_msg|{"type":"thread_rolled_back","num_turns":1}`, codexSays("user", "three")}, "<environment_context> one a three"},
 		"two turns rolled back": {[]string{codexMeta, codexSays("user", "one"), codexSays("user", "two"), codexSays("user", "three"), `event_msg|{"type":"thread_rolled_back","num_turns":2}`}, "one"},

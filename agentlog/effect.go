@@ -58,6 +58,7 @@ var damages = map[string]damage{
 	"parent-loop":      {means: "the links between lines go in a circle; the agent forgets what stands in front of it"},
 	"torn-file":        {means: "this file breaks off or is empty; the agent cannot open the session"},
 	headRule:           {means: "the line that a session begins with is not there; the agent does not open the file"},
+	secondHeadRule:     {means: "a second head stands in the middle of the file; the agent forgets everything in front of it"},
 	"idless-line":      {means: "this line has no id and is the last; the agent goes on from it and forgets everything in front"},
 	"stray-line":       {means: "this line is from another session and newer than all others; the agent would go on from it and forget everything else"},
 	"lost-snapshot":    {means: "the line that says again what was said before the session was resumed is not in the file; the agent forgets all of it"},

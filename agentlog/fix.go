@@ -83,6 +83,9 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 // markRule is the damage of a byte order mark in front of a file.
 const markRule = "byte-order-mark"
 
+// passesMark is what is said of the mark where the agent does not mind it.
+const passesMark = "the agent reads what stands behind it all the same"
+
 // unmark begins a fix: without the byte order mark, unless every byte is to stay.
 func (l *Log) unmark(o *Options) (*Fixed, *Log) {
 	kept := &Fixed{Raw: l.raw}
@@ -207,6 +210,7 @@ type edits struct {
 	top        [][]byte                // units to be added in front of everything
 	end        [][]byte                // and behind it
 	inner      map[int][]jsonspan.Edit // replacements inside units, by offset in the file
+	nested     map[int]map[int][]byte  // items in the lists of units, by offset in the file; nil: they go
 	whole      map[int][]byte          // of a folder: files that are written anew, by number
 	appendOnly bool
 	split      bool // put newlines between objects that share a line

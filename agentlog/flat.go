@@ -32,6 +32,18 @@ type parter interface {
 	apart(l *Log, t *Thread, result transcript.BlockID, text string) (rest, quoted []byte)
 }
 
+// A nester is a pen of a format whose units may hold lists of items: those are changed where
+// they stand.
+type nester interface {
+	nest(e *edits, t *Thread, b transcript.BlockID, now []byte)
+	quoted(l *Log, t *Thread, result transcript.BlockID, text string) []byte
+}
+
+// A matcher is a pen of a format in which an id alone does not make a pair.
+type matcher interface {
+	mates(t *Thread, call, result transcript.BlockID) bool
+}
+
 // mendFlat mends what is wrong with the pairs of a thread, one change for each
 // finding.
 func mendFlat(w pen, e *edits, t *Thread, o Options) error {
@@ -71,8 +83,7 @@ func changeFlat(w pen, e *edits, t *Thread, o Options) {
 	}
 	// What is there counts before what is not: results go to their calls first.
 	for i := range found {
-		if f := &found[i]; f.Rule == "orphan-call" && len(f.IDs) > 0 && strays[f.IDs[0]] != nil {
-			m.move(f, strays[f.IDs[0]].unit, f.unit)
+		if f := &found[i]; f.Rule == "orphan-call" && len(f.IDs) > 0 && strays[f.IDs[0]] != nil && m.mates(f.Block, strays[f.IDs[0]].Block) && m.move(f, strays[f.IDs[0]].unit, f.unit) {
 			m.home[f.Block] = true
 			delete(strays, f.IDs[0])
 		}
@@ -95,16 +106,23 @@ type flatMender struct {
 
 func (m *flatMender) change(f *Finding) Change { return Change{Thread: m.t.Name, Line: f.Line} }
 
-// move puts the unit of a result behind the unit of its call.
-func (m *flatMender) move(f *Finding, result, call int) {
+// mates reports whether a result can answer a call of its id.
+func (m *flatMender) mates(call, result transcript.BlockID) bool {
+	k, ok := m.pen.(matcher)
+	return !ok || k.mates(m.t, call, result)
+}
+
+// move puts the unit of a result behind the unit of its call, unless more than that is in it.
+func (m *flatMender) move(f *Finding, result, call int) bool {
 	if m.touched[result] || result == call || m.e.l.sealed[result] {
-		return
+		return false
 	}
 	m.touched[result] = true
 	x := m.e.unit(call)
 	x.after = append(x.after, m.e.body(result))
 	m.e.unit(result).drop = true
 	m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[result].line}, "move", f.Rule, f.IDs, 0, "moved to the place behind its call")
+	return true
 }
 
 func (m *flatMender) mend(f *Finding) {
@@ -151,7 +169,15 @@ func (m *flatMender) answer(f *Finding, x transcript.Exchange) {
 
 // dropCall takes a call out of its unit.
 func (m *flatMender) dropCall(f *Finding, why string) {
-	if m.touched[f.unit] || m.e.l.sealed[f.unit] {
+	gone := func() { m.e.log(m.change(f), "drop", f.Rule, f.IDs, -m.tr.Block(f.Block).Span.Len(), "%s", why) }
+	if m.e.l.sealed[f.unit] {
+		if n, ok := m.pen.(nester); ok {
+			n.nest(m.e, m.t, f.Block, nil)
+			gone()
+		}
+		return
+	}
+	if m.touched[f.unit] {
 		return
 	}
 	m.touched[f.unit] = true
@@ -161,7 +187,7 @@ func (m *flatMender) dropCall(f *Finding, why string) {
 	} else {
 		m.e.unit(f.unit).body = rest
 	}
-	m.e.log(m.change(f), "drop", f.Rule, f.IDs, -m.tr.Block(f.Block).Span.Len(), "%s", why)
+	gone()
 }
 
 // says returns the words of a result, and the bytes of what it shows beside them.
@@ -174,10 +200,9 @@ func (m *flatMender) says(result transcript.BlockID) (text, shown string) {
 
 // stray quotes a result that answers no call, or drops it.
 func (m *flatMender) stray(f *Finding) {
-	if m.e.l.sealed[f.unit] {
+	if !m.reach(f.unit) {
 		return
 	}
-	m.touched[f.unit] = true
 	text, shown := m.says(f.Block)
 	if m.o.Repair.OrphanResult == wire.RemedyDrop || wire.Synthetic(text) || strings.TrimSpace(text+shown) == "" {
 		m.e.log(m.change(f), "drop", f.Rule, f.IDs, -m.dropResult(f.unit, f.Block), "a result whose call is not in the history")
@@ -187,9 +212,24 @@ func (m *flatMender) stray(f *Finding) {
 	m.e.log(m.change(f), "edit", f.Rule, f.IDs, 0, "a result whose call is not in the history, kept as quoted text")
 }
 
+// reach reports whether the results of a unit can be changed, and keeps others from changing a
+// unit that holds one alone.
+func (m *flatMender) reach(unit int) bool {
+	if m.e.l.sealed[unit] {
+		_, ok := m.pen.(nester)
+		return ok
+	}
+	m.touched[unit] = true
+	return true
+}
+
 // dropResult takes a result out of its unit, which goes if nothing else is in it, and returns
 // how many bytes that were.
 func (m *flatMender) dropResult(unit int, result transcript.BlockID) int {
+	if n, ok := m.pen.(nester); ok && m.e.l.sealed[unit] {
+		n.nest(m.e, m.t, result, nil)
+		return m.tr.Block(result).Span.Len()
+	}
 	whole := m.e.l.units[unit].span.Len()
 	rest := m.without(m.e.l, m.t, result)
 	if rest == nil {
@@ -202,6 +242,10 @@ func (m *flatMender) dropResult(unit int, result transcript.BlockID) int {
 
 // quoteResult writes a result anew as words of nobody.
 func (m *flatMender) quoteResult(unit int, result transcript.BlockID, text string) {
+	if n, ok := m.pen.(nester); ok && m.e.l.sealed[unit] {
+		n.nest(m.e, m.t, result, n.quoted(m.e.l, m.t, result, quotation+text))
+		return
+	}
 	u := m.e.unit(unit)
 	if p, ok := m.pen.(parter); ok {
 		if rest, quoted := p.apart(m.e.l, m.t, result, quotation+text); rest != nil {
@@ -234,10 +278,9 @@ func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
 	said := map[[2]string]bool{{first, shown}: true}
 	for _, r := range x.Results {
 		u, _ := m.t.place(m.e.l, m.tr.Block(r).Message, r)
-		if r == best || m.touched[u] || m.e.l.sealed[u] {
+		if r == best || m.touched[u] || !m.reach(u) {
 			continue
 		}
-		m.touched[u] = true
 		c := Change{Thread: m.t.Name, Line: m.e.l.units[u].line}
 		text, shown := m.says(r)
 		if said[[2]string{text, shown}] || wire.Synthetic(text) || strings.TrimSpace(text+shown) == "" || m.o.Repair.OrphanResult == wire.RemedyDrop {

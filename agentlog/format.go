@@ -42,6 +42,9 @@ type row struct {
 	// line says how much an object tells for the format, as a line of its file or as the
 	// whole of it; nil: nothing does.
 	line func(o object) evidence
+	// marked reports whether the agent reads a file behind a byte order mark as if there
+	// were none; nil: it does not, or that is not known.
+	marked func(l *Log) bool
 	// document reports whether a value is the whole of a file; nil: files are lines.
 	document func(raw []byte, at jsonspan.Span) bool
 }

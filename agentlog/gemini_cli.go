@@ -62,8 +62,8 @@ func (g geminiCLI) read(l *Log) {
 		l.damageAt(0, 1, "unreadable")
 		return
 	}
-	f := geminiFold{l: l, index: make(map[string]int)}
-	l.records = f.run()
+	f := foldGemini(l)
+	l.records = f.records()
 	if !f.headed && len(l.records) > 0 {
 		l.noteHead()
 	}

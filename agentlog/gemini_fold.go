@@ -1,6 +1,8 @@
 package agentlog
 
 import (
+	"bytes"
+	"hash/maphash"
 	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -28,15 +30,73 @@ type geminiGap struct {
 	all    []record
 }
 
-// run returns the messages that are left.
-func (f *geminiFold) run() []record {
-	f.hollow = -1
+// foldGemini goes through all lines. A copy of a line puts back what was so when it was
+// written; where that leaves something else than without it, the copies are damage.
+func foldGemini(l *Log) *geminiFold {
+	f := &geminiFold{l: l}
+	f.run(nil)
+	again := geminiCopies(l)
+	if again == nil {
+		return f
+	}
+	gap := l.gap
+	first := &geminiFold{l: l}
+	first.run(again)
+	if slices.EqualFunc(f.all, first.all, func(a, b record) bool {
+		return bytes.Equal(l.raw[a.at.Start:a.at.End], l.raw[b.at.Start:b.at.End])
+	}) {
+		l.gap = gap
+		return f
+	}
+	for i, u := range l.units {
+		if again[i] {
+			l.copies = append(l.copies, i)
+			l.damageAt(u.span.Start, u.line, "duplicate-line")
+			l.worsen("the agent goes back to what was so when the first one was written, and forgets the rest")
+		}
+	}
+	return first
+}
+
+// geminiCopies are the lines of messages that repeat an earlier line, byte for byte; nil: there
+// are none.
+func geminiCopies(l *Log) (again map[int]bool) {
+	seed := maphash.MakeSeed()
+	seen := make(map[uint64]int, len(l.units))
+	for i, u := range l.units {
+		line := l.raw[u.span.Start:u.span.End]
+		key := maphash.Bytes(seed, line)
+		first, ok := seen[key]
+		if !ok {
+			seen[key] = i
+			continue
+		}
+		at := l.units[first].span
+		o := objectAt(l.raw, u.span)
+		if !bytes.Equal(l.raw[at.Start:at.End], line) || o.text("id") == "" && !o.object("$set").has("messages") {
+			continue
+		}
+		if again == nil {
+			again = make(map[int]bool)
+		}
+		again[i] = true
+	}
+	return again
+}
+
+// run goes through the lines but for some.
+func (f *geminiFold) run(without map[int]bool) {
+	f.hollow, f.index, f.l.gap = -1, make(map[string]int), nil
 	for i, u := range f.l.units {
-		if u.alone { // else the line is no JSON to the program
+		if u.alone && !without[i] { // else the line is no JSON to the program
 			f.line(i, objectAt(f.l.raw, u.span))
 		}
 	}
 	f.mind(-1)
+}
+
+// records returns the messages that are left, and notes what is missing among them.
+func (f *geminiFold) records() []record {
 	if g := f.l.gap; g != nil {
 		at := f.l.units[g.hollow]
 		f.l.damageAt(at.span.Start, at.line, "lost-snapshot")

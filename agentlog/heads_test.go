@@ -22,7 +22,7 @@ func headed() map[Format]struct {
 		lines []string
 	}{
 		Codex: {"rollout-2026-01-01T00-00-00-01a1e58d-bf7f-7f72-97ae-27f5aaeffe3d.jsonl", []string{
-			record(0, "session_meta", `{"id":"01a1e58d-bf7f-7f72-97ae-27f5aaeffe3d","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p","originator":"codex_exec","cli_version":"0.166.0"}`),
+			record(0, "session_meta", `{"id":"01a1e58d-bf7f-7f72-97ae-27f5aaeffe3d","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p","originator":"codex_exec","cli_version":"0.166.0","history_mode":"paginated"}`),
 			record(1, "turn_context", `{"cwd":"/p","model":"gpt-5"}`),
 			record(2, "response_item", `{"type":"message","id":"msg_1","role":"user","content":[{"type":"input_text","text":"one"}]}`),
 			record(3, "response_item", `{"type":"function_call","id":"fc_1","name":"f","arguments":"{}","call_id":"c1"}`),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -21,8 +22,8 @@ type Options struct {
 	Format  Format // Auto: detect
 	Profile string // whose rules apply; "": those of the model that the file names
 	Model   string // used where the file names none
-	// Marked: a byte order mark stood in front of the bytes. Codex and pi do
-	// not open a file that has one.
+	// Marked: a byte order mark stood in front of the bytes. Some agents do not open a
+	// file that has one.
 	Marked bool
 
 	Repair wire.Repair
@@ -97,7 +98,7 @@ type Log struct {
 	copies  []int        // units that repeat an earlier one
 	records []record     // Gemini CLI: the messages that are left
 	gap     *geminiGap   // Gemini CLI: where what was said before has to be said again
-	strays  []int        // units of another session that the agent would go on from
+	strays  []int        // units that make the agent forget others: lines of another session, heads in the middle
 	sealed  map[int]bool // units that hold more than one message, and are not changed
 	form    form
 	pi      *piTree         // pi: its lines as it sees them
@@ -216,10 +217,13 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 	mem := o.Memory.begin(len(raw))
 	o.Memory = nil // a second reading of the log must not overwrite it
 	l := &Log{Format: f, name: name, raw: raw, o: o, mem: mem, form: r.form, links: make(map[int]int), top: -1}
+	l.form.read(l)
 	if o.Marked {
 		l.damageAt(0, 1, markRule)
+		if r.marked != nil && r.marked(l) {
+			l.soften(passesMark)
+		}
 	}
-	l.form.read(l)
 	return l, nil
 }
 
@@ -246,6 +250,13 @@ func (l *Log) damageAt(offset, line int, rule string, ids ...string) {
 func (l *Log) worsen(why string) {
 	f := &l.damage[len(l.damage)-1]
 	f.Effect, f.Message = Refused, f.Message+"; "+why
+}
+
+// soften says that the damage that was noted last is none to the agent, and why.
+func (l *Log) soften(why string) {
+	f := &l.damage[len(l.damage)-1]
+	means, _, _ := strings.Cut(f.Message, "; ")
+	f.Effect, f.Message = Cosmetic, means+"; "+why
 }
 
 // inFile tells the place of a finding in the file of a folder.

@@ -154,6 +154,7 @@ func (openCode) sessions(l *Log) []*ocSession {
 		}
 		if marked {
 			l.damageAt(f.span.Start, 1, markRule)
+			l.soften(passesMark) // seen by running 1.1
 		}
 		u := len(l.units)
 		l.units = append(l.units, unit{span: at, line: 1})

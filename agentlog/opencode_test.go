@@ -46,8 +46,11 @@ func TestOpenCodeParts(t *testing.T) {
 		}
 		var rules []string
 		for _, f := range l.Check(wire.CheckOptions{}) {
-			if f.Effect == Refused {
+			if f.Effect == Refused || f.Rule == markRule {
 				rules = append(rules, f.Rule)
+			}
+			if f.Rule == markRule && f.Effect != Cosmetic {
+				t.Errorf("%s: opencode passes over a mark: %+v", name, f)
 			}
 		}
 		if got := strings.Join(rules, " "); got != c.rules {

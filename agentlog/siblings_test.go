@@ -155,8 +155,8 @@ func TestDefectS6GeminiHead(t *testing.T) {
 	}
 }
 
-// TestDefectS5ByteOrderMark: Codex and pi do not open a session with a byte order mark in front;
-// what others make of their first line then is not known. It goes, whatever else there is to do, and stays
+// TestDefectS5ByteOrderMark: some agents do not open a session with a byte order mark in front,
+// or do not read its first line. It goes, whatever else there is to do, and stays
 // where every byte has to.
 func TestDefectS5ByteOrderMark(t *testing.T) {
 	whole := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", textReply))
@@ -164,6 +164,7 @@ func TestDefectS5ByteOrderMark(t *testing.T) {
 		{whole, "byte-order-mark"},
 		{whole + ccWrite("u2", "a1", 3, said("two")) + ccWrite("a2", "u2", 4, replied("m2", calling("c1"))), "byte-order-mark orphan-call"},
 	} {
+		c.raw = strings.ReplaceAll(c.raw, `"version":"2.`, `"version":"1.`) // later ones pass over it
 		name := filepath.Join(t.TempDir(), "s.jsonl")
 		if err := os.WriteFile(name, []byte("\ufeff"+c.raw), 0o600); err != nil {
 			t.Fatal(err)
@@ -195,6 +196,38 @@ func TestDefectS5ByteOrderMark(t *testing.T) {
 		}
 		if all := s.Replacements(kept); len(all) != len(rules)-1 || len(all) > 0 && !bytes.HasPrefix(all[0].Raw, []byte("\ufeff"+c.raw)) {
 			t.Errorf("append only: %+v", all)
+		}
+	}
+}
+
+// TestByteOrderMarkByAgent: who opens a file behind a mark (seen by running them), and of
+// whom that is not known.
+func TestByteOrderMarkByAgent(t *testing.T) {
+	claude := func(version string) string {
+		return strings.ReplaceAll(ccWrite("u1", "", 1, said("one"))+ccWrite("a1", "u1", 2, replied("m1", textReply)), `"type":`, `"version":"`+version+`","type":`)
+	}
+	heads := headed()
+	for name, c := range map[string]struct {
+		file, raw string
+		fine      bool
+	}{
+		"Claude Code 1.0": {"a.jsonl", claude("1.0.128"), false},
+		"Claude Code 2.0": {"a.jsonl", claude("2.0.76"), true},
+		"Claude Code 2.1": {"a.jsonl", claude("1.0.128") + strings.NewReplacer("u1", "u2", "a1", "a2").Replace(claude("2.1.325")), true},
+		"Codex":           {heads[Codex].name, strings.Join(heads[Codex].lines, ""), false},
+		"pi":              {heads[Pi].name, strings.Join(heads[Pi].lines, ""), false},
+		"Gemini CLI":      {heads[GeminiCLI].name, strings.Join(heads[GeminiCLI].lines, ""), false},
+	} {
+		l, err := Read(c.file, []byte(c.raw), Options{Marked: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := l.Check(wire.CheckOptions{})
+		if count(found, markRule) != 1 || Broken(found) == c.fine {
+			t.Errorf("%s: %+v", name, found)
+		}
+		if fixed, err := l.Fix(Options{}); err != nil || !fixed.Unmarked || len(fixed.Left) > 0 {
+			t.Errorf("%s: %v %+v", name, err, fixed)
 		}
 	}
 }

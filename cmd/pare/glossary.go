@@ -148,6 +148,7 @@ var damageMends = map[string]string{
 	"torn-file":        "something that the agent can read, and of which nothing is sent, takes its place; the original is kept beside the storage",
 	"stray-line":       "the line gets a type that the agent passes over; what it says stays in the file",
 	"lost-snapshot":    "the messages are said again",
+	"second-head":      "the head in the middle goes",
 	"lost-head":        "a head is written, from what the other lines and the name of the file say",
 	"byte-order-mark":  "the mark goes",
 	"idless-line":      "it moves in front of the last line with an id",

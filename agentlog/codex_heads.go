@@ -1,0 +1,71 @@
+package agentlog
+
+import (
+	"github.com/pare-llm/pare/transcript"
+)
+
+// secondHeadRule is the damage of a head in the middle of a rollout.
+const secondHeadRule = "second-head"
+
+// rolledBack is the event that takes turns back.
+const rolledBack = "thread_rolled_back"
+
+// head takes a head. A fork begins with its own and that of the session it comes from, and
+// nothing stands between them. A paged rollout is read from its end up to the last head, so
+// whatever stands in front of that is forgotten; other rollouts are read as a whole.
+func (f *codexFold) head(unit int, o object) {
+	if unit == 0 {
+		f.paged = o.text("history_mode") == "paginated"
+	}
+	if !f.paged || len(f.sent) == 0 {
+		return
+	}
+	at := f.l.units[unit]
+	first := objectAt(f.l.raw, f.l.units[0].span)
+	if own := f.l.sessionID(); o.text("id") == own && first.object("payload").text("id") != own {
+		// What stands in front is another session's; the one of this name begins here.
+		f.l.damageAt(at.span.Start, at.line, "second-root")
+		f.rest, f.sent = append(f.rest, f.sent...), nil
+		return
+	}
+	f.l.damageAt(at.span.Start, at.line, secondHeadRule, o.text("id"))
+	f.l.strays = append(f.l.strays, unit)
+}
+
+// behead takes the heads out that stand in the middle.
+func (codex) behead(e *edits) {
+	for _, u := range e.l.strays {
+		e.unit(u).drop = true
+		e.log(Change{Line: e.l.units[u].line}, "drop", secondHeadRule, nil, -e.l.units[u].span.Len(), "a second head, in front of which the agent forgets everything")
+	}
+}
+
+// nest changes an item that a compaction holds in its list; nil: it goes.
+func (c codex) nest(e *edits, t *Thread, b transcript.BlockID, now []byte) {
+	p := t.parts[t.Request.Transcript().Block(b).Message]
+	if e.nested == nil {
+		e.nested = make(map[int]map[int][]byte)
+	}
+	if e.nested[p.unit] == nil {
+		e.nested[p.unit] = make(map[int][]byte)
+	}
+	e.nested[p.unit][p.at] = now
+}
+
+// settleNested writes the lists of compactions whose items have changed.
+func (codex) settleNested(e *edits) {
+	for u, changed := range e.nested {
+		payload := objectAt(e.l.raw, e.l.units[u].span).object("payload")
+		var all [][]byte
+		for _, at := range payload.list("replacement_history") {
+			now, ok := changed[at.Start]
+			if !ok {
+				now = e.l.raw[at.Start:at.End]
+			}
+			if now != nil {
+				all = append(all, now)
+			}
+		}
+		e.set(u, "payload", setMembers(e.l.raw, payload.span, "replacement_history", array(all...)))
+	}
+}

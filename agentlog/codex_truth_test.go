@@ -1,0 +1,188 @@
+package agentlog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const (
+	codexOwn   = "01a1e58d-bf7f-7f72-97ae-27f5aaeffe3d"
+	codexOther = "01a1e58d-0000-7f72-97ae-27f5aaeffe3d"
+	codexName  = "rollout-2026-01-01T00-00-00-" + codexOwn + ".jsonl"
+)
+
+// A rollout writes records of Codex as its version 0.166 does.
+type rollout struct {
+	strings.Builder
+	n int
+}
+
+func (r *rollout) record(kind, payload string) *rollout {
+	fmt.Fprintf(r, `{"timestamp":"2026-01-01T00:00:00.000Z","ordinal":%d,"type":"%s","payload":%s}`+"\n", r.n, kind, payload)
+	r.n++
+	return r
+}
+
+func (r *rollout) head(id, more string) *rollout {
+	return r.record("session_meta", `{"id":"`+id+`","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p","originator":"codex_exec","cli_version":"0.166.0"`+more+`}`)
+}
+
+func (r *rollout) item(item string) *rollout { return r.record("response_item", item) }
+
+func (r *rollout) user(text string) *rollout {
+	return r.item(`{"type":"message","role":"user","content":[{"type":"input_text","text":"` + text + `"}]}`)
+}
+
+func (r *rollout) call(id string) *rollout {
+	return r.item(`{"type":"function_call","name":"f","arguments":"{}","call_id":"` + id + `"}`)
+}
+
+func (r *rollout) output(id string) *rollout {
+	return r.item(`{"type":"function_call_output","call_id":"` + id + `","output":"out ` + id + `"}`)
+}
+
+const paginated = `,"history_mode":"paginated"`
+
+// sentText is what is sent of a session, as one text.
+func sentText(l *Log) string {
+	var b strings.Builder
+	for _, t := range l.Sent() {
+		b.Write(t.Stored().Raw())
+	}
+	return b.String()
+}
+
+// TestCodexSecondHead: Codex reads a paginated rollout from its end up to the last head and
+// forgets what stands in front of that; others it reads as a whole. (Seen by running 0.166.)
+func TestCodexSecondHead(t *testing.T) {
+	for _, id := range []string{codexOther, codexOwn} {
+		r := new(rollout).head(codexOwn, paginated).user("one").call("c1").output("c1").head(id, paginated+`,"memory_mode":"on"`).user("two")
+		l, found, fixed := fix(t, codexName, []byte(r.String()))
+		if count(found, secondHeadRule) != 1 || !Broken(found) {
+			t.Errorf("%s: %+v", id, found)
+		}
+		if strings.Count(string(fixed.Raw), "session_meta") != 1 || Broken(fixed.Left) {
+			t.Errorf("%s: %+v\n%s", id, fixed.Left, fixed.Raw)
+		}
+		for n := range r.n - 1 { // numbered without a gap
+			if !strings.Contains(string(fixed.Raw), fmt.Sprintf(`"ordinal":%d,`, n)) {
+				t.Errorf("%s: no record %d\n%s", id, n, fixed.Raw)
+			}
+		}
+		if said := sentText(l); !strings.Contains(said, "one") || !strings.Contains(said, "two") {
+			t.Errorf("%s: %s", id, said)
+		}
+		again := mustRead(t, codexName, fixed.Raw)
+		if more, err := again.Fix(Options{}); err != nil || string(more.Raw) != string(fixed.Raw) {
+			t.Errorf("%s: a second fix: %v", id, err)
+		}
+	}
+}
+
+// TestCodexHeadsThatAreFine: a fork begins with two heads, and a rollout that is not
+// paginated may have one anywhere, also twice.
+func TestCodexHeadsThatAreFine(t *testing.T) {
+	plain := new(rollout).head(codexOwn, "").user("one").head(codexOther, "").user("two").String()
+	twice := new(rollout).head(codexOwn, "").user("one").String()
+	head, _, _ := strings.Cut(twice, "\n")
+	for name, raw := range map[string]string{
+		"fork":          new(rollout).head(codexOwn, paginated).head(codexOther, paginated).user("one").call("c1").output("c1").String(),
+		"not paginated": plain,
+		"twice":         twice + head + "\n" + strings.ReplaceAll(strings.ReplaceAll(twice, head+"\n", ""), `"ordinal":1`, `"ordinal":2`),
+	} {
+		l, found, fixed := fix(t, codexName, []byte(raw))
+		if Broken(found) {
+			t.Errorf("%s: %+v", name, found)
+		}
+		if name != "twice" && string(fixed.Raw) != raw {
+			t.Errorf("%s: changed to\n%s", name, fixed.Raw)
+		}
+		if !strings.Contains(sentText(l), "one") {
+			t.Errorf("%s: %s", name, sentText(l))
+		}
+	}
+}
+
+// TestCodexNamedHead: behind the records of another session, the one that the file is named
+// after begins with its head; what stands in front is not sent, and left alone.
+func TestCodexNamedHead(t *testing.T) {
+	raw := new(rollout).head(codexOther, paginated).user("one").call("c1").head(codexOwn, paginated).user("two").String()
+	l, found, fixed := fix(t, codexName, []byte(raw))
+	if Broken(found) || string(fixed.Raw) != raw {
+		t.Errorf("%+v\n%s", found, fixed.Raw)
+	}
+	if said := sentText(l); strings.Contains(said, "one") || !strings.Contains(said, "two") {
+		t.Error(said)
+	}
+}
+
+// TestCodexCompactionWithoutHistory: a compaction of older versions leaves what the user said,
+// and its summary.
+func TestCodexCompactionWithoutHistory(t *testing.T) {
+	r := new(rollout).head(codexOwn, "").user("<environment_context>where</environment_context>").user("one").call("c1").record("compacted", `{"message":"the summary"}`).user("two")
+	l, found, fixed := fix(t, codexName, []byte(r.String()))
+	if Broken(found) || string(fixed.Raw) != r.String() {
+		t.Errorf("%+v\n%s", found, fixed.Raw)
+	}
+	said := sentText(l)
+	if strings.Index(said, "one") < 0 || strings.Index(said, "the summary") < strings.Index(said, "one") || strings.Index(said, "two") < strings.Index(said, "the summary") {
+		t.Error(said)
+	}
+	for _, gone := range []string{"where", "c1"} {
+		if strings.Contains(said, gone) {
+			t.Errorf("%s is sent: %s", gone, said)
+		}
+	}
+}
+
+// TestCodexNestedResults: what a compaction holds is repaired in its list.
+func TestCodexNestedResults(t *testing.T) {
+	user := `{"type":"message","role":"user","content":[{"type":"input_text","text":"kept"}]}`
+	call := `{"type":"function_call","name":"f","arguments":"{}","call_id":"k1"}`
+	output := `{"type":"function_call_output","call_id":"k1","output":"said"}`
+	for name, history := range map[string]string{
+		"result alone":         user + "," + output,
+		"result alone, twice":  output + "," + user + "," + output,
+		"two results":          user + "," + call + "," + output + "," + strings.Replace(output, "said", "said again", 1),
+		"a copy of the result": user + "," + call + "," + output + "," + output,
+		"result before call":   user + "," + output + "," + call,
+	} {
+		r := new(rollout).head(codexOwn, paginated).user("one").record("compacted", `{"message":"","replacement_history":[`+history+`],"window":7}`).user("two")
+		_, found, fixed := fix(t, codexName, []byte(r.String()))
+		if !Broken(found) || Broken(fixed.Left) {
+			t.Errorf("%s: %+v, left %+v\n%s", name, found, fixed.Left, fixed.Raw)
+		}
+		after := sentText(mustRead(t, codexName, fixed.Raw))
+		if !strings.Contains(after, "kept") || !strings.Contains(after, "said") || name == "two results" && !strings.Contains(after, "said again") {
+			t.Errorf("%s: lost\n%s", name, after)
+		}
+		if !strings.Contains(string(fixed.Raw), `"window":7}`) || !strings.Contains(string(fixed.Raw), user) {
+			t.Errorf("%s: more was changed\n%s", name, fixed.Raw)
+		}
+	}
+}
+
+// TestCodexOtherKindOfOutput: an output of another kind does not answer a call of its id, and
+// both are repaired.
+func TestCodexOtherKindOfOutput(t *testing.T) {
+	r := new(rollout).head(codexOwn, paginated).user("one").call("m1").item(`{"type":"custom_tool_call_output","call_id":"m1","output":"said"}`).user("two")
+	_, found, fixed := fix(t, codexName, []byte(r.String()))
+	if !Broken(found) || Broken(fixed.Left) || !strings.Contains(string(fixed.Raw), "said") || !strings.Contains(string(fixed.Raw), `"function_call_output"`) {
+		t.Errorf("%+v, left %+v\n%s", found, fixed.Left, fixed.Raw)
+	}
+}
+
+// TestCodexLateOutputOfATurnTakenBack: the output of a call in a turn that was rolled back is
+// not sent, and nothing of that turn comes back by a repair.
+func TestCodexLateOutputOfATurnTakenBack(t *testing.T) {
+	r := new(rollout).head(codexOwn, paginated).user("one").user("two").call("c2").record("event_msg", `{"type":"thread_rolled_back","num_turns":1}`).output("c2").user("three")
+	l, found, fixed := fix(t, codexName, []byte(r.String()))
+	if Broken(found) || string(fixed.Raw) != r.String() || strings.Contains(sentText(l), "c2") {
+		t.Errorf("%+v\n%s", found, fixed.Raw)
+	}
+	r.call("c2") // an id may be used again
+	if _, found, _ := fix(t, codexName, []byte(r.String())); count(found, "orphan-call") != 1 {
+		t.Errorf("%+v", found)
+	}
+}
