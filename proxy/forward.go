@@ -144,9 +144,10 @@ func reply(w http.ResponseWriter, resp *http.Response) error {
 	return nil
 }
 
-// pour copies the body of a reply. What ends it need not be flushed: the server does that.
-// The head of a reply that fits a buffer goes out together with it; any other head at once,
-// since the first piece of a stream may take its time.
+// pour copies the body of a reply. The end of one without a length need not be flushed: the
+// server does that, together with what says that it is the end. The head of a reply that fits
+// a buffer goes out together with it; any other head at once, since the first piece of a
+// stream may take its time.
 func pour(w http.ResponseWriter, rc *http.ResponseController, resp *http.Response) error {
 	lent := replyBuffers.Get().(*[replyBuffer]byte)
 	defer replyBuffers.Put(lent)
@@ -162,7 +163,7 @@ func pour(w http.ResponseWriter, rc *http.ResponseController, resp *http.Respons
 			if _, err := w.Write(lent[:n]); err != nil {
 				return err
 			}
-			if left -= int64(n); left != 0 && err == nil {
+			if left -= int64(n); left == 0 || err == nil {
 				if err := rc.Flush(); err != nil {
 					return err
 				}

@@ -40,6 +40,10 @@ type Config struct {
 	Begun   func(*Record)
 	Planned func(id string, r *wire.Request, p *pare.Plan)
 	Log     *slog.Logger
+	// After gets what can wait until the reply to a request of the server has been sent: the
+	// record of what went on as it came. It must be called, by one goroutine. Nil: it is called
+	// before the end of the reply.
+	After func(r *http.Request, do func())
 	// Conversations is what is known of conversations. Nil: what this handler learns.
 	Conversations *Conversations
 	// BodyTime is how long nothing may come of the body of a request before it is given up.
@@ -246,7 +250,7 @@ func (t trips) RoundTrip(req *http.Request) (*http.Response, error) {
 func (h *Handler) transport(to target) Transport {
 	tr := Transport{
 		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal, Recall: h.recall.Load(), Secret: h.conf.Secret,
-		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Log: h.conf.Log, room: h.room, upstream: to.upstream.Name, Conversations: h.conf.Conversations,
+		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Log: h.conf.Log, room: h.room, after: h.conf.After, upstream: to.upstream.Name, Conversations: h.conf.Conversations,
 	}
 	if _, ours := vendors[to.upstream.Name]; !ours {
 		tr.Profile = to.upstream.Name

@@ -64,7 +64,8 @@ type Transport struct {
 	// Log says what happened, without a word of any conversation. Nil: nobody hears it.
 	Log *slog.Logger
 
-	upstream string // for records
+	upstream string                           // for records
+	after    func(r *http.Request, do func()) // as in [Config]; nil: nothing waits
 
 	// room bounds what is held in memory by all requests; nil: nothing does.
 	room *room
@@ -431,7 +432,9 @@ func (x *exchange) failed(err error) {
 
 // end hands out the record.
 func (x *exchange) end(err error) {
-	x.rec.Took = time.Since(x.began)
+	if x.rec.Took == 0 {
+		x.rec.Took = time.Since(x.began)
+	}
 	if err != nil {
 		x.rec.Error = cause(err)
 	}

@@ -1,6 +1,9 @@
 package proxy
 
-import "io"
+import (
+	"io"
+	"time"
+)
 
 // watched counts a reply and notices its end.
 type watched struct {
@@ -42,13 +45,27 @@ func (w *watched) Close() error {
 }
 
 func (w *watched) end(err error) {
-	if !w.ended {
-		w.ended = true
-		w.x.rec.Usage, w.x.rec.Lost = w.heard.tell()
-		w.x.counted()
-		if w.x.spent != nil {
-			w.x.rec.Usage = *w.x.spent
-		}
-		w.x.end(err)
+	if w.ended {
+		return
 	}
+	w.ended = true
+	x := w.x
+	x.rec.Took = time.Since(x.began)
+	// A client that asks for a receipt is to find it, and the next request what was counted.
+	if err == nil && x.t.after != nil && x.o.skip == "" && len(x.rec.Changes) == 0 && !x.counts {
+		x.t.after(x.in, func() { w.tell(nil) })
+		return
+	}
+	w.tell(err)
+}
+
+// tell hands out the record of a reply that has ended.
+func (w *watched) tell(err error) {
+	x := w.x
+	x.rec.Usage, x.rec.Lost = w.heard.tell()
+	x.counted()
+	if x.spent != nil {
+		x.rec.Usage = *x.spent
+	}
+	x.end(err)
 }

@@ -84,10 +84,14 @@ func (t *totals) add(r *proxy.Record) {
 	if len(r.Known) > 0 {
 		t.Known++
 	}
-	for key, in := range map[string]map[string]int64{r.Healed: t.Healed, r.Tried: t.Failed, string(r.Skipped): t.Skipped} {
-		if key != "" {
-			in[key]++
-		}
+	if r.Healed != "" {
+		t.Healed[r.Healed]++
+	}
+	if r.Tried != "" {
+		t.Failed[r.Tried]++
+	}
+	if r.Skipped != "" {
+		t.Skipped[string(r.Skipped)]++
 	}
 	for _, c := range r.Recalls {
 		t.Recalls[string(c.Answer)]++

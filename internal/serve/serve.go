@@ -100,7 +100,7 @@ func New(o Options) *Server {
 	s.gate.set(o.Tokens)
 	conf := proxy.Config{
 		Upstreams: o.Upstreams, Policy: o.Settings.Policy, Base: o.Base, MaxBody: o.MaxBody, PlanTime: o.PlanTime, Prune: o.Prune,
-		Record: s.record, Begun: s.watch.Begin, Planned: s.watch.Keep, Log: o.Log, BodyTime: o.BodyTime, Secret: o.Secret,
+		Record: s.record, Begun: s.watch.Begin, Planned: s.watch.Keep, After: after, Log: o.Log, BodyTime: o.BodyTime, Secret: o.Secret,
 	}
 	if s.lessons != nil {
 		conf.Conversations = s.lessons.known
@@ -111,7 +111,7 @@ func New(o Options) *Server {
 	s.own = s.guard.wrap(s.gate.own(s.routes()))
 	s.http = &http.Server{
 		Handler: s, ReadHeaderTimeout: cmp.Or(o.HeaderTime, time.Minute), IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 256 << 10,
-		ErrorLog: log.New(quiet{o.Log}, "", 0), Protocols: new(http.Protocols),
+		ErrorLog: log.New(quiet{o.Log}, "", 0), Protocols: new(http.Protocols), ConnContext: with, ConnState: changed,
 	}
 	s.http.Protocols.SetHTTP1(true)
 	s.http.Protocols.SetUnencryptedHTTP2(true) // which the JavaScript SDK of AWS speaks
@@ -226,7 +226,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 		defer func() { close(ended); behind.Wait() }()
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- s.http.Serve(l) }()
+	go func() { failed <- s.http.Serve(watched(l)) }()
 	select {
 	case err := <-failed:
 		return err
