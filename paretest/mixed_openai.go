@@ -92,6 +92,8 @@ func responsesMix() *mixture {
 			`{"type":"image_generation_call","id":"ig_$U","status":"completed","result":"$P"}`,
 			`{"type":"mcp_list_tools","id":"mcpl_$U","server_label":"db","tools":[{"name":"drop","description":"$T","input_schema":{"type":"object"}}]}`,
 			`{"type":"mcp_call","id":"mcp_$U","server_label":"db","name":"drop","arguments":"$Q","output":"$T"}`,
+			`{"type":"multi_agent_call","id":"mac_$Ua","call_id":"ma_$=a","action":"spawn_agent","arguments":"$Q"},{"type":"multi_agent_call_output","call_id":"ma_$=a","action":"spawn_agent","output":[{"type":"output_text","text":"$T"}]}`,
+			`{"type":"agent_message","author":"$T","recipient":"root","content":[{"type":"input_text","text":"$T"},{"type":"encrypted_content","encrypted_content":"$S"}]}`,
 		},
 		calls: []mixCall{
 			{`{"type":"function_call","call_id":"$I","name":"$N","arguments":"$Q"}`, functions},

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -59,6 +60,34 @@ func TestDroppedReasoningTakesIDs(t *testing.T) {
 		}
 		if strings.Count(body, `"output":"y"`) != strings.Count(raw, `"output":"y"`) {
 			t.Errorf("%s: a result is lost:\n%s", name, raw)
+		}
+	}
+}
+
+// TestDefectP5MultiAgent: what the provider's own agents did is a pair that stays together
+// and that the client does not answer.
+func TestDefectP5MultiAgent(t *testing.T) {
+	const (
+		call = `{"type":"multi_agent_call","id":"mac_1","call_id":"m1","action":"spawn_agent","arguments":"{}"}`
+		out  = `{"type":"multi_agent_call_output","call_id":"m1","action":"spawn_agent","output":[{"type":"output_text","text":"done"}]}`
+		says = `{"type":"agent_message","author":"scout","recipient":"root","content":[{"type":"input_text","text":"here"}]}`
+	)
+	for name, items := range map[string]string{"pair": call + "," + out, "parted": call + "," + says + "," + out, "open": call, "output": out} {
+		body := `{"model":"gpt-5.6","input":[{"role":"user","content":"q"},` + items + `,{"role":"user","content":"n"}]}`
+		r, err := wire.Parse([]byte(body), wire.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, strict := range []bool{false, true} {
+			if found := r.Check(wire.CheckOptions{Strict: strict}); len(found) > 0 {
+				t.Errorf("%s: found %v", name, found)
+			}
+		}
+		tr := r.Transcript()
+		if x := tr.Exchanges(); len(x) != 1 || !x[0].Server {
+			t.Errorf("%s: exchanges %v", name, x)
+		} else if whole := x[0].State == transcript.Whole; whole != (name == "pair" || name == "parted") || whole && (tr.AtomOf(x[0].Call) != tr.AtomOf(x[0].Results[0])) {
+			t.Errorf("%s: %v", name, x)
 		}
 	}
 }

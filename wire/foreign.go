@@ -105,7 +105,7 @@ var carried = map[string]bool{
 	"mid_conv_system": true, "additional_tools": true, "item_reference": true, "refusal": true, "text": true, "tool_search_tool_result": true,
 	"browser_state": true, "context": true, "program": true, "advisor": true,
 	"content": true, "elicitation_call": true, "elicitation_result": true, "transcription": true, "audio_truncation": true,
-	"playback_awaiting": true, "playback_interruption": true, "playback_complete": true,
+	"playback_awaiting": true, "playback_interruption": true, "playback_complete": true, "agent_message": true,
 	"mcp_tool_listing": true, "configuration_update": true, "code_interpreter_call": true, "file_search_call": true, "image_generation_call": true,
 	"mcp_call": true, "mcp_list_tools": true,
 	"audioTranscription": true, "mediaProcessing": true, "mediaResolution": true, "partMetadata": true, "speechMetadata": true, "thought": true,

@@ -116,7 +116,7 @@ func (c *checker) contiguous() {
 		run[i] = start
 	}
 	for _, x := range c.t.Exchanges() {
-		if x.State != transcript.Whole {
+		if x.State != transcript.Whole || x.Server { // only what the client answers follows in a run
 			continue
 		}
 		call, result := c.t.Block(x.Call).Message, c.t.Block(x.Results[0]).Message

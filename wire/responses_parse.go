@@ -39,6 +39,7 @@ const (
 	computerFamily
 	programFamily
 	approvalFamily
+	agentFamily
 )
 
 // An itemType is what an item of a type is, and how its id must begin.
@@ -65,6 +66,8 @@ var itemTypes = map[string]itemType{
 	"computer_call_output":    {transcript.Result, computerFamily, ""},
 	"program_output":          {transcript.Result, programFamily, ""},
 	"mcp_approval_response":   {transcript.Result, approvalFamily, ""},
+	"multi_agent_call":        {transcript.ServerCall, agentFamily, ""},
+	"multi_agent_call_output": {transcript.ServerResult, agentFamily, ""},
 	"reasoning":               {transcript.Thinking, 0, "rs_"},
 	"web_search_call":         {transcript.Other, 0, "ws_"},
 	"compaction":              {transcript.Compaction, 0, ""},
@@ -249,9 +252,12 @@ func (p *parser) closeItem(i int, span jsonspan.Span, t string, f *itemFields) {
 			}
 		}
 	}
-	if b.Kind == transcript.Result {
+	switch b.Kind {
+	case transcript.Result:
 		m.Role, body = transcript.Tool, f.output
 		b.Family = p.answered(t, b)
+	case transcript.ServerResult: // the provider's own agents; the model's turn goes on
+		body = f.output
 	}
 	if body.given() {
 		b.Body = tspan(body.span)

@@ -54,6 +54,7 @@ var sources = []source{
 	{openaiSDK, "", "openai-chat", "block", "ChatCompletionAssistantMessageParamContentArrayOfContentPartUnion", (*library).variants},
 	{openaiSDK, "", "openai-chat", "call", "ChatCompletionMessageToolCallUnionParam", (*library).variants},
 	{openaiSDK, "responses", "openai-responses", "item", "ResponseInputItemUnionParam", (*library).variants},
+	{openaiSDK, "", "openai-responses", "item", "BetaResponseInputItemUnionParam", (*library).variants},
 	{openaiSDK, "responses", "openai-responses", "block", "ResponseInputContentUnionParam", (*library).variants},
 	{openaiSDK, "responses", "openai-responses", "block", "ResponseOutputMessageContentUnionParam", (*library).variants},
 	{openaiSDK, "responses", "openai-responses", "result", "ResponseFunctionCallOutputItemUnionParam", (*library).variants},
