@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare"
@@ -132,6 +133,39 @@ func TestStableMinimum(t *testing.T) {
 		}
 		if trim(small.Minimum-1) == nil {
 			t.Errorf("seed %d, %s, %v: one less than the minimum %d works", seed, d, did, small.Minimum)
+		}
+	}
+}
+
+// paysAfter are prices at which rewriting pays after so many requests, whatever is removed.
+type paysAfter int
+
+func (p paysAfter) PaysAfter(int, int) int { return int(p) }
+
+// TestTrimEarlierWhenItPays: a window that trims when that pays waits until four times as many
+// requests were made as it takes to pay: how many will follow nobody knows.
+func TestTrimEarlierWhenItPays(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`user "the task"`)
+	for i := range 60 {
+		fmt.Fprintf(&b, ` | call c%d Read file%d | result c%d "output %d %s"`, i, i, i, i, strings.Repeat("lorem ", 200))
+	}
+	r := reading(t, wire.Anthropic, paretest.MustParse(b.String()).Render(wire.Anthropic, paretest.RenderOptions{}))
+	for _, n := range []int{4, 10, 15, 16} {
+		plan, err := pare.Trim(r, pare.Window{Tokens: 1 << 20, LowPercent: 50, Cache: paysAfter(n)}, pare.Options{Counter: quarters{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := plan.Batches()
+		if 4*n > 60 {
+			if len(all) > 0 {
+				t.Errorf("pays after %d: trimmed at %d messages", n, all[0].Messages)
+			}
+			continue
+		}
+		// Request k ends with the result of exchange k-1.
+		if want := 2*(4*n) - 1; len(all) == 0 || all[0].Messages != want || all[0].Forced {
+			t.Errorf("pays after %d: %+v, want the first at %d messages", n, all, want)
 		}
 	}
 }

@@ -232,6 +232,31 @@ func TestPicturesInResults(t *testing.T) {
 	}
 }
 
+// TestPictureBesideLongText: a result that shows a picture beside a long text is not shortened,
+// which would keep some of the words and lose the picture without a word.
+func TestPictureBesideLongText(t *testing.T) {
+	text, picture := "the first words "+strings.Repeat("lorem ipsum ", 4000), strings.Repeat("iVBORw0KGgo", 20)
+	for d, body := range map[wire.Dialect]string{
+		wire.Anthropic:       `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"look"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"` + text + `"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + picture + `"}}]}]}]}`,
+		wire.OpenAIResponses: `{"model":"gpt-5","input":[{"role":"user","content":"look"},{"type":"function_call","call_id":"a","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"` + text + `"},{"type":"input_image","image_url":"data:image/png;base64,` + picture + `"}]}]}`,
+	} {
+		fits := 0
+		for l := 40; l < 14_000; l += 100 {
+			plan, small := fitted(t, fmt.Sprintf("%s, tokens %d", d, l), d, []byte(body), pare.Window{Tokens: l})
+			if small != nil {
+				continue
+			}
+			fits++
+			if raw := string(plan.Result().Raw()); strings.Contains(raw, "the first words") != strings.Contains(raw, picture) {
+				t.Fatalf("%s, tokens %d: the words or the picture alone: %.300s", d, l, raw)
+			}
+		}
+		if fits < 20 {
+			t.Errorf("%s: only %d windows fit", d, fits)
+		}
+	}
+}
+
 // TestBoundThinking: on models that bind thinking to everything in front of it, none is
 // left behind the first change; on the others it stays with its turn.
 func TestBoundThinking(t *testing.T) {

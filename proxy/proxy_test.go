@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -310,7 +311,11 @@ func TestAHealThatFailsReturnsTheFirstAnswer(t *testing.T) {
 	z := gzip.NewWriter(&packed)
 	io.WriteString(z, said)
 	z.Close()
-	for name, first := range map[string]string{"plain": said, "packed": packed.String()} {
+	for name, first := range map[string]string{"plain": said, "packed": packed.String(), "400": said, "413": said, "429": said} {
+		second, err := strconv.Atoi(name)
+		if err != nil {
+			second = 500
+		}
 		t.Run(name, func(t *testing.T) {
 			u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
 				if n == 1 {
@@ -323,7 +328,7 @@ func TestAHealThatFailsReturnsTheFirstAnswer(t *testing.T) {
 					return
 				}
 				w.Header().Set("Request-Id", "two")
-				w.WriteHeader(500)
+				w.WriteHeader(second)
 				io.WriteString(w, "worse")
 			})
 			s := front(t, u)

@@ -266,3 +266,19 @@ func TestFewAndMany(t *testing.T) {
 		}
 	}
 }
+
+// TestGuessAmongMany: among many calls a result without id goes to the same call as among few:
+// the first that has no answer and may be meant, named or not.
+func TestGuessAmongMany(t *testing.T) {
+	for _, two := range []string{"c c::f", "c::f c", "c:9:f c::f", "c c:9:f"} {
+		few := New(index(two+" | r::f", NextTurn)).Exchanges()
+		for _, others := range []int{fewCalls - 2, fewCalls, 3 * fewCalls} {
+			many := New(index(strings.Repeat("c::g ", others)+two+" | r::f", NextTurn)).Exchanges()[others:]
+			for i := range few {
+				if len(few[i].Results) != len(many[i].Results) {
+					t.Errorf("%s behind %d others: call %d has %d results, not %d", two, others, i, len(many[i].Results), len(few[i].Results))
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package proxy_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/proxy"
+	"github.com/pare-llm/pare/wire"
+)
+
+// TestHopByHopOfPlainRequests: the short way of requests that need no care drops what is meant
+// for the next machine only, both ways.
+func TestHopByHopOfPlainRequests(t *testing.T) {
+	u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
+		w.Header().Set("Connection", "X-Hop")
+		w.Header().Set("X-Hop", "1")
+		w.Header().Set("Keep-Alive", "timeout=5")
+		w.Header().Set("X-Stays", "1")
+		io.WriteString(w, `{"ok":true}`)
+	})
+	s := front(t, u)
+	raw(t, s.Listener.Addr().String(), fmt.Sprintf("POST /v1/messages HTTP/1.1\r\nHost: x\r\nConnection: close\r\nKeep-Alive: 5\r\nProxy-Connection: close\r\nProxy-Authorization: secret\r\nX-Stays: 1\r\nContent-Length: %d\r\n\r\n%s", len(clean), clean))
+	got := u.last(t).header
+	for _, name := range []string{"Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authorization"} {
+		if v := got.Values(name); len(v) > 0 {
+			t.Errorf("%s is sent on: %q", name, v)
+		}
+	}
+	if got.Get("X-Stays") != "1" {
+		t.Errorf("%v", got)
+	}
+	resp, _ := post(t, s.URL+"/v1/messages", clean)
+	for _, name := range []string{"X-Hop", "Keep-Alive"} {
+		if v := resp.Header.Values(name); len(v) > 0 {
+			t.Errorf("%s comes back: %q", name, v)
+		}
+	}
+	if resp.Header.Get("X-Stays") != "1" {
+		t.Errorf("%v", resp.Header)
+	}
+}
+
+// TestPublicAddresses: what the name of a vendor may stand for.
+func TestPublicAddresses(t *testing.T) {
+	for address, want := range map[string]bool{
+		"160.79.104.10": true, "2607:6bc0::10": true, "127.0.0.1": false, "::1": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false,
+		"169.254.169.254": false, "fe80::1": false, "fd00::1": false, "0.0.0.0": false, "224.0.0.1": false, "::ffff:127.0.0.1": false,
+		"::ffff:10.0.0.1": false, "100.64.0.1": false, "100.127.255.255": false, "100.128.0.1": true, "198.18.0.1": false, "255.255.255.255": false,
+	} {
+		if proxy.Public(netip.MustParseAddr(address)) != want {
+			t.Errorf("%s: %v", address, !want)
+		}
+	}
+}
+
+// TestPanicInTheProxyItself: what no policy catches is caught here, and the request goes on.
+func TestPanicInTheProxyItself(t *testing.T) {
+	u := newUpstream(t, nil)
+	s := front(t, u, func(c *proxy.Config) {
+		c.Policy = proxy.Default()
+		c.Policy.Counter = func(string) (wire.Counter, error) { panic("a bug") }
+	})
+	large := strings.Replace(clean, `h\u0069`, strings.Repeat("word ", 200_000), 1)
+	resp, _ := post(t, s.URL+"/v1/messages", large)
+	if string(u.last(t).body) != large || resp.Header.Get("Pare-Skipped") != "panic" {
+		t.Errorf("%s %v", resp.Status, resp.Header)
+	}
+}
+
+// TestHealingLeavesRoomForTheReply: a provider that adds the reply to the request is sent what
+// leaves room for both.
+func TestHealingLeavesRoomForTheReply(t *testing.T) {
+	u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
+		if n == 1 {
+			w.WriteHeader(400)
+			io.WriteString(w, `{"type":"error","error":{"type":"invalid_request_error","message":"input length and `+"`max_tokens`"+` exceed context limit: 9000 + 6000 > 10000, decrease input length or `+"`max_tokens`"+` and try again"}}`)
+			return
+		}
+		io.WriteString(w, `{"ok":true}`)
+	})
+	s := front(t, u, func(c *proxy.Config) {
+		c.Policy = &pare.Policy{Window: &pare.Window{ModelTokens: true, LowPercent: 95}}
+	})
+	body := long(60)
+	resp, _ := post(t, s.URL+"/v1/messages", body)
+	all := u.all()
+	if resp.StatusCode != 200 || len(all) != 2 || resp.Header.Get("Pare-Healed") != proxy.Overflow {
+		t.Fatalf("%s, %d requests, %v", resp.Status, len(all), resp.Header)
+	}
+	// 4,000 of 9,000 are left for the history.
+	if share := float64(len(all[1].body)) / float64(len(body)); share > 0.5 {
+		t.Errorf("%.2f of it is sent again", share)
+	}
+}
+
+// TestRefusalThatBreaksOff: a refusal of which the end is missing is not passed off as whole.
+func TestRefusalThatBreaksOff(t *testing.T) {
+	u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
+		c, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		rw.WriteString("HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n10\r\n{\"error\":{\"mess\r\n")
+		rw.Flush()
+		c.Close()
+	})
+	s := front(t, u)
+	resp, err := http.Post(s.URL+"/v1/messages", "application/json", strings.NewReader(broken))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, err := io.ReadAll(resp.Body); err == nil || resp.StatusCode != 400 {
+		t.Errorf("%s: %q is passed off as whole", resp.Status, text)
+	}
+}
