@@ -21,6 +21,7 @@ func TestGeminiCopiedLine(t *testing.T) {
 	for what, c := range map[string]struct{ raw, want string }{
 		"a $set again":               {whole + set, whole},
 		"an earlier version":         {head + one + two + longer + three + two, head + one + two + longer + three},
+		"copies behind another $set": {whole + strings.Replace(set, "two", "2", 1) + three, ""},
 		"the last version":           {whole + three, ""},
 		"everything again":           {whole + whole, ""},
 		"everything but the last":    {whole + head + one + two + set, whole + head},

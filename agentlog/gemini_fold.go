@@ -31,7 +31,7 @@ type geminiGap struct {
 }
 
 // foldGemini goes through all lines. A copy of a line puts back what was so when it was
-// written; where that leaves something else than without it, the copies are damage.
+// written; where that leaves less than without it, the copies are damage.
 func foldGemini(l *Log) *geminiFold {
 	f := &geminiFold{l: l}
 	f.run(nil)
@@ -42,9 +42,7 @@ func foldGemini(l *Log) *geminiFold {
 	gap := l.gap
 	first := &geminiFold{l: l}
 	first.run(again)
-	if slices.EqualFunc(f.all, first.all, func(a, b record) bool {
-		return bytes.Equal(l.raw[a.at.Start:a.at.End], l.raw[b.at.Start:b.at.End])
-	}) {
+	if !first.recalls(f) {
 		l.gap = gap
 		return f
 	}
@@ -56,6 +54,21 @@ func foldGemini(l *Log) *geminiFold {
 		}
 	}
 	return first
+}
+
+// recalls reports whether a fold leaves all messages that another one does, and more of them or
+// other versions.
+func (f *geminiFold) recalls(other *geminiFold) bool {
+	more := len(f.all) > len(other.all)
+	for _, r := range other.all {
+		k, ok := f.index[r.id]
+		if !ok {
+			return false
+		}
+		at := f.all[k].at
+		more = more || !bytes.Equal(f.l.raw[at.Start:at.End], f.l.raw[r.at.Start:r.at.End])
+	}
+	return more
 }
 
 // geminiCopies are the lines of messages that repeat an earlier line, byte for byte; nil: there
