@@ -75,6 +75,38 @@ func TestDefectS13LookAlikes(t *testing.T) {
 	}
 }
 
+// TestLookAlikes: files of formats that are not read, in shapes that others have too, are told
+// by name and never taken for a request; requests are never taken for them.
+func TestLookAlikes(t *testing.T) {
+	for name, c := range map[string]struct {
+		raw  string
+		want Format
+	}{
+		"Cline 3, no agent":        {`{"version":1,"updated_at":"2026-01-01T00:00:00Z","sessionId":"s","messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}`, Cline3},
+		"Cline 3, nothing said":    {`{"version":1,"updated_at":"2026-01-01T00:00:00Z","sessionId":"s","agent":"lead","messages":[]}`, Cline3},
+		"Continue, no context":     {`{"sessionId":"s","title":"t","history":[{"message":{"role":"user","content":"hi"}}]}`, Continue},
+		"Continue, nothing said":   {`{"sessionId":"s","title":"t","workspaceDirectory":"/p","history":[]}`, Continue},
+		"Copilot, other events":    {`{"type":"session.info","data":{},"id":"1","timestamp":"t"}` + "\n" + `{"type":"session.model_change","data":{},"id":"2","timestamp":"t"}` + "\n", Copilot},
+		"a request":                {`{"model":"m","messages":[{"role":"user","content":"hi"}],"metadata":{"sessionId":"s","updated_at":"t"}}`, Auto},
+		"a request with a session": {`{"model":"m","sessionId":"s","messages":[{"role":"user","content":"hi"}]}`, Auto},
+	} {
+		if got, _ := Detect("x", []byte(c.raw)); got != c.want {
+			t.Errorf("%s: %v, not %v", name, got, c.want)
+		}
+	}
+	for file, want := range map[string]string{
+		"/home/ann/.local/share/opencode/opencode.db": "opencode", `C:\Users\ann\.crush\crush.db`: "Crush", "goose/sessions/sessions.db": "goose",
+		".cline/data/sessions.db": "Cline", ".codex/state_5.sqlite": "Codex", "session-store.db": "Copilot",
+	} {
+		if is := Database(file); !strings.Contains(is, want) {
+			t.Errorf("%s: %q", file, is)
+		}
+	}
+	if is := Database("shop/sessions.db"); is != "" {
+		t.Errorf("a database of somebody: %q", is)
+	}
+}
+
 // TestTable: each format has one row that knows itself.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}

@@ -1,6 +1,9 @@
 package agentlog
 
 import (
+	"path"
+	"strings"
+
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )
@@ -24,20 +27,28 @@ func qwenLine(o object) evidence {
 	return silent
 }
 
-// cline3Row is what Cline keeps from version 3 on.
+// cline3Row is what Cline keeps from version 3 on. No request has the members beside its list.
 var cline3Row = row{format: Cline3, name: "cline-3", maker: "Cline 3", dialect: wire.Anthropic, document: func(raw []byte, at jsonspan.Span) bool {
 	o := objectAt(raw, at)
-	return len(o.list("messages")) > 0 && o.has("updated_at") && o.has("sessionId") && (o.has("agent") || o.has("origin"))
+	list, ok := o.get("messages")
+	return ok && raw[list.Start] == '[' && o.has("updated_at") && o.has("sessionId")
 }}
 
 // copilotRow is GitHub Copilot CLI: events whose types have a dot.
 var copilotRow = row{format: Copilot, name: "copilot", maker: "GitHub Copilot CLI", dialect: wire.OpenAIChat, line: copilotLine}
 
 func copilotLine(o object) evidence {
-	switch o.kind() {
+	if !o.has("data") || !o.has("timestamp") {
+		return silent
+	}
+	kind := o.kind()
+	switch kind {
 	case "session.start", "user.message", "assistant.message", "tool.execution_start", "tool.execution_complete", "assistant.turn_start", "assistant.turn_end":
-		if o.has("data") && o.has("timestamp") {
-			return proof
+		return proof
+	}
+	for _, of := range []string{"session.", "user.", "assistant.", "tool."} {
+		if strings.HasPrefix(kind, of) && o.has("id") {
+			return hint
 		}
 	}
 	return silent
@@ -46,9 +57,35 @@ func copilotLine(o object) evidence {
 // continueRow is Continue: a history of items around messages.
 var continueRow = row{format: Continue, name: "continue", maker: "Continue", dialect: wire.OpenAIChat, document: func(raw []byte, at jsonspan.Span) bool {
 	o := objectAt(raw, at)
-	for _, h := range o.list("history") {
-		item := objectAt(raw, h)
-		return o.has("sessionId") && item.has("message") && item.has("contextItems")
+	list, ok := o.get("history")
+	if !ok || raw[list.Start] != '[' || !o.has("sessionId") {
+		return false
 	}
-	return false
+	for _, h := range jsonspan.Elements(raw, list) {
+		return objectAt(raw, h).has("message")
+	}
+	return o.has("workspaceDirectory")
 }}
+
+// databases are the SQLite files that agents keep, by name and a part of the path, and what
+// each is.
+var databases = []struct{ name, below, is string }{
+	{"opencode.db", "", "the database in which opencode keeps its sessions"},
+	{"crush.db", "", "the database in which Crush keeps its sessions"},
+	{"sessions.db", "goose", "the database in which goose keeps its sessions"},
+	{"sessions.db", "cline", "an index of Cline: the sessions are the files *.messages.json beside it"},
+	{"state_*.sqlite", "", "an index of Codex: the sessions are the files rollout-*.jsonl"},
+	{"thread_history_*.sqlite", "", "an index of Codex: the sessions are the files rollout-*.jsonl"},
+	{"session-store.db", "", "an index of GitHub Copilot CLI: the sessions are the files events.jsonl"},
+}
+
+// Database tells from its name what the SQLite file of an agent is; "" if nothing does.
+func Database(file string) string {
+	folder, name := path.Split(strings.ToLower(strings.ReplaceAll(file, `\`, "/")))
+	for _, d := range databases {
+		if ok, _ := path.Match(d.name, name); ok && strings.Contains(folder, d.below) {
+			return d.is
+		}
+	}
+	return ""
+}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
@@ -92,6 +93,9 @@ func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 		p.Message, p.hint = "the input is empty", "expected a request body, a list of messages, or JSON lines of either"
 	case bytes.HasPrefix(raw, []byte("SQLite format 3")):
 		p.Message = "this is an SQLite database, which Pare does not read"
+		if is := agentlog.Database(from.source); is != "" {
+			p.Message = "this is " + is + "; Pare does not read SQLite"
+		}
 		p.hint = "agents that keep one often keep the session in a file beside it: pare doctor lists the sessions that it finds; or export the request as JSON and check that"
 		return p
 	case errors.As(err, &syntax):
