@@ -139,6 +139,10 @@ func (a adk) apart(l *Log, t *Thread, result transcript.BlockID, text string) (r
 	return rest, a.write(l, u, write("text", text))
 }
 
-func (adk) without(l *Log, t *Thread, call transcript.BlockID) []byte {
-	return withoutElement(l, t, call, func(o object) []jsonspan.Span { return o.object("content").list("parts") })
+func (a adk) without(l *Log, t *Thread, call transcript.BlockID) []byte {
+	return withoutElement(l, t, call, a.elements)
 }
+
+func (adk) elements(o object) []jsonspan.Span { return o.object("content").list("parts") }
+
+func (a adk) alone(l *Log, unit int, part []byte) []byte { return a.write(l, unit, part) }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -30,6 +31,15 @@ type parter interface {
 	// apart writes the unit without a result, and what is quoted of it; nil if nothing else
 	// is in the unit.
 	apart(l *Log, t *Thread, result transcript.BlockID, text string) (rest, quoted []byte)
+}
+
+// A carver is a pen of a format whose units may hold results beside other things: a result that
+// moves leaves those where they are.
+type carver interface {
+	// elements are the parts of a unit that results are among.
+	elements(o object) []jsonspan.Span
+	// alone writes a unit for one of them.
+	alone(l *Log, unit int, element []byte) []byte
 }
 
 // A nester is a pen of a format whose units may hold lists of items: those are changed where
@@ -83,7 +93,7 @@ func changeFlat(w pen, e *edits, t *Thread, o Options) {
 	}
 	// What is there counts before what is not: results go to their calls first.
 	for i := range found {
-		if f := &found[i]; f.Rule == "orphan-call" && len(f.IDs) > 0 && strays[f.IDs[0]] != nil && m.mates(f.Block, strays[f.IDs[0]].Block) && m.move(f, strays[f.IDs[0]].unit, f.unit) {
+		if f := &found[i]; f.Rule == "orphan-call" && len(f.IDs) > 0 && strays[f.IDs[0]] != nil && m.mates(f.Block, strays[f.IDs[0]].Block) && m.move(f, strays[f.IDs[0]].Block, strays[f.IDs[0]].unit, f.unit) {
 			m.home[f.Block] = true
 			delete(strays, f.IDs[0])
 		}
@@ -91,6 +101,7 @@ func changeFlat(w pen, e *edits, t *Thread, o Options) {
 	for i := range found {
 		m.mend(&found[i])
 	}
+	m.settle()
 }
 
 type flatMender struct {
@@ -102,6 +113,7 @@ type flatMender struct {
 	touched map[int]bool
 	home    map[transcript.BlockID]bool // calls whose results were moved to them
 	weighed map[transcript.BlockID]bool // first results of calls with several
+	carved  map[int]map[int]bool        // elements that have moved out of units, by where they begin
 }
 
 func (m *flatMender) change(f *Finding) Change { return Change{Thread: m.t.Name, Line: f.Line} }
@@ -112,17 +124,59 @@ func (m *flatMender) mates(call, result transcript.BlockID) bool {
 	return !ok || k.mates(m.t, call, result)
 }
 
-// move puts the unit of a result behind the unit of its call, unless more than that is in it.
-func (m *flatMender) move(f *Finding, result, call int) bool {
-	if m.touched[result] || result == call || m.e.l.sealed[result] {
+// move puts a result behind the unit of its call: its unit, or the element of it that it is.
+func (m *flatMender) move(f *Finding, result transcript.BlockID, unit, call int) bool {
+	if unit == call || m.e.l.sealed[unit] || m.touched[unit] && m.carved[unit] == nil {
 		return false
 	}
-	m.touched[result] = true
+	m.touched[unit] = true
+	moved := m.carve(result, unit)
+	if moved == nil {
+		moved = m.e.body(unit)
+		m.e.unit(unit).drop = true
+	}
 	x := m.e.unit(call)
-	x.after = append(x.after, m.e.body(result))
-	m.e.unit(result).drop = true
-	m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[result].line}, "move", f.Rule, f.IDs, 0, "moved to the place behind its call")
+	x.after = append(x.after, moved)
+	m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[unit].line}, "move", f.Rule, f.IDs, 0, "moved to the place behind its call")
 	return true
+}
+
+// carve takes a result out of a unit that holds more, and returns a unit of its own; nil: it
+// holds nothing else.
+func (m *flatMender) carve(result transcript.BlockID, unit int) []byte {
+	c, ok := m.pen.(carver)
+	if !ok || len(c.elements(m.e.l.object(unit))) < 2 {
+		return nil
+	}
+	if m.carved == nil {
+		m.carved = make(map[int]map[int]bool)
+	}
+	if m.carved[unit] == nil {
+		m.carved[unit] = make(map[int]bool)
+	}
+	blk := m.tr.Block(result)
+	at := m.t.parts[blk.Message].blocks[result-m.tr.Messages()[blk.Message].First]
+	m.carved[unit][at.Start] = true
+	return c.alone(m.e.l, unit, m.e.l.raw[at.Start:at.End])
+}
+
+// settle writes the units that results have moved out of.
+func (m *flatMender) settle() {
+	for unit, gone := range m.carved {
+		all := m.pen.(carver).elements(m.e.l.object(unit))
+		var stay [][]byte
+		for _, at := range all {
+			if !gone[at.Start] {
+				stay = append(stay, m.e.l.raw[at.Start:at.End])
+			}
+		}
+		if stay == nil {
+			m.e.unit(unit).drop = true
+			continue
+		}
+		first := all[0].Start
+		m.e.replaceIn(unit, first, all[len(all)-1].End-first, bytes.Join(stay, []byte{','}))
+	}
 }
 
 func (m *flatMender) mend(f *Finding) {
@@ -138,7 +192,7 @@ func (m *flatMender) mend(f *Finding) {
 	case "displaced-result":
 		if x.Call != transcript.NoBlock {
 			call, _ := m.t.place(m.e.l, m.tr.Block(x.Call).Message, x.Call)
-			m.move(f, f.unit, call)
+			m.move(f, f.Block, f.unit, call)
 		}
 	case "duplicate-result":
 		m.extra(f, x)

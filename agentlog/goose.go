@@ -1,6 +1,7 @@
 package agentlog
 
 import (
+	"crypto/sha256"
 	"fmt"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -201,6 +202,19 @@ func (goose) quote(l *Log, t *Thread, result transcript.BlockID, text string) []
 	return out
 }
 
-func (goose) without(l *Log, t *Thread, call transcript.BlockID) []byte {
-	return withoutElement(l, t, call, func(o object) []jsonspan.Span { return o.list("content") })
+func (g goose) without(l *Log, t *Thread, call transcript.BlockID) []byte {
+	return withoutElement(l, t, call, g.elements)
+}
+
+func (goose) elements(o object) []jsonspan.Span { return o.list("content") }
+
+// alone writes a message for one block, with an id of its own where messages have one.
+func (goose) alone(l *Log, unit int, block []byte) []byte {
+	o := l.object(unit)
+	pairs := []any{"content", array(block)}
+	if id := o.text("id"); id != "" {
+		sum := sha256.Sum256(block) // several may come out of one message
+		pairs = append(pairs, "id", fmt.Sprintf("%s_pare_%x", id, sum[:4]))
+	}
+	return setMembers(l.raw, o.span, pairs...)
 }
