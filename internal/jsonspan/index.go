@@ -112,13 +112,13 @@ func (x *index) upTo(data []byte, to, places int) {
 	for x.pos < to && places-x.n >= 128 && x.reason == "" {
 		next, n, escaped, inside, odd := quotes(data, x.pos, to, x.at[x.n:places], x.escaped, x.inside, x.strict)
 		x.pos, x.n, x.escaped, x.inside = next, x.n+n, escaped, inside
-		switch {
-		case odd:
-			x.careful(data, min(x.pos+64, len(data)))
-		case x.pos+64 > len(data) && to == len(data):
-			x.careful(data, len(data))
-		case x.pos+64 > to:
+		switch rest := x.pos+64 > len(data) && to == len(data); {
+		case !odd && !rest && x.pos+64 > to:
 			return
+		case (odd || rest) && places-x.n < 64+hang: // there may be as many quotes as bytes
+			return
+		case odd || rest:
+			x.careful(data, min(x.pos+64, to))
 		}
 	}
 }
@@ -236,8 +236,8 @@ func (x *index) wrong(i int, reason string) int {
 	return i
 }
 
-// quotesSWAR is quotes in portable words of eight bytes.
-func quotesSWAR(data []byte, from, to int, dst []uint32, escaped, inside uint64, strict bool) (next, n int, escapedNext, insideNext uint64, odd bool) {
+// quotesBlocks is quotes in portable code, 64 bytes at a time.
+func quotesBlocks(data []byte, from, to int, dst []uint32, escaped, inside uint64, strict bool) (next, n int, escapedNext, insideNext uint64, odd bool) {
 	i := from
 	for i+64 <= to && len(dst)-n >= 64 {
 		ahead := 64
@@ -267,15 +267,20 @@ func quotesSWAR(data []byte, from, to int, dst []uint32, escaped, inside uint64,
 // half of a pair.
 func legal(data []byte, i int, escaped uint64) bool {
 	for ; escaped != 0; escaped &= escaped - 1 {
-		j := i + bits.TrailingZeros64(escaped)
-		if escapes[data[j]] {
-			continue
-		}
-		if r, ok := hex4(data, j+1); data[j] != 'u' || !ok || r >= 0xD800 && r <= 0xDFFF {
+		if !legalEscape(data, i+bits.TrailingZeros64(escaped)) {
 			return false
 		}
 	}
 	return true
+}
+
+// legalEscape reports whether the byte at j may be escaped: not as half of a pair.
+func legalEscape(data []byte, j int) bool {
+	if escapes[data[j]] {
+		return true
+	}
+	r, ok := hex4(data, j+1)
+	return data[j] == 'u' && ok && (r < 0xD800 || r > 0xDFFF)
 }
 
 // usual looks at a block that has control characters or bytes beyond ASCII. It returns how

@@ -44,10 +44,10 @@ func quotes(data []byte, from, to int, dst []uint32, escaped, inside uint64, str
 		}
 		return quotesAVX2(data, from, to, dst, escaped, inside, strict)
 	}
-	return quotesSWAR(data, from, to, dst, escaped, inside, strict)
+	return quotesWords(data, from, to, dst, escaped, inside, strict)
 }
 
-// blockMasks is for processors without AVX2.
+// blockMasks is for tests here: without AVX2, words are faster.
 func blockMasks(b *[64]byte) (quote, slash, unusual uint64) { return masks(b) }
 
 //go:noescape

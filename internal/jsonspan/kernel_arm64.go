@@ -10,7 +10,7 @@ func structuralRun(_ []byte, i int) int { return i }
 func strictRun(data []byte, i int) int { return swarRun(data, i) }
 
 func quotes(data []byte, from, to int, dst []uint32, escaped, inside uint64, strict bool) (next, n int, escapedNext, insideNext uint64, odd bool) {
-	return quotesSWAR(data, from, to, dst, escaped, inside, strict)
+	return quotesBlocks(data, from, to, dst, escaped, inside, strict)
 }
 
 // blockMasks is masks.
