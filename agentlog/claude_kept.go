@@ -56,7 +56,7 @@ func (t *ccTree) preserved(path []int) ([]int, *ccKept) {
 	for i, u := range k.lines[1:] { // a lost line leaves a gap among the others, too
 		if t.up[u] < 0 && t.entries[u].parent != "" {
 			t.l.damageAt(t.l.units[u].span.Start, t.l.units[u].line, "dangling-parent", t.entries[u].parent)
-			t.l.links[u] = k.lines[i]
+			t.l.link(u, k.lines[i])
 		}
 	}
 	return slices.Insert(slices.Clone(path), t.anchor(path, segment, list), k.lines...), k

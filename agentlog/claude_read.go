@@ -25,7 +25,16 @@ type ccReader struct {
 	id     string
 	line   ccLineSpans
 	blocks []ccBlock
+	before [3]ccShape // of lines, and of the messages of the user and of the assistant
+	known  jsonspan.Span
 }
+
+// A ccShape is how the object before was written. Lines have mostly the same members in the
+// same order, and many have the same values: nothing of these has to be looked at again.
+type ccShape [16]ccMember
+
+// A ccMember is where a member stands that was read: its key, its value and its end.
+type ccMember struct{ at, key, value, end int }
 
 // ccLineSpans are the members of a line and of its message; no bytes: missing.
 type ccLineSpans struct {
@@ -39,33 +48,39 @@ type ccLineSpans struct {
 type ccBlock struct{ kind, id, of, text jsonspan.Span }
 
 // object reads the object whose bracket stands at i and returns the offset behind it,
-// or -1. It calls member with each key, which returns the offset behind the value.
-func (r *ccReader) object(i, end int, member func(r *ccReader, key []byte, at, end int) int) int {
+// or -1. It calls member with each key, which returns the offset behind the value. It is
+// likely written as before; nil: nothing is known of that.
+func (r *ccReader) object(i, end int, before *ccShape, member func(r *ccReader, key []byte, at, end int) int) int {
 	raw := r.raw
-	for first := true; ; first = false {
+	for k := 0; ; k++ {
 		i = skipSpace(raw[:end], i+1) // behind the bracket or the comma
 		if i >= end {
 			return -1
 		}
-		if first && raw[i] == '}' {
+		if k == 0 && raw[i] == '}' {
 			return i + 1
 		}
 		if raw[i] != '"' {
 			return -1
 		}
-		to := r.skip(i, end)
-		if to < 0 {
+		m := ccMember{at: i}
+		if before == nil || k >= len(before) || !r.again(&m, &before[k], end) {
+			if m.key = r.skip(i, end); m.key < 0 {
+				return -1
+			}
+			if i = skipSpace(raw[:end], m.key); i >= end || raw[i] != ':' {
+				return -1
+			}
+			if m.value = skipSpace(raw[:end], i+1); m.value >= end {
+				return -1
+			}
+		}
+		if i = member(r, raw[m.at+1:m.key-1], m.value, end); i < 0 {
 			return -1
 		}
-		key := raw[i+1 : to-1]
-		if i = skipSpace(raw[:end], to); i >= end || raw[i] != ':' {
-			return -1
-		}
-		if i = skipSpace(raw[:end], i+1); i >= end {
-			return -1
-		}
-		if i = member(r, key, i, end); i < 0 {
-			return -1
+		if before != nil && k < len(before) {
+			m.end = i
+			before[k] = m
 		}
 		if i = skipSpace(raw[:end], i); i >= end {
 			return -1
@@ -79,8 +94,28 @@ func (r *ccReader) object(i, end int, member func(r *ccReader, key []byte, at, e
 	}
 }
 
+// again reports whether the member at m has the key that stood in its place before, and says
+// where its value is. If that is the same, too, it is known where it ends.
+func (r *ccReader) again(m, was *ccMember, end int) bool {
+	raw, n := r.raw, was.value-was.at
+	if n == 0 || m.at+n >= end || string(raw[m.at:m.at+n]) != string(raw[was.at:was.value]) {
+		return false
+	}
+	if m.key, m.value = m.at+was.key-was.at, skipSpace(raw[:end], m.at+n); m.value >= end {
+		return false
+	}
+	to := m.value + was.end - was.value
+	if to < end && (raw[to] == ',' || raw[to] == '}') && string(raw[m.value:to]) == string(raw[was.value:was.end]) {
+		r.known = jsonspan.Span{Start: m.value, End: to}
+	}
+	return true
+}
+
 // skip returns the offset behind the value at i, or -1 if it is no JSON.
 func (r *ccReader) skip(i, end int) int {
+	if i == r.known.Start && i < r.known.End && r.known.End <= end {
+		return r.known.End
+	}
 	raw := r.raw
 	switch raw[i] {
 	case '"':
@@ -161,7 +196,11 @@ func (r *ccReader) member(key []byte, i, end int) int {
 		if r.raw[i] != '{' {
 			return r.note(&l.message, i, end)
 		}
-		next := r.object(i, end, (*ccReader).messageMember)
+		before := &r.before[1]
+		if r.is(l.kind, "assistant") {
+			before = &r.before[2]
+		}
+		next := r.object(i, end, before, (*ccReader).messageMember)
 		l.message = jsonspan.Span{Start: i, End: next}
 		return next
 	}
@@ -204,7 +243,7 @@ func (r *ccReader) list(i, end int) int {
 		}
 		r.blocks = append(r.blocks, ccBlock{})
 		if raw[i] == '{' {
-			i = r.object(i, end, (*ccReader).blockMember)
+			i = r.object(i, end, nil, (*ccReader).blockMember)
 		} else {
 			i = r.skip(i, end)
 		}
@@ -244,7 +283,7 @@ func (r *ccReader) blockMember(key []byte, i, end int) int {
 // comes behind it.
 func (r *ccReader) read(e *entry, i, end int) int {
 	r.line, r.blocks = ccLineSpans{}, r.blocks[:0]
-	next := r.object(i, end, (*ccReader).member)
+	next := r.object(i, end, &r.before[0], (*ccReader).member)
 	if next >= 0 && skipSpace(r.raw[:end], next) == end {
 		r.entry(e)
 		return next

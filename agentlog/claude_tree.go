@@ -221,7 +221,7 @@ func (t *ccTree) walk(leaf, size int) []int {
 		}
 		if next = t.before(at, seen); next >= 0 {
 			t.l.damageAt(t.l.units[at].span.Start, t.l.units[at].line, rule, e.parent)
-			t.l.links[at] = next
+			t.l.link(at, next)
 		}
 		at = next
 	}

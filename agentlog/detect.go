@@ -1,7 +1,9 @@
 package agentlog
 
 import (
+	"bytes"
 	"strings"
+	"sync"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
@@ -32,22 +34,49 @@ func Detect(name string, raw []byte) (Format, bool) {
 	if strings.HasPrefix(base, "api_conversation_history") {
 		return Cline, true
 	}
-	// The elements of a list may have a line each; they are no lines of a session.
-	if at, ok := one(raw); ok {
-		return detectDocument(raw, at)
+	d := detectors.Get().(*Detector)
+	defer detectors.Put(d)
+	d.Reset()
+	rest, ok := d.first(raw)
+	if !ok {
+		// The elements of a list may have a line each; they are no lines of a session.
+		if at, ok := one(raw); ok {
+			return d.document(raw, at)
+		}
 	}
-	var d Detector
-	for at, end := range lines(raw) {
+	for at, end := range lines(rest) {
 		if d.Settled() {
 			break
 		}
-		d.Line(raw[at:end])
+		d.Line(rest[at:end])
 	}
+	d.forget()
 	return d.Format()
 }
 
-// detectDocument tells the format of a file that is one JSON value.
-func detectDocument(raw []byte, at jsonspan.Span) (Format, bool) {
+// detectors are those that nobody uses: for a short file their arrays cost as much as the
+// look at it.
+var detectors = sync.Pool{New: func() any { return new(Detector) }}
+
+// first looks at the first line and returns what is behind it, if the line is an object and
+// something follows: then the file is not one value, and the line need not be read again to
+// know that.
+func (d *Detector) first(raw []byte) (rest []byte, ok bool) {
+	at := skipSpace(raw, 0)
+	line := raw[at:]
+	if i := bytes.IndexByte(line, '\n'); i >= 0 {
+		line = line[:i]
+	}
+	end, ok := d.members(line, 0)
+	if !ok || skipSpace(line, end) < len(line) || skipSpace(raw, at+len(line)) == len(raw) {
+		return raw, false
+	}
+	d.object(object{raw: line, span: jsonspan.Span{End: end}, members: d.found})
+	return raw[at+len(line)+1:], true
+}
+
+// document tells the format of a file that is one JSON value.
+func (d *Detector) document(raw []byte, at jsonspan.Span) (Format, bool) {
 	for _, r := range table {
 		if r.document != nil && r.document(raw, at) {
 			return r.format, true
@@ -56,8 +85,8 @@ func detectDocument(raw []byte, at jsonspan.Span) (Format, bool) {
 	if raw[at.Start] != '{' {
 		return Auto, false
 	}
-	var d Detector
 	d.object(objectAt(raw, at))
+	d.forget()
 	return d.Format()
 }
 
@@ -66,24 +95,35 @@ func detectDocument(raw []byte, at jsonspan.Span) (Format, bool) {
 type Detector struct {
 	scores []evidence // of the table's rows
 	// Of the line before, to be used again.
-	members []jsonspan.Member
-	asked   asked
+	found []jsonspan.Member
+	asked asked
 }
 
 // Reset forgets all lines.
 func (d *Detector) Reset() {
 	clear(d.scores)
-	d.asked = asked{inner: object{members: d.asked.inner.members}}
+	d.forget()
+}
+
+// forget lets go of the bytes of the line before.
+func (d *Detector) forget() { d.asked = asked{inner: object{members: d.asked.inner.members}} }
+
+// members finds the members of the object at the start of a line.
+func (d *Detector) members(line []byte, at int) (end int, ok bool) {
+	if d.found == nil { // as many as most lines have, at once
+		d.found = make([]jsonspan.Member, 0, 24)
+		d.asked.inner.members = make([]jsonspan.Member, 0, 24)
+	}
+	d.found, end, ok = membersAt(line, jsonspan.Span{Start: at, End: len(line)}, d.found[:0])
+	return end, ok
 }
 
 // Line looks at one line and reports whether it tells anything.
 func (d *Detector) Line(line []byte) bool {
 	// Nearly every line is one object; it is read once.
-	whole := jsonspan.Span{Start: skipSpace(line, 0), End: len(line)}
-	members, end, ok := membersAt(line, whole, d.members[:0])
-	d.members = members
-	if ok && skipSpace(line, end) == len(line) {
-		return d.object(object{raw: line, span: jsonspan.Span{Start: whole.Start, End: end}, members: members})
+	at := skipSpace(line, 0)
+	if end, ok := d.members(line, at); ok && skipSpace(line, end) == len(line) {
+		return d.object(object{raw: line, span: jsonspan.Span{Start: at, End: end}, members: d.found})
 	}
 	some := false
 	for _, v := range valuesOf(line) {
@@ -98,7 +138,7 @@ func (d *Detector) object(o object) bool {
 	if d.scores == nil {
 		d.scores = make([]evidence, len(table))
 	}
-	d.asked = asked{inner: object{members: d.asked.inner.members}}
+	d.forget()
 	o.asked = &d.asked
 	some := false
 	for i, r := range table {

@@ -133,7 +133,11 @@ func textAt(raw []byte, at jsonspan.Span) string {
 	if at.Len() < 2 || raw[at.Start] != '"' {
 		return ""
 	}
-	return string(jsonspan.Decode(nil, raw[at.Start+1:at.End-1]))
+	text := raw[at.Start+1 : at.End-1]
+	if bytes.IndexByte(text, '\\') < 0 {
+		return string(text)
+	}
+	return string(jsonspan.Decode(nil, text))
 }
 
 func quote(s string) []byte { return jsonspan.AppendQuote(nil, s) }

@@ -137,6 +137,14 @@ func (l *Log) objectIn(u int, name string) object {
 	return l.look.inner
 }
 
+// link says what a unit whose parent is not there is to hang on.
+func (l *Log) link(u, to int) {
+	if l.links == nil {
+		l.links = make(map[int]int)
+	}
+	l.links[u] = to
+}
+
 // seal keeps a unit from being changed.
 func (l *Log) seal(u int) {
 	if l.sealed == nil {
@@ -216,7 +224,7 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 	}
 	mem := o.Memory.begin(len(raw))
 	o.Memory = nil // a second reading of the log must not overwrite it
-	l := &Log{Format: f, name: name, raw: raw, o: o, mem: mem, form: r.form, links: make(map[int]int), top: -1}
+	l := &Log{Format: f, name: name, raw: raw, o: o, mem: mem, form: r.form, top: -1}
 	l.form.read(l)
 	if o.Marked {
 		l.damageAt(0, 1, markRule)

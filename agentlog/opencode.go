@@ -88,7 +88,7 @@ func openCodeFiles(fsys fs.FS) ([]File, error) {
 
 // readFiles makes one log of several files.
 func readFiles(files []File, o Options) *Log {
-	l := &Log{Format: OpenCode, name: "opencode", o: o, links: make(map[int]int), top: -1, form: openCode{}}
+	l := &Log{Format: OpenCode, name: "opencode", o: o, top: -1, form: openCode{}}
 	for _, f := range files {
 		start := len(l.raw)
 		l.raw = append(append(l.raw, f.Raw...), '\n')

@@ -225,7 +225,7 @@ func (pi) walk(l *Log, t *piTree) []int {
 		}
 		if k >= 0 {
 			l.damageAt(l.units[i].span.Start, l.units[i].line, "dangling-parent", es[i].parent)
-			l.links[i] = flat[k]
+			l.link(i, flat[k])
 		}
 	}
 	slices.Reverse(path)
