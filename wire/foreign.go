@@ -31,6 +31,8 @@ const (
 	vercel           = "messages of the Vercel AI SDK"
 	infoParts        = "a list of {info, parts}, as opencode keeps it"
 	langchain        = "stored messages of LangChain"
+	pydantic         = "messages of Pydantic AI"
+	agui             = "messages of AG-UI"
 	responsesItems   = "items of OpenAI Responses among steps of Gemini Interactions"
 	interactionSteps = "steps of Gemini Interactions among items of OpenAI Responses"
 )
@@ -41,6 +43,11 @@ var foreignTypes = map[string]string{
 	"source-url": vercel, "source-document": vercel, "tool-approval-request": vercel, "tool-approval-response": vercel,
 	"step-finish": infoParts, "patch": infoParts, "snapshot": infoParts,
 	"human": langchain, "ai": langchain,
+}
+
+// foreignKeys are members of elements and parts that no dialect has, and whose they are.
+var foreignKeys = map[string]string{
+	"part_kind": pydantic, "kwargs": langchain, "lc": langchain, "toolInvocations": vercel, "toolCalls": agui, "toolCallId": agui,
 }
 
 // whose says whose a type is, if it is another's.
@@ -59,42 +66,106 @@ func (r *Request) foreign() *ForeignError {
 	blocks := r.t.Blocks()
 	for i := range blocks { // they are large, and of this kind hardly ever
 		if blocks[i].Kind != transcript.Other {
+			if !r.g.nested && blocks[i].Kind == transcript.Result && blocks[i].CallID == "" {
+				if key, whose, _ := r.keys(blocks[i].Span, transcript.Span{}); whose != "" {
+					return &ForeignError{whose, fmt.Sprintf("elements with %s", key)}
+				}
+			}
 			continue
 		}
 		typ := r.typeOf(blocks[i].Span)
 		if whose := r.whose(typ); whose != "" {
 			return &ForeignError{whose, fmt.Sprintf("blocks of type %q", typ)}
 		}
+		if len(typ) == 0 && r.g.nested {
+			key, whose, known := r.keys(blocks[i].Span, transcript.Span{})
+			if whose != "" {
+				return &ForeignError{whose, fmt.Sprintf("blocks with %s", key)}
+			}
+			if typ = []byte(key); known {
+				continue
+			}
+		}
 		if len(typ) > 0 && !carried[string(typ)] {
 			unknown, sample = unknown+1, typ
 		}
 	}
 	if unknown > 1 && 2*unknown > len(blocks) {
-		return &ForeignError{"a format that is not known", fmt.Sprintf("most blocks are of types such as %q", sample)}
+		return &ForeignError{unknownFormat, fmt.Sprintf("most blocks are of types such as %q", sample)}
 	}
-	// Whoever keeps elements of his own keeps all of them so: the first ones tell.
-	for i, m := range r.t.Messages()[:min(len(r.t.Messages()), 3)] {
-		var info, parts bool
-		var typ []byte
+	return r.foreignElements()
+}
+
+const unknownFormat = "a format that is not known"
+
+// foreignElements is foreign for what stands around the blocks. Whoever keeps elements of
+// his own keeps all of them so: the first ones tell, and those in which nothing was found.
+func (r *Request) foreignElements() *ForeignError {
+	ms := r.t.Messages()
+	strangers := 0
+	for i := range ms {
+		m := &ms[i]
+		if i >= 3 && m.First < m.End {
+			continue
+		}
 		// What the content says is known: the blocks have told.
-		jsonspan.Visit(r.raw, jsonspan.Span(m.Span), jsonspan.Span(r.frame[i].content), func(e jsonspan.Member) {
-			switch {
-			case jsonspan.Says(r.raw, e.Key, "type"):
-				typ = r.text(e.Value)
-			case jsonspan.Says(r.raw, e.Key, "info"):
-				info = true
-			case jsonspan.Says(r.raw, e.Key, "parts"):
-				parts = true
-			}
-		})
-		if whose := r.whose(typ); whose != "" {
-			return &ForeignError{whose, fmt.Sprintf("elements of type %q", typ)}
+		content := r.frame[i].content
+		key, whose, known := r.keys(m.Span, content)
+		if whose != "" {
+			return &ForeignError{whose, "elements with " + key}
 		}
-		if info && parts {
-			return &ForeignError{infoParts, "elements with info and parts"}
+		if m.First == m.End && key != "" && !known {
+			strangers++
 		}
+	}
+	if strangers > 0 && 2*strangers > len(ms) {
+		return &ForeignError{unknownFormat, "most elements have neither role nor content"}
 	}
 	return nil
+}
+
+// elementKeys are members that elements of some dialect have.
+var elementKeys = map[string]bool{"parts": true, "type": true, "id": true, "tool_calls": true, "function_call": true, "refusal": true}
+
+// keys looks at the members of an object, without the one at skip: a name that tells whose
+// the object is and its owner, else the first name, and whether one of them is known.
+func (r *Request) keys(at, skip transcript.Span) (name, whose string, known bool) {
+	if at.Len() == 0 || r.raw[at.Start] != '{' {
+		return "", "", true
+	}
+	var info, parts bool
+	var typ []byte
+	jsonspan.Visit(r.raw, jsonspan.Span(at), jsonspan.Span(skip), func(e jsonspan.Member) {
+		key := r.raw[e.Key.Start:e.Key.End]
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = jsonspan.Decode(nil, key)
+		}
+		switch string(key) {
+		case "role", "content": // nearly always
+			known = true
+			return
+		case "type":
+			typ = r.text(e.Value)
+		case "info":
+			info = true
+		case "parts":
+			parts = true
+		}
+		known = known || elementKeys[string(key)] || carried[string(key)]
+		if owner := foreignKeys[string(key)]; owner != "" && whose == "" {
+			name, whose = string(key), owner
+		}
+		if name == "" {
+			name = string(key)
+		}
+	})
+	if owner := r.whose(typ); owner != "" {
+		return fmt.Sprintf("type %q", typ), owner, known
+	}
+	if info && parts {
+		return "info and parts", infoParts, known
+	}
+	return name, whose, known
 }
 
 // carried are types of blocks, and members of parts and blocks that have no type, that no
