@@ -84,7 +84,7 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 const markRule = "byte-order-mark"
 
 // passesMark is what is said of the mark where the agent does not mind it.
-const passesMark = "the agent reads what stands behind it all the same"
+const passesMark = "the agent still reads what stands behind it"
 
 // unmark begins a fix: without the byte order mark, unless every byte is to stay.
 func (l *Log) unmark(o *Options) (*Fixed, *Log) {
