@@ -68,12 +68,13 @@ type codexFold struct {
 	envelopes    bool            // the layout of today
 	paged        bool            // by its head the rollout is read from its end, up to a head
 	seen         map[string]int  // units by what they have in common with their copies
+	said         map[string]int  // the same of items, since the last compaction
 	taken        map[string]bool // calls that were rolled back
 }
 
 func (codex) read(l *Log) {
 	l.readLines()
-	f := codexFold{l: l, all: newTalk(), counted: newTalk(), seen: make(map[string]int), taken: make(map[string]bool)}
+	f := codexFold{l: l, all: newTalk(), counted: newTalk(), seen: make(map[string]int), said: make(map[string]int), taken: make(map[string]bool)}
 	for i := range l.units {
 		f.record(i)
 	}
@@ -93,9 +94,13 @@ func (f *codexFold) copied(i int, o object) bool {
 	payload := o.object("payload")
 	again := false
 	for key, part := range codexKeys(o, payload) {
-		first, known := f.seen[key]
+		seen := f.seen
+		if o.text("type") == "response_item" && !strings.HasPrefix(key, ordinalKey) {
+			seen = f.said // a model may use an id again when the first one is not sent any more
+		}
+		first, known := seen[key]
 		if !known {
-			f.seen[key] = i
+			seen[key] = i
 			continue
 		}
 		was := objectAt(f.l.raw, f.l.units[first].span)
@@ -119,12 +124,15 @@ func (f *codexFold) copied(i int, o object) bool {
 	return true
 }
 
+// ordinalKey begins what records of one number have in common.
+const ordinalKey = "ordinal "
+
 // codexKeys are what a record has in common with its copies, and the part of it that says the
 // same then. One that has no number and no id may say what another one says.
 func codexKeys(o, payload object) iter.Seq2[string, object] {
 	return func(yield func(string, object) bool) {
 		kind, item := o.text("type"), payload.text("type")
-		if n := o.value("ordinal"); n != nil && !yield("ordinal "+string(n), o) {
+		if n := o.value("ordinal"); n != nil && !yield(ordinalKey+string(n), o) {
 			return
 		}
 		if id := payload.text("id"); id != "" && (kind == "session_meta" || kind == "response_item") && !yield("id "+item+" "+id, payload) {
@@ -222,6 +230,7 @@ func codexAside(o object) bool {
 func (f *codexFold) compacted(unit int, o object) {
 	was := f.sent
 	f.sent = nil
+	clear(f.said)
 	if history, ok := o.get("replacement_history"); ok && o.raw[history.Start] == '[' {
 		f.rest = append(f.rest, was...)
 		for _, at := range jsonspan.Elements(o.raw, history) {

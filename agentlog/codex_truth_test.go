@@ -186,3 +186,20 @@ func TestCodexLateOutputOfATurnTakenBack(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
+
+// TestCodexIDsAfterACompaction: what stands in front of a compaction is not sent, so that the
+// same call with the same id behind it is no copy. One with the number of another is.
+func TestCodexIDsAfterACompaction(t *testing.T) {
+	call := `{"type":"function_call","id":"fc_1","name":"f","arguments":"{}","call_id":"c1"}`
+	r := new(rollout).head(codexOwn, paginated).user("one").item(call).output("c1").record("compacted", `{"message":"","replacement_history":[]}`).item(call)
+	again := strings.SplitAfter(r.String(), "\n")[2]
+	r.output("c1").user("two")
+	l, found, fixed := fix(t, codexName, []byte(r.String()))
+	if len(found) > 0 || string(fixed.Raw) != r.String() || strings.Count(sentText(l), `"fc_1"`) != 1 {
+		t.Errorf("%+v\n%s", found, fixed.Raw)
+	}
+	_, found, fixed = fix(t, codexName, []byte(r.String()+again))
+	if count(found, "duplicate-line") != 1 || string(fixed.Raw) != r.String() {
+		t.Errorf("a copy: %+v\n%s", found, fixed.Raw)
+	}
+}
