@@ -10,7 +10,8 @@ import (
 type Memory struct {
 	mu    sync.Mutex
 	huge  int // how many huge transcripts are at work
-	usual int // the setting beside that
+	many  int // how many runs over many small ones
+	usual int // the setting beside all that
 }
 
 const (
@@ -26,18 +27,7 @@ func (m *Memory) Frugal(size int) (done func()) {
 	if size < hugeSize {
 		return func() {}
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.huge++; m.huge == 1 {
-		m.usual = debug.SetGCPercent(frugal)
-	}
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if m.huge--; m.huge == 0 {
-			debug.SetGCPercent(m.usual)
-		}
-	}
+	return m.while(&m.huge)
 }
 
 // Roomy lets some more garbage pile up while many small files are read: the collector
@@ -47,6 +37,29 @@ func (m *Memory) Roomy(many bool) (done func()) {
 	if !many {
 		return func() {}
 	}
-	before := debug.SetGCPercent(roomy)
-	return func() { debug.SetGCPercent(before) }
+	return m.while(&m.many)
+}
+
+// while counts work of a kind until done is called. The setting follows from what is at
+// work, in whatever order that begins and ends: nobody restores what another one had set.
+func (m *Memory) while(kind *int) (done func()) {
+	m.count(kind, 1)
+	return func() { m.count(kind, -1) }
+}
+
+func (m *Memory) count(kind *int, by int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	idle := m.huge+m.many == 0
+	*kind += by
+	setting := m.usual
+	switch {
+	case m.huge > 0:
+		setting = frugal
+	case m.many > 0:
+		setting = roomy
+	}
+	if before := debug.SetGCPercent(setting); idle {
+		m.usual = before
+	}
 }

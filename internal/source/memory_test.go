@@ -36,7 +36,13 @@ func TestDefectR8(t *testing.T) {
 		}()
 	}
 	wait.Wait()
-	end()
+	again, huge := m.Roomy(true), m.Frugal(hugeSize)
+	end() // a run that came first ends first, too
+	if now() != frugal {
+		t.Errorf("%d behind a run, while a huge one is at work", now())
+	}
+	again()
+	huge()
 	m.Roomy(false)()
 	if now() != 77 {
 		t.Errorf("%d is left", now())
