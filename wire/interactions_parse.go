@@ -333,11 +333,18 @@ func (p *parser) closeBlock(i int, span jsonspan.Span, t string, f *stepFields) 
 	p.endStep(i, span, loose)
 }
 
-// leadingThought makes calls need the thought in front of them, which is signed for them.
+// leadingThought makes calls need the thought in front of them, which is signed for them: one
+// of the same turn, which may begin with an answer.
 func (p *parser) leadingThought(i int) {
 	b := transcript.BlockID(len(p.blocks) - 1)
-	if i == 0 || p.messages[i-1].Role != transcript.Assistant {
+	switch {
+	case i == 0:
 		p.thought = 0
+	case p.thought > 0:
+		before, of := &p.messages[i-1], &p.messages[p.blocks[p.thought-1].Message]
+		if before.Role != transcript.Assistant || before.Turn != of.Turn {
+			p.thought = 0
+		}
 	}
 	switch p.blocks[b].Kind {
 	case transcript.Thinking:

@@ -208,3 +208,29 @@ func TestInteractionsThoughtsStay(t *testing.T) {
 		t.Errorf("outcome %v", r.Outcome(5))
 	}
 }
+
+// TestThoughtOfTheTurn: a call needs the thought of its own turn, and none of an earlier one.
+func TestThoughtOfTheTurn(t *testing.T) {
+	const thought, answer, asked = `{"type":"thought","signature":"c2ln"}`, `{"type":"model_output","content":[{"type":"text","text":"so"}]}`, `{"type":"user_input","content":[{"type":"text","text":"go on"}]}`
+	const call = `{"type":"function_call","id":"a","name":"Read","arguments":{}},{"type":"function_result","call_id":"a","name":"Read","result":"ok"}`
+	for run, needs := range map[string]int{
+		thought + "," + call:                                              1,
+		thought + "," + answer + "," + call:                               1,
+		thought + "," + answer + "," + asked + "," + answer + "," + call:  0,
+		thought + "," + answer + "," + asked + "," + call:                 0,
+		answer + "," + asked + "," + thought + "," + answer + "," + call:  1,
+		thought + "," + answer + "," + asked + "," + thought + "," + call: 1,
+	} {
+		r, err := wire.Parse([]byte(`{"model":"gemini-3-pro","input":[`+asked+","+run+`]}`), wire.Options{Dialect: wire.GeminiInteractions})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for _, a := range r.Transcript().Atoms() {
+			got += len(a.Needs)
+		}
+		if got != needs {
+			t.Errorf("%d needs, want %d: %s", got, needs, run)
+		}
+	}
+}
