@@ -240,22 +240,7 @@ type blockEdit struct {
 // carryOut drops and edits what was decided. What blocks cost is what cost says, if it is
 // not nil.
 func (p *Plan) carryOut(edits []blockEdit, o Options, cost func(transcript.BlockID) int) error {
-	var drop []transcript.BlockID
-	t := p.mended.Transcript()
-	drops := 0
-	for _, d := range p.decisions {
-		if d.Action == ActionDrop {
-			drops += len(t.Atoms()[d.Atom].Blocks)
-		}
-	}
-	if drops > 0 {
-		drop = make([]transcript.BlockID, 0, drops)
-	}
-	for _, d := range p.decisions {
-		if d.Action == ActionDrop {
-			drop = append(drop, t.Atoms()[d.Atom].Blocks...)
-		}
-	}
+	drop := p.dropped()
 	texts := make([]wire.BlockEdit, len(edits))
 	for i, e := range edits {
 		texts[i] = e.BlockEdit
@@ -267,7 +252,6 @@ func (p *Plan) carryOut(edits []blockEdit, o Options, cost func(transcript.Block
 	if drop == nil && edits == nil && p.summary == nil {
 		return nil
 	}
-	slices.Sort(drop)
 	var insert []wire.Insertion
 	if p.summary != nil {
 		insert = []wire.Insertion{*p.summary}
@@ -282,6 +266,26 @@ func (p *Plan) carryOut(edits []blockEdit, o Options, cost func(transcript.Block
 	}
 	p.out, p.changes = next, append(p.changes, also...)
 	return nil
+}
+
+// dropped lists the blocks of the atoms that go, in order.
+func (p *Plan) dropped() (drop []transcript.BlockID) {
+	t, drops := p.mended.Transcript(), 0
+	for _, d := range p.decisions {
+		if d.Action == ActionDrop {
+			drops += len(t.Atoms()[d.Atom].Blocks)
+		}
+	}
+	if drops == 0 {
+		return nil
+	}
+	drop = make([]transcript.BlockID, 0, drops)
+	for b := range t.Blocks() {
+		if id := transcript.BlockID(b); p.decisions[t.AtomOf(id)].Action == ActionDrop {
+			drop = append(drop, id)
+		}
+	}
+	return drop
 }
 
 // finish lets the dialect put right what removal brought about.
