@@ -159,12 +159,32 @@ func (d *deduplicator) repeats() {
 		}
 		runs(group, likeness.compare, likeness.equal, yield)
 	}
-	runs(d.likely, likeness.compare, likeness.equal, func(sized []likeness) {
+	runs(rivals(d.likely), likeness.compare, likeness.equal, func(sized []likeness) {
 		alike(sized, func(i int) uint64 { r := d.result(i); return maphash.Bytes(seed, r[:min(len(r), beginning)]) }, func(begun []likeness) {
 			alike(begun, func(i int) uint64 { return maphash.Bytes(seed, d.result(i)) }, func(answered []likeness) {
 				alike(answered, func(i int) uint64 { return argsHash(d.arguments(d.t.Exchanges()[i].Call)) }, d.sameArguments)
 			})
 		})
+	})
+}
+
+// rivals leaves out exchanges whose size no other one of the tool has, and hence most: what
+// is left is worth sorting. Some that fall into one slot with others stay, too.
+func rivals(list []likeness) []likeness {
+	const bits = 14
+	var once, more [1 << bits / 64]uint64
+	slot := func(l likeness) (int, uint64) {
+		n := (uint64(l.size)*0x9e3779b97f4a7c15 + uint64(l.tool)*0xc2b2ae3d27d4eb4f) >> (64 - bits)
+		return int(n / 64), 1 << (n % 64)
+	}
+	for _, l := range list {
+		i, bit := slot(l)
+		more[i] |= once[i] & bit
+		once[i] |= bit
+	}
+	return slices.DeleteFunc(list, func(l likeness) bool {
+		i, bit := slot(l)
+		return more[i]&bit == 0
 	})
 }
 
