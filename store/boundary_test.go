@@ -179,3 +179,84 @@ func TestProviderCompactionIsSentFromFarAway(t *testing.T) {
 		}
 	})
 }
+
+// TestWindowOfALateAnswer: what a window reads begins where no exchange is parted, so that the
+// body is the one that the whole history gives, however far the answer is from its call, and
+// what must be kept counts against the limit although it is not read otherwise.
+func TestWindowOfALateAnswer(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		put(t, st, key, user("go"), call("c1"))
+		put(t, st, key, chatter(40)...)
+		put(t, st, key, result("c1", "late"), assistant("thanks"))
+		put(t, st, key, append(chatter(3), user("next"))...)
+		r, _, err := st.Request(ctx, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range []pare.Window{{Messages: 8}, {Messages: 20}, {Turns: 5}} {
+			got, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{Window: &w}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := (&pare.Policy{Window: &w, Archived: true}).Plan(ctx, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want, err := plan.Apply(); err != nil || string(want) != string(got.Body) {
+				t.Errorf("%+v: %v\n%s\n%s", w, err, got.Body, want)
+			}
+		}
+		tight := &pare.Policy{Window: &pare.Window{Turns: 2, MinKeep: 30}}
+		_, err = st.Window(ctx, key, store.Ask{Policy: tight})
+		_, err2 := tight.Plan(ctx, r)
+		got, want := new(pare.WindowTooSmall), new(pare.WindowTooSmall)
+		if !errors.As(err, &got) || !errors.As(err2, &want) || *got != *want {
+			t.Errorf("30 messages in 2 turns: %v, want %v", err, err2)
+		}
+	})
+}
+
+// TestForkBehindARevert: what was reverted in a session is not there in its forks.
+func TestForkBehindARevert(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key, to := create(t, st, "a"), store.ID("b")
+		put(t, st, key, user("t1"), assistant("a1"), user("t2"), assistant("a2"))
+		if _, err := st.RevertTurns(ctx, key, store.Anywhere, 1); err != nil {
+			t.Fatal(err)
+		}
+		put(t, st, key, user("t3"))
+		if _, err := st.Fork(ctx, key, "", to); err != nil {
+			t.Fatal(err)
+		}
+		put(t, st, to, assistant("a3"))
+		if got, want := strings.Join(texts(t, st, to), ""), string(slices.Concat(user("t1"), assistant("a1"), user("t3"), assistant("a3"))); got != want {
+			t.Errorf("%s", got)
+		}
+		sound(t, st)
+	})
+}
+
+// TestForkInFrontOfASummary: a fork at an entry that was there before a summary does not know
+// that summary, and one behind it does.
+func TestForkInFrontOfASummary(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		put(t, st, key, chatter(12)...)
+		if _, err := st.Append(ctx, key, store.Anywhere, store.Message("before", user("before the summary"))); err != nil {
+			t.Fatal(err)
+		}
+		compact(t, st, key, "they talked")
+		put(t, st, key, assistant("behind the summary"))
+		for id, summed := range map[string]bool{"before": false, "": true} {
+			to := store.ID("fork-" + id)
+			if _, err := st.Fork(ctx, key, id, to); err != nil {
+				t.Fatal(err)
+			}
+			if body := window(t, st, to, store.Ask{}); strings.Contains(body, "they talked") != summed || strings.Contains(body, "question 3") == summed {
+				t.Errorf("fork at %q: %s", id, body)
+			}
+		}
+		sound(t, st)
+	})
+}
