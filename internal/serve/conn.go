@@ -2,8 +2,10 @@ package serve
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -26,7 +28,11 @@ type conns struct {
 	ticks bool
 }
 
-func watched(l net.Listener) *conns { return &conns{Listener: l, all: make(map[*conn]bool)} }
+// on begins to accept at a listener.
+func (l *conns) on(at net.Listener) *conns {
+	l.Listener = at
+	return l
+}
 
 func (l *conns) Accept() (net.Conn, error) {
 	in, err := l.Listener.Accept()
@@ -36,6 +42,9 @@ func (l *conns) Accept() (net.Conn, error) {
 	c := &conn{Conn: in, of: l}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.all == nil {
+		l.all = make(map[*conn]bool)
+	}
 	l.all[c] = true
 	if !l.ticks {
 		l.ticks = true
@@ -63,6 +72,17 @@ func (l *conns) forget(c *conn) {
 	delete(l.all, c)
 }
 
+// settle does at once what waits for replies to be gone: whoever has seen the end of one and
+// asks what happened is to find it.
+func (l *conns) settle() {
+	l.mu.Lock()
+	all := slices.Collect(maps.Keys(l.all))
+	l.mu.Unlock()
+	for _, c := range all {
+		c.done()
+	}
+}
+
 // A conn is a connection whose distant deadlines for reading are looked after by one clock,
 // and that can do something when the reply to a request has gone.
 type conn struct {
@@ -73,10 +93,12 @@ type conn struct {
 	until time.Time // zero: no distant deadline
 	set   bool      // the connection itself has one
 
-	after func() // only the goroutine of the connection uses it
+	telling sync.Mutex // held until what waits is done
+	after   func()     // nil: nothing waits
 }
 
 func (c *conn) Close() error {
+	c.done()
 	c.of.forget(c)
 	return c.Conn.Close()
 }
@@ -130,11 +152,15 @@ func after(r *http.Request, do func()) {
 		return
 	}
 	c.done()
+	c.telling.Lock()
+	defer c.telling.Unlock()
 	c.after = do
 }
 
 // done does what was to be done after a reply.
 func (c *conn) done() {
+	c.telling.Lock()
+	defer c.telling.Unlock()
 	if do := c.after; do != nil {
 		c.after = nil
 		do()

@@ -18,7 +18,7 @@ func dialed(t *testing.T) (*conns, *conn, net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := watched(l)
+	all := new(conns).on(l)
 	there, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -85,9 +85,9 @@ func TestConnsAreForgotten(t *testing.T) {
 }
 
 // TestAfterReplies: what waits for the end of a reply is done when the connection is idle, when
-// it ends, or before the next one; and at once where nobody knows.
+// it ends, when somebody asks, or before the next one; and at once where nobody knows.
 func TestAfterReplies(t *testing.T) {
-	_, c, _ := dialed(t)
+	all, c, _ := dialed(t)
 	done := 0
 	do := func() { done++ }
 	r := (&http.Request{ProtoMajor: 1}).WithContext(with(context.Background(), c))
@@ -112,5 +112,14 @@ func TestAfterReplies(t *testing.T) {
 	after(&http.Request{ProtoMajor: 1}, do)
 	if done != 6 {
 		t.Error("not done at once", done)
+	}
+	all.settle()
+	if done != 7 {
+		t.Error("whoever asks now does not see it", done)
+	}
+	after(r, do)
+	c.Close()
+	if all.settle(); done != 8 {
+		t.Error("gone with the connection", done)
 	}
 }

@@ -78,6 +78,7 @@ type Server struct {
 
 	watch  *Watch
 	http   *http.Server
+	conns  conns
 	calls  *calls
 	closed chan struct{}
 }
@@ -108,7 +109,11 @@ func New(o Options) *Server {
 	s.proxy = proxy.New(conf)
 	s.setRecall(o.Settings)
 	s.serveSessions(o.Settings)
-	s.own = s.guard.wrap(s.gate.own(s.routes()))
+	routes := s.routes()
+	s.own = s.guard.wrap(s.gate.own(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.conns.settle()
+		routes.ServeHTTP(w, r)
+	})))
 	s.http = &http.Server{
 		Handler: s, ReadHeaderTimeout: cmp.Or(o.HeaderTime, time.Minute), IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 256 << 10,
 		ErrorLog: log.New(quiet{o.Log}, "", 0), Protocols: new(http.Protocols), ConnContext: with, ConnState: changed,
@@ -226,7 +231,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 		defer func() { close(ended); behind.Wait() }()
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- s.http.Serve(watched(l)) }()
+	go func() { failed <- s.http.Serve(s.conns.on(l)) }()
 	select {
 	case err := <-failed:
 		return err
