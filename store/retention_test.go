@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -41,6 +42,30 @@ func TestRetentionKeepsWindows(t *testing.T) {
 		if done, err = st.Collect(ctx, "", store.Retain{Idle: 1}); err != nil || done.Sessions != 1 {
 			t.Errorf("%+v, %v", done, err)
 		}
+	})
+}
+
+// Retention lets go of nothing that a fork reads from the session it was made of.
+func TestRetentionKeepsForks(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		for i := range 12 {
+			turn(t, st, key, i)
+		}
+		fork := store.ID("f")
+		if _, err := st.Fork(ctx, key, "", fork); err != nil {
+			t.Fatal(err)
+		}
+		before, all := window(t, st, fork, store.Ask{}), texts(t, st, fork)
+		compact(t, st, key, "they talked")
+		turn(t, st, key, 12)
+		if _, err := st.Collect(ctx, "", store.Retain{Originals: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if after := window(t, st, fork, store.Ask{}); after != before || !slices.Equal(texts(t, st, fork), all) {
+			t.Errorf("the fork changed: %.300s", after)
+		}
+		sound(t, st, key, fork)
 	})
 }
 
