@@ -225,7 +225,7 @@ func (p *pairer) result(b BlockID) {
 
 // answers pairs a result that must stand in the turn behind its call. Of equal ids the name
 // decides: a result with the id of a call and another name waits for the end of its turn,
-// where last is set, and does not join an answer that has the name.
+// where last is set, and does not join an answer that has the name, unless that goes on.
 func (p *pairer) answers(b BlockID, last bool) {
 	blk := &p.t.blocks[b]
 	x, again := p.asked.find(p.t, blk, true), false
@@ -243,7 +243,7 @@ func (p *pairer) answers(b BlockID, last bool) {
 		p.others = append(p.others, b)
 		return
 	}
-	if other && again && p.t.answeredAs(x, p.t.exchanges[x].Tool) {
+	if other && again && p.t.answeredAs(x, p.t.exchanges[x].Tool) && !p.goesOn(x) {
 		x = NoExchange
 	}
 	if x != NoExchange && again {

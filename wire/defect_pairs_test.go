@@ -120,6 +120,8 @@ func TestDefectP11AnotherName(t *testing.T) {
 		defect{name: name, as: wire.Gemini, model: "gemini-2.5-pro", body: body(results), found: []string{"orphan-result"}, keeps: []string{f, `[A result of g without its call; quoted, not written by the user]\ntwo`}, loses: []string{g}}.run(t)
 	}
 	defect{name: "alone", as: wire.Gemini, model: "gemini-2.5-pro", body: body(g)}.run(t)
+	goes := strings.Replace(f, `}}}`, `},"willContinue":true}}`, 1) // it is open still
+	defect{name: "it goes on", as: wire.Gemini, model: "gemini-2.5-pro", body: body(goes + "," + g)}.run(t)
 }
 
 // What stands beside the answer of a call and cannot be joined to it is called just that.
