@@ -9,6 +9,7 @@ import (
 
 // Two messages with one id: the id goes, the text stays. A call id that an earlier call of
 // its kind has used: the later pair is renamed. An output answers a call of its own kind.
+// A pair that goes by the id of its item is renamed, too.
 func TestDefectP22IDsUsedAgain(t *testing.T) {
 	body := func(items string) string {
 		return `{"model":"gpt-5","input":[{"role":"user","content":"q"},` + items + `,{"role":"user","content":"n"}]}`
@@ -28,7 +29,18 @@ func TestDefectP22IDsUsedAgain(t *testing.T) {
 	out := func(kind, id, text string) string {
 		return `{"type":"` + kind + `_call_output","call_id":"` + id + `","output":"` + text + `"}`
 	}
+	// An approval is asked for under the id of the item itself.
+	asked := func(id string) string {
+		return `{"type":"mcp_approval_request","id":"` + id + `","name":"drop","server_label":"db","arguments":"{}"}`
+	}
+	allowed := func(id string) string {
+		return `{"type":"mcp_approval_response","approval_request_id":"` + id + `","approve":true}`
+	}
 	for _, d := range []defect{
+		{name: "an approval under the id of a message", body: body(said("msg_1", "one") + "," + asked("msg_1") + "," + allowed("msg_1")), found: []string{"duplicate-item-id"},
+			keeps: []string{said("msg_1", "one"), `{"type":"mcp_approval_request","id":"msg_1_`, `{"type":"mcp_approval_response","approval_request_id":"msg_1_`}},
+		{name: "an approval behind lost reasoning", body: body(`{"type":"reasoning","id":"x","summary":[]},` + asked("mcpr_1") + "," + allowed("mcpr_1")), found: []string{"item-id-format"},
+			keeps: []string{`{"type":"mcp_approval_request","id":"mcpr_1_`, `{"type":"mcp_approval_response","approval_request_id":"mcpr_1_`}},
 		{name: "two messages", body: body(said("msg_1", "one") + "," + said("msg_1", "two")), found: []string{"duplicate-item-id"},
 			keeps: []string{said("msg_1", "one"), `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"two"}]}`}},
 		{name: "the same message", body: body(said("msg_1", "one") + "," + said("msg_1", "one")), found: []string{"duplicate-item-id"},

@@ -181,9 +181,7 @@ func (m *mender) stripItemID(f *Finding) {
 		m.dropReasoning(f)
 		return
 	}
-	if m.removeMember(m.t.Messages()[f.Index].Span, "id") {
-		m.logMember(f, transcript.NoBlock, "id", "an id of the wrong form, removed; pairs go by call_id")
-	}
+	m.loseItemID(f, "an id of the wrong form, removed; pairs go by call_id")
 }
 
 // twinItem drops a copy of an item; another item only loses the id it borrowed, and so does
@@ -200,8 +198,23 @@ func (m *mender) twinItem(f *Finding) {
 		m.dropFound(f)
 	case f.Block != transcript.NoBlock && m.t.Block(f.Block).Kind == transcript.Thinking:
 		m.dropReasoning(f)
-	case m.removeMember(at, "id"):
-		m.logMember(f, transcript.NoBlock, "id", "an id that another item has, removed; pairs go by call_id")
+	default:
+		m.loseItemID(f, "an id that another item has, removed; pairs go by call_id")
+	}
+}
+
+// loseItemID takes the id off the item that f is about. A pair that goes by this id gets
+// another one on both halves.
+func (m *mender) loseItemID(f *Finding, why string) {
+	at := m.t.Messages()[f.Index]
+	if b := at.First; b < at.End && m.t.Block(b).Kind == transcript.Call && m.t.Block(b).Family == approvalFamily {
+		half := *f
+		half.Block = b
+		m.renameExchange(&half)
+		return
+	}
+	if m.removeMember(at.Span, "id") {
+		m.logMember(f, transcript.NoBlock, "id", "%s", why)
 	}
 }
 

@@ -87,12 +87,12 @@ func (m *mender) dropReasoning(f *Finding) {
 		if b := ms[i].First; b < ms[i].End && m.t.Block(b).Kind == transcript.Thinking {
 			return
 		}
-		if m.taken[i] || i > f.Index+1 && !m.idIsOptional(ms[i].Span) || !m.removeMember(ms[i].Span, "id") {
+		if m.taken[i] || i > f.Index+1 && !m.idIsOptional(ms[i].Span) {
 			continue
 		}
 		after := *f
 		after.Index = i
-		m.logMember(&after, transcript.NoBlock, "id", "the id goes with the reasoning item it depends on")
+		m.loseItemID(&after, "the id goes with the reasoning item it depends on")
 	}
 }
 
