@@ -1,7 +1,7 @@
 # The two commands a stranger needs are in README.md; the rest is for us.
 GO ?= go
 
-.PHONY: adapters postgres test check bench fuzz fmt build campaign release relations browser emulator soak
+.PHONY: adapters postgres test check bench fuzz fmt build campaign release relations browser emulator soak shells
 
 # The program knows its commit, also where the Go tool does not stamp it.
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -14,12 +14,12 @@ release:
 
 # The whole test suite. CI runs this and nothing else decides. It ends with what was
 # skipped and why. No time decides: an hour is for what hangs.
-test: browser postgres emulator
+test: browser postgres emulator shells
 	$(GO) run ./internal/testrun -timeout 1h ./...
 
 # What needs hours or a quiet machine: a hundred times the samples (the relations of the engine on
 # a million histories), what is measured by the clock, the real client, long fuzz.
-soak: browser postgres emulator
+soak: browser postgres emulator shells
 	scripts/client.sh || echo "soak: some real clients are left out"
 	PARE_SOAK=1 PARE_CLIENTS_TEST=1 $(GO) run ./internal/testrun -p 1 -count 1 -timeout 24h ./...
 	$(MAKE) adapters
@@ -50,8 +50,12 @@ postgres:
 emulator:
 	@scripts/emulator.sh
 
+# The completions are tested in their shells; this installs those that are missing.
+shells:
+	@scripts/shells.sh
+
 # What a change must pass before it is committed.
-check: fmt browser postgres emulator
+check: fmt browser postgres emulator shells
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) test -race ./...
