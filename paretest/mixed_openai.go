@@ -77,6 +77,9 @@ func responsesMix() *mixture {
 			`{"type":"message","role":"user","content":[{"type":"input_text","text":"$T"},{"type":"input_image","image_url":"data:image/png;base64,$P","detail":"low"}]}`,
 			`{"type":"message","role":"user","content":[{"type":"input_file","filename":"$T","file_data":"data:application/pdf;base64,$P"},{"type":"input_text","text":"$T"}]}`,
 			`{"type":"message","role":"developer","content":[{"type":"input_text","text":"$T"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"$T"}]}`,
+			`{"type":"additional_tools","role":"developer","tools":[{"type":"function","name":"Later","description":"$T","parameters":{"type":"object"}}]},{"role":"user","content":"$T"}`,
+			`{"type":"configuration_update","reasoning":{"effort":"low"},"text":{"format":{"type":"json_schema","name":"answer","description":"$T","schema":{"type":"object"}}}},{"role":"user","content":"$T"}`,
+			`{"role":"user","content":"$T"},{"type":"compaction_trigger"}`,
 			`{"type":"mcp_approval_request","id":"mcpr_$Ua","name":"drop","server_label":"db","arguments":"$Q"},{"type":"mcp_approval_response","approval_request_id":"mcpr_$=a","approve":false,"reason":"$T"},{"role":"user","content":"$T"}`,
 		},
 		says: []string{
@@ -103,6 +106,7 @@ func responsesMix() *mixture {
 			{`{"type":"shell_call","call_id":"$I","action":{"commands":["$T"],"timeout_ms":1000}}`, []string{`{"type":"shell_call_output","call_id":"$I","output":[{"stdout":"$T","stderr":"$T","outcome":{"type":"exit","exit_code":0}}]}`}},
 			{`{"type":"apply_patch_call","call_id":"$I","status":"completed","operation":{"type":"update_file","path":"$T","diff":"$T"}}`, []string{`{"type":"apply_patch_call_output","call_id":"$I","status":"completed","output":"$T"}`}},
 			{`{"type":"computer_call","id":"cu_$U","call_id":"$I","status":"completed","action":{"type":"type","text":"$T"},"pending_safety_checks":[]}`, []string{`{"type":"computer_call_output","call_id":"$I","output":{"type":"computer_screenshot","image_url":"data:image/png;base64,$P"}}`}},
+			{`{"type":"program","id":"prg_$U","call_id":"$I","code":"$T","fingerprint":"$S"}`, []string{`{"type":"program_output","id":"prgo_$U","call_id":"$I","result":"$T","status":"completed"}`}},
 			{`{"type":"tool_search_call","call_id":"$I","execution":"client","status":"completed","arguments":{"query":"$T"}}`, []string{`{"type":"tool_search_output","call_id":"$I","execution":"client","status":"completed","tools":[{"type":"function","name":"Later","description":"$T","defer_loading":true,"parameters":{"type":"object"}}]}`}},
 		},
 		tools: []string{"Read", "Read", "Later"}, id: "call_$U",

@@ -43,7 +43,7 @@ func (p *parser) readCitations() bool {
 }
 
 // resultParts are the block types that a tool result may hold.
-var resultParts = map[string]bool{"text": true, "image": true, "document": true, "search_result": true, "tool_reference": true}
+var resultParts = map[string]bool{"text": true, "image": true, "document": true, "search_result": true, "tool_reference": true, "browser_state": true}
 
 // nestedContent reads the content of a block: of a tool result, of a server
 // tool's result, of a document. It looks one level deep.

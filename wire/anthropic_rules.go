@@ -171,7 +171,7 @@ var anthropicRules = []Rule{
 		Mend:   "drop the result",
 		Source: "a live probe by a third party"},
 	{ID: "anthropic/tool-result-content-type", Slug: "content-type", on: resultPartType,
-		Doc:    "content other than string or text image document search_result tool_reference; if one block is search_result, all must be",
+		Doc:    "content other than string or text image document search_result tool_reference browser_state; if one block is search_result, all must be",
 		Says:   "{path}: a block of type {arg} is not allowed here",
 		Mend:   "convert to text; split",
 		Source: "src anthropic-sdk-go; docs search-results"},
