@@ -86,7 +86,7 @@ func (c *checker) run() {
 // judged are the faults whose notes are only half of the matter: the checker of
 // the dialect looks at the rest of the request before it reports them.
 var judged = [faults]bool{
-	citationsMixed: true, toolChangeUnknown: true, toolDefined: true, toolAdded: true, thinkingBeforeFallback: true, tooManyCacheMarks: true, betaHeaderMissing: true,
+	citationsMixed: true, toolChangeUnknown: true, toolDefined: true, toolAdded: true, calledBy: true, searched: true, thinkingBeforeFallback: true, tooManyCacheMarks: true, betaHeaderMissing: true,
 	serverResult4Client: true, programMixed: true, programNonText: true, toolsetMismatch: true, referenceUnknown: true, compactionNotFirst: true,
 	freeForm: true, repeatedItemID: true, reasoningOrphan: true, reasoningUnresolvable: true, itemUnresolvable: true, safetyUnacknowledged: true,
 	thoughtSignatureMissing: true, mixedMedia: true, reasoningField: true,
@@ -141,10 +141,12 @@ func (c *checker) surplus(x transcript.Exchange) (all []transcript.BlockID) {
 	return all
 }
 
-// unanswered reports a call without a result. An approval may be given later.
+// unanswered reports a call without a result. An approval may be given later, and a program
+// may still run.
 func (c *checker) unanswered(x transcript.Exchange) {
 	switch {
 	case c.t.Block(x.Call).Family == approvalFamily:
+	case c.t.Block(x.Call).Family == programFamily && c.running(x.Call):
 	case x.State == transcript.Open:
 		c.block(openCall, x.Call, "")
 	default:
@@ -212,7 +214,9 @@ type checker struct {
 	glance bool // only whether anything is found matters
 	dirty  bool // something is
 	turns  []turnSpan
-	ids    map[string]uint32 // of calls: a bit for each family
+	ids    map[string]uint32           // of calls: a bit for each family
+	called map[transcript.BlockID]bool // programs that have called something; see running
+	spoken int                         // the last message in which somebody speaks
 }
 
 // wants reports whether any row would report f, so that costly checks can be

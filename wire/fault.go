@@ -76,6 +76,8 @@ const (
 	toolChangeUnknown
 	toolDefined // by the history; no fault
 	toolAdded   // to those that are loaded; no fault
+	calledBy    // a program; no fault
+	searched    // by the provider; no fault
 	containerMissing
 	betaHeaderMissing
 	bindingHeaderMissing

@@ -178,7 +178,7 @@ var carried = map[string]bool{
 	"content": true, "elicitation_call": true, "elicitation_result": true, "transcription": true, "audio_truncation": true,
 	"playback_awaiting": true, "playback_interruption": true, "playback_complete": true, "agent_message": true,
 	"mcp_tool_listing": true, "configuration_update": true, "code_interpreter_call": true, "file_search_call": true, "image_generation_call": true,
-	"mcp_call": true, "mcp_list_tools": true,
+	"mcp_call": true, "mcp_list_tools": true, "tool_search_call": true, "tool_search_output": true,
 	"audioTranscription": true, "mediaProcessing": true, "mediaResolution": true, "partMetadata": true, "speechMetadata": true, "thought": true,
 	"thoughtSignature": true, "videoMetadata": true,
 	"cachePoint": true, "citationsContent": true, "guardContent": true, "toolAddition": true, "toolRemoval": true,

@@ -75,6 +75,14 @@ func (m *mender) renameExchange(f *Finding) {
 		m.settled[b] = true
 		m.log(f, "rename", b, 0, len(id)-len(m.t.Block(b).CallID), "id %q becomes %q on both halves", x.CallID, id)
 	}
+	if x.Call == transcript.NoBlock || !m.g.flat || m.t.Block(x.Call).Family != programFamily {
+		return
+	}
+	for _, b := range m.calleesOf(x.Call) {
+		if m.setAt(m.t.Block(b).Span, []string{"caller", "caller_id"}, quote(id)) {
+			m.log(f, "rename", b, 0, len(id)-len(x.CallID), "the program that called has the id %q now", id)
+		}
+	}
 }
 
 // mint makes an id for an exchange: what the provider takes of the old one, or a

@@ -32,6 +32,7 @@ type lookups struct {
 	flawed  map[jsonspan.FlawKind][]int                 // where flaws of a kind stand, in order
 	way     way                                         // to the copies of keys; see dropCopy
 	leads   map[transcript.BlockID][]transcript.BlockID // by call: the reasoning that leads to it
+	callees map[transcript.BlockID][]transcript.BlockID // by program: what it called, and the outputs
 	home    map[transcript.BlockID]bool                 // calls that got a result back in this round
 	retools map[int]bool                                // messages that change tools; see changesTools
 	hoisted map[string]bool                             // tools that the head got in this round

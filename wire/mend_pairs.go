@@ -48,6 +48,7 @@ func (m *mender) unansweredCall(f *Finding) {
 		m.dropBlock(f.Block)
 		m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a call that no result answers")
 		m.dropIfAlone(f, f.Block)
+		m.dismiss(f, f.Block)
 		return
 	}
 	if own := m.ownResult(x); own != transcript.NoBlock {

@@ -23,6 +23,7 @@ type parser struct {
 	pages
 	servers map[string]transcript.BlockID // the latest server call of each id
 	asked   map[string]*askers            // by call id; see ask
+	shells  map[string]string             // call ids of local shells, by the id of the item
 	// listNotes is how many notes are about what stands in front of the list.
 	listNotes int
 	turn      int
@@ -318,7 +319,7 @@ func (p *parser) readList() {
 
 func (p *parser) clearList() {
 	p.messages, p.blocks, p.where, p.extra, p.frame = p.messages[:0], p.blocks[:0], p.where[:0], p.extra[:0], p.frame[:0]
-	p.ties, p.turn, p.servers, p.asked = p.ties[:0], -1, nil, nil
+	p.ties, p.turn, p.servers, p.asked, p.shells = p.ties[:0], -1, nil, nil, nil
 }
 
 // dropListNotes keeps only the notes that are about the head.
@@ -397,6 +398,9 @@ func (p *parser) finish(r *Request, prof Profile, build func(transcript.Index) *
 	ties := p.ties
 	if slices.ContainsFunc(p.notes, note.declares) {
 		p.tieTools()
+	}
+	if slices.ContainsFunc(p.notes, note.far) {
+		p.tieItems()
 	}
 	*r = Request{
 		Dialect: p.dialect, Profile: prof, g: p.g, raw: p.raw, list: tspan(p.list), bare: p.bare,

@@ -88,9 +88,9 @@ func itemTypeOf(t string) itemType {
 // itemFields are the members of an item that rules look at.
 type itemFields struct {
 	itemHead
-	approval, args, output, content, summary, encrypted, execution, checks, acknowledged field
-	plain                                                                                bool // content holds something
-	tools                                                                                []string
+	approval, args, output, content, summary, encrypted, execution, checks, acknowledged, caller field
+	plain                                                                                        bool // content holds something
+	tools                                                                                        []string
 }
 
 // element reads one item of OpenAI's Responses API.
@@ -147,6 +147,8 @@ func (p *parser) responsesField(name []byte, f *itemFields, i int) {
 	switch string(name) {
 	case "tools":
 		f.tools = p.toolNames()
+	case "caller":
+		f.caller = p.member("caller_id")
 	case "content":
 		p.dropBlocks(i)
 		f.content, f.plain = p.responsesContent()
@@ -235,6 +237,8 @@ func (p *parser) closeItem(i int, span jsonspan.Span, t string, f *itemFields) {
 		b.CallID = p.text(f.id)
 	case kind.family == approvalFamily:
 		b.CallID = p.text(f.approval)
+	case kind.family == localShellFamily:
+		b.CallID = p.shellID(b, f)
 	case t == "tool_search_call" && !p.is(f.execution, "client"):
 		// Run by the provider; what follows may or may not hold its output.
 		b.Kind = transcript.Other
@@ -268,6 +272,24 @@ func (p *parser) closeItem(i int, span jsonspan.Span, t string, f *itemFields) {
 	p.itemNotes(t, kind, f)
 	p.reasoningTie(i, t, f)
 	p.endMessage(span, false)
+}
+
+// shellID is the id by which a call of a local shell and its output are paired. The output
+// may have no call_id: then its id is that of the call, or of the call's item.
+func (p *parser) shellID(b transcript.Block, f *itemFields) string {
+	switch id := p.text(f.id); {
+	case id == "":
+	case b.Kind == transcript.Call:
+		if p.shells == nil {
+			p.shells = make(map[string]string)
+		}
+		p.shells[id] = b.CallID
+	case f.callID.absent() && p.shells[id] != "":
+		return p.shells[id]
+	case f.callID.absent():
+		return id
+	}
+	return b.CallID
 }
 
 // askers are the calls of one id that a function_call_output may answer: clients answer
@@ -330,9 +352,9 @@ func (p *parser) itemNotes(t string, kind itemType, f *itemFields) {
 	case !half || kind.family == approvalFamily:
 	case f.callID.absent() && b.Kind == transcript.Call:
 		p.noteBlock(callIDMissing, "", "call_id")
-	case f.callID.absent():
+	case b.CallID == "" && f.callID.absent():
 		p.noteBlock(idMissing, "", "")
-	case f.callID.kind == jsonspan.String && (b.CallID == "" || len(b.CallID) > 64):
+	case b.CallID == "" && f.callID.kind == jsonspan.String || len(b.CallID) > 64:
 		p.noteBlock(idTooLong, "", itoa(len(b.CallID)))
 	}
 	switch t {
@@ -342,7 +364,14 @@ func (p *parser) itemNotes(t string, kind itemType, f *itemFields) {
 		}
 	case "custom_tool_call":
 		p.noteBlock(freeForm, "", "")
+	case "tool_search_call":
+		if !half {
+			p.noteBlock(searched, "", searchCall)
+		}
 	case "tool_search_output", "additional_tools":
+		if t == "tool_search_output" && !half {
+			p.noteBlock(searched, "", "")
+		}
 		for _, name := range f.tools {
 			p.noteBlock(toolDefined, "", name)
 		}
@@ -363,7 +392,11 @@ func (p *parser) itemNotes(t string, kind itemType, f *itemFields) {
 			p.noteBlock(safetyUnacknowledged, "", "output")
 		}
 	}
-	if f.id.kind == jsonspan.String && t != "item_reference" && f.id.span.Len() > 0 {
+	if f.caller.given() {
+		p.noteBlock(calledBy, "", p.text(f.caller))
+	}
+	borrowed := t == "item_reference" || t == "local_shell_call_output" && f.callID.absent() // the id of another item
+	if f.id.kind == jsonspan.String && !borrowed && f.id.span.Len() > 0 {
 		p.noteBlock(repeatedItemID, "", p.text(f.id))
 	}
 }

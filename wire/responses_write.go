@@ -13,28 +13,45 @@ func (responses) textBlock(role transcript.Role, raw []byte) []byte {
 func (responses) stub(d *draft, call transcript.BlockID, text string) []byte {
 	blk := d.t.Block(call)
 	typ := d.text(blk.Span, "type")
+	var members []any
 	switch typ {
 	case "function_call", "custom_tool_call", "local_shell_call":
-		return object("type", typ+"_output", "call_id", blk.CallID, "output", text)
+		members = []any{"type", typ + "_output", "call_id", blk.CallID, "output", text}
 	case "apply_patch_call":
-		return object("type", "apply_patch_call_output", "call_id", blk.CallID, "status", "failed", "output", text)
+		members = []any{"type", "apply_patch_call_output", "call_id", blk.CallID, "status", "failed", "output", text}
 	case "shell_call":
 		outcome := object("stdout", "", "stderr", text, "outcome", object("type", "exit", "exit_code", []byte("1")))
-		return object("type", "shell_call_output", "call_id", blk.CallID, "output", array(outcome))
+		members = []any{"type", "shell_call_output", "call_id", blk.CallID, "output", array(outcome)}
 	case "tool_search_call":
-		return object("type", "function_call_output", "call_id", blk.CallID, "output", text)
+		members = []any{"type", "function_call_output", "call_id", blk.CallID, "output", text}
+	default:
+		return nil // a screenshot or a program's output cannot be made up
 	}
-	return nil // a screenshot or a program's output cannot be made up
+	if caller, ok := d.member(blk.Span, "caller"); ok && d.raw[caller.Start] == '{' {
+		members = append(members, "caller", d.t.Bytes(caller)) // who called is who is answered
+	}
+	return object(members...)
 }
 
 func (responses) idPath(d *draft, b transcript.BlockID, call bool) []string {
 	switch {
+	case d.t.Block(b).Family == localShellFamily && !call && d.namedByItem(b):
+		return []string{"id"}
 	case d.t.Block(b).Family != approvalFamily:
 		return []string{"call_id"}
 	case call:
 		return []string{"id"}
 	}
 	return []string{"approval_request_id"}
+}
+
+// namedByItem reports whether the output of a local shell names its call by the id of the
+// item: it has no call_id.
+func (d *draft) namedByItem(b transcript.BlockID) bool {
+	at := d.t.Block(b).Span
+	own, ok := d.member(at, "call_id")
+	id, named := d.member(at, "id")
+	return (!ok || d.raw[own.Start] == 'n') && named && d.raw[id.Start] == '"' && d.text(at, "type") == "local_shell_call_output"
 }
 
 func (responses) argsPath(*draft, transcript.BlockID) []string { return []string{"arguments"} }

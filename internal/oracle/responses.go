@@ -25,6 +25,9 @@ func (c *court) responses() {
 	var calls []*call
 	approvals := map[string]int{} // by request: how often it was answered, plus one
 	outputs := map[string]bool{}
+	shells := map[string]string{} // call ids by the ids of the items
+	called := map[string]bool{}   // programs that have called something
+	spoken := -1                  // the last message
 	for _, kinds := range answers {
 		for _, k := range kinds {
 			outputs[k] = true
@@ -33,6 +36,19 @@ func (c *court) responses() {
 	for i, v := range c.list {
 		item := asObject(v)
 		kind, id := item.text("type"), item.text("call_id")
+		switch {
+		case kind == "local_shell_call":
+			shells[item.text("id")] = id
+		case kind == "local_shell_call_output" && id == "":
+			if id = item.text("id"); shells[id] != "" {
+				id = shells[id]
+			}
+		case kind == "message" || kind == "":
+			spoken = i
+		}
+		if caller := asObject(item["caller"]); caller.text("caller_id") != "" {
+			called[caller.text("caller_id")] = true
+		}
 		switch {
 		case kind == "tool_search_call" && item.text("execution") != "client":
 			// The provider searches itself.
@@ -83,6 +99,9 @@ func (c *court) responses() {
 		}
 	}
 	for _, o := range calls {
+		if o.kind == "program" && called[o.id] && o.index > spoken {
+			continue // it still runs
+		}
 		if o.outputs == 0 {
 			c.fault(Unanswered, o.id, "%d", o.index)
 		}
