@@ -46,6 +46,9 @@ type chatFields struct {
 
 // element reads one message of OpenAI's Chat Completions API.
 func (chat) element(p *parser) {
+	if p.usualResult() {
+		return
+	}
 	start := p.Offset()
 	p.startMessage(transcript.Unknown, start, 0)
 	i := len(p.messages) - 1

@@ -1,9 +1,55 @@
 package wire
 
-import "github.com/pare-llm/pare/internal/jsonspan"
+import (
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
 
 // str is the field of a string.
 func str(s jsonspan.Span) field { return field{jsonspan.String, s} }
+
+// usualText reads a part that begins with so much and then has nothing but its text, and files
+// it. Else it has read nothing.
+func (p *parser) usualText(begin string, w place) bool {
+	here, start := p.Here(), p.Offset()
+	if !p.Predict(begin, 3) {
+		return false
+	}
+	text, ok := p.Known()
+	if !ok || !p.Closes() {
+		p.Back(here)
+		return false
+	}
+	p.block(transcript.Block{Kind: transcript.Text, Span: tspan(p.since(start)), Body: tspan(text)}, w)
+	return true
+}
+
+// usualResult reads a message of a tool and files it, if it is written as nearly all are. Else
+// it has read nothing.
+func (p *parser) usualResult() bool {
+	here, start := p.Here(), p.Offset()
+	if !p.Predict(`{"role":"tool","tool_call_id":`, 3) {
+		return false
+	}
+	if id, ok := p.Known(); ok && p.Predict(`,"content":`, 1) {
+		content, ok := p.Known()
+		if raw := p.bytes(id); ok && p.Closes() && plainID(raw) {
+			span := p.since(start)
+			p.startMessage(transcript.Tool, start, 0)
+			i := len(p.messages) - 1
+			p.messages[i].Turn = p.turnOf(transcript.Tool)
+			p.frame[i].content = quoted(content)
+			b := transcript.Block{Kind: transcript.Result, Span: tspan(span), Body: tspan(content), CallID: p.copied(raw)}
+			p.block(b, place{in: inMessage})
+			p.chatID(b.CallID)
+			p.noteBlock(resultNameMissing, "", "")
+			p.endMessage(span, false)
+			return true
+		}
+	}
+	p.Back(here)
+	return false
+}
 
 // beginChat reads a message as far as it is one of the usual ones, and reports whether there
 // is more to read of it. Of any other it reads the brace.

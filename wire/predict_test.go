@@ -84,12 +84,19 @@ func TestNearlyUsual(t *testing.T) {
 		`{"role":"tool","tool_call_id":"c1","content":"out"}`, `{"content":"out","tool_call_id":"c1","role":"tool"}`, `{"role":"tool","tool_call_id":"c1","content":"out","content":"again"}`, `{"role":"tool","tool_call_id":"c1","content":"out","name":"Read"}`,
 		`{"role":"user","content":"q","tool_calls":"y"}`, `{"role":"user","content":"q","function_call":"f"}`, `{"role":"user","content":"q","reasoning_content":"r"}`, `{"role":"user","content":"q","prefix":"p"}`, `{"role":"user","content":" "}`, `{"role":"user","c\u006fntent":"q"}`,
 		`{"role":"user","content":"a","b":"b","c":"c","d":"d","e":"e"}`, `{"role":"user","content":[{"type":"text","text":"a"},{"text":"b","type":"text"},{"type":"text","text":"c","text":"d"},{"type":"refusal","refusal":"no"}]}`, `{}`, `{"role":"user"}`,
+		`{"role":"tool","tool_call_id":"","content":"out"}`, `{"role":"tool","tool_call_id":"a\u0062","content":""}`, `{"role":"tool","tool_call_id":"a b","content":"out"}`, `{"role":"tool","tool_call_id":"abcdefgh9","content":"out"}`,
+		`{"role":"tool","tool_call_id":"` + strings.Repeat("a", 42) + `","content":"out"}`, `{"role":"tool","tool_call_id":"c1","content":null}`, `{"role":"tool","tool_call_id":"c1","content":"out" }`,
 	}
 	responses := []string{
 		`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"x"}]}`, `{"type":"message","role":"user","content":"x"}`, `{"type":"message","role":"user","content":[{"type":"input_text","text":"x"}],"id":"msg_1"}`,
 		`{"type":"message","role":"assistant","content":[{"type":"input_text","text":"x"}],"content":"again"}`, `{"type":"message","role":"assistant","content":"x","type":"reasoning"}`, `{"type":"message","role":"user","content":null}`,
 		`{"type":"function_call","call_id":"c1","name":"Read","arguments":"{}"}`, `{"arguments":"{}","name":"Read","call_id":"c1","type":"function_call","id":"fc_1","status":"completed"}`, `{"type":"function_call","call_id":"c1","call_id":"c2","name":"Read","arguments":"{}"}`,
 		`{"type":"function_call_output","call_id":"c1","output":"out"}`, `{"type":"function_call_output","call_id":"c1","output":["out"]}`, `{"role":"user","content":""}`, `{"role":"user","content":"x","tools":"y"}`, `{"type":"tool_search_output","tools":"y","call_id":"c3"}`,
+		`{"type":"function_call","call_id":"","name":"Read","arguments":"{}"}`, `{"type":"function_call","call_id":"a\u0062","name":"Read","arguments":"{}"}`, `{"type":"function_call","call_id":"c1","name":"","arguments":"{}"}`,
+		`{"type":"function_call","call_id":"c1","name":"Re ad","arguments":""}`, `{"type":"function_call","call_id":"` + strings.Repeat("a", 65) + `","name":"Read","arguments":"{}"}`, `{"type":"function_call_output","call_id":"` + strings.Repeat("a", 65) + `","output":""}`,
+		`{"type":"reasoning","id":"rs_1","summary":[]},{"type":"function_call","call_id":"c5","name":"Read","arguments":"{}"},{"type":"function_call_output","call_id":"c5","output":"out"}`,
+		`{"type":"message","role":"assistant","content":[{"type":"output_text","text":""},{"type":"output_text","text":"x","annotations":[]}]}`,
+		`{"type":"local_shell_call","call_id":"c6"},{"type":"function_call","call_id":"c6","name":"Read","arguments":"{}"},{"type":"function_call_output","call_id":"c6","output":"out"},{"type":"function_call_output","call_id":"c6","output":"out"}`,
 	}
 	for d, all := range map[Dialect][]string{OpenAIChat: chat, OpenAIResponses: responses} {
 		for _, e := range all {

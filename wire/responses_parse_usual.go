@@ -1,6 +1,53 @@
 package wire
 
-import "github.com/pare-llm/pare/internal/jsonspan"
+import (
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// usualItem reads a call or a result and files it, if it is written as nearly all are and
+// nothing about it is to be noted. Else it has read nothing.
+func (p *parser) usualItem() bool {
+	here, start := p.Here(), p.Offset()
+	if n := len(p.blocks); p.asked != nil || n > 0 && p.blocks[n-1].Kind == transcript.Thinking {
+		return false // what came before has a say
+	}
+	add := func(r transcript.Role, b transcript.Block) bool {
+		span := p.since(start)
+		b.Family, b.Span = functionFamily, tspan(span)
+		p.startMessage(r, start, 0)
+		p.messages[len(p.messages)-1].Turn = p.turnOf(r)
+		p.block(b, place{in: inMessage})
+		p.endMessage(span, false)
+		return true
+	}
+	switch {
+	case p.Predict(`{"type":"function_call_output","call_id":`, 3):
+		id, ok := p.Known()
+		if !ok || !p.Predict(`,"output":`, 1) {
+			break
+		}
+		output, ok := p.Known()
+		if raw := p.bytes(id); ok && p.Closes() && len(raw) <= 64 && plainID(raw) {
+			return add(transcript.Tool, transcript.Block{Kind: transcript.Result, Body: tspan(output), CallID: p.copied(raw)})
+		}
+	case p.Predict(`{"type":"function_call","call_id":`, 3):
+		id, ok := p.Known()
+		if !ok || !p.Predict(`,"name":`, 1) {
+			break
+		}
+		name, ok := p.Known()
+		if !ok || !p.Predict(`,"arguments":`, 1) {
+			break
+		}
+		args, ok := p.Known()
+		if raw, tool := p.bytes(id), p.bytes(name); ok && p.Closes() && len(raw) <= 64 && plainID(raw) && plainID(tool) {
+			return add(transcript.Assistant, transcript.Block{Kind: transcript.Call, Body: tspan(args), CallID: p.copied(raw), Tool: p.copied(tool)})
+		}
+	}
+	p.Back(here)
+	return false
+}
 
 // beginItem reads an item as far as it is one of the usual ones, and reports whether there
 // is more to read of it: calls and results are objects of a few strings, and messages begin
