@@ -390,9 +390,20 @@ func (d *draft) listEdits(k listKey, l *list) []jsonspan.Edit {
 		return []jsonspan.Edit{{Span: jsonspan.Span(l.span), New: []byte("null")}} // calls may stand alone
 	}
 	if k.in == inCalls && len(l.put) == 0 && !slices.Contains(l.drop, false) {
-		return jsonspan.RemoveMember(d.raw, jsonspan.Span(d.t.Messages()[k.message].Span), "tool_calls")
+		return d.withoutCalls(d.t.Messages()[k.message].Span, l.span)
 	}
 	return l.edits(d.raw)
+}
+
+// withoutCalls takes the calls out of a message. Nearly always they stand behind another
+// member and are called so once: then nothing else of the message is looked at.
+func (d *draft) withoutCalls(message, calls transcript.Span) []jsonspan.Edit {
+	const key = `,"tool_calls":`
+	at := calls.Start - len(key)
+	if len(d.flaws) == 0 && at > message.Start && string(d.raw[at:calls.Start]) == key && d.raw[at-1] > ' ' {
+		return []jsonspan.Edit{{Span: jsonspan.Span{Start: at, End: calls.End}}}
+	}
+	return jsonspan.RemoveMember(d.raw, jsonspan.Span(message), "tool_calls")
 }
 
 // textAsList writes a string that gets company as a list of blocks.
