@@ -3,18 +3,21 @@ package store_test
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pressly/goose/v3/lock"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/pgtest"
@@ -36,17 +39,8 @@ func child(args []string) {
 		return
 	}
 	if args[0] == "open" {
-		st, err := store.Open(ctx, args[1])
-		if err == nil {
-			_, err = st.Append(ctx, store.ID("s0"), store.Anywhere, store.Message("", user("x")))
-			if errors.Is(err, store.ErrNotFound) {
-				err = nil
-			}
-			st.Close()
-		}
-		if err != nil {
-			fmt.Println(err)
-			os.Exit(1)
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			fmt.Printf("%q\n", openFresh(lines.Text()))
 		}
 		return
 	}
@@ -209,15 +203,89 @@ func verify(t *testing.T, st *store.Store, acked map[string][]string) {
 	}
 }
 
+// openFresh is what one of eight does, and what went wrong.
+func openFresh(dsn string) string {
+	st, err := store.Open(ctx, dsn)
+	if err != nil {
+		return err.Error()
+	}
+	defer st.Close()
+	if _, err = st.Append(ctx, store.ID("s0"), store.Anywhere, store.Message("", user("x"))); !errors.Is(err, store.ErrNotFound) {
+		return fmt.Sprint(err)
+	}
+	return ""
+}
+
 // Eight processes open a database that is empty, and bring its tables up to date.
 func TestOpenedByEightAtOnce(t *testing.T) {
 	trial.Long(t, "eight processes open each new database")
 	t.Run("sqlite", func(t *testing.T) {
-		openedByEight(t, soaked(2, 1000), func() string { return filepath.Join(t.TempDir(), "new.db") })
+		dir := t.TempDir()
+		openedByEight(t, soaked(4, 1000), func(round int) (string, func()) {
+			path := filepath.Join(dir, fmt.Sprint(round))
+			if err := os.Mkdir(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			return filepath.Join(path, "new.db"), func() { os.RemoveAll(path) }
+		})
 	})
 	t.Run("postgres", func(t *testing.T) {
-		openedByEight(t, soaked(1, 200), func() string { return pgtest.DSN(t) })
+		openedByEight(t, soaked(4, 1000), func(int) (string, func()) {
+			dsn := pgtest.DSN(t)
+			return dsn, func() { pgtest.Drop(t, dsn) }
+		})
 	})
+}
+
+// Whoever opens a database that another program upgrades stands in the server's line, and goes
+// on as soon as it is let in; goose would have looked again after five seconds.
+func TestOpenWaitsInLine(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	upgrading, err := db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer upgrading.Close()
+	if _, err := upgrading.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, lock.DefaultLockID); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error)
+	for range 3 {
+		go func() {
+			st, err := store.Open(ctx, dsn)
+			if err == nil {
+				err = st.Close()
+			}
+			opened <- err
+		}()
+	}
+	for look := 0; ; look++ {
+		var waiting int
+		if err := db.QueryRow(`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&waiting); err != nil {
+			t.Fatal(err)
+		}
+		if waiting == 3 {
+			break
+		}
+		if look == 3000 {
+			t.Fatalf("%d of 3 wait in line", waiting)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if _, err := upgrading.ExecContext(ctx, `SELECT pg_advisory_unlock($1)`, lock.DefaultLockID); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := <-opened; err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // soaked is how many rounds there are, in a soak and otherwise.
@@ -228,23 +296,60 @@ func soaked(few, many int) int {
 	return min(trial.Size(few), many)
 }
 
-func openedByEight(t *testing.T, rounds int, fresh func() string) {
-	failed := 0
-	for range rounds {
-		dsn := fresh()
-		var wait sync.WaitGroup
-		var broken atomic.Int64
-		for range 8 {
-			wait.Go(func() {
-				out, err := exec.Command(os.Args[0], "child", "open", dsn).CombinedOutput()
-				if err != nil {
-					broken.Add(1)
-					t.Errorf("%v: %s", err, out)
-				}
-			})
+// openedByEight lets eight processes open one fresh database after the other. They wait for
+// its address and begin at the same moment; all are new again after some rounds.
+func openedByEight(t *testing.T, rounds int, fresh func(round int) (dsn string, done func())) {
+	const generation = 20 // rounds
+	type process struct {
+		*exec.Cmd
+		in  io.WriteCloser
+		out *bufio.Scanner
+	}
+	var all []process
+	end := func() {
+		for _, p := range all {
+			p.in.Close()
+			if err := p.Wait(); err != nil {
+				t.Error(err)
+			}
 		}
-		wait.Wait()
-		failed += int(broken.Load())
+		all = nil
+	}
+	defer end()
+	failed := 0
+	for round := range rounds {
+		if round%generation == 0 {
+			end()
+			for range 8 {
+				c := exec.Command(os.Args[0], "child", "open")
+				c.Stderr = os.Stderr
+				in, out := trial.Piped(t, c)
+				if err := c.Start(); err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, process{c, in, bufio.NewScanner(out)})
+			}
+		}
+		dsn, done := fresh(round)
+		for _, p := range all {
+			fmt.Fprintln(p.in, dsn)
+		}
+		for _, p := range all {
+			if !p.out.Scan() {
+				t.Fatalf("round %d: a process ended: %v", round, p.out.Err())
+			}
+			if said := p.out.Text(); said != `""` {
+				failed++
+				t.Errorf("round %d: %s", round, said)
+			}
+		}
+		st, err := store.Open(ctx, dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sound(t, st)
+		st.Close()
+		done()
 	}
 	t.Logf("%d fresh databases, opened by 8 processes each: %d of %d failed", rounds, failed, 8*rounds)
 }
@@ -257,6 +362,11 @@ func TestServerRestarted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := server.Drop(dsn); err != nil {
+			t.Error(err)
+		}
+	})
 	st := open(t, dsn)
 	key := create(t, st, "a")
 	var (

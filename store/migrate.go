@@ -36,11 +36,30 @@ func migrate(ctx context.Context, db *sql.DB, eng engine) error {
 	if eng.name() == "sqlite" {
 		return migrateSQLite(ctx, db, eng)
 	}
-	locker, err := lock.NewPostgresSessionLocker()
+	return upgrade(ctx, db, goose.DialectPostgres, eng, goose.WithSessionLocker(inLine{}))
+}
+
+// inLine lets one process at a time upgrade a PostgreSQL, by the lock that goose would take.
+// Goose asks for it every five seconds; here the server lets the next one in, so that eight
+// that are started at once do not wait for a clock.
+type inLine struct{}
+
+// maxUpgrade is how long one waits for those in front.
+const maxUpgrade = 5 * time.Minute
+
+func (inLine) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, maxUpgrade)
+	defer cancel()
+	_, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, lock.DefaultLockID)
 	if err != nil {
-		return err
+		return fmt.Errorf("wait for another program that upgrades the database: %w", err)
 	}
-	return upgrade(ctx, db, goose.DialectPostgres, eng, goose.WithSessionLocker(locker))
+	return nil
+}
+
+func (inLine) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, `SELECT pg_advisory_unlock($1)`, lock.DefaultLockID)
+	return err
 }
 
 // version asks which version the tables have; zero, with an error, if there are none.

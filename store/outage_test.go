@@ -111,8 +111,8 @@ func TestDiskFull(t *testing.T) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		server := pgtest.DurableServer(t)
-		room := filepath.Join(server.Dir, "small")
-		if err := os.Mkdir(room, 0o700); err != nil {
+		room, err := os.MkdirTemp(server.Dir, "small")
+		if err != nil {
 			t.Fatal(err)
 		}
 		if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", room).CombinedOutput(); err != nil {
@@ -123,6 +123,11 @@ func TestDiskFull(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { // before the room goes: a server that is started again looks for it
+			if err := server.Drop(dsn); err != nil {
+				t.Error(err)
+			}
+		})
 		st := open(t, dsn)
 		key := create(t, st, "a")
 		acked := make(map[string][]string)

@@ -103,12 +103,30 @@ func (s *shared) dsn(t testing.TB, options string, settings []string) string {
 	if s.err != nil {
 		t.Skipf("no PostgreSQL: %v; install its server (Debian: postgresql) or put initdb into PATH", s.err)
 	}
-	name := fmt.Sprintf("t%d", databases.Add(1))
+	name := unique("t")
 	dsn, err := s.server.create(name, "CREATE DATABASE "+name+options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return dsn
+}
+
+// unique is a name that no database of this process has.
+func unique(name string) string { return fmt.Sprintf("%s%d", name, databases.Add(1)) }
+
+// Drop removes a database that DSN, Copy or Durable has made, whoever has it open: for tests
+// that need many, one after the other.
+func Drop(t testing.TB, dsn string) {
+	t.Helper()
+	for _, s := range []*shared{&quick, &durable} {
+		if s.server != nil && strings.Contains(dsn, url.QueryEscape(s.server.Dir)) {
+			if err := s.server.Drop(dsn); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatalf("no server of this process has %s", dsn)
 }
 
 // Stop ends the servers of this process; for TestMain.
@@ -270,8 +288,9 @@ func (s *Server) dsn(name string) string {
 	return "postgres:///" + name + "?" + url.Values{"host": {s.Dir}, "user": {"pare"}}.Encode()
 }
 
-// NewDatabase makes an empty database and returns its address.
+// NewDatabase makes an empty database, whose name begins as given, and returns its address.
 func (s *Server) NewDatabase(name string) (string, error) {
+	name = unique(name)
 	return s.create(name, "CREATE DATABASE "+name)
 }
 
@@ -282,9 +301,22 @@ func (s *Server) NewDatabaseIn(name, folder string) (string, error) {
 			return "", err
 		}
 	}
+	name = unique(name)
 	return s.create(name, "CREATE TABLESPACE "+name+" LOCATION '"+folder+"'", "CREATE DATABASE "+name+" TABLESPACE "+name)
 }
 
+// Drop removes a database that was made here, with the folder that its tables lie in.
+func (s *Server) Drop(dsn string) error {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return err
+	}
+	name := strings.TrimPrefix(u.Path, "/")
+	_, err = s.create(name, "DROP DATABASE "+name+" WITH (FORCE)", "DROP TABLESPACE IF EXISTS "+name)
+	return err
+}
+
+// create runs statements and returns the address of a database.
 func (s *Server) create(name string, statements ...string) (string, error) {
 	db, err := sql.Open("pgx", s.dsn("postgres"))
 	if err != nil {
