@@ -42,8 +42,11 @@ func Vendors() map[string]Upstream {
 // ParseUpstream reads NAME=URL.
 func ParseUpstream(text string) (Upstream, error) {
 	name, address, ok := strings.Cut(text, "=")
-	if !ok || name == "" || strings.ContainsAny(name, "/?#% \t") {
+	switch {
+	case !ok || name == "":
 		return Upstream{}, fmt.Errorf("upstream %q: expected NAME=URL", text)
+	case strings.ContainsAny(name, "/?#% \t"):
+		return Upstream{}, fmt.Errorf("upstream %q: its name stands in a path: it has no slash, space, ?, # or %%", name)
 	}
 	u, err := url.Parse(address)
 	switch {

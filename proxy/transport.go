@@ -449,7 +449,7 @@ func (x *exchange) end(err error) {
 		level = slog.LevelInfo
 	}
 	if l := x.t.log(); l.Enabled(context.Background(), level) {
-		l.Log(context.Background(), level, "request", "did", &x.rec)
+		l.Log(context.Background(), level, "request", slog.Any("", &x.rec)) // its values stand on their own
 	}
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/klauspost/compress/zstd"
 	"modernc.org/sqlite"
@@ -152,4 +153,9 @@ func PackZstd(raw []byte) (codec int, stored []byte) {
 	e := encoders.Get().(*zstd.Encoder)
 	defer encoders.Put(e)
 	return codecZstd, e.EncodeAll(raw, nil)
+}
+
+// MigrateSQLite brings the tables of a file up to date.
+func MigrateSQLite(ctx context.Context, db *sql.DB) error {
+	return migrateSQLite(ctx, db, &sqliteEngine{})
 }

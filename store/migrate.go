@@ -89,16 +89,20 @@ func upgrade(ctx context.Context, db *sql.DB, d goose.Dialect, eng engine, o ...
 }
 
 // migrateSQLite lets one process at a time upgrade a file: goose reads before it
-// writes, so two of them would get in each other's way.
+// writes, so two of them would get in each other's way. Whatever may come of that is tried
+// again; what will be the same the next time is not.
 func migrateSQLite(ctx context.Context, db *sql.DB, eng engine) error {
-	var err error
+	err := tryTable(ctx, db)
+	if lasting(err) {
+		return err // goose would try it for three seconds
+	}
 	for try := range 60 {
 		if err = upgrade(ctx, db, goose.DialectSQLite3, eng); err == nil {
 			return nil
 		}
 		if n, _ := version(ctx, db); n == schema {
 			return nil // another process did it
-		} else if n > schema || n > 0 && n < oldest || eng.damaged(err) {
+		} else if n > schema || n > 0 && n < oldest || lasting(err) {
 			return err
 		}
 		select {
@@ -107,5 +111,16 @@ func migrateSQLite(ctx context.Context, db *sql.DB, eng engine) error {
 		case <-time.After(time.Duration(try+1) * 5 * time.Millisecond):
 		}
 	}
+	return err
+}
+
+// tryTable makes a table and takes it back: whether a database can be written to at all.
+func tryTable(ctx context.Context, db *sql.DB) error {
+	t, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer t.Rollback()
+	_, err = t.ExecContext(ctx, `CREATE TABLE tried (x)`)
 	return err
 }

@@ -58,9 +58,9 @@ func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 	return read, write, e, nil
 }
 
-// ownTables refuses the database of another program, before anything is written to it: even
-// the way in which it keeps its journal would be another one. What cannot be read is for
-// whoever opens it to say.
+// ownTables refuses what is no database, and the database of another program, before anything
+// is written to it: even the way in which it keeps its journal would be another one. What else
+// cannot be read is for whoever opens it to say.
 func ownTables(path string) error {
 	db, err := sql.Open("sqlite", sqliteURL(path, url.Values{"_pragma": {"busy_timeout(20000)"}}))
 	if err != nil {
@@ -68,7 +68,10 @@ func ownTables(path string) error {
 	}
 	defer db.Close()
 	rows, err := db.Query(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`)
-	if err != nil {
+	switch {
+	case sqliteCode(err) == lib.SQLITE_NOTADB:
+		return fmt.Errorf("open store: %s is not a database, or its first page is damaged", path)
+	case err != nil:
 		return nil
 	}
 	defer rows.Close()
@@ -129,11 +132,7 @@ func (*sqliteEngine) bind(query string) string { return query }
 func (*sqliteEngine) lock(context.Context, *tx, string, ...any) error { return nil }
 
 func (*sqliteEngine) retry(err error) bool {
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	code := e.Code() & 0xff
+	code := sqliteCode(err)
 	return code == lib.SQLITE_BUSY || code == lib.SQLITE_LOCKED
 }
 
@@ -143,9 +142,25 @@ func (*sqliteEngine) full(err error) bool {
 	return errors.As(err, &e) && (e.Code()&0xff == lib.SQLITE_FULL || e.Code() == lib.SQLITE_IOERR_WRITE || e.Code() == lib.SQLITE_IOERR_SHMSIZE)
 }
 
-func (*sqliteEngine) damaged(err error) bool {
+func (*sqliteEngine) damaged(err error) bool { return sqliteCode(err) == lib.SQLITE_CORRUPT }
+
+// lasting reports whether an error has nothing to do with other processes, so that waiting does
+// not help.
+func lasting(err error) bool {
+	switch sqliteCode(err) {
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_READONLY, lib.SQLITE_FULL, lib.SQLITE_PERM, lib.SQLITE_AUTH:
+		return true
+	}
+	return false
+}
+
+// sqliteCode is the kind of an error of SQLite; 0: it is none.
+func sqliteCode(err error) int {
 	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_CORRUPT
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return e.Code() & 0xff
 }
 
 // verify looks through a connection of its own: others may still have in memory what the index

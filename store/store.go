@@ -114,6 +114,9 @@ func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
 		return nil, err
 	}
 	if err := migrate(ctx, s.wdb, s.eng); err != nil {
+		if s.eng.full(err) {
+			err = fmt.Errorf("%w: %w", ErrFull, err)
+		}
 		s.Close()
 		return nil, fmt.Errorf("open store: %w", s.named(err))
 	}

@@ -9,8 +9,6 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/pare-llm/pare/internal/screen"
 )
 
 // listen serves until a signal comes; then no more connections are taken, and requests
@@ -19,12 +17,12 @@ import (
 func (w *world) listen(address string, server *http.Server, grace time.Duration) int {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return w.fail(err.Error(), "with port 0, as in 127.0.0.1:0, a free one is taken")
+		return w.fail(err.Error(), listenHint(err))
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	w.ownSignals()
-	screen.Fprintf(w.stderr, "pare: listening on http://%s\n", l.Addr().String())
+	w.listening(l.Addr())
 	ended := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
@@ -40,4 +38,18 @@ func (w *world) listen(address string, server *http.Server, grace time.Duration)
 		return w.fail("ended before all requests had: "+err.Error(), "")
 	}
 	return statusClean
+}
+
+// listenHint says what to do about an address that cannot be listened on.
+func listenHint(err error) string {
+	const free = "with port 0, as in 127.0.0.1:0, a free one is taken"
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "another --listen HOST:PORT may be free; " + free
+	case errors.Is(err, syscall.EACCES):
+		return "take a port from 1024 on: those below are for the administrator"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return "HOST is an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them"
+	}
+	return "write --listen HOST:PORT; " + free
 }

@@ -3,11 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"net"
 	"strings"
+	"sync"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 )
 
@@ -31,8 +35,53 @@ func (w *world) startLog(flag string) error {
 		return hinted{errors.New("--log: " + name + " is no level"), "give debug, info, warn or error"}
 	}
 	// The handler quotes what is not printable, so that a value stays on its line.
-	w.log = slog.New(slog.NewTextHandler(w.stderr, &slog.HandlerOptions{Level: level}))
+	w.logTo = &logWriter{w: w.stderr}
+	w.log = slog.New(slog.NewTextHandler(w.logTo, &slog.HandlerOptions{Level: level}))
 	return nil
+}
+
+// A logWriter can hold back what is written to it: the first line of a server on standard error
+// is its address, whatever the log has to say before.
+type logWriter struct {
+	mu   sync.Mutex
+	w    io.Writer
+	held []byte
+	hold bool
+}
+
+func (l *logWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.hold {
+		l.held = append(l.held, p...)
+		return len(p), nil
+	}
+	return l.w.Write(p)
+}
+
+func (l *logWriter) holdBack() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hold = true
+}
+
+// release writes what was held back, and from then on everything at once.
+func (l *logWriter) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.held) > 0 {
+		l.w.Write(l.held)
+	}
+	l.held, l.hold = nil, false
+}
+
+// A server is a command whose first line on standard error says where it listens.
+type server interface{ listens() }
+
+// listening writes that line; the log may follow.
+func (w *world) listening(a net.Addr) {
+	screen.Fprintf(w.stderr, "pare: listening on http://%s\n", a.String())
+	w.logTo.release()
 }
 
 // logRead tells the log what is read.

@@ -53,6 +53,7 @@ type world struct {
 	files          atomicfile.Files // those of this run
 	memory         source.Memory
 	log            *slog.Logger  // set when the flags are known
+	logTo          *logWriter    // where it goes
 	signals        chan struct{} // closed when a command sees to signals itself
 }
 
@@ -145,8 +146,13 @@ func (w *world) run(p *kong.Kong) int {
 	if err := w.startLog(p.Model.Target.FieldByName("Log").String()); err != nil {
 		return w.usage(err, commandOf(ctx))
 	}
+	asked := ctx.Selected().Target.Addr().Interface().(command)
+	if _, ok := asked.(server); ok {
+		w.logTo.holdBack()
+		defer w.logTo.release() // it may never have listened
+	}
 	w.log.Debug("run", "version", version(), "command", ctx.Command())
-	return ctx.Selected().Target.Addr().Interface().(command).run(w)
+	return asked.run(w)
 }
 
 // grammarFor is as much of the grammar as a command line needs: that of its command, if it

@@ -63,6 +63,7 @@ func TestScripts(t *testing.T) {
 			"age":      age,
 			"old":      old,
 			"listen":   servers.listen,
+			"reload":   servers.reload,
 			"end":      servers.end,
 			"post":     post,
 			"begins": func(ts *testscript.TestScript, _ bool, args []string) {

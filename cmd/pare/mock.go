@@ -16,6 +16,8 @@ type mockCmd struct {
 	Record     string `placeholder:"FILE" help:"Append every request to FILE as a line of JSON: method, path, headers without keys, body as base64."`
 }
 
+func (*mockCmd) listens() {}
+
 // Help is the page's first paragraph.
 func (c *mockCmd) Help() string {
 	return `For example:

@@ -35,6 +35,8 @@ type serveCmd struct {
 	guarded bool // clients must send a token
 }
 
+func (*serveCmd) listens() {}
+
 // Help is the page's first paragraph.
 func (c *serveCmd) Help() string {
 	return `For example:
@@ -55,6 +57,9 @@ func (c *serveCmd) run(w *world) int {
 		u, err := proxy.ParseUpstream(text)
 		if err != nil {
 			return w.usage(err, "serve")
+		}
+		if _, twice := o.Upstreams[u.Name]; twice {
+			return w.usage(fmt.Errorf("--upstream %s is given twice: requests to it could go to one only", u.Name), "serve")
 		}
 		o.Upstreams[u.Name] = u
 	}
@@ -93,7 +98,7 @@ func (c *serveCmd) run(w *world) int {
 	defer upkeep()
 	l, err := serve.Listen(c.Listen, w.getenv)
 	if err != nil {
-		return w.fail(err.Error(), "another --listen HOST:PORT may be free")
+		return w.fail(err.Error(), listenHint(err))
 	}
 	if !serve.Local(l.Addr()) && len(o.Tokens) == 0 {
 		l.Close()
@@ -105,7 +110,7 @@ func (c *serveCmd) run(w *world) int {
 	defer cancel()
 	w.ownSignals()
 	serve.Steady(w.getenv, w.log)
-	screen.Fprintf(w.stderr, "pare: listening on http://%s\n", l.Addr().String())
+	w.listening(l.Addr())
 	if isTerminal(w.stderr) { // programs look for one address only
 		screen.Fprintf(w.stderr, "pare: the live page is http://%s/pare/\n", l.Addr().String())
 	}
@@ -142,19 +147,22 @@ func (c *serveCmd) serve(ctx context.Context, w *world, s *serve.Server, l net.L
 // reload reads the configuration again; one that is wrong changes nothing.
 func (c *serveCmd) reload(w *world, s *serve.Server) {
 	var o serve.Options
-	if _, status := c.configure(w, &o); status == statusClean {
-		tokens, err := c.tokens(w)
-		if err == nil && len(tokens) == 0 && c.guarded {
-			err = errors.New("there is no token any more")
-		}
-		if err != nil {
-			w.fail(err.Error(), "the configuration stays as it was")
-			return
-		}
-		s.Set(o.Settings)
-		s.SetTokens(tokens)
-		screen.Fprintf(w.stderr, "pare: the configuration was read again\n")
+	const stays = "the configuration and the tokens stay as they were"
+	if _, status := c.configure(w, &o); status != statusClean {
+		screen.Fprintf(w.stderr, "pare: %s\n", stays) // why has been said
+		return
 	}
+	tokens, err := c.tokens(w)
+	if err == nil && len(tokens) == 0 && c.guarded {
+		err = errors.New("there is no token any more")
+	}
+	if err != nil {
+		w.fail(err.Error(), stays)
+		return
+	}
+	s.Set(o.Settings)
+	s.SetTokens(tokens)
+	screen.Fprintf(w.stderr, "pare: the configuration was read again\n")
 }
 
 // size reads --max-body.
@@ -220,7 +228,7 @@ func (c *serveCmd) tokens(w *world) ([]string, error) {
 			continue
 		}
 		if len(line) < minToken {
-			return nil, fmt.Errorf("a token has %d characters: %d are the least", len(line), minToken)
+			return nil, fmt.Errorf("a token of %s is too easily guessed: it needs %d at least", plural(len(line), "character"), minToken)
 		}
 		all = append(all, line)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -19,7 +20,7 @@ import (
 // A served is a server that a script has started.
 type served struct {
 	cmd    *exec.Cmd
-	stderr *bytes.Buffer // behind the first line
+	stderr *said         // behind the first line
 	read   chan struct{} // closed when all of it is there
 }
 
@@ -48,7 +49,7 @@ func (s *serving) listen(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("the first line is %q: %v\n%s", first, err, rest)
 	}
 	ts.Setenv(args[0], url)
-	v := &served{cmd, new(bytes.Buffer), make(chan struct{})}
+	v := &served{cmd, new(said), make(chan struct{})}
 	go func() {
 		io.Copy(v.stderr, lines)
 		close(v.read)
@@ -70,7 +71,41 @@ func (s *serving) end(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(v.cmd.Process.Signal(syscall.SIGTERM))
 	<-v.read
 	ts.Check(v.cmd.Wait())
-	write(ts, args[1], v.stderr.Bytes())
+	write(ts, args[1], []byte(v.stderr.String()))
+}
+
+// reload tells a server to read its configuration again, and waits for words that it says about
+// it: reload URL 'was read again'.
+func (s *serving) reload(ts *testscript.TestScript, _ bool, args []string) {
+	started, _ := s.running.Load(ts.Name() + args[0])
+	v := started.(*served)
+	from := len(v.stderr.String())
+	ts.Check(v.cmd.Process.Signal(syscall.SIGHUP))
+	for range 3000 { // half a minute
+		if strings.Contains(v.stderr.String()[from:], args[1]) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	ts.Fatalf("nobody said %q: %s", args[1], v.stderr.String()[from:])
+}
+
+// said is what a server has said so far.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
 // post sends a file and wants a status; the answer goes to another, its headers first:

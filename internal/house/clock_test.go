@@ -26,6 +26,7 @@ var mayWatch = map[string]string{
 	"cmd/pare/main_test.go":          "compares dates of files that lie hours apart",
 	"compactor_test.go":              "the clock of a bubble, which stands still while anybody works",
 	"store/crash_test.go":            "kills at any time: whenever that is, nothing may be lost",
+	"store/open_test.go":             "the clock of a bubble, which stands still unless somebody waits",
 	"summary/endpoint_test.go":       "what hangs ends by its deadline, whenever that is",
 	"ui/chrome_test.go":              "waits as long as the run of tests lasts",
 	"ui/serve_test.go":               "changes something while a page waits for it",

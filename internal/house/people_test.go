@@ -19,6 +19,7 @@ var handedOn = map[string]int{
 	"cmd/pare/doctor.go":       1, // the table, made by screen
 	"cmd/pare/doctor_mend.go":  2, // notes, made by screen
 	"cmd/pare/lines.go":        2, // a result, and notes made by screen
+	"cmd/pare/log.go":          2, // lines of the log, in which its handler quotes what is not printable
 	"cmd/pare/main.go":         1, // say
 	"cmd/pare/progress.go":     2, // a result, and notes made by screen
 	"cmd/pare/replay.go":       1, // tables, made safe by replay

@@ -1,0 +1,68 @@
+package store_test
+
+import (
+	"bytes"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pare-llm/pare/store"
+)
+
+// What is no database is refused at once, with its name, and stays as it is. Time stands still
+// in here unless somebody waits.
+func TestNoDatabaseIsSaidAtOnce(t *testing.T) {
+	for name, raw := range map[string][]byte{
+		"words":      []byte("these are my notes\n"),
+		"transcript": []byte(`{"messages":[{"role":"user","content":"hi"}]}`),
+		"noise":      bytes.Repeat([]byte{0xA5, 0x5A, 7}, 5000),
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			st, err := store.Open(ctx, path)
+			if err == nil {
+				st.Close()
+				t.Fatalf("%s was opened", name)
+			}
+			if !strings.Contains(err.Error(), path+" is not a database") {
+				t.Errorf("%s: %v", name, err)
+			}
+			if d := time.Since(start); d > 0 {
+				t.Errorf("%s: %v were waited", name, d)
+			}
+		})
+		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, raw) {
+			t.Errorf("%s was changed, %v", name, err)
+		}
+	}
+}
+
+// A file that cannot be written to, or a disk that is full, will be so the next time, too.
+func TestUpgradeWaitsForOthersOnly(t *testing.T) {
+	for name, how := range map[string]string{"read-only": "?mode=ro", "full": "?_pragma=max_page_count(1)"} {
+		path := filepath.Join(t.TempDir(), "empty.db")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			db, err := sql.Open("sqlite", "file:"+path+how)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			start := time.Now()
+			err = store.MigrateSQLite(ctx, db)
+			if d := time.Since(start); err == nil || d > 0 {
+				t.Errorf("%s: %v were waited, %v", name, d, err)
+			}
+		})
+	}
+}
