@@ -33,7 +33,7 @@ type CompactOptions struct {
 	MinConserved float64
 	// Archived says that what Plan.Archive returns will be kept, so that it counts.
 	Archived bool
-	// Items were archived by the summariser itself.
+	// Items were archived by the summarizer itself.
 	Items []archive.Item
 }
 
@@ -105,7 +105,7 @@ func (base *Plan) compact(cut transcript.Cut, s Summary, most int, o CompactOpti
 	}
 	h := headOf(r, cut, o.FoldTask)
 	if len(h.Blocks) == 0 {
-		return nil, uncompacted(ReasonNothing, "nothing stands in front of message %d that could be summarised", cut.Before())
+		return nil, uncompacted(ReasonNothing, "nothing stands in front of message %d that could be summarized", cut.Before())
 	}
 	p := base.further()
 	edits := p.removes(h)
@@ -358,7 +358,7 @@ func (p *Plan) conserve(items []archive.Item, o CompactOptions) error {
 	}
 	for i, item := range items {
 		if !item.Genuine() {
-			return uncompacted(ReasonNotConserved, "item %d of the summariser is named %s, which is not the name of its bytes, %s", i, item.ID, archive.ID(item.Raw))
+			return uncompacted(ReasonNotConserved, "item %d of the summarizer is named %s, which is not the name of its bytes, %s", i, item.ID, archive.ID(item.Raw))
 		}
 		c.Archived += len(item.Raw)
 		c.Items++
@@ -375,5 +375,5 @@ func (p *Plan) conserve(items []archive.Item, o CompactOptions) error {
 // line over it names the archive, see [archive.Name], of what [Plan.Archive] returns.
 func (base *Plan) offload(cut transcript.Cut, o CompactOptions) (*Plan, error) {
 	o.Archived = true
-	return base.compact(cut, Summary{Text: "What stood here is archived. It was not summarised.", Items: o.Items}, 0, o)
+	return base.compact(cut, Summary{Text: "What stood here is archived. It was not summarized.", Items: o.Items}, 0, o)
 }

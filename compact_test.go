@@ -555,7 +555,7 @@ func TestCompactConserves(t *testing.T) {
 		if _, err := pare.Compact(r, cut, gist, pare.CompactOptions{MinConserved: share + 1e-9}); reasonOf(err) != "not-conserved" {
 			t.Errorf("more than the share: %v", err)
 		}
-		// What the summariser has archived itself counts, if its names are genuine.
+		// What the summarizer has archived itself counts, if its names are genuine.
 		var own []archive.Item
 		for _, item := range plan.Archive() {
 			own = append(own, archive.New(item.Path, item.Raw))

@@ -19,17 +19,17 @@ import (
 // or change what it is given, and is called by many goroutines. Package summary has two.
 type Summarizer func(context.Context, Removed) (Summary, error)
 
-// A Summary is what a summariser made. Many goroutines may read it.
+// A Summary is what a summarizer made. Many goroutines may read it.
 type Summary struct {
 	Text string
 	// Merged says that Text holds every line of the prior summary, which is checked.
 	// Otherwise the prior one is put in front of it.
 	Merged bool
-	// Items are what the summariser has archived.
+	// Items are what the summarizer has archived.
 	Items []archive.Item
 }
 
-// A Compactor compacts histories with a summariser. Compactions of one history that
+// A Compactor compacts histories with a summarizer. Compactions of one history that
 // are asked for at the same time share one run. It may be used by many goroutines; its
 // fields must not change meanwhile.
 type Compactor struct {
@@ -43,7 +43,7 @@ type Compactor struct {
 	Above int
 	// MaxTokens is how long a summary may be; zero: 2,000.
 	MaxTokens int
-	// Timeout ends a run of the summariser. Zero: two minutes.
+	// Timeout ends a run of the summarizer. Zero: two minutes.
 	Timeout time.Duration
 	// Memory keeps the summaries that Fit asked for, so that the same ones are sent
 	// again. Nil: the compactor remembers them itself, for as long as it lives.
@@ -64,7 +64,7 @@ type Memory interface {
 
 type runKey [sha256.Size]byte
 
-// A run is one call of the summariser that several callers may wait for.
+// A run is one call of the summarizer that several callers may wait for.
 type run struct {
 	done    chan struct{}
 	waiting int
@@ -176,7 +176,7 @@ func (p *Plan) skip(o Options, format string, args ...any) *Plan {
 	return p
 }
 
-// summary runs the summariser, or waits for the run that another caller began.
+// summary runs the summarizer, or waits for the run that another caller began.
 func (c *Compactor) summary(ctx context.Context, h Removed) (Summary, error) {
 	key := h.key()
 	c.mu.Lock()
@@ -214,7 +214,7 @@ func (c *Compactor) leave(key runKey, x *run) {
 	}
 }
 
-// run calls the summariser. One that does not heed its context is left behind.
+// run calls the summarizer. One that does not heed its context is left behind.
 func (c *Compactor) run(ctx context.Context, key runKey, x *run, h Removed) {
 	defer x.cancel()
 	type outcome struct {
@@ -226,7 +226,7 @@ func (c *Compactor) run(ctx context.Context, key runKey, x *run, h Removed) {
 		var o outcome
 		defer func() {
 			if p := recover(); p != nil {
-				o = outcome{err: fmt.Errorf("the summariser panicked: %v", p)}
+				o = outcome{err: fmt.Errorf("the summarizer panicked: %v", p)}
 			}
 			got <- o
 		}()
@@ -236,10 +236,10 @@ func (c *Compactor) run(ctx context.Context, key runKey, x *run, h Removed) {
 	case o := <-got:
 		x.summary, x.err = o.s, o.err
 		if o.err != nil {
-			x.err = &CompactionError{ReasonSummarizer, fmt.Errorf("summarise: %w", o.err)}
+			x.err = &CompactionError{ReasonSummarizer, fmt.Errorf("summarize: %w", o.err)}
 		}
 	case <-ctx.Done():
-		x.err = &CompactionError{ReasonTimeout, fmt.Errorf("the summariser did not answer within %v", c.timeout())}
+		x.err = &CompactionError{ReasonTimeout, fmt.Errorf("the summarizer did not answer within %v", c.timeout())}
 	}
 	c.mu.Lock()
 	if c.runs[key] == x {
@@ -249,7 +249,7 @@ func (c *Compactor) run(ctx context.Context, key runKey, x *run, h Removed) {
 	close(x.done)
 }
 
-// key names what is to be summarised.
+// key names what is to be summarized.
 func (h *Removed) key() (k runKey) {
 	sum := sha256.New()
 	t := h.Request.Transcript()

@@ -42,18 +42,18 @@ func talkOf(t testing.TB, d wire.Dialect, turns int) *wire.Request {
 	return r
 }
 
-// says is a summariser that says the same each time.
+// says is a summarizer that says the same each time.
 func says(text string) pare.Summarizer {
 	return func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{Text: text}, nil }
 }
 
-// A slow summariser takes ten seconds, heeds its context and counts its calls.
+// A slow summarizer takes ten seconds, heeds its context and counts its calls.
 type slow struct {
 	calls, ended atomic.Int32 // begun; ended by their context
 	fail         atomic.Bool
 }
 
-func (s *slow) summarise(ctx context.Context, h pare.Removed) (pare.Summary, error) {
+func (s *slow) summarize(ctx context.Context, h pare.Removed) (pare.Summary, error) {
 	n := s.calls.Add(1)
 	select {
 	case <-time.After(10 * time.Second):
@@ -72,7 +72,7 @@ func (s *slow) summarise(ctx context.Context, h pare.Removed) (pare.Summary, err
 func TestCompactorShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s slow
-		c := pare.Compactor{Summarize: s.summarise, MinKeep: 2}
+		c := pare.Compactor{Summarize: s.summarize, MinKeep: 2}
 		var wg sync.WaitGroup
 		results := make([][]byte, 20)
 		for i := range results {
@@ -107,7 +107,7 @@ func TestCompactorFailureIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s slow
 		s.fail.Store(true)
-		c := pare.Compactor{Summarize: s.summarise, MinKeep: 2}
+		c := pare.Compactor{Summarize: s.summarize, MinKeep: 2}
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
@@ -128,7 +128,7 @@ func TestCompactorFailureIsNotKept(t *testing.T) {
 func TestCompactorOneLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s slow
-		c := pare.Compactor{Summarize: s.summarise, MinKeep: 2}
+		c := pare.Compactor{Summarize: s.summarize, MinKeep: 2}
 		first, cancel := context.WithCancel(context.Background())
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -156,7 +156,7 @@ func TestCompactorOneLeaves(t *testing.T) {
 func TestCompactorLastLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s slow
-		c := pare.Compactor{Summarize: s.summarise, MinKeep: 2}
+		c := pare.Compactor{Summarize: s.summarize, MinKeep: 2}
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
 		var wg sync.WaitGroup
@@ -178,7 +178,7 @@ func TestCompactorLastLeaves(t *testing.T) {
 	})
 }
 
-// TestCompactorTimeout: a summariser that hangs is given up after Timeout, whether it
+// TestCompactorTimeout: a summarizer that hangs is given up after Timeout, whether it
 // heeds its context or not.
 func TestCompactorTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -221,9 +221,9 @@ func TestCompactorDefaultTimeout(t *testing.T) {
 	})
 }
 
-// TestCompactorBadSummarisers: whatever a summariser does, the error has its reason, the
+// TestCompactorBadSummarizers: whatever a summarizer does, the error has its reason, the
 // history is untouched and the compactor goes on working.
-func TestCompactorBadSummarisers(t *testing.T) {
+func TestCompactorBadSummarizers(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := talkOf(t, d, 4)
 		raw := bytes.Clone(r.Raw())
@@ -279,7 +279,7 @@ func TestCompactorBadSummarisers(t *testing.T) {
 	}
 }
 
-// TestCompactorPrior: the summariser gets the summary so far, and what it says of it is
+// TestCompactorPrior: the summarizer gets the summary so far, and what it says of it is
 // checked.
 func TestCompactorPrior(t *testing.T) {
 	for _, d := range wire.Dialects() {
@@ -335,7 +335,7 @@ func TestCompactorSkips(t *testing.T) {
 		var seen []pare.Event
 		c.Options.Sink = func(e pare.Event) { seen = append(seen, e) }
 		c.Summarize = func(context.Context, pare.Removed) (pare.Summary, error) {
-			t.Errorf("%s: the summariser was called", name)
+			t.Errorf("%s: the summarizer was called", name)
 			return pare.Summary{}, nil
 		}
 		plan, err := c.Compact(context.Background(), r)
@@ -457,7 +457,7 @@ func checkEvents(t *testing.T, name string, seen []pare.Event, want []string) {
 	}
 }
 
-// TestCompactorArchives: without a summariser what goes is archived and conserved.
+// TestCompactorArchives: without a summarizer what goes is archived and conserved.
 func TestCompactorArchives(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		c := pare.Compactor{MinKeep: 2, Options: pare.CompactOptions{MinConserved: 1}}
@@ -486,7 +486,7 @@ type numbered struct {
 	priors []string
 }
 
-func (n *numbered) summarise(_ context.Context, h pare.Removed) (pare.Summary, error) {
+func (n *numbered) summarize(_ context.Context, h pare.Removed) (pare.Summary, error) {
 	n.priors = append(n.priors, h.Prior)
 	t := h.Request.Transcript()
 	first := t.Block(h.Blocks[0]).Message
@@ -502,7 +502,7 @@ func TestFitBatches(t *testing.T) {
 		w := fitWindow(r)
 		w.Tokens, w.Low = w.Tokens/2, w.Low/3
 		var n numbered
-		c := pare.Compactor{Summarize: n.summarise, MaxTokens: 200}
+		c := pare.Compactor{Summarize: n.summarize, MaxTokens: 200}
 		c.Options.Counter = quarters{}
 		var before *pare.Plan
 		told, holds := "", 0
@@ -542,7 +542,7 @@ func TestFitBatches(t *testing.T) {
 				t.Errorf("%s: the prior of call %d is %q", d, i+1, p)
 			}
 		}
-		// A process that was not there from the start, with a summariser that depends on its
+		// A process that was not there from the start, with a summarizer that depends on its
 		// input only, sends the same.
 		same := func() []byte {
 			c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: 200}
@@ -590,7 +590,7 @@ func TestFitMemory(t *testing.T) {
 	var first []byte
 	for i := range 3 {
 		var n numbered
-		c := pare.Compactor{Summarize: n.summarise, MaxTokens: 200, Memory: book}
+		c := pare.Compactor{Summarize: n.summarize, MaxTokens: 200, Memory: book}
 		c.Options.Counter = quarters{}
 		plan, err := c.Fit(context.Background(), r, w)
 		if err != nil {
@@ -608,7 +608,7 @@ func TestFitMemory(t *testing.T) {
 	}
 }
 
-// TestFitFails: a summariser that fails leaves a history that fits, clean, with one
+// TestFitFails: a summarizer that fails leaves a history that fits, clean, with one
 // event that says so.
 func TestFitFails(t *testing.T) {
 	for _, d := range wire.Dialects() {
@@ -668,7 +668,7 @@ func TestFitCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s slow
 		r := talkOf(t, wire.Anthropic, 20)
-		c := pare.Compactor{Summarize: s.summarise, MaxTokens: 200}
+		c := pare.Compactor{Summarize: s.summarize, MaxTokens: 200}
 		c.Options.Counter = quarters{}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -689,7 +689,7 @@ func TestFitConcurrent(t *testing.T) {
 		var s slow
 		r := talkOf(t, wire.Bedrock, 20)
 		w := fitWindow(r)
-		c := pare.Compactor{Summarize: s.summarise, MaxTokens: 200}
+		c := pare.Compactor{Summarize: s.summarize, MaxTokens: 200}
 		c.Options.Counter = quarters{}
 		var wg sync.WaitGroup
 		got := make([][]byte, 10)
@@ -884,7 +884,7 @@ func TestFitSeed5EndToEnd(t *testing.T) {
 	}
 }
 
-// TestFitTellsWhatGoes: the summariser is given exactly what goes: what is told is not
+// TestFitTellsWhatGoes: the summarizer is given exactly what goes: what is told is not
 // in the result, and what is in the result is not told.
 func TestFitTellsWhatGoes(t *testing.T) {
 	for _, d := range wire.Dialects() {
@@ -949,7 +949,7 @@ func TestFitSummariesFull(t *testing.T) {
 	r := talkOf(t, wire.Anthropic, 40)
 	w := pare.Window{Tokens: 900, Low: 400}
 	var n numbered
-	c := pare.Compactor{Summarize: n.summarise, MaxTokens: 50}
+	c := pare.Compactor{Summarize: n.summarize, MaxTokens: 50}
 	c.Options.Counter = quarters{}
 	told := ""
 	var full bool

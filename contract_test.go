@@ -66,7 +66,7 @@ func TestLateVote(t *testing.T) {
 }
 
 // TestSummaryKey: a summary is kept under a name of 64 hexadecimal digits that depends
-// on what is to be summarised, on the prior summary and on how long it may be, and on
+// on what is to be summarized, on the prior summary and on how long it may be, and on
 // nothing else: not on the rest of the request, nor on who parsed it.
 func TestSummaryKey(t *testing.T) {
 	for _, d := range wire.Dialects() {

@@ -215,11 +215,11 @@ func (c compacted) compacts(t *testing.T, r *wire.Request) {
 		}
 		c.stands(t, "compact", r, plan)
 		if !strings.Contains(heard.Compacted, c.says) || c.says == "" && heard.Compacted != "" {
-			t.Errorf("the summariser was told %q", heard.Compacted)
+			t.Errorf("the summarizer was told %q", heard.Compacted)
 		}
 		for _, b := range heard.Blocks {
 			if b <= r.Transcript().Start() {
-				t.Errorf("block %d was summarised, the compaction is %d", b, r.Transcript().Start())
+				t.Errorf("block %d was summarized, the compaction is %d", b, r.Transcript().Start())
 			}
 		}
 		if !bytes.Contains(plan.Result().Raw(), []byte("behind question 0")) && !bytes.Contains(plan.Result().Raw(), []byte(pare.SummaryBegin)) {

@@ -29,7 +29,7 @@ type Policy struct {
 	Rules *Pipeline
 	// Window is what a request must fit; Rules take the place of its own. Nil: no limit.
 	Window *Window
-	// Compact says how what is dropped is summarised; Repair, Check, Sink and the counter
+	// Compact says how what is dropped is summarized; Repair, Check, Sink and the counter
 	// are those of the policy. Nil: it is not.
 	Compact *Compactor
 	// Archive keeps everything that is removed, and placeholders name it. It has been
@@ -85,7 +85,7 @@ type Keeper interface {
 }
 
 // Plan is the one way of a request: it is repaired, the rules vote on it, it is made to
-// fit the window, what goes is summarised and archived, and what comes of it is checked.
+// fit the window, what goes is summarized and archived, and what comes of it is checked.
 // The error is a *WindowTooSmall if what must stay does not fit, a *CompactionError if
 // there is a compactor but no window and the summary fails, and an *UnknownModelError if
 // the window is that of a model which nobody knows.

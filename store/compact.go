@@ -121,7 +121,7 @@ func prefix(r *wire.Request, cut transcript.Cut, summary string, foldTask bool) 
 	t := r.Transcript()
 	task, from := foldTask, 0
 	if t.Compacted() && t.StartMessage() < cut.Before() {
-		// The provider's own compaction is never summarised away; it stands for the task, and for
+		// The provider's own compaction is never summarized away; it stands for the task, and for
 		// everything in front of it.
 		list, task, from = append(list, r.CompactionMessage()), true, t.StartMessage()+1
 		messages = t.StartMessage()
@@ -165,7 +165,7 @@ var ErrStale = errors.New("the session was reverted or compacted while the summa
 var errParts = fmt.Errorf("%w: a call that it would stand for is answered behind it", ErrStale)
 
 // commit writes a compaction down, with the handle of what it stands for, if the lease
-// still holds and what was summarised is still in force.
+// still holds and what was summarized is still in force.
 func (s *Store) commit(ctx context.Context, x *Session, made *Compaction, prior Compacted, token string) error {
 	return s.write(ctx, func(t *tx) error {
 		now, err := s.live(ctx, t, x.Key, true)

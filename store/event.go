@@ -20,7 +20,7 @@ type Happened struct {
 	Head     int64  `json:"head,omitempty"`     // afterwards
 	From     *Key   `json:"from,omitempty"`     // fork and merge: the other session
 	Entries  int    `json:"entries,omitempty"`  // appended or merged
-	Messages int    `json:"messages,omitempty"` // reverted, or summarised
+	Messages int    `json:"messages,omitempty"` // reverted, or summarized
 	To       int64  `json:"to,omitempty"`       // compaction: it stands for all up to here
 	Archive  string `json:"archive,omitempty"`  // the handle of what it stands for
 	What     Kind   `json:"what,omitempty"`     // undo

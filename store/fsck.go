@@ -328,7 +328,7 @@ func (c *checkup) pairs() error {
 		}
 		for _, a := range have.Answers {
 			if a.Seq == 0 {
-				c.report(e.Seq, false, "it answers %s, which no entry in front of it makes; a window sends it as text", a)
+				c.report(e.Seq, false, "it answers %s, and no entry before it makes that call; a request quotes it as text", a)
 				c.found[len(c.found)-1].Harmless = true
 				continue
 			}

@@ -65,7 +65,7 @@ const (
 	anthropic = "anthropic"
 )
 
-// Endpoint returns a summariser that asks a model. A response that is no summary is
+// Endpoint returns a summarizer that asks a model. A response that is no summary is
 // an error: a status that is not 2xx, another content than JSON, a call, nothing, or a
 // text that was cut off. If the API is busy (429 and 5xx) it is asked up to two times
 // more, unless the context ends before that. The error of Endpoint itself is about the
@@ -89,7 +89,7 @@ func Endpoint(o EndpointOptions) (pare.Summarizer, error) {
 	client := *cmp.Or(o.Client, http.DefaultClient)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	e.Client = &client
-	return e.summarise, nil
+	return e.summarize, nil
 }
 
 // ErrPlainHTTP is the error of an endpoint on another machine that is not encrypted.
@@ -125,7 +125,7 @@ func (e *endpoint) locate() error {
 	return nil
 }
 
-func (e *endpoint) summarise(ctx context.Context, h pare.Removed) (pare.Summary, error) {
+func (e *endpoint) summarize(ctx context.Context, h pare.Removed) (pare.Summary, error) {
 	body, err := e.ask(h)
 	if err != nil {
 		return pare.Summary{}, err
@@ -160,12 +160,12 @@ func repeats(text, prior string) bool {
 func (e *endpoint) question(h pare.Removed) string {
 	var b strings.Builder
 	if h.Compacted != "" {
-		fmt.Fprintf(&b, "What the provider has summarised before, which stays as it is:\n<summary>\n%s\n</summary>\n\n", closed(h.Compacted))
+		fmt.Fprintf(&b, "What the provider has summarized before, which stays as it is:\n<summary>\n%s\n</summary>\n\n", closed(h.Compacted))
 	}
 	if h.Prior != "" {
 		fmt.Fprintf(&b, "The summary so far, which stays as it is:\n<summary>\n%s\n</summary>\n\n", closed(h.Prior))
 	}
-	fmt.Fprintf(&b, "What follows it and has to be summarised:\n<conversation>\n%s\n</conversation>\n\n", closed(Render(h, e.MaxInput)))
+	fmt.Fprintf(&b, "What follows it and has to be summarized:\n<conversation>\n%s\n</conversation>\n\n", closed(Render(h, e.MaxInput)))
 	b.WriteString("Write the summary now, as text only.")
 	if h.MaxTokens > 0 {
 		// A token is less than a word, and the prior summary counts too.

@@ -69,7 +69,7 @@ type sent struct {
 	Messages  []struct{ Role, Content string }
 }
 
-func summarise(t *testing.T, o summary.EndpointOptions, h pare.Removed) (pare.Summary, error) {
+func summarize(t *testing.T, o summary.EndpointOptions, h pare.Removed) (pare.Summary, error) {
 	t.Helper()
 	if o.Model == "" {
 		o.Model = "small-model"
@@ -90,7 +90,7 @@ func TestEndpointOpenAI(t *testing.T) {
 	srv, _, got := serve(t, reply{200, nil, openAIText})
 	h := script(t, `user "fix it" | call a Read a.go | result a package a`, wire.Gemini)
 	h.Prior = "Goal:\n- the old goal </summary>"
-	s, err := summarise(t, summary.EndpointOptions{URL: srv.URL, Key: secret}, h)
+	s, err := summarize(t, summary.EndpointOptions{URL: srv.URL, Key: secret}, h)
 	if err != nil || s.Text != "Goal: fix it" || s.Merged {
 		t.Fatalf("%+v, %v", s, err)
 	}
@@ -110,7 +110,7 @@ func TestEndpointOpenAI(t *testing.T) {
 
 func TestEndpointAnthropic(t *testing.T) {
 	srv, _, got := serve(t, reply{200, nil, anthropicText})
-	s, err := summarise(t, summary.EndpointOptions{URL: srv.URL + "/v1/", API: "anthropic", Key: secret, Prompt: "Be brief."}, script(t, `user "fix it"`, wire.Anthropic))
+	s, err := summarize(t, summary.EndpointOptions{URL: srv.URL + "/v1/", API: "anthropic", Key: secret, Prompt: "Be brief."}, script(t, `user "fix it"`, wire.Anthropic))
 	if err != nil || s.Text != "Goal: fix it" {
 		t.Fatalf("%+v, %v", s, err)
 	}
@@ -129,7 +129,7 @@ func TestEndpointURL(t *testing.T) {
 	for given, want := range map[string]string{
 		"": "/v1/chat/completions", "/": "/v1/chat/completions", "/v1": "/v1/chat/completions", "/api/v1/chat/completions": "/api/v1/chat/completions", "/openai": "/openai/v1/chat/completions",
 	} {
-		if _, err := summarise(t, summary.EndpointOptions{URL: srv.URL + given}, script(t, `user "x"`, wire.Gemini)); err != nil {
+		if _, err := summarize(t, summary.EndpointOptions{URL: srv.URL + given}, script(t, `user "x"`, wire.Gemini)); err != nil {
 			t.Fatal(err)
 		}
 		x := <-got
@@ -199,7 +199,7 @@ func TestEndpointErrors(t *testing.T) {
 		"too long":           {"openai", reply{200, nil, huge}, "more than 2000 bytes"},
 	} {
 		srv, calls, _ := serve(t, c.reply)
-		_, err := summarise(t, summary.EndpointOptions{URL: srv.URL, API: c.api, Key: secret, MaxBody: 2000}, script(t, `user "x"`, wire.OpenAIChat))
+		_, err := summarize(t, summary.EndpointOptions{URL: srv.URL, API: c.api, Key: secret, MaxBody: 2000}, script(t, `user "x"`, wire.OpenAIChat))
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), secret) || len(err.Error()) > 500 {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -216,7 +216,7 @@ func TestEndpointTexts(t *testing.T) {
 		`{"choices":[{"message":{"content":"<think>hm\n</think>\n\nGoal: fix it","tool_calls":[]},"finish_reason":"stop"}]}`,
 	} {
 		srv, _, _ := serve(t, reply{200, nil, body})
-		if s, err := summarise(t, summary.EndpointOptions{URL: srv.URL}, script(t, `user "x"`, wire.OpenAIChat)); err != nil || s.Text != "Goal: fix it" {
+		if s, err := summarize(t, summary.EndpointOptions{URL: srv.URL}, script(t, `user "x"`, wire.OpenAIChat)); err != nil || s.Text != "Goal: fix it" {
 			t.Errorf("%s: %+v, %v", body, s, err)
 		}
 	}
@@ -227,7 +227,7 @@ func TestEndpointMerged(t *testing.T) {
 	srv, _, _ := serve(t, reply{200, nil, openAIText})
 	h := script(t, `user "x"`, wire.OpenAIChat)
 	h.Prior = "\n Goal: fix it \n"
-	if s, err := summarise(t, summary.EndpointOptions{URL: srv.URL}, h); err != nil || !s.Merged {
+	if s, err := summarize(t, summary.EndpointOptions{URL: srv.URL}, h); err != nil || !s.Merged {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -238,11 +238,11 @@ func TestEndpointRetries(t *testing.T) {
 	soon := map[string]string{"Retry-After": "0"}
 	busy := []reply{{429, soon, `{"error":"slow down"}`}, {529, soon, ""}, {200, nil, openAIText}}
 	srv, calls, _ := serve(t, busy...)
-	if _, err := summarise(t, summary.EndpointOptions{URL: srv.URL}, script(t, `user "x"`, wire.OpenAIChat)); err != nil || calls.Load() != 3 {
+	if _, err := summarize(t, summary.EndpointOptions{URL: srv.URL}, script(t, `user "x"`, wire.OpenAIChat)); err != nil || calls.Load() != 3 {
 		t.Errorf("%d calls, %v", calls.Load(), err)
 	}
 	srv, calls, _ = serve(t, reply{503, soon, "down"})
-	if _, err := summarise(t, summary.EndpointOptions{URL: srv.URL}, script(t, `user "x"`, wire.OpenAIChat)); err == nil || !strings.Contains(err.Error(), "503") || calls.Load() != 3 {
+	if _, err := summarize(t, summary.EndpointOptions{URL: srv.URL}, script(t, `user "x"`, wire.OpenAIChat)); err == nil || !strings.Contains(err.Error(), "503") || calls.Load() != 3 {
 		t.Errorf("%d calls, %v", calls.Load(), err)
 	}
 	// No time is left for another try: the answer comes at once.
@@ -299,7 +299,7 @@ func TestEndpointContext(t *testing.T) {
 func TestEndpointNobody(t *testing.T) {
 	srv, _, _ := serve(t, reply{200, nil, openAIText})
 	srv.Close()
-	if _, err := summarise(t, summary.EndpointOptions{URL: srv.URL + "?key=" + secret}, script(t, `user "x"`, wire.OpenAIChat)); err == nil || strings.Contains(err.Error(), secret) {
+	if _, err := summarize(t, summary.EndpointOptions{URL: srv.URL + "?key=" + secret}, script(t, `user "x"`, wire.OpenAIChat)); err == nil || strings.Contains(err.Error(), secret) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -311,7 +311,7 @@ func TestEndpointMaxInput(t *testing.T) {
 	for i := range 50 {
 		notation += fmt.Sprintf(" | call c%d Read f%d.go | result c%d %s", i, i, i, strings.Repeat("content ", 100))
 	}
-	if _, err := summarise(t, summary.EndpointOptions{URL: srv.URL, MaxInput: 5000}, script(t, notation, wire.OpenAIChat)); err != nil {
+	if _, err := summarize(t, summary.EndpointOptions{URL: srv.URL, MaxInput: 5000}, script(t, notation, wire.OpenAIChat)); err != nil {
 		t.Fatal(err)
 	}
 	q := (<-got).Messages[1].Content
@@ -350,7 +350,7 @@ func TestEndpointEngine(t *testing.T) {
 	}
 }
 
-// What is removed is summarised without a model.
+// What is removed is summarized without a model.
 func ExampleExtract() {
 	s := paretest.MustParse(`user "make the tests pass" | call r Read parser.go | result r ` + strings.Repeat("code ", 300) +
 		` | call t Bash {"command":"go test"} | fail t exit status 1 | say "The parser is broken." | user "fix it" | say "Fixed." | user "thanks"`)

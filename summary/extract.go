@@ -20,7 +20,7 @@ type ExtractOptions struct {
 	Counter wire.Counter
 }
 
-// Extract returns a summariser that needs no model: it copies lines out of what is
+// Extract returns a summarizer that needs no model: it copies lines out of what is
 // removed. The text is at most as long as asked for, the prior summary included, and
 // shorter than what it stands for. It is an error if there is no room for a line, or
 // none beside the prior summary.
@@ -68,7 +68,7 @@ func (o *ExtractOptions) extract(h pare.Removed) (pare.Summary, error) {
 		most = used + removed
 	}
 	if len(h.Blocks) == 0 && prior == "" {
-		return pare.Summary{}, fmt.Errorf("nothing was removed, there is nothing to summarise")
+		return pare.Summary{}, fmt.Errorf("nothing was removed, there is nothing to summarize")
 	}
 	// Half of the room, so that the next summary has some; but a useful size of it.
 	room := min(most-used, removed-marks)

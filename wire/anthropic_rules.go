@@ -385,7 +385,7 @@ var anthropicRules = []Rule{
 		Mend:   "strip one",
 		Source: "docs prompt-caching"},
 	{ID: "anthropic/compaction-placement", Slug: "compaction-misplaced", on: compactionNotFirst,
-		Doc:    "signed (on-demand, compact-2026-09-04) compaction block not first; summarised messages still in front",
+		Doc:    "signed (on-demand, compact-2026-09-04) compaction block not first; summarized messages still in front",
 		Mend:   "drop messages before it",
 		Source: "docs compaction-on-demand"},
 	{ID: "anthropic/compaction-single", Slug: "duplicate-compaction", on: compactionTwice,

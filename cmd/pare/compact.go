@@ -23,7 +23,7 @@ type compactCmd struct {
 	MinKeep   *int    `placeholder:"N" help:"Messages at the end that stay at least. Default: 12."`
 	Inside    bool    `help:"If there is no other, cut inside one unbroken run of tool use, where nobody but the model speaks."`
 	Above     *int    `placeholder:"N" help:"Leave transcripts of at most N tokens alone."`
-	FoldTask  bool    `help:"Summarise the first message of the user, too; otherwise it stays in front of the summary."`
+	FoldTask  bool    `help:"Summarize the first message of the user, too; otherwise it stays in front of the summary."`
 	Conserve  float64 `placeholder:"RATIO" help:"The share of all bytes, from 0 to 1, that must be retained, in the summary or archived; otherwise nothing is done."`
 	Archive   string  `placeholder:"FILE" help:"Keep what is removed in FILE, a JSON line each. What the file holds already stays."`
 	authoring `embed:""`

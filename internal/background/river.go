@@ -73,7 +73,7 @@ func (c *compactWorker) Work(ctx context.Context, job *river.Job[compactArgs]) e
 	return c.w.compact(ctx, job.Args.Key)
 }
 
-// Timeout is longer than a summariser may take.
+// Timeout is longer than a summarizer may take.
 func (c *compactWorker) Timeout(*river.Job[compactArgs]) time.Duration { return 10 * time.Minute }
 
 // startRiver works on jobs that all replicas share. River's tables lie beside ours; the

@@ -35,6 +35,7 @@ var odd = []struct{ word, instead string }{
 	{`(?i)\bamiss\b`, "wrong"},
 	{`(?i)\bdearer\b`, "more expensive"},
 	{`(?i)\bnobody answered\b`, "without a result"},
+	{`(?i)\bsummaris`, "summarize, as the flag and the names of the library spell it"},
 	{`(?i)\b(slip of the pen|thrown? away|go(es)? home)\b`, "a plain word"},
 }
 

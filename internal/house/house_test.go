@@ -48,7 +48,7 @@ var floors = map[string]floor{
 	"internal/recall":     {3, nil, "reads and writes replies that call one tool; it knows no plan and no network"},
 	"":                    {3, nil, "the engine is embedded by others and brings no dependency"},
 	"rules":               {4, nil, "rules use what any user's rule could use"},
-	"summary":             {4, nil, "summarisers use what any user's could use"},
+	"summary":             {4, nil, "summarizers use what any user's could use"},
 	"paretest":            {4, nil, "the test kit is embedded by others"},
 	"config":              {5, []string{}, "reads files for the command line and the proxy"},
 	"replay":              {5, []string{}, "replays stored histories, with prices"},
