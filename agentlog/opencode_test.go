@@ -80,3 +80,46 @@ func TestOpenCodeParts(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenCodeSession: a session file that breaks off keeps opencode from finding any session of
+// its project. What is left of it stays; its messages tell the rest, also whose sub-agent it is.
+// A message that is not there has been undone: opencode leaves its parts where they are.
+func TestOpenCodeSession(t *testing.T) {
+	for name, c := range map[string]struct{ torn, want string }{
+		"empty":  {"", `{"id":"ses_2","slug":"ses_2","version":"local","projectID":"global","directory":"/dev/work","parentID":"ses_1","title":"Session","time":{"created":7,"updated":9}}`},
+		"zeros":  {"\x00\x00\x00", `{"id":"ses_2","slug":"ses_2","version":"local","projectID":"global","directory":"/dev/work","parentID":"ses_1","title":"Session","time":{"created":7,"updated":9}}`},
+		"half":   {`{"id":"ses_2","slug":"a, \"b","version":"1.1.65","x":{"y":1,"z":[2,`, `{"id":"ses_2","slug":"a, \"b","version":"1.1.65","projectID":"global","directory":"/dev/work","parentID":"ses_1","title":"Session","time":{"created":7,"updated":9}}`},
+		"no end": {`{"id":"ses_2","slug":"s","version":"1","projectID":"p","directory":"/d","parentID":"ses_0","title":"T","time":{"created":1,"updated":2},"a":1`, `{"id":"ses_2","slug":"s","version":"1","projectID":"p","directory":"/d","parentID":"ses_0","title":"T","time":{"created":1,"updated":2}}`},
+	} {
+		fsys := fstest.MapFS{}
+		put := func(name, raw string) { fsys[name] = &fstest.MapFile{Data: []byte(raw)} }
+		put("storage/session/global/ses_1.json", `{"id":"ses_1"}`)
+		put("storage/session/global/ses_2.json", c.torn)
+		put("storage/message/ses_1/msg_1.json", `{"id":"msg_1","sessionID":"ses_1","role":"assistant","path":{"cwd":"/elsewhere"}}`)
+		put("storage/message/ses_2/msg_2.json", `{"id":"msg_2","sessionID":"ses_2","role":"user","time":{"created":7}}`)
+		put("storage/message/ses_2/msg_3.json", `{"id":"msg_3","sessionID":"ses_2","role":"assistant","time":{"created":9},"path":{"cwd":"/dev/work"}}`)
+		put("storage/part/msg_1/prt_1.json", `{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"tool","callID":"c1","tool":"task","state":{"status":"completed","input":{},"output":"done","metadata":{"sessionId":"ses_2"}}}`)
+		put("storage/part/msg_2/prt_2.json", `{"id":"prt_2","sessionID":"ses_2","messageID":"msg_2","type":"text","text":"words"}`)
+		put("storage/part/msg_4/prt_4.json", `{"id":"prt_4","sessionID":"ses_2","messageID":"msg_4","type":"text","text":"undone"}`)
+		l, err := ReadFolder(fsys, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := l.Check(wire.CheckOptions{}); len(found) != 1 || found[0].Rule != "torn-file" || found[0].File != "storage/session/global/ses_2.json" {
+			t.Errorf("%s: found %+v", name, found)
+		}
+		fixed, err := l.Fix(Options{})
+		if err != nil || len(fixed.Files) != 1 || len(fixed.Changes) != 1 || Broken(fixed.Left) {
+			t.Errorf("%s: %v: %+v", name, err, fixed)
+			continue
+		}
+		if got := string(fixed.Files[0].Raw); got != c.want {
+			t.Errorf("%s: %s\nwant %s", name, got, c.want)
+		}
+		put(fixed.Files[0].Path, string(fixed.Files[0].Raw))
+		again, err := ReadFolder(fsys, Options{})
+		if err != nil || len(again.Check(wire.CheckOptions{})) > 0 {
+			t.Errorf("%s: %v, still %+v", name, err, again.Check(wire.CheckOptions{}))
+		}
+	}
+}

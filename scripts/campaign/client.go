@@ -26,7 +26,8 @@ type client struct {
 	models   [2]string
 	read     func(n, file, cwd string) call
 	run      func(n, command string) call
-	agent    func(n string) call // nil: it has no sub-agents
+	look     func(n, file, cwd string) call // for pictures; nil: read
+	agent    func(n string) call            // nil: it has no sub-agents
 	overflow string
 	large    int    // tokens, at which it compacts
 	compact  string // what tells it to compact, if it does not by itself
@@ -69,10 +70,16 @@ func (c *client) calls(order, n, cwd string) []call {
 	case "sleep":
 		return []call{c.run(n, "sleep 100")}
 	case "agent":
-		if c.agent != nil {
-			return []call{c.agent(n)}
+		return []call{c.agent(n)}
+	case "miss":
+		return []call{c.read(n, "missing.txt", cwd)}
+	case "look":
+		if c.look != nil {
+			return []call{c.look(n, "picture.png", cwd)}
 		}
-		return []call{c.run(n, "echo output "+n+" of the program")}
+		return []call{c.read(n, "picture.png", cwd)}
+	case "chain": // one after the other
+		return []call{c.run(n, "echo output "+n+" of the program"), c.read(n+"a", "a.txt", cwd), c.read(n+"b", "b.txt", cwd)}
 	}
 	return nil
 }
@@ -144,6 +151,9 @@ func codex() *client {
 			return call{id: n, tool: "exec_command", args: object{"cmd": "cat " + file}}
 		},
 		run: func(n, command string) call { return call{id: n, tool: "exec_command", args: object{"cmd": command}} },
+		look: func(n, file, cwd string) call {
+			return call{id: n, tool: "view_image", args: object{"path": filepath.Join(cwd, file)}}
+		},
 		agent: func(n string) call {
 			return call{id: n, tool: "spawn_agent", space: "multi_agent_v1", args: object{"message": "look around"}}
 		},
@@ -160,7 +170,7 @@ func pi() *client {
 		late: true,
 		name: "pi 0.87.1", dialect: wire.OpenAIChat, folder: "pi@0.87.1", program: []string{"node_modules/@earendil-works/pi-coding-agent/dist/cli.js"},
 		setup: func(_, url string) map[string]string {
-			return map[string]string{".pi/agent/settings.json": `{"compaction":{"enabled":true,"reserveTokens":1000,"keepRecentTokens":1}}`, ".pi/agent/models.json": fmt.Sprintf(`{"providers":{"local":{"baseUrl":"%s/v1","api":"openai-completions","apiKey":"x","models":[{"id":"m"},{"id":"n"}]}}}`, url)}
+			return map[string]string{".pi/agent/settings.json": `{"compaction":{"enabled":true,"reserveTokens":1000,"keepRecentTokens":1}}`, ".pi/agent/models.json": fmt.Sprintf(`{"providers":{"local":{"baseUrl":"%s/v1","api":"openai-completions","apiKey":"x","models":[{"id":"m","input":["text","image"]},{"id":"n","input":["text","image"]}]}}}`, url)}
 		},
 		env: []string{"PI_OFFLINE=1"},
 		begin: func(prompt, model string) []string {
@@ -209,7 +219,7 @@ func opencode() *client {
 	return &client{
 		name: "opencode 1.1.65", dialect: wire.OpenAIChat, folder: "opencode@1.1.65", program: []string{"node_modules/opencode-linux-*/bin/opencode"},
 		setup: func(_, url string) map[string]string {
-			return map[string]string{".config/opencode/opencode.json": fmt.Sprintf(`{"autoupdate":false,"share":"disabled","provider":{"local":{"npm":"@ai-sdk/openai-compatible","name":"local","options":{"baseURL":"%s/v1","apiKey":"x"},"models":{"m":{"name":"m","tool_call":true,"limit":{"context":128000,"output":4096}},"n":{"name":"n","tool_call":true,"limit":{"context":128000,"output":4096}}}}},"model":"local/m","small_model":"local/m"}`, url)}
+			return map[string]string{".config/opencode/opencode.json": fmt.Sprintf(`{"autoupdate":false,"share":"disabled","provider":{"local":{"npm":"@ai-sdk/openai-compatible","name":"local","options":{"baseURL":"%s/v1","apiKey":"x"},"models":{"m":{"name":"m","tool_call":true,"attachment":true,"modalities":{"input":["text","image"],"output":["text"]},"limit":{"context":128000,"output":4096}},"n":{"name":"n","tool_call":true,"limit":{"context":128000,"output":4096}}}}},"model":"local/m","small_model":"local/m"}`, url)}
 		},
 		env:   []string{"XDG_DATA_HOME=", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1"},
 		begin: func(prompt, model string) []string { return []string{"run", "--model", "local/" + model, prompt} },

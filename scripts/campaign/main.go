@@ -1,7 +1,7 @@
 // Command campaign shows what real agents make of the session files that pare repairs. Each
 // client that is installed holds sessions against a stand-in for its API: plain, with parallel
 // calls, killed, interrupted and resumed, compacted, overflowed, with a sub-agent, with another
-// model. Each file is damaged in many ways; the client resumes the damaged file and the one that
+// model, killed and resumed, with calls one after the other, a call that fails, an image. Each file is damaged in many ways; the client resumes the damaged file and the one that
 // pare has repaired, and the stand-in keeps what it sends. After a repair the client must
 // resume, its request must have no finding, and all that the undamaged session sends and the
 // damaged file still holds must be in it.
@@ -33,8 +33,8 @@ func main() {
 	clients := flag.String("clients", first(os.Getenv("PARE_CLIENTS"), filepath.Join(home, ".cache", "pare-clients")), "where scripts/client.sh has installed the clients")
 	pare := flag.String("pare", "pare", "the program that repairs")
 	only := flag.String("only", "", "clients whose name contains this")
-	session := flag.String("session", "", "sessions whose kind contains this")
-	harm := flag.String("damage", "", "damages whose name contains this")
+	session := flag.String("session", "", "sessions whose kind contains this, or one of these, parted by ;")
+	harm := flag.String("damage", "", "damages whose name contains this, or one of these, parted by ;")
 	page := flag.String("page", "", "a Markdown file whose sections of the clients that ran are written anew")
 	keep := flag.String("keep", "", "a folder that gets the homes and requests of sessions that fail; all with --all")
 	everything := flag.Bool("all", false, "with --keep: also of those that do not fail")
@@ -52,7 +52,7 @@ func main() {
 	}
 	var chosen []kind
 	for _, k := range kinds {
-		if strings.Contains(k.name, *session) {
+		if slices.ContainsFunc(strings.Split(*session, ";"), func(s string) bool { return strings.Contains(k.name, s) }) {
 			chosen = append(chosen, k)
 		}
 	}
@@ -61,18 +61,24 @@ func main() {
 		if !strings.Contains(c.name, *only) || !c.find(*clients) {
 			continue
 		}
-		c.damages = slices.DeleteFunc(c.damages, func(d damage) bool { return !strings.Contains(d.name, *harm) })
+		names := []string{none}
+		for _, d := range c.damages {
+			names = append(names, d.name)
+		}
+		c.damages = slices.DeleteFunc(c.damages, func(d damage) bool {
+			return !slices.ContainsFunc(strings.Split(*harm, ";"), func(h string) bool { return strings.Contains(d.name, h) })
+		})
 		ran++
 		k := &campaign{client: c, pare: path, each: *each, keep: *keep, all: *everything}
 		rows := k.run(chosen)
 		fmt.Printf("\n%s\n", sum(rows))
 		for _, r := range rows {
-			if r.failed {
+			if r.failed() {
 				failed++
 			}
 		}
 		if *page != "" {
-			if err := writePage(*page, c.name, rows); err != nil {
+			if err := writePage(*page, c.name, rows, names); err != nil {
 				fail(err)
 			}
 		}
@@ -148,7 +154,14 @@ var kinds = []kind{
 	{"overflowed", []step{{order: "run"}, {order: "overflow"}, {order: "read"}}},
 	{"sub-agent", []step{{order: "agent"}, {order: "run"}}},
 	{"another model", []step{{order: "run"}, {order: "read", other: true}}},
+	{"killed, resumed", []step{{order: "run"}, {order: "sleep", end: killed}, {order: "read"}}},
+	{"calls in a row", []step{{order: "chain"}, {order: "thanks"}}},
+	{"failed call", []step{{order: "run"}, {order: "miss"}, {order: "thanks"}}},
+	{"image", []step{{order: "look"}, {order: "run"}}},
 }
+
+// none is the damage of a healthy session.
+const none = "none"
 
 // A campaign is that of one client.
 type campaign struct {
@@ -159,34 +172,31 @@ type campaign struct {
 	all  bool   // those that do not fail too
 }
 
-// A row is what came of one damage of one session.
-type row struct {
-	session, damage string
-	before, after   string // what the client sent; after is "" where nothing was repaired
-	failed          bool
-}
-
 // run holds the sessions, damages, repairs and resumes them, and prints a row for each.
 func (c *campaign) run(kinds []kind) (rows []row) {
-	fmt.Printf("\n## %s\n\n%s", c.name, tableHead)
+	fmt.Printf("\n## %s\n\n", c.name)
 	add := func(r row) {
 		fmt.Print(r)
 		rows = append(rows, r)
 	}
 	for _, k := range kinds {
+		if k.name == "sub-agent" && c.agent == nil {
+			continue // it has none
+		}
 		held, err := c.hold(k)
 		if err != nil {
-			add(row{session: k.name, before: "not held: " + oneLine(err.Error()), failed: true})
+			fmt.Fprintf(os.Stderr, "campaign: %s: not held: %s\n", k.name, oneLine(err.Error()))
+			add(row{session: k.name, damage: none, before: "not held", after: "not held"})
 			c.put(held.dir, k.name, "not held", true)
 			continue
 		}
 		whole := c.resume(held, nil)
-		for _, d := range append([]damage{{name: "none"}}, c.damages...) {
+		for _, d := range append([]damage{{name: none}}, c.damages...) {
 			hit := func(dir string) bool { return d.hit == nil || d.hit(c, dir) }
 			before := whole
 			if d.hit != nil {
 				if before = c.resume(held, hit); before == nil {
-					add(row{session: k.name, damage: d.name, before: "there is nothing in the file to damage so"})
+					add(row{session: k.name, damage: d.name})
 					continue
 				}
 			}
@@ -199,15 +209,15 @@ func (c *campaign) run(kinds []kind) (rows []row) {
 			if !changed { // the client would do the same once more
 				after = before
 			}
-			want := both(whole.marks, before.left)
-			r := row{session: k.name, damage: d.name, before: before.verdict(want), after: after.verdict(want), failed: !after.clean(want)}
-			if r.failed {
-				r.after = "**" + r.after + "** " + oneLine(said)
+			want := wanted(whole, before)
+			r := row{session: k.name, damage: d.name, before: before.verdict(want), after: after.verdict(want)}
+			if r.failed() {
+				fmt.Fprintf(os.Stderr, "campaign: %s, %s: %s\n", k.name, d.name, oneLine(said+" "+after.out))
 			}
 			add(r)
-			c.put(after.dir, k.name, d.name+", repaired", r.failed)
+			c.put(after.dir, k.name, d.name+", repaired", r.failed())
 			if changed {
-				c.put(before.dir, k.name, d.name+", damaged", r.failed)
+				c.put(before.dir, k.name, d.name+", damaged", r.failed())
 			}
 		}
 		c.put(held.dir, k.name, "held", false)

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -36,7 +39,7 @@ func (c *campaign) place() string {
 func (c *campaign) hold(k kind) (s seat, err error) {
 	dir := c.place()
 	s = seat{dir, filepath.Join(dir, "work")}
-	if err := write(s.cwd, map[string]string{"a.txt": "contents alpha\n", "b.txt": "contents beta\n"}); err != nil {
+	if err := write(s.cwd, map[string]string{"a.txt": "contents alpha\n", "b.txt": "contents beta\n", "picture.png": picture()}); err != nil {
 		return s, err
 	}
 	for i, st := range k.steps {
@@ -70,6 +73,13 @@ func (c *campaign) hold(k kind) (s seat, err error) {
 		return s, fmt.Errorf("the file does not hold %s", words)
 	}
 	return s, nil
+}
+
+// picture is a small image.
+func picture() string {
+	var b bytes.Buffer
+	_ = png.Encode(&b, image.NewRGBA(image.Rect(0, 0, 8, 8)))
+	return b.String()
 }
 
 // start runs the client once.
@@ -177,8 +187,10 @@ type resumption struct {
 	body  []byte // the first request; nil: none
 	found []wire.Finding
 	err   error
-	marks []string // what the request holds of the session
-	left  []string // what the file held, when the client found it
+	marks []string       // what the request holds of the session
+	times map[string]int // how often
+	pairs []string       // calls and what came of them
+	left  []string       // what the file held, when the client found it
 	out   string
 }
 
@@ -213,10 +225,14 @@ func (c *campaign) resume(s seat, do func(dir string) bool) *resumption {
 		return r
 	}
 	_ = os.WriteFile(filepath.Join(r.dir, "request.json"), r.body, 0o644)
-	r.marks = marksIn(r.body)
+	r.marks, r.times = marksIn(r.body), map[string]int{}
+	for _, m := range allMarks(r.body) {
+		r.times[string(m)]++
+	}
 	req, err := wire.Parse(r.body, wire.Options{Dialect: c.dialect})
 	if r.err = err; err == nil {
 		r.found = req.Check(wire.CheckOptions{})
+		r.pairs = pairsIn(req.Transcript())
 	}
 	return r
 }
@@ -228,6 +244,12 @@ func (c *campaign) stored(s seat) (all []byte) {
 		files, _ = filepath.Glob(filepath.Join(s.home(), c.sessions))
 	}
 	for _, f := range files {
+		if c.storage != "" { // opencode leaves the parts of messages that are undone
+			message, _ := filepath.Glob(filepath.Join(s.home(), c.storage, "message/*", filepath.Base(filepath.Dir(f))+".json"))
+			if message == nil {
+				continue
+			}
+		}
 		data, _ := os.ReadFile(f)
 		data = bytes.TrimPrefix(data, mark) // what stands behind it is there
 		lines := bytes.Lines(data)
@@ -293,10 +315,15 @@ func content(path string) (all []byte) {
 
 // marks are the words by which a text of the conversation is known: prompts, replies,
 // calls, and what tools said.
-var marks = regexp.MustCompile(`prompt [1-8]: [a-z]+|reply [1-8]: done|contents alpha|contents beta|(echo )?output [1-8] of the program\b|\b[ab]\.txt\b|sleep 100`)
+var marks = regexp.MustCompile(`prompt [1-8]: [a-z]+|reply [1-8]: done|contents alpha|contents beta|(echo )?output [1-8] of the program\b|\b[ab]\.txt\b|sleep 100|\bmissing\.txt\b|\bpicture\.png\b`)
+
+// listed are the names of files in a list that clients put in front of the conversation.
+var listed = regexp.MustCompile(`───[a-z.]+`)
+
+func allMarks(text []byte) [][]byte { return marks.FindAll(listed.ReplaceAll(text, nil), -1) }
 
 func marksIn(text []byte) (all []string) {
-	for _, m := range marks.FindAll(text, -1) {
+	for _, m := range allMarks(text) {
 		if !slices.Contains(all, string(m)) {
 			all = append(all, string(m))
 		}
@@ -314,24 +341,72 @@ func both(a, b []string) (all []string) {
 	return all
 }
 
-// clean begins the verdict on a request that has no finding and all texts.
+// pairsIn are the calls of a request with what came of them, by their marks.
+func pairsIn(t *transcript.Transcript) (all []string) {
+	for _, x := range t.Exchanges() {
+		if x.Call < 0 {
+			continue
+		}
+		calls := marksIn(t.Bytes(t.Blocks()[x.Call].Span))
+		for _, call := range calls {
+			for _, b := range x.Results {
+				for _, result := range marksIn(t.Bytes(t.Blocks()[b].Span)) {
+					if !slices.Contains(calls, result) { // an error may only name the file that the call names
+						all = append(all, call+between+result)
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+const between = " => "
+
+// A wish is what the request of a resumed session should hold.
+type wish struct {
+	texts []string       // in their order
+	times map[string]int // at most so often
+	pairs []string
+}
+
+// wanted is what an undamaged session sends and the damaged file still holds.
+func wanted(whole, damaged *resumption) wish {
+	w := wish{texts: both(whole.marks, damaged.left), times: whole.times}
+	for _, p := range whole.pairs {
+		call, result, _ := strings.Cut(p, between)
+		if slices.Contains(w.texts, call) && slices.Contains(w.texts, result) {
+			w.pairs = append(w.pairs, p)
+		}
+	}
+	return w
+}
+
+// clean is the verdict on a request that has no finding and is all that is wanted.
 const clean = "clean"
 
 // verdict says in a few words what the client sent of what it should have.
-func (r *resumption) verdict(want []string) string {
-	switch {
-	case r.body == nil:
-		return "sends nothing: " + oneLine(r.out)[:min(80, len(oneLine(r.out)))]
-	case r.err != nil:
-		return "refused: " + oneLine(r.err.Error())
-	case len(r.found) > 0:
-		return fmt.Sprintf("refused: %s, %d of %d texts", r.found[0].Rule, len(both(want, r.marks)), len(want))
-	case len(both(want, r.marks)) < len(want):
-		return fmt.Sprintf("forgets %d of %d texts", len(want)-len(both(want, r.marks)), len(want))
+func (r *resumption) verdict(w wish) string {
+	if r.body == nil {
+		return "nothing"
 	}
-	return fmt.Sprintf("%s, %d of %d texts", clean, len(want), len(want))
-}
-
-func (r *resumption) clean(want []string) bool {
-	return r.body != nil && r.err == nil && len(r.found) == 0 && len(both(want, r.marks)) == len(want)
+	if r.err != nil {
+		return "unreadable"
+	}
+	got := both(r.marks, w.texts)
+	count := fmt.Sprintf("%d/%d", len(got), len(w.texts))
+	twice := slices.ContainsFunc(got, func(m string) bool { return r.times[m] > w.times[m] })
+	switch {
+	case len(r.found) > 0:
+		return string(r.found[0].Rule) + " " + count
+	case len(got) < len(w.texts):
+		return count
+	case len(both(w.pairs, r.pairs)) < len(w.pairs):
+		return "parted " + count
+	case twice:
+		return "twice " + count
+	case !slices.Equal(got, w.texts):
+		return "disorder " + count
+	}
+	return clean + " " + count
 }

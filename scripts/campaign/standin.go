@@ -77,11 +77,14 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	last := all[len(all)-1]
 	number, order := last[1], last[2]
 	t := req.Transcript()
-	answered := false // the calls of this prompt have results
+	results := map[string]bool{} // of the calls of this prompt
 	for _, b := range t.Blocks() {
 		id := strings.TrimRight(b.CallID, "ab")
-		answered = answered || b.Kind == transcript.Result && (strings.HasSuffix(id, "_"+number) || strings.HasSuffix(id, "-"+number))
+		if b.Kind == transcript.Result && (strings.HasSuffix(id, "_"+number) || strings.HasSuffix(id, "-"+number)) {
+			results[b.CallID] = true
+		}
 	}
+	answered := len(results) > 0
 	defer func() {
 		select {
 		case s.asked <- order:
@@ -93,6 +96,10 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	calls := s.client.calls(order, number, s.cwd)
+	if order == "chain" {
+		answered = len(results) >= len(calls)
+		calls = calls[min(len(results), len(calls)-1):][:1]
+	}
 	a := answer{text: "reply " + number + ": done", tokens: 2, thinks: thinks.Match(body)}
 	switch {
 	case order == "overflow":
