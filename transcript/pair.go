@@ -2,15 +2,83 @@ package transcript
 
 import "slices"
 
-// pair finds the exchanges of t. It walks the turns once. Calls that the turn
-// after them left unanswered wait for a result that comes late.
-func (p *pairer) pair(t *Transcript, d Discipline) {
+// kept is what is paired already: the first messages, up to where a turn begins. No call in
+// front of that can be answered behind it.
+type kept struct {
+	message   int
+	block     BlockID
+	exchanges int
+}
+
+// quiet reports whether exchange x lies in front of a block and nothing behind that can have to do
+// with it: it is whole, of one call and one result.
+func (t *Transcript) quiet(x int, end BlockID) bool {
+	e := &t.exchanges[x]
+	return e.State == Whole && !e.Server && e.Call < end && len(e.Results) == 1 && e.Results[0] < end && !t.blocks[e.Results[0]].Continues
+}
+
+// keep finds what of the last transcript is paired as it will be in an index that begins with so
+// many of the same messages. Of the last one, nothing but these may be there any more.
+func (b *Builder) keep(x Index, messages int) (k kept) {
+	t := b.t
+	k.message = min(messages, len(t.messages), len(x.Messages))
+	if k.message == 0 || b.p.anywhere || x.Discipline == Anywhere || t.start != 0 || t.Compacted() {
+		return kept{}
+	}
+	end := x.Messages[k.message-1].End
+	for b.quiet < len(t.exchanges) && t.quiet(b.quiet, end) {
+		b.quiet++
+	}
+	turn := func(m int) int { return x.Messages[m].Turn }
+	for ; k.message > 0; k.message-- {
+		if k.message < len(x.Messages) && turn(k.message) == turn(k.message-1) {
+			continue // not where a turn begins
+		}
+		k.block = x.Messages[k.message-1].End
+		k.exchanges, _ = slices.BinarySearchFunc(t.exchanges[:b.quiet], k.block, func(e Exchange, b BlockID) int { return int(e.Call - b) })
+		if k.exchanges == b.quiet && b.quiet < len(t.exchanges) && t.firstOf(b.quiet) < k.block {
+			k.message = t.blocks[t.firstOf(b.quiet)].Message + 1
+			continue
+		}
+		if t.answered(t.exchanges[:k.exchanges], k.block, turn(k.message-1)) {
+			return k
+		}
+	}
+	return kept{}
+}
+
+// answered reports whether the last turn in front of a block asks nothing, and answers what the turn
+// before it asks: that turn may have gone on in the last transcript.
+func (t *Transcript) answered(quiet []Exchange, end BlockID, turn int) bool {
+	for i := len(quiet) - 1; i >= 0; i-- {
+		e := &quiet[i]
+		switch at := t.messages[t.blocks[e.Call].Message].Turn; {
+		case at == turn || e.Results[0] >= end:
+			return false
+		case at < turn-1:
+			return true
+		}
+	}
+	return true
+}
+
+// firstOf is the first block of exchange x.
+func (t *Transcript) firstOf(x int) BlockID {
+	if e := &t.exchanges[x]; e.Call == NoBlock {
+		return e.Results[0]
+	}
+	return t.exchanges[x].Call
+}
+
+// pair finds the exchanges of t. It walks the turns once, from where they are not paired yet. Calls
+// that the turn after them left unanswered wait for a result that comes late.
+func (p *pairer) pair(t *Transcript, d Discipline, k kept) {
 	if n := len(t.messages); n > 0 {
 		t.turns = t.messages[n-1].Turn + 1
 	}
 	halves := 0
-	t.exchange = slices.Grow(t.exchange, len(t.blocks))[:len(t.blocks)]
-	for i := range t.blocks {
+	t.exchange = slices.Grow(t.exchange, len(t.blocks)-int(k.block))[:len(t.blocks)]
+	for i := int(k.block); i < len(t.blocks); i++ {
 		t.exchange[i] = NoExchange
 		switch t.blocks[i].Kind {
 		case Call, Result, ServerCall, ServerResult:
@@ -23,9 +91,9 @@ func (p *pairer) pair(t *Transcript, d Discipline) {
 		return
 	}
 	p.reset(t, d)
-	p.results = slices.Grow(p.results, halves)
+	p.results = slices.Grow(p.results[:k.exchanges], halves)
 	t.exchanges = slices.Grow(t.exchanges, halves/2+1)
-	for m := 0; m < len(t.messages); {
+	for m := k.message; m < len(t.messages); {
 		end := m + 1
 		for end < len(t.messages) && t.messages[end].Turn == t.messages[m].Turn {
 			end++
@@ -33,7 +101,7 @@ func (p *pairer) pair(t *Transcript, d Discipline) {
 		p.turn(t.messages[m].First, t.messages[end-1].End)
 		m = end
 	}
-	p.close()
+	p.close(k.exchanges)
 }
 
 // reset gets ready for another transcript, in the same memory.
@@ -321,10 +389,10 @@ func (p *pairer) orphan(b BlockID, server bool) {
 	p.answer(x, b, OrphanResult)
 }
 
-// close settles the calls that no result came for.
-func (p *pairer) close() {
+// close settles the calls that no result came for, from one exchange on.
+func (p *pairer) close(from int) {
 	last := p.t.turns - 1
-	for i := range p.t.exchanges {
+	for i := from; i < len(p.t.exchanges); i++ {
 		e := &p.t.exchanges[i]
 		if e.State == OrphanCall && p.t.messages[p.t.blocks[e.Call].Message].Turn == last {
 			e.State = Open

@@ -211,27 +211,34 @@ type Transcript struct {
 // in message order and messages in turn order.
 func New(x Index) *Transcript {
 	t := &Transcript{raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties}
-	new(pairer).pair(t, x.Discipline)
+	new(pairer).pair(t, x.Discipline, kept{})
 	return t
 }
 
 // A Builder makes transcripts one after the other, in the same memory: each is good until
 // the next one is made. The zero value is ready. It is for one goroutine.
 type Builder struct {
-	t *Transcript
-	p pairer
+	t     *Transcript
+	p     pairer
+	quiet int // the first so many exchanges of t are known to be
 }
 
 // Build is [New] for a transcript that is given up when the next one is built.
-func (b *Builder) Build(x Index) *Transcript {
-	t := &Transcript{}
+func (b *Builder) Build(x Index) *Transcript { return b.Continue(x, 0) }
+
+// Continue is Build for an index whose first messages, so many, are those of the last one: what
+// is paired in them is not paired again.
+func (b *Builder) Continue(x Index, messages int) *Transcript {
+	t, k := &Transcript{}, kept{}
 	if b.t != nil {
+		k = b.keep(x, messages)
 		t = b.t
-		*t = Transcript{exchanges: t.exchanges[:0], exchange: t.exchange[:0]}
+		*t = Transcript{exchanges: t.exchanges[:k.exchanges], exchange: t.exchange[:k.block]}
 	}
 	b.t = t
 	t.raw, t.messages, t.blocks, t.given = x.Raw, x.Messages, x.Blocks, x.Ties
-	b.p.pair(t, x.Discipline)
+	b.p.pair(t, x.Discipline, k)
+	b.quiet = k.exchanges
 	return t
 }
 
@@ -243,6 +250,7 @@ func (b *Builder) Drop() {
 	clear(b.t.exchanges)
 	*b.t = Transcript{exchanges: b.t.exchanges[:0], exchange: b.t.exchange[:0]}
 	b.p.reset(nil, NextTurn)
+	b.quiet = 0
 }
 
 // Raw returns the bytes the transcript was made from. They must not be changed.

@@ -64,7 +64,9 @@ func (c *carrier) index(prof Profile, f *front) *Request {
 		return c.request(prof)
 	}
 	next := new(Request)
-	c.finish(next, prof, f.in.builder.Build)
+	c.finish(next, prof, func(x transcript.Index) *transcript.Transcript {
+		return f.in.builder.Continue(x, min(f.in.messages, f.at+1))
+	})
 	c.leave(f)
 	return next
 }

@@ -1,0 +1,105 @@
+package transcript
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/internal/trial"
+)
+
+// mostlyPaired writes messages in the notation of index: nearly all are calls that the next turn
+// answers, now and then something is odd.
+func mostlyPaired(rng *rand.Rand, messages int) string {
+	var all []string
+	odd := []string{"t", "k", "c:1", "r:1", "c:2", "r:2:f", "c:3:g", "r", "c::f", "C:s", "R:s", "r:1:g"}
+	for len(all) < messages {
+		switch rng.IntN(8) {
+		case 0:
+			var words []string
+			for range rng.IntN(4) {
+				words = append(words, odd[rng.IntN(len(odd))])
+			}
+			all = append(all, []string{"", "! ", "+ "}[rng.IntN(3)]+strings.Join(words, " "))
+		case 1:
+			all = append(all, "! t", "t")
+		case 2:
+			all = append(all, "t c:1 c:2:f", "r:2 r:1")
+		case 3:
+			all = append(all, "c:1", "+ c:2", "r:1", "+ r:2")
+		default:
+			all = append(all, "t c:1:f", "r:1")
+		}
+	}
+	return strings.Join(all, "|")
+}
+
+// TestContinue: pairing on from what the last index began with gives what pairing all of it does,
+// where nothing is left of the last one but its beginning.
+func TestContinue(t *testing.T) {
+	rng := rand.New(rand.NewPCG(41, 0))
+	kinds := []Kind{Text, Result, Compaction}
+	keptSome := 0
+	for range trial.Size(20_000) {
+		d := Discipline(rng.IntN(10) / 9)
+		var b Builder
+		var x Index
+		x.Discipline = d
+		for range 1 + rng.IntN(6) {
+			next := index(mostlyPaired(rng, 1+rng.IntN(14)), d)
+			if rng.IntN(12) == 0 && len(next.Blocks) > 0 {
+				k := &next.Blocks[rng.IntN(len(next.Blocks))]
+				k.Kind, k.Continues = kinds[rng.IntN(len(kinds))], true
+			}
+			m := 0
+			if len(x.Messages) > 0 {
+				m = rng.IntN(len(x.Messages) + 1)
+			}
+			x = after(x, m, next)
+			got := b.Continue(x, m)
+			keptSome += b.quiet
+			want := New(Index{Messages: slices.Clone(x.Messages), Blocks: slices.Clone(x.Blocks), Discipline: d})
+			if !reflect.DeepEqual(got.exchanges, want.exchanges) && len(want.exchanges) > 0 || !slices.Equal(got.exchange, want.exchange) || got.turns != want.turns || got.start != want.start {
+				t.Fatalf("from message %d on:\n%v\nall:\n%v\nof %+v", m, exchanges(got), exchanges(want), x.Blocks)
+			}
+		}
+	}
+	if keptSome == 0 {
+		t.Error("nothing was ever kept")
+	}
+}
+
+// after puts the messages of one index behind the first m of another, in the memory of that one.
+func after(x Index, m int, next Index) Index {
+	x.Messages = x.Messages[:m]
+	blocks, turn := BlockID(0), 0
+	if m > 0 {
+		blocks, turn = x.Messages[m-1].End, x.Messages[m-1].Turn+1-int(next.Messages[0].Turn&1)
+	}
+	x.Blocks = x.Blocks[:blocks]
+	for _, n := range next.Messages {
+		n.First, n.End, n.Turn = n.First+blocks, n.End+blocks, max(n.Turn, 0)+turn
+		x.Messages = append(x.Messages, n)
+	}
+	for _, k := range next.Blocks {
+		k.Message += m
+		x.Blocks = append(x.Blocks, k)
+	}
+	return x
+}
+
+// TestContinueSteps: a turn more takes no longer the more there are in front of it.
+func TestContinueSteps(t *testing.T) {
+	var b Builder
+	var x Index
+	for i := range 500 {
+		m := len(x.Messages)
+		x = after(x, m, index("t c:1 c:2 | r:1 r:2", NextTurn))
+		b.Continue(x, m)
+		if i > 0 && b.quiet != 2*i {
+			t.Fatalf("after %d turns %d exchanges were paired again", i, 2*(i+1)-b.quiet)
+		}
+	}
+}
