@@ -340,14 +340,18 @@ func (l *ledger) weigh(p *player, v *view, same int) {
 		l.head = v.r.HeadTokens(p.setting.Counter)
 	}
 	v.costs = make([]int, v.n)
-	copy(v.costs, l.before.known(same))
-	for i := max(same, 0); i < v.n; i++ {
-		if m := v.original(p.walk.whole, i); m >= 0 {
-			v.costs[i] = p.costs[m]
-		} else {
-			v.costs[i] = v.r.MessageTokens(p.setting.Counter, i)
+	from := copy(v.costs, l.before.known(same))
+	kept := 0 // those in front are weighed
+	weigh := func(end int) {
+		for i := max(kept, from); i < end; i++ {
+			v.costs[i] = v.cost(p, l.before, i)
 		}
 	}
+	for i, m := range v.r.Kept(v.of, from) {
+		weigh(i)
+		v.costs[i], kept = p.costs[m], i+1
+	}
+	weigh(v.n)
 }
 
 // judge finds why a request would be refused.

@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"slices"
+	"sort"
 
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -42,6 +43,28 @@ func (v *view) original(whole *wire.Request, i int) int {
 		}
 	}
 	return -1
+}
+
+// cost is what message i costs. If it was sent before, that is known.
+func (v *view) cost(p *player, before *view, i int) int {
+	if m := v.original(p.walk.whole, i); m >= 0 {
+		return p.costs[m]
+	}
+	if before != nil && before.of != nil {
+		if j := before.madeOf(v.r.MessageIn(v.of, i)); j >= 0 && bytes.Equal(before.message(j), v.message(i)) {
+			return before.costs[j]
+		}
+	}
+	return v.r.MessageTokens(p.setting.Counter, i)
+}
+
+// madeOf finds a message that was made of message m; -1: there is none in order.
+func (v *view) madeOf(m int) int {
+	j := sort.Search(v.n, func(j int) bool { return v.r.MessageIn(v.of, j) >= m })
+	if m < 0 || j == v.n || v.r.MessageIn(v.of, j) != m {
+		return -1
+	}
+	return j
 }
 
 // known are the costs of the first messages.

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -51,6 +52,33 @@ func (r *Request) MessageIn(before *Request, i int) int {
 		i = r.steps[k].messages[i].message
 	}
 	return i
+}
+
+// Kept lists the messages, from one on, that no change has touched since an earlier state: which they
+// are now, and which they were. Not all that are the same may be listed.
+func (r *Request) Kept(before *Request, from int) iter.Seq2[int, int] {
+	return func(yield func(now, was int) bool) {
+		if len(r.steps) != len(before.steps)+1 {
+			return
+		}
+		step := r.steps[len(r.steps)-1]
+		edits, shift := step.edits, 0
+		for i := from; i < len(step.messages); i++ {
+			m := step.messages[i].message
+			if m < 0 {
+				continue
+			}
+			is, was := r.t.Messages()[i].Span, before.t.Messages()[m].Span
+			for len(edits) > 0 && edits[0].End <= was.Start {
+				shift += len(edits[0].New) - edits[0].Len()
+				edits = edits[1:]
+			}
+			touched := len(edits) > 0 && edits[0].Start < was.End
+			if !touched && is.Start == was.Start+shift && is.Len() == was.Len() && !yield(i, m) {
+				return
+			}
+		}
+	}
 }
 
 // Rewrite returns the request without some blocks, with others edited and with new
