@@ -155,26 +155,65 @@ func (f *fitting) try(l *ladder.Ladder) (ladder.Outcome, error) {
 
 // carryOut makes a plan of the state that the ladder is at, with a summary if there is one.
 func (f *fitting) carryOut(l *ladder.Ladder, summary *wire.Insertion) (*Plan, error) {
-	p := *f.base
+	p, t := *f.base, f.base.mended.Transcript()
 	p.changes, p.summary = slices.Clone(p.changes), summary
 	for _, b := range l.Batches() {
 		p.batches = append(p.batches, Batch{b.Messages, b.Before, b.After, b.Kept, b.PaysAfter, b.Forced})
 	}
-	edits := f.decide(l, &p)
-	if err := p.carryOut(edits, f.o, l.Cost); err != nil {
+	drop, edits := f.todo(l, &p)
+	p.undecided = &undecided{decide: func() []Decision { return f.decide(l, t) }}
+	if err := p.carryOut(drop, edits, f.o, l.Cost); err != nil {
 		return nil, err
 	}
 	return &p, p.finish(f.o)
 }
 
-// decide writes a state down as one decision per atom.
-func (f *fitting) decide(l *ladder.Ladder, p *Plan) (edits []blockEdit) {
-	atoms := p.mended.Transcript().Atoms()
-	p.decisions = make([]Decision, len(atoms))
+// todo lists what a state drops and edits, by block, and counts what each rung did.
+func (f *fitting) todo(l *ladder.Ladder, p *Plan) (drop []transcript.BlockID, edits []blockEdit) {
+	t := p.mended.Transcript()
 	var rungs [RungSqueeze + 1]int
+	gone, said := 0, 0
+	for b := range transcript.BlockID(len(t.Blocks())) {
+		if rung, dropped := l.Rung(b); rung != 0 {
+			rungs[rung]++
+			if dropped {
+				gone++
+			} else {
+				said++
+			}
+		}
+	}
+	for r, n := range rungs {
+		if n > 0 {
+			p.rungs = append(p.rungs, Climb{Rung(r), n})
+		}
+	}
+	if gone > 0 {
+		drop = make([]transcript.BlockID, 0, gone)
+	}
+	if said > 0 {
+		edits = make([]blockEdit, 0, said)
+	}
+	for b := transcript.BlockID(0); len(drop) < gone || len(edits) < said; b++ {
+		switch rung, dropped := l.Rung(b); {
+		case rung == 0:
+		case dropped:
+			drop = append(drop, b)
+		default:
+			edits = append(edits, blockEdit{wire.BlockEdit{Block: b, Text: l.Text(b)}, f.reason(t.AtomOf(b), Rung(rung))})
+		}
+	}
+	return drop, edits
+}
+
+// decide writes the state that a ladder is at down as one decision per atom. All blocks of an atom
+// go, or none.
+func (f *fitting) decide(l *ladder.Ladder, t *transcript.Transcript) []Decision {
+	atoms := t.Atoms()
+	all := make([]Decision, len(atoms))
 	reasons := make([]Reason, 0, len(atoms)) // one array for nearly all of them
-	for a := range p.decisions {
-		d := &p.decisions[a]
+	for a := range all {
+		d := &all[a]
 		d.Atom, d.Protected = transcript.AtomID(a), l.Locked(transcript.AtomID(a))
 		for _, b := range atoms[a].Blocks {
 			rung, gone := l.Rung(b)
@@ -182,7 +221,6 @@ func (f *fitting) decide(l *ladder.Ladder, p *Plan) (edits []blockEdit) {
 			if by == 0 {
 				continue
 			}
-			rungs[by]++
 			from := len(reasons)
 			reasons = f.reasons(reasons, d.Atom, by)
 			why := reasons[from:len(reasons):len(reasons)]
@@ -195,19 +233,9 @@ func (f *fitting) decide(l *ladder.Ladder, p *Plan) (edits []blockEdit) {
 			} else {
 				d.Reasons = append(d.Reasons, why...)
 			}
-			if edits == nil {
-				edits = make([]blockEdit, 0, len(atoms)-a) // most atoms have one block to edit
-			}
-			edits = append(edits, blockEdit{wire.BlockEdit{Block: b, Text: l.Text(b)}, why[0]})
 		}
 	}
-	for r, n := range rungs {
-		if n > 0 {
-			p.rungs = append(p.rungs, Climb{Rung(r), n})
-		}
-	}
-	slices.SortFunc(edits, func(a, b blockEdit) int { return int(a.Block - b.Block) })
-	return edits
+	return all
 }
 
 // reasons appends why a rung touched an atom.
@@ -216,6 +244,14 @@ func (f *fitting) reasons(all []Reason, a transcript.AtomID, by Rung) []Reason {
 		return append(all, f.votes[a].Reasons...)
 	}
 	return append(all, Reason{by.String(), by.why(), a})
+}
+
+// reason is the first one.
+func (f *fitting) reason(a transcript.AtomID, by Rung) Reason {
+	if by == RungRules && int(a) < len(f.votes) && len(f.votes[a].Reasons) > 0 {
+		return f.votes[a].Reasons[0]
+	}
+	return Reason{by.String(), by.why(), a}
 }
 
 // A Rung is a step of the ladder that a window climbs: gentle first, harsh last.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/transcript"
@@ -50,7 +51,8 @@ func (o *Options) weighText(text string) int {
 // A Plan is what will be done to a request, and why. Making one changes nothing. Many
 // goroutines may read it; what its methods return must not be changed.
 type Plan struct {
-	decisions []Decision
+	decisions []Decision // if there is no undecided
+	undecided *undecided // the decisions of a window, which are written when somebody asks; nil: none
 	changes   []wire.Change
 	left      []wire.Finding
 	events    []Event
@@ -72,7 +74,24 @@ type Plan struct {
 
 // Decisions are the verdicts, one per atom of the repaired history, in order; nil if
 // nobody had a say.
-func (p *Plan) Decisions() []Decision { return slices.Clip(p.decisions) }
+func (p *Plan) Decisions() []Decision { return slices.Clip(p.verdicts()) }
+
+// An undecided is decisions that nobody has asked for so far.
+type undecided struct {
+	once   sync.Once
+	decide func() []Decision
+	all    []Decision
+}
+
+// verdicts are the decisions; nobody may change them.
+func (p *Plan) verdicts() []Decision {
+	u := p.undecided
+	if u == nil {
+		return p.decisions
+	}
+	u.once.Do(func() { u.all, u.decide = u.decide(), nil })
+	return u.all
+}
 
 // Changes are all changes, in the order they are made.
 func (p *Plan) Changes() []wire.Change { return slices.Clip(p.told().changes) }
@@ -148,7 +167,7 @@ func (p *Pipeline) plan(r *wire.Request, o Options) (*Plan, error) {
 	}
 	decisions, edits := settle(plan.mended, v)
 	plan.decisions = keepOne(dropIdleThoughts(plan.mended.Transcript(), decisions))
-	if err := plan.carryOut(edits, o, nil); err != nil {
+	if err := plan.carryOut(plan.dropped(), edits, o, nil); err != nil {
 		return nil, err
 	}
 	return plan, plan.finish(o)
@@ -237,10 +256,9 @@ type blockEdit struct {
 	reason Reason
 }
 
-// carryOut drops and edits what was decided. What blocks cost is what cost says, if it is
+// carryOut drops and edits what was decided, in order. What blocks cost is what cost says, if it is
 // not nil.
-func (p *Plan) carryOut(edits []blockEdit, o Options, cost func(transcript.BlockID) int) error {
-	drop := p.dropped()
+func (p *Plan) carryOut(drop []transcript.BlockID, edits []blockEdit, o Options, cost func(transcript.BlockID) int) error {
 	texts := make([]wire.BlockEdit, len(edits))
 	for i, e := range edits {
 		texts[i] = e.BlockEdit
@@ -396,7 +414,7 @@ func (p *Plan) MarshalJSON() ([]byte, error) {
 // decided lists the decisions that are not simply to keep.
 func (p *Plan) decided() []Decision {
 	var all []Decision
-	for _, d := range p.decisions {
+	for _, d := range p.verdicts() {
 		if d.Action != ActionKeep || d.Protected {
 			all = append(all, d)
 		}

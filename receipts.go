@@ -66,16 +66,16 @@ func (p *Plan) writeOwed() {
 	p.owed = nil
 	repairs, later := p.changes[:due.at:due.at], p.changes[due.at:]
 	t := p.mended.Transcript()
-	n := len(p.edits)
-	for _, d := range p.decisions {
+	n, decisions := len(p.edits), p.verdicts()
+	for _, d := range decisions {
 		if d.Action == ActionDrop {
 			n += len(t.Atoms()[d.Atom].Blocks)
 		}
 	}
 	p.changes = slices.Grow(repairs, n+len(later))
 	w := logger{Plan: p, ids: make([]string, 0, n)}
-	for i := range p.decisions {
-		d := &p.decisions[i]
+	for i := range decisions {
+		d := &decisions[i]
 		if d.Action != ActionDrop {
 			continue
 		}

@@ -33,8 +33,9 @@ func (p *Plan) Archive() []archive.Item {
 
 // action is what the plan does with the atom of a block.
 func (p *Plan) action(b transcript.BlockID) Action {
-	if len(p.decisions) == 0 {
+	all := p.verdicts()
+	if len(all) == 0 {
 		return ActionKeep
 	}
-	return p.decisions[p.mended.Transcript().AtomOf(b)].Action
+	return all[p.mended.Transcript().AtomOf(b)].Action
 }

@@ -57,7 +57,7 @@ func (c *checker) anthropicTurns(turns []turnSpan) {
 func (c *checker) callsLast(first, end transcript.BlockID) {
 	called := false
 	for b := first; b < end; b++ {
-		if c.t.Block(b).Kind == transcript.Call {
+		if c.t.Blocks()[b].Kind == transcript.Call {
 			called = true
 		} else if called {
 			c.block(contentAfterCall, b, "")
@@ -88,7 +88,7 @@ func (c *checker) resultAdvice(t turnSpan) {
 // serverTools checks the pairs that the provider executes itself. They live in
 // the assistant's turn, which stays open while only client results follow.
 func (c *checker) serverTools(turns []turnSpan) {
-	if !slices.ContainsFunc(c.t.Exchanges(), func(x transcript.Exchange) bool { return x.Server }) {
+	if !serves(c.t.Exchanges()) {
 		return
 	}
 	turnOf := func(b transcript.BlockID) int { return c.t.Messages()[c.t.Block(b).Message].Turn }
@@ -149,6 +149,16 @@ func (c *checker) serverTools(turns []turnSpan) {
 		}
 		c.pendingServerCall(turns, at, x, extra)
 	}
+}
+
+// serves reports whether any exchange is the provider's own.
+func serves(all []transcript.Exchange) bool {
+	for i := range all {
+		if all[i].Server {
+			return true
+		}
+	}
+	return false
 }
 
 // outside reports whether a block stands in a message that is not the assistant's, where

@@ -95,7 +95,9 @@ var judged = [faults]bool{
 // pairs reports the exchanges that are not whole. How a result must stand in its
 // turn is for each dialect to add.
 func (c *checker) pairs() {
-	for _, x := range c.t.Exchanges() {
+	all := c.t.Exchanges()
+	for i := range all {
+		x := &all[i]
 		if x.Server || c.wrongRole(x) {
 			continue
 		}
@@ -132,7 +134,7 @@ func (c *checker) pairs() {
 }
 
 // surplus lists the results of x beyond its first, and beyond the parts of one that goes on.
-func (c *checker) surplus(x transcript.Exchange) (all []transcript.BlockID) {
+func (c *checker) surplus(x *transcript.Exchange) (all []transcript.BlockID) {
 	for k := 1; k < len(x.Results); k++ {
 		if !c.t.Block(x.Results[k-1]).Continues {
 			all = append(all, x.Results[k])
@@ -143,7 +145,7 @@ func (c *checker) surplus(x transcript.Exchange) (all []transcript.BlockID) {
 
 // unanswered reports a call without a result. An approval may be given later, and a program
 // may still run.
-func (c *checker) unanswered(x transcript.Exchange) {
+func (c *checker) unanswered(x *transcript.Exchange) {
 	switch {
 	case c.t.Block(x.Call).Family == approvalFamily:
 	case c.t.Block(x.Call).Family == programFamily && c.running(x.Call):
@@ -167,8 +169,8 @@ func (c *checker) unasked(b transcript.BlockID) {
 
 // wrongRole reports a half that stands in the wrong mouth, whether or not the other half is
 // there; it is not also called an orphan.
-func (c *checker) wrongRole(x transcript.Exchange) (wrong bool) {
-	role := func(b transcript.BlockID) transcript.Role { return c.t.Messages()[c.t.Block(b).Message].Role }
+func (c *checker) wrongRole(x *transcript.Exchange) (wrong bool) {
+	role := func(b transcript.BlockID) transcript.Role { return c.t.Messages()[c.t.Blocks()[b].Message].Role }
 	if x.Call != transcript.NoBlock && (role(x.Call) == transcript.User || role(x.Call) == transcript.System) {
 		c.block(callWrongRole, x.Call, "")
 		wrong = c.wants(callWrongRole)

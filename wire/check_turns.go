@@ -19,9 +19,10 @@ type turnSpan struct {
 // turnsOf lists the turns.
 func (c *checker) turnsOf() []turnSpan {
 	turns := slices.Grow(c.turns[:0], c.t.Turns())
-	for i, m := range c.t.Messages() {
-		if n := len(turns); n == 0 || m.Turn != c.t.Messages()[i-1].Turn {
-			turns = append(turns, turnSpan{first: i, role: m.Role})
+	all := c.t.Messages()
+	for i := range all {
+		if n := len(turns); n == 0 || all[i].Turn != all[i-1].Turn {
+			turns = append(turns, turnSpan{first: i, role: all[i].Role})
 		}
 		last := &turns[len(turns)-1]
 		last.end = i + 1
@@ -41,7 +42,7 @@ func (c *checker) blocks(t turnSpan) (first, end transcript.BlockID) {
 func (c *checker) firstOther(t turnSpan) transcript.BlockID {
 	first, end := c.blocks(t)
 	for b := first; b < end; b++ {
-		if c.t.Block(b).Kind != transcript.Result {
+		if c.t.Blocks()[b].Kind != transcript.Result {
 			return b
 		}
 	}
@@ -52,13 +53,12 @@ func (c *checker) firstOther(t turnSpan) transcript.BlockID {
 func (c *checker) resultsFirst(first, end transcript.BlockID) {
 	other := -1 // message of the last block that is no result
 	for b := first; b < end; b++ {
-		blk := c.t.Block(b)
+		blk := &c.t.Blocks()[b]
 		if blk.Kind != transcript.Result {
 			other = blk.Message
 			continue
 		}
-		x := c.t.Exchanges()[c.t.ExchangeOf(b)]
-		if other < 0 || x.State != transcript.Whole {
+		if other < 0 || c.t.Exchanges()[c.t.ExchangeOf(b)].State != transcript.Whole {
 			continue
 		}
 		if other == blk.Message {
