@@ -112,7 +112,7 @@ func (w *Window) ladder() ladder.Window {
 
 // tells reports whether a block holds a summary of an earlier compaction.
 func tells(r *wire.Request, b transcript.BlockID) bool {
-	blk := r.Transcript().Block(b)
+	blk := &r.Transcript().Blocks()[b]
 	return blk.Kind == transcript.Text && bytes.Contains(r.Transcript().Bytes(blk.Body), []byte(SummaryBegin))
 }
 

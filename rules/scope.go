@@ -108,9 +108,9 @@ type sight struct {
 	t     *transcript.Transcript
 	names map[string]*known // by name as it is written
 	keys  map[string]int
-	last  *known
-	args  []byte // of the call that was looked at last
-	text  []byte // of the result that was looked at last
+	near  [16]*known // those that were looked up last, by the length of their names
+	args  []byte     // of the call that was looked at last
+	text  []byte     // of the result that was looked at last
 
 	// What is known already; nil: nothing is kept.
 	heard *heard
@@ -124,12 +124,13 @@ func (g *guard) look(r *wire.Request) *sight {
 }
 
 func (s *sight) tool(name string) *known {
-	// The same tool is often called, or asked for, several times in a row.
-	if s.last != nil && s.last.name == name {
-		return s.last
+	// A few tools are called, or asked for, again and again.
+	near := &s.near[len(name)%len(s.near)]
+	if k := *near; k != nil && k.name == name {
+		return k
 	}
 	if k, ok := s.names[name]; ok {
-		s.last = k
+		*near = k
 		return k
 	}
 	k := &known{trait: s.trait(name)}

@@ -34,13 +34,13 @@ func newGauge(l *Ladder, u Unit) *gauge {
 	}
 	if u == Exchanges {
 		for _, x := range l.scene.read() {
-			if l.chain.level[firstBlock(x)] != isGone {
+			if l.chain.level[firstBlock(&x)] != isGone {
 				sum++
 			}
 		}
 	}
 	g.bare, g.lost = sum, l.chain.losses
-	g.sums = []int{sum + g.reserve()}
+	g.sums = append(make([]int, 0, len(l.chain.steps)+1), sum+g.reserve())
 	return g
 }
 
@@ -63,7 +63,10 @@ func (g *gauge) at(k int) int {
 			if o.to == isGone && o.by.loses() {
 				g.lost--
 			}
-			if x := g.l.t.ExchangeOf(o.block); g.unit == Exchanges && o.to == isGone && x != transcript.NoExchange && firstBlock(g.l.t.Exchanges()[x]) == o.block {
+			if g.unit != Exchanges || o.to != isGone {
+				continue
+			}
+			if x := g.l.t.ExchangeOf(o.block); x != transcript.NoExchange && firstBlock(&g.l.t.Exchanges()[x]) == o.block {
 				g.bare++
 			}
 		}

@@ -117,7 +117,7 @@ func (l *Ladder) measure(r *wire.Request, u Unit, enough int) int {
 // unread is how many exchanges begin in front of what the provider reads.
 func unread(t *transcript.Transcript) int {
 	n := 0
-	for n < len(t.Exchanges()) && firstBlock(t.Exchanges()[n]) < t.Start() {
+	for n < len(t.Exchanges()) && firstBlock(&t.Exchanges()[n]) < t.Start() {
 		n++
 	}
 	return n

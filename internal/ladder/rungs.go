@@ -55,7 +55,7 @@ func (l *Ladder) ordered(all []transcript.Exchange) []transcript.Exchange {
 	if l.oldestFirst() {
 		return all
 	}
-	order := sorted(len(all), func(i int) int { return l.rank(l.t.AtomOf(firstBlock(all[i])), i, len(all)) })
+	order := sorted(len(all), func(i int) int { return l.rank(l.t.AtomOf(firstBlock(&all[i])), i, len(all)) })
 	out := make([]transcript.Exchange, len(all))
 	for i, j := range order {
 		out[i] = all[j]
@@ -83,13 +83,14 @@ func sorted(n int, rank func(int) int) []int {
 }
 
 func (l *Ladder) clearRung() {
-	for _, x := range l.ordered(old(l.scene.exchanges(), l.Window.Recent)) {
-		l.clearResults(x, Clear)
+	all := l.ordered(old(l.scene.exchanges(), l.Window.Recent))
+	for i := range all {
+		l.clearResults(&all[i], Clear)
 	}
 }
 
 // clearResults clears the results of an exchange, a step each.
-func (l *Ladder) clearResults(x transcript.Exchange, by Rung) {
+func (l *Ladder) clearResults(x *transcript.Exchange, by Rung) {
 	for _, b := range x.Results {
 		if l.clearable(b, by == Squeeze) {
 			l.chain.raise(b, isCleared, by)
@@ -116,7 +117,9 @@ func (l *Ladder) shortenRung(to level, pinnedOnly bool) {
 	if pinnedOnly {
 		by = Squeeze
 	}
-	for _, x := range l.ordered(l.scene.exchanges()) {
+	all := l.ordered(l.scene.exchanges())
+	for k := range all {
+		x := &all[k]
 		for i := -1; i < len(x.Results); i++ { // the call, then its results
 			b := x.Call
 			if i >= 0 {
@@ -143,8 +146,9 @@ func (l *Ladder) shortenable(b transcript.BlockID, to level) bool {
 }
 
 func (l *Ladder) squeezeRung() {
-	for _, x := range l.scene.exchanges() {
-		l.clearResults(x, Squeeze)
+	all := l.scene.exchanges()
+	for i := range all {
+		l.clearResults(&all[i], Squeeze)
 	}
 }
 
@@ -153,8 +157,9 @@ func (l *Ladder) squeezeRung() {
 func (l *Ladder) exchangeRung() {
 	s, c := l.scene, l.chain
 	callsLeft, lastCall := l.callsByTurn()
-	for _, x := range l.ordered(s.exchanges()) {
-		b := firstBlock(x)
+	all := l.ordered(s.exchanges())
+	for i := range all {
+		b := firstBlock(&all[i])
 		a := l.t.AtomOf(b)
 		if s.pinned[a] || c.level[b] == isGone {
 			continue
@@ -239,15 +244,17 @@ func (l *Ladder) atomsByTurn() [][]transcript.AtomID {
 		}
 	}
 	of := make([][]transcript.AtomID, len(starts))
-	at := 0
-	for a, atom := range l.t.Atoms() {
-		if atom.First >= l.scene.end {
+	atoms, at, from := l.t.Atoms(), 0, 0
+	all := make([]transcript.AtomID, 0, len(atoms)) // one array for all of them
+	for a := range atoms {
+		if atoms[a].First >= l.scene.end {
 			break
 		}
-		for at+1 < len(starts) && starts[at+1] <= atom.First {
-			at++
+		for at+1 < len(starts) && starts[at+1] <= atoms[a].First {
+			at, from = at+1, len(all)
 		}
-		of[at] = append(of[at], transcript.AtomID(a))
+		all = append(all, transcript.AtomID(a))
+		of[at] = all[from:len(all):len(all)]
 	}
 	return of
 }

@@ -54,7 +54,7 @@ func blocksOf(t *transcript.Transcript, messages int) int {
 func exchangesOf(t *transcript.Transcript, messages int) []transcript.Exchange {
 	all, blocks := t.Exchanges(), blocksOf(t, messages)
 	n := len(all)
-	for n > 0 && int(firstBlock(all[n-1])) >= blocks {
+	for n > 0 && int(firstBlock(&all[n-1])) >= blocks {
 		n--
 	}
 	return all[:n]
@@ -65,7 +65,7 @@ func old(all []transcript.Exchange, recent int) []transcript.Exchange {
 	return all[:max(len(all)-recent, 0)]
 }
 
-func firstBlock(x transcript.Exchange) transcript.BlockID {
+func firstBlock(x *transcript.Exchange) transcript.BlockID {
 	if x.Call != transcript.NoBlock {
 		return x.Call
 	}
@@ -108,9 +108,9 @@ func (l *Ladder) pin(s *scene) {
 	t, w := l.t, &l.Window
 	all := t.Messages()[:s.end]
 	hold := func(b transcript.BlockID) { s.pinned[t.AtomOf(b)] = true }
-	spoken := func(m transcript.Message) { // not the results that stand beside
+	spoken := func(m *transcript.Message) { // not the results that stand beside
 		for b := m.First; b < m.End; b++ {
-			if k := t.Block(b).Kind; k != transcript.Result && k != transcript.ServerResult {
+			if k := t.Blocks()[b].Kind; k != transcript.Result && k != transcript.ServerResult {
 				hold(b)
 			}
 		}
@@ -122,7 +122,8 @@ func (l *Ladder) pin(s *scene) {
 		}
 	}
 	first, last := -1, -1
-	for i, m := range all {
+	for i := range all {
+		m := &all[i]
 		if m.Role == transcript.System && w.Unpin&System == 0 {
 			spoken(m)
 		}
@@ -137,7 +138,7 @@ func (l *Ladder) pin(s *scene) {
 		}
 	}
 	if first >= 0 && w.Unpin&Task == 0 {
-		spoken(all[first])
+		spoken(&all[first])
 	}
 	ends := s.end // behind the last message that must stay
 	if l.Unended && s.end == len(t.Messages()) && last >= 0 {
@@ -148,14 +149,15 @@ func (l *Ladder) pin(s *scene) {
 	if n := blocksOf(t, ends); n > 0 {
 		hold(transcript.BlockID(n - 1)) // a history never becomes empty
 	}
-	for a, atom := range t.Atoms() {
-		if atom.Last >= s.end && atom.First < s.end { // not all of it is there yet
+	atoms := t.Atoms()
+	for a := range atoms {
+		if atoms[a].Last >= s.end && atoms[a].First < s.end { // not all of it is there yet
 			s.pinned[a], s.locked[a] = true, true
 		}
 	}
 	if w.Unpin&Newest == 0 {
 		if last >= 0 {
-			spoken(all[last])
+			spoken(&all[last])
 		}
 		for i := ends - 1; i >= 0 && all[i].Turn == all[ends-1].Turn; i-- {
 			for b := all[i].First; b < all[i].End; b++ {
@@ -189,7 +191,7 @@ func (l *Ladder) calls(m transcript.Message) bool {
 }
 
 // tells reports whether a message holds a summary of an earlier compaction.
-func (l *Ladder) tells(m transcript.Message) bool {
+func (l *Ladder) tells(m *transcript.Message) bool {
 	if l.Window.Told == nil {
 		return false
 	}

@@ -171,7 +171,7 @@ func (l *Ladder) smallest(m Limit) int {
 		n := 1
 		switch m.Unit {
 		case Messages:
-			a := l.t.Atoms()[l.t.AtomOf(firstBlock(x))]
+			a := l.t.Atoms()[l.t.AtomOf(firstBlock(&x))]
 			n = min(a.Last-a.First+1, 2)
 		case Tokens:
 			n = l.shortest(x)
