@@ -196,7 +196,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	scope, ok := s.gate.proxied(r)
 	if !ok {
-		problem(w, http.StatusUnauthorized, "unauthorized", "a token is missing or unknown: send "+tokenHeader)
+		proxy.Refuse(w, r, http.StatusUnauthorized, "a token is missing or unknown: send "+tokenHeader)
 		return
 	}
 	if scope != "" {

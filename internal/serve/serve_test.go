@@ -271,6 +271,18 @@ func TestTokens(t *testing.T) {
 	if key != "[] [Bearer vendor]" {
 		t.Errorf("the upstream got %s", key)
 	}
+	// A client shows what its vendor would have said.
+	for path, want := range map[string]string{
+		"/v1/messages":                              `"authentication_error"`,
+		"/v1/chat/completions":                      `"invalid_request_error"`,
+		"/v1beta/models/gemini-3:generateContent":   `"UNAUTHENTICATED"`,
+		"/model/anthropic.claude-opus-4-8/converse": `{"message":"a token is missing`,
+	} {
+		resp, body := send(t, "POST", at+path, "{}")
+		if resp.StatusCode != 401 || !strings.Contains(body, want) || !strings.Contains(body, "a token is missing") {
+			t.Errorf("%s: %s %s", path, resp.Status, body)
+		}
+	}
 	s.SetTokens([]string{"a-new-token-for-all"})
 	if resp, _ := send(t, "GET", at+"/pare/v1/requests", "", "Pare-Token", token); resp.StatusCode != 401 {
 		t.Error("an old token opens")
