@@ -126,7 +126,7 @@ func TestCodexCompactionWithoutHistory(t *testing.T) {
 		t.Errorf("%+v\n%s", found, fixed.Raw)
 	}
 	said := sentText(l)
-	if strings.Index(said, "one") < 0 || strings.Index(said, "the summary") < strings.Index(said, "one") || strings.Index(said, "two") < strings.Index(said, "the summary") {
+	if !strings.Contains(said, "one") || strings.Index(said, "the summary") < strings.Index(said, "one") || strings.Index(said, "two") < strings.Index(said, "the summary") {
 		t.Error(said)
 	}
 	for _, gone := range []string{"where", "c1"} {

@@ -179,9 +179,6 @@ func (t *tx) each(ctx context.Context, f func(scan func(...any) error) error, qu
 	return rows.Err()
 }
 
-// errStop ends an each early.
-var errStop = errors.New("stop")
-
 // write runs f in one transaction that writes. A transaction that another one was in
 // the way of is run again, so f must not keep anything from a run that failed.
 func (s *Store) write(ctx context.Context, f func(*tx) error) error {

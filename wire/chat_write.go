@@ -60,3 +60,14 @@ func (chat) freeForm(r *Request, blk transcript.Block) bool {
 	_, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), "custom")
 	return ok
 }
+
+// withoutCalls takes the calls out of a message. Nearly always they stand behind another
+// member and are called so once: then nothing else of the message is looked at.
+func (d *draft) withoutCalls(message, calls transcript.Span) []jsonspan.Edit {
+	const key = `,"tool_calls":`
+	at := calls.Start - len(key)
+	if len(d.flaws) == 0 && at > message.Start && string(d.raw[at:calls.Start]) == key && d.raw[at-1] > ' ' {
+		return []jsonspan.Edit{{Span: jsonspan.Span{Start: at, End: calls.End}}}
+	}
+	return jsonspan.RemoveMember(d.raw, jsonspan.Span(message), "tool_calls")
+}

@@ -395,17 +395,6 @@ func (d *draft) listEdits(k listKey, l *list) []jsonspan.Edit {
 	return l.edits(d.raw)
 }
 
-// withoutCalls takes the calls out of a message. Nearly always they stand behind another
-// member and are called so once: then nothing else of the message is looked at.
-func (d *draft) withoutCalls(message, calls transcript.Span) []jsonspan.Edit {
-	const key = `,"tool_calls":`
-	at := calls.Start - len(key)
-	if len(d.flaws) == 0 && at > message.Start && string(d.raw[at:calls.Start]) == key && d.raw[at-1] > ' ' {
-		return []jsonspan.Edit{{Span: jsonspan.Span{Start: at, End: calls.End}}}
-	}
-	return jsonspan.RemoveMember(d.raw, jsonspan.Span(message), "tool_calls")
-}
-
 // textAsList writes a string that gets company as a list of blocks.
 func (d *draft) textAsList(l *list) []byte {
 	out := []byte{'['}

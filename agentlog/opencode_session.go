@@ -1,0 +1,90 @@
+package agentlog
+
+import (
+	"bytes"
+	"cmp"
+	"io/fs"
+	"path"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// tornSessions finds the files of sessions that are no object: with one of them opencode finds
+// no session of the project any more. It makes requests from none of the others.
+func tornSessions(fsys fs.FS, root string) (files []File, err error) {
+	names, err := fs.Glob(fsys, path.Join(root, "session/*/*.json"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		raw, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		if _, _, ok := (stored{span: jsonspan.Span{End: len(raw)}}).object(raw); !ok {
+			files = append(files, File{name, raw})
+		}
+	}
+	return files, nil
+}
+
+// session is the file of a session: the members that are left of a torn one, and for the
+// others what its messages tell. Without all of these opencode does not read it.
+func (openCode) session(l *Log, torn []byte, project, id string) []byte {
+	out := wholeMembers(torn)
+	o := objectAt(out, jsonspan.Span{End: len(out)})
+	first, last, folder, parent := "", "", "/", ""
+	for _, u := range l.units {
+		m := objectAt(l.raw, u.span)
+		if m.text("tool") == "task" && m.object("state").object("metadata").text("sessionId") == id {
+			parent = m.text("sessionID") // it is the talk of a sub-agent
+		}
+		if m.text("sessionID") != id || !m.has("role") {
+			continue
+		}
+		folder = cmp.Or(m.object("path").text("cwd"), folder)
+		if at := string(m.object("time").value("created")); at != "" {
+			first, last = cmp.Or(first, at), at
+		}
+	}
+	for _, must := range []struct {
+		name  string
+		value []byte
+	}{
+		{"id", quote(id)}, {"slug", quote(id)}, {"version", quote("local")}, {"projectID", quote(project)}, {"directory", quote(folder)},
+		{"parentID", quote(parent)}, {"title", quote("Session")},
+		{"time", write("created", []byte(cmp.Or(first, "0")), "updated", []byte(cmp.Or(last, "0")))},
+	} {
+		if !o.has(must.name) && (must.name != "parentID" || parent != "") {
+			out = setMembers(out, jsonspan.Span{End: len(out)}, must.name, must.value)
+		}
+	}
+	return out
+}
+
+// wholeMembers is an object of the members that are whole in one that breaks off.
+func wholeMembers(torn []byte) []byte {
+	depth, quoted, end := 0, false, -1
+	for i := 0; i < len(torn); i++ {
+		switch c := torn[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		case c == ',' && depth == 1:
+			end = i
+		}
+	}
+	if end > 0 {
+		out := append(bytes.Clone(torn[:end]), '}')
+		if at, ok := wholeObject(out); ok {
+			return out[at.Start:at.End]
+		}
+	}
+	return []byte("{}")
+}
