@@ -1,7 +1,11 @@
 package trial
 
 import (
+	"cmp"
 	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 )
@@ -13,15 +17,22 @@ const (
 	more  = 16
 	bound = 4 * more
 
-	// enough is how long the smaller input is worked on at least, in all: less says little.
-	enough = 2 * time.Millisecond
+	// enough is how long an input is worked on at least, in all: less says little.
+	enough = 4 * time.Millisecond
 
-	rounds = 6
+	rounds = 12
+
+	// spare is the memory up to which nothing is collected while work is measured.
+	spare = 2 << 30
 )
 
+// measuring is held while work is measured: two at once would disturb each other.
+var measuring sync.Mutex
+
 // Linear wants that work on an input of n takes about as much longer than on n/16 as
-// the input is larger; a short run and the race detector make do with a quarter of n. prepare makes the work; only the work is measured, by the
-// processor time of its thread: it must not hand the work to other goroutines.
+// the input is larger; a short run and the race detector make do with a quarter of n.
+// prepare makes the work; only the work is measured, by the processor time of its
+// thread: it must not hand the work to other goroutines.
 func Linear(t testing.TB, name string, n int, prepare func(n int) (work func())) {
 	t.Helper()
 	if !threadTime {
@@ -31,26 +42,30 @@ func Linear(t testing.TB, name string, n int, prepare func(n int) (work func()))
 		n /= 4
 	}
 	small, large := prepare(n/more), prepare(n)
+	measuring.Lock()
+	defer measuring.Unlock()
 	times := 1
-	few := spent(small)
-	for few < enough && times < 1<<16 {
+	for times < 1<<12 && spent(repeat(large, times)) < enough {
 		times *= 2
-		few = spent(repeat(small, times))
 	}
-	few /= time.Duration(times)
-	// What is repeated is faster: the processor learns its branches. So both are, for as long.
-	again := max(times/more, 1)
-	much := func() time.Duration { return spent(repeat(large, again)) / time.Duration(again) }
-	many := much()
-	// The rest of the machine can only make work look longer, by taking its caches away. So the
-	// shortest of several rounds is nearest to the truth, and more are needed only
-	// if the first is out of bounds.
-	for round := 1; many > bound*few && round < rounds; round++ {
-		few = min(few, spent(repeat(small, times))/time.Duration(times))
-		many = min(many, much())
+	// A machine that is short of time or of memory makes work look longer. Both inputs get the
+	// same share of that: the smaller one is worked on so often that it is as much work and as much
+	// memory, one behind the other. More than one round is needed only if the first is out of
+	// bounds; then a quarter of them within bounds is enough, for a burst of somebody
+	// else's work can make up a square more easily than hide one.
+	type round struct {
+		few, many time.Duration
+		ratio     float64
 	}
-	if many > bound*few {
-		t.Errorf("%s: %d take %v of processor time, %d take %v: %.0f times as long", name, n/more, few, n, many, float64(many)/float64(few))
+	var all []round
+	for len(all) == 0 || all[0].ratio > bound && len(all) < rounds {
+		few := spent(repeat(small, times*more)) / time.Duration(times*more)
+		many := spent(repeat(large, times)) / time.Duration(times)
+		all = append(all, round{few, many, float64(many) / float64(max(few, 1))})
+	}
+	slices.SortFunc(all, func(a, b round) int { return cmp.Compare(a.ratio, b.ratio) })
+	if r := all[len(all)/4]; r.ratio > bound {
+		t.Errorf("%s: %d take %v of processor time, %d take %v: %.0f times as long", name, n/more, r.few, n, r.many, r.ratio)
 	}
 }
 
@@ -62,8 +77,12 @@ func repeat(work func(), times int) func() {
 	}
 }
 
-// spent is the processor time of work on a thread of its own.
+// spent is the processor time of work on a thread of its own. Nothing is collected
+// meanwhile: a heap that has grown makes the same work dearer.
 func spent(work func()) time.Duration {
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(spare))
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	before := threadClock()
