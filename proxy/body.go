@@ -126,6 +126,18 @@ type joined struct {
 	io.Closer
 }
 
+// passed counts the bytes of a body that is sent on as it comes.
+type passed struct {
+	io.ReadCloser
+	n atomic.Int64
+}
+
+func (p *passed) Read(b []byte) (int, error) {
+	n, err := p.ReadCloser.Read(b)
+	p.n.Add(int64(n))
+	return n, err
+}
+
 // hold is let go of by release.
 func (b *body) hold() { b.refs.Add(1) }
 

@@ -119,3 +119,33 @@ func TestRefusalThatBreaksOff(t *testing.T) {
 		t.Errorf("%s: %q is passed off as whole", resp.Status, text)
 	}
 }
+
+// TestTooLargeIsCounted: what is too large to be looked at is in the sums as what it was, with
+// and without a length in front, and shows when it begins.
+func TestTooLargeIsCounted(t *testing.T) {
+	u := newUpstream(t, nil)
+	records, begun := make(chan *proxy.Record, 1), make(chan *proxy.Record, 1)
+	s := front(t, u, func(c *proxy.Config) {
+		c.MaxBody = 1000
+		c.Begun = func(r *proxy.Record) { begun <- r }
+		c.Record = func(r *proxy.Record) { records <- r }
+	})
+	body := `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"` + strings.Repeat("x", 2000) + `"}]}`
+	for name, src := range map[string]io.Reader{"length": strings.NewReader(body), "none": struct{ io.Reader }{strings.NewReader(body)}} {
+		resp, err := http.Post(s.URL+"/v1/messages", "application/json", src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if r := <-begun; r.Skipped != proxy.SkipTooLarge || r.BytesIn < 0 {
+			t.Errorf("%s: begins with %+v", name, r)
+		}
+		if r := <-records; r.BytesIn != int64(len(body)) || r.BytesOut != int64(len(body)) {
+			t.Errorf("%s: %d bytes in, %d out, not %d", name, r.BytesIn, r.BytesOut, len(body))
+		}
+		if string(u.last(t).body) != body {
+			t.Errorf("%s: other bytes", name)
+		}
+	}
+}

@@ -256,6 +256,10 @@ func TestDoubtfulGoesOnAsItCame(t *testing.T) {
 		{"conversation", "/v1/responses", `{"model":"gpt-5","conversation":"conv_1","input":[{"type":"function_call_output","call_id":"c1","output":"x"}]}`, "server-state"},
 		{"no JSON", "/v1/messages", `{"messages":[`, "invalid-json"},
 		{"foreign", "/v1/messages", `{"messages":[{"role":"tool","content":[{"type":"tool-result","toolCallId":"c","toolName":"n","result":1}]},{"role":"user","content":[{"type":"tool-call","toolCallId":"c"}]}]}`, "foreign-shape"},
+		{"calls of another dialect", "/v1/messages", `{"model":"gpt-5","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"go on"}]}`, "foreign-shape"},
+		{"results of another dialect", "/v1/messages", `{"messages":[{"role":"user","content":[{"text":"hi"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"t1","name":"f","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"t1","content":[{"text":"x"}]}}]}]}`, "foreign-shape"},
+		{"of Anthropic for Bedrock", "/model/anthropic.claude-sonnet-4-5/converse", `{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"f","input":{}}]},{"role":"user","content":"go on"}]}`, "foreign-shape"},
+		{"of Chat for Bedrock", "/model/anthropic.claude-sonnet-4-5/converse", `{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"go on"}]}`, "foreign-shape"},
 		{"large", "/v1/messages", `{"model":"claude-sonnet-4-5","messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"b","input":{}}]},{"role":"user","content":"` + strings.Repeat("x", 10_000) + `"}]}`, "too-large"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

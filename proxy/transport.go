@@ -181,6 +181,7 @@ type exchange struct {
 	// counted, and sent as it is.
 	counts bool
 	spent  *tokens.Usage // by all rounds of a reply; nil: there was one
+	passed *passed       // the body, if it is not looked at
 }
 
 func (x *exchange) run() (*http.Response, error) {
@@ -237,8 +238,11 @@ func (e *BodyError) Unwrap() error { return e.Err }
 // through sends on what is too large to be looked at.
 func (x *exchange) through(body io.ReadCloser) (*http.Response, error) {
 	x.o = outcome{skip: SkipTooLarge, detail: "the body is larger than " + strconv.FormatInt(x.t.maxBody(), 10) + " bytes"}
+	x.rec.BytesIn = max(x.in.ContentLength, 0)
+	x.begun()
+	x.passed = &passed{ReadCloser: body}
 	out := x.in.Clone(x.in.Context())
-	out.Body, out.GetBody = body, nil
+	out.Body, out.GetBody = x.passed, nil
 	resp, err := x.t.base().RoundTrip(out)
 	if err != nil {
 		x.failed(err)
@@ -434,6 +438,10 @@ func (x *exchange) failed(err error) {
 func (x *exchange) end(err error) {
 	if x.rec.Took == 0 {
 		x.rec.Took = time.Since(x.began)
+	}
+	if x.passed != nil {
+		x.rec.BytesIn = x.passed.n.Load()
+		x.rec.BytesOut = x.rec.BytesIn
 	}
 	if err != nil {
 		x.rec.Error = cause(err)

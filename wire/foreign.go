@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -15,9 +16,14 @@ import (
 type ForeignError struct {
 	Looks string // what it looks like
 	Why   string // what tells
+
+	asked Dialect // that was named for what another dialect says; Auto: it is nobody's
 }
 
 func (e *ForeignError) Error() string {
+	if e.asked != Auto {
+		return fmt.Sprintf("this looks like %s (%s), and %s was expected", e.Looks, e.Why, e.asked)
+	}
 	var names []string
 	for _, d := range Dialects() {
 		names = append(names, d.String())
@@ -68,19 +74,19 @@ func (r *Request) foreign() *ForeignError {
 		if blocks[i].Kind != transcript.Other {
 			if !r.g.nested && blocks[i].Kind == transcript.Result && blocks[i].CallID == "" {
 				if key, whose, _ := r.keys(blocks[i].Span, transcript.Span{}); whose != "" {
-					return &ForeignError{whose, fmt.Sprintf("elements with %s", key)}
+					return &ForeignError{Looks: whose, Why: fmt.Sprintf("elements with %s", key)}
 				}
 			}
 			continue
 		}
 		typ := r.typeOf(blocks[i].Span)
 		if whose := r.whose(typ); whose != "" {
-			return &ForeignError{whose, fmt.Sprintf("blocks of type %q", typ)}
+			return &ForeignError{Looks: whose, Why: fmt.Sprintf("blocks of type %q", typ)}
 		}
 		if len(typ) == 0 && r.g.nested {
 			key, whose, known := r.keys(blocks[i].Span, transcript.Span{})
 			if whose != "" {
-				return &ForeignError{whose, fmt.Sprintf("blocks with %s", key)}
+				return &ForeignError{Looks: whose, Why: fmt.Sprintf("blocks with %s", key)}
 			}
 			if typ = []byte(key); known {
 				continue
@@ -91,7 +97,7 @@ func (r *Request) foreign() *ForeignError {
 		}
 	}
 	if unknown > 1 && 2*unknown > len(blocks) {
-		return &ForeignError{unknownFormat, fmt.Sprintf("most blocks are of types such as %q", sample)}
+		return &ForeignError{Looks: unknownFormat, Why: fmt.Sprintf("most blocks are of types such as %q", sample)}
 	}
 	return r.foreignElements()
 }
@@ -112,14 +118,14 @@ func (r *Request) foreignElements() *ForeignError {
 		content := r.frame[i].content
 		key, whose, known := r.keys(m.Span, content)
 		if whose != "" {
-			return &ForeignError{whose, "elements with " + key}
+			return &ForeignError{Looks: whose, Why: "elements with " + key}
 		}
 		if m.First == m.End && key != "" && !known {
 			strangers++
 		}
 	}
 	if strangers > 0 && 2*strangers > len(ms) {
-		return &ForeignError{unknownFormat, "most elements have neither role nor content"}
+		return &ForeignError{Looks: unknownFormat, Why: "most elements have neither role nor content"}
 	}
 	return nil
 }
@@ -214,6 +220,33 @@ func (r *Request) text(at jsonspan.Span) []byte {
 func (r *Request) Foreign() error {
 	if err := r.foreign(); err != nil {
 		return err
+	}
+	if err := r.unseen(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// unseen tells whether a message is one of another dialect, with calls or results that the
+// request, read as the dialect that was named, has not seen: whatever is done to it would
+// part them or leave them out.
+func (r *Request) unseen() *ForeignError {
+	pair := func(b transcript.Block) bool { return b.Kind == transcript.Call || b.Kind == transcript.Result }
+	ms, blocks := r.t.Messages(), r.t.Blocks()
+	for i := range ms {
+		m := &ms[i]
+		if slices.ContainsFunc(blocks[m.First:m.End], pair) {
+			continue
+		}
+		raw := r.raw[m.Span.Start:m.Span.End]
+		d := Telling(raw)
+		if d == Auto || d == r.Dialect {
+			continue
+		}
+		own, err := Parse(slices.Concat([]byte{'['}, raw, []byte{']'}), Options{Dialect: d})
+		if err == nil && slices.ContainsFunc(own.t.Blocks(), pair) {
+			return &ForeignError{Looks: "a history of " + d.String(), Why: fmt.Sprintf("the calls and results of %s.%d", r.g.list, i), asked: r.Dialect}
+		}
 	}
 	return nil
 }
