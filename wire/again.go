@@ -17,8 +17,9 @@ type echo struct {
 	fresh int     // blocks that are dropped or edited in other messages
 }
 
-// echo finds the messages behind message after that come out as they did.
-func (s *Scribe) echo(r *Request, drop []transcript.BlockID, edits []BlockEdit, after int) echo {
+// echo finds the messages behind message after, which is message at of the last result, that
+// come out as they did.
+func (s *Scribe) echo(r *Request, drop []transcript.BlockID, edits []BlockEdit, after, at int) echo {
 	n := min(len(r.t.Messages()), len(s.of.t.Messages()))
 	e := echo{again: make([]bool, len(r.t.Messages())), at: make([]int32, len(r.t.Messages())), left: filed{s.out.ties, s.out.notes[s.out.listNotes:]}}
 	for i := after + 1; i < n; i++ {
@@ -60,9 +61,10 @@ func (s *Scribe) echo(r *Request, drop []transcript.BlockID, edits []BlockEdit, 
 			x, y = x[1:], y[1:]
 		}
 	}
-	for j, o := range s.out.steps[len(s.out.steps)-1].messages {
-		if o.message < n {
-			e.at[o.message] = int32(j + 1)
+	done := s.out.steps[len(s.out.steps)-1].messages
+	for j := at + 1; j < len(done); j++ {
+		if m := done[j].message; m < n {
+			e.at[m] = int32(j + 1)
 		}
 	}
 	return e
@@ -103,11 +105,12 @@ func (e *echo) write(m *mender, drop []transcript.BlockID, edits []BlockEdit) {
 }
 
 // join adds to a step what the last one did to the messages that come out as they did.
-func (e *echo) join(d *draft, step, last *trail) {
+func (e *echo) join(d *draft, step, last *trail, f *front) {
 	stays := func(i int) bool { return i >= 0 && e.again[i] && !d.messages.drop[i] }
 	var all []jsonspan.Edit
-	rest, ms, i := step.edits, d.t.Messages(), 0
-	for _, x := range last.edits {
+	done := last.edits[last.editsTo(f.end):]
+	rest, ms, i := step.edits, d.t.Messages(), f.upTo+1
+	for _, x := range done {
 		for i < len(ms) && ms[i].Span.End <= x.Start {
 			i++
 		}
@@ -115,7 +118,7 @@ func (e *echo) join(d *draft, step, last *trail) {
 			continue // between messages, or not of these
 		}
 		if all == nil {
-			all = make([]jsonspan.Edit, 0, len(step.edits)+len(last.edits))
+			all = make([]jsonspan.Edit, 0, len(step.edits)+len(done))
 		}
 		for len(rest) > 0 && compareEdits(rest[0], x) < 0 {
 			all, rest = append(all, rest[0]), rest[1:]

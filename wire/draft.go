@@ -18,7 +18,7 @@ type draft struct {
 	inner    map[listKey]*list
 	edits    editSet
 	left     []int               // by message: how many of its blocks stay
-	turns    []int               // by turn: its first message
+	turns    []int               // by turn: its first message; none if the draft is from a message on
 	answers  map[int]*answer     // by turn: a message for results that have none to go to
 	gone     []bool              // by block: dropped or moved
 	settled  []bool              // by block: changed in place; leave alone in this round
@@ -60,6 +60,7 @@ type listKey struct {
 // A list is a JSON list that is being changed.
 type list struct {
 	span  transcript.Span // brackets included; of a string, quotes included
+	from  int             // elements in front of it stay, and are not looked at
 	elems []transcript.Span
 	drop  []bool
 	put   map[int][]item // what comes before element i; len(elems) is the end
@@ -83,19 +84,26 @@ type answer struct {
 	behind []byte // another message behind it; nil: none
 }
 
-func newDraft(r *Request) *draft {
+func newDraft(r *Request) *draft { return newDraftFrom(r, 0) }
+
+// newDraftFrom is for changes from a message on; what stands in front of it is done already.
+func newDraftFrom(r *Request, from int) *draft {
 	d := &draft{
 		Request: r, inner: make(map[listKey]*list), contents: make(map[int][]origin), answers: make(map[int]*answer),
 	}
 	ms := r.t.Messages()
 	flags := make([]bool, 2*len(r.t.Blocks())+len(ms))
 	d.gone, d.settled, d.taken = flags[:len(r.t.Blocks())], flags[len(r.t.Blocks()):2*len(r.t.Blocks())], flags[2*len(r.t.Blocks()):]
-	d.messages = list{span: r.list, elems: make([]transcript.Span, len(ms)), drop: make([]bool, len(ms))}
+	d.messages = list{span: r.list, from: from, elems: make([]transcript.Span, len(ms)), drop: make([]bool, len(ms))}
 	d.left = make([]int, len(ms))
-	for i, m := range ms {
+	for i := range min(from, 2) { // what stands between them may be wanted again
+		d.messages.elems[i] = ms[i].Span
+	}
+	for i := max(from-1, 0); i < len(ms); i++ { // with the one that the first of them stands behind
+		m := &ms[i]
 		d.messages.elems[i] = m.Span
 		d.left[i] = int(m.End - m.First)
-		if m.Turn == len(d.turns) {
+		if from == 0 && m.Turn == len(d.turns) {
 			d.turns = append(d.turns, i)
 		}
 	}
@@ -181,6 +189,9 @@ func (d *draft) dropBlock(b transcript.BlockID) {
 
 // dropBlocks takes blocks out. Messages of which nothing stays need no look inside.
 func (d *draft) dropBlocks(all []transcript.BlockID) {
+	if len(all) == 0 {
+		return
+	}
 	stay := slices.Clone(d.left) // by message: how many blocks
 	listed := make([]bool, len(d.gone))
 	for _, b := range all {
@@ -365,7 +376,8 @@ func (d *draft) withoutInner(edits []jsonspan.Edit) []jsonspan.Edit {
 
 // messageAround returns the message that holds a span, or -1.
 func (d *draft) messageAround(s jsonspan.Span) int {
-	i, ok := slices.BinarySearchFunc(d.messages.elems, s.Start, func(m transcript.Span, off int) int {
+	from := d.messages.from
+	i, ok := slices.BinarySearchFunc(d.messages.elems[from:], s.Start, func(m transcript.Span, off int) int {
 		switch {
 		case m.End <= off:
 			return -1
@@ -377,7 +389,7 @@ func (d *draft) messageAround(s jsonspan.Span) int {
 	if !ok {
 		return -1
 	}
-	return i
+	return from + i
 }
 
 // listEdits are the edits of a list inside a message. A message of the chat API
@@ -419,9 +431,13 @@ func (d *draft) textAsList(l *list) []byte {
 // the elements that go and those that come changes: the white space is kept.
 func (l *list) edits(raw []byte) []jsonspan.Edit {
 	var out []jsonspan.Edit
-	kept := -1 // the last element that stays
-	for i := 0; i <= len(l.elems); i++ {
+	kept := l.from - 1 // the last element that stays
+	for i := l.from; i <= len(l.elems); i++ {
 		if i < len(l.elems) && l.drop[i] {
+			continue
+		}
+		if i == kept+1 && len(l.put) == 0 {
+			kept = i
 			continue
 		}
 		if e, ok := l.gap(raw, kept, i); ok {

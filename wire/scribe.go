@@ -115,7 +115,7 @@ func (s *Scribe) front(r *Request, drop []transcript.BlockID, edits []BlockEdit)
 		return nil
 	}
 	upTo := step.messages[at].message
-	return &front{out: s.out, upTo: upTo, at: at, end: r.t.Messages()[upTo].Span.End, echo: s.echo(r, drop, edits, upTo)}
+	return &front{out: s.out, upTo: upTo, at: at, end: r.t.Messages()[upTo].Span.End, echo: s.echo(r, drop, edits, upTo, at)}
 }
 
 func blockAt(all []transcript.BlockID, i int, none transcript.BlockID) transcript.BlockID {
@@ -128,13 +128,13 @@ func blockAt(all []transcript.BlockID, i int, none transcript.BlockID) transcrip
 // rewriteBehind rewrites what stands behind a front.
 func (r *Request) rewriteBehind(f *front, in *room, before *Request, drop []transcript.BlockID, edits []BlockEdit) (*Request, []Change, bool) {
 	from := r.t.Messages()[f.upTo].End
-	d := newDraft(r)
+	d := newDraftFrom(r, f.upTo+1)
 	m := &mender{draft: d, before: before}
 	f.echo.write(m, behind(drop, from), editsBehind(edits, from))
 	m.tellMembers()
 	step := d.plan()
 	done := f.out.steps[len(f.out.steps)-1]
-	f.echo.join(d, step, done)
+	f.echo.join(d, step, done, f)
 	f.in = in
 	raw, ok := f.splice(r.raw, step.edits)
 	if !ok {
@@ -177,12 +177,17 @@ func (f *front) splice(raw []byte, edits []jsonspan.Edit) ([]byte, bool) {
 // outEnd is where the front ends.
 func (f *front) outEnd() int { return f.out.t.Messages()[f.at].Span.End }
 
+// editsTo is how many edits begin in front of an offset.
+func (t *trail) editsTo(end int) int {
+	n, _ := slices.BinarySearchFunc(t.edits, end, func(e jsonspan.Edit, end int) int { return e.Start - end })
+	return n
+}
+
 // with is the trail of a front, which is t's, and what was done behind it.
 func (t *trail) with(rest *trail, f *front) *trail {
-	edits, _ := slices.BinarySearchFunc(t.edits, f.end, func(e jsonspan.Edit, end int) int { return e.Start - end })
 	all := &trail{
-		messages: slices.Concat(t.messages[:f.at+1], rest.messages[f.upTo+1:]), inner: make(map[listKey][]origin, len(t.inner)+len(rest.inner)),
-		edits: slices.Concat(t.edits[:edits], rest.edits),
+		messages: slices.Concat(t.messages[:f.at+1], rest.messages), inner: make(map[listKey][]origin, len(t.inner)+len(rest.inner)),
+		edits: slices.Concat(t.edits[:t.editsTo(f.end)], rest.edits),
 	}
 	for k, from := range t.inner {
 		if k.message <= f.at {
@@ -190,7 +195,7 @@ func (t *trail) with(rest *trail, f *front) *trail {
 		}
 	}
 	for k, from := range rest.inner {
-		k.message += f.at - f.upTo
+		k.message += f.at + 1
 		all.inner[k] = from
 	}
 	return all

@@ -137,7 +137,8 @@ func (r *Request) hasMember(message int, name string) bool {
 	return ok
 }
 
-// A trail leads from a changed request back to the one before.
+// A trail leads from a changed request back to the one before. That of a draft from a message
+// on begins with that message.
 type trail struct {
 	messages []origin
 	inner    map[listKey][]origin // by new message; absent lists kept their order
@@ -146,8 +147,9 @@ type trail struct {
 }
 
 func (d *draft) trail() *trail {
-	t := &trail{inner: make(map[listKey][]origin), joined: d.joined, messages: make([]origin, 0, len(d.messages.elems)+len(d.messages.put))}
-	for i := 0; i <= len(d.messages.elems); i++ {
+	from := d.messages.from
+	t := &trail{inner: make(map[listKey][]origin), joined: d.joined, messages: make([]origin, 0, len(d.messages.elems)-from+len(d.messages.put))}
+	for i := from; i <= len(d.messages.elems); i++ {
 		for _, it := range d.messages.put[i] {
 			if it.inner != nil {
 				in := d.g.blocks
@@ -162,6 +164,9 @@ func (d *draft) trail() *trail {
 		if i < len(d.messages.elems) && !d.messages.drop[i] {
 			t.messages = append(t.messages, atMessage(i))
 		}
+	}
+	if len(d.contents)+len(d.inner) == 0 {
+		return t
 	}
 	touched := make([]bool, len(d.messages.elems))
 	for i := range d.contents {
