@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -47,11 +48,8 @@ func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 	if base == nil {
 		base = x.Base
 	}
-	if len(base) == 0 {
-		base = []byte(`{}`)
-		if x.Model != "" && !d.ModelInURL() {
-			base = append(jsonspan.AppendQuote([]byte(`{"model":`), x.Model), '}')
-		}
+	if base, err = x.naming(d, base); err != nil {
+		return nil, fmt.Errorf("%w: base of the session: %w", errUsage, err)
 	}
 	n := len(base) + 2
 	for _, m := range messages {
@@ -60,7 +58,7 @@ func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 	list := make([]byte, 0, n)
 	list = append(append(append(list, '['), bytes.Join(messages, []byte{','})...), ']')
 	if base, err = setMember(base, d.List(), list); err != nil {
-		return nil, fmt.Errorf("base of the session: %w", err)
+		return nil, fmt.Errorf("%w: base of the session: %w", errUsage, err)
 	}
 	if len(x.Settings) > 0 {
 		if base, err = merge(base, x.Settings); err != nil {
@@ -68,6 +66,29 @@ func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 		}
 	}
 	return base, nil
+}
+
+// naming is a base that names the model of the session, unless it names one itself or goes to
+// a path that does.
+func (x *Session) naming(d wire.Dialect, base []byte) ([]byte, error) {
+	name := jsonspan.AppendQuote(nil, x.Model)
+	switch base = bytes.TrimSpace(base); {
+	case x.Model == "" || d.ModelInURL():
+		if len(base) == 0 {
+			base = []byte(`{}`)
+		}
+		return base, nil
+	case len(base) == 0:
+		return slices.Concat([]byte(`{"model":`), name, []byte{'}'}), nil
+	case jsonspan.Valid(base) == nil && base[0] == '{':
+		whole := jsonspan.Span{End: len(base)}
+		_, named := jsonspan.Find(base, whole, "model")
+		_, vertex := jsonspan.Find(base, whole, "anthropic_version")
+		if named || vertex {
+			return base, nil
+		}
+	}
+	return setMember(base, "model", name)
 }
 
 // setMember gives a member of an object a value, where it stands or at the end.

@@ -130,10 +130,8 @@ func (s *Store) prepare(x *Session, i int, e Entry) (row, error) {
 
 // facets reads what a message opens and closes.
 func (s *Store) facets(x *Session, r *row) error {
-	if x.Dialect == "" {
-		if d := wire.Telling(r.Raw); d != wire.Auto {
-			x.Dialect = d.String()
-		}
+	if err := x.told(r.Raw); err != nil {
+		return err
 	}
 	req, err := x.readMessage(r.Raw)
 	if err != nil {
@@ -173,6 +171,27 @@ func (s *Store) facets(x *Session, r *row) error {
 	}
 	r.weight = int64(req.MessageTokens(s.counter(x), 0))
 	r.media = findMedia(req)
+	return nil
+}
+
+// told lets a message tell the dialect of a session that has none yet. One that would not see
+// the plain messages in front of it is not taken: they would be missing from every window.
+func (x *Session) told(raw []byte) error {
+	if x.Dialect != "" {
+		return nil
+	}
+	d := wire.Telling(raw)
+	if d == wire.Auto {
+		x.plain = true
+		return nil
+	}
+	if x.plain || x.cum > 0 {
+		r, err := wire.Parse([]byte(`[{"role":"user","content":"Hi"}]`), wire.Options{Dialect: d})
+		if err != nil || r.NoMessage(0) != "" {
+			return fmt.Errorf("it is a message of the dialect %s, and those in front of it are not: they have their text under %q; send all messages in one dialect", d, "content")
+		}
+	}
+	x.Dialect = d.String()
 	return nil
 }
 

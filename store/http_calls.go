@@ -162,6 +162,9 @@ func (a *api) window(c *call) error {
 		return err
 	}
 	ask := Ask{Policy: a.o.Policy, Base: in.Base, Model: in.Model, Head: in.Head}
+	if string(in.Base) == "null" {
+		ask.Base = nil
+	}
 	if in.MaxTokens < 0 || in.Head < 0 {
 		return fmt.Errorf("%w: max_tokens is %d, head is %d", errBody, in.MaxTokens, in.Head)
 	}

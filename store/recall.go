@@ -153,6 +153,9 @@ func (s *Store) Recall(ctx context.Context, scope, handle string) ([]byte, error
 
 func (s *Store) item(ctx context.Context, scope, handle string) (item archive.Item, err error) {
 	item.ID = handle
+	if !isText(scope) || !isText(handle) {
+		return item, fmt.Errorf("recall %q: %w", handle, archive.ErrNotFound)
+	}
 	err = s.read(ctx, func(t *tx) error {
 		var refers int
 		err := t.row(ctx, `SELECT raw, path, refers FROM archive WHERE scope = ? AND id = ?`, scope, handle).Scan(&item.Raw, &item.Path, &refers)

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"strings"
-	"unicode"
 
 	"github.com/pare-llm/pare/transcript"
 )
@@ -44,6 +43,7 @@ func (s *Store) Search(ctx context.Context, key Key, text string, limit int) ([]
 
 // phrases parts a query into words, and phrases in quotes.
 func phrases(text string) (all []string) {
+	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", " "), " ")
 	for i, part := range strings.Split(text, `"`) {
 		if i%2 == 1 {
 			if part = strings.TrimSpace(part); part != "" {
@@ -51,7 +51,7 @@ func phrases(text string) (all []string) {
 			}
 			continue
 		}
-		all = append(all, strings.FieldsFunc(part, func(r rune) bool { return unicode.IsSpace(r) || r == 0 })...)
+		all = append(all, strings.Fields(part)...)
 	}
 	return all
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pare-llm/pare/wire"
 )
@@ -36,6 +37,9 @@ func (k Key) String() string {
 	}
 	return name
 }
+
+// isText reports whether every database can hold a text: no other is the name of anything.
+func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // valid refuses keys that could not be told apart, or shown.
 func (k Key) valid() error {
@@ -82,6 +86,7 @@ type Session struct {
 
 	sid     int64
 	cum     int64
+	plain   bool  // an entry of the append fits several dialects
 	settled int64 // up to here its marks are in the table
 	tail    []trace
 	traced  bool // the tail was read
@@ -139,6 +144,9 @@ const maxTitle = 1000
 func (c *Create) valid(most int) error {
 	if len(c.Title) > maxTitle || len(c.Model) > maxTitle {
 		return fmt.Errorf("%w: a title, or the name of a model, is longer than %d bytes", errUsage, maxTitle)
+	}
+	if !isText(c.Title) || !isText(c.Model) {
+		return fmt.Errorf("%w: a title, or the name of a model, is no text", errUsage)
 	}
 	if len(c.Base) > most {
 		return fmt.Errorf("%w: the base has %d bytes, %d are allowed", errUsage, len(c.Base), most)
@@ -215,6 +223,9 @@ func scanSession(scan func(...any) error) (*Session, error) {
 // until the transaction ends.
 func (s *Store) lookup(ctx context.Context, t *tx, key Key, lock bool) (*Session, error) {
 	const where = `scope = ? AND id = ? AND path = ?`
+	if !isText(key.Scope) || !isText(key.ID) || !isText(key.Path) {
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, key)
+	}
 	if lock {
 		if err := s.eng.lock(ctx, t, where, key.Scope, key.ID, key.Path); err != nil {
 			return nil, err
@@ -266,6 +277,11 @@ func (s *Store) Paths(ctx context.Context, key Key) ([]*Session, error) {
 }
 
 func (s *Store) sessions(ctx context.Context, where string, args ...any) (all []*Session, err error) {
+	for _, arg := range args {
+		if text, ok := arg.(string); ok && !isText(text) {
+			return nil, nil
+		}
+	}
 	err = s.read(ctx, func(t *tx) error {
 		return t.each(ctx, func(scan func(...any) error) error {
 			x, err := scanSession(scan)
@@ -301,6 +317,9 @@ func (s *Store) Update(ctx context.Context, key Key, c Set) error {
 	for _, text := range []*string{c.Title, c.Model} {
 		if text != nil && len(*text) > maxTitle {
 			return fmt.Errorf("update session %s: %w: a title, or the name of a model, is longer than %d bytes", key, errUsage, maxTitle)
+		}
+		if text != nil && !isText(*text) {
+			return fmt.Errorf("update session %s: %w: a title, or the name of a model, is no text", key, errUsage)
 		}
 	}
 	defer s.known.forget(key) // entries are weighed by the model

@@ -13,7 +13,7 @@ import (
 // Many goroutines may read it.
 type Ask struct {
 	// Policy is what is done to the messages. Nil: they are repaired and made to fit the
-	// window of the model, where that is known.
+	// window of the model. A limit that is left to a model that nobody knows is none.
 	Policy *pare.Policy
 	// Base takes the place of the session's own: the request around the messages.
 	Base []byte
@@ -86,6 +86,11 @@ func (s *Store) Window(ctx context.Context, key Key, ask Ask) (*Window, error) {
 		return nil, fmt.Errorf("window of %s: %w", key, err)
 	}
 	plan, err := p.Plan(ctx, r)
+	var unknown *pare.UnknownModelError
+	if errors.As(err, &unknown) {
+		p = unlimited(p)
+		plan, err = p.Plan(ctx, r)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("window of %s: %w", key, err)
 	}
@@ -118,6 +123,16 @@ func (a *Ask) policy(x *Session) *pare.Policy {
 		p.Window = &pare.Window{ModelTokens: true}
 	}
 	p.Archived = p.Archived || p.Archive == nil
+	return &p
+}
+
+// unlimited is a policy without the limit that it leaves to a model that nobody knows.
+func unlimited(of *pare.Policy) *pare.Policy {
+	p, w := *of, *of.Window
+	w.ModelTokens, w.Low, w.LowPercent, w.ModelCache = false, 0, 0, false
+	if p.Window = &w; w.Messages == 0 && w.Exchanges == 0 && w.Turns == 0 {
+		p.Window, p.Rules, p.Compact = nil, nil, nil
+	}
 	return &p
 }
 
