@@ -1,6 +1,9 @@
 package transcript
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // pair finds the exchanges of t. It walks the turns once, from where they are not paired yet. Calls
 // that the turn after them left unanswered wait for a result that comes late.
@@ -46,6 +49,23 @@ func (p *pairer) reset(t *Transcript, d Discipline) {
 	p.pending.reset()
 	p.earlier.reset()
 	p.names.reset()
+}
+
+// pairers keep what pairing takes beside the transcript.
+var pairers = sync.Pool{New: func() any { return new(pairer) }}
+
+// manyHalves are of a history whose pairer is not kept: to empty what it looks things up in
+// would take long for all that follow.
+const manyHalves = 1 << 13
+
+// release lets go of everything but the room, and of that if it is large.
+func (p *pairer) release() {
+	if cap(p.results) > manyHalves {
+		return
+	}
+	p.results = nil // the transcript has them
+	p.reset(nil, NextTurn)
+	pairers.Put(p)
 }
 
 type pairer struct {

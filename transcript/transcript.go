@@ -211,7 +211,9 @@ type Transcript struct {
 // in message order and messages in turn order.
 func New(x Index) *Transcript {
 	t := &Transcript{raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties}
-	new(pairer).pair(t, x.Discipline, kept{})
+	p := pairers.Get().(*pairer)
+	p.pair(t, x.Discipline, kept{})
+	p.release()
 	return t
 }
 

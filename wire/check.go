@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -52,8 +53,10 @@ func (r *Request) Check(o CheckOptions) []Finding {
 	if atomic.LoadUint32(&r.clean)&o.bit() != 0 {
 		return nil
 	}
-	c := checker{Request: r, o: o}
+	room := checkRooms.Get().(*checkRoom)
+	c := checker{Request: r, o: o, checkRoom: *room}
 	c.run()
+	c.release(room)
 	if len(c.found) == 0 {
 		atomic.OrUint32(&r.clean, o.bit())
 		return nil
@@ -215,10 +218,27 @@ type checker struct {
 
 	glance bool // only whether anything is found matters
 	dirty  bool // something is
-	turns  []turnSpan
-	ids    map[string]uint32           // of calls: a bit for each family
+	checkRoom
 	called map[transcript.BlockID]bool // programs that have called something; see running
 	spoken int                         // the last message in which somebody speaks
+}
+
+// A checkRoom is memory that a check uses and the next one uses again.
+type checkRoom struct {
+	turns []turnSpan
+	ids   map[string]uint32 // of calls: a bit for each family
+}
+
+var checkRooms = sync.Pool{New: func() any { return new(checkRoom) }}
+
+// release keeps the room for another check, unless it is large: then to empty it takes long.
+func (c *checker) release(room *checkRoom) {
+	if len(c.ids) > 1<<13 || cap(c.turns) > roomy {
+		return
+	}
+	clear(c.ids) // which may point into what is checked
+	*room = c.checkRoom
+	checkRooms.Put(room)
 }
 
 // wants reports whether any row would report f, so that costly checks can be

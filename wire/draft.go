@@ -88,14 +88,14 @@ func newDraft(r *Request) *draft { return newDraftFrom(r, 0) }
 
 // newDraftFrom is for changes from a message on; what stands in front of it is done already.
 func newDraftFrom(r *Request, from int) *draft {
-	d := &draft{
-		Request: r, inner: make(map[listKey]*list), contents: make(map[int][]origin), answers: make(map[int]*answer),
-	}
-	ms := r.t.Messages()
-	flags := make([]bool, 2*len(r.t.Blocks())+len(ms))
-	d.gone, d.settled, d.taken = flags[:len(r.t.Blocks())], flags[len(r.t.Blocks()):2*len(r.t.Blocks())], flags[2*len(r.t.Blocks()):]
-	d.messages = list{span: r.list, from: from, elems: make([]transcript.Span, len(ms)), drop: make([]bool, len(ms))}
-	d.left = make([]int, len(ms))
+	d := &draft{Request: r}
+	ms, blocks := r.t.Messages(), len(r.t.Blocks())
+	flags := make([]bool, 2*blocks+2*len(ms)) // one array for all of them
+	of := func(n int) (part []bool) { part, flags = flags[:n:n], flags[n:]; return part }
+	d.gone, d.settled, d.taken = of(blocks), of(blocks), of(len(ms))
+	d.messages = list{span: r.list, from: from, elems: make([]transcript.Span, len(ms)), drop: of(len(ms))}
+	counts := make([]int, len(ms)+r.t.Turns())
+	d.left, d.turns = counts[:len(ms):len(ms)], counts[len(ms):len(ms)]
 	for i := range min(from, 2) { // what stands between them may be wanted again
 		d.messages.elems[i] = ms[i].Span
 	}
@@ -151,6 +151,9 @@ func (d *draft) listOf(message int, in container) *list {
 	l.drop = make([]bool, len(l.elems))
 	if l.span.Len() > 0 && d.raw[l.span.Start] == '"' {
 		l.text = true
+	}
+	if d.inner == nil {
+		d.inner = make(map[listKey]*list)
 	}
 	d.inner[k] = l
 	return l

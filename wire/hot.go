@@ -78,7 +78,7 @@ func (p *Parser) glance(raw []byte, o Options, c CheckOptions) (Glance, error) {
 		p.drop()
 		return Glance{}, err
 	}
-	p.c = checker{Request: r, o: c, glance: true, turns: p.c.turns, ids: p.c.ids}
+	p.c = checker{Request: r, o: c, glance: true, checkRoom: p.c.checkRoom}
 	p.c.run()
 	g := Glance{Clean: !p.c.dirty, Delta: r.Delta(), Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges()), Turns: r.t.Turns(), Opening: r.Opening()}
 	p.drop()

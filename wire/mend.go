@@ -92,7 +92,7 @@ func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended,
 		if len(out.Left) == 0 {
 			break
 		}
-		m := &mender{draft: newDraft(out.Request), repair: p, before: before, strict: o.Strict, moved: make(map[int]bool)}
+		m := &mender{draft: newDraft(out.Request), repair: p, before: before, strict: o.Strict}
 		for _, now := range phases {
 			for i := range out.Left {
 				if phaseOf(&out.Left[i]) == now {

@@ -95,9 +95,9 @@ func (m *mender) mint(x transcript.Exchange, b transcript.BlockID) string {
 			m.ids[o.CallID] = true
 		}
 	}
-	m.index()
+	nth := earlier(m.callsOf(x.CallID), m.t.ExchangeOf(b))
 	for salt := 0; ; salt++ {
-		seed := fmt.Sprintf("%s/%d/%d", x.CallID, m.nth[m.t.ExchangeOf(b)], salt)
+		seed := fmt.Sprintf("%s/%d/%d", x.CallID, nth, salt)
 		id := m.shape(x.CallID, seed, salt)
 		if !m.ids[id] {
 			m.ids[id] = true

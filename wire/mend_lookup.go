@@ -13,8 +13,8 @@ import (
 // may have tens of thousands of blocks, each with a finding: what one of them asks about its
 // surroundings, the others ask too.
 type lookups struct {
-	calls   map[string][]transcript.ExchangeID // with a call, by id; filled by index
-	nth     []int                              // by exchange: how many of the same id stand before it
+	calls   map[string][]transcript.ExchangeID // with a call, by id; see callsOf
+	asked   int                                // how often one was looked for without that
 	twins   map[string][]twin                  // by id; see firstTwin
 	waiting map[waitKey]*freeList              // calls that nothing answers, by id, tool and family
 	own     map[int]*ownTurn                   // by turn; see ownResult
@@ -110,37 +110,53 @@ type twin struct {
 	first transcript.BlockID // the call in front of it that it repeats; NoBlock: none
 }
 
-// index looks the exchanges up by id once.
-func (m *mender) index() {
-	if m.calls != nil {
-		return
-	}
-	m.calls, m.nth = make(map[string][]transcript.ExchangeID, len(m.t.Exchanges())), make([]int, len(m.t.Exchanges()))
-	ones := make([]transcript.ExchangeID, len(m.t.Exchanges())) // an id mostly has one call
-	for i, x := range m.t.Exchanges() {
-		all := m.calls[x.CallID]
-		if m.nth[i] = len(all); x.Call == transcript.NoBlock {
-			continue
+// callsOf lists the exchanges that have a call of that id, in order. Nearly always few are
+// looked for, and that is quicker than to know where all are.
+func (m *mender) callsOf(id string) []transcript.ExchangeID {
+	const few = 8
+	all := m.t.Exchanges()
+	if m.asked++; m.asked <= few {
+		var found []transcript.ExchangeID
+		for i := range all {
+			if all[i].CallID == id && all[i].Call != transcript.NoBlock {
+				found = append(found, transcript.ExchangeID(i))
+			}
 		}
-		if all == nil {
-			all = ones[i : i : i+1]
-		}
-		m.calls[x.CallID] = append(all, transcript.ExchangeID(i))
+		return found
 	}
+	if m.calls == nil {
+		m.calls = make(map[string][]transcript.ExchangeID, len(all))
+		ones := make([]transcript.ExchangeID, len(all)) // an id mostly has one call
+		for i := range all {
+			if all[i].Call == transcript.NoBlock {
+				continue
+			}
+			found := m.calls[all[i].CallID]
+			if found == nil {
+				found = ones[i : i : i+1]
+			}
+			m.calls[all[i].CallID] = append(found, transcript.ExchangeID(i))
+		}
+	}
+	return m.calls[id]
+}
+
+// earlier is how many of some exchanges, which are in order, stand in front of x.
+func earlier(all []transcript.ExchangeID, x transcript.ExchangeID) int {
+	n, _ := slices.BinarySearch(all, x)
+	return n
 }
 
 // asks reports whether any call has that id.
 func (m *mender) asks(id string) bool {
-	m.index()
-	return id != "" && len(m.calls[id]) > 0
+	return id != "" && len(m.callsOf(id)) > 0
 }
 
 // firstTwin returns the call in front of another one whose id it repeats.
 func (m *mender) firstTwin(x transcript.Exchange) transcript.BlockID {
 	all, known := m.twins[x.CallID]
 	if !known {
-		m.index()
-		for _, id := range m.calls[x.CallID] {
+		for _, id := range m.callsOf(x.CallID) {
 			o := m.t.Exchanges()[id]
 			t := twin{call: o.Call, first: transcript.NoBlock}
 			if !o.Repeats {

@@ -69,9 +69,7 @@ func (m *mender) repeatsAnswered(x transcript.Exchange) bool {
 	if x.CallID == "" || m.ownResult(x) != transcript.NoBlock {
 		return false
 	}
-	m.index()
-	id := m.t.ExchangeOf(x.Call)
-	for _, near := range m.nearCalls(x.CallID, id) {
+	for _, near := range m.nearCalls(x.CallID, m.t.ExchangeOf(x.Call)) {
 		o := m.t.Exchanges()[near]
 		if len(o.Results) > 0 && m.t.Block(o.Call).Family == m.t.Block(x.Call).Family && m.free(o.Call) && m.sameCall(o.Call, x.Call) {
 			return true
@@ -84,8 +82,8 @@ func (m *mender) repeatsAnswered(x transcript.Exchange) bool {
 // id, only the neighbours are compared.
 func (m *mender) nearCalls(id string, x transcript.ExchangeID) []transcript.ExchangeID {
 	const near = 16
-	all := m.calls[id]
-	at := min(m.nth[x], len(all))
+	all := m.callsOf(id)
+	at := earlier(all, x)
 	return all[max(0, at-near):min(len(all), at+near)]
 }
 
@@ -101,6 +99,9 @@ func (m *mender) bringHome(f *Finding, call, result transcript.BlockID) {
 		m.home = make(map[transcript.BlockID]bool)
 	}
 	m.home[call] = true
+	if m.moved == nil {
+		m.moved = make(map[int]bool)
+	}
 	m.moved[m.t.Messages()[m.t.Block(call).Message].Turn] = true
 	m.log(f, "move", result, blk.Message, 0, "moved to the place behind its call")
 }
@@ -157,17 +158,26 @@ func (m *mender) putResult(f *Finding, call transcript.BlockID, it item) bool {
 		}
 		if m.answers[turn] == nil && !m.g.partsMessages {
 			// Neighbours of one role are merged, so somebody must speak in between.
-			m.answers[turn] = &answer{before: end, behind: m.g.textMessage(transcript.Assistant, ".")}
-			m.log(f, "insert", transcript.NoBlock, end, len(m.answers[turn].behind), "results may not share a turn with what the user says: a short turn of the assistant parts them")
+			a := m.answer(turn, end)
+			a.behind = m.g.textMessage(transcript.Assistant, ".")
+			m.log(f, "insert", transcript.NoBlock, end, len(a.behind), "results may not share a turn with what the user says: a short turn of the assistant parts them")
 		}
 	}
-	a := m.answers[turn]
-	if a == nil {
-		a = &answer{before: end}
-		m.answers[turn] = a
-	}
+	a := m.answer(turn, end)
 	a.blocks = append(a.blocks, it)
 	return true
+}
+
+// answer is the message that holds the results of a turn that have none to go to, in front of
+// message end.
+func (d *draft) answer(turn, end int) *answer {
+	if d.answers == nil {
+		d.answers = make(map[int]*answer)
+	}
+	if d.answers[turn] == nil {
+		d.answers[turn] = &answer{before: end}
+	}
+	return d.answers[turn]
 }
 
 // partsResults reports whether results may not share a message with what the user says

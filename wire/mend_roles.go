@@ -118,12 +118,12 @@ func (m *mender) mergeChat(up, i, into int) bool {
 	a, b := m.frame[up].content, m.frame[i].content
 	if a.Len() == 0 || m.raw[a.Start] == 'n' || b.Len() == 0 || m.raw[b.Start] == 'n' {
 		if into == i && a.Len() > 0 && m.raw[a.Start] != 'n' {
-			m.contents[i] = m.contentOrigins(up)
+			m.written(i, m.contentOrigins(up))
 			return m.setMember(m.t.Messages()[i].Span, "content", m.t.Bytes(a))
 		}
 		return false
 	}
-	m.contents[into] = append(m.contentOrigins(up), m.contentOrigins(i)...)
+	m.written(into, append(m.contentOrigins(up), m.contentOrigins(i)...))
 	ra, rb := m.t.Bytes(a), m.t.Bytes(b)
 	var joined []byte
 	if ra[0] == '"' && rb[0] == '"' {

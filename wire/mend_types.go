@@ -30,7 +30,7 @@ func (m *mender) retypeContent(f *Finding, v transcript.Span) {
 	}
 	if f.Block == transcript.NoBlock {
 		m.taken[f.Index] = true
-		m.contents[f.Index] = []origin{atMessage(f.Index)} // where the input has no such block
+		m.written(f.Index, []origin{atMessage(f.Index)}) // where the input has no such block
 	} else {
 		m.settled[f.Block] = true
 	}

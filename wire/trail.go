@@ -48,6 +48,14 @@ func (d *draft) contentOrigins(i int) []origin {
 	return order(i, inContent, len(jsonspan.Elements(d.raw, jsonspan.Span(s))))
 }
 
+// written notes where the parts of a message's content are from that is written anew.
+func (d *draft) written(i int, from []origin) {
+	if d.contents == nil {
+		d.contents = make(map[int][]origin)
+	}
+	d.contents[i] = from
+}
+
 // order lists the places of n elements of a list.
 func order(message int, in container, n int) []origin {
 	all := make([]origin, n)
