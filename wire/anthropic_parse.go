@@ -271,6 +271,12 @@ func (p *parser) addAnthropicBlock(j int, span transcript.Span, f *blockFields) 
 		if t == "thinking" && (f.signature.absent() || f.signature.empty()) {
 			p.noteBlock(signatureMissing, "", "")
 		}
+		switch {
+		case t == "thinking" && f.thinking.absent():
+			p.noteBlock(thinkingTextMissing, "", "")
+		case t == "redacted_thinking" && f.data.absent():
+			p.noteBlock(fieldMissing, "", "data")
+		}
 		if f.cache {
 			p.noteBlock(cacheMarkThinking, "", "")
 		}

@@ -74,12 +74,23 @@ func (c *checker) bedrockMarks() {
 			media[n.block] = true
 		case tooManyCacheMarks:
 			marks++
-			if media[n.block-1] && c.t.Block(transcript.BlockID(n.block-1)).Message == int(n.message) {
-				c.block(cacheMarkAfterMedia, transcript.BlockID(n.block), "")
-			}
+			c.cachePoint(transcript.BlockID(n.block), media[n.block-1])
 		}
 	}
 	if marks > 4 {
 		c.headFault(tooManyCacheMarks, "messages", itoa(marks))
+	}
+}
+
+// cachePoint checks what a cache point stands behind, in its own message.
+func (c *checker) cachePoint(b transcript.BlockID, behindMedia bool) {
+	m := c.t.Messages()[c.t.Block(b).Message]
+	switch {
+	case b > m.First && behindMedia:
+		c.block(cacheMarkAfterMedia, b, "")
+	case b > m.First && c.t.Block(b-1).Kind == transcript.Thinking:
+		c.block(cacheMarkAtThought, b, "")
+	case m.End-m.First == 1:
+		c.block(cacheMarkAlone, b, "")
 	}
 }

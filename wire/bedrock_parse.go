@@ -255,17 +255,34 @@ func (p *parser) bedrockResultContent() (f field, items, notObject int) {
 
 // bedrockReasoning reads reasoning and returns what to note about it.
 func (p *parser) bedrockReasoning() func() {
-	unsigned := false
+	unsigned, wordless := false, false
 	for k := range p.object {
 		if string(k) != "reasoningText" {
 			p.Skip()
 			continue
 		}
-		s := p.member("signature")
-		unsigned = s.absent() || s.empty()
+		var text, signature field
+		for k := range p.object {
+			switch string(k) {
+			case "text":
+				text = p.value()
+			case "signature":
+				signature = p.value()
+			default:
+				p.Skip()
+			}
+		}
+		unsigned, wordless = signature.absent() || signature.empty(), text.absent()
 	}
-	if !unsigned {
+	if !unsigned && !wordless {
 		return nil
 	}
-	return func() { p.noteBlock(signatureMissing, "", "") }
+	return func() {
+		if unsigned {
+			p.noteBlock(signatureMissing, "", "")
+		}
+		if wordless {
+			p.noteBlock(thinkingTextMissing, "", "")
+		}
+	}
 }

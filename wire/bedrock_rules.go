@@ -181,6 +181,16 @@ var bedrockRules = []Rule{
 		Doc:    "a cache point stands directly behind a document or video",
 		Mend:   "move before",
 		Source: "src pydantic-ai models/bedrock.py"},
+	{ID: "bedrock/cachepoint-after-reasoning", Slug: "cache-breakpoint-misplaced", on: cacheMarkAtThought,
+		Doc:    "a cache point stands directly behind reasoning",
+		Says:   "Cache point cannot be inserted after reasoning block. Please remove the invalid cache point and try again.",
+		Mend:   "drop the cache point",
+		Source: "anomalyco/opencode#36517; 0xPlaygrounds/rig#1673"},
+	{ID: "bedrock/cachepoint-alone", Slug: "cache-breakpoint-misplaced", on: cacheMarkAlone,
+		Doc:    "a message holds a cache point and nothing else",
+		Says:   "There is nothing available to cache. Please remove the invalid cache point and try again.",
+		Mend:   "drop the cache point and its message",
+		Source: "vercel/ai#19851"},
 	{ID: "bedrock/prefill-whitespace", Slug: "trailing-whitespace", on: trailingSpace, only: bedrockPrefill,
 		Doc:    "claude models: trailing assistant text ends in whitespace",
 		Says:   "The model returned the following errors: messages: final assistant content cannot end with trailing whitespace",
@@ -196,6 +206,16 @@ var bedrockRules = []Rule{
 		Says:   "The model returned the following errors: {path}.thinking.signature: Field required",
 		Mend:   "drop the block",
 		Source: "opencode#3077"},
+	{ID: "bedrock/thinking-text", Slug: "field-missing", on: thinkingTextMissing,
+		Doc:    "reasoning has a signature, and no text",
+		Says:   "Value at '{path}.reasoningContent.reasoningText.text' failed to satisfy constraint: Member must not be null",
+		Mend:   "an empty text; the signature stays",
+		Source: "danny-avila/LibreChat#13888"},
+	{ID: "bedrock/thinking-last", Slug: "thinking-last", on: thinkingLast, only: bedrockReasonsToAnEnd,
+		Doc:    "Claude 5 and later behind Bedrock: a turn ends with reasoning, and somebody answers it",
+		Says:   "The model returned the following errors: This model does not support assistant message prefill. The conversation must end with a user message.",
+		Mend:   "drop that reasoning",
+		Source: "NousResearch/hermes-agent#105780; accepted by Claude 4.6"},
 	{ID: "bedrock/thinking-first", Slug: "thinking-required", on: thinkingRequired, only: bedrockFamilyIs("claude"),
 		Doc:    "claude behind Bedrock: thinking is on, and the open tool loop does not start with it",
 		Says:   "The model returned the following errors: {path}.type: Expected `thinking` or `redacted_thinking`, but found `{arg}`.",
@@ -228,6 +248,9 @@ func notBedrockFamily(name string) func(*Profile) bool {
 func bedrockWithoutSystemRole(p *Profile) bool {
 	return p.Family != "" && (p.Family != "claude" || p.before(4, 8))
 }
+
+// bedrockReasonsToAnEnd: Claude 5 and later.
+func bedrockReasonsToAnEnd(p *Profile) bool { return p.Family == "claude" && p.atLeast(5, 0) }
 
 // bedrockNoPrefill: Claude 4.6 and later, Mythos.
 func bedrockNoPrefill(p *Profile) bool { return p.Family == "claude" && claudeWithoutPrefill(p) }

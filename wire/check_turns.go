@@ -89,10 +89,12 @@ func (c *checker) thinkingRules(turns []turnSpan) {
 		for b := ms[last].First; b < ms[last].End; b++ {
 			if c.t.Block(b).Kind == transcript.Thinking {
 				c.block(thinkingNotEnabled, b, "")
-				return
+				turns = turns[:len(turns)-1] // without it, the turn ends otherwise
+				break
 			}
 		}
 	}
+	c.thinkingEnds(turns)
 }
 
 // thinkingFirst reports a run of blocks that holds thinking but starts otherwise.
@@ -102,6 +104,27 @@ func (c *checker) thinkingFirst(first, end transcript.BlockID) {
 		if c.t.Block(b).Kind == transcript.Thinking && c.t.Block(first).Kind != transcript.Thinking {
 			c.block(thinkingNotFirst, first, wireType(c.t.Block(first).Kind))
 			return
+		}
+	}
+}
+
+// thinkingEnds reports thinking that is the last of a turn which somebody answered: the reply
+// broke off there. The last turn is looked at if somebody must answer it. A turn that called
+// something was refused for other reasons only.
+func (c *checker) thinkingEnds(turns []turnSpan) {
+	if !c.wants(thinkingLast) {
+		return
+	}
+	thinks := c.head.thinking == "enabled" || c.head.thinking == "adaptive"
+	for _, t := range turns {
+		if t.role != transcript.Assistant || t.facts&hasCalls != 0 {
+			continue
+		}
+		if t.end == len(c.t.Messages()) && !c.wants(lastRole) && !(thinks && c.wants(lastRoleThinking)) {
+			break
+		}
+		if first, end := c.blocks(t); first < end && c.t.Blocks()[end-1].Kind == transcript.Thinking {
+			c.block(thinkingLast, end-1, "")
 		}
 	}
 }

@@ -88,6 +88,8 @@ const (
 	// Thinking and reasoning.
 	thinkingRequired
 	thinkingNotFirst
+	thinkingLast
+	thinkingTextMissing
 	thinkingNotEnabled
 	signatureMissing
 	thinkingBeforeFallback
@@ -149,6 +151,8 @@ const (
 	cacheMarkThinking
 	cacheMarkNested
 	cacheMarkAfterMedia
+	cacheMarkAtThought
+	cacheMarkAlone
 	cacheTTLOrder
 	cacheAutoConflict
 

@@ -64,6 +64,8 @@ var contentMends = map[fault]mend{
 	cacheMarkThinking:   (*mender).stripMark,
 	cacheMarkNested:     (*mender).stripMark,
 	cacheMarkAfterMedia: (*mender).dropFound,
+	cacheMarkAlone:      (*mender).dropFound,
+	cacheMarkAtThought:  (*mender).dropFound,
 	cacheTTLOrder:       (*mender).shortenMark,
 	tooManyCacheMarks:   (*mender).dropMarks,
 	toolsetMismatch:     (*mender).giveToolset,

@@ -14,6 +14,8 @@ var reasoningMends = map[fault]mend{
 	signatureMissing:        (*mender).dropFound,
 	thinkingNotEnabled:      (*mender).dropThinking,
 	thinkingNotFirst:        (*mender).thinkingUp,
+	thinkingLast:            (*mender).dropLastThinking,
+	thinkingTextMissing:     (*mender).emptyThinking,
 	thinkingRequired:        (*mender).thinkingOff,
 	thinkingBeforeFallback:  (*mender).dropFound,
 	reasoningRequired:       (*mender).thinkingOff,
@@ -36,6 +38,33 @@ func (m *mender) dropThinking(f *Finding) {
 			m.dropBlock(b)
 			m.log(f, "drop", b, f.Index, -m.t.Block(b).Span.Len(), "%s", m.why(f))
 		}
+	}
+}
+
+// dropLastThinking drops the thinking that a turn ends with, which led to nothing.
+func (m *mender) dropLastThinking(f *Finding) {
+	ms := m.t.Messages()
+	turn := ms[m.t.Block(f.Block).Message].Turn
+	for b := f.Block; b >= 0; b-- {
+		blk := m.t.Block(b)
+		if blk.Kind != transcript.Thinking || ms[blk.Message].Turn != turn || !m.free(b) {
+			return
+		}
+		m.dropBlock(b)
+		m.log(f, "drop", b, blk.Message, -blk.Span.Len(), "the reply broke off here; thinking may not be the last of a turn")
+	}
+}
+
+// emptyThinking says that there are no words of the thinking, which its signature stands for.
+func (m *mender) emptyThinking(f *Finding) {
+	at, member := m.t.Block(f.Block).Span, "thinking"
+	for _, name := range []string{"reasoningContent", "reasoningText"} {
+		if inner, ok := m.member(at, name); ok {
+			at, member = inner, "text"
+		}
+	}
+	if m.setMember(at, member, quote("")) {
+		m.log(f, "edit", f.Block, f.Index, 0, "thinking without words; an empty text says so, and the signature stays")
 	}
 }
 

@@ -204,7 +204,7 @@ func TestIncidents(t *testing.T) {
 			map[string]string{"anthropic": "empty-text 1", "bedrock": "empty-text 1", "gemini-interactions": "empty-text 1"}},
 		{"an empty text of a person", `user "" | say "a" | user "n"`, "",
 			map[string]string{"anthropic": "empty-content messages.0", "bedrock": "empty-text 0", "gemini-interactions": "empty-text 0"}},
-		{"thinking that leads nowhere", `user "q" | think "hm" | user "n"`, "", map[string]string{"openai-responses": "reasoning-item-orphan 1"}},
+		{"thinking that leads nowhere", `user "q" | think "hm" | user "n"`, "", map[string]string{"anthropic": "thinking-last 1", "openai-responses": "reasoning-item-orphan 1"}},
 		{"the model has the last word", `user "q" | say "a"`, "", map[string]string{
 			"anthropic": "last-role messages.1", "bedrock": "last-role messages.1", "gemini": "last-role contents.1"}},
 		{"a failed result without a word", `user "q" | call a Read x | fail a`, "", map[string]string{"anthropic": "empty-error-result 2"}},

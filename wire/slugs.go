@@ -33,6 +33,7 @@ var slugs = map[string]string{
 	// Thinking and reasoning
 	"thinking-required":           "thinking is on, and the open tool loop's assistant turn has none",
 	"thinking-not-first":          "a message holds thinking but does not start with it",
+	"thinking-last":               "a turn that somebody answered ends with thinking",
 	"thinking-not-enabled":        "the final assistant turn carries thinking while thinking is off",
 	"thinking-signature-missing":  "a thinking block without signature",
 	"thinking-signature-foreign":  "a signature made by another model",
