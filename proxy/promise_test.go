@@ -149,3 +149,20 @@ func TestTooLargeIsCounted(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadersOfAnotherPare: what a reply says about a request is what was done here. An
+// upstream that is a Pare itself speaks of another request, and of receipts that are not here.
+func TestHeadersOfAnotherPare(t *testing.T) {
+	u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
+		for _, name := range []string{"Pare-Changes", "Pare-Rules", "Pare-Receipt", "Pare-Saved-Tokens", "Pare-Healed", "Pare-Recalls", "Pare-Skipped"} {
+			w.Header().Set(name, "7")
+		}
+		io.WriteString(w, `{"ok":true}`)
+	})
+	resp, _ := post(t, front(t, u).URL+"/v1/messages", clean)
+	for name, v := range resp.Header {
+		if strings.HasPrefix(name, "Pare-") && (name != "Pare-Changes" || v[0] != "0") {
+			t.Errorf("%s: %s", name, v)
+		}
+	}
+}

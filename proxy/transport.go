@@ -408,8 +408,15 @@ func (r *Record) settle(o outcome) {
 	}
 }
 
+// ours are the headers of a reply that say what was done to the request. Those of another Pare
+// behind this one are about what it was sent.
+var ours = []string{"Pare-Rules", "Pare-Receipt", "Pare-Saved-Tokens", "Pare-Healed", "Pare-Recalls", "Pare-Skipped"}
+
 // header writes what a reply says about the request.
 func (r *Record) header(h http.Header) {
+	for _, name := range ours {
+		delete(h, name)
+	}
 	h.Set("Pare-Changes", strconv.Itoa(len(r.Changes)))
 	if len(r.Changes) > 0 {
 		h.Set("Pare-Rules", strings.Join(r.Rules, ","))

@@ -375,7 +375,8 @@ func (a *api) events(c *call) error {
 		all, err := a.s.since(c.q.Context(), c.key, at)
 		if err != nil {
 			if errors.Is(err, ErrDeleted) {
-				fmt.Fprintf(c.w, "event: session_deleted\ndata: {}\n\n")
+				data := encode(pare.Event{Type: EventDeleted, Metadata: Happened{Session: c.key}})
+				fmt.Fprintf(c.w, "event: %s\ndata: %s\n\n", EventDeleted, data)
 			}
 			return nil // the stream has begun: it ends
 		}

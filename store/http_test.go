@@ -224,6 +224,9 @@ func (c *client) stream(st *store.Store) {
 	if kind := next(); kind != "session_deleted" {
 		c.t.Errorf("got %s", kind)
 	}
+	if lines.Scan(); lines.Text() != `data: {"type":"session_deleted","metadata":{"session":{"id":"`+key.ID+`"}}}` {
+		c.t.Errorf("got %s", lines.Text())
+	}
 }
 
 // A session id is no key: who has another token does not see it.

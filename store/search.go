@@ -21,9 +21,6 @@ type Hit struct {
 // The words of an entry are indexed when somebody searches, and not when it is appended.
 func (s *Store) Search(ctx context.Context, key Key, text string, limit int) ([]Hit, error) {
 	words := phrases(text)
-	if len(words) == 0 {
-		return nil, nil
-	}
 	if limit <= 0 {
 		limit = 50
 	}
@@ -34,6 +31,13 @@ func (s *Store) Search(ctx context.Context, key Key, text string, limit int) ([]
 	sessions, err := s.sessions(ctx, where, args...)
 	if err != nil {
 		return nil, err
+	}
+	if key.ID != "" && len(sessions) == 0 {
+		_, err := s.Session(ctx, key)
+		return nil, err
+	}
+	if len(words) == 0 {
+		return nil, nil
 	}
 	if err := s.catchUp(ctx, sessions); err != nil {
 		return nil, err

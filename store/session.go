@@ -175,6 +175,9 @@ func (c *Create) valid(most int) error {
 
 // create inserts the row of a session.
 func (s *Store) create(ctx context.Context, t *tx, key Key, c Create, settings json.RawMessage, st state) (*Session, error) {
+	if err := s.stands(ctx, t, key); err != nil {
+		return nil, err
+	}
 	now := s.now()
 	var sid int64
 	head, cum := st.head, st.cum
@@ -195,6 +198,22 @@ func (s *Store) create(ctx context.Context, t *tx, key Key, c Create, settings j
 		return nil, err
 	}
 	return s.lookup(ctx, t, key, false)
+}
+
+// stands is an error if what a sub-session would stand below was deleted: that took
+// everything below along, and also what is only written now. Nobody can delete it meanwhile.
+func (s *Store) stands(ctx context.Context, t *tx, key Key) error {
+	for path := key.Path; path != ""; {
+		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
+		above, err := s.lookup(ctx, t, Key{key.Scope, key.ID, path}, true)
+		if err == nil && above.Deleted {
+			return ErrDeleted
+		}
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 const sessionColumns = `sid, scope, id, path, dialect, model, title, base, settings, head, cum, settled, state, indexed, created_at, updated_at, deleted_at`

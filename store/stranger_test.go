@@ -139,3 +139,62 @@ func TestHostileTextsAreNobodysNames(t *testing.T) {
 		call("POST", "/sessions/a/window", `{"base":null}`)
 	})
 }
+
+// A search in a session that is not there says so, and does not find nothing.
+func TestSearchInNoSession(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		if _, err := st.Search(ctx, store.ID("nope"), "x", 0); !errors.Is(err, store.ErrNotFound) {
+			t.Error(err)
+		}
+		if _, err := st.Create(ctx, store.ID("gone"), store.Create{}); err != nil {
+			t.Fatal(err)
+		}
+		if hits, err := st.Search(ctx, store.ID("gone"), "", 0); err != nil || len(hits) > 0 {
+			t.Error(hits, err)
+		}
+		if err := st.Delete(ctx, store.ID("gone")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.Search(ctx, store.ID("gone"), "x", 0); !errors.Is(err, store.ErrDeleted) {
+			t.Error(err)
+		}
+	})
+}
+
+// What was deleted takes what stands below it along, also if that is only made afterwards.
+func TestNothingIsMadeBelowWhatWasDeleted(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		root, agent := store.ID("root"), store.Key{ID: "root", Path: "agents/one"}
+		for _, key := range []store.Key{root, agent, store.ID("other")} {
+			if _, err := st.Create(ctx, key, store.Create{}); err != nil {
+				t.Fatal(err)
+			}
+			put(t, st, key, user("Hi"))
+		}
+		below := store.Key{ID: "root", Path: "agents/one/deep/er"}
+		if err := st.Delete(ctx, agent); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.Create(ctx, below, store.Create{}); !errors.Is(err, store.ErrDeleted) {
+			t.Errorf("below a sub-session: %v", err)
+		}
+		if _, err := st.Create(ctx, store.Key{ID: "root", Path: "agents/two"}, store.Create{}); err != nil {
+			t.Error(err)
+		}
+		if err := st.Delete(ctx, root); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"agents/two", "new", "a/b/c"} {
+			key := store.Key{ID: "root", Path: path}
+			if _, err := st.Create(ctx, key, store.Create{}); !errors.Is(err, store.ErrDeleted) {
+				t.Errorf("%s: %v", key, err)
+			}
+			if _, err := st.Fork(ctx, store.ID("other"), "", key); !errors.Is(err, store.ErrDeleted) {
+				t.Errorf("fork to %s: %v", key, err)
+			}
+		}
+		if all, err := st.Paths(ctx, root); err != nil || len(all) > 0 {
+			t.Error(all, err)
+		}
+	})
+}

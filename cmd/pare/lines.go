@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"os"
 
 	"github.com/pare-llm/pare"
@@ -28,6 +29,7 @@ func (p problem) inPlaceOf(from origin) []byte {
 	if p.Line == 0 {
 		p.Line = from.line
 	}
+	p.Column = max(p.Column, 1)
 	return encode(errorLine{p})
 }
 
@@ -79,6 +81,10 @@ func (w *world) unanswered(err error) int {
 		return w.fail("write standard output: "+out.Error(), "")
 	}
 	p := failure(err)
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		p.Message = file.Path + ": " + p.Message
+	}
 	return w.fail(p.Message, p.hint)
 }
 

@@ -196,7 +196,7 @@ func parserOf(grammar any, w *world, exit func(int)) *kong.Kong {
 func asGiven(ctx *kong.DecodeContext, target reflect.Value) error {
 	t, err := ctx.Scan.PopValue("string")
 	if err != nil {
-		return err
+		return errors.New("a value is missing")
 	}
 	target.SetString(fmt.Sprint(t.Value))
 	return nil

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/background"
 	"github.com/pare-llm/pare/internal/serve"
-	summaries "github.com/pare-llm/pare/summary"
 )
 
 // upkeep compacts heavy sessions in the background, if that is asked for; the function
@@ -21,10 +19,7 @@ func (c *serveCmd) upkeep(o serve.Options) (func(), error) {
 	case o.Store == nil:
 		return nil, errors.New("--compact-above needs a store")
 	}
-	by := &pare.Compactor{Inside: true, Summarize: summaries.Extract(summaries.ExtractOptions{}), Memory: o.Store.Memory()}
-	if p := o.Settings.Policy; p != nil && p.Compact != nil {
-		by = p.Compact
-	}
+	by := o.Settings.Compactor(o.Store.Memory())
 	r, err := background.Start(context.Background(), o.Store, c.Store, background.Options{Above: c.Compact, Compactor: by, Log: o.Log})
 	if err != nil {
 		return nil, err

@@ -158,7 +158,6 @@ func (s *summary) printChanges(w io.Writer, paint palette, dryRun bool) {
 	}
 	add(s.transcripts-s.changed-s.unreadable-s.tooSmall, "unchanged", paint.Good)
 	add(s.changed, done, paint.Bold)
-	add(s.faulty, "not all repaired", paint.Fault)
 	add(s.tooSmall, "too large for the window", paint.Fault)
 	add(s.unreadable, "unreadable", paint.Fault)
 	switch {
@@ -175,6 +174,9 @@ func (s *summary) printChanges(w io.Writer, paint palette, dryRun bool) {
 		return // the finding has been named
 	}
 	dot := paint.Faint(" · ")
+	if s.transcripts != 1 && s.faulty > 0 { // they are among those above, changed or not
+		screen.Fprint(w, dot, paint.Fault(fmt.Sprintf("%d not all repaired", s.faulty)))
+	}
 	if s.number > 0 {
 		screen.Fprint(w, dot, s.top(s.rules()))
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -14,10 +15,12 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/suggest"
+	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -26,6 +29,7 @@ import (
 type calls struct {
 	settings atomic.Pointer[Settings]
 	max      int64
+	note     func(*proxy.Record) // gets the receipts
 }
 
 // misuse is the error for a parameter that cannot be.
@@ -116,7 +120,7 @@ func (c *calls) serve(w http.ResponseWriter, r *http.Request, do callable) {
 		fail(w, err)
 		return
 	}
-	if err := carry(r.Context(), w, p, req, q); err != nil {
+	if err := c.carry(w, r, p, req, q); err != nil {
 		fail(w, err)
 	}
 }
@@ -188,23 +192,27 @@ func saved(p *pare.Policy, r *wire.Request, plan *pare.Plan) int {
 }
 
 // carry plans, and answers with what comes of it; with ?dry_run, with the plan.
-func carry(ctx context.Context, w http.ResponseWriter, p *pare.Policy, r *wire.Request, q url.Values) error {
+func (c *calls) carry(w http.ResponseWriter, from *http.Request, p *pare.Policy, r *wire.Request, q url.Values) error {
 	p.Model = q.Get("model")
 	if q.Has("strict") { // decides over the file, as the flag does
 		p.Check.Strict = on(q, "strict")
 	}
-	for name, of := range map[string]*wire.Remedy{"orphan_call": &p.Repair.OrphanCall, "orphan_result": &p.Repair.OrphanResult} {
-		switch v := q.Get(name); v {
+	for _, of := range []struct {
+		name, keep string
+		remedy     *wire.Remedy
+	}{{"orphan_call", "stub", &p.Repair.OrphanCall}, {"orphan_result", "text", &p.Repair.OrphanResult}} {
+		switch v := q.Get(of.name); v {
 		case "":
 		case "drop":
-			*of = wire.RemedyDrop
-		case "stub", "text":
-			*of = wire.RemedyKeep
+			*of.remedy = wire.RemedyDrop
+		case of.keep:
+			*of.remedy = wire.RemedyKeep
 		default:
-			return misuse{fmt.Errorf("%s is %q: expected stub, text or drop", name, v)}
+			return misuse{fmt.Errorf("%s is %q: expected %s or drop", of.name, v, of.keep)}
 		}
 	}
-	plan, err := p.Plan(ctx, r)
+	began := time.Now()
+	plan, err := p.Plan(from.Context(), r)
 	if err != nil {
 		return err
 	}
@@ -214,8 +222,9 @@ func carry(ctx context.Context, w http.ResponseWriter, p *pare.Policy, r *wire.R
 	if len(changes) > 0 {
 		h.Set("Pare-Rules", strings.Join(wire.RulesOf(changes), ","))
 	}
-	if n := saved(p, r, plan); n > 0 {
-		h.Set("Pare-Saved-Tokens", strconv.Itoa(n))
+	less := saved(p, r, plan)
+	if less > 0 {
+		h.Set("Pare-Saved-Tokens", strconv.Itoa(less))
 	}
 	if left := plan.Left(); len(left) > 0 {
 		h.Set("Pare-Left", strconv.Itoa(len(left)))
@@ -224,8 +233,18 @@ func carry(ctx context.Context, w http.ResponseWriter, p *pare.Policy, r *wire.R
 		answer(w, http.StatusOK, plan)
 		return nil
 	}
+	out := plan.Result().Raw()
+	if len(changes) > 0 {
+		rec := &proxy.Record{
+			ID: strings.ToLower(rand.Text()[:20]), Time: began, Method: from.Method, Path: from.URL.Path, Dialect: r.Dialect.String(), Profile: r.Profile.Name,
+			Model: cmp.Or(p.Model, r.Model()), Messages: len(r.Transcript().Messages()), Status: http.StatusOK, BytesIn: int64(len(r.Raw())), BytesOut: int64(len(out)),
+			Changes: changes, Rules: wire.RulesOf(changes), Saved: max(less, 0), Planned: time.Since(began),
+		}
+		c.note(rec)
+		h.Set("Pare-Receipt", rec.ID)
+	}
 	h.Set("Content-Type", "application/json")
-	_, err = w.Write(plan.Result().Raw())
+	_, err = w.Write(out)
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/ui"
 )
 
@@ -62,6 +63,15 @@ type Settings struct {
 	Policy *pare.Policy // of the proxy
 }
 
+// Compactor makes the summaries of sessions: as the configuration says, or of lines that are
+// copied out, without asking a model, and remembered there.
+func (s *Settings) Compactor(there pare.Memory) *pare.Compactor {
+	if s.Policy != nil && s.Policy.Compact != nil {
+		return s.Policy.Compact
+	}
+	return &pare.Compactor{Inside: true, Summarize: summary.Extract(summary.ExtractOptions{}), Memory: there}
+}
+
 // A Server is the proxy and everything beside it. Many goroutines may use it.
 type Server struct {
 	o     Options
@@ -96,6 +106,10 @@ func New(o Options) *Server {
 	if o.Store != nil {
 		s.keeping = newKeeping(o.Store.Receipts())
 		s.lessons = newRemembering(o.Store, nil)
+	}
+	s.calls.note = func(r *proxy.Record) {
+		s.watch.Note(r)
+		s.keeping.add(r)
 	}
 	s.guard.hosts = o.Hosts
 	s.gate.set(o.Tokens)
@@ -144,7 +158,7 @@ func (s *Server) Set(to *Settings) {
 // serveSessions serves the sessions of the store by a policy.
 func (s *Server) serveSessions(to *Settings) {
 	if s.o.Store != nil {
-		h := s.o.Store.Handler(store.HandlerOptions{Scope: s.gate.scope, Policy: to.Policy, MaxBody: s.o.MaxBody, Log: s.o.Log})
+		h := s.o.Store.Handler(store.HandlerOptions{Scope: s.gate.scope, Policy: to.Policy, Compactor: to.Compactor(s.o.Store.Memory()), MaxBody: s.o.MaxBody, Log: s.o.Log})
 		s.sessions.Store(&h)
 	}
 }

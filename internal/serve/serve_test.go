@@ -102,6 +102,8 @@ func TestCalls(t *testing.T) {
 		{"fix", `{"x":1}`, 400, `"type":"unreadable"`, ""},
 		{"fix?as=cobol", broken, 400, `unknown dialect`, ""},
 		{"fix?orphan_call=eat", broken, 400, `orphan_call`, ""},
+		{"fix?orphan_call=text", broken, 400, `expected stub or drop`, ""},
+		{"fix?orphan_result=stub", broken, 400, `expected text or drop`, ""},
 		{"prune?rules=deduplication", broken, 200, `toolu_1`, "1"},
 		{"prune?rules=nonsense", broken, 400, `unknown rule`, ""},
 		{"trim?max_messages=3", broken, 200, `"and?"`, ""},
@@ -130,6 +132,36 @@ func TestCalls(t *testing.T) {
 		}
 		if !json.Valid([]byte(body)) {
 			t.Errorf("%s: no JSON: %s", tt.path, body)
+		}
+	}
+}
+
+// TestCallsHaveReceipts: what a call changed has a receipt, at once, which the store keeps; it
+// is no request to a provider, and counted as none.
+func TestCallsHaveReceipts(t *testing.T) {
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "pare.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	for name, o := range map[string]serve.Options{"none": {}, "store": {Store: st}} {
+		at, _, _ := start(t, o)
+		for path, want := range map[string]bool{"fix": true, "prune": true, "trim?max_messages=3": true, "check": false, "fix?dry_run": false} {
+			resp, _ := send(t, "POST", at+"/pare/v1/"+path, broken)
+			id := resp.Header.Get("Pare-Receipt")
+			if (id != "") != want {
+				t.Errorf("%s: %s: %v", name, path, resp.Header)
+			}
+			if !want {
+				continue
+			}
+			resp, body := send(t, "GET", at+"/pare/v1/receipts/"+id, "")
+			if resp.StatusCode != 200 || !strings.Contains(body, `"rule":"orphan-call"`) || strings.Contains(body, "and?") {
+				t.Errorf("%s: %s: %s %s", name, path, resp.Status, body)
+			}
+		}
+		if _, body := send(t, "GET", at+"/pare/v1/requests", ""); !strings.Contains(body, `"requests":[]`) || !strings.Contains(body, `"requests":0`) {
+			t.Errorf("%s: %s", name, body)
 		}
 	}
 }

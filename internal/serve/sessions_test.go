@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"bufio"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -88,5 +89,24 @@ func TestTokensOpenScopes(t *testing.T) {
 		if status, out := ask(t, "GET", url+"/sessions/s", token, ""); status != want {
 			t.Errorf("%s: %d, want %d: %s", token, status, want, out)
 		}
+	}
+}
+
+// A session is compacted with a summary, as the configuration says or of lines that are copied
+// out, and not merely archived.
+func TestSessionsAreSummarized(t *testing.T) {
+	url := sessionServer(t)
+	ask(t, "POST", url+"/sessions", "", `{"id":"a","dialect":"anthropic","model":"claude-sonnet-4-5"}`)
+	var all []string
+	for i := range 40 {
+		role := [2]string{"user", "assistant"}[i%2]
+		all = append(all, fmt.Sprintf(`{"raw":{"role":%q,"content":"We decided to keep flux_%d.go as it is. %s"}}`, role, i, strings.Repeat("More words about it. ", 40)))
+	}
+	if status, out := ask(t, "POST", url+"/sessions/a/entries", "", `{"entries":[`+strings.Join(all, ",")+`]}`); status != 200 {
+		t.Fatal(status, out)
+	}
+	status, out := ask(t, "POST", url+"/sessions/a/compact", "", `{}`)
+	if status != 200 || !strings.Contains(out, "flux_") || strings.Contains(out, "It was not summarized") {
+		t.Errorf("%d: %s", status, out)
 	}
 }

@@ -21,6 +21,8 @@ type Watch struct {
 	byID   map[string]*proxy.Record
 	heard  map[chan *proxy.Record]bool
 	totals totals
+	calls  []*proxy.Record // a ring of its own: they are no requests to providers
+	called int             // its next place
 
 	// For the live page; see traffic.go.
 	since   time.Time
@@ -44,13 +46,19 @@ func NewWatch() *Watch {
 	}
 }
 
+// shortened is a record that takes a bounded room.
+func shortened(r *proxy.Record) *proxy.Record {
+	if len(r.Changes) <= receipts {
+		return r
+	}
+	short := *r
+	short.Changes = slices.Clone(r.Changes[:receipts])
+	return &short
+}
+
 // Add takes a record.
 func (w *Watch) Add(r *proxy.Record) {
-	if len(r.Changes) > receipts {
-		short := *r
-		short.Changes = slices.Clone(r.Changes[:receipts])
-		r = &short
-	}
+	r = shortened(r)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.totals.add(r)
@@ -89,7 +97,24 @@ func (w *Watch) Find(id string) (*proxy.Record, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r, ok := w.byID[id]
+	if i := slices.IndexFunc(w.calls, func(r *proxy.Record) bool { return r.ID == id }); !ok && i >= 0 {
+		return w.calls[i], true
+	}
 	return r, ok
+}
+
+// Note takes the record of a call that changed what it was given. It is found, and neither
+// listed nor counted.
+func (w *Watch) Note(r *proxy.Record) {
+	r = shortened(r)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.calls) < remembered {
+		w.calls = append(w.calls, r)
+		return
+	}
+	w.calls[w.called] = r
+	w.called = (w.called + 1) % remembered
 }
 
 // Listen returns a channel that gets every record from now on, as far as it is read in
