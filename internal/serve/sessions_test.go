@@ -109,4 +109,18 @@ func TestSessionsAreSummarized(t *testing.T) {
 	if status != 200 || !strings.Contains(out, "flux_") || strings.Contains(out, "It was not summarized") {
 		t.Errorf("%d: %s", status, out)
 	}
+
+	// Nothing here is worth a line.
+	ask(t, "POST", url+"/sessions", "", `{"id":"b","dialect":"anthropic","model":"claude-sonnet-4-5"}`)
+	all = []string{`{"raw":{"role":"user","content":"start"}}`}
+	for i := range 30 {
+		all = append(all, fmt.Sprintf(`{"raw":{"role":"assistant","content":[{"type":"tool_use","id":"c%d","name":"f","input":{}}]}}`, i),
+			fmt.Sprintf(`{"raw":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c%d","content":"%s"}]}}`, i, strings.Repeat("x", 100)))
+	}
+	if status, out := ask(t, "POST", url+"/sessions/b/entries", "", `{"entries":[`+strings.Join(all, ",")+`]}`); status != 200 {
+		t.Fatal(status, out)
+	}
+	if status, out := ask(t, "POST", url+"/sessions/b/compact", "", `{}`); status != 200 || !strings.Contains(out, "It was not summarized") {
+		t.Errorf("%d: %s", status, out)
+	}
 }
