@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/klauspost/compress/zstd"
 	"modernc.org/sqlite"
 )
@@ -158,4 +160,20 @@ func PackZstd(raw []byte) (codec int, stored []byte) {
 // MigrateSQLite brings the tables of a file up to date.
 func MigrateSQLite(ctx context.Context, db *sql.DB) error {
 	return migrateSQLite(ctx, db, &sqliteEngine{})
+}
+
+// OnQuickConnection runs a statement on a connection of quick appends, as a pooler may that
+// does not know what they have prepared, and returns the number that it answers with, if any.
+func OnQuickConnection(s *Store, query string) (n int, err error) {
+	ctx := context.Background()
+	conn, err := s.eng.(*postgresEngine).pool.Acquire(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Release()
+	err = conn.QueryRow(ctx, query, pgx.QueryExecModeSimpleProtocol).Scan(&n)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = nil
+	}
+	return n, err
 }

@@ -56,6 +56,66 @@ func TestIDsAreTakenOnce(t *testing.T) {
 	})
 }
 
+// An id that another process has taken meanwhile is taken for the one that has followed the
+// session from its first entry on, and thought that it knew all of them.
+func TestIDsOfAnotherWriter(t *testing.T) {
+	engines(t, func(t *testing.T, dsn string) {
+		st := open(t, dsn)
+		other := open(t, dsn)
+		key := create(t, st, "s")
+		add := func(s *store.Store, id string) (store.Appended, error) {
+			return s.Append(ctx, key, store.Anywhere, store.Message(id, user(id)))
+		}
+		for i := range 200 {
+			by := st
+			if i%70 == 69 {
+				by = other
+			}
+			if done, err := add(by, fmt.Sprintf("m%d", i)); err != nil || done.Replayed != 0 {
+				t.Fatalf("m%d: %+v, %v", i, done, err)
+			}
+		}
+		for i := range 200 {
+			if done, err := add(st, fmt.Sprintf("m%d", i)); err != nil || done.Replayed != 1 || done.Entries[0].Seq != int64(i+1) {
+				t.Fatalf("m%d again: %+v, %v", i, done, err)
+			}
+		}
+		sound(t, st, key)
+	})
+}
+
+// A connection whose statements somebody has removed is replaced: the append that meets it is
+// written all the same, and the next ones are quick again.
+func TestStatementsAreMadeAnew(t *testing.T) {
+	st := open(t, pgtest.DSN(t))
+	key := create(t, st, "s")
+	put(t, st, key, user("a"))
+	prepared := func() int {
+		t.Helper()
+		n, err := store.OnQuickConnection(st, `SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'pare%'`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if prepared() == 0 {
+		t.Fatal("nothing is prepared")
+	}
+	if _, err := store.OnQuickConnection(st, `DEALLOCATE ALL`); err != nil {
+		t.Fatal(err)
+	}
+	if n := prepared(); n != 0 {
+		t.Fatalf("%d are left", n)
+	}
+	for i := range 3 {
+		put(t, st, key, user(fmt.Sprint(i)))
+	}
+	if prepared() == 0 {
+		t.Error("appends go the long way for ever")
+	}
+	sound(t, st, key)
+}
+
 // Two ids with one mark are two ids.
 func TestMarkOfTwoIDs(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {

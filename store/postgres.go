@@ -22,6 +22,9 @@ type postgresEngine struct {
 	pool   *pgxpool.Pool // for quick appends
 	group  group
 	shapes shapes
+	// prepares is set where statements are prepared once: whoever does not want that, for a
+	// pooler say, has said so in the address.
+	prepares bool
 }
 
 func openPostgres(dsn string) (*sql.DB, engine, error) {
@@ -54,7 +57,7 @@ func openPostgres(dsn string) (*sql.DB, engine, error) {
 	// With those of quick appends 20: five processes fit into what a server allows by default.
 	db.SetMaxOpenConns(20 - quickLanes)
 	db.SetMaxIdleConns(20 - quickLanes)
-	e := &postgresEngine{}
+	e := &postgresEngine{prepares: c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement}
 	if e.pool, err = quickPool(c); err != nil {
 		db.Close()
 		return nil, nil, err

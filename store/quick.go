@@ -24,6 +24,7 @@ type knowledge struct {
 type acquaintance struct {
 	x    Session
 	open map[openCall]place // calls that were made by this process and are not answered
+	ids  *sieve             // of all entries; nil: there are some that it does not know
 	// extended is set by the first one who appends behind it: the memory of its tail goes on
 	// with that one.
 	extended atomic.Bool
@@ -53,23 +54,23 @@ func (k *knowledge) recall(key Key) *acquaintance {
 }
 
 // follow takes over a session as it is after a quick append, with the calls that are open.
-func (k *knowledge) follow(x *Session, open map[openCall]place) {
+func (k *knowledge) follow(x *Session, open map[openCall]place, ids *sieve) {
 	if len(open) > maxOpen {
 		clear(open)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if old := k.of[x.Key]; old == nil || old.x.Head < x.Head {
-		k.keep(x, open)
+		k.keep(x, open, ids)
 	}
 }
 
 // keep remembers a session. It is locked.
-func (k *knowledge) keep(x *Session, open map[openCall]place) {
+func (k *knowledge) keep(x *Session, open map[openCall]place, ids *sieve) {
 	if k.of == nil || len(k.of) >= maxKnown {
 		k.of = make(map[Key]*acquaintance)
 	}
-	k.of[x.Key] = &acquaintance{x: *x, open: open}
+	k.of[x.Key] = &acquaintance{x: *x, open: open, ids: ids}
 }
 
 // learn takes over a session as it is after entries were appended to it.
@@ -78,17 +79,22 @@ func (k *knowledge) learn(x *Session, entries []Entry) {
 		return // ids may be taken in a session that it shares entries of
 	}
 	open := make(map[openCall]place)
+	var ids *sieve
+	if x.Head == int64(len(entries)) { // they are all that it has
+		ids = new(sieve)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if old := k.of[x.Key]; old != nil {
+	if old := k.of[x.Key]; old != nil && old.x.sid == x.sid {
 		if old.x.Head >= x.Head {
 			return
 		}
 		if old.x.Head == x.Head-int64(len(entries)) { // nothing came in between
-			open = maps.Clone(old.open)
+			open, ids = maps.Clone(old.open), old.ids
 		}
 	}
 	for _, e := range entries {
+		ids.add(markID(e.ID))
 		for _, c := range e.Calls {
 			if c.ID != "" {
 				open[openCall{c.ID, c.family}] = place{e.Seq, c.No}
@@ -101,7 +107,7 @@ func (k *knowledge) learn(x *Session, entries []Entry) {
 	if len(open) > maxOpen {
 		clear(open)
 	}
-	k.keep(x, open)
+	k.keep(x, open, ids)
 }
 
 // forget is for a session that is not what it was taken for.
@@ -117,6 +123,7 @@ type quickly struct {
 	at        int64
 	rows      []row
 	marks     []int64   // by row: that of its id, which must not be there
+	fresh     bool      // it is certain that none of them is
 	settle    []marking // what the entries in front of these are found by, if it is time
 	settled   bool      // that was written
 }
@@ -175,6 +182,7 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 	if len(y.tail) >= maxTail {
 		q.settle, tail = sorted(y.tail), slices.Grow(slices.Clone(tail[len(y.tail):]), maxTail)
 	}
+	q.fresh = a.ids.add(q.marks...)
 	ok, err := s.eng.quick(ctx, &y, q)
 	if err != nil || !ok {
 		s.known.forget(key)
@@ -194,6 +202,6 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 		s.known.forget(key) // somebody else has done so, or will
 		return done, &y, nil
 	}
-	s.known.follow(&y, open)
+	s.known.follow(&y, open, a.ids)
 	return done, &y, nil
 }

@@ -3,6 +3,8 @@ package store
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -63,11 +66,7 @@ func (e *postgresEngine) commitQuick(ctx context.Context, all []*member) error {
 	defer conn.Release()
 	single, several, settles := divide(all)
 	if len(single) == 1 && len(several) == 0 && len(settles) == 0 {
-		m := single[0]
-		query, args := e.shapes.statement(m.x, m.q)
-		tag, err := conn.Exec(ctx, query, args...)
-		m.ok = tag.RowsAffected() > 0
-		return err
+		return e.alone(ctx, conn.Conn(), single[0])
 	}
 	var b pgx.Batch
 	if len(single) == 1 {
@@ -107,6 +106,64 @@ func (e *postgresEngine) commitQuick(ctx context.Context, all []*member) error {
 		m.q.settled = tag.RowsAffected() == int64(len(m.q.settle))
 	}
 	return r.Close()
+}
+
+// alone writes a member with one entry. Its arguments are written as they are sent: to find
+// out how each of them is to be written took longer than to do so.
+func (e *postgresEngine) alone(ctx context.Context, conn *pgx.Conn, m *member) error {
+	if !e.prepares {
+		query, args := e.shapes.statement(m.x, m.q)
+		tag, err := conn.Exec(ctx, query, args...)
+		m.ok = tag.RowsAffected() > 0
+		return err
+	}
+	args := oneArgs(m.x, m.q)
+	name, query := "pare_append", oneQuery
+	if m.q.fresh {
+		name, query, args = "pare_append_fresh", freshQuery, args[:len(args)-1]
+	}
+	statement, err := conn.Prepare(ctx, name, query)
+	if err != nil {
+		return err
+	}
+	tag, err := conn.PgConn().ExecStatement(ctx, statement, args, inBinary, nil).Close()
+	m.ok = tag.RowsAffected() > 0
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == "26000" {
+		conn.Close(ctx) // somebody has removed the statement: the next connection makes it anew
+	}
+	return err
+}
+
+// inBinary is the format of all arguments.
+var inBinary = []int16{pgx.BinaryFormatCode}
+
+// oneArgs are the arguments of oneQuery.
+func oneArgs(x *Session, q *quickly) [][]byte {
+	r := &q.rows[0]
+	var (
+		b    = make([]byte, 0, 7*8+2*2+len(r.ID)+len(r.Kind)) // all but those that are bytes already
+		args = make([][]byte, 0, 3+len(entryTypes))
+		put  = func(now []byte) { // what b has more now
+			args, b = append(args, now[len(b):len(now):len(now)]), now
+		}
+		number = func(n int64) { put(binary.BigEndian.AppendUint64(b, uint64(n))) }
+		short  = func(n int) { put(binary.BigEndian.AppendUint16(b, uint16(n))) }
+	)
+	number(x.sid)
+	number(q.at)
+	number(pos(x.sid, r.Seq))
+	put(append(b, r.ID...))
+	put(append(b, r.Kind...))
+	short(r.flags)
+	number(r.weight)
+	number(r.cum)
+	number(int64(len(r.Raw)))
+	args = append(args, r.sum[:])
+	short(r.codec)
+	args = append(args, r.pairs(), r.stored)
+	number(q.marks[0])
+	return args
 }
 
 // divide tells members with one entry from those with several, and lists those that settle.
@@ -152,30 +209,41 @@ func written(r pgx.BatchResults, all []*member) error {
 // which cost about as much as a bare append, however few they are.
 const maxShape = 4
 
-// shapes are the statements by the number of entries, those of several sessions by the
-// negative number. Those of the same number are written by the same statement, which the
+// shapes are statements. Those of the same shape are written by the same one, which the
 // server has planned. Many goroutines may use it.
 type shapes struct{ known sync.Map }
+
+// A shape is how many entries a statement writes.
+type shape struct {
+	n     int
+	joint bool // one of each of several sessions
+	fresh bool // their ids need not be looked for
+}
+
+// query returns the statement of a shape.
+func (k *shapes) query(s shape, write func(shape) string) string {
+	query, ok := k.known.Load(s)
+	if !ok {
+		query = write(s)
+		k.known.Store(s, query)
+	}
+	return query.(string)
+}
 
 func (k *shapes) statement(x *Session, q *quickly) (string, []any) {
 	if len(q.rows) > maxShape {
 		return quickArrays(x, q)
 	}
-	query, ok := k.known.Load(len(q.rows))
-	if !ok {
-		query = shapeQuery(len(q.rows))
-		k.known.Store(len(q.rows), query)
-	}
 	args := make([]any, 0, 3+len(entryTypes)*len(q.rows))
-	if args = append(args, x.sid, q.at); len(q.rows) == 1 {
-		args = append(args, q.marks[0])
-	} else {
-		args = append(args, q.marks)
+	args = append(args, x.sid, q.at)
+	if len(q.rows) == 1 {
+		return oneQuery, append(entryArgs(args, x, &q.rows[0]), q.marks[0])
 	}
+	args = append(args, q.marks)
 	for i := range q.rows {
 		args = entryArgs(args, x, &q.rows[i])
 	}
-	return query.(string), args
+	return k.query(shape{n: len(q.rows)}, shapeQuery), args
 }
 
 // entryArgs adds the columns of an entry.
@@ -186,16 +254,13 @@ func entryArgs(args []any, x *Session, r *row) []any {
 // joint is the statement for members with one entry each. To start a statement takes longer
 // than a row of it.
 func (k *shapes) joint(all []*member) (string, []any) {
-	query, ok := k.known.Load(-len(all))
-	if !ok {
-		query = jointQuery(len(all))
-		k.known.Store(-len(all), query)
-	}
 	args := make([]any, 0, (3+len(entryTypes))*len(all))
+	fresh := true
 	for _, m := range all {
 		args = entryArgs(append(args, m.x.sid, m.q.marks[0], m.q.at), m.x, &m.q.rows[0])
+		fresh = fresh && m.q.fresh
 	}
-	return query.(string), args
+	return k.query(shape{len(all), true, fresh}, jointQuery), args
 }
 
 // entryTypes are the types of the columns of a quick append.
@@ -205,8 +270,8 @@ const (
 	quickInsert = `INSERT INTO entries (pos, id, kind, flags, weight, cum, size, sum, codec, pairs, raw, at) SELECT `
 	// Whoever has locked the session is not waited for: the append goes the long way. A session
 	// that is not deleted loses no entries, so the head that was known is not behind the last one.
-	quickWhere = `, $2::bigint FROM sessions WHERE sid = $1 AND deleted_at IS NULL
-		AND NOT EXISTS (SELECT 1 FROM marks WHERE marks.sid = $1 AND mark = $3) FOR KEY SHARE SKIP LOCKED`
+	quickWhere = `, $2::bigint WHERE (SELECT TRUE FROM sessions WHERE sid = $1 AND deleted_at IS NULL FOR KEY SHARE SKIP LOCKED)`
+	quickLook  = ` AND NOT EXISTS (SELECT 1 FROM marks WHERE marks.sid = $1 AND mark = $14)`
 	// The session is locked once for all of a list: in a join it would be for each row, and of
 	// two rows the second one alone could find it free.
 	quickOnce = `WITH s AS (SELECT sid FROM sessions WHERE sid = $1 AND deleted_at IS NULL
@@ -216,9 +281,9 @@ const (
 	// Each session for itself: the shape of the statement leaves the server no other way to
 	// look for it and for the mark, however few rows it believes the tables to have.
 	jointRows = `) AS v (sid, mark, at, pos, id, kind, flags, weight, cum, size, sum, codec, pairs, raw), LATERAL (
-		SELECT 1 FROM sessions s WHERE s.sid = v.sid AND s.deleted_at IS NULL
-			AND (SELECT seq FROM marks WHERE marks.sid = v.sid AND marks.mark = v.mark LIMIT 1) IS NULL
-		LIMIT 1 FOR KEY SHARE OF s SKIP LOCKED) s RETURNING pos`
+		SELECT 1 FROM sessions s WHERE s.sid = v.sid AND s.deleted_at IS NULL`
+	jointLook = ` AND (SELECT seq FROM marks WHERE marks.sid = v.sid AND marks.mark = v.mark LIMIT 1) IS NULL`
+	jointLock = ` LIMIT 1 FOR KEY SHARE OF s SKIP LOCKED) s RETURNING pos`
 	// If the entries that it goes with were not written, nobody is waited for. Nobody else has
 	// written these marks: a look for each of them took as long as to write it.
 	quickSettle = `WITH s AS (
@@ -229,37 +294,39 @@ const (
 	INSERT INTO marks (sid, mark, seq) SELECT s.sid, v.mark, v.seq FROM s, unnest($5::bigint[], $6::bigint[]) AS v (mark, seq)`
 )
 
-// shapeQuery is the statement for a number of entries. That of one has no list to go through,
-// which took a third of the time.
-func shapeQuery(entries int) string {
+// placeholders writes lists of arguments of these types, from a number on.
+func placeholders(at, lists int, types ...string) string {
 	var out strings.Builder
-	at := 3 // arguments so far
-	for i := range entries {
+	for i := range lists {
 		out.WriteString([]string{"", "), ("}[min(i, 1)])
-		for j, t := range entryTypes {
-			at++
+		for j, t := range types {
 			fmt.Fprintf(&out, "%s$%d::%s", []string{"", ", "}[min(j, 1)], at, t)
+			at++
 		}
 	}
-	if entries == 1 {
-		return quickInsert + out.String() + quickWhere
-	}
-	return quickOnce + "(VALUES (" + out.String() + "))" + quickRows
+	return out.String()
+}
+
+// freshQuery is the statement for one entry whose id is new for certain, and oneQuery for one
+// whose id is to be looked for. They have no list to go through, which took a third of the time.
+var (
+	freshQuery = quickInsert + placeholders(3, 1, entryTypes...) + quickWhere
+	oneQuery   = freshQuery + quickLook
+)
+
+// shapeQuery is the statement for several entries.
+func shapeQuery(s shape) string {
+	return quickOnce + "(VALUES (" + placeholders(4, s.n, entryTypes...) + "))" + quickRows
 }
 
 // jointQuery is the statement for one entry of each of several sessions.
-func jointQuery(sessions int) string {
-	var out strings.Builder
-	out.WriteString(quickInsert + `v.pos, v.id, v.kind, v.flags, v.weight, v.cum, v.size, v.sum, v.codec, v.pairs, v.raw, v.at FROM (VALUES (`)
-	at := 0 // arguments so far
-	for i := range sessions {
-		out.WriteString([]string{"", "), ("}[min(i, 1)])
-		for j, t := range slices.Concat([]string{"bigint", "bigint", "bigint"}, entryTypes) {
-			at++
-			fmt.Fprintf(&out, "%s$%d::%s", []string{"", ", "}[min(j, 1)], at, t)
-		}
+func jointQuery(s shape) string {
+	look := jointLook
+	if s.fresh {
+		look = ""
 	}
-	return out.String() + ")" + jointRows
+	return quickInsert + `v.pos, v.id, v.kind, v.flags, v.weight, v.cum, v.size, v.sum, v.codec, v.pairs, v.raw, v.at FROM (VALUES (` +
+		placeholders(1, s.n, slices.Concat([]string{"bigint", "bigint", "bigint"}, entryTypes)...) + ")" + jointRows + look + jointLock
 }
 
 // quickArrays is the statement for any number of entries: a column is an array.

@@ -48,11 +48,13 @@ func Dialects() []Dialect {
 
 // ParseDialect returns the dialect of that name.
 func ParseDialect(name string) (Dialect, error) {
-	var names []string
 	for _, d := range Dialects() {
 		if d.String() == name {
 			return d, nil
 		}
+	}
+	var names []string
+	for _, d := range Dialects() {
 		names = append(names, d.String())
 	}
 	return Auto, fmt.Errorf("unknown dialect %q; the dialects are %s", name, strings.Join(names, ", "))

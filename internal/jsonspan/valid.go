@@ -3,8 +3,8 @@ package jsonspan
 // Valid checks one whole document in strict mode. Unlike a scan it also refuses
 // flaws: duplicate keys and lone surrogates.
 func Valid(data []byte) error {
-	var s Scanner
-	s.Reset(data, Strict)
+	s := Borrow(data, Strict)
+	defer s.Return()
 	s.Skip()
 	s.End()
 	if err := s.Err(); err != nil {
