@@ -57,7 +57,11 @@ func (l *Log) checkThread(t *Thread, o wire.CheckOptions) []Finding {
 		return l.checkDormant(t)
 	}
 	var all []Finding
+	agent, _ := l.Format.row()
 	for _, f := range t.Request.Check(o) {
+		if agent.settles != nil && agent.settles(l, t, f) {
+			continue
+		}
 		if t.pairs && !pairRules[f.Rule] {
 			continue
 		}

@@ -3,9 +3,11 @@ package agentlog
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -16,14 +18,44 @@ import (
 // line of a message is the parent of its own result.
 type claude struct{}
 
-var claudeRow = row{format: ClaudeCode, name: "claude-code", maker: "Claude Code", dialect: wire.Anthropic, form: claude{}, line: claudeLine, marked: claudeMarked}
+var claudeRow = row{format: ClaudeCode, name: "claude-code", maker: "Claude Code", dialect: wire.Anthropic, form: claude{}, line: claudeLine, marked: claudeMarked, settles: claudeSettles}
 
 // claudeMarked: from 2.0 on a byte order mark is passed over; 1.0 does not read the line behind
-// it. The last line that tells a version tells which one goes on.
-func claudeMarked(l *Log) bool {
+// it.
+func claudeMarked(l *Log) bool { return claudeSince(l, 2) }
+
+// claudeSettles: a reply that was stopped before the model had done anything but think is not
+// sent.
+func claudeSettles(l *Log, t *Thread, f wire.Finding) bool {
+	if f.Rule != "thinking-last" || !claudeSince(l, 2, 1, 29) {
+		return false
+	}
+	reply := func(i int) string { return l.object(t.parts[i].unit).object("message").text("id") }
+	done := func(b transcript.Block) bool { return b.Kind != transcript.Thinking }
+	tr := t.Request.Transcript()
+	ms := tr.Messages()
+	for i := f.Index; i >= 0 && ms[i].Turn == ms[f.Index].Turn; i-- { // a line for each block
+		if reply(i) == reply(f.Index) && slices.ContainsFunc(tr.Blocks()[ms[i].First:ms[i].End], done) {
+			return false
+		}
+	}
+	return true
+}
+
+// claudeSince reports whether the session goes on with a version or a later one. The last line
+// that tells one tells which.
+func claudeSince(l *Log, version ...int) bool {
 	for u := len(l.units) - 1; u >= 0; u-- {
 		if v := l.object(u).text("version"); v != "" {
-			return !strings.HasPrefix(v, "0.") && !strings.HasPrefix(v, "1.")
+			var got []int
+			for part := range strings.SplitSeq(v, ".") {
+				n, err := strconv.Atoi(part)
+				if err != nil {
+					break
+				}
+				got = append(got, n)
+			}
+			return slices.Compare(got, version) >= 0
 		}
 	}
 	return false

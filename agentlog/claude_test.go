@@ -260,3 +260,46 @@ func TestSeveralResults(t *testing.T) {
 		}
 	}
 }
+
+// TestThoughtAndStopped: Claude Code leaves out by itself what it thought before it was
+// stopped, from a version of 2.1 on. Earlier ones send it, and so does every version if something
+// was said before.
+func TestThoughtAndStopped(t *testing.T) {
+	const thought = `{"type":"thinking","thinking":"hm","signature":"S1"}`
+	session := func(version string, blocks ...string) []byte {
+		raw, last := ccWrite("u0", "", 0, said("first")), "u0"
+		for i, b := range blocks {
+			next := fmt.Sprintf("a%d", i)
+			raw, last = raw+ccWrite(next, last, 1+i, replied("m1", b)), next
+		}
+		raw += ccWrite("u1", last, 8, said("go on")) + ccWrite("a9", "u1", 9, replied("m2", textReply))
+		return []byte(strings.ReplaceAll(raw, "2.1.325", version))
+	}
+	for _, c := range []struct {
+		version string
+		blocks  []string
+		refused bool
+	}{
+		{"2.1.325", []string{thought}, false},
+		{"2.1.29", []string{thought, thought}, false},
+		{"2.0.76", []string{thought}, true},
+		{"1.0.128", []string{thought}, true},
+		{"2.1.325", []string{textReply, thought}, true},
+	} {
+		raw := session(c.version, c.blocks...)
+		l, err := Read("x.jsonl", raw, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := l.Check(wire.CheckOptions{}); Broken(found) != c.refused {
+			t.Errorf("%s, %s: %v", c.version, c.blocks, found)
+		}
+		fixed, err := l.Fix(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same := bytes.Equal(fixed.Raw, raw); same == c.refused || len(fixed.Left) > 0 {
+			t.Errorf("%s, %s: the same bytes: %v; left %v", c.version, c.blocks, same, fixed.Left)
+		}
+	}
+}

@@ -45,6 +45,9 @@ type row struct {
 	// marked reports whether the agent reads a file behind a byte order mark as if there
 	// were none; nil: it does not, or that is not known.
 	marked func(l *Log) bool
+	// settles reports whether the agent itself puts right what is found in a thread, each time it
+	// sends it; nil: it does not, or that is not known.
+	settles func(l *Log, t *Thread, f wire.Finding) bool
 	// document reports whether a value is the whole of a file; nil: files are lines.
 	document func(raw []byte, at jsonspan.Span) bool
 }
