@@ -200,6 +200,7 @@ type Transcript struct {
 	turns     int
 	start     BlockID // the last compaction, or 0
 	given     []Tie   // by the dialect
+	settled   kept    // from the transcript before
 
 	// What follows is worked out when somebody asks: to check a history takes pairs only.
 	joining sync.Once
@@ -240,7 +241,7 @@ func (b *Builder) Continue(x Index, messages int) *Transcript {
 	b.t = t
 	t.raw, t.messages, t.blocks, t.given = x.Raw, x.Messages, x.Blocks, x.Ties
 	b.p.pair(t, x.Discipline, k)
-	b.quiet = k.exchanges
+	b.quiet, t.settled = k.exchanges, k
 	return t
 }
 
@@ -296,6 +297,13 @@ func (t *Transcript) Exchanges() []Exchange { return t.exchanges }
 
 // ExchangeOf returns the exchange a call or result belongs to, or NoExchange.
 func (t *Transcript) ExchangeOf(id BlockID) ExchangeID { return t.exchange[id] }
+
+// Settled returns how many messages, up to where a turn begins, and how many exchanges, all of
+// those in them, a Builder has taken over from the transcript before: they are whole, of one call
+// and one result, and nothing behind them has to do with them.
+func (t *Transcript) Settled() (messages, exchanges int) {
+	return t.settled.message, t.settled.exchanges
+}
 
 // Ties returns all ties, those between calls and results included.
 func (t *Transcript) Ties() []Tie {

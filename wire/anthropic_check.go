@@ -25,7 +25,8 @@ func (anthropic) check(c *checker) {
 
 // anthropicTurns checks what stands where inside each turn.
 func (c *checker) anthropicTurns(turns []turnSpan) {
-	for i, t := range turns {
+	for i := c.sounds().ended(c.t); i < len(turns); i++ {
+		t := turns[i]
 		first, end := c.blocks(t)
 		switch {
 		case t.role == transcript.User && t.facts&hasResults != 0:

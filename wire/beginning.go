@@ -27,8 +27,9 @@ type Beginnings struct {
 
 // A buffer holds the first bytes of the history, and what stands behind the list.
 type buffer struct {
-	raw  []byte
-	upTo int // those that are of the history
+	raw   []byte
+	upTo  int      // those that are of the history
+	holds *Request // nil: none that shares the history's index
 }
 
 // A lore is what was learned of the blocks of a history.
@@ -86,10 +87,15 @@ func (r *Request) Beginnings(o Options, inUse int) (*Beginnings, error) {
 // At returns the request of the first n messages; there must be some. Its bytes are used
 // again as soon as so many others have been asked for as are in use, so nobody may keep it.
 func (b *Beginnings) At(n int) (*Request, error) {
-	raw := b.body(n)
+	buf := &b.bufs[b.next]
+	b.next = (b.next + 1) % len(b.bufs)
+	raw := b.body(buf, n)
+	known := b.sound(n)
+	buf.holds = nil
 	if b.t != nil {
 		if t, ok := b.t.At(n, raw); ok {
 			r := b.shared(n, raw, t)
+			r.sound, buf.holds = known, r
 			if proveCarried {
 				fresh, err := Parse(slices.Clone(raw), b.o)
 				if err != nil {
@@ -103,12 +109,29 @@ func (b *Beginnings) At(n int) (*Request, error) {
 	return Parse(raw, b.o)
 }
 
+// sound is what is known of the first n messages from the longest of the requests before that
+// was found clean.
+func (b *Beginnings) sound(n int) (s sound) {
+	for i := range b.bufs {
+		r := b.bufs[i].holds
+		if r == nil || len(r.t.Messages()) > n || len(r.t.Messages()) <= s.messages {
+			continue
+		}
+		whole, all := r.sound.exchanges, r.t.Exchanges() // nothing reaches beyond its end
+		for whole < len(all) && all[whole].State == transcript.Whole && !all[whole].Server {
+			whole++
+		}
+		if known := r.behind(len(r.t.Messages()), whole); known.ways != 0 {
+			s = known
+		}
+	}
+	return s
+}
+
 // body writes the bytes of the first n messages, and those around the list.
-func (b *Beginnings) body(n int) []byte {
+func (b *Beginnings) body(buf *buffer, n int) []byte {
 	all, whole := b.whole.t.Messages(), b.whole.raw
 	end, behind := all[n-1].Span.End, whole[all[len(all)-1].Span.End:]
-	buf := &b.bufs[b.next]
-	b.next = (b.next + 1) % len(b.bufs)
 	if buf.raw == nil {
 		buf.raw = make([]byte, 0, len(whole)) // what is not written takes no memory
 	}

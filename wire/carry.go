@@ -68,6 +68,7 @@ func (c *carrier) index(prof Profile, f *front) *Request {
 		return f.in.builder.Continue(x, min(f.in.messages, f.at+1))
 	})
 	c.leave(f)
+	next.sound = f.out.behind(next.t.Settled())
 	return next
 }
 

@@ -56,6 +56,9 @@ func (r *Request) Check(o CheckOptions) []Finding {
 	room := checkRooms.Get().(*checkRoom)
 	c := checker{Request: r, o: o, checkRoom: *room}
 	c.run()
+	if proveCarried {
+		c.mustFind()
+	}
 	c.release(room)
 	if len(c.found) == 0 {
 		atomic.OrUint32(&r.clean, o.bit())
@@ -99,7 +102,7 @@ var judged = [faults]bool{
 // turn is for each dialect to add.
 func (c *checker) pairs() {
 	all := c.t.Exchanges()
-	for i := range all {
+	for i := c.sounds().exchanges; i < len(all); i++ {
 		x := &all[i]
 		if x.Server || c.wrongRole(x) {
 			continue

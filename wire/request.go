@@ -48,6 +48,7 @@ type Request struct {
 	ties      []transcript.Tie // between blocks of one message, or of neighbours
 	borrowed  bool             // from a Parser, which will use its memory again
 	clean     uint32           // atomic: the ways to check in which nothing was found
+	sound     sound            // what is known of its beginning
 	lent      *Scribe          // that will use its memory again
 }
 
