@@ -71,14 +71,14 @@ type Ballot struct {
 // Drop votes to remove an atom.
 func (b *Ballot) Drop(a transcript.AtomID, format string, args ...any) {
 	if b.valid(a) {
-		b.votes.drop[a] = append(b.votes.drop[a], Reason{b.rule, fmt.Sprintf(format, args...), a})
+		b.votes.drop[a] = append(b.votes.drop[a], Reason{b.rule, worded(format, args), a})
 	}
 }
 
 // Protect votes to keep every byte of an atom, and of what it needs.
 func (b *Ballot) Protect(a transcript.AtomID, format string, args ...any) {
 	if b.valid(a) {
-		b.votes.protect[a] = append(b.votes.protect[a], Reason{b.rule, fmt.Sprintf(format, args...), a})
+		b.votes.protect[a] = append(b.votes.protect[a], Reason{b.rule, worded(format, args), a})
 	}
 }
 
@@ -92,7 +92,17 @@ func (b *Ballot) Edit(id transcript.BlockID, text string, format string, args ..
 	if !utf8.ValidString(text) {
 		panic(&FaultError{"rule " + b.rule, errors.New("its edit holds bytes that are not UTF-8"), nil})
 	}
-	b.votes.edit[id] = append(b.votes.edit[id], edit{text, Reason{b.rule, fmt.Sprintf(format, args...), b.t.AtomOf(id)}})
+	b.votes.edit[id] = append(b.votes.edit[id], edit{text, Reason{b.rule, worded(format, args), b.t.AtomOf(id)}})
+}
+
+// worded is the reason of a vote; many are given as they are.
+func worded(format string, args []any) string {
+	if len(args) == 1 && format == "%s" {
+		if text, ok := args[0].(string); ok {
+			return text
+		}
+	}
+	return fmt.Sprintf(format, args...)
 }
 
 // Together demands that two atoms share one fate.

@@ -2,6 +2,7 @@ package pare
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/pare-llm/pare/internal/needs"
@@ -134,11 +135,10 @@ func settle(r *wire.Request, v *votes) ([]Decision, []blockEdit) {
 func settleEdits(r *wire.Request, v *votes, out []Decision) []blockEdit {
 	t := r.Transcript()
 	var edits []blockEdit
-	for b := range t.Blocks() {
-		id := transcript.BlockID(b)
+	for _, id := range slices.Sorted(maps.Keys(v.edit)) {
 		all := v.edit[id]
 		d := &out[t.AtomOf(id)]
-		if len(all) == 0 || d.Protected || d.Action == ActionDrop || !r.Editable(id) {
+		if d.Protected || d.Action == ActionDrop || !r.Editable(id) {
 			continue
 		}
 		best := all[0]

@@ -115,6 +115,7 @@ func (a read) equal(b read) bool { return a.tool == b.tool && a.path == b.path }
 // collect walks all exchanges once. Whether two are equal is not decided here, so
 // nothing is looked at that has no rival.
 func (d *deduplicator) collect(cover bool) {
+	d.likely = make([]likeness, 0, len(d.t.Exchanges()))
 	for i, x := range d.exchanges {
 		k := d.tool(x.Tool)
 		// What is short as it is written is shorter as text.

@@ -30,6 +30,20 @@ const (
 // on the table of tools, so that is kept under the guard.
 type heardKey struct{}
 
+// putKey is where what a rule puts in the place of blocks is kept.
+type putKey struct {
+	*guard
+	rule     string
+	minBytes int
+}
+
+// A wording is what a rule puts in the place of a block. It is the same as long as the reason
+// is.
+type wording struct {
+	why, text string
+	pays      bool // the text is shorter than what was there
+}
+
 // learn finds what is known of the history already.
 func (s *sight) learn() {
 	s.heard, _ = s.r.Lore(heardKey{}, func(blocks int) any {

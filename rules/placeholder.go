@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare"
@@ -98,11 +99,14 @@ type ballots struct {
 	*sight
 	rule     string
 	minBytes int
-	tied     []bool // by atom; made when something is to be dropped
+	tied     []bool                    // by atom; made when something is to be dropped
+	put      []atomic.Pointer[wording] // by block: what was put in its place last; nil: nothing is kept
 }
 
 func (s *sight) ballots(rule string, minBytes int) *ballots {
-	return &ballots{sight: s, rule: rule, minBytes: minOf(minBytes)}
+	v := &ballots{sight: s, rule: rule, minBytes: minOf(minBytes)}
+	v.put, _ = s.r.Lore(putKey{s.guard, rule, v.minBytes}, func(blocks int) any { return make([]atomic.Pointer[wording], blocks) }).([]atomic.Pointer[wording])
+	return v
 }
 
 func minOf(minBytes int) int {
@@ -129,26 +133,47 @@ func (v *ballots) one(b *pare.Ballot, w *victim) {
 		return
 	}
 	if !w.keepSaid && !said.cleared && v.r.Editable(x.Results[0]) {
-		v.clear(b, x.Results[0], "result", x, w, said.size)
+		v.clear(b, x.Results[0], x, w)
 	}
 	// Arguments that are short as they are written need not be read.
 	if !w.keepArgs && !w.use.note && v.t.Block(x.Call).Body.Len() >= v.minBytes && v.r.Editable(x.Call) {
-		v.clear(b, x.Call, "arguments", x, w, argsSize(v.arguments(x.Call)))
+		v.clear(b, x.Call, x, w)
 	}
 }
 
-// clear puts a placeholder in the place of size bytes, if that pays.
-func (v *ballots) clear(b *pare.Ballot, id transcript.BlockID, what string, x *transcript.Exchange, w *victim, size int) {
+// clear puts a placeholder in the place of a result, or of arguments, if that pays.
+func (v *ballots) clear(b *pare.Ballot, id transcript.BlockID, x *transcript.Exchange, w *victim) {
+	var c *wording
+	if v.put != nil {
+		c = v.put[id].Load()
+	}
+	if c == nil || c.why != w.why {
+		c = v.word(id, x, w)
+		if v.put != nil {
+			v.put[id].Store(c)
+		}
+	}
+	if c.pays {
+		b.Edit(id, c.text, "%s", w.why)
+	}
+}
+
+// word words what is put in the place of a result, or of arguments.
+func (v *ballots) word(id transcript.BlockID, x *transcript.Exchange, w *victim) *wording {
+	what, size := "result", 0
+	if id == x.Call {
+		what, size = "arguments", argsSize(v.arguments(id))
+	} else {
+		size = v.measure(id).size
+	}
 	if size < v.minBytes {
-		return
+		return &wording{why: w.why}
 	}
 	text := v.placeholder(what, x, w, size)
 	if id == x.Call {
 		text = clearedArguments(v.arguments(id), text)
 	}
-	if jsonLen(text)+slack < size {
-		b.Edit(id, text, "%s", w.why)
-	}
+	return &wording{w.why, text, jsonLen(text)+slack < size}
 }
 
 // placeholder says what was here, why it is gone and how to get it back.

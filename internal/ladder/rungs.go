@@ -2,6 +2,7 @@ package ladder
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/pare-llm/pare/transcript"
@@ -39,11 +40,8 @@ func (l *Ladder) rulesRung() {
 			c.drop(s, transcript.AtomID(a), Rules)
 		}
 	}
-	for id := range transcript.BlockID(s.blocks()) {
-		if len(s.votes.Edits) == 0 {
-			break
-		}
-		if _, ok := s.votes.Edits[id]; ok && !s.locked[l.t.AtomOf(id)] {
+	for _, id := range slices.Sorted(maps.Keys(s.votes.Edits)) {
+		if int(id) < s.blocks() && !s.locked[l.t.AtomOf(id)] {
 			c.raise(id, byRules, Rules)
 		}
 	}
