@@ -192,7 +192,7 @@ func (v *visit) converse() {
 		return
 	}
 	estimator := tokens.For(req.Model())
-	a := answer{visit: v, model: req.Model(), tree: tree, input: req.Tokens(estimator), sum: sha256.Sum256(v.body)}
+	a := answer{visit: v, model: strings.TrimPrefix(req.Model(), "azure/"), tree: tree, input: req.Tokens(estimator), sum: sha256.Sum256(v.body)}
 	if most := v.m.MaxTokens; most > 0 && a.input > most {
 		v.refuse(v.api.overflow(req.Profile, a.input, most))
 		return

@@ -60,6 +60,9 @@ func TestMockAnswers(t *testing.T) {
 			if again := post(m, e.path, e.body); again.Body.String() != whole.Body.String() {
 				t.Errorf("another answer to the same request:\n%s\n%s", whole.Body, again.Body)
 			}
+			if e.name == "azure" && !strings.Contains(whole.Body.String(), `"model":"mine"`) {
+				t.Errorf("another model than the deployment: %s", whole.Body)
+			}
 			path, body := e.streaming()
 			stream := post(m, path, body)
 			if stream.Code != 200 || !stream.Flushed {

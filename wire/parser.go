@@ -269,7 +269,7 @@ func (p *parser) document() error {
 		return err
 	}
 	if p.head.listKind == jsonspan.Invalid && !p.head.remote {
-		return ErrNotRequest
+		return noList(p.dialect)
 	}
 	return nil
 }

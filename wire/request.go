@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -58,6 +59,16 @@ type SyntaxError = jsonspan.SyntaxError
 
 // ErrNotRequest is wrapped by the error for JSON that holds no history.
 var ErrNotRequest = errors.New("not a request: expected an object with messages, input or contents, or a list of messages")
+
+// A noList is the error for JSON that holds no history of a dialect. It wraps ErrNotRequest.
+type noList Dialect
+
+func (e noList) Error() string {
+	d := Dialect(e)
+	return fmt.Sprintf("not a request of %s: expected an object with %s, or a list", d, d.List())
+}
+
+func (e noList) Unwrap() error { return ErrNotRequest }
 
 // Parse reads one request body. Its error is a *SyntaxError for bytes that are
 // not JSON and wraps ErrNotRequest for JSON that holds no history; everything

@@ -53,7 +53,11 @@ func (c *sessionListCmd) run(w *world) int {
 				continue
 			}
 			pad := screen.Repeat(" ", id-screen.Columns(screen.Line(x.ID)))
-			screen.Fprintf(&out, "%s%s  %s  %6d entries  %-*s  %s\n", x.ID, pad, x.Updated.Format(time.DateTime), x.Head, dialect, x.Dialect, x.Title)
+			word := "entries"
+			if x.Head == 1 {
+				word = "entry"
+			}
+			screen.Fprintf(&out, "%s%s  %s  %6d %-7s  %-*s  %s\n", x.ID, pad, x.Updated.Format(time.DateTime), x.Head, word, dialect, x.Dialect, x.Title)
 		}
 		status := w.say([]byte(out.String()))
 		switch {

@@ -34,6 +34,9 @@ func (c *sessionSearchCmd) run(w *world) int {
 			}
 			screen.Fprintf(&out, "%s  entry %d (%s)  %s\n", h.Key.String(), h.Seq, h.ID, h.Snippet)
 		}
+		if len(hits) == 0 && !c.JSON {
+			screen.Fprintln(w.stderr, "nothing is found")
+		}
 		return w.say([]byte(out.String())), nil
 	})
 }
