@@ -139,6 +139,9 @@ func (a *api) page(c *call) error {
 	if err != nil {
 		return err
 	}
+	if c.get("after") != "" && c.get("before") != "" {
+		return fmt.Errorf("%w: after and before exclude each other", errBody)
+	}
 	page, err := a.s.Page(c.q.Context(), c.key, Page{After: c.get("after"), Before: c.get("before"), Last: last, Limit: min(limit, 10_000)})
 	if err != nil {
 		return err

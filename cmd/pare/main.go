@@ -25,6 +25,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -184,7 +185,7 @@ func parserOf(grammar any, w *world, exit func(int)) *kong.Kong {
 		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version(), "agents": strings.Join(agentlog.AgentNames(), ","), "dialects": anyOf(dialectNames())},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100, FlagsLast: true}),
 		kong.Help(help), kong.Exit(exit), kong.KindMapper(reflect.String, kong.MapperFunc(asGiven)),
-		kong.KindMapper(reflect.Int, kong.MapperFunc(wholeNumber)))
+		kong.KindMapper(reflect.Int, kong.MapperFunc(wholeNumber)), kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(timeSpan)))
 	if err != nil {
 		panic(err) // the grammar is ours
 	}
@@ -217,6 +218,21 @@ func wholeNumber(ctx *kong.DecodeContext, target reflect.Value) error {
 		return fmt.Errorf("expected a whole number, not %q", text)
 	}
 	target.SetInt(n)
+	return nil
+}
+
+// timeSpan reads how long something may take; less than nothing is no answer.
+func timeSpan(ctx *kong.DecodeContext, target reflect.Value) error {
+	t := ctx.Scan.Pop()
+	text := fmt.Sprint(t.Value)
+	d, err := time.ParseDuration(text)
+	switch {
+	case t.IsEOL():
+		return errors.New("a time is missing, such as 30s")
+	case err != nil || d < 0:
+		return fmt.Errorf("expected a time such as 30s, 5m or 720h, not %q", text)
+	}
+	target.SetInt(int64(d))
 	return nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 
 	"github.com/pare-llm/pare/store"
 )
@@ -10,12 +11,29 @@ import (
 type sessionExportCmd struct {
 	inStore   `embed:""`
 	ID        string `arg:"" help:"The session."`
-	LastTurns int    `placeholder:"N" help:"Only the last N turns."`
-	FromTurn  int    `placeholder:"N" help:"Only from the Nth turn on."`
+	LastTurns *int   `placeholder:"N" help:"Only the last N turns."`
+	FromTurn  *int   `placeholder:"N" help:"Only from the Nth turn on."`
 	Lines     bool   `help:"One message per line, in the place of a list."`
 }
 
+// part says which turns are asked for.
+func (c *sessionExportCmd) part() (part store.Export, err error) {
+	switch {
+	case c.LastTurns != nil && c.FromTurn != nil:
+		return part, errors.New("--last-turns and --from-turn exclude each other")
+	case c.LastTurns != nil:
+		return store.Export{LastTurns: *c.LastTurns}, positive("--last-turns", c.LastTurns)
+	case c.FromTurn != nil:
+		return store.Export{FromTurn: *c.FromTurn}, positive("--from-turn", c.FromTurn)
+	}
+	return part, nil
+}
+
 func (c *sessionExportCmd) run(w *world) int {
+	part, err := c.part()
+	if err != nil {
+		return w.usage(err, "session export")
+	}
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
 		out := bufio.NewWriter(w.stdout)
 		between, end := "[", "]\n"
@@ -23,16 +41,16 @@ func (c *sessionExportCmd) run(w *world) int {
 			between, end = "", ""
 		}
 		n := 0
-		err := st.Export(ctx, c.key(c.ID), store.Export{LastTurns: c.LastTurns, FromTurn: c.FromTurn}, func(e store.Entry) error {
+		err := st.Export(ctx, c.key(c.ID), part, func(e store.Entry) error {
 			n++
 			out.WriteString(between)
 			if between = ","; c.Lines {
 				between = ""
 			}
-			_, err := out.Write(e.Raw)
 			if c.Lines {
-				out.WriteByte('\n')
+				e.Raw = oneLineOf(e.Raw)
 			}
+			_, err := out.Write(e.Raw)
 			return err
 		})
 		if err != nil {

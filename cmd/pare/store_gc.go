@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/pare-llm/pare/internal/screen"
@@ -10,15 +11,36 @@ import (
 
 type sessionGcCmd struct {
 	inStore    `embed:""`
-	Idle       time.Duration `placeholder:"TIME" help:"Delete sessions that nothing was appended to for so long, such as 720h."`
-	Originals  time.Duration `placeholder:"TIME" help:"Let go of what a summary stands for, once that is so old. Windows do not change; recall and undo cannot reach it any more."`
-	Tombstones time.Duration `placeholder:"TIME" help:"Forget that a session was deleted, after so long."`
-	Receipts   time.Duration `placeholder:"TIME" help:"Forget what pare serve did to requests, after so long; it does so by itself after 30 days."`
+	Idle       *time.Duration `placeholder:"TIME" help:"Delete sessions that nothing was appended to for so long, such as 720h."`
+	Originals  *time.Duration `placeholder:"TIME" help:"Let go of what a summary stands for, once that is so old. Windows do not change; recall and undo cannot reach it any more."`
+	Tombstones *time.Duration `placeholder:"TIME" help:"Forget that a session was deleted, after so long."`
+	Receipts   *time.Duration `placeholder:"TIME" help:"Forget what pare serve did to requests, after so long; it does so by itself after 30 days."`
+}
+
+// retain says what is kept for how long. What no flag names is kept.
+func (c *sessionGcCmd) retain() (r store.Retain, err error) {
+	for _, f := range []struct {
+		name  string
+		given *time.Duration
+		to    *time.Duration
+	}{{"--idle", c.Idle, &r.Idle}, {"--originals", c.Originals, &r.Originals}, {"--tombstones", c.Tombstones, &r.Tombstones}, {"--receipts", c.Receipts, &r.Receipts}} {
+		if f.given == nil {
+			continue
+		}
+		if *f.to = *f.given; *f.to <= 0 {
+			return r, fmt.Errorf("%s must be longer than nothing, such as 1s", f.name)
+		}
+	}
+	return r, nil
 }
 
 func (c *sessionGcCmd) run(w *world) int {
+	retain, err := c.retain()
+	if err != nil {
+		return w.usage(err, "session gc")
+	}
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
-		done, err := st.Collect(ctx, c.Scope, store.Retain{Idle: c.Idle, Originals: c.Originals, Tombstones: c.Tombstones, Receipts: c.Receipts})
+		done, err := st.Collect(ctx, c.Scope, retain)
 		if err != nil {
 			return 0, err
 		}

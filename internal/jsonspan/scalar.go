@@ -1,6 +1,10 @@
 package jsonspan
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
 
 // scalar reads a number or a literal.
 func (s *Scanner) scalar(k Kind) {
@@ -43,7 +47,15 @@ func scalarEnd(data []byte, i int, k Kind) (int, string) {
 		}
 		return i + len(word), ""
 	}
-	return i, fmt.Sprintf("expected a value, found %q", data[i])
+	return i, "expected a value, found " + sign(data[i:])
+}
+
+// sign is the sign that data begin with, in quotes; a byte that begins none as it is.
+func sign(data []byte) string {
+	if r, n := utf8.DecodeRune(data); r != utf8.RuneError || n > 1 {
+		return strconv.QuoteRune(r)
+	}
+	return fmt.Sprintf(`'\x%02x'`, data[0])
 }
 
 func numberEnd(data []byte, i int) (int, string) {

@@ -315,7 +315,7 @@ func (s *Scanner) insteadOf(want string) string {
 	if s.pos >= len(s.data) {
 		return truncated
 	}
-	return fmt.Sprintf("expected %s, found %q", want, s.data[s.pos])
+	return "expected " + want + ", found " + sign(s.data[s.pos:])
 }
 
 // str reads the string that starts at pos.
