@@ -163,7 +163,7 @@ func pour(w http.ResponseWriter, rc *http.ResponseController, resp *http.Respons
 			if _, err := w.Write(lent[:n]); err != nil {
 				return err
 			}
-			if left -= int64(n); left == 0 || err == nil {
+			if left -= int64(n); left == 0 || err != io.EOF {
 				if err := rc.Flush(); err != nil {
 					return err
 				}

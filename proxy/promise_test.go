@@ -1,9 +1,12 @@
 package proxy_test
 
 import (
+	"bufio"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
@@ -164,5 +167,45 @@ func TestHeadersOfAnotherPare(t *testing.T) {
 		if strings.HasPrefix(name, "Pare-") && (name != "Pare-Changes" || v[0] != "0") {
 			t.Errorf("%s: %s", name, v)
 		}
+	}
+}
+
+// TestLastBytesOfABrokenReply: what an upstream sent before it broke off is passed on, the last
+// bytes included, and the client sees that it is not all, on the short way and on the other.
+func TestLastBytesOfABrokenReply(t *testing.T) {
+	for _, said := range []string{
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n9\r\ndata: 2",
+		"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ndata: 1\n\ndata: 2",
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				if q, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+					io.Copy(io.Discard, q.Body)
+				}
+				io.WriteString(c, said)
+				c.Close()
+			}
+		}()
+		s := front(t, &upstream{Server: &httptest.Server{URL: "http://" + l.Addr().String()}})
+		for name, body := range map[string]io.Reader{"plain": strings.NewReader(clean), "without a length": struct{ io.Reader }{strings.NewReader(clean)}} {
+			resp, err := http.Post(s.URL+"/v1/messages", "application/json", body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if string(got) != "data: 1\n\ndata: 2" || err == nil {
+				t.Errorf("%s: %q: %q, %v", name, said, got, err)
+			}
+		}
+		l.Close()
 	}
 }
