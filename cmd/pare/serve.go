@@ -227,10 +227,17 @@ func (c *serveCmd) tokens(w *world) ([]string, error) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if len(line) < minToken {
-			return nil, fmt.Errorf("a token of %s is too easily guessed: it needs %d at least", plural(len(line), "character"), minToken)
+		secret := line
+		if _, rest, named := strings.Cut(line, ":"); named {
+			secret = rest // the name is no secret
+		}
+		if len(secret) < minToken {
+			return nil, fmt.Errorf("a token of %s is too easily guessed: it needs %d at least", plural(len(secret), "character"), minToken)
 		}
 		all = append(all, line)
+	}
+	if c.TokenFile != "" && len(all) == 0 {
+		return nil, fmt.Errorf("%s holds no token, so that nobody would have to send one", c.TokenFile)
 	}
 	return all, nil
 }
