@@ -87,9 +87,7 @@ func (x *exchange) instead(first *http.Response, o outcome) *http.Response {
 
 // refusal reads an answer, which stays whole, and says what it objects to.
 func (x *exchange) refusal(resp *http.Response) (Refusal, bool) {
-	switch resp.StatusCode {
-	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
-	default:
+	if !refuses(resp.StatusCode) && !mayRefuse(resp.StatusCode) {
 		return Refusal{}, false
 	}
 	head, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody+1))
@@ -107,7 +105,7 @@ func (x *exchange) refusal(resp *http.Response) (Refusal, bool) {
 	if err != nil {
 		text = nil // a 413 needs no words
 	}
-	if len(x.o.betas) > 0 && aboutMeans(text) {
+	if refuses(resp.StatusCode) && len(x.o.betas) > 0 && aboutMeans(text) {
 		return Refusal{Rule: meansRefused}, true
 	}
 	return Classify(resp.StatusCode, text)

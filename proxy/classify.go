@@ -39,14 +39,22 @@ func (r Refusal) vendor() string {
 // request may avoid: the rules of all providers, and every known way to say that a request
 // is too large.
 func Classify(status int, body []byte) (Refusal, bool) {
-	switch status {
-	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:
-	default:
-		return Refusal{}, false
-	}
-	text := words(body)
-	if r, ok := overflow(text); ok {
-		return r, true
+	text := ""
+	switch {
+	case refuses(status):
+		text = words(body)
+		if r, ok := overflow(text); ok {
+			return r, true
+		}
+	case mayRefuse(status):
+		// Nothing but a whole sentence tells it from what another request does not avoid.
+		text = words(body)
+		if _, ok := sized(text, otherwise()); ok {
+			return Refusal{}, false
+		}
+		if r, ok := sized(text, exact()); ok {
+			return r, true
+		}
 	}
 	if status == http.StatusRequestEntityTooLarge {
 		r, _ := sized(text, rates())
@@ -61,6 +69,18 @@ func Classify(status int, body []byte) (Refusal, bool) {
 		}
 	}
 	return Refusal{}, false
+}
+
+// refuses reports whether an answer of this status is about the request.
+func refuses(status int) bool {
+	return status == http.StatusBadRequest || status == http.StatusUnprocessableEntity || status == http.StatusRequestEntityTooLarge
+}
+
+// mayRefuse reports whether one of this status may be: OpenAI does not find items that a
+// request names, servers of one's own fail where a chat template refuses, and gateways say so
+// when somebody behind them has refused.
+func mayRefuse(status int) bool {
+	return status == http.StatusNotFound || status == http.StatusInternalServerError || status == http.StatusBadGateway
 }
 
 // refusal is the one for a row of the table of rules.
@@ -160,7 +180,7 @@ var refusals = sync.OnceValue(func() []row {
 // their own words; they come last.
 var loose = sync.OnceValue(func() []row {
 	return []row{
-		is(`Messages following tool_use blocks must begin with`, "anthropic/tool-use-without-result"),
+		is("Messages following .?tool_use.? blocks must begin with", "anthropic/tool-use-without-result"),
 		is(`must have non-empty content except for the optional final assistant`, "anthropic/empty-message"),
 		is(`all content must be type .text. if .is_error. is true`, "anthropic/error-result-nontext"),
 		is(`tool_use\.input: Input should be`, "anthropic/tool-input-object"),
@@ -172,6 +192,20 @@ var loose = sync.OnceValue(func() []row {
 		is(`Duplicate 'call_id'`, "openai-responses/duplicate-call-id"),
 		is(`'input\[\w+\]\.id': (?:.{0,200}Expected an ID that|string too long)`, "openai-responses/item-id-prefix"),
 		is(`'input\[\w+\]\.content': array too long`, "openai-responses/reasoning-plaintext"),
+		is(`'(?:input\[\d+\]|messages\.\d+)\.call_id': empty string`, "openai-responses/call-id-length"),
+		is(`Missing required parameter: 'input\[\d+\]\.call_id'`, "openai-responses/call-id-missing"),
+		is(`Invalid value: '\w+'\. Supported values are: 'input_text'`, "openai-responses/chat-part"),
+		is(`Unknown parameter: '(?:input|messages)\[\d+\]`, "openai-responses/chat-calls"),
+		is(`property 'tool_call_id' is missing|tool_call_id: Field required`, "openai-chat/tool-call-id-missing"),
+		is(`content' : value must be a string`, "groq/content-string"),
+		is(`empty (?:\w+ )?message was provided\. Every (?:\w+ )?message needs at least one`, "xai/empty-content"),
+		is(`function\.arguments.{0,40}must be (?:in )?(?:valid )?JSON`, "qwen/arguments-json"),
+		is(`No user query found in messages`, "qwen/no-user"),
+		is(`messages ?参数非法`, "openai-chat/no-user"),
+		is(`invalid Gemini function call history`, "gemini/response-count"),
+		is(`first message must use the .?user.? role`, "anthropic/first-role"),
+		is(`roles must alternate between .?user.? and .?assistant`, "anthropic/alternation"),
+		is(`reasoningText\.text' failed to satisfy constraint`, "bedrock/thinking-text"),
 		is(`parts must not be empty`, "gemini/empty-parts"),
 		is(`has an empty text parameter`, "gemini/empty-part"),
 		is(`ending with a model turn are not supported`, "gemini/last-role"),

@@ -163,6 +163,42 @@ func TestClassifyKnowsEveryRow(t *testing.T) {
 	t.Logf("%d sentences lead back to their own slug", known)
 }
 
+// TestClassifyField has answers as they were quoted in public, in the wrapping of whoever passed
+// them on, with the status that came with them.
+func TestClassifyField(t *testing.T) {
+	for _, tt := range []struct {
+		status     int
+		rule, said string
+	}{
+		{400, "orphan-call", "The model returned the following errors: messages.54: Did not find 2 `tool_result` block(s) at the beginning of this message. Messages following `tool_use` blocks must begin with a matching number of `tool_result` blocks."},
+		{400, "content-type", `'messages.2' : for 'role:tool' the following must be satisfied[('messages.2.content' : value must be a string)]`},
+		{400, "id-missing", `'messages.3' : for 'role:tool' the following must be satisfied[('messages.3.tool_call_id' : property 'tool_call_id' is missing)]`},
+		{400, "empty-content", `{"code":"Client specified an invalid argument","error":"An empty message was provided. Every message needs at least one non-empty content element."}`},
+		{400, "empty-content", "An empty user message was provided. Every user message needs at least one non-empty content element."},
+		{400, "args-not-json", `<400> InternalError.Algo.InvalidParameter: The "function.arguments" parameter of the code model must be in JSON format.`},
+		{400, "first-role", "<400> InternalError.Algo.InvalidParameter: The input messages do not contain elements with the role of user"},
+		{400, "first-role", `{"object":"error","message":"No user query found in messages.","type":"BadRequestError","code":400}`},
+		{400, "first-role", `{"error":{"code":"1214","message":"messages 参数非法。请检查文档。"}}`},
+		{400, "first-role", `messages: first message must use the "user" role`},
+		{400, "role-alternation", `messages: roles must alternate between "user" and "assistant", but found multiple "user" roles in a row`},
+		{400, "orphan-call", "antigravity executor: invalid Gemini function call history: request.contents[3]: functionCall appears before 1 pending functionResponse part(s)"},
+		{400, "field-missing", "1 validation error detected: Value at 'messages.3.member.content.1.member.reasoningContent.reasoningText.text' failed to satisfy constraint: Member must not be null"},
+		{400, "content-type", "Invalid value: 'text'. Supported values are: 'input_text', 'input_image', 'input_audio', 'output_text', 'refusal', 'input_file', 'computer_screenshot', 'summary_text', and 'encrypted_content'."},
+		{400, "call-id-format", "Invalid 'input[4].call_id': empty string. Expected a string with minimum length 1, but got an empty string instead."},
+		{400, "unknown-field", "Unknown parameter: 'input[3].tool_calls'."},
+		{404, "reasoning-item-unresolvable", "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input."},
+		{500, "role-order", `{"error":{"code":500,"message":"\n------------\nWhile executing CallExpression at line 85, column 32 in source:\nError: Jinja Exception: System message must be at the beginning.","type":"server_error"}}`},
+		{500, "role-alternation", `{"error":{"code":500,"message":"Error: Jinja Exception: After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results.","type":"server_error"}}`},
+		{500, "orphan-call", "{\"error\":{\"message\":\"litellm.InternalServerError: AnthropicException - messages.5: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1.\"}}"},
+		{502, "first-role", `All variants failed with errors: Invalid status code: 400 Bad Request: {"error":{"code":"1214","message":"The messages parameter is illegal. Please check the documentation."}}`},
+		{500, Overflow, "litellm.APIError: prompt is too long: 209353 tokens > 199999 maximum"},
+	} {
+		if got, ok := Classify(tt.status, []byte(tt.said)); !ok || got.Rule != tt.rule {
+			t.Errorf("%d %s: %+v %v, not %s", tt.status, tt.said, got, ok, tt.rule)
+		}
+	}
+}
+
 func TestClassifyLeavesOthersAlone(t *testing.T) {
 	for _, tt := range []struct {
 		status int
@@ -172,6 +208,13 @@ func TestClassifyLeavesOthersAlone(t *testing.T) {
 		{400, `{"error":{"message":"max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens"}}`},
 		{400, `{"error":{"message":"Your credit balance is too low to access the Anthropic API."}}`},
 		{400, `{"error":{"message":"model: claude-9 does not exist"}}`}, {400, ""}, {422, "{}"},
+		// servers that fail, and what is not there
+		{500, "Internal server error"}, {502, "<html><head><title>502 Bad Gateway</title></head></html>"}, {503, "System message must be at the beginning."}, {529, "Overloaded"},
+		{500, "rate limit reached: prompt is too long: 209353 tokens > 199999 maximum tokens per minute"}, {500, "context length exceeded"},
+		{404, "404 page not found"}, {404, "The model `gpt-9` does not exist or you do not have access to it."}, {404, "Previous response with id 'resp_1' not found."},
+		{429, "messages.5: `tool_use` ids were found without `tool_result` blocks"}, {403, "You exceeded your current quota, please check your plan and billing details."},
+		{400, "API key expired. Please renew the API key."}, {400, "max_tokens must be greater than thinking.budget_tokens"}, {400, "Unknown parameter: 'reasoning_effort'."},
+		{400, "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."}, {400, "Output blocked by content filtering policy"},
 		// rates and quotas
 		{400, "ThrottlingException: Too many tokens, please wait before trying again."}, {400, "Too many tokens per day, please wait before trying again."},
 		{400, "Tokens per minute limit exceeded - too many tokens processed"}, {400, "This request exceeds the limit of 30000 tokens per minute"},

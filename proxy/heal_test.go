@@ -119,3 +119,50 @@ func TestHealingNamesRules(t *testing.T) {
 		})
 	}
 }
+
+// TestHealedWhateverTheStatus: some providers refuse a request with a status that others have
+// for trouble of their own.
+func TestHealedWhateverTheStatus(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		status     int
+		path, body string
+		said       string
+		healed     func(body string) bool
+		rule       string
+	}{
+		{
+			"an item that nobody has stored", 404, "/v1/responses",
+			`{"model":"gpt-5","input":[{"role":"user","content":"hi"},{"type":"reasoning","id":"rs_1","summary":[]},{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"ok"}]},{"role":"user","content":"go on"}]}`,
+			"Item with id 'rs_1' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.",
+			func(body string) bool { return !strings.Contains(body, "rs_1") && strings.Contains(body, "go on") }, "reasoning-item-unresolvable",
+		},
+		{
+			"a chat template that refuses", 500, "/v1/chat/completions",
+			`{"model":"my-model","messages":[{"role":"system","content":"s"},{"role":"user","content":"q"},{"role":"assistant","content":"a"},{"role":"system","content":"reminder"},{"role":"user","content":"go on"}]}`,
+			"While executing CallExpression at line 85, column 32 in source: Error: Jinja Exception: System message must be at the beginning.",
+			func(body string) bool { return strings.Count(body, `"system"`) == 1 && strings.Contains(body, "reminder") }, "role-order",
+		},
+		{
+			"lists where a string is wanted", 400, "/v1/chat/completions",
+			`{"model":"llama-3.3-70b-versatile","messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"text","text":"a"}]},{"role":"user","content":"go on"}]}`,
+			"'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1.content' : value must be a string)]",
+			func(body string) bool { return strings.Contains(body, `"content":"a"`) }, "content-type",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
+				if !tt.healed(string(body)) {
+					w.WriteHeader(tt.status)
+					io.WriteString(w, `{"error":{"message":"`+tt.said+`"}}`)
+					return
+				}
+				io.WriteString(w, "better")
+			})
+			resp, body := post(t, front(t, u).URL+tt.path, tt.body)
+			if resp.StatusCode != 200 || body != "better" || resp.Header.Get("Pare-Healed") != tt.rule {
+				t.Error(resp.Status, body, resp.Header)
+			}
+		})
+	}
+}

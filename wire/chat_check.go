@@ -13,6 +13,7 @@ func (chat) check(c *checker) {
 	c.chatRoles()
 	c.chatReasoning()
 	c.argumentsJSON()
+	c.listContents()
 	if n := len(c.t.Messages()); n > 2048 {
 		c.headFault(tooManyMessages, "messages", itoa(n))
 	}
@@ -64,6 +65,7 @@ func (c *checker) halfIDs() {
 func (c *checker) chatRoles() {
 	ms := c.t.Messages()
 	said := transcript.Unknown // the last role that is neither system nor tool
+	asked := false
 	for i, m := range ms {
 		if i > 0 {
 			c.chatNeighbours(i, ms[i-1].Role, m.Role)
@@ -77,6 +79,7 @@ func (c *checker) chatRoles() {
 		case transcript.Tool:
 			said = transcript.Unknown
 		case transcript.User, transcript.Assistant:
+			asked = asked || m.Role == transcript.User
 			if m.Role == said {
 				c.message(roleRepeats, i, m.Role.String())
 			}
@@ -92,6 +95,22 @@ func (c *checker) chatRoles() {
 		}
 		if n == 1 && ms[0].Role != transcript.User && ms[0].Role != transcript.System {
 			c.message(loneMessage, 0, "")
+		}
+		if !asked {
+			c.headFault(nobodySpeaks, "messages", "")
+		}
+	}
+}
+
+// listContents reports what others than the user say in a list of parts, for vendors that
+// want a string.
+func (c *checker) listContents() {
+	if !c.wants(listContent) {
+		return
+	}
+	for i, m := range c.t.Messages() {
+		if at := c.frame[i].content; m.Role != transcript.User && at.Len() > 0 && c.raw[at.Start] == '[' {
+			c.message(listContent, i, m.Role.String())
 		}
 	}
 }

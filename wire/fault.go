@@ -132,6 +132,10 @@ const (
 	resultPartType
 	partType
 	foreignPart
+	chatPart
+	chatCalls
+	listContent
+	outputMissing
 	nullFiller
 	foreignMember
 	foreignBlockMember
@@ -172,6 +176,7 @@ const (
 	prefixNotLast
 	contentBesideCalls
 	loneMessage
+	nobodySpeaks
 	compactionNotFirst
 	compactionTwice
 

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare/wire"
@@ -58,5 +59,62 @@ func TestCachePointWithNothingToCache(t *testing.T) {
 		{name: "behind a text", body: body(thought + `,{"text":"a"},` + point), keeps: []string{"cachePoint"}},
 	} {
 		d.run(t)
+	}
+}
+
+// TestChatPartsInResponses: clients that move from the chat API to the Responses API leave
+// parts as they were, in messages and in what tools returned.
+func TestChatPartsInResponses(t *testing.T) {
+	const call = `{"type":"function_call","call_id":"c1","name":"f","arguments":"{}"},`
+	body := func(items string) string {
+		return `{"model":"gpt-5","input":[{"role":"user","content":"q"},` + items + `]}`
+	}
+	for _, d := range []defect{
+		{name: "what the user says and shows", body: body(`{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"https://e.test/a.png"}}]}`),
+			found: []string{"content-type", "content-type"}, keeps: []string{`{"type":"input_text","text":"see"}`, `{"type":"input_image","image_url":"https://e.test/a.png"}`}},
+		{name: "what the assistant says", body: body(`{"role":"assistant","content":[{"type":"text","text":"a"}]}`),
+			found: []string{"content-type"}, keeps: []string{`{"type":"output_text","text":"a"}`}},
+		{name: "what a tool returned", body: body(call + `{"type":"function_call_output","call_id":"c1","output":[{"type":"input_text","text":"x"},{"type":"text","text":"y"}]}`),
+			found: []string{"content-type"}, keeps: []string{`{"type":"input_text","text":"x"}`, `{"type":"input_text","text":"y"}`}},
+		{name: "nothing returned", body: body(call + `{"type":"function_call_output","call_id":"c1"}`), found: []string{"field-missing"}, keeps: []string{`"output":""`}},
+		{name: "a call without a name", body: body(`{"type":"function_call","call_id":"c1","arguments":"{}"},{"type":"function_call_output","call_id":"c1","output":"x"}`),
+			found: []string{"call-name-format"}, keeps: []string{`"name":"function"`}},
+		{name: "arguments that are no string", body: body(`{"type":"function_call","call_id":"c1","name":"f","arguments":{"a":1}},{"type":"function_call_output","call_id":"c1","output":"x"}`),
+			as: wire.OpenAIResponses, found: []string{"args-not-json"}, keeps: []string{`"arguments":"{\"a\":1}"`}},
+		{name: "calls as the chat API has them", body: body(`{"role":"assistant","content":"a","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"n"}`),
+			found: []string{"unknown-field"}, left: []string{"unknown-field"}, keeps: []string{"tool_calls"}},
+		{name: "on an imitation", body: `{"model":"llama-5","input":[{"role":"user","content":[{"type":"text","text":"see"}]}]}`, as: wire.OpenAIResponses, keeps: []string{`"type":"text"`}},
+	} {
+		d.run(t)
+	}
+}
+
+// TestHistoryInWhichNobodySpeaks: Qwen's and GLM's endpoints refuse a history without a word of
+// the user's, which windows and hand-offs between agents make.
+func TestHistoryInWhichNobodySpeaks(t *testing.T) {
+	const talk = `"messages":[{"role":"system","content":"s"},{"role":"assistant","content":"","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":"x"}]}`
+	for _, d := range []defect{
+		{name: "qwen", body: `{"model":"qwen3-max",` + talk, found: []string{"first-role"}, keeps: []string{`{"role":"system","content":"s"},{"role":"user",`, `"x"`}},
+		{name: "glm", body: `{"model":"z-ai/glm-5.2",` + talk, found: []string{"first-role"}, keeps: []string{`{"role":"system","content":"s"},{"role":"user",`, `"x"`}},
+		{name: "openai", body: `{"model":"gpt-5",` + talk, keeps: []string{`"x"`}},
+	} {
+		d.run(t)
+	}
+}
+
+// TestListsWhereAStringIsWanted: Groq has refused lists of parts in what others than the user
+// say. They are joined when it says so.
+func TestListsWhereAStringIsWanted(t *testing.T) {
+	body := `{"model":"llama-3.3-70b-versatile","messages":[{"role":"user","content":[{"type":"text","text":"q"}]},{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","text":"b\n"}]},{"role":"user","content":"n"}]}`
+	r, err := wire.Parse([]byte(body), wire.Options{})
+	if err != nil || len(r.Check(wire.CheckOptions{})) > 0 {
+		t.Fatal(err, r.Check(wire.CheckOptions{}))
+	}
+	m, err := r.Mend(wire.Repair{}, wire.CheckOptions{Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(m.Request.Raw()); !strings.Contains(got, `{"role":"user","content":[{"type":"text","text":"q"}]},{"role":"assistant","content":"a\nb\n"}`) {
+		t.Error(got)
 	}
 }

@@ -18,6 +18,7 @@ var roleMends = map[fault]mend{
 	firstRole:          (*mender).begin,
 	firstCall:          (*mender).begin,
 	loneMessage:        (*mender).begin,
+	nobodySpeaks:       (*mender).begin,
 	roleRepeats:        (*mender).mergeUp,
 	roleOrder:          (*mender).asUser,
 	systemLater:        (*mender).asUser,
@@ -56,7 +57,11 @@ func (m *mender) begin(f *Finding) {
 	}
 	raw := m.g.textMessage(transcript.User, beginText)
 	m.insertMessage(at, raw, m.fresh())
-	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the history began with the assistant: %s", beginText)
+	why := "the history began with the assistant"
+	if f.fault == nobodySpeaks {
+		why = "nobody speaks to the model in this history"
+	}
+	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "%s: %s", why, beginText)
 }
 
 // mergeUp merges a message into the one of the same role before it.

@@ -155,6 +155,10 @@ func (p *parser) responsesField(name []byte, f *itemFields, i int) {
 	case "content":
 		p.dropBlocks(i)
 		f.content, f.plain = p.responsesContent()
+	case "tool_calls":
+		if p.value().kind == jsonspan.Array {
+			p.note(chatCalls, -1, "tool_calls", "")
+		}
 	default:
 		p.Skip()
 	}
@@ -187,10 +191,13 @@ func (p *parser) responsesPart(j int) {
 	switch t {
 	case "input_text", "output_text", "text", "refusal", "summary_text", "reasoning_text":
 		b.Kind, b.Body = transcript.Text, textBody(text, b.Span)
-	case "input_image", "input_file", "input_audio":
+	case "input_image", "input_file", "input_audio", "image_url":
 		b.Kind = transcript.Media
 	}
 	p.block(b, w)
+	if t == "text" || t == "image_url" {
+		p.noteBlock(chatPart, "", t)
+	}
 	if strings.HasPrefix(t, "input_") {
 		p.noteBlock(partType, "", t)
 	}
@@ -365,8 +372,21 @@ func (p *parser) itemNotes(t string, kind itemType, f *itemFields) {
 	}
 	switch t {
 	case "function_call":
-		if f.name.kind == jsonspan.String && !plainID(b.Tool) {
+		switch {
+		case f.name.absent() || f.name.empty():
+			p.noteBlock(nameEmpty, "", "")
+		case f.name.kind == jsonspan.String && !plainID(b.Tool):
 			p.noteBlock(nameFormat, "", b.Tool)
+		}
+		if f.args.kind != jsonspan.String {
+			p.note(argsNotString, n, "arguments", f.args.kind.String())
+		}
+	case "function_call_output", "custom_tool_call_output":
+		switch {
+		case f.output.absent():
+			p.noteBlock(outputMissing, "", "")
+		case f.output.kind == jsonspan.Array:
+			p.chatOutput(f.output.span)
 		}
 	case "custom_tool_call":
 		p.noteBlock(freeForm, "", "")
@@ -404,6 +424,20 @@ func (p *parser) itemNotes(t string, kind itemType, f *itemFields) {
 	borrowed := t == "item_reference" || t == "local_shell_call_output" && f.callID.absent() // the id of another item
 	if f.id.kind == jsonspan.String && !borrowed && f.id.span.Len() > 0 {
 		p.noteBlock(repeatedItemID, "", p.text(f.id))
+	}
+}
+
+// chatOutput notes the first part of an output that is written as the chat API has it.
+func (p *parser) chatOutput(at jsonspan.Span) {
+	for j, e := range jsonspan.Elements(p.raw, at) {
+		m, ok := jsonspan.Find(p.raw, e, "type")
+		if !ok || p.raw[m.Value.Start] != '"' {
+			continue
+		}
+		if t := p.text(str(jsonspan.Span{Start: m.Value.Start + 1, End: m.Value.End - 1})); t == "text" || t == "image_url" {
+			p.noteBlock(chatPart, "output."+itoa(j), t)
+			return
+		}
 	}
 }
 

@@ -1,0 +1,73 @@
+package wire
+
+import (
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// retagChat gives parts that are written as the chat API has them the types of the Responses
+// API: those of a message, or all that an output holds.
+func (m *mender) retagChat(f *Finding) {
+	blk := m.t.Block(f.Block)
+	spans := []jsonspan.Span{jsonspan.Span(blk.Span)}
+	text := "input_text"
+	if blk.Kind == transcript.Result {
+		spans = jsonspan.Elements(m.raw, jsonspan.Span(blk.Body))
+	} else if m.t.Messages()[blk.Message].Role == transcript.Assistant {
+		text = "output_text"
+	}
+	done := false
+	for _, s := range spans {
+		at := tspan(s)
+		switch m.text(at, "type") {
+		case "text":
+			done = m.setMember(at, "type", quote(text)) || done
+		case "image_url":
+			done = m.retagImage(at) || done
+		}
+	}
+	if done {
+		m.log(f, "edit", f.Block, f.Index, 0, "a part as the chat API has it; its type is that of the Responses API now")
+	}
+}
+
+// retagImage does that for an image, whose address lies in an object of its own there.
+func (m *mender) retagImage(at transcript.Span) bool {
+	image, ok := m.member(at, "image_url")
+	if !ok || m.raw[image.Start] != '{' {
+		return ok && m.setMember(at, "type", quote("input_image"))
+	}
+	url, ok := m.member(image, "url")
+	if !ok {
+		return false
+	}
+	value := m.t.Bytes(url)
+	if detail, ok := m.member(image, "detail"); ok {
+		value = append(append([]byte(nil), value...), `,"detail":`...)
+		value = append(value, m.t.Bytes(detail)...)
+	}
+	return m.setMember(at, "type", quote("input_image")) && m.setMember(at, "image_url", value)
+}
+
+// joinTexts makes one string of the texts of a message. A list that holds anything else stays.
+func (m *mender) joinTexts(f *Finding) {
+	var texts []string
+	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(m.frame[f.Index].content)) {
+		if !m.memberIs(tspan(e), "type", "text") {
+			return
+		}
+		texts = append(texts, m.text(tspan(e), "text"))
+	}
+	if m.setMember(m.t.Messages()[f.Index].Span, "content", quote(strings.Join(texts, "\n"))) {
+		m.log(f, "edit", transcript.NoBlock, f.Index, 0, "this vendor wants a string here; the texts are joined")
+	}
+}
+
+// emptyOutput says that a call returned nothing.
+func (m *mender) emptyOutput(f *Finding) {
+	if m.setMember(m.t.Block(f.Block).Span, "output", quote("")) {
+		m.log(f, "edit", f.Block, f.Index, 0, "an output must be given; an empty text stands for nothing")
+	}
+}
