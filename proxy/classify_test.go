@@ -75,6 +75,10 @@ func TestClassifySizes(t *testing.T) {
 		{"litellm.BadRequestError: Context Window exceeded for given call. No models have context window large enough for this call.", 0, 0, 0, 0},
 		{"litellm.ContextWindowExceededError: AnthropicError - {\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 209353 tokens > 199999 maximum\"}}", 199999, 209353, 0, 0},
 		{"Total tokens of image and text exceed max message tokens", 0, 0, 0, 0},
+		{"Input validation error: `inputs` must have less than 8191 tokens. Given: 9137", 8191, 9137, 0, 0},
+		{"Please reduce the length of the messages or completion. Current length is 9137 while limit is 8192", 8192, 9137, 0, 0},
+		{"Request body too large for gpt-4o model. Max size: 8000 tokens.", 8000, 0, 0, 0},
+		{"tokens in request more than max tokens allowed", 0, 0, 0, 0},
 		// separators of thousands
 		{"prompt is too long: 208,461 tokens > 200,000 maximum", 200000, 208461, 0, 0},
 		{"prompt is too long: 1.208.461 tokens > 1.000.000 maximum", 1000000, 1208461, 0, 0},

@@ -57,6 +57,10 @@ var exact = sync.OnceValue(func() []*regexp.Regexp {
 		`prompt has `+group("sent")+` tokens?, but the configured context size is `+group("limit")+` tokens`,
 		`prompt tokens \(`+group("sent")+`\) exceeds? (?:the )?context size \(`+group("limit"),
 		`loaded with context length of only `+group("limit")+` tokens`,
+		"`inputs` must have less than "+group("limit")+` tokens\. Given: `+group("sent"),
+		// Cerebras, GitHub Models
+		`Current length is `+group("sent")+` while limit is `+group("limit"),
+		`Request body too large for .{1,80} model\. Max size: `+group("limit")+` tokens`,
 		`'(?:messages|input)': array too long\. Expected an array with maximum length `+group("messages"),
 	)
 })
@@ -74,7 +78,7 @@ var vague = sync.OnceValue(func() []*regexp.Regexp {
 		`exceeds (?:the )?model's maximum context length`, `input token count exceeds`, `exceeds the max(?:imum)? input token limit`, `number of input tokens exceeds`, `maximum number of input tokens`,
 		`Prompt exceeds max length`, `too many (?:input )?tokens`, `reduce the length of the (?:messages|prompt|input)`, `exceed max message tokens`,
 		`longer than the model's context length`, `request (?:body |entity )?(?:is )?too large`, `exceeds the maximum (?:allowed )?(?:request|input|prompt) (?:size|length)`,
-		`token limit exceeded`, `maximum allowed input (?:length|tokens)`,
+		`token limit exceeded`, `maximum allowed input (?:length|tokens)`, `tokens in request more than max tokens allowed`,
 	)
 })
 

@@ -110,6 +110,7 @@ type blockFields struct {
 	tool                                                                                    field // tool.name of tool_addition
 	encrypted                                                                               field
 	defines                                                                                 bool // tool holds a definition
+	hollow                                                                                  bool // source has no data
 	others                                                                                  []other
 }
 
@@ -125,6 +126,7 @@ type nested struct {
 	marked                 int // item with a cache mark, counted from 1
 	refs                   []nestedRef
 	bare                   []int // web search results without encrypted content
+	hollow                 []int // media without data
 	foreign                int   // item of a type that results may not hold, from 1
 	search                 int   // first item that is no search result, from 1
 	firstType              string
@@ -179,6 +181,10 @@ func (p *parser) anyBlock(j, start int, begun blockBegin) {
 			f.citations = p.readCitations()
 		case "tool":
 			p.readTool(&f)
+		case "source":
+			var null bool
+			f.hollow, null = p.readSource()
+			f.others = append(f.others, other{"source", null})
 		case "encrypted_content":
 			f.encrypted = p.value()
 			f.others = append(f.others, other{"encrypted_content", f.encrypted.isNull()})
@@ -317,6 +323,9 @@ func (p *parser) addAnthropicBlock(j int, span transcript.Span, f *blockFields) 
 		}
 	case t == "image", t == "document", t == "container_upload":
 		add(transcript.Media, field{})
+		if f.hollow {
+			p.noteBlock(hollowMedia, "", t)
+		}
 	case t == "search_result":
 		add(transcript.Media, field{})
 		p.noteBlock(citationsMixed, "", strconv.FormatBool(f.citations))
@@ -472,6 +481,9 @@ func (p *parser) resultNotes(f *blockFields, id string, failed bool) {
 		p.noteBlock(resultPartType, "content."+strconv.Itoa(n.foreign-1), n.firstType)
 	case n.searches > 0 && n.searches < n.items:
 		p.noteBlock(resultPartType, "content."+strconv.Itoa(n.search-1), "search_result")
+	}
+	for _, i := range n.hollow {
+		p.noteBlock(hollowMedia, "content."+strconv.Itoa(i), "image")
 	}
 	if n.texts < n.items {
 		p.noteBlock(programNonText, "", "")

@@ -37,6 +37,27 @@ func (p *parser) readCaller(f *blockFields) {
 	}
 }
 
+// readSource reads where the data of an image or a document is, and reports whether it should
+// be here and is not, or whether there is no such thing.
+func (p *parser) readSource() (hollow, null bool) {
+	if p.Peek() != jsonspan.Object {
+		return false, p.value().isNull()
+	}
+	here := false
+	var data field
+	for k := range p.members {
+		switch string(k) {
+		case "type":
+			here = p.is(p.value(), "base64")
+		case "data":
+			data = p.value()
+		default:
+			p.Skip()
+		}
+	}
+	return here && (data.absent() || data.empty()), false
+}
+
 // readCitations reports whether citations.enabled is true.
 func (p *parser) readCitations() bool {
 	return p.isTrue(p.member("enabled"))
@@ -93,6 +114,10 @@ func (p *parser) nestedItem(n *nested, i int) {
 			name = p.value()
 		case "encrypted_content":
 			encrypted = p.value()
+		case "source":
+			if hollow, _ := p.readSource(); hollow {
+				n.hollow = append(n.hollow, i)
+			}
 		case "cache_control":
 			if _, ok := p.cacheControl(); ok {
 				n.marked = i + 1

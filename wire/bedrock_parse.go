@@ -71,12 +71,18 @@ func (p *parser) bedrockBlock(w place) {
 			p.Skip()
 			notes = func() { p.noteBlock(tooManyCacheMarks, "", "5m") }
 		case "document", "video":
-			p.Skip()
+			hollow := p.bedrockHollow()
 			b.Kind = transcript.Media
-			notes = func() { p.noteBlock(mixedMedia, "", "") }
+			notes = func() {
+				p.noteBlock(mixedMedia, "", "")
+				hollow()
+			}
 		case "toolAddition", "toolRemoval":
 			notes = p.bedrockToolChange(&b, string(k) == "toolAddition")
-		case "image", "audio", "searchResult":
+		case "image", "audio":
+			notes = p.bedrockHollow()
+			b.Kind = transcript.Media
+		case "searchResult":
 			p.Skip()
 			b.Kind = transcript.Media
 		default:
@@ -88,6 +94,17 @@ func (p *parser) bedrockBlock(w place) {
 	if notes != nil {
 		notes()
 	}
+}
+
+// bedrockHollow reads media and returns what to note if its bytes should be here and are not.
+func (p *parser) bedrockHollow() func() {
+	source := p.member("source")
+	if source.kind == jsonspan.Object {
+		if m, ok := jsonspan.Find(p.raw, source.span, "bytes"); ok && string(p.raw[m.Value.Start:m.Value.End]) == `""` {
+			return func() { p.noteBlock(hollowMedia, "", "") }
+		}
+	}
+	return func() {}
 }
 
 // bedrockToolChange reads what makes a declared tool available from here on, or takes it

@@ -83,6 +83,11 @@ var sole = func() map[string]bool {
 	return all
 }()
 
+// wraps are the members that a request lies in: of recorded exchanges, of the lines of
+// batches (Anthropic's params, Bedrock's modelInput, OpenAI's body, Gemini's request), of
+// Bedrock's log of invocations (input, inputBodyJson), and of what gateways and tracers write.
+var wraps = map[string]bool{"body": true, "request": true, "params": true, "modelInput": true, "input": true, "inputBodyJson": true, "request_body": true, "requestBody": true}
+
 // isPart reports whether the object that comes first is something that a person says or
 // shows, and not what somebody records under a name that a history has.
 func isPart(raw []byte) bool {
@@ -111,7 +116,7 @@ func membersOf(raw []byte) topLevel {
 		case isList[string(key)] && (kind != jsonspan.Object || sole[string(key)] && isPart(raw[s.Offset():])):
 			m.history = true
 			return m
-		case (string(key) == "body" || string(key) == "request") && kind == jsonspan.Object:
+		case wraps[string(key)] && kind == jsonspan.Object:
 			m.objects = append(m.objects, wrapped{string(key), s.Skip()})
 		case (string(key) == "url" || string(key) == "uri") && kind == jsonspan.String:
 			at := s.Str()

@@ -54,6 +54,13 @@ func TestUnwrap(t *testing.T) {
 		{`{"body":{"input":"hi"}}`, `{"input":"hi"}`, "/body", Auto, "", true},
 		{`{"body":{"messages":[]}`, `{"body":{"messages":[]}`, "", Auto, "", false},
 		{`{"body":{"a":1}}`, `{"body":{"a":1}}`, "", Auto, "", false},
+		{`{"custom_id":"a","params":{"max_tokens":9,"messages":[]}}`, `{"max_tokens":9,"messages":[]}`, "/params", Auto, "", true},
+		{`{"recordId":"a","modelInput":{"anthropic_version":"x","messages":[]}}`, `{"anthropic_version":"x","messages":[]}`, "/modelInput", Auto, "", true},
+		{`{"schemaType":"ModelInvocationLog","input":{"inputBodyJson":{"messages":[]}},"output":{}}`, `{"messages":[]}`, "/input/inputBodyJson", Auto, "", true},
+		{`{"request_id":"a","request_body":{"messages":[]},"response_body":{}}`, `{"messages":[]}`, "/request_body", Auto, "", true},
+		{`{"name":"llm","input":{"messages":[]},"output":{"role":"assistant"}}`, `{"messages":[]}`, "/input", Auto, "", true},
+		{`{"model":"gemini-3-pro","input":{"type":"text","text":"q"}}`, `{"model":"gemini-3-pro","input":{"type":"text","text":"q"}}`, "", Auto, "", true},
+		{`{"params":{"a":1}}`, `{"params":{"a":1}}`, "", Auto, "", false},
 		{`7`, `7`, "", Auto, "", false},
 	} {
 		e := Unwrap([]byte(c.raw))

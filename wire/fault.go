@@ -144,6 +144,7 @@ const (
 	citationsMixed
 	imageInTool
 	imageUnsupported
+	hollowMedia
 	statusField
 	trailingSpace
 	compactionEmpty

@@ -118,3 +118,21 @@ func TestListsWhereAStringIsWanted(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestMediaWithoutData: a screenshot that failed, stored as an empty image, is refused with
+// every request from then on.
+func TestMediaWithoutData(t *testing.T) {
+	const empty = `{"type":"image","source":{"type":"base64","media_type":"image/png","data":""}}`
+	result := func(items string) string {
+		return `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[` + items + `]}]}]}`
+	}
+	for _, d := range []defect{
+		{name: "in a result", body: result(empty), found: []string{"empty-content"}, keeps: []string{"without any data"}, loses: []string{"image/png"}},
+		{name: "two in a result, with words", body: result(empty + `,{"type":"text","text":"seen"},` + empty), found: []string{"empty-content", "empty-content"}, keeps: []string{"seen", "without any data"}, loses: []string{"image/png"}},
+		{name: "in a message", body: `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"q"},` + empty + `]}]}`, found: []string{"empty-content"}, keeps: []string{`"q"`, "without any data"}},
+		{name: "with data, and elsewhere", body: result(`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QQ=="}},{"type":"image","source":{"type":"url","url":"https://e.test/a.png"}}`), keeps: []string{"QQ=="}},
+		{name: "bedrock", body: `{"modelId":"amazon.nova-pro-v1:0","messages":[{"role":"user","content":[{"text":"q"},{"document":{"format":"pdf","name":"d","source":{"bytes":""}}}]}]}`, found: []string{"empty-content"}, keeps: []string{"without any data"}, loses: []string{"pdf"}},
+	} {
+		d.run(t)
+	}
+}

@@ -58,6 +58,7 @@ var contentMends = map[fault]mend{
 	betaHeaderMissing:   (*mender).allowBeta,
 	imageInTool:         (*mender).moveImage,
 	imageUnsupported:    (*mender).nameImage,
+	hollowMedia:         (*mender).nameHollow,
 	trailingSpace:       (*mender).trimEnd,
 	loneSurrogate:       (*mender).replaceHalf,
 	mixedResultTurn:     (*mender).parted,
@@ -335,6 +336,24 @@ func (m *mender) nameImage(f *Finding) {
 	text := m.g.text(transcript.User, "[An image was here; this model takes none.]")
 	if m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Span), New: text}) {
 		m.log(f, "drop", f.Block, f.Index, len(text)-blk.Span.Len(), "the model takes no images; a text says that there was one")
+	}
+}
+
+// nameHollow replaces an image or a document that has no data by a text that says so, also
+// inside of a result.
+func (m *mender) nameHollow(f *Finding) {
+	at := jsonspan.Span(m.t.Block(f.Block).Span)
+	if _, field, ok := cutPath(f.Path, m.Path(f.Block)); ok && field != "" {
+		i, err := strconv.Atoi(field[strings.LastIndex(field, ".")+1:])
+		elems := jsonspan.Elements(m.raw, jsonspan.Span(m.t.Block(f.Block).Body))
+		if err != nil || i >= len(elems) {
+			return
+		}
+		at = elems[i]
+	}
+	text := m.g.text(transcript.User, "[An image or a document without any data was here.]")
+	if m.edit(jsonspan.Edit{Span: at, New: text}) {
+		m.log(f, "edit", f.Block, f.Index, len(text)-at.Len(), "media without data; a text says that there was something")
 	}
 }
 
