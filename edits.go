@@ -5,4 +5,9 @@ import "github.com/pare-llm/pare/wire"
 // Edits returns the plan as exact changes to the bytes that came in: sorted, never
 // overlapping spans of the input and what takes their place. Applied in one pass, by any
 // program, they give what [Plan.Result] holds. A plan that changes nothing has none.
-func (p *Plan) Edits() []wire.Edit { return p.out.EditsSince(p.in) }
+func (p *Plan) Edits() []wire.Edit {
+	if p.clean != nil {
+		return nil
+	}
+	return p.out.EditsSince(p.in)
+}

@@ -75,10 +75,10 @@ type CompactionFailed struct {
 }
 
 // pairsEvent tells about the pairs of a history that became another.
-func pairsEvent(before, after *wire.Request, orphans []Orphan) Event {
+func pairsEvent(before, after size, orphans []Orphan) Event {
 	m := PairsChecked{
 		OrphanCount: len(orphans), Orphans: orphans,
-		TotalMessages: len(before.Transcript().Messages()), RetainedCount: len(after.Transcript().Messages()),
+		TotalMessages: before.messages, RetainedCount: after.messages,
 	}
 	if len(orphans) == 0 {
 		return Event{EventPairsValidated, m}
@@ -93,6 +93,11 @@ func pairsEvent(before, after *wire.Request, orphans []Orphan) Event {
 
 // tell writes the receipts of a plan and makes its events.
 func (p *Plan) tell(o Options) {
+	in, out := p.sizes()
+	if p.clean != nil { // nothing was found or done
+		p.events = append(p.events, pairsEvent(in, out, nil))
+		return
+	}
 	p.writeOwed()
 	p.changes = p.out.Explain(p.in, p.changes)
 	if o.Counter != nil && !o.Uncounted && len(p.changes) > 0 {
@@ -102,7 +107,7 @@ func (p *Plan) tell(o Options) {
 		p.found, p.checked = p.in.Check(wire.CheckOptions{}), true
 	}
 	orphans := orphansIn(p.in, p.found, o.Repair.Open)
-	p.events = append(p.events, pairsEvent(p.in, p.out, orphans))
+	p.events = append(p.events, pairsEvent(in, out, orphans))
 	if len(p.changes) > 0 {
 		byRule := make(map[string]int)
 		for i := 0; i < len(p.changes); {
@@ -112,7 +117,7 @@ func (p *Plan) tell(o Options) {
 			}
 			byRule[rule] += i - first
 		}
-		p.events = append(p.events, Event{EventPlanMade, PlanMade{ByRule: byRule, Bytes: len(p.out.Raw()) - len(p.in.Raw()), Changes: len(p.changes), Left: len(p.left)}})
+		p.events = append(p.events, Event{EventPlanMade, PlanMade{ByRule: byRule, Bytes: out.bytes - in.bytes, Changes: len(p.changes), Left: len(p.left)}})
 	}
 	for _, e := range p.events {
 		o.emit(e)

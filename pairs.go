@@ -121,7 +121,7 @@ func DropOrphans(r *wire.Request) (body []byte, removed []Orphan, event Event, e
 			return nil, nil, Event{}, err
 		}
 	}
-	return next.Raw(), removed, pairsEvent(r, next, removed), nil
+	return next.Raw(), removed, pairsEvent(sizeOf(r), sizeOf(next), removed), nil
 }
 
 // inOriginal says where orphans of a later state stood in the original.

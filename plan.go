@@ -70,6 +70,35 @@ type Plan struct {
 	earlier         []archive.Item  // taken out by the plan that this one goes on from
 	owed            *owing          // receipts that are still to be written; nil: none
 	later           *deferred       // the report, if nobody had asked for it when the plan was made
+	clean           *unread         // the body, if there is nothing to do and nothing of it was kept; nil: it was
+}
+
+// An unread is a clean body. It is read again if somebody asks for the request.
+type unread struct {
+	once sync.Once
+	body []byte
+	seen wire.Glance
+}
+
+// clean is the plan for a body with which nothing is wrong.
+func clean(body []byte, g wire.Glance) *Plan {
+	p := &Plan{checked: true, clean: &unread{body: body, seen: g}}
+	p.report(Options{})
+	return p
+}
+
+// whole makes sure that the requests are there.
+func (p *Plan) whole() *Plan {
+	if p.clean != nil {
+		p.clean.once.Do(func() {
+			r, err := Parse(p.clean.body)
+			if err != nil {
+				panic("pare: the body of a plan has been changed: " + err.Error())
+			}
+			p.in, p.mended, p.out = r, r, r
+		})
+	}
+	return p
 }
 
 // Decisions are the verdicts, one per atom of the repaired history, in order; nil if
@@ -347,20 +376,23 @@ func (p *Plan) finish(o Options) error {
 }
 
 // Empty reports whether there is nothing to do.
-func (p *Plan) Empty() bool { return p.out == p.in }
+func (p *Plan) Empty() bool { return p.clean != nil || p.out == p.in }
 
 // Result returns the request as it will be, also if it would still be refused.
-func (p *Plan) Result() *wire.Request { return p.out }
+func (p *Plan) Result() *wire.Request { return p.whole().out }
 
 // Mended returns the request after repair and before any rule; Decisions are about
 // its atoms.
-func (p *Plan) Mended() *wire.Request { return p.mended }
+func (p *Plan) Mended() *wire.Request { return p.whole().mended }
 
 // Apply returns the new body: the input itself if there is nothing to do. The
 // error is a *RefusedError if the provider would still refuse it.
 func (p *Plan) Apply() ([]byte, error) {
 	if len(p.left) > 0 {
 		return nil, &RefusedError{p.left}
+	}
+	if p.clean != nil {
+		return p.clean.body, nil
 	}
 	return p.out.Raw(), nil
 }
@@ -394,6 +426,7 @@ func (p *Plan) MarshalJSON() ([]byte, error) {
 	if changes == nil {
 		changes = []wire.Change{}
 	}
+	in, out := p.sizes()
 	return json.Marshal(struct {
 		Dialect   string         `json:"dialect"`
 		Profile   string         `json:"profile"`
@@ -406,9 +439,28 @@ func (p *Plan) MarshalJSON() ([]byte, error) {
 		Conserved *Conservation  `json:"conserved,omitempty"`
 		Decisions []Decision     `json:"decisions,omitempty"`
 	}{
-		p.in.Dialect.String(), p.in.Profile.Name, [2]int{len(p.in.Transcript().Messages()), len(p.out.Transcript().Messages())},
-		[2]int{len(p.in.Raw()), len(p.out.Raw())}, changes, left, p.rungs, p.batches, p.conserved, p.decided(),
+		in.dialect.String(), in.profile, [2]int{in.messages, out.messages}, [2]int{in.bytes, out.bytes}, changes, left, p.rungs, p.batches, p.conserved, p.decided(),
 	})
+}
+
+// A size is what can be told of a request without its bytes.
+type size struct {
+	dialect         wire.Dialect
+	profile         string
+	messages, bytes int
+}
+
+func sizeOf(r *wire.Request) size {
+	return size{r.Dialect, r.Profile.Name, len(r.Transcript().Messages()), len(r.Raw())}
+}
+
+// sizes are those of the input and of the result. A clean body is not read again for them.
+func (p *Plan) sizes() (in, out size) {
+	if c := p.clean; c != nil {
+		is := size{c.seen.Dialect, c.seen.Profile.Name, c.seen.Messages, len(c.body)}
+		return is, is
+	}
+	return sizeOf(p.in), sizeOf(p.out)
 }
 
 // decided lists the decisions that are not simply to keep.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/tokens"
@@ -202,10 +203,23 @@ func (w Window) of(model string, r *wire.Request) (Window, error) {
 
 // Fix repairs a request body, or a list of messages, of any dialect. If there is nothing
 // to do, the bytes that came in come back. If the error is a *RefusedError, the plan tells what
-// could not be repaired, and [Plan.Result] has the best that can be done.
+// could not be repaired, and [Plan.Result] has the best that can be done. The body must not be
+// changed as long as that is used.
 func Fix(body []byte) ([]byte, *Plan, error) {
-	return (&Policy{}).bytes(context.Background(), body)
+	look := looks.Get().(*wire.Parser)
+	g, r, err := look.Look(body, wire.Options{}, wire.CheckOptions{})
+	looks.Put(look)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case r == nil:
+		return body, clean(body, g), nil
+	}
+	return (&Policy{}).apply(context.Background(), r)
 }
+
+// looks are what Fix looks at bodies with: most are clean, and nothing of them is kept.
+var looks = sync.Pool{New: func() any { return new(wire.Parser) }}
 
 // Fit repairs a request body and makes it fit so many tokens, as [Trim] does; zero is what
 // the window of its model has room for beside the reply. Tokens are estimated for the
@@ -214,12 +228,17 @@ func Fit(ctx context.Context, body []byte, limit int) ([]byte, *Plan, error) {
 	return (&Policy{Window: &Window{Tokens: limit, ModelTokens: limit == 0}}).bytes(ctx, body)
 }
 
-// bytes plans and applies.
+// bytes parses, plans and applies.
 func (p *Policy) bytes(ctx context.Context, body []byte) ([]byte, *Plan, error) {
 	r, err := Parse(body)
 	if err != nil {
 		return nil, nil, err
 	}
+	return p.apply(ctx, r)
+}
+
+// apply plans and applies.
+func (p *Policy) apply(ctx context.Context, r *wire.Request) ([]byte, *Plan, error) {
 	plan, err := p.Plan(ctx, r)
 	if err != nil {
 		return nil, nil, err

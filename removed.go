@@ -11,6 +11,9 @@ import (
 // messages that go as a whole, and blocks of those that stay. Placeholders of a window
 // with Archive set name these items.
 func (p *Plan) Archive() []archive.Item {
+	if p.clean != nil {
+		return nil
+	}
 	t := p.mended.Transcript()
 	all := slices.Clip(p.earlier)
 	for i, m := range t.Messages() {

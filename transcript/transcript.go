@@ -245,6 +245,27 @@ func (b *Builder) Continue(x Index, messages int) *Transcript {
 	return t
 }
 
+// Copy returns the last transcript in memory of its own. X is a copy of the index that it was
+// built from.
+func (b *Builder) Copy(x Index) *Transcript {
+	t := &Transcript{
+		raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties,
+		exchanges: append([]Exchange(nil), b.t.exchanges...), exchange: append([]ExchangeID(nil), b.t.exchange...), turns: b.t.turns, start: b.t.start,
+	}
+	n := 0
+	for i := range t.exchanges {
+		n += len(t.exchanges[i].Results)
+	}
+	results := make([]BlockID, 0, n) // one array for all of them
+	for i := range t.exchanges {
+		if e, from := &t.exchanges[i], len(results); len(e.Results) > 0 {
+			results = append(results, e.Results...)
+			e.Results = results[from:len(results):len(results)]
+		}
+	}
+	return t
+}
+
 // Drop lets go of everything that the last transcript pointed to.
 func (b *Builder) Drop() {
 	if b.t == nil {

@@ -53,6 +53,9 @@ func (r *Request) Check(o CheckOptions) []Finding {
 	if atomic.LoadUint32(&r.clean)&o.bit() != 0 {
 		return nil
 	}
+	if r.found != nil && r.found.by == o {
+		return slices.Clone(r.found.all)
+	}
 	room := checkRooms.Get().(*checkRoom)
 	c := checker{Request: r, o: o, checkRoom: *room}
 	c.run()
@@ -64,10 +67,21 @@ func (r *Request) Check(o CheckOptions) []Finding {
 		atomic.OrUint32(&r.clean, o.bit())
 		return nil
 	}
+	return c.sorted()
+}
+
+// sorted are the findings in the order of their places.
+func (c *checker) sorted() []Finding {
 	slices.SortStableFunc(c.found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Block, b.Block), cmp.Compare(a.order, b.order))
 	})
 	return c.found
+}
+
+// A verdict is what a check has found.
+type verdict struct {
+	by  CheckOptions
+	all []Finding
 }
 
 // run raises every fault.

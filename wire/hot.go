@@ -38,6 +38,37 @@ func (p *Parser) Glance(raw []byte, o Options, c CheckOptions) (Glance, error) {
 	return p.glance(raw, o, c)
 }
 
+// Look is Glance for those who go on with a request that is not clean: it is returned, too, as
+// [Parse] would return it. If the request is clean, it is nil, and nothing of it was kept. The
+// Opening is left out.
+func (p *Parser) Look(raw []byte, o Options, c CheckOptions) (Glance, *Request, error) {
+	p.p.lent = false
+	names := p.p.names
+	g, err := p.judge(raw, o, checker{o: c})
+	var kept *Request
+	switch {
+	case err != nil:
+	case g.Clean:
+		p.p.cutAgain(names)
+	default:
+		kept = p.keep()
+	}
+	p.drop()
+	return g, kept, err
+}
+
+// keep returns the request that was parsed last in memory of its own.
+func (p *Parser) keep() *Request {
+	r, own := new(Request), p.p.pages.clone()
+	*r = p.r
+	r.where, r.extra, r.frame, r.notes, r.ties = own.where, own.extra, own.frame, own.notes, own.ties[:len(r.ties)]
+	r.t = p.b.Copy(transcript.Index{Raw: r.raw, Messages: own.messages, Blocks: own.blocks, Ties: own.ties})
+	r.borrowed, r.found = false, &verdict{p.c.o, p.c.sorted()}
+	r.head.trim()
+	p.p.head, p.p.chunk = head{}, 0 // the request has them
+	return r
+}
+
 // GlanceComing is Glance for a body of which only the first bytes are there yet, and which is
 // looked at as it comes. Coming waits for more and says how many bytes are there then; if that
 // is not more than before, the glance fails. It also fails rather than wait with an index that
@@ -73,16 +104,24 @@ var errCutShort = errors.New("the body ends too early")
 
 func (p *Parser) glance(raw []byte, o Options, c CheckOptions) (Glance, error) {
 	p.p.lent = true
+	g, err := p.judge(raw, o, checker{o: c, glance: true})
+	if err == nil {
+		g.Opening = p.r.Opening()
+	}
+	p.drop()
+	return g, err
+}
+
+// judge reads a request and checks it by c.
+func (p *Parser) judge(raw []byte, o Options, c checker) (Glance, error) {
 	r, err := p.parse(raw, o)
 	if err != nil {
-		p.drop()
 		return Glance{}, err
 	}
-	p.c = checker{Request: r, o: c, glance: true, checkRoom: p.c.checkRoom}
+	c.Request, c.checkRoom = r, p.c.checkRoom
+	p.c = c
 	p.c.run()
-	g := Glance{Clean: !p.c.dirty, Delta: r.Delta(), Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges()), Turns: r.t.Turns(), Opening: r.Opening()}
-	p.drop()
-	return g, nil
+	return Glance{Clean: !p.c.dirty && len(p.c.found) == 0, Delta: r.Delta(), Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges()), Turns: r.t.Turns()}, nil
 }
 
 // Parse is like the function of that name, but the request, its transcript and what is
@@ -119,6 +158,6 @@ func (p *Parser) drop() {
 	clear(p.p.notes)
 	p.p.reset(nil, Auto, jsonspan.Structural)
 	p.b.Drop()
-	p.r, p.c.Request = Request{}, nil
+	p.r, p.c.Request, p.c.found, p.c.seen, p.c.called = Request{}, nil, nil, nil, nil
 	clear(p.c.ids)
 }

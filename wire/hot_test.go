@@ -117,3 +117,76 @@ func TestGlanceAllocates(t *testing.T) {
 		}
 	}
 }
+
+// TestLook: a look tells what a glance tells, and what is not clean comes back as a request that
+// nothing which the parser reads later can change.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	var p wire.Parser
+	type kept struct{ got, want *wire.Request }
+	var all []kept
+	look := func(body []byte, o wire.Options, c wire.CheckOptions) {
+		want, wantErr := wire.Parse(body, o)
+		lent := bytes.Clone(body)
+		g, got, err := p.Look(lent, o, c)
+		w, _ := new(wire.Parser).Glance(body, o, c)
+		w.Opening = wire.Opening{}
+		switch {
+		case fails(err) != fails(wantErr):
+			t.Fatalf("a look fails with %v, want %v\n%s", err, wantErr, body)
+		case g != w:
+			t.Fatalf("a look tells %+v, want %+v\n%s", g, w, body)
+		case err == nil && g.Clean != (got == nil):
+			t.Fatalf("clean is %v, and there is a request: %v\n%s", g.Clean, got != nil, body)
+		case got == nil:
+			clear(lent) // nothing of it was kept
+		default:
+			all = append(all, kept{got, want})
+		}
+	}
+	for _, z := range corpus.Zoo(t) {
+		for _, c := range []wire.CheckOptions{{}, {Strict: true}} {
+			look(z.Body(), wire.Options{}, c)
+		}
+		look(z.Body()[:len(z.Body())/2], wire.Options{}, wire.CheckOptions{})
+	}
+	histories(t, 300, paretest.GenOptions{Turns: 2, Steps: 2}, func(r *rand.Rand, s paretest.Script) {
+		d, o := one(r)
+		broken, _ := paretest.Break(r, s)
+		look(broken.Render(d, o), wire.Options{Dialect: d}, wire.CheckOptions{})
+		look(s.Render(d, o), wire.Options{}, wire.CheckOptions{})
+	})
+	if len(all) == 0 {
+		t.Fatal("nothing that is not clean was looked at")
+	}
+	for _, k := range all {
+		sameTranscript(t, k.got.Transcript(), k.want.Transcript())
+		for _, c := range []wire.CheckOptions{{}, {Advice: true}, {Strict: true, Advice: true}} {
+			if a, b := k.got.Check(c), k.want.Check(c); !reflect.DeepEqual(a, b) {
+				t.Fatalf("findings %v, want %v\n%s", a, b, k.want.Raw())
+			}
+		}
+		a, err := k.got.Mend(wire.Repair{}, wire.CheckOptions{})
+		b, wantErr := k.want.Mend(wire.Repair{}, wire.CheckOptions{})
+		if fails(err) != fails(wantErr) || err == nil && (!bytes.Equal(a.Request.Raw(), b.Request.Raw()) || !reflect.DeepEqual(a.Changes, b.Changes)) {
+			t.Fatalf("a repair comes to something else: %v, %v\n%s", err, wantErr, k.want.Raw())
+		}
+	}
+}
+
+// TestLookAllocates little, in the long run.
+func TestLookAllocates(t *testing.T) {
+	for _, shape := range benchdata.Shapes {
+		body := benchdata.Dense(shape, 226_000)
+		var p wire.Parser
+		allocs := testing.AllocsPerRun(20, func() {
+			g, r, err := p.Look(body, wire.Options{}, wire.CheckOptions{})
+			if err != nil || !g.Clean || r != nil {
+				t.Fatalf("%v: %+v, %v, %v", shape, g, r, err)
+			}
+		})
+		if allocs > 4 {
+			t.Errorf("%v: %v allocations, want at most 4", shape, allocs)
+		}
+	}
+}

@@ -33,6 +33,7 @@ type parser struct {
 	input     bool   // detection: the body has an input
 	clue      clue   // detection: what it goes by
 	names     []byte // chunk that ids and names are cut from
+	chunk     int    // how large the next one is at least
 	last      string // the name cut last; tools repeat
 	lent      bool   // names may point into raw: nothing outlives the call
 	here      int    // how much of the body is there, if it is still coming
@@ -211,12 +212,22 @@ func (p *parser) copied(b []byte) string {
 		return unsafe.String(unsafe.SliceData(b), len(b))
 	}
 	if cap(p.names)-len(p.names) < len(b) {
-		p.names = make([]byte, 0, max(4096, len(b)))
+		p.names = make([]byte, 0, max(4096, len(b), p.chunk))
 	}
 	start := len(p.names)
 	p.names = append(p.names, b...)
 	p.last = unsafe.String(unsafe.SliceData(p.names[start:]), len(b)) // written once
 	return p.last
+}
+
+// cutAgain gives room back that names were cut from, since the chunk was this, which nobody has
+// kept.
+func (p *parser) cutAgain(was []byte) {
+	if unsafe.SliceData(was) == unsafe.SliceData(p.names) {
+		p.names = p.names[:len(was)]
+		return
+	}
+	p.names, p.chunk = p.names[:0], min(2*cap(p.names), 64<<10)
 }
 
 // empty reports whether a string field holds nothing.

@@ -50,6 +50,7 @@ type Request struct {
 	borrowed  bool             // from a Parser, which will use its memory again
 	clean     uint32           // atomic: the ways to check in which nothing was found
 	sound     sound            // what is known of its beginning
+	found     *verdict         // of the check that was made when it was parsed; nil: there was none
 	lent      *Scribe          // that will use its memory again
 }
 
@@ -223,6 +224,19 @@ type head struct {
 func (h *head) reset() {
 	clear(h.tools)
 	*h = head{tools: h.tools, betas: h.betas[:0], said: h.said[:0]}
+}
+
+// trim leaves out memory in which nothing is.
+func (h *head) trim() {
+	if len(h.tools) == 0 && !h.toolsGiven {
+		h.tools = nil
+	}
+	if len(h.betas) == 0 {
+		h.betas = nil
+	}
+	if len(h.said) == 0 {
+		h.said = nil
+	}
 }
 
 // A place says where in its message a block stands.
