@@ -287,7 +287,11 @@ func isFile(path string, d fs.DirEntry) bool {
 }
 
 func (in *Input) file(path string, inFolder bool, emit func(Chunk) bool) bool {
-	f, err := os.Open(path)
+	open := os.Open
+	if inFolder {
+		open = openFound
+	}
+	f, err := open(path)
 	if err != nil {
 		return emit(Chunk{Source: path, Err: err})
 	}

@@ -119,6 +119,9 @@ func (s *stream) more() bool {
 	n, err := s.r.Read(s.buf[len(s.buf):cap(s.buf)])
 	s.buf = s.buf[:len(s.buf)+n]
 	s.off += int64(n)
+	if s.off == s.size && len(s.buf) < cap(s.buf) {
+		s.eof = true // all of a file was read, and there was room for more
+	}
 	if err != nil {
 		s.eof = true
 		if !errors.Is(err, io.EOF) {
