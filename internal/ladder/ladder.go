@@ -120,6 +120,7 @@ type Ladder struct {
 	trying  bool // only whether it fits is asked
 
 	same   int         // messages that the request of the memory begins with, too
+	steep  bool        // rungs that drop nothing are not enough
 	past   *remembered // for the next request
 	latest *remembered
 }

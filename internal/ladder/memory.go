@@ -26,6 +26,7 @@ type Memory struct {
 	short   map[transcript.BlockID]shortened
 	past    *remembered // at the last request but one; nil: a stable window had done nothing
 	latest  *remembered // at the last one; nil: the same, or what it did may depend on what follows
+	steep   bool        // rungs that drop nothing were not enough
 }
 
 // remembered is a past at a request. What it was at the last one but one does not depend on
@@ -195,6 +196,6 @@ func (l *Ladder) leave() {
 		if !m.Lend {
 			costs, gone, short = slices.Clone(costs), slices.Clone(gone), maps.Clone(short)
 		}
-		*m = Memory{m.Lend, l.Request, l.Ours, l.Reserve, costs, gone, short, l.past, l.latest}
+		*m = Memory{m.Lend, l.Request, l.Ours, l.Reserve, costs, gone, short, l.past, l.latest, l.steep || m.steep && l.same > 0}
 	}
 }

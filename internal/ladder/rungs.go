@@ -13,13 +13,7 @@ const minCleared = 400
 
 // build lays out the chain for a unit, from the state that is reached.
 func (l *Ladder) build(u Unit) {
-	l.chain.begin(l.scene.blocks(), len(l.scene.exchanges()))
-	l.rulesRung()
-	if u == Tokens {
-		l.clearRung()
-		l.shortenRung(atMost16K, false)
-		l.shortenRung(atMost4K, false)
-	}
+	l.begin(u)
 	if u != Turns {
 		l.exchangeRung()
 	}
@@ -31,6 +25,63 @@ func (l *Ladder) build(u Unit) {
 		l.squeezeRung()
 	}
 	l.chain.at = len(l.chain.steps)
+}
+
+// begin lays out the rungs that drop nothing but what rules want to.
+func (l *Ladder) begin(u Unit) {
+	l.chain.begin(l.scene.blocks(), len(l.scene.exchanges()))
+	l.rulesRung()
+	if u == Tokens {
+		l.clearRung()
+		l.shortenRung(atMost16K, false)
+		l.shortenRung(atMost4K, false)
+	}
+	l.chain.at = len(l.chain.steps)
+}
+
+// beginning lays out the rungs that drop nothing, for tokens, and returns a gauge of them. It is
+// nil, and nothing is laid out, if the sums of the states behind them may be higher: where a
+// pinned block costs more when it says less, or a summary has to find room. Nor is it tried where
+// what blocks cost is not known from the request before, as all of them have to be added up.
+func (l *Ladder) beginning() *gauge {
+	if l.same == 0 || l.Reserve > 0 {
+		return nil
+	}
+	l.begin(Tokens)
+	if !l.squeezable() {
+		l.chain.move(0)
+		return nil
+	}
+	return newGauge(l, Tokens)
+}
+
+// squeezable reports whether what is pinned costs less the more of it is taken away.
+func (l *Ladder) squeezable() bool {
+	all := l.scene.exchanges()
+	falls := func(b transcript.BlockID) bool {
+		v := l.chain.level[b]
+		cost := l.meter.of(b, v)
+		for _, to := range [...]level{atMost1K, isCleared} {
+			if to <= v || to == atMost1K && !l.shortenable(b, to) || to == isCleared && !l.clearable(b, true) {
+				continue
+			}
+			was := cost
+			if cost = l.meter.of(b, to); cost > was {
+				return false
+			}
+		}
+		return true
+	}
+	for i := range all {
+		x := &all[i]
+		if !l.scene.pinned[l.t.AtomOf(firstBlock(x))] {
+			continue // all blocks of an exchange are of one atom
+		}
+		if x.Call != transcript.NoBlock && !falls(x.Call) || slices.ContainsFunc(x.Results, func(b transcript.BlockID) bool { return !falls(b) }) {
+			return false
+		}
+	}
+	return true
 }
 
 func (l *Ladder) rulesRung() {

@@ -25,12 +25,15 @@ func (l *Ladder) meet(m Limit, earlier []Limit) (Outcome, error) {
 	if o, err := l.stay(m, earlier); o != nil || err != nil {
 		return o, err
 	}
-	l.build(m.Unit)
-	g := newGauge(l, m.Unit)
 	tiny := 0
 	if !l.Window.AllowTiny {
 		tiny = l.smallest(m)
 	}
+	if o, err := l.clamber(m, earlier, tiny); o != nil || err != nil {
+		return o, err
+	}
+	l.build(m.Unit)
+	g := newGauge(l, m.Unit)
 	if g.at(len(l.chain.steps)) <= m.Most && tiny <= m.Most {
 		if o, err := l.climb(g, m, earlier); o != nil || err != nil {
 			return o, err
@@ -51,6 +54,34 @@ func (l *Ladder) meet(m Limit, earlier []Limit) (Outcome, error) {
 		least = l.stableMinimum(m, least)
 	}
 	return nil, &TooSmall{m, least}
+}
+
+// clamber is climb on the rungs that drop nothing, if one of their states is within the limit.
+// The outcome is nil if that cannot be told, or the first states that are do not fit.
+func (l *Ladder) clamber(m Limit, earlier []Limit, tiny int) (Outcome, error) {
+	if m.Unit != Tokens || tiny > m.Most || l.Memory == nil || l.Memory.steep {
+		return nil, nil
+	}
+	g := l.beginning()
+	if g == nil {
+		return nil, nil
+	}
+	if g.at(len(l.chain.steps)) <= m.Most {
+		k := g.first(m.Most)
+		for tries := 0; k <= len(l.chain.steps) && tries < linear; k++ {
+			if !l.worthTrying(g, k) {
+				continue
+			}
+			tries++
+			o, err := l.tryAt(k)
+			if err != nil || l.fits(o, m, earlier) {
+				return o, err
+			}
+		}
+	}
+	l.chain.move(0)
+	l.steep = true
+	return nil, nil
 }
 
 // linear is how many states are tried one by one. Sums and measures hardly ever differ,

@@ -193,8 +193,14 @@ func (s *past) trim(end int, forced bool) error {
 	if err := l.standAt(end); err != nil {
 		return err
 	}
-	l.build(Tokens)
-	c, g := l.chain, newGauge(l, Tokens)
+	c, g := l.chain, (*gauge)(nil)
+	if !forced { // then nothing is dropped
+		g = l.beginning()
+	}
+	if g == nil {
+		l.build(Tokens)
+		g = newGauge(l, Tokens)
+	}
 	k := s.target(g, forced)
 	c.move(k)
 	before := s.sum
@@ -221,18 +227,18 @@ func (s *past) trim(end int, forced bool) error {
 // target is the state that a trim goes to.
 func (s *past) target(g *gauge, forced bool) int {
 	steps := s.l.chain.steps
-	gentle := slices.IndexFunc(steps, func(x step) bool { return x.rung == Squeeze })
-	if gentle < 0 {
-		gentle = len(steps)
-	}
-	switch least := g.at(gentle); {
-	case !forced:
+	if !forced {
 		k := 0
 		for k < len(steps) && steps[k].rung <= Clear {
 			k++
 		}
 		return k
-	case least <= s.high:
+	}
+	gentle := slices.IndexFunc(steps, func(x step) bool { return x.rung == Squeeze })
+	if gentle < 0 {
+		gentle = len(steps)
+	}
+	if least := g.at(gentle); least <= s.high {
 		low, spare := s.l.Window.Low, (s.high-least)/4
 		if s.cold() { // it costs no more to go deeper, and lasts longer
 			low, spare = low*3/4, spare*3/4
