@@ -173,16 +173,13 @@ func (f *fitting) todo(l *ladder.Ladder, p *Plan) (drop []transcript.BlockID, ed
 	t := p.mended.Transcript()
 	var rungs [RungSqueeze + 1]int
 	gone, said := 0, 0
-	for b := range transcript.BlockID(len(t.Blocks())) {
-		if rung, dropped := l.Rung(b); rung != 0 {
-			rungs[rung]++
-			if dropped {
-				gone++
-			} else {
-				said++
-			}
+	l.Touched(func(_ transcript.BlockID, rung ladder.Rung, dropped bool) {
+		if rungs[rung]++; dropped {
+			gone++
+		} else {
+			said++
 		}
-	}
+	})
 	for r, n := range rungs {
 		if n > 0 {
 			p.rungs = append(p.rungs, Climb{Rung(r), n})
@@ -194,15 +191,13 @@ func (f *fitting) todo(l *ladder.Ladder, p *Plan) (drop []transcript.BlockID, ed
 	if said > 0 {
 		edits = make([]blockEdit, 0, said)
 	}
-	for b := transcript.BlockID(0); len(drop) < gone || len(edits) < said; b++ {
-		switch rung, dropped := l.Rung(b); {
-		case rung == 0:
-		case dropped:
+	l.Touched(func(b transcript.BlockID, rung ladder.Rung, dropped bool) {
+		if dropped {
 			drop = append(drop, b)
-		default:
+		} else {
 			edits = append(edits, blockEdit{wire.BlockEdit{Block: b, Text: l.Text(b)}, f.reason(t.AtomOf(b), Rung(rung))})
 		}
-	}
+	})
 	return drop, edits
 }
 

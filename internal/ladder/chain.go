@@ -56,8 +56,31 @@ type chain struct {
 	queue  []transcript.AtomID
 }
 
-func newChain(t *transcript.Transcript) *chain {
-	c := &chain{t: t, level: make([]level, len(t.Blocks())), by: make([]Rung, len(t.Blocks())), left: make([]int, len(t.Messages()))}
+// A shed is memory that a climb uses and the next one uses again.
+type shed struct {
+	steps             []step
+	ops               []op
+	left, alive, sums []int
+	heard, calls      []int
+	queue             []transcript.AtomID
+	last              []transcript.BlockID
+}
+
+// cleared returns a list of n zeros, in the place of another if that is long enough.
+func cleared[T any](in *[]T, n int) []T {
+	if cap(*in) < n {
+		*in = make([]T, n, n+n/4)
+	}
+	*in = (*in)[:n]
+	clear(*in)
+	return *in
+}
+
+func newChain(t *transcript.Transcript, s *shed) *chain {
+	c := &chain{
+		t: t, level: make([]level, len(t.Blocks())), by: make([]Rung, len(t.Blocks())), left: cleared(&s.left, len(t.Messages())),
+		steps: s.steps[:0], ops: s.ops[:0], queue: s.queue[:0],
+	}
 	for i := range t.Blocks() {
 		if b := &t.Blocks()[i]; b.Kind != transcript.Thinking {
 			c.left[b.Message]++

@@ -17,7 +17,7 @@ type gauge struct {
 }
 
 func newGauge(l *Ladder, u Unit) *gauge {
-	g := &gauge{l: l, unit: u, alive: make([]int, len(l.t.Messages())), heard: make([]int, len(l.t.Messages()))}
+	g := &gauge{l: l, unit: u, alive: cleared(&l.shed.alive, len(l.t.Messages())), heard: cleared(&l.shed.heard, len(l.t.Messages()))}
 	sum := 0
 	if u == Tokens {
 		sum = l.meter.headTokens()
@@ -40,7 +40,7 @@ func newGauge(l *Ladder, u Unit) *gauge {
 		}
 	}
 	g.bare, g.lost = sum, l.chain.losses
-	g.sums = append(make([]int, 0, len(l.chain.steps)+1), sum+g.reserve())
+	g.sums = append(cleared(&l.shed.sums, len(l.chain.steps)+1)[:0], sum+g.reserve())
 	return g
 }
 

@@ -116,6 +116,7 @@ type Ladder struct {
 	chain   *chain // nil: nothing has been done
 	meter   *meter
 	words   *words
+	shed    *shed
 	batches []Batch
 	trying  bool // only whether it fits is asked
 
@@ -127,7 +128,10 @@ type Ladder struct {
 
 // New returns a ladder.
 func New(s Setting) *Ladder {
-	l := &Ladder{Setting: s, t: s.Request.Transcript()}
+	l := &Ladder{Setting: s, t: s.Request.Transcript(), shed: new(shed)}
+	if s.Memory != nil && s.Memory.shed != nil {
+		l.shed = s.Memory.shed
+	}
 	l.words = &words{r: s.Request, name: s.Window.Name}
 	l.meter = newMeter(s.Request, s.Counter, l.words)
 	l.heed()
@@ -150,7 +154,7 @@ func (l *Ladder) Fit() (Outcome, error) {
 	if err := l.standAt(len(l.t.Messages())); err != nil {
 		return nil, err
 	}
-	l.chain = newChain(l.t)
+	l.chain = newChain(l.t, l.shed)
 	var done Outcome
 	for i, m := range limits {
 		next, err := l.meet(m, limits[:i])
@@ -178,6 +182,18 @@ func (l *Ladder) Rung(b transcript.BlockID) (by Rung, gone bool) {
 		return 0, false
 	}
 	return l.chain.by[b], l.chain.level[b] == isGone
+}
+
+// Touched calls yield with each block that a rung has touched, in order.
+func (l *Ladder) Touched(yield func(b transcript.BlockID, by Rung, gone bool)) {
+	if l.chain == nil {
+		return
+	}
+	for b, by := range l.chain.by {
+		if by != 0 {
+			yield(transcript.BlockID(b), by, l.chain.level[b] == isGone)
+		}
+	}
 }
 
 // Text is what a block says that was touched and is not gone.

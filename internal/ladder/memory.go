@@ -27,6 +27,7 @@ type Memory struct {
 	past    *remembered // at the last request but one; nil: a stable window had done nothing
 	latest  *remembered // at the last one; nil: the same, or what it did may depend on what follows
 	steep   bool        // rungs that drop nothing were not enough
+	shed    *shed       // nil: nothing is lent
 }
 
 // remembered is a past at a request. What it was at the last one but one does not depend on
@@ -193,9 +194,14 @@ func (l *Ladder) remember(s *past, end int) *remembered {
 func (l *Ladder) leave() {
 	if m := l.Memory; m != nil && !l.trying {
 		costs, gone, short := l.meter.costs, l.words.gone, l.words.short
+		var shed *shed
+		if shed = l.shed; l.chain != nil {
+			shed.steps, shed.ops, shed.queue = l.chain.steps, l.chain.ops, l.chain.queue
+		}
 		if !m.Lend {
+			shed = nil
 			costs, gone, short = slices.Clone(costs), slices.Clone(gone), maps.Clone(short)
 		}
-		*m = Memory{m.Lend, l.Request, l.Ours, l.Reserve, costs, gone, short, l.past, l.latest, l.steep || m.steep && l.same > 0}
+		*m = Memory{m.Lend, l.Request, l.Ours, l.Reserve, costs, gone, short, l.past, l.latest, l.steep || m.steep && l.same > 0, shed}
 	}
 }

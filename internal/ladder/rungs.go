@@ -232,7 +232,7 @@ func (l *Ladder) exchangeRung() {
 
 // callsByTurn counts the calls that are left in each turn, and finds the last.
 func (l *Ladder) callsByTurn() (left []int, last []transcript.BlockID) {
-	left, last = make([]int, l.t.Turns()), make([]transcript.BlockID, l.t.Turns())
+	left, last = cleared(&l.shed.calls, l.t.Turns()), cleared(&l.shed.last, l.t.Turns())
 	for b := range l.t.Blocks() {
 		blk := &l.t.Blocks()[b]
 		if blk.Kind != transcript.Call && blk.Kind != transcript.ServerCall {
