@@ -64,6 +64,9 @@ func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 		if base, err = merge(base, x.Settings); err != nil {
 			return nil, fmt.Errorf("settings of the session: %w", err)
 		}
+		if _, ok := jsonspan.Find(x.Settings, jsonspan.Span{End: len(x.Settings)}, d.List()); ok {
+			return setMember(base, d.List(), list) // no setting stands for the messages
+		}
 	}
 	return base, nil
 }

@@ -198,3 +198,20 @@ func TestNothingIsMadeBelowWhatWasDeleted(t *testing.T) {
 		}
 	})
 }
+
+// A setting that is called like the list of messages does not take their place.
+func TestNoSettingStandsForTheMessages(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := store.ID("a")
+		if _, err := st.Create(ctx, key, store.Create{Model: "claude-sonnet-4-5"}); err != nil {
+			t.Fatal(err)
+		}
+		put(t, st, key, user("said"))
+		if err := st.Update(ctx, key, store.Set{Settings: []byte(` {"messages":[],"top_k":5}`)}); err != nil {
+			t.Fatal(err)
+		}
+		if body := window(t, st, key, store.Ask{}); !strings.Contains(body, "said") || !strings.Contains(body, `"top_k":5`) {
+			t.Error(body)
+		}
+	})
+}
