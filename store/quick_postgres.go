@@ -68,102 +68,88 @@ func (e *postgresEngine) commitQuick(ctx context.Context, all []*member) error {
 	if len(single) == 1 && len(several) == 0 && len(settles) == 0 {
 		return e.alone(ctx, conn.Conn(), single[0])
 	}
-	var b pgx.Batch
+	var b pgconn.Batch
 	if len(single) == 1 {
 		several, single = append(several, single[0]), nil
 	}
 	if len(single) > 0 {
 		query, args := e.shapes.joint(single)
-		b.Queue(query, args...)
+		err = e.queue(ctx, conn.Conn(), &b, query, args)
 	}
 	for _, m := range several {
 		query, args := e.shapes.statement(m.x, m.q)
-		b.Queue(query, args...)
+		err = cmp.Or(err, e.queue(ctx, conn.Conn(), &b, query, args))
 	}
 	for _, m := range settles {
 		query, args := settling(m.x, m.q)
-		b.Queue(query, args...)
+		err = cmp.Or(err, e.queue(ctx, conn.Conn(), &b, query, args))
 	}
-	r := conn.SendBatch(ctx, &b)
-	defer r.Close()
-	if len(single) > 0 {
-		if err := written(r, single); err != nil {
-			return err
-		}
-	}
-	for _, m := range several {
-		tag, err := r.Exec()
-		if err != nil {
-			return err
-		}
-		m.ok = tag.RowsAffected() > 0
-	}
-	for _, m := range settles {
-		tag, err := r.Exec()
-		if err != nil {
-			return err
-		}
-		m.q.settled = tag.RowsAffected() == int64(len(m.q.settle))
-	}
-	return r.Close()
-}
-
-// alone writes a member with one entry. Its arguments are written as they are sent: to find
-// out how each of them is to be written took longer than to do so.
-func (e *postgresEngine) alone(ctx context.Context, conn *pgx.Conn, m *member) error {
-	if !e.prepares {
-		query, args := e.shapes.statement(m.x, m.q)
-		tag, err := conn.Exec(ctx, query, args...)
-		m.ok = tag.RowsAffected() > 0
-		return err
-	}
-	args := oneArgs(m.x, m.q)
-	name, query := "pare_append", oneQuery
-	if m.q.fresh {
-		name, query, args = "pare_append_fresh", freshQuery, args[:len(args)-1]
-	}
-	statement, err := conn.Prepare(ctx, name, query)
 	if err != nil {
 		return err
 	}
-	tag, err := conn.PgConn().ExecStatement(ctx, statement, args, inBinary, nil).Close()
-	m.ok = tag.RowsAffected() > 0
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == "26000" {
-		conn.Close(ctx) // somebody has removed the statement: the next connection makes it anew
+	results := conn.Conn().PgConn().ExecBatch(ctx, &b)
+	if len(single) > 0 && results.NextResult() {
+		written(results.ResultReader(), single)
+	}
+	for _, m := range several {
+		m.ok = affected(results) > 0
+	}
+	for _, m := range settles {
+		m.q.settled = affected(results) == int64(len(m.q.settle))
+	}
+	return outdated(ctx, conn.Conn(), results.Close())
+}
+
+// queue adds a statement to those that are sent at once. It is prepared once on a connection,
+// but where somebody has asked for another way in the address, for a pooler say.
+func (e *postgresEngine) queue(ctx context.Context, conn *pgx.Conn, b *pgconn.Batch, query string, args [][]byte) error {
+	if !e.prepares {
+		b.ExecParams(query, args, nil, inBinary, inBinary)
+		return nil
+	}
+	statement, err := conn.Prepare(ctx, query, query)
+	if err == nil {
+		b.ExecStatement(statement, args, inBinary, inBinary)
 	}
 	return err
 }
 
-// inBinary is the format of all arguments.
-var inBinary = []int16{pgx.BinaryFormatCode}
+// affected is how many rows the next statement has written; none if it has failed, which the
+// end of the results tells.
+func affected(results *pgconn.MultiResultReader) int64 {
+	if !results.NextResult() {
+		return 0
+	}
+	tag, _ := results.ResultReader().Close()
+	return tag.RowsAffected()
+}
 
-// oneArgs are the arguments of oneQuery.
-func oneArgs(x *Session, q *quickly) [][]byte {
-	r := &q.rows[0]
-	var (
-		b    = make([]byte, 0, 7*8+2*2+len(r.ID)+len(r.Kind)) // all but those that are bytes already
-		args = make([][]byte, 0, 3+len(entryTypes))
-		put  = func(now []byte) { // what b has more now
-			args, b = append(args, now[len(b):len(now):len(now)]), now
+// alone writes a member with one entry.
+func (e *postgresEngine) alone(ctx context.Context, conn *pgx.Conn, m *member) error {
+	query, args := e.shapes.statement(m.x, m.q)
+	var result *pgconn.ResultReader
+	if !e.prepares {
+		result = conn.PgConn().ExecParams(ctx, query, args, nil, inBinary, nil)
+	} else {
+		statement, err := conn.Prepare(ctx, query, query)
+		if err != nil {
+			return err
 		}
-		number = func(n int64) { put(binary.BigEndian.AppendUint64(b, uint64(n))) }
-		short  = func(n int) { put(binary.BigEndian.AppendUint16(b, uint16(n))) }
-	)
-	number(x.sid)
-	number(q.at)
-	number(pos(x.sid, r.Seq))
-	put(append(b, r.ID...))
-	put(append(b, r.Kind...))
-	short(r.flags)
-	number(r.weight)
-	number(r.cum)
-	number(int64(len(r.Raw)))
-	args = append(args, r.sum[:])
-	short(r.codec)
-	args = append(args, r.pairs(), r.stored)
-	number(q.marks[0])
-	return args
+		result = conn.PgConn().ExecStatement(ctx, statement, args, inBinary, nil)
+	}
+	tag, err := result.Close()
+	m.ok = tag.RowsAffected() > 0
+	return outdated(ctx, conn, err)
+}
+
+// outdated ends a connection whose statements somebody has removed: the next one makes them
+// anew.
+func outdated(ctx context.Context, conn *pgx.Conn, err error) error {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == "26000" {
+		conn.Close(ctx)
+	}
+	return err
 }
 
 // divide tells members with one entry from those with several, and lists those that settle.
@@ -187,22 +173,14 @@ func divide(all []*member) (single, several, settles []*member) {
 }
 
 // written reads which members a joint statement has written.
-func written(r pgx.BatchResults, all []*member) error {
-	rows, err := r.Query()
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var at int64
-		if err := rows.Scan(&at); err != nil {
-			return err
-		}
-		if i, ok := slices.BinarySearchFunc(all, at>>seqBits, func(m *member, sid int64) int { return cmp.Compare(m.x.sid, sid) }); ok {
+func written(r *pgconn.ResultReader, all []*member) {
+	for r.NextRow() {
+		sid := int64(binary.BigEndian.Uint64(r.Values()[0])) >> seqBits
+		if i, ok := slices.BinarySearchFunc(all, sid, func(m *member, sid int64) int { return cmp.Compare(m.x.sid, sid) }); ok {
 			all[i].ok = true
 		}
 	}
-	return rows.Err()
+	r.Close() // of an error the end of all results tells
 }
 
 // maxShape is how many entries a statement of its own may have; more are written by arrays,
@@ -230,37 +208,41 @@ func (k *shapes) query(s shape, write func(shape) string) string {
 	return query.(string)
 }
 
-func (k *shapes) statement(x *Session, q *quickly) (string, []any) {
+func (k *shapes) statement(x *Session, q *quickly) (string, [][]byte) {
 	if len(q.rows) > maxShape {
 		return quickArrays(x, q)
 	}
-	args := make([]any, 0, 3+len(entryTypes)*len(q.rows))
-	args = append(args, x.sid, q.at)
-	if len(q.rows) == 1 {
-		return oneQuery, append(entryArgs(args, x, &q.rows[0]), q.marks[0])
+	a := newArguments(3 + len(entryTypes)*len(q.rows))
+	a.number(x.sid)
+	a.number(q.at)
+	if len(q.rows) > 1 {
+		list(a, int8OID, q.marks, appendNumber)
+		for i := range q.rows {
+			a.entry(x, &q.rows[i])
+		}
+		return k.query(shape{n: len(q.rows)}, shapeQuery), a.all
 	}
-	args = append(args, q.marks)
-	for i := range q.rows {
-		args = entryArgs(args, x, &q.rows[i])
+	a.entry(x, &q.rows[0])
+	if q.fresh {
+		return freshQuery, a.all
 	}
-	return k.query(shape{n: len(q.rows)}, shapeQuery), args
-}
-
-// entryArgs adds the columns of an entry.
-func entryArgs(args []any, x *Session, r *row) []any {
-	return append(args, pos(x.sid, r.Seq), r.ID, string(r.Kind), int16(r.flags), r.weight, r.cum, int64(len(r.Raw)), r.sum[:], int16(r.codec), r.pairs(), r.stored)
+	a.number(q.marks[0])
+	return oneQuery, a.all
 }
 
 // joint is the statement for members with one entry each. To start a statement takes longer
 // than a row of it.
-func (k *shapes) joint(all []*member) (string, []any) {
-	args := make([]any, 0, (3+len(entryTypes))*len(all))
+func (k *shapes) joint(all []*member) (string, [][]byte) {
+	a := newArguments((3 + len(entryTypes)) * len(all))
 	fresh := true
 	for _, m := range all {
-		args = entryArgs(append(args, m.x.sid, m.q.marks[0], m.q.at), m.x, &m.q.rows[0])
+		a.number(m.x.sid)
+		a.number(m.q.marks[0])
+		a.number(m.q.at)
+		a.entry(m.x, &m.q.rows[0])
 		fresh = fresh && m.q.fresh
 	}
-	return k.query(shape{len(all), true, fresh}, jointQuery), args
+	return k.query(shape{len(all), true, fresh}, jointQuery), a.all
 }
 
 // entryTypes are the types of the columns of a quick append.
@@ -330,20 +312,32 @@ func jointQuery(s shape) string {
 }
 
 // quickArrays is the statement for any number of entries: a column is an array.
-func quickArrays(x *Session, q *quickly) (string, []any) {
-	var (
-		at, weights, cums, sizes []int64
-		ids, kinds               []string
-		flags, codecs            []int16
-		sums, pairs, raws        [][]byte
-	)
-	for i := range q.rows {
-		r := &q.rows[i]
-		at, ids, kinds, flags = append(at, pos(x.sid, r.Seq)), append(ids, r.ID), append(kinds, string(r.Kind)), append(flags, int16(r.flags))
-		weights, cums, sizes = append(weights, r.weight), append(cums, r.cum), append(sizes, int64(len(r.Raw)))
-		sums, codecs, pairs, raws = append(sums, r.sum[:]), append(codecs, int16(r.codec)), append(pairs, r.pairs()), append(raws, r.stored)
+func quickArrays(x *Session, q *quickly) (string, [][]byte) {
+	a := newArguments(3 + len(entryTypes))
+	a.number(x.sid)
+	a.number(q.at)
+	list(a, int8OID, q.marks, appendNumber)
+	numbers := func(of func(*row) int64) {
+		list(a, int8OID, q.rows, func(b []byte, r row) []byte { return appendNumber(b, of(&r)) })
 	}
-	return arraysQuery, []any{x.sid, q.at, q.marks, at, ids, kinds, flags, weights, cums, sizes, sums, codecs, pairs, raws}
+	texts := func(oid uint32, of func(*row) []byte) {
+		list(a, oid, q.rows, func(b []byte, r row) []byte { return appendBytes(b, of(&r)) })
+	}
+	shorts := func(of func(*row) int) {
+		list(a, int2OID, q.rows, func(b []byte, r row) []byte { return appendShort(b, of(&r)) })
+	}
+	numbers(func(r *row) int64 { return pos(x.sid, r.Seq) })
+	texts(textOID, func(r *row) []byte { return []byte(r.ID) })
+	texts(textOID, func(r *row) []byte { return []byte(r.Kind) })
+	shorts(func(r *row) int { return r.flags })
+	numbers(func(r *row) int64 { return r.weight })
+	numbers(func(r *row) int64 { return r.cum })
+	numbers(func(r *row) int64 { return int64(len(r.Raw)) })
+	texts(byteaOID, func(r *row) []byte { return r.sum[:] })
+	shorts(func(r *row) int { return r.codec })
+	texts(byteaOID, func(r *row) []byte { return r.pairs() })
+	texts(byteaOID, func(r *row) []byte { return r.stored })
+	return arraysQuery, a.all
 }
 
 // arraysQuery is the statement of quickArrays.
@@ -356,10 +350,15 @@ var arraysQuery = func() string {
 }()
 
 // settling is the statement that writes the marks of the entries in front.
-func settling(x *Session, q *quickly) (string, []any) {
-	marks, seqs := make([]int64, len(q.settle)), make([]int64, len(q.settle))
-	for i, k := range q.settle {
-		marks[i], seqs[i] = k.mark, k.seq
-	}
-	return quickSettle, []any{x.sid, x.Head, x.cum, q.at, marks, seqs, pos(x.sid, q.head), x.settled}
+func settling(x *Session, q *quickly) (string, [][]byte) {
+	a := newArguments(8)
+	a.number(x.sid)
+	a.number(x.Head)
+	a.number(x.cum)
+	a.number(q.at)
+	list(a, int8OID, q.settle, func(b []byte, m marking) []byte { return appendNumber(b, m.mark) })
+	list(a, int8OID, q.settle, func(b []byte, m marking) []byte { return appendNumber(b, m.seq) })
+	a.number(pos(x.sid, q.head))
+	a.number(x.settled)
+	return quickSettle, a.all
 }
