@@ -45,6 +45,7 @@ const (
 	stmtUndo
 	stmtRelease
 	stmtEntry
+	stmtFresh
 	stmtMark
 	stmtMarks
 	stmtSettled
@@ -60,13 +61,16 @@ var quickStatements = [statements]string{
 	stmtRelease:   `RELEASE one`,
 	// A session that is not deleted loses no entries, so the head that was known is not behind
 	// the last one; if it is in front, the number is taken.
-	stmtEntry: `INSERT INTO entries (pos, id, kind, flags, weight, cum, size, sum, codec, at, pairs, raw)
-		SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE sid = ? AND deleted_at IS NULL
-			AND NOT EXISTS (SELECT 1 FROM marks WHERE sid = ? AND mark = ?)`,
+	stmtEntry:   freshEntry + ` AND NOT EXISTS (SELECT 1 FROM marks WHERE sid = ? AND mark = ?)`,
+	stmtFresh:   freshEntry,
 	stmtMark:    marksQuery(1),
 	stmtMarks:   marksQuery(manyMarks),
 	stmtSettled: `UPDATE sessions SET settled = ?, noted_head = ?, cum = ?, updated_at = ? WHERE sid = ?`,
 }
+
+// freshEntry is for an entry whose id is new for certain.
+const freshEntry = `INSERT INTO entries (pos, id, kind, flags, weight, cum, size, sum, codec, at, pairs, raw)
+	SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE sid = ? AND deleted_at IS NULL`
 
 // manyMarks is how many marks go with one statement.
 const manyMarks = 16
@@ -169,12 +173,17 @@ func (s *sqliteQuick) append(ctx context.Context, m *member) error {
 		if p := r.pairs(); p != nil {
 			pairs = p
 		}
-		n, err := s.run(ctx, stmtEntry, pos(x.sid, r.Seq), r.ID, string(r.Kind), int64(r.flags), r.weight, r.cum, int64(len(r.Raw)), r.sum[:], int64(r.codec), q.at, pairs, r.stored,
-			x.sid, x.sid, q.marks[i])
+		stmt, args := stmtEntry, [...]driver.Value{pos(x.sid, r.Seq), r.ID, string(r.Kind), int64(r.flags), r.weight, r.cum, int64(len(r.Raw)), r.sum[:], int64(r.codec), q.at, pairs, r.stored,
+			x.sid, x.sid, q.marks[i]}
+		n := len(args)
+		if q.fresh {
+			stmt, n = stmtFresh, n-2
+		}
+		written, err := s.run(ctx, stmt, args[:n]...)
 		if err != nil {
 			return err
 		}
-		if n == 0 {
+		if written == 0 {
 			return errNotQuick
 		}
 	}
