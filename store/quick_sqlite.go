@@ -61,7 +61,7 @@ var quickStatements = [statements]string{
 	stmtRelease:   `RELEASE one`,
 	// A session that is not deleted loses no entries, so the head that was known is not behind
 	// the last one; if it is in front, the number is taken.
-	stmtEntry:   freshEntry + ` AND NOT EXISTS (SELECT 1 FROM marks WHERE sid = ? AND mark = ?)`,
+	stmtEntry:   freshEntry + lookForID,
 	stmtFresh:   freshEntry,
 	stmtMark:    marksQuery(1),
 	stmtMarks:   marksQuery(manyMarks),
@@ -69,8 +69,11 @@ var quickStatements = [statements]string{
 }
 
 // freshEntry is for an entry whose id is new for certain.
-const freshEntry = `INSERT INTO entries (pos, id, kind, flags, weight, cum, size, sum, codec, at, pairs, raw)
-	SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE sid = ? AND deleted_at IS NULL`
+const (
+	freshEntry = `INSERT INTO entries (pos, id, kind, flags, weight, cum, size, sum, codec, at, pairs, raw)
+		SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE sid = ? AND deleted_at IS NULL`
+	lookForID = ` AND NOT EXISTS (SELECT 1 FROM marks WHERE sid = ? AND mark = ?)`
+)
 
 // manyMarks is how many marks go with one statement.
 const manyMarks = 16
