@@ -206,6 +206,7 @@ var loose = sync.OnceValue(func() []row {
 		is(`first message must use the .?user.? role`, "anthropic/first-role"),
 		is(`roles must alternate between .?user.? and .?assistant`, "anthropic/alternation"),
 		is(`reasoningText\.text' failed to satisfy constraint`, "bedrock/thinking-text"),
+		is(`Input tag '\w+' found using 'type' does not match`, "anthropic/chat-block"),
 		is(`parts must not be empty`, "gemini/empty-parts"),
 		is(`has an empty text parameter`, "gemini/empty-part"),
 		is(`ending with a model turn are not supported`, "gemini/last-role"),

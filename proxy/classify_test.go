@@ -190,6 +190,7 @@ func TestClassifyField(t *testing.T) {
 		{400, "content-type", "Invalid value: 'text'. Supported values are: 'input_text', 'input_image', 'input_audio', 'output_text', 'refusal', 'input_file', 'computer_screenshot', 'summary_text', and 'encrypted_content'."},
 		{400, "call-id-format", "Invalid 'input[4].call_id': empty string. Expected a string with minimum length 1, but got an empty string instead."},
 		{400, "unknown-field", "Unknown parameter: 'input[3].tool_calls'."},
+		{400, "content-type", "messages.12.content.1: Input tag 'image_url' found using 'type' does not match any of the expected tags: 'document', 'image', 'text'"},
 		{404, "reasoning-item-unresolvable", "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input."},
 		{500, "role-order", `{"error":{"code":500,"message":"\n------------\nWhile executing CallExpression at line 85, column 32 in source:\nError: Jinja Exception: System message must be at the beginning.","type":"server_error"}}`},
 		{500, "role-alternation", `{"error":{"code":500,"message":"Error: Jinja Exception: After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results.","type":"server_error"}}`},

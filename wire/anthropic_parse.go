@@ -351,6 +351,12 @@ func (p *parser) addAnthropicBlock(j int, span transcript.Span, f *blockFields) 
 		}
 		add(kind, f.content)
 		p.compactionNotes(f)
+	case t == "image_url", t == "input_image":
+		add(transcript.Media, field{})
+		p.noteBlock(chatBlock, "", t)
+	case t == "input_text", t == "output_text":
+		add(transcript.Text, f.text)
+		p.noteBlock(chatBlock, "", t)
 	case t == "fallback":
 		add(transcript.Other, field{})
 		p.noteBlock(thinkingBeforeFallback, "", "")

@@ -133,6 +133,7 @@ const (
 	partType
 	foreignPart
 	chatPart
+	chatBlock
 	chatCalls
 	listContent
 	outputMissing

@@ -136,3 +136,22 @@ func TestMediaWithoutData(t *testing.T) {
 		d.run(t)
 	}
 }
+
+// TestChatBlocksInMessages: clients that keep histories in OpenAI's shape leave pictures in it
+// when they ask Claude.
+func TestChatBlocksInMessages(t *testing.T) {
+	const head = `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":`
+	for _, d := range []defect{
+		{name: "a data URL", as: wire.Anthropic, body: head + `[{"type":"text","text":"see"},{"type":"image_url","image_url":{"url":"data:image\/png;base64,QU\/JD"}}]}]}`,
+			found: []string{"content-type"}, keeps: []string{"see", `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QU/JD"}}`}},
+		{name: "an address, with a cache mark", as: wire.Anthropic, body: head + `[{"type":"input_image","image_url":"https://e.test/a.png","cache_control":{"type":"ephemeral"}}]}]}`,
+			found: []string{"content-type"}, keeps: []string{`{"type":"image","source":{"type":"url","url":"https://e.test/a.png"},"cache_control":{"type":"ephemeral"}}`}},
+		{name: "words", as: wire.Anthropic, body: head + `[{"type":"input_text","text":"see"}]}]}`, found: []string{"content-type"}, keeps: []string{`{"type":"text","text":"see"}`}},
+		{name: "in a result", body: head + `"q"},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,QUJD"}}]}]}]}`,
+			found: []string{"content-type"}, keeps: []string{`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}`}},
+		{name: "a file that lies elsewhere", as: wire.Anthropic, body: head + `[{"type":"text","text":"see"},{"type":"input_image","file_id":"file_1"}]}]}`,
+			found: []string{"content-type"}, left: []string{"content-type"}, keeps: []string{"see", "file_1"}},
+	} {
+		d.run(t)
+	}
+}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -70,4 +71,52 @@ func (m *mender) emptyOutput(f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "output", quote("")) {
 		m.log(f, "edit", f.Block, f.Index, 0, "an output must be given; an empty text stands for nothing")
 	}
+}
+
+// asBlock writes a block of OpenAI's APIs as the Messages API does.
+func (m *mender) asBlock(f *Finding) {
+	at := m.t.Block(f.Block).Span
+	done := false
+	if strings.HasSuffix(f.arg, "_text") {
+		done = m.setMember(at, "type", quote("text"))
+	} else if image, ok := m.imageBlock(at); ok {
+		done = m.edit(jsonspan.Edit{Span: jsonspan.Span(at), New: image})
+	}
+	if done {
+		m.log(f, "edit", f.Block, f.Index, 0, "a block as OpenAI's APIs have it, written as this one does")
+	}
+}
+
+// imageBlock is an image of OpenAI's APIs as the Messages API has it: its address, or what lies
+// in a data URL, and its cache mark. It is false if this is no image, or one that lies
+// elsewhere.
+func (m *mender) imageBlock(at transcript.Span) ([]byte, bool) {
+	switch m.text(at, "type") {
+	case "image_url", "input_image":
+	default:
+		return nil, false
+	}
+	url, ok := m.member(at, "image_url")
+	if ok && m.raw[url.Start] == '{' {
+		url, ok = m.member(url, "url")
+	}
+	if !ok || m.raw[url.Start] != '"' {
+		return nil, false
+	}
+	inner := m.raw[url.Start+1 : url.End-1]
+	source := append([]byte(`{"type":"url","url":"`), inner...)
+	if data, ok := bytes.CutPrefix(bytes.ReplaceAll(inner, []byte(`\/`), []byte("/")), []byte("data:")); ok {
+		media, text, ok := bytes.Cut(data, []byte(";base64,"))
+		if !ok || len(text) == 0 {
+			return nil, false
+		}
+		source = append([]byte(`{"type":"base64","media_type":"`), media...)
+		source = append(append(source, `","data":"`...), text...)
+	}
+	block := append([]byte(`{"type":"image","source":`), source...)
+	block = append(block, `"}`...)
+	if mark, ok := m.member(at, "cache_control"); ok {
+		block = append(append(block, `,"cache_control":`...), m.t.Bytes(mark)...)
+	}
+	return append(block, '}'), true
 }

@@ -22,6 +22,7 @@ var contentMends = map[fault]mend{
 	compactionTwice:     (*mender).dropCompacted,
 	foreignPart:         (*mender).dropFound,
 	chatPart:            (*mender).retagChat,
+	chatBlock:           (*mender).asBlock,
 	listContent:         (*mender).joinTexts,
 	outputMissing:       (*mender).emptyOutput,
 	emptyMessage:        (*mender).dropEmpty,
@@ -253,11 +254,14 @@ func (m *mender) textItem(f *Finding) {
 		if name == "text" || resultParts[name] && name != "search_result" {
 			continue
 		}
-		text := m.g.text(transcript.User, allText(m.raw, tspan(e), 1))
+		text, image := m.imageBlock(tspan(e))
+		if !image {
+			text = m.g.text(transcript.User, allText(m.raw, tspan(e), 1))
+		}
 		done = m.edit(jsonspan.Edit{Span: e, New: text}) || done
 	}
 	if done {
-		m.log(f, "edit", f.Block, f.Index, 0, "a result may not hold this; it is text now")
+		m.log(f, "edit", f.Block, f.Index, 0, "a result may not hold this; it is written as one may")
 	}
 }
 
