@@ -141,7 +141,9 @@ func TestHealedWhateverTheStatus(t *testing.T) {
 			"a chat template that refuses", 500, "/v1/chat/completions",
 			`{"model":"my-model","messages":[{"role":"system","content":"s"},{"role":"user","content":"q"},{"role":"assistant","content":"a"},{"role":"system","content":"reminder"},{"role":"user","content":"go on"}]}`,
 			"While executing CallExpression at line 85, column 32 in source: Error: Jinja Exception: System message must be at the beginning.",
-			func(body string) bool { return strings.Count(body, `"system"`) == 1 && strings.Contains(body, "reminder") }, "role-order",
+			func(body string) bool {
+				return strings.Count(body, `"system"`) == 1 && strings.Contains(body, "reminder")
+			}, "role-order",
 		},
 		{
 			"lists where a string is wanted", 400, "/v1/chat/completions",
