@@ -27,7 +27,7 @@ func claudeMarked(l *Log) bool { return claudeSince(l, 2) }
 // claudeSettles: a reply that was stopped before the model had done anything but think is not
 // sent.
 func claudeSettles(l *Log, t *Thread, f wire.Finding) bool {
-	if f.Rule != "thinking-last" || !claudeSince(l, 2, 1, 29) {
+	if f.Rule != "thinking-last" || !claudeSince(l, 2, 1, 7) {
 		return false
 	}
 	reply := func(i int) string { return l.object(t.parts[i].unit).object("message").text("id") }

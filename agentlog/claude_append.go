@@ -26,6 +26,9 @@ func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 	for from < min(gap, len(pieces)) && pieces[from].message == from && pieces[from].raw == nil {
 		from++
 	}
+	if from == len(pieces) && from > 0 {
+		from-- // only the end goes: the agent goes on from the newest line, which must be another one then
+	}
 	if from < len(t.parts) {
 		from = wholeMessages(t, from)
 	}

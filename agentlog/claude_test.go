@@ -281,7 +281,8 @@ func TestThoughtAndStopped(t *testing.T) {
 		refused bool
 	}{
 		{"2.1.325", []string{thought}, false},
-		{"2.1.29", []string{thought, thought}, false},
+		{"2.1.7", []string{thought, thought}, false},
+		{"2.1.5", []string{thought}, true},
 		{"2.0.76", []string{thought}, true},
 		{"1.0.128", []string{thought}, true},
 		{"2.1.325", []string{textReply, thought}, true},
@@ -301,5 +302,32 @@ func TestThoughtAndStopped(t *testing.T) {
 		if same := bytes.Equal(fixed.Raw, raw); same == c.refused || len(fixed.Left) > 0 {
 			t.Errorf("%s, %s: the same bytes: %v; left %v", c.version, c.blocks, same, fixed.Left)
 		}
+	}
+}
+
+// TestEndGoesByAppending: where the end of a session goes and no byte may change, what it ends
+// with then is written once more, for the agent goes on from the newest line.
+func TestEndGoesByAppending(t *testing.T) {
+	const thought = `{"type":"thinking","thinking":"hm","signature":"S1"}`
+	raw := ccWrite("u0", "", 0, said("first")) + ccWrite("a0", "u0", 1, replied("m1", textReply)) + ccWrite("u1", "a0", 2, said("go on")) + ccWrite("a1", "u1", 3, replied("m2", thought))
+	raw = strings.ReplaceAll(raw, "2.1.325", "2.0.76")
+	for range 2 {
+		l, err := Read("x.jsonl", []byte(raw), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed, err := l.Fix(Options{AppendOnly: true})
+		if err != nil || len(fixed.Left) > 0 || !bytes.HasPrefix(fixed.Raw, []byte(raw)) {
+			t.Fatalf("%v, left %v", err, fixed.Left)
+		}
+		request, err := Resumed(fixed.Raw, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := string(request.Raw())
+		if strings.Contains(sent, "hm") || !strings.Contains(sent, "first") || !strings.Contains(sent, "done") || strings.Count(sent, "go on") != 1 {
+			t.Errorf("sent is %s", sent)
+		}
+		raw = string(fixed.Raw)
 	}
 }
