@@ -235,6 +235,7 @@ type checker struct {
 
 	glance bool // only whether anything is found matters
 	dirty  bool // something is
+	anew   bool // everything is looked at, whatever is known
 	checkRoom
 	called map[transcript.BlockID]bool // programs that have called something; see running
 	spoken int                         // the last message in which somebody speaks

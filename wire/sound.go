@@ -26,7 +26,7 @@ func (r *Request) behind(messages, exchanges int) sound {
 
 // sounds is what is known for the way that is checked.
 func (c *checker) sounds() sound {
-	if c.sound.ways&c.o.bit() == 0 {
+	if c.anew || c.sound.ways&c.o.bit() == 0 {
 		return sound{}
 	}
 	return c.sound
@@ -43,9 +43,7 @@ func (s sound) ended(t *transcript.Transcript) int {
 
 // mustFind panics if a check that looks at everything finds something else.
 func (c *checker) mustFind() {
-	r := *c.Request
-	r.sound = sound{}
-	all := checker{Request: &r, o: c.o}
+	all := checker{Request: c.Request, o: c.o, anew: true}
 	all.run()
 	if !reflect.DeepEqual(c.found, all.found) {
 		panic(fmt.Sprintf("wire: a check of all finds %v and not %v in %s", all.found, c.found, c.raw))
