@@ -46,7 +46,7 @@ func TestFolder(t *testing.T) {
 			t.Errorf("%d of %d files are told about, %d of %d broken ones", lines, files, found, broken)
 		}
 	}
-	if check.peak > 300<<20 {
+	if !trial.Race && check.peak > 300<<20 { // the detector's own memory is no part of it
 		t.Errorf("peak memory is %d MB", check.peak>>20)
 	}
 	if !trial.Soak() {
