@@ -165,8 +165,13 @@ func (c *carrier) message(i int) bool {
 // rewords reports whether edits of message m put one text in the place of another in its
 // results, and change nothing else that a reading would find. No edits do so, too.
 func (c *carrier) rewords(m *transcript.Message, edits []jsonspan.Edit, notes []note) bool {
-	if len(edits) == 0 || len(notes) > 0 { // a note may be about the text that was there
-		return len(edits) == 0
+	if len(edits) == 0 {
+		return true
+	}
+	for i := range notes {
+		if !aside(notes[i].fault) {
+			return false // it may be about the text that was there
+		}
 	}
 	end := 0
 	for b := m.First; b < m.End; b++ {
@@ -187,9 +192,20 @@ func (c *carrier) rewords(m *transcript.Message, edits []jsonspan.Edit, notes []
 	return len(edits) == 0
 }
 
-// says reports whether a value is a string that begins with a word.
+// aside reports whether a fault of a result has nothing to do with its text: results of
+// Chat bear the name of no tool, and ids that not everybody takes.
+func aside(f fault) bool {
+	return f == idNotNine || f == resultNameMissing || f == idTooLong || f == repeatedItemID
+}
+
+// says reports whether a value is a string that begins with a word, perhaps behind white
+// space.
 func says(raw []byte) bool {
-	return len(raw) > 2 && raw[0] == '"' && raw[1] > ' ' && raw[1] < utf8.RuneSelf && raw[1] != '\\' && raw[1] != '"'
+	if len(raw) < 3 || raw[0] != '"' {
+		return false
+	}
+	text := behindSpace(raw[1 : len(raw)-1])
+	return len(text) > 0 && text[0] > ' ' && text[0] < utf8.RuneSelf && text[0] != '\\'
 }
 
 // shifts say by how much the parts of a message have moved: all of it, and what stands

@@ -63,3 +63,56 @@ func TestCarryOver(t *testing.T) {
 		}
 	}
 }
+
+// A result in other words is not read again if nothing but its text can have changed: also
+// where it begins with white space, and where the parser has noted something of its id.
+func TestRewords(t *testing.T) {
+	chat := func(id, text string) string {
+		return `{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a","tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"Read","arguments":"{}"}}]},` +
+			`{"role":"tool","tool_call_id":"` + id + `","content":` + text + `},{"role":"user","content":"more"}]}`
+	}
+	responses := func(text string) string {
+		return `{"input":[{"role":"user","content":"q"},{"type":"function_call","call_id":"t1","name":"Read","arguments":"{}"},` +
+			`{"type":"function_call_output","id":"fco_1","call_id":"t1","output":` + text + `},{"role":"user","content":"more"}]}`
+	}
+	for _, c := range []struct {
+		body  string
+		block transcript.BlockID
+		want  bool
+	}{
+		{chat("t1", `"a line"`), 3, true},
+		{chat("t1", `"\n\t  a line"`), 3, true},
+		{chat(strings.Repeat("t", 50), `" {}"`), 3, true},
+		{chat("t1", `" \n"`), 3, false},
+		{chat("t1", `""`), 3, false},
+		{chat("t1", `null`), 3, false},
+		{chat("t1", `[{"type":"text","text":"a line"}]`), 3, false},
+		{responses(`"\ta line"`), 2, true},
+		{responses(`"\u0020"`), 2, false},
+	} {
+		r, err := Parse([]byte(c.body), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := newDraft(r)
+		(&mender{draft: d, before: r}).say(c.block, "gone")
+		raw, step, err := d.render()
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := r.t.Block(c.block).Message
+		var notes []note
+		for _, n := range r.notes {
+			if n.message == int32(i) {
+				notes = append(notes, n)
+			}
+		}
+		got := (&carrier{d: d}).rewords(&r.t.Messages()[i], step.edits, notes)
+		if got != c.want {
+			t.Errorf("%s: in other words only: %t, want %t", c.body, got, c.want)
+		}
+		if _, err := d.readBack(raw, step.edits, nil); err != nil { // which proves what was carried over
+			t.Error(err)
+		}
+	}
+}
