@@ -37,7 +37,7 @@ func (anthropic) element(p *parser) {
 	i := len(p.messages) - 1
 	start := p.Offset()
 	var role, content field
-	configures := false
+	configures, others := false, false
 	more := true
 	if role = p.usualRole(); role.given() {
 		p.Descend()
@@ -56,11 +56,15 @@ func (anthropic) element(p *parser) {
 			p.dropBlocks(i) // the last one wins
 			content = p.anthropicContent(i)
 		case "clear_at", "output_config": // of messages of the system in mid-conversation
-			configures = !p.value().absent() || configures
+			configures, others = !p.value().absent() || configures, true
 		default:
+			others = true
 			p.note(foreignMember, -1, string(k), "")
 			p.Skip()
 		}
+	}
+	if !others {
+		p.extra[i] |= holdsOnly
 	}
 	p.closeRole(i, role)
 	m := &p.messages[i]

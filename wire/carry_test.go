@@ -116,3 +116,35 @@ func TestRewords(t *testing.T) {
 		}
 	}
 }
+
+// A message that is known to have no members but those that hold its blocks has no others.
+func TestHoldsOnly(t *testing.T) {
+	for _, c := range []struct {
+		body string
+		want []bool
+	}{
+		{`{"messages":[{"role":"user","content":"q"},{"role":"user","content":"q","name":"bob"},{"role":"assistant","content":"a","refusal":null},` +
+			`{"role":"assistant","content":"a","tool_calls":[{"id":"t1","type":"function","function":{"name":"Read","arguments":"{}"}}]},` +
+			`{"role":"tool","tool_call_id":"t1","content":"x"},{"role":"tool","tool_call_id":"t1","content":"x","annotations":[1]},` +
+			`{"role":"assistant","content":"a","tool_calls":[{"id":"t2","type":"function","function":{"name":"Read","arguments":"{}"}}],"audio":{"id":"a"}},` +
+			`{"role":"assistant", "reasoning_content":"r","content":[{"type":"text","text":"a"}]},{"content":"a","role":"assistant","prefix":true}]}`,
+			[]bool{true, false, false, true, true, false, false, true, false}},
+		{`{"system":"s","messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"text","text":"a"}]},{"role":"user","content":"q","uuid":"1"},` +
+			`{"id":"m","role":"assistant","content":[]},{"content":[{"type":"text","text":"a"}],"role":"user"}]}`,
+			[]bool{true, true, false, false, true}},
+		{`{"input":[{"type":"message","role":"user","content":"q"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]},` +
+			`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}],"status":"completed"},{"id":"msg_1","role":"assistant","content":"a"},` +
+			`{"role":"assistant","content":[{"type":"output_text","text":"a"}],"phase":{}}]}`,
+			[]bool{true, true, false, false, false}},
+	} {
+		r, err := Parse([]byte(c.body), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range c.want {
+			if got := r.extra[i]&holdsOnly != 0; got != want {
+				t.Errorf("%s: nothing but blocks in message %d: %t, want %t", c.body, i, got, want)
+			}
+		}
+	}
+}

@@ -42,6 +42,7 @@ type chatFields struct {
 	callItems                                                      int
 	legacyCall                                                     bool
 	thought                                                        bool // reasoning, not reasoning_content
+	others                                                         bool // it has members that are not read
 }
 
 // element reads one message of OpenAI's Chat Completions API.
@@ -84,8 +85,12 @@ func (chat) element(p *parser) {
 		case "prefix":
 			f.prefix = p.value()
 		default:
+			f.others = true
 			p.Skip()
 		}
+	}
+	if !f.others && !f.name.given() && !f.refusal.given() && !f.audio.given() && !f.prefix.given() {
+		p.extra[i] |= holdsOnly
 	}
 	p.closeRole(i, f.role)
 	p.closeChat(i, p.since(start), &f)

@@ -39,6 +39,7 @@ func (p *parser) usualResult() bool {
 			i := len(p.messages) - 1
 			p.messages[i].Turn = p.turnOf(transcript.Tool)
 			p.frame[i].content = quoted(content)
+			p.extra[i] = holdsOnly
 			b := transcript.Block{Kind: transcript.Result, Span: tspan(span), Body: tspan(content), CallID: p.copied(raw)}
 			p.block(b, place{in: inMessage})
 			p.chatID(b.CallID)

@@ -303,6 +303,7 @@ const (
 	badRole                        // its role is none that the dialect knows
 	loosePart                      // a part of what the user says, by itself in the list
 	saysBeside                     // a refusal or a recording stands beside its content
+	holdsOnly                      // it has no members but those that hold its blocks; not all that have none are known
 )
 
 // A note is something the parser noticed; the table decides who minds.

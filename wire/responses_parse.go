@@ -90,6 +90,7 @@ type itemFields struct {
 	itemHead
 	approval, args, output, content, summary, encrypted, execution, checks, acknowledged, caller field
 	plain                                                                                        bool // content holds something
+	others                                                                                       bool // it has members beside its type, its role and its content
 	tools                                                                                        []string
 }
 
@@ -143,6 +144,7 @@ func (f *itemFields) slot(name []byte) *field {
 
 // responsesField reads one member.
 func (p *parser) responsesField(name []byte, f *itemFields, i int) {
+	f.others = f.others || !ofMessage(name)
 	if slot := f.slot(name); slot != nil {
 		*slot = p.value()
 		return
@@ -162,6 +164,11 @@ func (p *parser) responsesField(name []byte, f *itemFields, i int) {
 	default:
 		p.Skip()
 	}
+}
+
+// ofMessage reports whether a member is one of those that every message has.
+func ofMessage(name []byte) bool {
+	return string(name) == "role" || string(name) == "content" || string(name) == "type"
 }
 
 // responsesContent reads content: a string or a list of parts.
@@ -207,6 +214,9 @@ func (p *parser) responsesPart(j int) {
 func (p *parser) closeResponsesMessage(i int, span jsonspan.Span, f *itemFields) {
 	if f.typ.given() && f.typ.kind != jsonspan.String {
 		p.note(wrongType, -1, "type", "expected a string, found "+f.typ.kind.String())
+	}
+	if !f.others {
+		p.extra[i] |= holdsOnly
 	}
 	p.closeRole(i, f.role)
 	m := &p.messages[i]

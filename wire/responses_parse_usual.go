@@ -71,6 +71,7 @@ func (p *parser) beginItem(f *itemFields) (more bool) {
 	pairs := p.Strings(room[:])
 	for _, m := range pairs {
 		name, value := p.bytes(m.Key), str(m.Value)
+		f.others = f.others || !ofMessage(name)
 		if slot := f.slot(name); slot != nil {
 			*slot = value
 		} else if string(name) == "content" {

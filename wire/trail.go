@@ -105,7 +105,7 @@ func (m *mender) tellMembers() {
 			continue
 		}
 		msg := m.t.Messages()[i]
-		if m.g.flat && msg.First < msg.End && m.where[msg.First].in == inMessage {
+		if m.extra[i]&holdsOnly != 0 && len(m.flaws) == 0 || m.g.flat && msg.First < msg.End && m.where[msg.First].in == inMessage {
 			continue
 		}
 		members = members[:0]
