@@ -16,6 +16,7 @@ type draft struct {
 	*Request
 	messages list
 	inner    map[listKey]*list
+	opened   []listKey // of inner, in the order they came
 	edits    editSet
 	left     []int               // by message: how many of its blocks stay
 	turns    []int               // by turn: its first message; none if the draft is from a message on
@@ -137,7 +138,8 @@ func (d *draft) listOf(message int, in container) *list {
 	if in == inCalls {
 		l.span = d.frame[message].calls
 	}
-	m := d.t.Messages()[message]
+	m := &d.t.Messages()[message]
+	l.elems = make([]transcript.Span, 0, m.End-m.First)
 	for b := m.First; b < m.End; b++ {
 		switch d.where[b].in {
 		case in:
@@ -155,7 +157,7 @@ func (d *draft) listOf(message int, in container) *list {
 	if d.inner == nil {
 		d.inner = make(map[listKey]*list)
 	}
-	d.inner[k] = l
+	d.inner[k], d.opened = l, append(d.opened, k)
 	return l
 }
 
@@ -202,6 +204,15 @@ func (d *draft) dropBlocks(all []transcript.BlockID) {
 			listed[b] = true
 			stay[d.t.Block(b).Message]--
 		}
+	}
+	if d.inner == nil {
+		partly := 0
+		for i, n := range stay {
+			if n > 0 && n < d.left[i] {
+				partly++
+			}
+		}
+		d.inner, d.opened = make(map[listKey]*list, partly), make([]listKey, 0, partly)
 	}
 	for _, b := range all {
 		if i := d.t.Block(b).Message; stay[i] == 0 {
@@ -316,9 +327,9 @@ func (d *draft) plan() *trail {
 		i := d.messageAround(e.Span)
 		return i >= 0 && d.messages.drop[i]
 	})
-	for k, l := range d.inner {
+	for _, k := range d.opened {
 		if !d.messages.drop[k.message] {
-			edits = append(edits, d.listEdits(k, l)...)
+			edits = append(edits, d.listEdits(k, d.inner[k])...)
 		}
 	}
 	edits = append(edits, d.messageEdits()...)

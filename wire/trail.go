@@ -156,7 +156,7 @@ type trail struct {
 
 func (d *draft) trail() *trail {
 	from := d.messages.from
-	t := &trail{inner: make(map[listKey][]origin), joined: d.joined, messages: make([]origin, 0, len(d.messages.elems)-from+len(d.messages.put))}
+	t := &trail{inner: make(map[listKey][]origin, len(d.inner)), joined: d.joined, messages: make([]origin, 0, len(d.messages.elems)-from+len(d.messages.put))}
 	for i := from; i <= len(d.messages.elems); i++ {
 		for _, it := range d.messages.put[i] {
 			if it.inner != nil {
@@ -180,7 +180,7 @@ func (d *draft) trail() *trail {
 	for i := range d.contents {
 		touched[i] = true
 	}
-	for k := range d.inner {
+	for _, k := range d.opened {
 		touched[k.message] = true
 	}
 	for i, o := range t.messages {
