@@ -53,11 +53,14 @@ func For(model string) Estimator {
 func Lookup(model string, own ...Model) (m Model, known bool) {
 	model = canonical(model)
 	m = Model{Window: 128_000, Output: 16_384}
-	for _, table := range [][]Model{own, models} {
-		for _, candidate := range table {
-			if len(candidate.Prefix) > len(m.Prefix) && begins(model, canonical(candidate.Prefix)) {
-				m, known = candidate, true
-			}
+	for i := range own {
+		if len(own[i].Prefix) > len(m.Prefix) && begins(model, canonical(own[i].Prefix)) {
+			m, known = own[i], true
+		}
+	}
+	for i := range models { // whose prefixes are canonical
+		if len(models[i].Prefix) > len(m.Prefix) && begins(model, models[i].Prefix) {
+			m, known = models[i], true
 		}
 	}
 	return m, known
