@@ -210,6 +210,94 @@ func BenchmarkDense(b *testing.B) {
 	}
 }
 
+// BenchmarkDenseFloor shows what of the work on dense bodies cannot go: a body has to be
+// read, what is kept has to be counted (with receipts, what is dropped as well), and what
+// comes out has to be copied. All of it runs in turns with the whole work; Node runs right
+// before and behind. One iteration is a whole race: -benchtime 1x.
+func BenchmarkDenseFloor(b *testing.B) {
+	ctx := context.Background()
+	standard, err := pare.Compile(rules.Standard()...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	const rounds = 200
+	for _, shape := range benchdata.Shapes {
+		body := benchdata.Dense(shape, 226_000)
+		lost := withoutSome(b, body)
+		whole := mustParse(b, body)
+		counter := tokens.For(whole.Model())
+		total := whole.Tokens(counter)
+		fit := func(limit int) []byte {
+			out, _, err := pare.Fit(ctx, body, limit)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return out
+		}
+		half, tenth := fit(total/2), fit(total/10)
+		fixed, _, err := pare.Fix(lost)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var parser wire.Parser
+		read := func(body []byte) *lap {
+			return &lap{run: func() { _, _ = parser.Glance(body, wire.Options{}, wire.CheckOptions{}) }}
+		}
+		count := func(body []byte) *lap {
+			r := mustParse(b, body)
+			return &lap{run: func() { r.Tokens(counter) }}
+		}
+		copied := func(out []byte) *lap { return &lap{run: func() { sink = append([]byte(nil), out...) }} }
+		readBody, countAll, copyHalf, copyTenth := read(body), count(body), copied(half), copied(tenth)
+		works := []struct {
+			target float64 // times as fast as Node
+			work   *lap
+			floor  [3]*lap // to read, to count, to copy
+		}{
+			{12, &lap{name: "fix, 1 % lost", run: func() { _, _, _ = pare.Fix(lost) }}, [3]*lap{read(lost), nil, copied(fixed)}},
+			{8, &lap{name: "prune", run: func() { _, _ = (&pare.Policy{Rules: standard}).Plan(ctx, mustParse(b, body)) }}, [3]*lap{readBody, nil, nil}},
+			{8, &lap{name: "trim to half", run: func() { fit(total / 2) }}, [3]*lap{readBody, count(half), copyHalf}},
+			{8, &lap{name: "trim to a tenth", run: func() { fit(total / 10) }}, [3]*lap{readBody, count(tenth), copyTenth}},
+			{8, &lap{name: "half, receipts", run: func() { trimWithReceipts(b, body, total/2) }}, [3]*lap{readBody, countAll, copyHalf}},
+			{8, &lap{name: "tenth, receipts", run: func() { trimWithReceipts(b, body, total/10) }}, [3]*lap{readBody, countAll, copyTenth}},
+		}
+		b.Run(shape.String(), func(b *testing.B) {
+			for b.Loop() {
+				var laps []*lap
+				for _, w := range works {
+					for _, l := range append(w.floor[:], w.work) {
+						if l != nil && !slices.Contains(laps, l) {
+							l.wall, l.cpu = nil, 0
+							laps = append(laps, l)
+						}
+					}
+				}
+				node := sliced(b, "node", body, rounds)
+				race(rounds, laps)
+				if again := sliced(b, "node", body, rounds); again < node {
+					node = again
+				}
+				for _, w := range works {
+					var us [3]float64
+					floor := 0.0
+					for i, l := range w.floor {
+						if l != nil {
+							us[i] = float64(l.wall[0].Nanoseconds()) / 1000
+							floor += us[i]
+						}
+					}
+					took, js := float64(w.work.wall[0].Nanoseconds())/1000, float64(node.Nanoseconds())/1000
+					fmt.Printf("%-16s %-15s %6.1f µs: read %5.1f  count %5.1f  copy %5.1f  rest %6.1f  node %7.1f  × node %4.1f  floor × node %4.1f  target × %2.0f = %5.1f µs\n",
+						shape, w.work.name, took, us[0], us[1], us[2], took-floor, js, js/took, js/floor, w.target, js/w.target)
+				}
+			}
+		})
+	}
+}
+
+// sink keeps what a benchmark has made.
+var sink []byte
+
 // trimWithReceipts trims as the command line and the proxy do, which count what was dropped
 // and write down everything that was done.
 func trimWithReceipts(tb testing.TB, body []byte, limit int) {
