@@ -267,7 +267,7 @@ func (s *Store) entry(ctx context.Context, t *tx, x *Session, sid, seq int64) (s
 func (s *Store) open(ctx context.Context, t *tx, x *Session, e *scanned) error {
 	raw, err := unpack(e.codec, e.stored, func(h hole) ([]byte, error) { return s.blob(ctx, t, h) })
 	if err != nil {
-		return &CorruptError{x.Key, e.Seq, "its bytes cannot be read: " + err.Error()}
+		return s.unread(ctx, x, e, err)
 	}
 	if got := sumOf(raw); string(got[:]) != string(e.sum) {
 		return &CorruptError{x.Key, e.Seq, "its bytes are not those that were stored"}

@@ -33,6 +33,13 @@ var ErrLetGo = errors.New("retention has let go of what would be in force again"
 // it was written.
 var ErrFull = errors.New("the disk is full")
 
+// ErrUnavailable is wrapped by the error for a database that does not answer, or that cannot be
+// opened: a server that is stopped or has no connection left, a file that another program keeps
+// locked or that is not where it was. Whether a write that was under way counts is not known:
+// what is sent again under the same ids counts once. The store goes on by itself as soon as the
+// database is back.
+var ErrUnavailable = errors.New("the database cannot be reached")
+
 // ErrDamaged is wrapped by the error for a file whose pages are not what the database wrote.
 // Fsck says which.
 var ErrDamaged = errors.New("the database file is damaged")

@@ -46,6 +46,40 @@ func HoldLock(s *Store, key Key, f func()) error {
 	})
 }
 
+// HoldRead calls a function in the middle of a transaction that reads.
+func HoldRead(s *Store, f func()) error {
+	return s.read(context.Background(), func(t *tx) error {
+		var n int
+		err := t.row(context.Background(), `SELECT count(*) FROM sessions`).Scan(&n)
+		f()
+		return err
+	})
+}
+
+// OpenGivenUp unpacks the first entry of a session in both ways, for somebody who has given up
+// when it comes to the media.
+func OpenGivenUp(s *Store, key Key) (errs []error) {
+	err := s.read(context.Background(), func(t *tx) error {
+		x, err := s.live(context.Background(), t, key, false)
+		if err != nil {
+			return err
+		}
+		e, err := s.entry(context.Background(), t, x, x.sid, 1)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		lazy := e
+		errs = append(errs, s.open(ctx, t, x, &e), s.openLazily(ctx, t, x, &lazy))
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	return errs
+}
+
 // SeqAt finds the first entry in force with which a session weighs more than so much.
 func SeqAt(s *Store, x *Session, cum int64) (seq int64, err error) {
 	err = s.read(context.Background(), func(t *tx) error {

@@ -87,6 +87,9 @@ func (c *client) validate(method, template string, status int, out any) {
 			return
 		}
 	}
+	if name, ok := r.(map[string]any)["$ref"].(string); ok {
+		r = c.doc["components"].(map[string]any)["responses"].(map[string]any)[strings.TrimPrefix(name, "#/components/responses/")]
+	}
 	s := r.(map[string]any)["content"].(map[string]any)["application/json"].(map[string]any)["schema"]
 	// References point into the description: make it one schema with definitions.
 	text, _ := json.Marshal(map[string]any{"$defs": c.doc["components"].(map[string]any)["schemas"], "allOf": []any{s}})

@@ -19,7 +19,7 @@ import (
 func (s *Store) blob(ctx context.Context, t *tx, h hole) ([]byte, error) {
 	var data []byte
 	if err := t.row(ctx, `SELECT data FROM blobs WHERE sum = ?`, h.sum).Scan(&data); err != nil {
-		return nil, err
+		return nil, &fetchError{err}
 	}
 	if got := sumOf(data); !bytes.Equal(got[:], h.sum) {
 		return nil, errors.New("it is not what was stored")
@@ -46,7 +46,7 @@ func (s *Store) openLazily(ctx context.Context, t *tx, x *Session, e *scanned) e
 		var head []byte
 		var size int
 		if err := t.row(ctx, `SELECT substr(data, 1, ?), size FROM blobs WHERE sum = ?`, headBytes, h.sum).Scan(&head, &size); err != nil {
-			return nil, err
+			return nil, &fetchError{err}
 		}
 		text := base64.StdEncoding.EncodeToString(head)
 		if _, _, ok := tokens.ImageSize([]byte(text)); !ok || h.plain || size <= headBytes {
@@ -55,10 +55,25 @@ func (s *Store) openLazily(ctx context.Context, t *tx, x *Session, e *scanned) e
 		return append([]byte(text), markerWord+hex.EncodeToString(h.sum)+s.mac(h.sum)...), nil
 	})
 	if err != nil {
-		return &CorruptError{x.Key, e.Seq, "its bytes cannot be read: " + err.Error()}
+		return s.unread(ctx, x, e, err)
 	}
 	e.Raw, e.stored = raw, nil
 	return nil
+}
+
+// A fetchError says that the database did not give a medium out.
+type fetchError struct{ error }
+
+func (e *fetchError) Unwrap() error { return e.error }
+
+// unread is the error for an entry whose bytes cannot be read. Nothing is said against them if
+// the database did not answer, or was not waited for.
+func (s *Store) unread(ctx context.Context, x *Session, e *scanned, err error) error {
+	var fetch *fetchError
+	if errors.As(err, &fetch) && (ctx.Err() != nil || s.eng.down(fetch.error)) {
+		return fetch.error
+	}
+	return &CorruptError{x.Key, e.Seq, "its bytes cannot be read: " + err.Error()}
 }
 
 // fillBody puts the pictures in.

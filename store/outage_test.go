@@ -3,11 +3,13 @@
 package store_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -291,4 +293,170 @@ func TestVanishedMachineHoldsNoLock(t *testing.T) {
 	if _, err := st.Append(ctx, key, store.Anywhere, store.Message("", user("go on"))); err != nil {
 		t.Error(err)
 	}
+}
+
+// down asks for everything while the database is away: the answer is 503 with what to do next,
+// and the error is one that can be told from others.
+func down(t *testing.T, st *store.Store, c *client, routes [][2]string) {
+	t.Helper()
+	if err := st.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a ping says %v", err)
+	}
+	for _, r := range routes {
+		q, err := http.NewRequest(r[0], c.url+strings.NewReplacer("{id}", "a", "{handle}", "pare-00000000000000000000000000000000").Replace(r[1]), strings.NewReader(bodies[r[0]+" "+r[1]]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(r[1], "/search") {
+			q.URL.RawQuery = "q=word"
+		}
+		resp, err := http.DefaultClient.Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out any
+		err = json.NewDecoder(resp.Body).Decode(&out)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
+			t.Errorf("%s %s: status %d, Retry-After %q, %v %v", r[0], r[1], resp.StatusCode, resp.Header.Get("Retry-After"), out, err)
+			continue
+		}
+		c.validate(r[0], r[1], 503, out)
+		if e := out.(map[string]any)["error"].(map[string]any); e["type"] != "unavailable" || !strings.Contains(e["message"].(string), "again") {
+			t.Errorf("%s %s: %v", r[0], r[1], e)
+		}
+	}
+}
+
+// bodies are those that a call needs to come as far as the database.
+var bodies = map[string]string{
+	"POST /pare/v1/sessions":              `{"id":"new"}`,
+	"PATCH /pare/v1/sessions/{id}":        `{"title":"t"}`,
+	"POST /pare/v1/sessions/{id}/entries": `{"entries":[{"id":"e9","raw":{"role":"user","content":"on"}}]}`,
+	"POST /pare/v1/sessions/{id}/swap":    `{"upto":"e1","messages":[{"role":"user","content":"on"}]}`,
+	"POST /pare/v1/sessions/{id}/revert":  `{"turns":1}`,
+	"POST /pare/v1/sessions/{id}/fork":    `{"id":"f"}`,
+	"POST /pare/v1/sessions/{id}/merge":   `{"from":"f"}`,
+}
+
+// A server that is stopped, and back: the store goes on with the first call, by connections
+// that are new.
+func TestPostgresStopped(t *testing.T) {
+	trial.Long(t, "it needs a PostgreSQL of its own")
+	server, err := pgtest.Start()
+	if err != nil {
+		t.Skipf("no PostgreSQL: %v", err)
+	}
+	t.Cleanup(server.Stop)
+	dsn, err := server.NewDatabase("stopped")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := open(t, dsn)
+	key := create(t, st, "a")
+	c := newClient(t, st, store.HandlerOptions{})
+	for round := range 3 {
+		// Several connections are open, and idle.
+		var wait sync.WaitGroup
+		for i := range 8 {
+			wait.Go(func() {
+				err := store.HoldLock(st, create(t, st, fmt.Sprintf("%d-%d", round, i)), func() {})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		if err := server.Halt(); err != nil {
+			t.Fatal(err)
+		}
+		if round > 0 { // else the first call that notices is one behind the restart
+			down(t, st, c, store.Routes())
+			if _, err := store.Open(ctx, dsn); !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("opening says %v", err)
+			}
+		}
+		if err := server.Run(); err != nil {
+			t.Fatal(err)
+		}
+		const p = "/pare/v1/sessions"
+		c.do("GET", p+"/{id}", "a", "", nil, 200)
+		c.do("POST", p+"/{id}/entries", "a", "", map[string]any{"entries": []any{entry(fmt.Sprint(round), user("go on"))}}, 200)
+		if n := len(texts(t, st, key)); n != round+1 {
+			t.Errorf("%d entries after %d restarts", n, round+1)
+		}
+	}
+}
+
+// A file that is not where it was cannot be opened by a connection that is new.
+func TestSQLiteFileGone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pare.db")
+	st := open(t, path)
+	key := create(t, st, "a")
+	c := newClient(t, st, store.HandlerOptions{})
+	const p = "/pare/v1/sessions"
+	err := store.HoldRead(st, func() { // by the connection that has the file open
+		if err := os.Rename(path, path+".away"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		down(t, st, c, [][2]string{{"GET", p}, {"GET", p + "/{id}"}, {"GET", p + "/{id}/entries"}, {"GET", "/pare/v1/search"}})
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+".away", path); err != nil {
+			t.Fatal(err)
+		}
+		c.do("GET", p+"/{id}", "a", "", nil, 200)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Append(ctx, key, store.Anywhere, store.Message("", user("go on"))); err != nil {
+		t.Error(err)
+	}
+}
+
+// A file that another program keeps locked: those who write are told so, those who read are not
+// in its way.
+func TestSQLiteLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pare.db")
+	st := open(t, path)
+	key := create(t, st, "a")
+	c := newClient(t, st, store.HandlerOptions{})
+	if err := st.Exec(`PRAGMA busy_timeout = 1`); err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, path)
+	const p = "/pare/v1/sessions"
+	err := store.HoldLock(other, key, func() {
+		out := c.do("POST", p+"/{id}/entries", "a", "", map[string]any{"entries": []any{entry("e1", user("go on"))}}, 503)
+		if e := out["error"].(map[string]any); e["type"] != "unavailable" {
+			t.Errorf("%v", e)
+		}
+		c.do("GET", p+"/{id}", "a", "", nil, 200)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.do("POST", p+"/{id}/entries", "a", "", map[string]any{"entries": []any{entry("e1", user("go on"))}}, 200)
+}
+
+// A reader that gives up in the middle says nothing against the bytes that it did not get.
+func TestGivingUpIsNoDamage(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		shot := fmt.Sprintf(`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%s"}}]}`, picture(30_000, 1))
+		if _, err := st.Append(ctx, key, store.Anywhere, store.Message("e1", []byte(shot))); err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range store.OpenGivenUp(st, key) {
+			var corrupt *store.CorruptError
+			if err == nil || errors.As(err, &corrupt) {
+				t.Errorf("the entry is said to be damaged: %v", err)
+			}
+		}
+	})
 }

@@ -3,8 +3,12 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -103,6 +107,40 @@ func (*postgresEngine) retry(err error) bool {
 func (*postgresEngine) full(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Code == "53100"
+}
+
+// down: no connection, one that broke off, or a server that says that it does not work now.
+func (e *postgresEngine) down(err error) bool {
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) { // also if it is refused: the server is full, or starts
+		return true
+	}
+	var said *pgconn.PgError
+	if errors.As(err, &said) {
+		switch said.Code {
+		case "25006", // it is a copy, which cannot be written to
+			"53000", "53200", "53300", "57P03": // no memory or no connection is left, or it starts
+			return true
+		}
+	}
+	return e.broken(err)
+}
+
+// broken: the server was stopped or has crashed, or nobody is at the other end.
+func (*postgresEngine) broken(err error) bool {
+	var (
+		connect *pgconn.ConnectError
+		said    *pgconn.PgError
+		network net.Error
+		corrupt *CorruptError
+	)
+	switch {
+	case errors.As(err, &connect), errors.As(err, &corrupt): // bytes may end early, too
+		return false
+	case errors.As(err, &said):
+		return slices.Contains([]string{"57P01", "57P02", "57P05"}, said.Code) || strings.HasPrefix(said.Code, "08")
+	}
+	return errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err)
 }
 
 // damaged: data_corrupted and index_corrupted.

@@ -142,6 +142,18 @@ func (*sqliteEngine) full(err error) bool {
 	return errors.As(err, &e) && (e.Code()&0xff == lib.SQLITE_FULL || e.Code() == lib.SQLITE_IOERR_WRITE || e.Code() == lib.SQLITE_IOERR_SHMSIZE)
 }
 
+// down: somebody keeps the file locked, or it is not there, not allowed any more, or on a disk
+// that fails.
+func (*sqliteEngine) down(err error) bool {
+	switch sqliteCode(err) {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM, lib.SQLITE_READONLY, lib.SQLITE_IOERR:
+		return true
+	}
+	return false
+}
+
+func (*sqliteEngine) broken(error) bool { return false }
+
 func (*sqliteEngine) damaged(err error) bool { return sqliteCode(err) == lib.SQLITE_CORRUPT }
 
 // lasting reports whether an error has nothing to do with other processes, so that waiting does

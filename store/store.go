@@ -67,6 +67,10 @@ type engine interface {
 	retry(err error) bool
 	// full reports whether there was no room on the disk.
 	full(err error) bool
+	// down reports whether the database does not answer or cannot be opened.
+	down(err error) bool
+	// broken reports whether a connection that was open is none any more.
+	broken(err error) bool
 	// damaged reports whether the files of the database are not what it wrote.
 	damaged(err error) bool
 	// verify lets the database look at its own files: what it finds, a sentence each. Others may
@@ -114,11 +118,8 @@ func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
 		return nil, err
 	}
 	if err := migrate(ctx, s.wdb, s.eng); err != nil {
-		if s.eng.full(err) {
-			err = fmt.Errorf("%w: %w", ErrFull, err)
-		}
 		s.Close()
-		return nil, fmt.Errorf("open store: %w", s.named(err))
+		return nil, fmt.Errorf("open store: %w", s.named(ctx, err))
 	}
 	if err := s.unseal(ctx); err != nil {
 		s.Close()
@@ -182,13 +183,11 @@ func (t *tx) each(ctx context.Context, f func(scan func(...any) error) error, qu
 // write runs f in one transaction that writes. A transaction that another one was in
 // the way of is run again, so f must not keep anything from a run that failed.
 func (s *Store) write(ctx context.Context, f func(*tx) error) error {
+	start := time.Now()
 	for try := 0; ; try++ {
 		err := s.once(ctx, f)
-		if err == nil || try == 20 || !s.eng.retry(err) {
-			if err != nil && s.eng.full(err) {
-				err = fmt.Errorf("%w: %w", ErrFull, err)
-			}
-			return s.named(err)
+		if err == nil || try == 20 || !s.eng.retry(err) || time.Since(start) > patience {
+			return s.named(ctx, err)
 		}
 		pause := time.Duration(1<<min(try, 6)) * time.Millisecond
 		select {
@@ -199,10 +198,14 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 	}
 }
 
+// patience is how long a transaction is tried again: somebody who stands in its way for longer
+// does so for good.
+const patience = time.Minute
+
 func (s *Store) once(ctx context.Context, f func(*tx) error) error {
 	// Every statement sees what is committed; the row of a session is locked before
 	// anything of it is read.
-	t, err := s.wdb.BeginTx(ctx, nil)
+	t, err := s.begin(ctx, s.wdb, nil)
 	if err != nil {
 		return err
 	}
@@ -215,18 +218,49 @@ func (s *Store) once(ctx context.Context, f func(*tx) error) error {
 
 // read runs f on a snapshot.
 func (s *Store) read(ctx context.Context, f func(*tx) error) error {
-	t, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
+	t, err := s.begin(ctx, s.db, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	if err != nil {
-		return err
+		return s.named(ctx, err)
 	}
 	defer t.Rollback()
-	return s.named(f(&tx{t, s.eng}))
+	return s.named(ctx, f(&tx{t, s.eng}))
 }
 
-// named says so if an error comes from a damaged file.
-func (s *Store) named(err error) error {
-	if err != nil && s.eng.damaged(err) && !errors.Is(err, ErrDamaged) {
-		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+// Ping reports whether the database answers; see [ErrUnavailable] and [ErrDamaged].
+func (s *Store) Ping(ctx context.Context) error {
+	return s.read(ctx, func(t *tx) error {
+		var n int
+		return t.row(ctx, `SELECT count(*) FROM sessions WHERE sid = 0`).Scan(&n)
+	})
+}
+
+// begin begins a transaction. Connections that were open when a server was restarted are found
+// out by using them: nothing was done on them yet, so the next one is taken, and a new one last.
+func (s *Store) begin(ctx context.Context, db *sql.DB, o *sql.TxOptions) (*sql.Tx, error) {
+	for stale := db.Stats().Idle; ; stale-- {
+		t, err := db.BeginTx(ctx, o)
+		if err == nil || stale == 0 || !s.eng.broken(err) || ctx.Err() != nil {
+			return t, err
+		}
 	}
-	return err
+}
+
+// named says what kind of an error it is, if it is one that the caller can do something about.
+func (s *Store) named(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	kind := error(nil)
+	switch {
+	case s.eng.full(err):
+		kind = ErrFull
+	case s.eng.damaged(err):
+		kind = ErrDamaged
+	case ctx.Err() == nil && s.eng.down(err): // who gives up learns nothing about the database
+		kind = ErrUnavailable
+	}
+	if kind == nil || errors.Is(err, kind) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", kind, err)
 }

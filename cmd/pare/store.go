@@ -93,6 +93,9 @@ func (w *world) withStore(dsn string, f func(context.Context, *store.Store) (int
 		if errors.Is(err, store.ErrDamaged) {
 			return w.fail(err.Error(), damagedHint)
 		}
+		if errors.Is(err, store.ErrUnavailable) {
+			return w.fail(err.Error(), "try again when it is back, or name another one with --store")
+		}
 		return w.fail(err.Error(), "name another one with --store")
 	}
 	defer st.Close()
@@ -117,6 +120,8 @@ func (w *world) storeProblem(err error) int {
 		hint = "pare session show --entries lists them with their ids"
 	case errors.Is(err, store.ErrBusy):
 		hint = "try again when it is done"
+	case errors.Is(err, store.ErrUnavailable):
+		hint = "try again when it is back"
 	case errors.Is(err, store.ErrDamaged):
 		hint = "pare session fsck says where; " + damagedHint
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/proxy"
+	"github.com/pare-llm/pare/store"
 )
 
 // A shelf keeps receipts by id; a store has one.
@@ -98,6 +99,11 @@ func (s *Server) receipt(w http.ResponseWriter, r *http.Request) {
 	if s.keeping != nil {
 		if text, ok := s.keeping.shelf.Load(id); ok {
 			answer(w, http.StatusOK, json.RawMessage(text))
+			return
+		}
+		if s.pulse.take(r.Context(), s.o.Store) != nil {
+			w.Header().Set("Retry-After", "5")
+			problem(w, http.StatusServiceUnavailable, "unavailable", store.ErrUnavailable.Error()+": ask again when it is back")
 			return
 		}
 	}

@@ -1,0 +1,79 @@
+//go:build unix
+
+package serve_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/pare-llm/pare/internal/pgtest"
+	"github.com/pare-llm/pare/internal/serve"
+	"github.com/pare-llm/pare/internal/trial"
+)
+
+// The health check says whether the store answers, and says ok again when it does.
+func TestHealthOfTheStore(t *testing.T) {
+	trial.Long(t, "it needs a PostgreSQL of its own")
+	server, err := pgtest.Start()
+	if err != nil {
+		t.Skipf("no PostgreSQL: %v", err)
+	}
+	t.Cleanup(server.Stop)
+	dsn, err := server.NewDatabase("health")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := serve.OpenStore(context.Background(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	o := to(t, func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("{}")) })
+	o.Store, o.Version = st, "v1"
+	at, _, _ := start(t, o)
+	health := func(want string) {
+		t.Helper()
+		for { // what was so a moment ago may be said
+			resp, body := send(t, "GET", at+"/pare/healthz", "")
+			if resp.StatusCode != 200 {
+				t.Fatalf("status %d: requests pass without the store", resp.StatusCode)
+			}
+			var said map[string]string
+			if err := json.Unmarshal([]byte(body), &said); err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprint(said); got == want {
+				return
+			} else if t.Context().Err() != nil {
+				t.Fatalf("%s, want %s", got, want)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	status := func(path string, want int) {
+		t.Helper()
+		if resp, body := send(t, "GET", at+path, ""); resp.StatusCode != want {
+			t.Errorf("%s: status %d, want %d: %s", path, resp.StatusCode, want, body)
+		}
+	}
+	health("map[status:ok store:ok version:v1]")
+	if err := server.Halt(); err != nil {
+		t.Fatal(err)
+	}
+	health("map[status:degraded store:unavailable version:v1]")
+	status("/pare/v1/sessions", 503)
+	status("/pare/v1/receipts/x", 503)
+	if resp, _ := send(t, "POST", at+"/v1/messages", broken, "anthropic-version", "2023-06-01"); resp.StatusCode != 200 {
+		t.Errorf("a request does not pass without the store: status %d", resp.StatusCode)
+	}
+	if err := server.Run(); err != nil {
+		t.Fatal(err)
+	}
+	health("map[status:ok store:ok version:v1]")
+	status("/pare/v1/sessions", 200)
+	status("/pare/v1/receipts/x", 404)
+}
