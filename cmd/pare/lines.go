@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -176,7 +177,11 @@ func (c *changer) line(from origin, text source.Text) outcome {
 	if text.Blank {
 		return c.unreadable(from, failure(errEmptyLine))
 	}
-	return c.one(from, text.Whole, len(text.Raw))
+	o := c.one(from, text.Whole, len(text.Raw))
+	if text.Lead > 0 && !c.dryRun && (o.status == statusClean || o.status == statusFindings) {
+		o.out = slices.Concat(text.Mark(), o.out)
+	}
+	return o
 }
 
 // linesConflict is wrong usage that --lines makes with other flags.

@@ -88,6 +88,9 @@ func (c *Chunk) Texts() iter.Seq[Text] {
 }
 
 // Mark is the byte order mark that Lead counts.
+func (t *Text) Mark() []byte { return utf8Mark[:t.Lead] }
+
+// Mark is the byte order mark that Lead counts.
 func (c *Chunk) Mark() []byte { return utf8Mark[:c.Lead] }
 
 // An Input finds and reads transcripts. It is for one goroutine, but for Read.
