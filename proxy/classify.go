@@ -15,11 +15,14 @@ import (
 // Overflow is the rule of a refusal for size.
 const Overflow = "overflow"
 
+// Unexplained is the rule of a refusal that gives no reason: something in the request is wrong.
+const Unexplained = "unexplained"
+
 // A Refusal is what a provider objects to, as its answer says. It is a value that many
 // goroutines may use.
 type Refusal struct {
-	Rule   string `json:"rule"`             // slug of a finding, or Overflow
-	Source string `json:"source,omitempty"` // id of the row in the table of rules; "" for an overflow
+	Rule   string `json:"rule"`             // slug of a finding, Overflow or Unexplained
+	Source string `json:"source,omitempty"` // id of the row in the table of rules; "" if it is none of them
 	// What an overflow tells, in tokens; zero: it does not say. Reply is what the limit
 	// must have room for beside the request.
 	Limit int `json:"limit,omitempty"`
@@ -68,8 +71,20 @@ func Classify(status int, body []byte) (Refusal, bool) {
 			}
 		}
 	}
+	if unexplained().MatchString(text) {
+		return Refusal{Rule: Unexplained}, true
+	}
 	return Refusal{}, false
 }
+
+// invalidArgument is what Google says of everything, if nothing else.
+const invalidArgument = "Request contains an invalid argument."
+
+// unexplained is a refusal that gives no reason: that sentence, or the name of the status and
+// nothing else.
+var unexplained = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)Request contains an invalid argument|^(?:[\W\d]|error|code|status|message)*INVALID_ARGUMENT[\W\d]*$`)
+})
 
 // refuses reports whether an answer of this status is about the request.
 func refuses(status int) bool {
@@ -227,7 +242,7 @@ var loose = sync.OnceValue(func() []row {
 // sentences are those of the table of rules, in which the provider speaks for itself.
 var sentences = sync.OnceValue(func() (all []row) {
 	for _, r := range wire.Rules() {
-		if r.Severity == wire.SeverityDegrades {
+		if r.Severity == wire.SeverityDegrades || r.Says == invalidArgument {
 			continue
 		}
 		pattern, literal := "", 0

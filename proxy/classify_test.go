@@ -196,6 +196,12 @@ func TestClassifyField(t *testing.T) {
 		{500, "role-alternation", `{"error":{"code":500,"message":"Error: Jinja Exception: After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results.","type":"server_error"}}`},
 		{500, "orphan-call", "{\"error\":{\"message\":\"litellm.InternalServerError: AnthropicException - messages.5: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1.\"}}"},
 		{502, "first-role", `All variants failed with errors: Invalid status code: 400 Bad Request: {"error":{"code":"1214","message":"The messages parameter is illegal. Please check the documentation."}}`},
+		{400, Unexplained, `{"error":{"code":400,"message":"Request contains an invalid argument.","status":"INVALID_ARGUMENT"}}`},
+		{400, Unexplained, `[{"error":{"code":400,"message":"Request contains an invalid argument.","errors":[{"message":"Request contains an invalid argument.","domain":"global","reason":"badRequest"}],"status":"INVALID_ARGUMENT"}}]`},
+		{400, Unexplained, "litellm.BadRequestError: VertexAIException - {\n  \"error\": {\n    \"code\": 400,\n    \"message\": \"Request contains an invalid argument.\",\n    \"status\": \"INVALID_ARGUMENT\"\n  }\n}\n"},
+		{400, Unexplained, `{"error":{"code":400,"status":"INVALID_ARGUMENT"}}`},
+		{400, Unexplained, `400 INVALID_ARGUMENT.`},
+		{400, "thought-signature-missing", `{"error":{"code":400,"message":"Request contains an invalid argument.","status":"INVALID_ARGUMENT","details":["Function call is missing a thought_signature in functionCall parts."]}}`},
 		{500, Overflow, "litellm.APIError: prompt is too long: 209353 tokens > 199999 maximum"},
 	} {
 		if got, ok := Classify(tt.status, []byte(tt.said)); !ok || got.Rule != tt.rule {
@@ -218,6 +224,8 @@ func TestClassifyLeavesOthersAlone(t *testing.T) {
 		{500, "rate limit reached: prompt is too long: 209353 tokens > 199999 maximum tokens per minute"}, {500, "context length exceeded"},
 		{404, "404 page not found"}, {404, "The model `gpt-9` does not exist or you do not have access to it."}, {404, "Previous response with id 'resp_1' not found."},
 		{429, "messages.5: `tool_use` ids were found without `tool_result` blocks"}, {403, "You exceeded your current quota, please check your plan and billing details."},
+		{400, `{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}`},
+		{400, `{"error":{"code":400,"message":"Unable to submit request because thinking is not supported by this model.","status":"INVALID_ARGUMENT"}}`},
 		{400, "API key expired. Please renew the API key."}, {400, "max_tokens must be greater than thinking.budget_tokens"}, {400, "Unknown parameter: 'reasoning_effort'."},
 		{400, "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."}, {400, "Output blocked by content filtering policy"},
 		// rates and quotas

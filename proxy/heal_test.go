@@ -151,6 +151,12 @@ func TestHealedWhateverTheStatus(t *testing.T) {
 			"'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1.content' : value must be a string)]",
 			func(body string) bool { return strings.Contains(body, `"content":"a"`) }, "content-type",
 		},
+		{
+			"no reason", 400, "/v1/chat/completions",
+			`{"model":"mine-1","messages":[{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"call_long_1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_long_1","content":"ok"},{"role":"assistant","content":"done"},{"role":"user","content":"go on"}]}`,
+			"Request contains an invalid argument.",
+			func(body string) bool { return !strings.Contains(body, "call_long_1") }, "unexplained",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
