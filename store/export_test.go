@@ -80,6 +80,12 @@ func OpenGivenUp(s *Store, key Key) (errs []error) {
 	return errs
 }
 
+// Quickly appends entries as a quick append, or not at all.
+func Quickly(s *Store, key Key, entries ...Entry) (bool, error) {
+	_, x, err := s.appendQuickly(context.Background(), key, Anywhere, entries)
+	return x != nil, err
+}
+
 // SeqAt finds the first entry in force with which a session weighs more than so much.
 func SeqAt(s *Store, x *Session, cum int64) (seq int64, err error) {
 	err = s.read(context.Background(), func(t *tx) error {
