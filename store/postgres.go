@@ -153,6 +153,9 @@ func (*postgresEngine) damaged(err error) bool {
 func (*postgresEngine) verify(context.Context) ([]string, error) { return nil, nil }
 func (*postgresEngine) reindex(context.Context, *tx) error       { return nil }
 
+// maxPosition is the last place of a word that a tsvector knows.
+const maxPosition = 1<<14 - 1
+
 // maxWords is how much text of an entry can be looked up: a tsvector is bounded.
 const maxWords = 200 << 10
 
@@ -160,17 +163,23 @@ func (*postgresEngine) index(ctx context.Context, t *tx, sid, seq int64, text st
 	if len(text) > maxWords {
 		text = strings.ToValidUTF8(text[:maxWords], "")
 	}
-	_, err := t.exec(ctx, `INSERT INTO words (sid, seq, body) VALUES (?, ?, to_tsvector('simple', ?)) ON CONFLICT DO NOTHING`, sid, seq, strings.ReplaceAll(text, "\x00", " "))
+	// The words are told one by one: the server would find others in paths and addresses.
+	var list strings.Builder
+	for i, w := range strings.Fields(text) {
+		fmt.Fprintf(&list, "'%s':%d ", w, min(i+1, maxPosition))
+	}
+	_, err := t.exec(ctx, `INSERT INTO words (sid, seq, body) VALUES (?, ?, CAST(CAST(? AS text) AS tsvector)) ON CONFLICT DO NOTHING`, sid, seq, list.String())
 	if err != nil {
 		return fmt.Errorf("index entry %d: %w", seq, err)
 	}
 	return nil
 }
 
-func (*postgresEngine) find(words []string) (string, []any, string) {
-	where, args := make([]string, len(words)), make([]any, len(words))
+func (*postgresEngine) find(words []phrase) (string, []any, string) {
+	where, args := make([]string, len(words)), make([]any, 0, 2*len(words))
 	for i, w := range words {
-		where[i], args[i] = `words.body @@ phraseto_tsquery('simple', ?)`, strings.ReplaceAll(w, "\x00", " ")
+		where[i] = `(words.body @@ CAST(CAST(? AS text) AS tsquery) OR words.body @@ phraseto_tsquery('simple', ?))`
+		args = append(args, "'"+strings.ReplaceAll(w.word, " ", "' <-> '")+"'", strings.ReplaceAll(w.said, "\x00", " "))
 	}
 	return strings.Join(where, " AND "), args, `words.sid, words.seq DESC`
 }

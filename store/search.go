@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/transcript"
@@ -20,7 +21,7 @@ type Hit struct {
 //
 // The words of an entry are indexed when somebody searches, and not when it is appended.
 func (s *Store) Search(ctx context.Context, key Key, text string, limit int) ([]Hit, error) {
-	words := phrases(text)
+	words := folded(phrases(text))
 	if limit <= 0 {
 		limit = 50
 	}
@@ -107,7 +108,7 @@ func (s *Store) indexSome(ctx context.Context, t *tx, sid int64) (more bool, err
 		if err := s.openLazily(ctx, t, x, e); err != nil {
 			return false, err
 		}
-		if err := s.eng.index(ctx, t, sid, e.Seq, textOf(x, e.Raw)); err != nil {
+		if err := s.eng.index(ctx, t, sid, e.Seq, fold(textOf(x, e.Raw))); err != nil {
 			return false, err
 		}
 	}
@@ -131,8 +132,8 @@ func textOf(x *Session, raw []byte) string {
 	return out.String()
 }
 
-func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []string, limit int) (hits []Hit, err error) {
-	where, args, order := s.eng.find(append([]string(nil), words...))
+func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []phrase, limit int) (hits []Hit, err error) {
+	where, args, order := s.eng.find(words)
 	err = s.read(ctx, func(t *tx) error {
 		type place struct{ sid, seq int64 }
 		seen := make(map[place]bool)
@@ -176,8 +177,19 @@ func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []string,
 }
 
 // snippet is what stands around a word, in one line.
-func snippet(text, word string) string {
-	at := max(strings.Index(strings.ToLower(text), strings.ToLower(word)), 0)
+func snippet(text string, p phrase) string {
+	word := p.said
+	at := strings.Index(strings.ToLower(text), strings.ToLower(word))
+	if at < 0 { // it is spelt otherwise
+		at, word = 0, ""
+		first, _, _ := strings.Cut(p.word, " ")
+		for w := range strings.FieldsSeq(text) {
+			if slices.Contains(strings.Fields(fold(w)), first) {
+				at, word = strings.Index(text, w), w
+				break
+			}
+		}
+	}
 	from, to := max(at-60, 0), min(at+len(word)+60, len(text))
 	if at > len(text) { // lower case may be longer
 		from, to = 0, min(120, len(text))

@@ -80,7 +80,8 @@ type engine interface {
 	reindex(ctx context.Context, tx *tx) error
 	// index adds the words of an entry; find looks words up.
 	index(ctx context.Context, tx *tx, sid, seq int64, text string) error
-	find(words []string) (where string, args []any, order string)
+	// The text is folded; what was indexed before that was done is found as it was said.
+	find(words []phrase) (where string, args []any, order string)
 	// forget takes the words of a session out, from an entry on up to another one.
 	forget(ctx context.Context, tx *tx, sid, from, to int64) error
 	// clock tells the time that all processes on the database share, in microseconds.
