@@ -123,8 +123,9 @@ func TestBombs(t *testing.T) {
 	u := newUpstream(t, nil)
 	s := front(t, u, func(c *proxy.Config) { c.MaxBody = 1 << 20 })
 	zeros := []byte(`{"messages":[{"role":"user","content":"` + strings.Repeat("0", 8<<20) + `"}]}`)
-	for _, coding := range []string{"gzip", "zstd"} {
+	for _, coding := range []string{"gzip", "zstd", "deflate", rawDeflate} {
 		packed := pack(t, coding, zeros)
+		coding, _, _ := strings.Cut(coding, ",")
 		resp, _ := post(t, s.URL+"/v1/messages", string(packed), "Content-Encoding", coding)
 		if resp.Header.Get("Pare-Skipped") != "too-large" || !bytes.Equal(u.last(t).body, packed) {
 			t.Error(coding, resp.Header)
@@ -134,6 +135,15 @@ func TestBombs(t *testing.T) {
 		resp, _ := post(t, s.URL+"/v1/messages", "x", "Content-Encoding", coding)
 		if resp.Header.Get("Pare-Skipped") != "content-coding" || string(u.last(t).body) != "x" || u.last(t).header.Get("Content-Encoding") != coding {
 			t.Error(coding, resp.Header)
+		}
+	}
+	for _, coding := range []string{"deflate", rawDeflate} { // what is behind the end, or missing at it
+		whole := string(pack(t, coding, []byte(broken)))
+		for _, body := range []string{whole + "x", whole[:len(whole)-5], whole[:1]} {
+			resp, _ := post(t, s.URL+"/v1/messages", body, "Content-Encoding", "deflate")
+			if resp.Header.Get("Pare-Skipped") != "content-coding" || string(u.last(t).body) != body {
+				t.Error(coding, len(body), resp.Header)
+			}
 		}
 	}
 	deep := `{"messages":` + strings.Repeat("[", 400_000) + strings.Repeat("]", 400_000) + `}`

@@ -2,7 +2,9 @@ package proxy
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
 	"errors"
 	"io"
 	"strings"
@@ -37,11 +39,45 @@ func unpack(coding string, packed []byte, most int64) ([]byte, error) {
 		}
 		defer zstdReaders.Put(z)
 		src = z
+	case "deflate":
+		return inflate(packed, most)
 	default:
 		return nil, errCoding
 	}
+	return readUpTo(src, len(packed), most)
+}
+
+// inflate undoes deflate: with the envelope of zlib, as it is written down, or without, as some
+// clients send it all the same.
+func inflate(packed []byte, most int64) ([]byte, error) {
+	var err error
+	for _, open := range []func(io.Reader) (io.ReadCloser, error){
+		zlib.NewReader, func(r io.Reader) (io.ReadCloser, error) { return flate.NewReader(r), nil },
+	} {
+		from := bytes.NewReader(packed)
+		var src io.Reader
+		if src, err = open(from); err != nil {
+			continue
+		}
+		out, failed := readUpTo(src, len(packed), most)
+		switch {
+		case failed == errBomb:
+			return nil, errBomb
+		case failed != nil:
+			err = failed
+		case from.Len() > 0:
+			err = errors.New("there is more behind its end")
+		default:
+			return out, nil
+		}
+	}
+	return nil, err
+}
+
+// readUpTo reads what so many packed bytes unpack to.
+func readUpTo(src io.Reader, packed int, most int64) ([]byte, error) {
 	var out bytes.Buffer
-	out.Grow(min(4*len(packed), int(most)) + bytes.MinRead)
+	out.Grow(min(4*packed, int(most)) + bytes.MinRead)
 	n, err := out.ReadFrom(io.LimitReader(src, most+1))
 	switch {
 	case err != nil:

@@ -2,7 +2,9 @@ package proxy_test
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
 	"fmt"
 	"io"
 	"net/http"
@@ -374,15 +376,24 @@ func TestOtherErrorsPass(t *testing.T) {
 	}
 }
 
+// rawDeflate is a deflate without its envelope, which some clients send under that name.
+const rawDeflate = "deflate, raw"
+
 func pack(t testing.TB, coding string, body []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	var w io.WriteCloser = gzip.NewWriter(&b)
-	if coding == "zstd" {
-		var err error
-		if w, err = zstd.NewWriter(&b); err != nil {
-			t.Fatal(err)
-		}
+	var err error
+	switch coding {
+	case "zstd":
+		w, err = zstd.NewWriter(&b)
+	case "deflate":
+		w = zlib.NewWriter(&b)
+	case rawDeflate:
+		w, err = flate.NewWriter(&b, flate.BestSpeed)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	if _, err := w.Write(body); err != nil {
 		t.Fatal(err)

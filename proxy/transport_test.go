@@ -63,10 +63,11 @@ func TestRequestStaysAsItIs(t *testing.T) {
 }
 
 func TestPackedBodies(t *testing.T) {
-	for _, coding := range []string{"gzip", "zstd"} {
+	for _, coding := range []string{"gzip", "zstd", "deflate", rawDeflate} {
 		for name, body := range map[string]string{"clean": clean, "broken": broken} {
 			t.Run(coding+" "+name, func(t *testing.T) {
 				packed := pack(t, coding, []byte(body))
+				coding, _, _ := strings.Cut(coding, ",")
 				u := newUpstream(t, nil)
 				s := front(t, u)
 				resp, _ := post(t, s.URL+"/v1/messages", string(packed), "Content-Encoding", coding)
