@@ -112,7 +112,7 @@ func (p *parser) detect(raw []byte) (Dialect, error) {
 	case jsonspan.Object:
 		d = p.detectBody()
 	case jsonspan.Array:
-		if d = p.detectList(); d == Auto && p.plain {
+		if d = p.detectList(false); d == Auto && p.plain {
 			d, p.clue = OpenAIChat, clue{what: thePlain, guess: true}
 		}
 	default:
@@ -153,11 +153,14 @@ func Telling(element []byte) Dialect {
 	return d
 }
 
-// detectBody looks at the members of the body in order until one is telling.
+// detectBody looks at the members of the body in order until it is told. What stands
+// beside the messages may be somebody's own, such as the system of a row of training data;
+// what the messages show by themselves decides over it, whichever comes first.
 func (p *parser) detectBody() Dialect {
 	p.Enter()
 	model, messages, shared, remote := "", false, Auto, false
 	spoken, input, contents := false, false, false
+	beside, why := Auto, clue{} // what a member in front of the messages says
 	for {
 		k, ok := p.key()
 		if !ok {
@@ -171,7 +174,11 @@ func (p *parser) detectBody() Dialect {
 				continue
 			}
 			p.input, p.items = true, true
-			switch d := p.detectList(); d {
+			if beside != Auto && beside.List() == "input" {
+				p.clue = why
+				return beside
+			}
+			switch d := p.detectList(false); d {
 			case Auto: // who is asked will tell
 			case OpenAIChat:
 				p.clue = clue{what: aMember, word: []byte("input")}
@@ -186,7 +193,11 @@ func (p *parser) detectBody() Dialect {
 				continue
 			}
 			spoken = !p.hollow()
-			if d := p.detectList(); d != Auto {
+			d := p.detectList(beside != Auto)
+			if beside != Auto && beside.List() == "messages" && (d == Auto || !p.firm) {
+				d, p.clue = beside, why
+			}
+			if d != Auto {
 				return d
 			}
 		case "contents":
@@ -200,32 +211,26 @@ func (p *parser) detectBody() Dialect {
 			model = strings.ToLower(p.text(f))
 		case "previous_response_id", "conversation", "prompt":
 			remote = p.detectRemote(string(k)) || remote
-		case "system":
-			if d := p.detectSystem(); d != Auto {
-				p.clue = clue{what: aMember, word: k}
-				return d
-			}
-		case "tools":
-			if d := p.detectTools(); d != Auto {
-				return d
-			}
 		default:
-			if d := bodyTells[string(k)]; d != Auto {
-				p.clue = clue{what: aMember, word: k}
+			d, is := p.detectBeside(k, messages)
+			if d != Auto && messages && d.List() == "messages" {
+				p.clue = is
 				return d
+			}
+			if beside == Auto {
+				beside, why = d, is
 			}
 			if d := sharedTells[string(k)]; d != Auto {
 				shared, p.clue = d, clue{what: aMember, word: k}
 			}
-			if d := behindTells[string(k)]; d != Auto && messages {
-				p.clue = clue{what: aMember, word: k}
-				return d
-			}
-			p.Skip()
 		}
 	}
 	input = p.input || input && !spoken // a list that says something decides over what says nothing
 	switch {
+	case beside != Auto && (beside.List() == "messages" && messages || beside.List() == "input" && input || beside.List() == "contents" && contents),
+		beside != Auto && !messages && !input && !contents:
+		p.clue = why
+		return beside
 	case contents && !spoken:
 		return Gemini
 	case input && shared != Auto:
@@ -249,6 +254,26 @@ func (p *parser) detectBody() Dialect {
 	}
 	p.clue = clue{what: thePlain, guess: true}
 	return OpenAIChat
+}
+
+// detectBeside tells what one member of the body says that holds no history, and why.
+func (p *parser) detectBeside(k []byte, messages bool) (Dialect, clue) {
+	is := clue{what: aMember, word: k}
+	switch d := bodyTells[string(k)]; {
+	case p.Peek() == jsonspan.Null: // a column of a table that this row leaves empty
+	case string(k) == "system":
+		return p.detectSystem(), is
+	case string(k) == "tools":
+		return p.detectTools()
+	case d != Auto:
+		p.Skip()
+		return d, is
+	case messages && behindTells[string(k)] != Auto:
+		p.Skip()
+		return behindTells[string(k)], is
+	}
+	p.Skip()
+	return Auto, clue{}
 }
 
 // hollow reports whether the list that comes next is empty.
@@ -288,25 +313,25 @@ func (p *parser) detectSystem() Dialect {
 }
 
 // detectTools looks for the member that holds a tool's schema.
-func (p *parser) detectTools() Dialect {
-	d := Auto
+func (p *parser) detectTools() (d Dialect, why clue) {
 	for range p.objects {
 		for k := range p.members {
 			if t := toolTells[string(k)]; t != Auto {
-				d, p.clue = t, clue{what: aTool, word: k}
+				d, why = t, clue{what: aTool, word: k}
 			}
 			p.Skip()
 		}
 	}
-	return d
+	return d, why
 }
 
 // detectList looks at the elements of a list until one is telling. It leaves the
-// list in the middle then.
-func (p *parser) detectList() Dialect {
+// list in the middle then. An element that tells by itself makes that firm; with doubt,
+// nothing less will do while there are more.
+func (p *parser) detectList(doubt bool) Dialect {
 	p.Enter()
 	weak := Auto
-	p.plain = true
+	p.plain, p.firm = true, false
 	for i := 0; p.Element(); i++ {
 		if p.Peek() != jsonspan.Object {
 			p.Skip()
@@ -314,8 +339,8 @@ func (p *parser) detectList() Dialect {
 		}
 		p.plain = false
 		d, sure := p.detectElement()
-		p.plain = p.plain || weak != Auto
-		sure = sure || d != Auto && i == 0 // only the chat APIs begin with the system
+		p.plain, p.firm = p.plain || weak != Auto, sure
+		sure = sure || d != Auto && i == 0 && !p.faint && !doubt // only the chat APIs begin with the system
 		if d != Auto && (sure || weak == Auto) {
 			weak = d
 		}
@@ -335,6 +360,8 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 	p.Enter()
 	typed, role, system := false, false, false
 	step, call, object := Auto, false, false
+	null := Auto // whose member is there, and null: a table has its columns in every row
+	p.faint = false
 	for {
 		k, ok := p.key()
 		if !ok {
@@ -384,9 +411,18 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 				d = c
 			}
 		default:
-			if e := elementTells[string(k)]; e != Auto {
-				d, p.clue = e, clue{what: aMember, word: k}
-			} else if e := untypedTells[string(k)]; e != Auto && !typed {
+			e := elementTells[string(k)]
+			if e == OpenAIResponses && !p.items {
+				e = Auto // somebody's own: messages have no such members
+			}
+			if e == Auto && !typed {
+				e = untypedTells[string(k)]
+			}
+			switch {
+			case e == Auto:
+			case p.Peek() == jsonspan.Null:
+				null = e
+			default:
 				d, p.clue = e, clue{what: aMember, word: k}
 			}
 			p.Skip()
@@ -401,6 +437,9 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 		d = OpenAIResponses
 	case d == Auto && system:
 		return OpenAIChat, false
+	case d == Auto && null != Auto:
+		p.faint = true
+		return null, false
 	}
 	return d, d != Auto
 }
@@ -447,7 +486,7 @@ func (p *parser) detectContent() Dialect {
 			d = member
 		case !typ.given() && d == Auto:
 			d, p.clue = Bedrock, clue{what: noType}
-		case typeTells[t] != Auto:
+		case typeTells[t] != Auto && (p.items || typeTells[t] != OpenAIResponses):
 			d, p.clue = typeTells[t], clue{what: aBlock, word: p.word(typ)}
 		case source && (t == "image" || t == "document"), strings.HasSuffix(t, "_tool_result"):
 			d, p.clue = Anthropic, clue{what: aBlock, word: p.word(typ)}

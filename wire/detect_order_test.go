@@ -1,0 +1,79 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestDetectByTheMessages: what stands beside the messages may be somebody's own. What they
+// show themselves decides, in whatever order the members come.
+func TestDetectByTheMessages(t *testing.T) {
+	const (
+		chat      = `"messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"r","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"x"}]`
+		led       = `"messages":[{"role":"system","content":"s"},{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"r","arguments":"{}"}}]}]`
+		blocks    = `"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"r","input":{}}]}]`
+		columns   = `"messages":[{"role":"user","content":"a","tool_calls":null},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"r","input":{}}],"tool_calls":null}]`
+		plain     = `"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]`
+		nulls     = `"messages":[{"role":"assistant","content":"b","refusal":null}]`
+		own       = `"messages":[{"role":"user","content":"a","summary":"s","call_id":7,"encrypted_content":"e"}]`
+		items     = `"input":[{"type":"message","role":"user","content":"a"},{"type":"function_call","call_id":"c","name":"r","arguments":"{}"}]`
+		contents  = `"contents":[{"role":"user","parts":[{"text":"a"}]}]`
+		system    = `"system":"s"`
+		bedrocks  = `"system":[{"text":"s"}]`
+		functions = `"tools":[{"type":"function","function":{"name":"r"}}]`
+		schemas   = `"tools":[{"name":"r","input_schema":{}}]`
+	)
+	for _, c := range []struct {
+		want    Dialect
+		members []string
+	}{
+		{OpenAIChat, []string{system, chat}},
+		{OpenAIChat, []string{system, led}},
+		{OpenAIChat, []string{bedrocks, chat}},
+		{OpenAIChat, []string{schemas, led}},
+		{OpenAIChat, []string{`"stop_sequences":["x"]`, system, chat, `"id":1`}},
+		{OpenAIChat, []string{`"modelId":"m"`, `"inferenceConfig":{}`, led}},
+		{OpenAIChat, []string{`"generationConfig":{}`, plain}},
+		{OpenAIChat, []string{`"system":null`, `"stop_sequences":null`, plain}},
+		{OpenAIChat, []string{own, `"id":1`}},
+		{OpenAIChat, []string{nulls, `"model":"claude-opus-4-6"`}},
+		{Anthropic, []string{functions, blocks}},
+		{Anthropic, []string{`"id":1`, columns}},
+		{Anthropic, []string{system, plain}},
+		{Anthropic, []string{schemas, plain}},
+		{Bedrock, []string{bedrocks, plain}},
+		{OpenAIResponses, []string{system, items}},
+		{OpenAIResponses, []string{system, `"input":"a"`, `"output":"b"`}},
+		{Gemini, []string{system, contents}},
+		{GeminiInteractions, []string{`"previous_interaction_id":"i"`, `"input":"a"`}},
+	} {
+		for members := range orders(c.members) {
+			body := "{" + strings.Join(members, ",") + "}"
+			if d, err := Detect([]byte(body)); err != nil || d.Dialect != c.want {
+				t.Errorf("%s: %v, %v; want %v", body, d, err, c.want)
+			} else if _, err := Parse([]byte(body), Options{}); err != nil {
+				t.Errorf("%s: %v", body, err)
+			}
+		}
+	}
+}
+
+// orders goes through all orders of a few words.
+func orders(words []string) func(func([]string) bool) {
+	return func(yield func([]string) bool) {
+		var walk func(head, rest []string) bool
+		walk = func(head, rest []string) bool {
+			if len(rest) == 0 {
+				return yield(head)
+			}
+			for i := range rest {
+				if !walk(append(slices.Clone(head), rest[i]), append(slices.Clone(rest[:i]), rest[i+1:]...)) {
+					return false
+				}
+			}
+			return true
+		}
+		walk(nil, words)
+	}
+}
