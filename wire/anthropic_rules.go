@@ -198,7 +198,7 @@ var anthropicRules = []Rule{
 	{ID: "anthropic/message-extra-field", Slug: "unknown-field", on: foreignMember, only: vendorIs("anthropic"),
 		Doc:    "a message has members besides role and content: stop_reason, usage, id, name, …",
 		Says:   "{path}: Extra inputs are not permitted",
-		Mend:   "remove the member",
+		Mend:   "remove the member; tool_calls that stand nowhere else are left, and reported",
 		Source: "langchain-ai/langchain#29277; the API reference of MessageParam"},
 	{ID: "anthropic/block-foreign-field", Slug: "unknown-field", on: foreignBlockMember, only: vendorIs("anthropic"),
 		Doc:    "a block has a member that is somebody's bookkeeping: index, partial_json, reasoning_details, tool_calls, …",

@@ -286,7 +286,7 @@ func (p *parser) hollow() bool {
 // needs no input. Others have members of these names for what was said.
 func (p *parser) detectRemote(name string) bool {
 	if p.Peek() == jsonspan.Object {
-		return name != "previous_response_id" && p.member("id").kind == jsonspan.String
+		return p.member("id").kind == jsonspan.String && name != "previous_response_id"
 	}
 	f := p.value()
 	return name == "previous_response_id" && f.kind == jsonspan.String || name == "conversation" && strings.HasPrefix(p.text(f), "conv_")
@@ -330,7 +330,7 @@ func (p *parser) detectTools() (d Dialect, why clue) {
 // nothing less will do while there are more.
 func (p *parser) detectList(doubt bool) Dialect {
 	p.Enter()
-	weak := Auto
+	weak, why := Auto, clue{what: theFirst, guess: true}
 	p.plain, p.firm = true, false
 	for i := 0; p.Element(); i++ {
 		if p.Peek() != jsonspan.Object {
@@ -341,6 +341,9 @@ func (p *parser) detectList(doubt bool) Dialect {
 		d, sure := p.detectElement()
 		p.plain, p.firm = p.plain || weak != Auto, sure
 		sure = sure || d != Auto && i == 0 && !p.faint && !doubt // only the chat APIs begin with the system
+		if weak == Auto && p.faint {
+			why = p.clue
+		}
 		if d != Auto && (sure || weak == Auto) {
 			weak = d
 		}
@@ -349,7 +352,7 @@ func (p *parser) detectList(doubt bool) Dialect {
 		}
 	}
 	if weak != Auto {
-		p.clue = clue{what: theFirst, guess: true}
+		p.clue = why
 	}
 	return weak
 }
@@ -360,7 +363,7 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 	p.Enter()
 	typed, role, system := false, false, false
 	step, call, object := Auto, false, false
-	null := Auto // whose member is there, and null: a table has its columns in every row
+	hint, word := Auto, []byte(nil) // whose member is there, and says too little
 	p.faint = false
 	for {
 		k, ok := p.key()
@@ -420,8 +423,8 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 			}
 			switch {
 			case e == Auto:
-			case p.Peek() == jsonspan.Null:
-				null = e
+			case e != Gemini && !p.telling(k):
+				hint, word = e, k
 			default:
 				d, p.clue = e, clue{what: aMember, word: k}
 			}
@@ -437,11 +440,26 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 		d = OpenAIResponses
 	case d == Auto && system:
 		return OpenAIChat, false
-	case d == Auto && null != Auto:
-		p.faint = true
-		return null, false
+	case d == Auto && hint != Auto:
+		p.faint, p.clue = true, clue{aMember, word, true}
+		return hint, false
 	}
 	return d, d != Auto
+}
+
+// telling reports whether a member of a message says enough to tell by itself. A table has
+// its columns in every row, empty ones too, and any API may be given what a model thought
+// or refused.
+func (p *parser) telling(k []byte) bool {
+	switch string(k) {
+	case "tool_calls":
+		return p.Peek() == jsonspan.Array && !p.hollow()
+	case "function_call", "output_config":
+		return p.Peek() == jsonspan.Object
+	case "reasoning_content", "refusal":
+		return false
+	}
+	return p.Peek() == jsonspan.String || p.Peek() == jsonspan.Array
 }
 
 // itemType reports whether f is a type that only Responses items have.

@@ -15,6 +15,7 @@ func TestDetectByTheMessages(t *testing.T) {
 		blocks    = `"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"r","input":{}}]}]`
 		columns   = `"messages":[{"role":"user","content":"a","tool_calls":null},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"r","input":{}}],"tool_calls":null}]`
 		plain     = `"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]`
+		hollow    = `"messages":[{"role":"user","content":"a","tool_calls":[]},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"r","input":{}}],"tool_calls":[],"reasoning_content":"t","refusal":""}]`
 		nulls     = `"messages":[{"role":"assistant","content":"b","refusal":null}]`
 		own       = `"messages":[{"role":"user","content":"a","summary":"s","call_id":7,"encrypted_content":"e"}]`
 		items     = `"input":[{"type":"message","role":"user","content":"a"},{"type":"function_call","call_id":"c","name":"r","arguments":"{}"}]`
@@ -40,10 +41,12 @@ func TestDetectByTheMessages(t *testing.T) {
 		{OpenAIChat, []string{nulls, `"model":"claude-opus-4-6"`}},
 		{Anthropic, []string{functions, blocks}},
 		{Anthropic, []string{`"id":1`, columns}},
+		{Anthropic, []string{`"id":1`, hollow}},
 		{Anthropic, []string{system, plain}},
 		{Anthropic, []string{schemas, plain}},
 		{Bedrock, []string{bedrocks, plain}},
 		{OpenAIResponses, []string{system, items}},
+		{OpenAIResponses, []string{`"previous_response_id":{"id":"x"}`, items}},
 		{OpenAIResponses, []string{system, `"input":"a"`, `"output":"b"`}},
 		{Gemini, []string{system, contents}},
 		{GeminiInteractions, []string{`"previous_interaction_id":"i"`, `"input":"a"`}},
@@ -75,5 +78,51 @@ func orders(words []string) func(func([]string) bool) {
 			return true
 		}
 		walk(nil, words)
+	}
+}
+
+// TestCallsOfOthersStay: a call or a result in the shape of another API is dropped only if it
+// is a copy of one that is read; otherwise it is reported, and stays.
+func TestCallsOfOthersStay(t *testing.T) {
+	const (
+		call   = `{"id":"c","type":"function","function":{"name":"r","arguments":"{\"p\":\"ARGS\"}"}}`
+		use    = `{"type":"tool_use","id":"c","name":"r","input":{"p":"ARGS"}}`
+		answer = `{"type":"tool_result","tool_use_id":"c","content":"SAID"}`
+	)
+	for _, c := range []struct {
+		as    Dialect
+		body  string
+		stays []string
+		left  bool
+	}{
+		{Anthropic, `[{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[` + call + `]},{"role":"tool","tool_call_id":"c","content":"SAID"}]`,
+			[]string{call, `"tool_call_id":"c"`, "SAID"}, true},
+		{Anthropic, `[{"role":"user","content":"a"},{"role":"assistant","content":"b","function_call":{"name":"r","arguments":"ARGS"}},{"role":"user","content":"d"}]`,
+			[]string{"ARGS"}, true},
+		{Anthropic, `[{"role":"user","content":"a"},{"role":"assistant","content":[` + use + `],"tool_calls":[` + call + `]},{"role":"user","content":[` + answer + `]}]`,
+			[]string{use, answer}, false},
+		{Bedrock, `[{"role":"user","content":[{"text":"a"}]},{"role":"assistant","content":[],"tool_calls":[` + call + `]},{"role":"user","content":[{"text":"b"}]}]`,
+			[]string{call}, true},
+		{OpenAIChat, `[{"role":"user","content":"a"},{"role":"assistant","content":[` + use + `]},{"role":"user","content":[` + answer + `]}]`,
+			[]string{use, answer}, true},
+		{OpenAIChat, `[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"text","text":"b"},` + use + `],"tool_calls":[` + call + `]},{"role":"tool","tool_call_id":"c","content":"SAID"}]`,
+			[]string{call, "SAID"}, false},
+	} {
+		r, err := Parse([]byte(c.body), Options{Dialect: c.as})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := r.Mend(Repair{}, CheckOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range c.stays {
+			if !strings.Contains(string(m.Request.Raw()), s) {
+				t.Errorf("%v: %s is gone from\n%s\nto\n%s", c.as, s, c.body, m.Request.Raw())
+			}
+		}
+		if left := len(m.Left) > 0; left != c.left {
+			t.Errorf("%v: %s\n%s\nleft: %v", c.as, c.body, m.Request.Raw(), m.Left)
+		}
 	}
 }

@@ -20,7 +20,7 @@ var contentMends = map[fault]mend{
 	compactionEmpty:     (*mender).dropFound,
 	compactionNotFirst:  (*mender).dropCompacted,
 	compactionTwice:     (*mender).dropCompacted,
-	foreignPart:         (*mender).dropFound,
+	foreignPart:         (*mender).dropForeign,
 	chatPart:            (*mender).retagChat,
 	chatBlock:           (*mender).asBlock,
 	listContent:         (*mender).joinTexts,
@@ -32,7 +32,7 @@ var contentMends = map[fault]mend{
 	nullContentFault:    (*mender).fillNull,
 	nullContentOther:    (*mender).fillNull,
 	emptySystem:         (*mender).dropEmpty,
-	foreignMember:       (*mender).stripNamed,
+	foreignMember:       (*mender).stripForeign,
 	foreignBlockMember:  (*mender).stripNamed,
 	unknownBlockMember:  (*mender).stripNamed,
 	duplicateKey:        (*mender).dropCopy,
@@ -95,7 +95,7 @@ func (m *mender) giveType(f *Finding) {
 
 // dropEmpty drops a message that says nothing.
 func (m *mender) dropEmpty(f *Finding) {
-	if !m.untouched(f.Index) {
+	if !m.untouched(f.Index) || m.callsBeside(f.Index) {
 		return
 	}
 	m.dropMessage(f.Index)

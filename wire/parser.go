@@ -30,7 +30,7 @@ type parser struct {
 	thought   int    // behind the last thought of a run of steps; 0: there is none
 	plain     bool   // detection: the list may be one of messages
 	firm      bool   // detection: an element of the list tells by itself
-	faint     bool   // detection: an element has nothing but a null in a telling place
+	faint     bool   // detection: an element has no more than a hint
 	items     bool   // detection: the list may be one of items, which messages is not
 	input     bool   // detection: the body has an input
 	clue      clue   // detection: what it goes by
