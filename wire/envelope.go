@@ -28,6 +28,9 @@ func Unwrap(raw []byte) Envelope {
 	// An envelope may lie in another: {"request": {"url": …, "body": {…}}}.
 	for range 3 {
 		m := membersOf(e.Body)
+		if takesNoHistory(m.url) {
+			break
+		}
 		d, model := ParseURL(m.url)
 		if d != Auto {
 			e.Dialect = d
@@ -174,6 +177,21 @@ func ParseURL(address string) (Dialect, string) {
 		}
 	}
 	return Auto, modelIn(path)
+}
+
+// others are how the paths end at which providers take input that is no history.
+var others = []string{"/embeddings", "/moderations", "/rerank", "/classify", "/images/generations", "/images/edits", "/audio/speech", "/audio/transcriptions", ":embedContent", ":batchEmbedContents", ":predict"}
+
+// takesNoHistory reports whether what is sent to an address is no history, whatever it looks like.
+func takesNoHistory(address string) bool {
+	path, _, _ := strings.Cut(address, "?")
+	path = strings.TrimRight(path, "/")
+	for _, end := range others {
+		if strings.HasSuffix(path, end) {
+			return true
+		}
+	}
+	return false
 }
 
 // modelIn returns the model that the path of a request names, or "".

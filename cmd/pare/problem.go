@@ -9,6 +9,7 @@ import (
 
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
@@ -104,7 +105,7 @@ func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 		p.Message = said.Error()
 	case errors.Is(err, wire.ErrNotRequest):
 		p.Offset, p.Path = b.At, b.Pointer
-		p.hint = "if the request is a part of this, check that part alone, for example: jq .request FILE | pare check"
+		p.hint = partHint(raw)
 	default:
 		return p
 	}
@@ -113,6 +114,65 @@ func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 	p.Column = len(before) - bytes.LastIndexByte(before, '\n')
 	p.Offset += from.lead
 	return p
+}
+
+// partHint says what to do about JSON that is no request: where one lies in it, if that can
+// be seen.
+func partHint(raw []byte) string {
+	whole := jsonspan.Span{End: len(raw)}
+	whole.Start = len(raw) - len(bytes.TrimLeft(raw, " \t\r\n"))
+	if whole.Start == whole.End {
+		return ""
+	}
+	switch raw[whole.Start] {
+	case '[':
+		if all := jsonspan.Elements(raw, whole); len(all) > 0 && wire.IsRequest(raw[all[0].Start:all[0].End]) {
+			return "this is a list of requests; give each a line of its own: jq -c '.[]' FILE | pare check"
+		}
+	case '{':
+		way := requestIn(raw, whole, 3)
+		if url, ok := jsonspan.Find(raw, whole, "url"); ok && way == ".body" { // it was looked at
+			return "what is sent to " + screen.Clip(string(raw[url.Value.Start:url.Value.End]), 80) + " is no conversation"
+		}
+		if way != "" {
+			return "the request may be a part of this; check that part alone: jq -c '" + way + "' FILE | pare check"
+		}
+		if c, ok := jsonspan.Find(raw, whole, "conversations"); ok && bytes.Contains(raw[c.Value.Start:c.Value.End], []byte(`"from"`)) {
+			return "conversations with from and value are not read; messages with role and content are"
+		}
+		return "if the request is a part of this, check that part alone, for example: jq .request FILE | pare check"
+	}
+	return "expected a request body, a list of messages, or JSON lines of either"
+}
+
+// requestIn is the way to the first member of an object that could be read, for jq; "" if
+// there is none so deep.
+func requestIn(raw []byte, object jsonspan.Span, deep int) string {
+	for _, m := range jsonspan.Members(raw, object) {
+		key, value := raw[m.Key.Start:m.Key.End], raw[m.Value.Start:m.Value.End]
+		if !plainKey(key) || value[0] != '{' && value[0] != '[' {
+			continue
+		}
+		if _, err := wire.Parse(value, wire.Options{}); err == nil {
+			return "." + string(key)
+		}
+		if value[0] == '{' && deep > 1 {
+			if way := requestIn(raw, m.Value, deep-1); way != "" {
+				return "." + string(key) + way
+			}
+		}
+	}
+	return ""
+}
+
+// plainKey reports whether jq takes a key without quotes.
+func plainKey(key []byte) bool {
+	for i, c := range key {
+		if letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_'; !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return len(key) > 0
 }
 
 // syntaxHint says what to do about bytes that are not JSON.
@@ -124,6 +184,8 @@ func syntaxHint(raw []byte, e *wire.SyntaxError) string {
 		return "this looks like a binary file, not like JSON"
 	case strings.Contains(e.Reason, "ends in the middle"):
 		return "it is cut off there; was it still being written?"
+	case strings.Contains(e.Reason, "more data") && e.Offset < len(raw) && raw[e.Offset] == ',':
+		return "JSON lines have no commas between them: sed 's/,$//' FILE"
 	case strings.Contains(e.Reason, "more data"):
 		return "several documents in one file need a line each: jq -c . FILE"
 	case strings.Contains(e.Reason, "nest"):

@@ -74,11 +74,19 @@ func (s *stream) opensJSON() bool {
 }
 
 // isBatch reports whether the stream is JSON lines: its first line that is not
-// blank is a whole value, and something follows it.
+// blank is a whole value, and something follows it. If the first one is broken, and so
+// there is no document either, the second one tells.
 func (s *stream) isBatch() bool {
 	start := s.text(0)
 	end := s.newline(start)
-	return end >= 0 && s.text(end) >= 0 && whole(s.buf[start:end])
+	if end < 0 || s.text(end) < 0 {
+		return false
+	}
+	if whole(s.buf[start:end]) {
+		return true
+	}
+	next, _ := s.line(end)
+	return next[0] == '{' && whole(next) && wire.IsRequest(next) && !whole(s.all())
 }
 
 // line returns the line that begins at the first text from i on, and where it ends; nil
