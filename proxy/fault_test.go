@@ -140,6 +140,11 @@ func TestUpstreamTalksGarbage(t *testing.T) {
 		if resp.StatusCode != 502 || !strings.HasPrefix(body, want) {
 			t.Error(path, resp.Status, body)
 		}
+		// Clients of an upstream of your own speak as the path says.
+		shape := want[:strings.Index(want, "Pare")]
+		if resp, body := post(t, s.URL+"/u/nobody"+path, `{}`); resp.StatusCode != 404 || !strings.HasPrefix(strings.Replace(body, ":404,", ":502,", 1), shape) {
+			t.Error(path, resp.Status, body)
+		}
 	}
 }
 

@@ -3,20 +3,40 @@ package proxy
 import (
 	"encoding/json"
 	"net/http"
+
+	"github.com/pare-llm/pare/wire"
 )
 
 // Refuse answers a request in the place of its upstream, in the shape of that vendor's own
 // errors: for those who let in only some of the requests.
 func Refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
-	name, _ := route(r)
-	refuse(w, name, status, message)
+	name, path := route(r)
+	refuse(w, speaks(name, path), status, message)
 }
 
-// refuse answers in the place of an upstream, in the shape of its own errors, so that
-// clients can show the sentence.
-func refuse(w http.ResponseWriter, upstream string, status int, message string) {
-	var body any
+// speaks is the vendor whose errors the clients of an upstream understand: one of your own
+// speaks as the path says.
+func speaks(upstream, path string) string {
 	switch upstream {
+	case "anthropic", "openai", "gemini", "bedrock":
+		return upstream
+	}
+	switch d, _ := wire.ParseURL(path); d {
+	case wire.Anthropic:
+		return "anthropic"
+	case wire.Gemini, wire.GeminiInteractions:
+		return "gemini"
+	case wire.Bedrock:
+		return "bedrock"
+	}
+	return "openai"
+}
+
+// refuse answers in the place of an upstream, in the shape of a vendor's errors, so that
+// clients can show the sentence.
+func refuse(w http.ResponseWriter, vendor string, status int, message string) {
+	var body any
+	switch vendor {
 	case "anthropic":
 		kind := "api_error"
 		switch {

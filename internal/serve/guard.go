@@ -56,8 +56,12 @@ func (g *guard) sameOrigin(r *http.Request) bool {
 	return false
 }
 
-// known reports whether a Host is ours, with or without a port.
+// known reports whether a Host is ours, with or without a port. None is no browser's: those
+// who only ask how we are, in HTTP/1.0, have none.
 func (g *guard) known(host string) bool {
+	if host == "" {
+		return true
+	}
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}

@@ -266,6 +266,16 @@ func TestForeignersGetNothing(t *testing.T) {
 	if resp, _ := send(t, "OPTIONS", at+"/pare/v1/fix", "", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST"); resp.StatusCode != 403 {
 		t.Error(resp.Status)
 	}
+	// Who asks in HTTP/1.0 whether we live, as load balancers do, names no host.
+	c, err := net.Dial("tcp", strings.TrimPrefix(at, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	io.WriteString(c, "GET /pare/healthz HTTP/1.0\r\n\r\n")
+	if said, _ := io.ReadAll(c); !strings.HasPrefix(string(said), "HTTP/1.0 200 ") {
+		t.Errorf("%s", said)
+	}
 }
 
 func TestTokens(t *testing.T) {
