@@ -34,6 +34,12 @@ func parse(from origin, raw []byte, opts wire.Options) (*wire.Request, wire.Enve
 	if b.Model != "" {
 		opts.Model = b.Model
 	}
+	if opts.Dialect == wire.Auto && b.Dialect != wire.Auto {
+		// Where what is said fits several dialects, the address knows better.
+		if d, err := wire.Detect(b.Body); err == nil && !d.Sure && d.Dialect.List() == b.Dialect.List() {
+			opts.Dialect = b.Dialect
+		}
+	}
 	req, err := wire.Parse(b.Body, opts)
 	if err != nil {
 		p := locate(err, from, raw, b)
