@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -23,8 +22,8 @@ type knowledge struct {
 // An acquaintance is a session as it was after an append. It is never changed.
 type acquaintance struct {
 	x    Session
-	open map[openCall]place // calls that were made by this process and are not answered
-	ids  *sieve             // of all entries; nil: there are some that it does not know
+	open openCalls // that were made by this process and are not answered
+	ids  *sieve    // of all entries; nil: there are some that it does not know
 	// extended is set by the first one who appends behind it: the memory of its tail goes on
 	// with that one.
 	extended atomic.Bool
@@ -38,6 +37,33 @@ type openCall struct {
 type place struct {
 	seq int64
 	no  int
+}
+
+// openCalls are a few calls and where they were made, each once. A list is never changed:
+// that of a session before an append is still used.
+type openCalls []struct {
+	openCall
+	place
+}
+
+// without returns those that are left when a call is answered, and where it was made.
+func (o openCalls) without(c openCall) (rest openCalls, at place, ok bool) {
+	for i := range o {
+		if o[i].openCall == c {
+			return slices.Concat(o[:i], o[i+1:]), o[i].place, true
+		}
+	}
+	return o, place{}, false
+}
+
+// with returns them with a call more. Those that are too many are forgotten: who made a call
+// can be looked up.
+func (o openCalls) with(c openCall, at place) openCalls {
+	o, _, _ = o.without(c)
+	if len(o) == maxOpen {
+		o = nil
+	}
+	return append(o[:len(o):len(o)], openCalls{{c, at}}...)
 }
 
 const (
@@ -54,10 +80,7 @@ func (k *knowledge) recall(key Key) *acquaintance {
 }
 
 // follow takes over a session as it is after a quick append, with the calls that are open.
-func (k *knowledge) follow(x *Session, open map[openCall]place, ids *sieve) {
-	if len(open) > maxOpen {
-		clear(open)
-	}
+func (k *knowledge) follow(x *Session, open openCalls, ids *sieve) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if old := k.of[x.Key]; old == nil || old.x.Head < x.Head {
@@ -66,7 +89,7 @@ func (k *knowledge) follow(x *Session, open map[openCall]place, ids *sieve) {
 }
 
 // keep remembers a session. It is locked.
-func (k *knowledge) keep(x *Session, open map[openCall]place, ids *sieve) {
+func (k *knowledge) keep(x *Session, open openCalls, ids *sieve) {
 	if k.of == nil || len(k.of) >= maxKnown {
 		k.of = make(map[Key]*acquaintance)
 	}
@@ -78,8 +101,10 @@ func (k *knowledge) learn(x *Session, entries []Entry) {
 	if len(x.state.Lineage) > 0 || !x.traced && x.settled < x.Head {
 		return // ids may be taken in a session that it shares entries of
 	}
-	open := make(map[openCall]place)
-	var ids *sieve
+	var (
+		open openCalls
+		ids  *sieve
+	)
 	if x.Head == int64(len(entries)) { // they are all that it has
 		ids = new(sieve)
 	}
@@ -90,22 +115,19 @@ func (k *knowledge) learn(x *Session, entries []Entry) {
 			return
 		}
 		if old.x.Head == x.Head-int64(len(entries)) { // nothing came in between
-			open, ids = maps.Clone(old.open), old.ids
+			open, ids = old.open, old.ids
 		}
 	}
 	for _, e := range entries {
 		ids.add(markID(e.ID))
 		for _, c := range e.Calls {
 			if c.ID != "" {
-				open[openCall{c.ID, c.family}] = place{e.Seq, c.No}
+				open = open.with(openCall{c.ID, c.family}, place{e.Seq, c.No})
 			}
 		}
 		for _, c := range e.Answers {
-			delete(open, openCall{c.ID, c.family})
+			open, _, _ = open.without(openCall{c.ID, c.family})
 		}
-	}
-	if len(open) > maxOpen {
-		clear(open)
 	}
 	k.keep(x, open, ids)
 }
@@ -139,9 +161,8 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 		return done, nil, nil
 	}
 	y := a.x
-	q := &quickly{head: y.Head, cum: y.cum, at: s.now(), marks: make([]int64, 0, len(entries))}
-	open := maps.Clone(a.open)
-	tail := y.tail
+	q := &quickly{head: y.Head, cum: y.cum, at: s.now(), rows: make([]row, 0, len(entries)), marks: make([]int64, 0, len(entries))}
+	open, tail := a.open, y.tail
 	if !a.extended.CompareAndSwap(false, true) {
 		tail = slices.Clone(tail)
 	}
@@ -160,29 +181,26 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 			if c.ID == "" {
 				return done, nil, nil
 			}
-			open[openCall{c.ID, c.family}] = place{r.Seq, c.No}
+			open = open.with(openCall{c.ID, c.family}, place{r.Seq, c.No})
 		}
 		for j := range r.Answers {
 			c := &r.Answers[j]
-			call := openCall{c.ID, c.family}
-			p, ok := open[call]
+			rest, at, ok := open.without(openCall{c.ID, c.family})
 			if !ok {
 				return done, nil, nil // who made the call has to be looked up
 			}
-			c.Seq, c.No = p.seq, p.no
-			delete(open, call)
+			open, c.Seq, c.No = rest, at.seq, at.no
 		}
 		tr := traceOf(&r.Entry, r.flags)
-		if slices.ContainsFunc(tail, func(old trace) bool { return old.id == tr.id }) {
-			return done, nil, nil // it was written before, or stands twice in these
-		}
 		tail = append(tail, tr)
 		q.rows, q.marks = append(q.rows, r), append(q.marks, tr.idMark)
+	}
+	if q.fresh = a.ids.add(q.marks...); !q.fresh && repeats(tail, len(entries)) {
+		return done, nil, nil // it was written before, or stands twice in these
 	}
 	if len(y.tail) >= maxTail {
 		q.settle, tail = sorted(y.tail), slices.Grow(slices.Clone(tail[len(y.tail):]), maxTail)
 	}
-	q.fresh = a.ids.add(q.marks...)
 	ok, err := s.eng.quick(ctx, &y, q)
 	if err != nil || !ok {
 		s.known.forget(key)
@@ -192,11 +210,10 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 		y.settled = y.Head
 	}
 	y.Head, y.cum, y.tail = q.head, q.cum, tail
-	done.Head = q.head
-	for _, r := range q.rows {
-		e := r.Entry
-		e.Raw = nil
-		done.Entries = append(done.Entries, e)
+	done = Appended{Head: q.head, Entries: make([]Entry, len(q.rows))}
+	for i := range q.rows {
+		done.Entries[i] = q.rows[i].Entry
+		done.Entries[i].Raw = nil
 	}
 	if q.settle != nil && !q.settled {
 		s.known.forget(key) // somebody else has done so, or will
@@ -204,4 +221,14 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 	}
 	s.known.follow(&y, open, a.ids)
 	return done, &y, nil
+}
+
+// repeats reports whether one of the last entries, so many, has the id of one in front of it.
+func repeats(tail []trace, last int) bool {
+	for i := len(tail) - last; i < len(tail); i++ {
+		if slices.ContainsFunc(tail[:i], func(old trace) bool { return old.id == tail[i].id }) {
+			return true
+		}
+	}
+	return false
 }

@@ -267,13 +267,14 @@ const (
 	jointLook = ` AND (SELECT seq FROM marks WHERE marks.sid = v.sid AND marks.mark = v.mark LIMIT 1) IS NULL`
 	jointLock = ` LIMIT 1 FOR KEY SHARE OF s SKIP LOCKED) s RETURNING pos`
 	// If the entries that it goes with were not written, nobody is waited for. Nobody else has
-	// written these marks: a look for each of them took as long as to write it.
+	// written these marks: a look for each of them took as long as to write it. Two lists of one
+	// length go side by side, and nothing is kept of them, as it is of a list to select from.
 	quickSettle = `WITH s AS (
 		UPDATE sessions SET settled = $2, noted_head = $2, cum = $3, updated_at = $4
 		WHERE sid = $1 AND deleted_at IS NULL AND settled = $8 AND noted_head <= $2
 			AND EXISTS (SELECT 1 FROM entries WHERE pos = $7) RETURNING sid
 	)
-	INSERT INTO marks (sid, mark, seq) SELECT s.sid, v.mark, v.seq FROM s, unnest($5::bigint[], $6::bigint[]) AS v (mark, seq)`
+	INSERT INTO marks (sid, mark, seq) SELECT sid, unnest($5::bigint[]), unnest($6::bigint[]) FROM s`
 )
 
 // placeholders writes lists of arguments of these types, from a number on.
