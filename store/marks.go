@@ -29,7 +29,7 @@ func seqOf(pos int64) int64 { return pos & maxSeq }
 
 // maxTail is how many entries may be without marks in the table: they are read by whoever
 // looks for one.
-const maxTail = 128
+const maxTail = 64
 
 // The marks that are no hashes.
 const (

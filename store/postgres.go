@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"strconv"
@@ -74,10 +76,35 @@ func (e *postgresEngine) close() { e.pool.Close() }
 
 func (*postgresEngine) name() string { return "postgres" }
 
+// lock locks the rows, which most look at, and behind them what quick appends lock that do
+// not: see era.
 func (*postgresEngine) lock(ctx context.Context, t *tx, where string, args ...any) error {
-	_, err := t.exec(ctx, `SELECT sid FROM sessions WHERE `+where+` ORDER BY sid FOR UPDATE`, args...)
+	_, err := t.exec(ctx, `SELECT pg_advisory_xact_lock(`+sessionLock+`) FROM (SELECT sid FROM sessions WHERE `+where+` ORDER BY sid FOR UPDATE) s`, args...)
 	return err
 }
+
+// condemn begins another era. Who has found out before that it is the old one is waited for,
+// one after the other: a server has room for a few thousand locks, and below the path of a
+// session there may be more.
+func (*postgresEngine) condemn(ctx context.Context, t *tx, where string, args ...any) error {
+	if _, err := t.exec(ctx, `SELECT sid FROM sessions WHERE `+where+` ORDER BY sid FOR UPDATE`, args...); err != nil {
+		return err
+	}
+	// By chance, so that none comes again: after a crash of the server it may be an earlier one
+	// that holds, of which nobody has seen the end.
+	if _, err := t.exec(ctx, `SELECT setval('deletions', ?)`, 1+rand.Int64N(math.MaxInt64)); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, `SELECT pg_advisory_lock(`+sessionLock+`), pg_advisory_unlock(`+sessionLock+`) FROM sessions WHERE `+where, args...)
+	return err
+}
+
+// sessionLock is the number of the lock of a session: other programs in the same database have
+// others.
+const (
+	sessionLock = lockBase + ` # sid`
+	lockBase    = `8097879383106125824` // "pare" in front of 32 bits
+)
 
 // bind numbers the question marks. There are none in our statements that mean
 // anything else.

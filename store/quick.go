@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -146,6 +147,7 @@ type quickly struct {
 	rows      []row
 	marks     []int64   // by row: that of its id, which must not be there
 	fresh     bool      // it is certain that none of them is
+	era       int64     // in which it was written; zero: nobody knows
 	settle    []marking // what the entries in front of these are found by, if it is time
 	settled   bool      // that was written
 }
@@ -209,7 +211,7 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 	if q.settle != nil {
 		y.settled = y.Head
 	}
-	y.Head, y.cum, y.tail = q.head, q.cum, tail
+	y.Head, y.cum, y.tail, y.era = q.head, q.cum, tail, cmp.Or(q.era, y.era)
 	done = Appended{Head: q.head, Entries: make([]Entry, len(q.rows))}
 	for i := range q.rows {
 		done.Entries[i] = q.rows[i].Entry

@@ -273,8 +273,10 @@ func TestSummariesAreBounded(t *testing.T) {
 func TestOldDatabaseIsRefused(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
-		if err := st.Exec(`UPDATE goose_db_version SET version_id = 8 WHERE version_id = 9`); err != nil {
-			t.Fatal(err)
+		for _, query := range []string{`DELETE FROM goose_db_version WHERE version_id > 9`, `UPDATE goose_db_version SET version_id = 8 WHERE version_id = 9`} {
+			if err := st.Exec(query); err != nil {
+				t.Fatal(err)
+			}
 		}
 		again, err := store.Open(ctx, dsn)
 		if err == nil {

@@ -67,7 +67,7 @@ func (k *talk) next() []byte {
 // BenchmarkAppend: appends beside bare INSERTs of the same bytes, with the same durability,
 // in turns, by as many writers; and the processor time of both, the server's included.
 func BenchmarkAppend(b *testing.B) {
-	const rounds, perRound = 12, 1280 // a writer settles marks in every round
+	const rounds, perRound = 12, 640 // a writer settles marks in every round
 	benchEngines(b, func(b *testing.B, dsn string) {
 		st := open(b, dsn)
 		bare := bareTable(b, dsn)

@@ -129,7 +129,8 @@ func (*sqliteEngine) name() string             { return "sqlite" }
 func (*sqliteEngine) bind(query string) string { return query }
 
 // lock: a transaction that writes has locked everything.
-func (*sqliteEngine) lock(context.Context, *tx, string, ...any) error { return nil }
+func (*sqliteEngine) lock(context.Context, *tx, string, ...any) error    { return nil }
+func (*sqliteEngine) condemn(context.Context, *tx, string, ...any) error { return nil }
 
 func (*sqliteEngine) retry(err error) bool {
 	code := sqliteCode(err)

@@ -66,7 +66,7 @@ func (c *tally) since(trips, statements int) (int, int) {
 }
 
 // An append to a session that the process knows is one round trip with one statement, of
-// one entry as of many, and a second statement where the marks of some 128 entries are due;
+// one entry as of many, and a second statement where the marks of some 64 entries are due;
 // the long way, for a session that it does not know, has more.
 func TestAppendIsOneRoundTrip(t *testing.T) {
 	var c tally
@@ -93,7 +93,7 @@ func TestAppendIsOneRoundTrip(t *testing.T) {
 		trips, statements := c.since(0, 0)
 		add(lists[3:])
 		trips, statements = c.since(trips, statements)
-		if marks := statements - times; trips != times || marks < 0 || marks > times*entries/128 {
+		if marks := statements - times; trips != times || marks < 0 || marks > times*entries/64 {
 			t.Errorf("%d appends of %d entries: %d round trips, %d statements", times, entries, trips, statements)
 		}
 	}

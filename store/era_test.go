@@ -1,0 +1,197 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/pare-llm/pare/internal/pgtest"
+	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/store"
+)
+
+// A session that another process deletes is deleted for one that has just appended to it,
+// whether it knows all of its entries or not; one that is not deleted goes on.
+func TestDeletedElsewhere(t *testing.T) {
+	engines(t, func(t *testing.T, dsn string) {
+		st, other := open(t, dsn), open(t, dsn)
+		stays := create(t, st, "stays")
+		for _, behind := range []int{0, 1, 5} {
+			key := create(t, st, fmt.Sprintf("s%d", behind))
+			for range 3 {
+				put(t, st, key, user("a"))
+				put(t, st, stays, user("a"))
+			}
+			if st.Engine() == "postgres" && (store.Era(st, key) == 0 || store.Era(st, stays) != store.Era(st, key)) {
+				t.Error("the process does not know that the session is there")
+			}
+			for range behind {
+				put(t, other, key, user("b"))
+			}
+			if err := other.Delete(ctx, key); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := st.Append(ctx, key, store.Anywhere, store.Message("", user("c"))); !errors.Is(err, store.ErrDeleted) {
+				t.Errorf("%d behind: %v", behind, err)
+			}
+			old := store.Era(st, stays)
+			put(t, st, stays, user("d"))
+			if st.Engine() == "postgres" && store.Era(st, stays) == old {
+				t.Error("the era is the same after a deletion")
+			}
+		}
+		if n := st.Count(`SELECT count(*) FROM entries`); n != 12 {
+			t.Errorf("%d entries are left", n)
+		}
+		sound(t, st, stays)
+	})
+}
+
+// waits calls a function beside an append that is not committed yet, lets it wait for that, and
+// returns when both are done.
+func waits(t *testing.T, st *store.Store, key store.Key, f func() error) {
+	t.Helper()
+	done := make(chan error, 1)
+	ok, err := store.WithinAppend(st, key, store.Message("late", user("late")), func() {
+		go func() { done <- f() }()
+		for st.Count(`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+			AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`) == 0 {
+			runtime.Gosched()
+			select {
+			case err := <-done:
+				t.Errorf("it did not wait: %v", err)
+				done <- err
+				return
+			default:
+			}
+		}
+	})
+	if err != nil || !ok {
+		t.Fatalf("%v, %v", ok, err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whoever deletes or changes a session waits for an append that has found it there.
+func TestDeletionWaitsForAppends(t *testing.T) {
+	dsn := pgtest.Copy(t, ready(t))
+	st, other := open(t, dsn), open(t, dsn)
+	key := create(t, st, "s")
+	for range 3 {
+		put(t, st, key, user("a"))
+	}
+	waits(t, st, key, func() error {
+		var head int64
+		err := store.HoldLock(other, key, func() {
+			head = int64(other.Count(`SELECT max(pos & 268435455) FROM entries`))
+		})
+		if head != 4 {
+			t.Errorf("the head is %d for the one who waited", head)
+		}
+		return err
+	})
+	key = create(t, st, "t")
+	for range 3 {
+		put(t, st, key, user("a"))
+	}
+	waits(t, st, key, func() error { return other.Delete(ctx, key) })
+	if n := st.Count(`SELECT count(*) FROM entries WHERE pos >> 28 = (SELECT sid FROM sessions WHERE id = 't')`); n != 0 {
+		t.Errorf("%d entries of a deleted session", n)
+	}
+	sound(t, st)
+}
+
+// While somebody holds a session, no append that knows it to be there is written.
+func TestAppendDoesNotPassAHolder(t *testing.T) {
+	dsn := pgtest.Copy(t, ready(t))
+	st, other := open(t, dsn), open(t, dsn)
+	key := create(t, st, "s")
+	for range 3 {
+		put(t, st, key, user("a"))
+	}
+	if err := store.HoldLock(other, key, func() {
+		if ok, err := store.WithinAppend(st, key, store.Message("late", user("late")), func() {}); ok || err != nil {
+			t.Errorf("%v, %v", ok, err)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if head := put(t, st, key, user("b")); head != 4 {
+		t.Errorf("the head is %d", head)
+	}
+	sound(t, st, key)
+}
+
+// Of sessions that are deleted while processes append to them, nothing is left.
+func TestDeletedUnderAppends(t *testing.T) {
+	engines(t, func(t *testing.T, dsn string) {
+		stores := []*store.Store{open(t, dsn), open(t, dsn), open(t, dsn)}
+		rounds := trial.Size(40)
+		if stores[0].Engine() == "sqlite" { // it waits for the disk
+			rounds = 2
+		}
+		for round := range rounds {
+			r := rand.New(rand.NewPCG(9, uint64(round)))
+			key := create(t, stores[0], fmt.Sprintf("s%d", round))
+			var wait sync.WaitGroup
+			begun := make(chan bool, 3)
+			for w, st := range stores[:2] {
+				wait.Go(func() {
+					for i := 0; ; i++ {
+						_, err := st.Append(ctx, key, store.Anywhere, store.Message(fmt.Sprintf("%d-%d", w, i), user("go")))
+						if errors.Is(err, store.ErrDeleted) {
+							return
+						}
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						if i == 3 && w == 0 {
+							begun <- true
+						}
+					}
+				})
+			}
+			<-begun
+			for range r.IntN(2000) {
+				runtime.Gosched()
+			}
+			if err := stores[2].Delete(ctx, key); err != nil {
+				t.Error(err)
+			}
+			wait.Wait()
+		}
+		if n := stores[0].Count(`SELECT count(*) FROM entries`); n != 0 {
+			t.Errorf("%d entries of deleted sessions", n)
+		}
+		sound(t, stores[0])
+	})
+}
+
+// A session with more below it than a server has room for locks is deleted.
+func TestDeleteManyBelow(t *testing.T) {
+	st := open(t, pgtest.Copy(t, ready(t)))
+	key := create(t, st, "s")
+	put(t, st, key, user("a"))
+	room := st.Count(`SELECT current_setting('max_locks_per_transaction')::bigint * current_setting('max_connections')::bigint`)
+	many := 2 * room
+	if err := st.Exec(`INSERT INTO sessions (scope, id, path, dialect, model, title, noted_head, cum, settled, state, indexed, created_at, updated_at)
+		SELECT scope, id, 'p' || g, dialect, model, title, 0, 0, 0, '{}', 0, created_at, updated_at FROM sessions, generate_series(1, ?::int) g`, many); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Exec(`SELECT count(pg_advisory_xact_lock(sid)) FROM sessions`); err == nil {
+		t.Fatalf("the server has room for %d locks: this shows nothing", many)
+	}
+	if err := store.CondemnAll(st, key); err != nil {
+		t.Fatal(err)
+	}
+	if n := st.Count(`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`); n != 0 {
+		t.Errorf("%d locks are left", n)
+	}
+}
