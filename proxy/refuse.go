@@ -14,29 +14,22 @@ func Refuse(w http.ResponseWriter, r *http.Request, status int, message string) 
 	refuse(w, speaks(name, path), status, message)
 }
 
-// speaks is the vendor whose errors the clients of an upstream understand: one of your own
-// speaks as the path says.
+// speaks says whose errors the clients of an upstream understand, a vendor's or a dialect's:
+// an upstream of your own speaks as the path says.
 func speaks(upstream, path string) string {
 	switch upstream {
 	case "anthropic", "openai", "gemini", "bedrock":
 		return upstream
 	}
-	switch d, _ := wire.ParseURL(path); d {
-	case wire.Anthropic:
-		return "anthropic"
-	case wire.Gemini, wire.GeminiInteractions:
-		return "gemini"
-	case wire.Bedrock:
-		return "bedrock"
-	}
-	return "openai"
+	d, _ := wire.ParseURL(path)
+	return d.String()
 }
 
-// refuse answers in the place of an upstream, in the shape of a vendor's errors, so that
+// refuse answers in the place of an upstream, in the shape of somebody's errors, so that
 // clients can show the sentence.
-func refuse(w http.ResponseWriter, vendor string, status int, message string) {
+func refuse(w http.ResponseWriter, whose string, status int, message string) {
 	var body any
-	switch vendor {
+	switch whose {
 	case "anthropic":
 		kind := "api_error"
 		switch {
@@ -46,7 +39,7 @@ func refuse(w http.ResponseWriter, vendor string, status int, message string) {
 			kind = "invalid_request_error"
 		}
 		body = map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": message}}
-	case "gemini":
+	case "gemini", "gemini-interactions":
 		kind := "UNAVAILABLE"
 		switch {
 		case status == http.StatusUnauthorized:

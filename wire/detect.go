@@ -415,7 +415,7 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 			}
 		default:
 			e := elementTells[string(k)]
-			if e == OpenAIResponses && !p.items {
+			if e.List() == "input" && !p.items {
 				e = Auto // somebody's own: messages have no such members
 			}
 			if e == Auto && !typed {
@@ -423,7 +423,7 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 			}
 			switch {
 			case e == Auto:
-			case e != Gemini && !p.telling(k):
+			case !p.telling(k):
 				hint, word = e, k
 			default:
 				d, p.clue = e, clue{what: aMember, word: k}
@@ -458,6 +458,8 @@ func (p *parser) telling(k []byte) bool {
 		return p.Peek() == jsonspan.Object
 	case "reasoning_content", "refusal":
 		return false
+	case "parts":
+		return true
 	}
 	return p.Peek() == jsonspan.String || p.Peek() == jsonspan.Array
 }
@@ -504,7 +506,7 @@ func (p *parser) detectContent() Dialect {
 			d = member
 		case !typ.given() && d == Auto:
 			d, p.clue = Bedrock, clue{what: noType}
-		case typeTells[t] != Auto && (p.items || typeTells[t] != OpenAIResponses):
+		case typeTells[t] != Auto && (p.items || typeTells[t].List() != "input"):
 			d, p.clue = typeTells[t], clue{what: aBlock, word: p.word(typ)}
 		case source && (t == "image" || t == "document"), strings.HasSuffix(t, "_tool_result"):
 			d, p.clue = Anthropic, clue{what: aBlock, word: p.word(typ)}
