@@ -195,3 +195,42 @@ func TestDeleteManyBelow(t *testing.T) {
 		t.Errorf("%d locks are left", n)
 	}
 }
+
+// Tables of version 9 are brought up to date, and what is in them is there; so it is where
+// statements are not prepared.
+func TestErasOfOlderTables(t *testing.T) {
+	engines(t, func(t *testing.T, dsn string) {
+		old := open(t, dsn)
+		key := create(t, old, "s")
+		put(t, old, key, user("a"))
+		queries := []string{`DELETE FROM goose_db_version WHERE version_id > 9`}
+		if old.Engine() == "postgres" {
+			queries = append(queries, `DROP SEQUENCE deletions`)
+			dsn += "&default_query_exec_mode=exec"
+		}
+		for _, query := range queries {
+			if err := old.Exec(query); err != nil {
+				t.Fatal(err)
+			}
+		}
+		old.Close()
+		st, other := open(t, dsn), open(t, dsn)
+		if head := put(t, st, key, user("b")); head != 2 {
+			t.Errorf("the head is %d", head)
+		}
+		next := create(t, st, "t")
+		for range 100 {
+			put(t, st, next, user("c"))
+		}
+		if st.Engine() == "postgres" && store.Era(st, next) == 0 {
+			t.Error("the process does not know that the session is there")
+		}
+		if err := other.Delete(ctx, next); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.Append(ctx, next, store.Anywhere, store.Message("", user("d"))); !errors.Is(err, store.ErrDeleted) {
+			t.Error(err)
+		}
+		sound(t, st, key)
+	})
+}

@@ -76,8 +76,8 @@ func (e *postgresEngine) close() { e.pool.Close() }
 
 func (*postgresEngine) name() string { return "postgres" }
 
-// lock locks the rows, which most look at, and behind them what quick appends lock that do
-// not: see era.
+// lock locks the rows, which most look at, and behind them what those lock that do not: see
+// quickEra.
 func (*postgresEngine) lock(ctx context.Context, t *tx, where string, args ...any) error {
 	_, err := t.exec(ctx, `SELECT pg_advisory_xact_lock(`+sessionLock+`) FROM (SELECT sid FROM sessions WHERE `+where+` ORDER BY sid FOR UPDATE) s`, args...)
 	return err

@@ -135,6 +135,7 @@ func (e *postgresEngine) alone(ctx context.Context, conn *pgx.Conn, m *member) e
 	return e.one(ctx, conn, m, query, args)
 }
 
+// eraArguments are those of eraQuery.
 func eraArguments(m *member) [][]byte {
 	a := newArguments(3 + len(entryTypes))
 	a.number(m.x.sid)
@@ -323,7 +324,8 @@ func placeholders(at, lists int, types ...string) string {
 }
 
 // freshQuery is the statement for one entry whose id is new for certain, eraQuery for one of a
-// session that is there for certain, too, and oneQuery for one whose id is to be looked for. They have no list to go through, which took a third of the time.
+// session that is there for certain, too, and oneQuery for one whose id is to be looked for.
+// They have no list to go through, which took a third of the time.
 var (
 	eraQuery   = quickInsert + placeholders(3, 1, entryTypes...) + quickEra
 	freshQuery = quickInsert + placeholders(3, 1, entryTypes...) + quickWhere + quickTell
