@@ -32,7 +32,7 @@ func (s *Store) insert(ctx context.Context, t *tx, x *Session, fresh []*row) err
 	for _, r := range fresh {
 		x.tail = append(x.tail, traceOf(&r.Entry, r.flags))
 	}
-	if len(x.tail) >= maxTail {
+	if len(x.tail) >= s.eng.tail() {
 		if err := s.settle(ctx, t, x); err != nil {
 			return err
 		}

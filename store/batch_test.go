@@ -20,7 +20,7 @@ func TestLargeAppendPairsAsSmallOnes(t *testing.T) {
 			gemini := round%2 == 1
 			name := func(n int) string { return fmt.Sprintf("t%d", n%3) }
 			var list []store.Entry
-			for i := range 150 {
+			for i := range 300 {
 				n := r.IntN(6)
 				raw := user(fmt.Sprint(i))
 				switch {

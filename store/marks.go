@@ -27,10 +27,6 @@ func pos(sid, seq int64) int64 { return sid<<seqBits | max(0, min(seq, maxSeq)) 
 // seqOf is the number of an entry by its key.
 func seqOf(pos int64) int64 { return pos & maxSeq }
 
-// maxTail is how many entries may be without marks in the table: they are read by whoever
-// looks for one.
-const maxTail = 64
-
 // The marks that are no hashes.
 const (
 	markTurn    = 1 + iota // a person begins a turn

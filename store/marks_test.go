@@ -18,7 +18,7 @@ func TestIDsAreTakenOnce(t *testing.T) {
 		st := open(t, dsn)
 		other := open(t, dsn)
 		key := create(t, st, "s")
-		const n = 150 // marks are written twice, and some are left
+		const n = 300 // marks are written twice, and some are left
 		for i := range n {
 			if _, err := st.Append(ctx, key, store.Exactly(int64(i)), store.Message(fmt.Sprintf("m%d", i), user(fmt.Sprint(i)))); err != nil {
 				t.Fatal(err)
@@ -28,10 +28,10 @@ func TestIDsAreTakenOnce(t *testing.T) {
 			t.Errorf("%d marks are written", marks)
 		}
 		fork := store.ID("f")
-		if _, err := other.Fork(ctx, key, "m140", fork); err != nil {
+		if _, err := other.Fork(ctx, key, "m280", fork); err != nil {
 			t.Fatal(err)
 		}
-		for _, i := range []int{0, 1, 62, 63, 64, 65, 127, 128, 129, 140} {
+		for _, i := range []int{0, 1, 63, 64, 126, 127, 128, 129, 255, 256, 257, 258, 280} {
 			id := fmt.Sprintf("m%d", i)
 			for name, s := range map[string]*store.Store{"the writer": st, "another process": other} {
 				for _, key := range []store.Key{key, fork} {
@@ -49,7 +49,7 @@ func TestIDsAreTakenOnce(t *testing.T) {
 				}
 			}
 		}
-		if done, err := other.Append(ctx, fork, store.Anywhere, store.Message("m145", user("its own"))); err != nil || done.Replayed != 0 {
+		if done, err := other.Append(ctx, fork, store.Anywhere, store.Message("m285", user("its own"))); err != nil || done.Replayed != 0 {
 			t.Errorf("an id behind what is shared is taken: %v", err)
 		}
 		sound(t, st, key, fork)
@@ -66,16 +66,16 @@ func TestIDsOfAnotherWriter(t *testing.T) {
 		add := func(s *store.Store, id string) (store.Appended, error) {
 			return s.Append(ctx, key, store.Anywhere, store.Message(id, user(id)))
 		}
-		for i := range 200 {
+		for i := range 400 {
 			by := st
-			if i%70 == 69 {
+			if i%140 == 139 {
 				by = other
 			}
 			if done, err := add(by, fmt.Sprintf("m%d", i)); err != nil || done.Replayed != 0 {
 				t.Fatalf("m%d: %+v, %v", i, done, err)
 			}
 		}
-		for i := range 200 {
+		for i := range 400 {
 			if done, err := add(st, fmt.Sprintf("m%d", i)); err != nil || done.Replayed != 1 || done.Entries[0].Seq != int64(i+1) {
 				t.Fatalf("m%d again: %+v, %v", i, done, err)
 			}
@@ -121,7 +121,7 @@ func TestMarkOfTwoIDs(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "s")
 		var list []store.Entry
-		for i := range 100 {
+		for i := range 200 {
 			list = append(list, store.Message(fmt.Sprintf("m%d", i), user(fmt.Sprint(i))))
 		}
 		if _, err := st.Append(ctx, key, store.Anywhere, list...); err != nil {

@@ -104,7 +104,7 @@ func TestCompactTinySession(t *testing.T) {
 func TestFsckDialect(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		messages := [][]byte{user("Hi"), call("t1"), result("t1", "done"), user("Thanks"), call("t2"), result("t2", "done")}
-		for len(messages) < 100 { // more than one batch of marks
+		for len(messages) < 200 { // more than one batch of marks
 			messages = append(messages, call(fmt.Sprint("c", len(messages))), result(fmt.Sprint("c", len(messages)), "done"))
 		}
 		right := create(t, st, "right")
@@ -163,7 +163,7 @@ func TestFsckDialect(t *testing.T) {
 				t.Errorf("%s: another window, %v", id, err)
 			}
 			a, err := st.RevertTurns(ctx, store.ID(id), store.Anywhere, 1)
-			if err != nil || a != 99 {
+			if err != nil || a != 199 {
 				t.Errorf("%s: %d messages are reverted, %v", id, a, err)
 			}
 		}

@@ -76,6 +76,9 @@ func (e *postgresEngine) close() { e.pool.Close() }
 
 func (*postgresEngine) name() string { return "postgres" }
 
+// tail: a statement for more than these took longer than some connections last.
+func (*postgresEngine) tail() int { return 64 }
+
 // lock locks the rows, which most look at, and behind them what those lock that do not: see
 // quickEra.
 func (*postgresEngine) lock(ctx context.Context, t *tx, where string, args ...any) error {

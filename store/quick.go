@@ -200,8 +200,8 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 	if q.fresh = a.ids.add(q.marks...); !q.fresh && repeats(tail, len(entries)) {
 		return done, nil, nil // it was written before, or stands twice in these
 	}
-	if len(y.tail) >= maxTail {
-		q.settle, tail = sorted(y.tail), slices.Grow(slices.Clone(tail[len(y.tail):]), maxTail)
+	if most := s.eng.tail(); len(y.tail) >= most {
+		q.settle, tail = sorted(y.tail), slices.Grow(slices.Clone(tail[len(y.tail):]), most)
 	}
 	ok, err := s.eng.quick(ctx, &y, q)
 	if err != nil || !ok {

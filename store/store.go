@@ -57,6 +57,9 @@ type engine interface {
 	// quick appends entries behind the head of a session, which it has to be, or does
 	// nothing, in one round trip.
 	quick(ctx context.Context, x *Session, q *quickly) (done bool, err error)
+	// tail is how many entries may be without marks in the table: they are read by whoever
+	// looks for one.
+	tail() int
 	// close gives back what the engine holds besides the database.
 	close()
 	// lock lets nobody else change the sessions of a condition until the transaction ends.

@@ -66,7 +66,7 @@ func (c *tally) since(trips, statements int) (int, int) {
 }
 
 // An append to a session that the process knows is one round trip with one statement, of
-// one entry as of many, and a second statement where the marks of some 64 entries are due;
+// one entry as of many, and a second statement where the marks of many entries are due;
 // the long way, for a session that it does not know, has more.
 func TestAppendIsOneRoundTrip(t *testing.T) {
 	var c tally
