@@ -159,6 +159,11 @@ func requestIn(raw []byte, object jsonspan.Span, deep int) string {
 		if !plainKey(key) || value[0] != '{' && value[0] != '[' {
 			continue
 		}
+		if value[0] == '[' { // of anything but messages it is no history
+			if all := jsonspan.Elements(raw, m.Value); len(all) == 0 || raw[all[0].Start] != '{' {
+				continue
+			}
+		}
 		if _, err := wire.Parse(value, wire.Options{}); err == nil {
 			return "." + string(key)
 		}
