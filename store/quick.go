@@ -80,21 +80,21 @@ func (k *knowledge) recall(key Key) *acquaintance {
 	return k.of[key]
 }
 
-// follow takes over a session as it is after a quick append, with the calls that are open.
-func (k *knowledge) follow(x *Session, open openCalls, ids *sieve) {
+// follow takes over a session as it is after a quick append.
+func (k *knowledge) follow(a *acquaintance) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if old := k.of[x.Key]; old == nil || old.x.Head < x.Head {
-		k.keep(x, open, ids)
+	if old := k.of[a.x.Key]; old == nil || old.x.Head < a.x.Head {
+		k.keep(a)
 	}
 }
 
 // keep remembers a session. It is locked.
-func (k *knowledge) keep(x *Session, open openCalls, ids *sieve) {
+func (k *knowledge) keep(a *acquaintance) {
 	if k.of == nil || len(k.of) >= maxKnown {
 		k.of = make(map[Key]*acquaintance)
 	}
-	k.of[x.Key] = &acquaintance{x: *x, open: open, ids: ids}
+	k.of[a.x.Key] = a
 }
 
 // learn takes over a session as it is after entries were appended to it.
@@ -130,7 +130,7 @@ func (k *knowledge) learn(x *Session, entries []Entry) {
 			open, _, _ = open.without(openCall{c.ID, c.family})
 		}
 	}
-	k.keep(x, open, ids)
+	k.keep(&acquaintance{x: *x, open: open, ids: ids})
 }
 
 // forget is for a session that is not what it was taken for.
@@ -162,7 +162,8 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 	if a == nil || head.mode != anywhere && head.seq != a.x.Head {
 		return done, nil, nil
 	}
-	y := a.x
+	b := &acquaintance{x: a.x, ids: a.ids}
+	y := &b.x
 	q := &quickly{head: y.Head, cum: y.cum, at: s.now(), rows: make([]row, 0, len(entries)), marks: make([]int64, 0, len(entries))}
 	open, tail := a.open, y.tail
 	if !a.extended.CompareAndSwap(false, true) {
@@ -172,7 +173,7 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 		return done, nil, nil
 	}
 	for i, e := range entries {
-		r, err := s.prepare(&y, i, e)
+		r, err := s.prepare(y, i, e)
 		if err != nil || len(r.media) > 0 || y.Dialect != a.x.Dialect {
 			return done, nil, nil // the long way has the error, or writes what was told
 		}
@@ -203,7 +204,7 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 	if most := s.eng.tail(); len(y.tail) >= most {
 		q.settle, tail = sorted(y.tail), slices.Grow(slices.Clone(tail[len(y.tail):]), most)
 	}
-	ok, err := s.eng.quick(ctx, &y, q)
+	ok, err := s.eng.quick(ctx, y, q)
 	if err != nil || !ok {
 		s.known.forget(key)
 		return done, nil, nil // the long way has the error, if it is one
@@ -219,10 +220,11 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 	}
 	if q.settle != nil && !q.settled {
 		s.known.forget(key) // somebody else has done so, or will
-		return done, &y, nil
+		return done, y, nil
 	}
-	s.known.follow(&y, open, a.ids)
-	return done, &y, nil
+	b.open = open
+	s.known.follow(b)
+	return done, y, nil
 }
 
 // repeats reports whether one of the last entries, so many, has the id of one in front of it.
