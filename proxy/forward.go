@@ -203,10 +203,10 @@ func (h *Handler) refused(w http.ResponseWriter, ctx context.Context, to target,
 	switch {
 	case errors.As(err, &body):
 		w.Header().Set("Connection", "close")
-		refuse(w, speaks(to.upstream.Name, to.path), http.StatusBadRequest, "the body of the request cannot be read")
+		refuse(w, to.upstream.Name, to.path, http.StatusBadRequest, "the body of the request cannot be read")
 	case ctx.Err() != nil:
 		panic(http.ErrAbortHandler) // nobody is there any more
 	default:
-		refuse(w, speaks(to.upstream.Name, to.path), http.StatusBadGateway, "Pare cannot reach the upstream "+to.upstream.Name+": "+cause(err))
+		refuse(w, to.upstream.Name, to.path, http.StatusBadGateway, "Pare cannot reach the upstream "+to.upstream.Name+": "+cause(err))
 	}
 }

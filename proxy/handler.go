@@ -141,16 +141,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	up := h.upstreams[name]
 	switch {
 	case r.Method == http.MethodConnect:
-		refuse(w, speaks(name, path), http.StatusMethodNotAllowed, "this is a proxy for the APIs of models, not for tunnels")
+		refuse(w, name, path, http.StatusMethodNotAllowed, "this is a proxy for the APIs of models, not for tunnels")
 		return
 	case name == "":
-		refuse(w, speaks(name, path), http.StatusNotFound, "no upstream takes this path, and no key shows whose it is")
+		refuse(w, name, path, http.StatusNotFound, "no upstream takes this path, and no key shows whose it is")
 		return
 	case up == nil:
-		refuse(w, speaks(name, path), http.StatusNotFound, fmt.Sprintf("there is no upstream %q", name))
+		refuse(w, name, path, http.StatusNotFound, fmt.Sprintf("there is no upstream %q", name))
 		return
 	case climbs(path):
-		refuse(w, speaks(name, path), http.StatusBadRequest, "the path leads upwards")
+		refuse(w, name, path, http.StatusBadRequest, "the path leads upwards")
 		return
 	}
 	if !r.ProtoAtLeast(1, 1) {

@@ -11,7 +11,7 @@ import (
 // errors: for those who let in only some of the requests.
 func Refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
 	name, path := route(r)
-	refuse(w, speaks(name, path), status, message)
+	refuse(w, name, path, status, message)
 }
 
 // speaks says whose errors the clients of an upstream understand, a vendor's or a dialect's:
@@ -25,11 +25,11 @@ func speaks(upstream, path string) string {
 	return d.String()
 }
 
-// refuse answers in the place of an upstream, in the shape of somebody's errors, so that
-// clients can show the sentence.
-func refuse(w http.ResponseWriter, whose string, status int, message string) {
+// refuse answers in the place of an upstream, in the shape of errors that its clients
+// understand, so that they can show the sentence.
+func refuse(w http.ResponseWriter, upstream, path string, status int, message string) {
 	var body any
-	switch whose {
+	switch speaks(upstream, path) {
 	case "anthropic":
 		kind := "api_error"
 		switch {

@@ -50,6 +50,16 @@ func TestDeletedElsewhere(t *testing.T) {
 	})
 }
 
+// known makes a session that a process knows all of.
+func known(t *testing.T, st *store.Store, id string) store.Key {
+	t.Helper()
+	key := create(t, st, id)
+	for range 3 {
+		put(t, st, key, user("a"))
+	}
+	return key
+}
+
 // waits calls a function beside an append that is not committed yet, lets it wait for that, and
 // returns when both are done.
 func waits(t *testing.T, st *store.Store, key store.Key, f func() error) {
@@ -81,10 +91,7 @@ func waits(t *testing.T, st *store.Store, key store.Key, f func() error) {
 func TestDeletionWaitsForAppends(t *testing.T) {
 	dsn := pgtest.Copy(t, ready(t))
 	st, other := open(t, dsn), open(t, dsn)
-	key := create(t, st, "s")
-	for range 3 {
-		put(t, st, key, user("a"))
-	}
+	key := known(t, st, "s")
 	waits(t, st, key, func() error {
 		var head int64
 		err := store.HoldLock(other, key, func() {
@@ -95,10 +102,7 @@ func TestDeletionWaitsForAppends(t *testing.T) {
 		}
 		return err
 	})
-	key = create(t, st, "t")
-	for range 3 {
-		put(t, st, key, user("a"))
-	}
+	key = known(t, st, "t")
 	waits(t, st, key, func() error { return other.Delete(ctx, key) })
 	if n := st.Count(`SELECT count(*) FROM entries WHERE pos >> 28 = (SELECT sid FROM sessions WHERE id = 't')`); n != 0 {
 		t.Errorf("%d entries of a deleted session", n)
@@ -110,10 +114,7 @@ func TestDeletionWaitsForAppends(t *testing.T) {
 func TestAppendDoesNotPassAHolder(t *testing.T) {
 	dsn := pgtest.Copy(t, ready(t))
 	st, other := open(t, dsn), open(t, dsn)
-	key := create(t, st, "s")
-	for range 3 {
-		put(t, st, key, user("a"))
-	}
+	key := known(t, st, "s")
 	if err := store.HoldLock(other, key, func() {
 		if ok, err := store.WithinAppend(st, key, store.Message("late", user("late")), func() {}); ok || err != nil {
 			t.Errorf("%v, %v", ok, err)

@@ -342,16 +342,7 @@ var bodies = map[string]string{
 // A server that is stopped, and back: the store goes on with the first call, by connections
 // that are new.
 func TestPostgresStopped(t *testing.T) {
-	trial.Long(t, "it needs a PostgreSQL of its own")
-	server, err := pgtest.Start()
-	if err != nil {
-		t.Skipf("no PostgreSQL: %v", err)
-	}
-	t.Cleanup(server.Stop)
-	dsn, err := server.NewDatabase("stopped")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dsn, server := pgtest.Durable(t), pgtest.DurableServer(t)
 	st := open(t, dsn)
 	key := create(t, st, "a")
 	c := newClient(t, st, store.HandlerOptions{})

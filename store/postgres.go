@@ -76,7 +76,8 @@ func (e *postgresEngine) close() { e.pool.Close() }
 
 func (*postgresEngine) name() string { return "postgres" }
 
-// tail: a statement for more than these took longer than some connections last.
+// tail: marks of more than these are too many bytes for a connection that breaks again and
+// again: an append that has to write them would never come through.
 func (*postgresEngine) tail() int { return 64 }
 
 // lock locks the rows, which most look at, and behind them what those lock that do not: see

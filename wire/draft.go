@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 
@@ -56,26 +55,6 @@ func (o *knownObject) find(raw []byte, name string) (int, bool) {
 type listKey struct {
 	message int
 	in      container
-}
-
-// A list is a JSON list that is being changed.
-type list struct {
-	span  transcript.Span // brackets included; of a string, quotes included
-	from  int             // elements in front of it stay, and are not looked at
-	elems []transcript.Span
-	drop  []bool
-	put   map[int][]item // what comes before element i; len(elems) is the end
-	text  bool           // the list is a string so far, which counts as one text
-}
-
-// An item is an element to be put into a list: new, or made of something elsewhere. Of a
-// message, inner is where its blocks are from, in order; nil: where it is from itself. They
-// are in its list of blocks, or else in calls.
-type item struct {
-	raw   []byte
-	from  origin
-	inner []origin
-	calls container
 }
 
 // An answer is a message that is made to hold results.
@@ -246,14 +225,6 @@ func (d *draft) dropIfEmpty(i int) {
 		}
 	}
 	d.messages.drop[i] = true
-}
-
-// insert puts an element into a list in front of element i.
-func (l *list) insert(i int, it item) {
-	if l.put == nil {
-		l.put = make(map[int][]item)
-	}
-	l.put[i] = append(l.put[i], it)
 }
 
 // insertMessage puts a message in front of message i. Its blocks are from inner, if that is
@@ -439,77 +410,6 @@ func (d *draft) textAsList(l *list) []byte {
 		}
 	}
 	return append(out, ']')
-}
-
-// edits writes the changes of a list. Between two elements that stay, nothing but
-// the elements that go and those that come changes: the white space is kept.
-func (l *list) edits(raw []byte) []jsonspan.Edit {
-	var out []jsonspan.Edit
-	kept := l.from - 1 // the last element that stays
-	for i := l.from; i <= len(l.elems); i++ {
-		if i < len(l.elems) && l.drop[i] {
-			continue
-		}
-		if i == kept+1 && len(l.put) == 0 {
-			kept = i
-			continue
-		}
-		if e, ok := l.gap(raw, kept, i); ok {
-			out = append(out, e)
-		}
-		kept = i
-	}
-	return out
-}
-
-// gap writes what happens between elements i and j, which stay; -1 and the number
-// of elements are the ends of the list.
-func (l *list) gap(raw []byte, i, j int) (jsonspan.Edit, bool) {
-	var put [][]byte
-	for k := max(i+1, 0); k <= j; k++ {
-		for _, it := range l.put[k] {
-			put = append(put, it.raw)
-		}
-	}
-	n := len(l.elems)
-	if len(put) == 0 && j == i+1 {
-		return jsonspan.Edit{}, false
-	}
-	join := func(before, after string) []byte {
-		var b []byte
-		for _, raw := range put {
-			b = append(append(append(b, before...), raw...), after...)
-		}
-		return b
-	}
-	comma := l.comma(raw)
-	switch {
-	case i < 0 && j == n: // nothing stays
-		body := bytes.TrimSuffix(join("", comma), []byte(comma))
-		if n == 0 {
-			at := l.span.Start + 1
-			return jsonspan.Edit{Span: jsonspan.Span{Start: at, End: at}, New: body}, true
-		}
-		return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[0].Start, End: l.elems[n-1].End}, New: body}, true
-	case i < 0:
-		return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[0].Start, End: l.elems[j].Start}, New: join("", comma)}, true
-	case j == n:
-		return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[i].End, End: l.elems[n-1].End}, New: join(comma, "")}, true
-	}
-	// The separator behind element i stays; what goes is removed with its own.
-	sep := string(raw[l.elems[i].End:l.elems[i+1].Start])
-	return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[i+1].Start, End: l.elems[j].Start}, New: join("", sep)}, true
-}
-
-// comma returns what stands between two elements, white space included.
-func (l *list) comma(raw []byte) string {
-	switch len(l.elems) {
-	case 0:
-		return ","
-	case 1:
-		return "," + string(raw[l.span.Start+1:l.elems[0].Start])
-	}
-	return string(raw[l.elems[0].End:l.elems[1].Start])
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {

@@ -179,14 +179,14 @@ func ParseURL(address string) (Dialect, string) {
 	return Auto, modelIn(path)
 }
 
-// others are how the paths end at which providers take input that is no history.
-var others = []string{"/embeddings", "/moderations", "/rerank", "/classify", "/images/generations", "/images/edits", "/audio/speech", "/audio/transcriptions", ":embedContent", ":batchEmbedContents", ":predict"}
+// noHistory is how the paths end at which providers take input that is no history.
+var noHistory = []string{"/embeddings", "/moderations", "/rerank", "/classify", "/images/generations", "/images/edits", "/audio/speech", "/audio/transcriptions", ":embedContent", ":batchEmbedContents", ":predict"}
 
 // takesNoHistory reports whether what is sent to an address is no history, whatever it looks like.
 func takesNoHistory(address string) bool {
 	path, _, _ := strings.Cut(address, "?")
 	path = strings.TrimRight(path, "/")
-	for _, end := range others {
+	for _, end := range noHistory {
 		if strings.HasSuffix(path, end) {
 			return true
 		}

@@ -12,21 +12,11 @@ import (
 
 	"github.com/pare-llm/pare/internal/pgtest"
 	"github.com/pare-llm/pare/internal/serve"
-	"github.com/pare-llm/pare/internal/trial"
 )
 
 // The health check says whether the store answers, and says ok again when it does.
 func TestHealthOfTheStore(t *testing.T) {
-	trial.Long(t, "it needs a PostgreSQL of its own")
-	server, err := pgtest.Start()
-	if err != nil {
-		t.Skipf("no PostgreSQL: %v", err)
-	}
-	t.Cleanup(server.Stop)
-	dsn, err := server.NewDatabase("health")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dsn, server := pgtest.Durable(t), pgtest.DurableServer(t)
 	st, err := serve.OpenStore(context.Background(), dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +27,8 @@ func TestHealthOfTheStore(t *testing.T) {
 	at, _, _ := start(t, o)
 	health := func(want string) {
 		t.Helper()
-		for { // what was so a moment ago may be said
+		got := ""
+		for range 3000 { // what was so a moment ago may be said
 			resp, body := send(t, "GET", at+"/pare/healthz", "")
 			if resp.StatusCode != 200 {
 				t.Fatalf("status %d: requests pass without the store", resp.StatusCode)
@@ -46,13 +37,12 @@ func TestHealthOfTheStore(t *testing.T) {
 			if err := json.Unmarshal([]byte(body), &said); err != nil {
 				t.Fatal(err)
 			}
-			if got := fmt.Sprint(said); got == want {
+			if got = fmt.Sprint(said); got == want {
 				return
-			} else if t.Context().Err() != nil {
-				t.Fatalf("%s, want %s", got, want)
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
+		t.Fatalf("%s, want %s", got, want)
 	}
 	status := func(path string, want int) {
 		t.Helper()
