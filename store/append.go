@@ -174,14 +174,14 @@ func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map
 		wanted[m] = append(wanted[m], id)
 	}
 	// The tail first: it is at hand.
-	tail, err := s.unsettled(ctx, t, x)
+	last, err := s.unsettled(ctx, t, x)
 	if err != nil {
 		return nil, err
 	}
 	seqs := make(map[int64][]int64) // by owner
-	for _, e := range tail {
-		if e.seq <= x.Head && slices.Contains(wanted[markID(e.id)], e.id) {
-			seqs[x.sid] = append(seqs[x.sid], e.seq)
+	for _, m := range last {
+		if m.seq <= x.Head && wanted[m.mark] != nil {
+			seqs[x.sid] = append(seqs[x.sid], m.seq)
 		}
 	}
 	var (

@@ -8,11 +8,11 @@ import (
 
 // insert writes entries at the end.
 func (s *Store) insert(ctx context.Context, t *tx, x *Session, fresh []*row) error {
-	tail, err := s.unsettled(ctx, t, x)
+	last, err := s.unsettled(ctx, t, x)
 	if err != nil {
 		return err
 	}
-	x.tail = slices.Clip(tail)
+	x.tail = slices.Clip(last)
 	now := s.now()
 	b := s.batch(ctx, t, x)
 	for _, r := range fresh {
@@ -30,9 +30,9 @@ func (s *Store) insert(ctx context.Context, t *tx, x *Session, fresh []*row) err
 		return err
 	}
 	for _, r := range fresh {
-		x.tail = append(x.tail, traceOf(&r.Entry, r.flags))
+		x.tail = x.tail.add(&r.Entry, r.flags)
 	}
-	if len(x.tail) >= s.eng.tail() {
+	if x.tail.entries() >= longTail {
 		if err := s.settle(ctx, t, x); err != nil {
 			return err
 		}

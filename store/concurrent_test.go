@@ -55,6 +55,7 @@ func work(dsn, name, plan string) {
 		os.Exit(1)
 	}
 	defer st.Close()
+	store.SettleAfter(st, 24)
 	var mu sync.Mutex
 	out := json.NewEncoder(os.Stdout)
 	say := func(o operation) {

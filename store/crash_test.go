@@ -49,6 +49,7 @@ func child(args []string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	store.SettleAfter(st, 24)
 	run, batch := args[2], args[3]
 	var out sync.Mutex
 	ack := func(session, id string) {

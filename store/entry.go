@@ -133,7 +133,9 @@ func (s *Store) facets(x *Session, r *row) error {
 	if err := x.told(r.Raw); err != nil {
 		return err
 	}
-	req, err := x.readMessage(r.Raw)
+	reader := readers.Get().(*reader)
+	defer reader.give()
+	req, err := reader.read(x, r.Raw)
 	if err != nil {
 		return err
 	}
@@ -154,14 +156,14 @@ func (s *Store) facets(x *Session, r *row) error {
 		r.Begins = true
 	}
 	for _, b := range t.Blocks() {
-		c := Call{ID: b.CallID, Tool: b.Tool, family: b.Family}
 		switch b.Kind {
 		case transcript.Call:
+			c := callOf(b)
 			c.No = len(r.Calls)
 			r.Calls = append(r.Calls, c)
 			r.flags |= flagSpeaks
 		case transcript.Result:
-			r.Answers = append(r.Answers, c)
+			r.Answers = append(r.Answers, callOf(b))
 		default:
 			r.flags |= flagSpeaks
 			if b.Kind == transcript.Compaction {
@@ -170,8 +172,13 @@ func (s *Store) facets(x *Session, r *row) error {
 		}
 	}
 	r.weight = int64(req.MessageTokens(s.counter(x), 0))
-	r.media = findMedia(req)
+	r.media = findMedia(req, r.Raw)
 	return nil
+}
+
+// callOf is the call of a block, in memory of its own.
+func callOf(b transcript.Block) Call {
+	return Call{ID: strings.Clone(b.CallID), Tool: strings.Clone(b.Tool), family: b.Family}
 }
 
 // told lets a message tell the dialect of a session that has none yet. One that would not see

@@ -24,6 +24,12 @@ func (s *Store) Exec(query string, args ...any) error {
 	return err
 }
 
+// SettleAfter writes marks more often than a store does.
+func SettleAfter(s *Store, entries int) { s.tail = entries }
+
+// Forget makes the store know of a session what another process knows.
+func Forget(s *Store, key Key) { s.known.forget(key) }
+
 // Weight is what a session weighs.
 func Weight(x *Session) int64 { return x.cum }
 

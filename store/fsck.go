@@ -114,6 +114,7 @@ func (s *Store) FsckSession(ctx context.Context, key Key, repair bool) (found []
 		found = c.found
 		return err
 	}
+	s.known.forget(key) // it looks at what is there
 	if repair {
 		err = s.write(ctx, look)
 		s.known.forget(key)

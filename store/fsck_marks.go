@@ -10,7 +10,7 @@ import (
 func (c *checkup) marks() error {
 	want := make(map[marking]bool)
 	ids := make(map[string]int64)
-	var tail []trace
+	var settled tail
 	err := c.each(func(e *scanned) error {
 		if first, twice := ids[e.ID]; twice {
 			c.report(e.Seq, false, "its id %q is that of entry %d", e.ID, first)
@@ -22,15 +22,14 @@ func (c *checkup) marks() error {
 		if err := e.unpair(e.pairs); err != nil {
 			return nil // pairs has it
 		}
-		tr := traceOf(&e.Entry, e.flags)
-		tail = append(tail, tr)
-		for _, m := range tr.marks {
-			want[marking{m, e.Seq}] = true
-		}
+		settled = settled.add(&e.Entry, e.flags)
 		return nil
 	})
 	if err != nil {
 		return err
+	}
+	for _, m := range settled {
+		want[m] = true
 	}
 	var wrong []int64
 	err = c.t.each(c.ctx, func(scan func(...any) error) error {
@@ -61,15 +60,15 @@ func (c *checkup) marks() error {
 	if !c.repair {
 		return nil
 	}
-	return c.remark(tail)
+	return c.remark(settled)
 }
 
 // remark writes the marks of a session again, up to where they were written.
-func (c *checkup) remark(tail []trace) error {
+func (c *checkup) remark(all tail) error {
 	if _, err := c.t.exec(c.ctx, `DELETE FROM marks WHERE sid = ?`, c.x.sid); err != nil {
 		return err
 	}
-	again := &Session{Key: c.x.Key, sid: c.x.sid, Head: c.x.settled, tail: tail, traced: true}
+	again := &Session{Key: c.x.Key, sid: c.x.sid, Head: c.x.settled, tail: all, traced: true}
 	return c.s.settle(c.ctx, c.t, again)
 }
 
@@ -78,7 +77,7 @@ func (c *checkup) repair1(e *scanned, r *row) error {
 	if _, err := c.t.exec(c.ctx, `DELETE FROM marks WHERE sid = ? AND seq = ?`, c.x.sid, e.Seq); err != nil {
 		return err
 	}
-	tail, err := c.s.unsettled(c.ctx, c.t, c.x)
+	all, err := c.s.unsettled(c.ctx, c.t, c.x)
 	var corrupt *CorruptError
 	if err != nil && !errors.As(err, &corrupt) {
 		return err
@@ -86,7 +85,7 @@ func (c *checkup) repair1(e *scanned, r *row) error {
 	r.ID, r.Kind, r.Seq = e.ID, e.Kind, e.Seq
 	at := *c.x
 	at.Head, at.traced = e.Seq, true
-	at.tail = slices.DeleteFunc(slices.Clone(tail), func(t trace) bool { return t.seq == e.Seq })
+	at.tail = slices.DeleteFunc(slices.Clone(all), func(m marking) bool { return m.seq == e.Seq })
 	if err := c.s.batch(c.ctx, c.t, &at).pair(r); err != nil {
 		return err
 	}
@@ -96,5 +95,5 @@ func (c *checkup) repair1(e *scanned, r *row) error {
 	if c.x.tail, c.x.traced = nil, false; e.Seq > c.x.settled {
 		return nil
 	}
-	return c.s.settle(c.ctx, c.t, &Session{Key: c.x.Key, sid: c.x.sid, Head: e.Seq, tail: []trace{traceOf(&r.Entry, r.flags)}, traced: true})
+	return c.s.settle(c.ctx, c.t, &Session{Key: c.x.Key, sid: c.x.sid, Head: e.Seq, tail: tail{}.add(&r.Entry, r.flags), traced: true})
 }

@@ -57,52 +57,84 @@ func markCall(c Call) int64 {
 // markAnswer is that of the answers to one call.
 func markAnswer(to place) int64 { return 1<<61 | to.seq<<32 | int64(to.no) }
 
-// A trace is the marks of an entry.
-type trace struct {
-	seq int64
-	id  string
-	// idMark is that of the id, which is among the marks.
-	idMark int64
-	marks  []int64 // each once
-}
+// A mark of an entry, as a row.
+type marking struct{ mark, seq int64 }
 
-func traceOf(e *Entry, flags int) trace {
-	t := trace{seq: e.Seq, id: e.ID, idMark: markID(e.ID), marks: make([]int64, 0, 3)}
-	t.marks = append(t.marks, t.idMark)
-	for _, f := range []struct{ flag, mark int64 }{{flagBegins, markTurn}, {flagSystem, markSystem}, {flagStands, markStands}} {
+// A tail is the marks of the last entries, in the order of the entries. The first one of each
+// is that of its id.
+type tail []marking
+
+// add adds the marks of an entry, each once.
+func (l tail) add(e *Entry, flags int) tail {
+	first := len(l)
+	add := func(mark int64) {
+		if m := (marking{mark, e.Seq}); !slices.Contains(l[first:], m) {
+			l = append(l, m)
+		}
+	}
+	add(markID(e.ID))
+	for _, f := range [...]struct{ flag, mark int64 }{{flagBegins, markTurn}, {flagSystem, markSystem}, {flagStands, markStands}} {
 		if int64(flags)&f.flag != 0 {
-			t.marks = append(t.marks, f.mark)
+			add(f.mark)
 		}
 	}
 	if e.Kind.control() {
-		t.marks = append(t.marks, markControl)
+		add(markControl)
 	}
 	for _, c := range e.Calls {
-		t.marks = append(t.marks, markCall(c))
+		add(markCall(c))
 	}
 	for _, c := range e.Answers {
 		if c.Seq == 0 {
 			continue
 		}
-		t.marks = append(t.marks, markAnswer(place{c.Seq, c.No}))
+		add(markAnswer(place{c.Seq, c.No}))
 		if e.Seq-c.Seq > near {
-			t.marks = append(t.marks, markFar)
+			add(markFar)
 		}
 	}
-	if len(t.marks) > 2 {
-		slices.Sort(t.marks)
-		t.marks = slices.Compact(t.marks)
-	}
-	return t
+	return l
 }
 
-// unsettled returns the traces of the tail, which it reads once.
-func (s *Store) unsettled(ctx context.Context, t *tx, x *Session) ([]trace, error) {
+// between returns the marks of the entries behind one and up to another.
+func (l tail) between(behind, upto int64) tail {
+	first, _ := slices.BinarySearchFunc(l, behind+1, func(m marking, seq int64) int { return cmp.Compare(m.seq, seq) })
+	last, _ := slices.BinarySearchFunc(l, upto+1, func(m marking, seq int64) int { return cmp.Compare(m.seq, seq) })
+	return l[first:last:last]
+}
+
+// entries is how many entries it has.
+func (l tail) entries() int {
+	if len(l) == 0 {
+		return 0
+	}
+	return int(l[len(l)-1].seq - l[0].seq + 1)
+}
+
+// sorted lists the marks in the order of their table.
+func (l tail) sorted() tail {
+	l = slices.Clone(l)
+	slices.SortFunc(l, func(a, b marking) int {
+		return cmp.Or(cmp.Compare(a.mark, b.mark), cmp.Compare(a.seq, b.seq))
+	})
+	return l
+}
+
+// longTail is how many entries without marks are enough for whoever appends and has had to read
+// them: it writes their marks, so that nobody reads them again.
+const longTail = 64
+
+// unsettled returns the tail, which is read once, and not by the process that has written it.
+func (s *Store) unsettled(ctx context.Context, t *tx, x *Session) (tail, error) {
 	if x.traced || x.settled >= x.Head {
 		x.traced = true
 		return x.tail, nil
 	}
-	var all []trace
+	if a := s.known.recall(x.Key); a != nil && a.x.sid == x.sid && a.x.settled <= x.settled && a.x.Head >= x.Head {
+		x.tail, x.traced = a.x.tail.between(x.settled, x.Head), true
+		return x.tail, nil
+	}
+	var all tail
 	err := t.each(ctx, func(scan func(...any) error) error {
 		var (
 			e     Entry
@@ -116,7 +148,7 @@ func (s *Store) unsettled(ctx context.Context, t *tx, x *Session) ([]trace, erro
 		if err := e.unpair(pairs); err != nil {
 			return &CorruptError{x.Key, e.Seq, err.Error()}
 		}
-		all = append(all, traceOf(&e, flags))
+		all = all.add(&e, flags)
 		return nil
 	}, `SELECT pos, id, kind, flags, pairs FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(x.sid, x.settled+1), pos(x.sid, x.Head))
 	if err != nil {
@@ -151,13 +183,13 @@ func (s *Store) bearingIn(ctx context.Context, t *tx, x *Session, mark int64, st
 	var late []int64
 	upto := st.to
 	if st.sid == x.sid && st.to > x.settled {
-		tail, err := s.unsettled(ctx, t, x)
+		all, err := s.unsettled(ctx, t, x)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range tail {
-			if e.seq >= st.from && e.seq <= st.to && slices.Contains(e.marks, mark) {
-				late = append(late, e.seq)
+		for _, m := range all {
+			if m.mark == mark && m.seq >= st.from && m.seq <= st.to {
+				late = append(late, m.seq)
 			}
 		}
 		upto = x.settled
@@ -187,15 +219,15 @@ const noLimit = math.MaxInt32
 // settle writes the marks of the tail. The row of the session, which says so, is written by
 // who calls it.
 func (s *Store) settle(ctx context.Context, t *tx, x *Session) error {
-	tail, err := s.unsettled(ctx, t, x)
-	if err != nil || len(tail) == 0 {
+	all, err := s.unsettled(ctx, t, x)
+	if err != nil || len(all) == 0 {
 		return err
 	}
 	r := rows{into: `INSERT INTO marks (sid, mark, seq)`, width: 3, behind: ` ON CONFLICT DO NOTHING`}
-	for _, m := range sorted(tail) {
+	for _, m := range all.sorted() {
 		r.add(0, x.sid, m.mark, m.seq)
 	}
-	x.settled, x.tail = tail[len(tail)-1].seq, nil
+	x.settled, x.tail = all[len(all)-1].seq, nil
 	return r.flush(ctx, t)
 }
 
@@ -209,24 +241,4 @@ func (s *Store) settleNow(ctx context.Context, t *tx, x *Session) error {
 	}
 	_, err := t.exec(ctx, `UPDATE sessions SET settled = ? WHERE sid = ?`, x.settled, x.sid)
 	return err
-}
-
-// A mark of an entry, as a row.
-type marking struct{ mark, seq int64 }
-
-// sorted lists marks in the order of their table.
-func sorted(tail []trace) []marking {
-	all := make([]marking, 0, 2*len(tail))
-	for _, e := range tail {
-		for _, m := range e.marks {
-			all = append(all, marking{m, e.seq})
-		}
-	}
-	slices.SortFunc(all, func(a, b marking) int {
-		if a.mark != b.mark {
-			return cmp.Compare(a.mark, b.mark)
-		}
-		return cmp.Compare(a.seq, b.seq)
-	})
-	return all
 }

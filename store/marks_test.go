@@ -18,7 +18,7 @@ func TestIDsAreTakenOnce(t *testing.T) {
 		st := open(t, dsn)
 		other := open(t, dsn)
 		key := create(t, st, "s")
-		const n = 300 // marks are written twice, and some are left
+		const n = 1100 // marks are written twice or more often, and some are left
 		for i := range n {
 			if _, err := st.Append(ctx, key, store.Exactly(int64(i)), store.Message(fmt.Sprintf("m%d", i), user(fmt.Sprint(i)))); err != nil {
 				t.Fatal(err)
@@ -28,10 +28,10 @@ func TestIDsAreTakenOnce(t *testing.T) {
 			t.Errorf("%d marks are written", marks)
 		}
 		fork := store.ID("f")
-		if _, err := other.Fork(ctx, key, "m280", fork); err != nil {
+		if _, err := other.Fork(ctx, key, "m1080", fork); err != nil {
 			t.Fatal(err)
 		}
-		for _, i := range []int{0, 1, 63, 64, 126, 127, 128, 129, 255, 256, 257, 258, 280} {
+		for _, i := range []int{0, 1, 63, 64, 126, 127, 128, 129, 255, 256, 257, 258, 511, 512, 513, 514, 1023, 1024, 1025, 1026, 1080} {
 			id := fmt.Sprintf("m%d", i)
 			for name, s := range map[string]*store.Store{"the writer": st, "another process": other} {
 				for _, key := range []store.Key{key, fork} {
@@ -49,10 +49,42 @@ func TestIDsAreTakenOnce(t *testing.T) {
 				}
 			}
 		}
-		if done, err := other.Append(ctx, fork, store.Anywhere, store.Message("m285", user("its own"))); err != nil || done.Replayed != 0 {
+		if done, err := other.Append(ctx, fork, store.Anywhere, store.Message("m1085", user("its own"))); err != nil || done.Replayed != 0 {
 			t.Errorf("an id behind what is shared is taken: %v", err)
 		}
 		sound(t, st, key, fork)
+	})
+}
+
+// Whoever appends to a session that another process has written, and has had to read its last
+// entries for that, writes their marks: the next one reads few.
+func TestTailIsWrittenByWhoReadsIt(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		store.SettleAfter(st, 1000)
+		key := create(t, st, "s")
+		for i := range 300 {
+			if _, err := st.Append(ctx, key, store.Anywhere, store.Message(fmt.Sprintf("m%d", i), user(fmt.Sprint(i)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		marks := func() int { return st.Count(`SELECT count(DISTINCT seq) FROM marks`) }
+		if n := marks(); n != 0 {
+			t.Fatalf("the marks of %d entries are written", n)
+		}
+		for _, i := range []int{0, 150, 298} { // the writer knows them
+			page, err := st.Page(ctx, key, store.Page{After: fmt.Sprintf("m%d", i), Limit: 1})
+			if err != nil || len(page.Entries) != 1 || page.Entries[0].ID != fmt.Sprintf("m%d", i+1) {
+				t.Errorf("behind m%d: %+v, %v", i, page, err)
+			}
+		}
+		store.Forget(st, key)
+		if _, err := st.Append(ctx, key, store.Anywhere, store.Message("last", user("x"))); err != nil {
+			t.Fatal(err)
+		}
+		if n := marks(); n != 301 {
+			t.Errorf("the marks of %d entries are written", n)
+		}
+		sound(t, st, key)
 	})
 }
 
@@ -150,6 +182,7 @@ func TestFsckWritesMarks(t *testing.T) {
 	} {
 		both(t, func(t *testing.T, st *store.Store) {
 			key := create(t, st, "s")
+			store.SettleAfter(st, 64)
 			for i := range 50 {
 				id := fmt.Sprintf("c%d", i)
 				put(t, st, key, user("go"), call(id), result(id, "out"))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -16,7 +17,40 @@ func parseMessage(x *Session, raw []byte) (*wire.Request, error) {
 
 // readMessage is parseMessage for what is to become an entry.
 func (x *Session) readMessage(raw []byte) (*wire.Request, error) {
-	r, err := parseMessage(x, raw)
+	return oneMessage(parseMessage(x, raw))
+}
+
+// A reader reads messages one after the other in the same memory: an append has one, looks at it
+// and is done with it.
+type reader struct {
+	parser wire.Parser
+	list   []byte
+}
+
+var readers = sync.Pool{New: func() any { return new(reader) }}
+
+// maxReader is the largest message whose memory is kept for the next one.
+const maxReader = 256 << 10
+
+// give takes a reader back. What it has read is not used any more.
+func (r *reader) give() {
+	if cap(r.list) <= maxReader {
+		readers.Put(r)
+	}
+}
+
+// read reads what is to become an entry and is JSON without a fault.
+func (r *reader) read(x *Session, raw []byte) (*wire.Request, error) {
+	d, err := x.dialect()
+	if err != nil {
+		return nil, err
+	}
+	r.list = append(append(append(r.list[:0], '['), raw...), ']')
+	return oneMessage(r.parser.Parse(r.list, wire.Options{Dialect: d, Model: x.Model, Structural: true}))
+}
+
+// oneMessage is an error if what was read is not one message.
+func oneMessage(r *wire.Request, err error) (*wire.Request, error) {
 	switch {
 	case errors.Is(err, wire.ErrNotRequest):
 		return nil, noMessage(wire.Auto, "it has neither a role nor a type")

@@ -62,10 +62,8 @@ type medium struct {
 // minMedium is the least size that is worth a row of its own.
 const minMedium = 4 << 10
 
-// findMedia finds the media of a message that was parsed as a list of one.
-func findMedia(r *wire.Request) (all []medium) {
-	raw := r.Raw()
-	raw = raw[1 : len(raw)-1]
+// findMedia finds the media of a message, raw, that was parsed as a list of one.
+func findMedia(r *wire.Request, raw []byte) (all []medium) {
 	for span := range r.Media() {
 		from, to := span.Start-1, span.End-1
 		text := raw[from:to]

@@ -145,11 +145,11 @@ type quickly struct {
 	head, cum int64 // of the session afterwards
 	at        int64
 	rows      []row
-	marks     []int64   // by row: that of its id, which must not be there
-	fresh     bool      // it is certain that none of them is
-	era       int64     // in which it was written; zero: nobody knows
-	settle    []marking // what the entries in front of these are found by, if it is time
-	settled   bool      // that was written
+	marks     []int64 // by row: that of its id, which must not be there
+	fresh     bool    // it is certain that none of them is
+	era       int64   // in which it was written; zero: nobody knows
+	settle    tail    // what the entries in front of these are found by, if it is time
+	settled   bool    // that was written
 }
 
 // appendQuickly appends entries to a session that is known. The session is nil if that
@@ -165,9 +165,9 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 	b := &acquaintance{x: a.x, ids: a.ids}
 	y := &b.x
 	q := &quickly{head: y.Head, cum: y.cum, at: s.now(), rows: make([]row, 0, len(entries)), marks: make([]int64, 0, len(entries))}
-	open, tail := a.open, y.tail
+	open, last := a.open, y.tail
 	if !a.extended.CompareAndSwap(false, true) {
-		tail = slices.Clone(tail)
+		last = slices.Clip(last)
 	}
 	if y.Head+int64(len(entries)) > maxSeq {
 		return done, nil, nil
@@ -194,15 +194,15 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 			}
 			open, c.Seq, c.No = rest, at.seq, at.no
 		}
-		tr := traceOf(&r.Entry, r.flags)
-		tail = append(tail, tr)
-		q.rows, q.marks = append(q.rows, r), append(q.marks, tr.idMark)
+		first := len(last)
+		last = last.add(&r.Entry, r.flags)
+		q.rows, q.marks = append(q.rows, r), append(q.marks, last[first].mark)
 	}
-	if q.fresh = a.ids.add(q.marks...); !q.fresh && repeats(tail, len(entries)) {
+	if q.fresh = a.ids.add(q.marks...); !q.fresh && repeats(last, q.marks) {
 		return done, nil, nil // it was written before, or stands twice in these
 	}
-	if most := s.eng.tail(); len(y.tail) >= most {
-		q.settle, tail = sorted(y.tail), slices.Grow(slices.Clone(tail[len(y.tail):]), most)
+	if y.tail.entries() >= s.tail {
+		q.settle, last = y.tail.sorted(), slices.Clone(last[len(y.tail):])
 	}
 	ok, err := s.eng.quick(ctx, y, q)
 	if err != nil || !ok {
@@ -212,7 +212,7 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 	if q.settle != nil {
 		y.settled = y.Head
 	}
-	y.Head, y.cum, y.tail, y.era = q.head, q.cum, tail, cmp.Or(q.era, y.era)
+	y.Head, y.cum, y.tail, y.era = q.head, q.cum, last, cmp.Or(q.era, y.era)
 	done = Appended{Head: q.head, Entries: make([]Entry, len(q.rows))}
 	for i := range q.rows {
 		done.Entries[i] = q.rows[i].Entry
@@ -227,10 +227,16 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 	return done, y, nil
 }
 
-// repeats reports whether one of the last entries, so many, has the id of one in front of it.
-func repeats(tail []trace, last int) bool {
-	for i := len(tail) - last; i < len(tail); i++ {
-		if slices.ContainsFunc(tail[:i], func(old trace) bool { return old.id == tail[i].id }) {
+// repeats reports whether a mark of an id stands twice in a tail.
+func repeats(l tail, marks []int64) bool {
+	for _, mark := range marks {
+		n := 0
+		for _, m := range l {
+			if m.mark == mark {
+				n++
+			}
+		}
+		if n > 1 {
 			return true
 		}
 	}

@@ -89,7 +89,7 @@ type Session struct {
 	cum     int64
 	plain   bool  // an entry of the append fits several dialects
 	settled int64 // up to here its marks are in the table
-	tail    []trace
+	tail    tail
 	traced  bool // the tail was read
 	indexed int64
 	state   state

@@ -130,7 +130,7 @@ func (*sqliteEngine) bind(query string) string { return query }
 
 // tail: marks lie scattered over the pages of a session, each of which is written whole: of
 // twice as many at once, an entry has half of the pages.
-func (*sqliteEngine) tail() int { return 128 }
+func (*sqliteEngine) tail() int { return 512 }
 
 // lock: a transaction that writes has locked everything.
 func (*sqliteEngine) lock(context.Context, *tx, string, ...any) error    { return nil }

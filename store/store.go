@@ -41,6 +41,8 @@ type Store struct {
 	wdb *sql.DB // for writing
 	eng engine
 	o   Options
+	// tail is how many entries may be without marks while this process appends.
+	tail int
 
 	watch     watchers
 	known     knowledge
@@ -57,8 +59,8 @@ type engine interface {
 	// quick appends entries behind the head of a session, which it has to be, or does
 	// nothing, in one round trip.
 	quick(ctx context.Context, x *Session, q *quickly) (done bool, err error)
-	// tail is how many entries may be without marks in the table: they are read by whoever
-	// looks for one.
+	// tail is how many entries may be without marks in the table while one process appends to a
+	// session: another one that looks for a mark reads them.
 	tail() int
 	// close gives back what the engine holds besides the database.
 	close()
@@ -124,6 +126,7 @@ func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.tail = s.eng.tail()
 	if err := migrate(ctx, s.wdb, s.eng); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("open store: %w", s.named(ctx, err))
