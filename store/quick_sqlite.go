@@ -13,7 +13,7 @@ import (
 type sqliteQuick struct {
 	conn  driver.Conn // that the statements belong to
 	stmts [statements]driver.Stmt
-	args  [48]driver.NamedValue
+	args  [1 + 2*manyMarks]driver.NamedValue
 }
 
 func (e *sqliteEngine) quick(ctx context.Context, x *Session, q *quickly) (bool, error) {
@@ -76,11 +76,11 @@ const (
 )
 
 // manyMarks is how many marks go with one statement.
-const manyMarks = 16
+const manyMarks = 64
 
 func marksQuery(n int) string {
-	marks := strings.Repeat(`, (?, ?, ?)`, n-1)
-	return `INSERT INTO marks (sid, mark, seq) VALUES (?, ?, ?)` + marks + ` ON CONFLICT DO NOTHING`
+	marks := strings.Repeat(`, (?1, ?, ?)`, n-1)
+	return `INSERT INTO marks (sid, mark, seq) VALUES (?1, ?, ?)` + marks + ` ON CONFLICT DO NOTHING`
 }
 
 // errNotQuick says that a session is not what it was taken for.
@@ -198,15 +198,15 @@ func (s *sqliteQuick) settle(ctx context.Context, x *Session, q *quickly) error 
 	if len(q.settle) == 0 {
 		return nil
 	}
-	args := make([]driver.Value, 0, 3*manyMarks)
+	args := make([]driver.Value, 0, len(s.args))
 	for rest := q.settle; len(rest) > 0; {
 		stmt, n := stmtMark, 1
 		if len(rest) >= manyMarks {
 			stmt, n = stmtMarks, manyMarks
 		}
-		args = args[:0]
+		args = append(args[:0], x.sid)
 		for _, k := range rest[:n] {
-			args = append(args, x.sid, k.mark, k.seq)
+			args = append(args, k.mark, k.seq)
 		}
 		if _, err := s.run(ctx, stmt, args...); err != nil {
 			return err
