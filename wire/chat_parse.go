@@ -142,7 +142,6 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 			w.in = inThought
 		}
 		p.block(transcript.Block{Kind: transcript.Thinking, Span: quoted(f.reasoning.span), Body: tspan(f.reasoning.span)}, w)
-		p.chatTies(i)
 	}
 	beside := !f.refusal.absent() && !f.refusal.empty() || !f.audio.absent() // that is content
 	if beside {
@@ -190,7 +189,57 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 		p.note(legacyFunction, -1, "", "")
 	}
 	p.wantString(&f.callID, -1, "tool_call_id")
+	p.chatOrder(i)
+	p.chatTies(i)
 	p.endMessage(span, m.Role == transcript.User)
+}
+
+// said is the order in which the members of a message are heard, however they are written:
+// what the model thought, its words, its calls.
+func (c container) said() int {
+	switch c {
+	case inReasoning, inThought:
+		return 0
+	case inCalls, inFunction:
+		return 2
+	}
+	return 1
+}
+
+// chatOrder files the blocks of message i, the last one, in the order in which they are heard.
+// Members come in any order, and a string is filed after them.
+func (p *parser) chatOrder(i int) {
+	first, n := int(p.messages[i].First), len(p.blocks)
+	var from [4]int // where blocks of each place in the order begin
+	sorted, last := true, 0
+	for _, w := range p.where[first:] {
+		at := w.in.said()
+		from[at+1]++
+		sorted, last = sorted && at >= last, at
+	}
+	if sorted {
+		return
+	}
+	from[0] = first
+	from[1] += first
+	from[2] += from[1]
+	var room [16]int32
+	to := room[:0]
+	for _, w := range p.where[first:] {
+		at := w.in.said()
+		to = append(to, int32(from[at]))
+		from[at]++
+	}
+	p.blocks, p.where = append(p.blocks, p.blocks[first:]...), append(p.where, p.where[first:]...)
+	for b, at := range to {
+		p.blocks[at], p.where[at] = p.blocks[n+b], p.where[n+b]
+	}
+	p.blocks, p.where = p.blocks[:n], p.where[:n]
+	for j := len(p.notes) - 1; j >= 0 && p.notes[j].message == int32(i); j-- {
+		if b := p.notes[j].block; b >= 0 {
+			p.notes[j].block = to[int(b)-first]
+		}
+	}
 }
 
 // emptyRole is the fault of a message of a role that holds nothing.
@@ -205,10 +254,13 @@ func nullContentOf(r transcript.Role) fault {
 	return nullContentOther
 }
 
-// chatTies makes the calls of message i need its reasoning, the block added last.
+// chatTies makes the calls of message i need its reasoning, which is its first block.
 func (p *parser) chatTies(i int) {
-	r := transcript.BlockID(len(p.blocks) - 1)
-	for b := p.messages[i].First; b < r; b++ {
+	r := p.messages[i].First
+	if int(r) == len(p.blocks) || p.blocks[r].Kind != transcript.Thinking {
+		return
+	}
+	for b := r + 1; int(b) < len(p.blocks); b++ {
 		if p.blocks[b].Kind == transcript.Call {
 			p.ties = append(p.ties, transcript.Tie{From: b, To: r})
 		}

@@ -50,19 +50,27 @@ func (gemini) element(p *parser) {
 	p.endMessage(p.since(start), p.speaks(i))
 }
 
-// tieSignature makes the calls of a step need the first one, which carries the
-// signature for all of them.
+// tieSignature makes calls without a signature need the signed one in front of them, which
+// carries it for them. Where nothing is signed, calls stand for themselves.
 func (p *parser) tieSignature(i int) {
-	first := transcript.NoBlock
+	at := len(p.notes)
+	for at > 0 && p.notes[at-1].message == int32(i) {
+		at--
+	}
+	signed := transcript.NoBlock
 	for b := p.messages[i].First; int(b) < len(p.blocks); b++ {
 		if p.blocks[b].Kind != transcript.Call {
 			continue
 		}
-		if first == transcript.NoBlock {
-			first = b
-			continue
+		own := false
+		for ; at < len(p.notes) && p.notes[at].block <= int32(b); at++ { // they come in the order of blocks
+			own = own || p.notes[at].block == int32(b) && p.notes[at].fault == thoughtSignatureMissing
 		}
-		p.ties = append(p.ties, transcript.Tie{From: b, To: first})
+		if own {
+			signed = b
+		} else if signed != transcript.NoBlock {
+			p.ties = append(p.ties, transcript.Tie{From: b, To: signed})
+		}
 	}
 }
 
