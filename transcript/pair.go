@@ -416,9 +416,10 @@ func (c *calls) add(t *Transcript, x ExchangeID) {
 	}
 }
 
-// find returns the first exchange of blk's key and tool or, if there is none, of its key;
-// if unanswered is set, the first that has no result yet. Where a call of its tool has such an
-// answer, no other one is answered by it: with equal ids the name decides.
+// find returns the last exchange of blk's key and tool or, if there is none, of its key: one
+// answer too many belongs to the call that was answered last. If unanswered is set, it is the
+// first that has no result yet. Where a call of its tool has such an answer, no other one is
+// answered by it: with equal ids the name decides.
 func (c *calls) find(t *Transcript, blk *Block, unanswered bool) ExchangeID {
 	if blk.CallID == "" || len(c.list) == 0 {
 		return NoExchange
@@ -432,7 +433,7 @@ func (c *calls) find(t *Transcript, blk *Block, unanswered bool) ExchangeID {
 		}
 		return c.findMany(t, namedKey{blk.key(), anyTool}, unanswered)
 	}
-	best, own := NoExchange, false
+	best, named, own := NoExchange, NoExchange, false
 	for _, x := range c.list {
 		e := &t.exchanges[x]
 		if e.CallID != blk.CallID || t.blocks[e.Call].Family != blk.Family {
@@ -443,13 +444,18 @@ func (c *calls) find(t *Transcript, blk *Block, unanswered bool) ExchangeID {
 			continue
 		}
 		if e.Tool == blk.Tool {
-			return x
+			if named = x; unanswered {
+				break
+			}
 		}
-		if best == NoExchange {
+		if best == NoExchange || !unanswered {
 			best = x
 		}
 	}
-	if own {
+	switch {
+	case named != NoExchange:
+		return named
+	case own:
 		return NoExchange
 	}
 	return best
@@ -468,7 +474,7 @@ func (c *calls) findMany(t *Transcript, k namedKey, unanswered bool) ExchangeID 
 		return NoExchange
 	}
 	if !unanswered {
-		return r.list[0]
+		return r.list[len(r.list)-1]
 	}
 	x := r.first(t)
 	c.byKey[k] = r
