@@ -195,7 +195,16 @@ func mendTalk(t *testing.T, h hand, body []byte) mendedTalk {
 // where somebody else speaks in between or a message ends.
 func (k parley) apart() bool {
 	calls, results := map[string]int{}, map[string]int{}
+	asked := false // the model's last turn has calls
 	for i, g := range k.groups() {
+		if g[0].voice() == "assistant" {
+			asked = slices.ContainsFunc(g, func(b beat) bool { return b.is == 'c' })
+		}
+		for _, b := range g {
+			if _, known := calls[b.id]; b.is == 'r' && asked && !known {
+				return true // a stray behind a lone call is taken for its answer, but not where that may stand anywhere
+			}
+		}
 		for _, b := range g {
 			switch at, again := calls[b.id]; {
 			case b.is == 'c' && again && at != i:
@@ -249,7 +258,7 @@ func struck(seed uint64) (k parley, did []string) {
 	rnd := rand.New(rand.NewPCG(seed, 52))
 	for range 1 + rnd.IntN(3) {
 		b := blows[rnd.IntN(len(blows))]
-		if hit, ok := b.hit(rnd, k); ok {
+		if hit, ok := b.hit(rnd, k); ok && len(hit.beats) > 0 {
 			k = hit
 			did = append(did, b.name)
 		}
