@@ -9,31 +9,63 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/pare-llm/pare/internal/screen"
 )
 
+// ends returns a context that ends with the first signal to stop, and a channel that is
+// closed by the second one, for what is still under way then. A third one ends the process
+// as if nobody had listened.
+func (w *world) ends() (ctx context.Context, cut <-chan struct{}, done func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals, now := make(chan os.Signal, 2), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		signal.Stop(signals)
+		screen.Fprintf(w.stderr, "pare: a second signal: requests under way are cut off\n")
+		close(now)
+	}()
+	w.ownSignals()
+	return ctx, now, func() { signal.Stop(signals); cancel() }
+}
+
 // listen serves until a signal comes; then no more connections are taken, and requests
-// that have begun may take so long to end. The first line on standard error says where it
-// listens.
+// that have begun may take so long to end, or until the second signal. The first line on
+// standard error says where it listens.
 func (w *world) listen(address string, server *http.Server, grace time.Duration) int {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return w.fail(err.Error(), listenHint(err))
 	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	w.ownSignals()
+	ctx, cut, done := w.ends()
+	defer done()
 	w.listening(l.Addr())
 	ended := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
 		limit, done := context.WithTimeout(context.Background(), grace)
 		defer done()
+		go func() {
+			select {
+			case <-cut:
+				done()
+			case <-limit.Done():
+			}
+		}()
 		ended <- server.Shutdown(limit)
 	}()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return w.fail(err.Error(), "")
 	}
-	if err := <-ended; err != nil {
+	err = <-ended
+	if errors.Is(err, context.Canceled) { // the second signal, of which has been said
+		server.Close()
+		return statusClean
+	}
+	if err != nil {
 		server.Close()
 		return w.fail("ended before all requests had: "+err.Error(), "")
 	}

@@ -31,7 +31,7 @@ OpenAI Chat Completions and Responses, Gemini and its interactions, Bedrock Conv
 InvokeModel; in one piece, or streamed when asked. A history that the provider would
 refuse gets the provider's status, body and sentence, and one that is too long its
 overflow error. The first line on standard error says where it listens. Ctrl-C or
-SIGTERM ends it when all requests have been answered.`
+SIGTERM ends it when all requests have been answered, and a second one at once.`
 }
 
 func (c *mockCmd) run(w *world) int {

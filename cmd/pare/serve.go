@@ -29,7 +29,7 @@ type serveCmd struct {
 	MaxBody   string        `placeholder:"SIZE" help:"The largest request that is looked at; larger ones go on as they are. Default: 64MB."`
 	TokenFile string        `type:"path" placeholder:"FILE" help:"What clients must send as Pare-Token: one of the lines of FILE. PARE_TOKENS names some, too. Needed if other machines can reach the address."`
 	Host      []string      `placeholder:"NAME" help:"A name beside those of this machine by which Pare's own pages may be reached. May be repeated."`
-	Grace     time.Duration `default:"30s" placeholder:"TIME" help:"How long requests under way may take after SIGTERM. Default: 30s."`
+	Grace     time.Duration `default:"30s" placeholder:"TIME" help:"How long requests under way may take after Ctrl-C or SIGTERM; a second one ends them at once. Default: 30s."`
 	settings  `embed:""`
 
 	guarded bool // clients must send a token
@@ -106,9 +106,8 @@ func (c *serveCmd) run(w *world) int {
 			"listen on 127.0.0.1, or give --token-file FILE or PARE_TOKENS")
 	}
 	// From here on signals end the server in good order.
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	w.ownSignals()
+	ctx, cut, done := w.ends()
+	defer done()
 	serve.Steady(w.getenv, w.log)
 	w.listening(l.Addr())
 	if isTerminal(w.stderr) { // programs look for one address only
@@ -120,11 +119,11 @@ func (c *serveCmd) run(w *world) int {
 	if note != "" {
 		screen.Fprintf(w.stderr, "pare: %s\n", note)
 	}
-	return c.serve(ctx, w, serve.New(o), l)
+	return c.serve(ctx, cut, w, serve.New(o), l)
 }
 
-// serve answers until a signal comes.
-func (c *serveCmd) serve(ctx context.Context, w *world, s *serve.Server, l net.Listener) int {
+// serve answers until a signal comes, and waits for what is under way until another one.
+func (c *serveCmd) serve(ctx context.Context, cut <-chan struct{}, w *world, s *serve.Server, l net.Listener) int {
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)
 	defer signal.Stop(again)
@@ -138,7 +137,7 @@ func (c *serveCmd) serve(ctx context.Context, w *world, s *serve.Server, l net.L
 			}
 		}
 	}()
-	if err := s.Serve(ctx, l, c.Grace); err != nil {
+	if err := s.Serve(ctx, l, c.Grace, cut); err != nil {
 		return w.fail(err.Error(), "")
 	}
 	return statusClean

@@ -245,8 +245,8 @@ func (s *Server) ending(ctx context.Context) (context.Context, context.CancelFun
 }
 
 // Serve answers on a listener until the context ends, and then waits for what is under
-// way as long as grace says.
-func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
+// way as long as grace says, or until cut is closed, which nil never is.
+func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration, cut <-chan struct{}) error {
 	s.guard.listen(l.Addr())
 	if s.keeping != nil {
 		ended := make(chan struct{})
@@ -265,9 +265,18 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	close(s.closed) // streams of events end now
 	late, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
+	go func() {
+		select {
+		case <-cut:
+			cancel()
+		case <-late.Done():
+		}
+	}()
 	err := s.http.Shutdown(late)
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.o.Log.Warn("requests that were still under way are cut off")
+	}
+	if err != nil && late.Err() != nil {
 		err = s.http.Close()
 	}
 	s.proxy.CloseIdle()

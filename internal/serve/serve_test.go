@@ -39,7 +39,7 @@ func start(t *testing.T, o serve.Options) (address string, s *serve.Server, end 
 	s = serve.New(o)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l, time.Hour) }()
+	go func() { done <- s.Serve(ctx, l, time.Hour, nil) }()
 	ended := false
 	end = func() error {
 		if ended {

@@ -113,7 +113,7 @@ func TestStreamsEnd(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- s.Serve(ctx, l, time.Hour) }()
+	go func() { ended <- s.Serve(ctx, l, time.Hour, nil) }()
 	for _, path := range []string{"/pare/traffic/events", "/pare/v1/events"} {
 		resp, err := http.Get("http://" + l.Addr().String() + path)
 		if err != nil {
