@@ -60,7 +60,7 @@ type Detection struct {
 // dialects, the model's name and then the commonest dialect decide, which is a guess.
 func Detect(raw []byte) (Detection, error) {
 	p := new(parser)
-	d, err := p.detect(raw)
+	d, err := p.detect(raw, false)
 	if err != nil {
 		return Detection{}, err
 	}
@@ -103,8 +103,11 @@ const (
 	theFirst = "what the system says among the messages, as the chat APIs have it"
 )
 
-func (p *parser) detect(raw []byte) (Dialect, error) {
+// detect tells the dialect. In a hurry it does not read on behind a message of the system
+// that is the first one: p.led says so then, and a caller asks contradicted.
+func (p *parser) detect(raw []byte, hurry bool) (Dialect, error) {
 	p.reset(raw, Auto, jsonspan.Structural)
+	p.led, p.hurry = false, hurry
 	p.items = true
 	var d Dialect
 	switch p.Peek() {
@@ -154,12 +157,15 @@ func Telling(element []byte) Dialect {
 
 // detectBody looks at the members of the body in order until it is told. What stands
 // beside the messages may be somebody's own, such as the system of a row of training data;
-// what the messages show by themselves decides over it, whichever comes first.
+// what the messages show by themselves decides over it, whichever comes first. That the
+// system speaks among them is not enough for that: Anthropic knows such messages, too.
 func (p *parser) detectBody() Dialect {
 	p.Enter()
 	model, messages, shared, remote := "", false, Auto, false
 	spoken, input, contents := false, false, false
-	beside, why := Auto, clue{} // what a member in front of the messages says
+	beside, why := Auto, clue{} // what a member beside the messages says
+	said, how := Auto, clue{}   // what the messages say if nothing beside them does
+	led := 0                    // where they begin if the system's comes first; 0: it does not
 	for {
 		k, ok := p.key()
 		if !ok {
@@ -192,12 +198,23 @@ func (p *parser) detectBody() Dialect {
 				continue
 			}
 			spoken = !p.hollow()
+			at := p.Offset()
 			d := p.detectList(beside != Auto)
-			if beside != Auto && beside.List() == "messages" && (d == Auto || !p.firm) {
-				d, p.clue = beside, why
-			}
-			if d != Auto {
+			if d != Auto && p.firm {
 				return d
+			}
+			if beside.List() == "messages" {
+				p.clue = why
+				return beside
+			}
+			said, how = d, p.clue
+			if p.led && beside == Auto {
+				if p.hurry {
+					return d
+				}
+				for led = at; p.Element(); {
+					p.Skip()
+				}
 			}
 		case "contents":
 			if p.clue = (clue{what: aMember, word: k}); p.Peek() == jsonspan.Array && !p.hollow() {
@@ -212,6 +229,16 @@ func (p *parser) detectBody() Dialect {
 			remote = p.detectRemote(string(k)) || remote
 		default:
 			d, is := p.detectBeside(k, messages)
+			if d != Auto && led > 0 { // now it is worth reading on
+				q := p.second(led)
+				told, firm, shown := q.detectList(true), q.firm, q.clue
+				q.release()
+				if firm {
+					p.clue = shown
+					return told
+				}
+				led = 0
+			}
 			if d != Auto && messages && d.List() == "messages" {
 				p.clue = is
 				return d
@@ -230,6 +257,9 @@ func (p *parser) detectBody() Dialect {
 		beside != Auto && !messages && !input && !contents:
 		p.clue = why
 		return beside
+	case said != Auto:
+		p.clue = how
+		return said
 	case contents && !spoken:
 		return Gemini
 	case input && shared != Auto:
@@ -273,6 +303,36 @@ func (p *parser) detectBeside(k []byte, messages bool) (Dialect, clue) {
 	}
 	p.Skip()
 	return Auto, clue{}
+}
+
+// contradicted reports whether a member behind the messages has a say about a dialect that was
+// detected in a hurry.
+func (p *parser) contradicted() bool {
+	q := p.second(p.list.End)
+	defer q.release()
+	for {
+		k, ok := q.key()
+		if !ok {
+			return false
+		}
+		if string(k) == "input" || string(k) == "contents" {
+			return true
+		}
+		if d, _ := q.detectBeside(k, true); d != Auto {
+			return true
+		}
+	}
+}
+
+// second returns a second reader of the body, which stands at an offset among its members. It is to be
+// released.
+func (p *parser) second(offset int) *parser {
+	q := parsers.Get().(*parser)
+	q.reset(p.raw, Auto, jsonspan.Structural)
+	q.items = false
+	q.Enter()
+	q.Seek(offset, q.Depth())
+	return q
 }
 
 // hollow reports whether the list that comes next is empty.
@@ -330,7 +390,7 @@ func (p *parser) detectTools() (d Dialect, why clue) {
 func (p *parser) detectList(doubt bool) Dialect {
 	p.Enter()
 	weak, why := Auto, clue{what: theFirst, guess: true}
-	p.plain, p.firm = true, false
+	p.plain, p.firm, p.led = true, false, false
 	for i := 0; p.Element(); i++ {
 		if p.Peek() != jsonspan.Object {
 			p.Skip()
@@ -339,7 +399,8 @@ func (p *parser) detectList(doubt bool) Dialect {
 		p.plain = false
 		d, sure := p.detectElement()
 		p.plain, p.firm = p.plain || weak != Auto, sure
-		sure = sure || d != Auto && i == 0 && !p.faint && !doubt // only the chat APIs begin with the system
+		p.led = p.led || d != Auto && i == 0 && !p.faint && !sure
+		sure = sure || p.led && !doubt // only the chat APIs begin with the system
 		if weak == Auto && p.faint {
 			why = p.clue
 		}

@@ -20,6 +20,9 @@ func TestDetectByTheMessages(t *testing.T) {
 		own       = `"messages":[{"role":"user","content":"a","summary":"s","call_id":7,"encrypted_content":"e"}]`
 		items     = `"input":[{"type":"message","role":"user","content":"a"},{"type":"function_call","call_id":"c","name":"r","arguments":"{}"}]`
 		contents  = `"contents":[{"role":"user","parts":[{"text":"a"}]}]`
+		first     = `"messages":[{"role":"system","content":"s"},{"role":"user","content":"a"}]`
+		later     = `"messages":[{"role":"user","content":"a"},{"role":"system","content":"s"}]`
+		mixed     = `"messages":[{"role":"system","content":"s"},{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"r","input":{}}]}]`
 		system    = `"system":"s"`
 		bedrocks  = `"system":[{"text":"s"}]`
 		functions = `"tools":[{"type":"function","function":{"name":"r"}}]`
@@ -45,6 +48,23 @@ func TestDetectByTheMessages(t *testing.T) {
 		{Anthropic, []string{system, plain}},
 		{Anthropic, []string{schemas, plain}},
 		{Bedrock, []string{bedrocks, plain}},
+		{Anthropic, []string{system, first}},
+		{Anthropic, []string{system, later}},
+		{Anthropic, []string{`"stop_sequences":["x"]`, first, `"id":1`}},
+		{Anthropic, []string{schemas, later, `"model":"m"`}},
+		{Anthropic, []string{system, mixed}},
+		{Anthropic, []string{functions, mixed}},
+		{Bedrock, []string{bedrocks, first}},
+		{Bedrock, []string{`"modelId":"m"`, later}},
+		{OpenAIChat, []string{functions, first}},
+		{OpenAIChat, []string{functions, later}},
+		{OpenAIChat, []string{first, `"model":"claude-opus-5"`}},
+		{OpenAIChat, []string{later, `"model":"claude-opus-5"`}},
+		{OpenAIChat, []string{mixed, `"id":1`}},
+		{OpenAIChat, []string{`"generationConfig":{}`, first}},
+		{OpenAIChat, []string{`"system":null`, later}},
+		{Gemini, []string{first, contents}},
+		{OpenAIResponses, []string{later, items}},
 		{OpenAIResponses, []string{system, items}},
 		{OpenAIResponses, []string{`"previous_response_id":{"id":"x"}`, items}},
 		{OpenAIResponses, []string{system, `"input":"a"`, `"output":"b"`}},
@@ -53,10 +73,15 @@ func TestDetectByTheMessages(t *testing.T) {
 	} {
 		for members := range orders(c.members) {
 			body := "{" + strings.Join(members, ",") + "}"
-			if d, err := Detect([]byte(body)); err != nil || d.Dialect != c.want {
-				t.Errorf("%s: %v, %v; want %v", body, d, err, c.want)
-			} else if _, err := Parse([]byte(body), Options{}); err != nil {
-				t.Errorf("%s: %v", body, err)
+			long := strings.Replace(body, `"content":"a"`, `"content":"`+strings.Repeat(`\"a`, 2000)+`"`, 1)
+			for _, body := range []string{body, long} { // which are read in two ways
+				if d, err := Detect([]byte(body)); err != nil || d.Dialect != c.want {
+					t.Errorf("%.300s: %v, %v; want %v", body, d, err, c.want)
+				} else if r, err := Parse([]byte(body), Options{}); err != nil {
+					t.Errorf("%.300s: %v", body, err)
+				} else if r.Dialect != c.want {
+					t.Errorf("%.300s is read as %v, want %v", body, r.Dialect, c.want)
+				}
 			}
 		}
 	}

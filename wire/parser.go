@@ -31,6 +31,8 @@ type parser struct {
 	plain     bool   // detection: the list may be one of messages
 	firm      bool   // detection: an element of the list tells by itself
 	faint     bool   // detection: an element has no more than a hint
+	led       bool   // detection: the list begins with what the system says
+	hurry     bool   // detection: which is enough
 	items     bool   // detection: the list may be one of items, which messages is not
 	input     bool   // detection: the body has an input
 	clue      clue   // detection: what it goes by

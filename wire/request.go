@@ -131,12 +131,13 @@ func (r *Request) settle(o Options) error {
 
 // read reads a body up to its profile.
 func (p *parser) read(raw []byte, o *Options) (Profile, error) {
-	d := o.Dialect
+	d, hasty := o.Dialect, false
 	if d == Auto {
 		var err error
-		if d, err = p.detect(raw); err != nil {
+		if d, err = p.detect(raw, true); err != nil {
 			return Profile{}, err
 		}
+		hasty = p.led && !p.firm
 	}
 	mode := jsonspan.Strict
 	if o.Structural {
@@ -145,6 +146,17 @@ func (p *parser) read(raw []byte, o *Options) (Profile, error) {
 	p.reset(raw, d, mode)
 	if err := p.document(); err != nil {
 		return Profile{}, err
+	}
+	if hasty && !p.bare && p.contradicted() {
+		again, err := p.detect(raw, false)
+		if err != nil {
+			return Profile{}, err
+		}
+		d = again
+		p.reset(raw, d, mode)
+		if err := p.document(); err != nil {
+			return Profile{}, err
+		}
 	}
 	if p.head.model == "" {
 		p.head.model = o.Model
