@@ -296,10 +296,6 @@ func writeError(w http.ResponseWriter, status int, p problem) {
 // needless are the reasons why a history is not compacted for which nobody has failed.
 var needless = []pare.CompactionReason{pare.ReasonLarger, pare.ReasonNoCut, pare.ReasonNothing}
 
-// retryAfter is after how many seconds it is worth asking again: a server that is restarted
-// is back after a few.
-const retryAfter = "5"
-
 // fail answers with what went wrong. Nothing of the database is told.
 func (c *call) fail(err error) {
 	var (
@@ -347,7 +343,7 @@ func (c *call) fail(err error) {
 		status, p = http.StatusInsufficientStorage, problem{Type: "full", Message: ErrFull.Error() + ": nothing was written; make room, then send it again"}
 		c.log.Error("the store failed", "session", c.key.String(), "call", c.q.Pattern, "error", err)
 	case errors.Is(err, ErrUnavailable):
-		c.w.Header().Set("Retry-After", retryAfter)
+		c.w.Header().Set("Retry-After", RetryAfter)
 		status, p = http.StatusServiceUnavailable, problem{Type: "unavailable", Message: ErrUnavailable.Error() + ": send the request again, with the same ids; the store goes on as soon as the database is back"}
 		c.log.Error("the store failed", "session", c.key.String(), "call", c.q.Pattern, "error", err)
 	case errors.Is(err, ErrLetGo):

@@ -317,7 +317,7 @@ func down(t *testing.T, st *store.Store, c *client, routes [][2]string) {
 		var out any
 		err = json.NewDecoder(resp.Body).Decode(&out)
 		resp.Body.Close()
-		if err != nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
+		if err != nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") != store.RetryAfter {
 			t.Errorf("%s %s: status %d, Retry-After %q, %v %v", r[0], r[1], resp.StatusCode, resp.Header.Get("Retry-After"), out, err)
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pare-llm/pare/internal/pgtest"
 	"github.com/pare-llm/pare/internal/serve"
+	"github.com/pare-llm/pare/store"
 )
 
 // The health check says whether the store answers, and says ok again when it does.
@@ -46,8 +47,12 @@ func TestHealthOfTheStore(t *testing.T) {
 	}
 	status := func(path string, want int) {
 		t.Helper()
-		if resp, body := send(t, "GET", at+path, ""); resp.StatusCode != want {
+		resp, body := send(t, "GET", at+path, "")
+		if resp.StatusCode != want {
 			t.Errorf("%s: status %d, want %d: %s", path, resp.StatusCode, want, body)
+		}
+		if after := resp.Header.Get("Retry-After"); want == 503 && after != store.RetryAfter {
+			t.Errorf("%s: Retry-After is %q, want %q", path, after, store.RetryAfter)
 		}
 	}
 	health("map[status:ok store:ok version:v1]")

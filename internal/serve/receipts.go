@@ -102,7 +102,7 @@ func (s *Server) receipt(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if s.pulse.take(r.Context(), s.o.Store) != nil {
-			w.Header().Set("Retry-After", "5")
+			w.Header().Set("Retry-After", store.RetryAfter)
 			problem(w, http.StatusServiceUnavailable, "unavailable", store.ErrUnavailable.Error()+": ask again when it is back")
 			return
 		}
