@@ -36,12 +36,12 @@ func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 		return nil, nil, nil, fmt.Errorf("open store: %s is no regular file", path)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, nil, nil, fmt.Errorf("open store: %w", err)
+		return nil, nil, nil, unopened(path, err)
 	}
 	// The journal beside it gets the mode of the file.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("open store: %w", err)
+		return nil, nil, nil, unopened(path, err)
 	}
 	f.Close()
 	if err := ownTables(path); err != nil {

@@ -129,7 +129,11 @@ func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
 	s.tail = s.eng.tail()
 	if err := migrate(ctx, s.wdb, s.eng); err != nil {
 		s.Close()
-		return nil, fmt.Errorf("open store: %w", s.named(ctx, err))
+		err = s.named(ctx, err)
+		if e, ok := s.eng.(*sqliteEngine); ok {
+			return nil, e.unready(err)
+		}
+		return nil, fmt.Errorf("open store: %w", err)
 	}
 	if err := s.unseal(ctx); err != nil {
 		s.Close()
