@@ -206,13 +206,13 @@ func (*postgresEngine) index(ctx context.Context, t *tx, sid, seq int64, text st
 	return nil
 }
 
-func (*postgresEngine) find(words []phrase) (string, []any, string) {
+func (*postgresEngine) find(words []phrase) (string, []any) {
 	where, args := make([]string, len(words)), make([]any, 0, 2*len(words))
 	for i, w := range words {
 		where[i] = `(words.body @@ CAST(CAST(? AS text) AS tsquery) OR words.body @@ phraseto_tsquery('simple', ?))`
 		args = append(args, "'"+strings.ReplaceAll(w.word, " ", "' <-> '")+"'", strings.ReplaceAll(w.said, "\x00", " "))
 	}
-	return strings.Join(where, " AND "), args, `words.sid, words.seq DESC`
+	return strings.Join(where, " AND "), args
 }
 
 func (*postgresEngine) forget(ctx context.Context, t *tx, sid, from, to int64) error {

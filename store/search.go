@@ -17,7 +17,9 @@ type Hit struct {
 }
 
 // Search looks for entries in force that hold all words, in one session, or in all of a
-// scope if the id of the key is empty. Words in quotes must stand together.
+// scope if the id of the key is empty. Words in quotes must stand together. The newest
+// entry of a session comes first, and of several the session that was written last; an
+// entry that forks share is found once.
 //
 // The words of an entry are indexed when somebody searches, and not when it is appended.
 func (s *Store) Search(ctx context.Context, key Key, text string, limit int) ([]Hit, error) {
@@ -29,7 +31,7 @@ func (s *Store) Search(ctx context.Context, key Key, text string, limit int) ([]
 	if key.ID != "" {
 		where, args = where+` AND id = ? AND path = ?`, append(args, key.ID, key.Path)
 	}
-	sessions, err := s.sessions(ctx, where, args...)
+	sessions, err := s.sessions(ctx, where+` ORDER BY updated_at DESC, sid DESC`, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +135,7 @@ func textOf(x *Session, raw []byte) string {
 }
 
 func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []phrase, limit int) (hits []Hit, err error) {
-	where, args, order := s.eng.find(words)
+	where, args := s.eng.find(words)
 	err = s.read(ctx, func(t *tx) error {
 		type place struct{ sid, seq int64 }
 		seen := make(map[place]bool)
@@ -141,7 +143,7 @@ func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []phrase,
 			if len(hits) >= limit {
 				return nil
 			}
-			for _, st := range x.stretches(1, x.Head) {
+			for _, st := range slices.Backward(x.stretches(1, x.Head)) {
 				var found []place
 				err := t.each(ctx, func(scan func(...any) error) error {
 					p := place{sid: st.sid}
@@ -150,7 +152,7 @@ func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []phrase,
 					}
 					found = append(found, p)
 					return nil
-				}, `SELECT words.seq FROM words WHERE `+where+` AND words.sid = ? AND words.seq BETWEEN ? AND ? ORDER BY `+order+` LIMIT ?`,
+				}, `SELECT words.seq FROM words WHERE `+where+` AND words.sid = ? AND words.seq BETWEEN ? AND ? ORDER BY words.seq DESC LIMIT ?`,
 					append(append([]any(nil), args...), st.sid, st.from, st.to, limit-len(hits))...)
 				if err != nil {
 					return err

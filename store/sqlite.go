@@ -214,13 +214,13 @@ func (*sqliteEngine) index(ctx context.Context, t *tx, sid, seq int64, text stri
 }
 
 // find makes one phrase of each word, so that nothing in it is an operator.
-func (*sqliteEngine) find(words []phrase) (string, []any, string) {
+func (*sqliteEngine) find(words []phrase) (string, []any) {
 	quoted := func(w string) string { return `"` + strings.ReplaceAll(w, `"`, `""`) + `"` }
 	all := make([]string, len(words))
 	for i, w := range words {
 		all[i] = "(" + quoted(w.word) + " OR " + quoted(w.said) + ")"
 	}
-	return `words MATCH ?`, []any{strings.Join(all, " AND ")}, `rank, words.sid, words.seq DESC`
+	return `words MATCH ?`, []any{strings.Join(all, " AND ")}
 }
 
 func (*sqliteEngine) forget(ctx context.Context, t *tx, sid, from, to int64) error {

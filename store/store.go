@@ -89,7 +89,7 @@ type engine interface {
 	// index adds the words of an entry; find looks words up.
 	index(ctx context.Context, tx *tx, sid, seq int64, text string) error
 	// The text is folded; what was indexed before that was done is found as it was said.
-	find(words []phrase) (where string, args []any, order string)
+	find(words []phrase) (where string, args []any)
 	// forget takes the words of a session out, from an entry on up to another one.
 	forget(ctx context.Context, tx *tx, sid, from, to int64) error
 	// clock tells the time that all processes on the database share, in microseconds.

@@ -26,7 +26,7 @@ type sessionCmd struct {
 	Revert  sessionRevertCmd  `cmd:"" help:"Revert the last turns of a session, or everything behind an entry."`
 	Undo    sessionUndoCmd    `cmd:"" help:"Undo the last revert or compaction of a session."`
 	Fork    sessionForkCmd    `cmd:"" help:"Begin a new session that shares the entries of another one up to a point."`
-	Search  sessionSearchCmd  `cmd:"" help:"Look for words in one session, or in all."`
+	Search  sessionSearchCmd  `cmd:"" help:"Look for words in one session, or in all: the newest first."`
 	Recall  sessionRecallCmd  `cmd:"" help:"Write what a placeholder or a summary stands for."`
 	Delete  sessionDeleteCmd  `cmd:"" help:"Delete a session."`
 	Fsck    sessionFsckCmd    `cmd:"" help:"Verify everything that the store promises; the store may be in use."`
