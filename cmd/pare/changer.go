@@ -46,18 +46,26 @@ func (c *changer) chunk(in source.Chunk) batch {
 		c.session(in, &b)
 		return b
 	}
-	if in.Lead > 0 && !c.dryRun {
-		b.outs = append(b.outs, outcome{gap: true, out: in.Mark()})
+	if in.Lead > 0 {
+		b.outs = append(b.outs, c.gap(in.Mark()))
 	}
 	for t := range in.Texts() {
-		switch {
-		case !t.Blank:
-			b.outs = append(b.outs, c.one(originOf(&in, t, c.many), t.Whole, len(t.Raw)))
-		case !c.dryRun:
-			b.outs = append(b.outs, outcome{gap: true, out: t.Whole})
+		if t.Blank {
+			b.outs = append(b.outs, c.gap(t.Whole))
+			continue
 		}
+		b.outs = append(b.outs, c.one(originOf(&in, t, c.many), t.Whole, len(t.Raw)))
 	}
 	return b
+}
+
+// gap is what stands between transcripts, or in front of them, and stays as it is.
+func (c *changer) gap(raw []byte) outcome {
+	o := outcome{gap: true, before: len(raw), after: len(raw)}
+	if !c.dryRun {
+		o.out = raw
+	}
+	return o
 }
 
 // vet reads the transcripts of a chunk and reports those that cannot be read.
@@ -111,7 +119,7 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	if err != nil {
 		return c.refused(from, raw, err)
 	}
-	o.before, o.after = n, n+len(plan.Result().Raw())-len(b.Body)
+	o.before, o.after = len(raw), len(raw)+len(plan.Result().Raw())-len(b.Body)
 	o.size = c.weigh(req, plan)
 	for _, ch := range plan.Changes() {
 		o.rules = append(o.rules, ch.Rule)

@@ -351,3 +351,25 @@ func TestReadTwice(t *testing.T) {
 		t.Errorf("status %d: %q %s", status, out, errs)
 	}
 }
+
+// The sums of bytes are the sizes of what was read and written: ends of lines, blank lines and
+// a byte order mark are among them.
+func TestSumsOfBytes(t *testing.T) {
+	const (
+		broken = `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},{"role":"user","content":"b"}]}`
+		clean  = `{"messages":[{"role":"user","content":"a"}]}`
+	)
+	for _, body := range []string{
+		broken, broken + "\n",
+		broken + "\n" + clean + "\n",
+		"\ufeff" + broken + "\r\n\n" + clean + "\n" + broken,
+		`{"body":` + broken + "}\n\n" + `{"body":` + clean + "}\n",
+	} {
+		_, fixed, errs := program(strings.NewReader(body), "fix")
+		_, shown, planned := program(strings.NewReader(body), "fix", "--dry-run")
+		want := fmt.Sprintf("%d → %d bytes", len(body), len(fixed))
+		if !strings.Contains(errs, want) || !strings.Contains(shown+planned, want) {
+			t.Errorf("%q: want %s:\n%s\n%s%s", body, want, errs, shown, planned)
+		}
+	}
+}

@@ -33,8 +33,8 @@ func (c *changer) session(in source.Chunk, b *batch) {
 		defer c.memory.Frugal(len(in.Data))()
 		return c.mend(from, in, b)
 	}()
-	if in.Lead > 0 && !c.dryRun && !o.unmarked {
-		b.outs = append(b.outs, outcome{gap: true, out: in.Mark()})
+	if in.Lead > 0 && !o.unmarked {
+		b.outs = append(b.outs, c.gap(in.Mark()))
 	}
 	b.outs = append(b.outs, o)
 }

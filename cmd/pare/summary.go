@@ -24,10 +24,10 @@ type outcome struct {
 	replayed *replay.Result // only where they are replayed
 
 	// Only where transcripts are changed:
-	gap           bool // not a transcript, but blank lines between two of them
+	gap           bool // not a transcript, but blank lines between two of them, or a byte order mark
 	changed       bool
 	unmarked      bool // the byte order mark in front of it goes
-	before, after int  // bytes
+	before, after int  // bytes, the end of its line among them
 	size          *picture.Size
 	receipt       []byte
 	archive       []archive.Line
@@ -48,13 +48,13 @@ type summary struct {
 func newSummary(noun string) *summary { return &summary{noun: noun, byRule: map[string]int{}} }
 
 func (s *summary) add(o *outcome) {
+	s.before, s.after = s.before+o.before, s.after+o.after
 	if o.gap {
 		return
 	}
 	s.transcripts++
 	s.status = max(s.status, o.status)
 	s.number += len(o.rules)
-	s.before, s.after = s.before+o.before, s.after+o.after
 	s.weigh(o.size)
 	if o.changed {
 		s.changed++
