@@ -123,7 +123,7 @@ func TestBombs(t *testing.T) {
 	u := newUpstream(t, nil)
 	s := front(t, u, func(c *proxy.Config) { c.MaxBody = 1 << 20 })
 	zeros := []byte(`{"messages":[{"role":"user","content":"` + strings.Repeat("0", 8<<20) + `"}]}`)
-	for _, coding := range []string{"gzip", "zstd", "deflate", rawDeflate} {
+	for _, coding := range []string{"gzip", "zstd", "deflate", rawDeflate, "br"} {
 		packed := pack(t, coding, zeros)
 		coding, _, _ := strings.Cut(coding, ",")
 		resp, _ := post(t, s.URL+"/v1/messages", string(packed), "Content-Encoding", coding)
@@ -131,16 +131,17 @@ func TestBombs(t *testing.T) {
 			t.Error(coding, resp.Header)
 		}
 	}
-	for _, coding := range []string{"br", "gzip, gzip", "deflate"} {
+	for _, coding := range []string{"br", "gzip, gzip", "deflate", "br, gzip", "compress"} {
 		resp, _ := post(t, s.URL+"/v1/messages", "x", "Content-Encoding", coding)
 		if resp.Header.Get("Pare-Skipped") != "content-coding" || string(u.last(t).body) != "x" || u.last(t).header.Get("Content-Encoding") != coding {
 			t.Error(coding, resp.Header)
 		}
 	}
-	for _, coding := range []string{"deflate", rawDeflate} { // what is behind the end, or missing at it
+	for _, coding := range []string{"deflate", rawDeflate, "br"} { // what is behind the end, or missing at it
 		whole := string(pack(t, coding, []byte(broken)))
+		coding, _, _ := strings.Cut(coding, ",")
 		for _, body := range []string{whole + "x", whole[:len(whole)-5], whole[:1]} {
-			resp, _ := post(t, s.URL+"/v1/messages", body, "Content-Encoding", "deflate")
+			resp, _ := post(t, s.URL+"/v1/messages", body, "Content-Encoding", coding)
 			if resp.Header.Get("Pare-Skipped") != "content-coding" || string(u.last(t).body) != body {
 				t.Error(coding, len(body), resp.Header)
 			}

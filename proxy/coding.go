@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -23,15 +24,9 @@ var (
 // says nothing about who is to blame.
 func unpack(coding string, packed []byte, most int64) ([]byte, error) {
 	var src io.Reader
-	switch strings.ToLower(strings.TrimSpace(coding)) {
+	switch codingName(coding) {
 	case "", "identity":
 		return packed, nil
-	case "gzip", "x-gzip":
-		z, err := gzip.NewReader(bytes.NewReader(packed))
-		if err != nil {
-			return nil, err
-		}
-		src = z
 	case "zstd":
 		z, err := zstdReader(packed)
 		if err != nil {
@@ -42,9 +37,35 @@ func unpack(coding string, packed []byte, most int64) ([]byte, error) {
 	case "deflate":
 		return inflate(packed, most)
 	default:
-		return nil, errCoding
+		var err error
+		if src, err = opened(coding, bytes.NewReader(packed)); err != nil {
+			return nil, err
+		}
 	}
 	return readUpTo(src, len(packed), most)
+}
+
+// codingName is a content coding in lower case.
+func codingName(coding string) string { return strings.ToLower(strings.TrimSpace(coding)) }
+
+// passing reports whether a reply in a content coding can be read while it passes.
+func passing(coding string) bool {
+	switch codingName(coding) {
+	case "gzip", "x-gzip", "br":
+		return true
+	}
+	return false
+}
+
+// opened undoes such a coding piece by piece. Brotli takes a window of 16 MB at most.
+func opened(coding string, packed io.Reader) (io.Reader, error) {
+	switch codingName(coding) {
+	case "gzip", "x-gzip":
+		return gzip.NewReader(packed)
+	case "br":
+		return brotli.NewReader(packed), nil
+	}
+	return nil, errCoding
 }
 
 // inflate undoes deflate: with the envelope of zlib, as it is written down, or without, as some

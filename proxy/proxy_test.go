@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/pare-llm/pare/internal/benchdata"
@@ -313,11 +314,11 @@ func long(n int) string { return benchdata.Exchanges(n) }
 
 func TestAHealThatFailsReturnsTheFirstAnswer(t *testing.T) {
 	const said = `{"error":{"message":"prompt is too long: 9000 tokens > 3000 maximum"}}`
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	io.WriteString(z, said)
-	z.Close()
-	for name, first := range map[string]string{"plain": said, "packed": packed.String(), "400": said, "413": said, "429": said} {
+	packed := map[string]string{}
+	for _, coding := range []string{"gzip", "zstd", "deflate", "br"} {
+		packed[coding] = string(pack(t, coding, []byte(said)))
+	}
+	for name, first := range map[string]string{"plain": said, "gzip": packed["gzip"], "zstd": packed["zstd"], "deflate": packed["deflate"], "br": packed["br"], "400": said, "413": said, "429": said} {
 		second, err := strconv.Atoi(name)
 		if err != nil {
 			second = 500
@@ -325,8 +326,8 @@ func TestAHealThatFailsReturnsTheFirstAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
 				if n == 1 {
-					if name == "packed" {
-						w.Header().Set("Content-Encoding", "gzip")
+					if packed[name] != "" {
+						w.Header().Set("Content-Encoding", name)
 					}
 					w.Header().Set("Request-Id", "one")
 					w.WriteHeader(400)
@@ -338,7 +339,7 @@ func TestAHealThatFailsReturnsTheFirstAnswer(t *testing.T) {
 				io.WriteString(w, "worse")
 			})
 			s := front(t, u)
-			resp, body := post(t, s.URL+"/v1/messages", long(40), "Accept-Encoding", "gzip")
+			resp, body := post(t, s.URL+"/v1/messages", long(40), "Accept-Encoding", "gzip, deflate, br, zstd")
 			if resp.StatusCode != 400 || body != first || resp.Header.Get("Request-Id") != "one" || resp.Header.Get("Pare-Healed") != "" || resp.ContentLength != int64(len(first)) {
 				t.Errorf("%s %q %v", resp.Status, body, resp.Header)
 			}
@@ -387,6 +388,8 @@ func pack(t testing.TB, coding string, body []byte) []byte {
 	switch coding {
 	case "zstd":
 		w, err = zstd.NewWriter(&b)
+	case "br":
+		w = brotli.NewWriter(&b)
 	case "deflate":
 		w = zlib.NewWriter(&b)
 	case rawDeflate:

@@ -23,8 +23,7 @@ func (x *exchange) recalled(resp *http.Response) (*http.Response, error) {
 	if f == nil {
 		return q.whole(resp)
 	}
-	switch strings.ToLower(resp.Header.Get("Content-Encoding")) {
-	case "", "identity", "gzip":
+	if coding := codingName(resp.Header.Get("Content-Encoding")); coding == "" || coding == "identity" || passing(coding) {
 		return q.stream(resp, f), nil
 	}
 	return resp, nil // it was asked not to be packed

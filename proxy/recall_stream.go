@@ -1,11 +1,9 @@
 package proxy
 
 import (
-	"compress/gzip"
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/pare-llm/pare/internal/recall"
 )
@@ -13,8 +11,8 @@ import (
 // stream passes on a reply that comes piece by piece.
 func (q *rounds) stream(resp *http.Response, f recall.Framing) *http.Response {
 	s := &recallStream{q: q, framing: f, filter: q.x.o.offer.tongue.Stream(), body: resp.Body}
-	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
-		s.packed = true
+	if coding := resp.Header.Get("Content-Encoding"); passing(coding) {
+		s.coding = coding
 		resp.Header.Del("Content-Encoding")
 	}
 	// How long it will be nobody knows.
@@ -31,7 +29,7 @@ type recallStream struct {
 	framing recall.Framing
 	filter  recall.Filter
 	body    io.ReadCloser // of the round
-	packed  bool
+	coding  string        // "": it is not packed
 	reading bool
 	w       witness
 	out     []byte // what the client may read
@@ -75,8 +73,8 @@ func (s *recallStream) advance() {
 func (s *recallStream) begin() error {
 	s.reading, s.w = true, witness{}
 	var r io.Reader = s.body
-	if s.packed {
-		z, err := gzip.NewReader(r)
+	if s.coding != "" {
+		z, err := opened(s.coding, r)
 		if err != nil {
 			return err
 		}
@@ -125,7 +123,9 @@ func (s *recallStream) end() {
 	default:
 		s.body.Close()
 		s.body, s.reading, s.err = resp.Body, false, nil
-		s.packed = strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip")
+		if s.coding = resp.Header.Get("Content-Encoding"); !passing(s.coding) {
+			s.coding = ""
+		}
 		s.filter.Next()
 	}
 }

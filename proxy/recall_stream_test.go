@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/andybalholm/brotli"
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/proxy"
@@ -182,7 +183,8 @@ func TestRecallAfterHealing(t *testing.T) {
 // TestRecallPacked: a provider that packs its reply although it was asked not to is read all
 // the same.
 func TestRecallPacked(t *testing.T) {
-	for _, stream := range []bool{false, true} {
+	for i := range 4 {
+		stream, brotlied := i%2 == 1, i > 1
 		body := string(many(20).Render(wire.Anthropic, paretest.RenderOptions{}))
 		m := &paretest.Mock{Reply: wants(paretest.Reply{Text: "I look.", Calls: []paretest.ToolCall{{Tool: "pare_recall"}}})}
 		up := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, _ int) {
@@ -190,8 +192,11 @@ func TestRecallPacked(t *testing.T) {
 				t.Errorf("asked for %q", got)
 			}
 			r.Body = io.NopCloser(strings.NewReader(string(body)))
-			w.Header().Set("Content-Encoding", "gzip")
-			z := gzip.NewWriter(w)
+			coding, z := "gzip", io.WriteCloser(gzip.NewWriter(w))
+			if brotlied {
+				coding, z = "br", brotli.NewWriter(w)
+			}
+			w.Header().Set("Content-Encoding", coding)
 			m.ServeHTTP(packing{w, z}, r)
 			z.Close()
 		})
@@ -206,7 +211,7 @@ func TestRecallPacked(t *testing.T) {
 
 type packing struct {
 	http.ResponseWriter
-	z *gzip.Writer
+	z io.Writer
 }
 
 func (p packing) Write(b []byte) (int, error) { return p.z.Write(b) }

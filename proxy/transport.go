@@ -386,7 +386,9 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 		x.forget()
 	}
 	w := &watched{ReadCloser: resp.Body, x: x}
-	w.heard.packed = strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip")
+	if coding := resp.Header.Get("Content-Encoding"); passing(coding) {
+		w.heard.coding = coding
+	}
 	resp.Body = w
 	return resp
 }

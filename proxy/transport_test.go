@@ -63,7 +63,7 @@ func TestRequestStaysAsItIs(t *testing.T) {
 }
 
 func TestPackedBodies(t *testing.T) {
-	for _, coding := range []string{"gzip", "zstd", "deflate", rawDeflate} {
+	for _, coding := range []string{"gzip", "zstd", "deflate", rawDeflate, "br"} {
 		for name, body := range map[string]string{"clean": clean, "broken": broken} {
 			t.Run(coding+" "+name, func(t *testing.T) {
 				packed := pack(t, coding, []byte(body))

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"compress/gzip"
 	"io"
 	"sync"
 
@@ -14,7 +13,7 @@ import (
 // there, in a stream as in one object, and a reply may be long.
 type witness struct {
 	head, tail []byte
-	packed     bool // gzip: kept whole, as far as it fits
+	coding     string // of a reply that is packed: kept whole, as far as it fits
 	total      int
 }
 
@@ -30,10 +29,10 @@ var witnessHeads = sync.Pool{New: func() any { return new([witnessHead]byte) }}
 func (w *witness) hear(b []byte) {
 	w.total += len(b)
 	limit := witnessHead
-	if w.packed {
+	if w.coding != "" {
 		limit = witnessPacked
 	}
-	if w.head == nil && !w.packed {
+	if w.head == nil && w.coding == "" {
 		w.head = witnessHeads.Get().(*[witnessHead]byte)[:0]
 	}
 	if room := limit - len(w.head); room > 0 {
@@ -41,7 +40,7 @@ func (w *witness) hear(b []byte) {
 		w.head = append(w.head, b[:n]...)
 		b = b[n:]
 	}
-	if w.packed || len(b) == 0 {
+	if w.coding != "" || len(b) == 0 {
 		return
 	}
 	if len(b) >= witnessTail {
@@ -63,13 +62,13 @@ func (w *witness) tell() (u tokens.Usage, lost bool) {
 	}
 	head := w.head
 	defer func() {
-		if !w.packed {
+		if w.coding == "" {
 			witnessHeads.Put((*[witnessHead]byte)(w.head[:witnessHead]))
 		}
 		*w = witness{}
 	}()
-	if w.packed {
-		z, err := gzip.NewReader(bytes.NewReader(head))
+	if w.coding != "" {
+		z, err := opened(w.coding, bytes.NewReader(head))
 		if err != nil {
 			return u, false
 		}

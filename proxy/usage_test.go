@@ -3,9 +3,11 @@ package proxy
 import (
 	"bytes"
 	"compress/gzip"
+	"io"
 	"strings"
 	"testing"
 
+	"github.com/andybalholm/brotli"
 	"github.com/pare-llm/pare/tokens"
 )
 
@@ -40,7 +42,7 @@ func TestWitness(t *testing.T) {
 					w.hear([]byte(reply[:n]))
 					reply = reply[n:]
 				}
-				if kept := cap(w.head) + cap(w.tail); kept > 256<<10 && !w.packed {
+				if kept := cap(w.head) + cap(w.tail); kept > 256<<10 && w.coding == "" {
 					t.Errorf("%d bytes kept", kept)
 				}
 				return w.tell()
@@ -53,11 +55,13 @@ func TestWitness(t *testing.T) {
 				}
 			}
 			var packed bytes.Buffer
-			z := gzip.NewWriter(&packed)
-			z.Write([]byte(c.reply))
-			z.Close()
-			if got, lost := hear(&witness{packed: true}, packed.String(), 1000); got != c.want || lost != c.lost {
-				t.Errorf("packed: %+v, lost %v", got, lost)
+			for coding, z := range map[string]io.WriteCloser{"gzip": gzip.NewWriter(&packed), "br": brotli.NewWriter(&packed)} {
+				packed.Reset()
+				z.Write([]byte(c.reply))
+				z.Close()
+				if got, lost := hear(&witness{coding: coding}, packed.String(), 1000); got != c.want || lost != c.lost {
+					t.Errorf("%s: %+v, lost %v", coding, got, lost)
+				}
 			}
 		})
 	}
