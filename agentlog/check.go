@@ -49,6 +49,12 @@ func (l *Log) Check(o wire.CheckOptions) []Finding {
 		all = append(all, l.checkThread(t, o)...)
 	}
 	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Compare(a.at, b.at) })
+	for i := range all {
+		if f := &all[i]; l.patches != nil {
+			f.Column += l.outer(f.Offset) - f.Offset - l.outer(l.lineStart(f.Line)) + l.lineStart(f.Line)
+			f.Offset = l.outer(f.Offset)
+		}
+	}
 	return all
 }
 

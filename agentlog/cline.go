@@ -13,7 +13,7 @@ import (
 type cline struct{}
 
 // clineRow has no evidence: only the name tells the file from other lists of messages.
-var clineRow = row{format: Cline, name: "cline", maker: "Cline", dialect: wire.Anthropic, form: cline{}}
+var clineRow = row{format: Cline, name: "cline", maker: "Cline", dialect: wire.Anthropic, form: cline{}, lenient: true}
 
 func (cline) read(l *Log) {
 	at, ok := l.document()

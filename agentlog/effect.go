@@ -56,6 +56,7 @@ var damages = map[string]damage{
 	"truncated-line":   {means: "the last line breaks off; what the agent appends next would be lost with it"},
 	"dangling-parent":  {means: "the line it refers to is not in the file; the agent forgets everything in front of it"},
 	"parent-loop":      {means: "the links between lines go in a circle; the agent forgets what stands in front of it"},
+	encodingRule:       {means: "bytes of this line are no text in UTF-8; the agent does not read the line"},
 	"torn-file":        {means: "this file breaks off or is empty; the agent cannot open the session"},
 	headRule:           {means: "the line that a session begins with is not there; the agent does not open the file"},
 	secondHeadRule:     {means: "a second head stands in the middle of the file; the agent forgets everything in front of it"},

@@ -45,8 +45,10 @@ const maxRounds = 12
 func (l *Log) Fix(o Options) (*Fixed, error) {
 	o.Format = l.Format
 	kept, cur := l.unmark(&o)
+	var next Fixed
+	next, cur = l.decode(kept, cur, o)
 	last := cur // the log of kept
-	next := *kept
+	var origin origins
 	for range maxRounds {
 		e := &edits{l: cur, units: make(map[int]*unitEdit), appendOnly: o.AppendOnly, parents: make(map[int]string), gone: make(map[int]bool), ids: make(map[string]bool)}
 		raw, err := e.round(o)
@@ -62,12 +64,15 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 		} else if cur, err = Read(l.name, raw, o); err != nil {
 			return nil, fmt.Errorf("fix %s: %w", l.name, err)
 		}
+		origin.name(e.changes)
+		origin = origin.behind(e)
 		next.Raw, next.Changes = raw, append(slices.Clip(next.Changes), e.changes...)
 		if l.holds(cur, &next, o) {
 			done := next
 			kept, last = &done, cur
 		}
 	}
+	l.encode(kept, o)
 	for _, f := range last.Check(o.Check) {
 		if f.Effect == Cosmetic || f.Open && o.Repair.Open { // what was to be left open is not left over
 			continue
@@ -88,7 +93,7 @@ const passesMark = "the agent still reads what stands behind it"
 
 // unmark begins a fix: without the byte order mark, unless every byte is to stay.
 func (l *Log) unmark(o *Options) (*Fixed, *Log) {
-	kept := &Fixed{Raw: l.raw}
+	kept := &Fixed{Raw: l.Raw()}
 	o.Marked = l.o.Marked && o.AppendOnly
 	if !l.o.Marked || o.AppendOnly {
 		return kept, l
@@ -216,6 +221,7 @@ type edits struct {
 	split      bool // put newlines between objects that share a line
 	ended      bool // put a newline behind the last line
 	changes    []Change
+	spliced    []jsonspan.Edit // what render did
 
 	parents map[int]string   // new parents, where units hang on each other; "" is none
 	ids     map[string]bool  // uuids that were made
@@ -321,6 +327,7 @@ func (e *edits) render() ([]byte, error) {
 	slices.SortStableFunc(all, func(a, b jsonspan.Edit) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
+	e.spliced = all
 	out, err := jsonspan.Splice(e.l.raw, all)
 	if err == nil && e.l.open && !bytes.Equal(out, e.l.raw) && !bytes.HasSuffix(out, []byte{'\n'}) {
 		out = append(slices.Clip(out), e.eol()...)

@@ -45,6 +45,8 @@ type row struct {
 	// marked reports whether the agent reads a file behind a byte order mark as if there
 	// were none; nil: it does not, or that is not known.
 	marked func(l *Log) bool
+	// lenient: the agent reads bytes that are no UTF-8 as replacement characters.
+	lenient bool
 	// settles reports whether the agent itself puts right what is found in a thread, each time it
 	// sends it; nil: it does not, or that is not known.
 	settles func(l *Log, t *Thread, f wire.Finding) bool

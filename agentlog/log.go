@@ -88,6 +88,8 @@ type Log struct {
 	name    string
 	raw     []byte
 	o       Options
+	was     []byte  // the file, if raw is what an agent reads of bytes that are no text
+	patches []patch // and where they differ
 	mem     *Memory
 	units   []unit
 	damage  []Finding
@@ -202,7 +204,12 @@ type Tally struct {
 func (l *Log) Tally() Tally { return l.tally }
 
 // Raw returns the bytes of the file.
-func (l *Log) Raw() []byte { return l.raw }
+func (l *Log) Raw() []byte {
+	if l.was != nil {
+		return l.was
+	}
+	return l.raw
+}
 
 // Read reads one session file. It never fails on damage, only on files that no
 // known agent has written; its error then wraps [ErrFormat]. The log keeps raw,
@@ -226,6 +233,7 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 	o.Memory = nil // a second reading of the log must not overwrite it
 	l := &Log{Format: f, name: name, raw: raw, o: o, mem: mem, form: r.form, top: -1}
 	l.form.read(l)
+	l = l.readDecoded(r)
 	if o.Marked {
 		l.damageAt(0, 1, markRule)
 		if r.marked != nil && r.marked(l) {

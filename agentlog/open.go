@@ -130,7 +130,7 @@ func (s *Stored) Replacements(fixed *Fixed) []Replacement {
 		switch {
 		case fixed.Unmarked:
 			return []Replacement{s.replacement("", fixed.Raw)}
-		case bytes.Equal(fixed.Raw, s.raw):
+		case bytes.Equal(fixed.Raw, s.Raw()):
 			return nil
 		}
 		return []Replacement{s.replacement("", slices.Concat(s.mark, fixed.Raw))}

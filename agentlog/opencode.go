@@ -22,7 +22,7 @@ import (
 type openCode struct{}
 
 // openCodeRow has no evidence: it is a folder.
-var openCodeRow = row{format: OpenCode, name: "opencode", maker: "opencode", dialect: wire.Anthropic, form: openCode{}}
+var openCodeRow = row{format: OpenCode, name: "opencode", maker: "opencode", dialect: wire.Anthropic, form: openCode{}, lenient: true}
 
 // A File is one file of a folder. Many goroutines may read it.
 type File struct {
@@ -32,8 +32,9 @@ type File struct {
 
 // A stored file is where a file of a folder lies in the bytes of its log.
 type stored struct {
-	path string
-	span jsonspan.Span
+	path  string
+	span  jsonspan.Span
+	wrong int // where the first bytes stand that are no text, from one; 0: there are none
 }
 
 // object returns the object that a file is; marked: behind a byte order mark.
@@ -91,9 +92,12 @@ func openCodeFiles(fsys fs.FS) ([]File, error) {
 func readFiles(files []File, o Options) *Log {
 	l := &Log{Format: OpenCode, name: "opencode", o: o, top: -1, form: openCode{}}
 	for _, f := range files {
-		start := len(l.raw)
-		l.raw = append(append(l.raw, f.Raw...), '\n')
-		l.files = append(l.files, stored{f.Path, jsonspan.Span{Start: start, End: len(l.raw) - 1}})
+		start, wrong, raw := len(l.raw), 0, f.Raw
+		if text, patches := decoded(raw); patches != nil { // as opencode reads it
+			raw, wrong = text, patches[0].at+1
+		}
+		l.raw = append(append(l.raw, raw...), '\n')
+		l.files = append(l.files, stored{f.Path, jsonspan.Span{Start: start, End: len(l.raw) - 1}, wrong})
 	}
 	l.form.read(l)
 	return l
@@ -156,6 +160,11 @@ func (openCode) sessions(l *Log) []*ocSession {
 		if marked {
 			l.damageAt(f.span.Start, 1, markRule)
 			l.soften(passesMark) // seen by running 1.1
+		}
+		if f.wrong > 0 {
+			line, _ := l.position(f.span.Start + f.wrong - 1)
+			l.damageAt(f.span.Start+f.wrong-1, line, encodingRule)
+			l.soften(replaces)
 		}
 		u := len(l.units)
 		l.units = append(l.units, unit{span: at, line: 1})

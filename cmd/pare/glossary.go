@@ -154,6 +154,7 @@ var damageMends = map[string]string{
 	"second-head":      "the head in the middle goes",
 	"lost-head":        "a head is written, from what the other lines and the name of the file say",
 	"byte-order-mark":  "the mark goes",
+	"broken-encoding":  "a replacement character takes the place of the bytes; if the agent reads them so itself, only along with other repairs",
 	"idless-line":      "it moves in front of the last line with an id",
 	"lost-kept-line":   "the compaction names the lines that are there",
 }

@@ -68,7 +68,8 @@ func (c *changer) mend(from origin, in source.Chunk, b *batch) (o outcome) {
 	if o.unmarked = fixed.Unmarked; o.unmarked {
 		o.before += in.Lead
 	}
-	o.changed = fixed.Unmarked || !bytes.Equal(l.Raw(), fixed.Raw)
+	files := l.Replacements(fixed) // what is written decides what has changed
+	o.changed = len(files) > 0
 	if why := c.busy(l); o.changed && why != nil {
 		return c.leftAlone(from, in.Data, why)
 	}
@@ -87,7 +88,7 @@ func (c *changer) mend(from origin, in source.Chunk, b *batch) (o outcome) {
 	}
 	o.receipt = c.logReceipt(from, fixed.Changes)
 	if c.inPlace {
-		b.Session = replacements(in, l.Replacements(fixed), how.AppendOnly)
+		b.Session = replacements(in, files, how.AppendOnly)
 		return o
 	}
 	o.out = fixed.Raw

@@ -100,6 +100,18 @@ func lineDamages(call, result string) []damage {
 			}
 			return now
 		}},
+		{"bytes that are no text in the result", func(s sheet) [][]byte { return s.instead(s.result(), foul(s.lines[s.result()])) }},
+		{"bytes that are no text in a prompt", func(s sheet) [][]byte {
+			i := slices.IndexFunc(s.lines[1:], func(line []byte) bool { return asked.Match(line) })
+			if i < 0 {
+				return nil
+			}
+			return s.instead(i+1, foul(s.lines[i+1]))
+		}},
+		{"torn in a letter behind the call", func(s sheet) [][]byte {
+			return s.with(s.call()+1, append(half(s.lines[s.result()]), 0xc3, '\n'))
+		}},
+		{"zeros at the end", func(s sheet) [][]byte { return s.with(len(s.lines), make([]byte, 600)) }},
 		{"byte order mark", func(s sheet) [][]byte { return s.with(0, mark) }},
 		{"open call on another branch", func(s sheet) [][]byte {
 			fork := forked(s.lines[s.call()])
@@ -124,6 +136,18 @@ func lineDamages(call, result string) []damage {
 		}})
 	}
 	return all
+}
+
+// asked is what the user said, in all formats.
+var asked = regexp.MustCompile(`"(role|type)":"user".*"(text|content)":"prompt `)
+
+// foul is a line with bytes that are no UTF-8 behind its first word.
+func foul(line []byte) []byte {
+	at := marks.FindIndex(line)
+	if at == nil {
+		return nil
+	}
+	return slices.Concat(line[:at[1]], []byte{0xff, 0xfe}, line[at[1]:])
 }
 
 // uuids are the ids of lines and of sessions.

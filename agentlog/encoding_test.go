@@ -1,0 +1,156 @@
+package agentlog
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// Bytes that are no UTF-8 are replacement characters to agents written in JavaScript: they
+// send the line. So it is no broken one that others are linked past, which made them forget it.
+func TestEncodingLenient(t *testing.T) {
+	for name, text := range map[string]string{
+		"a.jsonl": `{"parentUuid":null,"isSidechain":false,"sessionId":"s","version":"1.0.128","type":"user","message":{"role":"user","content":"one"},"uuid":"u1","timestamp":"2026-01-01T00:00:01.000Z"}
+{"parentUuid":"u1","isSidechain":false,"sessionId":"s","version":"1.0.128","type":"assistant","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"two"}]},"uuid":"u2","timestamp":"2026-01-01T00:00:02.000Z"}
+{"parentUuid":"u2","isSidechain":false,"sessionId":"s","version":"1.0.128","type":"user","message":{"role":"user","content":"WORDS"},"uuid":"u3","timestamp":"2026-01-01T00:00:03.000Z"}
+{"parentUuid":"u3","isSidechain":false,"sessionId":"s","version":"1.0.128","type":"assistant","message":{"id":"m2","role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"Read","input":{}}]},"uuid":"u4","timestamp":"2026-01-01T00:00:04.000Z"}
+`,
+		"b.jsonl": `{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}
+{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":[{"type":"text","text":"WORDS"}],"timestamp":1}}
+{"type":"message","id":"a2","parentId":"a1","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"toolu_1","name":"read","arguments":{}}],"stopReason":"toolUse","timestamp":2}}
+`,
+		"c.jsonl": `{"sessionId":"s","projectHash":"h","startTime":"2026-01-01T00:00:00.000Z","lastUpdated":"2026-01-01T00:00:00.000Z","kind":"main"}
+{"id":"m1","timestamp":"2026-01-01T00:00:01.000Z","type":"user","content":[{"text":"WORDS"}]}
+{"id":"m2","timestamp":"2026-01-01T00:00:02.000Z","type":"gemini","content":"","toolCalls":[{"id":"toolu_1","name":"read","args":{},"status":"executing"}]}
+`,
+	} {
+		raw := bytes.ReplaceAll([]byte(text), []byte("WORDS"), []byte("wo\xff\xfe\xffrds \xe2\x82"))
+		l, err := Read(name, raw, Options{})
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for _, f := range l.Check(wire.CheckOptions{}) {
+			switch f.Rule {
+			case encodingRule:
+				if f.Effect != Cosmetic || raw[f.Offset] != 0xff {
+					t.Errorf("%s: %s at byte %d of %q", name, f.Effect, f.Offset, f.Message)
+				}
+			case "orphan-call":
+				if !bytes.HasPrefix(raw[f.Offset:], []byte("{\"")) || !bytes.Contains(raw[f.Offset:], []byte("toolu_1")) {
+					t.Errorf("%s: the call is not at byte %d", name, f.Offset)
+				}
+			default:
+				t.Errorf("%s: found %s", name, f.Rule)
+			}
+		}
+		fixed, err := l.Fix(Options{})
+		if err != nil || len(fixed.Left) > 0 {
+			t.Fatal(name, err, fixed.Left)
+		}
+		if fixed.Changes[0].Rule != encodingRule || !strings.Contains(string(fixed.Raw), "wo\uFFFDrds \uFFFD") {
+			t.Errorf("%s: %+v\n%q", name, fixed.Changes, fixed.Raw)
+		}
+		after, err := Read(name, fixed.Raw, Options{})
+		if err != nil || len(after.Check(wire.CheckOptions{})) > 0 || !bytes.Contains(after.Sent()[0].Request.Raw(), []byte("rds")) {
+			t.Errorf("%s: %v: the words of the user are not sent", name, err)
+		}
+
+		// With nothing else to do the file stays as it is.
+		healthy, _, _ := bytes.Cut(raw, []byte(`{"parentUuid":"u3"`))
+		healthy, _, _ = bytes.Cut(healthy, []byte(`{"type":"message","id":"a2"`))
+		healthy, _, _ = bytes.Cut(healthy, []byte(`{"id":"m2"`))
+		if l, err = Read(name, healthy, Options{}); err != nil {
+			t.Fatal(name, err)
+		}
+		if fixed, err = l.Fix(Options{}); err != nil || len(fixed.Changes) > 0 || !bytes.Equal(fixed.Raw, healthy) {
+			t.Errorf("%s: %v: %+v", name, err, fixed)
+		}
+
+		// And every byte does if lines are only added.
+		if l, err = Read(name, raw, Options{}); err != nil {
+			t.Fatal(name, err)
+		}
+		if fixed, err = l.Fix(Options{AppendOnly: true}); err != nil || !bytes.HasPrefix(fixed.Raw, raw) || len(fixed.Raw) == len(raw) {
+			t.Errorf("%s: append only: %v\n%q", name, err, fixed.Raw)
+		}
+	}
+}
+
+// Codex passes over such a line, and forgets what it says.
+func TestEncodingCodex(t *testing.T) {
+	raw := []byte("{\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"session_meta\",\"payload\":{\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\",\"originator\":\"codex\",\"cli_version\":\"0.166.0\"}}\n" +
+		"{\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"type\":\"response_item\",\"payload\":{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"wo\xffrds\"}]}}\n")
+	l, err := Read("rollout.jsonl", raw, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := l.Check(wire.CheckOptions{}); len(found) != 1 || found[0].Rule != encodingRule || found[0].Effect != Refused || raw[found[0].Offset] != 0xff {
+		t.Errorf("found %+v", found)
+	}
+	fixed, err := l.Fix(Options{})
+	if err != nil || len(fixed.Left) > 0 || len(fixed.Changes) != 1 || fixed.Changes[0].Line != 2 || string(fixed.Raw) != strings.ToValidUTF8(string(raw), "\uFFFD") {
+		t.Fatalf("%v %+v", err, fixed)
+	}
+	again, err := Read("rollout.jsonl", fixed.Raw, Options{})
+	if err != nil || len(again.Check(wire.CheckOptions{})) > 0 {
+		t.Errorf("%v: %+v", err, again.Check(wire.CheckOptions{}))
+	}
+}
+
+// A part of opencode with such bytes is none that is torn: opencode sends it, and an empty
+// part in its place would lose what the user said.
+func TestEncodingOpenCode(t *testing.T) {
+	fsys := fstest.MapFS{}
+	put := func(name, raw string) { fsys[name] = &fstest.MapFile{Data: []byte(raw)} }
+	put("storage/session/global/ses_1.json", `{"id":"ses_1"}`)
+	put("storage/message/ses_1/msg_1.json", `{"id":"msg_1","sessionID":"ses_1","role":"user"}`)
+	put("storage/part/msg_1/prt_1.json", "{\n\"id\":\"prt_1\",\"sessionID\":\"ses_1\",\"messageID\":\"msg_1\",\"type\":\"text\",\n\"text\":\"wo\xffrds\"}")
+	l, err := ReadFolder(fsys, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := l.Check(wire.CheckOptions{}); len(found) != 1 || found[0].Rule != encodingRule || found[0].Effect != Cosmetic || found[0].Line != 3 {
+		t.Errorf("found %+v", found)
+	}
+	if !bytes.Contains(l.Sent()[0].Request.Raw(), []byte("wo\uFFFDrds")) {
+		t.Error("the words of the user are not sent")
+	}
+	if fixed, err := l.Fix(Options{}); err != nil || len(fixed.Files) > 0 || len(fixed.Changes) > 0 {
+		t.Errorf("%v %+v", err, fixed)
+	}
+}
+
+// A receipt names lines of the original, also where an earlier round has put lines in.
+func TestReceiptsNameOriginalLines(t *testing.T) {
+	raw := []byte(`{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}
+{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":[{"type":"text","text":"go"}],"timestamp":1}}
+{"type":"message","id":"a2","parentId":"a1","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}},{"type":"toolCall","id":"c2","name":"read","arguments":{}},{"type":"toolCall","id":"c3","name":"read","arguments":{}}],"stopReason":"toolUse","timestamp":2}}
+{"type":"message","id":"a3","parentId":"a2","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[{"type":"text","text":"one"}],"isError":false,"timestamp":3}}
+{"type":"message","id":"a4","parentId":"a3","timestamp":"2026-01-01T00:00:04.000Z","message":{"role":"toolResult","toolCallId":"elsewhere","toolName":"read","content":[{"type":"text","text":"two"}],"isError":false,"timestamp":4}}
+{"type":"message","id":"a5","parentId":"a4","timestamp":"2026-01-01T00:00:05.000Z","message":{"role":"toolResult","toolCallId":"c3","toolName":"read","content":[{"type":"text","text":"three"}],"isError":false,"timestamp":5}}
+{"type":"message","id":"a6","parentId":"a5","timestamp":"2026-01-01T00:00:06.000Z","message":{"role":"assistant","content":[{"type":"text","text":"done"}],"stopReason":"stop","timestamp":6}}
+`)
+	l, err := Read("a.jsonl", raw, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixed, err := l.Fix(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := make(map[int]bool)
+	for _, c := range fixed.Changes {
+		named[c.Line] = true
+		if c.Rule == "displaced-result" && (c.Line != 6 || c.Path != "line.6" && c.Path != "") {
+			t.Errorf("the third result is in line 6: %+v", c)
+		}
+	}
+	for i, line := range bytes.Split(raw, []byte{'\n'}) {
+		if !bytes.Contains(fixed.Raw, line) && !named[i+1] {
+			t.Errorf("line %d is changed, and no receipt says so: %+v", i+1, fixed.Changes)
+		}
+	}
+}
