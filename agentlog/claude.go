@@ -103,6 +103,7 @@ type ccChain struct {
 	entries []entry        // by unit
 	index   map[string]int // the last unit of a uuid
 	path    []int          // units on the walk from the leaf, root first
+	named   int            // the line that names the leaf, where no other would lead there; -1: none
 	kept    *ccKept        // what a compaction has kept of what stands in front of it; nil: nothing
 	astray  map[int]string // lines of results that hang on a lost line
 	caller  map[string]int // by call id; filled when asked for
@@ -241,9 +242,9 @@ var claudePrompt = write("role", "user", "content", promptText)
 
 // live makes the thread that is sent when the newest leaf of some lines is resumed.
 func (t *ccTree) live(mine []int, name string, kind Kind, all *talk) {
-	leaf := t.leafOf(mine)
+	leaf, named := t.leafOf(mine), -1
 	if kind == Main {
-		leaf = t.checkpoint(leaf)
+		leaf, named = t.checkpoint(leaf)
 	}
 	path := t.walk(leaf, len(mine)+1)
 	path, kept := t.preserved(path)
@@ -268,7 +269,7 @@ func (t *ccTree) live(mine []int, name string, kind Kind, all *talk) {
 		prompt = claudePrompt
 	}
 	if th := t.l.thread(name, kind, wire.Anthropic, model, b, prompt); th != nil {
-		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index, path: path, kept: kept, astray: t.astray}, all
+		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index, path: path, named: named, kept: kept, astray: t.astray}, all
 	}
 }
 
@@ -335,6 +336,6 @@ func (t *ccTree) dormant(mine []int, side bool, all *talk) {
 		}
 	}
 	if th := t.l.thread(name, Dormant, wire.Anthropic, "", b, nil); th != nil {
-		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index}, all
+		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index, named: -1}, all
 	}
 }

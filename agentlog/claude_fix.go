@@ -67,6 +67,10 @@ func (r *relay) run(pieces []piece) {
 			r.hangMoved(near, next[k])
 		}
 	}
+	if c := t.tree; c.named >= 0 && r.tail != c.entries[leaf].uuid { // or the agent would go on in front of what is new
+		r.e.set(c.named, "leafUuid", r.tail)
+		r.e.log(Change{Line: r.e.l.units[c.named].line}, "edit", "relink", nil, 0, "names the line that is the last one now")
+	}
 }
 
 // with writes the message at span, which has members of its own, with the content of

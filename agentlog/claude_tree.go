@@ -107,14 +107,16 @@ func (t *ccTree) leafOf(mine []int) int {
 
 // checkpoint returns where the agent goes on if a line of the type last-prompt says so:
 // at the line that the last one names, if that is there and the newest leaf does not
-// come after it, or the line is explicit and the last word.
-func (t *ccTree) checkpoint(leaf int) int {
+// come after it, or the line is explicit and the last word. It also returns the line that
+// says so, or -1.
+func (t *ccTree) checkpoint(leaf int) (at, named int) {
 	name, explicit := "", false
+	named = -1
 	for i := range t.entries {
 		switch e := &t.entries[i]; {
 		case e.leaf != "":
 			explicit = e.explicit || explicit && e.leaf == name
-			name = e.leaf
+			name, named = e.leaf, i
 		case e.subtype == "compact_boundary" && !e.side:
 			name, explicit = "", false
 		case e.linked && !e.side:
@@ -123,18 +125,18 @@ func (t *ccTree) checkpoint(leaf int) int {
 	}
 	at, ok := t.index[name]
 	if name == "" || !ok || t.entries[at].side || !t.entries[leaf].linked {
-		return leaf
+		return leaf, -1
 	}
 	if !explicit && t.after(leaf, at) {
-		return leaf
+		return leaf, -1
 	}
 	if !t.entries[at].speaking() {
 		at = t.messageAbove(at, make(map[int]int))
 	}
 	if at < 0 {
-		return leaf
+		return leaf, -1
 	}
-	return at
+	return at, named
 }
 
 // after reports whether a line comes after another one by its links. One behind a gap

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -67,7 +68,7 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 		origin.name(e.changes)
 		origin = origin.behind(e)
 		next.Raw, next.Changes = raw, append(slices.Clip(next.Changes), e.changes...)
-		if l.holds(cur, &next, o) {
+		if l.holds(cur, &next, o) && helps(last, cur, next.Changes[len(kept.Changes):], o) {
 			done := next
 			kept, last = &done, cur
 		}
@@ -141,6 +142,19 @@ func (l *Log) holds(after *Log, fixed *Fixed, o Options) bool {
 		}
 	}
 	return after.sending()+taken >= l.sending()
+}
+
+// helps reports whether changes made a fault go, or the file a better one. Repairs that leave
+// all faults as they are would be made again at every run.
+func helps(before, after *Log, changes []Change, o Options) bool {
+	was := before.faults(o)
+	if len(was) == 0 || !maps.Equal(was, after.faults(o)) {
+		return true
+	}
+	return slices.ContainsFunc(changes, func(c Change) bool {
+		_, physical := damages[c.Rule]
+		return physical
+	})
 }
 
 // sending counts the messages that are sent.
