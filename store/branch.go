@@ -8,8 +8,9 @@ import (
 )
 
 // Revert hides everything behind an entry, summaries included. Nothing is deleted, and
-// it can be undone as long as nothing was appended. An empty id hides everything. It
-// returns how many messages are gone.
+// it can be undone as long as nothing was appended. An empty id hides everything. The
+// head must be that of the session, unless it is [Anywhere]; otherwise the error is a
+// *ConflictError. It returns how many messages are gone.
 func (s *Store) Revert(ctx context.Context, key Key, head Head, id string) (int, error) {
 	return s.revert(ctx, key, head, func(t *tx, x *Session) (int64, error) {
 		if id == "" {
@@ -54,8 +55,11 @@ func (s *Store) revert(ctx context.Context, key Key, head Head, target func(*tx,
 		if x, err = s.live(ctx, t, key, true); err != nil {
 			return err
 		}
-		if head.mode != anywhere && head.seq != x.Head {
-			return &ConflictError{Key: key, Expected: head.seq, Head: x.Head, Reason: "entries were appended meanwhile"}
+		if head.mode == disjoint {
+			head.mode = exactly // it touches everything behind the entry
+		}
+		if err := s.meets(ctx, t, x, head, nil); err != nil {
+			return err
 		}
 		to, err := target(t, x)
 		if err != nil {
@@ -168,8 +172,8 @@ func (s *Store) cumAt(ctx context.Context, t *tx, x *Session, seq int64) (cum in
 }
 
 // Undo takes back the last revert or compaction that is in force. A revert can be
-// undone only while nothing was appended behind it. It returns the kind of what was
-// undone.
+// undone only while nothing was appended behind it, and only in the session that it was
+// made in; a compaction also in a fork. It returns the kind of what was undone.
 func (s *Store) Undo(ctx context.Context, key Key) (kind Kind, err error) {
 	var x *Session
 	err = s.write(ctx, func(t *tx) error {
@@ -180,7 +184,7 @@ func (s *Store) Undo(ctx context.Context, key Key) (kind Kind, err error) {
 		if err != nil {
 			return err
 		}
-		last, ok := undoable(all)
+		last, ok := x.state.undoable(all)
 		if !ok {
 			return fmt.Errorf("undo %s: %w", key, ErrNothingToUndo)
 		}
@@ -204,8 +208,9 @@ func (s *Store) Undo(ctx context.Context, key Key) (kind Kind, err error) {
 	return kind, nil
 }
 
-// undoable is the last revert or compaction that is not undone.
-func undoable(all []control) (control, bool) {
+// undoable is the last revert or compaction that is not undone: one of the session's own,
+// or a compaction that it has inherited.
+func (st *state) undoable(all []control) (control, bool) {
 	undone := make(map[int64]bool)
 	for i := len(all) - 1; i >= 0; i-- {
 		switch c := all[i]; {
@@ -214,6 +219,13 @@ func undoable(all []control) (control, bool) {
 			undone[c.of] = true
 		default:
 			return c, true
+		}
+	}
+	if st.Inherited != nil {
+		for _, c := range slices.Backward(st.Inherited.Compactions) {
+			if !undone[c.Seq] {
+				return control{seq: c.Seq, kind: KindCompaction}, true
+			}
 		}
 	}
 	return control{}, false

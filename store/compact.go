@@ -26,8 +26,8 @@ type Compaction struct {
 	Prefix []json.RawMessage `json:"prefix"`
 	// Summary is the text in Prefix; empty for the provider's own compaction.
 	Summary string `json:"summary,omitempty"`
-	// Messages is how many messages it stands for, and Archive the handle by which they
-	// can be recalled.
+	// Messages is how many messages it takes out that no compaction before it stands for, and
+	// Archive the handle by which they can be recalled.
 	Messages int    `json:"messages"`
 	Archive  string `json:"archive"`
 }
@@ -112,21 +112,31 @@ func (s *Store) compact(ctx context.Context, x *Session, c *pare.Compactor, toke
 	made := &Compaction{To: h.seqs[cut.Before()-1], Archive: "pare-" + NewID()}
 	// Whoever reads the summary, the model too, sees the handle of what it stands for.
 	made.Summary = summary + "\n" + pare.Mark + "archived as " + made.Archive + "]"
-	made.Prefix, made.Messages = prefix(r, cut, made.Summary, c.Options.FoldTask)
+	if made.Prefix, made.Messages = prefix(r, cut, h.seqs, made.Summary, c.Options.FoldTask); made.Messages == 0 {
+		return nil, nil // all that stands in front of the cut stays
+	}
 	return made, s.commit(ctx, x, made, h.prior, token)
 }
 
-// prefix is what stays in front of a summary, and the summary.
-func prefix(r *wire.Request, cut transcript.Cut, summary string, foldTask bool) (list []json.RawMessage, messages int) {
+// prefix is what stays in front of a summary, and the summary; and how many messages go. Those
+// that stand for others, of which seqs has no number, are not counted again.
+func prefix(r *wire.Request, cut transcript.Cut, seqs []int64, summary string, foldTask bool) (list []json.RawMessage, messages int) {
 	t := r.Transcript()
 	task, from := foldTask, 0
+	gone := func(seq int64) {
+		if seq != 0 {
+			messages++
+		}
+	}
 	if t.Compacted() && t.StartMessage() < cut.Before() {
 		// The provider's own compaction is never summarized away; it stands for the task, and for
 		// everything in front of it.
 		list, task, from = append(list, r.CompactionMessage()), true, t.StartMessage()+1
-		messages = t.StartMessage()
+		for _, seq := range seqs[:t.StartMessage()] {
+			gone(seq)
+		}
 	}
-	for _, m := range t.Messages()[from:cut.Before()] {
+	for i, m := range t.Messages()[from:cut.Before()] {
 		raw := t.Bytes(m.Span)
 		switch {
 		case m.Role == transcript.System:
@@ -135,7 +145,7 @@ func prefix(r *wire.Request, cut transcript.Cut, summary string, foldTask bool) 
 			list = append(list, raw)
 			task = true
 		default:
-			messages++
+			gone(seqs[from+i])
 		}
 	}
 	text := pare.SummaryBegin + "\n" + summary + "\n" + pare.SummaryEnd
@@ -162,7 +172,7 @@ func summaryOf(r *wire.Request) (string, bool) {
 var ErrStale = errors.New("the session was reverted or compacted while the summary was written; nothing was changed")
 
 // errParts says that a summary would end inside of an exchange.
-var errParts = fmt.Errorf("%w: a call that it would stand for is answered behind it", ErrStale)
+var errParts = errors.New("a call that it would stand for is answered behind it")
 
 // commit writes a compaction down, with the handle of what it stands for, if the lease
 // still holds and what was summarized is still in force.
@@ -181,7 +191,7 @@ func (s *Store) commit(ctx context.Context, x *Session, made *Compaction, prior 
 		}
 		// A cut is a place that no exchange straddles, whatever was appended meanwhile.
 		if whole, err := s.wholeTo(ctx, t, now, made.To); err != nil || whole != made.To {
-			return errors.Join(err, errParts)
+			return errors.Join(err, fmt.Errorf("%w: %w", ErrStale, errParts))
 		}
 		if made.Cum, err = s.cumAt(ctx, t, now, made.To); err != nil {
 			return err

@@ -141,8 +141,8 @@ type Collected struct {
 	Receipts   int `json:"receipts"`
 }
 
-// Collect lets go of what retention allows. No window that could be asked for before
-// changes by it.
+// Collect lets go of what retention allows. No window changes by it: one of an earlier
+// head that needs what is gone is refused with [ErrLetGo].
 func (s *Store) Collect(ctx context.Context, scope string, r Retain) (done Collected, err error) {
 	now := s.now()
 	if r.Idle > 0 {

@@ -25,8 +25,8 @@ var ErrNothingToUndo = errors.New("nothing to undo")
 // session.
 var ErrNoCursor = errors.New("no such entry")
 
-// ErrLetGo is wrapped by the error for a revert, an undo or a fork that needs entries
-// whose bytes retention has let go of.
+// ErrLetGo is wrapped by the error for a revert, an undo, a fork or a window of an earlier
+// head that needs entries whose bytes retention has let go of.
 var ErrLetGo = errors.New("retention has let go of what would be in force again")
 
 // ErrFull is wrapped by the error for a write that found no room on the disk. Nothing of
@@ -53,10 +53,12 @@ var ErrDamaged = errors.New("the database file is damaged")
 // goroutines may read it.
 type ConflictError struct {
 	Key      Key
-	Expected int64   // what the writer took for the head
-	Head     int64   // what the head is
-	Missed   []Entry // what lies between, oldest first; at most 1,000
-	Reason   string  // what stands in the way
+	Expected int64 // what the writer took for the head
+	Head     int64 // what the head is
+	// Missed is what of the entries between is in force, oldest first; at most 1,000. A revert
+	// is there in the place of what it hides.
+	Missed []Entry
+	Reason string // what stands in the way
 }
 
 func (e *ConflictError) Error() string {

@@ -11,15 +11,17 @@ import (
 // An Export says which part of a session to hand out; the zero value is all of it. Many
 // goroutines may read it.
 type Export struct {
-	LastTurns int // the last so many turns
-	FromTurn  int // from this turn on, the first is 1
-	// Kinds besides messages are handed out as well.
+	LastTurns int // the last so many turns, or as many as there are
+	FromTurn  int // from this turn on, the first is 1; one that there is not is an error
+	// All hands out entries of other kinds besides messages as well, but for the store's own:
+	// reverts, undos, compactions.
 	All bool
 }
 
-// Export hands the entries in force to a function, oldest first. It stops at the first
-// error. Where retention has let go of messages, those that a summary sends in their place
-// are handed out.
+// Export hands the entries to a function that are in force when it is called, oldest
+// first. It stops at the first error. A part of a session begins earlier where an exchange
+// would be parted otherwise. Where retention has let go of messages, those that a summary
+// sends in their place are handed out.
 func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) error) error {
 	if o.LastTurns > 0 && o.FromTurn > 0 {
 		return fmt.Errorf("export: %w: LastTurns and FromTurn exclude each other", errUsage)
@@ -39,8 +41,12 @@ func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) err
 				if from, err = s.exportFrom(ctx, t, x, o); err != nil {
 					return err
 				}
+			} else if x.Head > head { // nor does it matter what is reverted from here on
+				if err := s.rewind(ctx, t, x, head); err != nil {
+					return err
+				}
 			}
-			if all, err = s.entries(ctx, t, x, from, min(head, x.Head), 256); err != nil || told {
+			if all, err = s.entries(ctx, t, x, from, head, 256); err != nil || told {
 				return err
 			}
 			stand, err = s.standIns(ctx, t, x, all)

@@ -153,13 +153,16 @@ func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []phrase,
 					found = append(found, p)
 					return nil
 				}, `SELECT words.seq FROM words WHERE `+where+` AND words.sid = ? AND words.seq BETWEEN ? AND ? ORDER BY words.seq DESC LIMIT ?`,
-					append(append([]any(nil), args...), st.sid, st.from, st.to, limit-len(hits))...)
+					append(append([]any(nil), args...), st.sid, st.from, st.to, limit-len(hits)+len(seen))...)
 				if err != nil {
 					return err
 				}
 				for _, p := range found {
 					if seen[p] {
-						continue // a fork shares it
+						continue // a fork shares it; there is room for others
+					}
+					if len(hits) >= limit {
+						break
 					}
 					seen[p] = true
 					e, err := s.entry(ctx, t, x, p.sid, p.seq)

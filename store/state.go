@@ -192,14 +192,15 @@ func readControl(seq int64, kind Kind, raw []byte) (control, error) {
 // Undos are looked at from the newest on: an undo may itself be undone.
 func (st state) fold(all []control) state {
 	out := state{Lineage: st.Lineage, Origin: st.Origin, Inherited: st.Inherited, Gone: st.Gone}
-	if st.Inherited != nil {
-		out.Hidden, out.Compactions = slices.Clone(st.Inherited.Hidden), slices.Clone(st.Inherited.Compactions)
-	}
 	undone := make(map[int64]bool)
 	for _, c := range slices.Backward(all) {
 		if c.kind == KindUndo && !undone[c.seq] {
 			undone[c.of] = true
 		}
+	}
+	if st.Inherited != nil {
+		out.Hidden = slices.Clone(st.Inherited.Hidden)
+		out.Compactions = slices.DeleteFunc(slices.Clone(st.Inherited.Compactions), func(k Compacted) bool { return undone[k.Seq] })
 	}
 	for _, c := range all {
 		switch {

@@ -41,6 +41,9 @@ func (s *Store) Swap(ctx context.Context, key Key, upto string, messages ...[]by
 		if err == nil && (made.To == 0 || !x.state.visible(made.To)) {
 			err = fmt.Errorf("swap %s: %w: %q", key, ErrNoCursor, upto)
 		}
+		if err == nil && made.To <= prior.To {
+			err = fmt.Errorf("swap %s: %w: a summary stands for it already: %q", key, errUsage, upto)
+		}
 		if err == nil {
 			made.Messages, err = s.count(ctx, t, x, prior.To+1, made.To)
 		}
@@ -51,7 +54,7 @@ func (s *Store) Swap(ctx context.Context, key Key, upto string, messages ...[]by
 	}
 	if err := s.commit(ctx, x, made, prior, token); err != nil {
 		if errors.Is(err, errParts) {
-			err = fmt.Errorf("%w: %w", errUsage, err)
+			err = fmt.Errorf("%w: %w", errUsage, errParts)
 		}
 		return nil, fmt.Errorf("swap %s: %w", key, err)
 	}
