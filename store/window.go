@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/tokens"
@@ -172,7 +173,7 @@ func (s *Store) load(ctx context.Context, t *tx, x *Session, r reach) (history, 
 		return h, err
 	}
 	if start > h.from {
-		if err := s.pinned(ctx, t, x, &h, start, compacted); err != nil {
+		if err := s.pinned(ctx, t, x, &h, from, start, compacted); err != nil {
 			return h, err
 		}
 	}
@@ -213,9 +214,14 @@ func (s *Store) messages(ctx context.Context, t *tx, x *Session, h *history, fro
 }
 
 // pinned appends what stays between the last summary and a start: what the system said,
-// what the provider's compaction says, and the task, unless the summary has it.
-func (s *Store) pinned(ctx context.Context, t *tx, x *Session, h *history, start int64, task bool) error {
+// what the provider's compaction says, the task, unless the summary has it, and what a person
+// said last, from an entry on, if the start is behind it: in a long run of tool use.
+func (s *Store) pinned(ctx context.Context, t *tx, x *Session, h *history, from, start int64, task bool) error {
 	stands, err := s.standing(ctx, t, x, h.from)
+	if err != nil {
+		return err
+	}
+	newest, err := s.bearing(ctx, t, x, markTurn, from, x.Head, true, 1)
 	if err != nil {
 		return err
 	}
@@ -232,6 +238,11 @@ func (s *Store) pinned(ctx context.Context, t *tx, x *Session, h *history, start
 			}
 			task = len(first) > 0
 			seqs = append(seqs, first...)
+		}
+		for _, seq := range newest {
+			if seq >= st.from && seq <= st.to && !slices.Contains(seqs, seq) {
+				seqs = append(seqs, seq)
+			}
 		}
 		for _, seq := range seqs {
 			e, err := s.entry(ctx, t, x, st.sid, seq)
