@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -108,7 +109,11 @@ func (s *Store) remove(ctx context.Context, t *tx, sid, upto int64) error {
 			return err
 		}
 	}
-	if upto == 0 {
+	if upto > 0 {
+		if err := s.unshelve(ctx, t, sid, upto); err != nil {
+			return err
+		}
+	} else {
 		for _, table := range []string{"archive", "leases"} {
 			if _, err := t.exec(ctx, `DELETE FROM `+table+` WHERE sid = ?`, sid); err != nil {
 				return err
@@ -116,6 +121,32 @@ func (s *Store) remove(ctx context.Context, t *tx, sid, upto int64) error {
 		}
 	}
 	return s.eng.forget(ctx, t, sid, upto+1, math.MaxInt64)
+}
+
+// unshelve removes from the archive what refers to entries behind a number, which are gone:
+// others who take the same bytes out write down anew where theirs are.
+func (s *Store) unshelve(ctx context.Context, t *tx, sid, upto int64) error {
+	var gone []string
+	err := t.each(ctx, func(scan func(...any) error) error {
+		var (
+			id  string
+			raw []byte
+			ref reference
+		)
+		if err := scan(&id, &raw); err != nil {
+			return err
+		}
+		if json.Unmarshal(raw, &ref) == nil && ref.To > upto {
+			gone = append(gone, id)
+		}
+		return nil
+	}, `SELECT id, raw FROM archive WHERE sid = ? AND refers = 1`, sid)
+	for _, id := range gone {
+		if err == nil {
+			_, err = t.exec(ctx, `DELETE FROM archive WHERE sid = ? AND id = ?`, sid, id)
+		}
+	}
+	return err
 }
 
 // Retain says what may go. The zero value lets nothing go. Many goroutines may read it.

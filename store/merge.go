@@ -9,8 +9,9 @@ import (
 // Merge appends the entries in force of one session to another one of the same scope
 // and dialect, all or none. Entries whose id is taken in the other session get a new
 // one, made from the old; the exchanges of both stay whole, since entries are added in
-// order at the end. A merge that is repeated changes nothing. It returns how many entries
-// were added.
+// order at the end. A merge that is repeated changes nothing. One that would put the
+// provider's own compaction behind other messages is refused: it would stand for them, too.
+// It returns how many entries were added.
 func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 	if from == into {
 		return 0, fmt.Errorf("merge: %w: a session cannot be merged into itself", errUsage)
@@ -59,6 +60,9 @@ func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 				list = append(list, Entry{ID: id, Kind: e.Kind, Raw: e.Raw})
 			}
 		}
+		if err := s.standsAlone(ctx, t, y, list); err != nil {
+			return fmt.Errorf("%w: %s: %w", errUsage, from, err)
+		}
 		done, err := s.append(ctx, t, y, Anywhere, list)
 		added = len(list) - done.Replayed
 		return err
@@ -69,6 +73,25 @@ func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 	s.watch.wake(y.sid)
 	s.emit(EventMerged, Happened{Session: into, From: &from, Head: y.Head, Entries: added})
 	return added, nil
+}
+
+// standsAlone is an error if entries that are to be added to a session hold the provider's own
+// compaction: there it would stand for the messages in front of it, too, of which it knows nothing.
+func (s *Store) standsAlone(ctx context.Context, t *tx, y *Session, list []Entry) error {
+	n, err := s.count(ctx, t, y, 1, y.Head)
+	if err != nil || n == 0 {
+		return err
+	}
+	for _, e := range list {
+		if e.Kind != KindMessage {
+			continue
+		}
+		r := row{Entry: Entry{Raw: e.Raw}}
+		if err := s.facets(y, &r); err == nil && r.flags&flagStands != 0 { // append tells what is wrong with others
+			return fmt.Errorf("entry %q holds the provider's own compaction, which would stand for the messages of %s, too", e.ID, y.Key)
+		}
+	}
+	return nil
 }
 
 // mergedID is the id for an entry in another session; "" if it is there already. The

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/store"
 )
 
@@ -237,6 +238,180 @@ func TestSearchFindsAsManyAsThereAre(t *testing.T) {
 		hits, err := st.Search(ctx, store.Key{}, "needle", 8)
 		if err != nil || len(hits) != 8 {
 			t.Errorf("%d hits of 11, %v: %+v", len(hits), err, hits)
+		}
+	})
+}
+
+// The handle of a summary brings back what it stands for: not what was reverted in front of
+// it, and, in a fork, also after the session is gone in which it was made.
+func TestRecallIsWhatASummaryStandsFor(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "s")
+		long := strings.Repeat("long ", 100)
+		put(t, st, key, user("one "+long))
+		if _, err := st.Append(ctx, key, store.Anywhere, store.Message("last", assistant("two "+long))); err != nil {
+			t.Fatal(err)
+		}
+		put(t, st, key, user("second thoughts "+long))
+		if _, err := st.Revert(ctx, key, store.Anywhere, "last"); err != nil {
+			t.Fatal(err)
+		}
+		put(t, st, key, user("three "+long), assistant("four "+long), user("five"), assistant("six"))
+		made, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 2, Summarize: said("they talked")})
+		if err != nil || made == nil {
+			t.Fatal(made, err)
+		}
+		check := func(when string) {
+			t.Helper()
+			raw, err := st.Recall(ctx, "", made.Archive)
+			if err != nil {
+				t.Errorf("%s: %v", when, err)
+				return
+			}
+			if text := string(raw); strings.Contains(text, "second thoughts") || strings.Contains(text, "five") || !strings.Contains(text, "one ") || !strings.Contains(text, "four ") {
+				t.Errorf("%s: %s", when, text)
+			}
+		}
+		check("at once")
+		if _, err := st.Revert(ctx, key, store.Anywhere, "last"); err != nil {
+			t.Fatal(err)
+		}
+		check("after a revert")
+		if _, err := st.Undo(ctx, key); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.Fork(ctx, key, "", store.ID("fork")); err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Delete(ctx, key); err != nil {
+			t.Fatal(err)
+		}
+		check("from a fork of a session that was deleted")
+		if err := st.Delete(ctx, store.ID("fork")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.Recall(ctx, "", made.Archive); !errors.Is(err, archive.ErrNotFound) {
+			t.Errorf("when all are gone: %v", err)
+		}
+	})
+}
+
+// A placeholder can be recalled although the session is gone that was the first to name the
+// same bytes, and a fork keeps what it shares of it.
+func TestRecallOfWhatSeveralSessionsHave(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		const same = "the same result in several sessions "
+		fill := func(key store.Key) {
+			put(t, st, key, user("task"), call("c0"), result("c0", strings.Repeat(same, 60)))
+			for i := range 20 {
+				id := fmt.Sprintf("c%d", i+1)
+				put(t, st, key, call(id), result(id, strings.Repeat("x ", 10)))
+			}
+		}
+		ask := store.Ask{Policy: &pare.Policy{Window: &pare.Window{Tokens: 1200, Recent: 1}}}
+		handle := func(key store.Key) string {
+			t.Helper()
+			w, err := st.Window(ctx, key, ask)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, item := range w.Plan.Archive() {
+				if strings.Contains(string(item.Raw), same) {
+					return item.ID
+				}
+			}
+			t.Fatalf("it was not removed: %v", w.Plan)
+			return ""
+		}
+		first, other, fork := create(t, st, "first"), create(t, st, "other"), store.ID("fork")
+		fill(first)
+		fill(other)
+		if _, err := st.Fork(ctx, first, "", fork); err != nil {
+			t.Fatal(err)
+		}
+		ids := []string{handle(first), handle(other), handle(fork)}
+		if err := st.Delete(ctx, first); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, handle(other), handle(fork))
+		for i, id := range ids {
+			if raw, err := st.Recall(ctx, "", id); err != nil || !strings.Contains(string(raw), same) {
+				t.Errorf("handle %d: %s %v", i, raw, err)
+			}
+		}
+		// What the fork does not share is gone, and is named anew by the one that has it.
+		second, early := create(t, st, "second"), store.ID("early fork")
+		fill(second)
+		id := handle(second)
+		page, err := st.Page(ctx, second, store.Page{Limit: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.Fork(ctx, second, page.Entries[0].ID, early); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []store.Key{second, fork} {
+			if err := st.Delete(ctx, key); err != nil {
+				t.Fatal(err)
+			}
+		}
+		handle(other)
+		if raw, err := st.Recall(ctx, "", id); err != nil || !strings.Contains(string(raw), same) {
+			t.Errorf("named anew: %s %v", raw, err)
+		}
+	})
+}
+
+// The provider's own compaction stands for everything in front of it, so it cannot be put
+// behind the messages of another session: they would never be sent again.
+func TestMergeKeepsTheWordsInFront(t *testing.T) {
+	compacted := []byte(`{"role":"assistant","content":[{"type":"compaction","content":"they talked"}]}`)
+	both(t, func(t *testing.T, st *store.Store) {
+		from, into, empty := create(t, st, "from"), create(t, st, "into"), create(t, st, "empty")
+		put(t, st, from, user("one"), compacted, user("two"))
+		put(t, st, into, user("of another talk"))
+		if n, err := st.Merge(ctx, from, into); err == nil || n != 0 || !strings.Contains(err.Error(), "compaction") {
+			t.Errorf("%d %v", n, err)
+		}
+		if body := window(t, st, into, store.Ask{}); !strings.Contains(body, "of another talk") {
+			t.Errorf("%s", body)
+		}
+		if n, err := st.Merge(ctx, from, empty); err != nil || n != 3 {
+			t.Errorf("into an empty one: %d %v", n, err)
+		}
+		sound(t, st, from, into, empty)
+	})
+}
+
+// The minimum that a window which is too small names is one that works, although more is read
+// for it.
+func TestMinimumOfAWindowWorks(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "s")
+		put(t, st, key, user("the task "+strings.Repeat("of many words ", 60)), assistant("yes"))
+		for i := range 20 {
+			put(t, st, key, user(fmt.Sprintf("turn %d", i)))
+			for range i % 5 {
+				put(t, st, key, assistant(strings.Repeat("what was said in it ", 10*(1+i%3))))
+			}
+		}
+		put(t, st, key, user("last "+strings.Repeat("of all ", 40)))
+		for limit := 10; limit < 900; limit += 7 {
+			ask := func(n int) store.Ask { return store.Ask{Policy: &pare.Policy{Window: &pare.Window{Tokens: n}}} }
+			_, err := st.Window(ctx, key, ask(limit))
+			var small *pare.WindowTooSmall
+			if !errors.As(err, &small) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			if small.Limit != limit || small.Minimum <= limit {
+				t.Errorf("%d: %+v", limit, small)
+			}
+			if _, err := st.Window(ctx, key, ask(small.Minimum)); err != nil {
+				t.Errorf("%d: %v, and then %v", limit, small, err)
+			}
 		}
 	})
 }

@@ -179,13 +179,25 @@ func (s *Store) item(ctx context.Context, scope, handle string) (item archive.It
 	return item, err
 }
 
-// resolve reads what a reference names, in force or not.
+// resolve reads what a reference names: an entry, in force or not, or those of a range that were
+// in force when a summary took their place. Of a session that was deleted, forks keep what they
+// share.
 func (s *Store) resolve(ctx context.Context, t *tx, handle string, ref reference) ([]byte, error) {
-	x, err := s.live(ctx, t, ref.Key, false)
+	x, err := s.lookup(ctx, t, ref.Key, false)
 	if err != nil {
 		return nil, err
 	}
-	x.state.Hidden = nil
+	if ref.To > x.Head {
+		return nil, fmt.Errorf("recall %q: %w", handle, archive.ErrNotFound)
+	}
+	if x.state.Hidden = nil; !ref.One {
+		all, err := s.controls(ctx, t, x)
+		if err != nil {
+			return nil, err
+		}
+		// What was reverted behind the range hides nothing of it, or there would be no summary.
+		x.state = x.state.fold(slices.DeleteFunc(all, func(c control) bool { return c.seq > ref.To }))
+	}
 	all, err := s.entries(ctx, t, x, ref.From, ref.To, int(ref.To-ref.From)+1)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
 )
 
 // Ask says what a window is to be like. The zero value asks for the model's own window.
@@ -47,12 +48,45 @@ type Window struct {
 // history that moves rarely, and then by half a window, so that the provider's cache
 // is not lost at every request.
 func (s *Store) Window(ctx context.Context, key Key, ask Ask) (*Window, error) {
-	var (
-		x *Session
-		h history
-	)
-	var p *pare.Policy
-	err := s.read(ctx, func(t *tx) (err error) {
+	x, h, r, p, err := s.gather(ctx, key, ask)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := p.Plan(ctx, r)
+	var unknown *pare.UnknownModelError
+	if errors.As(err, &unknown) {
+		p = unlimited(p)
+		plan, err = p.Plan(ctx, r)
+	}
+	if small := new(pare.WindowTooSmall); errors.As(err, &small) && h.from > 1 {
+		return nil, fmt.Errorf("window of %s: %w", key, s.least(ctx, key, ask, p, *small))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("window of %s: %w", key, err)
+	}
+	if ask.Policy == nil || ask.Policy.Archive == nil && !ask.Policy.Archived {
+		err := s.shelve(ctx, x, h, r, plan.Archive())
+		if errors.Is(err, ErrFull) { // what is there can be sent: then nothing is named
+			unnamed := *p
+			unnamed.Archived = false
+			plan, err = unnamed.Plan(ctx, r)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("window of %s: archive what is removed: %w", key, err)
+		}
+	}
+	w := &Window{Head: x.Head, From: h.from, Plan: plan}
+	if w.Body, err = plan.Apply(); err != nil {
+		return nil, fmt.Errorf("window of %s: %w", key, err)
+	}
+	w.Body, err = s.fillBody(ctx, w.Body)
+	return w, err
+}
+
+// gather reads what a window is made of, as a request that is not trimmed yet, and says by
+// which policy it is to be.
+func (s *Store) gather(ctx context.Context, key Key, ask Ask) (x *Session, h history, r *wire.Request, p *pare.Policy, err error) {
+	err = s.read(ctx, func(t *tx) (err error) {
 		if x, err = s.live(ctx, t, key, false); err != nil {
 			return err
 		}
@@ -76,42 +110,49 @@ func (s *Store) Window(ctx context.Context, key Key, ask Ask) (*Window, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, h, nil, nil, err
 	}
 	body, err := x.body(ask.Base, h.messages)
-	if err != nil {
-		return nil, fmt.Errorf("window of %s: %w", key, err)
-	}
-	r, err := x.parse(body)
-	if err != nil {
-		return nil, fmt.Errorf("window of %s: %w", key, err)
-	}
-	plan, err := p.Plan(ctx, r)
-	var unknown *pare.UnknownModelError
-	if errors.As(err, &unknown) {
-		p = unlimited(p)
-		plan, err = p.Plan(ctx, r)
+	if err == nil {
+		r, err = x.parse(body)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("window of %s: %w", key, err)
+		err = fmt.Errorf("window of %s: %w", key, err)
 	}
-	if ask.Policy == nil || ask.Policy.Archive == nil && !ask.Policy.Archived {
-		err := s.shelve(ctx, x, h, r, plan.Archive())
-		if errors.Is(err, ErrFull) { // what is there can be sent: then nothing is named
-			unnamed := *p
-			unnamed.Archived = false
-			plan, err = unnamed.Plan(ctx, r)
+	return x, h, r, p, err
+}
+
+// least makes the minimum of a window that is too small one that works: for a larger limit
+// more is read, and what must stay of that may need more room.
+func (s *Store) least(ctx context.Context, key Key, ask Ask, p *pare.Policy, small pare.WindowTooSmall) error {
+	probe := *p
+	probe.Sink, probe.Compact, probe.Archive, probe.Archived = nil, nil, nil, true
+	ask.Policy = &probe
+	for range 16 { // far more than it takes; each step is upwards
+		w := *p.Window
+		switch small.Unit {
+		case pare.UnitTokens:
+			w.Tokens = small.Minimum
+		case pare.UnitMessages:
+			w.Messages = small.Minimum
+		case pare.UnitTurns:
+			w.Turns = small.Minimum
+		default:
+			return &small
 		}
+		probe.Window = &w
+		_, _, r, _, err := s.gather(ctx, key, ask)
 		if err != nil {
-			return nil, fmt.Errorf("window of %s: archive what is removed: %w", key, err)
+			return err
 		}
+		_, err = probe.Plan(ctx, r)
+		more := new(pare.WindowTooSmall)
+		if !errors.As(err, &more) || more.Unit != small.Unit || more.Minimum <= small.Minimum {
+			break
+		}
+		small.Minimum = more.Minimum
 	}
-	w := &Window{Head: x.Head, From: h.from, Plan: plan}
-	if w.Body, err = plan.Apply(); err != nil {
-		return nil, fmt.Errorf("window of %s: %w", key, err)
-	}
-	w.Body, err = s.fillBody(ctx, w.Body)
-	return w, err
+	return &small
 }
 
 // policy is the one to use. What it takes out can be recalled by the name in its
