@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -387,30 +388,37 @@ func TestMergeKeepsTheWordsInFront(t *testing.T) {
 // for it.
 func TestMinimumOfAWindowWorks(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
-		key := create(t, st, "s")
-		put(t, st, key, user("the task "+strings.Repeat("of many words ", 60)), assistant("yes"))
-		for i := range 20 {
-			put(t, st, key, user(fmt.Sprintf("turn %d", i)))
-			for range i % 5 {
-				put(t, st, key, assistant(strings.Repeat("what was said in it ", 10*(1+i%3))))
-			}
-		}
-		put(t, st, key, user("last "+strings.Repeat("of all ", 40)))
-		for limit := 10; limit < 900; limit += 7 {
-			ask := func(n int) store.Ask { return store.Ask{Policy: &pare.Policy{Window: &pare.Window{Tokens: n}}} }
-			_, err := st.Window(ctx, key, ask(limit))
-			var small *pare.WindowTooSmall
-			if !errors.As(err, &small) {
-				if err != nil {
-					t.Fatal(err)
+		for seed := range uint64(3) {
+			r := rand.New(rand.NewPCG(seed, 1))
+			text := func() string { return strings.Repeat("what was said ", 1+r.IntN(40)) }
+			key := create(t, st, fmt.Sprint("s", seed))
+			raws := [][]byte{user("task")}
+			for i := range 5 + r.IntN(20) {
+				switch id := fmt.Sprint("c", i); r.IntN(4) {
+				case 0:
+					raws = append(raws, user(text()))
+				case 1:
+					raws = append(raws, assistant(text()))
+				default:
+					if raws = append(raws, call(id)); r.IntN(4) > 0 {
+						raws = append(raws, result(id, text()))
+					}
 				}
-				continue
 			}
-			if small.Limit != limit || small.Minimum <= limit {
-				t.Errorf("%d: %+v", limit, small)
-			}
-			if _, err := st.Window(ctx, key, ask(small.Minimum)); err != nil {
-				t.Errorf("%d: %v, and then %v", limit, small, err)
+			put(t, st, key, raws...)
+			for limit := 20; limit < 900; limit += 40 {
+				ask := func(n int) store.Ask { return store.Ask{Policy: &pare.Policy{Window: &pare.Window{Tokens: n}}} }
+				_, err := st.Window(ctx, key, ask(limit))
+				var small *pare.WindowTooSmall
+				if !errors.As(err, &small) {
+					continue
+				}
+				if small.Limit != limit || small.Minimum <= limit {
+					t.Errorf("%d: %+v", limit, small)
+				}
+				if _, err := st.Window(ctx, key, ask(small.Minimum)); err != nil {
+					t.Errorf("%d: %v, and then %v", limit, small, err)
+				}
 			}
 		}
 	})
