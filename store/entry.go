@@ -80,6 +80,7 @@ const (
 	flagSpeaks              // it holds something that is no result
 	flagSystem              // the system speaks
 	flagStands              // the provider's own compaction: it stands for all in front of it
+	flagBeside              // a person speaks beside results; not in entries of earlier versions
 )
 
 // A row is an entry on its way into the table.
@@ -154,6 +155,8 @@ func (s *Store) facets(x *Session, r *row) error {
 	case m.Begins:
 		r.flags |= flagBegins
 		r.Begins = true
+	case m.Speaks:
+		r.flags |= flagBeside
 	}
 	for _, b := range t.Blocks() {
 		switch b.Kind {

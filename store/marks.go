@@ -34,6 +34,7 @@ const (
 	markStands             // the provider's own compaction
 	markControl            // what the store has written itself
 	markFar                // it answers a call that stands far in front of it
+	markBeside             // a person speaks beside results
 )
 
 // hashed is the mark of a text: half of the numbers are for those, and they are so many that
@@ -73,7 +74,7 @@ func (l tail) add(e *Entry, flags int) tail {
 		}
 	}
 	add(markID(e.ID))
-	for _, f := range [...]struct{ flag, mark int64 }{{flagBegins, markTurn}, {flagSystem, markSystem}, {flagStands, markStands}} {
+	for _, f := range [...]struct{ flag, mark int64 }{{flagBegins, markTurn}, {flagSystem, markSystem}, {flagStands, markStands}, {flagBeside, markBeside}} {
 		if int64(flags)&f.flag != 0 {
 			add(f.mark)
 		}

@@ -14,35 +14,46 @@ import (
 // however much the model has done about it since.
 func TestNewestWordsOfTheUserStay(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
-		key := create(t, st, "s")
-		put(t, st, key, user("the task"), assistant("done"), user("the question of now"))
-		for i := range 120 {
-			id := fmt.Sprintf("c%d", i)
-			put(t, st, key, call(id), result(id, strings.Repeat("words of a result ", 20)))
-		}
-		for _, w := range []pare.Window{{Tokens: 1500}, {Tokens: 3000}, {Tokens: 3000, Low: 1500}, {Messages: 20}, {Tokens: 4000, MinKeep: 4}} {
-			body := window(t, st, key, store.Ask{Policy: &pare.Policy{Window: &w}})
-			for _, said := range []string{"the task", "the question of now", `"c119"`} {
-				if !strings.Contains(body, said) {
-					t.Errorf("%+v: without %q", w, said)
-				}
-			}
-			clean(t, []byte(body))
-			r, _, err := st.Request(ctx, key)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err = wire.Parse(r.Raw(), wire.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			plan, err := (&pare.Policy{Window: &w}).Plan(ctx, r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.Contains(string(plan.Result().Raw()), "the question of now") {
-				t.Errorf("%+v: the engine does not keep it, either", w)
-			}
+		beside := []byte(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"k1","content":"of before"},{"type":"text","text":"the question of now"}]}`)
+		for name, raws := range map[string][][]byte{
+			"alone":         {assistant("done"), user("the question of now")},
+			"beside":        {call("k1"), beside},
+			"beside others": {call("k1", "k2"), beside, result("k2", "later")},
+			"again":         {call("k1"), beside, call("k2"), result("k2", "later"), user("no, the question of now")},
+		} {
+			newestStays(t, st, create(t, st, name), append([][]byte{user("the task")}, raws...))
 		}
 	})
+}
+
+func newestStays(t *testing.T, st *store.Store, key store.Key, raws [][]byte) {
+	for i := range 120 {
+		id := fmt.Sprintf("c%d", i)
+		raws = append(raws, call(id), result(id, strings.Repeat("words of a result ", 20)))
+	}
+	put(t, st, key, raws...)
+	r, _, err := st.Request(ctx, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []pare.Window{{Tokens: 1500}, {Tokens: 3000}, {Tokens: 3000, Low: 1500}, {Messages: 20}, {Tokens: 4000, MinKeep: 4}} {
+		body := window(t, st, key, store.Ask{Policy: &pare.Policy{Window: &w}})
+		plan, err := (&pare.Policy{Window: &w}).Plan(ctx, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, said := range []string{"the task", "the question of now", `"id":"c119"`} {
+			if strings.Count(body, said) != 1 {
+				t.Errorf("%s: %+v: %q stands there %d times", key, w, said, strings.Count(body, said))
+			}
+			if !strings.Contains(string(plan.Result().Raw()), said) {
+				t.Errorf("%s: %+v: the engine does not keep %q, either", key, w, said)
+			}
+		}
+		if strings.Contains(body, wire.DefaultStub) || strings.Contains(body, "without its call") {
+			t.Errorf("%s: %+v: an exchange is parted: %s", key, w, body)
+		}
+		clean(t, []byte(body))
+	}
+	sound(t, st, key)
 }

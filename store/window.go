@@ -254,15 +254,38 @@ func (s *Store) messages(ctx context.Context, t *tx, x *Session, h *history, fro
 	return nil
 }
 
+// newest is where a person spoke last, from an entry on, if that is in front of a start; beside
+// results it is the exchanges, too, that they belong to. Otherwise it is a range of nothing.
+func (s *Store) newest(ctx context.Context, t *tx, x *Session, from, start int64) (first, last int64, err error) {
+	turns, err := s.bearing(ctx, t, x, markTurn, from, x.Head, true, 1)
+	if err != nil {
+		return 0, -1, err
+	}
+	beside, err := s.bearing(ctx, t, x, markBeside, max(from, slices.Max(append(turns, 0))), x.Head, true, 1)
+	if err != nil {
+		return 0, -1, err
+	}
+	switch {
+	case len(beside) > 0 && beside[0] < start:
+		if first, err = s.wholeFrom(ctx, t, x, beside[0]); err == nil {
+			last, err = s.wholeTo(ctx, t, x, beside[0])
+		}
+		return max(first, from), min(last, start-1), err
+	case len(beside) == 0 && len(turns) > 0 && turns[0] < start:
+		return turns[0], turns[0], nil
+	}
+	return 0, -1, nil
+}
+
 // pinned appends what stays between the last summary and a start: what the system said,
 // what the provider's compaction says, the task, unless the summary has it, and what a person
-// said last, from an entry on, if the start is behind it: in a long run of tool use.
+// said last, if the start is behind it: in a long run of tool use.
 func (s *Store) pinned(ctx context.Context, t *tx, x *Session, h *history, from, start int64, task bool) error {
 	stands, err := s.standing(ctx, t, x, h.from)
 	if err != nil {
 		return err
 	}
-	newest, err := s.bearing(ctx, t, x, markTurn, from, x.Head, true, 1)
+	first, last, err := s.newest(ctx, t, x, from, start)
 	if err != nil {
 		return err
 	}
@@ -273,17 +296,12 @@ func (s *Store) pinned(ctx context.Context, t *tx, x *Session, h *history, from,
 			return err
 		}
 		if !task {
-			first, err := s.bearingIn(ctx, t, x, markTurn, st, false, 1)
+			turns, err := s.bearingIn(ctx, t, x, markTurn, st, false, 1)
 			if err != nil {
 				return err
 			}
-			task = len(first) > 0
-			seqs = append(seqs, first...)
-		}
-		for _, seq := range newest {
-			if seq >= st.from && seq <= st.to && !slices.Contains(seqs, seq) {
-				seqs = append(seqs, seq)
-			}
+			task = len(turns) > 0
+			seqs = append(seqs, turns...)
 		}
 		for _, seq := range seqs {
 			e, err := s.entry(ctx, t, x, st.sid, seq)
@@ -292,16 +310,20 @@ func (s *Store) pinned(ctx context.Context, t *tx, x *Session, h *history, from,
 			}
 			found = append(found, e)
 		}
+		all := []stretch{{from: first, to: last}}
 		if stands >= st.from && stands <= st.to {
 			whole, err := s.wholeTo(ctx, t, x, stands) // calls beside it keep their answers
 			if err != nil {
 				return err
 			}
-			err = t.each(ctx, func(scan func(...any) error) error {
+			all = append(all, stretch{from: stands, to: whole})
+		}
+		for _, part := range all {
+			err := t.each(ctx, func(scan func(...any) error) error {
 				e, err := x.scan(st.sid, scan)
 				found = append(found, e)
 				return err
-			}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message'`, pos(st.sid, stands), pos(st.sid, min(whole, st.to)))
+			}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message'`, pos(st.sid, max(part.from, st.from)), pos(st.sid, min(part.to, st.to)))
 			if err != nil {
 				return err
 			}
