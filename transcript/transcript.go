@@ -277,6 +277,14 @@ func (b *Builder) Drop() {
 	b.quiet = 0
 }
 
+// Moved returns a transcript of the same messages, blocks and pairs over other bytes, where they
+// have other places. It shares everything else.
+func (t *Transcript) Moved(raw []byte, messages []Message, blocks []Block) *Transcript {
+	return &Transcript{
+		raw: raw, messages: messages, blocks: blocks, exchanges: t.exchanges, exchange: t.exchange, turns: t.turns, start: t.start, given: t.given,
+	}
+}
+
 // Raw returns the bytes the transcript was made from. They must not be changed.
 func (t *Transcript) Raw() []byte { return t.raw }
 

@@ -35,6 +35,12 @@ func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit, f *front
 	if !d.g.apart || len(d.flaws) > 0 || d.head.listKind != jsonspan.Array || d.beyond(edits) || d.shares() {
 		return nil, false
 	}
+	if f == nil {
+		if next, ok := d.reworded(raw, edits); ok {
+			next.o = o
+			return next, true
+		}
+	}
 	p := parsers.Get().(*parser)
 	defer p.release()
 	p.reset(raw, d.Dialect, jsonspan.Structural)
@@ -52,7 +58,7 @@ func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit, f *front
 		return nil, false
 	}
 	p.notes = append(p.notes, c.left.notes...) // what is left is about the head
-	c.said(len(raw) - len(d.raw))
+	c.head.said = d.said(len(raw) - len(d.raw))
 	next := c.index(d.Profile, f)
 	next.o = o
 	return next, true
@@ -154,7 +160,7 @@ func (c *carrier) message(i int) bool {
 	switch ours := c.left.ours(i, m); {
 	case len(moved.edits) > 0 && c.front.known(i):
 		return c.takeAgain(c.front, i, m.Span.Start+moved.by)
-	case beyond || !c.sameFront(i, m) || !c.rewords(m, moved.edits, ours.notes):
+	case beyond || !c.sameFront(i, m) || !c.d.rewords(m, moved.edits, ours.notes):
 		return c.read(i)
 	default:
 		c.last = i
@@ -164,7 +170,7 @@ func (c *carrier) message(i int) bool {
 
 // rewords reports whether edits of message m put one text in the place of another in its
 // results, and change nothing else that a reading would find. No edits do so, too.
-func (c *carrier) rewords(m *transcript.Message, edits []jsonspan.Edit, notes []note) bool {
+func (d *draft) rewords(m *transcript.Message, edits []jsonspan.Edit, notes []note) bool {
 	if len(edits) == 0 {
 		return true
 	}
@@ -175,7 +181,7 @@ func (c *carrier) rewords(m *transcript.Message, edits []jsonspan.Edit, notes []
 	}
 	end := 0
 	for b := m.First; b < m.End; b++ {
-		blk := &c.d.t.Blocks()[b]
+		blk := &d.t.Blocks()[b]
 		if blk.Span.Start < end {
 			return false // not in order
 		}
@@ -184,7 +190,7 @@ func (c *carrier) rewords(m *transcript.Message, edits []jsonspan.Edit, notes []
 			continue
 		}
 		e := &edits[0]
-		if blk.Kind != transcript.Result || !c.d.inString(blk.Body) || quoted(jsonspan.Span(blk.Body)) != transcript.Span(e.Span) || !says(e.New) || !says(c.d.raw[e.Start:e.End]) {
+		if blk.Kind != transcript.Result || !d.inString(blk.Body) || quoted(jsonspan.Span(blk.Body)) != transcript.Span(e.Span) || !says(e.New) || !says(d.raw[e.Start:e.End]) {
 			return false
 		}
 		edits = edits[1:]
@@ -330,14 +336,15 @@ func (c *carrier) take(of *Request, i int, m *transcript.Message, s *shifts, o f
 	return true
 }
 
-// said moves what stands behind the list.
-func (c *carrier) said(by int) {
-	c.head.said = slices.Clone(c.head.said)
-	for k := range c.head.said {
-		if u := &c.head.said[k]; u.span.Start > c.d.list.Start {
+// said is what the head says, of which all that stands behind the list has moved.
+func (d *draft) said(by int) []utterance {
+	all := slices.Clone(d.head.said)
+	for k := range all {
+		if u := &all[k]; u.span.Start > d.list.Start {
 			u.span = transcript.Span{Start: u.span.Start + by, End: u.span.End + by}
 		}
 	}
+	return all
 }
 
 // mustEqual panics if a request that was carried over is not what a fresh reading gives.

@@ -107,9 +107,12 @@ func TestRewords(t *testing.T) {
 				notes = append(notes, n)
 			}
 		}
-		got := (&carrier{d: d}).rewords(&r.t.Messages()[i], step.edits, notes)
+		got := d.rewords(&r.t.Messages()[i], step.edits, notes)
 		if got != c.want {
 			t.Errorf("%s: in other words only: %t, want %t", c.body, got, c.want)
+		}
+		if _, all := d.reworded(raw, step.edits); all != c.want {
+			t.Errorf("%s: the index is shared: %t, want %t", c.body, all, c.want)
 		}
 		if _, err := d.readBack(raw, step.edits, nil); err != nil { // which proves what was carried over
 			t.Error(err)
