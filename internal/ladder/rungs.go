@@ -14,6 +14,11 @@ const minCleared = 400
 // build lays out the chain for a unit, from the state that is reached.
 func (l *Ladder) build(u Unit) {
 	l.begin(u)
+	l.goOn(u)
+}
+
+// goOn lays out the rungs behind those that drop nothing.
+func (l *Ladder) goOn(u Unit) {
 	if u != Turns {
 		l.exchangeRung()
 	}
@@ -53,6 +58,20 @@ func (l *Ladder) beginning() *gauge {
 		return nil
 	}
 	return newGauge(l, Tokens)
+}
+
+// gentle reports whether the state that the chain is at, in which nothing was dropped, is within a
+// limit of tokens. It counts from the newest message on, which is kept longest, and no further
+// than it must.
+func (l *Ladder) gentle(most int) bool {
+	n, all := l.meter.headTokens(), l.t.Messages()
+	for i := l.scene.end - 1; i >= l.t.StartMessage() && n <= most; i-- {
+		n += l.meter.frame
+		for b := all[i].First; b < all[i].End; b++ {
+			n += l.meter.of(b, l.chain.level[b])
+		}
+	}
+	return n <= most
 }
 
 // squeezable reports whether what is pinned costs less the more of it is taken away.

@@ -29,10 +29,11 @@ func (l *Ladder) meet(m Limit, earlier []Limit) (Outcome, error) {
 	if !l.Window.AllowTiny {
 		tiny = l.smallest(m)
 	}
+	l.begin(m.Unit)
 	if o, err := l.clamber(m, earlier, tiny); o != nil || err != nil {
 		return o, err
 	}
-	l.build(m.Unit)
+	l.goOn(m.Unit)
 	g := newGauge(l, m.Unit)
 	if g.at(len(l.chain.steps)) <= m.Most && tiny <= m.Most {
 		if o, err := l.climb(g, m, earlier); o != nil || err != nil {
@@ -57,16 +58,14 @@ func (l *Ladder) meet(m Limit, earlier []Limit) (Outcome, error) {
 }
 
 // clamber is climb on the rungs that drop nothing, if one of their states is within the limit.
-// The outcome is nil if that cannot be told, or the first states that are do not fit.
+// The outcome is nil if the sums of the states behind them may be higher, as in beginning, or the
+// first states that are within it do not fit.
 func (l *Ladder) clamber(m Limit, earlier []Limit, tiny int) (Outcome, error) {
-	if m.Unit != Tokens || tiny > m.Most || l.Memory == nil || l.Memory.steep {
+	if m.Unit != Tokens || tiny > m.Most || l.Reserve > 0 || l.Memory != nil && l.Memory.steep {
 		return nil, nil
 	}
-	g := l.beginning()
-	if g == nil {
-		return nil, nil
-	}
-	if g.at(len(l.chain.steps)) <= m.Most {
+	if l.gentle(m.Most) && l.squeezable() {
+		g := newGauge(l, Tokens)
 		k := g.first(m.Most)
 		for tries := 0; k <= len(l.chain.steps) && tries < linear; k++ {
 			if !l.worthTrying(g, k) {
@@ -78,8 +77,8 @@ func (l *Ladder) clamber(m Limit, earlier []Limit, tiny int) (Outcome, error) {
 				return o, err
 			}
 		}
+		l.chain.move(len(l.chain.steps))
 	}
-	l.chain.move(0)
 	l.steep = true
 	return nil, nil
 }
