@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"slices"
+
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
@@ -156,4 +158,41 @@ func (c *checker) chatReasoning() {
 			c.message(reasoningRequiredByName, i, "")
 		}
 	}
+}
+
+// usualNotes are the notes with two that nearly every call and result of Chat would have, and
+// hardly anybody minds: an id that is not nine letters long, and no name of the tool. They follow
+// from the index, so they are written only for those who do.
+func (c *checker) usualNotes() []note {
+	if c.Dialect != OpenAIChat || !c.wants(idNotNine) && !c.wants(resultNameMissing) {
+		return c.notes
+	}
+	all, rest, ms := slices.Clone(c.notes[:c.listNotes]), filed{notes: c.notes[c.listNotes:]}, c.t.Messages()
+	for i := range ms {
+		ours := slices.Clip(rest.ours(i, &ms[i]).notes)
+		for b := ms[i].First; b < ms[i].End; b++ {
+			ours = c.withUsual(ours, b)
+		}
+		all = append(all, ours...)
+	}
+	return append(all, rest.notes...)
+}
+
+// withUsual puts those of a block where they would have been written.
+func (c *checker) withUsual(ours []note, b transcript.BlockID) []note {
+	blk, in := &c.t.Blocks()[b], c.where[b].in
+	called, answered := blk.Kind == transcript.Call && in == inCalls, blk.Kind == transcript.Result && in == inMessage && blk.Family != legacyFamily
+	if id := blk.CallID; id != "" && (called || answered) && (len(id) != 9 || !alphanumeric(id)) {
+		at := slices.IndexFunc(ours, func(n note) bool {
+			return n.block == int32(b) && n.fault != idTooLong && (n.fault != wrongType || n.sub != "function.name")
+		})
+		if at < 0 {
+			at = len(ours)
+		}
+		ours = slices.Insert(ours, at, note{idNotNine, int32(blk.Message), int32(b), "", id})
+	}
+	if answered && c.extra[blk.Message]&holdsOnly != 0 {
+		ours = append(ours, note{resultNameMissing, int32(blk.Message), int32(b), "", ""})
+	}
+	return ours
 }

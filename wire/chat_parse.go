@@ -307,7 +307,7 @@ func (p *parser) chatResult(i int, span jsonspan.Span, f *chatFields) {
 	if media {
 		p.noteBlock(imageInTool, "", "")
 	}
-	if f.name.absent() && !legacy {
+	if f.name.absent() && !legacy && p.extra[i]&holdsOnly == 0 { // else see usualNotes
 		p.noteBlock(resultNameMissing, "", "")
 	}
 }
@@ -318,7 +318,7 @@ func (p *parser) chatID(id string) {
 	if len(id) > 41 {
 		p.noteBlock(idTooLong, "", itoa(len(id)))
 	}
-	if len(id) != 9 || !alphanumeric(id) {
+	if id == "" { // for others see usualNotes
 		p.noteBlock(idNotNine, "", id)
 	}
 }

@@ -43,7 +43,6 @@ func (p *parser) usualResult() bool {
 			b := transcript.Block{Kind: transcript.Result, Span: tspan(span), Body: tspan(content), CallID: p.copied(raw)}
 			p.block(b, place{in: inMessage})
 			p.chatID(b.CallID)
-			p.noteBlock(resultNameMissing, "", "")
 			p.endMessage(span, false)
 			return true
 		}

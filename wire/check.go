@@ -87,8 +87,9 @@ type verdict struct {
 // run raises every fault.
 func (c *checker) run() {
 	var idle [faults]bool // those of which it is known that nobody asks
-	for i := range c.notes {
-		n := &c.notes[i]
+	notes := c.usualNotes()
+	for i := range notes {
+		n := &notes[i]
 		if judged[n.fault] || idle[n.fault] {
 			continue
 		}
