@@ -477,8 +477,8 @@ func (p *Plan) decided() []Decision {
 // WriteReceipt writes every change as a line of JSON.
 func (p *Plan) WriteReceipt(w io.Writer) error {
 	const piece = 16 << 10 // that is written at once
-	var lines []byte
 	all := p.told().changes
+	lines := make([]byte, 0, min(256*len(all), piece+1<<10))
 	for i := range all {
 		var err error
 		if lines, err = appendReceipt(lines, &all[i]); err != nil {
