@@ -294,10 +294,13 @@ func (d *draft) plan() *trail {
 			d.messages.insert(a.before, item{raw: a.behind, from: d.fresh()})
 		}
 	}
-	edits := slices.DeleteFunc(d.edits.all(), func(e jsonspan.Edit) bool {
-		i := d.messageAround(e.Span)
-		return i >= 0 && d.messages.drop[i]
-	})
+	edits := d.edits.all()
+	if slices.Contains(d.messages.drop, true) {
+		edits = slices.DeleteFunc(edits, func(e jsonspan.Edit) bool {
+			i := d.messageAround(e.Span)
+			return i >= 0 && d.messages.drop[i]
+		})
+	}
 	for _, k := range d.opened {
 		if !d.messages.drop[k.message] {
 			edits = append(edits, d.listEdits(k, d.inner[k])...)

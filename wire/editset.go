@@ -21,6 +21,10 @@ func compareEdits(a, b jsonspan.Edit) int {
 
 // insert adds e, unless it overlaps one that is there.
 func (s *editSet) insert(e jsonspan.Edit) bool {
+	if n := len(s.runs) - 1; n >= 0 && len(s.runs[n]) < maxRun && s.runs[n][len(s.runs[n])-1].End < e.Start {
+		s.runs[n] = append(s.runs[n], e) // nearly all come in order
+		return true
+	}
 	// The run that e goes into is the last one that begins in front of it.
 	r, _ := slices.BinarySearchFunc(s.runs, e, func(run []jsonspan.Edit, e jsonspan.Edit) int { return compareEdits(run[0], e) })
 	if r < len(s.runs) && clash(s.runs[r][0], e) {
@@ -28,7 +32,7 @@ func (s *editSet) insert(e jsonspan.Edit) bool {
 	}
 	if r == 0 {
 		if len(s.runs) == 0 {
-			s.runs = [][]jsonspan.Edit{{e}}
+			s.runs = [][]jsonspan.Edit{append(make([]jsonspan.Edit, 0, 16), e)}
 			return true
 		}
 	} else {
