@@ -141,6 +141,26 @@ func TestRoleFirst(t *testing.T) {
 	defect{name: "gemini, both", body: gemini("Assistant", "Human"), found: []string{"unknown-role", "unknown-role"}, keeps: []string{`"role":"model","parts":[{"functionCall"`, `"role":"user","parts":[{"functionResponse"`}}.run(t)
 }
 
+// TestSystemElsewhere: a message of the system, or of the developer, in an API that has no
+// such role is not refused for it: what it says becomes a reminder in the user's turn.
+func TestSystemElsewhere(t *testing.T) {
+	says := "<system-reminder>\\nterse\\n</system-reminder>"
+	for _, role := range []string{"system", "System", "developer"} {
+		defect{name: "gemini, " + role, found: []string{"unknown-role"},
+			body:  `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"` + role + `","parts":[{"text":"terse"}]},{"role":"model","parts":[{"text":"a"}]},{"role":"user","parts":[{"text":"n"}]}]}`,
+			keeps: []string{`{"role":"user","parts":[{"text":"q"},{"text":"` + says + `"}]},{"role":"model"`}}.run(t)
+	}
+	defect{name: "gemini, between a call and its result", found: []string{"unknown-role", "displaced-result"},
+		body:  `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"name":"G","args":{}}}]},{"role":"system","parts":[{"text":"terse"}]},{"role":"user","parts":[{"functionResponse":{"name":"G","response":{"output":"why"}}}]}]}`,
+		keeps: []string{`{"functionCall":{"name":"G","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"G","response":{"output":"why"}}}`, says}}.run(t)
+	defect{name: "anthropic", found: []string{"unknown-role"},
+		body:  `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]},{"role":"developer","content":"terse"}]}`,
+		keeps: []string{`"content":"x"}]},{"role":"user","content":"` + says + `"}`}}.run(t)
+	defect{name: "bedrock", found: []string{"unknown-role"},
+		body:  `{"modelId":"anthropic.claude-3-5","messages":[{"role":"user","content":[{"text":"q"}]},{"role":"developer","content":[{"text":"terse"}]}]}`,
+		keeps: []string{`{"text":"q"},{"text":"` + says + `"}`}}.run(t)
+}
+
 // TestWrongMouth: a call that somebody else says, or a result, is refused although the other
 // half is where it would be looked for.
 func TestWrongMouth(t *testing.T) {

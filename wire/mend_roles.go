@@ -332,8 +332,15 @@ func (m *mender) mapRole(f *Finding) {
 	if to == "" {
 		to = word
 	}
-	if to == "assistant" {
+	switch {
+	case to == "assistant":
 		to = m.g.assistant
+	case to == "developer" && m.g.role(to) == transcript.Unknown:
+		to = "system" // which an API without it may know by that name
+	}
+	if to == "system" && m.g.role(to) == transcript.Unknown && m.holdsOnly(f.Index, transcript.Text) {
+		m.remind(f)
+		return
 	}
 	if to == "" || m.g.role(to) == transcript.Unknown {
 		m.guessRole(f)
