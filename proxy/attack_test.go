@@ -8,8 +8,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,6 +70,55 @@ func TestSmuggling(t *testing.T) {
 				if len(got.header["Content-Length"]) > 0 && got.coding != nil {
 					t.Errorf("the upstream got both: %v", got.header)
 				}
+			}
+		})
+	}
+}
+
+// TestTheRestOfABodyIsNoRequest has an upstream that answers before it has read a body. What
+// the client sends of it afterwards belongs to nobody: it must not be taken for a request.
+func TestTheRestOfABodyIsNoRequest(t *testing.T) {
+	const smuggled = "POST /v1/messages/batches/smuggled HTTP/1.1\r\nHost: x\r\nx-api-key: k\r\nanthropic-version: 1\r\nContent-Length: 0\r\n\r\n"
+	for name, head := range map[string]string{
+		"no history":        "POST /v1/messages/batches HTTP/1.1\r\nContent-Length: 4000000\r\n",
+		"too large a one":   "POST /v1/messages HTTP/1.1\r\nContent-Length: 4000000\r\n",
+		"nobody's":          "POST /v2/unknown HTTP/1.1\r\nContent-Length: 4000000\r\n",
+		"asked for by 100":  "POST /v1/messages/batches HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 4000000\r\n",
+		"of unknown length": "POST /v1/messages/batches HTTP/1.1\r\nTransfer-Encoding: chunked\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var seen sync.Map
+			up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				seen.Store(r.URL.Path, true)
+				w.Header().Set("Connection", "close")
+				w.WriteHeader(http.StatusRequestEntityTooLarge)
+			}))
+			defer up.Close()
+			s := front(t, &upstream{Server: up}, func(c *proxy.Config) { c.MaxBody = 1000 })
+			c, err := net.Dial("tcp", s.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			io.WriteString(c, head+"Host: x\r\n\r\n")
+			if !strings.Contains(head, "Expect") {
+				io.WriteString(c, "7d0\r\n"+strings.Repeat("x", 2000)+"\r\n") // a chunk, if it is chunked
+			}
+			in := bufio.NewReader(c)
+			for status := 100; status == 100; {
+				resp, err := http.ReadResponse(in, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				status = resp.StatusCode
+				io.Copy(io.Discard, resp.Body)
+			}
+			io.WriteString(c, smuggled)
+			if resp, err := http.ReadResponse(in, nil); err == nil {
+				t.Error("the rest of the body was answered:", resp.Status)
+			}
+			if _, ok := seen.Load("/v1/messages/batches/smuggled"); ok {
+				t.Error("a request was smuggled")
 			}
 		})
 	}

@@ -50,11 +50,11 @@ func (h *Handler) plain(r *http.Request, to target) (p plain, ok bool) {
 
 // forward sends a plain request on, and its reply back. It does what [httputil.ReverseProxy]
 // does, with less in between: headers are copied once, and no goroutine flushes.
-func (h *Handler) forward(w http.ResponseWriter, r *http.Request, p *plain) {
+func (h *Handler) forward(w http.ResponseWriter, r *http.Request, body io.ReadCloser, p *plain) {
 	hints, holding := &hints{w: w}, new(holding)
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{Got1xxResponse: hints.pass, GotConn: holding.got})
 	out := r.WithContext(ctx)
-	out.URL, out.Host, out.Close = p.url, "", false
+	out.URL, out.Host, out.Close, out.Body = p.url, "", false, body
 	out.Header = make(http.Header, len(r.Header)+1)
 	for name, values := range r.Header {
 		if !hops[name] {

@@ -172,17 +172,22 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// it, and the request must go on.
 	rc := http.NewResponseController(w)
 	rc.EnableFullDuplex()
-	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = &timed{ReadCloser: r.Body, rc: rc, most: h.conf.BodyTime}
+	// The server asks the body of its own request whether all of it was read. If that is
+	// another one it hears nothing, and takes what is left for the next request: so only the
+	// copy that goes on gets one that gives up.
+	body := r.Body
+	if body != nil && body != http.NoBody {
+		body = &timed{ReadCloser: body, rc: rc, most: h.conf.BodyTime}
 	}
 	to := target{up, path}
 	if p, ok := h.plain(r, to); ok {
-		h.forward(w, r, &p)
+		h.forward(w, r, body, &p)
 		return
 	}
-	ctx := context.WithValue(r.Context(), targetKey{}, to)
+	on := r.WithContext(context.WithValue(r.Context(), targetKey{}, to))
+	on.Body = body
 	unsniffed(w.Header())
-	h.proxy.ServeHTTP(w, r.WithContext(ctx))
+	h.proxy.ServeHTTP(w, on)
 }
 
 // unswitched takes an offer off a request to go on in another protocol than WebSocket. What an
