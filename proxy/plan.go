@@ -28,7 +28,8 @@ func Default() *pare.Policy {
 type aim struct {
 	policy *pare.Policy
 	read   wire.Options
-	// unfitted leaves out the window: the request only asks how large it is.
+	// unfitted leaves out the window: the request only asks how large it is, or for a
+	// compaction.
 	unfitted bool
 	prune    bool          // the rules vote on what fits, too
 	long     bool          // a header asks for the long window of the model

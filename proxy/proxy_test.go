@@ -18,6 +18,7 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/benchdata"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/proxy"
@@ -233,6 +234,29 @@ func TestRoutes(t *testing.T) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestAsides: a history that is to be counted or compacted is refused for what is broken in
+// it, too. It is repaired, and never cut; Codex sends whole sessions to be compacted.
+func TestAsides(t *testing.T) {
+	const items = `{"model":"gpt-5.5","input":[{"role":"user","content":"q"},{"type":"function_call","call_id":"c1","name":"f","arguments":"{}"},{"role":"user","content":"n"}]}`
+	for path, body := range map[string]string{
+		"/v1/messages/count_tokens": broken, "/u/mine/v1/projects/p/locations/l/publishers/anthropic/models/count-tokens:rawPredict": broken, "/v1/responses/input_tokens": items, "/v1/responses/compact": items, "/backend-api/codex/responses/compact": items,
+	} {
+		u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
+			w.WriteHeader(400)
+			io.WriteString(w, `{"error":{"message":"Your input exceeds the context window of this model."}}`)
+		})
+		s := front(t, u, func(c *proxy.Config) { c.Policy = &pare.Policy{Window: &pare.Window{Messages: 1}} })
+		resp, _ := post(t, s.URL+path, body, "Authorization", "Bearer k")
+		if got := u.all(); len(got) != 1 || !strings.HasSuffix(path, got[0].uri) {
+			t.Fatalf("%s: %v reached the upstream", path, got)
+		}
+		sent := string(u.last(t).body)
+		if resp.Header.Get("Pare-Rules") != "orphan-call" || !strings.Contains(sent, "unknown: no result was recorded") {
+			t.Errorf("%s: %v, sent %s", path, resp.Header, sent)
+		}
+	}
+}
 
 func TestPathsBelowAnUpstream(t *testing.T) {
 	u := newUpstream(t, nil)

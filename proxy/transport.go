@@ -116,20 +116,28 @@ func (t *Transport) log() *slog.Logger {
 	return t.Log
 }
 
-// counting is how the path of a request ends that only asks how large a history is.
-const counting = "/count_tokens"
+// asides are how the path of a request ends behind that of an API, if no reply to the history
+// is asked for, but how large it is, or a compaction of all of it. It is refused for the same
+// faults, and a window is not for it.
+var asides = []string{"/count_tokens", "/input_tokens", "/compact"}
 
-// looksAt says which dialect a request is in, and whether it is only counted; Auto: it is
-// not looked at.
+// looksAt says which dialect a request is in, and whether it is only counted or compacted;
+// Auto: it is not looked at.
 func looksAt(req *http.Request, to *url.URL) (d wire.Dialect, model string, counted bool) {
 	if req.Method != http.MethodPost || req.Body == nil || req.Body == http.NoBody {
 		return wire.Auto, "", false
 	}
 	path := to.EscapedPath()
-	if rest, ok := strings.CutSuffix(path, counting); ok {
-		path, counted = rest, true
+	for _, end := range asides {
+		if rest, ok := strings.CutSuffix(path, end); ok {
+			path, counted = rest, true
+			break
+		}
 	}
 	d, model = wire.ParseURL(path)
+	if model == "count-tokens" { // Vertex's own way; which model it is for is in the body
+		model, counted = "", true
+	}
 	return d, model, counted
 }
 

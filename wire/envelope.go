@@ -168,7 +168,7 @@ func (e endpoint) matches(path string) bool {
 func ParseURL(address string) (Dialect, string) {
 	path, _, _ := strings.Cut(address, "#")
 	path, _, _ = strings.Cut(path, "?")
-	path = strings.TrimRight(path, "/")
+	path = plainVerb(strings.TrimRight(path, "/"))
 	for _, d := range Dialects() {
 		for _, e := range grammars[d].endpoints {
 			if e.matches(path) {
@@ -177,6 +177,16 @@ func ParseURL(address string) (Dialect, string) {
 		}
 	}
 	return Auto, modelIn(path)
+}
+
+// plainVerb is a path whose last part names a model and what is asked of it, with a colon
+// between them also if that came escaped.
+func plainVerb(path string) string {
+	last := path[strings.LastIndexByte(path, '/')+1:]
+	if i := strings.LastIndex(strings.ToLower(last), "%3a"); i >= 0 && !strings.Contains(last, ":") {
+		return path[:len(path)-len(last)+i] + ":" + last[i+len("%3a"):]
+	}
+	return path
 }
 
 // noHistory is how the paths end at which providers take input that is no history.

@@ -30,6 +30,8 @@ func TestParseURL(t *testing.T) {
 		"/v1/projects/p/locations/l/publishers/google/models/gemini-3-pro:streamRaw?alt=sse":                   {Auto, "gemini-3-pro"},
 		"/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse":                                       {Bedrock, "us.anthropic.claude-sonnet-4-5-20250929-v1:0"},
 		"/model/amazon.nova-pro-v1:0/converse-stream":                                                          {Bedrock, "amazon.nova-pro-v1:0"},
+		"/v1beta/models/gemini-2.5-pro%3AgenerateContent":                                                      {Gemini, "gemini-2.5-pro"},
+		"/v1/publishers/anthropic/models/claude-opus-4-6@20260101%3arawPredict":                                {Anthropic, "claude-opus-4-6@20260101"},
 		"/models/%zz:x": {Auto, "%zz"},
 		"":              {Auto, ""},
 	} {
