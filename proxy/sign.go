@@ -1,9 +1,11 @@
 package proxy
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -45,14 +47,18 @@ func (s *signature) sign(req *http.Request, body []byte, secret string) {
 	sum := sha256.Sum256(body)
 	hash := hex.EncodeToString(sum[:])
 	switch req.Header.Get(contentHash) {
-	case "", unsigned:
+	case "":
+	case unsigned:
+		hash = unsigned
 	default:
 		req.Header.Set(contentHash, hash)
 	}
-	if req.Header.Get(contentHash) == unsigned {
-		hash = unsigned
-	}
-	canonical := sha256.Sum256([]byte(s.canonical(req, len(body), hash)))
+	s.signHash(req, hash, int64(len(body)), secret)
+}
+
+// signHash signs a request whose body has a hash and a length.
+func (s *signature) signHash(req *http.Request, hash string, length int64, secret string) {
+	canonical := sha256.Sum256([]byte(s.canonical(req, length, hash)))
 	text := signing + "\n" + req.Header.Get("X-Amz-Date") + "\n" + s.scope + "\n" + hex.EncodeToString(canonical[:])
 	key := []byte("AWS4" + secret)
 	for part := range strings.SplitSeq(s.scope, "/") {
@@ -73,8 +79,61 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
+// signTold signs a request whose body stays what it is, if its headers tell the hash of it.
+func (s *signature) signTold(req *http.Request, secret string) bool {
+	told := req.Header.Get(contentHash)
+	if told != "" {
+		s.signHash(req, told, max(req.ContentLength, 0), secret)
+	}
+	return told != ""
+}
+
+// pass sends on what is not looked at. It goes to another host than it was signed for, so it
+// is signed again, too, if that can be. A body whose hash nobody has told is read for it; one
+// that is too large for that goes on as it came.
+func (t *Transport) pass(req *http.Request) (*http.Response, error) {
+	s, ok := signatureOf(req.Header)
+	if !ok || t.Secret == nil {
+		return t.base().RoundTrip(req)
+	}
+	secret, ok := t.Secret(s.key)
+	if !ok {
+		return t.base().RoundTrip(req)
+	}
+	out := req.WithContext(req.Context())
+	out.Header = req.Header.Clone()
+	if s.signTold(out, secret) {
+		return t.base().RoundTrip(out)
+	}
+	if req.Body == nil || req.Body == http.NoBody {
+		s.sign(out, nil, secret)
+		return t.base().RoundTrip(out)
+	}
+	room, err := t.room.take(req.Context(), min(req.ContentLength, t.maxBody()), t.maxBody())
+	if err != nil {
+		return nil, err
+	}
+	defer room.free()
+	body, err := io.ReadAll(io.LimitReader(req.Body, t.maxBody()+1))
+	if err != nil {
+		req.Body.Close()
+		return nil, &BodyError{err}
+	}
+	if int64(len(body)) > t.maxBody() {
+		out.Body, out.GetBody = joined{io.MultiReader(bytes.NewReader(body), req.Body), req.Body}, nil
+		return t.base().RoundTrip(out)
+	}
+	req.Body.Close()
+	out.Header.Del("Expect") // it has been met: the body is here
+	out.ContentLength, out.TransferEncoding = int64(len(body)), nil
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	out.Body, _ = out.GetBody()
+	s.sign(out, body, secret)
+	return t.base().RoundTrip(out)
+}
+
 // canonical writes a request as it is signed.
-func (s *signature) canonical(req *http.Request, length int, hash string) string {
+func (s *signature) canonical(req *http.Request, length int64, hash string) string {
 	var b strings.Builder
 	b.WriteString(req.Method + "\n")
 	b.WriteString(escapePath(req.URL.EscapedPath()) + "\n")
@@ -87,7 +146,7 @@ func (s *signature) canonical(req *http.Request, length int, hash string) string
 				value = req.URL.Host
 			}
 		case "content-length":
-			value = strconv.Itoa(length)
+			value = strconv.FormatInt(length, 10)
 		default:
 			values := slices.Clone(req.Header.Values(name))
 			for i, v := range values {

@@ -63,3 +63,66 @@ func TestSignedRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestSignedAndNotLookedAt: what goes to AWS and is no history, as an embedding does, was signed
+// for another host, too.
+func TestSignedAndNotLookedAt(t *testing.T) {
+	const was = "AWS4-HMAC-SHA256 Credential=AKIA1/20261116/us-east-1/bedrock/aws4_request, SignedHeaders=host;x-amz-date, Signature="
+	told := strings.Repeat("ab", 32)
+	for _, tt := range []struct {
+		name, method, path, body, hash string
+		signed                         string // which body the signature is for; "-": it is the old one
+	}{
+		{"an embedding", "POST", "/model/amazon.titan-embed-text-v2%3A0/invoke", `{"inputText":"x"}`, "", `{"inputText":"x"}`},
+		{"nothing", "GET", "/async-invoke", "", "", ""},
+		{"a hash that is told", "POST", "/guardrail/g/version/1/apply", "{}", told, told},
+		{"no hash", "POST", "/guardrail/g/version/1/apply", "{}", unsigned, unsigned},
+		{"too large", "POST", "/guardrail/g/version/1/apply", strings.Repeat(" ", 1000), "", "-"},
+		{"too large a history, with a hash", "POST", "/model/x/converse", strings.Repeat(" ", 1000), told, told},
+		{"too large a history", "POST", "/model/x/converse", strings.Repeat(" ", 1000), "", "-"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := &Transport{PlanTime: -1, MaxBody: 100, Secret: func(key string) (string, bool) { return "secret", key == "AKIA1" }}
+			tr.Base = tripper(func(r *http.Request) (*http.Response, error) {
+				var raw []byte
+				if r.Body != nil {
+					raw, _ = io.ReadAll(r.Body)
+				}
+				if string(raw) != tt.body || r.ContentLength != int64(len(tt.body)) {
+					t.Errorf("%d bytes were sent, said to be %d", len(raw), r.ContentLength)
+				}
+				want := r.Clone(r.Context())
+				want.Header.Set("Authorization", was+"old")
+				s, _ := signatureOf(want.Header)
+				switch tt.signed {
+				case "-":
+				case told, unsigned:
+					s.signHash(want, tt.signed, int64(len(tt.body)), "secret")
+				default:
+					s.sign(want, []byte(tt.signed), "secret")
+				}
+				if got, want := r.Header.Get("Authorization"), want.Header.Get("Authorization"); got != want {
+					t.Errorf("signed as %s, want %s", got, want)
+				}
+				return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody}, nil
+			})
+			req, err := http.NewRequest(tt.method, "https://bedrock.test"+tt.path, strings.NewReader(tt.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", was+"old")
+			req.Header.Set("X-Amz-Date", "20261116T000000Z")
+			if tt.hash != "" {
+				req.Header.Set(contentHash, tt.hash)
+			}
+			resp, err := tr.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if req.Header.Get("Authorization") != was+"old" {
+				t.Error("the caller's request was changed")
+			}
+		})
+	}
+}

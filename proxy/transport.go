@@ -145,7 +145,7 @@ func looksAt(req *http.Request, to *url.URL) (d wire.Dialect, model string, coun
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	d, model, counted := looksAt(req, req.URL)
 	if d == wire.Auto || t.policy().Off {
-		return t.base().RoundTrip(req)
+		return t.pass(req)
 	}
 	return t.carry(req, d, model, counted, nil)
 }
@@ -251,6 +251,11 @@ func (x *exchange) through(body io.ReadCloser) (*http.Response, error) {
 	x.passed = &passed{ReadCloser: body}
 	out := x.in.Clone(x.in.Context())
 	out.Body, out.GetBody = x.passed, nil
+	if s, ok := signatureOf(out.Header); ok {
+		if secret, can := x.secret(s); can {
+			s.signTold(out, secret)
+		}
+	}
 	resp, err := x.t.base().RoundTrip(out)
 	if err != nil {
 		x.failed(err)
