@@ -140,6 +140,9 @@ func TestUpstreamTalksGarbage(t *testing.T) {
 		if resp.StatusCode != 502 || !strings.HasPrefix(body, want) {
 			t.Error(path, resp.Status, body)
 		}
+		if kind := resp.Header.Get("X-Amzn-Errortype"); (kind == "ServiceUnavailableException") != strings.HasSuffix(path, "/converse") {
+			t.Errorf("%s: SDKs of AWS are told %q", path, kind)
+		}
 		// Clients of an upstream of your own speak as the path says.
 		shape := want[:strings.Index(want, "Pare")]
 		if resp, body := post(t, s.URL+"/u/nobody"+path, `{}`); resp.StatusCode != 404 || !strings.HasPrefix(strings.Replace(body, ":404,", ":502,", 1), shape) {

@@ -50,6 +50,7 @@ func refuse(w http.ResponseWriter, upstream, path string, status int, message st
 		body = map[string]any{"error": map[string]any{"code": status, "message": message, "status": kind}}
 	case "bedrock":
 		body = map[string]any{"message": message}
+		w.Header().Set("X-Amzn-Errortype", awsError(status)) // SDKs take it for the kind of an error
 	default:
 		kind := "server_error"
 		if status < 500 {
@@ -66,4 +67,17 @@ func refuse(w http.ResponseWriter, upstream, path string, status int, message st
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	w.Write(append(text, '\n'))
+}
+
+// awsError is what AWS calls an error of a status.
+func awsError(status int) string {
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return "AccessDeniedException"
+	case status == http.StatusNotFound:
+		return "ResourceNotFoundException"
+	case status < 500:
+		return "ValidationException"
+	}
+	return "ServiceUnavailableException"
 }
