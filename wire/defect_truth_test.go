@@ -161,6 +161,16 @@ func TestSystemElsewhere(t *testing.T) {
 		keeps: []string{`{"text":"q"},{"text":"` + says + `"}`}}.run(t)
 }
 
+// TestNamelessForMistral: a call without a name does not match the pattern that Mistral has
+// for names, however it is left out.
+func TestNamelessForMistral(t *testing.T) {
+	for _, name := range []string{`"name":"",`, `"name":null,`, ``} {
+		defect{name: name, found: []string{"call-name-format"},
+			body:  `{"model":"mistral-large-latest","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"","tool_calls":[{"id":"abcdefghi","type":"function","function":{` + name + `"arguments":"{}"}}]},{"role":"tool","tool_call_id":"abcdefghi","content":"x"}]}`,
+			keeps: []string{`"name":"unknown_tool"`, `{"role":"tool","tool_call_id":"abcdefghi","content":"x"}`}}.run(t)
+	}
+}
+
 // TestWrongMouth: a call that somebody else says, or a result, is refused although the other
 // half is where it would be looked for.
 func TestWrongMouth(t *testing.T) {
