@@ -14,6 +14,7 @@ var anthropicGrammar = grammar{
 	apart: true, joins: [transcript.Tool + 1]bool{transcript.System: true, transcript.User: true, transcript.Assistant: true, transcript.Tool: true},
 	roles:   []namedRole{{"user", transcript.User}, {"assistant", transcript.Assistant}, {"system", transcript.System}},
 	idLimit: 64, nameLimit: 200,
+	shows: [][2]string{{"tool_use_id", "tool_result"}, {"input", "tool_use"}, {"thinking", "thinking"}, {"text", "text"}},
 	endpoints: []endpoint{
 		{end: "/messages", without: "/threads/"}, // OpenAI's threads have messages too
 		{end: ":rawPredict", within: "/publishers/anthropic/"}, {end: ":streamRawPredict", within: "/publishers/anthropic/"},

@@ -171,6 +171,21 @@ func TestNamelessForMistral(t *testing.T) {
 	}
 }
 
+// TestTypeFirst: what a block is paired with follows from its type. One that was left out is
+// put back alone, so that no call is answered by a stub beside its real result.
+func TestTypeFirst(t *testing.T) {
+	anthropic := func(call, result string) string {
+		return `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"t0","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t0","content":"x"}]},{"role":"assistant","content":[{` + call + `"id":"t1","name":"f","input":{"a":1}}]},{"role":"user","content":[{` + result + `"tool_use_id":"t1","content":"done"}` + "]}]}"
+	}
+	use, result := `"type":"tool_use",`, `"type":"tool_result",`
+	defect{name: "anthropic, call", body: anthropic("", result), found: []string{"field-missing", "orphan-result"}, keeps: []string{`"input":{"a":1},"type":"tool_use"}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"done"}]`}}.run(t)
+	defect{name: "anthropic, result", body: anthropic(use, ""), found: []string{"orphan-call", "field-missing"}, keeps: []string{`"content":[{"tool_use_id":"t1","content":"done","type":"tool_result"}]`}}.run(t)
+	defect{name: "anthropic, both", body: anthropic("", ""), found: []string{"field-missing", "field-missing"}, keeps: []string{`"type":"tool_use"}`, `"type":"tool_result"}]`}}.run(t)
+	defect{name: "interactions", found: []string{"field-missing", "orphan-call", "thought-signature-missing", "field-missing"},
+		body:  `{"model":"gemini-3.8-flash","store":false,"input":[{"type":"user_input","content":[{"type":"text","text":"q"}]},{"signature":"s","summary":[]},{"type":"function_call","id":"c1","name":"f","arguments":{}},{"call_id":"c1","name":"f","result":"done"}]}`,
+		keeps: []string{`"summary":[],"type":"thought"}`, `{"call_id":"c1","name":"f","result":"done","type":"function_result"}`}}.run(t)
+}
+
 // TestWrongMouth: a call that somebody else says, or a result, is refused although the other
 // half is where it would be looked for.
 func TestWrongMouth(t *testing.T) {

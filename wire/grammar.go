@@ -65,7 +65,9 @@ type grammar struct {
 	remote []string
 
 	endpoints []endpoint // of its requests
-	tells     tells
+	// shows are members of blocks, and the type of one that has such a member and no type.
+	shows [][2]string
+	tells tells
 	// foreign are types of what looks like the dialect, and whose they are.
 	foreign map[string]string
 	rules   []Rule

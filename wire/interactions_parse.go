@@ -16,6 +16,7 @@ var interactionsGrammar = grammar{
 	roles:   []namedRole{{"user", transcript.User}, {"model", transcript.Assistant}},
 	idLimit: 64, nameLimit: 64,
 	remote:    []string{"continuation_token"},
+	shows:     [][2]string{{"result", "function_result"}, {"arguments", "function_call"}, {"summary", "thought"}, {"text", "text"}},
 	endpoints: []endpoint{{end: "/interactions"}},
 	tells: tells{
 		body:  []string{"previous_interaction_id", "continuation_token", "agent_config", "webhook_config"},

@@ -125,7 +125,7 @@ func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended,
 type phase uint8
 
 const (
-	whoSpeaks phase = iota // alone: what a message may hold and answer follows from its role
+	whoSpeaks phase = iota // alone: what a message may hold and answer follows from its role, and what pairs from types
 	within                 // alone: what lies in a block is named by its place there, which changes when blocks are joined
 	goHome                 // results go home before stubs are made
 	theRest
@@ -135,7 +135,7 @@ var phases = [...]phase{whoSpeaks, within, goHome, theRest}
 
 func phaseOf(f *Finding) phase {
 	switch f.fault {
-	case unknownRole, roleMissing:
+	case unknownRole, roleMissing, typeMissing:
 		return whoSpeaks
 	case referenceUnknown, duplicateKey:
 		return within

@@ -82,7 +82,7 @@ var contentMends = map[fault]mend{
 // giveType gives a block without type the one that its members show.
 func (m *mender) giveType(f *Finding) {
 	at := m.t.Block(f.Block).Span
-	for _, c := range [][2]string{{"tool_use_id", "tool_result"}, {"input", "tool_use"}, {"thinking", "thinking"}, {"text", "text"}} {
+	for _, c := range m.g.shows {
 		if _, ok := m.member(at, c[0]); ok {
 			if m.setMember(at, "type", quote(c[1])) {
 				m.log(f, "edit", f.Block, f.Index, 0, "a block without type; its members show that it is %s", c[1])
