@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/store"
 	"github.com/pare-llm/pare/wire"
 )
@@ -56,4 +57,29 @@ func newestStays(t *testing.T, st *store.Store, key store.Key, raws [][]byte) {
 		clean(t, []byte(body))
 	}
 	sound(t, st, key)
+}
+
+// What rules protect is pinned by a window, however old it is: what they look at is read.
+func TestWindowKeepsWhatRulesProtect(t *testing.T) {
+	protect, err := rules.Protect{Selection: rules.Selection{Markers: []string{"never forget"}}}.Rule()
+	if err != nil {
+		t.Fatal(err)
+	}
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "s")
+		raws := [][]byte{user("the task"), call("k1"), result("k1", "never forget this"), assistant("well"), user("go on")}
+		for i := range 60 {
+			id := fmt.Sprintf("c%d", i)
+			raws = append(raws, call(id), result(id, strings.Repeat("words of a result ", 20)))
+		}
+		put(t, st, key, raws...)
+		p, err := pare.Compile(append(rules.Standard(), protect)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := window(t, st, key, store.Ask{Policy: &pare.Policy{Rules: p, Window: &pare.Window{Tokens: 1500}}})
+		if !strings.Contains(body, "never forget this") {
+			t.Errorf("%s", body)
+		}
+	})
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/tokens"
@@ -18,10 +19,11 @@ type reach struct {
 
 // reachOf is that of a policy. One without limits sends everything, and one that lets
 // go of the middle, or of what ranks lowest, has to see everything. A limit of exchanges
-// lets go of calls and results alone: what was said is sent, all of it.
+// lets go of calls and results alone: what was said is sent, all of it. What rules protect
+// is sent, too, however old it is.
 func reachOf(x *Session, p *pare.Policy) (r reach) {
 	w := p.Window
-	if p.Off || w == nil || w.Order != pare.OldestFirst {
+	if p.Off || w == nil || w.Order != pare.OldestFirst || protects(p.Rules) || protects(w.Rules) {
 		return r
 	}
 	limit := w.Tokens
@@ -30,6 +32,21 @@ func reachOf(x *Session, p *pare.Policy) (r reach) {
 		limit = m.Window
 	}
 	return reach{tokens: 2 * int64(limit), messages: 2 * w.Messages, turns: w.Turns, keep: w.MinKeep}
+}
+
+// protects reports whether rules may protect anything but what is recent. Of those that are
+// not the standard ones nobody knows.
+func protects(p *pare.Pipeline) bool {
+	if p == nil {
+		return false
+	}
+	return slices.ContainsFunc(p.Rules(), func(r pare.Rule) bool {
+		switch r.Name {
+		case "deduplication", "superseded-writes", "error-purging", "oversized", "recency":
+			return false
+		}
+		return true
+	})
 }
 
 // start is where reading begins, from an entry on, in front of which lies a weight: the
