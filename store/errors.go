@@ -62,7 +62,7 @@ type ConflictError struct {
 }
 
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("append to %s: the head is %d, not %d: %s", e.Key, e.Head, e.Expected, e.Reason)
+	return fmt.Sprintf("session %s: the head is %d, not %d: %s", e.Key, e.Head, e.Expected, e.Reason)
 }
 
 // A DuplicateError says that an entry of that id is there and says something else, or
