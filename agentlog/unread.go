@@ -27,12 +27,29 @@ func qwenLine(o object) evidence {
 	return silent
 }
 
-// cline3Row is what Cline keeps from version 3 on. No request has the members beside its list.
-var cline3Row = row{format: Cline3, name: "cline-3", maker: "Cline 3", dialect: wire.Anthropic, document: func(raw []byte, at jsonspan.Span) bool {
-	o := objectAt(raw, at)
+// cline3Row is what Cline keeps from version 3 on. No request has the members beside its
+// list; two of them tell, so that one that is lost does not make a request of it. A file that
+// was written twice has two such lines.
+var cline3Row = row{format: Cline3, name: "cline-3", maker: "Cline 3", dialect: wire.Anthropic, line: func(o object) evidence {
+	if isCline3(o) {
+		return proof
+	}
+	return silent
+}, document: func(raw []byte, at jsonspan.Span) bool { return isCline3(objectAt(raw, at)) }}
+
+func isCline3(o object) bool {
 	list, ok := o.get("messages")
-	return ok && raw[list.Start] == '[' && o.has("updated_at") && o.has("sessionId")
-}}
+	if !ok || o.raw[list.Start] != '[' {
+		return false
+	}
+	n := 0
+	for _, name := range []string{"updated_at", "sessionId", "agent", "systemPrompt", "system_prompt"} {
+		if o.has(name) {
+			n++
+		}
+	}
+	return n >= 2
+}
 
 // copilotRow is GitHub Copilot CLI: events whose types have a dot.
 var copilotRow = row{format: Copilot, name: "copilot", maker: "GitHub Copilot CLI", dialect: wire.OpenAIChat, line: copilotLine}

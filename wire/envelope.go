@@ -124,7 +124,7 @@ func membersOf(raw []byte) topLevel {
 		case (string(key) == "url" || string(key) == "uri") && kind == jsonspan.String:
 			at := s.Str()
 			m.url = string(jsonspan.Decode(nil, raw[at.Start:at.End]))
-		case string(key) == "type" || string(key) == "sessionId" || string(key) == "projectHash" || string(key) == "lastUpdated":
+		case string(key) == "type" || string(key) == "sessionId" || string(key) == "projectHash" || string(key) == "lastUpdated" || string(key) == "updated_at":
 			m.kept = true
 			s.Skip()
 		default:

@@ -123,7 +123,8 @@ func (s *stream) sessionOfLines() (agentlog.Format, bool) {
 
 // damagedSession recognises a session file that begins with something else, because its
 // first lines were lost, spoilt or written by hand: at least half of its lines are
-// objects all the same, comments aside. Only text is looked at to its end.
+// objects all the same, comments and the marks of a merge aside. Only text is looked at to
+// its end.
 func (s *stream) damagedSession() (agentlog.Format, bool) {
 	if bytes.IndexByte(s.head(), 0) >= 0 {
 		return agentlog.Auto, false
@@ -135,7 +136,7 @@ func (s *stream) damagedSession() (agentlog.Format, bool) {
 		case bytes.HasPrefix(line, []byte(`{"`)):
 			objects++
 			d.Line(line)
-		case !bytes.HasPrefix(line, []byte("//")) && line[0] != '#':
+		case !bytes.HasPrefix(line, []byte("//")) && line[0] != '#' && !mergeMark(line):
 			others++
 		}
 	}
@@ -143,6 +144,17 @@ func (s *stream) damagedSession() (agentlog.Format, bool) {
 		return agentlog.Auto, false
 	}
 	return d.Format()
+}
+
+// mergeMark reports whether a line is one of those that a merge puts around what it could not
+// decide.
+func mergeMark(line []byte) bool {
+	for _, mark := range []string{"<<<<<<<", "|||||||", "=======", ">>>>>>>"} {
+		if rest, ok := bytes.CutPrefix(line, []byte(mark)); ok {
+			return len(bytes.TrimSpace(rest)) == 0 || rest[0] == ' '
+		}
+	}
+	return false
 }
 
 // whole reports whether data is one JSON value with nothing behind it.
