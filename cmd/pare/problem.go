@@ -67,6 +67,10 @@ func failure(err error) problem {
 	if errors.As(err, &path) {
 		p.Message = path.Err.Error() // the sentence names the file already
 	}
+	var unread *agentlog.UnreadError
+	if errors.As(err, &unread) {
+		p.Message = unread.Error() // likewise
+	}
 	var h hinted
 	var clash *atomicfile.Clash
 	var large *source.TooLargeError
@@ -95,7 +99,11 @@ func ownBug(p any) problem {
 func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 	p := failure(err)
 	var syntax *wire.SyntaxError
+	whose, way := laidOut(raw)
 	switch {
+	case whose != "":
+		p.Message = "this was a session file of " + whose + ", and its lines were laid out anew: neither its agent nor Pare reads it so"
+		p.hint = "give each object a line of its own again, then fix that: jq -c '" + way + "' FILE > NEW"
 	case len(bytes.TrimSpace(raw)) == 0:
 		p.Message, p.hint = "the input is empty", "expected a request body, a list of messages, or JSON lines of either"
 	case bytes.HasPrefix(raw, []byte("SQLite format 3")):
@@ -120,6 +128,48 @@ func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 	p.Column = len(before) - bytes.LastIndexByte(before, '\n')
 	p.Offset += from.lead
 	return p
+}
+
+// laidOut tells whose session a text holds whose objects were taken off their lines, by an
+// editor or by jq: laid out over several lines each, or made one list. The second result is
+// how jq puts them back.
+func laidOut(raw []byte) (whose, way string) {
+	s := jsonspan.Borrow(raw, jsonspan.Structural)
+	defer s.Return()
+	var values []jsonspan.Span
+	way = "."
+	first := s.Skip()
+	switch {
+	case s.Failed() || first.Len() == 0:
+		return "", ""
+	case raw[first.Start] == '[':
+		way, values = ".[]", jsonspan.Elements(raw, first)
+	default:
+		for at := first; ; {
+			if values = append(values, at); len(values) == 64 {
+				break
+			}
+			end := at.End
+			s.Reset(raw[end:], jsonspan.Structural)
+			if at = s.Skip(); s.Failed() || at.Len() == 0 {
+				break
+			}
+			at.Start, at.End = at.Start+end, at.End+end
+		}
+	}
+	if len(values) < 2 || way == "." && bytes.IndexByte(raw[first.Start:first.End], '\n') < 0 {
+		return "", ""
+	}
+	var d agentlog.Detector
+	for _, v := range values[:min(len(values), 64)] {
+		if raw[v.Start] == '{' {
+			d.Line(raw[v.Start:v.End])
+		}
+	}
+	if f, ok := d.Format(); ok && d.Settled() {
+		return f.Maker(), way
+	}
+	return "", ""
 }
 
 // partHint says what to do about JSON that is no request: where one lies in it, if that can
