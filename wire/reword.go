@@ -12,30 +12,23 @@ import (
 // blocks and pairs, which have only moved. They share everything but their places, so that
 // nothing is filed or paired again.
 func (d *draft) reworded(raw []byte, edits []jsonspan.Edit) (*Request, bool) {
-	if d.borrowed || d.lent != nil || len(d.opened) > 0 || len(d.messages.put) > 0 || slices.Contains(d.messages.drop, true) {
+	if d.borrowed || d.lent != nil || len(d.opened) > 0 || len(d.messages.put) > 0 || slices.Contains(d.messages.drop, true) || !d.rewordsOnly(edits) {
 		return nil, false
 	}
 	messages, blocks, frames := slices.Clone(d.t.Messages()), slices.Clone(d.t.Blocks()), slices.Clone(d.frame)
-	notes, shift := filed{notes: d.notes[d.listNotes:]}, 0
+	shift := 0
 	for i := range messages {
 		m := &messages[i]
-		n, grown := 0, 0
-		for n < len(edits) && edits[n].Start < m.Span.End {
-			grown += len(edits[n].New) - edits[n].Len()
-			n++
+		n, grown := editsIn(m, edits), 0
+		for _, e := range edits[:n] {
+			grown += len(e.New) - e.Len()
 		}
 		moved := shifts{by: shift, edits: edits[:n]}
-		if n > 0 && !d.rewords(m, moved.edits, notes.ours(i, m).notes) {
-			return nil, false
-		}
 		edits, shift = edits[n:], shift+grown
 		m.Span, frames[i] = moved.moved(m.Span), frame{moved.moved(frames[i].content), moved.moved(frames[i].calls)}
 		for b := m.First; b < m.End; b++ {
 			moved.block(&blocks[b])
 		}
-	}
-	if len(edits) > 0 {
-		return nil, false
 	}
 	next := &Request{
 		Dialect: d.Dialect, Profile: d.Profile, g: d.g, raw: raw, list: transcript.Span{Start: d.list.Start, End: d.list.End + shift}, bare: d.bare,
@@ -44,4 +37,25 @@ func (d *draft) reworded(raw []byte, edits []jsonspan.Edit) (*Request, bool) {
 	next.head.said = d.said(shift)
 	next.t = d.t.Moved(raw, messages, blocks)
 	return next, true
+}
+
+// rewordsOnly reports whether all edits put one text in the place of another in results.
+func (d *draft) rewordsOnly(edits []jsonspan.Edit) bool {
+	notes, ms := filed{notes: d.notes[d.listNotes:]}, d.t.Messages()
+	for i := range ms {
+		n := editsIn(&ms[i], edits)
+		if n > 0 && !d.rewords(&ms[i], edits[:n], notes.ours(i, &ms[i]).notes) {
+			return false
+		}
+		edits = edits[n:]
+	}
+	return len(edits) == 0
+}
+
+// editsIn is how many of the edits that are left lie in a message, or in front of it.
+func editsIn(m *transcript.Message, edits []jsonspan.Edit) (n int) {
+	for n < len(edits) && edits[n].Start < m.Span.End {
+		n++
+	}
+	return n
 }
