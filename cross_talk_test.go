@@ -18,9 +18,10 @@ type beat struct {
 	word   string
 	id     string
 	failed bool
-	long   int  // bytes beside the word
-	alone  bool // a message begins here, although the same voice goes on
-	blank  bool // it says nothing
+	long   int    // bytes beside the word
+	alone  bool   // a message begins here, although the same voice goes on
+	blank  bool   // it says nothing
+	same   string // what it says in the place of its own
 }
 
 // A parley is a conversation as no provider writes it.
@@ -61,6 +62,9 @@ func (b beat) voice() string {
 func (b beat) text() string {
 	if b.blank {
 		return ""
+	}
+	if b.same != "" {
+		return b.same
 	}
 	return b.word + strings.Repeat(" so it goes on", b.long/14)
 }
@@ -454,4 +458,24 @@ func interactionsTalk(k parley) map[string]any {
 		out["system_instruction"] = k.system
 	}
 	return out
+}
+
+// elementsOf are the elements of a body's list, as they are written.
+func elementsOf(t testing.TB, body []byte) []json.RawMessage {
+	t.Helper()
+	var root map[string]json.RawMessage
+	if err := json.Unmarshal(body, &root); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"messages", "input", "contents"} {
+		if raw, ok := root[name]; ok {
+			var all []json.RawMessage
+			if err := json.Unmarshal(raw, &all); err != nil {
+				t.Fatal(err)
+			}
+			return all
+		}
+	}
+	t.Fatalf("no list: %s", body)
+	return nil
 }

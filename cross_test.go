@@ -63,7 +63,25 @@ func leftBy(t *testing.T, h hand, body []byte, w pare.Window) string {
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", h.name, err, body)
 	}
-	all := wordsIn(out)
+	fresh := reading(t, h.d, out)
+	if left := fresh.Check(wire.CheckOptions{}); len(left) > 0 {
+		t.Fatalf("%s, %+v: refused: %v\nin  %s\nout %s", h.name, w, left, body, out)
+	}
+	for u, most := range map[pare.Unit]int{pare.UnitMessages: w.Messages, pare.UnitExchanges: w.Exchanges, pare.UnitTurns: w.Turns} {
+		if n := size(u, fresh); most > 0 && n > most {
+			t.Fatalf("%s: %d %s are left, the limit is %d\n%s", h.name, n, u, most, out)
+		}
+	}
+	if n := fresh.Tokens(wordCounter{}); w.Tokens > 0 && n > w.Tokens {
+		t.Fatalf("%s: %d tokens are left, the limit is %d\n%s", h.name, n, w.Tokens, out)
+	}
+	wholePairs(t, h.name, h.d, utterances(t, h.d, out))
+	return remains(out)
+}
+
+// remains are the words of a talk in a body, each once, in order.
+func remains(body []byte) string {
+	all := wordsIn(body)
 	slices.SortFunc(all, func(a, b string) int { return strings.Compare(a[1:], b[1:]) })
 	return strings.Join(slices.Compact(all), " ")
 }

@@ -147,5 +147,12 @@ func (m *mender) quoteResult(b transcript.BlockID, text string) string {
 			name = "A further result of " + tool
 		}
 	}
-	return fmt.Sprintf("[%s; quoted, not written by the user]\n%s", name, text)
+	return fmt.Sprintf("[%s%s\n%s", name, quotedText, text)
 }
+
+const (
+	// quotedText ends the line over a quotation.
+	quotedText = "; quoted, not written by the user]"
+	// quoteHead is how long that line may be.
+	quoteHead = 256
+)

@@ -102,14 +102,26 @@ func (p *parser) stringContent(f field) {
 
 // voiced reports whether a block of the user's is something that a person says or
 // shows: clients put what is typed while a tool runs beside the results, and reminders of
-// their own.
+// their own. What a repair has written in the user's place is nobody's word.
 func (p *parser) voiced(b *transcript.Block) bool {
 	switch b.Kind {
 	case transcript.Result, transcript.ServerResult:
 		return false
 	case transcript.Text:
 		text := bytes.TrimLeft(p.raw[b.Body.Start:b.Body.End], " \t\n\r")
-		return len(text) > 0 && !bytes.HasPrefix(text, []byte("<system-reminder>"))
+		if len(text) == 0 {
+			return false
+		}
+		switch text[0] {
+		case '<':
+			return !bytes.HasPrefix(text, []byte("<system-reminder>"))
+		case '(':
+			return string(text) != beginText
+		case '[':
+			end := bytes.Index(text[:min(len(text), quoteHead)], []byte(quotedText))
+			return end < 0 || bytes.IndexByte(text[:end], '\n') >= 0
+		}
+		return true
 	}
 	return true
 }

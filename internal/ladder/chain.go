@@ -58,12 +58,12 @@ type chain struct {
 
 // A shed is memory that a climb uses and the next one uses again.
 type shed struct {
-	steps             []step
-	ops               []op
-	left, alive, sums []int
-	heard, calls      []int
-	queue             []transcript.AtomID
-	last              []transcript.BlockID
+	steps              []step
+	ops                []op
+	left, alive, sums  []int
+	heard, calls, runs []int
+	queue              []transcript.AtomID
+	last               []transcript.BlockID
 }
 
 // cleared returns a list of n zeros, in the place of another if that is long enough.

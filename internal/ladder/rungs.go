@@ -221,10 +221,11 @@ func (l *Ladder) squeezeRung() {
 }
 
 // exchangeRung drops exchanges. What the model said before it called goes with the
-// last call of its turn: without the call it promises something that never comes.
+// last call of it in a row: without the call it promises something that never comes.
 func (l *Ladder) exchangeRung() {
 	s, c := l.scene, l.chain
-	callsLeft, lastCall := l.callsByTurn()
+	runs := l.runs()
+	callsLeft, lastCall := l.callsByRun(runs)
 	all := l.ordered(s.exchanges())
 	for i := range all {
 		b := firstBlock(&all[i])
@@ -240,37 +241,54 @@ func (l *Ladder) exchangeRung() {
 			if o.to != isGone || blk.Kind != transcript.Call && blk.Kind != transcript.ServerCall {
 				continue
 			}
-			turn := l.t.Messages()[blk.Message].Turn
-			if callsLeft[turn]--; callsLeft[turn] == 0 {
-				l.dropSaid(turn, lastCall[turn])
+			run := runs[blk.Message]
+			if callsLeft[run]--; callsLeft[run] == 0 {
+				l.dropSaid(lastCall[run])
 			}
 		}
 		c.close(DropExchanges)
 	}
 }
 
-// callsByTurn counts the calls that are left in each turn, and finds the last.
-func (l *Ladder) callsByTurn() (left []int, last []transcript.BlockID) {
-	left, last = cleared(&l.shed.calls, l.t.Turns()), cleared(&l.shed.last, l.t.Turns())
+// runs numbers the messages by who speaks: what the model says in a row is one run, whether
+// the provider takes such messages for one turn or not.
+func (l *Ladder) runs() []int {
+	ms := l.t.Messages()
+	of := cleared(&l.shed.runs, len(ms))
+	for i := 1; i < len(ms); i++ {
+		if of[i] = of[i-1]; ms[i].Role != ms[i-1].Role {
+			of[i]++
+		}
+	}
+	return of
+}
+
+// callsByRun counts the calls that are left in each run, and finds the last.
+func (l *Ladder) callsByRun(runs []int) (left []int, last []transcript.BlockID) {
+	n := 0
+	if len(runs) > 0 {
+		n = runs[len(runs)-1] + 1
+	}
+	left, last = cleared(&l.shed.calls, n), cleared(&l.shed.last, n)
 	for b := range l.t.Blocks() {
 		blk := &l.t.Blocks()[b]
 		if blk.Kind != transcript.Call && blk.Kind != transcript.ServerCall {
 			continue
 		}
-		turn := l.t.Messages()[blk.Message].Turn
-		last[turn] = transcript.BlockID(b)
+		run := runs[blk.Message]
+		last[run] = transcript.BlockID(b)
 		if l.chain.level[b] != isGone {
-			left[turn]++
+			left[run]++
 		}
 	}
 	return left, last
 }
 
-// dropSaid drops what the model said in a turn before its last call.
-func (l *Ladder) dropSaid(turn int, before transcript.BlockID) {
+// dropSaid drops what the model said in a row before its last call.
+func (l *Ladder) dropSaid(before transcript.BlockID) {
 	for b := before - 1; b >= 0; b-- {
 		blk := &l.t.Blocks()[b]
-		if m := &l.t.Messages()[blk.Message]; m.Turn != turn || m.Role != transcript.Assistant {
+		if l.t.Messages()[blk.Message].Role != transcript.Assistant {
 			return
 		}
 		if blk.Kind == transcript.Text || blk.Kind == transcript.Thinking {
