@@ -88,7 +88,7 @@ func remains(body []byte) string {
 
 // TestCrossTrim: a window that counts the same in every dialect keeps the same.
 func TestCrossTrim(t *testing.T) {
-	for seed := range uint64(histories(t) / 40) {
+	for seed := range uint64(histories(t) / 125) {
 		k := parleyOf(seed)
 		bodies := k.bodies(t)
 		for _, u := range []pare.Unit{pare.UnitExchanges, pare.UnitTurns, pare.UnitTokens} {
