@@ -29,7 +29,7 @@ type compactCmd struct {
 	authoring `embed:""`
 	counting  `embed:""`
 	settings  `embed:""`
-	changing  `embed:""`
+	changing  `embed:"" set:"inputs=request bodies, lists of messages or JSON lines"`
 }
 
 // authoring is the flags that say who writes the summary.
@@ -52,7 +52,7 @@ func (c *compactCmd) Help() string {
 	return `For example:
 
     pare compact request.json -o small.json
-    pare compact --above 100000 --archive removed.jsonl --in-place sessions/
+    pare compact --above 100000 --archive removed.jsonl --in-place requests/
     pare compact --summary-file summary.txt --min-keep 6 request.json
     pare compact --offload --archive removed.jsonl request.json
     pare compact --endpoint http://localhost:8080 --summary-model qwen3 request.json

@@ -182,7 +182,7 @@ func newParser(w *world, exit func(int)) *kong.Kong { return parserOf(&grammar{}
 
 func parserOf(grammar any, w *world, exit func(int)) *kong.Kong {
 	parser, err := kong.New(grammar, kong.Name("pare"), kong.Description(about), kong.ExplicitGroups(groups),
-		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version(), "agents": strings.Join(agentlog.AgentNames(), ","), "dialects": anyOf(dialectNames())},
+		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version(), "agents": strings.Join(agentlog.AgentNames(), ","), "dialects": anyOf(dialectNames()), "inputs": "request bodies, lists of messages, JSON lines, or the session files of agents"},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100, FlagsLast: true}),
 		kong.Help(help), kong.Exit(exit), kong.KindMapper(reflect.String, kong.MapperFunc(asGiven)),
 		kong.KindMapper(reflect.Int, kong.MapperFunc(wholeNumber)), kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(timeSpan)))

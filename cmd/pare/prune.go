@@ -3,7 +3,7 @@ package main
 type pruneCmd struct {
 	ruleset  `embed:""`
 	lining   `embed:""`
-	changing `embed:""`
+	changing `embed:"" set:"inputs=request bodies, lists of messages or JSON lines"`
 }
 
 // Help is the page's first paragraph.

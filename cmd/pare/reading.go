@@ -16,7 +16,7 @@ import (
 
 // reading is the flags of all commands that read transcripts.
 type reading struct {
-	Paths   []string `arg:"" optional:"" name:"path" help:"Files, folders, or - for standard input (the default): request bodies, lists of messages, JSON lines, or the session files of agents, also as .gz or .zst."`
+	Paths   []string `arg:"" optional:"" name:"path" help:"Files, folders, or - for standard input (the default): ${inputs}, also as .gz or .zst."`
 	As      string   `placeholder:"DIALECT" help:"Read as ${dialects}. Default: detected."`
 	Profile string   `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
 	Model   string   `placeholder:"NAME" help:"The model, where neither the body nor its URL names one. Tokens are counted, and windows measured, as for this one in any case."`

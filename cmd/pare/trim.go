@@ -27,7 +27,7 @@ type trimCmd struct {
 	Archive      string `placeholder:"FILE" help:"Keep what is removed in FILE, a JSON line each; placeholders name the line. What the file holds already stays."`
 	ruleset      `embed:""`
 	lining       `embed:""`
-	changing     `embed:""`
+	changing     `embed:"" set:"inputs=request bodies, lists of messages or JSON lines"`
 }
 
 // keeping is the flags that say what goes first, and what stays although it is old.
@@ -52,7 +52,7 @@ func (c *trimCmd) Help() string {
     pare trim request.json                        fit the window of its model
     pare trim --max-tokens 50000 request.json -o small.json
     pare trim --max-exchanges 20 --min-keep 6 --dry-run request.json
-    pare trim --max-tokens 100000 --low 50% --archive removed.jsonl --in-place sessions/
+    pare trim --max-tokens 100000 --low 50% --archive removed.jsonl --in-place requests/
 
 A transcript is repaired as by pare fix and, if it does not fit then, made smaller, only
 as far as needed; one that fits, and has no fault, comes back byte for byte. Old results are cleared first, then huge ones
