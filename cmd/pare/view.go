@@ -27,7 +27,7 @@ import (
 type viewCmd struct {
 	Path    string `arg:"" optional:"" name:"file" help:"A request body, a list of messages, JSON lines or an agent's session file, also as .gz or .zst; - is standard input (the default)."`
 	Plan    string `enum:"none,fix,prune" default:"none" help:"Also show what pare fix or pare prune would do: none (default), fix or prune."`
-	Output  string `short:"o" placeholder:"FILE" help:"Write the page to FILE. Default: standard output or, if that is a terminal, a new file."`
+	Output  string `short:"o" placeholder:"FILE" help:"Write the page to FILE. Default: standard output or, if that is a terminal, a new file, which opens in the browser where there is a desktop."`
 	Text    bool   `help:"Draw it in the terminal instead."`
 	Serve   bool   `help:"Show it live on a local port, and follow the file as it changes."`
 	Port    int    `placeholder:"N" help:"The port for --serve. Default: any that is free."`
@@ -287,7 +287,7 @@ func (v *viewing) read() (found source.Chunk, from origin, err error) {
 }
 
 // write writes the page where it is wanted. On a terminal nobody wants to see it: it
-// goes to a file, and its name is told.
+// goes to a file, its name is told, and on a desktop it is opened.
 func (v *viewing) write(p *ui.Page) int {
 	switch {
 	case v.Output != "" && v.Output != source.Stdin:
@@ -303,6 +303,7 @@ func (v *viewing) write(p *ui.Page) int {
 			return v.w.fail("write a page: "+err.Error(), "give it a place: -o FILE")
 		}
 		screen.Fprintln(v.w.stdout, f.Name())
+		v.w.show(f.Name())
 	default:
 		if err := p.WriteHTML(v.w.stdout); err != nil {
 			return v.w.fail("write standard output: "+err.Error(), "")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -19,7 +20,7 @@ func TestViewOnTerminal(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	var stderr bytes.Buffer
-	w := &world{args: []string{"view", "../../examples/seed-incident.json"}, stdin: strings.NewReader(""), stdout: tty, stderr: &stderr, getenv: os.Getenv}
+	w := &world{args: []string{"view", "../../examples/seed-incident.json"}, stdin: strings.NewReader(""), stdout: tty, stderr: &stderr, getenv: func(string) string { return "" }}
 	if status := run(w); status != statusClean {
 		t.Fatalf("status %d: %s", status, &stderr)
 	}
@@ -30,5 +31,52 @@ func TestViewOnTerminal(t *testing.T) {
 	st, err := os.Stat(pages[0])
 	if err != nil || st.Mode().Perm() != 0o600 || st.Size() < 10_000 {
 		t.Errorf("%v %v", st, err)
+	}
+}
+
+// TestDefectU7Opens: on a terminal with a desktop the page opens by itself.
+func TestDefectU7Opens(t *testing.T) {
+	tty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("no terminal to be had: " + err.Error())
+	}
+	defer tty.Close()
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	// It stands in for the desktop: what it is given shows up as a whole.
+	script := "#!/bin/sh\nprintf %s \"$1\" > " + dir + "/opening && mv " + dir + "/opening " + dir + "/opened\n"
+	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	var stderr bytes.Buffer
+	desktop := func(name string) string { return map[string]string{"DISPLAY": ":0"}[name] }
+	w := &world{args: []string{"view", "../../examples/seed-incident.json"}, stdin: strings.NewReader(""), stdout: tty, stderr: &stderr, getenv: desktop}
+	if status := run(w); status != statusClean {
+		t.Fatalf("status %d: %s", status, &stderr)
+	}
+	pages, _ := filepath.Glob(filepath.Join(dir, "pare-view-*.html"))
+	var opened []byte
+	for opened == nil {
+		if t.Context().Err() != nil {
+			t.Fatal("nothing was opened")
+		}
+		opened, _ = os.ReadFile(filepath.Join(dir, "opened"))
+		runtime.Gosched()
+	}
+	if len(pages) != 1 || string(opened) != pages[0] {
+		t.Errorf("opened %q of %q", opened, pages)
+	}
+	for _, c := range []struct{ system, set, want string }{
+		{"linux", "", ""}, {"linux", "WAYLAND_DISPLAY", "xdg-open"}, {"freebsd", "DISPLAY", "xdg-open"}, {"darwin", "", "open"}, {"windows", "", "rundll32"},
+		{"darwin", "SSH_CONNECTION", ""}, {"linux", "SSH_CONNECTION", ""},
+	} {
+		got := ""
+		if with := opener(c.system, func(name string) string { return map[string]string{c.set: "x"}[name] }); with != nil {
+			got = with[0]
+		}
+		if got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
 	}
 }
