@@ -32,3 +32,45 @@ func TestDefectVoice(t *testing.T) {
 		}
 	}
 }
+
+// TestDefectVoiceBehind: words of a person that stand in one string behind a reminder, or behind
+// what a repair has quoted, are a person's.
+func TestDefectVoiceBehind(t *testing.T) {
+	for _, stray := range []string{`{"role":"tool","tool_call_id":"c1","content":"stray"}`, `{"role":"system","content":"Remember."}`} {
+		body := `{"model":"m","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"},` + stray + `,{"role":"user","content":"the question"}]}`
+		r, err := wire.Parse([]byte(body), wire.Options{Dialect: wire.OpenAIChat, Profile: "template"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := wire.Parse(m.Request.Raw(), wire.Options{Dialect: wire.OpenAIChat, Profile: "template"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := out.Transcript().Messages()
+		if last := all[len(all)-1]; !last.Speaks {
+			t.Errorf("nobody speaks in the last message of %s", out.Raw())
+		}
+	}
+	for text, want := range map[string]bool{
+		`<system-reminder>\na\n</system-reminder>`:                                                 false,
+		`\n <system-reminder>a</system-reminder>\n\n<system-reminder>b</system-reminder>\n`:        false,
+		`<system-reminder>a</system-reminder>\n\nthe question`:                                     true,
+		`<system-reminder>a</system-reminder>the question<system-reminder>b</system-reminder>`:     true,
+		`<system-reminder> is a tag that I wonder about`:                                           true,
+		`[A tool result without its call; quoted, not written by the user]\nstray\n\nthe question`: true,
+		`(The beginning of this conversation is not included.)`:                                    false,
+		`(The beginning of this conversation is not included.)\n\nthe question`:                    true,
+	} {
+		r, err := wire.Parse([]byte(`{"model":"m","messages":[{"role":"user","content":"`+text+`"}]}`), wire.Options{Dialect: wire.OpenAIChat})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Transcript().Messages()[0].Speaks; got != want {
+			t.Errorf("%s: a person speaks: %v, expected %v", text, got, want)
+		}
+	}
+}

@@ -44,7 +44,7 @@ func (p *parser) endMessage(s jsonspan.Span, begins bool) {
 	var f facts
 	for i := m.First; i < m.End; i++ {
 		b := &p.blocks[i]
-		m.Speaks = m.Speaks || m.Role == transcript.User && p.voiced(b)
+		m.Speaks = m.Speaks || m.Role == transcript.User && p.voiced(b, p.where[i].in)
 		switch b.Kind {
 		case transcript.Result:
 			f |= hasResults
@@ -103,27 +103,55 @@ func (p *parser) stringContent(f field) {
 // voiced reports whether a block of the user's is something that a person says or
 // shows: clients put what is typed while a tool runs beside the results, and reminders of
 // their own. What a repair has written in the user's place is nobody's word.
-func (p *parser) voiced(b *transcript.Block) bool {
+func (p *parser) voiced(b *transcript.Block, in container) bool {
 	switch b.Kind {
 	case transcript.Result, transcript.ServerResult:
 		return false
 	case transcript.Text:
-		text := bytes.TrimLeft(p.raw[b.Body.Start:b.Body.End], " \t\n\r")
+		return hasWords(p.raw[b.Body.Start:b.Body.End], in)
+	}
+	return true
+}
+
+// hasWords reports whether a text holds anything but reminders and what a repair has written. Where
+// strings are joined, words may stand behind either: of a reminder it is known where it ends, and
+// of a quotation only that it is all of a part in a list.
+func hasWords(text []byte, in container) bool {
+	for {
+		text = trimSpace(text)
 		if len(text) == 0 {
 			return false
 		}
 		switch text[0] {
 		case '<':
-			return !bytes.HasPrefix(text, []byte("<system-reminder>"))
+			end := bytes.Index(text, []byte("</system-reminder>"))
+			if end < 0 || !bytes.HasPrefix(text, []byte("<system-reminder>")) {
+				return true
+			}
+			text = text[end+len("</system-reminder>"):]
 		case '(':
 			return string(text) != beginText
 		case '[':
 			end := bytes.Index(text[:min(len(text), quoteHead)], []byte(quotedText))
-			return end < 0 || bytes.IndexByte(text[:end], '\n') >= 0
+			return in == inString || end < 0 || bytes.Contains(text[:end], []byte(`\n`))
+		default:
+			return true
 		}
-		return true
 	}
-	return true
+}
+
+// trimSpace takes the space off the beginning of a text in JSON.
+func trimSpace(text []byte) []byte {
+	for {
+		switch {
+		case len(text) > 0 && text[0] == ' ':
+			text = text[1:]
+		case len(text) > 1 && text[0] == '\\' && (text[1] == 'n' || text[1] == 'r' || text[1] == 't'):
+			text = text[2:]
+		default:
+			return text
+		}
+	}
 }
 
 // speaks reports whether message i is the user's and holds no results.
