@@ -39,14 +39,14 @@ func (r *reader) give() {
 	}
 }
 
-// read reads what is to become an entry and is JSON without a fault.
+// read reads what is to become an entry. If it is no JSON, that is an error.
 func (r *reader) read(x *Session, raw []byte) (*wire.Request, error) {
 	d, err := x.dialect()
 	if err != nil {
 		return nil, err
 	}
 	r.list = append(append(append(r.list[:0], '['), raw...), ']')
-	return oneMessage(r.parser.Parse(r.list, wire.Options{Dialect: d, Model: x.Model, Structural: true}))
+	return oneMessage(r.parser.Parse(r.list, wire.Options{Dialect: d, Model: x.Model}))
 }
 
 // oneMessage is an error if what was read is not one message.

@@ -1,10 +1,14 @@
 package store_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -189,5 +193,51 @@ func TestFsckDialectOfSeveral(t *testing.T) {
 	}
 	if x, err := st.Session(ctx, key); err != nil || x.Dialect != "anthropic" {
 		t.Errorf("%q, %v", x.Dialect, err)
+	}
+}
+
+// Whatever is taken for a message is one JSON object and nothing beside it, in every dialect:
+// it stands in a list with others later.
+func TestMessagesAreOneObject(t *testing.T) {
+	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
+	r := rand.New(rand.NewPCG(7, 7))
+	pieces := []string{`,`, `]`, `[`, `}`, `{`, `"`, `\`, ` `, "\n", `],[`, `},{`, `null`, `1`, `"x"`, `{}`, `[]`, "\x00", "\xff", `\ud800`, `//`, `/**/`}
+	taken := 0
+	for _, d := range wire.Dialects() {
+		base := d.TextMessage(transcript.User, "Hi there")
+		key := store.ID(d.String())
+		if _, err := st.Create(ctx, key, store.Create{Dialect: d.String()}); err != nil {
+			t.Fatal(err)
+		}
+		for range 600 {
+			raw := slices.Clone(base)
+			for range 1 + r.IntN(3) {
+				at := r.IntN(len(raw) + 1)
+				switch r.IntN(4) {
+				case 0:
+					at = len(raw)
+				case 1:
+					at = 0
+				case 2:
+					raw = slices.Delete(raw, min(at, len(raw)), min(at+1, len(raw)))
+					at = min(at, len(raw))
+				}
+				raw = slices.Insert(raw, at, []byte(pieces[r.IntN(len(pieces))])...)
+				if r.IntN(8) == 0 {
+					raw = slices.Concat(raw, []byte(","), base)
+				}
+			}
+			_, err := st.Append(ctx, key, store.Anywhere, store.Message("", raw))
+			if err != nil {
+				continue
+			}
+			taken++
+			if text := bytes.TrimSpace(raw); !json.Valid(raw) || text[0] != '{' {
+				t.Errorf("%s: taken: %q", d, raw)
+			}
+		}
+	}
+	if taken == 0 {
+		t.Error("nothing was taken")
 	}
 }
