@@ -165,13 +165,14 @@ func TestDefectS15Stray(t *testing.T) {
 		raw    string
 		broken bool
 	}{
-		"at the end":             {own + stray("x1", "elsewhere", 40, said("what of another project")), true},
-		"in the middle, newer":   {lines[0] + lines[1] + stray("x1", "elsewhere", 40, said("foreign")) + lines[2] + lines[3], true},
-		"in the middle, older":   {lines[0] + lines[1] + stray("x1", "elsewhere", 2, said("foreign")) + lines[2] + lines[3], false},
-		"two of them":            {own + stray("x1", "elsewhere", 40, said("foreign")) + stray("x2", "x1", 41, replied("m9", textReply)), true},
-		"an open call of theirs": {own + stray("x1", "elsewhere", 40, replied("m9", calling("c9"))), true},
-		"in front":               {stray("x1", "elsewhere", 40, said("foreign")) + own, true},
-		"behind a lost line":     {lines[0] + lines[1] + stray("x1", "elsewhere", 40, said("foreign")) + lines[3], true},
+		"at the end":              {own + stray("x1", "elsewhere", 40, said("what of another project")), true},
+		"in the middle, newer":    {lines[0] + lines[1] + stray("x1", "elsewhere", 40, said("foreign")) + lines[2] + lines[3], true},
+		"in the middle, older":    {lines[0] + lines[1] + stray("x1", "elsewhere", 2, said("foreign")) + lines[2] + lines[3], false},
+		"two of them":             {own + stray("x1", "elsewhere", 40, said("foreign")) + stray("x2", "x1", 41, replied("m9", textReply)), true},
+		"an open call of theirs":  {own + stray("x1", "elsewhere", 40, replied("m9", calling("c9"))), true},
+		"in front":                {stray("x1", "elsewhere", 40, said("foreign")) + own, true},
+		"older results of theirs": {own + stray("x1", "elsewhere", 0, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c9","content":"foreign"}]}`) + stray("x2", "x1", 0, replied("m9", textReply)), false},
+		"behind a lost line":      {lines[0] + lines[1] + stray("x1", "elsewhere", 40, said("foreign")) + lines[3], true},
 	} {
 		_, found, fixed := fix(t, "s1.jsonl", []byte(c.raw))
 		if n := count(found, "stray-line"); (n > 0) != c.broken {
@@ -196,5 +197,19 @@ func TestDefectS15Stray(t *testing.T) {
 	gap := strings.Replace(resumed, `{"parentUuid":"a2"`, `{"parentUuid":"lost"`, 1)
 	if l, found, _ := fix(t, "other.jsonl", []byte(gap)); count(found, "stray-line") > 0 || !strings.HasSuffix(mainOf(l), "on|done") {
 		t.Errorf("%s %+v", mainOf(l), found)
+	}
+}
+
+// TestCopyOnItself: a copy of a line that is linked to itself hides the line, and with it all
+// that stands in front. It is linked to what the line hung on, and goes.
+func TestCopyOnItself(t *testing.T) {
+	own := []string{ccWrite("u1", "", 1, said("one")), ccWrite("a1", "u1", 2, replied("m1", textReply)), ccWrite("a2", "a1", 3, replied("m1", textReply)), ccWrite("u2", "a2", 4, said("two")), ccWrite("a3", "u2", 5, replied("m3", textReply))}
+	whole := strings.Join(own, "")
+	itself := strings.Replace(own[2], `"parentUuid":"a1"`, `"parentUuid":"a2"`, 1)
+	for at := 3; at <= len(own); at++ {
+		raw := strings.Join(own[:at], "") + itself + strings.Join(own[at:], "")
+		if _, _, fixed := fix(t, "s1.jsonl", []byte(raw)); string(fixed.Raw) != whole {
+			t.Errorf("at %d: %+v\n%s", at, fixed.Left, fixed.Raw)
+		}
 	}
 }

@@ -24,7 +24,10 @@ func (t *ccTree) order(path []int, all *talk) []int {
 	}
 	for i := range t.entries {
 		e := &t.entries[i]
-		if onPath[i] || t.used[i] || !e.speaking() {
+		if onPath[i] || t.used[i] || !e.speaking() || t.stray != nil && t.stray[i] {
+			continue
+		}
+		if e.linked && t.index[e.uuid] != i { // the agent knows the last line of a uuid only
 			continue
 		}
 		if siblings == nil {

@@ -68,16 +68,20 @@ func (t *ccTree) findStrays() {
 }
 
 // tellStrays reports the strays that the agent would go on from: those that are newer than
-// everything else.
+// the end of what is ours.
 func (t *ccTree) tellStrays() {
 	if t.stray == nil {
 		return
 	}
-	newest := int64(0)
+	var mine []int
 	for i := range t.entries {
-		if e := &t.entries[i]; e.linked && !t.stray[i] && e.counts && !e.side {
-			newest = max(newest, millis(e.stamp))
+		if e := &t.entries[i]; e.linked && !t.stray[i] && e.speaking() && !e.side {
+			mine = append(mine, i)
 		}
+	}
+	newest := int64(0)
+	if mine != nil {
+		newest = millis(t.entries[t.leafOf(mine)].stamp)
 	}
 	for i := range t.entries {
 		if e := &t.entries[i]; t.stray[i] && (e.kind == "user" || e.kind == "assistant" || e.kind == "system" || e.kind == "attachment") && millis(e.stamp) >= newest {

@@ -91,6 +91,7 @@ func (p pi) read(l *Log) {
 func (p pi) tree(l *Log) *piTree {
 	t := &piTree{entries: make([]piEntry, len(l.units)), index: make(map[string]int)}
 	version, header := 0, false
+	var early []int // copies in front of the lines they are copies of
 	for i, u := range l.units {
 		o := objectAt(l.raw, u.span)
 		e := &t.entries[i]
@@ -108,14 +109,28 @@ func (p pi) tree(l *Log) *piTree {
 			if first, ok := t.index[e.id]; ok {
 				l.repeatedUUID(first, i)
 				if n := len(l.copies); n > 0 && l.copies[n-1] == i {
-					e.message = false
-					continue
+					if parent, ok := t.index[e.parent]; !ok || parent < first {
+						e.message = false
+						continue
+					}
+					// The one behind what it hangs on stays: from there the agent goes on.
+					l.copies[n-1], l.damage = first, l.damage[:len(l.damage)-1]
+					l.damageAt(l.units[first].span.Start, l.units[first].line, "duplicate-line")
+					t.entries[first].message = false
+					early = append(early, first)
 				}
 			}
 			t.index[e.id] = i
 			t.linked = true
 		}
 		t.flat = append(t.flat, i)
+	}
+	if early != nil {
+		slices.Sort(early)
+		t.flat = slices.DeleteFunc(t.flat, func(u int) bool {
+			_, found := slices.BinarySearch(early, u)
+			return found
+		})
 	}
 	if n := len(l.copies); n > 0 && l.copies[n-1] == len(l.units)-1 && t.linked {
 		l.worsen("the agent goes on from the first one, and forgets what came behind it")

@@ -227,3 +227,22 @@ func TestDefectS15Dangling(t *testing.T) {
 		}
 	}
 }
+
+// TestCopyOfTheEnd: of a last line that stands twice, the one behind what it hangs on stays: pi
+// goes on from there.
+func TestCopyOfTheEnd(t *testing.T) {
+	end := piSaid("d", "c", "the last word")
+	for name, raw := range map[string]string{
+		"a copy in the middle":     piHead(3) + piSaid("a", "", "one") + end + piSaid("b", "a", "two") + piSaid("c", "b", "three") + end,
+		"right in front":           piHead(3) + piSaid("a", "", "one") + piSaid("b", "a", "two") + end + piSaid("c", "b", "three") + end,
+		"two copies in the middle": piHead(3) + piSaid("a", "", "one") + end + piSaid("b", "a", "two") + end + piSaid("c", "b", "three") + end,
+		"a copy behind":            piHead(3) + piSaid("a", "", "one") + piSaid("b", "a", "two") + piSaid("c", "b", "three") + end + end,
+		"an old line at the end":   piHead(3) + piSaid("a", "", "one") + piSaid("b", "a", "two") + piSaid("c", "b", "three") + end + piSaid("b", "a", "two"),
+	} {
+		_, _, fixed := fix(t, "p.jsonl", []byte(raw))
+		want := piHead(3) + piSaid("a", "", "one") + piSaid("b", "a", "two") + piSaid("c", "b", "three") + end
+		if string(fixed.Raw) != want {
+			t.Errorf("%s: got\n%s", name, fixed.Raw)
+		}
+	}
+}

@@ -123,24 +123,33 @@ func (s *stream) sessionOfLines() (agentlog.Format, bool) {
 
 // damagedSession recognises a session file that begins with something else, because its
 // first lines were lost, spoilt or written by hand: at least half of its lines are
-// objects all the same, comments and the marks of a merge aside. Only text is looked at to
-// its end.
+// objects all the same, comments and the marks of a merge aside. Where these leave no doubt
+// whose they are, what stands right behind one does not count: a repair puts what spoils the
+// end of a line onto one of its own, and the file is a session still. Only text is looked at
+// to its end.
 func (s *stream) damagedSession() (agentlog.Format, bool) {
 	if bytes.IndexByte(s.head(), 0) >= 0 {
 		return agentlog.Auto, false
 	}
 	var d agentlog.Detector
-	objects, others := 0, 0
+	objects, others, spoilt := 0, 0, 0
+	behind := false // the line in front is an object
 	for line, at := s.line(0); line != nil && !(d.Settled() && objects > others); line, at = s.line(at) {
 		switch {
 		case bytes.HasPrefix(line, []byte(`{"`)):
 			objects++
 			d.Line(line)
-		case !bytes.HasPrefix(line, []byte("//")) && line[0] != '#' && !mergeMark(line):
+			behind = true
+			continue
+		case bytes.HasPrefix(line, []byte("//")) || line[0] == '#' || mergeMark(line):
+		case behind:
+			spoilt++
+		default:
 			others++
 		}
+		behind = false
 	}
-	if objects < others {
+	if objects < others+spoilt && !(d.Settled() && objects > others) {
 		return agentlog.Auto, false
 	}
 	return d.Format()
