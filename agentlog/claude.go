@@ -111,6 +111,12 @@ type ccChain struct {
 
 func (e *entry) speaking() bool { return e.message.Len() > 0 }
 
+// chained reports whether the agent follows links over the line: of lines of other types it is
+// not known.
+func (e *entry) chained() bool {
+	return e.kind == "user" || e.kind == "assistant" || e.kind == "system" || e.kind == "attachment"
+}
+
 func (c claude) read(l *Log) {
 	es := l.readClaude()
 	index := make(map[string]int, len(es))

@@ -296,6 +296,14 @@ func (r *relay) hangMoved(u, next int) {
 	parent := r.front(next)
 	delete(r.e.parents, u)
 	r.e.set(u, "parentUuid", uuidValue(parent))
+	if next < 0 { // the agent goes on from the newest end
+		if millis(c.entries[u].stamp) <= millis(r.stamp) {
+			r.stamp = later(r.stamp)
+			r.e.set(u, "timestamp", r.stamp)
+		} else {
+			r.stamp = c.entries[u].stamp
+		}
+	}
 	r.put(r.e.body(u), c.entries[u].uuid, next)
 	r.e.unit(u).drop = true
 }

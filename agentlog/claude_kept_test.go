@@ -213,3 +213,30 @@ func TestCopyOnItself(t *testing.T) {
 		}
 	}
 }
+
+// TestLinkOverUnknown: a line whose parent is lost is linked to a line that the agent follows
+// links over, not to one of a type that nobody knows.
+func TestLinkOverUnknown(t *testing.T) {
+	raw := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", textReply)) +
+		`{"type":"brand-new","uuid":"n1","payload":{"keep":1.0e2}}` + "\n" + ccWrite("u2", "lost", 4, said("two")) + ccWrite("a2", "u2", 5, replied("m2", textReply))
+	_, _, fixed := fix(t, "s1.jsonl", []byte(raw))
+	if got := strings.Join(resume1(fixed.Raw), "|"); !strings.Contains(got, "one") || !strings.Contains(got, "two") {
+		t.Errorf("1.0 sends %s\n%s", got, fixed.Raw)
+	}
+}
+
+// TestMovedToTheEnd: a line that moves to the end of the session is its newest one then, or the
+// agent would go on at the end of another branch.
+func TestMovedToTheEnd(t *testing.T) {
+	raw := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", textReply)) +
+		ccWrite("u2", "a1", 20, said("two")) + ccWrite("a2", "u2", 21, replied("m2", textReply)) +
+		ccWrite("b1", "a1", 10, said("old branch")) + ccWrite("b2", "b1", 11, replied("m3", textReply)) + ccWrite("b3", "b2", 12, said("on it")) +
+		ccWrite("b4", "b3", 13, replied("m4", textReply)) +
+		ccWrite("r1", "lost", 3, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c9","content":"said"}]}`) + ccWrite("a3", "a2", 22, replied("m4", textReply))
+	for _, raw := range []string{raw, strings.Replace(raw, `"id":"m4"`, `"id":"m2"`, 1)} {
+		_, _, fixed := fix(t, "s1.jsonl", []byte(raw))
+		if got := strings.Join(resume1(fixed.Raw), "|"); !strings.Contains(got, "two") {
+			t.Errorf("1.0 sends %s\n%s", got, fixed.Raw)
+		}
+	}
+}

@@ -84,7 +84,7 @@ func (t *ccTree) tellStrays() {
 		newest = millis(t.entries[t.leafOf(mine)].stamp)
 	}
 	for i := range t.entries {
-		if e := &t.entries[i]; t.stray[i] && (e.kind == "user" || e.kind == "assistant" || e.kind == "system" || e.kind == "attachment") && millis(e.stamp) >= newest {
+		if e := &t.entries[i]; t.stray[i] && e.chained() && millis(e.stamp) >= newest {
 			t.l.damageAt(t.l.units[i].span.Start, t.l.units[i].line, "stray-line", e.session)
 			t.l.strays = append(t.l.strays, i)
 		}

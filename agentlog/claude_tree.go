@@ -243,7 +243,7 @@ func (t *ccTree) before(at int, seen []bool) int {
 		if t.stray != nil && t.stray[i] {
 			continue
 		}
-		if o.linked && o.side == e.side && o.agent == e.agent && !seen[i] && t.index[o.uuid] == i && (!e.side || o.agent != "") && t.rootOf(i) != t.rootOf(at) {
+		if o.linked && o.chained() && o.side == e.side && o.agent == e.agent && !seen[i] && t.index[o.uuid] == i && (!e.side || o.agent != "") && t.rootOf(i) != t.rootOf(at) {
 			return i
 		}
 	}

@@ -141,7 +141,52 @@ func (l *Log) holds(after *Log, fixed *Fixed, o Options) bool {
 			taken++ // a copy of a line, or a head, is no message
 		}
 	}
-	return after.sending()+taken >= l.sending()
+	return after.sending()+taken >= l.sending() && l.heard(after)
+}
+
+// heard reports whether all words of the user that were sent are sent of a mended file, too, be
+// it as a part of others.
+func (l *Log) heard(after *Log) bool {
+	now := after.asked(true)
+	for text := range l.asked(false) {
+		if now[text] {
+			continue
+		}
+		some := false
+		for other := range now {
+			if some = strings.Contains(other, text); some {
+				break
+			}
+		}
+		if !some {
+			return false
+		}
+	}
+	return true
+}
+
+// asked returns the texts of the user that are sent, with what tools have said or without, and
+// without what a repair may change in them.
+func (l *Log) asked(results bool) map[string]bool {
+	all := make(map[string]bool)
+	for _, t := range l.Threads {
+		if !l.sends(t) {
+			continue
+		}
+		tr := t.Request.Transcript()
+		for _, m := range tr.Messages()[:t.Messages()] {
+			if m.Role != transcript.User && !results {
+				continue
+			}
+			for b := m.First; b < m.End; b++ {
+				if kind := tr.Block(b).Kind; kind == transcript.Text || results && kind == transcript.Result {
+					all[strings.TrimSpace(strings.ReplaceAll(t.Request.Text(b), string(replacement), ""))] = true
+				}
+			}
+		}
+	}
+	delete(all, "")
+	return all
 }
 
 // helps reports whether changes made a fault go, or the file a better one. Repairs that leave
