@@ -47,6 +47,7 @@ type piTree struct {
 	foreign []int          // offsets of lines that are counted and are no units
 	seqs    map[int]int    // units by their numbers
 	linked  bool           // lines have ids and hang on each other
+	kept    map[int]int    // compactions whose first kept line is lost, to the line behind it
 }
 
 func (p pi) read(l *Log) {
@@ -267,7 +268,11 @@ func (p pi) send(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 	if at >= 0 {
 		p.summary(l, b, path[at], "summary")
 		first := at
-		if u := p.firstKept(l, t, path[at]); u >= 0 {
+		u := p.firstKept(l, t, path[at])
+		if u < 0 {
+			u = p.behindLost(l, t, at)
+		}
+		if u >= 0 {
 			if k := slices.Index(path[:at], u); k >= 0 {
 				first = k
 			}
@@ -362,6 +367,25 @@ func (pi) firstKept(l *Log, t *piTree, compaction int) int {
 		return -1
 	}
 	if i, ok := t.seqs[n]; ok && t.entries[i].kind != "session" {
+		return i
+	}
+	return -1
+}
+
+// behindLost returns the line behind the gap on the path that a line must have stood in which
+// the compaction there keeps as its first one, or -1. Without it pi forgets all that is kept.
+func (pi) behindLost(l *Log, t *piTree, at int) int {
+	id := l.object(t.path[at]).text("firstKeptEntryId")
+	if _, there := t.index[id]; id == "" || there || !t.linked {
+		return -1
+	}
+	for k, i := range t.path[:at] {
+		_, gap := l.links[i]
+		if _, there := t.index[t.entries[i].parent]; !gap && (k > 0 || there || t.entries[i].parent == "") {
+			continue
+		}
+		l.damageAt(l.units[t.path[at]].span.Start, l.units[t.path[at]].line, "lost-kept-line", id)
+		t.kept = map[int]int{t.path[at]: i}
 		return i
 	}
 	return -1

@@ -3,6 +3,7 @@ package agentlog
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -128,10 +129,14 @@ func (p pi) branch(e *edits) {
 	for _, i := range e.l.pi.path {
 		x := e.units[i]
 		_, gap := e.l.links[i]
-		begun = begun || gap || x != nil && (x.drop || x.body != nil)
+		_, lost := e.l.pi.kept[i]
+		begun = begun || gap || lost || x != nil && (x.drop || x.body != nil)
 		switch {
 		case x != nil && x.drop:
 		case begun:
+			if u, ok := e.l.pi.kept[i]; ok {
+				e.set(i, "firstKeptEntryId", es[u].id)
+			}
 			add(e.body(i))
 		default:
 			parent = es[i].id
@@ -182,11 +187,36 @@ func (pi) shelter(e *edits, t *piTree) {
 	}
 }
 
+// keep lets the compactions on the path name the first line they keep that is there.
+func (p pi) keep(e *edits, t *piTree) {
+	for at, c := range t.path {
+		if t.entries[c].kind != "compaction" || e.dropped(c) {
+			continue
+		}
+		u, lost := t.kept[c]
+		if !lost {
+			u = p.firstKept(e.l, t, c)
+		}
+		k := slices.Index(t.path[:at], u)
+		for was := u; k >= 0 && k < at; k++ {
+			if u = t.path[k]; e.dropped(u) || t.entries[u].id == "" {
+				continue
+			}
+			if lost || u != was {
+				e.set(c, "firstKeptEntryId", t.entries[u].id)
+				e.log(Change{Line: e.l.units[c].line}, "edit", "lost-kept-line", nil, 0, "names the first line it keeps that is there")
+			}
+			break
+		}
+	}
+}
+
 // relink gives every line of the path the one in front of it as its parent.
-func (pi) relink(e *edits, t *piTree) {
+func (p pi) relink(e *edits, t *piTree) {
 	if len(t.path) == 0 {
 		return
 	}
+	p.keep(e, t)
 	prev, there := t.entries[t.path[0]].parent, make(map[string]bool)
 	for _, i := range t.path {
 		x := e.units[i]

@@ -246,3 +246,31 @@ func TestCopyOfTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestLostKeptEntry: a compaction whose first kept line is lost keeps what stands behind it.
+func TestLostKeptEntry(t *testing.T) {
+	for name, raw := range map[string]string{
+		"in the middle": piHead(3) + piSaid("a", "", "one") + piSaid("c", "b", "kept") + piCompaction("d", "c", "b") + piSaid("e", "d", "on"),
+		"at the front":  piHead(3) + piSaid("c", "b", "kept") + piCompaction("d", "c", "b") + piSaid("e", "d", "on"),
+		"torn":          piHead(3) + piSaid("a", "", "one") + piSaid("b", "a", "two")[:60] + "\n" + piSaid("c", "b", "kept") + piCompaction("d", "c", "b") + piSaid("e", "d", "on"),
+	} {
+		l, found, fixed := fix(t, "p.jsonl", []byte(raw))
+		if count(found, "lost-kept-line") != 1 {
+			t.Errorf("%s: %+v", name, found)
+		}
+		if !strings.Contains(string(fixed.Raw), `"firstKeptEntryId":"c"`) || Broken(fixed.Left) {
+			t.Errorf("%s: %+v\n%s", name, fixed.Left, fixed.Raw)
+		}
+		more, err := l.Fix(Options{AppendOnly: true})
+		if err != nil || Broken(more.Left) || !bytes.HasPrefix(more.Raw, []byte(raw)) {
+			t.Errorf("%s, append only: %v %+v\n%s", name, err, more.Left, more.Raw)
+		}
+	}
+	// A line that the repair removes is named no more.
+	raw := piHead(3) + piSaid("a", "", "one") + piResult("b", "a", "c9") + piSaid("c", "b", "kept") + piCompaction("d", "c", "b") + piSaid("e", "d", "on")
+	l := mustRead(t, "p.jsonl", []byte(raw))
+	fixed, err := l.Fix(Options{Repair: wire.Repair{OrphanResult: wire.RemedyDrop}})
+	if err != nil || !strings.Contains(string(fixed.Raw), `"firstKeptEntryId":"c"`) || strings.Contains(string(fixed.Raw), `"id":"b"`) {
+		t.Errorf("%v\n%s", err, fixed.Raw)
+	}
+}
