@@ -240,3 +240,18 @@ func TestMovedToTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestStrayNamed: where a line says that the session goes on at the lines of another one, these
+// are sent with all results, those beside the path too.
+func TestStrayNamed(t *testing.T) {
+	result := func(id string) string {
+		return `{"role":"user","content":[{"type":"tool_result","tool_use_id":"` + id + `","content":"said"}]}`
+	}
+	other := ccWrite("x1", "lost", 3, said("theirs")) + ccWrite("x2", "x1", 4, replied("m9", calling("c1"))) + ccWrite("x3", "x2", 5, replied("m9", calling("c2"))) +
+		ccWrite("x4", "x2", 6, result("c1")) + ccWrite("x5", "x3", 7, result("c2")) + ccWrite("x6", "x5", 8, replied("m10", textReply))
+	raw := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", textReply)) + ccWrite("u2", "a1", 20, said("two")) +
+		strings.ReplaceAll(other, `"sessionId":"s1"`, `"sessionId":"other"`) + `{"type":"last-prompt","lastPrompt":"x","leafUuid":"x6"}` + "\n"
+	if _, found, fixed := fix(t, "s1.jsonl", []byte(raw)); count(found, "orphan-call") > 0 || strings.Contains(string(fixed.Raw), wire.DefaultStub) {
+		t.Errorf("%+v\n%s", found, fixed.Raw)
+	}
+}

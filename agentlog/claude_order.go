@@ -18,13 +18,14 @@ func (t *ccTree) order(path []int, all *talk) []int {
 	var lost map[string][]int     // results whose calls are lost, by the message that they stand behind
 	var answered map[string]bool  // calls that a result on the path answers
 	complete := sync.OnceValue(func() map[string]bool { return t.complete(path) })
+	foreign := t.stray != nil && len(path) > 0 && !t.stray[path[len(path)-1]] // strays are
 	onPath := t.seen
 	for _, i := range path {
 		onPath[i] = true
 	}
 	for i := range t.entries {
 		e := &t.entries[i]
-		if onPath[i] || t.used[i] || !e.speaking() || t.stray != nil && t.stray[i] {
+		if onPath[i] || t.used[i] || !e.speaking() || foreign && t.stray[i] {
 			continue
 		}
 		if e.linked && t.index[e.uuid] != i { // the agent knows the last line of a uuid only
