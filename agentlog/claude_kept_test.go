@@ -255,3 +255,21 @@ func TestStrayNamed(t *testing.T) {
 		t.Errorf("%+v\n%s", found, fixed.Raw)
 	}
 }
+
+// TestNoBeginning: a line in the middle of a reply, or of a result, that has lost its link is no
+// new beginning.
+func TestNoBeginning(t *testing.T) {
+	result := `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"said"}]}`
+	own := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", textReply)) + ccWrite("a2", "a1", 3, replied("m1", calling("c1"))) +
+		ccWrite("r1", "a2", 4, result) + ccWrite("a3", "r1", 5, replied("m2", textReply))
+	for _, link := range []string{`"parentUuid":"a1"`, `"parentUuid":"a2"`} {
+		_, _, fixed := fix(t, "s1.jsonl", []byte(strings.Replace(own, link, `"parentUuid":null`, 1)))
+		if string(fixed.Raw) != own {
+			t.Errorf("%s: %+v\n%s", link, fixed.Left, fixed.Raw)
+		}
+	}
+	// The words of the user may be one.
+	if _, found, _ := fix(t, "s1.jsonl", []byte(own+ccWrite("u2", "", 6, said("anew")))); Broken(found) {
+		t.Errorf("%+v", found)
+	}
+}

@@ -206,10 +206,22 @@ func (t *ccTree) walk(leaf, size int) []int {
 		path = append(path, at)
 		e := &t.entries[at]
 		if e.parent == "" {
-			if e.subtype != "compact_boundary" && e.speaking() && t.before(at, seen) >= 0 {
-				t.l.damageAt(t.l.units[at].span.Start, t.l.units[at].line, "second-root")
+			next := -1
+			if e.subtype != "compact_boundary" && e.speaking() {
+				next = t.before(at, seen)
 			}
-			break
+			if next < 0 {
+				break
+			}
+			if !t.inner(at, next) {
+				t.l.damageAt(t.l.units[at].span.Start, t.l.units[at].line, "second-root")
+				break
+			}
+			t.l.damageAt(t.l.units[at].span.Start, t.l.units[at].line, "dangling-parent")
+			t.l.damage[len(t.l.damage)-1].Message = "this line belongs to the reply in front of it, and refers to no line; the agent forgets everything in front of it"
+			t.l.link(at, next)
+			at = next
+			continue
 		}
 		next := t.up[at]
 		ok := next >= 0
@@ -232,6 +244,16 @@ func (t *ccTree) walk(leaf, size int) []int {
 	}
 	slices.Reverse(path)
 	return path
+}
+
+// inner reports whether a line is no beginning, whatever it says of its parent: it is of the
+// same reply as the one in front of it, or holds nothing but results of calls of that one.
+func (t *ccTree) inner(at, front int) bool {
+	e, o := &t.entries[at], &t.entries[front]
+	if e.assistant {
+		return e.id != "" && o.assistant && o.id == e.id
+	}
+	return !e.speaks && o.assistant && len(e.results) > 0 && !slices.ContainsFunc(e.results, func(id string) bool { return !slices.Contains(o.calls, id) })
 }
 
 // before returns the nearest line in front of another one that it could hang on,
