@@ -147,46 +147,40 @@ func (l *Log) holds(after *Log, fixed *Fixed, o Options) bool {
 // heard reports whether all words of the user that were sent are sent of a mended file, too, be
 // it as a part of others.
 func (l *Log) heard(after *Log) bool {
-	now := after.asked(true)
-	for text := range l.asked(false) {
-		if now[text] {
-			continue
-		}
-		some := false
-		for other := range now {
-			if some = strings.Contains(other, text); some {
-				break
-			}
-		}
-		if !some {
-			return false
-		}
+	missing := make(map[string]bool)
+	l.texts(false, func(text string) { missing[text] = true })
+	after.texts(false, func(text string) { delete(missing, text) })
+	if len(missing) == 0 {
+		return true
 	}
-	return true
+	after.texts(true, func(text string) {
+		maps.DeleteFunc(missing, func(part string, _ bool) bool { return strings.Contains(text, part) })
+	})
+	return len(missing) == 0
 }
 
-// asked returns the texts of the user that are sent, with what tools have said or without, and
-// without what a repair may change in them.
-func (l *Log) asked(results bool) map[string]bool {
-	all := make(map[string]bool)
+// texts visits the texts of the user that are sent, or all texts and results, without what a
+// repair may change in them.
+func (l *Log) texts(all bool, visit func(text string)) {
 	for _, t := range l.Threads {
 		if !l.sends(t) {
 			continue
 		}
 		tr := t.Request.Transcript()
 		for _, m := range tr.Messages()[:t.Messages()] {
-			if m.Role != transcript.User && !results {
+			if m.Role != transcript.User && !all {
 				continue
 			}
 			for b := m.First; b < m.End; b++ {
-				if kind := tr.Block(b).Kind; kind == transcript.Text || results && kind == transcript.Result {
-					all[strings.TrimSpace(strings.ReplaceAll(t.Request.Text(b), string(replacement), ""))] = true
+				if kind := tr.Block(b).Kind; kind != transcript.Text && (!all || kind != transcript.Result) {
+					continue
+				}
+				if text := strings.TrimSpace(strings.ReplaceAll(t.Request.Text(b), string(replacement), "")); text != "" {
+					visit(text)
 				}
 			}
 		}
 	}
-	delete(all, "")
-	return all
 }
 
 // helps reports whether changes made a fault go, or the file a better one. Repairs that leave
