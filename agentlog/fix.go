@@ -105,6 +105,15 @@ func (l *Log) unmark(o *Options) (*Fixed, *Log) {
 	bare := *l
 	bare.o.Marked = false
 	bare.damage = slices.DeleteFunc(slices.Clone(l.damage), func(f Finding) bool { return f.Rule == markRule })
+	if rest := l.raw; l.patches == nil && bytes.HasPrefix(rest, byteOrderMark) { // or the next repair would find a mark again
+		for bytes.HasPrefix(rest, byteOrderMark) {
+			rest = rest[len(byteOrderMark):]
+		}
+		if again, err := Read(l.name, rest, *o); err == nil {
+			kept.Raw = rest
+			return kept, again
+		}
+	}
 	return kept, &bare
 }
 

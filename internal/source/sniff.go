@@ -113,7 +113,7 @@ func (s *stream) sessionOfLines() (agentlog.Format, bool) {
 	d.Reset()
 	some := false
 	for line, at := s.line(0); line != nil && !d.Settled(); line, at = s.line(at) {
-		if !some && (line[0] == '[' || wire.IsRequest(line)) {
+		if !some && (line[0] == '[' && whole(line) || wire.IsRequest(line)) {
 			break
 		}
 		some = d.Line(line) || some
