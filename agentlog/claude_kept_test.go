@@ -273,3 +273,18 @@ func TestNoBeginning(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
+
+// TestParallelCallsOfOneID: of two parallel calls that carry one id, each keeps its own result, also
+// the one beside the path.
+func TestParallelCallsOfOneID(t *testing.T) {
+	result := func(text string) string {
+		return `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"` + text + `"}]}`
+	}
+	raw := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", calling("c1"))) + ccWrite("a2", "a1", 3, replied("m1", calling("c1"))) +
+		ccWrite("r1", "a1", 4, result("first")) + ccWrite("r2", "a2", 5, result("second")) + ccWrite("a3", "r2", 6, replied("m2", textReply))
+	_, _, fixed := fix(t, "s1.jsonl", []byte(raw))
+	again := mainOf(mustRead(t, "s1.jsonl", fixed.Raw))
+	if strings.Contains(string(fixed.Raw), wire.DefaultStub) || strings.Count(string(fixed.Raw), `"tool_use_id":"c1"`) != 1 || Broken(fixed.Left) {
+		t.Errorf("%+v sends %s\n%s", fixed.Left, again, fixed.Raw)
+	}
+}

@@ -46,7 +46,7 @@ func (t *ccTree) order(path []int, all *talk) []int {
 			if answered == nil {
 				answered = t.answers(path)
 			}
-			if slices.ContainsFunc(e.results, func(id string) bool { return !answered[id] }) {
+			if slices.ContainsFunc(e.results, func(id string) bool { return !answered[id] || all.calls[id] > 1 }) {
 				results[e.parent] = append(results[e.parent], i)
 				if id := t.astrayOf(i, all); id != "" {
 					if lost == nil {
