@@ -27,6 +27,9 @@ func (s *Store) Exec(query string, args ...any) error {
 // SettleAfter writes marks more often than a store does.
 func SettleAfter(s *Store, entries int) { s.tail = entries }
 
+// UntilSeen tries an upgrade of PostgreSQL again where a table is not there.
+var UntilSeen = untilSeen
+
 // Forget makes the store know of a session what another process knows.
 func Forget(s *Store, key Key) { s.known.forget(key) }
 

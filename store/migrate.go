@@ -4,10 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 )
@@ -36,7 +38,27 @@ func migrate(ctx context.Context, db *sql.DB, eng engine) error {
 	if eng.name() == "sqlite" {
 		return migrateSQLite(ctx, db, eng)
 	}
-	return upgrade(ctx, db, goose.DialectPostgres, eng, goose.WithSessionLocker(inLine{}))
+	return untilSeen(ctx, func() error {
+		return upgrade(ctx, db, goose.DialectPostgres, eng, goose.WithSessionLocker(inLine{}))
+	})
+}
+
+// untilSeen tries an upgrade of PostgreSQL again if a table is not there. Of 2,100 processes that
+// opened a new database, eight at a time on a busy machine, one was told that the table of
+// versions was there, and then that it was not: another one had just made it.
+func untilSeen(ctx context.Context, upgrade func() error) error {
+	for try := 1; ; try++ {
+		err := upgrade()
+		var e *pgconn.PgError
+		if try == 6 || !errors.As(err, &e) || e.Code != "42P01" {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Duration(try) * 50 * time.Millisecond):
+		}
+	}
 }
 
 // inLine lets one process at a time upgrade a PostgreSQL, by the lock that goose would take.

@@ -3,12 +3,15 @@ package store_test
 import (
 	"bytes"
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/pare-llm/pare/store"
 )
@@ -64,5 +67,27 @@ func TestUpgradeWaitsForOthersOnly(t *testing.T) {
 				t.Errorf("%s: %v were waited, %v", name, d, err)
 			}
 		})
+	}
+}
+
+// An upgrade of PostgreSQL that does not find a table which another process has just made is tried
+// again; what else is wrong is told at once, and so is a table that stays away.
+func TestTableIsNotSeenYet(t *testing.T) { synctest.Test(t, tableIsNotSeenYet) }
+
+func tableIsNotSeenYet(t *testing.T) {
+	for _, c := range []struct {
+		code         string
+		fails, tries int
+	}{{"42P01", 2, 3}, {"42P01", 100, 6}, {"42501", 100, 1}, {"", 0, 1}} {
+		tries := 0
+		err := store.UntilSeen(ctx, func() error {
+			if tries++; tries <= c.fails {
+				return fmt.Errorf("list: %w", &pgconn.PgError{Code: c.code})
+			}
+			return nil
+		})
+		if tries != c.tries || (err == nil) != (c.fails < c.tries) {
+			t.Errorf("%+v: %d tries, %v", c, tries, err)
+		}
 	}
 }
