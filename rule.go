@@ -25,6 +25,9 @@ type Rule struct {
 	After, Before []string
 	// Excludes names rules that cannot run beside this one.
 	Excludes []string
+	// Recent says that the rule protects nothing but what is recent: then a store need not read
+	// what is old.
+	Recent bool
 	// Prepare may run beside those of other rules. It may return a nil Process: the
 	// rule has nothing to say.
 	Prepare func(*wire.Request) (Process, error)

@@ -37,6 +37,7 @@ func (o Deduplication) Rule() (pare.Rule, error) {
 		Name:   "deduplication",
 		Doc:    "clear what a later call of the same tool returned again, and reads that a later read covers",
 		Before: protectors(),
+		Recent: true,
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
 		s := guard.look(r)

@@ -27,6 +27,7 @@ func (o ErrorPurging) Rule() (pare.Rule, error) {
 		Name:   "error-purging",
 		Doc:    "clear failed calls that a later success of the same tool on the same target made moot",
 		Before: protectors(),
+		Recent: true,
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
 		s := guard.look(r)

@@ -32,6 +32,7 @@ func (o Oversized) Rule() (pare.Rule, error) {
 		Name:   oversized,
 		Doc:    "shorten huge results and arguments, keeping the beginning and the end",
 		Before: protectors(),
+		Recent: true,
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
 		s := guard.look(r)

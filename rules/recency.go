@@ -26,8 +26,9 @@ const defaultRecent = 10
 // Rule returns the rule, or what is wrong with its options.
 func (o Recency) Rule() (pare.Rule, error) {
 	rule := pare.Rule{
-		Name: recency,
-		Doc:  "protect the last messages, turns or exchanges; 10 messages by default",
+		Name:   recency,
+		Recent: true,
+		Doc:    "protect the last messages, turns or exchanges; 10 messages by default",
 		Prepare: func(r *wire.Request) (pare.Process, error) {
 			t := r.Transcript()
 			from, why := o.from(t)

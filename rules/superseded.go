@@ -30,6 +30,7 @@ func (o SupersededWrites) Rule() (pare.Rule, error) {
 		Name:   "superseded-writes",
 		Doc:    "clear writes and edits of a file that a later successful write replaced as a whole",
 		Before: protectors(),
+		Recent: true,
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
 		s := guard.look(r)

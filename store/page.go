@@ -28,7 +28,8 @@ type Entries struct {
 }
 
 // Page returns a page of the entries in force, the store's own among them: reverts, undos,
-// compactions. No page begins or ends inside an exchange. A cursor that names no entry in force is an error that wraps ErrNoCursor.
+// compactions. No page begins or ends inside an exchange. A cursor that names no entry in force
+// is an error that wraps ErrNoCursor.
 func (s *Store) Page(ctx context.Context, key Key, p Page) (page Entries, err error) {
 	if p.After != "" && p.Before != "" {
 		return page, fmt.Errorf("page: %w: After and Before exclude each other", errUsage)

@@ -34,19 +34,9 @@ func reachOf(x *Session, p *pare.Policy) (r reach) {
 	return reach{tokens: 2 * int64(limit), messages: 2 * w.Messages, turns: w.Turns, keep: w.MinKeep}
 }
 
-// protects reports whether rules may protect anything but what is recent. Of those that are
-// not the standard ones nobody knows.
+// protects reports whether rules may protect anything but what is recent.
 func protects(p *pare.Pipeline) bool {
-	if p == nil {
-		return false
-	}
-	return slices.ContainsFunc(p.Rules(), func(r pare.Rule) bool {
-		switch r.Name {
-		case "deduplication", "superseded-writes", "error-purging", "oversized", "recency":
-			return false
-		}
-		return true
-	})
+	return p != nil && slices.ContainsFunc(p.Rules(), func(r pare.Rule) bool { return !r.Recent })
 }
 
 // start is where reading begins, from an entry on, in front of which lies a weight: the

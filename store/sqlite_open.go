@@ -49,9 +49,9 @@ func unopened(path string, err error) error {
 func (e *sqliteEngine) unready(err error) error {
 	switch sqliteCode(err) {
 	case lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_IOERR:
-		return fmt.Errorf("open store: %s: %w; SQLite keeps files beside it (-wal, -shm): see whether this user may write them in %s, and whether the disk is in order", e.path, err, filepath.Dir(e.path))
+		return fmt.Errorf("%s: %w; SQLite keeps files beside it (-wal, -shm): see whether this user may write them in %s, and whether the disk is in order", e.path, err, filepath.Dir(e.path))
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		return fmt.Errorf("open store: %s: %w; another program keeps it locked: try again when that has ended", e.path, err)
+		return fmt.Errorf("%s: %w; another program keeps it locked: try again when that has ended", e.path, err)
 	}
-	return fmt.Errorf("open store: %s: %w", e.path, err)
+	return fmt.Errorf("%s: %w", e.path, err)
 }

@@ -62,6 +62,8 @@ type engine interface {
 	// tail is how many entries may be without marks in the table while one process appends to a
 	// session: another one that looks for a mark reads them.
 	tail() int
+	// unready says more about an error for which a database could not be used.
+	unready(err error) error
 	// close gives back what the engine holds besides the database.
 	close()
 	// lock lets nobody else change the sessions of a condition until the transaction ends.
@@ -129,11 +131,7 @@ func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
 	s.tail = s.eng.tail()
 	if err := migrate(ctx, s.wdb, s.eng); err != nil {
 		s.Close()
-		err = s.named(ctx, err)
-		if e, ok := s.eng.(*sqliteEngine); ok {
-			return nil, e.unready(err)
-		}
-		return nil, fmt.Errorf("open store: %w", err)
+		return nil, fmt.Errorf("open store: %w", s.eng.unready(s.named(ctx, err)))
 	}
 	if err := s.unseal(ctx); err != nil {
 		s.Close()

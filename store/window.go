@@ -44,8 +44,8 @@ type Window struct {
 //
 // What it costs depends on the limit and not on the length of the history: entries that
 // cannot be sent are not read. All are if they are lines of a transcript, which only as a
-// whole tell what would be sent, and if the policy has rules besides the standard ones,
-// which may protect what is old. The place where it begins to read is a function of the
+// whole tell what would be sent, and if the policy has rules that may
+// protect what is old (see [pare.Rule.Recent]). The place where it begins to read is a function of the
 // history that moves rarely, and then by half a window, so that the provider's cache
 // is not lost at every request.
 func (s *Store) Window(ctx context.Context, key Key, ask Ask) (*Window, error) {

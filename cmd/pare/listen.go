@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/internal/serve"
 )
 
 // ends returns a context that ends with the first signal to stop, and a channel that is
@@ -46,16 +47,11 @@ func (w *world) listen(address string, server *http.Server, grace time.Duration)
 	ended := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
-		limit, done := context.WithTimeout(context.Background(), grace)
-		defer done()
-		go func() {
-			select {
-			case <-cut:
-				done()
-			case <-limit.Done():
-			}
-		}()
-		ended <- server.Shutdown(limit)
+		limit, ends := context.WithTimeout(context.Background(), grace)
+		defer ends()
+		late, cancel := serve.Until(limit, cut)
+		defer cancel()
+		ended <- server.Shutdown(late)
 	}()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return w.fail(err.Error(), "")

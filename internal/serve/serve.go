@@ -233,10 +233,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // ending is a context that ends with the server, too: a stream of events goes on for as long
 // as somebody listens, and the server would wait for it.
 func (s *Server) ending(ctx context.Context) (context.Context, context.CancelFunc) {
+	return Until(ctx, s.closed)
+}
+
+// Until is a context that ends when a channel is closed, too, which nil never is.
+func Until(ctx context.Context, end <-chan struct{}) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		select {
-		case <-s.closed:
+		case <-end:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -245,7 +250,7 @@ func (s *Server) ending(ctx context.Context) (context.Context, context.CancelFun
 }
 
 // Serve answers on a listener until the context ends, and then waits for what is under
-// way as long as grace says, or until cut is closed, which nil never is.
+// way as long as grace says, or until cut is closed.
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration, cut <-chan struct{}) error {
 	s.guard.listen(l.Addr())
 	if s.keeping != nil {
@@ -263,15 +268,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration,
 	case <-ctx.Done():
 	}
 	close(s.closed) // streams of events end now
-	late, cancel := context.WithTimeout(context.Background(), grace)
+	limit, ends := context.WithTimeout(context.Background(), grace)
+	defer ends()
+	late, cancel := Until(limit, cut)
 	defer cancel()
-	go func() {
-		select {
-		case <-cut:
-			cancel()
-		case <-late.Done():
-		}
-	}()
 	err := s.http.Shutdown(late)
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.o.Log.Warn("requests that were still under way are cut off")

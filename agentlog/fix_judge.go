@@ -1,0 +1,103 @@
+package agentlog
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare/transcript"
+)
+
+// A round of repairs is kept if nobody is worse off for it.
+
+// holds reports whether a mended file has no fault that it did not have before, and
+// sends what it sent.
+func (l *Log) holds(after *Log, fixed *Fixed, o Options) bool {
+	known := l.faults(o)
+	for key, n := range after.faults(o) {
+		if n > known[key] {
+			return false
+		}
+	}
+	taken := 0 // messages that may be gone
+	for _, c := range fixed.Changes {
+		if _, physical := damages[c.Rule]; !physical && c.Action != "insert" && c.Action != "edit" {
+			taken++ // a copy of a line, or a head, is no message
+		}
+	}
+	return after.sending()+taken >= l.sending() && l.heard(after)
+}
+
+// heard reports whether all words of the user that were sent are sent of a mended file, too, be
+// it as a part of others.
+func (l *Log) heard(after *Log) bool {
+	missing := make(map[string]bool)
+	l.texts(false, func(text string) { missing[text] = true })
+	after.texts(false, func(text string) { delete(missing, text) })
+	if len(missing) == 0 {
+		return true
+	}
+	after.texts(true, func(text string) {
+		maps.DeleteFunc(missing, func(part string, _ bool) bool { return strings.Contains(text, part) })
+	})
+	return len(missing) == 0
+}
+
+// texts visits the texts of the user that are sent, or all texts and results, without what a
+// repair may change in them.
+func (l *Log) texts(all bool, visit func(text string)) {
+	for _, t := range l.Threads {
+		if !l.sends(t) {
+			continue
+		}
+		tr := t.Request.Transcript()
+		for _, m := range tr.Messages()[:t.Messages()] {
+			if m.Role != transcript.User && !all {
+				continue
+			}
+			for b := m.First; b < m.End; b++ {
+				if kind := tr.Block(b).Kind; kind != transcript.Text && (!all || kind != transcript.Result) {
+					continue
+				}
+				if text := strings.TrimSpace(strings.ReplaceAll(t.Request.Text(b), string(replacement), "")); text != "" {
+					visit(text)
+				}
+			}
+		}
+	}
+}
+
+// helps reports whether changes made a fault go, or the file a better one. Repairs that leave
+// all faults as they are would be made again at every run.
+func helps(before, after *Log, changes []Change, o Options) bool {
+	was := before.faults(o)
+	if len(was) == 0 || !maps.Equal(was, after.faults(o)) {
+		return true
+	}
+	return slices.ContainsFunc(changes, func(c Change) bool {
+		_, physical := damages[c.Rule]
+		return physical
+	})
+}
+
+// sending counts the messages that are sent.
+func (l *Log) sending() int {
+	n := 0
+	for _, t := range l.Threads {
+		if l.sends(t) {
+			n += t.Messages()
+		}
+	}
+	return n
+}
+
+// faults counts what keeps the session from being resumed.
+func (l *Log) faults(o Options) map[string]int {
+	all := make(map[string]int)
+	for _, f := range l.Check(o.Check) {
+		if f.Effect == Refused {
+			all[f.Rule+"\x00"+strings.Join(f.IDs, "\x00")]++
+		}
+	}
+	return all
+}
