@@ -279,7 +279,7 @@ func (p *parser) addAnthropicBlock(j int, span transcript.Span, f *blockFields) 
 		p.textNotes(f)
 	case t == "thinking", t == "redacted_thinking":
 		add(transcript.Thinking, f.thinking)
-		if t == "thinking" && (f.signature.absent() || f.signature.empty()) {
+		if t == "thinking" && !f.signature.isSignature() {
 			p.noteBlock(signatureMissing, "", "")
 		}
 		switch {

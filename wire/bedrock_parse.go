@@ -289,7 +289,7 @@ func (p *parser) bedrockReasoning() func() {
 				p.Skip()
 			}
 		}
-		unsigned, wordless = signature.absent() || signature.empty(), text.absent()
+		unsigned, wordless = !signature.isSignature(), text.absent()
 	}
 	if !unsigned && !wordless {
 		return nil

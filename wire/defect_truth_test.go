@@ -207,6 +207,43 @@ func TestWrongMouth(t *testing.T) {
 		keeps: []string{`{"role":"user","content":"hi"}`, `{"role":"assistant","content":null,"function_call":{"name":"f"`, `{"role":"function","name":"f","content":"done"}`}}.run(t)
 }
 
+// TestWrongMouthKeepsResults: what answers a call that stands in the wrong mouth is a real
+// result, whatever becomes of the call.
+func TestWrongMouthKeepsResults(t *testing.T) {
+	found := []string{"call-wrong-role", "orphan-result"}
+	use, result := `{"type":"tool_use","id":"t1","name":"f","input":{}}`, `{"type":"tool_result","tool_use_id":"t1","content":"real"}`
+	anthropic := func(between string) string {
+		return `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"user","content":[` + between + `{"role":"user","content":[` + result + `]}]}`
+	}
+	defect{name: "anthropic, the whole message", found: found, body: anthropic(use + `]},`),
+		keeps: []string{`{"role":"assistant","content":[` + use + `]},{"role":"user","content":[` + result + `]}`}}.run(t)
+	defect{name: "anthropic, beside words", found: found, body: anthropic(`{"type":"text","text":"words"},` + use + `]},`),
+		keeps: []string{"words", `without its call; quoted, not written by the user]\nreal`}}.run(t)
+	defect{name: "anthropic, beside words and far away", found: found[:1], body: anthropic(`{"type":"text","text":"words"},` + use + `]},{"role":"assistant","content":"a"},`),
+		keeps: []string{"words", `without its call; quoted, not written by the user]\nreal`}}.run(t)
+	defect{name: "gemini", found: found,
+		body:  `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"user","parts":[{"functionCall":{"name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"a":"real"}}}]}]}`,
+		keeps: []string{`{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"a":"real"}}}]}`}}.run(t)
+	defect{name: "bedrock", found: []string{"call-wrong-role", "orphan-result"},
+		body:  `{"modelId":"anthropic.claude-3-5","toolConfig":{"tools":[]},"messages":[{"role":"user","content":[{"text":"words"},{"toolUse":{"toolUseId":"t1","name":"f","input":{}}},{"toolResult":{"toolUseId":"t1","content":[{"text":"real"}]}}]}]}`,
+		keeps: []string{"words", "real"}}.run(t)
+}
+
+// TestSignatureIsText: what is no text signs nothing.
+func TestSignatureIsText(t *testing.T) {
+	for _, none := range []string{`""`, "null", "{}", "[]", "1", "true"} {
+		defect{name: "anthropic " + none, found: []string{"thinking-signature-missing"},
+			body:  `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":` + none + `},{"type":"text","text":"a"}]},{"role":"user","content":"n"}]}`,
+			keeps: []string{`{"role":"assistant","content":[{"type":"text","text":"a"}]}`}}.run(t)
+		defect{name: "bedrock " + none, found: []string{"thinking-signature-missing"},
+			body:  `{"modelId":"anthropic.claude-sonnet-4-5","messages":[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"hm","signature":` + none + `}}},{"text":"a"}]},{"role":"user","content":[{"text":"n"}]}]}`,
+			keeps: []string{`{"role":"assistant","content":[{"text":"a"}]}`}}.run(t)
+		defect{name: "gemini " + none, found: []string{"thought-signature-missing"},
+			body:  `{"model":"gemini-3-pro-preview","contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}},"thoughtSignature":` + none + `}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"a":1}}}]}]}`,
+			keeps: []string{`"thoughtSignature":"skip_thought_signature_validator"`}}.run(t)
+	}
+}
+
 // TestPausedBeforeNothing: what the provider executes may go on behind a message without
 // content, which is not sent.
 func TestPausedBeforeNothing(t *testing.T) {

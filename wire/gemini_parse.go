@@ -182,7 +182,7 @@ func (p *parser) geminiBody(name string) (f field, failed bool) {
 
 func (p *parser) partNotes(f *partFields) {
 	n := len(p.blocks) - 1
-	signed := !f.signature.absent() && !f.signature.empty()
+	signed := f.signature.isSignature()
 	switch {
 	case f.data:
 		if f.payload != jsonspan.Object {

@@ -252,7 +252,7 @@ func (p *parser) stepNotes(t string, f *stepFields) {
 		}
 		p.strangerID(f.id)
 	case transcript.Thinking:
-		if !f.signature.absent() && !f.signature.empty() {
+		if f.signature.isSignature() {
 			p.noteBlock(thoughtSignatureMissing, "", "signed")
 		}
 		p.strangerID(f.id)

@@ -135,7 +135,7 @@ var phases = [...]phase{whoSpeaks, within, goHome, theRest}
 
 func phaseOf(f *Finding) phase {
 	switch f.fault {
-	case unknownRole, roleMissing, typeMissing:
+	case unknownRole, roleMissing, typeMissing, callWrongRole:
 		return whoSpeaks
 	case referenceUnknown, duplicateKey:
 		return within

@@ -372,7 +372,7 @@ func (m *mender) guessRole(f *Finding) {
 }
 
 // wrongCall gives a call to the assistant: the whole message if nobody else can say any of
-// it, the calls alone where they are a member of their own. Else the exchange goes.
+// it, the calls alone where they are a member of their own. Else the call goes.
 func (m *mender) wrongCall(f *Finding) {
 	i := f.Index
 	in := m.where[f.Block].in
@@ -385,7 +385,7 @@ func (m *mender) wrongCall(f *Finding) {
 	case in == inFunction:
 		m.moveCalls(f, in, "function_call")
 	default:
-		m.dropExchange(f)
+		m.dropFound(f) // what answers it is a result without a call then, and is kept as one
 	}
 }
 

@@ -237,6 +237,9 @@ func (p *parser) cutAgain(was []byte) {
 // empty reports whether a string field holds nothing.
 func (f field) empty() bool { return f.kind == jsonspan.String && f.span.Len() == 0 }
 
+// isSignature reports whether a field holds what may be one: a string that is not empty.
+func (f field) isSignature() bool { return f.kind == jsonspan.String && f.span.Len() > 0 }
+
 // blank reports whether a string field holds white space only, or nothing.
 func (p *parser) blank(f field) bool {
 	if f.kind != jsonspan.String {
