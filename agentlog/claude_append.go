@@ -116,8 +116,8 @@ func wholeMessages(t *Thread, from int) int {
 }
 
 // behindGap returns the first message of a thread that the agent does not get to: it
-// lies behind a line whose parent is not there, or on one with two objects. It is the
-// number of messages if there is none.
+// lies behind a line whose parent is not there, hangs on nothing itself, or stands on a line
+// with two objects. It is the number of messages if there is none.
 func behindGap(l *Log, t *Thread) int {
 	behind, gap := make(map[int]bool), false
 	for _, u := range t.tree.path {
@@ -127,7 +127,7 @@ func behindGap(l *Log, t *Thread) int {
 		behind[u] = gap
 	}
 	for i, p := range t.parts {
-		if behind[p.unit] || !l.units[p.unit].alone {
+		if _, loose := l.links[p.unit]; loose || behind[p.unit] || !l.units[p.unit].alone {
 			return i
 		}
 	}

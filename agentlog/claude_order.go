@@ -16,6 +16,7 @@ func (t *ccTree) order(path []int, all *talk) []int {
 	var results map[string][]int  // by parent, beside the path
 	var left map[string][]int     // siblings that stay out, by message id
 	var lost map[string][]int     // results whose calls are lost, by the message that they stand behind
+	var loose map[string]int      // results that hang on nothing, by the call that they alone answer
 	var answered map[string]bool  // calls that a result on the path answers
 	complete := sync.OnceValue(func() map[string]bool { return t.complete(path) })
 	foreign := t.stray != nil && len(path) > 0 && !t.stray[path[len(path)-1]] // strays are
@@ -53,6 +54,11 @@ func (t *ccTree) order(path []int, all *talk) []int {
 						lost = make(map[string][]int)
 					}
 					lost[id] = append(lost[id], i)
+				} else if id := e.results[0]; t.hangsOnNothing(i) && all.calls[id] == 1 && all.results[id] == 1 {
+					if loose == nil {
+						loose = make(map[string]int)
+					}
+					loose[id] = i
 				}
 			}
 		}
@@ -94,6 +100,12 @@ func (t *ccTree) order(path []int, all *talk) []int {
 				}
 			}
 			delete(results, t.entries[g].uuid)
+			for _, id := range t.entries[g].calls {
+				if r, ok := loose[id]; ok && t.entries[r].side == e.side && !done[r] {
+					t.hang(r, g)
+					put(r)
+				}
+			}
 		}
 		for _, g := range left[e.id] {
 			for _, r := range results[t.entries[g].uuid] {
@@ -110,6 +122,23 @@ func (t *ccTree) order(path []int, all *talk) []int {
 		done[i] = false
 	}
 	return out
+}
+
+// hangsOnNothing reports whether a line is linked to itself, or to a line that is not there.
+func (t *ccTree) hangsOnNothing(i int) bool {
+	return t.up[i] == i || t.up[i] < 0 && t.entries[i].parent != ""
+}
+
+// hang links a result that hangs on nothing to its call: the agent finds it nowhere else.
+func (t *ccTree) hang(result, call int) {
+	rule := "dangling-parent"
+	if t.up[result] == result {
+		rule = "parent-loop"
+	}
+	at := t.l.units[result]
+	t.l.damageAt(at.span.Start, at.line, rule, t.entries[result].parent)
+	t.l.damage[len(t.l.damage)-1].Message = "this result is linked to no other line of the file; the agent does not find it"
+	t.l.link(result, call)
 }
 
 // answersBeside reports whether a line of results that hangs on a line that stays out answers

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/pare-llm/pare/wire"
 )
 
 // onPath are the texts and ids that are on the way from the newest leaf up, and the calls
@@ -107,5 +109,28 @@ func TestResultOfLeftBranch(t *testing.T) {
 	fixed, err := l.Fix(Options{})
 	if err != nil || !bytes.Equal(fixed.Raw, raw) {
 		t.Errorf("%v: a branch that is not sent was changed:\n%s", err, fixed.Raw)
+	}
+}
+
+// TestResultLinkedNowhere: a result beside the path that is linked to itself, or to a line that
+// is not there, while its call is. It hangs on its call again; no stub takes its place.
+func TestResultLinkedNowhere(t *testing.T) {
+	for _, parent := range []string{"result-a", "lost"} {
+		for _, last := range []string{"a", "b"} { // whose result the session goes on from
+			raw := []byte(ccWrite("p", "", 1, said("go")) + ccWrite("call-a", "p", 2, replied("m1", calling("a"))) + ccWrite("call-b", "call-a", 3, replied("m1", calling("b"))) +
+				ccWrite("result-a", parent, 4, ccResult("a")) + ccWrite("result-b", "call-b", 5, ccResult("b")) + ccWrite("r", "result-"+last, 6, replied("m2", textReply)) + ccWrite("n", "r", 7, said("well")))
+			_, found, fixed := fix(t, "s1.jsonl", raw)
+			if !Broken(found) || bytes.Contains(fixed.Raw, []byte(wire.DefaultStub)) {
+				t.Errorf("linked to %s, on from %s: %+v\n%s", parent, last, found, fixed.Raw)
+			}
+			resumable(t, parent, fixed.Raw)
+			more, err := mustRead(t, "s1.jsonl", raw).Fix(Options{AppendOnly: true})
+			if err != nil || !bytes.HasPrefix(more.Raw, raw) || bytes.Contains(more.Raw, []byte(wire.DefaultStub)) || Broken(mustRead(t, "s1.jsonl", more.Raw).Check(wire.CheckOptions{})) {
+				t.Errorf("linked to %s, on from %s, append only: %v\n%s", parent, last, err, more.Raw)
+			}
+			if sent := onPath(fixed.Raw); !strings.Contains(sent, "output of a") || !strings.Contains(sent, "output of b") || !strings.Contains(sent, "go") {
+				t.Errorf("linked to %s, on from %s: sends %s\n%s", parent, last, sent, fixed.Raw)
+			}
+		}
 	}
 }
