@@ -3,6 +3,7 @@ package agentlog
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -286,5 +287,36 @@ func TestParallelCallsOfOneID(t *testing.T) {
 	again := mainOf(mustRead(t, "s1.jsonl", fixed.Raw))
 	if strings.Contains(string(fixed.Raw), wire.DefaultStub) || strings.Count(string(fixed.Raw), `"tool_use_id":"c1"`) != 1 || Broken(fixed.Left) {
 		t.Errorf("%+v sends %s\n%s", fixed.Left, again, fixed.Raw)
+	}
+}
+
+// TestTwoSessionsAndACopy: of two whole sessions in one file, with a copy of the first one behind
+// them, the agent goes on with the one that it would have gone on with.
+func TestTwoSessionsAndACopy(t *testing.T) {
+	last := func(leaf string) string {
+		return `{"type":"last-prompt","lastPrompt":"x","leafUuid":"` + leaf + `","sessionId":"s1"}` + "\n"
+	}
+	for later := range 4 {
+		for _, session := range []string{"s1", "other"} {
+			for _, named := range []bool{false, true} {
+				one := ccWrite("u1", "", 2, said("one")) + ccWrite("a1", "u1", 3, replied("m1", textReply)) + ccWrite("u2", "a1", 4, said("two"))
+				two := ccWrite("x1", "", 1+later, said("uno")) + ccWrite("y1", "x1", 2+later, replied("m9", textReply)) + ccWrite("x2", "y1", 3+later, said("due"))
+				two = strings.ReplaceAll(two, `"sessionId":"s1"`, `"sessionId":"`+session+`"`)
+				if named {
+					one, two = one+last("u2"), two+last("x2")
+				}
+				for _, raw := range []string{one + two + one, two + one + two, one + one + two, one + two + one + two} {
+					for _, name := range []string{"s1.jsonl", "other.jsonl"} {
+						l, found, fixed := fix(t, name, []byte(raw))
+						if got, want := mainOf(mustRead(t, name, fixed.Raw)), mainOf(l); got != want || Broken(found) {
+							t.Errorf("sends %s, not %s: %+v\n%s", got, want, found, fixed.Raw)
+						}
+						if got, want := resume1(fixed.Raw), resume1([]byte(raw)); !slices.Equal(got, want) {
+							t.Errorf("1.0 sends %s, not %s\n%s", got, want, fixed.Raw)
+						}
+					}
+				}
+			}
+		}
 	}
 }

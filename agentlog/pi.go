@@ -43,7 +43,9 @@ type piTree struct {
 	entries []piEntry      // by unit
 	index   map[string]int // the last unit of an id
 	flat    []int          // the units that are no header, and no copies
-	path    []int          // from the root to the last line
+	path    []int          // from the root to where pi is to go on
+	leaf    int            // place in flat of the line to go on from; -1: no line has an id
+	last    int            // the last line, copies included; a copy is the line that it is one of
 	foreign []int          // offsets of lines that are counted and are no units
 	seqs    map[int]int    // units by their numbers
 	linked  bool           // lines have ids and hang on each other
@@ -71,10 +73,7 @@ func (p pi) read(l *Log) {
 	t.path = t.flat
 	if t.linked {
 		t.path = p.walk(l, t)
-		for k := len(t.flat) - 1; t.entries[t.flat[k]].id == ""; k-- {
-			at := l.units[t.flat[k]]
-			l.damageAt(at.span.Start, at.line, "idless-line")
-		}
+		p.tellLate(l, t)
 	}
 	b := l.newBody(wire.Anthropic, p.model(l, t))
 	sent := p.send(l, t, b)
@@ -133,11 +132,14 @@ func (p pi) tree(l *Log) *piTree {
 			return found
 		})
 	}
-	if n := len(l.copies); n > 0 && l.copies[n-1] == len(l.units)-1 && t.linked {
-		l.worsen("the agent goes on from the first one, and forgets what came behind it")
-	}
 	if header && version < 2 { // whatever ids there are, pi gives new ones in the order of the lines
 		t.linked = false
+	}
+	if t.linked {
+		t.findLeaf()
+	}
+	if n := len(l.copies); n > 0 && l.copies[n-1] == len(l.units)-1 && t.linked && t.last != t.flat[t.leaf] {
+		l.worsen("the agent goes on from the first one, and forgets what came behind it")
 	}
 	p.number(l, t)
 	return t
@@ -207,26 +209,17 @@ func (pi) count(l *Log, at jsonspan.Span, all *talk) {
 	}
 }
 
-// walk returns the lines that are on the way from the last one to the root. A link
+// walk returns the lines that are on the way from the leaf to the root. A link
 // that leads nowhere is followed to the line in front.
 func (pi) walk(l *Log, t *piTree) []int {
 	es, index, flat := t.entries, t.index, t.flat
-	last := -1
-	for k := len(flat) - 1; k >= 0 && last < 0; k-- {
-		if es[flat[k]].id != "" {
-			last = k
-		}
-	}
-	if last < 0 {
-		return flat
-	}
 	var path []int
 	seen := make(map[int]bool)
 	at := make(map[int]int, len(flat))
 	for k, i := range flat {
 		at[i] = k
 	}
-	for k := last; k >= 0; {
+	for k := t.leaf; k >= 0; {
 		i := flat[k]
 		seen[i] = true
 		path = append(path, i)

@@ -109,6 +109,7 @@ var piReferences = []string{"firstKeptEntryId", "targetId", "fromId"}
 func (p pi) branch(e *edits) {
 	es, parent, begun := e.l.pi.entries, "", false
 	renamed := make(map[string]string)
+	leaf, late := e.l.pi.flat[e.l.pi.leaf], !e.l.pi.ends()
 	add := func(line []byte) {
 		whole := jsonspan.Span{Start: 0, End: len(line)}
 		was := objectAt(line, whole)
@@ -130,7 +131,7 @@ func (p pi) branch(e *edits) {
 		x := e.units[i]
 		_, gap := e.l.links[i]
 		_, lost := e.l.pi.kept[i]
-		begun = begun || gap || lost || x != nil && (x.drop || x.body != nil)
+		begun = begun || gap || lost || x != nil && (x.drop || x.body != nil) || i == leaf && late
 		switch {
 		case x != nil && x.drop:
 		case begun:
@@ -158,9 +159,6 @@ func (p pi) finish(e *edits) {
 	if t != nil && !e.appendOnly && e.l.headless() {
 		e.crown(p.head(e.l))
 	}
-	if t != nil && t.linked && !e.appendOnly {
-		p.shelter(e, t)
-	}
 	switch {
 	case t == nil:
 	case e.appendOnly && t.linked:
@@ -168,22 +166,9 @@ func (p pi) finish(e *edits) {
 	case e.appendOnly: // nothing in front of the end has moved
 	case t.linked:
 		p.relink(e, t)
+		p.bringUp(e, t)
 	default:
 		p.renumber(e, t)
-	}
-}
-
-// shelter puts lines without an id that stand at the end in front of the last that has one.
-func (pi) shelter(e *edits, t *piTree) {
-	end := len(t.flat)
-	for t.entries[t.flat[end-1]].id == "" {
-		end--
-	}
-	home := e.unit(t.flat[end-1])
-	for _, u := range t.flat[end:] {
-		home.before = append(home.before, e.body(u))
-		e.unit(u).drop = true
-		e.log(Change{Line: e.l.units[u].line}, "move", "idless-line", nil, 0, "moved in front of the last line that has an id")
 	}
 }
 

@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -273,4 +274,80 @@ func TestLostKeptEntry(t *testing.T) {
 	if err != nil || !strings.Contains(string(fixed.Raw), `"firstKeptEntryId":"c"`) || strings.Contains(string(fixed.Raw), `"id":"b"`) {
 		t.Errorf("%v\n%s", err, fixed.Raw)
 	}
+}
+
+// piGoesOn is what pi sends of a file by its description: the texts on the way from the last
+// line that is JSON and no head.
+func piGoesOn(raw []byte) string {
+	type line struct {
+		Type, ID, ParentID string
+		Message            struct {
+			Content json.RawMessage
+		}
+	}
+	byID, last := make(map[string]line), line{}
+	for l := range bytes.Lines(raw) {
+		var x line
+		if json.Unmarshal(l, &x) == nil && x.Type != "session" {
+			byID[x.ID], last = x, x
+		}
+	}
+	var all []string
+	for range len(byID) {
+		all = append(all, strings.Trim(string(last.Message.Content), `"`))
+		if last = byID[last.ParentID]; last.ID == "" {
+			break
+		}
+	}
+	slices.Reverse(all)
+	return strings.Join(all, "|")
+}
+
+// TestLateLine: a line that others hang on is not where pi goes on, wherever it stands; of
+// several sessions in one file pi goes on with the one that the last line belongs to.
+func TestLateLine(t *testing.T) {
+	a, b, c, d := piSaid("a", "", "one"), piSaid("b", "a", "two"), piSaid("c", "b", "three"), piSaid("d", "c", "four")
+	x, y := piSaid("x", "", "other"), piSaid("y", "x", "more")
+	joined := func(lines ...string) string { return strings.ReplaceAll(strings.Join(lines, ""), "\n", "") + "\n" }
+	for name, test := range map[string]struct{ raw, want string }{
+		"swapped":                        {piHead(3) + a + b + d + c, "one|two|three|four"},
+		"the first one at the end":       {piHead(3) + b + c + d + a, "one|two|three|four"},
+		"the other way round":            {piHead(3) + d + c + b + a, "one|two|three|four"},
+		"freed":                          {piHead(3) + a + b + joined(d, c), "one|two|three|four"},
+		"freed from a fragment":          {piHead(3) + a + b + d + joined(a[:30], c), "one|two|three|four"},
+		"an open call":                   {piHead(3) + a + b + piCalls("d", "c", "c1") + c, "one|two|three|"},
+		"an open call in it":             {piHead(3) + a + piSaid("d", "c", "four") + piCalls("c", "a", "c1"), "one||four"},
+		"another branch":                 {piHead(3) + a + c + d + piSaid("e", "a", "anew") + b, "one|anew"},
+		"behind a gap":                   {piHead(3) + a + c + piSaid("f", "e", "five") + b, "one|two|three|five"},
+		"without an id behind it":        {piHead(3) + a + b + d + c + `{"type":"of tomorrow"}` + "\n", "one|two|three|four"},
+		"a copy of another session":      {piHead(3) + a + b + piHead(3) + x + y + piHead(3) + a + b, "one|two"},
+		"a copy of the end of another":   {piHead(3) + a + b + piHead(3) + x + y + b, "one|two"},
+		"a late line of another session": {piHead(3) + b + c + piHead(3) + x + y + a, "one|two|three"},
+		"two sessions":                   {piHead(3) + a + b + piHead(3) + x + y, "other|more"},
+		"a copy of a branch":             {piHead(3) + a + b + piSaid("e", "a", "anew") + b, "one|anew"},
+	} {
+		l, _, fixed := fix(t, "p.jsonl", []byte(test.raw))
+		again := mustRead(t, "p.jsonl", fixed.Raw)
+		if got := piGoesOn(fixed.Raw); !sameTalk(got, test.want) || Broken(again.Check(wire.CheckOptions{})) {
+			t.Errorf("%s: sends %s, not %s\n%s", name, got, test.want, fixed.Raw)
+		}
+		more, err := l.Fix(Options{AppendOnly: true})
+		if err != nil || !bytes.HasPrefix(more.Raw, []byte(test.raw)) {
+			t.Errorf("%s, append only: %v\n%s", name, err, more.Raw)
+		} else if got := piGoesOn(more.Raw); !strings.HasPrefix(name, "freed") && !sameTalk(got, test.want) {
+			t.Errorf("%s, append only: sends %s, not %s\n%s", name, got, test.want, more.Raw)
+		}
+	}
+}
+
+// sameTalk reports whether the words of want are in got, in their order.
+func sameTalk(got, want string) bool {
+	for _, text := range strings.Split(want, "|") {
+		_, rest, ok := strings.Cut(got, text)
+		if !ok {
+			return false
+		}
+		got = rest
+	}
+	return true
 }

@@ -156,5 +156,6 @@ var damageMends = map[string]string{
 	"byte-order-mark":  "the mark goes",
 	"broken-encoding":  "a replacement character takes the place of the bytes; if the agent reads them so itself, only along with other repairs",
 	"idless-line":      "it moves in front of the last line with an id",
+	"late-line":        "the line that nothing hangs on moves behind it",
 	"lost-kept-line":   "the compaction names the lines that are there",
 }
