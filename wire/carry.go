@@ -365,4 +365,9 @@ func (r *Request) mustEqual(fresh *Request) {
 			panic(fmt.Sprintf("wire: %s are not what a reading gives, of %s", e.what, r.raw))
 		}
 	}
+	for _, o := range []CheckOptions{{}, {Strict: true}, {Advice: true}, {Strict: true, Advice: true}} {
+		if r.clean&o.bit() != 0 && len(fresh.Check(o)) > 0 {
+			panic(fmt.Sprintf("wire: %v are found in what was taken for clean, %s", fresh.Check(o), r.raw))
+		}
+	}
 }

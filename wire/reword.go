@@ -2,6 +2,7 @@ package wire
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -10,7 +11,7 @@ import (
 // reworded returns the changed request if edits do nothing but put one text in the place of
 // another in results, as a window does that clears old ones: then there are the same messages,
 // blocks and pairs, which have only moved. They share everything but their places, so that
-// nothing is filed or paired again.
+// nothing is filed, paired or found again.
 func (d *draft) reworded(raw []byte, edits []jsonspan.Edit) (*Request, bool) {
 	if d.borrowed || d.lent != nil || len(d.opened) > 0 || len(d.messages.put) > 0 || slices.Contains(d.messages.drop, true) || !d.rewordsOnly(edits) {
 		return nil, false
@@ -36,6 +37,9 @@ func (d *draft) reworded(raw []byte, edits []jsonspan.Edit) (*Request, bool) {
 	}
 	next.head.said = d.said(shift)
 	next.t = d.t.Moved(raw, messages, blocks)
+	if len(raw) <= len(d.raw) { // of what results say a check reads nothing but notes, of the bytes how many there are
+		next.clean = atomic.LoadUint32(&d.Request.clean)
+	}
 	return next, true
 }
 

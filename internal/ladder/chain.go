@@ -1,6 +1,10 @@
 package ladder
 
-import "github.com/pare-llm/pare/transcript"
+import (
+	"sync"
+
+	"github.com/pare-llm/pare/transcript"
+)
 
 // A level is how much of a block is left. Steps only ever raise it, so the states of
 // a chain are nested: what a smaller window keeps, a larger one keeps too.
@@ -64,6 +68,17 @@ type shed struct {
 	heard, calls, runs []int
 	queue              []transcript.AtomID
 	last               []transcript.BlockID
+}
+
+// sheds are those of which no memory has hold.
+var sheds = sync.Pool{New: func() any { return new(shed) }}
+
+// back gives the shed of a climb back, unless it is large.
+func (s *shed) back() {
+	const roomy = 1 << 14 // ops
+	if cap(s.ops) <= roomy && cap(s.sums) <= roomy && cap(s.left) <= roomy {
+		sheds.Put(s)
+	}
 }
 
 // cleared returns a list of n zeros, in the place of another if that is long enough.

@@ -116,7 +116,7 @@ type Ladder struct {
 	chain   *chain // nil: nothing has been done
 	meter   *meter
 	words   *words
-	shed    *shed
+	shed    *shed // nil: it has fitted, or not begun to
 	batches []Batch
 	trying  bool // only whether it fits is asked
 
@@ -128,7 +128,7 @@ type Ladder struct {
 
 // New returns a ladder.
 func New(s Setting) *Ladder {
-	l := &Ladder{Setting: s, t: s.Request.Transcript(), shed: new(shed)}
+	l := &Ladder{Setting: s, t: s.Request.Transcript()}
 	if s.Memory != nil && s.Memory.shed != nil {
 		l.shed = s.Memory.shed
 	}
@@ -144,6 +144,9 @@ func New(s Setting) *Ladder {
 // Fit meets one limit after the other. The error is a *TooSmall if nothing fits, or one
 // of Vote or Try.
 func (l *Ladder) Fit() (Outcome, error) {
+	if l.shed == nil {
+		l.shed = sheds.Get().(*shed)
+	}
 	defer l.leave()
 	limits := l.Window.Limits
 	if l.all(l.Request, limits) && l.Window.Low == 0 {
