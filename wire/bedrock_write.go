@@ -11,7 +11,7 @@ func (bedrock) textMessage(role transcript.Role, text string) []byte {
 	return object("role", role.String(), "content", array(object("text", text)))
 }
 
-func (bedrock) resultContent(text string) []byte { return array(object("text", text)) }
+func (bedrock) resultContent(_ *draft, text string) []byte { return array(object("text", text)) }
 
 func (bedrock) stub(d *draft, call transcript.BlockID, text string) []byte {
 	result := []any{"toolUseId", d.t.Block(call).CallID, "content", array(object("text", text))}

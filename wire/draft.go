@@ -28,6 +28,7 @@ type draft struct {
 	contents map[int][]origin    // by message: where the parts of its content are from, if that was written anew
 	made     int                 // how many new things there are
 	object   knownObject         // the one that a member was removed from last
+	room     []byte              // where texts lie that were quoted, many in one piece
 	body     bodyDraft
 }
 
@@ -231,6 +232,21 @@ func (d *draft) dropIfEmpty(i int) {
 // given, and else new or from where the message is from.
 func (d *draft) insertMessage(i int, raw []byte, from origin, inner ...origin) {
 	d.messages.insert(i, item{raw: raw, from: from, inner: inner})
+}
+
+// inQuotes is quote for a text of many that are put in.
+func (d *draft) inQuotes(text string) []byte {
+	const piece = 4 << 10
+	size := len(text) + len(text)/8 + 2
+	if size > piece/4 {
+		return quote(text)
+	}
+	if cap(d.room)-len(d.room) < size {
+		d.room = make([]byte, 0, piece)
+	}
+	from := len(d.room)
+	d.room = jsonspan.AppendQuote(d.room, text)
+	return d.room[from:len(d.room):len(d.room)]
 }
 
 // edit replaces a span, unless an earlier edit of this round overlaps it.

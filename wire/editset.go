@@ -9,7 +9,10 @@ import (
 
 // An editSet keeps edits sorted and apart. Edits come in any order and by the ten thousand,
 // so they lie in runs: to put one in moves the rest of its run, never all of them.
-type editSet struct{ runs [][]jsonspan.Edit } // none is empty
+type editSet struct {
+	runs  [][]jsonspan.Edit // none is empty
+	first []jsonspan.Edit   // room for the first run; nil: there is none
+}
 
 // maxRun is how many edits a run has at most; two runs of half as many take its place.
 const maxRun = 512
@@ -32,7 +35,10 @@ func (s *editSet) insert(e jsonspan.Edit) bool {
 	}
 	if r == 0 {
 		if len(s.runs) == 0 {
-			s.runs = [][]jsonspan.Edit{append(make([]jsonspan.Edit, 0, 16), e)}
+			if s.first == nil {
+				s.expect(16)
+			}
+			s.runs = [][]jsonspan.Edit{append(s.first, e)}
 			return true
 		}
 	} else {
@@ -58,5 +64,17 @@ func clash(a, b jsonspan.Edit) bool {
 
 func (s *editSet) empty() bool { return len(s.runs) == 0 }
 
-// all are the edits in order.
-func (s *editSet) all() []jsonspan.Edit { return slices.Concat(s.runs...) }
+// expect makes room for so many edits.
+func (s *editSet) expect(n int) {
+	if n > 0 && len(s.runs) == 0 {
+		s.first = make([]jsonspan.Edit, 0, min(n, maxRun))
+	}
+}
+
+// all are the edits in order. The set is given up.
+func (s *editSet) all() []jsonspan.Edit {
+	if len(s.runs) == 1 {
+		return s.runs[0]
+	}
+	return slices.Concat(s.runs...)
+}

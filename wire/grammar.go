@@ -117,7 +117,7 @@ type speech interface {
 	// textMessage writes a message that says text.
 	textMessage(role transcript.Role, text string) []byte
 	// resultContent writes a text as the content of a result.
-	resultContent(text string) []byte
+	resultContent(d *draft, text string) []byte
 	// stub writes a result that says text, for a call; nil if the call is of a kind
 	// whose result cannot be made up honestly.
 	stub(d *draft, call transcript.BlockID, text string) []byte
@@ -183,7 +183,7 @@ func (common) textMessage(role transcript.Role, text string) []byte {
 	return object("role", role.String(), "content", text)
 }
 
-func (common) resultContent(text string) []byte { return quote(text) }
+func (common) resultContent(d *draft, text string) []byte { return d.inQuotes(text) }
 
 func (common) namePath(*draft, transcript.BlockID, bool) []string { return []string{"name"} }
 
@@ -192,7 +192,7 @@ func (common) contentPath(*draft, transcript.BlockID) []string { return []string
 func (common) ownID(*mender, [sha256.Size]byte) (string, bool) { return "", false }
 
 func (common) sayResult(m *mender, b transcript.BlockID, text string) {
-	m.setResult(b, m.g.resultContent(text))
+	m.setResult(b, m.g.resultContent(m.draft, text))
 }
 
 func (common) takesText(*Request, transcript.Block) bool { return true }

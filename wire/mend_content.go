@@ -155,13 +155,13 @@ func (m *mender) setResult(b transcript.BlockID, raw []byte) bool {
 }
 
 func (m *mender) wordError(f *Finding) {
-	if m.setResult(f.Block, m.g.resultContent(emptyErrorText)) {
+	if m.setResult(f.Block, m.g.resultContent(m.draft, emptyErrorText)) {
 		m.log(f, "edit", f.Block, f.Index, len(emptyErrorText), "an error needs a text: %s", emptyErrorText)
 	}
 }
 
 func (m *mender) wordEmpty(f *Finding) {
-	if m.setResult(f.Block, m.g.resultContent(emptyResultText)) {
+	if m.setResult(f.Block, m.g.resultContent(m.draft, emptyResultText)) {
 		m.log(f, "edit", f.Block, f.Index, len(emptyResultText), "%s", emptyResultText)
 	}
 }
@@ -305,7 +305,7 @@ func (m *mender) dropReference(f *Finding) {
 		return
 	default:
 		delete(m.refs, f.Block)
-		ok = m.setResult(f.Block, m.g.resultContent("The tool that was found is not available any more."))
+		ok = m.setResult(f.Block, m.g.resultContent(m.draft, "The tool that was found is not available any more."))
 	}
 	if ok {
 		m.logMember(f, f.Block, field, "the reference to %q, which is not declared, removed", f.arg)

@@ -60,7 +60,7 @@ func (g responses) sayResult(m *mender, b transcript.BlockID, text string) {
 	switch blk := m.t.Block(b); {
 	case !g.takesText(m.Request, blk):
 	case blk.Body != blk.Span: // it is the last member of that name
-		m.setResult(b, quote(text))
+		m.setResult(b, m.inQuotes(text))
 	default:
 		m.setMember(blk.Span, "output", quote(text))
 	}

@@ -103,6 +103,7 @@ func (r *Request) RewriteSince(before *Request, drop []transcript.BlockID, edits
 	d.dropBlocks(drop)
 	m := &mender{draft: d, before: before}
 	m.moveMarks()
+	d.edits.expect(len(edits))
 	for _, e := range edits {
 		if !d.gone[e.Block] {
 			m.say(e.Block, e.Text)

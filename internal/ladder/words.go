@@ -157,7 +157,7 @@ func Brief(s string, n int) string {
 		s = s[:n] + "…"
 	}
 	for i := range len(s) {
-		if c := s[i]; c == ' ' || c == '\n' || c == '\r' || c == '\t' {
+		if c := s[i]; c <= ' ' && (c == ' ' || c == '\n' || c == '\r' || c == '\t') {
 			return strings.Join(strings.Fields(s), " ")
 		}
 	}
