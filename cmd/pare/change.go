@@ -122,7 +122,7 @@ func (c *changing) conflict(in *source.Input, t task) error {
 		i := slices.IndexFunc(in.Paths, irreplaceable)
 		return hinted{fmt.Errorf("%s: not a regular file, so it cannot be replaced", in.Paths[i]), "omit --in-place to get the result on standard output"}
 	case in.Many() && !c.InPlace && !c.DryRun:
-		return hinted{errors.New("several files, but one output"), "use --in-place to rewrite each file, --dry-run to see what would be done, or name one file"}
+		return hinted{errors.New("a folder or several files, but one output"), "use --in-place to rewrite each file, --dry-run to see what would be done, or name one file"}
 	case c.Receipt == source.Stdin:
 		return hinted{errors.New("--receipt needs a file: standard output is for the result"), "--receipt FILE, for example --receipt changes.jsonl"}
 	case t.archive == source.Stdin:
@@ -368,7 +368,7 @@ func (r *changeRun) failed(err error) int {
 	}
 	var we *atomicfile.Error
 	if !errors.As(err, &we) {
-		return r.w.fail("write standard output: "+err.Error(), "")
+		return r.w.unwritten(err)
 	}
 	hint := writeHint(we, r.InPlace)
 	if len(r.out.Done()) > 0 {

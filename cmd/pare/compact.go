@@ -200,8 +200,10 @@ func (a *authoring) override(w *world, how *config.Compaction) error {
 	how.Endpoint, how.API = cmp.Or(a.Endpoint, how.Endpoint), cmp.Or(a.API, how.API)
 	how.Model, how.KeyEnv, how.PlainHTTP = cmp.Or(a.SummaryModel, how.Model), cmp.Or(a.KeyEnv, how.KeyEnv), a.PlainHTTP || how.PlainHTTP
 	switch {
-	case how.Endpoint == "" || how.Model == "":
-		return hinted{errors.New("--by endpoint needs to know whom to ask"), "give --endpoint URL and --summary-model NAME"}
+	case how.Endpoint == "":
+		return hinted{errors.New("a model is to write the summary, and its API is not named"), "give --endpoint URL and --summary-model NAME"}
+	case how.Model == "":
+		return hinted{errors.New("a model is to write the summary, and it is not named"), "give --summary-model NAME; --model is the one that the transcript is for"}
 	case a.KeyEnv != "" && w.getenv(a.KeyEnv) == "":
 		return fmt.Errorf("--key-env: the environment variable %s is not set", a.KeyEnv)
 	}

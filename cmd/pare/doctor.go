@@ -144,7 +144,7 @@ type rounds struct {
 
 func (r *rounds) run() int {
 	if err := r.examine(); err != nil {
-		return r.w.fail("write standard output: "+err.Error(), "")
+		return r.w.unwritten(err)
 	}
 	if !r.JSON {
 		v := &picture.Doctor{
@@ -156,7 +156,7 @@ func (r *rounds) run() int {
 			all = append(all, d.Diagnosis)
 		}
 		if _, err := r.w.stdout.Write(v.Render(all)); err != nil {
-			return r.w.fail("write standard output: "+err.Error(), "")
+			return r.w.unwritten(err)
 		}
 		if r.Fix {
 			r.mendAll(v)

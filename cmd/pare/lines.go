@@ -79,7 +79,7 @@ func (e *stdoutError) Unwrap() error { return e.error }
 func (w *world) unanswered(err error) int {
 	var out *stdoutError
 	if errors.As(err, &out) {
-		return w.fail("write standard output: "+out.Error(), "")
+		return w.unwritten(out)
 	}
 	p := failure(err)
 	var file *fs.PathError

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -141,7 +142,11 @@ func (w *world) run(p *kong.Kong) int {
 	if exit >= 0 {
 		return exit
 	}
-	if err != nil {
+	var full *fs.PathError
+	switch {
+	case errors.As(err, &full) && full.Op == "write": // the help, or the version
+		return w.unwritten(err)
+	case err != nil:
 		return w.misused(err)
 	}
 	if err := w.startLog(p.Model.Target.FieldByName("Log").String()); err != nil {
@@ -302,7 +307,16 @@ func (w *world) fail(problem, hint string) int {
 // say writes what a command has to say to standard output, and returns the status.
 func (w *world) say(text []byte) int {
 	if _, err := w.stdout.Write(text); err != nil {
-		return w.fail("write standard output: "+err.Error(), "")
+		return w.unwritten(err)
 	}
 	return statusClean
+}
+
+// unwritten says why standard output takes no more, and returns the status for it.
+func (w *world) unwritten(err error) int {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err // of /dev/stdout, which says no more
+	}
+	return w.fail("write standard output: "+err.Error(), "")
 }

@@ -119,7 +119,11 @@ func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 		p.Message = said.Error()
 	case errors.Is(err, wire.ErrNotRequest):
 		p.Offset, p.Path = b.At, b.Pointer
-		p.hint = partHint(raw)
+		if is, err := wire.Detect(b.Body); err == nil {
+			p.hint = "it looks like " + is.Dialect.String() + ": omit --as, or give --as " + is.Dialect.String()
+		} else {
+			p.hint = partHint(raw)
+		}
 	default:
 		return p
 	}

@@ -94,7 +94,7 @@ func (c *replayCmd) run(w *world) int {
 		_, err = w.stdout.Write([]byte(c.tables(all)))
 	}
 	if err != nil {
-		return w.fail("write standard output: "+err.Error(), "")
+		return w.unwritten(err)
 	}
 	printSkipped(w.stderr, in.Skipped)
 	if page != nil && in.Clash == nil {

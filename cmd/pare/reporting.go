@@ -44,7 +44,7 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTe
 	// Reports are small, so many of them may wait.
 	sum, err := t.run(w, in, r.Jobs, 16*r.Jobs, noun, func(*outcome) {})
 	if err != nil {
-		return w.fail("write standard output: "+err.Error(), "")
+		return w.unwritten(err)
 	}
 	if !r.JSON {
 		end(sum, t.many)

@@ -14,6 +14,9 @@ import (
 func (w *world) claimInputs(in *source.Input, use atomicfile.Use) error {
 	in.Use = use
 	for _, p := range in.Paths {
+		if p == "" {
+			return hinted{errors.New("the name of an input is empty"), "is a variable of the shell unset? Give a file, a folder, or - for standard input"}
+		}
 		if p != source.Stdin {
 			if err := w.files.Claim(source.RoleInput, p, use); err != nil {
 				return clashHint(err)

@@ -91,7 +91,7 @@ func (c *sessionImportCmd) look(w *world) int {
 		}
 	})
 	if err != nil {
-		return w.fail("write standard output: "+err.Error(), "")
+		return w.unwritten(err)
 	}
 	if sum.status != statusClean {
 		screen.Fprintf(w.stderr, "pare: nothing was imported\n")

@@ -29,7 +29,7 @@ func (c *sessionListCmd) run(w *world) int {
 	}
 	if absent(dsn) { // nobody has imported anything yet; looking makes no file
 		if !c.JSON {
-			screen.Fprintln(w.stderr, emptyStore)
+			screen.Fprintf(w.stderr, "there is no store %s; pare session import FILE makes it\n", dsn)
 		}
 		return statusClean
 	}

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/pare-llm/pare/archive"
@@ -79,6 +81,23 @@ func TestTrimAllOrNothing(t *testing.T) {
 	if left, _ := os.ReadDir(folder); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
+}
+
+// A full disk is told of in one way, whatever was to be written.
+func TestFullOutput(t *testing.T) {
+	for _, args := range []string{"--help", "--version", "fix --help", "explain", "check --json", "fix", "completion bash"} {
+		var errs bytes.Buffer
+		status := run(&world{args: strings.Fields(args), stdin: strings.NewReader(bulk("")), stdout: fullFile{}, stderr: &errs, getenv: func(string) string { return "" }})
+		if want := "pare: write standard output: no space left on device\n"; status != statusInvalid || errs.String() != want {
+			t.Errorf("%s: status %d: %s", args, status, errs.String())
+		}
+	}
+}
+
+type fullFile struct{}
+
+func (fullFile) Write([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}
 }
 
 // Standard output that breaks is an error, and neither receipt nor temporary file stay.

@@ -306,7 +306,7 @@ func (v *viewing) write(p *ui.Page) int {
 		v.w.show(f.Name())
 	default:
 		if err := p.WriteHTML(v.w.stdout); err != nil {
-			return v.w.fail("write standard output: "+err.Error(), "")
+			return v.w.unwritten(err)
 		}
 	}
 	return statusClean

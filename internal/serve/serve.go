@@ -302,11 +302,14 @@ func (s *Server) routes() http.Handler {
 	only("GET", "/pare/v1/requests", s.requests)
 	only("GET", "/pare/v1/events", s.events)
 	only("GET", "/pare/metrics", s.metrics)
-	if s.o.Store != nil {
-		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.sessions.Load()).ServeHTTP(w, r) })
-		for _, path := range []string{"/pare/v1/sessions", "/pare/v1/sessions/", "/pare/v1/search", "/pare/v1/recall/", "/pare/v1/openapi.json"} {
-			mux.Handle(path, h)
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.sessions.Load()).ServeHTTP(w, r) })
+	if s.o.Store == nil {
+		h = func(w http.ResponseWriter, r *http.Request) {
+			problem(w, http.StatusNotFound, "not_found", r.URL.Path+" needs a store, and this server runs without one")
 		}
+	}
+	for _, path := range []string{"/pare/v1/sessions", "/pare/v1/sessions/", "/pare/v1/search", "/pare/v1/recall/", "/pare/v1/openapi.json"} {
+		mux.Handle(path, h)
 	}
 	mux.HandleFunc("/pare/v1/", func(w http.ResponseWriter, r *http.Request) {
 		problem(w, http.StatusNotFound, "not_found", "there is no "+r.Method+" "+r.URL.Path)
