@@ -227,7 +227,7 @@ func belongs(storage, kept, folder, name string) bool {
 func filesBelow(folder string) []string {
 	var all []string
 	_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error { // what cannot be read is not there
-		if err == nil && d.Type().IsRegular() {
+		if err == nil && d.Type().IsRegular() && !atomicfile.IsHidden(path) {
 			if name, err := filepath.Rel(folder, path); err == nil {
 				all = append(all, name)
 			}

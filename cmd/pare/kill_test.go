@@ -113,12 +113,17 @@ func (p *patient) inspect(t *testing.T, path string) (isNew bool) {
 // again wants that a second run is not confused by what the first has left.
 func (p *patient) again(t *testing.T, pare, path string) {
 	t.Helper()
+	done := p.inspect(t, path)
 	out, err := exec.Command(pare, "fix", "--in-place", "--force", path).CombinedOutput()
 	if err != nil {
 		t.Errorf("a second run: %v: %s", err, out)
 	}
 	if !p.inspect(t, path) {
 		t.Error("a second run has not mended the file")
+	}
+	// One that writes takes away what the first has left.
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".x.jsonl.pare-*")); err != nil || !done && len(left) > 0 {
+		t.Errorf("left behind: %q %v", left, err)
 	}
 	// Nor is the folder's check, by hidden files that hold half a batch.
 	if out, err := exec.Command(pare, "check", filepath.Dir(path)).CombinedOutput(); err != nil {

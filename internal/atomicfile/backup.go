@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // maxBackup is the highest number of a backup. What has a higher one is none of ours.
@@ -96,7 +95,8 @@ func (f *Files) Backup(path string) (string, error) {
 	return "", ErrManyBackups
 }
 
-// Copy makes a copy that did not exist yet, with the mode and the time of the original.
+// Copy makes a copy that did not exist yet, as a whole or not at all, with the mode and the time
+// of the original.
 func (f *Files) Copy(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -107,17 +107,25 @@ func (f *Files) Copy(from, to string) error {
 	if err != nil {
 		return err
 	}
-	out, err := f.create(to, st.Mode().Perm())
+	if _, err := os.Lstat(to); err == nil {
+		return &fs.PathError{Op: "copy", Path: to, Err: fs.ErrExist}
+	}
+	d, err := f.begin(to, st.Mode().Perm())
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
-	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
-		os.Remove(to)
+	defer d.Discard()
+	if err := d.file.Chmod(st.Mode().Perm()); err != nil { // whatever the umask is
 		return err
 	}
-	_ = os.Chtimes(to, time.Time{}, st.ModTime()) // a link would bear it, too
-	return nil
+	d.Date(st.ModTime()) // a link would bear it, too
+	if _, err := io.Copy(d, in); err != nil {
+		return err
+	}
+	if _, err = d.CommitOver(nil, Over{}); errors.Is(err, ErrMoved) {
+		err = &fs.PathError{Op: "copy", Path: to, Err: fs.ErrExist}
+	}
+	return err
 }
 
 // Restore makes a backup the file again, in one step. What the file was until then, if

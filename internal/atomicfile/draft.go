@@ -23,13 +23,17 @@ type Draft struct {
 	modified time.Time
 
 	file   File
+	lock   *os.File // a hidden file that bears a lock stays open, so that it is not taken for a leftover
 	buf    *bufio.Writer
 	packer io.WriteCloser // writes into buf; nil: nobody does
 }
 
 // New begins a draft. What is neither a file nor absent, a terminal or a pipe for
 // example, is written at once. Its error is an *[Error].
-func (f *Files) New(name string) (*Draft, error) {
+func (f *Files) New(name string) (*Draft, error) { return f.begin(name, 0o666) }
+
+// begin is New with the permissions of a file that is not there yet.
+func (f *Files) begin(name string, perm fs.FileMode) (*Draft, error) {
 	d := &Draft{files: f, name: name}
 	var err error
 	if d.path, err = Resolve(name); err != nil { // a link stays a link
@@ -45,7 +49,7 @@ func (f *Files) New(name string) (*Draft, error) {
 		d.was = st
 		err = d.open(st.Mode().Perm())
 	case errors.Is(err, fs.ErrNotExist):
-		err = d.open(0o666)
+		err = d.open(perm)
 	}
 	if err != nil {
 		return nil, &Error{name, err}
@@ -90,8 +94,10 @@ func (d *Draft) open(perm fs.FileMode) error {
 		perm &^= f.private
 	}
 	folder, base := filepath.Split(d.path)
+	f.sweep(folder)
 	for n := 0; ; n++ {
-		temp := filepath.Join(folder, fmt.Sprintf(".%s.pare-%d-%d", base, os.Getpid(), n))
+		locks := canLock && f.locks < maxLocks
+		temp := filepath.Join(folder, hiddenName(base, n, locks))
 		if f.taken(temp) && n < maxTries {
 			continue
 		}
@@ -102,6 +108,14 @@ func (d *Draft) open(perm fs.FileMode) error {
 		if err != nil {
 			return err
 		}
+		if plain, ok := file.(*os.File); ok && locks {
+			if !own(plain, temp) { // a run that sweeps has taken it for a leftover
+				file.Close()
+				continue
+			}
+			d.lock = plain
+			f.locks++
+		}
 		f.made(temp, d)
 		d.file, d.temp = file, temp
 		if d.was == nil {
@@ -109,9 +123,13 @@ func (d *Draft) open(perm fs.FileMode) error {
 		}
 		keepOwner(temp, d.was)
 		if err := file.Chmod(perm); err != nil {
-			file.Close()
 			os.Remove(temp)
 			delete(f.temps, temp)
+			file.Close()
+			if d.lock != nil {
+				d.lock = nil
+				f.locks--
+			}
 			return err
 		}
 		return nil
@@ -146,7 +164,9 @@ func (d *Draft) Close() error {
 	if d.temp != "" {
 		err = errors.Join(err, d.file.Sync())
 	}
-	err = errors.Join(err, d.file.Close())
+	if d.lock == nil {
+		err = errors.Join(err, d.file.Close())
+	}
 	d.file = nil
 	if err != nil {
 		return &Error{d.name, err}
@@ -154,17 +174,30 @@ func (d *Draft) Close() error {
 	return nil
 }
 
+// unlock lets go of the hidden file, which is none any more.
+func (d *Draft) unlock() {
+	if d.lock == nil {
+		return
+	}
+	d.lock.Close() // all of it is on the disk
+	d.lock = nil
+	d.files.mu.Lock()
+	d.files.locks--
+	d.files.mu.Unlock()
+}
+
 // Discard takes the draft back, unless it is committed.
 func (d *Draft) Discard() {
-	if d.file != nil {
+	if d.file != nil && d.lock == nil {
 		d.file.Close()
-		d.file = nil
 	}
+	d.file = nil
 	if d.temp != "" {
 		os.Remove(d.temp)
 		d.files.gone(d.temp)
 		d.temp = ""
 	}
+	d.unlock()
 }
 
 // Commit closes the draft and gives it its name, whatever stands there by now. At every
@@ -291,6 +324,7 @@ func (d *Draft) appear() error {
 func (d *Draft) settle() {
 	d.files.gone(d.temp)
 	d.temp = ""
+	d.unlock()
 	SyncFolder(d.path)
 }
 

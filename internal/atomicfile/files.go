@@ -39,6 +39,8 @@ type Files struct {
 	changed changed
 	folding map[string]bool // by folder: whether it takes a.json and A.json for one
 	private fs.FileMode     // permissions that new files do without
+	swept   map[string]bool // folders in which leftovers were looked for
+	locks   int             // hidden files that bear a lock
 }
 
 // CreateFile makes a file that does not exist yet.

@@ -15,3 +15,9 @@ func keepOwner(string, fs.FileInfo) {}
 
 // tryLock does nothing: here locks are mandatory, and would keep us from replacing.
 func tryLock(*os.File) (busy bool) { return false }
+
+// canLock: here a file that is open keeps its name.
+const canLock = false
+
+// removeLeftover does nothing: nothing tells whether the run is dead.
+func removeLeftover(string) {}

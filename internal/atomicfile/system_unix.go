@@ -31,3 +31,26 @@ func keepOwner(name string, was fs.FileInfo) {
 func tryLock(f *os.File) (busy bool) {
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
+
+// canLock: a file that is open can be locked, and be given another name.
+const canLock = true
+
+// removeLeftover removes a hidden file that nobody holds. Where a file system knows no locks,
+// that cannot be known.
+func removeLeftover(name string) {
+	st, err := os.Lstat(name)
+	if err != nil || !st.Mode().IsRegular() {
+		return
+	}
+	if s, ok := st.Sys().(*syscall.Stat_t); !ok || int(s.Uid) != os.Geteuid() && os.Geteuid() != 0 {
+		return
+	}
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && isAt(f, name) {
+		os.Remove(name)
+	}
+}
