@@ -70,6 +70,9 @@ type codexFold struct {
 	seen         map[string]int  // units by what they have in common with their copies
 	said         map[string]int  // the same of items, since the last compaction
 	taken        map[string]bool // calls that were rolled back
+	events       []codexWords    // what the user said, since the last compaction
+	prompts      []codexWords    // the same in items
+	since        int             // where that begins
 }
 
 func (codex) read(l *Log) {
@@ -81,6 +84,7 @@ func (codex) read(l *Log) {
 	if f.envelopes && !(l.begins(0) && l.object(0).text("type") == "session_meta") {
 		l.noteHead()
 	}
+	f.findPrompts()
 	if f.items > 0 {
 		l.count(f.counted, f.items)
 	}
@@ -164,6 +168,7 @@ func (f *codexFold) record(i int) {
 			return
 		}
 		payload = o.object("payload")
+		f.hear(i, o.text("type"), payload)
 		switch o.text("type") {
 		case "session_meta":
 			f.head(i, payload)
@@ -233,6 +238,7 @@ func (f *codexFold) compacted(unit int, o object) {
 	clear(f.said)
 	if history, ok := o.get("replacement_history"); ok && o.raw[history.Start] == '[' {
 		f.rest = append(f.rest, was...)
+		f.events, f.prompts, f.since = nil, nil, f.l.units[unit].span.End
 		for _, at := range jsonspan.Elements(o.raw, history) {
 			if it := objectAt(f.l.raw, at); codexItems[it.text("type")] {
 				f.sent = append(f.sent, f.item(unit, it))
@@ -310,6 +316,7 @@ func (codex) wrap(l *Log, like int, item []byte) []byte {
 // paginated rollout are counted without a gap, and one whose last record has no number is
 // not opened.
 func (c codex) finish(e *edits) {
+	c.restore(e)
 	if !e.appendOnly {
 		if e.l.headless() {
 			e.crown(c.head(e.l))
@@ -342,7 +349,9 @@ func (c codex) finish(e *edits) {
 		if x != nil && some {
 			for k := range x.before {
 				x.before[k] = number(x.before[k])
-				shift++
+				if k >= e.filled[i] || numbered && n+shift <= last { // or it has the number of a line that is torn
+					shift++
+				}
 			}
 		}
 		switch {

@@ -96,12 +96,13 @@ type Log struct {
 	lines   []int // where each line begins
 	joins   []int // where a newline is missing
 	tally   Tally
-	links   map[int]int  // units whose parents are not there, and what they are to hang on
-	copies  []int        // units that repeat an earlier one
-	records []record     // Gemini CLI: the messages that are left
-	gap     *geminiGap   // Gemini CLI: where what was said before has to be said again
-	strays  []int        // units that make the agent forget others: lines of another session, heads in the middle
-	sealed  map[int]bool // units that hold more than one message, and are not changed
+	links   map[int]int   // units whose parents are not there, and what they are to hang on
+	copies  []int         // units that repeat an earlier one
+	records []record      // Gemini CLI: the messages that are left
+	gap     *geminiGap    // Gemini CLI: where what was said before has to be said again
+	strays  []int         // units that make the agent forget others: lines of another session, heads in the middle
+	prompts []codexPrompt // Codex: what the user said in lines that are torn
+	sealed  map[int]bool  // units that hold more than one message, and are not changed
 	form    form
 	pi      *piTree         // pi: its lines as it sees them
 	taken   map[string]bool // pi: ids in use; filled when one has to be made

@@ -1,0 +1,195 @@
+package agentlog
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// Codex writes what the user says twice: as an item, which is sent, and as an event for those who
+// watch. Where the line of the item is torn, the event still has the words.
+
+// promptRule is the damage of an item with words of the user whose line is torn.
+const promptRule = "lost-prompt"
+
+// A codexWords is what the user said, in an item or in an event.
+type codexWords struct {
+	unit int
+	text string
+}
+
+// A codexPrompt is an item that is torn, and the event that says the same.
+type codexPrompt struct {
+	event int // unit
+	next  int // the unit behind the torn line; that many units: there is none
+}
+
+// hear notes what the user says in a record.
+func (f *codexFold) hear(unit int, kind string, payload object) {
+	switch {
+	case kind == "event_msg" && payload.text("type") == "user_message":
+		if of := payload.text("kind"); of == "" || of == "plain" {
+			f.events = append(f.events, codexWords{unit, payload.text("message")})
+		}
+	case kind == "response_item" && payload.text("type") == "message" && payload.text("role") == "user":
+		var text strings.Builder
+		for _, at := range payload.list("content") {
+			text.WriteString(objectAt(payload.raw, at).text("text"))
+		}
+		f.prompts = append(f.prompts, codexWords{unit, text.String()})
+	}
+}
+
+// findPrompts finds the events whose items are torn: no item between the events around says the
+// same, and a line there breaks off that can be its beginning.
+func (f *codexFold) findPrompts() {
+	l := f.l
+	if len(f.events) == 0 {
+		return
+	}
+	var torn []Finding
+	for _, d := range l.damage {
+		if d.Rule == "broken-line" || d.Rule == "truncated-line" {
+			torn = append(torn, d)
+		}
+	}
+	first := 0 // of the prompts that can belong to an event
+	used := make([]bool, len(f.prompts))
+	for k, e := range f.events {
+		from, to := f.since, len(l.raw)
+		if k > 0 {
+			from = max(from, l.units[f.events[k-1].unit].span.End)
+		}
+		if k+1 < len(f.events) {
+			to = l.units[f.events[k+1].unit].span.Start
+		}
+		for first < len(f.prompts) && l.units[f.prompts[first].unit].span.Start < from {
+			first++
+		}
+		found := strings.TrimSpace(e.text) == ""
+		for i := first; i < len(f.prompts) && l.units[f.prompts[i].unit].span.Start < to && !found; i++ {
+			if !used[i] && strings.Contains(f.prompts[i].text, strings.TrimSpace(e.text)) {
+				used[i], found = true, true
+			}
+		}
+		if found {
+			continue
+		}
+		i := slices.IndexFunc(torn, func(d Finding) bool {
+			return d.Offset >= from && d.Offset < to && beginsPrompt(l.fragment(d.Offset), e.text)
+		})
+		if i < 0 {
+			continue
+		}
+		d := torn[i]
+		torn = slices.Delete(torn, i, i+1)
+		next, _ := slices.BinarySearchFunc(l.units, d.Offset, func(u unit, at int) int { return u.span.Start - at })
+		l.damageAt(d.Offset, d.Line, promptRule)
+		l.prompts = append(l.prompts, codexPrompt{e.unit, next})
+	}
+}
+
+// fragment returns the piece at an offset that is no JSON: the rest of its line, up to an object
+// on it.
+func (l *Log) fragment(offset int) []byte {
+	end := len(l.raw)
+	if i := bytes.IndexByte(l.raw[offset:], '\n'); i >= 0 {
+		end = offset + i
+	}
+	if i, _ := slices.BinarySearchFunc(l.units, offset, func(u unit, at int) int { return u.span.Start - at }); i < len(l.units) {
+		end = min(end, l.units[i].span.Start)
+	}
+	return bytes.TrimSpace(l.raw[offset:end])
+}
+
+// beginsPrompt reports whether a piece can be the beginning of a record in which the user says a
+// text: as far as it goes, it is one.
+func beginsPrompt(piece []byte, text string) bool {
+	if len(piece) == 0 || piece[0] != '{' {
+		return false
+	}
+	payload := bytes.Index(piece, []byte(`"payload"`))
+	if i := bytes.Index(piece, []byte(`"type"`)); i >= 0 && (payload < 0 || i < payload) && !tornAt(piece[i:], `"type":"response_item"`) {
+		return false
+	}
+	if payload < 0 {
+		return true
+	}
+	item := piece[payload:]
+	for _, want := range []string{`"type":"message"`, `"role":"user"`} {
+		name, _, _ := strings.Cut(want, ":")
+		if i := bytes.Index(item, []byte(name)); i >= 0 && !tornAt(item[i:], want) {
+			return false
+		}
+	}
+	i := bytes.Index(item, []byte(`"text":"`))
+	if i < 0 {
+		return true
+	}
+	return strings.HasPrefix(text, tornText(item[i+len(`"text":"`):]))
+}
+
+// tornText is what a string says whose quote is in front of raw, as far as it goes.
+func tornText(raw []byte) string {
+	end, whole := 0, 0 // whole: behind what is no half of an escape
+	for end < len(raw) && raw[end] != '"' {
+		n := 1
+		if raw[end] == '\\' {
+			n = 2
+			if end+1 < len(raw) && raw[end+1] == 'u' {
+				n = 6
+			}
+		}
+		if end += n; end <= len(raw) {
+			whole = end
+		}
+	}
+	text := slices.Concat([]byte{'"'}, raw[:whole], []byte{'"'})
+	said := textAt(text, jsonspan.Span{Start: 0, End: len(text)})
+	for strings.HasSuffix(said, string(replacement)) { // half of a sign
+		said = strings.TrimSuffix(said, string(replacement))
+	}
+	return said
+}
+
+// tornAt reports whether text is what begins with want, or the beginning of that.
+func tornAt(text []byte, want string) bool {
+	n := min(len(text), len(want))
+	return string(text[:n]) == want[:n]
+}
+
+// restore writes the items that are torn anew, from the events that say the same.
+func (c codex) restore(e *edits) {
+	l := e.l
+	for _, p := range l.prompts {
+		if e.appendOnly && p.next < len(l.units) {
+			continue
+		}
+		said := objectAt(l.raw, l.units[p.event].span).object("payload")
+		content := [][]byte{write("type", "input_text", "text", said.value("message"))}
+		for _, at := range said.list("images") {
+			if l.raw[at.Start] == '"' {
+				content = append(content, write("type", "input_image", "image_url", l.raw[at.Start:at.End]))
+			}
+		}
+		line := c.wrap(l, p.event, write("type", "message", "role", "user", "content", array(content...)))
+		lost := ""
+		if len(said.list("local_images")) > 0 {
+			lost = "; pictures that went with them are not in the file"
+		}
+		if p.next == len(l.units) {
+			e.end = append(e.end, line)
+		} else {
+			x := e.unit(p.next)
+			x.before = append([][]byte{line}, x.before...)
+			if e.filled == nil {
+				e.filled = make(map[int]int)
+			}
+			e.filled[p.next]++
+		}
+		at, _ := l.position(l.units[p.event].span.Start)
+		e.log(Change{Line: at}, "insert", promptRule, nil, len(line), "the words of the user, of which the line is torn, from the event that repeats them%s", lost)
+	}
+}

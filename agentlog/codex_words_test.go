@@ -1,0 +1,115 @@
+package agentlog
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// TestCodexTornPrompt tears the line of a prompt at each of its bytes: its words are sent again,
+// once and in their place, from the event that repeats them.
+func TestCodexTornPrompt(t *testing.T) {
+	const words = `Say \"two\"\nor \u00fc & go ü 😀 \ud83d\ude00!`
+	event := func(r *rollout, text string) {
+		r.record("event_msg", `{"type":"user_message","message":"`+text+`","images":[],"local_images":[]}`)
+	}
+	for _, eventFirst := range []bool{false, true} {
+		r := new(rollout).head(codexOwn, paginated)
+		r.record("turn_context", `{"cwd":"/p","model":"gpt-5"}`)
+		turn := func(text string) (line int) {
+			if eventFirst {
+				event(r, text)
+			}
+			line = strings.Count(r.String(), "\n")
+			r.user(text)
+			if !eventFirst {
+				event(r, text)
+			}
+			return line
+		}
+		turn("one")
+		r.call("c1").output("c1")
+		at := turn(words)
+		r.call("c2").output("c2")
+		turn("three")
+		whole := r.String()
+		lines := strings.SplitAfter(whole, "\n")
+		if _, found, _ := fix(t, codexName, []byte(whole)); len(found) > 0 {
+			t.Fatalf("%+v", found)
+		}
+		for n := 1; n < len(lines[at])-2; n++ {
+			for _, end := range []string{"\n", ""} { // the next line may follow at once
+				name := fmt.Sprintf("event first %v, torn at %d, %q", eventFirst, n, end)
+				raw := strings.Join(lines[:at], "") + lines[at][:n] + end + strings.Join(lines[at+1:], "")
+				l, found, fixed := fix(t, codexName, []byte(raw))
+				if count(found, promptRule) != 1 {
+					t.Fatalf("%s: %+v", name, found)
+				}
+				again := mustRead(t, codexName, fixed.Raw)
+				sent := sentText(again)
+				i, k, m := strings.Index(sent, `"c1","output`), strings.Index(sent, words), strings.Index(sent, `"call_id":"c2"`)
+				if i < 0 || k < i || m < k || strings.Count(sent, words) != 1 || Broken(again.Check(wire.CheckOptions{})) {
+					t.Fatalf("%s: sends %s\n%s", name, sent, fixed.Raw)
+				}
+				if !bytes.Contains(fixed.Raw, []byte(lines[len(lines)-2])) {
+					t.Errorf("%s: a record has another number\n%s", name, fixed.Raw)
+				}
+				if _, err := l.Fix(Options{AppendOnly: true}); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if eventFirst { // the last line of all
+				raw := strings.Join(lines[:at], "") + lines[at][:n]
+				for _, appendOnly := range []bool{false, true} {
+					fixed, err := mustRead(t, codexName, []byte(raw)).Fix(Options{AppendOnly: appendOnly})
+					if err != nil || !bytes.HasPrefix(fixed.Raw, []byte(raw)) || strings.Count(sentText(mustRead(t, codexName, fixed.Raw)), words) != 1 {
+						t.Fatalf("torn at %d, the last: %v\n%s", n, err, fixed.Raw)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestCodexTornOthers: another torn line is no prompt, and one that is sent is not sent again.
+func TestCodexTornOthers(t *testing.T) {
+	event := func(text string) string { return `{"type":"user_message","message":"` + text + `"}` }
+	for name, make := range map[string]func(r *rollout) (torn string){
+		"a call": func(r *rollout) string {
+			r.user("one").record("event_msg", event("one"))
+			return `{"timestamp":"2026-01-01T00:00:00.000Z","ordinal":9,"type":"response_item","payload":{"type":"function_ca`
+		},
+		"a call, and an event alone": func(r *rollout) string {
+			r.record("event_msg", event("one"))
+			return `{"timestamp":"2026-01-01T00:00:00.000Z","ordinal":9,"type":"response_item","payload":{"type":"function_ca`
+		},
+		"another event": func(r *rollout) string {
+			r.record("event_msg", event("one"))
+			return `{"timestamp":"2026-01-01T00:00:00.000Z","ordinal":9,"type":"event_msg","payl`
+		},
+		"other words": func(r *rollout) string {
+			r.record("event_msg", event("one"))
+			return `{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment>and much mo`
+		},
+		"words of the model": func(r *rollout) string {
+			r.record("event_msg", event("one"))
+			return `{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_te`
+		},
+		"in front of a compaction": func(r *rollout) string {
+			r.record("event_msg", event("one"))
+			r.WriteString(`{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"user"` + "\n")
+			r.record("compacted", `{"message":"","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"sum"}]}]}`)
+			return `{"timest`
+		},
+	} {
+		r := new(rollout).head(codexOwn, paginated)
+		r.WriteString(make(r) + "\n")
+		r.user("two").record("event_msg", event("two"))
+		if _, found, fixed := fix(t, codexName, []byte(r.String())); count(found, promptRule) > 0 || fixed.Raw[0] != r.String()[0] || len(fixed.Changes) > 0 {
+			t.Errorf("%s: %+v\n%s", name, found, fixed.Raw)
+		}
+	}
+}
