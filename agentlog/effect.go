@@ -61,7 +61,7 @@ var damages = map[string]damage{
 	headRule:           {means: "the line that a session begins with is not there; the agent does not open the file"},
 	secondHeadRule:     {means: "a second head stands in the middle of the file; the agent forgets everything in front of it"},
 	"idless-line":      {means: "this line has no id and is the last; the agent goes on from it and forgets everything in front"},
-	lateRule:           {means: "this line is the last, and lines in front of it hang on it; the agent goes on from it and forgets those"},
+	lateRule:           {means: "this line is the last, and lines in front of it link to it; the agent goes on from it and forgets those"},
 	"stray-line":       {means: "this line is from another session and newer than all others; the agent would go on from it and forget everything else"},
 	"lost-snapshot":    {means: "the line that says again what was said before the session was resumed is not in the file; the agent forgets all of it"},
 	"lost-kept-line":   {means: "a line that a compaction keeps is not in the file; the agent forgets all that it keeps"},

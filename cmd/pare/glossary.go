@@ -156,7 +156,7 @@ var damageMends = map[string]string{
 	"byte-order-mark":  "the mark goes",
 	"broken-encoding":  "a replacement character takes the place of the bytes; if the agent reads them so itself, only along with other repairs",
 	"idless-line":      "it moves in front of the last line with an id",
-	"late-line":        "the line that nothing hangs on moves behind it",
+	"late-line":        "the line that nothing links to moves behind it",
 	"lost-prompt":      "a line with the words is written, from the event that repeats them",
 	"lost-kept-line":   "the compaction names the lines that are there",
 }
