@@ -26,6 +26,34 @@ const (
 // witnessHeads lends beginnings.
 var witnessHeads = sync.Pool{New: func() any { return new([witnessHead]byte) }}
 
+// A word is what a reply is searched for. Quotes are everywhere in a reply, so that a search
+// for its first letters would stop all the time: one goes by its letter that is rarest, which
+// is at a place that is known.
+type word struct {
+	text string
+	rare int // place of the letter
+}
+
+var (
+	usageKey = word{`"usage`, 4}
+	lostKey  = word{`"input_transformations"`, 12}
+)
+
+// after is what follows the first place of a word.
+func (w word) after(b []byte) (rest []byte, ok bool) {
+	for at := w.rare; at < len(b); at++ {
+		i := bytes.IndexByte(b[at:], w.text[w.rare])
+		if i < 0 {
+			return nil, false
+		}
+		at += i
+		if found := b[at-w.rare:]; len(found) >= len(w.text) && string(found[:len(w.text)]) == w.text {
+			return found[len(w.text):], true
+		}
+	}
+	return nil, false
+}
+
 func (w *witness) hear(b []byte) {
 	w.total += len(b)
 	limit := witnessHead
@@ -77,11 +105,10 @@ func (w *witness) tell() (u tokens.Usage, lost bool) {
 	}
 	read := func(b []byte) {
 		for rest := b; ; { // "usage" or "usageMetadata"
-			i := bytes.Index(rest, []byte(`"usage`))
-			if i < 0 {
+			var ok bool
+			if rest, ok = usageKey.after(rest); !ok {
 				break
 			}
-			rest = rest[i+len(`"usage`):]
 			after := bytes.TrimPrefix(rest, []byte("Metadata"))
 			if len(after) == 0 || after[0] != '"' {
 				continue
@@ -92,8 +119,7 @@ func (w *witness) tell() (u tokens.Usage, lost bool) {
 				c.add(&u)
 			}
 		}
-		const transformations = `"input_transformations"`
-		if i := bytes.Index(b, []byte(transformations)); i >= 0 && listedAfter(b[i+len(transformations):]) {
+		if rest, ok := lostKey.after(b); ok && listedAfter(rest) {
 			lost = true
 		}
 	}

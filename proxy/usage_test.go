@@ -66,3 +66,14 @@ func TestWitness(t *testing.T) {
 		})
 	}
 }
+
+func TestWord(t *testing.T) {
+	for _, w := range []word{usageKey, lostKey} {
+		for _, text := range []string{"", w.text, w.text[:len(w.text)-1], w.text[1:], "x" + w.text, w.text + w.text, w.text[:w.rare+1] + w.text + "y", strings.Repeat(w.text[w.rare:w.rare+1], 9) + w.text + ":1", strings.Repeat(w.text[:w.rare+1], 9)} {
+			_, want, has := strings.Cut(text, w.text)
+			if got, ok := w.after([]byte(text)); string(got) != want || ok != has {
+				t.Errorf("%q after %q: %q, %v", text, w.text, got, ok)
+			}
+		}
+	}
+}
