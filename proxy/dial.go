@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -72,6 +74,14 @@ type onePiece struct {
 	net.Conn
 	holds bool   // what is written next is a head, and its body follows by ReadFrom
 	head  []byte // that is held back
+
+	more atomic.Bool // what was read last did not end with the end of a head
+}
+
+func (c *onePiece) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.more.Store(n > 0 && !bytes.HasSuffix(p[:n], []byte("\r\n\r\n")))
+	return n, err
 }
 
 func (c *onePiece) Write(p []byte) (int, error) {
@@ -112,9 +122,12 @@ func (c *onePiece) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(c.Conn, r)
 }
 
-// A holding tells the connection of a request whether its head may wait for the body. One
-// goroutine at a time may use it.
-type holding struct{ body bool }
+// A holding tells the connection of a request whether its head may wait for the body, and is
+// told by it whether the head of the reply need not. One goroutine at a time may use it.
+type holding struct {
+	body bool
+	conn *onePiece // nil: another one
+}
 
 // sends notes what is sent next.
 func (h *holding) sends(body io.ReadCloser) {
@@ -125,10 +138,15 @@ func (h *holding) sends(body io.ReadCloser) {
 
 // got is what a trace calls before the head is written.
 func (h *holding) got(info httptrace.GotConnInfo) {
-	if c, ok := info.Conn.(*onePiece); ok {
-		c.holds = h.body
+	h.conn, _ = info.Conn.(*onePiece)
+	if h.conn != nil {
+		h.conn.holds = h.body
 	}
 }
+
+// begun reports whether the beginning of a reply's body came together with its head. It is
+// known until the body is read.
+func (h *holding) begun() bool { return h.conn != nil && h.conn.more.Load() }
 
 // onlyPublic refuses to connect to anything that is not on the internet.
 func onlyPublic(_, address string, _ syscall.RawConn) error {

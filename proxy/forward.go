@@ -74,7 +74,8 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request, body io.ReadCl
 		h.refused(w, r.Context(), p.to, err)
 		return
 	}
-	if err := reply(w, resp); err != nil && r.Context().Value(http.ServerContextKey) != nil {
+	// One that is read on its way may have nothing to say for long.
+	if err := reply(w, resp, holding.begun() && p.by.Recall == nil); err != nil && r.Context().Value(http.ServerContextKey) != nil {
 		panic(http.ErrAbortHandler) // so that the client sees that it is not whole
 	}
 }
@@ -106,8 +107,8 @@ func (h *hints) end() {
 	h.done = true
 }
 
-// reply copies a reply, every piece as soon as it is there.
-func reply(w http.ResponseWriter, resp *http.Response) error {
+// reply copies a reply, every piece as soon as it is there; begun says that the first is.
+func reply(w http.ResponseWriter, resp *http.Response, begun bool) error {
 	defer resp.Body.Close()
 	to := w.Header()
 	for _, v := range resp.Header["Connection"] {
@@ -127,7 +128,7 @@ func reply(w http.ResponseWriter, resp *http.Response) error {
 	}
 	w.WriteHeader(resp.StatusCode)
 	rc := http.NewResponseController(w)
-	if err := pour(w, rc, resp); err != nil {
+	if err := pour(w, rc, resp, begun); err != nil {
 		return err
 	}
 	resp.Body.Close() // now the trailers are there
@@ -146,13 +147,13 @@ func reply(w http.ResponseWriter, resp *http.Response) error {
 
 // pour copies the body of a reply. The end of one without a length need not be flushed: the
 // server does that, together with what says that it is the end. The head of a reply that fits
-// a buffer goes out together with it; any other head at once, since the first piece of a
-// stream may take its time.
-func pour(w http.ResponseWriter, rc *http.ResponseController, resp *http.Response) error {
+// a buffer goes out together with it, and any head with a first piece that has begun; any other
+// head at once, since the first piece of a stream may take its time.
+func pour(w http.ResponseWriter, rc *http.ResponseController, resp *http.Response, begun bool) error {
 	lent := replyBuffers.Get().(*[replyBuffer]byte)
 	defer replyBuffers.Put(lent)
 	left := resp.ContentLength
-	if left < 0 || left > replyBuffer {
+	if !begun && (left < 0 || left > replyBuffer) {
 		if err := rc.Flush(); err != nil {
 			return err
 		}
@@ -173,6 +174,7 @@ func pour(w http.ResponseWriter, rc *http.ResponseController, resp *http.Respons
 		case err == io.EOF:
 			return nil
 		case err != nil:
+			rc.Flush() // a head that waits
 			return err
 		}
 	}
