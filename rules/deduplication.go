@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"hash/maphash"
-	"maps"
 	"slices"
 	"strings"
 
@@ -39,16 +38,38 @@ func (o Deduplication) Rule() (pare.Rule, error) {
 		Before: protectors(),
 		Recent: true,
 	}
+	minBytes := minOf(o.MinBytes)
+	if o.Mode == ModeDrop {
+		minBytes = 0 // also what is short can be dropped
+	}
+	q := quest[twin]{
+		takes: func(*known) bool { return true },
+		keys: func(s *sight, x *transcript.Exchange) (all [2]twin) {
+			k := s.tool(x.Tool)
+			if n := s.t.Block(x.Results[0]).Body.Len(); n >= minBytes {
+				all[0] = twin{some: true, tool: k.number, size: n}
+			}
+			if u, ok := s.reads(k, x); ok && !o.ExactOnly {
+				all[1] = twin{some: true, tool: k.number, path: u.file}
+			}
+			return all
+		},
+		find: func(s *sight, way int, among []int) []finding {
+			d := deduplicator{sight: s}
+			switch {
+			case way == 0:
+				d.repeats(among, minBytes)
+			case !o.ExactOnly:
+				d.covered(among)
+			}
+			return d.found
+		},
+		list: func(s *sight, all []finding) []victim { return s.repeated(all, o.Mode) },
+	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
 		s := guard.look(r)
-		d := deduplicator{sight: s, found: make(map[int]finding)}
-		if d.minBytes = minOf(o.MinBytes); o.Mode == ModeDrop {
-			d.minBytes = 0 // also what is short can be dropped
-		}
-		d.collect(!o.ExactOnly)
-		d.repeats()
-		d.covered()
-		return func(b *pare.Ballot) { s.ballots(rule.Name, o.MinBytes).vote(b, d.victims(o.Mode)) }, nil
+		all := q.victims(s)
+		return func(b *pare.Ballot) { s.ballots(rule.Name, o.MinBytes).vote(b, all) }, nil
 	}
 	var wrong faults
 	wrong.mode(o.Mode, ModeClear, ModeDrop)
@@ -57,18 +78,17 @@ func (o Deduplication) Rule() (pare.Rule, error) {
 	return rule, wrong.of(rule)
 }
 
-type deduplicator struct {
-	*sight
-	minBytes int
-	likely   []likeness
-	reads    []read
-	found    map[int]finding // by what is useless
+// A twin is what exchanges must have in common for one to say what another one says: the tool
+// and either the size of the result or the file.
+type twin struct {
+	some       bool // not the zero value
+	tool, size int
+	path       string
 }
 
-// A finding says which later exchange shows what another one does.
-type finding struct {
-	by    int
-	exact bool // it says the very same
+type deduplicator struct {
+	*sight
+	found []finding
 }
 
 // A likeness is what equal exchanges have in common, as far as it costs little.
@@ -113,23 +133,13 @@ func (a read) compare(b read) int {
 
 func (a read) equal(b read) bool { return a.tool == b.tool && a.path == b.path }
 
-// collect walks all exchanges once. Whether two are equal is not decided here, so
-// nothing is looked at that has no rival.
-func (d *deduplicator) collect(cover bool) {
-	d.likely = make([]likeness, 0, len(d.t.Exchanges()))
-	for i, x := range d.exchanges {
-		k := d.tool(x.Tool)
-		// What is short as it is written is shorter as text.
-		if n := d.t.Block(x.Results[0]).Body.Len(); n >= d.minBytes {
-			d.likely = append(d.likely, likeness{tool: k.number, size: n, exchange: i})
-		}
-		if !cover || k.Kind != KindRead && k.Command == "" {
-			continue
-		}
-		if u := d.used(k, x); u.kind == KindRead && u.file != "" && !u.odd && !u.note {
-			d.reads = append(d.reads, read{k.number, u.file, i, u.lines})
-		}
+// reads returns what a call reads, or false if it is not known to read a part of one file.
+func (s *sight) reads(k *known, x *transcript.Exchange) (use, bool) {
+	if k.Kind != KindRead && k.Command == "" {
+		return use{}, false
 	}
+	u := s.used(k, x)
+	return u, u.kind == KindRead && u.file != "" && !u.odd && !u.note
 }
 
 // runs sorts a list and yields what is equal in it, if that is more than one.
@@ -152,16 +162,24 @@ var seed = maphash.MakeSeed()
 
 // repeats finds the exchanges that are equal to a later one. Results are looked at
 // only if they have the same length, all of them only if they begin alike, and arguments
-// only if the results are equal.
-func (d *deduplicator) repeats() {
+// only if the results are equal: nothing is looked at that has no rival.
+func (d *deduplicator) repeats(among []int, minBytes int) {
 	const beginning = 64
+	likely := make([]likeness, 0, len(among))
+	for _, i := range among {
+		x := &d.t.Exchanges()[i]
+		// What is short as it is written is shorter as text.
+		if n := d.t.Block(x.Results[0]).Body.Len(); n >= minBytes {
+			likely = append(likely, likeness{tool: d.tool(x.Tool).number, size: n, exchange: i})
+		}
+	}
 	alike := func(group []likeness, hash func(exchange int) uint64, yield func([]likeness)) {
 		for i := range group {
 			group[i].hash = hash(group[i].exchange)
 		}
 		runs(group, likeness.compare, likeness.equal, yield)
 	}
-	runs(rivals(d.likely), likeness.compare, likeness.equal, func(sized []likeness) {
+	runs(rivals(likely), likeness.compare, likeness.equal, func(sized []likeness) {
 		alike(sized, func(i int) uint64 { r := d.result(i); return maphash.Bytes(seed, r[:min(len(r), beginning)]) }, func(begun []likeness) {
 			alike(begun, func(i int) uint64 { return maphash.Bytes(seed, d.result(i)) }, func(answered []likeness) {
 				alike(answered, func(i int) uint64 { return argsHash(d.arguments(d.t.Exchanges()[i].Call)) }, d.sameArguments)
@@ -221,7 +239,7 @@ func (d *deduplicator) sameArguments(group []likeness) {
 		}
 		written[string(args)] = by
 		if by != i && bytes.Equal(d.result(i), d.result(by)) {
-			d.found[i] = finding{by, true}
+			d.found = append(d.found, finding{i, by, true})
 		}
 	}
 }
@@ -232,11 +250,19 @@ func (d *deduplicator) result(i int) []byte {
 }
 
 // covered finds the reads whose lines a later successful read shows.
-func (d *deduplicator) covered() {
+func (d *deduplicator) covered(among []int) {
+	var all []read
+	for _, i := range among {
+		x := &d.t.Exchanges()[i]
+		k := d.tool(x.Tool)
+		if u, ok := d.reads(k, x); ok {
+			all = append(all, read{k.number, u.file, i, u.lines})
+		}
+	}
 	var starts []int
 	var reach []read
 	whole := make(map[int]int) // first line of reads to the end → latest exchange
-	runs(d.reads, read.compare, read.equal, func(reads []read) {
+	runs(all, read.compare, read.equal, func(reads []read) {
 		starts, reach = starts[:0], append(reach[:0], nowhere)
 		clear(whole)
 		for _, r := range reads {
@@ -251,12 +277,10 @@ func (d *deduplicator) covered() {
 			rank, _ := slices.BinarySearch(starts, r.lines.first)
 			rank++
 			open := r.lines.sure != r.lines.last // it ends where the tool stops
-			if _, done := d.found[r.exchange]; !done {
-				if by := furthest(reach, rank); by.lines.sure >= r.lines.last {
-					d.found[r.exchange] = finding{by: by.exchange}
-				} else if by, ok := whole[r.lines.first]; ok && open {
-					d.found[r.exchange] = finding{by: by}
-				}
+			if by := furthest(reach, rank); by.lines.sure >= r.lines.last {
+				d.found = append(d.found, finding{exchange: r.exchange, by: by.exchange})
+			} else if by, ok := whole[r.lines.first]; ok && open {
+				d.found = append(d.found, finding{exchange: r.exchange, by: by})
 			}
 			if !d.shows(&d.t.Exchanges()[r.exchange]) {
 				continue
@@ -300,26 +324,21 @@ func (s *sight) tells(x *transcript.Exchange) bool {
 	return s.t.Block(x.Results[0]).Body.Len() > shortResult || !pointsBack(s.head(x.Results[0]))
 }
 
-// victims lists what was found, in order.
-func (d *deduplicator) victims(mode Mode) []victim {
-	var all []victim
-	for _, i := range slices.Sorted(maps.Keys(d.found)) {
-		f, x := d.found[i], &d.t.Exchanges()[i]
-		k := d.tool(x.Tool)
-		u := d.used(k, x)
-		if d.spared(i, u.file) {
-			continue
-		}
+// repeated says what is to be done about what is said again.
+func (s *sight) repeated(found []finding, mode Mode) (all []victim) {
+	for _, f := range found {
+		x := &s.t.Exchanges()[f.exchange]
+		u := s.used(s.tool(x.Tool), x)
 		// What came out of an error is cleared only if the very same comes again.
-		if !f.exact && d.outcome(x) == transcript.OutcomeFailed {
+		if s.guards(u.file) || !f.exact && s.outcome(x) == transcript.OutcomeFailed {
 			continue
 		}
-		why := "the same was returned again by " + d.later(f.by)
+		why := "the same was returned again by " + s.later(f.by)
 		if !f.exact {
-			why = "the file was read again by " + d.later(f.by)
+			why = "the file was read again by " + s.later(f.by)
 		}
 		all = append(all, victim{
-			exchange: i, use: u, why: why, keepArgs: true,
+			exchange: f.exchange, use: u, why: why, keepArgs: true,
 			drop: mode == ModeDrop && (u.kind == KindRead || u.kind == KindSearch),
 		})
 	}

@@ -29,9 +29,26 @@ func (o ErrorPurging) Rule() (pare.Rule, error) {
 		Before: protectors(),
 		Recent: true,
 	}
+	q := quest[aim]{
+		takes: func(*known) bool { return true },
+		keys: func(s *sight, x *transcript.Exchange) [2]aim {
+			a, u, _ := s.aim(s.tool(x.Tool), x)
+			if u.note {
+				return [2]aim{}
+			}
+			return [2]aim{a}
+		},
+		find: func(s *sight, way int, among []int) []finding {
+			if way > 0 {
+				return nil
+			}
+			return s.moot(among)
+		},
+		list: func(s *sight, all []finding) []victim { return s.purged(all, o.Mode) },
+	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
 		s := guard.look(r)
-		all := s.moot(o.Mode)
+		all := q.victims(s)
 		return func(b *pare.Ballot) { s.ballots(rule.Name, o.MinBytes).vote(b, all) }, nil
 	}
 	var wrong faults
@@ -52,8 +69,8 @@ type aim struct {
 
 // moot knows what failed and walks back from the end to see what has succeeded
 // later. Only what may have the aim of a failure is looked at closely.
-func (s *sight) moot(mode Mode) []victim {
-	failed, first := s.failures()
+func (s *sight) moot(among []int) (all []finding) {
+	failed, first := s.failures(among)
 	if len(failed) == 0 {
 		return nil
 	}
@@ -64,42 +81,53 @@ func (s *sight) moot(mode Mode) []victim {
 		rough[a] = true
 	}
 	healed := make(map[aim]int)
-	var all []victim
-	for i, x := range slices.Backward(s.t.Exchanges()) {
+	for _, i := range slices.Backward(among) {
+		x := &s.t.Exchanges()[i]
 		k := s.tool(x.Tool)
-		if from, ok := first[k.number]; !ok || i < from || !whole(&x) {
+		if from, ok := first[k.number]; !ok || i < from {
 			continue
 		}
-		a, u, exactly := s.aim(k, &x)
+		a, u, exactly := s.aim(k, x)
 		if u.note || !rough[a] {
 			continue
 		}
 		a.target = string(wire.Canonical(exactly))
-		if !failed[i] {
-			if _, ok := healed[a]; !ok && s.outcome(&x) == transcript.OutcomeSucceeded {
-				healed[a] = i
-			}
-			continue
-		}
 		by, ok := healed[a]
-		if !ok || s.turn(i) >= s.turn(by) || s.spared(i, u.file) {
+		switch {
+		case failed[i] && ok && s.turn(i) < s.turn(by):
+			all = append(all, finding{exchange: i, by: by})
+		case !failed[i] && !ok && s.outcome(x) == transcript.OutcomeSucceeded:
+			healed[a] = i
+		}
+	}
+	return all
+}
+
+// purged says what is to be done about what has become moot.
+func (s *sight) purged(found []finding, mode Mode) (all []victim) {
+	for _, f := range found {
+		x := &s.t.Exchanges()[f.exchange]
+		u := s.used(s.tool(x.Tool), x)
+		if s.guards(u.file) {
 			continue
 		}
 		all = append(all, victim{
-			exchange: i, use: u, why: "it failed, and " + s.later(by) + " succeeded",
+			exchange: f.exchange, use: u, why: "it failed, and " + s.later(f.by) + " succeeded",
 			keepSaid: mode == ModeArguments, drop: mode == ModeDrop,
 		})
 	}
-	slices.Reverse(all)
 	return all
 }
 
 // failures finds what failed and, for each tool, when it first did.
-func (s *sight) failures() (failed map[int]bool, first map[int]int) {
-	failed, first = make(map[int]bool), make(map[int]int)
-	for i, x := range s.exchanges {
+func (s *sight) failures(among []int) (failed map[int]bool, first map[int]int) {
+	for _, i := range among {
+		x := &s.t.Exchanges()[i]
 		if !s.mayFail(x) || s.outcome(x) != transcript.OutcomeFailed {
 			continue
+		}
+		if failed == nil {
+			failed, first = make(map[int]bool), make(map[int]int)
 		}
 		failed[i] = true
 		k := s.tool(x.Tool)

@@ -166,9 +166,11 @@ func (s *sight) message(i int) int { return s.t.Block(s.t.Exchanges()[i].Call).M
 // spared reports whether an exchange may not be touched: it is one of the last, or
 // its file is protected.
 func (s *sight) spared(i int, file string) bool {
-	if i >= len(s.t.Exchanges())-s.KeepLast {
-		return true
-	}
+	return i >= len(s.t.Exchanges())-s.KeepLast || s.guards(file)
+}
+
+// guards reports whether a file is protected.
+func (s *sight) guards(file string) bool {
 	return file != "" && slices.ContainsFunc(s.ProtectPaths, func(g string) bool { return matchPath(g, file) })
 }
 

@@ -32,9 +32,20 @@ func (o SupersededWrites) Rule() (pare.Rule, error) {
 		Before: protectors(),
 		Recent: true,
 	}
+	q := quest[string]{
+		takes: func(k *known) bool { return k.Kind == KindWrite || k.Kind == KindEdit },
+		keys:  func(s *sight, x *transcript.Exchange) [2]string { return [2]string{s.written(x).file} },
+		find: func(s *sight, way int, among []int) []finding {
+			if way > 0 {
+				return nil
+			}
+			return s.superseded(among)
+		},
+		list: func(s *sight, all []finding) []victim { return s.overwritten(all, o) },
+	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
 		s := guard.look(r)
-		all := s.superseded(o)
+		all := q.victims(s)
 		return func(b *pare.Ballot) { s.ballots(rule.Name, o.MinBytes).vote(b, all) }, nil
 	}
 	var wrong faults
@@ -46,29 +57,43 @@ func (o SupersededWrites) Rule() (pare.Rule, error) {
 
 // superseded walks back from the end, so that the first whole write it meets of a
 // file is the one that holds.
-func (s *sight) superseded(o SupersededWrites) []victim {
-	var all []victim
+func (s *sight) superseded(among []int) (all []finding) {
 	holds := make(map[string]int) // file → the latest exchange that wrote it whole
 	xs := s.t.Exchanges()
-	for i := range slices.Backward(xs) {
-		k := s.tool(xs[i].Tool)
-		if !whole(&xs[i]) || k.protected || k.Kind != KindWrite && k.Kind != KindEdit {
-			continue
-		}
-		u := s.used(k, &xs[i])
-		if u.file == "" || u.kind != KindWrite && u.kind != KindEdit {
+	for _, i := range slices.Backward(among) {
+		u := s.written(&xs[i])
+		if u.file == "" {
 			continue
 		}
 		by, ok := holds[u.file]
 		switch {
 		case !ok && u.kind == KindWrite && s.outcome(&xs[i]) == transcript.OutcomeSucceeded:
 			holds[u.file] = i
-		case !ok, s.turn(i) >= s.turn(by), s.spared(i, u.file), u.kind == KindEdit && o.KeepEdits:
-		default:
-			all = append(all, victim{exchange: i, use: u, why: "the file was written as a whole by " + s.later(by), drop: o.Mode == ModeDrop})
+		case ok && s.turn(i) < s.turn(by):
+			all = append(all, finding{exchange: i, by: by})
 		}
 	}
-	slices.Reverse(all)
+	return all
+}
+
+// written is what a call writes or edits; its file is "" if it does neither.
+func (s *sight) written(x *transcript.Exchange) use {
+	u := s.used(s.tool(x.Tool), x)
+	if u.kind != KindWrite && u.kind != KindEdit {
+		u.file = ""
+	}
+	return u
+}
+
+// overwritten says what is to be done about what was superseded.
+func (s *sight) overwritten(found []finding, o SupersededWrites) (all []victim) {
+	for _, f := range found {
+		u := s.written(&s.t.Exchanges()[f.exchange])
+		if s.guards(u.file) || u.kind == KindEdit && o.KeepEdits {
+			continue
+		}
+		all = append(all, victim{exchange: f.exchange, use: u, why: "the file was written as a whole by " + s.later(f.by), drop: o.Mode == ModeDrop})
+	}
 	return all
 }
 
