@@ -297,7 +297,7 @@ func holdsCalls(text string) bool {
 
 // removes decides to drop what was removed. The edits are of blocks that hold more than an
 // earlier summary.
-func (p *Plan) removes(h Removed) (edits []blockEdit) {
+func (p *Plan) removes(h Removed) blockEdits {
 	t := p.mended.Transcript()
 	if p.decisions == nil {
 		p.decisions = make([]Decision, len(t.Atoms()))
@@ -312,19 +312,20 @@ func (p *Plan) removes(h Removed) (edits []blockEdit) {
 	for _, b := range h.Blocks {
 		decide(b, ActionDrop)
 	}
+	var edits []wire.BlockEdit
 	for _, told := range h.told {
 		if told.before == "" {
 			decide(told.block, ActionDrop)
 			continue
 		}
 		decide(told.block, ActionEdit)
-		edits = append(edits, blockEdit{wire.BlockEdit{Block: told.block, Text: told.before}, p.decisions[t.AtomOf(told.block)].Reasons[0]})
+		edits = append(edits, wire.BlockEdit{Block: told.block, Text: told.before})
 	}
-	return edits
+	return blockEdits{edits, func(i int) Reason { return p.decisions[t.AtomOf(edits[i].Block)].Reasons[0] }}
 }
 
 // archiveWith is what the archive will hold once the edits are carried out.
-func (p *Plan) archiveWith(edits []blockEdit) []archive.Item {
+func (p *Plan) archiveWith(edits blockEdits) []archive.Item {
 	p.edits = edits
 	return p.Archive()
 }

@@ -126,12 +126,12 @@ func (f *fitting) vote(r *wire.Request) (out ladder.Votes, err error) {
 	f.votes = decisions
 	out = ladder.Votes{
 		Drop: make([]bool, len(decisions)), Protect: make([]bool, len(decisions)),
-		Edits: make(map[transcript.BlockID]string, len(edits)), Needs: v.needs,
+		Edits: make(map[transcript.BlockID]string, len(edits.all)), Needs: v.needs,
 	}
 	for a, d := range decisions {
 		out.Drop[a], out.Protect[a] = d.Action == ActionDrop, d.Protected
 	}
-	for _, e := range edits {
+	for _, e := range edits.all {
 		out.Edits[e.Block] = e.Text
 	}
 	return out, nil
@@ -169,36 +169,17 @@ func (f *fitting) carryOut(l *ladder.Ladder, summary *wire.Insertion) (*Plan, er
 }
 
 // todo lists what a state drops and edits, by block, and counts what each rung did.
-func (f *fitting) todo(l *ladder.Ladder, p *Plan) (drop []transcript.BlockID, edits []blockEdit) {
-	t := p.mended.Transcript()
-	var rungs [RungSqueeze + 1]int
-	gone, said := 0, 0
-	l.Touched(func(_ transcript.BlockID, rung ladder.Rung, dropped bool) {
-		if rungs[rung]++; dropped {
-			gone++
-		} else {
-			said++
-		}
-	})
+func (f *fitting) todo(l *ladder.Ladder, p *Plan) ([]transcript.BlockID, blockEdits) {
+	drop, edits, rungs := l.Todo()
 	for r, n := range rungs {
 		if n > 0 {
 			p.rungs = append(p.rungs, Climb{Rung(r), n})
 		}
 	}
-	if gone > 0 {
-		drop = make([]transcript.BlockID, 0, gone)
-	}
-	if said > 0 {
-		edits = make([]blockEdit, 0, said)
-	}
-	l.Touched(func(b transcript.BlockID, rung ladder.Rung, dropped bool) {
-		if dropped {
-			drop = append(drop, b)
-		} else {
-			edits = append(edits, blockEdit{wire.BlockEdit{Block: b, Text: l.Text(b)}, f.reason(t.AtomOf(b), Rung(rung))})
-		}
-	})
-	return drop, edits
+	return drop, blockEdits{edits, func(i int) Reason {
+		rung, _ := l.Rung(edits[i].Block)
+		return f.reason(p.mended.Transcript().AtomOf(edits[i].Block), Rung(rung))
+	}}
 }
 
 // decide writes the state that a ladder is at down as one decision per atom. All blocks of an atom

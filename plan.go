@@ -64,7 +64,7 @@ type Plan struct {
 	in, mended, out *wire.Request
 	found           []wire.Finding  // by the check, in the input
 	checked         bool            // found is all
-	edits           []blockEdit     // that were decided, by block
+	edits           blockEdits      // that were decided
 	asRewritten     bool            // finishing had nothing to do
 	summary         *wire.Insertion // to be put in when the plan is carried out
 	earlier         []archive.Item  // taken out by the plan that this one goes on from
@@ -279,24 +279,20 @@ func keepOne(all []Decision) []Decision {
 	return all
 }
 
-// A blockEdit is an edit, and why.
-type blockEdit struct {
-	wire.BlockEdit
-	reason Reason
+// Some blockEdits are edits, by block, and why each of them is made.
+type blockEdits struct {
+	all []wire.BlockEdit
+	why func(i int) Reason
 }
 
 // carryOut drops and edits what was decided, in order. What blocks cost is what cost says, if it is
 // not nil.
-func (p *Plan) carryOut(drop []transcript.BlockID, edits []blockEdit, o Options, cost func(transcript.BlockID) int) error {
-	texts := make([]wire.BlockEdit, len(edits))
-	for i, e := range edits {
-		texts[i] = e.BlockEdit
-	}
+func (p *Plan) carryOut(drop []transcript.BlockID, edits blockEdits, o Options, cost func(transcript.BlockID) int) error {
 	p.edits, p.owed = edits, &owing{len(p.changes), o, cost}
 	if !o.trusted() {
 		p.writeOwed() // somebody's counter may fail, and then there is no plan
 	}
-	if drop == nil && edits == nil && p.summary == nil {
+	if len(drop)+len(edits.all) == 0 && p.summary == nil {
 		return nil
 	}
 	var insert []wire.Insertion
@@ -307,7 +303,7 @@ func (p *Plan) carryOut(drop []transcript.BlockID, edits []blockEdit, o Options,
 			Reason: "a summary takes the place of what was dropped",
 		})
 	}
-	next, also, err := o.Past.rewrite(p.mended, p.in, drop, texts, insert...)
+	next, also, err := o.Past.rewrite(p.mended, p.in, drop, edits.all, insert...)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (p *Plan) writeOwed() {
 	p.owed = nil
 	repairs, later := p.changes[:due.at:due.at], p.changes[due.at:]
 	t := p.mended.Transcript()
-	n, decisions := len(p.edits), p.verdicts()
+	n, decisions := len(p.edits.all), p.verdicts()
 	for _, d := range decisions {
 		if d.Action == ActionDrop {
 			n += len(t.Atoms()[d.Atom].Blocks)
@@ -83,10 +83,10 @@ func (p *Plan) writeOwed() {
 			w.log("drop", &d.Reasons[0], b, -t.Blocks()[b].Span.Len(), -due.weigh(p.mended, b))
 		}
 	}
-	for i := range p.edits {
-		e := &p.edits[i]
+	for i := range p.edits.all {
+		e, why := &p.edits.all[i], p.edits.why(i)
 		was := t.Blocks()[e.Block].Body
-		w.log("archive", &e.reason, e.Block, len(e.Text)-was.Len(), due.o.weighSaid(p.mended, e.Block, e.Text)-due.weigh(p.mended, e.Block))
+		w.log("archive", &why, e.Block, len(e.Text)-was.Len(), due.o.weighSaid(p.mended, e.Block, e.Text)-due.weigh(p.mended, e.Block))
 	}
 	p.changes = append(p.changes, later...)
 }
@@ -127,7 +127,7 @@ func (w *logger) log(action string, why *Reason, b transcript.BlockID, bytes, to
 
 // edited reports whether the plan edits a block.
 func (p *Plan) edited(b transcript.BlockID) bool {
-	_, ok := slices.BinarySearchFunc(p.edits, b, func(e blockEdit, b transcript.BlockID) int { return int(e.Block - b) })
+	_, ok := slices.BinarySearchFunc(p.edits.all, b, func(e wire.BlockEdit, b transcript.BlockID) int { return int(e.Block - b) })
 	return ok
 }
 

@@ -84,7 +84,7 @@ func trimOptional(name string) string {
 // settle turns all votes into one verdict per atom. Protection spreads along
 // needs first, so a later drop can never meet it; then drops spread backwards.
 // The outcome is the least fixpoint of both and does not depend on any order.
-func settle(r *wire.Request, v *votes) ([]Decision, []blockEdit) {
+func settle(r *wire.Request, v *votes) ([]Decision, blockEdits) {
 	t := r.Transcript()
 	graph := needs.New(t, v.needs)
 	out := make([]Decision, len(t.Atoms()))
@@ -132,9 +132,10 @@ func settle(r *wire.Request, v *votes) ([]Decision, []blockEdit) {
 
 // settleEdits lets the shortest edit of each block stand where its atom is kept and
 // not protected.
-func settleEdits(r *wire.Request, v *votes, out []Decision) []blockEdit {
+func settleEdits(r *wire.Request, v *votes, out []Decision) blockEdits {
 	t := r.Transcript()
-	var edits []blockEdit
+	var edits []wire.BlockEdit
+	var why []Reason
 	for _, id := range slices.Sorted(maps.Keys(v.edit)) {
 		all := v.edit[id]
 		d := &out[t.AtomOf(id)]
@@ -151,7 +152,7 @@ func settleEdits(r *wire.Request, v *votes, out []Decision) []blockEdit {
 		for _, e := range all {
 			d.Reasons = append(d.Reasons, e.reason)
 		}
-		edits = append(edits, blockEdit{wire.BlockEdit{Block: id, Text: best.text}, best.reason})
+		edits, why = append(edits, wire.BlockEdit{Block: id, Text: best.text}), append(why, best.reason)
 	}
-	return edits
+	return blockEdits{edits, func(i int) Reason { return why[i] }}
 }

@@ -77,6 +77,9 @@ func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []
 // keep remembers a rewrite, if nothing followed from it that would have to be told again.
 func (s *Scribe) keep(r, next *Request, drop []transcript.BlockID, edits []BlockEdit, changes []Change) {
 	if s.of = nil; next != r && len(changes) == 0 {
+		if s.Lend {
+			drop, edits = append(s.drop[:0], drop...), append(s.edits[:0], edits...)
+		}
 		s.of, s.drop, s.edits, s.out = r, drop, edits, next
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
 )
 
 // A level is how much of a block is left. Steps only ever raise it, so the states of
@@ -68,6 +69,8 @@ type shed struct {
 	heard, calls, runs []int
 	queue              []transcript.AtomID
 	last               []transcript.BlockID
+	drop               []transcript.BlockID
+	edits              []wire.BlockEdit
 }
 
 // sheds are those of which no memory has hold.
@@ -76,6 +79,7 @@ var sheds = sync.Pool{New: func() any { return new(shed) }}
 // back gives the shed of a climb back, unless it is large.
 func (s *shed) back() {
 	const roomy = 1 << 14 // ops
+	s.drop, s.edits = nil, nil // somebody may still have them
 	if cap(s.ops) <= roomy && cap(s.sums) <= roomy && cap(s.left) <= roomy {
 		sheds.Put(s)
 	}

@@ -187,20 +187,45 @@ func (l *Ladder) Rung(b transcript.BlockID) (by Rung, gone bool) {
 	return l.chain.by[b], l.chain.level[b] == isGone
 }
 
-// Touched calls yield with each block that a rung has touched, in order.
-func (l *Ladder) Touched(yield func(b transcript.BlockID, by Rung, gone bool)) {
+// Todo lists what brings the request to the state that the ladder is at: the blocks that go, and
+// what others say instead, in order; and how many blocks each rung has touched. If the memory
+// lends, the lists are good until somebody asks again.
+func (l *Ladder) Todo() (drop []transcript.BlockID, edits []wire.BlockEdit, rungs [Squeeze + 1]int) {
 	if l.chain == nil {
-		return
+		return nil, nil, rungs
 	}
+	gone := 0
 	for b, by := range l.chain.by {
-		if by != 0 {
-			yield(transcript.BlockID(b), by, l.chain.level[b] == isGone)
+		if rungs[by]++; by != 0 && l.chain.level[b] == isGone {
+			gone++
 		}
 	}
+	said := len(l.chain.by) - rungs[0] - gone
+	rungs[0] = 0
+	var lent *shed
+	if m := l.Memory; m != nil && m.Lend {
+		if lent = m.shed; l.shed != nil {
+			lent = l.shed
+		}
+	}
+	if lent != nil {
+		drop, edits = lent.drop[:0], lent.edits[:0]
+	}
+	drop, edits = slices.Grow(drop, gone), slices.Grow(edits, said)
+	for b, by := range l.chain.by {
+		switch v := l.chain.level[b]; {
+		case by == 0:
+		case v == isGone:
+			drop = append(drop, transcript.BlockID(b))
+		default:
+			edits = append(edits, wire.BlockEdit{Block: transcript.BlockID(b), Text: l.words.text(transcript.BlockID(b), v)})
+		}
+	}
+	if lent != nil {
+		lent.drop, lent.edits = drop, edits
+	}
+	return drop, edits, rungs
 }
-
-// Text is what a block says that was touched and is not gone.
-func (l *Ladder) Text(b transcript.BlockID) string { return l.words.text(b, l.chain.level[b]) }
 
 // Cost is what a block of the setting's request costs as it is, in tokens. It is not
 // counted again.
