@@ -78,7 +78,7 @@ var sheds = sync.Pool{New: func() any { return new(shed) }}
 
 // back gives the shed of a climb back, unless it is large.
 func (s *shed) back() {
-	const roomy = 1 << 14 // ops
+	const roomy = 1 << 14      // ops
 	s.drop, s.edits = nil, nil // somebody may still have them
 	if cap(s.ops) <= roomy && cap(s.sums) <= roomy && cap(s.left) <= roomy {
 		sheds.Put(s)
