@@ -14,10 +14,13 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// hops are headers that are meant for the next machine only.
-var hops = map[string]bool{
-	"Connection": true, "Proxy-Connection": true, "Keep-Alive": true, "Proxy-Authenticate": true, "Proxy-Authorization": true,
-	"Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
+// hop reports whether a header is meant for the next machine only.
+func hop(name string) bool {
+	switch name {
+	case "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+		return true
+	}
+	return false
 }
 
 // A plain request is what nearly all are: a history of known length, with nothing between its
@@ -50,14 +53,14 @@ func (h *Handler) plain(r *http.Request, to target) (p plain, ok bool) {
 
 // forward sends a plain request on, and its reply back. It does what [httputil.ReverseProxy]
 // does, with less in between: headers are copied once, and no goroutine flushes.
-func (h *Handler) forward(w http.ResponseWriter, r *http.Request, body io.ReadCloser, p *plain) {
+func (h *Handler) forward(w http.ResponseWriter, rc *http.ResponseController, r *http.Request, body io.ReadCloser, p *plain) {
 	hints, holding := &hints{w: w}, new(holding)
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{Got1xxResponse: hints.pass, GotConn: holding.got})
 	out := r.WithContext(ctx)
 	out.URL, out.Host, out.Close, out.Body = p.url, "", false, body
 	out.Header = make(http.Header, len(r.Header)+1)
 	for name, values := range r.Header {
-		if !hops[name] {
+		if !hop(name) {
 			out.Header[name] = values
 		}
 	}
@@ -75,7 +78,7 @@ func (h *Handler) forward(w http.ResponseWriter, r *http.Request, body io.ReadCl
 		return
 	}
 	// One that is read on its way may have nothing to say for long.
-	if err := reply(w, resp, holding.begun() && p.by.Recall == nil); err != nil && r.Context().Value(http.ServerContextKey) != nil {
+	if err := reply(w, rc, resp, holding.begun() && p.by.Recall == nil); err != nil && r.Context().Value(http.ServerContextKey) != nil {
 		panic(http.ErrAbortHandler) // so that the client sees that it is not whole
 	}
 }
@@ -108,7 +111,7 @@ func (h *hints) end() {
 }
 
 // reply copies a reply, every piece as soon as it is there; begun says that the first is.
-func reply(w http.ResponseWriter, resp *http.Response, begun bool) error {
+func reply(w http.ResponseWriter, rc *http.ResponseController, resp *http.Response, begun bool) error {
 	defer resp.Body.Close()
 	to := w.Header()
 	for _, v := range resp.Header["Connection"] {
@@ -117,9 +120,13 @@ func reply(w http.ResponseWriter, resp *http.Response, begun bool) error {
 		}
 	}
 	for name, values := range resp.Header {
-		if !hops[name] {
-			to[name] = append(to[name], values...)
+		if hop(name) {
+			continue
 		}
+		if there := to[name]; len(there) > 0 {
+			values = append(there, values...)
+		}
+		to[name] = values
 	}
 	unsniffed(to)
 	announced := len(resp.Trailer)
@@ -127,7 +134,6 @@ func reply(w http.ResponseWriter, resp *http.Response, begun bool) error {
 		to.Add("Trailer", name)
 	}
 	w.WriteHeader(resp.StatusCode)
-	rc := http.NewResponseController(w)
 	if err := pour(w, rc, resp, begun); err != nil {
 		return err
 	}

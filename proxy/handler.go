@@ -181,7 +181,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	to := target{up, path}
 	if p, ok := h.plain(r, to); ok {
-		h.forward(w, r, body, &p)
+		h.forward(w, rc, r, body, &p)
 		return
 	}
 	on := r.WithContext(context.WithValue(r.Context(), targetKey{}, to))

@@ -24,7 +24,7 @@ const signing = "AWS4-HMAC-SHA256"
 
 // signatureOf reads the signature of a request; ok is false if it has none.
 func signatureOf(h http.Header) (s signature, ok bool) {
-	rest, ok := strings.CutPrefix(h.Get("Authorization"), signing+" ")
+	rest, ok := strings.CutPrefix(first(h, "Authorization"), signing+" ")
 	if !ok {
 		return s, false
 	}

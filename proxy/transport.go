@@ -167,7 +167,7 @@ func (t *Transport) carry(req *http.Request, d wire.Dialect, model string, count
 
 // profile is the one to read a dialect with, if it has one of that name.
 func (t *Transport) profile(d wire.Dialect) string {
-	if slices.Contains(wire.Profiles(d), t.Profile) {
+	if t.Profile != "" && slices.Contains(wire.Profiles(d), t.Profile) {
 		return t.Profile
 	}
 	return ""
@@ -193,7 +193,7 @@ type exchange struct {
 }
 
 func (x *exchange) run() (*http.Response, error) {
-	x.rec = Record{ID: newID(), Upstream: x.t.upstream, Time: x.began, Method: x.in.Method, Path: x.in.URL.Path, Dialect: x.aim.read.Dialect.String(), BytesIn: x.in.ContentLength, Trace: x.in.Header.Get("Traceparent")}
+	x.rec = Record{ID: newID(), Upstream: x.t.upstream, Time: x.began, Method: x.in.Method, Path: x.in.URL.Path, Dialect: x.aim.read.Dialect.String(), BytesIn: x.in.ContentLength, Trace: first(x.in.Header, "Traceparent")}
 	room, err := x.t.room.take(x.in.Context(), min(x.in.ContentLength, x.t.maxBody()), x.t.maxBody())
 	if err != nil {
 		return nil, err
@@ -231,7 +231,7 @@ func (x *exchange) run() (*http.Response, error) {
 func (x *exchange) begun() {
 	if x.t.Begun != nil {
 		rec := x.rec
-		rec.settle(x.o)
+		rec.settle(&x.o)
 		x.t.Begun(&rec)
 	}
 }
@@ -355,7 +355,7 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 	if len(x.o.betas) > 0 {
 		out.Header = withBetas(out.Header, x.o.betas)
 	}
-	if out.Header.Get("Expect") != "" {
+	if first(out.Header, "Expect") != "" {
 		out.Header = out.Header.Clone()
 		out.Header.Del("Expect") // it has been met: the body is here
 	}
@@ -381,13 +381,13 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 	}
 	x.rec.Waited = time.Since(x.began)
 	x.rec.Status = resp.StatusCode
-	x.rec.settle(x.o)
+	x.rec.settle(&x.o)
 	x.rec.header(resp.Header)
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		x.end(nil)
 		return resp
 	}
-	media, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	media, _, _ := strings.Cut(first(resp.Header, "Content-Type"), ";")
 	x.rec.Stream = media == "text/event-stream" || strings.HasSuffix(media, ".eventstream")
 	if x.t.Planned != nil && x.o.plan != nil {
 		x.body.keep()
@@ -399,7 +399,7 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 		x.forget()
 	}
 	w := &watched{ReadCloser: resp.Body, x: x}
-	if coding := resp.Header.Get("Content-Encoding"); passing(coding) {
+	if coding := first(resp.Header, "Content-Encoding"); passing(coding) {
 		w.heard.coding = coding
 	}
 	resp.Body = w
@@ -413,7 +413,7 @@ func (x *exchange) forget() {
 }
 
 // settle takes over what was planned.
-func (r *Record) settle(o outcome) {
+func (r *Record) settle(o *outcome) {
 	r.Skipped, r.Detail, r.Changes = o.skip, o.detail, o.changes
 	r.TokensIn, r.TokensOut = o.tokens[0], o.tokens[1]
 	r.Model, r.Profile, r.Messages = o.glance.Profile.Model, o.glance.Profile.Name, o.glance.Messages
@@ -421,6 +421,15 @@ func (r *Record) settle(o outcome) {
 	if o.tokens[1] > 0 {
 		r.Saved = max(o.tokens[0]-o.tokens[1], 0)
 	}
+}
+
+// first is the first value of a header whose name is written as [http.Header] does. Its Get
+// would look at every letter of it.
+func first(h http.Header, name string) string {
+	if all := h[name]; len(all) > 0 {
+		return all[0]
+	}
+	return ""
 }
 
 // ours are the headers of a reply that say what was done to the request. Those of another Pare
@@ -432,7 +441,7 @@ func (r *Record) header(h http.Header) {
 	for _, name := range ours {
 		delete(h, name)
 	}
-	h.Set("Pare-Changes", strconv.Itoa(len(r.Changes)))
+	h["Pare-Changes"] = []string{strconv.Itoa(len(r.Changes))}
 	if len(r.Changes) > 0 {
 		h.Set("Pare-Rules", strings.Join(r.Rules, ","))
 		h.Set("Pare-Receipt", r.ID)
@@ -452,7 +461,7 @@ func (r *Record) header(h http.Header) {
 }
 
 func (x *exchange) failed(err error) {
-	x.rec.settle(x.o)
+	x.rec.settle(&x.o)
 	x.end(err)
 }
 

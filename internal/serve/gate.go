@@ -43,10 +43,14 @@ func (g *gate) opens(token string) bool {
 // proxied reports whether a request to a vendor may pass, and for whom, and takes the token
 // off it.
 func (g *gate) proxied(r *http.Request) (scope string, ok bool) {
-	token := r.Header.Get(tokenHeader)
-	r.Header.Del(tokenHeader)
+	given := r.Header[tokenHeader] // whose name is written as the map has it
+	delete(r.Header, tokenHeader)
 	if !g.shut() {
 		return "", true
+	}
+	token := ""
+	if len(given) > 0 {
+		token = given[0]
 	}
 	return scopeOf(token), g.opens(token)
 }

@@ -20,19 +20,13 @@ const shownRequests = 300
 func (w *Watch) Begin(r *proxy.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.running[r.ID] = r
-	w.touch(r.ID)
+	w.running[r.ID] = w.changed(r)
 }
 
-// ended notices that a request is not on its way any more.
-func (w *Watch) ended(r *proxy.Record) {
-	delete(w.running, r.ID)
-	w.touch(r.ID)
-}
-
-func (w *Watch) touch(id string) {
+// changed notes that there is something new.
+func (w *Watch) changed(r *proxy.Record) seen {
 	w.seq++
-	w.changed[id] = w.seq
+	return seen{r, w.seq}
 }
 
 // Keep keeps the conversation of a request that was changed.
@@ -60,13 +54,13 @@ func (w *Watch) Traffic(after int) ui.Traffic {
 	for _, n := range out.Totals.Skips {
 		out.Totals.Skipped += n
 	}
-	add := func(r *proxy.Record, done bool) {
-		if seq := w.changed[r.ID]; seq > after {
-			out.Requests = append(out.Requests, w.request(r, seq, done))
+	add := func(r seen, done bool) {
+		if r.seq > after {
+			out.Requests = append(out.Requests, w.request(r.Record, r.seq, done))
 		}
 	}
-	for i := range w.last[max(0, len(w.last)-shownRequests):] { // a ring: the newest stands before next
-		add(w.last[(w.next-1-i+2*len(w.last))%len(w.last)], true)
+	for i := range min(len(w.last), shownRequests) {
+		add(w.ago(i), true)
 	}
 	slices.Reverse(out.Requests)
 	for _, r := range w.running {

@@ -16,9 +16,8 @@ import (
 // goroutines may use it.
 type Watch struct {
 	mu     sync.Mutex
-	last   []*proxy.Record // a ring
+	last   []seen // a ring
 	next   int
-	byID   map[string]*proxy.Record
 	heard  map[chan *proxy.Record]bool
 	totals totals
 	calls  []*proxy.Record // a ring of its own: they are no requests to providers
@@ -27,9 +26,14 @@ type Watch struct {
 	// For the live page; see traffic.go.
 	since   time.Time
 	seq     int
-	changed map[string]int           // id of a record → seq of its last change
-	running map[string]*proxy.Record // that have begun and not ended
+	running map[string]seen // that have begun and not ended
 	kept    conversations
+}
+
+// seen is a record, and the number of the change that brought it.
+type seen struct {
+	*proxy.Record
+	seq int
 }
 
 const (
@@ -41,8 +45,7 @@ const (
 // NewWatch returns a watch that has seen nothing.
 func NewWatch() *Watch {
 	return &Watch{
-		byID: make(map[string]*proxy.Record), heard: make(map[chan *proxy.Record]bool), totals: newTotals(),
-		since: time.Now(), changed: make(map[string]int), running: make(map[string]*proxy.Record),
+		heard: make(map[chan *proxy.Record]bool), totals: newTotals(), since: time.Now(), running: make(map[string]seen),
 	}
 }
 
@@ -62,16 +65,13 @@ func (w *Watch) Add(r *proxy.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.totals.add(r)
-	w.ended(r)
-	if len(w.last) < remembered {
-		w.last = append(w.last, r)
+	delete(w.running, r.ID)
+	if now := w.changed(r); len(w.last) < remembered {
+		w.last = append(w.last, now)
 	} else {
-		delete(w.byID, w.last[w.next].ID)
-		delete(w.changed, w.last[w.next].ID)
-		w.last[w.next] = r
+		w.last[w.next] = now
 		w.next = (w.next + 1) % remembered
 	}
-	w.byID[r.ID] = r
 	for c := range w.heard {
 		select {
 		case c <- r:
@@ -87,20 +87,26 @@ func (w *Watch) Last(n int) []*proxy.Record {
 	n = min(n, len(w.last))
 	all := make([]*proxy.Record, 0, n)
 	for i := range n {
-		all = append(all, w.last[(w.next-1-i+2*len(w.last))%len(w.last)])
+		all = append(all, w.ago(i).Record)
 	}
 	return all
 }
+
+// ago is the record that so many others have come after.
+func (w *Watch) ago(n int) seen { return w.last[(w.next-1-n+2*len(w.last))%len(w.last)] }
 
 // Find returns the record of an id, if it is remembered.
 func (w *Watch) Find(id string) (*proxy.Record, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r, ok := w.byID[id]
-	if i := slices.IndexFunc(w.calls, func(r *proxy.Record) bool { return r.ID == id }); !ok && i >= 0 {
+	// There are few, and few ask: all others need not keep an index for them.
+	if i := slices.IndexFunc(w.last, func(r seen) bool { return r.ID == id }); i >= 0 {
+		return w.last[i].Record, true
+	}
+	if i := slices.IndexFunc(w.calls, func(r *proxy.Record) bool { return r.ID == id }); i >= 0 {
 		return w.calls[i], true
 	}
-	return r, ok
+	return nil, false
 }
 
 // Note takes the record of a call that changed what it was given. It is found, and neither
