@@ -157,18 +157,22 @@ func IsStorage(folder string) bool {
 		return false
 	}
 	sessions, _ := filepath.Glob(filepath.Join(globbed(folder), "message", "*", "*.json"))
+	torn := false // files are called as opencode calls its own, and hold nothing that can be read
 	for _, name := range sessions[:min(len(sessions), 4)] {
 		raw, err := readFile(name)
-		if err != nil || !bytes.Contains(raw, []byte(`"sessionID"`)) {
+		if err != nil {
 			continue
 		}
-		if at, ok := wholeObject(raw); ok {
-			if o := objectAt(raw, at); !o.has("messages") && !o.has("input") && !o.has("contents") { // a request
-				return true
-			}
+		at, ok := wholeObject(raw)
+		if !ok {
+			torn = torn || strings.HasPrefix(filepath.Base(name), "msg_") && strings.HasPrefix(filepath.Base(filepath.Dir(name)), "ses_")
+			continue
+		}
+		if o := objectAt(raw, at); o.has("sessionID") && !o.has("messages") && !o.has("input") && !o.has("contents") { // a request
+			return true
 		}
 	}
-	return false
+	return torn
 }
 
 // readFile reads a file, and nothing that may never end.

@@ -45,6 +45,25 @@ func (s stored) object(raw []byte) (at jsonspan.Span, marked, ok bool) {
 	return jsonspan.Span{Start: start + at.Start, End: start + at.End}, marked, ok
 }
 
+// front returns the object that a file begins with which is none as a whole: something was
+// written over it and left the end of the old, or a crash has left nulls behind it.
+func (s stored) front(raw []byte) (at jsonspan.Span, ok bool) {
+	all := bytes.TrimPrefix(raw[s.span.Start:s.span.End], byteOrderMark)
+	at, ok = firstValue(all)
+	start := s.span.End - len(all)
+	return jsonspan.Span{Start: start + at.Start, End: start + at.End}, ok && all[at.Start] == '{'
+}
+
+// spoilt reports whether the file of a unit is more than that unit.
+func (l *Log) spoilt(u int) bool {
+	i, found := slices.BinarySearchFunc(l.files, l.units[u].span.Start, func(s stored, at int) int { return cmp.Compare(s.span.Start, at) })
+	if !found {
+		i--
+	}
+	_, marked, ok := l.files[i].object(l.raw)
+	return marked || !ok
+}
+
 // ReadFolder reads the storage folder of opencode, or the folder it is in. Each
 // session is a thread. [Fixed.Files] has the files that Fix changes.
 func ReadFolder(fsys fs.FS, o Options) (*Log, error) {
@@ -92,9 +111,13 @@ func openCodeFiles(fsys fs.FS) ([]File, error) {
 func readFiles(files []File, o Options) *Log {
 	l := &Log{Format: OpenCode, name: "opencode", o: o, top: -1, form: openCode{}}
 	for _, f := range files {
-		start, wrong, raw := len(l.raw), 0, f.Raw
+		start, wrong := len(l.raw), 0
+		raw, marked := bytes.CutPrefix(f.Raw, byteOrderMark)
+		if marked {
+			l.raw = append(l.raw, byteOrderMark...)
+		}
 		if text, patches := decoded(raw); patches != nil { // as opencode reads it
-			raw, wrong = text, patches[0].at+1
+			raw, wrong = text, len(l.raw)-start+patches[0].at+1
 		}
 		l.raw = append(append(l.raw, raw...), '\n')
 		l.files = append(l.files, stored{f.Path, jsonspan.Span{Start: start, End: len(l.raw) - 1}, wrong})
@@ -105,9 +128,10 @@ func readFiles(files []File, o Options) *Log {
 
 // An ocMessage is a message of a session, with its parts.
 type ocMessage struct {
-	id, role string
-	unit     int
-	parts    []int // units
+	id, role string // the id is the name of the file
+	object   object // of a file that is torn: the members that are whole
+	parts    []int  // units
+	torn     bool
 }
 
 // An ocSession is a session of a storage, its messages in order.
@@ -123,7 +147,7 @@ func (c openCode) read(l *Log) {
 		model := ""
 		from := c.compacted(l, s)
 		for i, m := range s.messages {
-			o := objectAt(l.raw, l.units[m.unit].span)
+			o := m.object
 			if i < from || !c.sends(l, o, m) {
 				c.message(l, rest, m, k)
 				continue
@@ -146,16 +170,25 @@ func (openCode) thread(l *Log, name string, kind Kind, model string, b *bodyBuil
 	}
 }
 
-// sessions sorts the files into messages and sessions.
+// sessions sorts the files into messages and sessions: by their names, as opencode does.
 func (openCode) sessions(l *Log) []*ocSession {
-	byID, messages := make(map[string]*ocSession), make(map[string]*ocMessage)
+	byID, messages := make(map[string]*ocSession), make(map[string][]*ocMessage)
 	var all []*ocSession
 	copied := make(map[int]int) // 1: a part whose file has another name than it should
 	for _, f := range l.files {
 		at, marked, ok := f.object(l.raw)
+		folder, name := path.Split(strings.TrimSuffix(f.path, ".json"))
+		folder = path.Clean(folder)
+		message := path.Base(path.Dir(folder)) == "message"
+		var torn *ocMessage
 		if !ok {
 			l.damageAt(f.span.Start, 1, "torn-file")
-			continue
+			if at, ok = f.front(l.raw); !ok {
+				if !message {
+					continue
+				}
+				torn = tornMessage(name, l.raw[f.span.Start:f.span.End])
+			}
 		}
 		if marked {
 			l.damageAt(f.span.Start, 1, markRule)
@@ -166,37 +199,45 @@ func (openCode) sessions(l *Log) []*ocSession {
 			l.damageAt(f.span.Start+f.wrong-1, line, encodingRule)
 			l.soften(replaces)
 		}
+		var o object
 		u := len(l.units)
-		l.units = append(l.units, unit{span: at, line: 1})
-		o := objectAt(l.raw, l.units[u].span)
-		id, session := o.text("messageID"), o.text("sessionID")
+		if torn == nil {
+			l.units = append(l.units, unit{span: at, line: 1})
+			o = objectAt(l.raw, at)
+		}
 		switch {
-		case id != "" && messages[id] != nil:
-			messages[id].parts = append(messages[id].parts, u)
-			if path.Base(f.path) != o.text("id")+".json" {
-				copied[u] = 1
+		case message && (torn != nil || o.has("role")):
+			m := torn
+			if m == nil {
+				m = newMessage(name, o)
 			}
-		case id == "" && o.text("id") != "" && o.has("role"):
+			session := path.Base(folder)
 			if byID[session] == nil {
 				byID[session] = &ocSession{id: session}
 				all = append(all, byID[session])
 			}
-			m := &ocMessage{id: o.text("id"), role: "user", unit: u}
-			if o.text("role") == "assistant" {
-				m.role = "assistant"
-			}
-			messages[m.id] = m
+			messages[name] = append(messages[name], m)
 			byID[session].messages = append(byID[session].messages, m)
+		case !message:
+			for _, m := range messages[path.Base(folder)] {
+				m.parts = append(m.parts, u)
+			}
+			if name != o.text("id") {
+				copied[u] = 1
+			}
 		}
 	}
 	slices.SortFunc(all, func(a, b *ocSession) int { return cmp.Compare(a.id, b.id) })
 	for _, s := range all {
 		slices.SortFunc(s.messages, func(a, b *ocMessage) int { return cmp.Compare(a.id, b.id) })
-	}
-	for _, m := range messages {
-		slices.SortFunc(m.parts, func(a, b int) int {
-			return cmp.Or(cmp.Compare(objectAt(l.raw, l.units[a].span).text("id"), objectAt(l.raw, l.units[b].span).text("id")), cmp.Compare(copied[a], copied[b]))
-		})
+		for _, m := range s.messages {
+			if m.torn && !m.object.has("role") && slices.ContainsFunc(m.parts, func(p int) bool { return ocSpeaks[objectAt(l.raw, l.units[p].span).text("type")] }) {
+				m.role = "assistant"
+			}
+			slices.SortFunc(m.parts, func(a, b int) int {
+				return cmp.Or(cmp.Compare(objectAt(l.raw, l.units[a].span).text("id"), objectAt(l.raw, l.units[b].span).text("id")), cmp.Compare(copied[a], copied[b]))
+			})
+		}
 	}
 	return all
 }
@@ -206,15 +247,14 @@ func (openCode) sessions(l *Log) []*ocSession {
 func (openCode) compacted(l *Log, s *ocSession) int {
 	done := make(map[string]bool) // messages that asked for a compaction which was made
 	for i := len(s.messages) - 1; i >= 0; i-- {
-		m := s.messages[i]
-		o := objectAt(l.raw, l.units[m.unit].span)
+		m, o := s.messages[i], s.messages[i].object
 		if m.role == "assistant" {
 			if o.is("summary") && o.has("finish") {
 				done[o.text("parentID")] = true
 			}
 			continue
 		}
-		if done[m.id] && slices.ContainsFunc(m.parts, func(p int) bool { return objectAt(l.raw, l.units[p].span).text("type") == "compaction" }) {
+		if done[m.said()] && slices.ContainsFunc(m.parts, func(p int) bool { return objectAt(l.raw, l.units[p].span).text("type") == "compaction" }) {
 			return i
 		}
 	}
@@ -225,7 +265,7 @@ func (openCode) compacted(l *Log, s *ocSession) int {
 // stopped by the user and has said something.
 func (openCode) sends(l *Log, o object, m *ocMessage) bool {
 	v, failed := o.get("error")
-	if m.role != "assistant" || !failed || l.raw[v.Start] != '{' {
+	if m.role != "assistant" || !failed || o.raw[v.Start] != '{' {
 		return true
 	}
 	if e := o.object("error"); e.text("name") != "MessageAbortedError" {
@@ -257,6 +297,9 @@ func (openCode) message(l *Log, b *bodyBuilder, m *ocMessage, k *talk) {
 		case "step-start": // results of the step before are sent first
 			flush()
 		case "tool":
+			if m.role != "assistant" { // nothing is sent of it
+				continue
+			}
 			id, state := o.text("callID"), o.object("state")
 			k.calls[id]++
 			put("assistant", toolUse(id, o.text("tool"), state.value("input")))
@@ -280,8 +323,8 @@ func (c openCode) mend(e *edits, t *Thread, o Options) error {
 		if f.Rule != "orphan-call" && f.Rule != "duplicate-call-id" || f.Block == transcript.NoBlock || f.Open && o.Repair.Open {
 			continue
 		}
-		if front := e.l.raw[:e.l.units[f.unit].span.Start]; bytes.HasSuffix(bytes.TrimRight(front, " \t\r\n"), byteOrderMark) {
-			continue // in the next round, when that is gone
+		if e.l.spoilt(f.unit) {
+			continue // in the next round, when what is wrong with the file is gone
 		}
 		if o.AppendOnly {
 			return ErrAppendOnly
@@ -364,69 +407,30 @@ func (c openCode) finish(e *edits) {
 		if lost == nil {
 			lost = c.lost(e.l)
 		}
+		if front, ok := f.front(e.l.raw); ok {
+			e.whole[i] = e.l.raw[front.Start:front.End]
+			e.log(Change{File: f.path, Line: 1}, "edit", "torn-file", nil, len(e.whole[i])-len(raw), "what stands behind its object goes")
+			continue
+		}
 		folder, name := path.Split(strings.TrimSuffix(f.path, ".json"))
 		folder = strings.TrimSuffix(folder, "/")
 		kind := "a part that says nothing stands in its place"
 		switch path.Base(path.Dir(folder)) {
 		case "message":
 			kind = "a message in the manner of its neighbours stands in its place"
-			e.whole[i] = lost.message(e.l, path.Base(folder), name)
+			e.whole[i] = lost.message(path.Base(folder), name)
 		case "session":
 			kind = "what is left of it and in its messages stands in its place"
 			e.whole[i] = c.session(e.l, raw, path.Base(folder), name)
 		default:
 			e.whole[i] = lost.part(path.Base(folder), name)
+			if said := lost.words(raw, path.Base(folder), name); said != nil {
+				kind = "what is left of the words of the user stands in its place"
+				e.whole[i] = said
+			}
 		}
 		e.log(Change{File: f.path, Line: 1}, "edit", "torn-file", nil, len(e.whole[i])-len(raw), "%s", kind)
 	}
-}
-
-// An ocLost is what is known of files that cannot be read, from those beside them.
-type ocLost struct {
-	session  map[string]string       // by message
-	speaks   map[string]bool         // messages with parts that only the assistant has
-	messages map[string][]*ocMessage // by session and role, those that can be an example
-}
-
-func (c openCode) lost(l *Log) *ocLost {
-	x := &ocLost{make(map[string]string), make(map[string]bool), make(map[string][]*ocMessage)}
-	for _, s := range c.sessions(&Log{raw: l.raw, files: l.files}) { // units are those of l
-		for _, m := range s.messages {
-			x.session[m.id] = s.id
-			if o := objectAt(l.raw, l.units[m.unit].span); !o.has("error") && !o.has("summary") {
-				x.messages[s.id+" "+m.role] = append(x.messages[s.id+" "+m.role], m)
-			}
-		}
-	}
-	for _, u := range l.units {
-		o := objectAt(l.raw, u.span)
-		switch o.text("type") {
-		case "tool", "step-start", "step-finish", "reasoning", "patch":
-			x.speaks[o.text("messageID")] = true
-		}
-	}
-	return x
-}
-
-// part is a part of a message that can be read and of which nothing is sent.
-func (x *ocLost) part(message, id string) []byte {
-	return write("id", id, "sessionID", x.session[message], "messageID", message, "type", "step-start")
-}
-
-// message is a message with the id of one that cannot be read. Its parts tell who spoke;
-// what else is in it is that of the last one of the same role in front of it, or the first
-// behind it.
-func (x *ocLost) message(l *Log, session, id string) []byte {
-	role := "user"
-	if x.speaks[id] {
-		role = "assistant"
-	}
-	all := x.messages[session+" "+role]
-	if len(all) == 0 {
-		return write("id", id, "sessionID", session, "role", role, "time", write("created", []byte("0")))
-	}
-	k, _ := slices.BinarySearchFunc(all, id, func(m *ocMessage, id string) int { return cmp.Compare(m.id, id) })
-	return setMembers(l.raw, l.units[all[max(0, k-1)].unit].span, "id", id)
 }
 
 // filesOf returns the files of a log after some edits, and those that changed.

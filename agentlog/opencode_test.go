@@ -123,3 +123,58 @@ func TestOpenCodeSession(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenCodeSpoilt: what can be read of a file that is spoilt is kept: an object with something
+// behind it, and the words of the user in one that breaks off. Files belong together by their
+// names, whatever they say themselves.
+func TestOpenCodeSpoilt(t *testing.T) {
+	const (
+		text = `{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"fix the \"b\u00fcg\" in a.go"}`
+		tool = `{"id":"prt_2","sessionID":"ses_1","messageID":"msg_2","type":"tool","callID":"c1","tool":"bash","state":{"status":"completed","input":{},"output":"real output","title":"","metadata":{},"time":{"start":1,"end":2}}}`
+		runs = `{"id":"prt_2","sessionID":"ses_1","messageID":"msg_2","type":"tool","callID":"c1","tool":"bash","state":{"status":"running","input":{},"time":{"start":1}}}`
+	)
+	for name, c := range map[string]struct {
+		files map[string]string
+		sends string
+	}{
+		"nulls behind it":            {map[string]string{"part/msg_1/prt_1.json": text + "\x00\x00\x00"}, `fix the \"b\u00fcg\" in a.go`},
+		"the end of the old":         {map[string]string{"part/msg_2/prt_2.json": tool + `d":2}}}`}, "real output"},
+		"written twice":              {map[string]string{"part/msg_2/prt_2.json": runs + runs}, wire.DefaultStub},
+		"torn words":                 {map[string]string{"part/msg_1/prt_1.json": text[:len(text)-5]}, `fix the \"büg\" in a`},
+		"torn in an escape":          {map[string]string{"part/msg_1/prt_1.json": text[:strings.Index(text, "fcg")]}, `fix the \"b"`},
+		"torn words and nulls":       {map[string]string{"part/msg_1/prt_1.json": text[:len(text)-5] + "\x00\x00"}, `fix the \"büg\" in a`},
+		"a message that lost its id": {map[string]string{"part/msg_2/prt_2.json": strings.Replace(runs, `"messageID":"msg_2",`, "", 1)}, wire.DefaultStub},
+		"a torn message":             {map[string]string{"message/ses_1/msg_1.json": `{"id":"msg_1","sess`}, `fix the \"b\u00fcg\" in a.go`},
+		"the only message":           {map[string]string{"message/ses_1/msg_1.json": ``, "message/ses_1/msg_2.json": ``}, `fix the \"b\u00fcg\" in a.go`},
+	} {
+		fsys := fstest.MapFS{}
+		put := func(name, raw string) { fsys[name] = &fstest.MapFile{Data: []byte(raw)} }
+		put("message/ses_1/msg_1.json", `{"id":"msg_1","sessionID":"ses_1","role":"user"}`)
+		put("message/ses_1/msg_2.json", `{"id":"msg_2","sessionID":"ses_1","role":"assistant"}`)
+		put("part/msg_1/prt_1.json", text)
+		put("part/msg_2/prt_2.json", tool)
+		for name, raw := range c.files {
+			put(name, raw)
+		}
+		l, err := ReadFolder(fsys, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed, err := l.Fix(Options{})
+		if err != nil || len(fixed.Files) != len(c.files) || len(fixed.Left) > 0 {
+			t.Errorf("%s: %v %+v left: %+v", name, err, fixed.Changes, fixed.Left)
+			continue
+		}
+		for _, f := range fixed.Files {
+			put(f.Path, string(f.Raw))
+		}
+		again, err := ReadFolder(fsys, Options{})
+		if err != nil || len(again.Check(wire.CheckOptions{})) > 0 || len(again.Sent()) != 1 {
+			t.Errorf("%s: %v, still %+v", name, err, again.Check(wire.CheckOptions{}))
+			continue
+		}
+		if sent := string(again.Sent()[0].Request.Raw()); !strings.Contains(sent, c.sends) {
+			t.Errorf("%s: sends %s", name, sent)
+		}
+	}
+}

@@ -160,7 +160,7 @@ func storageOf(path string) (storage, below string, ok bool) {
 	for range depth {
 		name := filepath.Base(folder)
 		parent := filepath.Dir(folder)
-		if (name == "message" || name == "part") && IsStorage(parent) {
+		if (name == "message" || name == "part" || name == "session") && IsStorage(parent) {
 			below, err = filepath.Rel(parent, path)
 			return parent, below, err == nil
 		}

@@ -1,0 +1,554 @@
+package agentlog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/wire"
+)
+
+// ocStorage writes a random storage as opencode 1.1 does: a file for each session, message and
+// part, by name.
+type ocStorage struct {
+	r     *rand.Rand
+	files map[string]string
+	n     int
+}
+
+type fields map[string]any
+
+func (s *ocStorage) id(kind string) string { s.n++; return fmt.Sprintf("%s_%04d", kind, s.n) }
+
+func (s *ocStorage) put(name string, f fields) {
+	raw, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		panic(err)
+	}
+	s.files[name] = string(raw)
+}
+
+// part adds a part to a message.
+func (s *ocStorage) part(session, message, kind string, more fields) string {
+	f := fields{"id": s.id("prt"), "sessionID": session, "messageID": message, "type": kind}
+	maps.Copy(f, more)
+	s.put(fmt.Sprintf("part/%s/%s.json", message, f["id"]), f)
+	return f["id"].(string)
+}
+
+func (s *ocStorage) message(session, role string, more fields) string {
+	f := fields{"id": s.id("msg"), "sessionID": session, "role": role, "time": fields{"created": s.n}}
+	maps.Copy(f, more)
+	s.put(fmt.Sprintf("message/%s/%s.json", session, f["id"]), f)
+	return f["id"].(string)
+}
+
+func (s *ocStorage) user(session string) string {
+	m := s.message(session, "user", fields{"agent": "build", "model": fields{"providerID": "anthropic", "modelID": "claude-sonnet-4-5"}})
+	s.part(session, m, "text", fields{"text": fmt.Sprintf("The user says word%04d.", s.n)})
+	if s.r.IntN(6) == 0 {
+		s.part(session, m, "file", fields{"mime": "text/plain", "filename": "a.txt", "url": "file:///a.txt"})
+	}
+	return m
+}
+
+func (s *ocStorage) tool(session, message string) {
+	state := fields{"status": "completed", "input": fields{"command": "ls"}, "output": fmt.Sprintf("output%04d", s.n), "title": "ls", "metadata": fields{}, "time": fields{"start": 1, "end": 2}}
+	switch s.r.IntN(8) {
+	case 0:
+		state = fields{"status": "error", "input": fields{"command": "ls"}, "error": "it failed", "time": fields{"start": 1, "end": 2}}
+	case 1:
+		state = fields{"status": "running", "input": fields{"command": "ls"}, "time": fields{"start": 1}}
+	case 2:
+		state = fields{"status": "pending", "input": fields{}, "raw": ""}
+	}
+	s.part(session, message, "tool", fields{"callID": s.id("toolu"), "tool": "bash", "state": state})
+}
+
+func (s *ocStorage) assistant(session, parent string, more fields) string {
+	m := fields{"parentID": parent, "modelID": "claude-sonnet-4-5", "providerID": "anthropic", "mode": "build", "path": fields{"cwd": "/p", "root": "/p"}, "cost": 0, "finish": "stop"}
+	maps.Copy(m, more)
+	id := s.message(session, "assistant", m)
+	for range 1 + s.r.IntN(2) {
+		s.part(session, id, "step-start", nil)
+		if s.r.IntN(2) == 0 {
+			s.part(session, id, "reasoning", fields{"text": "hm", "time": fields{"start": 1}})
+		}
+		s.part(session, id, "text", fields{"text": fmt.Sprintf("The model says reply%04d.", s.n)})
+		for range s.r.IntN(4) {
+			s.tool(session, id)
+		}
+		if s.r.IntN(5) == 0 {
+			s.part(session, id, "patch", fields{"hash": "x", "files": []string{}})
+		}
+		if s.r.IntN(7) == 0 {
+			s.part(session, id, "of-tomorrow", fields{"what": 1})
+		}
+		s.part(session, id, "step-finish", fields{"reason": "stop", "cost": 0})
+	}
+	return id
+}
+
+func (s *ocStorage) session(parent string) string {
+	id := s.id("ses")
+	f := fields{"id": id, "slug": "s", "version": "1.1.65", "projectID": "proj", "directory": "/p", "title": "T", "time": fields{"created": 1, "updated": 2}}
+	if parent != "" {
+		f["parentID"] = parent
+	}
+	s.put("session/proj/"+id+".json", f)
+	for turn := range 1 + s.r.IntN(4) {
+		u := s.user(id)
+		if turn > 0 && s.r.IntN(5) == 0 {
+			c := s.message(id, "user", fields{"agent": "build"})
+			s.part(id, c, "compaction", fields{"auto": true})
+			m := s.message(id, "assistant", fields{"parentID": c, "summary": true, "mode": "compaction", "finish": "stop", "modelID": "claude-sonnet-4-5"})
+			s.part(id, m, "text", fields{"text": "What was said: a lot."})
+			u = s.user(id)
+		}
+		switch s.r.IntN(8) {
+		case 0: // killed at once
+		case 1:
+			s.assistant(id, u, fields{"error": fields{"name": "MessageAbortedError", "data": fields{"message": "x"}}})
+		case 2:
+			s.assistant(id, u, fields{"error": fields{"name": "APIError", "data": fields{"message": "x"}}})
+		default:
+			s.assistant(id, u, nil)
+		}
+	}
+	return id
+}
+
+// A hurt damages files of a storage. It returns what it did.
+type hurt struct {
+	name string
+	do   func(s *ocStorage, name string) bool
+}
+
+var hurts = []hurt{
+	{"missing", func(s *ocStorage, name string) bool { delete(s.files, name); return true }},
+	{"torn", func(s *ocStorage, name string) bool {
+		s.files[name] = s.files[name][:s.r.IntN(len(s.files[name]))]
+		return true
+	}},
+	{"nulls", func(s *ocStorage, name string) bool {
+		s.files[name] = strings.Repeat("\x00", len(s.files[name]))
+		return true
+	}},
+	{"nulls at the end", func(s *ocStorage, name string) bool {
+		n := s.r.IntN(len(s.files[name]))
+		s.files[name] = s.files[name][:n] + strings.Repeat("\x00", len(s.files[name])-n)
+		return true
+	}},
+	{"no object", func(s *ocStorage, name string) bool { s.files[name] = "null"; return true }},
+	{"mark", func(s *ocStorage, name string) bool { s.files[name] = "\ufeff" + s.files[name]; return true }},
+	{"crlf", func(s *ocStorage, name string) bool {
+		s.files[name] = strings.ReplaceAll(s.files[name], "\n", "\r\n") + "\r\n"
+		return true
+	}},
+	{"twice", func(s *ocStorage, name string) bool { s.files[name] += s.files[name]; return true }},
+	{"copy under another name", func(s *ocStorage, name string) bool {
+		s.files[strings.TrimSuffix(name, ".json")+" (copy).json"] = s.files[name]
+		return true
+	}},
+	{"copy into another folder", func(s *ocStorage, name string) bool {
+		to := path.Join(path.Dir(s.pick("part/")), path.Base(name))
+		if !strings.HasPrefix(name, "part/") || s.files[to] != "" {
+			return false
+		}
+		s.files[to] = s.files[name]
+		return true
+	}},
+	{"id of another", func(s *ocStorage, name string) bool {
+		other := s.pick(strings.SplitAfter(name, "/")[0])
+		return s.edit(name, func(f fields) bool {
+			f["id"] = strings.TrimSuffix(path.Base(other), ".json")
+			return other != name
+		})
+	}},
+	{"call id of another", func(s *ocStorage, name string) bool {
+		var call any
+		s.edit(s.pick("part/"), func(f fields) bool { call = f["callID"]; return false })
+		return call != nil && s.edit(name, func(f fields) bool {
+			if f["callID"] == nil {
+				return false
+			}
+			f["callID"] = call
+			return true
+		})
+	}},
+	{"member lost", func(s *ocStorage, name string) bool {
+		return s.edit(name, func(f fields) bool {
+			keys := slices.Sorted(maps.Keys(f))
+			k := keys[s.r.IntN(len(keys))]
+			if k == "text" {
+				return false
+			}
+			delete(f, k)
+			return true
+		})
+	}},
+	{"state", func(s *ocStorage, name string) bool {
+		return s.edit(name, func(f fields) bool {
+			state, ok := f["state"].(map[string]any)
+			if !ok {
+				return false
+			}
+			switch s.r.IntN(7) {
+			case 0:
+				delete(state, "output")
+				delete(state, "error")
+			case 1:
+				state["status"] = "running"
+			case 2:
+				state["status"] = "of-tomorrow"
+			case 3:
+				delete(state, "status")
+			case 4:
+				delete(state, "time")
+			case 5:
+				delete(state, "input")
+			case 6:
+				f["state"] = nil
+			}
+			return true
+		})
+	}},
+	{"no text", func(s *ocStorage, name string) bool {
+		i := strings.Index(s.files[name], "says")
+		if i < 0 {
+			return false
+		}
+		s.files[name] = s.files[name][:i+4] + "\xff\xfe" + s.files[name][i+4:]
+		return true
+	}},
+	{"foreign file", func(s *ocStorage, name string) bool {
+		s.files[path.Join(path.Dir(name), ".DS_Store")] = "x"
+		s.files[path.Join(path.Dir(name), "x.json.tmp")] = `{"id":`
+		return true
+	}},
+}
+
+// pick returns a random file below a folder.
+func (s *ocStorage) pick(below string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(s.files)) {
+		if strings.HasPrefix(name, below) && strings.HasSuffix(name, ".json") && len(s.files[name]) > 0 {
+			all = append(all, name)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return all[s.r.IntN(len(all))]
+}
+
+// edit changes a file that can be read.
+func (s *ocStorage) edit(name string, change func(fields) bool) bool {
+	var f fields
+	if json.Unmarshal([]byte(s.files[name]), &f) != nil || f == nil || !change(f) {
+		return false
+	}
+	s.put(name, f)
+	return true
+}
+
+// An ocView is what opencode makes of a storage, written a second time from the description of
+// its format: the first file on which it fails, what it sends of the user, and the calls that it
+// sends without an end.
+type ocView struct {
+	fails string
+	user  map[string]bool
+	open  []string
+}
+
+func ocSees(files map[string]string) ocView {
+	type part struct {
+		id, kind, text string
+		file           string
+		f              fields
+	}
+	v := ocView{user: make(map[string]bool)}
+	read := func(name string) (f fields, ok bool) {
+		raw := strings.ToValidUTF8(strings.TrimPrefix(files[name], "\ufeff"), "\uFFFD")
+		if json.Unmarshal([]byte(raw), &f) != nil || f == nil {
+			v.fails = name
+			return nil, false
+		}
+		return f, true
+	}
+	text := func(f fields, name string) string { t, _ := f[name].(string); return t }
+	type message struct {
+		id, said, role string
+		f              fields
+		parts          []part
+	}
+	sessions := make(map[string][]message)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		dir := strings.Split(name, "/")
+		if len(dir) != 3 || dir[0] != "message" || path.Ext(name) != ".json" {
+			if dir[0] == "session" && path.Ext(name) == ".json" {
+				read(name)
+			}
+			continue
+		}
+		f, ok := read(name)
+		if !ok {
+			continue
+		}
+		m := message{id: strings.TrimSuffix(dir[2], ".json"), said: text(f, "id"), role: text(f, "role"), f: f}
+		for _, p := range slices.Sorted(maps.Keys(files)) {
+			if at := strings.Split(p, "/"); len(at) == 3 && at[0] == "part" && at[1] == m.id && path.Ext(p) == ".json" {
+				if f, ok := read(p); ok {
+					m.parts = append(m.parts, part{text(f, "id"), text(f, "type"), text(f, "text"), p, f})
+				}
+			}
+		}
+		slices.SortStableFunc(m.parts, func(a, b part) int { return strings.Compare(a.id, b.id) })
+		sessions[dir[1]] = append(sessions[dir[1]], m)
+	}
+	for _, s := range slices.Sorted(maps.Keys(sessions)) {
+		all := sessions[s]
+		slices.SortStableFunc(all, func(a, b message) int { return strings.Compare(a.id, b.id) })
+		from, done := 0, make(map[string]bool)
+		for i := len(all) - 1; i >= 0; i-- {
+			if m := all[i]; m.role == "assistant" {
+				done[text(m.f, "parentID")] = done[text(m.f, "parentID")] || m.f["summary"] == true && m.f["finish"] != nil
+			} else if done[m.said] && slices.ContainsFunc(m.parts, func(p part) bool { return p.kind == "compaction" }) {
+				from = i
+				break
+			}
+		}
+		for _, m := range all[from:] {
+			if e, ok := m.f["error"].(map[string]any); ok && m.role == "assistant" && e["name"] != "MessageAbortedError" {
+				continue
+			}
+			for _, p := range m.parts {
+				switch p.kind {
+				case "text":
+					if m.role == "user" {
+						v.user[p.text] = true
+					}
+				case "tool":
+					if m.role != "assistant" {
+						continue
+					}
+					state, _ := p.f["state"].(map[string]any)
+					_, output := state["output"].(string)
+					_, failed := state["error"].(string)
+					if s := state["status"]; s != "completed" && s != "error" || s == "completed" && !output || s == "error" && !failed {
+						v.open = append(v.open, p.file)
+					}
+				}
+			}
+		}
+	}
+	return v
+}
+
+func readStorage(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(name)
+		below, _ := filepath.Rel(folder, name)
+		all[filepath.ToSlash(below)] = string(raw)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestOpenCodeRandom damages random storages. After a fix opencode opens all of it, every call
+// that is sent has an end, what the user said is sent as before, nothing but what the receipts
+// name has changed, a second fix changes nothing, and an undo gives every byte back.
+func TestOpenCodeRandom(t *testing.T) {
+	for n := range trial.Histories(400) {
+		seed := trial.First() + uint64(n)
+		r := rand.New(rand.NewPCG(11, seed))
+		s := &ocStorage{r: r, files: make(map[string]string)}
+		main := s.session("")
+		if r.IntN(3) == 0 {
+			s.session(main)
+		}
+		whole := maps.Clone(s.files)
+		var done []string
+		for range r.IntN(5) {
+			h := hurts[r.IntN(len(hurts))]
+			if name := s.pick([]string{"part/", "part/", "part/", "message/", "session/"}[r.IntN(5)]); name != "" && h.do(s, name) {
+				done = append(done, h.name+" "+name)
+			}
+		}
+		faults := ocRelations(s.files, whole)
+		if seed%16 == 0 {
+			faults = append(faults, ocOnDisk(t, s.files)...)
+		}
+		if len(faults) > 0 {
+			t.Errorf("seed %d: %s:\n  %s", seed, strings.Join(done, ", "), strings.Join(faults, "\n  "))
+		}
+	}
+}
+
+// ocRelations returns what does not hold for a storage.
+func ocRelations(files, whole map[string]string) (faults []string) {
+	wrong := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	before, meant := ocSees(files), ocSees(whole)
+	now := maps.Clone(files)
+	open := func() (*Log, *Fixed) {
+		fsys := fstest.MapFS{}
+		for name, raw := range now {
+			fsys[name] = &fstest.MapFile{Data: []byte(raw)}
+		}
+		l, err := ReadFolder(fsys, Options{})
+		if errors.Is(err, ErrFormat) && !slices.ContainsFunc(slices.Collect(maps.Keys(files)), func(n string) bool { return strings.HasPrefix(n, "message/") }) {
+			return nil, nil // no message is left
+		}
+		if err != nil {
+			wrong("open: %v", err)
+			return nil, nil
+		}
+		fixed, err := l.Fix(Options{})
+		if err != nil {
+			wrong("fix: %v", err)
+			return nil, nil
+		}
+		return l, fixed
+	}
+	l, fixed := open()
+	if l == nil {
+		return faults
+	}
+	if (before.fails != "" || len(before.open) > 0) && !Broken(l.Check(wire.CheckOptions{})) {
+		wrong("nothing is found, though %q cannot be read and %q have no end", before.fails, before.open)
+	}
+	told := make(map[string]bool)
+	for _, c := range fixed.Changes {
+		told[c.File] = true
+	}
+	for _, f := range fixed.Files {
+		if now[f.Path] = string(f.Raw); !told[f.Path] {
+			wrong("%s has changed, and nobody says so", f.Path)
+		}
+	}
+	if len(now) != len(files) {
+		wrong("%d files became %d", len(files), len(now))
+	}
+	after := ocSees(now)
+	if after.fails != "" {
+		wrong("%s still cannot be read: %q", after.fails, now[after.fails])
+	}
+	if len(after.open) > 0 {
+		wrong("calls without an end: %q", after.open)
+	}
+	for _, text := range slices.Sorted(maps.Keys(before.user)) {
+		if !after.user[text] && (before.fails == "" || meant.user[text]) { // what a compaction hides comes up when that is torn
+			wrong("%q is no longer sent", text)
+		}
+	}
+	sent := strings.Join(slices.Collect(maps.Keys(after.user)), "\n")
+	for _, name := range slices.Sorted(maps.Keys(whole)) { // what the user said in files that are as they were, or torn behind it
+		word := userWord.FindString(whole[name])
+		if word == "" {
+			continue
+		}
+		if files[name] == whole[name] && now[name] != whole[name] {
+			wrong("%s: words of the user have changed: %s", name, now[name])
+		}
+		if strings.Contains(files[name], word) && meant.user["The user says "+word+"."] && files["message/"+messageFileOf(whole, name)] == whole["message/"+messageFileOf(whole, name)] && !strings.Contains(sent, word) && !json.Valid([]byte(files[name])) {
+			wrong("%s is torn behind %s, which is not sent: %s", name, word, now[name])
+		}
+	}
+	again, second := open()
+	if again == nil {
+		return faults
+	}
+	if found := again.Check(wire.CheckOptions{}); Broken(found) {
+		wrong("still broken: %s %s", found[0].Rule, found[0].File)
+	}
+	if len(second.Changes)+len(second.Files) > 0 {
+		wrong("a second fix: %+v", second.Changes)
+	}
+	for _, f := range fixed.Left {
+		if f.Effect == Refused {
+			wrong("left: %s %s", f.Rule, f.File)
+		}
+	}
+	return faults
+}
+
+var userWord = regexp.MustCompile(`word[0-9]{4}`)
+
+// messageFileOf names the file of the message that a part belongs to, below message.
+func messageFileOf(files map[string]string, part string) string {
+	for name := range files {
+		if strings.HasPrefix(name, "message/") && path.Base(name) == path.Base(path.Dir(part))+".json" {
+			return strings.TrimPrefix(name, "message/")
+		}
+	}
+	return ""
+}
+
+// ocOnDisk writes a storage, fixes it and takes that back.
+func ocOnDisk(t *testing.T, files map[string]string) (faults []string) {
+	wrong := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	top := t.TempDir()
+	storage := filepath.Join(top, "storage")
+	lay(t, storage, files)
+	l, err := OpenFolder(storage, "", Options{})
+	if err != nil {
+		return nil // told elsewhere
+	}
+	fixed, err := l.Fix(Options{})
+	if err != nil {
+		return nil
+	}
+	w := Writer{Files: new(atomicfile.Files)}
+	defer w.Discard()
+	for _, r := range l.Replacements(fixed) {
+		if err := w.Stage(r); err != nil {
+			wrong("stage: %v", err)
+			return faults
+		}
+	}
+	if _, err := w.Commit(); err != nil {
+		wrong("commit: %v", err)
+		return faults
+	}
+	want := maps.Clone(files)
+	for _, f := range fixed.Files {
+		want[f.Path] = string(f.Raw)
+	}
+	if !maps.Equal(readStorage(t, storage), want) {
+		wrong("on the disk it is another storage")
+	}
+	u := Undoer{Files: new(atomicfile.Files)}
+	for _, k := range Originals(storage) {
+		if _, err := u.Undo(k); err != nil {
+			wrong("undo: %v", err)
+		}
+	}
+	if !maps.Equal(readStorage(t, storage), files) {
+		wrong("after the undo it is another storage")
+	}
+	if entries, _ := os.ReadDir(top); len(entries) > 2 { // the storage, and what undo has kept
+		wrong("something else was written: %v", entries)
+	}
+	return faults
+}
