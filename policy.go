@@ -223,7 +223,9 @@ var looks = sync.Pool{New: func() any { return new(wire.Parser) }}
 
 // Fit repairs a request body and makes it fit so many tokens, as [Trim] does; zero is what
 // the window of its model has room for beside the reply. Tokens are estimated for the
-// model that the body names.
+// model that the body names. If what must be kept does not fit, the error is a
+// *[WindowTooSmall], and for zero and a model that nobody knows an *[UnknownModelError];
+// otherwise errors and plan are those of [Fix].
 func Fit(ctx context.Context, body []byte, limit int) ([]byte, *Plan, error) {
 	return (&Policy{Window: &Window{Tokens: limit, ModelTokens: limit == 0}}).bytes(ctx, body)
 }

@@ -112,8 +112,8 @@ func (s *Store) append(ctx context.Context, t *tx, x *Session, head Head, entrie
 	return done, nil
 }
 
-// fresh returns the entries that are not there yet, and fills in the numbers of those
-// that are.
+// fresh returns the entries that are not there yet, and fills in what the store has set of
+// those that are.
 func (s *Store) fresh(ctx context.Context, t *tx, x *Session, rows []row) (fresh []*row, err error) {
 	ids := make([]string, len(rows))
 	seen := make(map[string]bool, len(rows))
@@ -135,19 +135,13 @@ func (s *Store) fresh(ctx context.Context, t *tx, x *Session, rows []row) (fresh
 			fresh = append(fresh, r)
 			continue
 		case !bytes.Equal(old.sum, r.sum[:]):
-			return nil, &DuplicateError{Key: x.Key, ID: r.ID, Seq: old.seq}
-		case !x.state.visible(old.seq):
-			return nil, &DuplicateError{Key: x.Key, ID: r.ID, Seq: old.seq, Reverted: true}
+			return nil, &DuplicateError{Key: x.Key, ID: r.ID, Seq: old.Seq}
+		case !x.state.visible(old.Seq):
+			return nil, &DuplicateError{Key: x.Key, ID: r.ID, Seq: old.Seq, Reverted: true}
 		}
-		r.Seq = old.seq
+		r.Seq, r.At, r.Calls, r.Answers = old.Seq, old.At, old.Calls, old.Answers
 	}
 	return fresh, nil
-}
-
-// An identity is where the entry of an id is, and what.
-type identity struct {
-	seq int64
-	sum []byte
 }
 
 // Each mark is looked up for itself: of a list in a condition a database that has no figures
@@ -166,8 +160,8 @@ func idsQuery(n int) string {
 }
 
 // byIDs finds entries of the session, reverted ones included, many with one statement.
-func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map[string]identity, error) {
-	found := make(map[string]identity)
+func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map[string]known, error) {
+	found := make(map[string]known)
 	wanted := make(map[int64][]string, len(ids)) // by mark
 	for _, id := range ids {
 		m := markID(id)
@@ -229,7 +223,7 @@ func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map
 		for _, e := range all {
 			// What stands behind what is shared is none of its.
 			if x.owner(e.Seq) == sid && e.Seq <= x.Head && slices.Contains(wanted[markID(e.ID)], e.ID) {
-				found[e.ID] = identity{e.Seq, e.sum}
+				found[e.ID] = e
 			}
 		}
 		return err
@@ -259,7 +253,7 @@ func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map
 // byID finds an entry of the session, reverted ones included; seq is 0 if there is none.
 func (s *Store) byID(ctx context.Context, t *tx, x *Session, id string) (seq int64, sum []byte, err error) {
 	found, err := s.byIDs(ctx, t, x, []string{id})
-	return found[id].seq, found[id].sum, err
+	return found[id].Seq, found[id].sum, err
 }
 
 // meets is an error if the writer must see first what it has missed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 )
 
 // insert writes entries at the end.
@@ -14,11 +15,12 @@ func (s *Store) insert(ctx context.Context, t *tx, x *Session, fresh []*row) err
 	}
 	x.tail = slices.Clip(last)
 	now := s.now()
+	at := time.UnixMicro(now).UTC()
 	b := s.batch(ctx, t, x)
 	for _, r := range fresh {
 		x.Head++
 		x.cum += r.weight
-		r.Seq, r.cum, r.At = x.Head, x.cum, s.o.Now().UTC()
+		r.Seq, r.cum, r.At = x.Head, x.cum, at
 		if err := s.media(ctx, t, x, r); err != nil {
 			return err
 		}

@@ -3,7 +3,9 @@
 //
 //	st, err := store.Open(ctx, "pare.db")             // SQLite, one file
 //	st, err := store.Open(ctx, "postgres://…")        // PostgreSQL, many machines
-//	_, err = st.Append(ctx, key, store.Exactly(head), store.Message(id, raw))
+//	key := store.ID("flaky-login")
+//	_, err = st.Create(ctx, key, store.Create{Model: "claude-sonnet-4-5"}) // once; ErrExists afterwards
+//	_, err = st.Append(ctx, key, store.Exactly(head), store.Message(id, raw)) // head is 0 at first
 //	w, err := st.Window(ctx, key, store.Ask{})        // a body, ready to send
 //
 // # A session is a log

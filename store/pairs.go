@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"time"
 )
 
 // The calls and answers of an entry lie in its row: how many calls, for each its family, its
@@ -116,11 +117,12 @@ func (s *Store) look(ctx context.Context, t *tx, x *Session, sid int64, seqs []i
 			var (
 				k     known
 				pairs []byte
+				at    int64
 			)
-			if err := scan(&k.Seq, &k.ID, &k.sum, &pairs); err != nil {
+			if err := scan(&k.Seq, &k.ID, &k.sum, &at, &pairs); err != nil {
 				return err
 			}
-			k.Seq = seqOf(k.Seq)
+			k.Seq, k.At = seqOf(k.Seq), time.UnixMicro(at).UTC()
 			if _, asked := slices.BinarySearch(seqs[:n], k.Seq); !asked {
 				return nil
 			}
@@ -129,7 +131,7 @@ func (s *Store) look(ctx context.Context, t *tx, x *Session, sid int64, seqs []i
 			}
 			all = append(all, k)
 			return nil
-		}, `SELECT pos, id, sum, pairs FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(sid, seqs[0]), pos(sid, seqs[n-1]))
+		}, `SELECT pos, id, sum, at, pairs FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(sid, seqs[0]), pos(sid, seqs[n-1]))
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Most appends come from the process that appended last. It knows the session as it was
@@ -179,7 +180,7 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 		}
 		q.head++
 		q.cum += r.weight
-		r.Seq, r.cum, r.At = q.head, q.cum, s.o.Now().UTC()
+		r.Seq, r.cum, r.At = q.head, q.cum, time.UnixMicro(q.at).UTC()
 		for _, c := range r.Calls {
 			if c.ID == "" {
 				return done, nil, nil

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/pgtest"
@@ -237,6 +239,30 @@ func TestReplayAndDuplicate(t *testing.T) {
 		done, err := st.Append(ctx, key, store.Exactly(2), list[1], store.Message("e3", user("three")))
 		if err != nil || done.Replayed != 1 || done.Head != 3 {
 			t.Fatalf("%+v, %v", done, err)
+		}
+	})
+}
+
+// What a retry is told of entries is what the first attempt was told.
+func TestReplayTellsTheSame(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "a")
+		list := []store.Entry{store.Message("e1", user("one")),
+			store.Message("e2", call("t1")),
+			store.Message("e3", result("t1", "x"))}
+		first, err := st.Append(ctx, key, store.Exactly(0), list...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := st.Append(ctx, key, store.Exactly(0), list...)
+		if err != nil || again.Replayed != 3 {
+			t.Fatalf("%+v, %v", again, err)
+		}
+		for i, e := range first.Entries {
+			e.At = e.At.Truncate(time.Microsecond) // as the database keeps it
+			if !reflect.DeepEqual(e, again.Entries[i]) {
+				t.Errorf("entry %d: %+v, again %+v", i, e, again.Entries[i])
+			}
 		}
 	})
 }
