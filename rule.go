@@ -71,8 +71,8 @@ type Ballot struct {
 	closed bool
 }
 
-// Drop votes to remove an atom. A vote on an atom that the transcript does not have, such as
-// that of [transcript.NoBlock], counts for nothing.
+// Drop votes to remove an atom. A vote on one that the transcript does not have counts for
+// nothing.
 func (b *Ballot) Drop(a transcript.AtomID, format string, args ...any) {
 	if b.valid(a) {
 		b.votes.drop[a] = append(b.votes.drop[a], Reason{b.rule, worded(format, args), a})
