@@ -120,6 +120,13 @@ func (c *carrier) messagesOver(f *front) bool {
 				return false
 			}
 		}
+		if n := c.together(i); n > 1 {
+			if !c.takeAll(i, n) {
+				return false
+			}
+			i += n - 1
+			continue
+		}
 		if i < len(l.elems) && !c.message(i) {
 			return false
 		}
@@ -267,13 +274,16 @@ type filed struct {
 
 // ours takes the ties and notes of message i off those that are left, and those of messages
 // in front of it.
-func (l *filed) ours(i int, m *transcript.Message) (o filed) {
+func (l *filed) ours(i int, m *transcript.Message) filed { return l.all(i, i, m.First, m.End) }
+
+// all is ours for messages i to j, which have these blocks.
+func (l *filed) all(i, j int, first, end transcript.BlockID) (o filed) {
 	n := 0
-	for n < len(l.ties) && max(l.ties[n].From, l.ties[n].To) < m.First {
+	for n < len(l.ties) && max(l.ties[n].From, l.ties[n].To) < first {
 		n++
 	}
 	from := n
-	for n < len(l.ties) && max(l.ties[n].From, l.ties[n].To) < m.End {
+	for n < len(l.ties) && max(l.ties[n].From, l.ties[n].To) < end {
 		n++
 	}
 	o.ties, l.ties = l.ties[from:n], l.ties[n:]
@@ -282,7 +292,7 @@ func (l *filed) ours(i int, m *transcript.Message) (o filed) {
 		n++
 	}
 	from = n
-	for n < len(l.notes) && l.notes[n].message == int32(i) {
+	for n < len(l.notes) && l.notes[n].message >= int32(i) && l.notes[n].message <= int32(j) {
 		n++
 	}
 	o.notes, l.notes = l.notes[from:n], l.notes[n:]
@@ -321,17 +331,7 @@ func (c *carrier) take(of *Request, i int, m *transcript.Message, s *shifts, o f
 		s.block(&blk)
 		c.block(blk, of.where[b])
 	}
-	by := first - m.First
-	for _, t := range o.ties {
-		c.parser.ties = append(c.parser.ties, transcript.Tie{From: t.From + by, To: t.To + by, Mutual: t.Mutual})
-	}
-	for _, n := range o.notes {
-		n.message = int32(at)
-		if n.block >= 0 {
-			n.block += int32(by)
-		}
-		c.parser.notes = append(c.parser.notes, n)
-	}
+	c.fileAgain(o, first-m.First, int32(at-i))
 	c.Seek(to.Span.End, c.Depth())
 	return true
 }
