@@ -347,7 +347,13 @@ func (l *ledger) weigh(p *player, v *view, same int) {
 			v.costs[i] = v.cost(p, l.before, i)
 		}
 	}
-	for i, m := range v.r.Kept(v.of, from) {
+	if l.before != nil {
+		v.r.Again(l.before.r, func(now, was, n int) { // what was sent before costs what it did
+			weigh(now)
+			kept = now + copy(v.costs[now:], l.before.costs[was:was+n])
+		})
+	}
+	for i, m := range v.r.Kept(v.of, max(kept, from)) {
 		weigh(i)
 		v.costs[i], kept = p.costs[m], i+1
 	}

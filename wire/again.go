@@ -211,6 +211,7 @@ func (c *carrier) takeAll(i, n int) bool {
 	}
 	c.fileAgain(ours, by, int32(at-a))
 	c.turn, c.last = c.messages[at+n-1].Turn, i+n-1
+	c.front.again = append(c.front.again, run{at, a, n})
 	c.Seek(end+c.shift, c.Depth())
 	return true
 }

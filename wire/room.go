@@ -34,7 +34,9 @@ func (s *Scribe) free(r *Request) *room {
 // in a room; if there is no front, nothing is known of any room.
 func (s *Scribe) moved(f *front, in *room, next *Request) {
 	bytes, messages, blocks := 0, 0, 0
+	s.since, s.again = nil, nil
 	if f != nil {
+		s.since, s.again = f.out, f.again
 		bytes, messages, blocks = f.outEnd(), f.at+1, int(f.out.t.Messages()[f.at].End)
 	}
 	for i := range s.rooms {

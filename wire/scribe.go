@@ -26,10 +26,12 @@ type Scribe struct {
 	out   *Request
 	asked *Request // rewritten last, remembered or not
 	rooms [3]room
-	in    *room // of out; nil: it is not lent
-	held  *room // of the last result for the request before
-	wrote int   // bytes behind fronts, or whole results
-	said  int   // blocks that were dropped or edited otherwise than before
+	in    *room    // of out; nil: it is not lent
+	held  *room    // of the last result for the request before
+	since *Request // the result before the last one; nil: nothing is known of it
+	again []run    // messages of the last one that are its messages
+	wrote int      // bytes behind fronts, or whole results
+	said  int      // blocks that were dropped or edited otherwise than before
 }
 
 // A front is the beginning of a rewritten request: message upTo of the one that is rewritten
@@ -41,6 +43,7 @@ type front struct {
 	echo     echo  // behind it
 	in       *room // for the result; nil: it gets memory of its own
 	spare    pages // of the parser that works in the room
+	again    []run // what was taken over from out, in order
 }
 
 // Rewrite is [Request.RewriteSince]. What is dropped and edited must be sorted by block.
@@ -57,6 +60,7 @@ func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []
 					panic(fmt.Sprintf("wire: rewriting all of it gives %v, %v", err, want))
 				}
 				next.mustBe(fresh)
+				f.mustRepeat(next)
 			}
 			s.wrote, s.said = s.wrote+len(next.raw)-f.outEnd(), s.said+f.echo.fresh
 			s.moved(f, in, next)
@@ -81,6 +85,20 @@ func (s *Scribe) keep(r, next *Request, drop []transcript.BlockID, edits []Block
 			drop, edits = append(s.drop[:0], drop...), append(s.edits[:0], edits...)
 		}
 		s.of, s.drop, s.edits, s.out = r, drop, edits, next
+	}
+}
+
+// A run is messages that stand behind one another as they did.
+type run struct{ now, was, n int }
+
+// Again calls yield with runs of n messages of a lent request that are, byte for byte, those of
+// another one, which was lent before it: which they are now, and which they were. They come in
+// order, and there may be others.
+func (r *Request) Again(o *Request, yield func(now, was, n int)) {
+	if s := r.lent; s != nil && s.out == r && s.since == o {
+		for _, x := range s.again {
+			yield(x.now, x.was, x.n)
+		}
 	}
 }
 
@@ -241,6 +259,18 @@ func (c *carrier) behind(f *front) bool {
 	}
 	c.Seek(f.outEnd(), c.Depth())
 	return true
+}
+
+// mustRepeat panics if what was taken over from the last result is not the same in the next.
+func (f *front) mustRepeat(next *Request) {
+	at := func(r *Request, i int) []byte { return r.t.Bytes(r.t.Messages()[i].Span) }
+	for _, x := range f.again {
+		for k := range x.n {
+			if !bytes.Equal(at(f.out, x.was+k), at(next, x.now+k)) {
+				panic(fmt.Sprintf("wire: message %d is not the one that was taken over", x.now+k))
+			}
+		}
+	}
 }
 
 // mustBe panics if a request is not what rewriting all of it gives.
