@@ -157,9 +157,7 @@ func (f *fitting) try(l *ladder.Ladder) (ladder.Outcome, error) {
 func (f *fitting) carryOut(l *ladder.Ladder, summary *wire.Insertion) (*Plan, error) {
 	p, t := *f.base, f.base.mended.Transcript()
 	p.changes, p.summary = slices.Clone(p.changes), summary
-	for _, b := range l.Batches() {
-		p.batches = append(p.batches, Batch{b.Messages, b.Before, b.After, b.Kept, b.PaysAfter, b.Forced})
-	}
+	p.batches = l.Batches()
 	drop, edits := f.todo(l, &p)
 	p.undecided = &undecided{decide: func() []Decision { return f.decide(l, t) }}
 	if err := p.carryOut(drop, edits, f.o, l.Cost); err != nil {

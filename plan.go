@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -58,7 +59,7 @@ type Plan struct {
 	events    []Event
 	rungs     []Climb
 	conserved *Conservation
-	batches   []Batch
+	batches   []ladder.Batch
 
 	unended         bool // mended may end with the assistant, which the provider refuses
 	in, mended, out *wire.Request
@@ -135,7 +136,13 @@ func (p *Plan) Events() []Event { return slices.Clip(p.told().events) }
 func (p *Plan) Rungs() []Climb { return slices.Clip(p.rungs) }
 
 // Batches tells what a stable window did at earlier requests and at this one.
-func (p *Plan) Batches() []Batch { return slices.Clip(p.batches) }
+func (p *Plan) Batches() []Batch {
+	var all []Batch
+	for _, b := range p.batches {
+		all = append(all, Batch{b.Messages, b.Before, b.After, b.Kept, b.PaysAfter, b.Forced})
+	}
+	return all
+}
 
 // Conserved accounts for the bytes of a compaction; it is zero without one.
 func (p *Plan) Conserved() Conservation {
@@ -435,7 +442,7 @@ func (p *Plan) MarshalJSON() ([]byte, error) {
 		Conserved *Conservation  `json:"conserved,omitempty"`
 		Decisions []Decision     `json:"decisions,omitempty"`
 	}{
-		in.dialect.String(), in.profile, [2]int{in.messages, out.messages}, [2]int{in.bytes, out.bytes}, changes, left, p.rungs, p.batches, p.conserved, p.decided(),
+		in.dialect.String(), in.profile, [2]int{in.messages, out.messages}, [2]int{in.bytes, out.bytes}, changes, left, p.rungs, p.Batches(), p.conserved, p.decided(),
 	})
 }
 

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/benchdata"
 	recorded "github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/internal/trial"
@@ -71,6 +73,7 @@ func TestMemory(t *testing.T) {
 	for _, kind := range []benchdata.Shape{benchdata.Messages, benchdata.Chat, benchdata.Responses} {
 		walk(fmt.Sprint(kind), mustParse(t, string(benchdata.Dense(kind, 40_000)), wire.Options{}), 30)
 	}
+	walk("talk", mustParse(t, talk(), wire.Options{}), 70, 40, 20)
 	most := trial.Size(5_000)
 	for _, x := range recorded.Requests(t) {
 		if r, err := wire.Parse(x.Raw, wire.Options{}); err == nil && len(x.Raw) < most && len(r.Transcript().Messages()) > 4 {
@@ -81,4 +84,27 @@ func TestMemory(t *testing.T) {
 	if changed < sent/10 {
 		t.Errorf("only %d of %d requests are changed", changed, sent)
 	}
+}
+
+// talk is a history with everything that a window pins wherever it stands: people and the system
+// speak again and again, and summaries stand for what is gone. Results have all sizes.
+func talk() string {
+	var b strings.Builder
+	b.WriteString(`{"model":"gpt-4.1","messages":[{"role":"system","content":"Be brief."}`)
+	for i := range 30 {
+		said := "go on"
+		if i%7 == 3 {
+			said = pare.SummaryBegin + "\nwhat was before\n" + pare.SummaryEnd
+		}
+		fmt.Fprintf(&b, `,{"role":"user","content":%q}`, said)
+		if i%5 == 4 {
+			b.WriteString(`,{"role":"system","content":"Be brief, again."}`)
+		}
+		for j := range 1 + i%3 {
+			fmt.Fprintf(&b, `,{"role":"assistant","content":null,"tool_calls":[{"id":"c%d_%d","type":"function","function":{"name":"bash","arguments":"{\\"command\\":\\"%s\\"}"}}]}`, i, j, strings.Repeat("x", 10+i%4/3*9000))
+			fmt.Fprintf(&b, `,{"role":"tool","tool_call_id":"c%d_%d","content":%q}`, i, j, strings.Repeat("line of text\n", []int{5, 50, 700, 3000}[(i+j)%4]))
+		}
+		fmt.Fprintf(&b, `,{"role":"assistant","content":"done %d"}`, i)
+	}
+	return b.String() + "]}"
 }

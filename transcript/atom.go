@@ -33,7 +33,7 @@ func (t *Transcript) partition() {
 	}
 	for _, tie := range t.given {
 		if a, b := t.atom[tie.From], t.atom[tie.To]; !tie.Mutual && a != b {
-			t.atoms[a].Needs = append(t.atoms[a].Needs, b)
+			t.atoms[a].Needs, t.needy = append(t.atoms[a].Needs, b), true
 		}
 	}
 	for i := range t.atoms {

@@ -206,6 +206,7 @@ type Transcript struct {
 	joining sync.Once
 	atoms   []Atom
 	atom    []AtomID // by block
+	needy   bool     // an atom may need another
 }
 
 // New pairs calls with results and joins tied blocks into atoms. Blocks must be
@@ -355,6 +356,12 @@ func (t *Transcript) Ties() []Tie {
 func (t *Transcript) Atoms() []Atom {
 	t.joining.Do(t.partition)
 	return t.atoms
+}
+
+// Needy reports whether an atom may need another. If not, none does.
+func (t *Transcript) Needy() bool {
+	t.joining.Do(t.partition)
+	return t.needy
 }
 
 // AtomOf returns the atom a block belongs to.

@@ -71,6 +71,7 @@ type shed struct {
 	last               []transcript.BlockID
 	drop               []transcript.BlockID
 	edits              []wire.BlockEdit
+	outline            outline // of the history, if the request before was a beginning of it
 }
 
 // sheds are those of which no memory has hold.
@@ -157,6 +158,17 @@ func (c *chain) set(b transcript.BlockID, to level, by Rung) {
 		c.losses++
 	}
 	c.level[b], c.by[b] = to, by
+}
+
+// restore gives the first blocks levels, in a chain in which nothing has been done.
+func (c *chain) restore(to []level, by []Rung) {
+	for b, v := range to {
+		if v == isGone { // the others count as they did
+			c.set(transcript.BlockID(b), v, by[b])
+		}
+	}
+	copy(c.level, to)
+	copy(c.by, by)
 }
 
 // move goes to the state after k steps.

@@ -46,6 +46,9 @@ type remembered struct {
 // heed takes over what blocks of the same messages cost, and what is said in their place.
 func (l *Ladder) heed() {
 	m := l.Memory
+	if m == nil || m.request == nil || m.ours != nil || l.Ours != nil || !l.t.Continues(m.request.Transcript()) {
+		l.shed.outline = outline{}
+	}
 	if m == nil || m.request == nil || m.request.Dialect != l.Request.Dialect {
 		return
 	}
@@ -121,12 +124,8 @@ func (l *Ladder) recollect(s *past) (end int, err error) {
 	if p == nil {
 		return 0, nil
 	}
-	for b, v := range p.level {
-		if v != asIs {
-			l.chain.set(transcript.BlockID(b), v, p.by[b])
-		}
-	}
-	l.batches = slices.Clone(p.batches)
+	l.chain.restore(p.level, p.by)
+	l.batches = slices.Clip(p.batches) // nobody changes one
 	l.words.edits = maps.Clone(p.edits)
 	*s = p.past
 	s.l, s.costs = l, slices.Clone(p.costs)
@@ -184,7 +183,7 @@ func (l *Ladder) remember(s *past, end int) *remembered {
 	n := blocksOf(l.t, end)
 	p := &remembered{
 		past: *s, end: end, stood: l.scene.end,
-		level: slices.Clone(l.chain.level[:n]), by: slices.Clone(l.chain.by[:n]), batches: slices.Clone(l.batches), edits: maps.Clone(l.words.edits),
+		level: slices.Clone(l.chain.level[:n]), by: slices.Clone(l.chain.by[:n]), batches: slices.Clip(l.batches), edits: maps.Clone(l.words.edits),
 	}
 	p.l, p.costs = nil, slices.Clone(s.costs)
 	return p

@@ -185,19 +185,31 @@ func (l *Ladder) shortenRung(to level, pinnedOnly bool) {
 	if pinnedOnly {
 		by = Squeeze
 	}
-	all := l.ordered(l.scene.exchanges())
-	for k := range all {
-		x := &all[k]
+	all := l.scene.exchanges()
+	shorten := func(x *transcript.Exchange) {
+		if pinnedOnly && !l.scene.pinned[l.t.AtomOf(firstBlock(x))] {
+			return // all blocks of an exchange are of one atom
+		}
 		for i := -1; i < len(x.Results); i++ { // the call, then its results
 			b := x.Call
 			if i >= 0 {
 				b = x.Results[i]
 			}
-			if b != transcript.NoBlock && l.shortenable(b, to) && (!pinnedOnly || l.scene.pinned[l.t.AtomOf(b)]) {
+			if b != transcript.NoBlock && l.shortenable(b, to) {
 				l.chain.raise(b, to, by)
 				l.chain.close(by)
 			}
 		}
+	}
+	if l.oldestFirst() && to < atMost1K {
+		for _, k := range l.long(len(all)) {
+			shorten(&all[k])
+		}
+		return
+	}
+	all = l.ordered(all)
+	for k := range all {
+		shorten(&all[k])
 	}
 }
 

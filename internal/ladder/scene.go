@@ -122,19 +122,16 @@ func (l *Ladder) pin(s *scene) {
 		}
 	}
 	first, last := -1, -1
-	for i := range all {
-		m := &all[i]
-		if m.Role == transcript.System && w.Unpin&System == 0 {
+	for _, k := range l.marked(s.end) {
+		m := &all[k.message]
+		if k.tells || m.Role == transcript.System && w.Unpin&System == 0 {
 			spoken(m)
 		}
-		if m.Role == transcript.User && l.tells(m) {
-			spoken(m) // a summary stands for what is gone already
-		}
-		if l.speaks(i) {
+		if l.speaks(k.message) {
 			if first < 0 {
-				first = i
+				first = k.message
 			}
-			last = i
+			last = k.message
 		}
 	}
 	if first >= 0 && w.Unpin&Task == 0 {
@@ -150,7 +147,7 @@ func (l *Ladder) pin(s *scene) {
 		hold(transcript.BlockID(n - 1)) // a history never becomes empty
 	}
 	atoms := t.Atoms()
-	for a := range atoms {
+	for a := 0; a < len(atoms) && s.end < len(t.Messages()); a++ {
 		if atoms[a].Last >= s.end && atoms[a].First < s.end { // not all of it is there yet
 			s.pinned[a], s.locked[a] = true, true
 		}
