@@ -73,7 +73,7 @@ func TestMemory(t *testing.T) {
 	for _, kind := range []benchdata.Shape{benchdata.Messages, benchdata.Chat, benchdata.Responses} {
 		walk(fmt.Sprint(kind), mustParse(t, string(benchdata.Dense(kind, 40_000)), wire.Options{}), 30)
 	}
-	walk("talk", mustParse(t, talk(), wire.Options{}), 70, 40, 20)
+	walk("talk", mustParse(t, talk(), wire.Options{}), 50, 20)
 	most := trial.Size(5_000)
 	for _, x := range recorded.Requests(t) {
 		if r, err := wire.Parse(x.Raw, wire.Options{}); err == nil && len(x.Raw) < most && len(r.Transcript().Messages()) > 4 {
@@ -91,7 +91,7 @@ func TestMemory(t *testing.T) {
 func talk() string {
 	var b strings.Builder
 	b.WriteString(`{"model":"gpt-4.1","messages":[{"role":"system","content":"Be brief."}`)
-	for i := range 30 {
+	for i := range 14 {
 		said := "go on"
 		if i%7 == 3 {
 			said = pare.SummaryBegin + "\nwhat was before\n" + pare.SummaryEnd
@@ -101,8 +101,8 @@ func talk() string {
 			b.WriteString(`,{"role":"system","content":"Be brief, again."}`)
 		}
 		for j := range 1 + i%3 {
-			fmt.Fprintf(&b, `,{"role":"assistant","content":null,"tool_calls":[{"id":"c%d_%d","type":"function","function":{"name":"bash","arguments":"{\\"command\\":\\"%s\\"}"}}]}`, i, j, strings.Repeat("x", 10+i%4/3*9000))
-			fmt.Fprintf(&b, `,{"role":"tool","tool_call_id":"c%d_%d","content":%q}`, i, j, strings.Repeat("line of text\n", []int{5, 50, 700, 3000}[(i+j)%4]))
+			fmt.Fprintf(&b, `,{"role":"assistant","content":null,"tool_calls":[{"id":"c%d_%d","type":"function","function":{"name":"bash","arguments":"{\"command\":\"%s\"}"}}]}`, i, j, strings.Repeat("x", 10+i%4/3*9000))
+			fmt.Fprintf(&b, `,{"role":"tool","tool_call_id":"c%d_%d","content":%q}`, i, j, strings.Repeat("line of text\n", []int{5, 50, 700, 2000}[(i+j)%4]))
 		}
 		fmt.Fprintf(&b, `,{"role":"assistant","content":"done %d"}`, i)
 	}

@@ -116,7 +116,7 @@ type Ladder struct {
 	chain   *chain // nil: nothing has been done
 	meter   *meter
 	words   *words
-	shed    *shed // nil: it has fitted, or not begun to
+	shed    *shed // nil: it has fitted
 	batches []Batch
 	trying  bool // only whether it fits is asked
 
@@ -129,8 +129,11 @@ type Ladder struct {
 // New returns a ladder.
 func New(s Setting) *Ladder {
 	l := &Ladder{Setting: s, t: s.Request.Transcript()}
-	if s.Memory != nil && s.Memory.shed != nil {
+	if s.Memory != nil {
 		l.shed = s.Memory.shed
+	}
+	if l.shed == nil {
+		l.shed = sheds.Get().(*shed)
 	}
 	l.words = &words{r: s.Request, name: s.Window.Name}
 	l.meter = newMeter(s.Request, s.Counter, l.words)
