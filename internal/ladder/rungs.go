@@ -20,7 +20,7 @@ func (l *Ladder) build(u Unit) {
 // goOn lays out the rungs behind those that drop nothing.
 func (l *Ladder) goOn(u Unit) {
 	if u != Turns {
-		l.exchangeRung()
+		l.exchangeRung(nil)
 	}
 	if u != Exchanges {
 		l.turnRung()
@@ -233,8 +233,9 @@ func (l *Ladder) squeezeRung() {
 }
 
 // exchangeRung drops exchanges. What the model said before it called goes with the
-// last call of it in a row: without the call it promises something that never comes.
-func (l *Ladder) exchangeRung() {
+// last call of it in a row: without the call it promises something that never comes. It stops
+// after a step that is enough, and reports whether one was; nil: none ever is.
+func (l *Ladder) exchangeRung(enough func([]op) bool) bool {
 	s, c := l.scene, l.chain
 	runs := l.runs()
 	callsLeft, lastCall := l.callsByRun(runs)
@@ -258,8 +259,11 @@ func (l *Ladder) exchangeRung() {
 				l.dropSaid(lastCall[run])
 			}
 		}
-		c.close(DropExchanges)
+		if c.close(DropExchanges); enough != nil && len(c.ops) > mark && enough(c.ops[mark:]) {
+			return true
+		}
 	}
+	return false
 }
 
 // runs numbers the messages by who speaks: what the model says in a row is one run, whether

@@ -33,6 +33,9 @@ func (l *Ladder) meet(m Limit, earlier []Limit) (Outcome, error) {
 	if o, err := l.clamber(m, earlier, tiny); o != nil || err != nil {
 		return o, err
 	}
+	if o, err := l.descend(m, earlier, tiny); o != nil || err != nil {
+		return o, err
+	}
 	l.goOn(m.Unit)
 	g := newGauge(l, m.Unit)
 	if g.at(len(l.chain.steps)) <= m.Most && tiny <= m.Most {
@@ -80,6 +83,34 @@ func (l *Ladder) clamber(m Limit, earlier []Limit, tiny int) (Outcome, error) {
 		l.chain.move(len(l.chain.steps))
 	}
 	l.steep = true
+	return nil, nil
+}
+
+// descend drops exchanges until what is left is within the limit, and tries that state: the ones
+// behind it are not laid out. The outcome is nil, and nothing is dropped, if their sums may be
+// higher, as in beginning, or a state with nothing dropped is within the limit, or it does not fit.
+func (l *Ladder) descend(m Limit, earlier []Limit, tiny int) (Outcome, error) {
+	if m.Unit != Tokens || tiny > m.Most || l.Reserve > 0 || l.same == 0 || !l.squeezable() {
+		return nil, nil
+	}
+	g, c := newGauge(l, Tokens), l.chain
+	sum := g.bare
+	if sum <= m.Most {
+		return nil, nil
+	}
+	within := l.exchangeRung(func(ops []op) bool {
+		for _, o := range ops {
+			sum -= g.gone(o.block, o.was)
+		}
+		return sum <= m.Most
+	})
+	if c.at = len(c.steps); within {
+		if o, err := l.tryAt(c.at); err != nil || l.fits(o, m, earlier) {
+			return o, err
+		}
+	}
+	c.move(0)
+	l.begin(Tokens)
 	return nil, nil
 }
 
