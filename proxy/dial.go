@@ -125,8 +125,9 @@ func (c *onePiece) ReadFrom(r io.Reader) (int64, error) {
 // A holding tells the connection of a request whether its head may wait for the body, and is
 // told by it whether the head of the reply need not. One goroutine at a time may use it.
 type holding struct {
-	body bool
-	conn *onePiece // nil: another one
+	body    bool
+	reached bool      // there was a connection
+	conn    *onePiece // the last one; nil: that was another kind
 }
 
 // sends notes what is sent next.
@@ -138,6 +139,7 @@ func (h *holding) sends(body io.ReadCloser) {
 
 // got is what a trace calls before the head is written.
 func (h *holding) got(info httptrace.GotConnInfo) {
+	h.reached = true
 	h.conn, _ = info.Conn.(*onePiece)
 	if h.conn != nil {
 		h.conn.holds = h.body

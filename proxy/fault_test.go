@@ -132,7 +132,7 @@ func TestUpstreamTalksGarbage(t *testing.T) {
 		}
 	}()
 	for path, want := range map[string]string{
-		"/v1/messages": `{"error":{"message":"Pare cannot reach the upstream anthropic: `, "/v1/chat/completions": `{"error":{"code":null,"message":"Pare cannot`,
+		"/v1/messages": `{"error":{"message":"Pare reached the upstream anthropic, which gave no reply: `, "/v1/chat/completions": `{"error":{"code":null,"message":"Pare reached`,
 		"/v1beta/models/g:generateContent": `{"error":{"code":502,"message":"Pare`, "/model/m/converse": `{"message":"Pare`,
 	} {
 		s := front(t, &upstream{Server: &httptest.Server{URL: "http://" + l.Addr().String()}})
@@ -149,6 +149,30 @@ func TestUpstreamTalksGarbage(t *testing.T) {
 			t.Error(path, resp.Status, body)
 		}
 	}
+}
+
+// TestReachedOrNot: an upstream that ends a connection without a word is not one that nobody
+// reaches, whichever way a request goes.
+func TestReachedOrNot(t *testing.T) {
+	u := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	ask := func(want string) {
+		t.Helper()
+		s := front(t, &upstream{Server: u})
+		for name, body := range map[string]io.Reader{"plain": strings.NewReader(clean), "in chunks": io.MultiReader(strings.NewReader(clean)), "none": http.NoBody} {
+			resp, err := http.Post(s.URL+"/v1/messages", "application/json", body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusBadGateway || !strings.Contains(string(got), want) {
+				t.Errorf("%s: %s %s", name, resp.Status, got)
+			}
+		}
+	}
+	ask("Pare reached the upstream anthropic, which gave no reply: ")
+	u.Close()
+	ask("Pare cannot reach the upstream anthropic: ")
 }
 
 // TestGarbageIsNotQuoted: what an upstream sends instead of HTTP may be words of a conversation,

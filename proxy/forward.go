@@ -74,7 +74,7 @@ func (h *Handler) forward(w http.ResponseWriter, rc *http.ResponseController, r 
 		err = errors.New("it switches to a protocol that nobody asked for")
 	}
 	if err != nil {
-		h.refused(w, r.Context(), p.to, err)
+		h.refused(w, r.Context(), p.to, holding.reached, err)
 		return
 	}
 	// One that is read on its way may have nothing to say for long.
@@ -205,8 +205,8 @@ func (f final) WriteHeader(status int) {
 	}
 }
 
-// refused answers for an upstream that did not.
-func (h *Handler) refused(w http.ResponseWriter, ctx context.Context, to target, err error) {
+// refused answers for an upstream that did not, though it may have been reached.
+func (h *Handler) refused(w http.ResponseWriter, ctx context.Context, to target, reached bool, err error) {
 	var body *BodyError
 	switch {
 	case errors.As(err, &body):
@@ -214,6 +214,8 @@ func (h *Handler) refused(w http.ResponseWriter, ctx context.Context, to target,
 		refuse(w, to.upstream.Name, to.path, http.StatusBadRequest, "the body of the request cannot be read")
 	case ctx.Err() != nil:
 		panic(http.ErrAbortHandler) // nobody is there any more
+	case reached:
+		refuse(w, to.upstream.Name, to.path, http.StatusBadGateway, "Pare reached the upstream "+to.upstream.Name+", which gave no reply: "+cause(err))
 	default:
 		refuse(w, to.upstream.Name, to.path, http.StatusBadGateway, "Pare cannot reach the upstream "+to.upstream.Name+": "+cause(err))
 	}

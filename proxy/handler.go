@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/http/httptrace"
 	"net/http/httputil"
 	"strings"
 	"sync"
@@ -131,6 +132,7 @@ func (h *Handler) CloseIdle() {
 type target struct {
 	upstream *Upstream
 	path     string
+	reached  *atomic.Bool // a connection was there; nil: nobody notes it here
 }
 
 type targetKey struct{}
@@ -179,12 +181,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if body != nil && body != http.NoBody {
 		body = &timed{ReadCloser: body, rc: rc, most: h.conf.BodyTime}
 	}
-	to := target{up, path}
+	to := target{upstream: up, path: path}
 	if p, ok := h.plain(r, to); ok {
 		h.forward(w, rc, r, body, &p)
 		return
 	}
-	on := r.WithContext(context.WithValue(r.Context(), targetKey{}, to))
+	to.reached = new(atomic.Bool)
+	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { to.reached.Store(true) }})
+	on := r.WithContext(context.WithValue(ctx, targetKey{}, to))
 	on.Body = body
 	unsniffed(w.Header())
 	h.proxy.ServeHTTP(w, on)
@@ -265,7 +269,8 @@ func (h *Handler) transport(to target) Transport {
 
 // failed answers for an upstream that did not.
 func (h *Handler) failed(w http.ResponseWriter, r *http.Request, err error) {
-	h.refused(w, r.Context(), r.Context().Value(targetKey{}).(target), err)
+	to := r.Context().Value(targetKey{}).(target)
+	h.refused(w, r.Context(), to, to.reached.Load(), err)
 }
 
 // copies lends buffers for copying replies.

@@ -5,6 +5,7 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -255,6 +256,49 @@ func TestAsides(t *testing.T) {
 		if resp.Header.Get("Pare-Rules") != "orphan-call" || !strings.Contains(sent, "unknown: no result was recorded") {
 			t.Errorf("%s: %v, sent %s", path, resp.Header, sent)
 		}
+	}
+}
+
+// TestEnclosedAsides: a request that is to be counted may lie in another one, which stays as it
+// is around it.
+func TestEnclosedAsides(t *testing.T) {
+	const (
+		gemini   = `"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"id":"c1","name":"f","args":{}}}]},{"role":"user","parts":[{"text":"n"}]}]`
+		converse = `{ "messages":[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"c1","name":"f","input":{}}}]},{"role":"user","content":[{"text":"n"}]}]}`
+	)
+	long := strings.Repeat("word ", 20_000)
+	for _, tt := range []struct{ path, before, history, after string }{
+		{"/v1beta/models/gemini-3-pro:countTokens", "{", gemini, "}"},
+		{"/v1beta/models/gemini-3-pro%3AcountTokens", "{", gemini, "}"},
+		{"/v1beta/models/gemini-3-pro:countTokens", `{ "generateContentRequest" : {"model":"models/gemini-3-pro",`, gemini, `, "generationConfig":{}} }`},
+		{"/v1beta/models/gemini-3-pro:countTokens", `{"generateContentRequest":{"systemInstruction":{"parts":[{"text":"` + long + `"}]},`, gemini, `}}`},
+		{"/model/anthropic.claude-sonnet-4-5-20250929-v1%3A0/count-tokens", `{"input" :{"converse": `, converse, ` } }`},
+	} {
+		u := newUpstream(t, nil)
+		s := front(t, u)
+		resp, _ := post(t, s.URL+tt.path, tt.before+tt.history+tt.after)
+		sent := string(u.last(t).body)
+		if !strings.HasPrefix(resp.Header.Get("Pare-Rules"), "orphan-call") || !strings.Contains(sent, "unknown: no result was recorded") || !json.Valid([]byte(sent)) {
+			t.Errorf("%s: %v, sent %.2000s", tt.path, resp.Header, sent)
+		}
+		if !strings.HasPrefix(sent, tt.before) || !strings.HasSuffix(sent, tt.after) {
+			t.Errorf("%s: what is around it has changed: %.2000s", tt.path, sent)
+		}
+		if u.last(t).uri != tt.path {
+			t.Errorf("%s went to %s", tt.path, u.last(t).uri)
+		}
+		// Now there is nothing to repair.
+		resp, _ = post(t, s.URL+tt.path, sent)
+		if got := string(u.last(t).body); got != sent || resp.Header.Get("Pare-Changes") != "0" || resp.Header.Get("Pare-Skipped") != "" {
+			t.Errorf("%s: a clean one: %v, sent %.2000s", tt.path, resp.Header, got)
+		}
+	}
+	// What is packed into a string is nobody's history.
+	u := newUpstream(t, nil)
+	s := front(t, u)
+	const packed = `{"input":{"invokeModel":{"body":"eyJtZXNzYWdlcyI6W119"}}}`
+	if resp, _ := post(t, s.URL+"/model/amazon.nova-lite-v1%3A0/count-tokens", packed); string(u.last(t).body) != packed || resp.Header.Get("Pare-Skipped") != "unknown-shape" {
+		t.Errorf("packed: %v, sent %s", resp.Header, u.last(t).body)
 	}
 }
 

@@ -116,10 +116,15 @@ func (t *Transport) log() *slog.Logger {
 	return t.Log
 }
 
-// asides are how the path of a request ends behind that of an API, if no reply to the history
-// is asked for, but how large it is, or a compaction of all of it. It is refused for the same
-// faults, and a window is not for it.
-var asides = []string{"/count_tokens", "/input_tokens", "/compact"}
+// An aside is how the path of a request ends if no reply to the history is asked for, but how
+// large it is, or a compaction of all of it. It is refused for the same faults, and a window is
+// not for it. Of is what the path of the request for a reply has there.
+type aside struct{ end, of string }
+
+var asides = []aside{
+	{end: "/count_tokens"}, {end: "/input_tokens"}, {end: "/compact"},
+	{":countTokens", ":generateContent"}, {"%3AcountTokens", ":generateContent"}, {"/count-tokens", "/converse"},
+}
 
 // looksAt says which dialect a request is in, and whether it is only counted or compacted;
 // Auto: it is not looked at.
@@ -128,9 +133,9 @@ func looksAt(req *http.Request, to *url.URL) (d wire.Dialect, model string, coun
 		return wire.Auto, "", false
 	}
 	path := to.EscapedPath()
-	for _, end := range asides {
-		if rest, ok := strings.CutSuffix(path, end); ok {
-			path, counted = rest, true
+	for _, a := range asides {
+		if rest, ok := strings.CutSuffix(path, a.end); ok {
+			path, counted = rest+a.of, true
 			break
 		}
 	}
@@ -280,7 +285,7 @@ func (x *exchange) plan() {
 	case err != nil:
 		x.o = outcome{skip: SkipCoding, detail: err.Error()}
 	default:
-		x.o = planned(x.in.Context(), x.body, x.plain, x.aim, x.t.planTime(x.aim.policy))
+		x.o = x.enclosed()
 		x.aim.seen = nil // it is about what came
 	}
 	if x.o.body != nil && x.sealed() {
@@ -289,6 +294,22 @@ func (x *exchange) plan() {
 	if x.o.skip == SkipPanic {
 		x.t.log().Error("planning failed badly", "id", x.rec.ID, "panic", x.o.detail, "stack", string(x.o.stack))
 	}
+}
+
+// enclosed plans what the body holds. A request that is only to be counted may lie in another
+// one, as the whole of a request for a reply does on Gemini and Bedrock.
+func (x *exchange) enclosed() outcome {
+	in := wire.Envelope{Body: x.plain}
+	if x.aim.unfitted {
+		if in = wire.Unwrap(x.plain); len(in.Body) < len(x.plain) {
+			x.aim.seen = nil // it is about all of it
+		}
+	}
+	o := planned(x.in.Context(), x.body, in.Body, x.aim, x.t.planTime(x.aim.policy))
+	if o.body != nil {
+		o.body = slices.Concat(x.plain[:in.At], o.body, x.plain[in.At+len(in.Body):])
+	}
+	return o
 }
 
 // unpacked is what the body holds. That needs room, too, and more than a coded body says: as

@@ -88,8 +88,13 @@ var sole = func() map[string]bool {
 
 // wraps are the members that a request lies in: of recorded exchanges, of the lines of
 // batches (Anthropic's params, Bedrock's modelInput, OpenAI's body, Gemini's request), of
-// Bedrock's log of invocations (input, inputBodyJson), and of what gateways and tracers write.
-var wraps = map[string]bool{"body": true, "request": true, "params": true, "modelInput": true, "input": true, "inputBodyJson": true, "request_body": true, "requestBody": true}
+// Bedrock's log of invocations (input, inputBodyJson), of requests that are to be counted
+// (Gemini's generateContentRequest, Bedrock's input with converse in it), and of what gateways
+// and tracers write.
+var wraps = map[string]bool{
+	"body": true, "request": true, "params": true, "modelInput": true, "input": true, "inputBodyJson": true, "generateContentRequest": true, "converse": true,
+	"request_body": true, "requestBody": true,
+}
 
 // isPart reports whether the object that comes first is something that a person says or
 // shows, and not what somebody records under a name that a history has.

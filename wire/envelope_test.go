@@ -59,6 +59,8 @@ func TestUnwrap(t *testing.T) {
 		{`{"custom_id":"a","params":{"max_tokens":9,"messages":[]}}`, `{"max_tokens":9,"messages":[]}`, "/params", Auto, "", true},
 		{`{"recordId":"a","modelInput":{"anthropic_version":"x","messages":[]}}`, `{"anthropic_version":"x","messages":[]}`, "/modelInput", Auto, "", true},
 		{`{"schemaType":"ModelInvocationLog","input":{"inputBodyJson":{"messages":[]}},"output":{}}`, `{"messages":[]}`, "/input/inputBodyJson", Auto, "", true},
+		{`{"input":{"converse":{"messages":[]}}}`, `{"messages":[]}`, "/input/converse", Auto, "", true},
+		{`{"generateContentRequest":{"model":"models/m","contents":[]}}`, `{"model":"models/m","contents":[]}`, "/generateContentRequest", Auto, "", true},
 		{`{"request_id":"a","request_body":{"messages":[]},"response_body":{}}`, `{"messages":[]}`, "/request_body", Auto, "", true},
 		{`{"name":"llm","input":{"messages":[]},"output":{"role":"assistant"}}`, `{"messages":[]}`, "/input", Auto, "", true},
 		{`{"model":"gemini-3-pro","input":{"type":"text","text":"q"}}`, `{"model":"gemini-3-pro","input":{"type":"text","text":"q"}}`, "", Auto, "", true},
