@@ -38,6 +38,9 @@ type Mock struct {
 	// Reply says what the model answers to a request that was accepted; nil lets it
 	// say how many messages it was sent.
 	Reply func(*wire.Request) Reply
+	// Unpack undoes the content coding of a body; what comes of it has at most so many
+	// bytes. Nil: gzip is known. The one of package proxy knows more.
+	Unpack func(coding string, packed []byte, most int64) ([]byte, error)
 
 	mu sync.Mutex // of Record
 }
@@ -81,7 +84,7 @@ func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	body, err := unpacked(r, raw)
+	body, err := m.unpacked(r, raw)
 	v := &visit{m: m, w: w, r: r, body: body, route: routeOf(r)}
 	switch {
 	case err != nil:
@@ -97,10 +100,13 @@ func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// unpacked undoes the coding of a body that the standard library can undo. Others are
-// left as they are, and are not JSON.
-func unpacked(r *http.Request, raw []byte) ([]byte, error) {
-	if r.Header.Get("Content-Encoding") != "gzip" {
+// unpacked undoes the coding of a body. One that is not known is left as it is, and is no JSON.
+func (m *Mock) unpacked(r *http.Request, raw []byte) ([]byte, error) {
+	coding := r.Header.Get("Content-Encoding")
+	if m.Unpack != nil {
+		return m.Unpack(coding, raw, maxBody)
+	}
+	if coding != "gzip" {
 		return raw, nil
 	}
 	z, err := gzip.NewReader(bytes.NewReader(raw))

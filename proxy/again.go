@@ -101,7 +101,7 @@ func (x *exchange) refusal(resp *http.Response) (Refusal, bool) {
 	if len(head) > maxErrorBody {
 		return Refusal{}, false
 	}
-	text, err := unpack(resp.Header.Get("Content-Encoding"), head, maxErrorBody)
+	text, err := Unpack(resp.Header.Get("Content-Encoding"), head, maxErrorBody)
 	if err != nil {
 		text = nil // a 413 needs no words
 	}

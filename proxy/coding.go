@@ -20,9 +20,9 @@ var (
 	errNoRoom = errors.New("there was no room to unpack it in time")
 )
 
-// unpack undoes a content coding; what comes of it has at most so many bytes. An error
-// says nothing about who is to blame.
-func unpack(coding string, packed []byte, most int64) ([]byte, error) {
+// Unpack undoes a content coding, gzip, deflate, br or zstd; what comes of it has at most so
+// many bytes. An error says nothing about who is to blame.
+func Unpack(coding string, packed []byte, most int64) ([]byte, error) {
 	var src io.Reader
 	switch codingName(coding) {
 	case "", "identity":

@@ -2,11 +2,45 @@ package proxy
 
 import (
 	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"io"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/pare-llm/pare/paretest"
 )
+
+// TestMockUnpacks: the mock reads what the proxy reads, so that it refuses what is broken in it.
+func TestMockUnpacks(t *testing.T) {
+	m := &paretest.Mock{Unpack: Unpack}
+	for coding, open := range map[string]func(io.Writer) io.WriteCloser{
+		"gzip": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }, "deflate": func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) },
+		"br": func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) }, "zstd": func(w io.Writer) io.WriteCloser { z, _ := zstd.NewWriter(w); return z },
+	} {
+		for body, want := range map[string]int{
+			`{"model":"claude-opus-4-8","max_tokens":9,"messages":[{"role":"user","content":"q"}]}`:                                                            200,
+			`{"model":"claude-opus-4-8","max_tokens":9,"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"x"}]}]}`: 400,
+			`{"model":`: 400,
+		} {
+			var packed bytes.Buffer
+			z := open(&packed)
+			io.WriteString(z, body)
+			z.Close()
+			r := httptest.NewRequest("POST", "/v1/messages", &packed)
+			r.Header.Set("Content-Encoding", coding)
+			w := httptest.NewRecorder()
+			m.ServeHTTP(w, r)
+			if w.Code != want {
+				t.Errorf("%s of %s: %d %s", coding, body, w.Code, w.Body)
+			}
+		}
+	}
+}
 
 // FuzzUnpack: whatever comes, no more is unpacked than may be, and nothing panics.
 func FuzzUnpack(f *testing.F) {
@@ -22,7 +56,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, coding uint8, packed []byte) {
 		const most = 1 << 16
 		name := []string{"br", "gzip", "zstd", "deflate"}[coding%4]
-		if out, err := unpack(name, packed, most); err == nil && len(out) > most {
+		if out, err := Unpack(name, packed, most); err == nil && len(out) > most {
 			t.Errorf("%s: %d bytes", name, len(out))
 		}
 	})

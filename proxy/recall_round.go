@@ -192,7 +192,7 @@ func (q *rounds) read(resp *http.Response) []byte {
 	if int64(len(raw)) > most {
 		return nil
 	}
-	plain, err := unpack(resp.Header.Get("Content-Encoding"), raw, most)
+	plain, err := Unpack(resp.Header.Get("Content-Encoding"), raw, most)
 	if err != nil {
 		return nil
 	}

@@ -327,7 +327,7 @@ func (x *exchange) unpacked() ([]byte, error) {
 	if !room.more(ctx, x.t.maxBody()) {
 		return nil, errNoRoom
 	}
-	plain, err := unpack(coding, x.body.buf, x.t.maxBody())
+	plain, err := Unpack(coding, x.body.buf, x.t.maxBody())
 	room.less(room.n - packed - int64(len(plain)))
 	return plain, err
 }
