@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -74,14 +72,6 @@ type onePiece struct {
 	net.Conn
 	holds bool   // what is written next is a head, and its body follows by ReadFrom
 	head  []byte // that is held back
-
-	more atomic.Bool // what was read last did not end with the end of a head
-}
-
-func (c *onePiece) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	c.more.Store(n > 0 && !bytes.HasSuffix(p[:n], []byte("\r\n\r\n")))
-	return n, err
 }
 
 func (c *onePiece) Write(p []byte) (int, error) {
@@ -122,13 +112,9 @@ func (c *onePiece) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(c.Conn, r)
 }
 
-// A holding tells the connection of a request whether its head may wait for the body, and is
-// told by it whether the head of the reply need not. One goroutine at a time may use it.
-type holding struct {
-	body    bool
-	reached bool      // there was a connection
-	conn    *onePiece // the last one; nil: that was another kind
-}
+// A holding tells the connection of a request whether its head may wait for the body, and
+// remembers that there was one. One goroutine at a time may use it.
+type holding struct{ body, reached bool }
 
 // sends notes what is sent next.
 func (h *holding) sends(body io.ReadCloser) {
@@ -140,15 +126,10 @@ func (h *holding) sends(body io.ReadCloser) {
 // got is what a trace calls before the head is written.
 func (h *holding) got(info httptrace.GotConnInfo) {
 	h.reached = true
-	h.conn, _ = info.Conn.(*onePiece)
-	if h.conn != nil {
-		h.conn.holds = h.body
+	if c, ok := info.Conn.(*onePiece); ok {
+		c.holds = h.body
 	}
 }
-
-// begun reports whether the beginning of a reply's body came together with its head. It is
-// known until the body is read.
-func (h *holding) begun() bool { return h.conn != nil && h.conn.more.Load() }
 
 // onlyPublic refuses to connect to anything that is not on the internet.
 func onlyPublic(_, address string, _ syscall.RawConn) error {

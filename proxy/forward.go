@@ -77,8 +77,7 @@ func (h *Handler) forward(w http.ResponseWriter, rc *http.ResponseController, r 
 		h.refused(w, r.Context(), p.to, holding.reached, err)
 		return
 	}
-	// One that is read on its way may have nothing to say for long.
-	if err := reply(w, rc, resp, holding.begun() && p.by.Recall == nil); err != nil && r.Context().Value(http.ServerContextKey) != nil {
+	if err := reply(w, rc, resp); err != nil && r.Context().Value(http.ServerContextKey) != nil {
 		panic(http.ErrAbortHandler) // so that the client sees that it is not whole
 	}
 }
@@ -110,8 +109,8 @@ func (h *hints) end() {
 	h.done = true
 }
 
-// reply copies a reply, every piece as soon as it is there; begun says that the first is.
-func reply(w http.ResponseWriter, rc *http.ResponseController, resp *http.Response, begun bool) error {
+// reply copies a reply, every piece as soon as it is there.
+func reply(w http.ResponseWriter, rc *http.ResponseController, resp *http.Response) error {
 	defer resp.Body.Close()
 	to := w.Header()
 	for _, v := range resp.Header["Connection"] {
@@ -134,7 +133,7 @@ func reply(w http.ResponseWriter, rc *http.ResponseController, resp *http.Respon
 		to.Add("Trailer", name)
 	}
 	w.WriteHeader(resp.StatusCode)
-	if err := pour(w, rc, resp, begun); err != nil {
+	if err := pour(w, rc, resp); err != nil {
 		return err
 	}
 	resp.Body.Close() // now the trailers are there
@@ -153,13 +152,13 @@ func reply(w http.ResponseWriter, rc *http.ResponseController, resp *http.Respon
 
 // pour copies the body of a reply. The end of one without a length need not be flushed: the
 // server does that, together with what says that it is the end. The head of a reply that fits
-// a buffer goes out together with it, and any head with a first piece that has begun; any other
-// head at once, since the first piece of a stream may take its time.
-func pour(w http.ResponseWriter, rc *http.ResponseController, resp *http.Response, begun bool) error {
+// a buffer goes out together with it; any other head at once, since the first piece of a
+// stream may take its time.
+func pour(w http.ResponseWriter, rc *http.ResponseController, resp *http.Response) error {
 	lent := replyBuffers.Get().(*[replyBuffer]byte)
 	defer replyBuffers.Put(lent)
 	left := resp.ContentLength
-	if !begun && (left < 0 || left > replyBuffer) {
+	if left < 0 || left > replyBuffer {
 		if err := rc.Flush(); err != nil {
 			return err
 		}
@@ -180,7 +179,6 @@ func pour(w http.ResponseWriter, rc *http.ResponseController, resp *http.Respons
 		case err == io.EOF:
 			return nil
 		case err != nil:
-			rc.Flush() // a head that waits
 			return err
 		}
 	}
