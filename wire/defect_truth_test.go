@@ -171,6 +171,16 @@ func TestNamelessForMistral(t *testing.T) {
 	}
 }
 
+// TestNamelessFunction: a function of the Responses API without a name is called as it is
+// called elsewhere, and not "function".
+func TestNamelessFunction(t *testing.T) {
+	for _, name := range []string{`"name":"",`, `"name":null,`, ``} {
+		defect{name: name, found: []string{"call-name-format"},
+			body:  `{"model":"gpt-5","input":[{"role":"user","content":"q"},{"type":"function_call","call_id":"c1",` + name + `"arguments":"{}"},{"type":"function_call_output","call_id":"c1","output":"real"}]}`,
+			keeps: []string{`"name":"unknown_tool"`, "real"}}.run(t)
+	}
+}
+
 // TestTypeFirst: what a block is paired with follows from its type. One that was left out is
 // put back alone, so that no call is answered by a stub beside its real result.
 func TestTypeFirst(t *testing.T) {

@@ -78,7 +78,7 @@ func TestChatPartsInResponses(t *testing.T) {
 			found: []string{"content-type"}, keeps: []string{`{"type":"input_text","text":"x"}`, `{"type":"input_text","text":"y"}`}},
 		{name: "nothing returned", body: body(call + `{"type":"function_call_output","call_id":"c1"}`), found: []string{"field-missing"}, keeps: []string{`"output":""`}},
 		{name: "a call without a name", body: body(`{"type":"function_call","call_id":"c1","arguments":"{}"},{"type":"function_call_output","call_id":"c1","output":"x"}`),
-			found: []string{"call-name-format"}, keeps: []string{`"name":"function"`}},
+			found: []string{"call-name-format"}, keeps: []string{`"name":"unknown_tool"`}},
 		{name: "arguments that are no string", body: body(`{"type":"function_call","call_id":"c1","name":"f","arguments":{"a":1}},{"type":"function_call_output","call_id":"c1","output":"x"}`),
 			as: wire.OpenAIResponses, found: []string{"args-not-json"}, keeps: []string{`"arguments":"{\"a\":1}"`}},
 		{name: "calls as the chat API has them", body: body(`{"role":"assistant","content":"a","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"n"}`),

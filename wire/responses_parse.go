@@ -250,7 +250,7 @@ func (p *parser) closeItem(i int, span jsonspan.Span, t string, f *itemFields) {
 	p.dropBlocks(i)
 	kind := itemTypeOf(t)
 	b := transcript.Block{Kind: kind.kind, Family: kind.family, Span: tspan(span), Body: tspan(span), CallID: p.text(f.callID), Tool: p.text(f.name)}
-	if b.Kind == transcript.Call && b.Tool == "" {
+	if b.Kind == transcript.Call && b.Tool == "" && t != "function_call" {
 		b.Tool = strings.TrimSuffix(t, "_call") // shells and the like have no name
 	}
 	m := &p.messages[i]
