@@ -119,10 +119,9 @@ func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 		p.Message = said.Error()
 	case errors.Is(err, wire.ErrNotRequest):
 		p.Offset, p.Path = b.At, b.Pointer
-		if is, err := wire.Detect(b.Body); err == nil {
-			p.hint = "it looks like " + is.Dialect.String() + ": omit --as, or give --as " + is.Dialect.String()
-		} else {
-			p.hint = partHint(raw)
+		p.hint = partHint(raw)
+		if r, err := wire.Parse(b.Body, wire.Options{}); err == nil { // it was to be of another dialect
+			p.hint = "it looks like " + r.Dialect.String() + ": give --as " + r.Dialect.String() + ", or omit it"
 		}
 	default:
 		return p
