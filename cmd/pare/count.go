@@ -26,8 +26,8 @@ func (c *countCmd) Help() string {
     pare count --json sessions/ | jq '[.source, .tokens] | @tsv' -r
 
 Everything that the model reads is counted: the system prompt, the declared tools, all
-messages, and the marks around them; behind the provider's own compaction, what it
-stands for counts for nothing. An estimate is fitted to the model's family and
+messages, and the marks around them. What stands in front of the provider's own
+compaction is not read, and counts for nothing. An estimate is fitted to the model's family and
 errs on the high side; media are always estimated, by what they show.
 
 --json prints {"source","line","dialect","profile","model","tokenizer","messages",

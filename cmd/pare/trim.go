@@ -59,8 +59,8 @@ as far as needed; one that fits, and has no fault, comes back byte for byte. Old
 shortened, exchanges dropped, turns dropped. Pairs stay whole. The system prompt, the
 first message of the user and the newest turn stay. --rules, --keep-recent, --config
 or a pare.toml in this folder let the rules of pare prune go first; what they protect
-stays. Limits that are given take the place of those of the configuration, any other
-flag that of its own key. --summarize puts a summary in the place of what is dropped.
+stays. A limit on the command line replaces all limits of the configuration; any other
+flag replaces its own key alone. --summarize puts a summary in the place of what is dropped.
 
 If what must be kept does not fit, the status is 3, the least limit that would do is
 named, and nothing is written: no file, and no line of a batch on standard output,

@@ -27,7 +27,8 @@ func (c *undoCmd) Help() string {
 
 The newest backup (FILE.bak, or the FILE.bak.N with the highest number) becomes the
 file again, in one step. What the file was until then is kept as a further backup, so
-that a second undo reverts the first one. A file that was changed after it was
+that a second undo reverts the first one. To go further back, copy an older backup
+over the file. A file that was changed after it was
 rewritten is left alone (status 2): going back would undo that change, too.`
 }
 
