@@ -10,6 +10,7 @@ import (
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -24,8 +25,8 @@ const (
 // The zero value is the default. Many goroutines may read it.
 type CompactOptions struct {
 	Options
-	// FoldTask lets the first message of the user go with the head; otherwise it stays,
-	// in front of the summary.
+	// FoldTask lets the first message in which a person speaks go with the head; otherwise it
+	// stays, in front of the summary.
 	FoldTask bool
 	// MinConserved is the share of the bytes of all messages that must be accounted for:
 	// retained, in the summary, or among Items and what [Plan.Archive] returns; 1 asks for
@@ -190,7 +191,7 @@ func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 		if m.Role == transcript.System || m.End <= start && start > 0 {
 			continue
 		}
-		isTask := m.Begins && m.Role != transcript.System // unless there is nothing in it but a summary
+		isTask := m.Begins && ladder.Speaks(m) // unless there is nothing in it but a summary
 		// Where roles must alternate, task, summary and what follows share a message: blocks
 		// in front of the summary are the task, those behind it are not.
 		kept, past := m.First < start, false
@@ -229,7 +230,9 @@ func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 				h.at = min(h.at, i)
 			}
 		}
-		task = task || isTask
+		if isTask && !task {
+			h.at, task = i+1, true // behind it, whatever goes that stands in front of it
+		}
 	}
 	return h
 }

@@ -2,6 +2,7 @@ package pare_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,7 +31,9 @@ func reasonOf(err error) string {
 	return ""
 }
 
-func isPerson(m transcript.Message) bool { return m.Begins && m.Role != transcript.System }
+func isPerson(m transcript.Message) bool {
+	return m.Begins && m.Speaks && m.Role != transcript.System
+}
 
 // taskOf is the first message in which a person speaks, or -1.
 func taskOf(r *wire.Request) int { return slices.IndexFunc(r.Transcript().Messages(), isPerson) }
@@ -861,6 +864,31 @@ func TestCompactForeignCut(t *testing.T) {
 		at = cut.Before()
 		if plan, err := pare.Compact(short, cut, "x", pare.CompactOptions{}); err == nil {
 			wholePairs(t, "", wire.OpenAIChat, utterances(t, wire.OpenAIChat, plan.Result().Raw()))
+		}
+	}
+}
+
+// TestCompactTask: the task is what a person says first. What a repair wrote in front of it,
+// or a reminder, is not, and the summary stands behind it all the same.
+func TestCompactTask(t *testing.T) {
+	talk := `,{"role":"assistant","content":"aaaa"},{"role":"user","content":"the task"},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"` + strings.Repeat("x ", 200) + `"}]},{"role":"assistant","content":"b"},{"role":"user","content":"the newest"}]}`
+	for _, first := range []string{
+		`{"role":"user","content":"(The beginning of this conversation is not included.)"}`,
+		`{"role":"user","content":[{"type":"text","text":"<system-reminder>be brief</system-reminder>"}]}`,
+		`{"role":"assistant","content":"an answer to nothing"}`,
+	} {
+		r := reading(t, wire.Anthropic, []byte(`{"model":"claude-opus-4-6","max_tokens":9,"messages":[`+first+talk))
+		c := pare.Compactor{MinKeep: 1, Summarize: func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{Text: gist}, nil }}
+		for range 2 { // a second compaction knows it again
+			plan, err := c.Compact(context.Background(), r)
+			if err != nil {
+				t.Fatal(first, err)
+			}
+			out := string(plan.Result().Raw())
+			if task, told := strings.Index(out, "the task"), strings.Index(out, pare.SummaryBegin); task < 0 || told < task {
+				t.Errorf("%s: the task at %d, the summary at %d: %s", first, task, told, out)
+			}
+			r = plan.Result()
 		}
 	}
 }
