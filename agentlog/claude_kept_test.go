@@ -320,3 +320,28 @@ func TestTwoSessionsAndACopy(t *testing.T) {
 		}
 	}
 }
+
+// TestGapAndNamedLeaf: which session goes on is the same before and after a gap is closed: the one
+// whose end the last line of its kind names.
+func TestGapAndNamedLeaf(t *testing.T) {
+	last := func(leaf string) string {
+		return `{"type":"last-prompt","lastPrompt":"x","leafUuid":"` + leaf + `","sessionId":"s1"}` + "\n"
+	}
+	one := ccWrite("u1", "", 1, said("one")) + ccWrite("u2", "lost", 20, said("two")) + ccWrite("a2", "u2", 30, replied("m2", textReply)) + last("a2")
+	two := strings.ReplaceAll(ccWrite("x1", "", 3, said("uno"))+ccWrite("y1", "x1", 4, replied("m9", textReply))+last("y1"), `"sessionId":"s1"`, `"sessionId":"other"`)
+	l, _, fixed := fix(t, "s1.jsonl", []byte(one+two))
+	if got := mainOf(mustRead(t, "s1.jsonl", fixed.Raw)); got != mainOf(l) || got != "uno|done" {
+		t.Errorf("sends %s, and then %s", mainOf(l), got)
+	}
+	// A line of the other session stands in the gap.
+	foreign := strings.ReplaceAll(ccWrite("x1", "", 3, said("uno"))+ccWrite("y1", "x1", 4, replied("m9", textReply)), `"sessionId":"s1"`, `"sessionId":"other"`)
+	raw := ccWrite("u1", "", 1, said("one")) + foreign + ccWrite("u2", "lost", 20, said("two")) + ccWrite("a2", "u2", 30, replied("m2", textReply))
+	if _, _, fixed := fix(t, "s1.jsonl", []byte(raw)); mainOf(mustRead(t, "s1.jsonl", fixed.Raw)) != "one|two|done" {
+		t.Errorf("%s", fixed.Raw)
+	}
+	// Where the last one names lines of another session behind a gap, they are the session.
+	gap := strings.ReplaceAll(ccWrite("x1", "gone", 40, said("uno"))+ccWrite("y1", "x1", 41, replied("m9", textReply))+last("y1"), `"sessionId":"s1"`, `"sessionId":"other"`)
+	if _, found, fixed := fix(t, "s1.jsonl", []byte(ccWrite("u1", "", 1, said("one"))+ccWrite("u2", "u1", 20, said("two"))+gap)); count(found, "stray-line") > 0 || !strings.HasSuffix(mainOf(mustRead(t, "s1.jsonl", fixed.Raw)), "uno|done") {
+		t.Errorf("%+v\n%s", found, fixed.Raw)
+	}
+}

@@ -41,6 +41,9 @@ func (t *ccTree) findStrays() {
 			ours[t.rootOf(i)] = true
 		}
 	}
+	if at, ok := t.index[t.lastNamed()]; ok { // a line says that the session goes on there
+		ours[t.rootOf(at)] = true
+	}
 	named := strings.HasPrefix(name, main+".")
 	last := len(t.entries) - 1
 	for last >= 0 && !t.entries[last].linked {
@@ -65,6 +68,16 @@ func (t *ccTree) findStrays() {
 		t.stray[i] = true
 	}
 	t.tellStrays()
+}
+
+// lastNamed is the line that the last line of the type last-prompt names.
+func (t *ccTree) lastNamed() string {
+	for i := len(t.entries) - 1; i >= 0; i-- {
+		if leaf := t.entries[i].leaf; leaf != "" {
+			return leaf
+		}
+	}
+	return ""
 }
 
 // tellStrays reports the strays that the agent would go on from: those that are newer than

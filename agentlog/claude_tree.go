@@ -139,17 +139,22 @@ func (t *ccTree) checkpoint(leaf int) (at, named int) {
 	return at, named
 }
 
-// after reports whether a line comes after another one by its links. One behind a gap
-// or in a circle may well do so.
+// after reports whether a line comes after another one by its links. A gap is followed as a
+// repair closes it; a line in a circle, or behind a gap with nothing in front, may well do so.
 func (t *ccTree) after(i, other int) bool {
 	for range t.entries {
-		if i == other {
+		switch {
+		case i == other:
 			return true
+		case t.up[i] >= 0:
+			i = t.up[i]
+		case t.entries[i].parent == "":
+			return false
+		default:
+			if i = t.before(i, t.seen); i < 0 {
+				return true
+			}
 		}
-		if t.up[i] < 0 {
-			return t.entries[i].parent != ""
-		}
-		i = t.up[i]
 	}
 	return true
 }
@@ -256,18 +261,21 @@ func (t *ccTree) inner(at, front int) bool {
 	return !e.speaks && o.assistant && len(e.results) > 0 && !slices.ContainsFunc(e.results, func(id string) bool { return !slices.Contains(o.calls, id) })
 }
 
-// before returns the nearest line in front of another one that it could hang on,
-// or -1. What hangs on it itself is none.
+// before returns the nearest line in front of another one that it could hang on, if there is
+// one of the same session, or -1. What hangs on it itself is none.
 func (t *ccTree) before(at int, seen []bool) int {
-	e := &t.entries[at]
+	e, other := &t.entries[at], -1
 	for i := at - 1; i >= 0; i-- {
 		o := &t.entries[i]
 		if t.stray != nil && t.stray[i] {
 			continue
 		}
 		if o.linked && o.chained() && o.side == e.side && o.agent == e.agent && !seen[i] && t.index[o.uuid] == i && (!e.side || o.agent != "") && t.rootOf(i) != t.rootOf(at) {
-			return i
+			if o.session == e.session {
+				return i
+			}
+			other = max(other, i)
 		}
 	}
-	return -1
+	return other
 }

@@ -73,6 +73,7 @@ type codexFold struct {
 	events       []codexWords    // what the user said, since the last compaction
 	prompts      []codexWords    // the same in items
 	since        int             // where that begins
+	own          *codexFirst     // what was there in front of the head of another session; nil: there is none
 }
 
 func (codex) read(l *Log) {
@@ -119,6 +120,9 @@ func (f *codexFold) copied(i int, o object) bool {
 	at := f.l.units[i]
 	f.l.copies = append(f.l.copies, i)
 	f.l.damageAt(at.span.Start, at.line, "duplicate-line")
+	if o.text("type") == "session_meta" {
+		f.goOn(payload.text("id"))
+	}
 	switch kind := o.text("type"); {
 	case kind == "response_item":
 		f.l.worsen("the agent sends both, which the provider refuses")

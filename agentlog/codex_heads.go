@@ -1,6 +1,8 @@
 package agentlog
 
 import (
+	"slices"
+
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -28,8 +30,27 @@ func (f *codexFold) head(unit int, o object) {
 		f.rest, f.sent = append(f.rest, f.sent...), nil
 		return
 	}
+	if id := first.object("payload").text("id"); o.text("id") != id && f.own == nil {
+		f.own = &codexFirst{id, unit, slices.Clone(f.sent), slices.Clone(f.rest)}
+	}
 	f.l.damageAt(at.span.Start, at.line, secondHeadRule, o.text("id"))
 	f.l.strays = append(f.l.strays, unit)
+}
+
+// A codexFirst is a session as it was in front of the head of another one.
+type codexFirst struct {
+	id         string
+	head       int // unit of that head
+	sent, rest []codexItem
+}
+
+// goOn lets a session go on whose head comes again behind another session: that one is not sent.
+func (f *codexFold) goOn(id string) {
+	if f.own == nil || f.own.id != id {
+		return
+	}
+	between := slices.DeleteFunc(slices.Concat(f.rest, f.sent), func(it codexItem) bool { return it.unit < f.own.head })
+	f.sent, f.rest, f.own = f.own.sent, append(f.own.rest, between...), nil
 }
 
 // behead takes the heads out that stand in the middle.

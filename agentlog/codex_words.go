@@ -3,6 +3,7 @@ package agentlog
 import (
 	"bytes"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -81,6 +82,7 @@ func (f *codexFold) findPrompts() {
 			return d.Offset >= from && d.Offset < to && beginsPrompt(l.fragment(d.Offset), e.text)
 		})
 		if i < 0 {
+			f.findLost(k)
 			continue
 		}
 		d := torn[i]
@@ -88,6 +90,34 @@ func (f *codexFold) findPrompts() {
 		next, _ := slices.BinarySearchFunc(l.units, d.Offset, func(u unit, at int) int { return u.span.Start - at })
 		l.damageAt(d.Offset, d.Line, promptRule)
 		l.prompts = append(l.prompts, codexPrompt{e.unit, next})
+	}
+}
+
+// findLost notes that the item of an event is not there at all, if one number is missing between
+// the events around, and no more.
+func (f *codexFold) findLost(k int) {
+	l, first, end := f.l, f.events[k].unit, len(f.l.units)
+	if k+1 < len(f.events) {
+		end = f.events[k+1].unit + 1
+	}
+	if k > 0 {
+		first = f.events[k-1].unit
+	}
+	gap, last := -1, -1
+	for u := first; u < end; u++ {
+		n, err := strconv.Atoi(string(l.object(u).value("ordinal")))
+		if err != nil || last >= 0 && n > last+2 || n == last+2 && gap >= 0 {
+			return
+		}
+		if last >= 0 && n == last+2 {
+			gap = u
+		}
+		last = n
+	}
+	if gap >= 0 && l.units[gap].span.Start >= f.since {
+		at := l.units[f.events[k].unit]
+		l.damageAt(at.span.Start, at.line, promptRule)
+		l.prompts = append(l.prompts, codexPrompt{f.events[k].unit, gap})
 	}
 }
 
@@ -105,9 +135,13 @@ func (l *Log) fragment(offset int) []byte {
 }
 
 // beginsPrompt reports whether a piece can be the beginning of a record in which the user says a
-// text: as far as it goes, it is one.
+// text: as far as it goes, it is one. Nulls are what a crash leaves of anything.
 func beginsPrompt(piece []byte, text string) bool {
-	if len(piece) == 0 || piece[0] != '{' {
+	piece = bytes.TrimPrefix(bytes.ReplaceAll(piece, []byte{0}, nil), byteOrderMark)
+	if len(piece) == 0 {
+		return true
+	}
+	if piece[0] != '{' {
 		return false
 	}
 	payload := bytes.Index(piece, []byte(`"payload"`))

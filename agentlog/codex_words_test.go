@@ -41,9 +41,10 @@ func TestCodexTornPrompt(t *testing.T) {
 			t.Fatalf("%+v", found)
 		}
 		for n := 1; n < len(lines[at])-2; n++ {
-			for _, end := range []string{"\n", ""} { // the next line may follow at once
-				name := fmt.Sprintf("event first %v, torn at %d, %q", eventFirst, n, end)
-				raw := strings.Join(lines[:at], "") + lines[at][:n] + end + strings.Join(lines[at+1:], "")
+			// The next line may follow at once, and what is lost may be nulls.
+			for _, rest := range []string{"\n", "", strings.Repeat("\x00", len(lines[at])-1-n) + "\n", "\x00" + lines[at][n:]} {
+				name := fmt.Sprintf("event first %v, torn at %d, %q", eventFirst, n, rest)
+				raw := strings.Join(lines[:at], "") + lines[at][:n] + rest + strings.Join(lines[at+1:], "")
 				l, found, fixed := fix(t, codexName, []byte(raw))
 				if count(found, promptRule) != 1 {
 					t.Fatalf("%s: %+v", name, found)
@@ -111,5 +112,33 @@ func TestCodexTornOthers(t *testing.T) {
 		if _, found, fixed := fix(t, codexName, []byte(r.String())); count(found, promptRule) > 0 || fixed.Raw[0] != r.String()[0] || len(fixed.Changes) > 0 {
 			t.Errorf("%s: %+v\n%s", name, found, fixed.Raw)
 		}
+	}
+}
+
+// TestCodexLostPrompt: a line that is not there at all is restored if its number is missing; and
+// of two rollouts in one file with a copy of the first behind them, the first one is sent as before.
+func TestCodexLostPrompt(t *testing.T) {
+	r := new(rollout).head(codexOwn, paginated).user("one")
+	r.record("event_msg", `{"type":"user_message","message":"one"}`).user("two").record("event_msg", `{"type":"user_message","message":"two"}`).call("c1").output("c1")
+	lines := strings.SplitAfter(r.String(), "\n")
+	raw := strings.Replace(r.String(), lines[3], "", 1)
+	_, found, fixed := fix(t, codexName, []byte(raw))
+	if count(found, promptRule) != 1 || strings.Count(sentText(mustRead(t, codexName, fixed.Raw)), `"two"`) != 1 || !strings.Contains(string(fixed.Raw), lines[5]) {
+		t.Errorf("%+v\n%s", found, fixed.Raw)
+	}
+	for _, more := range []int{5, 6} { // another one is lost, too
+		raw := strings.Replace(raw, lines[more], "", 1)
+		if l := mustRead(t, codexName, []byte(raw)); more == 5 && count(l.Check(wire.CheckOptions{}), promptRule) > 0 {
+			t.Errorf("%d: which of them it was is not known", more)
+		}
+	}
+	other := new(rollout).head(codexOther, paginated).user("uno").record("compacted", `{"message":"","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"sum"}]}]}`).user("due")
+	l := mustRead(t, codexName, []byte(r.String()+other.String()+r.String()))
+	fixed, err := l.Fix(Options{})
+	if sent := sentText(l); err != nil || !strings.Contains(sent, `"two"`) || strings.Contains(sent, "due") {
+		t.Errorf("%v: sends %s", err, sent)
+	}
+	if sent := sentText(mustRead(t, codexName, fixed.Raw)); !strings.Contains(sent, `"one"`) || !strings.Contains(sent, `"two"`) {
+		t.Errorf("sends %s", sent)
 	}
 }

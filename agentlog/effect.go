@@ -65,7 +65,7 @@ var damages = map[string]damage{
 	"stray-line":       {means: "this line is from another session and newer than all others; the agent would go on from it and forget everything else"},
 	"lost-snapshot":    {means: "the line that says again what was said before the session was resumed is not in the file; the agent forgets all of it"},
 	"lost-kept-line":   {means: "a line that a compaction keeps is not in the file; the agent forgets all that it keeps"},
-	promptRule:         {means: "the line with what the user said here is torn; the agent forgets it, but an event has the words, too"},
+	promptRule:         {means: "the line with what the user said here is torn or lost; the agent forgets it, but an event has the words, too"},
 	"duplicate-line":   {means: "this line is a copy of an earlier one", effect: Cosmetic},
 	"no-final-newline": {means: "the last line lacks its newline; the agent reads it, and some programs would append to it", effect: Cosmetic, quiet: true},
 	"comment-line":     {means: "a comment is not JSON; the agent skips it, and it is left as it is", effect: Cosmetic, quiet: true},

@@ -34,6 +34,7 @@ func piLine(o object) evidence {
 // A piEntry is what a line of pi says.
 type piEntry struct {
 	kind, id, parent string
+	stamp            string // its time
 	message          bool
 	seq              int // its number as pi counts; -1: pi does not see the line
 }
@@ -44,6 +45,7 @@ type piTree struct {
 	index   map[string]int // the last unit of an id
 	flat    []int          // the units that are no header, and no copies
 	path    []int          // from the root to where pi is to go on
+	heads   []int          // heads of other sessions
 	leaf    int            // place in flat of the line to go on from; -1: no line has an id
 	last    int            // the last line, copies included; a copy is the line that it is one of
 	foreign []int          // offsets of lines that are counted and are no units
@@ -90,19 +92,22 @@ func (p pi) read(l *Log) {
 // tree looks at all lines.
 func (p pi) tree(l *Log) *piTree {
 	t := &piTree{entries: make([]piEntry, len(l.units)), index: make(map[string]int)}
-	version, header := 0, false
-	var early []int // copies in front of the lines they are copies of
+	version, header, named := 0, false, "" // named: the session of the last head
+	var early []int                        // copies in front of the lines they are copies of
 	for i, u := range l.units {
 		o := objectAt(l.raw, u.span)
 		e := &t.entries[i]
-		*e = piEntry{kind: o.text("type"), id: o.text("id"), parent: o.text("parentId"), seq: -1}
+		*e = piEntry{kind: o.text("type"), id: o.text("id"), parent: o.text("parentId"), stamp: o.text("timestamp"), seq: -1}
 		e.message = e.kind == "message" && o.object("message").has("role")
 		if e.kind == "session" {
 			if !header {
 				header = true
 				version, _ = strconv.Atoi(string(o.value("version")))
 			}
-			e.id = ""
+			if named != "" && e.id != named {
+				t.heads = append(t.heads, i)
+			}
+			named, e.id = e.id, ""
 			continue
 		}
 		if e.id != "" {

@@ -3,10 +3,12 @@ package agentlog
 // pi goes on from the last line, and appends every line behind the one that it hangs on. So the
 // last line is one that nothing hangs on, or it has come there by an accident.
 
-// findLeaf finds the line that the session is to go on from: the last one that nothing hangs on.
-// Where several sessions stand in the file, it is one of the session that the last line is of.
+// findLeaf finds the line that the session is to go on from: the last one, if nothing hangs on it.
+// Else it is the newest of those that nothing hangs on and that come after the last one by their
+// links, so that all that is sent still is. If the last one is the copy of another, which
+// is certainly an accident, the newest of all lines of its session is.
 func (t *piTree) findLeaf() {
-	up := make([]int, len(t.entries)) // by unit: the unit it hangs on; -1: it hangs on none, -2: on one that is not there
+	up := make([]int, len(t.entries)) // by unit: the unit it hangs on; -1: on none, -2: on one that is not there
 	for i := range t.entries {
 		up[i] = -1
 		if e := &t.entries[i]; e.parent != "" {
@@ -18,31 +20,57 @@ func (t *piTree) findLeaf() {
 	}
 	roots := piRoots(up)
 	parent := make([]bool, len(t.entries))
+	front, heads := -1, t.heads
 	for _, i := range t.flat {
-		if up[i] >= 0 && roots[i] != i { // in a circle each line hangs on every other one
+		for len(heads) > 0 && heads[0] < i { // another session begins
+			front, heads = -1, heads[1:]
+		}
+		switch {
+		case up[i] >= 0 && roots[i] != i: // in a circle each line hangs on every other one
 			parent[up[i]] = true
+		case up[i] == -2: // from there the session goes on; or it begins here
+			up[i] = front
+		}
+		if t.entries[i].id != "" {
+			front = i
 		}
 	}
 	t.last, t.leaf = -1, -1
+	copied := false
 	for i := len(t.entries) - 1; i >= 0 && t.last < 0; i-- {
 		if e := &t.entries[i]; e.id != "" {
 			t.last = t.index[e.id]
+			copied = t.last != i
 		}
 	}
+	roots = piRoots(up)
 	apart := func(i int) bool { // another session: both begin in the file
 		a, b := roots[i], roots[t.last]
 		return a != b && up[a] == -1 && up[b] == -1
 	}
-	for k := len(t.flat) - 1; k >= 0; k-- {
-		e, i := &t.entries[t.flat[k]], t.flat[k]
+	if last := t.last; !copied && parent[last] {
+		was := up[last]
+		up[last] = -1
+		below := piRoots(up)
+		up[last] = was
+		apart = func(i int) bool { return below[i] != last }
+	}
+	newest := ""
+	for k, i := range t.flat {
+		e := &t.entries[i]
 		if e.id == "" || t.index[e.id] != i {
 			continue
 		}
-		if !parent[i] && !apart(i) {
+		if i == t.last && !copied && !parent[i] {
 			t.leaf = k
 			return
 		}
-		if t.leaf < 0 {
+		if !parent[i] && !apart(i) && (e.stamp >= newest || t.leaf < 0) {
+			t.leaf, newest = k, e.stamp
+		}
+	}
+	for k := len(t.flat) - 1; t.leaf < 0; k-- {
+		if t.entries[t.flat[k]].id != "" {
 			t.leaf = k
 		}
 	}

@@ -148,7 +148,7 @@ var damageMends = map[string]string{
 	"second-root":      "it is left as it is",
 	"unreadable":       "it is left as it is: go back to a copy of the file, or begin a new session",
 	"skipped-message":  "it is left as it is",
-	"torn-file":        "something that the agent can read, and of which nothing is sent, takes its place; the original is kept beside the storage",
+	"torn-file":        "what can be read of it stays, words of the user above all; else something of which nothing is sent takes its place; the original is kept beside the storage",
 	"stray-line":       "the line gets a type that the agent passes over; what it says stays in the file",
 	"lost-snapshot":    "the messages are said again",
 	"second-head":      "the head in the middle goes",
