@@ -96,7 +96,7 @@ func (s *Scanner) loneUpTo(end int) {
 
 // more indexes the next piece.
 func (x *index) more(data []byte) {
-	x.n = copy(x.at[:], x.at[x.next:x.n]) // at most one
+	x.n = copy(x.at[:], x.at[x.next:x.n]) // a few
 	x.next, x.base = 0, x.pos-x.back(data)
 	to := min(len(data), x.pos+x.ahead)
 	x.ahead = min(2*x.ahead, mostAhead)

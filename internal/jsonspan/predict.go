@@ -7,13 +7,28 @@ package jsonspan
 // A Bookmark is a place to go back to, until anything but a prediction has been read.
 type Bookmark struct{ pos, next int }
 
-// Here returns the place of the next unread byte.
+// Here returns the place of the next unread byte. So that what is predicted behind it does not
+// end with the index, there are some strings ahead of it, if that is possible.
 func (s *Scanner) Here() Bookmark {
-	b := Bookmark{pos: s.pos}
-	if s.ahead != nil {
-		b.next = s.ahead.next
+	x := s.ahead
+	if x == nil {
+		return Bookmark{pos: s.pos}
 	}
-	return b
+	if x.n-x.next < fewAhead {
+		x.topUp(s.data)
+	}
+	return Bookmark{s.pos, x.next}
+}
+
+// fewAhead is twice as many strings as the usual ones of a block.
+const fewAhead = 32
+
+// topUp indexes one more piece. Where more of the document is coming, it waits until there is
+// no other way.
+func (x *index) topUp(data []byte) {
+	if x.pos >= 0 && x.pos < len(data) && x.reason == "" && x.coming == nil {
+		x.more(data)
+	}
 }
 
 // Back goes back.
