@@ -90,12 +90,12 @@ const (
 // A Message is one element of the list. Many goroutines may read it.
 type Message struct {
 	Role   Role
+	Begins bool // a history may begin with this message: it is the user's and holds no results
+	Speaks bool // a person speaks here, maybe beside results
 	Span   Span
 	Turn   int     // messages of one turn count as one for the provider
 	First  BlockID // its blocks are First up to, not including, End
 	End    BlockID
-	Begins bool // a history may begin with this message: it is the user's and holds no results
-	Speaks bool // a person speaks here, maybe beside results
 }
 
 // A Block is the smallest thing a plan can touch: a drop removes Span, an edit replaces

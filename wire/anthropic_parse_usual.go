@@ -28,10 +28,8 @@ func (p *parser) usualRole() field {
 // members of a call that it returns, and the rest is to be read.
 func (p *parser) usualBlock(j int) (begun blockBegin, filed bool) {
 	here, start := p.Here(), p.Offset()
-	add := func(b transcript.Block) (blockBegin, bool) {
-		b.Span = transcript.Span{Start: start, End: p.Offset()}
-		p.block(b, place{inContent, int32(j)})
-		return blockBegin{}, true
+	add := func(k transcript.Kind, body jsonspan.Span) *transcript.Block {
+		return p.file(k, tspan(p.since(start)), tspan(body), place{inContent, int32(j)})
 	}
 	switch {
 	case p.Predict(`{"type":"tool_result","tool_use_id":`, 3):
@@ -41,11 +39,13 @@ func (p *parser) usualBlock(j int) (begun blockBegin, filed bool) {
 		}
 		content, ok := p.Known()
 		if raw := p.bytes(id); ok && p.Closes() && plainID(raw) && !bytes.HasPrefix(raw, serverPrefix) {
-			return add(transcript.Block{Kind: transcript.Result, Body: tspan(content), CallID: p.copied(raw)})
+			add(transcript.Result, content).CallID = p.copied(raw)
+			return blockBegin{}, true
 		}
 	case p.Predict(`{"type":"text","text":`, 3):
 		if text, ok := p.Known(); ok && p.Closes() && !p.blank(field{jsonspan.String, text}) {
-			return add(transcript.Block{Kind: transcript.Text, Body: tspan(text)})
+			add(transcript.Text, text)
+			return blockBegin{}, true
 		}
 	case p.Predict(`{"type":"tool_use","id":`, 3):
 		id, ok := p.Known()
@@ -60,7 +60,9 @@ func (p *parser) usualBlock(j int) (begun blockBegin, filed bool) {
 		p.Descend()
 		input := p.Skip()
 		if p.Ascend() {
-			return add(transcript.Block{Kind: transcript.Call, Body: tspan(input), CallID: p.copied(p.bytes(id)), Tool: p.cut(name)})
+			b := add(transcript.Call, input)
+			b.CallID, b.Tool = p.copied(p.bytes(id)), p.cut(name)
+			return blockBegin{}, true
 		}
 		typ := start + len(`{"type":"`)
 		p.Resume(before(typ, "type"), before(id.Start, "id"), before(name.Start, "name"), before(at+1, "input"))

@@ -399,11 +399,12 @@ func (p *parser) chatCall(j int) {
 		}
 	}
 	span := tspan(p.since(at))
-	b := transcript.Block{Kind: transcript.Call, Span: span, Body: span, CallID: p.text(id), Tool: p.text(name)}
+	body := span
 	if args.given() {
-		b.Body = tspan(args.span)
+		body = tspan(args.span)
 	}
-	p.block(b, w)
+	b := p.file(transcript.Call, span, body, w)
+	b.CallID, b.Tool = p.text(id), p.text(name)
 	n := len(p.blocks) - 1
 	p.wantString(&id, n, "id")
 	p.wantString(&name, n, "function.name")

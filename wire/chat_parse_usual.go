@@ -20,7 +20,7 @@ func (p *parser) usualText(begin string, w place) bool {
 		p.Back(here)
 		return false
 	}
-	p.block(transcript.Block{Kind: transcript.Text, Span: tspan(p.since(start)), Body: tspan(text)}, w)
+	p.file(transcript.Text, tspan(p.since(start)), tspan(text), w)
 	return true
 }
 
@@ -40,8 +40,8 @@ func (p *parser) usualResult() bool {
 			p.messages[i].Turn = p.turnOf(transcript.Tool)
 			p.frame[i].content = quoted(content)
 			p.extra[i] = holdsOnly
-			b := transcript.Block{Kind: transcript.Result, Span: tspan(span), Body: tspan(content), CallID: p.copied(raw)}
-			p.block(b, place{in: inMessage})
+			b := p.file(transcript.Result, tspan(span), tspan(content), place{in: inMessage})
+			b.CallID = p.copied(raw)
 			p.chatID(b.CallID)
 			p.endMessage(span, false)
 			return true

@@ -30,7 +30,12 @@ func (p *parser) startMessage(r transcript.Role, start, turn int) {
 		more := p.more(len(p.messages), start)
 		p.messages, p.extra, p.frame = slices.Grow(p.messages, more), slices.Grow(p.extra, more), slices.Grow(p.frame, more)
 	}
-	p.messages = append(p.messages, transcript.Message{Role: r, Span: transcript.Span{Start: start}, Turn: turn, First: transcript.BlockID(len(p.blocks))})
+	n := len(p.messages)
+	p.messages = p.messages[:n+1]
+	m := &p.messages[n] // written where it stays, as a block is
+	m.Role, m.Begins, m.Speaks = r, false, false
+	m.Span.Start, m.Span.End, m.Turn = start, 0, turn
+	m.First, m.End = transcript.BlockID(len(p.blocks)), 0
 	p.extra = append(p.extra, 0)
 	p.frame = append(p.frame, frame{})
 }
@@ -93,7 +98,7 @@ func (p *parser) stringContent(f field) {
 		p.extra[i] |= emptyList
 		return
 	}
-	p.block(transcript.Block{Kind: transcript.Text, Span: transcript.Span{Start: f.span.Start - 1, End: f.span.End + 1}, Body: tspan(f.span)}, place{in: inString})
+	p.file(transcript.Text, quoted(f.span), tspan(f.span), place{in: inString})
 	if p.blank(f) {
 		p.extra[i] |= blankText
 		p.noteBlock(blankTextBlock, "", "")
@@ -207,16 +212,28 @@ func (p *parser) dropBlocks(i int) {
 
 // block adds a block to the message that is being read.
 func (p *parser) block(b transcript.Block, w place) {
-	b.Message = len(p.messages) - 1
 	if b.Body.End == 0 {
 		b.Body = b.Span
 	}
-	if len(p.blocks) == cap(p.blocks) {
-		more := p.more(len(p.blocks), b.Span.Start)
+	b.Message = len(p.messages) - 1
+	*p.file(b.Kind, b.Span, b.Body, w) = b
+}
+
+// file is block for the usual ones, which are written where they stay: to copy a block that
+// was just written member by member takes longer than to write it.
+func (p *parser) file(k transcript.Kind, span, body transcript.Span, w place) *transcript.Block {
+	n := len(p.blocks)
+	if n == cap(p.blocks) {
+		more := p.more(n, span.Start)
 		p.blocks, p.where = slices.Grow(p.blocks, more), slices.Grow(p.where, more)
 	}
-	p.blocks = append(p.blocks, b)
-	p.where = append(p.where, w)
+	p.blocks, p.where = p.blocks[:n+1], append(p.where, w)
+	b := &p.blocks[n]
+	b.Message = len(p.messages) - 1
+	b.Kind, b.Family, b.Failed, b.Continues = k, 0, false, false
+	b.Span, b.Body = span, body
+	b.CallID, b.Tool = "", ""
+	return b
 }
 
 // note writes down something about block b, or about the message if b is -1.

@@ -12,12 +12,15 @@ func (p *parser) usualItem() bool {
 	if n := len(p.blocks); p.asked != nil || n > 0 && p.blocks[n-1].Kind == transcript.Thinking {
 		return false // what came before has a say
 	}
-	add := func(r transcript.Role, b transcript.Block) bool {
+	add := func(r transcript.Role, k transcript.Kind, body jsonspan.Span, id, tool []byte) bool {
 		span := p.since(start)
-		b.Family, b.Span = functionFamily, tspan(span)
 		p.startMessage(r, start, 0)
 		p.messages[len(p.messages)-1].Turn = p.turnOf(r)
-		p.block(b, place{in: inMessage})
+		b := p.file(k, tspan(span), tspan(body), place{in: inMessage})
+		b.Family, b.CallID = functionFamily, p.copied(id)
+		if k == transcript.Call {
+			b.Tool = p.copied(tool)
+		}
 		p.endMessage(span, false)
 		return true
 	}
@@ -29,7 +32,7 @@ func (p *parser) usualItem() bool {
 		}
 		output, ok := p.Known()
 		if raw := p.bytes(id); ok && p.Closes() && len(raw) <= 64 && plainID(raw) {
-			return add(transcript.Tool, transcript.Block{Kind: transcript.Result, Body: tspan(output), CallID: p.copied(raw)})
+			return add(transcript.Tool, transcript.Result, output, raw, nil)
 		}
 	case p.Predict(`{"type":"function_call","call_id":`, 3):
 		id, ok := p.Known()
@@ -42,7 +45,7 @@ func (p *parser) usualItem() bool {
 		}
 		args, ok := p.Known()
 		if raw, tool := p.bytes(id), p.bytes(name); ok && p.Closes() && len(raw) <= 64 && plainID(raw) && plainID(tool) {
-			return add(transcript.Assistant, transcript.Block{Kind: transcript.Call, Body: tspan(args), CallID: p.copied(raw), Tool: p.copied(tool)})
+			return add(transcript.Assistant, transcript.Call, args, raw, tool)
 		}
 	}
 	p.Back(here)
