@@ -21,7 +21,7 @@ type echo struct {
 // come out as they did.
 func (s *Scribe) echo(r *Request, drop []transcript.BlockID, edits []BlockEdit, after, at int) echo {
 	n := min(len(r.t.Messages()), len(s.of.t.Messages()))
-	e := echo{again: make([]bool, len(r.t.Messages())), at: make([]int32, len(r.t.Messages())), left: filed{s.out.ties, s.out.notes[s.out.listNotes:]}}
+	e := echo{again: zeros(&s.desk.again, len(r.t.Messages())), at: zeros(&s.desk.at, len(r.t.Messages())), left: filed{s.out.ties, s.out.notes[s.out.listNotes:]}}
 	for i := after + 1; i < n; i++ {
 		e.again[i] = true
 	}

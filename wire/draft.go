@@ -65,17 +65,18 @@ type answer struct {
 	behind []byte // another message behind it; nil: none
 }
 
-func newDraft(r *Request) *draft { return newDraftFrom(r, 0) }
+func newDraft(r *Request) *draft { return newDraftFrom(r, 0, new(desk)) }
 
 // newDraftFrom is for changes from a message on; what stands in front of it is done already.
-func newDraftFrom(r *Request, from int) *draft {
+// The draft works on the desk.
+func newDraftFrom(r *Request, from int, on *desk) *draft {
 	d := &draft{Request: r}
 	ms, blocks := r.t.Messages(), len(r.t.Blocks())
-	flags := make([]bool, 2*blocks+2*len(ms)) // one array for all of them
+	flags := zeros(&on.flags, 2*blocks+2*len(ms)) // one array for all of them
 	of := func(n int) (part []bool) { part, flags = flags[:n:n], flags[n:]; return part }
 	d.gone, d.settled, d.taken = of(blocks), of(blocks), of(len(ms))
-	d.messages = list{span: r.list, from: from, elems: make([]transcript.Span, len(ms)), drop: of(len(ms))}
-	counts := make([]int, len(ms)+r.t.Turns())
+	d.messages = list{span: r.list, from: from, elems: zeros(&on.elems, len(ms)), drop: of(len(ms))}
+	counts := zeros(&on.counts, len(ms)+r.t.Turns())
 	d.left, d.turns = counts[:len(ms):len(ms)], counts[len(ms):len(ms)]
 	for i := range min(from, 2) { // what stands between them may be wanted again
 		d.messages.elems[i] = ms[i].Span

@@ -8,9 +8,33 @@ type room struct {
 	raw     []byte
 	pages   pages
 	builder transcript.Builder
+	trail   trail // its messages and edits
 	holds   *Request
-	// The first so many bytes, messages and blocks are those of the scribe's last result.
-	bytes, messages, blocks int
+	// The first so many bytes, messages, blocks and edits are those of the scribe's last result.
+	bytes, messages, blocks, edits int
+}
+
+// A desk is memory that a rewriting works with and the next one works with again.
+type desk struct {
+	flags, again []bool
+	elems        []transcript.Span
+	counts       []int
+	at           []int32
+}
+
+// zeros returns a list of n zeros, in the place of another if that is long enough.
+func zeros[T any](in *[]T, n int) []T {
+	if cap(*in) < n {
+		spare := 0
+		if *in != nil { // and it will grow again
+			spare = n / 4
+		}
+		*in = make([]T, n, n+spare)
+		return *in
+	}
+	*in = (*in)[:n]
+	clear(*in)
+	return *in
 }
 
 // free returns the room for the next result. The last one stays where it is, and so does the
@@ -33,19 +57,20 @@ func (s *Scribe) free(r *Request) *room {
 // moved notes that the last result has this front in common with the one before and stands
 // in a room; if there is no front, nothing is known of any room.
 func (s *Scribe) moved(f *front, in *room, next *Request) {
-	bytes, messages, blocks := 0, 0, 0
+	bytes, messages, blocks, edits := 0, 0, 0, 0
 	s.since, s.again = nil, nil
 	if f != nil {
 		s.since, s.again = f.out, f.again
 		bytes, messages, blocks = f.outEnd(), f.at+1, int(f.out.t.Messages()[f.at].End)
+		edits = f.out.steps[len(f.out.steps)-1].editsTo(f.end)
 	}
 	for i := range s.rooms {
 		q := &s.rooms[i]
-		q.bytes, q.messages, q.blocks = min(q.bytes, bytes), min(q.messages, messages), min(q.blocks, blocks)
+		q.bytes, q.messages, q.blocks, q.edits = min(q.bytes, bytes), min(q.messages, messages), min(q.blocks, blocks), min(q.edits, edits)
 	}
 	if s.in = in; in != nil {
 		in.holds, in.bytes, in.messages, in.blocks = next, len(next.raw), len(next.t.Messages()), len(next.t.Blocks())
-		next.lent = s
+		in.edits, next.lent = len(in.trail.edits), s
 	}
 }
 

@@ -30,8 +30,9 @@ type Scribe struct {
 	held  *room    // of the last result for the request before
 	since *Request // the result before the last one; nil: nothing is known of it
 	again []run    // messages of the last one that are its messages
-	wrote int      // bytes behind fronts, or whole results
-	said  int      // blocks that were dropped or edited otherwise than before
+	desk  desk
+	wrote int // bytes behind fronts, or whole results
+	said  int // blocks that were dropped or edited otherwise than before
 }
 
 // A front is the beginning of a rewritten request: message upTo of the one that is rewritten
@@ -42,6 +43,7 @@ type front struct {
 	end      int   // in the bytes of the one that is rewritten
 	echo     echo  // behind it
 	in       *room // for the result; nil: it gets memory of its own
+	desk     *desk
 	spare    pages // of the parser that works in the room
 	again    []run // what was taken over from out, in order
 }
@@ -136,7 +138,7 @@ func (s *Scribe) front(r *Request, drop []transcript.BlockID, edits []BlockEdit)
 		return nil
 	}
 	upTo := step.messages[at].message
-	return &front{out: s.out, upTo: upTo, at: at, end: r.t.Messages()[upTo].Span.End, echo: s.echo(r, drop, edits, upTo, at)}
+	return &front{out: s.out, desk: &s.desk, upTo: upTo, at: at, end: r.t.Messages()[upTo].Span.End, echo: s.echo(r, drop, edits, upTo, at)}
 }
 
 func blockAt(all []transcript.BlockID, i int, none transcript.BlockID) transcript.BlockID {
@@ -149,7 +151,7 @@ func blockAt(all []transcript.BlockID, i int, none transcript.BlockID) transcrip
 // rewriteBehind rewrites what stands behind a front.
 func (r *Request) rewriteBehind(f *front, in *room, before *Request, drop []transcript.BlockID, edits []BlockEdit) (*Request, []Change, bool) {
 	from := r.t.Messages()[f.upTo].End
-	d := newDraftFrom(r, f.upTo+1)
+	d := newDraftFrom(r, f.upTo+1, f.desk)
 	m := &mender{draft: d, before: before}
 	f.echo.write(m, behind(drop, from), editsBehind(edits, from))
 	m.tellMembers()
@@ -206,9 +208,19 @@ func (t *trail) editsTo(end int) int {
 
 // with is the trail of a front, which is t's, and what was done behind it.
 func (t *trail) with(rest *trail, f *front) *trail {
-	all := &trail{
-		messages: slices.Concat(t.messages[:f.at+1], rest.messages), inner: make(map[listKey][]origin, len(t.inner)+len(rest.inner)),
-		edits: slices.Concat(t.edits[:t.editsTo(f.end)], rest.edits),
+	all := &trail{inner: make(map[listKey][]origin, len(t.inner)+len(rest.inner))}
+	n, done := f.at+1, t.editsTo(f.end)
+	m, e := 0, 0
+	if q := f.in; q != nil {
+		m, e = min(q.messages, n), min(q.edits, done)
+		all.messages, all.edits = q.trail.messages[:m], q.trail.edits[:e]
+	}
+	all.messages = append(slices.Grow(all.messages, n-m+len(rest.messages)), t.messages[m:n]...)
+	all.messages = append(all.messages, rest.messages...)
+	all.edits = append(slices.Grow(all.edits, done-e+len(rest.edits)), t.edits[e:done]...)
+	all.edits = append(all.edits, rest.edits...)
+	if f.in != nil {
+		f.in.trail = trail{messages: all.messages, edits: all.edits}
 	}
 	for k, from := range t.inner {
 		if k.message <= f.at {
