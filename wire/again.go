@@ -153,79 +153,40 @@ func (c *carrier) takeAgain(f *front, i, offset int) bool {
 	return c.take(f.out, j, m, &shifts{by: offset - m.Span.Start}, ours)
 }
 
-// together is how many messages from i on come out as they did, and one behind the other as they
-// did: what stands between them is the same, too.
-func (c *carrier) together(i int) (n int) {
+// together returns the end of the run of messages from i on that come out as they did, and one
+// behind the other as they did: what stands between them is the same, too.
+func (c *carrier) together(i, end int) int {
 	l, f := &c.d.messages, c.front
 	if f == nil {
-		return 0
+		return i
 	}
-	for k := i; k < len(l.elems) && f.known(k) && !l.drop[k]; k++ {
-		if k > i && (f.echo.at[k] != f.echo.at[k-1]+1 || len(l.put) > 0 && len(l.put[k]) > 0) {
-			break
-		}
+	n := i
+	for n < end && f.known(n) && !l.drop[n] && (n == i || f.echo.at[n] == f.echo.at[n-1]+1) {
 		n++
 	}
 	return n
 }
 
-// takeAll takes n messages from i on, which come out together, over from the last result. All of
-// them have moved by the same.
-func (c *carrier) takeAll(i, n int) bool {
-	was, out := c.d.t.Messages()[i:i+n], c.front.out
-	a := int(c.front.echo.at[i]) - 1
+// takeAgainAll takes messages over from the last result, which come out together.
+func (c *carrier) takeAgainAll(from, end int) bool {
+	was, out := c.d.t.Messages()[from:end], c.front.out
+	a, n := int(c.front.echo.at[from])-1, end-from
 	ms := out.t.Messages()[a : a+n]
-	begin, end := was[0].Span.Start, was[n-1].Span.End
+	begin, behind := was[0].Span.Start, was[n-1].Span.End
 	for len(c.edits) > 0 && c.edits[0].End <= begin {
 		c.pass()
 	}
 	start := begin + c.shift
-	for len(c.edits) > 0 && c.edits[0].End <= end && c.edits[0].Start < end {
+	for len(c.edits) > 0 && c.edits[0].End <= behind && c.edits[0].Start < behind {
 		c.pass()
 	}
-	s := shifts{by: start - ms[0].Span.Start}
-	if len(c.edits) > 0 && c.edits[0].Start < end || ms[n-1].Span.End+s.by != end+c.shift || !c.Element() || c.Offset() != start {
+	shift := start - ms[0].Span.Start
+	if len(c.edits) > 0 && c.edits[0].Start < behind || ms[n-1].Span.End+shift != behind+c.shift || !c.Element() || c.Offset() != start {
 		return false
 	}
-	c.left.all(i, i+n-1, was[0].First, was[n-1].End)
-	first, last := ms[0].First, ms[n-1].End
-	ours := c.front.echo.left.all(a, a+n-1, first, last)
-	at, blocks, turn := len(c.messages), transcript.BlockID(len(c.blocks)), c.turn+1
-	if at > 0 && c.messages[at-1].Role == ms[0].Role && c.g.joins[ms[0].Role] {
-		turn = c.turn
-	}
-	by, turnBy := blocks-first, turn-ms[0].Turn
-	c.messages, c.extra, c.frame = append(c.messages, ms...), append(c.extra, out.extra[a:a+n]...), append(c.frame, out.frame[a:a+n]...)
-	for k := at; k < at+n; k++ {
-		m, f := &c.messages[k], &c.frame[k]
-		m.Span.Start, m.Span.End = m.Span.Start+s.by, m.Span.End+s.by
-		m.First, m.End, m.Turn = m.First+by, m.End+by, m.Turn+turnBy
-		f.content, f.calls = s.moved(f.content), s.moved(f.calls)
-	}
-	c.blocks, c.where = append(c.blocks, out.t.Blocks()[first:last]...), append(c.where, out.where[first:last]...)
-	for k := range c.blocks[blocks:] {
-		b := &c.blocks[int(blocks)+k]
-		b.Message += at - a
-		b.Span.Start, b.Span.End = b.Span.Start+s.by, b.Span.End+s.by
-		b.Body.Start, b.Body.End = b.Body.Start+s.by, b.Body.End+s.by
-	}
-	c.fileAgain(ours, by, int32(at-a))
-	c.turn, c.last = c.messages[at+n-1].Turn, i+n-1
-	c.front.again = append(c.front.again, run{at, a, n})
-	c.Seek(end+c.shift, c.Depth())
+	c.left.of(from, end, was[0].First, was[n-1].End)
+	c.last = end - 1
+	c.front.again = append(c.front.again, run{len(c.messages), a, n})
+	c.run(out, a, a+n, shift, c.front.echo.left.of(a, a+n, ms[0].First, ms[n-1].End))
 	return true
-}
-
-// fileAgain files ties and notes of messages and blocks that have moved.
-func (c *carrier) fileAgain(o filed, blocks transcript.BlockID, messages int32) {
-	for _, t := range o.ties {
-		c.parser.ties = append(c.parser.ties, transcript.Tie{From: t.From + blocks, To: t.To + blocks, Mutual: t.Mutual})
-	}
-	for _, n := range o.notes {
-		n.message += messages
-		if n.block >= 0 {
-			n.block += int32(blocks)
-		}
-		c.parser.notes = append(c.parser.notes, n)
-	}
 }

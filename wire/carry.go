@@ -114,20 +114,28 @@ func (c *carrier) messagesOver(f *front) bool {
 		}
 	}
 	l := &c.d.messages
-	for i := from; i <= len(l.elems); i++ {
-		for range l.put[i] {
-			if !c.read(-1) {
-				return false
-			}
+	puts := sortedKeys(l.put)
+	for i := from; i <= len(l.elems); {
+		for len(puts) > 0 && puts[0] < i {
+			puts = puts[1:]
 		}
-		if n := c.together(i); n > 1 {
-			if !c.takeAll(i, n) {
-				return false
+		end := len(l.elems) // of what nothing is put into
+		if len(puts) > 0 && puts[0] == i {
+			for range l.put[i] {
+				if !c.read(-1) {
+					return false
+				}
 			}
-			i += n - 1
-			continue
+			puts = puts[1:]
 		}
-		if i < len(l.elems) && !c.message(i) {
+		if len(puts) > 0 {
+			end = puts[0]
+		}
+		if i == len(l.elems) {
+			break
+		}
+		var ok bool
+		if i, ok = c.several(i, end); !ok {
 			return false
 		}
 	}
@@ -172,6 +180,95 @@ func (c *carrier) message(i int) bool {
 	default:
 		c.last = i
 		return c.take(c.d.Request, i, m, &moved, ours)
+	}
+}
+
+// several takes message i over, and as many behind it as can be taken at once, up to end.
+func (c *carrier) several(i, end int) (next int, ok bool) {
+	if n := c.together(i, end); n > i+1 {
+		return n, c.takeAgainAll(i, n)
+	}
+	if n := c.untouched(i, end); n > i {
+		return n, c.takeRun(i, n)
+	}
+	return i + 1, c.message(i)
+}
+
+// untouched returns the end of the run of messages from i on that stay as they are.
+func (c *carrier) untouched(i, end int) int {
+	ms, drop := c.d.t.Messages()[:end], c.d.messages.drop[:end]
+	for len(c.edits) > 0 && c.edits[0].End <= ms[i].Span.Start {
+		c.pass()
+	}
+	until := len(c.d.raw)
+	if len(c.edits) > 0 {
+		until = c.edits[0].Start
+	}
+	n := i
+	for n < end && !drop[n] && ms[n].Span.End <= until {
+		n++
+	}
+	if n > i && !c.sameFront(i, &ms[i]) {
+		return i
+	}
+	return n
+}
+
+// takeRun takes messages over that stay as they are.
+func (c *carrier) takeRun(from, end int) bool {
+	ms := c.d.t.Messages()[from:end]
+	if !c.Element() || c.Offset() != ms[0].Span.Start+c.shift {
+		return false
+	}
+	c.last = end - 1
+	c.run(c.d.Request, from, end, c.shift, c.left.of(from, end, ms[0].First, ms[len(ms)-1].End))
+	return true
+}
+
+// run takes messages of a request over that have all moved by the same, with their ties and notes.
+func (c *carrier) run(of *Request, from, end, shift int, ours filed) {
+	ms := of.t.Messages()[from:end]
+	first, last := ms[0].First, ms[len(ms)-1].End
+	at, blocks := len(c.messages), len(c.blocks)
+	by, older := transcript.BlockID(blocks)-first, at-from // how far numbers of blocks and messages move
+	c.messages = append(c.messages, ms[0])
+	turns := c.turnOf(ms[0].Role) - ms[0].Turn
+	c.messages = append(c.messages, ms[1:]...)
+	for i := range c.messages[at:] {
+		m := &c.messages[at+i]
+		m.Span.Start, m.Span.End = m.Span.Start+shift, m.Span.End+shift
+		m.First, m.End, m.Turn = m.First+by, m.End+by, m.Turn+turns
+	}
+	c.turn = c.messages[len(c.messages)-1].Turn
+	c.extra = append(c.extra, of.extra[from:end]...)
+	c.frame = append(c.frame, of.frame[from:end]...)
+	alike := shifts{by: shift}
+	for i := range c.frame[at:] {
+		f := &c.frame[at+i]
+		f.content, f.calls = alike.moved(f.content), alike.moved(f.calls)
+	}
+	c.blocks = append(c.blocks, of.t.Blocks()[first:last]...)
+	for i := range c.blocks[blocks:] {
+		b := &c.blocks[blocks+i]
+		b.Message += older
+		alike.block(b)
+	}
+	c.where = append(c.where, of.where[first:last]...)
+	c.file(ours, older, by)
+	c.Seek(ms[len(ms)-1].Span.End+shift, c.Depth())
+}
+
+// file files ties and notes that are those of messages and blocks with other numbers.
+func (c *carrier) file(o filed, older int, by transcript.BlockID) {
+	for _, t := range o.ties {
+		c.parser.ties = append(c.parser.ties, transcript.Tie{From: t.From + by, To: t.To + by, Mutual: t.Mutual})
+	}
+	for _, n := range o.notes {
+		n.message += int32(older)
+		if n.block >= 0 {
+			n.block += int32(by)
+		}
+		c.parser.notes = append(c.parser.notes, n)
 	}
 }
 
@@ -274,28 +371,28 @@ type filed struct {
 
 // ours takes the ties and notes of message i off those that are left, and those of messages
 // in front of it.
-func (l *filed) ours(i int, m *transcript.Message) filed { return l.all(i, i, m.First, m.End) }
+func (l *filed) ours(i int, m *transcript.Message) filed { return l.of(i, i+1, m.First, m.End) }
 
-// all is ours for messages i to j, which have these blocks.
-func (l *filed) all(i, j int, first, end transcript.BlockID) (o filed) {
+// of is ours for messages in a row, and their blocks.
+func (l *filed) of(from, end int, first, last transcript.BlockID) (o filed) {
 	n := 0
 	for n < len(l.ties) && max(l.ties[n].From, l.ties[n].To) < first {
 		n++
 	}
-	from := n
-	for n < len(l.ties) && max(l.ties[n].From, l.ties[n].To) < end {
+	skipped := n
+	for n < len(l.ties) && max(l.ties[n].From, l.ties[n].To) < last {
 		n++
 	}
-	o.ties, l.ties = l.ties[from:n], l.ties[n:]
+	o.ties, l.ties = l.ties[skipped:n], l.ties[n:]
 	n = 0
-	for n < len(l.notes) && l.notes[n].message >= 0 && l.notes[n].message < int32(i) {
+	for n < len(l.notes) && l.notes[n].message >= 0 && l.notes[n].message < int32(from) {
 		n++
 	}
-	from = n
-	for n < len(l.notes) && l.notes[n].message >= int32(i) && l.notes[n].message <= int32(j) {
+	skipped = n
+	for n < len(l.notes) && l.notes[n].message >= int32(from) && l.notes[n].message < int32(end) {
 		n++
 	}
-	o.notes, l.notes = l.notes[from:n], l.notes[n:]
+	o.notes, l.notes = l.notes[skipped:n], l.notes[n:]
 	return o
 }
 
@@ -331,7 +428,7 @@ func (c *carrier) take(of *Request, i int, m *transcript.Message, s *shifts, o f
 		s.block(&blk)
 		c.block(blk, of.where[b])
 	}
-	c.fileAgain(o, first-m.First, int32(at-i))
+	c.file(o, at-i, first-m.First)
 	c.Seek(to.Span.End, c.Depth())
 	return true
 }

@@ -39,12 +39,16 @@ func (l *list) insert(i int, it item) {
 // the elements that go and those that come changes: the white space is kept.
 func (l *list) edits(raw []byte) []jsonspan.Edit {
 	var out []jsonspan.Edit
+	puts := sortedKeys(l.put)
 	kept := l.from - 1 // the last element that stays
 	for i := l.from; i <= len(l.elems); i++ {
 		if i < len(l.elems) && l.drop[i] {
 			continue
 		}
-		if i == kept+1 && len(l.put) == 0 {
+		for len(puts) > 0 && puts[0] <= kept {
+			puts = puts[1:]
+		}
+		if i == kept+1 && (len(puts) == 0 || puts[0] > i) {
 			kept = i
 			continue
 		}
