@@ -49,22 +49,23 @@ func (m *mender) messageRuns() *messageRuns {
 	}
 	ms := m.t.Messages()
 	n := len(ms)
-	kind := func(j int) transcript.Kind {
-		if ms[j].First == ms[j].End {
-			return transcript.Other
-		}
-		return m.t.Block(ms[j].First).Kind
-	}
-	r := &messageRuns{make([]int, n+1), make([]int, n+1), make([]int, n+1)}
+	all := make([]int, 3*(n+1))
+	r := &messageRuns{all[:n+1], all[n+1 : 2*n+2], all[2*n+2:]}
 	r.calls[n], r.results[n], r.tools[n] = n, n, n
+	behind := transcript.Other // what the next one begins with
 	for j := n - 1; j >= 0; j-- {
 		r.calls[j], r.results[j], r.tools[j] = j, j, j
-		if kind(j) == transcript.Call || kind(j) == transcript.Thinking && j+1 < n && kind(j+1) == transcript.Call {
+		kind := transcript.Other
+		if ms[j].First < ms[j].End {
+			kind = m.t.Blocks()[ms[j].First].Kind
+		}
+		if kind == transcript.Call || kind == transcript.Thinking && behind == transcript.Call {
 			r.calls[j] = r.calls[j+1]
 		}
-		if kind(j) == transcript.Result {
+		if kind == transcript.Result {
 			r.results[j] = r.results[j+1]
 		}
+		behind = kind
 		if ms[j].Role == transcript.Tool {
 			r.tools[j] = r.tools[j+1]
 		}

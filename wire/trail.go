@@ -157,8 +157,13 @@ type trail struct {
 func (d *draft) trail() *trail {
 	from := d.messages.from
 	t := &trail{inner: make(map[listKey][]origin, len(d.inner)), joined: d.joined, messages: make([]origin, 0, len(d.messages.elems)-from+len(d.messages.put))}
+	puts := sortedKeys(d.messages.put)
 	for i := from; i <= len(d.messages.elems); i++ {
-		for _, it := range d.messages.put[i] {
+		var put []item
+		for len(puts) > 0 && puts[0] <= i {
+			put, puts = d.messages.put[i], puts[1:]
+		}
+		for _, it := range put {
 			if it.inner != nil {
 				in := d.g.blocks
 				if it.calls != 0 {
