@@ -3,6 +3,7 @@ package wire
 import (
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -76,9 +77,9 @@ func plainText(raw []byte, s transcript.Span, depth int) string {
 	}
 	switch c := raw[s.Start]; {
 	case s.Start > 0 && raw[s.Start-1] == '"' && s.End < len(raw) && raw[s.End] == '"':
-		return string(jsonspan.Decode(nil, raw[s.Start:s.End]))
+		return decoded(raw[s.Start:s.End])
 	case c == '"':
-		return string(jsonspan.Decode(nil, raw[s.Start+1:s.End-1]))
+		return decoded(raw[s.Start+1 : s.End-1])
 	case c == '[' && depth < 4:
 		return listText(raw, s, depth, plainText)
 	case c == '{' && depth < 4:
@@ -88,6 +89,12 @@ func plainText(raw []byte, s transcript.Span, depth int) string {
 	}
 	// In one spelling, so that equal results say the same.
 	return string(Canonical(raw[s.Start:s.End]))
+}
+
+// decoded is what the content of a string decodes to, in the memory that it was decoded into.
+func decoded(content []byte) string {
+	text := jsonspan.Decode(nil, content)
+	return unsafe.String(unsafe.SliceData(text), len(text))
 }
 
 // objectText returns the text of an object that is nothing but the wrapping of a

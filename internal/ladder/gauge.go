@@ -92,9 +92,12 @@ func (g *gauge) back(b transcript.BlockID, from, to level) int {
 	sum := 0
 	blk := &g.l.t.Blocks()[b]
 	if g.unit == Tokens {
-		sum = g.l.meter.of(b, to) - g.l.meter.of(b, from)
+		sum = g.l.meter.of(b, to)
 	}
 	if from != isGone {
+		if g.unit == Tokens {
+			sum -= g.l.meter.of(b, from)
+		}
 		return sum
 	}
 	if g.alive[blk.Message]++; g.alive[blk.Message] == 1 {
