@@ -10,6 +10,27 @@ type kept struct {
 	exchanges int
 }
 
+// NewAfter is [New] for an index whose first messages, so many, hold the blocks of those of another
+// transcript: what is paired in them is not paired again.
+func NewAfter(x Index, before *Transcript, messages int) *Transcript {
+	b := Builder{t: before}
+	k := b.keep(x, messages)
+	if k.exchanges == 0 {
+		return New(x)
+	}
+	rest := len(x.Blocks) - int(k.block)
+	t := &Transcript{
+		raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties,
+		exchanges: append(make([]Exchange, 0, k.exchanges+rest/2+1), before.exchanges[:k.exchanges]...),
+		exchange:  append(make([]ExchangeID, 0, len(x.Blocks)), before.exchange[:k.block]...),
+	}
+	p := pairers.Get().(*pairer)
+	p.results = make([]BlockID, 0, k.exchanges+rest)
+	p.pair(t, x.Discipline, k)
+	p.release()
+	return t
+}
+
 // quiet reports whether exchange x lies in front of a block and nothing behind that can have to do
 // with it: it is whole, of one call and one result.
 func (t *Transcript) quiet(x int, end BlockID) bool {

@@ -47,6 +47,7 @@ func TestContinue(t *testing.T) {
 		var b Builder
 		var x Index
 		x.Discipline = d
+		whole := New(x) // the last one, in memory of its own
 		for range 1 + rng.IntN(6) {
 			next := index(mostlyPaired(rng, 1+rng.IntN(14)), d)
 			if rng.IntN(12) == 0 && len(next.Blocks) > 0 {
@@ -64,6 +65,11 @@ func TestContinue(t *testing.T) {
 			if !reflect.DeepEqual(got.exchanges, want.exchanges) && len(want.exchanges) > 0 || !slices.Equal(got.exchange, want.exchange) || got.turns != want.turns || got.start != want.start {
 				t.Fatalf("from message %d on:\n%v\nall:\n%v\nof %+v", m, exchanges(got), exchanges(want), x.Blocks)
 			}
+			also := NewAfter(Index{Messages: want.messages, Blocks: want.blocks, Discipline: d}, whole, m)
+			if !reflect.DeepEqual(also.exchanges, want.exchanges) || !slices.Equal(also.exchange, want.exchange) || also.turns != want.turns || also.start != want.start {
+				t.Fatalf("after message %d of another:\n%v\nall:\n%v\nof %+v", m, exchanges(also), exchanges(want), x.Blocks)
+			}
+			whole = want
 		}
 	}
 	if keptSome == 0 {

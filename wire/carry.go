@@ -26,6 +26,7 @@ type carrier struct {
 	left  filed           // of the one before
 	front *front          // nil: there is none
 	last  int             // the message of the one before that was filed last; -1: a new one, or none
+	begun int             // how many messages both begin with
 }
 
 // carryOver returns the changed request, or false if all of it has to be read: because its
@@ -67,7 +68,7 @@ func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit, f *front
 // index makes a request of what was filed, in the room of the front if that has one.
 func (c *carrier) index(prof Profile, f *front) *Request {
 	if f == nil || f.in == nil {
-		return c.request(prof)
+		return c.requestBy(prof, c.pair)
 	}
 	next := new(Request)
 	c.finish(next, prof, func(x transcript.Index) *transcript.Transcript {
@@ -76,6 +77,14 @@ func (c *carrier) index(prof Profile, f *front) *Request {
 	c.leave(f)
 	next.sound = f.out.behind(next.t.Settled())
 	return next
+}
+
+// pair pairs what was filed, as far as that was not done in the one before.
+func (c *carrier) pair(x transcript.Index) *transcript.Transcript {
+	if c.begun == 0 || c.d.borrowed || c.d.lent != nil {
+		return transcript.New(x)
+	}
+	return transcript.NewAfter(x, c.d.t, c.begun)
 }
 
 // leave gives a room back its pages, if the carrier works in one.
@@ -219,6 +228,9 @@ func (c *carrier) takeRun(from, end int) bool {
 	ms := c.d.t.Messages()[from:end]
 	if !c.Element() || c.Offset() != ms[0].Span.Start+c.shift {
 		return false
+	}
+	if from == 0 && len(c.messages) == 0 {
+		c.begun = end
 	}
 	c.last = end - 1
 	c.run(c.d.Request, from, end, c.shift, c.left.of(from, end, ms[0].First, ms[len(ms)-1].End))

@@ -90,13 +90,16 @@ func Parse(raw []byte, o Options) (*Request, error) {
 }
 
 // request makes a request of what was read, which takes no more room than it needs.
-func (p *parser) request(prof Profile) *Request {
+func (p *parser) request(prof Profile) *Request { return p.requestBy(prof, transcript.New) }
+
+// requestBy is request with another way to pair.
+func (p *parser) requestBy(prof Profile, build func(transcript.Index) *transcript.Transcript) *Request {
 	r := new(Request)
 	room := p.pages
 	if cap(room.blocks) <= roomy { // else the request may have it
 		p.pages = room.clone()
 	}
-	p.finish(r, prof, transcript.New)
+	p.finish(r, prof, build)
 	p.pages = room
 	return r
 }
