@@ -154,3 +154,21 @@ func TestReceiptsNameOriginalLines(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoMarksAndNoText: two byte order marks go at once, also if bytes of the file are no text.
+func TestTwoMarksAndNoText(t *testing.T) {
+	for name, raw := range map[string]string{
+		"s1.jsonl": ccWrite("u1", "", 1, said("caf\xe9")) + ccWrite("a1", "u1", 2, replied("m1", calling("c1"))),
+		codexName:  new(rollout).head(codexOwn, "").user("caf\xe9").call("c1").String(),
+	} {
+		l, err := Read(name, []byte("\ufeff\ufeff"+raw), Options{Marked: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed, err := l.Fix(Options{})
+		if err != nil || !fixed.Unmarked || bytes.Contains(fixed.Raw, byteOrderMark) {
+			t.Errorf("%s: %v\n%s", name, err, fixed.Raw)
+		}
+		verify(t, name, []byte(raw), fixed)
+	}
+}

@@ -43,6 +43,16 @@ const maxRounds = 12
 // message that was sent, is not made.
 func (l *Log) Fix(o Options) (*Fixed, error) {
 	o.Format = l.Format
+	if rest := l.Raw(); l.o.Marked && !o.AppendOnly && bytes.HasPrefix(rest, byteOrderMark) { // several marks go at once
+		for bytes.HasPrefix(rest, byteOrderMark) {
+			rest = rest[len(byteOrderMark):]
+		}
+		with := l.o
+		with.Format = l.Format
+		if again, err := Read(l.name, rest, with); err == nil {
+			return again.Fix(o)
+		}
+	}
 	kept, cur := l.unmark(&o)
 	var next Fixed
 	next, cur = l.decode(kept, cur, o)
@@ -103,15 +113,6 @@ func (l *Log) unmark(o *Options) (*Fixed, *Log) {
 	bare := *l
 	bare.o.Marked = false
 	bare.damage = slices.DeleteFunc(slices.Clone(l.damage), func(f Finding) bool { return f.Rule == markRule })
-	if rest := l.raw; l.patches == nil && bytes.HasPrefix(rest, byteOrderMark) { // or the next repair would find a mark again
-		for bytes.HasPrefix(rest, byteOrderMark) {
-			rest = rest[len(byteOrderMark):]
-		}
-		if again, err := Read(l.name, rest, *o); err == nil {
-			kept.Raw = rest
-			return kept, again
-		}
-	}
 	return kept, &bare
 }
 
