@@ -16,9 +16,8 @@ func quotesWords(data []byte, from, to int, dst []uint32, escaped, inside uint64
 	i, first := from, escaped
 	for {
 		i, first = plainWords(data[:to], i, first)
-		// Quotes come in groups. Words behind one are looked at without asking whether they
-		// have another: that is hard to predict.
-		for lately := 1; lately&0xF != 0; {
+		// What is not plain comes in groups: the word behind it is looked at here, too.
+		for more := true; more; {
 			if i+8 > to || len(dst)-n < 8 {
 				return i, n, first, inside, false
 			}
@@ -54,8 +53,8 @@ func quotesWords(data []byte, from, to int, dst []uint32, escaped, inside uint64
 			}
 			n += count
 			inside ^= -uint64(count & 1)
-			lately = lately<<1 | (count+7)>>3
 			first = last
+			more = uint64(count|size&7)|other != 0
 			if i += size; size < 8 {
 				if i = runes(data, i, to, strict); i < 0 {
 					return ^i, n, 0, inside, true
