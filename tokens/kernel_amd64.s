@@ -2,12 +2,21 @@
 
 #include "textflag.h"
 
-// func runVBMI2(l *lanes, text []byte, last uint8, escapes bool) (n int, sum uint64)
+// The places of the bytes in front of each.
+DATA before<>+0(SB)/8, $0x0605040302010000
+DATA before<>+8(SB)/8, $0x0e0d0c0b0a090807
+DATA before<>+16(SB)/8, $0x161514131211100f
+DATA before<>+24(SB)/8, $0x1e1d1c1b1a191817
+DATA before<>+32(SB)/8, $0x262524232221201f
+DATA before<>+40(SB)/8, $0x2e2d2c2b2a292827
+DATA before<>+48(SB)/8, $0x363534333231302f
+DATA before<>+56(SB)/8, $0x3e3d3c3b3a393837
+GLOBL before<>(SB), RODATA|NOPTR, $64
+
+// func runVBMI2(l *lanes, text []byte, last uint8, escapes bool) (n int, sum uint64, lastNext uint8)
 //
-// AX offset, DX length, R8 whether the byte at AX is escaped. R9 is 0 if backslashes do not
-// count, 1 if a block without any is passed over, and more as long as none is asked: where
-// some have them and others not, no processor foresees which.
-TEXT ·runVBMI2(SB), NOSPLIT, $0-56
+// AX offset, DX length, R8 whether the byte at AX is escaped, R9 backslashes count.
+TEXT ·runVBMI2(SB), NOSPLIT, $0-57
 	MOVQ l+0(FP), DI
 	MOVQ text_base+8(FP), SI
 	MOVQ text_len+16(FP), DX
@@ -23,13 +32,17 @@ TEXT ·runVBMI2(SB), NOSPLIT, $0-56
 	VMOVDQU64 448(DI), Z7   // high
 	VMOVDQU64 512(DI), Z8
 	VMOVDQU64 576(DI), Z9
+	VMOVDQU64 before<>(SB), Z10
 	MOVL $0x5C, CX
 	VPBROADCASTB CX, Z11
-	MOVL $1, CX
+	MOVL $0x40, CX
 	VPBROADCASTB CX, Z12
-	VPXORQ Z14, Z14, Z14    // sums of low bytes, 16 of them
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14    // the sum of low bytes
 	VPXORQ Z15, Z15, Z15    // and of high ones
-	VPBROADCASTB BX, Z16    // the classes of the block in front
+	VPBROADCASTB BX, Z16    // the class of the byte in front
+	MOVL $1, CX
+	KMOVQ CX, K7
 	MOVQ $0xAAAAAAAAAAAAAAAA, R13
 	XORL AX, AX
 	XORL R8, R8
@@ -65,20 +78,16 @@ ascii:
 	VPCMPEQB Z11, Z17, K2
 	KMOVQ K2, BX
 	ANDQ R10, BX
-	CMPL R9, $1
-	JNE  unasked
 	MOVQ BX, CX
 	ORQ  R8, CX
-	JZ   whole
+	JNZ  escaped
 
-unasked:
-	DECL R9
-	MOVL $16, R12
-	TESTQ BX, BX
-	CMOVLNE R12, R9
-	MOVL $1, R12
-	TESTL R9, R9
-	CMOVLEQ R12, R9
+whole:
+	MOVQ R10, R12
+	MOVQ R11, CX
+	JMP  add
+
+escaped:
 	MOVQ R8, CX             // of a run of backslashes every other one escapes
 	NOTQ CX
 	ANDQ BX, CX
@@ -101,36 +110,44 @@ unasked:
 
 known:
 	VMOVDQU8 Z20, K3, Z18
-	LEAQ -1(R11), CX        // is the next block's first byte escaped?
+	MOVQ R11, CX            // is the next block's first byte escaped?
+	DECQ CX
 	SHRXQ CX, DI, R8
 	ANDL $1, R8
 	NOTQ DI
 	ANDQ R10, DI
-	KMOVQ DI, K6            // what is meant, and adds something
-	VALIGNQ $6, Z16, Z18, Z21
-	VPALIGNR $15, Z21, Z18, Z19 // the classes in front
-	VPALIGNR $14, Z21, Z18, K3, Z19 // in front of the backslash
-	JMP  add
-
-whole:
-	KMOVQ R10, K6
-	VALIGNQ $6, Z16, Z18, Z21
-	VPALIGNR $15, Z21, Z18, Z19
+	KMOVQ DI, K5
+	VPCOMPRESSB.Z Z18, K5, Z18
+	POPCNTQ DI, CX
+	MOVQ $-1, R12
+	BZHIQ CX, R12, R12
+	TESTQ CX, CX
+	JZ   next
 
 add:
-	VMOVDQA64 Z18, Z16
+	KMOVQ R12, K6
+	VPERMB Z18, Z10, Z19
+	VMOVDQU8 Z16, K7, Z19   // the classes in front
 	VPSLLW $4, Z19, Z19
 	VPORQ Z18, Z19, Z19
+	VPTESTMB Z12, Z19, K6, K1
 	VPMOVB2M Z19, K2
 	KANDQ K6, K2, K2
-	VMOVDQA64 Z19, Z21
-	VMOVDQA64 Z19, Z22
-	VPERMI2B.Z Z5, Z4, K6, Z21
-	VPERMI2B.Z Z8, Z7, K6, Z22
+	VPERMB.Z Z4, Z19, K6, Z21
+	VPERMB.Z Z7, Z19, K6, Z22
+	VPERMB Z5, Z19, K1, Z21
+	VPERMB Z8, Z19, K1, Z22
 	VPERMB Z6, Z19, K2, Z21
 	VPERMB Z9, Z19, K2, Z22
-	VPDPBUSD Z12, Z21, Z14
-	VPDPBUSD Z12, Z22, Z15
+	VPSADBW Z13, Z21, Z21
+	VPSADBW Z13, Z22, Z22
+	VPADDQ Z21, Z14, Z14
+	VPADDQ Z22, Z15, Z15
+	DECL CX
+	VPBROADCASTB CX, Z23
+	VPERMB Z18, Z23, Z16
+
+next:
 	ADDQ R11, AX
 	JMP  block
 
@@ -161,14 +178,6 @@ strange: // what stands in front of its backslash is the last
 done:
 	SUBQ R8, AX             // a backslash waits for what it escapes
 	MOVQ AX, n+40(FP)
-	VPSRLQ $32, Z14, Z16
-	VPSLLQ $32, Z14, Z14
-	VPSRLQ $32, Z14, Z14
-	VPADDQ Z16, Z14, Z14
-	VPSRLQ $32, Z15, Z16
-	VPSLLQ $32, Z15, Z15
-	VPSRLQ $32, Z15, Z15
-	VPADDQ Z16, Z15, Z15
 	VPSLLQ $8, Z15, Z15
 	VPADDQ Z15, Z14, Z14
 	VEXTRACTI64X4 $1, Z14, Y15
@@ -179,5 +188,7 @@ done:
 	VPADDQ X15, X14, X14
 	VMOVQ X14, AX
 	MOVQ AX, sum+48(FP)
+	VMOVD X16, AX
+	MOVB AX, lastNext+56(FP)
 	VZEROUPPER
 	RET

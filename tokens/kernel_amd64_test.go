@@ -60,19 +60,3 @@ func FuzzKernel(f *testing.F) {
 		}
 	})
 }
-
-// TestKernelLong: the sums of the kernel have 32 bits, so what is longer than they have room
-// for goes in pieces.
-func TestKernelLong(t *testing.T) {
-	if !useVBMI2 {
-		t.Skip("SKIPPED, LOUDLY: this processor has no AVX-512 VBMI2")
-	}
-	text := []byte(strings.Repeat(`)\n`, longRun/3+30)) // the cut is in an escape
-	p := families[0].weights()
-	if got, want := p.runs(text, true), p.sum(text)+p.escapes(text); got != want {
-		t.Errorf("it adds %d, want %d", got, want)
-	}
-	if got, want := p.runs(text, false), p.sum(text); got != want {
-		t.Errorf("as it lies, it adds %d, want %d", got, want)
-	}
-}

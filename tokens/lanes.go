@@ -56,19 +56,17 @@ func (p *pairs) runs(text []byte, escapes bool) uint64 {
 	sum := -p.after(0, firstOf(text, escapes))
 	piece := 1
 	for i := 0; i < len(text); {
-		n, more := runVBMI2(p.lanes, text[i:min(len(text), i+longRun)], min(last, control), escapes)
-		if n > 0 && last > control { // the kernel does not know such
-			c := firstOf(text[i:], escapes)
-			more += p.after(last, c) - p.after(control, c)
+		n, more, next := runVBMI2(p.lanes, text[i:], min(last, control), escapes)
+		if n > 0 {
+			if last > control { // the kernel does not know such
+				c := firstOf(text[i:], escapes)
+				more += p.after(last, c) - p.after(control, c)
+			}
+			sum, last = sum+more, next
 		}
-		sum += more
-		if i+n == len(text) {
+		if i += n; i == len(text) {
 			break
 		}
-		if n > 0 {
-			last = lastOf(text[i:i+n], escapes)
-		}
-		i += n
 		if piece *= 4; n > piece {
 			piece = 1
 		}
@@ -80,23 +78,6 @@ func (p *pairs) runs(text []byte, escapes bool) uint64 {
 		i, sum = i+n, sum+more
 	}
 	return sum
-}
-
-// longRun is the longest text for the kernel: a sum gets at most 4 times 255 from 64 bytes.
-const longRun = 1 << 27
-
-// lastOf is the class of the last byte of what a run of the kernel stands for. It ends with no
-// escape but one of two bytes, and a backslash that is not escaped is not its last.
-func lastOf(run []byte, escapes bool) uint8 {
-	end := len(run) - 1
-	from := end
-	for escapes && from > 0 && run[from-1] == '\\' {
-		from--
-	}
-	if c := escaped[run[end]]; (end-from)%2 == 1 {
-		return classOf[c]
-	}
-	return classOf[run[end]]
 }
 
 // after is what a byte adds behind one of a class.
