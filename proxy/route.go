@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/pare-llm/pare/wire"
 )
 
 // An Upstream is where requests go on to. Many goroutines may read it.
@@ -167,3 +169,33 @@ var (
 	shared    = netip.MustParsePrefix("100.64.0.0/10") // behind a carrier's translation
 	benchmark = netip.MustParsePrefix("198.18.0.0/15")
 )
+
+// An aside is how the path of a request ends if no reply to the history is asked for, but how
+// large it is, or a compaction of all of it. It is refused for the same faults, and a window is
+// not for it. Of is what the path of the request for a reply has there.
+type aside struct{ end, of string }
+
+var asides = []aside{
+	{end: "/count_tokens"}, {end: "/input_tokens"}, {end: "/compact"},
+	{":countTokens", ":generateContent"}, {"%3AcountTokens", ":generateContent"}, {"/count-tokens", "/converse"},
+}
+
+// looksAt says which dialect a request is in, and whether it is only counted or compacted;
+// Auto: it is not looked at.
+func looksAt(req *http.Request, to *url.URL) (d wire.Dialect, model string, counted bool) {
+	if req.Method != http.MethodPost || req.Body == nil || req.Body == http.NoBody {
+		return wire.Auto, "", false
+	}
+	path := to.EscapedPath()
+	for _, a := range asides {
+		if rest, ok := strings.CutSuffix(path, a.end); ok {
+			path, counted = rest+a.of, true
+			break
+		}
+	}
+	d, model = wire.ParseURL(path)
+	if model == "count-tokens" { // Vertex's own way; which model it is for is in the body
+		model, counted = "", true
+	}
+	return d, model, counted
+}
