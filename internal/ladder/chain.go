@@ -79,7 +79,7 @@ var sheds = sync.Pool{New: func() any { return new(shed) }}
 
 // back gives the shed of a climb back, unless it is large.
 func (s *shed) back() {
-	const roomy = 1 << 14      // ops
+	const roomy = 1 << 14                            // ops
 	s.drop, s.edits, s.outline = nil, nil, outline{} // somebody may still have those, and this is of one history
 	if cap(s.ops) <= roomy && cap(s.sums) <= roomy && cap(s.left) <= roomy {
 		sheds.Put(s)

@@ -116,7 +116,7 @@ type Ladder struct {
 	chain   *chain // nil: nothing has been done
 	meter   *meter
 	words   *words
-	shed    *shed // nil: it has fitted
+	shed    *shed // nil: it has been given back
 	batches []Batch
 	trying  bool // only whether it fits is asked
 
@@ -144,12 +144,9 @@ func New(s Setting) *Ladder {
 	return l
 }
 
-// Fit meets one limit after the other. The error is a *TooSmall if nothing fits, or one
+// Fit meets one limit after the other; a ladder fits once. The error is a *TooSmall if nothing fits, or one
 // of Vote or Try.
 func (l *Ladder) Fit() (Outcome, error) {
-	if l.shed == nil {
-		l.shed = sheds.Get().(*shed)
-	}
 	defer l.leave()
 	limits := l.Window.Limits
 	if l.all(l.Request, limits) && l.Window.Low == 0 {
@@ -205,14 +202,9 @@ func (l *Ladder) Todo() (drop []transcript.BlockID, edits []wire.BlockEdit, rung
 	}
 	said := len(l.chain.by) - rungs[0] - gone
 	rungs[0] = 0
-	var lent *shed
-	if m := l.Memory; m != nil && m.Lend {
-		if lent = m.shed; l.shed != nil {
-			lent = l.shed
-		}
-	}
-	if lent != nil {
-		drop, edits = lent.drop[:0], lent.edits[:0]
+	lent := l.Memory != nil && l.Memory.Lend && l.shed != nil
+	if lent {
+		drop, edits = l.shed.drop[:0], l.shed.edits[:0]
 	}
 	drop, edits = slices.Grow(drop, gone), slices.Grow(edits, said)
 	for b, by := range l.chain.by {
@@ -224,8 +216,8 @@ func (l *Ladder) Todo() (drop []transcript.BlockID, edits []wire.BlockEdit, rung
 			edits = append(edits, wire.BlockEdit{Block: transcript.BlockID(b), Text: l.words.text(transcript.BlockID(b), v)})
 		}
 	}
-	if lent != nil {
-		lent.drop, lent.edits = drop, edits
+	if lent {
+		l.shed.drop, l.shed.edits = drop, edits
 	}
 	return drop, edits, rungs
 }

@@ -192,21 +192,20 @@ func (l *Ladder) remember(s *past, end int) *remembered {
 // leave hands what was worked out over to the next request.
 func (l *Ladder) leave() {
 	shed := l.shed
-	if l.shed = nil; l.chain != nil { // of which levels are left, and who raised them
-		c := l.chain
+	if c := l.chain; c != nil { // of which levels are left, and who raised them
 		shed.steps, shed.ops, shed.queue = c.steps, c.ops, c.queue
 		c.steps, c.ops, c.queue, c.left = nil, nil, nil, nil
 	}
 	m := l.Memory
 	if m == nil || l.trying || !m.Lend {
 		shed.back()
-		shed = nil
+		l.shed = nil
 	}
 	if m != nil && !l.trying {
 		costs, gone, short := l.meter.costs, l.words.gone, l.words.short
 		if !m.Lend {
 			costs, gone, short = slices.Clone(costs), slices.Clone(gone), maps.Clone(short)
 		}
-		*m = Memory{m.Lend, l.Request, l.Ours, l.Reserve, costs, gone, short, l.past, l.latest, l.steep || m.steep && l.same > 0, shed}
+		*m = Memory{m.Lend, l.Request, l.Ours, l.Reserve, costs, gone, short, l.past, l.latest, l.steep || m.steep && l.same > 0, l.shed}
 	}
 }

@@ -147,9 +147,11 @@ func (l *Ladder) pin(s *scene) {
 		hold(transcript.BlockID(n - 1)) // a history never becomes empty
 	}
 	atoms := t.Atoms()
-	for a := 0; a < len(atoms) && s.end < len(t.Messages()); a++ {
-		if atoms[a].Last >= s.end && atoms[a].First < s.end { // not all of it is there yet
-			s.pinned[a], s.locked[a] = true, true
+	if s.end < len(t.Messages()) {
+		for a := range atoms {
+			if atoms[a].Last >= s.end && atoms[a].First < s.end { // not all of it is there yet
+				s.pinned[a], s.locked[a] = true, true
+			}
 		}
 	}
 	if w.Unpin&Newest == 0 {

@@ -72,9 +72,11 @@ type past struct {
 // whose declaration was dropped when nobody called it.
 func (s *past) add(i int) {
 	c, m := s.l.chain, s.l.t.Messages()[i]
-	for b := m.First; b < m.End && s.l.t.Needy(); b++ {
-		if a := s.l.t.AtomOf(b); c.level[b] != isGone && len(s.l.t.Atoms()[a].Needs) > 0 {
-			s.revive(a)
+	if s.l.t.Needy() {
+		for b := m.First; b < m.End; b++ {
+			if a := s.l.t.AtomOf(b); c.level[b] != isGone && len(s.l.t.Atoms()[a].Needs) > 0 {
+				s.revive(a)
+			}
 		}
 	}
 	cost := s.cost(i)

@@ -19,12 +19,11 @@ func New(t *transcript.Transcript, demands [][2]transcript.AtomID) *Graph {
 		}
 		g.needs[a] = append(g.needs[a], n)
 	}
-	for a := range atoms {
-		if !t.Needy() {
-			break
-		}
-		for _, n := range atoms[a].Needs {
-			need(transcript.AtomID(a), n)
+	if t.Needy() {
+		for a := range atoms {
+			for _, n := range atoms[a].Needs {
+				need(transcript.AtomID(a), n)
+			}
 		}
 	}
 	for _, d := range demands {
