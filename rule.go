@@ -96,7 +96,7 @@ func (b *Ballot) Edit(id transcript.BlockID, text string, format string, args ..
 	if !utf8.ValidString(text) {
 		panic(&FaultError{"rule " + b.rule, errors.New("its edit holds bytes that are not UTF-8"), nil})
 	}
-	b.votes.edit[id] = append(b.votes.edit[id], edit{text, Reason{b.rule, worded(format, args), b.t.AtomOf(id)}})
+	b.votes.edits = append(b.votes.edits, edit{id, text, Reason{b.rule, worded(format, args), b.t.AtomOf(id)}})
 }
 
 // worded is the reason of a vote; many are given as they are.
@@ -138,11 +138,12 @@ func (b *Ballot) valid(a transcript.AtomID) bool {
 // votes is what all rules said.
 type votes struct {
 	drop, protect [][]Reason // by atom
-	edit          map[transcript.BlockID][]edit
+	edits         []edit
 	needs         [][2]transcript.AtomID
 }
 
 type edit struct {
+	block  transcript.BlockID
 	text   string
 	reason Reason
 }

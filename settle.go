@@ -1,8 +1,8 @@
 package pare
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/pare-llm/pare/internal/needs"
@@ -23,10 +23,7 @@ type Decision struct {
 // poll lets every rule vote.
 func (p *Pipeline) poll(r *wire.Request) (*votes, error) {
 	t := r.Transcript()
-	v := &votes{
-		drop: make([][]Reason, len(t.Atoms())), protect: make([][]Reason, len(t.Atoms())),
-		edit: make(map[transcript.BlockID][]edit),
-	}
+	v := &votes{drop: make([][]Reason, len(t.Atoms())), protect: make([][]Reason, len(t.Atoms()))}
 	for i, rule := range p.rules {
 		if err := rule.vote(r, &Ballot{rule: rule.Name, t: t, votes: v, before: p.before(i)}); err != nil {
 			return nil, fmt.Errorf("rule %s: %w", rule.Name, err)
@@ -134,23 +131,33 @@ func settle(r *wire.Request, v *votes) ([]Decision, blockEdits) {
 // not protected.
 func settleEdits(r *wire.Request, v *votes, out []Decision) blockEdits {
 	t := r.Transcript()
-	var edits []wire.BlockEdit
-	var why []Reason
-	for _, id := range slices.Sorted(maps.Keys(v.edit)) {
-		all := v.edit[id]
+	slices.SortStableFunc(v.edits, func(a, b edit) int { return cmp.Compare(a.block, b.block) })
+	edits, why := make([]wire.BlockEdit, 0, len(v.edits)), make([]Reason, 0, len(v.edits))
+	reasons := make([]Reason, 0, len(v.edits)) // of all decisions
+	for rest := v.edits; len(rest) > 0; {
+		id, n := rest[0].block, 1
+		for n < len(rest) && rest[n].block == id {
+			n++
+		}
+		all := rest[:n]
+		rest = rest[n:]
 		d := &out[t.AtomOf(id)]
 		if d.Protected || d.Action == ActionDrop || !r.Editable(id) {
 			continue
 		}
-		best := all[0]
-		for _, e := range all[1:] {
+		best, first := &all[0], len(reasons)
+		for i := range all {
+			e := &all[i]
 			if len(e.text) < len(best.text) || len(e.text) == len(best.text) && e.text < best.text {
 				best = e
 			}
+			reasons = append(reasons, e.reason)
 		}
 		d.Action = ActionEdit
-		for _, e := range all {
-			d.Reasons = append(d.Reasons, e.reason)
+		if own := slices.Clip(reasons[first:]); d.Reasons == nil {
+			d.Reasons = own
+		} else {
+			d.Reasons = append(d.Reasons, own...)
 		}
 		edits, why = append(edits, wire.BlockEdit{Block: id, Text: best.text}), append(why, best.reason)
 	}

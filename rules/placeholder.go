@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -133,22 +134,22 @@ func (v *ballots) one(b *pare.Ballot, w *victim) {
 		return
 	}
 	if !w.keepSaid && !said.cleared && v.r.Editable(x.Results[0]) {
-		v.clear(b, x.Results[0], x, w)
+		v.clear(b, x.Results[0], x, w, said)
 	}
 	// Arguments that are short as they are written need not be read.
 	if !w.keepArgs && !w.use.note && v.t.Block(x.Call).Body.Len() >= v.minBytes && v.r.Editable(x.Call) {
-		v.clear(b, x.Call, x, w)
+		v.clear(b, x.Call, x, w, said)
 	}
 }
 
 // clear puts a placeholder in the place of a result, or of arguments, if that pays.
-func (v *ballots) clear(b *pare.Ballot, id transcript.BlockID, x *transcript.Exchange, w *victim) {
+func (v *ballots) clear(b *pare.Ballot, id transcript.BlockID, x *transcript.Exchange, w *victim, said speech) {
 	var c *wording
 	if v.put != nil {
 		c = v.put[id].Load()
 	}
 	if c == nil || c.why != w.why {
-		c = v.word(id, x, w)
+		c = v.word(id, x, w, said)
 		if v.put != nil {
 			v.put[id].Store(c)
 		}
@@ -159,12 +160,10 @@ func (v *ballots) clear(b *pare.Ballot, id transcript.BlockID, x *transcript.Exc
 }
 
 // word words what is put in the place of a result, or of arguments.
-func (v *ballots) word(id transcript.BlockID, x *transcript.Exchange, w *victim) *wording {
-	what, size := "result", 0
+func (v *ballots) word(id transcript.BlockID, x *transcript.Exchange, w *victim, said speech) *wording {
+	what, size := "result", said.size
 	if id == x.Call {
 		what, size = "arguments", argsSize(v.arguments(id))
-	} else {
-		size = v.measure(id).size
 	}
 	if size < v.minBytes {
 		return &wording{why: w.why}
@@ -271,21 +270,25 @@ func (s *sight) gauge(result transcript.BlockID) speech {
 		return speech{}
 	}
 	raw := s.t.Bytes(b.Body)
-	inner := raw
-	if !quoted(s.t, b.Body) {
+	inner, plain := raw, quoted(s.t, b.Body)
+	if !plain {
 		inner = onlyText(raw)
 	}
 	size, odd := decodedLen(inner)
-	if inner == nil || odd {
-		text := []byte(s.r.Text(result))
-		m := speech{len(text), wire.Cleared(text), wire.PersonSpeaks(text)}
-		// Pictures and the like are no text but take their place.
-		if len(raw) > 4*m.size+1024 {
-			m.size = len(raw)
-		}
-		return m
+	if inner != nil && !odd {
+		return speech{size, wire.Cleared(inner), wire.PersonSpeaks(inner)}
 	}
-	return speech{size, wire.Cleared(inner), wire.PersonSpeaks(inner)}
+	if plain {
+		s.text = jsonspan.Decode(s.text[:0], raw)
+	} else {
+		s.text = append(s.text[:0], s.r.Text(result)...)
+	}
+	m := speech{len(s.text), wire.Cleared(s.text), wire.PersonSpeaks(s.text)}
+	// Pictures and the like are no text but take their place.
+	if len(raw) > 4*m.size+1024 {
+		m.size = len(raw)
+	}
+	return m
 }
 
 // onlyText returns the raw inside of the string that a list of one text or a
