@@ -242,7 +242,7 @@ func argsSize(args []byte) int {
 	size, n := 0, 0
 	for m := scan(args); m.next(); n++ {
 		if size += len(m.key); m.value[0] == '"' {
-			n, _ := decodedLen(m.value[1 : len(m.value)-1])
+			n, _ := jsonspan.DecodedLen(m.value[1 : len(m.value)-1])
 			size += n
 		} else if m.value[0] == '{' || m.value[0] == '[' {
 			size += len(wire.Canonical(m.value))

@@ -122,7 +122,7 @@ func FuzzUse(f *testing.F) {
 		}
 		argsHash([]byte(args))
 		isNote([]byte(args))
-		if n, _ := decodedLen([]byte(args)); n != len(jsonspan.Decode(nil, []byte(args))) {
+		if n, _ := jsonspan.DecodedLen([]byte(args)); n != len(jsonspan.Decode(nil, []byte(args))) {
 			t.Errorf("%q is said to be %d bytes long", args, n)
 		}
 		matchPath("a/**/b", cleanPath(args))

@@ -274,7 +274,7 @@ func (s *sight) gauge(result transcript.BlockID) speech {
 	if !plain {
 		inner = onlyText(raw)
 	}
-	size, odd := decodedLen(inner)
+	size, odd := jsonspan.DecodedLen(inner)
 	if inner != nil && !odd {
 		return speech{size, wire.Cleared(inner), wire.PersonSpeaks(inner)}
 	}

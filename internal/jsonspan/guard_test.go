@@ -70,3 +70,18 @@ func TestAheadInsideSlice(t *testing.T) {
 		}
 	}
 }
+
+// TestDecodedLenInsideSlice: nothing beyond the content is read.
+func TestDecodedLenInsideSlice(t *testing.T) {
+	room := guarded(t)
+	for n := range 200 {
+		for _, fill := range []string{"a", `\\`, `\u0041`} {
+			content := bytes.Repeat([]byte(fill), n)
+			at := len(room) - len(content)
+			copy(room[at:], content)
+			if got, _ := DecodedLen(room[at:]); got != len(Decode(nil, content)) {
+				t.Fatalf("%q: %d bytes", content, got)
+			}
+		}
+	}
+}

@@ -47,6 +47,17 @@ func quotes(data []byte, from, to int, dst []uint32, escaped, inside uint64, str
 	return quotesWords(data, from, to, dst, escaped, inside, strict)
 }
 
+// shortEscapes is shortEscapesWords.
+func shortEscapes(data []byte, i int) (next, n, escaped int) {
+	if useAVX512 {
+		return shortEscapesAVX512(data, i)
+	}
+	return shortEscapesWords(data, i)
+}
+
+//go:noescape
+func shortEscapesAVX512(data []byte, i int) (next, n, escaped int)
+
 // blockMasks is for tests here: without AVX2, words are faster.
 func blockMasks(b *[64]byte) (quote, slash, unusual uint64) { return masks(b) }
 

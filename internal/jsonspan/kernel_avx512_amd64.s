@@ -269,3 +269,58 @@ next:
 	JNZ   stored
 	ADDQ  BX, AX
 	JMP   enough
+
+// func shortEscapesAVX512(data []byte, i int) (next, n, escaped int)
+//
+// Registers as above, but BX counts the escapes, and DI is CX as it was.
+TEXT ·shortEscapesAVX512(SB), NOSPLIT, $0-56
+	MOVQ data_base+0(FP), SI
+	MOVQ data_len+8(FP), DX
+	MOVQ i+24(FP), AX
+	SUBQ $64, DX
+	XORL BX, BX
+	XORL CX, CX
+	CMPQ AX, DX
+	JGT  read
+	MOVQ $0xAAAAAAAAAAAAAAAA, R13
+	MOVL $63, R15
+	EACH('\\', Z14)
+	VMOVDQU64 ·legalEscapes(SB), Z11
+
+next:
+	VMOVDQU64 (SI)(AX*1), Z0
+	VPCMPEQB  Z0, Z14, K2
+	VPSRLW    $1, Z0, Z2
+	VPERMB    Z11, Z2, Z2
+	KMOVQ     K2, R9
+	MOVQ      CX, DI
+	ANDNQ     R9, CX, R11
+	ORQ       CX, R9
+	LEAQ      (R11)(R11*1), R10
+	ORQ       R13, R10
+	SUBQ      R11, R10
+	XORQ      R13, R10
+	XORQ      R10, R9
+	ANDQ      R11, R10
+	SHRXQ     R15, R10, CX
+	KMOVQ     R9, K5
+	VPCMPB    $4, Z0, Z2, K5, K3
+	KORTESTQ  K3, K3
+	JNE       longer
+	POPCNTQ   R10, R10
+	ADDQ      R10, BX
+	ADDQ      $64, AX
+	CMPQ      AX, DX
+	JLE       next
+	VZEROUPPER
+
+read:
+	MOVQ AX, next+32(FP)
+	MOVQ BX, n+40(FP)
+	MOVQ CX, escaped+48(FP)
+	RET
+
+longer:
+	MOVQ DI, CX
+	VZEROUPPER
+	JMP  read

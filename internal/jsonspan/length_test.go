@@ -1,10 +1,10 @@
-package rules
+package jsonspan
 
 import (
 	"math/rand/v2"
 	"testing"
+	"unicode/utf8"
 
-	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/trial"
 )
 
@@ -19,14 +19,38 @@ func TestDecodedLen(t *testing.T) {
 		for i := range raw {
 			raw[i] = letters[rng.IntN(len(letters))]
 		}
-		n, odd := decodedLen(raw)
-		if want := len(jsonspan.Decode(nil, raw)); n != want {
+		n, odd := DecodedLen(raw)
+		if want := len(Decode(nil, raw)); n != want {
 			t.Fatalf("%q: %d bytes, want %d", raw, n, want)
 		}
-		if _, want := decodedOneByOne(raw); odd != want {
+		if want := spelledASCII(raw); odd != want {
 			t.Fatalf("%q: odd %v, want %v", raw, odd, want)
 		}
+		for i := 0; i < len(raw); i += 1 + rng.IntN(70) {
+			a, b, c := shortEscapes(raw, i)
+			if x, y, z := shortEscapesWords(raw, i); a != x || b != y || c != z {
+				t.Fatalf("%q from %d: the kernel stops at %d with %d and %d, words at %d with %d and %d", raw, i, a, b, c, x, y, z)
+			}
+		}
 	}
+}
+
+// spelledASCII is the odd of DecodedLen, escape by escape.
+func spelledASCII(raw []byte) bool {
+	for i := 0; i < len(raw); {
+		r, size := Unescape(raw[i:])
+		switch {
+		case raw[i] != '\\':
+			i++
+		case size == 0:
+			i += 2
+		case size > 2 && r < utf8.RuneSelf:
+			return true
+		default:
+			i += size
+		}
+	}
+	return false
 }
 
 func BenchmarkDecodedLen(b *testing.B) {
@@ -41,6 +65,6 @@ func BenchmarkDecodedLen(b *testing.B) {
 	}
 	b.SetBytes(int64(len(raw)))
 	for b.Loop() {
-		decodedLen(raw)
+		DecodedLen(raw)
 	}
 }
