@@ -1,7 +1,6 @@
 package pare
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -131,23 +130,27 @@ func settle(r *wire.Request, v *votes) ([]Decision, blockEdits) {
 // not protected.
 func settleEdits(r *wire.Request, v *votes, out []Decision) blockEdits {
 	t := r.Transcript()
-	slices.SortStableFunc(v.edits, func(a, b edit) int { return cmp.Compare(a.block, b.block) })
+	order := make([]uint64, len(v.edits)) // by block, and then as they were made
+	for i := range order {
+		order[i] = uint64(v.edits[i].block)<<32 | uint64(i)
+	}
+	slices.Sort(order)
 	edits, why := make([]wire.BlockEdit, 0, len(v.edits)), make([]Reason, 0, len(v.edits))
 	reasons := make([]Reason, 0, len(v.edits)) // of all decisions
-	for rest := v.edits; len(rest) > 0; {
-		id, n := rest[0].block, 1
-		for n < len(rest) && rest[n].block == id {
+	for len(order) > 0 {
+		id, n := transcript.BlockID(order[0]>>32), 1
+		for n < len(order) && order[n]>>32 == order[0]>>32 {
 			n++
 		}
-		all := rest[:n]
-		rest = rest[n:]
+		all := order[:n]
+		order = order[n:]
 		d := &out[t.AtomOf(id)]
 		if d.Protected || d.Action == ActionDrop || !r.Editable(id) {
 			continue
 		}
-		best, first := &all[0], len(reasons)
-		for i := range all {
-			e := &all[i]
+		best, first := &v.edits[uint32(all[0])], len(reasons)
+		for _, i := range all {
+			e := &v.edits[uint32(i)]
 			if len(e.text) < len(best.text) || len(e.text) == len(best.text) && e.text < best.text {
 				best = e
 			}

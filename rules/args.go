@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"hash/maphash"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -216,6 +217,13 @@ func unquote(v []byte) string {
 
 // number reads a line number, also one that a model put into a string.
 func number(v []byte) (int, bool) {
+	if len(v) < 10 && !slices.ContainsFunc(v, func(c byte) bool { return c < '0' || c > '9' }) {
+		n := 0
+		for _, c := range v {
+			n = 10*n + int(c-'0')
+		}
+		return n, len(v) > 0
+	}
 	n, err := strconv.ParseFloat(unquote(v), 64)
 	if err != nil || n != float64(int32(n)) {
 		return 0, false

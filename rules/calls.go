@@ -18,7 +18,7 @@ func CallsOf(r *wire.Request, tools []Tool) Calls { return Calls{Scope{Table: to
 // Use returns what a call does and the file that it is about, cleaned; "" if it names
 // none, or several. Of arguments that have been cleared, what is left counts.
 func (c Calls) Use(call transcript.BlockID) (kind Kind, file string) {
-	u := readUse(c.s.tool(c.s.t.Block(call).Tool), c.s.arguments(call))
+	u := c.s.readUse(c.s.tool(c.s.t.Block(call).Tool), c.s.arguments(call))
 	return u.kind, u.file
 }
 

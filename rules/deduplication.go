@@ -239,7 +239,8 @@ func (d *deduplicator) sameArguments(group []likeness) {
 		}
 		written[string(args)] = by
 		if by != i && bytes.Equal(d.result(i), d.result(by)) {
-			d.found = append(d.found, finding{i, by, true})
+			u := d.used(d.tool(x.Tool), x)
+			d.found = append(d.found, finding{i, by, true, about{u.kind, u.file}})
 		}
 	}
 }
@@ -278,9 +279,9 @@ func (d *deduplicator) covered(among []int) {
 			rank++
 			open := r.lines.sure != r.lines.last // it ends where the tool stops
 			if by := furthest(reach, rank); by.lines.sure >= r.lines.last {
-				d.found = append(d.found, finding{exchange: r.exchange, by: by.exchange})
+				d.found = append(d.found, finding{exchange: r.exchange, by: by.exchange, about: about{KindRead, r.path}})
 			} else if by, ok := whole[r.lines.first]; ok && open {
-				d.found = append(d.found, finding{exchange: r.exchange, by: by})
+				d.found = append(d.found, finding{exchange: r.exchange, by: by, about: about{KindRead, r.path}})
 			}
 			if !d.shows(&d.t.Exchanges()[r.exchange]) {
 				continue
@@ -325,21 +326,20 @@ func (s *sight) tells(x *transcript.Exchange) bool {
 }
 
 // repeated says what is to be done about what is said again.
-func (s *sight) repeated(found []finding, mode Mode) (all []victim) {
+func (s *sight) repeated(found []finding, mode Mode) []victim {
+	all := make([]victim, 0, len(found))
 	for _, f := range found {
-		x := &s.t.Exchanges()[f.exchange]
-		u := s.used(s.tool(x.Tool), x)
 		// What came out of an error is cleared only if the very same comes again.
-		if s.guards(u.file) || !f.exact && s.outcome(x) == transcript.OutcomeFailed {
+		if s.guards(f.about.file) || !f.exact && s.outcome(&s.t.Exchanges()[f.exchange]) == transcript.OutcomeFailed {
 			continue
 		}
-		why := "the same was returned again by " + s.later(f.by)
+		why := "the same was returned again by "
 		if !f.exact {
-			why = "the file was read again by " + s.later(f.by)
+			why = "the file was read again by "
 		}
 		all = append(all, victim{
-			exchange: f.exchange, use: u, why: why, keepArgs: true,
-			drop: mode == ModeDrop && (u.kind == KindRead || u.kind == KindSearch),
+			exchange: f.exchange, about: f.about, why: s.later(why, f.by, ""), keepArgs: true,
+			drop: mode == ModeDrop && (f.about.kind == KindRead || f.about.kind == KindSearch),
 		})
 	}
 	return all

@@ -95,7 +95,7 @@ func (s *sight) moot(among []int) (all []finding) {
 		by, ok := healed[a]
 		switch {
 		case failed[i] && ok && s.turn(i) < s.turn(by):
-			all = append(all, finding{exchange: i, by: by})
+			all = append(all, finding{exchange: i, by: by, about: about{u.kind, u.file}})
 		case !failed[i] && !ok && s.outcome(x) == transcript.OutcomeSucceeded:
 			healed[a] = i
 		}
@@ -104,15 +104,14 @@ func (s *sight) moot(among []int) (all []finding) {
 }
 
 // purged says what is to be done about what has become moot.
-func (s *sight) purged(found []finding, mode Mode) (all []victim) {
+func (s *sight) purged(found []finding, mode Mode) []victim {
+	all := make([]victim, 0, len(found))
 	for _, f := range found {
-		x := &s.t.Exchanges()[f.exchange]
-		u := s.used(s.tool(x.Tool), x)
-		if s.guards(u.file) {
+		if s.guards(f.about.file) {
 			continue
 		}
 		all = append(all, victim{
-			exchange: f.exchange, use: u, why: "it failed, and " + s.later(f.by) + " succeeded",
+			exchange: f.exchange, about: f.about, why: s.later("it failed, and ", f.by, " succeeded"),
 			keepSaid: mode == ModeArguments, drop: mode == ModeDrop,
 		})
 	}

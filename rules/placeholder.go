@@ -88,7 +88,7 @@ func clearedArguments(args []byte, placeholder string) string {
 // A victim is an exchange that a rule found useless.
 type victim struct {
 	exchange int
-	use      use
+	about    about
 	why      string // completes: cleared by rule: …
 	keepSaid bool   // leave the result alone
 	keepArgs bool   // leave the arguments alone
@@ -137,22 +137,22 @@ func (v *ballots) one(b *pare.Ballot, w *victim) {
 		v.clear(b, x.Results[0], x, w, said)
 	}
 	// Arguments that are short as they are written need not be read.
-	if !w.keepArgs && !w.use.note && v.t.Block(x.Call).Body.Len() >= v.minBytes && v.r.Editable(x.Call) {
+	if !w.keepArgs && v.t.Block(x.Call).Body.Len() >= v.minBytes && v.r.Editable(x.Call) {
 		v.clear(b, x.Call, x, w, said)
 	}
 }
 
 // clear puts a placeholder in the place of a result, or of arguments, if that pays.
 func (v *ballots) clear(b *pare.Ballot, id transcript.BlockID, x *transcript.Exchange, w *victim, said speech) {
-	var c *wording
-	if v.put != nil {
-		c = v.put[id].Load()
-	}
-	if c == nil || c.why != w.why {
+	var c wording
+	if v.put == nil {
 		c = v.word(id, x, w, said)
-		if v.put != nil {
-			v.put[id].Store(c)
-		}
+	} else if last := v.put[id].Load(); last != nil && last.why == w.why {
+		c = *last
+	} else {
+		kept := v.word(id, x, w, said)
+		v.put[id].Store(&kept)
+		c = kept
 	}
 	if c.pays {
 		b.Edit(id, c.text, "%s", w.why)
@@ -160,48 +160,70 @@ func (v *ballots) clear(b *pare.Ballot, id transcript.BlockID, x *transcript.Exc
 }
 
 // word words what is put in the place of a result, or of arguments.
-func (v *ballots) word(id transcript.BlockID, x *transcript.Exchange, w *victim, said speech) *wording {
+func (v *ballots) word(id transcript.BlockID, x *transcript.Exchange, w *victim, said speech) wording {
 	what, size := "result", said.size
 	if id == x.Call {
 		what, size = "arguments", argsSize(v.arguments(id))
 	}
 	if size < v.minBytes {
-		return &wording{why: w.why}
+		return wording{why: w.why}
 	}
 	text := v.placeholder(what, x, w, size)
 	if id == x.Call {
 		text = clearedArguments(v.arguments(id), text)
 	}
-	return &wording{w.why, text, jsonLen(text)+slack < size}
+	return wording{w.why, text, jsonLen(text)+slack < size}
 }
 
 // placeholder says what was here, why it is gone and how to get it back.
 func (v *ballots) placeholder(what string, x *transcript.Exchange, w *victim, size int) string {
-	name := short(x.Tool, 64)
-	if w.use.file != "" {
-		name += " " + short(w.use.file, 120)
+	var digits [20]byte
+	parts := [...]string{
+		mark, what, " of ", short(x.Tool, 64), " ", short(w.about.file, 120), " (", string(strconv.AppendInt(digits[:0], int64(size), 10)), " bytes)", ", call ", short(x.CallID, 64),
+		" cleared by ", v.rule, ": ", w.why, ".", " Call the tool again if it is needed.", "]",
 	}
-	again := ""
-	if what == "result" && (w.use.kind == KindRead || w.use.kind == KindSearch) {
-		again = " Call the tool again if it is needed."
+	if w.about.file == "" {
+		parts[4] = ""
 	}
-	return mark + what + " of " + name + " (" + strconv.Itoa(size) + " bytes)" + callName(", call ", x.CallID) + " cleared by " + v.rule + ": " + w.why + "." + again + "]"
+	if x.CallID == "" {
+		parts[9] = ""
+	}
+	if what != "result" || w.about.kind != KindRead && w.about.kind != KindSearch {
+		parts[16] = ""
+	}
+	return v.texts.join(parts[:])
 }
 
-// callName names a call where it has an id.
-func callName(before, id string) string {
-	if id == "" {
-		return ""
-	}
-	return before + short(id, 64)
-}
-
-// later names the exchange that made another one useless.
-func (s *sight) later(i int) string {
+// later names the exchange that made another one useless, behind a text.
+func (s *sight) later(text string, i int, behind string) string {
 	if id := s.t.Exchanges()[i].CallID; id != "" {
-		return "call " + short(id, 64)
+		return s.texts.join([]string{text, "call ", short(id, 64), behind})
 	}
-	return "a later call"
+	return s.texts.join([]string{text, "a later call", behind})
+}
+
+// texts are many short ones, side by side in few pieces of memory.
+type texts struct {
+	strings.Builder
+	made int // bytes
+}
+
+func (t *texts) join(parts []string) string {
+	const piece = 16 << 10
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	if t.Cap()-t.Len() < n {
+		t.Builder = strings.Builder{} // those that were made keep the old one
+		t.Grow(max(n, min(piece, 4*t.made)))
+	}
+	from := t.Len()
+	for _, p := range parts {
+		t.WriteString(p)
+	}
+	t.made += n
+	return t.String()[from:]
 }
 
 // short cuts a text to at most n bytes, between characters, in one line.

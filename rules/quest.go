@@ -12,6 +12,13 @@ import (
 type finding struct {
 	exchange, by int
 	exact        bool // it says the very same
+	about        about
+}
+
+// about is what a call was for.
+type about struct {
+	kind Kind
+	file string // "" if it names none, or several
 }
 
 // A quest is how a rule looks for what later exchanges have made useless. It may look in two
@@ -80,9 +87,19 @@ func (q *quest[K]) anew(s *sight) []finding {
 	return inOrder(append(first, second...))
 }
 
-// inOrder sorts findings by exchange; of two about one, the first stays.
+// inOrder sorts findings by exchange; of two about one, the exact one stays.
 func inOrder(all []finding) []finding {
-	slices.SortStableFunc(all, func(a, b finding) int { return cmp.Compare(a.exchange, b.exchange) })
+	slices.SortFunc(all, func(a, b finding) int {
+		switch {
+		case a.exchange != b.exchange:
+			return a.exchange - b.exchange
+		case a.exact == b.exact:
+			return 0
+		case a.exact:
+			return -1
+		}
+		return 1
+	})
 	return slices.CompactFunc(all, func(a, b finding) bool { return a.exchange == b.exchange })
 }
 
@@ -177,8 +194,7 @@ var proveTapes bool
 // mustFind panics if victims are not those of the whole history.
 func mustFind(all, fresh []victim) {
 	same := func(a, b victim) bool {
-		return a.exchange == b.exchange && a.why == b.why && a.keepSaid == b.keepSaid && a.keepArgs == b.keepArgs && a.drop == b.drop &&
-			a.use.kind == b.use.kind && a.use.file == b.use.file && a.use.note == b.use.note
+		return a.exchange == b.exchange && a.why == b.why && a.keepSaid == b.keepSaid && a.keepArgs == b.keepArgs && a.drop == b.drop && a.about == b.about
 	}
 	if !slices.EqualFunc(all, fresh, same) {
 		panic("rules: what was found in a history that grew is not what is found in it")

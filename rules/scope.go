@@ -108,9 +108,12 @@ type sight struct {
 	t     *transcript.Transcript
 	names map[string]*known // by name as it is written
 	keys  map[string]int
-	near  [16]*known // those that were looked up last, by the length of their names
-	args  []byte     // of the call that was looked at last
-	text  []byte     // of the result that was looked at last
+	near  [16]*known        // those that were looked up last, by the length of their names
+	args  []byte            // of the call that was looked at last
+	text  []byte            // of the result that was looked at last
+	paths map[string]string // cleaned, by how they are written: a few files are named again and again
+
+	texts texts // that rules word
 
 	// What is known already; nil: nothing is kept.
 	heard *heard
@@ -118,7 +121,7 @@ type sight struct {
 }
 
 func (g *guard) look(r *wire.Request) *sight {
-	s := &sight{guard: g, r: r, t: r.Transcript(), names: make(map[string]*known), keys: make(map[string]int)}
+	s := &sight{guard: g, r: r, t: r.Transcript(), names: make(map[string]*known), keys: make(map[string]int), paths: make(map[string]string)}
 	s.learn()
 	return s
 }
@@ -194,11 +197,11 @@ func (s *sight) use(k *known, args []byte) use {
 	if isNote(args) {
 		return use{kind: k.Kind, note: true}
 	}
-	return readUse(k, args)
+	return s.readUse(k, args)
 }
 
 // readUse reads arguments as they are.
-func readUse(k *known, args []byte) use {
+func (s *sight) readUse(k *known, args []byte) use {
 	u := use{kind: k.Kind}
 	patch, rank, limit, end := "", len(pathNames), -1, -1
 	if i := space(args, 0); i < len(args) && args[i] != '{' {
@@ -214,13 +217,13 @@ func readUse(k *known, args []byte) use {
 				u.kind = kind
 			}
 		case k.Path != "" && string(m.key) == k.Path && v[0] == '"':
-			u.file = unquote(v)
+			u.file = s.path(v)
 		case k.Path == "" && v[0] == '"' && m.is(pathNames):
 			if i := m.rank(pathNames); i <= rank {
-				rank, u.file = i, unquote(v)
+				rank, u.file = i, s.path(v)
 			}
 			if k.pathOnly && m.at < len(args) {
-				u.file, u.sure = cleanPath(u.file), true
+				u.sure = true
 				return u // what follows may be long
 			}
 		case k.Kind == KindRun && m.is(commandNames):
@@ -245,12 +248,21 @@ func readUse(k *known, args []byte) use {
 	}
 	if k.Patch != "" {
 		if files := patchFiles(patch); len(files) == 1 {
-			u.file = files[0]
+			u.file = cleanPath(files[0])
 		}
 	}
-	u.file = cleanPath(u.file)
 	u.lines.ends(limit, end, k.Lines)
 	return u
+}
+
+// path reads the path that is the value of an argument.
+func (s *sight) path(v []byte) string {
+	p, ok := s.paths[string(v)]
+	if !ok {
+		p = cleanPath(unquote(v))
+		s.paths[string(v)] = p
+	}
+	return p
 }
 
 // ends works out where a read stops; -1 is not given.

@@ -70,7 +70,7 @@ func (s *sight) superseded(among []int) (all []finding) {
 		case !ok && u.kind == KindWrite && s.outcome(&xs[i]) == transcript.OutcomeSucceeded:
 			holds[u.file] = i
 		case ok && s.turn(i) < s.turn(by):
-			all = append(all, finding{exchange: i, by: by})
+			all = append(all, finding{exchange: i, by: by, about: about{u.kind, u.file}})
 		}
 	}
 	return all
@@ -86,13 +86,13 @@ func (s *sight) written(x *transcript.Exchange) use {
 }
 
 // overwritten says what is to be done about what was superseded.
-func (s *sight) overwritten(found []finding, o SupersededWrites) (all []victim) {
+func (s *sight) overwritten(found []finding, o SupersededWrites) []victim {
+	all := make([]victim, 0, len(found))
 	for _, f := range found {
-		u := s.written(&s.t.Exchanges()[f.exchange])
-		if s.guards(u.file) || u.kind == KindEdit && o.KeepEdits {
+		if s.guards(f.about.file) || f.about.kind == KindEdit && o.KeepEdits {
 			continue
 		}
-		all = append(all, victim{exchange: f.exchange, use: u, why: "the file was written as a whole by " + s.later(f.by), drop: o.Mode == ModeDrop})
+		all = append(all, victim{exchange: f.exchange, about: f.about, why: s.later("the file was written as a whole by ", f.by, ""), drop: o.Mode == ModeDrop})
 	}
 	return all
 }
