@@ -1,10 +1,11 @@
 //go:build amd64 && !purego
 
 // The quotes of a body where a register holds a block of 64 bytes. What blocks have in
-// common with those of kernel_amd64.s is explained there. There are three differences. No
-// block waits for another: of a rune that hangs over its end, all is looked at at once. How
-// many quotes a block has makes no difference. And as few instructions as possible stand
-// between two blocks in which nothing happens: they wait for each other.
+// common with those of kernel_amd64.s is explained there. Where something happens in a body
+// cannot be predicted, and a wrong guess takes as long as two blocks. So up to 64 blocks are
+// a batch: all are read in the same way, without a branch, then those are looked at again
+// that have something unusual, then those that have quotes. Words tell which blocks these
+// are, by a bit for each, the first one on top. And no block waits for the one before it.
 
 #include "textflag.h"
 
@@ -12,23 +13,82 @@
 	MOVL   $byte, R11   \
 	VPBROADCASTB R11, z
 
+// MASKS sets K1 to the quotes of the block in Z0, R9 to all but its backslashes and K3 to all
+// but what two bytes with a backslash may end with. It spoils K2 and Z2.
+#define MASKS \
+	VPCMPB   $4, Z0, Z14, K2 \
+	VPCMPEQB Z0, Z15, K1     \
+	VPSRLW   $1, Z0, Z2      \
+	VPERMB   Z11, Z2, Z2     \
+	VPCMPB   $4, Z0, Z2, K3  \
+	KMOVQ    K2, R9
+
+// ESCAPED takes the escaped bytes out of all, in R9, if all but backslashes is
+// there. A run of them that starts at an odd place takes the odd bits away that are not its own
+// by the borrow; what is left of the odd bits differs from them at the escapers, and at what
+// the last one of a run escapes. It spoils R10 and R11.
+#define ESCAPED \
+	ANDNQ CX, R9, R11       \
+	ANDQ  CX, R9            \
+	LEAQ  (R11)(R11*1), R10 \
+	ORQ   R13, R10          \
+	SUBQ  R11, R10          \
+	XORQ  R13, R10          \
+	XORQ  R10, R9
+
+// NEXT takes the first block off a word: R8 is its number.
+#define NEXT(word) \
+	BSRQ word, R8 \
+	BTRQ R8, word \
+	XORL $63, R8
+
+// WHERE sets R12 to where block R8 is.
+#define WHERE \
+	MOVQ R8, R12  \
+	SHLQ $6, R12  \
+	ADDQ SI, R12
+
+// BEFORE leaves of a word the blocks in front of R8.
+#define BEFORE(word) \
+	MOVQ  $-1, R11        \
+	SHRXQ R8, R11, R11    \
+	ANDNQ word, R11, word
+
+// CLASS looks the bytes of x up in the tables of digits, and spoils it.
+#define CLASS(x, y) \
+	VPSRLW  $4, x, y  \
+	VPANDQ  Z12, y, y \
+	VPSHUFB y, Z7, y  \
+	VPSHUFB x, Z6, x  \
+	VPANDQ  x, y, y
+
+// AT tells of each byte of a block whether the one n behind it is of a class. Z2 has the
+// classes of the block, Z3 those of the block four bytes behind it. It spoils R11.
+#define AT(n, class, word) \
+	VPTESTMB Z2, class, K1 \
+	VPTESTMB Z3, class, K2 \
+	KMOVQ    K1, word      \
+	KMOVQ    K2, R11       \
+	SHRQ     $n, word      \
+	SHLQ     $(4-n), R11   \
+	ORQ      R11, word
+
 // func quotesAVX512(data []byte, from, to int, dst []uint32, escaped, inside uint64) (next, n int, escapedNext, insideNext uint64, odd bool)
 //
-// Registers: SI data, AX offset of the block, DX last offset a block fits at, BX how far to
-// go on, R14 where to write, R12 from where on a block's quotes have no room, CX 1 if the
-// first byte is escaped, R13 the odd bits, R15 63, R8 quotes, R9 escaped bytes, K3 those that
-// are not two bytes long, K4 what is unusual.
-TEXT ·quotesAVX512(SB), NOSPLIT, $8-113
+// Registers: SI where the batch is, AX eight times the number of the block, DX that of the
+// first one behind the batch, CX all bits but the first if the first byte is escaped, R13 the
+// odd bits, R12 how many more quotes have room beside those of another block. Of the blocks: BX
+// those with quotes, DI those with something unusual, R15 those with escapes that are not two
+// bytes long, R14 those whose first byte is not escaped. On the stack: the quotes of the blocks,
+// the offset of the batch, where to write, and CX for what follows.
+TEXT ·quotesAVX512(SB), NOSPLIT, $536-113
 	MOVQ data_base+0(FP), SI
 	MOVQ from+24(FP), AX
-	MOVQ to+32(FP), DX
 	MOVQ dst_base+40(FP), R14
-	MOVQ dst_len+48(FP), R12
-	LEAQ -256(R14)(R12*4), R12
 	MOVQ escaped+64(FP), CX
-	SUBQ $64, DX
+	NOTQ CX
+	ADDQ AX, SI
 	MOVQ $0xAAAAAAAAAAAAAAAA, R13
-	MOVL $63, R15
 	EACH('"', Z15)
 	EACH('\\', Z14)
 	EACH(' ', Z13)
@@ -36,73 +96,120 @@ TEXT ·quotesAVX512(SB), NOSPLIT, $8-113
 	VMOVDQU64 ·legalEscapes(SB), Z11
 	VMOVDQU64 ·counted(SB), Z10
 	MOVB $0, odd+112(FP)
-	JMP  enough
+
+batch:
+	MOVQ to+32(FP), DX
+	SUBQ AX, DX
+	SARQ $6, DX
+	JLE  done
+	MOVQ dst_base+40(FP), R12
+	MOVQ dst_len+48(FP), R11
+	LEAQ -256(R12)(R11*4), R12
+	SUBQ R14, R12
+	JLT  done
+	SHRQ $2, R12
+	MOVL $64, R11
+	CMPQ DX, R11
+	CMOVQGT R11, DX
+	SHLQ $3, DX
+	MOVQ AX, offset-8(SP)
+	MOVQ R14, write-16(SP)
+	XORL AX, AX
+	XORL BX, BX
+	XORL DI, DI
+	XORL R15, R15
+	XORL R14, R14
 
 block:
-	VMOVDQU64 (SI)(AX*1), Z0
-	VPCMPEQB  Z0, Z14, K2
-	VPCMPEQB  Z0, Z15, K1
-	VPSRLW    $1, Z0, Z2
+	PREFETCHT0 4096(SI)(AX*8) // the processor by itself looks ahead no further than a page
+	VMOVDQU64 (SI)(AX*8), Z0
 	VPCMPGTB  Z0, Z13, K4 // signed: control characters and all beyond ASCII
-	VPERMB    Z11, Z2, Z2
-	KMOVQ     K2, R9
-	KMOVQ     K1, R8
+	MASKS
+	LEAQ      2(CX)(R14*2), R14
+	MOVQ      R9, R8
+	ESCAPED
 
-	// As ESCAPED, in fewer steps: a run of backslashes that starts at an odd place takes the
-	// odd bits away that are not its own by the borrow; what is left of the odd bits differs
-	// from them at the escapers, and at what the last one of a run escapes.
-	ANDNQ R9, CX, R11
-	ORQ   CX, R9
-	LEAQ  (R11)(R11*1), R10
-	ORQ   R13, R10
-	SUBQ  R11, R10
-	XORQ  R13, R10
-	XORQ  R10, R9
-	ANDQ  R11, R10
-	SHRXQ R15, R10, CX
+	// What follows is escaped if the block ends with an odd number of backslashes.
+	BSRQ R8, CX
+	JEQ   slashes
 
-	KMOVQ    R9, K5
-	ANDNQ    R8, R9, R8
-	VPCMPB   $4, Z0, Z2, K5, K3
-	KORTESTQ K3, K4
-	JNE      closer
-	TESTQ    R8, R8
-	JNZ      found
-	ADDQ     $64, AX
-	CMPQ     AX, DX
-	JLE      block
-	JMP      done
+follows:
+	ORQ     $-2, CX
+	KMOVQ   K3, R10
+	KMOVQ   K4, R11
+	KMOVQ   K1, R8
+	ANDNQ   R10, R9, R10
+	NEGQ    R10 // carries if there is anything
+	ADCQ    R15, R15
+	NEGQ    R11
+	ADCQ    DI, DI
+	ANDQ    R9, R8
+	POPCNTQ R8, R11
+	MOVQ    R8, quotes-536(SP)(AX*1)
+	NEGQ    R8
+	ADCQ    BX, BX
+	ADDQ    $8, AX
+	SUBQ    R11, R12
+	JLT     read
+	CMPQ    AX, DX
+	JLT     block
 
-found:
-	MOVL $64, BX
+read:
+	MOVQ  CX, follows-24(SP)
+	MOVQ  AX, R11
+	SHRQ  $3, R11
+	NEGQ  R11
+	SHLXQ R11, BX, BX
+	SHLXQ R11, DI, DI
+	SHLXQ R11, R15, R15
+	SHLXQ R11, R14, R14
+	TESTQ R15, R15
+	JNZ   longer
+
+unusual:
+	TESTQ DI, DI
+	JNZ   runes
+
+listed:
+	MOVQ  write-16(SP), R14
+	TESTQ BX, BX
+	JZ    moved
 
 	// Sixteen at a time, whether they are there or not: there is room.
-stored:
-	POPCNTQ     R8, R9
-	KMOVQ       R8, K1
-	MOVL        AX, at-8(SP)
+found:
+	NEXT(BX)
+	MOVQ    quotes-536(SP)(R8*8), R9
+	SHLL    $6, R8
+	ADDL    offset-8(SP), R8
+	KMOVQ   R9, K1
+	POPCNTQ R9, R9
+	VPBROADCASTD  R8, Z4
 	VPCOMPRESSB.Z Z10, K1, Z2
-	VPMOVZXBD   X2, Z3
-	VPADDD.BCST at-8(SP), Z3, Z3
-	VMOVDQU32   Z3, (R14)
-	CMPQ        R9, $16
-	JGT         many
+	VPMOVZXBD     X2, Z3
+	VPADDD        Z4, Z3, Z3
+	VMOVDQU32     Z3, (R14)
+	CMPQ    R9, $16
+	JGT     many
+
+stored:
+	LEAQ  (R14)(R9*4), R14
+	TESTQ BX, BX
+	JNZ   found
 
 moved:
-	LEAQ (R14)(R9*4), R14
-	ADDQ BX, AX
-
-enough:
-	CMPQ AX, DX
-	JGT  done
-	CMPQ R14, R12
-	JLE  block
+	MOVQ follows-24(SP), CX
+	LEAQ (SI)(AX*8), SI
+	SHLQ $3, AX
+	ADDQ offset-8(SP), AX
+	CMPB odd+112(FP), $0
+	JEQ  batch
 
 done:
 	SUBQ dst_base+40(FP), R14
 	SHRQ $2, R14
 	MOVQ AX, next+80(FP)
 	MOVQ R14, n+88(FP)
+	NOTQ CX
 	MOVQ CX, escapedNext+96(FP)
 	ANDQ $1, R14
 	NEGQ R14
@@ -111,164 +218,176 @@ done:
 	VZEROUPPER
 	RET
 
+	// There is nothing else: what follows is escaped if the first byte is.
+slashes:
+	MOVQ R14, CX
+	JMP  follows
+
 many:
 	VEXTRACTI32X4 $1, Z2, X3
 	VPMOVZXBD     X3, Z3
-	VPADDD.BCST   at-8(SP), Z3, Z3
+	VPADDD        Z4, Z3, Z3
 	VMOVDQU32     Z3, 64(R14)
 	VEXTRACTI32X4 $2, Z2, X3
 	VPMOVZXBD     X3, Z3
-	VPADDD.BCST   at-8(SP), Z3, Z3
+	VPADDD        Z4, Z3, Z3
 	VMOVDQU32     Z3, 128(R14)
 	VEXTRACTI32X4 $3, Z2, X3
 	VPMOVZXBD     X3, Z3
-	VPADDD.BCST   at-8(SP), Z3, Z3
+	VPADDD        Z4, Z3, Z3
 	VMOVDQU32     Z3, 192(R14)
-	JMP           moved
+	JMP           stored
 
+	// The batch ends in front of block R8.
 odd:
-	MOVB $1, odd+112(FP)
-	MOVQ DI, CX
-	JMP  done
+	BEFORE(DI)
+	BEFORE(BX)
+	LEAQ  (R8*8), AX
+	SHLXQ R8, R14, R11
+	SARQ  $63, R11
+	ORQ   $-2, R11
+	MOVQ  R11, follows-24(SP)
+	MOVB  $1, odd+112(FP)
+	JMP   unusual
 
-	// DI is CX as it was, in case the block is given back.
-closer:
-	MOVL     $64, BX
-	MOVQ     R9, DI
-	ANDL     $1, DI
-	KMOVQ    K3, R9
-	TESTQ    R9, R9
-	JZ       unusual
-
-	// Take the u's off R9 that are right: four digits follow, unless the first is a D and the
-	// second 8 or more.
+	// Right is a u with four digits behind it, unless the first is a D and the second 8 or more.
+longer:
 	VBROADCASTI32X4 ·hexLow(SB), Z6
 	VBROADCASTI32X4 ·hexHigh(SB), Z7
-	VPSRLW   $4, Z0, Z2
-	VPANDQ   Z12, Z2, Z2
-	VPSHUFB  Z2, Z7, Z2
-	VPSHUFB  Z0, Z6, Z3
-	VPANDQ   Z2, Z3, Z2
-	EACH(0xC0, Z4)
-	EACH(0x20, Z5)
-	EACH(0x10, Z6)
-	EACH(0x08, Z7)
-	VPTESTMB Z2, Z4, K1
-	VPTESTMB Z2, Z5, K2
-	VPTESTMB Z2, Z6, K3
-	VPTESTMB Z2, Z7, K5
-	KMOVQ    K1, R15   // 8 and 9, and letters
-	KMOVQ    K2, R11   // 0 to 7
-	ORQ      R15, R11
-	MOVQ     R11, R10
-	SHRQ     $1, R10
-	ANDQ     R10, R11  // two digits in a row
-	MOVQ     R11, R10
-	SHRQ     $2, R10
-	ANDQ     R10, R11  // four
-	SHRQ     $1, R11
-	KMOVQ    K3, R10   // D
-	SHRQ     $1, R10
-	SHRQ     $2, R15
-	ANDQ     R15, R10
-	MOVL     $63, R15
-	ANDNQ    R11, R10, R11
-	KMOVQ    K5, R10   // u
-	ANDQ     R10, R11
-	ANDNQ    R9, R11, R9
-	JZ       looked
+	EACH(0xE0, Z4)
+	EACH(0xC0, Z5)
+	EACH(0x10, Z8)
+	EACH(0x08, Z9)
 
-	// One that may hang over the end starts the next block.
-	TZCNTQ  R9, R11
-	CMPQ    R11, $60
-	JLT     odd
-	DECQ    R11
-	BZHIQ   R11, R8, R8
-	POPCNTQ R8, R10
-	MOVQ    R14, R9
-	SUBQ    dst_base+40(FP), R9
-	SHRQ    $2, R9
-	ADDQ    R9, R10
-	ANDQ    $1, R10
-	NEGQ    R10
-	XORQ    inside+72(FP), R10
-	JZ      odd        // no string: what looks like an escape is none
-	MOVQ    R11, BX
-	XORL    CX, CX
+escape:
+	NEXT(R15)
+	WHERE
+	VMOVDQU64 (R12), Z0
+	MASKS
+	SHLXQ R8, R14, CX
+	SARQ  $63, CX
+	ORQ   $-2, CX
+	ESCAPED
+	KMOVQ K3, DX
+	ANDNQ DX, R9, DX
+	MOVQ  data_base+0(FP), R11
+	ADDQ  data_len+8(FP), R11
+	SUBQ  $68, R11
+	CMPQ  R12, R11
+	JGT   odd
+	VMOVDQU64 4(R12), Z1
+	CLASS(Z0, Z2)
+	CLASS(Z1, Z3)
+	AT(1, Z4, R9)
+	AT(2, Z4, R10)
+	ANDQ  R10, R9
+	AT(3, Z4, R10)
+	ANDQ  R10, R9
+	AT(4, Z4, R10)
+	ANDQ  R10, R9
+	AT(0, Z9, R10)
+	ANDQ  R10, R9 // a u and four digits
+	AT(1, Z8, R10)
+	AT(2, Z5, R12)
+	ANDQ  R12, R10 // a D and 8 or more
+	ANDNQ R9, R10, R9
+	ANDNQ DX, R9, DX
+	JNZ   odd
+	TESTQ R15, R15
+	JNZ   escape
+	JMP   unusual
 
-looked:
-	KORTESTQ K4, K4
-	JEQ      next
-
-unusual:
-	VPCMPGTB Z0, Z13, K1
-	VPMOVB2M Z0, K2
-	KANDNQ   K1, K2, K1
-	KMOVQ    K1, R9    // control characters
-	LEAQ     (SI)(AX*1), R10
-	TESTQ    R9, R9
-	JZ       runes
-	VMOVQ      R8, X2
-	VPCMPEQB   X3, X3, X3
-	VPCLMULQDQ $0, X3, X2, X2
-	VMOVQ      X2, R11
-	MOVQ       R14, R10
-	SUBQ       dst_base+40(FP), R10
-	SHLQ       $61, R10
-	SARQ       $63, R10
-	XORQ       inside+72(FP), R10
-	XORQ       R10, R11
-	ANDQ       R11, R9 // inside of strings
-	JNZ        odd
-	LEAQ       (SI)(AX*1), R10
-
-	// As RUNES, at R10.
+	// As RUNES, at R12.
 runes:
-	VMOVDQU64  (R10), Z0
 	VBROADCASTI32X4 ·firstHigh(SB), Z6
 	VBROADCASTI32X4 ·firstLow(SB), Z7
 	VBROADCASTI32X4 ·secondHigh(SB), Z8
-	VMOVDQU64  -1(R10), Z1
+	EACH(0x60, Z3)
+	EACH(0x70, Z4)
+	EACH(0x80, Z5)
+	XORL R15, R15
+	XORL DX, DX
+
+rune:
+	NEXT(DI)
+	WHERE
+	VMOVDQU64 (R12), Z0
+	VPCMPGTB  Z0, Z13, K1
+	VPMOVB2M  Z0, K2
+	KANDNQ    K1, K2, K1
+	KMOVQ     K1, R9
+	TESTQ     R9, R9
+	JNZ       control
+
+valid:
+	VMOVDQU64  -1(R12), Z1
 	VPSRLW     $4, Z1, Z2
 	VPANDQ     Z12, Z2, Z2
 	VPANDQ     Z12, Z1, Z1
 	VPSHUFB    Z2, Z6, Z2
 	VPSHUFB    Z1, Z7, Z1
-	VPSRLW     $4, Z0, Z3
-	VPANDQ     Z12, Z3, Z3
-	VPSHUFB    Z3, Z8, Z3
-	VPTERNLOGQ $0x80, Z1, Z2, Z3 // what all three share
-	EACH(0x60, Z4)
-	EACH(0x70, Z5)
-	EACH(0x80, Z6)
-	VMOVDQU64  -2(R10), Z1
-	VMOVDQU64  -3(R10), Z2
-	VPSUBUSB   Z4, Z1, Z1
-	VPSUBUSB   Z5, Z2, Z2
+	VPSRLW     $4, Z0, Z0
+	VPANDQ     Z12, Z0, Z0
+	VPSHUFB    Z0, Z8, Z0
+	VPTERNLOGQ $0x80, Z1, Z2, Z0 // what all three share
+	VMOVDQU64  -2(R12), Z1
+	VMOVDQU64  -3(R12), Z2
+	VPSUBUSB   Z3, Z1, Z1
+	VPSUBUSB   Z4, Z2, Z2
 	VPORQ      Z1, Z2, Z2
-	VPANDQ     Z6, Z2, Z2
-	VPCMPEQB   Z2, Z3, K1
+	VPANDQ     Z5, Z2, Z2
+	VPCMPB     $4, Z2, Z0, K1
 	KORTESTQ   K1, K1
-	JCC        odd               // not all are right
+	JNE        odd
 
 	// What hangs over the end is at most three bytes long.
-	TESTL $0x80808000, 60(SI)(AX*1)
-	JEQ   next
-	LEAQ  3(SI)(AX*1), R11
-	CMPQ  R10, R11
-	JEQ   next
-	MOVQ  data_len+8(FP), R9
-	SUBQ  $67, R9
-	CMPQ  AX, R9
-	JGT   odd
-	MOVQ  R11, R10
-	JMP   runes
+	MOVQ  R12, R11
+	SUBQ  SI, R11
+	TESTB $63, R11
+	JNE   right
+	TESTL $0x80808000, 60(R12)
+	JNE   hangs
 
-next:
-	TESTQ R8, R8
-	JNZ   stored
-	ADDQ  BX, AX
-	JMP   enough
+right:
+	TESTQ DI, DI
+	JNZ   rune
+	JMP   listed
+
+hangs:
+	MOVQ data_base+0(FP), R11
+	ADDQ data_len+8(FP), R11
+	SUBQ $67, R11
+	CMPQ R12, R11
+	JGT  odd
+	ADDQ $3, R12
+	VMOVDQU64 (R12), Z0
+	JMP  valid
+
+	// Not inside of strings. DX has as many quotes as the first R15 blocks, or an even number less.
+control:
+	CMPQ R15, R8
+	JGE  known
+	XORQ quotes-536(SP)(R15*8), DX
+	INCQ R15
+	JMP  control
+
+known:
+	POPCNTQ DX, R11
+	MOVQ write-16(SP), R10
+	SUBQ dst_base+40(FP), R10
+	SHRQ $2, R10
+	ADDQ R11, R10
+	ANDQ $1, R10
+	NEGQ R10
+	XORQ inside+72(FP), R10
+	VMOVQ      quotes-536(SP)(R8*8), X1
+	VPCMPEQB   X2, X2, X2
+	VPCLMULQDQ $0, X2, X1, X1
+	VMOVQ      X1, R11
+	XORQ  R10, R11
+	TESTQ R9, R11
+	JNZ   odd
+	JMP   valid
 
 // func shortEscapesAVX512(data []byte, i int) (next, n, escaped int)
 //
