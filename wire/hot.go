@@ -75,7 +75,7 @@ func (p *Parser) keep() *Request {
 // is several times as large as the body. If it does not fail, all of the body is there.
 // Otherwise it may not be, and the error may say less than that of Glance.
 func (p *Parser) GlanceComing(raw []byte, here int, coming func() int, o Options, c CheckOptions) (Glance, error) {
-	if len(raw) < fewBytes || o.Dialect == Auto { // these are read in other ways
+	if o.Dialect == Auto { // it is read in other ways
 		for last := -1; here < len(raw); here = coming() {
 			if here <= last {
 				return Glance{}, errCutShort

@@ -76,17 +76,12 @@ func (p *parser) reset(raw []byte, d Dialect, m jsonspan.Mode) {
 	p.notes, p.listNotes = p.notes[:0], 0
 	p.clearList()
 	p.Reset(raw, m)
-	switch {
-	case len(raw) < fewBytes:
-	case p.coming != nil:
+	if p.coming != nil {
 		p.ReadComing(p.here, p.coming)
-	default:
+	} else {
 		p.ReadAhead()
 	}
 }
-
-// fewBytes are read faster without reading ahead.
-const fewBytes = 2048
 
 // A field is a member's value: its kind and span. Kind Invalid means that it is
 // missing. The span of a string leaves out the quotes.

@@ -38,13 +38,15 @@ func strictRun(data []byte, i int) int {
 // stopped. If strict is set it looks into strings, and stops in front of a block that is
 // odd: that needs the closer look of careful.
 func quotes(data []byte, from, to int, dst []uint32, escaped, inside uint64, strict bool) (next, n int, escapedNext, insideNext uint64, odd bool) {
-	if useAVX2 && from >= 3 {
-		if strict && useAVX512 {
-			return quotesAVX512(data, from, to, dst, escaped, inside)
-		}
-		return quotesAVX2(data, from, to, dst, escaped, inside, strict)
+	switch {
+	case !useAVX2:
+		return quotesWords(data, from, to, dst, escaped, inside, strict)
+	case from < 3: // the kernels look back by as much as a rune can hang over
+		return quotesWords(data, from, min(to, from+8), dst, escaped, inside, strict)
+	case strict && useAVX512:
+		return quotesAVX512(data, from, to, dst, escaped, inside)
 	}
-	return quotesWords(data, from, to, dst, escaped, inside, strict)
+	return quotesAVX2(data, from, to, dst, escaped, inside, strict)
 }
 
 // shortEscapes is shortEscapesWords.
