@@ -178,6 +178,8 @@ type changeRun struct {
 	archive *source.Archive
 	err     error // why nothing more can be written
 	stopped bool  // at something unreadable, after earlier lines were written
+
+	archived, written bool // what was taken out, and the results, are where they belong
 }
 
 func (r *changeRun) run() int {
@@ -221,10 +223,10 @@ func (r *changeRun) open() (err error) {
 		}
 	}
 	t := &r.ch.task
-	if t.whole && !r.InPlace && r.out.File == nil {
-		r.out.Spool = r.w.files.Spool()
+	if t.whole || r.Receipt != "" {
+		r.out.Hold()
 	}
-	if r.Receipt != "" || r.out.Spool != nil {
+	if r.out.Spool != nil {
 		// Whoever reads our output may leave early. That is then an error like any
 		// other, and what is written beside it can be taken back.
 		signal.Ignore(syscall.SIGPIPE)
@@ -241,9 +243,7 @@ func (r *changeRun) open() (err error) {
 }
 
 // streams reports whether results leave as they come, and cannot be taken back.
-func (r *changeRun) streams() bool {
-	return !r.DryRun && !r.out.InPlace && r.out.File == nil && r.out.Spool == nil
-}
+func (r *changeRun) streams() bool { return !r.DryRun && r.out.Streams() }
 
 // vet reads a batch through before the first line of it is written to standard
 // output, where that can be read twice. It returns false, and has said why, if some
@@ -330,16 +330,32 @@ func (r *changeRun) record(o *outcome) error {
 }
 
 // commit makes the files: first what would be lost otherwise, then the results, then
-// the receipt of what was done.
+// the receipt of what was done. None of them is there before all are on the disk, so that
+// one for which there is no room costs the others.
 func (r *changeRun) commit() error {
+	if r.archive != nil {
+		if err := r.archive.Close(); err != nil {
+			return err
+		}
+	}
+	if r.receipt != nil {
+		if err := r.receipt.Close(); err != nil {
+			return err
+		}
+	}
+	if err := r.out.Close(); err != nil {
+		return err
+	}
 	if r.archive != nil {
 		if err := r.archive.Commit(); err != nil {
 			return err
 		}
+		r.archived = r.archive.Added()
 	}
 	if err := r.out.Commit(); err != nil {
 		return err
 	}
+	r.written = true
 	if r.receipt == nil {
 		return nil
 	}
@@ -371,9 +387,14 @@ func (r *changeRun) failed(err error) int {
 		return r.w.unwritten(err)
 	}
 	hint := writeHint(we, r.InPlace)
-	if len(r.out.Done()) > 0 {
+	switch {
+	case len(r.out.Done()) > 0:
 		hint = "what was rewritten before that:"
 		defer r.w.printBackups(palette(r.w.colour(r.w.stderr, r.Color)), r.out.Done())
+	case r.written:
+		hint = "the result was written before that"
+	case r.archived:
+		hint = "what was to be removed is in the archive; no other file was changed"
 	}
 	return r.w.fail(we.Error(), hint)
 }

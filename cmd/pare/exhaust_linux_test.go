@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -86,6 +87,95 @@ func TestNoRoomForFiles(t *testing.T) {
 				t.Errorf("%s: %s is there, with %d bytes", args, name, st.Size())
 			}
 		}
+	}
+}
+
+// TestNoRoomForReceipts: where a second output cannot be written, the first is not, either,
+// and every file is what it was.
+func TestNoRoomForReceipts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"s.json": faulty, "batch.jsonl": strings.Repeat(faulty+"\n", 3000), "long.json": `{"model":"gpt-4.1","messages":[` + strings.TrimSuffix(strings.Repeat(`{"role":"user","content":"hi"},{"role":"assistant","content":"ho"},`, 20), ",") + `]}`,
+		"session.jsonl": `{"parentUuid":null,"sessionId":"s","version":"2.1.0","type":"user","message":{"role":"user","content":"hi"},"uuid":"a","timestamp":"2026-01-01T00:00:00Z"}` + "\n" +
+			`{"parentUuid":"a","sessionId":"s","version":"2.1.0","type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},"uuid":"b","timestamp":"2026-01-01T00:00:01Z"}` + "\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := func() string {
+		var b strings.Builder
+		all, err := os.ReadDir(".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range all {
+			raw, err := os.ReadFile(f.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&b, "%s %x\n", f.Name(), sha256.Sum256(raw))
+		}
+		return b.String()
+	}
+	was := files()
+	for _, args := range []string{
+		"fix --receipt /dev/full s.json", "fix --receipt /dev/full -", "fix --receipt /dev/full -o o.json s.json", "fix --receipt /dev/full -o o.json.gz s.json", "fix --receipt /dev/full --in-place s.json",
+		"fix --receipt /dev/full batch.jsonl", "fix --receipt /dev/full -o o.jsonl batch.jsonl", "fix --receipt /dev/full --in-place batch.jsonl", "fix --receipt /dev/full --in-place s.json batch.jsonl",
+		"fix --receipt /dev/full --lines batch.jsonl", "prune --receipt /dev/full --lines s.json",
+		"fix --receipt /dev/full session.jsonl", "fix --force --receipt /dev/full --in-place session.jsonl", "fix --force --append-only --receipt /dev/full --in-place session.jsonl",
+		"prune --receipt /dev/full s.json", "trim --max-messages 5 --receipt /dev/full long.json", "trim --max-messages 5 --receipt /dev/full -o o.json --archive a.jsonl long.json",
+		"trim --max-messages 5 --archive /dev/full long.json", "trim --max-messages 5 --archive /dev/full --receipt r.jsonl -o o.json long.json", "trim --max-messages 5 --receipt r.jsonl -o /dev/full long.json",
+		"compact --min-keep 2 --receipt /dev/full --archive a.jsonl long.json", "compact --min-keep 2 --receipt r.jsonl --archive /dev/full -i long.json", "split --head h.json --tail /dev/full long.json --json --min-keep 2",
+		"replay --html /dev/full long.json",
+	} {
+		var out, errs bytes.Buffer
+		status := run(&world{args: strings.Fields(args), stdin: strings.NewReader(faulty), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
+		if status != statusInvalid || !strings.Contains(errs.String(), "write /dev/full: no space left") || strings.Contains(errs.String(), "rewritten") {
+			t.Errorf("%s: status %d: %s", args, status, &errs)
+		}
+		if out.Len() > 0 && !strings.HasPrefix(args, "split") {
+			t.Errorf("%s: printed %.300s", args, &out)
+		}
+		if now := files(); now != was {
+			t.Fatalf("%s: the files are\n%sand were\n%s", args, now, was)
+		}
+	}
+	// A device in the place of standard output is held back like it.
+	var errs bytes.Buffer
+	if status := run(&world{args: strings.Fields("trim --max-messages 5 --archive /dev/null --receipt r.jsonl -o /dev/full long.json"), stdin: strings.NewReader(""), stdout: io.Discard, stderr: &errs, getenv: func(string) string { return "" }}); status != statusInvalid || !strings.Contains(errs.String(), "what was to be removed is in the archive") {
+		t.Errorf("status %d: %s", status, &errs)
+	}
+	if status := run(&world{args: strings.Fields("trim --max-messages 1 --receipt r.jsonl -o /dev/full batch.jsonl"), stdin: strings.NewReader(""), stdout: io.Discard, stderr: &errs, getenv: func(string) string { return "" }}); status != statusTooSmall {
+		t.Errorf("status %d: %s", status, &errs)
+	}
+	if now := files(); now != was {
+		t.Errorf("the files are\n%sand were\n%s", now, was)
+	}
+}
+
+// TestLinesLeaveReceipts: who leaves a conversation early finds the receipt of what was
+// answered, and nothing else.
+func TestLinesLeaveReceipts(t *testing.T) {
+	pare := programPath(t)
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("batch.jsonl", []byte(strings.Repeat(faulty+"\n", 3000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("sh", "-c", `"$0" fix --lines --receipt r.jsonl batch.jsonl | head -n 1`, pare).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	more, _ := filepath.Glob(".*")
+	receipt, err := os.ReadFile("r.jsonl")
+	if err != nil || len(more) > 0 || !bytes.HasSuffix(receipt, []byte("}\n")) || bytes.Count(receipt, []byte("\n")) == 3000 {
+		t.Errorf("%v %v: %d lines", more, err, bytes.Count(receipt, []byte("\n")))
+	}
+	// A dry run makes no receipt, here neither.
+	if out, err := exec.Command(pare, "fix", "--lines", "--dry-run", "--receipt", "dry.jsonl", "batch.jsonl").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %.300s", err, out)
+	}
+	if _, err := os.Stat("dry.jsonl"); err == nil {
+		t.Error("a dry run wrote a file")
 	}
 }
 

@@ -28,7 +28,8 @@ A transcript without faults, and every line of a batch that has none, comes back
 byte for byte. What cannot be repaired is named on standard error, and the
 rest is still repaired (status 1), in place too. If some of the input cannot be read
 (status 2), no file is written; where the input is a pipe, standard output ends in
-front of what cannot be read.
+front of what cannot be read, unless a receipt is wanted: nothing is written then that
+has none.
 
 The session file of an agent is repaired as a whole: lines that need no change stay
 byte for byte. In place, it is replaced in one step, with the mode and the time of the

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/source"
 )
@@ -81,6 +84,10 @@ func (w *world) unanswered(err error) int {
 	if errors.As(err, &out) {
 		return w.unwritten(out)
 	}
+	var receipt *atomicfile.Error
+	if errors.As(err, &receipt) {
+		return w.fail(receipt.Error(), "there is no answer without a receipt")
+	}
 	p := failure(err)
 	var file *fs.PathError
 	if errors.As(err, &file) {
@@ -149,7 +156,9 @@ func (t *telling) line(from origin, text source.Text) outcome {
 
 // converse does the task on every line.
 func (r *changeRun) converse() int {
-	if r.Receipt != "" {
+	if r.Receipt != "" && !r.DryRun {
+		// Who leaves early has got what the receipt tells of.
+		signal.Ignore(syscall.SIGPIPE)
 		var err error
 		if r.receipt, err = newDraft(r.w, r.Receipt); err != nil {
 			return r.failed(err)
@@ -157,7 +166,10 @@ func (r *changeRun) converse() int {
 	}
 	err := r.w.converse(r.in, r.ch.line, func(o *outcome) error {
 		r.sum.add(o)
-		return r.record(o)
+		if err := r.record(o); err != nil || r.receipt == nil {
+			return err
+		}
+		return r.receipt.Flush() // before the answer: there is none without a receipt
 	})
 	if r.receipt != nil {
 		// What was answered was done, whatever happened then.

@@ -90,6 +90,11 @@ func (c *replayCmd) run(w *world) int {
 			all = append(all, o.replayed)
 		}
 	})
+	if page != nil && err == nil && in.Clash == nil {
+		if err := writePage(page, all); err != nil {
+			return w.fail(err.Error(), "")
+		}
+	}
 	if err == nil && !c.JSON {
 		_, err = w.stdout.Write([]byte(c.tables(all)))
 	}
@@ -98,7 +103,7 @@ func (c *replayCmd) run(w *world) int {
 	}
 	printSkipped(w.stderr, in.Skipped)
 	if page != nil && in.Clash == nil {
-		if err := writePage(page, all); err != nil {
+		if err := page.Commit(); err != nil {
 			return w.fail(err.Error(), "")
 		}
 	}
@@ -183,12 +188,12 @@ func (c *replayCmd) tables(all []*replay.Result) string {
 	return strings.Join(parts, "\n")
 }
 
-// writePage makes the page, as a whole or not at all.
+// writePage brings the page to the disk, before anything is said that it belongs to.
 func writePage(page *atomicfile.Draft, all []*replay.Result) error {
 	if err := replay.WriteHTML(page, all); err != nil {
 		return err
 	}
-	return page.Commit()
+	return page.Close()
 }
 
 // replaying is what is compared.

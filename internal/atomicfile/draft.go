@@ -19,6 +19,7 @@ type Draft struct {
 	name     string
 	path     string
 	temp     string // where it is written; "": there is nothing to commit
+	direct   bool   // written at once, to what is not a file
 	was      fs.FileInfo
 	modified time.Time
 
@@ -44,6 +45,7 @@ func (f *Files) begin(name string, perm fs.FileMode) (*Draft, error) {
 	case err == nil && st.IsDir():
 		err = errors.New("it is a folder")
 	case err == nil && !st.Mode().IsRegular():
+		d.direct = true
 		d.file, err = os.OpenFile(d.path, os.O_WRONLY, 0)
 	case err == nil:
 		d.was = st
@@ -63,6 +65,10 @@ func (d *Draft) Name() string { return d.name }
 
 // Path is where the file really is.
 func (d *Draft) Path() string { return d.path }
+
+// AtOnce reports whether what is written cannot be taken back: it goes to a terminal, a
+// pipe or another device.
+func (d *Draft) AtOnce() bool { return d.direct }
 
 // Was is the file that the draft was begun beside; nil: there was none.
 func (d *Draft) Was() fs.FileInfo { return d.was }
@@ -149,6 +155,18 @@ func (d *Draft) Write(p []byte) (n int, err error) {
 		err = &Error{d.name, err}
 	}
 	return n, err
+}
+
+// Flush brings what was written so far as far as the system. Its error is an *[Error].
+func (d *Draft) Flush() error {
+	var err error
+	if p, ok := d.packer.(interface{ Flush() error }); ok {
+		err = p.Flush()
+	}
+	if err = errors.Join(err, d.buf.Flush()); err != nil {
+		return &Error{d.name, err}
+	}
+	return nil
 }
 
 // Close brings all of it to the disk. Its error is an *[Error].

@@ -46,9 +46,20 @@ func (a *Archive) takeOver(path string) error {
 	return a.Copy(unpacked)
 }
 
+// Close brings all of it to the disk.
+func (a *Archive) Close() error {
+	if a.idle() {
+		return nil
+	}
+	return a.draft.Close()
+}
+
+// idle reports whether the file would only be what it was.
+func (a *Archive) idle() bool { return a.draft.Was() != nil && !a.Added() }
+
 // Commit makes the file, unless it would only be what it was.
 func (a *Archive) Commit() error {
-	if a.draft.Was() != nil && !a.Added() {
+	if a.idle() {
 		a.draft.Discard()
 		return nil
 	}

@@ -20,7 +20,7 @@ type Output struct {
 	InPlace bool
 	Force   bool              // replace a file even if another process has locked it
 	File    *atomicfile.Draft // nil: standard output, or in place
-	Spool   *atomicfile.Spool // holds back what goes to standard output; nil: it goes at once
+	Spool   *atomicfile.Spool // holds back what cannot be taken back; nil: it goes at once
 
 	current    *atomicfile.Draft // in place: the file at hand; nil: none yet
 	source     string
@@ -50,10 +50,10 @@ type rewriting struct {
 // Writer returns where the results of a part go.
 func (o *Output) Writer(b *Part) (io.Writer, error) {
 	switch {
-	case o.File != nil:
-		return o.File, nil
 	case o.Spool != nil:
 		return o.Spool, nil
+	case o.File != nil:
+		return o.File, nil
 	case !o.InPlace:
 		return o.Stdout, nil
 	case len(b.Session) > 0:
@@ -119,13 +119,40 @@ func (o *Output) endFile() error {
 	return d.Close()
 }
 
+// Streams reports whether results leave as they come, and cannot be taken back.
+func (o *Output) Streams() bool {
+	return !o.InPlace && o.Spool == nil && (o.File == nil || o.File.AtOnce())
+}
+
+// Hold holds results back until they are committed, where they would leave as they come.
+func (o *Output) Hold() {
+	if o.Streams() {
+		o.Spool = o.Files.Spool()
+	}
+}
+
+// Close brings all results to the disk that are going to be files. What can fail about
+// those then is their names.
+func (o *Output) Close() error {
+	if o.File != nil && o.Spool == nil {
+		return o.File.Close()
+	}
+	return o.endFile()
+}
+
 // Commit makes the files, all of them or, as far as can be told beforehand, none.
 func (o *Output) Commit() error {
+	if o.Spool != nil {
+		var to io.Writer = o.Stdout
+		if o.File != nil {
+			to = o.File
+		}
+		if err := o.Spool.Release(to); err != nil {
+			return err
+		}
+	}
 	if o.File != nil {
 		return o.File.Commit()
-	}
-	if o.Spool != nil {
-		return o.Spool.Release(o.Stdout)
 	}
 	if err := o.endFile(); err != nil {
 		return err
