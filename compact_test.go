@@ -16,6 +16,7 @@ import (
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -609,6 +610,46 @@ func TestOffload(t *testing.T) {
 	t.Logf("%d archives", done)
 	if done < n {
 		t.Errorf("only %d archives of %d histories", done, n)
+	}
+}
+
+// TestOffloadSaves: where the note is larger than what it stands for the history is repaired
+// and nothing else, and the plan says so. Whatever was done made it smaller.
+func TestOffloadSaves(t *testing.T) {
+	n, skipped := histories(t)/100, 0
+	for seed := range uint64(n) {
+		d, body, did := history(seed)
+		name := fmt.Sprintf("seed %d, %s, %v", seed, d, did)
+		c := pare.Compactor{MinKeep: 1, Options: pare.CompactOptions{FoldTask: seed%2 == 0}}
+		repaired, err := (&pare.Policy{}).Plan(t.Context(), reading(t, d, body))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		plan, err := (&pare.Policy{Compact: &c}).Plan(t.Context(), reading(t, d, body))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		why := ""
+		for _, e := range plan.Events() {
+			if m, ok := e.Metadata.(pare.CompactionSkipped); ok {
+				why = m.Reason
+			}
+		}
+		before, after := repaired.Result(), plan.Result()
+		switch {
+		case why != "":
+			if !bytes.Equal(before.Raw(), after.Raw()) || len(plan.Archive()) != len(repaired.Archive()) {
+				t.Errorf("%s: skipped (%s), and yet\n%s\nis not\n%s", name, why, after.Raw(), before.Raw())
+			}
+			if strings.Contains(why, "larger") {
+				skipped++
+			}
+		case after.Tokens(tokens.For(after.Model())) >= before.Tokens(tokens.For(before.Model())):
+			t.Errorf("%s: no smaller: %d bytes and then %d", name, len(before.Raw()), len(after.Raw()))
+		}
+	}
+	if skipped < n/100 {
+		t.Errorf("only %d of %d were too small", skipped, n)
 	}
 }
 

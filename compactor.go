@@ -106,8 +106,9 @@ func (c *Compactor) valid(o Options) error {
 }
 
 // Compact puts a summary in the place of the head of a history, at the cut that
-// [transcript.Transcript.Split] finds. A history without a cut, or not above the mark,
-// is an empty plan with the event compaction_skipped. The error is a *CompactionError;
+// [transcript.Transcript.Split] finds. A history without a cut, or not above the mark, or
+// without a summarizer so short that a note would not be smaller, is an empty plan with
+// the event compaction_skipped. The error is a *CompactionError;
 // whatever it says, the history is untouched.
 func (c *Compactor) Compact(ctx context.Context, r *wire.Request) (*Plan, error) {
 	return c.compact(ctx, untouched(r), c.Options)
@@ -140,6 +141,11 @@ func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (
 	}
 	o.emit(Event{EventCompactionStarted, CompactionStarted{Cut: cut.Before(), Prior: h.Prior != "", TotalMessages: len(r.Transcript().Messages())}})
 	plan, err = c.at(ctx, base, cut, h, o)
+	var why *CompactionError
+	if c.Summarize == nil && errors.As(err, &why) && why.Reason == ReasonLarger {
+		// Nobody has failed: there is too little to be worth a note.
+		return base.skip(o.Options, "the note would be larger than what it stands for"), nil
+	}
 	if err != nil {
 		o.emit(Event{EventCompactionFailed, CompactionFailed{Cut: cut.Before(), Error: err.Error()}})
 		return nil, err

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/store"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -87,18 +89,29 @@ func TestImportRefusesWhatIsNoMessage(t *testing.T) {
 	}
 }
 
-// A history that a summary would only make longer is nobody's failure.
+// A history that a note or a summary would only make longer is nobody's failure: there is
+// nothing to compact, as in one without a cut; a summary that was asked for says why it is
+// not taken.
 func TestCompactTinySession(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	key := create(t, st, "s")
 	for _, raw := range []string{`{"role":"user","content":"Hi"}`, `{"role":"assistant","content":"Hi"}`, `{"role":"user","content":"Hi"}`} {
 		put(t, st, key, []byte(raw))
 	}
-	r := httptest.NewRequest("POST", "/pare/v1/sessions/s/compact", strings.NewReader(`{"min_keep":1}`))
-	r.RemoteAddr, r.Host = "127.0.0.1:1", "127.0.0.1:1"
-	w := httptest.NewRecorder()
-	st.Handler(store.HandlerOptions{}).ServeHTTP(w, r)
-	if w.Code != 422 || !strings.Contains(w.Body.String(), `"type":"nothing_to_compact"`) {
+	compact := func(o store.HandlerOptions) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("POST", "/pare/v1/sessions/s/compact", strings.NewReader(`{"min_keep":1}`))
+		r.RemoteAddr, r.Host = "127.0.0.1:1", "127.0.0.1:1"
+		w := httptest.NewRecorder()
+		st.Handler(o).ServeHTTP(w, r)
+		return w
+	}
+	if w := compact(store.HandlerOptions{}); w.Code != 200 || strings.TrimSpace(w.Body.String()) != `{"compaction":null}` {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	long := func(context.Context, pare.Removed) (pare.Summary, error) {
+		return pare.Summary{Text: strings.Repeat("They said hi. ", 50)}, nil
+	}
+	if w := compact(store.HandlerOptions{Compactor: &pare.Compactor{Summarize: long}}); w.Code != 422 || !strings.Contains(w.Body.String(), `"type":"nothing_to_compact"`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

@@ -62,8 +62,8 @@ split finds it, gives way to a summary, but for what the system says and the fir
 message of the user. A summary that an earlier compaction left there is carried on, word
 for word. --dry-run shows the summary; with --endpoint the model is asked for it, too.
 
-A transcript that cannot be cut, or that is not --above the mark, is repaired and nothing
-else, with a note (status 0). If the summary fails, is larger than what it stands for or does
+A transcript that cannot be cut, that is not --above the mark, or in which the note of
+--offload would save nothing is repaired and nothing else, with a note (status 0). If the summary fails, is larger than what it stands for or does
 not conserve what was asked for, the transcript comes back as it is, with the reason
 (status 1).`
 }
