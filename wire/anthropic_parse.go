@@ -132,8 +132,10 @@ type nested struct {
 	refs                   []nestedRef
 	bare                   []int // web search results without encrypted content
 	hollow                 []int // media without data
-	foreign                int   // item of a type that results may not hold, from 1
-	search                 int   // first item that is no search result, from 1
+	empty                  int   // texts with nothing in them
+	firstEmpty             int
+	foreign                int // item of a type that results may not hold, from 1
+	search                 int // first item that is no search result, from 1
 	firstType              string
 }
 
@@ -495,6 +497,9 @@ func (p *parser) resultNotes(f *blockFields, id string, failed bool) {
 	}
 	for _, i := range n.hollow {
 		p.noteBlock(hollowMedia, "content."+strconv.Itoa(i), "image")
+	}
+	if n.empty > 0 {
+		p.noteBlock(emptyTextInside, "content."+strconv.Itoa(n.firstEmpty), "")
 	}
 	if n.texts < n.items {
 		p.noteBlock(programNonText, "", "")

@@ -104,12 +104,14 @@ func (p *parser) nestedItem(n *nested, i int) {
 		}
 		return
 	}
-	var typ, name, encrypted field
+	var typ, text, name, encrypted field
 	p.Enter()
 	for k, ok := p.key(); ok; k, ok = p.key() {
 		switch string(k) {
 		case "type":
 			typ = p.value()
+		case "text":
+			text = p.value()
 		case "tool_name":
 			name = p.value()
 		case "encrypted_content":
@@ -130,6 +132,11 @@ func (p *parser) nestedItem(n *nested, i int) {
 	switch t {
 	case "text":
 		n.texts++
+		if text.empty() {
+			if n.empty++; n.empty == 1 {
+				n.firstEmpty = i
+			}
+		}
 	case "search_result":
 		n.searches++
 	case "tool_reference":

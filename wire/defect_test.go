@@ -210,3 +210,26 @@ func (c *counter) Media(mime string, _ []byte, _ bool) int {
 	c.mimes = append(c.mimes, mime)
 	return 7
 }
+
+// A text with nothing in it inside of a result: Anthropic refuses it, Bedrock was seen to
+// take it, and a blank one.
+func TestEmptyTextInside(t *testing.T) {
+	anthropic := func(content, more string) string {
+		return `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":` + content + more + `}]}]}`
+	}
+	const empty, image = `{"type":"text","text":""}`, `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}`
+	for _, d := range []defect{
+		{name: "alone", as: wire.Anthropic, body: anthropic("["+empty+"]", ""), found: []string{"empty-text"}, keeps: []string{`"content":"The tool returned nothing."`}, loses: []string{empty}},
+		{name: "failed", as: wire.Anthropic, body: anthropic("["+empty+"]", `,"is_error":true`), found: []string{"empty-text"}, keeps: []string{"an error without a message"}, loses: []string{empty}},
+		{name: "first", as: wire.Anthropic, body: anthropic("[ "+empty+`, {"type":"text","text":"a\u0062"} ]`, ""), found: []string{"empty-text"}, keeps: []string{`{"type":"text","text":"a\u0062"} ]`}, loses: []string{empty}},
+		{name: "several", as: wire.Anthropic, body: anthropic("["+strings.Join([]string{`{"type":"text","text":"a"}`, empty, image, empty}, ",")+"]", ""), found: []string{"empty-text"}, keeps: []string{`[{"type":"text","text":"a"},` + image + `]`}, loses: []string{empty}},
+		{name: "with a mark", as: wire.Anthropic, body: anthropic(`[{"type":"text","text":"a"},{"cache_control":{"type":"ephemeral"},"text":"","type":"text"}]`, ""), found: []string{"empty-text"}, keeps: []string{`[{"type":"text","text":"a"}]`}},
+		{name: "beside what may not be there", as: wire.Anthropic, body: anthropic(`[`+empty+`,{"type":"tool_use","id":"x","name":"y","input":{}}]`, ""), found: []string{"content-type", "empty-text"}, loses: []string{empty}},
+		{name: "blank", as: wire.Anthropic, body: anthropic(`[{"type":"text","text":" \n"}]`, "")},
+		{name: "a string", as: wire.Anthropic, body: anthropic(`""`, "")},
+		{name: "another vendor", as: wire.Anthropic, prof: "deepseek", body: anthropic("["+empty+"]", "")},
+		{name: "Bedrock", as: wire.Bedrock, body: `{"toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object"}}}}]},"messages":[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"t1","name":"f","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"t1","content":[{"text":""}]}}]}]}`},
+	} {
+		d.run(t)
+	}
+}

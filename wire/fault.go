@@ -108,6 +108,7 @@ const (
 
 	// Content.
 	emptyText
+	emptyTextInside // of a result
 	blankTextBlock
 	emptyMessage
 	emptyPart

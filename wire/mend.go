@@ -137,7 +137,7 @@ func phaseOf(f *Finding) phase {
 	switch f.fault {
 	case unknownRole, roleMissing, typeMissing, callWrongRole:
 		return whoSpeaks
-	case referenceUnknown, duplicateKey:
+	case referenceUnknown, emptyTextInside, duplicateKey:
 		return within
 	case displacedResult, resultAfterMessage:
 		return goHome

@@ -26,7 +26,7 @@ type lookups struct {
 	spoken  map[transcript.BlockID]string               // what results say; see said
 	spelled map[transcript.Span]string                  // values in one spelling
 	items   map[transcript.BlockID][]jsonspan.Span      // of results; see elements
-	refs    map[transcript.BlockID]*refList             // references that go; see dropReference
+	refs    map[transcript.BlockID]*refList             // what goes of lists inside of blocks; see listIn
 	usedIDs map[string]note                             // the first note about an item id that is used again
 	tried   map[attempt]bool                            // what could not be done in this round
 	flawed  map[jsonspan.FlawKind][]int                 // where flaws of a kind stand, in order
@@ -38,7 +38,7 @@ type lookups struct {
 	hoisted map[string]bool                             // tools that the head got in this round
 }
 
-// A refList is a list of references of which some go, but never all.
+// A refList is a list inside of a block, references or parts, of which some go, but never all.
 type refList struct {
 	list
 	stay int
@@ -431,7 +431,7 @@ func (m *mender) firstItem(id string) (note, bool) {
 	return n, ok
 }
 
-// carryRefs writes the lists of references without those that go.
+// carryRefs writes the lists inside of blocks without what goes.
 func (m *mender) carryRefs() {
 	for _, l := range m.refs {
 		for _, e := range l.edits(m.raw) {
