@@ -12,7 +12,7 @@ import (
 // heal answers a refusal by planning again and sending once more. If that is no better, it
 // returns what came first, to the byte.
 func (x *exchange) heal(resp *http.Response) *http.Response {
-	if x.t.NoHeal || x.aim.unfitted || resp.StatusCode < 400 || x.o.glance.Dialect == wire.Auto || x.o.skip == SkipState || x.o.skip == SkipForeign || x.sealed() {
+	if x.t.NoHeal || x.aim.unfitted || x.sight.batch || resp.StatusCode < 400 || x.o.glance.Dialect == wire.Auto || x.o.skip == SkipState || x.o.skip == SkipForeign || x.sealed() {
 		return resp
 	}
 	why, ok := x.refusal(resp)

@@ -80,11 +80,11 @@ func TestSmuggling(t *testing.T) {
 func TestTheRestOfABodyIsNoRequest(t *testing.T) {
 	const smuggled = "POST /v1/messages/batches/smuggled HTTP/1.1\r\nHost: x\r\nx-api-key: k\r\nanthropic-version: 1\r\nContent-Length: 0\r\n\r\n"
 	for name, head := range map[string]string{
-		"no history":        "POST /v1/messages/batches HTTP/1.1\r\nContent-Length: 4000000\r\n",
+		"no history":        "POST /v1/messages/batches/x/cancel HTTP/1.1\r\nContent-Length: 4000000\r\n",
 		"too large a one":   "POST /v1/messages HTTP/1.1\r\nContent-Length: 4000000\r\n",
 		"nobody's":          "POST /v2/unknown HTTP/1.1\r\nContent-Length: 4000000\r\n",
-		"asked for by 100":  "POST /v1/messages/batches HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 4000000\r\n",
-		"of unknown length": "POST /v1/messages/batches HTTP/1.1\r\nTransfer-Encoding: chunked\r\n",
+		"asked for by 100":  "POST /v1/messages/batches/x/cancel HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 4000000\r\n",
+		"of unknown length": "POST /v1/messages/batches/x/cancel HTTP/1.1\r\nTransfer-Encoding: chunked\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			var seen sync.Map

@@ -62,7 +62,7 @@ func (x *exchange) read(room *claim) (*body, io.ReadCloser, error) {
 // whose look may take longer than planning may, is not; and a small one comes at once.
 func (x *exchange) early(length int64) bool {
 	most := x.t.planTime(x.aim.policy)
-	return length > tinyBody && length <= x.t.maxBody() && len(x.in.Header["Content-Encoding"]) == 0 && (most < 0 || !slow(length, most))
+	return !x.sight.batch && length > tinyBody && length <= x.t.maxBody() && len(x.in.Header["Content-Encoding"]) == 0 && (most < 0 || !slow(length, most))
 }
 
 // glance looks at the body; nil: it has to be looked at again when all of it is there, to

@@ -26,12 +26,10 @@ func hop(name string) bool {
 // A plain request is what nearly all are: a history of known length, with nothing between its
 // client and us that needs care.
 type plain struct {
-	by      Transport
-	to      target
-	url     *url.URL
-	dialect wire.Dialect
-	model   string
-	counted bool
+	by  Transport
+	to  target
+	url *url.URL
+	sight
 }
 
 // plain says how a request goes by [Handler.forward]; false: it has to go by the proxy of the
@@ -47,7 +45,7 @@ func (h *Handler) plain(r *http.Request, to target) (p plain, ok bool) {
 		}
 	}
 	p.url = to.upstream.address(to.path, r.URL)
-	p.dialect, p.model, p.counted = looksAt(r, p.url)
+	p.sight = looksAt(r, p.url)
 	return p, p.dialect != wire.Auto && !p.by.Policy.Off
 }
 
@@ -67,7 +65,7 @@ func (h *Handler) forward(w http.ResponseWriter, rc *http.ResponseController, r 
 	if _, ok := out.Header["User-Agent"]; !ok {
 		out.Header["User-Agent"] = nil // none is sent
 	}
-	resp, err := p.by.carry(out, p.dialect, p.model, p.counted, holding)
+	resp, err := p.by.carry(out, p.sight, holding)
 	hints.end()
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body.Close()

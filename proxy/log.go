@@ -9,6 +9,9 @@ func (r *Record) LogValue() slog.Value {
 		slog.Int("status", r.Status), slog.Int64("in", r.BytesIn), slog.Int64("out", r.BytesOut), slog.Int64("reply", r.Reply),
 		slog.Duration("planned", r.Planned), slog.Duration("took", r.Took),
 	}
+	if r.Requests > 0 {
+		attrs = append(attrs, slog.Int("requests", r.Requests))
+	}
 	if n := len(r.Changes); n > 0 {
 		attrs = append(attrs, slog.Int("changes", n), slog.Any("rules", r.Rules), slog.Int("saved", r.Saved))
 	}

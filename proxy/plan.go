@@ -55,20 +55,21 @@ type aim struct {
 
 // An outcome is what comes of planning.
 type outcome struct {
-	body    []byte // what to send; nil: what came
-	changes []wire.Change
-	skip    Skip
-	detail  string
-	glance  wire.Glance   // at what came; zero: it could not be read
-	tokens  [2]int        // before and after; zero: not counted
-	plan    *pare.Plan    // that body comes from
-	planned *wire.Request // that plan is for
-	offer   *offer        // the tool for recalls; nil: it is not in the request
-	stack   []byte        // of a panic
-	key     string        // of the conversation
-	known   Lesson        // that was heeded
-	taught  Lesson        // what is to be learned if this is accepted
-	betas   []string      // that the body needs; it asks the provider to do something by itself
+	body     []byte // what to send; nil: what came
+	changes  []wire.Change
+	skip     Skip
+	detail   string
+	glance   wire.Glance   // at what came; zero: it could not be read
+	tokens   [2]int        // before and after; zero: not counted
+	requests int           // of a batch; zero: it is none
+	plan     *pare.Plan    // that body comes from
+	planned  *wire.Request // that plan is for
+	offer    *offer        // the tool for recalls; nil: it is not in the request
+	stack    []byte        // of a panic
+	key      string        // of the conversation
+	known    Lesson        // that was heeded
+	taught   Lesson        // what is to be learned if this is accepted
+	betas    []string      // that the body needs; it asks the provider to do something by itself
 }
 
 // skipped is the outcome of doing nothing.

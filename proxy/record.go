@@ -20,6 +20,8 @@ type Record struct {
 	Profile  string    `json:"profile,omitempty"`
 	Model    string    `json:"model,omitempty"`
 	Messages int       `json:"messages,omitempty"`
+	// Requests is how many requests a batch holds; zero: it is none.
+	Requests int `json:"requests,omitempty"`
 	// Status is that of the reply; zero: there was none.
 	Status int `json:"status,omitempty"`
 	// BytesIn came from the client, BytesOut went to the upstream, Reply came back.
@@ -55,7 +57,8 @@ type Record struct {
 	// Recalls are what the model fetched of what was removed, before it replied.
 	Recalls []Recalled `json:"recalls,omitempty"`
 	Skipped Skip       `json:"skipped,omitempty"`
-	// Detail says more about Skipped; it may name a place in the request, never its text.
+	// Detail says more about Skipped, or which requests of a batch went on as they came; it
+	// may name a place in the request, never its text.
 	Detail string `json:"detail,omitempty"`
 	// Error is why there was no reply, or only the beginning of one.
 	Error string `json:"error,omitempty"`

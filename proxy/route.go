@@ -180,22 +180,57 @@ var asides = []aside{
 	{":countTokens", ":generateContent"}, {"%3AcountTokens", ":generateContent"}, {"/count-tokens", "/converse"},
 }
 
-// looksAt says which dialect a request is in, and whether it is only counted or compacted;
-// Auto: it is not looked at.
-func looksAt(req *http.Request, to *url.URL) (d wire.Dialect, model string, counted bool) {
+// A sight is what the path of a request says about its body.
+type sight struct {
+	dialect wire.Dialect // Auto: it is not looked at
+	model   string
+	counted bool // it is only counted or compacted
+	batch   bool // it holds many requests
+	opaque  bool // only the body says whether the model speaks the dialect
+}
+
+// looksAt says what the path of a request says about its body.
+func looksAt(req *http.Request, to *url.URL) (s sight) {
 	if req.Method != http.MethodPost || req.Body == nil || req.Body == http.NoBody {
-		return wire.Auto, "", false
+		return s
 	}
 	path := to.EscapedPath()
 	for _, a := range asides {
 		if rest, ok := strings.CutSuffix(path, a.end); ok {
-			path, counted = rest+a.of, true
+			path, s.counted = rest+a.of, true
 			break
 		}
 	}
-	d, model = wire.ParseURL(path)
-	if model == "count-tokens" { // Vertex's own way; which model it is for is in the body
-		model, counted = "", true
+	s.dialect, s.model = wire.ParseURL(path)
+	if s.model == "count-tokens" { // Vertex's own way; which model it is for is in the body
+		s.model, s.counted = "", true
 	}
-	return d, model, counted
+	if s.dialect != wire.Auto {
+		return s
+	}
+	if s.dialect, s.model = wire.BatchURL(path); s.dialect != wire.Auto {
+		s.batch = true
+		return s
+	}
+	if d, model := invoked(path); d != wire.Auto {
+		s.dialect, s.model, s.opaque = d, model, true
+	}
+	return s
+}
+
+// invoked says what the model may speak that a path of Bedrock's InvokeModel names by its
+// address only, as those of a profile, a copy or a share of its capacity are.
+func invoked(path string) (wire.Dialect, string) {
+	if !strings.HasSuffix(path, "/invoke") && !strings.HasSuffix(path, "/invoke-with-response-stream") {
+		return wire.Auto, ""
+	}
+	_, rest, ok := strings.Cut(path, "/model/")
+	name, _, _ := strings.Cut(rest, "/")
+	if plain, err := url.PathUnescape(name); err == nil {
+		name = plain
+	}
+	if !ok || !strings.HasPrefix(name, "arn:") {
+		return wire.Auto, ""
+	}
+	return wire.Anthropic, name
 }

@@ -117,19 +117,19 @@ func (t *Transport) log() *slog.Logger {
 
 // RoundTrip is as http.RoundTripper says.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	d, model, counted := looksAt(req, req.URL)
-	if d == wire.Auto || t.policy().Off {
+	s := looksAt(req, req.URL)
+	if s.dialect == wire.Auto || t.policy().Off {
 		return t.pass(req)
 	}
-	return t.carry(req, d, model, counted, nil)
+	return t.carry(req, s, nil)
 }
 
 // carry sends a request that is looked at. Holding is told what is sent; nil: nobody is.
-func (t *Transport) carry(req *http.Request, d wire.Dialect, model string, counted bool, holding *holding) (*http.Response, error) {
+func (t *Transport) carry(req *http.Request, s sight, holding *holding) (*http.Response, error) {
 	x := &exchange{
-		t: t, in: req, began: time.Now(), holding: holding,
+		t: t, in: req, began: time.Now(), holding: holding, sight: s,
 		aim: aim{
-			policy: t.policy(), read: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, unfitted: counted, prune: t.Prune, long: asksLong(req.Header),
+			policy: t.policy(), read: wire.Options{Dialect: s.dialect, Model: s.model, Profile: t.profile(s.dialect)}, unfitted: s.counted, prune: t.Prune, long: asksLong(req.Header),
 			conversations: t.Conversations, upstream: cmp.Or(t.upstream, req.URL.Host), anthropic: anthropics(t.upstream, req.URL.Hostname()), recall: t.Recall,
 		},
 	}
@@ -151,6 +151,7 @@ func (t *Transport) profile(d wire.Dialect) string {
 type exchange struct {
 	t       *Transport
 	in      *http.Request
+	sight   sight
 	aim     aim
 	began   time.Time
 	holding *holding
@@ -260,25 +261,9 @@ func (x *exchange) plan() {
 	if x.o.body != nil && x.sealed() {
 		x.o = x.o.skipped(SkipSigned, "")
 	}
-	if x.o.skip == SkipPanic {
+	if x.o.stack != nil {
 		x.t.log().Error("planning failed badly", "id", x.rec.ID, "panic", x.o.detail, "stack", string(x.o.stack))
 	}
-}
-
-// enclosed plans what the body holds. A request that is only to be counted may lie in another
-// one, as the whole of a request for a reply does on Gemini and Bedrock.
-func (x *exchange) enclosed() outcome {
-	in := wire.Envelope{Body: x.plain}
-	if x.aim.unfitted {
-		if in = wire.Unwrap(x.plain); len(in.Body) < len(x.plain) {
-			x.aim.seen = nil // it is about all of it
-		}
-	}
-	o := planned(x.in.Context(), x.body, in.Body, x.aim, x.t.planTime(x.aim.policy))
-	if o.body != nil {
-		o.body = slices.Concat(x.plain[:in.At], o.body, x.plain[in.At+len(in.Body):])
-	}
-	return o
 }
 
 // unpacked is what the body holds. That needs room, too, and more than a coded body says: as
@@ -405,7 +390,7 @@ func (x *exchange) forget() {
 // settle takes over what was planned.
 func (r *Record) settle(o *outcome) {
 	r.Skipped, r.Detail, r.Changes = o.skip, o.detail, o.changes
-	r.TokensIn, r.TokensOut = o.tokens[0], o.tokens[1]
+	r.TokensIn, r.TokensOut, r.Requests = o.tokens[0], o.tokens[1], o.requests
 	r.Model, r.Profile, r.Messages = o.glance.Profile.Model, o.glance.Profile.Name, o.glance.Messages
 	r.Rules, r.Known = wire.RulesOf(o.changes), o.known.Rules
 	if o.tokens[1] > 0 {

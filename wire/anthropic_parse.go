@@ -20,6 +20,7 @@ var anthropicGrammar = grammar{
 		{end: ":rawPredict", within: "/publishers/anthropic/"}, {end: ":streamRawPredict", within: "/publishers/anthropic/"},
 		{end: "/invoke", within: "anthropic"}, {end: "/invoke-with-response-stream", within: "anthropic"},
 	},
+	batch: batch{end: "/messages/batches", list: []string{"requests"}, request: "params"},
 	tells: tells{
 		body:    []string{"anthropic_version", "stop_sequences"},
 		tools:   []string{"input_schema"},

@@ -19,6 +19,7 @@ type Envelope struct {
 	Pointer string  // what leads to it, as a JSON pointer; "" is the whole
 	Dialect Dialect // what the URL of the exchange says, or Auto
 	Model   string  // what the URL of the exchange says, or ""
+	packed  int     // how many bytes stand for it there, in base64; zero: it does itself
 }
 
 // Unwrap takes the request out of its envelope: an object without a history of its

@@ -1,6 +1,9 @@
 package wire
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestParseURL(t *testing.T) {
 	for address, want := range map[string]struct {
@@ -90,5 +93,51 @@ func TestReply(t *testing.T) {
 		if got := r.Reply(); got != want {
 			t.Errorf("%s: %d, want %d", body, got, want)
 		}
+	}
+}
+
+// TestBatch finds the requests of a batch, and puts others in their place.
+func TestBatch(t *testing.T) {
+	for address, want := range map[string]Dialect{
+		"https://api.anthropic.com/v1/messages/batches": Anthropic, "/v1/messages/batches/?beta=1": Anthropic, "/v1/messages/batches/x/results": Auto, "/v1/messages": Auto, "/v1/batches": Auto,
+		"/v1beta/models/gemini-3-pro:batchGenerateContent": Gemini, "/v1beta/models/gemini-3-pro%3AbatchGenerateContent": Gemini, "": Auto,
+	} {
+		if d, _ := BatchURL(address); d != want {
+			t.Errorf("%s: %v", address, d)
+		}
+	}
+	if _, model := BatchURL("/v1beta/models/gemini-3-pro:batchGenerateContent"); model != "gemini-3-pro" {
+		t.Errorf("model %q", model)
+	}
+	raw := []byte(` {"requests":1,"requests":[{"params":{"a":1},"custom_id":"x","params":{"b" : 2}},{"params":null},[],{"\u0070arams":{}}]} `)
+	all, err := Anthropic.Batch(raw)
+	if err != nil || len(all) != 2 || string(all[0].Body) != `{"b" : 2}` || all[0].Pointer != "/requests/0/params" || all[1].Pointer != "/requests/3/params" {
+		t.Fatalf("%v %+v", err, all)
+	}
+	for _, e := range all {
+		if got := e.Holding(raw, e.Body); string(got) != string(raw) {
+			t.Errorf("%s", got)
+		}
+	}
+	if got := string(all[1].Holding(raw, []byte("[]"))); !strings.HasSuffix(got, `{"\u0070arams":[]}]} `) {
+		t.Error(got)
+	}
+	for _, text := range []string{"", " ", "{", "[]", "7", `{"requests":[]} x`, `{"requests":[{"params":{}}`} {
+		for _, d := range Dialects() {
+			if all, err := d.Batch([]byte(text)); len(all) > 0 {
+				t.Errorf("%s: %q: %v %v", d, text, all, err)
+			}
+		}
+		if e, ok := UnwrapInvoked([]byte(text)); ok {
+			t.Errorf("%q: %v", text, e)
+		}
+		if d := Invoked([]byte(text)); d != Auto {
+			t.Errorf("%q: %v", text, d)
+		}
+	}
+	packed := []byte(`{"input":{"invokeModel":{"body":"eyJhbnRocm9waWNfdmVyc2lvbiI6ImIifQ\u003d="}}}`)
+	e, ok := UnwrapInvoked(packed)
+	if !ok || e.Dialect != Anthropic || string(e.Body) != `{"anthropic_version":"b"}` || string(e.Holding(packed, []byte("{}"))) != `{"input":{"invokeModel":{"body":"e30="}}}` {
+		t.Errorf("%v %+v", ok, e)
 	}
 }

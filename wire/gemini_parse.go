@@ -12,6 +12,7 @@ var geminiGrammar = grammar{
 	roles:   []namedRole{{"user", transcript.User}, {"model", transcript.Assistant}, {"function", transcript.User}},
 	idLimit: 64, nameLimit: 64,
 	endpoints: []endpoint{{end: ":generateContent"}, {end: ":streamGenerateContent"}},
+	batch:     batch{end: ":batchGenerateContent", list: []string{"batch", "inputConfig|input_config", "requests", "requests"}, request: "request"},
 	tells: tells{
 		body:    []string{"contents", "systemInstruction", "generationConfig"},
 		google:  []string{"system_instruction", "generation_config"},

@@ -65,6 +65,7 @@ type grammar struct {
 	remote []string
 
 	endpoints []endpoint // of its requests
+	batch     batch      // of them
 	// shows are members of blocks, and the type of one that has such a member and no type.
 	shows [][2]string
 	tells tells
