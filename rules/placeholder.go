@@ -172,7 +172,8 @@ func (v *ballots) word(id transcript.BlockID, x *transcript.Exchange, w *victim,
 	if id == x.Call {
 		text = clearedArguments(v.arguments(id), text)
 	}
-	return wording{w.why, text, jsonLen(text)+slack < size}
+	const most = 6 // bytes that one takes in a string
+	return wording{w.why, text, most*len(text)+slack < size || jsonLen(text)+slack < size}
 }
 
 // placeholder says what was here, why it is gone and how to get it back.
