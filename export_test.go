@@ -25,5 +25,13 @@ func Offload(r *wire.Request, cut transcript.Cut, o CompactOptions) (*Plan, erro
 	return untouched(r).offload(cut, o)
 }
 
-// AppendReceipt writes a change as a line.
-func AppendReceipt(line []byte, c wire.Change) ([]byte, error) { return appendReceipt(line, &c) }
+// Receipts writes changes as lines, one after the other.
+func Receipts(all ...wire.Change) ([]byte, error) {
+	var w receiptWriter
+	for i := range all {
+		if err := w.add(&all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return w.lines, nil
+}

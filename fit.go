@@ -160,7 +160,7 @@ func (f *fitting) carryOut(l *ladder.Ladder, summary *wire.Insertion) (*Plan, er
 	p.batches = l.Batches()
 	drop, edits := f.todo(l, &p)
 	p.undecided = &undecided{decide: func() []Decision { return f.decide(l, t) }}
-	if err := p.carryOut(drop, edits, f.o, l.Cost); err != nil {
+	if err := p.carryOut(drop, edits, f.o, l); err != nil {
 		return nil, err
 	}
 	return &p, p.finish(f.o)
@@ -240,20 +240,22 @@ const (
 	RungSqueeze                   // results and arguments that are pinned are shortened, then cleared
 )
 
-func (r Rung) String() string {
-	return [...]string{"", "rules", "clear-results", "shorten", "drop-exchanges", "drop-turns", "squeeze"}[r]
+func (r Rung) String() string { return rungs[r].name }
+
+var rungs = [...]struct{ name, why string }{
+	RungRules:     {"rules", ""},
+	RungClear:     {"clear-results", "an old result, cleared to fit the window"},
+	RungShorten:   {"shorten", "shortened to fit the window"},
+	RungExchanges: {"drop-exchanges", "an exchange dropped to fit the window"},
+	RungTurns:     {"drop-turns", "a turn dropped to fit the window"},
+	RungSqueeze:   {"squeeze", "shortened although it must stay: nothing else is left to fit the window"},
 }
 
 // MarshalText writes the rung's name.
 func (r Rung) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // why is the reason that receipts give.
-func (r Rung) why() string {
-	return [...]string{
-		"", "", "an old result, cleared to fit the window", "shortened to fit the window", "an exchange dropped to fit the window",
-		"a turn dropped to fit the window", "shortened although it must stay: nothing else is left to fit the window",
-	}[r]
-}
+func (r Rung) why() string { return rungs[r].why }
 
 // A Climb is what one rung did. Many goroutines may read it.
 type Climb struct {

@@ -33,14 +33,6 @@ type Options struct {
 	Past *Past
 }
 
-// weighSaid counts a text in the place of what a block says, or nothing.
-func (o *Options) weighSaid(r *wire.Request, b transcript.BlockID, text string) int {
-	if o.Counter == nil || o.Uncounted {
-		return 0
-	}
-	return r.SaidTokens(o.Counter, b, text)
-}
-
 // weighText counts a text by itself, or nothing.
 func (o *Options) weighText(text string) int {
 	if o.Counter == nil {
@@ -292,10 +284,9 @@ type blockEdits struct {
 	why func(i int) Reason
 }
 
-// carryOut drops and edits what was decided, in order. What blocks cost is what cost says, if it is
-// not nil.
-func (p *Plan) carryOut(drop []transcript.BlockID, edits blockEdits, o Options, cost func(transcript.BlockID) int) error {
-	p.edits, p.owed = edits, &owing{len(p.changes), o, cost}
+// carryOut drops and edits what was decided, in order, by a ladder if it is not nil.
+func (p *Plan) carryOut(drop []transcript.BlockID, edits blockEdits, o Options, by *ladder.Ladder) error {
+	p.edits, p.owed = edits, &owing{len(p.changes), o, by}
 	if !o.trusted() {
 		p.writeOwed() // somebody's counter may fail, and then there is no plan
 	}
@@ -481,17 +472,17 @@ func (p *Plan) decided() []Decision {
 func (p *Plan) WriteReceipt(w io.Writer) error {
 	const piece = 16 << 10 // that is written at once
 	all := p.told().changes
-	lines := make([]byte, 0, min(256*len(all), piece+1<<10))
+	r := receiptWriters.Get().(*receiptWriter)
+	defer r.back()
 	for i := range all {
-		var err error
-		if lines, err = appendReceipt(lines, &all[i]); err != nil {
+		if err := r.add(&all[i]); err != nil {
 			return err
 		}
-		if len(lines) >= piece || i == len(all)-1 {
-			if _, err := w.Write(lines); err != nil {
+		if len(r.lines) >= piece || i == len(all)-1 {
+			if _, err := w.Write(r.lines); err != nil {
 				return err
 			}
-			lines = lines[:0]
+			r.lines = r.lines[:0]
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
@@ -17,9 +18,9 @@ import (
 
 // An owing is the receipts of what was decided, as long as they are not written.
 type owing struct {
-	at   int // they stand in front of this change
-	o    Options
-	cost func(transcript.BlockID) int // of a block of the repaired request, if a ladder counts; nil: nobody does
+	at int // they stand in front of this change
+	o  Options
+	by *ladder.Ladder // which knows what blocks of the repaired request cost; nil: there is none
 }
 
 // A deferred is a report that nobody has asked for so far.
@@ -86,7 +87,7 @@ func (p *Plan) writeOwed() {
 	for i := range p.edits.all {
 		e, why := &p.edits.all[i], p.edits.why(i)
 		was := t.Blocks()[e.Block].Body
-		w.log("archive", &why, e.Block, len(e.Text)-was.Len(), due.o.weighSaid(p.mended, e.Block, e.Text)-due.weigh(p.mended, e.Block))
+		w.log("archive", &why, e.Block, len(e.Text)-was.Len(), due.weighSaid(p.mended, e)-due.weigh(p.mended, e.Block))
 	}
 	p.changes = append(p.changes, later...)
 }
@@ -96,10 +97,21 @@ func (w *owing) weigh(r *wire.Request, b transcript.BlockID) int {
 	switch {
 	case w.o.Counter == nil || w.o.Uncounted:
 		return 0
-	case w.cost != nil:
-		return w.cost(b)
+	case w.by != nil:
+		return w.by.Cost(b)
 	}
 	return r.BlockTokens(w.o.Counter, b)
+}
+
+// weighSaid counts a text in the place of what a block says, or nothing.
+func (w *owing) weighSaid(r *wire.Request, e *wire.BlockEdit) int {
+	switch {
+	case w.o.Counter == nil || w.o.Uncounted:
+		return 0
+	case w.by != nil:
+		return w.by.SaidCost(e.Block)
+	}
+	return r.SaidTokens(w.o.Counter, e.Block, e.Text)
 }
 
 // A logger records what was decided. There may be thousands of changes, so their ids and
@@ -131,43 +143,74 @@ func (p *Plan) edited(b transcript.BlockID) bool {
 	return ok
 }
 
-// appendReceipt appends a change as a line of JSON: what plain.Marshal writes, which looks
-// at every type and every byte anew.
-func appendReceipt(line []byte, c *wire.Change) ([]byte, error) {
-	if !ordinary(c.Action, c.Rule, c.Path, c.Reason) || !ordinary(c.IDs...) || c.IDs == nil {
-		text, err := plain.Marshal(c)
-		return append(append(line, text...), '\n'), err
+// A receiptWriter writes changes as lines of JSON: what plain.Marshal writes, which looks at
+// every type and every byte anew. Most say what the one before says, but for a few words.
+type receiptWriter struct {
+	lines              []byte
+	last               wire.Change // that stands in JSON as it is
+	beginning, reasons []byte      // of its line: up to the path, and from the reason up to the tokens
+}
+
+// receiptWriters are those that nobody uses.
+var receiptWriters = sync.Pool{New: func() any { return new(receiptWriter) }}
+
+// back gives a writer back, unless a line was large.
+func (w *receiptWriter) back() {
+	const roomy = 64 << 10
+	if w.lines, w.last = w.lines[:0], (wire.Change{}); cap(w.lines) <= roomy {
+		receiptWriters.Put(w)
 	}
-	text := func(key, value string) { line = append(append(append(line, key...), value...), '"') }
-	text(`{"action":"`, c.Action)
-	text(`,"rule":"`, c.Rule)
-	text(`,"path":"`, c.Path)
-	line = append(line, `,"ids":[`...)
+}
+
+// add adds a line.
+func (w *receiptWriter) add(c *wire.Change) error {
+	if c.Action != w.last.Action || c.Rule != w.last.Rule || c.Reason != w.last.Reason {
+		if !ordinary(c.Action) || !ordinary(c.Rule) || !ordinary(c.Reason) {
+			return w.addAny(c)
+		}
+		w.last = *c
+		w.beginning = append(append(append(append(append(w.beginning[:0], `{"action":"`...), c.Action...), `","rule":"`...), c.Rule...), `","path":"`...)
+		w.reasons = append(append(append(w.reasons[:0], `],"reason":"`...), c.Reason...), `","tokens":`...)
+	}
+	if !ordinary(c.Path) || c.IDs == nil || slices.ContainsFunc(c.IDs, func(id string) bool { return !ordinary(id) }) {
+		return w.addAny(c)
+	}
+	line := append(append(append(w.lines, w.beginning...), c.Path...), `","ids":[`...)
 	for i, id := range c.IDs {
 		if i > 0 {
 			line = append(line, ',')
 		}
-		text(`"`, id)
+		line = append(append(append(line, '"'), id...), '"')
 	}
-	text(`],"reason":"`, c.Reason)
-	line = strconv.AppendInt(append(line, `,"tokens":`...), int64(c.Tokens), 10)
+	line = strconv.AppendInt(append(line, w.reasons...), int64(c.Tokens), 10)
 	line = strconv.AppendInt(append(line, `,"bytes":`...), int64(c.Bytes), 10)
-	return append(line, "}\n"...), nil
+	w.lines = append(line, "}\n"...)
+	return nil
 }
 
-// ordinary reports whether texts stand in JSON as they are.
-func ordinary(texts ...string) bool {
-	for _, s := range texts {
-		for len(s) >= 8 {
-			if special(uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56) {
-				return false
-			}
-			s = s[8:]
+// addAny adds a line about anything.
+func (w *receiptWriter) addAny(c *wire.Change) error {
+	text, err := plain.Marshal(c)
+	w.lines = append(append(w.lines, text...), '\n')
+	return err
+}
+
+// ordinary reports whether a text stands in JSON as it is.
+func ordinary(s string) bool {
+	word := func(s string) uint64 {
+		return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	}
+	for rest := s; len(rest) > 8; rest = rest[8:] {
+		if special(word(rest[:8])) {
+			return false
 		}
-		for i := range len(s) {
-			if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
-				return false
-			}
+	}
+	if len(s) >= 8 {
+		return !special(word(s[len(s)-8:]))
+	}
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			return false
 		}
 	}
 	return true

@@ -60,7 +60,9 @@ func TestReceiptsWhenAsked(t *testing.T) {
 
 // TestReceiptLine: a receipt that is written by hand is what encoding/json makes of it.
 func TestReceiptLine(t *testing.T) {
-	odd := []string{"", "plain", "tab\t", "a\"b", `a\b`, "<&>", "caf\u00e9", "\u2028", "\x7f", "\xff", "\u202e"}
+	odd := []string{"", "plain", "tab\t", "a\"b", `a\b`, "<&>", "caf\u00e9", "\u2028", "\x7f", "\xff", "\u202e", "a longer text", "a longer tex\t", "a\"longer text", "eight by", "eight b\n"}
+	var all []wire.Change
+	var lines []byte
 	for i, s := range odd {
 		for _, ids := range [][]string{nil, {}, {"toolu_1"}, {"a", s}} {
 			c := wire.Change{Action: "drop", Rule: odd[(i+1)%len(odd)], Path: "messages.1", IDs: ids, Reason: s, Tokens: -i, Bytes: i * 1000}
@@ -68,9 +70,14 @@ func TestReceiptLine(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := pare.AppendReceipt(nil, c); err != nil || string(got) != string(want)+"\n" {
+			want = append(want, '\n')
+			if got, err := pare.Receipts(c); err != nil || string(got) != string(want) {
 				t.Errorf("%s %v, want %s", got, err, want)
 			}
+			all, lines = append(all, c, c), append(append(lines, want...), want...)
 		}
+	}
+	if got, err := pare.Receipts(all...); err != nil || string(got) != string(lines) {
+		t.Errorf("%s %v, want %s", got, err, lines)
 	}
 }

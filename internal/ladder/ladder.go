@@ -231,6 +231,15 @@ func (l *Ladder) Cost(b transcript.BlockID) int {
 	return l.meter.of(b, asIs)
 }
 
+// SaidCost is what it costs in the state that the ladder is at. Nor is that counted again.
+func (l *Ladder) SaidCost(b transcript.BlockID) int {
+	v := l.chain.level[b]
+	if b < l.meter.start {
+		return l.meter.r.SaidTokens(l.meter.c, b, l.words.text(b, v))
+	}
+	return l.meter.of(b, v)
+}
+
 // Locked reports whether every byte of an atom stays.
 func (l *Ladder) Locked(a transcript.AtomID) bool { return l.scene != nil && l.scene.locked[a] }
 
