@@ -5,54 +5,32 @@
 // cannot be predicted, and a wrong guess takes as long as two blocks. So up to 64 blocks are
 // a batch: all are read in the same way, without a branch, then those are looked at again
 // that have something unusual, then those that have quotes. Words tell which blocks these
-// are, by a bit for each, the first one on top. And no block waits for the one before it.
+// are, by a bit for each. And no block waits for the one before it.
 
+#include "funcdata.h"
 #include "textflag.h"
 
 #define EACH(byte, z) \
 	MOVL   $byte, R11   \
 	VPBROADCASTB R11, z
 
-// MASKS sets K1 to the quotes of the block in Z0, R9 to all but its backslashes and K3 to all
-// but what two bytes with a backslash may end with. It spoils K2 and Z2.
-#define MASKS \
-	VPCMPB   $4, Z0, Z14, K2 \
-	VPCMPEQB Z0, Z15, K1     \
-	VPSRLW   $1, Z0, Z2      \
-	VPERMB   Z11, Z2, Z2     \
-	VPCMPB   $4, Z0, Z2, K3  \
-	KMOVQ    K2, R9
-
-// ESCAPED takes the escaped bytes out of all, in R9, if all but backslashes is
-// there. A run of them that starts at an odd place takes the odd bits away that are not its own
-// by the borrow; what is left of the odd bits differs from them at the escapers, and at what
-// the last one of a run escapes. It spoils R10 and R11.
-#define ESCAPED \
-	ANDNQ CX, R9, R11       \
-	ANDQ  CX, R9            \
-	LEAQ  (R11)(R11*1), R10 \
-	ORQ   R13, R10          \
-	SUBQ  R11, R10          \
-	XORQ  R13, R10          \
-	XORQ  R10, R9
+// What is kept of each block of a batch: its quotes, the bytes that are not escaped, those that
+// may not end two bytes with a backslash, and control characters and all beyond ASCII.
+#define QUOTES(i)  quotes-2064(SP)(i)
+#define BARE(i)    bare-1552(SP)(i)
+#define ILLEGAL(i) illegal-1040(SP)(i)
+#define UNUSUAL(i) unusual-528(SP)(i)
 
 // NEXT takes the first block off a word: R8 is its number.
 #define NEXT(word) \
-	BSRQ word, R8 \
-	BTRQ R8, word \
-	XORL $63, R8
+	TZCNTQ word, R8   \
+	BLSRQ  word, word
 
 // WHERE sets R12 to where block R8 is.
 #define WHERE \
-	MOVQ R8, R12  \
-	SHLQ $6, R12  \
+	MOVQ R8, R12 \
+	SHLQ $6, R12 \
 	ADDQ SI, R12
-
-// BEFORE leaves of a word the blocks in front of R8.
-#define BEFORE(word) \
-	MOVQ  $-1, R11        \
-	SHRXQ R8, R11, R11    \
-	ANDNQ word, R11, word
 
 // CLASS looks the bytes of x up in the tables of digits, and spoils it.
 #define CLASS(x, y) \
@@ -76,12 +54,12 @@
 // func quotesAVX512(data []byte, from, to int, dst []uint32, escaped, inside uint64) (next, n int, escapedNext, insideNext uint64, odd bool)
 //
 // Registers: SI where the batch is, AX eight times the number of the block, DX that of the
-// first one behind the batch, CX all bits but the first if the first byte is escaped, R13 the
-// odd bits, R12 how many more quotes have room beside those of another block. Of the blocks: BX
-// those with quotes, DI those with something unusual, R15 those with escapes that are not two
-// bytes long, R14 those whose first byte is not escaped. On the stack: the quotes of the blocks,
-// the offset of the batch, where to write, and CX for what follows.
-TEXT ·quotesAVX512(SB), NOSPLIT, $536-113
+// first one behind the batch, CX all bits, but for the first if the first byte is escaped, R13
+// the odd bits, R14 where to write. Of the blocks: BX those with quotes, DI those with
+// something unusual, R15 those with escapes that are not two bytes long. On the stack, too:
+// the offset of the batch, and CX for what follows.
+TEXT ·quotesAVX512(SB), 0, $2064-113
+	NO_LOCAL_POINTERS
 	MOVQ data_base+0(FP), SI
 	MOVQ from+24(FP), AX
 	MOVQ dst_base+40(FP), R14
@@ -105,64 +83,77 @@ batch:
 	MOVQ dst_base+40(FP), R12
 	MOVQ dst_len+48(FP), R11
 	LEAQ -256(R12)(R11*4), R12
-	SUBQ R14, R12
-	JLT  done
-	SHRQ $2, R12
+	CMPQ R14, R12
+	JGT  done
 	MOVL $64, R11
 	CMPQ DX, R11
 	CMOVQGT R11, DX
 	SHLQ $3, DX
 	MOVQ AX, offset-8(SP)
-	MOVQ R14, write-16(SP)
 	XORL AX, AX
-	XORL BX, BX
-	XORL DI, DI
-	XORL R15, R15
-	XORL R14, R14
 
 block:
 	PREFETCHT0 4096(SI)(AX*8) // the processor by itself looks ahead no further than a page
-	VMOVDQU64 (SI)(AX*8), Z0
-	VPCMPGTB  Z0, Z13, K4 // signed: control characters and all beyond ASCII
-	MASKS
-	LEAQ      2(CX)(R14*2), R14
-	MOVQ      R9, R8
-	ESCAPED
+	VMOVDQU64  (SI)(AX*8), Z0
+	VPCMPB     $4, Z0, Z14, K2
+	VPCMPEQB   Z0, Z15, K1
+	VPSRLW     $1, Z0, Z2
+	VPCMPGTB   Z0, Z13, K4 // signed
+	VPERMB     Z11, Z2, Z2
+	VPCMPB     $4, Z0, Z2, K3
+	KMOVQ      K2, R9      // all but backslashes
+
+	// As ESCAPED, in fewer steps: a run of backslashes that starts at an odd place takes the
+	// odd bits away that are not its own by the borrow; what is left of the odd bits differs
+	// from them at the escapers, and at what the last one of a run escapes.
+	MOVQ  R9, R8
+	ANDNQ CX, R9, R11
+	ANDQ  CX, R9
+	LEAQ  (R11)(R11*1), R10
+	ORQ   R13, R10
+	SUBQ  R11, R10
+	XORQ  R13, R10
+	XORQ  R10, R9
 
 	// What follows is escaped if the block ends with an odd number of backslashes.
 	BSRQ R8, CX
-	JEQ   slashes
+	JEQ  slashes
 
 follows:
-	ORQ     $-2, CX
-	KMOVQ   K3, R10
-	KMOVQ   K4, R11
-	KMOVQ   K1, R8
-	ANDNQ   R10, R9, R10
-	NEGQ    R10 // carries if there is anything
-	ADCQ    R15, R15
-	NEGQ    R11
-	ADCQ    DI, DI
-	ANDQ    R9, R8
-	POPCNTQ R8, R11
-	MOVQ    R8, quotes-536(SP)(AX*1)
-	NEGQ    R8
-	ADCQ    BX, BX
-	ADDQ    $8, AX
-	SUBQ    R11, R12
-	JLT     read
-	CMPQ    AX, DX
-	JLT     block
+	ORQ   $-2, CX
+	KMOVQ K1, QUOTES(AX*1)
+	MOVQ  R9, BARE(AX*1)
+	KMOVQ K3, ILLEGAL(AX*1)
+	KMOVQ K4, UNUSUAL(AX*1)
+	ADDQ  $8, AX
+	CMPQ  AX, DX
+	JLT   block
 
-read:
-	MOVQ  CX, follows-24(SP)
+	MOVQ CX, follows-16(SP)
+	XORL R8, R8
+
+	// What is behind the last block is of no account.
+gather:
+	VMOVDQU64 BARE(R8*8), Z0
+	VMOVDQU64 UNUSUAL(R8*8), Z1
+	VPTESTMQ  QUOTES(R8*8), Z0, K1
+	VPTESTMQ  Z1, Z1, K2
+	VPANDNQ   ILLEGAL(R8*8), Z0, Z0
+	VPTESTMQ  Z0, Z0, K3
+	KMOVQ K1, R9
+	KMOVQ K2, R10
+	KMOVQ K3, R11
+	SHRQ  $8, R9, BX
+	SHRQ  $8, R10, DI
+	SHRQ  $8, R11, R15
+	ADDQ  $8, R8
+	CMPQ  R8, $64
+	JLT   gather
 	MOVQ  AX, R11
 	SHRQ  $3, R11
-	NEGQ  R11
-	SHLXQ R11, BX, BX
-	SHLXQ R11, DI, DI
-	SHLXQ R11, R15, R15
-	SHLXQ R11, R14, R14
+	BZHIQ R11, BX, BX
+	BZHIQ R11, DI, DI
+	BZHIQ R11, R15, R15
 	TESTQ R15, R15
 	JNZ   longer
 
@@ -171,14 +162,19 @@ unusual:
 	JNZ   runes
 
 listed:
-	MOVQ  write-16(SP), R14
 	TESTQ BX, BX
 	JZ    moved
+	MOVQ  dst_base+40(FP), R12
+	MOVQ  dst_len+48(FP), R11
+	LEAQ  -256(R12)(R11*4), R12
 
-	// Sixteen at a time, whether they are there or not: there is room.
+	// Sixteen at a time, whether they are there or not, as long as there is room for 64.
 found:
 	NEXT(BX)
-	MOVQ    quotes-536(SP)(R8*8), R9
+	CMPQ    R14, R12
+	JGT     full
+	MOVQ    QUOTES(R8*8), R9
+	ANDQ    BARE(R8*8), R9
 	SHLL    $6, R8
 	ADDL    offset-8(SP), R8
 	KMOVQ   R9, K1
@@ -197,7 +193,7 @@ stored:
 	JNZ   found
 
 moved:
-	MOVQ follows-24(SP), CX
+	MOVQ follows-16(SP), CX
 	LEAQ (SI)(AX*8), SI
 	SHLQ $3, AX
 	ADDQ offset-8(SP), AX
@@ -207,9 +203,9 @@ moved:
 done:
 	SUBQ dst_base+40(FP), R14
 	SHRQ $2, R14
+	NOTQ CX
 	MOVQ AX, next+80(FP)
 	MOVQ R14, n+88(FP)
-	NOTQ CX
 	MOVQ CX, escapedNext+96(FP)
 	ANDQ $1, R14
 	NEGQ R14
@@ -220,7 +216,7 @@ done:
 
 	// There is nothing else: what follows is escaped if the first byte is.
 slashes:
-	MOVQ R14, CX
+	MOVQ R9, CX
 	JMP  follows
 
 many:
@@ -238,16 +234,17 @@ many:
 	VMOVDQU32     Z3, 192(R14)
 	JMP           stored
 
-	// The batch ends in front of block R8.
+	// The batch ends in front of block R8: it is odd, or has no room.
 odd:
-	BEFORE(DI)
-	BEFORE(BX)
-	LEAQ  (R8*8), AX
-	SHLXQ R8, R14, R11
-	SARQ  $63, R11
+	MOVB $1, odd+112(FP)
+
+full:
+	BZHIQ R8, BX, BX
+	BZHIQ R8, DI, DI
+	MOVQ  BARE(R8*8), R11
 	ORQ   $-2, R11
-	MOVQ  R11, follows-24(SP)
-	MOVB  $1, odd+112(FP)
+	MOVQ  R11, follows-16(SP)
+	LEAQ  (R8*8), AX
 	JMP   unusual
 
 	// Right is a u with four digits behind it, unless the first is a D and the second 8 or more.
@@ -262,19 +259,12 @@ longer:
 escape:
 	NEXT(R15)
 	WHERE
-	VMOVDQU64 (R12), Z0
-	MASKS
-	SHLXQ R8, R14, CX
-	SARQ  $63, CX
-	ORQ   $-2, CX
-	ESCAPED
-	KMOVQ K3, DX
-	ANDNQ DX, R9, DX
 	MOVQ  data_base+0(FP), R11
 	ADDQ  data_len+8(FP), R11
 	SUBQ  $68, R11
 	CMPQ  R12, R11
 	JGT   odd
+	VMOVDQU64 (R12), Z0
 	VMOVDQU64 4(R12), Z1
 	CLASS(Z0, Z2)
 	CLASS(Z1, Z3)
@@ -291,7 +281,8 @@ escape:
 	AT(2, Z5, R12)
 	ANDQ  R12, R10 // a D and 8 or more
 	ANDNQ R9, R10, R9
-	ANDNQ DX, R9, DX
+	ORQ   BARE(R8*8), R9
+	ANDNQ ILLEGAL(R8*8), R9, R9
 	JNZ   odd
 	TESTQ R15, R15
 	JNZ   escape
@@ -312,11 +303,9 @@ rune:
 	NEXT(DI)
 	WHERE
 	VMOVDQU64 (R12), Z0
-	VPCMPGTB  Z0, Z13, K1
 	VPMOVB2M  Z0, K2
-	KANDNQ    K1, K2, K1
-	KMOVQ     K1, R9
-	TESTQ     R9, R9
+	KMOVQ     K2, R9
+	ANDNQ     UNUSUAL(R8*8), R9, R9 // control characters
 	JNZ       control
 
 valid:
@@ -363,24 +352,29 @@ hangs:
 	VMOVDQU64 (R12), Z0
 	JMP  valid
 
-	// Not inside of strings. DX has as many quotes as the first R15 blocks, or an even number less.
+	// Not inside of strings. DX has as many bits as the first R15 blocks have quotes, or an
+	// even number less.
 control:
 	CMPQ R15, R8
 	JGE  known
-	XORQ quotes-536(SP)(R15*8), DX
+	MOVQ QUOTES(R15*8), R11
+	ANDQ BARE(R15*8), R11
+	XORQ R11, DX
 	INCQ R15
 	JMP  control
 
 known:
 	POPCNTQ DX, R11
-	MOVQ write-16(SP), R10
+	MOVQ R14, R10
 	SUBQ dst_base+40(FP), R10
 	SHRQ $2, R10
 	ADDQ R11, R10
 	ANDQ $1, R10
 	NEGQ R10
 	XORQ inside+72(FP), R10
-	VMOVQ      quotes-536(SP)(R8*8), X1
+	MOVQ QUOTES(R8*8), R11
+	ANDQ BARE(R8*8), R11
+	VMOVQ      R11, X1
 	VPCMPEQB   X2, X2, X2
 	VPCLMULQDQ $0, X2, X1, X1
 	VMOVQ      X1, R11
