@@ -51,10 +51,13 @@ type step struct {
 // and the one that it is at. It knows no limit.
 type chain struct {
 	t      *transcript.Transcript
-	level  []level // by block
-	by     []Rung  // by block: who raised it
-	left   []int   // by message: blocks that are not thinking and not gone
-	losses int     // blocks that the rungs of exchanges and turns have dropped
+	facts  []fact           // by block
+	level  []level          // by block
+	by     []Rung           // by block: who raised it
+	rungs  [Squeeze + 1]int // how many blocks each has raised
+	gone   int              // blocks that are
+	left   []int            // by message: blocks that are not thinking and not gone
+	losses int              // blocks that the rungs of exchanges and turns have dropped
 	steps  []step
 	ops    []op
 	at     int // how many steps have been taken
@@ -63,15 +66,14 @@ type chain struct {
 
 // A shed is memory that a climb uses and the next one uses again.
 type shed struct {
-	steps              []step
-	ops                []op
-	left, alive, sums  []int
-	heard, calls, runs []int
-	queue              []transcript.AtomID
-	last               []transcript.BlockID
-	drop               []transcript.BlockID
-	edits              []wire.BlockEdit
-	outline            outline // of the history, if the request before was a beginning of it
+	steps             []step
+	ops               []op
+	left, alive, sums []int
+	heard, calls      []int
+	queue             []transcript.AtomID
+	drop              []transcript.BlockID
+	edits             []wire.BlockEdit
+	outline           outline // of the history, if the request before was a beginning of it
 }
 
 // sheds are those of which no memory has hold.
@@ -79,8 +81,9 @@ var sheds = sync.Pool{New: func() any { return new(shed) }}
 
 // back gives the shed of a climb back, unless it is large.
 func (s *shed) back() {
-	const roomy = 1 << 14                            // ops
-	s.drop, s.edits, s.outline = nil, nil, outline{} // somebody may still have those, and this is of one history
+	const roomy = 1 << 14      // ops
+	s.drop, s.edits = nil, nil // somebody may still have those
+	s.outline.forget()
 	if cap(s.ops) <= roomy && cap(s.sums) <= roomy && cap(s.left) <= roomy {
 		sheds.Put(s)
 	}
@@ -98,12 +101,12 @@ func cleared[T any](in *[]T, n int) []T {
 
 func newChain(t *transcript.Transcript, s *shed) *chain {
 	c := &chain{
-		t: t, level: make([]level, len(t.Blocks())), by: make([]Rung, len(t.Blocks())), left: cleared(&s.left, len(t.Messages())),
+		t: t, facts: s.outline.facts, level: make([]level, len(t.Blocks())), by: make([]Rung, len(t.Blocks())), left: cleared(&s.left, len(t.Messages())),
 		steps: s.steps[:0], ops: s.ops[:0], queue: s.queue[:0],
 	}
-	for i := range t.Blocks() {
-		if b := &t.Blocks()[i]; b.Kind != transcript.Thinking {
-			c.left[b.Message]++
+	for _, f := range c.facts[:len(c.level)] {
+		if f.kind != transcript.Thinking {
+			c.left[f.message]++
 		}
 	}
 	return c
@@ -144,31 +147,38 @@ func (c *chain) opsOf(k int) int {
 
 // set gives a block a level.
 func (c *chain) set(b transcript.BlockID, to level, by Rung) {
-	if blk := &c.t.Blocks()[b]; blk.Kind != transcript.Thinking && (c.level[b] == isGone) != (to == isGone) {
-		if to == isGone {
-			c.left[blk.Message]--
-		} else {
-			c.left[blk.Message]++
-		}
+	if c.level[b] == isGone {
+		c.bury(b, c.by[b], -1)
 	}
-	if c.level[b] == isGone && c.by[b].loses() {
-		c.losses--
+	if to == isGone {
+		c.bury(b, by, 1)
 	}
-	if to == isGone && by.loses() {
-		c.losses++
-	}
+	c.rungs[c.by[b]]--
+	c.rungs[by]++
 	c.level[b], c.by[b] = to, by
 }
 
+// bury counts a block that goes, or comes back if n is -1.
+func (c *chain) bury(b transcript.BlockID, by Rung, n int) {
+	c.gone += n
+	if f := &c.facts[b]; f.kind != transcript.Thinking {
+		c.left[f.message] -= n
+	}
+	if by.loses() {
+		c.losses += n
+	}
+}
+
 // restore gives the first blocks levels, in a chain in which nothing has been done.
-func (c *chain) restore(to []level, by []Rung) {
+func (c *chain) restore(to []level, by []Rung, rungs *[Squeeze + 1]int) {
 	for b, v := range to {
-		if v == isGone { // the others count as they did
-			c.set(transcript.BlockID(b), v, by[b])
+		if v == isGone {
+			c.bury(transcript.BlockID(b), by[b], 1)
 		}
 	}
 	copy(c.level, to)
 	copy(c.by, by)
+	c.rungs = *rungs
 }
 
 // move goes to the state after k steps.
@@ -188,25 +198,18 @@ func (c *chain) move(k int) {
 }
 
 // atRest reports whether nothing has been done yet.
-func (c *chain) atRest() bool {
-	for _, v := range c.level {
-		if v != asIs {
-			return false
-		}
-	}
-	return true
-}
+func (c *chain) atRest() bool { return c.touched() == 0 }
 
-// blocks is how many blocks are left.
-func (c *chain) blocks() int {
-	n := 0
-	for _, v := range c.level {
-		if v != isGone {
-			n++
-		}
+// touched is how many blocks have been raised.
+func (c *chain) touched() (n int) {
+	for _, k := range c.rungs[1:] {
+		n += k
 	}
 	return n
 }
+
+// blocks is how many blocks are left.
+func (c *chain) blocks() int { return len(c.level) - c.gone }
 
 // drop drops an atom, what needs it, and thinking that leads to nothing any more.
 func (c *chain) drop(s *scene, a transcript.AtomID, by Rung) {
@@ -221,7 +224,7 @@ func (c *chain) drop(s *scene, a transcript.AtomID, by Rung) {
 			c.raise(b, isGone, by)
 		}
 		for _, b := range atoms[a].Blocks {
-			m := c.t.Blocks()[b].Message
+			m := c.facts[b].message
 			if c.left[m] > 0 {
 				continue
 			}

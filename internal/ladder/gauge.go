@@ -13,11 +13,14 @@ type gauge struct {
 	lost  int   // how much it has lost that a summary should tell
 	sums  []int // by state, from the last one on
 	alive []int // by message: blocks that are left
-	heard []int // by message: blocks of a person that are left
+	heard []int // by message: blocks of a person that are left, for turns
 }
 
 func newGauge(l *Ladder, u Unit) *gauge {
-	g := &gauge{l: l, unit: u, alive: cleared(&l.shed.alive, len(l.t.Messages())), heard: cleared(&l.shed.heard, len(l.t.Messages()))}
+	g := &gauge{l: l, unit: u, alive: cleared(&l.shed.alive, len(l.t.Messages()))}
+	if u == Turns {
+		g.heard = cleared(&l.shed.heard, len(l.t.Messages()))
+	}
 	sum := 0
 	if u == Tokens {
 		sum = l.meter.headTokens()
@@ -27,9 +30,17 @@ func newGauge(l *Ladder, u Unit) *gauge {
 			sum += g.born(i, true) // nothing in it that could go
 		}
 	}
-	for b := range transcript.BlockID(l.scene.blocks()) {
-		if v := l.chain.level[b]; v != isGone {
-			sum += g.back(b, isGone, v)
+	for b, v := range l.chain.level[:l.scene.blocks()] {
+		switch {
+		case v == isGone:
+		case u == Tokens:
+			if i := l.chain.facts[b].message; g.alive[i] == 0 {
+				sum += g.born(int(i), false)
+			}
+			g.alive[l.chain.facts[b].message]++
+			sum += l.meter.of(transcript.BlockID(b), v)
+		default:
+			sum += g.back(transcript.BlockID(b), isGone, v)
 		}
 	}
 	if u == Exchanges {
@@ -90,7 +101,8 @@ func (g *gauge) falls(k int) bool { return k == 0 || g.at(k) < g.at(k-1) }
 // back is what it adds to the sum when a block goes back from one level to another.
 func (g *gauge) back(b transcript.BlockID, from, to level) int {
 	sum := 0
-	blk := &g.l.t.Blocks()[b]
+	f := &g.l.chain.facts[b]
+	i := int(f.message)
 	if g.unit == Tokens {
 		sum = g.l.meter.of(b, to)
 	}
@@ -100,11 +112,11 @@ func (g *gauge) back(b transcript.BlockID, from, to level) int {
 		}
 		return sum
 	}
-	if g.alive[blk.Message]++; g.alive[blk.Message] == 1 {
-		sum += g.born(blk.Message, false)
+	if g.alive[i]++; g.alive[i] == 1 {
+		sum += g.born(i, false)
 	}
-	if spoken := blk.Kind != transcript.Result && blk.Kind != transcript.ServerResult; spoken {
-		if g.heard[blk.Message]++; g.heard[blk.Message] == 1 && g.unit == Turns && blk.Message >= g.l.t.StartMessage() && Speaks(g.l.t.Messages()[blk.Message]) {
+	if spoken := f.kind != transcript.Result && f.kind != transcript.ServerResult; spoken && g.unit == Turns {
+		if g.heard[i]++; g.heard[i] == 1 && i >= g.l.t.StartMessage() && Speaks(g.l.t.Messages()[i]) {
 			sum++
 		}
 	}
@@ -113,9 +125,9 @@ func (g *gauge) back(b transcript.BlockID, from, to level) int {
 
 // gone is what it takes off a sum of tokens when a block of a level is dropped.
 func (g *gauge) gone(b transcript.BlockID, was level) int {
-	sum, i := g.l.meter.of(b, was), g.l.t.Blocks()[b].Message
+	sum, i := g.l.meter.of(b, was), g.l.chain.facts[b].message
 	if g.alive[i]--; g.alive[i] == 0 {
-		sum += g.born(i, false)
+		sum += g.born(int(i), false)
 	}
 	return sum
 }

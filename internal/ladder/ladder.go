@@ -157,6 +157,7 @@ func (l *Ladder) Fit() (Outcome, error) {
 	if err := l.standAt(len(l.t.Messages())); err != nil {
 		return nil, err
 	}
+	l.survey()
 	l.chain = newChain(l.t, l.shed)
 	var done Outcome
 	for i, m := range limits {
@@ -194,19 +195,13 @@ func (l *Ladder) Todo() (drop []transcript.BlockID, edits []wire.BlockEdit, rung
 	if l.chain == nil {
 		return nil, nil, rungs
 	}
-	gone := 0
-	for b, by := range l.chain.by {
-		if rungs[by]++; by != 0 && l.chain.level[b] == isGone {
-			gone++
-		}
-	}
-	said := len(l.chain.by) - rungs[0] - gone
-	rungs[0] = 0
+	rungs = l.chain.rungs
+	rungs[0] = 0 // which is nobody
 	lent := l.Memory != nil && l.Memory.Lend && l.shed != nil
 	if lent {
 		drop, edits = l.shed.drop[:0], l.shed.edits[:0]
 	}
-	drop, edits = slices.Grow(drop, gone), slices.Grow(edits, said)
+	drop, edits = slices.Grow(drop, l.chain.gone), slices.Grow(edits, l.chain.touched()-l.chain.gone)
 	for b, by := range l.chain.by {
 		switch v := l.chain.level[b]; {
 		case by == 0:

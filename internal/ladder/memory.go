@@ -39,6 +39,7 @@ type remembered struct {
 	stood   int // messages that the history had when it was looked at last
 	level   []level
 	by      []Rung
+	rungs   [Squeeze + 1]int
 	batches []Batch
 	edits   map[transcript.BlockID]string
 }
@@ -47,7 +48,7 @@ type remembered struct {
 func (l *Ladder) heed() {
 	m := l.Memory
 	if m == nil || m.request == nil || m.ours != nil || l.Ours != nil || !l.t.Continues(m.request.Transcript()) {
-		l.shed.outline = outline{}
+		l.shed.outline.forget()
 	}
 	if m == nil || m.request == nil || m.request.Dialect != l.Request.Dialect {
 		return
@@ -124,7 +125,7 @@ func (l *Ladder) recollect(s *past) (end int, err error) {
 	if p == nil {
 		return 0, nil
 	}
-	l.chain.restore(p.level, p.by)
+	l.chain.restore(p.level, p.by, &p.rungs)
 	l.batches = slices.Clip(p.batches) // nobody changes one
 	l.words.edits = maps.Clone(p.edits)
 	*s = p.past
@@ -183,7 +184,7 @@ func (l *Ladder) remember(s *past, end int) *remembered {
 	n := blocksOf(l.t, end)
 	p := &remembered{
 		past: *s, end: end, stood: l.scene.end,
-		level: slices.Clone(l.chain.level[:n]), by: slices.Clone(l.chain.by[:n]), batches: slices.Clip(l.batches), edits: maps.Clone(l.words.edits),
+		level: slices.Clone(l.chain.level[:n]), by: slices.Clone(l.chain.by[:n]), rungs: l.chain.rungs, batches: slices.Clip(l.batches), edits: maps.Clone(l.words.edits),
 	}
 	p.l, p.costs = nil, slices.Clone(s.costs)
 	return p
@@ -194,7 +195,7 @@ func (l *Ladder) leave() {
 	shed := l.shed
 	if c := l.chain; c != nil { // of which levels are left, and who raised them
 		shed.steps, shed.ops, shed.queue = c.steps, c.ops, c.queue
-		c.steps, c.ops, c.queue, c.left = nil, nil, nil, nil
+		c.steps, c.ops, c.queue, c.left, c.facts = nil, nil, nil, nil, nil
 	}
 	m := l.Memory
 	if m == nil || l.trying || !m.Lend {

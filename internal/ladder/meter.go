@@ -36,18 +36,25 @@ func newMeter(r *wire.Request, c wire.Counter, w *words) *meter {
 
 // of is what a block costs at a level.
 func (m *meter) of(b transcript.BlockID, v level) int {
+	if c := &m.costs[b]; v == asIs && c.counted {
+		return c.asIs
+	} else if v != asIs && c.level == v {
+		return c.edited
+	}
+	return m.count(b, v)
+}
+
+// count counts a block that is not known at a level.
+func (m *meter) count(b transcript.BlockID, v level) int {
 	c := &m.costs[b]
 	switch {
 	case v == isGone || b < m.start:
 		return 0
-	case v == asIs && !c.counted:
+	case v == asIs:
 		c.asIs, c.counted = m.r.BlockTokens(m.c, b), true
-	case v != asIs && c.level != v:
-		c.edited, c.level = m.r.SaidTokens(m.c, b, m.words.text(b, v)), v
-	}
-	if v == asIs {
 		return c.asIs
 	}
+	c.edited, c.level = m.r.SaidTokens(m.c, b, m.words.text(b, v)), v
 	return c.edited
 }
 

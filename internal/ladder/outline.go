@@ -1,6 +1,10 @@
 package ladder
 
-import "github.com/pare-llm/pare/transcript"
+import (
+	"slices"
+
+	"github.com/pare-llm/pare/transcript"
+)
 
 // An outline is where in a history something stands that the ladder looks for at every request.
 // Where the next request shares the history's index, it goes on from there.
@@ -9,7 +13,55 @@ type outline struct {
 	marked    []mark // in order
 	exchanges int    // that were looked at
 	long      []int  // those with a block that may be shortened, in order
+	facts     []fact // by block
+	runs      []run  // of messages, in order
+	runOf     []int  // by message
 }
+
+// A fact is what is asked of a block again and again, in little room.
+type fact struct {
+	message int32
+	kind    transcript.Kind
+	clears  bool // a placeholder may take its place, unless the state or the scene forbids it
+}
+
+// A run is what one speaker says in a row, whether the provider takes such messages for one turn
+// or not.
+type run struct {
+	calls int                // in it
+	last  transcript.BlockID // of them
+}
+
+// forget begins anew, in the same memory.
+func (o *outline) forget() {
+	*o = outline{marked: o.marked[:0], long: o.long[:0], facts: o.facts[:0], runs: o.runs[:0], runOf: o.runOf[:0]}
+}
+
+// survey looks at the messages that are new.
+func (l *Ladder) survey() {
+	o, ms, blocks := &l.shed.outline, l.t.Messages(), l.t.Blocks()
+	if len(o.runOf) > len(ms) { // the history of then was longer
+		o.facts, o.runs, o.runOf = o.facts[:0], o.runs[:0], o.runOf[:0]
+	}
+	o.facts, o.runOf = slices.Grow(o.facts, len(blocks)-len(o.facts)), slices.Grow(o.runOf, len(ms)-len(o.runOf))
+	for i := len(o.runOf); i < len(ms); i++ {
+		if i == 0 || ms[i].Role != ms[i-1].Role {
+			o.runs = append(o.runs, run{})
+		}
+		o.runOf = append(o.runOf, len(o.runs)-1)
+		r := &o.runs[len(o.runs)-1]
+		for b := ms[i].First; b < ms[i].End; b++ {
+			blk := &blocks[b]
+			if isCall(blk.Kind) {
+				r.calls, r.last = r.calls+1, b
+			}
+			clears := blk.Kind == transcript.Result && blk.Body != blk.Span && blk.Body.Len() >= minCleared && l.Request.Editable(b)
+			o.facts = append(o.facts, fact{int32(i), blk.Kind, clears})
+		}
+	}
+}
+
+func isCall(k transcript.Kind) bool { return k == transcript.Call || k == transcript.ServerCall }
 
 // A mark is a message that may be pinned wherever it stands: the system speaks there, or a
 // person, or a summary stands for what is gone already.

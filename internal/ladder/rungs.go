@@ -76,7 +76,6 @@ func (l *Ladder) gentle(most int) bool {
 
 // squeezable reports whether what is pinned costs less the more of it is taken away.
 func (l *Ladder) squeezable() bool {
-	all := l.scene.exchanges()
 	falls := func(b transcript.BlockID) bool {
 		v := l.chain.level[b]
 		cost := l.meter.of(b, v)
@@ -91,13 +90,15 @@ func (l *Ladder) squeezable() bool {
 		}
 		return true
 	}
-	for i := range all {
-		x := &all[i]
-		if !l.scene.pinned[l.t.AtomOf(firstBlock(x))] {
-			continue // all blocks of an exchange are of one atom
+	atoms, blocks := l.t.Atoms(), transcript.BlockID(l.scene.blocks())
+	for a, on := range l.scene.pinned {
+		if !on {
+			continue
 		}
-		if x.Call != transcript.NoBlock && !falls(x.Call) || slices.ContainsFunc(x.Results, func(b transcript.BlockID) bool { return !falls(b) }) {
-			return false
+		for _, b := range atoms[a].Blocks {
+			if x := l.t.ExchangeOf(b); x != transcript.NoExchange && firstBlock(&l.t.Exchanges()[x]) < blocks && !falls(b) {
+				return false
+			}
 		}
 	}
 	return true
@@ -168,14 +169,11 @@ func (l *Ladder) clearResults(x *transcript.Exchange, by Rung) {
 }
 
 func (l *Ladder) clearable(b transcript.BlockID, squeeze bool) bool {
-	a, blk := l.t.AtomOf(b), &l.t.Blocks()[b]
-	if l.scene.locked[a] || l.scene.pinned[a] != squeeze || blk.Kind != transcript.Result || blk.Body == blk.Span {
+	if v := l.chain.level[b]; !l.chain.facts[b].clears || v == byRules || v >= isCleared {
 		return false
 	}
-	if v := l.chain.level[b]; v == byRules || v >= isCleared {
-		return false
-	}
-	return blk.Body.Len() >= minCleared && l.Request.Editable(b)
+	a := l.t.AtomOf(b)
+	return !l.scene.locked[a] && l.scene.pinned[a] == squeeze
 }
 
 // shortenRung shortens results and arguments that are longer than the level: pinned
@@ -237,8 +235,8 @@ func (l *Ladder) squeezeRung() {
 // after a step that is enough, and reports whether one was; nil: none ever is.
 func (l *Ladder) exchangeRung(enough func([]op) bool) bool {
 	s, c := l.scene, l.chain
-	runs := l.runs()
-	callsLeft, lastCall := l.callsByRun(runs)
+	runs, runOf := l.shed.outline.runs, l.shed.outline.runOf
+	callsLeft := l.callsLeft()
 	all := l.ordered(s.exchanges())
 	for i := range all {
 		b := firstBlock(&all[i])
@@ -250,13 +248,13 @@ func (l *Ladder) exchangeRung(enough func([]op) bool) bool {
 		c.drop(s, a, DropExchanges)
 		for i := mark; i < len(c.ops); i++ { // the list may grow on the way
 			o := c.ops[i]
-			blk := &l.t.Blocks()[o.block]
-			if o.to != isGone || blk.Kind != transcript.Call && blk.Kind != transcript.ServerCall {
+			f := &c.facts[o.block]
+			if o.to != isGone || !isCall(f.kind) {
 				continue
 			}
-			run := runs[blk.Message]
+			run := runOf[f.message]
 			if callsLeft[run]--; callsLeft[run] == 0 {
-				l.dropSaid(lastCall[run])
+				l.dropSaid(runs[run].last)
 			}
 		}
 		if c.close(DropExchanges); enough != nil && len(c.ops) > mark && enough(c.ops[mark:]) {
@@ -266,48 +264,29 @@ func (l *Ladder) exchangeRung(enough func([]op) bool) bool {
 	return false
 }
 
-// runs numbers the messages by who speaks: what the model says in a row is one run, whether
-// the provider takes such messages for one turn or not.
-func (l *Ladder) runs() []int {
-	ms := l.t.Messages()
-	of := cleared(&l.shed.runs, len(ms))
-	for i := 1; i < len(ms); i++ {
-		if of[i] = of[i-1]; ms[i].Role != ms[i-1].Role {
-			of[i]++
+// callsLeft counts the calls that are left in each run.
+func (l *Ladder) callsLeft() []int {
+	o := &l.shed.outline
+	left := cleared(&l.shed.calls, len(o.runs))
+	for i := range o.runs {
+		left[i] = o.runs[i].calls
+	}
+	for b := 0; b < len(l.chain.level) && l.chain.gone > 0; b++ {
+		if f := &l.chain.facts[b]; l.chain.level[b] == isGone && isCall(f.kind) {
+			left[o.runOf[f.message]]--
 		}
 	}
-	return of
-}
-
-// callsByRun counts the calls that are left in each run, and finds the last.
-func (l *Ladder) callsByRun(runs []int) (left []int, last []transcript.BlockID) {
-	n := 0
-	if len(runs) > 0 {
-		n = runs[len(runs)-1] + 1
-	}
-	left, last = cleared(&l.shed.calls, n), cleared(&l.shed.last, n)
-	for b := range l.t.Blocks() {
-		blk := &l.t.Blocks()[b]
-		if blk.Kind != transcript.Call && blk.Kind != transcript.ServerCall {
-			continue
-		}
-		run := runs[blk.Message]
-		last[run] = transcript.BlockID(b)
-		if l.chain.level[b] != isGone {
-			left[run]++
-		}
-	}
-	return left, last
+	return left
 }
 
 // dropSaid drops what the model said in a row before its last call.
 func (l *Ladder) dropSaid(before transcript.BlockID) {
 	for b := before - 1; b >= 0; b-- {
-		blk := &l.t.Blocks()[b]
-		if l.t.Messages()[blk.Message].Role != transcript.Assistant {
+		f := &l.chain.facts[b]
+		if l.t.Messages()[f.message].Role != transcript.Assistant {
 			return
 		}
-		if blk.Kind == transcript.Text || blk.Kind == transcript.Thinking {
+		if f.kind == transcript.Text || f.kind == transcript.Thinking {
 			l.chain.drop(l.scene, l.t.AtomOf(b), DropExchanges)
 		}
 	}

@@ -71,7 +71,7 @@ type past struct {
 // add appends a message. What it needs and is gone comes back: the model may call a tool
 // whose declaration was dropped when nobody called it.
 func (s *past) add(i int) {
-	c, m := s.l.chain, s.l.t.Messages()[i]
+	c, m := s.l.chain, &s.l.t.Messages()[i]
 	if s.l.t.Needy() {
 		for b := m.First; b < m.End; b++ {
 			if a := s.l.t.AtomOf(b); c.level[b] != isGone && len(s.l.t.Atoms()[a].Needs) > 0 {
@@ -105,7 +105,7 @@ func (s *past) revive(a transcript.AtomID) {
 
 // cost is what a message costs as it would be sent now.
 func (s *past) cost(i int) int {
-	c, m := s.l.chain, s.l.t.Messages()[i]
+	c, m := s.l.chain, &s.l.t.Messages()[i]
 	cost, left := 0, m.First == m.End
 	for b := m.First; b < m.End; b++ {
 		cost += s.l.meter.of(b, c.level[b])
