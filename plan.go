@@ -445,7 +445,7 @@ type size struct {
 }
 
 func sizeOf(r *wire.Request) size {
-	return size{r.Dialect, r.Profile.Name, len(r.Transcript().Messages()), len(r.Raw())}
+	return size{r.Dialect, r.Profile.Name, len(r.Transcript().Messages()), r.Size()}
 }
 
 // sizes are those of the input and of the result. A clean body is not read again for them.

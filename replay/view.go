@@ -75,15 +75,6 @@ func (v *view) known(n int) []int {
 	return v.costs[:n]
 }
 
-// around returns the bytes in front of the list and behind it.
-func (v *view) around() (before, behind []byte) {
-	all := v.r.Transcript().Messages()
-	if len(all) == 0 {
-		return v.r.Raw(), nil
-	}
-	return v.r.Raw()[:all[0].Span.Start], v.r.Raw()[all[len(all)-1].Span.End:]
-}
-
 func (v *view) message(i int) []byte {
 	return v.r.Transcript().Bytes(v.r.Transcript().Messages()[i].Span)
 }
@@ -95,8 +86,8 @@ func (v *view) shared(w *view) int {
 	if v.r == w.r {
 		return n
 	}
-	a, b := v.around()
-	c, d := w.around()
+	a, b := v.r.Around()
+	c, d := w.r.Around()
 	if !bytes.Equal(a, c) || !bytes.Equal(b, d) {
 		return -1
 	}
@@ -111,12 +102,12 @@ func (v *view) shared(w *view) int {
 // bytes is how long the request is, and how much of that are the head and the first
 // few messages.
 func (v *view) bytes(first int) (all, beginning int) {
-	before, behind := v.around()
+	before, behind := v.r.Around()
 	upTo := func(n int) int {
 		if n == 0 {
 			return len(before) + len(behind)
 		}
-		return v.r.Transcript().Messages()[n-1].Span.End + len(behind)
+		return v.r.End(n-1) + len(behind)
 	}
 	return upTo(v.n), upTo(max(first, 0))
 }

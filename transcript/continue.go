@@ -84,9 +84,93 @@ func (t *Transcript) answered(quiet []Exchange, end BlockID, turn int) bool {
 }
 
 // firstOf is the first block of exchange x.
-func (t *Transcript) firstOf(x int) BlockID {
-	if e := &t.exchanges[x]; e.Call == NoBlock {
+func (t *Transcript) firstOf(x int) BlockID { return t.exchanges[x].first() }
+
+func (e *Exchange) first() BlockID {
+	if e.Call == NoBlock {
 		return e.Results[0]
 	}
-	return t.exchanges[x].Call
+	return e.Call
+}
+
+// A Run is messages of an index that hold, block by block, those of another transcript: N of them,
+// which are Now here and Was there. It is a value that many goroutines may use.
+type Run struct{ Now, Was, N int }
+
+// takeOver takes over what is paired in the run that message m stands in, which begins a turn, and
+// returns where the run ends; m if nothing was. From a turn without results up to one without calls,
+// between which all is quiet, nothing has to do with what stands around, if no call waits.
+func (p *pairer) takeOver(m int) (next int) {
+	for len(p.runs) > 0 && p.runs[0].Now+p.runs[0].N <= m {
+		p.runs = p.runs[1:]
+	}
+	if len(p.runs) == 0 || p.runs[0].Now > m || p.anywhere || len(p.late.batches) > 0 {
+		return m
+	}
+	t, o, r := p.t, p.other, p.runs[0]
+	for _, x := range p.asked.list {
+		if len(t.exchanges[x].Results) == 0 {
+			return m
+		}
+	}
+	older, end := r.Was-r.Now, r.Now+r.N
+	if at := m + older; at > 0 && o.messages[at-1].Turn == o.messages[at].Turn || t.turnHas(m, Result) {
+		return m
+	}
+	for end > m && (end < len(t.messages) && t.messages[end].Turn == t.messages[end-1].Turn || t.turnHas(end-1, Call)) {
+		end--
+	}
+	if end <= m+1 {
+		return m
+	}
+	first, last, by := t.messages[m].First, t.messages[end-1].End, t.messages[m].First-o.messages[m+older].First
+	x, _ := slices.BinarySearchFunc(o.exchanges, first-by, func(e Exchange, b BlockID) int { return int(e.first() - b) })
+	to := x
+	for to < len(o.exchanges) && o.exchanges[to].first() < last-by {
+		if !o.quiet(to, last-by) {
+			p.runs = p.runs[1:]
+			return m
+		}
+		to++
+	}
+	base := ExchangeID(len(t.exchanges) - x)
+	for b := first; b < last; b++ {
+		switch of := o.exchange[b-by]; {
+		case of == NoExchange:
+		case int(of) < x: // of a call in front
+			for ; b >= first; b-- {
+				t.exchange[b] = NoExchange
+			}
+			p.runs = p.runs[1:]
+			return m
+		default:
+			t.exchange[b] = of + base
+		}
+	}
+	from := len(t.exchanges)
+	t.exchanges = append(t.exchanges, o.exchanges[x:to]...)
+	for i := range t.exchanges[from:] {
+		e, n := &t.exchanges[from+i], len(p.results)
+		p.results = append(p.results, e.Results[0]+by)
+		e.Call, e.Results = e.Call+by, p.results[n:n+1:n+1]
+	}
+	p.asked.reset()
+	p.fresh.reset()
+	return end
+}
+
+// turnHas reports whether the turn of message m has a block of a kind.
+func (t *Transcript) turnHas(m int, k Kind) bool {
+	turn := t.messages[m].Turn
+	for m > 0 && t.messages[m-1].Turn == turn {
+		m--
+	}
+	for ; m < len(t.messages) && t.messages[m].Turn == turn; m++ {
+		for b := t.messages[m].First; b < t.messages[m].End; b++ {
+			if t.blocks[b].Kind == k {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -59,7 +59,7 @@ func TestContinue(t *testing.T) {
 				m = rng.IntN(len(x.Messages) + 1)
 			}
 			x = after(x, m, next)
-			got := b.Continue(x, m)
+			got := b.Continue(x, m, nil, nil)
 			keptSome += b.quiet
 			want := New(Index{Messages: slices.Clone(x.Messages), Blocks: slices.Clone(x.Blocks), Discipline: d})
 			if !reflect.DeepEqual(got.exchanges, want.exchanges) && len(want.exchanges) > 0 || !slices.Equal(got.exchange, want.exchange) || got.turns != want.turns || got.start != want.start {
@@ -103,9 +103,50 @@ func TestContinueSteps(t *testing.T) {
 	for i := range 500 {
 		m := len(x.Messages)
 		x = after(x, m, index("t c:1 c:2 | r:1 r:2", NextTurn))
-		b.Continue(x, m)
+		b.Continue(x, m, nil, nil)
 		if i > 0 && b.quiet != 2*i {
 			t.Fatalf("after %d turns %d exchanges were paired again", i, 2*(i+1)-b.quiet)
 		}
+	}
+}
+
+// TestRuns: pairing that takes over what is paired in runs of messages of another transcript gives
+// what pairing all of it does.
+func TestRuns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(43, 0))
+	taken := 0
+	for range trial.Size(20_000) {
+		d := Discipline(rng.IntN(10) / 9)
+		was := strings.Split(mostlyPaired(rng, 4+rng.IntN(20)), "|")
+		var now []string
+		var runs []Run
+		for at := 0; at < len(was); {
+			if rng.IntN(3) == 0 {
+				now = append(now, strings.Split(mostlyPaired(rng, 1), "|")...)
+			}
+			at += rng.IntN(3)
+			if n := min(1+rng.IntN(12), len(was)-at); n > 0 {
+				runs = append(runs, Run{len(now), at, n})
+				now = append(now, was[at:at+n]...)
+				at += n
+			}
+		}
+		var a, b Builder
+		other, x := a.Build(index(strings.Join(was, "|"), d)), index(strings.Join(now, "|"), d)
+		got, want := b.Continue(x, 0, other, runs), New(x)
+		if !reflect.DeepEqual(got.exchanges, want.exchanges) || !slices.Equal(got.exchange, want.exchange) {
+			t.Fatalf("%q, in runs %v of %q: %+v, want %+v", now, runs, was, got.exchanges, want.exchanges)
+		}
+		b.p.t, b.p.other, b.p.runs = New(Index{}), other, runs
+		for _, r := range runs {
+			b.p.reset(b.p.t, d)
+			if b.p.t.messages, b.p.t.blocks = x.Messages, x.Blocks; r.Now == 0 || x.Messages[r.Now].Turn != x.Messages[r.Now-1].Turn {
+				b.p.t.exchange, b.p.t.exchanges = make([]ExchangeID, len(x.Blocks)), nil
+				taken += b.p.takeOver(r.Now) - r.Now
+			}
+		}
+	}
+	if taken < trial.Size(20_000) {
+		t.Errorf("only %d messages were taken over", taken)
 	}
 }

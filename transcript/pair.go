@@ -29,7 +29,12 @@ func (p *pairer) pair(t *Transcript, d Discipline, k kept) {
 	p.results = slices.Grow(p.results[:k.exchanges], halves)
 	t.exchanges = slices.Grow(t.exchanges, halves/2+1)
 	for m := k.message; m < len(t.messages); {
-		end := m + 1
+		end := p.takeOver(m)
+		if end > m {
+			m = end
+			continue
+		}
+		end = m + 1
 		for end < len(t.messages) && t.messages[end].Turn == t.messages[m].Turn {
 			end++
 		}
@@ -71,17 +76,19 @@ func (p *pairer) release() {
 type pairer struct {
 	t        *Transcript
 	anywhere bool
-	asked    calls     // of the turn before; where answers may stand anywhere, the last without id
-	fresh    calls     // of the current turn
-	late     waiting   // unanswered when their answering turn had passed
-	open     asking    // unanswered, where answers may stand anywhere
-	served   calls     // of the provider's own, of the current turn
-	pending  waiting   // of the provider's own, unanswered when their turn had passed
-	earlier  calls     // the same, for results without id
-	results  []BlockID // one array behind all Results slices
-	going    bool      // some result goes on in another one
-	names    names     // calls with an id, by their names
-	others   []BlockID // results of this turn that have the id of a call and another name
+	asked    calls       // of the turn before; where answers may stand anywhere, the last without id
+	fresh    calls       // of the current turn
+	late     waiting     // unanswered when their answering turn had passed
+	open     asking      // unanswered, where answers may stand anywhere
+	served   calls       // of the provider's own, of the current turn
+	pending  waiting     // of the provider's own, unanswered when their turn had passed
+	earlier  calls       // the same, for results without id
+	results  []BlockID   // one array behind all Results slices
+	going    bool        // some result goes on in another one
+	names    names       // calls with an id, by their names
+	others   []BlockID   // results of this turn that have the id of a call and another name
+	other    *Transcript // in which some is paired already; nil: nothing is
+	runs     []Run       // of its messages
 }
 
 // A callKey is what a result must have in common with its call.

@@ -228,11 +228,12 @@ type Builder struct {
 }
 
 // Build is [New] for a transcript that is given up when the next one is built.
-func (b *Builder) Build(x Index) *Transcript { return b.Continue(x, 0) }
+func (b *Builder) Build(x Index) *Transcript { return b.Continue(x, 0, nil, nil) }
 
 // Continue is Build for an index whose first messages, so many, are those of the last one: what
-// is paired in them is not paired again.
-func (b *Builder) Continue(x Index, messages int) *Transcript {
+// is paired in them is not paired again. Nor is what is paired in runs of messages of another
+// transcript, in order, which may be nil: another Builder must have made it.
+func (b *Builder) Continue(x Index, messages int, other *Transcript, runs []Run) *Transcript {
 	t, k := &Transcript{}, kept{}
 	if b.t != nil {
 		k = b.keep(x, messages)
@@ -241,7 +242,9 @@ func (b *Builder) Continue(x Index, messages int) *Transcript {
 	}
 	b.t = t
 	t.raw, t.messages, t.blocks, t.given = x.Raw, x.Messages, x.Blocks, x.Ties
+	b.p.other, b.p.runs = other, runs
 	b.p.pair(t, x.Discipline, k)
+	b.p.other, b.p.runs = nil, nil
 	b.quiet, t.settled = k.exchanges, k
 	return t
 }

@@ -180,13 +180,21 @@ func (c *carrier) takeAgainAll(from, end int) bool {
 	for len(c.edits) > 0 && c.edits[0].End <= behind && c.edits[0].Start < behind {
 		c.pass()
 	}
-	shift := start - ms[0].Span.Start
-	if len(c.edits) > 0 && c.edits[0].Start < behind || ms[n-1].Span.End+shift != behind+c.shift || !c.Element() || c.Offset() != start {
+	shift := start - (out.End(a) - ms[0].Span.Len())
+	if len(c.edits) > 0 && c.edits[0].Start < behind || out.End(a+n-1)+shift != behind+c.shift {
+		return false
+	}
+	if c.loose() {
+		for i := a; i < a+n; i++ {
+			c.ends = append(c.ends, out.End(i)+shift)
+		}
+		shift = 0 // they stay where they are
+	} else if !c.Element() || c.Offset() != start {
 		return false
 	}
 	c.left.of(from, end, was[0].First, was[n-1].End)
 	c.last = end - 1
-	c.front.again = append(c.front.again, run{len(c.messages), a, n})
+	c.front.again = append(c.front.again, transcript.Run{Now: len(c.messages), Was: a, N: n})
 	c.run(out, a, a+n, shift, c.front.echo.left.of(a, a+n, ms[0].First, ms[n-1].End))
 	return true
 }

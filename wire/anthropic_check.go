@@ -407,7 +407,7 @@ func (c *checker) anthropicHead() {
 	if len(c.t.Messages()) > 100_000 {
 		c.headFault(tooManyMessages, "messages", itoa(len(c.t.Messages())))
 	}
-	if len(c.raw) > 32<<20 {
-		c.headFault(bodyTooLarge, "", itoa(len(c.raw)))
+	if size := c.Size(); size > 32<<20 {
+		c.headFault(bodyTooLarge, "", itoa(size))
 	}
 }

@@ -60,6 +60,7 @@ func (r *Request) Lore(key any, first func(blocks int) any) any {
 // Beginnings returns the beginnings of r, as if each had been parsed with the options. At
 // any time so many are in use, at least three.
 func (r *Request) Beginnings(o Options, inUse int) (*Beginnings, error) {
+	r = r.gathered()
 	b := &Beginnings{whole: r, o: o, bufs: make([]buffer, max(inUse, 3)), lore: &lore{blocks: len(r.t.Blocks()), of: make(map[any]any)}}
 	b.o.Dialect = r.Dialect
 	var err error

@@ -27,6 +27,7 @@ type carrier struct {
 	front *front          // nil: there is none
 	last  int             // the message of the one before that was filed last; -1: a new one, or none
 	begun int             // how many messages both begin with
+	ends  []int           // by message: where it ends in the body; of a loose request
 }
 
 // carryOver returns the changed request, or false if all of it has to be read: because its
@@ -59,7 +60,11 @@ func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit, f *front
 		return nil, false
 	}
 	p.notes = append(p.notes, c.left.notes...) // what is left is about the head
-	c.head.said = d.said(len(raw) - len(d.raw))
+	if c.loose() {
+		c.head.said = f.out.head.said // what stands around the list is the same
+	} else {
+		c.head.said = d.saidAfter(len(raw) - len(d.raw))
+	}
 	next := c.index(d.Profile, f)
 	next.o = o
 	return next, true
@@ -72,8 +77,9 @@ func (c *carrier) index(prof Profile, f *front) *Request {
 	}
 	next := new(Request)
 	c.finish(next, prof, func(x transcript.Index) *transcript.Transcript {
-		return f.in.builder.Continue(x, min(f.in.messages, f.at+1))
+		return f.in.builder.Continue(x, min(f.in.messages, f.at+1), f.out.t, f.again)
 	})
+	next.loose = &loose{c.d.Request, c.ends}
 	c.leave(f)
 	next.sound = f.out.behind(next.t.Settled())
 	return next
@@ -90,7 +96,7 @@ func (c *carrier) pair(x transcript.Index) *transcript.Transcript {
 // leave gives a room back its pages, if the carrier works in one.
 func (c *carrier) leave(f *front) {
 	if f != nil && f.in != nil {
-		f.in.pages, c.pages = c.pages, f.spare
+		f.in.pages, f.in.ends, c.pages = c.pages, c.ends, f.spare
 	}
 }
 
@@ -148,6 +154,10 @@ func (c *carrier) messagesOver(f *front) bool {
 			return false
 		}
 	}
+	if c.loose() {
+		c.list.End = c.list.Start // it is nowhere
+		return !c.Failed() && c.asked == nil
+	}
 	if c.Element() || c.Failed() || c.asked != nil {
 		return false
 	}
@@ -181,7 +191,11 @@ func (c *carrier) message(i int) bool {
 		c.left.ours(i, m)
 		return true
 	}
-	switch ours := c.left.ours(i, m); {
+	ours := c.left.ours(i, m)
+	if c.loose() {
+		return c.messageLoose(i, m, ours, moved.edits, beyond)
+	}
+	switch {
 	case len(moved.edits) > 0 && c.front.known(i):
 		return c.takeAgain(c.front, i, m.Span.Start+moved.by)
 	case beyond || !c.sameFront(i, m) || !c.d.rewords(m, moved.edits, ours.notes):
@@ -194,7 +208,7 @@ func (c *carrier) message(i int) bool {
 
 // several takes message i over, and as many behind it as can be taken at once, up to end.
 func (c *carrier) several(i, end int) (next int, ok bool) {
-	if n := c.together(i, end); n > i+1 {
+	if n := c.together(i, end); n > i+1 || n > i && c.loose() {
 		return n, c.takeAgainAll(i, n)
 	}
 	if n := c.untouched(i, end); n > i {
@@ -225,15 +239,20 @@ func (c *carrier) untouched(i, end int) int {
 
 // takeRun takes messages over that stay as they are.
 func (c *carrier) takeRun(from, end int) bool {
-	ms := c.d.t.Messages()[from:end]
-	if !c.Element() || c.Offset() != ms[0].Span.Start+c.shift {
+	ms, shift := c.d.t.Messages()[from:end], c.shift
+	if c.loose() {
+		shift = c.write(&transcript.Message{Span: transcript.Span{Start: ms[0].Span.Start, End: ms[len(ms)-1].Span.End}}, nil) - ms[0].Span.Start
+		for i := range ms {
+			c.ends = append(c.ends, ms[i].Span.End+c.shift)
+		}
+	} else if !c.Element() || c.Offset() != ms[0].Span.Start+c.shift {
 		return false
 	}
 	if from == 0 && len(c.messages) == 0 {
 		c.begun = end
 	}
 	c.last = end - 1
-	c.run(c.d.Request, from, end, c.shift, c.left.of(from, end, ms[0].First, ms[len(ms)-1].End))
+	c.run(c.d.Request, from, end, shift, c.left.of(from, end, ms[0].First, ms[len(ms)-1].End))
 	return true
 }
 
@@ -254,20 +273,24 @@ func (c *carrier) run(of *Request, from, end, shift int, ours filed) {
 	c.turn = c.messages[len(c.messages)-1].Turn
 	c.extra = append(c.extra, of.extra[from:end]...)
 	c.frame = append(c.frame, of.frame[from:end]...)
-	alike := shifts{by: shift}
-	for i := range c.frame[at:] {
-		f := &c.frame[at+i]
-		f.content, f.calls = alike.moved(f.content), alike.moved(f.calls)
-	}
 	c.blocks = append(c.blocks, of.t.Blocks()[first:last]...)
 	for i := range c.blocks[blocks:] {
-		b := &c.blocks[blocks+i]
-		b.Message += older
-		alike.block(b)
+		c.blocks[blocks+i].Message += older
+	}
+	if alike := (shifts{by: shift}); shift != 0 {
+		for i := range c.frame[at:] {
+			f := &c.frame[at+i]
+			f.content, f.calls = alike.moved(f.content), alike.moved(f.calls)
+		}
+		for i := range c.blocks[blocks:] {
+			alike.block(&c.blocks[blocks+i])
+		}
 	}
 	c.where = append(c.where, of.where[first:last]...)
 	c.file(ours, older, by)
-	c.Seek(ms[len(ms)-1].Span.End+shift, c.Depth())
+	if !c.loose() {
+		c.Seek(ms[len(ms)-1].Span.End+shift, c.Depth())
+	}
 }
 
 // file files ties and notes that are those of messages and blocks with other numbers.
@@ -422,7 +445,7 @@ func (c *carrier) sameFront(i int, m *transcript.Message) bool {
 
 // take takes message i of a request over.
 func (c *carrier) take(of *Request, i int, m *transcript.Message, s *shifts, o filed) bool {
-	if !c.Element() || c.Offset() != m.Span.Start+s.by {
+	if !c.loose() && (!c.Element() || c.Offset() != m.Span.Start+s.by) {
 		return false
 	}
 	c.startMessage(m.Role, m.Span.Start+s.by, 0)
@@ -441,19 +464,10 @@ func (c *carrier) take(of *Request, i int, m *transcript.Message, s *shifts, o f
 		c.block(blk, of.where[b])
 	}
 	c.file(o, at-i, first-m.First)
-	c.Seek(to.Span.End, c.Depth())
-	return true
-}
-
-// said is what the head says, of which all that stands behind the list has moved.
-func (d *draft) said(by int) []utterance {
-	all := slices.Clone(d.head.said)
-	for k := range all {
-		if u := &all[k]; u.span.Start > d.list.Start {
-			u.span = transcript.Span{Start: u.span.Start + by, End: u.span.End + by}
-		}
+	if !c.loose() {
+		c.Seek(to.Span.End, c.Depth())
 	}
-	return all
+	return true
 }
 
 // mustEqual panics if a request that was carried over is not what a fresh reading gives.

@@ -70,6 +70,7 @@ func newDraft(r *Request) *draft { return newDraftFrom(r, 0, new(desk)) }
 // newDraftFrom is for changes from a message on; what stands in front of it is done already.
 // The draft works on the desk.
 func newDraftFrom(r *Request, from int, on *desk) *draft {
+	r = r.gathered()
 	d := &draft{Request: r}
 	ms, blocks := r.t.Messages(), len(r.t.Blocks())
 	flags := zeros(&on.flags, 2*blocks+2*len(ms)) // one array for all of them

@@ -52,6 +52,7 @@ type Request struct {
 	sound     sound            // what is known of its beginning
 	found     *verdict         // of the check that was made when it was parsed; nil: there was none
 	lent      *Scribe          // that will use its memory again
+	loose     *loose           // nil: raw is the body, in one piece
 }
 
 // A SyntaxError says where the bytes stop being JSON, and why. Many goroutines may read
@@ -182,9 +183,6 @@ func (p *parser) resolve(d Dialect, name, model string) (Profile, error) {
 
 // Transcript returns the index over the request.
 func (r *Request) Transcript() *transcript.Transcript { return r.t }
-
-// Raw returns the bytes of the request.
-func (r *Request) Raw() []byte { return r.raw }
 
 // Model returns the model the request names, or "".
 func (r *Request) Model() string { return r.head.model }

@@ -74,7 +74,7 @@ func (r *Request) Kept(before *Request, from int) iter.Seq2[int, int] {
 				edits = edits[1:]
 			}
 			touched := len(edits) > 0 && edits[0].Start < was.End
-			if !touched && is.Start == was.Start+shift && is.Len() == was.Len() && !yield(i, m) {
+			if !touched && r.End(i) == was.End+shift && is.Len() == was.Len() && !yield(i, m) {
 				return
 			}
 		}
@@ -144,7 +144,7 @@ func (d *draft) readBack(raw []byte, edits []jsonspan.Edit, f *front) (*Request,
 	if !ok && f != nil {
 		return nil, nil
 	}
-	if !ok || proveCarried {
+	if !ok || proveCarried && next.loose == nil {
 		fresh, err := Parse(raw, o)
 		if err != nil {
 			return nil, err

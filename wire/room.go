@@ -5,13 +5,13 @@ import "github.com/pare-llm/pare/transcript"
 // A room is the memory of a lent result. The next one but two is written there again: what
 // both begin with stays where it is.
 type room struct {
-	raw     []byte
+	ends    []int // see loose
 	pages   pages
 	builder transcript.Builder
 	trail   trail // its messages and edits
 	holds   *Request
-	// The first so many bytes, messages, blocks and edits are those of the scribe's last result.
-	bytes, messages, blocks, edits int
+	// The first so many messages, blocks and edits are those of the scribe's last result.
+	messages, blocks, edits int
 }
 
 // A desk is memory that a rewriting works with and the next one works with again.
@@ -57,19 +57,19 @@ func (s *Scribe) free(r *Request) *room {
 // moved notes that the last result has this front in common with the one before and stands
 // in a room; if there is no front, nothing is known of any room.
 func (s *Scribe) moved(f *front, in *room, next *Request) {
-	bytes, messages, blocks, edits := 0, 0, 0, 0
+	messages, blocks, edits := 0, 0, 0
 	s.since, s.again = nil, nil
 	if f != nil {
 		s.since, s.again = f.out, f.again
-		bytes, messages, blocks = f.outEnd(), f.at+1, int(f.out.t.Messages()[f.at].End)
+		messages, blocks = f.at+1, int(f.out.t.Messages()[f.at].End)
 		edits = f.out.steps[len(f.out.steps)-1].editsTo(f.end)
 	}
 	for i := range s.rooms {
 		q := &s.rooms[i]
-		q.bytes, q.messages, q.blocks, q.edits = min(q.bytes, bytes), min(q.messages, messages), min(q.blocks, blocks), min(q.edits, edits)
+		q.messages, q.blocks, q.edits = min(q.messages, messages), min(q.blocks, blocks), min(q.edits, edits)
 	}
 	if s.in = in; in != nil {
-		in.holds, in.bytes, in.messages, in.blocks = next, len(next.raw), len(next.t.Messages()), len(next.t.Blocks())
+		in.holds, in.messages, in.blocks = next, len(next.t.Messages()), len(next.t.Blocks())
 		in.edits, next.lent = len(in.trail.edits), s
 	}
 }
@@ -87,12 +87,14 @@ func (r *Request) Same(o *Request) int {
 	return 0
 }
 
-// begin returns the bytes of a room up to the end of a front, with room for more.
-func (q *room) begin(f *front, more int) []byte {
-	end := f.outEnd()
-	if cap(q.raw) < end+more {
-		q.raw, q.bytes = make([]byte, 0, end+more+(end+more)/4), 0
+// tidy gathers the last result if most of the bytes that it lies in are of none any more.
+func (s *Scribe) tidy() {
+	const much = 1 << 19
+	if s.of == nil || s.out.loose == nil || len(s.out.raw) <= 2*s.out.Size()+much {
+		return
 	}
-	n := min(q.bytes, end)
-	return append(q.raw[:n], f.out.raw[n:end]...)
+	s.out = s.out.gathered()
+	for i := range s.rooms { // where messages lie there, they do not any more
+		s.rooms[i].messages, s.rooms[i].blocks = 0, 0
+	}
 }

@@ -26,10 +26,10 @@ type Scribe struct {
 	out   *Request
 	asked *Request // rewritten last, remembered or not
 	rooms [3]room
-	in    *room    // of out; nil: it is not lent
-	held  *room    // of the last result for the request before
-	since *Request // the result before the last one; nil: nothing is known of it
-	again []run    // messages of the last one that are its messages
+	in    *room            // of out; nil: it is not lent
+	held  *room            // of the last result for the request before
+	since *Request         // the result before the last one; nil: nothing is known of it
+	again []transcript.Run // messages of the last one that are its messages
 	desk  desk
 	wrote int // bytes behind fronts, or whole results
 	said  int // blocks that were dropped or edited otherwise than before
@@ -44,8 +44,8 @@ type front struct {
 	echo     echo  // behind it
 	in       *room // for the result; nil: it gets memory of its own
 	desk     *desk
-	spare    pages // of the parser that works in the room
-	again    []run // what was taken over from out, in order
+	spare    pages            // of the parser that works in the room
+	again    []transcript.Run // what was taken over from out, in order
 }
 
 // Rewrite is [Request.RewriteSince]. What is dropped and edited must be sorted by block.
@@ -53,6 +53,7 @@ func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []
 	if s == nil || len(insert) > 0 || len(drop)+len(edits) == 0 || r.g.flat || slices.ContainsFunc(r.notes, func(n note) bool { return n.fault == tooManyCacheMarks }) {
 		return r.RewriteSince(before, drop, edits, insert...)
 	}
+	s.tidy()
 	if f := s.front(r, drop, edits); f != nil {
 		in := s.free(r)
 		if next, changes, ok := r.rewriteBehind(f, in, before, drop, edits); ok {
@@ -61,10 +62,10 @@ func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []
 				if err != nil || !reflect.DeepEqual(changes, want) {
 					panic(fmt.Sprintf("wire: rewriting all of it gives %v, %v", err, want))
 				}
-				next.mustBe(fresh)
+				next.gathered().mustBe(fresh)
 				f.mustRepeat(next)
 			}
-			s.wrote, s.said = s.wrote+len(next.raw)-f.outEnd(), s.said+f.echo.fresh
+			s.wrote, s.said = s.wrote+f.wrote(next), s.said+f.echo.fresh
 			s.moved(f, in, next)
 			s.keep(r, next, drop, edits, changes)
 			return next, changes, nil
@@ -90,23 +91,20 @@ func (s *Scribe) keep(r, next *Request, drop []transcript.BlockID, edits []Block
 	}
 }
 
-// A run is messages that stand behind one another as they did.
-type run struct{ now, was, n int }
-
 // Again calls yield with runs of n messages of a lent request that are, byte for byte, those of
 // another one, which was lent before it: which they are now, and which they were. They come in
 // order, and there may be others.
 func (r *Request) Again(o *Request, yield func(now, was, n int)) {
 	if s := r.lent; s != nil && s.out == r && s.since == o {
 		for _, x := range s.again {
-			yield(x.now, x.was, x.n)
+			yield(x.Now, x.Was, x.N)
 		}
 	}
 }
 
 // front returns the beginning that the last result and that of r have in common.
 func (s *Scribe) front(r *Request, drop []transcript.BlockID, edits []BlockEdit) *front {
-	if s.of == nil || !r.t.Continues(s.of.t) {
+	if s.of == nil || !r.t.Continues(s.of.t) || r.loose != nil {
 		return nil
 	}
 	same := transcript.BlockID(min(len(r.t.Blocks()), len(s.of.t.Blocks())))
@@ -159,7 +157,10 @@ func (r *Request) rewriteBehind(f *front, in *room, before *Request, drop []tran
 	done := f.out.steps[len(f.out.steps)-1]
 	f.echo.join(d, step, done, f)
 	f.in = in
-	raw, ok := f.splice(r.raw, step.edits)
+	raw, ok := f.out.raw, true
+	if in == nil {
+		raw, ok = f.splice(r.raw, step.edits)
+	}
 	if !ok {
 		return nil, nil, false
 	}
@@ -180,25 +181,25 @@ func (f *front) splice(raw []byte, edits []jsonspan.Edit) ([]byte, bool) {
 		}
 		size, at = size+len(e.New)-e.Len(), e.End
 	}
-	var out []byte
-	if f.in != nil {
-		out = f.in.begin(f, size)
-	} else {
-		out = append(make([]byte, 0, f.outEnd()+size), f.out.raw[:f.outEnd()]...)
-	}
+	out := append(make([]byte, 0, f.outEnd()+size), f.out.raw[:f.outEnd()]...)
 	at = f.end
 	for _, e := range edits {
 		out = append(append(out, raw[at:e.Start]...), e.New...)
 		at = e.End
 	}
-	if out = append(out, raw[at:]...); f.in != nil {
-		f.in.raw = out
-	}
-	return out, true
+	return append(out, raw[at:]...), true
 }
 
 // outEnd is where the front ends.
-func (f *front) outEnd() int { return f.out.t.Messages()[f.at].Span.End }
+func (f *front) outEnd() int { return f.out.End(f.at) }
+
+// wrote is how many bytes were written behind the front.
+func (f *front) wrote(next *Request) int {
+	if next.loose != nil {
+		return len(next.raw) - len(f.out.raw)
+	}
+	return len(next.raw) - f.outEnd()
+}
 
 // editsTo is how many edits begin in front of an offset.
 func (t *trail) editsTo(end int) int {
@@ -245,7 +246,10 @@ func (c *carrier) behind(f *front) bool {
 		p := &f.in.pages
 		p.messages, p.blocks, p.where, p.extra, p.frame = p.messages[:m], p.blocks[:b], p.where[:b], p.extra[:m], p.frame[:m]
 		p.ties, p.notes = p.ties[:0], append(p.notes[:0], c.parser.notes...)
-		f.spare, c.pages = c.pages, *p
+		f.spare, c.pages, c.ends = c.pages, *p, f.in.ends[:m]
+		for i := m; i <= f.at; i++ {
+			c.ends = append(c.ends, out.End(i))
+		}
 	}
 	c.messages = append(c.messages, ms[m:]...)
 	c.blocks = append(c.blocks, out.t.Blocks()[b:blocks]...)
@@ -266,6 +270,9 @@ func (c *carrier) behind(f *front) bool {
 	}
 	c.left.ours(f.upTo, &c.d.t.Messages()[f.upTo]) // and those of what stands in front of it
 	c.turn, c.last, c.shift = ms[f.at].Turn, f.upTo, f.outEnd()-f.end
+	if c.loose() {
+		return true
+	}
 	if !c.Element() {
 		return false
 	}
@@ -277,9 +284,9 @@ func (c *carrier) behind(f *front) bool {
 func (f *front) mustRepeat(next *Request) {
 	at := func(r *Request, i int) []byte { return r.t.Bytes(r.t.Messages()[i].Span) }
 	for _, x := range f.again {
-		for k := range x.n {
-			if !bytes.Equal(at(f.out, x.was+k), at(next, x.now+k)) {
-				panic(fmt.Sprintf("wire: message %d is not the one that was taken over", x.now+k))
+		for k := range x.N {
+			if !bytes.Equal(at(f.out, x.Was+k), at(next, x.Now+k)) {
+				panic(fmt.Sprintf("wire: message %d is not the one that was taken over", x.Now+k))
 			}
 		}
 	}

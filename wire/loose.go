@@ -1,0 +1,151 @@
+package wire
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// A loose request is one of a scribe that lends. Its messages lie anywhere in raw, so that what
+// comes out as it did the last time stays where it is, whatever goes or comes in front of it. The
+// places of what is in a message are true; nobody may take what lies between two of them for what
+// stands between them.
+type loose struct {
+	of   *Request // that it was made of: what stands around the list and between messages is its
+	ends []int    // by message: where it ends in the body
+}
+
+// Size is how many bytes the request has.
+func (r *Request) Size() int {
+	if r.loose == nil {
+		return len(r.raw)
+	}
+	_, behind := r.Around()
+	return r.loose.ends[len(r.loose.ends)-1] + len(behind)
+}
+
+// End is where message i ends in the bytes of the request.
+func (r *Request) End(i int) int {
+	if r.loose == nil {
+		return r.t.Messages()[i].Span.End
+	}
+	return r.loose.ends[i]
+}
+
+// Around returns the bytes in front of the first message and behind the last one.
+func (r *Request) Around() (before, behind []byte) {
+	if r.loose != nil {
+		r = r.loose.of
+	}
+	all := r.t.Messages()
+	if len(all) == 0 {
+		return r.raw, nil
+	}
+	return r.raw[:all[0].Span.Start], r.raw[all[len(all)-1].Span.End:]
+}
+
+// Raw returns the bytes of the request. Those of one that is lent may have to be put together,
+// each time that somebody asks.
+func (r *Request) Raw() []byte {
+	if r.loose == nil {
+		return r.raw
+	}
+	before, behind := r.Around()
+	out := append(make([]byte, 0, r.Size()), before...)
+	from, of := r.steps[len(r.steps)-1].messages, r.loose.of
+	for i, m := range r.t.Messages() {
+		if i > 0 { // what stands behind a message stays with it
+			k := from[i-1].message
+			out = append(out, of.raw[of.t.Messages()[k].Span.End:of.t.Messages()[k+1].Span.Start]...)
+		}
+		out = append(out, r.t.Bytes(m.Span)...)
+	}
+	return append(out, behind...)
+}
+
+// gathered is the request with its bytes in one piece.
+func (r *Request) gathered() *Request {
+	if r.loose == nil {
+		return r
+	}
+	raw, of := r.Raw(), r.loose.of
+	by := len(raw) - len(of.raw)
+	messages, blocks, frames := slices.Clone(r.t.Messages()), slices.Clone(r.t.Blocks()), slices.Clone(r.frame)
+	for i := range messages {
+		m := &messages[i]
+		moved := shifts{by: r.loose.ends[i] - m.Span.End}
+		m.Span, frames[i] = moved.moved(m.Span), frame{moved.moved(frames[i].content), moved.moved(frames[i].calls)}
+		for b := m.First; b < m.End; b++ {
+			moved.block(&blocks[b])
+		}
+	}
+	whole := &Request{
+		Dialect: r.Dialect, Profile: r.Profile, g: r.g, raw: raw, list: transcript.Span{Start: of.list.Start, End: of.list.End + by}, bare: r.bare,
+		head: r.head, where: r.where, extra: r.extra, frame: frames, o: r.o, steps: r.steps, notes: r.notes, listNotes: r.listNotes, ties: r.ties,
+		clean: atomic.LoadUint32(&r.clean), sound: r.sound, lent: r.lent,
+	}
+	whole.head.said = of.saidAfter(by)
+	whole.t = r.t.Moved(raw, messages, blocks)
+	return whole
+}
+
+// saidAfter is what the head says, if all that stands behind the list has moved.
+func (r *Request) saidAfter(by int) []utterance {
+	all := slices.Clone(r.head.said)
+	for k := range all {
+		if u := &all[k]; u.span.Start > r.list.Start {
+			u.span = transcript.Span{Start: u.span.Start + by, End: u.span.End + by}
+		}
+	}
+	return all
+}
+
+// loose reports whether what is filed is a loose request.
+func (c *carrier) loose() bool { return c.front != nil && c.front.in != nil }
+
+// write writes message m with edits behind all others and returns where it is now.
+func (c *carrier) write(m *transcript.Message, edits []jsonspan.Edit) (start int) {
+	start = len(c.raw)
+	if size := m.Span.Len(); cap(c.raw)-start < size { // and more will come
+		c.raw = slices.Grow(c.raw, size+start/2)
+	}
+	at := m.Span.Start
+	for _, e := range edits {
+		c.raw = append(append(c.raw, c.d.raw[at:e.Start]...), e.New...)
+		at = e.End
+	}
+	c.raw = append(c.raw, c.d.raw[at:m.Span.End]...)
+	return start
+}
+
+// readLoose reads message i of the one before, which has been written anew.
+func (c *carrier) readLoose(i, start int) bool {
+	depth := 2
+	if c.bare {
+		depth = 1
+	}
+	c.Reset(c.raw, jsonspan.Structural)
+	c.Seek(start, depth)
+	c.element()
+	c.last = i
+	return !c.Failed() && len(c.Flaws()) == 0 && c.Offset() == len(c.raw)
+}
+
+// messageLoose files message i of the one before, which stays.
+func (c *carrier) messageLoose(i int, m *transcript.Message, ours filed, edits []jsonspan.Edit, beyond bool) bool {
+	if beyond || len(edits) > 0 && edits[0].Start < m.Span.Start {
+		return false
+	}
+	c.ends = append(c.ends, m.Span.End+c.shift)
+	if c.front.known(i) {
+		return c.takeAgain(c.front, i, c.front.out.t.Messages()[c.front.echo.at[i]-1].Span.Start)
+	}
+	start := c.write(m, edits)
+	if !c.d.rewords(m, edits, ours.notes) {
+		return c.readLoose(i, start)
+	}
+	c.last = i
+	return c.take(c.d.Request, i, m, &shifts{by: start - m.Span.Start, edits: edits}, ours)
+}
