@@ -40,8 +40,9 @@ func TestGlanceComing(t *testing.T) {
 		}
 		for _, size := range []int{13, 1000, 16 << 10} {
 			for _, most := range []int{len(c.body), len(c.body) - 1, len(c.body) / 2} {
-				data, here := bytes.Repeat([]byte("}"), len(c.body)), 0
-				got, err := p.GlanceComing(data, 0, func() int {
+				data := bytes.Repeat([]byte("}"), len(c.body))
+				here := copy(data[:min(size/2, most)], c.body) // some is there already
+				got, err := p.GlanceComing(data, here, func() int {
 					here += copy(data[here:min(here+size, most)], c.body[here:])
 					return here
 				}, o, wire.CheckOptions{})

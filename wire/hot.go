@@ -90,9 +90,7 @@ func (p *Parser) GlanceComing(raw []byte, here int, coming func() int, o Options
 		}
 		return here
 	}
-	g, err := p.glance(raw, o, c)
-	p.p.coming = nil
-	return g, err
+	return p.glance(raw, o, c)
 }
 
 // dense reports whether the index of so many bytes takes more than two or three times as much.
@@ -156,6 +154,7 @@ func (p *Parser) drop() {
 	}
 	clear(p.p.blocks)
 	clear(p.p.notes)
+	p.p.coming = nil // nothing comes of what is let go of
 	p.p.reset(nil, Auto, jsonspan.Structural)
 	p.b.Drop()
 	p.r, p.c.Request, p.c.found, p.c.seen, p.c.called = Request{}, nil, nil, nil, nil
