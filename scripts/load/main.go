@@ -98,6 +98,10 @@ func (p *plan) compare(pares []string) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
+	bare, err := apart(ctx, folder)
+	if err != nil {
+		return err
+	}
 	upstream, err := start("upstream", exec.CommandContext(ctx, self, "-role", "upstream"))
 	if err != nil {
 		return err
@@ -110,8 +114,8 @@ func (p *plan) compare(pares []string) error {
 		}
 	}()
 	commands := []command{
-		{"streaming", exec.CommandContext(ctx, self, "-role", "streaming", "-to", upstream.url)},
-		{"buffering", exec.CommandContext(ctx, self, "-role", "buffering", "-to", upstream.url)},
+		{"streaming", exec.CommandContext(ctx, bare, "-role", "streaming", "-to", upstream.url)},
+		{"buffering", exec.CommandContext(ctx, bare, "-role", "buffering", "-to", upstream.url)},
 	}
 	for _, pare := range pares {
 		commands = append(commands, command{filepath.Base(pare), exec.CommandContext(ctx, pare, "serve", "--listen", "127.0.0.1:0", "--no-store", "--upstream", "anthropic="+upstream.url)})
