@@ -19,5 +19,18 @@ func tryLock(*os.File) (busy bool) { return false }
 // canLock: here a file that is open keeps its name.
 const canLock = false
 
-// removeLeftover does nothing: nothing tells whether the run is dead.
+// removeLeftover does nothing: here no file bears a lock.
 func removeLeftover(string) {}
+
+// runs reports whether there is a process of that number.
+func runs(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	p.Release()
+	return true
+}
+
+// ours: whose a file is, the system decides when it is to be removed.
+func ours(fs.FileInfo) bool { return true }

@@ -42,7 +42,7 @@ func removeLeftover(name string) {
 	if err != nil || !st.Mode().IsRegular() {
 		return
 	}
-	if s, ok := st.Sys().(*syscall.Stat_t); !ok || int(s.Uid) != os.Geteuid() && os.Geteuid() != 0 {
+	if !ours(st) {
 		return
 	}
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
@@ -53,4 +53,15 @@ func removeLeftover(name string) {
 	if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && isAt(f, name) {
 		os.Remove(name)
 	}
+}
+
+// ours reports whether a file is this user's, or everybody's.
+func ours(st fs.FileInfo) bool {
+	s, ok := st.Sys().(*syscall.Stat_t)
+	return ok && (int(s.Uid) == os.Geteuid() || os.Geteuid() == 0)
+}
+
+// runs reports whether there is a process of that number.
+func runs(pid int) bool {
+	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }

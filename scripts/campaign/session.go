@@ -101,8 +101,7 @@ func (c *campaign) start(s seat, api *standIn, args []string, end ending) (strin
 	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	group := func(sig syscall.Signal) error { return syscall.Kill(-cmd.Process.Pid, sig) }
+	group := grouped(cmd)
 	cmd.Cancel = func() error { return group(syscall.SIGKILL) }
 	cmd.WaitDelay = 3 * time.Second
 	if err := cmd.Start(); err != nil {

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package store_test
+
+// fill needs limits that there are only on Unix.
+func fill(string) { panic("not here") }
