@@ -32,8 +32,8 @@ func (o ErrorPurging) Rule() (pare.Rule, error) {
 	q := quest[aim]{
 		takes: func(*known) bool { return true },
 		keys: func(s *sight, x *transcript.Exchange) [2]aim {
-			a, u, _ := s.aim(s.tool(x.Tool), x)
-			if u.note {
+			a, note, _ := s.aim(s.tool(x.Tool), x)
+			if note {
 				return [2]aim{}
 			}
 			return [2]aim{a}
@@ -68,36 +68,58 @@ type aim struct {
 }
 
 // moot knows what failed and walks back from the end to see what has succeeded
-// later. Only what may have the aim of a failure is looked at closely.
+// later. Only what may have the aim of a failure is looked at closely, and of a tool
+// nothing any more once everything that failed has been seen to succeed later.
 func (s *sight) moot(among []int) (all []finding) {
-	failed, first := s.failures(among)
+	failed := s.failures(among)
 	if len(failed) == 0 {
 		return nil
 	}
-	rough := make(map[aim]bool)
-	for i := range failed {
+	rough, exact := make(map[aim]bool), make(map[aim]bool)
+	aims := make(map[int]aim, len(failed))
+	first, open := make(map[int]int), make(map[int]int) // by tool: when it first failed, and how many aims are left
+	for _, i := range failed {
 		x := &s.t.Exchanges()[i]
-		a, _, _ := s.aim(s.tool(x.Tool), x)
+		a, note, exactly := s.aim(s.tool(x.Tool), x)
+		if _, ok := first[a.tool]; !ok {
+			first[a.tool] = i
+		}
+		if note {
+			continue
+		}
 		rough[a] = true
+		if a.target = string(wire.Canonical(exactly)); !exact[a] {
+			exact[a] = true
+			open[a.tool]++
+		}
+		aims[i] = a
 	}
 	healed := make(map[aim]int)
 	for _, i := range slices.Backward(among) {
+		if n := len(failed); n > 0 && failed[n-1] == i {
+			failed = failed[:n-1]
+			if by, ok := healed[aims[i]]; ok && s.turn(i) < s.turn(by) {
+				x := &s.t.Exchanges()[i]
+				u := s.used(s.tool(x.Tool), x)
+				all = append(all, finding{exchange: i, by: by, about: about{u.kind, u.file}})
+			}
+			continue
+		}
 		x := &s.t.Exchanges()[i]
 		k := s.tool(x.Tool)
-		if from, ok := first[k.number]; !ok || i < from {
+		if open[k.number] == 0 || i < first[k.number] {
 			continue
 		}
-		a, u, exactly := s.aim(k, x)
-		if u.note || !rough[a] {
+		a, note, exactly := s.aim(k, x)
+		if note || !rough[a] {
 			continue
 		}
-		a.target = string(wire.Canonical(exactly))
-		by, ok := healed[a]
-		switch {
-		case failed[i] && ok && s.turn(i) < s.turn(by):
-			all = append(all, finding{exchange: i, by: by, about: about{u.kind, u.file}})
-		case !failed[i] && !ok && s.outcome(x) == transcript.OutcomeSucceeded:
+		if a.target = string(wire.Canonical(exactly)); !exact[a] {
+			continue
+		}
+		if _, ok := healed[a]; !ok && s.outcome(x) == transcript.OutcomeSucceeded {
 			healed[a] = i
+			open[k.number]--
 		}
 	}
 	return all
@@ -118,42 +140,39 @@ func (s *sight) purged(found []finding, mode Mode) []victim {
 	return all
 }
 
-// failures finds what failed and, for each tool, when it first did.
-func (s *sight) failures(among []int) (failed map[int]bool, first map[int]int) {
+// failures finds what failed.
+func (s *sight) failures(among []int) (failed []int) {
 	for _, i := range among {
-		x := &s.t.Exchanges()[i]
-		if !s.mayFail(x) || s.outcome(x) != transcript.OutcomeFailed {
-			continue
-		}
-		if failed == nil {
-			failed, first = make(map[int]bool), make(map[int]int)
-		}
-		failed[i] = true
-		k := s.tool(x.Tool)
-		if _, ok := first[k.number]; !ok {
-			first[k.number] = i
+		if x := &s.t.Exchanges()[i]; s.mayFail(x) && s.outcome(x) == transcript.OutcomeFailed {
+			failed = append(failed, i)
 		}
 	}
-	return failed, first
+	return failed
 }
 
-// aim returns what a call is for, as far as it is cheap to tell, and what has to be
-// compared to know exactly.
-func (s *sight) aim(k *known, x *transcript.Exchange) (aim, use, []byte) {
-	u := s.used(k, x)
-	a := aim{tool: k.number, kind: u.kind}
-	switch {
-	case u.note:
-		return a, u, nil
-	case u.kind == KindRun && u.target != nil:
-		a.hash = valueHash(u.target)
-		return a, u, u.target
-	case u.kind == KindSearch || u.file == "":
-		// Where a search looks is not all it looks for.
-		args := s.arguments(x.Call)
-		a.hash = argsHash(args)
-		return a, u, args
+// aim returns what a call is for, as far as it is cheap to tell, whether its arguments have
+// been cleared, and what has to be compared to know exactly.
+func (s *sight) aim(k *known, x *transcript.Exchange) (a aim, note bool, exactly []byte) {
+	a = aim{tool: k.number, kind: k.Kind}
+	if k.Kind != KindSearch || k.Command != "" {
+		u := s.used(k, x)
+		a.kind = u.kind
+		switch {
+		case u.note:
+			return a, true, nil
+		case u.kind == KindRun && u.target != nil:
+			a.hash = valueHash(u.target)
+			return a, false, u.target
+		case u.kind != KindSearch && u.file != "":
+			a.file = u.file
+			return a, false, nil
+		}
 	}
-	a.file = u.file
-	return a, u, nil
+	// Where a search looks is not all it looks for.
+	args := s.arguments(x.Call)
+	if isNote(args) {
+		return a, true, nil
+	}
+	a.hash = argsHash(args)
+	return a, false, args
 }
