@@ -108,7 +108,7 @@ type sight struct {
 	t     *transcript.Transcript
 	names map[string]*known // by name as it is written
 	keys  map[string]int
-	near  [16]*known        // those that were looked up last, by the length of their names
+	near  [64]*known        // those that were looked up last, by the length and the ends of their names
 	args  []byte            // of the call that was looked at last
 	text  []byte            // of the result that was looked at last
 	paths map[string]string // cleaned, by how they are written: a few files are named again and again
@@ -128,7 +128,11 @@ func (g *guard) look(r *wire.Request) *sight {
 
 func (s *sight) tool(name string) *known {
 	// A few tools are called, or asked for, again and again.
-	near := &s.near[len(name)%len(s.near)]
+	at := len(name)
+	if at > 0 {
+		at += 5*int(name[0]) + int(name[at-1])
+	}
+	near := &s.near[at%len(s.near)]
 	if k := *near; k != nil && k.name == name {
 		return k
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -350,7 +351,11 @@ func says(raw []byte) bool {
 		return false
 	}
 	text := behindSpace(raw[1 : len(raw)-1])
-	return len(text) > 0 && text[0] > ' ' && text[0] < utf8.RuneSelf && text[0] != '\\'
+	r, _ := utf8.DecodeRune(text)
+	if r == '\\' {
+		r, _ = jsonspan.Unescape(text)
+	}
+	return r != utf8.RuneError && !unicode.IsSpace(r)
 }
 
 // shifts say by how much the parts of a message have moved: all of it, and what stands
