@@ -46,10 +46,10 @@ func (c *changer) chunk(in source.Chunk) batch {
 		c.session(in, &b)
 		return b
 	}
-	if in.Lead > 0 {
-		b.outs = append(b.outs, c.gap(in.Mark()))
-	}
 	for t := range in.Texts() {
+		if t.Lead > 0 {
+			b.outs = append(b.outs, c.gap(t.Mark()))
+		}
 		if t.Blank {
 			b.outs = append(b.outs, c.gap(t.Whole))
 			continue

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -75,5 +76,34 @@ func TestOneLineOf(t *testing.T) {
 		if got := string(oneLineOf([]byte(in))); got != want {
 			t.Errorf("oneLineOf(%q) = %q, want %q", in, got, want)
 		}
+	}
+}
+
+// TestMarksInLines: files that begin with a byte order mark are put together, so each line may
+// begin with one. It stays where it is, and the line is read.
+func TestMarksInLines(t *testing.T) {
+	const mark, fine = "\ufeff", `{"messages":[{"role":"user","content":"hi"}]}`
+	in := mark + faulty + "\n" + mark + fine + "\r\n" + mark + "\n" + faulty + "\n" + mark + faulty
+	do := func(args, in string) (int, string, string) {
+		var out, errs bytes.Buffer
+		status := run(&world{args: strings.Fields(args), stdin: strings.NewReader(in), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
+		return status, out.String(), errs.String()
+	}
+	_, fixed, _ := do("fix", faulty)
+	want := mark + fixed + "\n" + mark + fine + "\r\n" + mark + "\n" + fixed + "\n" + mark + fixed
+	if status, out, errs := do("fix", in); status != statusClean || out != want {
+		t.Errorf("fix: status %d: %q, %s", status, out, errs)
+	}
+	if status, out, errs := do("check --json", in); status != statusFindings || strings.Count(out, "\n") != 4 {
+		t.Errorf("check: status %d: %s, %s", status, out, errs)
+	}
+	in = strings.Replace(in, mark+"\n", "", 1)
+	want = strings.Replace(want, mark+"\n", "", 1) + "\n"
+	if status, out, errs := do("fix --lines", in); status != statusClean || out != want {
+		t.Errorf("fix --lines: status %d: %q, %s", status, out, errs)
+	}
+	// A byte behind a mark is counted from the beginning of the line, a column is what is seen.
+	if status, _, errs := do("check", fine+"\n"+mark+`{"messages":[}`); status != statusInvalid || !strings.Contains(errs, "stdin:2:14: invalid JSON at byte 16") {
+		t.Errorf("status %d: %s", status, errs)
 	}
 }

@@ -2,7 +2,6 @@ package source
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"iter"
@@ -17,13 +16,7 @@ func Lines(r io.Reader) iter.Seq2[Text, error] {
 		for n := 1; ; n++ {
 			line, err := in.ReadBytes('\n')
 			if len(line) > 0 {
-				t := Text{Line: n}
-				if n == 1 && bytes.HasPrefix(line, utf8Mark) {
-					line, t.Lead = line[len(utf8Mark):], len(utf8Mark)
-				}
-				t.Whole, t.Raw = line, bytes.TrimRight(line, "\r\n")
-				t.Blank = len(bytes.TrimSpace(line)) == 0
-				if !yield(t, nil) {
+				if !yield(textOf(line, n, 0), nil) {
 					return
 				}
 			}

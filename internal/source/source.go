@@ -74,17 +74,24 @@ func (c *Chunk) Texts() iter.Seq[Text] {
 			yield(Text{Lead: c.Lead, Raw: c.Data, Whole: c.Data})
 			return
 		}
-		t := Text{Line: c.Line, Lead: c.Lead}
+		n, lead := c.Line, c.Lead
 		for l := range bytes.Lines(c.Data) {
-			t.Whole, t.Raw = l, bytes.TrimRight(l, "\r\n")
-			t.Blank = len(bytes.TrimSpace(l)) == 0
-			if !yield(t) {
+			if !yield(textOf(l, n, lead)) {
 				return
 			}
-			t.Line++
-			t.Lead = 0
+			n++
+			lead = 0
 		}
 	}
+}
+
+// textOf is the text of a line, in front of which so many bytes were passed over already. Each
+// line may begin with a mark: files that do are put together.
+func textOf(line []byte, n, lead int) Text {
+	if rest, ok := bytes.CutPrefix(line, utf8Mark); ok && lead == 0 {
+		line, lead = rest, len(utf8Mark)
+	}
+	return Text{Line: n, Lead: lead, Whole: line, Raw: bytes.TrimRight(line, "\r\n"), Blank: len(bytes.TrimSpace(line)) == 0}
 }
 
 // Mark is the byte order mark that Lead counts.
