@@ -75,7 +75,8 @@ func (s *stream) opensJSON() bool {
 
 // isBatch reports whether the stream is JSON lines: its first line that is not
 // blank is a whole value, and something follows it. If the first one is broken, and so
-// there is no document either, the second one tells.
+// there is no document either, the next one that is whole tells, as long as all of them
+// begin like objects.
 func (s *stream) isBatch() bool {
 	start := s.text(0)
 	end := s.newline(start)
@@ -85,8 +86,15 @@ func (s *stream) isBatch() bool {
 	if whole(s.buf[start:end]) {
 		return true
 	}
-	next, _ := s.line(end)
-	return next[0] == '{' && whole(next) && wire.IsRequest(next) && !whole(s.all())
+	for line, at := s.line(end); line != nil; line, at = s.line(at) {
+		if line = bytes.TrimPrefix(line, utf8Mark); !bytes.HasPrefix(line, []byte{'{'}) {
+			return false
+		}
+		if whole(line) {
+			return wire.IsRequest(line) && !whole(s.all())
+		}
+	}
+	return false
 }
 
 // line returns the line that begins at the first text from i on, and where it ends; nil
