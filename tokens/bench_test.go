@@ -58,9 +58,3 @@ func BenchmarkExact(b *testing.B) {
 		best(b, kind, len(text), other, func() { O200k().Count(text) })
 	}
 }
-
-func BenchmarkUnpack(b *testing.B) {
-	for _, e := range encodings {
-		best(b, e.Name(), e.size, 0, func() { unpackVocabulary(*e.packed, e.size) })
-	}
-}

@@ -7,30 +7,28 @@ import (
 )
 
 // An Encoding counts the tokens of one of OpenAI's published vocabularies exactly.
-// It unpacks the vocabulary when first used, which takes some thirty milliseconds
-// and six megabytes for the larger one, and may be used by many goroutines at once.
+// Its tables are read where they lie in the program, so that the first count takes no
+// longer than the next. It may be used by many goroutines at once.
 type Encoding struct {
 	name string
-	// packed is a pointer so that a program that only estimates does not carry the
+	// tables is a pointer so that a program that only estimates does not carry the
 	// vocabularies: a copy of the string would be made, and kept, at its start.
-	packed *string
-	size   int // of packed, unpacked
+	tables *string
 	split  func(text []byte, at int) (end int)
 
-	once  sync.Once
-	vocab *vocabulary
-	pool  sync.Pool // of *merger
+	once sync.Once
+	pool sync.Pool // of *merger
 }
 
-//go:embed vocab/o200k_base.flate
-var o200kPacked string
+//go:embed vocab/o200k_base.tables
+var o200kTables string
 
-//go:embed vocab/cl100k_base.flate
-var cl100kPacked string
+//go:embed vocab/cl100k_base.tables
+var cl100kTables string
 
 var (
-	o200k  = &Encoding{name: "o200k_base", packed: &o200kPacked, size: 1597668, split: splitO200k}
-	cl100k = &Encoding{name: "cl100k_base", packed: &cl100kPacked, size: 744086, split: splitCL100k}
+	o200k  = &Encoding{name: "o200k_base", tables: &o200kTables, split: splitO200k}
+	cl100k = &Encoding{name: "cl100k_base", tables: &cl100kTables, split: splitCL100k}
 )
 
 // O200k is the encoding of GPT-4o and of all later models of OpenAI.
@@ -50,7 +48,7 @@ func (e *Encoding) Count(text []byte) int {
 	if !utf8.Valid(text) {
 		text = []byte(string([]rune(string(text))))
 	}
-	e.once.Do(e.unpack)
+	e.once.Do(e.open)
 	m := e.pool.Get().(*merger)
 	defer e.pool.Put(m)
 	n := 0
@@ -68,8 +66,7 @@ func (e *Encoding) CountJSON(raw []byte) int {
 	return e.Count(unescape(raw))
 }
 
-func (e *Encoding) unpack() {
-	classes() // the first word outside ASCII should not pay for the table
-	e.vocab = unpackVocabulary(*e.packed, e.size)
-	e.pool.New = func() any { return &merger{vocab: e.vocab} }
+func (e *Encoding) open() {
+	vocab := openVocabulary(*e.tables)
+	e.pool.New = func() any { return &merger{vocab: vocab} }
 }

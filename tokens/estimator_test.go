@@ -170,7 +170,7 @@ func TestNoAllocation(t *testing.T) {
 // TestFirstUse: tables and vocabularies are made when first used, by whoever comes.
 func TestFirstUse(t *testing.T) {
 	fresh := family{name: "o200k", weights: sync.OnceValue(weightsO200k.pairs), margin: 1100}
-	exact := &Encoding{name: o200k.name, packed: o200k.packed, size: o200k.size, split: splitO200k}
+	exact := &Encoding{name: o200k.name, tables: o200k.tables, split: splitO200k}
 	text := []byte(samples()["Go"][0])
 	want, wantExact := For("gpt-5").Count(text), O200k().Count(text)
 	var wg sync.WaitGroup

@@ -1,11 +1,11 @@
 package tokens
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 const (
-	// maxScan is the longest word whose merges are found by scanning, which is
-	// quadratic but has no overhead; longer ones use a heap.
-	maxScan = 40
 	// maxCached is the longest word that the cache keeps.
 	maxCached = 15
 	cacheBits = 12
@@ -16,11 +16,13 @@ const (
 type merger struct {
 	vocab *vocabulary
 	cache [1 << cacheBits]cached
-	scan  [maxScan + 1]part
+	out   []uint32 // tokens of a word
+	dead  []uint64 // a bit for each place of a word: nothing goes on from there
 
-	next, prev []int32
-	ranks      []uint32
-	heap       []uint64 // rank above, position below
+	parts, unions [2 * maxToken]uint32
+
+	near  []byte // of the word, where guess is the first token
+	guess uint32
 }
 
 // A cached count belongs to exactly the bytes that head and tail spell out: the
@@ -30,163 +32,145 @@ type cached struct {
 	count      uint8
 }
 
-// A part of a word: where it starts, and the rank of its union with the next.
-type part struct {
-	rank  uint32
-	start int32
-}
-
-// count is the number of tokens of the word text[at:end].
+// count is the number of tokens of a word.
 func (m *merger) count(text []byte, at, end int) int {
-	if m.vocab.rank(text, at, end) != noRank {
-		return 1
+	if end-at > maxCached {
+		return m.merge(text[at:end])
 	}
-	switch n := end - at; {
-	case n <= maxCached:
-		c, head, tail := m.slot(text, at, end)
-		if c.head != head || c.tail != tail {
-			*c = cached{head, tail, uint8(m.mergeByScan(text, at, end))}
-		}
-		return int(c.count)
-	case n <= maxScan:
-		return m.mergeByScan(text, at, end)
-	default:
-		return m.mergeByHeap(text, at, end)
+	c, head, tail := m.slot(text, at, end)
+	if c.head != head || c.tail != tail {
+		*c = cached{head, tail, uint8(m.merge(text[at:end]))}
 	}
+	return int(c.count)
 }
 
 func (m *merger) slot(text []byte, at, end int) (c *cached, head, tail uint64) {
-	var word [16]byte
-	copy(word[:], text[at:end])
-	word[15] = byte(end - at)
-	head, tail = binary.LittleEndian.Uint64(word[:]), binary.LittleEndian.Uint64(word[8:])
+	n := end - at
+	if at+16 <= len(text) {
+		head, tail = binary.LittleEndian.Uint64(text[at:]), binary.LittleEndian.Uint64(text[at+8:])
+		if n < 8 {
+			head, tail = head&(1<<(8*n)-1), 0
+		} else {
+			tail &= 1<<(8*(n-8)) - 1
+		}
+	} else {
+		var word [16]byte
+		copy(word[:], text[at:end])
+		head, tail = binary.LittleEndian.Uint64(word[:]), binary.LittleEndian.Uint64(word[8:])
+	}
+	tail |= uint64(n) << 56
 	return &m.cache[(head^tail*mix)*mix>>(64-cacheBits)], head, tail
 }
 
-// mergeByScan joins the two neighbours of lowest rank, leftmost first, until no two
-// neighbours are a token. That order is the definition of the encoding.
-func (m *merger) mergeByScan(text []byte, at, end int) int {
-	n := end - at
-	parts := m.scan[:n+1]
-	for i := range n {
-		rank := uint32(noRank)
-		if i+2 <= n {
-			rank = m.vocab.rank(text, at+i, at+i+2)
-		}
-		parts[i] = part{rank, int32(at + i)}
+// merge is the number of tokens of a word. By definition they are what is left when
+// the two neighbours with the lowest union, leftmost first, are joined until no two
+// have one. So all neighbours stay apart, and only one way to cut the word is like
+// that; the same goes for its beginnings. To find it, the longest token that may stand
+// beside the one before is taken, or a shorter one if the word does not go on behind
+// it. As the tokens up to a place are always the same, a place is given up only once,
+// so that the time is linear.
+func (m *merger) merge(word []byte) int {
+	m.near = nil
+	token, length := m.propose(word)
+	if length == len(word) {
+		return 1
 	}
-	parts[n] = part{noRank, int32(end)}
+	v, at, out := m.vocab, 0, m.out[:0]
+	dead := zeroed(m.dead, len(word)/64+1)
 	for {
-		best, low := -1, uint32(noRank)
-		for i := range parts {
-			if parts[i].rank < low {
-				best, low = i, parts[i].rank
+		end := at + length
+		if dead[end/64]>>(end%64)&1 == 0 && (at == 0 || v.beside(out[len(out)-1]&tokenMask, token&tokenMask)) {
+			out = append(out, token)
+			if end == len(word) {
+				m.out, m.dead = out, dead
+				return len(out)
 			}
-		}
-		if best < 0 {
-			return len(parts) - 1
-		}
-		parts = append(parts[:best+1], parts[best+2:]...)
-		parts[best].rank = m.union(text, parts, best)
-		if best > 0 {
-			parts[best-1].rank = m.union(text, parts, best-1)
-		}
-	}
-}
-
-func (m *merger) union(text []byte, parts []part, i int) uint32 {
-	if i+2 >= len(parts) {
-		return noRank
-	}
-	return m.vocab.rank(text, int(parts[i].start), int(parts[i+2].start))
-}
-
-// mergeByHeap does the same in n log n, for the words that only a run of one
-// letter, a wall of spaces or an attacker writes. Entries of the heap are not
-// removed when they go stale but passed over: one counts only while ranks agrees.
-func (m *merger) mergeByHeap(text []byte, at, end int) int {
-	n := end - at
-	m.next, m.prev, m.ranks = resize(m.next, n), resize(m.prev, n), resize(m.ranks, n)
-	m.heap = m.heap[:0]
-	for i := range n {
-		m.next[i], m.prev[i], m.ranks[i] = int32(i+1), int32(i-1), noRank
-	}
-	for i := range n - 1 {
-		m.offer(text, at, i, i+2)
-	}
-	count := n
-	for len(m.heap) > 0 {
-		top := m.pop()
-		rank, i := uint32(top>>32), int(uint32(top))
-		if m.ranks[i] != rank {
+			at = end
+			token, length = m.propose(word[at:])
 			continue
 		}
-		gone := int(m.next[i])
-		after := int(m.next[gone])
-		m.ranks[gone], m.ranks[i] = noRank, noRank
-		m.next[i] = int32(after)
-		count--
-		if after < n {
-			m.prev[after] = int32(i)
-			m.offer(text, at, i, int(m.next[after]))
+		for token < merged { // there is no shorter one
+			dead[at/64] |= 1 << (at % 64)
+			token, out = out[len(out)-1], out[:len(out)-1]
+			at -= v.tokens[token&tokenMask].length()
 		}
-		if p := int(m.prev[i]); p >= 0 {
-			m.ranks[p] = noRank
-			m.offer(text, at, p, after)
+		if token&guessed != 0 {
+			token, length = v.longest(word[at:])
+		} else {
+			token = v.tokens[token].prefix()
+			length = v.tokens[token].length()
 		}
-	}
-	return count
-}
-
-// offer puts the union of the part at i with its neighbour, which ends at end, on
-// the heap if it is a token.
-func (m *merger) offer(text []byte, at, i, end int) {
-	if rank := m.vocab.rank(text, at+i, at+end); rank != noRank {
-		m.ranks[i] = rank
-		m.push(uint64(rank)<<32 | uint64(i))
 	}
 }
 
-func (m *merger) push(x uint64) {
-	h := append(m.heap, x)
-	i := len(h) - 1
-	for i > 0 && h[(i-1)/2] > x {
-		h[i] = h[(i-1)/2]
-		i = (i - 1) / 2
+const (
+	// guessed marks a token that is not the longest one.
+	guessed = 1 << 31
+	// maxSure is the longest token that is not doubted. Longer ones are mostly runs of
+	// one character, all of whose beginnings are tokens, too: there are many ways to
+	// cut a run, and the longest token is seldom in the right one.
+	maxSure = 9
+)
+
+// propose is the token to try first where text begins.
+func (m *merger) propose(text []byte) (token uint32, length int) {
+	token, length = m.vocab.longest(text)
+	if length <= maxSure || length == len(text) {
+		return token, length
 	}
-	h[i] = x
-	m.heap = h
+	// A run is the same from one token to the next.
+	if near := text[:min(2*length, len(text))]; !bytes.Equal(near, m.near) {
+		m.near, m.guess = near, m.first(near)
+	}
+	if m.guess == token {
+		return token, length
+	}
+	return m.guess | guessed, m.vocab.tokens[m.guess].length()
 }
 
-func (m *merger) pop() uint64 {
-	h := m.heap
-	top, x := h[0], h[len(h)-1]
-	h = h[:len(h)-1]
-	m.heap = h
-	i := 0
-	for {
-		c := 2*i + 1
-		if c >= len(h) {
-			break
+// first is the first token of text, which is at most twice as long as the longest token.
+// It does what the definition says, but joins all that have the lowest union in one go:
+// what comes of it has only higher ones.
+func (m *merger) first(text []byte) uint32 {
+	v, low := m.vocab, uint32(noToken)
+	parts, unions := m.parts[:0], m.unions[:len(text)]
+	for i, c := range text {
+		parts = append(parts, v.bytes[c])
+		if i > 0 {
+			unions[i-1] = v.union(parts[i-1], parts[i])
+			low = min(low, unions[i-1])
 		}
-		if c+1 < len(h) && h[c+1] < h[c] {
-			c++
-		}
-		if h[c] >= x {
-			break
-		}
-		h[i] = h[c]
-		i = c
 	}
-	if len(h) > 0 {
-		h[i] = x
+	unions[len(text)-1] = noToken
+	for low != noToken {
+		n, next, stale := 0, uint32(noToken), false
+		for i := 0; i < len(parts); i++ {
+			fresh := unions[i] == low
+			token := parts[i]
+			if fresh {
+				token = low
+				i++
+			}
+			parts[n], unions[n] = token, unions[i]
+			if n > 0 {
+				if fresh || stale {
+					unions[n-1] = v.union(parts[n-1], token)
+				}
+				next = min(next, unions[n-1])
+			}
+			stale = fresh
+			n++
+		}
+		parts, low = parts[:n], next
 	}
-	return top
+	return parts[0]
 }
 
-func resize[T any](s []T, n int) []T {
+func zeroed(s []uint64, n int) []uint64 {
 	if cap(s) < n {
-		return make([]T, n)
+		return make([]uint64, n)
 	}
-	return s[:n]
+	s = s[:n]
+	clear(s)
+	return s
 }
