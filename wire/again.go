@@ -109,7 +109,7 @@ func (e *echo) join(d *draft, step, last *trail, f *front) {
 	stays := func(i int) bool { return i >= 0 && e.again[i] && !d.messages.drop[i] }
 	var all []jsonspan.Edit
 	done := last.edits[last.editsTo(f.end):]
-	rest, ms, i := step.edits, d.t.Messages(), f.upTo+1
+	rest, ms, i := step.edits, d.t.Messages(), f.from
 	for _, x := range done {
 		for i < len(ms) && ms[i].Span.End <= x.Start {
 			i++

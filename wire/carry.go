@@ -125,7 +125,7 @@ func (c *carrier) messagesOver(f *front) bool {
 	c.Enter()
 	from := 0
 	if f != nil {
-		if from = f.upTo + 1; !c.behind(f) {
+		if from = f.from; !c.behind(f) {
 			return false
 		}
 	}

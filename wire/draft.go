@@ -65,22 +65,24 @@ type answer struct {
 	behind []byte // another message behind it; nil: none
 }
 
-func newDraft(r *Request) *draft { return newDraftFrom(r, 0, new(desk)) }
+func newDraft(r *Request) *draft { return newDraftFrom(r, 0, -1, new(desk)) }
 
-// newDraftFrom is for changes from a message on; what stands in front of it is done already.
-// The draft works on the desk.
-func newDraftFrom(r *Request, from int, on *desk) *draft {
+// newDraftFrom is for changes from a message on; what stands in front of it is done already, and
+// kept is the last of that which stays. The draft works on the desk.
+func newDraftFrom(r *Request, from, kept int, on *desk) *draft {
 	r = r.gathered()
 	d := &draft{Request: r}
 	ms, blocks := r.t.Messages(), len(r.t.Blocks())
 	flags := zeros(&on.flags, 2*blocks+2*len(ms)) // one array for all of them
 	of := func(n int) (part []bool) { part, flags = flags[:n:n], flags[n:]; return part }
 	d.gone, d.settled, d.taken = of(blocks), of(blocks), of(len(ms))
-	d.messages = list{span: r.list, from: from, elems: zeros(&on.elems, len(ms)), drop: of(len(ms))}
+	d.messages = list{span: r.list, from: from, went: from - 1 - kept, elems: zeros(&on.elems, len(ms)), drop: of(len(ms))}
 	counts := zeros(&on.counts, len(ms)+r.t.Turns())
 	d.left, d.turns = counts[:len(ms):len(ms)], counts[len(ms):len(ms)]
-	for i := range min(from, 2) { // what stands between them may be wanted again
-		d.messages.elems[i] = ms[i].Span
+	for _, i := range [...]int{0, 1, kept, kept + 1} { // what stands between them may be wanted again
+		if i >= 0 && i < from {
+			d.messages.elems[i] = ms[i].Span
+		}
 	}
 	for i := max(from-1, 0); i < len(ms); i++ { // with the one that the first of them stands behind
 		m := &ms[i]

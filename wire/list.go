@@ -10,7 +10,8 @@ import (
 // A list is a JSON list that is being changed.
 type list struct {
 	span  transcript.Span // brackets included; of a string, quotes included
-	from  int             // elements in front of it stay, and are not looked at
+	from  int             // elements in front of it are done, and are not looked at
+	went  int             // the last so many of those go
 	elems []transcript.Span
 	drop  []bool
 	put   map[int][]item // what comes before element i; len(elems) is the end
@@ -40,7 +41,7 @@ func (l *list) insert(i int, it item) {
 func (l *list) edits(raw []byte) []jsonspan.Edit {
 	var out []jsonspan.Edit
 	puts := sortedKeys(l.put)
-	kept := l.from - 1 // the last element that stays
+	kept := l.from - 1 - l.went // the last element that stays
 	for i := l.from; i <= len(l.elems); i++ {
 		if i < len(l.elems) && l.drop[i] {
 			continue
@@ -64,7 +65,7 @@ func (l *list) edits(raw []byte) []jsonspan.Edit {
 // of elements are the ends of the list.
 func (l *list) gap(raw []byte, i, j int) (jsonspan.Edit, bool) {
 	var put [][]byte
-	for k := max(i+1, 0); k <= j; k++ {
+	for k := max(i+1, 0); k <= j && len(l.put) > 0; k++ {
 		for _, it := range l.put[k] {
 			put = append(put, it.raw)
 		}

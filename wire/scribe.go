@@ -40,6 +40,7 @@ type Scribe struct {
 type front struct {
 	out      *Request
 	upTo, at int
+	from     int   // the first message behind it that may come out otherwise; those between go as they went
 	end      int   // in the bytes of the one that is rewritten
 	echo     echo  // behind it
 	in       *room // for the result; nil: it gets memory of its own
@@ -136,7 +137,7 @@ func (s *Scribe) front(r *Request, drop []transcript.BlockID, edits []BlockEdit)
 		return nil
 	}
 	upTo := step.messages[at].message
-	return &front{out: s.out, desk: &s.desk, upTo: upTo, at: at, end: r.t.Messages()[upTo].Span.End, echo: s.echo(r, drop, edits, upTo, at)}
+	return &front{out: s.out, desk: &s.desk, upTo: upTo, at: at, from: first, end: r.t.Messages()[upTo].Span.End, echo: s.echo(r, drop, edits, first-1, at)}
 }
 
 func blockAt(all []transcript.BlockID, i int, none transcript.BlockID) transcript.BlockID {
@@ -148,8 +149,8 @@ func blockAt(all []transcript.BlockID, i int, none transcript.BlockID) transcrip
 
 // rewriteBehind rewrites what stands behind a front.
 func (r *Request) rewriteBehind(f *front, in *room, before *Request, drop []transcript.BlockID, edits []BlockEdit) (*Request, []Change, bool) {
-	from := r.t.Messages()[f.upTo].End
-	d := newDraftFrom(r, f.upTo+1, f.desk)
+	from := r.t.Messages()[f.from-1].End
+	d := newDraftFrom(r, f.from, f.upTo, f.desk)
 	m := &mender{draft: d, before: before}
 	f.echo.write(m, behind(drop, from), editsBehind(edits, from))
 	m.tellMembers()
