@@ -16,8 +16,8 @@ import (
 // goroutines may use one.
 type Past struct {
 	// Lend lets results use the memory of earlier ones: that of a plan is good until the
-	// second plan from then on is made, its receipts until the next one is. Then one
-	// goroutine at a time may use the Past.
+	// second plan from then on is made, its receipts until the next one is. The request that
+	// it was made for must be kept as long, and one goroutine at a time may use the Past.
 	Lend bool
 
 	mu     sync.Mutex

@@ -17,7 +17,7 @@ import (
 // one goroutine.
 type Scribe struct {
 	// Lend lets results use the memory of earlier ones: one is good until the second request
-	// from then on is rewritten.
+	// from then on is rewritten, and as long as the request that it was made of.
 	Lend bool
 
 	of    *Request // nil: nothing is remembered
