@@ -195,6 +195,9 @@ func (f *fitting) decide(l *ladder.Ladder, t *transcript.Transcript) []Decision 
 			if by == 0 {
 				continue
 			}
+			if gone && d.Action == ActionDrop {
+				reasons = reasons[:len(reasons)-len(d.Reasons)] // the next block of the same atom says the same
+			}
 			from := len(reasons)
 			reasons = f.reasons(reasons, d.Atom, by)
 			why := reasons[from:len(reasons):len(reasons)]
