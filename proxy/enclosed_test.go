@@ -8,11 +8,15 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/proxy"
+	"github.com/pare-llm/pare/wire"
 )
 
 const (
@@ -193,5 +197,38 @@ func TestInvoke(t *testing.T) {
 				t.Errorf("%s: sent %s", body, u.last(t).body)
 			}
 		}
+	}
+}
+
+// TestBatchIsItsRequests: what comes of a request in a batch is what comes of it alone.
+func TestBatchIsItsRequests(t *testing.T) {
+	u := newUpstream(t, nil)
+	s := front(t, u)
+	alone := &proxy.Transport{PlanTime: -1}
+	changed, n := 0, trial.Size(200)
+	for seed := range uint64(n) {
+		r := rand.New(rand.NewPCG(56, seed))
+		var body, want strings.Builder
+		body.WriteString(`{"requests":[`)
+		want.WriteString(`{"requests":[`)
+		for i := range 1 + r.IntN(4) {
+			raw, _ := paretest.Mixed(r.Uint64(), wire.Anthropic, paretest.MixOptions{Breaks: i % 3, Escapes: i%2 == 1})
+			out, rec := alone.Repair(t.Context(), "http://x/v1/messages", raw)
+			if changed += len(rec.Changes); i > 0 {
+				body.WriteString(" ,\n")
+				want.WriteString(" ,\n")
+			}
+			fmt.Fprintf(&body, `{"custom_id":"%d", "params": %s}`, i, raw)
+			fmt.Fprintf(&want, `{"custom_id":"%d", "params": %s}`, i, out)
+		}
+		body.WriteString("]}")
+		want.WriteString("]}")
+		post(t, s.URL+"/v1/messages/batches", body.String())
+		if got := string(u.last(t).body); got != want.String() {
+			t.Fatalf("seed %d: %s\nbecame %s\nand not %s", seed, &body, got, &want)
+		}
+	}
+	if changed < n {
+		t.Errorf("only %d changes", changed)
 	}
 }
