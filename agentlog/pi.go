@@ -36,7 +36,8 @@ type piEntry struct {
 	kind, id, parent string
 	stamp            string // its time
 	message          bool
-	seq              int // its number as pi counts; -1: pi does not see the line
+	hidden           bool // something else stands on its line, so that pi does not see it
+	seq              int  // its number as pi counts; -1: pi does not see the line
 }
 
 // A piTree is the file as pi sees it.
@@ -48,6 +49,7 @@ type piTree struct {
 	heads   []int          // heads of other sessions
 	leaf    int            // place in flat of the line to go on from; -1: no line has an id
 	last    int            // the last line, copies included; a copy is the line that it is one of
+	strange bool           // a line of another session stands behind it, which pi does not see yet
 	foreign []int          // offsets of lines that are counted and are no units
 	seqs    map[int]int    // units by their numbers
 	linked  bool           // lines have ids and hang on each other
@@ -97,7 +99,7 @@ func (p pi) tree(l *Log) *piTree {
 	for i, u := range l.units {
 		o := objectAt(l.raw, u.span)
 		e := &t.entries[i]
-		*e = piEntry{kind: o.text("type"), id: o.text("id"), parent: o.text("parentId"), stamp: o.text("timestamp"), seq: -1}
+		*e = piEntry{kind: o.text("type"), id: o.text("id"), parent: o.text("parentId"), stamp: o.text("timestamp"), hidden: !u.alone, seq: -1}
 		e.message = e.kind == "message" && o.object("message").has("role")
 		if e.kind == "session" {
 			if !header {

@@ -37,13 +37,27 @@ func (t *piTree) findLeaf() {
 	}
 	t.last, t.leaf = -1, -1
 	copied := false
-	for i := len(t.entries) - 1; i >= 0 && t.last < 0; i-- {
-		if e := &t.entries[i]; e.id != "" {
-			t.last = t.index[e.id]
-			copied = t.last != i
+	roots = piRoots(up)
+	seen := -1 // the last line that pi sees; if it sees none, the last one
+	for i := len(t.entries) - 1; i >= 0; i-- {
+		if e := &t.entries[i]; e.id != "" && (seen < 0 || !e.hidden) {
+			if seen = t.index[e.id]; !e.hidden {
+				break
+			}
 		}
 	}
-	roots = piRoots(up)
+	for i := len(t.entries) - 1; i >= 0 && t.last < 0; i-- {
+		e := &t.entries[i]
+		if e.id == "" {
+			continue
+		}
+		last := t.index[e.id]
+		if a, b := roots[last], roots[seen]; a != b && up[a] == -1 && up[b] == -1 {
+			t.strange = true // what pi does not see must not lead it into another session when it does
+			continue
+		}
+		t.last, copied = last, last != i
+	}
 	apart := func(i int) bool { // another session: both begin in the file
 		a, b := roots[i], roots[t.last]
 		return a != b && up[a] == -1 && up[b] == -1
@@ -139,6 +153,8 @@ func (pi) bringUp(e *edits, t *piTree) {
 	}
 	u, rule := t.flat[t.leaf], lateRule
 	switch {
+	case t.strange:
+		rule = "broken-line"
 	case t.entries[t.flat[end]].id == "":
 		rule = "idless-line"
 	case t.last == u:

@@ -354,3 +354,41 @@ func sameTalk(got, want string) bool {
 	}
 	return true
 }
+
+// TestPiStrangeEnd: a line at the end that pi does not see, because nulls stand in front of it,
+// does not lead into another session once they are gone. One of its own session is the end.
+func TestPiStrangeEnd(t *testing.T) {
+	other := strings.Replace(piHead(3), `"id":"s"`, `"id":"s2"`, 1)
+	for name, c := range map[string]struct{ raw, last string }{
+		"another session": {piHead(3) + piSaid("a1", "", "one") + other + piSaid("b1", "", "two") + piSaid("a2", "a1", "three") + piSaid("b2", "b1", "four") + "\x00\x00" + piSaid("a3", "a2", "five"), "b2"},
+		"its own session": {piHead(3) + piSaid("a1", "", "one") + other + piSaid("b1", "", "two") + piSaid("a2", "a1", "three") + piSaid("b2", "b1", "four") + "\x00\x00" + piSaid("b3", "b2", "five"), "b3"},
+		"one session":     {piHead(3) + piSaid("a1", "", "one") + piSaid("a2", "a1", "three") + "\x00" + piSaid("a3", "a2", "five"), "a3"},
+		"several":         {piHead(3) + piSaid("a1", "", "one") + other + piSaid("b1", "", "two") + "\x00" + piSaid("b2", "b1", "four") + "\x00" + piSaid("a2", "a1", "three"), "b2"},
+		"several, seen":   {piHead(3) + piSaid("a1", "", "one") + other + piSaid("b1", "", "two") + "\x00" + piSaid("a2", "a1", "three") + "\x00" + piSaid("b2", "b1", "four"), "b2"},
+	} {
+		l, err := Read("x.jsonl", []byte(c.raw), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := l.Fix(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(f.Raw)), "\n")
+		if end := lines[len(lines)-1]; !strings.Contains(end, `"id":"`+c.last+`"`) {
+			t.Errorf("%s: pi goes on from %s\n%s", name, end, f.Raw)
+		}
+		for _, text := range []string{"one", "three"} {
+			if !strings.Contains(string(f.Raw), `"`+text+`"`) {
+				t.Errorf("%s: %q is lost", name, text)
+			}
+		}
+		again, err := Read("x.jsonl", f.Raw, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g, err := again.Fix(Options{}); err != nil || !bytes.Equal(g.Raw, f.Raw) {
+			t.Errorf("%s: a second fix: %v\n%s", name, err, g.Raw)
+		}
+	}
+}
