@@ -10,9 +10,10 @@
 // prose, markup, JSON, minified scripts, logs, encoded bytes, emoji, Chinese,
 // Japanese or Russian it is below the true count of o200k_base on less than one text
 // in a hundred, and never by more than a tenth. Half of the estimates are less than a
-// quarter above; Russian and Chinese prose is overestimated most, by 50 to 90 %. Scripts
-// that the vocabularies hardly know (Lao, Amharic, Sinhala) and programs made of
-// punctuation alone may cost up to twice the estimate.
+// seventh above, and of whole requests less than a tenth; Russian and Chinese prose is
+// overestimated most, by 50 to 90 %. Scripts that the vocabularies hardly know (Lao,
+// Amharic, Sinhala) may cost up to twice the estimate, letters of DNA three times, and
+// brackets in no order four times.
 //
 // The vocabularies of Claude are not public. Its estimates are fitted to the last
 // one that was, with a wider margin; [Factor] corrects them, as it does all others,

@@ -113,7 +113,7 @@ func (e Estimator) Least(n int, foreign bool) int {
 // estimated at up to 1.9 times what it costs.
 const overForeign = 2000
 
-// Family names the models that the estimate is fitted to: "o200k", "claude",
+// Family names the models that the estimate is fitted to: "o200k", "cl100k", "claude",
 // "claude-4.7", "gemini" or "default".
 func (e Estimator) Family() string { return e.of().name }
 

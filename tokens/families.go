@@ -6,8 +6,8 @@ import "sync"
 type family struct {
 	name    string
 	weights func() *pairs
-	// margin, in thousandths, lifts the first percentile of the held out texts to
-	// the true count.
+	// margin, in thousandths, lifts the first percentile of the texts to the true
+	// count; that of OpenAI's models also every recorded request.
 	margin int
 	// over, in thousandths, is how far above the true count the estimate of a whole
 	// request can be; see [Estimator.Least].
@@ -30,7 +30,8 @@ var claudePairs = sync.OnceValue(weightsClaude.pairs)
 // The first family is the default.
 var families = []family{
 	{"default", sync.OnceValue(weightsDefault.pairs), 1100, 1800, claudeLarge, frame{3, 5, 60, 20}},
-	{"o200k", sync.OnceValue(weightsO200k.pairs), 1100, 1500, patches32, frame{3, 4, 12, 12}},
+	{"o200k", sync.OnceValue(weightsO200k.pairs), 1038, 1500, patches32, frame{3, 4, 12, 12}},
+	{"cl100k", sync.OnceValue(weightsCL100k.pairs), 1034, 1500, tiles85, frame{3, 4, 12, 12}},
 	{"gemini", sync.OnceValue(weightsGemini.pairs), 1100, 1800, gemini3, frame{3, 4, 20, 20}},
 	// Nobody outside knows the vocabularies of Claude 3 and later. The old one is
 	// the nearest there is, and the margin is wider.

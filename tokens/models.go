@@ -114,9 +114,9 @@ var models = []Model{
 	{Prefix: "claude-mythos", Family: "claude-4.7", Window: 1_000_000, Output: 128_000},
 
 	{Prefix: "gpt", Family: "o200k", Window: 128_000, Output: 16_384},
-	{Prefix: "gpt-3.5", Window: 16_385, Output: 4096},
-	{Prefix: "gpt-4", Window: 8192, Output: 4096},
-	{Prefix: "gpt-4-turbo", Window: 128_000, Output: 4096, vision: &tiles85},
+	{Prefix: "gpt-3.5", Family: "cl100k", Window: 16_385, Output: 4096},
+	{Prefix: "gpt-4", Family: "cl100k", Window: 8192, Output: 4096},
+	{Prefix: "gpt-4-turbo", Family: "cl100k", Window: 128_000, Output: 4096},
 	{Prefix: "gpt-4o", Family: "o200k", Window: 128_000, Output: 16_384, vision: &tiles85},
 	{Prefix: "gpt-4o-mini", Family: "o200k", Window: 128_000, Output: 16_384, vision: &tilesMini},
 	{Prefix: "gpt-4.1", Family: "o200k", Window: 1_047_576, Output: 32_768, vision: &tiles85},

@@ -56,7 +56,7 @@ func plainlyJSON(e Estimator, raw []byte) int {
 }
 
 var weightsOf = map[string]*table{
-	"default": &weightsDefault, "o200k": &weightsO200k, "gemini": &weightsGemini, "claude": &weightsClaude, "claude-4.7": &weightsClaude,
+	"default": &weightsDefault, "o200k": &weightsO200k, "cl100k": &weightsCL100k, "gemini": &weightsGemini, "claude": &weightsClaude, "claude-4.7": &weightsClaude,
 }
 
 func same(t *testing.T, e Estimator, text []byte) {
