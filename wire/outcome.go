@@ -2,8 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -97,7 +95,7 @@ func innocent(raw []byte) bool {
 	}
 	// Without characters spelled as numbers, so many bytes decode to all that is looked at.
 	head := raw[:2*headBytes]
-	return pairIn(head, '\\', 'u', 0) < 0 && !exits(head, 'x') && !exits(head, 'X')
+	return jsonspan.IndexPair(head, '\\', 'u', 0) < 0 && !exits(head, 'x') && !exits(head, 'X')
 }
 
 // behindSpace leaves out the white space that the content of a string begins with.
@@ -399,7 +397,7 @@ func PersonSpeaks(text []byte) bool {
 // saysUser reports whether a text says user, in letters of any case.
 func saysUser(text []byte) bool {
 	for {
-		i := pairIn(text, 'u', 's', 0x20)
+		i := jsonspan.IndexPair(text, 'u', 's', 0x20)
 		if i < 0 || i+4 > len(text) {
 			return false
 		}
@@ -408,26 +406,4 @@ func saysUser(text []byte) bool {
 		}
 		text = text[i+1:]
 	}
-}
-
-// pairIn returns where a text first has two bytes side by side, or -1. The bits of fold are
-// set in what is compared. It goes by eight bytes at a time, however often one of the two is
-// there without the other.
-func pairIn(text []byte, a, b, fold byte) int {
-	const ones = 0x0101010101010101
-	i := 0
-	for ; i+9 <= len(text); i += 8 {
-		first := binary.LittleEndian.Uint64(text[i:]) | ones*uint64(fold)
-		second := binary.LittleEndian.Uint64(text[i+1:]) | ones*uint64(fold)
-		x := (first ^ ones*uint64(a)) | (second ^ ones*uint64(b)) // zero where both are
-		if zero := (x - ones) &^ x & (ones << 7); zero != 0 {
-			return i + bits.TrailingZeros64(zero)/8
-		}
-	}
-	for ; i+2 <= len(text); i++ {
-		if text[i]|fold == a && text[i+1]|fold == b {
-			return i
-		}
-	}
-	return -1
 }

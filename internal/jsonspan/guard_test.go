@@ -85,3 +85,23 @@ func TestDecodedLenInsideSlice(t *testing.T) {
 		}
 	}
 }
+
+// TestIndexPairInsideSlice: nothing beyond the text is read.
+func TestIndexPairInsideSlice(t *testing.T) {
+	room := guarded(t)
+	for n := range 200 {
+		text := room[len(room)-n:]
+		for i := range text {
+			text[i] = 'u'
+		}
+		if at := IndexPair(text, 'u', 's', 0x20); at >= 0 {
+			t.Fatalf("a pair at %d of %q", at, text)
+		}
+		if n > 1 {
+			text[n-1] = 'S'
+			if at := IndexPair(text, 'u', 's', 0x20); at != n-2 {
+				t.Fatalf("the pair of %q is at %d", text, at)
+			}
+		}
+	}
+}

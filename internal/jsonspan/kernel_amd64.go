@@ -60,6 +60,17 @@ func shortEscapes(data []byte, i int) (next, n, escaped int) {
 //go:noescape
 func shortEscapesAVX512(data []byte, i int) (next, n, escaped int)
 
+// pairRun returns where the pair of IndexPair is, or, inverted, where to go on looking.
+func pairRun(text []byte, a, b, fold byte) int {
+	if useAVX512 {
+		return pairAVX512(text, a, b, fold)
+	}
+	return ^0
+}
+
+//go:noescape
+func pairAVX512(text []byte, a, b, fold byte) int
+
 // blockMasks is for tests here: without AVX2, words are faster.
 func blockMasks(b *[64]byte) (quote, slash, unusual uint64) { return masks(b) }
 

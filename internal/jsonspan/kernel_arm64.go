@@ -15,6 +15,8 @@ func quotes(data []byte, from, to int, dst []uint32, escaped, inside uint64, str
 
 func shortEscapes(data []byte, i int) (next, n, escaped int) { return shortEscapesWords(data, i) }
 
+func pairRun([]byte, byte, byte, byte) int { return ^0 }
+
 // blockMasks is masks.
 //
 //go:noescape

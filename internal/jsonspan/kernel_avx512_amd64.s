@@ -437,3 +437,43 @@ longer:
 	MOVQ DI, CX
 	VZEROUPPER
 	JMP  read
+
+// func pairAVX512(text []byte, a, b, fold byte) int
+//
+// Registers: SI text, AX offset of the block, DX last offset at which a block and the byte
+// behind it fit.
+TEXT ·pairAVX512(SB), NOSPLIT, $0-40
+	MOVQ text_base+0(FP), SI
+	MOVQ text_len+8(FP), DX
+	SUBQ $65, DX
+	XORL AX, AX
+	CMPQ AX, DX
+	JGT  none
+	VPBROADCASTB a+24(FP), Z1
+	VPBROADCASTB b+25(FP), Z2
+	VPBROADCASTB fold+26(FP), Z3
+
+next:
+	VPORQ    (SI)(AX*1), Z3, Z4
+	VPORQ    1(SI)(AX*1), Z3, Z5
+	VPCMPEQB Z4, Z1, K1
+	VPCMPEQB Z5, Z2, K1, K2
+	KORTESTQ K2, K2
+	JNE      found
+	ADDQ     $64, AX
+	CMPQ     AX, DX
+	JLE      next
+	VZEROUPPER
+
+none:
+	NOTQ AX
+	MOVQ AX, ret+32(FP)
+	RET
+
+found:
+	KMOVQ  K2, R8
+	TZCNTQ R8, R8
+	ADDQ   R8, AX
+	VZEROUPPER
+	MOVQ   AX, ret+32(FP)
+	RET
