@@ -15,7 +15,9 @@ import (
 // below them.
 type progress struct {
 	mu     sync.Mutex
-	out    *bufio.Writer // to standard output; empty between two outcomes
+	out    *bufio.Writer // to standard output
+	late   bool          // what is written may wait for a moment, for more
+	timer  *time.Timer   // that ends that moment; nil: nothing waits
 	stderr io.Writer
 	in     *source.Input
 	sum    *summary
@@ -28,7 +30,7 @@ type progress struct {
 }
 
 func startProgress(w *world, in *source.Input, sum *summary) *progress {
-	p := &progress{out: bufio.NewWriter(w.stdout), stderr: w.stderr, in: in, sum: sum, done: make(chan struct{}), hinted: map[string]bool{}}
+	p := &progress{out: bufio.NewWriterSize(w.stdout, 32<<10), stderr: w.stderr, in: in, sum: sum, done: make(chan struct{}), hinted: map[string]bool{}}
 	if isTerminal(w.stdin) && in.Paths[0] == source.Stdin {
 		screen.Fprintln(w.stderr, "pare: reading from the terminal; end with Ctrl-D")
 	}
@@ -75,8 +77,29 @@ func (p *progress) print(outs []outcome) bool {
 			p.hinted[o.hint] = true
 		}
 	}
-	p.err = out.Flush()
+	switch {
+	case p.err != nil:
+	case !p.late:
+		p.err = out.Flush()
+	case p.timer == nil && out.Buffered() > 0:
+		p.timer = time.AfterFunc(moment, p.flush)
+	}
 	return p.err == nil
+}
+
+// moment is how long the report on one of many files may wait for others: to write each by
+// itself, and to wake whoever reads it, takes a twentieth of the time of a check.
+const moment = 10 * time.Millisecond
+
+// flush writes what has waited.
+func (p *progress) flush() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.timer = nil
+	if p.err == nil && p.out.Buffered() > 0 {
+		p.clear()
+		p.err = p.out.Flush()
+	}
 }
 
 func (p *progress) draw() {
@@ -108,8 +131,9 @@ func (p *progress) passes(n int64) {
 	p.total *= n
 }
 
-// stop takes the bar away.
+// stop writes what has waited, and takes the bar away.
 func (p *progress) stop() {
+	p.flush()
 	if p.ticker == nil {
 		return
 	}

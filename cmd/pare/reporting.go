@@ -73,6 +73,7 @@ func (t *telling) run(w *world, in *source.Input, jobs, queue int, noun string, 
 	defer w.memory.Roomy(t.many)()
 	sum := newSummary(noun)
 	bar := startProgress(w, in, sum)
+	bar.late = t.many && !t.lines
 	source.Work(jobs, queue, in.Each, func(in source.Chunk) []outcome {
 		w.logRead(&in)
 		return t.chunk(in)
