@@ -80,6 +80,13 @@ func TestBatch(t *testing.T) {
 			t.Errorf("%s: a second time: %s", path, u.last(t).body)
 		}
 	}
+	// What is no JSON anywhere is refused as a whole, so nothing of it is repaired.
+	for _, bad := range []string{"\x00", "\xff", "\n"} {
+		raw := `{"requests":[{"params":` + openCall + `},{"custom_id":"` + bad + `","params":` + cleanTalk + `}]}`
+		if resp, _ := post(t, s.URL+"/v1/messages/batches", raw); string(u.last(t).body) != raw || resp.Header.Get("Pare-Skipped") != "invalid-json" {
+			t.Errorf("%q: %v, sent %s", bad, resp.Header, u.last(t).body)
+		}
+	}
 	for name, raw := range map[string]string{"unknown-shape": `{"requests":[]}`, "invalid-json": `{"requests":[{"params":` + openCall + `}`, "": `{"requests":[{"params":` + cleanTalk + `}]}`} {
 		resp, _ := post(t, s.URL+"/v1/messages/batches", raw)
 		if string(u.last(t).body) != raw || resp.Header.Get("Pare-Skipped") != name || resp.Header.Get("Pare-Changes") != "0" {

@@ -106,7 +106,7 @@ func (e Envelope) Holding(raw, body []byte) []byte {
 
 // document is where the only value of a text stands, or a *[SyntaxError].
 func document(raw []byte) (jsonspan.Span, error) {
-	s := jsonspan.Borrow(raw, jsonspan.Structural)
+	s := jsonspan.Borrow(raw, jsonspan.Strict) // for a provider all of it is JSON, or nothing
 	defer s.Return()
 	s.Peek()
 	at := s.Skip()
