@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/pare-llm/pare/wire"
 )
@@ -178,10 +179,10 @@ func (v *visit) sentence(req *wire.Request, found []wire.Finding) refusal {
 	return f
 }
 
-var index = regexp.MustCompile(`\.(\d+)`)
+var index = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.(\d+)`) })
 
 // bracketed writes a path with its numbers in brackets: messages[1].tool_calls[0].
-func bracketed(path string) string { return index.ReplaceAllString(path, "[$1]") }
+func bracketed(path string) string { return index().ReplaceAllString(path, "[$1]") }
 
 // awsConstraint writes the sentence of a broken constraint as Smithy does: members of
 // lists count from one.
@@ -189,14 +190,16 @@ func awsConstraint(message, path string) string {
 	if !strings.HasPrefix(message, "Value ") {
 		return message
 	}
-	own := index.ReplaceAllStringFunc(path, func(s string) string {
+	own := index().ReplaceAllStringFunc(path, func(s string) string {
 		n, _ := strconv.Atoi(s[1:])
 		return fmt.Sprintf(".%d.member", n+1)
 	})
 	return "1 validation error detected: " + strings.ReplaceAll(message, path, own)
 }
 
-var quotedPath = regexp.MustCompile(`'((?:messages|input)(?:\[\d+\][\w.\[\]]*)?)'`)
+var quotedPath = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`'((?:messages|input)(?:\[\d+\][\w.\[\]]*)?)'`)
+})
 
 // openAIDetails are the param and the code that OpenAI puts beside a sentence.
 func openAIDetails(message, path string, f wire.Finding) (param, code string) {
@@ -209,7 +212,7 @@ func openAIDetails(message, path string, f wire.Finding) (param, code string) {
 		}
 		return param, ""
 	}
-	if m := quotedPath.FindStringSubmatch(message); m != nil {
+	if m := quotedPath().FindStringSubmatch(message); m != nil {
 		param = m[1]
 	}
 	for _, c := range [...][2]string{

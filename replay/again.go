@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/transcript"
@@ -59,7 +60,7 @@ type question struct {
 }
 
 func ask(t *transcript.Transcript, x transcript.Exchange) question {
-	tool := kinds[strings.ToLower(x.Tool)]
+	tool := kinds()[strings.ToLower(x.Tool)]
 	args := wire.Canonical(wire.Arguments(t, x.Call))
 	q := question{kind: tool.Kind, exact: x.Tool + "\x00" + string(args)}
 	if command, ok := wire.Argument(t, x.Call, tool.Command); ok && tool.Commands[command] != "" {
@@ -80,13 +81,13 @@ func ask(t *transcript.Transcript, x transcript.Exchange) question {
 var pathNames = []string{"file_path", "filePath", "path", "absolute_path", "target_file", "filename", "file"}
 
 // kinds tells what tools do, by name in lower case.
-var kinds = func() map[string]rules.Tool {
+var kinds = sync.OnceValue(func() map[string]rules.Tool {
 	all := make(map[string]rules.Tool)
 	for _, t := range rules.Table() {
 		all[strings.ToLower(t.Name)] = t
 	}
 	return all
-}()
+})
 
 // A memory is what the model was told, and when that became old.
 type memory struct {

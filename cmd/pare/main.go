@@ -162,11 +162,12 @@ func (w *world) run(p *kong.Kong) int {
 }
 
 // grammarFor is as much of the grammar as a command line needs: that of its command, if it
-// begins with one. Kong takes longer to read all of them than a small transcript takes.
+// begins with one, and no command where only the version is asked for. Kong takes longer to
+// read all of them than a small transcript takes.
 func grammarFor(args []string) any {
 	whole := reflect.TypeFor[grammar]()
 	var fields []reflect.StructField
-	found := false
+	found := slices.Equal(args, []string{"--version"})
 	for i := range whole.NumField() {
 		f := whole.Field(i)
 		_, isCommand := f.Tag.Lookup("cmd")

@@ -11,19 +11,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // maxBackup is the highest number of a backup. What has a higher one is none of ours.
 const maxBackup = 999_999
 
-var backupName = regexp.MustCompile(`^(.+)\.bak(\.[0-9]+)?$`)
+var backupName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)\.bak(\.[0-9]+)?$`) })
 
 // originalOf returns the name of the file that a backup of this name would be of.
 func originalOf(name string) (string, bool) {
 	if !strings.Contains(name, ".bak") { // nearly always
 		return "", false
 	}
-	m := backupName.FindStringSubmatch(name)
+	m := backupName().FindStringSubmatch(name)
 	if m == nil {
 		return "", false
 	}
@@ -54,7 +55,7 @@ func Backups(path string) []int {
 	folder, base := filepath.Split(path)
 	entries, _ := os.ReadDir(filepath.Clean(folder + "."))
 	for _, e := range entries {
-		m := backupName.FindStringSubmatch(e.Name())
+		m := backupName().FindStringSubmatch(e.Name())
 		if m == nil || m[1] != base {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/transcript"
@@ -143,10 +144,10 @@ func said(r *wire.Request, b transcript.BlockID) string {
 	return string(t.Bytes(blk.Span))
 }
 
-var handles = regexp.MustCompile(`^pare-[0-9a-f]{16}([0-9a-f]{16})?$`)
+var handles = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pare-[0-9a-f]{16}([0-9a-f]{16})?$`) })
 
 // IsHandle reports whether a text is the name of something that was archived.
-func IsHandle(s string) bool { return handles.MatchString(s) }
+func IsHandle(s string) bool { return handles().MatchString(s) }
 
 // named is how a placeholder names what stood in its place.
 var named = []byte("archived as pare-")
