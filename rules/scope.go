@@ -259,12 +259,18 @@ func (s *sight) readUse(k *known, args []byte) use {
 	return u
 }
 
-// path reads the path that is the value of an argument.
+// path reads the path that is the value of an argument, a string.
 func (s *sight) path(v []byte) string {
 	p, ok := s.paths[string(v)]
 	if !ok {
-		p = cleanPath(unquote(v))
-		s.paths[string(v)] = p
+		as := string(v)
+		if len(as) < 2 || strings.IndexByte(as, '\\') >= 0 {
+			p = unquote(v)
+		} else {
+			p = as[1 : len(as)-1]
+		}
+		p = cleanPath(p)
+		s.paths[as] = p
 	}
 	return p
 }
