@@ -126,25 +126,6 @@ type other struct {
 	null bool
 }
 
-// nested is what a rule may want to know of a block's own content list.
-type nested struct {
-	items, texts, searches int
-	marked                 int // item with a cache mark, counted from 1
-	refs                   []nestedRef
-	bare                   []int // web search results without encrypted content
-	hollow                 []int // media without data
-	empty                  int   // texts with nothing in them
-	firstEmpty             int
-	foreign                int // item of a type that results may not hold, from 1
-	search                 int // first item that is no search result, from 1
-	firstType              string
-}
-
-type nestedRef struct {
-	path string
-	name string
-}
-
 func (p *parser) anthropicBlock(j int) {
 	start := p.Offset()
 	if begun, filed := p.usualBlock(j); !filed {

@@ -7,6 +7,25 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
+// nested is what a rule may want to know of a block's own content list.
+type nested struct {
+	items, texts, searches int
+	marked                 int // item with a cache mark, counted from 1
+	refs                   []nestedRef
+	bare                   []int // web search results without encrypted content
+	hollow                 []int // media without data
+	empty                  int   // texts with nothing in them
+	firstEmpty             int
+	foreign                int // item of a type that results may not hold, from 1
+	search                 int // first item that is no search result, from 1
+	firstType              string
+}
+
+type nestedRef struct {
+	path string
+	name string
+}
+
 // readTool reads the tool of an addition or removal: its name, or its definition.
 func (p *parser) readTool(f *blockFields) {
 	for k := range p.object {

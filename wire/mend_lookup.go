@@ -38,12 +38,6 @@ type lookups struct {
 	hoisted map[string]bool                             // tools that the head got in this round
 }
 
-// A refList is a list inside of a block, references or parts, of which some go, but never all.
-type refList struct {
-	list
-	stay int
-}
-
 // An attempt is a mend of a message, turn or exchange as a whole.
 type attempt struct {
 	fault fault
@@ -429,15 +423,6 @@ func (m *mender) firstItem(id string) (note, bool) {
 	}
 	n, ok := m.usedIDs[id]
 	return n, ok
-}
-
-// carryRefs writes the lists inside of blocks without what goes.
-func (m *mender) carryRefs() {
-	for _, l := range m.refs {
-		for _, e := range l.edits(m.raw) {
-			m.edit(e)
-		}
-	}
 }
 
 // flawsIn lists where in a span flaws of a kind stand.

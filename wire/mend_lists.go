@@ -1,0 +1,109 @@
+package wire
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// A refList is a list inside of a block, references or parts, of which some go, but never all.
+type refList struct {
+	list
+	stay int
+}
+
+// dropReference takes an unknown tool out of a list of references. A list that
+// this would empty goes with the exchange, or says so.
+func (m *mender) dropReference(f *Finding) {
+	_, field, ok := cutPath(f.Path, m.Path(f.Block))
+	if !ok {
+		return
+	}
+	i, err := strconv.Atoi(field[strings.LastIndex(field, ".")+1:])
+	if err != nil {
+		return
+	}
+	at := m.t.Block(f.Block).Body
+	if strings.Contains(field, "tool_references") {
+		if at, ok = m.member(at, "tool_references"); !ok {
+			return
+		}
+	}
+	l := m.listIn(f.Block, at)
+	switch {
+	case i >= len(l.drop) || l.drop[i]:
+		return
+	case l.stay > 1:
+		m.dropIn(f.Block, l, i)
+	case m.t.Block(f.Block).Kind == transcript.ServerResult:
+		delete(m.refs, f.Block)
+		m.dropExchange(f)
+		return
+	default:
+		delete(m.refs, f.Block)
+		ok = m.setResult(f.Block, m.g.resultContent(m.draft, "The tool that was found is not available any more."))
+	}
+	if ok {
+		m.logMember(f, f.Block, field, "the reference to %q, which is not declared, removed", f.arg)
+	}
+}
+
+// listIn is a list inside of a block, of which elements may go.
+func (m *mender) listIn(b transcript.BlockID, at transcript.Span) *refList {
+	if l := m.refs[b]; l != nil {
+		return l
+	}
+	l := &refList{list: list{span: at}}
+	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(at)) {
+		l.elems = append(l.elems, tspan(e))
+	}
+	l.drop, l.stay = make([]bool, len(l.elems)), len(l.elems)
+	return l
+}
+
+// dropIn takes an element out of a list inside of a block.
+func (m *mender) dropIn(b transcript.BlockID, l *refList, i int) {
+	if m.refs == nil {
+		m.refs = make(map[transcript.BlockID]*refList)
+	}
+	l.drop[i], m.refs[b] = true, l
+	l.stay--
+}
+
+// dropEmptyParts takes the texts out of a result that have nothing in them. If that is all
+// there is, a text says that it was nothing.
+func (m *mender) dropEmptyParts(f *Finding) {
+	blk := m.t.Block(f.Block)
+	l := m.listIn(f.Block, blk.Body)
+	var empty []int
+	for i, e := range l.elems {
+		if !l.drop[i] && m.memberIs(e, "type", "text") && m.memberIs(e, "text", "") {
+			empty = append(empty, i)
+		}
+	}
+	switch {
+	case len(empty) == 0:
+	case len(empty) < l.stay:
+		for _, i := range empty {
+			m.dropIn(f.Block, l, i)
+		}
+		m.log(f, "edit", f.Block, f.Index, 0, "texts with nothing in them removed from the result")
+	case blk.Failed:
+		delete(m.refs, f.Block)
+		m.wordError(f)
+	default:
+		delete(m.refs, f.Block)
+		m.wordEmpty(f)
+	}
+}
+
+// carryRefs writes the lists inside of blocks without what goes.
+func (m *mender) carryRefs() {
+	for _, l := range m.refs {
+		for _, e := range l.edits(m.raw) {
+			m.edit(e)
+		}
+	}
+}
