@@ -13,6 +13,9 @@
 // percentile of the latency, processor time of the proxy per request, its memory, and beside
 // the buffering proxy: its share of the requests, and how much more latency (median) and
 // processor time a request takes. Bodies are clean histories.
+//
+// The bare proxies are this program, as the upstream and the client are, and so cheaper than a
+// proxy that shares no code with these (decision 0053); -apart shows by how much.
 package main
 
 import (
@@ -39,6 +42,7 @@ func main() {
 	sizes := flag.String("sizes", "1,22,226,3072", "of bodies, in KB")
 	replies := flag.String("replies", "json,sse", "kinds of replies")
 	conns := flag.String("conns", "1,16", "connections at once")
+	flag.BoolVar(&p.apart, "apart", false, "link the bare proxies once more, so that they lie at other addresses than the upstream and the client")
 	flag.Parse()
 	var err error
 	switch {
@@ -67,6 +71,7 @@ type plan struct {
 	rounds, megabytes int
 	sizes, conns      []int
 	replies           []string
+	apart             bool
 }
 
 func numbers(list string) (all []int, err error) {
@@ -98,9 +103,11 @@ func (p *plan) compare(pares []string) error {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	bare, err := apart(ctx, folder)
-	if err != nil {
-		return err
+	bare := self
+	if p.apart {
+		if bare, err = apart(ctx, folder); err != nil {
+			return err
+		}
 	}
 	upstream, err := start("upstream", exec.CommandContext(ctx, self, "-role", "upstream"))
 	if err != nil {
