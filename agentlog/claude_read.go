@@ -18,6 +18,7 @@ type ccReader struct {
 	lone   bool // a string holds half of a surrogate pair
 	ids    []string
 	names  strings.Builder // chunk that ids are cut from
+	kept   bool            // the rest of it is for the file behind
 	uuid   string          // cut last; lines mostly hang on the line before
 	agent  string
 	from   string // the session
@@ -314,7 +315,7 @@ func (r *ccReader) cut(at jsonspan.Span, like string) string {
 	}
 	if r.names.Cap()-r.names.Len() < len(b) {
 		n := 8192
-		if r.names.Cap() == 0 {
+		if r.names.Cap() == 0 && !r.kept {
 			n = min(n, len(r.raw)/8)
 		}
 		r.names = strings.Builder{}
@@ -411,11 +412,7 @@ func (r *ccReader) content(e *entry) {
 // readClaude cuts a file of Claude Code into units and says what each holds.
 func (l *Log) readClaude() []entry {
 	raw := l.raw
-	r := new(ccReader)
-	if l.mem != nil { // the ids of the log before are those of strings that were its own
-		r = &l.mem.reader
-		*r = ccReader{ids: r.ids[:0], blocks: r.blocks}
-	}
+	r := l.mem.claude()
 	r.raw, r.s = raw, jsonspan.Borrow(nil, jsonspan.Strict)
 	defer func() {
 		r.s.Return()

@@ -59,6 +59,9 @@ func (t *ccTree) rootOf(i int) int {
 		}
 		i = p
 	}
+	if t.roots == nil {
+		t.roots = make(map[int]int)
+	}
 	for _, w := range walked {
 		t.roots[w] = i
 	}

@@ -97,12 +97,30 @@ type Detector struct {
 	// Of the line before, to be used again.
 	found []jsonspan.Member
 	asked asked
+
+	ahead []byte        // a line that was found to be one object, and has not been added yet
+	whole jsonspan.Span // that object
 }
 
 // Reset forgets all lines.
 func (d *Detector) Reset() {
 	clear(d.scores)
+	d.ahead = nil
 	d.forget()
+}
+
+// Object reports whether a line is one object and nothing else. Line does not read it again
+// if it comes next, with the same bytes in the same place.
+func (d *Detector) Object(line []byte) bool {
+	at := skipSpace(line, 0)
+	if at == len(line) || line[at] != '{' {
+		return false
+	}
+	end, ok := d.members(line, at)
+	if ok = ok && skipSpace(line, end) == len(line); ok {
+		d.ahead, d.whole = line, jsonspan.Span{Start: at, End: end}
+	}
+	return ok
 }
 
 // forget lets go of the bytes of the line before.
@@ -110,6 +128,7 @@ func (d *Detector) forget() { d.asked = asked{inner: object{members: d.asked.inn
 
 // members finds the members of the object at the start of a line.
 func (d *Detector) members(line []byte, at int) (end int, ok bool) {
+	d.ahead = nil
 	if d.found == nil { // as many as most lines have, at once
 		d.found = make([]jsonspan.Member, 0, 24)
 		d.asked.inner.members = make([]jsonspan.Member, 0, 24)
@@ -121,9 +140,10 @@ func (d *Detector) members(line []byte, at int) (end int, ok bool) {
 // Line looks at one line and reports whether it tells anything.
 func (d *Detector) Line(line []byte) bool {
 	// Nearly every line is one object; it is read once.
-	at := skipSpace(line, 0)
-	if end, ok := d.members(line, at); ok && skipSpace(line, end) == len(line) {
-		return d.object(object{raw: line, span: jsonspan.Span{Start: at, End: end}, members: d.found})
+	known := len(d.ahead) > 0 && len(d.ahead) == len(line) && &d.ahead[0] == &line[0]
+	if known || d.Object(line) {
+		d.ahead = nil
+		return d.object(object{raw: line, span: d.whole, members: d.found})
 	}
 	some := false
 	for _, v := range valuesOf(line) {
@@ -141,11 +161,12 @@ func (d *Detector) object(o object) bool {
 	d.forget()
 	o.asked = &d.asked
 	some := false
-	for i, r := range table {
-		if r.line == nil {
+	for i := range table {
+		line := table[i].line
+		if line == nil {
 			continue
 		}
-		n := r.line(o)
+		n := line(o)
 		d.scores[i] += n
 		some = some || n > silent
 	}

@@ -1,6 +1,9 @@
 package agentlog
 
-import "github.com/pare-llm/pare/wire"
+import (
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/wire"
+)
 
 // A Memory is what one log after the other is read into, so that a long row of files does
 // not cost the arrays of each. A log that was read into it is good until the next one is,
@@ -44,6 +47,19 @@ func (m *Memory) lines(n int) ([]unit, []entry) {
 		m.units, m.entries = make([]unit, 0, n+n/4), make([]entry, 0, n+n/4)
 	}
 	return m.units[:0:n], m.entries[:0:n]
+}
+
+// claude returns a reader of lines of Claude Code. What it has cut for the log before stays as
+// it is.
+func (m *Memory) claude() *ccReader {
+	if m == nil {
+		return new(ccReader)
+	}
+	r := &m.reader
+	r.ids, r.blocks, r.before, r.known = r.ids[:0], r.blocks[:0], [3]ccShape{}, jsonspan.Span{}
+	r.uuid, r.agent, r.from, r.model, r.id = "", "", "", "", ""
+	r.lone, r.kept = false, true
+	return r
 }
 
 // ints returns room for n numbers.

@@ -9,8 +9,10 @@ import (
 
 // First is the request that the session is about: the first one that is sent.
 func (l *Log) First() *wire.Request {
-	if sent := l.Sent(); len(sent) > 0 {
-		return sent[0].Request
+	for _, t := range l.Threads {
+		if l.sends(t) {
+			return t.Request
+		}
 	}
 	if len(l.Threads) > 0 {
 		return l.Threads[0].Request

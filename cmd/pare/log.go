@@ -90,6 +90,9 @@ func (w *world) logRead(in *source.Chunk) {
 		w.log.Info("not read", "source", in.Source, "error", in.Err)
 		return
 	}
+	if !w.log.Enabled(context.Background(), slog.LevelDebug) {
+		return // what would be told of each of many files is not put together
+	}
 	w.log.Debug("read", "source", in.Source, "line", in.Line, "bytes", len(in.Data), "session", in.Agent != agentlog.Auto)
 }
 

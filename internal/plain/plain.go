@@ -4,6 +4,7 @@
 package plain
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"unicode"
@@ -95,11 +96,11 @@ func escape(text []byte, i int) []byte {
 
 // Marshal is v as JSON that can be printed as it is. Signs that matter to HTML alone stay.
 func Marshal(v any) ([]byte, error) {
-	var b strings.Builder
+	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
-	return JSON([]byte(strings.TrimSuffix(b.String(), "\n"))), nil
+	return JSON(bytes.TrimSuffix(b.Bytes(), []byte{'\n'})), nil
 }

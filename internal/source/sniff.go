@@ -30,8 +30,11 @@ func (s *stream) sniff(name string) (kind, agentlog.Format) {
 		}
 		return foreign, agentlog.Auto
 	}
-	if s.isBatch() {
-		if f, ok := s.sessionOfLines(); ok {
+	d := detectors.Get().(*agentlog.Detector)
+	defer detectors.Put(d)
+	d.Reset()
+	if s.isBatch(d) {
+		if f, ok := s.sessionOfLines(d); ok {
 			return session, f
 		}
 		return batch, agentlog.Auto
@@ -76,14 +79,14 @@ func (s *stream) opensJSON() bool {
 // isBatch reports whether the stream is JSON lines: its first line that is not
 // blank is a whole value, and something follows it. If the first one is broken, and so
 // there is no document either, the next one that is whole tells, as long as all of them
-// begin like objects.
-func (s *stream) isBatch() bool {
+// begin like objects. The detector has looked at the first line then.
+func (s *stream) isBatch(d *agentlog.Detector) bool {
 	start := s.text(0)
 	end := s.newline(start)
 	if end < 0 || s.text(end) < 0 {
 		return false
 	}
-	if whole(s.buf[start:end]) {
+	if first := s.buf[start:end]; d.Object(first) || whole(first) {
 		return true
 	}
 	for line, at := s.line(end); line != nil; line, at = s.line(at) {
@@ -115,10 +118,7 @@ var detectors = sync.Pool{New: func() any { return new(agentlog.Detector) }}
 
 // sessionOfLines looks at one line after the other until they tell. A request in front
 // of anything that does makes it a batch.
-func (s *stream) sessionOfLines() (agentlog.Format, bool) {
-	d := detectors.Get().(*agentlog.Detector)
-	defer detectors.Put(d)
-	d.Reset()
+func (s *stream) sessionOfLines(d *agentlog.Detector) (agentlog.Format, bool) {
 	some := false
 	for line, at := s.line(0); line != nil && !d.Settled(); line, at = s.line(at) {
 		if !some && (line[0] == '[' && whole(line) || wire.IsRequest(line)) {

@@ -23,6 +23,7 @@ type stream struct {
 	packed string
 	err    error // what ended it early
 	lent   *buffer
+	plain  counter // what r is if nothing has to be unpacked
 }
 
 // A buffer is memory for one file after the other; see [Input.Lend].
@@ -50,13 +51,12 @@ var utf8Mark = []byte{0xef, 0xbb, 0xbf}
 // openStream unpacks r, up to max bytes. It counts in done what is read from r. st is the
 // file that r is, if it has just been opened; nil: it has not, or is none.
 func openStream(r io.Reader, st fs.FileInfo, max int64, done *atomic.Int64, lent *buffer) (*stream, error) {
-	s := &stream{size: -1, lent: lent}
+	s := &stream{size: -1, lent: lent, plain: counter{r, done}}
+	s.r = &s.plain
 	s.lookAhead(r, st)
 	if lent != nil {
 		s.buf = lent.data[:0]
 	}
-	all := &counter{r, done}
-	s.r = io.NopCloser(all)
 	for len(s.buf) < len(zstdMagic) && s.more() {
 	}
 	if s.err != nil && len(s.buf) == 0 {
@@ -65,12 +65,11 @@ func openStream(r io.Reader, st fs.FileInfo, max int64, done *atomic.Int64, lent
 	if packedLike(s.buf) == Plain {
 		return s, nil
 	}
-	unpacked, packed, err := Unpack(io.MultiReader(bytes.NewReader(s.buf), all), max)
+	unpacked, packed, err := Unpack(io.MultiReader(bytes.NewReader(s.buf), s.r), max)
 	if err != nil {
 		return nil, err
 	}
-	*s = stream{r: unpacked, packed: packed, size: -1}
-	return s, nil
+	return &stream{r: unpacked, packed: packed, size: -1}, nil
 }
 
 func (s *stream) close() { s.r.Close() }
@@ -260,7 +259,7 @@ func countLines(data []byte) int {
 	return n
 }
 
-// A counter counts the bytes that pass.
+// A counter counts the bytes that pass. Whoever has opened what it reads closes that.
 type counter struct {
 	r    io.Reader
 	done *atomic.Int64
@@ -271,3 +270,5 @@ func (c *counter) Read(p []byte) (int, error) {
 	c.done.Add(int64(n))
 	return n, err
 }
+
+func (c *counter) Close() error { return nil }
