@@ -119,7 +119,7 @@ func (e *entry) chained() bool {
 
 func (c claude) read(l *Log) {
 	es := l.readClaude()
-	index := make(map[string]int, len(es))
+	index := l.mem.named(len(es))
 	for i := range es {
 		if !es[i].linked {
 			continue
@@ -173,8 +173,8 @@ func (t *ccTree) threads(side bool) {
 	if n == 0 {
 		return
 	}
-	all, messages := &talk{make(map[string]int, pairs), make(map[string]int, pairs)}, 0
-	ids, last := make(map[string]bool, n/2), ""
+	all, messages := &talk{t.l.mem.named(pairs), t.l.mem.named(pairs)}, 0
+	ids, last := t.l.mem.named(n/2), ""
 	mine := t.l.mem.ints(n)
 	for i := range t.entries {
 		e := &t.entries[i]
@@ -184,9 +184,8 @@ func (t *ccTree) threads(side bool) {
 		if e.id == "" {
 			messages++
 		} else if e.id != last { // lines of one message mostly follow each other
-			if !ids[e.id] {
+			if ids[e.id]++; ids[e.id] == 1 {
 				messages++
-				ids[e.id] = true
 			}
 			last = e.id
 		}

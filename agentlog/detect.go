@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"sync"
 
@@ -109,9 +110,12 @@ func (d *Detector) Reset() {
 	d.forget()
 }
 
-// Object reports whether a line is one object and nothing else. Line does not read it again
-// if it comes next, with the same bytes in the same place.
+// Object reports whether a line is one object and nothing else. Neither Object nor Line reads it
+// again if it comes next, with the same bytes in the same place.
 func (d *Detector) Object(line []byte) bool {
+	if len(d.ahead) > 0 && len(d.ahead) == len(line) && &d.ahead[0] == &line[0] {
+		return true
+	}
 	at := skipSpace(line, 0)
 	if at == len(line) || line[at] != '{' {
 		return false
@@ -137,11 +141,16 @@ func (d *Detector) members(line []byte, at int) (end int, ok bool) {
 	return end, ok
 }
 
+// Has reports whether the line that [Detector.Object] has found to be one object has a member
+// whose name, as it is written, is such.
+func (d *Detector) Has(such func(name []byte) bool) bool {
+	return slices.ContainsFunc(d.found, func(m jsonspan.Member) bool { return such(d.ahead[m.Key.Start:m.Key.End]) })
+}
+
 // Line looks at one line and reports whether it tells anything.
 func (d *Detector) Line(line []byte) bool {
 	// Nearly every line is one object; it is read once.
-	known := len(d.ahead) > 0 && len(d.ahead) == len(line) && &d.ahead[0] == &line[0]
-	if known || d.Object(line) {
+	if d.Object(line) {
 		d.ahead = nil
 		return d.object(object{raw: line, span: d.whole, members: d.found})
 	}

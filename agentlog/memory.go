@@ -20,6 +20,8 @@ type Memory struct {
 	body    int            // the next of them
 	parsers []*wire.Parser
 	parser  int
+	tables  []map[string]int
+	table   int
 }
 
 // roomy is how many bytes of a file a memory keeps room for.
@@ -33,7 +35,7 @@ func (m *Memory) begin(size int) *Memory {
 	case m.parser > 64: // nor what many threads take
 		m.bodies, m.parsers = m.bodies[:64:64], m.parsers[:64:64]
 	}
-	m.body, m.parser = 0, 0
+	m.body, m.parser, m.table = 0, 0, 0
 	m.numbers, m.marks = m.numbers[:0], m.marks[:0]
 	return m
 }
@@ -73,6 +75,24 @@ func (m *Memory) ints(n int) []int {
 	}
 	m.numbers = m.numbers[:at+n]
 	return m.numbers[at : at : at+n]
+}
+
+// named returns an empty table with room for n numbers by name.
+func (m *Memory) named(n int) map[string]int {
+	const most = 128 // to empty a large table takes longer than to make a small one
+	if m == nil || n > most {
+		return make(map[string]int, n)
+	}
+	if m.table == len(m.tables) {
+		m.tables = append(m.tables, make(map[string]int, n))
+	}
+	all := &m.tables[m.table]
+	m.table++
+	if len(*all) > most {
+		*all = make(map[string]int, n)
+	}
+	clear(*all)
+	return *all
 }
 
 // unmarked returns n marks, none of which is set.

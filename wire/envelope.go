@@ -56,6 +56,10 @@ func IsRequest(raw []byte) bool {
 	return m.history && !m.kept || wrapped
 }
 
+// TellsRequest reports whether a member of that name may tell that an object is a request, or
+// holds one: [IsRequest] is false for an object that has none of them.
+func TellsRequest(name []byte) bool { return isList[string(name)] || wraps[string(name)] }
+
 // topLevel is what the top level of an object says about it.
 type topLevel struct {
 	history bool // it has a list that some dialect keeps its history in

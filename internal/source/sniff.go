@@ -121,7 +121,7 @@ var detectors = sync.Pool{New: func() any { return new(agentlog.Detector) }}
 func (s *stream) sessionOfLines(d *agentlog.Detector) (agentlog.Format, bool) {
 	some := false
 	for line, at := s.line(0); line != nil && !d.Settled(); line, at = s.line(at) {
-		if !some && (line[0] == '[' && whole(line) || wire.IsRequest(line)) {
+		if !some && (line[0] == '[' && whole(line) || (!d.Object(line) || d.Has(wire.TellsRequest)) && wire.IsRequest(line)) {
 			break
 		}
 		some = d.Line(line) || some

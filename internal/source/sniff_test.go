@@ -5,19 +5,22 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/wire"
 )
 
-// TestObjectIsWhole: a line that the detector takes for one object is a whole value, so that
-// nobody has to look again.
-func TestObjectIsWhole(t *testing.T) {
+// TestObject: a line that the detector takes for one object is a whole value, and no request if
+// none of its members tells so. Nobody has to look again.
+func TestObject(t *testing.T) {
 	t.Parallel()
-	const line = `{"type":"user","uuid":"u1","parentUuid":null,"n":[1,-2.5e3,{"a":"b\n\"ü"}],"message":{"role":"user","content":"go"},"x":true} `
+	lines := []string{`{"type":"user","uuid":"u1","parentUuid":null,"n":[1,-2.5e3,{"a":"b\n\"ü"}],"message":{"role":"user","content":"go"},"x":true} `,
+		`{"model":"m","messages":[{"role":"user","content":"go"}],"stream":true}`,
+		`{"custom_id":"1","method":"POST","body":{"model":"m","input":[{"type":"message","role":"user","content":"go"}]}}`}
 	const odd = "{}[]\",:\\ \t\r\x00\x80a1-."
 	r := rand.New(rand.NewPCG(1, 2))
 	var d agentlog.Detector
-	objects := 0
+	objects, others, requests := 0, 0, 0
 	for range 100_000 {
-		b := []byte(line)
+		b := []byte(lines[r.IntN(len(lines))])
 		for range r.IntN(3) {
 			switch i := r.IntN(len(b)); r.IntN(3) {
 			case 0:
@@ -35,8 +38,17 @@ func TestObjectIsWhole(t *testing.T) {
 		if !whole(b) {
 			t.Fatalf("taken for an object: %q", b)
 		}
+		switch tells := d.Has(wire.TellsRequest); {
+		case wire.IsRequest(b):
+			requests++
+			if !tells {
+				t.Fatalf("taken for no request: %q", b)
+			}
+		case !tells:
+			others++
+		}
 	}
-	if objects < 1000 {
-		t.Errorf("only %d objects", objects)
+	if objects < 1000 || others < 100 || requests < 100 {
+		t.Errorf("only %d objects, %d others, %d requests", objects, others, requests)
 	}
 }
