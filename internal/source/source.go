@@ -186,8 +186,9 @@ func (in *Input) Each(emit func(Chunk) bool) {
 			continue
 		}
 		root, rootErr := realPath(p)
+		clean := filepath.Clean(p) // as what is found below it is called
 		goOn := walk(p, func(path string, d fs.DirEntry, err error) bool {
-			if err == nil && rootErr == nil && been.again(placeOf(root, p, path, d)) {
+			if err == nil && rootErr == nil && been.again(placeOf(root, clean, path, d)) {
 				in.Skipped.Again++
 				return true
 			}
@@ -238,7 +239,11 @@ func placeOf(root, p, path string, d fs.DirEntry) string {
 		place, _ := realPath(path)
 		return place
 	}
-	return filepath.Join(root, strings.TrimPrefix(path, p))
+	// The walk makes paths clean, and so is root: mostly what follows p follows root as well.
+	if rest, ok := strings.CutPrefix(path, p); ok && rest != "" && os.IsPathSeparator(rest[0]) && !os.IsPathSeparator(root[len(root)-1]) {
+		return root + rest
+	}
+	return filepath.Join(root, strings.TrimPrefix(filepath.Clean(path), p))
 }
 
 // realPath is the one path of a file, through all links.

@@ -203,6 +203,8 @@ func TestAgain(t *testing.T) {
 		{[]string{"d/z.json", "./d/z.json", "d/../d/z.json"}, "[d/z.json]", 2},
 		{[]string{"d"}, "[d/link.json d/z.json]", 1},
 		{[]string{"d/", "e", "d/sub/a.json"}, "[d/link.json d/z.json]", 5},
+		{[]string{"./d", "d/z.json", "d/sub/../sub"}, "[d/link.json d/z.json]", 3},
+		{[]string{".", "d//"}, "[d/link.json d/z.json hard.json]", 4},
 		{[]string{"d/z.json", "hard.json"}, "[d/z.json hard.json]", 0},
 		{[]string{"-", "-"}, "[-]", 1},
 		{[]string{"none", "none"}, "[none ! none !]", 0},
