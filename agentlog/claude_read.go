@@ -418,15 +418,14 @@ func (l *Log) readClaude() []entry {
 		r.s.Return()
 		r.raw, r.s = nil, nil
 	}()
-	n := bytes.Count(raw, []byte{'\n'}) + 1
-	n = min(n, len(raw)/16+1) // more are no objects worth the room
 	var es []entry
-	l.units, es = l.mem.lines(n)
+	l.units, es = l.mem.lines(raw)
 	line := 0
 	for at, end := range lines(raw) {
 		line++
 		es = r.oneLine(l, es, at, end, line)
 	}
+	l.mem.keepLines(l.units, es)
 	l.readEnd(line)
 	l.sound = !r.lone
 	return es

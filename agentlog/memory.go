@@ -1,6 +1,8 @@
 package agentlog
 
 import (
+	"bytes"
+
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )
@@ -40,15 +42,22 @@ func (m *Memory) begin(size int) *Memory {
 	return m
 }
 
-// lines returns room for the units of so many lines, and for what Claude Code says in them.
-func (m *Memory) lines(n int) ([]unit, []entry) {
-	if m == nil {
-		return make([]unit, 0, n), make([]entry, 0, n)
+// lines returns room for the units of the lines of a file, and for what Claude Code says in
+// them. A memory has room for those of the files before, and is given what has grown.
+func (m *Memory) lines(raw []byte) ([]unit, []entry) {
+	if m != nil {
+		return m.units[:0], m.entries[:0]
 	}
-	if n > cap(m.units) {
-		m.units, m.entries = make([]unit, 0, n+n/4), make([]entry, 0, n+n/4)
+	n := bytes.Count(raw, []byte{'\n'}) + 1
+	n = min(n, len(raw)/16+1) // more are no objects worth the room
+	return make([]unit, 0, n), make([]entry, 0, n)
+}
+
+// keepLines keeps the room that lines have taken.
+func (m *Memory) keepLines(units []unit, entries []entry) {
+	if m != nil {
+		m.units, m.entries = units, entries
 	}
-	return m.units[:0:n], m.entries[:0:n]
 }
 
 // claude returns a reader of lines of Claude Code. What it has cut for the log before stays as
