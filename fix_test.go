@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/benchdata"
 	"github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -134,5 +136,23 @@ func TestFixedBodyIsUsedAgain(t *testing.T) {
 	}
 	if !plan.Empty() || len(plan.Edits())+len(plan.Changes())+len(plan.Archive()) > 0 || plan.String() != "nothing to do\n" {
 		t.Errorf("the plan does something: %s", plan)
+	}
+}
+
+// TestCleanFixAllocates: a body with which nothing is wrong costs a plan, and no allocation
+// for each of its messages, whoever's it is.
+func TestCleanFixAllocates(t *testing.T) {
+	if trial.Race {
+		t.Skip("the race detector drops what pools hold")
+	}
+	for _, shape := range benchdata.Shapes {
+		body := benchdata.Dense(shape, 226_000)
+		if n := testing.AllocsPerRun(100, func() {
+			if _, _, err := pare.Fix(body); err != nil {
+				t.Fatal(err)
+			}
+		}); n >= 5 {
+			t.Errorf("%s: %v allocations", shape, n)
+		}
 	}
 }

@@ -234,13 +234,14 @@ func (b *Builder) Build(x Index) *Transcript { return b.Continue(x, 0, nil, nil)
 // is paired in them is not paired again. Nor is what is paired in runs of messages of another
 // transcript, in order, which may be nil: another Builder must have made it.
 func (b *Builder) Continue(x Index, messages int, other *Transcript, runs []Run) *Transcript {
-	t, k := &Transcript{}, kept{}
-	if b.t != nil {
+	var k kept
+	if b.t == nil {
+		b.t = new(Transcript)
+	} else {
 		k = b.keep(x, messages)
-		t = b.t
-		*t = Transcript{exchanges: t.exchanges[:k.exchanges], exchange: t.exchange[:k.block]}
 	}
-	b.t = t
+	t := b.t
+	*t = Transcript{exchanges: t.exchanges[:k.exchanges], exchange: t.exchange[:k.block]}
 	t.raw, t.messages, t.blocks, t.given = x.Raw, x.Messages, x.Blocks, x.Ties
 	b.p.other, b.p.runs = other, runs
 	b.p.pair(t, x.Discipline, k)

@@ -134,13 +134,14 @@ func (r *Request) foreignElements() *ForeignError {
 var elementKeys = map[string]bool{"parts": true, "type": true, "id": true, "tool_calls": true, "function_call": true, "refusal": true}
 
 // keys looks at the members of an object, without the one at skip: a name that tells whose
-// the object is and its owner, else the first name, and whether one of them is known.
+// the object is and its owner, else the first name if none of them is known, and whether
+// one is.
 func (r *Request) keys(at, skip transcript.Span) (name, whose string, known bool) {
 	if at.Len() == 0 || r.raw[at.Start] != '{' {
 		return "", "", true
 	}
 	var info, parts bool
-	var typ []byte
+	var typ, first []byte
 	jsonspan.Visit(r.raw, jsonspan.Span(at), jsonspan.Span(skip), func(e jsonspan.Member) {
 		key := r.raw[e.Key.Start:e.Key.End]
 		if bytes.IndexByte(key, '\\') >= 0 {
@@ -161,8 +162,8 @@ func (r *Request) keys(at, skip transcript.Span) (name, whose string, known bool
 		if owner := foreignKeys[string(key)]; owner != "" && whose == "" {
 			name, whose = string(key), owner
 		}
-		if name == "" {
-			name = string(key)
+		if len(first) == 0 {
+			first = key
 		}
 	})
 	if owner := r.whose(typ); owner != "" {
@@ -170,6 +171,9 @@ func (r *Request) keys(at, skip transcript.Span) (name, whose string, known bool
 	}
 	if info && parts {
 		return "info and parts", infoParts, known
+	}
+	if whose == "" && !known {
+		name = string(first)
 	}
 	return name, whose, known
 }
