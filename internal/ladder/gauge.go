@@ -31,15 +31,7 @@ func newGauge(l *Ladder, u Unit) *gauge {
 		}
 	}
 	for b, v := range l.chain.level[:l.scene.blocks()] {
-		switch {
-		case v == isGone:
-		case u == Tokens:
-			if i := l.chain.facts[b].message; g.alive[i] == 0 {
-				sum += g.born(int(i), false)
-			}
-			g.alive[l.chain.facts[b].message]++
-			sum += l.meter.of(transcript.BlockID(b), v)
-		default:
+		if v != isGone {
 			sum += g.back(transcript.BlockID(b), isGone, v)
 		}
 	}

@@ -144,8 +144,8 @@ func New(s Setting) *Ladder {
 	return l
 }
 
-// Fit meets one limit after the other; a ladder fits once. The error is a *TooSmall if nothing fits, or one
-// of Vote or Try.
+// Fit meets one limit after the other; a ladder fits once. The error is a *TooSmall if
+// nothing fits, or one of Vote or Try.
 func (l *Ladder) Fit() (Outcome, error) {
 	defer l.leave()
 	limits := l.Window.Limits
