@@ -192,7 +192,7 @@ func (r *changeRun) run() int {
 		return r.failed(err)
 	}
 	// Results are as large as what they are made from, so only few of them wait.
-	source.Work(r.Jobs, r.Jobs, r.in.Each, func(in source.Chunk) batch {
+	source.Work(r.jobs(), r.jobs(), r.in.Each, func(in source.Chunk) batch {
 		r.w.logRead(&in)
 		return r.ch.chunk(in)
 	}, r.consume)
@@ -256,7 +256,7 @@ func (r *changeRun) vet() (bool, error) {
 	defer rewind()
 	r.bar.passes(2)
 	r.in.BatchesOnly = true
-	source.Work(r.Jobs, r.Jobs, r.in.Each, r.ch.vet, r.bar.print)
+	source.Work(r.jobs(), r.jobs(), r.in.Each, r.ch.vet, r.bar.print)
 	r.in.BatchesOnly = false
 	if r.in.Read.Load() > 32<<20 {
 		debug.FreeOSMemory() // so that both passes together take no more than one
@@ -382,11 +382,10 @@ func (r *changeRun) failed(err error) int {
 	if errors.As(err, &clash) {
 		return r.w.usage(clashHint(err), r.ch.command)
 	}
-	var we *atomicfile.Error
-	if !errors.As(err, &we) {
-		return r.w.unwritten(err)
+	problem, hint := unwritten(err), ""
+	if we, ok := errors.AsType[*atomicfile.Error](err); ok {
+		problem, hint = we.Error(), writeHint(we, r.InPlace)
 	}
-	hint := writeHint(we, r.InPlace)
 	switch {
 	case len(r.out.Done()) > 0:
 		hint = "what was rewritten before that:"
@@ -396,7 +395,7 @@ func (r *changeRun) failed(err error) int {
 	case r.archived:
 		hint = "what was to be removed is in the archive; no other file was changed"
 	}
-	return r.w.fail(we.Error(), hint)
+	return r.w.fail(problem, hint)
 }
 
 // print says what was done.

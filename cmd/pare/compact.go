@@ -20,12 +20,12 @@ import (
 )
 
 type compactCmd struct {
-	MinKeep   *int    `placeholder:"N" help:"Messages at the end that stay at least. Default: 12."`
-	Inside    bool    `help:"If there is no other, cut inside one unbroken run of tool use, where nobody but the model speaks."`
-	Above     *int    `placeholder:"N" help:"Leave transcripts of at most N tokens alone."`
-	FoldTask  bool    `help:"Summarize the first message of the user, too; otherwise it stays in front of the summary."`
-	Conserve  float64 `placeholder:"RATIO" help:"The share of all bytes, from 0 to 1, that must be retained, in the summary or archived; otherwise nothing is done."`
-	Archive   string  `placeholder:"FILE" help:"Keep what is removed in FILE, a JSON line each. What the file holds already stays."`
+	MinKeep   *int     `placeholder:"N" help:"Messages at the end that stay at least. Default: 12."`
+	Inside    bool     `help:"If there is no other, cut inside one unbroken run of tool use, where nobody but the model speaks."`
+	Above     *int     `placeholder:"N" help:"Leave transcripts of at most N tokens alone."`
+	FoldTask  bool     `help:"Summarize the first message of the user, too; otherwise it stays in front of the summary."`
+	Conserve  *float64 `placeholder:"RATIO" help:"The share of all bytes, from 0 to 1, that must be retained, in the summary or archived; otherwise nothing is done."`
+	Archive   string   `placeholder:"FILE" help:"Keep what is removed in FILE, a JSON line each. What the file holds already stays."`
 	authoring `embed:""`
 	counting  `embed:""`
 	settings  `embed:""`
@@ -34,17 +34,17 @@ type compactCmd struct {
 
 // authoring is the flags that say who writes the summary.
 type authoring struct {
-	By           string        `enum:",extract,endpoint" default:"" placeholder:"extract|endpoint" help:"Who writes the summary: extract (default: lines are copied out, no model is asked) or endpoint (a model, see --endpoint)."`
-	Summary      *string       `placeholder:"TEXT" help:"Your own summary, of one transcript."`
-	SummaryFile  string        `placeholder:"FILE" help:"Your own summary, from a file, or - for standard input if the transcript is not there."`
-	Offload      bool          `help:"No summary: a note names what --archive keeps."`
-	Endpoint     string        `placeholder:"URL" help:"The API of the model that is to write the summary."`
-	API          string        `enum:",openai,anthropic" default:"" placeholder:"openai|anthropic" name:"api" help:"The style of the API: openai (default) or anthropic."`
-	SummaryModel string        `placeholder:"NAME" help:"The model that is to write the summary."`
-	KeyEnv       string        `placeholder:"NAME" help:"The environment variable that holds the key of the API. Default: no key is sent."`
-	PlainHTTP    bool          `name:"plain-http" help:"Let the conversation, and the key, go to another machine over http://, unencrypted."`
-	MaxSummary   *int          `placeholder:"N" help:"How long a summary may be, in tokens. Default: 2000."`
-	Timeout      time.Duration `placeholder:"TIME" help:"How long to wait for a summary, such as 30s. Default: 2m."`
+	By           string         `enum:",extract,endpoint" default:"" placeholder:"extract|endpoint" help:"Who writes the summary: extract (default: lines are copied out, no model is asked) or endpoint (a model, see --endpoint)."`
+	Summary      *string        `placeholder:"TEXT" help:"Your own summary, of one transcript."`
+	SummaryFile  string         `placeholder:"FILE" help:"Your own summary, from a file, or - for standard input if the transcript is not there."`
+	Offload      bool           `help:"No summary: a note names what --archive keeps."`
+	Endpoint     string         `placeholder:"URL" help:"The API of the model that is to write the summary."`
+	API          string         `enum:",openai,anthropic" default:"" placeholder:"openai|anthropic" name:"api" help:"The style of the API: openai (default) or anthropic."`
+	SummaryModel string         `placeholder:"NAME" help:"The model that is to write the summary."`
+	KeyEnv       string         `placeholder:"NAME" help:"The environment variable that holds the key of the API. Default: no key is sent."`
+	PlainHTTP    bool           `name:"plain-http" help:"Let the conversation, and the key, go to another machine over http://, unencrypted."`
+	MaxSummary   *int           `placeholder:"N" help:"How long a summary may be, in tokens. Default: 2000."`
+	Timeout      *time.Duration `placeholder:"TIME" help:"How long to wait for a summary, such as 30s. Default: 2m."`
 }
 
 // Help is the page's first paragraph.
@@ -110,8 +110,8 @@ func (c *compactCmd) run(w *world) int {
 
 // check is wrong usage that kong could not see, whatever the configuration says.
 func (c *compactCmd) check() error {
-	if !(c.Conserve >= 0 && c.Conserve <= 1) { // not a number is neither
-		return fmt.Errorf("--conserve is a share from 0 to 1, not %v", c.Conserve)
+	if c.Conserve != nil && !(*c.Conserve >= 0 && *c.Conserve <= 1) { // not a number is neither
+		return fmt.Errorf("--conserve is a share from 0 to 1, not %v", *c.Conserve)
 	}
 	return cmp.Or(
 		notNegative("--min-keep", value(c.MinKeep)), positive("--above", c.Above), positive("--max-summary", c.MaxSummary), c.authoring.check(),
@@ -124,8 +124,8 @@ func (a *authoring) check() error {
 	switch {
 	case len(ways) > 1:
 		return fmt.Errorf("one summary, but several say what it is: %s", strings.Join(ways, ", "))
-	case a.Timeout < 0:
-		return fmt.Errorf("--timeout must not be negative, but is %v", a.Timeout)
+	case a.Timeout != nil && *a.Timeout == 0:
+		return errors.New("--timeout must be more than 0")
 	case a.MaxSummary != nil && len(ways) == 1 && a.By == "" && a.Endpoint == "":
 		return fmt.Errorf("--max-summary is for summaries that pare makes, not for %s", ways[0])
 	}
@@ -164,7 +164,9 @@ func (c *compactCmd) override(w *world, conf *config.Config) error {
 		how.Above = *c.Above
 	}
 	how.Inside, how.FoldTask = how.Inside || c.Inside, how.FoldTask || c.FoldTask
-	how.Conserve = cmp.Or(c.Conserve, how.Conserve)
+	if c.Conserve != nil {
+		how.Conserve = *c.Conserve
+	}
 	if c.Archive != "" {
 		conf.Archive = &config.Archive{File: c.Archive}
 	}
@@ -177,7 +179,9 @@ func (c *compactCmd) override(w *world, conf *config.Config) error {
 
 // override lets the flags decide who writes the summary.
 func (a *authoring) override(w *world, how *config.Compaction) error {
-	how.Timeout = cmp.Or(config.Duration(a.Timeout), how.Timeout)
+	if a.Timeout != nil {
+		how.Timeout = config.Duration(*a.Timeout)
+	}
 	switch {
 	case a.Offload:
 		how.By, how.MaxSummary = "archive", 0

@@ -152,6 +152,24 @@ func TestNoRoomForReceipts(t *testing.T) {
 	if now := files(); now != was {
 		t.Errorf("the files are\n%sand were\n%s", now, was)
 	}
+	// What is removed is in the archive before the result leaves, and nobody wonders why.
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	for _, args := range []string{"trim --max-messages 5 --archive a.jsonl long.json", "compact --min-keep 2 --archive a.jsonl long.json"} {
+		os.Remove("a.jsonl")
+		errs.Reset()
+		status := run(&world{args: strings.Fields(args), stdin: strings.NewReader(""), stdout: full, stderr: &errs, getenv: func(string) string { return "" }})
+		st, err := os.Stat("a.jsonl")
+		if err != nil || st.Size() == 0 {
+			t.Errorf("%s: no archive: %v", args, err)
+		}
+		if status != statusInvalid || !strings.Contains(errs.String(), "write standard output: no space left") || !strings.Contains(errs.String(), "what was to be removed is in the archive; no other file was changed") {
+			t.Errorf("%s: status %d: %s", args, status, &errs)
+		}
+	}
 }
 
 // TestLinesLeaveReceipts: who leaves a conversation early finds the receipt of what was

@@ -191,7 +191,8 @@ func parserOf(grammar any, w *world, exit func(int)) *kong.Kong {
 		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version(), "agents": strings.Join(agentlog.AgentNames(), ","), "dialects": anyOf(dialectNames()), "inputs": "request bodies, lists of messages, JSON lines, or the session files of agents"},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100, FlagsLast: true}),
 		kong.Help(help), kong.Exit(exit), kong.KindMapper(reflect.String, kong.MapperFunc(asGiven)),
-		kong.KindMapper(reflect.Int, kong.MapperFunc(wholeNumber)), kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(timeSpan)))
+		kong.KindMapper(reflect.Int, kong.MapperFunc(wholeNumber)),
+		kong.KindMapper(reflect.Float64, kong.MapperFunc(number)), kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(timeSpan)))
 	if err != nil {
 		panic(err) // the grammar is ours
 	}
@@ -201,11 +202,39 @@ func parserOf(grammar any, w *world, exit func(int)) *kong.Kong {
 // asGiven takes an argument byte for byte. Kong would send it through JSON, and a file whose
 // name is not UTF-8 could not be named.
 func asGiven(ctx *kong.DecodeContext, target reflect.Value) error {
-	t, err := ctx.Scan.PopValue("string")
+	text, err := popText(ctx)
 	if err != nil {
-		return errors.New("a value is missing")
+		return err
 	}
-	target.SetString(fmt.Sprint(t.Value))
+	target.SetString(text)
+	return nil
+}
+
+// popText takes the value of a flag or argument. No flag begins with a digit, so that -1 is a
+// value, which the command may refuse.
+func popText(ctx *kong.DecodeContext) (string, error) {
+	t := ctx.Scan.Pop()
+	text := t.String()
+	switch {
+	case t.IsEOL():
+		return "", errors.New("a value is missing")
+	case !t.IsValue() && !(len(text) > 1 && '0' <= text[1] && text[1] <= '9'):
+		return "", fmt.Errorf("a value is missing: %s is taken for a flag, unless it is joined with =", text)
+	}
+	return text, nil
+}
+
+// number reads a number, one below zero too.
+func number(ctx *kong.DecodeContext, target reflect.Value) error {
+	text, err := popText(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return fmt.Errorf("expected a number, not %q", text)
+	}
+	target.SetFloat(n)
 	return nil
 }
 
@@ -314,10 +343,13 @@ func (w *world) say(text []byte) int {
 }
 
 // unwritten says why standard output takes no more, and returns the status for it.
-func (w *world) unwritten(err error) int {
+func (w *world) unwritten(err error) int { return w.fail(unwritten(err), "") }
+
+// unwritten is why standard output takes no more.
+func unwritten(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		err = path.Err // of /dev/stdout, which says no more
 	}
-	return w.fail("write standard output: "+err.Error(), "")
+	return "write standard output: " + err.Error()
 }

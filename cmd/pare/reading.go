@@ -20,7 +20,7 @@ type reading struct {
 	As      string   `placeholder:"DIALECT" help:"Read as ${dialects}. Default: detected."`
 	Profile string   `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
 	Model   string   `placeholder:"NAME" help:"The model, where neither the body nor its URL names one. Tokens are counted, and windows measured, as for this one in any case."`
-	Jobs    int      `placeholder:"N" help:"Transcripts to work on at the same time. Default: one per core."`
+	Jobs    *int     `placeholder:"N" help:"Transcripts to work on at the same time. Default: one per core."`
 	MaxSize string   `placeholder:"SIZE" help:"How large a .gz or .zst file may be unpacked, such as 500MB or 4GB. Default: 1GB."`
 }
 
@@ -84,13 +84,18 @@ func (r *reading) options() (wire.Options, error) {
 		}
 		o.Dialect = d
 	}
-	if r.Jobs < 0 {
-		return o, fmt.Errorf("--jobs must be 1 or more, not %d", r.Jobs)
-	}
-	if r.Jobs == 0 {
-		r.Jobs = runtime.GOMAXPROCS(0)
+	if err := positive("--jobs", r.Jobs); err != nil {
+		return o, err
 	}
 	return o, r.checkProfile(o.Dialect)
+}
+
+// jobs is how many transcripts to work on at the same time.
+func (r *reading) jobs() int {
+	if r.Jobs == nil {
+		return runtime.GOMAXPROCS(0)
+	}
+	return *r.Jobs
 }
 
 // checkProfile refuses a profile that no dialect in question has.

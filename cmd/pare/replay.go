@@ -85,7 +85,7 @@ func (c *replayCmd) run(w *world) int {
 	}
 	t := &telling{memory: &w.memory, opts: opts, tell: rep.one, json: c.JSON, many: in.Many()}
 	var all []*replay.Result
-	sum, err := t.run(w, in, c.Jobs, c.Jobs, "finding", func(o *outcome) {
+	sum, err := t.run(w, in, c.jobs(), c.jobs(), "finding", func(o *outcome) {
 		if o.replayed != nil {
 			all = append(all, o.replayed)
 		}

@@ -42,7 +42,7 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTe
 	t.report = w.report(w.stdout, r.Color)
 	in.Lend = logs != nil // such a report is written at once, and keeps nothing
 	// Reports are small, so many of them may wait.
-	sum, err := t.run(w, in, r.Jobs, 16*r.Jobs, noun, func(*outcome) {})
+	sum, err := t.run(w, in, r.jobs(), 16*r.jobs(), noun, func(*outcome) {})
 	if err != nil {
 		return w.unwritten(err)
 	}

@@ -17,6 +17,9 @@ type sessionCompactCmd struct {
 }
 
 func (c *sessionCompactCmd) run(w *world) int {
+	if err := notNegative("--min-keep", c.MinKeep); err != nil {
+		return w.usage(err, "session compact")
+	}
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
 		made, err := st.Compact(ctx, c.key(c.ID), &pare.Compactor{MinKeep: c.MinKeep, Summarize: summaries.Extract(summaries.ExtractOptions{}), Memory: st.Memory()})
 		var not *pare.CompactionError

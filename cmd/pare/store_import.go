@@ -34,10 +34,10 @@ func (c *sessionImportCmd) run(w *world) int {
 	if status != statusClean {
 		return status
 	}
-	c.Jobs = 1 // one writer
 	if status := c.look(w); status != statusClean {
 		return status
 	}
+	c.Jobs = new(1) // one writer
 	return w.withStore(dsn, func(ctx context.Context, st *store.Store) (int, error) {
 		ids := importIDs{id: c.ID, first: make(map[string]origin)}
 		return c.tell(w, "session import", "session", func(v report, from origin, r *wire.Request) (out outcome, err error) {

@@ -11,19 +11,22 @@ import (
 type sessionRevertCmd struct {
 	inStore `embed:""`
 	ID      string `arg:"" help:"The session."`
-	Turns   int    `placeholder:"N" help:"How many turns to revert."`
+	Turns   *int   `placeholder:"N" help:"How many turns to revert."`
 	To      string `placeholder:"ENTRY" help:"The id of the entry that stays last."`
 }
 
 func (c *sessionRevertCmd) run(w *world) int {
-	if (c.Turns > 0) == (c.To != "") {
+	if err := positive("--turns", c.Turns); err != nil {
+		return w.usage(err, "session revert")
+	}
+	if (c.Turns != nil) == (c.To != "") {
 		return w.usage(errors.New("give either --turns or --to"), "session revert")
 	}
 	return c.with(w, func(ctx context.Context, st *store.Store) (n int, err error) {
 		if c.To != "" {
 			n, err = st.Revert(ctx, c.key(c.ID), store.Anywhere, c.To)
 		} else {
-			n, err = st.RevertTurns(ctx, c.key(c.ID), store.Anywhere, c.Turns)
+			n, err = st.RevertTurns(ctx, c.key(c.ID), store.Anywhere, *c.Turns)
 		}
 		if err != nil {
 			return 0, err

@@ -31,7 +31,7 @@ type viewCmd struct {
 	Text    bool   `help:"Draw it in the terminal instead."`
 	Serve   bool   `help:"Show it live on a local port, and follow the file as it changes."`
 	Port    int    `placeholder:"N" help:"The port for --serve. Default: any that is free."`
-	Line    int    `placeholder:"N" help:"Which line of JSON lines to show. Default: the first."`
+	Line    *int   `placeholder:"N" help:"Which line of JSON lines to show. Default: the first."`
 	Thread  string `placeholder:"NAME" help:"Which thread of a session file to show. Default: all, the main one first."`
 	As      string `placeholder:"DIALECT" help:"Read as ${dialects}. Default: detected."`
 	Profile string `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
@@ -121,8 +121,8 @@ func (c *viewCmd) view(w *world) (*viewing, error) {
 		return nil, errors.New("--port is for --serve")
 	case c.Port < 0 || c.Port > 65535:
 		return nil, fmt.Errorf("--port is 1 to 65535, not %d", c.Port)
-	case c.Line < 0:
-		return nil, fmt.Errorf("--line counts from 1, not %d", c.Line)
+	case c.Line != nil && *c.Line < 1:
+		return nil, fmt.Errorf("--line counts from 1, not %d", *c.Line)
 	case c.Plan != "prune" && (len(c.Rules) > 0 || c.KeepRecent != nil || c.Config != ""):
 		return nil, errors.New("--rules, --keep-recent and --config are for --plan prune")
 	case c.Path != source.Stdin && statErr == nil && st.IsDir() && !agentlog.IsStorage(c.Path):
@@ -246,7 +246,10 @@ func (v *viewing) unreadable(from origin, p *problem) int {
 // read returns the document, the session, or the line of a batch that is wanted.
 func (v *viewing) read() (found source.Chunk, from origin, err error) {
 	from = origin{source: v.Path}
-	want := max(v.Line, 1)
+	want := 1
+	if v.Line != nil {
+		want = *v.Line
+	}
 	batch, some, last := false, false, 0
 	in, err := v.input(v.w)
 	if err != nil {
@@ -263,7 +266,7 @@ func (v *viewing) read() (found source.Chunk, from origin, err error) {
 		batch = true
 		for t := range c.Texts() {
 			// Without a wish it is the first line that is not blank.
-			if !t.Blank && (t.Line == want || v.Line == 0) {
+			if !t.Blank && (t.Line == want || v.Line == nil) {
 				found, from.line, some = source.Chunk{Data: t.Raw}, t.Line, true
 				return false
 			}
@@ -274,9 +277,9 @@ func (v *viewing) read() (found source.Chunk, from origin, err error) {
 	switch {
 	case err != nil:
 		return found, from, err
-	case v.Line > 0 && found.Agent != agentlog.Auto:
+	case v.Line != nil && found.Agent != agentlog.Auto:
 		return found, from, hinted{errors.New("it is one session, not JSON lines of requests"), "omit --line; --thread chooses a part of it"}
-	case v.Line > 1 && !batch:
+	case want > 1 && !batch:
 		return found, from, hinted{errors.New("it is one document, not JSON lines"), "omit --line"}
 	case batch && !some:
 		return found, from, hinted{fmt.Errorf("there is nothing in line %d", want), "the file has " + plural(last, "line")}
