@@ -77,9 +77,10 @@ func (s *stream) opensJSON() bool {
 }
 
 // isBatch reports whether the stream is JSON lines: its first line that is not
-// blank is a whole value, and something follows it. If the first one is broken, and so
-// there is no document either, the next one that is whole tells, as long as all of them
-// begin like objects. The detector has looked at the first line then.
+// blank is a whole value, and something follows it. If the first one is broken, a request
+// that is a whole line tells: where no document goes on behind the first line, any that
+// comes; otherwise the first line that is whole, as long as all of them begin like objects and
+// there is no document. The detector has looked at the first line then.
 func (s *stream) isBatch(d *agentlog.Detector) bool {
 	start := s.text(0)
 	end := s.newline(start)
@@ -89,15 +90,44 @@ func (s *stream) isBatch(d *agentlog.Detector) bool {
 	if first := s.buf[start:end]; d.Object(first) || whole(first) {
 		return true
 	}
+	alone := s.breaksOff(start)
 	for line, at := s.line(end); line != nil; line, at = s.line(at) {
-		if line = bytes.TrimPrefix(line, utf8Mark); !bytes.HasPrefix(line, []byte{'{'}) {
+		line = bytes.TrimPrefix(line, utf8Mark)
+		switch object := bytes.HasPrefix(line, []byte{'{'}); {
+		case alone:
+			if object && whole(line) && wire.IsRequest(line) || isList(line) {
+				return true
+			}
+		case !object:
 			return false
-		}
-		if whole(line) {
+		case whole(line):
 			return wire.IsRequest(line) && !whole(s.all())
 		}
 	}
 	return false
+}
+
+// breaksOff reports whether the line at start is no beginning of a document that the next line
+// goes on with: it is broken in itself, ends inside of a string, or what follows cannot follow.
+func (s *stream) breaksOff(start int) bool {
+	end := s.newline(start)
+	next := s.text(end)
+	_, until := s.line(next)
+	scan := jsonspan.Borrow(s.buf[start:until], jsonspan.Strict)
+	defer scan.Return()
+	scan.Skip()
+	scan.End()
+	if !scan.Failed() || scan.Torn() {
+		return false
+	}
+	var bad *jsonspan.SyntaxError
+	return errors.As(scan.Err(), &bad) && bad.Offset <= next-start
+}
+
+// isList reports whether a line is a list of objects.
+func isList(line []byte) bool {
+	rest, ok := bytes.CutPrefix(line, []byte{'['})
+	return ok && bytes.HasPrefix(bytes.TrimLeft(rest, " \t"), []byte{'{'}) && whole(line)
 }
 
 // line returns the line that begins at the first text from i on, and where it ends; nil
