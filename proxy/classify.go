@@ -161,6 +161,8 @@ var refusals = sync.OnceValue(func() []row {
 		is("Invalid .signature. in .(redacted_)?thinking. block", "anthropic/thinking-signature"),
 		is(`latest assistant message cannot be modified`, "anthropic/thinking-modified-latest"),
 		is(`must start with a thinking block`, "anthropic/thinking-first"),
+		is(`\bsystem: text content blocks must be non-empty`, "anthropic/system-empty-text"),
+		is(`\bsystem: text content blocks must contain non-whitespace`, "anthropic/system-whitespace-text"),
 		is(`text content blocks must be non-empty`, "anthropic/empty-text"),
 		is(`text content blocks must contain non-whitespace`, "anthropic/whitespace-text"),
 		is(`does not support assistant message prefill`, "anthropic/prefill-unsupported"),

@@ -110,6 +110,8 @@ const (
 	emptyText
 	emptyTextInside // of a result
 	blankTextBlock
+	emptySystemText // beside the messages
+	blankSystemText
 	emptyMessage
 	emptyPart
 	emptyAssistant

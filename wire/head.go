@@ -147,11 +147,23 @@ func (p *parser) bedrockTool() {
 	}
 }
 
-// system reads the top-level system prompt for its cache marks.
+// system reads the top-level system prompt for its cache marks, and for texts that say nothing.
 func (p *parser) system() {
-	for range p.objects {
+	if p.Peek() == jsonspan.String {
+		p.systemText(p.value(), "system")
+		return
+	}
+	for i := range p.elements {
+		if p.Peek() != jsonspan.Object {
+			p.Skip()
+			continue
+		}
 		for k := range p.members {
 			switch string(k) {
+			case "text":
+				if f := p.value(); f.empty() || p.blank(f) {
+					p.systemText(f, "system."+strconv.Itoa(i))
+				}
 			case "cache_control":
 				p.headMark()
 			case "cachePoint":
@@ -161,6 +173,16 @@ func (p *parser) system() {
 				p.Skip()
 			}
 		}
+	}
+}
+
+// systemText notes a text of the system prompt that is empty or blank.
+func (p *parser) systemText(f field, path string) {
+	switch {
+	case f.empty():
+		p.noteHead(emptySystemText, path, "")
+	case p.blank(f):
+		p.noteHead(blankSystemText, path, "")
 	}
 }
 

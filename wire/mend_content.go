@@ -15,6 +15,8 @@ var contentMends = map[fault]mend{
 	emptyText:           (*mender).dropFound,
 	emptyTextInside:     (*mender).dropEmptyParts,
 	blankTextBlock:      (*mender).dropFound,
+	emptySystemText:     (*mender).dropSystemText,
+	blankSystemText:     (*mender).dropSystemText,
 	emptyPart:           (*mender).dropFound,
 	typeMissing:         (*mender).giveType,
 	fieldMissing:        (*mender).dropFound,

@@ -107,3 +107,57 @@ func (m *mender) carryRefs() {
 		}
 	}
 }
+
+// dropSystemText takes what says nothing out of the top-level system prompt; a prompt that says
+// nothing at all goes. A cache mark moves to the block in front of it, as in a message.
+func (m *mender) dropSystemText(f *Finding) {
+	if m.again(&Finding{fault: emptySystemText}, 0) {
+		return
+	}
+	at, ok := m.bodyMember("system")
+	if !ok {
+		return
+	}
+	l := list{span: at}
+	if m.raw[at.Start] == '[' {
+		for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(at)) {
+			l.elems = append(l.elems, tspan(e))
+		}
+	}
+	l.drop = make([]bool, len(l.elems))
+	gone := 0
+	for _, n := range m.notes {
+		if n.fault != emptySystemText && n.fault != blankSystemText {
+			continue
+		}
+		i, err := strconv.Atoi(strings.TrimPrefix(n.sub, "system."))
+		if err == nil && i < len(l.elems) && !l.drop[i] {
+			l.drop[i] = true
+			gone++
+		}
+	}
+	if gone == len(l.elems) {
+		if m.removeBodyMember("system") {
+			m.logHead(f, "drop", "system", -at.Len(), "a system prompt that says nothing")
+		}
+		return
+	}
+	last := -1 // the block in front that stays
+	for i, e := range l.elems {
+		if !l.drop[i] {
+			last = i
+			continue
+		}
+		m.logHead(f, "drop", "system."+strconv.Itoa(i), -e.Len(), "a text that says nothing")
+		mark, marked := m.member(e, "cache_control")
+		if !marked || last < 0 || m.raw[l.elems[last].Start] != '{' {
+			continue
+		}
+		if _, has := m.member(l.elems[last], "cache_control"); !has && m.setMember(l.elems[last], "cache_control", m.t.Bytes(mark)) {
+			m.logHead(&Finding{Rule: "cache-breakpoint"}, "move", "system."+strconv.Itoa(last), 0, "takes the cache mark of a block that is dropped")
+		}
+	}
+	for _, e := range l.edits(m.raw) {
+		m.edit(e)
+	}
+}

@@ -1,0 +1,66 @@
+package wire_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// TestSystemSaysNothing: Anthropic refuses texts of the system prompt that say nothing, as it
+// refuses them in messages; what says something stays byte for byte.
+func TestSystemSaysNothing(t *testing.T) {
+	const rest = `"messages": [{"role":"user","content":"q"}]}`
+	for _, c := range []struct{ name, system, want, rules string }{
+		{"empty", `"system":"", `, ``, "empty-text"},
+		{"blank", `"system": " \n", `, ``, "empty-text"},
+		{"an empty block", `"system":[{"type":"text","text":""}], `, ``, "empty-text"},
+		{"one of several", `"system":[{"type":"text","text":"a"}, {"type":"text","text":"\n\n"}, {"type":"text","text":"b"}], `,
+			`"system":[{"type":"text","text":"a"}, {"type":"text","text":"b"}], `, "empty-text"},
+		{"two of several", `"system":[{"type":"text","text":""}, {"type":"text","text":"a"}, {"type":"text","text":" "}], `,
+			`"system":[{"type":"text","text":"a"}], `, "empty-text empty-text"},
+		{"with a cache mark", `"system":[{"type":"text","text":"a"},{"type":"text","text":"","cache_control":{"type":"ephemeral"}}], `,
+			`"system":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}], `, "empty-text"},
+		{"with a cache mark, behind another", `"system":[{"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1h"}},{"type":"text","text":"","cache_control":{"type":"ephemeral"}}], `,
+			`"system":[{"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1h"}}], `, "empty-text"},
+		{"a list without blocks", `"system":[], `, `"system":[], `, ""},
+		{"null", `"system":null, `, `"system":null, `, ""},
+		{"said", `"system":"a", `, `"system":"a", `, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const head = `{"model":"claude-sonnet-4-5","max_tokens":9, `
+			r, err := wire.Parse([]byte(head+c.system+rest), wire.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var rules []string
+			for _, f := range r.Check(wire.CheckOptions{}) {
+				rules = append(rules, f.Rule)
+				if !strings.HasPrefix(f.Path, "system") || !strings.HasPrefix(f.Message, "system: text content blocks must ") {
+					t.Errorf("%s: %s", f.Path, f.Message)
+				}
+			}
+			if got := strings.Join(rules, " "); got != c.rules {
+				t.Errorf("found %q, not %q", got, c.rules)
+			}
+			fixed, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(fixed.Request.Raw()); got != head+c.want+rest {
+				t.Errorf("got  %s\nwant %s", got, head+c.want+rest)
+			}
+			if len(fixed.Left) > 0 {
+				t.Errorf("left: %v", fixed.Left)
+			}
+		})
+	}
+	// Compatible servers are not known to mind.
+	r, err := wire.Parse([]byte(`{"model":"deepseek-chat","max_tokens":9,"system":"",`+rest), wire.Options{Dialect: wire.Anthropic})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := r.Check(wire.CheckOptions{}); len(found) > 0 {
+		t.Errorf("found %v", found)
+	}
+}
