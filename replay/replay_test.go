@@ -160,7 +160,7 @@ func TestRegret(t *testing.T) {
 // randoms yields mended random histories in all dialects.
 func randoms(t testing.TB, n uint64, yield func(name string, r *wire.Request)) {
 	for seed := range n {
-		d := wire.Dialects()[seed%5]
+		d := wire.Dialects()[seed%uint64(len(wire.Dialects()))]
 		s := paretest.Random(seed, paretest.GenOptions{Turns: int(seed%4) + 1})
 		r := mustParse(t, string(s.Render(d, paretest.RenderOptions{})), wire.Options{Dialect: d, Model: paretest.DefaultModel(d)})
 		plan, err := pare.Repair(r, pare.Options{})

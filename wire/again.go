@@ -145,6 +145,11 @@ func (e *echo) join(d *draft, step, last *trail, f *front) {
 // known reports whether message i is in the last result as it is now.
 func (f *front) known(i int) bool { return f != nil && f.echo.again[i] && f.echo.at[i] > 0 }
 
+// again reports whether message i can be taken over from the last result.
+func (c *carrier) again(i int) bool {
+	return c.front.known(i) && c.sameFront(c.front.out, int(c.front.echo.at[i])-1)
+}
+
 // takeAgain takes message i over from the last result; it is at an offset now.
 func (c *carrier) takeAgain(f *front, i, offset int) bool {
 	j := int(f.echo.at[i]) - 1
@@ -157,7 +162,7 @@ func (c *carrier) takeAgain(f *front, i, offset int) bool {
 // behind the other as they did: what stands between them is the same, too.
 func (c *carrier) together(i, end int) int {
 	l, f := &c.d.messages, c.front
-	if f == nil {
+	if i == end || !c.again(i) {
 		return i
 	}
 	n := i
@@ -193,7 +198,6 @@ func (c *carrier) takeAgainAll(from, end int) bool {
 		return false
 	}
 	c.left.of(from, end, was[0].First, was[n-1].End)
-	c.last = end - 1
 	c.front.again = append(c.front.again, transcript.Run{Now: len(c.messages), Was: a, N: n})
 	c.run(out, a, a+n, shift, c.front.echo.left.of(a, a+n, ms[0].First, ms[n-1].End))
 	return true

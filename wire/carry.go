@@ -26,7 +26,6 @@ type carrier struct {
 	shift int             // by how much those in front have moved everything behind them
 	left  filed           // of the one before
 	front *front          // nil: there is none
-	last  int             // the message of the one before that was filed last; -1: a new one, or none
 	begun int             // how many messages both begin with
 	ends  []int           // by message: where it ends in the body; of a loose request
 }
@@ -48,7 +47,7 @@ func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit, f *front
 	defer p.release()
 	p.reset(raw, d.Dialect, jsonspan.Structural)
 	p.Reset(raw, jsonspan.Structural) // not ahead: most of it is not read
-	c := &carrier{parser: p, d: d, edits: edits, left: filed{d.ties, d.notes[d.listNotes:]}, front: f, last: -1}
+	c := &carrier{parser: p, d: d, edits: edits, left: filed{d.ties, d.notes[d.listNotes:]}, front: f}
 	c.head, c.bare = d.head, d.bare
 	if d.borrowed {
 		c.head.tools, c.head.deferred = maps.Clone(c.head.tools), maps.Clone(c.head.deferred)
@@ -138,7 +137,7 @@ func (c *carrier) messagesOver(f *front) bool {
 		end := len(l.elems) // of what nothing is put into
 		if len(puts) > 0 && puts[0] == i {
 			for range l.put[i] {
-				if !c.read(-1) {
+				if !c.read() {
 					return false
 				}
 			}
@@ -166,13 +165,12 @@ func (c *carrier) messagesOver(f *front) bool {
 	return true
 }
 
-// read reads the element that comes next, made of message i of the one before, or new.
-func (c *carrier) read(i int) bool {
+// read reads the element that comes next.
+func (c *carrier) read() bool {
 	if !c.Element() {
 		return false
 	}
 	c.element()
-	c.last = i
 	return !c.Failed()
 }
 
@@ -197,12 +195,11 @@ func (c *carrier) message(i int) bool {
 		return c.messageLoose(i, m, ours, moved.edits, beyond)
 	}
 	switch {
-	case len(moved.edits) > 0 && c.front.known(i):
+	case len(moved.edits) > 0 && c.again(i):
 		return c.takeAgain(c.front, i, m.Span.Start+moved.by)
-	case beyond || !c.sameFront(i, m) || !c.d.rewords(m, moved.edits, ours.notes):
-		return c.read(i)
+	case beyond || !c.sameFront(c.d.Request, i) || !c.d.rewords(m, moved.edits, ours.notes):
+		return c.read()
 	default:
-		c.last = i
 		return c.take(c.d.Request, i, m, &moved, ours)
 	}
 }
@@ -232,7 +229,7 @@ func (c *carrier) untouched(i, end int) int {
 	for n < end && !drop[n] && ms[n].Span.End <= until {
 		n++
 	}
-	if n > i && !c.sameFront(i, &ms[i]) {
+	if n > i && !c.sameFront(c.d.Request, i) {
 		return i
 	}
 	return n
@@ -252,7 +249,6 @@ func (c *carrier) takeRun(from, end int) bool {
 	if from == 0 && len(c.messages) == 0 {
 		c.begun = end
 	}
-	c.last = end - 1
 	c.run(c.d.Request, from, end, shift, c.left.of(from, end, ms[0].First, ms[len(ms)-1].End))
 	return true
 }
@@ -436,16 +432,19 @@ func (l *filed) of(from, end int, first, last transcript.BlockID) (o filed) {
 	return o
 }
 
-// sameFront reports whether message i stands behind the same message as before, or does
-// not care: where thoughts are elements, they are tied to what follows.
-func (c *carrier) sameFront(i int, m *transcript.Message) bool {
-	if !c.g.flat || i > 0 && c.last == i-1 {
-		return true
+// sameFront reports whether message i of a request stands behind what it stood behind there, as far
+// as it cares: where thoughts are elements, they are tied to what follows.
+func (c *carrier) sameFront(of *Request, i int) bool {
+	return !c.g.flat || thought(of.t.Messages()[:i], of.t.Blocks()) == thought(c.messages, c.blocks)
+}
+
+// thought reports whether the last of some messages is a thought.
+func thought(ms []transcript.Message, blocks []transcript.Block) bool {
+	if len(ms) == 0 {
+		return false
 	}
-	thinks := func(blocks []transcript.Block) bool {
-		return len(blocks) > 0 && blocks[len(blocks)-1].Kind == transcript.Thinking
-	}
-	return !thinks(c.d.t.Blocks()[:m.First]) && !thinks(c.blocks)
+	m := &ms[len(ms)-1]
+	return m.End == m.First+1 && blocks[m.First].Kind == transcript.Thinking
 }
 
 // take takes message i of a request over.

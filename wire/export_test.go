@@ -10,3 +10,6 @@ import (
 func init() {
 	proveCarried = !slices.ContainsFunc(os.Args, func(a string) bool { return strings.HasPrefix(a, "-test.bench") })
 }
+
+// Wrote is how many bytes were written.
+func (s *Scribe) Wrote() int { return s.wrote }

@@ -12,7 +12,7 @@ import (
 func TestRequestsGrowLinearly(t *testing.T) {
 	proveCarried = false // every request would be read
 	defer func() { proveCarried = true }()
-	for _, shape := range []benchdata.Shape{benchdata.Messages, benchdata.Chat} {
+	for _, shape := range benchdata.Shapes {
 		was := 0
 		for _, size := range []int{200_000, 400_000, 800_000} {
 			r, err := Parse(benchdata.Dense(shape, size), Options{})
@@ -25,7 +25,7 @@ func TestRequestsGrowLinearly(t *testing.T) {
 			}
 			s := Scribe{Lend: true}
 			for n, m := range r.t.Messages() {
-				if m.Role != transcript.Assistant || n == 0 {
+				if m.Role != transcript.Assistant || n == 0 || m.Turn == r.t.Messages()[n-1].Turn {
 					continue
 				}
 				q, err := all.At(n)
@@ -55,7 +55,7 @@ func TestRequestsGrowLinearly(t *testing.T) {
 // TestScribeEcho: where the oldest messages go one after the other, those behind them come
 // out as they did, although they have moved.
 func TestScribeEcho(t *testing.T) {
-	for _, shape := range []benchdata.Shape{benchdata.Messages, benchdata.Chat} {
+	for _, shape := range benchdata.Shapes {
 		r, err := Parse(benchdata.Dense(shape, 100_000), Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -66,7 +66,7 @@ func TestScribeEcho(t *testing.T) {
 		}
 		s := Scribe{Lend: true}
 		for n, m := range r.t.Messages() {
-			if m.Role != transcript.Assistant || n == 0 {
+			if m.Role != transcript.Assistant || n == 0 || m.Turn == r.t.Messages()[n-1].Turn {
 				continue
 			}
 			q, err := all.At(n)

@@ -120,8 +120,8 @@ func (c *carrier) write(m *transcript.Message, edits []jsonspan.Edit) (start int
 	return start
 }
 
-// readLoose reads message i of the one before, which has been written anew.
-func (c *carrier) readLoose(i, start int) bool {
+// readLoose reads the last message, which has been written anew.
+func (c *carrier) readLoose(start int) bool {
 	depth := 2
 	if c.bare {
 		depth = 1
@@ -129,7 +129,6 @@ func (c *carrier) readLoose(i, start int) bool {
 	c.Reset(c.raw, jsonspan.Structural)
 	c.Seek(start, depth)
 	c.element()
-	c.last = i
 	return !c.Failed() && len(c.Flaws()) == 0 && c.Offset() == len(c.raw)
 }
 
@@ -139,13 +138,12 @@ func (c *carrier) messageLoose(i int, m *transcript.Message, ours filed, edits [
 		return false
 	}
 	c.ends = append(c.ends, m.Span.End+c.shift)
-	if c.front.known(i) {
+	if c.again(i) {
 		return c.takeAgain(c.front, i, c.front.out.t.Messages()[c.front.echo.at[i]-1].Span.Start)
 	}
 	start := c.write(m, edits)
-	if !c.d.rewords(m, edits, ours.notes) {
-		return c.readLoose(i, start)
+	if !c.sameFront(c.d.Request, i) || !c.d.rewords(m, edits, ours.notes) {
+		return c.readLoose(start)
 	}
-	c.last = i
 	return c.take(c.d.Request, i, m, &shifts{by: start - m.Span.Start, edits: edits}, ours)
 }

@@ -51,7 +51,7 @@ type front struct {
 
 // Rewrite is [Request.RewriteSince]. What is dropped and edited must be sorted by block.
 func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []BlockEdit, insert ...Insertion) (*Request, []Change, error) {
-	if s == nil || len(insert) > 0 || len(drop)+len(edits) == 0 || r.g.flat || slices.ContainsFunc(r.notes, func(n note) bool { return n.fault == tooManyCacheMarks }) {
+	if s == nil || len(insert) > 0 || len(drop)+len(edits) == 0 || slices.ContainsFunc(r.notes, func(n note) bool { return n.fault == tooManyCacheMarks }) {
 		return r.RewriteSince(before, drop, edits, insert...)
 	}
 	s.tidy()
@@ -269,8 +269,8 @@ func (c *carrier) behind(f *front) bool {
 		}
 		c.parser.notes = append(c.parser.notes, n)
 	}
-	c.left.ours(f.upTo, &c.d.t.Messages()[f.upTo]) // and those of what stands in front of it
-	c.turn, c.last, c.shift = ms[f.at].Turn, f.upTo, f.outEnd()-f.end
+	c.left.ours(f.from-1, &c.d.t.Messages()[f.from-1]) // and those of what stands in front of it
+	c.turn, c.shift = ms[f.at].Turn, f.outEnd()-f.end
 	if c.loose() {
 		return true
 	}

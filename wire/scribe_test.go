@@ -1,0 +1,138 @@
+package wire_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// neighbours are elements of the flat dialects that have to do with their neighbours, or look like it.
+// A number stands for #, and one of few for ?.
+var neighbours = map[wire.Dialect][]string{
+	wire.OpenAIResponses: {
+		`{"role":"user","content":"q#"}`, `{"type":"message","role":"user","content":[]}`, `{"role":"developer","content":"d#"}`,
+		`{"type":"message","role":"user","content":[{"type":"input_text","text":"q#"},{"type":"input_image","image_url":"data:image/png;base64,AA=="}]}`,
+		`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a#"}]}`,
+		`{"type":"message","id":"msg_#","role":"assistant","content":[{"type":"output_text","text":"a#"},{"type":"output_text","text":"b#"}]}`,
+		`{"type":"reasoning","id":"rs_#","summary":[],"encrypted_content":"x#"}`, `{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"t#"}]}`,
+		`{"type":"reasoning","id":"rs_?","summary":[]}`, `{"type":"function_call","call_id":"c?","name":"Read","arguments":"{}"}`,
+		`{"type":"function_call","id":"fc_#","call_id":"c#","name":"Read","arguments":"{\"path\":\"a#\"}"}`, `{"type":"function_call_output","call_id":"c?","output":"r#"}`,
+		`{"type":"function_call_output","call_id":"c?","output":[{"type":"input_text","text":"r#"}]}`, `{"type":"function_call","name":"Read","arguments":"{}"}`,
+		`{"type":"function_call_output","output":"r#"}`, `{"type":"custom_tool_call","call_id":"c?","name":"patch","input":"p#"}`,
+		`{"type":"custom_tool_call_output","call_id":"c?","output":"done"}`, `{"type":"item_reference","id":"rs_?"}`, `{"type":"item_reference","id":"msg_?"}`,
+		`{"type":"compaction","encrypted_content":"x#"}`, `{"type":"web_search_call","id":"ws_#","status":"completed"}`, `{"type":"tool_search_call","call_id":null}`,
+		`{"type":"tool_search_output","call_id":null,"tools":[{"name":"found#"}]}`, `{"type":"program","call_id":"p?","code":"x"}`,
+		`{"type":"function_call","call_id":"c#","name":"Read","arguments":"{}","caller":{"type":"program","caller_id":"p?"}}`, `{"type":"program_output","call_id":"p?","output":"o"}`,
+		`{"type":"mcp_approval_request","id":"m?","name":"f","arguments":"{}"}`, `{"type":"mcp_approval_response","approval_request_id":"m?","approve":true}`, `{"type":"strange","x":[{}]}`,
+	},
+	wire.GeminiInteractions: {
+		`{"type":"user_input","content":[{"type":"text","text":"q#"}]}`, `{"type":"user_input","content":[]}`, `{"type":"text","text":"q#"}`, `{"type":"image","data":"AA==","mime_type":"image/png"}`,
+		`{"type":"model_output","content":[{"type":"text","text":"a#"},{"type":"text","text":"b#"}]}`, `{"type":"model_output","content":[]}`,
+		`{"type":"thought","signature":"s#","summary":[]}`, `{"type":"thought","signature":"s?"}`, `{"type":"function_call","id":"c?","name":"Read","arguments":{}}`,
+		`{"type":"function_call","id":"c#","name":"Read","arguments":{"path":"a#"}}`, `{"type":"function_result","call_id":"c?","name":"Read","result":"r#"}`,
+		`{"type":"function_result","call_id":"c?","name":"Read","result":{"output":"r#"}}`, `{"type":"google_search_call","id":"g?","arguments":{}}`,
+		`{"type":"google_search_result","call_id":"g?","result":[]}`, `{"role":"model","content":[{"type":"text","text":"a#"}]}`, `{"type":"strange","x":[{}]}`,
+	},
+}
+
+// odd writes a history of such elements.
+func odd(rng *rand.Rand, d wire.Dialect) []byte {
+	comma := []string{",", ", ", ",\n  "}[rng.IntN(3)]
+	all := make([]string, 3+rng.IntN(30))
+	for i := range all {
+		text := neighbours[d][rng.IntN(len(neighbours[d]))]
+		text = strings.ReplaceAll(strings.ReplaceAll(text, "#", fmt.Sprint(100+i)), "?", fmt.Sprint(rng.IntN(4)))
+		all[i] = text
+		if rng.IntN(8) == 0 {
+			all[i] += " "
+		}
+	}
+	if d == wire.OpenAIResponses && rng.IntN(12) == 0 { // what is answered is told by all in front
+		all[rng.IntN(len(all))] = `{"type":"local_shell_call","id":"lsh_1","call_id":"c1","action":{}}`
+	}
+	return []byte(`{"model":"m","input":[` + strings.Join(all, comma) + `],"store":false}`)
+}
+
+// TestScribeAnything: whatever is dropped and edited from one request to the next, more of it or
+// less, in whatever dialect, what is taken over from the last result is what rewriting all gives:
+// all tests of this package prove it. Much of it is taken over.
+func TestScribeAnything(t *testing.T) {
+	t.Parallel()
+	type share struct{ wrote, size int }
+	shares := make([]share, len(wire.Dialects()))
+	for seed := range trial.Histories(3_000) {
+		rng := rand.New(rand.NewPCG(uint64(seed), 9))
+		k := seed % len(shares)
+		d := wire.Dialects()[k]
+		var body []byte
+		usual := len(neighbours[d]) == 0 || rng.IntN(2) == 0
+		if usual {
+			script := paretest.Random(uint64(seed), paretest.GenOptions{Turns: 1 + rng.IntN(3)})
+			if rng.IntN(4) == 0 {
+				script, _ = paretest.Break(rng, script)
+			}
+			body = script.Render(d, paretest.RenderOptions{NoIDs: rng.IntN(4) == 0})
+		} else {
+			body = odd(rng, d)
+		}
+		r, err := wire.Parse(body, wire.Options{Dialect: d})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		all, err := r.Beginnings(wire.Options{Dialect: d, Model: r.Model(), Structural: len(r.Check(wire.CheckOptions{})) == 0 || rng.IntN(2) == 0}, 3)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		s := wire.Scribe{Lend: rng.IntN(3) > 0}
+		messages, level := len(r.Transcript().Messages()), make([]int, len(r.Transcript().Blocks()))
+		for n := 1 + rng.IntN(6); n <= messages; n += 1 + rng.IntN(3) {
+			q, err := all.At(n)
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			blocks := len(q.Transcript().Blocks())
+			for range 1 + rng.IntN(2) { // the same one in several ways
+				for range rng.IntN(4) {
+					if blocks > 0 {
+						level[rng.IntN(blocks)] = rng.IntN(5)
+					}
+				}
+				var drop []transcript.BlockID
+				var edits []wire.BlockEdit
+				for b := range blocks {
+					switch id := transcript.BlockID(b); level[b] {
+					case 1, 2:
+						if q.Editable(id) {
+							edits = append(edits, wire.BlockEdit{Block: id, Text: []string{`{"note":"other"}`, "shorter"}[level[b]-1]})
+						}
+					case 3:
+						drop = append(drop, id)
+					}
+				}
+				next, _, err := s.Rewrite(q, q, drop, edits)
+				if err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+				if usual && s.Lend && len(drop)+len(edits) > 0 {
+					shares[k].size += next.Size()
+				}
+				next.Check(wire.CheckOptions{}) // which is proved, too
+			}
+		}
+		if usual && s.Lend {
+			shares[k].wrote += s.Wrote()
+		}
+	}
+	for k, x := range shares {
+		t.Logf("%s: %d of %d bytes were written", wire.Dialects()[k], x.wrote, x.size)
+		if x.wrote > x.size*3/4 && wire.Dialects()[k] != wire.GeminiInteractions {
+			t.Errorf("%s: %d of %d bytes were written", wire.Dialects()[k], x.wrote, x.size)
+		}
+	}
+}
