@@ -12,8 +12,7 @@ import (
 func TestSystemSaysNothing(t *testing.T) {
 	const rest = `"messages": [{"role":"user","content":"q"}]}`
 	for _, c := range []struct{ name, system, want, rules string }{
-		{"empty", `"system":"", `, ``, "empty-text"},
-		{"blank", `"system": " \n", `, ``, "empty-text"},
+		{"an empty string, which is no prompt", `"system":"", `, `"system":"", `, ""},
 		{"an empty block", `"system":[{"type":"text","text":""}], `, ``, "empty-text"},
 		{"one of several", `"system":[{"type":"text","text":"a"}, {"type":"text","text":"\n\n"}, {"type":"text","text":"b"}], `,
 			`"system":[{"type":"text","text":"a"}, {"type":"text","text":"b"}], `, "empty-text"},
@@ -56,11 +55,32 @@ func TestSystemSaysNothing(t *testing.T) {
 		})
 	}
 	// Compatible servers are not known to mind.
-	r, err := wire.Parse([]byte(`{"model":"deepseek-chat","max_tokens":9,"system":"",`+rest), wire.Options{Dialect: wire.Anthropic})
+	r, err := wire.Parse([]byte(`{"model":"deepseek-chat","max_tokens":9,"system":[{"type":"text","text":""}],`+rest), wire.Options{Dialect: wire.Anthropic})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if found := r.Check(wire.CheckOptions{}); len(found) > 0 {
 		t.Errorf("found %v", found)
+	}
+}
+
+// TestSystemTwice: where the member stands twice, which one counts is not ours to say, and both stay.
+func TestSystemTwice(t *testing.T) {
+	for _, system := range []string{
+		`"system":[{"type":"text","text":"a"},{"type":"text","text":""}],"system":[]`,
+		`"system":"a","system":[{"type":"text","text":""}]`,
+	} {
+		body := `{"model":"claude-sonnet-4-5","max_tokens":9,` + system + `,"messages":[{"role":"user","content":"q"}]}`
+		r, err := wire.Parse([]byte(body), wire.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(fixed.Request.Raw()); got != body || len(fixed.Left) != 2 {
+			t.Errorf("got %s, left %v", got, fixed.Left)
+		}
 	}
 }

@@ -147,12 +147,9 @@ func (p *parser) bedrockTool() {
 	}
 }
 
-// system reads the top-level system prompt for its cache marks, and for texts that say nothing.
+// system reads the top-level system prompt for its cache marks, and for blocks that say nothing. A
+// prompt that is an empty string is taken for none: the provider's own lessons send it.
 func (p *parser) system() {
-	if p.Peek() == jsonspan.String {
-		p.systemText(p.value(), "system")
-		return
-	}
 	for i := range p.elements {
 		if p.Peek() != jsonspan.Object {
 			p.Skip()
@@ -161,8 +158,11 @@ func (p *parser) system() {
 		for k := range p.members {
 			switch string(k) {
 			case "text":
-				if f := p.value(); f.empty() || p.blank(f) {
-					p.systemText(f, "system."+strconv.Itoa(i))
+				switch f := p.value(); {
+				case f.empty():
+					p.noteHead(emptySystemText, "system."+strconv.Itoa(i), "")
+				case p.blank(f):
+					p.noteHead(blankSystemText, "system."+strconv.Itoa(i), "")
 				}
 			case "cache_control":
 				p.headMark()
@@ -173,16 +173,6 @@ func (p *parser) system() {
 				p.Skip()
 			}
 		}
-	}
-}
-
-// systemText notes a text of the system prompt that is empty or blank.
-func (p *parser) systemText(f field, path string) {
-	switch {
-	case f.empty():
-		p.noteHead(emptySystemText, path, "")
-	case p.blank(f):
-		p.noteHead(blankSystemText, path, "")
 	}
 }
 

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -114,15 +115,14 @@ func (m *mender) dropSystemText(f *Finding) {
 	if m.again(&Finding{fault: emptySystemText}, 0) {
 		return
 	}
-	at, ok := m.bodyMember("system")
-	if !ok {
+	named := slices.DeleteFunc(slices.Clone(m.bodyObject().members), func(x jsonspan.Member) bool { return !jsonspan.Says(m.raw, x.Key, "system") })
+	if len(named) != 1 { // which of them counts is not for us to say
 		return
 	}
+	at := tspan(named[0].Value)
 	l := list{span: at}
-	if m.raw[at.Start] == '[' {
-		for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(at)) {
-			l.elems = append(l.elems, tspan(e))
-		}
+	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(at)) {
+		l.elems = append(l.elems, tspan(e))
 	}
 	l.drop = make([]bool, len(l.elems))
 	gone := 0
@@ -131,7 +131,7 @@ func (m *mender) dropSystemText(f *Finding) {
 			continue
 		}
 		i, err := strconv.Atoi(strings.TrimPrefix(n.sub, "system."))
-		if err == nil && i < len(l.elems) && !l.drop[i] {
+		if err == nil && !l.drop[i] {
 			l.drop[i] = true
 			gone++
 		}
