@@ -106,7 +106,7 @@ func (e *echo) write(m *mender, drop []transcript.BlockID, edits []BlockEdit) {
 
 // join adds to a step what the last one did to the messages that come out as they did.
 func (e *echo) join(d *draft, step, last *trail, f *front) {
-	stays := func(i int) bool { return i >= 0 && e.again[i] && !d.messages.drop[i] }
+	stays := func(i int) bool { return i >= 0 && i < len(e.again) && e.again[i] && !d.messages.drop[i] }
 	var all []jsonspan.Edit
 	done := last.edits[last.editsTo(f.end):]
 	rest, ms, i := step.edits, d.t.Messages(), f.from
