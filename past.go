@@ -9,20 +9,22 @@ import (
 )
 
 // A Past remembers what was worked out for one request of a conversation: what its blocks
-// cost, what a stable window did, and what was written. The next request, which begins with the same
+// cost, what rules said, what a stable window did, and what was written. The next request, which begins with the same
 // messages, then takes as long as what is new in it. It changes nothing but time: a request
 // of which it knows nothing is worked out from its own bytes. A Past belongs to one
 // conversation and to one policy: window, counter and rules. The zero value is ready. Many
 // goroutines may use one.
 type Past struct {
 	// Lend lets results use the memory of earlier ones: that of a plan is good until the
-	// second plan from then on is made, its receipts until the next one is. The request that
-	// it was made for must be kept as long, and one goroutine at a time may use the Past.
+	// second plan from then on is made, its decisions and receipts until the next one is. The
+	// request that it was made for must be kept as long, and one goroutine at a time may use
+	// the Past.
 	Lend bool
 
 	mu     sync.Mutex
 	m      ladder.Memory
 	scribe *wire.Scribe // nil: somebody has it, or there was none
+	tally  *tally       // the same; of what is lent
 }
 
 func (p *Past) take() *ladder.Memory {
@@ -60,4 +62,23 @@ func (p *Past) rewrite(r, before *wire.Request, drop []transcript.BlockID, edits
 		p.scribe = s
 	}()
 	return s.Rewrite(r, before, drop, edits, insert...)
+}
+
+// vote lets rules decide about a plan, from what they said the last time on.
+func (p *Past) vote(plan *Plan, rules *Pipeline) ([]transcript.BlockID, blockEdits, error) {
+	p.mu.Lock()
+	y := p.tally
+	p.tally = nil
+	p.mu.Unlock()
+	if y == nil {
+		y = new(tally)
+	}
+	if err := y.poll(rules, plan.mended); err != nil {
+		return nil, blockEdits{}, err
+	}
+	drop, edits := y.settle(plan)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tally = y
+	return drop, edits, nil
 }

@@ -189,13 +189,11 @@ func (p *Pipeline) plan(r *wire.Request, o Options) (*Plan, error) {
 	if p == nil {
 		return plan, plan.finish(o)
 	}
-	v, err := p.poll(plan.mended)
+	drop, edits, err := plan.vote(p, o)
 	if err != nil {
 		return nil, err
 	}
-	decisions, edits := settle(plan.mended, v)
-	plan.decisions = keepOne(dropIdleThoughts(plan.mended.Transcript(), decisions))
-	if err := plan.carryOut(plan.dropped(), edits, o, nil); err != nil {
+	if err := plan.carryOut(drop, edits, o, nil); err != nil {
 		return nil, err
 	}
 	return plan, plan.finish(o)
@@ -213,69 +211,6 @@ func (p *Plan) mend(r *wire.Request, o Options) error {
 	p.mended, p.out, p.changes, p.left = m.Request, m.Request, m.Changes, m.Left
 	p.found, p.checked = m.Found, !o.Check.Strict
 	return nil
-}
-
-// dropIdleThoughts drops thinking that loses everything it led to: the rest of its message
-// or, where it is a message by itself, what follows it in its turn.
-func dropIdleThoughts(t *transcript.Transcript, all []Decision) []Decision {
-	ms := t.Messages()
-	thinks := func(i int) bool {
-		for b := ms[i].First; b < ms[i].End; b++ {
-			if t.Block(b).Kind != transcript.Thinking {
-				return false
-			}
-		}
-		return ms[i].First < ms[i].End
-	}
-	for i := 0; i < len(ms); {
-		first := i
-		goesOn := func() bool { return i < len(ms) && ms[i].Turn == ms[first].Turn }
-		for goesOn() && thinks(i) {
-			i++
-		}
-		if i == first {
-			i++
-		} else {
-			for goesOn() && !thinks(i) {
-				i++
-			}
-		}
-		dropIdle(t, all, ms[first].First, ms[i-1].End)
-	}
-	return all
-}
-
-// dropIdle drops the thinking among some blocks if all the others are dropped.
-func dropIdle(t *transcript.Transcript, all []Decision, first, end transcript.BlockID) {
-	var cause *Decision
-	for b := first; b < end; b++ {
-		d := &all[t.AtomOf(b)]
-		switch {
-		case t.Block(b).Kind == transcript.Thinking:
-		case d.Action == ActionDrop:
-			cause = d
-		default:
-			return
-		}
-	}
-	for b := first; b < end && cause != nil; b++ {
-		if d := &all[t.AtomOf(b)]; d.Action != ActionDrop && !d.Protected {
-			d.Action = ActionDrop
-			d.Reasons = append(d.Reasons, Reason{cause.Reasons[0].Rule, "thinking that leads to nothing any more", cause.Atom})
-		}
-	}
-}
-
-// keepOne keeps the last atom if the rules would leave nothing: a history must not
-// become empty.
-func keepOne(all []Decision) []Decision {
-	if len(all) == 0 || slices.ContainsFunc(all, func(d Decision) bool { return d.Action != ActionDrop }) {
-		return all
-	}
-	last := &all[len(all)-1]
-	last.Action = ActionKeep
-	last.Reasons = append(last.Reasons, Reason{"", "a history must not become empty", last.Atom})
-	return all
 }
 
 // Some blockEdits are edits, by block, and why each of them is made.
@@ -307,26 +242,6 @@ func (p *Plan) carryOut(drop []transcript.BlockID, edits blockEdits, o Options, 
 	}
 	p.out, p.changes = next, append(p.changes, also...)
 	return nil
-}
-
-// dropped lists the blocks of the atoms that go, in order.
-func (p *Plan) dropped() (drop []transcript.BlockID) {
-	t, drops := p.mended.Transcript(), 0
-	for _, d := range p.decisions {
-		if d.Action == ActionDrop {
-			drops += len(t.Atoms()[d.Atom].Blocks)
-		}
-	}
-	if drops == 0 {
-		return nil
-	}
-	drop = make([]transcript.BlockID, 0, drops)
-	for b := range t.Blocks() {
-		if id := transcript.BlockID(b); p.decisions[t.AtomOf(id)].Action == ActionDrop {
-			drop = append(drop, id)
-		}
-	}
-	return drop
 }
 
 // finish lets the dialect put right what removal brought about.

@@ -1,11 +1,9 @@
 package pare
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -59,93 +57,6 @@ type Reason struct {
 	Rule string            `json:"rule"`
 	Text string            `json:"text"`
 	Via  transcript.AtomID `json:"via"`
-}
-
-// A Ballot takes the votes of one rule. It is the rule's only outlet, and belongs to the
-// goroutine that calls Process, until that returns.
-type Ballot struct {
-	rule   string
-	t      *transcript.Transcript
-	votes  *votes
-	before []string // rules whose votes may be seen
-	closed bool
-}
-
-// Drop votes to remove an atom. A vote on one that the transcript does not have counts for
-// nothing.
-func (b *Ballot) Drop(a transcript.AtomID, format string, args ...any) {
-	if b.valid(a) {
-		b.votes.drop[a] = append(b.votes.drop[a], Reason{b.rule, worded(format, args), a})
-	}
-}
-
-// Protect votes to keep every byte of an atom, and of what it needs.
-func (b *Ballot) Protect(a transcript.AtomID, format string, args ...any) {
-	if b.valid(a) {
-		b.votes.protect[a] = append(b.votes.protect[a], Reason{b.rule, worded(format, args), a})
-	}
-}
-
-// Edit votes to replace what a block says by a text. Of several edits of a block
-// the shortest text wins. Blocks that cannot be edited keep what they say. A text that is
-// not UTF-8, cut inside of a character, is the rule's fault: a FaultError.
-func (b *Ballot) Edit(id transcript.BlockID, text string, format string, args ...any) {
-	if id < 0 || int(id) >= len(b.t.Blocks()) || !b.valid(b.t.AtomOf(id)) {
-		return
-	}
-	if !utf8.ValidString(text) {
-		panic(&FaultError{"rule " + b.rule, errors.New("its edit holds bytes that are not UTF-8"), nil})
-	}
-	b.votes.edits = append(b.votes.edits, edit{id, text, Reason{b.rule, worded(format, args), b.t.AtomOf(id)}})
-}
-
-// worded is the reason of a vote; many are given as they are.
-func worded(format string, args []any) string {
-	if len(args) == 1 && format == "%s" {
-		if text, ok := args[0].(string); ok {
-			return text
-		}
-	}
-	return fmt.Sprintf(format, args...)
-}
-
-// Together demands that two atoms share one fate.
-func (b *Ballot) Together(x, y transcript.AtomID) {
-	b.Needs(x, y)
-	b.Needs(y, x)
-}
-
-// Needs demands that y is kept if x is.
-func (b *Ballot) Needs(x, y transcript.AtomID) {
-	if b.valid(x) && b.valid(y) && x != y {
-		b.votes.needs = append(b.votes.needs, [2]transcript.AtomID{x, y})
-	}
-}
-
-// Dropped reports whether a rule that this one comes after voted to drop the atom.
-func (b *Ballot) Dropped(a transcript.AtomID) bool {
-	return b.valid(a) && slices.ContainsFunc(b.votes.drop[a], func(r Reason) bool { return slices.Contains(b.before, r.Rule) })
-}
-
-// valid guards against votes on atoms that are none, and after the poll.
-func (b *Ballot) valid(a transcript.AtomID) bool {
-	if b.closed {
-		panic("pare: rule " + b.rule + " votes after its Process has returned")
-	}
-	return a >= 0 && int(a) < len(b.t.Atoms())
-}
-
-// votes is what all rules said.
-type votes struct {
-	drop, protect [][]Reason // by atom
-	edits         []edit
-	needs         [][2]transcript.AtomID
-}
-
-type edit struct {
-	block  transcript.BlockID
-	text   string
-	reason Reason
 }
 
 // A Pipeline is a set of rules that has been found to be possible. It may be used

@@ -19,13 +19,13 @@ type Decision struct {
 	Protected bool `json:"protected,omitempty"`
 }
 
-// poll lets every rule vote.
+// poll lets every rule vote on a request by itself.
 func (p *Pipeline) poll(r *wire.Request) (*votes, error) {
-	t := r.Transcript()
-	v := &votes{drop: make([][]Reason, len(t.Atoms())), protect: make([][]Reason, len(t.Atoms()))}
+	v := new(votes)
 	for i, rule := range p.rules {
-		if err := rule.vote(r, &Ballot{rule: rule.Name, t: t, votes: v, before: p.before(i)}); err != nil {
-			return nil, fmt.Errorf("rule %s: %w", rule.Name, err)
+		b := &Ballot{rule: rule.Name, t: r.Transcript(), votes: v, seen: []votes{*v}, before: p.before(i)}
+		if err := rule.vote(r, b); err != nil {
+			return nil, err
 		}
 	}
 	return v, nil
@@ -35,10 +35,12 @@ func (p *Pipeline) poll(r *wire.Request) (*votes, error) {
 func (rule *Rule) vote(r *wire.Request, b *Ballot) error {
 	defer blame("rule " + rule.Name)
 	process, err := rule.Prepare(r)
-	if err != nil || process == nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("rule %s: %w", rule.Name, err)
 	}
-	process(b)
+	if process != nil {
+		process(b)
+	}
 	b.closed = true
 	return nil
 }
@@ -77,6 +79,29 @@ func trimOptional(name string) string {
 	return name
 }
 
+// vote lets the rules decide, and returns what is to be dropped and edited.
+func (p *Plan) vote(rules *Pipeline, o Options) ([]transcript.BlockID, blockEdits, error) {
+	if o.Past != nil && o.Past.Lend {
+		return o.Past.vote(p, rules)
+	}
+	v, err := rules.poll(p.mended)
+	if err != nil {
+		return nil, blockEdits{}, err
+	}
+	drop, edits := p.decide(v)
+	return drop, edits, nil
+}
+
+// decide makes decisions of votes.
+func (p *Plan) decide(v *votes) ([]transcript.BlockID, blockEdits) {
+	decisions, edits := settle(p.mended, v)
+	if slices.ContainsFunc(decisions, func(d Decision) bool { return d.Action == ActionDrop }) {
+		decisions = keepOne(dropIdleThoughts(p.mended.Transcript(), decisions))
+	}
+	p.decisions = decisions
+	return p.dropped(), edits
+}
+
 // settle turns all votes into one verdict per atom. Protection spreads along
 // needs first, so a later drop can never meet it; then drops spread backwards.
 // The outcome is the least fixpoint of both and does not depend on any order.
@@ -88,21 +113,26 @@ func settle(r *wire.Request, v *votes) ([]Decision, blockEdits) {
 		out[i].Atom = transcript.AtomID(i)
 	}
 
+	marked := func(is func(*Decision) bool) (all []transcript.AtomID) {
+		for a := range out {
+			if graph != nil && is(&out[a]) {
+				all = append(all, transcript.AtomID(a))
+			}
+		}
+		return all
+	}
+	for _, why := range v.protect {
+		d := &out[why.Via]
+		d.Protected, d.Reasons = true, append(d.Reasons, why)
+	}
 	if t.Compacted() { // it stays, and what it stands for is not read
 		for b := transcript.BlockID(0); b <= t.Start(); b++ {
-			if a := t.AtomOf(b); len(v.protect[a]) == 0 {
-				v.protect[a] = []Reason{{"compaction", "the provider has compacted the history up to here", a}}
+			if a := t.AtomOf(b); !out[a].Protected {
+				out[a].Protected, out[a].Reasons = true, []Reason{{"compaction", "the provider has compacted the history up to here", a}}
 			}
 		}
 	}
-	var protected, dropped []transcript.AtomID
-	for a, reasons := range v.protect {
-		if len(reasons) > 0 {
-			out[a].Protected, out[a].Reasons = true, reasons
-			protected = append(protected, transcript.AtomID(a))
-		}
-	}
-	graph.Protect(protected, func(a, via transcript.AtomID) bool {
+	graph.Protect(marked(func(d *Decision) bool { return d.Protected }), func(a, via transcript.AtomID) bool {
 		if out[a].Protected {
 			return false
 		}
@@ -110,13 +140,12 @@ func settle(r *wire.Request, v *votes) ([]Decision, blockEdits) {
 		return true
 	})
 
-	for a, reasons := range v.drop {
-		if len(reasons) > 0 && !out[a].Protected {
-			out[a].Action, out[a].Reasons = ActionDrop, reasons
-			dropped = append(dropped, transcript.AtomID(a))
+	for _, why := range v.drop {
+		if d := &out[why.Via]; !d.Protected {
+			d.Action, d.Reasons = ActionDrop, append(d.Reasons, why)
 		}
 	}
-	graph.Drop(dropped, func(a, via transcript.AtomID) bool {
+	graph.Drop(marked(func(d *Decision) bool { return d.Action == ActionDrop }), func(a, via transcript.AtomID) bool {
 		if out[a].Action == ActionDrop {
 			return false
 		}
@@ -151,7 +180,7 @@ func settleEdits(r *wire.Request, v *votes, out []Decision) blockEdits {
 		best, first := &v.edits[uint32(all[0])], len(reasons)
 		for _, i := range all {
 			e := &v.edits[uint32(i)]
-			if len(e.text) < len(best.text) || len(e.text) == len(best.text) && e.text < best.text {
+			if e.beats(best) {
 				best = e
 			}
 			reasons = append(reasons, e.reason)
@@ -165,4 +194,92 @@ func settleEdits(r *wire.Request, v *votes, out []Decision) blockEdits {
 		edits, why = append(edits, wire.BlockEdit{Block: id, Text: best.text}), append(why, best.reason)
 	}
 	return blockEdits{edits, func(i int) Reason { return why[i] }}
+}
+
+// beats reports whether an edit stands in the place of another one of the same block.
+func (e *edit) beats(o *edit) bool {
+	return len(e.text) < len(o.text) || len(e.text) == len(o.text) && e.text < o.text
+}
+
+// dropIdleThoughts drops thinking that loses everything it led to: the rest of its message
+// or, where it is a message by itself, what follows it in its turn.
+func dropIdleThoughts(t *transcript.Transcript, all []Decision) []Decision {
+	ms := t.Messages()
+	thinks := func(i int) bool {
+		for b := ms[i].First; b < ms[i].End; b++ {
+			if t.Block(b).Kind != transcript.Thinking {
+				return false
+			}
+		}
+		return ms[i].First < ms[i].End
+	}
+	for i := 0; i < len(ms); {
+		first := i
+		goesOn := func() bool { return i < len(ms) && ms[i].Turn == ms[first].Turn }
+		for goesOn() && thinks(i) {
+			i++
+		}
+		if i == first {
+			i++
+		} else {
+			for goesOn() && !thinks(i) {
+				i++
+			}
+		}
+		dropIdle(t, all, ms[first].First, ms[i-1].End)
+	}
+	return all
+}
+
+// dropIdle drops the thinking among some blocks if all the others are dropped.
+func dropIdle(t *transcript.Transcript, all []Decision, first, end transcript.BlockID) {
+	var cause *Decision
+	for b := first; b < end; b++ {
+		d := &all[t.AtomOf(b)]
+		switch {
+		case t.Block(b).Kind == transcript.Thinking:
+		case d.Action == ActionDrop:
+			cause = d
+		default:
+			return
+		}
+	}
+	for b := first; b < end && cause != nil; b++ {
+		if d := &all[t.AtomOf(b)]; d.Action != ActionDrop && !d.Protected {
+			d.Action = ActionDrop
+			d.Reasons = append(d.Reasons, Reason{cause.Reasons[0].Rule, "thinking that leads to nothing any more", cause.Atom})
+		}
+	}
+}
+
+// keepOne keeps the last atom if the rules would leave nothing: a history must not
+// become empty.
+func keepOne(all []Decision) []Decision {
+	if len(all) == 0 || slices.ContainsFunc(all, func(d Decision) bool { return d.Action != ActionDrop }) {
+		return all
+	}
+	last := &all[len(all)-1]
+	last.Action = ActionKeep
+	last.Reasons = append(last.Reasons, Reason{"", "a history must not become empty", last.Atom})
+	return all
+}
+
+// dropped lists the blocks of the atoms that go, in order.
+func (p *Plan) dropped() (drop []transcript.BlockID) {
+	t, drops := p.mended.Transcript(), 0
+	for _, d := range p.decisions {
+		if d.Action == ActionDrop {
+			drops += len(t.Atoms()[d.Atom].Blocks)
+		}
+	}
+	if drops == 0 {
+		return nil
+	}
+	drop = make([]transcript.BlockID, 0, drops)
+	for b := range t.Blocks() {
+		if id := transcript.BlockID(b); p.decisions[t.AtomOf(id)].Action == ActionDrop {
+			drop = append(drop, id)
+		}
+	}
+	return drop
 }

@@ -17,6 +17,11 @@ import (
 //go:linkname proveCarried github.com/pare-llm/pare/wire.proveCarried
 var proveCarried bool
 
+// What rules that go on say is compared with what they say of the whole request.
+//
+//go:linkname proveVotes github.com/pare-llm/pare.proveVotes
+var proveVotes bool
+
 // TestBeginnings: the first messages of a history, however many, are what a reading of their
 // bytes gives, for as long as nobody keeps them.
 func TestBeginnings(t *testing.T) {
@@ -61,8 +66,8 @@ func TestBeginnings(t *testing.T) {
 // from where it differs from the last one on; what comes out is what rewriting all of it
 // gives.
 func TestScribe(t *testing.T) {
-	proveCarried = true
-	defer func() { proveCarried = false }()
+	proveCarried, proveVotes = true, true
+	defer func() { proveCarried, proveVotes = false, false }()
 	var policies []replay.Policy
 	for _, text := range []string{"trim", "trim:low", "trim:cache,recent=3", "prune", "trim:low=30%,rules"} {
 		p, err := replay.ParsePolicy(text, nil, nil)

@@ -67,9 +67,7 @@ func (o Deduplication) Rule() (pare.Rule, error) {
 		list: func(s *sight, all []finding) []victim { return s.repeated(all, o.Mode) },
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
-		s := guard.look(r)
-		all := q.victims(s)
-		return func(b *pare.Ballot) { s.ballots(rule.Name, o.MinBytes).vote(b, all) }, nil
+		return q.process(guard.look(r), rule.Name, o.MinBytes), nil
 	}
 	var wrong faults
 	wrong.mode(o.Mode, ModeClear, ModeDrop)

@@ -47,9 +47,7 @@ func (o ErrorPurging) Rule() (pare.Rule, error) {
 		list: func(s *sight, all []finding) []victim { return s.purged(all, o.Mode) },
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
-		s := guard.look(r)
-		all := q.victims(s)
-		return func(b *pare.Ballot) { s.ballots(rule.Name, o.MinBytes).vote(b, all) }, nil
+		return q.process(guard.look(r), rule.Name, o.MinBytes), nil
 	}
 	var wrong faults
 	wrong.mode(o.Mode, ModeClear, ModeArguments, ModeDrop)

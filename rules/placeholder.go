@@ -123,6 +123,18 @@ func (v *ballots) vote(b *pare.Ballot, all []victim) {
 	}
 }
 
+// again votes on exchanges of which something else is to be said than before.
+func (v *ballots) again(b *pare.Ballot, all []news) {
+	for i := range all {
+		x := &v.t.Exchanges()[all[i].exchange]
+		b.Withdraw(x.Call)
+		b.Withdraw(x.Results[0])
+		if all[i].useless {
+			v.one(b, &all[i].victim)
+		}
+	}
+}
+
 func (v *ballots) one(b *pare.Ballot, w *victim) {
 	x := &v.t.Exchanges()[w.exchange]
 	said := v.measure(x.Results[0])

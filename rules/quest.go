@@ -2,9 +2,11 @@ package rules
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 
+	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -44,29 +46,82 @@ type tape[K comparable] struct {
 	upTo  int            // exchanges that were looked at
 	of    [2]map[K][]int // those that have a key in common, in order
 	found [2]map[int]finding
-	all   []victim // what comes of it; replaced, never changed
+	said  map[int]victim // what comes of it, by exchange
+	all   []victim       // the same in order; replaced, never changed; nil: it has to be made
+	news  []int          // exchanges of which something else came than before, the latest last
+	stops []stop         // in order
 }
+
+// A stop is how many exchanges a tape had been looked at for when there was so much news.
+type stop struct{ upTo, news int }
 
 // tapeKey is where the tape of a rule is kept. Options that are not the guard's are those of
 // the rule that the guard was made for.
 type tapeKey struct{ *guard }
 
+// process is how the rule votes.
+func (q *quest[K]) process(s *sight, rule string, minBytes int) pare.Process {
+	return func(b *pare.Ballot) {
+		v := s.ballots(rule, minBytes)
+		t, _ := s.r.Lore(tapeKey{s.guard}, func(int) any { return new(tape[K]) }).(*tape[K])
+		if was, ok := b.Since(); ok && t != nil {
+			if news, ok := q.since(t, s, was.Exchanges); ok {
+				b.GoOn()
+				v.again(b, news)
+				return
+			}
+		}
+		v.vote(b, s.old(q.victims(t, s)))
+	}
+}
+
 // victims lists what is useless in the history, in order.
-func (q *quest[K]) victims(s *sight) []victim {
-	t, _ := s.r.Lore(tapeKey{s.guard}, func(int) any { return new(tape[K]) }).(*tape[K])
+func (q *quest[K]) victims(t *tape[K], s *sight) []victim {
 	if t == nil {
-		return s.old(q.list(s, q.anew(s)))
+		return q.list(s, q.anew(s))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.upTo > len(s.t.Exchanges()) { // somebody else is ahead
-		return s.old(q.list(s, q.anew(s)))
+	if !q.goOn(t, s) {
+		return q.list(s, q.anew(s))
 	}
-	q.goOn(t, s)
-	if proveTapes {
-		mustFind(t.all, q.list(s, q.anew(s)))
+	return t.inOrder()
+}
+
+// since lists the exchanges of which something else is to be said than when there were so many;
+// false: that is not known.
+func (q *quest[K]) since(t *tape[K], s *sight, exchanges int) ([]news, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !q.goOn(t, s) {
+		return nil, false
 	}
-	return s.old(t.all)
+	at, ok := slices.BinarySearchFunc(t.stops, exchanges, func(s stop, n int) int { return s.upTo - n })
+	if !ok {
+		return nil, false
+	}
+	which := slices.Clone(t.news[t.stops[at].news:])
+	for i := max(0, exchanges-s.KeepLast); i < len(s.t.Exchanges())-s.KeepLast; i++ {
+		if _, ok := t.said[i]; ok {
+			which = append(which, i) // it was spared
+		}
+	}
+	slices.Sort(which)
+	var all []news
+	for _, i := range slices.Compact(which) {
+		if i < len(s.t.Exchanges())-s.KeepLast {
+			v, useless := t.said[i]
+			all = append(all, news{i, v, useless})
+		}
+	}
+	return all, true
+}
+
+// news is what is to be said of an exchange now.
+type news struct {
+	exchange int
+	victim   victim
+	useless  bool
 }
 
 // anew looks at the whole history.
@@ -103,10 +158,13 @@ func inOrder(all []finding) []finding {
 	return slices.CompactFunc(all, func(a, b finding) bool { return a.exchange == b.exchange })
 }
 
-// goOn looks at what is new since the tape was looked at last.
-func (q *quest[K]) goOn(t *tape[K], s *sight) {
+// goOn looks at what is new since the tape was looked at last. False: somebody else is ahead.
+func (q *quest[K]) goOn(t *tape[K], s *sight) bool {
+	if t.upTo > len(s.t.Exchanges()) {
+		return false
+	}
 	if t.sight == nil {
-		t.sight = s.look(s.r)
+		t.sight, t.said = s.look(s.r), make(map[int]victim)
 		for way := range t.of {
 			t.of[way], t.found[way] = make(map[K][]int), make(map[int]finding)
 		}
@@ -131,22 +189,27 @@ func (q *quest[K]) goOn(t *tape[K], s *sight) {
 		}
 	}
 	t.upTo = len(s.t.Exchanges())
-	changed := false
+	var changed []int
 	for way := range fresh {
 		for key := range fresh[way] {
 			if among := t.of[way][key]; len(among) > 1 {
-				changed = q.again(t, way, among) || changed
+				changed = append(changed, q.again(t, way, among)...)
 			}
 		}
 	}
-	if changed {
-		t.all = q.list(t.sight, t.findings())
+	q.change(t, changed)
+	if n := len(t.stops); n == 0 || t.stops[n-1].upTo < t.upTo {
+		t.stops = append(t.stops, stop{t.upTo, len(t.news)})
 	}
+	if proveTapes {
+		mustFind(t.inOrder(), q.list(s, q.anew(s)))
+	}
+	return true
 }
 
-// again looks at exchanges that have a key in common, and reports whether it finds anything else
-// than before.
-func (q *quest[K]) again(t *tape[K], way int, among []int) (changed bool) {
+// again looks at exchanges that have a key in common, and returns those of which it finds
+// something else than before.
+func (q *quest[K]) again(t *tape[K], way int, among []int) (changed []int) {
 	found := t.found[way]
 	was := make(map[int]finding)
 	for _, i := range among {
@@ -157,24 +220,45 @@ func (q *quest[K]) again(t *tape[K], way int, among []int) (changed bool) {
 	}
 	for _, f := range q.find(t.sight, way, among) {
 		found[f.exchange] = f
-		if before, ok := was[f.exchange]; ok && before == f {
-			delete(was, f.exchange)
-		} else {
-			changed = true
+		if before, ok := was[f.exchange]; !ok || before != f {
+			changed = append(changed, f.exchange)
 		}
+		delete(was, f.exchange)
 	}
-	return changed || len(was) > 0
+	for i := range was {
+		changed = append(changed, i)
+	}
+	return changed
 }
 
-// findings lists all that were found, in order.
-func (t *tape[K]) findings() []finding {
-	all := make([]finding, 0, len(t.found[0])+len(t.found[1]))
-	for _, found := range t.found {
-		for _, f := range found {
-			all = append(all, f)
+// change says anew what is to be done about exchanges.
+func (q *quest[K]) change(t *tape[K], changed []int) {
+	if len(changed) == 0 {
+		return
+	}
+	slices.Sort(changed)
+	var all []finding
+	for _, i := range slices.Compact(changed) {
+		delete(t.said, i)
+		t.news = append(t.news, i)
+		for _, found := range t.found {
+			if f, ok := found[i]; ok {
+				all = append(all, f)
+			}
 		}
 	}
-	return inOrder(all)
+	for _, v := range q.list(t.sight, inOrder(all)) {
+		t.said[v.exchange] = v
+	}
+	t.all = nil
+}
+
+// inOrder lists what is useless.
+func (t *tape[K]) inOrder() []victim {
+	if t.all == nil {
+		t.all = slices.SortedFunc(maps.Values(t.said), func(a, b victim) int { return a.exchange - b.exchange })
+	}
+	return t.all
 }
 
 // old leaves out the last exchanges, which are spared.

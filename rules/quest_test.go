@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	_ "unsafe" // for linkname
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/trial"
@@ -93,6 +94,92 @@ func TestTapes(t *testing.T) {
 		}
 	}
 	t.Log(votes)
+}
+
+// proveVotes has what rules that went on said compared with what they say of the whole.
+//
+//go:linkname proveVotes github.com/pare-llm/pare.proveVotes
+var proveVotes bool
+
+// TestGoOn: rules that go on from what they said of the request before, alone and together,
+// decide what they would decide if there had been none.
+func TestGoOn(t *testing.T) {
+	proveTapes, proveVotes = true, true
+	defer func() { proveTapes, proveVotes = false, false }()
+	scope := Scope{KeepLast: 3, ProtectPaths: []string{"**/1.go"}}
+	three := 3
+	sets := [][]Options{
+		{Deduplication{}, SupersededWrites{}, ErrorPurging{}, Recency{}},
+		{Deduplication{ExactOnly: true, MinBytes: 1}, SupersededWrites{MinBytes: 1, Scope: scope}, ErrorPurging{MinBytes: 1, Scope: scope}, Oversized{MaxBytes: 1024}, Protect{Selection{Tools: []string{"Edit"}}}},
+		{Oversized{MaxBytes: 1024, Scope: scope}, Recency{Exchanges: &three}, Protect{Selection{Messages: []int{-4}, FirstUser: true}}, Deduplication{Scope: scope}},
+		{Deduplication{Mode: ModeDrop}, SupersededWrites{Mode: ModeDrop, Scope: scope}, ErrorPurging{Mode: ModeDrop}, Recency{Messages: &three}},
+		{ErrorPurging{Mode: ModeArguments, MinBytes: 1}}, {Recency{}}, {Oversized{}},
+	}
+	changed := make([]int, len(sets))
+	for seed := range uint64(trial.Size(20)) {
+		r := mustParse(t, busy(rand.New(rand.NewPCG(seed, 8)), 30))
+		begins, err := r.Beginnings(wire.Options{Structural: true}, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var order []int // messages
+		rng := rand.New(rand.NewPCG(seed, 9))
+		for n := 1; n <= len(r.Transcript().Messages()); n += 2 * (1 + rng.IntN(3)/2) {
+			if order = append(order, n); rng.IntN(10) == 0 {
+				order = append(order, max(1, n-2*rng.IntN(4))) // back, and on from there
+			}
+		}
+		all := make([]*pare.Policy, len(sets))
+		for i, set := range sets {
+			var rules []pare.Rule
+			for _, o := range set {
+				rule, err := o.Rule()
+				if err != nil {
+					t.Fatal(err)
+				}
+				rules = append(rules, rule)
+			}
+			p, err := pare.Compile(rules...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[i] = &pare.Policy{Rules: p, Past: &pare.Past{Lend: true}}
+		}
+		for _, n := range order {
+			q, err := begins.At(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fresh := mustParse(t, string(q.Raw()))
+			for i, p := range all {
+				got, want := planned(t, p, q), planned(t, &pare.Policy{Rules: p.Rules}, fresh)
+				if got != want {
+					t.Fatalf("seed %d, %d messages, rules %d:\n%s\nafresh:\n%s", seed, n, i, got, want)
+				}
+				changed[i] += strings.Count(got, `"action":"edit"`) + strings.Count(got, `"action":"drop"`)
+			}
+		}
+	}
+	for i, n := range changed[:len(changed)-2] {
+		if n == 0 {
+			t.Errorf("rules %d change nothing", i)
+		}
+	}
+	t.Log(changed)
+}
+
+// planned is what a policy makes of a request, and why.
+func planned(t *testing.T, p *pare.Policy, r *wire.Request) string {
+	t.Helper()
+	plan, err := p.Plan(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := plan.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text) + string(plan.Result().Raw())
 }
 
 // decided is what a rule alone decides.

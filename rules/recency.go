@@ -33,9 +33,10 @@ func (o Recency) Rule() (pare.Rule, error) {
 			t := r.Transcript()
 			from, why := o.from(t)
 			return func(b *pare.Ballot) {
-				for a, atom := range t.Atoms() {
-					if atom.Blocks[len(atom.Blocks)-1] >= from {
-						b.Protect(transcript.AtomID(a), "%s", why)
+				for id := from; int(id) < len(t.Blocks()); id++ {
+					a := t.AtomOf(id)
+					if blocks := t.Atoms()[a].Blocks; blocks[len(blocks)-1] == id {
+						b.Protect(a, "%s", why)
 					}
 				}
 			}, nil

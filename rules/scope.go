@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -158,11 +159,16 @@ func whole(x *transcript.Exchange) bool {
 
 // exchanges yields what may count for or against something: whole exchanges of
 // tools that are not protected. The index is that of the transcript.
-func (s *sight) exchanges(yield func(i int, x *transcript.Exchange) bool) {
-	all := s.t.Exchanges()
-	for i := range all {
-		if x := &all[i]; whole(x) && !s.tool(x.Tool).protected && !yield(i, x) {
-			return
+func (s *sight) exchanges(yield func(i int, x *transcript.Exchange) bool) { s.exchangesFrom(0)(yield) }
+
+// exchangesFrom yields those from one on.
+func (s *sight) exchangesFrom(first int) iter.Seq2[int, *transcript.Exchange] {
+	return func(yield func(i int, x *transcript.Exchange) bool) {
+		all := s.t.Exchanges()
+		for i := first; i < len(all); i++ {
+			if x := &all[i]; whole(x) && !s.tool(x.Tool).protected && !yield(i, x) {
+				return
+			}
 		}
 	}
 }

@@ -1,0 +1,144 @@
+package pare
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/pare-llm/pare/transcript"
+)
+
+// A Ballot takes the votes of one rule. It is the rule's only outlet, and belongs to the
+// goroutine that calls Process, until that returns.
+type Ballot struct {
+	rule   string
+	t      *transcript.Transcript
+	votes  *votes
+	before []string // rules whose votes may be seen
+	seen   []votes  // theirs, and others'
+	gone   map[transcript.AtomID]bool
+	closed bool
+
+	since     *transcript.Transcript // that the rule has voted on; nil: none is known
+	goesOn    bool
+	withdrawn []transcript.BlockID
+}
+
+// Drop votes to remove an atom. A vote on one that the transcript does not have counts for
+// nothing.
+func (b *Ballot) Drop(a transcript.AtomID, format string, args ...any) {
+	if b.valid(a) {
+		b.votes.drop = append(b.votes.drop, Reason{b.rule, worded(format, args), a})
+	}
+}
+
+// Protect votes to keep every byte of an atom, and of what it needs.
+func (b *Ballot) Protect(a transcript.AtomID, format string, args ...any) {
+	if b.valid(a) {
+		b.votes.protect = append(b.votes.protect, Reason{b.rule, worded(format, args), a})
+	}
+}
+
+// Edit votes to replace what a block says by a text. Of several edits of a block
+// the shortest text wins. Blocks that cannot be edited keep what they say. A text that is
+// not UTF-8, cut inside of a character, is the rule's fault: a FaultError.
+func (b *Ballot) Edit(id transcript.BlockID, text string, format string, args ...any) {
+	if id < 0 || int(id) >= len(b.t.Blocks()) || !b.valid(b.t.AtomOf(id)) {
+		return
+	}
+	if !utf8.ValidString(text) {
+		panic(&FaultError{"rule " + b.rule, errors.New("its edit holds bytes that are not UTF-8"), nil})
+	}
+	b.votes.edits = append(b.votes.edits, edit{id, text, Reason{b.rule, worded(format, args), b.t.AtomOf(id)}})
+}
+
+// worded is the reason of a vote; many are given as they are.
+func worded(format string, args []any) string {
+	if len(args) == 1 && format == "%s" {
+		if text, ok := args[0].(string); ok {
+			return text
+		}
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+// Together demands that two atoms share one fate.
+func (b *Ballot) Together(x, y transcript.AtomID) {
+	b.Needs(x, y)
+	b.Needs(y, x)
+}
+
+// Needs demands that y is kept if x is.
+func (b *Ballot) Needs(x, y transcript.AtomID) {
+	if b.valid(x) && b.valid(y) && x != y {
+		b.votes.needs = append(b.votes.needs, [2]transcript.AtomID{x, y})
+	}
+}
+
+// Dropped reports whether a rule that this one comes after voted to drop the atom.
+func (b *Ballot) Dropped(a transcript.AtomID) bool {
+	if !b.valid(a) {
+		return false
+	}
+	if b.gone == nil {
+		b.gone = make(map[transcript.AtomID]bool)
+		for i := range b.seen {
+			for _, why := range b.seen[i].drop {
+				if slices.Contains(b.before, why.Rule) {
+					b.gone[why.Via] = true
+				}
+			}
+		}
+	}
+	return b.gone[a]
+}
+
+// valid guards against votes on atoms that are none, and after the poll.
+func (b *Ballot) valid(a transcript.AtomID) bool {
+	if b.closed {
+		panic("pare: rule " + b.rule + " votes after its Process has returned")
+	}
+	return a >= 0 && int(a) < len(b.t.Atoms())
+}
+
+// An Extent is how much of a history there was. It is a value that many goroutines may use.
+type Extent struct{ Messages, Blocks, Exchanges, Atoms int }
+
+// Since returns the extent of an earlier request of the conversation, if the rule's votes on
+// it are still there and this one is known to begin with it: its blocks, exchanges and
+// atoms are the first ones of this one's, with the same numbers. A rule may then [Ballot.GoOn],
+// which saves time. One that does not votes on everything, and nobody sees a difference.
+func (b *Ballot) Since() (was Extent, ok bool) {
+	if b.since == nil {
+		return Extent{}, false
+	}
+	t := b.since
+	return Extent{len(t.Messages()), len(t.Blocks()), len(t.Exchanges()), len(t.Atoms())}, true
+}
+
+// GoOn takes over all that the rule has said of the request that [Ballot.Since] tells of. It
+// is for the rule to [Ballot.Withdraw] what it would not say any more, and to add what is new:
+// all votes together must be those that it would cast on the whole request.
+func (b *Ballot) GoOn() { b.goesOn = b.since != nil }
+
+// Withdraw takes back what the rule has said earlier of a block, and of its atom as a whole.
+// What it has demanded with Needs or Together stays.
+func (b *Ballot) Withdraw(id transcript.BlockID) {
+	if id >= 0 && int(id) < len(b.t.Blocks()) && b.valid(b.t.AtomOf(id)) {
+		b.withdrawn = append(b.withdrawn, id)
+	}
+}
+
+// votes is what rules said, in the order in which they said it.
+type votes struct {
+	drop, protect []Reason // by way of the atom itself
+	edits         []edit
+	needs         [][2]transcript.AtomID
+}
+
+type edit struct {
+	block  transcript.BlockID
+	text   string
+	reason Reason
+}
