@@ -38,17 +38,32 @@ func (t *Transcript) quiet(x int, end BlockID) bool {
 	return e.State == Whole && !e.Server && e.Call < end && len(e.Results) == 1 && e.Results[0] < end && !t.blocks[e.Results[0]].Continues
 }
 
+// unlike reports whether the result of exchange x names a tool that its call does not: where answers
+// may stand anywhere, a call of that name may be found far in front.
+func (t *Transcript) unlike(x int) bool {
+	e := &t.exchanges[x]
+	tool := t.blocks[e.Results[0]].Tool
+	return tool != "" && tool != e.Tool
+}
+
 // keep finds what of the last transcript is paired as it will be in an index that begins with so
 // many of the same messages. Of the last one, nothing but these may be there any more.
 func (b *Builder) keep(x Index, messages int) (k kept) {
 	t := b.t
 	k.message = min(messages, len(t.messages), len(x.Messages))
-	if k.message == 0 || b.p.anywhere || x.Discipline == Anywhere || t.start != 0 || t.Compacted() {
+	if k.message == 0 || t.start != 0 || t.Compacted() {
 		return kept{}
 	}
-	end := x.Messages[k.message-1].End
+	anywhere, end := x.Discipline == Anywhere, x.Messages[k.message-1].End
+	b.reach = b.reach[:min(len(b.reach), b.quiet)]
 	for b.quiet < len(t.exchanges) && t.quiet(b.quiet, end) {
 		b.quiet++
+	}
+	for i := len(b.reach); anywhere && i < b.quiet; i++ {
+		b.reach = append(b.reach, t.exchanges[i].Results[0])
+		if i > 0 {
+			b.reach[i] = max(b.reach[i-1], b.reach[i])
+		}
 	}
 	turn := func(m int) int { return x.Messages[m].Turn }
 	for ; k.message > 0; k.message-- {
@@ -60,6 +75,13 @@ func (b *Builder) keep(x Index, messages int) (k kept) {
 		if k.exchanges == b.quiet && b.quiet < len(t.exchanges) && t.firstOf(b.quiet) < k.block {
 			k.message = t.blocks[t.firstOf(b.quiet)].Message + 1
 			continue
+		}
+		if anywhere {
+			if late, _ := slices.BinarySearch(b.reach[:k.exchanges], k.block); late < k.exchanges {
+				k.message = t.blocks[t.exchanges[late].Call].Message + 1
+				continue // it is answered behind
+			}
+			return k
 		}
 		if t.answered(t.exchanges[:k.exchanges], k.block, turn(k.message-1)) {
 			return k
@@ -104,7 +126,7 @@ func (p *pairer) takeOver(m int) (next int) {
 	for len(p.runs) > 0 && p.runs[0].Now+p.runs[0].N <= m {
 		p.runs = p.runs[1:]
 	}
-	if len(p.runs) == 0 || p.runs[0].Now > m || p.anywhere || len(p.late.batches) > 0 {
+	if len(p.runs) == 0 || p.runs[0].Now > m || p.open.many || len(p.open.few)+len(p.late.batches) > 0 {
 		return m
 	}
 	t, o, r := p.t, p.other, p.runs[0]
@@ -127,7 +149,7 @@ func (p *pairer) takeOver(m int) (next int) {
 	x, _ := slices.BinarySearchFunc(o.exchanges, first-by, func(e Exchange, b BlockID) int { return int(e.first() - b) })
 	to := x
 	for to < len(o.exchanges) && o.exchanges[to].first() < last-by {
-		if !o.quiet(to, last-by) {
+		if !o.quiet(to, last-by) || p.anywhere && o.unlike(to) {
 			p.runs = p.runs[1:]
 			return m
 		}

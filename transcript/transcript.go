@@ -224,7 +224,8 @@ func New(x Index) *Transcript {
 type Builder struct {
 	t     *Transcript
 	p     pairer
-	quiet int // the first so many exchanges of t are known to be
+	quiet int       // the first so many exchanges of t are known to be
+	reach []BlockID // by exchange, of those: the last result of it and all in front; where answers may stand anywhere
 }
 
 // Build is [New] for a transcript that is given up when the next one is built.
