@@ -34,9 +34,34 @@ type buffer struct {
 
 // A lore is what was learned of the blocks of a history.
 type lore struct {
-	blocks int
+	blocks []transcript.Block
+	ids    func() bool // whether each call has one of its own
 	mu     sync.Mutex
 	of     map[any]any
+}
+
+func newLore(blocks []transcript.Block) *lore {
+	return &lore{of: make(map[any]any), blocks: blocks, ids: sync.OnceValue(func() bool {
+		seen := make(map[string]bool)
+		for i := range blocks {
+			if b := &blocks[i]; b.Kind == transcript.Call && b.CallID != "" {
+				if seen[b.CallID] {
+					return false
+				}
+				seen[b.CallID] = true
+			}
+		}
+		return true
+	})}
+}
+
+// ownIDs reports whether no two calls of a request are known to have one id, since none of the
+// history do that it is a beginning of, or made of one.
+func (r *Request) ownIDs() bool {
+	if r.loose != nil {
+		r = r.loose.of
+	}
+	return r.lore != nil && r.lore.ids()
 }
 
 // Lore returns what was learned under a key of the blocks of a history that r is a beginning
@@ -51,7 +76,7 @@ func (r *Request) Lore(key any, first func(blocks int) any) any {
 	defer r.lore.mu.Unlock()
 	known, ok := r.lore.of[key]
 	if !ok {
-		known = first(r.lore.blocks)
+		known = first(len(r.lore.blocks))
 		r.lore.of[key] = known
 	}
 	return known
@@ -61,7 +86,7 @@ func (r *Request) Lore(key any, first func(blocks int) any) any {
 // any time so many are in use, at least three.
 func (r *Request) Beginnings(o Options, inUse int) (*Beginnings, error) {
 	r = r.gathered()
-	b := &Beginnings{whole: r, o: o, bufs: make([]buffer, max(inUse, 3)), lore: &lore{blocks: len(r.t.Blocks()), of: make(map[any]any)}}
+	b := &Beginnings{whole: r, o: o, bufs: make([]buffer, max(inUse, 3)), lore: newLore(r.t.Blocks())}
 	b.o.Dialect = r.Dialect
 	var err error
 	if b.prof, err = ResolveProfile(r.Dialect, o.Profile, r.head.model); err != nil {

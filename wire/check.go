@@ -206,7 +206,7 @@ func (c *checker) wrongRole(x *transcript.Exchange) (wrong bool) {
 // reusedIDs reports calls whose id an earlier turn has used: for a call of the same family,
 // or for one of another.
 func (c *checker) reusedIDs() {
-	if !c.wants(reusedCallID) && !c.wants(reusedOtherKind) {
+	if !c.wants(reusedCallID) && !c.wants(reusedOtherKind) || !c.anew && c.ownIDs() {
 		return
 	}
 	if c.ids == nil {
