@@ -41,8 +41,8 @@ const (
 // goOn adds a minimal turn of the user, so that the model has something to answer.
 func (m *mender) goOn(f *Finding) {
 	n := len(m.t.Messages())
-	if m.endsOpen() {
-		return // the stub will end it
+	if slices.ContainsFunc(m.t.Exchanges(), func(x transcript.Exchange) bool { return x.State == transcript.Open && !x.Server }) {
+		return // the stub will end it; what the provider runs gets none
 	}
 	raw := m.g.textMessage(transcript.User, goOnText)
 	m.insertMessage(n, raw, m.fresh())
