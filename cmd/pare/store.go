@@ -121,7 +121,7 @@ func (w *world) storeProblem(err error) int {
 	case errors.Is(err, store.ErrBusy):
 		hint = "try again when it is done"
 	case errors.Is(err, store.ErrUnavailable):
-		hint = "try again when it is back"
+		hint = "try again when it is back, or when no other program keeps it locked"
 	case errors.Is(err, store.ErrDamaged):
 		hint = "pare session fsck says where; " + damagedHint
 	}
