@@ -235,6 +235,11 @@ func (f field) empty() bool { return f.kind == jsonspan.String && f.span.Len() =
 // isSignature reports whether a field holds what may be one: a string that is not empty.
 func (f field) isSignature() bool { return f.kind == jsonspan.String && f.span.Len() > 0 }
 
+// lists reports whether a field is a list that is not empty.
+func (p *parser) lists(f field) bool {
+	return f.kind == jsonspan.Array && len(bytes.TrimSpace(p.raw[f.span.Start+1:f.span.End-1])) > 0
+}
+
 // blank reports whether a string field holds white space only, or nothing.
 func (p *parser) blank(f field) bool {
 	if f.kind != jsonspan.String {

@@ -128,12 +128,12 @@ func hasWords(text []byte, in container) bool {
 			return false
 		}
 		switch text[0] {
-		case '<':
-			end := bytes.Index(text, []byte("</system-reminder>"))
-			if end < 0 || !bytes.HasPrefix(text, []byte("<system-reminder>")) {
+		case '<', '\\':
+			behind, ok := behindReminder(text)
+			if !ok {
 				return true
 			}
-			text = text[end+len("</system-reminder>"):]
+			text = behind
 		case '(':
 			return string(text) != beginText
 		case '[':
@@ -153,10 +153,53 @@ func trimSpace(text []byte) []byte {
 			text = text[1:]
 		case len(text) > 1 && text[0] == '\\' && (text[1] == 'n' || text[1] == 'r' || text[1] == 't'):
 			text = text[2:]
+		case len(text) > 5 && string(text[:4]) == `\u00` && bytes.IndexByte([]byte(" \n\r\t"), jsonspan.Decode(nil, text[:6])[0]) >= 0:
+			text = text[6:]
 		default:
 			return text
 		}
 	}
+}
+
+// behindReminder returns what stands behind the reminder that a text in JSON begins with.
+// Programs write < as \u003c, and / as \/.
+func behindReminder(text []byte) (behind []byte, ok bool) {
+	const name = "system-reminder"
+	if text, ok = cutSpelled(text, "<"+name+">"); !ok {
+		return nil, false
+	}
+	for {
+		i := bytes.Index(text, []byte("/"+name))
+		if i < 0 {
+			return nil, false
+		}
+		front := bytes.TrimSuffix(text[:i], []byte{'\\'})
+		text = text[i+len("/"+name):]
+		rest, opens := cutSpelled(front[max(len(front)-len(`\u003c`), 0):], "<")
+		opens = opens && len(rest) == 0 || bytes.HasSuffix(front, []byte{'<'})
+		if behind, closes := cutSpelled(text, ">"); opens && closes {
+			return behind, true
+		}
+	}
+}
+
+// cutSpelled takes an ASCII word off the beginning of a text in JSON, however its letters are
+// written.
+func cutSpelled(text []byte, word string) (rest []byte, ok bool) {
+	for i := range len(word) {
+		n := 1
+		switch {
+		case len(text) > 0 && text[0] == word[i]:
+		case word[i] == '/' && bytes.HasPrefix(text, []byte(`\/`)):
+			n = 2
+		case len(text) >= 6 && bytes.HasPrefix(text, []byte(`\u00`)) && string(jsonspan.Decode(nil, text[:6])) == word[i:i+1]:
+			n = 6
+		default:
+			return text, false
+		}
+		text = text[n:]
+	}
+	return text, true
 }
 
 // speaks reports whether message i is the user's and holds no results.

@@ -420,11 +420,11 @@ func (p *parser) itemNotes(t string, kind itemType, f *itemFields) {
 			p.noteBlock(itemUnresolvable, "", id)
 		}
 	case "computer_call":
-		if f.checks.kind == jsonspan.Array && f.checks.span.Len() > 2 {
+		if p.lists(f.checks) {
 			p.noteBlock(safetyUnacknowledged, "", "call")
 		}
 	case "computer_call_output":
-		if f.acknowledged.kind == jsonspan.Array && f.acknowledged.span.Len() > 2 {
+		if p.lists(f.acknowledged) {
 			p.noteBlock(safetyUnacknowledged, "", "output")
 		}
 	}
