@@ -2,21 +2,65 @@
 
 #include "textflag.h"
 
-// The places of the bytes in front of each.
-DATA before<>+0(SB)/8, $0x0605040302010000
-DATA before<>+8(SB)/8, $0x0e0d0c0b0a090807
-DATA before<>+16(SB)/8, $0x161514131211100f
-DATA before<>+24(SB)/8, $0x1e1d1c1b1a191817
-DATA before<>+32(SB)/8, $0x262524232221201f
-DATA before<>+40(SB)/8, $0x2e2d2c2b2a292827
-DATA before<>+48(SB)/8, $0x363534333231302f
-DATA before<>+56(SB)/8, $0x3e3d3c3b3a393837
-GLOBL before<>(SB), RODATA|NOPTR, $64
+// IN_FRONT puts the class in front of each byte into Z20: Z18 has the classes of the
+// block, Z16 those of the one before. The port that moves bytes between places is what
+// the kernel waits for; so here, and below, nothing is moved that need not be.
+#define IN_FRONT \
+	VALIGNQ $6, Z16, Z18, Z19 \
+	VPALIGNR $15, Z19, Z18, Z20
+
+// WEIGH adds what each byte adds as often as COUNT says.
+#define WEIGH(COUNT) \
+	VPSLLW $4, Z20, Z20 \
+	VPORQ Z18, Z20, Z20 \
+	VPADDB Z20, Z20, Z21 \
+	VPMOVB2M Z21, K1 \
+	VPMOVB2M Z20, K2 \
+	VPERMB Z4, Z20, Z21 \
+	VPERMB Z7, Z20, Z22 \
+	VPERMB Z5, Z20, K1, Z21 \
+	VPERMB Z8, Z20, K1, Z22 \
+	VPERMB Z6, Z20, K2, Z21 \
+	VPERMB Z9, Z20, K2, Z22 \
+	VPDPBUSD COUNT, Z21, Z14 \
+	VPDPBUSD COUNT, Z22, Z15
+
+// ESCAPES finds what escapes (DI) and what is escaped (CX), by the backslashes (BX) and
+// whether the first byte is escaped (R8): of a run of backslashes every other one escapes.
+#define ESCAPES \
+	MOVQ R8, CX \
+	NOTQ CX \
+	ANDQ BX, CX \
+	MOVQ CX, DI \
+	ADDQ DI, DI \
+	ORQ  R13, DI \
+	SUBQ CX, DI \
+	XORQ R13, DI \
+	MOVQ BX, CX \
+	ORQ  R8, CX \
+	XORQ DI, CX \
+	ANDQ BX, DI
+
+// SUM adds up the sixteen numbers of Z into R.
+#define SUM(Z, Y, R) \
+	VEXTRACTI64X4 $1, Z, Y0 \
+	VPMOVZXDQ Y, Z1 \
+	VPMOVZXDQ Y0, Z0 \
+	VPADDQ Z1, Z0, Z0 \
+	VEXTRACTI64X4 $1, Z0, Y1 \
+	VPADDQ Y1, Y0, Y0 \
+	VEXTRACTI128 $1, Y0, X1 \
+	VPADDQ X1, X0, X0 \
+	VPSHUFD $0x4E, X0, X1 \
+	VPADDQ X1, X0, X0 \
+	VMOVQ X0, R
 
 // func runVBMI2(l *lanes, text []byte, last uint8, escapes bool) (n int, sum uint64, lastNext uint8)
 //
-// AX offset, DX length, R8 whether the byte at AX is escaped, R9 backslashes count.
-TEXT ·runVBMI2(SB), NOSPLIT, $0-57
+// AX offset, DX length, R8 whether the byte at AX is escaped, R9 whether escapes count, R12
+// whether one of the last two classes of Z16 is not of ASCII, R14 the sum of what the tables
+// of WEIGH do not have.
+TEXT ·runVBMI2(SB), NOSPLIT, $64-57
 	MOVQ l+0(FP), DI
 	MOVQ text_base+8(FP), SI
 	MOVQ text_len+16(FP), DX
@@ -32,163 +76,265 @@ TEXT ·runVBMI2(SB), NOSPLIT, $0-57
 	VMOVDQU64 448(DI), Z7   // high
 	VMOVDQU64 512(DI), Z8
 	VMOVDQU64 576(DI), Z9
-	VMOVDQU64 before<>(SB), Z10
+	MOVL $1, CX
+	VPBROADCASTB CX, Z10
 	MOVL $0x5C, CX
 	VPBROADCASTB CX, Z11
-	MOVL $0x40, CX
-	VPBROADCASTB CX, Z12
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14    // the sum of low bytes
+	VPXORQ Z14, Z14, Z14    // the sums of low bytes
 	VPXORQ Z15, Z15, Z15    // and of high ones
-	VPBROADCASTB BX, Z16    // the class of the byte in front
-	MOVL $1, CX
-	KMOVQ CX, K7
+	VPBROADCASTB BX, Z16    // as if all in front were of that class
 	MOVQ $0xAAAAAAAAAAAAAAAA, R13
 	XORL AX, AX
 	XORL R8, R8
+	XORL R14, R14
+	XORL R12, R12
+	CMPL BX, $11
+	SETHI R12
 
 block:
-	MOVQ DX, CX
-	SUBQ AX, CX
-	JLE  done
-	CMPQ CX, $64
+	MOVQ DX, R11
+	SUBQ AX, R11
+	CMPQ R11, $64
 	JLT  tail
-	MOVQ $-1, R10           // the bytes that are there
 	VMOVDQU64 (SI)(AX*1), Z17
-	MOVL $64, R11
-	JMP  loaded
-
-tail:
-	MOVQ $-1, R10
-	BZHIQ CX, R10, R10
-	KMOVQ R10, K1
-	VMOVDQU8.Z (SI)(AX*1), K1, Z17
-	MOVQ CX, R11
-
-loaded:
 	VPMOVB2M Z17, K1
-	KORTESTQ K1, K1
-	JNE  foreign
-
-ascii:
+	KMOVQ K1, CX
+	ORQ  R12, CX
+	JNZ  full
 	VMOVDQA64 Z17, Z18
 	VPERMI2B Z1, Z0, Z18    // classes
 	TESTL R9, R9
 	JZ   whole
 	VPCMPEQB Z11, Z17, K2
 	KMOVQ K2, BX
-	ANDQ R10, BX
 	MOVQ BX, CX
 	ORQ  R8, CX
-	JNZ  escaped
-
-whole:
-	MOVQ R10, R12
-	MOVQ R11, CX
-	JMP  add
-
-escaped:
-	MOVQ R8, CX             // of a run of backslashes every other one escapes
-	NOTQ CX
-	ANDQ BX, CX
-	MOVQ CX, DI
-	ADDQ DI, DI
-	ORQ  R13, DI
-	SUBQ CX, DI
-	XORQ R13, DI            // what escapes, and what ends a run
-	MOVQ BX, CX
-	ORQ  R8, CX
-	XORQ DI, CX             // what is escaped
-	ANDQ BX, DI             // what escapes
-	ANDQ R10, CX
+	JZ   whole
+	ESCAPES
 	KMOVQ CX, K3
 	VMOVDQA64 Z17, Z20
 	VPERMI2B Z3, Z2, Z20
 	VPMOVB2M Z20, K4
 	KTESTQ K3, K4
-	JNZ  strange            // an escape of more than two bytes, or none
-
-known:
+	JNZ  full               // an escape of more than two bytes, or none
 	VMOVDQU8 Z20, K3, Z18
-	MOVQ R11, CX            // is the next block's first byte escaped?
-	DECQ CX
-	SHRXQ CX, DI, R8
-	ANDL $1, R8
+	MOVQ DI, R8             // is the next block's first byte escaped?
+	SHRQ $63, R8
 	NOTQ DI
-	ANDQ R10, DI
 	KMOVQ DI, K5
-	VPCOMPRESSB.Z Z18, K5, Z18
-	POPCNTQ DI, CX
-	MOVQ $-1, R12
-	BZHIQ CX, R12, R12
-	TESTQ CX, CX
-	JZ   next
-
-add:
-	KMOVQ R12, K6
-	VPERMB Z18, Z10, Z19
-	VMOVDQU8 Z16, K7, Z19   // the classes in front
-	VPSLLW $4, Z19, Z19
-	VPORQ Z18, Z19, Z19
-	VPTESTMB Z12, Z19, K6, K1
-	VPMOVB2M Z19, K2
-	KANDQ K6, K2, K2
-	VPERMB.Z Z4, Z19, K6, Z21
-	VPERMB.Z Z7, Z19, K6, Z22
-	VPERMB Z5, Z19, K1, Z21
-	VPERMB Z8, Z19, K1, Z22
-	VPERMB Z6, Z19, K2, Z21
-	VPERMB Z9, Z19, K2, Z22
-	VPSADBW Z13, Z21, Z21
-	VPSADBW Z13, Z22, Z22
-	VPADDQ Z21, Z14, Z14
-	VPADDQ Z22, Z15, Z15
-	DECL CX
-	VPBROADCASTB CX, Z23
-	VPERMB Z18, Z23, Z16
-
-next:
-	ADDQ R11, AX
+	VMOVDQU8.Z Z10, K5, Z13 // what escapes adds nothing
+	IN_FRONT
+	VPALIGNR $14, Z19, Z18, K3, Z20
+	WEIGH(Z13)
+	VMOVDQA64 Z18, Z16
+	ADDQ $64, AX
 	JMP  block
 
-foreign: // what stands in front of it is the last
-	KMOVQ K1, CX
-	TZCNTQ CX, R11
+whole:
+	IN_FRONT
+	WEIGH(Z10)
+	VMOVDQA64 Z18, Z16
+	ADDQ $64, AX
+	JMP  block
+
+tail: // R11 bytes are left, those of R10
+	TESTQ R11, R11
+	JZ   done
 	MOVQ $-1, R10
 	BZHIQ R11, R10, R10
-	LEAQ (AX)(R11*1), DX
-	TESTQ R11, R11
-	JNZ  ascii
-	JMP  done
+	KMOVQ R10, K1
+	VMOVDQU8.Z (SI)(AX*1), K1, Z17
+	JMP  rough
 
-strange: // what stands in front of its backslash is the last
+full:
+	MOVL $64, R11
+	MOVQ $-1, R10
+
+rough: // a block with something rare in it, or the last one
+	MOVQ l+0(FP), R15
+	KMOVQ R10, K6
+	VPMOVB2M Z17, K1
+	KANDQ K6, K1, K1
+	VMOVDQA64 Z17, Z18
+	VPERMI2B Z1, Z0, Z18
+	VMOVDQU64 640(R15), Z21 // upper
+	VMOVDQU64 704(R15), Z22
+	VMOVDQA64 Z17, Z20
+	VPERMI2B Z22, Z21, Z20
+	VMOVDQU8 Z20, K1, Z18
+	XORL CX, CX
+	XORL DI, DI
+	XORL BX, BX
+	TESTL R9, R9
+	JZ   plain
+	VPCMPEQB Z11, Z17, K2
+	KMOVQ K2, BX
+	ANDQ R10, BX
+	ESCAPES
+	ANDQ R10, CX
+	KMOVQ CX, K3
+	VMOVDQA64 Z17, Z20
+	VPERMI2B Z3, Z2, Z20
+	VPMOVB2M Z20, K4
+	VMOVDQU8 Z20, K3, Z18
+	KORQ K1, K4, K4
 	KANDQ K3, K4, K4
-	KMOVQ K4, R12
-	TZCNTQ R12, R11
-	SUBQ $1, R11
+	KMOVQ K4, BX            // what is escaped otherwise
+	XORL CX, CX             // the last digits of such escapes
+
+long: // \u00 and two digits, of ASCII, are one byte where the last digit stands
+	TESTQ BX, BX
+	JZ   found
+	MOVQ CX, (SP)
+	TZCNTQ BX, CX
+	LEAQ 5(CX), R15
+	CMPQ R15, R11
+	JGT  cut
+	LEAQ (SI)(AX*1), R15
+	ADDQ CX, R15
+	MOVL (R15), CX
+	MOVBLZX 4(R15), R15
+	BSWAPL CX
+	SUBL $0x75303030, CX
+	CMPL CX, $7
+	JHI  stop
+	SHLL $4, CX
+	ADDQ l+0(FP), R15
+	MOVBLSX 2816(R15), R15  // hex
+	TESTL R15, R15
+	JLT  stop
+	ADDQ CX, R15
+	ADDQ l+0(FP), R15
+	MOVBLZX (R15), R15
+	BLSIQ BX, CX
+	BLSRQ BX, BX
+	ORQ  CX, DI             // the letter and three digits add nothing
+	SHLQ $1, CX
+	ORQ  CX, DI
+	SHLQ $1, CX
+	ORQ  CX, DI
+	SHLQ $1, CX
+	ORQ  CX, DI
+	SHLQ $1, CX
+	KMOVQ CX, K4
+	VPBROADCASTB R15, K4, Z18
+	ORQ  (SP), CX
+	JMP  long
+
+stop: // at an escape that is of no use
+	TZCNTQ BX, CX
+	LEAQ -1(AX)(CX*1), DX
+
+cut: // in front of an escape
+	LEAQ -1(CX), R11
+	TESTQ R11, R11
 	JLE  done
 	MOVQ $-1, R10
 	BZHIQ R11, R10, R10
-	LEAQ (AX)(R11*1), DX
-	ANDQ R10, CX
-	ANDQ R10, DI
+	JMP  rough
+
+plain:
 	KMOVQ CX, K3
-	JMP  known
+
+found:
+	KMOVQ CX, K6
+	IN_FRONT
+	VPALIGNR $14, Z19, Z18, K3, Z20
+	VPALIGNR $10, Z19, Z18, K6, Z20
+	MOVL $11, CX
+	VPBROADCASTB CX, Z21
+	VPCMPUB $6, Z21, Z18, K1
+	VPCMPUB $6, Z21, Z20, K2
+	KORQ K1, K2, K2
+	KMOVQ K2, CX
+	MOVQ DI, BX
+	NOTQ BX
+	ANDQ R10, BX            // what adds anything
+	ANDQ BX, CX             // what adds something that is not in the tables
+	POPCNTQ CX, R15
+	CMPL R15, $32
+	JHI  done               // this is no text for the kernel
+	XORQ CX, BX
+	KMOVQ BX, K5
+	VMOVDQU8.Z Z10, K5, Z13
+	LEAQ -1(R11), BX
+	SHRXQ BX, DI, R8
+	ANDL $1, R8
+	TESTQ CX, CX
+	JZ   weighed
+	KMOVQ CX, K6
+	MOVL $31, CX
+	VPBROADCASTB CX, Z21    // which adds nothing
+	VPCOMPRESSB Z18, K6, Z21
+	VPCOMPRESSB.Z Z20, K6, Z22
+	VPMOVZXBW Y21, Z21
+	VPMOVZXBW Y22, Z22
+	VPSLLW $5, Z22, Z22
+	VPORQ Z21, Z22, Z22
+	VMOVDQU64 Z22, (SP)
+	MOVQ l+0(FP), DI
+	XORL BX, BX
+
+wide:
+	MOVWLZX (SP)(BX*2), CX
+	MOVWLZX 768(DI)(CX*2), CX
+	ADDQ CX, R14
+	MOVWLZX 2(SP)(BX*2), CX
+	MOVWLZX 768(DI)(CX*2), CX
+	ADDQ CX, R14
+	MOVWLZX 4(SP)(BX*2), CX
+	MOVWLZX 768(DI)(CX*2), CX
+	ADDQ CX, R14
+	MOVWLZX 6(SP)(BX*2), CX
+	MOVWLZX 768(DI)(CX*2), CX
+	ADDQ CX, R14
+	ADDL $4, BX
+	CMPL BX, R15
+	JLT  wide
+
+weighed:
+	KMOVQ K1, R12
+	VMOVDQA64 Z18, Z23
+	MOVL $15, CX
+	VPBROADCASTB CX, Z21
+	VPANDQ Z21, Z18, Z18
+	VPANDQ Z21, Z20, Z20
+	WEIGH(Z13)
+	ADDQ R11, AX
+	CMPL R11, $64
+	JLT  parted
+	VMOVDQA64 Z23, Z16
+	SHRQ $62, R12
+	JMP  block
+
+parted: // all are of the class of the last one
+	LEAL 63(R11), CX
+	SUBL R8, CX
+	VPBROADCASTB CX, Z19
+	VPERMI2B Z23, Z16, Z19
+	VMOVDQA64 Z19, Z16
+	TESTL R8, R8
+	JNZ  done
+	VMOVD X16, CX
+	XORL R12, R12
+	CMPB CX, $11
+	SETHI R12
+	JMP  block
 
 done:
 	SUBQ R8, AX             // a backslash waits for what it escapes
 	MOVQ AX, n+40(FP)
-	VPSLLQ $8, Z15, Z15
-	VPADDQ Z15, Z14, Z14
-	VEXTRACTI64X4 $1, Z14, Y15
-	VPADDQ Y15, Y14, Y14
-	VEXTRACTI128 $1, Y14, X15
-	VPADDQ X15, X14, X14
-	VPSHUFD $0x4E, X14, X15
-	VPADDQ X15, X14, X14
-	VMOVQ X14, AX
-	MOVQ AX, sum+48(FP)
-	VMOVD X16, AX
+	MOVL $63, CX
+	SUBL R8, CX
+	VPBROADCASTB CX, Z19
+	VPERMB Z16, Z19, Z19
+	VMOVD X19, AX
 	MOVB AX, lastNext+56(FP)
+	SUM(Z14, Y14, AX)
+	SUM(Z15, Y15, CX)
+	SHLQ $8, CX
+	ADDQ CX, AX
+	ADDQ R14, AX
+	MOVQ AX, sum+48(FP)
 	VZEROUPPER
 	RET

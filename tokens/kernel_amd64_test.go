@@ -34,6 +34,28 @@ func TestKernel(t *testing.T) {
 			sameSum(t, families[0].weights(), []byte(strings.Repeat("x", n)+c+strings.Repeat(" ", 70)+c))
 		}
 	}
+	for n := range 70 { // wherever a block ends
+		for _, c := range []string{`\u001b`, `\u003C`, `\u007f`, `\u0080`, `\u00g1`, `\u1041`, `\u001`, `\u`, `\\u0041`, `\é`, "é", "→", "漢字", "é\\n", "\\né", "é\\u0041é", "\xff\\\xff", "\xff\\"} {
+			for _, behind := range []string{"", "x", `\u001b[0m`, "é", "\\n", "\\", strings.Repeat("x", 64), strings.Repeat("→", 9) + "x"} {
+				sameSum(t, families[0].weights(), []byte(strings.Repeat("x", n)+c+behind))
+				sameSum(t, families[1].weights(), []byte(strings.Repeat("\\n", n)+c+c+behind+c))
+				sameSum(t, families[1].weights(), []byte(strings.Repeat("é", n)+c+behind+c))
+			}
+		}
+	}
+}
+
+// TestKernelLong: more than the kernel adds up at once.
+func TestKernelLong(t *testing.T) {
+	if !useVBMI2 {
+		t.Skip("SKIPPED, LOUDLY: this processor has no AVX-512 VBMI2")
+	}
+	text := []byte(strings.Repeat("Q7\x01 ", longText/4) + "........")
+	for i := range 8 {
+		text[longText-4+i] = '\\'
+	}
+	sameSum(t, families[0].weights(), text[1:])
+	sameSum(t, families[0].weights(), text[:longText+1])
 }
 
 func sameSum(t *testing.T, p *pairs, text []byte) {

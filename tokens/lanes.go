@@ -5,20 +5,23 @@ import (
 	"unicode/utf8"
 )
 
-// lanes is a table for the kernel: what it needs to look up in registers. It knows the
-// classes of ASCII alone, which are the first 12.
+// lanes is a table for the kernel: what it needs to look up in registers, which is about the
+// classes of ASCII, the first 12, and what is rare enough to be looked up in memory.
 type lanes struct {
-	plain     [128]uint8 // the class of a byte
-	meant     [128]uint8 // the class of what it stands for behind a backslash; odd: more than two bytes, or nothing
-	low, high [192]uint8 // the halves of what a byte adds: 16 times the class in front of it, and its own
+	plain     [128]uint8      // the class of a byte
+	meant     [128]uint8      // the class of what it stands for behind a backslash; odd: more than two bytes, or nothing
+	low, high [192]uint8      // the halves of what a byte adds: 16 times the class in front of it, and its own
+	upper     [128]uint8      // the class of a byte that is not of ASCII
+	wide      [32 * 32]uint16 // what a byte adds, of any class, behind any; nothing of class 31
+	hex       [256]int8       // hexDigit
 }
 
 const odd128 = 0x80
 
 func (t *table) lanes() *lanes {
-	l := new(lanes)
+	l := &lanes{hex: hexDigit}
 	for i := range l.plain {
-		l.plain[i], l.meant[i] = classOf[i], odd128
+		l.plain[i], l.meant[i], l.upper[i] = classOf[i], odd128, classOf[i+128]
 		if c := escaped[i]; c != 0 {
 			l.meant[i] = classOf[c]
 		}
@@ -27,11 +30,17 @@ func (t *table) lanes() *lanes {
 		w := t[i>>4][i&15]
 		l.low[i], l.high[i] = uint8(w), uint8(w>>8)
 	}
+	for a := range t {
+		copy(l.wide[32*a:], t[a][:])
+	}
 	return l
 }
 
 // shortText is what is summed up faster without the kernel.
 const shortText = 48
+
+// longText is what the kernel can add up at once.
+const longText = 1 << 26
 
 // plain adds up what every byte but the first adds.
 func (p *pairs) plain(text []byte) uint64 {
@@ -56,14 +65,8 @@ func (p *pairs) runs(text []byte, escapes bool) uint64 {
 	sum := -p.after(0, firstOf(text, escapes))
 	piece := 1
 	for i := 0; i < len(text); {
-		n, more, next := runVBMI2(p.lanes, text[i:], min(last, control), escapes)
-		if n > 0 {
-			if last > control { // the kernel does not know such
-				c := firstOf(text[i:], escapes)
-				more += p.after(last, c) - p.after(control, c)
-			}
-			sum, last = sum+more, next
-		}
+		n, more, next := runVBMI2(p.lanes, text[i:min(i+longText, len(text))], last, escapes)
+		sum, last = sum+more, next
 		if i += n; i == len(text) {
 			break
 		}

@@ -27,6 +27,7 @@ const (
 
 	vbmi  = 1 << 1
 	vbmi2 = 1 << 6
+	vnni  = 1 << 11
 )
 
 // AVX2 reports whether there are AVX2, BMI1 and the product without carry.
@@ -34,9 +35,9 @@ func AVX2() bool {
 	return want{clmul | osxsave | avx, savesYMM, bmi1 | avx2, 0}.met()
 }
 
-// VBMI2 reports whether there are AVX-512 with VBMI and VBMI2, BMI2 and POPCNT.
+// VBMI2 reports whether there are AVX-512 with VBMI, VBMI2 and VNNI, BMI1, BMI2 and POPCNT.
 func VBMI2() bool {
-	return want{popcnt | osxsave, savesZMM, bmi2 | avx512f | avx512bw, vbmi | vbmi2}.met()
+	return want{popcnt | osxsave, savesZMM, bmi1 | bmi2 | avx512f | avx512bw, vbmi | vbmi2 | vnni}.met()
 }
 
 func (w want) met() bool {
