@@ -10,36 +10,42 @@ import (
 // check raises the faults that show in the finished transcript. Turns are
 // merged first: the API combines neighbours of one role before it looks.
 func (anthropic) check(c *checker) {
-	turns := c.turnsOf()
+	// What looks at a turn by itself, or at its neighbours, begins with the first that is new.
+	serves, known, from := c.serves(), c.sounds().ended(c.t), 0
+	if !serves && c.head.thinking != "enabled" && !slices.ContainsFunc(c.notes, func(n note) bool { return n.fault == programMixed }) {
+		from = max(0, known-1)
+	}
+	turns := c.turnsFrom(from)
 	c.pairs()
-	c.anthropicTurns(turns)
-	c.serverTools(turns)
+	c.anthropicTurns(turns, known-from)
+	if serves {
+		c.serverTools(turns)
+	}
 	c.programs(turns)
-	c.thinkingRules(turns)
-	c.systemRoles(turns)
+	c.thinkingRules(turns, known-from)
+	c.systemRoles(turns, known-from)
 	c.anthropicEnd(turns)
 	c.cacheMarks()
 	c.judgeNotes()
 	c.anthropicHead()
 }
 
-// anthropicTurns checks what stands where inside each turn.
-func (c *checker) anthropicTurns(turns []turnSpan) {
-	for i := c.sounds().ended(c.t); i < len(turns); i++ {
-		t := turns[i]
+// anthropicTurns checks what stands where inside each turn, from one on.
+func (c *checker) anthropicTurns(turns []turnSpan, from int) {
+	advises := c.wants(splitResults) || c.wants(textAfterResult)
+	for _, t := range turns[from:] {
 		first, end := c.blocks(t)
 		switch {
 		case t.role == transcript.User && t.facts&hasResults != 0:
-			c.resultsFirst(first, end)
-			c.resultAdvice(t)
+			if c.resultsFirst(first, end); advises {
+				c.resultAdvice(t)
+			}
 		case t.role == transcript.Assistant && t.facts&hasCalls != 0:
 			c.callsLast(first, end)
 		}
-		if i > 0 && t.end-t.first > 1 || i == 0 && t.end > 1 {
-			for m := t.first + 1; m < t.end; m++ {
-				if t.role == transcript.User || t.role == transcript.Assistant {
-					c.message(roleRepeats, m, t.role.String())
-				}
+		for m := t.first + 1; m < t.end; m++ {
+			if t.role == transcript.User || t.role == transcript.Assistant {
+				c.message(roleRepeats, m, t.role.String())
 			}
 		}
 		for m := t.first; m < t.end; m++ {
@@ -49,7 +55,7 @@ func (c *checker) anthropicTurns(turns []turnSpan) {
 			}
 		}
 	}
-	if len(turns) > 0 && turns[0].role == transcript.Assistant {
+	if ms := c.t.Messages(); len(ms) > 0 && ms[0].Role == transcript.Assistant {
 		c.message(firstRole, 0, "")
 	}
 }
@@ -68,9 +74,6 @@ func (c *checker) callsLast(first, end transcript.BlockID) {
 }
 
 func (c *checker) resultAdvice(t turnSpan) {
-	if !c.wants(splitResults) && !c.wants(textAfterResult) {
-		return
-	}
 	answered := -1
 	for m := t.first; m < t.end; m++ {
 		if c.extra[m]&hasResults == 0 {
@@ -89,9 +92,6 @@ func (c *checker) resultAdvice(t turnSpan) {
 // serverTools checks the pairs that the provider executes itself. They live in
 // the assistant's turn, which stays open while only client results follow.
 func (c *checker) serverTools(turns []turnSpan) {
-	if !serves(c.t.Exchanges()) {
-		return
-	}
 	turnOf := func(b transcript.BlockID) int { return c.t.Messages()[c.t.Block(b).Message].Turn }
 	closers := make([]int, len(turns)+1) // turns before i in which somebody speaks
 	for i, t := range turns {
@@ -152,9 +152,11 @@ func (c *checker) serverTools(turns []turnSpan) {
 	}
 }
 
-// serves reports whether any exchange is the provider's own.
-func serves(all []transcript.Exchange) bool {
-	for i := range all {
+// serves reports whether any exchange is the provider's own. Those that are known to be sound
+// are not.
+func (c *checker) serves() bool {
+	all := c.t.Exchanges()
+	for i := c.sounds().exchanges; i < len(all); i++ {
 		if all[i].Server {
 			return true
 		}
@@ -240,15 +242,16 @@ func (c *checker) programs(turns []turnSpan) {
 	}
 }
 
-// systemRoles checks messages of the system role, a feature of newer models.
-func (c *checker) systemRoles(turns []turnSpan) {
-	for i, t := range turns {
+// systemRoles checks messages of the system role, a feature of newer models, from a turn on.
+func (c *checker) systemRoles(turns []turnSpan, from int) {
+	for i := from; i < len(turns); i++ {
+		t := turns[i]
 		if t.role != transcript.System {
 			continue
 		}
 		c.message(systemUnsupported, t.first, "")
 		switch {
-		case i == 0:
+		case t.first == 0:
 			c.message(systemFirst, 0, "")
 		case !c.mayPrecedeSystem(turns[i-1]), i+1 < len(turns) && turns[i+1].role != transcript.Assistant:
 			c.message(systemPlacement, t.first, "")

@@ -8,13 +8,13 @@ func (bedrock) check(c *checker) {
 	c.pairs()
 	c.bedrockTurns(turns)
 	c.bedrockMarks()
-	c.systemRoles(turns)
+	c.systemRoles(turns, 0)
 	for _, n := range c.notes {
 		if n.fault == toolChangeUnknown && c.head.toolsGiven && !c.head.tools[n.arg] {
 			c.block(toolChangeUnknown, transcript.BlockID(n.block), n.arg)
 		}
 	}
-	c.thinkingRules(turns)
+	c.thinkingRules(turns, 0)
 	c.anthropicEnd(turns)
 	if len(turns) > 0 && turns[0].role == transcript.Assistant {
 		c.message(firstRole, 0, "")

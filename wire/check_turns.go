@@ -17,10 +17,14 @@ type turnSpan struct {
 }
 
 // turnsOf lists the turns.
-func (c *checker) turnsOf() []turnSpan {
-	turns := slices.Grow(c.turns[:0], c.t.Turns())
+func (c *checker) turnsOf() []turnSpan { return c.turnsFrom(0) }
+
+// turnsFrom lists the turns from one on.
+func (c *checker) turnsFrom(turn int) []turnSpan {
+	turns := slices.Grow(c.turns[:0], c.t.Turns()-turn)
 	all := c.t.Messages()
-	for i := range all {
+	first, _ := slices.BinarySearchFunc(all, turn, func(m transcript.Message, turn int) int { return m.Turn - turn })
+	for i := first; i < len(all); i++ {
 		if n := len(turns); n == 0 || all[i].Turn != all[i-1].Turn {
 			turns = append(turns, turnSpan{first: i, role: all[i].Role})
 		}
@@ -69,8 +73,9 @@ func (c *checker) resultsFirst(first, end transcript.BlockID) {
 	}
 }
 
-// thinkingRules checks thinking blocks against the mode of the request.
-func (c *checker) thinkingRules(turns []turnSpan) {
+// thinkingRules checks thinking blocks against the mode of the request. The turns in front of
+// one are known to end well.
+func (c *checker) thinkingRules(turns []turnSpan, from int) {
 	if len(turns) == 0 {
 		return
 	}
@@ -94,7 +99,7 @@ func (c *checker) thinkingRules(turns []turnSpan) {
 			}
 		}
 	}
-	c.thinkingEnds(turns)
+	c.thinkingEnds(turns[from:])
 }
 
 // thinkingFirst reports a run of blocks that holds thinking but starts otherwise.
