@@ -22,6 +22,7 @@ const (
 // goroutines may use it.
 type conns struct {
 	net.Listener
+	hands hands
 
 	mu    sync.Mutex
 	all   map[*conn]bool
@@ -55,6 +56,7 @@ func (l *conns) Accept() (net.Conn, error) {
 
 // tick ends what is late, as long as there are connections.
 func (l *conns) tick() {
+	l.hands.look()
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()

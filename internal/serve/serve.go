@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -55,6 +56,9 @@ type Options struct {
 	HeaderTime, BodyTime time.Duration
 	// Hosts are names beside those of this machine by which /pare/ may be reached.
 	Hosts []string
+	// Sparing has the process run on one processor as long as small requests come one after
+	// the other. It is for one that does nothing else.
+	Sparing bool
 }
 
 // Settings is a configuration that was read, and the policy that it makes.
@@ -121,6 +125,9 @@ func New(o Options) *Server {
 	s.calls.note = func(r *proxy.Record) {
 		s.watch.Note(r)
 		s.keeping.add(r)
+	}
+	if o.Sparing && runtime.GOMAXPROCS(0) > 1 {
+		s.conns.hands.give = processors
 	}
 	s.guard.hosts = o.Hosts
 	s.gate.set(o.Tokens)
@@ -208,9 +215,17 @@ func (s *Server) SetTokens(tokens []string) { s.gate.set(tokens) }
 // Watch is what happens to requests.
 func (s *Server) Watch() *Watch { return s.watch }
 
+// ownPath reports whether a request is for Pare itself.
+func ownPath(r *http.Request) bool {
+	return r.URL.Path == "/pare" || strings.HasPrefix(r.URL.Path, "/pare/")
+}
+
 // ServeHTTP answers what begins with /pare/ itself, and sends on the rest.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/pare" || strings.HasPrefix(r.URL.Path, "/pare/") {
+	n := weight(r)
+	s.conns.hands.begin(n)
+	defer s.conns.hands.end(n)
+	if ownPath(r) {
 		if strings.HasSuffix(r.URL.Path, "/events") {
 			ctx, end := s.ending(r.Context())
 			defer end()
