@@ -284,6 +284,7 @@ func (c *carrier) run(of *Request, from, end, shift int, ours filed) {
 		}
 	}
 	c.where = append(c.where, of.where[first:last]...)
+	c.led(at)
 	c.file(ours, older, by)
 	if !c.loose() {
 		c.Seek(ms[len(ms)-1].Span.End+shift, c.Depth())
@@ -433,18 +434,51 @@ func (l *filed) of(from, end int, first, last transcript.BlockID) (o filed) {
 }
 
 // sameFront reports whether message i of a request stands behind what it stood behind there, as far
-// as it cares: where thoughts are elements, they are tied to what follows.
+// as it cares: where thoughts are elements, they are tied to what follows, and parts that stand in a
+// row are one turn.
 func (c *carrier) sameFront(of *Request, i int) bool {
-	return !c.g.flat || thought(of.t.Messages()[:i], of.t.Blocks()) == thought(c.messages, c.blocks)
-}
-
-// thought reports whether the last of some messages is a thought.
-func thought(ms []transcript.Message, blocks []transcript.Block) bool {
-	if len(ms) == 0 {
+	if !c.g.flat {
+		return true
+	}
+	if of.extra[i]&loosePart != 0 && (behindPart(of.extra[:i]) || behindPart(c.extra)) {
 		return false
 	}
-	m := &ms[len(ms)-1]
-	return m.End == m.First+1 && blocks[m.First].Kind == transcript.Thinking
+	n := lead(of.t.Messages()[:i], of.t.Blocks(), of.where)
+	return n >= 0 && n == lead(c.messages, c.blocks, c.where)
+}
+
+// behindPart reports whether the last of some messages is a part that stands by itself.
+func behindPart(extra []facts) bool { return len(extra) > 0 && extra[len(extra)-1]&loosePart != 0 }
+
+// lead is how many blocks in front of the end of some messages a thought stands that leads what the
+// model does next in its turn; 0: none does, -1: one may, far in front.
+func lead(ms []transcript.Message, blocks []transcript.Block, where []place) int {
+	const far = 32
+	for i := len(ms) - 1; i >= 0 && ms[i].Role == transcript.Assistant && ms[i].Turn == ms[len(ms)-1].Turn; i-- {
+		if isThought(&ms[i], blocks, where) {
+			return int(ms[len(ms)-1].End - ms[i].First)
+		}
+		if i == len(ms)-far {
+			return -1
+		}
+	}
+	return 0
+}
+
+// isThought reports whether a message is an element that is a thought.
+func isThought(m *transcript.Message, blocks []transcript.Block, where []place) bool {
+	return m.End == m.First+1 && blocks[m.First].Kind == transcript.Thinking && where[m.First].in == inMessage
+}
+
+// led notes which thought leads what comes behind messages that were taken over, from one on.
+func (c *carrier) led(from int) {
+	ms := c.messages
+	for i := len(ms) - 1; c.g.flat && i >= from && ms[i].Turn == ms[len(ms)-1].Turn; i-- {
+		if isThought(&ms[i], c.blocks, c.where) {
+			c.thought = int(ms[i].First) + 1
+			return
+		}
+	}
 }
 
 // take takes message i of a request over.
@@ -467,6 +501,7 @@ func (c *carrier) take(of *Request, i int, m *transcript.Message, s *shifts, o f
 		s.block(&blk)
 		c.block(blk, of.where[b])
 	}
+	c.led(at)
 	c.file(o, at-i, first-m.First)
 	if !c.loose() {
 		c.Seek(to.Span.End, c.Depth())

@@ -18,6 +18,8 @@ func TestCarryOver(t *testing.T) {
 			`{"role":"tool","tool_call_id":"t1","content":"` + long + `"},{"role":"assistant","content":"done"},{"role":"user","content":"more"}]}`,
 		"openai-responses": `{"input":[{"role":"user","content":"q"},{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"x"},{"type":"function_call","id":"fc_1","call_id":"t1","name":"Read","arguments":"{}"},` +
 			`{"type":"function_call_output","call_id":"t1","output":"` + long + `"},{"role":"assistant","content":"done"},{"role":"user","content":"more"}],"instructions":"behind"}`,
+		"gemini-interactions": `{"input":[{"type":"user_input","content":[{"type":"text","text":"q"}]},{"type":"thought","signature":"x"},{"type":"function_call","id":"t1","name":"Read","arguments":{}},` +
+			`{"type":"function_result","call_id":"t1","name":"Read","result":"` + long + `"},{"type":"model_output","content":[{"type":"text","text":"done"}]},{"type":"user_input","content":[{"type":"text","text":"more"}]}]}`,
 		"gemini": `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"text":"a"},{"functionCall":{"name":"Read","args":{}}}]},` +
 			`{"role":"user","parts":[{"functionResponse":{"name":"Read","response":{"output":"` + long + `"}}}]},{"role":"model","parts":[{"text":"done"}]},{"role":"user","parts":[{"text":"more"}]}]}`,
 		"bedrock": `{"messages":[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"t1","name":"Read","input":{}}}]},` +

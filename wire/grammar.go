@@ -24,7 +24,7 @@ type grammar struct {
 	// joins are the roles of which neighbours are one turn.
 	joins [transcript.Tool + 1]bool
 	// apart: what an element is does not depend on others, but for its turn and for a
-	// thought right in front of it.
+	// thought in front of it in that turn.
 	apart bool
 	// typed: a message says by its type who speaks, and has no role.
 	typed bool

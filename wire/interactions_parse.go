@@ -12,7 +12,7 @@ import (
 var interactionsGrammar = grammar{
 	name: "gemini-interactions", list: "input", blocks: inContent, flat: true, typed: true, stringList: true, objectList: true,
 	marksFailure: true, namesResults: true, assistant: "model",
-	joins:   [transcript.Tool + 1]bool{transcript.Assistant: true, transcript.Tool: true},
+	apart: true, joins: [transcript.Tool + 1]bool{transcript.Assistant: true, transcript.Tool: true},
 	roles:   []namedRole{{"user", transcript.User}, {"model", transcript.Assistant}},
 	idLimit: 64, nameLimit: 64,
 	remote:    []string{"continuation_token"},

@@ -257,6 +257,7 @@ func (c *carrier) behind(f *front) bool {
 	c.where = append(c.where, out.where[b:blocks]...)
 	c.extra = append(c.extra, out.extra[m:f.at+1]...)
 	c.frame = append(c.frame, out.frame[m:f.at+1]...)
+	c.led(0)
 	for _, t := range out.ties {
 		if int(max(t.From, t.To)) >= blocks {
 			break
