@@ -2,6 +2,7 @@ package wire
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -209,6 +210,9 @@ func (c *checker) reusedIDs() {
 	if !c.wants(reusedCallID) && !c.wants(reusedOtherKind) || !c.anew && c.ownIDs() {
 		return
 	}
+	if c.distinct(c.t.Exchanges()) {
+		return
+	}
 	if c.ids == nil {
 		c.ids = make(map[string]uint32, len(c.t.Exchanges()))
 	}
@@ -226,6 +230,38 @@ func (c *checker) reusedIDs() {
 		}
 		c.ids[x.CallID] = used | own
 	}
+}
+
+// distinct reports whether every id is that of one exchange, as nearly always. It may say no
+// where it would take long to tell.
+func (c *checkRoom) distinct(all []transcript.Exchange) bool {
+	width := bits.Len(uint(2 * len(all)))
+	slots, patience := zeros(&c.slots, 1<<width), 2*len(all)
+	for i := range all {
+		id := all[i].CallID
+		if id == "" {
+			continue
+		}
+		at := ending(id) * 0x9E3779B97F4A7C15 >> (64 - width)
+		for ; slots[at] != 0; at = (at + 1) & (1<<width - 1) {
+			if patience--; patience < 0 || all[slots[at]-1].CallID == id {
+				return false
+			}
+		}
+		slots[at] = int32(i + 1)
+	}
+	return true
+}
+
+// ending is a number for how a text ends.
+func ending(s string) (n uint64) {
+	if len(s) > 8 {
+		s = s[len(s)-8:]
+	}
+	for i := range len(s) {
+		n = n<<8 | uint64(s[i])
+	}
+	return n
 }
 
 type checker struct {
@@ -246,13 +282,14 @@ type checker struct {
 type checkRoom struct {
 	turns []turnSpan
 	ids   map[string]uint32 // of calls: a bit for each family
+	slots []int32           // by how an id ends: its exchange, from 1 on
 }
 
 var checkRooms = sync.Pool{New: func() any { return new(checkRoom) }}
 
 // release keeps the room for another check, unless it is large: then to empty it takes long.
 func (c *checker) release(room *checkRoom) {
-	if len(c.ids) > 1<<13 || cap(c.turns) > roomy {
+	if len(c.ids) > 1<<13 || cap(c.turns) > roomy || cap(c.slots) > roomy {
 		return
 	}
 	clear(c.ids) // which may point into what is checked
