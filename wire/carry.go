@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"unicode"
@@ -28,16 +29,23 @@ type carrier struct {
 	front *front          // nil: there is none
 	begun int             // how many messages both begin with
 	ends  []int           // by message: where it ends in the body; of a loose request
+	stay  bool            // what nobody changes stays where it is, and the rest is written behind it
+	gaps  shifts          // what moves new messages: all edits in front of them
+
+	planned []jsonspan.Edit // all edits
 }
 
 // carryOver returns the changed request, or false if all of it has to be read: because its
 // head changed, or the scanner has flaws to tell, or an element of the dialect cannot be
 // read by itself.
 func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit, f *front) (*Request, bool) {
-	if !d.g.apart || len(d.flaws) > 0 || d.head.listKind != jsonspan.Array || d.beyond(edits) || d.shares() {
+	stay := raw == nil
+	if !d.carries(edits) || d.loose != nil && !stay {
 		return nil, false
 	}
-	if f == nil {
+	if stay {
+		raw = d.raw
+	} else if f == nil {
 		if next, ok := d.reworded(raw, edits); ok {
 			next.o = o
 			return next, true
@@ -47,11 +55,14 @@ func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit, f *front
 	defer p.release()
 	p.reset(raw, d.Dialect, jsonspan.Structural)
 	p.Reset(raw, jsonspan.Structural) // not ahead: most of it is not read
-	c := &carrier{parser: p, d: d, edits: edits, left: filed{d.ties, d.notes[d.listNotes:]}, front: f}
+	c := &carrier{parser: p, d: d, edits: edits, left: filed{d.ties, d.notes[d.listNotes:]}, front: f, stay: stay, gaps: shifts{edits: edits}, planned: edits}
 	c.head, c.bare = d.head, d.bare
 	if d.borrowed {
 		c.head.tools, c.head.deferred = maps.Clone(c.head.tools), maps.Clone(c.head.deferred)
 		c.head.betas = slices.Clone(c.head.betas)
+	}
+	if stay {
+		c.expect()
 	}
 	p.notes = append(p.notes, d.notes[:d.listNotes]...)
 	c.listNotes = d.listNotes
@@ -60,9 +71,11 @@ func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit, f *front
 		return nil, false
 	}
 	p.notes = append(p.notes, c.left.notes...) // what is left is about the head
-	if c.loose() {
+	switch {
+	case stay: // so does what stands around the list
+	case c.loose():
 		c.head.said = f.out.head.said // what stands around the list is the same
-	} else {
+	default:
 		c.head.said = d.saidAfter(len(raw) - len(d.raw))
 	}
 	next := c.index(d.Profile, f)
@@ -72,6 +85,11 @@ func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit, f *front
 
 // index makes a request of what was filed, in the room of the front if that has one.
 func (c *carrier) index(prof Profile, f *front) *Request {
+	if c.stay {
+		next := c.requestBy(prof, c.pair)
+		next.loose = c.loosely()
+		return next
+	}
 	if f == nil || f.in == nil {
 		return c.requestBy(prof, c.pair)
 	}
@@ -79,7 +97,7 @@ func (c *carrier) index(prof Profile, f *front) *Request {
 	c.finish(next, prof, func(x transcript.Index) *transcript.Transcript {
 		return f.in.builder.Continue(x, min(f.in.messages, f.at+1), f.out.t, f.again)
 	})
-	next.loose = &loose{c.d.Request, c.ends}
+	next.loose = &loose{of: c.d.Request, ends: c.ends}
 	c.leave(f)
 	next.sound = f.out.behind(next.t.Settled())
 	return next
@@ -102,7 +120,13 @@ func (c *carrier) leave(f *front) {
 
 // beyond reports whether an edit reaches out of the list.
 func (d *draft) beyond(edits []jsonspan.Edit) bool {
-	return slices.ContainsFunc(edits, func(e jsonspan.Edit) bool { return e.Start <= d.list.Start || e.End >= d.list.End })
+	list := d.messages.span
+	return slices.ContainsFunc(edits, func(e jsonspan.Edit) bool { return e.Start <= list.Start || e.End >= list.End })
+}
+
+// carries reports whether the index of the changed request can be made from this one's.
+func (d *draft) carries(edits []jsonspan.Edit) bool {
+	return d.g.apart && len(d.flaws) == 0 && d.head.listKind == jsonspan.Array && !d.beyond(edits) && !d.shares()
 }
 
 // shares reports whether what an element is depends on calls far in front of it.
@@ -136,8 +160,8 @@ func (c *carrier) messagesOver(f *front) bool {
 		}
 		end := len(l.elems) // of what nothing is put into
 		if len(puts) > 0 && puts[0] == i {
-			for range l.put[i] {
-				if !c.read() {
+			for k := range l.put[i] {
+				if !c.insert(&l.put[i][k]) {
 					return false
 				}
 			}
@@ -176,16 +200,16 @@ func (c *carrier) read() bool {
 
 // message files message i of the one before, if it stays.
 func (c *carrier) message(i int) bool {
-	m := &c.d.t.Messages()[i]
-	for len(c.edits) > 0 && c.edits[0].End <= m.Span.Start {
+	m, place := &c.d.t.Messages()[i], c.d.messages.elems[i]
+	for len(c.edits) > 0 && c.edits[0].End <= place.Start {
 		c.pass()
 	}
 	moved := shifts{by: c.shift, edits: c.edits}
-	for len(c.edits) > 0 && c.edits[0].End <= m.Span.End && c.edits[0].Start < m.Span.End {
+	for len(c.edits) > 0 && c.edits[0].End <= place.End && c.edits[0].Start < place.End {
 		c.pass()
 	}
 	moved.edits = moved.edits[:len(moved.edits)-len(c.edits)]
-	beyond := len(c.edits) > 0 && c.edits[0].Start < m.Span.End
+	beyond := len(c.edits) > 0 && c.edits[0].Start < place.End
 	if c.d.messages.drop[i] {
 		c.left.ours(i, m)
 		return true
@@ -217,16 +241,16 @@ func (c *carrier) several(i, end int) (next int, ok bool) {
 
 // untouched returns the end of the run of messages from i on that stay as they are.
 func (c *carrier) untouched(i, end int) int {
-	ms, drop := c.d.t.Messages()[:end], c.d.messages.drop[:end]
-	for len(c.edits) > 0 && c.edits[0].End <= ms[i].Span.Start {
+	places, drop := c.d.messages.elems[:end], c.d.messages.drop[:end]
+	for len(c.edits) > 0 && c.edits[0].End <= places[i].Start {
 		c.pass()
 	}
-	until := len(c.d.raw)
+	until := math.MaxInt
 	if len(c.edits) > 0 {
 		until = c.edits[0].Start
 	}
 	n := i
-	for n < end && !drop[n] && ms[n].Span.End <= until {
+	for n < end && !drop[n] && places[n].End <= until {
 		n++
 	}
 	if n > i && !c.sameFront(c.d.Request, i) {
@@ -238,12 +262,18 @@ func (c *carrier) untouched(i, end int) int {
 // takeRun takes messages over that stay as they are.
 func (c *carrier) takeRun(from, end int) bool {
 	ms, shift := c.d.t.Messages()[from:end], c.shift
-	if c.loose() {
+	switch {
+	case c.stay:
+		shift = 0
+		for _, place := range c.d.messages.elems[from:end] {
+			c.ends = append(c.ends, place.End+c.shift)
+		}
+	case c.loose():
 		shift = c.write(&transcript.Message{Span: transcript.Span{Start: ms[0].Span.Start, End: ms[len(ms)-1].Span.End}}, nil) - ms[0].Span.Start
 		for i := range ms {
 			c.ends = append(c.ends, ms[i].Span.End+c.shift)
 		}
-	} else if !c.Element() || c.Offset() != ms[0].Span.Start+c.shift {
+	case !c.Element() || c.Offset() != ms[0].Span.Start+c.shift:
 		return false
 	}
 	if from == 0 && len(c.messages) == 0 {

@@ -30,6 +30,7 @@ type draft struct {
 	object   knownObject         // the one that a member was removed from last
 	room     []byte              // where texts lie that were quoted, many in one piece
 	body     bodyDraft
+	lie      []int // the messages in the order in which they lie; nil: not asked for so far
 }
 
 // A knownObject is an object that has been looked through. An object may have very many
@@ -70,23 +71,25 @@ func newDraft(r *Request) *draft { return newDraftFrom(r, 0, -1, new(desk)) }
 // newDraftFrom is for changes from a message on; what stands in front of it is done already, and
 // kept is the last of that which stays. The draft works on the desk.
 func newDraftFrom(r *Request, from, kept int, on *desk) *draft {
-	r = r.gathered()
+	if !r.stays() {
+		r = r.gathered()
+	}
 	d := &draft{Request: r}
 	ms, blocks := r.t.Messages(), len(r.t.Blocks())
 	flags := zeros(&on.flags, 2*blocks+2*len(ms)) // one array for all of them
 	of := func(n int) (part []bool) { part, flags = flags[:n:n], flags[n:]; return part }
 	d.gone, d.settled, d.taken = of(blocks), of(blocks), of(len(ms))
-	d.messages = list{span: r.list, from: from, went: from - 1 - kept, elems: zeros(&on.elems, len(ms)), drop: of(len(ms))}
+	d.messages = list{span: r.whereList(), between: r.between(), from: from, went: from - 1 - kept, elems: zeros(&on.elems, len(ms)), drop: of(len(ms))}
 	counts := zeros(&on.counts, len(ms)+r.t.Turns())
 	d.left, d.turns = counts[:len(ms):len(ms)], counts[len(ms):len(ms)]
 	for _, i := range [...]int{0, 1, kept, kept + 1} { // what stands between them may be wanted again
 		if i >= 0 && i < from {
-			d.messages.elems[i] = ms[i].Span
+			d.messages.elems[i] = r.place(i)
 		}
 	}
 	for i := max(from-1, 0); i < len(ms); i++ { // with the one that the first of them stands behind
 		m := &ms[i]
-		d.messages.elems[i] = m.Span
+		d.messages.elems[i] = r.place(i)
 		d.left[i] = int(m.End - m.First)
 		if from == 0 && m.Turn == len(d.turns) {
 			d.turns = append(d.turns, i)
@@ -297,7 +300,7 @@ func (d *draft) clean() bool {
 // render writes the changed request and the trail from it back to this one.
 func (d *draft) render() ([]byte, *trail, error) {
 	step := d.plan()
-	out, err := jsonspan.Splice(d.raw, step.edits)
+	out, err := d.splice(step.edits)
 	return out, step, err
 }
 
@@ -314,7 +317,7 @@ func (d *draft) plan() *trail {
 			d.messages.insert(a.before, item{raw: a.behind, from: d.fresh()})
 		}
 	}
-	edits := d.edits.all()
+	edits := d.inBody(d.edits.all())
 	if slices.Contains(d.messages.drop, true) {
 		edits = slices.DeleteFunc(edits, func(e jsonspan.Edit) bool {
 			i := d.messageAround(e.Span)
@@ -323,11 +326,11 @@ func (d *draft) plan() *trail {
 	}
 	for _, k := range d.opened {
 		if !d.messages.drop[k.message] {
-			edits = append(edits, d.listEdits(k, d.inner[k])...)
+			edits = append(edits, d.inBody(d.listEdits(k, d.inner[k]))...)
 		}
 	}
 	edits = append(edits, d.messageEdits()...)
-	edits = append(edits, d.bodyEdits()...)
+	edits = append(edits, d.inBody(d.bodyEdits())...)
 	if !slices.IsSortedFunc(edits, compareEdits) {
 		slices.SortStableFunc(edits, compareEdits)
 	}

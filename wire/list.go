@@ -16,6 +16,8 @@ type list struct {
 	drop  []bool
 	put   map[int][]item // what comes before element i; len(elems) is the end
 	text  bool           // the list is a string so far, which counts as one text
+	// between returns what stands between elements i and i+1, from -1 on; nil: what lies there.
+	between func(i int) []byte
 }
 
 // An item is an element to be put into a list: new, or made of something elsewhere. Of a
@@ -26,6 +28,8 @@ type item struct {
 	from  origin
 	inner []origin
 	calls container
+	gap   int // of a message: where the edit begins that puts it in
+	at    int // and where it stands in what that writes
 }
 
 // insert puts an element into a list in front of element i.
@@ -63,21 +67,27 @@ func (l *list) edits(raw []byte) []jsonspan.Edit {
 
 // gap writes what happens between elements i and j, which stay; -1 and the number
 // of elements are the ends of the list.
-func (l *list) gap(raw []byte, i, j int) (jsonspan.Edit, bool) {
-	var put [][]byte
+func (l *list) gap(raw []byte, i, j int) (e jsonspan.Edit, ok bool) {
+	var put []*item
 	for k := max(i+1, 0); k <= j && len(l.put) > 0; k++ {
-		for _, it := range l.put[k] {
-			put = append(put, it.raw)
+		for x := range l.put[k] {
+			put = append(put, &l.put[k][x])
 		}
 	}
+	defer func() {
+		for _, it := range put {
+			it.gap = e.Start
+		}
+	}()
 	n := len(l.elems)
 	if len(put) == 0 && j == i+1 {
 		return jsonspan.Edit{}, false
 	}
 	join := func(before, after string) []byte {
 		var b []byte
-		for _, raw := range put {
-			b = append(append(append(b, before...), raw...), after...)
+		for _, it := range put {
+			it.at = len(b) + len(before)
+			b = append(append(append(b, before...), it.raw...), after...)
 		}
 		return b
 	}
@@ -96,7 +106,7 @@ func (l *list) gap(raw []byte, i, j int) (jsonspan.Edit, bool) {
 		return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[i].End, End: l.elems[n-1].End}, New: join(comma, "")}, true
 	}
 	// The separator behind element i stays; what goes is removed with its own.
-	sep := string(raw[l.elems[i].End:l.elems[i+1].Start])
+	sep := l.separator(raw, i)
 	return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[i+1].Start, End: l.elems[j].Start}, New: join("", sep)}, true
 }
 
@@ -106,7 +116,18 @@ func (l *list) comma(raw []byte) string {
 	case 0:
 		return ","
 	case 1:
-		return "," + string(raw[l.span.Start+1:l.elems[0].Start])
+		return "," + l.separator(raw, -1)
 	}
-	return string(raw[l.elems[0].End:l.elems[1].Start])
+	return l.separator(raw, 0)
+}
+
+// separator is what stands between elements i and i+1, or in front of the first one.
+func (l *list) separator(raw []byte, i int) string {
+	switch {
+	case l.between != nil:
+		return string(l.between(i))
+	case i < 0:
+		return string(raw[l.span.Start+1 : l.elems[0].Start])
+	}
+	return string(raw[l.elems[i].End:l.elems[i+1].Start])
 }

@@ -15,12 +15,19 @@ import (
 type loose struct {
 	of   *Request // that it was made of: what stands around the list and between messages is its
 	ends []int    // by message: where it ends in the body
+	// edits make the body of that of of; nil: steps tell. If they are there, messages that nobody has
+	// changed lie where they did, and so does what stands around the list; the rest lies behind.
+	edits []jsonspan.Edit
+	grown int // by how much they make it longer
 }
 
 // Size is how many bytes the request has.
 func (r *Request) Size() int {
-	if r.loose == nil {
+	switch {
+	case r.loose == nil:
 		return len(r.raw)
+	case r.stays():
+		return len(r.loose.of.raw) + r.loose.grown
 	}
 	_, behind := r.Around()
 	return r.loose.ends[len(r.loose.ends)-1] + len(behind)
@@ -49,8 +56,15 @@ func (r *Request) Around() (before, behind []byte) {
 // Raw returns the bytes of the request. Those of one that is lent may have to be put together,
 // each time that somebody asks.
 func (r *Request) Raw() []byte {
-	if r.loose == nil {
+	switch {
+	case r.loose == nil:
 		return r.raw
+	case r.stays():
+		raw, err := jsonspan.Splice(r.loose.of.raw, r.loose.edits)
+		if err != nil {
+			panic(err) // they were taken when they were made
+		}
+		return raw
 	}
 	before, behind := r.Around()
 	out := append(make([]byte, 0, r.Size()), before...)
@@ -103,7 +117,7 @@ func (r *Request) saidAfter(by int) []utterance {
 }
 
 // loose reports whether what is filed is a loose request.
-func (c *carrier) loose() bool { return c.front != nil && c.front.in != nil }
+func (c *carrier) loose() bool { return c.stay || c.front != nil && c.front.in != nil }
 
 // write writes message m with edits behind all others and returns where it is now.
 func (c *carrier) write(m *transcript.Message, edits []jsonspan.Edit) (start int) {
@@ -120,8 +134,8 @@ func (c *carrier) write(m *transcript.Message, edits []jsonspan.Edit) (start int
 	return start
 }
 
-// readLoose reads the last message, which has been written anew.
-func (c *carrier) readLoose(start int) bool {
+// readLoose reads an element that ends there.
+func (c *carrier) readLoose(start, end int) bool {
 	depth := 2
 	if c.bare {
 		depth = 1
@@ -129,13 +143,16 @@ func (c *carrier) readLoose(start int) bool {
 	c.Reset(c.raw, jsonspan.Structural)
 	c.Seek(start, depth)
 	c.element()
-	return !c.Failed() && len(c.Flaws()) == 0 && c.Offset() == len(c.raw)
+	return !c.Failed() && len(c.Flaws()) == 0 && c.Offset() == end
 }
 
 // messageLoose files message i of the one before, which stays.
 func (c *carrier) messageLoose(i int, m *transcript.Message, ours filed, edits []jsonspan.Edit, beyond bool) bool {
-	if beyond || len(edits) > 0 && edits[0].Start < m.Span.Start {
+	if beyond || len(edits) > 0 && edits[0].Start < c.d.messages.elems[i].Start {
 		return false
+	}
+	if c.stay {
+		return c.messageBehind(i, m, ours, edits)
 	}
 	c.ends = append(c.ends, m.Span.End+c.shift)
 	if c.again(i) {
@@ -143,7 +160,7 @@ func (c *carrier) messageLoose(i int, m *transcript.Message, ours filed, edits [
 	}
 	start := c.write(m, edits)
 	if !c.sameFront(c.d.Request, i) || !c.d.rewords(m, edits, ours.notes) {
-		return c.readLoose(start)
+		return c.readLoose(start, len(c.raw))
 	}
 	return c.take(c.d.Request, i, m, &shifts{by: start - m.Span.Start, edits: edits}, ours)
 }

@@ -122,9 +122,13 @@ func (r *Request) RewriteSince(before *Request, drop []transcript.BlockID, edits
 
 // carryOut writes the draft and parses what it wrote the way the request was.
 func (d *draft) carryOut() (*Request, error) {
-	raw, step, err := d.render()
-	if err != nil {
-		return nil, err
+	step := d.plan()
+	var raw []byte
+	if !d.takeRoom(step.edits) {
+		var err error
+		if raw, err = d.splice(step.edits); err != nil {
+			return nil, err
+		}
 	}
 	next, err := d.readBack(raw, step.edits, nil)
 	if err != nil {
@@ -134,7 +138,8 @@ func (d *draft) carryOut() (*Request, error) {
 	return next, nil
 }
 
-// readBack parses what a draft wrote, with room for its step; nil if a front was of no use.
+// readBack parses what a draft wrote, with room for its step; nil if a front was of no use. Without
+// bytes it writes the changes behind the request.
 func (d *draft) readBack(raw []byte, edits []jsonspan.Edit, f *front) (*Request, error) {
 	o := d.o
 	o.Model = d.head.model
@@ -144,13 +149,19 @@ func (d *draft) readBack(raw []byte, edits []jsonspan.Edit, f *front) (*Request,
 	if !ok && f != nil {
 		return nil, nil
 	}
-	if !ok || proveCarried && next.loose == nil {
+	if !ok || proveCarried && (next.loose == nil || next.stays()) {
+		var err error
+		if raw == nil { // there was not enough room
+			if raw, err = d.splice(edits); err != nil {
+				return nil, err
+			}
+		}
 		fresh, err := Parse(raw, o)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			next.mustEqual(fresh)
+			next.gathered().mustEqual(fresh)
 		} else {
 			next = fresh
 		}

@@ -105,7 +105,7 @@ func (r *Request) Again(o *Request, yield func(now, was, n int)) {
 
 // front returns the beginning that the last result and that of r have in common.
 func (s *Scribe) front(r *Request, drop []transcript.BlockID, edits []BlockEdit) *front {
-	if s.of == nil || !r.t.Continues(s.of.t) || r.loose != nil {
+	if s.of == nil || !r.t.Continues(s.of.t) || r.loose != nil || s.out.stays() {
 		return nil
 	}
 	same := transcript.BlockID(min(len(r.t.Blocks()), len(s.of.t.Blocks())))
