@@ -102,7 +102,9 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 		}
 	}()
 	defer c.memory.Frugal(n)()
-	req, b, fault := parse(from, raw[:n], c.opts)
+	opts := c.opts
+	opts.Room = from.line == 0 && !c.lines // where nothing follows
+	req, b, fault := parse(from, raw[:n], opts)
 	if fault != nil && fault.other(from) {
 		return passedOver(from)
 	}
@@ -119,7 +121,7 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	if err != nil {
 		return c.refused(from, raw, err)
 	}
-	o.before, o.after = len(raw), len(raw)+len(plan.Result().Raw())-len(b.Body)
+	o.before, o.after = len(raw), len(raw)+plan.Result().Size()-len(b.Body)
 	o.size = c.weigh(req, plan)
 	for _, ch := range plan.Changes() {
 		o.rules = append(o.rules, ch.Rule)
@@ -144,6 +146,8 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	}
 	o.out = raw
 	switch {
+	case o.changed && opts.Room && len(b.Body) == len(raw):
+		o.out, o.body = nil, plan.Result()
 	case o.changed && len(b.Body) == len(raw):
 		o.out = plan.Result().Raw()
 	case o.changed:

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -22,6 +23,8 @@ type stream struct {
 	eof    bool
 	packed string
 	err    error // what ended it early
+	room   bool  // there is to be room behind a document
+	whole  bool  // all of it is wanted
 	lent   *buffer
 	plain  counter // what r is if nothing has to be unpacked
 }
@@ -50,8 +53,8 @@ var utf8Mark = []byte{0xef, 0xbb, 0xbf}
 
 // openStream unpacks r, up to max bytes. It counts in done what is read from r. st is the
 // file that r is, if it has just been opened; nil: it has not, or is none.
-func openStream(r io.Reader, st fs.FileInfo, max int64, done *atomic.Int64, lent *buffer) (*stream, error) {
-	s := &stream{size: -1, lent: lent, plain: counter{r, done}}
+func openStream(r io.Reader, st fs.FileInfo, max int64, done *atomic.Int64, lent *buffer, room bool) (*stream, error) {
+	s := &stream{size: -1, lent: lent, room: room, plain: counter{r, done}}
 	s.r = &s.plain
 	s.lookAhead(r, st)
 	if lent != nil {
@@ -69,7 +72,7 @@ func openStream(r io.Reader, st fs.FileInfo, max int64, done *atomic.Int64, lent
 	if err != nil {
 		return nil, err
 	}
-	return &stream{r: unpacked, packed: packed, size: -1}, nil
+	return &stream{r: unpacked, packed: packed, size: -1, room: s.room}, nil
 }
 
 func (s *stream) close() { s.r.Close() }
@@ -113,21 +116,67 @@ func (s *stream) more() bool {
 		return false
 	}
 	if len(s.buf) == cap(s.buf) {
+		if s.ahead == nil && cap(s.buf) > 0 {
+			return s.far()
+		}
 		s.reserve(s.wanted())
 	}
-	n, err := s.r.Read(s.buf[len(s.buf):cap(s.buf)])
+	n := s.read(s.buf[len(s.buf):cap(s.buf)])
 	s.buf = s.buf[:len(s.buf)+n]
-	s.off += int64(n)
 	if s.off == s.size && len(s.buf) < cap(s.buf) {
 		s.eof = true // all of a file was read, and there was room for more
 	}
+	return n > 0 || !s.eof
+}
+
+// read reads on into p, and notes the end.
+func (s *stream) read(p []byte) int {
+	n, err := s.r.Read(p)
+	s.off += int64(n)
 	if err != nil {
 		s.eof = true
 		if !errors.Is(err, io.EOF) {
 			s.err = err
 		}
 	}
-	return n > 0 || !s.eof
+	return n
+}
+
+// far is more for a full buffer and a stream that nobody can look ahead in. A line may be a whole
+// conversation: it is kept in pieces up to its end, and put together once.
+func (s *stream) far() bool {
+	const most = 16 << 20
+	var pieces [][]byte
+	total := 0
+	for ended := false; !ended && !s.eof; {
+		piece := make([]byte, min(max(chunkSize, total/2), most))
+		n := 0
+		for n < len(piece) && !ended && !s.eof {
+			k := s.read(piece[n:])
+			if i := bytes.IndexByte(piece[n:n+k], '\n'); i >= 0 && !s.whole {
+				// A document ends with a line, too, if nothing follows.
+				ended = !s.room || total+n < hugeSize || i+1 < k
+			}
+			n += k
+		}
+		pieces, total = append(pieces, piece[:n]), total+n
+	}
+	s.reserve(max(s.behind(len(s.buf)+total), cap(s.buf)+cap(s.buf)/2))
+	for i, piece := range pieces {
+		s.buf, pieces[i] = append(s.buf, piece...), nil
+	}
+	if total > hugeSize {
+		debug.FreeOSMemory() // else they would stay beside it
+	}
+	return total > 0 || !s.eof
+}
+
+// behind is how much is to be reserved for so many bytes, which may be a document.
+func (s *stream) behind(n int) int {
+	if s.room {
+		return n + spare + n/2 // what is not written takes no memory
+	}
+	return n + spare
 }
 
 // reserve makes room for n bytes in all.
@@ -149,9 +198,15 @@ func (s *stream) wanted() int {
 		}
 		return chunkSize
 	}
-	if s.ahead == nil {
-		return max(chunkSize, cap(s.buf)+cap(s.buf)/2)
+	end := s.lineEnd()
+	if end < s.size {
+		return len(s.buf) + int(end-s.off) + spare
 	}
+	return s.behind(len(s.buf) + int(end-s.off))
+}
+
+// lineEnd looks ahead for the end of the line at hand, as an offset in r.
+func (s *stream) lineEnd() int64 {
 	window := make([]byte, chunkSize)
 	for at := s.base + s.off; ; {
 		n, err := s.ahead.ReadAt(window, at)
@@ -160,9 +215,14 @@ func (s *stream) wanted() int {
 		}
 		at += int64(n)
 		if err != nil {
-			return len(s.buf) + int(at-s.base-s.off) + spare
+			return at - s.base
 		}
 	}
+}
+
+// oneLine reports whether the stream is known to be a single line, of which little has been read.
+func (s *stream) oneLine() bool {
+	return s.ahead != nil && s.off < s.size && bytes.IndexByte(s.buf, '\n') < 0 && s.lineEnd() == s.size
 }
 
 // skipMark passes over a byte order mark and returns its length.
@@ -214,8 +274,11 @@ func (s *stream) newline(i int) int {
 // all returns everything, in one buffer that is allocated once if the size is
 // known.
 func (s *stream) all() []byte {
+	s.whole = true
 	if rest := s.size - s.off; s.size >= 0 && !s.eof {
-		s.reserve(len(s.buf) + int(rest) + 1)
+		if n := len(s.buf) + int(rest) + 1; n > cap(s.buf) {
+			s.reserve(s.behind(n))
+		}
 	}
 	for s.more() {
 	}

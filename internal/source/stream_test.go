@@ -131,7 +131,7 @@ func TestLongLineIsAllocatedOnce(t *testing.T) {
 	}
 	defer f.Close()
 	var done atomic.Int64
-	s, err := openStream(f, nil, 0, &done, nil)
+	s, err := openStream(f, nil, 0, &done, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
