@@ -172,11 +172,18 @@ func (d *draft) takeRoom(edits []jsonspan.Edit) bool {
 		atomic.CompareAndSwapUint32(&d.Request.used, 0, 1)
 }
 
-// expect makes room for the index, which is about as large as that of the one before.
+// expect makes room for the index, which is about as large as that of what stays.
 func (c *carrier) expect() {
-	ms, blocks := len(c.d.t.Messages())+len(c.d.messages.put), len(c.d.t.Blocks())+len(c.d.messages.put)
+	ms := len(c.d.messages.put)
+	blocks := ms
+	for i, m := range c.d.t.Messages() {
+		if !c.d.messages.drop[i] {
+			ms, blocks = ms+1, blocks+int(m.End-m.First)
+		}
+	}
 	c.messages, c.extra, c.frame = slices.Grow(c.messages, ms), slices.Grow(c.extra, ms), slices.Grow(c.frame, ms)
 	c.blocks, c.where, c.ends = slices.Grow(c.blocks, blocks), slices.Grow(c.where, blocks), slices.Grow(c.ends, ms)
+	c.parser.notes, c.parser.ties = slices.Grow(c.parser.notes, len(c.d.notes)), slices.Grow(c.parser.ties, len(c.d.ties))
 }
 
 // insert files a new message.
@@ -233,9 +240,6 @@ func (c *carrier) messageBehind(i int, m *transcript.Message, ours filed, edits 
 // loosely is what makes a loose request of what was filed.
 func (c *carrier) loosely() *loose {
 	l := &loose{of: c.d.base(), ends: c.ends, edits: c.d.sinceBase(c.planned)}
-	if l.edits == nil { // all was undone
-		l.edits = []jsonspan.Edit{}
-	}
 	for _, e := range l.edits {
 		l.grown += len(e.New) - e.Len()
 	}

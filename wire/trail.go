@@ -373,7 +373,7 @@ func (r *Request) Explain(before *Request, changes []Change) []Change {
 			note(origin{i, w.in, int(w.index)})
 		}
 	}
-	var kept []Change
+	kept := make([]Change, 0, len(changes))
 	for _, c := range changes {
 		if told(c) && (c.born == birth{} || alive[c.born]) {
 			kept = append(kept, c)

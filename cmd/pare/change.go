@@ -153,7 +153,7 @@ func (c *changing) run(w *world, t task) int {
 		return w.usage(err, t.command)
 	}
 	in.Room = t.lines == nil || !t.lines.Lines
-	ch := &changer{task: t, memory: &w.memory, opts: opts, dryRun: c.DryRun, json: c.JSON, inPlace: c.InPlace && !c.DryRun, many: in.Many()}
+	ch := &changer{task: t, memory: &w.memory, opts: opts, dryRun: c.DryRun, json: c.JSON, receipts: c.Receipt != "", inPlace: c.InPlace && !c.DryRun, many: in.Many()}
 	ch.view = w.report(w.stdout, c.Color)
 	ch.notes = w.report(w.stderr, c.Color)
 	defer w.memory.Roomy(ch.many)()
@@ -323,11 +323,15 @@ func (r *changeRun) record(o *outcome) error {
 			return err
 		}
 	}
-	if r.receipt == nil || len(o.receipt) == 0 {
+	if r.receipt == nil {
 		return nil
 	}
-	_, err := r.receipt.Write(o.receipt)
-	return err
+	for _, piece := range o.receipt {
+		if _, err := r.receipt.Write(piece); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // commit makes the files: first what would be lost otherwise, then the results, then

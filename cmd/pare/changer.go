@@ -21,6 +21,7 @@ type changer struct {
 	task
 	opts         wire.Options
 	dryRun, json bool
+	receipts     bool // somebody wants them
 	inPlace      bool
 	many         bool // several files
 	memory       *source.Memory
@@ -123,6 +124,7 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	}
 	o.before, o.after = len(raw), len(raw)+plan.Result().Size()-len(b.Body)
 	o.size = c.weigh(req, plan)
+	o.rules = make([]string, 0, len(plan.Changes()))
 	for _, ch := range plan.Changes() {
 		o.rules = append(o.rules, ch.Rule)
 	}
@@ -316,17 +318,32 @@ type receiptLine struct {
 	Line   int    `json:"line,omitempty"`
 }
 
-// receipt renders changes as JSON lines.
-func (c *changer) receipt(from origin, changes []wire.Change) []byte {
-	var lines []byte
+// receipt renders changes as JSON lines, if anybody wants them.
+func (c *changer) receipt(from origin, changes []wire.Change) lines {
+	var all lines
 	for _, ch := range changes {
+		if !c.receipts {
+			break
+		}
 		l := receiptLine{Change: ch}
 		if from.many {
 			l.Source, l.Line = from.source, from.line
 		}
-		lines = append(lines, encode(l)...)
+		all.add(l)
 	}
-	return lines
+	return all
+}
+
+// Some lines of JSON lie in pieces: a transcript may have a hundred thousand changes.
+type lines [][]byte
+
+func (l *lines) add(v any) {
+	const piece = 1 << 18
+	n := len(*l) - 1
+	if n < 0 || len((*l)[n]) > piece {
+		*l, n = append(*l, nil), n+1
+	}
+	(*l)[n] = append((*l)[n], encode(v)...)
 }
 
 // show renders the plan for a transcript.

@@ -157,17 +157,20 @@ type logReceipt struct {
 	Source string `json:"source,omitempty"`
 }
 
-// logReceipt renders changes as JSON lines.
-func (c *changer) logReceipt(from origin, changes []agentlog.Change) []byte {
-	var lines []byte
+// logReceipt renders changes as JSON lines, if anybody wants them.
+func (c *changer) logReceipt(from origin, changes []agentlog.Change) lines {
+	var all lines
 	for _, ch := range changes {
+		if !c.receipts {
+			break
+		}
 		r := logReceipt{Change: ch}
 		if from.many {
 			r.Source = from.source
 		}
-		lines = append(lines, encode(r)...)
+		all.add(r)
 	}
-	return lines
+	return all
 }
 
 // A logPlan is what --dry-run --json prints about a session file.

@@ -30,7 +30,7 @@ type outcome struct {
 	unmarked      bool // the byte order mark in front of it goes
 	before, after int  // bytes, the end of its line among them
 	size          *picture.Size
-	receipt       []byte
+	receipt       lines
 	archive       []archive.Line
 }
 

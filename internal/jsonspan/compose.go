@@ -1,10 +1,12 @@
 package jsonspan
 
+import "slices"
+
 // Compose returns the edits that do at once what first and then second do to a document of
 // size bytes; second is about what first has made of it. Both must be as Splice wants
 // them, and so is the result. It takes time in proportion to the edits.
 func Compose(size int, first, second []Edit) []Edit {
-	c := composer{size: size}
+	c := composer{size: size, edits: make([]Edit, 0, len(first)+len(second))}
 	at := 0 // in the document between
 	pieces := pieceReader{size: size, edits: first}
 	for _, e := range second {
@@ -111,7 +113,13 @@ func (c *composer) take(r *pieceReader, n int) {
 	}
 }
 
-func (c *composer) put(text []byte) { c.text = append(c.text, text...) }
+func (c *composer) put(text []byte) {
+	if len(c.text) == 0 {
+		c.text = slices.Clip(text) // mostly it is all
+		return
+	}
+	c.text = append(c.text, text...)
+}
 
 // flush tells what comes in the place of the original up to start.
 func (c *composer) flush(start int) {

@@ -16,7 +16,7 @@ type Memory struct {
 
 const (
 	hugeSize = 32 << 20
-	frugal   = 10
+	frugal   = 5
 	roomy    = 400
 )
 
