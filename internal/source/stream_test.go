@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -146,6 +147,96 @@ func TestLongLineIsAllocatedOnce(t *testing.T) {
 		if largest = max(largest, cap(s.buf)); largest > len(line)+2*spare {
 			t.Fatalf("a buffer of %d for a line of %d", largest, len(line))
 		}
+	}
+}
+
+// TestFar: what comes through a pipe, in whatever pieces, is what a file has; and of a document that
+// is put together once, there are never more than two.
+func TestFar(t *testing.T) {
+	long := `{"messages":["` + strings.Repeat("x", 3*chunkSize) + `"]}`
+	for name, in := range map[string]string{
+		"document": long, "ended": long + "\n", "lines": strings.Repeat(long+"\n", 3), "mixed": "[1]\n" + long + "\n[2]\n" + long,
+		"indented": "{\n" + strings.Repeat(" \"a\": 1,\n", chunkSize) + "\"messages\":[]}\n", "blank": strings.Repeat("\n", 3*chunkSize) + "[1]",
+	} {
+		for _, room := range []bool{false, true} {
+			of := func(r io.Reader) string {
+				var all []string
+				input := &Input{Paths: []string{Stdin}, Stdin: r, Room: room}
+				input.Each(func(c Chunk) bool {
+					for text := range c.Texts() {
+						all = append(all, fmt.Sprint(text.Line, text.Blank, string(text.Whole)))
+					}
+					return c.Err == nil
+				})
+				return strings.Join(all, "|")
+			}
+			want := of(strings.NewReader(in))
+			for _, piece := range []int{1000, 70_000, 10 * chunkSize} {
+				if got := of(&slowReader{in, piece}); got != want {
+					t.Errorf("%s in pieces of %d: %.100q and not %.100q", name, piece, got, want)
+				}
+			}
+		}
+	}
+	in := `{"messages":["` + strings.Repeat("x", 20<<20) + `"]}` + "\n"
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	(&Input{Paths: []string{Stdin}, Stdin: &slowReader{in, 1 << 16}}).Each(func(c Chunk) bool { return len(c.Data) == len(in) })
+	runtime.ReadMemStats(&after)
+	if bodies := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(in)); bodies > 2.5 {
+		t.Errorf("a pipe took %.2f times what came through it", bodies)
+	}
+}
+
+// A slowReader gives at most so many bytes at once.
+type slowReader struct {
+	rest  string
+	piece int
+}
+
+func (r *slowReader) Read(p []byte) (int, error) {
+	if r.rest == "" {
+		return 0, io.EOF
+	}
+	n := copy(p, r.rest[:min(r.piece, len(r.rest))])
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// TestRoomBehind: there is room behind a document, of a file and of a pipe, and none that is another
+// line's.
+func TestRoomBehind(t *testing.T) {
+	long := `{"messages":["` + strings.Repeat("x", 3*chunkSize) + `"]}`
+	file := filepath.Join(t.TempDir(), "in.json")
+	for _, in := range []string{long, long + "\n", "{\n" + long[1:]} {
+		if err := os.WriteFile(file, []byte(in), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		input := &Input{Paths: []string{file, Stdin}, Stdin: &slowReader{in, 1 << 16}, Room: true}
+		n := 0
+		input.Each(func(c Chunk) bool {
+			n++
+			if c.Line != 0 || cap(c.Data)-len(c.Data) < len(c.Data)/2 {
+				t.Errorf("%s: line %d, room of %d behind %d", c.Source, c.Line, cap(c.Data)-len(c.Data), len(c.Data))
+			}
+			return true
+		})
+		if n != 2 {
+			t.Errorf("%d documents", n)
+		}
+	}
+}
+
+// TestVetReadsNoDocument: to see that a file of one line is no batch takes no reading.
+func TestVetReadsNoDocument(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "in.json")
+	if err := os.WriteFile(file, []byte(`{"messages":["`+strings.Repeat("x", 9*chunkSize)+`"]}`+"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	input := &Input{Paths: []string{file}, BatchesOnly: true}
+	input.Each(func(c Chunk) bool { t.Errorf("line %d", c.Line); return true })
+	if n := input.Read.Load(); n > chunkSize {
+		t.Errorf("%d bytes were read", n)
 	}
 }
 
