@@ -175,7 +175,7 @@ func (b *Beginnings) shared(n int, raw []byte, t *transcript.Transcript) *Reques
 	r := &Request{
 		Dialect: w.Dialect, Profile: b.prof, g: w.g, t: t, raw: raw, list: transcript.Span{Start: w.list.Start, End: w.list.End + by}, bare: w.bare, head: w.head,
 		where: w.where[:blocks:blocks], extra: w.extra[:n:n], frame: w.frame[:n:n], o: b.o, notes: w.notes[:b.notes[n]:b.notes[n]], listNotes: w.listNotes,
-		lore: b.lore,
+		lore: b.lore, shares: w.shares,
 	}
 	if len(b.behind) > 0 {
 		r.notes = slices.Concat(r.notes, b.behind)

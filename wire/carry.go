@@ -126,14 +126,7 @@ func (d *draft) beyond(edits []jsonspan.Edit) bool {
 
 // carries reports whether the index of the changed request can be made from this one's.
 func (d *draft) carries(edits []jsonspan.Edit) bool {
-	return d.g.apart && len(d.flaws) == 0 && d.head.listKind == jsonspan.Array && !d.beyond(edits) && !d.shares()
-}
-
-// shares reports whether what an element is depends on calls far in front of it.
-func (d *draft) shares() bool {
-	return d.g.flat && slices.ContainsFunc(d.t.Blocks(), func(b transcript.Block) bool {
-		return b.Kind == transcript.Call && b.Family > functionFamily && b.Family <= toolSearchFamily
-	})
+	return d.g.apart && len(d.flaws) == 0 && d.head.listKind == jsonspan.Array && !d.beyond(edits) && !d.shares
 }
 
 // messagesOver files all messages, in their new order; those of a front, if there is one,

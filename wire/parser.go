@@ -423,7 +423,7 @@ func (p *parser) finish(r *Request, prof Profile, build func(transcript.Index) *
 	*r = Request{
 		Dialect: p.dialect, Profile: prof, g: p.g, raw: p.raw, list: tspan(p.list), bare: p.bare,
 		head: p.head, where: p.where, extra: p.extra, frame: p.frame, notes: p.notes, flaws: p.Flaws(), unlisted: p.Unlisted(),
-		listNotes: p.listNotes, ties: ties,
+		listNotes: p.listNotes, ties: ties, shares: p.asked != nil,
 	}
 	r.t = build(transcript.Index{Raw: p.raw, Messages: p.messages, Blocks: p.blocks, Ties: p.ties, Discipline: p.g.discipline})
 }

@@ -49,6 +49,7 @@ type Request struct {
 	unlisted int
 
 	listNotes int              // how many notes are about what stands in front of the list
+	shares    bool             // what an element is depends on calls far in front of it
 	lore      *lore            // nil: it is no beginning of a history
 	ties      []transcript.Tie // between blocks of one message, or of neighbours
 	borrowed  bool             // from a Parser, which will use its memory again

@@ -51,7 +51,7 @@ type front struct {
 
 // Rewrite is [Request.RewriteSince]. What is dropped and edited must be sorted by block.
 func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []BlockEdit, insert ...Insertion) (*Request, []Change, error) {
-	if s == nil || len(insert) > 0 || len(drop)+len(edits) == 0 || slices.ContainsFunc(r.notes, func(n note) bool { return n.fault == tooManyCacheMarks }) {
+	if s == nil || len(insert) > 0 || len(drop)+len(edits) == 0 || r.shares || slices.ContainsFunc(r.notes, func(n note) bool { return n.fault == tooManyCacheMarks }) {
 		return r.RewriteSince(before, drop, edits, insert...)
 	}
 	s.tidy()
