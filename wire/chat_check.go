@@ -10,6 +10,7 @@ import (
 // check raises the faults that show in the finished transcript.
 func (chat) check(c *checker) {
 	c.pairs()
+	c.functionsAmong()
 	c.blankIDs()
 	c.halfIDs()
 	c.chatRoles()
@@ -21,9 +22,32 @@ func (chat) check(c *checker) {
 	}
 }
 
+// functionsAmong reports the results of functions that stand in front of those of tools, for a
+// message that called both: only messages of tools may follow tool_calls until all are answered.
+func (c *checker) functionsAmong() {
+	var among []transcript.BlockID // results of functions in this run
+	for _, m := range c.t.Messages() {
+		switch {
+		case m.Role != transcript.Tool || m.First == m.End:
+			among = among[:0]
+		case c.t.Block(m.First).Family == legacyFamily:
+			among = append(among, m.First)
+		default:
+			for _, b := range among {
+				if x := c.t.Exchanges()[c.t.ExchangeOf(b)]; x.State == transcript.Whole {
+					c.block(displacedResult, b, "")
+				}
+			}
+			among = among[:0]
+		}
+	}
+}
+
 // blankIDs reports calls whose id is empty and whose answer was found by its place, which
-// does not name them, and answers that have an empty id where their call has one.
+// does not name them, and answers that have an empty id where their call has one. Where both
+// are empty, one names the other, but only once in a message.
 func (c *checker) blankIDs() {
+	unnamed := -1 // the last message with a call whose id and answer's are empty
 	for _, x := range c.t.Exchanges() {
 		if !x.Guessed || x.Call == transcript.NoBlock || c.t.Block(x.Call).Family == legacyFamily {
 			continue
@@ -37,8 +61,14 @@ func (c *checker) blankIDs() {
 				c.block(resultIDBlank, r, "")
 			}
 		}
-		if blank(x.Call, "id") && !blank(x.Results[0], "tool_call_id") { // without any it is reported as missing
+		switch at := c.t.Block(x.Call).Message; {
+		case !blank(x.Call, "id"): // without any it is reported as missing
+		case !blank(x.Results[0], "tool_call_id"):
 			c.block(callIDBlank, x.Call, c.t.Block(x.Results[0]).CallID)
+		case unnamed == at:
+			c.block(callIDBlankAgain, x.Call, "")
+		default:
+			unnamed = at
 		}
 	}
 }

@@ -48,6 +48,7 @@ const (
 	idMissing
 	callIDMissing
 	callIDBlank
+	callIDBlankAgain // in one message
 	resultIDBlank
 	callIDHalf
 	resultIDHalf

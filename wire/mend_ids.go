@@ -17,6 +17,7 @@ var idMends = map[fault]mend{
 	idNotNine:         (*mender).renameExchange,
 	callIDMissing:     (*mender).renameExchange,
 	callIDBlank:       (*mender).renameExchange,
+	callIDBlankAgain:  (*mender).renameExchange,
 	resultIDBlank:     (*mender).giveID,
 	callIDHalf:        (*mender).renameExchange,
 	resultIDHalf:      (*mender).giveID,

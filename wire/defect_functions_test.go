@@ -1,0 +1,49 @@
+package wire_test
+
+import (
+	"testing"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// TestFunctionAmongTools: a message that calls a function in the old way and tools in the new
+// one has the results of the tools first, whichever it names first.
+func TestFunctionAmongTools(t *testing.T) {
+	const (
+		asks     = `{"role":"user","content":"q"}`
+		function = `"function_call":{"name":"f","arguments":"{}"}`
+		tools    = `"tool_calls":[{"id":"a","type":"function","function":{"name":"g","arguments":"{}"}},{"id":"b","type":"function","function":{"name":"h","arguments":"{}"}}]`
+		one      = `{"role":"tool","tool_call_id":"a","content":"1"}`
+		two      = `{"role":"tool","tool_call_id":"b","content":"2"}`
+		other    = `{"role":"function","name":"f","content":"3"}`
+	)
+	body := func(call, results string) string {
+		return `{"model":"gpt-4o","messages":[` + asks + `,{"role":"assistant","content":null,` + call + `},` + results + `]}`
+	}
+	for _, call := range []string{function + "," + tools, tools + "," + function} {
+		defect{name: "in place", body: body(call, one+","+two+","+other)}.run(t)
+		for _, results := range []string{one + "," + other + "," + two, other + "," + one + "," + two} {
+			defect{name: "among them", body: body(call, results), found: []string{"displaced-result"}, keeps: []string{one + "," + two + "," + other}}.run(t)
+		}
+		const stub = `"content":"The outcome of this call is unknown: no result was recorded."}`
+		defect{name: "none", body: `{"model":"gpt-4o","messages":[` + asks + `,{"role":"assistant","content":null,` + call + `}]}`, found: []string{"orphan-call", "orphan-call", "orphan-call"},
+			keeps: []string{`{"role":"tool","tool_call_id":"a",` + stub + `,{"role":"tool","tool_call_id":"b",` + stub + `,{"role":"function","name":"f",` + stub}}.run(t)
+	}
+	defect{name: "alone", body: body(function, other), as: wire.OpenAIChat}.run(t)
+}
+
+// TestBlankIDsTwice: an empty id is one, so several in a message cannot be told apart.
+func TestBlankIDsTwice(t *testing.T) {
+	const (
+		call   = `{"id":"","type":"function","function":{"name":"f","arguments":"{}"}}`
+		answer = `{"role":"tool","tool_call_id":"","content":"1"}`
+	)
+	body := func(model, calls, answers string) string {
+		return `{"model":"` + model + `","messages":[{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[` + calls + `]},` + answers + `]}`
+	}
+	two := body("gpt-4o", call+","+call, answer+`,{"role":"tool","tool_call_id":"","content":"2"}`)
+	defect{name: "once", as: wire.OpenAIChat, body: body("gpt-4o", call, answer)}.run(t)
+	defect{name: "once in each message", as: wire.OpenAIChat, body: body("gpt-4o", call, answer+`,{"role":"assistant","content":null,"tool_calls":[`+call+`]},`+answer)}.run(t)
+	defect{name: "twice", as: wire.OpenAIChat, body: two, found: []string{"duplicate-call-id"}, keeps: []string{call, answer, `"content":"2"`}, loses: []string{call + "," + call}}.run(t)
+	defect{name: "at a gateway", as: wire.OpenAIChat, prof: "other", body: two}.run(t)
+}
