@@ -10,23 +10,14 @@ type kept struct {
 	exchanges int
 }
 
-// NewAfter is [New] for an index whose first messages, so many, hold the blocks of those of another
-// transcript: what is paired in them is not paired again.
-func NewAfter(x Index, before *Transcript, messages int) *Transcript {
-	b := Builder{t: before}
-	k := b.keep(x, messages)
-	if k.exchanges == 0 {
-		return New(x)
-	}
-	rest := len(x.Blocks) - int(k.block)
-	t := &Transcript{
-		raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties,
-		exchanges: append(make([]Exchange, 0, k.exchanges+rest/2+1), before.exchanges[:k.exchanges]...),
-		exchange:  append(make([]ExchangeID, 0, len(x.Blocks)), before.exchange[:k.block]...),
-	}
+// NewAfter is [New] for an index that holds runs of messages of another transcript, in order: what
+// is paired in them is not paired again.
+func NewAfter(x Index, before *Transcript, runs []Run) *Transcript {
+	t := &Transcript{raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties}
 	p := pairers.Get().(*pairer)
-	p.results = make([]BlockID, 0, k.exchanges+rest)
-	p.pair(t, x.Discipline, k)
+	p.other, p.runs = before, runs
+	p.pair(t, x.Discipline, kept{})
+	p.other, p.runs = nil, nil
 	p.release()
 	return t
 }
@@ -120,41 +111,39 @@ func (e *Exchange) first() BlockID {
 type Run struct{ Now, Was, N int }
 
 // takeOver takes over what is paired in the run that message m stands in, which begins a turn, and
-// returns where the run ends; m if nothing was. From a turn without results up to one without calls,
-// between which all is quiet, nothing has to do with what stands around, if no call waits.
+// returns where that ends; m if nothing was. From a turn without results up to one without calls,
+// between which all is quiet, nothing has to do with what stands around, if no call waits; where
+// answers may stand anywhere, from any turn up to any other.
 func (p *pairer) takeOver(m int) (next int) {
 	for len(p.runs) > 0 && p.runs[0].Now+p.runs[0].N <= m {
 		p.runs = p.runs[1:]
 	}
-	if len(p.runs) == 0 || p.runs[0].Now > m || p.open.many || len(p.open.few)+len(p.late.batches) > 0 {
+	if len(p.runs) == 0 || p.runs[0].Now > m || p.waits() {
 		return m
 	}
 	t, o, r := p.t, p.other, p.runs[0]
-	for _, x := range p.asked.list {
-		if len(t.exchanges[x].Results) == 0 {
-			return m
-		}
-	}
 	older, end := r.Was-r.Now, r.Now+r.N
-	if at := m + older; at > 0 && o.messages[at-1].Turn == o.messages[at].Turn || t.turnHas(m, Result) {
+	if at := m + older; at > 0 && o.messages[at-1].Turn == o.messages[at].Turn || !p.anywhere && t.turnHas(m, Result) {
 		return m
 	}
-	for end > m && (end < len(t.messages) && t.messages[end].Turn == t.messages[end-1].Turn || t.turnHas(end-1, Call)) {
-		end--
-	}
-	if end <= m+1 {
-		return m
-	}
-	first, last, by := t.messages[m].First, t.messages[end-1].End, t.messages[m].First-o.messages[m+older].First
-	x, _ := slices.BinarySearchFunc(o.exchanges, first-by, func(e Exchange, b BlockID) int { return int(e.first() - b) })
+	by := t.messages[m].First - o.messages[m+older].First
+	x, _ := slices.BinarySearchFunc(o.exchanges, t.messages[m].First-by, func(e Exchange, b BlockID) int { return int(e.first() - b) })
 	to := x
-	for to < len(o.exchanges) && o.exchanges[to].first() < last-by {
-		if !o.quiet(to, last-by) || p.anywhere && o.unlike(to) {
+	for tries := 4; ; tries-- {
+		for end > m && (end < len(t.messages) && t.messages[end].Turn == t.messages[end-1].Turn || !p.anywhere && t.turnHas(end-1, Call)) {
+			end--
+		}
+		if end <= m+1 || tries == 0 {
 			p.runs = p.runs[1:]
 			return m
 		}
-		to++
+		to = x + o.quietFrom(x, t.messages[end-1].End-by, p.anywhere)
+		if to == len(o.exchanges) || o.firstOf(to) >= t.messages[end-1].End-by {
+			break
+		}
+		end = o.blocks[o.firstOf(to)].Message - older // which may part others
 	}
+	first, last := t.messages[m].First, t.messages[end-1].End
 	base := ExchangeID(len(t.exchanges) - x)
 	for b := first; b < last; b++ {
 		switch of := o.exchange[b-by]; {
@@ -178,7 +167,26 @@ func (p *pairer) takeOver(m int) (next int) {
 	}
 	p.asked.reset()
 	p.fresh.reset()
+	p.open.listed = false // these are not
 	return end
+}
+
+// waits reports whether a call may be waiting for a result.
+func (p *pairer) waits() bool {
+	for _, x := range p.asked.list {
+		if len(p.t.exchanges[x].Results) == 0 {
+			return true
+		}
+	}
+	return len(p.late.batches) > 0 || len(p.open.few) > 0 || p.open.many
+}
+
+// quietFrom is how many exchanges, from x on, are quiet in a row in front of a block.
+func (t *Transcript) quietFrom(x int, end BlockID, anywhere bool) (n int) {
+	for x+n < len(t.exchanges) && t.firstOf(x+n) < end && t.quiet(x+n, end) && !(anywhere && t.unlike(x+n)) {
+		n++
+	}
+	return n
 }
 
 // turnHas reports whether the turn of message m has a block of a kind.

@@ -67,7 +67,7 @@ func TestContinue(t *testing.T) {
 			if !reflect.DeepEqual(got.exchanges, want.exchanges) && len(want.exchanges) > 0 || !slices.Equal(got.exchange, want.exchange) || got.turns != want.turns || got.start != want.start {
 				t.Fatalf("from message %d on:\n%v\nall:\n%v\nof %+v", m, exchanges(got), exchanges(want), x.Blocks)
 			}
-			also := NewAfter(Index{Messages: want.messages, Blocks: want.blocks, Discipline: d}, whole, m)
+			also := NewAfter(Index{Messages: want.messages, Blocks: want.blocks, Discipline: d}, whole, []Run{{0, 0, m}})
 			if !reflect.DeepEqual(also.exchanges, want.exchanges) || !slices.Equal(also.exchange, want.exchange) || also.turns != want.turns || also.start != want.start {
 				t.Fatalf("after message %d of another:\n%v\nall:\n%v\nof %+v", m, exchanges(also), exchanges(want), x.Blocks)
 			}

@@ -23,14 +23,14 @@ var proveCarried bool
 type carrier struct {
 	*parser
 	d     *draft
-	edits []jsonspan.Edit // that are still to come
-	shift int             // by how much those in front have moved everything behind them
-	left  filed           // of the one before
-	front *front          // nil: there is none
-	begun int             // how many messages both begin with
-	ends  []int           // by message: where it ends in the body; of a loose request
-	stay  bool            // what nobody changes stays where it is, and the rest is written behind it
-	gaps  shifts          // what moves new messages: all edits in front of them
+	edits []jsonspan.Edit  // that are still to come
+	shift int              // by how much those in front have moved everything behind them
+	left  filed            // of the one before
+	front *front           // nil: there is none
+	runs  []transcript.Run // of messages that were taken over as they are; without a front
+	ends  []int            // by message: where it ends in the body; of a loose request
+	stay  bool             // what nobody changes stays where it is, and the rest is written behind it
+	gaps  shifts           // what moves new messages: all edits in front of them
 
 	planned []jsonspan.Edit // all edits
 }
@@ -105,10 +105,10 @@ func (c *carrier) index(prof Profile, f *front) *Request {
 
 // pair pairs what was filed, as far as that was not done in the one before.
 func (c *carrier) pair(x transcript.Index) *transcript.Transcript {
-	if c.begun == 0 || c.d.borrowed || c.d.lent != nil {
+	if c.d.borrowed || c.d.lent != nil {
 		return transcript.New(x)
 	}
-	return transcript.NewAfter(x, c.d.t, c.begun)
+	return transcript.NewAfter(x, c.d.t, c.runs)
 }
 
 // leave gives a room back its pages, if the carrier works in one.
@@ -269,8 +269,8 @@ func (c *carrier) takeRun(from, end int) bool {
 	case !c.Element() || c.Offset() != ms[0].Span.Start+c.shift:
 		return false
 	}
-	if from == 0 && len(c.messages) == 0 {
-		c.begun = end
+	if c.front == nil {
+		c.runs = append(c.runs, transcript.Run{Now: len(c.messages), Was: from, N: end - from})
 	}
 	c.run(c.d.Request, from, end, shift, c.left.of(from, end, ms[0].First, ms[len(ms)-1].End))
 	return true
