@@ -74,6 +74,7 @@ type shed struct {
 	drop              []transcript.BlockID
 	edits             []wire.BlockEdit
 	outline           outline // of the history, if the request before was a beginning of it
+	trail             *trail  // nil: there is none
 }
 
 // sheds are those of which no memory has hold.
@@ -84,6 +85,7 @@ func (s *shed) back() {
 	const roomy = 1 << 14      // ops
 	s.drop, s.edits = nil, nil // somebody may still have those
 	s.outline.forget()
+	s.trail = nil
 	if cap(s.ops) <= roomy && cap(s.sums) <= roomy && cap(s.left) <= roomy {
 		sheds.Put(s)
 	}
@@ -214,7 +216,7 @@ func (c *chain) blocks() int { return len(c.level) - c.gone }
 // drop drops an atom, what needs it, and thinking that leads to nothing any more.
 func (c *chain) drop(s *scene, a transcript.AtomID, by Rung) {
 	atoms := c.t.Atoms()
-	if s.pinned[a] || c.level[atoms[a].Blocks[0]] == isGone {
+	if s.pinned.on[a] || c.level[atoms[a].Blocks[0]] == isGone {
 		return
 	}
 	queue := append(c.queue[:0], a)
@@ -229,7 +231,7 @@ func (c *chain) drop(s *scene, a transcript.AtomID, by Rung) {
 				continue
 			}
 			for b := c.t.Messages()[m].First; b < c.t.Messages()[m].End; b++ {
-				if !s.pinned[c.t.AtomOf(b)] && c.level[b] != isGone {
+				if !s.pinned.on[c.t.AtomOf(b)] && c.level[b] != isGone {
 					queue = append(queue, c.t.AtomOf(b))
 				}
 			}

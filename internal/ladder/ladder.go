@@ -154,6 +154,9 @@ func (l *Ladder) Fit() (Outcome, error) {
 			return out, err
 		}
 	}
+	if out, err := l.follow(); out != nil || err != nil {
+		return out, err
+	}
 	if err := l.standAt(len(l.t.Messages())); err != nil {
 		return nil, err
 	}
@@ -197,6 +200,10 @@ func (l *Ladder) Todo() (drop []transcript.BlockID, edits []wire.BlockEdit, rung
 	}
 	rungs = l.chain.rungs
 	rungs[0] = 0 // which is nobody
+	if t := l.trail(); t != nil {
+		drop, edits = t.todo(l)
+		return drop, edits, rungs
+	}
 	lent := l.Memory != nil && l.Memory.Lend && l.shed != nil
 	if lent {
 		drop, edits = l.shed.drop[:0], l.shed.edits[:0]
@@ -236,7 +243,7 @@ func (l *Ladder) SaidCost(b transcript.BlockID) int {
 }
 
 // Locked reports whether every byte of an atom stays.
-func (l *Ladder) Locked(a transcript.AtomID) bool { return l.scene != nil && l.scene.locked[a] }
+func (l *Ladder) Locked(a transcript.AtomID) bool { return l.scene != nil && l.scene.locked.on[a] }
 
 // Frame is what the marks around a message cost, in tokens.
 func (l *Ladder) Frame() int { return l.meter.frame }

@@ -49,6 +49,7 @@ func (l *Ladder) heed() {
 	m := l.Memory
 	if m == nil || m.request == nil || m.ours != nil || l.Ours != nil || !l.t.Continues(m.request.Transcript()) {
 		l.shed.outline.forget()
+		l.shed.trail = nil
 	}
 	if m == nil || m.request == nil || m.request.Dialect != l.Request.Dialect {
 		return
@@ -193,7 +194,7 @@ func (l *Ladder) remember(s *past, end int) *remembered {
 // leave hands what was worked out over to the next request.
 func (l *Ladder) leave() {
 	shed := l.shed
-	if c := l.chain; c != nil { // of which levels are left, and who raised them
+	if c := l.chain; c != nil && l.trail() == nil { // of which levels are left, and who raised them
 		shed.steps, shed.ops, shed.queue = c.steps, c.ops, c.queue
 		c.steps, c.ops, c.queue, c.left, c.facts = nil, nil, nil, nil, nil
 	}

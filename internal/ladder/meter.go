@@ -164,6 +164,9 @@ func (l *Ladder) weighLeft(r *wire.Request) (n int, ok bool) {
 		return 0, false
 	}
 	n = m.headTokens() + (len(t.Messages())-t.StartMessage())*m.frame
+	if t := l.trail(); t != nil {
+		return n + t.weigh(l, r), true
+	}
 	at := transcript.BlockID(0)
 	for b, v := range l.chain.level {
 		switch v {

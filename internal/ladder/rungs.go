@@ -74,10 +74,15 @@ func (l *Ladder) gentle(most int) bool {
 	return n <= most
 }
 
-// squeezable reports whether what is pinned costs less the more of it is taken away.
+// squeezable reports whether what is pinned costs less the more of it is taken away, from where
+// the rungs that drop nothing leave it on.
 func (l *Ladder) squeezable() bool {
+	return l.squeezableFrom(func(b transcript.BlockID) level { return l.chain.level[b] })
+}
+
+func (l *Ladder) squeezableFrom(at func(transcript.BlockID) level) bool {
 	falls := func(b transcript.BlockID) bool {
-		v := l.chain.level[b]
+		v := at(b)
 		cost := l.meter.of(b, v)
 		for _, to := range [...]level{atMost1K, isCleared} {
 			if to <= v || to == atMost1K && !l.shortenable(b, to) || to == isCleared && !l.clearable(b, true) {
@@ -91,10 +96,7 @@ func (l *Ladder) squeezable() bool {
 		return true
 	}
 	atoms, blocks := l.t.Atoms(), transcript.BlockID(l.scene.blocks())
-	for a, on := range l.scene.pinned {
-		if !on {
-			continue
-		}
+	for _, a := range l.scene.pinned.all {
 		for _, b := range atoms[a].Blocks {
 			if x := l.t.ExchangeOf(b); x != transcript.NoExchange && firstBlock(&l.t.Exchanges()[x]) < blocks && !falls(b) {
 				return false
@@ -112,7 +114,7 @@ func (l *Ladder) rulesRung() {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.votes.Edits)) {
-		if int(id) < s.blocks() && !s.locked[l.t.AtomOf(id)] {
+		if int(id) < s.blocks() && !s.locked.on[l.t.AtomOf(id)] {
 			c.raise(id, byRules, Rules)
 		}
 	}
@@ -173,7 +175,7 @@ func (l *Ladder) clearable(b transcript.BlockID, squeeze bool) bool {
 		return false
 	}
 	a := l.t.AtomOf(b)
-	return !l.scene.locked[a] && l.scene.pinned[a] == squeeze
+	return !l.scene.locked.on[a] && l.scene.pinned.on[a] == squeeze
 }
 
 // shortenRung shortens results and arguments that are longer than the level: pinned
@@ -185,7 +187,7 @@ func (l *Ladder) shortenRung(to level, pinnedOnly bool) {
 	}
 	all := l.scene.exchanges()
 	shorten := func(x *transcript.Exchange) {
-		if pinnedOnly && !l.scene.pinned[l.t.AtomOf(firstBlock(x))] {
+		if pinnedOnly && !l.scene.pinned.on[l.t.AtomOf(firstBlock(x))] {
 			return // all blocks of an exchange are of one atom
 		}
 		for i := -1; i < len(x.Results); i++ { // the call, then its results
@@ -212,14 +214,24 @@ func (l *Ladder) shortenRung(to level, pinnedOnly bool) {
 }
 
 func (l *Ladder) shortenable(b transcript.BlockID, to level) bool {
+	if !l.longer(b, to) {
+		return false
+	}
+	if v := l.chain.level[b]; v == byRules || v >= isCleared || l.scene.locked.on[l.t.AtomOf(b)] {
+		return false
+	}
+	return l.malleable(b)
+}
+
+// longer reports whether a block is a call or result that is longer than a level leaves. What is a
+// little longer would hardly become shorter.
+func (l *Ladder) longer(b transcript.BlockID, than level) bool {
 	blk := &l.t.Blocks()[b]
-	// What is a little longer would hardly become shorter.
-	if blk.Body.Len() <= to.size()+to.size()/2 || blk.Body == blk.Span || blk.Kind != transcript.Call && blk.Kind != transcript.Result {
-		return false
-	}
-	if v := l.chain.level[b]; v == byRules || v >= isCleared || l.scene.locked[l.t.AtomOf(b)] {
-		return false
-	}
+	return blk.Body.Len() > than.size()+than.size()/2 && blk.Body != blk.Span && (blk.Kind == transcript.Call || blk.Kind == transcript.Result)
+}
+
+// malleable reports whether less than all of a block can be said.
+func (l *Ladder) malleable(b transcript.BlockID) bool {
 	return l.Request.Editable(b) && !hasMedia(l.Request, b)
 }
 
@@ -230,53 +242,49 @@ func (l *Ladder) squeezeRung() {
 	}
 }
 
-// exchangeRung drops exchanges. What the model said before it called goes with the
-// last call of it in a row: without the call it promises something that never comes. It stops
-// after a step that is enough, and reports whether one was; nil: none ever is.
+// exchangeRung drops exchanges. It stops after a step that is enough, and reports whether one was;
+// nil: none ever is.
 func (l *Ladder) exchangeRung(enough func([]op) bool) bool {
-	s, c := l.scene, l.chain
-	runs, runOf := l.shed.outline.runs, l.shed.outline.runOf
-	callsLeft := l.callsLeft()
-	all := l.ordered(s.exchanges())
+	calls, all := l.callsGone(), l.ordered(l.scene.exchanges())
 	for i := range all {
-		b := firstBlock(&all[i])
-		a := l.t.AtomOf(b)
-		if s.pinned[a] || c.level[b] == isGone {
-			continue
-		}
-		mark := len(c.ops)
-		c.drop(s, a, DropExchanges)
-		for i := mark; i < len(c.ops); i++ { // the list may grow on the way
-			o := c.ops[i]
-			f := &c.facts[o.block]
-			if o.to != isGone || !isCall(f.kind) {
-				continue
-			}
-			run := runOf[f.message]
-			if callsLeft[run]--; callsLeft[run] == 0 {
-				l.dropSaid(runs[run].last)
-			}
-		}
-		if c.close(DropExchanges); enough != nil && len(c.ops) > mark && enough(c.ops[mark:]) {
+		if mark := len(l.chain.ops); l.dropExchange(&all[i], calls) && enough != nil && enough(l.chain.ops[mark:]) {
 			return true
 		}
 	}
 	return false
 }
 
-// callsLeft counts the calls that are left in each run.
-func (l *Ladder) callsLeft() []int {
-	o := &l.shed.outline
-	left := cleared(&l.shed.calls, len(o.runs))
-	for i := range o.runs {
-		left[i] = o.runs[i].calls
-	}
-	for b := 0; b < len(l.chain.level) && l.chain.gone > 0; b++ {
-		if f := &l.chain.facts[b]; l.chain.level[b] == isGone && isCall(f.kind) {
-			left[o.runOf[f.message]]--
+// dropExchange drops an exchange, a step, and reports whether that did anything. What the model
+// said before it called goes with the last call of it in a row: without the call it promises
+// something that never comes. Calls are those that are gone, by run.
+func (l *Ladder) dropExchange(x *transcript.Exchange, calls []int) bool {
+	s, c, o := l.scene, l.chain, &l.shed.outline
+	mark := len(c.ops)
+	c.drop(s, l.t.AtomOf(firstBlock(x)), DropExchanges)
+	for i := mark; i < len(c.ops); i++ { // the list may grow on the way
+		f := &c.facts[c.ops[i].block]
+		if c.ops[i].to != isGone || !isCall(f.kind) {
+			continue
+		}
+		run := o.runOf[f.message]
+		if calls[run]++; calls[run] == o.runs[run].calls {
+			l.dropSaid(o.runs[run].last)
 		}
 	}
-	return left
+	c.close(DropExchanges)
+	return len(c.ops) > mark
+}
+
+// callsGone counts the calls that are gone from each run.
+func (l *Ladder) callsGone() []int {
+	o := &l.shed.outline
+	calls := cleared(&l.shed.calls, len(o.runs))
+	for b := 0; b < len(l.chain.level) && l.chain.gone > 0; b++ {
+		if f := &l.chain.facts[b]; l.chain.level[b] == isGone && isCall(f.kind) {
+			calls[o.runOf[f.message]]++
+		}
+	}
+	return calls
 }
 
 // dropSaid drops what the model said in a row before its last call.

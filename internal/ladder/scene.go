@@ -1,6 +1,8 @@
 package ladder
 
 import (
+	"slices"
+
 	"github.com/pare-llm/pare/internal/needs"
 	"github.com/pare-llm/pare/transcript"
 )
@@ -9,11 +11,37 @@ import (
 // what the rules want.
 type scene struct {
 	t      *transcript.Transcript
-	end    int    // how many messages
-	pinned []bool // by atom: stays
-	locked []bool // by atom: every byte stays
+	end    int   // how many messages
+	pinned flags // what stays
+	locked flags // of what every byte stays
 	votes  Votes
 	needs  *needs.Graph // those that the rules demand included
+}
+
+// Flags are on some atoms.
+type flags struct {
+	on  []bool // by atom
+	all []transcript.AtomID
+}
+
+func (f *flags) set(a transcript.AtomID) {
+	if !f.on[a] {
+		f.on[a], f.all = true, append(f.all, a)
+	}
+}
+
+// begin takes all of them away and makes room for so many atoms.
+func (f *flags) begin(atoms int) {
+	for _, a := range f.all {
+		f.on[a] = false
+	}
+	f.all = f.all[:0]
+	if n := len(f.on); n > 0 {
+		f.on = slices.Grow(f.on[:min(n, atoms)], max(atoms-n, 0))[:atoms]
+		clear(f.on[min(n, atoms):])
+		return
+	}
+	f.on = make([]bool, atoms)
 }
 
 // look lets the rules vote on the history of then and finds what is pinned.
@@ -23,10 +51,7 @@ func (l *Ladder) look(end int) (*scene, error) {
 		return nil, err
 	}
 	s.needs = needs.New(l.t, s.votes.Needs)
-	s.pinned, s.locked = make([]bool, len(l.t.Atoms())), make([]bool, len(l.t.Atoms()))
-	if end > 0 {
-		l.pin(s)
-	}
+	l.pin(s)
 	return s, nil
 }
 
@@ -105,9 +130,18 @@ func (l *Ladder) poll(s *scene) (err error) {
 
 // pin marks what stays.
 func (l *Ladder) pin(s *scene) {
+	s.pinned.begin(len(l.t.Atoms()))
+	s.locked.begin(len(l.t.Atoms()))
+	if s.end == 0 {
+		return
+	}
 	t, w := l.t, &l.Window
 	all := t.Messages()[:s.end]
-	hold := func(b transcript.BlockID) { s.pinned[t.AtomOf(b)] = true }
+	hold := func(b transcript.BlockID) { s.pinned.set(t.AtomOf(b)) }
+	lock := func(a transcript.AtomID) {
+		s.pinned.set(a)
+		s.locked.set(a)
+	}
 	spoken := func(m *transcript.Message) { // not the results that stand beside
 		for b := m.First; b < m.End; b++ {
 			if k := t.Blocks()[b].Kind; k != transcript.Result && k != transcript.ServerResult {
@@ -117,8 +151,7 @@ func (l *Ladder) pin(s *scene) {
 	}
 	if t.Compacted() { // it stays, and what it stands for is not looked at
 		for b := transcript.BlockID(0); b <= t.Start(); b++ {
-			hold(b)
-			s.locked[t.AtomOf(b)] = true
+			lock(t.AtomOf(b))
 		}
 	}
 	first, last := -1, -1
@@ -150,7 +183,7 @@ func (l *Ladder) pin(s *scene) {
 	if s.end < len(t.Messages()) {
 		for a := range atoms {
 			if atoms[a].Last >= s.end && atoms[a].First < s.end { // not all of it is there yet
-				s.pinned[a], s.locked[a] = true, true
+				lock(transcript.AtomID(a))
 			}
 		}
 	}
@@ -166,17 +199,16 @@ func (l *Ladder) pin(s *scene) {
 	}
 	for i := max(len(all)-w.MinKeep, 0); i < len(all); i++ {
 		for b := all[i].First; b < all[i].End; b++ {
-			hold(b)
-			s.locked[t.AtomOf(b)] = true
+			lock(t.AtomOf(b))
 		}
 	}
 	for a, on := range s.votes.Protect {
-		if on && a < len(s.pinned) {
-			s.pinned[a], s.locked[a] = true, true
+		if on && a < len(s.pinned.on) {
+			lock(transcript.AtomID(a))
 		}
 	}
-	s.spread(s.pinned)
-	s.spread(s.locked)
+	s.spread(&s.pinned)
+	s.spread(&s.locked)
 }
 
 // calls reports whether a message holds calls.
@@ -203,19 +235,10 @@ func (l *Ladder) tells(m *transcript.Message) bool {
 }
 
 // spread marks what marked atoms need.
-func (s *scene) spread(marked []bool) {
-	if s.needs == nil {
-		return
-	}
-	var from []transcript.AtomID
-	for a, on := range marked {
-		if on {
-			from = append(from, transcript.AtomID(a))
-		}
-	}
-	s.needs.Protect(from, func(a, _ transcript.AtomID) bool {
-		fresh := !marked[a]
-		marked[a] = true
+func (s *scene) spread(f *flags) {
+	s.needs.Protect(slices.Clip(f.all), func(a, _ transcript.AtomID) bool {
+		fresh := !f.on[a]
+		f.set(a)
 		return fresh
 	})
 }

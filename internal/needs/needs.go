@@ -40,6 +40,27 @@ func New(t *transcript.Transcript, demands [][2]transcript.AtomID) *Graph {
 	return g
 }
 
+// Extend returns the graph of a history that goes on from g's, with the needs of its own, in the
+// place of g.
+func (g *Graph) Extend(t *transcript.Transcript) *Graph {
+	if !t.Needy() {
+		return g
+	}
+	if g == nil {
+		g = new(Graph)
+	}
+	atoms, known := t.Atoms(), len(g.needs)
+	for a := known; a < len(atoms); a++ {
+		g.needs, g.by = append(g.needs, atoms[a].Needs), append(g.by, nil)
+	}
+	for a := known; a < len(atoms); a++ {
+		for _, n := range atoms[a].Needs {
+			g.by[n] = append(g.by[n], transcript.AtomID(a))
+		}
+	}
+	return g
+}
+
 // By lists what needs an atom.
 func (g *Graph) By(a transcript.AtomID) []transcript.AtomID {
 	if g == nil {
