@@ -62,6 +62,7 @@ type chain struct {
 	ops    []op
 	at     int // how many steps have been taken
 	queue  []transcript.AtomID
+	roster *roster // nil: the next request does not go on with it
 }
 
 // A shed is memory that a climb uses and the next one uses again.
@@ -155,6 +156,9 @@ func (c *chain) set(b transcript.BlockID, to level, by Rung) {
 	if to == isGone {
 		c.bury(b, by, 1)
 	}
+	if c.roster != nil {
+		c.roster.stirred = append(c.roster.stirred, b)
+	}
 	c.rungs[c.by[b]]--
 	c.rungs[by]++
 	c.level[b], c.by[b] = to, by
@@ -171,16 +175,16 @@ func (c *chain) bury(b transcript.BlockID, by Rung, n int) {
 	}
 }
 
-// restore gives the first blocks levels, in a chain in which nothing has been done.
-func (c *chain) restore(to []level, by []Rung, rungs *[Squeeze + 1]int) {
-	for b, v := range to {
+// restore gives the first blocks the levels of another chain, if nothing has been done in c.
+func (c *chain) restore(was *chain) {
+	for b, v := range was.level {
 		if v == isGone {
-			c.bury(transcript.BlockID(b), by[b], 1)
+			c.bury(transcript.BlockID(b), was.by[b], 1)
 		}
 	}
-	copy(c.level, to)
-	copy(c.by, by)
-	c.rungs = *rungs
+	copy(c.level, was.level)
+	copy(c.by, was.by)
+	c.rungs = was.rungs
 }
 
 // move goes to the state after k steps.

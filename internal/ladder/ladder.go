@@ -149,7 +149,7 @@ func New(s Setting) *Ladder {
 func (l *Ladder) Fit() (Outcome, error) {
 	defer l.leave()
 	limits := l.Window.Limits
-	if l.all(l.Request, limits) && l.Window.Low == 0 {
+	if l.Window.Low == 0 && l.all(l.Request, limits) {
 		if out, err := l.Try(l); err != nil || !l.Unended || l.all(out.Request(), limits) {
 			return out, err
 		}
@@ -157,11 +157,13 @@ func (l *Ladder) Fit() (Outcome, error) {
 	if out, err := l.follow(); out != nil || err != nil {
 		return out, err
 	}
+	l.survey()
 	if err := l.standAt(len(l.t.Messages())); err != nil {
 		return nil, err
 	}
-	l.survey()
-	l.chain = newChain(l.t, l.shed)
+	if l.chain = l.kept(); l.chain == nil {
+		l.chain = newChain(l.t, l.shed)
+	}
 	var done Outcome
 	for i, m := range limits {
 		next, err := l.meet(m, limits[:i])
@@ -200,14 +202,20 @@ func (l *Ladder) Todo() (drop []transcript.BlockID, edits []wire.BlockEdit, rung
 	}
 	rungs = l.chain.rungs
 	rungs[0] = 0 // which is nobody
-	if t := l.trail(); t != nil {
-		drop, edits = t.todo(l)
-		return drop, edits, rungs
+	switch lent := l.Memory != nil && l.Memory.Lend && l.shed != nil; {
+	case l.chain.roster != nil:
+		drop, edits = l.chain.roster.todo(l)
+	case lent:
+		drop, edits = l.todo(l.shed.drop[:0], l.shed.edits[:0])
+		l.shed.drop, l.shed.edits = drop, edits
+	default:
+		drop, edits = l.todo(nil, nil)
 	}
-	lent := l.Memory != nil && l.Memory.Lend && l.shed != nil
-	if lent {
-		drop, edits = l.shed.drop[:0], l.shed.edits[:0]
-	}
+	return drop, edits, rungs
+}
+
+// todo appends what goes and what others say instead.
+func (l *Ladder) todo(drop []transcript.BlockID, edits []wire.BlockEdit) ([]transcript.BlockID, []wire.BlockEdit) {
 	drop, edits = slices.Grow(drop, l.chain.gone), slices.Grow(edits, l.chain.touched()-l.chain.gone)
 	for b, by := range l.chain.by {
 		switch v := l.chain.level[b]; {
@@ -218,10 +226,7 @@ func (l *Ladder) Todo() (drop []transcript.BlockID, edits []wire.BlockEdit, rung
 			edits = append(edits, wire.BlockEdit{Block: transcript.BlockID(b), Text: l.words.text(transcript.BlockID(b), v)})
 		}
 	}
-	if lent {
-		l.shed.drop, l.shed.edits = drop, edits
-	}
-	return drop, edits, rungs
+	return drop, edits
 }
 
 // Cost is what a block of the setting's request costs as it is, in tokens. It is not

@@ -35,11 +35,10 @@ type Memory struct {
 // last one, if none that had begun there has gone on since.
 type remembered struct {
 	past
-	end     int // messages that it had
-	stood   int // messages that the history had when it was looked at last
-	level   []level
-	by      []Rung
-	rungs   [Squeeze + 1]int
+	end     int    // messages that it had
+	stood   int    // messages that the history had when it was looked at last
+	scene   *scene // of then, if the chain has a roster
+	chain   *chain // levels, and who raised them; with a roster it is the one to go on with
 	batches []Batch
 	edits   map[transcript.BlockID]string
 }
@@ -126,7 +125,15 @@ func (l *Ladder) recollect(s *past) (end int, err error) {
 	if p == nil {
 		return 0, nil
 	}
-	l.chain.restore(p.level, p.by, &p.rungs)
+	if p.chain == l.chain {
+		*s, l.batches = p.past, p.batches
+		if s.l = l; l.Window.PaysAfter != nil {
+			l.scene = p.scene
+			l.scene.extend(l.t, l.shed.outline.needs)
+		}
+		return p.end, nil
+	}
+	l.chain.restore(p.chain)
 	l.batches = slices.Clip(p.batches) // nobody changes one
 	l.words.edits = maps.Clone(p.edits)
 	*s = p.past
@@ -182,19 +189,39 @@ func (l *Ladder) remember(s *past, end int) *remembered {
 	if l.Memory == nil || l.trying || len(l.batches) == 0 || !l.memorable() || l.t.Compacted() {
 		return nil
 	}
-	n := blocksOf(l.t, end)
-	p := &remembered{
-		past: *s, end: end, stood: l.scene.end,
-		level: slices.Clone(l.chain.level[:n]), by: slices.Clone(l.chain.by[:n]), rungs: l.chain.rungs, batches: slices.Clip(l.batches), edits: maps.Clone(l.words.edits),
+	p := &remembered{past: *s, end: end, stood: l.scene.end, chain: l.chain, scene: l.scene, batches: l.batches, edits: maps.Clone(l.words.edits)}
+	if p.l = nil; l.chain.roster == nil {
+		p.costs = slices.Clone(s.costs)
+		p.part(blocksOf(l.t, end))
 	}
-	p.l, p.costs = nil, slices.Clone(s.costs)
 	return p
+}
+
+// part keeps the levels of so many blocks apart from the chain, which somebody changes.
+func (p *remembered) part(blocks int) {
+	p.chain, p.scene = &chain{level: slices.Clone(p.chain.level[:blocks]), by: slices.Clone(p.chain.by[:blocks]), rungs: p.chain.rungs}, nil
+}
+
+// kept returns the chain of the request before if the stable window of this one goes on with it, or
+// a new one that the next can go on with; nil: it cannot.
+func (l *Ladder) kept() (c *chain) {
+	w := &l.Window
+	if l.Memory == nil || !l.Memory.Lend || l.same == 0 || w.Low == 0 || !l.memorable() || w.Limits[0].Unit != Tokens || l.Vote != nil || l.Ours != nil || l.Unended || l.t.Compacted() {
+		return nil
+	}
+	if p := l.recall(w.Limits[0].Most); p != nil && p.chain.roster != nil && p.chain.t.Continues(l.t) {
+		c = p.chain
+	} else {
+		c = keptChain()
+	}
+	c.extend(l.t, l.shed.outline.facts)
+	return c
 }
 
 // leave hands what was worked out over to the next request.
 func (l *Ladder) leave() {
 	shed := l.shed
-	if c := l.chain; c != nil && l.trail() == nil { // of which levels are left, and who raised them
+	if c := l.chain; c != nil && c.roster == nil { // of which levels are left, and who raised them
 		shed.steps, shed.ops, shed.queue = c.steps, c.ops, c.queue
 		c.steps, c.ops, c.queue, c.left, c.facts = nil, nil, nil, nil, nil
 	}

@@ -164,20 +164,25 @@ func (l *Ladder) weighLeft(r *wire.Request) (n int, ok bool) {
 		return 0, false
 	}
 	n = m.headTokens() + (len(t.Messages())-t.StartMessage())*m.frame
-	if t := l.trail(); t != nil {
-		return n + t.weigh(l, r), true
+	if l.chain.roster != nil {
+		return n + l.chain.roster.weigh(l, r), true
 	}
+	return n + l.left(r), true
+}
+
+// left is what the blocks cost that the chain has left, as they are in a request.
+func (l *Ladder) left(r *wire.Request) (n int) {
 	at := transcript.BlockID(0)
 	for b, v := range l.chain.level {
 		switch v {
 		case isGone:
 			continue
 		case asIs:
-			n += m.of(transcript.BlockID(b), asIs)
+			n += l.meter.of(transcript.BlockID(b), asIs)
 		default:
-			n += m.asWritten(transcript.BlockID(b), v, r, at)
+			n += l.meter.asWritten(transcript.BlockID(b), v, r, at)
 		}
 		at++
 	}
-	return n, true
+	return n
 }

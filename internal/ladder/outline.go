@@ -3,6 +3,7 @@ package ladder
 import (
 	"slices"
 
+	"github.com/pare-llm/pare/internal/needs"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -16,6 +17,7 @@ type outline struct {
 	facts     []fact // by block
 	runs      []run  // of messages, in order
 	runOf     []int  // by message
+	needs     *needs.Graph
 }
 
 // A fact is what is asked of a block again and again, in little room.
@@ -41,8 +43,9 @@ func (o *outline) forget() {
 func (l *Ladder) survey() {
 	o, ms, blocks := &l.shed.outline, l.t.Messages(), l.t.Blocks()
 	if len(o.runOf) > len(ms) { // the history of then was longer
-		o.facts, o.runs, o.runOf = o.facts[:0], o.runs[:0], o.runOf[:0]
+		o.facts, o.runs, o.runOf, o.needs = o.facts[:0], o.runs[:0], o.runOf[:0], nil
 	}
+	o.needs = o.needs.Extend(l.t)
 	o.facts, o.runOf = slices.Grow(o.facts, len(blocks)-len(o.facts)), slices.Grow(o.runOf, len(ms)-len(o.runOf))
 	for i := len(o.runOf); i < len(ms); i++ {
 		if i == 0 || ms[i].Role != ms[i-1].Role {

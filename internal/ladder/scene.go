@@ -44,13 +44,23 @@ func (f *flags) begin(atoms int) {
 	f.on = make([]bool, atoms)
 }
 
+// extend lets a scene be asked about atoms that came later.
+func (s *scene) extend(t *transcript.Transcript, n *needs.Graph) {
+	s.t, s.needs = t, n
+	for _, f := range [...]*flags{&s.pinned, &s.locked} {
+		f.on = append(f.on, make([]bool, len(t.Atoms())-len(f.on))...)
+	}
+}
+
 // look lets the rules vote on the history of then and finds what is pinned.
 func (l *Ladder) look(end int) (*scene, error) {
 	s := &scene{t: l.t, end: end}
 	if err := l.poll(s); err != nil {
 		return nil, err
 	}
-	s.needs = needs.New(l.t, s.votes.Needs)
+	if s.needs = l.shed.outline.needs; len(s.votes.Needs) > 0 {
+		s.needs = needs.New(l.t, s.votes.Needs)
+	}
 	l.pin(s)
 	return s, nil
 }

@@ -25,6 +25,9 @@ func (l *Ladder) meet(m Limit, earlier []Limit) (Outcome, error) {
 	if o, err := l.stay(m, earlier); o != nil || err != nil {
 		return o, err
 	}
+	if l.latest != nil && l.latest.chain == l.chain {
+		l.latest.part(len(l.chain.level)) // this request goes further
+	}
 	tiny := 0
 	if !l.Window.AllowTiny {
 		tiny = l.smallest(m)

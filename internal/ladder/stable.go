@@ -37,7 +37,7 @@ func (l *Ladder) replay(high int) error {
 			if err := s.request(i); err != nil {
 				return err
 			}
-			if i == last {
+			if i == last && l.chain.roster == nil {
 				l.past = l.remember(s, i)
 			}
 		}
@@ -93,6 +93,9 @@ func (s *past) revive(a transcript.AtomID) {
 		}
 		for _, b := range atoms[n].Blocks {
 			s.l.chain.set(b, asIs, 0)
+		}
+		if r := s.l.chain.roster; r != nil {
+			r.old, r.waiting = 0, nil
 		}
 		for i := atoms[n].First; i <= min(atoms[n].Last, len(s.costs)-1); i++ {
 			was := s.costs[i]
@@ -197,6 +200,9 @@ func (s *past) trim(end int, forced bool) error {
 	}
 	c, g := l.chain, (*gauge)(nil)
 	if !forced { // then nothing is dropped
+		if s.clear(end) {
+			return nil
+		}
 		g = l.beginning()
 	}
 	if g == nil {
@@ -215,15 +221,58 @@ func (s *past) trim(end int, forced bool) error {
 			b.gone = append(b.gone, o.block)
 		}
 	}
-	b.Kept = max(s.kept(from)-(before-s.sum), 0)
-	if l.Window.PaysAfter != nil {
-		b.PaysAfter = l.Window.PaysAfter(before-s.sum, b.Kept)
-	}
-	if before > s.sum {
-		l.batches = append(l.batches, b)
-	}
+	s.enter(b, from)
 	s.recount(end)
 	return nil
+}
+
+// enter enters a batch, of which the first change is in a message.
+func (s *past) enter(b Batch, from int) {
+	b.Kept = max(s.kept(from)-(b.Before-b.After), 0)
+	if s.l.Window.PaysAfter != nil {
+		b.PaysAfter = s.l.Window.PaysAfter(b.Before-b.After, b.Kept)
+	}
+	if b.Before > b.After {
+		s.l.batches = append(s.l.batches, b)
+	}
+}
+
+// clear is a trim that is not forced, of a history of which it knows what has not been cleared so
+// far. It does nothing, and reports that, if it does not, or the rungs behind may add to the sum.
+func (s *past) clear(end int) bool {
+	l, r := s.l, s.l.chain.roster
+	if r == nil || l.Reserve > 0 {
+		return false
+	}
+	r.await(l, end)
+	if r.lame || !l.squeezableFrom(l.gentlest) {
+		return false
+	}
+	left, from, after := r.waiting[:0], end, s.sum
+	var ops []op
+	for _, b := range r.waiting {
+		switch was := l.chain.level[b]; {
+		case l.clearable(b, false):
+			ops = append(ops, op{block: b, was: was})
+			from = min(from, int(l.chain.facts[b].message))
+			after += l.meter.of(b, isCleared) - l.meter.of(b, was)
+		case was < isCleared:
+			left = append(left, b)
+		}
+	}
+	r.waiting = left
+	s.enter(Batch{Messages: end, Before: s.sum, After: after}, from)
+	for _, o := range ops {
+		l.chain.set(o.block, isCleared, Clear)
+	}
+	for _, o := range ops {
+		i := int(l.chain.facts[o.block].message)
+		was := s.costs[i]
+		s.costs[i] = s.cost(i)
+		s.sum += s.costs[i] - was
+	}
+	s.gain = 0
+	return true
 }
 
 // target is the state that a trim goes to.

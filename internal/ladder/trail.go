@@ -3,9 +3,7 @@ package ladder
 import (
 	"slices"
 
-	"github.com/pare-llm/pare/internal/needs"
 	"github.com/pare-llm/pare/transcript"
-	"github.com/pare-llm/pare/wire"
 )
 
 // A trail is how far a plain window of tokens has climbed, and what the state there costs. The
@@ -20,19 +18,13 @@ type trail struct {
 	scenes [2]*scene // that of the request, and that of the one before
 	sum    int       // of the state
 	lame   bool
-	needs  *needs.Graph
 
-	exchanges int                     // that were looked at
-	rungs     [3]trodden              // those that drop nothing, in order
-	rung      int                     // the one that the trail is on; 3: exchanges are dropped
-	drops     []dropped               // by step
-	calls     []int                   // by run: those that are gone
-	alive     []int                   // by message: blocks that are left
-	stirred   []transcript.BlockID    // blocks of which the level may not be that of the lists below
-	drop      [2][]transcript.BlockID // what goes, and what went before
-	edits     [2][]wire.BlockEdit
-	weights   []int // by block: what it costs in what was sent
-	weight    int   // of all of them
+	exchanges int        // that were looked at
+	rungs     [3]trodden // those that drop nothing, in order
+	rung      int        // the one that the trail is on; 3: exchanges are dropped
+	drops     []dropped  // by step
+	calls     []int      // by run: those that are gone
+	alive     []int      // by message: blocks that are left
 }
 
 // A trodden is a rung that drops nothing: the blocks that it may raise, in order.
@@ -61,7 +53,7 @@ func (l *Ladder) follow() (Outcome, error) {
 	}
 	m, t := l.Window.Limits[0], l.shed.trail
 	if t == nil || len(t.alive) > l.same {
-		t = &trail{chain: new(chain), scenes: [2]*scene{new(scene), new(scene)}}
+		t = &trail{chain: keptChain(), scenes: [2]*scene{new(scene), new(scene)}}
 		l.shed.trail = t
 	}
 	if t.lame {
@@ -70,12 +62,10 @@ func (l *Ladder) follow() (Outcome, error) {
 	l.survey()
 	t.scenes[0], t.scenes[1] = t.scenes[1], t.scenes[0]
 	l.scene, l.chain = t.scenes[0], t.chain
-	l.chain.t, l.chain.facts = l.t, l.shed.outline.facts
-	t.needs = t.needs.Extend(l.t)
-	l.scene.t, l.scene.end, l.scene.needs = l.t, len(l.t.Messages()), t.needs
+	l.scene.t, l.scene.end, l.scene.needs = l.t, len(l.t.Messages()), l.shed.outline.needs
 	l.pin(l.scene)
 	t.goOn(l)
-	if !t.lame && t.seek(l, m.Most) && l.squeezableFrom(func(b transcript.BlockID) level { return t.gentlest(l, b) }) && (l.Window.AllowTiny || l.smallest(m) <= m.Most) {
+	if !t.lame && t.seek(l, m.Most) && l.squeezableFrom(l.gentlest) && (l.Window.AllowTiny || l.smallest(m) <= m.Most) {
 		for tries := 1; tries <= linear; tries++ {
 			o, err := l.Try(l)
 			if err != nil {
@@ -94,14 +84,6 @@ func (l *Ladder) follow() (Outcome, error) {
 	}
 	l.scene, l.chain = nil, nil
 	return nil, nil
-}
-
-// trail is the one that the ladder is on; nil: it is on none.
-func (l *Ladder) trail() *trail {
-	if l.shed != nil && l.shed.trail != nil && l.shed.trail.chain == l.chain {
-		return l.shed.trail
-	}
-	return nil
 }
 
 // trodden reports whether a trail can lead to where a whole climb would.
@@ -211,22 +193,17 @@ func (t *trail) near(l *Ladder, messages int, moved []transcript.AtomID, aged []
 
 // extend adds messages, as they came.
 func (t *trail) extend(l *Ladder) {
-	c, ms := t.chain, l.t.Messages()
 	if len(t.alive) == 0 {
 		t.sum = l.meter.headTokens()
 	}
-	for _, m := range ms[len(t.alive):] {
+	for _, m := range l.t.Messages()[len(t.alive):] {
 		t.sum += l.meter.frame
 		t.alive = append(t.alive, int(m.End-m.First))
-		c.left = append(c.left, 0)
 		for b := m.First; b < m.End; b++ {
-			if c.facts[b].kind != transcript.Thinking {
-				c.left[len(c.left)-1]++
-			}
 			t.sum += l.meter.of(b, asIs)
-			c.level, c.by, t.weights, t.stirred = append(c.level, asIs), append(c.by, 0), append(t.weights, 0), append(t.stirred, b)
 		}
 	}
+	t.chain.extend(l.t, l.shed.outline.facts)
 	for runs := len(l.shed.outline.runs); len(t.calls) < runs; {
 		t.calls = append(t.calls, 0)
 	}
@@ -265,7 +242,6 @@ func (t *trail) give(l *Ladder, b transcript.BlockID, v level, by Rung) {
 	if was := t.chain.level[b]; was != v {
 		t.sum += l.meter.of(b, v) - l.meter.of(b, was)
 		t.chain.set(b, v, by)
-		t.stirred = append(t.stirred, b)
 	}
 }
 
@@ -310,7 +286,6 @@ func (t *trail) up(l *Ladder) bool {
 		for _, op := range c.ops[mark:] {
 			reach = max(reach, o.runOf[c.facts[op.block].message])
 			t.sum -= g.gone(op.block, op.was)
-			t.stirred = append(t.stirred, op.block)
 		}
 		t.drops = append(t.drops, dropped{next, reach})
 		c.at = len(c.steps)
@@ -367,68 +342,9 @@ func (t *trail) undrop(l *Ladder) {
 		if f := &c.facts[op.block]; isCall(f.kind) {
 			t.calls[o.runOf[f.message]]--
 		}
-		t.stirred = append(t.stirred, op.block)
 	}
 	c.move(len(c.steps) - 1)
 	c.steps, c.ops, t.drops = c.steps[:c.at], c.ops[:s.from], t.drops[:len(t.drops)-1]
 }
 
 func (t *trail) gauge(l *Ladder) *gauge { return &gauge{l: l, unit: Tokens, alive: t.alive} }
-
-// gentlest is the level of a pinned block behind the rungs that drop nothing.
-func (t *trail) gentlest(l *Ladder, b transcript.BlockID) level {
-	if t.takes(l, 2, b) {
-		return atMost4K
-	}
-	return asIs
-}
-
-// todo is Todo: it changes what the lists of the request before say of blocks that were stirred.
-func (t *trail) todo(l *Ladder) ([]transcript.BlockID, []wire.BlockEdit) {
-	slices.Sort(t.stirred)
-	t.stirred = slices.Compact(t.stirred)
-	drop, was := t.drop[1][:0], t.drop[0]
-	edits, said := t.edits[1][:0], t.edits[0]
-	for _, b := range t.stirred {
-		i, on := slices.BinarySearch(was, b)
-		drop, was = append(drop, was[:i]...), was[i+one(on):]
-		i, on = slices.BinarySearchFunc(said, b, func(e wire.BlockEdit, b transcript.BlockID) int { return int(e.Block) - int(b) })
-		edits, said = append(edits, said[:i]...), said[i+one(on):]
-		switch v := t.chain.level[b]; v {
-		case asIs:
-		case isGone:
-			drop = append(drop, b)
-		default:
-			edits = append(edits, wire.BlockEdit{Block: b, Text: l.words.text(b, v)})
-		}
-	}
-	drop, edits = append(drop, was...), append(edits, said...)
-	t.drop, t.edits = [2][]transcript.BlockID{drop, t.drop[0]}, [2][]wire.BlockEdit{edits, t.edits[0]}
-	return drop, edits
-}
-
-func one(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// weigh is what the blocks cost that are left, as they were sent. The lists are those of todo.
-func (t *trail) weigh(l *Ladder, r *wire.Request) int {
-	for _, b := range t.stirred {
-		n := 0
-		switch v := t.chain.level[b]; v {
-		case isGone:
-		case asIs:
-			n = l.meter.of(b, asIs)
-		default:
-			gone, _ := slices.BinarySearch(t.drop[0], b)
-			n = l.meter.asWritten(b, v, r, b-transcript.BlockID(gone))
-		}
-		t.weight += n - t.weights[b]
-		t.weights[b] = n
-	}
-	t.stirred = t.stirred[:0]
-	return t.weight
-}

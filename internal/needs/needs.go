@@ -2,7 +2,11 @@
 // protected protects what it needs, what is dropped drops what needs it.
 package needs
 
-import "github.com/pare-llm/pare/transcript"
+import (
+	"slices"
+
+	"github.com/pare-llm/pare/transcript"
+)
 
 // A Graph knows what each atom needs, and what needs it. The nil Graph is the one in
 // which nothing needs anything. Many goroutines may read it.
@@ -50,6 +54,7 @@ func (g *Graph) Extend(t *transcript.Transcript) *Graph {
 		g = new(Graph)
 	}
 	atoms, known := t.Atoms(), len(g.needs)
+	g.needs, g.by = slices.Grow(g.needs, len(atoms)-known), slices.Grow(g.by, len(atoms)-known)
 	for a := known; a < len(atoms); a++ {
 		g.needs, g.by = append(g.needs, atoms[a].Needs), append(g.by, nil)
 	}
