@@ -140,10 +140,10 @@ const readKey = "\x00"
 
 // lost counts the needs none of whose sources is in sight, in full, in what is sent
 // instead of the history.
-func lost(whole, sent *wire.Request, all []need) (again, edits int) {
+func lost(whole *transcript.Transcript, v *view, all []need) (again, edits int) {
 	for _, n := range all {
 		switch {
-		case anyInSight(whole.Transcript(), sent.Transcript(), n.sources):
+		case v.showsAny(whole, n.sources):
 		case n.edit:
 			edits++
 		default:
@@ -153,16 +153,36 @@ func lost(whole, sent *wire.Request, all []need) (again, edits int) {
 	return again, edits
 }
 
-// anyInSight compares what blocks say, because ids may be given anew. It looks at all
-// blocks for each source; a history has few that are needed again.
-func anyInSight(whole, sent *transcript.Transcript, sources []transcript.BlockID) bool {
-	for _, s := range sources {
-		kind, said := whole.Block(s).Kind, whole.Bytes(whole.Block(s).Body)
-		for _, b := range sent.Blocks() {
-			if b.Kind == kind && b.Body.Len() == len(said) && bytes.Equal(sent.Bytes(b.Body), said) {
+// showsAny reports whether one of some blocks is in sight. The latest is most likely to be.
+func (v *view) showsAny(whole *transcript.Transcript, sources []transcript.BlockID) bool {
+	for _, s := range slices.Backward(sources) {
+		if v.shows(whole, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// shows reports whether what a block of the history says is in sight. It compares what blocks
+// say, because ids may be given anew: first where it should be, then everywhere, which takes as
+// long as there are blocks; a history has few that are needed again and gone.
+func (v *view) shows(whole *transcript.Transcript, s transcript.BlockID) bool {
+	sent, is := v.r.Transcript(), whole.Block(s)
+	said := whole.Bytes(is.Body)
+	among := func(all []transcript.Block) bool {
+		for i := range all {
+			if b := &all[i]; b.Kind == is.Kind && b.Body.Len() == len(said) && bytes.Equal(sent.Bytes(b.Body), said) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, j := range [2]int{v.madeOf(is.Message), is.Message - (len(v.of.Transcript().Messages()) - v.n)} {
+		if j >= 0 && j < v.n {
+			if m := &sent.Messages()[j]; among(sent.Blocks()[m.First:m.End]) {
 				return true
 			}
 		}
 	}
-	return false
+	return among(sent.Blocks())
 }

@@ -262,6 +262,7 @@ func (l *ledger) playAll(p *player, from int, views []*view, requests []*wire.Re
 type ledger struct {
 	send   Send
 	before *view // what was sent last
+	spare  []int // that nobody looks at any more: costs of what was sent before it
 	head   int   // tokens of its head
 	steps  []Step
 }
@@ -321,11 +322,14 @@ func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 	for i := from; i < end; i++ {
 		s.Output += p.costs[i]
 		if s.Changed && len(p.needs[i]) > 0 {
-			again, unseen := lost(p.walk.whole, v.r, p.needs[i])
+			again, unseen := lost(p.walk.whole.Transcript(), v, p.needs[i])
 			s.Again, s.Unseen = s.Again+again, s.Unseen+unseen
 		}
 	}
 	s.money = p.price.Cost(c, s.usage())
+	if l.before != nil && l.before.of != nil {
+		l.spare = l.before.costs
+	}
 	l.before = v
 	l.steps = append(l.steps, s)
 }
@@ -339,7 +343,7 @@ func (l *ledger) weigh(p *player, v *view, same int) {
 	if same < 0 {
 		l.head = v.r.HeadTokens(p.setting.Counter)
 	}
-	v.costs = make([]int, v.n)
+	v.costs, l.spare = slices.Grow(l.spare[:0], v.n)[:v.n], nil
 	from := copy(v.costs, l.before.known(same))
 	kept := 0 // those in front are weighed
 	weigh := func(end int) {
