@@ -60,15 +60,6 @@ func (l *Ladder) shortens(b transcript.BlockID) bool {
 	return true
 }
 
-// gentlest is the level of a pinned block behind the rungs that drop nothing.
-func (l *Ladder) gentlest(b transcript.BlockID) level {
-	v := l.chain.level[b]
-	if v < atMost4K && l.shortenable(b, atMost4K) {
-		return atMost4K
-	}
-	return v
-}
-
 // keptChain returns a chain with a roster, of no messages.
 func keptChain() *chain { return &chain{roster: new(roster)} }
 

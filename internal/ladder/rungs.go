@@ -77,12 +77,8 @@ func (l *Ladder) gentle(most int) bool {
 // squeezable reports whether what is pinned costs less the more of it is taken away, from where
 // the rungs that drop nothing leave it on.
 func (l *Ladder) squeezable() bool {
-	return l.squeezableFrom(func(b transcript.BlockID) level { return l.chain.level[b] })
-}
-
-func (l *Ladder) squeezableFrom(at func(transcript.BlockID) level) bool {
 	falls := func(b transcript.BlockID) bool {
-		v := at(b)
+		v := l.gentlest(b)
 		cost := l.meter.of(b, v)
 		for _, to := range [...]level{atMost1K, isCleared} {
 			if to <= v || to == atMost1K && !l.shortenable(b, to) || to == isCleared && !l.clearable(b, true) {
@@ -104,6 +100,15 @@ func (l *Ladder) squeezableFrom(at func(transcript.BlockID) level) bool {
 		}
 	}
 	return true
+}
+
+// gentlest is the level of a pinned block behind the rungs that drop nothing.
+func (l *Ladder) gentlest(b transcript.BlockID) level {
+	v := l.chain.level[b]
+	if v < atMost4K && l.shortenable(b, atMost4K) {
+		return atMost4K
+	}
+	return v
 }
 
 func (l *Ladder) rulesRung() {

@@ -245,7 +245,7 @@ func (s *past) clear(end int) bool {
 		return false
 	}
 	r.await(l, end)
-	if r.lame || !l.squeezableFrom(l.gentlest) {
+	if r.lame || !l.squeezable() {
 		return false
 	}
 	left, from, after := r.waiting[:0], end, s.sum

@@ -65,7 +65,7 @@ func (l *Ladder) follow() (Outcome, error) {
 	l.scene.t, l.scene.end, l.scene.needs = l.t, len(l.t.Messages()), l.shed.outline.needs
 	l.pin(l.scene)
 	t.goOn(l)
-	if !t.lame && t.seek(l, m.Most) && l.squeezableFrom(l.gentlest) && (l.Window.AllowTiny || l.smallest(m) <= m.Most) {
+	if !t.lame && t.seek(l, m.Most) && l.squeezable() && (l.Window.AllowTiny || l.smallest(m) <= m.Most) {
 		for tries := 1; tries <= linear; tries++ {
 			o, err := l.Try(l)
 			if err != nil {
