@@ -31,7 +31,7 @@ func (s *Scribe) echo(r *Request, drop []transcript.BlockID, edits []BlockEdit, 
 			e.again[blocks[b].Message] = false
 		}
 	}
-	from := r.t.Messages()[after].End
+	from := endOf(r.t.Messages(), after+1)
 	a, b := behind(drop, from), behind(s.drop, from)
 	for len(a) > 0 || len(b) > 0 {
 		switch {

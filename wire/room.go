@@ -61,7 +61,7 @@ func (s *Scribe) moved(f *front, in *room, next *Request) {
 	s.since, s.again = nil, nil
 	if f != nil {
 		s.since, s.again = f.out, f.again
-		messages, blocks = f.at+1, int(f.out.t.Messages()[f.at].End)
+		messages, blocks = f.at+1, int(endOf(f.out.t.Messages(), f.at+1))
 		edits = f.out.steps[len(f.out.steps)-1].editsTo(f.end)
 	}
 	for i := range s.rooms {

@@ -36,7 +36,8 @@ type Scribe struct {
 }
 
 // A front is the beginning of a rewritten request: message upTo of the one that is rewritten
-// is message at of it, and everything in front of that came out as it would now.
+// is message at of it, and everything in front of that came out as it would now. Without any
+// message both are -1.
 type front struct {
 	out      *Request
 	upTo, at int
@@ -133,11 +134,20 @@ func (s *Scribe) front(r *Request, drop []transcript.BlockID, edits []BlockEdit)
 	}
 	step := s.out.steps[len(s.out.steps)-1]
 	at, _ := slices.BinarySearchFunc(step.messages, first, func(o origin, m int) int { return o.message - m })
-	if at--; at < 0 {
-		return nil
+	f := &front{out: s.out, desk: &s.desk, upTo: -1, at: at - 1, from: first, end: r.list.Start + 1, echo: s.echo(r, drop, edits, first-1, at-1)}
+	if f.at >= 0 {
+		f.upTo = step.messages[f.at].message
+		f.end = r.t.Messages()[f.upTo].Span.End
 	}
-	upTo := step.messages[at].message
-	return &front{out: s.out, desk: &s.desk, upTo: upTo, at: at, from: first, end: r.t.Messages()[upTo].Span.End, echo: s.echo(r, drop, edits, first-1, at)}
+	return f
+}
+
+// endOf is the end of the blocks of the first n messages.
+func endOf(ms []transcript.Message, n int) transcript.BlockID {
+	if n == 0 {
+		return 0
+	}
+	return ms[n-1].End
 }
 
 func blockAt(all []transcript.BlockID, i int, none transcript.BlockID) transcript.BlockID {
@@ -149,12 +159,15 @@ func blockAt(all []transcript.BlockID, i int, none transcript.BlockID) transcrip
 
 // rewriteBehind rewrites what stands behind a front.
 func (r *Request) rewriteBehind(f *front, in *room, before *Request, drop []transcript.BlockID, edits []BlockEdit) (*Request, []Change, bool) {
-	from := r.t.Messages()[f.from-1].End
+	from := endOf(r.t.Messages(), f.from)
 	d := newDraftFrom(r, f.from, f.upTo, f.desk)
 	m := &mender{draft: d, before: before}
 	f.echo.write(m, behind(drop, from), editsBehind(edits, from))
 	m.tellMembers()
 	step := d.plan()
+	if f.at < 0 && len(step.messages) == 0 {
+		return nil, nil, false // nothing stays, and what stands around the list would stand around nothing
+	}
 	done := f.out.steps[len(f.out.steps)-1]
 	f.echo.join(d, step, done, f)
 	f.in = in
@@ -192,7 +205,12 @@ func (f *front) splice(raw []byte, edits []jsonspan.Edit) ([]byte, bool) {
 }
 
 // outEnd is where the front ends.
-func (f *front) outEnd() int { return f.out.End(f.at) }
+func (f *front) outEnd() int {
+	if f.at < 0 {
+		return f.end // what stands in front of the list is the same
+	}
+	return f.out.End(f.at)
+}
 
 // wrote is how many bytes were written behind the front.
 func (f *front) wrote(next *Request) int {
@@ -240,7 +258,7 @@ func (t *trail) with(rest *trail, f *front) *trail {
 func (c *carrier) behind(f *front) bool {
 	out := f.out
 	ms := out.t.Messages()[:f.at+1]
-	blocks := int(ms[f.at].End)
+	blocks := int(endOf(ms, f.at+1))
 	m, b := 0, 0
 	if f.in != nil {
 		m, b = min(f.in.messages, f.at+1), min(f.in.blocks, blocks)
@@ -270,9 +288,11 @@ func (c *carrier) behind(f *front) bool {
 		}
 		c.parser.notes = append(c.parser.notes, n)
 	}
-	c.left.ours(f.from-1, &c.d.t.Messages()[f.from-1]) // and those of what stands in front of it
-	c.turn, c.shift = ms[f.at].Turn, f.outEnd()-f.end
-	if c.loose() {
+	c.left.of(f.from, f.from, endOf(c.d.t.Messages(), f.from), 0) // without those of what stands in front
+	if f.at >= 0 {
+		c.turn, c.shift = ms[f.at].Turn, f.outEnd()-f.end
+	}
+	if c.loose() || f.at < 0 {
 		return true
 	}
 	if !c.Element() {
