@@ -63,6 +63,10 @@ func (m *mender) emptyThinking(f *Finding) {
 			at, member = inner, "text"
 		}
 	}
+	if m.raw[at.Start] != '{' { // nothing that could have words, nor a signature
+		m.dropFound(f)
+		return
+	}
 	if m.setMember(at, member, quote("")) {
 		m.log(f, "edit", f.Block, f.Index, 0, "thinking without words; an empty text says so, and the signature stays")
 	}

@@ -95,6 +95,16 @@ func TestMendFixtures(t *testing.T) {
 	}
 }
 
+// TestReasoningThatIsNone: what stands in the place of an object cannot be given words.
+func TestReasoningThatIsNone(t *testing.T) {
+	for _, thought := range []string{`"reasoningText":""`, `"reasoningText":null`, `"reasoningText":{"text":"look","signature":"Pnv8"},"reasoningText":""`} {
+		body := `[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"reasoningContent":{` + thought + `}},{"text":""},{"text":"x"}]},{"role":"user","content":[{"text":"go"}]}]`
+		for _, left := range mended(t, []byte(body), Options{Dialect: Bedrock}, Repair{}).Left {
+			t.Errorf("%s: %s at %s", thought, left.Rule, left.Path)
+		}
+	}
+}
+
 // FuzzMend: whatever comes in, mending ends without an error, names what it could
 // not mend, and has nothing to add to its own work.
 func FuzzMend(f *testing.F) {
