@@ -105,6 +105,18 @@ func TestReasoningThatIsNone(t *testing.T) {
 	}
 }
 
+// TestTextThatIsNone: a text can be put in the place of what should have been one.
+func TestTextThatIsNone(t *testing.T) {
+	r, err := Parse([]byte(`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":[]}]}]}`), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, _, err := r.Rewrite(nil, []BlockEdit{{0, "a \"word\""}})
+	if err != nil || next.Text(0) != `a "word"` {
+		t.Errorf("%v: %s", err, next.Raw())
+	}
+}
+
 // FuzzMend: whatever comes in, mending ends without an error, names what it could
 // not mend, and has nothing to add to its own work.
 func FuzzMend(f *testing.F) {

@@ -179,7 +179,10 @@ func (m *mender) say(b transcript.BlockID, text string) {
 	case transcript.Text:
 		if blk.Body != blk.Span {
 			q := quote(text)
-			m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Body), New: q[1 : len(q)-1]})
+			if m.inString(blk.Body) { // else it was something that no text may be
+				q = q[1 : len(q)-1]
+			}
+			m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Body), New: q})
 		}
 	case transcript.Media:
 		m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Span), New: m.g.text(m.t.Messages()[blk.Message].Role, text)})
