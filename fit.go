@@ -159,7 +159,17 @@ func (f *fitting) carryOut(l *ladder.Ladder, summary *wire.Insertion) (*Plan, er
 	p.changes, p.summary = slices.Clone(p.changes), summary
 	p.batches = l.Batches()
 	drop, edits := f.todo(l, &p)
-	p.undecided = &undecided{decide: func() []Decision { return f.decide(l, t) }}
+	p.undecided = &undecided{
+		decide: func() []Decision { return f.decide(l, t) },
+		drops: func(a transcript.AtomID) (why Reason, drops bool) {
+			blocks := t.Atoms()[a].Blocks
+			rung, gone := l.Rung(blocks[len(blocks)-1])
+			if gone {
+				why = f.reason(a, Rung(rung))
+			}
+			return why, gone
+		},
+	}
 	if err := p.carryOut(drop, edits, f.o, l); err != nil {
 		return nil, err
 	}

@@ -103,6 +103,7 @@ type undecided struct {
 	once   sync.Once
 	decide func() []Decision
 	all    []Decision
+	drops  func(transcript.AtomID) (Reason, bool) // whether one of them drops an atom, and the first reason
 }
 
 // verdicts are the decisions; nobody may change them.
@@ -113,6 +114,18 @@ func (p *Plan) verdicts() []Decision {
 	}
 	u.once.Do(func() { u.all, u.decide = u.decide(), nil })
 	return u.all
+}
+
+// drops reports whether an atom is dropped, and the first reason. The decisions of a window need not
+// be written down for that.
+func (p *Plan) drops(a transcript.AtomID) (why Reason, drops bool) {
+	switch {
+	case p.undecided != nil:
+		return p.undecided.drops(a)
+	case len(p.decisions) == 0 || p.decisions[a].Action != ActionDrop:
+		return why, false
+	}
+	return p.decisions[a].Reasons[0], true
 }
 
 // Changes are all changes, in the order they are made.
@@ -221,7 +234,7 @@ type blockEdits struct {
 
 // carryOut drops and edits what was decided, in order, by a ladder if it is not nil.
 func (p *Plan) carryOut(drop []transcript.BlockID, edits blockEdits, o Options, by *ladder.Ladder) error {
-	p.edits, p.owed = edits, &owing{len(p.changes), o, by}
+	p.edits, p.owed = edits, &owing{len(p.changes), len(drop), o, by}
 	if !o.trusted() {
 		p.writeOwed() // somebody's counter may fail, and then there is no plan
 	}

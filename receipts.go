@@ -18,9 +18,10 @@ import (
 
 // An owing is the receipts of what was decided, as long as they are not written.
 type owing struct {
-	at int // they stand in front of this change
-	o  Options
-	by *ladder.Ladder // which knows what blocks of the repaired request cost; nil: there is none
+	at    int // they stand in front of this change
+	drops int // blocks
+	o     Options
+	by    *ladder.Ladder // which knows what blocks of the repaired request cost; nil: there is none
 }
 
 // A deferred is a report that nobody has asked for so far.
@@ -67,22 +68,18 @@ func (p *Plan) writeOwed() {
 	p.owed = nil
 	repairs, later := p.changes[:due.at:due.at], p.changes[due.at:]
 	t := p.mended.Transcript()
-	n, decisions := len(p.edits.all), p.verdicts()
-	for _, d := range decisions {
-		if d.Action == ActionDrop {
-			n += len(t.Atoms()[d.Atom].Blocks)
-		}
-	}
+	n := due.drops + len(p.edits.all)
 	p.changes = slices.Grow(repairs, n+len(later))
 	w := logger{Plan: p, ids: make([]string, 0, n)}
-	for i := range decisions {
-		d := &decisions[i]
-		if d.Action != ActionDrop {
+	for a, left := 0, due.drops; left > 0; a++ {
+		why, drops := p.drops(transcript.AtomID(a))
+		if !drops {
 			continue
 		}
-		for _, b := range t.Atoms()[d.Atom].Blocks {
-			w.log("drop", &d.Reasons[0], b, -t.Blocks()[b].Span.Len(), -due.weigh(p.mended, b))
+		for _, b := range t.Atoms()[a].Blocks {
+			w.log("drop", &why, b, -t.Blocks()[b].Span.Len(), -due.weigh(p.mended, b))
 		}
+		left -= len(t.Atoms()[a].Blocks)
 	}
 	for i := range p.edits.all {
 		e, why := &p.edits.all[i], p.edits.why(i)
