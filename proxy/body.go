@@ -23,9 +23,10 @@ type body struct {
 const (
 	// tinyBody is a body whose bytes are not lent: a transport writes it together with its
 	// head, but only if it knows the type of what it reads from, which cannot tell us when it
-	// has been read.
-	tinyBody    = 32 << 10
-	smallBuffer = 64 << 10 // the least that is lent
+	// has been read. To write a larger one like that takes longer than to write both by
+	// [onePiece]: it lies in memory that is new each time, and is copied.
+	tinyBody    = 4 << 10
+	smallBuffer = 64 << 10 // for a body of unknown length
 )
 
 // A shelf lends buffers of one size.
@@ -36,11 +37,11 @@ type shelf struct {
 
 // shelves are buffers by size, so that small requests do not hold large buffers. Beyond the
 // largest, the garbage collector has the work: a body of that size costs more than its buffer.
-var shelves = [...]shelf{{size: smallBuffer}, {size: 256 << 10}, {size: 1 << 20}, {size: 4 << 20}, {size: 16 << 20}}
+var shelves = [...]shelf{{size: promptBody}, {size: smallBuffer}, {size: 256 << 10}, {size: 1 << 20}, {size: 4 << 20}, {size: 16 << 20}}
 
 // buffer returns an empty buffer with room for n bytes.
 func buffer(n int64) ([]byte, *sync.Pool) {
-	if 0 < n && n <= tinyBody {
+	if n <= tinyBody {
 		return make([]byte, 0, n), nil
 	}
 	for i := range shelves {
@@ -88,7 +89,7 @@ func readBody(src io.ReadCloser, length, most int64) (b *body, rest io.ReadClose
 		}
 		return b, nil, nil
 	}
-	b.buf, b.pool = buffer(0)
+	b.buf, b.pool = buffer(smallBuffer)
 	for {
 		if len(b.buf) == cap(b.buf) {
 			b.grow()

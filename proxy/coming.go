@@ -58,11 +58,14 @@ func (x *exchange) read(room *claim) (*body, io.ReadCloser, error) {
 	return b, nil, c.err
 }
 
+// promptBody is a body that comes at once.
+const promptBody = 32 << 10
+
 // early reports whether a body is worth a look while it comes. One that has to be unpacked, or
-// whose look may take longer than planning may, is not; and a small one comes at once.
+// whose look may take longer than planning may, is not; and a small one is there.
 func (x *exchange) early(length int64) bool {
 	most := x.t.planTime(x.aim.policy)
-	return !x.sight.batch && length > tinyBody && length <= x.t.maxBody() && len(x.in.Header["Content-Encoding"]) == 0 && (most < 0 || !slow(length, most))
+	return !x.sight.batch && length > promptBody && length <= x.t.maxBody() && len(x.in.Header["Content-Encoding"]) == 0 && (most < 0 || !slow(length, most))
 }
 
 // glance looks at the body; nil: it has to be looked at again when all of it is there, to
