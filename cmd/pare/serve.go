@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ type serveCmd struct {
 	Upstream  []string      `sep:"none" placeholder:"NAME=URL" help:"Where requests go: anthropic, openai, gemini, bedrock, or a name of your own, reached at /u/NAME/. May be repeated. Default: the vendors' own."`
 	Store     string        `placeholder:"DSN" env:"PARE_STORE" help:"The store of sessions: a file, or postgres://… . Default: pare.db in the user's data folder."`
 	NoStore   bool          `help:"Keep no sessions."`
-	Compact   int64         `name:"compact-above" placeholder:"N" help:"Summarize sessions with more than N tokens beyond their last summary, in the background. Default: never."`
+	Compact   *int          `name:"compact-above" placeholder:"N" help:"Summarize sessions with more than N tokens beyond their last summary, in the background. Default: never."`
 	Prune     bool          `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit."`
 	Recall    bool          `help:"Let models fetch what was removed from their history, with a tool that clients do not see."`
 	MaxBody   string        `placeholder:"SIZE" help:"The largest request that is looked at; larger ones go on as they are. Default: 64MB."`
@@ -63,7 +64,7 @@ func (c *serveCmd) run(w *world) int {
 		}
 		o.Upstreams[u.Name] = u
 	}
-	if err := c.size(&o); err != nil {
+	if err := cmp.Or(c.size(&o), positive("--compact-above", c.Compact)); err != nil {
 		return w.usage(err, "serve")
 	}
 	if c.NoStore && c.Store != w.getenv("PARE_STORE") { // which --no-store is there to override

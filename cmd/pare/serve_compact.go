@@ -12,15 +12,13 @@ import (
 // that comes back ends it.
 func (c *serveCmd) upkeep(o serve.Options) (func(), error) {
 	switch {
-	case c.Compact == 0:
+	case c.Compact == nil:
 		return func() {}, nil
-	case c.Compact < 0:
-		return nil, errors.New("--compact-above must not be negative")
 	case o.Store == nil:
 		return nil, errors.New("--compact-above needs a store")
 	}
 	by := o.Settings.Compactor(o.Store.Memory())
-	r, err := background.Start(context.Background(), o.Store, c.Store, background.Options{Above: c.Compact, Compactor: by, Log: o.Log})
+	r, err := background.Start(context.Background(), o.Store, c.Store, background.Options{Above: int64(*c.Compact), Compactor: by, Log: o.Log})
 	if err != nil {
 		return nil, err
 	}
