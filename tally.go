@@ -80,10 +80,13 @@ func (y *tally) settle(p *Plan) (drop []transcript.BlockID, edits blockEdits) {
 		return drop, edits
 	}
 	y.settleChanged(p.mended)
-	p.undecided = &undecided{decide: func() []Decision {
-		all, _ := settle(p.mended, y.all())
-		return all
-	}}
+	p.undecided = &undecided{
+		decide: func() []Decision {
+			all, _ := settle(p.mended, y.all())
+			return all
+		},
+		drops: func(transcript.AtomID) (Reason, bool) { return Reason{}, false },
+	}
 	if proveVotes {
 		y.prove(p.mended)
 	}
