@@ -96,19 +96,22 @@ func Sliding(messages int) Policy {
 		p.Name, p.Doc = fmt.Sprintf("sliding:messages=%d", messages), "the last messages, cut anywhere"
 	}
 	p.Prepare = func(s Setting) (Send, error) {
-		var turns [3][]byte // what was sent last is still looked at
-		k := 0
-		return func(r *wire.Request) (sent *wire.Request, err error) {
-			k = (k + 1) % len(turns)
-			sent, turns[k], err = slide(r, s, messages, turns[k][:0])
-			return sent, err
-		}, nil
+		w := slider{scribe: wire.Scribe{Lend: true}}
+		return func(r *wire.Request) (*wire.Request, error) { return w.slide(r, s, messages) }, nil
 	}
 	return p
 }
 
-// slide keeps the system's messages in front and the last ones, and writes them to body.
-func slide(r *wire.Request, s Setting, messages int, body []byte) (*wire.Request, []byte, error) {
+// A slider sends one request after the other.
+type slider struct {
+	scribe wire.Scribe
+	odd    bool      // what a scribe writes is something else
+	turns  [3][]byte // bodies: what was sent last is still looked at
+	k      int
+}
+
+// slide keeps the system's messages in front and the last ones, with commas in between.
+func (w *slider) slide(r *wire.Request, s Setting, messages int) (*wire.Request, error) {
 	all := r.Transcript().Messages()
 	head, size := 0, s.head
 	if s.costs == nil {
@@ -131,9 +134,13 @@ func slide(r *wire.Request, s Setting, messages int, body []byte) (*wire.Request
 		from--
 	}
 	if from == head {
-		return r, body, nil
+		return r, nil
 	}
-	raw := r.Raw()
+	if sent := w.without(r, head, from); sent != nil {
+		return sent, nil
+	}
+	w.k = (w.k + 1) % len(w.turns)
+	raw, body := r.Raw(), w.turns[w.k][:0]
 	body = append(slices.Grow(body, len(raw)-(all[from].Span.Start-all[head].Span.Start)), raw[:all[0].Span.Start]...)
 	for i, m := range append(slices.Clone(all[:head]), all[from:]...) {
 		if i > 0 {
@@ -142,8 +149,35 @@ func slide(r *wire.Request, s Setting, messages int, body []byte) (*wire.Request
 		body = append(body, raw[m.Span.Start:m.Span.End]...)
 	}
 	body = append(body, raw[all[len(all)-1].Span.End:]...)
-	sent, err := wire.Parse(body, wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model(), Structural: true})
-	return sent, body, err
+	w.turns[w.k] = body
+	return wire.Parse(body, wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model(), Structural: true})
+}
+
+// without drops the messages from one up to another, if a scribe does that and nothing else: it
+// keeps what stands between messages, such without blocks, and marks for the cache, so that it
+// would come out longer. It is asked where the history has an index that it can go on in.
+func (w *slider) without(r *wire.Request, head, from int) *wire.Request {
+	type known struct{}
+	if w.odd || r.Lore(known{}, func(int) any { return true }) == nil {
+		return nil
+	}
+	all := r.Transcript().Messages()
+	drop := make([]transcript.BlockID, 0, all[from-1].End-all[head].First)
+	for b := all[head].First; b < all[from-1].End; b++ {
+		drop = append(drop, b)
+	}
+	before, behind := r.Around()
+	size := len(before) + len(behind) + head + len(all) - from - 1
+	for i, m := range all {
+		if i < head || i >= from {
+			size += m.Span.Len()
+		}
+	}
+	sent, _, err := w.scribe.Rewrite(r, r, drop, nil)
+	if w.odd = err != nil || sent.Size() != size; w.odd {
+		return nil
+	}
+	return sent
 }
 
 // TrimOptions are the flags of pare trim. The zero value trims each request as if it were
