@@ -48,7 +48,7 @@ func (c *checker) functionsAmong() {
 // are empty, one names the other, but only once in a message.
 func (c *checker) blankIDs() {
 	unnamed := -1 // the last message with a call whose id and answer's are empty
-	for _, x := range c.t.Exchanges() {
+	for _, x := range c.t.Exchanges()[c.sounds().exchanges:] {
 		if !x.Guessed || x.Call == transcript.NoBlock || c.t.Block(x.Call).Family == legacyFamily {
 			continue
 		}
@@ -78,7 +78,7 @@ func (c *checker) halfIDs() {
 	if !c.wants(callIDHalf) && !c.wants(resultIDHalf) {
 		return
 	}
-	for _, x := range c.t.Exchanges() {
+	for _, x := range c.t.Exchanges()[c.sounds().exchanges:] {
 		if !x.Guessed || x.Call == transcript.NoBlock || c.t.Block(x.Call).Family == legacyFamily {
 			continue
 		}
@@ -93,12 +93,15 @@ func (c *checker) halfIDs() {
 	}
 }
 
-// chatRoles checks the order of roles.
+// chatRoles checks the order of roles, from the last message on that is known, which others
+// follow now.
 func (c *checker) chatRoles() {
 	ms := c.t.Messages()
-	said := transcript.Unknown // the last role that is neither system nor tool
-	asked := false
-	for i, m := range ms {
+	first := max(0, c.sounds().messages-1)
+	said := saidLast(ms[:first])
+	asked := slices.ContainsFunc(ms[:first], func(m transcript.Message) bool { return m.Role == transcript.User })
+	for i := first; i < len(ms); i++ {
+		m := &ms[i]
 		if i > 0 {
 			c.chatNeighbours(i, ms[i-1].Role, m.Role)
 		}
@@ -132,6 +135,19 @@ func (c *checker) chatRoles() {
 			c.headFault(nobodySpeaks, "messages", "")
 		}
 	}
+}
+
+// saidLast is the role of who has spoken last, the system aside, if no result has come since.
+func saidLast(all []transcript.Message) transcript.Role {
+	for i := len(all) - 1; i >= 0; i-- {
+		switch role := all[i].Role; role {
+		case transcript.Tool:
+			return transcript.Unknown
+		case transcript.User, transcript.Assistant:
+			return role
+		}
+	}
+	return transcript.Unknown
 }
 
 // listContents reports what others than the user say in a list of parts, for vendors that
