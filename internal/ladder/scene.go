@@ -22,6 +22,7 @@ type scene struct {
 type flags struct {
 	on  []bool // by atom
 	all []transcript.AtomID
+	few [12]transcript.AtomID // where all is as long as they are few
 }
 
 func (f *flags) set(a transcript.AtomID) {
@@ -35,7 +36,9 @@ func (f *flags) begin(atoms int) {
 	for _, a := range f.all {
 		f.on[a] = false
 	}
-	f.all = f.all[:0]
+	if f.all = f.all[:0]; f.all == nil {
+		f.all = f.few[:0]
+	}
 	if n := len(f.on); n > 0 {
 		f.on = slices.Grow(f.on[:min(n, atoms)], max(atoms-n, 0))[:atoms]
 		clear(f.on[min(n, atoms):])
