@@ -1,6 +1,8 @@
 package wire_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare/wire"
@@ -13,5 +15,30 @@ func TestEndsInProvidersCall(t *testing.T) {
 		defect{name: last, as: wire.Gemini, model: "gemini-3-pro-preview",
 			body:  `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"text":"a"},` + last + `]}]}`,
 			found: []string{"last-role"}, keeps: []string{"Continue.", last}}.run(t)
+	}
+}
+
+// TestResponseOfAnotherName: a response with the id of a call has its name, too, where that is to
+// be valid everywhere.
+func TestResponseOfAnotherName(t *testing.T) {
+	for name, found := range map[string][]string{"f": nil, "g": {"name-missing"}} {
+		r, err := wire.Parse([]byte(`{"model":"gemini-2.5-flash","contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"id":"a","name":"f","args":{}},"thoughtSignature":"s"}]},{"role":"user","parts":[{"functionResponse":{"id":"a","name":"`+name+`","response":{"output":"x"}}}]}]}`), wire.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := r.Check(wire.CheckOptions{}); len(found) > 0 {
+			t.Errorf("%s: found %v", name, found)
+		}
+		var got []string
+		for _, f := range r.Check(wire.CheckOptions{Strict: true}) {
+			got = append(got, f.Rule)
+		}
+		if !slices.Equal(got, found) {
+			t.Errorf("%s: found %q, want %q", name, got, found)
+		}
+		m, err := r.Mend(wire.Repair{}, wire.CheckOptions{Strict: true})
+		if err != nil || len(m.Left) > 0 || !strings.Contains(string(m.Request.Raw()), `"functionResponse":{"id":"a","name":"f",`) {
+			t.Errorf("%s: %v, left %v: %s", name, err, m.Left, m.Request.Raw())
+		}
 	}
 }

@@ -54,6 +54,7 @@ const (
 	resultIDHalf
 	idUnderOtherName
 	nameMissing
+	nameOther // than that of the call
 	resultNameMissing
 	approvalUnasked
 	safetyUnacknowledged

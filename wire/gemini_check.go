@@ -7,9 +7,27 @@ func (gemini) check(c *checker) {
 	turns := c.turnsOf()
 	c.pairs()
 	c.geminiTurns(turns)
+	c.responseNames()
 	c.signatures(turns)
 	c.geminiServer()
 	c.geminiEnds(turns)
+}
+
+// responseNames reports responses that have the id of a call and another name.
+func (c *checker) responseNames() {
+	if !c.wants(nameOther) {
+		return
+	}
+	for _, x := range c.t.Exchanges() {
+		if x.Server || x.Call == transcript.NoBlock || x.CallID == "" {
+			continue
+		}
+		for _, r := range x.Results {
+			if name := c.t.Block(r).Tool; name != "" && name != x.Tool {
+				c.block(nameOther, r, name)
+			}
+		}
+	}
 }
 
 func (c *checker) geminiTurns(turns []turnSpan) {

@@ -28,6 +28,7 @@ var idMends = map[fault]mend{
 	nameFormat:        (*mender).rename,
 	nameTooLong:       (*mender).rename,
 	nameMissing:       (*mender).giveName,
+	nameOther:         (*mender).giveName,
 	resultNameMissing: (*mender).giveName,
 	itemID:            (*mender).stripItemID,
 	repeatedItemID:    (*mender).twinItem,
