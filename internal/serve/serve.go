@@ -106,6 +106,8 @@ type Server struct {
 	calls  *calls
 	closed chan struct{}
 	pulse  pulse
+	// tunnels are requests that may become one: the HTTP server does not wait for these.
+	tunnels sync.WaitGroup
 }
 
 // New puts a server together.
@@ -234,6 +236,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.own.ServeHTTP(w, r)
 		return
 	}
+	if r.Header["Upgrade"] != nil {
+		s.tunnels.Add(1)
+		defer s.tunnels.Done()
+	}
 	scope, ok := s.gate.proxied(r)
 	if !ok {
 		proxy.Refuse(w, r, http.StatusUnauthorized, "a token is missing or unknown: send "+tokenHeader)
@@ -288,6 +294,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration,
 	late, cancel := Until(limit, cut)
 	defer cancel()
 	err := s.http.Shutdown(late)
+	if err == nil {
+		err = s.tunnelled(late)
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		s.o.Log.Warn("requests that were still under way are cut off")
 	}
@@ -296,6 +305,21 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration,
 	}
 	s.proxy.CloseIdle()
 	return err
+}
+
+// tunnelled waits for the ends of tunnels.
+func (s *Server) tunnelled(ctx context.Context) error {
+	ended := make(chan struct{})
+	go func() {
+		s.tunnels.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // routes is everything below /pare/.
