@@ -151,6 +151,33 @@ func TestUpstreamTalksGarbage(t *testing.T) {
 	}
 }
 
+// TestStatusThatIsNone: a reply that no server can write is answered for, whichever way a request
+// goes. The standard library reads such a status, and panics when it is to write it.
+func TestStatusThatIsNone(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		io.WriteString(c, "HTTP/1.1 099 Odd\r\nContent-Length: 2\r\n\r\n{}")
+		c.Close()
+	}))
+	defer up.Close()
+	s := front(t, &upstream{Server: up})
+	for name, body := range map[string]io.Reader{"plain": strings.NewReader(clean), "in chunks": io.MultiReader(strings.NewReader(clean)), "none": http.NoBody} {
+		resp, err := http.Post(s.URL+"/v1/messages", "application/json", body)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		said, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusBadGateway || !strings.Contains(string(said), "status of its reply is 99") {
+			t.Error(name, resp.Status, string(said))
+		}
+	}
+}
+
 // TestReachedOrNot: an upstream that ends a connection without a word is not one that nobody
 // reaches, whichever way a request goes.
 func TestReachedOrNot(t *testing.T) {

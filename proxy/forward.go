@@ -8,6 +8,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -71,6 +72,9 @@ func (h *Handler) forward(w http.ResponseWriter, rc *http.ResponseController, r 
 		resp.Body.Close()
 		err = errors.New("it switches to a protocol that nobody asked for")
 	}
+	if err == nil {
+		err = numbered(resp)
+	}
 	if err != nil {
 		h.refused(w, r.Context(), p.to, holding.reached, err)
 		return
@@ -78,6 +82,15 @@ func (h *Handler) forward(w http.ResponseWriter, rc *http.ResponseController, r 
 	if err := reply(w, rc, resp); err != nil && r.Context().Value(http.ServerContextKey) != nil {
 		panic(http.ErrAbortHandler) // so that the client sees that it is not whole
 	}
+}
+
+// numbered refuses a reply whose status is below all that there are, which no server can write.
+func numbered(resp *http.Response) error {
+	if resp.StatusCode >= 100 {
+		return nil
+	}
+	resp.Body.Close()
+	return errors.New("the status of its reply is " + strconv.Itoa(resp.StatusCode))
 }
 
 // hints pass on what an upstream says before its reply (1xx), until that is there.

@@ -104,8 +104,8 @@ func New(c Config) *Handler {
 	h.SetRecall(c.Recall)
 	h.proxy = &httputil.ReverseProxy{
 		Rewrite: rewrite, Transport: trips{h}, FlushInterval: -1, BufferPool: copies{},
-		ErrorHandler: h.failed,
-		ErrorLog:     log.New(io.Discard, "", 0), // what it has to say is in the record
+		ModifyResponse: numbered, ErrorHandler: h.failed,
+		ErrorLog: log.New(io.Discard, "", 0), // what it has to say is in the record
 	}
 	return h
 }
