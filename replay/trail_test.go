@@ -47,6 +47,11 @@ func work(rnd *rand.Rand, d wire.Dialect) string {
 		for k := range 1 + rnd.IntN(8)/6 + rnd.IntN(8)/7 {
 			id, args := fmt.Sprintf("c%d_%d", i, k), fmt.Sprintf(`{"path":"f%d","text":%s}`, rnd.IntN(9), quote(strings.Repeat("w ", rnd.IntN(4)*rnd.IntN(12)/9*2_500)))
 			said := quote(strings.Repeat("line of it\n", length()/11))
+			if d == wire.OpenAIResponses {
+				calls = append(calls, fmt.Sprintf(`{"type":"function_call","call_id":"%s","name":"read","arguments":%s}`, id, quote(args)))
+				results = append(results, fmt.Sprintf(`{"type":"function_call_output","call_id":"%s","output":%s}`, id, said))
+				continue
+			}
 			if d == wire.OpenAIChat {
 				calls = append(calls, fmt.Sprintf(`{"id":"%s","type":"function","function":{"name":"read","arguments":%s}}`, id, quote(args)))
 				results = append(results, fmt.Sprintf(`{"role":"tool","tool_call_id":"%s","content":%s}`, id, said))
@@ -57,7 +62,14 @@ func work(rnd *rand.Rand, d wire.Dialect) string {
 		}
 		rnd.Shuffle(len(results), func(a, b int) { results[a], results[b] = results[b], results[a] })
 		first := rnd.IntN(2) == 0
-		if d == wire.OpenAIChat {
+		if d == wire.OpenAIResponses {
+			if rnd.IntN(3) == 0 {
+				add(`{"type":"reasoning","id":"rs_%d","summary":[],"encrypted_content":%s}`, i, quote(say(30)))
+			} else if first {
+				add(`{"role":"assistant","content":%s}`, quote("I do "+say(20)))
+			}
+			all = append(append(all, calls...), results...)
+		} else if d == wire.OpenAIChat {
 			text := "null"
 			if first {
 				text = quote("I do " + say(20))
@@ -84,6 +96,9 @@ func work(rnd *rand.Rand, d wire.Dialect) string {
 			add(`{"role":"user","content":%s}`, quote("next: "+say(60)))
 		}
 	}
+	if d == wire.OpenAIResponses {
+		return `{"model":"gpt-5","store":false,"instructions":"be kind","input":[` + strings.Join(all, ",") + `]}`
+	}
 	if d == wire.OpenAIChat {
 		return `{"model":"gpt-4.1","messages":[{"role":"system","content":"be kind"},` + strings.Join(all, ",") + `]}`
 	}
@@ -99,7 +114,7 @@ func TestTrail(t *testing.T) {
 	defer func() { proveTrail = nil }()
 	for seed := range uint64(max(20, trial.Size(60))) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		d := []wire.Dialect{wire.Anthropic, wire.OpenAIChat}[rnd.IntN(2)]
+		d := []wire.Dialect{wire.Anthropic, wire.OpenAIChat, wire.OpenAIResponses}[rnd.IntN(3)]
 		r := mustParse(t, work(rnd, d), wire.Options{Dialect: d})
 		w := pare.Window{
 			Recent: rnd.IntN(12), MinKeep: max(rnd.IntN(12)-7, 0), Unpin: pare.Pin(rnd.IntN(8) * rnd.IntN(3) / 2), Archive: rnd.IntN(2) == 0, AllowTiny: rnd.IntN(2) == 0,
