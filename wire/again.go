@@ -3,7 +3,6 @@ package wire
 import (
 	"slices"
 
-	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -107,7 +106,7 @@ func (e *echo) write(m *mender, drop []transcript.BlockID, edits []BlockEdit) {
 // join adds to a step what the last one did to the messages that come out as they did.
 func (e *echo) join(d *draft, step, last *trail, f *front) {
 	stays := func(i int) bool { return i >= 0 && i < len(e.again) && e.again[i] && !d.messages.drop[i] }
-	var all []jsonspan.Edit
+	all := f.desk.edits[:0]
 	done := last.edits[last.editsTo(f.end):]
 	rest, ms, i := step.edits, d.t.Messages(), f.from
 	for _, x := range done {
@@ -117,16 +116,14 @@ func (e *echo) join(d *draft, step, last *trail, f *front) {
 		if i == len(ms) || x.Start < ms[i].Span.Start || !stays(i) {
 			continue // between messages, or not of these
 		}
-		if all == nil {
-			all = make([]jsonspan.Edit, 0, len(step.edits)+len(done))
-		}
 		for len(rest) > 0 && compareEdits(rest[0], x) < 0 {
 			all, rest = append(all, rest[0]), rest[1:]
 		}
 		all = append(all, x)
 	}
-	if all != nil {
+	if len(all) > 0 {
 		step.edits = append(all, rest...)
+		f.desk.edits = step.edits // which are taken into a trail
 	}
 	if len(last.inner) == 0 {
 		return

@@ -1,6 +1,9 @@
 package wire
 
-import "github.com/pare-llm/pare/transcript"
+import (
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
 
 // A room is the memory of a lent result. The next one but two is written there again: what
 // both begin with stays where it is.
@@ -20,6 +23,7 @@ type desk struct {
 	elems        []transcript.Span
 	counts       []int
 	at           []int32
+	edits        []jsonspan.Edit
 }
 
 // zeros returns a list of n zeros, in the place of another if that is long enough.
