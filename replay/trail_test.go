@@ -112,7 +112,7 @@ func TestTrail(t *testing.T) {
 	var proved, asked, unfit, forced, paid atomic.Int64
 	proveTrail = func() { proved.Add(1) }
 	defer func() { proveTrail = nil }()
-	for seed := range uint64(max(20, trial.Size(60))) {
+	for seed := range uint64(max(20, trial.Size(36))) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		d := []wire.Dialect{wire.Anthropic, wire.OpenAIChat, wire.OpenAIResponses}[rnd.IntN(3)]
 		r := mustParse(t, work(rnd, d), wire.Options{Dialect: d})

@@ -66,7 +66,7 @@ func TestScribeAnything(t *testing.T) {
 	t.Parallel()
 	type share struct{ wrote, size int }
 	shares := make([]share, len(wire.Dialects()))
-	for seed := range trial.Histories(3_000) {
+	for seed := range trial.Histories(2_000) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 9))
 		k := seed % len(shares)
 		d := wire.Dialects()[k]

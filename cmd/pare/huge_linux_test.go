@@ -66,10 +66,14 @@ func TestHugeRepair(t *testing.T) {
 	for _, d := range []wire.Dialect{wire.OpenAIChat, wire.Anthropic, wire.OpenAIResponses} {
 		file := filepath.Join(folder, d.String()+".json")
 		size := writeBroken(t, file, d, total)
-		for _, args := range [][]string{
-			{"fix", file}, {"fix"}, {"fix", "--receipt", filepath.Join(folder, "changes"), "-o", filepath.Join(folder, "fixed"), file},
-			{"trim", "--max-tokens", "100000", file}, {"prune", file}, {"fix", "--in-place", file},
-		} {
+		all := [][]string{
+			{"fix", file}, {"prune", file}, // and what does not depend on the dialect
+			{"trim", "--max-tokens", "100000", file}, {"fix"}, {"fix", "--receipt", filepath.Join(folder, "changes"), "-o", filepath.Join(folder, "fixed"), file}, {"fix", "--in-place", file},
+		}
+		if d != wire.OpenAIChat {
+			all = all[:2]
+		}
+		for _, args := range all {
 			cmd := exec.Command("pare", args...)
 			var n byteCount
 			cmd.Stdout = &n
