@@ -114,8 +114,11 @@ func settle(r *wire.Request, v *votes) ([]Decision, blockEdits) {
 	}
 
 	marked := func(is func(*Decision) bool) (all []transcript.AtomID) {
+		if graph == nil {
+			return nil // nothing spreads
+		}
 		for a := range out {
-			if graph != nil && is(&out[a]) {
+			if is(&out[a]) {
 				all = append(all, transcript.AtomID(a))
 			}
 		}
