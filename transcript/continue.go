@@ -168,6 +168,7 @@ func (p *pairer) takeOver(m int) (next int) {
 	p.asked.reset()
 	p.fresh.reset()
 	p.open.listed = false // these are not
+	p.taken = append(p.taken, Stretch{m, end, from, len(t.exchanges)})
 	return end
 }
 

@@ -68,7 +68,7 @@ func (p *pairer) release() {
 	if cap(p.results) > manyHalves {
 		return
 	}
-	p.results = nil // the transcript has them
+	p.results, p.taken = nil, p.taken[:0] // the transcript has them
 	p.reset(nil, NextTurn)
 	pairers.Put(p)
 }
@@ -89,6 +89,7 @@ type pairer struct {
 	others   []BlockID   // results of this turn that have the id of a call and another name
 	other    *Transcript // in which some is paired already; nil: nothing is
 	runs     []Run       // of its messages
+	taken    []Stretch   // from transcripts before
 }
 
 // A callKey is what a result must have in common with its call.

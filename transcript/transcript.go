@@ -198,9 +198,9 @@ type Transcript struct {
 	exchanges []Exchange
 	exchange  []ExchangeID // by block
 	turns     int
-	start     BlockID // the last compaction, or 0
-	given     []Tie   // by the dialect
-	settled   kept    // from the transcript before
+	start     BlockID   // the last compaction, or 0
+	given     []Tie     // by the dialect
+	settled   []Stretch // from transcripts before
 
 	// What follows is worked out when somebody asks: to check a history takes pairs only.
 	joining sync.Once
@@ -244,10 +244,13 @@ func (b *Builder) Continue(x Index, messages int, other *Transcript, runs []Run)
 	t := b.t
 	*t = Transcript{exchanges: t.exchanges[:k.exchanges], exchange: t.exchange[:k.block]}
 	t.raw, t.messages, t.blocks, t.given = x.Raw, x.Messages, x.Blocks, x.Ties
-	b.p.other, b.p.runs = other, runs
+	b.p.other, b.p.runs, b.p.taken = other, runs, b.p.taken[:0]
+	if k.message > 0 {
+		b.p.taken = append(b.p.taken, Stretch{0, k.message, 0, k.exchanges})
+	}
 	b.p.pair(t, x.Discipline, k)
 	b.p.other, b.p.runs = nil, nil
-	b.quiet, t.settled = k.exchanges, k
+	b.quiet, t.settled = k.exchanges, b.p.taken
 	return t
 }
 
@@ -333,12 +336,14 @@ func (t *Transcript) Exchanges() []Exchange { return t.exchanges }
 // ExchangeOf returns the exchange a call or result belongs to, or NoExchange.
 func (t *Transcript) ExchangeOf(id BlockID) ExchangeID { return t.exchange[id] }
 
-// Settled returns how many messages, up to where a turn begins, and how many exchanges, all of
-// those in them, a Builder has taken over from the transcript before: they are whole, of one call
-// and one result, and nothing behind them has to do with them.
-func (t *Transcript) Settled() (messages, exchanges int) {
-	return t.settled.message, t.settled.exchanges
-}
+// A Stretch is messages in a row, From up to End, from where a turn begins up to where one ends, and
+// all exchanges that are in them, First up to Last. Many goroutines may read it.
+type Stretch struct{ From, End, First, Last int }
+
+// Settled returns, in order, what a Builder has taken over from the transcripts before, where a turn
+// began, too, though the last one may have gone on: the exchanges are whole, of one call and one
+// result, and nothing else has to do with them.
+func (t *Transcript) Settled() []Stretch { return t.settled }
 
 // Ties returns all ties, those between calls and results included.
 func (t *Transcript) Ties() []Tie {

@@ -10,30 +10,29 @@ import (
 // check raises the faults that show in the finished transcript. Turns are
 // merged first: the API combines neighbours of one role before it looks.
 func (anthropic) check(c *checker) {
-	// What looks at a turn by itself, or at its neighbours, begins with the first that is new.
-	serves, known, from := c.serves(), c.sounds().ended(c.t), 0
-	if !serves && c.head.thinking != "enabled" && !slices.ContainsFunc(c.notes, func(n note) bool { return n.fault == programMixed }) {
-		from = max(0, known-1)
-	}
-	turns := c.turnsFrom(from)
+	serves := c.serves()
+	turns := c.turnsOf(serves || c.head.thinking == "enabled" || slices.ContainsFunc(c.notes, func(n note) bool { return n.fault == programMixed }))
 	c.pairs()
-	c.anthropicTurns(turns, known-from)
+	c.anthropicTurns(turns)
 	if serves {
 		c.serverTools(turns)
 	}
 	c.programs(turns)
-	c.thinkingRules(turns, known-from)
-	c.systemRoles(turns, known-from)
+	c.thinkingRules(turns)
+	c.systemRoles(turns)
 	c.anthropicEnd(turns)
 	c.cacheMarks()
 	c.judgeNotes()
 	c.anthropicHead()
 }
 
-// anthropicTurns checks what stands where inside each turn, from one on.
-func (c *checker) anthropicTurns(turns []turnSpan, from int) {
+// anthropicTurns checks what stands where inside each turn.
+func (c *checker) anthropicTurns(turns []turnSpan) {
 	advises := c.wants(splitResults) || c.wants(textAfterResult)
-	for _, t := range turns[from:] {
+	for _, t := range turns {
+		if t.known {
+			continue
+		}
 		first, end := c.blocks(t)
 		switch {
 		case t.role == transcript.User && t.facts&hasResults != 0:
@@ -155,8 +154,8 @@ func (c *checker) serverTools(turns []turnSpan) {
 // serves reports whether any exchange is the provider's own. Those that are known to be sound
 // are not.
 func (c *checker) serves() bool {
-	all := c.t.Exchanges()
-	for i := c.sounds().exchanges; i < len(all); i++ {
+	all, known := c.t.Exchanges(), c.known()
+	for i := known.exchange(0); i < len(all); i = known.exchange(i + 1) {
 		if all[i].Server {
 			return true
 		}
@@ -242,11 +241,10 @@ func (c *checker) programs(turns []turnSpan) {
 	}
 }
 
-// systemRoles checks messages of the system role, a feature of newer models, from a turn on.
-func (c *checker) systemRoles(turns []turnSpan, from int) {
-	for i := from; i < len(turns); i++ {
-		t := turns[i]
-		if t.role != transcript.System {
+// systemRoles checks messages of the system role, a feature of newer models.
+func (c *checker) systemRoles(turns []turnSpan) {
+	for i, t := range turns {
+		if t.known || t.role != transcript.System {
 			continue
 		}
 		c.message(systemUnsupported, t.first, "")

@@ -4,17 +4,17 @@ import "github.com/pare-llm/pare/transcript"
 
 // check raises the faults that show in the finished transcript.
 func (bedrock) check(c *checker) {
-	turns := c.turnsOf()
+	turns := c.turnsOf(c.head.thinking == "enabled")
 	c.pairs()
 	c.bedrockTurns(turns)
 	c.bedrockMarks()
-	c.systemRoles(turns, 0)
+	c.systemRoles(turns)
 	for _, n := range c.notes {
 		if n.fault == toolChangeUnknown && c.head.toolsGiven && !c.head.tools[n.arg] {
 			c.block(toolChangeUnknown, transcript.BlockID(n.block), n.arg)
 		}
 	}
-	c.thinkingRules(turns, 0)
+	c.thinkingRules(turns)
 	c.anthropicEnd(turns)
 	if len(turns) > 0 && turns[0].role == transcript.Assistant {
 		c.message(firstRole, 0, "")
@@ -38,6 +38,9 @@ func (c *checker) bedrockTurns(turns []turnSpan) {
 		}
 	}
 	for _, t := range turns {
+		if t.known {
+			continue
+		}
 		first, end := c.blocks(t)
 		// What may not share a turn with results is parted by a filler, not joined.
 		apart := false

@@ -3,6 +3,7 @@ package wire
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -138,17 +139,22 @@ func (b *Beginnings) At(n int) (*Request, error) {
 // sound is what is known of the first n messages from the longest of the requests before that
 // was found clean.
 func (b *Beginnings) sound(n int) (s sound) {
+	longest := 0
 	for i := range b.bufs {
 		r := b.bufs[i].holds
-		if r == nil || len(r.t.Messages()) > n || len(r.t.Messages()) <= s.messages {
+		if r == nil || len(r.t.Messages()) > n || len(r.t.Messages()) <= longest {
 			continue
 		}
-		whole, all := r.sound.exchanges, r.t.Exchanges() // nothing reaches beyond its end
+		whole, all := 0, r.t.Exchanges() // nothing reaches beyond its end
+		if len(r.sound.parts) > 0 {
+			whole = r.sound.parts[0].Last
+		}
 		for whole < len(all) && all[whole].State == transcript.Whole && !all[whole].Server {
 			whole++
 		}
-		if known := r.behind(len(r.t.Messages()), whole); known.ways != 0 {
-			s = known
+		if atomic.LoadUint32(&r.clean) != 0 {
+			longest = len(r.t.Messages())
+			s = r.behind([]transcript.Stretch{{End: longest, Last: whole}})
 		}
 	}
 	return s

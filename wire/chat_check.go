@@ -25,6 +25,9 @@ func (chat) check(c *checker) {
 // functionsAmong reports the results of functions that stand in front of those of tools, for a
 // message that called both: only messages of tools may follow tool_calls until all are answered.
 func (c *checker) functionsAmong() {
+	if !slices.ContainsFunc(c.notes, func(n note) bool { return n.fault == legacyFunction }) {
+		return // no function is called, so no result answers one
+	}
 	var among []transcript.BlockID // results of functions in this run
 	for _, m := range c.t.Messages() {
 		switch {
@@ -48,7 +51,9 @@ func (c *checker) functionsAmong() {
 // are empty, one names the other, but only once in a message.
 func (c *checker) blankIDs() {
 	unnamed := -1 // the last message with a call whose id and answer's are empty
-	for _, x := range c.t.Exchanges()[c.sounds().exchanges:] {
+	all, known := c.t.Exchanges(), c.known()
+	for i := known.exchange(0); i < len(all); i = known.exchange(i + 1) {
+		x := &all[i]
 		if !x.Guessed || x.Call == transcript.NoBlock || c.t.Block(x.Call).Family == legacyFamily {
 			continue
 		}
@@ -78,7 +83,9 @@ func (c *checker) halfIDs() {
 	if !c.wants(callIDHalf) && !c.wants(resultIDHalf) {
 		return
 	}
-	for _, x := range c.t.Exchanges()[c.sounds().exchanges:] {
+	all, known := c.t.Exchanges(), c.known()
+	for i := known.exchange(0); i < len(all); i = known.exchange(i + 1) {
+		x := &all[i]
 		if !x.Guessed || x.Call == transcript.NoBlock || c.t.Block(x.Call).Family == legacyFamily {
 			continue
 		}
@@ -93,14 +100,16 @@ func (c *checker) halfIDs() {
 	}
 }
 
-// chatRoles checks the order of roles, from the last message on that is known, which others
-// follow now.
+// chatRoles checks the order of roles. Where it is known what was said last, or that a result has
+// come since, it goes on with the last message that is known, which another may follow now.
 func (c *checker) chatRoles() {
-	ms := c.t.Messages()
-	first := max(0, c.sounds().messages-1)
-	said := saidLast(ms[:first])
-	asked := slices.ContainsFunc(ms[:first], func(m transcript.Message) bool { return m.Role == transcript.User })
-	for i := first; i < len(ms); i++ {
+	ms, known, said := c.t.Messages(), c.known(), transcript.Unknown
+	for i := 0; i < len(ms); i++ {
+		if i > 0 && ms[i-1].Role >= transcript.User {
+			if next := known.neighbour(i); next > i {
+				i, said = next, saidLast(ms[:next])
+			}
+		}
 		m := &ms[i]
 		if i > 0 {
 			c.chatNeighbours(i, ms[i-1].Role, m.Role)
@@ -114,7 +123,6 @@ func (c *checker) chatRoles() {
 		case transcript.Tool:
 			said = transcript.Unknown
 		case transcript.User, transcript.Assistant:
-			asked = asked || m.Role == transcript.User
 			if m.Role == said {
 				c.message(roleRepeats, i, m.Role.String())
 			}
@@ -131,7 +139,7 @@ func (c *checker) chatRoles() {
 		if n == 1 && ms[0].Role != transcript.User && ms[0].Role != transcript.System {
 			c.message(loneMessage, 0, "")
 		}
-		if !asked {
+		if !slices.ContainsFunc(ms, func(m transcript.Message) bool { return m.Role == transcript.User }) {
 			c.headFault(nobodySpeaks, "messages", "")
 		}
 	}
@@ -156,9 +164,10 @@ func (c *checker) listContents() {
 	if !c.wants(listContent) {
 		return
 	}
-	for i, m := range c.t.Messages() {
-		if at := c.frame[i].content; m.Role != transcript.User && at.Len() > 0 && c.raw[at.Start] == '[' {
-			c.message(listContent, i, m.Role.String())
+	ms, known := c.t.Messages(), c.known()
+	for i := known.message(0); i < len(ms); i = known.message(i + 1) {
+		if at := c.frame[i].content; ms[i].Role != transcript.User && at.Len() > 0 && c.raw[at.Start] == '[' {
+			c.message(listContent, i, ms[i].Role.String())
 		}
 	}
 }

@@ -117,8 +117,8 @@ var judged = [faults]bool{
 // pairs reports the exchanges that are not whole. How a result must stand in its
 // turn is for each dialect to add.
 func (c *checker) pairs() {
-	all := c.t.Exchanges()
-	for i := c.sounds().exchanges; i < len(all); i++ {
+	all, known := c.t.Exchanges(), c.known()
+	for i := known.exchange(0); i < len(all); i = known.exchange(i + 1) {
 		x := &all[i]
 		if x.Server || c.wrongRole(x) {
 			continue
@@ -455,16 +455,20 @@ func (c *checker) argumentsJSON() {
 	}
 	var s jsonspan.Scanner
 	var text []byte
-	for b, blk := range c.t.Blocks() {
-		if blk.Kind != transcript.Call || free[int32(b)] || blk.Body == blk.Span || c.raw[blk.Body.Start-1] != '"' {
-			continue
-		}
-		text = jsonspan.Decode(text[:0], c.t.Bytes(blk.Body))
-		s.Reset(text, jsonspan.Structural)
-		s.Skip()
-		s.End()
-		if s.Failed() {
-			c.block(argsNotJSON, transcript.BlockID(b), "")
+	ms, known := c.t.Messages(), c.known()
+	for i := known.message(0); i < len(ms); i = known.message(i + 1) {
+		for b := ms[i].First; b < ms[i].End; b++ {
+			blk := &c.t.Blocks()[b]
+			if blk.Kind != transcript.Call || free[int32(b)] || blk.Body == blk.Span || c.raw[blk.Body.Start-1] != '"' {
+				continue
+			}
+			text = jsonspan.Decode(text[:0], c.t.Bytes(blk.Body))
+			s.Reset(text, jsonspan.Structural)
+			s.Skip()
+			s.End()
+			if s.Failed() {
+				c.block(argsNotJSON, b, "")
+			}
 		}
 	}
 }

@@ -4,7 +4,7 @@ import "github.com/pare-llm/pare/transcript"
 
 // check raises the faults that show in the finished transcript.
 func (gemini) check(c *checker) {
-	turns := c.turnsOf()
+	turns := c.turnsOf(c.wants(thoughtSignatureMissing))
 	c.pairs()
 	c.geminiTurns(turns)
 	c.responseNames()
@@ -18,7 +18,9 @@ func (c *checker) responseNames() {
 	if !c.wants(nameOther) {
 		return
 	}
-	for _, x := range c.t.Exchanges() {
+	all, known := c.t.Exchanges(), c.known()
+	for i := known.exchange(0); i < len(all); i = known.exchange(i + 1) {
+		x := &all[i]
 		if x.Server || x.Call == transcript.NoBlock || x.CallID == "" {
 			continue
 		}
@@ -32,6 +34,9 @@ func (c *checker) responseNames() {
 
 func (c *checker) geminiTurns(turns []turnSpan) {
 	for _, t := range turns {
+		if t.known {
+			continue
+		}
 		if t.role == transcript.User && t.facts&hasResults != 0 {
 			c.splitTurn(t)
 		}
@@ -136,9 +141,9 @@ func (c *checker) signatures(turns []turnSpan) {
 }
 
 func (c *checker) geminiServer() {
-	last := c.t.Turns() - 1
-	for _, x := range c.t.Exchanges() {
-		switch {
+	all, known, last := c.t.Exchanges(), c.known(), c.t.Turns()-1
+	for i := known.exchange(0); i < len(all); i = known.exchange(i + 1) {
+		switch x := &all[i]; {
 		case !x.Server:
 		case x.Call == transcript.NoBlock:
 			c.block(serverResultUnpaired, x.Results[0], "")

@@ -11,7 +11,8 @@ func (interactions) check(c *checker) {
 	}
 	c.pairs()
 	c.geminiServer()
-	for i := range c.t.Messages() {
+	known := c.known()
+	for i := known.message(0); i < len(c.extra); i = known.message(i + 1) {
 		if c.extra[i]&emptyList != 0 {
 			c.message(emptyMessage, i, "")
 		}
@@ -19,7 +20,7 @@ func (interactions) check(c *checker) {
 	if c.head.stateful {
 		return
 	}
-	turns := c.turnsOf()
+	turns := c.turnsOf(c.wants(thoughtSignatureMissing))
 	c.signedThoughts(turns)
 	if len(turns) == 0 {
 		return

@@ -8,37 +8,58 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// A sound is what is known of the beginning of a request from another that begins with the
-// same messages, beside the same head, and in which a check has found nothing. What was looked
-// at there by itself, each exchange and each turn that had ended, is not looked at again. The
-// zero value knows nothing.
+// A sound is what is known of stretches of a request from another that has the same messages
+// there, beside the same head, and in which a check has found nothing. What was looked at there
+// by itself, each exchange, each message and each turn that had ended, is not looked at again,
+// nor what was looked at with its neighbours if they are the same, too. The zero value knows
+// nothing.
 type sound struct {
-	ways      uint32 // to check in which nothing was found
-	messages  int    // that both begin with
-	exchanges int    // the first so many of both are the same, and whole
+	ways  uint32 // to check in which nothing was found
+	parts []transcript.Stretch
 }
 
-// behind is what is known of a request that begins with so many messages of r; the first
-// exchanges of r are whole, and the same there.
-func (r *Request) behind(messages, exchanges int) sound {
-	return sound{atomic.LoadUint32(&r.clean), messages, exchanges}
+// behind is what is known of a request that shares stretches with r.
+func (r *Request) behind(parts []transcript.Stretch) sound {
+	return sound{atomic.LoadUint32(&r.clean), parts}
 }
 
-// sounds is what is known for the way that is checked.
-func (c *checker) sounds() sound {
+// known is what is known for the way that is checked.
+func (c *checker) known() stretches {
 	if c.anew || c.sound.ways&c.o.bit() == 0 {
-		return sound{}
+		return nil
 	}
-	return c.sound
+	return c.sound.parts
 }
 
-// ended is how many turns are known to be without fault: those in front of the last one that
-// is known, which may go on.
-func (s sound) ended(t *transcript.Transcript) int {
-	if s.messages == 0 {
-		return 0
+// Stretches are those that are still to come for somebody who goes through a request.
+type stretches []transcript.Stretch
+
+// exchange is the next exchange, from i on, that is to be looked at.
+func (k *stretches) exchange(i int) int {
+	for len(*k) > 0 && i >= (*k)[0].First {
+		i = max(i, (*k)[0].Last)
+		*k = (*k)[1:]
 	}
-	return t.Messages()[s.messages-1].Turn
+	return i
+}
+
+// message is the next message, from i on, that is to be looked at by itself.
+func (k *stretches) message(i int) int {
+	for len(*k) > 0 && i >= (*k)[0].From {
+		i = max(i, (*k)[0].End)
+		*k = (*k)[1:]
+	}
+	return i
+}
+
+// neighbour is the next message, from i on, that is to be looked at with the one in front of it,
+// or because another may follow it now.
+func (k *stretches) neighbour(i int) int {
+	for len(*k) > 0 && i > (*k)[0].From {
+		i = max(i, (*k)[0].End-1)
+		*k = (*k)[1:]
+	}
+	return i
 }
 
 // mustFind panics if a check that looks at everything finds something else.
