@@ -70,7 +70,7 @@ func (b *Beginnings) At(n int, raw []byte) (*Transcript, bool) {
 	blocks, exchanges, atoms, given := int(t.messages[n-1].End), b.exchanges[n], b.atoms[n], b.given[n]
 	out := &Transcript{
 		raw: raw, messages: t.messages[:n:n], blocks: t.blocks[:blocks:blocks], exchanges: t.exchanges[:exchanges:exchanges], exchange: t.exchange[:blocks:blocks],
-		turns: t.messages[n-1].Turn + 1, given: t.given[:given:given], atoms: t.atoms[:atoms:atoms], atom: t.atom[:blocks:blocks], needy: t.needy,
+		odd: t.oddIn(exchanges), turns: t.messages[n-1].Turn + 1, given: t.given[:given:given], atoms: t.atoms[:atoms:atoms], atom: t.atom[:blocks:blocks], needy: t.needy,
 	}
 	out.joining.Do(func() {})
 	return out, true

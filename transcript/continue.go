@@ -22,11 +22,17 @@ func NewAfter(x Index, before *Transcript, runs []Run) *Transcript {
 	return t
 }
 
-// quiet reports whether exchange x lies in front of a block and nothing behind that can have to do
-// with it: it is whole, of one call and one result.
-func (t *Transcript) quiet(x int, end BlockID) bool {
+// quiet reports whether nothing behind exchange x can have to do with it: it is whole, of one call
+// and one result.
+func (t *Transcript) quiet(x int) bool {
 	e := &t.exchanges[x]
-	return e.State == Whole && !e.Server && e.Call < end && len(e.Results) == 1 && e.Results[0] < end && !t.blocks[e.Results[0]].Continues
+	return e.State == Whole && !e.Server && len(e.Results) == 1 && !t.blocks[e.Results[0]].Continues
+}
+
+// oddIn are the odd ones of the first n exchanges.
+func (t *Transcript) oddIn(n int) []ExchangeID {
+	i, _ := slices.BinarySearch(t.odd, ExchangeID(n))
+	return t.odd[:i]
 }
 
 // unlike reports whether the result of exchange x names a tool that its call does not: where answers
@@ -47,7 +53,7 @@ func (b *Builder) keep(x Index, messages int) (k kept) {
 	}
 	anywhere, end := x.Discipline == Anywhere, x.Messages[k.message-1].End
 	b.reach = b.reach[:min(len(b.reach), b.quiet)]
-	for b.quiet < len(t.exchanges) && t.quiet(b.quiet, end) {
+	for b.quiet < len(t.exchanges) && t.quiet(b.quiet) && t.exchanges[b.quiet].Results[0] < end {
 		b.quiet++
 	}
 	for i := len(b.reach); anywhere && i < b.quiet; i++ {
@@ -126,9 +132,9 @@ func (p *pairer) takeOver(m int) (next int) {
 	if at := m + older; at > 0 && o.messages[at-1].Turn == o.messages[at].Turn || !p.anywhere && t.turnHas(m, Result) {
 		return m
 	}
-	by := t.messages[m].First - o.messages[m+older].First
-	x, _ := slices.BinarySearchFunc(o.exchanges, t.messages[m].First-by, func(e Exchange, b BlockID) int { return int(e.first() - b) })
-	to := x
+	first := t.messages[m].First
+	by := first - o.messages[m+older].First
+	x, from := o.exchangesIn(first-by), len(t.exchanges)
 	for tries := 4; ; tries-- {
 		for end > m && (end < len(t.messages) && t.messages[end].Turn == t.messages[end-1].Turn || !p.anywhere && t.turnHas(end-1, Call)) {
 			end--
@@ -137,39 +143,59 @@ func (p *pairer) takeOver(m int) (next int) {
 			p.runs = p.runs[1:]
 			return m
 		}
-		to = x + o.quietFrom(x, t.messages[end-1].End-by, p.anywhere)
-		if to == len(o.exchanges) || o.firstOf(to) >= t.messages[end-1].End-by {
+		hinders := p.takeExchanges(x, t.messages[end-1].End-by, by)
+		if hinders < 0 {
 			break
 		}
-		end = o.blocks[o.firstOf(to)].Message - older // which may part others
+		end = o.blocks[o.firstOf(hinders)].Message - older // which may part others
 	}
-	first, last := t.messages[m].First, t.messages[end-1].End
-	base := ExchangeID(len(t.exchanges) - x)
-	for b := first; b < last; b++ {
-		switch of := o.exchange[b-by]; {
-		case of == NoExchange:
-		case int(of) < x: // of a call in front
-			for ; b >= first; b-- {
-				t.exchange[b] = NoExchange
-			}
-			p.runs = p.runs[1:]
-			return m
-		default:
-			t.exchange[b] = of + base
-		}
-	}
-	from := len(t.exchanges)
-	t.exchanges = append(t.exchanges, o.exchanges[x:to]...)
-	for i := range t.exchanges[from:] {
-		e, n := &t.exchanges[from+i], len(p.results)
-		p.results = append(p.results, e.Results[0]+by)
-		e.Call, e.Results = e.Call+by, p.results[n:n+1:n+1]
+	last := t.messages[end-1].End
+	if !renumber(t.exchange[first:last], o.exchange[first-by:last-by], ExchangeID(x), ExchangeID(from)) {
+		p.results = p.results[:len(p.results)-len(t.exchanges)+from]
+		t.exchanges, p.runs = t.exchanges[:from], p.runs[1:]
+		return m // one is of a call in front
 	}
 	p.asked.reset()
 	p.fresh.reset()
 	p.open.listed = false // these are not
 	p.taken = append(p.taken, Stretch{m, end, from, len(t.exchanges)})
 	return end
+}
+
+// takeExchanges takes over those of the other transcript from x on that begin in front of a block.
+// If one of them is odd, or answered behind that, it takes none and returns which, else -1.
+func (p *pairer) takeExchanges(x int, end, by BlockID) (hinders int) {
+	t, o := p.t, p.other
+	to, from, n := o.exchangesIn(end), len(t.exchanges), len(p.results)
+	if i, _ := slices.BinarySearch(o.odd, ExchangeID(x)); i < len(o.odd) && int(o.odd[i]) < to {
+		return int(o.odd[i])
+	}
+	t.exchanges = append(t.exchanges, o.exchanges[x:to]...)
+	p.results = slices.Grow(p.results, to-x)[:n+to-x]
+	results := p.results[n:]
+	for i := range results {
+		e := &t.exchanges[from+i]
+		r := e.Results[0]
+		if r >= end {
+			t.exchanges, p.results = t.exchanges[:from], p.results[:n]
+			return x + i
+		}
+		results[i] = r + by
+		e.Call, e.Results = e.Call+by, results[i:i+1:i+1]
+	}
+	return -1
+}
+
+// renumber copies the exchanges of blocks, of which the first is now another, and reports whether
+// none is in front of that.
+func renumber(to, from []ExchangeID, first, now ExchangeID) bool {
+	front, to := ExchangeID(0), to[:len(from)]
+	for i, x := range from {
+		none := x >> 63 // all bits of NoExchange, no bit of others
+		front |= (x - first) &^ none
+		to[i] = x + (now-first)&^none
+	}
+	return front >= 0
 }
 
 // waits reports whether a call may be waiting for a result.
@@ -182,11 +208,9 @@ func (p *pairer) waits() bool {
 	return len(p.late.batches) > 0 || len(p.open.few) > 0 || p.open.many
 }
 
-// quietFrom is how many exchanges, from x on, are quiet in a row in front of a block.
-func (t *Transcript) quietFrom(x int, end BlockID, anywhere bool) (n int) {
-	for x+n < len(t.exchanges) && t.firstOf(x+n) < end && t.quiet(x+n, end) && !(anywhere && t.unlike(x+n)) {
-		n++
-	}
+// exchangesIn is how many exchanges begin in front of a block.
+func (t *Transcript) exchangesIn(end BlockID) int {
+	n, _ := slices.BinarySearchFunc(t.exchanges, end, func(e Exchange, b BlockID) int { return int(e.first() - b) })
 	return n
 }
 

@@ -64,11 +64,11 @@ func TestContinue(t *testing.T) {
 			got := b.Continue(x, m, nil, nil)
 			keptSome[d] += b.quiet
 			want := New(Index{Messages: slices.Clone(x.Messages), Blocks: slices.Clone(x.Blocks), Discipline: d})
-			if !reflect.DeepEqual(got.exchanges, want.exchanges) && len(want.exchanges) > 0 || !slices.Equal(got.exchange, want.exchange) || got.turns != want.turns || got.start != want.start {
+			if !paired(got, want) {
 				t.Fatalf("from message %d on:\n%v\nall:\n%v\nof %+v", m, exchanges(got), exchanges(want), x.Blocks)
 			}
 			also := NewAfter(Index{Messages: want.messages, Blocks: want.blocks, Discipline: d}, whole, []Run{{0, 0, m}})
-			if !reflect.DeepEqual(also.exchanges, want.exchanges) || !slices.Equal(also.exchange, want.exchange) || also.turns != want.turns || also.start != want.start {
+			if !paired(also, want) {
 				t.Fatalf("after message %d of another:\n%v\nall:\n%v\nof %+v", m, exchanges(also), exchanges(want), x.Blocks)
 			}
 			whole = want
@@ -77,6 +77,12 @@ func TestContinue(t *testing.T) {
 	if keptSome[NextTurn] == 0 || keptSome[Anywhere] == 0 {
 		t.Errorf("%d exchanges were kept", keptSome)
 	}
+}
+
+// paired reports whether two transcripts are paired alike.
+func paired(a, b *Transcript) bool {
+	return slices.EqualFunc(a.exchanges, b.exchanges, func(a, b Exchange) bool { return reflect.DeepEqual(a, b) }) && slices.Equal(a.exchange, b.exchange) &&
+		slices.Equal(a.odd, b.odd) && a.turns == b.turns && a.start == b.start
 }
 
 // after puts the messages of one index behind the first m of another, in the memory of that one.
@@ -138,7 +144,7 @@ func TestRuns(t *testing.T) {
 		var a, b Builder
 		other, x := a.Build(index(strings.Join(was, "|"), d)), index(strings.Join(now, "|"), d)
 		got, want := b.Continue(x, 0, other, runs), New(x)
-		if !reflect.DeepEqual(got.exchanges, want.exchanges) || !slices.Equal(got.exchange, want.exchange) {
+		if !paired(got, want) {
 			t.Fatalf("%q, in runs %v of %q: %+v, want %+v", now, runs, was, got.exchanges, want.exchanges)
 		}
 		b.p.t, b.p.other, b.p.runs = New(Index{}), other, runs
@@ -152,5 +158,61 @@ func TestRuns(t *testing.T) {
 	}
 	if min(taken[NextTurn], taken[Anywhere]) < trial.Size(20_000)/2 {
 		t.Errorf("only %d messages were taken over", taken)
+	}
+}
+
+// TestRooms: builders that take turns, each going on from what is left of its own last transcript
+// and taking over runs of the one before, pair what they are given as if it were new.
+func TestRooms(t *testing.T) {
+	rng := rand.New(rand.NewPCG(47, 0))
+	var taken, odd, compacted int
+	for range trial.Size(3_000) {
+		d := Discipline(rng.IntN(2))
+		var rooms [3]Builder
+		var same [3]int // how many messages of a room are those of the last transcript
+		var last *Transcript
+		var was []string
+		for step := range 12 {
+			front := rng.IntN(len(was) + 1)
+			if rng.IntN(4) > 0 {
+				front = min(front, 6)
+			}
+			now := slices.Clone(was[:front])
+			var runs []Run
+			for at := front; at < len(was); {
+				switch rng.IntN(4) {
+				case 0:
+					now = append(now, strings.Split(mostlyPaired(rng, 1), "|")...)
+				case 1:
+					now = append(now, []string{"p", "t g:1", "r:2:f", "! t"}[rng.IntN(4)])
+				}
+				if at += rng.IntN(5); at < len(was) {
+					n := min(1+rng.IntN(60), len(was)-at)
+					runs = append(runs, Run{len(now), at, n})
+					now = append(now, was[at:at+n]...)
+					at += n
+				}
+			}
+			now = append(now, strings.Split(mostlyPaired(rng, 1+rng.IntN(12)), "|")...)
+			x := index(strings.Join(now, "|"), d)
+			want := New(x)
+			for i := range same {
+				same[i] = min(same[i], front)
+			}
+			got := rooms[step%3].Continue(x, same[step%3], last, runs)
+			if !paired(got, want) {
+				t.Fatalf("%q, in runs %v of %q: %+v, %v, want %+v, %v", now, runs, was, got.exchanges, got.odd, want.exchanges, want.odd)
+			}
+			for _, r := range runs {
+				taken += r.N
+			}
+			if odd += len(got.odd); got.Compacted() {
+				compacted++
+			}
+			same[step%3], last, was = len(now), got, now
+		}
+	}
+	if min(taken, odd, compacted) < trial.Size(3_000) {
+		t.Errorf("%d messages in runs, %d odd exchanges, %d compactions", taken, odd, compacted)
 	}
 }

@@ -11,27 +11,24 @@ func (p *pairer) pair(t *Transcript, d Discipline, k kept) {
 	if n := len(t.messages); n > 0 {
 		t.turns = t.messages[n-1].Turn + 1
 	}
-	halves := 0
 	t.exchange = slices.Grow(t.exchange, len(t.blocks)-int(k.block))[:len(t.blocks)]
-	for i := int(k.block); i < len(t.blocks); i++ {
-		t.exchange[i] = NoExchange
-		switch t.blocks[i].Kind {
-		case Call, Result, ServerCall, ServerResult:
-			halves++
-		case Compaction:
-			t.start = BlockID(i)
-		}
-	}
+	halves := p.halves(t, k.block)
 	if halves == 0 {
+		for b := k.block; int(b) < len(t.blocks); b++ {
+			t.exchange[b] = NoExchange
+		}
 		return
 	}
 	p.reset(t, d)
 	p.results = slices.Grow(p.results[:k.exchanges], halves)
 	t.exchanges = slices.Grow(t.exchanges, halves/2+1)
+	settled := k.exchanges // all in front are
 	for m := k.message; m < len(t.messages); {
+		from := len(t.exchanges)
 		end := p.takeOver(m)
 		if end > m {
-			m = end
+			p.settle(settled, from)
+			settled, m = len(t.exchanges), end
 			continue
 		}
 		end = m + 1
@@ -41,12 +38,36 @@ func (p *pairer) pair(t *Transcript, d Discipline, k kept) {
 		p.turn(t.messages[m].First, t.messages[end-1].End)
 		m = end
 	}
-	p.close(k.exchanges)
+	p.settle(settled, len(t.exchanges))
+}
+
+// halves is about how many calls and results there are from a block on. It also finds where the
+// provider begins to read.
+func (p *pairer) halves(t *Transcript, from BlockID) (n int) {
+	look := func(end BlockID) {
+		for ; from < end; from++ {
+			switch t.blocks[from].Kind {
+			case Call, Result, ServerCall, ServerResult:
+				n++
+			case Compaction:
+				t.start = from
+			}
+		}
+	}
+	for _, r := range p.runs {
+		if o := p.other; r.N > 0 && !o.Compacted() { // else it may hold one
+			look(t.messages[r.Now].First)
+			n += 1 + 2*(o.exchangesIn(o.messages[r.Was+r.N-1].End)-o.exchangesIn(o.messages[r.Was].First))
+			from = max(from, t.messages[r.Now+r.N-1].End)
+		}
+	}
+	look(BlockID(len(t.blocks)))
+	return n
 }
 
 // reset gets ready for another transcript, in the same memory.
 func (p *pairer) reset(t *Transcript, d Discipline) {
-	p.t, p.anywhere, p.results, p.going, p.others = t, d == Anywhere, p.results[:0], false, p.others[:0]
+	p.t, p.anywhere, p.results, p.others = t, d == Anywhere, p.results[:0], p.others[:0]
 	p.asked.reset()
 	p.fresh.reset()
 	p.late.reset()
@@ -84,7 +105,6 @@ type pairer struct {
 	pending  waiting     // of the provider's own, unanswered when their turn had passed
 	earlier  calls       // the same, for results without id
 	results  []BlockID   // one array behind all Results slices
-	going    bool        // some result goes on in another one
 	names    names       // calls with an id, by their names
 	others   []BlockID   // results of this turn that have the id of a call and another name
 	other    *Transcript // in which some is paired already; nil: nothing is
@@ -111,6 +131,7 @@ func (p *pairer) turn(first, end BlockID) {
 	p.served.reset()
 	from := len(p.t.exchanges)
 	for b := first; b < end; b++ {
+		p.t.exchange[b] = NoExchange
 		switch p.t.blocks[b].Kind {
 		case Call:
 			p.call(b)
@@ -219,7 +240,6 @@ func (p *pairer) blank(x ExchangeID) {
 func (p *pairer) answer(x ExchangeID, b BlockID, s State) {
 	e := &p.t.exchanges[x]
 	p.t.exchange[b] = x
-	p.going = p.going || p.t.blocks[b].Continues
 	if len(e.Results) == 0 {
 		n := len(p.results)
 		p.results = append(p.results, b)
@@ -349,13 +369,17 @@ func (p *pairer) orphan(b BlockID, server bool) {
 	p.answer(x, b, OrphanResult)
 }
 
-// close settles the calls that no result came for, from one exchange on.
-func (p *pairer) close(from int) {
-	last := p.t.turns - 1
-	for i := from; i < len(p.t.exchanges); i++ {
-		e := &p.t.exchanges[i]
-		if e.State == OrphanCall && p.t.messages[p.t.blocks[e.Call].Message].Turn == last {
+// settle settles the calls that no result came for, from one exchange on up to another, and lists
+// what is odd.
+func (p *pairer) settle(from, end int) {
+	t, last := p.t, p.t.turns-1
+	for i := from; i < end; i++ {
+		e := &t.exchanges[i]
+		if e.State == OrphanCall && t.messages[t.blocks[e.Call].Message].Turn == last {
 			e.State = Open
+		}
+		if !t.quiet(i) || p.anywhere && t.unlike(i) {
+			t.odd = append(t.odd, ExchangeID(i))
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 // index builds an index from a short notation: messages are parted by |, blocks
 // by blanks. A message that begins with + belongs to the turn before it; one that
 // begins with ! is a person's. Blocks are t (text), k (thinking) and
-// c:id:tool:family calls, r:… results, C:… server calls, R:… server results, where
-// what is missing at the end is empty.
+// c:id:tool:family calls, r:… results, g:… results that go on, C:… server calls, R:… server
+// results, p compactions, where what is missing at the end is empty.
 func index(notation string, d Discipline) Index {
 	x := Index{Discipline: d}
 	turn := -1
@@ -43,8 +43,8 @@ func index(notation string, d Discipline) Index {
 
 func block(word string, message int) Block {
 	f := append(strings.Split(word, ":"), "", "", "")
-	kinds := map[string]Kind{"t": Text, "k": Thinking, "c": Call, "r": Result, "C": ServerCall, "R": ServerResult}
-	b := Block{Message: message, Kind: kinds[f[0]], CallID: f[1], Tool: f[2]}
+	kinds := map[string]Kind{"t": Text, "k": Thinking, "c": Call, "r": Result, "g": Result, "C": ServerCall, "R": ServerResult, "p": Compaction}
+	b := Block{Message: message, Kind: kinds[f[0]], Continues: f[0] == "g", CallID: f[1], Tool: f[2]}
 	if f[3] != "" {
 		b.Family = f[3][0]
 	}

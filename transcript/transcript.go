@@ -197,6 +197,7 @@ type Transcript struct {
 	blocks    []Block
 	exchanges []Exchange
 	exchange  []ExchangeID // by block
+	odd       []ExchangeID // those that what stands behind them may have to do with
 	turns     int
 	start     BlockID   // the last compaction, or 0
 	given     []Tie     // by the dialect
@@ -242,7 +243,7 @@ func (b *Builder) Continue(x Index, messages int, other *Transcript, runs []Run)
 		k = b.keep(x, messages)
 	}
 	t := b.t
-	*t = Transcript{exchanges: t.exchanges[:k.exchanges], exchange: t.exchange[:k.block]}
+	*t = Transcript{exchanges: t.exchanges[:k.exchanges], exchange: t.exchange[:k.block], odd: t.oddIn(k.exchanges)}
 	t.raw, t.messages, t.blocks, t.given = x.Raw, x.Messages, x.Blocks, x.Ties
 	b.p.other, b.p.runs, b.p.taken = other, runs, b.p.taken[:0]
 	if k.message > 0 {
@@ -259,7 +260,7 @@ func (b *Builder) Continue(x Index, messages int, other *Transcript, runs []Run)
 func (b *Builder) Copy(x Index) *Transcript {
 	t := &Transcript{
 		raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties,
-		exchanges: append([]Exchange(nil), b.t.exchanges...), exchange: append([]ExchangeID(nil), b.t.exchange...), turns: b.t.turns, start: b.t.start,
+		exchanges: append([]Exchange(nil), b.t.exchanges...), exchange: append([]ExchangeID(nil), b.t.exchange...), odd: append([]ExchangeID(nil), b.t.odd...), turns: b.t.turns, start: b.t.start,
 	}
 	n := 0
 	for i := range t.exchanges {
@@ -281,7 +282,7 @@ func (b *Builder) Drop() {
 		return
 	}
 	clear(b.t.exchanges)
-	*b.t = Transcript{exchanges: b.t.exchanges[:0], exchange: b.t.exchange[:0]}
+	*b.t = Transcript{exchanges: b.t.exchanges[:0], exchange: b.t.exchange[:0], odd: b.t.odd[:0]}
 	b.p.reset(nil, NextTurn)
 	b.quiet = 0
 }
@@ -290,7 +291,7 @@ func (b *Builder) Drop() {
 // have other places. It shares everything else.
 func (t *Transcript) Moved(raw []byte, messages []Message, blocks []Block) *Transcript {
 	return &Transcript{
-		raw: raw, messages: messages, blocks: blocks, exchanges: t.exchanges, exchange: t.exchange, turns: t.turns, start: t.start, given: t.given,
+		raw: raw, messages: messages, blocks: blocks, exchanges: t.exchanges, exchange: t.exchange, odd: t.odd, turns: t.turns, start: t.start, given: t.given,
 	}
 }
 
