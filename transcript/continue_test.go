@@ -179,6 +179,9 @@ func TestRooms(t *testing.T) {
 			}
 			now := slices.Clone(was[:front])
 			var runs []Run
+			if rng.IntN(2) == 0 {
+				runs = append(runs, Run{N: front})
+			}
 			for at := front; at < len(was); {
 				switch rng.IntN(4) {
 				case 0:

@@ -55,10 +55,15 @@ func (p *pairer) halves(t *Transcript, from BlockID) (n int) {
 		}
 	}
 	for _, r := range p.runs {
-		if o := p.other; r.N > 0 && !o.Compacted() { // else it may hold one
-			look(t.messages[r.Now].First)
-			n += 1 + 2*(o.exchangesIn(o.messages[r.Was+r.N-1].End)-o.exchangesIn(o.messages[r.Was].First))
-			from = max(from, t.messages[r.Now+r.N-1].End)
+		o := p.other
+		if r.N == 0 || o.Compacted() {
+			continue // or it may hold one
+		}
+		first, end := t.messages[r.Now].First, t.messages[r.Now+r.N-1].End
+		if look(first); from < end {
+			by := first - o.messages[r.Was].First
+			n += 1 + 2*(o.exchangesIn(end-by)-o.exchangesIn(from-by))
+			from = end
 		}
 	}
 	look(BlockID(len(t.blocks)))

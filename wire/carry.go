@@ -93,7 +93,8 @@ func (c *carrier) index(prof Profile, f *front) *Request {
 	}
 	next := new(Request)
 	c.finish(next, prof, func(x transcript.Index) *transcript.Transcript {
-		return f.in.builder.Continue(x, min(f.in.messages, f.at+1), f.out.t, f.again)
+		runs := append([]transcript.Run{{N: f.at + 1}}, f.again...) // the front may be longer than what is left in the room
+		return f.in.builder.Continue(x, min(f.in.messages, f.at+1), f.out.t, runs)
 	})
 	next.loose = &loose{of: c.d.Request, ends: c.ends}
 	c.leave(f)
