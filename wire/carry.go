@@ -120,7 +120,7 @@ func (c *carrier) leave(f *front) {
 // beyond reports whether an edit reaches out of the list.
 func (d *draft) beyond(edits []jsonspan.Edit) bool {
 	list := d.messages.span
-	return slices.ContainsFunc(edits, func(e jsonspan.Edit) bool { return e.Start <= list.Start || e.End >= list.End })
+	return len(edits) > 0 && (edits[0].Start <= list.Start || edits[len(edits)-1].End >= list.End)
 }
 
 // carries reports whether the index of the changed request can be made from this one's.
@@ -138,19 +138,32 @@ func (c *carrier) messagesOver(f *front) bool {
 	}
 	c.Seek(c.list.Start, depth)
 	c.Enter()
-	from := 0
+	i, l := 0, &c.d.messages
+	known, n := l.known, l.len()
 	if f != nil {
-		if from = f.from; !c.behind(f) {
+		if !c.behind(f) {
 			return false
 		}
+		if i = f.from; i > 0 {
+			known = known[1:]
+		}
 	}
-	l := &c.d.messages
 	puts := sortedKeys(l.put)
-	for i := from; i <= len(l.elems); {
+	for i <= n {
+		if len(known) > 0 && known[0].from == i {
+			if !c.stretch(&known[0]) {
+				return false
+			}
+			i, known = known[0].end, known[1:]
+			continue
+		}
 		for len(puts) > 0 && puts[0] < i {
 			puts = puts[1:]
 		}
-		end := len(l.elems) // of what nothing is put into
+		end := n // of what nothing is put into
+		if len(known) > 0 {
+			end = known[0].from
+		}
 		if len(puts) > 0 && puts[0] == i {
 			for k := range l.put[i] {
 				if !c.insert(&l.put[i][k]) {
@@ -162,7 +175,7 @@ func (c *carrier) messagesOver(f *front) bool {
 		if len(puts) > 0 {
 			end = puts[0]
 		}
-		if i == len(l.elems) {
+		if i == n {
 			break
 		}
 		var ok bool
@@ -170,6 +183,7 @@ func (c *carrier) messagesOver(f *front) bool {
 			return false
 		}
 	}
+	c.left.of(n, n, endOf(c.d.t.Messages(), n), 0) // without those of what goes
 	if c.loose() {
 		c.list.End = c.list.Start // it is nowhere
 		return !c.Failed() && c.asked == nil
@@ -192,7 +206,7 @@ func (c *carrier) read() bool {
 
 // message files message i of the one before, if it stays.
 func (c *carrier) message(i int) bool {
-	m, place := &c.d.t.Messages()[i], c.d.messages.elems[i]
+	m, place := &c.d.t.Messages()[i], c.d.place(i)
 	for len(c.edits) > 0 && c.edits[0].End <= place.Start {
 		c.pass()
 	}
@@ -211,8 +225,6 @@ func (c *carrier) message(i int) bool {
 		return c.messageLoose(i, m, ours, moved.edits, beyond)
 	}
 	switch {
-	case len(moved.edits) > 0 && c.again(i):
-		return c.takeAgain(c.front, i, m.Span.Start+moved.by)
 	case beyond || !c.sameFront(c.d.Request, i) || !c.d.rewords(m, moved.edits, ours.notes):
 		return c.read()
 	default:
@@ -222,9 +234,6 @@ func (c *carrier) message(i int) bool {
 
 // several takes message i over, and as many behind it as can be taken at once, up to end.
 func (c *carrier) several(i, end int) (next int, ok bool) {
-	if n := c.together(i, end); n > i+1 || n > i && c.loose() {
-		return n, c.takeAgainAll(i, n)
-	}
 	if n := c.untouched(i, end); n > i {
 		return n, c.takeRun(i, n)
 	}
@@ -233,8 +242,8 @@ func (c *carrier) several(i, end int) (next int, ok bool) {
 
 // untouched returns the end of the run of messages from i on that stay as they are.
 func (c *carrier) untouched(i, end int) int {
-	places, drop := c.d.messages.elems[:end], c.d.messages.drop[:end]
-	for len(c.edits) > 0 && c.edits[0].End <= places[i].Start {
+	drop := c.d.messages.drop[:end]
+	for len(c.edits) > 0 && c.edits[0].End <= c.d.place(i).Start {
 		c.pass()
 	}
 	until := math.MaxInt
@@ -242,7 +251,7 @@ func (c *carrier) untouched(i, end int) int {
 		until = c.edits[0].Start
 	}
 	n := i
-	for n < end && !drop[n] && places[n].End <= until {
+	for n < end && !drop[n] && c.d.place(n).End <= until {
 		n++
 	}
 	if n > i && !c.sameFront(c.d.Request, i) {
@@ -257,8 +266,8 @@ func (c *carrier) takeRun(from, end int) bool {
 	switch {
 	case c.stay:
 		shift = 0
-		for _, place := range c.d.messages.elems[from:end] {
-			c.ends = append(c.ends, place.End+c.shift)
+		for i := from; i < end; i++ {
+			c.ends = append(c.ends, c.d.place(i).End+c.shift)
 		}
 	case c.loose():
 		shift = c.write(&transcript.Message{Span: transcript.Span{Start: ms[0].Span.Start, End: ms[len(ms)-1].Span.End}}, nil) - ms[0].Span.Start

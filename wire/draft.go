@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -18,19 +19,20 @@ type draft struct {
 	opened   []listKey // of inner, in the order they came
 	edits    editSet
 	left     []int               // by message: how many of its blocks stay
-	turns    []int               // by turn: its first message; none if the draft is from a message on
+	turns    []int               // by turn: its first message; none if there is a front
 	answers  map[int]*answer     // by turn: a message for results that have none to go to
 	gone     []bool              // by block: dropped or moved
 	settled  []bool              // by block: changed in place; leave alone in this round
-	echoes   []bool              // by message: what goes with it has been looked at before; nil: nothing has
 	taken    []bool              // by message: a change has claimed it whole
+	touched  []bool              // by message: a list of it, or where its content is from, is in inner or contents
 	joined   map[origin][]origin // what else is in a place now
 	contents map[int][]origin    // by message: where the parts of its content are from, if that was written anew
 	made     int                 // how many new things there are
 	object   knownObject         // the one that a member was removed from last
 	room     []byte              // where texts lie that were quoted, many in one piece
 	body     bodyDraft
-	lie      []int // the messages in the order in which they lie; nil: not asked for so far
+	lie      []int  // the messages in the order in which they lie; nil: not asked for so far
+	front    *front // what comes out as it did; nil: nothing is known to
 }
 
 // A knownObject is an object that has been looked through. An object may have very many
@@ -66,33 +68,34 @@ type answer struct {
 	behind []byte // another message behind it; nil: none
 }
 
-func newDraft(r *Request) *draft { return newDraftFrom(r, 0, -1, new(desk)) }
+func newDraft(r *Request) *draft {
+	d := newDraftBetween(r, nil, new(desk))
+	d.turns = make([]int, 0, d.t.Turns())
+	for i := range d.t.Messages() {
+		if d.t.Messages()[i].Turn == len(d.turns) {
+			d.turns = append(d.turns, i)
+		}
+	}
+	return d
+}
 
-// newDraftFrom is for changes from a message on; what stands in front of it is done already, and
-// kept is the last of that which stays. The draft works on the desk.
-func newDraftFrom(r *Request, from, kept int, on *desk) *draft {
+// newDraftBetween is for changes of messages that are not known. The draft works on the desk.
+func newDraftBetween(r *Request, f *front, on *desk) *draft {
 	if !r.stays() {
 		r = r.gathered()
 	}
-	d := &draft{Request: r}
+	d := &draft{Request: r, front: f}
 	ms, blocks := r.t.Messages(), len(r.t.Blocks())
-	flags := zeros(&on.flags, 2*blocks+2*len(ms)) // one array for all of them
-	of := func(n int) (part []bool) { part, flags = flags[:n:n], flags[n:]; return part }
-	d.gone, d.settled, d.taken = of(blocks), of(blocks), of(len(ms))
-	d.messages = list{span: r.whereList(), between: r.between(), from: from, went: from - 1 - kept, elems: zeros(&on.elems, len(ms)), drop: of(len(ms))}
-	counts := zeros(&on.counts, len(ms)+r.t.Turns())
-	d.left, d.turns = counts[:len(ms):len(ms)], counts[len(ms):len(ms)]
-	for _, i := range [...]int{0, 1, kept, kept + 1} { // what stands between them may be wanted again
-		if i >= 0 && i < from {
-			d.messages.elems[i] = r.place(i)
-		}
+	on.clean(len(ms), blocks)
+	d.gone, d.settled, d.taken, d.touched, d.left = on.gone[:blocks], on.settled[:blocks], on.taken[:len(ms)], on.touched[:len(ms)], on.left[:len(ms)]
+	d.messages = list{span: r.whereList(), between: r.between(), of: r, drop: on.drop[:len(ms)]}
+	if f != nil {
+		d.messages.known = f.known
 	}
-	for i := max(from-1, 0); i < len(ms); i++ { // with the one that the first of them stands behind
-		m := &ms[i]
-		d.messages.elems[i] = r.place(i)
-		d.left[i] = int(m.End - m.First)
-		if from == 0 && m.Turn == len(d.turns) {
-			d.turns = append(d.turns, i)
+	for from, end := range d.messages.open() {
+		on.use(ms, from, end)
+		for i := from; i < end; i++ {
+			d.left[i] = int(ms[i].End - ms[i].First)
 		}
 	}
 	return d
@@ -144,7 +147,7 @@ func (d *draft) listOf(message int, in container) *list {
 	if d.inner == nil {
 		d.inner = make(map[listKey]*list)
 	}
-	d.inner[k], d.opened = l, append(d.opened, k)
+	d.inner[k], d.opened, d.touched[message] = l, append(d.opened, k), true
 	return l
 }
 
@@ -164,48 +167,47 @@ func (d *draft) dropBlock(b transcript.BlockID) {
 		return
 	}
 	d.gone[b] = true
-	blk, w := d.t.Block(b), d.where[b]
-	d.left[blk.Message]--
-	switch w.in {
+	i := d.t.Blocks()[b].Message
+	d.left[i]--
+	d.takeOut(b, i)
+	d.dropIfEmpty(i)
+}
+
+// takeOut takes a block out of its message.
+func (d *draft) takeOut(b transcript.BlockID, message int) {
+	switch w := d.where[b]; w.in {
 	case inMessage:
-		d.dropMessage(blk.Message)
-		return
+		d.dropMessage(message)
 	case inReasoning, inThought, inFunction:
-		d.removeMember(d.t.Messages()[blk.Message].Span, w.member())
+		d.removeMember(d.t.Messages()[message].Span, w.member())
 	default:
-		l := d.listOf(blk.Message, w.in)
-		l.drop[w.index] = true
+		d.listOf(message, w.in).drop[w.index] = true
 	}
-	d.dropIfEmpty(blk.Message)
 }
 
 // dropBlocks takes blocks out. Messages of which nothing stays need no look inside.
 func (d *draft) dropBlocks(all []transcript.BlockID) {
-	if len(all) == 0 {
-		return
-	}
-	stay := slices.Clone(d.left) // by message: how many blocks
-	listed := make([]bool, len(d.gone))
+	blocks := d.t.Blocks()
 	for _, b := range all {
-		if !listed[b] {
-			listed[b] = true
-			stay[d.t.Block(b).Message]--
+		if !d.gone[b] {
+			d.gone[b] = true
+			d.left[blocks[b].Message]--
 		}
 	}
-	if d.inner == nil {
-		partly := 0
-		for i, n := range stay {
-			if n > 0 && n < d.left[i] {
-				partly++
-			}
+	partly, last := 0, -1
+	for _, b := range all {
+		if i := blocks[b].Message; i != last && d.left[i] > 0 {
+			partly, last = partly+1, i
 		}
+	}
+	if d.inner == nil && partly > 0 {
 		d.inner, d.opened = make(map[listKey]*list, partly), make([]listKey, 0, partly)
 	}
 	for _, b := range all {
-		if i := d.t.Block(b).Message; stay[i] == 0 {
-			d.gone[b], d.messages.drop[i], d.left[i] = true, true, 0
+		if i := blocks[b].Message; d.left[i] == 0 {
+			d.messages.drop[i] = true
 		} else {
-			d.dropBlock(b)
+			d.takeOut(b, i)
 		}
 	}
 }
@@ -318,7 +320,7 @@ func (d *draft) plan() *trail {
 		}
 	}
 	edits := d.inBody(d.edits.all())
-	if slices.Contains(d.messages.drop, true) {
+	if d.messages.drops() {
 		edits = slices.DeleteFunc(edits, func(e jsonspan.Edit) bool {
 			i := d.messageAround(e.Span)
 			return i >= 0 && d.messages.drop[i]
@@ -335,7 +337,7 @@ func (d *draft) plan() *trail {
 		slices.SortStableFunc(edits, compareEdits)
 	}
 	step := d.trail()
-	step.edits = d.withoutInner(edits)
+	step.edits = d.front.edits(d.withoutInner(edits))
 	return step
 }
 
@@ -350,14 +352,14 @@ func (d *draft) messageEdits() []jsonspan.Edit {
 		return nil
 	}
 	var all [][]byte
-	for i := 0; i <= len(l.elems); i++ {
+	for i := 0; i <= l.len(); i++ {
 		for _, it := range l.put[i] {
 			all = append(all, it.raw)
 		}
-		if i == len(l.elems) || l.drop[i] {
+		if i == l.len() || l.drop[i] {
 			continue
 		}
-		raw := d.t.Bytes(l.elems[i])
+		raw := d.t.Bytes(l.at(i))
 		if raw[0] == '"' {
 			raw = d.g.textMessage(transcript.User, string(jsonspan.Decode(nil, raw[1:len(raw)-1])))
 		}
@@ -387,20 +389,12 @@ func (d *draft) withoutInner(edits []jsonspan.Edit) []jsonspan.Edit {
 
 // messageAround returns the message that holds a span, or -1.
 func (d *draft) messageAround(s jsonspan.Span) int {
-	from := d.messages.from
-	i, ok := slices.BinarySearchFunc(d.messages.elems[from:], s.Start, func(m transcript.Span, off int) int {
-		switch {
-		case m.End <= off:
-			return -1
-		case m.Start > off:
-			return 1
-		}
-		return 0
-	})
-	if !ok {
+	l := &d.messages
+	i := sort.Search(l.len(), func(i int) bool { return l.at(i).End > s.Start })
+	if i == l.len() || l.at(i).Start > s.Start {
 		return -1
 	}
-	return from + i
+	return i
 }
 
 // listEdits are the edits of a list inside a message. A message of the chat API

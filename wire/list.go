@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"iter"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -10,10 +11,10 @@ import (
 // A list is a JSON list that is being changed.
 type list struct {
 	span  transcript.Span // brackets included; of a string, quotes included
-	from  int             // elements in front of it are done, and are not looked at
-	went  int             // the last so many of those go
+	of    *Request        // whose messages it lists; nil: it lists elems
 	elems []transcript.Span
 	drop  []bool
+	known []stretch      // of elements that nobody looks at: they come out as they did
 	put   map[int][]item // what comes before element i; len(elems) is the end
 	text  bool           // the list is a string so far, which counts as one text
 	// between returns what stands between elements i and i+1, from -1 on; nil: what lies there.
@@ -32,6 +33,59 @@ type item struct {
 	at    int // and where it stands in what that writes
 }
 
+// len is how many elements there are.
+func (l *list) len() int {
+	if l.of != nil {
+		return len(l.of.t.Messages())
+	}
+	return len(l.elems)
+}
+
+// at is where element i stands.
+func (l *list) at(i int) transcript.Span {
+	if l.of != nil {
+		return l.of.place(i)
+	}
+	return l.elems[i]
+}
+
+// open are the elements that are looked at: all that are not known.
+func (l *list) open() iter.Seq2[int, int] {
+	return func(yield func(from, end int) bool) {
+		from := 0
+		for _, s := range l.known {
+			if from < s.from && !yield(from, s.from) {
+				return
+			}
+			from = s.end
+		}
+		if from < l.len() {
+			yield(from, l.len())
+		}
+	}
+}
+
+// going are those of them that go.
+func (l *list) going() iter.Seq[int] {
+	return func(yield func(i int) bool) {
+		for from, end := range l.open() {
+			for i := from; i < end; i++ {
+				if l.drop[i] && !yield(i) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// drops reports whether there are any.
+func (l *list) drops() bool {
+	for range l.going() {
+		return true
+	}
+	return false
+}
+
 // insert puts an element into a list in front of element i.
 func (l *list) insert(i int, it item) {
 	if l.put == nil {
@@ -44,23 +98,29 @@ func (l *list) insert(i int, it item) {
 // the elements that go and those that come changes: the white space is kept.
 func (l *list) edits(raw []byte) []jsonspan.Edit {
 	var out []jsonspan.Edit
-	puts := sortedKeys(l.put)
-	kept := l.from - 1 - l.went // the last element that stays
-	for i := l.from; i <= len(l.elems); i++ {
-		if i < len(l.elems) && l.drop[i] {
+	puts, known := sortedKeys(l.put), l.known
+	kept := -1 // the last element that stays
+	for i, n := 0, l.len(); i <= n; i++ {
+		next, last := i, i
+		if len(known) > 0 && known[0].from == i {
+			s := &known[0]
+			next, last = s.first, s.last
+			known, i = known[1:], s.end-1
+			if s.n == 0 {
+				continue
+			}
+		} else if i < n && l.drop[i] {
 			continue
 		}
 		for len(puts) > 0 && puts[0] <= kept {
 			puts = puts[1:]
 		}
-		if i == kept+1 && (len(puts) == 0 || puts[0] > i) {
-			kept = i
-			continue
+		if next > kept+1 || len(puts) > 0 && puts[0] <= next {
+			if e, ok := l.gap(raw, kept, next); ok {
+				out = append(out, e)
+			}
 		}
-		if e, ok := l.gap(raw, kept, i); ok {
-			out = append(out, e)
-		}
-		kept = i
+		kept = last
 	}
 	return out
 }
@@ -79,7 +139,7 @@ func (l *list) gap(raw []byte, i, j int) (e jsonspan.Edit, ok bool) {
 			it.gap = e.Start
 		}
 	}()
-	n := len(l.elems)
+	n := l.len()
 	if len(put) == 0 && j == i+1 {
 		return jsonspan.Edit{}, false
 	}
@@ -99,20 +159,20 @@ func (l *list) gap(raw []byte, i, j int) (e jsonspan.Edit, ok bool) {
 			at := l.span.Start + 1
 			return jsonspan.Edit{Span: jsonspan.Span{Start: at, End: at}, New: body}, true
 		}
-		return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[0].Start, End: l.elems[n-1].End}, New: body}, true
+		return jsonspan.Edit{Span: jsonspan.Span{Start: l.at(0).Start, End: l.at(n - 1).End}, New: body}, true
 	case i < 0:
-		return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[0].Start, End: l.elems[j].Start}, New: join("", comma)}, true
+		return jsonspan.Edit{Span: jsonspan.Span{Start: l.at(0).Start, End: l.at(j).Start}, New: join("", comma)}, true
 	case j == n:
-		return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[i].End, End: l.elems[n-1].End}, New: join(comma, "")}, true
+		return jsonspan.Edit{Span: jsonspan.Span{Start: l.at(i).End, End: l.at(n - 1).End}, New: join(comma, "")}, true
 	}
 	// The separator behind element i stays; what goes is removed with its own.
 	sep := l.separator(raw, i)
-	return jsonspan.Edit{Span: jsonspan.Span{Start: l.elems[i+1].Start, End: l.elems[j].Start}, New: join("", sep)}, true
+	return jsonspan.Edit{Span: jsonspan.Span{Start: l.at(i + 1).Start, End: l.at(j).Start}, New: join("", sep)}, true
 }
 
 // comma returns what stands between two elements, white space included.
 func (l *list) comma(raw []byte) string {
-	switch len(l.elems) {
+	switch l.len() {
 	case 0:
 		return ","
 	case 1:
@@ -127,7 +187,7 @@ func (l *list) separator(raw []byte, i int) string {
 	case l.between != nil:
 		return string(l.between(i))
 	case i < 0:
-		return string(raw[l.span.Start+1 : l.elems[0].Start])
+		return string(raw[l.span.Start+1 : l.at(0).Start])
 	}
-	return string(raw[l.elems[i].End:l.elems[i+1].Start])
+	return string(raw[l.at(i).End:l.at(i+1).Start])
 }

@@ -148,16 +148,13 @@ func (c *carrier) readLoose(start, end int) bool {
 
 // messageLoose files message i of the one before, which stays.
 func (c *carrier) messageLoose(i int, m *transcript.Message, ours filed, edits []jsonspan.Edit, beyond bool) bool {
-	if beyond || len(edits) > 0 && edits[0].Start < c.d.messages.elems[i].Start {
+	if beyond || len(edits) > 0 && edits[0].Start < c.d.place(i).Start {
 		return false
 	}
 	if c.stay {
 		return c.messageBehind(i, m, ours, edits)
 	}
 	c.ends = append(c.ends, m.Span.End+c.shift)
-	if c.again(i) {
-		return c.takeAgain(c.front, i, c.front.out.t.Messages()[c.front.echo.at[i]-1].Span.Start)
-	}
 	start := c.write(m, edits)
 	if !c.sameFront(c.d.Request, i) || !c.d.rewords(m, edits, ours.notes) {
 		return c.readLoose(start, len(c.raw))

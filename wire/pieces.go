@@ -215,7 +215,7 @@ func (c *carrier) begin(size int) bool {
 
 // messageBehind files message i of the one before with edits, in their places in the body.
 func (c *carrier) messageBehind(i int, m *transcript.Message, ours filed, edits []jsonspan.Edit) bool {
-	place := c.d.messages.elems[i]
+	place := c.d.place(i)
 	c.ends = append(c.ends, place.End+c.shift)
 	if len(edits) == 0 { // it stands behind another one
 		return c.readLoose(m.Span.Start, m.Span.End)

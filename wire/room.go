@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -19,11 +18,45 @@ type room struct {
 
 // A desk is memory that a rewriting works with and the next one works with again.
 type desk struct {
-	flags, again []bool
-	elems        []transcript.Span
-	counts       []int
-	at           []int32
-	edits        []jsonspan.Edit
+	gone, settled, taken, touched, drop []bool // see draft; nothing is set but in what is in use
+	left                                []int
+	used                                []used
+	others                              []int
+	known                               []stretch
+}
+
+// What a draft has looked at: messages and their blocks.
+type used struct {
+	from, end   int
+	first, last transcript.BlockID
+}
+
+// clean makes room for so many messages and blocks, of which nothing is set. As little is cleared
+// as the last draft has looked at.
+func (k *desk) clean(messages, blocks int) {
+	if messages <= len(k.drop) && blocks <= len(k.gone) {
+		for _, u := range k.used {
+			clear(k.gone[u.first:u.last])
+			clear(k.settled[u.first:u.last])
+			clear(k.taken[u.from:u.end])
+			clear(k.touched[u.from:u.end])
+			clear(k.drop[u.from:u.end])
+		}
+		k.used = k.used[:0]
+		return
+	}
+	if k.used != nil { // and it will grow again
+		messages, blocks = messages+messages/2, blocks+blocks/2
+	}
+	flags := make([]bool, 2*blocks+3*messages) // one array for all of them
+	of := func(n int) (part []bool) { part, flags = flags[:n:n], flags[n:]; return part }
+	k.gone, k.settled, k.taken, k.touched, k.drop = of(blocks), of(blocks), of(messages), of(messages), of(messages)
+	k.left, k.used = make([]int, messages), k.used[:0]
+}
+
+// use notes that messages are looked at.
+func (k *desk) use(ms []transcript.Message, from, end int) {
+	k.used = append(k.used, used{from, end, endOf(ms, from), endOf(ms, end)})
 }
 
 // zeros returns a list of n zeros, in the place of another if that is long enough.
@@ -66,7 +99,7 @@ func (s *Scribe) moved(f *front, in *room, next *Request) {
 	if f != nil {
 		s.since, s.again = f.out, f.again
 		messages, blocks = f.at+1, int(endOf(f.out.t.Messages(), f.at+1))
-		edits = f.out.steps[len(f.out.steps)-1].editsTo(f.end)
+		edits = editsTo(f.trail().edits, f.end)
 	}
 	for i := range s.rooms {
 		q := &s.rooms[i]

@@ -35,20 +35,23 @@ type Scribe struct {
 	said  int // blocks that were dropped or edited otherwise than before
 }
 
-// A front is the beginning of a rewritten request: message upTo of the one that is rewritten
-// is message at of it, and everything in front of that came out as it would now. Without any
-// message both are -1.
+// A front is what the result for a request has in common with the last one. The first of it are
+// its first messages: at is the last of them, -1 if there is none.
 type front struct {
-	out      *Request
-	upTo, at int
-	from     int   // the first message behind it that may come out otherwise; those between go as they went
-	end      int   // in the bytes of the one that is rewritten
-	echo     echo  // behind it
-	in       *room // for the result; nil: it gets memory of its own
-	desk     *desk
-	spare    pages            // of the parser that works in the room
-	again    []transcript.Run // what was taken over from out, in order
+	of, out *Request  // what is rewritten, and the last result
+	known   []stretch // of what is rewritten, in order
+	at      int
+	from    int              // the first message that may come out otherwise; those between go as they went
+	end     int              // of message at, in the bytes of the one that is rewritten
+	in      *room            // for the result; nil: it gets memory of its own
+	spare   pages            // of the parser that works in the room
+	left    filed            // of the last result, behind what has been taken over
+	again   []transcript.Run // what was taken over from it behind message at, in order
+	fresh   int              // blocks that are dropped or edited in messages that are not known
 }
+
+// trail is that of the last result.
+func (f *front) trail() *trail { return f.out.steps[len(f.out.steps)-1] }
 
 // Rewrite is [Request.RewriteSince]. What is dropped and edited must be sorted by block.
 func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []BlockEdit, insert ...Insertion) (*Request, []Change, error) {
@@ -58,7 +61,7 @@ func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []
 	s.tidy()
 	if f := s.front(r, drop, edits); f != nil {
 		in := s.free(r)
-		if next, changes, ok := r.rewriteBehind(f, in, before, drop, edits); ok {
+		if next, changes, ok := r.rewriteBehind(f, &s.desk, in, before, drop, edits); ok {
 			if proveCarried {
 				fresh, want, err := r.RewriteSince(before, drop, edits)
 				if err != nil || !reflect.DeepEqual(changes, want) {
@@ -67,7 +70,7 @@ func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []
 				next.gathered().mustBe(fresh)
 				f.mustRepeat(next)
 			}
-			s.wrote, s.said = s.wrote+f.wrote(next), s.said+f.echo.fresh
+			s.wrote, s.said = s.wrote+f.wrote(next), s.said+f.fresh
 			s.moved(f, in, next)
 			s.keep(r, next, drop, edits, changes)
 			return next, changes, nil
@@ -104,40 +107,18 @@ func (r *Request) Again(o *Request, yield func(now, was, n int)) {
 	}
 }
 
-// front returns the beginning that the last result and that of r have in common.
+// front returns what the last result and that of r have in common.
 func (s *Scribe) front(r *Request, drop []transcript.BlockID, edits []BlockEdit) *front {
-	if s.of == nil || !r.t.Continues(s.of.t) || r.loose != nil || s.out.stays() {
+	if s.of == nil || !r.t.Continues(s.of.t) || r.loose != nil || s.out.stays() || r.head.listKind != jsonspan.Array {
 		return nil
 	}
-	same := transcript.BlockID(min(len(r.t.Blocks()), len(s.of.t.Blocks())))
-	for i := 0; i < max(len(drop), len(s.drop)); i++ {
-		if a, b := blockAt(drop, i, same), blockAt(s.drop, i, same); a != b || a >= same {
-			same = min(a, b, same)
-			break
-		}
+	known := s.stretches(s.others(r, drop, edits), min(len(r.t.Messages()), len(s.of.t.Messages())))
+	f := &front{of: r, out: s.out, known: known, at: -1, end: r.list.Start + 1, left: filed{s.out.ties, s.out.notes[s.out.listNotes:]}}
+	if len(known) > 0 && known[0].from == 0 {
+		f.at, f.from = known[0].n-1, known[0].end
 	}
-	for i := 0; i < max(len(edits), len(s.edits)); i++ {
-		if i < min(len(edits), len(s.edits)) && edits[i] == s.edits[i] && edits[i].Block < same {
-			continue
-		}
-		if i < len(edits) {
-			same = min(same, edits[i].Block)
-		}
-		if i < len(s.edits) {
-			same = min(same, s.edits[i].Block)
-		}
-		break
-	}
-	first := min(len(r.t.Messages()), len(s.of.t.Messages())) // that may come out otherwise
-	if int(same) < len(r.t.Blocks()) {
-		first = min(first, r.t.Block(same).Message)
-	}
-	step := s.out.steps[len(s.out.steps)-1]
-	at, _ := slices.BinarySearchFunc(step.messages, first, func(o origin, m int) int { return o.message - m })
-	f := &front{out: s.out, desk: &s.desk, upTo: -1, at: at - 1, from: first, end: r.list.Start + 1, echo: s.echo(r, drop, edits, first-1, at-1)}
 	if f.at >= 0 {
-		f.upTo = step.messages[f.at].message
-		f.end = r.t.Messages()[f.upTo].Span.End
+		f.end = r.t.Messages()[known[0].last].Span.End
 	}
 	return f
 }
@@ -150,30 +131,22 @@ func endOf(ms []transcript.Message, n int) transcript.BlockID {
 	return ms[n-1].End
 }
 
-func blockAt(all []transcript.BlockID, i int, none transcript.BlockID) transcript.BlockID {
-	if i < len(all) {
-		return all[i]
-	}
-	return none
-}
-
-// rewriteBehind rewrites what stands behind a front.
-func (r *Request) rewriteBehind(f *front, in *room, before *Request, drop []transcript.BlockID, edits []BlockEdit) (*Request, []Change, bool) {
-	from := endOf(r.t.Messages(), f.from)
-	d := newDraftFrom(r, f.from, f.upTo, f.desk)
+// rewriteBehind rewrites what a front leaves, in a room.
+func (r *Request) rewriteBehind(f *front, on *desk, in *room, before *Request, drop []transcript.BlockID, edits []BlockEdit) (*Request, []Change, bool) {
+	f.in = in
+	d := newDraftBetween(r, f, on)
 	m := &mender{draft: d, before: before}
-	f.echo.write(m, behind(drop, from), editsBehind(edits, from))
+	f.write(m, drop, edits)
 	m.tellMembers()
 	step := d.plan()
-	if f.at < 0 && len(step.messages) == 0 {
+	if len(step.messages) == 0 {
 		return nil, nil, false // nothing stays, and what stands around the list would stand around nothing
 	}
-	done := f.out.steps[len(f.out.steps)-1]
-	f.echo.join(d, step, done, f)
-	f.in = in
 	raw, ok := f.out.raw, true
 	if in == nil {
-		raw, ok = f.splice(r.raw, step.edits)
+		raw, ok = f.splice(r.raw, step.edits[editsTo(step.edits, f.end):])
+	} else {
+		in.trail = trail{messages: step.messages, edits: step.edits}
 	}
 	if !ok {
 		return nil, nil, false
@@ -182,7 +155,7 @@ func (r *Request) rewriteBehind(f *front, in *room, before *Request, drop []tran
 	if next == nil || err != nil {
 		return nil, nil, false
 	}
-	next.steps[len(next.steps)-1] = done.with(step, f)
+	next.steps[len(next.steps)-1] = step
 	return next, m.changes, true
 }
 
@@ -221,37 +194,9 @@ func (f *front) wrote(next *Request) int {
 }
 
 // editsTo is how many edits begin in front of an offset.
-func (t *trail) editsTo(end int) int {
-	n, _ := slices.BinarySearchFunc(t.edits, end, func(e jsonspan.Edit, end int) int { return e.Start - end })
+func editsTo(edits []jsonspan.Edit, end int) int {
+	n, _ := slices.BinarySearchFunc(edits, end, func(e jsonspan.Edit, end int) int { return e.Start - end })
 	return n
-}
-
-// with is the trail of a front, which is t's, and what was done behind it.
-func (t *trail) with(rest *trail, f *front) *trail {
-	all := &trail{inner: make(map[listKey][]origin, len(t.inner)+len(rest.inner))}
-	n, done := f.at+1, t.editsTo(f.end)
-	m, e := 0, 0
-	if q := f.in; q != nil {
-		m, e = min(q.messages, n), min(q.edits, done)
-		all.messages, all.edits = q.trail.messages[:m], q.trail.edits[:e]
-	}
-	all.messages = append(slices.Grow(all.messages, n-m+len(rest.messages)), t.messages[m:n]...)
-	all.messages = append(all.messages, rest.messages...)
-	all.edits = append(slices.Grow(all.edits, done-e+len(rest.edits)), t.edits[e:done]...)
-	all.edits = append(all.edits, rest.edits...)
-	if f.in != nil {
-		f.in.trail = trail{messages: all.messages, edits: all.edits}
-	}
-	for k, from := range t.inner {
-		if k.message <= f.at {
-			all.inner[k] = from
-		}
-	}
-	for k, from := range rest.inner {
-		k.message += f.at + 1
-		all.inner[k] = from
-	}
-	return all
 }
 
 // behind makes the carrier go on behind a front.
@@ -289,6 +234,7 @@ func (c *carrier) behind(f *front) bool {
 		c.parser.notes = append(c.parser.notes, n)
 	}
 	c.left.of(f.from, f.from, endOf(c.d.t.Messages(), f.from), 0) // without those of what stands in front
+	c.edits = c.edits[editsTo(c.edits, f.end):]
 	if f.at >= 0 {
 		c.turn, c.shift = ms[f.at].Turn, f.outEnd()-f.end
 	}

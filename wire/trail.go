@@ -53,7 +53,7 @@ func (d *draft) written(i int, from []origin) {
 	if d.contents == nil {
 		d.contents = make(map[int][]origin)
 	}
-	d.contents[i] = from
+	d.contents[i], d.touched[i] = from, true
 }
 
 // order lists the places of n elements of a list.
@@ -86,7 +86,7 @@ func (d *draft) holdsBlocks(e jsonspan.Member) bool {
 // tellMembers records what stood beside the blocks of messages that go in this round: a
 // refusal, annotations. What is one block goes as a whole.
 func (m *mender) tellMembers() {
-	if !slices.Contains(m.messages.drop, true) {
+	if !m.messages.drops() {
 		return
 	}
 	moved := make(map[int]bool)
@@ -100,8 +100,8 @@ func (m *mender) tellMembers() {
 		whole[c.Path] = whole[c.Path] || c.Action == "drop"
 	}
 	var members []jsonspan.Member
-	for i, gone := range m.messages.drop {
-		if !gone || moved[i] || m.echoes != nil && m.echoes[i] {
+	for i := range m.messages.going() {
+		if moved[i] {
 			continue
 		}
 		msg := m.t.Messages()[i]
@@ -145,8 +145,7 @@ func (r *Request) hasMember(message int, name string) bool {
 	return ok
 }
 
-// A trail leads from a changed request back to the one before. That of a draft from a message
-// on begins with that message.
+// A trail leads from a changed request back to the one before.
 type trail struct {
 	messages []origin
 	inner    map[listKey][]origin // by new message; absent lists kept their order
@@ -155,13 +154,23 @@ type trail struct {
 }
 
 func (d *draft) trail() *trail {
-	from := d.messages.from
-	t := &trail{inner: make(map[listKey][]origin, len(d.inner)), joined: d.joined, messages: make([]origin, 0, len(d.messages.elems)-from+len(d.messages.put))}
-	puts := sortedKeys(d.messages.put)
-	for i := from; i <= len(d.messages.elems); i++ {
+	l, n := &d.messages, d.messages.len()
+	t := &trail{inner: make(map[listKey][]origin, len(d.inner)), joined: d.joined}
+	if f := d.front; f == nil {
+		t.messages = make([]origin, 0, n+len(l.put))
+	} else if f.in != nil {
+		t.messages = f.in.trail.messages[:0]
+	}
+	puts, known := sortedKeys(l.put), l.known
+	for i := 0; i <= n; i++ {
+		if len(known) > 0 && known[0].from == i {
+			d.front.origins(t, &known[0])
+			known, i = known[1:], known[0].end-1
+			continue
+		}
 		var put []item
 		for len(puts) > 0 && puts[0] <= i {
-			put, puts = d.messages.put[i], puts[1:]
+			put, puts = l.put[i], puts[1:]
 		}
 		for _, it := range put {
 			if it.inner != nil {
@@ -172,36 +181,30 @@ func (d *draft) trail() *trail {
 				t.inner[listKey{len(t.messages), in}] = it.inner
 			}
 			it.from.in = inMessage
-			t.messages = append(t.messages, it.from)
+			d.origin(t, it.from)
 		}
-		if i < len(d.messages.elems) && !d.messages.drop[i] {
-			t.messages = append(t.messages, atMessage(i))
-		}
-	}
-	if len(d.contents)+len(d.inner) == 0 {
-		return t
-	}
-	touched := make([]bool, len(d.messages.elems))
-	for i := range d.contents {
-		touched[i] = true
-	}
-	for _, k := range d.opened {
-		touched[k.message] = true
-	}
-	for i, o := range t.messages {
-		if o.message < 0 || !touched[o.message] {
-			continue
-		}
-		if from := d.contents[o.message]; from != nil {
-			t.inner[listKey{i, d.g.blocks}] = from
-		}
-		for _, in := range []container{inContent, inParts, inCalls} {
-			if l := d.inner[listKey{o.message, in}]; l != nil && t.inner[listKey{i, in}] == nil {
-				t.inner[listKey{i, in}] = l.order(o.message, in)
-			}
+		if i < n && !l.drop[i] {
+			d.origin(t, atMessage(i))
 		}
 	}
 	return t
+}
+
+// origin adds the next message to a trail, and where its blocks are from.
+func (d *draft) origin(t *trail, o origin) {
+	i := len(t.messages)
+	t.messages = append(t.messages, o)
+	if o.message < 0 || !d.touched[o.message] {
+		return
+	}
+	if from := d.contents[o.message]; from != nil {
+		t.inner[listKey{i, d.g.blocks}] = from
+	}
+	for _, in := range []container{inContent, inParts, inCalls} {
+		if l := d.inner[listKey{o.message, in}]; l != nil && t.inner[listKey{i, in}] == nil {
+			t.inner[listKey{i, in}] = l.order(o.message, in)
+		}
+	}
 }
 
 // order lists where the elements of the changed list come from.
