@@ -142,7 +142,7 @@ func (b *Beginnings) sound(n int) (s sound) {
 	longest := 0
 	for i := range b.bufs {
 		r := b.bufs[i].holds
-		if r == nil || len(r.t.Messages()) > n || len(r.t.Messages()) <= longest {
+		if r == nil || atomic.LoadUint32(&r.clean) == 0 || len(r.t.Messages()) > n || len(r.t.Messages()) <= longest {
 			continue
 		}
 		whole, all := 0, r.t.Exchanges() // nothing reaches beyond its end
@@ -152,10 +152,8 @@ func (b *Beginnings) sound(n int) (s sound) {
 		for whole < len(all) && all[whole].State == transcript.Whole && !all[whole].Server {
 			whole++
 		}
-		if atomic.LoadUint32(&r.clean) != 0 {
-			longest = len(r.t.Messages())
-			s = r.behind([]transcript.Stretch{{End: longest, Last: whole}})
-		}
+		longest = len(r.t.Messages())
+		s = r.behind([]transcript.Stretch{{End: longest, Last: whole}})
 	}
 	return s
 }

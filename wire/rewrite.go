@@ -61,8 +61,18 @@ func (r *Request) Kept(before *Request, from int) iter.Seq2[int, int] {
 		if len(r.steps) != len(before.steps)+1 {
 			return
 		}
-		step := r.steps[len(r.steps)-1]
-		edits, shift := step.edits, 0
+		step, shift := r.steps[len(r.steps)-1], r.Size()-before.Size()
+		for ; from < len(step.messages) && step.messages[from].message < 0; from++ {
+		}
+		if from == len(step.messages) {
+			return
+		}
+		start := before.t.Messages()[step.messages[from].message].Span.Start
+		ahead, _ := slices.BinarySearchFunc(step.edits, start+1, func(e jsonspan.Edit, at int) int { return e.End - at })
+		edits := step.edits[ahead:]
+		for _, e := range edits { // mostly few are left there
+			shift -= len(e.New) - e.Len()
+		}
 		for i := from; i < len(step.messages); i++ {
 			m := step.messages[i].message
 			if m < 0 {
