@@ -96,7 +96,7 @@ func Sliding(messages int) Policy {
 		p.Name, p.Doc = fmt.Sprintf("sliding:messages=%d", messages), "the last messages, cut anywhere"
 	}
 	p.Prepare = func(s Setting) (Send, error) {
-		w := slider{scribe: wire.Scribe{Lend: true}}
+		w := slider{scribe: wire.Scribe{Lend: true}, long: []int{0}}
 		return func(r *wire.Request) (*wire.Request, error) { return w.slide(r, s, messages) }, nil
 	}
 	return p
@@ -105,8 +105,10 @@ func Sliding(messages int) Policy {
 // A slider sends one request after the other.
 type slider struct {
 	scribe wire.Scribe
-	odd    bool      // what a scribe writes is something else
-	turns  [3][]byte // bodies: what was sent last is still looked at
+	odd    bool                 // what a scribe writes is something else
+	long   []int                // by number of messages of the history: how many bytes are in the first ones
+	drop   []transcript.BlockID // the last time
+	turns  [3][]byte            // bodies: what was sent last is still looked at
 	k      int
 }
 
@@ -162,18 +164,19 @@ func (w *slider) without(r *wire.Request, head, from int) *wire.Request {
 		return nil
 	}
 	all := r.Transcript().Messages()
-	drop := make([]transcript.BlockID, 0, all[from-1].End-all[head].First)
-	for b := all[head].First; b < all[from-1].End; b++ {
-		drop = append(drop, b)
+	for n := len(w.long); n <= len(all); n++ {
+		w.long = append(w.long, w.long[n-1]+all[n-1].Span.Len())
+	}
+	first, end := all[head].First, all[from-1].End
+	if len(w.drop) > 0 && (w.drop[0] != first || len(w.drop) > int(end-first)) {
+		w.drop = w.drop[:0]
+	}
+	for b := first + transcript.BlockID(len(w.drop)); b < end; b++ {
+		w.drop = append(w.drop, b)
 	}
 	before, behind := r.Around()
-	size := len(before) + len(behind) + head + len(all) - from - 1
-	for i, m := range all {
-		if i < head || i >= from {
-			size += m.Span.Len()
-		}
-	}
-	sent, _, err := w.scribe.Rewrite(r, r, drop, nil)
+	size := len(before) + len(behind) + head + len(all) - from - 1 + w.long[head] + w.long[len(all)] - w.long[from]
+	sent, _, err := w.scribe.Rewrite(r, r, w.drop, nil)
 	if w.odd = err != nil || sent.Size() != size; w.odd {
 		return nil
 	}
