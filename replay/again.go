@@ -153,36 +153,38 @@ func lost(whole *transcript.Transcript, v *view, all []need) (again, edits int) 
 	return again, edits
 }
 
-// showsAny reports whether one of some blocks is in sight. The latest is most likely to be.
+// showsAny reports whether what one of some blocks of the history says is in sight. It compares
+// what blocks say, because ids may be given anew: first where they should be, the latest of which
+// is most likely to, then everywhere, which takes as long as there are blocks; a history has few
+// that are needed again and gone.
 func (v *view) showsAny(whole *transcript.Transcript, sources []transcript.BlockID) bool {
-	for _, s := range slices.Backward(sources) {
-		if v.shows(whole, s) {
-			return true
+	sent := v.r.Transcript()
+	for k := len(sources) - 1; k >= 0; k-- {
+		m := whole.Block(sources[k]).Message
+		for _, j := range [2]int{v.madeOf(m), m - (len(v.of.Transcript().Messages()) - v.n)} {
+			if j >= 0 && j < v.n {
+				if m := &sent.Messages()[j]; says(sent, sent.Blocks()[m.First:m.End], whole, sources[k:k+1]) {
+					return true
+				}
+			}
+		}
+	}
+	return says(sent, sent.Blocks(), whole, sources)
+}
+
+// says reports whether one of some blocks of what is sent says what one of the sources does.
+func says(sent *transcript.Transcript, among []transcript.Block, whole *transcript.Transcript, sources []transcript.BlockID) bool {
+	said := make([]transcript.Block, 0, 8)
+	for _, s := range sources {
+		said = append(said, whole.Block(s))
+	}
+	for i := range among {
+		b := &among[i]
+		for j := range said {
+			if is := &said[j]; b.Kind == is.Kind && b.Body.Len() == is.Body.Len() && bytes.Equal(sent.Bytes(b.Body), whole.Bytes(is.Body)) {
+				return true
+			}
 		}
 	}
 	return false
-}
-
-// shows reports whether what a block of the history says is in sight. It compares what blocks
-// say, because ids may be given anew: first where it should be, then everywhere, which takes as
-// long as there are blocks; a history has few that are needed again and gone.
-func (v *view) shows(whole *transcript.Transcript, s transcript.BlockID) bool {
-	sent, is := v.r.Transcript(), whole.Block(s)
-	said := whole.Bytes(is.Body)
-	among := func(all []transcript.Block) bool {
-		for i := range all {
-			if b := &all[i]; b.Kind == is.Kind && b.Body.Len() == len(said) && bytes.Equal(sent.Bytes(b.Body), said) {
-				return true
-			}
-		}
-		return false
-	}
-	for _, j := range [2]int{v.madeOf(is.Message), is.Message - (len(v.of.Transcript().Messages()) - v.n)} {
-		if j >= 0 && j < v.n {
-			if m := &sent.Messages()[j]; among(sent.Blocks()[m.First:m.End]) {
-				return true
-			}
-		}
-	}
-	return among(sent.Blocks())
 }
