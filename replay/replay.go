@@ -140,6 +140,13 @@ func Replay(r *wire.Request, o Options) (*Result, error) {
 		}
 		p.runs[i].send = send
 	}
+	for i := range p.runs {
+		if l := &p.runs[i]; l.send != nil {
+			l.todo = make(chan batch)
+			defer close(l.todo)
+			go l.playAll(p)
+		}
+	}
 	for k := 0; k < p.walk.Len(); k += abreast {
 		if err := p.steps(k, min(k+abreast, p.walk.Len())); err != nil {
 			return nil, err
@@ -166,6 +173,7 @@ type player struct {
 	costs    []int // by message
 	sums     []int // by number of messages: tokens of a request that has so many
 	runs     []ledger
+	busy     sync.WaitGroup // those with something to do
 }
 
 func newPlayer(r *wire.Request, o Options) *player {
@@ -201,6 +209,9 @@ func newPlayer(r *wire.Request, o Options) *player {
 	low := cmp.Or(o.Low, Amount{Percent: 50})
 	p.setting.Low = max(min(low.Of(p.setting.Tokens), p.setting.Tokens-1), 1)
 	p.runs = make([]ledger, len(p.policies))
+	for i := range p.runs {
+		p.runs[i].steps = make([]Step, 0, p.walk.Len())
+	}
 	return p
 }
 
@@ -220,26 +231,32 @@ func (p *player) steps(from, end int) error {
 			break
 		}
 	}
-	failed := make([]failure, len(p.runs))
-	var all sync.WaitGroup
 	for i := range p.runs {
 		if l := &p.runs[i]; l.send == nil {
 			for j, as := range views {
 				l.add(p, from+j, as, false)
 			}
 		} else {
-			all.Go(func() { failed[i] = l.playAll(p, from, views, requests) })
+			p.busy.Add(1)
+			l.todo <- batch{from, views, requests}
 		}
 	}
-	all.Wait()
+	p.busy.Wait()
 	for j := range views { // the first one of all is told
-		for i, f := range failed {
-			if f.err != nil && f.at == j {
+		for i := range p.runs {
+			if f := p.runs[i].failed; f.err != nil && f.at == j {
 				return fmt.Errorf("policy %s, request %d of %d: %w", p.policies[i].Name, from+j+1, p.walk.Len(), f.err)
 			}
 		}
 	}
 	return unread
+}
+
+// A batch is requests from one on, and what they are.
+type batch struct {
+	from     int
+	views    []*view
+	requests []*wire.Request
 }
 
 // A failure is an error and the request at which it came up.
@@ -248,22 +265,28 @@ type failure struct {
 	err error
 }
 
-// playAll sends requests in order.
-func (l *ledger) playAll(p *player, from int, views []*view, requests []*wire.Request) failure {
-	for j, as := range views {
-		if err := l.play(p, from+j, as, requests[j]); err != nil {
-			return failure{j, err}
+// playAll sends requests in order, batch by batch. It is one goroutine for all, since its
+// stack grows to what a policy needs.
+func (l *ledger) playAll(p *player) {
+	for b := range l.todo {
+		for j, as := range b.views {
+			if err := l.play(p, b.from+j, as, b.requests[j]); err != nil {
+				l.failed = failure{j, err}
+				break
+			}
 		}
+		p.busy.Done()
 	}
-	return failure{}
 }
 
 // A ledger keeps the books of one policy.
 type ledger struct {
 	send   Send
-	before *view // what was sent last
-	spare  []int // that nobody looks at any more: costs of what was sent before it
-	head   int   // tokens of its head
+	todo   chan batch
+	failed failure // in the last batch
+	before *view   // what was sent last
+	spare  []int   // that nobody looks at any more: costs of what was sent before it
+	head   int     // tokens of its head
 	steps  []Step
 }
 
@@ -294,15 +317,18 @@ func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 		s.Rewrote = same < l.before.n
 	}
 	l.weigh(p, v, same)
-	s.Sent = l.head
 	found := l.head
 	from := v.start()
-	cached := l.before != nil && l.before.start() == from
-	for i, cost := range v.costs[from:v.n] {
+	known := from // messages from there on are new
+	if l.before != nil && l.before.start() == from {
+		known = max(same, from)
+	}
+	for _, cost := range v.costs[from:known] {
+		found += cost
+	}
+	s.Sent = found
+	for _, cost := range v.costs[known:v.n] {
 		s.Sent += cost
-		if from+i < same && cached {
-			found += cost
-		}
 	}
 	c := p.setting.Cache
 	switch {
