@@ -166,14 +166,16 @@ func (s *stream) sessionOfLines(d *agentlog.Detector) (agentlog.Format, bool) {
 // end of a line onto one of its own, and the file is a session still. Only text is looked at
 // to its end.
 func (s *stream) damagedSession() (agentlog.Format, bool) {
-	if bytes.IndexByte(s.head(), 0) >= 0 {
+	if !isText(s.head()) {
 		return agentlog.Auto, false
 	}
 	var d agentlog.Detector
 	objects, others, spoilt := 0, 0, 0
 	behind := false // the line in front is an object
 	for line, at := s.line(0); line != nil && !(d.Settled() && objects > others); line, at = s.line(at) {
-		switch {
+		switch line = bytes.Trim(line, "\x00"); {
+		case len(line) == 0:
+			continue
 		case bytes.HasPrefix(line, []byte(`{"`)):
 			objects++
 			d.Line(line)
@@ -191,6 +193,20 @@ func (s *stream) damagedSession() (agentlog.Format, bool) {
 		return agentlog.Auto, false
 	}
 	return d.Format()
+}
+
+// isText reports whether the head of a file is text: a crash leaves nulls in front of lines and
+// behind them, but none inside.
+func isText(head []byte) bool {
+	some := false
+	for line := range bytes.Lines(head) {
+		line = bytes.Trim(line, "\x00\r\n")
+		if bytes.IndexByte(line, 0) >= 0 {
+			return false
+		}
+		some = some || len(line) > 0
+	}
+	return some
 }
 
 // mergeMark reports whether a line is one of those that a merge puts around what it could not

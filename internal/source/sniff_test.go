@@ -1,7 +1,10 @@
 package source
 
 import (
+	"io"
 	"math/rand/v2"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/pare-llm/pare/agentlog"
@@ -50,5 +53,33 @@ func TestObject(t *testing.T) {
 	}
 	if objects < 1000 || others < 100 || requests < 100 {
 		t.Errorf("only %d objects, %d others, %d requests", objects, others, requests)
+	}
+}
+
+// TestDefectHoles: nulls in front of lines, or behind them, are what a crash leaves, and hide no
+// session; a file with nulls inside its lines is none.
+func TestDefectHoles(t *testing.T) {
+	t.Parallel()
+	const hole = "\x00\x00\x00"
+	first := `{"parentUuid":null,"isSidechain":false,"sessionId":"s1","type":"user","message":{"role":"user","content":"go"},"uuid":"c1"}`
+	second := `{"parentUuid":"c1","isSidechain":false,"sessionId":"s1","type":"user","message":{"role":"user","content":"on"},"uuid":"c2"}`
+	for _, c := range []struct {
+		name, in string
+		want     kind
+	}{
+		{"in front of the first line", hole + first + "\n" + second + "\n", session},
+		{"a line of their own", hole + "\r\n" + first + "\n" + second + "\n", session},
+		{"behind a line, and marks in front", "\ufeff\ufeff" + first + "\n" + second + hole + "\n" + second + "\n", session},
+		{"nothing else", hole + hole + "\n" + hole, foreign},
+		{"inside of lines", hole + first + "\n" + second + "\n\x7fELF\x00\x01\x00\n", foreign},
+	} {
+		s, err := openStream(io.NopCloser(strings.NewReader(c.in)), nil, MaxSize, new(atomic.Int64), nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.skipMark()
+		if got, agent := s.sniff("x"); got != c.want || (agent == agentlog.ClaudeCode) != (c.want == session) {
+			t.Errorf("%s: %v, %v", c.name, got, agent)
+		}
 	}
 }
