@@ -158,7 +158,7 @@ func (f *fitting) carryOut(l *ladder.Ladder, summary *wire.Insertion) (*Plan, er
 	p, t := *f.base, f.base.mended.Transcript()
 	p.changes, p.summary = slices.Clone(p.changes), summary
 	p.batches = l.Batches()
-	drop, edits := f.todo(l, &p)
+	todo, why := f.todo(l, &p)
 	p.undecided = &undecided{
 		decide: func() []Decision { return f.decide(l, t) },
 		drops: func(a transcript.AtomID) (why Reason, drops bool) {
@@ -170,24 +170,25 @@ func (f *fitting) carryOut(l *ladder.Ladder, summary *wire.Insertion) (*Plan, er
 			return why, gone
 		},
 	}
-	if err := p.carryOut(drop, edits, f.o, l); err != nil {
+	if err := p.carryOut(todo, why, f.o, l); err != nil {
 		return nil, err
 	}
 	return &p, p.finish(f.o)
 }
 
-// todo lists what a state drops and edits, by block, and counts what each rung did.
-func (f *fitting) todo(l *ladder.Ladder, p *Plan) ([]transcript.BlockID, blockEdits) {
-	drop, edits, rungs := l.Todo()
+// todo is what a state drops and edits, and why each edit is made, and counts what each rung did.
+func (f *fitting) todo(l *ladder.Ladder, p *Plan) (*wire.Docket, func(i int) Reason) {
+	todo, rungs := l.Todo()
 	for r, n := range rungs {
 		if n > 0 {
 			p.rungs = append(p.rungs, Climb{Rung(r), n})
 		}
 	}
-	return drop, blockEdits{edits, func(i int) Reason {
+	edits := todo.Edits
+	return todo, func(i int) Reason {
 		rung, _ := l.Rung(edits[i].Block)
 		return f.reason(p.mended.Transcript().AtomOf(edits[i].Block), Rung(rung))
-	}}
+	}
 }
 
 // decide writes the state that a ladder is at down as one decision per atom. All blocks of an atom

@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/pare-llm/pare/internal/ladder"
-	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -45,9 +44,9 @@ func (p *Past) put(m *ladder.Memory) {
 }
 
 // rewrite rewrites a request; nil remembers nothing.
-func (p *Past) rewrite(r, before *wire.Request, drop []transcript.BlockID, edits []wire.BlockEdit, insert ...wire.Insertion) (*wire.Request, []wire.Change, error) {
+func (p *Past) rewrite(r, before *wire.Request, todo *wire.Docket, insert ...wire.Insertion) (*wire.Request, []wire.Change, error) {
 	if p == nil {
-		return r.RewriteSince(before, drop, edits, insert...)
+		return r.RewriteSince(before, todo.Drop, todo.Edits, insert...)
 	}
 	p.mu.Lock()
 	s := p.scribe
@@ -61,11 +60,11 @@ func (p *Past) rewrite(r, before *wire.Request, drop []transcript.BlockID, edits
 		defer p.mu.Unlock()
 		p.scribe = s
 	}()
-	return s.Rewrite(r, before, drop, edits, insert...)
+	return s.RewriteAs(r, before, todo, insert...)
 }
 
 // vote lets rules decide about a plan, from what they said the last time on.
-func (p *Past) vote(plan *Plan, rules *Pipeline) ([]transcript.BlockID, blockEdits, error) {
+func (p *Past) vote(plan *Plan, rules *Pipeline) (*wire.Docket, func(i int) Reason, error) {
 	p.mu.Lock()
 	y := p.tally
 	p.tally = nil
@@ -74,11 +73,11 @@ func (p *Past) vote(plan *Plan, rules *Pipeline) ([]transcript.BlockID, blockEdi
 		y = new(tally)
 	}
 	if err := y.poll(rules, plan.mended); err != nil {
-		return nil, blockEdits{}, err
+		return nil, nil, err
 	}
-	drop, edits := y.settle(plan)
+	todo, why := y.settle(plan)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tally = y
-	return drop, edits, nil
+	return todo, why, nil
 }

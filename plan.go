@@ -202,11 +202,11 @@ func (p *Pipeline) plan(r *wire.Request, o Options) (*Plan, error) {
 	if p == nil {
 		return plan, plan.finish(o)
 	}
-	drop, edits, err := plan.vote(p, o)
+	todo, why, err := plan.vote(p, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := plan.carryOut(drop, edits, o, nil); err != nil {
+	if err := plan.carryOut(todo, why, o, nil); err != nil {
 		return nil, err
 	}
 	return plan, plan.finish(o)
@@ -232,13 +232,14 @@ type blockEdits struct {
 	why func(i int) Reason
 }
 
-// carryOut drops and edits what was decided, in order, by a ladder if it is not nil.
-func (p *Plan) carryOut(drop []transcript.BlockID, edits blockEdits, o Options, by *ladder.Ladder) error {
-	p.edits, p.owed = edits, &owing{len(p.changes), len(drop), o, by}
+// carryOut drops and edits what was decided, by a ladder if it is not nil, and remembers why each edit
+// is made.
+func (p *Plan) carryOut(todo *wire.Docket, why func(i int) Reason, o Options, by *ladder.Ladder) error {
+	p.edits, p.owed = blockEdits{todo.Edits, why}, &owing{len(p.changes), len(todo.Drop), o, by}
 	if !o.trusted() {
 		p.writeOwed() // somebody's counter may fail, and then there is no plan
 	}
-	if len(drop)+len(edits.all) == 0 && p.summary == nil {
+	if len(todo.Drop)+len(todo.Edits) == 0 && p.summary == nil {
 		return nil
 	}
 	var insert []wire.Insertion
@@ -249,7 +250,7 @@ func (p *Plan) carryOut(drop []transcript.BlockID, edits blockEdits, o Options, 
 			Reason: "a summary takes the place of what was dropped",
 		})
 	}
-	next, also, err := o.Past.rewrite(p.mended, p.in, drop, edits.all, insert...)
+	next, also, err := o.Past.rewrite(p.mended, p.in, todo, insert...)
 	if err != nil {
 		return err
 	}

@@ -79,27 +79,27 @@ func trimOptional(name string) string {
 	return name
 }
 
-// vote lets the rules decide, and returns what is to be dropped and edited.
-func (p *Plan) vote(rules *Pipeline, o Options) ([]transcript.BlockID, blockEdits, error) {
+// vote lets the rules decide, and returns what is to be dropped and edited, and why each edit is made.
+func (p *Plan) vote(rules *Pipeline, o Options) (*wire.Docket, func(i int) Reason, error) {
 	if o.Past != nil && o.Past.Lend {
 		return o.Past.vote(p, rules)
 	}
 	v, err := rules.poll(p.mended)
 	if err != nil {
-		return nil, blockEdits{}, err
+		return nil, nil, err
 	}
-	drop, edits := p.decide(v)
-	return drop, edits, nil
+	todo, why := p.decide(v)
+	return todo, why, nil
 }
 
 // decide makes decisions of votes.
-func (p *Plan) decide(v *votes) ([]transcript.BlockID, blockEdits) {
+func (p *Plan) decide(v *votes) (*wire.Docket, func(i int) Reason) {
 	decisions, edits := settle(p.mended, v)
 	if slices.ContainsFunc(decisions, func(d Decision) bool { return d.Action == ActionDrop }) {
 		decisions = keepOne(dropIdleThoughts(p.mended.Transcript(), decisions))
 	}
 	p.decisions = decisions
-	return p.dropped(), edits
+	return &wire.Docket{Drop: p.dropped(), Edits: edits.all}, edits.why
 }
 
 // settle turns all votes into one verdict per atom. Protection spreads along

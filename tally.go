@@ -16,7 +16,7 @@ type tally struct {
 	of      *transcript.Transcript // nil: nobody has voted
 	by      []votes                // by rule; drops and protections in the order of atoms, edits in that of blocks
 	changed []int                  // atoms of which something else was said than the last time, in order
-	stands  []wire.BlockEdit       // the edits that stood the last time, if settled
+	stands  *wire.Docket           // the edits that stood the last time, if settled
 	settled bool
 }
 
@@ -72,12 +72,12 @@ func (y *tally) take(b *Ballot, said *votes) {
 
 // settle makes decisions of what was said. Where nothing is to be dropped and nothing needs
 // anything else, each atom is settled by itself.
-func (y *tally) settle(p *Plan) (drop []transcript.BlockID, edits blockEdits) {
+func (y *tally) settle(p *Plan) (todo *wire.Docket, why func(i int) Reason) {
 	alone := !y.of.Needy() && !y.of.Compacted() && !slices.ContainsFunc(y.by, func(v votes) bool { return len(v.drop)+len(v.needs) > 0 })
 	if !alone || !y.settled {
-		drop, edits = p.decide(y.all())
-		y.stands, y.settled = edits.all, alone
-		return drop, edits
+		y.settled = alone
+		y.stands, why = p.decide(y.all())
+		return y.stands, why
 	}
 	y.settleChanged(p.mended)
 	p.undecided = &undecided{
@@ -90,27 +90,23 @@ func (y *tally) settle(p *Plan) (drop []transcript.BlockID, edits blockEdits) {
 	if proveVotes {
 		y.prove(p.mended)
 	}
-	return nil, blockEdits{y.stands, func(i int) Reason { return y.best(y.stands[i].Block).reason }}
+	edits := y.stands.Edits
+	return y.stands, func(i int) Reason { return y.best(edits[i].Block).reason }
 }
 
 // settleChanged settles the edits of atoms of which something else was said.
 func (y *tally) settleChanged(r *wire.Request) {
-	var blocks []int
+	var blocks []transcript.BlockID
 	for _, a := range y.changed {
-		for _, b := range y.of.Atoms()[a].Blocks {
-			blocks = append(blocks, int(b))
-		}
+		blocks = append(blocks, y.of.Atoms()[a].Blocks...)
 	}
 	slices.Sort(blocks)
-	var stand []wire.BlockEdit
-	for _, b := range blocks {
-		id := transcript.BlockID(b)
-		if best := y.best(id); best != nil && r.Editable(id) && !y.protected(y.of.AtomOf(id)) {
-			stand = append(stand, wire.BlockEdit{Block: id, Text: best.text})
+	y.stands.Change(blocks, func(b transcript.BlockID) (text string, edited, gone bool) {
+		if best := y.best(b); best != nil && r.Editable(b) && !y.protected(y.of.AtomOf(b)) {
+			return best.text, true, false
 		}
-	}
-	at := func(e wire.BlockEdit) int { return int(e.Block) }
-	y.stands = with(without(y.stands, blocks, at), stand, at)
+		return "", false, false
+	})
 }
 
 // best is the edit that stands if any of a block does; nil: there is none.
@@ -157,8 +153,8 @@ func (y *tally) prove(r *wire.Request) {
 	if got, want := y.all(), fresh.all(); !slices.Equal(got.protect, want.protect) || !slices.Equal(got.edits, want.edits) {
 		panic(fmt.Sprintf("pare: rules that went on say %+v, and of the whole request %+v", got, want))
 	}
-	if _, edits := settle(r, fresh.all()); !reflect.DeepEqual(append([]wire.BlockEdit{}, y.stands...), edits.all) {
-		panic(fmt.Sprintf("pare: edits %v stand, and of the whole request %v", y.stands, edits.all))
+	if _, edits := settle(r, fresh.all()); !reflect.DeepEqual(append([]wire.BlockEdit{}, y.stands.Edits...), edits.all) {
+		panic(fmt.Sprintf("pare: edits %v stand, and of the whole request %v", y.stands.Edits, edits.all))
 	}
 }
 

@@ -15,43 +15,15 @@ type stretch struct {
 	at, n       int // those that stay, in the last result
 }
 
-// others lists the messages to which something else is done than the last time, of those that the
-// request and the last one have in common.
-func (s *Scribe) others(r *Request, drop []transcript.BlockID, edits []BlockEdit) []int {
-	blocks := r.t.Blocks()[:min(len(r.t.Blocks()), len(s.of.t.Blocks()))]
-	all := s.desk.others[:0]
-	other := func(b transcript.BlockID) {
-		if int(b) < len(blocks) {
-			all = append(all, blocks[b].Message)
+// others lists the messages of some blocks, which are in order, that the request and the last one
+// have in common.
+func (s *Scribe) others(r *Request, blocks []transcript.BlockID) []int {
+	all, common := s.desk.others[:0], r.t.Blocks()[:min(len(r.t.Blocks()), len(s.of.t.Blocks()))]
+	for _, b := range blocks {
+		if int(b) < len(common) {
+			all = append(all, common[b].Message)
 		}
 	}
-	a, b := drop, s.drop
-	for len(a) > 0 || len(b) > 0 {
-		switch {
-		case len(a) > 0 && len(b) > 0 && a[0] == b[0]:
-			a, b = a[1:], b[1:]
-		case len(b) == 0 || len(a) > 0 && a[0] < b[0]:
-			other(a[0])
-			a = a[1:]
-		default:
-			other(b[0])
-			b = b[1:]
-		}
-	}
-	x, y := edits, s.edits
-	for len(x) > 0 || len(y) > 0 {
-		switch {
-		case len(x) > 0 && len(y) > 0 && x[0] == y[0]:
-			x, y = x[1:], y[1:]
-		case len(y) == 0 || len(x) > 0 && x[0].Block < y[0].Block:
-			other(x[0].Block)
-			x = x[1:]
-		default:
-			other(y[0].Block)
-			y = y[1:]
-		}
-	}
-	slices.Sort(all)
 	s.desk.others = all
 	return slices.Compact(all)
 }
@@ -91,12 +63,11 @@ func (f *front) write(m *mender, drop []transcript.BlockID, edits []BlockEdit) {
 	ms := m.t.Messages()
 	for from, end := range m.messages.open() {
 		first, last := endOf(ms, from), endOf(ms, end)
-		i, _ := slices.BinarySearch(drop, first)
-		j, _ := slices.BinarySearch(drop, last)
-		m.dropBlocks(drop[i:j])
-		f.fresh += j - i
-		i, _ = slices.BinarySearchFunc(edits, first, func(e BlockEdit, b transcript.BlockID) int { return int(e.Block - b) })
-		for _, x := range edits[i:] {
+		drop, edits = behind(drop, first), editsBehind(edits, first)
+		gone := drop[:len(drop)-len(behind(drop, last))]
+		m.dropBlocks(gone)
+		f.fresh += len(gone)
+		for _, x := range edits {
 			if x.Block >= last {
 				break
 			}

@@ -21,6 +21,7 @@ type desk struct {
 	gone, settled, taken, touched, drop []bool // see draft; nothing is set but in what is in use
 	left                                []int
 	used                                []used
+	other                               []transcript.BlockID
 	others                              []int
 	known                               []stretch
 }

@@ -20,19 +20,20 @@ type Scribe struct {
 	// from then on is rewritten, and as long as the request that it was made of.
 	Lend bool
 
-	of    *Request // nil: nothing is remembered
-	drop  []transcript.BlockID
-	edits []BlockEdit
-	out   *Request
-	asked *Request // rewritten last, remembered or not
-	rooms [3]room
-	in    *room            // of out; nil: it is not lent
-	held  *room            // of the last result for the request before
-	since *Request         // the result before the last one; nil: nothing is known of it
-	again []transcript.Run // messages of the last one that are its messages
-	desk  desk
-	wrote int // bytes behind fronts, or whole results
-	said  int // blocks that were dropped or edited otherwise than before
+	of     *Request // nil: nothing is remembered
+	docket *Docket  // that these are of
+	drop   []transcript.BlockID
+	edits  []BlockEdit
+	out    *Request
+	asked  *Request // rewritten last, remembered or not
+	rooms  [3]room
+	in     *room            // of out; nil: it is not lent
+	held   *room            // of the last result for the request before
+	since  *Request         // the result before the last one; nil: nothing is known of it
+	again  []transcript.Run // messages of the last one that are its messages
+	desk   desk
+	wrote  int // bytes behind fronts, or whole results
+	said   int // blocks that were dropped or edited otherwise than before
 }
 
 // A front is what the result for a request has in common with the last one. The first of it are
@@ -55,11 +56,17 @@ func (f *front) trail() *trail { return f.out.steps[len(f.out.steps)-1] }
 
 // Rewrite is [Request.RewriteSince]. What is dropped and edited must be sorted by block.
 func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []BlockEdit, insert ...Insertion) (*Request, []Change, error) {
+	return s.RewriteAs(r, before, &Docket{Drop: drop, Edits: edits}, insert...)
+}
+
+// RewriteAs is Rewrite of what a docket says.
+func (s *Scribe) RewriteAs(r, before *Request, d *Docket, insert ...Insertion) (*Request, []Change, error) {
+	drop, edits := d.Drop, d.Edits
 	if s == nil || len(insert) > 0 || len(drop)+len(edits) == 0 || r.shares || slices.ContainsFunc(r.notes, func(n note) bool { return n.fault == tooManyCacheMarks }) {
 		return r.RewriteSince(before, drop, edits, insert...)
 	}
 	s.tidy()
-	if f := s.front(r, drop, edits); f != nil {
+	if f := s.front(r, d); f != nil {
 		in := s.free(r)
 		if next, changes, ok := r.rewriteBehind(f, &s.desk, in, before, drop, edits); ok {
 			if proveCarried {
@@ -72,7 +79,7 @@ func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []
 			}
 			s.wrote, s.said = s.wrote+f.wrote(next), s.said+f.fresh
 			s.moved(f, in, next)
-			s.keep(r, next, drop, edits, changes)
+			s.keep(r, next, d, endOf(r.t.Messages(), f.from), changes)
 			return next, changes, nil
 		}
 	}
@@ -81,19 +88,24 @@ func (s *Scribe) Rewrite(r, before *Request, drop []transcript.BlockID, edits []
 	next, changes, err := r.RewriteSince(before, drop, edits)
 	if err == nil {
 		s.wrote, s.said = s.wrote+len(next.raw), s.said+len(drop)+len(edits)
-		s.keep(r, next, drop, edits, changes)
+		s.keep(r, next, d, 0, changes)
 	}
 	return next, changes, err
 }
 
-// keep remembers a rewrite, if nothing followed from it that would have to be told again.
-func (s *Scribe) keep(r, next *Request, drop []transcript.BlockID, edits []BlockEdit, changes []Change) {
-	if s.of = nil; next != r && len(changes) == 0 {
-		if s.Lend {
-			drop, edits = append(s.drop[:0], drop...), append(s.edits[:0], edits...)
-		}
-		s.of, s.drop, s.edits, s.out = r, drop, edits, next
+// keep remembers a rewrite, if nothing followed from it that would have to be told again. Of blocks
+// in front of one the docket says what is remembered.
+func (s *Scribe) keep(r, next *Request, d *Docket, from transcript.BlockID, changes []Change) {
+	d.read, d.stirred = nil, d.stirred[:0]
+	if s.of = nil; next == r || len(changes) > 0 {
+		return
 	}
+	drop, edits := d.Drop, d.Edits
+	if s.Lend {
+		more, said := behind(drop, from), editsBehind(edits, from)
+		drop, edits = append(s.drop[:len(drop)-len(more)], more...), append(s.edits[:len(edits)-len(said)], said...)
+	}
+	s.of, s.docket, s.drop, s.edits, s.out, d.read = r, d, drop, edits, next, s
 }
 
 // Again calls yield with runs of n messages of a lent request that are, byte for byte, those of
@@ -108,11 +120,11 @@ func (r *Request) Again(o *Request, yield func(now, was, n int)) {
 }
 
 // front returns what the last result and that of r have in common.
-func (s *Scribe) front(r *Request, drop []transcript.BlockID, edits []BlockEdit) *front {
+func (s *Scribe) front(r *Request, d *Docket) *front {
 	if s.of == nil || !r.t.Continues(s.of.t) || r.loose != nil || s.out.stays() || r.head.listKind != jsonspan.Array {
 		return nil
 	}
-	known := s.stretches(s.others(r, drop, edits), min(len(r.t.Messages()), len(s.of.t.Messages())))
+	known := s.stretches(s.others(r, s.differing(d)), min(len(r.t.Messages()), len(s.of.t.Messages())))
 	f := &front{of: r, out: s.out, known: known, at: -1, end: r.list.Start + 1, left: filed{s.out.ties, s.out.notes[s.out.listNotes:]}}
 	if len(known) > 0 && known[0].from == 0 {
 		f.at, f.from = known[0].n-1, known[0].end

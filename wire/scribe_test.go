@@ -3,6 +3,7 @@ package wire_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +91,8 @@ func TestScribeAnything(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		s := wire.Scribe{Lend: rng.IntN(3) > 0}
+		var kept wire.Docket // which is told of what changes
+		keeps := s.Lend && rng.IntN(2) == 0
 		messages, level := len(r.Transcript().Messages()), make([]int, len(r.Transcript().Blocks()))
 		for n := 1 + rng.IntN(6); n <= messages; n += 1 + rng.IntN(3) {
 			q, err := all.At(n)
@@ -102,24 +105,41 @@ func TestScribeAnything(t *testing.T) {
 				ways = 6 // many of these are not known to begin as the one before
 			}
 			for range 1 + rng.IntN(ways) { // the same one in several ways
+				var changed []transcript.BlockID
 				for range rng.IntN(4) {
 					if blocks > 0 {
-						level[rng.IntN(blocks)] = rng.IntN(5)
+						b := rng.IntN(blocks)
+						level[b], changed = rng.IntN(5), append(changed, transcript.BlockID(b))
 					}
+				}
+				slices.Sort(changed)
+				ask := func(b transcript.BlockID) (text string, edited, gone bool) {
+					if v := level[b]; v == 3 {
+						gone = true
+					} else if (v == 1 || v == 2) && q.Editable(b) {
+						text, edited = []string{`{"note":"other"}`, "shorter"}[v-1], true
+					}
+					return text, edited, gone
 				}
 				var drop []transcript.BlockID
 				var edits []wire.BlockEdit
-				for b := range blocks {
-					switch id := transcript.BlockID(b); level[b] {
-					case 1, 2:
-						if q.Editable(id) {
-							edits = append(edits, wire.BlockEdit{Block: id, Text: []string{`{"note":"other"}`, "shorter"}[level[b]-1]})
-						}
-					case 3:
-						drop = append(drop, id)
+				for b := range transcript.BlockID(blocks) {
+					if text, edited, gone := ask(b); gone {
+						drop = append(drop, b)
+					} else if edited {
+						edits = append(edits, wire.BlockEdit{Block: b, Text: text})
 					}
 				}
-				next, _, err := s.Rewrite(q, q, drop, edits)
+				rewrite := func() (*wire.Request, []wire.Change, error) { return s.Rewrite(q, q, drop, edits) }
+				if kept.Change(slices.Compact(changed), ask); keeps {
+					if !slices.Equal(kept.Drop, drop) || !slices.Equal(kept.Edits, edits) {
+						t.Fatalf("seed %d: a docket says %v and %v, it should be %v and %v", seed, kept.Drop, kept.Edits, drop, edits)
+					}
+					if rng.IntN(8) > 0 { // or another one is read in between
+						rewrite = func() (*wire.Request, []wire.Change, error) { return s.RewriteAs(q, q, &kept) }
+					}
+				}
+				next, _, err := rewrite()
 				if err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}

@@ -193,40 +193,39 @@ func (l *Ladder) Rung(b transcript.BlockID) (by Rung, gone bool) {
 	return l.chain.by[b], l.chain.level[b] == isGone
 }
 
-// Todo lists what brings the request to the state that the ladder is at: the blocks that go, and
-// what others say instead, in order; and how many blocks each rung has touched. If the memory
-// lends, the lists are good until somebody asks again.
-func (l *Ladder) Todo() (drop []transcript.BlockID, edits []wire.BlockEdit, rungs [Squeeze + 1]int) {
+// Todo is what brings the request to the state that the ladder is at, and how many blocks each rung
+// has touched. If the memory lends, it is good until somebody asks again.
+func (l *Ladder) Todo() (d *wire.Docket, rungs [Squeeze + 1]int) {
 	if l.chain == nil {
-		return nil, nil, rungs
+		return new(wire.Docket), rungs
 	}
 	rungs = l.chain.rungs
 	rungs[0] = 0 // which is nobody
 	switch lent := l.Memory != nil && l.Memory.Lend && l.shed != nil; {
 	case l.chain.roster != nil:
-		drop, edits = l.chain.roster.todo(l)
+		return l.chain.roster.todo(l), rungs
 	case lent:
-		drop, edits = l.todo(l.shed.drop[:0], l.shed.edits[:0])
-		l.shed.drop, l.shed.edits = drop, edits
+		d = l.todo(wire.Docket{Drop: l.shed.drop[:0], Edits: l.shed.edits[:0]})
+		l.shed.drop, l.shed.edits = d.Drop, d.Edits
 	default:
-		drop, edits = l.todo(nil, nil)
+		d = l.todo(wire.Docket{})
 	}
-	return drop, edits, rungs
+	return d, rungs
 }
 
-// todo appends what goes and what others say instead.
-func (l *Ladder) todo(drop []transcript.BlockID, edits []wire.BlockEdit) ([]transcript.BlockID, []wire.BlockEdit) {
-	drop, edits = slices.Grow(drop, l.chain.gone), slices.Grow(edits, l.chain.touched()-l.chain.gone)
+// todo adds what goes and what others say instead to an empty docket.
+func (l *Ladder) todo(d wire.Docket) *wire.Docket {
+	d.Drop, d.Edits = slices.Grow(d.Drop, l.chain.gone), slices.Grow(d.Edits, l.chain.touched()-l.chain.gone)
 	for b, by := range l.chain.by {
 		switch v := l.chain.level[b]; {
 		case by == 0:
 		case v == isGone:
-			drop = append(drop, transcript.BlockID(b))
+			d.Drop = append(d.Drop, transcript.BlockID(b))
 		default:
-			edits = append(edits, wire.BlockEdit{Block: transcript.BlockID(b), Text: l.words.text(transcript.BlockID(b), v)})
+			d.Edits = append(d.Edits, wire.BlockEdit{Block: transcript.BlockID(b), Text: l.words.text(transcript.BlockID(b), v)})
 		}
 	}
-	return drop, edits
+	return &d
 }
 
 // Cost is what a block of the setting's request costs as it is, in tokens. It is not

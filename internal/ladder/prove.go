@@ -3,6 +3,8 @@ package ladder
 import (
 	"fmt"
 	"slices"
+
+	"github.com/pare-llm/pare/wire"
 )
 
 // proveTrail, if it is not nil, lets every state that a trail leads to be found a second time, by a
@@ -31,10 +33,10 @@ func (t *trail) prove(l *Ladder, out Outcome, tries int) {
 	proveTrail()
 }
 
-// prove panics unless the lists of a roster are those of the state that the ladder is at.
+// prove panics unless the docket of a roster is that of the state that the ladder is at.
 func (r *roster) prove(l *Ladder) {
-	if drop, edits := l.todo(nil, nil); !slices.Equal(drop, r.drop[0]) || !slices.Equal(edits, r.edits[0]) {
-		panic(fmt.Sprintf("%d blocks go and %d are edited, a roster says %d and %d", len(drop), len(edits), len(r.drop[0]), len(r.edits[0])))
+	if d := l.todo(wire.Docket{}); !slices.Equal(d.Drop, r.docket.Drop) || !slices.Equal(d.Edits, r.docket.Edits) {
+		panic(fmt.Sprintf("%d blocks go and %d are edited, a roster says %d and %d", len(d.Drop), len(d.Edits), len(r.docket.Drop), len(r.docket.Edits)))
 	}
 	proveTrail()
 }

@@ -10,11 +10,12 @@ import (
 // A roster is what a state takes away, and what the rest costs as it was sent. The next request
 // goes on with the chain that has it, so that only what was stirred since is looked at.
 type roster struct {
-	stirred []transcript.BlockID    // blocks of which the level may not be that of the lists
-	drop    [2][]transcript.BlockID // what goes, and what went before
-	edits   [2][]wire.BlockEdit
-	weights []int // by block: what it costs
-	weight  int   // of all of them
+	stirred []transcript.BlockID // blocks of which the level may have changed since they were weighed
+	docket  wire.Docket
+	told    []level              // by block: the level that the docket tells of
+	other   []transcript.BlockID // those of which it is not the level
+	weights []int                // by block: what it costs
+	weight  int                  // of all of them
 
 	// For a stable window:
 	waiting []transcript.BlockID // results of exchanges that are not recent that may still be cleared
@@ -73,46 +74,34 @@ func (c *chain) extend(t *transcript.Transcript, facts []fact) {
 				c.left[len(c.left)-1]++
 			}
 			c.level, c.by = append(c.level, asIs), append(c.by, 0)
-			c.roster.weights, c.roster.stirred = append(c.roster.weights, 0), append(c.roster.stirred, b)
+			c.roster.weights, c.roster.told, c.roster.stirred = append(c.roster.weights, 0), append(c.roster.told, asIs), append(c.roster.stirred, b)
 		}
 	}
 }
 
-// todo is Todo: it changes what the lists say of blocks that were stirred.
-func (r *roster) todo(l *Ladder) ([]transcript.BlockID, []wire.BlockEdit) {
-	slices.Sort(r.stirred)
-	r.stirred = slices.Compact(r.stirred)
-	drop, was := r.drop[1][:0], r.drop[0]
-	edits, said := r.edits[1][:0], r.edits[0]
+// todo is Todo: it changes what the docket says of blocks that were stirred.
+func (r *roster) todo(l *Ladder) *wire.Docket {
+	r.other = r.other[:0]
 	for _, b := range r.stirred {
-		i, on := slices.BinarySearch(was, b)
-		drop, was = append(drop, was[:i]...), was[i+one(on):]
-		i, on = slices.BinarySearchFunc(said, b, func(e wire.BlockEdit, b transcript.BlockID) int { return int(e.Block) - int(b) })
-		edits, said = append(edits, said[:i]...), said[i+one(on):]
-		switch v := l.chain.level[b]; v {
-		case asIs:
-		case isGone:
-			drop = append(drop, b)
-		default:
-			edits = append(edits, wire.BlockEdit{Block: b, Text: l.words.text(b, v)})
+		if v := l.chain.level[b]; v != r.told[b] {
+			r.other, r.told[b] = append(r.other, b), v
 		}
 	}
-	drop, edits = append(drop, was...), append(edits, said...)
-	r.drop, r.edits = [2][]transcript.BlockID{drop, r.drop[0]}, [2][]wire.BlockEdit{edits, r.edits[0]}
+	slices.Sort(r.other)
+	r.docket.Change(r.other, func(b transcript.BlockID) (text string, edited, gone bool) {
+		v := l.chain.level[b]
+		if edited, gone = v != asIs && v != isGone, v == isGone; edited {
+			text = l.words.text(b, v)
+		}
+		return text, edited, gone
+	})
 	if proveTrail != nil {
 		r.prove(l)
 	}
-	return drop, edits
+	return &r.docket
 }
 
-func one(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// weigh is what the blocks cost that are left, as they were sent. The lists are those of todo.
+// weigh is what the blocks cost that are left, as they were sent. The docket is that of todo.
 func (r *roster) weigh(l *Ladder, sent *wire.Request) int {
 	for _, b := range r.stirred {
 		n := 0
@@ -121,7 +110,7 @@ func (r *roster) weigh(l *Ladder, sent *wire.Request) int {
 		case asIs:
 			n = l.meter.of(b, asIs)
 		default:
-			gone, _ := slices.BinarySearch(r.drop[0], b)
+			gone, _ := slices.BinarySearch(r.docket.Drop, b)
 			n = l.meter.asWritten(b, v, sent, b-transcript.BlockID(gone))
 		}
 		r.weight += n - r.weights[b]
