@@ -174,12 +174,16 @@ func (v *view) showsAny(whole *transcript.Transcript, sources []transcript.Block
 
 // says reports whether one of some blocks of what is sent says what one of the sources does.
 func says(sent *transcript.Transcript, among []transcript.Block, whole *transcript.Transcript, sources []transcript.BlockID) bool {
-	said := make([]transcript.Block, 0, 8)
+	said, long := make([]transcript.Block, 0, 8), uint64(0)
 	for _, s := range sources {
-		said = append(said, whole.Block(s))
+		is := whole.Block(s)
+		said, long = append(said, is), long|1<<(is.Body.Len()%64)
 	}
 	for i := range among {
 		b := &among[i]
+		if long>>(b.Body.Len()%64)&1 == 0 {
+			continue
+		}
 		for j := range said {
 			if is := &said[j]; b.Kind == is.Kind && b.Body.Len() == is.Body.Len() && bytes.Equal(sent.Bytes(b.Body), whole.Bytes(is.Body)) {
 				return true

@@ -170,8 +170,9 @@ type player struct {
 	priced   bool
 	needs    map[int][]need
 	head     int   // tokens beside the list
+	tokens   int   // of the whole history
 	costs    []int // by message
-	sums     []int // by number of messages: tokens of a request that has so many
+	sums     []int // by number of messages: what the first ones cost
 	runs     []ledger
 	busy     sync.WaitGroup // those with something to do
 }
@@ -193,18 +194,17 @@ func newPlayer(r *wire.Request, o Options) *player {
 	}
 	p.head = r.HeadTokens(p.setting.Counter)
 	p.setting.head = p.head
-	p.sums = []int{p.head}
+	p.sums = []int{0}
 	for i := range r.Transcript().Messages() {
-		cost, before := r.MessageTokens(p.setting.Counter, i), p.sums[i]
-		if compacts(r.Transcript(), i) {
-			before = p.head // what stands in front is not read any more
-		}
-		p.costs, p.sums = append(p.costs, cost), append(p.sums, before+cost)
+		cost := r.MessageTokens(p.setting.Counter, i)
+		p.costs, p.sums = append(p.costs, cost), append(p.sums, p.sums[i]+cost)
 	}
 	p.setting.costs = p.costs
+	whole := view{r: r, n: len(p.costs), sums: p.sums}
+	p.tokens = p.head + whole.from(whole.start(), whole.n)
 	p.setting.Tokens = model.Input(0)
 	if o.Limit != (Amount{}) {
-		p.setting.Tokens = max(o.Limit.Of(p.sums[len(p.costs)]), 2)
+		p.setting.Tokens = max(o.Limit.Of(p.tokens), 2)
 	}
 	low := cmp.Or(o.Low, Amount{Percent: 50})
 	p.setting.Low = max(min(low.Of(p.setting.Tokens), p.setting.Tokens-1), 1)
@@ -221,7 +221,7 @@ func (p *player) steps(from, end int) error {
 	reads := slices.ContainsFunc(p.runs, func(l ledger) bool { return l.send != nil })
 	for i := range views {
 		n := p.walk.Messages(from + i)
-		views[i] = &view{r: p.walk.whole, n: n, costs: p.costs}
+		views[i] = &view{r: p.walk.whole, n: n, sums: p.sums}
 		if !reads {
 			continue
 		}
@@ -285,7 +285,8 @@ type ledger struct {
 	todo   chan batch
 	failed failure // in the last batch
 	before *view   // what was sent last
-	spare  []int   // that nobody looks at any more: costs of what was sent before it
+	spare  []int   // that nobody looks at any more: sums of what was sent before it
+	agrees int     // messages that both begin with, so that these sums are the same
 	head   int     // tokens of its head
 	steps  []Step
 }
@@ -311,24 +312,18 @@ func (l *ledger) play(p *player, k int, as *view, r *wire.Request) error {
 // add enters a request.
 func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 	s := Step{Changed: v.r != p.walk.whole, Unfit: unfit}
-	same := -1
+	shared := -1
 	if l.before != nil {
-		same = v.shared(l.before)
-		s.Rewrote = same < l.before.n
+		shared = v.shared(l.before)
+		s.Rewrote = shared < l.before.n
 	}
+	same := shared // that are cached
 	l.weigh(p, v, same)
-	found := l.head
 	from := v.start()
-	known := from // messages from there on are new
+	s.Sent = l.head + v.from(from, v.n)
+	found := l.head
 	if l.before != nil && l.before.start() == from {
-		known = max(same, from)
-	}
-	for _, cost := range v.costs[from:known] {
-		found += cost
-	}
-	s.Sent = found
-	for _, cost := range v.costs[known:v.n] {
-		s.Sent += cost
+		found += v.from(from, max(same, from))
 	}
 	c := p.setting.Cache
 	switch {
@@ -353,8 +348,9 @@ func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 		}
 	}
 	s.money = p.price.Cost(c, s.usage())
+	l.agrees = 0
 	if l.before != nil && l.before.of != nil {
-		l.spare = l.before.costs
+		l.spare, l.agrees = l.before.sums, max(shared, 0)
 	}
 	l.before = v
 	l.steps = append(l.steps, s)
@@ -362,30 +358,39 @@ func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 
 // weigh counts what is neither of the history nor was sent before.
 func (l *ledger) weigh(p *player, v *view, same int) {
-	if v.costs != nil { // it is the history itself
+	if v.sums != nil { // it is the history itself
 		l.head = p.head
 		return
 	}
 	if same < 0 {
 		l.head = v.r.HeadTokens(p.setting.Counter)
 	}
-	v.costs, l.spare = slices.Grow(l.spare[:0], v.n)[:v.n], nil
-	from := copy(v.costs, l.before.known(same))
-	kept := 0 // those in front are weighed
+	from, agree := max(same, 0), min(l.agrees, max(same, 0))
+	v.sums, l.spare = slices.Grow(l.spare, max(v.n+1-len(l.spare), 0))[:v.n+1], nil
+	if v.sums[0] = 0; from > 0 {
+		copy(v.sums[agree:], l.before.sums[agree:from+1])
+	}
 	weigh := func(end int) {
-		for i := max(kept, from); i < end; i++ {
-			v.costs[i] = v.cost(p, l.before, i)
+		for ; from < end; from++ {
+			v.sums[from+1] = v.sums[from] + v.cost(p, l.before, from)
 		}
 	}
 	if l.before != nil {
 		v.r.Again(l.before.r, func(now, was, n int) { // what was sent before costs what it did
 			weigh(now)
-			kept = now + copy(v.costs[now:], l.before.costs[was:was+n])
+			if by := from - now; by < n {
+				is, known := v.sums[from:now+n+1], l.before.sums[was+by:was+n+1]
+				more := is[0] - known[0]
+				for i := range is {
+					is[i] = known[i] + more
+				}
+				from = now + n
+			}
 		})
 	}
-	for i, m := range v.r.Kept(v.of, max(kept, from)) {
+	for i, m := range v.r.Kept(v.of, from) {
 		weigh(i)
-		v.costs[i], kept = p.costs[m], i+1
+		v.sums[i+1], from = v.sums[i]+p.costs[m], i+1
 	}
 	weigh(v.n)
 }
@@ -413,7 +418,7 @@ func (s *Step) usage() tokens.Usage {
 func (p *player) result() *Result {
 	c := p.setting.Cache
 	r := &Result{
-		Model: p.setting.Model, Histories: 1, Requests: p.walk.Len(), Tokens: p.sums[len(p.costs)], Limit: p.setting.Tokens, Low: p.setting.Low,
+		Model: p.setting.Model, Histories: 1, Requests: p.walk.Len(), Tokens: p.tokens, Limit: p.setting.Tokens, Low: p.setting.Low,
 		Window: p.room, Cache: Billing{c.Read, c.Write, c.MinPrefix},
 	}
 	if p.priced {

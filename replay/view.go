@@ -11,10 +11,10 @@ import (
 
 // A view is the first n messages of a request, and what each of them costs.
 type view struct {
-	r     *wire.Request
-	n     int
-	costs []int
-	of    *wire.Request // that it is sent instead of; nil: it is the history itself
+	r    *wire.Request
+	n    int
+	sums []int         // by number of messages: what the first ones cost
+	of   *wire.Request // that it is sent instead of; nil: it is the history itself
 }
 
 // start is the first message that the provider reads: the one with its last compaction.
@@ -52,7 +52,7 @@ func (v *view) cost(p *player, before *view, i int) int {
 	}
 	if before != nil && before.of != nil {
 		if j := before.madeOf(v.r.MessageIn(v.of, i)); j >= 0 && bytes.Equal(before.message(j), v.message(i)) {
-			return before.costs[j]
+			return before.from(j, j+1)
 		}
 	}
 	return v.r.MessageTokens(p.setting.Counter, i)
@@ -67,13 +67,8 @@ func (v *view) madeOf(m int) int {
 	return j
 }
 
-// known are the costs of the first messages.
-func (v *view) known(n int) []int {
-	if n <= 0 {
-		return nil
-	}
-	return v.costs[:n]
-}
+// from is what the messages from one up to another cost.
+func (v *view) from(first, end int) int { return v.sums[end] - v.sums[first] }
 
 func (v *view) message(i int) []byte {
 	return v.r.Transcript().Bytes(v.r.Transcript().Messages()[i].Span)
