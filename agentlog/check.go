@@ -71,7 +71,7 @@ func (l *Log) checkThread(t *Thread, o wire.CheckOptions) []Finding {
 		if t.pairs && !pairRules[f.Rule] {
 			continue
 		}
-		if t.prompt && f.Index == len(t.parts) || f.Index < 0 {
+		if t.prompt && f.Index == len(t.parts) || f.Index < 0 || f.Rule == "thinking-not-enabled" {
 			continue // about the prompt, or about a head that is not in the file
 		}
 		all = append(all, l.locate(t, f))

@@ -349,3 +349,17 @@ func TestDetect(t *testing.T) {
 		}
 	}
 }
+
+// TestDefectThinkingOfOpenCalls: whether a session thinks is not in its file, and the thinking
+// that led to a call which nobody has answered yet stays with it.
+func TestDefectThinkingOfOpenCalls(t *testing.T) {
+	const reply = `{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"S"},{"type":"tool_use","id":"t1","name":"f","input":{}}],"ts":1}`
+	l := mustRead(t, "api_conversation_history.json", []byte(`[{"role":"user","content":[{"type":"text","text":"go"}]},`+reply+`]`))
+	if found := l.Check(wire.CheckOptions{}); len(found) != 1 || found[0].Rule != "orphan-call" {
+		t.Errorf("%+v", found)
+	}
+	fixed, err := l.Fix(Options{})
+	if err != nil || !strings.Contains(string(fixed.Raw), reply) || len(fixed.Changes) != 1 {
+		t.Errorf("%v\n%s", err, fixed.Raw)
+	}
+}

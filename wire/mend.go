@@ -102,7 +102,7 @@ func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended,
 			if now == within {
 				m.carryRefs()
 			}
-			if now <= within && !m.clean() {
+			if now != goHome && !m.clean() {
 				break
 			}
 		}
@@ -129,9 +129,10 @@ const (
 	within                 // alone: what lies in a block is named by its place there, which changes when blocks are joined
 	goHome                 // results go home before stubs are made
 	theRest
+	theEnd // alone: what stands last does so no more if a call is answered, or somebody else has to end
 )
 
-var phases = [...]phase{whoSpeaks, within, goHome, theRest}
+var phases = [...]phase{whoSpeaks, within, goHome, theRest, theEnd}
 
 func phaseOf(f *Finding) phase {
 	switch f.fault {
@@ -141,24 +142,24 @@ func phaseOf(f *Finding) phase {
 		return within
 	case displacedResult, resultAfterMessage:
 		return goHome
+	case thinkingNotEnabled:
+		return theEnd
 	}
 	return theRest
 }
 
 // toMend lists the findings, without those that the policy lets be.
 func (r *Request) toMend(found []Finding, p Repair) []Finding {
-	if p.Unended || p.Open {
-		found = slices.Clone(found)
+	if !p.Unended && !p.Open {
+		return found
 	}
-	if p.Unended {
-		found = slices.DeleteFunc(found, func(f Finding) bool { return f.fault == lastRole || f.fault == lastRoleThinking })
-	}
-	if p.Open {
-		found = slices.DeleteFunc(found, func(f Finding) bool {
-			return f.fault == openCall || (f.fault == lastRole || f.fault == lastRoleThinking) && r.endsOpen()
-		})
-	}
-	return found
+	// What will be put behind the end answers for what may not stand there, too.
+	ended := func(f Finding) bool { return f.fault == lastRole || f.fault == lastRoleThinking }
+	open := p.Open && r.endsOpen()
+	later := open || p.Unended && slices.ContainsFunc(found, ended)
+	return slices.DeleteFunc(slices.Clone(found), func(f Finding) bool {
+		return later && (ended(f) || f.fault == thinkingNotEnabled) || p.Open && f.fault == openCall
+	})
 }
 
 // endsOpen reports whether the last turn holds calls that may still be running.
