@@ -13,3 +13,9 @@ func init() {
 
 // Wrote is how many bytes were written.
 func (s *Scribe) Wrote() int { return s.wrote }
+
+// Stretches is how many stretches of a request a check passes over.
+func (r *Request) Stretches(o CheckOptions) int {
+	c := checker{Request: r, o: o}
+	return len(c.known())
+}

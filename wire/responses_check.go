@@ -70,6 +70,9 @@ func (c *checker) reasoningItems() {
 			}
 		}
 	}
+	if len(pending) == 0 {
+		return
+	}
 	for b := range ms {
 		for blk := ms[b].First; blk < ms[b].End; blk++ {
 			if !pending[blk] {
