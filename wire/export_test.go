@@ -19,3 +19,6 @@ func (r *Request) Stretches(o CheckOptions) int {
 	c := checker{Request: r, o: o}
 	return len(c.known())
 }
+
+// Said is how many blocks were dropped or edited otherwise than before, or in messages that were.
+func (s *Scribe) Said() int { return s.said }

@@ -55,7 +55,10 @@ func (r *Request) Around() (before, behind []byte) {
 
 // Raw returns the bytes of the request. Those of one that is lent may have to be put together,
 // each time that somebody asks.
-func (r *Request) Raw() []byte {
+func (r *Request) Raw() []byte { return r.rawWith(0) }
+
+// rawWith is Raw; if bytes are put together, there is so much room for them.
+func (r *Request) rawWith(room int) []byte {
 	switch {
 	case r.loose == nil:
 		return r.raw
@@ -67,7 +70,7 @@ func (r *Request) Raw() []byte {
 		return raw
 	}
 	before, behind := r.Around()
-	out := append(make([]byte, 0, r.Size()), before...)
+	out := append(make([]byte, 0, max(room, r.Size())), before...)
 	from, of := r.steps[len(r.steps)-1].messages, r.loose.of
 	for i, m := range r.t.Messages() {
 		if i > 0 { // what stands behind a message stays with it
@@ -80,11 +83,14 @@ func (r *Request) Raw() []byte {
 }
 
 // gathered is the request with its bytes in one piece.
-func (r *Request) gathered() *Request {
+func (r *Request) gathered() *Request { return r.gatheredWith(0) }
+
+// gatheredWith is gathered; there is so much room for the bytes.
+func (r *Request) gatheredWith(room int) *Request {
 	if r.loose == nil {
 		return r
 	}
-	raw, of := r.Raw(), r.loose.of
+	raw, of := r.rawWith(room), r.loose.of
 	by := len(raw) - len(of.raw)
 	messages, blocks, frames := slices.Clone(r.t.Messages()), slices.Clone(r.t.Blocks()), slices.Clone(r.frame)
 	for i := range messages {

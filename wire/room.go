@@ -131,8 +131,8 @@ func (s *Scribe) tidy() {
 	if s.of == nil || s.out.loose == nil || len(s.out.raw) <= 2*s.out.Size()+much {
 		return
 	}
-	s.out = s.out.gathered()
-	for i := range s.rooms { // where messages lie there, they do not any more
+	s.out = s.out.gatheredWith(cap(s.out.raw)) // they will be as many again
+	for i := range s.rooms {                   // where messages lie there, they do not any more
 		s.rooms[i].messages, s.rooms[i].blocks = 0, 0
 	}
 }
