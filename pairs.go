@@ -37,6 +37,9 @@ func Orphans(r *wire.Request, open bool) []Orphan {
 
 // orphansIn are the orphans among what the check found.
 func orphansIn(r *wire.Request, found []wire.Finding, open bool) []Orphan {
+	if len(found) == 0 {
+		return nil
+	}
 	t := r.Transcript()
 	seen := make([]bool, len(t.Blocks()))
 	gone := make([]bool, len(t.Exchanges())) // as a whole; it may have as many findings as results

@@ -26,7 +26,7 @@ func (chat) namePath(d *draft, b transcript.BlockID, call bool) []string {
 	switch {
 	case !call || d.where[b].in != inCalls:
 		return []string{"name"}
-	case d.g.freeForm(d.Request, d.t.Block(b)):
+	case d.g.freeForm(d.Request, &d.t.Blocks()[b]):
 		return []string{"custom", "name"}
 	}
 	return []string{"function", "name"}
@@ -48,7 +48,7 @@ func (chat) ownID(m *mender, sum [sha256.Size]byte) (string, bool) {
 }
 
 func (chat) sayCall(m *mender, b transcript.BlockID, text string) {
-	blk := m.t.Block(b)
+	blk := &m.t.Blocks()[b]
 	if m.g.freeForm(m.Request, blk) {
 		m.setAt(blk.Span, []string{"custom", "input"}, quote(text))
 	} else if m.where[b].in == inCalls {
@@ -56,7 +56,7 @@ func (chat) sayCall(m *mender, b transcript.BlockID, text string) {
 	}
 }
 
-func (chat) freeForm(r *Request, blk transcript.Block) bool {
+func (chat) freeForm(r *Request, blk *transcript.Block) bool {
 	_, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), "custom")
 	return ok
 }

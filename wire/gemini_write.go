@@ -92,19 +92,19 @@ func (gemini) wrapResult(m *mender, f *Finding) {
 }
 
 // resultTokens: a response is read as the JSON that it is.
-func (gemini) resultTokens(r *Request, c Counter, blk transcript.Block) int {
+func (gemini) resultTokens(r *Request, c Counter, blk *transcript.Block) int {
 	if blk.Body == blk.Span {
 		return r.bodyTokens(c, blk)
 	}
 	return c.Count(r.t.Bytes(blk.Body)) + geminiMedia(r, c, blk)
 }
 
-func (gemini) saidTokens(r *Request, c Counter, blk transcript.Block, text string) int {
-	return c.Count(geminiSaid(blk, text)) + geminiMedia(r, c, blk)
+func (gemini) saidTokens(r *Request, c Counter, blk *transcript.Block, text string) int {
+	return c.Count(geminiSaid(*blk, text)) + geminiMedia(r, c, blk)
 }
 
 // geminiMedia counts the media beside a function's response.
-func geminiMedia(r *Request, c Counter, blk transcript.Block) int {
+func geminiMedia(r *Request, c Counter, blk *transcript.Block) int {
 	if !bytes.Contains(r.raw[blk.Span.Start:blk.Body.Start], []byte(`"parts"`)) && !bytes.Contains(r.raw[blk.Body.End:blk.Span.End], []byte(`"parts"`)) {
 		return 0
 	}

@@ -138,11 +138,11 @@ type speech interface {
 	// takesText reports whether a text may replace what a call or result holds.
 	takesText(r *Request, blk transcript.Block) bool
 	// freeForm reports whether a call takes a text for its arguments and not an object.
-	freeForm(r *Request, blk transcript.Block) bool
+	freeForm(r *Request, blk *transcript.Block) bool
 
 	// resultTokens counts what a result says, and saidTokens a text in its place.
-	resultTokens(r *Request, c Counter, blk transcript.Block) int
-	saidTokens(r *Request, c Counter, blk transcript.Block, text string) int
+	resultTokens(r *Request, c Counter, blk *transcript.Block) int
+	saidTokens(r *Request, c Counter, blk *transcript.Block, text string) int
 
 	// beside returns the media of a result that do not stand in its body.
 	beside(d *draft, b transcript.BlockID) (transcript.Span, bool)
@@ -198,13 +198,13 @@ func (common) sayResult(m *mender, b transcript.BlockID, text string) {
 
 func (common) takesText(*Request, transcript.Block) bool { return true }
 
-func (common) freeForm(*Request, transcript.Block) bool { return false }
+func (common) freeForm(*Request, *transcript.Block) bool { return false }
 
-func (common) resultTokens(r *Request, c Counter, blk transcript.Block) int {
+func (common) resultTokens(r *Request, c Counter, blk *transcript.Block) int {
 	return r.bodyTokens(c, blk)
 }
 
-func (common) saidTokens(_ *Request, c Counter, _ transcript.Block, text string) int {
+func (common) saidTokens(_ *Request, c Counter, _ *transcript.Block, text string) int {
 	return c.Count(lend(text))
 }
 

@@ -85,7 +85,7 @@ func (interactions) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 }
 
 // resultTokens: an object is read as the JSON that it is.
-func (interactions) resultTokens(r *Request, c Counter, blk transcript.Block) int {
+func (interactions) resultTokens(r *Request, c Counter, blk *transcript.Block) int {
 	if blk.Kind == transcript.Result && blk.Body != blk.Span && !r.inString(blk.Body) && r.raw[blk.Body.Start] == '{' {
 		return c.Count(r.t.Bytes(blk.Body))
 	}

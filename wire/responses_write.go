@@ -89,7 +89,7 @@ func (responses) takesText(r *Request, blk transcript.Block) bool {
 	return false
 }
 
-func (responses) freeForm(_ *Request, blk transcript.Block) bool {
+func (responses) freeForm(_ *Request, blk *transcript.Block) bool {
 	return blk.Family == customFamily
 }
 

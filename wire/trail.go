@@ -3,6 +3,7 @@ package wire
 import (
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -291,7 +292,7 @@ func (r *Request) trace(before *Request, at origin, room []origin) (from []origi
 // for one goroutine.
 type Paths struct {
 	all  []string
-	room strings.Builder
+	room []byte // what stands in it stays
 }
 
 // in returns the paths in an earlier state of all that a place of a request was made of;
@@ -301,16 +302,14 @@ func (p *Paths) in(r, before *Request, at origin) []string {
 	var room [4]origin
 	from, _ := r.trace(before, at, room[:])
 	for _, o := range from {
-		var short [128]byte
-		path := before.appendPath(short[:0], o)
-		if p.room.Cap()-p.room.Len() < len(path) {
-			grown := min(2*p.room.Cap(), 4<<10) // a few paths need little
-			p.room = strings.Builder{}
-			p.room.Grow(max(grown, 64, len(path)))
+		const long = 64
+		if cap(p.room)-len(p.room) < long {
+			p.room = make([]byte, 0, max(min(4*cap(p.room), 4<<10), 2*long)) // a few paths need little
 		}
-		start := p.room.Len()
-		p.room.Write(path)
-		p.all = append(p.all, p.room.String()[start:])
+		start := len(p.room)
+		p.room = before.appendPath(p.room, o)
+		path := p.room[start:]
+		p.all = append(p.all, unsafe.String(unsafe.SliceData(path), len(path)))
 	}
 	return p.all
 }
@@ -353,12 +352,12 @@ func (r *Request) pathIn(before *Request, at origin) string {
 // without those that tell of something new which did not stay, and of what was done to
 // something new.
 func (r *Request) Explain(before *Request, changes []Change) []Change {
-	told := func(c Change) bool { return !c.own || c.Action == "insert" }
-	all := true
-	for _, c := range changes {
-		all = all && told(c) && c.born == birth{}
+	told := func(c *Change) bool { return !c.own || c.Action == "insert" }
+	first := 0 // that does not go without saying
+	for first < len(changes) && told(&changes[first]) && changes[first].born == (birth{}) {
+		first++
 	}
-	if all {
+	if first == len(changes) {
 		return changes
 	}
 	alive := make(map[birth]bool)
@@ -378,7 +377,7 @@ func (r *Request) Explain(before *Request, changes []Change) []Change {
 	}
 	kept := make([]Change, 0, len(changes))
 	for _, c := range changes {
-		if told(c) && (c.born == birth{} || alive[c.born]) {
+		if told(&c) && (c.born == birth{} || alive[c.born]) {
 			kept = append(kept, c)
 		}
 	}

@@ -79,7 +79,7 @@ func (r *Request) HeadTokens(c Counter) int {
 
 // BlockTokens counts one block.
 func (r *Request) BlockTokens(c Counter, b transcript.BlockID) int {
-	blk := r.t.Block(b)
+	blk := &r.t.Blocks()[b]
 	switch blk.Kind {
 	case transcript.Call, transcript.ServerCall:
 		n := FrameTokens(c) + c.Count(lend(blk.Tool))
@@ -94,7 +94,7 @@ func (r *Request) BlockTokens(c Counter, b transcript.BlockID) int {
 }
 
 // bodyTokens counts what a block says: a string, or texts and media.
-func (r *Request) bodyTokens(c Counter, blk transcript.Block) int {
+func (r *Request) bodyTokens(c Counter, blk *transcript.Block) int {
 	if r.inString(blk.Body) {
 		return c.CountJSON(r.t.Bytes(blk.Body))
 	}
@@ -104,7 +104,7 @@ func (r *Request) bodyTokens(c Counter, blk transcript.Block) int {
 // SaidTokens counts a text in the place of what a block says, as [Request.Rewrite]
 // would write it.
 func (r *Request) SaidTokens(c Counter, b transcript.BlockID, text string) int {
-	blk := r.t.Block(b)
+	blk := &r.t.Blocks()[b]
 	switch blk.Kind {
 	case transcript.Call, transcript.ServerCall:
 		if r.where[b].in != inFunction && !r.g.freeForm(r, blk) {
