@@ -2,9 +2,9 @@ package pare
 
 import (
 	"slices"
-	"strconv"
 	"sync"
 
+	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/tokens"
@@ -179,8 +179,8 @@ func (w *receiptWriter) add(c *wire.Change) error {
 		}
 		line = append(append(append(line, '"'), id...), '"')
 	}
-	line = strconv.AppendInt(append(line, w.reasons...), int64(c.Tokens), 10)
-	line = strconv.AppendInt(append(line, `,"bytes":`...), int64(c.Bytes), 10)
+	line = jsonspan.AppendInt(append(line, w.reasons...), c.Tokens)
+	line = jsonspan.AppendInt(append(line, `,"bytes":`...), c.Bytes)
 	w.lines = append(line, "}\n"...)
 	return nil
 }
@@ -197,13 +197,12 @@ func ordinary(s string) bool {
 	word := func(s string) uint64 {
 		return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 	}
-	for rest := s; len(rest) > 8; rest = rest[8:] {
-		if special(word(rest[:8])) {
-			return false
-		}
-	}
 	if len(s) >= 8 {
-		return !special(word(s[len(s)-8:]))
+		found := special(word(s[len(s)-8:]))
+		for rest := s; len(rest) > 8; rest = rest[8:] {
+			found |= special(word(rest[:8]))
+		}
+		return found == 0
 	}
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
@@ -213,10 +212,10 @@ func ordinary(s string) bool {
 	return true
 }
 
-// special reports whether one of eight bytes is a control character, a quote, a backslash
+// special is zero unless one of eight bytes is a control character, a quote, a backslash
 // or not of ASCII. A byte below a bound sets its highest bit when the bound is taken off.
-func special(x uint64) bool {
+func special(x uint64) uint64 {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	zero := func(x uint64) uint64 { return x - ones } // of bytes below 0x80
-	return (x|(x+ones)|zero(x^ones*'"')|zero(x^ones*'\\')|(x-ones*' '))&high != 0
+	return (x | (x + ones) | zero(x^ones*'"') | zero(x^ones*'\\') | (x - ones*' ')) & high
 }

@@ -3,7 +3,6 @@ package wire
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -210,7 +209,7 @@ func (r *Request) appendMessagePath(to []byte, i int) []byte {
 	if k := r.head.listKind; k != jsonspan.Array && k != jsonspan.Invalid { // it stands in the place of the list
 		return to
 	}
-	return strconv.AppendInt(append(to, '.'), int64(i), 10)
+	return jsonspan.AppendInt(append(to, '.'), i)
 }
 
 // head is what stands beside the list of messages.
@@ -299,7 +298,7 @@ func (p place) appendTo(message []byte) []byte {
 		return append(append(message, '.'), p.member()...)
 	}
 	message = append(append(append(message, '.'), p.in.member()...), '.')
-	return strconv.AppendInt(message, int64(p.index), 10)
+	return jsonspan.AppendInt(message, int(p.index))
 }
 
 // A frame is where the lists of a message lie, brackets or quotes included; an

@@ -2,7 +2,6 @@ package ladder
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -72,7 +71,7 @@ func (w *words) placeholder(t *transcript.Transcript, b transcript.BlockID) stri
 	var short [192]byte
 	text := short[:0]
 	text = append(append(text, wire.Mark+"result of "...), Brief(tool, 64)...)
-	text = strconv.AppendInt(append(text, " ("...), int64(blk.Body.Len()), 10)
+	text = jsonspan.AppendInt(append(text, " ("...), blk.Body.Len())
 	text = append(text, " bytes)"...)
 	if blk.CallID != "" {
 		text = append(append(text, ", call "...), Brief(blk.CallID, 64)...)
@@ -131,8 +130,8 @@ func ShortenText(text string, head, tail int, by, call string) string {
 	if head > 0 && text[head-1] != '\n' {
 		marker = append(marker, '\n')
 	}
-	marker = strconv.AppendInt(append(marker, wire.Mark...), int64(from-head), 10)
-	marker = strconv.AppendInt(append(marker, " of "...), int64(len(text)), 10)
+	marker = jsonspan.AppendInt(append(marker, wire.Mark...), from-head)
+	marker = jsonspan.AppendInt(append(marker, " of "...), len(text))
 	marker = append(append(append(append(marker, " bytes left out here by "...), by...), ofCall(call)...), ']')
 	if from < len(text) {
 		marker = append(marker, '\n')
