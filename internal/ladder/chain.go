@@ -57,6 +57,7 @@ type chain struct {
 	rungs  [Squeeze + 1]int // how many blocks each has raised
 	gone   int              // blocks that are
 	left   []int            // by message: blocks that are not thinking and not gone
+	dead   int              // the first exchanges, all of which are gone, as far as anybody has looked
 	losses int              // blocks that the rungs of exchanges and turns have dropped
 	steps  []step
 	ops    []op
@@ -117,6 +118,9 @@ func newChain(t *transcript.Transcript, s *shed) *chain {
 
 // begin forgets the steps; the state that is reached is where new ones begin.
 func (c *chain) begin(blocks, exchanges int) {
+	for all := c.t.Exchanges(); c.dead < len(all) && c.level[firstBlock(&all[c.dead])] == isGone; {
+		c.dead++
+	}
 	c.steps, c.ops = c.steps[:0], c.ops[:0]
 	if cap(c.ops) == 0 {
 		c.ops, c.steps = make([]op, 0, blocks+blocks/2), make([]step, 0, 2*exchanges+16)
@@ -167,6 +171,11 @@ func (c *chain) set(b transcript.BlockID, to level, by Rung) {
 // bury counts a block that goes, or comes back if n is -1.
 func (c *chain) bury(b transcript.BlockID, by Rung, n int) {
 	c.gone += n
+	if n < 0 {
+		if x := c.t.ExchangeOf(b); x != transcript.NoExchange {
+			c.dead = min(c.dead, int(x))
+		}
+	}
 	if f := &c.facts[b]; f.kind != transcript.Thinking {
 		c.left[f.message] -= n
 	}

@@ -126,10 +126,11 @@ func (l *Ladder) rulesRung() {
 	c.close(Rules)
 }
 
-// ordered sorts exchanges by the window's order; the oldest-first one is theirs.
+// ordered sorts exchanges by the window's order; the oldest-first one is theirs, from the first on
+// that may not be gone.
 func (l *Ladder) ordered(all []transcript.Exchange) []transcript.Exchange {
 	if l.oldestFirst() {
-		return all
+		return all[min(l.chain.dead, len(all)):]
 	}
 	order := sorted(len(all), func(i int) int { return l.rank(l.t.AtomOf(firstBlock(&all[i])), i, len(all)) })
 	out := make([]transcript.Exchange, len(all))
@@ -207,7 +208,9 @@ func (l *Ladder) shortenRung(to level, pinnedOnly bool) {
 		}
 	}
 	if l.oldestFirst() && to < atMost1K {
-		for _, k := range l.long(len(all)) {
+		long := l.long(len(all))
+		first, _ := slices.BinarySearch(long, l.chain.dead)
+		for _, k := range long[first:] {
 			shorten(&all[k])
 		}
 		return
@@ -242,7 +245,7 @@ func (l *Ladder) malleable(b transcript.BlockID) bool {
 
 func (l *Ladder) squeezeRung() {
 	all := l.scene.exchanges()
-	for i := range all {
+	for i := min(l.chain.dead, len(all)); i < len(all); i++ {
 		l.clearResults(&all[i], Squeeze)
 	}
 }
@@ -280,11 +283,18 @@ func (l *Ladder) dropExchange(x *transcript.Exchange, calls []int) bool {
 	return len(c.ops) > mark
 }
 
-// callsGone counts the calls that are gone from each run.
+// callsGone counts the calls that are gone from each run, but those of which all exchanges are.
 func (l *Ladder) callsGone() []int {
-	o := &l.shed.outline
+	o, all := &l.shed.outline, l.t.Exchanges()[l.chain.dead:]
 	calls := cleared(&l.shed.calls, len(o.runs))
-	for b := 0; b < len(l.chain.level) && l.chain.gone > 0; b++ {
+	if len(all) == 0 || l.chain.gone == 0 {
+		return calls
+	}
+	first := int(l.chain.facts[firstBlock(&all[0])].message)
+	for first > 0 && o.runOf[first-1] == o.runOf[first] {
+		first--
+	}
+	for b := blocksOf(l.t, first); b < len(l.chain.level); b++ {
 		if f := &l.chain.facts[b]; l.chain.level[b] == isGone && isCall(f.kind) {
 			calls[o.runOf[f.message]]++
 		}

@@ -222,7 +222,7 @@ func (s *past) trim(end int, forced bool) error {
 		}
 	}
 	s.enter(b, from)
-	s.recount(end)
+	s.recount(from, end)
 	return nil
 }
 
@@ -299,12 +299,15 @@ func (s *past) target(g *gauge, forced bool) int {
 	return g.first(max(s.high, g.at(len(steps))))
 }
 
-// recount brings the costs up to date with what a batch did.
-func (s *past) recount(end int) {
+// recount brings the costs up to date with what a batch did, of which the first change is in a
+// message.
+func (s *past) recount(from, end int) {
 	s.gain = 0
-	costs := s.costs
-	s.costs, s.sum = s.costs[:0], s.l.meter.headTokens()
-	for i := range costs[:end] {
+	s.costs, s.sum = s.costs[:from], s.l.meter.headTokens()
+	for _, cost := range s.costs {
+		s.sum += cost
+	}
+	for i := from; i < end; i++ {
 		s.add(i)
 	}
 	s.sum = s.l.withReserve(Tokens, s.sum)
