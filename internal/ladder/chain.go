@@ -243,8 +243,9 @@ func (c *chain) drop(s *scene, a transcript.AtomID, by Rung) {
 			if c.left[m] > 0 {
 				continue
 			}
-			for b := c.t.Messages()[m].First; b < c.t.Messages()[m].End; b++ {
-				if !s.pinned.on[c.t.AtomOf(b)] && c.level[b] != isGone {
+			all := &c.t.Messages()[m]
+			for b := all.First; b < all.End; b++ {
+				if c.level[b] != isGone && !s.pinned.on[c.t.AtomOf(b)] {
 					queue = append(queue, c.t.AtomOf(b))
 				}
 			}

@@ -318,10 +318,16 @@ func (l *Ladder) dropSaid(before transcript.BlockID) {
 // turnRung drops what is left of turns: those that end before the newest one, then
 // what is not pinned in it.
 func (l *Ladder) turnRung() {
-	of := l.atomsByTurn()
-	n := len(of) - 1
+	ends := l.turnEnds()
+	n := len(ends) - 1
 	if n < 0 {
 		return
+	}
+	from := func(i int) transcript.AtomID {
+		if i == 0 {
+			return 0
+		}
+		return ends[i-1]
 	}
 	order := make([]int, 0, n+1)
 	if l.oldestFirst() {
@@ -329,45 +335,35 @@ func (l *Ladder) turnRung() {
 			order = append(order, i)
 		}
 	} else {
-		order = append(order, sorted(n, func(i int) int { return l.turnRank(of[i], i, n) })...)
+		order = append(order, sorted(n, func(i int) int { return l.turnRank(from(i), ends[i], i, n) })...)
 	}
 	for _, i := range append(order, n) {
-		for _, a := range of[i] {
+		for a := from(i); a < ends[i]; a++ {
 			l.chain.drop(l.scene, a, DropTurns)
 		}
 		l.chain.close(DropTurns)
 	}
 }
 
-// atomsByTurn lists the atoms of each turn of a person.
-func (l *Ladder) atomsByTurn() [][]transcript.AtomID {
-	var starts []int
-	for i := range l.t.Messages()[:l.scene.end] {
-		if i == 0 || l.speaks(i) && !l.speaks(i-1) {
-			starts = append(starts, i)
+// turnEnds lists, for each turn of a person, how many atoms begin up to its end.
+func (l *Ladder) turnEnds() (ends []transcript.AtomID) {
+	atoms, a := l.t.Atoms(), 0
+	for i := 1; i <= l.scene.end; i++ {
+		if i == l.scene.end || l.speaks(i) && !l.speaks(i-1) {
+			for a < len(atoms) && atoms[a].First < i {
+				a++
+			}
+			ends = append(ends, transcript.AtomID(a))
 		}
 	}
-	of := make([][]transcript.AtomID, len(starts))
-	atoms, at, from := l.t.Atoms(), 0, 0
-	all := make([]transcript.AtomID, 0, len(atoms)) // one array for all of them
-	for a := range atoms {
-		if atoms[a].First >= l.scene.end {
-			break
-		}
-		for at+1 < len(starts) && starts[at+1] <= atoms[a].First {
-			at, from = at+1, len(all)
-		}
-		all = append(all, transcript.AtomID(a))
-		of[at] = all[from:len(all):len(all)]
-	}
-	return of
+	return ends
 }
 
 // turnRank ranks a turn by its highest atom.
-func (l *Ladder) turnRank(atoms []transcript.AtomID, i, n int) int {
+func (l *Ladder) turnRank(from, to transcript.AtomID, i, n int) int {
 	best := 0
-	for j, a := range atoms {
-		if r := l.rank(a, i, n); j == 0 || r > best {
+	for a := from; a < to; a++ {
+		if r := l.rank(a, i, n); a == from || r > best {
 			best = r
 		}
 	}
