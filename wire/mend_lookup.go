@@ -22,7 +22,7 @@ type lookups struct {
 	starts  map[int]transcript.BlockID         // by turn: its first call
 	leading map[int]int                        // by message: how many results it starts with
 	last    map[int]int                        // by message: the place of its last result
-	runs    *messageRuns
+	runs    messageRuns
 	spoken  map[transcript.BlockID]string               // what results say; see said
 	spelled map[transcript.Span]string                  // values in one spelling
 	items   map[transcript.BlockID][]jsonspan.Span      // of results; see elements

@@ -40,52 +40,47 @@ func (m *mender) behindResults(b transcript.BlockID) int {
 	return max(place, int(m.where[b].index)+1)
 }
 
-// messageRuns say, for each message, behind which one a run ends that goes on there.
+// messageRuns say, for each message that was asked about, behind which one a run ends that goes
+// on there; zero: it was not.
 type messageRuns struct{ calls, results, tools []int }
 
-func (m *mender) messageRuns() *messageRuns {
-	if m.runs != nil {
-		return m.runs
+// runEnd returns behind which message a run ends that goes on at message j, or j.
+func (m *mender) runEnd(known *[]int, j int, goesOn func(i int) bool) int {
+	n := len(m.t.Messages())
+	if *known == nil {
+		*known = make([]int, n+1)
 	}
+	all, end := *known, j
+	for end < n && all[end] == 0 && goesOn(end) {
+		end++
+	}
+	walked := all[j:end]
+	end = max(end, all[end])
+	for i := range walked {
+		walked[i] = end
+	}
+	return end
+}
+
+// begins reports whether message i begins with a block of a kind.
+func (m *mender) begins(i int, k transcript.Kind) bool {
 	ms := m.t.Messages()
-	n := len(ms)
-	all := make([]int, 3*(n+1))
-	r := &messageRuns{all[:n+1], all[n+1 : 2*n+2], all[2*n+2:]}
-	r.calls[n], r.results[n], r.tools[n] = n, n, n
-	behind := transcript.Other // what the next one begins with
-	for j := n - 1; j >= 0; j-- {
-		r.calls[j], r.results[j], r.tools[j] = j, j, j
-		kind := transcript.Other
-		if ms[j].First < ms[j].End {
-			kind = m.t.Blocks()[ms[j].First].Kind
-		}
-		if kind == transcript.Call || kind == transcript.Thinking && behind == transcript.Call {
-			r.calls[j] = r.calls[j+1]
-		}
-		if kind == transcript.Result {
-			r.results[j] = r.results[j+1]
-		}
-		behind = kind
-		if ms[j].Role == transcript.Tool {
-			r.tools[j] = r.tools[j+1]
-		}
-	}
-	m.runs = r
-	return r
+	return i < len(ms) && ms[i].First < ms[i].End && m.t.Blocks()[ms[i].First].Kind == k
 }
 
 // behindRun returns the message in front of which another answer to the call in
 // message i goes: behind the answers it has.
 func (m *mender) behindRun(i int) int {
-	r := m.messageRuns()
 	j := i + 1
 	switch {
 	case m.g.flat && m.g.discipline == transcript.NextTurn:
 		j = m.endOfTurn(m.t.Messages()[i].Turn)
 	case m.g.flat:
-		j = r.calls[j]
+		j = m.runEnd(&m.runs.calls, j, func(i int) bool {
+			return m.begins(i, transcript.Call) || m.begins(i, transcript.Thinking) && m.begins(i+1, transcript.Call)
+		})
 	}
-	return r.results[j]
+	return m.runEnd(&m.runs.results, j, func(i int) bool { return m.begins(i, transcript.Result) })
 }
 
 // endOfTurn returns the message behind a turn.
@@ -97,4 +92,6 @@ func (d *draft) endOfTurn(turn int) int {
 }
 
 // behindTool returns the place behind the run of tool messages that i is in.
-func (m *mender) behindTool(i int) int { return m.messageRuns().tools[i+1] }
+func (m *mender) behindTool(i int) int {
+	return m.runEnd(&m.runs.tools, i+1, func(i int) bool { return m.t.Messages()[i].Role == transcript.Tool })
+}
