@@ -272,3 +272,114 @@ func TestCheckStretches(t *testing.T) {
 	}
 	t.Logf("%d rules were broken beside stretches", len(rules))
 }
+
+// rewrites makes a scribe rewrite a history of calls twice, the first time without some messages, the
+// second time without others as well, and returns what is found then. The first result is clean.
+func rewrites(t *testing.T, d wire.Dialect, model, head string, messages []string, first, then []int) []wire.Finding {
+	t.Helper()
+	o := wire.Options{Dialect: d, Model: model, Structural: true}
+	r, err := wire.Parse([]byte(`{`+head+`"`+d.List()+`":[`+strings.Join(messages, ",")+`]}`), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := r.Beginnings(o, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := all.At(len(messages))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, drop := wire.Scribe{Lend: true}, []transcript.BlockID(nil)
+	for _, list := range [][]int{first, then} {
+		for _, i := range list {
+			for b := q.Transcript().Messages()[i].First; b < q.Transcript().Messages()[i].End; b++ {
+				drop = append(drop, b)
+			}
+		}
+		next, _, err := s.Rewrite(q, q, drop, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := next.Check(wire.CheckOptions{}); &list[0] == &then[0] {
+			if next.Stretches(wire.CheckOptions{}) == 0 {
+				t.Fatal("the check did not pass over anything")
+			}
+			return found
+		} else if len(found) > 0 {
+			t.Fatalf("found %v", found)
+		}
+	}
+	return nil
+}
+
+// TestCheckBehindSystem: who spoke last may have spoken in front of a stretch, and the system in
+// between does not count.
+func TestCheckBehindSystem(t *testing.T) {
+	t.Parallel()
+	var all []string
+	for i := range 12 {
+		all = append(all, `{"role":"user","content":"q"}`)
+		if i == 6 {
+			all = append(all, `{"role":"system","content":"s"}`)
+		}
+		call := fmt.Sprintf(`{"id":"c%d","type":"function","function":{"name":"f","arguments":"{}"}}`, i)
+		all = append(all, `{"role":"assistant","content":"","reasoning_content":"r","tool_calls":[`+call+`]}`, fmt.Sprintf(`{"role":"tool","tool_call_id":"c%d","content":"r"}`, i))
+		if i < 11 {
+			all = append(all, `{"role":"assistant","content":"a"}`)
+		}
+	}
+	found := rewrites(t, wire.OpenAIChat, "deepseek-reasoner", "", all, []int{4, 5, 6, 7}, []int{24})
+	if len(found) != 1 || found[0].Rule != "role-alternation" {
+		t.Errorf("found %v", found)
+	}
+}
+
+// TestCheckOpenLoop: the loop that a request continues may have begun far in front, in what is passed
+// over. There everything is as it must be; in the loops before it, it need not be.
+func TestCheckOpenLoop(t *testing.T) {
+	t.Parallel()
+	for d, x := range map[wire.Dialect]struct {
+		model, head           string
+		user, thinks          string // thinks stands in front of the first call of the last loop, or of all of them
+		call, answer, replies string
+	}{
+		wire.Anthropic: {"claude-sonnet-4-5", `"thinking":{"type":"enabled","budget_tokens":1024},`, `{"role":"user","content":"q"}`, `{"type":"thinking","thinking":"t","signature":"s"},`,
+			`{"role":"assistant","content":[^{"type":"tool_use","id":"c#","name":"f","input":{}}]}`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c#","content":"r"}]}`, `{"role":"assistant","content":"a"}`},
+		wire.Bedrock: {"anthropic.claude-sonnet-4-5-v1:0", `"additionalModelRequestFields":{"thinking":{"type":"enabled","budget_tokens":1024}},"toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{}}}}]},`,
+			`{"role":"user","content":[{"text":"q"}]}`, `{"reasoningContent":{"reasoningText":{"text":"t","signature":"s"}}},`,
+			`{"role":"assistant","content":[^{"toolUse":{"toolUseId":"c#","name":"f","input":{}}}]}`, `{"role":"user","content":[{"toolResult":{"toolUseId":"c#","content":[{"text":"r"}]}}]}`, `{"role":"assistant","content":[{"text":"a"}]}`},
+		wire.Gemini: {"gemini-3-pro", "", `{"role":"user","parts":[{"text":"q"}]}`, `"thoughtSignature":"s",`,
+			`{"role":"model","parts":[{^"functionCall":{"id":"c#","name":"f","args":{}}}]}`, `{"role":"user","parts":[{"functionResponse":{"id":"c#","name":"f","response":{"output":"r"}}}]}`, `{"role":"model","parts":[{"text":"a"}]}`},
+		wire.GeminiInteractions: {"gemini-3-pro", "", `{"type":"user_input","content":[{"type":"text","text":"q"}]}`, `{"type":"thought","signature":"s"},`,
+			`^{"type":"function_call","id":"c#","name":"f","arguments":{}}`, `{"type":"function_result","call_id":"c#","name":"f","result":"r"}`, `{"type":"model_output","content":[{"type":"text","text":"a"}]}`},
+	} {
+		const loops, steps = 6, 6
+		var all []string
+		calls := make(map[int]int) // where each is
+		flat := d == wire.GeminiInteractions
+		for i := range loops * steps {
+			loop, step := i/steps, i%steps
+			if step == 0 {
+				all = append(all, x.user)
+			}
+			thinks := ""
+			if loop == loops-1 && (step == 0 || flat || d == wire.Gemini) {
+				thinks = x.thinks
+			}
+			if flat && thinks != "" {
+				all, thinks = append(all, strings.TrimSuffix(thinks, ",")), ""
+			}
+			calls[i] = len(all)
+			for _, text := range []string{strings.Replace(x.call, "^", thinks, 1), x.answer} {
+				all = append(all, strings.ReplaceAll(text, "#", fmt.Sprint(i)))
+			}
+			if step == steps-1 && loop < loops-1 {
+				all = append(all, x.replies)
+			}
+		}
+		if found := rewrites(t, d, x.model, x.head, all, []int{calls[1], calls[1] + 1}, []int{calls[9], calls[9] + 1}); len(found) > 0 {
+			t.Errorf("%s: found %v", d, found)
+		}
+	}
+}
