@@ -93,8 +93,7 @@ func (c *carrier) index(prof Profile, f *front) *Request {
 	}
 	next := new(Request)
 	c.finish(next, prof, func(x transcript.Index) *transcript.Transcript {
-		runs := append([]transcript.Run{{N: f.at + 1}}, f.again...) // the front may be longer than what is left in the room
-		return f.in.builder.Continue(x, min(f.in.messages, f.at+1), f.out.t, runs)
+		return f.in.builder.Continue(x, min(f.in.messages, f.at+1), f.out.t, f.runs())
 	})
 	next.loose = &loose{of: c.d.Request, ends: c.ends}
 	c.leave(f)
@@ -282,44 +281,6 @@ func (c *carrier) takeRun(from, end int) bool {
 	}
 	c.run(c.d.Request, from, end, shift, c.left.of(from, end, ms[0].First, ms[len(ms)-1].End))
 	return true
-}
-
-// run takes messages of a request over that have all moved by the same, with their ties and notes.
-func (c *carrier) run(of *Request, from, end, shift int, ours filed) {
-	ms := of.t.Messages()[from:end]
-	first, last := ms[0].First, ms[len(ms)-1].End
-	at, blocks := len(c.messages), len(c.blocks)
-	by, older := transcript.BlockID(blocks)-first, at-from // how far numbers of blocks and messages move
-	c.messages = append(c.messages, ms[0])
-	turns := c.turnOf(ms[0].Role) - ms[0].Turn
-	c.messages = append(c.messages, ms[1:]...)
-	for i := range c.messages[at:] {
-		m := &c.messages[at+i]
-		m.Span.Start, m.Span.End = m.Span.Start+shift, m.Span.End+shift
-		m.First, m.End, m.Turn = m.First+by, m.End+by, m.Turn+turns
-	}
-	c.turn = c.messages[len(c.messages)-1].Turn
-	c.extra = append(c.extra, of.extra[from:end]...)
-	c.frame = append(c.frame, of.frame[from:end]...)
-	c.blocks = append(c.blocks, of.t.Blocks()[first:last]...)
-	for i := range c.blocks[blocks:] {
-		c.blocks[blocks+i].Message += older
-	}
-	if alike := (shifts{by: shift}); shift != 0 {
-		for i := range c.frame[at:] {
-			f := &c.frame[at+i]
-			f.content, f.calls = alike.moved(f.content), alike.moved(f.calls)
-		}
-		for i := range c.blocks[blocks:] {
-			alike.block(&c.blocks[blocks+i])
-		}
-	}
-	c.where = append(c.where, of.where[first:last]...)
-	c.led(at)
-	c.file(ours, older, by)
-	if !c.loose() {
-		c.Seek(ms[len(ms)-1].Span.End+shift, c.Depth())
-	}
 }
 
 // file files ties and notes that are those of messages and blocks with other numbers.

@@ -117,7 +117,7 @@ func (p *parser) forget(i int, in container) {
 	if kept == len(p.blocks) {
 		return
 	}
-	p.blocks, p.where = p.blocks[:kept], p.where[:kept]
+	p.unfile(kept)
 	p.notes = slices.DeleteFunc(p.notes, func(n note) bool { return n.block == -2 })
 }
 
@@ -234,7 +234,7 @@ func (p *parser) chatOrder(i int) {
 	for b, at := range to {
 		p.blocks[at], p.where[at] = p.blocks[n+b], p.where[n+b]
 	}
-	p.blocks, p.where = p.blocks[:n], p.where[:n]
+	p.unfile(n)
 	for j := len(p.notes) - 1; j >= 0 && p.notes[j].message == int32(i); j-- {
 		if b := p.notes[j].block; b >= 0 {
 			p.notes[j].block = to[int(b)-first]
@@ -274,7 +274,7 @@ func (p *parser) chatResult(i int, span jsonspan.Span, f *chatFields) {
 	for _, b := range p.blocks[p.messages[i].First:] {
 		media = media || b.Kind == transcript.Media
 	}
-	p.blocks, p.where = p.blocks[:p.messages[i].First], p.where[:p.messages[i].First]
+	p.unfile(int(p.messages[i].First))
 	from := len(p.notes)
 	for from > 0 && p.notes[from-1].message == int32(i) {
 		from--

@@ -242,7 +242,7 @@ func (p *parser) dropBlocks(i int) {
 	if int(first) < len(p.blocks) {
 		maps.DeleteFunc(p.servers, func(_ string, b transcript.BlockID) bool { return b >= first })
 	}
-	p.blocks, p.where = p.blocks[:first], p.where[:first]
+	p.unfile(int(first))
 	from := len(p.notes)
 	for from > 0 && p.notes[from-1].message == int32(i) {
 		from--
@@ -251,6 +251,12 @@ func (p *parser) dropBlocks(i int) {
 	for len(p.ties) > 0 && p.ties[len(p.ties)-1].From >= first {
 		p.ties = p.ties[:len(p.ties)-1]
 	}
+}
+
+// unfile takes the blocks from one on off again.
+func (p *parser) unfile(n int) {
+	p.written = max(p.written, len(p.blocks))
+	p.blocks, p.where = p.blocks[:n], p.where[:n]
 }
 
 // block adds a block to the message that is being read.

@@ -12,6 +12,7 @@ type room struct {
 	builder transcript.Builder
 	trail   trail // its messages and edits
 	holds   *Request
+	tail    transcript.Run // many messages of the scribe's last result: which the room holds, and where
 	// The first so many messages, blocks and edits are those of the scribe's last result.
 	messages, blocks, edits int
 }
@@ -105,11 +106,33 @@ func (s *Scribe) moved(f *front, in *room, next *Request) {
 	for i := range s.rooms {
 		q := &s.rooms[i]
 		q.messages, q.blocks, q.edits = min(q.messages, messages), min(q.blocks, blocks), min(q.edits, edits)
+		q.tail = f.longest(q.tail)
 	}
 	if s.in = in; in != nil {
 		in.holds, in.messages, in.blocks = next, len(next.t.Messages()), len(next.t.Blocks())
+		in.tail = transcript.Run{N: in.messages}
 		in.edits, next.lent = len(in.trail.edits), s
 	}
+}
+
+// runs are all messages that were taken over from the last result, in order.
+func (f *front) runs() []transcript.Run {
+	return append([]transcript.Run{{N: f.at + 1}}, f.again...)
+}
+
+// longest is as much as there is in one piece of a run of messages of the last result in the next
+// one.
+func (f *front) longest(r transcript.Run) (best transcript.Run) {
+	if f == nil || r.N == 0 {
+		return best
+	}
+	for _, x := range f.runs() {
+		lo, hi := max(r.Now, x.Was), min(r.Now+r.N, x.Was+x.N)
+		if hi-lo > best.N {
+			best = transcript.Run{Now: lo + x.Now - x.Was, Was: lo + r.Was - r.Now, N: hi - lo}
+		}
+	}
+	return best
 }
 
 // Same is how many messages a lent request is known to have in common with another one of
@@ -133,6 +156,6 @@ func (s *Scribe) tidy() {
 	}
 	s.out = s.out.gatheredWith(cap(s.out.raw)) // they will be as many again
 	for i := range s.rooms {                   // where messages lie there, they do not any more
-		s.rooms[i].messages, s.rooms[i].blocks = 0, 0
+		s.rooms[i].messages, s.rooms[i].blocks, s.rooms[i].tail = 0, 0, transcript.Run{}
 	}
 }

@@ -227,11 +227,9 @@ func (c *carrier) behind(f *front) bool {
 			c.ends = append(c.ends, out.End(i))
 		}
 	}
-	c.messages = append(c.messages, ms[m:]...)
-	c.blocks = append(c.blocks, out.t.Blocks()[b:blocks]...)
-	c.where = append(c.where, out.where[b:blocks]...)
-	c.extra = append(c.extra, out.extra[m:f.at+1]...)
-	c.frame = append(c.frame, out.frame[m:f.at+1]...)
+	if m <= f.at {
+		c.over(out, m, f.at+1, 0, ms[m].Turn)
+	}
 	c.led(0)
 	for _, t := range out.ties {
 		if int(max(t.From, t.To)) >= blocks {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/benchdata"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/transcript"
@@ -157,6 +158,53 @@ func TestScribeAnything(t *testing.T) {
 		t.Logf("%s: %d of %d bytes were written", wire.Dialects()[k], x.wrote, x.size)
 		if x.wrote > x.size*3/4 {
 			t.Errorf("%s: %d of %d bytes were written", wire.Dialects()[k], x.wrote, x.size)
+		}
+	}
+}
+
+// TestScribeMoves: where much comes and goes near the beginning, and much is written, what stays
+// moves in the memory of earlier results, and those are gathered now and then.
+func TestScribeMoves(t *testing.T) {
+	t.Parallel()
+	for k, shape := range benchdata.Shapes {
+		rng := rand.New(rand.NewPCG(uint64(k), 17))
+		r, err := wire.Parse(benchdata.Dense(shape, 100_000), wire.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := r.Beginnings(wire.Options{Dialect: r.Dialect, Model: r.Model(), Structural: true}, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := wire.Scribe{Lend: true}
+		exchanges := r.Transcript().Exchanges()
+		for step := range trial.Size(200) {
+			q, err := all.At(len(r.Transcript().Messages()) - rng.IntN(3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			gone, blocks := rng.IntN(5), len(q.Transcript().Blocks())
+			var drop []transcript.BlockID
+			var edits []wire.BlockEdit
+			for i, x := range exchanges {
+				switch last := x.Results[len(x.Results)-1]; {
+				case int(last) >= blocks:
+				case i < gone:
+					drop = append(append(drop, x.Call), x.Results...)
+				case i == 6+step/8%(len(exchanges)-8):
+					edits = append(edits, wire.BlockEdit{Block: x.Results[0], Text: strings.Repeat("long ", 20_000+step)})
+				case i%5 == 0:
+					edits = append(edits, wire.BlockEdit{Block: x.Results[0], Text: "short"})
+				}
+			}
+			slices.Sort(drop)
+			slices.SortFunc(edits, func(a, b wire.BlockEdit) int { return int(a.Block - b.Block) })
+			if _, _, err := s.Rewrite(q, q, drop, edits); err != nil { // which is proved
+				t.Fatal(err)
+			}
+		}
+		if s.Wrote() < trial.Size(200)*50_000 {
+			t.Errorf("only %d bytes were written", s.Wrote())
 		}
 	}
 }
