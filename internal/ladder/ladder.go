@@ -122,6 +122,7 @@ type Ladder struct {
 
 	same   int         // messages that the request of the memory begins with, too
 	steep  bool        // rungs that drop nothing are not enough
+	above  int         // see Memory
 	past   *remembered // for the next request
 	latest *remembered
 }
@@ -149,10 +150,12 @@ func New(s Setting) *Ladder {
 func (l *Ladder) Fit() (Outcome, error) {
 	defer l.leave()
 	limits := l.Window.Limits
-	if l.Window.Low == 0 && l.all(l.Request, limits) {
+	if l.Window.Low == 0 && !l.over() && l.all(l.Request, limits) {
 		if out, err := l.Try(l); err != nil || !l.Unended || l.all(out.Request(), limits) {
 			return out, err
 		}
+	} else if l.Window.Low == 0 && len(limits) == 1 && limits[0].Unit == Tokens {
+		l.above = limits[0].Most
 	}
 	if out, err := l.follow(); out != nil || err != nil {
 		return out, err

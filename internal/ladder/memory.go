@@ -27,6 +27,7 @@ type Memory struct {
 	past    *remembered // at the last request but one; nil: a stable window had done nothing
 	latest  *remembered // at the last one; nil: the same, or what it did may depend on what follows
 	steep   bool        // rungs that drop nothing were not enough
+	above   int         // a limit of tokens, the only one, that it was not within as it came; zero: none
 	shed    *shed       // nil: nothing is lent
 }
 
@@ -79,6 +80,13 @@ func (l *Ladder) heed() {
 			l.words.keep(b, s)
 		}
 	}
+}
+
+// over reports whether the request before was not within the limit, which is one of tokens, so that
+// this one cannot be, which begins with it.
+func (l *Ladder) over() bool {
+	m, w := l.Memory, &l.Window
+	return m != nil && m.above > 0 && len(w.Limits) == 1 && w.Limits[0].Unit == Tokens && m.above >= w.Limits[0].Most && l.same == len(m.request.Transcript().Messages())
 }
 
 // takeOver returns a list of so many blocks that begins with the first n of another, or
@@ -235,6 +243,6 @@ func (l *Ladder) leave() {
 		if !m.Lend {
 			costs, gone, short = slices.Clone(costs), slices.Clone(gone), maps.Clone(short)
 		}
-		*m = Memory{m.Lend, l.Request, l.Ours, l.Reserve, costs, gone, short, l.past, l.latest, l.steep || m.steep && l.same > 0, l.shed}
+		*m = Memory{m.Lend, l.Request, l.Ours, l.Reserve, costs, gone, short, l.past, l.latest, l.steep || m.steep && l.same > 0, l.above, l.shed}
 	}
 }
