@@ -83,10 +83,10 @@ func (l *Ladder) heed() {
 }
 
 // over reports whether the request before was not within the limit, which is one of tokens, so that
-// this one cannot be, which begins with it.
+// this one cannot be, which begins with it and of which all is read.
 func (l *Ladder) over() bool {
 	m, w := l.Memory, &l.Window
-	return m != nil && m.above > 0 && len(w.Limits) == 1 && w.Limits[0].Unit == Tokens && m.above >= w.Limits[0].Most && l.same == len(m.request.Transcript().Messages())
+	return m != nil && m.above > 0 && len(w.Limits) == 1 && w.Limits[0].Unit == Tokens && m.above >= w.Limits[0].Most && l.same == len(m.request.Transcript().Messages()) && !l.t.Compacted()
 }
 
 // takeOver returns a list of so many blocks that begins with the first n of another, or
