@@ -183,14 +183,13 @@ func (p *parser) detectBody() Dialect {
 				p.clue = why
 				return beside
 			}
-			switch d := p.detectList(false); d {
-			case Auto: // who is asked will tell
-			case OpenAIChat:
+			switch d := p.detectList(false); {
+			case d == OpenAIChat:
 				p.clue = clue{what: aMember, word: []byte("input")}
 				return OpenAIResponses
-			default:
+			case d != Auto && (p.firm || d.List() == "input"):
 				return d
-			}
+			} // otherwise who is asked will tell
 		case "messages":
 			messages, p.items = true, false
 			if p.Peek() != jsonspan.Array {

@@ -13,8 +13,10 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 	p.Enter()
 	typed, role, system := false, false, false
 	step, call, object := Auto, false, false
-	hint, word := Auto, []byte(nil) // whose member is there, and says too little
-	p.faint = false
+	message, reply := false, false // its type says so, as of items of Responses and replies of Anthropic's, which stop for a reason
+	untyped := false               // it has blocks without a type
+	hint, why := Auto, clue{}      // whose member or block is there, and says too little
+	p.faint, p.texts = false, false
 	for {
 		k, ok := p.key()
 		if !ok {
@@ -26,7 +28,7 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 			f := p.value()
 			if step = stepTells[p.text(f)]; !p.items {
 				step = Auto
-			} else if step == Auto && p.itemType(f) {
+			} else if message = p.is(f, "message"); !message && step == Auto && p.itemType(f) {
 				d = OpenAIResponses
 			}
 			call = p.items && p.is(f, "function_call")
@@ -34,6 +36,9 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 			if loose := stepKinds[p.text(f)].kind; p.input && (loose == transcript.Text || loose == transcript.Media) {
 				step = GeminiInteractions
 			}
+		case "stop_reason":
+			reply = p.Peek() == jsonspan.String
+			p.Skip()
 		case "arguments":
 			object = p.Peek() == jsonspan.Object
 			p.Skip()
@@ -60,8 +65,12 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 				p.Skip()
 				continue
 			}
-			if c := p.detectContent(); c != Auto {
-				d = c
+			switch c := p.detectContent(); {
+			case c == Auto:
+			case p.clue.guess:
+				hint, why = c, p.clue
+			default:
+				d, untyped = c, p.clue.what == noType
 			}
 		default:
 			e := elementTells[string(k)]
@@ -74,7 +83,7 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 			switch {
 			case e == Auto:
 			case !p.saysEnough(k):
-				hint, word = e, k
+				hint, why = e, clue{aMember, k, true}
 			default:
 				d, p.clue = e, clue{what: aMember, word: k}
 			}
@@ -86,12 +95,18 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 		return step, true
 	case call && object: // of a call, Responses have the arguments in a string
 		return GeminiInteractions, true
+	case message && reply && d == Auto:
+		p.clue = clue{what: aMember, word: []byte("stop_reason")}
+		return Anthropic, true
+	case message && (d == Auto || d == OpenAIChat || untyped):
+		p.faint, p.clue = p.texts, clue{anItem, []byte("message"), p.texts}
+		return OpenAIResponses, !p.texts
 	case d == OpenAIChat && typed && !role:
 		d = OpenAIResponses
 	case d == Auto && system:
 		return OpenAIChat, false
 	case d == Auto && hint != Auto:
-		p.faint, p.clue = true, clue{aMember, word, true}
+		p.faint, p.clue = true, why
 		return hint, false
 	}
 	return d, d != Auto
@@ -114,14 +129,17 @@ func (p *parser) saysEnough(k []byte) bool {
 	return p.Peek() == jsonspan.String || p.Peek() == jsonspan.Array
 }
 
-// itemType reports whether f is a type that only Responses items have.
+// itemType reports whether f is a type that only Responses items have. Messages are called so
+// by Anthropic, too.
 func (p *parser) itemType(f field) bool {
 	t := p.text(f)
-	return t == "message" || t == "reasoning" || t == "item_reference" || t == "compaction_trigger" || t == "additional_tools" ||
+	return t == "reasoning" || t == "item_reference" || t == "compaction_trigger" || t == "additional_tools" ||
 		strings.HasSuffix(t, "_call") || strings.HasSuffix(t, "_call_output") || strings.HasPrefix(t, "mcp_") || strings.HasPrefix(t, "program")
 }
 
-// detectContent looks at the blocks of one message.
+// detectContent looks at the blocks of one message. It guesses by those that have no type, as
+// Bedrock's have none, in an input, which Bedrock does not have; and by a refusal where that may
+// be one of either of OpenAI's APIs.
 func (p *parser) detectContent() Dialect {
 	d := Auto
 	p.Enter()
@@ -151,11 +169,17 @@ func (p *parser) detectContent() Dialect {
 			}
 			p.Skip()
 		}
-		switch t := p.text(typ); {
+		t := p.text(typ)
+		p.texts = p.texts || t == "text"
+		switch {
 		case member != Auto:
 			d = member
 		case !typ.given() && d == Auto:
-			d, p.clue = Bedrock, clue{what: noType}
+			d, p.clue = Bedrock, clue{what: noType, guess: p.input}
+		case t == "refusal" && p.items:
+			if d == Auto {
+				d, p.clue = OpenAIChat, clue{aBlock, p.word(typ), true}
+			}
 		case typeTells[t] != Auto && (p.items || typeTells[t].List() != "input"):
 			d, p.clue = typeTells[t], clue{what: aBlock, word: p.word(typ)}
 		case source && (t == "image" || t == "document"), strings.HasSuffix(t, "_tool_result"):

@@ -151,3 +151,60 @@ func TestCallsOfOthersStay(t *testing.T) {
 		}
 	}
 }
+
+// TestDetectMessagesCalledSo: messages have a type in the items of Responses and in the replies
+// of Anthropic's API. What they hold tells, in whatever order their members come.
+func TestDetectMessagesCalledSo(t *testing.T) {
+	const (
+		user    = `{"role":"user","content":"q"}`
+		call    = `{"type":"function_call","call_id":"c","name":"r","arguments":"{}"}`
+		refusal = `"content":[{"type":"refusal","refusal":"no"}]`
+		use     = `"content":[{"type":"tool_use","id":"t","name":"r","input":{}}]`
+		text    = `"content":[{"type":"text","text":"a"}]`
+		output  = `"content":[{"type":"output_text","text":"a"}]`
+		bare    = `"content":[{"text":"a"}]`
+		typed   = `"type":"message"`
+		role    = `"role":"assistant"`
+		stops   = `"stop_reason":"end_turn"`
+	)
+	for _, c := range []struct {
+		want    Dialect
+		members []string // of the second element
+		third   string
+	}{
+		{OpenAIResponses, []string{typed, role, refusal}, user},
+		{OpenAIResponses, []string{typed, role, output}, user},
+		{OpenAIResponses, []string{typed, role, text}, user},
+		{OpenAIResponses, []string{typed, role, bare}, user},
+		{OpenAIResponses, []string{typed, role, `"content":"a"`}, user},
+		{OpenAIResponses, []string{role, refusal}, call},
+		{OpenAIChat, []string{role, refusal}, user},
+		{Bedrock, []string{role, bare}, user},
+		{Anthropic, []string{typed, role, use}, user},
+		{Anthropic, []string{typed, role, text}, `{"role":"assistant",` + use + `}`},
+		{Anthropic, []string{typed, role, text, stops}, user},
+	} {
+		for members := range orders(c.members) {
+			body := `[` + user + `,{` + strings.Join(members, ",") + `},` + c.third + `]`
+			if got, err := Detect([]byte(body)); err != nil || got.Dialect != c.want {
+				t.Errorf("%v, %v for %s", got, err, body)
+			}
+			if c.want.List() != "input" {
+				continue
+			}
+			body = `{"model":"m","input":` + body + `}`
+			if got, err := Detect([]byte(body)); err != nil || got.Dialect != c.want {
+				t.Errorf("%v, %v for %s", got, err, body)
+			}
+		}
+	}
+	// Nobody but Bedrock has blocks without a type, and Bedrock has no input.
+	if got, err := Detect([]byte(`{"input":[{"role":"user",` + bare + `},` + call + `]}`)); err != nil || got.Dialect != OpenAIResponses || !got.Sure {
+		t.Errorf("%v, %v", got, err)
+	}
+	for model, want := range map[string]Dialect{"gpt-5": OpenAIResponses, "gemini-3-pro": GeminiInteractions} {
+		if got, err := Detect([]byte(`{"input":[{"role":"user",` + bare + `},{"role":"user","content":"q"}],"model":"` + model + `"}`)); err != nil || got.Dialect != want {
+			t.Errorf("%s: %v, %v", model, got, err)
+		}
+	}
+}

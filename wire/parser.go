@@ -32,6 +32,7 @@ type parser struct {
 	plain     bool   // detection: the list may be one of messages
 	firm      bool   // detection: an element of the list tells by itself
 	faint     bool   // detection: an element has no more than a hint
+	texts     bool   // detection: an element has blocks of type text, which Responses do not have
 	led       bool   // detection: the list begins with what the system says
 	hurry     bool   // detection: which is enough
 	items     bool   // detection: the list may be one of items, which messages is not
