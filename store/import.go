@@ -24,7 +24,10 @@ func (s *Store) Import(ctx context.Context, key Key, title string, r *wire.Reque
 		}
 	}
 	_, err = s.Create(ctx, key, Create{Dialect: r.Dialect.String(), Model: r.Model(), Title: title, Base: base})
-	if err != nil && !errors.Is(err, ErrExists) {
+	switch {
+	case errors.Is(err, ErrDeleted):
+		return 0, fmt.Errorf("%w, and its id stays taken; import it under another id", err)
+	case err != nil && !errors.Is(err, ErrExists):
 		return 0, err
 	}
 	t := r.Transcript()
