@@ -105,10 +105,10 @@ func Sliding(messages int) Policy {
 // A slider sends one request after the other.
 type slider struct {
 	scribe wire.Scribe
-	odd    bool                 // what a scribe writes is something else
-	long   []int                // by number of messages of the history: how many bytes are in the first ones
-	drop   []transcript.BlockID // the last time
-	turns  [3][]byte            // bodies: what was sent last is still looked at
+	odd    bool        // what a scribe writes is something else
+	long   []int       // by number of messages of the history: how many bytes are in the first ones
+	todo   wire.Docket // what goes
+	turns  [3][]byte   // bodies: what was sent last is still looked at
 	k      int
 }
 
@@ -168,15 +168,17 @@ func (w *slider) without(r *wire.Request, head, from int) *wire.Request {
 		w.long = append(w.long, w.long[n-1]+all[n-1].Span.Len())
 	}
 	first, end := all[head].First, all[from-1].End
-	if len(w.drop) > 0 && (w.drop[0] != first || len(w.drop) > int(end-first)) {
-		w.drop = w.drop[:0]
+	if gone := w.todo.Drop; len(gone) > 0 && (gone[0] != first || len(gone) > int(end-first)) {
+		w.todo = wire.Docket{}
 	}
-	for b := first + transcript.BlockID(len(w.drop)); b < end; b++ {
-		w.drop = append(w.drop, b)
+	var more []transcript.BlockID
+	for b := first + transcript.BlockID(len(w.todo.Drop)); b < end; b++ {
+		more = append(more, b)
 	}
+	w.todo.Change(more, func(transcript.BlockID) (text string, edited, gone bool) { return "", false, true })
 	before, behind := r.Around()
 	size := len(before) + len(behind) + head + len(all) - from - 1 + w.long[head] + w.long[len(all)] - w.long[from]
-	sent, _, err := w.scribe.Rewrite(r, r, w.drop, nil)
+	sent, _, err := w.scribe.RewriteAs(r, r, &w.todo)
 	if w.odd = err != nil || sent.Size() != size; w.odd {
 		return nil
 	}
