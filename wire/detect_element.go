@@ -90,6 +90,7 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 			p.Skip()
 		}
 	}
+	chat := d == OpenAIChat
 	switch {
 	case step != Auto:
 		return step, true
@@ -98,10 +99,10 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 	case message && reply && d == Auto:
 		p.clue = clue{what: aMember, word: []byte("stop_reason")}
 		return Anthropic, true
-	case message && (d == Auto || d == OpenAIChat || untyped):
+	case message && (d == Auto || chat || untyped):
 		p.faint, p.clue = p.texts, clue{anItem, []byte("message"), p.texts}
 		return OpenAIResponses, !p.texts
-	case d == OpenAIChat && typed && !role:
+	case chat && typed && !role:
 		d = OpenAIResponses
 	case d == Auto && system:
 		return OpenAIChat, false
