@@ -351,3 +351,39 @@ func TestHalfIDs(t *testing.T) {
 	}
 	defect{name: "known to want ids", body: body("gpt-5.2", ``, ``), found: []string{"field-missing", "id-missing"}, keeps: []string{`"content":"x"`}}.run(t)
 }
+
+// TestMendRoleOfResults: a message that holds nothing but results is no model's, whatever its role
+// is called; they stay where they answer.
+func TestMendRoleOfResults(t *testing.T) {
+	for _, role := range []string{"bot", "AI", "assistant", "model"} {
+		for _, d := range []struct{ body, keeps string }{
+			{
+				body:  `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},{"role":"ROLE","parts":[{"functionResponse":{"name":"f","response":{"a":1}}}]},{"role":"model","parts":[{"text":"ok"}]},{"role":"user","parts":[{"text":"go"}]}]}`,
+				keeps: `{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"a":1}}}]},{"role":"model","parts":[{"text":"ok"}]}`,
+			},
+			{
+				body:  `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"ROLE","content":[{"type":"tool_result","tool_use_id":"a","content":"1"}]},{"role":"assistant","content":"ok"},{"role":"user","content":"go"}]}`,
+				keeps: `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"1"}]},{"role":"assistant","content":"ok"}`,
+			},
+			{
+				body:  `{"model":"gpt-5","messages":[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[{"type":"function","id":"a","function":{"name":"f","arguments":"{}"}}]},{"role":"ROLE","tool_call_id":"a","content":"1"},{"role":"assistant","content":"ok"},{"role":"user","content":"go"}]}`,
+				keeps: `{"role":"tool","tool_call_id":"a","content":"1"},{"role":"assistant","content":"ok"}`,
+			},
+		} {
+			if strings.Contains(d.body, `"role":"`+role+`"`) {
+				continue // it is one of the dialect's own
+			}
+			r, err := wire.Parse([]byte(strings.ReplaceAll(d.body, "ROLE", role)), wire.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			fixed, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(fixed.Request.Raw()); !strings.Contains(got, d.keeps) || len(fixed.Changes) != 1 {
+				t.Errorf("%s: %s, with %v", role, got, fixed.Changes)
+			}
+		}
+	}
+}

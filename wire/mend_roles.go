@@ -342,7 +342,7 @@ func (m *mender) mapRole(f *Finding) {
 		m.remind(f)
 		return
 	}
-	if to == "" || m.g.role(to) == transcript.Unknown {
+	if to == "" || m.g.role(to) == transcript.Unknown || to == m.g.assistant && m.answersCalls(f.Index) {
 		m.guessRole(f)
 		return
 	}
@@ -363,12 +363,23 @@ func (m *mender) guessRole(f *Finding) {
 			to = "user"
 		}
 	}
-	if _, ok := m.member(msg.Span, m.g.resultMember); ok && m.g.resultMember != "" {
+	if m.namesCall(f.Index) {
 		to = "tool"
 	}
 	if to != "" {
 		m.swapRole(f, to)
 	}
+}
+
+// namesCall reports whether a message has the member that a tool's has: which call it answers.
+func (m *mender) namesCall(i int) bool {
+	_, ok := m.member(m.t.Messages()[i].Span, m.g.resultMember)
+	return ok && m.g.resultMember != ""
+}
+
+// answersCalls reports whether a message holds nothing but results, whatever its role says.
+func (m *mender) answersCalls(i int) bool {
+	return m.holdsOnly(i, transcript.Result) || m.holdsOnly(i, transcript.Text) && m.namesCall(i)
 }
 
 // wrongCall gives a call to the assistant: the whole message if nobody else can say any of
