@@ -274,7 +274,11 @@ func (x *exchange) unpacked() ([]byte, error) {
 	if coding == "" {
 		return x.body.buf, nil
 	}
-	ctx, cancel := context.WithTimeout(x.in.Context(), max(x.t.planTime(x.aim.policy), time.Millisecond))
+	most := x.t.planTime(x.aim.policy)
+	if most < 0 { // planning may take as long as it takes, but two that wait for each other's room would for ever
+		most = defaultPlanTime
+	}
+	ctx, cancel := context.WithTimeout(x.in.Context(), most)
 	defer cancel()
 	room := &x.body.room
 	packed := room.n
