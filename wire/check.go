@@ -472,3 +472,18 @@ func (c *checker) argumentsJSON() {
 		}
 	}
 }
+
+// zeros returns a list of n zeros, in the place of another if that is long enough.
+func zeros[T any](in *[]T, n int) []T {
+	if cap(*in) < n {
+		spare := 0
+		if *in != nil { // and it will grow again
+			spare = n / 4
+		}
+		*in = make([]T, n, n+spare)
+		return *in
+	}
+	*in = (*in)[:n]
+	clear(*in)
+	return *in
+}

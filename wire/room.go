@@ -1,8 +1,6 @@
 package wire
 
-import (
-	"github.com/pare-llm/pare/transcript"
-)
+import "github.com/pare-llm/pare/transcript"
 
 // A room is the memory of a lent result. The next one but two is written there again: what
 // both begin with stays where it is.
@@ -59,21 +57,6 @@ func (k *desk) clean(messages, blocks int) {
 // use notes that messages are looked at.
 func (k *desk) use(ms []transcript.Message, from, end int) {
 	k.used = append(k.used, used{from, end, endOf(ms, from), endOf(ms, end)})
-}
-
-// zeros returns a list of n zeros, in the place of another if that is long enough.
-func zeros[T any](in *[]T, n int) []T {
-	if cap(*in) < n {
-		spare := 0
-		if *in != nil { // and it will grow again
-			spare = n / 4
-		}
-		*in = make([]T, n, n+spare)
-		return *in
-	}
-	*in = (*in)[:n]
-	clear(*in)
-	return *in
 }
 
 // free returns the room for the next result. The last one stays where it is, and so does the
