@@ -70,7 +70,7 @@ func TestGoOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		for seed := range uint64(4) {
-			begins, err := whole.Beginnings(wire.Options{Structural: true}, 3)
+			begins, err := whole.Beginnings(wire.Options{Structural: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -127,7 +127,7 @@ type Reason struct {
 func Replay(r *wire.Request, o Options) (*Result, error) {
 	p := newPlayer(r, o)
 	var err error
-	if p.begins, err = r.Beginnings(p.walk.o, abreast+2); err != nil {
+	if p.begins, err = r.Beginnings(p.walk.o); err != nil {
 		return nil, err
 	}
 	for i := range p.runs {
@@ -145,17 +145,15 @@ func Replay(r *wire.Request, o Options) (*Result, error) {
 			go l.playAll(p)
 		}
 	}
-	for k := 0; k < p.walk.Len(); k += abreast {
-		if err := p.steps(k, min(k+abreast, p.walk.Len())); err != nil {
+	for k := 0; k < p.walk.Len(); {
+		end := p.abreast(k)
+		if err := p.steps(k, end); err != nil {
 			return nil, err
 		}
+		k = end
 	}
 	return p.result(), nil
 }
-
-// abreast is how many requests are read before the policies wait for each other: one may
-// take long where another does not.
-const abreast = 4
 
 // A player replays one history.
 type player struct {
@@ -211,6 +209,18 @@ func newPlayer(r *wire.Request, o Options) *player {
 		p.runs[i].steps = make([]Step, 0, p.walk.Len())
 	}
 	return p
+}
+
+// abreast is up to where requests are made, from one on, before the policies wait for each other:
+// each has much in memory of its own, to which it should not come back for every request. Such as
+// have to be read take memory themselves.
+func (p *player) abreast(from int) int {
+	end := from
+	const many, read = 64, 4
+	for n := 0; end < min(from+many, p.walk.Len()) && n < read; end++ {
+		n += one(!p.begins.Shares(p.walk.Messages(end)))
+	}
+	return end
 }
 
 // steps sends the requests from one up to another in all ways.

@@ -22,7 +22,7 @@ func TestSlide(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, err := r.Beginnings(wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model(), Structural: true}, 4)
+			all, err := r.Beginnings(wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model(), Structural: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -62,7 +62,7 @@ func TestTapes(t *testing.T) {
 	for seed := range uint64(trial.Size(60)) {
 		r := mustParse(t, busy(rand.New(rand.NewPCG(seed, 7)), 25))
 		o := wire.Options{Structural: true}
-		begins, err := r.Beginnings(o, 3)
+		begins, err := r.Beginnings(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestGoOn(t *testing.T) {
 	changed := make([]int, len(sets))
 	for seed := range uint64(trial.Size(20)) {
 		r := mustParse(t, busy(rand.New(rand.NewPCG(seed, 8)), 30))
-		begins, err := r.Beginnings(wire.Options{Structural: true}, 3)
+		begins, err := r.Beginnings(wire.Options{Structural: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ type Beginnings struct {
 	exchanges []int  // by number of messages: how many begin there
 	atoms     []int
 	given     []int
+	whole     int // so many of its first exchanges are whole, and the client's
 }
 
 // Beginnings returns those of t.
@@ -19,6 +20,9 @@ func (t *Transcript) Beginnings() *Beginnings {
 	span := func(first, last int) {
 		reach[first+1]++
 		reach[last+1]--
+	}
+	for b.whole < len(t.exchanges) && t.exchanges[b.whole].State == Whole && !t.exchanges[b.whole].Server {
+		b.whole++
 	}
 	for _, x := range t.exchanges {
 		all := x.Results
@@ -60,20 +64,25 @@ func (t *Transcript) Beginnings() *Beginnings {
 	return b
 }
 
-// At returns the transcript of the first n messages over bytes that begin with theirs, or
-// false if it has to be made anew.
-func (b *Beginnings) At(n int, raw []byte) (*Transcript, bool) {
-	if b.parts[n] {
-		return nil, false
-	}
+// Shares reports whether there is one of the first n messages; else it has to be made anew.
+func (b *Beginnings) Shares(n int) bool { return !b.parts[n] }
+
+// Stretch is the first n messages, with the exchanges of them up to one that is not whole, or not
+// the client's.
+func (b *Beginnings) Stretch(n int) Stretch {
+	return Stretch{End: n, Last: min(b.exchanges[n], b.whole)}
+}
+
+// At returns the transcript of the first n messages, over the bytes of the history.
+func (b *Beginnings) At(n int) *Transcript {
 	t := b.t
 	blocks, exchanges, atoms, given := int(t.messages[n-1].End), b.exchanges[n], b.atoms[n], b.given[n]
 	out := &Transcript{
-		raw: raw, messages: t.messages[:n:n], blocks: t.blocks[:blocks:blocks], exchanges: t.exchanges[:exchanges:exchanges], exchange: t.exchange[:blocks:blocks],
+		raw: t.raw, messages: t.messages[:n:n], blocks: t.blocks[:blocks:blocks], exchanges: t.exchanges[:exchanges:exchanges], exchange: t.exchange[:blocks:blocks],
 		odd: t.oddIn(exchanges), turns: t.messages[n-1].Turn + 1, given: t.given[:given:given], atoms: t.atoms[:atoms:atoms], atom: t.atom[:blocks:blocks], needy: t.needy,
 	}
 	out.joining.Do(func() {})
-	return out, true
+	return out
 }
 
 // Continues reports whether one of two transcripts is known to begin with the other: both

@@ -10,9 +10,8 @@ import (
 )
 
 // Beginnings are the requests that led to a history: its first messages, and what stands
-// beside the list. They take turns in a few buffers, so that only what is new is copied, and
-// share the history's index where nothing reaches beyond their end. They are for one
-// goroutine.
+// beside the list. They share the history's bytes, and its index where nothing reaches beyond
+// their end, so making one takes no time then. They are for one goroutine.
 type Beginnings struct {
 	whole  *Request
 	o      Options
@@ -20,17 +19,8 @@ type Beginnings struct {
 	t      *transcript.Beginnings // nil: each one is read
 	notes  []int                  // by number of messages: how many notes are about them, or about what stands in front of the list
 	behind []note                 // those about what stands behind it
-	bufs   []buffer
-	next   int
+	rest   int                    // where it stands
 	lore   *lore
-	copied int // bytes, in all
-}
-
-// A buffer holds the first bytes of the history, and what stands behind the list.
-type buffer struct {
-	raw   []byte
-	upTo  int      // those that are of the history
-	holds *Request // nil: none that shares the history's index
 }
 
 // A lore is what was learned of the blocks of a history.
@@ -39,6 +29,8 @@ type lore struct {
 	ids    func() bool // whether each call has one of its own
 	mu     sync.Mutex
 	of     map[any]any
+	clean  []uint32             // by number of messages, atomic: see Request
+	upTo   []transcript.Stretch // by number of messages: what is known of a longer one if they are clean
 }
 
 func newLore(blocks []transcript.Block) *lore {
@@ -83,20 +75,23 @@ func (r *Request) Lore(key any, first func(blocks int) any) any {
 	return known
 }
 
-// Beginnings returns the beginnings of r, as if each had been parsed with the options. At
-// any time so many are in use, at least three.
-func (r *Request) Beginnings(o Options, inUse int) (*Beginnings, error) {
+// Beginnings returns the beginnings of r, as if each had been parsed with the options.
+func (r *Request) Beginnings(o Options) (*Beginnings, error) {
 	r = r.gathered()
-	b := &Beginnings{whole: r, o: o, bufs: make([]buffer, max(inUse, 3)), lore: newLore(r.t.Blocks())}
+	b := &Beginnings{whole: r, o: o, lore: newLore(r.t.Blocks())}
 	b.o.Dialect = r.Dialect
 	var err error
 	if b.prof, err = ResolveProfile(r.Dialect, o.Profile, r.head.model); err != nil {
 		return nil, err
 	}
+	all := r.t.Messages()
+	if len(all) > 0 {
+		b.rest = all[len(all)-1].Span.End
+	}
 	if !o.Structural || len(r.flaws) > 0 || r.head.listKind != jsonspan.Array || slices.ContainsFunc(r.notes, note.declares) {
 		return b, nil
 	}
-	b.notes = make([]int, len(r.t.Messages())+1)
+	b.notes = make([]int, len(all)+1)
 	at, list := r.listNotes, r.notes[r.listNotes:]
 	for i := range b.notes {
 		for len(list) > 0 && list[0].message >= 0 && int(list[0].message) < i {
@@ -108,76 +103,39 @@ func (r *Request) Beginnings(o Options, inUse int) (*Beginnings, error) {
 		return b, nil // not in order
 	}
 	b.t = r.t.Beginnings()
+	b.lore.clean, b.lore.upTo = make([]uint32, len(all)+1), make([]transcript.Stretch, len(all)+1)
+	for n := range b.lore.upTo {
+		b.lore.upTo[n] = b.t.Stretch(n)
+	}
 	return b, nil
 }
 
-// At returns the request of the first n messages; there must be some. Its bytes are used
-// again as soon as so many others have been asked for as are in use, so nobody may keep it.
+// Shares reports whether the request of the first n messages takes no time: it is not read.
+func (b *Beginnings) Shares(n int) bool { return b.t != nil && b.t.Shares(n) }
+
+// At returns the request of the first n messages; there must be some.
 func (b *Beginnings) At(n int) (*Request, error) {
-	buf := &b.bufs[b.next]
-	b.next = (b.next + 1) % len(b.bufs)
-	raw := b.body(buf, n)
-	known := b.sound(n)
-	buf.holds = nil
-	if b.t != nil {
-		if t, ok := b.t.At(n, raw); ok {
-			r := b.shared(n, raw, t)
-			r.sound, buf.holds = known, r
-			if proveCarried {
-				fresh, err := Parse(slices.Clone(raw), b.o)
-				if err != nil {
-					return nil, err
-				}
-				r.mustEqual(fresh)
-			}
-			return r, nil
-		}
+	w := b.whole
+	body := func() []byte { return slices.Concat(w.raw[:w.t.Messages()[n-1].Span.End], w.raw[b.rest:]) }
+	if !b.Shares(n) {
+		return Parse(body(), b.o)
 	}
-	return Parse(raw, b.o)
-}
-
-// sound is what is known of the first n messages from the longest of the requests before that
-// was found clean.
-func (b *Beginnings) sound(n int) (s sound) {
-	longest := 0
-	for i := range b.bufs {
-		r := b.bufs[i].holds
-		if r == nil || atomic.LoadUint32(&r.clean) == 0 || len(r.t.Messages()) > n || len(r.t.Messages()) <= longest {
-			continue
+	r := b.shared(n, b.t.At(n))
+	if proveCarried {
+		fresh, err := Parse(body(), b.o)
+		if err != nil {
+			return nil, err
 		}
-		whole, all := 0, r.t.Exchanges() // nothing reaches beyond its end
-		if len(r.sound.parts) > 0 {
-			whole = r.sound.parts[0].Last
-		}
-		for whole < len(all) && all[whole].State == transcript.Whole && !all[whole].Server {
-			whole++
-		}
-		longest = len(r.t.Messages())
-		s = r.behind([]transcript.Stretch{{End: longest, Last: whole}})
+		r.gathered().mustEqual(fresh)
 	}
-	return s
-}
-
-// body writes the bytes of the first n messages, and those around the list.
-func (b *Beginnings) body(buf *buffer, n int) []byte {
-	all, whole := b.whole.t.Messages(), b.whole.raw
-	end, behind := all[n-1].Span.End, whole[all[len(all)-1].Span.End:]
-	if buf.raw == nil {
-		buf.raw = make([]byte, 0, len(whole)) // what is not written takes no memory
-	}
-	from := min(buf.upTo, end)
-	buf.raw = append(append(buf.raw[:from], whole[from:end]...), behind...)
-	b.copied += len(buf.raw) - from
-	buf.upTo = end
-	return buf.raw
+	return r, nil
 }
 
 // shared is the request of the first n messages with the history's own index.
-func (b *Beginnings) shared(n int, raw []byte, t *transcript.Transcript) *Request {
-	w := b.whole
-	blocks, by := len(t.Blocks()), len(raw)-len(w.raw)
+func (b *Beginnings) shared(n int, t *transcript.Transcript) *Request {
+	w, blocks := b.whole, len(t.Blocks())
 	r := &Request{
-		Dialect: w.Dialect, Profile: b.prof, g: w.g, t: t, raw: raw, list: transcript.Span{Start: w.list.Start, End: w.list.End + by}, bare: w.bare, head: w.head,
+		Dialect: w.Dialect, Profile: b.prof, g: w.g, t: t, raw: w.raw, rest: b.rest, list: w.list, bare: w.bare, head: w.head,
 		where: w.where[:blocks:blocks], extra: w.extra[:n:n], frame: w.frame[:n:n], o: b.o, notes: w.notes[:b.notes[n]:b.notes[n]], listNotes: w.listNotes,
 		lore: b.lore, shares: w.shares,
 	}
@@ -186,11 +144,23 @@ func (b *Beginnings) shared(n int, raw []byte, t *transcript.Transcript) *Reques
 	}
 	ties, _ := slices.BinarySearchFunc(w.ties, blocks, func(t transcript.Tie, blocks int) int { return int(max(t.From, t.To)) - blocks })
 	r.ties = w.ties[:ties:ties]
-	r.head.said = slices.Clone(w.head.said)
-	for k := range r.head.said {
-		if u := &r.head.said[k]; u.span.Start > w.list.Start {
-			u.span = transcript.Span{Start: u.span.Start + by, End: u.span.End + by}
+	return r
+}
+
+// learn notes that nothing was found in a beginning of a history, in some ways to check.
+func (l *lore) learn(r *Request, ways uint32) {
+	if l != nil {
+		atomic.OrUint32(&l.clean[len(r.t.Messages())], ways)
+	}
+}
+
+// known is what is known of a beginning from the longest one, no longer than it, in which nothing
+// was found in some way.
+func (l *lore) known(r *Request, way uint32) stretches {
+	for n := len(r.t.Messages()); n > 0; n-- {
+		if atomic.LoadUint32(&l.clean[n])&way != 0 {
+			return l.upTo[n : n+1]
 		}
 	}
-	return r
+	return nil
 }

@@ -66,6 +66,7 @@ func (r *Request) Check(o CheckOptions) []Finding {
 	c.release(room)
 	if len(c.found) == 0 {
 		atomic.OrUint32(&r.clean, o.bit())
+		r.lore.learn(r, o.bit())
 		return nil
 	}
 	return c.sorted()

@@ -81,7 +81,7 @@ func newDraft(r *Request) *draft {
 
 // newDraftBetween is for changes of messages that are not known. The draft works on the desk.
 func newDraftBetween(r *Request, f *front, on *desk) *draft {
-	if !r.stays() {
+	if !r.stays() && (f == nil || f.in == nil) { // else nobody needs the body
 		r = r.gathered()
 	}
 	d := &draft{Request: r, front: f}

@@ -180,7 +180,7 @@ func TestCheckStretches(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		all, err := r.Beginnings(o, 3)
+		all, err := r.Beginnings(o)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -282,7 +282,7 @@ func rewrites(t *testing.T, d wire.Dialect, model, head string, messages []strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := r.Beginnings(o, 3)
+	all, err := r.Beginnings(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"slices"
 	"sync/atomic"
 
@@ -21,16 +22,19 @@ type loose struct {
 	grown int // by how much they make it longer
 }
 
+// pieces reports whether raw is not the body.
+func (r *Request) pieces() bool { return r.loose != nil || r.rest > 0 }
+
 // Size is how many bytes the request has.
 func (r *Request) Size() int {
 	switch {
-	case r.loose == nil:
+	case !r.pieces():
 		return len(r.raw)
 	case r.stays():
 		return len(r.loose.of.raw) + r.loose.grown
 	}
 	_, behind := r.Around()
-	return r.loose.ends[len(r.loose.ends)-1] + len(behind)
+	return r.End(len(r.t.Messages())-1) + len(behind)
 }
 
 // End is where message i ends in the bytes of the request.
@@ -50,17 +54,17 @@ func (r *Request) Around() (before, behind []byte) {
 	if len(all) == 0 {
 		return r.raw, nil
 	}
-	return r.raw[:all[0].Span.Start], r.raw[all[len(all)-1].Span.End:]
+	return r.raw[:all[0].Span.Start], r.raw[cmp.Or(r.rest, all[len(all)-1].Span.End):]
 }
 
-// Raw returns the bytes of the request. Those of one that is lent may have to be put together,
-// each time that somebody asks.
+// Raw returns the bytes of the request. Those of one that is lent, and of a beginning of a history,
+// may have to be put together, each time that somebody asks.
 func (r *Request) Raw() []byte { return r.rawWith(0) }
 
 // rawWith is Raw; if bytes are put together, there is so much room for them.
 func (r *Request) rawWith(room int) []byte {
 	switch {
-	case r.loose == nil:
+	case !r.pieces():
 		return r.raw
 	case r.stays():
 		raw, err := jsonspan.Splice(r.loose.of.raw, r.loose.edits)
@@ -70,7 +74,11 @@ func (r *Request) rawWith(room int) []byte {
 		return raw
 	}
 	before, behind := r.Around()
-	out := append(make([]byte, 0, max(room, r.Size())), before...)
+	out := make([]byte, 0, max(room, r.Size()))
+	if r.loose == nil {
+		return append(append(out, r.raw[:r.End(len(r.t.Messages())-1)]...), behind...)
+	}
+	out = append(out, before...)
 	from, of := r.steps[len(r.steps)-1].messages, r.loose.of
 	for i, m := range r.t.Messages() {
 		if i > 0 { // what stands behind a message stays with it
@@ -87,24 +95,27 @@ func (r *Request) gathered() *Request { return r.gatheredWith(0) }
 
 // gatheredWith is gathered; there is so much room for the bytes.
 func (r *Request) gatheredWith(room int) *Request {
-	if r.loose == nil {
+	if !r.pieces() {
 		return r
 	}
-	raw, of := r.rawWith(room), r.loose.of
-	by := len(raw) - len(of.raw)
-	messages, blocks, frames := slices.Clone(r.t.Messages()), slices.Clone(r.t.Blocks()), slices.Clone(r.frame)
-	for i := range messages {
-		m := &messages[i]
-		moved := shifts{by: r.loose.ends[i] - m.Span.End}
-		m.Span, frames[i] = moved.moved(m.Span), frame{moved.moved(frames[i].content), moved.moved(frames[i].calls)}
-		for b := m.First; b < m.End; b++ {
-			moved.block(&blocks[b])
+	raw, of := r.rawWith(room), r
+	messages, blocks, frames := r.t.Messages(), r.t.Blocks(), r.frame
+	if r.loose != nil {
+		of, messages, blocks, frames = r.loose.of, slices.Clone(messages), slices.Clone(blocks), slices.Clone(frames)
+		for i := range messages {
+			m := &messages[i]
+			moved := shifts{by: r.loose.ends[i] - m.Span.End}
+			m.Span, frames[i] = moved.moved(m.Span), frame{moved.moved(frames[i].content), moved.moved(frames[i].calls)}
+			for b := m.First; b < m.End; b++ {
+				moved.block(&blocks[b])
+			}
 		}
 	}
+	by := len(raw) - len(of.raw)
 	whole := &Request{
 		Dialect: r.Dialect, Profile: r.Profile, g: r.g, raw: raw, list: transcript.Span{Start: of.list.Start, End: of.list.End + by}, bare: r.bare,
 		head: r.head, where: r.where, extra: r.extra, frame: frames, o: r.o, steps: r.steps, notes: r.notes, listNotes: r.listNotes, ties: r.ties,
-		clean: atomic.LoadUint32(&r.clean), sound: r.sound, lent: r.lent,
+		clean: atomic.LoadUint32(&r.clean), sound: r.sound, lore: r.lore, shares: r.shares, lent: r.lent,
 	}
 	whole.head.said = of.saidAfter(by)
 	whole.t = r.t.Moved(raw, messages, blocks)

@@ -34,6 +34,7 @@ type Request struct {
 	g     *grammar
 	t     *transcript.Transcript
 	raw   []byte
+	rest  int             // of a beginning of a history: where in raw what stands behind the last message goes on; 0: right behind it
 	list  transcript.Span // of the list of messages, brackets included
 	bare  bool            // the document is the list
 	head  head

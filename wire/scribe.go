@@ -156,7 +156,7 @@ func (r *Request) rewriteBehind(f *front, on *desk, in *room, before *Request, d
 	}
 	raw, ok := f.out.raw, true
 	if in == nil {
-		raw, ok = f.splice(r.raw, step.edits[editsTo(step.edits, f.end):])
+		raw, ok = f.splice(d.raw, step.edits[editsTo(step.edits, f.end):])
 	} else {
 		in.trail = trail{messages: step.messages, edits: step.edits}
 	}

@@ -87,7 +87,7 @@ func TestScribeAnything(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		all, err := r.Beginnings(wire.Options{Dialect: d, Model: r.Model(), Structural: len(r.Check(wire.CheckOptions{})) == 0 || rng.IntN(2) == 0}, 3)
+		all, err := r.Beginnings(wire.Options{Dialect: d, Model: r.Model(), Structural: len(r.Check(wire.CheckOptions{})) == 0 || rng.IntN(2) == 0})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -172,7 +172,7 @@ func TestScribeMoves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := r.Beginnings(wire.Options{Dialect: r.Dialect, Model: r.Model(), Structural: true}, 3)
+		all, err := r.Beginnings(wire.Options{Dialect: r.Dialect, Model: r.Model(), Structural: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,12 @@ func (r *Request) behind(parts []transcript.Stretch) sound {
 
 // known is what is known for the way that is checked.
 func (c *checker) known() stretches {
-	if c.anew || c.sound.ways&c.o.bit() == 0 {
+	switch way := c.o.bit(); {
+	case c.anew:
+		return nil
+	case c.lore != nil:
+		return c.lore.known(c.Request, way)
+	case c.sound.ways&way == 0:
 		return nil
 	}
 	return c.sound.parts

@@ -28,7 +28,7 @@ func TestScribeTakesNoHistory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := r.Beginnings(Options{Structural: true}, 3)
+		all, err := r.Beginnings(Options{Structural: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,7 +66,7 @@ func TestScribeStretches(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s, seed %d: %v", d, seed, err)
 			}
-			all, err := r.Beginnings(wire.Options{Dialect: d, Model: r.Model(), Structural: true}, 3)
+			all, err := r.Beginnings(wire.Options{Dialect: d, Model: r.Model(), Structural: true})
 			if err != nil {
 				t.Fatalf("%s, seed %d: %v", d, seed, err)
 			}

@@ -111,8 +111,8 @@ func (m *Memory) same(l *Ladder) int {
 		return 0
 	}
 	a, b := was.Messages(), now.Messages()
-	behind := func(r *wire.Request, all []transcript.Message) []byte { return r.Raw()[all[len(all)-1].Span.End:] }
-	if !bytes.Equal(m.request.Raw()[:a[0].Span.Start], l.Request.Raw()[:b[0].Span.Start]) || !bytes.Equal(behind(m.request, a), behind(l.Request, b)) {
+	before, behind := m.request.Around()
+	if is, goesOn := l.Request.Around(); !bytes.Equal(before, is) || !bytes.Equal(behind, goesOn) {
 		return 0
 	}
 	if now.Continues(was) && m.ours == nil && l.Ours == nil {
