@@ -76,7 +76,8 @@ type shed struct {
 	drop              []transcript.BlockID
 	edits             []wire.BlockEdit
 	outline           outline // of the history, if the request before was a beginning of it
-	trail             *trail  // nil: there is none
+	scene             *scene  // nil: there is none
+	trail             *trail  // the same
 }
 
 // sheds are those of which no memory has hold.
@@ -84,8 +85,8 @@ var sheds = sync.Pool{New: func() any { return new(shed) }}
 
 // back gives the shed of a climb back, unless it is large.
 func (s *shed) back() {
-	const roomy = 1 << 14      // ops
-	s.drop, s.edits = nil, nil // somebody may still have those
+	const roomy = 1 << 14                    // ops
+	s.drop, s.edits, s.scene = nil, nil, nil // somebody may still have those
 	s.outline.forget()
 	s.trail = nil
 	if cap(s.ops) <= roomy && cap(s.sums) <= roomy && cap(s.left) <= roomy {

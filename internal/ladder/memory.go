@@ -36,10 +36,11 @@ type Memory struct {
 // last one, if none that had begun there has gone on since.
 type remembered struct {
 	past
-	end     int    // messages that it had
-	stood   int    // messages that the history had when it was looked at last
-	scene   *scene // of then, if the chain has a roster
-	chain   *chain // levels, and who raised them; with a roster it is the one to go on with
+	end     int                 // messages that it had
+	stood   int                 // messages that the history had when it was looked at last
+	pinned  []transcript.AtomID // then, if the chain has a roster
+	locked  []transcript.AtomID // the same
+	chain   *chain              // levels, and who raised them; with a roster it is the one to go on with
 	batches []Batch
 	edits   map[transcript.BlockID]string
 }
@@ -136,8 +137,13 @@ func (l *Ladder) recollect(s *past) (end int, err error) {
 	if p.chain == l.chain {
 		*s, l.batches = p.past, p.batches
 		if s.l = l; l.Window.PaysAfter != nil {
-			l.scene = p.scene
-			l.scene.extend(l.t, l.shed.outline.needs)
+			l.scene = l.sceneAt(p.stood)
+			for _, a := range p.pinned {
+				l.scene.pinned.set(a)
+			}
+			for _, a := range p.locked {
+				l.scene.locked.set(a)
+			}
 		}
 		return p.end, nil
 	}
@@ -197,17 +203,21 @@ func (l *Ladder) remember(s *past, end int) *remembered {
 	if l.Memory == nil || l.trying || len(l.batches) == 0 || !l.memorable() || l.t.Compacted() {
 		return nil
 	}
-	p := &remembered{past: *s, end: end, stood: l.scene.end, chain: l.chain, scene: l.scene, batches: l.batches, edits: maps.Clone(l.words.edits)}
-	if p.l = nil; l.chain.roster == nil {
+	p := &remembered{past: *s, end: end, stood: l.scene.end, chain: l.chain, batches: l.batches, edits: maps.Clone(l.words.edits)}
+	p.l = nil
+	switch {
+	case l.chain.roster == nil:
 		p.costs = slices.Clone(s.costs)
 		p.part(blocksOf(l.t, end))
+	case l.Window.PaysAfter != nil:
+		p.pinned, p.locked = slices.Clone(l.scene.pinned.all), slices.Clone(l.scene.locked.all)
 	}
 	return p
 }
 
 // part keeps the levels of so many blocks apart from the chain, which somebody changes.
 func (p *remembered) part(blocks int) {
-	p.chain, p.scene = &chain{level: slices.Clone(p.chain.level[:blocks]), by: slices.Clone(p.chain.by[:blocks]), rungs: p.chain.rungs}, nil
+	p.chain = &chain{level: slices.Clone(p.chain.level[:blocks]), by: slices.Clone(p.chain.by[:blocks]), rungs: p.chain.rungs}
 }
 
 // kept returns the chain of the request before if the stable window of this one goes on with it, or

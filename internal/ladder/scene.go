@@ -47,21 +47,25 @@ func (f *flags) begin(atoms int) {
 	f.on = make([]bool, atoms)
 }
 
-// extend lets a scene be asked about atoms that came later.
-func (s *scene) extend(t *transcript.Transcript, n *needs.Graph) {
-	s.t, s.needs = t, n
-	for _, f := range [...]*flags{&s.pinned, &s.locked} {
-		f.on = append(f.on, make([]bool, len(t.Atoms())-len(f.on))...)
+// sceneAt is where a history of so many messages is looked at: a climb looks at one at a time.
+func (l *Ladder) sceneAt(end int) *scene {
+	if l.shed.scene == nil {
+		l.shed.scene = new(scene)
 	}
+	s := l.shed.scene
+	s.t, s.end, s.votes, s.needs = l.t, end, Votes{}, l.shed.outline.needs
+	s.pinned.begin(len(l.t.Atoms()))
+	s.locked.begin(len(l.t.Atoms()))
+	return s
 }
 
 // look lets the rules vote on the history of then and finds what is pinned.
 func (l *Ladder) look(end int) (*scene, error) {
-	s := &scene{t: l.t, end: end}
+	s := l.sceneAt(end)
 	if err := l.poll(s); err != nil {
 		return nil, err
 	}
-	if s.needs = l.shed.outline.needs; len(s.votes.Needs) > 0 {
+	if len(s.votes.Needs) > 0 {
 		s.needs = needs.New(l.t, s.votes.Needs)
 	}
 	l.pin(s)
@@ -143,8 +147,6 @@ func (l *Ladder) poll(s *scene) (err error) {
 
 // pin marks what stays.
 func (l *Ladder) pin(s *scene) {
-	s.pinned.begin(len(l.t.Atoms()))
-	s.locked.begin(len(l.t.Atoms()))
 	if s.end == 0 {
 		return
 	}

@@ -63,6 +63,8 @@ func (l *Ladder) follow() (Outcome, error) {
 	t.scenes[0], t.scenes[1] = t.scenes[1], t.scenes[0]
 	l.scene, l.chain = t.scenes[0], t.chain
 	l.scene.t, l.scene.end, l.scene.needs = l.t, len(l.t.Messages()), l.shed.outline.needs
+	l.scene.pinned.begin(len(l.t.Atoms()))
+	l.scene.locked.begin(len(l.t.Atoms()))
 	l.pin(l.scene)
 	t.goOn(l)
 	if !t.lame && t.seek(l, m.Most) && l.squeezable() && (l.Window.AllowTiny || l.smallest(m) <= m.Most) {
