@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -168,6 +169,7 @@ type player struct {
 	head     int   // tokens beside the list
 	tokens   int   // of the whole history
 	costs    []int // by message
+	blocks   []int // by block
 	sums     []int // by number of messages: what the first ones cost
 	runs     []ledger
 	busy     sync.WaitGroup // those with something to do
@@ -191,8 +193,14 @@ func newPlayer(r *wire.Request, o Options) *player {
 	p.head = r.HeadTokens(p.setting.Counter)
 	p.setting.head = p.head
 	p.sums = []int{0}
-	for i := range r.Transcript().Messages() {
-		cost := r.MessageTokens(p.setting.Counter, i)
+	for b := range r.Transcript().Blocks() {
+		p.blocks = append(p.blocks, r.BlockTokens(p.setting.Counter, transcript.BlockID(b)))
+	}
+	for i, m := range r.Transcript().Messages() {
+		cost := wire.FrameTokens(p.setting.Counter)
+		for _, n := range p.blocks[m.First:m.End] {
+			cost += n
+		}
 		p.costs, p.sums = append(p.costs, cost), append(p.sums, p.sums[i]+cost)
 	}
 	p.setting.costs = p.costs

@@ -45,7 +45,8 @@ func (v *view) original(whole *wire.Request, i int) int {
 	return -1
 }
 
-// cost is what message i costs. If it was sent before, that is known.
+// cost is what message i costs. If it was sent before, that is known, and so it is of blocks that
+// are those of the history.
 func (v *view) cost(p *player, before *view, i int) int {
 	if m := v.original(p.walk.whole, i); m >= 0 {
 		return p.costs[m]
@@ -55,7 +56,34 @@ func (v *view) cost(p *player, before *view, i int) int {
 			return before.from(j, j+1)
 		}
 	}
-	return v.r.MessageTokens(p.setting.Counter, i)
+	n := wire.FrameTokens(p.setting.Counter)
+	t, whole, is := v.r.Transcript(), p.walk.whole.Transcript(), v.r.Transcript().Messages()[i]
+	var was transcript.Message
+	if m := v.r.MessageIn(v.of, i); m >= 0 {
+		was = whole.Messages()[m]
+	}
+	for b := is.First; b < is.End; b++ {
+		// As many as are gone may stand in front of the one that it is; of a few that is looked up.
+		at, few := was.First, min(was.First+max(was.End-was.First-(is.End-b), 0)+1, was.First+8, was.End)
+		for at < few && !sameBlock(t, t.Block(b), whole, whole.Block(at)) {
+			at++
+		}
+		if at < few {
+			n += p.blocks[at]
+			was.First = at + 1
+			continue
+		}
+		n += v.r.BlockTokens(p.setting.Counter, b)
+		was.First = min(was.First+1, was.End)
+	}
+	return n
+}
+
+// sameBlock reports whether two blocks are the same, byte for byte, and all that they say is inside.
+func sameBlock(t *transcript.Transcript, a transcript.Block, u *transcript.Transcript, b transcript.Block) bool {
+	from, to := a.Body.Start-a.Span.Start, a.Span.End-a.Body.End
+	return from > 0 && to > 0 && from == b.Body.Start-b.Span.Start && to == b.Span.End-b.Body.End && a.Kind == b.Kind && a.Tool == b.Tool &&
+		bytes.Equal(t.Bytes(a.Span), u.Bytes(b.Span))
 }
 
 // madeOf finds a message that was made of message m; -1: there is none in order.
