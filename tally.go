@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sort"
 
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -47,8 +48,8 @@ func (y *tally) take(b *Ballot, said *votes) {
 	change := func(a transcript.AtomID) { y.changed = append(y.changed, int(a)) }
 	if !b.goesOn {
 		// Who protects something, and why, does not matter to others.
-		differ(said.protect, now.protect, Reason.atom, func(Reason, Reason) bool { return true }, func(why Reason) { change(why.Via) })
-		differ(said.edits, now.edits, edit.at, func(a, b edit) bool { return a == b }, func(e edit) { change(e.reason.Via) })
+		differ(said.protect, now.protect, (*Reason).atom, func(Reason, Reason) bool { return true }, func(why Reason) { change(why.Via) })
+		differ(said.edits, now.edits, (*edit).at, func(a, b edit) bool { return a == b }, func(e edit) { change(e.reason.Via) })
 		*said = *now
 		return
 	}
@@ -64,9 +65,9 @@ func (y *tally) take(b *Ballot, said *votes) {
 		change(e.reason.Via)
 	}
 	atoms, blocks = sorted(atoms), sorted(blocks)
-	said.drop = with(without(said.drop, atoms, Reason.atom), now.drop, Reason.atom)
-	said.protect = with(without(said.protect, atoms, Reason.atom), now.protect, Reason.atom)
-	said.edits = with(without(said.edits, blocks, edit.at), now.edits, edit.at)
+	said.drop = with(without(said.drop, atoms, (*Reason).atom), now.drop, (*Reason).atom)
+	said.protect = with(without(said.protect, atoms, (*Reason).atom), now.protect, (*Reason).atom)
+	said.edits = with(without(said.edits, blocks, (*edit).at), now.edits, (*edit).at)
 	said.needs = append(said.needs, now.needs...)
 }
 
@@ -113,7 +114,7 @@ func (y *tally) settleChanged(r *wire.Request) {
 func (y *tally) best(id transcript.BlockID) (best *edit) {
 	for i := range y.by {
 		all := y.by[i].edits
-		for k := from(all, int(id), edit.at); k < len(all) && all[k].block == id; k++ {
+		for k := from(all, int(id), (*edit).at); k < len(all) && all[k].block == id; k++ {
 			if best == nil || all[k].beats(best) {
 				best = &all[k]
 			}
@@ -125,7 +126,7 @@ func (y *tally) best(id transcript.BlockID) (best *edit) {
 // protected reports whether a rule votes to keep an atom.
 func (y *tally) protected(a transcript.AtomID) bool {
 	return slices.ContainsFunc(y.by, func(v votes) bool {
-		i := from(v.protect, int(a), Reason.atom)
+		i := from(v.protect, int(a), (*Reason).atom)
 		return i < len(v.protect) && v.protect[i].Via == a
 	})
 }
@@ -158,8 +159,8 @@ func (y *tally) prove(r *wire.Request) {
 	}
 }
 
-func (r Reason) atom() int { return int(r.Via) }
-func (e edit) at() int     { return int(e.block) }
+func (r *Reason) atom() int { return int(r.Via) }
+func (e *edit) at() int     { return int(e.block) }
 
 // sorted sorts numbers; each stays once.
 func sorted(all []int) []int {
@@ -168,19 +169,18 @@ func sorted(all []int) []int {
 }
 
 // from finds the first one of a list in order that has a key or comes behind it.
-func from[T any](all []T, key int, of func(T) int) int {
-	i, _ := slices.BinarySearchFunc(all, key, func(x T, key int) int { return of(x) - key })
-	return i
+func from[T any](all []T, key int, of func(*T) int) int {
+	return sort.Search(len(all), func(i int) bool { return of(&all[i]) >= key })
 }
 
 // differ calls yield with what is not the same in two lists in order.
-func differ[T any](was, now []T, of func(T) int, same func(a, b T) bool, yield func(T)) {
+func differ[T any](was, now []T, of func(*T) int, same func(a, b T) bool, yield func(T)) {
 	for len(was)+len(now) > 0 {
 		switch {
-		case len(now) == 0 || len(was) > 0 && of(was[0]) < of(now[0]):
+		case len(now) == 0 || len(was) > 0 && of(&was[0]) < of(&now[0]):
 			yield(was[0])
 			was = was[1:]
-		case len(was) == 0 || of(was[0]) > of(now[0]):
+		case len(was) == 0 || of(&was[0]) > of(&now[0]):
 			yield(now[0])
 			now = now[1:]
 		default:
@@ -194,7 +194,7 @@ func differ[T any](was, now []T, of func(T) int, same func(a, b T) bool, yield f
 
 // without takes what has one of the keys out of a list in order. What stands in front of the
 // first of them stays where it is.
-func without[T any](all []T, keys []int, of func(T) int) []T {
+func without[T any](all []T, keys []int, of func(*T) int) []T {
 	to, at := 0, 0 // what stands in front of at has been moved, to here
 	for i, key := range keys {
 		first := at + from(all[at:], key, of)
@@ -205,7 +205,7 @@ func without[T any](all []T, keys []int, of func(T) int) []T {
 			copy(all[to:], all[at:first])
 		}
 		to += first - at
-		for at = first; at < len(all) && of(all[at]) == key; at++ {
+		for at = first; at < len(all) && of(&all[at]) == key; at++ {
 		}
 	}
 	if to != at {
@@ -218,11 +218,11 @@ func without[T any](all []T, keys []int, of func(T) int) []T {
 
 // with puts more into a list in order, behind what has the same key. What stands in front of
 // the first of them stays where it is.
-func with[T any](all, more []T, of func(T) int) []T {
+func with[T any](all, more []T, of func(*T) int) []T {
 	end := len(all)
 	all = append(all, more...)
 	for i := len(more) - 1; i >= 0; i-- {
-		at := from(all[:end], of(more[i])+1, of)
+		at := from(all[:end], of(&more[i])+1, of)
 		copy(all[at+i+1:], all[at:end])
 		all[at+i], end = more[i], at
 	}

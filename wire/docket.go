@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/pare-llm/pare/transcript"
 )
@@ -15,48 +16,89 @@ type Docket struct {
 	Drop  []transcript.BlockID
 	Edits []BlockEdit
 
-	read    *Scribe              // nil: nobody remembers it
-	stirred []transcript.BlockID // of which it says something else than when it was read
-	drop    []transcript.BlockID // spare
-	edits   []BlockEdit
+	read    *Scribe                    // nil: nobody remembers it
+	stirred []transcript.BlockID       // of which it says something else than when it was read
+	drop    []turn[transcript.BlockID] // spare
+	edits   []turn[BlockEdit]
 }
 
 // Change asks anew what is done to some blocks, which are in order: whether a text takes the place of
 // what they say, and whether they go.
 func (d *Docket) Change(blocks []transcript.BlockID, ask func(transcript.BlockID) (text string, edited, gone bool)) {
-	if len(blocks) == 0 {
-		return
-	}
-	was, said := behind(d.Drop, blocks[0]), editsBehind(d.Edits, blocks[0])
-	d.Drop, d.Edits = d.Drop[:len(d.Drop)-len(was)], d.Edits[:len(d.Edits)-len(said)]
-	d.drop, d.edits = append(d.drop[:0], was...), append(d.edits[:0], said...)
-	was, said = d.drop, d.edits
+	d.drop, d.edits = d.drop[:0], d.edits[:0]
+	at, k := 0, 0
 	for _, b := range blocks {
-		n, went := slices.BinarySearch(was, b)
-		d.Drop, was = append(d.Drop, was[:n]...), was[n:]
-		k := len(said) - len(editsBehind(said, b))
-		d.Edits, said = append(d.Edits, said[:k]...), said[k:]
+		at, k = len(d.Drop)-len(behind(d.Drop[at:], b)), len(d.Edits)-len(editsBehind(d.Edits[k:], b))
+		went, said := at < len(d.Drop) && d.Drop[at] == b, k < len(d.Edits) && d.Edits[k].Block == b
 		text, edited, gone := ask(b)
-		same := went == gone
-		if went {
-			was = was[1:]
+		if went == gone && said == edited && (!said || d.Edits[k].Text == text) {
+			continue
 		}
-		if len(said) > 0 && said[0].Block == b {
-			same, said = same && edited && said[0].Text == text, said[1:]
-		} else {
-			same = same && !edited
+		if went != gone {
+			d.drop = append(d.drop, turn[transcript.BlockID]{at, gone, b})
 		}
-		if gone {
-			d.Drop = append(d.Drop, b)
+		switch {
+		case said && edited:
+			d.Edits[k].Text = text
+		case said || edited:
+			d.edits = append(d.edits, turn[BlockEdit]{k, edited, BlockEdit{b, text}})
 		}
-		if edited {
-			d.Edits = append(d.Edits, BlockEdit{b, text})
-		}
-		if !same && d.read != nil {
+		if d.read != nil {
 			d.stirred = append(d.stirred, b)
 		}
 	}
-	d.Drop, d.Edits = append(d.Drop, was...), append(d.Edits, said...)
+	d.Drop, d.Edits = turned(d.Drop, d.drop), turned(d.Edits, d.edits)
+}
+
+// A turn puts something in front of a place in a list, or takes away what stands there.
+type turn[T any] struct {
+	at    int
+	comes bool
+	what  T
+}
+
+func (t *turn[T]) by() int {
+	if t.comes {
+		return 1
+	}
+	return -1
+}
+
+// turned returns a list with some turns, which are in order. What stands between two of them moves
+// once, or not at all: first what moves to the front, then what moves to the back, from its end on.
+func turned[T any](all []T, turns []turn[T]) []T {
+	if len(turns) == 0 {
+		return all
+	}
+	n, shift := len(all), 0
+	between := func(i int) (from, end int) {
+		if from, end = turns[i].at, n; !turns[i].comes {
+			from++
+		}
+		if i+1 < len(turns) {
+			end = turns[i+1].at
+		}
+		return from, end
+	}
+	for i := range turns {
+		if shift += turns[i].by(); shift < 0 {
+			from, end := between(i)
+			copy(all[from+shift:], all[from:end])
+		}
+	}
+	all = slices.Grow(all, max(shift, 0))[:n+max(shift, 0)]
+	last := n + shift
+	for i := len(turns) - 1; i >= 0; i-- {
+		if shift > 0 {
+			from, end := between(i)
+			copy(all[from+shift:], all[from:end])
+		}
+		if shift -= turns[i].by(); turns[i].comes {
+			all[turns[i].at+shift] = turns[i].what
+		}
+	}
+	clear(all[last:])
+	return all[:last]
 }
 
 // differing lists the blocks of which a docket says something else than what the scribe remembers,
@@ -112,12 +154,10 @@ func (s *Scribe) compare(d *Docket) []transcript.BlockID {
 
 // behind are the blocks from one on.
 func behind(all []transcript.BlockID, from transcript.BlockID) []transcript.BlockID {
-	n, _ := slices.BinarySearch(all, from)
-	return all[n:]
+	return all[sort.Search(len(all), func(i int) bool { return all[i] >= from }):]
 }
 
 // editsBehind are the edits of blocks from one on.
 func editsBehind(all []BlockEdit, from transcript.BlockID) []BlockEdit {
-	n, _ := slices.BinarySearchFunc(all, from, func(e BlockEdit, b transcript.BlockID) int { return int(e.Block - b) })
-	return all[n:]
+	return all[sort.Search(len(all), func(i int) bool { return all[i].Block >= from }):]
 }

@@ -68,10 +68,10 @@ func (m *meter) forget(b transcript.BlockID) {
 func (c *cost) forget() { c.level, c.writtenAt = asIs, asIs }
 
 // asWritten is what a block costs that was written at a level and is block at of r now.
-func (m *meter) asWritten(b transcript.BlockID, v level, r *wire.Request, at transcript.BlockID) int {
+func (m *meter) asWritten(b transcript.BlockID, v level, r *wire.Request, at func() transcript.BlockID) int {
 	c := &m.costs[b]
 	if c.writtenAt != v {
-		c.written, c.writtenAt = r.BlockTokens(m.c, at), v
+		c.written, c.writtenAt = r.BlockTokens(m.c, at()), v
 	}
 	return c.written
 }
@@ -180,7 +180,7 @@ func (l *Ladder) left(r *wire.Request) (n int) {
 		case asIs:
 			n += l.meter.of(transcript.BlockID(b), asIs)
 		default:
-			n += l.meter.asWritten(transcript.BlockID(b), v, r, at)
+			n += l.meter.asWritten(transcript.BlockID(b), v, r, func() transcript.BlockID { return at })
 		}
 		at++
 	}

@@ -110,8 +110,10 @@ func (r *roster) weigh(l *Ladder, sent *wire.Request) int {
 		case asIs:
 			n = l.meter.of(b, asIs)
 		default:
-			gone, _ := slices.BinarySearch(r.docket.Drop, b)
-			n = l.meter.asWritten(b, v, sent, b-transcript.BlockID(gone))
+			n = l.meter.asWritten(b, v, sent, func() transcript.BlockID {
+				gone, _ := slices.BinarySearch(r.docket.Drop, b)
+				return b - transcript.BlockID(gone)
+			})
 		}
 		r.weight += n - r.weights[b]
 		r.weights[b] = n
