@@ -54,9 +54,15 @@ func (c *checker) anthropicTurns(turns []turnSpan) {
 			}
 		}
 	}
-	if ms := c.t.Messages(); len(ms) > 0 && ms[0].Role == transcript.Assistant {
+	if ms := c.t.Messages(); len(ms) > 0 && ms[0].Role == transcript.Assistant && !c.compactionFirst() {
 		c.message(firstRole, 0, "")
 	}
+}
+
+// compactionFirst says whether the first block is a signed compaction, which may stand nowhere
+// else: whoever knows it lets the assistant begin.
+func (c *checker) compactionFirst() bool {
+	return slices.ContainsFunc(c.notes, func(n note) bool { return n.fault == compactionNotFirst && n.block == 0 })
 }
 
 // callsLast reports the first block that follows a call in the assistant's turn.

@@ -42,3 +42,27 @@ func TestResponseOfAnotherName(t *testing.T) {
 		}
 	}
 }
+
+// TestSignedCompactionBegins: the signed compaction has to be the first block, so nothing is put in
+// front of it for the sake of those who want the user to begin.
+func TestSignedCompactionBegins(t *testing.T) {
+	const rest = `]},{"role":"user","content":"q"},{"role":"assistant","content":"a"},{"role":"user","content":"n"}]}`
+	for _, strict := range []bool{false, true} {
+		body := []byte(`{"messages":[{"role":"assistant","content":[{"type":"compaction","content":"sum","signature":"Z"}` + rest)
+		r, err := wire.Parse(body, wire.Options{Dialect: wire.Anthropic})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := r.Mend(wire.Repair{}, wire.CheckOptions{Strict: strict})
+		if err != nil || len(m.Found) > 0 || string(m.Request.Raw()) != string(body) {
+			t.Errorf("strict %v: %v, found %v: %s", strict, err, m.Found, m.Request.Raw())
+		}
+	}
+	r, err := wire.Parse([]byte(`{"messages":[{"role":"assistant","content":[{"type":"compaction","content":"sum"}`+rest), wire.Options{Dialect: wire.Anthropic})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := r.Mend(wire.Repair{}, wire.CheckOptions{Strict: true}); err != nil || len(m.Found) != 1 || m.Found[0].Rule != "first-role" || len(m.Left) > 0 {
+		t.Errorf("without a signature: %v, found %v, left %v", err, m.Found, m.Left)
+	}
+}
