@@ -40,6 +40,24 @@ func TestDefectP22Programs(t *testing.T) {
 	}
 }
 
+// The code of a program is no JSON, and nobody wants it to be: it has no arguments.
+func TestProgramsCodeIsFree(t *testing.T) {
+	for _, o := range []struct {
+		profile string
+		strict  bool
+	}{{"", true}, {"other", false}} {
+		body := items(userTask, program, programCall, programResult, programOutput)
+		r, err := wire.Parse([]byte(body), wire.Options{Profile: o.profile})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := r.Mend(wire.Repair{}, wire.CheckOptions{Strict: o.strict})
+		if err != nil || len(m.Found) > 0 || string(m.Request.Raw()) != body {
+			t.Errorf("%+v: %v, found %v: %s", o, err, m.Found, m.Request.Raw())
+		}
+	}
+}
+
 // A program and what it called are one thing, and so are a search that the provider ran
 // and what it found.
 func TestDefectP13ItemsTogether(t *testing.T) {

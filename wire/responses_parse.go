@@ -398,7 +398,7 @@ func (p *parser) itemNotes(t string, kind itemType, f *itemFields) {
 		case f.output.kind == jsonspan.Array:
 			p.chatOutput(f.output.span)
 		}
-	case "custom_tool_call":
+	case "custom_tool_call", "program":
 		p.noteBlock(freeForm, "", "")
 	case "tool_search_call":
 		if !half {
