@@ -81,3 +81,23 @@ func TestReceiptLine(t *testing.T) {
 		t.Errorf("%s %v, want %s", got, err, lines)
 	}
 }
+
+// TestReceiptsOfWhatIsNew: what a repair put in, and a window takes out again, has never had a place.
+func TestReceiptsOfWhatIsNew(t *testing.T) {
+	for content, gone := range map[string]int{``: 2, `"content":"",`: 3} {
+		r := mustParse(t, []byte(`{"model":"gpt-5","messages":[{"role":"user","content":"task"},{"role":"assistant",`+content+`"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":"r"},{"role":"assistant","content":"a"},{"role":"user","content":"n"}]}`))
+		plan, err := (&pare.Policy{Check: wire.CheckOptions{Strict: true}, Window: &pare.Window{Messages: 4}}).Plan(context.Background(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var dropped []string
+		for _, c := range plan.Changes() {
+			if c.Action == "drop" {
+				dropped = append(dropped, c.Path)
+			}
+		}
+		if len(dropped) != gone {
+			t.Errorf("content %q: dropped %v", content, dropped)
+		}
+	}
+}

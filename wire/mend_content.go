@@ -125,6 +125,9 @@ func (m *mender) fillContent(f *Finding) {
 		return
 	}
 	if m.setMember(m.t.Messages()[f.Index].Span, "content", quote(" ")) {
+		if !m.hasMember(f.Index, "content") {
+			m.written(f.Index, []origin{m.fresh()}) // there is no such place in the input
+		}
 		m.log(f, "edit", transcript.NoBlock, f.Index, 0, "a message must say something; a blank stands for nothing")
 	}
 }
