@@ -84,3 +84,13 @@ func TestSystemTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestSystemBesideAnUnknownRole: a message of the system that changes tools stays what it is; where
+// it stands wrong because of what follows, which nobody can repair, nothing is put in front of it.
+func TestSystemBesideAnUnknownRole(t *testing.T) {
+	const define = `{"role":"system","content":[{"type":"tool_addition","tool":{"type":"tool_definition","definition":{"name":"b","input_schema":{"type":"object"}}}}]}`
+	defect{as: wire.Anthropic, body: `{"model":"claude-opus-5","messages":[{"role":"user","content":"q"},` + define + `,{"role":"function","content":"?"},{"role":"assistant","content":"a"},{"role":"user","content":"n"}]}`,
+		found: []string{"role-order", "unknown-role"}, left: []string{"role-order", "unknown-role"}, keeps: []string{`"q"},` + define + `,{"role":"function"`}, loses: []string{"Continue."}}.run(t)
+	defect{as: wire.Anthropic, body: `{"model":"claude-opus-5","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"},` + define + `,{"role":"assistant","content":"b"},{"role":"user","content":"n"}]}`,
+		found: []string{"role-order"}, keeps: []string{`{"role":"user","content":"Continue."},` + define}}.run(t)
+}

@@ -195,10 +195,14 @@ func (m *mender) changesTools(i int) bool {
 
 // anchor lets a message of the system that changes tools stay one: where somebody has to
 // speak in front of it, a short turn of the user is put there; where the model takes no
-// such messages, the definitions go to the tools of the head.
+// such messages, the definitions go to the tools of the head. Where the user speaks already, it
+// is what follows that has to change.
 func (m *mender) anchor(f *Finding) bool {
 	if f.fault == systemUnsupported {
 		return m.hoistTools(f)
+	}
+	if f.Index > 0 && m.t.Messages()[f.Index-1].Role == transcript.User {
+		return true
 	}
 	raw := m.g.textMessage(transcript.User, goOnText)
 	if f.Index == 0 {
