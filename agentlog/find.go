@@ -7,12 +7,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
+
+	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
 // A Search says where sessions are looked for. Many goroutines may read it.
@@ -70,7 +70,7 @@ func (s *finder) look(a *Agent) {
 	for _, p := range patterns {
 		folder, rest := s.root(p)
 		s.match(folder, rest, func(name string) {
-			if x, ok := sessionAt(a, name); ok && !seen[name] && !isBackup(name) {
+			if x, ok := sessionAt(a, name); ok && !seen[name] && !atomicfile.IsBackup(name) {
 				seen[name] = true
 				s.Sessions = append(s.Sessions, x)
 			}
@@ -168,18 +168,4 @@ func folderSession(a *Agent, name string, info fs.FileInfo) (Place, bool) {
 		}
 	}
 	return x, true
-}
-
-var backupName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(.+)\.bak(\.[0-9]+)?$`)
-})
-
-// isBackup reports whether a file is a backup of one that stands beside it.
-func isBackup(path string) bool {
-	m := backupName().FindStringSubmatch(path)
-	if m == nil {
-		return false
-	}
-	_, err := os.Stat(m[1])
-	return err == nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/internal/source"
 )
 
 type undoCmd struct {
@@ -34,7 +35,8 @@ rewritten is left alone (status 2): going back would undo that change, too.`
 
 func (c *undoCmd) run(w *world) int {
 	status := statusClean
-	u := &undoing{undoCmd: c, held: agentlog.NewBusy(time.Now()), back: agentlog.Undoer{Files: &w.files}}
+	u := &undoing{undoCmd: c, held: agentlog.NewBusy(time.Now()), back: agentlog.Undoer{Files: &w.files}, seen: map[string]bool{}}
+	again := 0
 	for _, name := range c.Files {
 		done, err := u.undo(name)
 		for _, d := range done {
@@ -48,8 +50,13 @@ func (c *undoCmd) run(w *world) int {
 			status = max(status, w.undone(name, err))
 			continue
 		}
+		if len(done) == 0 {
+			again++
+			continue
+		}
 		screen.Fprintf(w.stderr, "  to revert that: pare undo %s\n", quoted(name))
 	}
+	printSkipped(w.stderr, source.Skipped{Again: again})
 	return status
 }
 
@@ -58,6 +65,7 @@ type undoing struct {
 	*undoCmd
 	held *agentlog.Busy
 	back agentlog.Undoer
+	seen map[string]bool // files that this run has restored: twice would be not at all
 }
 
 // A restored is a file that is what it was.
@@ -74,11 +82,16 @@ func (w *world) undone(name string, err error) int {
 }
 
 // undo makes the newest backup the file again, or those of the last run for a session
-// that is a folder. Each step leaves the whole of either under the name of the file.
+// that is a folder. Each step leaves the whole of either under the name of the file. Nothing
+// is done for a name that leads to what this run has restored.
 func (u *undoing) undo(name string) ([]restored, error) {
 	path := name
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		path = real // a link stays a link
+	}
+	whole, err := filepath.Abs(path)
+	if err != nil || u.seen[whole] {
+		return nil, err
 	}
 	now, err := os.Stat(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -112,6 +125,7 @@ func (u *undoing) undo(name string) ([]restored, error) {
 		}
 		done = append(done, d)
 	}
+	u.seen[whole] = true
 	return done, nil
 }
 

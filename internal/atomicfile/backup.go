@@ -17,7 +17,7 @@ import (
 // maxBackup is the highest number of a backup. What has a higher one is none of ours.
 const maxBackup = 999_999
 
-var backupName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.+)\.bak(\.[0-9]+)?$`) })
+var backupName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^(.+)\.bak(\.[0-9]+)?$`) })
 
 // originalOf returns the name of the file that a backup of this name would be of.
 func originalOf(name string) (string, bool) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -246,10 +247,25 @@ func TestRestore(t *testing.T) {
 }
 
 func TestIsBackup(t *testing.T) {
-	place(t, "a", "a.bak", "b.bak", "a.bak.3", "a.bak.x")
-	for name, want := range map[string]bool{"a": false, "a.bak": true, "b.bak": false, "a.bak.3": true, "a.bak.x": false} {
+	const odd = "two\nlines"
+	place(t, "a", "a.bak", "b.bak", "a.bak.3", "a.bak.x", odd, odd+".bak", odd+".bak.12")
+	want := map[string]bool{"a": false, "a.bak": true, "b.bak": false, "a.bak.3": true, "a.bak.x": false, odd: false, odd + ".bak": true, odd + ".bak.12": true}
+	if got := Backups(odd); !slices.Equal(got, []int{12, 0}) {
+		t.Errorf("Backups(%q) = %v", odd, got)
+	}
+	for name, want := range want {
 		if got := IsBackup(name); got != want {
 			t.Errorf("IsBackup(%q) = %v", name, got)
+		}
+	}
+}
+
+func TestIsHidden(t *testing.T) {
+	for _, base := range []string{"a", "two\nlines", "\xff"} {
+		for _, locks := range []bool{true, false} {
+			if name := hiddenName(base, 3, locks); !IsHidden(name) {
+				t.Errorf("IsHidden(%q) = false", name)
+			}
 		}
 	}
 }

@@ -18,13 +18,13 @@ import (
 // shares the folder is not seen, but takes no day between its last byte and the file's name.
 
 // hiddenPattern is how hidden files are called that bear a lock.
-var hiddenPattern = regexp.MustCompile(`^\..+\.pare-[0-9]+-[0-9]+$`)
+var hiddenPattern = regexp.MustCompile(`(?s)^\..+\.pare-[0-9]+-[0-9]+$`)
 
 // maxLocks is how many hidden files of a run are open at a time. Those beyond have another name.
 const maxLocks = 128
 
 // unlocked is how hidden files are called that bear no lock.
-var unlocked = regexp.MustCompile(`^\..+\.pare-([0-9]+)-[0-9]+\+$`)
+var unlocked = regexp.MustCompile(`(?s)^\..+\.pare-([0-9]+)-[0-9]+\+$`)
 
 // abandonedAfter is how long nobody has written to a file without a lock that nobody will.
 const abandonedAfter = 24 * time.Hour
