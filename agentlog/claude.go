@@ -65,7 +65,7 @@ func claudeLine(o object) evidence {
 	kind := o.kind()
 	m := o.object("message")
 	switch {
-	case m.has("parts"), kind == "tool_result":
+	case m.has("parts"), kind == "tool_result", kind == "system" && qwenLine(o) != silent:
 		return silent // qwen-code
 	case (kind == "user" || kind == "assistant") && m.has("content") && (o.has("sessionId") || o.has("uuid") && o.has("parentUuid")),
 		o.has("leafUuid") && kind == "summary",

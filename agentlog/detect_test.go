@@ -49,6 +49,7 @@ func TestDefectS13LookAlikes(t *testing.T) {
 	}{
 		"qwen-code":             {qwenSample + qwenCall, QwenCode},
 		"qwen-code, system":     {system + system + qwenCall, QwenCode},
+		"qwen-code, only that":  {`"parts":[]}}` + "\n" + system, QwenCode},
 		"qwen-code, one line":   {qwenCall, QwenCode},
 		"qwen-code, a result":   {strings.Replace(qwenSample, `"type":"user"`, `"type":"tool_result"`, 1), QwenCode},
 		"qwen-code, spoilt":     {`"parts":[]}}` + "\n" + qwenSample + `{"uuid":"q3","par`, QwenCode},
