@@ -215,22 +215,43 @@ func (c *checker) chatReasoning() {
 	}
 }
 
-// usualNotes are the notes with two that nearly every call and result of Chat would have, and
-// hardly anybody minds: an id that is not nine letters long, and no name of the tool. They follow
-// from the index, so they are written only for those who do.
+// usualNotes are the notes with those that nearly every call, result or message with calls of Chat
+// would have, and hardly anybody minds: an id that is not nine letters long, no name of the tool, no
+// content beside calls, or some. They follow from the index, so they are written only for those who
+// do.
 func (c *checker) usualNotes() []note {
-	if c.Dialect != OpenAIChat || !c.wants(idNotNine) && !c.wants(resultNameMissing) {
+	if c.Dialect != OpenAIChat || !c.wants(idNotNine) && !c.wants(resultNameMissing) && !c.wants(noContentElement) && !c.wants(contentBesideCalls) {
 		return c.notes
 	}
 	all, rest, ms := slices.Clone(c.notes[:c.listNotes]), filed{notes: c.notes[c.listNotes:]}, c.t.Messages()
 	for i := range ms {
-		ours := slices.Clip(rest.ours(i, &ms[i]).notes)
+		ours := c.withContent(slices.Clip(rest.ours(i, &ms[i]).notes), i)
 		for b := ms[i].First; b < ms[i].End; b++ {
 			ours = c.withUsual(ours, b)
 		}
 		all = append(all, ours...)
 	}
 	return append(all, rest.notes...)
+}
+
+// withContent puts those of the content of a message where they would have been written.
+func (c *checker) withContent(ours []note, i int) []note {
+	f := noContentElement
+	switch x := c.extra[i]; {
+	case c.t.Messages()[i].Role == transcript.Tool:
+		return ours
+	case x&besideCalls != 0:
+		f = contentBesideCalls
+	case x&saysBeside != 0 || x&(nullContent|emptyList) == 0:
+		return ours
+	}
+	at := slices.IndexFunc(ours, func(n note) bool {
+		return n.fault == emptyCalls || n.fault == legacyFunction || n.fault == wrongType && n.sub == "tool_call_id"
+	})
+	if at < 0 {
+		at = len(ours)
+	}
+	return slices.Insert(ours, at, note{f, int32(i), -1, "", ""})
 }
 
 // withUsual puts those of a block where they would have been written.

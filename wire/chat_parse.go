@@ -154,9 +154,6 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 		if f.content.empty() && nothing {
 			p.note(emptyRole[m.Role], -1, "", "")
 		}
-		if f.content.empty() && !beside {
-			p.note(noContentElement, -1, "", "")
-		}
 	case f.content.absent():
 		p.extra[i] |= nullContent
 		if m.Role != transcript.Assistant || nothing {
@@ -165,9 +162,6 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 			if m.Role == transcript.Assistant {
 				p.note(emptyAssistantNull, -1, "", "")
 			}
-		}
-		if !beside {
-			p.note(noContentElement, -1, "", "")
 		}
 	case f.content.kind == jsonspan.Array:
 		if f.content.span.Len() < 64 && len(jsonspan.Elements(p.raw, f.content.span)) == 0 {
@@ -180,7 +174,7 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 		p.note(emptyCalls, -1, "tool_calls", "")
 	}
 	if f.callItems > 0 && f.content.kind == jsonspan.String && !f.content.empty() {
-		p.note(contentBesideCalls, -1, "", "")
+		p.extra[i] |= besideCalls
 	}
 	if p.isTrue(f.prefix) {
 		p.extra[i] |= wantsPrefix

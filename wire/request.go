@@ -322,6 +322,7 @@ const (
 	badRole                        // its role is none that the dialect knows
 	loosePart                      // a part of what the user says, by itself in the list
 	saysBeside                     // a refusal or a recording stands beside its content
+	besideCalls                    // its content is a string that says something, and calls stand beside it
 	holdsOnly                      // it has no members but those that hold its blocks; not all that have none are known
 )
 
