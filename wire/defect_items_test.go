@@ -176,3 +176,24 @@ func repaired(t *testing.T, body string, o wire.Options) *wire.Mended {
 	}
 	return m
 }
+
+// TestMessageWithoutContent: the Responses API wants content of every message. A message without it
+// goes, unless calls stand beside it, as the chat API has them.
+func TestMessageWithoutContent(t *testing.T) {
+	body := func(item string) string {
+		return `{"model":"gpt-5","input":[{"role":"user","content":"q"},` + item + `,{"role":"user","content":"n"}]}`
+	}
+	for _, d := range []defect{
+		{name: "none", body: body(`{"role":"assistant"}`), found: []string{"null-content"}, loses: []string{"assistant"}},
+		{name: "null", body: body(`{"type":"message","id":"msg_1","role":"user","content":null}`), found: []string{"null-content"}, loses: []string{"msg_1"}},
+		{name: "with its reasoning", body: body(`{"type":"reasoning","id":"rs_1","summary":[]},{"type":"message","role":"assistant"}`), found: []string{"null-content"}, loses: []string{"rs_1"}},
+		{name: "empty", body: body(`{"role":"user","content":""},{"role":"assistant","content":[]}`)},
+		{name: "calls", body: body(`{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}`),
+			found: []string{"unknown-field", "null-content"}, left: []string{"unknown-field", "null-content"}, keeps: []string{`"id":"c"`}},
+		{name: "no message", body: body(`{"call_id":"c","output":"o"}`), found: []string{"field-missing"}, left: []string{"field-missing"}, keeps: []string{`"output":"o"`}},
+		{name: "elsewhere", body: strings.Replace(body(`{"role":"assistant"}`), "gpt-5", "deepseek-chat", 1)},
+	} {
+		d.as = wire.OpenAIResponses
+		d.run(t)
+	}
+}

@@ -225,7 +225,11 @@ func (p *parser) closeResponsesMessage(i int, span jsonspan.Span, f *itemFields)
 	switch f.content.kind {
 	case jsonspan.String:
 		p.stringContent(f.content)
-	case jsonspan.Array, jsonspan.Invalid, jsonspan.Null:
+	case jsonspan.Array:
+	case jsonspan.Invalid, jsonspan.Null:
+		if f.role.given() || f.typ.given() { // otherwise it need not be a message
+			p.note(nullContentFault, -1, "", "")
+		}
 	default:
 		p.note(wrongType, -1, "content", "expected a string or a list, found "+f.content.kind.String())
 	}
