@@ -29,6 +29,11 @@ func (t *Transcript) quiet(x int) bool {
 	return e.State == Whole && !e.Server && len(e.Results) == 1 && !t.blocks[e.Results[0]].Continues
 }
 
+// endsBefore reports whether an exchange is answered, and all results stand in front of a block.
+func (e *Exchange) endsBefore(end BlockID) bool {
+	return len(e.Results) > 0 && e.Results[len(e.Results)-1] < end
+}
+
 // oddIn are the odd ones of the first n exchanges.
 func (t *Transcript) oddIn(n int) []ExchangeID {
 	i, _ := slices.BinarySearch(t.odd, ExchangeID(n))
@@ -44,16 +49,17 @@ func (t *Transcript) unlike(x int) bool {
 }
 
 // keep finds what of the last transcript is paired as it will be in an index that begins with so
-// many of the same messages. Of the last one, nothing but these may be there any more.
+// many of the same messages. Of the last one's, nothing may be there any more.
 func (b *Builder) keep(x Index, messages int) (k kept) {
 	t := b.t
 	k.message = min(messages, len(t.messages), len(x.Messages))
+	t.messages, t.blocks = x.Messages, x.Blocks
 	if k.message == 0 || t.start != 0 || t.Compacted() {
 		return kept{}
 	}
 	anywhere, end := x.Discipline == Anywhere, x.Messages[k.message-1].End
 	b.reach = b.reach[:min(len(b.reach), b.quiet)]
-	for b.quiet < len(t.exchanges) && t.quiet(b.quiet) && t.exchanges[b.quiet].Results[0] < end {
+	for b.quiet < len(t.exchanges) && t.exchanges[b.quiet].endsBefore(end) && t.quiet(b.quiet) {
 		b.quiet++
 	}
 	for i := len(b.reach); anywhere && i < b.quiet; i++ {

@@ -29,6 +29,7 @@ type carrier struct {
 	ends  []int            // by message: where it ends in the body; of a loose request
 	stay  bool             // what nobody changes stays where it is, and the rest is written behind it
 	gaps  shifts           // what moves new messages: all edits in front of them
+	later seat             // by how much the pages of the room begin later than those that it holds
 
 	planned []jsonspan.Edit // all edits
 }
@@ -112,6 +113,7 @@ func (c *carrier) pair(x transcript.Index) *transcript.Transcript {
 // leave gives a room back its pages, if the carrier works in one.
 func (c *carrier) leave(f *front) {
 	if f != nil && f.in != nil {
+		f.in.whole.hold(&c.pages)
 		f.in.pages, f.in.ends, c.pages = c.pages, c.ends, f.spare
 	}
 }

@@ -28,25 +28,23 @@ func (c *carrier) over(of *Request, from, end, shift, turn int) {
 	ms := of.t.Messages()
 	first, last := ms[from].First, ms[end-1].End
 	to := seat{len(c.messages), transcript.BlockID(len(c.blocks)), turn}
-	n, blocks := end-from, int(last-first)
-	c.messages, c.extra, c.frame = longer(c.messages, n), longer(c.extra, n), longer(c.frame, n)
-	c.blocks, c.where = longer(c.blocks, blocks), longer(c.where, blocks)
 	behind := func(i int) seat {
 		return seat{to.message + i - from, to.block + ms[i].First - first, to.turn + ms[i].Turn - ms[from].Turn}
 	}
-	lo, hi := end, end
-	if f := c.front; f != nil && f.in != nil && of == f.out && shift == 0 {
-		r, held := f.in.tail, f.in.holds
-		was := r.Was - r.Now
-		lo, hi = max(from, r.Now, to.message-was), min(end, r.Now+r.N)
-		for lo < hi && int(held.t.Messages()[lo+was].First) < max(int(to.block), c.written) {
-			lo++ // others are there now
+	lo, hi, held := end, end, of // what the room holds, and was there
+	was := 0
+	if f := c.front; f != nil && f.in != nil && f.in.tail.N > 0 && of == f.out && shift == 0 {
+		lo, hi = c.there(from, end)
+		held, was = f.in.holds, f.in.tail.Was-f.in.tail.Now
+		if now := behind(min(lo, end-1)); now.message < hi-lo {
+			c.slide(lo+was-now.message, held.t.Messages()[lo+was].First-now.block)
 		}
-		if lo < hi {
-			c.put(held, lo+was, hi+was, behind(lo), 0)
-		} else {
-			lo, hi = end, end
-		}
+	}
+	n, blocks := end-from, int(last-first)
+	c.messages, c.extra, c.frame = longer(c.messages, n), longer(c.extra, n), longer(c.frame, n)
+	c.blocks, c.where = longer(c.blocks, blocks), longer(c.where, blocks)
+	if lo < hi {
+		c.put(held, lo+was, hi+was, behind(lo), 0)
 	}
 	if from < lo {
 		c.put(of, from, lo, to, shift)
@@ -54,6 +52,20 @@ func (c *carrier) over(of *Request, from, end, shift, turn int) {
 	if hi < end {
 		c.put(of, hi, end, behind(hi), shift)
 	}
+}
+
+// there is which of some messages of the last result, that come next, the room holds.
+func (c *carrier) there(from, end int) (lo, hi int) {
+	r, held := c.front.in.tail, c.front.in.holds.t.Messages()
+	was, blocks := r.Was-r.Now, max(len(c.blocks), c.written)+int(c.later.block)
+	lo, hi = max(from, r.Now, len(c.messages)+c.later.message-was), min(end, r.Now+r.N)
+	for lo < hi && int(held[lo+was].First) < blocks {
+		lo++ // others are there now
+	}
+	if lo >= hi {
+		return end, end
+	}
+	return lo, hi
 }
 
 // A seat is which message, block and turn something is now.
@@ -94,6 +106,43 @@ func (c *carrier) put(of *Request, from, end int, to seat, shift int) {
 			alike.block(&blocks[i])
 		}
 	}
+}
+
+// slide makes the pages of a room begin so many messages and blocks behind where those that it holds
+// begin, with what is filed: what comes next, which is more, is there already.
+func (c *carrier) slide(messages int, blocks transcript.BlockID) {
+	p, w := &c.pages, &c.front.in.whole
+	if by := messages - c.later.message; by != 0 && slides(p.messages, w.messages, by) && slides(p.extra, w.extra, by) && slides(p.frame, w.frame, by) {
+		p.messages, p.extra, p.frame = slid(p.messages, w.messages, by), slid(p.extra, w.extra, by), slid(p.frame, w.frame, by)
+		c.later.message = messages
+	}
+	if by := int(blocks - c.later.block); by != 0 && slides(p.blocks, w.blocks, by) && slides(p.where, w.where, by) {
+		p.blocks, p.where = slid(p.blocks, w.blocks, by), slid(p.where, w.where, by)
+		c.later.block, c.written = blocks, c.written-by
+	}
+}
+
+// slides reports whether a list lies in memory, all of which is whole, and may begin so much later
+// there, or earlier.
+func slides[T any](all, whole []T, by int) bool {
+	at := cap(whole) - cap(all)
+	return at >= 0 && cap(all) > 0 && &all[:1][0] == &whole[:cap(whole)][at] && at+by >= 0 && len(all)+by <= cap(all)
+}
+
+// slid makes a list begin so much later, or earlier.
+func slid[T any](all, whole []T, by int) []T {
+	at := cap(whole) - cap(all) + by
+	to := whole[at : at+len(all)]
+	copy(to, all)
+	return to
+}
+
+// memory is all of the memory that a list lies in; whole was that before the list grew.
+func memory[T any](all, whole []T) []T {
+	if slides(all, whole, 0) {
+		return whole
+	}
+	return all
 }
 
 // longer is a list with n more elements, which are not written yet.

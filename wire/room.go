@@ -7,12 +7,19 @@ import "github.com/pare-llm/pare/transcript"
 type room struct {
 	ends    []int // see loose
 	pages   pages
+	whole   pages // all memory of the pages, which may begin later
 	builder transcript.Builder
 	trail   trail // its messages and edits
 	holds   *Request
 	tail    transcript.Run // many messages of the scribe's last result: which the room holds, and where
 	// The first so many messages, blocks and edits are those of the scribe's last result.
 	messages, blocks, edits int
+}
+
+// hold notes the memory that pages lie in, which they may have left.
+func (w *pages) hold(p *pages) {
+	w.messages, w.extra, w.frame = memory(p.messages, w.messages), memory(p.extra, w.extra), memory(p.frame, w.frame)
+	w.blocks, w.where = memory(p.blocks, w.blocks), memory(p.where, w.where)
 }
 
 // A desk is memory that a rewriting works with and the next one works with again.
