@@ -284,6 +284,8 @@ func (p *parser) chatResult(i int, span jsonspan.Span, f *chatFields) {
 	}
 	p.block(b, place{in: inMessage})
 	switch {
+	case legacy && (f.name.absent() || f.name.empty()):
+		p.noteBlock(functionNameMissing, "", "")
 	case legacy:
 	case f.callID.absent():
 		p.noteBlock(idMissing, "", "")
@@ -408,12 +410,7 @@ func (p *parser) chatCall(j int) {
 	case id.kind == jsonspan.String:
 		p.chatID(b.CallID)
 	}
-	switch {
-	case name.absent(), name.empty():
-		p.noteBlock(nameEmpty, "", "")
-	case !plainID(b.Tool) || len(b.Tool) > 64:
-		p.noteBlock(nameFormat, "", b.Tool)
-	}
+	p.callName(name, "function.name")
 	switch {
 	case p.is(typ, "custom"):
 		p.noteBlock(freeForm, "", "")
@@ -451,5 +448,22 @@ func (p *parser) chatFunctionCall() bool {
 		b.Body = tspan(args.span)
 	}
 	p.block(b, place{in: inFunction})
+	n := len(p.blocks) - 1
+	p.wantString(&name, n, "name")
+	p.callName(name, "name")
+	if args.kind != jsonspan.String {
+		p.note(argsNotString, n, "arguments", args.kind.String())
+	}
 	return true
+}
+
+// callName notes what is odd about the name of the call added last.
+func (p *parser) callName(name field, member string) {
+	b := &p.blocks[len(p.blocks)-1]
+	switch {
+	case name.absent(), name.empty():
+		p.noteBlock(nameEmpty, "", member)
+	case !plainID(b.Tool) || len(b.Tool) > 64:
+		p.noteBlock(nameFormat, "", b.Tool)
+	}
 }

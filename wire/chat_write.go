@@ -32,7 +32,12 @@ func (chat) namePath(d *draft, b transcript.BlockID, call bool) []string {
 	return []string{"function", "name"}
 }
 
-func (chat) argsPath(*draft, transcript.BlockID) []string { return []string{"function", "arguments"} }
+func (chat) argsPath(d *draft, b transcript.BlockID) []string {
+	if d.where[b].in != inCalls {
+		return []string{"arguments"}
+	}
+	return []string{"function", "arguments"}
+}
 
 // ownID: Mistral wants nine letters and digits.
 func (chat) ownID(m *mender, sum [sha256.Size]byte) (string, bool) {

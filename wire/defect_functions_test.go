@@ -47,3 +47,27 @@ func TestBlankIDsTwice(t *testing.T) {
 	defect{name: "twice", as: wire.OpenAIChat, body: two, found: []string{"duplicate-call-id"}, keeps: []string{call, answer, `"content":"2"`}, loses: []string{call + "," + call}}.run(t)
 	defect{name: "at a gateway", as: wire.OpenAIChat, prof: "other", body: two}.run(t)
 }
+
+// TestFunctionsHaveNames: a call in the old form and its result have a name each, and the call has
+// arguments. Who has no name takes that of the other half.
+func TestFunctionsHaveNames(t *testing.T) {
+	body := func(call, result string) string {
+		return `{"model":"gpt-5","messages":[{"role":"user","content":"q"},{"role":"assistant","content":null,"function_call":` + call + `},{"role":"function",` + result + `"content":"r"}]}`
+	}
+	named, noName, noArgs := []string{"call-name-format"}, []string{"name-missing"}, []string{"args-not-json"}
+	for _, d := range []defect{
+		{name: "both", body: body(`{"name":"f","arguments":"{}"}`, `"name":"f",`)},
+		{name: "call", body: body(`{"arguments":"{}"}`, `"name":"f",`), found: named, keeps: []string{`{"arguments":"{}","name":"f"}`}},
+		{name: "call, empty", body: body(`{"name":"","arguments":"{}"}`, `"name":"f",`), found: named, keeps: []string{`{"name":"f","arguments":"{}"}`}},
+		{name: "result", body: body(`{"name":"f","arguments":"{}"}`, ``), found: noName, keeps: []string{`"content":"r","name":"f"}`}},
+		{name: "neither", body: body(`{"arguments":"{}"}`, ``), found: []string{"call-name-format", "name-missing"}, keeps: []string{`{"arguments":"{}","name":"unknown_tool"}`, `"content":"r","name":"unknown_tool"}`}},
+		{name: "of another alphabet", body: body(`{"name":"a b","arguments":"{}"}`, `"name":"a b",`), found: named, keeps: []string{`{"name":"a_b","arguments":"{}"}`, `"name":"a_b","content":"r"`}, loses: []string{"a b"}},
+		{name: "no arguments", body: body(`{"name":"f"}`, `"name":"f",`), found: noArgs, keeps: []string{`{"name":"f","arguments":"{}"}`}},
+		{name: "an object", body: body(`{"name":"f","arguments":{"a":1}}`, `"name":"f",`), found: noArgs, keeps: []string{`{"name":"f","arguments":"{\"a\":1}"}`}},
+		{name: "no JSON, for who wants it", prof: "other", body: body(`{"name":"f","arguments":"{no"}`, `"name":"f",`), found: noArgs, keeps: []string{`{"name":"f","arguments":"{\"raw_arguments\":\"{no\"}"}`}},
+		{name: "elsewhere", prof: "xai", body: body(`{"arguments":"{}"}`, ``)},
+	} {
+		d.as = wire.OpenAIChat
+		d.run(t)
+	}
+}

@@ -56,6 +56,7 @@ const (
 	nameMissing
 	nameOther // than that of the call
 	resultNameMissing
+	functionNameMissing
 	approvalUnasked
 	safetyUnacknowledged
 	notContiguous

@@ -12,27 +12,28 @@ import (
 
 // idMends mend ids and names. Both halves of a pair change together.
 var idMends = map[fault]mend{
-	idAlphabet:        (*mender).renameExchange,
-	idTooLong:         (*mender).renameExchange,
-	idNotNine:         (*mender).renameExchange,
-	callIDMissing:     (*mender).renameExchange,
-	callIDBlank:       (*mender).renameExchange,
-	callIDBlankAgain:  (*mender).renameExchange,
-	resultIDBlank:     (*mender).giveID,
-	callIDHalf:        (*mender).renameExchange,
-	resultIDHalf:      (*mender).giveID,
-	idMissing:         (*mender).giveID,
-	idUnderOtherName:  (*mender).ownName,
-	serverIDFormat:    (*mender).dropExchange,
-	nameEmpty:         (*mender).rename,
-	nameFormat:        (*mender).rename,
-	nameTooLong:       (*mender).rename,
-	nameMissing:       (*mender).giveName,
-	nameOther:         (*mender).giveName,
-	resultNameMissing: (*mender).giveName,
-	itemID:            (*mender).stripItemID,
-	repeatedItemID:    (*mender).twinItem,
-	wrongType:         (*mender).retype,
+	idAlphabet:          (*mender).renameExchange,
+	idTooLong:           (*mender).renameExchange,
+	idNotNine:           (*mender).renameExchange,
+	callIDMissing:       (*mender).renameExchange,
+	callIDBlank:         (*mender).renameExchange,
+	callIDBlankAgain:    (*mender).renameExchange,
+	resultIDBlank:       (*mender).giveID,
+	callIDHalf:          (*mender).renameExchange,
+	resultIDHalf:        (*mender).giveID,
+	idMissing:           (*mender).giveID,
+	idUnderOtherName:    (*mender).ownName,
+	serverIDFormat:      (*mender).dropExchange,
+	nameEmpty:           (*mender).rename,
+	nameFormat:          (*mender).rename,
+	nameTooLong:         (*mender).rename,
+	nameMissing:         (*mender).giveName,
+	nameOther:           (*mender).giveName,
+	resultNameMissing:   (*mender).giveName,
+	functionNameMissing: (*mender).giveName,
+	itemID:              (*mender).stripItemID,
+	repeatedItemID:      (*mender).twinItem,
+	wrongType:           (*mender).retype,
 }
 
 // setAt sets the member at the end of a path from the object at span.
@@ -148,16 +149,23 @@ func (m *mender) namePath(b transcript.BlockID) []string {
 	return m.g.namePath(m.draft, b, m.t.Block(b).Kind == transcript.Call)
 }
 
-// rename gives a call a name that the provider takes, and its results where they
-// carry one.
+// rename gives a call a name that the provider takes, and its results where they are told by
+// one. A call without a name takes that of its result.
 func (m *mender) rename(f *Finding) {
 	blk := m.t.Block(f.Block)
+	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
+	known := blk.Tool
+	for _, r := range x.Results {
+		if known == "" {
+			known = m.t.Block(r).Tool
+		}
+	}
 	name := strings.Map(func(r rune) rune {
 		if r < 0x80 && plainID(string(r)) {
 			return r
 		}
 		return '_'
-	}, blk.Tool)
+	}, known)
 	if name = name[:min(len(name), m.g.nameLimit)]; name == "" {
 		name = "unknown_tool"
 	}
@@ -165,10 +173,10 @@ func (m *mender) rename(f *Finding) {
 		return
 	}
 	m.log(f, "rename", f.Block, f.Index, len(name)-len(blk.Tool), "tool %q becomes %q", blk.Tool, name)
-	if !m.g.namesResults {
+	if !m.g.namesResults && m.where[f.Block].in != inFunction {
 		return
 	}
-	for _, r := range m.t.Exchanges()[m.t.ExchangeOf(f.Block)].Results {
+	for _, r := range x.Results {
 		m.setAt(m.t.Block(r).Span, m.namePath(r), quote(name))
 	}
 }
