@@ -14,7 +14,8 @@ var anthropicGrammar = grammar{
 	apart: true, joins: [transcript.Tool + 1]bool{transcript.System: true, transcript.User: true, transcript.Assistant: true, transcript.Tool: true},
 	roles:   []namedRole{{"user", transcript.User}, {"assistant", transcript.Assistant}, {"system", transcript.System}},
 	idLimit: 64, nameLimit: 200,
-	shows: [][2]string{{"tool_use_id", "tool_result"}, {"input", "tool_use"}, {"thinking", "thinking"}, {"text", "text"}},
+	shows:      [][2]string{{"tool_use_id", "tool_result"}, {"input", "tool_use"}, {"thinking", "thinking"}, {"text", "text"}},
+	showsMedia: [][2]string{{"image/", "image"}, {"application/pdf", "document"}, {"text/", "document"}},
 	endpoints: []endpoint{
 		{end: "/messages", without: "/threads/"}, // OpenAI's threads have messages too
 		{end: ":rawPredict", within: "/publishers/anthropic/"}, {end: ":streamRawPredict", within: "/publishers/anthropic/"},

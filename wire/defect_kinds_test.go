@@ -387,3 +387,26 @@ func TestMendRoleOfResults(t *testing.T) {
 		}
 	}
 }
+
+// TestMediaWithoutType: what media are made of tells the type of a block that has none, also of one
+// in a result.
+func TestMediaWithoutType(t *testing.T) {
+	source := func(kind, made string) string {
+		return `{"source":{"type":"` + kind + `","media_type":"` + made + `","data":"AAAA"}}`
+	}
+	typed := func(block, as string) string { return block[:len(block)-1] + `,"type":"` + as + `"}` }
+	for made, as := range map[string]string{"image/png": "image", "application/pdf": "document", "text/plain": "document"} {
+		block := source("base64", made)
+		defect{name: made, as: wire.Anthropic, body: `{"messages":[{"role":"user","content":[` + block + `]}]}`,
+			found: []string{"field-missing"}, keeps: []string{typed(block, as)}}.run(t)
+		defect{name: made + " in a result", as: wire.Anthropic, body: `{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[` + block + `,{"text":"x"}]}]}]}`,
+			found: []string{"content-type"}, keeps: []string{typed(block, as), `{"text":"x","type":"text"}`}}.run(t)
+	}
+	for made, as := range map[string]string{"image/png": "image", "audio/wav": "audio", "video/mp4": "video", "application/pdf": "document"} {
+		block := `{"mime_type":"` + made + `","data":"AAAA"}`
+		defect{name: made + ", interactions", as: wire.GeminiInteractions, body: `{"input":[{"type":"user_input","content":[` + block + `]}]}`,
+			found: []string{"field-missing"}, keeps: []string{typed(block, as)}}.run(t)
+	}
+	defect{name: "anything", as: wire.Anthropic, body: `{"messages":[{"role":"user","content":[{"source":{"type":"url","url":"https://e.test/1"}},{"type":"text","text":"q"}]}]}`,
+		found: []string{"field-missing"}, loses: []string{"e.test"}}.run(t)
+}

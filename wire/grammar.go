@@ -68,6 +68,8 @@ type grammar struct {
 	batch     batch      // of them
 	// shows are members of blocks, and the type of one that has such a member and no type.
 	shows [][2]string
+	// showsMedia are beginnings of media types, and the type of a block of such media.
+	showsMedia [][2]string
 	tells tells
 	// foreign are types of what looks like the dialect, and whose they are.
 	foreign map[string]string

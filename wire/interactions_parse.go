@@ -15,9 +15,10 @@ var interactionsGrammar = grammar{
 	apart: true, joins: [transcript.Tool + 1]bool{transcript.Assistant: true, transcript.Tool: true},
 	roles:   []namedRole{{"user", transcript.User}, {"model", transcript.Assistant}},
 	idLimit: 64, nameLimit: 64,
-	remote:    []string{"continuation_token"},
-	shows:     [][2]string{{"result", "function_result"}, {"arguments", "function_call"}, {"summary", "thought"}, {"text", "text"}},
-	endpoints: []endpoint{{end: "/interactions"}},
+	remote:     []string{"continuation_token"},
+	shows:      [][2]string{{"result", "function_result"}, {"arguments", "function_call"}, {"summary", "thought"}, {"text", "text"}},
+	showsMedia: [][2]string{{"image/", "image"}, {"audio/", "audio"}, {"video/", "video"}, {"application/pdf", "document"}, {"text/", "document"}},
+	endpoints:  []endpoint{{end: "/interactions"}},
 	tells: tells{
 		body:  []string{"previous_interaction_id", "continuation_token", "agent_config", "webhook_config"},
 		steps: append([]string{"user_input", "model_output", "thought", "function_result"}, servedSteps("file_search")...),

@@ -85,15 +85,34 @@ var contentMends = map[fault]mend{
 // giveType gives a block without type the one that its members show.
 func (m *mender) giveType(f *Finding) {
 	at := m.t.Block(f.Block).Span
+	t := m.typeShown(at)
+	if t == "" {
+		m.dropFound(f)
+	} else if m.setMember(at, "type", quote(t)) {
+		m.log(f, "edit", f.Block, f.Index, 0, "a block without type; its members show that it is %s", t)
+	}
+}
+
+// typeShown is the type that the members of a block show, media by what they are made of; ""
+// if they do not tell.
+func (m *mender) typeShown(at transcript.Span) string {
 	for _, c := range m.g.shows {
 		if _, ok := m.member(at, c[0]); ok {
-			if m.setMember(at, "type", quote(c[1])) {
-				m.log(f, "edit", f.Block, f.Index, 0, "a block without type; its members show that it is %s", c[1])
-			}
-			return
+			return c[1]
 		}
 	}
-	m.dropFound(f)
+	if source, ok := m.member(at, "source"); ok && m.raw[source.Start] == '{' {
+		at = source
+	}
+	for _, name := range []string{"media_type", "mime_type"} {
+		made := m.text(at, name)
+		for _, c := range m.g.showsMedia {
+			if strings.HasPrefix(made, c[0]) {
+				return c[1]
+			}
+		}
+	}
+	return ""
 }
 
 // dropEmpty drops a message that says nothing.
@@ -258,6 +277,10 @@ func (m *mender) textItem(f *Finding) {
 	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(blk.Body)) {
 		name := m.text(tspan(e), "type")
 		if name == "text" || resultParts[name] && name != "search_result" {
+			continue
+		}
+		if t := m.typeShown(tspan(e)); name == "" && (t == "text" || resultParts[t]) {
+			done = m.setMember(tspan(e), "type", quote(t)) || done
 			continue
 		}
 		text, image := m.imageBlock(tspan(e))
