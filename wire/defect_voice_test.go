@@ -74,3 +74,13 @@ func TestDefectVoiceBehind(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusalWithoutRole: only the assistant refuses, and has a recording of what it said.
+func TestRefusalWithoutRole(t *testing.T) {
+	for _, said := range []string{`"content":null,"refusal":"no"`, `"refusal":"no"`, `"audio":{"id":"a"}`} {
+		defect{name: said, as: wire.OpenAIChat, body: `{"model":"gpt-5","messages":[{"role":"user","content":"q"},{` + said + `},{"role":"user","content":"n"}]}`,
+			found: []string{"field-missing", "null-content"}, keeps: []string{`{` + said + `,"role":"assistant"}`}}.run(t)
+	}
+	defect{name: "no refusal", as: wire.OpenAIChat, body: `{"model":"gpt-5","messages":[{"role":"user","content":"q"},{"refusal":null,"content":"?"}]}`,
+		found: []string{"field-missing"}, left: []string{"field-missing"}, keeps: []string{`{"refusal":null,"content":"?"}`}}.run(t)
+}

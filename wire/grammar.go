@@ -70,7 +70,7 @@ type grammar struct {
 	shows [][2]string
 	// showsMedia are beginnings of media types, and the type of a block of such media.
 	showsMedia [][2]string
-	tells tells
+	tells      tells
 	// foreign are types of what looks like the dialect, and whose they are.
 	foreign map[string]string
 	rules   []Rule

@@ -367,6 +367,9 @@ func (m *mender) guessRole(f *Finding) {
 			to = "user"
 		}
 	}
+	if m.extra[f.Index]&saysBeside != 0 {
+		to = m.g.assistant // nobody else refuses, or has a recording of what it said
+	}
 	if m.namesCall(f.Index) {
 		to = "tool"
 	}
