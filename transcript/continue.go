@@ -214,8 +214,13 @@ func (p *pairer) waits() bool {
 	return len(p.late.batches) > 0 || len(p.open.few) > 0 || p.open.many
 }
 
-// exchangesIn is how many exchanges begin in front of a block.
+// exchangesIn is how many exchanges begin in front of a block. The last of them is mostly near.
 func (t *Transcript) exchangesIn(end BlockID) int {
+	for b := end - 1; b >= max(0, end-16); b-- {
+		if x := t.exchange[b]; x != NoExchange && t.firstOf(int(x)) == b {
+			return int(x) + 1
+		}
+	}
 	n, _ := slices.BinarySearchFunc(t.exchanges, end, func(e Exchange, b BlockID) int { return int(e.first() - b) })
 	return n
 }

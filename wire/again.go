@@ -44,8 +44,9 @@ func (s *Scribe) stretches(others []int, n int) []stretch {
 	}
 	for _, m := range others {
 		until(m)
-		from = m + 1
-		at += upTo(done[at:], from)
+		for from = m + 1; at < len(done) && done[at].message < from; {
+			at++
+		}
 	}
 	until(n)
 	s.desk.known = all
@@ -54,8 +55,24 @@ func (s *Scribe) stretches(others []int, n int) []stretch {
 
 // upTo is how many of some messages were in front of message m.
 func upTo(all []origin, m int) int {
-	n, _ := slices.BinarySearchFunc(all, m, func(o origin, m int) int { return o.message - m })
-	return n
+	return near(all, func(o *origin) bool { return o.message < m })
+}
+
+// near is how many elements come in front of one that probably is near the beginning.
+func near[T any](all []T, before func(*T) bool) int {
+	n := 1
+	for n < len(all) && before(&all[n]) {
+		n *= 2
+	}
+	lo, hi := n/2, min(n, len(all))
+	for lo < hi {
+		if mid := (lo + hi) / 2; before(&all[mid]) {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
 }
 
 // write makes the draft do what is not known.
@@ -99,7 +116,7 @@ func (f *front) edits(rest []jsonspan.Edit) []jsonspan.Edit {
 		return rest
 	}
 	var all []jsonspan.Edit
-	last, same := f.trail().edits, 0
+	last, at, same := f.trail().edits, 0, 0
 	if f.in != nil {
 		all, same = f.in.trail.edits[:0], f.in.edits
 	}
@@ -112,7 +129,9 @@ func (f *front) edits(rest []jsonspan.Edit) []jsonspan.Edit {
 		begin, end := ms[s.first].Span.Start, ms[s.last].Span.End
 		n := editsTo(rest, begin)
 		all, rest = append(all, rest[:n]...), rest[n:]
-		all = extend(all, last, editsTo(last, begin), editsTo(last, end), same)
+		from := at + editsTo(last[at:], begin)
+		at = from + editsTo(last[from:], end)
+		all = extend(all, last, from, at, same)
 	}
 	return append(all, rest...)
 }
@@ -156,9 +175,7 @@ func (c *carrier) takeAgainAll(a, end int) bool {
 	shift := start - (out.End(a) - ms[0].Span.Len())
 	c.edits, c.shift = c.edits[editsTo(c.edits, was[j].Span.End):], out.End(end-1)+shift-was[j].Span.End
 	if c.loose() {
-		for k := a; k < end; k++ {
-			c.ends = append(c.ends, out.End(k)+shift)
-		}
+		c.end(out, a, end, shift)
 		shift = 0 // they stay where they are
 	} else if !c.Element() || c.Offset() != start {
 		return false

@@ -68,6 +68,22 @@ func (c *carrier) there(from, end int) (lo, hi int) {
 	return lo, hi
 }
 
+// end notes where messages of the last result end in the body, if all have moved by the same.
+func (c *carrier) end(out *Request, from, end, shift int) {
+	n := len(c.ends)
+	c.ends = longer(c.ends, end-from)
+	to := c.ends[n:]
+	if out.loose == nil {
+		for i := range to {
+			to[i] = out.t.Messages()[from+i].Span.End + shift
+		}
+		return
+	}
+	for i, at := range out.loose.ends[from : from+len(to)] {
+		to[i] = at + shift
+	}
+}
+
 // A seat is which message, block and turn something is now.
 type seat struct {
 	message int

@@ -207,8 +207,7 @@ func (f *front) wrote(next *Request) int {
 
 // editsTo is how many edits begin in front of an offset.
 func editsTo(edits []jsonspan.Edit, end int) int {
-	n, _ := slices.BinarySearchFunc(edits, end, func(e jsonspan.Edit, end int) int { return e.Start - end })
-	return n
+	return near(edits, func(e *jsonspan.Edit) bool { return e.Start < end })
 }
 
 // behind makes the carrier go on behind a front.
@@ -223,9 +222,7 @@ func (c *carrier) behind(f *front) bool {
 		p.messages, p.blocks, p.where, p.extra, p.frame = p.messages[:m], p.blocks[:b], p.where[:b], p.extra[:m], p.frame[:m]
 		p.ties, p.notes = p.ties[:0], append(p.notes[:0], c.parser.notes...)
 		f.spare, c.pages, c.ends = c.pages, *p, f.in.ends[:m]
-		for i := m; i <= f.at; i++ {
-			c.ends = append(c.ends, out.End(i))
-		}
+		c.end(out, m, f.at+1, 0)
 	}
 	if m <= f.at {
 		c.over(out, m, f.at+1, 0, ms[m].Turn)
