@@ -1,6 +1,7 @@
 package ladder
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/pare-llm/pare/transcript"
@@ -75,9 +76,10 @@ type shed struct {
 	queue             []transcript.AtomID
 	drop              []transcript.BlockID
 	edits             []wire.BlockEdit
-	outline           outline // of the history, if the request before was a beginning of it
-	scene             *scene  // nil: there is none
-	trail             *trail  // the same
+	outline           outline          // of the history, if the request before was a beginning of it
+	words             *strings.Builder // see there
+	scene             *scene           // nil: there is none
+	trail             *trail           // the same
 }
 
 // sheds are those of which no memory has hold.
@@ -85,8 +87,8 @@ var sheds = sync.Pool{New: func() any { return new(shed) }}
 
 // back gives the shed of a climb back, unless it is large.
 func (s *shed) back() {
-	const roomy = 1 << 14                    // ops
-	s.drop, s.edits, s.scene = nil, nil, nil // somebody may still have those
+	const roomy = 1 << 14                                  // ops
+	s.drop, s.edits, s.words, s.scene = nil, nil, nil, nil // somebody may still have those
 	s.outline.forget()
 	s.trail = nil
 	if cap(s.ops) <= roomy && cap(s.sums) <= roomy && cap(s.left) <= roomy {

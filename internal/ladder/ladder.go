@@ -3,6 +3,7 @@ package ladder
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -136,7 +137,10 @@ func New(s Setting) *Ladder {
 	if l.shed == nil {
 		l.shed = sheds.Get().(*shed)
 	}
-	l.words = &words{r: s.Request, name: s.Window.Name}
+	if l.shed.words == nil {
+		l.shed.words = new(strings.Builder)
+	}
+	l.words = &words{r: s.Request, name: s.Window.Name, room: l.shed.words}
 	l.meter = newMeter(s.Request, s.Counter, l.words)
 	l.heed()
 	if s.Counter != nil && l.meter.costs == nil {
