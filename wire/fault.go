@@ -137,6 +137,7 @@ const (
 	resultNotObject
 	resultPartType
 	partType
+	partOfModel
 	foreignPart
 	chatPart
 	chatBlock

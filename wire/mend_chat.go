@@ -52,6 +52,36 @@ func (m *mender) retagImage(at transcript.Span) bool {
 	return m.setMember(at, "type", quote("input_image")) && m.setMember(at, "image_url", value)
 }
 
+// asInput writes parts that only the assistant may speak in as those of everybody else.
+func (m *mender) asInput(f *Finding) {
+	blk := m.t.Block(f.Block)
+	spans := []jsonspan.Span{jsonspan.Span(blk.Span)}
+	if blk.Kind == transcript.Result {
+		spans = jsonspan.Elements(m.raw, jsonspan.Span(blk.Body))
+	}
+	done := false
+	for j, s := range spans {
+		name := map[string]string{"output_text": "text", "refusal": "refusal"}[m.text(tspan(s), "type")]
+		text, ok := m.member(tspan(s), name)
+		if name == "" || !ok || !m.edit(jsonspan.Edit{Span: s, New: m.g.textBlock(transcript.User, m.t.Bytes(text))}) {
+			continue
+		}
+		if !done {
+			m.log(f, "edit", f.Block, f.Index, 0, "only what the assistant says is %s; this is input_text", f.arg)
+		}
+		done = true
+		path := ""
+		if blk.Kind == transcript.Result {
+			path = "output." + itoa(j) + "."
+		}
+		for _, e := range jsonspan.Members(m.raw, s) {
+			if key := string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End])); key != "type" && tspan(e.Value) != text {
+				m.logMember(f, f.Block, path+key, "%s goes: input_text has none", key)
+			}
+		}
+	}
+}
+
 // joinTexts makes one string of the texts of a message. A list that holds anything else stays.
 func (m *mender) joinTexts(f *Finding) {
 	var texts []string

@@ -55,6 +55,7 @@ var contentMends = map[fault]mend{
 	argsNotString:       (*mender).wrapArgs,
 	resultNotObject:     func(m *mender, f *Finding) { m.g.wrapResult(m, f) },
 	partType:            (*mender).retagPart,
+	partOfModel:         (*mender).asInput,
 	resultPartType:      (*mender).textItem,
 	encryptedMissing:    (*mender).dropExchange,
 	referenceUnknown:    (*mender).dropReference,

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -240,6 +241,7 @@ func (p *parser) closeResponsesMessage(i int, span jsonspan.Span, f *itemFields)
 			from--
 		}
 		p.notes = append(p.notes[:from], slices.DeleteFunc(p.notes[from:], func(n note) bool { return n.fault == partType })...)
+		p.modelsParts(i)
 	} else if f.id.given() {
 		p.itemID(f.id, "msg_")
 	}
@@ -247,6 +249,31 @@ func (p *parser) closeResponsesMessage(i int, span jsonspan.Span, f *itemFields)
 		p.note(repeatedItemID, -1, "", p.text(f.id))
 	}
 	p.endMessage(span, m.Role == transcript.User)
+}
+
+// modelsParts notes the parts of a message that only the assistant may speak in.
+func (p *parser) modelsParts(i int) {
+	if m := p.messages[i]; m.Role == transcript.User || m.Role == transcript.System {
+		for b := int(m.First); b < len(p.blocks); b++ {
+			if t := p.partOfModel(jsonspan.Span(p.blocks[b].Span)); t != "" {
+				p.note(partOfModel, b, "", t)
+			}
+		}
+	}
+}
+
+// partOfModel is the type of a part that only the assistant may speak in; "" if it is none.
+func (p *parser) partOfModel(at jsonspan.Span) string {
+	if p.raw[at.Start] != '{' || bytes.HasPrefix(p.raw[at.Start:at.End], []byte(`{"type":"input_`)) {
+		return ""
+	}
+	m, ok := jsonspan.Find(p.raw, at, "type")
+	for _, t := range []string{"output_text", "refusal"} {
+		if ok && string(p.raw[m.Value.Start:m.Value.End]) == `"`+t+`"` {
+			return t
+		}
+	}
+	return ""
 }
 
 // closeItem files an item that is no message; the item is the block.
@@ -450,6 +477,9 @@ func (p *parser) chatOutput(at jsonspan.Span) {
 		}
 		if t := p.text(str(jsonspan.Span{Start: m.Value.Start + 1, End: m.Value.End - 1})); t == "text" || t == "image_url" {
 			p.noteBlock(chatPart, "output."+itoa(j), t)
+			return
+		} else if t == "output_text" || t == "refusal" {
+			p.noteBlock(partOfModel, "output."+itoa(j), t)
 			return
 		}
 	}
