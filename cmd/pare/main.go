@@ -54,30 +54,26 @@ type world struct {
 	getenv         func(string) string
 	files          atomicfile.Files // those of this run
 	memory         source.Memory
-	log            *slog.Logger  // set when the flags are known
-	logTo          *logWriter    // where it goes
-	signals        chan struct{} // closed when a command sees to signals itself
+	log            *slog.Logger   // set when the flags are known
+	logTo          *logWriter     // where it goes
+	signals        chan os.Signal // that end the program, until a command sees to them itself
 }
 
-// ownSignals leaves signals to the command that calls it.
+// ownSignals leaves signals, from now on, to the command that calls it.
 func (w *world) ownSignals() {
 	if w.signals != nil {
-		close(w.signals)
+		signal.Stop(w.signals)
 	}
 }
 
 func main() {
 	w := &world{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
-	w.signals = make(chan struct{})
-	interrupt := make(chan os.Signal, 1)
-	signal.Notify(interrupt, os.Interrupt, syscall.SIGTERM)
+	w.signals = make(chan os.Signal, 1)
+	signal.Notify(w.signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		select {
-		case <-interrupt:
-			w.files.Clear()
-			os.Exit(statusInterrupted)
-		case <-w.signals:
-		}
+		<-w.signals
+		w.files.Clear()
+		os.Exit(statusInterrupted)
 	}()
 	os.Exit(run(w))
 }
