@@ -177,11 +177,11 @@ func says(sent *transcript.Transcript, among []transcript.Block, whole *transcri
 	said, long := make([]transcript.Block, 0, 8), uint64(0)
 	for _, s := range sources {
 		is := whole.Block(s)
-		said, long = append(said, is), long|1<<(is.Body.Len()%64)
+		said, long = append(said, is), long|1<<(uint(is.Body.Len())%64)
 	}
 	for i := range among {
 		b := &among[i]
-		if long>>(b.Body.Len()%64)&1 == 0 {
+		if long>>(uint(b.Body.Len())%64)&1 == 0 {
 			continue
 		}
 		for j := range said {
