@@ -62,10 +62,15 @@ func (b *Builder) keep(x Index, messages int) (k kept) {
 	for b.quiet < len(t.exchanges) && t.exchanges[b.quiet].endsBefore(end) && t.quiet(b.quiet) {
 		b.quiet++
 	}
-	for i := len(b.reach); anywhere && i < b.quiet; i++ {
-		b.reach = append(b.reach, t.exchanges[i].Results[0])
-		if i > 0 {
-			b.reach[i] = max(b.reach[i-1], b.reach[i])
+	if n := len(b.reach); anywhere && n < b.quiet {
+		far := NoBlock
+		if n > 0 {
+			far = b.reach[n-1]
+		}
+		b.reach = slices.Grow(b.reach, b.quiet-n)[:b.quiet]
+		for i, e := range t.exchanges[n:b.quiet] {
+			far = max(far, e.Results[0])
+			b.reach[n+i] = far
 		}
 	}
 	turn := func(m int) int { return x.Messages[m].Turn }
@@ -179,8 +184,9 @@ func (p *pairer) takeExchanges(x int, end, by BlockID) (hinders int) {
 	t.exchanges = append(t.exchanges, o.exchanges[x:to]...)
 	p.results = slices.Grow(p.results, to-x)[:n+to-x]
 	results := p.results[n:]
-	for i := range results {
-		e := &t.exchanges[from+i]
+	taken := t.exchanges[from:][:len(results)]
+	for i := range taken {
+		e := &taken[i]
 		r := e.Results[0]
 		if r >= end {
 			t.exchanges, p.results = t.exchanges[:from], p.results[:n]
@@ -195,11 +201,11 @@ func (p *pairer) takeExchanges(x int, end, by BlockID) (hinders int) {
 // renumber copies the exchanges of blocks, of which the first is now another, and reports whether
 // none is in front of that.
 func renumber(to, from []ExchangeID, first, now ExchangeID) bool {
-	front, to := ExchangeID(0), to[:len(from)]
+	front, by, to := ExchangeID(0), now-first, to[:len(from)]
 	for i, x := range from {
 		none := x >> 63 // all bits of NoExchange, no bit of others
-		front |= (x - first) &^ none
-		to[i] = x + (now-first)&^none
+		front |= (x - first) ^ none
+		to[i] = (x + by) | none
 	}
 	return front >= 0
 }

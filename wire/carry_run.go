@@ -74,12 +74,12 @@ func (c *carrier) end(out *Request, from, end, shift int) {
 	c.ends = longer(c.ends, end-from)
 	to := c.ends[n:]
 	if out.loose == nil {
-		for i := range to {
-			to[i] = out.t.Messages()[from+i].Span.End + shift
+		for i, m := range out.t.Messages()[from:end] {
+			to[i] = m.Span.End + shift
 		}
 		return
 	}
-	for i, at := range out.loose.ends[from : from+len(to)] {
+	for i, at := range out.loose.ends[from:end] {
 		to[i] = at + shift
 	}
 }
@@ -101,10 +101,9 @@ func (c *carrier) put(of *Request, from, end int, to seat, shift int) {
 	laid(c.extra[to.message:], of.extra[from:end])
 	blocks := laid(c.blocks[to.block:], of.t.Blocks()[first:last])
 	laid(c.where[to.block:], of.where[first:last])
-	if by != 0 || turns != 0 || shift != 0 {
+	if by != 0 || turns != 0 {
 		for i := range messages {
 			m := &messages[i]
-			m.Span.Start, m.Span.End = m.Span.Start+shift, m.Span.End+shift
 			m.First, m.End, m.Turn = m.First+by, m.End+by, m.Turn+turns
 		}
 	}
@@ -115,7 +114,8 @@ func (c *carrier) put(of *Request, from, end int, to seat, shift int) {
 	}
 	if alike := (shifts{by: shift}); shift != 0 {
 		for i := range frames {
-			f := &frames[i]
+			m, f := &messages[i], &frames[i]
+			m.Span = transcript.Span{Start: m.Span.Start + shift, End: m.Span.End + shift}
 			f.content, f.calls = alike.moved(f.content), alike.moved(f.calls)
 		}
 		for i := range blocks {
