@@ -133,8 +133,8 @@ func (c *checker) chatRoles() {
 		}
 	}
 	if n := len(ms); n > 0 {
-		if ms[n-1].Role == transcript.Assistant && c.extra[n-1]&wantsPrefix == 0 {
-			c.message(lastRole, n-1, "")
+		if last := ms[n-1].Role; last == transcript.System || last == transcript.Assistant && c.extra[n-1]&wantsPrefix == 0 {
+			c.message(lastRole, n-1, last.String())
 		}
 		if n == 1 && ms[0].Role != transcript.User && ms[0].Role != transcript.System {
 			c.message(loneMessage, 0, "")

@@ -122,7 +122,7 @@ var chatRules = []Rule{
 		Source: "pipecat-ai/pipecat-flows#178; datapizza-labs/datapizza-ai#98 (2025-12); src. Whether the hosted API picked up the relaxation: unknown"},
 	{ID: "mistral/last-role", Slug: "last-role", on: lastRole, only: vendorIs("mistral"),
 		Doc:    "last must be user or tool, or assistant with prefix:true",
-		Says:   "Expected last role User or Tool (or Assistant with prefix or continue_final_message set to True) for serving but got assistant",
+		Says:   "Expected last role User or Tool (or Assistant with prefix or continue_final_message set to True) for serving but got {arg}",
 		Mend:   "add a minimal user turn / trim",
 		Source: "src"},
 	{ID: "mistral/prefix-last", Slug: "prefix-not-last", on: prefixNotLast, only: vendorIs("mistral"),

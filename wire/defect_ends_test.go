@@ -66,3 +66,19 @@ func TestSignedCompactionBegins(t *testing.T) {
 		t.Errorf("without a signature: %v, found %v, left %v", err, m.Found, m.Left)
 	}
 }
+
+// TestSystemEnds: Mistral wants the user or a tool to end; everywhere else on Chat the system may.
+func TestSystemEnds(t *testing.T) {
+	const rest = `{"role":"user","content":"q"},{"role":"assistant","content":"a"},{"role":"user","content":"n"},{"role":"system","content":"s"}]}`
+	defect{name: "mistral", as: wire.OpenAIChat, body: `{"model":"mistral-large-latest","messages":[` + rest,
+		found: []string{"last-role"}, keeps: []string{`{"role":"system","content":"s"},{"role":"user","content":"Continue."}]`}}.run(t)
+	defect{name: "openai", as: wire.OpenAIChat, body: `{"model":"gpt-5","messages":[` + rest}.run(t)
+	r, err := wire.Parse([]byte(`{"model":"mistral-large-latest","messages":[`+rest), wire.Options{Dialect: wire.OpenAIChat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := r.Mend(wire.Repair{}, wire.CheckOptions{Strict: true})
+	if out := string(m.Request.Raw()); err != nil || len(m.Left) > 0 || strings.Contains(out, "Continue.") || !strings.Contains(out, "system-reminder") {
+		t.Errorf("strict: %v, left %v: %s", err, m.Left, out)
+	}
+}

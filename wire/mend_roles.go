@@ -44,9 +44,17 @@ func (m *mender) goOn(f *Finding) {
 	if slices.ContainsFunc(m.t.Exchanges(), func(x transcript.Exchange) bool { return x.State == transcript.Open && !x.Server }) {
 		return // the stub will end it; what the provider runs gets none
 	}
+	last := m.t.Messages()[n-1].Role
+	if last == transcript.System && m.strict {
+		return // the user will say it, for those who let the system begin only
+	}
+	who := "assistant"
+	if last == transcript.System {
+		who = "system"
+	}
 	raw := m.g.textMessage(transcript.User, goOnText)
 	m.insertMessage(n, raw, m.fresh())
-	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the history ended with the assistant: %s", goOnText)
+	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the history ended with the %s: %s", who, goOnText)
 }
 
 // begin puts a minimal turn of the user in front.
