@@ -270,3 +270,6 @@ func CondemnAll(s *Store, key Key) error {
 		return s.eng.condemn(context.Background(), t, `scope = ? AND id = ?`, key.Scope, key.ID)
 	})
 }
+
+// LookAlways makes every append to SQLite look whether the file is still there.
+func LookAlways(s *Store) { s.eng.(*sqliteEngine).every = 0 }

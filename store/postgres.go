@@ -79,6 +79,9 @@ func (*postgresEngine) name() string { return "postgres" }
 // unready: the error names the server.
 func (*postgresEngine) unready(err error) error { return err }
 
+// there: the server knows its files.
+func (*postgresEngine) there() error { return nil }
+
 // tail: marks of more than these are too many bytes for a connection that breaks again and
 // again: an append that has to write them would never come through.
 func (*postgresEngine) tail() int { return 64 }

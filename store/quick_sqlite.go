@@ -32,7 +32,10 @@ func (e *sqliteEngine) commitQuick(ctx context.Context, all []*member) error {
 		if err := e.statements.prepare(ctx, c.(driver.Conn)); err != nil {
 			return err
 		}
-		return e.statements.write(ctx, all)
+		if err := e.statements.write(ctx, all); err != nil {
+			return err
+		}
+		return e.lately()
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 
 // sqliteEngine is SQLite: one file, one writer at a time, any number of readers.
 type sqliteEngine struct {
-	path       string
+	*sqliteFile
 	write      *sql.DB
 	group      group
 	statements sqliteQuick
@@ -38,12 +38,10 @@ func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, nil, nil, unopened(path, err)
 	}
-	// The journal beside it gets the mode of the file.
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := newSQLiteFile(path)
 	if err != nil {
-		return nil, nil, nil, unopened(path, err)
+		return nil, nil, nil, err
 	}
-	f.Close()
 	if err := ownTables(path); err != nil {
 		return nil, nil, nil, err
 	}
@@ -53,7 +51,7 @@ func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 	if write, err = sqliteDB(path, "immediate", 1); err != nil {
 		return nil, nil, nil, err
 	}
-	e := &sqliteEngine{path: path, write: write}
+	e := &sqliteEngine{sqliteFile: file, write: write}
 	e.group = group{lanes: 1, most: 64, commit: e.commitQuick}
 	return read, write, e, nil
 }

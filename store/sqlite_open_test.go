@@ -89,7 +89,7 @@ func TestUnready(t *testing.T) {
 	}
 	defer db.Close()
 	cause := db.Ping()
-	err = (&sqliteEngine{path: path}).unready(cause)
+	err = (&sqliteEngine{sqliteFile: &sqliteFile{path: path}}).unready(cause)
 	for _, want := range []string{path + ": ", "-wal", "may write them in " + filepath.Dir(path)} {
 		if !strings.Contains(err.Error(), want) || !errors.Is(err, cause) {
 			t.Errorf("%v: %q is missing", err, want)

@@ -66,6 +66,9 @@ type engine interface {
 	unready(err error) error
 	// close gives back what the engine holds besides the database.
 	close()
+	// there is an error if what is written would not be found: somebody has removed or replaced
+	// the files of the database.
+	there() error
 	// lock lets nobody else change the sessions of a condition until the transaction ends.
 	// What they are is read behind it: a statement sees what was so when it began.
 	lock(ctx context.Context, tx *tx, where string, args ...any) error
@@ -225,7 +228,10 @@ func (s *Store) once(ctx context.Context, f func(*tx) error) error {
 		t.Rollback()
 		return err
 	}
-	return t.Commit()
+	if err := t.Commit(); err != nil {
+		return err
+	}
+	return s.eng.there()
 }
 
 // read runs f on a snapshot.
@@ -251,7 +257,14 @@ func (s *Store) Ping(ctx context.Context) error {
 func (s *Store) begin(ctx context.Context, db *sql.DB, o *sql.TxOptions) (*sql.Tx, error) {
 	for stale := db.Stats().Idle; ; stale-- {
 		t, err := db.BeginTx(ctx, o)
-		if err == nil || stale == 0 || !s.eng.broken(err) || ctx.Err() != nil {
+		if err == nil {
+			if err := s.eng.there(); err != nil {
+				t.Rollback()
+				return nil, err
+			}
+			return t, nil
+		}
+		if stale == 0 || !s.eng.broken(err) || ctx.Err() != nil {
 			return t, err
 		}
 	}

@@ -1,0 +1,99 @@
+//go:build unix
+
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/pare-llm/pare/store"
+)
+
+// A process that opens a file a second time keeps the locks of the first: without them, a
+// program with an older SQLite that looks into the file takes the journal away when it is done,
+// and what is appended from then on is lost.
+func TestSQLiteOpenedTwice(t *testing.T) {
+	if path := os.Getenv("PARE_TEST_LOCKED"); path != "" { // the other program
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		const sharedFirst, sharedSize = 0x40000002, 510 // of SQLite's file format
+		at := syscall.Flock_t{Type: syscall.F_WRLCK, Start: sharedFirst, Len: sharedSize}
+		if err := syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &at); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("locked:", at.Type != syscall.F_UNLCK)
+		return
+	}
+	path := filepath.Join(t.TempDir(), "pare.db")
+	for n := range 3 {
+		create(t, open(t, path), fmt.Sprint(n))
+		other := exec.Command(os.Args[0], "-test.run=^TestSQLiteOpenedTwice$")
+		other.Env = append(os.Environ(), "PARE_TEST_LOCKED="+path)
+		if out, err := other.CombinedOutput(); err != nil || !strings.Contains(string(out), "locked: true") {
+			t.Errorf("opened %d times: %s: %v", n+1, out, err)
+		}
+	}
+}
+
+// What is written to a file that somebody has removed or replaced is lost, and is not
+// acknowledged; when the file is back, so is the store.
+func TestSQLiteFileReplaced(t *testing.T) {
+	for _, name := range []string{"pare.db", "pare.db-wal"} {
+		for _, how := range []string{"removed", "replaced"} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				dir := t.TempDir()
+				path, link := filepath.Join(dir, "pare.db"), filepath.Join(t.TempDir(), "link.db")
+				if err := os.Symlink(path, link); err != nil {
+					t.Fatal(err)
+				}
+				st := open(t, link)
+				store.LookAlways(st)
+				key := create(t, st, "a")
+				put := func(id string) error {
+					_, err := st.Append(ctx, key, store.Anywhere, store.Message(id, user(id)))
+					return err
+				}
+				for _, id := range []string{"one", "two"} { // the second one is quick
+					if err := put(id); err != nil {
+						t.Fatal(err)
+					}
+				}
+				at := filepath.Join(dir, name)
+				if err := os.Rename(at, at+".away"); err != nil {
+					t.Fatal(err)
+				}
+				if how == "replaced" {
+					if err := os.WriteFile(at, nil, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for range 2 {
+					if err := put("three"); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "removed or replaced") {
+						t.Errorf("append: %v", err)
+					}
+				}
+				if err := st.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
+					t.Errorf("ping: %v", err)
+				}
+				if err := os.Rename(at+".away", at); err != nil {
+					t.Fatal(err)
+				}
+				if err := put("three"); err != nil {
+					t.Error(err)
+				}
+				if got := texts(t, st, key); len(got) != 3 {
+					t.Errorf("%v", got)
+				}
+			})
+		}
+	}
+}

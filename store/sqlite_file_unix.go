@@ -1,0 +1,17 @@
+//go:build unix
+
+package store
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// mayWrite is an error if this user may not read and write a file.
+func mayWrite(path string) error {
+	const readWrite = 0x4 | 0x2
+	if err := syscall.Access(path, readWrite); err != nil {
+		return &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return nil
+}
