@@ -3,14 +3,17 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/pare-llm/pare/store"
 )
@@ -95,5 +98,35 @@ func TestSQLiteFileReplaced(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Who gives up in the midst of an append makes a connection close; that is no reason to think that
+// somebody has taken the journal away.
+func TestSQLiteGivenUp(t *testing.T) {
+	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
+	store.LookAlways(st)
+	key, rng, given := create(t, st, "a"), rand.New(rand.NewPCG(1, 2)), 0
+	for n := range 300 {
+		short, cancel := context.WithTimeout(ctx, time.Duration(rng.IntN(400))*time.Microsecond)
+		var err error
+		if n%3 == 0 {
+			_, err = st.Append(short, key, store.Anywhere, store.Message(fmt.Sprint(n), user("quick")))
+		} else {
+			err = st.Delete(short, create(t, st, fmt.Sprint("b", n)))
+		}
+		cancel()
+		if errors.Is(err, store.ErrUnavailable) && strings.Contains(err.Error(), "replaced") {
+			t.Fatalf("%d: %v", n, err)
+		}
+		if err != nil {
+			given++
+		}
+	}
+	if given == 0 {
+		t.Error("nobody gave up")
+	}
+	if _, err := st.Append(ctx, key, store.Anywhere, store.Message("last", user("last"))); err != nil {
+		t.Error(err)
 	}
 }
