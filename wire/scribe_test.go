@@ -208,3 +208,48 @@ func TestScribeMoves(t *testing.T) {
 		}
 	}
 }
+
+// TestScribeSlides: exchanges go near the beginning or come back there, so that the lists of a room
+// begin elsewhere, while as many as stand there come back or go far behind them.
+func TestScribeSlides(t *testing.T) {
+	t.Parallel()
+	for k, shape := range benchdata.Shapes {
+		rng := rand.New(rand.NewPCG(uint64(k), 23))
+		r, err := wire.Parse(benchdata.Dense(shape, 200_000), wire.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := r.Beginnings(wire.Options{Dialect: r.Dialect, Model: r.Model(), Structural: true}, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := wire.Scribe{Lend: true}
+		exchanges := r.Transcript().Exchanges()
+		gone := make([]bool, len(exchanges))
+		for step := range trial.Size(2_000) {
+			q, err := all.At(len(r.Transcript().Messages()) - rng.IntN(2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := 0; i < 6 && step%3 == 0; i++ { // else all rooms come to hold the same
+				gone[i] = rng.IntN(2) == 0
+			}
+			for range rng.IntN(3) * (1 - min(1, step%3)) {
+				goes, from := rng.IntN(2) == 0, 6+rng.IntN(len(gone)-6)
+				for i := from; i < min(from+10, len(gone)); i++ {
+					gone[i] = goes
+				}
+			}
+			var drop []transcript.BlockID
+			for i, x := range exchanges {
+				if gone[i] && int(x.Results[0]) < len(q.Transcript().Blocks()) {
+					drop = append(append(drop, x.Call), x.Results...)
+				}
+			}
+			slices.Sort(drop)
+			if _, _, err := s.Rewrite(q, q, drop, nil); err != nil { // which is proved
+				t.Fatal(err)
+			}
+		}
+	}
+}
