@@ -219,7 +219,7 @@ func TestScribeSlides(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := r.Beginnings(wire.Options{Dialect: r.Dialect, Model: r.Model(), Structural: true}, 3)
+		all, err := r.Beginnings(wire.Options{Dialect: r.Dialect, Model: r.Model(), Structural: true})
 		if err != nil {
 			t.Fatal(err)
 		}
