@@ -202,6 +202,7 @@ func TestMessageWithoutContent(t *testing.T) {
 // said it in input_text, and a tool has put it out so.
 func TestPartsOfTheModel(t *testing.T) {
 	const output, refusal, input = `{"type":"output_text","text":"a\u0062c","annotations":[]}`, `{"refusal":"a\u0062c","type":"refusal"}`, `{"type":"input_text","text":"a\u0062c"}`
+	escaped := strings.NewReplacer(`"type":"output_text"`, `"type":"output\u005ftext"`, `"type":"refusal"`, `"type":"refus\u0061l"`)
 	for _, part := range []string{output, refusal} {
 		said := func(by string) string {
 			return `{"model":"gpt-5","input":[{"role":` + by + `,"content":[{"type":"input_image","image_url":"u"},` + part + `]},{"role":"user","content":"n"}]}`
@@ -211,6 +212,7 @@ func TestPartsOfTheModel(t *testing.T) {
 			{name: "user", body: said(`"user"`), found: found, keeps: []string{input}, loses: []string{part}},
 			{name: "developer", body: said(`"developer"`), found: found, keeps: []string{input}, loses: []string{part}},
 			{name: "elsewhere", prof: "other", body: said(`"user"`)},
+			{name: "an escaped type", body: escaped.Replace(said(`"user"`)), found: found, keeps: []string{input}},
 			{name: "output", body: `{"model":"gpt-5","input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":[{"type":"input_text","text":"x"},` + part + `]}]}`,
 				found: found, keeps: []string{`{"type":"input_text","text":"x"},` + input}, loses: []string{part}},
 			{name: "assistant", body: `{"model":"gpt-5","input":[{"role":"assistant","content":[` + part + `]},{"role":"user","content":"n"}]}`},
