@@ -10,10 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/pare-llm/pare/store"
 )
@@ -108,7 +108,17 @@ func TestSQLiteGivenUp(t *testing.T) {
 	store.LookAlways(st)
 	key, rng, given := create(t, st, "a"), rand.New(rand.NewPCG(1, 2)), 0
 	for n := range 300 {
-		short, cancel := context.WithTimeout(ctx, time.Duration(rng.IntN(400))*time.Microsecond)
+		short, cancel := context.WithCancel(ctx)
+		if spins := rng.IntN(200) - 20; spins < 0 {
+			cancel()
+		} else {
+			go func() {
+				for range spins {
+					runtime.Gosched()
+				}
+				cancel()
+			}()
+		}
 		var err error
 		if n%3 == 0 {
 			_, err = st.Append(short, key, store.Anywhere, store.Message(fmt.Sprint(n), user("quick")))
