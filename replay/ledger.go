@@ -42,8 +42,8 @@ type ledger struct {
 	todo   chan batch
 	failed failure // in the last batch
 	before *view   // what was sent last
-	spare  []int   // that nobody looks at any more: costs of what was sent before it
-	agrees int     // messages that both begin with, so that these costs are the same
+	spare  []int   // that nobody looks at any more: sums of what was sent before it
+	agrees int     // messages that both begin with, so that these sums are the same
 	head   int     // tokens of its head
 	steps  []Step
 }
@@ -77,10 +77,10 @@ func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 	same := shared // that are cached
 	l.weigh(p, v, same)
 	from := v.start()
-	s.Sent = l.head + v.sum - v.upTo(from)
+	s.Sent = l.head + v.from(from, v.n)
 	found := l.head
 	if l.before != nil && l.before.start() == from {
-		found += v.upTo(max(same, from)) - v.upTo(from)
+		found += v.from(from, max(same, from))
 	}
 	c := p.setting.Cache
 	switch {
@@ -107,7 +107,7 @@ func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 	s.money = p.price.Cost(c, s.usage())
 	l.agrees = 0
 	if l.before != nil && l.before.of != nil {
-		l.spare, l.agrees = l.before.costs, max(shared, 0)
+		l.spare, l.agrees = l.before.sums, max(shared, 0)
 	}
 	l.before = v
 	l.steps = append(l.steps, s)
@@ -115,37 +115,39 @@ func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 
 // weigh counts what is neither of the history nor was sent before.
 func (l *ledger) weigh(p *player, v *view, same int) {
-	if v.of == nil { // it is the history itself
+	if v.sums != nil { // it is the history itself
 		l.head = p.head
 		return
 	}
 	if same < 0 {
 		l.head = v.r.HeadTokens(p.setting.Counter)
 	}
-	from := max(same, 0)
-	v.costs, l.spare = slices.Grow(l.spare, max(v.n-len(l.spare), 0))[:v.n], nil
+	from, agree := max(same, 0), min(l.agrees, max(same, 0))
+	v.sums, l.spare = slices.Grow(l.spare, max(v.n+1-len(l.spare), 0))[:v.n+1], nil
+	if v.sums[0] = 0; from > 0 {
+		copy(v.sums[agree:], l.before.sums[agree:from+1])
+	}
 	weigh := func(end int) {
 		for ; from < end; from++ {
-			v.costs[from] = v.cost(p, l.before, from)
-			v.sum += v.costs[from]
+			v.sums[from+1] = v.sums[from] + v.cost(p, l.before, from)
 		}
 	}
-	if b := l.before; b != nil {
-		v.marked, v.mark, v.sum = b.upTo(from), from, b.sum
-		agree, gone := min(l.agrees, from), from // what stands in front of gone has been looked at
-		copy(v.costs[agree:from], b.costs[agree:])
-		v.r.Again(b.r, func(now, was, n int) { // what was sent before costs what it did
+	if l.before != nil {
+		v.r.Again(l.before.r, func(now, was, n int) { // what was sent before costs what it did
 			weigh(now)
-			if by := from - now; by < n && was+by >= gone {
-				v.sum -= b.from(gone, was+by)
-				from, gone = from+copy(v.costs[from:], b.costs[was+by:was+n]), was+n
+			if by := from - now; by < n {
+				is, known := v.sums[from:now+n+1], l.before.sums[was+by:was+n+1]
+				more := is[0] - known[0]
+				for i := range is {
+					is[i] = known[i] + more
+				}
+				from = now + n
 			}
 		})
-		v.sum -= b.from(gone, b.n)
 	}
 	for i, m := range v.r.Kept(v.of, from) {
 		weigh(i)
-		v.costs[i], v.sum, from = p.costs[m], v.sum+p.costs[m], i+1
+		v.sums[i+1], from = v.sums[i]+p.costs[m], i+1
 	}
 	weigh(v.n)
 }

@@ -204,7 +204,7 @@ func newPlayer(r *wire.Request, o Options) *player {
 		p.costs, p.sums = append(p.costs, cost), append(p.sums, p.sums[i]+cost)
 	}
 	p.setting.costs = p.costs
-	whole := view{r: r, n: len(p.costs), costs: p.costs, sum: p.sums[len(p.costs)], sums: p.sums}
+	whole := view{r: r, n: len(p.costs), sums: p.sums}
 	p.tokens = p.head + whole.from(whole.start(), whole.n)
 	p.setting.Tokens = model.Input(0)
 	if o.Limit != (Amount{}) {
@@ -237,7 +237,7 @@ func (p *player) steps(from, end int) error {
 	reads := slices.ContainsFunc(p.runs, func(l ledger) bool { return l.send != nil })
 	for i := range views {
 		n := p.walk.Messages(from + i)
-		views[i] = &view{r: p.walk.whole, n: n, costs: p.costs[:n], sum: p.sums[n], sums: p.sums}
+		views[i] = &view{r: p.walk.whole, n: n, sums: p.sums}
 		if !reads {
 			continue
 		}

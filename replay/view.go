@@ -11,14 +11,10 @@ import (
 
 // A view is the first n messages of a request, and what each of them costs.
 type view struct {
-	r     *wire.Request
-	n     int
-	costs []int         // by message
-	sum   int           // of all
-	sums  []int         // by number of messages: what the first ones cost; nil: see upTo
-	of    *wire.Request // that it is sent instead of; nil: it is the history itself
-
-	mark, marked int // what so many messages cost
+	r    *wire.Request
+	n    int
+	sums []int         // by number of messages: what the first ones cost
+	of   *wire.Request // that it is sent instead of; nil: it is the history itself
 }
 
 // start is the first message that the provider reads: the one with its last compaction.
@@ -57,7 +53,7 @@ func (v *view) cost(p *player, before *view, i int) int {
 	}
 	if before != nil && before.of != nil {
 		if j := before.madeOf(v.r.MessageIn(v.of, i)); j >= 0 && bytes.Equal(before.message(j), v.message(i)) {
-			return before.costs[j]
+			return before.from(j, j+1)
 		}
 	}
 	n := wire.FrameTokens(p.setting.Counter)
@@ -100,30 +96,7 @@ func (v *view) madeOf(m int) int {
 }
 
 // from is what the messages from one up to another cost.
-func (v *view) from(first, end int) int {
-	if v.sums != nil {
-		return v.sums[end] - v.sums[first]
-	}
-	n := 0
-	for _, cost := range v.costs[first:end] {
-		n += cost
-	}
-	return n
-}
-
-// upTo is what the first messages cost: it adds up those up to the nearest place where that is known.
-func (v *view) upTo(n int) int {
-	switch at := v.mark; {
-	case v.sums != nil || n < at-n:
-		return v.from(0, n)
-	case n < at:
-		return v.marked - v.from(n, at)
-	case v.n-n < n-at:
-		return v.sum - v.from(n, v.n)
-	default:
-		return v.marked + v.from(at, n)
-	}
-}
+func (v *view) from(first, end int) int { return v.sums[end] - v.sums[first] }
 
 func (v *view) message(i int) []byte {
 	return v.r.Transcript().Bytes(v.r.Transcript().Messages()[i].Span)

@@ -48,13 +48,9 @@ func (m *mender) goOn(f *Finding) {
 	if last == transcript.System && m.strict {
 		return // the user will say it, for those who let the system begin only
 	}
-	who := "assistant"
-	if last == transcript.System {
-		who = "system"
-	}
 	raw := m.g.textMessage(transcript.User, goOnText)
 	m.insertMessage(n, raw, m.fresh())
-	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the history ended with the %s: %s", who, goOnText)
+	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the history ended with the %s: %s", last, goOnText)
 }
 
 // begin puts a minimal turn of the user in front.
