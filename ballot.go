@@ -16,13 +16,9 @@ type Ballot struct {
 	t      *transcript.Transcript
 	votes  *votes
 	before []string // rules whose votes may be seen
-	seen   []votes  // theirs, and others'
+	seen   votes    // theirs, and others'
 	gone   map[transcript.AtomID]bool
 	closed bool
-
-	since     *transcript.Transcript // that the rule has voted on; nil: none is known
-	goesOn    bool
-	withdrawn []transcript.BlockID
 }
 
 // Drop votes to remove an atom. A vote on one that the transcript does not have counts for
@@ -83,11 +79,9 @@ func (b *Ballot) Dropped(a transcript.AtomID) bool {
 	}
 	if b.gone == nil {
 		b.gone = make(map[transcript.AtomID]bool)
-		for i := range b.seen {
-			for _, why := range b.seen[i].drop {
-				if slices.Contains(b.before, why.Rule) {
-					b.gone[why.Via] = true
-				}
+		for _, why := range b.seen.drop {
+			if slices.Contains(b.before, why.Rule) {
+				b.gone[why.Via] = true
 			}
 		}
 	}
@@ -100,34 +94,6 @@ func (b *Ballot) valid(a transcript.AtomID) bool {
 		panic("pare: rule " + b.rule + " votes after its Process has returned")
 	}
 	return a >= 0 && int(a) < len(b.t.Atoms())
-}
-
-// An Extent is how much of a history there was. It is a value that many goroutines may use.
-type Extent struct{ Messages, Blocks, Exchanges, Atoms int }
-
-// Since returns the extent of an earlier request of the conversation, if the rule's votes on
-// it are still there and this one is known to begin with it: its blocks, exchanges and
-// atoms are the first ones of this one's, with the same numbers. A rule may then [Ballot.GoOn],
-// which saves time. One that does not votes on everything, and nobody sees a difference.
-func (b *Ballot) Since() (was Extent, ok bool) {
-	if b.since == nil {
-		return Extent{}, false
-	}
-	t := b.since
-	return Extent{len(t.Messages()), len(t.Blocks()), len(t.Exchanges()), len(t.Atoms())}, true
-}
-
-// GoOn takes over all that the rule has said of the request that [Ballot.Since] tells of. It
-// is for the rule to [Ballot.Withdraw] what it would not say any more, and to add what is new:
-// all votes together must be those that it would cast on the whole request.
-func (b *Ballot) GoOn() { b.goesOn = b.since != nil }
-
-// Withdraw takes back what the rule has said earlier of a block, and of its atom as a whole.
-// What it has demanded with Needs or Together stays.
-func (b *Ballot) Withdraw(id transcript.BlockID) {
-	if id >= 0 && int(id) < len(b.t.Blocks()) && b.valid(b.t.AtomOf(id)) {
-		b.withdrawn = append(b.withdrawn, id)
-	}
 }
 
 // votes is what rules said, in the order in which they said it.

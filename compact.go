@@ -122,7 +122,7 @@ func (base *Plan) compact(cut transcript.Cut, s Summary, most int, o CompactOpti
 		return nil, uncompacted(ReasonLarger, "the summary has %d tokens, it may have %d", n, most)
 	}
 	p.summary = &wire.Insertion{Before: h.at, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd}
-	if err := p.carryOut(&wire.Docket{Drop: p.dropped(), Edits: edits.all}, edits.why, o.Options, nil); err != nil {
+	if err := p.carryOut(p.dropped(), edits, o.Options, nil); err != nil {
 		return nil, err
 	}
 	if err := p.finish(o.Options); err != nil {

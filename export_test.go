@@ -17,7 +17,6 @@ import (
 var proveCarried bool
 
 func init() {
-	proveVotes = true
 	proveCarried = !slices.ContainsFunc(os.Args, func(a string) bool { return strings.HasPrefix(a, "-test.bench") })
 }
 

@@ -26,10 +26,6 @@ func (f *fitting) fit(reserve int) (*ladder.Ladder, *Plan, error) {
 	if f.w.Rules != nil {
 		s.Vote = f.vote
 	}
-	if f.o.Past != nil {
-		s.Memory = f.o.Past.take()
-		defer f.o.Past.put(s.Memory)
-	}
 	l := ladder.New(s)
 	done, err := l.Fit()
 	var small *ladder.TooSmall
@@ -158,7 +154,7 @@ func (f *fitting) carryOut(l *ladder.Ladder, summary *wire.Insertion) (*Plan, er
 	p, t := *f.base, f.base.mended.Transcript()
 	p.changes, p.summary = slices.Clone(p.changes), summary
 	p.batches = l.Batches()
-	todo, why := f.todo(l, &p)
+	drop, edits := f.todo(l, &p)
 	p.undecided = &undecided{
 		decide: func() []Decision { return f.decide(l, t) },
 		drops: func(a transcript.AtomID) (why Reason, drops bool) {
@@ -170,25 +166,24 @@ func (f *fitting) carryOut(l *ladder.Ladder, summary *wire.Insertion) (*Plan, er
 			return why, gone
 		},
 	}
-	if err := p.carryOut(todo, why, f.o, l); err != nil {
+	if err := p.carryOut(drop, edits, f.o, l); err != nil {
 		return nil, err
 	}
 	return &p, p.finish(f.o)
 }
 
 // todo is what a state drops and edits, and why each edit is made, and counts what each rung did.
-func (f *fitting) todo(l *ladder.Ladder, p *Plan) (*wire.Docket, func(i int) Reason) {
-	todo, rungs := l.Todo()
+func (f *fitting) todo(l *ladder.Ladder, p *Plan) ([]transcript.BlockID, blockEdits) {
+	drop, edits, rungs := l.Todo()
 	for r, n := range rungs {
 		if n > 0 {
 			p.rungs = append(p.rungs, Climb{Rung(r), n})
 		}
 	}
-	edits := todo.Edits
-	return todo, func(i int) Reason {
+	return drop, blockEdits{edits, func(i int) Reason {
 		rung, _ := l.Rung(edits[i].Block)
 		return f.reason(p.mended.Transcript().AtomOf(edits[i].Block), Rung(rung))
-	}
+	}}
 }
 
 // decide writes the state that a ladder is at down as one decision per atom. All blocks of an atom

@@ -29,8 +29,6 @@ type Options struct {
 	// KeepBound leaves thinking where it is although a change in front of it has made it
 	// invalid: the caller tells the provider to drop it.
 	KeepBound bool
-	// Past is what is remembered of the conversation; it saves time. Nil: nothing is.
-	Past *Past
 }
 
 // weighText counts a text by itself, or nothing.
@@ -202,11 +200,12 @@ func (p *Pipeline) plan(r *wire.Request, o Options) (*Plan, error) {
 	if p == nil {
 		return plan, plan.finish(o)
 	}
-	todo, why, err := plan.vote(p, o)
+	v, err := p.poll(plan.mended)
 	if err != nil {
 		return nil, err
 	}
-	if err := plan.carryOut(todo, why, o, nil); err != nil {
+	drop, edits := plan.decide(v)
+	if err := plan.carryOut(drop, edits, o, nil); err != nil {
 		return nil, err
 	}
 	return plan, plan.finish(o)
@@ -234,12 +233,12 @@ type blockEdits struct {
 
 // carryOut drops and edits what was decided, by a ladder if it is not nil, and remembers why each edit
 // is made.
-func (p *Plan) carryOut(todo *wire.Docket, why func(i int) Reason, o Options, by *ladder.Ladder) error {
-	p.edits, p.owed = blockEdits{todo.Edits, why}, &owing{len(p.changes), len(todo.Drop), o, by}
+func (p *Plan) carryOut(drop []transcript.BlockID, edits blockEdits, o Options, by *ladder.Ladder) error {
+	p.edits, p.owed = edits, &owing{len(p.changes), len(drop), o, by}
 	if !o.trusted() {
 		p.writeOwed() // somebody's counter may fail, and then there is no plan
 	}
-	if len(todo.Drop)+len(todo.Edits) == 0 && p.summary == nil {
+	if len(drop)+len(edits.all) == 0 && p.summary == nil {
 		return nil
 	}
 	var insert []wire.Insertion
@@ -250,7 +249,7 @@ func (p *Plan) carryOut(todo *wire.Docket, why func(i int) Reason, o Options, by
 			Reason: "a summary takes the place of what was dropped",
 		})
 	}
-	next, also, err := o.Past.rewrite(p.mended, p.in, todo, insert...)
+	next, also, err := p.mended.RewriteSince(p.in, drop, edits.all, insert...)
 	if err != nil {
 		return err
 	}

@@ -50,9 +50,6 @@ type Policy struct {
 	Uncounted bool
 	// KeepBound is that of [Options].
 	KeepBound bool
-	// Past is what is remembered of a conversation; it saves time. A policy that has one is for
-	// that conversation alone. Nil: nothing is remembered.
-	Past *Past
 	// Means says what may be left to the provider, for those who can tell it so in headers:
 	// package proxy does. Plan makes all changes itself.
 	Means Means
@@ -147,7 +144,7 @@ func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, e
 
 // options are those for a request.
 func (p *Policy) options(r *wire.Request) (o Options, err error) {
-	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, Uncounted: p.Uncounted, KeepBound: p.KeepBound, Past: p.Past}
+	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, Uncounted: p.Uncounted, KeepBound: p.KeepBound}
 	if p.Counter == nil {
 		o.Counter = tokens.For(p.model(r))
 		return o, nil

@@ -23,7 +23,7 @@ type Decision struct {
 func (p *Pipeline) poll(r *wire.Request) (*votes, error) {
 	v := new(votes)
 	for i, rule := range p.rules {
-		b := &Ballot{rule: rule.Name, t: r.Transcript(), votes: v, seen: []votes{*v}, before: p.before(i)}
+		b := &Ballot{rule: rule.Name, t: r.Transcript(), votes: v, seen: *v, before: p.before(i)}
 		if err := rule.vote(r, b); err != nil {
 			return nil, err
 		}
@@ -79,27 +79,14 @@ func trimOptional(name string) string {
 	return name
 }
 
-// vote lets the rules decide, and returns what is to be dropped and edited, and why each edit is made.
-func (p *Plan) vote(rules *Pipeline, o Options) (*wire.Docket, func(i int) Reason, error) {
-	if o.Past != nil && o.Past.Lend {
-		return o.Past.vote(p, rules)
-	}
-	v, err := rules.poll(p.mended)
-	if err != nil {
-		return nil, nil, err
-	}
-	todo, why := p.decide(v)
-	return todo, why, nil
-}
-
-// decide makes decisions of votes.
-func (p *Plan) decide(v *votes) (*wire.Docket, func(i int) Reason) {
+// decide makes decisions of votes, and returns what is to be dropped and edited.
+func (p *Plan) decide(v *votes) ([]transcript.BlockID, blockEdits) {
 	decisions, edits := settle(p.mended, v)
 	if slices.ContainsFunc(decisions, func(d Decision) bool { return d.Action == ActionDrop }) {
 		decisions = keepOne(dropIdleThoughts(p.mended.Transcript(), decisions))
 	}
 	p.decisions = decisions
-	return &wire.Docket{Drop: p.dropped(), Edits: edits.all}, edits.why
+	return p.dropped(), edits
 }
 
 // settle turns all votes into one verdict per atom. Protection spreads along

@@ -9,42 +9,11 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A batch is requests from one on, and what they are.
-type batch struct {
-	from     int
-	views    []*view
-	requests []*wire.Request
-}
-
-// A failure is an error and the request at which it came up.
-type failure struct {
-	at  int
-	err error
-}
-
-// playAll sends requests in order, batch by batch. It is one goroutine for all, since its
-// stack grows to what a policy needs.
-func (l *ledger) playAll(p *player) {
-	for b := range l.todo {
-		for j, as := range b.views {
-			if err := l.play(p, b.from+j, as, b.requests[j]); err != nil {
-				l.failed = failure{j, err}
-				break
-			}
-		}
-		p.busy.Done()
-	}
-}
-
 // A ledger keeps the books of one policy.
 type ledger struct {
 	send   Send
-	todo   chan batch
-	failed failure // in the last batch
-	before *view   // what was sent last
-	spare  []int   // that nobody looks at any more: sums of what was sent before it
-	agrees int     // messages that both begin with, so that these sums are the same
-	head   int     // tokens of its head
+	before *view // what was sent last
+	head   int   // tokens of its head
 	steps  []Step
 }
 
@@ -69,12 +38,11 @@ func (l *ledger) play(p *player, k int, as *view, r *wire.Request) error {
 // add enters a request.
 func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 	s := Step{Changed: v.r != p.walk.whole, Unfit: unfit}
-	shared := -1
+	same := -1 // messages that are cached
 	if l.before != nil {
-		shared = v.shared(l.before)
-		s.Rewrote = shared < l.before.n
+		same = v.shared(l.before)
+		s.Rewrote = same < l.before.n
 	}
-	same := shared // that are cached
 	l.weigh(p, v, same)
 	from := v.start()
 	s.Sent = l.head + v.from(from, v.n)
@@ -105,10 +73,6 @@ func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 		}
 	}
 	s.money = p.price.Cost(c, s.usage())
-	l.agrees = 0
-	if l.before != nil && l.before.of != nil {
-		l.spare, l.agrees = l.before.sums, max(shared, 0)
-	}
 	l.before = v
 	l.steps = append(l.steps, s)
 }
@@ -122,34 +86,14 @@ func (l *ledger) weigh(p *player, v *view, same int) {
 	if same < 0 {
 		l.head = v.r.HeadTokens(p.setting.Counter)
 	}
-	from, agree := max(same, 0), min(l.agrees, max(same, 0))
-	v.sums, l.spare = slices.Grow(l.spare, max(v.n+1-len(l.spare), 0))[:v.n+1], nil
-	if v.sums[0] = 0; from > 0 {
-		copy(v.sums[agree:], l.before.sums[agree:from+1])
+	v.sums = make([]int, v.n+1)
+	from := max(same, 0)
+	if from > 0 {
+		copy(v.sums, l.before.sums[:from+1])
 	}
-	weigh := func(end int) {
-		for ; from < end; from++ {
-			v.sums[from+1] = v.sums[from] + v.cost(p, l.before, from)
-		}
+	for ; from < v.n; from++ {
+		v.sums[from+1] = v.sums[from] + v.cost(p, l.before, from)
 	}
-	if l.before != nil {
-		v.r.Again(l.before.r, func(now, was, n int) { // what was sent before costs what it did
-			weigh(now)
-			if by := from - now; by < n {
-				is, known := v.sums[from:now+n+1], l.before.sums[was+by:was+n+1]
-				more := is[0] - known[0]
-				for i := range is {
-					is[i] = known[i] + more
-				}
-				from = now + n
-			}
-		})
-	}
-	for i, m := range v.r.Kept(v.of, from) {
-		weigh(i)
-		v.sums[i+1], from = v.sums[i]+p.costs[m], i+1
-	}
-	weigh(v.n)
 }
 
 // judge finds why a request would be refused.

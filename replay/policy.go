@@ -25,10 +25,9 @@ type Policy struct {
 }
 
 // A Send returns what is sent in the place of a request: the very same one if it is
-// to stay as it is. It is called for each request of a history in order, and must not keep
-// one for longer than the next two: their memory is used again. If its error
-// is a *pare.WindowTooSmall the request is sent as it is, and counted as one that the
-// policy could not make fit.
+// to stay as it is. It is called for each request of a history in order. If its error is a
+// *pare.WindowTooSmall the request is sent as it is, and counted as one that the policy could
+// not make fit.
 type Send func(*wire.Request) (*wire.Request, error)
 
 // A Setting is what a policy is to work with. Many goroutines may read it.
@@ -66,7 +65,6 @@ func Of(name, doc string, p pare.Policy) Policy {
 // sending makes a policy of the engine that of a setting.
 func sending(p pare.Policy, s Setting) Send {
 	p.Model, p.Uncounted = s.Model, true // nobody reads the receipts
-	p.Past = &pare.Past{Lend: p.Compact == nil}
 	p.Counter = func(string) (wire.Counter, error) { return s.Counter, nil }
 	if p.Window != nil {
 		w := *p.Window
@@ -96,24 +94,13 @@ func Sliding(messages int) Policy {
 		p.Name, p.Doc = fmt.Sprintf("sliding:messages=%d", messages), "the last messages, cut anywhere"
 	}
 	p.Prepare = func(s Setting) (Send, error) {
-		w := slider{scribe: wire.Scribe{Lend: true}, long: []int{0}}
-		return func(r *wire.Request) (*wire.Request, error) { return w.slide(r, s, messages) }, nil
+		return func(r *wire.Request) (*wire.Request, error) { return slide(r, s, messages) }, nil
 	}
 	return p
 }
 
-// A slider sends one request after the other.
-type slider struct {
-	scribe wire.Scribe
-	odd    bool        // what a scribe writes is something else
-	long   []int       // by number of messages of the history: how many bytes are in the first ones
-	todo   wire.Docket // what goes
-	turns  [3][]byte   // bodies: what was sent last is still looked at
-	k      int
-}
-
 // slide keeps the system's messages in front and the last ones, with commas in between.
-func (w *slider) slide(r *wire.Request, s Setting, messages int) (*wire.Request, error) {
+func slide(r *wire.Request, s Setting, messages int) (*wire.Request, error) {
 	all := r.Transcript().Messages()
 	head, size := 0, s.head
 	if s.costs == nil {
@@ -138,12 +125,8 @@ func (w *slider) slide(r *wire.Request, s Setting, messages int) (*wire.Request,
 	if from == head {
 		return r, nil
 	}
-	if sent := w.without(r, head, from); sent != nil {
-		return sent, nil
-	}
-	w.k = (w.k + 1) % len(w.turns)
-	raw, body := r.Raw(), w.turns[w.k][:0]
-	body = append(slices.Grow(body, len(raw)-(all[from].Span.Start-all[head].Span.Start)), raw[:all[0].Span.Start]...)
+	raw := r.Raw()
+	body := append(make([]byte, 0, len(raw)), raw[:all[0].Span.Start]...)
 	for i, m := range append(slices.Clone(all[:head]), all[from:]...) {
 		if i > 0 {
 			body = append(body, ',')
@@ -151,38 +134,7 @@ func (w *slider) slide(r *wire.Request, s Setting, messages int) (*wire.Request,
 		body = append(body, raw[m.Span.Start:m.Span.End]...)
 	}
 	body = append(body, raw[all[len(all)-1].Span.End:]...)
-	w.turns[w.k] = body
 	return wire.Parse(body, wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model(), Structural: true})
-}
-
-// without drops the messages from one up to another, if a scribe does that and nothing else: it
-// keeps what stands between messages, such without blocks, and marks for the cache, so that it
-// would come out longer. It is asked where the history has an index that it can go on in.
-func (w *slider) without(r *wire.Request, head, from int) *wire.Request {
-	type known struct{}
-	if w.odd || r.Lore(known{}, func(int) any { return true }) == nil {
-		return nil
-	}
-	all := r.Transcript().Messages()
-	for n := len(w.long); n <= len(all); n++ {
-		w.long = append(w.long, w.long[n-1]+all[n-1].Span.Len())
-	}
-	first, end := all[head].First, all[from-1].End
-	if gone := w.todo.Drop; len(gone) > 0 && (gone[0] != first || len(gone) > int(end-first)) {
-		w.todo = wire.Docket{}
-	}
-	var more []transcript.BlockID
-	for b := first + transcript.BlockID(len(w.todo.Drop)); b < end; b++ {
-		more = append(more, b)
-	}
-	w.todo.Change(more, func(transcript.BlockID) (text string, edited, gone bool) { return "", false, true })
-	before, behind := r.Around()
-	size := len(before) + len(behind) + head + len(all) - from - 1 + w.long[head] + w.long[len(all)] - w.long[from]
-	sent, _, err := w.scribe.RewriteAs(r, r, &w.todo)
-	if w.odd = err != nil || sent.Size() != size; w.odd {
-		return nil
-	}
-	return sent
 }
 
 // TrimOptions are the flags of pare trim. The zero value trims each request as if it were

@@ -127,10 +127,6 @@ type Reason struct {
 // side by side; sending everything reads none.
 func Replay(r *wire.Request, o Options) (*Result, error) {
 	p := newPlayer(r, o)
-	var err error
-	if p.begins, err = r.Beginnings(p.walk.o); err != nil {
-		return nil, err
-	}
 	for i := range p.runs {
 		policy := p.policies[i]
 		send, err := policy.Prepare(p.setting)
@@ -139,19 +135,10 @@ func Replay(r *wire.Request, o Options) (*Result, error) {
 		}
 		p.runs[i].send = send
 	}
-	for i := range p.runs {
-		if l := &p.runs[i]; l.send != nil {
-			l.todo = make(chan batch)
-			defer close(l.todo)
-			go l.playAll(p)
-		}
-	}
-	for k := 0; k < p.walk.Len(); {
-		end := p.abreast(k)
-		if err := p.steps(k, end); err != nil {
+	for k := range p.walk.Len() {
+		if err := p.step(k); err != nil {
 			return nil, err
 		}
-		k = end
 	}
 	return p.result(), nil
 }
@@ -159,7 +146,6 @@ func Replay(r *wire.Request, o Options) (*Result, error) {
 // A player replays one history.
 type player struct {
 	walk     *Walk
-	begins   *wire.Beginnings
 	policies []Policy
 	setting  Setting
 	room     int // the model's window; zero: unknown
@@ -172,7 +158,6 @@ type player struct {
 	blocks   []int // by block
 	sums     []int // by number of messages: what the first ones cost
 	runs     []ledger
-	busy     sync.WaitGroup // those with something to do
 }
 
 func newPlayer(r *wire.Request, o Options) *player {
@@ -219,53 +204,33 @@ func newPlayer(r *wire.Request, o Options) *player {
 	return p
 }
 
-// abreast is up to where requests are made, from one on, before the policies wait for each other:
-// each has much in memory of its own, to which it should not come back for every request. Such as
-// have to be read take memory themselves.
-func (p *player) abreast(from int) int {
-	end := from
-	const many, read = 64, 4
-	for n := 0; end < min(from+many, p.walk.Len()) && n < read; end++ {
-		n += one(!p.begins.Shares(p.walk.Messages(end)))
+// step sends one request in all ways.
+func (p *player) step(k int) error {
+	as := &view{r: p.walk.whole, n: p.walk.Messages(k), sums: p.sums}
+	var q *wire.Request
+	if slices.ContainsFunc(p.runs, func(l ledger) bool { return l.send != nil }) {
+		var err error
+		if q, err = p.walk.Request(k); err != nil {
+			return err
+		}
 	}
-	return end
-}
-
-// steps sends the requests from one up to another in all ways.
-func (p *player) steps(from, end int) error {
-	views, requests, unread := make([]*view, end-from), make([]*wire.Request, end-from), error(nil)
-	reads := slices.ContainsFunc(p.runs, func(l ledger) bool { return l.send != nil })
-	for i := range views {
-		n := p.walk.Messages(from + i)
-		views[i] = &view{r: p.walk.whole, n: n, sums: p.sums}
-		if !reads {
+	failed := make([]error, len(p.runs))
+	var busy sync.WaitGroup
+	for i := range p.runs {
+		l := &p.runs[i]
+		if l.send == nil {
+			l.add(p, k, as, false)
 			continue
 		}
-		if requests[i], unread = p.begins.At(n); unread != nil {
-			unread = fmt.Errorf("request %d of %d: %w", from+i+1, p.walk.Len(), unread)
-			views = views[:i]
-			break
+		busy.Go(func() { failed[i] = l.play(p, k, as, q) })
+	}
+	busy.Wait()
+	for i, err := range failed { // the first one of all is told
+		if err != nil {
+			return fmt.Errorf("policy %s, request %d of %d: %w", p.policies[i].Name, k+1, p.walk.Len(), err)
 		}
 	}
-	for i := range p.runs {
-		if l := &p.runs[i]; l.send == nil {
-			for j, as := range views {
-				l.add(p, from+j, as, false)
-			}
-		} else {
-			p.busy.Add(1)
-			l.todo <- batch{from, views, requests}
-		}
-	}
-	p.busy.Wait()
-	for j := range views { // the first one of all is told
-		for i := range p.runs {
-			if f := p.runs[i].failed; f.err != nil && f.at == j {
-				return fmt.Errorf("policy %s, request %d of %d: %w", p.policies[i].Name, from+j+1, p.walk.Len(), f.err)
-			}
-		}
-	}
-	return unread
+	return nil
 }
 
 func (p *player) result() *Result {

@@ -208,8 +208,6 @@ func TestWalk(t *testing.T) {
 // TestBooks: whatever the policy, what is sent is what is read, written and plain;
 // shares are shares; and pare's own policies send nothing that would be refused.
 func TestBooks(t *testing.T) {
-	proveCarried, proveVotes = true, true
-	defer func() { proveCarried, proveVotes = false, false }()
 	policies := replay.Standard()
 	for _, text := range []string{"trim:low=30%,recent=2", "trim:cache,recent=3,rules", "trim:rules", "sliding:messages=3"} {
 		p, err := replay.ParsePolicy(text, nil, nil)

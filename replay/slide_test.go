@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/pare-llm/pare/paretest"
@@ -13,8 +14,6 @@ import (
 // TestSlide: what slides is what stands in front of the list, the system's messages and the last
 // ones with commas in between, and what stands behind, in whatever way it was made.
 func TestSlide(t *testing.T) {
-	proveCarried = true
-	defer func() { proveCarried = false }()
 	cut := 0
 	walk := func(name string, r *wire.Request) {
 		for _, messages := range []int{1, 3, 8} {
@@ -22,12 +21,10 @@ func TestSlide(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, err := r.Beginnings(wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model(), Structural: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for n := range r.Transcript().Messages() {
-				q, err := all.At(n + 1)
+			raw, all := r.Raw(), r.Transcript().Messages()
+			for n := range all {
+				body := slices.Concat(raw[:all[n].Span.End], raw[all[len(all)-1].Span.End:])
+				q, err := wire.Parse(body, wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model(), Structural: true})
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}

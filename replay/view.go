@@ -114,7 +114,7 @@ func (v *view) shared(w *view) int {
 	if !bytes.Equal(a, c) || !bytes.Equal(b, d) {
 		return -1
 	}
-	for i := min(v.r.Same(w.r), n); i < n; i++ {
+	for i := range n {
 		if !bytes.Equal(v.message(i), w.message(i)) {
 			return i
 		}

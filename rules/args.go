@@ -43,9 +43,9 @@ func (s *sight) firstArguments(call transcript.BlockID, n int) (args []byte, all
 	return s.args, all
 }
 
-// read reads what a call asks for. Where only its path is asked for, the rest of
+// used is what a call asks for. Where only its path is asked for, the rest of
 // the arguments, which may be long, is not decoded.
-func (s *sight) read(k *known, x *transcript.Exchange) use {
+func (s *sight) used(k *known, x *transcript.Exchange) use {
 	if k.pathOnly {
 		const enough = 512
 		args, all := s.firstArguments(x.Call, enough)

@@ -42,46 +42,22 @@ func (o Deduplication) Rule() (pare.Rule, error) {
 	if o.Mode == ModeDrop {
 		minBytes = 0 // also what is short can be dropped
 	}
-	q := quest[twin]{
-		takes: func(*known) bool { return true },
-		keys: func(s *sight, x *transcript.Exchange) (all [2]twin) {
-			k := s.tool(x.Tool)
-			if n := s.t.Block(x.Results[0]).Body.Len(); n >= minBytes {
-				all[0] = twin{some: true, tool: k.number, size: n}
-			}
-			if u, ok := s.reads(k, x); ok && !o.ExactOnly {
-				all[1] = twin{some: true, tool: k.number, path: u.file}
-			}
-			return all
-		},
-		find: func(s *sight, way int, among []int) []finding {
-			d := deduplicator{sight: s}
-			switch {
-			case way == 0:
-				d.repeats(among, minBytes)
-			case !o.ExactOnly:
+	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
+		s := guard.look(r)
+		return s.votes(rule.Name, o.MinBytes, func() []victim {
+			d, among := deduplicator{sight: s}, s.among(anyTool)
+			d.repeats(among, minBytes)
+			if !o.ExactOnly {
 				d.covered(among)
 			}
-			return d.found
-		},
-		list: func(s *sight, all []finding) []victim { return s.repeated(all, o.Mode) },
-	}
-	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
-		return q.process(guard.look(r), rule.Name, o.MinBytes), nil
+			return s.repeated(inOrder(d.found), o.Mode)
+		}), nil
 	}
 	var wrong faults
 	wrong.mode(o.Mode, ModeClear, ModeDrop)
 	wrong.atLeast("min_bytes", o.MinBytes, 0)
 	wrong.scope(o.Scope)
 	return rule, wrong.of(rule)
-}
-
-// A twin is what exchanges must have in common for one to say what another one says: the tool
-// and either the size of the result or the file.
-type twin struct {
-	some       bool // not the zero value
-	tool, size int
-	path       string
 }
 
 type deduplicator struct {
@@ -315,8 +291,8 @@ func furthest(reach []read, rank int) read {
 	return best
 }
 
-// tells looks whether a read succeeded and its content is there.
-func (s *sight) tells(x *transcript.Exchange) bool {
+// shows reports whether a read succeeded and its content is there.
+func (s *sight) shows(x *transcript.Exchange) bool {
 	if s.outcome(x) != transcript.OutcomeSucceeded {
 		return false
 	}

@@ -29,25 +29,9 @@ func (o ErrorPurging) Rule() (pare.Rule, error) {
 		Before: protectors(),
 		Recent: true,
 	}
-	q := quest[aim]{
-		takes: func(*known) bool { return true },
-		keys: func(s *sight, x *transcript.Exchange) [2]aim {
-			a, note, _ := s.aim(s.tool(x.Tool), x)
-			if note {
-				return [2]aim{}
-			}
-			return [2]aim{a}
-		},
-		find: func(s *sight, way int, among []int) []finding {
-			if way > 0 {
-				return nil
-			}
-			return s.moot(among)
-		},
-		list: func(s *sight, all []finding) []victim { return s.purged(all, o.Mode) },
-	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
-		return q.process(guard.look(r), rule.Name, o.MinBytes), nil
+		s := guard.look(r)
+		return s.votes(rule.Name, o.MinBytes, func() []victim { return s.purged(inOrder(s.moot(s.among(anyTool))), o.Mode) }), nil
 	}
 	var wrong faults
 	wrong.mode(o.Mode, ModeClear, ModeArguments, ModeDrop)

@@ -21,3 +21,8 @@ func (s *sight) head(result transcript.BlockID) []byte {
 	s.text = s.r.AppendHead(s.text[:0], result)
 	return bytes.TrimSpace(s.text)
 }
+
+// outcome judges the result of a whole exchange.
+func (s *sight) outcome(x *transcript.Exchange) transcript.Outcome {
+	return s.r.Outcome(x.Results[0])
+}

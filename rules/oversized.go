@@ -88,12 +88,7 @@ func (o Oversized) sizes() (most, head, tail int) {
 
 func (s *sight) shorten(b *pare.Ballot, o Oversized) {
 	most, head, tail := o.sizes()
-	first := 0
-	if was, ok := b.Since(); ok {
-		b.GoOn()
-		first = max(0, was.Exchanges-s.KeepLast) // what stands in front of it has been looked at, and not spared
-	}
-	for i, x := range s.exchangesFrom(first) {
+	for i, x := range s.exchanges {
 		call, result := s.t.Block(x.Call), s.t.Block(x.Results[0])
 		// Decoding makes nothing longer: what is short enough as it is written is short
 		// enough.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare"
@@ -100,14 +99,11 @@ type ballots struct {
 	*sight
 	rule     string
 	minBytes int
-	tied     []bool                    // by atom; made when something is to be dropped
-	put      []atomic.Pointer[wording] // by block: what was put in its place last; nil: nothing is kept
+	tied     []bool // by atom; made when something is to be dropped
 }
 
 func (s *sight) ballots(rule string, minBytes int) *ballots {
-	v := &ballots{sight: s, rule: rule, minBytes: minOf(minBytes)}
-	v.put, _ = s.r.Lore(putKey{s.guard, rule, v.minBytes}, func(blocks int) any { return make([]atomic.Pointer[wording], blocks) }).([]atomic.Pointer[wording])
-	return v
+	return &ballots{sight: s, rule: rule, minBytes: minOf(minBytes)}
 }
 
 func minOf(minBytes int) int {
@@ -117,24 +113,7 @@ func minOf(minBytes int) int {
 	return minBytes
 }
 
-func (v *ballots) vote(b *pare.Ballot, all []victim) {
-	for i := range all {
-		v.one(b, &all[i])
-	}
-}
-
-// again votes on exchanges of which something else is to be said than before.
-func (v *ballots) again(b *pare.Ballot, all []news) {
-	for i := range all {
-		x := &v.t.Exchanges()[all[i].exchange]
-		b.Withdraw(x.Call)
-		b.Withdraw(x.Results[0])
-		if all[i].useless {
-			v.one(b, &all[i].victim)
-		}
-	}
-}
-
+// one votes on a victim.
 func (v *ballots) one(b *pare.Ballot, w *victim) {
 	x := &v.t.Exchanges()[w.exchange]
 	said := v.measure(x.Results[0])
@@ -156,36 +135,21 @@ func (v *ballots) one(b *pare.Ballot, w *victim) {
 
 // clear puts a placeholder in the place of a result, or of arguments, if that pays.
 func (v *ballots) clear(b *pare.Ballot, id transcript.BlockID, x *transcript.Exchange, w *victim, said speech) {
-	var c wording
-	if v.put == nil {
-		c = v.word(id, x, w, said)
-	} else if last := v.put[id].Load(); last != nil && last.why == w.why {
-		c = *last
-	} else {
-		kept := v.word(id, x, w, said)
-		v.put[id].Store(&kept)
-		c = kept
-	}
-	if c.pays {
-		b.Edit(id, c.text, "%s", w.why)
-	}
-}
-
-// word words what is put in the place of a result, or of arguments.
-func (v *ballots) word(id transcript.BlockID, x *transcript.Exchange, w *victim, said speech) wording {
 	what, size := "result", said.size
 	if id == x.Call {
 		what, size = "arguments", argsSize(v.arguments(id))
 	}
 	if size < v.minBytes {
-		return wording{why: w.why}
+		return
 	}
 	text := v.placeholder(what, x, w, size)
 	if id == x.Call {
 		text = clearedArguments(v.arguments(id), text)
 	}
 	const most = 6 // bytes that one takes in a string
-	return wording{w.why, text, most*len(text)+slack < size || jsonLen(text)+slack < size}
+	if most*len(text)+slack < size || jsonLen(text)+slack < size {
+		b.Edit(id, text, "%s", w.why)
+	}
 }
 
 // placeholder says what was here, why it is gone and how to get it back.
@@ -298,8 +262,8 @@ type speech struct {
 	cleared, person bool
 }
 
-// gauge looks at a result without decoding it, where that can be helped.
-func (s *sight) gauge(result transcript.BlockID) speech {
+// measure looks at a result without decoding it, where that can be helped.
+func (s *sight) measure(result transcript.BlockID) speech {
 	b := s.t.Block(result)
 	if b.Body == b.Span {
 		return speech{}

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"bytes"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -115,16 +114,10 @@ type sight struct {
 	paths map[string]string // cleaned, by how they are written: a few files are named again and again
 
 	texts texts // that rules word
-
-	// What is known already; nil: nothing is kept.
-	heard *heard
-	uses  []atomic.Pointer[use] // by call
 }
 
 func (g *guard) look(r *wire.Request) *sight {
-	s := &sight{guard: g, r: r, t: r.Transcript(), names: make(map[string]*known), keys: make(map[string]int), paths: make(map[string]string)}
-	s.learn()
-	return s
+	return &sight{guard: g, r: r, t: r.Transcript(), names: make(map[string]*known), keys: make(map[string]int), paths: make(map[string]string)}
 }
 
 func (s *sight) tool(name string) *known {
@@ -159,16 +152,11 @@ func whole(x *transcript.Exchange) bool {
 
 // exchanges yields what may count for or against something: whole exchanges of
 // tools that are not protected. The index is that of the transcript.
-func (s *sight) exchanges(yield func(i int, x *transcript.Exchange) bool) { s.exchangesFrom(0)(yield) }
-
-// exchangesFrom yields those from one on.
-func (s *sight) exchangesFrom(first int) iter.Seq2[int, *transcript.Exchange] {
-	return func(yield func(i int, x *transcript.Exchange) bool) {
-		all := s.t.Exchanges()
-		for i := first; i < len(all); i++ {
-			if x := &all[i]; whole(x) && !s.tool(x.Tool).protected && !yield(i, x) {
-				return
-			}
+func (s *sight) exchanges(yield func(i int, x *transcript.Exchange) bool) {
+	all := s.t.Exchanges()
+	for i := range all {
+		if x := &all[i]; whole(x) && !s.tool(x.Tool).protected && !yield(i, x) {
+			return
 		}
 	}
 }

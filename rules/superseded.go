@@ -32,19 +32,10 @@ func (o SupersededWrites) Rule() (pare.Rule, error) {
 		Before: protectors(),
 		Recent: true,
 	}
-	q := quest[string]{
-		takes: func(k *known) bool { return k.Kind == KindWrite || k.Kind == KindEdit },
-		keys:  func(s *sight, x *transcript.Exchange) [2]string { return [2]string{s.written(x).file} },
-		find: func(s *sight, way int, among []int) []finding {
-			if way > 0 {
-				return nil
-			}
-			return s.superseded(among)
-		},
-		list: func(s *sight, all []finding) []victim { return s.overwritten(all, o) },
-	}
+	writes := func(k *known) bool { return k.Kind == KindWrite || k.Kind == KindEdit }
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
-		return q.process(guard.look(r), rule.Name, o.MinBytes), nil
+		s := guard.look(r)
+		return s.votes(rule.Name, o.MinBytes, func() []victim { return s.overwritten(inOrder(s.superseded(s.among(writes))), o) }), nil
 	}
 	var wrong faults
 	wrong.mode(o.Mode, ModeClear, ModeDrop)

@@ -1,11 +1,9 @@
 package ladder
 
 import (
-	"strings"
 	"sync"
 
 	"github.com/pare-llm/pare/transcript"
-	"github.com/pare-llm/pare/wire"
 )
 
 // A level is how much of a block is left. Steps only ever raise it, so the states of
@@ -64,7 +62,6 @@ type chain struct {
 	ops    []op
 	at     int // how many steps have been taken
 	queue  []transcript.AtomID
-	roster *roster // nil: the next request does not go on with it
 }
 
 // A shed is memory that a climb uses and the next one uses again.
@@ -74,23 +71,15 @@ type shed struct {
 	left, alive, sums []int
 	heard, calls      []int
 	queue             []transcript.AtomID
-	drop              []transcript.BlockID
-	edits             []wire.BlockEdit
-	outline           outline          // of the history, if the request before was a beginning of it
-	words             *strings.Builder // see there
-	scene             *scene           // nil: there is none
-	trail             *trail           // the same
+	outline           outline
 }
 
-// sheds are those of which no memory has hold.
 var sheds = sync.Pool{New: func() any { return new(shed) }}
 
 // back gives the shed of a climb back, unless it is large.
 func (s *shed) back() {
-	const roomy = 1 << 14                                  // ops
-	s.drop, s.edits, s.words, s.scene = nil, nil, nil, nil // somebody may still have those
+	const roomy = 1 << 14 // ops
 	s.outline.forget()
-	s.trail = nil
 	if cap(s.ops) <= roomy && cap(s.sums) <= roomy && cap(s.left) <= roomy {
 		sheds.Put(s)
 	}
@@ -163,9 +152,6 @@ func (c *chain) set(b transcript.BlockID, to level, by Rung) {
 	if to == isGone {
 		c.bury(b, by, 1)
 	}
-	if c.roster != nil {
-		c.roster.stirred = append(c.roster.stirred, b)
-	}
 	c.rungs[c.by[b]]--
 	c.rungs[by]++
 	c.level[b], c.by[b] = to, by
@@ -185,18 +171,6 @@ func (c *chain) bury(b transcript.BlockID, by Rung, n int) {
 	if by.loses() {
 		c.losses += n
 	}
-}
-
-// restore gives the first blocks the levels of another chain, if nothing has been done in c.
-func (c *chain) restore(was *chain) {
-	for b, v := range was.level {
-		if v == isGone {
-			c.bury(transcript.BlockID(b), was.by[b], 1)
-		}
-	}
-	copy(c.level, was.level)
-	copy(c.by, was.by)
-	c.rungs = was.rungs
 }
 
 // move goes to the state after k steps.

@@ -12,9 +12,7 @@
 //   - a meter knows what blocks cost, and words what they say when they are shortened,
 //     for as long as the ladder lives;
 //   - a gauge adds up what the states of a chain cost;
-//   - a past is what is known of the earlier requests of a stable window;
-//   - a trail is how far a plain window has climbed, and a roster what a chain takes away: the
-//     next request, if it continues the history, goes on with them.
+//   - a past is what is known of the earlier requests of a stable window.
 //
 // The engine gives a way to vote and a way to try a state, see [Setting]. Of receipts and
 // events this package knows nothing.

@@ -115,15 +115,6 @@ func (g *gauge) back(b transcript.BlockID, from, to level) int {
 	return sum
 }
 
-// gone is what it takes off a sum of tokens when a block of a level is dropped.
-func (g *gauge) gone(b transcript.BlockID, was level) int {
-	sum, i := g.l.meter.of(b, was), g.l.chain.facts[b].message
-	if g.alive[i]--; g.alive[i] == 0 {
-		sum += g.born(int(i), false)
-	}
-	return sum
-}
-
 // born is what a message adds that is there again.
 func (g *gauge) born(i int, empty bool) int {
 	switch {

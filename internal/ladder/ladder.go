@@ -3,7 +3,6 @@ package ladder
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -95,8 +94,6 @@ type Setting struct {
 	Try func(*Ladder) (Outcome, error)
 	// Reserve is room for a summary, taken as soon as anything is lost.
 	Reserve int
-	// Memory is what is known from the request before; nil: nothing, and nobody asks.
-	Memory *Memory
 }
 
 // TooSmall is the error for a window that what must be kept does not fit.
@@ -114,38 +111,20 @@ type Ladder struct {
 	Setting
 	t       *transcript.Transcript
 	scene   *scene // nil: nothing has been looked at
+	stage   scene  // where it is
 	chain   *chain // nil: nothing has been done
 	meter   *meter
 	words   *words
 	shed    *shed // nil: it has been given back
 	batches []Batch
 	trying  bool // only whether it fits is asked
-
-	same   int         // messages that the request of the memory begins with, too
-	steep  bool        // rungs that drop nothing are not enough
-	above  int         // see Memory
-	past   *remembered // for the next request
-	latest *remembered
 }
 
 // New returns a ladder.
 func New(s Setting) *Ladder {
-	l := &Ladder{Setting: s, t: s.Request.Transcript()}
-	if s.Memory != nil {
-		l.shed = s.Memory.shed
-	}
-	if l.shed == nil {
-		l.shed = sheds.Get().(*shed)
-	}
-	if l.shed.words == nil {
-		l.shed.words = new(strings.Builder)
-	}
-	l.words = &words{r: s.Request, name: s.Window.Name, room: l.shed.words}
+	l := &Ladder{Setting: s, t: s.Request.Transcript(), shed: sheds.Get().(*shed)}
+	l.words = &words{r: s.Request, name: s.Window.Name}
 	l.meter = newMeter(s.Request, s.Counter, l.words)
-	l.heed()
-	if s.Counter != nil && l.meter.costs == nil {
-		l.meter.costs = make([]cost, len(l.t.Blocks()))
-	}
 	return l
 }
 
@@ -154,23 +133,16 @@ func New(s Setting) *Ladder {
 func (l *Ladder) Fit() (Outcome, error) {
 	defer l.leave()
 	limits := l.Window.Limits
-	if l.Window.Low == 0 && !l.over() && l.all(l.Request, limits) {
+	if l.Window.Low == 0 && l.all(l.Request, limits) {
 		if out, err := l.Try(l); err != nil || !l.Unended || l.all(out.Request(), limits) {
 			return out, err
 		}
-	} else if l.Window.Low == 0 && len(limits) == 1 && limits[0].Unit == Tokens {
-		l.above = limits[0].Most
-	}
-	if out, err := l.follow(); out != nil || err != nil {
-		return out, err
 	}
 	l.survey()
 	if err := l.standAt(len(l.t.Messages())); err != nil {
 		return nil, err
 	}
-	if l.chain = l.kept(); l.chain == nil {
-		l.chain = newChain(l.t, l.shed)
-	}
+	l.chain = newChain(l.t, l.shed)
 	var done Outcome
 	for i, m := range limits {
 		next, err := l.meet(m, limits[:i])
@@ -180,6 +152,16 @@ func (l *Ladder) Fit() (Outcome, error) {
 		done = next
 	}
 	return done, nil
+}
+
+// leave gives the memory back that only a climb needs. Of the chain, levels are left, and who raised them.
+func (l *Ladder) leave() {
+	if c := l.chain; c != nil {
+		l.shed.steps, l.shed.ops, l.shed.queue = c.steps, c.ops, c.queue
+		c.steps, c.ops, c.queue, c.left, c.facts = nil, nil, nil, nil, nil
+	}
+	l.shed.back()
+	l.shed = nil
 }
 
 // standAt looks at the history as it was when it had so many messages.
@@ -200,39 +182,25 @@ func (l *Ladder) Rung(b transcript.BlockID) (by Rung, gone bool) {
 	return l.chain.by[b], l.chain.level[b] == isGone
 }
 
-// Todo is what brings the request to the state that the ladder is at, and how many blocks each rung
-// has touched. If the memory lends, it is good until somebody asks again.
-func (l *Ladder) Todo() (d *wire.Docket, rungs [Squeeze + 1]int) {
+// Todo is what brings the request to the state that the ladder is at: what goes, what others say
+// instead, and how many blocks each rung has touched.
+func (l *Ladder) Todo() (drop []transcript.BlockID, edits []wire.BlockEdit, rungs [Squeeze + 1]int) {
 	if l.chain == nil {
-		return new(wire.Docket), rungs
+		return nil, nil, rungs
 	}
 	rungs = l.chain.rungs
 	rungs[0] = 0 // which is nobody
-	switch lent := l.Memory != nil && l.Memory.Lend && l.shed != nil; {
-	case l.chain.roster != nil:
-		return l.chain.roster.todo(l), rungs
-	case lent:
-		d = l.todo(wire.Docket{Drop: l.shed.drop[:0], Edits: l.shed.edits[:0]})
-		l.shed.drop, l.shed.edits = d.Drop, d.Edits
-	default:
-		d = l.todo(wire.Docket{})
-	}
-	return d, rungs
-}
-
-// todo adds what goes and what others say instead to an empty docket.
-func (l *Ladder) todo(d wire.Docket) *wire.Docket {
-	d.Drop, d.Edits = slices.Grow(d.Drop, l.chain.gone), slices.Grow(d.Edits, l.chain.touched()-l.chain.gone)
+	drop, edits = make([]transcript.BlockID, 0, l.chain.gone), make([]wire.BlockEdit, 0, l.chain.touched()-l.chain.gone)
 	for b, by := range l.chain.by {
 		switch v := l.chain.level[b]; {
 		case by == 0:
 		case v == isGone:
-			d.Drop = append(d.Drop, transcript.BlockID(b))
+			drop = append(drop, transcript.BlockID(b))
 		default:
-			d.Edits = append(d.Edits, wire.BlockEdit{Block: transcript.BlockID(b), Text: l.words.text(transcript.BlockID(b), v)})
+			edits = append(edits, wire.BlockEdit{Block: transcript.BlockID(b), Text: l.words.text(transcript.BlockID(b), v)})
 		}
 	}
-	return &d
+	return drop, edits, rungs
 }
 
 // Cost is what a block of the setting's request costs as it is, in tokens. It is not

@@ -30,6 +30,7 @@ func newMeter(r *wire.Request, c wire.Counter, w *words) *meter {
 	m := &meter{r: r, c: c, words: w, start: r.Transcript().Start()}
 	if c != nil {
 		m.frame, m.head = wire.FrameTokens(c), -1
+		m.costs = make([]cost, len(r.Transcript().Blocks()))
 	}
 	return m
 }
@@ -61,17 +62,15 @@ func (m *meter) count(b transcript.BlockID, v level) int {
 // forget lets a block be counted anew in other words.
 func (m *meter) forget(b transcript.BlockID) {
 	if m.costs != nil {
-		m.costs[b].forget()
+		m.costs[b].level, m.costs[b].writtenAt = asIs, asIs
 	}
 }
 
-func (c *cost) forget() { c.level, c.writtenAt = asIs, asIs }
-
 // asWritten is what a block costs that was written at a level and is block at of r now.
-func (m *meter) asWritten(b transcript.BlockID, v level, r *wire.Request, at func() transcript.BlockID) int {
+func (m *meter) asWritten(b transcript.BlockID, v level, r *wire.Request, at transcript.BlockID) int {
 	c := &m.costs[b]
 	if c.writtenAt != v {
-		c.written, c.writtenAt = r.BlockTokens(m.c, at()), v
+		c.written, c.writtenAt = r.BlockTokens(m.c, at), v
 	}
 	return c.written
 }
@@ -164,25 +163,17 @@ func (l *Ladder) weighLeft(r *wire.Request) (n int, ok bool) {
 		return 0, false
 	}
 	n = m.headTokens() + (len(t.Messages())-t.StartMessage())*m.frame
-	if l.chain.roster != nil {
-		return n + l.chain.roster.weigh(l, r), true
-	}
-	return n + l.left(r), true
-}
-
-// left is what the blocks cost that the chain has left, as they are in a request.
-func (l *Ladder) left(r *wire.Request) (n int) {
 	at := transcript.BlockID(0)
 	for b, v := range l.chain.level {
 		switch v {
 		case isGone:
 			continue
 		case asIs:
-			n += l.meter.of(transcript.BlockID(b), asIs)
+			n += m.of(transcript.BlockID(b), asIs)
 		default:
-			n += l.meter.asWritten(transcript.BlockID(b), v, r, func() transcript.BlockID { return at })
+			n += m.asWritten(transcript.BlockID(b), v, r, at)
 		}
 		at++
 	}
-	return n
+	return n, true
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// An outline is where in a history something stands that the ladder looks for at every request.
-// Where the next request shares the history's index, it goes on from there.
+// An outline is where in a history something stands that the ladder looks for again and again.
 type outline struct {
 	messages  int    // that were looked at
 	marked    []mark // in order
@@ -39,15 +38,12 @@ func (o *outline) forget() {
 	*o = outline{marked: o.marked[:0], long: o.long[:0], facts: o.facts[:0], runs: o.runs[:0], runOf: o.runOf[:0]}
 }
 
-// survey looks at the messages that are new.
+// survey looks at all messages.
 func (l *Ladder) survey() {
 	o, ms, blocks := &l.shed.outline, l.t.Messages(), l.t.Blocks()
-	if len(o.runOf) > len(ms) { // the history of then was longer
-		o.facts, o.runs, o.runOf, o.needs = o.facts[:0], o.runs[:0], o.runOf[:0], nil
-	}
-	o.needs = o.needs.Extend(l.t)
-	o.facts, o.runOf = slices.Grow(o.facts, len(blocks)-len(o.facts)), slices.Grow(o.runOf, len(ms)-len(o.runOf))
-	for i := len(o.runOf); i < len(ms); i++ {
+	o.needs = needs.New(l.t, nil)
+	o.facts, o.runOf = slices.Grow(o.facts, len(blocks)), slices.Grow(o.runOf, len(ms))
+	for i := range ms {
 		if i == 0 || ms[i].Role != ms[i-1].Role {
 			o.runs = append(o.runs, run{})
 		}

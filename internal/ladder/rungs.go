@@ -20,7 +20,7 @@ func (l *Ladder) build(u Unit) {
 // goOn lays out the rungs behind those that drop nothing.
 func (l *Ladder) goOn(u Unit) {
 	if u != Turns {
-		l.exchangeRung(nil)
+		l.exchangeRung()
 	}
 	if u != Exchanges {
 		l.turnRung()
@@ -42,22 +42,6 @@ func (l *Ladder) begin(u Unit) {
 		l.shortenRung(atMost4K, false)
 	}
 	l.chain.at = len(l.chain.steps)
-}
-
-// beginning lays out the rungs that drop nothing, for tokens, and returns a gauge of them. It is
-// nil, and nothing is laid out, if the sums of the states behind them may be higher: where a
-// pinned block costs more when it says less, or a summary has to find room. Nor is it tried where
-// what blocks cost is not known from the request before, as all of them have to be added up.
-func (l *Ladder) beginning() *gauge {
-	if l.same == 0 || l.Reserve > 0 {
-		return nil
-	}
-	l.begin(Tokens)
-	if !l.squeezable() {
-		l.chain.move(0)
-		return nil
-	}
-	return newGauge(l, Tokens)
 }
 
 // gentle reports whether the state that the chain is at, in which nothing was dropped, is within a
@@ -250,22 +234,18 @@ func (l *Ladder) squeezeRung() {
 	}
 }
 
-// exchangeRung drops exchanges. It stops after a step that is enough, and reports whether one was;
-// nil: none ever is.
-func (l *Ladder) exchangeRung(enough func([]op) bool) bool {
+// exchangeRung drops exchanges.
+func (l *Ladder) exchangeRung() {
 	calls, all := l.callsGone(), l.ordered(l.scene.exchanges())
 	for i := range all {
-		if mark := len(l.chain.ops); l.dropExchange(&all[i], calls) && enough != nil && enough(l.chain.ops[mark:]) {
-			return true
-		}
+		l.dropExchange(&all[i], calls)
 	}
-	return false
 }
 
-// dropExchange drops an exchange, a step, and reports whether that did anything. What the model
-// said before it called goes with the last call of it in a row: without the call it promises
-// something that never comes. Calls are those that are gone, by run.
-func (l *Ladder) dropExchange(x *transcript.Exchange, calls []int) bool {
+// dropExchange drops an exchange, a step. What the model said before it called goes with the last
+// call of it in a row: without the call it promises something that never comes. Calls are those
+// that are gone, by run.
+func (l *Ladder) dropExchange(x *transcript.Exchange, calls []int) {
 	s, c, o := l.scene, l.chain, &l.shed.outline
 	mark := len(c.ops)
 	c.drop(s, l.t.AtomOf(firstBlock(x)), DropExchanges)
@@ -280,7 +260,6 @@ func (l *Ladder) dropExchange(x *transcript.Exchange, calls []int) bool {
 		}
 	}
 	c.close(DropExchanges)
-	return len(c.ops) > mark
 }
 
 // callsGone counts the calls that are gone from each run, but those of which all exchanges are.

@@ -49,10 +49,7 @@ func (f *flags) begin(atoms int) {
 
 // sceneAt is where a history of so many messages is looked at: a climb looks at one at a time.
 func (l *Ladder) sceneAt(end int) *scene {
-	if l.shed.scene == nil {
-		l.shed.scene = new(scene)
-	}
-	s := l.shed.scene
+	s := &l.stage
 	s.t, s.end, s.votes, s.needs = l.t, end, Votes{}, l.shed.outline.needs
 	s.pinned.begin(len(l.t.Atoms()))
 	s.locked.begin(len(l.t.Atoms()))

@@ -25,18 +25,12 @@ func (l *Ladder) meet(m Limit, earlier []Limit) (Outcome, error) {
 	if o, err := l.stay(m, earlier); o != nil || err != nil {
 		return o, err
 	}
-	if l.latest != nil && l.latest.chain == l.chain {
-		l.latest.part(len(l.chain.level)) // this request goes further
-	}
 	tiny := 0
 	if !l.Window.AllowTiny {
 		tiny = l.smallest(m)
 	}
 	l.begin(m.Unit)
 	if o, err := l.clamber(m, earlier, tiny); o != nil || err != nil {
-		return o, err
-	}
-	if o, err := l.descend(m, earlier, tiny); o != nil || err != nil {
 		return o, err
 	}
 	l.goOn(m.Unit)
@@ -64,10 +58,11 @@ func (l *Ladder) meet(m Limit, earlier []Limit) (Outcome, error) {
 }
 
 // clamber is climb on the rungs that drop nothing, if one of their states is within the limit.
-// The outcome is nil if the sums of the states behind them may be higher, as in beginning, or the
-// first states that are within it do not fit.
+// The outcome is nil if the sums of the states behind them may be higher, where a pinned block
+// costs more when it says less, or a summary has to find room, or if the first states that are
+// within the limit do not fit.
 func (l *Ladder) clamber(m Limit, earlier []Limit, tiny int) (Outcome, error) {
-	if m.Unit != Tokens || tiny > m.Most || l.Reserve > 0 || l.Memory != nil && l.Memory.steep {
+	if m.Unit != Tokens || tiny > m.Most || l.Reserve > 0 {
 		return nil, nil
 	}
 	if l.gentle(m.Most) && l.squeezable() {
@@ -85,35 +80,6 @@ func (l *Ladder) clamber(m Limit, earlier []Limit, tiny int) (Outcome, error) {
 		}
 		l.chain.move(len(l.chain.steps))
 	}
-	l.steep = true
-	return nil, nil
-}
-
-// descend drops exchanges until what is left is within the limit, and tries that state: the ones
-// behind it are not laid out. The outcome is nil, and nothing is dropped, if their sums may be
-// higher, as in beginning, or a state with nothing dropped is within the limit, or it does not fit.
-func (l *Ladder) descend(m Limit, earlier []Limit, tiny int) (Outcome, error) {
-	if m.Unit != Tokens || tiny > m.Most || l.Reserve > 0 || l.same == 0 || !l.squeezable() {
-		return nil, nil
-	}
-	g, c := newGauge(l, Tokens), l.chain
-	sum := g.bare
-	if sum <= m.Most {
-		return nil, nil
-	}
-	within := l.exchangeRung(func(ops []op) bool {
-		for _, o := range ops {
-			sum -= g.gone(o.block, o.was)
-		}
-		return sum <= m.Most
-	})
-	if c.at = len(c.steps); within {
-		if o, err := l.tryAt(c.at); err != nil || l.fits(o, m, earlier) {
-			return o, err
-		}
-	}
-	c.move(0)
-	l.begin(Tokens)
 	return nil, nil
 }
 

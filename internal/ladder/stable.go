@@ -24,30 +24,16 @@ type Batch struct {
 func (l *Ladder) replay(high int) error {
 	s := &past{l: l, high: high, sum: l.meter.headTokens()}
 	all := l.t.Messages()
-	last := len(all) - 1
-	for last > 0 && !Begins(all, last) {
-		last--
-	}
-	done, err := l.recollect(s)
-	if err != nil {
-		return err
-	}
-	for i := done; i < len(all); i++ {
-		if Begins(all, i) && (i > done || done == 0) {
+	for i := range all {
+		if Begins(all, i) {
 			if err := s.request(i); err != nil {
 				return err
-			}
-			if i == last && l.chain.roster == nil {
-				l.past = l.remember(s, i)
 			}
 		}
 		s.add(i)
 	}
 	if err := s.request(len(all)); err != nil {
 		return err
-	}
-	if !l.Unended { // or what is pinned at the end will not be
-		l.latest = l.remember(s, len(all))
 	}
 	if l.scene.end != len(all) {
 		return l.standAt(len(all))
@@ -93,9 +79,6 @@ func (s *past) revive(a transcript.AtomID) {
 		}
 		for _, b := range atoms[n].Blocks {
 			s.l.chain.set(b, asIs, 0)
-		}
-		if r := s.l.chain.roster; r != nil {
-			r.old, r.waiting = 0, nil
 		}
 		for i := atoms[n].First; i <= min(atoms[n].Last, len(s.costs)-1); i++ {
 			was := s.costs[i]
@@ -198,17 +181,8 @@ func (s *past) trim(end int, forced bool) error {
 	if err := l.standAt(end); err != nil {
 		return err
 	}
-	c, g := l.chain, (*gauge)(nil)
-	if !forced { // then nothing is dropped
-		if s.clear(end) {
-			return nil
-		}
-		g = l.beginning()
-	}
-	if g == nil {
-		l.build(Tokens)
-		g = newGauge(l, Tokens)
-	}
+	l.build(Tokens)
+	c, g := l.chain, newGauge(l, Tokens)
 	k := s.target(g, forced)
 	c.move(k)
 	before := s.sum
@@ -235,44 +209,6 @@ func (s *past) enter(b Batch, from int) {
 	if b.Before > b.After {
 		s.l.batches = append(s.l.batches, b)
 	}
-}
-
-// clear is a trim that is not forced, of a history of which it knows what has not been cleared so
-// far. It does nothing, and reports that, if it does not, or the rungs behind may add to the sum.
-func (s *past) clear(end int) bool {
-	l, r := s.l, s.l.chain.roster
-	if r == nil || l.Reserve > 0 {
-		return false
-	}
-	r.await(l, end)
-	if r.lame || !l.squeezable() {
-		return false
-	}
-	left, from, after := r.waiting[:0], end, s.sum
-	var ops []op
-	for _, b := range r.waiting {
-		switch was := l.chain.level[b]; {
-		case l.clearable(b, false):
-			ops = append(ops, op{block: b, was: was})
-			from = min(from, int(l.chain.facts[b].message))
-			after += l.meter.of(b, isCleared) - l.meter.of(b, was)
-		case was < isCleared:
-			left = append(left, b)
-		}
-	}
-	r.waiting = left
-	s.enter(Batch{Messages: end, Before: s.sum, After: after}, from)
-	for _, o := range ops {
-		l.chain.set(o.block, isCleared, Clear)
-	}
-	for _, o := range ops {
-		i := int(l.chain.facts[o.block].message)
-		was := s.costs[i]
-		s.costs[i] = s.cost(i)
-		s.sum += s.costs[i] - was
-	}
-	s.gain = 0
-	return true
 }
 
 // target is the state that a trim goes to.
@@ -318,7 +254,6 @@ func (s *past) recount(from, end int) {
 func (l *Ladder) stableMinimum(m Limit, guess int) int {
 	works := func(n int) bool {
 		s := l.Setting
-		s.Memory = nil
 		s.Window.Limits = slices.Clone(s.Window.Limits)
 		for i := range s.Window.Limits {
 			if s.Window.Limits[i].Unit == Tokens {

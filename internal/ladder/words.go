@@ -17,8 +17,8 @@ type words struct {
 	edits map[transcript.BlockID]string // what the rules put in the place of blocks
 	said  map[transcript.BlockID]string // texts that had to be decoded
 	short map[transcript.BlockID]shortened
-	gone  []string         // by block: the placeholders that were asked for
-	room  *strings.Builder // where placeholders lie, many in one piece
+	gone  []string        // by block: the placeholders that were asked for
+	room  strings.Builder // where placeholders lie, many in one piece
 }
 
 // A shortened is what a block says that was shortened to a level.

@@ -2,11 +2,7 @@
 // protected protects what it needs, what is dropped drops what needs it.
 package needs
 
-import (
-	"slices"
-
-	"github.com/pare-llm/pare/transcript"
-)
+import "github.com/pare-llm/pare/transcript"
 
 // A Graph knows what each atom needs, and what needs it. The nil Graph is the one in
 // which nothing needs anything. Many goroutines may read it.
@@ -38,28 +34,6 @@ func New(t *transcript.Transcript, demands [][2]transcript.AtomID) *Graph {
 	}
 	for a, list := range g.needs {
 		for _, n := range list {
-			g.by[n] = append(g.by[n], transcript.AtomID(a))
-		}
-	}
-	return g
-}
-
-// Extend returns the graph of a history that goes on from g's, with the needs of its own, in the
-// place of g.
-func (g *Graph) Extend(t *transcript.Transcript) *Graph {
-	if !t.Needy() {
-		return g
-	}
-	if g == nil {
-		g = new(Graph)
-	}
-	atoms, known := t.Atoms(), len(g.needs)
-	g.needs, g.by = slices.Grow(g.needs, len(atoms)-known), slices.Grow(g.by, len(atoms)-known)
-	for a := known; a < len(atoms); a++ {
-		g.needs, g.by = append(g.needs, atoms[a].Needs), append(g.by, nil)
-	}
-	for a := known; a < len(atoms); a++ {
-		for _, n := range atoms[a].Needs {
 			g.by[n] = append(g.by[n], transcript.AtomID(a))
 		}
 	}
