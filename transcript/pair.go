@@ -5,25 +5,25 @@ import (
 	"sync"
 )
 
-// pair finds the exchanges of t. It walks the turns once, from where they are not paired yet. Calls
-// that the turn after them left unanswered wait for a result that comes late.
-func (p *pairer) pair(t *Transcript, d Discipline, k kept) {
+// pair finds the exchanges of t. It walks the turns once. Calls that the turn after them left
+// unanswered wait for a result that comes late.
+func (p *pairer) pair(t *Transcript, d Discipline) {
 	if n := len(t.messages); n > 0 {
 		t.turns = t.messages[n-1].Turn + 1
 	}
-	t.exchange = slices.Grow(t.exchange, len(t.blocks)-int(k.block))[:len(t.blocks)]
-	halves := p.halves(t, k.block)
+	t.exchange = slices.Grow(t.exchange, len(t.blocks))[:len(t.blocks)]
+	halves := p.halves(t)
 	if halves == 0 {
-		for b := k.block; int(b) < len(t.blocks); b++ {
+		for b := range t.exchange {
 			t.exchange[b] = NoExchange
 		}
 		return
 	}
 	p.reset(t, d)
-	p.results = slices.Grow(p.results[:k.exchanges], halves)
+	p.results = slices.Grow(p.results, halves)
 	t.exchanges = slices.Grow(t.exchanges, halves/2+1)
-	settled := k.exchanges // all in front are
-	for m := k.message; m < len(t.messages); {
+	settled := 0 // exchanges that are
+	for m := 0; m < len(t.messages); {
 		from := len(t.exchanges)
 		end := p.takeOver(m)
 		if end > m {
@@ -41,9 +41,10 @@ func (p *pairer) pair(t *Transcript, d Discipline, k kept) {
 	p.settle(settled, len(t.exchanges))
 }
 
-// halves is about how many calls and results there are from a block on. It also finds where the
-// provider begins to read.
-func (p *pairer) halves(t *Transcript, from BlockID) (n int) {
+// halves is about how many calls and results there are. It also finds where the provider begins to
+// read.
+func (p *pairer) halves(t *Transcript) (n int) {
+	from := BlockID(0)
 	look := func(end BlockID) {
 		for ; from < end; from++ {
 			switch t.blocks[from].Kind {
@@ -94,7 +95,7 @@ func (p *pairer) release() {
 	if cap(p.results) > manyHalves {
 		return
 	}
-	p.results, p.taken = nil, p.taken[:0] // the transcript has them
+	p.results = nil // the transcript has them
 	p.reset(nil, NextTurn)
 	pairers.Put(p)
 }
@@ -114,7 +115,6 @@ type pairer struct {
 	others   []BlockID   // results of this turn that have the id of a call and another name
 	other    *Transcript // in which some is paired already; nil: nothing is
 	runs     []Run       // of its messages
-	taken    []Stretch   // from transcripts before
 }
 
 // A callKey is what a result must have in common with its call.

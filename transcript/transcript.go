@@ -199,9 +199,8 @@ type Transcript struct {
 	exchange  []ExchangeID // by block
 	odd       []ExchangeID // those that what stands behind them may have to do with
 	turns     int
-	start     BlockID   // the last compaction, or 0
-	given     []Tie     // by the dialect
-	settled   []Stretch // from transcripts before
+	start     BlockID // the last compaction, or 0
+	given     []Tie   // by the dialect
 
 	// What follows is worked out when somebody asks: to check a history takes pairs only.
 	joining sync.Once
@@ -215,7 +214,7 @@ type Transcript struct {
 func New(x Index) *Transcript {
 	t := &Transcript{raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties}
 	p := pairers.Get().(*pairer)
-	p.pair(t, x.Discipline, kept{})
+	p.pair(t, x.Discipline)
 	p.release()
 	return t
 }
@@ -223,35 +222,18 @@ func New(x Index) *Transcript {
 // A Builder makes transcripts one after the other, in the same memory: each is good until
 // the next one is made. The zero value is ready. It is for one goroutine.
 type Builder struct {
-	t     *Transcript
-	p     pairer
-	quiet int       // the first so many exchanges of t are known to be
-	reach []BlockID // by exchange, of those: the last result of it and all in front; where answers may stand anywhere
+	t *Transcript
+	p pairer
 }
 
 // Build is [New] for a transcript that is given up when the next one is built.
-func (b *Builder) Build(x Index) *Transcript { return b.Continue(x, 0, nil, nil) }
-
-// Continue is Build for an index whose first messages, so many, are those of the last one: what
-// is paired in them is not paired again. Nor is what is paired in runs of messages of another
-// transcript, in order, which may be nil: another Builder must have made it.
-func (b *Builder) Continue(x Index, messages int, other *Transcript, runs []Run) *Transcript {
-	var k kept
+func (b *Builder) Build(x Index) *Transcript {
 	if b.t == nil {
 		b.t = new(Transcript)
-	} else {
-		k = b.keep(x, messages)
 	}
 	t := b.t
-	*t = Transcript{exchanges: t.exchanges[:k.exchanges], exchange: t.exchange[:k.block], odd: t.oddIn(k.exchanges)}
-	t.raw, t.messages, t.blocks, t.given = x.Raw, x.Messages, x.Blocks, x.Ties
-	b.p.other, b.p.runs, b.p.taken = other, runs, b.p.taken[:0]
-	if k.message > 0 {
-		b.p.taken = append(b.p.taken, Stretch{0, k.message, 0, k.exchanges})
-	}
-	b.p.pair(t, x.Discipline, k)
-	b.p.other, b.p.runs = nil, nil
-	b.quiet, t.settled = k.exchanges, b.p.taken
+	*t = Transcript{raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties, exchanges: t.exchanges[:0], exchange: t.exchange[:0], odd: t.odd[:0]}
+	b.p.pair(t, x.Discipline)
 	return t
 }
 
@@ -284,7 +266,6 @@ func (b *Builder) Drop() {
 	clear(b.t.exchanges)
 	*b.t = Transcript{exchanges: b.t.exchanges[:0], exchange: b.t.exchange[:0], odd: b.t.odd[:0]}
 	b.p.reset(nil, NextTurn)
-	b.quiet = 0
 }
 
 // Moved returns a transcript of the same messages, blocks and pairs over other bytes, where they
@@ -336,15 +317,6 @@ func (t *Transcript) Exchanges() []Exchange { return t.exchanges }
 
 // ExchangeOf returns the exchange a call or result belongs to, or NoExchange.
 func (t *Transcript) ExchangeOf(id BlockID) ExchangeID { return t.exchange[id] }
-
-// A Stretch is messages in a row, From up to End, from where a turn begins up to where one ends, and
-// all exchanges that are in them, First up to Last. Many goroutines may read it.
-type Stretch struct{ From, End, First, Last int }
-
-// Settled returns, in order, what a Builder has taken over from the transcripts before, where a turn
-// began, too, though the last one may have gone on: the exchanges are whole, of one call and one
-// result, and nothing else has to do with them.
-func (t *Transcript) Settled() []Stretch { return t.settled }
 
 // Ties returns all ties, those between calls and results included.
 func (t *Transcript) Ties() []Tie {

@@ -11,7 +11,7 @@ import (
 // merged first: the API combines neighbours of one role before it looks.
 func (anthropic) check(c *checker) {
 	serves := c.serves()
-	turns := c.turnsOf(serves || c.head.thinking == "enabled" || slices.ContainsFunc(c.notes, func(n note) bool { return n.fault == programMixed }))
+	turns := c.turnsOf()
 	c.pairs()
 	c.anthropicTurns(turns)
 	if serves {
@@ -30,9 +30,6 @@ func (anthropic) check(c *checker) {
 func (c *checker) anthropicTurns(turns []turnSpan) {
 	advises := c.wants(splitResults) || c.wants(textAfterResult)
 	for _, t := range turns {
-		if t.known {
-			continue
-		}
 		first, end := c.blocks(t)
 		switch {
 		case t.role == transcript.User && t.facts&hasResults != 0:
@@ -157,11 +154,10 @@ func (c *checker) serverTools(turns []turnSpan) {
 	}
 }
 
-// serves reports whether any exchange is the provider's own. Those that are known to be sound
-// are not.
+// serves reports whether any exchange is the provider's own.
 func (c *checker) serves() bool {
-	all, known := c.t.Exchanges(), c.known()
-	for i := known.exchange(0); i < len(all); i = known.exchange(i + 1) {
+	all := c.t.Exchanges()
+	for i := range all {
 		if all[i].Server {
 			return true
 		}
@@ -250,7 +246,7 @@ func (c *checker) programs(turns []turnSpan) {
 // systemRoles checks messages of the system role, a feature of newer models.
 func (c *checker) systemRoles(turns []turnSpan) {
 	for i, t := range turns {
-		if t.known || t.role != transcript.System {
+		if t.role != transcript.System {
 			continue
 		}
 		c.message(systemUnsupported, t.first, "")

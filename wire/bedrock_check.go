@@ -4,7 +4,7 @@ import "github.com/pare-llm/pare/transcript"
 
 // check raises the faults that show in the finished transcript.
 func (bedrock) check(c *checker) {
-	turns := c.turnsOf(c.head.thinking == "enabled")
+	turns := c.turnsOf()
 	c.pairs()
 	c.bedrockTurns(turns)
 	c.bedrockMarks()
@@ -38,9 +38,6 @@ func (c *checker) bedrockTurns(turns []turnSpan) {
 		}
 	}
 	for _, t := range turns {
-		if t.known {
-			continue
-		}
 		first, end := c.blocks(t)
 		// What may not share a turn with results is parted by a filler, not joined.
 		apart := false

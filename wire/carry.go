@@ -24,12 +24,10 @@ type carrier struct {
 	edits []jsonspan.Edit  // that are still to come
 	shift int              // by how much those in front have moved everything behind them
 	left  filed            // of the one before
-	front *front           // nil: there is none
-	runs  []transcript.Run // of messages that were taken over as they are; without a front
+	runs  []transcript.Run // of messages that were taken over as they are
 	ends  []int            // by message: where it ends in the body; of a loose request
 	stay  bool             // what nobody changes stays where it is, and the rest is written behind it
 	gaps  shifts           // what moves new messages: all edits in front of them
-	later seat             // by how much the pages of the room begin later than those that it holds
 
 	planned []jsonspan.Edit // all edits
 }
@@ -37,24 +35,22 @@ type carrier struct {
 // carryOver returns the changed request, or false if all of it has to be read: because its
 // head changed, or the scanner has flaws to tell, or an element of the dialect cannot be
 // read by itself.
-func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit, f *front) (*Request, bool) {
+func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit) (*Request, bool) {
 	stay := raw == nil
 	if !d.carries(edits) || d.loose != nil && !stay {
 		return nil, false
 	}
 	if stay {
 		raw = d.raw
-	} else if f == nil {
-		if next, ok := d.reworded(raw, edits); ok {
-			next.o = o
-			return next, true
-		}
+	} else if next, ok := d.reworded(raw, edits); ok {
+		next.o = o
+		return next, true
 	}
 	p := parsers.Get().(*parser)
 	defer p.release()
 	p.reset(raw, d.Dialect, jsonspan.Structural)
 	p.Reset(raw, jsonspan.Structural) // not ahead: most of it is not read
-	c := &carrier{parser: p, d: d, edits: edits, left: filed{d.ties, d.notes[d.listNotes:]}, front: f, stay: stay, gaps: shifts{edits: edits}, planned: edits}
+	c := &carrier{parser: p, d: d, edits: edits, left: filed{d.ties, d.notes[d.listNotes:]}, stay: stay, gaps: shifts{edits: edits}, planned: edits}
 	c.head, c.bare = d.head, d.bare
 	if d.borrowed {
 		c.head.tools, c.head.deferred = maps.Clone(c.head.tools), maps.Clone(c.head.deferred)
@@ -65,57 +61,27 @@ func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit, f *front
 	}
 	p.notes = append(p.notes, d.notes[:d.listNotes]...)
 	c.listNotes = d.listNotes
-	if !c.messagesOver(f) {
-		c.leave(f)
+	if !c.messagesOver() {
 		return nil, false
 	}
 	p.notes = append(p.notes, c.left.notes...) // what is left is about the head
-	switch {
-	case stay: // so does what stands around the list
-	case c.loose():
-		c.head.said = f.out.head.said // what stands around the list is the same
-	default:
+	if !stay {                                 // else so does what stands around the list
 		c.head.said = d.saidAfter(len(raw) - len(d.raw))
 	}
-	next := c.index(d.Profile, f)
+	next := c.requestBy(d.Profile, c.pair)
+	if stay {
+		next.loose = c.loosely()
+	}
 	next.o = o
 	return next, true
 }
 
-// index makes a request of what was filed, in the room of the front if that has one.
-func (c *carrier) index(prof Profile, f *front) *Request {
-	if c.stay {
-		next := c.requestBy(prof, c.pair)
-		next.loose = c.loosely()
-		return next
-	}
-	if f == nil || f.in == nil {
-		return c.requestBy(prof, c.pair)
-	}
-	next := new(Request)
-	c.finish(next, prof, func(x transcript.Index) *transcript.Transcript {
-		return f.in.builder.Continue(x, min(f.in.messages, f.at+1), f.out.t, f.runs())
-	})
-	next.loose = &loose{of: c.d.Request, ends: c.ends}
-	c.leave(f)
-	next.sound = f.out.behind(next.t.Settled())
-	return next
-}
-
 // pair pairs what was filed, as far as that was not done in the one before.
 func (c *carrier) pair(x transcript.Index) *transcript.Transcript {
-	if c.d.borrowed || c.d.lent != nil {
+	if c.d.borrowed {
 		return transcript.New(x)
 	}
 	return transcript.NewAfter(x, c.d.t, c.runs)
-}
-
-// leave gives a room back its pages, if the carrier works in one.
-func (c *carrier) leave(f *front) {
-	if f != nil && f.in != nil {
-		f.in.whole.hold(&c.pages)
-		f.in.pages, f.in.ends, c.pages = c.pages, c.ends, f.spare
-	}
 }
 
 // beyond reports whether an edit reaches out of the list.
@@ -129,9 +95,8 @@ func (d *draft) carries(edits []jsonspan.Edit) bool {
 	return d.g.apart && len(d.flaws) == 0 && d.head.listKind == jsonspan.Array && !d.beyond(edits) && !d.shares
 }
 
-// messagesOver files all messages, in their new order; those of a front, if there is one,
-// as they are.
-func (c *carrier) messagesOver(f *front) bool {
+// messagesOver files all messages, in their new order.
+func (c *carrier) messagesOver() bool {
 	c.list.Start = c.d.list.Start
 	depth := 1
 	if c.bare {
@@ -139,32 +104,13 @@ func (c *carrier) messagesOver(f *front) bool {
 	}
 	c.Seek(c.list.Start, depth)
 	c.Enter()
-	i, l := 0, &c.d.messages
-	known, n := l.known, l.len()
-	if f != nil {
-		if !c.behind(f) {
-			return false
-		}
-		if i = f.from; i > 0 {
-			known = known[1:]
-		}
-	}
-	puts := sortedKeys(l.put)
-	for i <= n {
-		if len(known) > 0 && known[0].from == i {
-			if !c.stretch(&known[0]) {
-				return false
-			}
-			i, known = known[0].end, known[1:]
-			continue
-		}
+	l := &c.d.messages
+	puts, n := sortedKeys(l.put), l.len()
+	for i := 0; i <= n; {
 		for len(puts) > 0 && puts[0] < i {
 			puts = puts[1:]
 		}
 		end := n // of what nothing is put into
-		if len(known) > 0 {
-			end = known[0].from
-		}
 		if len(puts) > 0 && puts[0] == i {
 			for k := range l.put[i] {
 				if !c.insert(&l.put[i][k]) {
@@ -184,8 +130,8 @@ func (c *carrier) messagesOver(f *front) bool {
 			return false
 		}
 	}
-	c.left.of(n, n, endOf(c.d.t.Messages(), n), 0) // without those of what goes
-	if c.loose() {
+	c.left.of(n, n, transcript.BlockID(len(c.d.t.Blocks())), 0) // without those of what goes
+	if c.stay {
 		c.list.End = c.list.Start // it is nowhere
 		return !c.Failed() && c.asked == nil
 	}
@@ -222,10 +168,11 @@ func (c *carrier) message(i int) bool {
 		return true
 	}
 	ours := c.left.ours(i, m)
-	if c.loose() {
-		return c.messageLoose(i, m, ours, moved.edits, beyond)
-	}
 	switch {
+	case c.stay && beyond:
+		return false
+	case c.stay:
+		return c.messageBehind(i, m, ours, moved.edits)
 	case beyond || !c.sameFront(c.d.Request, i) || !c.d.rewords(m, moved.edits, ours.notes):
 		return c.read()
 	default:
@@ -270,17 +217,10 @@ func (c *carrier) takeRun(from, end int) bool {
 		for i := from; i < end; i++ {
 			c.ends = append(c.ends, c.d.place(i).End+c.shift)
 		}
-	case c.loose():
-		shift = c.write(&transcript.Message{Span: transcript.Span{Start: ms[0].Span.Start, End: ms[len(ms)-1].Span.End}}, nil) - ms[0].Span.Start
-		for i := range ms {
-			c.ends = append(c.ends, ms[i].Span.End+c.shift)
-		}
 	case !c.Element() || c.Offset() != ms[0].Span.Start+c.shift:
 		return false
 	}
-	if c.front == nil {
-		c.runs = append(c.runs, transcript.Run{Now: len(c.messages), Was: from, N: end - from})
-	}
+	c.runs = append(c.runs, transcript.Run{Now: len(c.messages), Was: from, N: end - from})
 	c.run(c.d.Request, from, end, shift, c.left.of(from, end, ms[0].First, ms[len(ms)-1].End))
 	return true
 }
@@ -379,7 +319,7 @@ func (l *filed) of(from, end int, first, last transcript.BlockID) (o filed) {
 
 // take takes message i of a request over.
 func (c *carrier) take(of *Request, i int, m *transcript.Message, s *shifts, o filed) bool {
-	if !c.loose() && (!c.Element() || c.Offset() != m.Span.Start+s.by) {
+	if !c.stay && (!c.Element() || c.Offset() != m.Span.Start+s.by) {
 		return false
 	}
 	c.startMessage(m.Role, m.Span.Start+s.by, 0)
@@ -399,7 +339,7 @@ func (c *carrier) take(of *Request, i int, m *transcript.Message, s *shifts, o f
 	}
 	c.led(at)
 	c.file(o, at-i, first-m.First)
-	if !c.loose() {
+	if !c.stay {
 		c.Seek(to.Span.End, c.Depth())
 	}
 	return true

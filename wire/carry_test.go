@@ -50,7 +50,7 @@ func TestCarryOver(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := d.o
-			next, ok := d.carryOver(raw, o, step.edits, nil)
+			next, ok := d.carryOver(raw, o, step.edits)
 			if !ok {
 				t.Errorf("%s: %s: read as a whole", name, what)
 				continue
@@ -123,7 +123,7 @@ func TestRewords(t *testing.T) {
 		if _, all := d.reworded(raw, step.edits); all != c.want {
 			t.Errorf("%s: the index is shared: %t, want %t", c.body, all, c.want)
 		}
-		if _, err := d.readBack(raw, step.edits, nil); err != nil { // which proves what was carried over
+		if _, err := d.readBack(raw, step.edits); err != nil { // which proves what was carried over
 			t.Error(err)
 		}
 	}

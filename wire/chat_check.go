@@ -51,8 +51,8 @@ func (c *checker) functionsAmong() {
 // are empty, one names the other, but only once in a message.
 func (c *checker) blankIDs() {
 	unnamed := -1 // the last message with a call whose id and answer's are empty
-	all, known := c.t.Exchanges(), c.known()
-	for i := known.exchange(0); i < len(all); i = known.exchange(i + 1) {
+	all := c.t.Exchanges()
+	for i := range all {
 		x := &all[i]
 		if !x.Guessed || x.Call == transcript.NoBlock || c.t.Block(x.Call).Family == legacyFamily {
 			continue
@@ -83,8 +83,8 @@ func (c *checker) halfIDs() {
 	if !c.wants(callIDHalf) && !c.wants(resultIDHalf) {
 		return
 	}
-	all, known := c.t.Exchanges(), c.known()
-	for i := known.exchange(0); i < len(all); i = known.exchange(i + 1) {
+	all := c.t.Exchanges()
+	for i := range all {
 		x := &all[i]
 		if !x.Guessed || x.Call == transcript.NoBlock || c.t.Block(x.Call).Family == legacyFamily {
 			continue
@@ -100,16 +100,10 @@ func (c *checker) halfIDs() {
 	}
 }
 
-// chatRoles checks the order of roles. Where it is known what was said last, or that a result has
-// come since, it goes on with the last message that is known, which another may follow now.
+// chatRoles checks the order of roles.
 func (c *checker) chatRoles() {
-	ms, known, said := c.t.Messages(), c.known(), transcript.Unknown
-	for i := 0; i < len(ms); i++ {
-		if i > 0 && ms[i-1].Role >= transcript.User {
-			if next := known.neighbour(i); next > i {
-				i, said = next, saidLast(ms[:next])
-			}
-		}
+	ms, said := c.t.Messages(), transcript.Unknown
+	for i := range ms {
 		m := &ms[i]
 		if i > 0 {
 			c.chatNeighbours(i, ms[i-1].Role, m.Role)
@@ -145,27 +139,14 @@ func (c *checker) chatRoles() {
 	}
 }
 
-// saidLast is the role of who has spoken last, the system aside, if no result has come since.
-func saidLast(all []transcript.Message) transcript.Role {
-	for i := len(all) - 1; i >= 0; i-- {
-		switch role := all[i].Role; role {
-		case transcript.Tool:
-			return transcript.Unknown
-		case transcript.User, transcript.Assistant:
-			return role
-		}
-	}
-	return transcript.Unknown
-}
-
 // listContents reports what others than the user say in a list of parts, for vendors that
 // want a string.
 func (c *checker) listContents() {
 	if !c.wants(listContent) {
 		return
 	}
-	ms, known := c.t.Messages(), c.known()
-	for i := known.message(0); i < len(ms); i = known.message(i + 1) {
+	ms := c.t.Messages()
+	for i := range ms {
 		if at := c.frame[i].content; ms[i].Role != transcript.User && at.Len() > 0 && c.raw[at.Start] == '[' {
 			c.message(listContent, i, ms[i].Role.String())
 		}

@@ -60,13 +60,9 @@ func (r *Request) Check(o CheckOptions) []Finding {
 	room := checkRooms.Get().(*checkRoom)
 	c := checker{Request: r, o: o, checkRoom: *room}
 	c.run()
-	if proveCarried {
-		c.mustFind()
-	}
 	c.release(room)
 	if len(c.found) == 0 {
 		atomic.OrUint32(&r.clean, o.bit())
-		r.lore.learn(r, o.bit())
 		return nil
 	}
 	return c.sorted()
@@ -118,8 +114,8 @@ var judged = [faults]bool{
 // pairs reports the exchanges that are not whole. How a result must stand in its
 // turn is for each dialect to add.
 func (c *checker) pairs() {
-	all, known := c.t.Exchanges(), c.known()
-	for i := known.exchange(0); i < len(all); i = known.exchange(i + 1) {
+	all := c.t.Exchanges()
+	for i := range all {
 		x := &all[i]
 		if x.Server || c.wrongRole(x) {
 			continue
@@ -208,7 +204,7 @@ func (c *checker) wrongRole(x *transcript.Exchange) (wrong bool) {
 // reusedIDs reports calls whose id an earlier turn has used: for a call of the same family,
 // or for one of another.
 func (c *checker) reusedIDs() {
-	if !c.wants(reusedCallID) && !c.wants(reusedOtherKind) || !c.anew && c.ownIDs() {
+	if !c.wants(reusedCallID) && !c.wants(reusedOtherKind) {
 		return
 	}
 	if c.distinct(c.t.Exchanges()) {
@@ -273,7 +269,6 @@ type checker struct {
 
 	glance bool // only whether anything is found matters
 	dirty  bool // something is
-	anew   bool // everything is looked at, whatever is known
 	checkRoom
 	called map[transcript.BlockID]bool // programs that have called something; see running
 	spoken int                         // the last message in which somebody speaks
@@ -456,8 +451,8 @@ func (c *checker) argumentsJSON() {
 	}
 	var s jsonspan.Scanner
 	var text []byte
-	ms, known := c.t.Messages(), c.known()
-	for i := known.message(0); i < len(ms); i = known.message(i + 1) {
+	ms := c.t.Messages()
+	for i := range ms {
 		for b := ms[i].First; b < ms[i].End; b++ {
 			blk := &c.t.Blocks()[b]
 			if blk.Kind != transcript.Call || free[int32(b)] || blk.Body == blk.Span || c.raw[blk.Body.Start-1] != '"' {

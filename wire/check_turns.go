@@ -13,42 +13,21 @@ import (
 type turnSpan struct {
 	first, end int
 	role       transcript.Role
-	known      bool // it is without fault, and so is how it stands between its neighbours
 	facts      facts
 }
 
-// turnsOf lists the turns: all of them, or without those that are known and have no neighbour that
-// is not. The first and the last of a stretch are not known: they have other neighbours now, and
-// the last one may have gone on.
-func (c *checker) turnsOf(all bool) []turnSpan {
-	ms, known := c.t.Messages(), c.known()
-	turns := c.turns[:0]
-	if len(known) == 0 {
-		turns = slices.Grow(turns, c.t.Turns())
-	}
+// turnsOf lists the turns.
+func (c *checker) turnsOf() []turnSpan {
+	ms, turns := c.t.Messages(), slices.Grow(c.turns[:0], c.t.Turns())
 	for i := 0; i < len(ms); {
 		t := turnSpan{first: i, end: i + 1, role: ms[i].Role, facts: c.extra[i]}
 		for ; t.end < len(ms) && ms[t.end].Turn == ms[i].Turn; t.end++ {
 			t.facts |= c.extra[t.end]
 		}
-		for len(known) > 0 && ms[known[0].End-1].Turn <= ms[i].Turn {
-			known = known[1:]
-		}
-		t.known = len(known) > 0 && known[0].From < i
-		if turns, i = append(turns, t), t.end; t.known && !all {
-			i = max(i, c.turnBefore(c.turnBefore(known[0].End)))
-		}
+		turns, i = append(turns, t), t.end
 	}
 	c.turns = turns
 	return turns
-}
-
-// turnBefore is the first message of the turn in front of message i, which begins one.
-func (c *checker) turnBefore(i int) int {
-	ms := c.t.Messages()
-	for i--; i > 0 && ms[i-1].Turn == ms[i].Turn; i-- {
-	}
-	return i
 }
 
 // blocks returns the blocks of a turn as a range.
@@ -93,9 +72,9 @@ func (c *checker) thinkingRules(turns []turnSpan) {
 	if len(turns) == 0 {
 		return
 	}
-	ms, known := c.t.Messages(), c.known()
+	ms := c.t.Messages()
 	if c.head.thinking == "enabled" {
-		for i := known.message(0); i < len(ms); i = known.message(i + 1) {
+		for i := range ms {
 			if ms[i].Role == transcript.Assistant {
 				c.thinkingFirst(ms[i].First, ms[i].End)
 			}
@@ -135,7 +114,7 @@ func (c *checker) thinkingEnds(turns []turnSpan) {
 	}
 	thinks := c.head.thinking == "enabled" || c.head.thinking == "adaptive"
 	for _, t := range turns {
-		if t.known || t.role != transcript.Assistant || t.facts&hasCalls != 0 {
+		if t.role != transcript.Assistant || t.facts&hasCalls != 0 {
 			continue
 		}
 		if t.end == len(c.t.Messages()) && !c.wants(lastRole) && !(thinks && c.wants(lastRoleThinking)) {

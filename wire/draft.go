@@ -19,7 +19,7 @@ type draft struct {
 	opened   []listKey // of inner, in the order they came
 	edits    editSet
 	left     []int               // by message: how many of its blocks stay
-	turns    []int               // by turn: its first message; none if there is a front
+	turns    []int               // by turn: its first message
 	answers  map[int]*answer     // by turn: a message for results that have none to go to
 	gone     []bool              // by block: dropped or moved
 	settled  []bool              // by block: changed in place; leave alone in this round
@@ -31,8 +31,7 @@ type draft struct {
 	object   knownObject         // the one that a member was removed from last
 	room     []byte              // where texts lie that were quoted, many in one piece
 	body     bodyDraft
-	lie      []int  // the messages in the order in which they lie; nil: not asked for so far
-	front    *front // what comes out as it did; nil: nothing is known to
+	lie      []int // the messages in the order in which they lie; nil: not asked for so far
 }
 
 // A knownObject is an object that has been looked through. An object may have very many
@@ -69,33 +68,16 @@ type answer struct {
 }
 
 func newDraft(r *Request) *draft {
-	d := newDraftBetween(r, nil, new(desk))
-	d.turns = make([]int, 0, d.t.Turns())
-	for i := range d.t.Messages() {
-		if d.t.Messages()[i].Turn == len(d.turns) {
-			d.turns = append(d.turns, i)
-		}
-	}
-	return d
-}
-
-// newDraftBetween is for changes of messages that are not known. The draft works on the desk.
-func newDraftBetween(r *Request, f *front, on *desk) *draft {
-	if !r.stays() && (f == nil || f.in == nil) { // else nobody needs the body
-		r = r.gathered()
-	}
-	d := &draft{Request: r, front: f}
+	d := &draft{Request: r, turns: make([]int, 0, r.t.Turns())}
 	ms, blocks := r.t.Messages(), len(r.t.Blocks())
-	on.clean(len(ms), blocks)
-	d.gone, d.settled, d.taken, d.touched, d.left = on.gone[:blocks], on.settled[:blocks], on.taken[:len(ms)], on.touched[:len(ms)], on.left[:len(ms)]
-	d.messages = list{span: r.whereList(), between: r.between(), of: r, drop: on.drop[:len(ms)]}
-	if f != nil {
-		d.messages.known = f.known
-	}
-	for from, end := range d.messages.open() {
-		on.use(ms, from, end)
-		for i := from; i < end; i++ {
-			d.left[i] = int(ms[i].End - ms[i].First)
+	flags := make([]bool, 2*blocks+3*len(ms)) // one array for all of them
+	of := func(n int) (part []bool) { part, flags = flags[:n:n], flags[n:]; return part }
+	d.gone, d.settled, d.taken, d.touched, d.left = of(blocks), of(blocks), of(len(ms)), of(len(ms)), make([]int, len(ms))
+	d.messages = list{span: r.whereList(), between: r.between(), of: r, drop: of(len(ms))}
+	for i := range ms {
+		d.left[i] = int(ms[i].End - ms[i].First)
+		if ms[i].Turn == len(d.turns) {
+			d.turns = append(d.turns, i)
 		}
 	}
 	return d
@@ -320,7 +302,7 @@ func (d *draft) plan() *trail {
 		}
 	}
 	edits := d.inBody(d.edits.all())
-	if d.messages.drops() {
+	if slices.Contains(d.messages.drop, true) {
 		edits = slices.DeleteFunc(edits, func(e jsonspan.Edit) bool {
 			i := d.messageAround(e.Span)
 			return i >= 0 && d.messages.drop[i]
@@ -337,7 +319,7 @@ func (d *draft) plan() *trail {
 		slices.SortStableFunc(edits, compareEdits)
 	}
 	step := d.trail()
-	step.edits = d.front.edits(d.withoutInner(edits))
+	step.edits = d.withoutInner(edits)
 	return step
 }
 

@@ -4,7 +4,7 @@ import "github.com/pare-llm/pare/transcript"
 
 // check raises the faults that show in the finished transcript.
 func (gemini) check(c *checker) {
-	turns := c.turnsOf(c.wants(thoughtSignatureMissing))
+	turns := c.turnsOf()
 	c.pairs()
 	c.geminiTurns(turns)
 	c.responseNames()
@@ -18,8 +18,8 @@ func (c *checker) responseNames() {
 	if !c.wants(nameOther) {
 		return
 	}
-	all, known := c.t.Exchanges(), c.known()
-	for i := known.exchange(0); i < len(all); i = known.exchange(i + 1) {
+	all := c.t.Exchanges()
+	for i := range all {
 		x := &all[i]
 		if x.Server || x.Call == transcript.NoBlock || x.CallID == "" {
 			continue
@@ -34,9 +34,6 @@ func (c *checker) responseNames() {
 
 func (c *checker) geminiTurns(turns []turnSpan) {
 	for _, t := range turns {
-		if t.known {
-			continue
-		}
 		if t.role == transcript.User && t.facts&hasResults != 0 {
 			c.splitTurn(t)
 		}
@@ -141,8 +138,8 @@ func (c *checker) signatures(turns []turnSpan) {
 }
 
 func (c *checker) geminiServer() {
-	all, known, last := c.t.Exchanges(), c.known(), c.t.Turns()-1
-	for i := known.exchange(0); i < len(all); i = known.exchange(i + 1) {
+	all, last := c.t.Exchanges(), c.t.Turns()-1
+	for i := range all {
 		switch x := &all[i]; {
 		case !x.Server:
 		case x.Call == transcript.NoBlock:

@@ -11,8 +11,7 @@ func (interactions) check(c *checker) {
 	}
 	c.pairs()
 	c.geminiServer()
-	known := c.known()
-	for i := known.message(0); i < len(c.extra); i = known.message(i + 1) {
+	for i := range c.extra {
 		if c.extra[i]&emptyList != 0 {
 			c.message(emptyMessage, i, "")
 		}
@@ -20,7 +19,7 @@ func (interactions) check(c *checker) {
 	if c.head.stateful {
 		return
 	}
-	turns := c.turnsOf(c.wants(thoughtSignatureMissing))
+	turns := c.turnsOf()
 	c.signedThoughts(turns)
 	if len(turns) == 0 {
 		return

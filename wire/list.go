@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"iter"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -14,7 +13,6 @@ type list struct {
 	of    *Request        // whose messages it lists; nil: it lists elems
 	elems []transcript.Span
 	drop  []bool
-	known []stretch      // of elements that nobody looks at: they come out as they did
 	put   map[int][]item // what comes before element i; len(elems) is the end
 	text  bool           // the list is a string so far, which counts as one text
 	// between returns what stands between elements i and i+1, from -1 on; nil: what lies there.
@@ -49,43 +47,6 @@ func (l *list) at(i int) transcript.Span {
 	return l.elems[i]
 }
 
-// open are the elements that are looked at: all that are not known.
-func (l *list) open() iter.Seq2[int, int] {
-	return func(yield func(from, end int) bool) {
-		from := 0
-		for _, s := range l.known {
-			if from < s.from && !yield(from, s.from) {
-				return
-			}
-			from = s.end
-		}
-		if from < l.len() {
-			yield(from, l.len())
-		}
-	}
-}
-
-// going are those of them that go.
-func (l *list) going() iter.Seq[int] {
-	return func(yield func(i int) bool) {
-		for from, end := range l.open() {
-			for i := from; i < end; i++ {
-				if l.drop[i] && !yield(i) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// drops reports whether there are any.
-func (l *list) drops() bool {
-	for range l.going() {
-		return true
-	}
-	return false
-}
-
 // insert puts an element into a list in front of element i.
 func (l *list) insert(i int, it item) {
 	if l.put == nil {
@@ -98,29 +59,21 @@ func (l *list) insert(i int, it item) {
 // the elements that go and those that come changes: the white space is kept.
 func (l *list) edits(raw []byte) []jsonspan.Edit {
 	var out []jsonspan.Edit
-	puts, known := sortedKeys(l.put), l.known
+	puts := sortedKeys(l.put)
 	kept := -1 // the last element that stays
 	for i, n := 0, l.len(); i <= n; i++ {
-		next, last := i, i
-		if len(known) > 0 && known[0].from == i {
-			s := &known[0]
-			next, last = s.first, s.last
-			known, i = known[1:], s.end-1
-			if s.n == 0 {
-				continue
-			}
-		} else if i < n && l.drop[i] {
+		if i < n && l.drop[i] {
 			continue
 		}
 		for len(puts) > 0 && puts[0] <= kept {
 			puts = puts[1:]
 		}
-		if next > kept+1 || len(puts) > 0 && puts[0] <= next {
-			if e, ok := l.gap(raw, kept, next); ok {
+		if i > kept+1 || len(puts) > 0 && puts[0] <= i {
+			if e, ok := l.gap(raw, kept, i); ok {
 				out = append(out, e)
 			}
 		}
-		kept = last
+		kept = i
 	}
 	return out
 }

@@ -26,7 +26,6 @@ type parser struct {
 	shells  map[string]string             // call ids of local shells, by the id of the item
 	// listNotes is how many notes are about what stands in front of the list.
 	listNotes int
-	written   int // so many blocks were written at least; some may have been cut off again
 	turn      int
 	thought   int    // behind the last thought of a run of steps; 0: there is none
 	plain     bool   // detection: the list may be one of messages
@@ -339,7 +338,6 @@ func (p *parser) readList() {
 
 func (p *parser) clearList() {
 	p.messages, p.blocks, p.where, p.extra, p.frame = p.messages[:0], p.blocks[:0], p.where[:0], p.extra[:0], p.frame[:0]
-	p.written = 0
 	p.ties, p.turn, p.servers, p.asked, p.shells = p.ties[:0], -1, nil, nil, nil
 }
 

@@ -255,7 +255,6 @@ func (p *parser) dropBlocks(i int) {
 
 // unfile takes the blocks from one on off again.
 func (p *parser) unfile(n int) {
-	p.written = max(p.written, len(p.blocks))
 	p.blocks, p.where = p.blocks[:n], p.where[:n]
 }
 

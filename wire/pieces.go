@@ -15,12 +15,9 @@ import (
 // behind it again; positions are those in the body as long as edits are planned, and those in memory
 // as long as somebody looks at the bytes.
 
-// stays reports whether what nobody has changed lies where it did in the base.
-func (r *Request) stays() bool { return r.loose != nil && r.loose.edits != nil }
-
 // base is the request in one piece that r is made of, or r itself.
 func (r *Request) base() *Request {
-	if r.stays() {
+	if r.loose != nil {
 		return r.loose.of
 	}
 	return r
@@ -36,7 +33,7 @@ func (r *Request) WriteTo(w io.Writer) (n int64, err error) {
 			n += int64(k)
 		}
 	}
-	if !r.stays() {
+	if r.loose == nil {
 		write(r.Raw())
 		return n, err
 	}
@@ -53,7 +50,7 @@ func (r *Request) WriteTo(w io.Writer) (n int64, err error) {
 // place is where message i stands in the body.
 func (r *Request) place(i int) transcript.Span {
 	at := r.t.Messages()[i].Span
-	if r.stays() {
+	if r.loose != nil {
 		end := r.loose.ends[i]
 		return transcript.Span{Start: end - at.Len(), End: end}
 	}
@@ -62,7 +59,7 @@ func (r *Request) place(i int) transcript.Span {
 
 // whereList is where the list stands in the body.
 func (r *Request) whereList() transcript.Span {
-	if !r.stays() {
+	if r.loose == nil {
 		return r.list
 	}
 	return transcript.Span{Start: r.loose.of.list.Start, End: r.loose.of.list.End + r.loose.grown}
@@ -71,7 +68,7 @@ func (r *Request) whereList() transcript.Span {
 // between returns what a list wants to know of the bytes between messages that lie anywhere; nil if
 // they do not.
 func (r *Request) between() func(i int) []byte {
-	if !r.stays() {
+	if r.loose == nil {
 		return nil
 	}
 	edits, shift := r.loose.edits, 0 // that are still to come
@@ -117,7 +114,7 @@ func part(raw []byte, edits *[]jsonspan.Edit, shift *int, s transcript.Span) (ou
 
 // inBody moves edits to where they are in the body: they come as the bytes lie.
 func (d *draft) inBody(edits []jsonspan.Edit) []jsonspan.Edit {
-	if !d.stays() {
+	if d.loose == nil {
 		return edits
 	}
 	if d.lie == nil {
@@ -160,7 +157,7 @@ func (d *draft) splice(edits []jsonspan.Edit) ([]byte, error) {
 
 // sinceBase are the edits of the base that come to those of the one before and these.
 func (d *draft) sinceBase(edits []jsonspan.Edit) []jsonspan.Edit {
-	if !d.stays() {
+	if d.loose == nil {
 		return edits
 	}
 	return jsonspan.Compose(len(d.loose.of.raw), d.loose.edits, edits)
@@ -168,7 +165,7 @@ func (d *draft) sinceBase(edits []jsonspan.Edit) []jsonspan.Edit {
 
 // takeRoom takes the room behind the request for its changes. It has one, for one result.
 func (d *draft) takeRoom(edits []jsonspan.Edit) bool {
-	return d.o.Room && cap(d.raw) > len(d.raw) && !d.borrowed && d.lent == nil && len(d.t.Messages()) > 0 && d.carries(edits) &&
+	return d.o.Room && cap(d.raw) > len(d.raw) && !d.borrowed && len(d.t.Messages()) > 0 && d.carries(edits) &&
 		atomic.CompareAndSwapUint32(&d.Request.used, 0, 1)
 }
 
@@ -216,6 +213,9 @@ func (c *carrier) begin(size int) bool {
 // messageBehind files message i of the one before with edits, in their places in the body.
 func (c *carrier) messageBehind(i int, m *transcript.Message, ours filed, edits []jsonspan.Edit) bool {
 	place := c.d.place(i)
+	if len(edits) > 0 && edits[0].Start < place.Start {
+		return false
+	}
 	c.ends = append(c.ends, place.End+c.shift)
 	if len(edits) == 0 { // it stands behind another one
 		return c.readLoose(m.Span.Start, m.Span.End)

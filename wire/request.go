@@ -34,7 +34,6 @@ type Request struct {
 	g     *grammar
 	t     *transcript.Transcript
 	raw   []byte
-	rest  int             // of a beginning of a history: where in raw what stands behind the last message goes on; 0: right behind it
 	list  transcript.Span // of the list of messages, brackets included
 	bare  bool            // the document is the list
 	head  head
@@ -50,14 +49,11 @@ type Request struct {
 
 	listNotes int              // how many notes are about what stands in front of the list
 	shares    bool             // what an element is depends on calls far in front of it
-	lore      *lore            // nil: it is no beginning of a history
 	ties      []transcript.Tie // between blocks of one message, or of neighbours
 	borrowed  bool             // from a Parser, which will use its memory again
 	clean     uint32           // atomic: the ways to check in which nothing was found
 	used      uint32           // atomic: 1 if the room behind it has been given away
-	sound     sound            // what is known of its beginning
 	found     *verdict         // of the check that was made when it was parsed; nil: there was none
-	lent      *Scribe          // that will use its memory again
 	loose     *loose           // nil: raw is the body, in one piece
 }
 

@@ -13,7 +13,7 @@ import (
 // blocks and pairs, which have only moved. They share everything but their places, so that
 // nothing is filed, paired or found again.
 func (d *draft) reworded(raw []byte, edits []jsonspan.Edit) (*Request, bool) {
-	if d.borrowed || d.lent != nil || len(d.opened) > 0 || len(d.messages.put) > 0 || slices.Contains(d.messages.drop, true) || !d.rewordsOnly(edits) {
+	if d.borrowed || len(d.opened) > 0 || len(d.messages.put) > 0 || slices.Contains(d.messages.drop, true) || !d.rewordsOnly(edits) {
 		return nil, false
 	}
 	messages, blocks, frames := slices.Clone(d.t.Messages()), slices.Clone(d.t.Blocks()), slices.Clone(d.frame)

@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -52,43 +51,6 @@ func (r *Request) MessageIn(before *Request, i int) int {
 		i = r.steps[k].messages[i].message
 	}
 	return i
-}
-
-// Kept lists the messages, from one on, that no change has touched since an earlier state: which they
-// are now, and which they were. Not all that are the same may be listed.
-func (r *Request) Kept(before *Request, from int) iter.Seq2[int, int] {
-	return func(yield func(now, was int) bool) {
-		if len(r.steps) != len(before.steps)+1 {
-			return
-		}
-		step, shift := r.steps[len(r.steps)-1], r.Size()-before.Size()
-		for ; from < len(step.messages) && step.messages[from].message < 0; from++ {
-		}
-		if from == len(step.messages) {
-			return
-		}
-		start := before.t.Messages()[step.messages[from].message].Span.Start
-		ahead, _ := slices.BinarySearchFunc(step.edits, start+1, func(e jsonspan.Edit, at int) int { return e.End - at })
-		edits := step.edits[ahead:]
-		for _, e := range edits { // mostly few are left there
-			shift -= len(e.New) - e.Len()
-		}
-		for i := from; i < len(step.messages); i++ {
-			m := step.messages[i].message
-			if m < 0 {
-				continue
-			}
-			is, was := r.t.Messages()[i].Span, before.t.Messages()[m].Span
-			for len(edits) > 0 && edits[0].End <= was.Start {
-				shift += len(edits[0].New) - edits[0].Len()
-				edits = edits[1:]
-			}
-			touched := len(edits) > 0 && edits[0].Start < was.End
-			if !touched && r.End(i) == was.End+shift && is.Len() == was.Len() && !yield(i, m) {
-				return
-			}
-		}
-	}
 }
 
 // Rewrite returns the request without some blocks, with others edited and with new
@@ -140,7 +102,7 @@ func (d *draft) carryOut() (*Request, error) {
 			return nil, err
 		}
 	}
-	next, err := d.readBack(raw, step.edits, nil)
+	next, err := d.readBack(raw, step.edits)
 	if err != nil {
 		return nil, err
 	}
@@ -148,18 +110,15 @@ func (d *draft) carryOut() (*Request, error) {
 	return next, nil
 }
 
-// readBack parses what a draft wrote, with room for its step; nil if a front was of no use. Without
-// bytes it writes the changes behind the request.
-func (d *draft) readBack(raw []byte, edits []jsonspan.Edit, f *front) (*Request, error) {
+// readBack parses what a draft wrote, with room for its step. Without bytes it writes the changes
+// behind the request.
+func (d *draft) readBack(raw []byte, edits []jsonspan.Edit) (*Request, error) {
 	o := d.o
 	o.Model = d.head.model
 	// What was valid stays valid, and what we add is; only flaws need a second look.
 	o.Structural = o.Structural || len(d.flaws) == 0
-	next, ok := d.carryOver(raw, o, edits, f)
-	if !ok && f != nil {
-		return nil, nil
-	}
-	if !ok || proveCarried && (next.loose == nil || next.stays()) {
+	next, ok := d.carryOver(raw, o, edits)
+	if !ok || proveCarried {
 		var err error
 		if raw == nil { // there was not enough room
 			if raw, err = d.splice(edits); err != nil {

@@ -87,7 +87,7 @@ func (d *draft) holdsBlocks(e jsonspan.Member) bool {
 // tellMembers records what stood beside the blocks of messages that go in this round: a
 // refusal, annotations. What is one block goes as a whole.
 func (m *mender) tellMembers() {
-	if !m.messages.drops() {
+	if !slices.Contains(m.messages.drop, true) {
 		return
 	}
 	moved := make(map[int]bool)
@@ -101,8 +101,8 @@ func (m *mender) tellMembers() {
 		whole[c.Path] = whole[c.Path] || c.Action == "drop"
 	}
 	var members []jsonspan.Member
-	for i := range m.messages.going() {
-		if moved[i] {
+	for i, goes := range m.messages.drop {
+		if !goes || moved[i] {
 			continue
 		}
 		msg := m.t.Messages()[i]
@@ -156,19 +156,9 @@ type trail struct {
 
 func (d *draft) trail() *trail {
 	l, n := &d.messages, d.messages.len()
-	t := &trail{inner: make(map[listKey][]origin, len(d.inner)), joined: d.joined}
-	if f := d.front; f == nil {
-		t.messages = make([]origin, 0, n+len(l.put))
-	} else if f.in != nil {
-		t.messages = f.in.trail.messages[:0]
-	}
-	puts, known := sortedKeys(l.put), l.known
+	t := &trail{messages: make([]origin, 0, n+len(l.put)), inner: make(map[listKey][]origin, len(d.inner)), joined: d.joined}
+	puts := sortedKeys(l.put)
 	for i := 0; i <= n; i++ {
-		if len(known) > 0 && known[0].from == i {
-			d.front.origins(t, &known[0])
-			known, i = known[1:], known[0].end-1
-			continue
-		}
 		var put []item
 		for len(puts) > 0 && puts[0] <= i {
 			put, puts = l.put[i], puts[1:]

@@ -2,21 +2,13 @@ package transcript
 
 import "slices"
 
-// kept is what is paired already: the first messages, up to where a turn begins. No call in
-// front of that can be answered behind it.
-type kept struct {
-	message   int
-	block     BlockID
-	exchanges int
-}
-
 // NewAfter is [New] for an index that holds runs of messages of another transcript, in order: what
 // is paired in them is not paired again.
 func NewAfter(x Index, before *Transcript, runs []Run) *Transcript {
 	t := &Transcript{raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties}
 	p := pairers.Get().(*pairer)
 	p.other, p.runs = before, runs
-	p.pair(t, x.Discipline, kept{})
+	p.pair(t, x.Discipline)
 	p.other, p.runs = nil, nil
 	p.release()
 	return t
@@ -29,88 +21,12 @@ func (t *Transcript) quiet(x int) bool {
 	return e.State == Whole && !e.Server && len(e.Results) == 1 && !t.blocks[e.Results[0]].Continues
 }
 
-// endsBefore reports whether an exchange is answered, and all results stand in front of a block.
-func (e *Exchange) endsBefore(end BlockID) bool {
-	return len(e.Results) > 0 && e.Results[len(e.Results)-1] < end
-}
-
-// oddIn are the odd ones of the first n exchanges.
-func (t *Transcript) oddIn(n int) []ExchangeID {
-	i, _ := slices.BinarySearch(t.odd, ExchangeID(n))
-	return t.odd[:i]
-}
-
 // unlike reports whether the result of exchange x names a tool that its call does not: where answers
 // may stand anywhere, a call of that name may be found far in front.
 func (t *Transcript) unlike(x int) bool {
 	e := &t.exchanges[x]
 	tool := t.blocks[e.Results[0]].Tool
 	return tool != "" && tool != e.Tool
-}
-
-// keep finds what of the last transcript is paired as it will be in an index that begins with so
-// many of the same messages. Of the last one's, nothing may be there any more.
-func (b *Builder) keep(x Index, messages int) (k kept) {
-	t := b.t
-	k.message = min(messages, len(t.messages), len(x.Messages))
-	t.messages, t.blocks = x.Messages, x.Blocks
-	if k.message == 0 || t.start != 0 || t.Compacted() {
-		return kept{}
-	}
-	anywhere, end := x.Discipline == Anywhere, x.Messages[k.message-1].End
-	b.reach = b.reach[:min(len(b.reach), b.quiet)]
-	for b.quiet < len(t.exchanges) && t.exchanges[b.quiet].endsBefore(end) && t.quiet(b.quiet) {
-		b.quiet++
-	}
-	if n := len(b.reach); anywhere && n < b.quiet {
-		far := NoBlock
-		if n > 0 {
-			far = b.reach[n-1]
-		}
-		b.reach = slices.Grow(b.reach, b.quiet-n)[:b.quiet]
-		for i, e := range t.exchanges[n:b.quiet] {
-			far = max(far, e.Results[0])
-			b.reach[n+i] = far
-		}
-	}
-	turn := func(m int) int { return x.Messages[m].Turn }
-	for ; k.message > 0; k.message-- {
-		if k.message < len(x.Messages) && turn(k.message) == turn(k.message-1) {
-			continue // not where a turn begins
-		}
-		k.block = x.Messages[k.message-1].End
-		k.exchanges, _ = slices.BinarySearchFunc(t.exchanges[:b.quiet], k.block, func(e Exchange, b BlockID) int { return int(e.Call - b) })
-		if k.exchanges == b.quiet && b.quiet < len(t.exchanges) && t.firstOf(b.quiet) < k.block {
-			k.message = t.blocks[t.firstOf(b.quiet)].Message + 1
-			continue
-		}
-		if anywhere {
-			if late, _ := slices.BinarySearch(b.reach[:k.exchanges], k.block); late < k.exchanges {
-				k.message = t.blocks[t.exchanges[late].Call].Message + 1
-				continue // it is answered behind
-			}
-			return k
-		}
-		if t.answered(t.exchanges[:k.exchanges], k.block, turn(k.message-1)) {
-			return k
-		}
-	}
-	return kept{}
-}
-
-// answered reports whether the last turn in front of a block asks nothing, and answers what the turn
-// before it asks: that turn may have gone on in the last transcript.
-func (t *Transcript) answered(quiet []Exchange, end BlockID, turn int) bool {
-	for i := len(quiet) - 1; i >= 0; i-- {
-		e := &quiet[i]
-		switch at := t.messages[t.blocks[e.Call].Message].Turn; {
-		case at == turn || e.Results[0] >= end:
-			return false
-		case at < turn-1:
-			return true
-		}
-	}
-	return true
 }
 
 // firstOf is the first block of exchange x.
@@ -169,7 +85,6 @@ func (p *pairer) takeOver(m int) (next int) {
 	p.asked.reset()
 	p.fresh.reset()
 	p.open.listed = false // these are not
-	p.taken = append(p.taken, Stretch{m, end, from, len(t.exchanges)})
 	return end
 }
 
