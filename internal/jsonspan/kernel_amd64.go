@@ -6,11 +6,8 @@ import "github.com/pare-llm/pare/internal/cpu"
 
 //lint:file-ignore U1000 the tables are read by the assembly
 
-// useAVX2 and useAVX512 are facts about the machine; only tests set them.
-var (
-	useAVX2   = cpu.AVX2()
-	useAVX512 = useAVX2 && cpu.VBMI2()
-)
+// useAVX2 is a fact about the machine; only tests set it.
+var useAVX2 = cpu.AVX2()
 
 // structuralRun moves from i, inside a string, towards its closing quote, and
 // never past it or into the middle of an escape.
@@ -41,46 +38,17 @@ func quotes(data []byte, from, to int, dst []uint32, escaped, inside uint64, str
 	switch {
 	case !useAVX2:
 		return quotesWords(data, from, to, dst, escaped, inside, strict)
-	case from < 3: // the kernels look back by as much as a rune can hang over
+	case from < 3: // the kernel looks back by as much as a rune can hang over
 		return quotesWords(data, from, min(to, from+8), dst, escaped, inside, strict)
-	case strict && useAVX512:
-		return quotesAVX512(data, from, to, dst, escaped, inside)
 	}
 	return quotesAVX2(data, from, to, dst, escaped, inside, strict)
 }
-
-// shortEscapes is shortEscapesWords.
-func shortEscapes(data []byte, i int) (next, n, escaped int) {
-	if useAVX512 {
-		return shortEscapesAVX512(data, i)
-	}
-	return shortEscapesWords(data, i)
-}
-
-//go:noescape
-func shortEscapesAVX512(data []byte, i int) (next, n, escaped int)
-
-// pairRun returns where the pair of IndexPair is, or, inverted, where to go on looking.
-func pairRun(text []byte, a, b, fold byte) int {
-	if useAVX512 {
-		return pairAVX512(text, a, b, fold)
-	}
-	return ^0
-}
-
-//go:noescape
-func pairAVX512(text []byte, a, b, fold byte) int
 
 // blockMasks is for tests here: without AVX2, words are faster.
 func blockMasks(b *[64]byte) (quote, slash, unusual uint64) { return masks(b) }
 
 //go:noescape
 func quotesAVX2(data []byte, from, to int, dst []uint32, escaped, inside uint64, strict bool) (next, n int, escapedNext, insideNext uint64, odd bool)
-
-// quotesAVX512 is quotes for strict scans. Unlike the others it may leave a rune half read.
-//
-//go:noescape
-func quotesAVX512(data []byte, from, to int, dst []uint32, escaped, inside uint64) (next, n int, escapedNext, insideNext uint64, odd bool)
 
 // structuralAVX2 and strictAVX2 read blocks of 64 bytes while whole ones are left.
 //
@@ -96,22 +64,6 @@ var (
 	// The one class is what may follow a backslash, but for u.
 	escapeLow  = [16]byte{0x2: 1 | 4 | 8, 0xF: 1, 0xC: 2, 0x6: 4, 0xE: 4, 0x4: 8}
 	escapeHigh = [16]byte{0x2: 1 /* " / */, 0x5: 2 /* \ */, 0x6: 4 /* b f n */, 0x7: 8 /* r t */}
-
-	// legalEscapes is what the two bytes 2i and 2i+1 must be to follow a backslash; counted
-	// is the numbers of the bytes of a block.
-	legalEscapes = func() (t [64]byte) {
-		for _, c := range []byte(`"/\bfnrt`) {
-			t[c>>1] = c
-		}
-		t[0] = 0xFF // none of the two
-		return t
-	}()
-	counted = func() (t [64]byte) {
-		for i := range t {
-			t[i] = byte(i)
-		}
-		return t
-	}()
 
 	// From the top bit down: the letters A to F, 8 and 9, 0 to 7, D, u.
 	hexLow = [16]byte{

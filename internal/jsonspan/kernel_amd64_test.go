@@ -48,16 +48,6 @@ func FuzzKernel(f *testing.F) {
 	})
 }
 
-// TestNarrow: processors that have AVX2 and nothing wider.
-func TestNarrow(t *testing.T) {
-	if !useAVX512 {
-		t.Skip("SKIPPED, LOUDLY: this processor has no AVX-512, so the other tests are about AVX2")
-	}
-	defer func() { useAVX512 = true }()
-	useAVX512 = false
-	t.Run("ahead", TestReadAhead)
-}
-
 func TestPortable(t *testing.T) {
 	withoutKernel(func() {
 		t.Run("boundaries", TestBoundaries)

@@ -13,10 +13,6 @@ func quotes(data []byte, from, to int, dst []uint32, escaped, inside uint64, str
 	return quotesBlocks(data, from, to, dst, escaped, inside, strict)
 }
 
-func shortEscapes(data []byte, i int) (next, n, escaped int) { return shortEscapesWords(data, i) }
-
-func pairRun([]byte, byte, byte, byte) int { return ^0 }
-
 // blockMasks is masks.
 //
 //go:noescape

@@ -12,9 +12,5 @@ func quotes(data []byte, from, to int, dst []uint32, escaped, inside uint64, str
 	return quotesWords(data, from, to, dst, escaped, inside, strict)
 }
 
-func shortEscapes(data []byte, i int) (next, n, escaped int) { return shortEscapesWords(data, i) }
-
-func pairRun([]byte, byte, byte, byte) int { return ^0 }
-
 // blockMasks is for tests here: words are faster.
 func blockMasks(b *[64]byte) (quote, slash, unusual uint64) { return masks(b) }

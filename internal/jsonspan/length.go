@@ -36,10 +36,10 @@ func DecodedLen(content []byte) (n int, odd bool) {
 	}
 }
 
-// shortEscapesWords reads blocks of 64 bytes from i on, while whole ones are left in which
+// shortEscapes reads blocks of 64 bytes from i on, while whole ones are left in which
 // all escapes are two bytes long: where it stopped, how many escapes there are, and 1 if the
 // last of them has its second byte behind that.
-func shortEscapesWords(data []byte, i int) (next, n, escaped int) {
+func shortEscapes(data []byte, i int) (next, n, escaped int) {
 	var carry uint64 // one: the first byte is escaped by the last one before it
 	for ; i+64 <= len(data); i += 64 {
 		slashes := slashesIn(data[i : i+64])

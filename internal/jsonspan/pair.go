@@ -9,12 +9,9 @@ import (
 // are set in what they are compared with. It takes no longer if one of the two is often there
 // without the other.
 func IndexPair(text []byte, a, b, fold byte) int {
-	i := pairRun(text, a, b, fold)
-	if i >= 0 {
-		return i
-	}
 	const ones = 0x0101010101010101
-	for i = ^i; i+9 <= len(text); i += 8 {
+	i := 0
+	for ; i+9 <= len(text); i += 8 {
 		first := binary.LittleEndian.Uint64(text[i:]) | ones*uint64(fold)
 		second := binary.LittleEndian.Uint64(text[i+1:]) | ones*uint64(fold)
 		x := (first ^ ones*uint64(a)) | (second ^ ones*uint64(b)) // zero where both are
