@@ -51,6 +51,9 @@ func collect(o options, slugs []string) ([]*testCase, error) {
 		func() error { c.histories(o.histories); return nil },
 		func() error { return c.folder(o.corpus) },
 		func() error { return c.home(o.corpus) },
+		func() error { c.traffic(40); return nil },
+		func() error { return c.replays(o.corpus) },
+		func() error { return c.replays(o.trajectories) },
 	} {
 		if err := step(); err != nil {
 			return nil, err

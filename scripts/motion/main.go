@@ -7,8 +7,8 @@
 //	go run ./scripts/motion [flags] /some/old /some/new
 //
 // The inputs are the fixtures and scripts of this module, the zoo and the corpus
-// beside it where they are present, and random histories of all dialects, whole and
-// broken. Differences are put into groups, each with its smallest example. A file of
+// beside it where they are present, random histories of all dialects, whole and broken,
+// whole sessions that are replayed, and requests that are sent through the proxy. Differences are put into groups, each with its smallest example. A file of
 // names (--allow) says which differences are meant; the status is 0 if there are no
 // others and everything was run.
 package main
@@ -30,14 +30,16 @@ type options struct {
 	histories int
 	corpus    string
 	zoo       string
-	only      string
-	allow     string
-	keep      string
-	oneIn     int
-	workers   int
-	groups    int
-	bound     time.Duration
-	each      time.Duration
+
+	trajectories string
+	only         string
+	allow        string
+	keep         string
+	oneIn        int
+	workers      int
+	groups       int
+	bound        time.Duration
+	each         time.Duration
 }
 
 func main() {
@@ -45,6 +47,7 @@ func main() {
 	flag.IntVar(&o.histories, "histories", 400, "random histories of each dialect, half of them broken")
 	flag.StringVar(&o.corpus, "corpus", "../shared/corpus", "folder with stored histories and sessions; none if it is absent")
 	flag.StringVar(&o.zoo, "zoo", "../shared/zoo", "folder with incidents; none if it is absent")
+	flag.StringVar(&o.trajectories, "trajectories", "../shared/trajectories", "folder with whole sessions to replay; none if it is absent")
 	flag.StringVar(&o.only, "only", "", "regexp: run only the cases whose name matches, such as \"^trim .* zoo/\"")
 	flag.StringVar(&o.allow, "allow", "", "file with the differences that are meant; see allow.go")
 	flag.StringVar(&o.keep, "keep", "", "folder to which each group's smallest example is written")

@@ -30,6 +30,7 @@ type step struct {
 	args  []string
 	stdin string   // a file; "" is an empty input
 	do    []string // cp, rm, mkdir, mv, chmod: instead of a run
+	calls []call   // that are sent to the server that the step runs
 }
 
 func (c *testCase) String() string { return c.steps[0].label + " " + c.input }
@@ -172,9 +173,11 @@ func run(ctx context.Context, each time.Duration, c *testCase, dir, binary strin
 func runStep(ctx context.Context, each time.Duration, s step, dir, home, binary string) output {
 	ctx, cancel := context.WithTimeout(ctx, each)
 	defer cancel()
+	if s.calls != nil {
+		return runServe(ctx, s, dir, home, binary)
+	}
 	cmd := exec.CommandContext(ctx, binary, s.args...)
-	cmd.Dir = dir
-	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TZ=UTC", "LANG=C.UTF-8", "TERM=dumb", "GOMAXPROCS=2"}
+	cmd.Dir, cmd.Env = dir, environment(home)
 	cmd.WaitDelay = time.Second
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -197,6 +200,11 @@ func runStep(ctx context.Context, each time.Duration, s step, dir, home, binary 
 		out.status = strings.ReplaceAll(err.Error(), binary, "the binary")
 	}
 	return out
+}
+
+// environment is the same for both binaries.
+func environment(home string) []string {
+	return []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TZ=UTC", "LANG=C.UTF-8", "TERM=dumb", "GOMAXPROCS=2"}
 }
 
 // between does what scripts do between two runs. What cannot be done is left: both
