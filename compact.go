@@ -335,7 +335,7 @@ func (p *Plan) archiveWith(edits blockEdits) []archive.Item {
 
 // smaller is an error if the summary has made the history no smaller.
 func (p *Plan) smaller(o Options) error {
-	before, after, unit := p.mended.Size(), p.out.Size(), "bytes"
+	before, after, unit := len(p.mended.Raw()), len(p.out.Raw()), "bytes"
 	if o.Counter != nil {
 		before, after, unit = p.mended.Tokens(o.Counter), p.out.Tokens(o.Counter), "tokens"
 	}

@@ -373,7 +373,7 @@ type size struct {
 }
 
 func sizeOf(r *wire.Request) size {
-	return size{r.Dialect, r.Profile.Name, len(r.Transcript().Messages()), r.Size()}
+	return size{r.Dialect, r.Profile.Name, len(r.Transcript().Messages()), len(r.Raw())}
 }
 
 // sizes are those of the input and of the result. A clean body is not read again for them.

@@ -36,9 +36,9 @@ func TestSlide(t *testing.T) {
 					continue
 				}
 				cut++
-				want, behind := q.Around()
-				want = bytes.Clone(want)
 				ms := q.Transcript().Messages()
+				want := bytes.Clone(q.Raw()[:ms[0].Span.Start])
+				behind := q.Raw()[ms[len(ms)-1].Span.End:]
 				head := 0
 				for head < len(ms) && ms[head].Role == transcript.System {
 					head++

@@ -109,8 +109,8 @@ func (v *view) shared(w *view) int {
 	if v.r == w.r {
 		return n
 	}
-	a, b := v.r.Around()
-	c, d := w.r.Around()
+	a, b := around(v.r)
+	c, d := around(w.r)
 	if !bytes.Equal(a, c) || !bytes.Equal(b, d) {
 		return -1
 	}
@@ -125,12 +125,21 @@ func (v *view) shared(w *view) int {
 // bytes is how long the request is, and how much of that are the head and the first
 // few messages.
 func (v *view) bytes(first int) (all, beginning int) {
-	before, behind := v.r.Around()
+	before, behind := around(v.r)
 	upTo := func(n int) int {
 		if n == 0 {
 			return len(before) + len(behind)
 		}
-		return v.r.End(n-1) + len(behind)
+		return v.r.Transcript().Messages()[n-1].Span.End + len(behind)
 	}
 	return upTo(v.n), upTo(max(first, 0))
+}
+
+// around returns the bytes in front of the first message of a request and behind the last one.
+func around(r *wire.Request) (before, behind []byte) {
+	ms := r.Transcript().Messages()
+	if len(ms) == 0 {
+		return r.Raw(), nil
+	}
+	return r.Raw()[:ms[0].Span.Start], r.Raw()[ms[len(ms)-1].Span.End:]
 }

@@ -410,7 +410,7 @@ func (c *checker) anthropicHead() {
 	if len(c.t.Messages()) > 100_000 {
 		c.headFault(tooManyMessages, "messages", itoa(len(c.t.Messages())))
 	}
-	if size := c.Size(); size > 32<<20 {
+	if size := len(c.raw); size > 32<<20 {
 		c.headFault(bodyTooLarge, "", itoa(size))
 	}
 }

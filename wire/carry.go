@@ -25,24 +25,16 @@ type carrier struct {
 	shift int              // by how much those in front have moved everything behind them
 	left  filed            // of the one before
 	runs  []transcript.Run // of messages that were taken over as they are
-	ends  []int            // by message: where it ends in the body; of a loose request
-	stay  bool             // what nobody changes stays where it is, and the rest is written behind it
-	gaps  shifts           // what moves new messages: all edits in front of them
-
-	planned []jsonspan.Edit // all edits
 }
 
 // carryOver returns the changed request, or false if all of it has to be read: because its
 // head changed, or the scanner has flaws to tell, or an element of the dialect cannot be
 // read by itself.
 func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit) (*Request, bool) {
-	stay := raw == nil
-	if !d.carries(edits) || d.loose != nil && !stay {
+	if !d.carries(edits) {
 		return nil, false
 	}
-	if stay {
-		raw = d.raw
-	} else if next, ok := d.reworded(raw, edits); ok {
+	if next, ok := d.reworded(raw, edits); ok {
 		next.o = o
 		return next, true
 	}
@@ -50,14 +42,11 @@ func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit) (*Reques
 	defer p.release()
 	p.reset(raw, d.Dialect, jsonspan.Structural)
 	p.Reset(raw, jsonspan.Structural) // not ahead: most of it is not read
-	c := &carrier{parser: p, d: d, edits: edits, left: filed{d.ties, d.notes[d.listNotes:]}, stay: stay, gaps: shifts{edits: edits}, planned: edits}
+	c := &carrier{parser: p, d: d, edits: edits, left: filed{d.ties, d.notes[d.listNotes:]}}
 	c.head, c.bare = d.head, d.bare
 	if d.borrowed {
 		c.head.tools, c.head.deferred = maps.Clone(c.head.tools), maps.Clone(c.head.deferred)
 		c.head.betas = slices.Clone(c.head.betas)
-	}
-	if stay {
-		c.expect()
 	}
 	p.notes = append(p.notes, d.notes[:d.listNotes]...)
 	c.listNotes = d.listNotes
@@ -65,15 +54,21 @@ func (d *draft) carryOver(raw []byte, o Options, edits []jsonspan.Edit) (*Reques
 		return nil, false
 	}
 	p.notes = append(p.notes, c.left.notes...) // what is left is about the head
-	if !stay {                                 // else so does what stands around the list
-		c.head.said = d.saidAfter(len(raw) - len(d.raw))
-	}
+	c.head.said = d.saidAfter(len(raw) - len(d.raw))
 	next := c.requestBy(d.Profile, c.pair)
-	if stay {
-		next.loose = c.loosely()
-	}
 	next.o = o
 	return next, true
+}
+
+// saidAfter is what the head says, if all that stands behind the list has moved.
+func (r *Request) saidAfter(by int) []utterance {
+	all := slices.Clone(r.head.said)
+	for k := range all {
+		if u := &all[k]; u.span.Start > r.list.Start {
+			u.span = transcript.Span{Start: u.span.Start + by, End: u.span.End + by}
+		}
+	}
+	return all
 }
 
 // pair pairs what was filed, as far as that was not done in the one before.
@@ -112,8 +107,8 @@ func (c *carrier) messagesOver() bool {
 		}
 		end := n // of what nothing is put into
 		if len(puts) > 0 && puts[0] == i {
-			for k := range l.put[i] {
-				if !c.insert(&l.put[i][k]) {
+			for range l.put[i] {
+				if !c.read() {
 					return false
 				}
 			}
@@ -131,10 +126,6 @@ func (c *carrier) messagesOver() bool {
 		}
 	}
 	c.left.of(n, n, transcript.BlockID(len(c.d.t.Blocks())), 0) // without those of what goes
-	if c.stay {
-		c.list.End = c.list.Start // it is nowhere
-		return !c.Failed() && c.asked == nil
-	}
 	if c.Element() || c.Failed() || c.asked != nil {
 		return false
 	}
@@ -153,7 +144,8 @@ func (c *carrier) read() bool {
 
 // message files message i of the one before, if it stays.
 func (c *carrier) message(i int) bool {
-	m, place := &c.d.t.Messages()[i], c.d.place(i)
+	m := &c.d.t.Messages()[i]
+	place := m.Span
 	for len(c.edits) > 0 && c.edits[0].End <= place.Start {
 		c.pass()
 	}
@@ -169,10 +161,6 @@ func (c *carrier) message(i int) bool {
 	}
 	ours := c.left.ours(i, m)
 	switch {
-	case c.stay && beyond:
-		return false
-	case c.stay:
-		return c.messageBehind(i, m, ours, moved.edits)
 	case beyond || !c.sameFront(c.d.Request, i) || !c.d.rewords(m, moved.edits, ours.notes):
 		return c.read()
 	default:
@@ -190,8 +178,8 @@ func (c *carrier) several(i, end int) (next int, ok bool) {
 
 // untouched returns the end of the run of messages from i on that stay as they are.
 func (c *carrier) untouched(i, end int) int {
-	drop := c.d.messages.drop[:end]
-	for len(c.edits) > 0 && c.edits[0].End <= c.d.place(i).Start {
+	ms, drop := c.d.t.Messages(), c.d.messages.drop[:end]
+	for len(c.edits) > 0 && c.edits[0].End <= ms[i].Span.Start {
 		c.pass()
 	}
 	until := math.MaxInt
@@ -199,7 +187,7 @@ func (c *carrier) untouched(i, end int) int {
 		until = c.edits[0].Start
 	}
 	n := i
-	for n < end && !drop[n] && c.d.place(n).End <= until {
+	for n < end && !drop[n] && ms[n].Span.End <= until {
 		n++
 	}
 	if n > i && !c.sameFront(c.d.Request, i) {
@@ -210,18 +198,12 @@ func (c *carrier) untouched(i, end int) int {
 
 // takeRun takes messages over that stay as they are.
 func (c *carrier) takeRun(from, end int) bool {
-	ms, shift := c.d.t.Messages()[from:end], c.shift
-	switch {
-	case c.stay:
-		shift = 0
-		for i := from; i < end; i++ {
-			c.ends = append(c.ends, c.d.place(i).End+c.shift)
-		}
-	case !c.Element() || c.Offset() != ms[0].Span.Start+c.shift:
+	ms := c.d.t.Messages()[from:end]
+	if !c.Element() || c.Offset() != ms[0].Span.Start+c.shift {
 		return false
 	}
 	c.runs = append(c.runs, transcript.Run{Now: len(c.messages), Was: from, N: end - from})
-	c.run(c.d.Request, from, end, shift, c.left.of(from, end, ms[0].First, ms[len(ms)-1].End))
+	c.run(c.d.Request, from, end, c.shift, c.left.of(from, end, ms[0].First, ms[len(ms)-1].End))
 	return true
 }
 
@@ -319,7 +301,7 @@ func (l *filed) of(from, end int, first, last transcript.BlockID) (o filed) {
 
 // take takes message i of a request over.
 func (c *carrier) take(of *Request, i int, m *transcript.Message, s *shifts, o filed) bool {
-	if !c.stay && (!c.Element() || c.Offset() != m.Span.Start+s.by) {
+	if !c.Element() || c.Offset() != m.Span.Start+s.by {
 		return false
 	}
 	c.startMessage(m.Role, m.Span.Start+s.by, 0)
@@ -339,9 +321,7 @@ func (c *carrier) take(of *Request, i int, m *transcript.Message, s *shifts, o f
 	}
 	c.led(at)
 	c.file(o, at-i, first-m.First)
-	if !c.stay {
-		c.Seek(to.Span.End, c.Depth())
-	}
+	c.Seek(to.Span.End, c.Depth())
 	return true
 }
 

@@ -17,9 +17,7 @@ func (c *carrier) run(of *Request, from, end, shift int, ours filed) {
 	c.turn = c.messages[len(c.messages)-1].Turn
 	c.led(at)
 	c.file(ours, at-from, block-ms[0].First)
-	if !c.stay {
-		c.Seek(c.messages[len(c.messages)-1].Span.End, c.Depth())
-	}
+	c.Seek(c.messages[len(c.messages)-1].Span.End, c.Depth())
 }
 
 // over copies messages of a request, which have all moved by the same, with their blocks behind

@@ -31,7 +31,6 @@ type draft struct {
 	object   knownObject         // the one that a member was removed from last
 	room     []byte              // where texts lie that were quoted, many in one piece
 	body     bodyDraft
-	lie      []int // the messages in the order in which they lie; nil: not asked for so far
 }
 
 // A knownObject is an object that has been looked through. An object may have very many
@@ -73,7 +72,7 @@ func newDraft(r *Request) *draft {
 	flags := make([]bool, 2*blocks+3*len(ms)) // one array for all of them
 	of := func(n int) (part []bool) { part, flags = flags[:n:n], flags[n:]; return part }
 	d.gone, d.settled, d.taken, d.touched, d.left = of(blocks), of(blocks), of(len(ms)), of(len(ms)), make([]int, len(ms))
-	d.messages = list{span: r.whereList(), between: r.between(), of: r, drop: of(len(ms))}
+	d.messages = list{span: r.list, of: r, drop: of(len(ms))}
 	for i := range ms {
 		d.left[i] = int(ms[i].End - ms[i].First)
 		if ms[i].Turn == len(d.turns) {
@@ -284,7 +283,7 @@ func (d *draft) clean() bool {
 // render writes the changed request and the trail from it back to this one.
 func (d *draft) render() ([]byte, *trail, error) {
 	step := d.plan()
-	out, err := d.splice(step.edits)
+	out, err := jsonspan.Splice(d.raw, step.edits)
 	return out, step, err
 }
 
@@ -301,7 +300,7 @@ func (d *draft) plan() *trail {
 			d.messages.insert(a.before, item{raw: a.behind, from: d.fresh()})
 		}
 	}
-	edits := d.inBody(d.edits.all())
+	edits := d.edits.all()
 	if slices.Contains(d.messages.drop, true) {
 		edits = slices.DeleteFunc(edits, func(e jsonspan.Edit) bool {
 			i := d.messageAround(e.Span)
@@ -310,11 +309,11 @@ func (d *draft) plan() *trail {
 	}
 	for _, k := range d.opened {
 		if !d.messages.drop[k.message] {
-			edits = append(edits, d.inBody(d.listEdits(k, d.inner[k]))...)
+			edits = append(edits, d.listEdits(k, d.inner[k])...)
 		}
 	}
 	edits = append(edits, d.messageEdits()...)
-	edits = append(edits, d.inBody(d.bodyEdits())...)
+	edits = append(edits, d.bodyEdits()...)
 	if !slices.IsSortedFunc(edits, compareEdits) {
 		slices.SortStableFunc(edits, compareEdits)
 	}

@@ -21,7 +21,7 @@ func (d *draft) bodyObject() *bodyDraft {
 	if o.members != nil || d.bare {
 		return o
 	}
-	start, end := 0, len(d.base().raw)
+	start, end := 0, len(d.raw)
 	for start < end && d.raw[start] != '{' {
 		start++
 	}

@@ -21,7 +21,7 @@ func (r *Request) EditsSince(before *Request) []Edit {
 	}
 	edits := r.steps[len(before.steps)].edits
 	for _, step := range r.steps[len(before.steps)+1:] {
-		edits = jsonspan.Compose(before.Size(), edits, step.edits)
+		edits = jsonspan.Compose(len(before.raw), edits, step.edits)
 	}
 	all := make([]Edit, len(edits))
 	for i, e := range edits {

@@ -15,8 +15,6 @@ type list struct {
 	drop  []bool
 	put   map[int][]item // what comes before element i; len(elems) is the end
 	text  bool           // the list is a string so far, which counts as one text
-	// between returns what stands between elements i and i+1, from -1 on; nil: what lies there.
-	between func(i int) []byte
 }
 
 // An item is an element to be put into a list: new, or made of something elsewhere. Of a
@@ -27,8 +25,6 @@ type item struct {
 	from  origin
 	inner []origin
 	calls container
-	gap   int // of a message: where the edit begins that puts it in
-	at    int // and where it stands in what that writes
 }
 
 // len is how many elements there are.
@@ -42,7 +38,7 @@ func (l *list) len() int {
 // at is where element i stands.
 func (l *list) at(i int) transcript.Span {
 	if l.of != nil {
-		return l.of.place(i)
+		return l.of.t.Messages()[i].Span
 	}
 	return l.elems[i]
 }
@@ -87,11 +83,6 @@ func (l *list) gap(raw []byte, i, j int) (e jsonspan.Edit, ok bool) {
 			put = append(put, &l.put[k][x])
 		}
 	}
-	defer func() {
-		for _, it := range put {
-			it.gap = e.Start
-		}
-	}()
 	n := l.len()
 	if len(put) == 0 && j == i+1 {
 		return jsonspan.Edit{}, false
@@ -99,7 +90,6 @@ func (l *list) gap(raw []byte, i, j int) (e jsonspan.Edit, ok bool) {
 	join := func(before, after string) []byte {
 		var b []byte
 		for _, it := range put {
-			it.at = len(b) + len(before)
 			b = append(append(append(b, before...), it.raw...), after...)
 		}
 		return b
@@ -136,10 +126,7 @@ func (l *list) comma(raw []byte) string {
 
 // separator is what stands between elements i and i+1, or in front of the first one.
 func (l *list) separator(raw []byte, i int) string {
-	switch {
-	case l.between != nil:
-		return string(l.between(i))
-	case i < 0:
+	if i < 0 {
 		return string(raw[l.span.Start+1 : l.at(0).Start])
 	}
 	return string(raw[l.at(i).End:l.at(i+1).Start])

@@ -23,7 +23,6 @@ func (r *Request) Before(cut transcript.Cut) []byte {
 // made by another transcript.
 func (r *Request) Behind(cut transcript.Cut) []byte {
 	r.mustHave(cut)
-	r = r.gathered()
 	system := 0
 	for system < cut.Before() && r.t.Messages()[system].Role == transcript.System {
 		system++
@@ -60,7 +59,6 @@ func (r *Request) CompactionMessage() []byte {
 // without returns the body without messages from up to to. Nothing to leave out
 // returns the body itself.
 func (r *Request) without(from, to int) []byte {
-	r = r.gathered()
 	ms := r.t.Messages()
 	switch {
 	case from >= to:

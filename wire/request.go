@@ -19,10 +19,6 @@ type Options struct {
 	// Structural skips the checks inside strings (escapes, control characters,
 	// UTF-8, surrogates); for a proxy that passes on what it does not understand.
 	Structural bool
-	// Room says that the memory behind the body, up to the capacity of its slice, is for what is
-	// made of the request: changes are written there, and all the rest stays where it is. It is
-	// for those who write large results with [Request.WriteTo]; nobody else may use that memory.
-	Room bool
 }
 
 // A Request is one parsed request body or bare list of messages. It is never changed;
@@ -52,10 +48,11 @@ type Request struct {
 	ties      []transcript.Tie // between blocks of one message, or of neighbours
 	borrowed  bool             // from a Parser, which will use its memory again
 	clean     uint32           // atomic: the ways to check in which nothing was found
-	used      uint32           // atomic: 1 if the room behind it has been given away
 	found     *verdict         // of the check that was made when it was parsed; nil: there was none
-	loose     *loose           // nil: raw is the body, in one piece
 }
+
+// Raw returns the bytes of the request.
+func (r *Request) Raw() []byte { return r.raw }
 
 // A SyntaxError says where the bytes stop being JSON, and why. Many goroutines may read
 // it.

@@ -95,12 +95,9 @@ func (r *Request) RewriteSince(before *Request, drop []transcript.BlockID, edits
 // carryOut writes the draft and parses what it wrote the way the request was.
 func (d *draft) carryOut() (*Request, error) {
 	step := d.plan()
-	var raw []byte
-	if !d.takeRoom(step.edits) {
-		var err error
-		if raw, err = d.splice(step.edits); err != nil {
-			return nil, err
-		}
+	raw, err := jsonspan.Splice(d.raw, step.edits)
+	if err != nil {
+		return nil, err
 	}
 	next, err := d.readBack(raw, step.edits)
 	if err != nil {
@@ -110,8 +107,7 @@ func (d *draft) carryOut() (*Request, error) {
 	return next, nil
 }
 
-// readBack parses what a draft wrote, with room for its step. Without bytes it writes the changes
-// behind the request.
+// readBack parses what a draft wrote, with room for its step.
 func (d *draft) readBack(raw []byte, edits []jsonspan.Edit) (*Request, error) {
 	o := d.o
 	o.Model = d.head.model
@@ -119,18 +115,12 @@ func (d *draft) readBack(raw []byte, edits []jsonspan.Edit) (*Request, error) {
 	o.Structural = o.Structural || len(d.flaws) == 0
 	next, ok := d.carryOver(raw, o, edits)
 	if !ok || proveCarried {
-		var err error
-		if raw == nil { // there was not enough room
-			if raw, err = d.splice(edits); err != nil {
-				return nil, err
-			}
-		}
 		fresh, err := Parse(raw, o)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			next.gathered().mustEqual(fresh)
+			next.mustEqual(fresh)
 		} else {
 			next = fresh
 		}

@@ -16,7 +16,6 @@ import (
 // wants it back. Dialects that sign no thought in this way come back as they are. Rule names
 // the changes.
 func (r *Request) Unsigned(rule string, messages int) (*Request, []Change, error) {
-	r = r.gathered()
 	var edits []jsonspan.Edit
 	var changes []Change
 	ms := r.t.Messages()

@@ -103,9 +103,7 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 		}
 	}()
 	defer c.memory.Frugal(n)()
-	opts := c.opts
-	opts.Room = from.line == 0 && !c.lines // where nothing follows
-	req, b, fault := parse(from, raw[:n], opts)
+	req, b, fault := parse(from, raw[:n], c.opts)
 	if fault != nil && fault.other(from) {
 		return passedOver(from)
 	}
@@ -122,7 +120,7 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	if err != nil {
 		return c.refused(from, raw, err)
 	}
-	o.before, o.after = len(raw), len(raw)+plan.Result().Size()-len(b.Body)
+	o.before, o.after = len(raw), len(raw)+len(plan.Result().Raw())-len(b.Body)
 	o.size = c.weigh(req, plan)
 	o.rules = make([]string, 0, len(plan.Changes()))
 	for _, ch := range plan.Changes() {
@@ -148,8 +146,6 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	}
 	o.out = raw
 	switch {
-	case o.changed && opts.Room && len(b.Body) == len(raw):
-		o.out, o.body = nil, plan.Result()
 	case o.changed && len(b.Body) == len(raw):
 		o.out = plan.Result().Raw()
 	case o.changed:

@@ -40,7 +40,6 @@ func parse(from origin, raw []byte, opts wire.Options) (*wire.Request, wire.Enve
 			opts.Dialect = b.Dialect
 		}
 	}
-	opts.Room = opts.Room && len(b.Body) == len(raw) // else there is more behind it
 	req, err := wire.Parse(b.Body, opts)
 	if err != nil {
 		p := locate(err, from, raw, b)

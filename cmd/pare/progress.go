@@ -60,11 +60,8 @@ func (p *progress) print(outs []outcome) bool {
 	out := p.out
 	for _, o := range outs {
 		p.sum.add(&o)
-		if len(o.out)+len(o.note) > 0 || o.body != nil {
+		if len(o.out)+len(o.note) > 0 {
 			p.clear()
-		}
-		if o.body != nil {
-			o.body.WriteTo(out)
 		}
 		out.Write(o.out)
 		if len(o.note) == 0 {

@@ -16,9 +16,8 @@ import (
 
 // An outcome is what became of one transcript.
 type outcome struct {
-	out, note []byte      // for standard output and for standard error
-	body      io.WriterTo // in the place of out, if it lies in pieces
-	hint      string      // what to do about it; said once per run
+	out, note []byte // for standard output and for standard error
+	hint      string // what to do about it; said once per run
 	status    int
 	rules     []string // the rule of each finding, or of each change
 

@@ -73,7 +73,7 @@ func TestDefectHoles(t *testing.T) {
 		{"nothing else", hole + hole + "\n" + hole, foreign},
 		{"inside of lines", hole + first + "\n" + second + "\n\x7fELF\x00\x01\x00\n", foreign},
 	} {
-		s, err := openStream(io.NopCloser(strings.NewReader(c.in)), nil, MaxSize, new(atomic.Int64), nil, false)
+		s, err := openStream(io.NopCloser(strings.NewReader(c.in)), nil, MaxSize, new(atomic.Int64), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -112,8 +112,6 @@ type Input struct {
 	// Lend lets one document after the other be read into the same memory: whoever gets a
 	// chunk frees it, and keeps nothing of its data.
 	Lend bool
-	// Room leaves room behind a document, which is for whoever gets it: see [wire.Options].
-	Room bool
 
 	Files *atomicfile.Files // knows the roles of the run's files; nil: there are none
 	Use   atomicfile.Use    // what is done with the files that are found
@@ -338,7 +336,7 @@ func (in *Input) stream(source string, r io.Reader, st fs.FileInfo, inFolder boo
 	if in.Lend && st != nil && st.Mode().IsRegular() {
 		lent = buffers.Get().(*buffer)
 	}
-	s, err := openStream(r, st, most, &in.Read, lent, in.Room && !in.BatchesOnly)
+	s, err := openStream(r, st, most, &in.Read, lent)
 	if err != nil {
 		return emit(Chunk{Source: source, Err: err})
 	}

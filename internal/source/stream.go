@@ -23,7 +23,6 @@ type stream struct {
 	eof    bool
 	packed string
 	err    error // what ended it early
-	room   bool  // there is to be room behind a document
 	whole  bool  // all of it is wanted
 	lent   *buffer
 	plain  counter // what r is if nothing has to be unpacked
@@ -53,8 +52,8 @@ var utf8Mark = []byte{0xef, 0xbb, 0xbf}
 
 // openStream unpacks r, up to max bytes. It counts in done what is read from r. st is the
 // file that r is, if it has just been opened; nil: it has not, or is none.
-func openStream(r io.Reader, st fs.FileInfo, max int64, done *atomic.Int64, lent *buffer, room bool) (*stream, error) {
-	s := &stream{size: -1, lent: lent, room: room, plain: counter{r, done}}
+func openStream(r io.Reader, st fs.FileInfo, max int64, done *atomic.Int64, lent *buffer) (*stream, error) {
+	s := &stream{size: -1, lent: lent, plain: counter{r, done}}
 	s.r = &s.plain
 	s.lookAhead(r, st)
 	if lent != nil {
@@ -72,7 +71,7 @@ func openStream(r io.Reader, st fs.FileInfo, max int64, done *atomic.Int64, lent
 	if err != nil {
 		return nil, err
 	}
-	return &stream{r: unpacked, packed: packed, size: -1, room: s.room}, nil
+	return &stream{r: unpacked, packed: packed, size: -1}, nil
 }
 
 func (s *stream) close() { s.r.Close() }
@@ -154,14 +153,13 @@ func (s *stream) far() bool {
 		for n < len(piece) && !ended && !s.eof {
 			k := s.read(piece[n:])
 			if i := bytes.IndexByte(piece[n:n+k], '\n'); i >= 0 && !s.whole {
-				// A document ends with a line, too, if nothing follows.
-				ended = !s.room || total+n < hugeSize || i+1 < k
+				ended = true
 			}
 			n += k
 		}
 		pieces, total = append(pieces, piece[:n]), total+n
 	}
-	s.reserve(max(s.behind(len(s.buf)+total), cap(s.buf)+cap(s.buf)/2))
+	s.reserve(max(len(s.buf)+total+spare, cap(s.buf)+cap(s.buf)/2))
 	for i, piece := range pieces {
 		s.buf, pieces[i] = append(s.buf, piece...), nil
 	}
@@ -169,14 +167,6 @@ func (s *stream) far() bool {
 		debug.FreeOSMemory() // else they would stay beside it
 	}
 	return total > 0 || !s.eof
-}
-
-// behind is how much is to be reserved for so many bytes, which may be a document.
-func (s *stream) behind(n int) int {
-	if s.room {
-		return n + spare + n/2 // what is not written takes no memory
-	}
-	return n + spare
 }
 
 // reserve makes room for n bytes in all.
@@ -202,7 +192,7 @@ func (s *stream) wanted() int {
 	if end < s.size {
 		return len(s.buf) + int(end-s.off) + spare
 	}
-	return s.behind(len(s.buf) + int(end-s.off))
+	return len(s.buf) + int(end-s.off+spare)
 }
 
 // lineEnd looks ahead for the end of the line at hand, as an offset in r.
@@ -277,7 +267,7 @@ func (s *stream) all() []byte {
 	s.whole = true
 	if rest := s.size - s.off; s.size >= 0 && !s.eof {
 		if n := len(s.buf) + int(rest) + 1; n > cap(s.buf) {
-			s.reserve(s.behind(n))
+			s.reserve(n + spare)
 		}
 	}
 	for s.more() {

@@ -132,7 +132,7 @@ func TestLongLineIsAllocatedOnce(t *testing.T) {
 	}
 	defer f.Close()
 	var done atomic.Int64
-	s, err := openStream(f, nil, 0, &done, nil, false)
+	s, err := openStream(f, nil, 0, &done, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,23 +158,21 @@ func TestFar(t *testing.T) {
 		"document": long, "ended": long + "\n", "lines": strings.Repeat(long+"\n", 3), "mixed": "[1]\n" + long + "\n[2]\n" + long,
 		"indented": "{\n" + strings.Repeat(" \"a\": 1,\n", chunkSize) + "\"messages\":[]}\n", "blank": strings.Repeat("\n", 3*chunkSize) + "[1]",
 	} {
-		for _, room := range []bool{false, true} {
-			of := func(r io.Reader) string {
-				var all []string
-				input := &Input{Paths: []string{Stdin}, Stdin: r, Room: room}
-				input.Each(func(c Chunk) bool {
-					for text := range c.Texts() {
-						all = append(all, fmt.Sprint(text.Line, text.Blank, string(text.Whole)))
-					}
-					return c.Err == nil
-				})
-				return strings.Join(all, "|")
-			}
-			want := of(strings.NewReader(in))
-			for _, piece := range []int{1000, 70_000, 10 * chunkSize} {
-				if got := of(&slowReader{in, piece}); got != want {
-					t.Errorf("%s in pieces of %d: %.100q and not %.100q", name, piece, got, want)
+		of := func(r io.Reader) string {
+			var all []string
+			input := &Input{Paths: []string{Stdin}, Stdin: r}
+			input.Each(func(c Chunk) bool {
+				for text := range c.Texts() {
+					all = append(all, fmt.Sprint(text.Line, text.Blank, string(text.Whole)))
 				}
+				return c.Err == nil
+			})
+			return strings.Join(all, "|")
+		}
+		want := of(strings.NewReader(in))
+		for _, piece := range []int{1000, 70_000, 10 * chunkSize} {
+			if got := of(&slowReader{in, piece}); got != want {
+				t.Errorf("%s in pieces of %d: %.100q and not %.100q", name, piece, got, want)
 			}
 		}
 	}
@@ -201,30 +199,6 @@ func (r *slowReader) Read(p []byte) (int, error) {
 	n := copy(p, r.rest[:min(r.piece, len(r.rest))])
 	r.rest = r.rest[n:]
 	return n, nil
-}
-
-// TestRoomBehind: there is room behind a document, of a file and of a pipe, and none that is another
-// line's.
-func TestRoomBehind(t *testing.T) {
-	long := `{"messages":["` + strings.Repeat("x", 3*chunkSize) + `"]}`
-	file := filepath.Join(t.TempDir(), "in.json")
-	for _, in := range []string{long, long + "\n", "{\n" + long[1:]} {
-		if err := os.WriteFile(file, []byte(in), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		input := &Input{Paths: []string{file, Stdin}, Stdin: &slowReader{in, 1 << 16}, Room: true}
-		n := 0
-		input.Each(func(c Chunk) bool {
-			n++
-			if c.Line != 0 || cap(c.Data)-len(c.Data) < len(c.Data)/2 {
-				t.Errorf("%s: line %d, room of %d behind %d", c.Source, c.Line, cap(c.Data)-len(c.Data), len(c.Data))
-			}
-			return true
-		})
-		if n != 2 {
-			t.Errorf("%d documents", n)
-		}
-	}
 }
 
 // TestVetReadsNoDocument: to see that a file of one line is no batch takes no reading.
