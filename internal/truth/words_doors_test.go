@@ -1,0 +1,255 @@
+package truth
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/proxy"
+	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/summary"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A result is what came out of a door.
+type result struct {
+	out      []byte
+	changes  []change
+	archived [][]byte
+	state    state
+	note     string // how it was read, or why not
+}
+
+// A state is what a door said of what came in.
+type state uint8
+
+const (
+	refused  state = iota // it was not taken
+	clean                 // it came back as it was
+	repaired              // it was changed, and nothing is left to say
+	left                  // it was changed or not, and findings are left
+)
+
+// A door is a way in.
+type door struct {
+	name string
+	// let says whose drops may take a person's words, too; nil: nobody's.
+	let  func(c *change) bool
+	pass func(d *document, raw []byte) result
+}
+
+func nobody(*change) bool { return false }
+
+// byWindow lets go what a window or a summary has dropped: what no repair did.
+func byWindow(c *change) bool { _, repair := wire.Slugs()[c.rule]; return !repair }
+
+// byRule lets rules drop what is not a person's.
+func byRule(c *change) bool { return false }
+
+// doors are those that need no file and no process.
+func doors() []door {
+	standard, err := pare.Compile(rules.Standard()...)
+	if err != nil {
+		panic(err)
+	}
+	engine := func(name string, let func(*change) bool, o wire.Options, policy func(r *wire.Request) *pare.Policy) door {
+		return door{name, let, func(d *document, raw []byte) result { return throughEngine(d, raw, o, policy) }}
+	}
+	always := func(p pare.Policy) func(*wire.Request) *pare.Policy {
+		return func(*wire.Request) *pare.Policy { return &p }
+	}
+	window := func(share int) func(*wire.Request) *pare.Policy {
+		return func(r *wire.Request) *pare.Policy {
+			if r == nil { // of a session file: it is only repaired
+				return new(pare.Policy)
+			}
+			return &pare.Policy{Window: &pare.Window{Tokens: 1 + len(r.Raw())*share/400}}
+		}
+	}
+	compactor := &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), MinKeep: 1, Inside: true}
+	all := []door{
+		engine("fix", nobody, wire.Options{}, always(pare.Policy{})),
+		engine("fix --strict", nobody, wire.Options{}, always(pare.Policy{Check: wire.CheckOptions{Strict: true}})),
+		engine("fix, drop both", nobody, wire.Options{}, always(pare.Policy{Repair: wire.Repair{OrphanCall: wire.RemedyDrop, OrphanResult: wire.RemedyDrop}})),
+		engine("fix --keep-open", nobody, wire.Options{}, always(pare.Policy{Repair: wire.Repair{Open: true}})),
+		engine("prune", byRule, wire.Options{}, always(pare.Policy{Rules: standard})),
+		engine("trim, all fits", nobody, wire.Options{}, always(pare.Policy{Window: &pare.Window{Tokens: 1 << 30}})),
+		engine("trim, half", byWindow, wire.Options{}, window(50)),
+		engine("trim, messages", byWindow, wire.Options{}, always(pare.Policy{Window: &pare.Window{Messages: 3}})),
+		engine("compact", byWindow, wire.Options{}, always(pare.Policy{Compact: compactor})),
+		{"proxy", nobody, throughProxy},
+	}
+	for _, d := range wire.Dialects() {
+		all = append(all, engine("fix --as "+d.String(), nobody, wire.Options{Dialect: d}, always(pare.Policy{})))
+	}
+	return all
+}
+
+// throughEngine reads what came in as the program does: a session file of an agent, lines, or one
+// request, which may lie in an envelope.
+func throughEngine(d *document, raw []byte, o wire.Options, policy func(r *wire.Request) *pare.Policy) result {
+	if o.Dialect == wire.Auto {
+		if format, ok := agentlog.Detect(d.fileName(), raw); ok {
+			return throughSession(d, raw, format, policy(nil))
+		}
+	}
+	if !d.lines {
+		return oneRequest(d.root, raw, o, policy)
+	}
+	sum := result{state: refused}
+	for i, line := range d.root.vals {
+		one := oneRequest(line, line.write(nil), o, policy)
+		sum.out = append(append(sum.out, one.out...), '\n')
+		for _, c := range one.changes {
+			c.line = i + 1
+			sum.changes = append(sum.changes, c)
+		}
+		sum.archived = append(sum.archived, one.archived...)
+		sum.state, sum.note = max(sum.state, one.state), one.note
+	}
+	return sum
+}
+
+func (d *document) fileName() string {
+	if d.shape.file != "" {
+		return d.shape.file
+	}
+	return "request.json"
+}
+
+func oneRequest(root *node, raw []byte, o wire.Options, policy func(r *wire.Request) *pare.Policy) result {
+	in := wire.Unwrap(raw)
+	if in.Model != "" {
+		o.Model = in.Model
+	}
+	if o.Dialect == wire.Auto && in.Dialect != wire.Auto {
+		if d, err := wire.Detect(in.Body); err == nil && !d.Sure && d.Dialect.List() == in.Dialect.List() {
+			o.Dialect = in.Dialect
+		}
+	}
+	r, err := wire.Parse(in.Body, o)
+	if err != nil {
+		return result{out: raw, note: err.Error()}
+	}
+	plan, err := policy(r).Plan(context.Background(), r)
+	if err != nil {
+		return result{out: raw, note: err.Error()}
+	}
+	var prefix []string
+	if in.Pointer != "" {
+		prefix = strings.Split(in.Pointer[1:], "/")
+		for _, key := range prefix {
+			if root = root.get(key); root == nil {
+				return result{out: raw, note: "an envelope of another kind"}
+			}
+		}
+	}
+	out := raw
+	if !plan.Empty() {
+		out = in.Holding(raw, plan.Result().Raw())
+	}
+	res := result{out: out, changes: ofWire(plan.Changes(), root, prefix), note: r.Dialect.String(), state: clean}
+	for _, item := range plan.Archive() {
+		res.archived = append(res.archived, item.Raw)
+	}
+	switch {
+	case len(plan.Left()) > 0:
+		res.state = left
+	case !bytes.Equal(out, raw):
+		res.state = repaired
+	}
+	return res
+}
+
+// throughSession mends a session file.
+func throughSession(d *document, raw []byte, format agentlog.Format, p *pare.Policy) result {
+	o := agentlog.Options{Format: format, Repair: p.Repair, Check: p.Check}
+	log, err := agentlog.Read(d.fileName(), raw, o)
+	if err != nil {
+		return result{out: raw, note: err.Error()}
+	}
+	fixed, err := log.Fix(o)
+	if err != nil {
+		return result{out: raw, note: err.Error()}
+	}
+	res := result{out: fixed.Raw, note: format.String(), state: clean}
+	for _, c := range fixed.Changes {
+		// The path is that of the request that the session makes, the line is where it was. What
+		// stands behind the message there stands somewhere in the line.
+		var tail []string
+		if parts := strings.Split(c.Path, "."); c.Path != "" && len(parts) > 2 {
+			tail = parts[2:]
+		}
+		line := c.Line
+		if !d.lines {
+			line = 0
+		}
+		res.changes = append(res.changes, change{action: c.Action, rule: c.Rule, line: line, path: append([]string{anywhere}, tail...), ids: c.IDs, reason: c.Reason})
+	}
+	switch {
+	case len(fixed.Left) > 0:
+		res.state = left
+	case !bytes.Equal(fixed.Raw, raw):
+		res.state = repaired
+	}
+	return res
+}
+
+// throughProxy sends a request on its way: to where a client would, or to some provider.
+func throughProxy(d *document, raw []byte) result {
+	paths := []string{"/v1/messages", "/v1/chat/completions", "/v1/responses", "/v1beta/models/gemini-2.5-pro:generateContent", "/model/anthropic.claude-sonnet-4-5-20250929-v1:0/converse"}
+	path := d.shape.path
+	if path == "" {
+		path = paths[d.seed%uint64(len(paths))]
+	}
+	out, record := (&proxy.Transport{PlanTime: -1}).Repair(context.Background(), "http://127.0.0.1"+path, raw)
+	if record == nil {
+		return result{out: out, state: refused, note: "not looked at"}
+	}
+	prefix := []string(nil)
+	res := result{out: out, note: record.Dialect + " " + string(record.Skipped), state: clean, changes: ofWire(record.Changes, d.root, prefix)}
+	switch {
+	case record.Skipped != "":
+		res.state = refused
+	case !bytes.Equal(out, raw):
+		res.state = repaired
+	}
+	return res
+}
+
+// anywhere leads from a line to whatever is in it.
+const anywhere = "*"
+
+var errPanic = errors.New("a panic")
+
+// through passes a document through a door.
+func (x *door) through(d *document, raw []byte) (res result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", errPanic, p)
+		}
+	}()
+	return x.pass(d, slices.Clip(raw)), nil
+}
+
+// make makes the document of a seed.
+func makeDocument(all []*shape, seed uint64) *document {
+	rnd := rand.New(rand.NewPCG(seed, 17))
+	s := all[int(seed)%len(all)]
+	d := &document{shape: s, root: s.make(rnd, 6), lines: s.lines, seed: seed}
+	if seed/uint64(len(all))%4 != 0 { // one in four as it is meant to be
+		m := &mutator{Rand: rnd, root: d.root, others: all}
+		d.changed = 1 + rnd.IntN(4)
+		for range d.changed {
+			m.mutate()
+		}
+	}
+	mark(d.root, rnd)
+	return d
+}

@@ -1,0 +1,275 @@
+package truth
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// A word is a marker in the input, and what stands around it.
+type word struct {
+	marker string
+	line   int      // of a file of lines, from 1; else 0
+	path   []string // what leads to it there; of a key, to its member
+	key    bool     // it is in a key
+	prose  bool     // it is a text of several words, not an id or a name
+	person bool     // a person said it
+	member string   // the name of the member that it is in, or "other"
+	model  bool     // a model, a tool, the system said it: somebody else is named as the speaker
+}
+
+var markers = regexp.MustCompile(marker + `\d{4}`)
+
+// wordsOf finds all words of a document.
+func (d *document) wordsOf() (all []word) {
+	if d.lines && d.root.kind == 'a' {
+		for i, line := range d.root.vals {
+			all = collect(all, word{line: i + 1}, line, speech{})
+		}
+		return all
+	}
+	return collect(nil, word{}, d.root, speech{})
+}
+
+// A speech is who speaks at a place, by what stands around it.
+type speech struct {
+	who  string // "person", "other", "" as long as nobody is named
+	tool bool   // what a tool says, or is told, inside of that
+	last string // the last key
+}
+
+func collect(all []word, at word, n *node, s speech) []word {
+	add := func(text string, key bool) {
+		for _, m := range markers.FindAllString(strings.ReplaceAll(text, "\x00", ""), -1) {
+			w := at
+			w.marker, w.key, w.path = m, key, slices.Clone(at.path)
+			w.prose = strings.Contains(text, " ")
+			w.person = s.who == "person" && !s.tool && w.prose && !key
+			w.model = s.who == "other"
+			w.member = kindOfMember(s.last)
+			all = append(all, w)
+		}
+	}
+	switch n.kind {
+	case 's':
+		add(n.text, false)
+	case 'a':
+		for i, v := range n.vals {
+			next := at
+			next.path = append(slices.Clip(at.path), strconv.Itoa(i))
+			all = collect(all, next, v, s)
+		}
+	case 'o':
+		s = s.within(n)
+		for i, v := range n.vals {
+			next := at
+			next.path = append(slices.Clip(at.path), strings.ReplaceAll(n.keys[i], "\x00", ""))
+			was := at
+			at = next
+			add(n.keys[i], true)
+			at = was
+			inner := s
+			inner.last = n.keys[i]
+			inner.tool = inner.tool || aboutTools(n.keys[i])
+			all = collect(all, next, v, inner)
+		}
+	}
+	return all
+}
+
+// within is who speaks in an object.
+func (s speech) within(o *node) speech {
+	for _, key := range []string{"role", "Role", "author", "from", "source", "message_type", "messageType", "type", "sender", "_role", "kind"} {
+		v := o.get(key)
+		if v == nil {
+			continue
+		}
+		if v.kind == 'o' { // {"Label": "user"}, {"role": "user"}
+			for _, inner := range v.vals {
+				if who := speaker(inner.text, "role"); inner.kind == 's' && who != "" {
+					return speech{who: who}
+				}
+			}
+			continue
+		}
+		if v.kind != 's' {
+			continue
+		}
+		if who := speaker(v.text, key); who != "" {
+			s = speech{who: who, tool: s.tool && who == s.who}
+			break
+		}
+	}
+	for _, key := range []string{"type", "block_type", "content_type", "kind", "$type", "part_kind"} {
+		if v := o.get(key); v != nil && v.kind == 's' && aboutTools(v.text) {
+			s.tool = true
+		}
+	}
+	for _, key := range o.keys {
+		s.tool = s.tool || key == "tool_use_id" || key == "tool_call_id" || key == "call_id" || key == "toolUseId" || key == "toolCallId"
+	}
+	return s
+}
+
+// speaker says who a value names, "" if it names nobody. What a type says counts only if it
+// can mean nothing else.
+func speaker(text, key string) string {
+	text = strings.ToLower(text)
+	sure := key == "role" || key == "Role" || key == "_role" || key == "messageType"
+	switch text {
+	case "user", "human", "user_message", "user_input", "usermessage", "humanmessage", "user.message":
+		return "person"
+	case "assistant", "model", "ai", "gpt", "agent", "tool", "function", "developer", "assistant_message", "model_output", "gemini", "toolresult", "system":
+		return "other"
+	}
+	if sure && text != "" {
+		return "other"
+	}
+	return ""
+}
+
+var toolWords = regexp.MustCompile(`(?i)tool|function|call|result|response|output|observation|approval`)
+
+func aboutTools(text string) bool { return toolWords.MatchString(text) }
+
+// ordinary are the members in which the dialects keep what is said.
+var ordinary = []string{"content", "text", "input", "output", "arguments", "args", "result", "parts", "thinking", "reasoning_content", "reasoning", "refusal", "transcript", "summary", "response", "data", "name", "id", "type", "role"}
+
+func kindOfMember(name string) string {
+	if slices.Contains(ordinary, name) {
+		return name
+	}
+	return "other"
+}
+
+// A change is a receipt, as far as the relation looks at it.
+type change struct {
+	action, rule string
+	line         int
+	path         []string
+	ids          []string
+	reason       string
+}
+
+// ofWire takes what a receipt says: a path is that of the request, which may lie in an
+// envelope, and of a bare list it begins with the name that the dialect would give it.
+func ofWire(all []wire.Change, root *node, prefix []string) []change {
+	var out []change
+	for _, c := range all {
+		out = append(out, change{action: c.Action, rule: c.Rule, path: inside(c.Path, root, prefix), ids: c.IDs, reason: c.Reason})
+	}
+	return out
+}
+
+func inside(path string, root *node, prefix []string) []string {
+	if path == "" {
+		return nil
+	}
+	parts := strings.Split(path, ".")
+	if root.kind == 'a' && len(prefix) == 0 {
+		parts = parts[1:]
+	}
+	return append(slices.Clip(prefix), parts...)
+}
+
+// covers reports whether a change is about a place, or something around it.
+func (c *change) covers(w *word) (covers, exact bool) {
+	if c.path == nil || c.line != w.line {
+		return false, false
+	}
+	if c.path[0] == anywhere {
+		tail := c.path[1:]
+		for i := 0; i+len(tail) <= len(w.path); i++ {
+			if slices.Equal(tail, w.path[i:i+len(tail)]) {
+				return true, len(tail) > 0 && i+len(tail) == len(w.path)
+			}
+		}
+		return false, false
+	}
+	if len(c.path) > len(w.path) || !slices.Equal(c.path, w.path[:len(c.path)]) {
+		return false, false
+	}
+	return true, len(c.path) == len(w.path)
+}
+
+// nothing are the rules that say that there is nothing: a receipt of theirs does not name
+// words that were there.
+var nothing = []string{"empty-text", "empty-content", "null-content", "empty-calls-array", "field-missing", "empty-error-result"}
+
+// unknown are the rules that say that something is not understood: a receipt of theirs
+// does not name what somebody said.
+var unknown = []string{"unknown-field", "wrong-type", "unknown-role"}
+
+// A verdict says what became of a word that is not in the output: "" if a receipt names it,
+// otherwise what is wrong.
+//
+// A receipt names a word if it says that something was dropped or archived, its path leads to
+// the word or to what holds it, and the reason can be true: nothing that is called empty holds
+// words. An id is named as well by a receipt that renames or edits it, or that has it among its
+// ids. What a person said is named by no receipt, unless a window, a summary or a rule of the
+// user's took it: let tells of a receipt whether that is one of theirs.
+func (w *word) verdict(changes []change, let func(c *change) bool) string {
+	best := "lost without a receipt"
+	for i := range changes {
+		c := &changes[i]
+		covers, exact := c.covers(w)
+		if !w.prose && slices.ContainsFunc(c.ids, func(id string) bool { return strings.Contains(id, w.marker) }) {
+			return ""
+		}
+		if !covers {
+			continue
+		}
+		by := c.action + " " + c.rule
+		took := c.action == "drop" || c.action == "archive"
+		switch {
+		case took && let(c):
+			return ""
+		case !took && !w.prose && (exact || c.action == "rename"):
+			return ""
+		case !took:
+			best = "lost, though the receipt is about something else: " + by
+		case slices.Contains(nothing, c.rule):
+			return "called empty: " + by
+		case w.person:
+			return "a person's words are dropped: " + by
+		case w.prose && slices.Contains(unknown, c.rule):
+			best = "not understood, and dropped: " + by
+		default:
+			return ""
+		}
+	}
+	return best
+}
+
+// present finds the markers of an output, however they are escaped.
+func present(raw []byte) map[string]bool {
+	all := map[string]bool{}
+	find := func(text []byte) {
+		for i := bytes.Index(text, []byte(marker)); i >= 0; {
+			end := i + len(marker) + 4
+			if end > len(text) {
+				return
+			}
+			all[string(text[i:end])] = true
+			next := bytes.Index(text[i+1:], []byte(marker))
+			if next < 0 {
+				return
+			}
+			i += 1 + next
+		}
+	}
+	find(raw)
+	// Text that was quoted, arguments in a string: an escape may be escaped itself.
+	for range 3 {
+		if !bytes.Contains(raw, []byte(`\u00`)) {
+			break
+		}
+		raw = bytes.ReplaceAll([]byte(unescape(raw)), []byte{0}, nil)
+		find(raw)
+	}
+	return all
+}

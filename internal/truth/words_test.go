@@ -1,0 +1,273 @@
+package truth
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pare-llm/pare/internal/trial"
+)
+
+// TestWords: whatever JSON comes in, each string of it that somebody may have said is in the
+// output, or a receipt names it, or nothing was changed.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	n := trial.Histories(3000)
+	start := time.Now()
+	sum := newLedger()
+	for from := 0; from < n; from += stage {
+		to := min(from+stage, n)
+		sum.stretch(shapes(), doors(), trial.First(), from, to)
+		if n > stage {
+			t.Logf("%d inputs: %d passes, %d classes, %v", to, sum.passes, len(sum.classes), time.Since(start).Round(time.Second))
+		}
+	}
+	sum.tell(t)
+}
+
+// A ledger counts what became of documents, by shape, and violations by class.
+type ledger struct {
+	passes  int
+	states  map[string]*[4]int // by shape
+	classes map[string]*breach
+}
+
+// A breach is a class of violations.
+type breach struct {
+	name   string
+	count  int
+	shapes map[string]int
+	doors  map[string]int
+	kinds  map[string]int // of members
+	sample *document      // the smallest
+	raw    []byte
+	door   *door
+}
+
+func newLedger() *ledger {
+	return &ledger{states: map[string]*[4]int{}, classes: map[string]*breach{}}
+}
+
+// stretch judges the documents from and up to, on all cores.
+func (l *ledger) stretch(all []*shape, ways []door, first uint64, from, to int) {
+	workers := runtime.GOMAXPROCS(0)
+	parts := make([]*ledger, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		parts[w] = newLedger()
+		wg.Go(func() {
+			for i := from + w; i < to; i += workers {
+				parts[w].try(makeDocument(all, first+uint64(i)), ways)
+			}
+		})
+	}
+	wg.Wait()
+	for _, p := range parts {
+		l.merge(p)
+	}
+}
+
+// try passes a document through the first door and one of the others in turn.
+func (l *ledger) try(d *document, ways []door) {
+	raw := d.raw()
+	words := d.wordsOf()
+	other := 1 + int(d.seed/7)%max(len(ways)-1, 1)
+	for i := range ways {
+		if i != 0 && i != other {
+			continue
+		}
+		l.passes++
+		classes, kinds, res := judgeWords(&ways[i], d, raw, words)
+		if i == 0 {
+			s := l.states[d.shape.name]
+			if s == nil {
+				s = new([4]int)
+				l.states[d.shape.name] = s
+			}
+			s[res.state]++
+		}
+		for j, name := range classes {
+			l.add(name, 1, &breach{sample: d, raw: raw, door: &ways[i], kinds: map[string]int{kinds[j]: 1}, shapes: map[string]int{d.shape.name: 1}, doors: map[string]int{ways[i].name: 1}})
+		}
+	}
+}
+
+func (l *ledger) add(name string, n int, b *breach) {
+	k := l.classes[name]
+	if k == nil {
+		k = &breach{name: name, shapes: map[string]int{}, doors: map[string]int{}, kinds: map[string]int{}, sample: b.sample, raw: b.raw, door: b.door}
+		l.classes[name] = k
+	}
+	k.count += n
+	for s, c := range b.shapes {
+		k.shapes[s] += c
+	}
+	for s, c := range b.doors {
+		k.doors[s] += c
+	}
+	for s, c := range b.kinds {
+		k.kinds[s] += c
+	}
+	if len(b.raw) < len(k.raw) || len(b.raw) == len(k.raw) && bytes.Compare(b.raw, k.raw) < 0 {
+		k.sample, k.raw, k.door = b.sample, b.raw, b.door
+	}
+}
+
+func (l *ledger) merge(o *ledger) {
+	l.passes += o.passes
+	for name, s := range o.states {
+		if l.states[name] == nil {
+			l.states[name] = new([4]int)
+		}
+		for i, n := range s {
+			l.states[name][i] += n
+		}
+	}
+	for name, b := range o.classes {
+		l.add(name, b.count, b)
+	}
+}
+
+// judgeWords passes a document through a door and names what is wrong, each class once.
+func judgeWords(x *door, d *document, raw []byte, words []word) (classes, kinds []string, res result) {
+	res, err := x.through(d, raw)
+	if err != nil {
+		return []string{err.Error()}, []string{""}, res
+	}
+	if bytes.Equal(res.out, raw) {
+		return nil, nil, res
+	}
+	add := func(name, kind string) {
+		if !slices.Contains(classes, name) {
+			classes, kinds = append(classes, name), append(kinds, kind)
+		}
+	}
+	if d.changed == 0 && d.shape.family == otherFamily && res.note != "" && !strings.Contains(x.name, "--as") {
+		add("no request, and changed", d.shape.name+" as "+res.note)
+	}
+	there := present(res.out)
+	for _, kept := range res.archived {
+		maps.Copy(there, present(kept))
+	}
+	for i := range words {
+		w := &words[i]
+		if there[w.marker] {
+			continue
+		}
+		v := w.verdict(res.changes, x.let)
+		if v == "" {
+			continue
+		}
+		who := "somebody"
+		switch {
+		case w.person:
+			who = "a person"
+		case w.model:
+			who = "the model, a tool or the system"
+		}
+		what := w.member
+		if w.key {
+			what = "a key"
+		}
+		if !w.prose {
+			what += ", an id or name"
+		}
+		add(v+" | of "+who, what)
+	}
+	return classes, kinds, res
+}
+
+// tell reports by shape and by class; those that are not known fail the test.
+func (l *ledger) tell(t *testing.T) {
+	t.Helper()
+	var all [4]int
+	var table strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(l.states)) {
+		s := l.states[name]
+		fmt.Fprintf(&table, "%-44s %7d %7d %7d %7d\n", name, s[clean], s[repaired], s[left], s[refused])
+		for i, n := range s {
+			all[i] += n
+		}
+	}
+	t.Logf("%d passes of %d shapes; fix: %d clean, %d repaired, %d with findings left, %d refused", l.passes, len(l.states), all[clean], all[repaired], all[left], all[refused])
+	if testing.Verbose() {
+		t.Logf("%-44s %7s %7s %7s %7s\n%s", "shape", "clean", "repair", "left", "refused", table.String())
+	}
+	knows := map[string]int{}
+	for _, b := range slices.SortedFunc(maps.Values(l.classes), func(a, b *breach) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.name, b.name))
+	}) {
+		if row := knownWords(b.name); row != "" && !everything() {
+			knows[row] += b.count
+			continue
+		}
+		b.shrink()
+		t.Errorf("%d × %s\nshapes: %s\nmembers: %s\ndoors: %s\nseed %d, %s, %s (%s):\n%s\n", b.count, b.name, counts(b.shapes), counts(b.kinds), counts(b.doors), b.sample.seed, b.sample.shape.name, b.door.name, b.sample.fileName(), b.outcome())
+	}
+	for _, row := range slices.Sorted(maps.Keys(knows)) {
+		t.Logf("known: %s, %d times", row, knows[row])
+	}
+}
+
+// counts lists the most frequent.
+func counts(all map[string]int) string {
+	names := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Or(cmp.Compare(all[b], all[a]), cmp.Compare(a, b)) })
+	var out []string
+	for _, name := range names[:min(len(names), 8)] {
+		out = append(out, fmt.Sprintf("%s %d", name, all[name]))
+	}
+	if len(names) > 8 {
+		out = append(out, fmt.Sprintf("and %d more", len(names)-8))
+	}
+	return strings.Join(out, ", ")
+}
+
+// outcome shows what goes in and what comes out.
+func (b *breach) outcome() string {
+	res, err := b.door.through(b.sample, b.raw)
+	var out strings.Builder
+	fmt.Fprintf(&out, "in:  %s\nout: %s\n(%s) %v", bytes.TrimSpace(b.raw), bytes.TrimSpace(res.out), res.note, err)
+	for _, c := range res.changes {
+		fmt.Fprintf(&out, "\n     %s %s line %d %s %v: %s", c.action, c.rule, c.line, strings.Join(c.path, "."), c.ids, c.reason)
+	}
+	return out.String()
+}
+
+// shrink makes the sample smaller as long as it is one of its class.
+func (b *breach) shrink() {
+	if os.Getenv("PARE_NOSHRINK") != "" {
+		return
+	}
+	holds := func(d *document) bool {
+		raw := d.raw()
+		classes, _, _ := judgeWords(b.door, d, raw, d.wordsOf())
+		return slices.Contains(classes, b.name)
+	}
+	d := *b.sample
+	d.root = d.root.copy()
+	for again := true; again; {
+		again = false
+		var all []*node
+		d.root.walk(func(n *node) { all = append(all, n) })
+		for _, n := range all {
+			for i := len(n.vals) - 1; i >= 0; i-- {
+				was := *n
+				was.keys, was.vals = slices.Clone(n.keys), slices.Clone(n.vals)
+				if n.remove(i); holds(&d) {
+					again = true
+					continue
+				}
+				*n = was
+			}
+		}
+	}
+	b.sample, b.raw = &d, d.raw()
+}
