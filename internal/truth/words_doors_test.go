@@ -40,17 +40,24 @@ const (
 type door struct {
 	name string
 	// let says whose drops may take a person's words, too; nil: nobody's.
-	let  func(c *change) bool
-	pass func(d *document, raw []byte) result
+	let     func(c *change) bool
+	pass    func(d *document, raw []byte) result
+	repairs bool // it repairs, and drops nothing on purpose
 }
 
 func nobody(*change) bool { return false }
 
 // byWindow lets go what a window or a summary has dropped: what no repair did.
-func byWindow(c *change) bool { _, repair := wire.Slugs()[c.rule]; return !repair }
+func byWindow(c *change) bool { return !repairing[c.rule] }
 
-// byRule lets rules drop what is not a person's.
-func byRule(c *change) bool { return false }
+// repairing are the rules that a repair may name.
+var repairing = func() map[string]bool {
+	all := map[string]bool{}
+	for slug := range wire.Slugs() {
+		all[slug] = true
+	}
+	return all
+}()
 
 // doors are those that need no file and no process.
 func doors() []door {
@@ -59,7 +66,7 @@ func doors() []door {
 		panic(err)
 	}
 	engine := func(name string, let func(*change) bool, o wire.Options, policy func(r *wire.Request) *pare.Policy) door {
-		return door{name, let, func(d *document, raw []byte) result { return throughEngine(d, raw, o, policy) }}
+		return door{name, let, func(d *document, raw []byte) result { return throughEngine(d, raw, o, policy) }, strings.HasPrefix(name, "fix")}
 	}
 	always := func(p pare.Policy) func(*wire.Request) *pare.Policy {
 		return func(*wire.Request) *pare.Policy { return &p }
@@ -78,12 +85,12 @@ func doors() []door {
 		engine("fix --strict", nobody, wire.Options{}, always(pare.Policy{Check: wire.CheckOptions{Strict: true}})),
 		engine("fix, drop both", nobody, wire.Options{}, always(pare.Policy{Repair: wire.Repair{OrphanCall: wire.RemedyDrop, OrphanResult: wire.RemedyDrop}})),
 		engine("fix --keep-open", nobody, wire.Options{}, always(pare.Policy{Repair: wire.Repair{Open: true}})),
-		engine("prune", byRule, wire.Options{}, always(pare.Policy{Rules: standard})),
+		engine("prune", nobody, wire.Options{}, always(pare.Policy{Rules: standard})),
 		engine("trim, all fits", nobody, wire.Options{}, always(pare.Policy{Window: &pare.Window{Tokens: 1 << 30}})),
 		engine("trim, half", byWindow, wire.Options{}, window(50)),
 		engine("trim, messages", byWindow, wire.Options{}, always(pare.Policy{Window: &pare.Window{Messages: 3}})),
 		engine("compact", byWindow, wire.Options{}, always(pare.Policy{Compact: compactor})),
-		{"proxy", nobody, throughProxy},
+		{"proxy", nobody, throughProxy, true},
 	}
 	for _, d := range wire.Dialects() {
 		all = append(all, engine("fix --as "+d.String(), nobody, wire.Options{Dialect: d}, always(pare.Policy{})))

@@ -20,6 +20,9 @@ type word struct {
 	person bool     // a person said it
 	member string   // the name of the member that it is in, or "other"
 	model  bool     // a model, a tool, the system said it: somebody else is named as the speaker
+	tool   bool     // a tool said it, or was told it
+	beside bool     // what is said stands in another member of the message, and this is beside it
+	quoted bool     // it is quoted, and says so
 }
 
 var markers = regexp.MustCompile(marker + `\d{4}`)
@@ -40,6 +43,7 @@ type speech struct {
 	who  string // "person", "other", "" as long as nobody is named
 	tool bool   // what a tool says, or is told, inside of that
 	last string // the last key
+	said string // the member of the message that holds what is said, if this is another one
 }
 
 func collect(all []word, at word, n *node, s speech) []word {
@@ -49,7 +53,8 @@ func collect(all []word, at word, n *node, s speech) []word {
 			w.marker, w.key, w.path = m, key, slices.Clone(at.path)
 			w.prose = strings.Contains(text, " ")
 			w.person = s.who == "person" && !s.tool && w.prose && !key
-			w.model = s.who == "other"
+			w.model, w.tool, w.beside = s.who == "other", s.tool, s.said != ""
+			w.quoted = strings.Contains(text, "quoted, not written by the user") || strings.Contains(text, "[pare:")
 			w.member = kindOfMember(s.last)
 			all = append(all, w)
 		}
@@ -74,6 +79,9 @@ func collect(all []word, at word, n *node, s speech) []word {
 			at = was
 			inner := s
 			inner.last = n.keys[i]
+			if inner.said != "" && inner.said == n.keys[i] {
+				inner.said = ""
+			}
 			inner.tool = inner.tool || aboutTools(n.keys[i])
 			all = collect(all, next, v, inner)
 		}
@@ -100,7 +108,7 @@ func (s speech) within(o *node) speech {
 			continue
 		}
 		if who := speaker(v.text, key); who != "" {
-			s = speech{who: who, tool: s.tool && who == s.who}
+			s = speech{who: who, tool: s.tool && who == s.who, said: saidIn(o)}
 			break
 		}
 	}
@@ -113,6 +121,16 @@ func (s speech) within(o *node) speech {
 		s.tool = s.tool || key == "tool_use_id" || key == "tool_call_id" || key == "call_id" || key == "toolUseId" || key == "toolCallId"
 	}
 	return s
+}
+
+// saidIn is the member of a message that holds what is said, "" if there is none.
+func saidIn(o *node) string {
+	for _, key := range []string{"content", "parts", "text", "message"} {
+		if v := o.get(key); v != nil && (v.kind == 's' && v.text != "" || len(v.vals) > 0) {
+			return key
+		}
+	}
+	return ""
 }
 
 // speaker says who a value names, "" if it names nobody. What a type says counts only if it
@@ -234,6 +252,8 @@ func (w *word) verdict(changes []change, let func(c *change) bool) string {
 			best = "lost, though the receipt is about something else: " + by
 		case slices.Contains(nothing, c.rule):
 			return "called empty: " + by
+		case w.person && w.beside:
+			return "what stands beside a person's words is dropped: " + by
 		case w.person:
 			return "a person's words are dropped: " + by
 		case w.prose && slices.Contains(unknown, c.rule):

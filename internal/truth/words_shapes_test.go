@@ -36,6 +36,15 @@ type shape struct {
 	groups []*node
 }
 
+// foreign reports whether a shape is a framework's own, and not what a provider takes.
+func (s *shape) foreign() bool {
+	switch s.name {
+	case "strands", "crewai", "agents sdk, session", "alpaca":
+		return false
+	}
+	return s.family == frameworkFamily
+}
+
 // of makes a shape of templates.
 func of(name string, f family, frame string, groups ...string) *shape {
 	s := &shape{name: name, family: f, frame: mustTree(frame)}

@@ -153,6 +153,9 @@ func judgeWords(x *door, d *document, raw []byte, words []word) (classes, kinds 
 	if d.changed == 0 && d.shape.family == otherFamily && res.note != "" && !strings.Contains(x.name, "--as") {
 		add("no request, and changed", d.shape.name+" as "+res.note)
 	}
+	if x.repairs && d.changed == 0 && d.shape.foreign() && !plainTalk(d.root) {
+		add("foreign, and rewritten", d.shape.name+" as "+res.note)
+	}
 	there := present(res.out)
 	for _, kept := range res.archived {
 		maps.Copy(there, present(kept))
@@ -182,7 +185,67 @@ func judgeWords(x *door, d *document, raw []byte, words []word) (classes, kinds 
 		}
 		add(v+" | of "+who, what)
 	}
+	if x.repairs {
+		mouths(d, res.out, words, add)
+	}
 	return classes, kinds, res
+}
+
+// mouths looks at who says what in the output: a person's words stay a person's, and nobody
+// else's become a person's unless they are quoted.
+func mouths(d *document, out []byte, words []word, add func(name, kind string)) {
+	after := document{shape: d.shape, lines: d.lines}
+	if !d.lines {
+		root, err := readTree(out)
+		if err != nil {
+			add("the output is no JSON", "")
+			return
+		}
+		after.root = root
+	} else if after.root = readLines(out); after.root == nil {
+		return
+	}
+	now := map[string][]word{}
+	for _, w := range after.wordsOf() {
+		now[w.marker] = append(now[w.marker], w)
+	}
+	for i := range words {
+		w := &words[i]
+		all := now[w.marker]
+		if len(all) == 0 || !w.prose || w.key {
+			continue
+		}
+		if w.person && !slices.ContainsFunc(all, func(o word) bool { return !o.model }) {
+			add("a person's words are put into another's mouth", w.member)
+		}
+		if w.model && !w.tool && slices.ContainsFunc(all, func(o word) bool { return o.person && !o.quoted }) {
+			add("another's words are put into a person's mouth", w.member)
+		}
+	}
+}
+
+// readLines reads a file of lines, nil if some are no JSON.
+func readLines(raw []byte) *node {
+	all := list()
+	for line := range bytes.Lines(raw) {
+		n, err := readTree(bytes.TrimSpace(line))
+		if err != nil {
+			return nil
+		}
+		all.vals = append(all.vals, n)
+	}
+	return all
+}
+
+// plainTalk reports whether nothing but roles and texts is there, which is the same everywhere.
+func plainTalk(root *node) bool {
+	plain := true
+	root.walk(func(n *node) {
+		for i, key := range n.keys {
+			plain = plain && (slices.Contains([]string{"role", "content", "messages", "model", "id", "text"}, key) || key == "type" && n.vals[i].text == "text")
+		}
+	})
+	return plain
 }
 
 // tell reports by shape and by class; those that are not known fail the test.
