@@ -24,6 +24,7 @@ type result struct {
 	archived [][]byte
 	state    state
 	note     string // how it was read, or why not
+	err      error  // why it was refused
 }
 
 // A state is what a door said of what came in.
@@ -119,6 +120,9 @@ func throughEngine(d *document, raw []byte, o wire.Options, policy func(r *wire.
 		}
 		sum.archived = append(sum.archived, one.archived...)
 		sum.state, sum.note = max(sum.state, one.state), one.note
+		if one.err != nil {
+			sum.err = errors.New("a line cannot be read")
+		}
 	}
 	return sum
 }
@@ -142,21 +146,13 @@ func oneRequest(root *node, raw []byte, o wire.Options, policy func(r *wire.Requ
 	}
 	r, err := wire.Parse(in.Body, o)
 	if err != nil {
-		return result{out: raw, note: err.Error()}
+		return result{out: raw, note: err.Error(), err: err}
 	}
 	plan, err := policy(r).Plan(context.Background(), r)
 	if err != nil {
 		return result{out: raw, note: err.Error()}
 	}
-	var prefix []string
-	if in.Pointer != "" {
-		prefix = strings.Split(in.Pointer[1:], "/")
-		for _, key := range prefix {
-			if root = root.get(key); root == nil {
-				return result{out: raw, note: "an envelope of another kind"}
-			}
-		}
-	}
+	root, prefix := opened(in, root)
 	out := raw
 	if !plan.Empty() {
 		out = in.Holding(raw, plan.Result().Raw())
@@ -174,16 +170,50 @@ func oneRequest(root *node, raw []byte, o wire.Options, policy func(r *wire.Requ
 	return res
 }
 
+// opened is the request in an envelope, and the keys that lead to it. A key may stand twice;
+// it is the one whose value holds the rest of the way.
+func opened(in wire.Envelope, root *node) (*node, []string) {
+	if in.Pointer == "" {
+		return root, nil
+	}
+	keys := strings.Split(in.Pointer[1:], "/")
+	if inner := root.down(keys); inner != nil {
+		return inner, keys
+	}
+	panic("an envelope without " + in.Pointer)
+}
+
+// down follows keys to an object or a list, nil if they lead to none.
+func (n *node) down(keys []string) *node {
+	if len(keys) == 0 {
+		if n.kind == 'o' || n.kind == 'a' {
+			return n
+		}
+		return nil
+	}
+	for i, v := range n.vals {
+		if n.kind == 'o' && n.keys[i] == keys[0] {
+			if inner := v.down(keys[1:]); inner != nil {
+				return inner
+			}
+		}
+	}
+	return nil
+}
+
 // throughSession mends a session file.
 func throughSession(d *document, raw []byte, format agentlog.Format, p *pare.Policy) result {
-	o := agentlog.Options{Format: format, Repair: p.Repair, Check: p.Check}
+	o := agentlog.Options{Format: format}
+	if p != nil {
+		o.Repair, o.Check = p.Repair, p.Check
+	}
 	log, err := agentlog.Read(d.fileName(), raw, o)
 	if err != nil {
-		return result{out: raw, note: err.Error()}
+		return result{out: raw, note: err.Error(), err: err}
 	}
 	fixed, err := log.Fix(o)
 	if err != nil {
-		return result{out: raw, note: err.Error()}
+		return result{out: raw, note: err.Error(), err: err}
 	}
 	res := result{out: fixed.Raw, note: format.String(), state: clean}
 	for _, c := range fixed.Changes {

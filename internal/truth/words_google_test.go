@@ -8,23 +8,23 @@ func responsesShapes() []*shape {
 	items := []string{
 		`[{"role":"user","content":"~please look"}]`,
 		`[{"type":"message","role":"user","content":[{"type":"input_text","text":"~and this"},{"type":"input_image","image_url":"https://example.com/a.png"}]}]`,
-		`[{"type":"message","role":"assistant","id":"msg_1","status":"completed","content":[{"type":"output_text","text":"~I see","annotations":[]}]},{"role":"user","content":"~go on"}]`,
+		`[{"type":"message","role":"assistant","id":"^msg_1","status":"completed","content":[{"type":"output_text","text":"~I see","annotations":[]}]},{"role":"user","content":"~go on"}]`,
 		`[{"type":"function_call","call_id":"^c","name":"read","arguments":"{\"path\":\"a\"}"},{"type":"function_call_output","call_id":"^c","output":"~found it"}]`,
 		`[{"type":"function_call","call_id":"^c","name":"read","arguments":"{}"},{"type":"function_call","call_id":"^d","name":"read","arguments":"{}"},{"type":"function_call_output","call_id":"^d","output":[{"type":"input_text","text":"~typed output"}]},{"type":"function_call_output","call_id":"^c","output":"~late"}]`,
 		`[{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"~I must not"}]},{"role":"user","content":"~why"}]`,
-		`[{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"~what I thought"}],"encrypted_content":"ZW5j"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"~so"}]},{"role":"user","content":"~next"}]`,
+		`[{"type":"reasoning","id":"^rs_1","summary":[{"type":"summary_text","text":"~what I thought"}],"encrypted_content":"ZW5j"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"~so"}]},{"role":"user","content":"~next"}]`,
 		`[{"type":"custom_tool_call","call_id":"^c","name":"patch","input":"~begin the patch"},{"type":"custom_tool_call_output","call_id":"^c","output":"~patched"}]`,
 	}
 	hosted := []string{
 		`[{"role":"user","content":"~do it"}]`,
-		`[{"type":"mcp_approval_request","id":"mcpr_1","name":"send","arguments":"{}","server_label":"srv"},{"type":"mcp_approval_response","approval_request_id":"mcpr_1","approve":false,"reason":"~I do not trust it"}]`,
-		`[{"type":"mcp_approval_request","id":"mcpr_2","name":"send","arguments":"{}","server_label":"srv"},{"type":"mcp_approval_response","approval_request_id":"mcpr_2","approve":true},{"type":"mcp_approval_response","approval_request_id":"mcpr_2","approve":false,"reason":"~no, rather not"}]`,
+		`[{"type":"mcp_approval_request","id":"^mcpr_1","name":"send","arguments":"{}","server_label":"srv"},{"type":"mcp_approval_response","approval_request_id":"^mcpr_1","approve":false,"reason":"~I do not trust it"}]`,
+		`[{"type":"mcp_approval_request","id":"^mcpr_2","name":"send","arguments":"{}","server_label":"srv"},{"type":"mcp_approval_response","approval_request_id":"^mcpr_2","approve":true},{"type":"mcp_approval_response","approval_request_id":"^mcpr_2","approve":false,"reason":"~no, rather not"}]`,
 		`[{"type":"apply_patch_call","call_id":"^c","status":"completed","operation":{"type":"update_file","path":"a.go","diff":"~the diff"}},{"type":"apply_patch_call_output","call_id":"^c","status":"completed","output":"~applied"},{"type":"apply_patch_call_output","call_id":"^c","status":"failed","output":"~applied"}]`,
 		`[{"type":"shell_call","call_id":"^c","status":"completed","action":{"commands":["~ls here"]}},{"type":"shell_call_output","call_id":"^c","output":[{"stdout":"~a listing","stderr":"","outcome":{"type":"exit","exit_code":0}}]}]`,
-		`[{"type":"computer_call","call_id":"^c","id":"cu_1","status":"completed","action":{"type":"type","text":"~typed words"},"pending_safety_checks":[]},{"type":"computer_call_output","call_id":"^c","output":{"type":"computer_screenshot","image_url":"https://example.com/s.png"}}]`,
-		`[{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"~who won"}},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"~they did","annotations":[{"type":"url_citation","url":"https://example.com","title":"~news"}]}]},{"role":"user","content":"~and then"}]`,
-		`[{"type":"code_interpreter_call","id":"ci_1","status":"completed","container_id":"c","code":"~print it","outputs":[{"type":"logs","logs":"~printed"}]},{"role":"user","content":"~again"}]`,
-		`[{"type":"mcp_call","id":"mcp_1","name":"echo","server_label":"srv","arguments":"{}","output":"~echoed"},{"type":"image_generation_call","id":"ig_1","status":"completed","result":"iVBORw0KGgo="}]`,
+		`[{"type":"computer_call","call_id":"^c","id":"^cu_1","status":"completed","action":{"type":"type","text":"~typed words"},"pending_safety_checks":[]},{"type":"computer_call_output","call_id":"^c","output":{"type":"computer_screenshot","image_url":"https://example.com/s.png"}}]`,
+		`[{"type":"web_search_call","id":"^ws_1","status":"completed","action":{"type":"search","query":"~who won"}},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"~they did","annotations":[{"type":"url_citation","url":"https://example.com","title":"~news"}]}]},{"role":"user","content":"~and then"}]`,
+		`[{"type":"code_interpreter_call","id":"^ci_1","status":"completed","container_id":"c","code":"~print it","outputs":[{"type":"logs","logs":"~printed"}]},{"role":"user","content":"~again"}]`,
+		`[{"type":"mcp_call","id":"^mcp_1","name":"echo","server_label":"srv","arguments":"{}","output":"~echoed"},{"type":"image_generation_call","id":"^ig_1","status":"completed","result":"iVBORw0KGgo="}]`,
 		`[{"type":"tool_search_call","call_id":"^c","status":"completed","arguments":{"goal":"~find one"}},{"type":"tool_search_output","call_id":"^c","status":"completed","tools":[{"type":"function","name":"found","description":"~what it does","parameters":{"type":"object"}}]}]`,
 	}
 	return []*shape{

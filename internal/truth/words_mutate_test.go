@@ -240,7 +240,7 @@ func mark(root *node, rnd *rand.Rand) {
 			return s[1:] + " " + m + " here"
 		case strings.HasPrefix(s, "^"):
 			if ids[s] == "" {
-				ids[s] = "id_" + fresh()
+				ids[s] = idHead(s[1:]) + fresh()
 			}
 			return ids[s]
 		}
@@ -254,4 +254,12 @@ func mark(root *node, rnd *rand.Rand) {
 			x.keys[i] = one(k)
 		}
 	})
+}
+
+// idHead is how an id begins: with what its name in the template says, or with id_.
+func idHead(name string) string {
+	if i := strings.IndexByte(name, '_'); i >= 0 {
+		return name[:i+1]
+	}
+	return "id_"
 }

@@ -21,6 +21,7 @@ type word struct {
 	member string   // the name of the member that it is in, or "other"
 	model  bool     // a model, a tool, the system said it: somebody else is named as the speaker
 	tool   bool     // a tool said it, or was told it
+	think  bool     // a model thought it
 	beside bool     // what is said stands in another member of the message, and this is beside it
 	quoted bool     // it is quoted, and says so
 }
@@ -40,10 +41,11 @@ func (d *document) wordsOf() (all []word) {
 
 // A speech is who speaks at a place, by what stands around it.
 type speech struct {
-	who  string // "person", "other", "" as long as nobody is named
-	tool bool   // what a tool says, or is told, inside of that
-	last string // the last key
-	said string // the member of the message that holds what is said, if this is another one
+	who   string // "person", "other", "" as long as nobody is named
+	tool  bool   // what a tool says, or is told, inside of that
+	think bool   // what a model thinks
+	last  string // the last key
+	said  string // the member of the message that holds what is said, if this is another one
 }
 
 func collect(all []word, at word, n *node, s speech) []word {
@@ -51,10 +53,11 @@ func collect(all []word, at word, n *node, s speech) []word {
 		for _, m := range markers.FindAllString(strings.ReplaceAll(text, "\x00", ""), -1) {
 			w := at
 			w.marker, w.key, w.path = m, key, slices.Clone(at.path)
-			w.prose = strings.Contains(text, " ")
+			w.prose = strings.Contains(text, " ") && !slices.Contains(links, s.last)
 			w.person = s.who == "person" && !s.tool && w.prose && !key
 			w.model, w.tool, w.beside = s.who == "other", s.tool, s.said != ""
-			w.quoted = strings.Contains(text, "quoted, not written by the user") || strings.Contains(text, "[pare:")
+			w.think = s.think
+			w.quoted = quoted.MatchString(text)
 			w.member = kindOfMember(s.last)
 			all = append(all, w)
 		}
@@ -83,6 +86,7 @@ func collect(all []word, at word, n *node, s speech) []word {
 				inner.said = ""
 			}
 			inner.tool = inner.tool || aboutTools(n.keys[i])
+			inner.think = inner.think || thoughts.MatchString(n.keys[i])
 			all = collect(all, next, v, inner)
 		}
 	}
@@ -113,10 +117,17 @@ func (s speech) within(o *node) speech {
 		}
 	}
 	for _, key := range []string{"type", "block_type", "content_type", "kind", "$type", "part_kind"} {
-		if v := o.get(key); v != nil && v.kind == 's' && aboutTools(v.text) {
-			s.tool = true
+		v := o.get(key)
+		if v == nil || v.kind != 's' {
+			continue
 		}
+		if v.text == "mcp_approval_response" {
+			return speech{who: "person"}
+		}
+		s.tool = s.tool || aboutTools(v.text)
+		s.think = s.think || thoughts.MatchString(v.text)
 	}
+	s.think = s.think || o.get("thought") != nil
 	for _, key := range o.keys {
 		s.tool = s.tool || key == "tool_use_id" || key == "tool_call_id" || key == "call_id" || key == "toolUseId" || key == "toolCallId"
 	}
@@ -150,12 +161,21 @@ func speaker(text, key string) string {
 	return ""
 }
 
-var toolWords = regexp.MustCompile(`(?i)tool|function|call|result|response|output|observation|approval`)
+var toolWords = regexp.MustCompile(`(?i)tool|function|call|result|response|output|observation|executable|search|code`)
+
+var thoughts = regexp.MustCompile(`(?i)think|reason|thought`)
 
 func aboutTools(text string) bool { return toolWords.MatchString(text) }
 
 // ordinary are the members in which the dialects keep what is said.
 var ordinary = []string{"content", "text", "input", "output", "arguments", "args", "result", "parts", "thinking", "reasoning_content", "reasoning", "refusal", "transcript", "summary", "response", "data", "name", "id", "type", "role"}
+
+// links are the members that hold no words, whatever is written there: who speaks, what it is,
+// what it is called, what it belongs to.
+var links = []string{"role", "type", "kind", "status", "id", "uuid", "parentId", "parentUuid", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "timestamp", "sessionId"}
+
+// quoted is how the output says that words are a quotation, or a note of the system.
+var quoted = regexp.MustCompile(`quoted, not written by the user|\[pare: |<system-reminder>`)
 
 func kindOfMember(name string) string {
 	if slices.Contains(ordinary, name) {
@@ -222,6 +242,17 @@ var nothing = []string{"empty-text", "empty-content", "null-content", "empty-cal
 // does not name what somebody said.
 var unknown = []string{"unknown-field", "wrong-type", "unknown-role"}
 
+// copies are the rules that say that the same stands elsewhere: a receipt of theirs does
+// not name words that stand nowhere else.
+var copies = []string{"duplicate-result", "duplicate-key", "duplicate-item-id", "duplicate-call-id", "duplicate-compaction"}
+
+// aboutCalls and aboutThinking are the rules that are about a call or its result, and about
+// what a model thinks: a receipt of theirs does not name what is said beside it.
+var (
+	aboutCalls    = regexp.MustCompile(`^(orphan|displaced|split|duplicate-(result|call))|^call-|^result-|^server-tool|^tool|^args-`)
+	aboutThinking = regexp.MustCompile(`^(thinking|reasoning|thought)`)
+)
+
 // A verdict says what became of a word that is not in the output: "" if a receipt names it,
 // otherwise what is wrong.
 //
@@ -231,7 +262,12 @@ var unknown = []string{"unknown-field", "wrong-type", "unknown-role"}
 // ids. What a person said is named by no receipt, unless a window, a summary or a rule of the
 // user's took it: let tells of a receipt whether that is one of theirs.
 func (w *word) verdict(changes []change, let func(c *change) bool) string {
-	best := "lost without a receipt"
+	best, rank := "lost without a receipt", 0
+	worse := func(r int, what string) {
+		if r >= rank {
+			best, rank = what, r
+		}
+	}
 	for i := range changes {
 		c := &changes[i]
 		covers, exact := c.covers(w)
@@ -246,18 +282,22 @@ func (w *word) verdict(changes []change, let func(c *change) bool) string {
 		switch {
 		case took && let(c):
 			return ""
-		case !took && !w.prose && (exact || c.action == "rename"):
+		case !took && !w.prose && !w.key && (exact || len(c.path)+1 >= len(w.path) || c.path[0] == anywhere):
 			return ""
 		case !took:
-			best = "lost, though the receipt is about something else: " + by
+			worse(1, "lost, though the receipt is about something else: "+by)
+		case slices.Contains(copies, c.rule):
+			worse(3, "called a copy: "+by)
+		case w.prose && aboutCalls.MatchString(c.rule) && !w.tool || w.prose && aboutThinking.MatchString(c.rule) && !w.think:
+			worse(2, "dropped with what it stands beside: "+by)
 		case slices.Contains(nothing, c.rule):
-			return "called empty: " + by
+			worse(3, "called empty: "+by)
 		case w.person && w.beside:
-			return "what stands beside a person's words is dropped: " + by
+			worse(2, "what stands beside a person's words is dropped: "+by)
 		case w.person:
-			return "a person's words are dropped: " + by
+			worse(2, "a person's words are dropped: "+by)
 		case w.prose && slices.Contains(unknown, c.rule):
-			best = "not understood, and dropped: " + by
+			worse(2, "not understood, and dropped: "+by)
 		default:
 			return ""
 		}

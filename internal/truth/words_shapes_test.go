@@ -76,6 +76,7 @@ type document struct {
 	lines   bool
 	changed int // how many mutations were made
 	seed    uint64
+	file    string // where it was put, if it was
 }
 
 // raw writes a document.

@@ -1,0 +1,242 @@
+package truth
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/wire"
+)
+
+// program builds the command line once for all tests of this package.
+func program(t *testing.T) string {
+	t.Helper()
+	trial.Long(t, "builds the program and runs it on folders")
+	exe := filepath.Join(t.TempDir(), "pare")
+	if out, err := exec.Command("go", "build", "-o", exe, "../../cmd/pare").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return exe
+}
+
+// runProgram runs the program and returns what it says; a status is no error.
+func runProgram(t *testing.T, exe string, args ...string) (stdout, stderr []byte) {
+	t.Helper()
+	cmd := exec.Command(exe, args...)
+	var out, err bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &err, []string{"HOME=" + t.TempDir(), "PATH=/nowhere"}
+	var status *exec.ExitError
+	if e := cmd.Run(); e != nil && !errors.As(e, &status) {
+		t.Fatal(e)
+	}
+	return out.Bytes(), err.Bytes()
+}
+
+// TestWordsInFolder: fix --in-place FOLDER, one file per document. What is no request is left
+// alone; what is changed has receipts.
+func TestWordsInFolder(t *testing.T) {
+	t.Parallel()
+	exe := program(t)
+	sum := newLedger()
+	all := shapes()
+	const batch = 500
+	n, changed := trial.Size(1000), 0
+	for from := 0; from < n; from += batch {
+		folder := t.TempDir()
+		var docs []*document
+		for i := from; i < min(from+batch, n); i++ {
+			d := makeDocument(all, trial.First()+uint64(i))
+			if stops(d) {
+				continue
+			}
+			d.file = filepath.Join(folder, fmt.Sprint(i), d.fileName())
+			keepFile(t, d.file, d.raw())
+			docs = append(docs, d)
+		}
+		receipt := filepath.Join(t.TempDir(), "receipts.jsonl")
+		runProgram(t, exe, "fix", "--in-place", "--force", "--receipt", receipt, folder)
+		by := readReceipts(t, receipt)
+		in := door{name: "fix --in-place FOLDER", let: nobody, repairs: true, pass: func(d *document, raw []byte) result {
+			return fromFile(t, d, raw, by[d.file])
+		}}
+		for _, d := range docs {
+			changed += int(sum.judge(d, &in).state / repaired)
+		}
+	}
+	if changed < n/10 {
+		t.Errorf("only %d files of %d were changed", changed, n)
+	}
+	sum.tell(t)
+}
+
+// stops reports whether a file cannot be read, for which no file of the run is written: it is no
+// JSON that the program takes. What is no request is passed over in a folder.
+func stops(d *document) bool {
+	fix := doors()[0]
+	res, err := fix.through(d, d.raw())
+	return err != nil || res.err != nil && (d.lines || !errors.Is(res.err, wire.ErrNotRequest))
+}
+
+// TestWordsOfDoctor: doctor --fix --yes on the sessions of agents. It writes what a fix of
+// the file writes, whose receipts count for it.
+func TestWordsOfDoctor(t *testing.T) {
+	t.Parallel()
+	exe := program(t)
+	sum := newLedger()
+	var all []*shape
+	for _, s := range shapes() {
+		if home[s.name] != "" {
+			all = append(all, s)
+		}
+	}
+	folder := t.TempDir()
+	var docs []*document
+	for i := range trial.Size(600) {
+		d := makeDocument(all, trial.First()+uint64(i))
+		d.file = filepath.Join(folder, fmt.Sprintf(home[d.shape.name], i))
+		keepFile(t, d.file, d.raw())
+		docs = append(docs, d)
+	}
+	said, _ := runProgram(t, exe, "doctor", "--fix", "--yes", "--all", "--json", "--home", folder)
+	if found := bytes.Count(said, []byte("\n")); found < len(docs)/2 {
+		t.Errorf("the doctor looked at %d of %d sessions", found, len(docs))
+	}
+	doctor := door{name: "doctor --fix", let: nobody, repairs: true, pass: func(d *document, raw []byte) result {
+		format, _ := agentlog.Detect(d.file, raw)
+		fixed := throughSession(d, raw, format, nil)
+		return fromFile(t, d, raw, fixed.changes)
+	}}
+	for _, d := range docs {
+		sum.judge(d, &doctor)
+	}
+	sum.tell(t)
+}
+
+// home is where agents keep what their shapes show, as session-formats tells; a number takes the
+// place of the id.
+var home = map[string]string{
+	"claude code":     ".claude/projects/-home-dev-project/a1b2c3d4-1111-4000-8000-%012d.jsonl",
+	"codex":           ".codex/sessions/2026/11/01/rollout-2026-11-01T09-59-00-a1b2c3d4-1111-4000-8000-%012d.jsonl",
+	"gemini cli":      ".gemini/tmp/project/chats/session-2026-11-01T09-59-%08d.jsonl",
+	"pi":              ".pi/agent/sessions/--home-dev-project--/2026-11-01T09-59-00-000Z_%08d.jsonl",
+	"goose":           ".local/share/goose/sessions/2026110_%06d.jsonl",
+	"qwen code":       ".qwen/projects/-home-dev-project/chats/a1b2c3d4-1111-4000-8000-%012d.jsonl",
+	"copilot":         ".copilot/session-state/a1b2c3d4-%d/events.jsonl",
+	"continue":        ".continue/sessions/a1b2c3d4-%d.json",
+	"cline, messages": ".cline/data/sessions/%[1]d/%[1]d.messages.json",
+}
+
+func keepFile(t *testing.T, name string, raw []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, raw, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour) // nobody is writing to it
+	if err := os.Chtimes(name, old, old); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fromFile is what became of a file: the result if it was changed, with the backup as the original.
+func fromFile(t *testing.T, d *document, raw []byte, changes []change) result {
+	t.Helper()
+	out, err := os.ReadFile(d.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := result{out: out, state: clean, changes: slices.Clone(changes)}
+	if bytes.Equal(out, raw) {
+		return res
+	}
+	res.state = repaired
+	if kept, err := os.ReadFile(d.file + ".bak"); err != nil || !bytes.Equal(kept, raw) {
+		t.Errorf("%s was changed, and its backup is not the original: %v", d.file, err)
+	}
+	for i := range res.changes {
+		c := &res.changes[i]
+		if session, ok := agentlog.Detect(d.file, raw); ok && session != agentlog.Auto && len(c.path) > 0 && c.path[0] != anywhere {
+			c.path = append([]string{anywhere}, c.path[min(2, len(c.path)):]...)
+		} else if d.root.kind == 'a' && !d.lines && len(c.path) > 0 && c.path[0] != anywhere {
+			c.path = c.path[1:]
+		}
+		if !d.lines {
+			c.line = 0
+		}
+		if len(c.path) > 0 && c.path[0] != anywhere {
+			c.path = append(envelope(d, c), c.path...)
+		}
+	}
+	return res
+}
+
+// envelope is what leads to the request that a path is of, where it lies in an envelope:
+// receipts of the program do not say so.
+func envelope(d *document, c *change) (prefix []string) {
+	root := d.root
+	if d.lines && c.line > 0 && c.line <= len(root.vals) {
+		root = root.vals[c.line-1]
+	}
+	for root.kind == 'o' && root.get(c.path[0]) == nil {
+		inner := slices.IndexFunc(root.vals, func(v *node) bool { return v.kind == 'o' && holdsKey(v, c.path[0]) })
+		if inner < 0 {
+			return nil
+		}
+		prefix, root = append(prefix, root.keys[inner]), root.vals[inner]
+	}
+	return prefix
+}
+
+func holdsKey(n *node, key string) (found bool) {
+	n.walk(func(n *node) { found = found || n.get(key) != nil })
+	return found
+}
+
+// readReceipts reads a file of receipts, by source.
+func readReceipts(t *testing.T, name string) map[string][]change {
+	t.Helper()
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	all := map[string][]change{}
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		var one struct {
+			Action, Rule, Path, Reason, Source string
+			IDs                                []string
+			Line                               int
+		}
+		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
+			t.Fatal(err)
+		}
+		c := change{action: one.Action, rule: one.Rule, line: one.Line, ids: one.IDs, reason: one.Reason}
+		if one.Path != "" {
+			c.path = strings.Split(one.Path, ".")
+		}
+		all[one.Source] = append(all[one.Source], c)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
