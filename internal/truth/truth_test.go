@@ -28,7 +28,11 @@ func TestMain(m *testing.M) {
 	if trial.Soak() {
 		debug.SetGCPercent(800)
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	if builtFile != "" {
+		os.Remove(builtFile)
+	}
+	os.Exit(status)
 }
 
 // histories is how many histories are tried: two million in a soak.

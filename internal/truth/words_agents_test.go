@@ -72,6 +72,13 @@ var openHands = []string{
 	`[{"id":"#i","timestamp":"#t","source":"agent","message":"~running","action":"run","args":{"command":"~ls here","thought":"~let me see"},"tool_call_metadata":{"function_name":"execute_bash","tool_call_id":"^c","model_response":{"choices":[{"message":{"role":"assistant","content":"~let me see","tool_calls":[{"id":"^c","type":"function","function":{"name":"execute_bash","arguments":"{}"}}]}}]}}},{"id":"#i","timestamp":"#t","source":"agent","message":"~ran","cause":1,"observation":"run","content":"~found it","extras":{"command":"~ls here"},"tool_call_metadata":{"function_name":"execute_bash","tool_call_id":"^c"}}]`,
 }
 
+// named is a shape of an agent whose file is called so.
+func named(file, name, frame string, groups ...string) *shape {
+	s := of(name, agentFamily, frame, groups...)
+	s.file = file
+	return s
+}
+
 // agentObjects are the session files of coding agents that are one object or one list.
 func agentObjects() []*shape {
 	return []*shape{
@@ -81,7 +88,7 @@ func agentObjects() []*shape {
 			`[{"id":"#n","timestamp":"#t","type":"gemini","content":"","toolCalls":[{"id":"^c","name":"read_file","args":{"path":"~a file"},"result":[{"functionResponse":{"id":"^c","name":"read_file","response":{"output":"~found it"}}}],"status":"success","timestamp":"#t"}],"model":"gemini-2.5-pro"}]`,
 		),
 		of("gemini cli, checkpoint", agentFamily, `["@"]`, geminiTurns[:5]...),
-		of("cline, api history", agentFamily, `["@"]`,
+		named("api_conversation_history.json", "cline, api history", `["@"]`,
 			`[{"role":"user","content":[{"type":"text","text":"~please look"},{"type":"text","text":"~the environment"}],"ts":1}]`,
 			`[{"role":"assistant","content":[{"type":"text","text":"~I see"},{"type":"tool_use","id":"^c","name":"read_file","input":{"path":"~a file"}}],"ts":1,"modelInfo":{"modelId":"claude-sonnet-4-5","providerId":"anthropic","mode":"act"}},{"role":"user","content":[{"type":"tool_result","tool_use_id":"^c","content":[{"type":"text","text":"~found it"}]}],"ts":1}]`,
 		),

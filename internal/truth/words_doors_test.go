@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -25,6 +27,7 @@ type result struct {
 	state    state
 	note     string // how it was read, or why not
 	err      error  // why it was refused
+	calls    int    // how many calls were seen, where that is known; else -1
 }
 
 // A state is what a door said of what came in.
@@ -110,7 +113,7 @@ func throughEngine(d *document, raw []byte, o wire.Options, policy func(r *wire.
 	if !d.lines {
 		return oneRequest(d.root, raw, o, policy)
 	}
-	sum := result{state: refused}
+	sum := result{state: refused, calls: -1}
 	for i, line := range d.root.vals {
 		one := oneRequest(line, line.write(nil), o, policy)
 		sum.out = append(append(sum.out, one.out...), '\n')
@@ -157,7 +160,7 @@ func oneRequest(root *node, raw []byte, o wire.Options, policy func(r *wire.Requ
 	if !plan.Empty() {
 		out = in.Holding(raw, plan.Result().Raw())
 	}
-	res := result{out: out, changes: ofWire(plan.Changes(), root, prefix), note: r.Dialect.String(), state: clean}
+	res := result{out: out, changes: ofWire(plan.Changes(), root, prefix), note: r.Dialect.String(), state: clean, calls: len(r.Transcript().Exchanges())}
 	for _, item := range plan.Archive() {
 		res.archived = append(res.archived, item.Raw)
 	}
@@ -180,7 +183,7 @@ func opened(in wire.Envelope, root *node) (*node, []string) {
 	if inner := root.down(keys); inner != nil {
 		return inner, keys
 	}
-	panic("an envelope without " + in.Pointer)
+	return root, nil // it is a text: base64, or no request after all
 }
 
 // down follows keys to an object or a list, nil if they lead to none.
@@ -215,7 +218,7 @@ func throughSession(d *document, raw []byte, format agentlog.Format, p *pare.Pol
 	if err != nil {
 		return result{out: raw, note: err.Error(), err: err}
 	}
-	res := result{out: fixed.Raw, note: format.String(), state: clean}
+	res := result{out: fixed.Raw, note: format.String(), state: clean, calls: -1}
 	for _, c := range fixed.Changes {
 		// The path is that of the request that the session makes, the line is where it was. What
 		// stands behind the message there stands somewhere in the line.
@@ -241,16 +244,40 @@ func throughSession(d *document, raw []byte, format agentlog.Format, p *pare.Pol
 // throughProxy sends a request on its way: to where a client would, or to some provider.
 func throughProxy(d *document, raw []byte) result {
 	paths := []string{"/v1/messages", "/v1/chat/completions", "/v1/responses", "/v1beta/models/gemini-2.5-pro:generateContent", "/model/anthropic.claude-sonnet-4-5-20250929-v1:0/converse"}
+	if d.lines {
+		return result{out: raw, note: "a file"}
+	}
 	path := d.shape.path
 	if path == "" {
 		path = paths[d.seed%uint64(len(paths))]
 	}
-	out, record := (&proxy.Transport{PlanTime: -1}).Repair(context.Background(), "http://127.0.0.1"+path, raw)
+	var out []byte
+	var record *proxy.Record
+	transport := &proxy.Transport{
+		PlanTime: -1,
+		Base: upstream(func(req *http.Request) (*http.Response, error) {
+			var err error
+			out, err = io.ReadAll(req.Body)
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), Request: req}, err
+		}),
+		Record: func(r *proxy.Record) { record = r },
+	}
+	req, err := http.NewRequest(http.MethodPost, "http://127.0.0.1"+path, bytes.NewReader(raw))
+	if err != nil {
+		panic(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return result{out: raw, note: err.Error()}
+	}
+	io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
 	if record == nil {
 		return result{out: out, state: refused, note: "not looked at"}
 	}
-	prefix := []string(nil)
-	res := result{out: out, note: record.Dialect + " " + string(record.Skipped), state: clean, changes: ofWire(record.Changes, d.root, prefix)}
+	root, prefix := opened(wire.Unwrap(raw), d.root)
+	res := result{out: out, note: record.Dialect + " " + string(record.Skipped), state: clean, calls: -1, changes: ofWire(record.Changes, root, prefix)}
 	switch {
 	case record.Skipped != "":
 		res.state = refused
@@ -259,6 +286,12 @@ func throughProxy(d *document, raw []byte) result {
 	}
 	return res
 }
+
+// An upstream answers requests without a network.
+type upstream func(*http.Request) (*http.Response, error)
+
+// RoundTrip answers a request.
+func (f upstream) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // anywhere leads from a line to whatever is in it.
 const anywhere = "*"

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,16 +21,28 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// program builds the command line once for all tests of this package.
+// program is the command line, built once for all tests of this package.
 func program(t *testing.T) string {
 	t.Helper()
 	trial.Long(t, "builds the program and runs it on folders")
-	exe := filepath.Join(t.TempDir(), "pare")
-	if out, err := exec.Command("go", "build", "-o", exe, "../../cmd/pare").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	exe, err := built()
+	if err != nil {
+		t.Fatal(err)
 	}
 	return exe
 }
+
+var built = sync.OnceValues(func() (string, error) {
+	exe := filepath.Join(os.TempDir(), fmt.Sprintf("pare-words-%d", os.Getpid()))
+	if out, err := exec.Command("go", "build", "-o", exe, "../../cmd/pare").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	builtFile = exe
+	return exe, nil
+})
+
+// builtFile is what TestMain removes.
+var builtFile string
 
 // runProgram runs the program and returns what it says; a status is no error.
 func runProgram(t *testing.T, exe string, args ...string) (stdout, stderr []byte) {
@@ -52,13 +65,14 @@ func TestWordsInFolder(t *testing.T) {
 	sum := newLedger()
 	all := shapes()
 	const batch = 500
-	n, changed := trial.Size(1000), 0
+	fix := doors()[0]
+	n, changed := trial.Size(500), 0
 	for from := 0; from < n; from += batch {
 		folder := t.TempDir()
 		var docs []*document
 		for i := from; i < min(from+batch, n); i++ {
 			d := makeDocument(all, trial.First()+uint64(i))
-			if stops(d) {
+			if stops(&fix, d) {
 				continue
 			}
 			d.file = filepath.Join(folder, fmt.Sprint(i), d.fileName())
@@ -83,8 +97,7 @@ func TestWordsInFolder(t *testing.T) {
 
 // stops reports whether a file cannot be read, for which no file of the run is written: it is no
 // JSON that the program takes. What is no request is passed over in a folder.
-func stops(d *document) bool {
-	fix := doors()[0]
+func stops(fix *door, d *document) bool {
 	res, err := fix.through(d, d.raw())
 	return err != nil || res.err != nil && (d.lines || !errors.Is(res.err, wire.ErrNotRequest))
 }
@@ -103,7 +116,7 @@ func TestWordsOfDoctor(t *testing.T) {
 	}
 	folder := t.TempDir()
 	var docs []*document
-	for i := range trial.Size(600) {
+	for i := range trial.Size(300) {
 		d := makeDocument(all, trial.First()+uint64(i))
 		d.file = filepath.Join(folder, fmt.Sprintf(home[d.shape.name], i))
 		keepFile(t, d.file, d.raw())
@@ -127,15 +140,16 @@ func TestWordsOfDoctor(t *testing.T) {
 // home is where agents keep what their shapes show, as session-formats tells; a number takes the
 // place of the id.
 var home = map[string]string{
-	"claude code":     ".claude/projects/-home-dev-project/a1b2c3d4-1111-4000-8000-%012d.jsonl",
-	"codex":           ".codex/sessions/2026/11/01/rollout-2026-11-01T09-59-00-a1b2c3d4-1111-4000-8000-%012d.jsonl",
-	"gemini cli":      ".gemini/tmp/project/chats/session-2026-11-01T09-59-%08d.jsonl",
-	"pi":              ".pi/agent/sessions/--home-dev-project--/2026-11-01T09-59-00-000Z_%08d.jsonl",
-	"goose":           ".local/share/goose/sessions/2026110_%06d.jsonl",
-	"qwen code":       ".qwen/projects/-home-dev-project/chats/a1b2c3d4-1111-4000-8000-%012d.jsonl",
-	"copilot":         ".copilot/session-state/a1b2c3d4-%d/events.jsonl",
-	"continue":        ".continue/sessions/a1b2c3d4-%d.json",
-	"cline, messages": ".cline/data/sessions/%[1]d/%[1]d.messages.json",
+	"claude code":        ".claude/projects/-home-dev-project/a1b2c3d4-1111-4000-8000-%012d.jsonl",
+	"codex":              ".codex/sessions/2026/11/01/rollout-2026-11-01T09-59-00-a1b2c3d4-1111-4000-8000-%012d.jsonl",
+	"gemini cli":         ".gemini/tmp/project/chats/session-2026-11-01T09-59-%08d.jsonl",
+	"pi":                 ".pi/agent/sessions/--home-dev-project--/2026-11-01T09-59-00-000Z_%08d.jsonl",
+	"goose":              ".local/share/goose/sessions/2026110_%06d.jsonl",
+	"qwen code":          ".qwen/projects/-home-dev-project/chats/a1b2c3d4-1111-4000-8000-%012d.jsonl",
+	"copilot":            ".copilot/session-state/a1b2c3d4-%d/events.jsonl",
+	"continue":           ".continue/sessions/a1b2c3d4-%d.json",
+	"cline, api history": ".cline/data/tasks/%d/api_conversation_history.json",
+	"cline, messages":    ".cline/data/sessions/%[1]d/%[1]d.messages.json",
 }
 
 func keepFile(t *testing.T, name string, raw []byte) {
@@ -146,7 +160,7 @@ func keepFile(t *testing.T, name string, raw []byte) {
 	if err := os.WriteFile(name, raw, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	old := time.Now().Add(-time.Hour) // nobody is writing to it
+	old := time.Unix(1_700_000_000, 0) // nobody is writing to it
 	if err := os.Chtimes(name, old, old); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +173,7 @@ func fromFile(t *testing.T, d *document, raw []byte, changes []change) result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res := result{out: out, state: clean, changes: slices.Clone(changes)}
+	res := result{out: out, state: clean, calls: -1, changes: slices.Clone(changes)}
 	if bytes.Equal(out, raw) {
 		return res
 	}
@@ -167,9 +181,15 @@ func fromFile(t *testing.T, d *document, raw []byte, changes []change) result {
 	if kept, err := os.ReadFile(d.file + ".bak"); err != nil || !bytes.Equal(kept, raw) {
 		t.Errorf("%s was changed, and its backup is not the original: %v", d.file, err)
 	}
+	_, session := agentlog.Detect(d.file, raw)
+	return located(d, res, session)
+}
+
+// located gives the paths of receipts as the program writes them the place in the document.
+func located(d *document, res result, session bool) result {
 	for i := range res.changes {
 		c := &res.changes[i]
-		if session, ok := agentlog.Detect(d.file, raw); ok && session != agentlog.Auto && len(c.path) > 0 && c.path[0] != anywhere {
+		if session && len(c.path) > 0 && c.path[0] != anywhere {
 			c.path = append([]string{anywhere}, c.path[min(2, len(c.path)):]...)
 		} else if d.root.kind == 'a' && !d.lines && len(c.path) > 0 && c.path[0] != anywhere {
 			c.path = c.path[1:]
@@ -239,4 +259,48 @@ func readReceipts(t *testing.T, name string) map[string][]change {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// TestWordsInLines: fix --lines answers each line with one, and writes receipts.
+func TestWordsInLines(t *testing.T) {
+	t.Parallel()
+	exe := program(t)
+	sum := newLedger()
+	var docs []*document
+	var in bytes.Buffer
+	all := slices.DeleteFunc(shapes(), func(s *shape) bool { return s.lines })
+	for i := range trial.Size(600) {
+		d := makeDocument(all, trial.First()+uint64(i))
+		docs = append(docs, d)
+		in.Write(append(d.raw(), '\n'))
+	}
+	receipt := filepath.Join(t.TempDir(), "receipts.jsonl")
+	cmd := exec.Command(exe, "fix", "--lines", "--receipt", receipt)
+	cmd.Stdin, cmd.Env = &in, []string{"HOME=" + t.TempDir()}
+	var status *exec.ExitError
+	out, err := cmd.Output()
+	if err != nil && !errors.As(err, &status) {
+		t.Fatal(err)
+	}
+	answers := bytes.Split(bytes.TrimSuffix(out, []byte("\n")), []byte("\n"))
+	if len(answers) != len(docs) {
+		t.Fatalf("%d lines, %d answers", len(docs), len(answers))
+	}
+	by := map[int][]change{}
+	for _, some := range readReceipts(t, receipt) {
+		for _, c := range some {
+			by[c.line] = append(by[c.line], c)
+		}
+	}
+	for i, d := range docs {
+		lines := door{name: "fix --lines", let: nobody, repairs: true, pass: func(d *document, raw []byte) result {
+			if bytes.HasPrefix(answers[i], []byte(`{"error":`)) {
+				return result{out: raw}
+			}
+			return located(d, result{out: answers[i], state: repaired, calls: -1, changes: slices.Clone(by[i+1])}, false)
+		}}
+		d.file = "line" // it has gone through a process, and is not shrunk
+		sum.judge(d, &lines)
+	}
+	sum.tell(t)
 }
