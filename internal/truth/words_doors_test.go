@@ -314,7 +314,8 @@ func makeDocument(all []*shape, seed uint64) *document {
 	s := all[int(seed)%len(all)]
 	d := &document{shape: s, root: s.make(rnd, 6), lines: s.lines, seed: seed}
 	if seed/uint64(len(all))%4 != 0 { // one in four as it is meant to be
-		m := &mutator{Rand: rnd, root: d.root, others: all}
+		m := &mutator{Rand: rnd, root: d.root, others: all, gentle: rnd.IntN(3) == 0}
+		d.gentle = m.gentle
 		d.changed = 1 + rnd.IntN(4)
 		for range d.changed {
 			m.mutate()

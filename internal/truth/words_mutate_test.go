@@ -29,6 +29,7 @@ type mutator struct {
 	*rand.Rand
 	root   *node
 	others []*shape
+	gentle bool // break only what real incidents break: order, pairs, roles
 }
 
 // mutate makes one random change; it may find nothing to do.
@@ -36,6 +37,9 @@ func (m *mutator) mutate() {
 	ways := []func(){
 		m.rename, m.rename, m.moveText, m.moveText, m.dropMember, m.dropMember, m.wrap, m.unwrap, m.swapRole, m.swapType, m.repeatKey,
 		m.addEmpty, m.addEmpty, m.wrongType, m.splice, m.splice, m.deleteElement, m.deleteElement, m.swapElements, m.repeatElement, m.addText, m.wordsInKey,
+	}
+	if m.gentle {
+		ways = []func(){m.deleteElement, m.deleteElement, m.swapElements, m.repeatElement, m.addEmpty, m.swapRole}
 	}
 	ways[m.IntN(len(ways))]()
 }

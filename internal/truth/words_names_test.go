@@ -112,7 +112,7 @@ func (s speech) within(o *node) speech {
 			continue
 		}
 		if who := speaker(v.text, key); who != "" {
-			s = speech{who: who, tool: s.tool && who == s.who, said: saidIn(o)}
+			s = speech{who: who, tool: s.tool && who == s.who || aboutTools(v.text), said: saidIn(o)}
 			break
 		}
 	}
@@ -259,7 +259,7 @@ var (
 // A receipt names a word if it says that something was dropped or archived, its path leads to
 // the word or to what holds it, and the reason can be true: nothing that is called empty holds
 // words. An id is named as well by a receipt that renames or edits it, or that has it among its
-// ids. What a person said is named by no receipt, unless a window, a summary or a rule of the
+// ids or in its reason. What a person said is named by no receipt, unless a window, a summary or a rule of the
 // user's took it: let tells of a receipt whether that is one of theirs.
 func (w *word) verdict(changes []change, let func(c *change) bool) string {
 	best, rank := "lost without a receipt", 0
@@ -271,7 +271,7 @@ func (w *word) verdict(changes []change, let func(c *change) bool) string {
 	for i := range changes {
 		c := &changes[i]
 		covers, exact := c.covers(w)
-		if !w.prose && slices.ContainsFunc(c.ids, func(id string) bool { return strings.Contains(id, w.marker) }) {
+		if !w.prose && (strings.Contains(c.reason, w.marker) || slices.ContainsFunc(c.ids, func(id string) bool { return strings.Contains(id, w.marker) })) {
 			return ""
 		}
 		if !covers {
@@ -296,7 +296,7 @@ func (w *word) verdict(changes []change, let func(c *change) bool) string {
 			worse(2, "what stands beside a person's words is dropped: "+by)
 		case w.person:
 			worse(2, "a person's words are dropped: "+by)
-		case w.prose && slices.Contains(unknown, c.rule):
+		case w.prose && !w.think && slices.Contains(unknown, c.rule):
 			worse(2, "not understood, and dropped: "+by)
 		default:
 			return ""

@@ -74,7 +74,8 @@ type document struct {
 	shape   *shape
 	root    *node
 	lines   bool
-	changed int // how many mutations were made
+	changed int  // how many mutations were made
+	gentle  bool // of a kind that really happens
 	seed    uint64
 	file    string // where it was put, if it was
 }

@@ -49,6 +49,7 @@ type ledger struct {
 type breach struct {
 	name   string
 	count  int
+	mild   int // of a request, a session or an envelope, whole or broken as really happens
 	shapes map[string]int
 	doors  map[string]int
 	kinds  map[string]int // of members
@@ -99,8 +100,12 @@ func (l *ledger) judge(d *document, x *door) result {
 	raw := d.raw()
 	l.passes++
 	classes, kinds, res := judgeWords(x, d, raw, d.wordsOf())
+	mild := 0
+	if (d.changed == 0 || d.gentle) && d.shape.family != frameworkFamily && d.shape.family != otherFamily {
+		mild = 1
+	}
 	for i, name := range classes {
-		l.add(name, 1, &breach{sample: d, raw: raw, door: x, kinds: map[string]int{kinds[i]: 1}, shapes: map[string]int{d.shape.name: 1}, doors: map[string]int{x.name: 1}})
+		l.add(name, 1, &breach{mild: mild, sample: d, raw: raw, door: x, kinds: map[string]int{kinds[i]: 1}, shapes: map[string]int{d.shape.name: 1}, doors: map[string]int{x.name: 1}})
 	}
 	return res
 }
@@ -112,6 +117,7 @@ func (l *ledger) add(name string, n int, b *breach) {
 		l.classes[name] = k
 	}
 	k.count += n
+	k.mild += b.mild
 	for s, c := range b.shapes {
 		k.shapes[s] += c
 	}
@@ -120,6 +126,13 @@ func (l *ledger) add(name string, n int, b *breach) {
 	}
 	for s, c := range b.kinds {
 		k.kinds[s] += c
+	}
+	if b.mild > 0 && b.mild == k.mild && !strings.Contains(b.door.name, "--as") { // the first that is mild
+		k.sample, k.raw, k.door = b.sample, b.raw, b.door
+		return
+	}
+	if k.mild > b.mild && b.mild == 0 {
+		return
 	}
 	if len(b.raw) < len(k.raw) || len(b.raw) == len(k.raw) && bytes.Compare(b.raw, k.raw) < 0 {
 		k.sample, k.raw, k.door = b.sample, b.raw, b.door
@@ -153,7 +166,7 @@ func judgeWords(x *door, d *document, raw []byte, words []word) (classes, kinds 
 		}
 	}
 	if bytes.Equal(res.out, raw) {
-		if res.state == clean && res.calls == 0 && d.changed == 0 && d.shape.family != otherFamily && slices.ContainsFunc(words, func(w word) bool { return !w.prose && w.tool }) {
+		if res.state == clean && res.calls == 0 && d.changed == 0 && (d.shape.foreign() || d.shape.family == agentFamily) && slices.ContainsFunc(words, func(w word) bool { return !w.prose && w.tool }) {
 			add("clean, though its calls are not seen", d.shape.name+" as "+res.note)
 		}
 		return classes, kinds, res
@@ -282,7 +295,7 @@ func (l *ledger) tell(t *testing.T) {
 			continue
 		}
 		b.shrink()
-		t.Errorf("%d × %s\nshapes: %s\nmembers: %s\ndoors: %s\nseed %d, %s, %s (%s):\n%s\n", b.count, b.name, counts(b.shapes), counts(b.kinds), counts(b.doors), b.sample.seed, b.sample.shape.name, b.door.name, b.sample.fileName(), b.outcome())
+		t.Errorf("%d × %s (%d mild)\nshapes: %s\nmembers: %s\ndoors: %s\nseed %d, %s, %s (%s):\n%s\n", b.count, b.name, b.mild, counts(b.shapes), counts(b.kinds), counts(b.doors), b.sample.seed, b.sample.shape.name, b.door.name, b.sample.fileName(), b.outcome())
 	}
 	for _, row := range slices.Sorted(maps.Keys(knows)) {
 		t.Logf("known: %s, %d times", row, knows[row])
