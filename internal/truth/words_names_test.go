@@ -257,10 +257,10 @@ var (
 // otherwise what is wrong.
 //
 // A receipt names a word if it says that something was dropped or archived, its path leads to
-// the word or to what holds it, and the reason can be true: nothing that is called empty holds
-// words. An id is named as well by a receipt that renames or edits it, or that has it among its
-// ids or in its reason. What a person said is named by no receipt, unless a window, a summary or a rule of the
-// user's took it: let tells of a receipt whether that is one of theirs.
+// the word or to what holds it, and what it says can be true: nothing that is called empty
+// holds words. An id is named as well by a receipt that renames or edits it, or that has it
+// among its ids or in its reason. What a person said is named by no receipt, unless a window
+// or a summary took it: let tells of a receipt whether it is one of theirs.
 func (w *word) verdict(changes []change, let func(c *change) bool) string {
 	best, rank := "lost without a receipt", 0
 	worse := func(r int, what string) {
