@@ -137,7 +137,7 @@ func TestWordsOfDoctor(t *testing.T) {
 	sum.tell(t)
 }
 
-// home is where agents keep what their shapes show, as session-formats tells; a number takes the
+// home is where agents keep what their shapes show; a number takes the
 // place of the id.
 var home = map[string]string{
 	"claude code":        ".claude/projects/-home-dev-project/a1b2c3d4-1111-4000-8000-%012d.jsonl",
