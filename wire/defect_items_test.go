@@ -189,10 +189,10 @@ func TestMessageWithoutContent(t *testing.T) {
 		{name: "with its reasoning", body: body(`{"type":"reasoning","id":"rs_1","summary":[]},{"type":"message","role":"assistant"}`), found: []string{"null-content"}, loses: []string{"rs_1"}},
 		{name: "empty", body: body(`{"role":"user","content":""},{"role":"assistant","content":[]}`)},
 		{name: "calls", body: body(`{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}`),
-			found: []string{"unknown-field"}, left: []string{"unknown-field"}, keeps: []string{`"id":"c"`}},
+			found: []string{"unknown-field", "null-content"}, left: []string{"unknown-field", "null-content"}, keeps: []string{`"id":"c"`}},
 		{name: "a call of no type", body: body(`{"type":[],"call_id":"c","name":"f","arguments":"{}"}`), found: []string{"wrong-type", "field-missing"}, left: []string{"wrong-type", "field-missing"}, keeps: []string{`"call_id":"c"`}},
 		{name: "a result of two types", body: body(`{"type":"function_call_output","call_id":"c","output":"o","type":"null"}`), found: []string{"duplicate-key"}, left: []string{"duplicate-key"}, keeps: []string{`"output":"o"`}},
-		{name: "words elsewhere", body: body(`{"role":"user","text":"words"}`), keeps: []string{"words"}},
+		{name: "words elsewhere", body: body(`{"role":"user","text":"words"}`), found: []string{"null-content"}, left: []string{"null-content"}, keeps: []string{"words"}},
 		{name: "no message", body: body(`{"call_id":"c","output":"o"}`), found: []string{"field-missing"}, left: []string{"field-missing"}, keeps: []string{`"output":"o"`}},
 		{name: "elsewhere", body: strings.Replace(body(`{"role":"assistant"}`), "gpt-5", "deepseek-chat", 1)},
 	} {

@@ -282,7 +282,7 @@ func TestHoistedBeside(t *testing.T) {
 	definition := func(says string) string {
 		return `{"type":"tool_definition","definition":{"name":"Inline","description":"` + says + `","input_schema":{"type":"object"}}}`
 	}
-	body := `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"system","content":[{"type":"tool_addition","note":"beside","tool":` + definition("first") + `,"tool":` + definition("last") + `}]},{"role":"user","content":"n"}]}`
+	body := `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"system","content":[{"type":"tool_addition","note":[7],"tool":` + definition("first") + `,"tool":` + definition("last") + `}]},{"role":"user","content":"n"}]}`
 	r, err := wire.Parse([]byte(body), wire.Options{})
 	if err != nil {
 		t.Fatal(err)

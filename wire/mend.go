@@ -92,24 +92,10 @@ func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended,
 		if len(out.Left) == 0 {
 			break
 		}
-		m := &mender{draft: newDraft(out.Request), repair: p, before: before, strict: o.Strict}
-		for _, now := range phases {
-			for i := range out.Left {
-				if phaseOf(&out.Left[i]) == now {
-					m.mend(&out.Left[i])
-				}
-			}
-			if now == within {
-				m.carryRefs()
-			}
-			if now != goHome && !m.clean() {
-				break
-			}
-		}
-		if m.clean() {
+		m := out.Request.round(out.Left, before, p, o)
+		if m == nil {
 			break
 		}
-		m.neverEmpty()
 		m.tellMembers()
 		next, err := m.carryOut()
 		if err != nil {
@@ -119,6 +105,53 @@ func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended,
 		out.Left = next.toMend(next.Check(o), p)
 	}
 	return out, nil
+}
+
+// maxHolds bounds how often a round is begun again without the messages that it would have
+// taken words from.
+const maxHolds = 8
+
+// round mends what can be mended at once, and loses no words that nobody has read; nil if
+// there is nothing to do.
+func (r *Request) round(left []Finding, before *Request, p Repair, o CheckOptions) *mender {
+	held := make(map[int]bool)
+	for range maxHolds {
+		m := &mender{draft: newDraft(r), repair: p, before: before, strict: o.Strict}
+		m.hold(held)
+		m.run(left)
+		if m.clean() {
+			return nil
+		}
+		m.neverEmpty()
+		losing := m.losing()
+		if len(losing) == 0 {
+			return m
+		}
+		for _, i := range losing {
+			if held[i] {
+				return nil // a mend does not ask whether it may
+			}
+			held[i] = true
+		}
+	}
+	return nil
+}
+
+// run mends findings, sort by sort.
+func (m *mender) run(left []Finding) {
+	for _, now := range phases {
+		for i := range left {
+			if phaseOf(&left[i]) == now {
+				m.mend(&left[i])
+			}
+		}
+		if now == within {
+			m.carryRefs()
+		}
+		if now != goHome && !m.clean() {
+			return
+		}
+	}
 }
 
 // A phase of a round mends findings of one sort.
@@ -190,6 +223,7 @@ type mender struct {
 	moved   map[int]bool    // turns of calls that got a result back in this round
 	paths   Paths
 	lookups
+	wordless
 }
 
 // log records a change to a block or, if block is NoBlock, to a message.
@@ -291,7 +325,7 @@ func (m *mender) untouched(i int) bool {
 
 // mend mends one finding if it can.
 func (m *mender) mend(f *Finding) {
-	if f.Block != transcript.NoBlock && !m.free(f.Block) || f.Index >= 0 && m.taken[f.Index] {
+	if f.Block != transcript.NoBlock && !m.free(f.Block) || f.Index >= 0 && m.taken[f.Index] || f.Index < 0 && m.beside {
 		return
 	}
 	if fix := mends[f.fault]; fix != nil {
@@ -314,6 +348,10 @@ var mends = func() (all [faults]mend) {
 
 // dropFound drops the block that was found.
 func (m *mender) dropFound(f *Finding) {
+	switch f.fault {
+	case emptyText, blankTextBlock, emptyPart, typeMissing, fieldMissing:
+		m.saysNothing(f.Block)
+	}
 	m.dropBlock(f.Block)
 	m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "%s", m.why(f))
 }

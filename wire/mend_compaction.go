@@ -26,6 +26,7 @@ func (m *mender) dropCompacted(f *Finding) {
 		}
 	}
 	const why = "the provider's compaction stands for it, and must be first"
+	m.superseded = at
 	for i := range at {
 		m.dropMessage(i)
 		m.log(f, "drop", transcript.NoBlock, i, -m.t.Messages()[i].Span.Len(), why)

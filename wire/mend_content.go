@@ -118,10 +118,11 @@ func (m *mender) typeShown(at transcript.Span) string {
 
 // dropEmpty drops a message that says nothing.
 func (m *mender) dropEmpty(f *Finding) {
-	if !m.untouched(f.Index) || m.callsBeside(f.Index) {
+	if !m.untouched(f.Index) {
 		return
 	}
 	m.dropMessage(f.Index)
+	m.isEmpty(f.Index)
 	m.log(f, "drop", transcript.NoBlock, f.Index, -m.t.Messages()[f.Index].Span.Len(), "a message without content")
 }
 
@@ -152,9 +153,16 @@ func (m *mender) fillContent(f *Finding) {
 	}
 }
 
-// nullContent makes an empty list of parts null beside calls, or a refusal.
+// nullContent makes an empty list of parts null beside calls, or a refusal, and a blank beside
+// what was thought.
 func (m *mender) nullContent(f *Finding) {
-	if m.extra[f.Index]&(hasCalls|saysBeside) == 0 {
+	if facts := m.extra[f.Index]; facts&(hasCalls|saysBeside) == 0 {
+		if facts&hasReasoning != 0 {
+			if m.setMember(m.t.Messages()[f.Index].Span, "content", quote(" ")) {
+				m.log(f, "edit", transcript.NoBlock, f.Index, 1, "an empty list becomes a blank: the message holds reasoning")
+			}
+			return
+		}
 		m.dropEmpty(f)
 		return
 	}
@@ -340,6 +348,7 @@ func (m *mender) nameHollow(f *Finding) {
 	}
 	text := m.g.text(transcript.User, "[An image or a document without any data was here.]")
 	if m.edit(jsonspan.Edit{Span: at, New: text}) {
+		m.saysNothing(f.Block)
 		m.log(f, "edit", f.Block, f.Index, len(text)-at.Len(), "media without data; a text says that there was something")
 	}
 }

@@ -32,6 +32,7 @@ func (m *mender) dropCopy(f *Finding) {
 		if !m.edit(jsonspan.Edit{Span: gone}) {
 			continue
 		}
+		m.isCopyAt(f.Index, tspan(gone))
 		if path == "" {
 			path = m.pathAt(f.Index, offset, f.Path)
 		}

@@ -20,6 +20,7 @@ func (m *mender) dropForeign(f *Finding) {
 		if !m.makes(f.Index, m.text(at, "id")) {
 			return
 		}
+		m.isCopyAt(f.Index, at)
 	case "tool_result":
 		return
 	}
@@ -35,18 +36,15 @@ func (m *mender) stripForeign(f *Finding) {
 		if m.callsIn(f.Index, field) {
 			return
 		}
+		if calls, ok := m.member(at, field); ok {
+			m.isCopyAt(f.Index, calls)
+		}
 	case "tool_call_id":
 		if m.memberIs(at, "role", "tool") {
 			return
 		}
 	}
 	m.stripNamed(f)
-}
-
-// callsBeside reports whether a message holds calls beside its content, where this API has
-// none.
-func (m *mender) callsBeside(i int) bool {
-	return m.extra[i]&hasCalls == 0 && (m.callsIn(i, "tool_calls") || m.callsIn(i, "function_call"))
 }
 
 // callsIn reports whether a member of a message holds calls, as the chat API has them, that

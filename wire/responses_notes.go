@@ -21,28 +21,6 @@ func (p *parser) modelsParts(i int) {
 	}
 }
 
-// nothingBeside reports whether an item has a role, or the type of messages, and no members but
-// those that every message may have.
-func (p *parser) nothingBeside(item jsonspan.Span) bool {
-	message := false
-	for _, e := range jsonspan.Members(p.raw, item) {
-		value := p.raw[e.Value.Start:e.Value.End]
-		switch string(jsonspan.Decode(nil, p.raw[e.Key.Start:e.Key.End])) {
-		case "role":
-			message = message || value[0] == '"'
-		case "type":
-			if string(value) != `"message"` {
-				return false
-			}
-			message = true
-		case "content", "id", "status":
-		default:
-			return false
-		}
-	}
-	return message
-}
-
 // partOfModel is the type of a part that only the assistant may speak in; "" if it is none.
 func (p *parser) partOfModel(at jsonspan.Span) string {
 	if p.raw[at.Start] != '{' || bytes.HasPrefix(p.raw[at.Start:at.End], []byte(`{"type":"input_`)) {

@@ -227,7 +227,7 @@ func (p *parser) closeResponsesMessage(i int, span jsonspan.Span, f *itemFields)
 		p.stringContent(f.content)
 	case jsonspan.Array:
 	case jsonspan.Invalid, jsonspan.Null:
-		if p.nothingBeside(span) { // otherwise it need not be a message, or says something elsewhere
+		if f.role.kind == jsonspan.String || p.is(f.typ, "message") { // otherwise it need not be a message
 			p.note(nullContentFault, -1, "", "")
 		}
 	default:

@@ -1,0 +1,139 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// TestDefectT1NoWordsLost: words that stand in a member of any name, in any object of a
+// history, broken or not, in any dialect, are there after a repair, or they go with a call, a
+// result or a thought that a receipt names.
+func TestDefectT1NoWordsLost(t *testing.T) {
+	type history struct {
+		body string
+		o    Options
+	}
+	var all []history
+	for _, z := range zoo(t) {
+		all = append(all, history{string(z.body()), Options{}})
+	}
+	for _, f := range corpus.Fixtures(t) {
+		for _, body := range [][]byte{f.Bad, f.Good, f.Accept} {
+			if body != nil {
+				all = append(all, history{string(body), optionsOf(t, f, body)})
+			}
+		}
+	}
+	for _, list := range []string{
+		`{"type":"user_input","content":[{"type":"text","text":""},{"type":"text","text":"q"}]},{"type":"function_call","id":"c","name":"f","arguments":{}},{"type":"user_input","content":[]}`,
+		`{"type":"user_input","content":[{"text":"q"}]},{"type":"model_output","content":[{"type":"image"}]},{"type":"function_result","call_id":"c","result":"r"}`,
+		`{"role":"user","content":[{"type":"text","text":"q"}]},{"role":"model","content":[]},{"type":"text","text":"q"}`,
+	} {
+		for range 20 {
+			all = append(all, history{`{"model":"gemini-3-pro","input":[` + list + `]}`, Options{Dialect: GeminiInteractions}})
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	seen := make(map[Dialect]int)
+	n := trial.Size(40000)
+	for k := range n {
+		body := all[k%len(all)].body
+		r, err := Parse([]byte(body), all[k%len(all)].o)
+		if err != nil || r.list.Len() == 0 {
+			continue
+		}
+		at := objectIn(body, r.list, rng)
+		if at < 0 {
+			continue
+		}
+		member := memberOf(rng)
+		if body[at] != '}' {
+			member += ","
+		}
+		seen[r.Dialect]++
+		keepsWords(t, body[:at]+member+body[at:], at, r.o)
+	}
+	for _, d := range Dialects() {
+		if seen[d] < n/200 {
+			t.Errorf("only %d histories of %s", seen[d], d)
+		}
+	}
+}
+
+const lostWords = "nobody reads THESE WORDS"
+
+// memberOf is a member of some name that holds words at some depth.
+func memberOf(rng *rand.Rand) string {
+	names := []string{"text", "body", "message", "value", "blocks", "items", "parts", "payload", "note", "words", "label", "data", "comment", fmt.Sprint("x", rng.IntN(1000))}
+	value := `"` + lostWords + `"`
+	for range rng.IntN(3) {
+		if rng.IntN(2) == 0 {
+			value = `[` + value + `]`
+		} else {
+			value = `{"` + names[rng.IntN(len(names))] + `":` + value + `}`
+		}
+	}
+	return `"` + names[rng.IntN(len(names))] + `":` + value
+}
+
+// objectIn is where the first member of some object in a list goes; -1: there is none.
+func objectIn(body string, list transcript.Span, rng *rand.Rand) int {
+	var all []int
+	inside := false
+	for i := list.Start; i < list.End; i++ {
+		switch c := body[i]; {
+		case c == '\\' && inside:
+			i++
+		case c == '"':
+			inside = !inside
+		case c == '{' && !inside:
+			at := i + 1
+			for strings.IndexByte(" \t\r\n", body[at]) >= 0 {
+				at++
+			}
+			all = append(all, at)
+		}
+	}
+	if len(all) == 0 {
+		return -1
+	}
+	return all[rng.IntN(len(all))]
+}
+
+// keepsWords repairs a body whose words stand at an offset or behind it.
+func keepsWords(t *testing.T, body string, at int, o Options) {
+	t.Helper()
+	r, err := Parse([]byte(body), o)
+	if err != nil {
+		return // it is refused as a whole
+	}
+	at += strings.Index(body[at:], lostWords)
+	for _, b := range r.t.Blocks() {
+		if b.Span.Start <= at && at < b.Span.End {
+			switch b.Kind {
+			case transcript.Call, transcript.Result, transcript.ServerCall, transcript.ServerResult, transcript.Thinking:
+				return // a receipt tells: internal/truth
+			}
+		}
+	}
+	for _, strict := range []bool{false, true} {
+		out, err := r.Mend(Repair{}, CheckOptions{Strict: strict})
+		if err != nil {
+			t.Fatalf("%s: %v", body, err)
+		}
+		if !bytes.Contains(out.Request.Raw(), []byte(lostWords)) {
+			var why []string
+			for _, c := range out.Changes {
+				why = append(why, c.Action+" "+c.Rule+" "+c.Path)
+			}
+			t.Errorf("strict %v, as %s\n%s\n%s\n%s", strict, o.Dialect, body, out.Request.Raw(), strings.Join(why, "\n"))
+		}
+	}
+}

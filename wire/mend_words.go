@@ -1,0 +1,392 @@
+package wire
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// No repair may lose words that nobody has read. A mend knows what a block says where its
+// dialect says it; somebody else's program may say it elsewhere. So whatever the mends of a
+// round want to drop, empty or replace is looked through once more: words in it that the
+// result would not have keep the round from touching that message, and its finding stays.
+
+// losing lists the messages that would lose words in this round; -1 stands for what is beside
+// them.
+func (m *mender) losing() []int {
+	lost := make(map[int]bool)
+	w := wordCheck{mender: m}
+	for i := range m.messages.going() {
+		if w.loses(i, m.t.Messages()[i].Span) {
+			lost[i] = true
+		}
+	}
+	for _, k := range m.opened {
+		if i := k.message; !m.messages.drop[i] && !lost[i] && w.losesBlock(i) {
+			lost[i] = true
+		}
+	}
+	for _, run := range m.edits.runs {
+		for _, e := range run {
+			i := m.messageAround(e.Span)
+			if e.Len() > 0 && !lost[i] && (i < 0 && m.inSystem(e.Span) || i >= 0 && !m.messages.drop[i]) && w.loses(i, transcript.Span(e.Span)) {
+				lost[i] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(lost))
+}
+
+// inSystem reports whether an edit is one of what the system says beside the messages: all
+// else there are settings.
+func (m *mender) inSystem(at jsonspan.Span) bool {
+	system, ok := m.bodyMember("system")
+	return ok && at.Start < system.End && system.Start < at.End
+}
+
+// wordless is what a round drops because it says nothing anywhere, or nothing of its own.
+type wordless struct {
+	hollow     map[transcript.BlockID]bool
+	empty      map[int]bool              // messages
+	copies     map[int][]transcript.Span // by message: copies of what is kept
+	superseded int                       // the provider's compaction stands for so many messages
+	beside     bool                      // what stands beside the messages stays as it is
+}
+
+// saysNothing notes that a block goes because it says nothing: then it must not say anything
+// in any of its members.
+func (w *wordless) saysNothing(b transcript.BlockID) {
+	if w.hollow == nil {
+		w.hollow = make(map[transcript.BlockID]bool)
+	}
+	w.hollow[b] = true
+}
+
+// isEmpty notes that a message goes because it says nothing, nor do its blocks.
+func (m *mender) isEmpty(i int) {
+	if m.empty == nil {
+		m.empty = make(map[int]bool)
+	}
+	m.empty[i] = true
+	for b := m.t.Messages()[i].First; b < m.t.Messages()[i].End; b++ {
+		m.saysNothing(b)
+	}
+}
+
+// isCopyAt notes that what goes from a message is a copy of something that stays there.
+func (w *wordless) isCopyAt(message int, at transcript.Span) {
+	if w.copies == nil {
+		w.copies = make(map[int][]transcript.Span)
+	}
+	w.copies[message] = append(w.copies[message], at)
+}
+
+// hold keeps a round from touching messages.
+func (m *mender) hold(held map[int]bool) {
+	m.beside = held[-1]
+	for i := range held {
+		if i < 0 {
+			continue
+		}
+		m.taken[i] = true
+		msg := m.t.Messages()[i]
+		for b := msg.First; b < msg.End; b++ {
+			m.settled[b] = true
+		}
+	}
+}
+
+// A wordCheck looks for words that a round would lose.
+type wordCheck struct {
+	*mender
+	whole map[*byte]int   // what is put somewhere as it is: where it begins, and how long it is
+	texts map[string]bool // what is put in says these texts,
+	all   []byte          // all of them in one
+}
+
+// losesBlock reports whether a block that goes from a message which stays holds words that
+// are lost.
+func (w *wordCheck) losesBlock(i int) bool {
+	msg := w.t.Messages()[i]
+	for b := msg.First; b < msg.End; b++ {
+		if w.gone[b] && w.loses(i, w.t.Block(b).Span) {
+			return true
+		}
+	}
+	return false
+}
+
+// loses reports whether words in a span of a message are lost if it goes.
+func (w *wordCheck) loses(i int, at transcript.Span) bool {
+	if w.stays(at) {
+		return false
+	}
+	copies, dropped := w.copies[i], i >= 0 && w.messages.drop[i]
+	s := newStrings(w.raw, at)
+	b, end := transcript.BlockID(0), transcript.BlockID(0)
+	if i >= 0 {
+		msg := w.t.Messages()[i]
+		b, end = msg.First, msg.End
+		b += transcript.BlockID(sort.Search(int(end-b), func(n int) bool { return w.t.Block(b+transcript.BlockID(n)).Span.End > at.Start }))
+	}
+	for s.next() {
+		for b < end && w.t.Block(b).Span.End <= s.at.Start {
+			b++
+		}
+		if slices.ContainsFunc(copies, func(c transcript.Span) bool { return c.Start <= s.at.Start && s.at.End <= c.End }) {
+			continue
+		}
+		var in *transcript.Block
+		if b < end && w.t.Block(b).Span.Start <= s.at.Start {
+			blk := w.t.Block(b)
+			if in = &blk; w.stays(blk.Span) || !w.hollow[b] && isRead(in, &s, w.where[b].in, i < w.superseded) {
+				continue
+			}
+		}
+		if !dropped && reasoningMembers[s.top()] || s.wordless(!w.empty[i]) || w.carried(s.at) {
+			continue
+		}
+		return true
+	}
+	return false
+}
+
+// isRead reports whether a string of a block is something that its dialect says there: a
+// finding about it, and the receipt, say what becomes of it.
+func isRead(b *transcript.Block, s *stringsIn, in container, superseded bool) bool {
+	switch b.Kind {
+	case transcript.Call, transcript.ServerCall, transcript.Result, transcript.ServerResult:
+		return b.Body != b.Span && b.Body.Start <= s.at.Start && s.at.Start < b.Body.End || b.Body.Start == s.at.Start+1 ||
+			s.has("id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "name", "function", "response", "output", "arguments", "args", "input", "parts", "action", "operation", "approval_request_id", "reason", "error", "server_label", "code", "fingerprint")
+	case transcript.Thinking:
+		return in == inReasoning || in == inThought || s.has("thinking", "signature", "data", "text", "summary", "content", "encrypted_content", "reasoningContent", "thoughtSignature", "thought_signature")
+	case transcript.Media:
+		return mediaMembers[s.top()] && bytes.IndexByte(s.raw[s.at.Start:s.at.End], ' ') < 0 || s.top() == "filename" || s.top() == "title"
+	case transcript.Text:
+		return superseded && b.Body.Start == s.at.Start+1
+	}
+	if superseded && s.top() == "content" {
+		return true
+	}
+	return b.Tool != "" && s.has("definition") // of a tool
+}
+
+// mediaMembers are where media are, and what they are called.
+var mediaMembers = map[string]bool{
+	"data": true, "url": true, "uri": true, "bytes": true, "image_url": true, "file_url": true, "file_data": true, "file_id": true, "fileUri": true, "file_uri": true,
+	"filename": true, "title": true, "name": true, "display_name": true, "displayName": true, "bucketOwner": true,
+}
+
+// stays reports whether a value is put somewhere as it is.
+func (w *wordCheck) stays(at transcript.Span) bool {
+	if w.whole == nil {
+		w.whole = make(map[*byte]int)
+		for raw := range w.put {
+			w.whole[&raw[0]] = len(raw)
+		}
+	}
+	return at.Len() > 0 && w.whole[&w.raw[at.Start]] == at.Len()
+}
+
+// put are the values that the round puts in.
+func (w *wordCheck) put(yield func([]byte) bool) {
+	lists := []*list{&w.messages}
+	for _, k := range w.opened {
+		lists = append(lists, w.inner[k])
+	}
+	for _, name := range sortedKeys(w.body.lists) {
+		lists = append(lists, w.body.lists[name])
+	}
+	for _, l := range lists {
+		for _, items := range l.put {
+			for _, it := range items {
+				if len(it.raw) > 0 && !yield(it.raw) {
+					return
+				}
+			}
+		}
+	}
+	for _, a := range w.answers {
+		for _, it := range a.blocks {
+			if len(it.raw) > 0 && !yield(it.raw) {
+				return
+			}
+		}
+	}
+	for _, run := range w.edits.runs {
+		for _, e := range run {
+			if len(e.New) > 0 && !yield(e.New) {
+				return
+			}
+		}
+	}
+}
+
+// carried reports whether something that is put in says what a string says. Of a JSON text,
+// all that it says must be there.
+func (w *wordCheck) carried(at jsonspan.Span) bool {
+	if w.texts == nil {
+		w.texts = make(map[string]bool)
+		for raw := range w.put {
+			s := newStrings(raw, transcript.Span{End: len(raw)})
+			for s.next() {
+				text := jsonspan.Decode(nil, raw[s.at.Start+1:s.at.End-1])
+				w.texts[string(text)] = true
+				w.all = append(append(w.all, text...), 0)
+			}
+		}
+	}
+	raw := w.raw[at.Start+1 : at.End-1]
+	text := jsonspan.Decode(nil, raw)
+	if w.texts[string(text)] || bytes.Contains(w.all, text) || bytes.Contains(w.all, raw) {
+		return true
+	}
+	if trimmed := bytes.TrimSpace(text); len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[' || jsonspan.Valid(trimmed) != nil {
+		return false
+	}
+	for s := newStrings(text, transcript.Span{End: len(text)}); s.next(); {
+		if inner := jsonspan.Decode(nil, text[s.at.Start+1:s.at.End-1]); !s.wordless(true) && !bytes.Contains(w.all, inner) {
+			return false
+		}
+	}
+	return true
+}
+
+// reasoningMembers are the names under which APIs keep what a model thought. A message can do
+// without them, but not be dropped for having nothing else.
+var reasoningMembers = map[string]bool{
+	"reasoning_content": true, "reasoning": true, "thinking": true, "reasoning_details": true, "reasoning_text": true, "thinking_blocks": true, "thought_signature": true,
+}
+
+// wordlessMembers are members whose strings name or mark things and say nothing to anybody.
+var wordlessMembers = map[string]bool{
+	"role": true, "type": true, "id": true, "object": true, "model": true, "status": true, "phase": true, "format": true, "detail": true, "encoding": true,
+	"stop_reason": true, "stop_sequence": true, "finish_reason": true, "service_tier": true, "tool_call_id": true, "tool_use_id": true, "toolUseId": true, "call_id": true,
+	"toolset_name": true, "media_type": true, "mime_type": true, "mimeType": true, "signature": true, "thoughtSignature": true, "mode": true, "ttl": true, "partial_json": true,
+	"kind": true, "visibility": true, "system_fingerprint": true, "provider": true, "channel": true, "scheduling": true, "environment": true, "encrypted_content": true, "tool_id": true,
+}
+
+// wordless reports whether a string says nothing that anybody could miss: it is blank, names
+// or marks something, or is a time or an id. Where something else is said, names are wordless, too.
+func (s *stringsIn) wordless(names bool) bool {
+	text := s.raw[s.at.Start+1 : s.at.End-1]
+	if len(trimSpace(text)) == 0 || s.has("logprobs") {
+		return true
+	}
+	key := s.top()
+	token := len(text) <= 200 && bytes.IndexByte(text, ' ') < 0
+	return token && (wordlessMembers[key] || names && (key == "name" || strings.HasSuffix(key, "_name") || strings.HasSuffix(key, "_id")) || isStamp(text))
+}
+
+// isStamp reports whether a text without blanks is a time, a number, or an id of digits and
+// letters.
+func isStamp(text []byte) bool {
+	digits, letters := 0, 0
+	for _, c := range text {
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+		case c|0x20 >= 'a' && c|0x20 <= 'z':
+			letters++
+		case c >= 0x80:
+			return false
+		}
+	}
+	return digits >= 4 && digits*4 >= letters
+}
+
+// stringsIn are the strings that stand as values in a span of JSON, one after the other. The
+// span need not be a value: it may begin with a comma or a key.
+type stringsIn struct {
+	raw  []byte
+	at   jsonspan.Span // of the string, quotes included
+	pos  int
+	end  int
+	keys [][]byte // by depth: the member that is being read
+}
+
+func newStrings(raw []byte, at transcript.Span) stringsIn {
+	return stringsIn{raw: raw, pos: at.Start, end: at.End, keys: [][]byte{keyBefore(raw, at.Start)}}
+}
+
+// next goes on to the next string that is no key.
+func (s *stringsIn) next() bool {
+	for s.pos < s.end {
+		switch c := s.raw[s.pos]; c {
+		case '{':
+			s.keys = append(s.keys, nil)
+		case '[':
+			s.keys = append(s.keys, s.keys[len(s.keys)-1])
+		case '}', ']':
+			if len(s.keys) > 1 {
+				s.keys = s.keys[:len(s.keys)-1]
+			}
+		case '"':
+			if s.read() {
+				return true
+			}
+			continue
+		}
+		s.pos++
+	}
+	return false
+}
+
+// read reads a string, and reports whether it is a value and all of it lies in the span.
+func (s *stringsIn) read() bool {
+	start := s.pos
+	for i := start + 1; ; i++ {
+		n := bytes.IndexByte(s.raw[i:s.end], '"')
+		if n < 0 {
+			s.pos = s.end
+			return false
+		}
+		if i += n; !escapedAt(s.raw, i) {
+			s.at = jsonspan.Span{Start: start, End: i + 1}
+			break
+		}
+	}
+	s.pos = s.at.End
+	rest := bytes.TrimLeft(s.raw[s.pos:min(s.end, s.pos+64)], " \t\r\n")
+	if len(rest) > 0 && rest[0] == ':' {
+		key := s.raw[start+1 : s.pos-1]
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = jsonspan.Decode(nil, key)
+		}
+		s.keys[len(s.keys)-1] = key
+		return false
+	}
+	return true
+}
+
+// top is the member that the string is the value of, or stands in a list of.
+func (s *stringsIn) top() string { return string(s.keys[len(s.keys)-1]) }
+
+// has reports whether the string stands in a member of one of these names, however deep.
+func (s *stringsIn) has(names ...string) bool {
+	return slices.ContainsFunc(s.keys, func(k []byte) bool { return slices.Contains(names, string(k)) })
+}
+
+// keyBefore is the name of the member whose value begins at an offset, or nil.
+func keyBefore(raw []byte, at int) []byte {
+	front := bytes.TrimRight(raw[:at], " \t\r\n")
+	if !bytes.HasSuffix(front, []byte{':'}) {
+		return nil
+	}
+	front = bytes.TrimRight(front[:len(front)-1], " \t\r\n")
+	if !bytes.HasSuffix(front, []byte{'"'}) {
+		return nil
+	}
+	front = front[:len(front)-1]
+	for i := len(front) - 1; i >= 0; i-- {
+		if front[i] == '"' && !escapedAt(front, i) {
+			return jsonspan.Decode(nil, front[i+1:])
+		}
+	}
+	return nil
+}
