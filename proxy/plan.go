@@ -124,7 +124,7 @@ func (o outcome) think(ctx context.Context, raw []byte, a aim, restored int) (re
 	if err != nil {
 		return o.skipped(unread(err))
 	}
-	if err := r.Foreign(); err != nil {
+	if err := r.Understood(false); err != nil {
 		return o.skipped(SkipForeign, err.Error())
 	}
 	return o.carry(ctx, r, a, restored)

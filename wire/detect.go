@@ -128,6 +128,9 @@ func (p *parser) detect(raw []byte, hurry bool) (Dialect, error) {
 	if err := p.Err(); err != nil {
 		return Auto, err
 	}
+	if err := foreignDocument(raw); err != nil {
+		return Auto, err
+	}
 	return Auto, ErrNotRequest
 }
 
@@ -162,10 +165,11 @@ func Telling(element []byte) Dialect {
 func (p *parser) detectBody() Dialect {
 	p.Enter()
 	model, messages, shared, remote := "", false, Auto, false
-	spoken, input, contents := false, false, false
+	spoken, listed, input, contents := false, false, false, false
 	beside, why := Auto, clue{} // what a member beside the messages says
 	said, how := Auto, clue{}   // what the messages say if nothing beside them does
 	led := 0                    // where they begin if the system's comes first; 0: it does not
+	limited := false            // the reply is, in the way of Anthropic and OpenAI
 	for {
 		k, ok := p.key()
 		if !ok {
@@ -196,9 +200,16 @@ func (p *parser) detectBody() Dialect {
 				p.Skip()
 				continue
 			}
-			spoken = !p.hollow()
+			spoken, listed = !p.hollow(), true
 			at := p.Offset()
 			d := p.detectList(beside != Auto)
+			if p.firm && p.clue.what == noType { // which is weighed with what stands behind
+				said, how, p.firm = d, p.clue, false
+				for p.Element() {
+					p.Skip()
+				}
+				continue
+			}
 			if d != Auto && p.firm {
 				return d
 			}
@@ -227,6 +238,7 @@ func (p *parser) detectBody() Dialect {
 		case "previous_response_id", "conversation", "prompt":
 			remote = p.detectRemote(string(k)) || remote
 		default:
+			limited = limited || string(k) == "max_tokens"
 			d, is := p.detectBeside(k, messages)
 			if d != Auto && led > 0 { // now it is worth reading on
 				q := p.second(led)
@@ -251,7 +263,14 @@ func (p *parser) detectBody() Dialect {
 		}
 	}
 	input = p.input || input && !spoken // a list that says something decides over what says nothing
+	claude := strings.HasPrefix(model, "claude")
 	switch {
+	case said != Auto && how.what == noType && claude && limited: // two against one
+		p.clue = clue{what: theModel, guess: true}
+		return Anthropic
+	case said != Auto && how.what == noType:
+		p.clue = how
+		return said
 	case beside != Auto && (beside.List() == "messages" && messages || beside.List() == "input" && input || beside.List() == "contents" && contents),
 		beside != Auto && !messages && !input && !contents:
 		p.clue = why
@@ -274,9 +293,9 @@ func (p *parser) detectBody() Dialect {
 	case remote && !messages && !p.Failed():
 		p.clue = clue{what: "a history that the server has"}
 		return OpenAIResponses
-	case p.Failed() || !messages:
+	case p.Failed() || !messages || !listed && model == "": // somebody else's messages
 		return Auto
-	case strings.HasPrefix(model, "claude"):
+	case claude:
 		p.clue = clue{what: theModel, guess: true}
 		return Anthropic
 	}
@@ -392,6 +411,7 @@ func (p *parser) detectList(doubt bool) Dialect {
 	p.plain, p.firm, p.led = true, false, false
 	for i := 0; p.Element(); i++ {
 		if p.Peek() != jsonspan.Object {
+			p.plain = p.plain && i > 0
 			p.Skip()
 			continue
 		}

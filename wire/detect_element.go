@@ -141,8 +141,11 @@ func (p *parser) itemType(f field) bool {
 // detectContent looks at the blocks of one message. It guesses by those that have no type, as
 // Bedrock's have none, in an input, which Bedrock does not have; and by a refusal where that may
 // be one of either of OpenAI's APIs.
+//
+// A block with a type contradicts that, and one without anything says nothing.
 func (p *parser) detectContent() Dialect {
 	d := Auto
+	typed, untyped := false, false
 	p.Enter()
 	for p.Element() {
 		if p.Peek() != jsonspan.Object {
@@ -151,12 +154,13 @@ func (p *parser) detectContent() Dialect {
 		}
 		p.Enter()
 		var typ field
-		member, source := Auto, false
+		member, source, some := Auto, false, false
 		for {
 			k, ok := p.key()
 			if !ok {
 				break
 			}
+			some = true
 			switch string(k) {
 			case "type":
 				typ = p.value()
@@ -172,11 +176,11 @@ func (p *parser) detectContent() Dialect {
 		}
 		t := p.text(typ)
 		p.texts = p.texts || t == "text"
+		typed, untyped = typed || typ.given(), untyped || some && !typ.given()
 		switch {
 		case member != Auto:
 			d = member
-		case !typ.given() && d == Auto:
-			d, p.clue = Bedrock, clue{what: noType, guess: p.input}
+		case !typ.given():
 		case t == "refusal" && p.items:
 			if d == Auto {
 				d, p.clue = OpenAIChat, clue{aBlock, p.word(typ), true}
@@ -186,6 +190,9 @@ func (p *parser) detectContent() Dialect {
 		case source && (t == "image" || t == "document"), strings.HasSuffix(t, "_tool_result"):
 			d, p.clue = Anthropic, clue{what: aBlock, word: p.word(typ)}
 		}
+	}
+	if d == Auto && untyped && !typed {
+		d, p.clue = Bedrock, clue{what: noType, guess: p.input}
 	}
 	return d
 }

@@ -28,53 +28,34 @@ func (e *ForeignError) Error() string {
 	for _, d := range Dialects() {
 		names = append(names, d.String())
 	}
-	return fmt.Sprintf("this looks like %s (%s), which is not read; the formats are %s", e.Looks, e.Why, strings.Join(names, ", "))
+	formats := "the formats are " + strings.Join(names, ", ")
+	if e.Looks == unknownFormat {
+		return fmt.Sprintf("not understood: %s; %s", e.Why, formats)
+	}
+	return fmt.Sprintf("not understood: %s; it looks like %s, which is not read; %s", e.Why, e.Looks, formats)
 }
 
 func (e *ForeignError) Unwrap() error { return ErrNotRequest }
 
-const (
-	vercel           = "messages of the Vercel AI SDK"
-	infoParts        = "a list of {info, parts}, as opencode keeps it"
-	langchain        = "stored messages of LangChain"
-	pydantic         = "messages of Pydantic AI"
-	agui             = "messages of AG-UI"
-	responsesItems   = "items of OpenAI Responses among steps of Gemini Interactions"
-	interactionSteps = "steps of Gemini Interactions among items of OpenAI Responses"
-)
-
-// foreignTypes are types of blocks and elements that no dialect has, and whose they are.
-var foreignTypes = map[string]string{
-	"tool-call": vercel, "tool-result": vercel, "tool-error": vercel, "tool-invocation": vercel, "dynamic-tool": vercel, "step-start": vercel,
-	"source-url": vercel, "source-document": vercel, "tool-approval-request": vercel, "tool-approval-response": vercel,
-	"step-finish": infoParts, "patch": infoParts, "snapshot": infoParts,
-	"human": langchain, "ai": langchain,
-}
-
-// foreignKeys are members of elements and parts that no dialect has, and whose they are.
-var foreignKeys = map[string]string{
-	"part_kind": pydantic, "kwargs": langchain, "lc": langchain, "toolInvocations": vercel, "toolCalls": agui, "toolCallId": agui,
-}
-
-// whose says whose a type is, if it is another's.
-func (r *Request) whose(typ []byte) string {
-	if whose := r.g.foreign[string(typ)]; whose != "" {
-		return whose
-	}
-	return foreignTypes[string(typ)]
-}
-
 // foreign tells whether the request, whose dialect was detected, is a history of another
-// format. One type that is known to be another's is enough; of types that nobody knows it
-// takes most of the blocks.
+// format. One word that is known to be another's is enough, or one call that is not
+// understood; of what nobody knows it takes most.
 func (r *Request) foreign() *ForeignError {
+	if err := r.foreignBlocks(); err != nil {
+		return err
+	}
+	return r.foreignElements()
+}
+
+func (r *Request) foreignBlocks() *ForeignError {
 	unknown, sample := 0, []byte(nil)
 	blocks := r.t.Blocks()
 	for i := range blocks { // they are large, and of this kind hardly ever
 		if blocks[i].Kind != transcript.Other {
 			if !r.g.nested && blocks[i].Kind == transcript.Result && blocks[i].CallID == "" {
-				if key, whose, _ := r.keys(blocks[i].Span, transcript.Span{}); whose != "" {
-					return &ForeignError{Looks: whose, Why: fmt.Sprintf("elements with %s", key)}
+				w := wordsOf(r.raw, jsonspan.Span(blocks[i].Span), jsonspan.Span{})
+				if looks, by := w.maker(); looks != "" {
+					return &ForeignError{Looks: looks, Why: "elements with " + by}
 				}
 			}
 			continue
@@ -84,98 +65,199 @@ func (r *Request) foreign() *ForeignError {
 			return &ForeignError{Looks: whose, Why: fmt.Sprintf("blocks of type %q", typ)}
 		}
 		if len(typ) == 0 && r.g.nested {
-			key, whose, known := r.keys(blocks[i].Span, transcript.Span{})
-			if whose != "" {
-				return &ForeignError{Looks: whose, Why: fmt.Sprintf("blocks with %s", key)}
+			w := wordsOf(r.raw, jsonspan.Span(blocks[i].Span), jsonspan.Span{})
+			if looks, by := w.maker(); looks != "" {
+				return &ForeignError{Looks: looks, Why: "blocks with " + by}
 			}
-			if typ = []byte(key); known {
+			if w.known || len(w.keys) == 0 {
 				continue
 			}
+			typ = []byte(w.keys[0])
 		}
-		if len(typ) > 0 && !carried[string(typ)] {
-			unknown, sample = unknown+1, typ
+		if len(typ) == 0 || carried[string(typ)] {
+			continue
+		}
+		if unknown, sample = unknown+1, typ; looksLikeCall(string(typ)) && !r.minds(i, foreignPart) {
+			return &ForeignError{Looks: unknownFormat, Why: fmt.Sprintf("a call or a result of a kind that is not understood, %q", typ)}
 		}
 	}
 	if unknown > 1 && 2*unknown > len(blocks) {
-		return &ForeignError{Looks: unknownFormat, Why: fmt.Sprintf("most blocks are of types such as %q", sample)}
-	}
-	return r.foreignElements()
-}
-
-const unknownFormat = "a format that is not known"
-
-// foreignElements is foreign for what stands around the blocks. Whoever keeps elements of
-// his own keeps all of them so: the first ones tell, and those in which nothing was found.
-func (r *Request) foreignElements() *ForeignError {
-	ms := r.t.Messages()
-	strangers := 0
-	for i := range ms {
-		m := &ms[i]
-		if i >= 3 && m.First < m.End {
-			continue
-		}
-		// What the content says is known: the blocks have told.
-		content := r.frame[i].content
-		key, whose, known := r.keys(m.Span, content)
-		if whose != "" {
-			return &ForeignError{Looks: whose, Why: "elements with " + key}
-		}
-		if m.First == m.End && key != "" && !known {
-			strangers++
-		}
-	}
-	if strangers > 0 && 2*strangers > len(ms) {
-		return &ForeignError{Looks: unknownFormat, Why: "most elements have neither role nor content"}
+		return &ForeignError{Looks: unknownFormat, Why: fmt.Sprintf("%d of %d blocks are of types such as %q", unknown, len(blocks), sample)}
 	}
 	return nil
 }
 
-// elementKeys are members that elements of some dialect have.
-var elementKeys = map[string]bool{"parts": true, "type": true, "id": true, "tool_calls": true, "function_call": true, "refusal": true}
+// minds reports whether the check finds something about a block that was noted.
+func (r *Request) minds(block int, what fault) bool {
+	c := checker{Request: r}
+	return c.wants(what) && slices.ContainsFunc(r.notes, func(n note) bool { return n.fault == what && int(n.block) == block })
+}
 
-// keys looks at the members of an object, without the one at skip: a name that tells whose
-// the object is and its owner, else the first name if none of them is known, and whether
-// one is.
-func (r *Request) keys(at, skip transcript.Span) (name, whose string, known bool) {
-	if at.Len() == 0 || r.raw[at.Start] != '{' {
-		return "", "", true
+// whose says whose a type is, if it is another's.
+func (r *Request) whose(typ []byte) string {
+	if whose := r.g.foreign[string(typ)]; whose != "" {
+		return whose
 	}
-	var info, parts bool
-	var typ, first []byte
-	jsonspan.Visit(r.raw, jsonspan.Span(at), jsonspan.Span(skip), func(e jsonspan.Member) {
-		key := r.raw[e.Key.Start:e.Key.End]
-		if bytes.IndexByte(key, '\\') >= 0 {
-			key = jsonspan.Decode(nil, key)
+	return makerOfType[string(typ)]
+}
+
+// maxBeside is how long the role of a message, and the marks around it, are at most.
+const maxBeside = 48
+
+// foreignElements is foreign for what stands around the blocks.
+func (r *Request) foreignElements() *ForeignError {
+	ms := r.t.Messages()
+	lacking, strange := 0, 0 // have nothing where they should, but somewhere else; are no objects
+	for i := range ms {
+		m, f := &ms[i], &r.frame[i]
+		if m.First < m.End && (r.extra[i]&holdsOnly != 0 || m.Span.Len() <= f.content.Len()+f.calls.Len()+maxBeside) && i >= 3 {
+			continue
 		}
-		switch string(key) {
-		case "role", "content": // nearly always
-			known = true
-			return
-		case "type":
-			typ = r.text(e.Value)
-		case "info":
-			info = true
-		case "parts":
-			parts = true
+		at := jsonspan.Span(m.Span)
+		if at.Len() > 0 && r.raw[at.Start] != '{' {
+			strange++
+			continue
 		}
-		known = known || elementKeys[string(key)] || carried[string(key)]
-		if owner := foreignKeys[string(key)]; owner != "" && whose == "" {
-			name, whose = string(key), owner
+		one := r.g.flat && m.First < m.End && r.where[m.First].in == inMessage // all of it is a block, and was looked at
+		if one && r.t.Blocks()[m.First].Kind != transcript.Other {
+			continue
 		}
-		if len(first) == 0 {
-			first = key
+		w := wordsOf(r.raw, at, jsonspan.Span(f.content))
+		if looks, by := w.maker(); looks != "" {
+			return r.foreignMessage(looks, by)
 		}
-	})
-	if owner := r.whose(typ); owner != "" {
-		return fmt.Sprintf("type %q", typ), owner, known
+		if what := r.callBeside(&w); what != "" && !one {
+			return &ForeignError{Looks: unknownFormat, Why: fmt.Sprintf("a call or a result that is not understood, in the member %q of %s", what, r.MessagePath(i))}
+		}
+		if m.First == m.End && (f.content.Len() == 0 || r.raw[f.content.Start] == 'n') && r.saysElsewhere(i) {
+			lacking++
+		}
 	}
-	if info && parts {
-		return "info and parts", infoParts, known
+	if err := r.foreignParts(); err != nil {
+		return err
 	}
-	if whose == "" && !known {
-		name = string(first)
+	switch n := len(ms); {
+	case r.head.listKind != jsonspan.Array && !r.bare: // it stands in the place of the list
+	case strange > 0 && 2*strange > n:
+		return &ForeignError{Looks: unknownFormat, Why: fmt.Sprintf("%d of %d elements of the list are no objects", strange, n)}
+	case lacking > 0 && 2*lacking > n:
+		return &ForeignError{Looks: unknownFormat, Why: fmt.Sprintf("no %q in %d of %d messages, which say something elsewhere", r.g.blocks.member(), lacking, n)}
 	}
-	return name, whose, known
+	return r.foreignRoles()
+}
+
+// foreignMessage is the error for messages of a maker that is known: it says how many of them
+// have nothing where they should.
+func (r *Request) foreignMessage(looks, by string) *ForeignError {
+	ms, lacking := r.t.Messages(), 0
+	for i := range ms {
+		if ms[i].First == ms[i].End {
+			lacking++
+		}
+	}
+	why := "elements with " + by
+	if lacking > 0 {
+		why = fmt.Sprintf("no %q in %d of %d messages, and %s", r.g.blocks.member(), lacking, len(ms), why)
+	}
+	return &ForeignError{Looks: looks, Why: why}
+}
+
+// callBeside is a member of an element that looks like a call or a result, where the dialect
+// has none; "": there is none. Those of the chat API are found by the check, in others of its
+// kind.
+func (r *Request) callBeside(w *objectWords) string {
+	for _, k := range w.keys {
+		switch k {
+		case "tool_calls", "function_call", "tool_call_id":
+			if r.g.list == "contents" || r.g == grammars[Bedrock] {
+				return k
+			}
+			continue
+		}
+		if looksLikeCall(k) {
+			return k
+		}
+	}
+	return ""
+}
+
+// foreignDocument tells whether JSON that holds no history of a dialect holds one of a maker
+// that is known: as a list, or in a member of an object.
+func foreignDocument(raw []byte) *ForeignError {
+	whole := jsonspan.Span{Start: len(raw) - len(bytes.TrimLeft(raw, " \t\r\n")), End: len(bytes.TrimRight(raw, " \t\r\n"))}
+	lists := []jsonspan.Span{whole}
+	if whole.Len() > 0 && raw[whole.Start] == '{' {
+		lists = lists[:0]
+		for _, m := range jsonspan.Members(raw, whole) {
+			lists = append(lists, m.Value)
+		}
+	}
+	for _, at := range lists {
+		if at.Len() == 0 || raw[at.Start] != '[' {
+			continue
+		}
+		for _, e := range firstElements(raw, at, 3) {
+			w := wordsOf(raw, e, jsonspan.Span{})
+			if looks, by := w.maker(); looks != "" {
+				return &ForeignError{Looks: looks, Why: "elements with " + by}
+			}
+		}
+	}
+	return nil
+}
+
+// firstElements are the first elements of a list.
+func firstElements(raw []byte, at jsonspan.Span, most int) (all []jsonspan.Span) {
+	s := jsonspan.Borrow(raw[at.Start:at.End], jsonspan.Structural)
+	defer s.Return()
+	for s.Enter(); len(all) < most && s.Element(); {
+		e := s.Skip()
+		all = append(all, jsonspan.Span{Start: at.Start + e.Start, End: at.Start + e.End})
+	}
+	return all
+}
+
+// saysElsewhere reports whether a message without blocks holds words.
+func (r *Request) saysElsewhere(i int) bool {
+	for s := newStrings(r.raw, r.t.Messages()[i].Span); s.next(); {
+		if !s.wordless(false) {
+			return true
+		}
+	}
+	return false
+}
+
+// foreignParts looks at the first parts of messages that have parts, which have no type.
+func (r *Request) foreignParts() *ForeignError {
+	if r.g.blocks != inParts {
+		return nil
+	}
+	blocks := r.t.Blocks()
+	for i := range blocks[:min(len(blocks), 3)] {
+		w := wordsOf(r.raw, jsonspan.Span(blocks[i].Span), jsonspan.Span{})
+		for _, k := range w.keys {
+			if looks := makerOfPart[k]; looks != "" {
+				return &ForeignError{Looks: looks, Why: fmt.Sprintf("parts with the member %q", k)}
+			}
+		}
+	}
+	return nil
+}
+
+// foreignRoles looks at roles that the dialect does not know.
+func (r *Request) foreignRoles() *ForeignError {
+	for _, n := range r.notes {
+		if n.fault != unknownRole || n.arg == "tool_result" { // which is mapped
+			continue
+		}
+		if looks := makerOfRole[n.arg]; looks != "" {
+			return &ForeignError{Looks: looks, Why: fmt.Sprintf("the role %q", n.arg)}
+		}
+		if looksLikeCall(n.arg) {
+			return &ForeignError{Looks: unknownFormat, Why: fmt.Sprintf("the role %q, of a call or a result that is not understood", n.arg)}
+		}
+	}
+	return nil
 }
 
 // carried are types of blocks, and members of parts and blocks that have no type, that no
@@ -218,15 +300,37 @@ func (r *Request) text(at jsonspan.Span) []byte {
 	return text
 }
 
-// Foreign returns the error for a request whose dialect was named, but which holds a
-// history in another format; nil if it does not. Where the dialect is detected, [Parse]
-// returns that error itself.
-func (r *Request) Foreign() error {
+// Understood returns the error for a request that should not be changed, because it may hold a
+// history in another format; nil if there is enough evidence that it does not. [Parse] asks for
+// less, and for nothing where the dialect is named: a report about something else does no
+// harm. To overwrite what it was read from takes more: somebody who is known must have said
+// something, in most messages.
+func (r *Request) Understood(overwrite bool) error {
 	if err := r.foreign(); err != nil {
 		return err
 	}
 	if err := r.unseen(); err != nil {
 		return err
+	}
+	if overwrite {
+		return r.evident()
+	}
+	return nil
+}
+
+// evident is the evidence that a file is a request, and no other program's.
+func (r *Request) evident() error {
+	said, ms := 0, r.t.Messages()
+	for i := range ms {
+		if ms[i].First < ms[i].End && (r.extra[i]&badRole == 0 || r.g.flat) {
+			said++
+		}
+	}
+	switch {
+	case len(ms) == 0:
+		return &ForeignError{Looks: unknownFormat, Why: "there are no messages"}
+	case 2*said < len(ms):
+		return &ForeignError{Looks: unknownFormat, Why: fmt.Sprintf("only %d of %d messages say something in a role that is known", said, len(ms))}
 	}
 	return nil
 }

@@ -152,7 +152,7 @@ func (c *changing) run(w *world, t task) int {
 	if err := cmp.Or(c.conflict(in, t), c.linesConflict(in, t), c.claim(w, in, t)); err != nil {
 		return w.usage(err, t.command)
 	}
-	ch := &changer{task: t, memory: &w.memory, opts: opts, dryRun: c.DryRun, json: c.JSON, receipts: c.Receipt != "", inPlace: c.InPlace && !c.DryRun, many: in.Many()}
+	ch := &changer{task: t, memory: &w.memory, opts: opts, dryRun: c.DryRun, json: c.JSON, receipts: c.Receipt != "", inPlace: c.InPlace && !c.DryRun, overwrites: c.InPlace, many: in.Many()}
 	ch.view = w.report(w.stdout, c.Color)
 	ch.notes = w.report(w.stderr, c.Color)
 	defer w.memory.Roomy(ch.many)()

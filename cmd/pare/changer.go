@@ -23,6 +23,7 @@ type changer struct {
 	dryRun, json bool
 	receipts     bool // somebody wants them
 	inPlace      bool
+	overwrites   bool // files, or would if it were not a dry run
 	many         bool // several files
 	memory       *source.Memory
 	lines        bool // every line gets an answer, errors too
@@ -105,7 +106,7 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	defer c.memory.Frugal(n)()
 	req, b, fault := parse(from, raw[:n], c.opts)
 	if fault != nil && fault.other(from) {
-		return passedOver(from)
+		return passedOver(from, fault.err)
 	}
 	if fault != nil {
 		return c.unreadable(from, *fault)
@@ -136,6 +137,15 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 		o.note = append(o.note, c.unsummarized(from, why)...)
 	}
 	o.changed = !plan.Empty()
+	if o.changed && c.overwrites {
+		if err := req.Understood(true); err != nil {
+			p := locate(err, from, raw[:n], b)
+			if p.err = err; p.other(from) {
+				return passedOver(from, err)
+			}
+			return c.unreadable(from, p)
+		}
+	}
 	if c.dryRun {
 		o.out = c.show(from, req, plan, o.size)
 		return o

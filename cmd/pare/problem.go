@@ -56,8 +56,8 @@ func (p *problem) other(from origin) bool {
 }
 
 // passedOver is the outcome for such a file.
-func passedOver(from origin) outcome {
-	return outcome{gap: true, note: screen.Appendf(nil, "pare: skipped %s: %s\n", from.source, wire.ErrNotRequest)}
+func passedOver(from origin, why error) outcome {
+	return outcome{gap: true, note: screen.Appendf(nil, "pare: skipped %s: %s\n", from.source, why)}
 }
 
 // failure is a problem without a place.

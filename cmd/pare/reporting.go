@@ -152,7 +152,7 @@ func (t *telling) one(from origin, raw []byte) (out outcome) {
 	defer t.memory.Frugal(len(raw))()
 	req, _, fault := parse(from, raw, t.opts)
 	if fault != nil && fault.other(from) {
-		return passedOver(from)
+		return passedOver(from, fault.err)
 	}
 	if fault != nil {
 		return t.unreadable(from, *fault)
