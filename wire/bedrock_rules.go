@@ -55,7 +55,7 @@ var bedrockRules = []Rule{
 	{ID: "bedrock/result-beside-media", Slug: "mixed-result-turn", Severity: SeverityPortability, on: mixedMedia, only: bedrockFamilyIs("claude"),
 		Doc:    "a document or video stands beside a toolResult",
 		Says:   "messages.{i}.content: Conversation blocks and tool result blocks cannot be provided in the same turn.",
-		Mend:   "split with a synthetic assistant turn (.) between",
+		Mend:   "not repaired, reported; it is accepted by some models",
 		Source: "langchain-ai/langchain-aws#141; harness-sdk#1223; BerriAI/litellm#6053; src pydantic-ai (recorded live)"},
 	{ID: "bedrock/result-not-first", Slug: "result-after-text", on: resultAfterText, only: bedrockFamilyIs("claude"),
 		Doc:    "claude behind Bedrock: something stands in front of a toolResult in its message",

@@ -196,7 +196,7 @@ func (p *parser) detectBody() Dialect {
 			} // otherwise who is asked will tell
 		case "messages":
 			messages, p.items = true, false
-			if p.Peek() != jsonspan.Array {
+			if listed = p.Peek() == jsonspan.Null; p.Peek() != jsonspan.Array {
 				p.Skip()
 				continue
 			}

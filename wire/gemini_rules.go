@@ -109,7 +109,7 @@ var geminiRules = []Rule{
 	{ID: "gemini/role-enum", Slug: "unknown-role", on: unknownRole,
 		Doc:    "role not user/model(/function)",
 		Says:   "Please use a valid role: user, model.",
-		Mend:   "map assistant→model, system→systemInstruction or wrapped user text",
+		Mend:   "map a role by its name, or by what the message holds; else not repaired, reported",
 		Source: "paraphrase"},
 	{ID: "gemini/empty-part", Slug: "empty-text", on: emptyText, only: geminiTwoOrUnknown,
 		Doc:    "a part holds an empty text",

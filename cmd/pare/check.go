@@ -5,6 +5,7 @@ import (
 
 	"github.com/pare-llm/pare/internal/picture"
 	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -33,7 +34,8 @@ some, 2 if something cannot be read. What [check] says in a pare.toml in this fo
 counts, as for pare fix.
 
 --json prints {"source","line","dialect","profile","messages","calls","results",
-"findings":[{"rule","path","ids","message"}]}. The session file of an agent is one
+"findings":[{"rule","path","ids","message"}]}. A finding that pare fix cannot repair has
+"effect":"unfixable", and "instead" says what to do; "cosmetic" is accepted. The session file of an agent is one
 object, with "format"; each of its findings has "line", "column" and "offset" in the
 file, "thread", and where it applies "open" (a call at the end that may still be
 running), "dormant" (no longer sent: it keeps no session from being resumed, and does
@@ -70,15 +72,26 @@ func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		out.rules = append(out.rules, f.Rule)
 	}
 	n := picture.Count(req)
+	var judged []bodyFinding
+	if c.JSON || len(found) > 0 && !from.many {
+		judged = c.judge(req, found)
+	}
 	switch {
 	case c.JSON:
-		r := result{Source: from.source, Line: from.line, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Counts: n, Findings: append([]wire.Finding{}, found...)}
+		r := result{Source: from.source, Line: from.line, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Counts: n, Findings: judged}
 		if c.Pairs {
 			r.Pairs = pairsOf(req, "")
 		}
 		out.out = encode(r)
 	case len(found) > 0:
 		out.out = v.Transcript(from.String(), req, n, found)
+		if !from.many {
+			command := "pare fix"
+			if from.source != source.Stdin {
+				command += " " + quoted(from.source)
+			}
+			out.note = remedyOf(judged, command)
+		}
 	case !from.many:
 		out.note = screen.Appendf(nil, "%s: clean (%s, profile %s, %s)\n", from.String(), req.Dialect, req.Profile.Name, n)
 	}
@@ -92,6 +105,6 @@ type result struct {
 	Dialect string `json:"dialect"`
 	Profile string `json:"profile"`
 	picture.Counts
-	Findings []wire.Finding `json:"findings"`
-	Pairs    []pair         `json:"pairs,omitzero"`
+	Findings []bodyFinding `json:"findings"`
+	Pairs    []pair        `json:"pairs,omitzero"`
 }

@@ -190,7 +190,8 @@ func partHint(raw []byte) string {
 		}
 	case '{':
 		way := requestIn(raw, whole, 3)
-		if url, ok := jsonspan.Find(raw, whole, "url"); ok && way == ".body" { // it was looked at
+		_, body := jsonspan.Find(raw, whole, "body")
+		if url, ok := jsonspan.Find(raw, whole, "url"); ok && body { // it was looked at
 			return "what is sent to " + screen.Clip(string(raw[url.Value.Start:url.Value.End]), 80) + " is no conversation"
 		}
 		if way != "" {

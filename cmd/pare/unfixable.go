@@ -1,0 +1,99 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A bodyFinding is a finding about a request, and what becomes of it: nothing is said where pare
+// fix repairs it.
+type bodyFinding struct {
+	wire.Finding
+	Effect  string `json:"effect,omitempty"`  // unfixable, or cosmetic: it is accepted
+	Instead string `json:"instead,omitempty"` // what to do about what cannot be repaired
+}
+
+// insteadOf says what to do about faults that cannot be repaired, by slug.
+var insteadOf = map[string]string{
+	"unknown-role":          "give the message one of the roles that the provider names",
+	"null-content":          "move what the message says to where the provider reads it, or delete the message",
+	"empty-content":         "put in what is to be said, or delete the message",
+	"field-missing":         "add what is missing, or move what stands elsewhere to it",
+	"unknown-field":         "move what the field says to where the provider reads it, or delete the field",
+	"wrong-type":            "write the value as the provider wants it",
+	"duplicate-key":         "delete the one that was not meant",
+	"state-conflict":        "keep one of the two",
+	"too-many-messages":     "pare trim --max-messages shortens the history",
+	"body-too-large":        "pare trim shortens the history",
+	"compaction-altered":    "put the block back as it came",
+	"safety-unacknowledged": "let the user acknowledge the checks",
+	"citations-mixed":       "enable citations on all search results, or on none",
+	"content-type":          "write the part as the provider wants it",
+}
+
+// judge tells what becomes of the findings of a request.
+func (c *checkCmd) judge(req *wire.Request, found []wire.Finding) []bodyFinding {
+	all := make([]bodyFinding, len(found))
+	for i, f := range found {
+		if all[i].Finding = f; f.Advice {
+			all[i].Effect = "cosmetic"
+		}
+	}
+	if len(found) == 0 {
+		return all
+	}
+	m, err := req.Mend(wire.Repair{}, wire.CheckOptions{Strict: c.Strict})
+	if err != nil {
+		return all
+	}
+	for _, left := range m.Left {
+		path := left.Path
+		if left.Index >= 0 {
+			path = m.Request.MessagePathIn(req, left.Index)
+		}
+		i := slices.IndexFunc(all, func(f bodyFinding) bool {
+			at := f.Path
+			if f.Index >= 0 {
+				at = req.MessagePath(f.Index)
+			}
+			return f.Rule == left.Rule && at == path && f.Effect == ""
+		})
+		if i >= 0 {
+			all[i].Effect, all[i].Instead = "unfixable", cmp.Or(insteadOf[left.Rule], "change it by hand")
+		}
+	}
+	return all
+}
+
+// remedy says what to do about the findings of a request.
+func remedyOf(all []bodyFinding, command string) []byte {
+	var fixable, unfixable []bodyFinding
+	for _, f := range all {
+		switch f.Effect {
+		case "":
+			fixable = append(fixable, f)
+		case "unfixable":
+			unfixable = append(unfixable, f)
+		}
+	}
+	switch {
+	case len(unfixable) == 0 && len(fixable) == 0:
+		return []byte("nothing has to be done: the provider accepts it\n")
+	case len(unfixable) == 0:
+		return screen.Appendf(nil, "to fix it: %s\n", command)
+	}
+	out := screen.Appendf(nil, "%s cannot be repaired:\n", plural(len(unfixable), "finding"))
+	if len(fixable) > 0 {
+		out = screen.Appendf(nil, "%s repairs %s; %s cannot be repaired:\n", command, plural(len(fixable), "finding"), plural(len(unfixable), "finding"))
+	}
+	for i, f := range unfixable {
+		if i == 10 {
+			return screen.Appendf(out, "  and %s more\n", plural(len(unfixable)-i, "finding"))
+		}
+		out = screen.Appendf(out, "  %s at %s: %s\n", f.Rule, f.Path, f.Instead)
+	}
+	return out
+}
