@@ -21,8 +21,8 @@ import (
 func (m *mender) losing() []int {
 	lost := make(map[int]bool)
 	w := wordCheck{mender: m}
-	for i := range m.messages.going() {
-		if w.loses(i, m.t.Messages()[i].Span) {
+	for i, goes := range m.messages.drop {
+		if goes && w.loses(i, m.t.Messages()[i].Span) {
 			lost[i] = true
 		}
 	}
