@@ -28,6 +28,9 @@ type Options struct {
 	Model string
 	// Counter counts tokens. Nil: the estimator of the model.
 	Counter wire.Counter
+	// Every replays one request of so many, and always the last, as if the others had not been
+	// sent: the time grows with the square of a history. Zero: all.
+	Every int
 
 	// Tables beside the built-in ones of package tokens.
 	Models []tokens.Model
@@ -41,15 +44,16 @@ type Result struct {
 	Model     string  `json:"model"`
 	Histories int     `json:"histories"`
 	Requests  int     `json:"requests"`
-	Tokens    int     `json:"tokens"`  // of the whole history
-	Limit     int     `json:"limit"`   // zero in a sum
-	Low       int     `json:"low"`     //
-	Window    int     `json:"window"`  // that the model is known to have; zero: unknown
-	Priced    int     `json:"priced"`  // histories whose model has a list price
-	Repeats   int     `json:"repeats"` // calls that ask for what the model was told before
-	Edits     int     `json:"edits"`   // calls that edit a file whose text it was shown
-	Runs      []Run   `json:"runs"`    // one for each policy
-	Cache     Billing `json:"cache"`   // zero in a sum
+	Every     int     `json:"every,omitempty"` // one request of so many was replayed; zero: all
+	Tokens    int     `json:"tokens"`          // of the whole history
+	Limit     int     `json:"limit"`           // zero in a sum
+	Low       int     `json:"low"`             //
+	Window    int     `json:"window"`          // that the model is known to have; zero: unknown
+	Priced    int     `json:"priced"`          // histories whose model has a list price
+	Repeats   int     `json:"repeats"`         // calls that ask for what the model was told before
+	Edits     int     `json:"edits"`           // calls that edit a file whose text it was shown
+	Runs      []Run   `json:"runs"`            // one for each policy
+	Cache     Billing `json:"cache"`           // zero in a sum
 }
 
 // A Billing is what cached tokens cost, in thousandths of the price of input. Many
@@ -146,6 +150,7 @@ func Replay(r *wire.Request, o Options) (*Result, error) {
 // A player replays one history.
 type player struct {
 	walk     *Walk
+	every    int
 	policies []Policy
 	setting  Setting
 	room     int // the model's window; zero: unknown
@@ -161,7 +166,7 @@ type player struct {
 }
 
 func newPlayer(r *wire.Request, o Options) *player {
-	p := &player{walk: NewWalk(r), policies: o.Policies, needs: needs(r)}
+	p := &player{walk: newWalk(r, o.Every), every: o.Every, policies: o.Policies, needs: needs(r)}
 	if p.policies == nil {
 		p.policies = Standard()
 	}
@@ -239,18 +244,36 @@ func (p *player) result() *Result {
 		Model: p.setting.Model, Histories: 1, Requests: p.walk.Len(), Tokens: p.tokens, Limit: p.setting.Tokens, Low: p.setting.Low,
 		Window: p.room, Cache: Billing{c.Read, c.Write, c.MinPrefix},
 	}
+	if p.every > 1 {
+		r.Every = p.every
+	}
 	if p.priced {
 		r.Priced = 1
 	}
-	for _, all := range p.needs {
+	for i, all := range p.needs {
 		for _, n := range all {
-			r.Repeats, r.Edits = r.Repeats+one(!n.edit), r.Edits+one(n.edit)
+			if p.replies(i) {
+				r.Repeats, r.Edits = r.Repeats+one(!n.edit), r.Edits+one(n.edit)
+			}
 		}
 	}
 	for i, l := range p.runs {
 		r.Runs = append(r.Runs, Run{p.policies[i].Name, p.total(l.steps), l.steps})
 	}
 	return r
+}
+
+// replies reports whether message i is part of a reply to a request that was replayed.
+func (p *player) replies(i int) bool {
+	if p.every <= 1 {
+		return true
+	}
+	k, _ := slices.BinarySearch(p.walk.ends, i+1) // behind the last request in front of it
+	if k == 0 {
+		return false
+	}
+	_, end := p.walk.reply(k - 1)
+	return i < end
 }
 
 func (p *player) total(steps []Step) (t Totals) {
@@ -319,6 +342,7 @@ func Sum(source string, all []*Result) *Result {
 		models[r.Model] = true
 		sum.Histories += r.Histories
 		sum.Requests += r.Requests
+		sum.Every = max(sum.Every, r.Every)
 		sum.Tokens += r.Tokens
 		sum.Priced += r.Priced
 		sum.Repeats += r.Repeats

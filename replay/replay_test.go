@@ -205,6 +205,34 @@ func TestWalk(t *testing.T) {
 	t.Logf("%d requests", requests)
 }
 
+// TestEvery: one request of so many is sent as it is sent among all, the last one always; what is
+// asked again is counted for the replies to those only.
+func TestEvery(t *testing.T) {
+	some := 0
+	randoms(t, uint64(max(10, trial.Size(40))), func(name string, r *wire.Request) {
+		trim := replay.Options{Limit: replay.Amount{Percent: 50}, Policies: []replay.Policy{replay.Everything(), replay.Trim(nil, replay.TrimOptions{Stable: true})}}
+		all := mustReplay(t, r, trim)
+		for _, every := range []int{2, 3, 100} {
+			trim.Every = every
+			res, n := mustReplay(t, r, trim), all.Requests
+			if want := (n + every - 1) / every; res.Requests != want || res.Every != every || res.Repeats > all.Repeats || res.Edits > all.Edits {
+				t.Fatalf("%s, every %d of %d: %d requests, %d of %d repeats", name, every, n, res.Requests, res.Repeats, all.Repeats)
+			}
+			for i, run := range res.Runs {
+				for k, s := range run.Steps {
+					was := all.Runs[i].Steps[n-1-(len(run.Steps)-1-k)*every]
+					if some++; s.Sent != was.Sent || s.Bytes != was.Bytes || s.Changed != was.Changed || s.Again != was.Again || s.Unseen != was.Unseen || s.Output != was.Output {
+						t.Fatalf("%s, every %d, %s, request %d: %+v, among all %+v", name, every, run.Policy, k, s, was)
+					}
+				}
+			}
+		}
+	})
+	if some < 50 {
+		t.Errorf("only %d requests were compared", some)
+	}
+}
+
 // TestBooks: whatever the policy, what is sent is what is read, written and plain;
 // shares are shares; and pare's own policies send nothing that would be refused.
 func TestBooks(t *testing.T) {

@@ -16,9 +16,9 @@ func (r *Result) Title() string {
 		b.WriteString(r.Source + ": ")
 	}
 	if r.Histories != 1 {
-		fmt.Fprintf(&b, "%s, %s, %s tokens at their ends", plural(r.Histories, "history", "histories"), plural(r.Requests, "request", "requests"), grouped(r.Tokens))
+		fmt.Fprintf(&b, "%s, %s, %s tokens at their ends", plural(r.Histories, "history", "histories"), r.requests(), grouped(r.Tokens))
 	} else {
-		fmt.Fprintf(&b, "%s, %s tokens at the end", plural(r.Requests, "request", "requests"), grouped(r.Tokens))
+		fmt.Fprintf(&b, "%s, %s tokens at the end", r.requests(), grouped(r.Tokens))
 	}
 	if r.Model != "" {
 		b.WriteString(", " + r.Model)
@@ -27,6 +27,15 @@ func (r *Result) Title() string {
 		fmt.Fprintf(&b, "; limit %s, low mark %s", grouped(r.Limit), grouped(r.Low))
 	}
 	return plain.Line(b.String())
+}
+
+// requests says how many were replayed, and of how many each is one.
+func (r *Result) requests() string {
+	n := plural(r.Requests, "request", "requests")
+	if r.Every > 1 {
+		n += fmt.Sprintf(" (one of every %d)", r.Every)
+	}
+	return n
 }
 
 // rows are the table, with its head; all columns but the first are numbers.

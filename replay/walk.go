@@ -22,7 +22,10 @@ type outcome []string
 
 // NewWalk finds the requests of a history, which should have been mended: what is
 // wrong with it is wrong with the requests, too. It looks at the history once.
-func NewWalk(r *wire.Request) *Walk {
+func NewWalk(r *wire.Request) *Walk { return newWalk(r, 1) }
+
+// newWalk takes one request of every so many: the last of them, so that the last of all is taken.
+func newWalk(r *wire.Request, every int) *Walk {
 	w := &Walk{whole: r, o: wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model()}}
 	all := r.Transcript().Messages()
 	for i := range all {
@@ -32,6 +35,13 @@ func NewWalk(r *wire.Request) *Walk {
 	}
 	if n := len(all); n > 0 && all[n-1].Role != transcript.Assistant {
 		w.ends = append(w.ends, n)
+	}
+	if n := len(w.ends); every > 1 && n > 0 {
+		var some []int
+		for i := (n - 1) % every; i < n; i += every {
+			some = append(some, w.ends[i])
+		}
+		w.ends = some
 	}
 	w.judge()
 	return w

@@ -21,6 +21,7 @@ type replayCmd struct {
 	MaxTokens string   `placeholder:"N|N%" help:"What a request may have, in tokens or as a share of the whole history. Default: what the model takes."`
 	Low       string   `placeholder:"N|N%" help:"What a stable window is trimmed to, in tokens or as a share of --max-tokens. Default: 50%."`
 	Policy    []string `placeholder:"NAME" sep:"none" help:"A policy to compare with everything and sliding; may be given several times. Default: trim, trim:low, trim:cache and prune."`
+	Every     int      `placeholder:"N" help:"Replay one request of N, and always the last: for very long histories. Default: all."`
 	Config    string   `placeholder:"FILE" help:"The configuration of pare trim and pare prune. Default: pare.toml in this folder, if there is one."`
 	HTML      string   `name:"html" placeholder:"FILE" help:"Also write a page with the tables and the curves."`
 	JSON      bool     `name:"json" help:"Print one JSON object per transcript, with every request."`
@@ -141,7 +142,10 @@ func (c *replayCmd) compared(trim, prune *pare.Policy) (o replay.Options, err er
 	if o.Low, err = amount("--low", c.Low); err != nil {
 		return o, err
 	}
-	o.Model = c.Model
+	if c.Every < 0 {
+		return o, fmt.Errorf("--every: %d is less than 1", c.Every)
+	}
+	o.Model, o.Every = c.Model, c.Every
 	names := c.Policy
 	if len(names) == 0 {
 		names = []string{"trim", "trim:low", "trim:cache", "prune"}

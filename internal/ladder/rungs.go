@@ -32,6 +32,14 @@ func (l *Ladder) goOn(u Unit) {
 	l.chain.at = len(l.chain.steps)
 }
 
+// clearOnly lays out the rungs up to that of clearing results.
+func (l *Ladder) clearOnly() {
+	l.chain.begin(l.scene.blocks(), len(l.scene.exchanges()))
+	l.rulesRung()
+	l.clearRung()
+	l.chain.at = len(l.chain.steps)
+}
+
 // begin lays out the rungs that drop nothing but what rules want to.
 func (l *Ladder) begin(u Unit) {
 	l.chain.begin(l.scene.blocks(), len(l.scene.exchanges()))

@@ -181,9 +181,16 @@ func (s *past) trim(end int, forced bool) error {
 	if err := l.standAt(end); err != nil {
 		return err
 	}
-	l.build(Tokens)
-	c, g := l.chain, newGauge(l, Tokens)
-	k := s.target(g, forced)
+	c := l.chain
+	if forced {
+		l.build(Tokens)
+	} else {
+		l.clearOnly()
+	}
+	g, k := newGauge(l, Tokens), len(c.steps)
+	if forced {
+		k = s.target(g)
+	}
 	c.move(k)
 	before := s.sum
 	s.sum = g.at(k)
@@ -211,16 +218,9 @@ func (s *past) enter(b Batch, from int) {
 	}
 }
 
-// target is the state that a trim goes to.
-func (s *past) target(g *gauge, forced bool) int {
+// target is the state that a trim goes to which is forced.
+func (s *past) target(g *gauge) int {
 	steps := s.l.chain.steps
-	if !forced {
-		k := 0
-		for k < len(steps) && steps[k].rung <= Clear {
-			k++
-		}
-		return k
-	}
 	gentle := slices.IndexFunc(steps, func(x step) bool { return x.rung == Squeeze })
 	if gentle < 0 {
 		gentle = len(steps)
