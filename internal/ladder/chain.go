@@ -62,6 +62,7 @@ type chain struct {
 	ops    []op
 	at     int // how many steps have been taken
 	queue  []transcript.AtomID
+	passed map[transcript.AtomID]bool // see dropOld; nil: none
 }
 
 // A shed is memory that a climb uses and the next one uses again.
@@ -113,7 +114,7 @@ func (c *chain) begin(blocks, exchanges int) {
 	for all := c.t.Exchanges(); c.dead < len(all) && c.level[firstBlock(&all[c.dead])] == isGone; {
 		c.dead++
 	}
-	c.steps, c.ops = c.steps[:0], c.ops[:0]
+	c.steps, c.ops, c.passed = c.steps[:0], c.ops[:0], nil
 	if cap(c.ops) == 0 {
 		c.ops, c.steps = make([]op, 0, blocks+blocks/2), make([]step, 0, 2*exchanges+16)
 	}

@@ -254,9 +254,9 @@ func (l *Ladder) exchangeRung() {
 // call of it in a row: without the call it promises something that never comes. Calls are those
 // that are gone, by run.
 func (l *Ladder) dropExchange(x *transcript.Exchange, calls []int) {
-	s, c, o := l.scene, l.chain, &l.shed.outline
+	c, o := l.chain, &l.shed.outline
 	mark := len(c.ops)
-	c.drop(s, l.t.AtomOf(firstBlock(x)), DropExchanges)
+	l.dropOld(l.t.AtomOf(firstBlock(x)), DropExchanges)
 	for i := mark; i < len(c.ops); i++ { // the list may grow on the way
 		f := &c.facts[c.ops[i].block]
 		if c.ops[i].to != isGone || !isCall(f.kind) {
@@ -326,10 +326,11 @@ func (l *Ladder) turnRung() {
 	}
 	for _, i := range append(order, n) {
 		for a := from(i); a < ends[i]; a++ {
-			l.chain.drop(l.scene, a, DropTurns)
+			l.dropOld(a, DropTurns)
 		}
 		l.chain.close(DropTurns)
 	}
+	l.dropPassed(DropTurns)
 }
 
 // turnEnds lists, for each turn of a person, how many atoms begin up to its end.

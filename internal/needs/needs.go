@@ -40,6 +40,14 @@ func New(t *transcript.Transcript, demands [][2]transcript.AtomID) *Graph {
 	return g
 }
 
+// Of lists what an atom needs.
+func (g *Graph) Of(a transcript.AtomID) []transcript.AtomID {
+	if g == nil {
+		return nil
+	}
+	return g.needs[a]
+}
+
 // By lists what needs an atom.
 func (g *Graph) By(a transcript.AtomID) []transcript.AtomID {
 	if g == nil {
