@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/pare-llm/pare"
@@ -107,20 +108,30 @@ func (s *Store) startByCount(ctx context.Context, t *tx, x *Session, from int64,
 	return from, nil
 }
 
-// startByTokens goes by the weight of the entries and moves in steps of a quarter of what
+// startByTokens goes by the weight of the entries and moves in steps of about a quarter of what
 // may be read, so it stays where it is for many requests, in every process.
+//
+// More may be read with a larger reach, never less: a step is a power of two, so the places of
+// larger steps are places of smaller ones, and both the place and the turn are looked for in front
+// of where the reach ends.
 func (s *Store) startByTokens(ctx context.Context, t *tx, x *Session, from, before, reach int64) (int64, error) {
 	if reach == 0 || x.cum-before <= reach {
 		return from, nil
 	}
-	step := max(reach/4, 1)
-	skip := (x.cum - before - reach + step - 1) / step * step
-	seq, err := s.seqAt(ctx, t, x, from, before, before+skip)
+	step := int64(1) << max(bits.Len64(uint64(reach))-3, 0)
+	skip := (x.cum - before - reach) / step * step
+	if skip == 0 {
+		return from, nil
+	}
+	seq, err := s.seqAt(ctx, t, x, from, before, before+skip-1)
 	if err != nil {
 		return 0, err
 	}
-	// A turn is the best beginning, if there is one in the next step.
-	turn, err := s.nextTurn(ctx, t, x, seq, before+skip+step)
+	if behind := x.stretches(seq+1, x.Head); len(behind) > 0 {
+		seq = behind[0].from // what straddles the place may be huge
+	}
+	// A turn is the best beginning, if there is one in the step before.
+	turn, err := s.lastTurn(ctx, t, x, from, seq, before+skip-step)
 	if err != nil || turn > 0 {
 		return turn, err
 	}
@@ -175,18 +186,18 @@ func (s *Store) seqWithin(ctx context.Context, t *tx, st stretch, before, end, c
 	return seqOf(lo), err
 }
 
-// nextTurn is the first entry from seq on with which a person begins a turn, if it is
-// reached before a weight; 0 otherwise.
-func (s *Store) nextTurn(ctx context.Context, t *tx, x *Session, seq, before int64) (int64, error) {
-	next, err := s.bearing(ctx, t, x, markTurn, seq, x.Head, false, 1)
-	if err != nil || len(next) == 0 {
+// lastTurn is the last entry, from one on up to seq, with which a person begins a turn, if it is
+// behind a weight; 0 otherwise.
+func (s *Store) lastTurn(ctx context.Context, t *tx, x *Session, from, seq, behind int64) (int64, error) {
+	last, err := s.bearing(ctx, t, x, markTurn, from, seq, true, 1)
+	if err != nil || len(last) == 0 {
 		return 0, err
 	}
-	if cum, err := s.cumAt(ctx, t, x, next[0]); err != nil || cum > before {
+	if cum, err := s.cumAt(ctx, t, x, last[0]); err != nil || cum < behind {
 		return 0, err
 	}
-	whole, err := s.wholeFrom(ctx, t, x, next[0])
-	if err != nil || whole != next[0] {
+	whole, err := s.wholeFrom(ctx, t, x, last[0])
+	if err != nil || whole != last[0] {
 		return 0, err // an exchange that is still running straddles it
 	}
 	return whole, nil
