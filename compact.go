@@ -121,7 +121,7 @@ func (base *Plan) compact(cut transcript.Cut, s Summary, most int, o CompactOpti
 	if n := o.weighText(text); most > 0 && n > most {
 		return nil, uncompacted(ReasonLarger, "the summary has %d tokens, it may have %d", n, most)
 	}
-	p.summary = &wire.Insertion{Before: h.at, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd}
+	p.insert = summaryAt(h.at, text)
 	if err := p.carryOut(p.dropped(), edits, o.Options, nil); err != nil {
 		return nil, err
 	}
@@ -347,7 +347,7 @@ func (p *Plan) smaller(o Options) error {
 
 // conserve accounts for every message.
 func (p *Plan) conserve(items []archive.Item, o CompactOptions) error {
-	c := Conservation{Summary: len(p.summary.Text)}
+	c := Conservation{Summary: len(p.insert.Text)}
 	t := p.in.Transcript()
 	for _, m := range t.Messages() {
 		c.Original += m.Span.Len()

@@ -304,7 +304,7 @@ func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Option
 	}
 	l, plan, err := f.fit(c.maxTokens())
 	if err != nil { // no room for a summary
-		if _, plan, err = f.fit(0); err != nil {
+		if plan, err = f.fitMarked(); err != nil {
 			return nil, err
 		}
 		plan.events = append(plan.events, Event{EventCompactionFailed, CompactionFailed{Error: fmt.Sprintf("the window has no room for a summary of %d tokens beside what must stay", c.maxTokens())}})
@@ -343,7 +343,7 @@ func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost
 	if text == "" {
 		return bare
 	}
-	p, err := f.carryOut(l, &wire.Insertion{Before: at, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd})
+	p, err := f.carryOut(l, summaryAt(at, text))
 	if err == nil {
 		if n := p.out.Tokens(o.Counter); n > f.w.Tokens {
 			err = uncompacted(ReasonLarger, "with its summary the history has %d tokens, the limit is %d", n, f.w.Tokens)

@@ -59,7 +59,7 @@ func ExampleTrim_stable() {
 	}
 	fmt.Println(plan.Result().Tokens(c) <= limit)
 	// Output:
-	// trimmed at 9 messages, forced: true
+	// trimmed at 7 messages, forced: true
 	// true
 }
 
@@ -106,7 +106,7 @@ func ExampleTrim_tokens() {
 		panic(err)
 	}
 	fmt.Println(r.Tokens(count), "→", plan.Result().Tokens(count), "tokens")
-	// Output: 3827 → 2639 tokens
+	// Output: 3827 → 2668 tokens
 }
 
 func ExampleCompactor_Fit() {

@@ -149,10 +149,10 @@ func (f *fitting) try(l *ladder.Ladder) (ladder.Outcome, error) {
 	return attempt{p, len(f.base.left) > 0}, err
 }
 
-// carryOut makes a plan of the state that the ladder is at, with a summary if there is one.
-func (f *fitting) carryOut(l *ladder.Ladder, summary *wire.Insertion) (*Plan, error) {
+// carryOut makes a plan of the state that the ladder is at, with what is to be put in, if anything.
+func (f *fitting) carryOut(l *ladder.Ladder, insert *insertion) (*Plan, error) {
 	p, t := *f.base, f.base.mended.Transcript()
-	p.changes, p.summary = slices.Clone(p.changes), summary
+	p.changes, p.insert = slices.Clone(p.changes), insert
 	p.batches = l.Batches()
 	drop, edits := f.todo(l, &p)
 	p.undecided = &undecided{

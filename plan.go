@@ -53,15 +53,15 @@ type Plan struct {
 
 	unended         bool // mended may end with the assistant, which the provider refuses
 	in, mended, out *wire.Request
-	found           []wire.Finding  // by the check, in the input
-	checked         bool            // found is all
-	edits           blockEdits      // that were decided
-	asRewritten     bool            // finishing had nothing to do
-	summary         *wire.Insertion // to be put in when the plan is carried out
-	earlier         []archive.Item  // taken out by the plan that this one goes on from
-	owed            *owing          // receipts that are still to be written; nil: none
-	later           *deferred       // the report, if nobody had asked for it when the plan was made
-	clean           *unread         // the body, if there is nothing to do and nothing of it was kept; nil: it was
+	found           []wire.Finding // by the check, in the input
+	checked         bool           // found is all
+	edits           blockEdits     // that were decided
+	asRewritten     bool           // finishing had nothing to do
+	insert          *insertion     // to be put in when the plan is carried out; nil: nothing
+	earlier         []archive.Item // taken out by the plan that this one goes on from
+	owed            *owing         // receipts that are still to be written; nil: none
+	later           *deferred      // the report, if nobody had asked for it when the plan was made
+	clean           *unread        // the body, if there is nothing to do and nothing of it was kept; nil: it was
 }
 
 // An unread is a clean body. It is read again if somebody asks for the request.
@@ -225,6 +225,18 @@ func (p *Plan) mend(r *wire.Request, o Options) error {
 	return nil
 }
 
+// An insertion is a message that a plan puts in, with its receipt.
+type insertion struct {
+	wire.Insertion
+	rule, why string
+}
+
+// summaryAt is the insertion of a summary.
+func summaryAt(before int, text string) *insertion {
+	in := wire.Insertion{Before: before, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd}
+	return &insertion{in, "compaction", "a summary takes the place of what was dropped"}
+}
+
 // Some blockEdits are edits, by block, and why each of them is made.
 type blockEdits struct {
 	all []wire.BlockEdit
@@ -238,15 +250,14 @@ func (p *Plan) carryOut(drop []transcript.BlockID, edits blockEdits, o Options, 
 	if !o.trusted() {
 		p.writeOwed() // somebody's counter may fail, and then there is no plan
 	}
-	if len(drop)+len(edits.all) == 0 && p.summary == nil {
+	if len(drop)+len(edits.all) == 0 && p.insert == nil {
 		return nil
 	}
 	var insert []wire.Insertion
-	if p.summary != nil {
-		insert = []wire.Insertion{*p.summary}
+	if in := p.insert; in != nil {
+		insert = []wire.Insertion{in.Insertion}
 		p.changes = append(p.changes, wire.Change{
-			Action: "insert", Rule: "compaction", IDs: []string{}, Bytes: len(p.summary.Text), Tokens: o.weighText(p.summary.Text),
-			Reason: "a summary takes the place of what was dropped",
+			Action: "insert", Rule: in.rule, IDs: []string{}, Bytes: len(in.Text), Tokens: o.weighText(in.Text), Reason: in.why,
 		})
 	}
 	next, also, err := p.mended.RewriteSince(p.in, drop, edits.all, insert...)

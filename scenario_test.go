@@ -391,6 +391,8 @@ func (o *outcome) trim(t *testing.T, limits string) {
 			w.Unpin = map[string]pare.Pin{"task": pare.PinTask, "system": pare.PinSystem, "newest": pare.PinNewest}[value]
 		case "tiny":
 			w.AllowTiny = true
+		case "unmarked":
+			w.Unmarked = true
 		case "order":
 			w.Order, w.Priority = orderOf(t, value)
 		default:

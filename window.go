@@ -56,6 +56,10 @@ type Window struct {
 	Cold []int
 	// AllowTiny lets a window be smaller than the smallest exchange of the history.
 	AllowTiny bool
+	// Unmarked leaves out the mark that stands where exchanges or turns were dropped first, so
+	// that the model knows that something is missing. The mark counts; where a summary stands
+	// in the place of what was dropped there is none.
+	Unmarked bool
 	// Archive names, in each placeholder, the item under which [Plan.Archive] returns what
 	// stood there.
 	Archive bool
@@ -122,7 +126,7 @@ func Trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, plan, err = f.fit(0); err == nil {
+	if plan, err = f.fitMarked(); err == nil {
 		plan.report(f.o)
 	}
 	return plan, err

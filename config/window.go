@@ -39,6 +39,8 @@ type Window struct {
 	Recent int `json:"recent,omitempty" min:"1"`
 	// Let the window be smaller than the smallest exchange. Default: false.
 	AllowTiny bool `json:"allow_tiny,omitempty"`
+	// Leave out the mark that tells the model where something was dropped. Default: false.
+	Unmarked bool `json:"unmarked,omitempty"`
 }
 
 // A Rank says how long the exchanges of some tools stay. Many goroutines may read it.
@@ -128,7 +130,7 @@ func (w *Window) window(s *source) *pare.Window {
 	out := &pare.Window{
 		Tokens: max(int(w.Tokens), 0), Messages: w.Messages, Exchanges: w.Exchanges, Turns: w.Turns,
 		ModelTokens: w.byModel(), MinKeep: w.MinKeep, Low: w.Low.Tokens, LowPercent: w.Low.Percent, ModelCache: w.Cache,
-		Recent: w.Recent, AllowTiny: w.AllowTiny, Order: orders[w.Order],
+		Recent: w.Recent, AllowTiny: w.AllowTiny, Unmarked: w.Unmarked, Order: orders[w.Order],
 	}
 	if w.Cache && w.Low == (Mark{}) {
 		out.LowPercent = 50

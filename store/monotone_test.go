@@ -15,7 +15,9 @@ import (
 
 // marked is a random session in which every text, call and result bears a mark of its own.
 func marked(r *rand.Rand, n int) (raws [][]byte) {
-	text := func(mark string, most int) string { return "<" + mark + ">" + strings.Repeat(" as it was", 1+r.IntN(most)) }
+	text := func(mark string, most int) string {
+		return "<" + mark + ">" + strings.Repeat(" as it was", 1+r.IntN(most))
+	}
 	raws = append(raws, user(text("u0", 5)))
 	for i := 1; len(raws) < n; i++ {
 		switch id := fmt.Sprint("c", i); r.IntN(6) {

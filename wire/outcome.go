@@ -13,6 +13,9 @@ import (
 // Mark is how everything begins that takes the place of something.
 const Mark = "[pare: "
 
+// LeftOut is what stands where a window has left something out. It is nobody's words.
+const LeftOut = Mark + "earlier messages are left out here to fit the window]"
+
 // MarksFailure reports whether the dialect marks a result that failed, so that one
 // without mark did not.
 func (d Dialect) MarksFailure() bool { return grammars[d].marksFailure }

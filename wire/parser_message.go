@@ -137,6 +137,10 @@ func hasWords(text []byte, in container) bool {
 		case '(':
 			return string(text) != beginText
 		case '[':
+			if behind, ok := bytes.CutPrefix(text, []byte(LeftOut)); ok {
+				text = behind
+				continue
+			}
 			end := bytes.Index(text[:min(len(text), quoteHead)], []byte(quotedText))
 			return in == inString || end < 0 || bytes.Contains(text[:end], []byte(`\n`))
 		default:

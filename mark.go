@@ -1,0 +1,110 @@
+package pare
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// fitMarked climbs and, if exchanges or turns are dropped, puts a mark where the first of them
+// were. The mark counts: the state is that of a window of fewer tokens, by what it costs, but not of
+// fewer than what works. So the least limit is what it is without a mark, and a larger limit keeps
+// whatever a smaller one keeps; only within that much of the least there is no mark. Nor is there
+// one where a limit of messages leaves no room: it is not worth a message of somebody's.
+func (f *fitting) fitMarked() (*Plan, error) {
+	l, plan, err := f.fit(0)
+	if err != nil || f.w.Unmarked || len(l.Lost()) == 0 {
+		return plan, err
+	}
+	full := f.w
+	defer func() { f.w = full }()
+	if full.Tokens > 0 {
+		f.w.Tokens = max(full.Tokens-f.markTokens(), full.Low+1)
+		l, plan, err = f.fit(0)
+	}
+	if small := new(WindowTooSmall); errors.As(err, &small) {
+		f.w.Tokens = min(small.Minimum, full.Tokens)
+		l, plan, err = f.fit(0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.marked(l, plan, full)
+}
+
+// markTokens is what the mark costs in a message of its own.
+func (f *fitting) markTokens() int {
+	return f.o.weighText(wire.LeftOut) + wire.FrameTokens(f.o.Counter)
+}
+
+// marked is the plan of the state that a ladder is at with a mark, or as it is where that does not
+// fit, or the provider takes none there.
+func (f *fitting) marked(l *ladder.Ladder, plan *Plan, w Window) (*Plan, error) {
+	mark := f.mark(l)
+	if mark == nil {
+		return plan, nil
+	}
+	p, err := f.carryOut(l, mark)
+	if err != nil {
+		return nil, err
+	}
+	t := p.out.Transcript()
+	fits := (w.Messages == 0 || len(t.Messages())-t.StartMessage() <= w.Messages) && (w.Tokens == 0 || p.out.Tokens(f.o.Counter) <= w.Tokens)
+	if !fits || !(attempt{p, len(f.base.left) > 0}).Sound() {
+		return plan, nil
+	}
+	return p, nil
+}
+
+// mark is what stands in front of the turn that was the first to lose something, or behind it if
+// results stay in it, which belong to the calls in front. Nil: nothing follows, or a mark of an
+// earlier window is still there.
+func (f *fitting) mark(l *ladder.Ladder) *insertion {
+	t := f.base.mended.Transcript()
+	first := transcript.NoBlock
+	for b := range t.Blocks() {
+		id, blk := transcript.BlockID(b), &t.Blocks()[b]
+		rung, gone := l.Rung(id)
+		switch {
+		case gone && first == transcript.NoBlock && (Rung(rung) == RungExchanges || Rung(rung) == RungTurns):
+			first = id
+		case !gone && blk.Kind == transcript.Text && t.Messages()[blk.Message].Role == transcript.User && bytes.Contains(t.Bytes(blk.Body), []byte(wire.LeftOut)):
+			return nil
+		}
+	}
+	if first == transcript.NoBlock {
+		return nil
+	}
+	stays := func(from, end int, is func(*transcript.Block) bool) bool {
+		for b := t.Messages()[from].First; b < t.Messages()[end-1].End; b++ {
+			if _, gone := l.Rung(b); !gone && is(&t.Blocks()[b]) {
+				return true
+			}
+		}
+		return false
+	}
+	at, end := turnAround(t, t.Block(first).Message)
+	if stays(at, end, func(b *transcript.Block) bool { return b.Kind == transcript.Result }) {
+		at = end
+	}
+	if t.Compacted() {
+		at = max(at, t.StartMessage()+1) // in front of it nobody would read the mark
+	}
+	if n := len(t.Messages()); at == n || !stays(at, n, func(*transcript.Block) bool { return true }) {
+		return nil
+	}
+	return &insertion{wire.Insertion{Before: at, Role: transcript.User, Text: wire.LeftOut}, "left-out", "tells the model that something is missing here"}
+}
+
+// turnAround is the messages of the turn that message i stands in.
+func turnAround(t *transcript.Transcript, i int) (first, end int) {
+	ms := t.Messages()
+	for first = i; first > 0 && ms[first-1].Turn == ms[i].Turn; first-- {
+	}
+	for end = i + 1; end < len(ms) && ms[end].Turn == ms[i].Turn; end++ {
+	}
+	return first, end
+}
