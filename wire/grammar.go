@@ -158,8 +158,9 @@ type speech interface {
 	// first of them say it.
 	joined(d *draft, all []transcript.BlockID) (value []byte, ok bool)
 	setJoined(m *mender, all []transcript.BlockID, joined []byte) bool
-	// markFailed marks a result as failed, where the dialect has a mark.
-	markFailed(m *mender, b transcript.BlockID)
+	// markWorst gives the first of several results that are joined the mark of the worst of
+	// them, where the dialect has marks.
+	markWorst(m *mender, all []transcript.BlockID)
 	// wrapResult makes an object of a structured result that is none.
 	wrapResult(m *mender, f *Finding)
 	// retagPart mends a part that its role may not use.

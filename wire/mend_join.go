@@ -79,9 +79,7 @@ func (m *mender) joinResults(f *Finding, all []transcript.BlockID) bool {
 	_, path := m.g.resultObject(m.draft, all[0])
 	known := make(map[string]string)
 	m.besides(all[0], func(name string, value []byte) { known[name] = string(Canonical(value)) })
-	if slices.ContainsFunc(all, func(r transcript.BlockID) bool { return m.t.Block(r).Failed }) && !m.t.Block(all[0]).Failed {
-		m.g.markFailed(m, all[0])
-	}
+	m.g.markWorst(m, all)
 	for _, r := range all[1:] {
 		m.join(m.at(all[0]), m.at(r))
 		m.dropBlock(r)
@@ -146,10 +144,16 @@ func (common) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 // a list.
 func (d *draft) joinValues(all [][]byte, mixed bool) ([]byte, bool) {
 	strings, values := 0, all[:0]
+	seen := make(map[string]bool, len(all))
 	for _, v := range all {
 		if v == nil || string(v) == "null" || string(v) == `""` {
 			continue
 		}
+		text := string(Canonical(v))
+		if seen[text] {
+			continue // they differ in something else
+		}
+		seen[text] = true
 		switch v[0] {
 		case '"':
 			strings++
@@ -204,20 +208,63 @@ func (m *mender) lead(object transcript.Span, name string, value []byte) {
 	m.edit(jsonspan.Edit{Span: jsonspan.Span{Start: object.Start + 1, End: object.Start + 1}, New: raw})
 }
 
-func (common) markFailed(*mender, transcript.BlockID) {}
-
-func (anthropic) markFailed(m *mender, b transcript.BlockID) {
-	m.lead(m.t.Block(b).Span, "is_error", []byte("true"))
+// statusRank says how bad the status of a result is; what is not known is not good.
+func statusRank(value []byte) int {
+	switch string(Canonical(value)) {
+	case `"completed"`, `"success"`:
+		return 0
+	case `"failed"`, `"error"`:
+		return 3
+	case `"incomplete"`:
+		return 2
+	}
+	return 1
 }
 
-func (interactions) markFailed(m *mender, b transcript.BlockID) {
-	m.lead(m.t.Block(b).Span, "is_error", []byte("true"))
+// anyFailed reports whether one of the results behind the first failed, and the first did not.
+func (m *mender) anyFailed(all []transcript.BlockID) bool {
+	return !m.t.Block(all[0]).Failed && slices.ContainsFunc(all[1:], func(r transcript.BlockID) bool { return m.t.Block(r).Failed })
 }
 
-func (bedrock) markFailed(m *mender, b transcript.BlockID) {
+func (common) markWorst(*mender, []transcript.BlockID) {}
+
+func (anthropic) markWorst(m *mender, all []transcript.BlockID) {
+	if m.anyFailed(all) {
+		m.lead(m.t.Block(all[0]).Span, "is_error", []byte("true"))
+	}
+}
+
+func (interactions) markWorst(m *mender, all []transcript.BlockID) {
+	if m.anyFailed(all) {
+		m.lead(m.t.Block(all[0]).Span, "is_error", []byte("true"))
+	}
+}
+
+func (bedrock) markWorst(m *mender, all []transcript.BlockID) {
 	c := checker{Request: m.Request, o: CheckOptions{Strict: m.strict}}
-	if at, ok := m.member(m.t.Block(b).Span, "toolResult"); ok && !c.wants(statusField) {
+	if at, ok := m.member(m.t.Block(all[0]).Span, "toolResult"); ok && m.anyFailed(all) && !c.wants(statusField) {
 		m.lead(at, "status", quote("error"))
+	}
+}
+
+// markWorst: items have a status, of which the worst holds for all of them.
+func (responses) markWorst(m *mender, all []transcript.BlockID) {
+	var worst []byte
+	rank, own := 0, 0
+	for i, b := range all {
+		at, ok := m.member(m.t.Block(b).Span, "status")
+		if !ok || m.raw[at.Start] != '"' {
+			continue
+		}
+		if n := statusRank(m.t.Bytes(at)); n > rank {
+			rank, worst = n, m.t.Bytes(at)
+		}
+		if i == 0 {
+			own = rank
+		}
+	}
+	if rank > own {
+		m.lead(m.t.Block(all[0]).Span, "status", worst)
 	}
 }
 
@@ -247,16 +294,61 @@ func (g gemini) beside(d *draft, b transcript.BlockID) (transcript.Span, bool) {
 	return parts, ok && d.raw[parts.Start] == '['
 }
 
+// joined: a decision is a person's and is joined to no other. What a search of tools found is a list of
+// tools, each of them once.
+func (g responses) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
+	switch d.text(d.t.Block(all[0]).Span, "type") {
+	case "mcp_approval_response":
+		return nil, false
+	case "tool_search_output":
+		return g.joinedTools(d, all)
+	}
+	return common{}.joined(d, all)
+}
+
+// joinedTools lists the tools that several searches found; it is false if one of them is not a list, or if
+// two tools of one name differ.
+func (responses) joinedTools(d *draft, all []transcript.BlockID) ([]byte, bool) {
+	var tools [][]byte
+	known := make(map[string]string)
+	for _, b := range all {
+		at, ok := d.member(d.t.Block(b).Span, "tools")
+		if !ok || d.raw[at.Start] != '[' || d.text(d.t.Block(b).Span, "type") != "tool_search_output" {
+			return nil, false
+		}
+		for _, e := range jsonspan.Elements(d.raw, jsonspan.Span(at)) {
+			name, tool := d.text(tspan(e), "name"), string(Canonical(d.raw[e.Start:e.End]))
+			if said, ok := known[name]; ok && said != tool {
+				return nil, false
+			} else if !ok {
+				known[name] = tool
+				tools = append(tools, d.raw[e.Start:e.End])
+			}
+		}
+	}
+	return array(tools...), true
+}
+
+func (responses) setJoined(m *mender, all []transcript.BlockID, joined []byte) bool {
+	blk := m.t.Block(all[0])
+	if blk.Body == blk.Span && string(joined) == `""` {
+		return true // none of them has an output
+	}
+	return m.setResult(all[0], joined)
+}
+
 // joined joins responses that say one text each under one name to such a one, and others
-// to a list of outputs.
+// to a list of outputs, or of errors if one of them is.
 func (gemini) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 	name, alike := "", true
 	var texts, whole [][]byte
+	seen := make(map[string]bool, len(all))
 	for _, b := range all {
 		v := d.value(b)
-		if v == nil {
+		if v == nil || seen[string(Canonical(v))] {
 			continue
 		}
+		seen[string(Canonical(v))] = true
 		whole = append(whole, v)
 		members := jsonspan.Members(v, jsonspan.Span{End: len(v)})
 		if len(members) != 1 || v[members[0].Value.Start] != '"' {
@@ -264,12 +356,20 @@ func (gemini) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 			continue
 		}
 		key := string(jsonspan.Decode(nil, v[members[0].Key.Start:members[0].Key.End]))
+		if name == "output" && key == "error" || name == "error" && key == "output" {
+			name, key = "error", "error" // one that failed speaks for all
+		}
 		alike = alike && (name == "" || name == key)
 		name = key
 		texts = append(texts, v[members[0].Value.Start:members[0].Value.End])
 	}
-	if alike && name != "" {
+	switch {
+	case len(whole) == 1: // they differ in something else
+		return whole[0], true
+	case alike && name != "":
 		return object(name, joinStrings(texts)), true
+	case slices.ContainsFunc(all, func(b transcript.BlockID) bool { return d.t.Block(b).Failed }):
+		return object("error", array(whole...)), true
 	}
 	return object("output", array(whole...)), true
 }

@@ -351,21 +351,52 @@ func (m *mender) findLoneStray(x transcript.Exchange, turn int) transcript.Block
 	return stray
 }
 
-// said is what a result says, media included, in one spelling.
+// said is all that a result says, in one spelling: every member but those that only say which
+// call it answers and how it is cached. Two results are copies if they agree in all of it.
 func (m *mender) said(r transcript.BlockID) string {
 	said, known := m.spoken[r]
 	if known {
 		return said
 	}
-	text := Canonical(m.value(r))
-	if parts, ok := m.g.beside(m.draft, r); ok {
-		text = append(append(text, ' '), Canonical(m.t.Bytes(parts))...)
+	var text []byte
+	add := func(object transcript.Span, inner string) {
+		members := jsonspan.Members(m.raw, jsonspan.Span(object))
+		names := make(map[string][]byte, len(members))
+		for _, e := range members { // of a name that stands twice, the last counts
+			names[string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End]))] = m.raw[e.Value.Start:e.Value.End]
+		}
+		for _, name := range sortedKeys(names) {
+			if value := names[name]; name != inner && !slices.Contains(addresses, name) && !saysNothing(value) && !unremarkable(name, value) {
+				text = append(append(append(append(text, name...), ':'), Canonical(value)...), ' ')
+			}
+		}
+	}
+	object, inner := m.g.resultObject(m.draft, r)
+	add(object, "")
+	if whole := m.t.Block(r).Span; whole != object {
+		add(whole, inner)
 	}
 	if m.spoken == nil {
 		m.spoken = make(map[transcript.BlockID]string)
 	}
 	m.spoken[r] = string(text)
 	return m.spoken[r]
+}
+
+// addresses are the members of a result that say which call it answers, or how it is cached.
+var addresses = []string{"type", "role", "id", "tool_use_id", "toolUseId", "tool_call_id", "call_id", "approval_request_id", "cache_control"}
+
+// unremarkable reports whether a member of a result says what is meant without it, too.
+func unremarkable(name string, value []byte) bool {
+	switch name {
+	case "is_error", "willContinue", "will_continue":
+		return string(value) == "false"
+	case "status":
+		return statusRank(value) == 0
+	case "content", "output":
+		return string(value) == `""`
+	}
+	return false
 }
 
 // differs reports whether two results say different things.

@@ -88,10 +88,10 @@ func itemTypeOf(t string) itemType {
 // itemFields are the members of an item that rules look at.
 type itemFields struct {
 	itemHead
-	approval, args, output, content, summary, encrypted, execution, checks, acknowledged, caller field
-	plain                                                                                        bool // content holds something
-	others                                                                                       bool // it has members beside its type, its role and its content
-	tools                                                                                        []string
+	approval, args, output, status, content, summary, encrypted, execution, checks, acknowledged, caller field
+	plain                                                                                                bool // content holds something
+	others                                                                                               bool // it has members beside its type, its role and its content
+	tools                                                                                                []string
 }
 
 // element reads one item of OpenAI's Responses API.
@@ -128,6 +128,8 @@ func (f *itemFields) slot(name []byte) *field {
 		return &f.args
 	case "output":
 		return &f.output
+	case "status":
+		return &f.status
 	case "summary":
 		return &f.summary
 	case "encrypted_content":
@@ -287,7 +289,7 @@ func (p *parser) closeItem(i int, span jsonspan.Span, t string, f *itemFields) {
 	switch b.Kind {
 	case transcript.Result:
 		m.Role, body = transcript.Tool, f.output
-		b.Family = p.answered(t, b)
+		b.Family, b.Failed = p.answered(t, b), p.is(f.status, "failed")
 	case transcript.ServerResult: // the provider's own agents; the model's turn goes on
 		body = f.output
 	}

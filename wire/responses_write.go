@@ -54,6 +54,13 @@ func (d *draft) namedByItem(b transcript.BlockID) bool {
 	return (!ok || d.raw[own.Start] == 'n') && named && d.raw[id.Start] == '"' && d.text(at, "type") == "local_shell_call_output"
 }
 
+func (responses) contentPath(d *draft, b transcript.BlockID) []string {
+	if d.memberIs(d.t.Block(b).Span, "type", "tool_search_output") {
+		return []string{"tools"}
+	}
+	return []string{"output"}
+}
+
 func (responses) argsPath(*draft, transcript.BlockID) []string { return []string{"arguments"} }
 
 func (g responses) sayResult(m *mender, b transcript.BlockID, text string) {
