@@ -20,7 +20,8 @@ func chatMix() *mixture {
 			`"content":"$T"`, `"content":"$T"`, `"content":[{"type":"text","text":"$T"}]`, `"content":null,"refusal":"$T"`, `"content":"","refusal":"$T"`,
 			`"content":[{"type":"refusal","refusal":"$T"}]`, `"content":[{"type":"text","text":"$T"},{"type":"text","text":"$T"}],"name":"helper"`,
 			`"content":"$T","annotations":[{"type":"url_citation","url_citation":{"title":"$T","url":"https://example.com","start_index":0,"end_index":1}}]`,
-			`"content":null,"audio":{"id":"audio_$U"}`,
+			`"content":null,"audio":{"id":"audio_$U"}`, `"content":null,"audio":{"id":"audio_$U","transcript":"$T"}`, `"content":"$T","refusal":"$T"`,
+			`"content":"$T","reasoning":"$T","reasoning_details":[{"type":"reasoning.text","text":"$T"}]`,
 		},
 		calls: []mixCall{
 			{`{"id":"$I","type":"function","function":{"name":"$N","arguments":"$Q"}}`, []string{

@@ -140,7 +140,7 @@ func TestHoldsOnly(t *testing.T) {
 			`{"role":"tool","tool_call_id":"t1","content":"x"},{"role":"tool","tool_call_id":"t1","content":"x","annotations":[1]},` +
 			`{"role":"assistant","content":"a","tool_calls":[{"id":"t2","type":"function","function":{"name":"Read","arguments":"{}"}}],"audio":{"id":"a"}},` +
 			`{"role":"assistant", "reasoning_content":"r","content":[{"type":"text","text":"a"}]},{"content":"a","role":"assistant","prefix":true}]}`,
-			[]bool{true, false, false, true, true, false, false, true, false}},
+			[]bool{true, false, true, true, true, false, true, true, false}},
 		{`{"system":"s","messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"text","text":"a"}]},{"role":"user","content":"q","uuid":"1"},` +
 			`{"id":"m","role":"assistant","content":[]},{"content":[{"type":"text","text":"a"}],"role":"user"}]}`,
 			[]bool{true, true, false, false, true}},

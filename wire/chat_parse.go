@@ -37,12 +37,37 @@ const legacyFamily uint8 = 1
 
 // chatFields are the members of a message of the Chat Completions API.
 type chatFields struct {
-	role, content, callID, name, reasoning, refusal, audio, prefix field
-	calls                                                          field
-	callItems                                                      int
-	legacyCall                                                     bool
-	thought                                                        bool // reasoning, not reasoning_content
-	others                                                         bool // it has members that are not read
+	role, content, callID, name, prefix, calls field
+	side                                       [len(sideMembers)]field
+	callItems                                  int
+	legacyCall                                 bool
+	others                                     bool // it has members that are not read
+}
+
+// sideMembers are the members of a message beside its content and its calls that the model reads, or that
+// it wrote: each is a block.
+var sideMembers = [...]struct {
+	name string
+	kind transcript.Kind
+}{
+	{"reasoning_content", transcript.Thinking},
+	{"reasoning", transcript.Thinking},
+	{"reasoning_details", transcript.Thinking}, // OpenRouter
+	{"reasoning_text", transcript.Thinking},    // Copilot
+	{"thinking", transcript.Thinking},          // Ollama
+	{"thinking_blocks", transcript.Thinking},   // LiteLLM
+	{"refusal", transcript.Text},
+	{"audio", transcript.Media},
+}
+
+// sideMember returns which of them a name is, or -1.
+func sideMember(name []byte) int {
+	for i := range sideMembers {
+		if sideMembers[i].name == string(name) {
+			return i
+		}
+	}
+	return -1
 }
 
 // element reads one message of OpenAI's Chat Completions API.
@@ -72,24 +97,22 @@ func (chat) element(p *parser) {
 			f.callID = p.value()
 		case "name":
 			f.name = p.value()
-		case "reasoning_content", "reasoning":
-			name := string(k)
-			if v := p.value(); !v.absent() {
-				f.reasoning, f.thought = v, name == "reasoning"
-				p.note(reasoningFieldOf[name], -1, name, "")
-			}
-		case "refusal":
-			f.refusal = p.value()
-		case "audio":
-			f.audio = p.value()
 		case "prefix":
 			f.prefix = p.value()
 		default:
-			f.others = true
-			p.Skip()
+			side := sideMember(k)
+			if side < 0 {
+				f.others = true
+				p.Skip()
+				continue
+			}
+			f.side[side] = p.value()
+			if name := sideMembers[side].name; !f.side[side].absent() && reasoningFieldOf[name] != 0 {
+				p.note(reasoningFieldOf[name], -1, name, "")
+			}
 		}
 	}
-	if !f.others && !f.name.given() && !f.refusal.given() && !f.audio.given() && !f.prefix.given() {
+	if !f.others && !f.name.given() && !f.prefix.given() {
 		p.extra[i] |= holdsOnly
 	}
 	p.closeRole(i, f.role)
@@ -133,20 +156,7 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 		p.endMessage(span, false)
 		return
 	}
-	if f.reasoning.kind == jsonspan.String {
-		p.extra[i] |= hasReasoning // an empty one counts, as recordings show
-	}
-	if f.reasoning.kind == jsonspan.String && f.reasoning.span.Len() > 0 {
-		w := place{in: inReasoning}
-		if f.thought {
-			w.in = inThought
-		}
-		p.block(transcript.Block{Kind: transcript.Thinking, Span: quoted(f.reasoning.span), Body: tspan(f.reasoning.span)}, w)
-	}
-	beside := !f.refusal.absent() && !f.refusal.empty() || !f.audio.absent() // that is content
-	if beside {
-		p.extra[i] |= saysBeside
-	}
+	beside := p.chatSides(i, f)
 	nothing := !beside && f.callItems == 0 && !f.legacyCall
 	switch {
 	case f.content.kind == jsonspan.String:
@@ -184,17 +194,37 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 	}
 	p.wantString(&f.callID, -1, "tool_call_id")
 	p.chatOrder(i)
-	p.chatTies(i)
+	p.tieThinking(i)
 	p.endMessage(span, m.Role == transcript.User)
+}
+
+// chatSides files the members beside the content of message i, and reports whether one of them says what
+// content would.
+func (p *parser) chatSides(i int, f *chatFields) (says bool) {
+	for k := range f.side {
+		v, kind := f.side[k], sideMembers[k].kind
+		if v.kind == jsonspan.String && reasoningFieldOf[sideMembers[k].name] != 0 {
+			p.extra[i] |= hasReasoning // an empty one counts, as recordings show
+		}
+		if v.absent() || v.empty() || v.kind != jsonspan.String && saysNothing(p.bytes(v.span)) {
+			continue
+		}
+		p.block(transcript.Block{Kind: kind, Span: v.whole(), Body: tspan(v.span)}, place{inMember, int32(k)})
+		if kind != transcript.Thinking {
+			says = true
+			p.extra[i] |= saysBeside
+		}
+	}
+	return says
 }
 
 // said is the order in which the members of a message are heard, however they are written:
 // what the model thought, its words, its calls.
-func (c container) said() int {
-	switch c {
-	case inReasoning, inThought:
+func (p place) said() int {
+	switch {
+	case p.in == inMember && sideMembers[p.index].kind == transcript.Thinking:
 		return 0
-	case inCalls, inFunction:
+	case p.in == inCalls || p.in == inFunction:
 		return 2
 	}
 	return 1
@@ -207,7 +237,7 @@ func (p *parser) chatOrder(i int) {
 	var from [4]int // where blocks of each place in the order begin
 	sorted, last := true, 0
 	for _, w := range p.where[first:] {
-		at := w.in.said()
+		at := w.said()
 		from[at+1]++
 		sorted, last = sorted && at >= last, at
 	}
@@ -220,7 +250,7 @@ func (p *parser) chatOrder(i int) {
 	var room [16]int32
 	to := room[:0]
 	for _, w := range p.where[first:] {
-		at := w.in.said()
+		at := w.said()
 		to = append(to, int32(from[at]))
 		from[at]++
 	}
@@ -246,19 +276,6 @@ func nullContentOf(r transcript.Role) fault {
 		return nullContentFault
 	}
 	return nullContentOther
-}
-
-// chatTies makes the calls of message i need its reasoning, which is its first block.
-func (p *parser) chatTies(i int) {
-	r := p.messages[i].First
-	if int(r) == len(p.blocks) || p.blocks[r].Kind != transcript.Thinking {
-		return
-	}
-	for b := r + 1; int(b) < len(p.blocks); b++ {
-		if p.blocks[b].Kind == transcript.Call {
-			p.ties = append(p.ties, transcript.Tie{From: b, To: r})
-		}
-	}
 }
 
 // chatResult files a tool message, which is one result.

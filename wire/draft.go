@@ -159,7 +159,7 @@ func (d *draft) takeOut(b transcript.BlockID, message int) {
 	switch w := d.where[b]; w.in {
 	case inMessage:
 		d.dropMessage(message)
-	case inReasoning, inThought, inFunction:
+	case inMember, inFunction:
 		d.removeMember(d.t.Messages()[message].Span, w.member())
 	default:
 		d.listOf(message, w.in).drop[w.index] = true
@@ -195,13 +195,10 @@ func (d *draft) dropBlocks(all []transcript.BlockID) {
 
 // member returns the name of the member that a block is the value of.
 func (p place) member() string {
-	switch p.in {
-	case inFunction:
+	if p.in == inFunction {
 		return "function_call"
-	case inThought:
-		return "reasoning"
 	}
-	return "reasoning_content"
+	return sideMembers[p.index].name
 }
 
 // dropIfEmpty drops a message all of whose blocks are gone. Nothing that was put

@@ -92,7 +92,7 @@ func (m *mender) mergeUp(f *Finding) {
 	if done {
 		m.join(atMessage(stays), atMessage(gone))
 		for b := m.t.Messages()[gone].First; b < m.t.Messages()[gone].End; b++ {
-			if in := m.where[b].in; in == inReasoning || in == inThought {
+			if m.where[b].in == inMember && m.t.Block(b).Kind == transcript.Thinking {
 				m.log(f, "drop", b, gone, -m.t.Block(b).Span.Len(), "reasoning of a message that is joined to another")
 			}
 		}
@@ -119,40 +119,66 @@ func (m *mender) mergeLists(up, i int) bool {
 	return true
 }
 
-// mergeChat joins the contents of two messages of the chat API in one of them.
+// mergeChat joins what two messages of the chat API say in one of them. A refusal of the other becomes a
+// text; a recording cannot be moved.
 func (m *mender) mergeChat(up, i, into int) bool {
 	if m.extra[up]&hasCalls != 0 {
 		return false
 	}
-	a, b := m.frame[up].content, m.frame[i].content
-	if a.Len() == 0 || m.raw[a.Start] == 'n' || b.Len() == 0 || m.raw[b.Start] == 'n' {
-		if into == i && a.Len() > 0 && m.raw[a.Start] != 'n' {
-			m.written(i, m.contentOrigins(up))
-			return m.setMember(m.t.Messages()[i].Span, "content", m.t.Bytes(a))
+	gone := up + i - into
+	var values [][]byte
+	var from []origin
+	moved := 0 // how much of it is the other's
+	for _, at := range []int{up, i} {
+		before := len(values)
+		if s := m.frame[at].content; s.Len() > 0 && m.raw[s.Start] != 'n' {
+			values, from = append(values, m.t.Bytes(s)), append(from, m.contentOrigins(at)...)
 		}
+		msg := m.t.Messages()[at]
+		for b := msg.First; b < msg.End && at == gone; b++ {
+			switch blk := m.t.Block(b); {
+			case m.where[b].in != inMember || blk.Kind == transcript.Thinking:
+			case blk.Kind == transcript.Text && m.raw[blk.Span.Start] == '"':
+				values, from = append(values, m.t.Bytes(blk.Span)), append(from, m.at(b))
+			default:
+				return false
+			}
+		}
+		if at == gone {
+			moved = len(values) - before
+		}
+	}
+	if moved == 0 {
 		return false
 	}
-	m.written(into, append(m.contentOrigins(up), m.contentOrigins(i)...))
-	ra, rb := m.t.Bytes(a), m.t.Bytes(b)
-	var joined []byte
-	if ra[0] == '"' && rb[0] == '"' {
-		joined = append(append(append(joined, ra[:len(ra)-1]...), `\n\n`...), rb[1:]...)
-		m.join(m.contents[into][0], m.contents[into][1])
-		m.contents[into] = m.contents[into][:1]
-	} else {
-		var parts [][]byte
-		for _, s := range []transcript.Span{a, b} {
-			if raw := m.t.Bytes(s); raw[0] == '"' {
-				parts = append(parts, object("type", "text", "text", raw))
-				continue
-			}
-			for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(s)) {
-				parts = append(parts, m.raw[e.Start:e.End])
-			}
+	joined, whole := joinContents(values)
+	if whole {
+		for _, o := range from[1:] {
+			m.join(from[0], o)
 		}
-		joined = array(parts...)
+		from = from[:1]
 	}
-	return m.edit(jsonspan.Edit{Span: jsonspan.Span(m.frame[into].content), New: joined})
+	m.written(into, from)
+	return m.setMember(m.t.Messages()[into].Span, "content", joined)
+}
+
+// joinContents joins contents of the chat API: strings to a string, which is whole then, and lists and
+// strings to a list.
+func joinContents(values [][]byte) (joined []byte, whole bool) {
+	if !slices.ContainsFunc(values, func(v []byte) bool { return v[0] != '"' }) {
+		return joinStrings(values), true
+	}
+	var parts [][]byte
+	for _, v := range values {
+		if v[0] == '"' {
+			parts = append(parts, object("type", "text", "text", v))
+			continue
+		}
+		for _, e := range jsonspan.Elements(v, jsonspan.Span{End: len(v)}) {
+			parts = append(parts, v[e.Start:e.End])
+		}
+	}
+	return array(parts...), false
 }
 
 // asUser lets the user say what the system may not say here, marked as such.
@@ -177,7 +203,14 @@ func (m *mender) remind(f *Finding) {
 	if !m.untouched(i) || m.changesTools(i) && m.anchor(f) {
 		return
 	}
-	text := "<system-reminder>\n" + allText(m.raw, m.frame[i].content, 0) + "\n</system-reminder>"
+	text := allText(m.raw, m.frame[i].content, 0)
+	for b := m.t.Messages()[i].First; b < m.t.Messages()[i].End; b++ {
+		if m.where[b].in == inMember {
+			text += "\n" + allText(m.raw, m.t.Block(b).Span, 0)
+			m.join(atMessage(i), m.at(b))
+		}
+	}
+	text = "<system-reminder>\n" + text + "\n</system-reminder>"
 	m.dropMessage(i)
 	m.insertMessage(i, m.g.textMessage(transcript.User, text), m.fresh(), atMessage(i))
 	m.log(f, "edit", transcript.NoBlock, i, 0, "a system message that may not stand here becomes a reminder in the user's turn")

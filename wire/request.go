@@ -260,14 +260,13 @@ type place struct {
 type container uint8
 
 const (
-	inMessage   container = iota // the message is the block
-	inContent                    // content[index]
-	inString                     // content is a string
-	inParts                      // parts[index]
-	inCalls                      // tool_calls[index]
-	inFunction                   // function_call, the old form
-	inReasoning                  // reasoning_content
-	inThought                    // reasoning
+	inMessage  container = iota // the message is the block
+	inContent                   // content[index]
+	inString                    // content is a string
+	inParts                     // parts[index]
+	inCalls                     // tool_calls[index]
+	inFunction                  // function_call, the old form
+	inMember                    // a member beside content: sideMembers[index]
 )
 
 // member is the name of the list.
@@ -288,7 +287,7 @@ func (p place) appendTo(message []byte) []byte {
 		return message
 	case inString:
 		return append(message, ".content"...)
-	case inFunction, inReasoning, inThought:
+	case inFunction, inMember:
 		return append(append(message, '.'), p.member()...)
 	}
 	message = append(append(append(message, '.'), p.in.member()...), '.')

@@ -144,6 +144,9 @@ func (m *mender) say(b transcript.BlockID, text string) {
 			m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Body), New: q})
 		}
 	case transcript.Media:
+		if m.where[b].in == inMember {
+			return // where it stands, no text may
+		}
 		m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Span), New: m.g.text(m.t.Messages()[blk.Message].Role, text)})
 	case transcript.Call:
 		m.g.sayCall(m, b, text)
@@ -165,7 +168,7 @@ func (r *Request) Editable(b transcript.BlockID) bool {
 	case transcript.Text:
 		return blk.Body != blk.Span
 	case transcript.Media:
-		return true
+		return r.where[b].in != inMember
 	case transcript.Result:
 		return r.g.takesText(r, blk)
 	case transcript.Call:

@@ -77,15 +77,21 @@ func repeat(o origin, n int) []origin {
 
 // blockMembers are the members of a message that hold its blocks, or that say nothing
 // without them.
-var blockMembers = []string{"role", "content", "parts", "tool_calls", "function_call", "reasoning_content", "reasoning", "tool_call_id", "type"}
+var blockMembers = func() []string {
+	names := []string{"role", "content", "parts", "tool_calls", "function_call", "tool_call_id", "type"}
+	for i := range sideMembers {
+		names = append(names, sideMembers[i].name)
+	}
+	return names
+}()
 
 // holdsBlocks reports whether a member is one of them.
 func (d *draft) holdsBlocks(e jsonspan.Member) bool {
 	return slices.Contains(blockMembers, string(d.raw[e.Key.Start:e.Key.End]))
 }
 
-// tellMembers records what stood beside the blocks of messages that go in this round: a
-// refusal, annotations. What is one block goes as a whole.
+// tellMembers records what stood beside the blocks of messages that go in this round, such as
+// annotations. What is one block goes as a whole.
 func (m *mender) tellMembers() {
 	if !slices.Contains(m.messages.drop, true) {
 		return

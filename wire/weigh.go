@@ -89,8 +89,26 @@ func (r *Request) BlockTokens(c Counter, b transcript.BlockID) int {
 		return n + r.bodyTokens(c, blk)
 	case transcript.Result, transcript.ServerResult:
 		return FrameTokens(c) + r.g.resultTokens(r, c, blk)
+	case transcript.Media:
+		if w := r.where[b]; w.in == inMember {
+			return r.recording(c, w.member(), blk.Span)
+		}
 	}
 	return r.bodyTokens(c, blk)
+}
+
+// recording counts a recording beside the content by what was said and by its data, or else by its id.
+func (r *Request) recording(c Counter, kind string, s transcript.Span) int {
+	n := 0
+	for _, name := range []string{"transcript", "data"} {
+		if m, ok := jsonspan.Find(r.raw, jsonspan.Span(s), name); ok && r.raw[s.Start] == '{' {
+			n += r.member(c, name, tspan(m.Value), medium{mime: kind}, 0)
+		}
+	}
+	if n > 0 {
+		return n
+	}
+	return c.Media(kind, r.t.Bytes(s), false)
 }
 
 // bodyTokens counts what a block says: a string, or texts and media.
