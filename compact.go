@@ -17,8 +17,8 @@ import (
 
 // The lines around a summary, by which a later compaction knows it again.
 const (
-	SummaryBegin = Mark + "summary of the conversation up to here]"
-	SummaryEnd   = Mark + "end of the summary]"
+	SummaryBegin = wire.SummaryBegin
+	SummaryEnd   = wire.SummaryEnd
 )
 
 // CompactOptions says how to put a summary in the place of the head of a history.

@@ -22,7 +22,7 @@ type fitting struct {
 
 // fit climbs. Reserve is room for a summary of what is lost.
 func (f *fitting) fit(reserve int) (*ladder.Ladder, *Plan, error) {
-	s := ladder.Setting{Request: f.base.mended, Ours: f.base.ours(), Unended: f.base.unended, Window: f.w.ladder(), Counter: f.o.Counter, Try: f.try, Reserve: reserve}
+	s := ladder.Setting{Request: f.base.mended, Unended: f.base.unended, Window: f.w.ladder(), Counter: f.o.Counter, Try: f.try, Reserve: reserve}
 	if f.w.Rules != nil {
 		s.Vote = f.vote
 	}
@@ -55,37 +55,6 @@ func toFit(r *wire.Request, w Window, o Options) (*fitting, error) {
 		p.unended = slices.ContainsFunc(p.mended.Check(o.Check), func(f wire.Finding) bool { return f.Rule == "last-role" })
 	}
 	return f, nil
-}
-
-// ours tells, by message, which ones a repair has put in or made of strays: they are
-// nobody's words. Nil: none.
-func (p *Plan) ours() []bool {
-	if p.mended == p.in {
-		return nil
-	}
-	results := make(map[string]bool) // paths in the input
-	for b, blk := range p.in.Transcript().Blocks() {
-		if blk.Kind == transcript.Result || blk.Kind == transcript.ServerResult {
-			results[p.in.Path(transcript.BlockID(b))] = true
-		}
-	}
-	t := p.mended.Transcript()
-	ours := make([]bool, len(t.Messages()))
-	for i, m := range t.Messages() {
-		if !m.Speaks {
-			continue
-		}
-		ours[i] = true
-		for b := m.First; b < m.End && ours[i]; b++ {
-			if k := t.Block(b).Kind; k == transcript.Result || k == transcript.ServerResult {
-				continue
-			}
-			if path := p.mended.PathIn(p.in, b); path != "" && !results[path] {
-				ours[i] = false
-			}
-		}
-	}
-	return ours
 }
 
 // ladder is the window in the ladder's words.

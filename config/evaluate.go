@@ -113,22 +113,9 @@ func turnsSince(t *transcript.Transcript) []int {
 			count, speaks = count+1, false
 		}
 		since[i] = count
-		speaks = speaks || hasWords(t, ms[i])
+		speaks = speaks || ms[i].Speaks
 	}
 	return since
-}
-
-// hasWords reports whether a person speaks in a message.
-func hasWords(t *transcript.Transcript, m transcript.Message) bool {
-	if m.Role != transcript.User {
-		return false
-	}
-	for b := m.First; b < m.End; b++ {
-		if k := t.Block(b).Kind; k == transcript.Text || k == transcript.Media {
-			return true
-		}
-	}
-	return false
 }
 
 // holds evaluates the expression on exchange i.

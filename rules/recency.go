@@ -115,7 +115,7 @@ func lastTurns(t *transcript.Transcript, n int) transcript.BlockID {
 
 // spoken returns the block with which a person begins to speak in a message.
 func spoken(t *transcript.Transcript, m transcript.Message) transcript.BlockID {
-	for b := m.First; b < m.End && m.Role == transcript.User; b++ {
+	for b := m.First; b < m.End && m.Speaks; b++ {
 		if k := t.Block(b).Kind; k == transcript.Text || k == transcript.Media {
 			return b
 		}

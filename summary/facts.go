@@ -70,10 +70,12 @@ func read(h pare.Removed) facts {
 		case blk.Kind == transcript.Compaction:
 			f.said(blk.Message, h.Request.Compaction(b))
 		case blk.Kind == transcript.Text && role == transcript.Assistant:
-			f.said(blk.Message, h.Text(b))
+			if text := h.Text(b); !wire.OwnReply(text) {
+				f.said(blk.Message, text)
+			}
 		case blk.Kind == transcript.Text && role == transcript.User:
 			f.request(blk.Message, h.Text(b))
-		case blk.Kind == transcript.Media && role == transcript.User:
+		case blk.Kind == transcript.Media && f.t.Messages()[blk.Message].Speaks:
 			f.requests = append(f.requests, request{text: "[a picture or a document]"})
 		}
 	}
@@ -104,21 +106,10 @@ var reminders = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>`)
 })
 
-// quotedResult is how a repair words a result that has lost its call.
-const quotedResult = "; quoted, not written by the user]"
-
-// request takes in what the user said. A summary in front of it is not the user's.
+// request takes in what the user said.
 func (f *reader) request(message int, text string) {
-	if strings.HasPrefix(strings.TrimLeft(text, " \n"), pare.SummaryBegin) {
-		i := strings.LastIndex(text, pare.SummaryEnd)
-		if i < 0 {
-			return
-		}
-		text = text[i+len(pare.SummaryEnd):]
-	}
-	text = strings.TrimSpace(reminders().ReplaceAllString(text, ""))
-	first, _, _ := strings.Cut(text, "\n")
-	if text == "" || strings.HasPrefix(text, pare.Mark) || strings.HasSuffix(first, quotedResult) {
+	text = strings.TrimSpace(reminders().ReplaceAllString(wire.Words(text), ""))
+	if text == "" {
 		return
 	}
 	q := request{text: text}

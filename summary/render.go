@@ -61,7 +61,11 @@ func rendered(h pare.Removed, b transcript.BlockID) string {
 	case transcript.Media:
 		return strings.ToUpper(role.String()) + ": [a picture or a document]"
 	}
-	return strings.ToUpper(role.String()) + ": " + headAndTail(plain(h.Text(b)), maxText)
+	who, text := strings.ToUpper(role.String()), h.Text(b)
+	if role == transcript.User && wire.Words(text) == "" || role == transcript.Assistant && wire.OwnReply(text) {
+		who = "NOTE, SAID BY NOBODY"
+	}
+	return who + ": " + headAndTail(plain(text), maxText)
 }
 
 // middleOut keeps the beginning, where the goal is, and more of the end.

@@ -168,6 +168,8 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 		p.extra[i] |= nullContent
 		if m.Role != transcript.Assistant || nothing {
 			p.note(nullContentOf(m.Role), -1, "", "")
+		}
+		if nothing || m.Role != transcript.Assistant && !beside {
 			p.note(emptyRole[m.Role], -1, "", "")
 			if m.Role == transcript.Assistant {
 				p.note(emptyAssistantNull, -1, "", "")

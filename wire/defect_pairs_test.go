@@ -130,7 +130,7 @@ func TestDefectP6FurtherScreenshot(t *testing.T) {
 		return `{"type":"computer_call_output","call_id":"a","output":{"type":"computer_screenshot","image_url":"data:image/png;base64,` + data + `"}}`
 	}
 	defect{name: "screenshots", as: wire.OpenAIResponses, body: `{"model":"gpt-5.5","input":[{"role":"user","content":"q"},{"type":"computer_call","call_id":"a","action":{"type":"screenshot"},"pending_safety_checks":[],"status":"completed"},` + shot("AAAA") + "," + shot("BBBB") + `]}`,
-		found: []string{"duplicate-result"}, keeps: []string{shot("AAAA"), "A further result of its call; quoted", "BBBB"}, loses: []string{"without its call"}}.run(t)
+		found: []string{"duplicate-result"}, keeps: []string{shot("AAAA"), "A further result of its call, with attachments: 1; quoted", "BBBB"}, loses: []string{"without its call"}}.run(t)
 }
 
 // An empty tool_call_id names no call that has an id.

@@ -56,14 +56,15 @@ func TestDefectVoiceBehind(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]bool{
-		`<system-reminder>\na\n</system-reminder>`:                                                 false,
-		`\n <system-reminder>a</system-reminder>\n\n<system-reminder>b</system-reminder>\n`:        false,
-		`<system-reminder>a</system-reminder>\n\nthe question`:                                     true,
-		`<system-reminder>a</system-reminder>the question<system-reminder>b</system-reminder>`:     true,
-		`<system-reminder> is a tag that I wonder about`:                                           true,
-		`[A tool result without its call; quoted, not written by the user]\nstray\n\nthe question`: true,
-		`(The beginning of this conversation is not included.)`:                                    false,
-		`(The beginning of this conversation is not included.)\n\nthe question`:                    true,
+		`<system-reminder>\na\n</system-reminder>`:                                                                         false,
+		`\n <system-reminder>a</system-reminder>\n\n<system-reminder>b</system-reminder>\n`:                                false,
+		`<system-reminder>a</system-reminder>\n\nthe question`:                                                             true,
+		`<system-reminder>a</system-reminder>the question<system-reminder>b</system-reminder>`:                             true,
+		`<system-reminder> is a tag that I wonder about`:                                                                   true,
+		`[A tool result without its call; quoted, not written by the user]\nstray\n\nmore of it`:                           false,
+		`[A tool result without its call; quoted, not written by the user]\nstray\n[end of the quotation]\n\nthe question`: true,
+		`(The beginning of this conversation is not included.)`:                                                            false,
+		`(The beginning of this conversation is not included.)\n\nthe question`:                                            true,
 	} {
 		r, err := wire.Parse([]byte(`{"model":"m","messages":[{"role":"user","content":"`+text+`"}]}`), wire.Options{Dialect: wire.OpenAIChat})
 		if err != nil {

@@ -210,8 +210,6 @@ func (m *mender) neverEmpty() {
 	m.log(&Finding{Rule: "empty-content"}, "insert", transcript.NoBlock, -1, len(raw), "a history must not be empty: %s", emptyTalkText)
 }
 
-const emptyTalkText = "(This conversation has no content.)"
-
 // A mender mends one round of findings.
 type mender struct {
 	*draft

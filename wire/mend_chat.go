@@ -84,14 +84,14 @@ func (m *mender) asInput(f *Finding) {
 
 // joinTexts makes one string of the texts of a message. A list that holds anything else stays.
 func (m *mender) joinTexts(f *Finding) {
-	var texts []string
+	var texts [][]byte
 	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(m.frame[f.Index].content)) {
 		if !m.memberIs(tspan(e), "type", "text") {
 			return
 		}
-		texts = append(texts, m.text(tspan(e), "text"))
+		texts = append(texts, quote(m.text(tspan(e), "text")))
 	}
-	if m.setMember(m.t.Messages()[f.Index].Span, "content", quote(strings.Join(texts, "\n"))) {
+	if m.setMember(m.t.Messages()[f.Index].Span, "content", joinStrings(closeQuotations(texts), `\n`)) {
 		m.log(f, "edit", transcript.NoBlock, f.Index, 0, "this vendor wants a string here; the texts are joined")
 	}
 }

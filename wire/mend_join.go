@@ -165,7 +165,7 @@ func (d *draft) joinValues(all [][]byte, mixed bool) ([]byte, bool) {
 	}
 	switch {
 	case strings == len(values):
-		return joinStrings(values), true
+		return joinStrings(values, paragraph), true
 	case strings > 0 && !mixed:
 		return nil, false
 	}
@@ -182,12 +182,15 @@ func (d *draft) joinValues(all [][]byte, mixed bool) ([]byte, bool) {
 	return array(items...), true
 }
 
-// joinStrings joins JSON strings to one.
-func joinStrings(values [][]byte) []byte {
+// paragraph parts texts that are joined, as it is written in JSON.
+const paragraph = `\n\n`
+
+// joinStrings joins JSON strings to one, with something between them that is written as in JSON.
+func joinStrings(values [][]byte, between string) []byte {
 	out := []byte{'"'}
 	for i, v := range values {
 		if i > 0 {
-			out = append(out, `\n\n`...)
+			out = append(out, between...)
 		}
 		out = append(out, v[1:len(v)-1]...)
 	}
@@ -367,7 +370,7 @@ func (gemini) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 	case len(whole) == 1: // they differ in something else
 		return whole[0], true
 	case alike && name != "":
-		return object(name, joinStrings(texts)), true
+		return object(name, joinStrings(texts, paragraph)), true
 	case slices.ContainsFunc(all, func(b transcript.BlockID) bool { return d.t.Block(b).Failed }):
 		return object("error", array(whole...)), true
 	}

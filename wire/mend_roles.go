@@ -32,12 +32,6 @@ var roleMends = map[fault]mend{
 	turnList:           (*mender).asSteps,
 }
 
-const (
-	goOnText  = "Continue."
-	beginText = "(The beginning of this conversation is not included.)"
-	doneText  = "Understood."
-)
-
 // goOn adds a minimal turn of the user, so that the model has something to answer.
 func (m *mender) goOn(f *Finding) {
 	n := len(m.t.Messages())
@@ -166,7 +160,7 @@ func (m *mender) mergeChat(up, i, into int) bool {
 // strings to a list.
 func joinContents(values [][]byte) (joined []byte, whole bool) {
 	if !slices.ContainsFunc(values, func(v []byte) bool { return v[0] != '"' }) {
-		return joinStrings(values), true
+		return joinStrings(closeQuotations(values), paragraph), true
 	}
 	var parts [][]byte
 	for _, v := range values {

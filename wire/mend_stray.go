@@ -31,7 +31,7 @@ func (m *mender) strayResult(f *Finding) {
 // they are.
 func (m *mender) quote(f *Finding, b transcript.BlockID, text string, media [][]byte, why string) {
 	blk := m.t.Block(b)
-	quoted := m.quoteResult(b, text)
+	quoted := m.quoteResult(b, text, len(media))
 	m.dropBlock(b)
 	var raw []byte
 	if m.g.nested && m.t.Messages()[blk.Message].Role == transcript.User {
@@ -136,8 +136,8 @@ func (m *mender) textMessage(text string, media [][]byte) []byte {
 }
 
 // quoteResult words a result as a quotation, so that nobody takes it for the
-// user's own words.
-func (m *mender) quoteResult(b transcript.BlockID, text string) string {
+// user's own words. So many parts behind it belong to it.
+func (m *mender) quoteResult(b transcript.BlockID, text string, attached int) string {
 	name, tool := "A tool result without its call", m.t.Block(b).Tool
 	if tool != "" {
 		name = "A result of " + tool + " without its call"
@@ -147,12 +147,8 @@ func (m *mender) quoteResult(b transcript.BlockID, text string) string {
 			name = "A further result of " + tool
 		}
 	}
+	if attached > 0 {
+		name += quotedWith + itoa(attached)
+	}
 	return fmt.Sprintf("[%s%s\n%s", name, quotedText, text)
 }
-
-const (
-	// quotedText ends the line over a quotation.
-	quotedText = "; quoted, not written by the user]"
-	// quoteHead is how long that line may be.
-	quoteHead = 256
-)

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 
@@ -45,11 +44,10 @@ func (p *parser) endMessage(s jsonspan.Span, begins bool) {
 	m := &p.messages[len(p.messages)-1]
 	m.Span, m.End, m.Begins = tspan(s), transcript.BlockID(len(p.blocks)), begins
 	p.turn = m.Turn
-	m.Speaks = false
+	m.Speaks = m.Role == transcript.User && speaks(p.raw, p.blocks[m.First:])
 	var f facts
 	for i := m.First; i < m.End; i++ {
 		b := &p.blocks[i]
-		m.Speaks = m.Speaks || m.Role == transcript.User && p.voiced(b, p.where[i].in)
 		switch b.Kind {
 		case transcript.Result:
 			f |= hasResults
@@ -103,107 +101,6 @@ func (p *parser) stringContent(f field) {
 		p.extra[i] |= blankText
 		p.noteBlock(blankTextBlock, "", "")
 	}
-}
-
-// voiced reports whether a block of the user's is something that a person says or
-// shows: clients put what is typed while a tool runs beside the results, and reminders of
-// their own. What a repair has written in the user's place is nobody's word.
-func (p *parser) voiced(b *transcript.Block, in container) bool {
-	switch b.Kind {
-	case transcript.Result, transcript.ServerResult:
-		return false
-	case transcript.Text:
-		return hasWords(p.raw[b.Body.Start:b.Body.End], in)
-	}
-	return true
-}
-
-// hasWords reports whether a text holds anything but reminders and what a repair has written. Where
-// strings are joined, words may stand behind either: of a reminder it is known where it ends, and
-// of a quotation only that it is all of a part in a list.
-func hasWords(text []byte, in container) bool {
-	for {
-		text = trimSpace(text)
-		if len(text) == 0 {
-			return false
-		}
-		switch text[0] {
-		case '<', '\\':
-			behind, ok := behindReminder(text)
-			if !ok {
-				return true
-			}
-			text = behind
-		case '(':
-			return string(text) != beginText
-		case '[':
-			if behind, ok := bytes.CutPrefix(text, []byte(LeftOut)); ok {
-				text = behind
-				continue
-			}
-			end := bytes.Index(text[:min(len(text), quoteHead)], []byte(quotedText))
-			return in == inString || end < 0 || bytes.Contains(text[:end], []byte(`\n`))
-		default:
-			return true
-		}
-	}
-}
-
-// trimSpace takes the space off the beginning of a text in JSON.
-func trimSpace(text []byte) []byte {
-	for {
-		switch {
-		case len(text) > 0 && text[0] == ' ':
-			text = text[1:]
-		case len(text) > 1 && text[0] == '\\' && (text[1] == 'n' || text[1] == 'r' || text[1] == 't'):
-			text = text[2:]
-		case len(text) > 5 && string(text[:4]) == `\u00` && bytes.IndexByte([]byte(" \n\r\t"), jsonspan.Decode(nil, text[:6])[0]) >= 0:
-			text = text[6:]
-		default:
-			return text
-		}
-	}
-}
-
-// behindReminder returns what stands behind the reminder that a text in JSON begins with.
-// Programs write < as \u003c, and / as \/.
-func behindReminder(text []byte) (behind []byte, ok bool) {
-	const name = "system-reminder"
-	if text, ok = cutSpelled(text, "<"+name+">"); !ok {
-		return nil, false
-	}
-	for {
-		i := bytes.Index(text, []byte("/"+name))
-		if i < 0 {
-			return nil, false
-		}
-		front := bytes.TrimSuffix(text[:i], []byte{'\\'})
-		text = text[i+len("/"+name):]
-		rest, opens := cutSpelled(front[max(len(front)-len(`\u003c`), 0):], "<")
-		opens = opens && len(rest) == 0 || bytes.HasSuffix(front, []byte{'<'})
-		if behind, closes := cutSpelled(text, ">"); opens && closes {
-			return behind, true
-		}
-	}
-}
-
-// cutSpelled takes an ASCII word off the beginning of a text in JSON, however its letters are
-// written.
-func cutSpelled(text []byte, word string) (rest []byte, ok bool) {
-	for i := range len(word) {
-		n := 1
-		switch {
-		case len(text) > 0 && text[0] == word[i]:
-		case word[i] == '/' && bytes.HasPrefix(text, []byte(`\/`)):
-			n = 2
-		case len(text) >= 6 && bytes.HasPrefix(text, []byte(`\u00`)) && string(jsonspan.Decode(nil, text[:6])) == word[i:i+1]:
-			n = 6
-		default:
-			return text, false
-		}
-		text = text[n:]
-	}
-	return text, true
 }
 
 // speaks reports whether message i is the user's and holds no results.

@@ -81,8 +81,6 @@ type Outcome interface {
 // A Setting is what a ladder stands on.
 type Setting struct {
 	Request *wire.Request // repaired
-	// Ours are the messages, by index, that a repair put in; nil: none.
-	Ours []bool
 	// Unended: the history ends with the assistant, which the provider refuses; that end may
 	// go, or something is put behind it.
 	Unended bool

@@ -258,8 +258,5 @@ func (s *scene) spread(f *flags) {
 // Speaks reports whether a person speaks in a message.
 func Speaks(m transcript.Message) bool { return m.Speaks && m.Role != transcript.System }
 
-// speaks reports whether a person speaks in message i: what a repair has put there is
-// nobody's words.
-func (l *Ladder) speaks(i int) bool {
-	return Speaks(l.t.Messages()[i]) && (l.Ours == nil || !l.Ours[i])
-}
+// speaks reports whether a person speaks in message i.
+func (l *Ladder) speaks(i int) bool { return Speaks(l.t.Messages()[i]) }

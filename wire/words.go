@@ -1,0 +1,227 @@
+package wire
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// What Pare puts into a conversation is nobody's words. All of these texts stand here, and [Words] is the
+// one place that tells them from what a person says.
+const (
+	goOnText      = "Continue."
+	beginText     = "(The beginning of this conversation is not included.)"
+	emptyTalkText = "(This conversation has no content.)"
+	doneText      = "Understood." // the assistant's, and so is the next one
+	pauseText     = "."
+
+	// quotedText ends the line over a quotation, quotedEnd is the line under it where something is joined to
+	// it, and quotedWith says in front of quotedText how many parts behind it belong to it.
+	quotedText = "; quoted, not written by the user]"
+	quotedEnd  = "[end of the quotation]"
+	quotedWith = ", with attachments: "
+	// quoteHead is how long the line over a quotation may be.
+	quoteHead = 256
+
+	// SummaryBegin and SummaryEnd are the lines around a summary.
+	SummaryBegin = Mark + "summary of the conversation up to here]"
+	SummaryEnd   = Mark + "end of the summary]"
+)
+
+// Words returns what a person says in a text of the user's: without the reminders that clients put there,
+// and without what Pare has written in the user's place, which are summaries, quotations of results, marks
+// and the short turns that a provider asks for. It is "" if a person says nothing.
+func Words(text string) string {
+	q := quote(text)
+	return string(jsonspan.Decode(nil, words(q[1:len(q)-1])))
+}
+
+// OwnReply reports whether a text of the assistant's is one of the short turns that a repair puts between
+// two turns of the user.
+func OwnReply(text string) bool { return text == doneText || text == pauseText }
+
+// speaks reports whether a person says or shows something in blocks of a message of the user's. Clients put
+// what is typed while a tool runs beside the results.
+func speaks(raw []byte, blocks []transcript.Block) bool {
+	attached := 0 // parts that belong to the quotation in front of them
+	for i := range blocks {
+		b := &blocks[i]
+		switch {
+		case b.Kind == transcript.Result || b.Kind == transcript.ServerResult:
+		case b.Kind == transcript.Text:
+			text := raw[b.Body.Start:b.Body.End]
+			if len(words(text)) > 0 {
+				return true
+			}
+			attached = attachments(text)
+		case attached > 0:
+			attached--
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// words is Words for the content of a JSON string: it returns the rest of the text from the first word on
+// that is a person's.
+func words(text []byte) []byte {
+	for {
+		text = trimSpace(text)
+		if len(text) == 0 {
+			return nil
+		}
+		var ok bool
+		switch text[0] {
+		case '<', '\\':
+			text, ok = cutReminder(text)
+		case '(':
+			text, ok = cutFiller(text, beginText, emptyTalkText)
+		case 'C':
+			text, ok = cutFiller(text, goOnText)
+		case '[':
+			text, ok = cutOwn(text)
+		}
+		if !ok {
+			return text
+		}
+	}
+}
+
+// cutFiller takes one of several short texts off the beginning. A person may go on behind such words in the
+// same line.
+func cutFiller(text []byte, fillers ...string) (rest []byte, ok bool) {
+	for _, f := range fillers {
+		if rest, ok := bytes.CutPrefix(text, []byte(f)); ok && (len(rest) == 0 || bytes.HasPrefix(rest, []byte(`\n`))) {
+			return rest, true
+		}
+	}
+	return text, false
+}
+
+// cutOwn takes a summary, another mark or a quotation off the beginning of a text in JSON.
+func cutOwn(text []byte) (rest []byte, ok bool) {
+	if bytes.HasPrefix(text, []byte(SummaryBegin)) {
+		_, rest, _ = bytes.Cut(text, []byte(SummaryEnd))
+		return rest, true
+	}
+	if bytes.HasPrefix(text, []byte(Mark)) {
+		_, rest, ok = bytes.Cut(text, []byte("]"))
+		return rest, ok
+	}
+	if quotationHead(text) == nil {
+		return text, false
+	}
+	_, rest, _ = bytes.Cut(text, []byte(`\n`+quotedEnd)) // without that line nothing follows
+	return rest, true
+}
+
+// quotationHead returns the line over a quotation up to what all of them end with; nil if there is none.
+func quotationHead(text []byte) []byte {
+	end := bytes.Index(text[:min(len(text), quoteHead)], []byte(quotedText))
+	if end < 0 || text[0] != '[' || bytes.Contains(text[:end], []byte(`\n`)) {
+		return nil
+	}
+	return text[:end]
+}
+
+// attachments returns how many parts behind a text belong to it.
+func attachments(text []byte) int {
+	text = trimSpace(text)
+	if len(text) == 0 {
+		return 0
+	}
+	_, count, _ := bytes.Cut(quotationHead(text), []byte(quotedWith))
+	n, _ := strconv.Atoi(string(count))
+	return n
+}
+
+// closeQuotations puts a line under each of several texts, given as JSON strings, that is a quotation and
+// has another one behind it: else nobody could tell where the quotation ends.
+func closeQuotations(texts [][]byte) [][]byte {
+	closed := make([][]byte, len(texts))
+	for i, t := range texts {
+		if closed[i] = t; i < len(texts)-1 && len(t) > 1 && t[0] == '"' && quotes(t[1:len(t)-1]) {
+			closed[i] = append(append(append([]byte(nil), t[:len(t)-1]...), `\n`+quotedEnd...), '"')
+		}
+	}
+	return closed
+}
+
+// quotes reports whether a text in JSON ends with a quotation that has no line under it.
+func quotes(text []byte) bool {
+	for {
+		text = trimSpace(text)
+		if len(text) == 0 || text[0] != '[' {
+			return false
+		}
+		rest, ok := cutOwn(text)
+		if !ok {
+			return false
+		}
+		if len(rest) == 0 {
+			return quotationHead(text) != nil && !bytes.HasSuffix(text, []byte(quotedEnd))
+		}
+		text = rest
+	}
+}
+
+// trimSpace takes the space off the beginning of a text in JSON.
+func trimSpace(text []byte) []byte {
+	for {
+		switch {
+		case len(text) > 0 && text[0] == ' ':
+			text = text[1:]
+		case len(text) > 1 && text[0] == '\\' && (text[1] == 'n' || text[1] == 'r' || text[1] == 't'):
+			text = text[2:]
+		case len(text) > 5 && string(text[:4]) == `\u00` && bytes.IndexByte([]byte(" \n\r\t"), jsonspan.Decode(nil, text[:6])[0]) >= 0:
+			text = text[6:]
+		default:
+			return text
+		}
+	}
+}
+
+// cutReminder takes the reminder off that a text in JSON begins with. Programs write < as \u003c, and / as
+// \/.
+func cutReminder(whole []byte) (behind []byte, ok bool) {
+	const name = "system-reminder"
+	text, ok := cutSpelled(whole, "<"+name+">")
+	if !ok {
+		return whole, false
+	}
+	for {
+		i := bytes.Index(text, []byte("/"+name))
+		if i < 0 {
+			return whole, false
+		}
+		front := bytes.TrimSuffix(text[:i], []byte{'\\'})
+		text = text[i+len("/"+name):]
+		rest, opens := cutSpelled(front[max(len(front)-len(`\u003c`), 0):], "<")
+		opens = opens && len(rest) == 0 || bytes.HasSuffix(front, []byte{'<'})
+		if behind, closes := cutSpelled(text, ">"); opens && closes {
+			return behind, true
+		}
+	}
+}
+
+// cutSpelled takes an ASCII word off the beginning of a text in JSON, however its letters are
+// written.
+func cutSpelled(text []byte, word string) (rest []byte, ok bool) {
+	for i := range len(word) {
+		n := 1
+		switch {
+		case len(text) > 0 && text[0] == word[i]:
+		case word[i] == '/' && bytes.HasPrefix(text, []byte(`\/`)):
+			n = 2
+		case len(text) >= 6 && bytes.HasPrefix(text, []byte(`\u00`)) && string(jsonspan.Decode(nil, text[:6])) == word[i:i+1]:
+			n = 6
+		default:
+			return text, false
+		}
+		text = text[n:]
+	}
+	return text, true
+}
