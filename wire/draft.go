@@ -63,7 +63,7 @@ type listKey struct {
 type answer struct {
 	before int // the message it goes in front of
 	blocks []item
-	behind []byte // another message behind it; nil: none
+	behind item // another message behind it, if it has bytes
 }
 
 func newDraft(r *Request) *draft {
@@ -293,8 +293,8 @@ func (d *draft) plan() *trail {
 			raws[i], inner[i] = it.raw, it.from
 		}
 		d.messages.insert(a.before, item{raw: d.g.turn(raws), from: d.fresh(), inner: inner})
-		if a.behind != nil {
-			d.messages.insert(a.before, item{raw: a.behind, from: d.fresh()})
+		if a.behind.raw != nil {
+			d.messages.insert(a.before, a.behind)
 		}
 	}
 	edits := d.edits.all()

@@ -129,7 +129,7 @@ func (m *mender) dropEmpty(f *Finding) {
 // fillNull gives a result an empty string for null, and drops any other message
 // that has no content.
 func (m *mender) fillNull(f *Finding) {
-	if f.Block != transcript.NoBlock || m.t.Messages()[f.Index].Role == transcript.Tool {
+	if f.Block != transcript.NoBlock || m.t.Messages()[f.Index].Role == transcript.Tool || m.extra[f.Index]&saysBeside != 0 {
 		if m.setMember(m.t.Messages()[f.Index].Span, "content", quote("")) {
 			m.log(f, "edit", f.Block, f.Index, 0, "null content becomes an empty string")
 		}
@@ -146,10 +146,14 @@ func (m *mender) fillContent(f *Finding) {
 		return
 	}
 	if m.setMember(m.t.Messages()[f.Index].Span, "content", quote(" ")) {
-		if !m.hasMember(f.Index, "content") {
+		fresh := !m.hasMember(f.Index, "content")
+		if fresh {
 			m.written(f.Index, []origin{m.fresh()}) // there is no such place in the input
 		}
 		m.log(f, "edit", transcript.NoBlock, f.Index, 0, "a message must say something; a blank stands for nothing")
+		if fresh {
+			m.changes[len(m.changes)-1].born = birth{len(m.steps), m.made}
+		}
 	}
 }
 
@@ -430,7 +434,7 @@ func (m *mender) parted(f *Finding) {
 		return
 	}
 	for i := from; i < end; i++ {
-		if !m.untouched(i) {
+		if !m.untouched(i) || m.holdsStray(i) { // a stray becomes a text first, which may stay beside the others
 			return
 		}
 	}
@@ -453,10 +457,28 @@ func (m *mender) parted(f *Finding) {
 	}
 	if !m.g.partsMessages {
 		// Neighbours of one role are merged, so somebody must speak in between.
-		m.insertMessage(end, m.g.textMessage(transcript.Assistant, "."), m.fresh())
+		raw := m.g.textMessage(transcript.Assistant, pauseText)
+		m.insertMessage(end, raw, m.fresh())
+		m.logPause(f, end, raw)
 	}
 	m.insertMessage(end, m.g.turn(moved), m.fresh(), origins...)
 	m.log(f, "move", f.Block, from, 0, "what is no result stands in a turn of its own now")
+}
+
+// logPause records the short turn of the assistant in front of message i that was made last.
+func (m *mender) logPause(f *Finding, i int, raw []byte) {
+	m.log(f, "insert", transcript.NoBlock, i, len(raw), "results may not share a turn with what the user says: a short turn of the assistant parts them")
+}
+
+// holdsStray reports whether a message holds a result that answers no call.
+func (m *mender) holdsStray(i int) bool {
+	msg := m.t.Messages()[i]
+	for b := msg.First; b < msg.End; b++ {
+		if x := m.t.ExchangeOf(b); x != transcript.NoExchange && m.t.Block(b).Kind == transcript.Result && m.t.Exchanges()[x].Call == transcript.NoBlock {
+			return true
+		}
+	}
+	return false
 }
 
 // gather moves the responses of a later message to the first one of their turn.

@@ -58,8 +58,10 @@ func (m *mender) unansweredCall(f *Finding) {
 	if x.CallID == "" && m.moved[m.t.Messages()[m.t.Block(x.Call).Message].Turn] {
 		return // without ids the order counts: first what is there, then what is not
 	}
-	if m.putResult(f, f.Block, item{raw: raw, from: m.fresh()}) {
+	it := item{raw: raw, from: m.fresh()}
+	if m.putResult(f, f.Block, it) {
 		m.log(f, "insert", f.Block, f.Index, len(raw), "a stub: %s", text)
+		m.changes[len(m.changes)-1].born.index = it.from.index // a pause may have been made since
 	}
 }
 
@@ -159,8 +161,8 @@ func (m *mender) putResult(f *Finding, call transcript.BlockID, it item) bool {
 		if m.answers[turn] == nil && !m.g.partsMessages {
 			// Neighbours of one role are merged, so somebody must speak in between.
 			a := m.answer(turn, end)
-			a.behind = m.g.textMessage(transcript.Assistant, ".")
-			m.log(f, "insert", transcript.NoBlock, end, len(a.behind), "results may not share a turn with what the user says: a short turn of the assistant parts them")
+			a.behind = item{raw: m.g.textMessage(transcript.Assistant, pauseText), from: m.fresh()}
+			m.logPause(f, end, a.behind.raw)
 		}
 	}
 	a := m.answer(turn, end)
