@@ -42,7 +42,7 @@ func (c *checker) geminiTurns(turns []turnSpan) {
 				c.message(emptyMessage, m, "")
 			}
 			if c.extra[m]&hasResults != 0 && t.role == transcript.User {
-				c.mixedParts(c.t.Messages()[m])
+				c.mixedParts(c.t.Messages()[m], m+1 < t.end && c.extra[m+1]&hasResults != 0)
 			}
 			if m > t.first && t.role != transcript.Unknown && c.extra[m-1]&hasResults == 0 && c.extra[m]&(hasResults|hasCalls) == 0 {
 				c.message(roleRepeats, m, "")
@@ -78,13 +78,17 @@ func answersInPlace(x transcript.Exchange) bool {
 	return x.State == transcript.Whole || x.Repeats && !x.Late
 }
 
-// mixedParts reports parts that share a content with responses.
-func (c *checker) mixedParts(m transcript.Message) {
+// mixedParts reports parts that share a content with responses; more says that responses follow in the next
+// content of the turn.
+func (c *checker) mixedParts(m transcript.Message, more bool) {
 	last := m.First
 	for b := m.First; b < m.End; b++ {
 		if c.t.Block(b).Kind == transcript.Result {
 			last = b
 		}
+	}
+	if more {
+		last = m.End
 	}
 	for b := m.First; b < m.End; b++ {
 		switch {

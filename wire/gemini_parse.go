@@ -193,7 +193,7 @@ func (p *parser) partNotes(f *partFields) {
 		p.note(wrongType, n, "text", "expected a string, found "+f.text.kind.String())
 	case f.text.empty() && !signed && !f.thought:
 		p.noteBlock(emptyText, "", "")
-	case f.text.absent() && !signed && !f.md:
+	case f.text.absent() && !f.md:
 		p.noteBlock(emptyPart, "", "")
 	}
 	p.wantString(&f.id, n, "id")

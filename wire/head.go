@@ -90,6 +90,8 @@ func (p *parser) tools() {
 				deferred = p.isTrue(p.value())
 			case "cache_control":
 				p.headMark()
+			case "functionDeclarations", "function_declarations":
+				p.declarations()
 			default:
 				p.Skip()
 			}
@@ -99,6 +101,30 @@ func (p *parser) tools() {
 				p.head.deferred = make(map[string]bool)
 			}
 			p.head.deferred[name] = true
+		}
+	}
+}
+
+// declarations reads Gemini's declared functions. Those that do not say otherwise block: each call has one
+// response, and a mark that more of it will follow is not read.
+func (p *parser) declarations() {
+	for range p.objects {
+		var name, behavior field
+		for k := range p.members {
+			switch string(k) {
+			case "name":
+				name = p.value()
+			case "behavior":
+				behavior = p.value()
+			default:
+				p.Skip()
+			}
+		}
+		if name.kind == jsonspan.String && !p.is(behavior, "NON_BLOCKING") {
+			if p.head.blocking == nil {
+				p.head.blocking = make(map[string]bool)
+			}
+			p.head.blocking[p.text(name)] = true
 		}
 	}
 }

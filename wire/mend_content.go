@@ -17,7 +17,7 @@ var contentMends = map[fault]mend{
 	blankTextBlock:      (*mender).dropFound,
 	emptySystemText:     (*mender).dropSystemText,
 	blankSystemText:     (*mender).dropSystemText,
-	emptyPart:           (*mender).dropFound,
+	emptyPart:           (*mender).emptyPart,
 	typeMissing:         (*mender).giveType,
 	fieldMissing:        (*mender).dropFound,
 	compactionEmpty:     (*mender).dropFound,
@@ -175,6 +175,21 @@ func (m *mender) nullContent(f *Finding) {
 	}
 }
 
+// emptyPart gives a part that has nothing but a signature an empty text to carry it, as the API itself writes
+// it. A part that has nothing at all goes.
+func (m *mender) emptyPart(f *Finding) {
+	at := m.t.Block(f.Block).Span
+	for _, name := range []string{"thoughtSignature", "thought_signature"} {
+		if v, ok := m.member(at, name); ok && m.raw[v.Start] == '"' && v.Len() > 2 {
+			if m.setMember(at, "text", quote("")) {
+				m.log(f, "edit", f.Block, f.Index, len(`,"text":""`), "a signature stands beside a text; an empty one carries it")
+			}
+			return
+		}
+	}
+	m.dropFound(f)
+}
+
 const (
 	emptyErrorText  = "The tool reported an error without a message."
 	emptyResultText = "The tool returned nothing."
@@ -225,7 +240,7 @@ func (m *mender) partError(f *Finding) {
 	}
 	l := m.listOf(blk.Message, inContent)
 	for _, raw := range others {
-		l.insert(m.behindResults(f.Block), item{raw: raw, from: m.at(f.Block)})
+		l.insert(m.behindResults(m.t.Block(f.Block).Message), item{raw: raw, from: m.at(f.Block)})
 	}
 	m.log(f, "edit", f.Block, f.Index, 0, "an error result holds text only; the rest stands behind the results now")
 }

@@ -21,9 +21,8 @@ func (m *mender) leadingResults(i int) int {
 	return n
 }
 
-// behindResults returns the place behind the results that follow block b.
-func (m *mender) behindResults(b transcript.BlockID) int {
-	message := m.t.Block(b).Message
+// behindResults returns the place behind the results of a message.
+func (m *mender) behindResults(message int) int {
 	place, known := m.last[message]
 	if !known {
 		msg := m.t.Messages()[message]
@@ -37,7 +36,27 @@ func (m *mender) behindResults(b transcript.BlockID) int {
 		}
 		m.last[message] = place
 	}
-	return max(place, int(m.where[b].index)+1)
+	return place
+}
+
+// lastAnswers returns the last message with results of the turn that message i stands in: what is put behind
+// results must not stand between two of one step. If that message is being changed as a whole, it is i.
+func (m *mender) lastAnswers(i int) int {
+	turn := m.t.Messages()[i].Turn
+	last, known := m.answered[turn]
+	if !known {
+		for last = m.endOfTurn(turn) - 1; last > i && m.extra[last]&hasResults == 0; {
+			last--
+		}
+		if m.answered == nil {
+			m.answered = make(map[int]int)
+		}
+		m.answered[turn] = last
+	}
+	if last < i || m.taken[last] || m.messages.drop[last] || !m.listable(last) {
+		return i
+	}
+	return last
 }
 
 // messageRuns say, for each message that was asked about, behind which one a run ends that goes

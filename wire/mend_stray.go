@@ -36,11 +36,12 @@ func (m *mender) quote(f *Finding, b transcript.BlockID, text string, media [][]
 	var raw []byte
 	if m.g.nested && m.t.Messages()[blk.Message].Role == transcript.User {
 		raw = m.g.text(transcript.User, quoted)
-		l := m.listOf(blk.Message, m.where[b].in)
+		to := m.lastAnswers(blk.Message)
+		l := m.listOf(to, m.g.blocks)
 		for _, one := range append([][]byte{raw}, media...) {
-			l.insert(m.behindResults(b), item{raw: one, from: m.at(b)})
+			l.insert(m.behindResults(to), item{raw: one, from: m.at(b)})
 		}
-		m.messages.drop[blk.Message] = false
+		m.messages.drop[to] = false
 	} else {
 		raw = m.textMessage(quoted, media)
 		m.insertMessage(m.behindTool(blk.Message), raw, m.fresh(), repeat(m.at(b), 1+len(media))...)

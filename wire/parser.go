@@ -421,6 +421,12 @@ func (p *parser) finish(r *Request, prof Profile, build func(transcript.Index) *
 	if slices.ContainsFunc(p.notes, note.far) {
 		p.tieItems()
 	}
+	if len(p.head.blocking) > 0 {
+		for i := range p.blocks {
+			b := &p.blocks[i]
+			b.Continues = b.Continues && !p.head.blocking[b.Tool]
+		}
+	}
 	*r = Request{
 		Dialect: p.dialect, Profile: prof, g: p.g, raw: p.raw, list: tspan(p.list), bare: p.bare,
 		head: p.head, where: p.where, extra: p.extra, frame: p.frame, notes: p.notes, flaws: p.Flaws(), unlisted: p.Unlisted(),

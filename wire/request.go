@@ -211,6 +211,7 @@ type head struct {
 	model      string
 	tools      map[string]bool // declared tools by name
 	deferred   map[string]bool // those of them that are not loaded at once
+	blocking   map[string]bool // Gemini's functions that are answered by one response
 	toolsGiven bool
 	thinking   string // thinking.type of Anthropic and its imitators
 	binding    bool   // thinking.block_binding is set
