@@ -82,12 +82,34 @@ func (c *checker) resultAdvice(t turnSpan) {
 			continue
 		}
 		if answered >= 0 {
-			c.message(splitResults, m, "")
+			c.splitFrom(m)
 		}
 		answered = m
 	}
 	if b := c.firstOther(t); b != transcript.NoBlock && answered >= 0 && c.t.Block(b).Kind == transcript.Text {
 		c.block(textAfterResult, b, "")
+	}
+}
+
+// splitFrom reports the results of a message that stand apart from the others of their turn: at the first of
+// them, with the ids of all, and with the message of the calls, which is the one that the provider names.
+func (c *checker) splitFrom(m int) {
+	msg, first, asked := c.t.Messages()[m], transcript.NoBlock, 0
+	var ids []string
+	for b := msg.First; b < msg.End; b++ {
+		if c.t.Block(b).Kind != transcript.Result {
+			continue
+		}
+		x := c.t.Exchanges()[c.t.ExchangeOf(b)]
+		if x.Call == transcript.NoBlock {
+			continue // a stray is found as one
+		}
+		if ids = append(ids, x.CallID); first == transcript.NoBlock {
+			first, asked = b, c.t.Block(x.Call).Message
+		}
+	}
+	if first != transcript.NoBlock && c.wants(splitResults) && !c.glanced() {
+		c.report(splitResults, m, first, c.Path(first), itoa(asked), ids...)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,5 +98,44 @@ func TestDefectT10SignatureAlone(t *testing.T) {
 	} {
 		d.as, d.model = wire.Gemini, "gemini-3-pro"
 		d.run(t)
+	}
+}
+
+// DeepSeek's Anthropic endpoint names the calls and their message; the finding names the result that stands
+// apart.
+func TestDefectT11SplitResults(t *testing.T) {
+	result := func(id string) string {
+		return `{"type":"tool_result","tool_use_id":"` + id + `","content":"r` + id + `"}`
+	}
+	call := func(id string) string { return `{"type":"tool_use","id":"` + id + `","name":"f","input":{}}` }
+	user := func(blocks ...string) string { return `{"role":"user","content":[` + strings.Join(blocks, ",") + `]}` }
+	head := `{"model":"deepseek-v4","max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"},{"role":"user","content":"q"},{"role":"assistant","content":[` + call("a") + "," + call("b") + "," + call("c") + `]},`
+	for _, c := range []struct {
+		results string
+		path    string
+		ids     []string
+	}{
+		{user(result("a")) + "," + user(result("b"), result("c")), "messages.5.content.0", []string{"b", "c"}},
+		{user(result("b"), result("c")) + "," + user(`{"type":"text","text":"hm"}`, result("a")), "messages.5.content.1", []string{"a"}},
+	} {
+		r, err := wire.Parse([]byte(head+c.results+`]}`), wire.Options{Profile: "deepseek"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for _, f := range r.Check(wire.CheckOptions{}) {
+			if f.Rule != "split-results" {
+				continue
+			}
+			found++
+			says := "messages.3: `tool_use` ids were found without `tool_result` blocks immediately after: " + strings.Join(c.ids, ", ") + ". Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+			if f.Path != c.path || !slices.Equal(f.IDs, c.ids) || f.Message != says {
+				t.Errorf("%s %v: %s", f.Path, f.IDs, f.Message)
+			}
+		}
+		m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+		if err != nil || len(m.Left) > 0 || found != 1 {
+			t.Errorf("found %d, left %v: %v", found, m.Left, err)
+		}
 	}
 }

@@ -496,10 +496,11 @@ func (m *mender) holdsStray(i int) bool {
 	return false
 }
 
-// gather moves the responses of a later message to the first one of their turn.
+// gather moves the responses of a later message to the first one of their turn or, where nothing else may
+// stand in a turn of its own, the whole message.
 func (m *mender) gather(f *Finding) {
 	switch {
-	case f.Block == transcript.NoBlock:
+	case !m.g.partsMessages:
 		m.mergeUp(f)
 	case m.g.nested: // found once for all of a message
 		for b := f.Block; b < m.t.Messages()[f.Index].End; b++ {
