@@ -34,6 +34,13 @@ func compactions() []compacted {
 	item := func(i int, of string) string {
 		return fmt.Sprintf(`{"role":"user","content":"%s question %d"},{"type":"function_call","call_id":"c%s%d","name":"Read","arguments":"{}"},{"type":"function_call_output","call_id":"c%s%d","output":"%s %s"},{"role":"assistant","content":"%s answer %d"}`, of, i, of, i, of, i, of, long, of, i)
 	}
+	step := func(i int, of string) string {
+		text := func(kind, text string) string {
+			return fmt.Sprintf(`{"type":%q,"content":[{"type":"text","text":"%s %s %d"}]}`, kind, of, text, i)
+		}
+		return fmt.Sprintf(`%s,{"type":"thought","signature":"eHl6"},{"type":"function_call","id":"c%s%d","name":"Read","arguments":{}},{"type":"function_result","call_id":"c%s%d","name":"Read","result":"%s %s"},%s`, text("user_input", "question"), of, i, of, i, of, long, text("model_output", "answer"))
+	}
+	newest := `{"role":"user","content":"the newest question"}`
 	body := func(head, list string, one func(int, string) string, middle string) func(int, int) string {
 		return func(front, behind int) string {
 			var all []string
@@ -44,7 +51,7 @@ func compactions() []compacted {
 			for i := range behind {
 				all = append(all, one(i, "behind"))
 			}
-			all = append(all, `{"role":"user","content":"the newest question"}`)
+			all = append(all, newest)
 			return head + `"` + list + `":[` + strings.Join(all, ",") + `]}`
 		}
 	}
@@ -71,6 +78,17 @@ func compactions() []compacted {
 	} {
 		all = append(all, compacted{"responses " + name, wire.OpenAIResponses, block[0], block[1], body(openai, "input", item, block[0])})
 	}
+	for name, block := range map[string][2]string{
+		"encrypted":     {`{"type":"compaction","id":"cmp_1","encrypted_content":"b3BhcXVl"}`, ""},
+		"a summary":     {`{"type":"compaction","summary":"- Goal: the parser in parse.go"}`, "parse.go"},
+		"content":       {`{"type":"compaction","content":"- Goal: the parser in parse.go"}`, "parse.go"},
+		"several texts": {`{"type":"compaction","content":[{"type":"text","text":"- Goal: the parser in parse.go"}]}`, "parse.go"},
+	} {
+		made := body(`{"model":"gemini-3-pro",`, "input", step, block[0])
+		all = append(all, compacted{"interactions " + name, wire.GeminiInteractions, block[0], block[1], func(front, behind int) string {
+			return strings.Replace(made(front, behind), newest, `{"type":"user_input","content":[{"type":"text","text":"the newest question"}]}`, 1)
+		}})
+	}
 	return all
 }
 
@@ -92,6 +110,17 @@ func parsed(t *testing.T, body string) *wire.Request {
 		t.Fatalf("%v\n%s", err, body)
 	}
 	return r
+}
+
+// A list of steps that begins with a compaction is one of Interactions, however that is written.
+func TestDefectT13CompactionFirst(t *testing.T) {
+	for _, c := range compactions() {
+		if c.dialect == wire.GeminiInteractions {
+			if r := parsed(t, c.body(0, 2)); r.Dialect != c.dialect || !r.Transcript().Compacted() {
+				t.Errorf("%s: %v", c.name, r.Dialect)
+			}
+		}
+	}
 }
 
 // The provider's own compaction is a summary: pinned, carried, counted from, read.

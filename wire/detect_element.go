@@ -15,6 +15,7 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 	step, call, object := Auto, false, false
 	message, reply := false, false // its type says so, as of items of Responses and replies of Anthropic's, which stop for a reason
 	untyped := false               // it has blocks without a type
+	compacted := false             // it is a compaction, which two APIs have
 	hint, why := Auto, clue{}      // whose member or block is there, and says too little
 	p.faint, p.texts = false, false
 	for {
@@ -31,7 +32,7 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 			} else if message = p.is(f, "message"); !message && step == Auto && p.itemType(f) {
 				d = OpenAIResponses
 			}
-			call = p.items && p.is(f, "function_call")
+			call, compacted = p.items && p.is(f, "function_call"), p.is(f, "compaction")
 			p.clue = clue{what: anItem, word: p.word(f)}
 			if loose := stepKinds[p.text(f)].kind; p.input && (loose == transcript.Text || loose == transcript.Media) {
 				step = GeminiInteractions
@@ -104,6 +105,9 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 		return OpenAIResponses, !p.texts
 	case chat && typed && !role:
 		d = OpenAIResponses
+	case compacted && d == OpenAIResponses:
+		p.faint, p.clue.guess = true, true
+		return d, false
 	case d == Auto && system:
 		return OpenAIChat, false
 	case d == Auto && hint != Auto:

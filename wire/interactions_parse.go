@@ -44,7 +44,7 @@ var stepKinds = func() map[string]stepKind {
 	all := map[string]stepKind{
 		"function_call": {kind: transcript.Call}, "function_result": {kind: transcript.Result}, "thought": {kind: transcript.Thinking},
 		"text": {kind: transcript.Text}, "image": {kind: transcript.Media}, "audio": {kind: transcript.Media}, "video": {kind: transcript.Media},
-		"document": {kind: transcript.Media},
+		"document": {kind: transcript.Media}, "compaction": {kind: transcript.Compaction},
 	}
 	for i, tool := range servedTools {
 		all[tool+"_call"] = stepKind{transcript.ServerCall, serverFamily + uint8(i)}
@@ -73,9 +73,9 @@ const serverFamily = 32
 // stepFields are the members of a step, or of a part of one, that rules look at.
 type stepFields struct {
 	itemHead
-	args, result, isError, signature, text, content field
-	failed                                          bool // the result says so
-	items                                           bool // the result is a list of parts
+	args, result, isError, signature, text, content, summary, encrypted field
+	failed                                                              bool // the result says so
+	items                                                               bool // the result is a list of parts
 }
 
 // element reads one step, one part of what the user says, or a turn as the API took it
@@ -122,6 +122,10 @@ func (p *parser) stepField(name []byte, f *stepFields) {
 		f.signature = p.value()
 	case "text":
 		f.text = p.value()
+	case "summary":
+		f.summary = p.value()
+	case "encrypted_content":
+		f.encrypted = p.value()
 	case "result":
 		p.stepResult(f)
 	default:
@@ -193,6 +197,13 @@ func (p *parser) stepBlock(span jsonspan.Span, t string, f *stepFields, w place)
 	case transcript.Text:
 		if f.text.kind == jsonspan.String {
 			body = f.text
+		}
+	case transcript.Compaction:
+		body = compactionBody(f.summary, f.content, f.text)
+		if f.encrypted.isSignature() {
+			body = field{} // nobody but the provider can read it
+		} else if !body.given() && !f.signature.isSignature() {
+			b.Kind = transcript.Other // it stands for nothing
 		}
 	}
 	if body.given() {

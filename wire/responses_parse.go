@@ -276,12 +276,7 @@ func (p *parser) closeItem(i int, span jsonspan.Span, t string, f *itemFields) {
 		b.Kind = transcript.Other
 	case b.Kind == transcript.Compaction:
 		if f.encrypted.absent() || f.encrypted.empty() {
-			for _, body = range []field{f.summary, f.content, {}} {
-				if !body.absent() && !body.empty() && body.kind != jsonspan.Object {
-					break
-				}
-			}
-			if !body.given() {
+			if body = compactionBody(f.summary, f.content); !body.given() {
 				b.Kind = transcript.Other // it stands for nothing
 			}
 		}
@@ -302,6 +297,16 @@ func (p *parser) closeItem(i int, span jsonspan.Span, t string, f *itemFields) {
 	p.itemNotes(t, kind, f)
 	p.reasoningTie(i, t, f)
 	p.endMessage(span, false)
+}
+
+// compactionBody is the first of several members that holds the words of a compaction; none if nothing does.
+func compactionBody(members ...field) field {
+	for _, m := range members {
+		if !m.absent() && !m.empty() && m.kind != jsonspan.Object {
+			return m
+		}
+	}
+	return field{}
 }
 
 // shellID is the id by which a call of a local shell and its output are paired. The output
