@@ -2,6 +2,7 @@ package pare
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare/wire"
 )
@@ -11,6 +12,7 @@ type EventType string
 
 const (
 	EventPairsValidated      EventType = "tool_pair_validated"          // [PairsChecked]
+	EventPairsRepaired       EventType = "tool_pair_repaired"           // [PairsChecked]
 	EventPairsPruned         EventType = "tool_pair_pruned"             // [PairsChecked]
 	EventPlanMade            EventType = "plan_made"                    // [PlanMade]
 	EventCompactionStarted   EventType = "compaction_started"           // [CompactionStarted]
@@ -36,7 +38,7 @@ type Metadata any
 type PairsChecked struct {
 	OrphanCount    int      `json:"orphan_count"`
 	Orphans        []Orphan `json:"orphans,omitempty"`
-	RemovedIndices []int    `json:"removed_indices,omitempty"` // the messages that held orphans
+	RemovedIndices []int    `json:"removed_indices,omitempty"` // the messages of which orphans were dropped
 	RetainedCount  int      `json:"retained_count"`            // messages that are left
 	TotalMessages  int      `json:"total_messages"`
 }
@@ -74,7 +76,8 @@ type CompactionFailed struct {
 	Error string `json:"error"`
 }
 
-// pairsEvent tells about the pairs of a history that became another.
+// pairsEvent tells about the pairs of a history that became another. Something was pruned only where orphans
+// were dropped: a result that went home, and a call that got a stub, are still there.
 func pairsEvent(before, after size, orphans []Orphan) Event {
 	m := PairsChecked{
 		OrphanCount: len(orphans), Orphans: orphans,
@@ -84,11 +87,39 @@ func pairsEvent(before, after size, orphans []Orphan) Event {
 		return Event{EventPairsValidated, m}
 	}
 	for _, o := range orphans {
-		m.RemovedIndices = append(m.RemovedIndices, o.Index)
+		if o.Done == "drop" {
+			m.RemovedIndices = append(m.RemovedIndices, o.Index)
+		}
 	}
 	slices.Sort(m.RemovedIndices)
 	m.RemovedIndices = slices.Compact(m.RemovedIndices)
+	if len(m.RemovedIndices) == 0 {
+		return Event{EventPairsRepaired, m}
+	}
 	return Event{EventPairsPruned, m}
+}
+
+// done says of each orphan what the changes did about it: to the block, or to the message around it.
+func done(orphans []Orphan, changes []wire.Change) {
+	if len(orphans) == 0 {
+		return
+	}
+	did := make(map[string]string, len(changes))
+	for _, c := range changes {
+		if pairRules[c.Rule] || did[c.Path] == "" {
+			did[c.Path] = c.Action // the last word on a pair holds
+		}
+	}
+	for i := range orphans {
+		o := &orphans[i]
+		for path := o.Path; o.Done == "" && path != ""; {
+			o.Done = did[path]
+			path = path[:max(strings.LastIndexByte(path, '.'), 0)]
+			if !strings.Contains(path, ".") {
+				break // the list of messages
+			}
+		}
+	}
 }
 
 // tell writes the receipts of a plan and makes its events.
@@ -107,6 +138,7 @@ func (p *Plan) tell(o Options) {
 		p.found, p.checked = p.in.Check(wire.CheckOptions{}), true
 	}
 	orphans := orphansIn(p.in, p.found, o.Repair.Open)
+	done(orphans, p.changes)
 	p.events = append(p.events, pairsEvent(in, out, orphans))
 	if len(p.changes) > 0 {
 		byRule := make(map[string]int)

@@ -23,6 +23,9 @@ type Orphan struct {
 	Path   string     `json:"path"`
 	Tool   string     `json:"tool_name,omitempty"`
 	CallID string     `json:"tool_call_id,omitempty"`
+	// Done is what a plan has done about it: drop, insert (a stub), move, merge, rename, edit (a
+	// quotation); "" where nothing was planned.
+	Done string `json:"done,omitempty"`
 
 	block transcript.BlockID
 }
@@ -123,6 +126,9 @@ func DropOrphans(r *wire.Request) (body []byte, removed []Orphan, event Event, e
 		if next, _, err = next.Rewrite(drop, nil); err != nil {
 			return nil, nil, Event{}, err
 		}
+	}
+	for i := range removed {
+		removed[i].Done = "drop"
 	}
 	return next.Raw(), removed, pairsEvent(sizeOf(r), sizeOf(next), removed), nil
 }

@@ -62,6 +62,7 @@ type Plan struct {
 	owed            *owing         // receipts that are still to be written; nil: none
 	later           *deferred      // the report, if nobody had asked for it when the plan was made
 	clean           *unread        // the body, if there is nothing to do and nothing of it was kept; nil: it was
+	unjudged        *sync.Once     // the result has not been checked, and is when somebody asks what is left; nil: it has been
 }
 
 // An unread is a clean body. It is read again if somebody asks for the request.
@@ -130,7 +131,12 @@ func (p *Plan) drops(a transcript.AtomID) (why Reason, drops bool) {
 func (p *Plan) Changes() []wire.Change { return slices.Clip(p.told().changes) }
 
 // Left is what the provider would still refuse.
-func (p *Plan) Left() []wire.Finding { return slices.Clip(p.left) }
+func (p *Plan) Left() []wire.Finding {
+	if p.unjudged != nil {
+		p.unjudged.Do(func() { p.left = p.out.Check(wire.CheckOptions{}) })
+	}
+	return slices.Clip(p.left)
+}
 
 // Events are what a sink is told.
 func (p *Plan) Events() []Event { return slices.Clip(p.told().events) }
@@ -155,8 +161,10 @@ func (p *Plan) Conserved() Conservation {
 	return *p.conserved
 }
 
-// untouched is the plan of doing nothing.
-func untouched(r *wire.Request) *Plan { return &Plan{in: r, mended: r, out: r} }
+// untouched is the plan of doing nothing. What is wrong with the request is found when somebody asks.
+func untouched(r *wire.Request) *Plan {
+	return &Plan{in: r, mended: r, out: r, unjudged: new(sync.Once)}
+}
 
 // further is a plan that goes on from what another one has made.
 func (p *Plan) further() *Plan {
@@ -220,7 +228,7 @@ func (p *Plan) mend(r *wire.Request, o Options) error {
 	if err != nil {
 		return err
 	}
-	p.mended, p.out, p.changes, p.left = m.Request, m.Request, m.Changes, m.Left
+	p.mended, p.out, p.changes, p.left, p.unjudged = m.Request, m.Request, m.Changes, m.Left, nil
 	p.found, p.checked = m.Found, !o.Check.Strict
 	return nil
 }

@@ -115,7 +115,8 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"timeout", aRefusal, "the summary took too long", "--timeout sets how long it may take"},
 
 	{"tool_pair_validated", anEvent, "the pairs of calls and results were checked, and all are whole", ""},
-	{"tool_pair_pruned", anEvent, "the pairs of calls and results were checked, and some were not whole", ""},
+	{"tool_pair_repaired", anEvent, "some pairs of calls and results were not whole; they were repaired, and none of them was dropped", ""},
+	{"tool_pair_pruned", anEvent, "some pairs of calls and results were not whole, and some of that was dropped", ""},
 	{"plan_made", anEvent, "a plan changes something", ""},
 	{"compaction_started", anEvent, "a summary is about to be made", ""},
 	{"compaction_completed", anEvent, "a summary stands in the place of older messages", ""},
