@@ -101,6 +101,13 @@ type votes struct {
 	drop, protect []Reason // by way of the atom itself
 	edits         []edit
 	needs         [][2]transcript.AtomID
+	faults        []*FaultError // rules that failed, and have said nothing
+}
+
+// add puts what another rule said behind.
+func (v *votes) add(said *votes) {
+	v.drop, v.protect = append(v.drop, said.drop...), append(v.protect, said.protect...)
+	v.edits, v.needs = append(v.edits, said.edits...), append(v.needs, said.needs...)
 }
 
 type edit struct {

@@ -11,9 +11,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A FaultError is the error for something of the caller's that misbehaves: a rule, a
-// counter, a stub, a sink that panics, or a counter that counts what cannot be. Nothing
-// is done then. Many goroutines may read it.
+// A FaultError is the error for something of the caller's that misbehaves: a rule that
+// panics or returns an error, a counter, a stub, a sink that panics, or a counter that counts
+// what cannot be. Nothing is done then, unless it is a rule that may be left out
+// ([Policy.SkipFailedRules]). Many goroutines may read it.
 type FaultError struct {
 	Part  string // whose fault it is: "rule no-bash", "counter", "stub", "sink", …
 	Err   error
@@ -25,14 +26,20 @@ func (e *FaultError) Unwrap() error { return e.Err }
 
 // blame, deferred around a call of the caller's code, puts a name to its panic.
 func blame(part string) {
-	switch p := recover().(type) {
-	case nil:
+	if p := recover(); p != nil {
+		panic(faultOf(part, p))
+	}
+}
+
+// faultOf puts a name to a panic.
+func faultOf(part string, panicked any) *FaultError {
+	switch p := panicked.(type) {
 	case *FaultError: // what it called is to blame
-		panic(p)
+		return p
 	case error:
-		panic(&FaultError{part, fmt.Errorf("it panicked: %w", p), debug.Stack()})
+		return &FaultError{part, fmt.Errorf("it panicked: %w", p), debug.Stack()}
 	default:
-		panic(&FaultError{part, fmt.Errorf("it panicked: %v", p), debug.Stack()})
+		return &FaultError{part, fmt.Errorf("it panicked: %v", p), debug.Stack()}
 	}
 }
 

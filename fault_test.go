@@ -67,3 +67,70 @@ func TestDefectR5FaultsHaveNames(t *testing.T) {
 		t.Errorf("a stub that is no text: %v", err)
 	}
 }
+
+// TestDefectX6RulesThatFail: a rule that fails is the error of a plan, which names it; where
+// it may be left out, nothing that it has voted for counts, and everybody else's votes do.
+func TestDefectX6RulesThatFail(t *testing.T) {
+	long := reads(t, 12, 1500)
+	keeps := pare.Rule{Name: "drops-one", After: []string{"?fails"}, Prepare: func(*wire.Request) (pare.Process, error) {
+		return func(b *pare.Ballot) {
+			if b.Dropped(3) {
+				t.Error("a vote of the rule that failed is seen")
+			}
+			b.Drop(3, "one")
+		}, nil
+	}}
+	votes := func(b *pare.Ballot) {
+		for a := range 8 {
+			b.Drop(transcript.AtomID(a), "all")
+			b.Protect(transcript.AtomID(a+8), "these")
+			b.Needs(transcript.AtomID(a), transcript.AtomID(a+1))
+		}
+	}
+	var open *pare.Ballot
+	for name, fails := range map[string]func(*wire.Request) (pare.Process, error){
+		"prepare panics": func(*wire.Request) (pare.Process, error) { panic("no idea") },
+		"prepare errs":   func(*wire.Request) (pare.Process, error) { return nil, errors.New("no idea") },
+		"vote panics": func(*wire.Request) (pare.Process, error) {
+			return func(b *pare.Ballot) { votes(b); panic("no idea") }, nil
+		},
+		"vote is no text": func(*wire.Request) (pare.Process, error) {
+			return func(b *pare.Ballot) { open = b; votes(b); b.Edit(0, "half \xe2\x82", "cut") }, nil
+		},
+	} {
+		both, err := pare.Compile(keeps, pare.Rule{Name: "fails", Prepare: fails})
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone, err := pare.Compile(keeps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range []*pare.Window{nil, {Tokens: 3000}} {
+			var fault *pare.FaultError
+			if _, err := (&pare.Policy{Rules: both, Window: w}).Plan(context.Background(), long); !errors.As(err, &fault) || fault.Part != "rule fails" {
+				t.Errorf("%s: %v", name, err)
+			}
+			want, err := (&pare.Policy{Rules: alone, Window: w}).Plan(context.Background(), long)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := (&pare.Policy{Rules: both, Window: w, SkipFailedRules: true}).Plan(context.Background(), long)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			if f := got.Faults(); len(f) != 1 || f[0].Part != "rule fails" {
+				t.Errorf("%s: %v", name, f)
+			}
+			if string(got.Result().Raw()) != string(want.Result().Raw()) || len(want.Faults()) > 0 {
+				t.Errorf("%s: another plan than without the rule:\n%s\n%s", name, got, want)
+			}
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("the ballot of a rule that failed is open")
+		}
+	}()
+	open.Drop(0, "late")
+}

@@ -83,10 +83,11 @@ func tells(r *wire.Request, b transcript.BlockID) bool {
 
 // vote asks the rules.
 func (f *fitting) vote(r *wire.Request) (out ladder.Votes, err error) {
-	v, err := f.w.Rules.poll(r)
+	v, err := f.w.Rules.poll(r, f.o.SkipFailedRules)
 	if err != nil {
 		return out, err
 	}
+	f.base.faults = v.faults
 	decisions, edits := settle(r, v)
 	f.votes = decisions
 	out = ladder.Votes{

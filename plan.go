@@ -29,6 +29,8 @@ type Options struct {
 	// KeepBound leaves thinking where it is although a change in front of it has made it
 	// invalid: the caller tells the provider to drop it.
 	KeepBound bool
+	// SkipFailedRules is that of [Policy].
+	SkipFailedRules bool
 }
 
 // weighText counts a text by itself, or nothing.
@@ -50,6 +52,7 @@ type Plan struct {
 	rungs     []Climb
 	conserved *Conservation
 	batches   []ladder.Batch
+	faults    []*FaultError // rules that were left out
 
 	unended         bool // mended may end with the assistant, which the provider refuses
 	in, mended, out *wire.Request
@@ -153,6 +156,9 @@ func (p *Plan) Batches() []Batch {
 	return all
 }
 
+// Faults are the rules that failed and were left out; see [Policy.SkipFailedRules].
+func (p *Plan) Faults() []*FaultError { return slices.Clip(p.faults) }
+
 // Conserved accounts for the bytes of a compaction; it is zero without one.
 func (p *Plan) Conserved() Conservation {
 	if p.conserved == nil {
@@ -169,7 +175,7 @@ func untouched(r *wire.Request) *Plan {
 // further is a plan that goes on from what another one has made.
 func (p *Plan) further() *Plan {
 	p.writeOwed()
-	return &Plan{in: p.in, mended: p.out, out: p.out, changes: slices.Clone(p.changes), left: p.left, found: p.found, checked: p.checked, earlier: p.Archive()}
+	return &Plan{in: p.in, mended: p.out, out: p.out, changes: slices.Clone(p.changes), left: p.left, found: p.found, checked: p.checked, earlier: p.Archive(), faults: p.faults}
 }
 
 // A RefusedError is the error for a result that the provider would still refuse. Many
@@ -208,10 +214,11 @@ func (p *Pipeline) plan(r *wire.Request, o Options) (*Plan, error) {
 	if p == nil {
 		return plan, plan.finish(o)
 	}
-	v, err := p.poll(plan.mended)
+	v, err := p.poll(plan.mended, o.SkipFailedRules)
 	if err != nil {
 		return nil, err
 	}
+	plan.faults = v.faults
 	drop, edits := plan.decide(v)
 	if err := plan.carryOut(drop, edits, o, nil); err != nil {
 		return nil, err

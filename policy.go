@@ -28,6 +28,9 @@ type Policy struct {
 	Check  wire.CheckOptions
 	// Rules vote on what a request can do without. Nil: there are none.
 	Rules *Pipeline
+	// SkipFailedRules leaves out a rule that panics or returns an error, with all that it has
+	// voted for, and goes on; [Plan.Faults] names it. Otherwise that is the error of Plan.
+	SkipFailedRules bool
 	// Window is what a request must fit; Rules take the place of its own. Nil: no limit.
 	Window *Window
 	// Compact says how what is dropped is summarized; Repair, Check, Sink and the counter
@@ -144,7 +147,7 @@ func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, e
 
 // options are those for a request.
 func (p *Policy) options(r *wire.Request) (o Options, err error) {
-	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, Uncounted: p.Uncounted, KeepBound: p.KeepBound}
+	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, Uncounted: p.Uncounted, KeepBound: p.KeepBound, SkipFailedRules: p.SkipFailedRules}
 	if p.Counter == nil {
 		o.Counter = tokens.For(p.model(r))
 		return o, nil

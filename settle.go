@@ -1,7 +1,6 @@
 package pare
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/pare-llm/pare/internal/needs"
@@ -19,29 +18,41 @@ type Decision struct {
 	Protected bool `json:"protected,omitempty"`
 }
 
-// poll lets every rule vote on a request by itself.
-func (p *Pipeline) poll(r *wire.Request) (*votes, error) {
+// poll lets every rule vote on a request by itself. A rule that fails is an error, or is left
+// out with all its votes.
+func (p *Pipeline) poll(r *wire.Request, skipFailed bool) (*votes, error) {
 	v := new(votes)
 	for i, rule := range p.rules {
-		b := &Ballot{rule: rule.Name, t: r.Transcript(), votes: v, seen: *v, before: p.before(i)}
-		if err := rule.vote(r, b); err != nil {
-			return nil, err
+		b := &Ballot{rule: rule.Name, t: r.Transcript(), votes: new(votes), seen: *v, before: p.before(i)}
+		fault := rule.vote(r, b)
+		switch {
+		case fault == nil:
+			v.add(b.votes)
+		case skipFailed:
+			v.faults = append(v.faults, fault)
+		default:
+			return nil, fault
 		}
 	}
 	return v, nil
 }
 
 // vote lets the rule fill in its ballot, and closes it.
-func (rule *Rule) vote(r *wire.Request, b *Ballot) error {
-	defer blame("rule " + rule.Name)
+func (rule *Rule) vote(r *wire.Request, b *Ballot) (fault *FaultError) {
+	part := "rule " + rule.Name
+	defer func() {
+		b.closed = true
+		if p := recover(); p != nil {
+			fault = faultOf(part, p)
+		}
+	}()
 	process, err := rule.Prepare(r)
 	if err != nil {
-		return fmt.Errorf("rule %s: %w", rule.Name, err)
+		return &FaultError{part, err, nil}
 	}
 	if process != nil {
 		process(b)
 	}
-	b.closed = true
 	return nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pare-llm/pare"
@@ -80,8 +81,9 @@ var routes = []route{
 }
 
 type api struct {
-	s *Store
-	o HandlerOptions
+	s      *Store
+	o      HandlerOptions
+	faults sync.Map // rules that the log has named
 }
 
 // Handler serves the sessions of a store under /pare/v1/.
@@ -92,7 +94,7 @@ func (s *Store) Handler(o HandlerOptions) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &api{s, o}
+	a := &api{s: s, o: o}
 	mux := http.NewServeMux()
 	allow := make(map[string][]string) // methods by path
 	for _, r := range routes {

@@ -192,6 +192,12 @@ func (a *api) window(c *call) error {
 	h.Set("Content-Type", "application/json")
 	h.Set("Pare-Head", strconv.FormatInt(w.Head, 10))
 	h.Set("Pare-Changes", strconv.Itoa(len(w.Plan.Changes())))
+	for _, f := range w.Plan.Faults() {
+		h.Add("Pare-Faults", f.Part)
+		if _, named := a.faults.LoadOrStore(f.Part, true); !named { // not at every window
+			c.log.Error(f.Part+" failed, and is left out", "error", f.Err)
+		}
+	}
 	_, err = c.w.Write(w.Body)
 	return err
 }

@@ -40,7 +40,8 @@ type Window struct {
 // Window makes a request out of a session: summaries first, then the messages in
 // force, repaired, within the limit of the policy, checked. Calls that nobody has
 // answered are closed with a stub, in the body and nowhere else. What a placeholder takes
-// the place of comes back by [Store.Recall], unless the policy has an archive of its own.
+// the place of comes back by [Store.Recall], unless the policy has an archive of its own. A
+// rule that fails is left out, and [pare.Plan.Faults] names it.
 //
 // What it costs depends on the limit and not on the length of the history: entries that
 // cannot be sent are not read. All are if they are lines of a transcript, which only as a
@@ -166,6 +167,7 @@ func (a *Ask) policy(x *Session) *pare.Policy {
 		p.Window = &pare.Window{ModelTokens: true}
 	}
 	p.Archived = p.Archived || p.Archive == nil
+	p.SkipFailedRules = true // a session is not stuck for ever because a rule is
 	return &p
 }
 

@@ -56,6 +56,9 @@ func (c *sessionWindowCmd) run(w *world) int {
 		if err != nil {
 			return 0, err
 		}
+		for _, f := range win.Plan.Faults() {
+			w.fail(f.Error()+"; the rule is left out", "")
+		}
 		screen.Fprintf(w.stderr, "head %d, read from entry %d on, %s\n", win.Head, win.From, plural(len(win.Plan.Changes()), "change"))
 		return w.say(append(win.Body, '\n')), nil
 	})
