@@ -52,33 +52,43 @@ else leaves byte for byte as it came. Headers of the reply say what was done. SI
 reads the configuration again.`
 }
 
-func (c *serveCmd) run(w *world) int {
-	o := serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: w.log, Prune: c.Prune, Recall: c.Recall, Hosts: c.Host, Secret: serve.Secrets(w.getenv)}
+// options are what the flags and the configuration say; used is where the latter is from. A
+// status other than clean has been explained.
+func (c *serveCmd) options(w *world) (o serve.Options, used string, status int) {
+	o = serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: w.log, Prune: c.Prune, Recall: c.Recall, Hosts: c.Host, Secret: serve.Secrets(w.getenv)}
 	for _, text := range c.Upstream {
 		u, err := proxy.ParseUpstream(text)
 		if err != nil {
-			return w.usage(err, "serve")
+			return o, "", w.usage(err, "serve")
 		}
 		if _, twice := o.Upstreams[u.Name]; twice {
-			return w.usage(fmt.Errorf("--upstream %s is given twice: requests to it could go to one only", u.Name), "serve")
+			return o, "", w.usage(fmt.Errorf("--upstream %s is given twice: requests to it could go to one only", u.Name), "serve")
 		}
 		o.Upstreams[u.Name] = u
 	}
 	if err := cmp.Or(c.size(&o), positive("--compact-above", c.Compact)); err != nil {
-		return w.usage(err, "serve")
+		return o, "", w.usage(err, "serve")
 	}
 	if c.NoStore && c.Store != w.getenv("PARE_STORE") { // which --no-store is there to override
-		return w.usage(errors.New("--store and --no-store contradict each other"), "serve")
+		return o, "", w.usage(errors.New("--store and --no-store contradict each other"), "serve")
 	}
-	used, status := c.configure(w, &o)
-	if status != statusClean {
-		return status
+	if used, status = c.configure(w, &o); status != statusClean {
+		return o, used, status
 	}
 	var err error
 	if o.Tokens, err = c.tokens(w); err != nil {
-		return w.usage(err, "serve")
+		return o, used, w.usage(err, "serve")
+	}
+	return o, used, statusClean
+}
+
+func (c *serveCmd) run(w *world) int {
+	o, used, status := c.options(w)
+	if status != statusClean {
+		return status
 	}
 	c.guarded = len(o.Tokens) > 0
+	var err error
 	if o.Traces, err = serve.NewTraces(w.getenv, o.Log); err != nil {
 		return w.usage(err, "serve")
 	}
@@ -185,7 +195,7 @@ func (c *serveCmd) configure(w *world, o *serve.Options) (used string, status in
 		return used, status
 	}
 	var err error
-	if o.Settings, err = serve.Load(conf, used != "", w.getenv); err != nil {
+	if o.Settings, err = serve.Load(conf, w.getenv); err != nil {
 		return used, w.misconfigured(used, err)
 	}
 	return used, statusClean

@@ -44,7 +44,7 @@ func TestArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := serve.Load(conf, true, nil); err == nil || !strings.Contains(err.Error(), "archive.file") {
+	if _, err := serve.Load(conf, nil); err == nil || !strings.Contains(err.Error(), "archive.file") {
 		t.Errorf("a folder as an archive: %v", err)
 	}
 }

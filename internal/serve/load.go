@@ -8,11 +8,10 @@ import (
 	"github.com/pare-llm/pare/proxy"
 )
 
-// Load makes settings of a configuration; used says whether somebody wrote it. A window
-// that it does not have is the one of the model, with the low mark of [proxy.Default], and
-// rules run only where somebody has asked for them. What is removed is in the archive, if it
+// Load makes settings of a configuration. A window that it does not have is the one of the
+// model, with the low mark of [proxy.Default]. What is removed is in the archive, if it
 // has one, before a request goes on. Getenv tells the key of an endpoint.
-func Load(conf *config.Config, used bool, getenv func(string) string) (*Settings, error) {
+func Load(conf *config.Config, getenv func(string) string) (*Settings, error) {
 	serving := conf.Clone()
 	if serving.Window == nil {
 		serving.Window = &config.Window{Low: config.Mark{Percent: proxy.Default().Window.LowPercent}}
@@ -20,9 +19,6 @@ func Load(conf *config.Config, used bool, getenv func(string) string) (*Settings
 	p, err := serving.Policy(getenv)
 	if err != nil {
 		return nil, err
-	}
-	if !used {
-		p.Rules = nil
 	}
 	if conf.Archive != nil {
 		if p.Archive, err = archive.Open(conf.Archive.File); err != nil {

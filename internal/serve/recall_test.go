@@ -41,7 +41,7 @@ func settings(t *testing.T, toml string) *serve.Settings {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := serve.Load(c, true, func(string) string { return "" })
+	s, err := serve.Load(c, func(string) string { return "" })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,8 @@ import (
 type Options struct {
 	// Upstreams by name; the vendors' own need not be listed.
 	Upstreams map[string]proxy.Upstream
-	// Settings is the configuration and what it makes of requests; see [Load].
+	// Settings is the configuration and what it makes of requests; see [Load]. Nil: what an
+	// empty one does.
 	Settings *Settings
 	// Store keeps sessions and receipts. Nil: there are none.
 	Store *store.Store
@@ -116,7 +117,10 @@ func New(o Options) *Server {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Settings == nil {
-		o.Settings = &Settings{Config: config.Default()}
+		var err error
+		if o.Settings, err = Load(config.Default(), nil); err != nil {
+			panic(err) // there is nothing in it that could be wrong
+		}
 	}
 	s := &Server{o: o, watch: NewWatch(), closed: make(chan struct{}), calls: &calls{max: o.MaxBody}}
 	s.calls.settings.Store(o.Settings)

@@ -229,7 +229,7 @@ func TestCallsDoNotChangeTheConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := serve.Load(conf, true, nil)
+	set, err := serve.Load(conf, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -472,7 +472,7 @@ func reload(t *testing.T, s *serve.Server, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := serve.Load(conf, true, nil)
+	set, err := serve.Load(conf, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

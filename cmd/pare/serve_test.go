@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestDefectX5NoFileIsAnEmptyFile: whatever the flags of serve are, no configuration does what
+// an empty one does.
+func TestDefectX5NoFileIsAnEmptyFile(t *testing.T) {
+	tokens := t.TempDir() + "/tokens"
+	if err := os.WriteFile(tokens, []byte("a-token-that-is-long-enough\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	flags := map[string][]string{
+		"Listen": {"--listen=127.0.0.1:0"}, "Upstream": {"--upstream=mine=http://127.0.0.1:1"}, "Store": {"--store=x.db"}, "NoStore": {"--no-store"},
+		"Compact": {"--compact-above=9"}, "Prune": {"--prune"}, "Recall": {"--recall"}, "MaxBody": {"--max-body=1MB"}, "TokenFile": {"--token-file=" + tokens},
+		"Host": {"--host=here"}, "Grace": {"--grace=1s"},
+		"Config": nil, // it names the file
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[serveCmd]()) {
+		if f.IsExported() && !f.Anonymous && flags[f.Name] == nil && f.Name != "Config" {
+			t.Errorf("--%s is not tried", f.Name)
+		}
+	}
+	all := []string{"--no-store"}
+	for name, args := range flags {
+		if name != "Store" && name != "NoStore" {
+			all = append(all, args...)
+		}
+	}
+	flags["all of them"], flags["none"] = all, []string{}
+	for name, args := range flags {
+		t.Chdir(t.TempDir())
+		none := effective(t, args)
+		if err := os.WriteFile(configName, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if empty := effective(t, args); none != empty {
+			t.Errorf("%s: without a file\n%s\nwith an empty one\n%s", name, none, empty)
+		}
+		if !strings.Contains(none, "superseded-writes") {
+			t.Errorf("no rules vote: %s", none)
+		}
+	}
+}
+
+// effective is what serve would do with some flags, in words.
+func effective(t *testing.T, args []string) string {
+	t.Helper()
+	g, errs := new(grammar), new(bytes.Buffer)
+	w := &world{stdout: io.Discard, stderr: errs, getenv: func(string) string { return "" }, log: slog.New(slog.DiscardHandler)}
+	if _, err := parserOf(g, w, nil).Parse(slices.Concat([]string{"serve"}, args)); err != nil {
+		t.Fatal(err)
+	}
+	o, _, status := g.Serve.options(w)
+	if status != statusClean {
+		t.Fatal(errs)
+	}
+	p := o.Settings.Policy
+	if p.Window.Priority != nil || p.Window.Cache != nil || p.Compact != nil || p.Repair.Stub != nil {
+		t.Fatal("there is more in a policy than this test compares")
+	}
+	var rules []string
+	for _, r := range p.Rules.Rules() {
+		rules = append(rules, r.Name)
+	}
+	above := value(g.Serve.Compact)
+	g.Serve.Compact = nil // an address
+	return fmt.Sprintf("%+v, compact above %d\n%+v %+v %+v\noff %v, rules %v, archive %v\nprune %v, recall %v, body %d, hosts %v, tokens %v, upstreams %v",
+		g.Serve, above, *p.Window, p.Check, p.Means, p.Off, rules, p.Archive, o.Prune, o.Recall, o.MaxBody, o.Hosts, o.Tokens, o.Upstreams)
+}
