@@ -51,6 +51,7 @@ func (x *exchange) replanned(again aim) outcome {
 	broken := why.Rule != Overflow && why.Rule != meansRefused && !slices.Contains(strips, why.Rule)
 	again.strict = broken && !named
 	o := planned(x.in.Context(), x.body, x.plain, again, x.t.planTime(x.aim.policy))
+	x.t.blame(&x.rec, o.faults...)
 	if broken && named && o.changed(why.Rule) <= x.o.changed(why.Rule) {
 		again.strict = true
 		o = planned(x.in.Context(), x.body, x.plain, again, x.t.planTime(x.aim.policy))

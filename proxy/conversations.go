@@ -7,8 +7,10 @@ import (
 	"encoding/hex"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -95,6 +97,8 @@ type Conversations struct {
 	o   ConversationsOptions
 	mu  sync.Mutex
 	all recent[remembered]
+	// failed is the last panic of the shelf; nil: none that nobody has named.
+	failed atomic.Pointer[pare.FaultError]
 	beats
 }
 
@@ -148,7 +152,7 @@ func (c *Conversations) Lesson(key string) Lesson {
 	}
 	c.mu.Unlock()
 	if again {
-		c.o.Shelf.Put(key, l)
+		c.put(key, l)
 	}
 	return l
 }
@@ -159,8 +163,23 @@ func (c *Conversations) Learn(key string, l Lesson) {
 		return
 	}
 	if joined, news := c.join(key, l, true); news && c.o.Shelf != nil {
-		c.o.Shelf.Put(key, joined)
+		c.put(key, joined)
 	}
+}
+
+// put tells the shelf. If that panics, the lesson is known here all the same.
+func (c *Conversations) put(key string, l Lesson) {
+	if f := guard("callback Shelf.Put", func() { c.o.Shelf.Put(key, l) }); f != nil {
+		c.failed.Store(f)
+	}
+}
+
+// fault is what is to be named by whoever asks first; nil: nothing.
+func (c *Conversations) fault() *pare.FaultError {
+	if c == nil || c.failed.Load() == nil {
+		return nil
+	}
+	return c.failed.Swap(nil)
 }
 
 // Hear adds what others have learned, and put on the shelf.

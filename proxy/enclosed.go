@@ -73,6 +73,7 @@ func planEach(ctx context.Context, raw []byte, all []wire.Envelope, a aim) (o ou
 			return outcome{skip: SkipTime, detail: err.Error(), requests: len(all)}
 		}
 		one := plan(ctx, e.Body, a)
+		o.faults = append(o.faults, one.faults...)
 		path := strings.ReplaceAll(e.Pointer[1:], "/", ".")
 		if one.skip != "" {
 			if left = append(left, path); len(left) == 1 {
@@ -100,7 +101,6 @@ func planEach(ctx context.Context, raw []byte, all []wire.Envelope, a aim) (o ou
 		o.glance.Profile.Model = ""
 	}
 	if len(left) > 0 {
-		o.stack = first.stack
 		o.detail = fmt.Sprintf("%d of %d went on as they came, the first is %s: %s", len(left), len(all), left[0], first.skip)
 		if first.detail != "" {
 			o.detail += ", " + first.detail

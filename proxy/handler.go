@@ -68,6 +68,7 @@ type Handler struct {
 	flights   chan struct{}
 	policy    atomic.Pointer[pare.Policy]
 	recall    atomic.Pointer[Recall]
+	faults    faults
 	proxy     *httputil.ReverseProxy
 }
 
@@ -115,6 +116,7 @@ func (h *Handler) SetPolicy(p *pare.Policy) {
 	if p == nil {
 		p = Default()
 	}
+	h.faults.forget()
 	h.policy.Store(p)
 }
 
@@ -259,7 +261,7 @@ func (t trips) RoundTrip(req *http.Request) (*http.Response, error) {
 func (h *Handler) transport(to target) Transport {
 	tr := Transport{
 		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal, Recall: h.recall.Load(), Secret: h.conf.Secret,
-		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Log: h.conf.Log, room: h.room, after: h.conf.After, upstream: to.upstream.Name, Conversations: h.conf.Conversations,
+		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Log: h.conf.Log, room: h.room, faults: &h.faults, after: h.conf.After, upstream: to.upstream.Name, Conversations: h.conf.Conversations,
 	}
 	if _, ours := vendors[to.upstream.Name]; !ours {
 		tr.Profile = to.upstream.Name

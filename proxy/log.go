@@ -15,6 +15,9 @@ func (r *Record) LogValue() slog.Value {
 	if n := len(r.Changes); n > 0 {
 		attrs = append(attrs, slog.Int("changes", n), slog.Any("rules", r.Rules), slog.Int("saved", r.Saved))
 	}
+	if len(r.Faults) > 0 {
+		attrs = append(attrs, slog.Any("faults", r.Faults))
+	}
 	for _, a := range []slog.Attr{slog.String("healed", r.Healed), slog.String("tried", r.Tried), slog.String("skipped", string(r.Skipped)), slog.String("detail", r.Detail), slog.String("error", r.Error)} {
 		if a.Value.String() != "" {
 			attrs = append(attrs, a)

@@ -10,6 +10,7 @@ func Middleware(t *Transport) func(*http.Request, func(*http.Request) (*http.Res
 	if t != nil {
 		with = *t
 	}
+	with.faults = new(faults)
 	return func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 		one := with
 		one.Base = tripper(next)

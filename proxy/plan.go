@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -59,22 +58,22 @@ type outcome struct {
 	changes  []wire.Change
 	skip     Skip
 	detail   string
-	glance   wire.Glance   // at what came; zero: it could not be read
-	tokens   [2]int        // before and after; zero: not counted
-	requests int           // of a batch; zero: it is none
-	plan     *pare.Plan    // that body comes from
-	planned  *wire.Request // that plan is for
-	offer    *offer        // the tool for recalls; nil: it is not in the request
-	stack    []byte        // of a panic
-	key      string        // of the conversation
-	known    Lesson        // that was heeded
-	taught   Lesson        // what is to be learned if this is accepted
-	betas    []string      // that the body needs; it asks the provider to do something by itself
+	glance   wire.Glance        // at what came; zero: it could not be read
+	tokens   [2]int             // before and after; zero: not counted
+	requests int                // of a batch; zero: it is none
+	plan     *pare.Plan         // that body comes from
+	planned  *wire.Request      // that plan is for
+	offer    *offer             // the tool for recalls; nil: it is not in the request
+	faults   []*pare.FaultError // what failed, and was done without if it could be
+	key      string             // of the conversation
+	known    Lesson             // that was heeded
+	taught   Lesson             // what is to be learned if this is accepted
+	betas    []string           // that the body needs; it asks the provider to do something by itself
 }
 
 // skipped is the outcome of doing nothing.
 func (o outcome) skipped(why Skip, detail string) outcome {
-	return outcome{skip: why, detail: detail, glance: o.glance, key: o.key}
+	return outcome{skip: why, detail: detail, glance: o.glance, key: o.key, faults: o.faults}
 }
 
 // plan reads a request and says what to send in its place. Whatever goes wrong, that is
@@ -91,8 +90,13 @@ func plan(ctx context.Context, raw []byte, a aim) outcome {
 // all: done says so. Otherwise raw is what to go on with, into which so many calls were put
 // back.
 func look(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, restored int, done bool) {
-	done = true // if it panics
-	defer o.caught()
+	defer func() {
+		if p := recover(); p != nil {
+			o.faults = []*pare.FaultError{panicked(p)}
+			a.policy, a.seen = withoutCode(a.policy), nil
+			raw, restored, done = in, 0, false
+		}
+	}()
 	if a.policy.Off {
 		return o.skipped(SkipOff, ""), in, 0, true
 	}
@@ -116,10 +120,33 @@ func look(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, restor
 	return o, raw, restored, o.glance.Clean && restored == 0 && a.idle(o.glance, raw) && !a.names(raw)
 }
 
-// think is what is left to do for a request that is not clean, or may be too large.
-func (o outcome) think(ctx context.Context, raw []byte, a aim, restored int) (result outcome) {
-	result = o
-	defer result.caught()
+// think is what is left to do for a request that is not clean, or may be too large. If a part
+// of the policy fails, the request is repaired, and made to fit, without any of its parts.
+func (o outcome) think(ctx context.Context, raw []byte, a aim, restored int) outcome {
+	first := o.thought(ctx, raw, a, restored)
+	if !first.failed() || ctx.Err() != nil {
+		return first
+	}
+	a.policy = withoutCode(a.policy)
+	again := o.thought(ctx, raw, a, restored)
+	if again.failed() {
+		return first
+	}
+	again.faults = slices.Concat(first.faults, again.faults)
+	return again
+}
+
+// failed reports whether there is no plan because something went wrong.
+func (o *outcome) failed() bool { return o.skip == SkipPanic || o.skip == SkipError }
+
+func (o outcome) thought(ctx context.Context, raw []byte, a aim, restored int) (result outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			fault := panicked(p)
+			result = o.skipped(SkipPanic, fault.Err.Error())
+			result.faults = append(result.faults, fault)
+		}
+	}()
 	r, err := wire.Parse(raw, a.read)
 	if err != nil {
 		return o.skipped(unread(err))
@@ -128,14 +155,6 @@ func (o outcome) think(ctx context.Context, raw []byte, a aim, restored int) (re
 		return o.skipped(SkipForeign, err.Error())
 	}
 	return o.carry(ctx, r, a, restored)
-}
-
-// caught makes the outcome of a panic.
-func (o *outcome) caught() {
-	if p := recover(); p != nil {
-		*o = o.skipped(SkipPanic, fmt.Sprint(p))
-		o.stack = debug.Stack()
-	}
 }
 
 // parsers are for glances: nearly all requests have nothing to repair, and need no more.
@@ -220,6 +239,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 		return o.skipped(SkipError, err.Error())
 	}
 	p, size := a.fitting(in)
+	p.SkipFailedRules = true
 	if a.heal != nil {
 		o.taught = a.lesson(in, p)
 	} else if a.learned > 0 {
@@ -246,7 +266,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	if err != nil {
 		var small *pare.WindowTooSmall
 		if !errors.As(err, &small) || a.heal != nil {
-			return o.skipped(SkipError, err.Error())
+			return o.blaming(err)
 		}
 		// What must stay does not fit; what is broken can be repaired all the same, and
 		// the provider may yet be content.
@@ -256,6 +276,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 			return o.skipped(SkipTooSmall, small.Error())
 		}
 	}
+	o.faults = slices.Concat(o.faults, pl.Faults())
 	pl = a.spared(ctx, p, in, pl, time.Since(began))
 	out, err := pl.Apply()
 	if err != nil {
@@ -338,7 +359,11 @@ func counterOf(p *pare.Policy, model string) wire.Counter {
 		m, _ := lookup(model)
 		return m.Estimator()
 	}
-	c, err := p.Counter(model)
+	var c wire.Counter
+	var err error
+	if fault := guard("counter", func() { c, err = p.Counter(model) }); fault != nil {
+		panic(fault)
+	}
 	if err != nil {
 		return nil
 	}

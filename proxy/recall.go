@@ -149,7 +149,11 @@ func (x *exchange) stored(handle string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(x.in.Context(), storeTime)
 	defer cancel()
-	raw, err := s.Recall(ctx, scopeOf(ctx), handle)
+	var raw []byte
+	var err error
+	if !x.call("callback Recall.Store", func() { raw, err = s.Recall(ctx, scopeOf(ctx), handle) }) {
+		err = errors.New("it panicked")
+	}
 	return string(raw), err
 }
 

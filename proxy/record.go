@@ -56,7 +56,9 @@ type Record struct {
 	Tried string `json:"tried,omitempty"`
 	// Recalls are what the model fetched of what was removed, before it replied.
 	Recalls []Recalled `json:"recalls,omitempty"`
-	Skipped Skip       `json:"skipped,omitempty"`
+	// Faults are what failed and was done without: "rule NAME", "counter", "callback Begun".
+	Faults  []string `json:"faults,omitempty"`
+	Skipped Skip     `json:"skipped,omitempty"`
 	// Detail says more about Skipped, or which requests of a batch went on as they came; it
 	// may name a place in the request, never its text.
 	Detail string `json:"detail,omitempty"`

@@ -93,10 +93,10 @@ func (s *signature) signTold(req *http.Request, secret string) bool {
 // that is too large for that goes on as it came.
 func (t *Transport) pass(req *http.Request) (*http.Response, error) {
 	s, ok := signatureOf(req.Header)
-	if !ok || t.Secret == nil {
+	if !ok {
 		return t.base().RoundTrip(req)
 	}
-	secret, ok := t.Secret(s.key)
+	secret, ok := t.secret(s.key)
 	if !ok {
 		return t.base().RoundTrip(req)
 	}

@@ -53,7 +53,8 @@ type Transport struct {
 	// Recall lets models fetch what was removed. Nil: they cannot.
 	Recall *Recall
 	// Record gets a record of every request that was looked at, when its reply has been
-	// read to the end, or closed. Nil: nobody does.
+	// read to the end, or closed. Nil: nobody does. A callback that panics is named in the
+	// log and, if it is called before the end, in [Record.Faults]; the request goes on.
 	Record func(*Record)
 	// Begun gets the record of a request that is about to be sent. Nil: nobody does.
 	Begun func(*Record)
@@ -68,6 +69,8 @@ type Transport struct {
 
 	// room bounds what is held in memory by all requests; nil: nothing does.
 	room *room
+	// faults are those that the log has named; nil: it names them at every request.
+	faults *faults
 }
 
 const (
@@ -207,7 +210,7 @@ func (x *exchange) begun() {
 	if x.t.Begun != nil {
 		rec := x.rec
 		rec.settle(&x.o)
-		x.t.Begun(&rec)
+		x.call("callback Begun", func() { x.t.Begun(&rec) })
 	}
 }
 
@@ -261,9 +264,7 @@ func (x *exchange) plan() {
 	if x.o.body != nil && x.sealed() {
 		x.o = x.o.skipped(SkipSigned, "")
 	}
-	if x.o.stack != nil {
-		x.t.log().Error("planning failed badly", "id", x.rec.ID, "panic", x.o.detail, "stack", string(x.o.stack))
-	}
+	x.t.blame(&x.rec, x.o.faults...)
 }
 
 // unpacked is what the body holds. That needs room, too, and more than a coded body says: as
@@ -302,10 +303,7 @@ func (x *exchange) sealed() bool {
 }
 
 func (x *exchange) secret(s signature) (string, bool) {
-	if x.t.Secret == nil {
-		return "", false
-	}
-	return x.t.Secret(s.key)
+	return x.t.secret(s.key)
 }
 
 // out is what is sent first: what came, or what the plan makes of it.
@@ -358,6 +356,7 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 	if resp.StatusCode < 400 {
 		x.t.Conversations.Learn(x.o.key, x.o.taught)
 	}
+	x.t.blame(&x.rec, x.t.Conversations.fault())
 	x.rec.Waited = time.Since(x.began)
 	x.rec.Status = resp.StatusCode
 	x.rec.settle(&x.o)
@@ -370,7 +369,7 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 	x.rec.Stream = media == "text/event-stream" || strings.HasSuffix(media, ".eventstream")
 	if x.t.Planned != nil && x.o.plan != nil {
 		x.body.keep()
-		x.t.Planned(x.rec.ID, x.o.planned, x.o.plan)
+		x.call("callback Planned", func() { x.t.Planned(x.rec.ID, x.o.planned, x.o.plan) })
 	}
 	x.counts = x.t.Conversations != nil && x.o.key != "" && x.o.tokens[0] > 0 && x.o.body == nil
 	x.rec.Rewritten = x.rewritten()
@@ -413,7 +412,7 @@ func first(h http.Header, name string) string {
 
 // ours are the headers of a reply that say what was done to the request. Those of another Pare
 // behind this one are about what it was sent.
-var ours = []string{"Pare-Rules", "Pare-Receipt", "Pare-Saved-Tokens", "Pare-Healed", "Pare-Recalls", "Pare-Skipped"}
+var ours = []string{"Pare-Rules", "Pare-Receipt", "Pare-Saved-Tokens", "Pare-Healed", "Pare-Recalls", "Pare-Faults", "Pare-Skipped"}
 
 // header writes what a reply says about the request.
 func (r *Record) header(h http.Header) {
@@ -433,6 +432,9 @@ func (r *Record) header(h http.Header) {
 	}
 	if len(r.Recalls) > 0 {
 		h.Set("Pare-Recalls", strconv.Itoa(len(r.Recalls)))
+	}
+	if len(r.Faults) > 0 {
+		h.Set("Pare-Faults", strings.Join(r.Faults, ", "))
 	}
 	if r.Skipped != "" {
 		h.Set("Pare-Skipped", string(r.Skipped))
@@ -458,7 +460,7 @@ func (x *exchange) end(err error) {
 	}
 	if x.t.Record != nil {
 		rec := x.rec
-		x.t.Record(&rec)
+		x.call("callback Record", func() { x.t.Record(&rec) })
 	}
 	level := slog.LevelDebug
 	if err != nil || x.rec.Status >= 500 || x.rec.Skipped == SkipPanic {

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"io"
+	"sync"
 	"time"
 )
 
@@ -53,7 +54,12 @@ func (w *watched) end(err error) {
 	x.rec.Took = time.Since(x.began)
 	// A client that asks for a receipt is to find it, and the next request what was counted.
 	if err == nil && x.t.after != nil && x.o.skip == "" && len(x.rec.Changes) == 0 && !x.counts {
-		x.t.after(x.in, func() { w.tell(nil) })
+		var once sync.Once
+		tell := func() { once.Do(func() { w.tell(nil) }) }
+		if fault := guard("callback After", func() { x.t.after(x.in, tell) }); fault != nil {
+			x.t.blame(&Record{ID: x.rec.ID}, fault) // its own may have been handed out
+			tell()
+		}
 		return
 	}
 	w.tell(err)

@@ -70,8 +70,9 @@ type Request struct {
 	Healed   string         `json:"healed,omitempty"`
 	Recalls  int            `json:"recalls,omitempty"` // what the model fetched of what was removed
 	Skipped  string         `json:"skipped,omitempty"`
-	Own      float64        `json:"own"`   // milliseconds that the proxy itself took
-	First    float64        `json:"first"` // milliseconds until the provider began to answer
+	Faults   []string       `json:"faults,omitempty"` // what failed and was left out, such as a rule
+	Own      float64        `json:"own"`              // milliseconds that the proxy itself took
+	First    float64        `json:"first"`            // milliseconds until the provider began to answer
 	Input    int            `json:"input,omitempty"`
 	Output   int            `json:"output,omitempty"`
 	Cached   int            `json:"cached,omitempty"`

@@ -116,10 +116,10 @@ func testTraffic(t *testing.T, b *browser) {
 
 	// A request that comes, and one that goes on.
 	hostile := "</script><img src=x onerror=alert(1)>\u202e"
-	source.pass(Request{ID: "r7", Time: source.now.Since.Add(7 * time.Second), Path: "/v1/messages", Upstream: "anthropic", Model: hostile, Done: true, Status: 200, Recalls: 2})
+	source.pass(Request{ID: "r7", Time: source.now.Since.Add(7 * time.Second), Path: "/v1/messages", Upstream: "anthropic", Model: hostile, Done: true, Status: 200, Recalls: 2, Faults: []string{"rule mine"}})
 	p.until("document.querySelector('tr[data-id=r7]')")
-	if got := p.text("document.querySelector('tr[data-id=r7]').innerText"); !strings.Contains(got, "fetched again ×2") {
-		t.Errorf("a request with recalls: %q", got)
+	if got := p.text("document.querySelector('tr[data-id=r7]').innerText"); !strings.Contains(got, "fetched again ×2") || !strings.Contains(got, "failed: rule mine") {
+		t.Errorf("a request with recalls and a rule that failed: %q", got)
 	}
 	if got := p.text("document.querySelector('tr[data-id=r7] td:nth-child(2) span').textContent"); got != hostile {
 		t.Errorf("the name of the model is %q", got)

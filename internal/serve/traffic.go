@@ -76,7 +76,7 @@ func (w *Watch) request(r *proxy.Record, seq int, done bool) ui.Request {
 	v := ui.Request{
 		ID: r.ID, Seq: seq, Time: r.Time, Method: r.Method, Path: r.Path, Upstream: r.Upstream, Dialect: r.Dialect, Model: r.Model,
 		Status: r.Status, Done: done, Stream: r.Stream, Bytes: int(r.BytesIn), Sent: int(r.BytesOut),
-		Changes: len(r.Changes), Healed: r.Healed, Recalls: len(r.Recalls), Skipped: string(r.Skipped),
+		Changes: len(r.Changes), Healed: r.Healed, Recalls: len(r.Recalls), Skipped: string(r.Skipped), Faults: r.Faults,
 		Own: float64(r.Planned) / milli, First: float64(r.Waited) / milli,
 		Input: r.Usage.Input + r.Usage.Written, Cached: r.Usage.Read, Output: r.Usage.Output, View: w.kept.has(r.ID),
 	}

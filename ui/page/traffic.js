@@ -70,7 +70,7 @@ function wanted(r) {
     case "refused": if (!(r.status >= 400)) return false; break;
   }
   if (!state.query) return true;
-  const text = [r.model, r.path, r.upstream, r.dialect, r.healed, r.skipped, r.status, ...Object.keys(r.rules || {})].join(" ").toLowerCase();
+  const text = [r.model, r.path, r.upstream, r.dialect, r.healed, r.skipped, r.status, ...Object.keys(r.rules || {}), ...(r.faults || [])].join(" ").toLowerCase();
   return state.query.split(/\s+/).every((word) => text.includes(word));
 }
 
@@ -129,6 +129,7 @@ function makeDone(r) {
   if (r.healed) out.push(element("span", "chip healed", "healed: " + r.healed));
   if (r.recalls) out.push(element("span", "chip", "fetched again" + (r.recalls > 1 ? " ×" + r.recalls : "")));
   if (r.skipped) out.push(element("span", "chip skipped", "untouched: " + r.skipped));
+  for (const part of r.faults || []) out.push(element("span", "chip failed", "failed: " + part));
   if (!out.length) out.push(element("span", "muted", r.dialect ? "nothing to do" : "passed on"));
   return out;
 }
