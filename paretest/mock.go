@@ -72,7 +72,7 @@ const maxBody = 256 << 20
 func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+		(&visit{m: m, w: w, r: r, route: routeOf(r)}).refuse(tooLarge)
 		return
 	}
 	if m.Record != nil {

@@ -328,3 +328,20 @@ func TestMockRecord(t *testing.T) {
 		t.Errorf("the body is not base64: %s", &out)
 	}
 }
+
+// TestDefectX11MockSays413: a body of more bytes than the provider takes gets its status, and
+// its type of error.
+func TestDefectX11MockSays413(t *testing.T) {
+	for _, e := range endpoints {
+		if e.name != "anthropic" && e.name != "vertex" && e.name != "invoke" {
+			continue
+		}
+		w := post(&paretest.Mock{}, e.path, strings.Replace(e.body, "hello there", strings.Repeat("x", 32<<20), 1))
+		if got := sentence(t, w.Body.String()); w.Code != 413 || got != "Request exceeds the maximum size" {
+			t.Errorf("%s: status %d, %.200s", e.name, w.Code, w.Body)
+		}
+		if e.name == "anthropic" && !strings.Contains(w.Body.String(), `"type":"request_too_large"`) {
+			t.Errorf("%s", w.Body)
+		}
+	}
+}

@@ -109,12 +109,18 @@ func (v *visit) read() (*wire.Request, *node, *refusal) {
 	if len(found) == 0 && v.m.Strict {
 		found = ownFirst(req.Profile, req.Dialect, req.Check(wire.CheckOptions{Strict: true}))
 	}
+	if slices.ContainsFunc(found, func(f wire.Finding) bool { return f.Rule == "body-too-large" }) {
+		return nil, nil, &tooLarge // which is found out before anybody reads it
+	}
 	if len(found) > 0 {
 		f := v.sentence(req, found)
 		return nil, nil, &f
 	}
 	return req, tree, nil
 }
+
+// tooLarge is the answer to a body that has more bytes than the provider takes.
+var tooLarge = refusal{status: http.StatusRequestEntityTooLarge, message: "Request exceeds the maximum size"}
 
 // ownFirst puts in front what the vendor itself says, for some of its models refuse it,
 // and then what others say about the same API.

@@ -32,9 +32,14 @@ func (x *exchange) heal(resp *http.Response) *http.Response {
 	if o.body == nil || bytes.Equal(o.body, x.out()) {
 		return resp
 	}
-	second := x.instead(resp, o)
-	if second != resp {
+	second, refused := x.instead(resp, o)
+	switch {
+	case second != resp:
 		x.rec.Healed, x.rec.Tried = why.Rule, ""
+	case why.Rule == Overflow && refused.Rule == Overflow && o.plan != nil:
+		// The next request of the conversation begins below what was refused now.
+		again.heal, again.sent, again.accepted = &refused, o.plan.Result(), 0
+		x.call(planning, func() { x.t.Conversations.Learn(o.key, again.sizeLesson(o.planned)) })
 	}
 	return second
 }
@@ -70,20 +75,22 @@ func (o outcome) changed(rule string) (n int) {
 }
 
 // instead sends what another plan makes of the request. If that is no better, it returns
-// what came first.
-func (x *exchange) instead(first *http.Response, o outcome) *http.Response {
+// what came first, and what the second answer objects to.
+func (x *exchange) instead(first *http.Response, o outcome) (*http.Response, Refusal) {
 	was, sent := x.o, x.rec.BytesOut
 	x.o = o
 	second, err := x.send(o.body)
-	if err != nil || second.StatusCode >= 400 {
-		if err == nil {
-			second.Body.Close()
-		}
-		x.o, x.rec.BytesOut = was, sent
-		return first
+	if err == nil && second.StatusCode < 400 {
+		first.Body.Close()
+		return second, Refusal{}
 	}
-	first.Body.Close()
-	return second
+	var why Refusal
+	if err == nil {
+		why, _ = x.refusal(second)
+		second.Body.Close()
+	}
+	x.o, x.rec.BytesOut = was, sent
+	return first, why
 }
 
 // refusal reads an answer, which stays whole, and says what it objects to.
@@ -131,5 +138,6 @@ func (x *exchange) unoffered(resp *http.Response) *http.Response {
 			o.changes = append(o.changes, c)
 		}
 	}
-	return x.instead(resp, o)
+	better, _ := x.instead(resp, o)
+	return better
 }

@@ -26,7 +26,31 @@ type beats struct {
 
 type pulse struct {
 	beat
-	cut cut
+	cut   cut
+	taken int // bytes of the last body that the provider took; zero: not known
+}
+
+// took notes that the provider has taken a body of so many bytes.
+func (c *Conversations) took(key string, bytes int) {
+	if c == nil || key == "" {
+		return
+	}
+	b := &c.beats
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.last.get(key); p != nil {
+		p.taken = bytes
+	}
+}
+
+// taken is how many bytes the provider took last; zero: not known.
+func (b *beats) taken(key string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.last.get(key); p != nil {
+		return p.taken
+	}
+	return 0
 }
 
 // swap notes a request and returns the one before it.
@@ -54,7 +78,11 @@ func (b *beats) counted(key string, size, used int) {
 // large that was, and whether the cache has expired since. It has if nobody else, such as
 // another replica, can have sent one in between: the model has spoken once, or not at all.
 func (a *aim) feel(key string, g wire.Glance, raw []byte) {
-	if key == "" || a.heal != nil || a.unfitted {
+	if key == "" || a.unfitted {
+		return
+	}
+	if a.heal != nil {
+		a.accepted = a.conversations.taken(key)
 		return
 	}
 	now := a.conversations.o.Now()

@@ -15,6 +15,9 @@ import (
 // Overflow is the rule of a refusal for size.
 const Overflow = "overflow"
 
+// unsaid is a limit of bytes that is not told.
+const unsaid = -1
+
 // Unexplained is the rule of a refusal that gives no reason: something in the request is wrong.
 const Unexplained = "unexplained"
 
@@ -30,6 +33,9 @@ type Refusal struct {
 	Reply int `json:"reply,omitempty"`
 	// Messages is how many there may be, if that is what is exceeded.
 	Messages int `json:"messages,omitempty"`
+	// Bytes is how many there may be, if that is what is exceeded; less than zero: fewer than
+	// were sent, it does not say how many.
+	Bytes int `json:"bytes,omitempty"`
 }
 
 // vendor is whose rule it is, "" if that is not told apart.
@@ -44,6 +50,8 @@ func (r Refusal) vendor() string {
 func Classify(status int, body []byte) (Refusal, bool) {
 	text := ""
 	switch {
+	case status == http.StatusRequestEntityTooLarge: // which needs no words
+		return tooLarge(words(body)), true
 	case refuses(status):
 		text = words(body)
 		if r, ok := overflow(text); ok {
@@ -59,11 +67,6 @@ func Classify(status int, body []byte) (Refusal, bool) {
 			return r, true
 		}
 	}
-	if status == http.StatusRequestEntityTooLarge {
-		r, _ := sized(text, rates())
-		r.Rule = Overflow
-		return r, true
-	}
 	for _, rows := range [][]row{refusals(), sentences(), loose()} {
 		for _, row := range rows {
 			if row.pattern.MatchString(text) {
@@ -75,6 +78,18 @@ func Classify(status int, body []byte) (Refusal, bool) {
 		return Refusal{Rule: Unexplained}, true
 	}
 	return Refusal{}, false
+}
+
+// tooLarge reads what a 413 says.
+func tooLarge(text string) Refusal {
+	r, said := overflow(text)
+	if !said {
+		r, _ = sized(text, rates())
+	}
+	if r.Rule = Overflow; r == (Refusal{Rule: Overflow}) && !aboutTokens().MatchString(text) {
+		r.Bytes = unsaid
+	}
+	return r
 }
 
 // invalidArgument is what Google says of everything, if nothing else.

@@ -238,8 +238,9 @@ func TestClassifyLeavesOthersAlone(t *testing.T) {
 		{400, "max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas you provided 100000."},
 		{400, "The maximum tokens you requested exceeds the model limit of 32768. Try again with a maximum tokens value that is lower than 32768."},
 		{400, "max_tokens=100000 cannot be greater than max_model_len=8192"}, {400, "Could not finish the message because max_tokens or model output limit was reached."},
-		// bytes, and lists that are not the history
-		{400, "Request payload size exceeds the limit: 20971520 bytes."}, {400, "The request body is too large: 33554433 bytes, at most 33554432 bytes are allowed"},
+		// bytes of a part, and lists that are not the history
+		{400, "messages.3.content.0.image.source.base64: image exceeds 5 MB maximum: 6543210 bytes > 5242880 bytes"},
+		{400, "The request contains a document that exceeds the maximum size of 32 MB"},
 		{400, "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 131 instead."},
 		{400, "Invalid 'messages[3].tool_calls': array too long. Expected an array with maximum length 128, but got an array with length 131 instead."},
 		{400, "messages.14.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels"},
@@ -251,20 +252,27 @@ func TestClassifyLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// TestClassifyTooLarge: a 413 needs no words, and bytes are no tokens. One for what may be sent
-// in a minute is about this request alone, whose figures it has.
+// TestClassifyTooLarge: a 413 needs no words, and is about bytes if it does not say otherwise.
+// One for what may be sent in a minute is about this request alone, whose figures it has.
 func TestClassifyTooLarge(t *testing.T) {
 	for said, want := range map[string]Refusal{
-		"": {Rule: Overflow},
-		"<html><head><title>413 Request Entity Too Large</title></head></html>":                              {Rule: Overflow},
-		`{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`: {Rule: Overflow},
-		"Request payload size exceeds the limit: 20971520 bytes.":                                            {Rule: Overflow},
+		"": {Rule: Overflow, Bytes: unsaid},
+		"The prompt is too large for this model.":                                                            {Rule: Overflow},
+		"413 request_too_large: the request exceeds the maximum size of 32 MB (41943040 bytes)":              {Rule: Overflow, Bytes: 32_000_000},
+		"The request body is too large: 33554433 bytes, at most 33554432 bytes are allowed":                  {Rule: Overflow, Bytes: 33554432},
+		"Request body exceeds the limit of 20 MiB":                                                           {Rule: Overflow, Bytes: 20 << 20},
+		"<html><head><title>413 Request Entity Too Large</title></head></html>":                              {Rule: Overflow, Bytes: unsaid},
+		`{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`: {Rule: Overflow, Bytes: unsaid},
+		"Request payload size exceeds the limit: 20971520 bytes.":                                            {Rule: Overflow, Bytes: 20971520},
 		"prompt is too long: 208461 tokens > 200000 maximum":                                                 {Rule: Overflow, Limit: 200000, Sent: 208461},
 		"Request too large for model `llama-3.3-70b-versatile` in organization `org_1` service tier `on_demand` on tokens per minute (TPM): Limit 12,000, Requested 15,170, please reduce your message size and try again.": {Rule: Overflow, Limit: 12000, Sent: 15170},
 	} {
 		if got, ok := Classify(413, []byte(said)); !ok || got != want {
 			t.Errorf("%s: %+v %v", said, got, ok)
 		}
+	}
+	if got, ok := Classify(400, []byte(`{"error":{"code":400,"message":"Request payload size exceeds the limit: 20971520 bytes.","status":"INVALID_ARGUMENT"}}`)); !ok || got.Bytes != 20971520 {
+		t.Error("Gemini", got, ok)
 	}
 	llama := `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9137,"n_ctx":8192}}`
 	if got, ok := Classify(400, []byte(llama)); !ok || got.Limit != 8192 || got.Sent != 9137 {

@@ -25,7 +25,7 @@ type clearing struct {
 // has; nil: nothing, the window is met here. It is asked where it binds thinking, which its
 // own edits leave valid, where the policy allows that, and where it is enough.
 func (a *aim) clears(r *wire.Request, p *pare.Policy) *clearing {
-	if !a.policy.Means.ClearResults || !a.anthropic || a.own || a.short || a.known.Own || a.known.Short || !r.Dialect.ContextEdits() || !r.Profile.BindsThinking() {
+	if !a.policy.Means.ClearResults || a.inBytes || !a.anthropic || a.own || a.short || a.known.Own || a.known.Short || !r.Dialect.ContextEdits() || !r.Profile.BindsThinking() {
 		return nil
 	}
 	for _, name := range []string{"context_management", "compaction"} {

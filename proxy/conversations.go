@@ -30,6 +30,8 @@ type Lesson struct {
 	Limit int `json:"limit,omitempty"`
 	// Messages is how many messages it takes.
 	Messages int `json:"messages,omitempty"`
+	// Bytes is how many bytes of content it takes, as they are counted here.
+	Bytes int `json:"bytes,omitempty"`
 	// Drop says that the provider is told to drop thinking that is bound to something else.
 	// Once it is, it must be at every later request.
 	Drop bool `json:"drop,omitempty"`
@@ -46,7 +48,7 @@ type Lesson struct {
 
 // empty reports whether there is nothing to heed.
 func (l Lesson) empty() bool {
-	return len(l.Rules) == 0 && l.Limit == 0 && l.Messages == 0 && !l.Drop && !l.Own && l.Clear == 0 && !l.Short && len(l.Cold) == 0
+	return len(l.Rules) == 0 && l.Limit == 0 && l.Messages == 0 && l.Bytes == 0 && !l.Drop && !l.Own && l.Clear == 0 && !l.Short && len(l.Cold) == 0
 }
 
 // Join returns what two lessons teach together. The order does not matter, and joining the
@@ -59,7 +61,7 @@ func (l Lesson) Join(m Lesson) Lesson {
 	cold = slices.Compact(cold)
 	return Lesson{
 		Rules: slices.Compact(rules), Profile: max(l.Profile, m.Profile), Thinking: max(l.Thinking, m.Thinking),
-		Limit: least0(l.Limit, m.Limit), Messages: least0(l.Messages, m.Messages),
+		Limit: least0(l.Limit, m.Limit), Messages: least0(l.Messages, m.Messages), Bytes: least0(l.Bytes, m.Bytes),
 		Strict: l.Strict || m.Strict || l.Profile != m.Profile && l.Profile != "" && m.Profile != "",
 		Drop:   l.Drop || m.Drop, Own: l.Own || m.Own,
 		Clear: max(l.Clear, m.Clear), ClearThinking: l.ClearThinking || m.ClearThinking, Short: l.Short || m.Short,
@@ -80,7 +82,7 @@ func least0(a, b int) int {
 }
 
 func (l Lesson) equal(m Lesson) bool {
-	return slices.Equal(l.Rules, m.Rules) && l.Profile == m.Profile && l.Strict == m.Strict && l.Thinking == m.Thinking && l.Limit == m.Limit && l.Messages == m.Messages &&
+	return slices.Equal(l.Rules, m.Rules) && l.Profile == m.Profile && l.Strict == m.Strict && l.Thinking == m.Thinking && l.Limit == m.Limit && l.Messages == m.Messages && l.Bytes == m.Bytes &&
 		l.Drop == m.Drop && l.Own == m.Own && l.Clear == m.Clear && l.ClearThinking == m.ClearThinking && l.Short == m.Short && slices.Equal(l.Cold, m.Cold)
 }
 

@@ -181,7 +181,7 @@ func TestDefectX8CallbacksThatPanic(t *testing.T) {
 				t.Error(resp.Status)
 			}
 			u.answer = func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
-				if len(body) > 55_000 {
+				if len(body) > 30_000 {
 					w.WriteHeader(400)
 					io.WriteString(w, `{"error":{"message":"prompt is too long"}}`)
 					return

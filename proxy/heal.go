@@ -9,83 +9,22 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// tighter is what is left of a request whose provider says that it is too large, and not
-// by how much.
-const tighter = 0.85
-
-// healing is the policy for a request that was refused: what is refused for its size gets
-// a smaller window, what breaks a rule is held to the rules of the vendor that it belongs to,
-// or of all vendors.
+// healing is the policy for a request that was refused: what is refused for its size is held
+// to the limit that this teaches, what breaks a rule to the rules of the vendor that it belongs
+// to, or of all vendors.
 func (a *aim) healing(r *wire.Request) (*pare.Policy, int) {
-	first := *a
-	first.heal = nil
-	p, size := first.fitting(r)
-	if a.heal.Rule != Overflow {
-		p.Check.Strict = p.Check.Strict || a.strict
-		return p, size
+	heal, known := a.heal, a.known
+	if heal.Rule == Overflow {
+		// This request is planned as the next one will be that begins with it, so that both
+		// begin with the same bytes.
+		a.taught = a.sizeLesson(r)
+		a.known = known.Join(a.taught)
 	}
-	if a.heal.Messages > 0 {
-		w := a.bare()
-		w.Messages = a.heal.Messages
-		p.Window = &w
-		return p, size
-	}
-	c := a.exact(a.model(r))
-	if c == nil {
-		return p, size
-	}
-	size = r.Tokens(c)
-	sent := size
-	if a.sent != nil {
-		sent = a.sent.Tokens(c)
-	}
-	limit := a.limit(sent)
-	if p.Window != nil {
-		limit = least0(limit, p.Window.Tokens)
-	}
-	a.limited(p, c, limit)
-	if a.heal.Limit == 0 {
-		p.Window.LowPercent = 0 // the limit is a guess: no more is cut than that
-	}
+	a.heal = nil
+	p, size := a.fitting(r)
+	a.heal, a.known = heal, known
+	p.Check.Strict = p.Check.Strict || a.strict
 	return p, size
-}
-
-// bare is the window of the policy without what the model's name would make of it.
-func (a *aim) bare() pare.Window {
-	var w pare.Window
-	if a.policy.Window != nil {
-		w = *a.policy.Window
-	}
-	w.ModelTokens, w.ModelCache, w.Cache = false, false, nil
-	return w
-}
-
-// limited gives a policy a window of so many tokens, by a counter.
-func (a *aim) limited(p *pare.Policy, c wire.Counter, limit int) {
-	w := a.bare()
-	w.Tokens, w.Low = limit, 0
-	p.Rules, p.Compact, p.Window = a.policy.Rules, a.policy.Compact, &w
-	p.Counter = func(string) (wire.Counter, error) { return c, nil }
-}
-
-// limit is how many tokens, by our count, the provider takes of a request of which so many
-// were sent.
-func (a *aim) limit(sent int) int {
-	h := a.heal
-	if h.Limit == 0 {
-		return int(tighter * float64(sent))
-	}
-	most := h.Limit - h.Reply
-	if h.Sent > sent || h.Sent > 0 && a.policy.Window != nil && a.policy.Window.LowPercent > 0 {
-		// The provider counts otherwise. Where we count more, there must be some room for what
-		// is left being of another kind, which the low mark gives.
-		most = int(float64(most) * float64(sent) / float64(h.Sent))
-	}
-	if most >= sent {
-		// By our count it fits already, or the reply has no room left.
-		most = int(tighter * float64(sent))
-	}
-	return max(most, 1)
 }
 
 const (

@@ -24,7 +24,10 @@ func (a *aim) heed() {
 // request if that had to be counted, and false if nothing is known of a limit.
 func (a *aim) heeding(r *wire.Request, p *pare.Policy) (size int, limited bool) {
 	p.Check.Strict = p.Check.Strict || a.known.Strict
-	if a.known.Limit > 0 {
+	if a.known.Bytes > 0 && r.Size() > a.known.Bytes {
+		a.limitedBytes(r, p, a.known.Bytes)
+		limited = true
+	} else if a.known.Limit > 0 {
 		model := a.model(r)
 		if c := a.exact(model); c != nil && mayExceed(r.Raw(), a.known.Limit, c) {
 			a.limited(p, c, a.known.Limit)
@@ -43,7 +46,7 @@ func (a *aim) heeding(r *wire.Request, p *pare.Policy) (size int, limited bool) 
 }
 
 // lesson is what is to be learned if a request that is healed by a policy is accepted.
-func (a *aim) lesson(r *wire.Request, p *pare.Policy) Lesson {
+func (a *aim) lesson(r *wire.Request) Lesson {
 	l := Lesson{Rules: []string{a.heal.Rule}}
 	switch {
 	case a.heal.Rule == meansRefused:
@@ -56,12 +59,8 @@ func (a *aim) lesson(r *wire.Request, p *pare.Policy) Lesson {
 			l.Profile = v
 		}
 		l.Strict = a.strict
-	case p.Window == nil:
-		return Lesson{}
-	case a.heal.Messages > 0:
-		l.Messages = a.heal.Messages
 	default:
-		l.Limit, l.Short = p.Window.Tokens, a.short
+		return a.taught
 	}
 	return l
 }

@@ -62,8 +62,31 @@ var exact = sync.OnceValue(func() []*regexp.Regexp {
 		`Current length is `+group("sent")+` while limit is `+group("limit"),
 		`Request body too large for .{1,80} model\. Max size: `+group("limit")+` tokens`,
 		`'(?:messages|input)': array too long\. Expected an array with maximum length `+group("messages"),
+		`messages: List should have at most `+group("messages")+` items`,
 	)
 })
+
+// inBytes are sentences about the size of a request in bytes, with the group bytes and its
+// unit.
+var inBytes = sync.OnceValue(func() []*regexp.Regexp {
+	return compile(`\b(?:request|payload|body|entity)\b[^.]{0,80}?\b(?:at most|max(?:imum)?|limit|allowed|exceeds|exceeded|larger than|up to)\b\W{0,3}(?:(?:at most|maximum|allowed|request|body|payload|size|limit|is|of|the)\b\W{1,3}){0,5}` +
+		group("bytes") + ` ?(?P<unit>bytes|[kmg]i?b)\b`)
+})
+
+// inPart finds sentences about a part of a request, which a shorter history does not make
+// smaller.
+var inPart = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:image|picture|document|pdf|file|audio|video|attachment)s?\b`)
+})
+
+// aboutTokens finds words about what a model reads: a 413 without them is about bytes.
+var aboutTokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)token|context|prompt`) })
+
+// bytesSaid reads an answer that says how many bytes a request may have.
+func bytesSaid(text string) (Refusal, bool) {
+	r, ok := sized(text, inBytes())
+	return r, ok && !inPart().MatchString(inBytes()[0].FindString(text))
+}
 
 // codes are what vendors call it.
 var codes = sync.OnceValue(func() []*regexp.Regexp {
@@ -110,6 +133,9 @@ func overflow(text string) (Refusal, bool) {
 	if r, ok := sized(text, exact()); ok {
 		return r, true
 	}
+	if r, ok := bytesSaid(text); ok {
+		return r, true
+	}
 	if r, ok := sized(text, codes()); ok {
 		return r, true
 	}
@@ -137,12 +163,19 @@ func sized(text string, sentences []*regexp.Regexp) (Refusal, bool) {
 				r.Reply = number(m[i])
 			case "messages":
 				r.Messages = number(m[i])
+			case "bytes":
+				r.Bytes = number(m[i])
+			case "unit":
+				r.Bytes *= units[strings.ToLower(m[i])]
 			}
 		}
 		return r, true
 	}
 	return Refusal{}, false
 }
+
+// units of bytes. What is called MB may be either: the smaller one is safe.
+var units = map[string]int{"bytes": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
 
 // number reads a [figure]; zero if it is none that fits.
 func number(text string) int {

@@ -50,6 +50,11 @@ type aim struct {
 	short         bool         // what the provider clears by itself is not enough
 	learned       int          // the limit that the provider's counts have taught just now
 	kept          bool         // thinking that a change makes invalid stays: the provider drops it
+	accepted      int          // bytes that the provider took of this conversation last; zero: not known
+	taught        Lesson       // what a refusal for size has taught
+	inBytes       bool         // the limit is one of bytes
+	smalls        int          // how often it was planned to be smaller still
+	most          int          // the most that a guess at the limit may be; zero: any
 }
 
 // An outcome is what comes of planning.
@@ -177,7 +182,7 @@ func (a *aim) idle(g wire.Glance, raw []byte) bool {
 		return false
 	case a.unfitted:
 		return true
-	case a.known.Limit > 0 && mayExceed(raw, a.known.Limit, a.counterOf(cmp.Or(p.Model, g.Profile.Model))), a.known.Messages > 0 && g.Messages > a.known.Messages:
+	case a.known.Bytes > 0 && len(raw) > a.known.Bytes, a.known.Limit > 0 && mayExceed(raw, a.known.Limit, a.counterOf(cmp.Or(p.Model, g.Profile.Model))), a.known.Messages > 0 && g.Messages > a.known.Messages:
 		return false
 	case p.Rules != nil && (a.prune || p.Window == nil), p.Window == nil && p.Compact != nil:
 		return false
@@ -241,7 +246,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	p, size := a.fitting(in)
 	p.SkipFailedRules = true
 	if a.heal != nil {
-		o.taught = a.lesson(in, p)
+		o.taught = a.lesson(in)
 	} else if a.learned > 0 {
 		o.taught = Lesson{Rules: []string{Overflow}, Limit: a.learned}
 	}
@@ -258,10 +263,10 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	drop := can && (a.known.Drop || a.healsByDropping(in)) && thinks(in)
 	p.KeepBound = p.KeepBound || drop || told
 	began := time.Now()
-	pl, err := p.Plan(ctx, in)
+	pl, err := a.fitted(ctx, p, in)
 	if err == nil && !p.KeepBound && a.bound(in, pl) {
 		drop, p.KeepBound = true, true
-		pl, err = p.Plan(ctx, in)
+		pl, err = a.fitted(ctx, p, in)
 	}
 	if err != nil {
 		var small *pare.WindowTooSmall
@@ -277,7 +282,13 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 		}
 	}
 	o.faults = slices.Concat(o.faults, pl.Faults())
+	if a.smaller(p, pl) {
+		return o.carry(ctx, r, a, restored)
+	}
 	pl = a.spared(ctx, p, in, pl, time.Since(began))
+	if a.inBytes { // what is told is told in tokens
+		p.Counter, p.Uncounted, size = a.policy.Counter, a.policy.Uncounted, 0
+	}
 	out, err := pl.Apply()
 	if err != nil {
 		return o.skipped(SkipRefused, leftOver(pl.Left()))

@@ -355,6 +355,7 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 func (x *exchange) replied(resp *http.Response) *http.Response {
 	if resp.StatusCode < 400 {
 		x.t.Conversations.Learn(x.o.key, x.o.taught)
+		x.t.Conversations.took(x.o.key, int(x.rec.BytesOut))
 	}
 	x.t.blame(&x.rec, x.t.Conversations.fault())
 	x.rec.Waited = time.Since(x.began)
