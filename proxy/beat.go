@@ -27,7 +27,25 @@ type beats struct {
 type pulse struct {
 	beat
 	cut   cut
-	taken int // bytes of the last body that the provider took; zero: not known
+	taken int  // bytes of the last body that the provider took; zero: not known
+	reads bool // the provider has read a part of it from a cache
+}
+
+// cached notes whether a reply reports that something was read from a cache, and reports
+// whether this one or an earlier one of the conversation does.
+func (c *Conversations) cached(key string, now bool) bool {
+	if c == nil || key == "" {
+		return now
+	}
+	b := &c.beats
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.last.get(key)
+	if p == nil {
+		return now
+	}
+	p.reads = p.reads || now
+	return p.reads
 }
 
 // took notes that the provider has taken a body of so many bytes.

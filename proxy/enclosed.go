@@ -74,6 +74,7 @@ func planEach(ctx context.Context, raw []byte, all []wire.Envelope, a aim) (o ou
 		}
 		one := plan(ctx, e.Body, a)
 		o.faults = append(o.faults, one.faults...)
+		o.over = o.over || one.over
 		path := strings.ReplaceAll(e.Pointer[1:], "/", ".")
 		if one.skip != "" {
 			if left = append(left, path); len(left) == 1 {

@@ -40,7 +40,7 @@ func (a *aim) heeding(r *wire.Request, p *pare.Policy) (size int, limited bool) 
 			w.LowPercent, w.Low = 0, 0
 			p.Window = &w
 		}
-		p.Window.Messages, limited = least0(p.Window.Messages, a.known.Messages), true
+		p.Window.Messages, limited, a.must = least0(p.Window.Messages, a.known.Messages), true, true
 	}
 	return size, limited
 }

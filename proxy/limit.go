@@ -156,7 +156,7 @@ func (a *aim) bare() pare.Window {
 // limited gives a policy a window of so many tokens, by a counter.
 func (a *aim) limited(p *pare.Policy, c wire.Counter, limit int) {
 	w := a.bare()
-	w.Tokens, w.Low = limit, 0
+	w.Tokens, w.Low, a.must = limit, 0, true
 	p.Rules, p.Compact, p.Window = a.policy.Rules, a.policy.Compact, &w
 	p.Counter = func(string) (wire.Counter, error) { return c, nil }
 }

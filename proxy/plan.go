@@ -55,6 +55,7 @@ type aim struct {
 	inBytes       bool         // the limit is one of bytes
 	smalls        int          // how often it was planned to be smaller still
 	most          int          // the most that a guess at the limit may be; zero: any
+	must          bool         // the window is one that the provider insists on
 }
 
 // An outcome is what comes of planning.
@@ -74,6 +75,7 @@ type outcome struct {
 	known    Lesson             // that was heeded
 	taught   Lesson             // what is to be learned if this is accepted
 	betas    []string           // that the body needs; it asks the provider to do something by itself
+	over     bool               // it could not have been sent as it came
 }
 
 // skipped is the outcome of doing nothing.
@@ -311,6 +313,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 		}
 		o.tokens[1] = pl.Result().Tokens(c)
 	}
+	o.over = (a.must || a.exceeds(r, o.tokens[0])) && (len(pl.Rungs()) > 0 || clear != nil)
 	o = o.offered(a, in, pl, restored)
 	if o.offer != nil && o.tokens[1] > 0 { // the tool that is offered is read, too
 		if sent, err := wire.Parse(o.body, a.read); err == nil {

@@ -36,6 +36,12 @@ type Record struct {
 	Rules   []string      `json:"rules,omitempty"`
 	// Usage is what the provider says that it has counted; zero: it does not say.
 	Usage tokens.Usage `json:"usage,omitzero"`
+	// Cached says that the provider has read a part of this conversation from a cache, by this
+	// reply or an earlier one.
+	Cached bool `json:"cached,omitempty"`
+	// Over says that the request could not have been sent as it came: it was larger than the
+	// window of its model, or than the provider has said that it takes.
+	Over bool `json:"over,omitempty"`
 	// Lost says that the provider has left something of the request out, by its own answer.
 	Lost bool `json:"lost,omitempty"`
 	// Stream says that the reply came as a stream of events.

@@ -36,7 +36,7 @@ func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
 	if known {
 		var over bool
 		if size, over = a.over(r, m, &p); over {
-			w.Tokens = m.Input(min(r.Reply(), m.Output))
+			w.Tokens, a.must = m.Input(min(r.Reply(), m.Output)), true
 			if a.learned > 0 {
 				w.Tokens = a.learned
 			}
@@ -101,6 +101,12 @@ func (a *aim) window(m tokens.Model) int {
 		return max(m.Window, longWindow)
 	}
 	return m.Window
+}
+
+// exceeds reports whether a request of so many tokens is larger than the window of its model.
+func (a *aim) exceeds(r *wire.Request, size int) bool {
+	m, known := lookup(a.model(r))
+	return known && size > a.window(m)
 }
 
 // longWindow is the window that some models have only when they are asked for it, by a

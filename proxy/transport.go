@@ -396,7 +396,7 @@ func (r *Record) settle(o *outcome) {
 	r.Skipped, r.Detail, r.Changes = o.skip, o.detail, o.changes
 	r.TokensIn, r.TokensOut, r.Requests = o.tokens[0], o.tokens[1], o.requests
 	r.Model, r.Profile, r.Messages = o.glance.Profile.Model, o.glance.Profile.Name, o.glance.Messages
-	r.Rules, r.Known = wire.RulesOf(o.changes), o.known.Rules
+	r.Rules, r.Known, r.Over = wire.RulesOf(o.changes), o.known.Rules, o.over
 	if o.tokens[1] > 0 {
 		r.Saved = max(o.tokens[0]-o.tokens[1], 0)
 	}

@@ -70,6 +70,7 @@ func (w *watched) tell(err error) {
 	x := w.x
 	x.rec.Usage, x.rec.Lost = w.heard.tell()
 	x.counted()
+	x.rec.Cached = x.t.Conversations.cached(x.o.key, x.rec.Usage.Read > 0)
 	if x.spent != nil {
 		x.rec.Usage = *x.spent
 	}

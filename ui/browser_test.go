@@ -28,7 +28,7 @@ func TestBrowser(t *testing.T) {
 	}{
 		{"Load", testLoad}, {"Scroll", testScroll}, {"Arcs", testArcs}, {"Faults", testFaults}, {"Plan", testPlan}, {"EveryAction", testEveryAction},
 		{"Widths", testWidths}, {"Keys", testKeys}, {"Search", testSearch}, {"Filter", testFilter}, {"Hostile", testHostile}, {"Schemes", testSchemes},
-		{"Names", testNames}, {"Tab", testTab}, {"Zoom", testZoom}, {"Live", testLive}, {"Threads", testThreads}, {"Others", testOthers}, {"Empty", testEmpty}, {"ShowAll", testShowAll}, {"Traffic", testTraffic},
+		{"Names", testNames}, {"Tab", testTab}, {"Zoom", testZoom}, {"Live", testLive}, {"Threads", testThreads}, {"Others", testOthers}, {"DefectX9Shares", testDefectX9Shares}, {"Empty", testEmpty}, {"ShowAll", testShowAll}, {"Traffic", testTraffic},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, b) })
 	}
@@ -872,6 +872,26 @@ func testThreads(t *testing.T, b *browser) {
 	}
 	if p.is("document.querySelector('#aside').textContent.includes('none that the provider')") {
 		t.Error("a session that nobody checked is said to be clean")
+	}
+}
+
+// testDefectX9Shares: of a plan the headline has the share of the window before and after.
+func testDefectX9Shares(t *testing.T, b *browser) {
+	says := func(n int) Side {
+		return Side{Messages: []Message{{Role: "user", Blocks: []Block{{Kind: "text", Text: "hello", Tokens: n}}}}}
+	}
+	for _, c := range []struct {
+		after int
+		want  string
+	}{
+		{88, "291 tokens → 88 (−70 %) · 291 % → 88 % of a window of 100"},
+		{291, "291 tokens · 291 % of a window of 100"},
+	} {
+		after := says(c.after)
+		p := b.open(t, file(t, &Page{Window: 100, Before: says(291), After: &after}), 1000, 800, "light")
+		if got := p.text("document.querySelector('#fill-sum').textContent"); got != c.want {
+			t.Errorf("headline: %s", got)
+		}
 	}
 }
 

@@ -37,8 +37,11 @@ type Totals struct {
 	CacheWrite int `json:"cacheWrite"`
 
 	Spent float64 `json:"spent"` // dollars, by the list prices of models that are known
-	Saved float64 `json:"saved"` // dollars that what was left out would have cost, less what cutting cost
-	Lost  int     `json:"lost"`  // requests of which the provider itself says that it left something out
+	// Saved is dollars that what was left out would have cost, less what cutting cost. Requests
+	// that could not have been sent as they came have saved nothing: Fitted counts them.
+	Saved  float64 `json:"saved"`
+	Fitted int     `json:"fitted"`
+	Lost   int     `json:"lost"` // requests of which the provider itself says that it left something out
 
 	Rules map[string]int `json:"rules"`
 	Heals map[string]int `json:"heals"`

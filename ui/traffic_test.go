@@ -65,7 +65,7 @@ func someTraffic(t *testing.T) *passing {
 	p.now.Since = day
 	p.now.Totals = Totals{
 		Running: 1, Changed: 2, Healed: 1, Skipped: 1, Refused: 1, Before: 812_000, After: 644_000,
-		Input: 210_000, Output: 31_000, CacheRead: 402_000, CacheWrite: 32_000, Spent: 1.84, Saved: 0.46,
+		Input: 210_000, Output: 31_000, CacheRead: 402_000, CacheWrite: 32_000, Spent: 1.84, Saved: 0.46, Fitted: 3,
 		Rules: map[string]int{"orphan-call": 3, "displaced-result": 1, "window": 41}, Heals: map[string]int{"context-overflow": 1}, Skips: map[string]int{"delta": 1},
 	}
 	p.pass(Request{ID: "r1", Time: day.Add(time.Second), Method: "POST", Path: "/v1/messages", Upstream: "anthropic", Dialect: "anthropic", Model: "claude-opus-4-8", Status: 200, Done: true, Stream: true,
@@ -94,10 +94,13 @@ func testTraffic(t *testing.T, b *browser) {
 		t.Errorf("newest first, got %q", got)
 	}
 	sums := p.text("document.querySelector('#tiles').innerText")
-	for _, want := range []string{"168k left out of 812k", "$0.46 saved", "62 %", "1 request under way"} {
+	for _, want := range []string{"168k left out of 812k", "$0.46 saved", "no money is saved by what could not be sent", "62 %", "1 request under way"} {
 		if !strings.Contains(sums, want) {
 			t.Errorf("the tiles do not say %q:\n%s", want, sums)
 		}
+	}
+	if got := p.text("document.querySelector('tr[data-id=r3]').innerText"); !strings.Contains(got, "128 % → 85 % of 400k") {
+		t.Errorf("a request that was cut: %q", got)
 	}
 	if got := p.text("document.querySelector('tr[data-id=r2]').innerText"); !strings.Contains(got, "orphan-call ×3") || !strings.Contains(got, "62k in, 96 out") {
 		t.Errorf("a repaired request: %q", got)

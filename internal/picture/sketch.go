@@ -164,20 +164,28 @@ func (s Sketch) fill(b *bytes.Buffer) {
 	}
 	b.Truncate(b.Len() - 2)
 	screen.Fprintf(b, "\n  %s tokens", screen.Grouped(total))
-	if w := s.Page.Window; w > 0 {
-		screen.Fprintf(b, ", %.1f %% of a window of %s", 100*float64(total)/float64(w), screen.Grouped(w))
-		if s.Page.Guess {
-			b.WriteString(" (a guess: the model is not known)")
-		}
-	}
+	after := total
 	if a := s.Page.After; a != nil {
-		after := 0
+		after = 0
 		for _, h := range a.Head {
 			after += h.Tokens
 		}
 		for _, m := range a.Messages {
 			after += sum(m)
 		}
+	}
+	if w := s.Page.Window; w > 0 {
+		share := func(n int) screen.Text { return screen.Printf("%.1f %%", 100*float64(n)/float64(w)) }
+		screen.Fprintf(b, ", %s", share(total))
+		if share(after) != share(total) { // of a plan both count: what was too much, and what is sent
+			screen.Fprintf(b, " → %s", share(after))
+		}
+		screen.Fprintf(b, " of a window of %s", screen.Grouped(w))
+		if s.Page.Guess {
+			b.WriteString(" (a guess: the model is not known)")
+		}
+	}
+	if s.Page.After != nil {
 		screen.Fprintf(b, "; %s after %s", screen.Grouped(after), screen.Plural(len(s.Page.Changes), "change"))
 	}
 	b.WriteString("\n\n")

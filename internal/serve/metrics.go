@@ -25,6 +25,7 @@ type Totals struct {
 	Usage    tokens.Usage     `json:"usage"`   // as the providers count
 	Dollars  float64          `json:"dollars"` // at the list prices of models that are known
 	Spared   float64          `json:"spared_dollars"`
+	Fitted   int64            `json:"fitted"`  // requests that were answered, and too long to be sent as they came
 	Lost     int64            `json:"lost"`    // requests that a provider says it has shortened itself
 	Known    int64            `json:"known"`   // requests planned with what an earlier one of theirs was healed by
 	Rules    map[string]int64 `json:"rules"`   // changes by rule
@@ -117,14 +118,22 @@ func (t *totals) count(r *proxy.Record) {
 	if r.Lost {
 		t.Lost++
 	}
+	answered := r.Status > 0 && r.Status < 400
+	if answered && r.Over {
+		t.Fitted++
+	}
 	p := t.terms(r.Model)
 	if !p.known {
 		return
 	}
 	t.Dollars += p.price.Cost(p.cache, r.Usage)
-	if r.Status < 400 {
-		// A cache would have held most of what was left out, and all of what is written again.
+	switch {
+	case !answered || r.Over: // nothing is saved by not sending what is refused
+	case r.Cached:
+		// The cache would have held most of what was left out, and all of what is written again.
 		t.Spared += p.price.Cost(p.cache, tokens.Usage{Read: r.Saved}) + p.price.Cost(p.cache, tokens.Usage{Read: r.Rewritten}) - p.price.Cost(p.cache, tokens.Usage{Written: r.Rewritten})
+	default:
+		t.Spared += p.price.Cost(p.cache, tokens.Usage{Input: r.Saved})
 	}
 }
 
@@ -201,6 +210,7 @@ func (w *Watch) metrics() []byte {
 		{"pare_cache_written_tokens_total", "Tokens of requests that were written to a cache.", int64(t.Usage.Written)},
 		{"pare_output_tokens_total", "Tokens of replies, as the providers count.", int64(t.Usage.Output)},
 		{"pare_remembered_total", "Requests that were planned with what had healed an earlier one of the same conversation.", t.Known},
+		{"pare_fitted_total", "Requests that were answered, and too long to be sent as they came.", t.Fitted},
 		{"pare_lost_total", "Requests that a provider says it has shortened itself.", t.Lost},
 	} {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s counter\n%s %d\n", m.name, m.help, m.name, m.name, m.value)

@@ -45,7 +45,7 @@ func (w *Watch) Traffic(after int) ui.Traffic {
 		Requests: int(t.Requests) + len(w.running), Running: len(w.running), Changed: int(t.Changed),
 		Before: w.totals.before, After: w.totals.after,
 		Input: t.Usage.Input, Output: t.Usage.Output, CacheRead: t.Usage.Read, CacheWrite: t.Usage.Written,
-		Spent: t.Dollars, Saved: t.Spared, Lost: int(t.Lost), Refused: int(w.totals.refused),
+		Spent: t.Dollars, Saved: t.Spared, Fitted: int(t.Fitted), Lost: int(t.Lost), Refused: int(w.totals.refused),
 		Rules: counts(t.Rules), Heals: counts(t.Healed), Skips: counts(t.Skipped), Recalls: counts(t.Recalls),
 	}}
 	for _, n := range out.Totals.Heals {

@@ -199,6 +199,12 @@ function makeLegend() {
   $("legend").replaceChildren(...items);
 }
 
+// Of a plan both shares count: what was too much, and what is sent.
+function shares(before, after, whole) {
+  const was = share(before.tokens, whole), is = share(after.tokens, whole);
+  return was === is ? was : was + " → " + is;
+}
+
 function makeHeadline() {
   const { doc, side } = state;
   $("source").textContent = doc.source || "conversation";
@@ -213,6 +219,6 @@ function makeHeadline() {
     const by = doc.after.tokens - doc.before.tokens;
     sum.append(" → ", element("strong", "", count.format(doc.after.tokens)), " (" + (by > 0 ? "+" : "−") + share(Math.abs(by), doc.before.tokens) + ")");
   }
-  if (doc.window) sum.append(" · " + share(side.tokens, doc.window) + " of a window of " + count.format(doc.window) + (doc.guess ? " (a guess: the model is not known)" : ""));
+  if (doc.window) sum.append(" · " + shares(doc.before, doc.after || doc.before, doc.window) + " of a window of " + count.format(doc.window) + (doc.guess ? " (a guess: the model is not known)" : ""));
   if (doc.others.length) sum.append(" · " + plural(doc.others.length, "other thread") + (doc.others.length === 1 ? " is" : " are") + " not sent");
 }

@@ -52,6 +52,7 @@ function drawTiles() {
     ["Refused", count.format(t.refused), "answers of 400 and above", t.refused ? "bad" : ""],
     ["Tokens", brief(t.after), left > 0 ? brief(left) + " left out of " + brief(t.before) : "nothing left out"],
     ["Money", money(t.spent), t.saved < 0 ? money(-t.saved) + " more so far: a cut pays at later requests" : money(t.saved) + " saved, at list prices", t.saved > 0 ? "good" : ""],
+    ...(t.fitted ? [["Made to fit", count.format(t.fitted), "too long for their model: no money is saved by what could not be sent", "good"]] : []),
     ["From the cache", percent(t.cacheRead, t.input + t.cacheRead + t.cacheWrite), brief(t.cacheRead) + " tokens read, " + brief(t.cacheWrite) + " written"],
   ];
   if (t.lost) tiles.push(["Shortened by the provider", count.format(t.lost), "its own answer says so", "bad"]);
@@ -120,7 +121,8 @@ function makeTokens(r) {
   };
   if (r.after !== r.before) part(r.before, "before");
   part(r.after, "after");
-  return [words, bar, element("small", "", percent(r.after, r.window) + " of " + brief(r.window))];
+  const was = percent(r.before, r.window), is = percent(r.after, r.window);
+  return [words, bar, element("small", "", (was === is ? was : was + " → " + is) + " of " + brief(r.window))];
 }
 
 function makeDone(r) {
