@@ -137,10 +137,10 @@ func TestDefectX6OtherPartsFail(t *testing.T) {
 		return pare.Summary{}, errors.New("no words")
 	}
 	for part, p := range map[string]*pare.Policy{
-		"sink":     {Sink: func(pare.Event) { panic("no drain") }},
-		"stub":     panicking(),
-		"counter":  {Counter: func(string) (wire.Counter, error) { panic("no vocabulary") }},
-		"planning": {Counter: func(string) (wire.Counter, error) { return nil, errors.New("no vocabulary") }, Compact: &pare.Compactor{Summarize: summarize}},
+		"sink":               {Sink: func(pare.Event) { panic("no drain") }},
+		"stub":               panicking(),
+		"counter":            {Counter: func(string) (wire.Counter, error) { panic("no vocabulary") }},
+		"a part of planning": {Counter: func(string) (wire.Counter, error) { return nil, errors.New("no vocabulary") }, Compact: &pare.Compactor{Summarize: summarize}},
 	} {
 		u := newUpstream(t, nil)
 		s := front(t, u, func(c *proxy.Config) { c.Policy = p })

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -23,7 +24,7 @@ func guard(part string, call func()) (fault *pare.FaultError) {
 }
 
 // planning is the part to blame for a panic that belongs to nothing of the caller's.
-const planning = "planning"
+const planning = "a part of planning"
 
 // panicked puts a name to a panic.
 func panicked(p any) *pare.FaultError {
@@ -36,6 +37,9 @@ func panicked(p any) *pare.FaultError {
 // blaming is the outcome of a plan that failed.
 func (o outcome) blaming(err error) outcome {
 	o = o.skipped(SkipError, err.Error())
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return o // nobody has failed
+	}
 	fault := &pare.FaultError{Part: planning, Err: err}
 	errors.As(err, &fault)
 	o.faults = append(slices.Clip(o.faults), fault)
@@ -76,7 +80,11 @@ func (t *Transport) blame(rec *Record, faults ...*pare.FaultError) {
 		if !slices.Contains(rec.Faults, f.Part) {
 			rec.Faults = append(slices.Clip(rec.Faults), f.Part)
 		}
-		if f.Part == planning || t.faults.first(f.Part) {
+		name := f.Part
+		if name == planning {
+			name += ": " + f.Err.Error() // which may be anything
+		}
+		if t.faults.first(name) {
 			t.log().Error(f.Part+" failed, and is left out", "id", rec.ID, "error", f.Err, "stack", string(f.Stack))
 		}
 	}
@@ -89,6 +97,9 @@ type faults struct {
 	named map[string]bool
 }
 
+// maxFaults bounds the names: those of panics may have anything in them.
+const maxFaults = 1000
+
 // first reports whether a name is new.
 func (f *faults) first(part string) bool {
 	if f == nil {
@@ -96,7 +107,7 @@ func (f *faults) first(part string) bool {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.named[part] {
+	if f.named[part] || len(f.named) == maxFaults {
 		return false
 	}
 	if f.named == nil {

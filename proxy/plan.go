@@ -272,8 +272,11 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	}
 	if err != nil {
 		var small *pare.WindowTooSmall
-		if !errors.As(err, &small) || a.heal != nil {
+		if !errors.As(err, &small) {
 			return o.blaming(err)
+		}
+		if a.heal != nil {
+			return o.skipped(SkipTooSmall, small.Error())
 		}
 		// What must stay does not fit; what is broken can be repaired all the same, and
 		// the provider may yet be content.
