@@ -36,7 +36,7 @@ type Config struct {
 	NoHeal   bool
 	// Recall lets models fetch what was removed; see [Handler.SetRecall]. Nil: they cannot.
 	Recall  *Recall
-	Secret  func(accessKey string) (secret string, ok bool)
+	Secret  func(came *http.Request, accessKey string) (secret string, ok bool)
 	Record  func(*Record)
 	Begun   func(*Record)
 	Planned func(id string, r *wire.Request, p *pare.Plan)
@@ -134,6 +134,7 @@ func (h *Handler) CloseIdle() {
 type target struct {
 	upstream *Upstream
 	path     string
+	came     *http.Request
 	reached  *atomic.Bool // a connection was there; nil: nobody notes it here
 }
 
@@ -183,7 +184,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if body != nil && body != http.NoBody {
 		body = &timed{ReadCloser: body, rc: rc, most: h.conf.BodyTime}
 	}
-	to := target{upstream: up, path: path}
+	to := target{upstream: up, path: path, came: r}
 	if p, ok := h.plain(r, to); ok {
 		h.forward(w, rc, r, body, &p)
 		return
@@ -260,11 +261,14 @@ func (t trips) RoundTrip(req *http.Request) (*http.Response, error) {
 // transport sends requests to a target.
 func (h *Handler) transport(to target) Transport {
 	tr := Transport{
-		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal, Recall: h.recall.Load(), Secret: h.conf.Secret,
+		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal, Recall: h.recall.Load(),
 		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Log: h.conf.Log, room: h.room, faults: &h.faults, after: h.conf.After, upstream: to.upstream.Name, Conversations: h.conf.Conversations,
 	}
 	if _, ours := vendors[to.upstream.Name]; !ours {
 		tr.Profile = to.upstream.Name
+	}
+	if to.upstream.Name == signedService { // no other upstream gets to see what a secret signs
+		tr.Secret, tr.came = h.conf.Secret, to.came
 	}
 	return tr
 }

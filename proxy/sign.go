@@ -1,16 +1,17 @@
 package proxy
 
 import (
-	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A signature is what the Authorization of a request to AWS says.
@@ -18,6 +19,7 @@ type signature struct {
 	key     string   // whose it is
 	scope   string   // day/region/service/aws4_request
 	headers []string // that are signed, by their names in lower case
+	mac     string   // the signature itself, in hexadecimal
 }
 
 const signing = "AWS4-HMAC-SHA256"
@@ -35,43 +37,74 @@ func signatureOf(h http.Header) (s signature, ok bool) {
 			s.key, s.scope, _ = strings.Cut(value, "/")
 		case "SignedHeaders":
 			s.headers = strings.Split(value, ";")
+		case "Signature":
+			s.mac = value
 		}
 	}
 	return s, s.key != "" && strings.Count(s.scope, "/") == 3 && len(s.headers) > 0
 }
 
-// sign puts another signature in the place of the one that a request has: its host, and
-// maybe its body, are not those that were signed. What is signed stays what it was, and so
-// do date and scope.
-func (s *signature) sign(req *http.Request, body []byte, secret string) {
-	sum := sha256.Sum256(body)
-	hash := hex.EncodeToString(sum[:])
-	switch req.Header.Get(contentHash) {
-	case "":
-	case unsigned:
-		hash = unsigned
-	default:
-		req.Header.Set(contentHash, hash)
-	}
-	s.signHash(req, hash, int64(len(body)), secret)
+// isSigned reports whether a request is signed in any of the ways of AWS; a signature covers
+// the body, unless it says otherwise.
+func isSigned(h http.Header) bool {
+	return strings.HasPrefix(first(h, "Authorization"), "AWS4-") && first(h, contentHash) != unsigned
 }
 
-// signHash signs a request whose body has a hash and a length.
-func (s *signature) signHash(req *http.Request, hash string, length int64, secret string) {
+const (
+	contentHash   = "X-Amz-Content-Sha256"
+	unsigned      = "UNSIGNED-PAYLOAD"
+	amzDate       = "X-Amz-Date"
+	signedService = "bedrock"
+	// clockSkew is how far the date of a signature may be off, as AWS has it.
+	clockSkew = 5 * time.Minute
+)
+
+var regionForm = regexp.MustCompile(`^[a-z]{2,4}(-[a-z]+)+-[0-9]{1,2}$`)
+
+// wellFormed reports whether a request says about its signature what it must, once, and for
+// Bedrock: nothing of it could be read in two ways, and nothing that AWS acts on is unsigned.
+func (s *signature) wellFormed(h http.Header, now time.Time) bool {
+	for _, name := range []string{"Authorization", amzDate} {
+		if len(h[name]) != 1 {
+			return false
+		}
+	}
+	auth := h["Authorization"][0]
+	for _, part := range []string{"Credential=", "SignedHeaders=", "Signature="} {
+		if strings.Count(auth, part) != 1 {
+			return false
+		}
+	}
+	for name, values := range h {
+		name = strings.ToLower(name)
+		if !strings.HasPrefix(name, "x-amz-") {
+			continue
+		}
+		// The hash of the body is signed in any case.
+		if len(values) != 1 || !slices.Contains(s.headers, name) && name != strings.ToLower(contentHash) {
+			return false
+		}
+	}
+	at, err := time.Parse("20060102T150405Z", h[amzDate][0])
+	if err != nil || at.Sub(now).Abs() > clockSkew {
+		return false
+	}
+	scope := strings.Split(s.scope, "/")
+	return scope[0] == at.Format("20060102") && regionForm.MatchString(scope[1]) && scope[2] == signedService && scope[3] == "aws4_request" &&
+		slices.Contains(s.headers, "host") && slices.Contains(s.headers, strings.ToLower(amzDate)) &&
+		slices.IsSorted(s.headers) && !slices.ContainsFunc(s.headers, func(name string) bool { return name == "" || name != strings.ToLower(name) }) && len(slices.Compact(slices.Clone(s.headers))) == len(s.headers)
+}
+
+// of computes the signature of a request whose body has a hash and a length.
+func (s *signature) of(req *http.Request, hash string, length int64, secret string) []byte {
 	canonical := sha256.Sum256([]byte(s.canonical(req, length, hash)))
-	text := signing + "\n" + req.Header.Get("X-Amz-Date") + "\n" + s.scope + "\n" + hex.EncodeToString(canonical[:])
+	text := signing + "\n" + req.Header.Get(amzDate) + "\n" + s.scope + "\n" + hex.EncodeToString(canonical[:])
 	key := []byte("AWS4" + secret)
 	for part := range strings.SplitSeq(s.scope, "/") {
 		key = mac(key, part)
 	}
-	req.Header.Set("Authorization", signing+" Credential="+s.key+"/"+s.scope+", SignedHeaders="+strings.Join(s.headers, ";")+
-		", Signature="+hex.EncodeToString(mac(key, text)))
+	return mac(key, text)
 }
-
-const (
-	contentHash = "X-Amz-Content-Sha256"
-	unsigned    = "UNSIGNED-PAYLOAD"
-)
 
 func mac(key []byte, text string) []byte {
 	h := hmac.New(sha256.New, key)
@@ -79,56 +112,130 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// signTold signs a request whose body stays what it is, if its headers tell the hash of it.
-func (s *signature) signTold(req *http.Request, secret string) bool {
-	told := req.Header.Get(contentHash)
-	if told != "" {
-		s.signHash(req, told, max(req.ContentLength, 0), secret)
+// A signer signs again for a client that has proved to know the secret of its access key.
+type signer struct {
+	signature
+	secret string
+}
+
+// signer returns who signs for a request, as the client sent it, whose body has a hash; nil:
+// nobody does. The secret is used for nothing but this check until the signature that came is
+// known to be made with it.
+func (t *Transport) signer(came *http.Request, hash string, length int64) *signer {
+	s, ok := signatureOf(came.Header)
+	if !ok || t.Secret == nil || !s.wellFormed(came.Header, t.clock()) {
+		return nil
 	}
-	return told != ""
+	if told := first(came.Header, contentHash); told == unsigned {
+		hash = unsigned
+	} else if told != "" && told != hash {
+		return nil
+	}
+	given, err := hex.DecodeString(s.mac)
+	if err != nil {
+		return nil
+	}
+	secret, ok := t.Secret(came, s.key)
+	if !ok || !hmac.Equal(given, s.of(came, hash, length, secret)) {
+		return nil
+	}
+	return &signer{s, secret}
+}
+
+func (t *Transport) clock() time.Time {
+	if t.now == nil {
+		return time.Now()
+	}
+	return t.now()
+}
+
+// asCame is a request as the client sent it: what its signature is for.
+func (t *Transport) asCame(req *http.Request) *http.Request {
+	if t.came == nil {
+		return req
+	}
+	return t.came
+}
+
+func hashOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// sign puts another signature in the place of the one that a request has: its host, and
+// maybe its body, are not those that were signed. What is signed stays what it was, and so
+// do date and scope.
+func (s *signer) sign(req *http.Request, body []byte) {
+	hash := hashOf(body)
+	switch req.Header.Get(contentHash) {
+	case "":
+	case unsigned:
+		hash = unsigned
+	default:
+		req.Header.Set(contentHash, hash)
+	}
+	s.signHash(req, hash, int64(len(body)))
+}
+
+// signHash signs a request whose body has a hash and a length.
+func (s *signer) signHash(req *http.Request, hash string, length int64) {
+	req.Header.Set("Authorization", signing+" Credential="+s.key+"/"+s.scope+", SignedHeaders="+strings.Join(s.headers, ";")+
+		", Signature="+hex.EncodeToString(s.of(req, hash, length, s.secret)))
+}
+
+// signUnread signs a request whose body stays what it is and is not read, if its headers tell
+// the hash of it; the provider compares the two.
+func (t *Transport) signUnread(out, in *http.Request) bool {
+	told, length := first(in.Header, contentHash), max(in.ContentLength, 0)
+	if told == "" {
+		return false
+	}
+	if by := t.signer(t.asCame(in), told, length); by != nil {
+		by.signHash(out, told, length)
+	}
+	return true
 }
 
 // pass sends on what is not looked at. It goes to another host than it was signed for, so it
 // is signed again, too, if that can be. A body whose hash nobody has told is read for it; one
 // that is too large for that goes on as it came.
 func (t *Transport) pass(req *http.Request) (*http.Response, error) {
-	s, ok := signatureOf(req.Header)
-	if !ok {
-		return t.base().RoundTrip(req)
-	}
-	secret, ok := t.secret(s.key)
-	if !ok {
+	if _, ok := signatureOf(req.Header); !ok || t.Secret == nil {
 		return t.base().RoundTrip(req)
 	}
 	out := req.WithContext(req.Context())
 	out.Header = req.Header.Clone()
-	if s.signTold(out, secret) {
-		return t.base().RoundTrip(out)
-	}
-	if req.Body == nil || req.Body == http.NoBody {
-		s.sign(out, nil, secret)
+	if t.signUnread(out, req) {
 		return t.base().RoundTrip(out)
 	}
 	room, err := t.room.take(req.Context(), min(req.ContentLength, t.maxBody()), t.maxBody())
 	if err != nil {
 		return nil, err
 	}
-	defer room.free()
-	body, err := io.ReadAll(io.LimitReader(req.Body, t.maxBody()+1))
+	b, rest, err := readBody(req.Body, req.ContentLength, t.maxBody())
 	if err != nil {
+		room.free()
 		req.Body.Close()
 		return nil, &BodyError{err}
 	}
-	if int64(len(body)) > t.maxBody() {
-		out.Body, out.GetBody = joined{io.MultiReader(bytes.NewReader(body), req.Body), req.Body}, nil
+	if rest != nil {
+		room.free()
+		out.Body, out.GetBody = rest, nil
 		return t.base().RoundTrip(out)
 	}
-	req.Body.Close()
+	b.room = room
+	b.hold()
+	defer b.release()
+	if req.Body != nil {
+		req.Body.Close()
+	}
 	out.Header.Del("Expect") // it has been met: the body is here
-	out.ContentLength, out.TransferEncoding = int64(len(body)), nil
-	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	out.ContentLength, out.TransferEncoding = int64(len(b.buf)), nil
+	out.GetBody = func() (io.ReadCloser, error) { return b.sends(b.buf), nil }
 	out.Body, _ = out.GetBody()
-	s.sign(out, body, secret)
+	if by := t.signer(t.asCame(req), hashOf(b.buf), int64(len(b.buf))); by != nil {
+		by.sign(out, b.buf)
+	}
 	return t.base().RoundTrip(out)
 }
 

@@ -41,10 +41,11 @@ type Transport struct {
 	// Prune lets the rules of the policy vote on every request, not only on those that do
 	// not fit their window.
 	Prune bool
-	// Secret returns the secret of an access key of AWS. With it, requests that are signed
-	// are signed again, as their host or body is not what it was; without, those that are
-	// signed are left as they are. Nil knows none.
-	Secret func(accessKey string) (secret string, ok bool)
+	// Secret returns the secret of an access key of AWS for a request, as the client sent it.
+	// A request whose signature was made with that secret, minutes ago and for the service
+	// bedrock, is signed again, as its host or body is not what it was. All others that are
+	// signed go on as they came. Nil knows none.
+	Secret func(came *http.Request, accessKey string) (secret string, ok bool)
 	// NoHeal sends no request a second time.
 	NoHeal bool
 	// Conversations is what is known of conversations: what healed one is done to its later
@@ -65,6 +66,8 @@ type Transport struct {
 	Log *slog.Logger
 
 	upstream string                           // for records
+	came     *http.Request                    // as the client sent it, for its signature; nil: the request itself
+	now      func() time.Time                 // nil: time.Now
 	after    func(r *http.Request, do func()) // as in [Config]; nil: nothing waits
 
 	// room bounds what is held in memory by all requests; nil: nothing does.
@@ -160,8 +163,10 @@ type exchange struct {
 	holding *holding
 	rec     Record
 	body    *body
-	plain   []byte // what the body holds, unpacked
-	sent    []byte // what was sent last
+	asked   bool    // signs has been found out
+	signs   *signer // nil: nobody signs again
+	plain   []byte  // what the body holds, unpacked
+	sent    []byte  // what was sent last
 	o       outcome
 	// counts says that the provider's count says something about ours: the request was
 	// counted, and sent as it is.
@@ -229,11 +234,7 @@ func (x *exchange) through(body io.ReadCloser) (*http.Response, error) {
 	x.passed = &passed{ReadCloser: body}
 	out := x.in.Clone(x.in.Context())
 	out.Body, out.GetBody = x.passed, nil
-	if s, ok := signatureOf(out.Header); ok {
-		if secret, can := x.secret(s); can {
-			s.signTold(out, secret)
-		}
-	}
+	x.t.signUnread(out, x.in)
 	resp, err := x.t.base().RoundTrip(out)
 	if err != nil {
 		x.failed(err)
@@ -291,19 +292,23 @@ func (x *exchange) unpacked() ([]byte, error) {
 	return plain, err
 }
 
-// sealed reports whether a request is signed, and must stay as it is: the signature of AWS
-// covers the body, unless it says otherwise, and nobody here can sign again.
+// sealed reports whether a request is signed, and must stay as it is: nobody here signs again.
 func (x *exchange) sealed() bool {
-	s, ok := signatureOf(x.in.Header)
-	if !ok || x.in.Header.Get(contentHash) == unsigned {
-		return false
-	}
-	_, can := x.secret(s)
-	return !can
+	return isSigned(x.in.Header) && x.signer() == nil
 }
 
-func (x *exchange) secret(s signature) (string, bool) {
-	return x.t.secret(s.key)
+// signer is who signs what is sent in the place of what came; nil: nobody does.
+func (x *exchange) signer() *signer {
+	if x.t.Secret == nil {
+		return nil
+	}
+	if !x.asked {
+		x.asked = true
+		if _, ok := signatureOf(x.in.Header); ok {
+			x.signs = x.t.signer(x.t.asCame(x.in), hashOf(x.body.buf), int64(len(x.body.buf)))
+		}
+	}
+	return x.signs
 }
 
 // out is what is sent first: what came, or what the plan makes of it.
@@ -342,11 +347,9 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 	x.sent = bytes
 	out.GetBody = func() (io.ReadCloser, error) { return x.body.sends(x.sent), nil } // before the reply
 	x.rec.BytesOut = int64(len(bytes))
-	if s, ok := signatureOf(out.Header); ok {
-		if secret, can := x.secret(s); can {
-			out.Header = out.Header.Clone()
-			s.sign(out, bytes, secret)
-		}
+	if by := x.signer(); by != nil {
+		out.Header = out.Header.Clone()
+		by.sign(out, bytes)
 	}
 	return x.t.base().RoundTrip(out)
 }

@@ -45,7 +45,8 @@ type Options struct {
 	Prune bool
 	// Recall lets models fetch what was removed, whatever the configuration says.
 	Recall bool
-	// Secret is that of [proxy.Config]; see [Secrets].
+	// Secret knows the secrets of AWS by access key; see [Secrets]. They are used for requests
+	// that were sent to a name of this machine, by no page of somebody else.
 	Secret func(accessKey string) (secret string, ok bool)
 	// Base sends requests to the upstreams. Nil: the proxy's own.
 	Base http.RoundTripper
@@ -139,7 +140,10 @@ func New(o Options) *Server {
 	s.gate.set(o.Tokens)
 	conf := proxy.Config{
 		Upstreams: o.Upstreams, Policy: o.Settings.Policy, Base: o.Base, MaxBody: o.MaxBody, PlanTime: o.PlanTime, Prune: o.Prune,
-		Record: s.record, Begun: s.watch.Begin, Planned: s.watch.Keep, After: after, Log: o.Log, BodyTime: o.BodyTime, Secret: o.Secret,
+		Record: s.record, Begun: s.watch.Begin, Planned: s.watch.Keep, After: after, Log: o.Log, BodyTime: o.BodyTime,
+	}
+	if o.Secret != nil {
+		conf.Secret = s.secret
 	}
 	if s.lessons != nil {
 		conf.Conversations = s.lessons.known
@@ -204,6 +208,15 @@ func (s *Server) setRecall(to *Settings) {
 		}
 	}
 	s.proxy.SetRecall(s.recall)
+}
+
+// secret is the secret of an access key for a request that was meant for this server: neither a
+// page of somebody else nor a name that was pointed here (DNS rebinding) has it used.
+func (s *Server) secret(came *http.Request, accessKey string) (string, bool) {
+	if came.Host == "" || !s.guard.known(came.Host) || !s.guard.sameOrigin(came) {
+		return "", false
+	}
+	return s.o.Secret(accessKey)
 }
 
 // record takes what happened to a request.
