@@ -319,7 +319,7 @@ func TestBodyThatStops(t *testing.T) {
 	defer c.Close()
 	io.WriteString(c, "POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil) // and c stays open
-	if err != nil || resp.StatusCode != 400 || len(u.all()) > 0 {
+	if err != nil || resp.StatusCode != 408 || len(u.all()) > 0 {
 		t.Error(resp, err, len(u.all()))
 	}
 }

@@ -2,9 +2,9 @@ package proxy
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -17,16 +17,15 @@ type body struct {
 	buf  []byte
 	pool *sync.Pool // nil: the garbage collector takes it
 	refs atomic.Int32
-	room claim // given back when all have let go
+	room claim // given back when all have let go; its ledger and client are those of plans for it
 }
 
 const (
 	// tinyBody is a body whose bytes are not lent: a transport writes it together with its
 	// head, but only if it knows the type of what it reads from, which cannot tell us when it
-	// has been read. To write a larger one like that takes longer than to write both by
-	// [onePiece]: it lies in memory that is new each time, and is copied.
+	// has been read.
 	tinyBody    = 4 << 10
-	smallBuffer = 64 << 10 // for a body of unknown length
+	smallBuffer = 64 << 10 // what a body begins with
 )
 
 // A shelf lends buffers of one size.
@@ -37,7 +36,7 @@ type shelf struct {
 
 // shelves are buffers by size, so that small requests do not hold large buffers. Beyond the
 // largest, the garbage collector has the work: a body of that size costs more than its buffer.
-var shelves = [...]shelf{{size: promptBody}, {size: smallBuffer}, {size: 256 << 10}, {size: 1 << 20}, {size: 4 << 20}, {size: 16 << 20}}
+var shelves = [...]shelf{{size: 32 << 10}, {size: smallBuffer}, {size: 256 << 10}, {size: 1 << 20}, {size: 4 << 20}, {size: 16 << 20}}
 
 // buffer returns an empty buffer with room for n bytes.
 func buffer(n int64) ([]byte, *sync.Pool) {
@@ -71,54 +70,77 @@ func shortened(err error) error {
 	return err
 }
 
-// readBody reads a body of the length that was announced, or to its end if that is -1. If
-// it is longer than most, whole is false, and rest begins with what has been read.
-func readBody(src io.ReadCloser, length, most int64) (b *body, rest io.ReadCloser, err error) {
+// readBody reads a body of the length that was announced, or to its end if that is -1. If it is
+// longer than most, rest is all of it. Memory is claimed for what has come, not for what is
+// announced: the buffer grows when it is full.
+func readBody(ctx context.Context, src io.ReadCloser, length, most int64, room claim) (b *body, rest io.ReadCloser, err error) {
+	b = &body{room: room}
 	if src == nil || src == http.NoBody || length == 0 {
-		return &body{}, nil, nil
+		return b, nil, nil
 	}
 	if length > most {
 		return nil, src, nil
 	}
-	b = &body{}
-	if length > 0 {
-		b.buf, b.pool = buffer(length)
-		b.buf = b.buf[:length]
-		if _, err := io.ReadFull(src, b.buf); err != nil {
-			return nil, nil, shortened(err)
-		}
-		return b, nil, nil
-	}
-	b.buf, b.pool = buffer(smallBuffer)
 	for {
 		if len(b.buf) == cap(b.buf) {
-			b.grow()
+			if err := b.grow(ctx, length); err != nil {
+				b.discard()
+				return nil, nil, err
+			}
 		}
-		n, err := src.Read(b.buf[len(b.buf):cap(b.buf)])
+		end := int64(cap(b.buf))
+		if length > 0 {
+			end = min(end, length)
+		}
+		n, err := src.Read(b.buf[len(b.buf):end])
 		b.buf = b.buf[:len(b.buf)+n]
 		switch {
 		case int64(len(b.buf)) > most:
-			return nil, joined{io.MultiReader(newReader(b), src), src}, nil
-		case err == io.EOF:
+			r := newReader(b)
+			return nil, joined{io.MultiReader(r, src), both{r, src}}, nil
+		case int64(len(b.buf)) == length, err == io.EOF && length < 0:
 			return b, nil, nil
 		case err != nil:
-			return nil, nil, err
+			b.discard()
+			return nil, nil, shortened(err)
 		}
 	}
 }
 
-// grow doubles the buffer; a grown one is not pooled.
-func (b *body) grow() {
-	next := make([]byte, len(b.buf), 2*cap(b.buf))
-	copy(next, b.buf)
-	if b.pool != nil {
-		if givenBack != nil {
-			givenBack(b.buf)
-		}
-		old := b.buf[:0]
-		b.pool.Put(&old)
+// grow gives a full buffer more room, for a body of a length; -1: that is not known.
+func (b *body) grow(ctx context.Context, length int64) error {
+	size := max(2*int64(cap(b.buf)), smallBuffer)
+	if length > 0 {
+		size = min(size, length)
 	}
-	b.buf, b.pool = next, nil
+	next, pool := buffer(size)
+	if err := b.room.take(ctx, int64(cap(next))); err != nil {
+		putBack(next, pool)
+		return err
+	}
+	next = next[:len(b.buf)]
+	copy(next, b.buf)
+	putBack(b.buf, b.pool)
+	b.room.give(int64(cap(b.buf)))
+	b.buf, b.pool = next, pool
+	return nil
+}
+
+// discard gives back what nobody was given.
+func (b *body) discard() {
+	b.hold()
+	b.release()
+}
+
+func putBack(buf []byte, pool *sync.Pool) {
+	if pool == nil {
+		return
+	}
+	if givenBack != nil {
+		givenBack(buf)
+	}
+	buf = buf[:0]
+	pool.Put(&buf)
 }
 
 // joined reads from one and closes the other.
@@ -126,6 +148,11 @@ type joined struct {
 	io.Reader
 	io.Closer
 }
+
+// both closes two.
+type both [2]io.Closer
+
+func (b both) Close() error { return errors.Join(b[0].Close(), b[1].Close()) }
 
 // passed counts the bytes of a body that is sent on as it comes.
 type passed struct {
@@ -146,13 +173,7 @@ func (b *body) release() {
 	if b.refs.Add(-1) > 0 {
 		return
 	}
-	if b.pool != nil {
-		if givenBack != nil {
-			givenBack(b.buf)
-		}
-		buf := b.buf[:0]
-		b.pool.Put(&buf)
-	}
+	putBack(b.buf, b.pool)
 	b.room.free()
 	b.buf, b.pool = nil, nil
 }
@@ -197,35 +218,6 @@ func (r *reader) Read(p []byte) (int, error) {
 	n := copy(p, r.bytes)
 	r.bytes = r.bytes[n:]
 	return n, nil
-}
-
-// left is how much has not been read.
-func (r *reader) left() int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return int64(len(r.bytes))
-}
-
-// writeTo writes all that is left in one piece, behind a head. The bytes are held meanwhile,
-// and Close does not wait: what it interrupts is the connection. The head is not counted.
-func (r *reader) writeTo(w io.Writer, head []byte) (int64, error) {
-	r.mu.Lock()
-	if !r.open {
-		r.mu.Unlock()
-		return 0, http.ErrBodyReadAfterClose
-	}
-	left := r.bytes
-	r.bytes = nil
-	r.b.hold()
-	r.mu.Unlock()
-	defer r.b.release()
-	if len(head) == 0 {
-		n, err := w.Write(left)
-		return int64(n), err
-	}
-	both := net.Buffers{head, left}
-	n, err := both.WriteTo(w)
-	return max(n-int64(len(head)), 0), err
 }
 
 func (r *reader) Close() error {

@@ -17,7 +17,6 @@ import (
 var (
 	errCoding = errors.New("the content coding is not known")
 	errBomb   = errors.New("what it unpacks to is too large")
-	errNoRoom = errors.New("there was no room to unpack it in time")
 )
 
 // Unpack undoes a content coding, gzip, deflate, br or zstd; what comes of it has at most so

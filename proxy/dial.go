@@ -3,10 +3,8 @@ package proxy
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -43,11 +41,7 @@ func dialing(upstreams map[string]*Upstream) *http.Transport {
 			if host, _, err := net.SplitHostPort(address); err == nil && guarded[strings.ToLower(host)] {
 				dialer = outside
 			}
-			c, err := dialer.DialContext(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return &onePiece{Conn: c}, nil
+			return dialer.DialContext(ctx, network, address)
 		},
 		ForceAttemptHTTP2:     true,
 		DisableCompression:    true,
@@ -63,73 +57,6 @@ func dialing(upstreams map[string]*Upstream) *http.Transport {
 
 // An origin is where a URL points to, but for the path.
 type origin struct{ scheme, host string }
-
-// onePiece is a connection that writes a body which lies in memory in one piece, and the head
-// of its request together with it: a transport would write the head by itself and copy the
-// body, 32 KB at a time. One goroutine at a time may write to it, as to every connection of a
-// transport.
-type onePiece struct {
-	net.Conn
-	holds bool   // what is written next is a head, and its body follows by ReadFrom
-	head  []byte // that is held back
-}
-
-func (c *onePiece) Write(p []byte) (int, error) {
-	if c.holds {
-		c.holds, c.head = false, append(c.head[:0], p...)
-		return len(p), nil
-	}
-	if err := c.let(); err != nil {
-		return 0, err
-	}
-	return c.Conn.Write(p)
-}
-
-// let writes a head that is held back.
-func (c *onePiece) let() error {
-	c.holds = false
-	if len(c.head) == 0 {
-		return nil
-	}
-	_, err := c.Conn.Write(c.head)
-	c.head = c.head[:0]
-	return err
-}
-
-func (c *onePiece) ReadFrom(r io.Reader) (int64, error) {
-	if l, ok := r.(*io.LimitedReader); ok {
-		if body, ok := l.R.(*reader); ok && l.N >= body.left() {
-			head := c.head
-			c.holds, c.head = false, c.head[:0]
-			n, err := body.writeTo(c.Conn, head)
-			l.N -= n
-			return n, err
-		}
-	}
-	if err := c.let(); err != nil {
-		return 0, err
-	}
-	return io.Copy(c.Conn, r)
-}
-
-// A holding tells the connection of a request whether its head may wait for the body, and
-// remembers that there was one. One goroutine at a time may use it.
-type holding struct{ body, reached bool }
-
-// sends notes what is sent next.
-func (h *holding) sends(body io.ReadCloser) {
-	if h != nil {
-		_, h.body = body.(*reader)
-	}
-}
-
-// got is what a trace calls before the head is written.
-func (h *holding) got(info httptrace.GotConnInfo) {
-	h.reached = true
-	if c, ok := info.Conn.(*onePiece); ok {
-		c.holds = h.body
-	}
-}
 
 // onlyPublic refuses to connect to anything that is not on the internet.
 func onlyPublic(_, address string, _ syscall.RawConn) error {

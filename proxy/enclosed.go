@@ -22,11 +22,11 @@ func (x *exchange) enclosed() outcome {
 	if x.aim.unfitted {
 		// What is only to be counted may lie in another request, as the whole of a request for
 		// a reply does on Gemini and Bedrock.
-		if in = wire.Unwrap(x.plain); len(in.Body) < len(x.plain) {
-			x.aim.seen = nil // it is about all of it
-		} else if e, ok := wire.UnwrapInvoked(x.plain); ok && e.Dialect != wire.Auto {
-			in, x.aim.seen = e, nil
-			x.aim.read.Dialect, x.aim.read.Profile = e.Dialect, x.t.profile(e.Dialect)
+		if in = wire.Unwrap(x.plain); len(in.Body) == len(x.plain) {
+			if e, ok := wire.UnwrapInvoked(x.plain); ok && e.Dialect != wire.Auto {
+				in = e
+				x.aim.read.Dialect, x.aim.read.Profile = e.Dialect, x.t.profile(e.Dialect)
+			}
 		}
 	}
 	o := planned(x.in.Context(), x.body, in.Body, x.aim, x.t.planTime(x.aim.policy))
@@ -52,13 +52,12 @@ func (x *exchange) batch() outcome {
 		return outcome{skip: SkipUnknown, detail: "there are no requests in it"}
 	}
 	each := x.aim
-	each.conversations, each.recall, each.own, each.seen = nil, nil, true, nil
+	each.conversations, each.recall, each.own = nil, nil, true
 	most := x.t.planTime(each.policy)
-	if most < 0 {
-		return planEach(x.in.Context(), x.plain, all, each)
+	if most >= 0 {
+		most = max(most, batchTime, planTimeFor(len(x.plain)))
 	}
-	most = max(most, batchTime)
-	return within(x.in.Context(), x.body, most, most, func(ctx context.Context) outcome { return planEach(ctx, x.plain, all, each) })
+	return within(x.in.Context(), x.body, int64(len(x.plain)), weight(x.plain), each.policy.Compact != nil, most, func(ctx context.Context) outcome { return planEach(ctx, x.plain, all, each) })
 }
 
 // planEach plans the requests of a batch, and puts together what comes of it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -125,11 +126,11 @@ func (f *faults) forget() {
 }
 
 // secret is that of an access key, if it is known.
-func (t *Transport) secret(accessKey string) (secret string, ok bool) {
+func (t *Transport) secret(came *http.Request, accessKey string) (secret string, ok bool) {
 	if t.Secret == nil {
 		return "", false
 	}
 	// Without it the request goes on as it was signed.
-	t.blame(&Record{}, guard("callback Secret", func() { secret, ok = t.Secret(accessKey) }))
+	t.blame(&Record{}, guard("callback Secret", func() { secret, ok = t.Secret(came, accessKey) }))
 	return secret, ok
 }

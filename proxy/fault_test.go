@@ -385,10 +385,14 @@ func TestBackPressure(t *testing.T) {
 		arrived <- true
 		<-answer
 	})
-	s := front(t, u, func(c *proxy.Config) { c.Memory = int64(len(clean)) })
+	s := front(t, u, func(c *proxy.Config) { c.Memory = 100 << 10 })
+	large := strings.Replace(clean, `h\u0069`, strings.Repeat("x", 200<<10), 1)
+	if len(large) < 200<<10 {
+		t.Fatal("it is not large")
+	}
 	done := make(chan int, 2)
 	send := func() {
-		resp, err := http.Post(s.URL+"/v1/messages", "application/json", strings.NewReader(clean))
+		resp, err := http.Post(s.URL+"/v1/messages", "application/json", strings.NewReader(large))
 		if err != nil {
 			t.Error(err)
 			done <- 0

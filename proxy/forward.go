@@ -8,6 +8,7 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,8 +54,8 @@ func (h *Handler) plain(r *http.Request, to target) (p plain, ok bool) {
 // forward sends a plain request on, and its reply back. It does what [httputil.ReverseProxy]
 // does, with less in between: headers are copied once, and no goroutine flushes.
 func (h *Handler) forward(w http.ResponseWriter, rc *http.ResponseController, r *http.Request, body io.ReadCloser, p *plain) {
-	hints, holding := &hints{w: w}, new(holding)
-	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{Got1xxResponse: hints.pass, GotConn: holding.got})
+	hints := &hints{w: w}
+	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{Got1xxResponse: hints.pass, GotConn: p.to.got})
 	out := r.WithContext(ctx)
 	out.URL, out.Host, out.Close, out.Body = p.url, "", false, body
 	out.Header = make(http.Header, len(r.Header)+1)
@@ -66,7 +67,7 @@ func (h *Handler) forward(w http.ResponseWriter, rc *http.ResponseController, r 
 	if _, ok := out.Header["User-Agent"]; !ok {
 		out.Header["User-Agent"] = nil // none is sent
 	}
-	resp, err := p.by.carry(out, p.sight, holding)
+	resp, err := p.by.carry(out, p.sight)
 	hints.end()
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
 		resp.Body.Close()
@@ -76,7 +77,7 @@ func (h *Handler) forward(w http.ResponseWriter, rc *http.ResponseController, r 
 		err = numbered(resp)
 	}
 	if err != nil {
-		h.refused(w, r.Context(), p.to, holding.reached, err)
+		h.refused(w, r.Context(), p.to, err)
 		return
 	}
 	if err := reply(w, rc, resp); err != nil && r.Context().Value(http.ServerContextKey) != nil {
@@ -215,15 +216,18 @@ func (f final) WriteHeader(status int) {
 }
 
 // refused answers for an upstream that did not, though it may have been reached.
-func (h *Handler) refused(w http.ResponseWriter, ctx context.Context, to target, reached bool, err error) {
+func (h *Handler) refused(w http.ResponseWriter, ctx context.Context, to target, err error) {
 	var body *BodyError
 	switch {
+	case errors.As(err, &body) && errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close")
+		refuse(w, to.upstream.Name, to.path, http.StatusRequestTimeout, "the body of the request came too slowly, or stopped")
 	case errors.As(err, &body):
 		w.Header().Set("Connection", "close")
 		refuse(w, to.upstream.Name, to.path, http.StatusBadRequest, "the body of the request cannot be read")
 	case ctx.Err() != nil:
 		panic(http.ErrAbortHandler) // nobody is there any more
-	case reached:
+	case to.reached.Load():
 		refuse(w, to.upstream.Name, to.path, http.StatusBadGateway, "Pare reached the upstream "+to.upstream.Name+", which gave no reply: "+cause(err))
 	default:
 		refuse(w, to.upstream.Name, to.path, http.StatusBadGateway, "Pare cannot reach the upstream "+to.upstream.Name+": "+cause(err))

@@ -7,6 +7,7 @@ import (
 	"log"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/http/httputil"
@@ -41,20 +42,17 @@ type Config struct {
 	Begun   func(*Record)
 	Planned func(id string, r *wire.Request, p *pare.Plan)
 	Log     *slog.Logger
-	// After gets what can wait until the reply to a request of the server has been sent: the
-	// record of what went on as it came. It must be called, by one goroutine. Nil: it is called
-	// before the end of the reply.
-	After func(r *http.Request, do func())
 	// Conversations is what is known of conversations. Nil: what this handler learns.
 	Conversations *Conversations
 	// BodyTime is how long nothing may come of the body of a request before it is given up.
 	// Zero: a minute.
 	BodyTime time.Duration
-	// Memory bounds the bodies that are held at once; what finds no room waits. Zero: 1 GB,
-	// less: no bound.
+	// Memory bounds what bodies and the plans for them take at once; who finds none waits.
+	// A client, which is a scope (see [WithScope]) or an address, gets half of it at most. One
+	// request at a time may go beyond. Zero: 1 GB, less: no bound.
 	Memory int64
 	// Flights bounds the requests that are under way at once; those beyond wait for their
-	// turn. Zero: 4096.
+	// turn. A client gets half of them at most. Zero: 4096.
 	Flights int
 }
 
@@ -64,8 +62,7 @@ type Handler struct {
 	conf      Config
 	upstreams map[string]*Upstream
 	base      http.RoundTripper
-	room      *room
-	flights   chan struct{}
+	ledger    *ledger
 	policy    atomic.Pointer[pare.Policy]
 	recall    atomic.Pointer[Recall]
 	faults    faults
@@ -99,8 +96,7 @@ func New(c Config) *Handler {
 	if h.conf.Conversations == nil {
 		h.conf.Conversations = NewConversations(ConversationsOptions{})
 	}
-	h.room = newRoom(c.Memory)
-	h.flights = make(chan struct{}, c.Flights)
+	h.ledger = newLedger(c.Memory, c.Flights)
 	h.SetPolicy(c.Policy)
 	h.SetRecall(c.Recall)
 	h.proxy = &httputil.ReverseProxy{
@@ -135,8 +131,12 @@ type target struct {
 	upstream *Upstream
 	path     string
 	came     *http.Request
-	reached  *atomic.Bool // a connection was there; nil: nobody notes it here
+	client   string
+	reached  *atomic.Bool // a connection was there
 }
+
+// got notes that there is a connection.
+func (t target) got(httptrace.GotConnInfo) { t.reached.Store(true) }
 
 type targetKey struct{}
 
@@ -162,12 +162,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w = final{w}
 	}
 	unswitched(r.Header)
-	select {
-	case h.flights <- struct{}{}:
-		defer func() { <-h.flights }()
-	case <-r.Context().Done():
+	to := target{upstream: up, path: path, came: r, client: clientOf(r), reached: new(atomic.Bool)}
+	leave, err := h.ledger.place(r.Context(), to.client)
+	if err != nil {
 		return
 	}
+	defer leave()
 	if len(r.TransferEncoding) > 0 && r.ProtoMajor == 1 {
 		// A length beside it would have been dropped unseen: a way to smuggle requests. What
 		// else this connection has to say is not worth the doubt.
@@ -182,15 +182,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// copy that goes on gets one that gives up.
 	body := r.Body
 	if body != nil && body != http.NoBody {
-		body = &timed{ReadCloser: body, rc: rc, most: h.conf.BodyTime}
+		arriving := h.ledger.arrives(func() { rc.SetReadDeadline(time.Unix(1, 0)) })
+		defer arriving.end()
+		body = &timed{ReadCloser: body, rc: rc, most: h.conf.BodyTime, arriving: arriving}
 	}
-	to := target{upstream: up, path: path, came: r}
 	if p, ok := h.plain(r, to); ok {
 		h.forward(w, rc, r, body, &p)
 		return
 	}
-	to.reached = new(atomic.Bool)
-	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { to.reached.Store(true) }})
+	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: to.got})
 	on := r.WithContext(context.WithValue(ctx, targetKey{}, to))
 	on.Body = body
 	unsniffed(w.Header())
@@ -209,23 +209,40 @@ func unswitched(h http.Header) {
 	}
 }
 
+// clientOf is who has sent a request: a scope, or an address.
+func clientOf(r *http.Request) string {
+	if scope := scopeOf(r.Context()); scope != "" {
+		return "scope " + scope
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
 // timed gives up a body of which nothing comes any more: a client could otherwise hold a
-// place for as long as it likes. It closes nothing: to close the body of a request is to wait
+// place for as long as it likes. What it waits for is noted, too: a body that trickles is cut
+// while others wait. It closes nothing: to close the body of a request is to wait
 // for it, and the server's own business.
 type timed struct {
 	io.ReadCloser
 	rc    *http.ResponseController
 	most  time.Duration
 	armed time.Time
+	*arriving
 }
 
 func (t *timed) Read(p []byte) (int, error) {
 	// A deadline costs: it is put off when an eighth of it has passed, not at every piece.
-	if now := time.Now(); now.Sub(t.armed) > t.most/8 {
+	now := time.Now()
+	if now.Sub(t.armed) > t.most/8 {
 		t.armed = now
 		t.rc.SetReadDeadline(now.Add(t.most + t.most/8)) // where that cannot be, it is not needed
 	}
+	t.waits(now)
 	n, err := t.ReadCloser.Read(p)
+	t.gets(n)
 	if err == io.EOF {
 		t.rc.SetReadDeadline(time.Time{}) // otherwise the connection is of no use any more
 	}
@@ -262,7 +279,7 @@ func (t trips) RoundTrip(req *http.Request) (*http.Response, error) {
 func (h *Handler) transport(to target) Transport {
 	tr := Transport{
 		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal, Recall: h.recall.Load(),
-		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Log: h.conf.Log, room: h.room, faults: &h.faults, after: h.conf.After, upstream: to.upstream.Name, Conversations: h.conf.Conversations,
+		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Log: h.conf.Log, ledger: h.ledger, client: to.client, faults: &h.faults, upstream: to.upstream.Name, Conversations: h.conf.Conversations,
 	}
 	if _, ours := vendors[to.upstream.Name]; !ours {
 		tr.Profile = to.upstream.Name
@@ -276,7 +293,7 @@ func (h *Handler) transport(to target) Transport {
 // failed answers for an upstream that did not.
 func (h *Handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 	to := r.Context().Value(targetKey{}).(target)
-	h.refused(w, r.Context(), to, to.reached.Load(), err)
+	h.refused(w, r.Context(), to, err)
 }
 
 // copies lends buffers for copying replies.

@@ -212,26 +212,3 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 	l.Close()
 	all.Wait()
 }
-
-// TestRecordsWait: the record of what went on as it came may wait for the reply to be sent;
-// what a client can ask for by a header of the reply does not.
-func TestRecordsWait(t *testing.T) {
-	u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) { io.WriteString(w, "{}") })
-	var records []*proxy.Record
-	var waiting []func()
-	s := front(t, u, func(c *proxy.Config) {
-		c.Record = func(r *proxy.Record) { records = append(records, r) }
-		c.After = func(r *http.Request, do func()) { waiting = append(waiting, do) }
-	})
-	post(t, s.URL+"/v1/messages", clean)
-	if len(records) != 0 || len(waiting) != 1 {
-		t.Fatal(len(records), "records,", len(waiting), "waiting")
-	}
-	waiting[0]()
-	if len(records) != 1 || records[0].Status != 200 || records[0].Reply != 2 || records[0].Took == 0 {
-		t.Errorf("%+v", records)
-	}
-	if resp, _ := post(t, s.URL+"/v1/messages", broken); resp.Header.Get("Pare-Receipt") == "" || len(records) != 2 || len(waiting) != 1 {
-		t.Error(resp.Header, len(records), "records,", len(waiting), "waiting")
-	}
-}

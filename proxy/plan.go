@@ -39,23 +39,22 @@ type aim struct {
 	known         Lesson
 	conversations *Conversations
 	upstream      string
-	recall        *Recall      // nil: nothing is fetched again
-	owner         owner        // whose calls are put back
-	raw           []byte       // the request as the client sent it
-	seen          *wire.Glance // at it, while it came; nil: it is to be looked at
-	anthropic     bool         // the upstream is Anthropic's
-	before        beat         // the request before this one
-	cold          bool         // the cache has expired since
-	own           bool         // the provider is asked for nothing
-	short         bool         // what the provider clears by itself is not enough
-	learned       int          // the limit that the provider's counts have taught just now
-	kept          bool         // thinking that a change makes invalid stays: the provider drops it
-	accepted      int          // bytes that the provider took of this conversation last; zero: not known
-	taught        Lesson       // what a refusal for size has taught
-	inBytes       bool         // the limit is one of bytes
-	smalls        int          // how often it was planned to be smaller still
-	most          int          // the most that a guess at the limit may be; zero: any
-	must          bool         // the window is one that the provider insists on
+	recall        *Recall // nil: nothing is fetched again
+	owner         owner   // whose calls are put back
+	raw           []byte  // the request as the client sent it
+	anthropic     bool    // the upstream is Anthropic's
+	before        beat    // the request before this one
+	cold          bool    // the cache has expired since
+	own           bool    // the provider is asked for nothing
+	short         bool    // what the provider clears by itself is not enough
+	learned       int     // the limit that the provider's counts have taught just now
+	kept          bool    // thinking that a change makes invalid stays: the provider drops it
+	accepted      int     // bytes that the provider took of this conversation last; zero: not known
+	taught        Lesson  // what a refusal for size has taught
+	inBytes       bool    // the limit is one of bytes
+	smalls        int     // how often it was planned to be smaller still
+	most          int     // the most that a guess at the limit may be; zero: any
+	must          bool    // the window is one that the provider insists on
 }
 
 // An outcome is what comes of planning.
@@ -108,9 +107,7 @@ func look(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, restor
 		return o.skipped(SkipOff, ""), in, 0, true
 	}
 	var err error
-	if a.seen != nil {
-		o.glance = *a.seen
-	} else if o.glance, err = glance(in, *a); err != nil {
+	if o.glance, err = glance(in, *a); err != nil {
 		return o.skipped(unread(err)), in, 0, true
 	}
 	if o.glance.Delta {
@@ -387,42 +384,43 @@ func counterOf(p *pare.Policy, model string) wire.Counter {
 	return c
 }
 
-// slowest is how many bytes of a body are surely looked at within a millisecond.
-const slowest = 200 << 10
-
-// slow reports whether a look at so many bytes may take longer than that.
-func slow(n int64, most time.Duration) bool { return time.Duration(n/slowest)*time.Millisecond > most }
-
-// planned runs plan within a time; what takes longer is left behind, and finishes alone.
-func planned(ctx context.Context, b *body, raw []byte, a aim, most time.Duration) outcome {
-	// A small body cannot take long: the goroutine would cost more than the plan.
-	if most < 0 || len(raw) < smallBuffer && a.policy.Compact == nil {
-		return plan(ctx, raw, a)
-	}
-	// Nor does a look, which is all that nearly all of them need.
-	if a.seen == nil && slow(int64(len(raw)), most) {
-		all := a // leaves this stack, unlike a
-		return within(ctx, b, most, most, func(ctx context.Context) outcome { return plan(ctx, raw, all) })
-	}
-	began := time.Now()
-	o, raw, restored, done := look(ctx, raw, &a)
-	if done {
-		return o
-	}
-	think := a
-	return within(ctx, b, most, most-time.Since(began), func(ctx context.Context) outcome { return o.think(ctx, raw, think, restored) })
+// planTimeFor is how long planning for a body may take, if nobody says: it is worth waiting for,
+// also on a machine that is busy with other things. Most take a thousandth of that.
+func planTimeFor(size int) time.Duration {
+	return 5*time.Second + time.Duration(size>>20)*time.Second
 }
 
-// within does something that uses a body, within what is left of the time for it.
-func within(ctx context.Context, b *body, most, left time.Duration, do func(context.Context) outcome) outcome {
-	ctx, cancel := context.WithTimeout(ctx, left)
+// planned runs plan within a time, and within the memory that there is for plans. What takes
+// longer stops soon, and holds its memory until then.
+func planned(ctx context.Context, b *body, raw []byte, a aim, most time.Duration) outcome {
+	if most == 0 {
+		most = planTimeFor(len(raw))
+	}
+	return within(ctx, b, int64(len(raw)), weight(raw), a.policy.Compact != nil, most, func(ctx context.Context) outcome { return plan(ctx, raw, a) })
+}
+
+// within plans something of a size and a weight that lies in a body.
+func within(ctx context.Context, b *body, size, weight int64, asks bool, most time.Duration, do func(context.Context) outcome) outcome {
+	room := &claim{of: b.room.of, client: b.room.client}
+	waits, end := context.WithTimeout(ctx, memoryTime)
+	err := room.take(waits, weight)
+	end()
+	if err != nil {
+		return outcome{skip: SkipTime, detail: errNoMemory.Error()}
+	}
+	// A small body cannot take long: the goroutine would cost more than the plan.
+	if most < 0 || size < smallBuffer && !asks {
+		defer room.free()
+		return do(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
 	b.hold()
 	done := make(chan outcome, 1)
 	go func() {
-		o := do(ctx)
-		done <- o
-		cancel()
-		b.release()
+		defer b.release()
+		defer room.free()
+		defer cancel()
+		done <- do(ctx)
 	}()
 	select {
 	case o := <-done:

@@ -135,7 +135,7 @@ func (t *Transport) signer(came *http.Request, hash string, length int64) *signe
 	if err != nil {
 		return nil
 	}
-	secret, ok := t.Secret(came, s.key)
+	secret, ok := t.secret(came, s.key)
 	if !ok || !hmac.Equal(given, s.of(came, hash, length, secret)) {
 		return nil
 	}
@@ -208,22 +208,15 @@ func (t *Transport) pass(req *http.Request) (*http.Response, error) {
 	if t.signUnread(out, req) {
 		return t.base().RoundTrip(out)
 	}
-	room, err := t.room.take(req.Context(), min(req.ContentLength, t.maxBody()), t.maxBody())
+	b, rest, err := readBody(req.Context(), req.Body, req.ContentLength, t.maxBody(), claim{of: t.ledger, client: t.client})
 	if err != nil {
-		return nil, err
-	}
-	b, rest, err := readBody(req.Body, req.ContentLength, t.maxBody())
-	if err != nil {
-		room.free()
 		req.Body.Close()
 		return nil, &BodyError{err}
 	}
 	if rest != nil {
-		room.free()
 		out.Body, out.GetBody = rest, nil
 		return t.base().RoundTrip(out)
 	}
-	b.room = room
 	b.hold()
 	defer b.release()
 	if req.Body != nil {

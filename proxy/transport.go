@@ -35,8 +35,9 @@ type Transport struct {
 	Profile string
 	// MaxBody is the largest body that is looked at. Zero: 64 MB.
 	MaxBody int64
-	// PlanTime is how long planning may take; what takes longer goes on as it came. Zero:
-	// half a second, or a minute where summaries are written. Less: as long as it takes.
+	// PlanTime is how long planning may take; what takes longer goes on as it came. Zero: five
+	// seconds and one for every MB, or a minute where summaries are written. Less: as long as it
+	// takes.
 	PlanTime time.Duration
 	// Prune lets the rules of the policy vote on every request, not only on those that do
 	// not fit their window.
@@ -65,22 +66,19 @@ type Transport struct {
 	// Log says what happened, without a word of any conversation. Nil: nobody hears it.
 	Log *slog.Logger
 
-	upstream string                           // for records
-	came     *http.Request                    // as the client sent it, for its signature; nil: the request itself
-	now      func() time.Time                 // nil: time.Now
-	after    func(r *http.Request, do func()) // as in [Config]; nil: nothing waits
-
-	// room bounds what is held in memory by all requests; nil: nothing does.
-	room *room
+	upstream string           // for records
+	came     *http.Request    // as the client sent it, for its signature; nil: the request itself
+	now      func() time.Time // nil: time.Now
+	ledger   *ledger          // what all requests share; nil: nothing is bounded
+	client   string           // who has sent the request
 	// faults are those that the log has named; nil: it names them at every request.
 	faults *faults
 }
 
 const (
-	defaultMaxBody  = 64 << 20
-	defaultPlanTime = 500 * time.Millisecond
-	summaryTime     = time.Minute
-	maxErrorBody    = 1 << 20 // no provider explains itself at greater length
+	defaultMaxBody = 64 << 20
+	summaryTime    = time.Minute
+	maxErrorBody   = 1 << 20 // no provider explains itself at greater length
 )
 
 func (t *Transport) base() http.RoundTripper {
@@ -104,6 +102,7 @@ func (t *Transport) maxBody() int64 {
 	return t.MaxBody
 }
 
+// planTime is how long planning may take; zero: [planTimeFor] its size.
 func (t *Transport) planTime(p *pare.Policy) time.Duration {
 	switch {
 	case t.PlanTime != 0:
@@ -111,7 +110,7 @@ func (t *Transport) planTime(p *pare.Policy) time.Duration {
 	case p.Compact != nil:
 		return summaryTime
 	}
-	return defaultPlanTime
+	return 0
 }
 
 func (t *Transport) log() *slog.Logger {
@@ -127,13 +126,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if s.dialect == wire.Auto || t.policy().Off {
 		return t.pass(req)
 	}
-	return t.carry(req, s, nil)
+	return t.carry(req, s)
 }
 
-// carry sends a request that is looked at. Holding is told what is sent; nil: nobody is.
-func (t *Transport) carry(req *http.Request, s sight, holding *holding) (*http.Response, error) {
+// carry sends a request that is looked at.
+func (t *Transport) carry(req *http.Request, s sight) (*http.Response, error) {
 	x := &exchange{
-		t: t, in: req, began: time.Now(), holding: holding, sight: s,
+		t: t, in: req, began: time.Now(), sight: s,
 		aim: aim{
 			policy: t.policy(), read: wire.Options{Dialect: s.dialect, Model: s.model, Profile: t.profile(s.dialect)}, unfitted: s.counted, prune: t.Prune, long: asksLong(req.Header),
 			conversations: t.Conversations, upstream: cmp.Or(t.upstream, req.URL.Host), anthropic: anthropics(t.upstream, req.URL.Hostname()), recall: t.Recall,
@@ -155,19 +154,18 @@ func (t *Transport) profile(d wire.Dialect) string {
 
 // An exchange is one request on its way, and its reply.
 type exchange struct {
-	t       *Transport
-	in      *http.Request
-	sight   sight
-	aim     aim
-	began   time.Time
-	holding *holding
-	rec     Record
-	body    *body
-	asked   bool    // signs has been found out
-	signs   *signer // nil: nobody signs again
-	plain   []byte  // what the body holds, unpacked
-	sent    []byte  // what was sent last
-	o       outcome
+	t     *Transport
+	in    *http.Request
+	sight sight
+	aim   aim
+	began time.Time
+	rec   Record
+	body  *body
+	asked bool    // signs has been found out
+	signs *signer // nil: nobody signs again
+	plain []byte  // what the body holds, unpacked
+	sent  []byte  // what was sent last
+	o     outcome
 	// counts says that the provider's count says something about ours: the request was
 	// counted, and sent as it is.
 	counts bool
@@ -177,22 +175,15 @@ type exchange struct {
 
 func (x *exchange) run() (*http.Response, error) {
 	x.rec = Record{ID: newID(), Upstream: x.t.upstream, Time: x.began, Method: x.in.Method, Path: x.in.URL.Path, Dialect: x.aim.read.Dialect.String(), BytesIn: x.in.ContentLength, Trace: first(x.in.Header, "Traceparent")}
-	room, err := x.t.room.take(x.in.Context(), min(x.in.ContentLength, x.t.maxBody()), x.t.maxBody())
+	b, rest, err := readBody(x.in.Context(), x.in.Body, x.in.ContentLength, x.t.maxBody(), claim{of: x.t.ledger, client: x.t.client})
 	if err != nil {
-		return nil, err
-	}
-	b, rest, err := x.read(&room)
-	if err != nil {
-		room.free()
 		x.in.Body.Close()
 		return nil, &BodyError{err}
 	}
 	if rest != nil {
-		room.free()
 		return x.through(rest)
 	}
 	x.in.Body.Close()
-	b.room = room
 	b.hold()
 	defer b.release()
 	x.body, x.rec.BytesIn = b, int64(len(b.buf))
@@ -250,7 +241,7 @@ func (x *exchange) plan() {
 	var err error
 	x.plain, err = x.unpacked()
 	switch {
-	case err == errNoRoom:
+	case err == errNoMemory:
 		x.o = outcome{skip: SkipTime, detail: err.Error()}
 	case err == errCoding:
 		x.o = outcome{skip: SkipCoding}
@@ -260,7 +251,6 @@ func (x *exchange) plan() {
 		x.o = outcome{skip: SkipCoding, detail: err.Error()}
 	default:
 		x.o = x.enclosed()
-		x.aim.seen = nil // it is about what came
 	}
 	if x.o.body != nil && x.sealed() {
 		x.o = x.o.skipped(SkipSigned, "")
@@ -268,27 +258,26 @@ func (x *exchange) plan() {
 	x.t.blame(&x.rec, x.o.faults...)
 }
 
-// unpacked is what the body holds. That needs room, too, and more than a coded body says: as
-// much as may be looked at, until it is known. Who waits for it holds some already, so it waits
-// no longer than planning may take.
-func (x *exchange) unpacked() ([]byte, error) {
+// unpacked is what the body holds. Memory is claimed for it before it is known how much it
+// takes: most bodies do not become sixteen times as large.
+func (x *exchange) unpacked() (plain []byte, err error) {
 	coding := strings.Join(x.in.Header["Content-Encoding"], ",")
 	if coding == "" {
 		return x.body.buf, nil
 	}
-	most := x.t.planTime(x.aim.policy)
-	if most < 0 { // planning may take as long as it takes, but two that wait for each other's room would for ever
-		most = defaultPlanTime
-	}
-	ctx, cancel := context.WithTimeout(x.in.Context(), most)
+	ctx, cancel := context.WithTimeout(x.in.Context(), memoryTime)
 	defer cancel()
 	room := &x.body.room
-	packed := room.n
-	if !room.more(ctx, x.t.maxBody()) {
-		return nil, errNoRoom
+	for _, most := range []int64{min(max(16*int64(len(x.body.buf)), smallBuffer), x.t.maxBody()), x.t.maxBody()} {
+		if room.take(ctx, most) != nil {
+			return nil, errNoMemory
+		}
+		plain, err = Unpack(coding, x.body.buf, most)
+		room.give(most - int64(len(plain)))
+		if err != errBomb {
+			break
+		}
 	}
-	plain, err := Unpack(coding, x.body.buf, x.t.maxBody())
-	room.less(room.n - packed - int64(len(plain)))
 	return plain, err
 }
 
@@ -343,7 +332,6 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 	}
 	out.ContentLength, out.TransferEncoding = int64(len(bytes)), nil
 	out.Body = x.body.sends(bytes)
-	x.holding.sends(out.Body)
 	x.sent = bytes
 	out.GetBody = func() (io.ReadCloser, error) { return x.body.sends(x.sent), nil } // before the reply
 	x.rec.BytesOut = int64(len(bytes))

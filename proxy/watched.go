@@ -52,22 +52,6 @@ func (w *watched) end(err error) {
 	w.ended = true
 	x := w.x
 	x.rec.Took = time.Since(x.began)
-	// A client that asks for a receipt is to find it, and the next request what was counted.
-	if err == nil && x.t.after != nil && x.o.skip == "" && len(x.rec.Changes) == 0 && !x.counts {
-		var once sync.Once
-		tell := func() { once.Do(func() { w.tell(nil) }) }
-		if fault := guard("callback After", func() { x.t.after(x.in, tell) }); fault != nil {
-			x.t.blame(&Record{ID: x.rec.ID}, fault) // its own may have been handed out
-			tell()
-		}
-		return
-	}
-	w.tell(err)
-}
-
-// tell hands out the record of a reply that has ended.
-func (w *watched) tell(err error) {
-	x := w.x
 	x.rec.Usage, x.rec.Lost = w.heard.tell()
 	x.counted()
 	x.rec.Cached = x.t.Conversations.cached(x.o.key, x.rec.Usage.Read > 0)

@@ -120,7 +120,6 @@ func (c *serveCmd) run(w *world) int {
 	ctx, cut, done := w.ends()
 	defer done()
 	serve.Steady(w.getenv, w.log)
-	o.Sparing = w.getenv("GOMAXPROCS") == "" && c.Compact == nil // which works beside requests
 	w.listening(l.Addr())
 	if isTerminal(w.stderr) { // programs look for one address only
 		screen.Fprintf(w.stderr, "pare: the live page is http://%s/pare/\n", l.Addr().String())

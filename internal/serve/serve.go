@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,9 +57,6 @@ type Options struct {
 	HeaderTime, BodyTime time.Duration
 	// Hosts are names beside those of this machine by which /pare/ may be reached.
 	Hosts []string
-	// Sparing has the process run on one processor as long as small requests come one after
-	// the other. It is for one that does nothing else.
-	Sparing bool
 }
 
 // Settings is a configuration that was read, and the policy that it makes.
@@ -104,7 +100,6 @@ type Server struct {
 
 	watch  *Watch
 	http   *http.Server
-	conns  conns
 	calls  *calls
 	closed chan struct{}
 	pulse  pulse
@@ -133,14 +128,11 @@ func New(o Options) *Server {
 		s.watch.Note(r)
 		s.keeping.add(r)
 	}
-	if o.Sparing && runtime.GOMAXPROCS(0) > 1 {
-		s.conns.hands.give = processors
-	}
 	s.guard.hosts = o.Hosts
 	s.gate.set(o.Tokens)
 	conf := proxy.Config{
 		Upstreams: o.Upstreams, Policy: o.Settings.Policy, Base: o.Base, MaxBody: o.MaxBody, PlanTime: o.PlanTime, Prune: o.Prune,
-		Record: s.record, Begun: s.watch.Begin, Planned: s.watch.Keep, After: after, Log: o.Log, BodyTime: o.BodyTime,
+		Record: s.record, Begun: s.watch.Begin, Planned: s.watch.Keep, Log: o.Log, BodyTime: o.BodyTime,
 	}
 	if o.Secret != nil {
 		conf.Secret = s.secret
@@ -151,14 +143,10 @@ func New(o Options) *Server {
 	s.proxy = proxy.New(conf)
 	s.setRecall(o.Settings)
 	s.serveSessions(o.Settings)
-	routes := s.routes()
-	s.own = s.guard.wrap(s.gate.own(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.conns.settle()
-		routes.ServeHTTP(w, r)
-	})))
+	s.own = s.guard.wrap(s.gate.own(s.routes()))
 	s.http = &http.Server{
 		Handler: s, ReadHeaderTimeout: cmp.Or(o.HeaderTime, time.Minute), IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 256 << 10,
-		ErrorLog: log.New(quiet{o.Log}, "", 0), Protocols: new(http.Protocols), ConnContext: with, ConnState: changed,
+		ErrorLog: log.New(quiet{o.Log}, "", 0), Protocols: new(http.Protocols),
 	}
 	s.http.Protocols.SetHTTP1(true)
 	s.http.Protocols.SetUnencryptedHTTP2(true) // which the JavaScript SDK of AWS speaks
@@ -241,9 +229,6 @@ func ownPath(r *http.Request) bool {
 
 // ServeHTTP answers what begins with /pare/ itself, and sends on the rest.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	n := weight(r)
-	s.conns.hands.begin(n)
-	defer s.conns.hands.end(n)
 	if ownPath(r) {
 		if strings.HasSuffix(r.URL.Path, "/events") {
 			ctx, end := s.ending(r.Context())
@@ -299,7 +284,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration,
 		defer func() { close(ended); behind.Wait() }()
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- s.http.Serve(s.conns.on(l)) }()
+	go func() { failed <- s.http.Serve(l) }()
 	select {
 	case err := <-failed:
 		return err

@@ -1,0 +1,307 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A ledger knows how much each client holds of what all requests share: memory, for bodies as
+// they come and for plans, and places for requests under way. Who finds none waits. Nil has no
+// bounds. Many goroutines may use it.
+//
+// No client can take all: what a large request claims must leave as much free as its client
+// holds then, so one client gets half of the memory, two a third each, and there is always some
+// left (the dynamic threshold of shared buffers in switches). A small one must leave a quarter of
+// that, and an eighth is for small ones only. Requests that hold some memory and wait for more could wait for each other, so one at a
+// time may overdraw: the one that has waited longest.
+type ledger struct {
+	limit  int64 // bytes; zero: no bound
+	places int
+
+	mu       sync.Mutex
+	used     int64
+	taken    int // places
+	accounts map[string]*account
+	waiting  []*waiter // oldest first
+	overdraw *claim    // who may hold more than there is; nil: nobody does
+	arriving map[*arriving]bool
+	ticks    bool
+}
+
+// An account is what one client holds.
+type account struct {
+	bytes  int64
+	places int
+}
+
+const (
+	freeClaim  = 64 << 10 // what every request may hold without waiting
+	smallClaim = 4 << 20  // what a small request holds at most, its plan included
+)
+
+func newLedger(limit int64, places int) *ledger {
+	return &ledger{limit: max(limit, 0), places: places, accounts: make(map[string]*account), arriving: make(map[*arriving]bool)}
+}
+
+// A claim is what a request holds of the memory. One goroutine at a time may use it.
+type claim struct {
+	of     *ledger
+	client string
+	n      int64
+}
+
+// A waiter waits for memory, or for a place.
+type waiter struct {
+	claim *claim // nil: for a place
+	n     int64
+	try   func() bool
+	ready chan struct{}
+}
+
+// take waits for so many bytes more.
+func (c *claim) take(ctx context.Context, n int64) error {
+	l := c.of
+	if l == nil {
+		return nil
+	}
+	return l.wait(ctx, &waiter{claim: c, n: n, try: func() bool {
+		if l.overdraw != c && !l.fits(c, n) {
+			return false
+		}
+		l.add(c, n)
+		return true
+	}})
+}
+
+// give gives so many bytes back.
+func (c *claim) give(n int64) {
+	if c.of == nil || n == 0 {
+		return
+	}
+	c.of.mu.Lock()
+	defer c.of.mu.Unlock()
+	c.of.add(c, -n)
+	c.of.serve()
+}
+
+// free gives all of it back.
+func (c *claim) free() { c.give(c.n) }
+
+// fits reports whether a request may hold so many bytes more by the shares of all.
+func (l *ledger) fits(c *claim, n int64) bool {
+	if l.limit == 0 || c.n+n <= freeClaim {
+		return true
+	}
+	free, holds := l.limit-l.used-n, l.account(c.client).bytes+n
+	if c.n+n <= smallClaim {
+		return holds <= 4*free
+	}
+	return holds <= free && free >= l.limit/8
+}
+
+func (l *ledger) account(client string) *account {
+	a := l.accounts[client]
+	if a == nil {
+		a = new(account)
+		l.accounts[client] = a
+	}
+	return a
+}
+
+// add books so many bytes more, or fewer.
+func (l *ledger) add(c *claim, n int64) {
+	c.n += n
+	l.used += n
+	l.account(c.client).bytes += n
+	l.forget(c.client)
+	if l.overdraw == c && l.fits(c, 0) {
+		l.overdraw = nil
+	}
+}
+
+func (l *ledger) forget(client string) {
+	if a := l.accounts[client]; a != nil && *a == (account{}) {
+		delete(l.accounts, client)
+	}
+}
+
+// place waits for a place for a request of a client, which may have half of them. It returns a
+// function that gives it back.
+func (l *ledger) place(ctx context.Context, client string) (leave func(), err error) {
+	if l == nil || l.places <= 0 {
+		return func() {}, nil
+	}
+	err = l.wait(ctx, &waiter{try: func() bool {
+		if l.taken >= l.places || l.account(client).places >= max(l.places/2, 1) {
+			return false
+		}
+		l.taken++
+		l.account(client).places++
+		return true
+	}})
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.taken--
+		l.account(client).places--
+		l.forget(client)
+		l.serve()
+	}, err
+}
+
+// wait waits until a waiter has what it wants, or its context has ended.
+func (l *ledger) wait(ctx context.Context, w *waiter) error {
+	l.mu.Lock()
+	if w.try() {
+		l.mu.Unlock()
+		return nil
+	}
+	w.ready = make(chan struct{})
+	l.waiting = append(l.waiting, w)
+	l.serve()
+	if len(l.waiting) > 0 && !l.ticks {
+		l.ticks = true
+		time.AfterFunc(lookEvery, l.hurry)
+	}
+	l.mu.Unlock()
+	select {
+	case <-w.ready:
+		return nil
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.Index(l.waiting, w)
+	if i < 0 { // it has been served meanwhile
+		return nil
+	}
+	l.waiting = slices.Delete(l.waiting, i, i+1)
+	return ctx.Err()
+}
+
+// serve gives those who wait what they want, as far as it is there. What does not fit keeps
+// nobody behind it waiting.
+func (l *ledger) serve() {
+	l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool {
+		if !w.try() {
+			return false
+		}
+		close(w.ready)
+		return true
+	})
+	first := slices.IndexFunc(l.waiting, func(w *waiter) bool { return w.claim != nil })
+	if first < 0 || l.overdraw != nil {
+		return
+	}
+	w := l.waiting[first]
+	l.overdraw = w.claim
+	l.add(w.claim, w.n)
+	l.waiting = slices.Delete(l.waiting, first, first+1)
+	close(w.ready)
+}
+
+const (
+	lookEvery  = time.Second      // how often slow bodies are looked for while others wait
+	bodyGrace  = 10 * time.Second // how long a body may be waited for whatever comes of it
+	leastBytes = 640 << 10        // of a body, in that time
+)
+
+// An arriving body is one that a client sends. Many goroutines may use it.
+type arriving struct {
+	of  *ledger
+	cut func() // ends it
+
+	mu     sync.Mutex
+	got    int64
+	waited time.Duration // for the client
+	since  time.Time     // when the wait began that goes on; zero: none does
+	before struct {      // when it was looked at last
+		got    int64
+		waited time.Duration
+	}
+}
+
+// arrives notes that a body is on its way; end says that it is not any more.
+func (l *ledger) arrives(cut func()) *arriving {
+	a := &arriving{of: l, cut: cut}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.arriving[a] = true
+	return a
+}
+
+func (a *arriving) end() {
+	a.of.mu.Lock()
+	defer a.of.mu.Unlock()
+	delete(a.of.arriving, a)
+}
+
+// waits and gets are called before and after something is read.
+func (a *arriving) waits(now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.since = now
+}
+
+func (a *arriving) gets(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.got += int64(n)
+	a.waited += time.Since(a.since)
+	a.since = time.Time{}
+}
+
+// slow reports whether less has come than must in the time that was waited for it, since it was
+// looked at last.
+func (a *arriving) slow(now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	waited := a.waited
+	if !a.since.IsZero() {
+		waited += now.Sub(a.since)
+	}
+	since, got := waited-a.before.waited, a.got-a.before.got
+	if since < bodyGrace {
+		return false
+	}
+	a.before.waited, a.before.got = waited, a.got
+	return float64(got) < leastBytes*since.Seconds()/bodyGrace.Seconds()
+}
+
+// hurry ends slow bodies as long as others wait.
+func (l *ledger) hurry() {
+	now := time.Now()
+	l.mu.Lock()
+	var late []*arriving
+	if l.ticks = len(l.waiting) > 0; l.ticks {
+		time.AfterFunc(lookEvery, l.hurry)
+		for a := range l.arriving {
+			if a.slow(now) {
+				late = append(late, a)
+			}
+		}
+	}
+	l.mu.Unlock()
+	for _, a := range late {
+		a.cut()
+	}
+}
+
+// weight is how much memory it takes at most to plan for a body: some for its bytes, and some
+// for every value that it may hold, which has a comma behind it. No more values are read.
+func weight(raw []byte) int64 {
+	return 4*int64(len(raw)) + 500*min(int64(bytes.Count(raw, []byte{','})), maxValues)
+}
+
+const (
+	// maxValues is how many values of a body are looked at; see [wire.ErrTooMany].
+	maxValues = 500_000
+	// memoryTime is how long a plan waits for memory.
+	memoryTime = time.Minute
+)
+
+var errNoMemory = errors.New("there was no memory left for it")

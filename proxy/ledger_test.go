@@ -1,0 +1,248 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// trickle is the body of a client that sends so many bytes at once, and then one now and then,
+// until it is cut off.
+type trickle struct {
+	first int
+	every time.Duration
+	ended chan struct{}
+	once  sync.Once
+}
+
+func newTrickle(first int, every time.Duration) *trickle {
+	return &trickle{first: first, every: every, ended: make(chan struct{})}
+}
+
+func (t *trickle) Read(p []byte) (int, error) {
+	if t.first > 0 {
+		n := min(t.first, len(p))
+		t.first -= n
+		return n, nil
+	}
+	select {
+	case <-time.After(t.every):
+		return 1, nil
+	case <-t.ended:
+		return 0, os.ErrDeadlineExceeded
+	}
+}
+
+func (t *trickle) Close() error { return nil }
+func (t *trickle) cut()         { t.once.Do(func() { close(t.ended) }) }
+
+// arrivingBody notes what is read of a body, as [timed] does.
+type arrivingBody struct {
+	io.ReadCloser
+	*arriving
+}
+
+func (b arrivingBody) Read(p []byte) (int, error) {
+	b.waits(time.Now())
+	n, err := b.ReadCloser.Read(p)
+	b.gets(n)
+	return n, err
+}
+
+// TestDefectX3AnnouncedBytesAreNotClaimed: sixty-four clients that announce as much as there is
+// and send a byte now and then hold next to nothing, and nobody waits for them.
+func TestDefectX3AnnouncedBytesAreNotClaimed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger(1<<30, 0)
+		var all []*trickle
+		for range 64 {
+			s := newTrickle(1, 20*time.Second)
+			all = append(all, s)
+			go readBody(t.Context(), arrivingBody{s, l.arrives(s.cut)}, 64<<20, 64<<20, claim{of: l, client: "slow"})
+		}
+		synctest.Wait()
+		if l.used > 64*freeClaim {
+			t.Errorf("%d bytes are claimed", l.used)
+		}
+		for range 3 { // of the same client, even
+			b, _, err := readBody(t.Context(), io.NopCloser(strings.NewReader(strings.Repeat("x", 8<<20))), 8<<20, 64<<20, claim{of: l, client: "slow"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.discard()
+		}
+		if len(l.waiting) > 0 {
+			t.Error("somebody waits")
+		}
+		for _, s := range all {
+			s.cut()
+		}
+	})
+}
+
+// TestDefectX3SlowBodiesEndWhileOthersWait: clients that have sent much and then trickle do not hold
+// all of the memory, and are cut off in a bounded time when somebody waits; small requests do
+// not wait at all.
+func TestDefectX3SlowBodiesEndWhileOthersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger(1<<30, 0)
+		var readers sync.WaitGroup
+		var all []*trickle
+		for range 64 {
+			s := newTrickle(5<<20, 20*time.Second)
+			all = append(all, s)
+			readers.Go(func() {
+				a := l.arrives(s.cut)
+				defer a.end()
+				if _, _, err := readBody(t.Context(), arrivingBody{s, a}, 64<<20, 64<<20, claim{of: l, client: "slow"}); err != os.ErrDeadlineExceeded {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if l.used-l.account("slow").bytes != 0 || l.used > l.limit*4/5 {
+			t.Errorf("one client holds %d of %d", l.used, l.limit)
+		}
+		if len(l.waiting) == 0 {
+			t.Fatal("nobody waits: the test shows nothing")
+		}
+		began := time.Now()
+		for _, client := range []string{"slow", "other"} {
+			small := claim{of: l, client: client}
+			if err := small.take(t.Context(), smallClaim); err != nil {
+				t.Fatal(err)
+			}
+			small.free()
+		}
+		large := claim{of: l, client: "other"}
+		if err := large.take(t.Context(), 64<<20); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(began); waited != 0 {
+			t.Errorf("others waited for %v", waited)
+		}
+		large.free()
+		for len(l.waiting) > 0 {
+			time.Sleep(lookEvery)
+			synctest.Wait()
+		}
+		// A body is looked at twice before it is cut off, and not all fit at once.
+		if took := time.Since(began); took > 2*(2*bodyGrace+lookEvery) {
+			t.Errorf("those who wait waited for %v", took)
+		}
+		for _, s := range all { // those for whom nobody waits may go on
+			s.cut()
+		}
+		readers.Wait()
+		if l.used != 0 {
+			t.Error(l.used, "bytes are still claimed")
+		}
+	})
+}
+
+// TestDefectX3WaitersDoNotWaitForEachOther: bodies that all need more than there is, and hold
+// some already, get it one after the other.
+func TestDefectX3WaitersDoNotWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger(8<<20, 0)
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		most := int64(0)
+		for range 20 {
+			all.Go(func() {
+				body := bytes.Repeat([]byte("x"), 6<<20)
+				b, _, err := readBody(t.Context(), io.NopCloser(bytes.NewReader(body)), -1, 64<<20, claim{of: l, client: "one"})
+				if err != nil || !bytes.Equal(b.buf, body) {
+					t.Error("it was not read", err)
+					return
+				}
+				mu.Lock()
+				most = max(most, l.used)
+				mu.Unlock()
+				time.Sleep(time.Second) // for its reply
+				b.discard()
+			})
+		}
+		all.Wait()
+		if most > l.limit+3*(16<<20) { // one beyond, which holds two buffers while it grows
+			t.Errorf("%d bytes of %d were claimed", most, l.limit)
+		}
+		if l.used != 0 || l.overdraw != nil || len(l.accounts) != 0 {
+			t.Error(l.used, l.overdraw, l.accounts)
+		}
+	})
+}
+
+// TestDefectX3Shares: clients that want all there is share it, and leave some.
+func TestDefectX3Shares(t *testing.T) {
+	l := newLedger(1<<30, 100)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	l.overdraw = new(claim) // nobody else may go beyond
+	names := []string{"a", "b", "c"}
+	for _, client := range names {
+		for {
+			c := claim{of: l, client: client}
+			if c.take(gone, 8<<20) != nil {
+				break
+			}
+		}
+		if got := l.account(client).bytes; got > l.limit/2 {
+			t.Errorf("%s has %d of %d", client, got, l.limit)
+		}
+	}
+	if l.limit-l.used < l.limit/8 {
+		t.Errorf("%d of %d are left", l.limit-l.used, l.limit)
+	}
+	for _, client := range names {
+		if l.account(client).bytes < l.limit/16 {
+			t.Errorf("%s has only %d", client, l.account(client).bytes)
+		}
+	}
+	places := 0
+	for {
+		if _, err := l.place(gone, "a"); err != nil {
+			break
+		}
+		places++
+	}
+	if _, err := l.place(gone, "b"); err != nil || places != 50 {
+		t.Errorf("one client has %d of 100 places; another gets %v", places, err)
+	}
+}
+
+// TestDefectX3SlowBodiesLeaveTheirPlaces: whoever takes all places with bodies that never end is
+// cut off when somebody else wants one.
+func TestDefectX3SlowBodiesLeaveTheirPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLedger(1<<30, 4)
+		for i := range 4 {
+			leave, err := l.place(t.Context(), string(rune('a'+i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := newTrickle(1, 20*time.Second)
+			go func() {
+				defer leave()
+				a := l.arrives(s.cut)
+				defer a.end()
+				readBody(t.Context(), arrivingBody{s, a}, 1000, 64<<20, claim{of: l, client: "slow"})
+			}()
+		}
+		began := time.Now()
+		leave, err := l.place(t.Context(), "z")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > bodyGrace+2*lookEvery {
+			t.Errorf("it took %v", took)
+		}
+		leave()
+	})
+}
