@@ -22,7 +22,7 @@ type fitting struct {
 
 // fit climbs. Reserve is room for a summary of what is lost.
 func (f *fitting) fit(reserve int) (*ladder.Ladder, *Plan, error) {
-	s := ladder.Setting{Request: f.base.mended, Unended: f.base.unended, Window: f.w.ladder(), Counter: f.o.Counter, Try: f.try, Reserve: reserve}
+	s := ladder.Setting{Request: f.base.mended, Unended: f.base.unended, Window: f.w.ladder(), Counter: f.o.Counter, Try: f.try, Reserve: reserve, Stop: f.o.context().Err}
 	if f.w.Rules != nil {
 		s.Vote = f.vote
 	}
@@ -83,7 +83,7 @@ func tells(r *wire.Request, b transcript.BlockID) bool {
 
 // vote asks the rules.
 func (f *fitting) vote(r *wire.Request) (out ladder.Votes, err error) {
-	v, err := f.w.Rules.poll(r, f.o.SkipFailedRules)
+	v, err := f.w.Rules.poll(f.o.context(), r, f.o.SkipFailedRules)
 	if err != nil {
 		return out, err
 	}
@@ -115,6 +115,9 @@ func (a attempt) Sound() bool            { return len(a.left) == 0 || a.hopeless
 
 // try carries out the state that the ladder is at.
 func (f *fitting) try(l *ladder.Ladder) (ladder.Outcome, error) {
+	if err := f.o.context().Err(); err != nil {
+		return nil, err
+	}
 	p, err := f.carryOut(l, nil)
 	return attempt{p, len(f.base.left) > 0}, err
 }

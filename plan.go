@@ -1,6 +1,7 @@
 package pare
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,6 +32,15 @@ type Options struct {
 	KeepBound bool
 	// SkipFailedRules is that of [Policy].
 	SkipFailedRules bool
+
+	ctx context.Context // planning stops soon after it ends; nil: never
+}
+
+func (o *Options) context() context.Context {
+	if o.ctx == nil {
+		return context.Background()
+	}
+	return o.ctx
 }
 
 // weighText counts a text by itself, or nothing.
@@ -214,7 +224,7 @@ func (p *Pipeline) plan(r *wire.Request, o Options) (*Plan, error) {
 	if p == nil {
 		return plan, plan.finish(o)
 	}
-	v, err := p.poll(plan.mended, o.SkipFailedRules)
+	v, err := p.poll(o.context(), plan.mended, o.SkipFailedRules)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +241,7 @@ func Repair(r *wire.Request, o Options) (*Plan, error) { return (*Pipeline)(nil)
 
 // mend repairs the input before anybody votes.
 func (p *Plan) mend(r *wire.Request, o Options) error {
-	m, err := r.Mend(o.Repair, o.Check)
+	m, err := r.MendSince(o.context(), r, o.Repair, o.Check)
 	if err != nil {
 		return err
 	}
@@ -312,7 +322,7 @@ func (p *Plan) finish(o Options) error {
 			return nil
 		}
 		first := p.out
-		m, err := next.MendSince(p.in, o.Repair, o.Check)
+		m, err := next.MendSince(o.context(), p.in, o.Repair, o.Check)
 		if err != nil {
 			return err
 		}

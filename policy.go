@@ -87,6 +87,7 @@ type Keeper interface {
 
 // Plan is the one way of a request: it is repaired, the rules vote on it, it is made to
 // fit the window, what goes is summarized and archived, and what comes of it is checked.
+// Soon after the context has ended it stops, with the error of that.
 // The error is a *WindowTooSmall if what must stay does not fit, a *CompactionError if
 // there is a compactor but no window and the summary fails, and an *UnknownModelError if
 // the window is that of a model which nobody knows.
@@ -99,6 +100,7 @@ func (p *Policy) Plan(ctx context.Context, r *wire.Request) (plan *Plan, err err
 	if err != nil {
 		return nil, err
 	}
+	o.ctx = ctx
 	if plan, err = p.plan(ctx, r, o); err != nil {
 		return nil, err
 	}

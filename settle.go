@@ -1,6 +1,7 @@
 package pare
 
 import (
+	"context"
 	"slices"
 
 	"github.com/pare-llm/pare/internal/needs"
@@ -20,9 +21,12 @@ type Decision struct {
 
 // poll lets every rule vote on a request by itself. A rule that fails is an error, or is left
 // out with all its votes.
-func (p *Pipeline) poll(r *wire.Request, skipFailed bool) (*votes, error) {
+func (p *Pipeline) poll(ctx context.Context, r *wire.Request, skipFailed bool) (*votes, error) {
 	v := new(votes)
 	for i, rule := range p.rules {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		b := &Ballot{rule: rule.Name, t: r.Transcript(), votes: new(votes), seen: *v, before: p.before(i)}
 		fault := rule.vote(r, b)
 		switch {

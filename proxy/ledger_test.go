@@ -91,10 +91,10 @@ func TestDefectX3AnnouncedBytesAreNotClaimed(t *testing.T) {
 // not wait at all.
 func TestDefectX3SlowBodiesEndWhileOthersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLedger(1<<30, 0)
+		l := newLedger(256<<20, 0)
 		var readers sync.WaitGroup
 		var all []*trickle
-		for range 64 {
+		for range 20 {
 			s := newTrickle(5<<20, 20*time.Second)
 			all = append(all, s)
 			readers.Go(func() {

@@ -48,8 +48,12 @@ type Finding struct {
 	order int
 }
 
-// Check reports every finding in the order of their places. An empty result
-// means that the provider's structural rules have nothing to object to.
+// maxFindings is how many findings a check reports. A request with as many is not mended: it is
+// something else than a history.
+const maxFindings = 100_000
+
+// Check reports every finding in the order of their places, up to a hundred thousand. An
+// empty result means that the provider's structural rules have nothing to object to.
 func (r *Request) Check(o CheckOptions) []Finding {
 	if atomic.LoadUint32(&r.clean)&o.bit() != 0 {
 		return nil
@@ -329,7 +333,7 @@ func (c *checker) report(f fault, message int, block transcript.BlockID, path, a
 		return
 	}
 	once := [2]string{row.Slug, path}
-	if c.seen[once] {
+	if len(c.found) >= maxFindings || c.seen[once] {
 		return
 	}
 	if c.seen == nil {

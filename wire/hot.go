@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"errors"
-
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
@@ -69,37 +67,6 @@ func (p *Parser) keep() *Request {
 	return r
 }
 
-// GlanceComing is Glance for a body of which only the first bytes are there yet, and which is
-// looked at as it comes. Coming waits for more and says how many bytes are there then; if that
-// is not more than before, the glance fails. It also fails rather than wait with an index that
-// is several times as large as the body. If it does not fail, all of the body is there.
-// Otherwise it may not be, and the error may say less than that of Glance.
-func (p *Parser) GlanceComing(raw []byte, here int, coming func() int, o Options, c CheckOptions) (Glance, error) {
-	if o.Dialect == Auto { // it is read in other ways
-		for last := -1; here < len(raw); here = coming() {
-			if here <= last {
-				return Glance{}, errCutShort
-			}
-			last = here
-		}
-		return p.Glance(raw, o, c)
-	}
-	p.p.here, p.p.coming = here, func() int {
-		if !p.p.dense(here) {
-			here = coming()
-		}
-		return here
-	}
-	return p.glance(raw, o, c)
-}
-
-// dense reports whether the index of so many bytes takes more than two or three times as much.
-func (p *parser) dense(bytes int) bool {
-	return len(p.messages)+len(p.blocks)+len(p.notes)+len(p.head.tools)+len(p.head.said) > bytes/64+256
-}
-
-var errCutShort = errors.New("the body ends too early")
-
 func (p *Parser) glance(raw []byte, o Options, c CheckOptions) (Glance, error) {
 	p.p.lent = true
 	g, err := p.judge(raw, o, checker{o: c, glance: true})
@@ -143,18 +110,22 @@ func (p *Parser) parse(raw []byte, o Options) (*Request, error) {
 	return &p.r, nil
 }
 
-// roomy is how many blocks a parser keeps room for.
+// roomy is how many blocks, messages or notes a parser keeps room for.
 const roomy = 1 << 16
+
+// large reports whether the room of a parser is not worth keeping.
+func (p *pages) large() bool {
+	return cap(p.blocks) > roomy || cap(p.messages) > roomy || cap(p.notes) > roomy
+}
 
 // drop lets go of the bytes that were lent, and of the room that one large body took.
 func (p *Parser) drop() {
-	if cap(p.p.blocks) > roomy {
+	if p.p.large() {
 		*p = Parser{}
 		return
 	}
 	clear(p.p.blocks)
 	clear(p.p.notes)
-	p.p.coming = nil // nothing comes of what is let go of
 	p.p.reset(nil, Auto, jsonspan.Structural)
 	p.b.Drop()
 	p.r, p.c.Request, p.c.found, p.c.seen, p.c.called = Request{}, nil, nil, nil, nil

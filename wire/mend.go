@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -80,19 +81,25 @@ const maxRounds = 24
 // Mend repairs what Check finds. A request without findings comes back as it is:
 // the same bytes, the same buffer. The result is checked again, so what Left does
 // not name is clean.
-func (r *Request) Mend(p Repair, o CheckOptions) (*Mended, error) { return r.MendSince(r, p, o) }
+func (r *Request) Mend(p Repair, o CheckOptions) (*Mended, error) {
+	return r.MendSince(context.Background(), r, p, o)
+}
 
-// MendSince is Mend; the paths of the changes are those of an earlier state. It is here for
-// engines such as package pare, whose plans go on from what they have rewritten.
-func (r *Request) MendSince(before *Request, p Repair, o CheckOptions) (*Mended, error) {
+// MendSince is Mend; the paths of the changes are those of an earlier state, and it stops with an
+// error soon after the context ends. It is here for engines such as package pare, whose plans go
+// on from what they have rewritten.
+func (r *Request) MendSince(ctx context.Context, before *Request, p Repair, o CheckOptions) (*Mended, error) {
 	o.Advice = false
 	out := &Mended{Request: r, Found: r.Check(o)}
 	out.Left = r.toMend(out.Found, p)
 	for range maxRounds {
-		if len(out.Left) == 0 {
+		if len(out.Left) == 0 || len(out.Left) >= maxFindings {
 			break
 		}
-		m := out.Request.round(out.Left, before, p, o)
+		m, err := out.Request.round(ctx, out.Left, before, p, o)
+		if err != nil {
+			return nil, err
+		}
 		if m == nil {
 			break
 		}
@@ -113,34 +120,39 @@ const maxHolds = 8
 
 // round mends what can be mended at once, and loses no words that nobody has read; nil if
 // there is nothing to do.
-func (r *Request) round(left []Finding, before *Request, p Repair, o CheckOptions) *mender {
+func (r *Request) round(ctx context.Context, left []Finding, before *Request, p Repair, o CheckOptions) (*mender, error) {
 	held := make(map[int]bool)
 	for range maxHolds {
 		m := &mender{draft: newDraft(r), repair: p, before: before, strict: o.Strict}
 		m.hold(held)
-		m.run(left)
+		if err := m.run(ctx, left); err != nil {
+			return nil, err
+		}
 		if m.clean() {
-			return nil
+			return nil, nil
 		}
 		m.neverEmpty()
 		losing := m.losing()
 		if len(losing) == 0 {
-			return m
+			return m, nil
 		}
 		for _, i := range losing {
 			if held[i] {
-				return nil // a mend does not ask whether it may
+				return nil, nil // a mend does not ask whether it may
 			}
 			held[i] = true
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // run mends findings, sort by sort.
-func (m *mender) run(left []Finding) {
+func (m *mender) run(ctx context.Context, left []Finding) error {
 	for _, now := range phases {
 		for i := range left {
+			if i%512 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
 			if phaseOf(&left[i]) == now {
 				m.mend(&left[i])
 			}
@@ -149,9 +161,10 @@ func (m *mender) run(left []Finding) {
 			m.carryRefs()
 		}
 		if now != goHome && !m.clean() {
-			return
+			return nil
 		}
 	}
+	return nil
 }
 
 // A phase of a round mends findings of one sort.

@@ -41,8 +41,6 @@ type parser struct {
 	chunk     int    // how large the next one is at least
 	last      string // the name cut last; tools repeat
 	lent      bool   // names may point into raw: nothing outlives the call
-	here      int    // how much of the body is there, if it is still coming
-	coming    func() int
 	solved    struct {
 		profile Profile // resolved last, and for what: models repeat
 		dialect Dialect
@@ -77,11 +75,7 @@ func (p *parser) reset(raw []byte, d Dialect, m jsonspan.Mode) {
 	p.notes, p.listNotes = p.notes[:0], 0
 	p.clearList()
 	p.Reset(raw, m)
-	if p.coming != nil {
-		p.ReadComing(p.here, p.coming)
-	} else {
-		p.ReadAhead()
-	}
+	p.ReadAhead()
 }
 
 // A field is a member's value: its kind and span. Kind Invalid means that it is
@@ -281,9 +275,6 @@ func (p *parser) document() error {
 		p.Skip()
 	}
 	p.End()
-	if p.Missing() {
-		return errCutShort
-	}
 	if err := p.Err(); err != nil {
 		return err
 	}

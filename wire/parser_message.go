@@ -22,6 +22,10 @@ func (p *parser) more(n, offset int) int {
 	return int(min(rest*1.02, float64(8*n))) + 16
 }
 
+// maxIndexed is how many messages, blocks and notes a request may have, each. What has more is no
+// history, and would take hundreds of times its size in memory.
+const maxIndexed = 500_000
+
 // startMessage opens a message. Its role, turn and span may be set again when it
 // ends, because members come in any order.
 func (p *parser) startMessage(r transcript.Role, start, turn int) {
@@ -30,6 +34,9 @@ func (p *parser) startMessage(r transcript.Role, start, turn int) {
 		p.messages, p.extra, p.frame = slices.Grow(p.messages, more), slices.Grow(p.extra, more), slices.Grow(p.frame, more)
 	}
 	n := len(p.messages)
+	if n >= maxIndexed {
+		p.Stop()
+	}
 	p.messages = p.messages[:n+1]
 	m := &p.messages[n] // written where it stays, as a block is
 	m.Role, m.Begins, m.Speaks = r, false, false
@@ -176,6 +183,9 @@ func (p *parser) file(k transcript.Kind, span, body transcript.Span, w place) *t
 		more := p.more(n, span.Start)
 		p.blocks, p.where = slices.Grow(p.blocks, more), slices.Grow(p.where, more)
 	}
+	if n >= maxIndexed {
+		p.Stop()
+	}
 	p.blocks, p.where = p.blocks[:n+1], append(p.where, w)
 	b := &p.blocks[n]
 	b.Message = len(p.messages) - 1
@@ -187,6 +197,10 @@ func (p *parser) file(k transcript.Kind, span, body transcript.Span, w place) *t
 
 // note writes down something about block b, or about the message if b is -1.
 func (p *parser) note(f fault, b int, sub, arg string) {
+	if len(p.notes) >= maxIndexed {
+		p.Stop()
+		return
+	}
 	p.notes = append(p.notes, note{f, int32(len(p.messages) - 1), int32(b), sub, arg})
 }
 
@@ -195,6 +209,10 @@ func (p *parser) noteBlock(f fault, sub, arg string) { p.note(f, len(p.blocks)-1
 
 // noteHead writes down something about the request beside its messages.
 func (p *parser) noteHead(f fault, path, arg string) {
+	if len(p.notes) >= maxIndexed {
+		p.Stop()
+		return
+	}
 	p.notes = append(p.notes, note{f, -1, -1, path, arg})
 }
 

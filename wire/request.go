@@ -96,7 +96,7 @@ func (p *parser) request(prof Profile) *Request { return p.requestBy(prof, trans
 func (p *parser) requestBy(prof Profile, build func(transcript.Index) *transcript.Transcript) *Request {
 	r := new(Request)
 	room := p.pages
-	if cap(room.blocks) <= roomy { // else the request may have it
+	if !p.large() { // else the request may have it
 		p.pages = room.clone()
 	}
 	p.finish(r, prof, build)
@@ -109,7 +109,7 @@ var parsers = sync.Pool{New: func() any { return new(parser) }}
 
 // release lets go of everything but the room, and of that if it is large.
 func (p *parser) release() {
-	if cap(p.blocks) > roomy {
+	if p.large() {
 		return
 	}
 	clear(p.blocks)

@@ -19,14 +19,16 @@ type index struct {
 	ahead    int // how many bytes to index at once; grows, for the walk may end soon
 	escaped  uint64
 	inside   uint64
-	lone     []Flaw     // halves of pairs that the walk has not come to
-	unlisted int        // such halves behind as many as a scanner lists
-	fault    int        // offset of what is wrong
-	reason   string     // why; "" if nothing is
-	coming   func() int // waits for more of the document; nil: all of it is there
-	here     int        // how much of it is there
+	lone     []Flaw // halves of pairs that the walk has not come to
+	unlisted int    // such halves behind as many as a scanner lists
+	fault    int    // offset of what is wrong
+	reason   string // why; "" if nothing is
 	at       [indexRoom]uint32
 }
+
+// hang is how far an index looks beyond the block that it is at: an escape of a pair, and
+// the words in which plain bytes are skipped.
+const hang = 32
 
 const (
 	indexRoom  = 512
@@ -37,7 +39,6 @@ const (
 func (x *index) reset(strict bool) {
 	x.strict, x.next, x.n, x.pos, x.ahead = strict, 0, 0, -1, firstAhead
 	x.escaped, x.inside, x.lone, x.unlisted, x.reason = 0, 0, x.lone[:0], 0, ""
-	x.coming = nil
 }
 
 // end is where the next string ends: its quotes stand side by side, and strings are read in
@@ -100,10 +101,6 @@ func (x *index) more(data []byte) {
 	x.next, x.base = 0, x.pos-x.back(data)
 	to := min(len(data), x.pos+x.ahead)
 	x.ahead = min(2*x.ahead, mostAhead)
-	if x.coming != nil {
-		x.await(data, to)
-		return
-	}
 	x.upTo(data, to, len(x.at))
 }
 

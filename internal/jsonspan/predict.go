@@ -23,10 +23,9 @@ func (s *Scanner) Here() Bookmark {
 // fewAhead is twice as many strings as the usual ones of a block.
 const fewAhead = 32
 
-// topUp indexes one more piece. Where more of the document is coming, it waits until there is
-// no other way.
+// topUp indexes one more piece.
 func (x *index) topUp(data []byte) {
-	if x.pos >= 0 && x.pos < len(data) && x.reason == "" && x.coming == nil {
+	if x.pos >= 0 && x.pos < len(data) && x.reason == "" {
 		x.more(data)
 	}
 }

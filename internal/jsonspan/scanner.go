@@ -108,9 +108,6 @@ func (s *Scanner) Reset(data []byte, mode Mode) {
 	s.data, s.pos, s.depth = data, 0, 0
 	s.strict, s.fresh, s.scanned, s.anyKeyEscaped = mode == Strict, false, false, false
 	s.err, s.flaws, s.unlisted, s.keys, s.marks = nil, nil, 0, s.keys[:0], s.marks[:0]
-	if s.ahead != nil {
-		s.ahead.coming = nil
-	}
 	s.ahead = nil
 }
 
@@ -181,6 +178,12 @@ func (s *Scanner) fail(offset int, reason string) {
 	}
 	s.pos = len(s.data)
 }
+
+// TooMany is why a scan has stopped that [Scanner.Stop] ended.
+const TooMany = "more values than are looked at"
+
+// Stop ends the scan here, because there are too many values.
+func (s *Scanner) Stop() { s.fail(s.pos, TooMany) }
 
 func (s *Scanner) flaw(k FlawKind, offset int) {
 	if len(s.flaws) < maxFlaws {

@@ -90,6 +90,8 @@ type Setting struct {
 	Vote func(*wire.Request) (Votes, error)
 	// Try carries out the state that the ladder is at.
 	Try func(*Ladder) (Outcome, error)
+	// Stop says why the climb is to end before it is done; nil: nothing does.
+	Stop func() error
 	// Reserve is room for a summary, taken as soon as anything is lost.
 	Reserve int
 }

@@ -25,6 +25,11 @@ func (l *Ladder) replay(high int) error {
 	s := &past{l: l, high: high, sum: l.meter.headTokens()}
 	all := l.t.Messages()
 	for i := range all {
+		if i%64 == 0 && l.Stop != nil {
+			if err := l.Stop(); err != nil {
+				return err
+			}
+		}
 		if Begins(all, i) {
 			if err := s.request(i); err != nil {
 				return err
