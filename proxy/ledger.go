@@ -298,7 +298,7 @@ func weight(raw []byte) int64 {
 }
 
 const (
-	// maxValues is how many values of a body are looked at; see [wire.ErrTooMany].
+	// maxValues is how many messages, blocks or notes package wire looks at.
 	maxValues = 500_000
 	// memoryTime is how long a plan waits for memory.
 	memoryTime = time.Minute

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -227,6 +228,8 @@ func unread(err error) (Skip, string) {
 	var syntax *wire.SyntaxError
 	var foreign *wire.ForeignError
 	switch {
+	case errors.As(err, &syntax) && syntax.Reason == jsonspan.TooMany:
+		return SkipTooLarge, err.Error()
 	case errors.As(err, &syntax):
 		return SkipInvalid, err.Error()
 	case errors.As(err, &foreign):

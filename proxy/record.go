@@ -14,12 +14,14 @@ type Record struct {
 	ID       string    `json:"id"`
 	Time     time.Time `json:"time"`
 	Upstream string    `json:"upstream,omitempty"`
-	Method   string    `json:"method"`
-	Path     string    `json:"path"`
-	Dialect  string    `json:"dialect,omitempty"`
-	Profile  string    `json:"profile,omitempty"`
-	Model    string    `json:"model,omitempty"`
-	Messages int       `json:"messages,omitempty"`
+	// Scope is whose request it is; see [WithScope].
+	Scope    string `json:"scope,omitempty"`
+	Method   string `json:"method"`
+	Path     string `json:"path"`
+	Dialect  string `json:"dialect,omitempty"`
+	Profile  string `json:"profile,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Messages int    `json:"messages,omitempty"`
 	// Requests is how many requests a batch holds; zero: it is none.
 	Requests int `json:"requests,omitempty"`
 	// Status is that of the reply; zero: there was none.

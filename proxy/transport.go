@@ -174,7 +174,7 @@ type exchange struct {
 }
 
 func (x *exchange) run() (*http.Response, error) {
-	x.rec = Record{ID: newID(), Upstream: x.t.upstream, Time: x.began, Method: x.in.Method, Path: x.in.URL.Path, Dialect: x.aim.read.Dialect.String(), BytesIn: x.in.ContentLength, Trace: first(x.in.Header, "Traceparent")}
+	x.rec = Record{ID: newID(), Upstream: x.t.upstream, Scope: scopeOf(x.in.Context()), Time: x.began, Method: x.in.Method, Path: x.in.URL.Path, Dialect: x.aim.read.Dialect.String(), BytesIn: x.in.ContentLength, Trace: first(x.in.Header, "Traceparent")}
 	b, rest, err := readBody(x.in.Context(), x.in.Body, x.in.ContentLength, x.t.maxBody(), claim{of: x.t.ledger, client: x.t.client})
 	if err != nil {
 		x.in.Body.Close()

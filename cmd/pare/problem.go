@@ -253,6 +253,8 @@ func syntaxHint(raw []byte, e *wire.SyntaxError) string {
 		return "JSON lines have no commas between them: sed 's/,$//' FILE"
 	case strings.Contains(e.Reason, "more data"):
 		return "several documents in one file need a line each: jq -c . FILE"
+	case e.Reason == jsonspan.TooMany:
+		return "a request has half a million of each at most; is this a history?"
 	case strings.Contains(e.Reason, "nest"):
 		return "no provider reads that"
 	case e.Offset == 0:

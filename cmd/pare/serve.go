@@ -120,9 +120,10 @@ func (c *serveCmd) run(w *world) int {
 	ctx, cut, done := w.ends()
 	defer done()
 	serve.Steady(w.getenv, w.log)
+	s := serve.New(o)
 	w.listening(l.Addr())
-	if isTerminal(w.stderr) { // programs look for one address only
-		screen.Fprintf(w.stderr, "pare: the live page is http://%s/pare/\n", l.Addr().String())
+	if isTerminal(w.stderr) || !c.guarded { // its address has the token of this run
+		screen.Fprintf(w.stderr, "pare: the live page is http://%s%s\n", l.Addr().String(), s.Page())
 	}
 	if used != "" {
 		screen.Fprintf(w.stderr, "pare: configured by %s\n", used)
@@ -130,7 +131,7 @@ func (c *serveCmd) run(w *world) int {
 	if note != "" {
 		screen.Fprintf(w.stderr, "pare: %s\n", note)
 	}
-	return c.serve(ctx, cut, w, serve.New(o), l)
+	return c.serve(ctx, cut, w, s, l)
 }
 
 // serve answers until a signal comes, and waits for what is under way until another one.

@@ -77,6 +77,9 @@ func (e *SyntaxError) Error() string {
 	if n := len(at); n > 200 { // a deep one would bury the reason
 		at = at[:100] + "…" + at[n-100:]
 	}
+	if e.Reason == TooMany {
+		return fmt.Sprintf("no history: at byte %d, in %s, there are %s", e.Offset, at, e.Reason)
+	}
 	return fmt.Sprintf("invalid JSON at byte %d, in %s: %s", e.Offset, at, e.Reason)
 }
 
@@ -180,7 +183,7 @@ func (s *Scanner) fail(offset int, reason string) {
 }
 
 // TooMany is why a scan has stopped that [Scanner.Stop] ended.
-const TooMany = "more values than are looked at"
+const TooMany = "more messages, blocks or faults than are looked at"
 
 // Stop ends the scan here, because there are too many values.
 func (s *Scanner) Stop() { s.fail(s.pos, TooMany) }

@@ -29,7 +29,7 @@ import (
 type calls struct {
 	settings atomic.Pointer[Settings]
 	max      int64
-	note     func(*proxy.Record) // gets the receipts
+	note     func(from *http.Request, r *proxy.Record) // gets the receipts
 }
 
 // misuse is the error for a parameter that cannot be.
@@ -240,7 +240,7 @@ func (c *calls) carry(w http.ResponseWriter, from *http.Request, p *pare.Policy,
 			Model: cmp.Or(p.Model, r.Model()), Messages: len(r.Transcript().Messages()), Status: http.StatusOK, BytesIn: int64(len(r.Raw())), BytesOut: int64(len(out)),
 			Changes: changes, Rules: wire.RulesOf(changes), Saved: max(less, 0), Planned: time.Since(began),
 		}
-		c.note(rec)
+		c.note(from, rec)
 		h.Set("Pare-Receipt", rec.ID)
 	}
 	h.Set("Content-Type", "application/json")

@@ -14,27 +14,37 @@ import (
 // never sent on.
 const tokenHeader = "Pare-Token"
 
-// A gate lets in who has a token. Without any, it is open: only this machine can reach it.
+// A gate lets in who has a token. Without any, it is open, as only this machine can reach it,
+// but for what has passed: that needs the token of this run, which other users do not know.
 type gate struct {
-	sums atomic.Pointer[[][sha256.Size]byte]
+	own  string // the token of this run
+	keys atomic.Pointer[keys]
+}
+
+type keys struct {
+	given bool // by whoever runs the server
+	sums  [][sha256.Size]byte
 }
 
 func (g *gate) set(tokens []string) {
-	sums := make([][sha256.Size]byte, len(tokens))
-	for i, t := range tokens {
-		sums[i] = sha256.Sum256([]byte(t))
+	k := &keys{given: len(tokens) > 0}
+	if !k.given {
+		tokens = []string{g.own}
 	}
-	g.sums.Store(&sums)
+	for _, t := range tokens {
+		k.sums = append(k.sums, sha256.Sum256([]byte(t)))
+	}
+	g.keys.Store(k)
 }
 
-// shut reports whether a token is needed.
-func (g *gate) shut() bool { return len(*g.sums.Load()) > 0 }
+// shut reports whether a token is needed for everything.
+func (g *gate) shut() bool { return g.keys.Load().given }
 
 // opens compares a token with all there are, and in constant time, so that nobody learns
 // how close a guess was.
 func (g *gate) opens(token string) bool {
 	given, ok := sha256.Sum256([]byte(token)), 0
-	for _, sum := range *g.sums.Load() {
+	for _, sum := range g.keys.Load().sums {
 		ok |= subtle.ConstantTimeCompare(given[:], sum[:])
 	}
 	return ok == 1
@@ -70,19 +80,27 @@ const (
 	tokenKey = "token"
 )
 
-// own lets requests to /pare/ pass that have a token: in a header, or in a cookie, which a
+// needsToken reports whether a path of Pare's own needs a token: without tokens only what shows
+// requests does, that is all but calls, sessions and figures.
+func (g *gate) needsToken(path string) bool {
+	switch {
+	case path == healthz:
+		return false
+	case g.shut():
+		return true
+	case path == "/pare/metrics":
+		return false
+	case strings.HasPrefix(path, "/pare/v1/"):
+		return path == "/pare/v1/requests" || path == "/pare/v1/events" || strings.HasPrefix(path, "/pare/v1/receipts/")
+	}
+	return true
+}
+
+// lets lets requests to /pare/ pass that have a token: in a header, or in a cookie, which a
 // browser gets by opening /pare/?token=… once.
-func (g *gate) own(next http.Handler) http.Handler {
+func (g *gate) lets(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !g.shut() || r.URL.Path == healthz || g.opens(r.Header.Get(tokenHeader)) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && g.opens(token) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		if c, err := r.Cookie(cookie); err == nil && g.opens(c.Value) {
+		if !g.needsToken(r.URL.Path) || g.opens(tokenOf(r)) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -92,8 +110,34 @@ func (g *gate) own(next http.Handler) http.Handler {
 			return
 		}
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		problem(w, http.StatusUnauthorized, "unauthorized", "a token is missing or unknown: send "+tokenHeader+" or Authorization: Bearer …")
+		hint := "send " + tokenHeader + " or Authorization: Bearer …"
+		if !g.shut() {
+			hint += " with the token that is in the address of the live page, which was printed at the start"
+		}
+		problem(w, http.StatusUnauthorized, "unauthorized", "a token is missing or unknown: "+hint)
 	})
+}
+
+// tokenOf is the token that a request carries; "": none.
+func tokenOf(r *http.Request) string {
+	if token := r.Header.Get(tokenHeader); token != "" {
+		return token
+	}
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return token
+	}
+	if c, err := r.Cookie(cookie); err == nil {
+		return c.Value
+	}
+	return ""
+}
+
+// reader is the scope whose requests the sender of a request to /pare/ may see.
+func (g *gate) reader(r *http.Request) string {
+	if !g.shut() {
+		return ""
+	}
+	return scopeOf(tokenOf(r))
 }
 
 // scope says which sessions a request may use: those of the name in its token, or, without
@@ -102,12 +146,6 @@ func (g *gate) scope(r *http.Request) (string, bool) {
 	if !g.shut() {
 		return "", store.Local(r)
 	}
-	token := r.Header.Get(tokenHeader)
-	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); token == "" && ok {
-		token = bearer
-	}
-	if c, err := r.Cookie(cookie); token == "" && err == nil {
-		token = c.Value
-	}
+	token := tokenOf(r)
 	return scopeOf(token), g.opens(token)
 }

@@ -182,7 +182,7 @@ func (h *histogram) write(b *bytes.Buffer, name, help string) {
 // metrics answers in the text format of Prometheus.
 func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	w.Write(s.watch.metrics())
+	w.Write(s.watches.all.metrics())
 	if s.keeping != nil {
 		const name = "pare_unkept_total"
 		fmt.Fprintf(w, "# HELP %s Receipts, and what was learned of conversations, that the store did not take.\n# TYPE %s counter\n", name, name)

@@ -89,15 +89,22 @@ func (k *keeping) forget() {
 	k.shelf.Forget(ctx, time.Now().Add(-receiptLife))
 }
 
+// mayRead reports whether a stored receipt is for the sender of a request.
+func (s *Server) mayRead(r *http.Request, text string) bool {
+	var rec struct{ Scope string }
+	scope := s.gate.reader(r)
+	return scope == everybody || json.Unmarshal([]byte(text), &rec) == nil && rec.Scope == scope
+}
+
 // receipt answers with what was done to one request.
 func (s *Server) receipt(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	if rec, ok := s.watch.Find(id); ok {
+	if rec, ok := s.seen(r).Find(id); ok {
 		answer(w, http.StatusOK, rec)
 		return
 	}
 	if s.keeping != nil {
-		if text, ok := s.keeping.shelf.Load(id); ok {
+		if text, ok := s.keeping.shelf.Load(id); ok && s.mayRead(r, text) {
 			answer(w, http.StatusOK, json.RawMessage(text))
 			return
 		}

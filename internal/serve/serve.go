@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"log"
@@ -50,7 +51,8 @@ type Options struct {
 	// Base sends requests to the upstreams. Nil: the proxy's own.
 	Base http.RoundTripper
 	// Tokens are what clients must send, one of them: see [Server.SetTokens]. One that is
-	// written NAME:SECRET opens the sessions of the scope NAME, and no others.
+	// written NAME:SECRET opens what belongs to the scope NAME, and nothing else; *:SECRET shows
+	// the requests of all.
 	Tokens []string
 	// HeaderTime is how long the headers of a request may take, BodyTime how long nothing
 	// may come of its body. Zero: a minute.
@@ -98,11 +100,11 @@ type Server struct {
 	// sessions serves those of the store, by the policy of the moment.
 	sessions atomic.Pointer[http.Handler]
 
-	watch  *Watch
-	http   *http.Server
-	calls  *calls
-	closed chan struct{}
-	pulse  pulse
+	watches *watches
+	http    *http.Server
+	calls   *calls
+	closed  chan struct{}
+	pulse   pulse
 	// tunnels are requests that may become one: the HTTP server does not wait for these.
 	tunnels sync.WaitGroup
 }
@@ -118,21 +120,23 @@ func New(o Options) *Server {
 			panic(err) // there is nothing in it that could be wrong
 		}
 	}
-	s := &Server{o: o, watch: NewWatch(), closed: make(chan struct{}), calls: &calls{max: o.MaxBody}}
+	s := &Server{o: o, watches: newWatches(), closed: make(chan struct{}), calls: &calls{max: o.MaxBody}}
 	s.calls.settings.Store(o.Settings)
 	if o.Store != nil {
 		s.keeping = newKeeping(o.Store.Receipts())
 		s.lessons = newRemembering(o.Store, nil)
 	}
-	s.calls.note = func(r *proxy.Record) {
-		s.watch.Note(r)
+	s.calls.note = func(from *http.Request, r *proxy.Record) {
+		r.Scope = s.gate.reader(from)
+		s.watches.note(r)
 		s.keeping.add(r)
 	}
 	s.guard.hosts = o.Hosts
+	s.gate.own = rand.Text()
 	s.gate.set(o.Tokens)
 	conf := proxy.Config{
 		Upstreams: o.Upstreams, Policy: o.Settings.Policy, Base: o.Base, MaxBody: o.MaxBody, PlanTime: o.PlanTime, Prune: o.Prune,
-		Record: s.record, Begun: s.watch.Begin, Planned: s.watch.Keep, Log: o.Log, BodyTime: o.BodyTime,
+		Record: s.record, Begun: s.watches.begin, Planned: s.watches.keep, Log: o.Log, BodyTime: o.BodyTime,
 	}
 	if o.Secret != nil {
 		conf.Secret = s.secret
@@ -143,7 +147,7 @@ func New(o Options) *Server {
 	s.proxy = proxy.New(conf)
 	s.setRecall(o.Settings)
 	s.serveSessions(o.Settings)
-	s.own = s.guard.wrap(s.gate.own(s.routes()))
+	s.own = s.guard.wrap(s.gate.lets(s.routes()))
 	s.http = &http.Server{
 		Handler: s, ReadHeaderTimeout: cmp.Or(o.HeaderTime, time.Minute), IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 256 << 10,
 		ErrorLog: log.New(quiet{o.Log}, "", 0), Protocols: new(http.Protocols),
@@ -209,7 +213,7 @@ func (s *Server) secret(came *http.Request, accessKey string) (string, bool) {
 
 // record takes what happened to a request.
 func (s *Server) record(r *proxy.Record) {
-	s.watch.Add(r)
+	s.watches.add(r)
 	s.keeping.add(r)
 	if s.o.Traces != nil {
 		s.o.Traces.Add(r)
@@ -219,8 +223,17 @@ func (s *Server) record(r *proxy.Record) {
 // SetTokens says what clients must send as Pare-Token, one of them; none: nobody has to.
 func (s *Server) SetTokens(tokens []string) { s.gate.set(tokens) }
 
-// Watch is what happens to requests.
-func (s *Server) Watch() *Watch { return s.watch }
+// Watch is what happens to requests of everybody.
+func (s *Server) Watch() *Watch { return s.watches.all }
+
+// Page is the path of the live page. Without tokens there is one of this run in it: whoever has
+// not seen it, such as another user of the machine, gets nothing.
+func (s *Server) Page() string {
+	if s.gate.shut() {
+		return "/pare/"
+	}
+	return "/pare/?" + tokenKey + "=" + s.gate.own
+}
 
 // ownPath reports whether a request is for Pare itself.
 func ownPath(r *http.Request) bool {
@@ -355,7 +368,9 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("/pare/v1/", func(w http.ResponseWriter, r *http.Request) {
 		problem(w, http.StatusNotFound, "not_found", "there is no "+r.Method+" "+r.URL.Path)
 	})
-	mux.Handle("/pare/", http.StripPrefix("/pare", ui.TrafficHandler(s.watch)))
+	mux.Handle("/pare/", http.StripPrefix("/pare", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ui.TrafficHandler(s.seen(r)).ServeHTTP(w, r)
+	})))
 	return mux
 }
 

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -50,8 +51,26 @@ func start(t *testing.T, o serve.Options) (address string, s *serve.Server, end 
 		return <-done
 	}
 	t.Cleanup(func() { end() })
+	if _, token, ok := strings.Cut(s.Page(), "="); ok {
+		runs.Store(l.Addr().String(), token)
+	}
 	return "http://" + l.Addr().String(), s, end
 }
+
+// watch listens to the events of a server.
+func watch(t *testing.T, at string) (*http.Response, error) {
+	t.Helper()
+	req, err := http.NewRequest("GET", at+"/pare/v1/events", nil)
+	if err != nil {
+		return nil, err
+	}
+	token, _ := runs.Load(req.URL.Host)
+	req.Header.Set("Pare-Token", token.(string))
+	return http.DefaultClient.Do(req)
+}
+
+// runs are the tokens of servers without tokens, by address; send sends them.
+var runs sync.Map
 
 // to are the options for a server before an upstream.
 func to(t *testing.T, h http.HandlerFunc) serve.Options {
@@ -70,6 +89,9 @@ func send(t *testing.T, method, address, body string, header ...string) (*http.R
 	req, err := http.NewRequest(method, address, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if token, ok := runs.Load(req.URL.Host); ok && strings.HasPrefix(req.URL.Path, "/pare/") {
+		req.Header.Set("Pare-Token", token.(string))
 	}
 	for i := 0; i+1 < len(header); i += 2 {
 		if header[i] == "Host" {
@@ -361,7 +383,7 @@ func TestDrain(t *testing.T) {
 		<-arrived
 	}
 	// Somebody watches, too: that must not keep the server from ending.
-	watching, err := http.Get(at + "/pare/v1/events")
+	watching, err := watch(t, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,7 +452,7 @@ func TestHugeHeaders(t *testing.T) {
 // TestReceiptsAndEvents: a header names the receipt, and whoever listens hears of it.
 func TestReceiptsAndEvents(t *testing.T) {
 	at, _, _ := start(t, to(t, ok))
-	events, err := http.Get(at + "/pare/v1/events")
+	events, err := watch(t, at)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestTraffic(t *testing.T) {
 	defer server.Close()
 	traffic := func(after string) (got ui.Traffic) {
 		t.Helper()
-		resp, err := http.Get(server.URL + "/pare/traffic.json?after=" + after)
+		resp, err := get(s, server.URL+"/pare/traffic.json?after="+after)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestTraffic(t *testing.T) {
 		t.Errorf("sums: %+v", n)
 	}
 	for path, want := range map[string]string{"/pare/": "Traffic", "/pare/request/" + r.ID: "the secret word", "/pare/request/other": "not kept", "/pare/metrics": "pare_cache_read_tokens_total 60", "/pare/v1/requests": `"usage":{"input":40,"read":60,"written":0,"output":7}`} {
-		resp, err := http.Get(server.URL + path)
+		resp, err := get(s, server.URL+path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestTraffic(t *testing.T) {
 	}
 	// What is kept of the conversation is in memory, and not in what lists requests.
 	for _, path := range []string{"/pare/v1/requests", "/pare/traffic.json"} {
-		resp, err := http.Get(server.URL + path)
+		resp, err := get(s, server.URL+path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestStreamsEnd(t *testing.T) {
 	ended := make(chan error)
 	go func() { ended <- s.Serve(ctx, l, time.Hour, nil) }()
 	for _, path := range []string{"/pare/traffic/events", "/pare/v1/events"} {
-		resp, err := http.Get("http://" + l.Addr().String() + path)
+		resp, err := get(s, "http://"+l.Addr().String()+path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,4 +128,14 @@ func TestStreamsEnd(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+}
+
+// get asks a server without tokens for something that needs the token of its run.
+func get(s *Server, url string) (*http.Response, error) {
+	req, err := http.NewRequest("GET", url, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set(tokenHeader, s.gate.own)
+	return http.DefaultClient.Do(req)
 }

@@ -147,12 +147,13 @@ func (s *Server) requests(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	answer(w, http.StatusOK, map[string]any{"requests": s.watch.Last(n), "totals": s.watch.Totals()})
+	seen := s.seen(r)
+	answer(w, http.StatusOK, map[string]any{"requests": seen.Last(n), "totals": seen.Totals()})
 }
 
 // events sends every record as it happens.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
-	records, end := s.watch.Listen()
+	records, end := s.seen(r).Listen()
 	defer end()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)

@@ -1,0 +1,87 @@
+package serve
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/proxy"
+	"github.com/pare-llm/pare/wire"
+)
+
+// everybody is the scope of an administrator, whose token is written *:SECRET: what all scopes
+// have sent can be read with it.
+const everybody = "*"
+
+// watches are what happens to requests, by whose they are. There are as many as scopes that
+// tokens name. Many goroutines may use it.
+type watches struct {
+	all *Watch // of everybody
+	mu  sync.Mutex
+	by  map[string]*Watch
+}
+
+func newWatches() *watches { return &watches{all: NewWatch(), by: make(map[string]*Watch)} }
+
+// of is what a scope may read: what it has sent itself, or everything. There is no other way to
+// a record.
+func (w *watches) of(scope string) *Watch {
+	if scope == everybody {
+		return w.all
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	one := w.by[scope]
+	if one == nil {
+		one = NewWatch()
+		w.by[scope] = one
+	}
+	return one
+}
+
+func (w *watches) begin(r *proxy.Record) {
+	w.all.Begin(r)
+	if r.Scope != everybody {
+		w.of(r.Scope).Begin(r)
+	}
+}
+
+func (w *watches) add(r *proxy.Record) {
+	w.all.Add(r)
+	if r.Scope != everybody {
+		w.of(r.Scope).Add(r)
+	}
+}
+
+func (w *watches) note(r *proxy.Record) {
+	w.all.Note(r)
+	if r.Scope != everybody {
+		w.of(r.Scope).Note(r)
+	}
+}
+
+// keep keeps the conversation of a request that has begun.
+func (w *watches) keep(id string, r *wire.Request, p *pare.Plan) {
+	w.all.Keep(id, r, p)
+	w.mu.Lock()
+	each := slices.Collect(maps.Values(w.by))
+	w.mu.Unlock()
+	for _, one := range each {
+		if one.runs(id) {
+			one.Keep(id, r, p)
+		}
+	}
+}
+
+// runs reports whether a request has begun here, and not ended.
+func (w *Watch) runs(id string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, ok := w.running[id]
+	return ok
+}
+
+// seen is what the sender of a request may read of what has happened.
+func (s *Server) seen(r *http.Request) *Watch { return s.watches.of(s.gate.reader(r)) }
