@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -21,6 +22,7 @@ import (
 type ledger struct {
 	limit  int64 // bytes; zero: no bound
 	places int
+	plans  chan struct{} // large ones that are made at once
 
 	mu       sync.Mutex
 	used     int64
@@ -44,7 +46,9 @@ const (
 )
 
 func newLedger(limit int64, places int) *ledger {
-	return &ledger{limit: max(limit, 0), places: places, accounts: make(map[string]*account), arriving: make(map[*arriving]bool)}
+	// Half of the processors are for everything else: who only passes does not wait for plans.
+	plans := make(chan struct{}, max(runtime.GOMAXPROCS(0)/2, 1))
+	return &ledger{limit: max(limit, 0), places: places, plans: plans, accounts: make(map[string]*account), arriving: make(map[*arriving]bool)}
 }
 
 // A claim is what a request holds of the memory. One goroutine at a time may use it.
@@ -210,6 +214,31 @@ const (
 	leastBytes = 640 << 10        // of a body, in that time
 )
 
+// planning waits for its turn to make a plan for a body of a client, and for the memory that it
+// takes; done ends both.
+func (l *ledger) planning(ctx context.Context, client string, weight int64) (done func(), err error) {
+	if l == nil {
+		return func() {}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, planWait)
+	defer cancel()
+	turn := func() {}
+	if weight > smallClaim {
+		select {
+		case l.plans <- struct{}{}:
+			turn = func() { <-l.plans }
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	c := &claim{of: l, client: client}
+	if err := c.take(ctx, weight); err != nil {
+		turn()
+		return nil, err
+	}
+	return func() { c.free(); turn() }, nil
+}
+
 // An arriving body is one that a client sends. Many goroutines may use it.
 type arriving struct {
 	of  *ledger
@@ -300,8 +329,9 @@ func weight(raw []byte) int64 {
 const (
 	// maxValues is how many messages, blocks or notes package wire looks at.
 	maxValues = 500_000
-	// memoryTime is how long a plan waits for memory.
-	memoryTime = time.Minute
+	// planWait is how long a body waits for its turn to be planned for, or unpacked, and for the
+	// memory that takes. It is worth waiting for; its client may think otherwise.
+	planWait = 5 * time.Minute
 )
 
 var errNoMemory = errors.New("there was no memory left for it")

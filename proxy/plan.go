@@ -404,16 +404,13 @@ func planned(ctx context.Context, b *body, raw []byte, a aim, most time.Duration
 
 // within plans something of a size and a weight that lies in a body.
 func within(ctx context.Context, b *body, size, weight int64, asks bool, most time.Duration, do func(context.Context) outcome) outcome {
-	room := &claim{of: b.room.of, client: b.room.client}
-	waits, end := context.WithTimeout(ctx, memoryTime)
-	err := room.take(waits, weight)
-	end()
+	end, err := b.room.of.planning(ctx, b.room.client, weight)
 	if err != nil {
 		return outcome{skip: SkipTime, detail: errNoMemory.Error()}
 	}
 	// A small body cannot take long: the goroutine would cost more than the plan.
 	if most < 0 || size < smallBuffer && !asks {
-		defer room.free()
+		defer end()
 		return do(ctx)
 	}
 	ctx, cancel := context.WithTimeout(ctx, most)
@@ -421,7 +418,7 @@ func within(ctx context.Context, b *body, size, weight int64, asks bool, most ti
 	done := make(chan outcome, 1)
 	go func() {
 		defer b.release()
-		defer room.free()
+		defer end()
 		defer cancel()
 		done <- do(ctx)
 	}()

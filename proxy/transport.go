@@ -265,7 +265,7 @@ func (x *exchange) unpacked() (plain []byte, err error) {
 	if coding == "" {
 		return x.body.buf, nil
 	}
-	ctx, cancel := context.WithTimeout(x.in.Context(), memoryTime)
+	ctx, cancel := context.WithTimeout(x.in.Context(), planWait)
 	defer cancel()
 	room := &x.body.room
 	for _, most := range []int64{min(max(16*int64(len(x.body.buf)), smallBuffer), x.t.maxBody()), x.t.maxBody()} {
