@@ -29,7 +29,7 @@ type ledger struct {
 	taken    int // places
 	accounts map[string]*account
 	waiting  []*waiter // oldest first
-	overdraw *claim    // who may hold more than there is; nil: nobody does
+	overdraw *claim    // of the request that may hold more than there is; nil: none does
 	arriving map[*arriving]bool
 	ticks    bool
 }
@@ -56,6 +56,15 @@ type claim struct {
 	of     *ledger
 	client string
 	n      int64
+	body   *claim // that of the body, if this is one for a plan
+}
+
+// request is the claim that stands for all of a request.
+func (c *claim) request() *claim {
+	if c.body != nil {
+		return c.body
+	}
+	return c
 }
 
 // A waiter waits for memory, or for a place.
@@ -73,7 +82,7 @@ func (c *claim) take(ctx context.Context, n int64) error {
 		return nil
 	}
 	return l.wait(ctx, &waiter{claim: c, n: n, try: func() bool {
-		if l.overdraw != c && !l.fits(c, n) {
+		if l.overdraw != c.request() && !l.fits(c, n) {
 			return false
 		}
 		l.add(c, n)
@@ -122,7 +131,7 @@ func (l *ledger) add(c *claim, n int64) {
 	l.used += n
 	l.account(c.client).bytes += n
 	l.forget(c.client)
-	if l.overdraw == c && l.fits(c, 0) {
+	if l.overdraw == c.request() && l.fits(c, 0) && l.fits(l.overdraw, 0) {
 		l.overdraw = nil
 	}
 }
@@ -202,7 +211,7 @@ func (l *ledger) serve() {
 		return
 	}
 	w := l.waiting[first]
-	l.overdraw = w.claim
+	l.overdraw = w.claim.request()
 	l.add(w.claim, w.n)
 	l.waiting = slices.Delete(l.waiting, first, first+1)
 	close(w.ready)
@@ -214,29 +223,29 @@ const (
 	leastBytes = 640 << 10        // of a body, in that time
 )
 
-// planning waits for its turn to make a plan for a body of a client, and for the memory that it
-// takes; done ends both.
-func (l *ledger) planning(ctx context.Context, client string, weight int64) (done func(), err error) {
+// planning waits for the memory that a plan for the body of this claim takes, and then for its
+// turn: whoever has that has the memory. Done ends both.
+func (c *claim) planning(ctx context.Context, weight int64) (done func(), err error) {
+	l := c.of
 	if l == nil {
 		return func() {}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, planWait)
 	defer cancel()
-	turn := func() {}
-	if weight > smallClaim {
-		select {
-		case l.plans <- struct{}{}:
-			turn = func() { <-l.plans }
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-	c := &claim{of: l, client: client}
-	if err := c.take(ctx, weight); err != nil {
-		turn()
+	plan := &claim{of: l, client: c.client, body: c}
+	if err := plan.take(ctx, weight); err != nil {
 		return nil, err
 	}
-	return func() { c.free(); turn() }, nil
+	if weight <= smallClaim {
+		return plan.free, nil
+	}
+	select {
+	case l.plans <- struct{}{}:
+		return func() { plan.free(); <-l.plans }, nil
+	case <-ctx.Done():
+		plan.free()
+		return nil, ctx.Err()
+	}
 }
 
 // An arriving body is one that a client sends. Many goroutines may use it.

@@ -121,7 +121,7 @@ func TestDefectX3SlowBodiesEndWhileOthersWait(t *testing.T) {
 			small.free()
 		}
 		large := claim{of: l, client: "other"}
-		if err := large.take(t.Context(), 64<<20); err != nil {
+		if err := large.take(t.Context(), 8<<20); err != nil {
 			t.Fatal(err)
 		}
 		if waited := time.Since(began); waited != 0 {

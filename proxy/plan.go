@@ -404,7 +404,7 @@ func planned(ctx context.Context, b *body, raw []byte, a aim, most time.Duration
 
 // within plans something of a size and a weight that lies in a body.
 func within(ctx context.Context, b *body, size, weight int64, asks bool, most time.Duration, do func(context.Context) outcome) outcome {
-	end, err := b.room.of.planning(ctx, b.room.client, weight)
+	end, err := b.room.planning(ctx, weight)
 	if err != nil {
 		return outcome{skip: SkipTime, detail: errNoMemory.Error()}
 	}

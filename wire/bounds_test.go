@@ -1,0 +1,61 @@
+package wire_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/wire"
+)
+
+// TestDefectX4TooManyValues: a list of a few bytes per element is given up before it takes
+// hundreds of times its size, in every dialect.
+func TestDefectX4TooManyValues(t *testing.T) {
+	for _, d := range wire.Dialects() {
+		for _, element := range []string{"{}", "1", `""`, `{"role":"user"}`} {
+			body := []byte(`{"` + d.List() + `":[` + strings.Repeat(element+",", 510_000) + element + `]}`)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := wire.Parse(body, wire.Options{Dialect: d})
+			runtime.ReadMemStats(&after)
+			var syntax *wire.SyntaxError
+			if !errors.As(err, &syntax) || syntax.Reason != jsonspan.TooMany || !strings.Contains(err.Error(), d.List()) {
+				t.Errorf("%s, %s: %v", d, element, err)
+			}
+			if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 500 {
+				t.Errorf("%s, %s: it took %d MB", d, element, took)
+			}
+		}
+	}
+}
+
+// TestDefectX4TooManyFaults: what has more faults than anybody reads is not mended, and its
+// faults are not all listed.
+func TestDefectX4TooManyFaults(t *testing.T) {
+	const one = `{"role":"tool","tool_call_id":"c","content":"x"}`
+	body := `{"model":"gpt-5","messages":[{"role":"user","content":"a"},` + strings.Repeat(one+",", 100_100) + one + `]}`
+	r, err := wire.Parse([]byte(body), wire.Options{Dialect: wire.OpenAIChat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+	if err != nil || m.Request != r || len(m.Changes) > 0 || len(m.Left) != 100_000 {
+		t.Errorf("%v: %d changes, %d left", err, len(m.Changes), len(m.Left))
+	}
+}
+
+// TestDefectX4MendingStops as soon as nobody waits for it any more.
+func TestDefectX4MendingStops(t *testing.T) {
+	r, err := wire.Parse([]byte(`{"model":"gpt-5","messages":[{"role":"user","content":"a"},{"role":"tool","tool_call_id":"c","content":"x"}]}`), wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.MendSince(ctx, r, wire.Repair{}, wire.CheckOptions{}); err != context.Canceled {
+		t.Error(err)
+	}
+}
