@@ -105,9 +105,7 @@ func (s *Store) append(ctx context.Context, t *tx, x *Session, head Head, entrie
 	}
 	done := Appended{Head: x.Head, Replayed: len(rows) - len(fresh)}
 	for i := range rows {
-		e := rows[i].Entry
-		e.Raw = nil
-		done.Entries = append(done.Entries, e)
+		done.Entries = append(done.Entries, rows[i].Entry)
 	}
 	return done, nil
 }

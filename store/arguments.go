@@ -49,7 +49,7 @@ func (a *arguments) entry(x *Session, r *row) {
 	a.short(r.flags)
 	a.number(r.weight)
 	a.number(r.cum)
-	a.number(int64(len(r.Raw)))
+	a.number(int64(r.size))
 	a.bytes(r.sum[:])
 	a.short(r.codec)
 	a.bytes(r.pairs())

@@ -88,7 +88,7 @@ func (b *batch) add(r *row, now int64) error {
 	if err := b.pair(r); err != nil {
 		return err
 	}
-	b.entries.add(len(r.stored), pos(b.x.sid, r.Seq), r.ID, string(r.Kind), r.flags, r.weight, r.cum, len(r.Raw), r.sum[:], r.codec, now, r.pairs(), r.stored)
+	b.entries.add(len(r.stored), pos(b.x.sid, r.Seq), r.ID, string(r.Kind), r.flags, r.weight, r.cum, r.size, r.sum[:], r.codec, now, r.pairs(), r.stored)
 	if b.entries.bytes > maxStatement {
 		return b.flush()
 	}

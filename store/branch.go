@@ -80,8 +80,8 @@ func (s *Store) revert(ctx context.Context, key Key, head Head, target func(*tx,
 
 // command appends a control entry and folds it into the state.
 func (s *Store) command(ctx context.Context, t *tx, x *Session, kind Kind, raw []byte) (err error) {
-	r := &row{Entry: Entry{ID: "pare-" + string(kind) + "-" + strconv.FormatInt(x.Head+1, 10) + "-" + NewID()[:8], Kind: kind, Raw: raw}}
-	r.sum = sumOf(raw)
+	r := &row{Entry: Entry{ID: "pare-" + string(kind) + "-" + strconv.FormatInt(x.Head+1, 10) + "-" + NewID()[:8], Kind: kind}}
+	r.size, r.sum = len(raw), sumOf(raw)
 	r.codec, r.stored = pack(raw, nil)
 	next := x.Head + 1
 	if err := s.refold(ctx, t, x, next, kind, raw); err != nil {

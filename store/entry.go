@@ -83,12 +83,14 @@ const (
 	flagBeside              // a person speaks beside results; not in entries of earlier versions
 )
 
-// A row is an entry on its way into the table.
+// A row is an entry on its way into the table. It holds nothing of the caller's memory, who may
+// stop waiting while it is written.
 type row struct {
-	Entry
+	Entry  // without Raw
 	flags  int
 	weight int64
 	cum    int64
+	size   int // of Raw
 	sum    [sha256.Size]byte
 	codec  int
 	stored []byte // Raw as it lies in the table
@@ -123,32 +125,33 @@ func (s *Store) prepare(x *Session, i int, e Entry) (row, error) {
 			return bad("%w", err)
 		}
 	}
-	r := row{Entry: e, sum: sha256.Sum256(e.Raw)}
+	r := row{Entry: e, size: len(e.Raw), sum: sha256.Sum256(e.Raw)}
+	r.Raw = nil
 	if e.Kind == KindMessage {
-		if err := s.facets(x, &r); err != nil {
+		if err := s.facets(x, &r, e.Raw); err != nil {
 			if read {
 				err = cmp.Or(jsonspan.Valid(e.Raw), err)
 			}
 			return row{}, &EntryError{i, e.ID, err}
 		}
 	}
-	r.codec, r.stored = pack(r.Raw, r.media)
+	r.codec, r.stored = pack(e.Raw, r.media)
 	return r, nil
 }
 
 // facets reads what a message opens and closes.
-func (s *Store) facets(x *Session, r *row) error {
-	if err := x.told(r.Raw); err != nil {
+func (s *Store) facets(x *Session, r *row, raw []byte) error {
+	if err := x.told(raw); err != nil {
 		return err
 	}
 	reader := readers.Get().(*reader)
 	defer reader.give()
-	req, err := reader.read(x, r.Raw)
+	req, err := reader.read(x, raw)
 	if err != nil {
 		return err
 	}
 	t := req.Transcript()
-	if err := x.sees(req, r.Raw); err != nil {
+	if err := x.sees(req, raw); err != nil {
 		return err
 	}
 	if err := isMessage(req, 0); err != nil {
@@ -182,7 +185,7 @@ func (s *Store) facets(x *Session, r *row) error {
 		}
 	}
 	r.weight = int64(req.MessageTokens(s.counter(x), 0))
-	r.media = findMedia(req, r.Raw)
+	r.media = findMedia(req, raw)
 	return nil
 }
 

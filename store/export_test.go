@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"runtime"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/klauspost/compress/zstd"
@@ -273,3 +274,37 @@ func CondemnAll(s *Store, key Key) error {
 
 // LookAlways makes every append to SQLite look whether the file is still there.
 func LookAlways(s *Store) { s.eng.(*sqliteEngine).every = 0 }
+
+// HoldLanes lets every append of the store wait in its group, until it is told to go on.
+func HoldLanes(s *Store) (release func()) {
+	g := groupOf(s)
+	g.mu.Lock()
+	g.busy += g.lanes
+	g.mu.Unlock()
+	return func() {
+		g.mu.Lock()
+		g.busy -= g.lanes - 1
+		all := g.take()
+		g.mu.Unlock()
+		g.others(context.Background(), all)
+	}
+}
+
+// AwaitMember returns when an append waits in the group.
+func AwaitMember(s *Store) {
+	for g := groupOf(s); ; runtime.Gosched() {
+		g.mu.Lock()
+		n := len(g.waiting)
+		g.mu.Unlock()
+		if n > 0 {
+			return
+		}
+	}
+}
+
+func groupOf(s *Store) *group {
+	if e, ok := s.eng.(*sqliteEngine); ok {
+		return &e.group
+	}
+	return &s.eng.(*postgresEngine).group
+}

@@ -311,8 +311,8 @@ func (c *checkup) pairs() error {
 		if e.Kind != KindMessage || e.codec == codecGone || c.s.open(c.ctx, c.t, c.x, e) != nil {
 			return nil
 		}
-		r := row{Entry: Entry{Raw: e.Raw}}
-		if err := c.s.facets(c.x, &r); err != nil {
+		var r row
+		if err := c.s.facets(c.x, &r, e.Raw); err != nil {
 			c.report(e.Seq, false, "the message cannot be read: %v", err)
 			return nil
 		}

@@ -24,7 +24,7 @@ func (c *checkup) dialect() error {
 	as, fits := *c.x, true
 	as.Dialect = told.String()
 	err = c.messages(func(raw []byte) bool {
-		fits = c.s.facets(&as, &row{Entry: Entry{Raw: raw}}) == nil
+		fits = c.s.facets(&as, new(row), raw) == nil
 		return fits
 	})
 	if err != nil || !fits {

@@ -56,6 +56,7 @@ func (g *group) add(ctx context.Context, x *Session, q *quickly) (bool, error) {
 		case <-m.done:
 			return m.ok, m.err
 		case <-ctx.Done():
+			g.leave(m)
 			return false, ctx.Err()
 		}
 	}
@@ -70,6 +71,16 @@ func (g *group) add(ctx context.Context, x *Session, q *quickly) (bool, error) {
 		go g.others(context.WithoutCancel(ctx), all)
 	}
 	return m.ok, m.err
+}
+
+// leave takes out a member that is given up on. If it is being written already, it may be
+// written or not: its rows hold nothing of the caller's memory.
+func (g *group) leave(m *member) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if i := slices.Index(g.waiting, m); i >= 0 {
+		g.waiting = slices.Concat(g.waiting[:i], g.waiting[i+1:])
+	}
 }
 
 // take takes those who wait, or gives the lane back. The group is locked.

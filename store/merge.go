@@ -86,8 +86,8 @@ func (s *Store) standsAlone(ctx context.Context, t *tx, y *Session, list []Entry
 		if e.Kind != KindMessage {
 			continue
 		}
-		r := row{Entry: Entry{Raw: e.Raw}}
-		if err := s.facets(y, &r); err == nil && r.flags&flagStands != 0 { // append tells what is wrong with others
+		var r row
+		if err := s.facets(y, &r, e.Raw); err == nil && r.flags&flagStands != 0 { // append tells what is wrong with others
 			return fmt.Errorf("entry %q holds the provider's own compaction, which would stand for the messages of %s, too", e.ID, y.Key)
 		}
 	}

@@ -79,7 +79,7 @@ func findMedia(r *wire.Request, raw []byte) (all []medium) {
 		if len(text) < minMedium {
 			continue
 		}
-		m := medium{from: from, to: to, data: text, plain: true}
+		m := medium{from: from, to: to, data: bytes.Clone(text), plain: true}
 		if data, err := base64.StdEncoding.DecodeString(string(text)); err == nil && base64.StdEncoding.EncodeToString(data) == string(text) {
 			m.data, m.plain = data, false
 		}
@@ -89,7 +89,7 @@ func findMedia(r *wire.Request, raw []byte) (all []medium) {
 	return all
 }
 
-// pack returns the bytes as they are to be stored. A hole is written as its place, its
+// pack returns the bytes as they are to be stored, in memory of their own. A hole is written as its place, its
 // kind and the sum of what was there, in front of the rest:
 //
 //	count, then per hole: offset in the rest, plain, sum
@@ -119,7 +119,7 @@ func pack(raw []byte, media []medium) (codec int, stored []byte) {
 	)
 	switch {
 	case len(stored) < minPacked:
-		return codec, stored
+		return codec, bytes.Clone(stored)
 	case len(stored) < minZstd:
 		small, by = packSmall(stored)
 	default:
@@ -130,7 +130,7 @@ func pack(raw []byte, media []medium) (codec int, stored []byte) {
 	if len(small) < len(stored)*15/16 {
 		return codec | by, small
 	}
-	return codec, stored
+	return codec, bytes.Clone(stored)
 }
 
 // unpack is the way back; fill writes what belongs into a hole.

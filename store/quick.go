@@ -217,7 +217,6 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 	done = Appended{Head: q.head, Entries: make([]Entry, len(q.rows))}
 	for i := range q.rows {
 		done.Entries[i] = q.rows[i].Entry
-		done.Entries[i].Raw = nil
 	}
 	if q.settle != nil && !q.settled {
 		s.known.forget(key) // somebody else has done so, or will

@@ -368,7 +368,7 @@ func quickArrays(x *Session, q *quickly) (string, [][]byte) {
 	shorts(func(r *row) int { return r.flags })
 	numbers(func(r *row) int64 { return r.weight })
 	numbers(func(r *row) int64 { return r.cum })
-	numbers(func(r *row) int64 { return int64(len(r.Raw)) })
+	numbers(func(r *row) int64 { return int64(r.size) })
 	texts(byteaOID, func(r *row) []byte { return r.sum[:] })
 	shorts(func(r *row) int { return r.codec })
 	texts(byteaOID, func(r *row) []byte { return r.pairs() })

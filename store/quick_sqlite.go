@@ -179,7 +179,7 @@ func (s *sqliteQuick) append(ctx context.Context, m *member) error {
 		if p := r.pairs(); p != nil {
 			pairs = p
 		}
-		stmt, args := stmtEntry, [...]driver.Value{pos(x.sid, r.Seq), r.ID, string(r.Kind), int64(r.flags), r.weight, r.cum, int64(len(r.Raw)), r.sum[:], int64(r.codec), q.at, pairs, r.stored,
+		stmt, args := stmtEntry, [...]driver.Value{pos(x.sid, r.Seq), r.ID, string(r.Kind), int64(r.flags), r.weight, r.cum, int64(r.size), r.sum[:], int64(r.codec), q.at, pairs, r.stored,
 			x.sid, x.sid, q.marks[i]}
 		n := len(args)
 		if q.fresh {
