@@ -29,7 +29,7 @@ func (s *Store) delete(ctx context.Context, key Key, since int64) (done bool, er
 		if key.Path != "" {
 			where, args = `scope = ? AND id = ? AND (path = ? OR substr(path, 1, ?) = ?)`, []any{key.Scope, key.ID, key.Path, len([]rune(key.Path)) + 1, key.Path + "/"}
 		}
-		if err := s.eng.condemn(ctx, t, where, args...); err != nil {
+		if err := s.eng.lock(ctx, t, where, args...); err != nil {
 			return err
 		}
 		var busy int

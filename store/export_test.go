@@ -228,48 +228,29 @@ func OnQuickConnection(s *Store, query string) (n int, err error) {
 	return n, err
 }
 
-// Era is in which a process knows that a session is there; zero: it does not.
-func Era(s *Store, key Key) int64 {
-	if a := s.known.recall(key); a != nil {
-		return a.x.era
-	}
-	return 0
-}
-
-// WithinAppend appends an entry to a session that is there for certain, and calls a function
-// before the transaction ends.
+// WithinAppend appends an entry to a session that the process knows, and calls a function before
+// the transaction ends.
 func WithinAppend(s *Store, key Key, e Entry, f func()) (ok bool, err error) {
 	ctx := context.Background()
-	eng := s.eng.(*postgresEngine)
 	y := s.known.recall(key).x
 	r, err := s.prepare(&y, 0, e)
 	if err != nil {
 		return false, err
 	}
 	r.Seq, r.cum = y.Head+1, y.cum+r.weight
-	m := &member{x: &y, q: &quickly{rows: []row{r}, marks: []int64{markID(e.ID)}, fresh: true, at: s.now()}}
-	conn, err := eng.pool.Acquire(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer conn.Release()
-	t, err := conn.Begin(ctx)
+	m := &member{x: &y, q: &quickly{rows: []row{r}, marks: []int64{markID(e.ID)}, at: s.now()}}
+	t, err := s.eng.(*postgresEngine).pool.Begin(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer t.Rollback(ctx)
-	if err := eng.one(ctx, conn.Conn(), m, eraQuery, eraArguments(m)); err != nil {
+	var b pgx.Batch
+	queue(&b, m)
+	if err := t.SendBatch(ctx, &b).Close(); err != nil {
 		return false, err
 	}
 	f()
 	return m.ok, t.Commit(ctx)
-}
-
-// CondemnAll does to a session, and to all below it, what a deletion begins with.
-func CondemnAll(s *Store, key Key) error {
-	return s.write(context.Background(), func(t *tx) error {
-		return s.eng.condemn(context.Background(), t, `scope = ? AND id = ?`, key.Scope, key.ID)
-	})
 }
 
 // LookAlways makes every append to SQLite look whether the file is still there.

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"math/rand/v2"
 	"net"
 	"slices"
 	"strconv"
@@ -25,12 +23,8 @@ import (
 type postgresEngine struct {
 	bound sync.Map // statements, by how they were written
 
-	pool   *pgxpool.Pool // for quick appends
-	group  group
-	shapes shapes
-	// prepares is set where statements are prepared once: whoever does not want that, for a
-	// pooler say, has said so in the address.
-	prepares bool
+	pool  *pgxpool.Pool // for quick appends
+	group group
 }
 
 func openPostgres(dsn string) (*sql.DB, engine, error) {
@@ -63,7 +57,7 @@ func openPostgres(dsn string) (*sql.DB, engine, error) {
 	// With those of quick appends 20: five processes fit into what a server allows by default.
 	db.SetMaxOpenConns(20 - quickLanes)
 	db.SetMaxIdleConns(20 - quickLanes)
-	e := &postgresEngine{prepares: c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement}
+	e := new(postgresEngine)
 	if e.pool, err = quickPool(c); err != nil {
 		db.Close()
 		return nil, nil, err
@@ -86,35 +80,11 @@ func (*postgresEngine) there() error { return nil }
 // again: an append that has to write them would never come through.
 func (*postgresEngine) tail() int { return 64 }
 
-// lock locks the rows, which most look at, and behind them what those lock that do not: see
-// quickEra.
+// lock locks the rows, which an append keeps from being locked while it is under way.
 func (*postgresEngine) lock(ctx context.Context, t *tx, where string, args ...any) error {
-	_, err := t.exec(ctx, `SELECT pg_advisory_xact_lock(`+sessionLock+`) FROM (SELECT sid FROM sessions WHERE `+where+` ORDER BY sid FOR UPDATE) s`, args...)
+	_, err := t.exec(ctx, `SELECT sid FROM sessions WHERE `+where+` ORDER BY sid FOR UPDATE`, args...)
 	return err
 }
-
-// condemn begins another era. Who has found out before that it is the old one is waited for,
-// one after the other: a server has room for a few thousand locks, and below the path of a
-// session there may be more.
-func (*postgresEngine) condemn(ctx context.Context, t *tx, where string, args ...any) error {
-	if _, err := t.exec(ctx, `SELECT sid FROM sessions WHERE `+where+` ORDER BY sid FOR UPDATE`, args...); err != nil {
-		return err
-	}
-	// By chance, so that none comes again: after a crash of the server it may be an earlier one
-	// that holds, of which nobody has seen the end.
-	if _, err := t.exec(ctx, `SELECT setval('deletions', ?)`, 1+rand.Int64N(math.MaxInt64)); err != nil {
-		return err
-	}
-	_, err := t.exec(ctx, `SELECT pg_advisory_lock(`+sessionLock+`), pg_advisory_unlock(`+sessionLock+`) FROM sessions WHERE `+where, args...)
-	return err
-}
-
-// sessionLock is the number of the lock of a session: other programs in the same database have
-// others.
-const (
-	sessionLock = lockBase + ` # sid`
-	lockBase    = `8097879383106125824` // "pare" in front of 32 bits
-)
 
 // bind numbers the question marks. There are none in our statements that mean
 // anything else.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -14,18 +13,17 @@ import (
 // written without reading anything. If not, nothing is written, and the append goes the
 // long way.
 
-// knowledge is what this process knows of sessions that it has appended to. Many
+// A sessionCache is what this process knows of sessions that it has appended to. Many
 // goroutines may use it.
-type knowledge struct {
+type sessionCache struct {
 	mu sync.Mutex
-	of map[Key]*acquaintance
+	of map[Key]*cachedSession
 }
 
-// An acquaintance is a session as it was after an append. It is never changed.
-type acquaintance struct {
+// A cachedSession is a session as it was after an append. It is never changed.
+type cachedSession struct {
 	x    Session
 	open openCalls // that were made by this process and are not answered
-	ids  *sieve    // of all entries; nil: there are some that it does not know
 	// extended is set by the first one who appends behind it: the memory of its tail goes on
 	// with that one.
 	extended atomic.Bool
@@ -75,14 +73,14 @@ const (
 )
 
 // recall returns what is known of a session; nil: nothing.
-func (k *knowledge) recall(key Key) *acquaintance {
+func (k *sessionCache) recall(key Key) *cachedSession {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.of[key]
 }
 
 // follow takes over a session as it is after a quick append.
-func (k *knowledge) follow(a *acquaintance) {
+func (k *sessionCache) follow(a *cachedSession) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if old := k.of[a.x.Key]; old == nil || old.x.Head < a.x.Head {
@@ -91,25 +89,19 @@ func (k *knowledge) follow(a *acquaintance) {
 }
 
 // keep remembers a session. It is locked.
-func (k *knowledge) keep(a *acquaintance) {
+func (k *sessionCache) keep(a *cachedSession) {
 	if k.of == nil || len(k.of) >= maxKnown {
-		k.of = make(map[Key]*acquaintance)
+		k.of = make(map[Key]*cachedSession)
 	}
 	k.of[a.x.Key] = a
 }
 
 // learn takes over a session as it is after entries were appended to it.
-func (k *knowledge) learn(x *Session, entries []Entry) {
+func (k *sessionCache) learn(x *Session, entries []Entry) {
 	if len(x.state.Lineage) > 0 || !x.traced && x.settled < x.Head {
 		return // ids may be taken in a session that it shares entries of
 	}
-	var (
-		open openCalls
-		ids  *sieve
-	)
-	if x.Head == int64(len(entries)) { // they are all that it has
-		ids = new(sieve)
-	}
+	var open openCalls
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if old := k.of[x.Key]; old != nil && old.x.sid == x.sid {
@@ -117,11 +109,10 @@ func (k *knowledge) learn(x *Session, entries []Entry) {
 			return
 		}
 		if old.x.Head == x.Head-int64(len(entries)) { // nothing came in between
-			open, ids = old.open, old.ids
+			open = old.open
 		}
 	}
 	for _, e := range entries {
-		ids.add(markID(e.ID))
 		for _, c := range e.Calls {
 			if c.ID != "" {
 				open = open.with(openCall{c.ID, c.family}, place{e.Seq, c.No})
@@ -131,11 +122,11 @@ func (k *knowledge) learn(x *Session, entries []Entry) {
 			open, _, _ = open.without(openCall{c.ID, c.family})
 		}
 	}
-	k.keep(&acquaintance{x: *x, open: open, ids: ids})
+	k.keep(&cachedSession{x: *x, open: open})
 }
 
 // forget is for a session that is not what it was taken for.
-func (k *knowledge) forget(key Key) {
+func (k *sessionCache) forget(key Key) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.of, key)
@@ -147,8 +138,6 @@ type quickly struct {
 	at        int64
 	rows      []row
 	marks     []int64 // by row: that of its id, which must not be there
-	fresh     bool    // it is certain that none of them is
-	era       int64   // in which it was written; zero: nobody knows
 	settle    tail    // what the entries in front of these are found by, if it is time
 	settled   bool    // that was written
 }
@@ -163,7 +152,7 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 	if a == nil || head.mode != anywhere && head.seq != a.x.Head {
 		return done, nil, nil
 	}
-	b := &acquaintance{x: a.x, ids: a.ids}
+	b := &cachedSession{x: a.x}
 	y := &b.x
 	q := &quickly{head: y.Head, cum: y.cum, at: s.now(), rows: make([]row, 0, len(entries)), marks: make([]int64, 0, len(entries))}
 	open, last := a.open, y.tail
@@ -199,7 +188,7 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 		last = last.add(&r.Entry, r.flags)
 		q.rows, q.marks = append(q.rows, r), append(q.marks, last[first].mark)
 	}
-	if q.fresh = a.ids.add(q.marks...); !q.fresh && repeats(last, q.marks) {
+	if repeats(last, q.marks) {
 		return done, nil, nil // it was written before, or stands twice in these
 	}
 	if y.tail.entries() >= s.tail {
@@ -213,7 +202,7 @@ func (s *Store) appendQuickly(ctx context.Context, key Key, head Head, entries [
 	if q.settle != nil {
 		y.settled = y.Head
 	}
-	y.Head, y.cum, y.tail, y.era = q.head, q.cum, last, cmp.Or(q.era, y.era)
+	y.Head, y.cum, y.tail = q.head, q.cum, last
 	done = Appended{Head: q.head, Entries: make([]Entry, len(q.rows))}
 	for i := range q.rows {
 		done.Entries[i] = q.rows[i].Entry

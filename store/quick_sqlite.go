@@ -48,7 +48,6 @@ const (
 	stmtUndo
 	stmtRelease
 	stmtEntry
-	stmtFresh
 	stmtMark
 	stmtMarks
 	stmtSettled
@@ -64,19 +63,13 @@ var quickStatements = [statements]string{
 	stmtRelease:   `RELEASE one`,
 	// A session that is not deleted loses no entries, so the head that was known is not behind
 	// the last one; if it is in front, the number is taken.
-	stmtEntry:   freshEntry + lookForID,
-	stmtFresh:   freshEntry,
+	stmtEntry: `INSERT INTO entries (pos, id, kind, flags, weight, cum, size, sum, codec, at, pairs, raw)
+		SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions
+		WHERE sid = ? AND deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM marks WHERE sid = ? AND mark = ?)`,
 	stmtMark:    marksQuery(1),
 	stmtMarks:   marksQuery(manyMarks),
 	stmtSettled: `UPDATE sessions SET settled = ?, noted_head = ?, cum = ?, updated_at = ? WHERE sid = ?`,
 }
-
-// freshEntry is for an entry whose id is new for certain.
-const (
-	freshEntry = `INSERT INTO entries (pos, id, kind, flags, weight, cum, size, sum, codec, at, pairs, raw)
-		SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE sid = ? AND deleted_at IS NULL`
-	lookForID = ` AND NOT EXISTS (SELECT 1 FROM marks WHERE sid = ? AND mark = ?)`
-)
 
 // manyMarks is how many marks go with one statement.
 const manyMarks = 64
@@ -179,13 +172,8 @@ func (s *sqliteQuick) append(ctx context.Context, m *member) error {
 		if p := r.pairs(); p != nil {
 			pairs = p
 		}
-		stmt, args := stmtEntry, [...]driver.Value{pos(x.sid, r.Seq), r.ID, string(r.Kind), int64(r.flags), r.weight, r.cum, int64(r.size), r.sum[:], int64(r.codec), q.at, pairs, r.stored,
-			x.sid, x.sid, q.marks[i]}
-		n := len(args)
-		if q.fresh {
-			stmt, n = stmtFresh, n-2
-		}
-		written, err := s.run(ctx, stmt, args[:n]...)
+		written, err := s.run(ctx, stmtEntry, pos(x.sid, r.Seq), r.ID, string(r.Kind), int64(r.flags), r.weight, r.cum, int64(r.size), r.sum[:], int64(r.codec), q.at, pairs, r.stored,
+			x.sid, x.sid, q.marks[i])
 		if err != nil {
 			return err
 		}

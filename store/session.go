@@ -85,7 +85,6 @@ type Session struct {
 	Deleted  bool            `json:"deleted,omitempty"`
 
 	sid     int64
-	era     int64 // in which it was there, see quick_postgres.go; zero: nobody knows
 	cum     int64
 	plain   bool  // an entry of the append fits several dialects
 	settled int64 // up to here its marks are in the table

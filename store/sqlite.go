@@ -131,8 +131,7 @@ func (*sqliteEngine) bind(query string) string { return query }
 func (*sqliteEngine) tail() int { return 512 }
 
 // lock: a transaction that writes has locked everything.
-func (*sqliteEngine) lock(context.Context, *tx, string, ...any) error    { return nil }
-func (*sqliteEngine) condemn(context.Context, *tx, string, ...any) error { return nil }
+func (*sqliteEngine) lock(context.Context, *tx, string, ...any) error { return nil }
 
 func (*sqliteEngine) retry(err error) bool {
 	code := sqliteCode(err)

@@ -45,7 +45,7 @@ type Store struct {
 	tail int
 
 	watch     watchers
-	known     knowledge
+	known     sessionCache
 	summaries atomic.Int64 // that were kept
 	secret    []byte       // of the database
 }
@@ -72,9 +72,6 @@ type engine interface {
 	// lock lets nobody else change the sessions of a condition until the transaction ends.
 	// What they are is read behind it: a statement sees what was so when it began.
 	lock(ctx context.Context, tx *tx, where string, args ...any) error
-	// condemn is lock for sessions that are about to be deleted, however many: no process that
-	// has appended to one of them appends again without looking whether it is there.
-	condemn(ctx context.Context, tx *tx, where string, args ...any) error
 	// retry reports whether a transaction failed for a reason that passes: another one was
 	// in its way.
 	retry(err error) bool
