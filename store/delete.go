@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/pare-llm/pare/archive"
 )
 
 // Delete deletes a session and everything below its path. A tombstone stays, so that a
@@ -110,7 +112,7 @@ func (s *Store) remove(ctx context.Context, t *tx, sid, upto int64) error {
 		}
 	}
 	if upto > 0 {
-		if err := s.unshelve(ctx, t, sid, upto); err != nil {
+		if err := s.unshelve(ctx, t, sid, func(ref reference) bool { return ref.To > upto }); err != nil {
 			return err
 		}
 	} else {
@@ -123,9 +125,9 @@ func (s *Store) remove(ctx context.Context, t *tx, sid, upto int64) error {
 	return s.eng.forget(ctx, t, sid, upto+1, math.MaxInt64)
 }
 
-// unshelve removes from the archive what refers to entries behind a number, which are gone:
-// others who take the same bytes out write down anew where theirs are.
-func (s *Store) unshelve(ctx context.Context, t *tx, sid, upto int64) error {
+// unshelve removes from the archive what a session refers to and is gone. Others who have taken the
+// same bytes out refer to theirs.
+func (s *Store) unshelve(ctx context.Context, t *tx, sid int64, isGone func(reference) bool) error {
 	var gone []string
 	err := t.each(ctx, func(scan func(...any) error) error {
 		var (
@@ -136,7 +138,7 @@ func (s *Store) unshelve(ctx context.Context, t *tx, sid, upto int64) error {
 		if err := scan(&id, &raw); err != nil {
 			return err
 		}
-		if json.Unmarshal(raw, &ref) == nil && ref.To > upto {
+		if json.Unmarshal(raw, &ref) == nil && isGone(ref) {
 			gone = append(gone, id)
 		}
 		return nil
@@ -147,6 +149,45 @@ func (s *Store) unshelve(ctx context.Context, t *tx, sid, upto int64) error {
 		}
 	}
 	return err
+}
+
+// unshelveCopies removes from the archive the bytes that a session has put there before a time,
+// but for those of what is in force.
+func (s *Store) unshelveCopies(ctx context.Context, t *tx, x *Session, before int64) error {
+	var ids []string
+	err := t.each(ctx, func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		ids = append(ids, id)
+		return err
+	}, `SELECT id FROM archive WHERE sid = ? AND refers = 0 AND at < ?`, x.sid, before)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	h, err := s.load(ctx, t, x, reach{})
+	if err != nil {
+		return err
+	}
+	inForce := make(map[string]bool)
+	for _, m := range h.messages {
+		inForce[archive.ID(m)] = true
+		r, err := parseMessage(x, m)
+		if err != nil {
+			return nil // fsck says what is wrong; nothing is let go of what may be in force
+		}
+		for _, b := range r.Transcript().Blocks() {
+			inForce[archive.ID(r.Transcript().Bytes(b.Span))] = true
+		}
+	}
+	for _, id := range ids {
+		if inForce[id] {
+			continue
+		}
+		if _, err := t.exec(ctx, `DELETE FROM archive WHERE scope = ? AND id = ? AND sid = ?`, x.Scope, id, x.sid); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Retain says what may go. The zero value lets nothing go. Many goroutines may read it.
@@ -268,7 +309,10 @@ func (s *Store) collectOriginals(ctx context.Context, scope string, before int64
 			if _, err := t.exec(ctx, `DELETE FROM blob_uses WHERE sid = ? AND seq <= ?`, x.sid, last.To); err != nil {
 				return err
 			}
-			if _, err := t.exec(ctx, `DELETE FROM archive WHERE sid = ? AND at < ?`, x.sid, before); err != nil {
+			if err := s.unshelve(ctx, t, x.sid, func(ref reference) bool { return ref.To <= last.To }); err != nil {
+				return err
+			}
+			if err := s.unshelveCopies(ctx, t, x, before); err != nil {
 				return err
 			}
 			return s.eng.forget(ctx, t, x.sid, 1, last.To)

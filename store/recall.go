@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -68,8 +69,9 @@ func (a *Archive) Get(ctx context.Context, id string) (archive.Item, error) {
 	return a.s.item(ctx, a.key.Scope, id)
 }
 
-// shelveOne writes an item down; one that refers has a reference in the place of its
-// bytes.
+// shelveOne writes an item down for a session; one that refers has a reference in the place of
+// its bytes. Every session that takes the same bytes out has a row of its own, which lives as long
+// as the session does.
 func (s *Store) shelveOne(ctx context.Context, t *tx, x *Session, item archive.Item, refers bool) error {
 	flag := 0
 	if refers {
@@ -80,7 +82,7 @@ func (s *Store) shelveOne(ctx context.Context, t *tx, x *Session, item archive.I
 }
 
 // shelve makes what a window takes out known by its names. The entries have the bytes, so
-// the archive says where; it is written to only if a name is new.
+// the archive says where; it is written to only if a name is new to the session.
 func (s *Store) shelve(ctx context.Context, x *Session, h history, r *wire.Request, items []archive.Item) error {
 	if len(items) == 0 {
 		return nil
@@ -89,7 +91,7 @@ func (s *Store) shelve(ctx context.Context, x *Session, h history, r *wire.Reque
 	err := s.read(ctx, func(t *tx) error {
 		for _, item := range items {
 			var one int
-			err := t.row(ctx, `SELECT 1 FROM archive WHERE scope = ? AND id = ?`, x.Scope, item.ID).Scan(&one)
+			err := t.row(ctx, `SELECT 1 FROM archive WHERE scope = ? AND id = ? AND sid = ?`, x.Scope, item.ID, x.sid).Scan(&one)
 			if err != nil && !errors.Is(err, sql.ErrNoRows) {
 				return err
 			}
@@ -157,20 +159,26 @@ func (s *Store) item(ctx context.Context, scope, handle string) (item archive.It
 		return item, fmt.Errorf("recall %q: %w", handle, archive.ErrNotFound)
 	}
 	err = s.read(ctx, func(t *tx) error {
-		var refers int
-		err := t.row(ctx, `SELECT raw, path, refers FROM archive WHERE scope = ? AND id = ?`, scope, handle).Scan(&item.Raw, &item.Path, &refers)
-		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("recall %q: %w", handle, archive.ErrNotFound)
+		first := error(nil)
+		for sid := int64(0); ; { // the sessions that have it; almost always the first one has the bytes
+			var refers int
+			err := t.row(ctx, `SELECT sid, raw, path, refers FROM archive WHERE scope = ? AND id = ? AND sid > ? ORDER BY sid LIMIT 1`, scope, handle, sid).
+				Scan(&sid, &item.Raw, &item.Path, &refers)
+			if errors.Is(err, sql.ErrNoRows) {
+				return cmp.Or(first, fmt.Errorf("recall %q: %w", handle, archive.ErrNotFound))
+			}
+			if err != nil || refers == 0 {
+				return err
+			}
+			var ref reference
+			if err := json.Unmarshal(item.Raw, &ref); err != nil {
+				return &CorruptError{Key{Scope: scope}, 0, "what the archive says of " + handle + " cannot be read"}
+			}
+			if item.Raw, err = s.resolve(ctx, t, handle, ref); !errors.Is(err, archive.ErrNotFound) && !errors.Is(err, ErrNotFound) {
+				return err
+			}
+			first = cmp.Or(first, err)
 		}
-		if err != nil || refers == 0 {
-			return err
-		}
-		var ref reference
-		if err := json.Unmarshal(item.Raw, &ref); err != nil {
-			return &CorruptError{Key{Scope: scope}, 0, "what the archive says of " + handle + " cannot be read"}
-		}
-		item.Raw, err = s.resolve(ctx, t, handle, ref)
-		return err
 	})
 	if err != nil {
 		return archive.Item{}, err
