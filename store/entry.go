@@ -128,10 +128,15 @@ func (s *Store) prepare(x *Session, i int, e Entry) (row, error) {
 	r := row{Entry: e, size: len(e.Raw), sum: sha256.Sum256(e.Raw)}
 	r.Raw = nil
 	if e.Kind == KindMessage {
-		if err := s.facets(x, &r, e.Raw); err != nil {
-			if read {
-				err = cmp.Or(jsonspan.Valid(e.Raw), err)
-			}
+		reader := readers.Get().(*reader)
+		defer reader.give()
+		req, err := s.facetsBy(reader, x, &r, e.Raw)
+		if err == nil {
+			err = sendable(req)
+		} else if read {
+			err = cmp.Or(jsonspan.Valid(e.Raw), err)
+		}
+		if err != nil {
 			return row{}, &EntryError{i, e.ID, err}
 		}
 	}
@@ -141,21 +146,27 @@ func (s *Store) prepare(x *Session, i int, e Entry) (row, error) {
 
 // facets reads what a message opens and closes.
 func (s *Store) facets(x *Session, r *row, raw []byte) error {
-	if err := x.told(raw); err != nil {
-		return err
-	}
 	reader := readers.Get().(*reader)
 	defer reader.give()
+	_, err := s.facetsBy(reader, x, r, raw)
+	return err
+}
+
+// facetsBy is facets with a reader, in whose memory the message lies afterwards.
+func (s *Store) facetsBy(reader *reader, x *Session, r *row, raw []byte) (*wire.Request, error) {
+	if err := x.told(raw); err != nil {
+		return nil, err
+	}
 	req, err := reader.read(x, raw)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	t := req.Transcript()
 	if err := x.sees(req, raw); err != nil {
-		return err
+		return nil, err
 	}
 	if err := isMessage(req, 0); err != nil {
-		return err
+		return nil, err
 	}
 	m := t.Messages()[0]
 	r.flags = flagMessage
@@ -186,7 +197,7 @@ func (s *Store) facets(x *Session, r *row, raw []byte) error {
 	}
 	r.weight = int64(req.MessageTokens(s.counter(x), 0))
 	r.media = findMedia(req, raw)
-	return nil
+	return req, nil
 }
 
 // callOf is the call of a block, in memory of its own.

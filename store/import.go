@@ -18,10 +18,8 @@ func (s *Store) Import(ctx context.Context, key Key, title string, r *wire.Reque
 	if err != nil {
 		return 0, fmt.Errorf("import %s: %w", key, err)
 	}
-	for i := range r.Transcript().Messages() { // before a session is made for nothing
-		if err := isMessage(r, i); err != nil {
-			return 0, fmt.Errorf("import %s: %s: %w", key, r.MessagePath(i), err)
-		}
+	if err := importable(r); err != nil { // before a session is made for nothing
+		return 0, fmt.Errorf("import %s: %w", key, err)
 	}
 	_, err = s.Create(ctx, key, Create{Dialect: r.Dialect.String(), Model: r.Model(), Title: title, Base: base})
 	switch {
@@ -41,6 +39,25 @@ func (s *Store) Import(ctx context.Context, key Key, title string, r *wire.Reque
 		return 0, fmt.Errorf("import %s: %w: it is there already and is no beginning of this history; import it under another id", key, err)
 	}
 	return len(list) - done.Replayed, err
+}
+
+// importable is an error if a message of a request could not be appended.
+func importable(r *wire.Request) error {
+	x := &Session{Dialect: r.Dialect.String(), Model: r.Model()}
+	t := r.Transcript()
+	for i, m := range t.Messages() {
+		err := isMessage(r, i)
+		if err == nil {
+			alone, e := x.readMessage(t.Bytes(m.Span))
+			if err = e; err == nil {
+				err = sendable(alone)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.MessagePath(i), err)
+		}
+	}
+	return nil
 }
 
 // baseOf is a request without its messages.

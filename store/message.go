@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/pare-llm/pare/transcript"
@@ -69,6 +70,40 @@ func isMessage(r *wire.Request, i int) error {
 		return noMessage(r.Dialect, why)
 	}
 	return nil
+}
+
+// sendable is an error if something is wrong with a message that no repair puts right: no window
+// could ever be made with it.
+func sendable(r *wire.Request) error {
+	if !slices.ContainsFunc(r.Check(wire.CheckOptions{}), func(f wire.Finding) bool { return !slices.Contains(forWantOfOthers, f.Rule) }) {
+		return nil // most messages, without the time that a repair takes
+	}
+	mended, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+	if err != nil {
+		return err
+	}
+	bad := slices.Clone(mended.Left)
+	// A message that is alone here has no neighbours: a result, say, is quoted for want of its call,
+	// and with it what is wrong inside of it. Beside its call it would not be.
+	for _, f := range mended.Found {
+		repaired := func(c wire.Change) bool { return mends(c, f) }
+		if f.Rule == "duplicate-key" || f.Rule == "wrong-type" && !slices.ContainsFunc(mended.Changes, repaired) {
+			bad = append(bad, f)
+		}
+	}
+	if len(bad) == 0 {
+		return nil
+	}
+	f := bad[len(bad)-1] // those that were found have the paths of the message as it came
+	return fmt.Errorf("no repair puts it right, so it could never be sent: %s at %s; correct the message and append it again", f.Rule, f.Path)
+}
+
+// forWantOfOthers are the rules that a message breaks because it is alone; each has a repair.
+var forWantOfOthers = []string{"orphan-call", "orphan-result", "first-role", "last-role", "tools-undefined"}
+
+// mends reports whether a change was made because of a finding.
+func mends(c wire.Change, f wire.Finding) bool {
+	return c.Rule == f.Rule && (strings.HasPrefix(f.Path, c.Path) || strings.HasPrefix(c.Path, f.Path))
 }
 
 // noMessage says what to send instead.

@@ -310,7 +310,7 @@ func (m *mender) quoteScalar(f *Finding, at transcript.Span, path []string) {
 		return
 	}
 	raw := m.t.Bytes(v)
-	if c := raw[0]; c == '{' || c == '[' || c == '"' || path[0] == "role" {
+	if c := raw[0]; c == '{' || c == '[' || c == '"' || path[0] == "role" || !strings.HasPrefix(f.arg, "expected a string") {
 		return
 	}
 	if m.edit(jsonspan.Edit{Span: jsonspan.Span(v), New: quote(string(raw))}) {
