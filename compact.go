@@ -1,7 +1,6 @@
 package pare
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"strings"
@@ -243,16 +242,30 @@ func toldIn(r *wire.Request, b transcript.BlockID) (found struct {
 	telling
 	prior string
 }, ok bool) {
-	t := r.Transcript()
-	blk := t.Block(b)
-	if blk.Kind != transcript.Text || !bytes.Contains(t.Bytes(blk.Body), []byte(SummaryBegin)) {
+	if !tells(r, b) {
 		return found, false
 	}
-	before, body, _ := strings.Cut(r.Text(b), SummaryBegin)
-	prior, rest, _ := strings.Cut(body, SummaryEnd)
+	before, prior, rest, _ := cutSummary(r.Text(b))
 	found.telling = telling{b, strings.TrimSpace(before), strings.TrimSpace(rest)}
 	found.prior = strings.TrimSpace(prior)
 	return found, true
+}
+
+// cutSummary parts a text into what stands in front of a summary of ours, the summary, and what
+// stands behind it. The mark begins the text, or follows an empty line where a repair has joined
+// another text to it. Who quotes the mark in a sentence speaks for himself.
+func cutSummary(text string) (before, summary, behind string, ok bool) {
+	rest, ok := strings.CutPrefix(text, SummaryBegin+"\n")
+	if !ok {
+		const joint = "\n\n" + SummaryBegin + "\n"
+		at := strings.LastIndex(text, joint)
+		if at < 0 {
+			return text, "", "", false
+		}
+		before, rest = text[:at], text[at+len(joint):]
+	}
+	summary, behind, ok = strings.Cut(rest, "\n"+SummaryEnd)
+	return before, summary, behind, ok
 }
 
 // visible reports whether a sign says something: marks without a width do not.

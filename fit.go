@@ -78,7 +78,11 @@ func (w *Window) ladder() ladder.Window {
 // tells reports whether a block holds a summary of an earlier compaction.
 func tells(r *wire.Request, b transcript.BlockID) bool {
 	blk := &r.Transcript().Blocks()[b]
-	return blk.Kind == transcript.Text && bytes.Contains(r.Transcript().Bytes(blk.Body), []byte(SummaryBegin))
+	if blk.Kind != transcript.Text || !bytes.Contains(r.Transcript().Bytes(blk.Body), []byte(SummaryBegin)) {
+		return false
+	}
+	_, _, _, ok := cutSummary(r.Text(b))
+	return ok
 }
 
 // vote asks the rules.

@@ -105,7 +105,7 @@ func (s *Store) compact(ctx context.Context, x *Session, c *pare.Compactor, toke
 	if err != nil {
 		return nil, err
 	}
-	summary, ok := summaryOf(plan.Result())
+	summary, ok := summaryOf(r, plan.Result())
 	if !ok {
 		return nil, nil // it was skipped
 	}
@@ -141,7 +141,7 @@ func prefix(r *wire.Request, cut transcript.Cut, seqs []int64, summary string, f
 		switch {
 		case m.Role == transcript.System:
 			list = append(list, raw)
-		case !task && m.Begins && !strings.Contains(string(raw), pare.SummaryBegin):
+		case !task && m.Begins && !(seqs[from+i] == 0 && tellsSummary(r, m)):
 			list = append(list, raw)
 			task = true
 		default:
@@ -152,19 +152,38 @@ func prefix(r *wire.Request, cut transcript.Cut, seqs []int64, summary string, f
 	return append(list, r.Dialect.TextMessage(transcript.User, text)), messages
 }
 
-// summaryOf finds the text of the summary in a request that was compacted.
-func summaryOf(r *wire.Request) (string, bool) {
-	t := r.Transcript()
-	for b := int(t.Start()); b < len(t.Blocks()); b++ {
-		if t.Blocks()[b].Kind != transcript.Text {
-			continue
+// tellsSummary reports whether a message that a compaction sends is its summary, and not the task.
+func tellsSummary(r *wire.Request, m transcript.Message) bool {
+	return m.First < m.End && strings.HasPrefix(r.Text(m.First), pare.SummaryBegin+"\n")
+}
+
+// summaryOf finds the text of the summary in a request that was compacted: what begins with the
+// mark, on a line of its own, and was not there before.
+func summaryOf(before, after *wire.Request) (string, bool) {
+	said := make(map[string]bool)
+	quotes := func(r *wire.Request, f func(text string) bool) bool {
+		for b, blk := range r.Transcript().Blocks() {
+			if blk.Kind != transcript.Text {
+				continue
+			}
+			if text := r.Text(transcript.BlockID(b)); strings.Contains(text, pare.SummaryBegin) && f(text) {
+				return true
+			}
 		}
-		if _, rest, ok := strings.Cut(r.Text(transcript.BlockID(b)), pare.SummaryBegin); ok {
-			text, _, _ := strings.Cut(rest, pare.SummaryEnd)
-			return strings.TrimSpace(text), true
-		}
+		return false
 	}
-	return "", false
+	quotes(before, func(text string) bool { said[text] = true; return false })
+	summary := ""
+	found := quotes(after, func(text string) bool {
+		at := strings.LastIndex("\n"+text, "\n"+pare.SummaryBegin+"\n")
+		if said[text] || at < 0 {
+			return false
+		}
+		summary, _, _ = strings.Cut(text[at+len(pare.SummaryBegin):], pare.SummaryEnd)
+		summary = strings.TrimSpace(summary)
+		return true
+	})
+	return summary, found
 }
 
 // ErrStale is wrapped by the error for a compaction of what is not in force any more.

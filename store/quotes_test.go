@@ -1,0 +1,61 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/store"
+)
+
+// Whoever quotes the marks of a summary speaks for himself: the message stays the task, through
+// one compaction after the other, and is no part of any summary.
+func TestDefectD6QuotedMarksAreNoSummary(t *testing.T) {
+	for _, quote := range []string{
+		"what does " + pare.SummaryBegin + " mean?",
+		pare.SummaryBegin + " is what it says",
+		"it said:\n" + pare.SummaryBegin + "\nthey met\n" + pare.SummaryEnd + "\nwhy?",
+		"> " + pare.SummaryBegin + "\n> they met\n> " + pare.SummaryEnd,
+		pare.SummaryEnd + " " + pare.SummaryBegin,
+	} {
+		for _, model := range []string{"claude-sonnet-4-5", "mistral-large-latest"} {
+			st := open(t, t.TempDir()+"/pare.db")
+			key := store.ID("s")
+			create := anthropic
+			task, rest := user("THE TASK: "+quote), "anthropic"
+			if model != "claude-sonnet-4-5" {
+				create = store.Create{Dialect: "openai-chat", Model: model}
+				rest = "openai-chat"
+			}
+			if strings.HasPrefix(quote, pare.SummaryBegin+" ") {
+				task = user(quote + ": THE TASK")
+			}
+			if _, err := st.Create(ctx, key, create); err != nil {
+				t.Fatal(err)
+			}
+			put(t, st, key, task)
+			say := func() {
+				for i := range 12 {
+					if rest == "anthropic" {
+						turn(t, st, key, i)
+						continue
+					}
+					put(t, st, key, []byte(`{"role":"assistant","content":"answer"}`), user("and on "+strings.Repeat("and so on ", 40)))
+				}
+			}
+			for _, words := range []string{"first words", "second words"} {
+				say()
+				made := compact(t, st, key, words)
+				if len(made.Prefix) != 2 || string(made.Prefix[0]) != string(task) {
+					t.Errorf("%q, %s: the task is gone: %s", quote, model, made.Prefix)
+				}
+				if !strings.Contains(made.Summary, words) || strings.Contains(made.Summary, "mean?") || strings.Contains(made.Summary, "why?") {
+					t.Errorf("%q, %s: the summary is %q", quote, model, made.Summary)
+				}
+			}
+			if body := window(t, st, key, store.Ask{Policy: &pare.Policy{}}); !strings.Contains(body, "THE TASK") || !strings.Contains(body, "first words") || !strings.Contains(body, "second words") {
+				t.Errorf("%q, %s: %.600s", quote, model, body)
+			}
+		}
+	}
+}
