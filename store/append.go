@@ -2,10 +2,12 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -284,7 +286,7 @@ func (s *Store) meets(ctx context.Context, t *tx, x *Session, head Head, fresh [
 // touches tells which exchange missed and new entries both touch, or "".
 func touches(missed []Entry, fresh []*row) string {
 	theirs := make(map[string]bool) // ids of exchanges
-	open := make(map[[2]int64]Call) // those they left open
+	open := make(map[place]Call)    // those they left open
 	name := func(c Call) string {
 		if c.ID == "" {
 			return "name:" + c.Tool
@@ -297,11 +299,11 @@ func touches(missed []Entry, fresh []*row) string {
 		}
 		for _, c := range e.Calls {
 			theirs[name(c)] = true
-			open[[2]int64{e.Seq, int64(c.No)}] = c
+			open[place{e.Seq, c.No}] = c
 		}
 		for _, c := range e.Answers {
 			theirs[name(c)] = true
-			delete(open, [2]int64{c.Seq, int64(c.No)})
+			delete(open, place{c.Seq, c.No})
 		}
 	}
 	for _, r := range fresh {
@@ -313,12 +315,15 @@ func touches(missed []Entry, fresh []*row) string {
 		if r.flags&flagSpeaks == 0 {
 			continue // answers and what is no message part nothing
 		}
-		for _, c := range open {
+		if len(open) > 0 { // the first one, each time
+			c := open[slices.MinFunc(slices.Collect(maps.Keys(open)), comparePlaces)]
 			return fmt.Sprintf("%s was made meanwhile and is not answered yet: this would stand between the two", c)
 		}
 	}
 	return ""
 }
+
+func comparePlaces(a, b place) int { return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.no, b.no)) }
 
 // entries reads entries in force between two numbers, oldest first, at most so many.
 func (s *Store) entries(ctx context.Context, t *tx, x *Session, from, to int64, limit int) ([]Entry, error) {

@@ -330,8 +330,9 @@ func (c *checkup) pairs() error {
 		}
 		for _, a := range have.Answers {
 			if a.Seq == 0 {
-				c.report(e.Seq, false, "it answers %s, and no entry before it makes that call; a request quotes it as text", a)
-				c.found[len(c.found)-1].Harmless = true
+				if err := c.strayAnswer(e.Seq, a); err != nil {
+					return err
+				}
 				continue
 			}
 			all, err := c.s.look(c.ctx, c.t, c.x, c.x.owner(a.Seq), []int64{a.Seq})
@@ -341,6 +342,24 @@ func (c *checkup) pairs() error {
 		}
 		return nil
 	})
+}
+
+// strayAnswer reports an answer that belongs to no call: nobody has made it, or it is answered.
+func (c *checkup) strayAnswer(seq int64, a Call) error {
+	why := "no entry before it makes that call"
+	for _, st := range slices.Backward(c.x.stretches(1, seq-1)) {
+		made, err := c.s.callsIn(c.ctx, c.t, c.x, a, st)
+		if err != nil {
+			return err
+		}
+		if len(made) > 0 {
+			why = fmt.Sprintf("that call, of entry %d, is answered already", made[0].seq)
+			break
+		}
+	}
+	c.report(seq, false, "it answers %s, and %s; a request quotes it as text", a, why)
+	c.found[len(c.found)-1].Harmless = true
+	return nil
 }
 
 // ranges: compactions end at cuts and do not overlap.

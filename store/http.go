@@ -23,6 +23,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
 // HandlerOptions says who may use a handler, and how windows and summaries are made. Many
@@ -360,9 +361,20 @@ func (c *call) fail(err error) {
 	writeError(c.w, status, p)
 }
 
+// A name is the id or the path of something. The standard decoder puts the same sign in the place of
+// everything that is no text, so that two ids would become one.
+type name string
+
+func (n *name) UnmarshalJSON(raw []byte) error {
+	if err := jsonspan.Valid(raw); err != nil {
+		return fmt.Errorf("an id or a path is no text: %w; it holds bytes that are not UTF-8 or half of a surrogate pair", err)
+	}
+	return json.Unmarshal(raw, (*string)(n))
+}
+
 // entryJSON is an entry on the wire.
 type entryJSON struct {
-	ID     string          `json:"id"`
+	ID     name            `json:"id"`
 	Kind   Kind            `json:"kind,omitempty"`
 	Raw    json.RawMessage `json:"raw,omitempty"` // only read; see encodeEntry
 	Seq    int64           `json:"seq,omitempty"`
@@ -374,7 +386,7 @@ type entryJSON struct {
 // encodeEntry writes an entry with its bytes as they are: the standard encoder would
 // write them anew.
 func encodeEntry(e Entry) []byte {
-	j := entryJSON{ID: e.ID, Kind: e.Kind, Seq: e.Seq, Begins: e.Begins, Gone: e.Gone}
+	j := entryJSON{ID: name(e.ID), Kind: e.Kind, Seq: e.Seq, Begins: e.Begins, Gone: e.Gone}
 	if !e.At.IsZero() {
 		j.At = &e.At
 	}

@@ -15,8 +15,8 @@ import (
 
 func (a *api) create(c *call) error {
 	var in struct {
-		ID      string          `json:"id"`
-		Path    string          `json:"path"`
+		ID      name            `json:"id"`
+		Path    name            `json:"path"`
 		Dialect string          `json:"dialect"`
 		Model   string          `json:"model"`
 		Title   string          `json:"title"`
@@ -26,9 +26,9 @@ func (a *api) create(c *call) error {
 		return err
 	}
 	if in.ID == "" {
-		in.ID = NewID()
+		in.ID = name(NewID())
 	}
-	x, err := a.s.Create(c.q.Context(), Key{c.key.Scope, in.ID, in.Path}, Create{in.Dialect, in.Model, in.Title, in.Base})
+	x, err := a.s.Create(c.q.Context(), Key{c.key.Scope, string(in.ID), string(in.Path)}, Create{in.Dialect, in.Model, in.Title, in.Base})
 	if err != nil {
 		return err
 	}
@@ -116,9 +116,9 @@ func (a *api) append(c *call) error {
 	list := make([]Entry, len(in.Entries))
 	for i, e := range in.Entries {
 		if len(e.Raw) == 0 {
-			return &EntryError{i, e.ID, errors.New("raw is missing: it is the message, as JSON")}
+			return &EntryError{i, string(e.ID), errors.New("raw is missing: it is the message, as JSON")}
 		}
-		list[i] = Entry{ID: e.ID, Kind: e.Kind, Raw: e.Raw}
+		list[i] = Entry{ID: string(e.ID), Kind: e.Kind, Raw: e.Raw}
 	}
 	done, err := a.s.Append(c.q.Context(), c.key, head, list...)
 	if err != nil {
@@ -242,7 +242,7 @@ func (c *call) compaction(made *Compaction) error {
 
 func (a *api) swap(c *call) error {
 	var in struct {
-		Upto     string            `json:"upto"`
+		Upto     name              `json:"upto"`
 		Messages []json.RawMessage `json:"messages"`
 	}
 	if err := c.read(&in); err != nil {
@@ -252,7 +252,7 @@ func (a *api) swap(c *call) error {
 	for i, m := range in.Messages {
 		messages[i] = m
 	}
-	made, err := a.s.Swap(c.q.Context(), c.key, in.Upto, messages...)
+	made, err := a.s.Swap(c.q.Context(), c.key, string(in.Upto), messages...)
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (a *api) swap(c *call) error {
 func (a *api) revert(c *call) error {
 	var in struct {
 		Head  headJSON `json:"head"`
-		To    *string  `json:"to"`
+		To    *name    `json:"to"`
 		Turns int      `json:"turns"`
 	}
 	if err := c.read(&in); err != nil {
@@ -277,7 +277,7 @@ func (a *api) revert(c *call) error {
 	case in.To != nil && in.Turns != 0, in.To == nil && in.Turns <= 0:
 		return fmt.Errorf("%w: give either to, the id of an entry, or turns", errBody)
 	case in.To != nil:
-		n, err = a.s.Revert(c.q.Context(), c.key, head, *in.To)
+		n, err = a.s.Revert(c.q.Context(), c.key, head, string(*in.To))
 	default:
 		n, err = a.s.RevertTurns(c.q.Context(), c.key, head, in.Turns)
 	}
@@ -297,16 +297,16 @@ func (a *api) undo(c *call) error {
 
 func (a *api) fork(c *call) error {
 	var in struct {
-		ID string `json:"id"`
-		At string `json:"at"`
+		ID name `json:"id"`
+		At name `json:"at"`
 	}
 	if err := c.read(&in); err != nil {
 		return err
 	}
 	if in.ID == "" {
-		in.ID = NewID()
+		in.ID = name(NewID())
 	}
-	x, err := a.s.Fork(c.q.Context(), c.key, in.At, Key{c.key.Scope, in.ID, ""})
+	x, err := a.s.Fork(c.q.Context(), c.key, string(in.At), Key{c.key.Scope, string(in.ID), ""})
 	if err != nil {
 		return err
 	}
@@ -315,7 +315,7 @@ func (a *api) fork(c *call) error {
 
 func (a *api) merge(c *call) error {
 	var in struct {
-		From string `json:"from"`
+		From name `json:"from"`
 	}
 	if err := c.read(&in); err != nil {
 		return err
@@ -323,7 +323,7 @@ func (a *api) merge(c *call) error {
 	if in.From == "" {
 		return fmt.Errorf("%w: from is missing: it is the id of a session", errBody)
 	}
-	n, err := a.s.Merge(c.q.Context(), Key{c.key.Scope, in.From, ""}, c.key)
+	n, err := a.s.Merge(c.q.Context(), Key{c.key.Scope, string(in.From), ""}, c.key)
 	if err != nil {
 		return err
 	}
