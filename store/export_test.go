@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"runtime"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/klauspost/compress/zstd"
@@ -288,4 +289,14 @@ func groupOf(s *Store) *group {
 		return &e.group
 	}
 	return &s.eng.(*postgresEngine).group
+}
+
+// CheckpointAfter sets how long what is written lies in SQLite's journal.
+func CheckpointAfter(s *Store, d time.Duration) {
+	c := &s.eng.(*sqliteEngine).checks
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.after = d; c.timer != nil {
+		c.timer.Reset(d)
+	}
 }

@@ -76,6 +76,9 @@ func (*postgresEngine) unready(err error) error { return err }
 // there: the server knows its files.
 func (*postgresEngine) there() error { return nil }
 
+// wrote: the server looks after its journal.
+func (*postgresEngine) wrote() {}
+
 // tail: marks of more than these are too many bytes for a connection that breaks again and
 // again: an append that has to write them would never come through.
 func (*postgresEngine) tail() int { return 64 }
@@ -154,6 +157,10 @@ func (*postgresEngine) broken(err error) bool {
 func (*postgresEngine) damaged(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "XX001" || e.Code == "XX002")
+}
+
+func (*postgresEngine) backup(context.Context, string) error {
+	return fmt.Errorf("%w: it is a PostgreSQL: use pg_dump", errUsage)
 }
 
 // verify: the server looks after its files itself, and a client may not.

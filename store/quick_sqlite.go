@@ -35,6 +35,7 @@ func (e *sqliteEngine) commitQuick(ctx context.Context, all []*member) error {
 		if err := e.statements.write(ctx, all); err != nil {
 			return err
 		}
+		e.checks.wrote()
 		return e.lately()
 	})
 }

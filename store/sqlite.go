@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -18,6 +19,7 @@ import (
 type sqliteEngine struct {
 	*sqliteFile
 	write      *sql.DB
+	checks     checkpointer
 	group      group
 	statements sqliteQuick
 }
@@ -52,9 +54,16 @@ func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 		return nil, nil, nil, err
 	}
 	e := &sqliteEngine{sqliteFile: file, write: write}
+	// Nobody is waited for: what somebody still reads stays in the journal for the next time.
+	e.checks = checkpointer{after: checkpointAfter, do: func() { write.Exec(`PRAGMA wal_checkpoint(PASSIVE)`) }}
 	e.group = group{lanes: 1, most: 64, commit: e.commitQuick}
 	return read, write, e, nil
 }
+
+// checkpointAfter is how long what was written lies in the journal alone, at most.
+const checkpointAfter = 2 * time.Second
+
+func (e *sqliteEngine) wrote() { e.checks.wrote() }
 
 // ownTables refuses what is no database, and the database of another program, before anything
 // is written to it: even the way in which it keeps its journal would be another one. What else
@@ -95,6 +104,7 @@ func ownTables(path string) error {
 
 // close ends the statements: a connection that has some is not closed for good.
 func (e *sqliteEngine) close() {
+	e.checks.end()
 	if conn, err := e.write.Conn(context.Background()); err == nil {
 		conn.Raw(func(any) error { e.statements.close(); return nil })
 		conn.Close()

@@ -69,6 +69,8 @@ type engine interface {
 	// there is an error if what is written would not be found: somebody has removed or replaced
 	// the files of the database.
 	there() error
+	// wrote is called after every transaction that has written something.
+	wrote()
 	// lock lets nobody else change the sessions of a condition until the transaction ends.
 	// What they are is read behind it: a statement sees what was so when it began.
 	lock(ctx context.Context, tx *tx, where string, args ...any) error
@@ -83,6 +85,8 @@ type engine interface {
 	broken(err error) bool
 	// damaged reports whether the files of the database are not what it wrote.
 	damaged(err error) bool
+	// backup writes a copy of the database to a file that is not there yet.
+	backup(ctx context.Context, path string) error
 	// verify lets the database look at its own files: what it finds, a sentence each. Others may
 	// write meanwhile.
 	verify(ctx context.Context) ([]string, error)
@@ -138,6 +142,16 @@ func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	return s, nil
+}
+
+// Backup writes a copy of the store to a file, as it is at one moment; the store may be in use. A
+// copy of the file of a store that is in use lacks what lies in the file beside it (-wal). A file
+// that is there is not written over. PostgreSQL has pg_dump for it.
+func (s *Store) Backup(ctx context.Context, path string) error {
+	if err := s.eng.backup(ctx, path); err != nil {
+		return fmt.Errorf("back up the store: %w", s.named(ctx, err))
+	}
+	return nil
 }
 
 // Close closes the database.
@@ -228,6 +242,7 @@ func (s *Store) once(ctx context.Context, f func(*tx) error) error {
 	if err := t.Commit(); err != nil {
 		return err
 	}
+	s.eng.wrote()
 	return s.eng.there()
 }
 

@@ -31,6 +31,7 @@ type sessionCmd struct {
 	Delete  sessionDeleteCmd  `cmd:"" help:"Delete a session."`
 	Fsck    sessionFsckCmd    `cmd:"" help:"Verify everything that the store promises; the store may be in use."`
 	Gc      sessionGcCmd      `cmd:"" help:"Let go of what is old."`
+	Backup  sessionBackupCmd  `cmd:"" help:"Copy the store to a file; it may be in use."`
 }
 
 // Help is the page's first paragraph.

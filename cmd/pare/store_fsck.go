@@ -50,6 +50,9 @@ func (c *sessionFsckCmd) run(w *world) int {
 		}
 		if len(problems) == 0 {
 			screen.Fprintln(w.stderr, "the store is in order")
+			if all, err := st.Sessions(ctx, c.Scope, 1, nil); err == nil && len(all) == 0 {
+				screen.Fprintln(w.stderr, "it has no sessions; if it is a copy that was made while pare was running, the file beside the original (-wal) had them: pare session backup FILE makes a copy that is whole")
+			}
 		}
 		return max(status, w.say([]byte(out.String()))), nil
 	})

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"context"
+
+	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/store"
+)
+
+type sessionBackupCmd struct {
+	inStore `embed:""`
+	File    string `arg:"" name:"file" help:"Where the copy is written; nothing must be there yet."`
+}
+
+func (c *sessionBackupCmd) run(w *world) int {
+	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
+		if err := st.Backup(ctx, c.File); err != nil {
+			return 0, err
+		}
+		return w.say(screen.Appendf(nil, "the store was copied to %s\n", c.File)), nil
+	})
+}

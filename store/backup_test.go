@@ -1,0 +1,95 @@
+package store_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pare-llm/pare/internal/pgtest"
+	"github.com/pare-llm/pare/store"
+)
+
+// A backup that is made while others write is whole, and is the store of one moment.
+func TestDefectD7BackupOfAStoreInUse(t *testing.T) {
+	dir := t.TempDir()
+	st := open(t, filepath.Join(dir, "pare.db"))
+	key := create(t, st, "s")
+	done := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for i := 0; ; i++ {
+			put(t, st, key, call(fmt.Sprint(i)), result(fmt.Sprint(i), "out"))
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	for i := range 5 {
+		before := int64(0)
+		if x, err := st.Session(ctx, key); err == nil {
+			before = x.Head
+		}
+		path := filepath.Join(dir, fmt.Sprintf("copy%d.db", i))
+		if err := st.Backup(ctx, path); err != nil {
+			t.Fatal(err)
+		}
+		if err := st.Backup(ctx, path); err == nil {
+			t.Error("a backup was written over")
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Error(info, err)
+		}
+		again := open(t, path)
+		x, err := again.Session(ctx, key)
+		if err != nil || x.Head < before || x.Head%2 != 0 {
+			t.Errorf("%+v, %v; the head was %d", x, err, before)
+		}
+		sound(t, again)
+	}
+	close(done)
+	wait.Wait()
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.part")); left != nil {
+		t.Error(left)
+	}
+	if err := open(t, pgtest.Copy(t, ready(t))).Backup(ctx, filepath.Join(dir, "pg")); err == nil || !strings.Contains(err.Error(), "pg_dump") {
+		t.Error(err)
+	}
+}
+
+// What was written is in the file itself a while later, without more writes.
+func TestDefectD7JournalIsWorkedIn(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "pare.db")
+	st := open(t, path)
+	store.CheckpointAfter(st, time.Millisecond)
+	key := create(t, st, "s")
+	put(t, st, key, user("the words of one that is not lost"))
+	for { // the test's own deadline ends it
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(raw, []byte("the words of one that is not lost")) {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(dir, "copied.db")
+	if err := os.WriteFile(copied, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(t, open(t, copied), key); len(got) != 1 {
+		t.Errorf("the copy has %q", got)
+	}
+}
