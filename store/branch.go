@@ -130,6 +130,11 @@ func (s *Store) rewind(ctx context.Context, t *tx, x *Session, head int64) error
 	if err != nil {
 		return err
 	}
+	if head < x.Head {
+		if err := s.recallEarlier(ctx, t, x, head); err != nil {
+			return err
+		}
+	}
 	x.state = x.state.fold(slices.DeleteFunc(all, func(c control) bool { return c.seq > head }))
 	x.Head = head
 	if err := x.kept(); err != nil {

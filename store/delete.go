@@ -116,7 +116,7 @@ func (s *Store) remove(ctx context.Context, t *tx, sid, upto int64) error {
 			return err
 		}
 	} else {
-		for _, table := range []string{"archive", "leases"} {
+		for _, table := range []string{"archive", "leases", "earlier"} {
 			if _, err := t.exec(ctx, `DELETE FROM `+table+` WHERE sid = ?`, sid); err != nil {
 				return err
 			}

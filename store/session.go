@@ -347,6 +347,9 @@ func (s *Store) Update(ctx context.Context, key Key, c Set) error {
 		if err != nil {
 			return err
 		}
+		if err := s.noteEarlier(ctx, t, x); err != nil {
+			return err
+		}
 		if c.Model != nil {
 			x.Model = *c.Model
 		}
@@ -363,6 +366,25 @@ func (s *Store) Update(ctx context.Context, key Key, c Set) error {
 			x.Model, x.Title, []byte(x.Base), []byte(x.Settings), s.now(), x.sid)
 		return err
 	})
+}
+
+// noteEarlier keeps what goes around the entries up to now, for windows of earlier heads. Of several
+// changes at one head the first one counts: what was sent with that head was sent before it.
+func (s *Store) noteEarlier(ctx context.Context, t *tx, x *Session) error {
+	_, err := t.exec(ctx, `INSERT INTO earlier (sid, upto, model, base, settings) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		x.sid, x.Head, x.Model, []byte(x.Base), []byte(x.Settings))
+	return err
+}
+
+// recallEarlier makes what goes around the entries what it was at an earlier head.
+func (s *Store) recallEarlier(ctx context.Context, t *tx, x *Session, head int64) error {
+	var base, settings []byte
+	err := t.row(ctx, `SELECT model, base, settings FROM earlier WHERE sid = ? AND upto >= ? ORDER BY upto LIMIT 1`, x.sid, head).Scan(&x.Model, &base, &settings)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // it was never changed since
+	}
+	x.Base, x.Settings = base, settings
+	return err
 }
 
 // Heavy lists sessions of all scopes that weigh more than so many tokens beyond their last
