@@ -36,6 +36,7 @@ func (p Problem) String() string {
 // entries is written again. Deleted sessions are skipped. Damage of the file is a problem, not
 // an error: what lies elsewhere is looked at all the same.
 func (s *Store) Fsck(ctx context.Context, repair bool) (problems []Problem, err error) {
+	repair = repair && !s.salvaged // what is damaged is not written to
 	if problems, err = s.fsckFile(ctx, repair); err != nil {
 		return nil, err
 	}
@@ -44,6 +45,10 @@ func (s *Store) Fsck(ctx context.Context, repair bool) (problems []Problem, err 
 		return t.each(ctx, func(scan func(...any) error) error {
 			var k Key
 			if err := scan(&k.Scope, &k.ID, &k.Path); err != nil {
+				if s.salvaged { // of a row whose end is cut off
+					problems = append(problems, Problem{What: "a session cannot be read: " + err.Error(), Damaged: true})
+					return nil
+				}
 				return err
 			}
 			keys = append(keys, k)
@@ -64,13 +69,15 @@ func (s *Store) Fsck(ctx context.Context, repair bool) (problems []Problem, err 
 		if errors.Is(err, ErrDeleted) || errors.Is(err, ErrNotFound) {
 			continue
 		}
-		if err != nil {
+		if err != nil && s.salvaged {
+			found = []Problem{{Key: key, What: "it cannot be read: " + err.Error(), Damaged: true}}
+		} else if err != nil {
 			return problems, err
 		}
 		problems = append(problems, found...)
 	}
 	found, err := s.fsckReceipts(ctx, repair)
-	if errors.Is(err, ErrDamaged) {
+	if errors.Is(err, ErrDamaged) || err != nil && s.salvaged {
 		return append(problems, Problem{What: "not all receipts can be read: " + ErrDamaged.Error(), Damaged: true}), nil
 	}
 	return append(problems, found...), err

@@ -20,6 +20,7 @@ type sqliteEngine struct {
 	*sqliteFile
 	write      *sql.DB
 	checks     checkpointer
+	salvaged   bool // see Store.salvage
 	group      group
 	statements sqliteQuick
 }
@@ -105,6 +106,9 @@ func ownTables(path string) error {
 // close ends the statements: a connection that has some is not closed for good.
 func (e *sqliteEngine) close() {
 	e.checks.end()
+	if e.salvaged {
+		return
+	}
 	if conn, err := e.write.Conn(context.Background()); err == nil {
 		conn.Raw(func(any) error { e.statements.close(); return nil })
 		conn.Close()
@@ -191,6 +195,9 @@ func sqliteCode(err error) int {
 // of words was like, and would find that it does not fit.
 func (e *sqliteEngine) verify(ctx context.Context) (found []string, err error) {
 	db, err := sqliteDB(e.path, "deferred", 1)
+	if e.salvaged {
+		db, err = salvageDB(e.path)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,9 @@ type Options struct {
 	// Counter weighs entries when they are appended; nil: the estimator of the
 	// session's model.
 	Counter func(model string) wire.Counter
+	// Damaged opens a SQLite file that is damaged or was cut off, too, to save what can be read of
+	// it: every write is an error that wraps [ErrDamaged]. A file that is in order is opened as ever.
+	Damaged bool
 	// Transcripts read entries that are no messages but the lines of an agent's own session
 	// file, by their kind: windows are made of such sessions, too.
 	Transcripts map[Kind]Transcript
@@ -48,6 +51,7 @@ type Store struct {
 	known     sessionCache
 	summaries atomic.Int64 // that were kept
 	secret    []byte       // of the database
+	salvaged  bool         // it is damaged, and only read
 }
 
 // An engine is what the two databases do differently.
@@ -134,6 +138,9 @@ func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
 	}
 	s.tail = s.eng.tail()
 	if err := migrate(ctx, s.wdb, s.eng); err != nil {
+		if o.Damaged && s.eng.damaged(err) && s.salvage(ctx) == nil {
+			return s, nil
+		}
 		s.Close()
 		return nil, fmt.Errorf("open store: %w", s.eng.unready(s.named(ctx, err)))
 	}
@@ -229,6 +236,9 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 const patience = time.Minute
 
 func (s *Store) once(ctx context.Context, f func(*tx) error) error {
+	if s.salvaged {
+		return fmt.Errorf("%w: it was opened to save what can be read, and is not written to", ErrDamaged)
+	}
 	// Every statement sees what is committed; the row of a session is locked before
 	// anything of it is read.
 	t, err := s.begin(ctx, s.wdb, nil)

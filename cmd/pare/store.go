@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/internal/serve"
 	"github.com/pare-llm/pare/store"
 )
@@ -90,10 +91,14 @@ func absent(dsn string) bool {
 func (w *world) withStore(dsn string, f func(context.Context, *store.Store) (int, error)) int {
 	ctx := context.Background()
 	st, err := serve.OpenStore(ctx, dsn)
-	if err != nil {
-		if errors.Is(err, store.ErrDamaged) {
-			return w.fail(err.Error(), damagedHint)
+	if errors.Is(err, store.ErrDamaged) {
+		whole := err
+		if st, err = serve.OpenDamagedStore(ctx, dsn); err != nil {
+			return w.fail(whole.Error(), "nothing of it can be read: restore a backup")
 		}
+		screen.Fprintf(w.stderr, "pare: %s\n      what can still be read of it is read, and nothing is written to it\n", whole)
+	}
+	if err != nil {
 		if errors.Is(err, store.ErrUnavailable) {
 			return w.fail(err.Error(), "try again when it is back, or name another one with --store")
 		}

@@ -14,9 +14,20 @@ const KindClaude store.Kind = "claude-transcript"
 
 // OpenStore opens a store that makes windows of agents' transcripts, too.
 func OpenStore(ctx context.Context, dsn string) (*store.Store, error) {
-	return store.OpenWith(ctx, dsn, store.Options{Transcripts: map[store.Kind]store.Transcript{
+	return store.OpenWith(ctx, dsn, storeOptions())
+}
+
+// OpenDamagedStore is OpenStore for a file that may be damaged, to save what can be read of it.
+func OpenDamagedStore(ctx context.Context, dsn string) (*store.Store, error) {
+	o := storeOptions()
+	o.Damaged = true
+	return store.OpenWith(ctx, dsn, o)
+}
+
+func storeOptions() store.Options {
+	return store.Options{Transcripts: map[store.Kind]store.Transcript{
 		KindClaude: func(lines []byte, model string) (*wire.Request, error) {
 			return agentlog.Resumed(lines, agentlog.Options{Format: agentlog.ClaudeCode, Model: model})
 		},
-	}})
+	}}
 }
