@@ -57,6 +57,21 @@ func HoldLock(s *Store, key Key, f func()) error {
 	})
 }
 
+// HoldLockSet is HoldLock with a setting of PostgreSQL that holds for the rest of the
+// transaction, once the session is locked.
+func HoldLockSet(s *Store, key Key, setting string, f func()) error {
+	return s.write(context.Background(), func(t *tx) error {
+		if _, err := s.live(context.Background(), t, key, true); err != nil {
+			return err
+		}
+		if _, err := t.exec(context.Background(), `SET LOCAL `+setting); err != nil {
+			return err
+		}
+		f()
+		return nil
+	})
+}
+
 // HoldRead calls a function in the middle of a transaction that reads.
 func HoldRead(s *Store, f func()) error {
 	return s.read(context.Background(), func(t *tx) error {

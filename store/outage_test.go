@@ -282,13 +282,19 @@ func TestVanishedMachineHoldsNoLock(t *testing.T) {
 	direct := pgtest.DSN(t)
 	st := open(t, direct)
 	key := create(t, st, "a")
-	vanished := open(t, direct+"&idle_in_transaction_session_timeout=200")
-	held := make(chan struct{})
-	go store.HoldLock(vanished, key, func() {
-		close(held)
-		<-t.Context().Done() // it never comes back
-	})
-	<-held
+	vanished := open(t, direct)
+	held := make(chan error, 1)
+	go func() {
+		// The timeout is set when the lock is held: on a busy machine opening a store, or
+		// locking, takes longer.
+		held <- store.HoldLockSet(vanished, key, `idle_in_transaction_session_timeout = 200`, func() {
+			held <- nil
+			<-t.Context().Done() // it never comes back
+		})
+	}()
+	if err := <-held; err != nil {
+		t.Fatal(err)
+	}
 	// Without the time-out of the server this waits until the run is over.
 	if _, err := st.Append(ctx, key, store.Anywhere, store.Message("", user("go on"))); err != nil {
 		t.Error(err)
