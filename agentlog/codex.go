@@ -152,16 +152,6 @@ func codexKeys(o, payload object) iter.Seq2[string, object] {
 	}
 }
 
-// firstOrdinal returns the number of the first record that has one; -1: none has.
-func (l *Log) firstOrdinal() int {
-	for u := range l.units {
-		if n, err := strconv.Atoi(string(l.object(u).value("ordinal"))); err == nil {
-			return n
-		}
-	}
-	return -1
-}
-
 // record takes the next line.
 func (f *codexFold) record(i int) {
 	o := objectAt(f.l.raw, f.l.units[i].span)
@@ -316,9 +306,6 @@ func (codex) wrap(l *Log, like int, item []byte) []byte {
 	return setMembers(l.raw, o.span, "type", "response_item", "payload", item)
 }
 
-// finish numbers the records anew from the first one that came or went on: those of a
-// paginated rollout are counted without a gap, and one whose last record has no number is
-// not opened.
 func (c codex) finish(e *edits) {
 	c.restore(e)
 	if !e.appendOnly {
@@ -328,66 +315,8 @@ func (c codex) finish(e *edits) {
 		c.behead(e)
 		c.settleNested(e)
 	}
-	moved := make(map[int]int) // ordinals of records whose place has changed
-	last, shift, some, moves := -1, 0, false, false
-	for _, x := range e.units {
-		moves = moves || x.drop || len(x.before)+len(x.after) > 0
-	}
-	if first := e.l.firstOrdinal(); len(e.top) > 0 && first >= 0 {
-		last, some = 0, true
-		e.top[0] = setMembers(e.top[0], jsonspan.Span{Start: 0, End: len(e.top[0])}, "ordinal", []byte("0"))
-		if first == 0 {
-			shift = 1
-		}
-	}
-	number := func(line []byte) []byte {
-		last++
-		return setMembers(line, jsonspan.Span{Start: 0, End: len(line)}, "ordinal", strconv.AppendInt(nil, int64(last), 10))
-	}
-	for i, u := range e.l.units {
-		o := objectAt(e.l.raw, u.span)
-		n, err := strconv.Atoi(string(o.value("ordinal")))
-		numbered := err == nil
-		some = some || numbered
-		x := e.units[i]
-		if x != nil && some {
-			for k := range x.before {
-				x.before[k] = number(x.before[k])
-				if k >= e.filled[i] || numbered && n+shift <= last { // or it has the number of a line that is torn
-					shift++
-				}
-			}
-		}
-		switch {
-		case x != nil && x.drop:
-			if numbered {
-				shift--
-			}
-		case numbered:
-			was := n
-			if n += shift; moves { // two records of one number, or one that stood elsewhere
-				n = max(n, last+1)
-			}
-			last = n
-			if n != was {
-				moved[was] = n
-				e.set(i, "ordinal", strconv.AppendInt(nil, int64(last), 10))
-				e.log(Change{Line: u.line}, "edit", "relink", nil, 0, "its number follows its place")
-			}
-		}
-		if x != nil && some {
-			for k := range x.after {
-				x.after[k] = number(x.after[k])
-				shift++
-			}
-		}
-	}
-	if some {
-		for k := range e.end {
-			e.end[k] = number(e.end[k])
-		}
-	}
-	codexReferences(e, moved)
+	fillGaps(e)
+	codexReferences(e, renumber(e))
 }
 
 // codexReferences lets the head of a rollout name the records that it named.

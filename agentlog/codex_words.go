@@ -218,10 +218,6 @@ func (c codex) restore(e *edits) {
 		} else {
 			x := e.unit(p.next)
 			x.before = append([][]byte{line}, x.before...)
-			if e.filled == nil {
-				e.filled = make(map[int]int)
-			}
-			e.filled[p.next]++
 		}
 		at, _ := l.position(l.units[p.event].span.Start)
 		e.log(Change{Line: at}, "insert", promptRule, nil, len(line), "the words of the user, of which the line is torn, from the event that repeats them%s", lost)

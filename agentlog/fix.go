@@ -196,7 +196,6 @@ type edits struct {
 	ids     map[string]bool  // uuids that were made
 	gone    map[int]bool     // units that go for good, so that nothing may hang on them
 	inFront map[int][]string // uuids of lines that were put in front of units
-	filled  map[int]int      // how many of the lines in front of a unit take the place of torn ones
 	prompts map[int][]byte   // of Claude Code: the promptId in force at a line
 }
 
