@@ -20,7 +20,7 @@ func ordinalOf(o object) (n int, ok bool) {
 // fillGaps puts what was added behind a call where the lost output was: at the next gap, if only
 // other calls and outputs of the step and events lie between. So no line has to be counted up.
 func fillGaps(e *edits) {
-	gap, free := -1, 0              // the unit in front of that gap, and how many numbers are free in it
+	gap, free := -1, 0             // the unit in front of that gap, and how many numbers are free in it
 	fill := make(map[int][][]byte) // by the unit in front of a gap, the last line first
 	for i := len(e.l.units) - 2; i >= 0; i-- {
 		o := e.l.object(i + 1)
