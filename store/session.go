@@ -27,13 +27,14 @@ type Key struct {
 // ID is the key of a session without scope and path.
 func ID(id string) Key { return Key{ID: id} }
 
+// String names the session for people, so that an id with a slash is not read as a path.
 func (k Key) String() string {
 	name := k.ID
 	if k.Scope != "" {
 		name = k.Scope + ":" + name
 	}
 	if k.Path != "" {
-		name += "/" + k.Path
+		name += " (path " + k.Path + ")"
 	}
 	return name
 }

@@ -131,6 +131,7 @@ func asFlags(args []string) []string {
 
 // run runs the program with a parser, which may have parsed before.
 func (w *world) run(p *kong.Kong) int {
+	w.args = w.idNotFlag(p, w.args)
 	exit := -1
 	// Kong would leave the process after --help; here it only leaves a note.
 	p.Stdout, p.Stderr, p.Exit = w.stdout, w.stderr, func(code int) { exit = code }
@@ -307,8 +308,12 @@ func (w *world) misused(err error) int {
 	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
 		help = "pare " + commandOf(parse.Context) + " --help"
 	}
+	hint := "see " + help
+	if strings.HasPrefix(err.Error(), "unknown flag ") {
+		hint += "; a name that begins with - goes behind --, as in: pare COMMAND -- -NAME"
+	}
 	// A choice that need not be made has "" for none, which nobody writes.
-	return w.fail(strings.Replace(err.Error(), `must be one of "",`, "must be one of ", 1), "see "+help)
+	return w.fail(strings.Replace(err.Error(), `must be one of "",`, "must be one of ", 1), hint)
 }
 
 // usage reports wrong usage of a command that kong could not see.

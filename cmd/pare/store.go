@@ -5,10 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/screen"
@@ -44,7 +48,10 @@ func (c *sessionCmd) Help() string {
     pare session window ID > next-request.json
 
 Sessions are kept in a SQLite file, or in PostgreSQL for many machines. Nothing in
-them is ever changed: a revert, a compaction and an undo are entries themselves.`
+them is ever changed: a revert, a compaction and an undo are entries themselves.
+
+A session is named by its id, as list shows it, slashes included; one that belongs to
+it, such as a sub-agent's, by ID --path PATH. An id that is also a flag goes behind --.`
 }
 
 // inStore is the flags of all commands that use the store.
@@ -121,7 +128,7 @@ func (w *world) storeProblem(err error) int {
 		w.fail(err.Error(), fmt.Sprintf("the least that works is %d", small.Minimum))
 		return statusTooSmall
 	case errors.Is(err, store.ErrNotFound):
-		hint = "pare session list shows what is there"
+		hint = "pare session list shows what is there, and with --in ID what belongs to a session and is named by ID --path PATH"
 	case errors.Is(err, store.ErrNoCursor):
 		hint = "pare session show --entries lists them with their ids"
 	case errors.Is(err, store.ErrBusy):
@@ -146,8 +153,87 @@ func dataFolder(w *world) (string, error) {
 	return filepath.Join(home, ".local", "share", "pare"), nil
 }
 
-// key names a session: ID, or ID/PATH.
-func (o *inStore) key(id string) store.Key {
-	id, path, _ := strings.Cut(id, "/")
-	return store.Key{Scope: o.Scope, ID: id, Path: path}
+// oneSession is how a command is told which session it is about. The id is taken as it is,
+// slashes included: no part of it is a path.
+type oneSession struct {
+	inStore `embed:""`
+	ID      string `arg:"" help:"The session, as list shows it."`
+	Path    string `placeholder:"PATH" help:"The session of this path below ID, such as that of a sub-agent; list --in ID shows them."`
+}
+
+func (o *oneSession) key() store.Key {
+	return store.Key{Scope: o.Scope, ID: strings.TrimPrefix(o.ID, noFlag), Path: o.Path}
+}
+
+// sessionName writes which session a key means as the commands take it.
+func sessionName(k store.Key) string {
+	if k.Path == "" {
+		return screen.Word(k.ID)
+	}
+	return screen.Word(k.ID) + " --path " + screen.Word(k.Path)
+}
+
+// session is which session a command is about, and in which store.
+func (o *oneSession) session() (*inStore, store.Key) { return &o.inStore, o.key() }
+
+// noFlag stands in front of an id that looks like a flag. No argument of a program holds a NUL.
+const noFlag = "\x00"
+
+// idNotFlag marks the id of a session among arguments that begin with a dash, as the Claude Agent
+// SDK makes them: one that is no flag's name, and is the id of a session that is there.
+func (w *world) idNotFlag(p *kong.Kong, args []string) []string {
+	if len(args) < 3 || args[0] != "session" {
+		return args
+	}
+	p.Stdout, p.Stderr, p.Exit = io.Discard, io.Discard, func(int) {}
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if len(arg) < 2 || arg[0] != '-' || isFlag(p, arg) {
+			continue
+		}
+		marked := slices.Clone(args)
+		marked[i] = noFlag + arg
+		ctx, err := p.Parse(marked)
+		if err != nil || ctx.Selected() == nil {
+			continue
+		}
+		asked, ok := ctx.Selected().Target.Addr().Interface().(interface{ session() (*inStore, store.Key) })
+		if !ok {
+			continue
+		}
+		if in, key := asked.session(); key.ID == arg && in.has(w, key) {
+			return marked
+		}
+	}
+	return args
+}
+
+// isFlag reports whether an argument is a flag by its whole name, with a value or without.
+func isFlag(p *kong.Kong, arg string) bool {
+	name, _, _ := strings.Cut(arg, "=")
+	found := false
+	kong.Visit(p.Model, func(node kong.Visitable, next kong.Next) error {
+		if f, ok := node.(*kong.Flag); ok {
+			found = found || "--"+f.Name == name || f.Short != 0 && "-"+string(f.Short) == name
+		}
+		return next(nil)
+	})
+	return found
+}
+
+// has reports whether a store that is there holds a session.
+func (o *inStore) has(w *world, key store.Key) bool {
+	dsn, status := o.dsn(w)
+	if status != statusClean || absent(dsn) {
+		return false
+	}
+	st, err := store.Open(context.Background(), dsn)
+	if err != nil {
+		return false
+	}
+	defer st.Close()
+	_, err = st.Session(context.Background(), key)
+	return err == nil
 }

@@ -11,9 +11,8 @@ import (
 )
 
 type sessionCompactCmd struct {
-	inStore `embed:""`
-	ID      string `arg:"" help:"The session."`
-	MinKeep int    `default:"12" placeholder:"N" help:"Messages at the end that stay at least. Default: 12."`
+	oneSession `embed:""`
+	MinKeep    int `default:"12" placeholder:"N" help:"Messages at the end that stay at least. Default: 12."`
 }
 
 func (c *sessionCompactCmd) run(w *world) int {
@@ -21,7 +20,7 @@ func (c *sessionCompactCmd) run(w *world) int {
 		return w.usage(err, "session compact")
 	}
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
-		made, err := st.Compact(ctx, c.key(c.ID), &pare.Compactor{MinKeep: c.MinKeep, Summarize: summaries.Extract(summaries.ExtractOptions{}), Memory: st.Memory()})
+		made, err := st.Compact(ctx, c.key(), &pare.Compactor{MinKeep: c.MinKeep, Summarize: summaries.Extract(summaries.ExtractOptions{}), Memory: st.Memory()})
 		var not *pare.CompactionError
 		if errors.As(err, &not) && not.Reason == pare.ReasonLarger {
 			screen.Fprintf(w.stderr, "nothing to compact: %v\n", not.Err)

@@ -7,12 +7,11 @@ import (
 )
 
 type sessionDeleteCmd struct {
-	inStore `embed:""`
-	ID      string `arg:"" help:"The session."`
+	oneSession `embed:""`
 }
 
 func (c *sessionDeleteCmd) run(w *world) int {
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
-		return statusClean, st.Delete(ctx, c.key(c.ID))
+		return statusClean, st.Delete(ctx, c.key())
 	})
 }

@@ -9,11 +9,10 @@ import (
 )
 
 type sessionExportCmd struct {
-	inStore   `embed:""`
-	ID        string `arg:"" help:"The session."`
-	LastTurns *int   `placeholder:"N" help:"Only the last N turns."`
-	FromTurn  *int   `placeholder:"N" help:"Only from the Nth turn on."`
-	Lines     bool   `help:"One message per line, in the place of a list."`
+	oneSession `embed:""`
+	LastTurns  *int `placeholder:"N" help:"Only the last N turns."`
+	FromTurn   *int `placeholder:"N" help:"Only from the Nth turn on."`
+	Lines      bool `help:"One message per line, in the place of a list."`
 }
 
 // part says which turns are asked for.
@@ -41,7 +40,7 @@ func (c *sessionExportCmd) run(w *world) int {
 			between, end = "", ""
 		}
 		n := 0
-		err := st.Export(ctx, c.key(c.ID), part, func(e store.Entry) error {
+		err := st.Export(ctx, c.key(), part, func(e store.Entry) error {
 			n++
 			out.WriteString(between)
 			if between = ","; c.Lines {

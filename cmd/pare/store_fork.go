@@ -9,15 +9,14 @@ import (
 )
 
 type sessionForkCmd struct {
-	inStore `embed:""`
-	ID      string `arg:"" help:"The session."`
-	New     string `arg:"" optional:"" help:"The id of the new one. Default: made up."`
-	At      string `placeholder:"ENTRY" help:"The id of the last entry that both share. Default: the last one."`
+	oneSession `embed:""`
+	New        string `arg:"" optional:"" help:"The id of the new one. Default: made up."`
+	At         string `placeholder:"ENTRY" help:"The id of the last entry that both share. Default: the last one."`
 }
 
 func (c *sessionForkCmd) run(w *world) int {
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
-		x, err := st.Fork(ctx, c.key(c.ID), c.At, c.key(cmp.Or(c.New, store.NewID())))
+		x, err := st.Fork(ctx, c.key(), c.At, store.Key{Scope: c.Scope, ID: cmp.Or(c.New, store.NewID())})
 		if err != nil {
 			return 0, err
 		}

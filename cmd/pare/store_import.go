@@ -45,7 +45,7 @@ func (c *sessionImportCmd) run(w *world) int {
 			if err != nil {
 				return out, err
 			}
-			added, err := st.Import(ctx, c.key(id), from.String(), r)
+			added, err := st.Import(ctx, store.Key{Scope: c.Scope, ID: id}, from.String(), r)
 			if err != nil {
 				return out, err
 			}

@@ -13,8 +13,9 @@ import (
 
 type sessionListCmd struct {
 	inStore `embed:""`
-	JSON    bool `name:"json" help:"Print one JSON object per session."`
-	Limit   *int `placeholder:"N" help:"How many. Default: 100, and all of them with --json."`
+	In      string `placeholder:"ID" help:"The sessions that belong to this one, such as those of sub-agents, by their paths."`
+	JSON    bool   `name:"json" help:"Print one JSON object per session."`
+	Limit   *int   `placeholder:"N" help:"How many. Default: 100, and all of them with --json."`
 }
 
 const emptyStore = "the store is empty; pare session import FILE fills it"
@@ -41,7 +42,7 @@ func (c *sessionListCmd) run(w *world) int {
 		var out strings.Builder
 		var id, dialect int // how wide they are
 		for _, x := range all {
-			id, dialect = max(id, screen.Columns(screen.Line(x.ID))), max(dialect, len(x.Dialect))
+			id, dialect = max(id, screen.Columns(screen.Line(sessionName(x.Key)))), max(dialect, len(x.Dialect))
 		}
 		for _, x := range all {
 			if c.JSON {
@@ -52,15 +53,17 @@ func (c *sessionListCmd) run(w *world) int {
 				out.Write(append(line, '\n'))
 				continue
 			}
-			pad := screen.Repeat(" ", id-screen.Columns(screen.Line(x.ID)))
+			pad := screen.Repeat(" ", id-screen.Columns(screen.Line(sessionName(x.Key))))
 			word := "entries"
 			if x.Head == 1 {
 				word = "entry"
 			}
-			screen.Fprintf(&out, "%s%s  %s  %6d %-7s  %-*s  %s\n", x.ID, pad, x.Updated.Format(time.DateTime), x.Head, word, dialect, x.Dialect, x.Title)
+			screen.Fprintf(&out, "%s%s  %s  %6d %-7s  %-*s  %s\n", sessionName(x.Key), pad, x.Updated.Format(time.DateTime), x.Head, word, dialect, x.Dialect, x.Title)
 		}
 		status := w.say([]byte(out.String()))
 		switch {
+		case len(all) == 0 && c.In != "" && !c.JSON:
+			screen.Fprintf(w.stderr, "nothing belongs to session %s\n", sessionName(store.ID(c.In)))
 		case len(all) == 0 && !c.JSON:
 			screen.Fprintln(w.stderr, emptyStore)
 		case more && c.Limit == nil:
@@ -78,6 +81,10 @@ func (c *sessionListCmd) sessions(ctx context.Context, st *store.Store) (all []*
 		most = *c.Limit
 	case c.JSON:
 		most = math.MaxInt
+	}
+	if c.In != "" {
+		all, err = st.Paths(ctx, store.Key{Scope: c.Scope, ID: c.In})
+		return all[:min(len(all), most)], len(all) > most, err
 	}
 	const page = 1000
 	for len(all) <= most {

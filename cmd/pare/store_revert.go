@@ -9,10 +9,9 @@ import (
 )
 
 type sessionRevertCmd struct {
-	inStore `embed:""`
-	ID      string `arg:"" help:"The session."`
-	Turns   *int   `placeholder:"N" help:"How many turns to revert."`
-	To      string `placeholder:"ENTRY" help:"The id of the entry that stays last."`
+	oneSession `embed:""`
+	Turns      *int   `placeholder:"N" help:"How many turns to revert."`
+	To         string `placeholder:"ENTRY" help:"The id of the entry that stays last."`
 }
 
 func (c *sessionRevertCmd) run(w *world) int {
@@ -24,13 +23,13 @@ func (c *sessionRevertCmd) run(w *world) int {
 	}
 	return c.with(w, func(ctx context.Context, st *store.Store) (n int, err error) {
 		if c.To != "" {
-			n, err = st.Revert(ctx, c.key(c.ID), store.Anywhere, c.To)
+			n, err = st.Revert(ctx, c.key(), store.Anywhere, c.To)
 		} else {
-			n, err = st.RevertTurns(ctx, c.key(c.ID), store.Anywhere, *c.Turns)
+			n, err = st.RevertTurns(ctx, c.key(), store.Anywhere, *c.Turns)
 		}
 		if err != nil {
 			return 0, err
 		}
-		return w.say(screen.Appendf(nil, "%s reverted; pare session undo %s undoes that\n", plural(n, "message"), quoted(c.ID))), nil
+		return w.say(screen.Appendf(nil, "%s reverted; pare session undo %s undoes that\n", plural(n, "message"), sessionName(c.key()))), nil
 	})
 }

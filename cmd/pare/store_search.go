@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/plain"
@@ -13,12 +14,16 @@ type sessionSearchCmd struct {
 	inStore `embed:""`
 	Words   []string `arg:"" help:"Words that all must be there; in quotes they stand together."`
 	In      string   `placeholder:"ID" help:"Only this session."`
+	Path    string   `placeholder:"PATH" help:"Only the session of this path below the one that --in names."`
 	JSON    bool     `name:"json" help:"Print one JSON object per entry."`
 }
 
 func (c *sessionSearchCmd) run(w *world) int {
+	if c.Path != "" && c.In == "" {
+		return w.usage(errors.New("--path needs --in: the session that it belongs to"), "session search")
+	}
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
-		hits, err := st.Search(ctx, c.key(c.In), strings.Join(c.Words, " "), 0)
+		hits, err := st.Search(ctx, store.Key{Scope: c.Scope, ID: c.In, Path: c.Path}, strings.Join(c.Words, " "), 0)
 		if err != nil {
 			return 0, err
 		}
@@ -32,7 +37,7 @@ func (c *sessionSearchCmd) run(w *world) int {
 				out.Write(append(line, '\n'))
 				continue
 			}
-			screen.Fprintf(&out, "%s  entry %d (%s)  %s\n", h.Key.String(), h.Seq, h.ID, h.Snippet)
+			screen.Fprintf(&out, "%s  entry %d (%s)  %s\n", sessionName(h.Key), h.Seq, h.ID, h.Snippet)
 		}
 		if len(hits) == 0 && !c.JSON {
 			screen.Fprintln(w.stderr, "nothing is found")

@@ -14,13 +14,12 @@ import (
 )
 
 type sessionShowCmd struct {
-	inStore `embed:""`
-	ID      string `arg:"" help:"The session, as list shows it."`
-	HTML    bool   `name:"html" help:"Write a page, as pare view does."`
-	Output  string `short:"o" placeholder:"FILE" help:"Write the page to FILE. Default: standard output or, if that is a terminal, a new file."`
-	Entries bool   `help:"List the entries with their ids, those that are not messages included."`
-	JSON    bool   `name:"json" help:"Print one JSON object per entry."`
-	Color   string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
+	oneSession `embed:""`
+	HTML       bool   `name:"html" help:"Write a page, as pare view does."`
+	Output     string `short:"o" placeholder:"FILE" help:"Write the page to FILE. Default: standard output or, if that is a terminal, a new file."`
+	Entries    bool   `help:"List the entries with their ids, those that are not messages included."`
+	JSON       bool   `name:"json" help:"Print one JSON object per entry."`
+	Color      string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
 // Help is the page's first paragraph.
@@ -64,7 +63,7 @@ func (c *sessionShowCmd) run(w *world) int {
 
 // load reads the messages in force as one request.
 func (c *sessionShowCmd) load(ctx context.Context, st *store.Store) (*shown, error) {
-	key := c.key(c.ID)
+	key := c.key()
 	r, seqs, err := st.Request(ctx, key)
 	if err != nil {
 		return nil, err
@@ -78,7 +77,7 @@ func (c *sessionShowCmd) load(ctx context.Context, st *store.Store) (*shown, err
 // list prints the entries.
 func (c *sessionShowCmd) list(ctx context.Context, w *world, st *store.Store) (int, error) {
 	out := bufio.NewWriter(w.stdout)
-	err := st.Export(ctx, c.key(c.ID), store.Export{All: true}, func(e store.Entry) error {
+	err := st.Export(ctx, c.key(), store.Export{All: true}, func(e store.Entry) error {
 		if c.JSON {
 			line, err := plain.Marshal(map[string]any{"seq": e.Seq, "id": e.ID, "kind": e.Kind, "at": e.At, "begins": e.Begins})
 			if err != nil {

@@ -8,13 +8,12 @@ import (
 )
 
 type sessionUndoCmd struct {
-	inStore `embed:""`
-	ID      string `arg:"" help:"The session."`
+	oneSession `embed:""`
 }
 
 func (c *sessionUndoCmd) run(w *world) int {
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
-		kind, err := st.Undo(ctx, c.key(c.ID))
+		kind, err := st.Undo(ctx, c.key())
 		if err != nil {
 			return 0, err
 		}

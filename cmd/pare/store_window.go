@@ -10,12 +10,11 @@ import (
 )
 
 type sessionWindowCmd struct {
-	inStore   `embed:""`
-	ID        string `arg:"" help:"The session."`
-	MaxTokens *int   `placeholder:"N" help:"The most tokens. Default: what the window of the model has room for."`
-	Base      string `placeholder:"FILE" help:"A request whose messages are replaced: model, system prompt, tools, limits. Default: that of the session."`
-	Model     string `placeholder:"NAME" help:"The model. Default: that of the session."`
-	Config    string `placeholder:"FILE" help:"The pare.toml to use."`
+	oneSession `embed:""`
+	MaxTokens  *int   `placeholder:"N" help:"The most tokens. Default: what the window of the model has room for."`
+	Base       string `placeholder:"FILE" help:"A request whose messages are replaced: model, system prompt, tools, limits. Default: that of the session."`
+	Model      string `placeholder:"NAME" help:"The model. Default: that of the session."`
+	Config     string `placeholder:"FILE" help:"The pare.toml to use."`
 }
 
 func (c *sessionWindowCmd) run(w *world) int {
@@ -52,7 +51,7 @@ func (c *sessionWindowCmd) run(w *world) int {
 			p.Window = &win
 		}
 		ask.Policy = &p
-		win, err := st.Window(ctx, c.key(c.ID), ask)
+		win, err := st.Window(ctx, c.key(), ask)
 		if err != nil {
 			return 0, err
 		}

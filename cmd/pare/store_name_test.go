@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare/store"
+)
+
+// named makes a store with a session of one message for each key; the message says which.
+func namedStore(t *testing.T, keys ...store.Key) (dsn string) {
+	t.Helper()
+	dsn = filepath.Join(t.TempDir(), "pare.db")
+	st, err := store.Open(context.Background(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	for i, key := range keys {
+		if _, err := st.Create(context.Background(), key, store.Create{Dialect: "anthropic"}); err != nil {
+			t.Fatal(key, err)
+		}
+		if _, err := st.Append(context.Background(), key, store.Anywhere, store.Message("", fmt.Appendf(nil, `{"role":"user","content":"message of %d."}`, i))); err != nil {
+			t.Fatal(key, err)
+		}
+	}
+	return dsn
+}
+
+// there lists which sessions of a store are left.
+func thereIn(t *testing.T, dsn string, keys []store.Key) (left []store.Key) {
+	t.Helper()
+	st, err := store.Open(context.Background(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	for _, key := range keys {
+		if _, err := st.Session(context.Background(), key); err == nil {
+			left = append(left, key)
+		}
+	}
+	return left
+}
+
+// TestDefectD5SessionNames: every command means the session that list shows: an id is taken as
+// it is, slashes included, and a path is named by its flag.
+func TestDefectD5SessionNames(t *testing.T) {
+	keys := []store.Key{
+		{ID: "a"}, {ID: "a", Path: "b"}, {ID: "a", Path: "b/c"}, {ID: "a/b"}, {ID: "a/b", Path: "c"}, {ID: "a/b/c"}, {ID: "/a"}, {ID: "a/"},
+		{ID: "a%2Fb"}, {ID: "a b"}, {ID: "-a/b"}, {ID: "it's"}, {ID: "a --path b"},
+	}
+	for i, key := range keys {
+		dsn := namedStore(t, keys...)
+		args := []string{"--store", dsn, "--", key.ID}
+		if key.Path != "" {
+			args = append([]string{"--path", key.Path}, args...)
+		}
+		for _, command := range []string{"show", "export", "window"} {
+			status, out, errs := program(nil, append([]string{"session", command}, args...)...)
+			if status != statusClean || !strings.Contains(out, fmt.Sprintf("message of %d.", i)) {
+				t.Errorf("%s %v: status %d: %s%s", command, key, status, out, errs)
+			}
+		}
+		if status, _, errs := program(nil, append([]string{"session", "delete"}, args...)...); status != statusClean {
+			t.Errorf("delete %v: status %d: %s", key, status, errs)
+		}
+		for _, k := range keys {
+			below := k.ID == key.ID && (key.Path == "" || k.Path == key.Path || strings.HasPrefix(k.Path, key.Path+"/"))
+			if left := len(thereIn(t, dsn, []store.Key{k})) == 1; left == below {
+				t.Errorf("delete %v: %v is left: %v", key, k, left)
+			}
+		}
+	}
+}
+
+// TestDefectD5List: what list and search show is what a shell hands to the other commands.
+func TestDefectD5List(t *testing.T) {
+	keys := []store.Key{{ID: "a"}, {ID: "a", Path: "b"}, {ID: "a/b"}, {ID: "with blank"}, {ID: "it's"}, {ID: "-dash"}}
+	dsn := namedStore(t, keys...)
+	_, list, _ := program(nil, "session", "list", "--store", dsn)
+	_, below, _ := program(nil, "session", "list", "--store", dsn, "--in", "a")
+	_, found, _ := program(nil, "session", "search", "--store", dsn, "message")
+	for _, key := range keys {
+		shown := map[store.Key]string{{ID: "with blank"}: "'with blank'", {ID: "it's"}: `'it'\''s'`, {ID: "a", Path: "b"}: "a --path b"}[key]
+		if shown == "" {
+			shown = key.ID
+		}
+		in := list
+		if key.Path != "" {
+			in = below
+		}
+		for _, text := range []string{in, found} {
+			if !strings.Contains("\n"+text, "\n"+shown+"  ") {
+				t.Errorf("%v is not shown as %s:\n%s", key, shown, text)
+			}
+		}
+	}
+	if strings.Contains(list, "--path") || strings.Count(below, "\n") != 1 {
+		t.Errorf("%s\n%s", list, below)
+	}
+	// A path in the old way is the id of no session, and the hint says how it is written.
+	status, _, errs := program(nil, "session", "delete", "--store", namedStore(t, keys[0], keys[1]), "a/b")
+	if status != statusInvalid || !strings.Contains(errs, "no such session: a/b") || !strings.Contains(errs, "ID --path PATH") {
+		t.Errorf("status %d: %s", status, errs)
+	}
+}
+
+// TestDefectD10Dash: an id that begins with a dash is found without --, unless it is a flag, and
+// the error about an unknown flag says how it is named.
+func TestDefectD10Dash(t *testing.T) {
+	ids := []string{"-tmp-work-x", "-home-ada", "-x", "--odd", "-o", "-h", "-", "---", "--json-lines", "-1", "--json"}
+	for i, id := range ids {
+		var keys []store.Key
+		for _, id := range ids {
+			keys = append(keys, store.ID(id))
+		}
+		dsn := namedStore(t, keys...)
+		isFlag := id == "-o" || id == "-h" || id == "--json"
+		for _, dashes := range []bool{false, true} {
+			for _, command := range []string{"show", "window", "export", "compact", "fork", "revert", "undo", "delete"} {
+				args := []string{"session", command, "--store", dsn}
+				if command == "revert" {
+					args = append(args, "--turns", "1")
+				}
+				if dashes {
+					args = append(args, "--")
+				}
+				args = append(args, id)
+				if command == "fork" {
+					args = append(args, "fork-"+fmt.Sprint(dashes))
+				}
+				if isFlag && !dashes {
+					continue
+				}
+				if command == "delete" && !dashes {
+					continue // once, in the end
+				}
+				status, out, errs := program(bytes.NewReader(nil), args...)
+				if status != statusClean {
+					t.Errorf("%q: status %d: %s", args, status, errs)
+				}
+				if (command == "show" || command == "window") && !dashes && !strings.Contains(out, fmt.Sprintf("message of %d.", i)) {
+					t.Errorf("%q: %s", args, out)
+				}
+			}
+		}
+		if left := thereIn(t, dsn, keys); len(left) != len(keys)-1 {
+			t.Errorf("delete %s: left are %v", id, left)
+		}
+	}
+	for _, args := range [][]string{
+		{"session", "show", "--store", namedStore(t), "-tmp-work-x"}, {"session", "delete", "--store", namedStore(t), "--no-such"},
+		{"check", "-tmp.json"}, {"fix", "-q.json"}, {"session", "list", "--store", namedStore(t), "-tmp"},
+	} {
+		status, _, errs := program(nil, args...)
+		if status != statusInvalid || !strings.Contains(errs, "unknown flag") || !strings.Contains(errs, "a name that begins with - goes behind --") {
+			t.Errorf("%q: status %d: %s", args, status, errs)
+		}
+	}
+}
