@@ -26,16 +26,15 @@ import (
 // A faultRun is what some writers do to a store whose disk or connection fails, and what they
 // were told.
 type faultRun struct {
-	t      *testing.T
-	s      *fault.Source
-	st     *store.Store
-	keys   []store.Key
-	cancel atomic.Pointer[context.CancelFunc] // of a call that is going on
+	t    *testing.T
+	s    *fault.Source
+	st   *store.Store
+	keys []store.Key
 
-	mu    sync.Mutex
-	lists []faultList
-	ops   int
-	gave  int // calls that were given up on
+	mu      sync.Mutex
+	lists   []faultList
+	ops     int
+	cancels []context.CancelFunc // of the calls that are going on, by writer; nil: it is not given up on
 }
 
 // A faultList is what was to be appended by one call.
@@ -88,14 +87,14 @@ func (r *faultRun) write(w, n int) {
 		add := func(name string, raw []byte) {
 			l.ids, l.raws = append(l.ids, id+name), append(l.raws, string(raw))
 		}
-		add("u", user(id+strings.Repeat(" words", chance.IntN(40))))
+		add("u", user(id+noise(chance, []int{20, 150, 1500}[chance.IntN(3)])))
 		if chance.IntN(2) == 0 {
 			add("c", call(id))
 			add("r", result(id, strings.Repeat("out ", chance.IntN(3000))))
 		}
 		ctx, cancel := context.WithCancel(context.Background())
-		if chance.IntN(3) == 0 {
-			r.cancel.Store(&cancel)
+		if chance.IntN(2) == 0 {
+			r.mayGiveUp(w, cancel)
 		}
 		for try := range 3 {
 			if try > 0 {
@@ -105,6 +104,7 @@ func (r *faultRun) write(w, n int) {
 				break
 			}
 		}
+		r.mayGiveUp(w, nil)
 		cancel()
 		if chance.IntN(4) == 0 {
 			r.read(l.key)
@@ -134,21 +134,49 @@ func (r *faultRun) read(key store.Key) {
 // run lets the writers work.
 func (r *faultRun) run() {
 	chance := r.s.Rand("cancel")
-	at, every := chance.IntN(200), 1+chance.IntN(60)
+	at, every := chance.IntN(100), 1+chance.IntN(40)
+	r.cancels = make([]context.CancelFunc, 6)
 	r.s.Each(func(passed int) {
-		if passed < at || (passed-at)%every > 0 {
-			return
-		}
-		if cancel := r.cancel.Swap(nil); cancel != nil {
-			(*cancel)()
-			r.s.Note("cancelled")
+		if passed >= at && (passed-at)%every == 0 {
+			r.giveUp(passed)
 		}
 	})
 	var wait sync.WaitGroup
-	for w := range 3 {
-		wait.Go(func() { r.write(w, 4) })
+	for w := range r.cancels {
+		wait.Go(func() { r.write(w, 3) })
 	}
 	wait.Wait()
+}
+
+// mayGiveUp says how a writer gives up on the call that it is about to make; nil: not at all.
+func (r *faultRun) mayGiveUp(w int, cancel context.CancelFunc) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cancels[w] = cancel
+}
+
+// giveUp lets the next writer who may give up on its call do so.
+func (r *faultRun) giveUp(from int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.cancels {
+		w := (from + i) % len(r.cancels)
+		if cancel := r.cancels[w]; cancel != nil {
+			r.cancels[w] = nil
+			cancel()
+			r.s.Note("cancelled")
+			return
+		}
+	}
+}
+
+// noise is a text that cannot be packed.
+func noise(r *rand.Rand, n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ."[r.IntN(64)]
+	}
+	return string(b)
 }
 
 // judge looks at a store that works: what was acknowledged is there, byte for byte, what was not
@@ -180,6 +208,9 @@ func (r *faultRun) judge(st *store.Store) {
 		}
 		for _, p := range problems {
 			t.Errorf("fsck: %s", p)
+		}
+		if !slices.ContainsFunc(r.lists, func(l faultList) bool { return l.key == key }) {
+			continue // of nothing there is no window
 		}
 		w, err := st.Window(ctx, key, store.Ask{})
 		if err != nil {
@@ -250,7 +281,7 @@ func TestFaultsSQLite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys := []store.Key{create(t, st, "a"), create(t, st, "b")}
+	keys := []store.Key{create(t, st, "a"), create(t, st, "b"), create(t, st, "c"), create(t, st, "d")}
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +291,7 @@ func TestFaultsSQLite(t *testing.T) {
 	}
 	dir := faultFolder(t)
 	var tally fault.Tally
-	fault.Run(t, 300, func(t *testing.T, s *fault.Source) {
+	fault.Run(t, 100, func(t *testing.T, s *fault.Source) {
 		path := filepath.Join(dir, "pare.db")
 		for _, end := range []string{"", "-wal", "-shm", "-journal"} {
 			os.Remove(path + end)
@@ -422,10 +453,10 @@ func TestFaultsPostgres(t *testing.T) {
 	st := open(t, w.serve(t, direct))
 	var tally fault.Tally
 	n := 0
-	fault.Run(t, 200, func(t *testing.T, s *fault.Source) {
+	fault.Run(t, 60, func(t *testing.T, s *fault.Source) {
 		n++
 		r := &faultRun{t: t, s: s, st: st}
-		for _, name := range []string{"a", "b"} {
+		for _, name := range []string{"a", "b", "c", "d"} {
 			r.keys = append(r.keys, create(t, sure, fmt.Sprintf("%s%d", name, n)))
 		}
 		w.source.Store(s)
