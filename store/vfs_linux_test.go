@@ -235,7 +235,8 @@ func vfsWrite(tls *libc.TLS, file, from uintptr, n int32, at int64) int32 {
 	}
 	write := function[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](f.own.FxWrite)
 	if d.source.At("sqlite write") {
-		if n > 1 && d.source.At("sqlite write torn") {
+		if n > 1 && d.source.Rand("torn").IntN(2) == 0 {
+			d.source.Note("sqlite write torn")
 			f.keep(tls, file, from, n/2, at)
 			write(tls, file, from, n/2, at)
 		}

@@ -77,9 +77,22 @@ func Run(t *testing.T, n int, one func(t *testing.T, s *Source)) {
 		first, n = seed, 1
 	}
 	for i := range uint64(n) {
-		one(t, New(first+i))
-		if t.Failed() {
-			t.Fatalf("seed %d failed: PARE_FAULT_SEED=%d go test -run '^%s$' runs it alone", first+i, first+i, strings.ReplaceAll(t.Name(), "/", "$/^"))
+		alone(t, first+i, one)
+	}
+}
+
+// alone runs one seed, which is named also if the test panics or never ends well.
+func alone(t *testing.T, seed uint64, one func(t *testing.T, s *Source)) {
+	t.Helper()
+	done := false
+	defer func() {
+		if !done || t.Failed() {
+			t.Errorf("seed %d failed: PARE_FAULT_SEED=%d go test -run '^%s$' runs it alone", seed, seed, strings.ReplaceAll(t.Name(), "/", "$/^"))
 		}
+	}()
+	one(t, New(seed))
+	done = true
+	if t.Failed() {
+		t.FailNow()
 	}
 }
