@@ -78,6 +78,9 @@ func Run(t *testing.T, n int, one func(t *testing.T, s *Source)) {
 	}
 	for i := range uint64(n) {
 		alone(t, first+i, one)
+		if (i+1)%500 == 0 {
+			t.Logf("%d seeds", i+1)
+		}
 	}
 }
 
