@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -129,12 +130,12 @@ func (u *undoing) undo(name string) ([]restored, error) {
 	return done, nil
 }
 
-// newest finds the newest backup that is not the file itself under another name, which is
-// what an undo that was cut off leaves.
+// newest finds the newest backup that is not the file itself under another name, or a copy of it,
+// which is what an undo that was cut off leaves.
 func newest(path string, now fs.FileInfo, all []agentlog.Kept) (agentlog.Kept, error) {
 	for _, k := range all {
 		st, err := os.Lstat(k.Backup)
-		if err == nil && st.Mode().IsRegular() && (now == nil || !os.SameFile(st, now)) {
+		if err == nil && st.Mode().IsRegular() && (now == nil || !copyOf(path, now, k.Backup, st)) {
 			return k, nil
 		}
 	}
@@ -142,6 +143,23 @@ func newest(path string, now fs.FileInfo, all []agentlog.Kept) (agentlog.Kept, e
 		return agentlog.Kept{}, hinted{errors.New("there is no such file, and no backup of it"), "give the name of a file that --in-place has rewritten"}
 	}
 	return agentlog.Kept{}, hinted{errors.New("there is no backup of it"), "pare makes one, " + filepath.Base(path) + ".bak, when it rewrites a file in place"}
+}
+
+// copyOf reports whether a backup was made of the file as it is now: it is the same file or, where
+// there are no hard links, has the same time and the same bytes.
+func copyOf(path string, now fs.FileInfo, backup string, st fs.FileInfo) bool {
+	if os.SameFile(st, now) {
+		return true
+	}
+	if st.Size() != now.Size() || !st.ModTime().Equal(now.ModTime()) {
+		return false
+	}
+	a, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	b, err := os.ReadFile(backup)
+	return err == nil && bytes.Equal(a, b)
 }
 
 // allowed is an error if going back would lose what came after the rewriting.

@@ -81,7 +81,7 @@ func (f *Files) Backup(path string) (string, error) {
 	}
 	for ; n <= maxBackup; n++ {
 		name := BackupName(path, n)
-		err := os.Link(path, name)
+		err := f.link(path, name)
 		switch {
 		case errors.Is(err, fs.ErrExist):
 			continue
@@ -149,9 +149,9 @@ func (f *Files) Restore(path, backup string, keep func(path string) (string, err
 			return "", &Error{path, fmt.Errorf("keep a backup: %w", err)}
 		}
 	}
-	if err := os.Rename(backup, path); err != nil {
+	if err := f.rename(backup, path); err != nil {
 		if kept != "" {
-			os.Remove(kept) // a second name for what stays
+			f.remove(kept) // a second name for what stays
 		}
 		return "", &Error{path, err}
 	}

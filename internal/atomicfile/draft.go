@@ -123,13 +123,16 @@ func (d *Draft) open(perm fs.FileMode) error {
 			f.locks++
 		}
 		f.made(temp, d)
+		if f.Step != nil {
+			file = &stepFile{file, f, temp}
+		}
 		d.file, d.temp = file, temp
 		if d.was == nil {
 			return nil
 		}
 		keepOwner(temp, d.was)
 		if err := file.Chmod(perm); err != nil {
-			os.Remove(temp)
+			f.remove(temp)
 			delete(f.temps, temp)
 			file.Close()
 			if d.lock != nil {
@@ -211,7 +214,7 @@ func (d *Draft) Discard() {
 	}
 	d.file = nil
 	if d.temp != "" {
-		os.Remove(d.temp)
+		d.files.remove(d.temp)
 		d.files.gone(d.temp)
 		d.temp = ""
 	}
@@ -284,7 +287,7 @@ func (d *Draft) CommitOver(was fs.FileInfo, how Over) (kept string, err error) {
 	}
 	if err := d.rename(); err != nil {
 		if kept != "" {
-			os.Remove(kept) // nothing was replaced
+			d.files.remove(kept) // nothing was replaced
 		}
 		return "", err
 	}
@@ -307,14 +310,18 @@ func (d *Draft) date() error {
 	if d.modified.IsZero() {
 		return nil
 	}
-	if err := os.Chtimes(d.temp, time.Time{}, d.modified); err != nil {
+	err := d.files.step("chtimes", d.temp)
+	if err == nil {
+		err = os.Chtimes(d.temp, time.Time{}, d.modified)
+	}
+	if err != nil {
 		return &Error{d.name, err}
 	}
 	return nil
 }
 
 func (d *Draft) rename() error {
-	if err := os.Rename(d.temp, d.path); err != nil {
+	if err := d.files.rename(d.temp, d.path); err != nil {
 		return &Error{d.name, err}
 	}
 	d.settle()
@@ -323,7 +330,7 @@ func (d *Draft) rename() error {
 
 // appear gives the draft its name only if nobody else has taken it.
 func (d *Draft) appear() error {
-	err := os.Link(d.temp, d.path)
+	err := d.files.link(d.temp, d.path)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return &Error{d.name, ErrMoved}
@@ -333,7 +340,7 @@ func (d *Draft) appear() error {
 		}
 		return d.rename()
 	}
-	os.Remove(d.temp)
+	d.files.remove(d.temp)
 	d.settle()
 	return nil
 }

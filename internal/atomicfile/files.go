@@ -27,6 +27,9 @@ type Files struct {
 	// Create makes a file that does not exist yet; nil: the system does. It is for
 	// tests of what may go wrong.
 	Create func(name string, perm fs.FileMode) (File, error)
+	// Step is called before each change of the disk, with what is about to be done to which
+	// file; an error takes its place. Nil: nothing is. It is for tests of what may go wrong.
+	Step func(op, path string) error
 	// Patience is how long to wait for another run that replaces the same file.
 	// Default: five seconds.
 	Patience time.Duration
@@ -49,10 +52,83 @@ func CreateFile(name string, perm fs.FileMode) (File, error) {
 }
 
 func (f *Files) create(name string, perm fs.FileMode) (File, error) {
+	if err := f.step("create", name); err != nil {
+		return nil, err
+	}
 	if f.Create != nil {
 		return f.Create(name, perm)
 	}
 	return CreateFile(name, perm)
+}
+
+// step passes a point at which a test may let something fail.
+func (f *Files) step(op, path string) error {
+	if f.Step == nil {
+		return nil
+	}
+	if err := f.Step(op, path); err != nil {
+		return &fs.PathError{Op: op, Path: path, Err: err}
+	}
+	return nil
+}
+
+func (f *Files) rename(from, to string) error {
+	if err := f.step("rename", from); err != nil {
+		return err
+	}
+	return os.Rename(from, to)
+}
+
+func (f *Files) link(from, to string) error {
+	if err := f.step("link", to); err != nil {
+		return err
+	}
+	return os.Link(from, to)
+}
+
+// remove removes a file that nobody needs: if that fails, a later run does it.
+func (f *Files) remove(name string) {
+	if f.step("remove", name) == nil {
+		os.Remove(name)
+	}
+}
+
+// A stepFile passes a step before everything that is done to it. A write that fails may have
+// written half of it.
+type stepFile struct {
+	File
+	files *Files
+	name  string
+}
+
+func (s *stepFile) Write(p []byte) (int, error) {
+	if err := s.files.step("write", s.name); err != nil {
+		n, _ := s.File.Write(p[:len(p)/2])
+		return n, err
+	}
+	return s.File.Write(p)
+}
+
+func (s *stepFile) Sync() error {
+	if err := s.files.step("sync", s.name); err != nil {
+		return err
+	}
+	return s.File.Sync()
+}
+
+func (s *stepFile) Close() error {
+	err := s.File.Close()
+	if failed := s.files.step("close", s.name); failed != nil {
+		return failed
+	}
+	return err
+}
+
+func (s *stepFile) Chmod(mode fs.FileMode) error {
+	if err := s.files.step("chmod", s.name); err != nil {
+		return err
+	}
+	return s.File.Chmod(mode)
 }
 
 // Restrict lets nobody read or write the new files of the run who may not do so with an
@@ -83,7 +159,7 @@ func (f *Files) Clear() {
 	defer f.mu.Unlock()
 	f.closed = true
 	for name := range f.temps {
-		os.Remove(name)
+		f.remove(name)
 	}
 }
 

@@ -54,6 +54,7 @@ var floors = map[string]floor{
 	"replay":              {5, []string{}, "replays stored histories, with prices"},
 	"agentlog":            {5, []string{}, "reads agents' own session files"},
 	"store":               {5, []string{}, "keeps sessions"},
+	"internal/fault":      {5, []string{}, "lets calls fail in tests"},
 	"internal/pgtest":     {5, []string{}, "runs a database for tests"},
 	"proxy":               {5, []string{}, "serves requests"},
 	"internal/background": {6, []string{}, "compacts sessions while agents go on"},
