@@ -70,11 +70,11 @@ func (c *Tally) String() string {
 func Run(t *testing.T, n int, one func(t *testing.T, s *Source)) {
 	t.Helper()
 	first, n := uint64(0), trial.Size(n)
-	if m, err := strconv.Atoi(os.Getenv("PARE_FAULT_SEEDS")); err == nil && m > 0 {
-		n = m
-	}
 	if seed, err := strconv.ParseUint(os.Getenv("PARE_FAULT_SEED"), 10, 64); err == nil {
 		first, n = seed, 1
+	}
+	if m, err := strconv.Atoi(os.Getenv("PARE_FAULT_SEEDS")); err == nil && m > 0 {
+		n = m
 	}
 	for i := range uint64(n) {
 		alone(t, first+i, one)
