@@ -4,22 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
-	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/pare-llm/pare/internal/fault"
-	"github.com/pare-llm/pare/internal/pgtest"
-	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/store"
 )
 
@@ -33,8 +25,15 @@ type faultRun struct {
 
 	mu      sync.Mutex
 	lists   []faultList
+	forks   map[store.Key]fork
 	ops     int
 	cancels []context.CancelFunc // of the calls that are going on, by writer; nil: it is not given up on
+}
+
+// A fork is a session that was to be made of another one.
+type fork struct {
+	of    store.Key
+	acked bool
 }
 
 // A faultList is what was to be appended by one call.
@@ -106,8 +105,11 @@ func (r *faultRun) write(w, n int) {
 		}
 		r.mayGiveUp(w, nil)
 		cancel()
-		if chance.IntN(4) == 0 {
+		switch chance.IntN(8) {
+		case 0, 1:
 			r.read(l.key)
+		case 2:
+			r.fork(l.key, store.ID("fork-"+id))
 		}
 		r.mu.Lock()
 		r.lists = append(r.lists, l)
@@ -129,6 +131,52 @@ func (r *faultRun) read(key store.Key) {
 	r.mu.Lock()
 	r.ops++
 	r.mu.Unlock()
+}
+
+// fork makes a session of another one.
+func (r *faultRun) fork(from, to store.Key) {
+	_, err := r.st.Fork(context.Background(), from, "", to)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.forks == nil {
+		r.forks = make(map[store.Key]fork)
+	}
+	r.forks[to] = fork{from, err == nil}
+	r.ops++
+}
+
+// judgeForks looks at the forks: each is the beginning of what it was made of, or is not there.
+func (r *faultRun) judgeForks(st *store.Store) {
+	ids := func(key store.Key) (all []string, err error) {
+		err = st.Export(ctx, key, store.Export{All: true}, func(e store.Entry) error {
+			all = append(all, e.ID)
+			return nil
+		})
+		return all, err
+	}
+	for key, f := range r.forks {
+		whole, err := ids(f.of)
+		if err != nil {
+			r.t.Error(err)
+		}
+		part, err := ids(key)
+		switch {
+		case errors.Is(err, store.ErrNotFound) && !f.acked:
+		case err != nil:
+			r.t.Errorf("fork of %s, which was acknowledged: %v: %v", f.of, f.acked, err)
+		case len(part) > len(whole) || !slices.Equal(part, whole[:len(part)]):
+			r.t.Errorf("the fork of %v is %v", whole, part)
+		}
+	}
+}
+
+// faultClock is a clock that goes wrong.
+func faultClock(s *fault.Source) time.Time {
+	now := time.Now()
+	if s.At("clock") {
+		return now.Add(time.Duration(s.Rand("clock").IntN(48)-24) * time.Hour)
+	}
+	return now
 }
 
 // run lets the writers work.
@@ -198,6 +246,7 @@ func (r *faultRun) judge(st *store.Store) {
 			}
 		}
 	}
+	r.judgeForks(st)
 	if n := r.compare(st); n != 0 {
 		t.Errorf("%d entries are missing", n)
 	}
@@ -270,205 +319,4 @@ func (r *faultRun) compare(st *store.Store) (absent int) {
 		t.Errorf("nobody has written entry %s", id)
 	}
 	return absent
-}
-
-// TestFaultsSQLite: every call of SQLite to the disk may fail, and the power may go off at any of
-// them; calls are given up on at any point, and their buffers are used again at once.
-func TestFaultsSQLite(t *testing.T) {
-	base := filepath.Join(t.TempDir(), "pare.db")
-	st, err := store.Open(ctx, base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys := []store.Key{create(t, st, "a"), create(t, st, "b"), create(t, st, "c")}
-	if err := st.Close(); err != nil {
-		t.Fatal(err)
-	}
-	raw, err := os.ReadFile(base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := faultFolder(t)
-	var tally fault.Tally
-	fault.Run(t, 100, func(t *testing.T, s *fault.Source) {
-		path := filepath.Join(dir, "pare.db")
-		for _, end := range []string{"", "-wal", "-shm", "-journal"} {
-			os.Remove(path + end)
-		}
-		if err := os.WriteFile(path, raw, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		d := newDisk(t, dir, s)
-		defer d.close()
-		r := &faultRun{t: t, s: s, keys: slices.Clone(keys)}
-		chance := s.Rand("power")
-		cut := chance.IntN(2) == 0
-		if cut {
-			last := 1 + chance.IntN(300)
-			s.Cut(last, func() { d.powerOff(); s.Note("power cut") })
-		}
-		for try := 0; r.st == nil; try++ {
-			if r.st, err = store.Open(ctx, path); err != nil && (d.off() || try == 20) {
-				s.Stop()
-				d.revive(t, chance, &tally)
-				if r.st, err = store.Open(ctx, path); err != nil {
-					t.Errorf("the store cannot be opened any more: %v", err)
-					return
-				}
-			}
-		}
-		r.run()
-		s.Stop()
-		if d.off() {
-			r.st.Close()
-			d.revive(t, chance, &tally)
-			if r.st, err = store.Open(ctx, path); err != nil {
-				t.Errorf("the store cannot be opened any more: %v", err)
-				return
-			}
-		}
-		r.judge(r.st)
-		if problems, err := r.st.Fsck(ctx, false); err != nil || len(problems) > 0 {
-			t.Errorf("fsck: %v %v", problems, err)
-		}
-		if err := r.st.Close(); err != nil {
-			t.Error(err)
-		}
-		tally.Add(s, r.ops)
-	})
-	t.Log(&tally)
-}
-
-// faultFolder is a folder in memory where there is one: a file that only this process reads need
-// not wait for a disk.
-func faultFolder(t *testing.T) string {
-	t.Helper()
-	if dir, err := os.MkdirTemp("/dev/shm", "pare-faults-"); err == nil {
-		t.Cleanup(func() { os.RemoveAll(dir) })
-		return dir
-	}
-	return t.TempDir()
-}
-
-// revive is powerOn for a disk that may not have lost its power at all.
-func (d *disk) revive(t *testing.T, chance *rand.Rand, tally *fault.Tally) {
-	t.Helper()
-	if d.off() {
-		tally.Count("unsynced writes lost", d.powerOn(t, chance))
-	}
-	d.mu.Lock()
-	d.dead, d.pending = false, make(map[string][]piece)
-	d.mu.Unlock()
-}
-
-// A faultyWire is a way to PostgreSQL whose connections fail as the source of the day says.
-type faultyWire struct {
-	source atomic.Pointer[fault.Source]
-}
-
-func (w *faultyWire) serve(t *testing.T, dsn string) string {
-	t.Helper()
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	q := u.Query()
-	socket := filepath.Join(q.Get("host"), ".s.PGSQL.5432")
-	host, port, _ := net.SplitHostPort(l.Addr().String())
-	q.Set("host", host)
-	q.Set("port", port)
-	q.Set("sslmode", "disable")
-	u.RawQuery = q.Encode()
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go w.pass(c, socket)
-		}
-	}()
-	return u.String()
-}
-
-// pass passes bytes on. Each direction may be cut in the middle of a message.
-func (w *faultyWire) pass(c net.Conn, socket string) {
-	server, err := net.Dial("unix", socket)
-	if err != nil {
-		c.Close()
-		return
-	}
-	end := func() {
-		if tcp, ok := c.(*net.TCPConn); ok {
-			tcp.SetLinger(0)
-		}
-		c.Close()
-		server.Close()
-	}
-	copyTo := func(to io.Writer, from io.Reader, point string) {
-		defer end()
-		buf := make([]byte, 2048)
-		for {
-			n, err := from.Read(buf)
-			if err != nil {
-				return
-			}
-			s := w.source.Load()
-			if s.Chance(point+" late", 0.3) {
-				time.Sleep(time.Millisecond)
-			}
-			if s.At(point + " cut") {
-				if s.Rand(point).IntN(2) == 0 {
-					to.Write(buf[:n/2])
-				} else {
-					to.Write(buf[:n]) // the other end gets it all, and nobody hears of it
-				}
-				return
-			}
-			if _, err := to.Write(buf[:n]); err != nil {
-				return
-			}
-		}
-	}
-	go copyTo(c, server, "postgres answer")
-	copyTo(server, c, "postgres query")
-}
-
-// TestFaultsPostgres: every connection may be cut at any byte, in both directions, or be slow;
-// calls are given up on at any point, and their buffers are used again at once.
-func TestFaultsPostgres(t *testing.T) {
-	trial.Long(t, "needs PostgreSQL")
-	direct := pgtest.Copy(t, ready(t))
-	sure := open(t, direct)
-	var w faultyWire
-	quiet := fault.New(0)
-	quiet.Stop()
-	w.source.Store(quiet)
-	st := open(t, w.serve(t, direct))
-	var tally fault.Tally
-	n := 0
-	fault.Run(t, 60, func(t *testing.T, s *fault.Source) {
-		n++
-		r := &faultRun{t: t, s: s, st: st}
-		for _, name := range []string{"a", "b", "c"} {
-			r.keys = append(r.keys, create(t, sure, fmt.Sprintf("%s%d", name, n)))
-		}
-		w.source.Store(s)
-		r.run()
-		s.Stop()
-		w.source.Store(quiet)
-		r.judge(sure)
-		r.read(r.keys[0]) // the handle that has met the faults goes on
-		if _, err := st.Append(ctx, r.keys[1], store.Anywhere, store.Message("", user("go on"))); err != nil {
-			t.Errorf("the store does not go on: %v", err)
-		}
-		tally.Add(s, r.ops)
-	})
-	sound(t, sure)
-	t.Log(&tally)
 }

@@ -1,0 +1,102 @@
+package store_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pare-llm/pare/internal/fault"
+	"github.com/pare-llm/pare/store"
+)
+
+// TestFaultsSQLite: every call of SQLite to the disk may fail, and the power may go off at any of
+// them; calls are given up on at any point, and their buffers are used again at once.
+func TestFaultsSQLite(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "pare.db")
+	st, err := store.Open(ctx, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := []store.Key{create(t, st, "a"), create(t, st, "b"), create(t, st, "c")}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := faultFolder(t)
+	var tally fault.Tally
+	fault.Run(t, 100, func(t *testing.T, s *fault.Source) {
+		path := filepath.Join(dir, "pare.db")
+		for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+			os.Remove(path + end)
+		}
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d := newDisk(t, dir, s)
+		defer d.close()
+		r := &faultRun{t: t, s: s, keys: slices.Clone(keys)}
+		chance := s.Rand("power")
+		cut := chance.IntN(2) == 0
+		if cut {
+			last := 1 + chance.IntN(300)
+			s.Cut(last, func() { d.powerOff(); s.Note("power cut") })
+		}
+		for try := 0; r.st == nil; try++ {
+			if r.st, err = store.OpenWith(ctx, path, store.Options{Now: func() time.Time { return faultClock(s) }}); err != nil && (d.off() || try == 20) {
+				s.Stop()
+				d.revive(t, chance, &tally)
+				if r.st, err = store.Open(ctx, path); err != nil {
+					t.Errorf("the store cannot be opened any more: %v", err)
+					return
+				}
+			}
+		}
+		r.run()
+		s.Stop()
+		if d.off() {
+			r.st.Close()
+			d.revive(t, chance, &tally)
+			if r.st, err = store.Open(ctx, path); err != nil {
+				t.Errorf("the store cannot be opened any more: %v", err)
+				return
+			}
+		}
+		r.judge(r.st)
+		if problems, err := r.st.Fsck(ctx, false); err != nil || len(problems) > 0 {
+			t.Errorf("fsck: %v %v", problems, err)
+		}
+		if err := r.st.Close(); err != nil {
+			t.Error(err)
+		}
+		tally.Add(s, r.ops)
+	})
+	t.Log(&tally)
+}
+
+// faultFolder is a folder in memory where there is one: a file that only this process reads need
+// not wait for a disk.
+func faultFolder(t *testing.T) string {
+	t.Helper()
+	if dir, err := os.MkdirTemp("/dev/shm", "pare-faults-"); err == nil {
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		return dir
+	}
+	return t.TempDir()
+}
+
+// revive is powerOn for a disk that may not have lost its power at all.
+func (d *disk) revive(t *testing.T, chance *rand.Rand, tally *fault.Tally) {
+	t.Helper()
+	if d.off() {
+		tally.Count("unsynced writes lost", d.powerOn(t, chance))
+	}
+	d.mu.Lock()
+	d.dead, d.pending = false, make(map[string][]piece)
+	d.mu.Unlock()
+}
