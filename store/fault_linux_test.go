@@ -179,8 +179,8 @@ func faultClock(s *fault.Source) time.Time {
 	return now
 }
 
-// run lets the writers work.
-func (r *faultRun) run() {
+// arm lets calls be given up on at points that are passed. It comes before anybody uses the source.
+func (r *faultRun) arm() {
 	chance := r.s.Rand("cancel")
 	at, every := chance.IntN(100), 1+chance.IntN(40)
 	r.cancels = make([]context.CancelFunc, 4)
@@ -189,6 +189,10 @@ func (r *faultRun) run() {
 			r.giveUp(passed)
 		}
 	})
+}
+
+// run lets the writers work.
+func (r *faultRun) run() {
 	var wait sync.WaitGroup
 	for w := range r.cancels {
 		wait.Go(func() { r.write(w, 2) })

@@ -117,6 +117,7 @@ func TestFaultsPostgres(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			r.keys = append(r.keys, create(t, sure, fmt.Sprintf("%s%d", name, n)))
 		}
+		r.arm()
 		w.source.Store(s)
 		r.run()
 		s.Stop()

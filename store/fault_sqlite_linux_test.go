@@ -38,9 +38,10 @@ func TestFaultsSQLite(t *testing.T) {
 		if err := os.WriteFile(path, raw, 0o600); err != nil {
 			t.Fatal(err)
 		}
+		r := &faultRun{t: t, s: s, keys: slices.Clone(keys)}
+		r.arm()
 		d := newDisk(t, dir, s)
 		defer d.close()
-		r := &faultRun{t: t, s: s, keys: slices.Clone(keys)}
 		chance := s.Rand("power")
 		cut := chance.IntN(2) == 0
 		if cut {
