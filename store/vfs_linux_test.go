@@ -36,10 +36,9 @@ type piece struct {
 var disks struct {
 	sync.RWMutex
 	byFolder map[string]*disk
-	files    map[uintptr]*vfsFile                 // open ones, by SQLite's handle
-	tables   map[uintptr]*lib.Tsqlite3_io_methods // ours, by SQLite's own
-	vfs      lib.Tsqlite3_vfs                     // ours, a copy of SQLite's
-	own      uintptr                              // SQLite's
+	files    map[uintptr]*vfsFile // open ones, by SQLite's handle
+	tables   map[uintptr]uintptr  // ours, by SQLite's own
+	own      uintptr              // SQLite's
 }
 
 type vfsFile struct {
@@ -51,17 +50,17 @@ type vfsFile struct {
 var installVFS = sync.OnceValue(func() int32 {
 	tls := libc.NewTLS()
 	defer tls.Close()
-	disks.byFolder, disks.files, disks.tables = make(map[string]*disk), make(map[uintptr]*vfsFile), make(map[uintptr]*lib.Tsqlite3_io_methods)
+	disks.byFolder, disks.files, disks.tables = make(map[string]*disk), make(map[uintptr]*vfsFile), make(map[uintptr]uintptr)
 	disks.own = lib.Xsqlite3_vfs_find(tls, 0)
 	name, err := libc.CString("fault")
 	if err != nil {
 		panic(err)
 	}
-	disks.vfs = *pointer[lib.Tsqlite3_vfs](disks.own)
-	disks.vfs.FzName, disks.vfs.FpNext = name, 0
-	disks.vfs.FxOpen = address(vfsOpen)
-	disks.vfs.FxDelete = address(vfsDelete)
-	return lib.Xsqlite3_vfs_register(tls, uintptr(unsafe.Pointer(&disks.vfs)), 1)
+	at, vfs := allocated[lib.Tsqlite3_vfs](tls)
+	*vfs = *pointer[lib.Tsqlite3_vfs](disks.own)
+	vfs.FzName, vfs.FpNext = name, 0
+	vfs.FxOpen, vfs.FxDelete = address(vfsOpen), address(vfsDelete)
+	return lib.Xsqlite3_vfs_register(tls, at, 1)
 })
 
 // newDisk lets the files of a folder fail, until the test ends.
@@ -138,6 +137,12 @@ func (d *disk) powerOn(t *testing.T, r *rand.Rand) (lost int) {
 	return lost
 }
 
+// allocated is memory of SQLite's, which stays for good: Go's is not for it.
+func allocated[T any](tls *libc.TLS) (at uintptr, p *T) {
+	at = libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(*p)))
+	return at, pointer[T](at)
+}
+
 // pointer and address turn what SQLite calls a pointer into one of Go, and a function into what
 // SQLite calls a pointer to one.
 func pointer[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
@@ -170,17 +175,18 @@ func vfsOpen(tls *libc.TLS, _ uintptr, name, file uintptr, flags int32, outFlags
 	}
 	disks.Lock()
 	defer disks.Unlock()
-	table := disks.tables[f.FpMethods]
-	if table == nil {
-		table = new(lib.Tsqlite3_io_methods)
+	at := disks.tables[f.FpMethods]
+	if at == 0 {
+		var table *lib.Tsqlite3_io_methods
+		at, table = allocated[lib.Tsqlite3_io_methods](tls)
 		*table = *pointer[lib.Tsqlite3_io_methods](f.FpMethods)
 		table.FxClose, table.FxRead, table.FxWrite = address(vfsClose), address(vfsRead), address(vfsWrite)
 		table.FxTruncate, table.FxSync, table.FxShmLock = address(vfsTruncate), address(vfsSync), address(vfsShmLock)
 		table.FxFetch, table.FxUnfetch, table.FiVersion = 0, 0, min(table.FiVersion, 2)
-		disks.tables[f.FpMethods] = table
+		disks.tables[f.FpMethods] = at
 	}
 	disks.files[file] = &vfsFile{d, path, pointer[lib.Tsqlite3_io_methods](f.FpMethods)}
-	f.FpMethods = uintptr(unsafe.Pointer(table))
+	f.FpMethods = at
 	return rc
 }
 
@@ -260,8 +266,10 @@ func (f *vfsFile) keep(tls *libc.TLS, file, from uintptr, n int32, at int64) {
 	tls.Free(8)
 	p := piece{at: at, size: size, new: append([]byte(nil), bytesAt(from, n)...)}
 	if was := min(int64(n), size-at); was > 0 {
-		p.old = make([]byte, was)
-		f.read(tls, file, uintptr(unsafe.Pointer(&p.old[0])), int32(was), at)
+		to := libc.Xmalloc(tls, libc.Tsize_t(was))
+		f.read(tls, file, to, int32(was), at)
+		p.old = append(p.old, bytesAt(to, int32(was))...)
+		libc.Xfree(tls, to)
 	}
 	f.disk.mu.Lock()
 	f.disk.pending[f.path] = append(f.disk.pending[f.path], p)
