@@ -48,13 +48,6 @@ func (c *Tally) Count(what string, n int) {
 	c.count[what] += n
 }
 
-// Faults is how many calls were made to fail so far.
-func (c *Tally) Faults() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.count["faults"]
-}
-
 func (c *Tally) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

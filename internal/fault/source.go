@@ -102,13 +102,6 @@ func (s *Source) Stop() {
 	s.off = true
 }
 
-// Passed is how many points were passed so far.
-func (s *Source) Passed() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.passed
-}
-
 // Cut calls a function once, when so many points were passed: it is set before the source is
 // used.
 func (s *Source) Cut(after int, f func()) { s.cut, s.onCut = after, f }
