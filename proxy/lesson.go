@@ -24,7 +24,7 @@ func (a *aim) heed() {
 // request if that had to be counted, and false if nothing is known of a limit.
 func (a *aim) heeding(r *wire.Request, p *pare.Policy) (size int, limited bool) {
 	p.Check.Strict = p.Check.Strict || a.known.Strict
-	if a.known.Bytes > 0 && r.Size() > a.known.Bytes {
+	if a.known.Bytes > 0 && len(r.Raw()) > a.known.Bytes {
 		a.limitedBytes(r, p, a.known.Bytes)
 		limited = true
 	} else if a.known.Limit > 0 {

@@ -23,9 +23,9 @@ func (a *aim) sizeLesson(r *wire.Request) Lesson {
 	}
 	if a.heal.Bytes != 0 {
 		n := sent.Tokens(byteCounter{})
-		l.Bytes = a.guess(n, sent.Size())
-		if most := a.heal.Bytes; most > 0 && most < sent.Size() {
-			l.Bytes = scaled(n, most, sent.Size())
+		l.Bytes = a.guess(n, len(sent.Raw()))
+		if most := a.heal.Bytes; most > 0 && most < len(sent.Raw()) {
+			l.Bytes = scaled(n, most, len(sent.Raw()))
 		}
 		return l
 	}
@@ -37,7 +37,7 @@ func (a *aim) sizeLesson(r *wire.Request) Lesson {
 	first.heal = nil
 	p, _ := first.fitting(r)
 	n := sent.Tokens(c)
-	l.Limit = a.limit(n, sent.Size())
+	l.Limit = a.limit(n, len(sent.Raw()))
 	if p.Window != nil && !first.inBytes {
 		l.Limit = least0(l.Limit, p.Window.Tokens)
 	}
@@ -73,7 +73,7 @@ func (a *aim) smaller(p *pare.Policy, pl *pare.Plan) bool {
 	}
 	why, ok := Refusal{}, false
 	if a.heal != nil && a.heal.Bytes > 0 {
-		why, ok = *a.heal, pl.Result().Size() > a.heal.Bytes
+		why, ok = *a.heal, len(pl.Result().Raw()) > a.heal.Bytes
 	}
 	for _, f := range pl.Left() {
 		if says, sized := overflow(f.Message); sized && says.Bytes+says.Messages > 0 {

@@ -100,7 +100,7 @@ func look(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, restor
 	defer func() {
 		if p := recover(); p != nil {
 			o.faults = []*pare.FaultError{panicked(p)}
-			a.policy, a.seen = withoutCode(a.policy), nil
+			a.policy = withoutCode(a.policy)
 			raw, restored, done = in, 0, false
 		}
 	}()

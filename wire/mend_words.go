@@ -164,7 +164,7 @@ func isRead(b *transcript.Block, s *stringsIn, in container, superseded bool) bo
 		return b.Body != b.Span && b.Body.Start <= s.at.Start && s.at.Start < b.Body.End || b.Body.Start == s.at.Start+1 ||
 			s.has("id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "name", "function", "response", "output", "arguments", "args", "input", "parts", "action", "operation", "approval_request_id", "reason", "error", "server_label", "code", "fingerprint")
 	case transcript.Thinking:
-		return in == inReasoning || in == inThought || s.has("thinking", "signature", "data", "text", "summary", "content", "encrypted_content", "reasoningContent", "thoughtSignature", "thought_signature")
+		return in == inMember || s.has("thinking", "signature", "data", "text", "summary", "content", "encrypted_content", "reasoningContent", "thoughtSignature", "thought_signature")
 	case transcript.Media:
 		return mediaMembers[s.top()] && bytes.IndexByte(s.raw[s.at.Start:s.at.End], ' ') < 0 || s.top() == "filename" || s.top() == "title"
 	case transcript.Text:
