@@ -110,7 +110,7 @@ func (r *Request) foreignElements() *ForeignError {
 	lacking, strange := 0, 0 // have nothing where they should, but somewhere else; are no objects
 	for i := range ms {
 		m, f := &ms[i], &r.frame[i]
-		if m.First < m.End && (r.extra[i]&holdsOnly != 0 || m.Span.Len() <= f.content.Len()+f.calls.Len()+maxBeside) && i >= 3 {
+		if m.First < m.End && (r.extra[i]&holdsOnly != 0 || i >= 3 && m.Span.Len() <= f.content.Len()+f.calls.Len()+maxBeside) {
 			continue
 		}
 		at := jsonspan.Span(m.Span)

@@ -99,7 +99,19 @@ func wordsOf(raw []byte, at, skip jsonspan.Span) (w objectWords) {
 		if value := raw[e.Value.Start:e.Value.End]; string(value) == "null" {
 			key = nil // a column that is empty
 		}
-		if len(key) > 0 {
+		switch string(key) {
+		case "":
+		case "role": // nearly all elements have these, which cost nothing so
+			w.keys = append(w.keys, "role")
+		case "content":
+			w.keys = append(w.keys, "content")
+		case "type":
+			w.keys = append(w.keys, "type")
+		case "parts":
+			w.keys = append(w.keys, "parts")
+		case "text":
+			w.keys = append(w.keys, "text")
+		default:
 			w.keys = append(w.keys, string(key))
 		}
 		w.known = w.known || elementKeys[string(key)] || carried[string(key)]

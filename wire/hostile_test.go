@@ -102,12 +102,12 @@ func TestNotARequest(t *testing.T) {
 			}
 		}
 	}
-	for _, body := range []string{`{}`, `{"model":"x"}`, `7`, `null`, `"messages"`, `{"Messages":[]}`} {
+	for _, body := range []string{`{}`, `{"model":"x"}`, `7`, `null`, `"messages"`, `{"Messages":[]}`, `{"messages":7}`, `{"messages":{"a":"b"}}`, `{"messages":"x"}`} {
 		if _, err := Parse([]byte(body), Options{}); !errors.Is(err, ErrNotRequest) {
 			t.Errorf("%s: error %v, want ErrNotRequest", body, err)
 		}
 	}
-	for _, body := range []string{`{"messages":null}`, `{"messages":7}`, `{"messages":{}}`, `{"messages":"x"}`} {
+	for _, body := range []string{`{"messages":null}`, `{"model":"gpt-5","messages":7}`, `{"model":"gpt-5","messages":{}}`, `{"model":"gpt-5","messages":"x"}`} {
 		if got := report(t, []byte(body), Options{}, CheckOptions{}); !slices.Equal(got, []string{"wrong-type messages"}) {
 			t.Errorf("%s: findings %q", body, got)
 		}
