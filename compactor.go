@@ -107,9 +107,9 @@ func (c *Compactor) valid(o Options) error {
 
 // Compact puts a summary in the place of the head of a history, at the cut that
 // [transcript.Transcript.Split] finds. A history without a cut, or not above the mark, or
-// without a summarizer so short that a note would not be smaller, is repaired and otherwise
-// left alone, with the event compaction_skipped. The error is a *CompactionError;
-// whatever it says, the history is untouched.
+// without a summarizer so short that a note would not be smaller, is an empty plan with
+// the event compaction_skipped; [Plan.Left] says what is wrong with it, as with every result.
+// The error is a *CompactionError; whatever it says, the history is untouched.
 func (c *Compactor) Compact(ctx context.Context, r *wire.Request) (*Plan, error) {
 	return c.compact(ctx, untouched(r), c.Options)
 }
@@ -124,27 +124,27 @@ func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (
 	defer caught(&plan, &err)
 	if o.Counter != nil && c.Above > 0 {
 		if n := r.Tokens(o.Counter); n <= c.Above {
-			return base.skip(o.Options, "at most %d tokens are left alone, there are %d", c.Above, n)
+			return base.skip(o.Options, "at most %d tokens are left alone, there are %d", c.Above, n), nil
 		}
 	}
 	cut, ok := r.Transcript().Split(c.minKeep(), c.Inside)
 	if !ok {
 		if c.minKeep() == 1 {
-			return base.skip(o.Options, "nothing can be separated from the last message")
+			return base.skip(o.Options, "nothing can be separated from the last message"), nil
 		}
-		return base.skip(o.Options, "nothing can be separated from the last %d messages", c.minKeep())
+		return base.skip(o.Options, "nothing can be separated from the last %d messages", c.minKeep()), nil
 	}
 	h := headOf(r, cut, o.FoldTask)
 	h.MaxTokens, h.Counter = below(c.maxTokens(), o.Options), o.Counter
 	if len(h.Blocks) == 0 {
-		return base.skip(o.Options, "nothing stands in front of the cut but what must stay")
+		return base.skip(o.Options, "nothing stands in front of the cut but what must stay"), nil
 	}
 	o.emit(Event{EventCompactionStarted, CompactionStarted{Cut: cut.Before(), Prior: h.Prior != "", TotalMessages: len(r.Transcript().Messages())}})
 	plan, err = c.at(ctx, base, cut, h, o)
 	var why *CompactionError
 	if c.Summarize == nil && errors.As(err, &why) && why.Reason == ReasonLarger {
 		// Nobody has failed: there is too little to be worth a note.
-		return base.skip(o.Options, "the note would be larger than what it stands for")
+		return base.skip(o.Options, "the note would be larger than what it stands for"), nil
 	}
 	if err != nil {
 		o.emit(Event{EventCompactionFailed, CompactionFailed{Cut: cut.Before(), Error: err.Error()}})
@@ -171,20 +171,15 @@ func (c *Compactor) at(ctx context.Context, base *Plan, cut transcript.Cut, h Re
 	return base.compact(cut, s, c.maxTokens(), o)
 }
 
-// skip leaves a plan as it is, but for a repair if there was none so far, and says why.
-func (p *Plan) skip(o Options, format string, args ...any) (*Plan, error) {
-	if p.unjudged != nil {
-		if err := p.mend(p.in, o); err != nil {
-			return nil, err
-		}
-	}
+// skip leaves a plan as it is, and says why.
+func (p *Plan) skip(o Options, format string, args ...any) *Plan {
 	e := Event{EventCompactionSkipped, CompactionSkipped{fmt.Sprintf(format, args...)}}
 	if !p.Empty() {
 		p.report(o)
 	}
 	p.told().events = append(p.events, e)
 	o.emit(e)
-	return p, nil
+	return p
 }
 
 // summary runs the summarizer, or waits for the run that another caller began.

@@ -346,8 +346,8 @@ func (p *Plan) Mended() *wire.Request { return p.whole().mended }
 // Apply returns the new body: the input itself if there is nothing to do. The
 // error is a *RefusedError if the provider would still refuse it.
 func (p *Plan) Apply() ([]byte, error) {
-	if len(p.left) > 0 {
-		return nil, &RefusedError{p.left}
+	if left := p.Left(); len(left) > 0 {
+		return nil, &RefusedError{left}
 	}
 	if p.clean != nil {
 		return p.clean.body, nil
@@ -365,7 +365,7 @@ func (p *Plan) String() string {
 		}
 		fmt.Fprintf(&b, "%-7s %-28s %s: %s\n", c.Action, path, c.Rule, c.Reason)
 	}
-	for _, f := range p.left {
+	for _, f := range p.Left() {
 		fmt.Fprintf(&b, "left    %-28s %s: %s\n", f.Path, f.Rule, f.Message)
 	}
 	if b.Len() == 0 {
@@ -376,7 +376,7 @@ func (p *Plan) String() string {
 
 // MarshalJSON writes the plan as one object.
 func (p *Plan) MarshalJSON() ([]byte, error) {
-	left := p.left
+	left := p.Left()
 	if left == nil {
 		left = []wire.Finding{}
 	}

@@ -94,7 +94,9 @@ type Keeper interface {
 func (p *Policy) Plan(ctx context.Context, r *wire.Request) (plan *Plan, err error) {
 	defer caught(&plan, &err)
 	if p.Off {
-		return untouched(r), nil
+		plan = untouched(r)
+		plan.unjudged = nil // switched off, it does not even look
+		return plan, nil
 	}
 	o, err := p.options(r)
 	if err != nil {

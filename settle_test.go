@@ -184,7 +184,7 @@ func TestEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"tool_pair_pruned", "plan_made"}; !slices.Equal(types, want) || len(plan.Events()) != 2 {
+	if want := []string{"tool_pair_repaired", "plan_made"}; !slices.Equal(types, want) || len(plan.Events()) != 2 {
 		t.Errorf("events %v, want %v", types, want)
 	}
 }

@@ -147,7 +147,7 @@ func geminiMix() *mixture {
 		`{"functionResponse":{"id":"$I","name":"$N","response":{"output":"$T"},"scheduling":"WHEN_IDLE"}}`,
 		`{"functionResponse":{"id":"$I","name":"$N","response":{"output":"$T"},"willContinue":true}},{"functionResponse":{"id":"$I","name":"$N","response":{"output":"$T"},"willContinue":false}}`,
 	}
-	tools := `"tools":[{"functionDeclarations":[{"name":"Read","description":"$T","parameters":{"type":"object"}},{"name":"Grep","description":"$T","parameters":{"type":"object"}}]}]`
+	tools := `"tools":[{"functionDeclarations":[{"name":"Read","behavior":"NON_BLOCKING","description":"$T","parameters":{"type":"object"}},{"name":"Grep","behavior":"NON_BLOCKING","description":"$T","parameters":{"type":"object"}}]}]`
 	return &mixture{
 		heads: []string{
 			`{"model":"models/gemini-3-pro-preview","systemInstruction":{"parts":[{"text":"$T"}]},"contents":"$M",` + tools + `}`,
