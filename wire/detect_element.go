@@ -105,7 +105,7 @@ func (p *parser) detectElement() (d Dialect, sure bool) {
 		return OpenAIResponses, !p.texts
 	case chat && typed && !role:
 		d = OpenAIResponses
-	case compacted && d == OpenAIResponses:
+	case compacted && d.List() == "input":
 		p.faint, p.clue.guess = true, true
 		return d, false
 	case d == Auto && system:
