@@ -48,8 +48,8 @@ func TestDefectX10ABusyMachine(t *testing.T) {
 				t.Errorf("%d bytes, %v: skipped is %q, %d bytes were sent", tt.size, tt.took, got, sent)
 			}
 			time.Sleep(2 * time.Minute) // what was given up has ended
-			if tr.ledger.used != 0 {
-				t.Error(tr.ledger.used, "bytes are held")
+			if used := tr.ledger.now().used; used != 0 {
+				t.Error(used, "bytes are held")
 			}
 		})
 	}
@@ -94,7 +94,7 @@ func TestDefectX4PlansShareTheMemory(t *testing.T) {
 func TestDefectX4DenseBodies(t *testing.T) {
 	body := `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"a"}` + strings.Repeat(",{}", 600_000) + "]}"
 	sent := 0
-	tr := &Transport{ledger: newLedger(1<<30, 0)}
+	tr := &Transport{PlanTime: -1, ledger: newLedger(1<<30, 0)}
 	tr.Base = base(func(_ *http.Request, body []byte) *http.Response { sent = len(body); return answer(200, "{}") })
 	resp, err := tr.RoundTrip(request(body))
 	if err != nil {

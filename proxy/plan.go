@@ -422,15 +422,18 @@ func within(ctx context.Context, b *body, size, weight int64, asks bool, most ti
 		defer cancel()
 		done <- do(ctx)
 	}()
+	var o outcome
 	select {
-	case o := <-done:
-		return o
+	case o = <-done:
 	case <-ctx.Done():
 		select {
-		case o := <-done: // both at once
-			return o
+		case o = <-done: // both at once
 		default:
-			return outcome{skip: SkipTime, detail: fmt.Sprintf("planning took longer than %v", most)}
+			o.skip = SkipError
 		}
 	}
+	if o.skip == SkipError && errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // it has stopped, or will soon
+		return o.skipped(SkipTime, fmt.Sprintf("planning took longer than %v", most))
+	}
+	return o
 }
