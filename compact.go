@@ -78,7 +78,7 @@ type CompactionError struct {
 	Err    error
 }
 
-func (e *CompactionError) Error() string { return "compact: " + e.Err.Error() }
+func (e *CompactionError) Error() string { return fmt.Sprintf("compact: %v", e.Err) }
 func (e *CompactionError) Unwrap() error { return e.Err }
 
 func uncompacted(reason CompactionReason, format string, args ...any) error {

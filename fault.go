@@ -21,7 +21,7 @@ type FaultError struct {
 	Stack []byte // of the panic; nil if there was none
 }
 
-func (e *FaultError) Error() string { return e.Part + ": " + e.Err.Error() }
+func (e *FaultError) Error() string { return fmt.Sprintf("%s: %v", e.Part, e.Err) }
 func (e *FaultError) Unwrap() error { return e.Err }
 
 // blame, deferred around a call of the caller's code, puts a name to its panic.

@@ -193,6 +193,9 @@ func (p *Plan) further() *Plan {
 type RefusedError struct{ Findings []wire.Finding }
 
 func (e *RefusedError) Error() string {
+	if len(e.Findings) == 0 {
+		return "still refused"
+	}
 	f := e.Findings[0]
 	more := ""
 	if n := len(e.Findings) - 1; n > 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -59,6 +60,9 @@ func OpenFolder(path, session string, o Options) (*Stored, error) {
 // Open reads the session that a search has found. Its error wraps [ErrFormat] if there is
 // none after all.
 func (x Place) Open(o Options) (*Stored, error) {
+	if x.Agent == nil {
+		return nil, fmt.Errorf("open a session: %w: the place names no agent; Find makes such places", ErrFormat)
+	}
 	if x.Agent.Format == OpenCode {
 		return OpenFolder(x.storage(), filepath.Base(x.Path), o)
 	}

@@ -13,6 +13,9 @@ import (
 // of its file.
 func (x Place) Project(raw []byte) string {
 	folder := filepath.Dir(x.Path)
+	if x.Agent == nil {
+		return ""
+	}
 	switch x.Agent.Format {
 	case Cline:
 		return workspaceIn(raw)

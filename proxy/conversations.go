@@ -124,12 +124,25 @@ type remembered struct {
 	shelf  time.Time // when the lesson was put on the shelf last
 }
 
+// mostKnown is how many conversations are known if nobody says how many.
+const mostKnown = 10_000
+
+// weekLong is how long one is remembered if nobody says how long.
+const weekLong = 7 * 24 * time.Hour
+
+// now and life are what the options say, also those of the zero value.
+func (c *Conversations) now() time.Time {
+	if c.o.Now == nil {
+		return time.Now()
+	}
+	return c.o.Now()
+}
+
+func (c *Conversations) life() time.Duration { return cmp.Or(c.o.Life, weekLong) }
+
 // NewConversations returns what is known of nothing yet.
 func NewConversations(o ConversationsOptions) *Conversations {
-	o.Most, o.Life = cmp.Or(o.Most, 10_000), cmp.Or(o.Life, 7*24*time.Hour)
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o.Most = cmp.Or(o.Most, mostKnown)
 	return &Conversations{o: o, all: newRecent[remembered](o.Most), beats: beats{last: newRecent[pulse](o.Most)}}
 }
 
@@ -144,11 +157,11 @@ func (c *Conversations) Lesson(key string) Lesson {
 		c.mu.Unlock()
 		return Lesson{}
 	}
-	now := c.o.Now()
+	now := c.now()
 	r.at = now
 	l := r.lesson
 	// What is used is not to be forgotten elsewhere.
-	again := c.o.Shelf != nil && !l.empty() && now.Sub(r.shelf) > c.o.Life/4
+	again := c.o.Shelf != nil && !l.empty() && now.Sub(r.shelf) > c.life()/4
 	if again {
 		r.shelf = now
 	}
@@ -199,13 +212,13 @@ func (c *Conversations) join(key string, l Lesson, own bool) (joined Lesson, new
 	defer c.mu.Unlock()
 	r := c.find(key)
 	if r == nil {
-		r = c.all.add(key, remembered{at: c.o.Now()})
+		r = c.all.add(key, remembered{at: c.now()})
 	}
 	joined = r.lesson.Join(l)
 	news = !joined.equal(r.lesson)
 	r.lesson = joined
 	if news && own {
-		r.shelf = c.o.Now()
+		r.shelf = c.now()
 	}
 	return joined, news
 }
@@ -213,7 +226,7 @@ func (c *Conversations) join(key string, l Lesson, own bool) (joined Lesson, new
 // find returns a conversation that is not to be forgotten yet, or nil.
 func (c *Conversations) find(key string) *remembered {
 	r := c.all.get(key)
-	if r != nil && c.o.Now().Sub(r.at) > c.o.Life {
+	if r != nil && c.now().Sub(r.at) > c.life() {
 		c.all.remove(key)
 		return nil
 	}

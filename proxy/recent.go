@@ -31,6 +31,9 @@ func (r *recent[V]) get(key string) *V {
 
 // add gives a key that has none a value, and forgets what was not used for longest.
 func (r *recent[V]) add(key string, v V) *V {
+	if r.all == nil {
+		*r = newRecent[V](mostKnown)
+	}
 	for len(r.all) >= r.most {
 		r.remove(r.used.Back().Value.(*entry[V]).key)
 	}

@@ -3,6 +3,7 @@ package proxy
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -214,7 +215,7 @@ func (x *exchange) begun() {
 // may read it.
 type BodyError struct{ Err error }
 
-func (e *BodyError) Error() string { return "read the body of the request: " + e.Err.Error() }
+func (e *BodyError) Error() string { return fmt.Sprintf("read the body of the request: %v", e.Err) }
 func (e *BodyError) Unwrap() error { return e.Err }
 
 // through sends on what is too large to be looked at.

@@ -93,6 +93,9 @@ func (s *Store) fsckFile(ctx context.Context, repair bool) (problems []Problem, 
 		}
 		return found, err
 	}
+	if err := s.opened(); err != nil {
+		return nil, err
+	}
 	found, err := look()
 	if err != nil || len(found) == 0 {
 		return nil, err

@@ -42,6 +42,9 @@ func (m *Memory) Load(key string) (text string, ok bool) {
 
 // Store keeps a text; the first one of a name stays.
 func (m *Memory) Store(key, text string) {
+	if m.s.opened() != nil {
+		return // it can be made again
+	}
 	ctx := context.Background()
 	now := m.s.now()
 	m.s.write(ctx, func(t *tx) error {

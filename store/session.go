@@ -67,7 +67,7 @@ func NewID() string { return strings.ToLower(rand.Text()) }
 // entryID makes an id for an entry. Those of one session grow with the time, so that they
 // lie side by side in their index; nothing depends on it.
 func (s *Store) entryID() string {
-	ms := strconv.FormatInt(s.o.Now().UnixMilli()&(1<<45-1), 32)
+	ms := strconv.FormatInt(s.clock().UnixMilli()&(1<<45-1), 32)
 	return strings.Repeat("0", max(0, 9-len(ms))) + ms + NewID()[:12]
 }
 

@@ -155,6 +155,9 @@ func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
 // copy of the file of a store that is in use lacks what lies in the file beside it (-wal). A file
 // that is there is not written over. PostgreSQL has pg_dump for it.
 func (s *Store) Backup(ctx context.Context, path string) error {
+	if err := s.opened(); err != nil {
+		return err
+	}
 	if err := s.eng.backup(ctx, path); err != nil {
 		return fmt.Errorf("back up the store: %w", s.named(ctx, err))
 	}
@@ -163,6 +166,9 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 
 // Close closes the database.
 func (s *Store) Close() error {
+	if err := s.opened(); err != nil {
+		return err
+	}
 	s.eng.close()
 	err := s.db.Close()
 	if s.wdb != s.db {
@@ -171,10 +177,33 @@ func (s *Store) Close() error {
 	return err
 }
 
-// Engine names the database: sqlite or postgres.
-func (s *Store) Engine() string { return s.eng.name() }
+// Engine names the database: sqlite or postgres; "" of a store that is not open.
+func (s *Store) Engine() string {
+	if s.opened() != nil {
+		return ""
+	}
+	return s.eng.name()
+}
 
-func (s *Store) now() int64 { return s.o.Now().UnixMicro() }
+func (s *Store) now() int64 { return s.clock().UnixMicro() }
+
+// clock tells the time, also for a store that was not opened.
+func (s *Store) clock() time.Time {
+	if s == nil || s.o.Now == nil {
+		return time.Now()
+	}
+	return s.o.Now()
+}
+
+// opened is an error for the zero value.
+func (s *Store) opened() error {
+	if s == nil || s.eng == nil {
+		return errUnopened
+	}
+	return nil
+}
+
+var errUnopened = errors.New("the store is not open: Open makes one")
 
 // A tx is a transaction; statements are written with question marks.
 type tx struct {
@@ -216,6 +245,9 @@ func (t *tx) each(ctx context.Context, f func(scan func(...any) error) error, qu
 // write runs f in one transaction that writes. A transaction that another one was in
 // the way of is run again, so f must not keep anything from a run that failed.
 func (s *Store) write(ctx context.Context, f func(*tx) error) error {
+	if err := s.opened(); err != nil {
+		return err
+	}
 	start := time.Now()
 	for try := 0; ; try++ {
 		err := s.once(ctx, f)
@@ -258,6 +290,9 @@ func (s *Store) once(ctx context.Context, f func(*tx) error) error {
 
 // read runs f on a snapshot.
 func (s *Store) read(ctx context.Context, f func(*tx) error) error {
+	if err := s.opened(); err != nil {
+		return err
+	}
 	t, err := s.begin(ctx, s.db, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	if err != nil {
 		return s.named(ctx, err)

@@ -70,7 +70,11 @@ func (d Dialect) ModelInURL() bool { return grammars[d].modelInURL }
 // to something else, and to clear old results by itself.
 func (d Dialect) ContextEdits() bool { return grammars[d].contextEdits }
 
-// TextMessage writes a message in which a role says text.
+// TextMessage writes a message in which a role says text; that of Auto is one of OpenAIChat, which
+// several others read, too.
 func (d Dialect) TextMessage(role transcript.Role, text string) []byte {
+	if d == Auto {
+		d = OpenAIChat
+	}
 	return grammars[d].textMessage(role, text)
 }
