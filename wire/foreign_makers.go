@@ -170,6 +170,9 @@ func looksLikeCall(name string) bool {
 		}
 	}
 	s := strings.TrimSuffix(string(b), "s")
+	if strings.HasSuffix(s, "id") {
+		return false // it only names one
+	}
 	for _, w := range callWords {
 		if strings.HasPrefix(s, w) || strings.HasSuffix(s, w) {
 			return true

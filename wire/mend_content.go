@@ -135,7 +135,24 @@ func (m *mender) fillNull(f *Finding) {
 		}
 		return
 	}
-	m.dropEmpty(f)
+	if !m.besideReasoning(f) {
+		m.dropEmpty(f)
+	}
+}
+
+// besideReasoning lets a message of which there is nothing but what was thought say a blank, so that
+// it stays; false if nothing was thought. What is left of one that said more goes.
+func (m *mender) besideReasoning(f *Finding) bool {
+	if m.extra[f.Index]&hasReasoning == 0 || m.saidMore(f.Index) {
+		return false
+	}
+	if m.setMember(m.t.Messages()[f.Index].Span, "content", quote(" ")) {
+		if !m.hasMember(f.Index, "content") {
+			m.written(f.Index, []origin{m.fresh()}) // there is no such place in the input
+		}
+		m.log(f, "edit", transcript.NoBlock, f.Index, 1, "a blank stands beside the reasoning: the message says nothing else")
+	}
+	return true
 }
 
 // fillContent gives a message that has nothing but calls a blank to say, for the
@@ -161,10 +178,7 @@ func (m *mender) fillContent(f *Finding) {
 // what was thought.
 func (m *mender) nullContent(f *Finding) {
 	if facts := m.extra[f.Index]; facts&(hasCalls|saysBeside) == 0 {
-		if facts&hasReasoning != 0 {
-			if m.setMember(m.t.Messages()[f.Index].Span, "content", quote(" ")) {
-				m.log(f, "edit", transcript.NoBlock, f.Index, 1, "an empty list becomes a blank: the message holds reasoning")
-			}
+		if m.besideReasoning(f) {
 			return
 		}
 		m.dropEmpty(f)

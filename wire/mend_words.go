@@ -67,8 +67,12 @@ func (w *wordless) saysNothing(b transcript.BlockID) {
 	w.hollow[b] = true
 }
 
-// isEmpty notes that a message goes because it says nothing, nor do its blocks.
+// isEmpty notes that a message goes because it says nothing, nor do its blocks. Of one that
+// said more before, what was thought goes with that.
 func (m *mender) isEmpty(i int) {
+	if m.saidMore(i) {
+		return
+	}
 	if m.empty == nil {
 		m.empty = make(map[int]bool)
 	}
@@ -76,6 +80,16 @@ func (m *mender) isEmpty(i int) {
 	for b := m.t.Messages()[i].First; b < m.t.Messages()[i].End; b++ {
 		m.saysNothing(b)
 	}
+}
+
+// saidMore reports whether a message held more blocks before.
+func (m *mender) saidMore(i int) bool {
+	was := m.MessageIn(m.before, i)
+	if was < 0 {
+		return false
+	}
+	now, then := m.t.Messages()[i], m.before.t.Messages()[was]
+	return then.End-then.First > now.End-now.First
 }
 
 // isCopyAt notes that what goes from a message is a copy of something that stays there.
@@ -173,7 +187,7 @@ func isRead(b *transcript.Block, s *stringsIn, in container, superseded bool) bo
 	if superseded && s.top() == "content" {
 		return true
 	}
-	return b.Tool != "" && s.has("definition") // of a tool
+	return b.Tool != "" && s.has("definition", "toolSpec") // of a tool
 }
 
 // mediaMembers are where media are, and what they are called.
@@ -268,7 +282,7 @@ var wordlessMembers = map[string]bool{
 	"role": true, "type": true, "id": true, "object": true, "model": true, "status": true, "phase": true, "format": true, "detail": true, "encoding": true,
 	"stop_reason": true, "stop_sequence": true, "finish_reason": true, "service_tier": true, "tool_call_id": true, "tool_use_id": true, "toolUseId": true, "call_id": true,
 	"toolset_name": true, "media_type": true, "mime_type": true, "mimeType": true, "signature": true, "thoughtSignature": true, "mode": true, "ttl": true, "partial_json": true,
-	"kind": true, "visibility": true, "system_fingerprint": true, "provider": true, "channel": true, "scheduling": true, "environment": true, "encrypted_content": true, "tool_id": true,
+	"kind": true, "visibility": true, "system_fingerprint": true, "provider": true, "channel": true, "scheduling": true, "environment": true, "clear_at": true, "effort": true, "encrypted_content": true, "tool_id": true,
 }
 
 // wordless reports whether a string says nothing that anybody could miss: it is blank, names
@@ -280,7 +294,7 @@ func (s *stringsIn) wordless(names bool) bool {
 	}
 	key := s.top()
 	token := len(text) <= 200 && bytes.IndexByte(text, ' ') < 0
-	return token && (wordlessMembers[key] || names && (key == "name" || strings.HasSuffix(key, "_name") || strings.HasSuffix(key, "_id")) || isStamp(text))
+	return token && (wordlessMembers[key] || names && (key == "name" || strings.HasSuffix(key, "_name") || strings.HasSuffix(key, "Name") || strings.HasSuffix(key, "_id") || strings.HasSuffix(key, "Id")) || isStamp(text))
 }
 
 // isStamp reports whether a text without blanks is a time, a number, or an id of digits and

@@ -94,6 +94,8 @@ type finding struct {
 	Message  *string   `json:"message"`
 	Provider *string   `json:"provider_rule"`
 	Advice   bool      `json:"advice"`
+	Effect   string    `json:"effect"`
+	Instead  string    `json:"instead"`
 }
 
 // decode wants one whole object with exactly the fields of the contract.
