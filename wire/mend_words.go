@@ -282,7 +282,7 @@ var wordlessMembers = map[string]bool{
 	"role": true, "type": true, "id": true, "object": true, "model": true, "status": true, "phase": true, "format": true, "detail": true, "encoding": true,
 	"stop_reason": true, "stop_sequence": true, "finish_reason": true, "service_tier": true, "tool_call_id": true, "tool_use_id": true, "toolUseId": true, "call_id": true,
 	"toolset_name": true, "media_type": true, "mime_type": true, "mimeType": true, "signature": true, "thoughtSignature": true, "mode": true, "ttl": true, "partial_json": true,
-	"kind": true, "visibility": true, "system_fingerprint": true, "provider": true, "channel": true, "scheduling": true, "environment": true, "clear_at": true, "effort": true, "encrypted_content": true, "tool_id": true,
+	"kind": true, "visibility": true, "system_fingerprint": true, "provider": true, "channel": true, "scheduling": true, "environment": true, "clear_at": true, "effort": true, "encrypted_content": true, "tool_id": true, "execution": true,
 }
 
 // wordless reports whether a string says nothing that anybody could miss: it is blank, names
