@@ -96,7 +96,7 @@ func (f *fitting) mark(l *ladder.Ladder) *insertion {
 	if n := len(t.Messages()); at == n || !stays(at, n, func(*transcript.Block) bool { return true }) {
 		return nil
 	}
-	return &insertion{wire.Insertion{Before: at, Role: transcript.User, Text: wire.LeftOut}, "left-out", "tells the model that something is missing here"}
+	return &insertion{wire.Insertion{Before: at, Role: transcript.User, Text: wire.LeftOut}, "left-out", "shows the model that something is missing here"}
 }
 
 // turnAround is the messages of the turn that message i stands in.

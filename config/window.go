@@ -39,7 +39,7 @@ type Window struct {
 	Recent int `json:"recent,omitempty" min:"1"`
 	// Let the window be smaller than the smallest exchange. Default: false.
 	AllowTiny bool `json:"allow_tiny,omitempty"`
-	// Leave out the mark that tells the model where something was dropped. Default: false.
+	// Leave out the mark that shows the model where something was dropped. Default: false.
 	Unmarked bool `json:"unmarked,omitempty"`
 }
 

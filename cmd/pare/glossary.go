@@ -87,6 +87,8 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"overflow", aRule, "a provider refused the request for its size; it was sent again, smaller", "pare serve says so in Pare-Healed and in receipts"},
 	{"unexplained", aRule, "a provider refused the request and did not say why; it was sent again, repaired by the rules of all vendors", "such as Google's \"Request contains an invalid argument.\""},
 
+	{"left-out", aRule, "a short mark stands where a window dropped exchanges or turns, so that the model knows that something is missing", "--unmarked leaves it out"},
+
 	{"rules", aStep, "what the rules of the window vote for, all at once", ""},
 	{"clear-results", aStep, "an old result gives way to a placeholder that names the call", "results older than the last eight exchanges; --recent changes the eight"},
 	{"shorten", aStep, "a huge result or argument keeps its beginning and its end", ""},

@@ -37,7 +37,7 @@ type keeping struct {
 	Unpin     []string `enum:"system,task,newest" placeholder:"PIN" help:"Let go of what stays otherwise: system (what the system says), task (the first message of the user), newest (the last turn)."`
 	Recent    *int     `placeholder:"N" help:"The results of the last N exchanges are not cleared; they go with their exchanges, when all older ones are gone. Default: 8."`
 	AllowTiny bool     `help:"Let the window be smaller than the smallest exchange."`
-	Unmarked  bool     `help:"Leave out the mark that tells the model where something was dropped."`
+	Unmarked  bool     `help:"Leave out the mark that shows the model where something was dropped."`
 }
 
 // stable is the flags of a window that is trimmed rarely.
