@@ -59,8 +59,8 @@ func (f *fitting) marked(l *ladder.Ladder, plan *Plan, w Window) (*Plan, error) 
 	return p, nil
 }
 
-// mark is what stands in front of the turn that was the first to lose something, or behind it if
-// results stay in it, which belong to the calls in front. Nil: nothing follows, or a mark of an
+// mark is what stands in front of what was lost first, be it a message of the user's or a turn of the
+// model's, or behind its turn if results stay there, which belong to the calls in front. Nil: nothing follows, or a mark of an
 // earlier window is still there.
 func (f *fitting) mark(l *ladder.Ladder) *insertion {
 	t := f.base.mended.Transcript()
@@ -86,9 +86,12 @@ func (f *fitting) mark(l *ladder.Ladder) *insertion {
 		}
 		return false
 	}
-	at, end := turnAround(t, t.Block(first).Message)
-	if stays(at, end, func(b *transcript.Block) bool { return b.Kind == transcript.Result }) {
+	at := t.Block(first).Message
+	switch from, end := turnAround(t, at); {
+	case stays(from, end, func(b *transcript.Block) bool { return b.Kind == transcript.Result }):
 		at = end
+	case t.Messages()[at].Role == transcript.Assistant:
+		at = from
 	}
 	if t.Compacted() {
 		at = max(at, t.StartMessage()+1) // in front of it nobody would read the mark

@@ -342,6 +342,7 @@ func TestWindowsByCount(t *testing.T) {
 		}
 		put(t, st, key, user("now?"))
 		for _, w := range []pare.Window{{Messages: 9}, {Turns: 3}, {Exchanges: 3, Turns: 5}, {Messages: 30, Turns: 4}, {Messages: 12, MinKeep: 8}} {
+			w.Unmarked = true // what was not read is not marked
 			got, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{Window: &w}})
 			if err != nil {
 				t.Fatalf("%+v: %v", w, err)
