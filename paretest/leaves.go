@@ -69,7 +69,7 @@ type marker struct {
 // plainNames are the members whose strings the protocol reads, besides ids.
 var plainNames = []string{
 	"type", "role", "model", "modelId", "name", "tool_name", "server_name", "server_label", "status", "media_type", "mimeType", "mime_type", "resolution", "search_type", "retrieval_type", "thinking_level", "format", "detail", "phase", "ttl",
-	"outcome", "language", "scheduling", "execution", "environment", "level", "qualifiers", "stop_reason", "thinkingLevel", "effort", "tool_choice", "include", "betas", "display",
+	"outcome", "language", "scheduling", "execution", "environment", "level", "qualifiers", "stop_reason", "thinkingLevel", "effort", "tool_choice", "include", "betas", "display", "behavior",
 }
 
 // isID reports whether a member holds an id by which things find each other.

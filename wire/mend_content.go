@@ -488,13 +488,13 @@ func (m *mender) parted(f *Finding) {
 		// Neighbours of one role are merged, so somebody must speak in between.
 		raw := m.g.textMessage(transcript.Assistant, pauseText)
 		m.insertMessage(end, raw, m.fresh())
-		m.logPause(f, end, raw)
+		m.logPause(f, end-1, raw)
 	}
 	m.insertMessage(end, m.g.turn(moved), m.fresh(), origins...)
 	m.log(f, "move", f.Block, from, 0, "what is no result stands in a turn of its own now")
 }
 
-// logPause records the short turn of the assistant in front of message i that was made last.
+// logPause records the short turn of the assistant beside message i that was made last.
 func (m *mender) logPause(f *Finding, i int, raw []byte) {
 	m.log(f, "insert", transcript.NoBlock, i, len(raw), "results may not share a turn with what the user says: a short turn of the assistant parts them")
 }

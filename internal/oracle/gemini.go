@@ -5,7 +5,8 @@ import "strings"
 // gemini: a run of model turns is one step. Its calls are answered in the next turn, each by
 // one response of its id or, where there are none, of its name in order; of equal ids the
 // name decides. Models before the third generation take the responses in several turns.
-// A response that says it will be continued is a part of the one that follows it.
+// A response that says it will be continued is a part of the one that follows it, unless its function is
+// declared and blocks.
 func (c *court) gemini() {
 	turns := c.turns("parts", false)
 	several := strings.Contains(c.model(), "gemini-2") || strings.Contains(c.model(), "gemini-1")
@@ -87,7 +88,7 @@ func (c *court) answered(turns []turn, i int, open []part, several bool) int {
 				c.fault(Orphan, r.text("id"), "%s", b.path)
 			default:
 				more, _ := r["willContinue"].(bool)
-				done[at], continued[at] = true, more
+				done[at], continued[at] = true, more && !c.blocks(r.text("name"))
 				named[at] = named[at] || sameCall(open[at], r)
 			}
 		}
@@ -99,6 +100,20 @@ func (c *court) answered(turns []turn, i int, open []part, several bool) int {
 		}
 	}
 	return i
+}
+
+// blocks reports whether a function is declared and does not say that it does not block.
+func (c *court) blocks(name string) bool {
+	for _, t := range c.body.list("tools") {
+		for _, key := range []string{"functionDeclarations", "function_declarations"} {
+			for _, f := range asObject(t).list(key) {
+				if d := asObject(f); d.text("name") == name {
+					return d.text("behavior") != "NON_BLOCKING"
+				}
+			}
+		}
+	}
+	return false
 }
 
 // sameCall reports whether a response has the id and the name of a call.
