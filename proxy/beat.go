@@ -103,7 +103,7 @@ func (a *aim) feel(key string, g wire.Glance, raw []byte) {
 		a.accepted = a.conversations.taken(key)
 		return
 	}
-	now := a.conversations.o.Now()
+	now := a.conversations.now()
 	before, ok := a.conversations.swap(key, beat{at: now, turns: g.Turns})
 	if !ok {
 		return
