@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -59,7 +60,7 @@ const (
 	clockSkew = 5 * time.Minute
 )
 
-var regionForm = regexp.MustCompile(`^[a-z]{2,4}(-[a-z]+)+-[0-9]{1,2}$`)
+var regionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]{2,4}(-[a-z]+)+-[0-9]{1,2}$`) })
 
 // wellFormed reports whether a request says about its signature what it must, once, and for
 // Bedrock: nothing of it could be read in two ways, and nothing that AWS acts on is unsigned.
@@ -90,7 +91,7 @@ func (s *signature) wellFormed(h http.Header, now time.Time) bool {
 		return false
 	}
 	scope := strings.Split(s.scope, "/")
-	return scope[0] == at.Format("20060102") && regionForm.MatchString(scope[1]) && scope[2] == signedService && scope[3] == "aws4_request" &&
+	return scope[0] == at.Format("20060102") && regionForm().MatchString(scope[1]) && scope[2] == signedService && scope[3] == "aws4_request" &&
 		slices.Contains(s.headers, "host") && slices.Contains(s.headers, strings.ToLower(amzDate)) &&
 		slices.IsSorted(s.headers) && !slices.ContainsFunc(s.headers, func(name string) bool { return name == "" || name != strings.ToLower(name) }) && len(slices.Compact(slices.Clone(s.headers))) == len(s.headers)
 }

@@ -123,7 +123,7 @@ func (d *Draft) open(perm fs.FileMode) error {
 			f.locks++
 		}
 		f.made(temp, d)
-		if f.Step != nil {
+		if f != nil && f.Step != nil {
 			file = &stepFile{file, f, temp}
 		}
 		d.file, d.temp = file, temp

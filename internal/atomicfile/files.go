@@ -63,7 +63,7 @@ func (f *Files) create(name string, perm fs.FileMode) (File, error) {
 
 // step passes a point at which a test may let something fail.
 func (f *Files) step(op, path string) error {
-	if f.Step == nil {
+	if f == nil || f.Step == nil {
 		return nil
 	}
 	if err := f.Step(op, path); err != nil {
