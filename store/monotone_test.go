@@ -33,7 +33,8 @@ func marked(r *rand.Rand, n int) (raws [][]byte) {
 }
 
 // TestDefectD3LargerWindowsKeepMore: with a larger limit a window of the store begins no later, and
-// keeps whatever was said that one with a smaller limit keeps, word for word.
+// keeps whatever the user said that one with a smaller limit keeps, word for word. Decision 0082 says
+// why that is not promised of results, and of what the model said before its calls.
 func TestDefectD3LargerWindowsKeepMore(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	windows, cut := 0, 0
@@ -67,7 +68,7 @@ func TestDefectD3LargerWindowsKeepMore(t *testing.T) {
 				if kept[mark] {
 					continue
 				}
-				if lost[mark[0]]++; mark[0] != 'r' {
+				if lost[mark[0]]++; mark[0] == 'u' {
 					t.Errorf("seed %d: a window of %d tokens keeps %s, one of %d does not", seed, least, mark, limit)
 				}
 			}

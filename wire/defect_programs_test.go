@@ -121,3 +121,16 @@ func TestDefectP22LocalShell(t *testing.T) {
 		d.run(t)
 	}
 }
+
+// A second output of a program that says something else is quoted; a copy goes.
+func TestDefectT6ProgramOutputs(t *testing.T) {
+	other := strings.ReplaceAll(strings.ReplaceAll(programOutput, "po_1", "po_2"), "done", "words of the second")
+	defect{
+		name: "another output", body: items(userTask, program, programOutput, other, userTask),
+		found: []string{"duplicate-result"}, keeps: []string{"words of the second", programOutput},
+	}.run(t)
+	defect{
+		name: "a copy", body: items(userTask, program, programOutput, programOutput, userTask),
+		found: []string{"duplicate-result", "duplicate-item-id"}, keeps: []string{programOutput}, loses: []string{"quoted"},
+	}.run(t)
+}

@@ -35,6 +35,7 @@ func (m *mender) extraResult(f *Finding) {
 	for _, r := range x.Results {
 		if !stays[r] {
 			m.dropBlock(r)
+			m.isCopyAt(m.t.Block(r).Message, m.t.Block(r).Span)
 			m.log(f, "drop", r, 0, -m.t.Block(r).Span.Len(), "a call has one result; another one was kept that says all of it")
 		}
 	}
@@ -132,12 +133,20 @@ func (common) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 	kind := d.text(d.t.Block(all[0]).Span, "type")
 	for _, b := range all {
 		v := d.value(b)
-		if d.text(d.t.Block(b).Span, "type") != kind {
-			return nil, false // outputs of different kinds
+		if d.text(d.t.Block(b).Span, "type") != kind || v == nil && d.saysElsewhere(b) {
+			return nil, false
 		}
 		values = append(values, v)
 	}
 	return d.joinValues(values, kind != "shell_call_output")
+}
+
+// saysElsewhere reports whether a result says something in members that nobody joins.
+func (d *draft) saysElsewhere(b transcript.BlockID) bool {
+	return slices.ContainsFunc(jsonspan.Members(d.raw, jsonspan.Span(d.t.Block(b).Span)), func(e jsonspan.Member) bool {
+		name := string(jsonspan.Decode(nil, d.raw[e.Key.Start:e.Key.End]))
+		return name != "status" && !slices.Contains(plumbing, name) && !saysNothing(d.raw[e.Value.Start:e.Value.End])
+	})
 }
 
 // joinValues joins strings to a string and, where lists may hold texts, lists and strings to

@@ -257,7 +257,8 @@ func (w *wordCheck) carried(at jsonspan.Span) bool {
 	}
 	raw := w.raw[at.Start+1 : at.End-1]
 	text := jsonspan.Decode(nil, raw)
-	if w.texts[string(text)] || bytes.Contains(w.all, text) || bytes.Contains(w.all, raw) {
+	spelled := quote(string(text)) // as a quotation of JSON spells it
+	if w.texts[string(text)] || bytes.Contains(w.all, text) || bytes.Contains(w.all, raw) || bytes.Contains(w.all, spelled[1:len(spelled)-1]) {
 		return true
 	}
 	if trimmed := bytes.TrimSpace(text); len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[' || jsonspan.Valid(trimmed) != nil {
