@@ -121,6 +121,10 @@ type wordCheck struct {
 	whole map[*byte]int   // what is put somewhere as it is: where it begins, and how long it is
 	texts map[string]bool // what is put in says these texts,
 	all   []byte          // all of them in one
+	at    int             // where the last text was found in all: the next one mostly stands behind it
+	spent int             // bytes that were searched
+
+	ordered map[int]bool // messages whose copies are in order
 }
 
 // losesBlock reports whether a block that goes from a message which stays holds words that
@@ -140,7 +144,7 @@ func (w *wordCheck) loses(i int, at transcript.Span) bool {
 	if w.stays(at) {
 		return false
 	}
-	copies, dropped := w.copies[i], i >= 0 && w.messages.drop[i]
+	copies, dropped := w.copiesOf(i), i >= 0 && w.messages.drop[i]
 	s := newStrings(w.raw, at)
 	b, end := transcript.BlockID(0), transcript.BlockID(0)
 	if i >= 0 {
@@ -152,7 +156,7 @@ func (w *wordCheck) loses(i int, at transcript.Span) bool {
 		for b < end && w.t.Block(b).Span.End <= s.at.Start {
 			b++
 		}
-		if slices.ContainsFunc(copies, func(c transcript.Span) bool { return c.Start <= s.at.Start && s.at.End <= c.End }) {
+		if n := sort.Search(len(copies), func(n int) bool { return copies[n].Start > s.at.Start }); n > 0 && s.at.End <= copies[n-1].End {
 			continue
 		}
 		var in *transcript.Block
@@ -168,6 +172,18 @@ func (w *wordCheck) loses(i int, at transcript.Span) bool {
 		return true
 	}
 	return false
+}
+
+// copiesOf are the copies in a message, in order.
+func (w *wordCheck) copiesOf(i int) []transcript.Span {
+	if len(w.copies[i]) > 1 && !w.ordered[i] {
+		if w.ordered == nil {
+			w.ordered = make(map[int]bool)
+		}
+		w.ordered[i] = true
+		slices.SortFunc(w.copies[i], func(a, b transcript.Span) int { return a.Start - b.Start })
+	}
+	return w.copies[i]
 }
 
 // isRead reports whether a string of a block is something that its dialect says there: a
@@ -217,8 +233,8 @@ func (w *wordCheck) put(yield func([]byte) bool) {
 		lists = append(lists, w.body.lists[name])
 	}
 	for _, l := range lists {
-		for _, items := range l.put {
-			for _, it := range items {
+		for _, i := range sortedKeys(l.put) {
+			for _, it := range l.put[i] {
 				if len(it.raw) > 0 && !yield(it.raw) {
 					return
 				}
@@ -258,17 +274,41 @@ func (w *wordCheck) carried(at jsonspan.Span) bool {
 	raw := w.raw[at.Start+1 : at.End-1]
 	text := jsonspan.Decode(nil, raw)
 	spelled := quote(string(text)) // as a quotation of JSON spells it
-	if w.texts[string(text)] || bytes.Contains(w.all, text) || bytes.Contains(w.all, raw) || bytes.Contains(w.all, spelled[1:len(spelled)-1]) {
+	if w.texts[string(text)] || w.contains(text) || w.contains(raw) || w.contains(spelled[1:len(spelled)-1]) {
 		return true
 	}
 	if trimmed := bytes.TrimSpace(text); len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[' || jsonspan.Valid(trimmed) != nil {
 		return false
 	}
 	for s := newStrings(text, transcript.Span{End: len(text)}); s.next(); {
-		if inner := jsonspan.Decode(nil, text[s.at.Start+1:s.at.End-1]); !s.wordless(true) && !bytes.Contains(w.all, inner) {
+		if inner := jsonspan.Decode(nil, text[s.at.Start+1:s.at.End-1]); !s.wordless(true) && !w.contains(inner) {
 			return false
 		}
 	}
+	return true
+}
+
+// mostSearched bounds what is searched in one round. Beyond it a text counts as lost, which loses
+// nothing: its message is left alone.
+const mostSearched = 1 << 30
+
+// contains reports whether a text is part of what is put in. Texts are mostly asked for in the order
+// in which they are put in, so that all of them together cost about one search.
+func (w *wordCheck) contains(text []byte) bool {
+	if w.spent > mostSearched {
+		return false
+	}
+	if n := bytes.Index(w.all[w.at:], text); n >= 0 {
+		w.spent += n
+		w.at += n
+		return true
+	}
+	w.spent += len(w.all)
+	n := bytes.Index(w.all, text)
+	if n < 0 {
+		return false
+	}
+	w.at = n
 	return true
 }
 
