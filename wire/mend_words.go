@@ -31,22 +31,16 @@ func (m *mender) losing() []int {
 			lost[i] = true
 		}
 	}
+	system, spoken := m.bodyMember("system") // all else beside the messages are settings
 	for _, run := range m.edits.runs {
 		for _, e := range run {
 			i := m.messageAround(e.Span)
-			if e.Len() > 0 && !lost[i] && (i < 0 && m.inSystem(e.Span) || i >= 0 && !m.messages.drop[i]) && w.loses(i, transcript.Span(e.Span)) {
+			if e.Len() > 0 && !lost[i] && (i < 0 && spoken && e.Start < system.End && system.Start < e.End || i >= 0 && !m.messages.drop[i]) && w.loses(i, transcript.Span(e.Span)) {
 				lost[i] = true
 			}
 		}
 	}
 	return slices.Sorted(maps.Keys(lost))
-}
-
-// inSystem reports whether an edit is one of what the system says beside the messages: all
-// else there are settings.
-func (m *mender) inSystem(at jsonspan.Span) bool {
-	system, ok := m.bodyMember("system")
-	return ok && at.Start < system.End && system.Start < at.End
 }
 
 // wordless is what a round drops because it says nothing anywhere, or nothing of its own.
