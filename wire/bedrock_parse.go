@@ -147,6 +147,7 @@ func (p *parser) bedrockUse(b *transcript.Block) func() {
 	*b = transcript.Block{Kind: transcript.Call}
 	if k := p.Peek(); k != jsonspan.Object {
 		p.Skip()
+		b.Kind = transcript.Other
 		return func() { p.noteBlock(wrongType, "toolUse", "expected an object, found "+k.String()) }
 	}
 	var id, name, input, typ field
@@ -206,6 +207,7 @@ func (p *parser) bedrockResult(b *transcript.Block) func() {
 	*b = transcript.Block{Kind: transcript.Result}
 	if k := p.Peek(); k != jsonspan.Object {
 		p.Skip()
+		b.Kind = transcript.Other
 		return func() { p.noteBlock(wrongType, "toolResult", "expected an object, found "+k.String()) }
 	}
 	var id, status, content, typ field

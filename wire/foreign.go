@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -143,8 +144,63 @@ func (r *Request) foreignElements() *ForeignError {
 	case lacking > 0 && 2*lacking > n:
 		return &ForeignError{Looks: unknownFormat, Why: fmt.Sprintf("no %q in %d of %d messages, which say something elsewhere", r.g.blocks.member(), lacking, n)}
 	}
-	return r.foreignRoles()
+	if err := r.foreignRoles(); err != nil {
+		return err
+	}
+	return r.foreignSpeakers()
 }
+
+// foreignSpeakers tells whether nobody who is known speaks in a list of elements that have something
+// which no message has.
+func (r *Request) foreignSpeakers() *ForeignError {
+	if r.g.flat {
+		return nil
+	}
+	by := ""
+	for i, m := range r.t.Messages() {
+		if m.Span.Len() == 0 || r.raw[m.Span.Start] != '{' {
+			continue
+		}
+		role, given := jsonspan.Find(r.raw, jsonspan.Span(m.Span), "role")
+		if said := string(r.roleSaid(role.Value, given)); given && said != "" {
+			if r.g.role(r.g.roleMeant(said)) != transcript.Unknown {
+				return nil
+			}
+			by = cmp.Or(by, fmt.Sprintf("the role %q", said))
+		}
+		if by != "" {
+			continue
+		}
+		if k := r.unknownMember(i); k != "" {
+			by = fmt.Sprintf("the member %q", k)
+		}
+	}
+	if by == "" {
+		return nil
+	}
+	return &ForeignError{Looks: unknownFormat, Why: "nobody who is known speaks, and there is " + by}
+}
+
+// unknownMember is a member of a message that no API has there, "" if there is none.
+func (r *Request) unknownMember(i int) string {
+	w := wordsOf(r.raw, jsonspan.Span(r.t.Messages()[i].Span), jsonspan.Span(r.frame[i].content))
+	for _, k := range w.keys {
+		if !elementKeys[k] && !wordlessMembers[k] && !reasoningMembers[k] && !besideKeys[k] {
+			return k
+		}
+	}
+	return ""
+}
+
+func (r *Request) roleSaid(at jsonspan.Span, given bool) []byte {
+	if !given {
+		return nil
+	}
+	return r.text(at)
+}
+
+// besideKeys are members that messages of some API have beside what they say.
+var besideKeys = map[string]bool{"name": true, "audio": true, "annotations": true, "cache_control": true, "prefix": true, "metadata": true, "timestamp": true, "created_at": true, "created": true, "usage": true}
 
 // foreignMessage is the error for messages of a maker that is known: it says how many of them
 // have nothing where they should.

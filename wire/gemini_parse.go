@@ -117,6 +117,9 @@ func (p *parser) geminiField(name string, f *partFields) {
 	payload := func(kind transcript.Kind) {
 		// If a member stands twice, the last one counts.
 		f.kind, f.data, f.payload = kind, true, p.Peek()
+		if f.payload != jsonspan.Object {
+			f.kind = transcript.Other // nobody knows what it is
+		}
 		f.id, f.name, f.body, f.call, f.response, f.failed, f.more = field{}, field{}, field{}, false, false, false, false
 	}
 	switch name {
@@ -128,11 +131,11 @@ func (p *parser) geminiField(name string, f *partFields) {
 		f.signature = p.value()
 	case "functionCall", "function_call":
 		payload(transcript.Call)
-		f.call = true
+		f.call = f.kind == transcript.Call
 		p.geminiFunction(f, "args")
 	case "functionResponse", "function_response":
 		payload(transcript.Result)
-		f.response = true
+		f.response = f.kind == transcript.Result
 		p.geminiFunction(f, "response")
 	case "toolCall", "tool_call":
 		payload(transcript.ServerCall)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -215,12 +216,18 @@ func (r *Request) endsOpen() bool {
 
 // neverEmpty keeps a history from losing its last message.
 func (m *mender) neverEmpty() {
-	if len(m.messages.put) > 0 || len(m.answers) > 0 || slices.Contains(m.messages.drop, false) {
+	if len(m.messages.put) > 0 || len(m.answers) > 0 || slices.Contains(m.messages.drop, false) || m.otherList() {
 		return
 	}
 	raw := m.g.textMessage(transcript.User, emptyTalkText)
 	m.insertMessage(0, raw, m.fresh())
 	m.log(&Finding{Rule: "empty-content"}, "insert", transcript.NoBlock, -1, len(raw), "a history must not be empty: %s", emptyTalkText)
+}
+
+// otherList reports whether something else stands in the place of the list of messages.
+func (m *mender) otherList() bool {
+	k := m.head.listKind
+	return k != jsonspan.Array && k != jsonspan.Invalid && k != jsonspan.Null
 }
 
 // A mender mends one round of findings.

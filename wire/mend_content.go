@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -97,10 +98,17 @@ func (m *mender) giveType(f *Finding) {
 // typeShown is the type that the members of a block show, media by what they are made of; ""
 // if they do not tell.
 func (m *mender) typeShown(at transcript.Span) string {
+	shown := ""
 	for _, c := range m.g.shows {
-		if _, ok := m.member(at, c[0]); ok {
-			return c[1]
+		if v, ok := m.member(at, c[0]); ok && (c[0] != "input" || m.raw[v.Start] == '{') {
+			if shown == "thinking" && c[1] == "text" {
+				return "" // which of the two it is, nobody knows
+			}
+			shown = cmp.Or(shown, c[1])
 		}
+	}
+	if shown != "" {
+		return shown
 	}
 	if source, ok := m.member(at, "source"); ok && m.raw[source.Start] == '{' {
 		at = source

@@ -36,7 +36,7 @@ func (m *mender) stripForeign(f *Finding) {
 		if m.callsIn(f.Index, field) {
 			return
 		}
-		if calls, ok := m.member(at, field); ok {
+		if calls, ok := m.member(at, field); ok && m.raw[calls.Start] != '"' {
 			m.isCopyAt(f.Index, calls)
 		}
 	case "tool_call_id":
@@ -59,8 +59,13 @@ func (m *mender) callsIn(i int, member string) bool {
 		calls = jsonspan.Elements(m.raw, jsonspan.Span(at))
 	}
 	for _, c := range calls {
-		if m.raw[c.Start] == '{' && !m.makes(i, m.text(tspan(c), "id")) {
+		switch m.raw[c.Start] {
+		case '[': // which is no call, but something
 			return true
+		case '{':
+			if !m.makes(i, m.text(tspan(c), "id")) {
+				return true
+			}
 		}
 	}
 	return false

@@ -215,7 +215,16 @@ func (m *mender) twinItem(f *Finding) {
 	case f.Block != transcript.NoBlock && first != at && m.spelledAt(first) == m.spelledAt(at):
 		m.dropFound(f)
 	case f.Block != transcript.NoBlock && m.t.Block(f.Block).Kind == transcript.Thinking:
-		m.dropReasoning(f)
+		if m.holdsOnly(int(n.message), transcript.Thinking) {
+			if first.Len() < at.Len() && m.free(m.t.Messages()[n.message].First) { // the one that says more stays
+				f = &Finding{Rule: f.Rule, Index: int(n.message), Block: m.t.Messages()[n.message].First, IDs: f.IDs, Message: f.Message, fault: f.fault}
+			}
+			m.dropReasoning(f)
+			return
+		}
+		other := *f // reasoning is nothing without its id
+		other.Index, other.Block = int(n.message), transcript.NoBlock
+		m.loseItemID(&other, "an id of reasoning, removed; pairs go by call_id")
 	default:
 		m.loseItemID(f, "an id that another item has, removed; pairs go by call_id")
 	}
@@ -256,6 +265,7 @@ func (m *mender) retype(f *Finding) {
 			m.log(f, "edit", f.Block, f.Index, len(text)-at.Len(), "a bare string becomes a text")
 		}
 	case !inside:
+		m.saysNothing(f.Block)
 		m.dropBlock(f.Block)
 		m.log(f, "drop", f.Block, f.Index, -at.Len(), "%s", f.arg)
 	default:

@@ -63,7 +63,16 @@ func (m *mender) emptyThinking(f *Finding) {
 			at, member = inner, "text"
 		}
 	}
+	if m.raw[at.Start] == '"' && at.Len() > 2 {
+		if m.edit(jsonspan.Edit{Span: jsonspan.Span(at), New: object(member, m.t.Bytes(at))}) {
+			m.log(f, "edit", f.Block, f.Index, len(`{"":}`)+len(member), "thinking is an object: its words are its %s", member)
+		}
+		return
+	}
 	if m.raw[at.Start] != '{' { // nothing that could have words, nor a signature
+		if m.raw[at.Start] == '[' {
+			m.saysNothing(f.Block)
+		}
 		m.dropFound(f)
 		return
 	}
@@ -94,6 +103,13 @@ func (m *mender) thinkingUp(f *Finding) {
 func (m *mender) thinkingOff(f *Finding) {
 	if m.bare {
 		return
+	}
+	if at, ok := m.bodyMember("thinking"); ok {
+		for s := newStrings(m.raw, at); s.next(); {
+			if !s.wordless(true) {
+				return // it holds more than settings
+			}
+		}
 	}
 	m.g.thinkingOff(m, f)
 }

@@ -98,7 +98,7 @@ func (m *mender) mergeUp(f *Finding) {
 
 // mergeLists moves the blocks of message i behind those of up.
 func (m *mender) mergeLists(up, i int) bool {
-	if !m.listable(up) || !m.listable(i) {
+	if !m.listable(up) || !m.listable(i) || m.text(m.t.Messages()[up].Span, "role") != m.text(m.t.Messages()[i].Span, "role") {
 		return false
 	}
 	l := m.listOf(up, m.g.blocks)
@@ -362,17 +362,7 @@ func (m *mender) textBefore(f *Finding) {
 
 // mapRole maps roles of other formats, and those that are spelled in another way.
 func (m *mender) mapRole(f *Finding) {
-	word := strings.ToLower(strings.TrimFunc(f.arg, func(r rune) bool { return !unicode.IsLetter(r) }))
-	to := map[string]string{"bot": "assistant", "ai": "assistant", "model": "assistant", "human": "user", "person": "user", "tool_result": "tool"}[word]
-	if to == "" {
-		to = word
-	}
-	switch {
-	case to == "assistant":
-		to = m.g.assistant
-	case to == "developer" && m.g.role(to) == transcript.Unknown:
-		to = "system" // which an API without it may know by that name
-	}
+	to := m.g.roleMeant(f.arg)
 	if to == "system" && m.g.role(to) == transcript.Unknown && m.holdsOnly(f.Index, transcript.Text) {
 		m.remind(f)
 		return
@@ -386,15 +376,37 @@ func (m *mender) mapRole(f *Finding) {
 	}
 }
 
+// roleMeant is the role that a word of another format, or another spelling, stands for; the word itself
+// if it is not known.
+func (g *grammar) roleMeant(said string) string {
+	word := strings.ToLower(strings.TrimFunc(said, func(r rune) bool { return !unicode.IsLetter(r) }))
+	switch word {
+	case "assistant", "bot", "ai", "model":
+		return g.assistant
+	case "human", "person":
+		return "user"
+	case "tool_result":
+		return "tool"
+	case "developer":
+		if g.role(word) == transcript.Unknown {
+			return "system" // which an API without it may know by that name
+		}
+	}
+	return word
+}
+
 // guessRole gives a message the only role it can have.
 func (m *mender) guessRole(f *Finding) {
 	to := ""
 	msg := m.t.Messages()[f.Index]
+	if m.unknownMember(f.Index) != "" {
+		return // it may be said there who speaks
+	}
 	for b := msg.First; b < msg.End; b++ {
 		switch k := m.t.Block(b).Kind; {
-		case k == transcript.Call || k == transcript.ServerCall || k == transcript.Thinking:
+		case k == transcript.Call || k == transcript.ServerCall || k == transcript.Thinking && m.where[b].in != inMember:
 			to = m.g.assistant
-		case k == transcript.Result && m.g.nested:
+		case k == transcript.Result && m.g.nested && !m.holds(f.Index, transcript.Text): // whose text it is, nobody knows
 			to = "user"
 		}
 	}
@@ -427,7 +439,7 @@ func (m *mender) wrongCall(f *Finding) {
 	in := m.where[f.Block].in
 	switch {
 	case !m.untouched(i):
-	case m.holdsOnly(i, transcript.Call, transcript.ServerCall, transcript.Thinking):
+	case m.holdsOnly(i, transcript.Call, transcript.ServerCall, transcript.Thinking) && !m.saysBesideCalls(i):
 		m.swapRole(f, m.g.assistant)
 	case in == inCalls:
 		m.moveCalls(f, in, "tool_calls")
@@ -436,6 +448,21 @@ func (m *mender) wrongCall(f *Finding) {
 	default:
 		m.dropFound(f) // what answers it is a result without a call then, and is kept as one
 	}
+}
+
+// saysBesideCalls reports whether a message has reasoning in a member of its own, or a text in that of a
+// call.
+func (m *mender) saysBesideCalls(i int) bool {
+	msg := m.t.Messages()[i]
+	for b := msg.First; b < msg.End; b++ {
+		if m.where[b].in == inMember {
+			return true
+		}
+		if at := m.t.Block(b).Span; m.g.blocks == inParts && m.t.Block(b).Kind == transcript.Call && m.raw[at.Start] == '{' && m.text(at, "text") != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // moveCalls moves the member that holds calls to a message of the assistant, behind; if there
@@ -470,6 +497,17 @@ func (m *mender) wrongResult(f *Finding) {
 		return
 	}
 	m.swapRole(f, "user")
+}
+
+// holds reports whether a message holds a block of a kind.
+func (m *mender) holds(i int, kind transcript.Kind) bool {
+	msg := m.t.Messages()[i]
+	for b := msg.First; b < msg.End; b++ {
+		if m.t.Block(b).Kind == kind {
+			return true
+		}
+	}
+	return false
 }
 
 // holdsOnly reports whether all blocks of a message are of these kinds.

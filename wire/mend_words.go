@@ -35,7 +35,7 @@ func (m *mender) losing() []int {
 	for _, run := range m.edits.runs {
 		for _, e := range run {
 			i := m.messageAround(e.Span)
-			if e.Len() > 0 && !lost[i] && (i < 0 && spoken && e.Start < system.End && system.Start < e.End || i >= 0 && !m.messages.drop[i]) && w.loses(i, transcript.Span(e.Span)) {
+			if e.Len() > 0 && !lost[i] && (i < 0 && spoken && e.Start < system.End && system.Start < e.End || i >= 0 && !m.messages.drop[i]) && w.replaces(i, e) {
 				lost[i] = true
 			}
 		}
@@ -118,7 +118,8 @@ type wordCheck struct {
 	at    int             // where the last text was found in all: the next one mostly stands behind it
 	spent int             // bytes that were searched
 
-	ordered map[int]bool // messages whose copies are in order
+	ordered  map[int]bool // messages whose copies are in order
+	replaced bool         // something is put in the place of what is looked at
 }
 
 // losesBlock reports whether a block that goes from a message which stays holds words that
@@ -131,6 +132,13 @@ func (w *wordCheck) losesBlock(i int) bool {
 		}
 	}
 	return false
+}
+
+// replaces reports whether words are lost when an edit puts something else in their place, or nothing.
+func (w *wordCheck) replaces(i int, e jsonspan.Edit) bool {
+	w.replaced = len(e.New) > 0
+	defer func() { w.replaced = false }()
+	return w.loses(i, transcript.Span(e.Span))
 }
 
 // loses reports whether words in a span of a message are lost if it goes.
@@ -156,11 +164,11 @@ func (w *wordCheck) loses(i int, at transcript.Span) bool {
 		var in *transcript.Block
 		if b < end && w.t.Block(b).Span.Start <= s.at.Start {
 			blk := w.t.Block(b)
-			if in = &blk; w.stays(blk.Span) || !w.hollow[b] && isRead(in, &s, w.where[b].in, i < w.superseded) {
+			if in = &blk; w.stays(blk.Span) || !w.hollow[b] && w.isRead(b, &s, i) {
 				continue
 			}
 		}
-		if !dropped && reasoningMembers[s.top()] || s.wordless(!w.empty[i]) || w.carried(s.at) {
+		if !dropped && (in == nil || in.Kind == transcript.Other && !w.hollow[b]) && w.isReasoning(i, &s) || !w.linksElsewhere(in, &s) && s.wordless(!w.empty[i] && !(in != nil && w.hollow[b])) || w.carried(s.at) {
 			continue
 		}
 		return true
@@ -181,14 +189,24 @@ func (w *wordCheck) copiesOf(i int) []transcript.Span {
 }
 
 // isRead reports whether a string of a block is something that its dialect says there: a
-// finding about it, and the receipt, say what becomes of it.
-func isRead(b *transcript.Block, s *stringsIn, in container, superseded bool) bool {
+// finding about it, and the receipt, say what becomes of it. Of a call or a result that stays,
+// only the name and the id can go, which are told apart from what it says.
+func (w *wordCheck) isRead(id transcript.BlockID, s *stringsIn, message int) bool {
+	b := w.t.Block(id)
+	if s.inMessage(b.Span.Start) {
+		return false
+	}
+	superseded := message < w.superseded
 	switch b.Kind {
 	case transcript.Call, transcript.ServerCall, transcript.Result, transcript.ServerResult:
-		return b.Body != b.Span && b.Body.Start <= s.at.Start && s.at.Start < b.Body.End || b.Body.Start == s.at.Start+1 ||
-			s.has("id", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "name", "function", "response", "output", "arguments", "args", "input", "parts", "action", "operation", "approval_request_id", "reason", "error", "server_label", "code", "fingerprint")
+		in := b.Body != b.Span && b.Body.Start <= s.at.Start && s.at.Start < b.Body.End
+		if !w.goes(id) {
+			return !in && w.names(s)
+		}
+		return in || b.Body.Start == s.at.Start+1 || w.names(s) || s.has(pairWords[w.Dialect]...) && (b.Family != approvalFamily || s.top() != "reason") ||
+			s.has("parts") && s.has("functionResponse", "function_response")
 	case transcript.Thinking:
-		return in == inMember || s.has("thinking", "signature", "data", "text", "summary", "content", "encrypted_content", "reasoningContent", "thoughtSignature", "thought_signature")
+		return w.t.Messages()[message].Role != transcript.User && (w.where[id].in == inMember && !w.replaced || s.only(thoughtMembers) && s.top() != "content")
 	case transcript.Media:
 		return mediaMembers[s.top()] && bytes.IndexByte(s.raw[s.at.Start:s.at.End], ' ') < 0 || s.top() == "filename" || s.top() == "title"
 	case transcript.Text:
@@ -198,6 +216,44 @@ func isRead(b *transcript.Block, s *stringsIn, in container, superseded bool) bo
 		return true
 	}
 	return b.Tool != "" && s.has("definition", "toolSpec") // of a tool
+}
+
+// goes reports whether a block goes as a whole, or the message that it stands in.
+func (w *wordCheck) goes(id transcript.BlockID) bool {
+	return w.gone[id] || w.messages.drop[w.t.Block(id).Message]
+}
+
+// isReasoning reports whether a string is what a model thought, in a member of its message that
+// no block is made of.
+func (w *wordCheck) isReasoning(message int, s *stringsIn) bool {
+	return message >= 0 && w.t.Messages()[message].Role != transcript.User && reasoningMembers[s.top()]
+}
+
+// pairNames are the members that say which call it is, and of what.
+var pairNames = map[string]bool{"id": true, "call_id": true, "tool_call_id": true, "tool_use_id": true, "toolUseId": true, "approval_request_id": true, "name": true}
+
+// pairWords are the members of calls and results in which a dialect says something, and pairIDs those that link
+// them.
+var (
+	pairWords = map[Dialect][]string{
+		Anthropic: {"input"}, OpenAIChat: {"function", "arguments"}, Gemini: {"args", "response"}, Bedrock: {"input"}, GeminiInteractions: {"arguments", "result"},
+		OpenAIResponses: {"output", "arguments", "input", "action", "operation", "reason", "error", "server_label", "code", "fingerprint"},
+	}
+	pairIDs = map[Dialect][]string{
+		Anthropic: {"id", "tool_use_id"}, OpenAIChat: {"id", "tool_call_id"}, Gemini: {"id"}, Bedrock: {"toolUseId"}, GeminiInteractions: {"id", "call_id"},
+		OpenAIResponses: {"id", "call_id", "approval_request_id"},
+	}
+)
+
+// names reports whether the string itself, and nothing around it, says which call it is, and of what.
+func (w *wordCheck) names(s *stringsIn) bool {
+	key := s.top()
+	return (key == "name" || slices.Contains(pairIDs[w.Dialect], key)) && bytes.HasSuffix(bytes.TrimRight(s.raw[:s.at.Start], " \t\r\n"), []byte{':'})
+}
+
+// thoughtMembers are the members in which a block says what was thought.
+var thoughtMembers = []string{
+	"", "type", "thinking", "signature", "data", "text", "summary", "content", "encrypted_content", "reasoningContent", "reasoningText", "redactedContent", "thoughtSignature", "thought_signature", "id", "status", "format", "index",
 }
 
 // mediaMembers are where media are, and what they are called.
@@ -267,6 +323,9 @@ func (w *wordCheck) carried(at jsonspan.Span) bool {
 	}
 	raw := w.raw[at.Start+1 : at.End-1]
 	text := jsonspan.Decode(nil, raw)
+	if head, data, ok := bytes.Cut(text, []byte(";base64,")); ok && bytes.HasPrefix(head, []byte("data:")) && len(data) > 0 {
+		text, raw = data, data // what it is made of may be said elsewhere
+	}
 	spelled := quote(string(text)) // as a quotation of JSON spells it
 	if w.texts[string(text)] || w.contains(text) || w.contains(raw) || w.contains(spelled[1:len(spelled)-1]) {
 		return true
@@ -328,8 +387,19 @@ func (s *stringsIn) wordless(names bool) bool {
 		return true
 	}
 	key := s.top()
+	if !names && pairNames[key] && (s.linksDeep() || key != "id") {
+		return false // of something that nobody has read
+	}
 	token := len(text) <= 200 && bytes.IndexByte(text, ' ') < 0
 	return token && (wordlessMembers[key] || names && (key == "name" || strings.HasSuffix(key, "_name") || strings.HasSuffix(key, "Name") || strings.HasSuffix(key, "_id") || strings.HasSuffix(key, "Id")) || isStamp(text))
+}
+
+// linksDeep reports whether a string links something inside of a member of a message.
+func (s *stringsIn) linksDeep() bool { return pairNames[s.top()] && len(s.keys) > 2 }
+
+// linksElsewhere reports whether a string links something that nobody has read.
+func (w *wordCheck) linksElsewhere(in *transcript.Block, s *stringsIn) bool {
+	return s.linksDeep() && (in == nil || (in.Kind == transcript.Call || in.Kind == transcript.Result) && !w.names(s))
 }
 
 // isStamp reports whether a text without blanks is a time, a number, or an id of digits and
@@ -356,11 +426,38 @@ type stringsIn struct {
 	at   jsonspan.Span // of the string, quotes included
 	pos  int
 	end  int
-	keys [][]byte // by depth: the member that is being read
+	keys [][]byte     // by depth: the member that is being read
+	open []openObject // the objects and lists around it
+}
+
+// An openObject is an object or a list that is being read.
+type openObject struct {
+	start  int
+	judged bool
+	speaks bool // it is a message: whatever it stands in, somebody speaks there
 }
 
 func newStrings(raw []byte, at transcript.Span) stringsIn {
 	return stringsIn{raw: raw, pos: at.Start, end: at.End, keys: [][]byte{keyBefore(raw, at.Start)}}
+}
+
+// inMessage reports whether the string stands in a message inside of the block that begins at an offset.
+func (s *stringsIn) inMessage(block int) bool {
+	for i := range s.open {
+		o := &s.open[i]
+		if o.start <= block || s.raw[o.start] != '{' {
+			continue
+		}
+		if !o.judged {
+			w := wordsOf(s.raw, jsonspan.Span{Start: o.start, End: s.end}, jsonspan.Span{})
+			_, by := w.maker()
+			o.judged, o.speaks = true, by != "" || slices.Contains(w.keys, "role") || slices.Contains(w.keys, "type") && (w.typ == "" || w.typ == "user")
+		}
+		if o.speaks {
+			return true
+		}
+	}
+	return false
 }
 
 // next goes on to the next string that is no key.
@@ -368,12 +465,12 @@ func (s *stringsIn) next() bool {
 	for s.pos < s.end {
 		switch c := s.raw[s.pos]; c {
 		case '{':
-			s.keys = append(s.keys, nil)
+			s.keys, s.open = append(s.keys, nil), append(s.open, openObject{start: s.pos})
 		case '[':
-			s.keys = append(s.keys, s.keys[len(s.keys)-1])
+			s.keys, s.open = append(s.keys, s.keys[len(s.keys)-1]), append(s.open, openObject{start: s.pos})
 		case '}', ']':
 			if len(s.keys) > 1 {
-				s.keys = s.keys[:len(s.keys)-1]
+				s.keys, s.open = s.keys[:len(s.keys)-1], s.open[:len(s.open)-1]
 			}
 		case '"':
 			if s.read() {
@@ -408,7 +505,7 @@ func (s *stringsIn) read() bool {
 			key = jsonspan.Decode(nil, key)
 		}
 		s.keys[len(s.keys)-1] = key
-		return false
+		return bytes.IndexByte(key, ' ') > 0 // no name, but words
 	}
 	return true
 }
@@ -419,6 +516,11 @@ func (s *stringsIn) top() string { return string(s.keys[len(s.keys)-1]) }
 // has reports whether the string stands in a member of one of these names, however deep.
 func (s *stringsIn) has(names ...string) bool {
 	return slices.ContainsFunc(s.keys, func(k []byte) bool { return slices.Contains(names, string(k)) })
+}
+
+// only reports whether all members that the string stands in have one of these names.
+func (s *stringsIn) only(names []string) bool {
+	return !slices.ContainsFunc(s.keys[1:], func(k []byte) bool { return !slices.Contains(names, string(k)) })
 }
 
 // keyBefore is the name of the member whose value begins at an offset, or nil.

@@ -137,8 +137,9 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 		o.note = append(o.note, c.unsummarized(from, why)...)
 	}
 	o.changed = !plan.Empty()
-	if o.changed && c.overwrites {
-		if err := req.Understood(true); err != nil {
+	// What is called clean, or is overwritten, must be understood.
+	if o.changed && c.overwrites || c.opts.Dialect != wire.Auto && !o.changed && len(plan.Left()) == 0 {
+		if err := req.Understood(o.changed); err != nil {
 			p := locate(err, from, raw[:n], b)
 			if p.err = err; p.other(from) {
 				return passedOver(from, err)

@@ -71,6 +71,11 @@ func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		out.status = statusFindings
 		out.rules = append(out.rules, f.Rule)
 	}
+	if len(found) == 0 {
+		if err := req.Understood(false); err != nil { // it is not called clean then
+			return out, err
+		}
+	}
 	n := picture.Count(req)
 	var judged []bodyFinding
 	if c.JSON || len(found) > 0 && !from.many {

@@ -155,6 +155,11 @@ func oneRequest(root *node, raw []byte, o wire.Options, policy func(r *wire.Requ
 	if err != nil {
 		return result{out: raw, note: err.Error()}
 	}
+	if o.Dialect != wire.Auto && plan.Empty() && len(plan.Left()) == 0 { // the program calls nothing clean that it does not understand
+		if err := r.Understood(false); err != nil {
+			return result{out: raw, note: err.Error(), err: err}
+		}
+	}
 	root, prefix := opened(in, root)
 	out := raw
 	if !plan.Empty() {

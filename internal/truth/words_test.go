@@ -275,9 +275,15 @@ func readLines(raw []byte) *node {
 	return all
 }
 
-// plainTalk reports whether nothing but roles and texts is there, which is the same everywhere.
+// plainTalk reports whether messages hold nothing but roles and texts, which is the same everywhere.
 func plainTalk(root *node) bool {
 	plain := true
+	for i, key := range root.keys {
+		if key == "messages" {
+			root = root.vals[i]
+			break
+		}
+	}
 	root.walk(func(n *node) {
 		for i, key := range n.keys {
 			plain = plain && (slices.Contains([]string{"role", "content", "messages", "model", "id", "text"}, key) || key == "type" && n.vals[i].text == "text")
