@@ -1,6 +1,9 @@
 # The two commands a stranger needs are in README.md; the rest is for us.
 GO ?= go
 
+# The library, and the modules of their own beside it: the program, the store, our tools.
+ALL := ./... ./cmd/... ./store/... ./tools/...
+
 .PHONY: adapters postgres test check bench fuzz fmt build campaign release relations browser emulator soak shells
 
 # The program knows its commit, also where the Go tool does not stamp it.
@@ -10,25 +13,25 @@ build:
 
 # Archives for all systems, with checksums, in dist; VERSION=v1.2.3 names one that has no tag.
 release:
-	$(GO) run ./internal/release -version "$(VERSION)"
+	$(GO) run ./tools/release -version "$(VERSION)"
 
 # The whole test suite. CI runs this and nothing else decides. It ends with what was
 # skipped and why. No time decides: an hour is for what hangs.
 test: browser postgres emulator shells
-	$(GO) run ./internal/testrun -timeout 1h ./...
+	$(GO) run ./tools/testrun -timeout 1h $(ALL)
 
 # What needs hours or a quiet machine: a hundred times the samples (the relations of the engine on
 # a million histories), what is measured by the clock, the real client, long fuzz.
 soak: browser postgres emulator shells
 	scripts/client.sh || echo "soak: some real clients are left out"
-	PARE_SOAK=1 PARE_CLIENTS_TEST=1 $(GO) run ./internal/testrun -p 1 -count 1 -timeout 24h ./...
+	PARE_SOAK=1 PARE_CLIENTS_TEST=1 $(GO) run ./tools/testrun -p 1 -count 1 -timeout 24h $(ALL)
 	$(MAKE) adapters
 	$(MAKE) campaign
 	$(MAKE) fuzz FUZZTIME=2h
 
 # The adapters are modules of their own, so that Pare does not depend on what they adapt to.
 adapters: postgres
-	@for m in adapters/*/go.mod; do (cd "$$(dirname "$$m")" && $(GO) test ./...) || exit 1; done
+	@for m in adapters/*/go.mod; do (cd "$$(dirname "$$m")" && GOWORK=off $(GO) test ./...) || exit 1; done
 	PARE_ADAPTERS=1 $(GO) test -count=1 ./store -run TestClaudeAgentSDK
 
 # Real agents with damaged and repaired sessions, those that scripts/client.sh has installed; ONLY=Codex is one,
@@ -36,7 +39,7 @@ adapters: postgres
 ONLY ?=
 PAGE ?=
 campaign: build
-	$(GO) run ./scripts/campaign --pare ./pare --only "$(ONLY)" --page "$(PAGE)"
+	$(GO) run ./tools/campaign --pare ./pare --only "$(ONLY)" --page "$(PAGE)"
 
 # The tests of the pages drive Chromium; this installs it where it is missing.
 browser:
@@ -56,10 +59,10 @@ shells:
 
 # What a change must pass before it is committed.
 check: fmt browser postgres emulator shells
-	$(GO) vet ./...
-	GOOS=windows $(GO) vet ./...
-	$(GO) tool staticcheck ./...
-	$(GO) test -race ./...
+	$(GO) vet $(ALL)
+	GOOS=windows $(GO) vet $(ALL)
+	$(GO) tool staticcheck $(ALL)
+	$(GO) test -race $(ALL)
 	$(GO) test -tags purego ./internal/jsonspan
 	$(MAKE) fuzz FUZZTIME=10s
 	@test -z "$$(git status --porcelain)" || { git status --short; echo "the tree is not clean"; exit 1; }
@@ -80,4 +83,4 @@ relations:
 bench:
 	@command -v bun >/dev/null || scripts/client.sh bun@1.4.4 || echo "bench: not compared with Bun"
 	$(GO) test -run '^$$' -bench Dense -benchtime 1x .
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) test -run '^$$' -bench . -benchmem $(ALL)

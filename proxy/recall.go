@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare/archive"
-	"github.com/pare-llm/pare/internal/recall"
+	"github.com/pare-llm/pare/proxy/internal/recall"
 )
 
 // A Recall lets models fetch what was removed from their history, with a tool that the

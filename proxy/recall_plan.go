@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/recall"
+	"github.com/pare-llm/pare/proxy/internal/recall"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )

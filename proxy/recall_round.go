@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pare-llm/pare/internal/recall"
+	"github.com/pare-llm/pare/proxy/internal/recall"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )

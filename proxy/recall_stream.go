@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/pare-llm/pare/internal/recall"
+	"github.com/pare-llm/pare/proxy/internal/recall"
 )
 
 // stream passes on a reply that comes piece by piece.

@@ -119,7 +119,7 @@ func keepsWords(t *testing.T, body string, at int, o Options) {
 		if b.Span.Start <= at && at < b.Span.End {
 			switch b.Kind {
 			case transcript.Call, transcript.Result, transcript.ServerCall, transcript.ServerResult, transcript.Thinking:
-				return // a receipt tells: internal/truth
+				return // a receipt tells: tools/truth
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // TestDefectP5Unions: every type of block that the official libraries know is known here, or
-// carried through on purpose. The list is made by package internal/unions.
+// carried through on purpose. The list is made by package tools/unions.
 func TestDefectP5Unions(t *testing.T) {
 	data, err := os.ReadFile("testdata/unions.json")
 	if err != nil {

@@ -3,7 +3,7 @@ module github.com/pare-llm/pare/adapters/adkgo
 go 1.26.5
 
 require (
-	github.com/pare-llm/pare v0.0.0
+	github.com/pare-llm/pare v0.9.0
 	google.golang.org/adk/v2 v2.2.0
 	google.golang.org/genai v1.66.0
 )
@@ -32,6 +32,7 @@ require (
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mfridman/interpolate v0.0.2 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
+	github.com/pare-llm/pare/store v0.0.0
 	github.com/pressly/goose/v3 v3.29.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/sethvargo/go-retry v0.5.0 // indirect
@@ -60,3 +61,5 @@ require (
 )
 
 replace github.com/pare-llm/pare => ../..
+
+replace github.com/pare-llm/pare/store => ../../store

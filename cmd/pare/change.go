@@ -13,10 +13,10 @@ import (
 	"syscall"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/atomicfile"
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
-	"github.com/pare-llm/pare/internal/picture"
+	"github.com/pare-llm/pare/cmd/internal/picture"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/plain"
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
 

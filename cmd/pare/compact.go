@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/atomicfile"
-	"github.com/pare-llm/pare/internal/source"
 	summaries "github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/wire"
 )

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"math"
 
-	"github.com/pare-llm/pare/internal/picture"
-	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/picture"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )

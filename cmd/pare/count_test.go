@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 )
 
 // The parts add up to the whole, in both ways to divide it, and message by message.

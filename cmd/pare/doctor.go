@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
-	"github.com/pare-llm/pare/internal/picture"
-	"github.com/pare-llm/pare/internal/source"
+	"github.com/pare-llm/pare/cmd/internal/picture"
+	"github.com/pare-llm/pare/cmd/internal/source"
 )
 
 type doctorCmd struct {

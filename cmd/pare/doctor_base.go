@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 )
 
 // baseURLs are the variables by which clients are pointed at a proxy.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
-	"github.com/pare-llm/pare/internal/picture"
-	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/picture"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 )
 
 // A treated session is one that was examined, and what was done about it.

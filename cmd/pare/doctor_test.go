@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/internal/trial"
 )
 

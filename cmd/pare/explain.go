@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pare-llm/pare/internal/picture"
+	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/wire"
 )

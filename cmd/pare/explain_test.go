@@ -205,7 +205,7 @@ func inputs(t *testing.T, dir string) {
 	for _, name := range []string{"prune-me.json", "seed-incident.json", "batch.jsonl"} {
 		put(name, read("../../examples/"+name))
 	}
-	put("session.jsonl", read("../../internal/doctest/testdata/home/.claude/projects/-home-ada-shop/6f1d0c9a.jsonl"))
+	put("session.jsonl", read("../../tools/doctest/testdata/home/.claude/projects/-home-ada-shop/6f1d0c9a.jsonl"))
 }
 
 // TestDefectU4Docs: explain lists the faults that docs/rules.md has, and no others; the page

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/agentlog"
-	"github.com/pare-llm/pare/internal/picture"
+	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/wire"
 )

@@ -5,9 +5,9 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/config"
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/source"
 )
 
 type initCmd struct {

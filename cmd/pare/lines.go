@@ -10,9 +10,9 @@ import (
 	"syscall"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/jsonspan"
-	"github.com/pare-llm/pare/internal/source"
 )
 
 // lining is the flag of the commands that can be kept open.

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/serve"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/serve"
 )
 
 // ends returns a context that ends with the first signal to stop, and a channel that is

@@ -11,8 +11,8 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/source"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/source"
 )
 
 // logLevels are what --log and PARE_LOG take.

@@ -31,9 +31,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/atomicfile"
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/source"
 )
 
 // The exit status. Of several the highest counts.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/pare-llm/pare/internal/manual"
+	"github.com/pare-llm/pare/cmd/internal/manual"
 )
 
 var update = flags.Bool("update", false, "rewrite what is made from the program: the man pages in docs/man, docs/words.md")

@@ -7,9 +7,9 @@ import (
 
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/atomicfile"
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/source"
 )
 
 // printBackups says where the originals are.

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/jsonspan"
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/source"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/source"
 )
 
 // A progress prints outcomes and, on a terminal and only if it takes long, a bar

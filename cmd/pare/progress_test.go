@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/pare-llm/pare/internal/source"
+	"github.com/pare-llm/pare/cmd/internal/source"
 )
 
 // TestProgressLate: what waits for a moment is all written, in front of the note that was

@@ -4,8 +4,8 @@ import (
 	"sync"
 
 	"github.com/pare-llm/pare/agentlog"
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/source"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
 

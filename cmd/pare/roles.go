@@ -5,8 +5,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/atomicfile"
-	"github.com/pare-llm/pare/internal/source"
 )
 
 // claimInputs claims what is named on the command line. What folders hold is compared

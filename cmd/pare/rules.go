@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/cmd/internal/picture"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/config"
-	"github.com/pare-llm/pare/internal/picture"
-	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/rules"
 )
 

@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/serve"
-	"github.com/pare-llm/pare/internal/source"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/serve"
+	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/proxy"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/pare-llm/pare/internal/background"
-	"github.com/pare-llm/pare/internal/serve"
+	"github.com/pare-llm/pare/cmd/internal/background"
+	"github.com/pare-llm/pare/cmd/internal/serve"
 )
 
 // upkeep compacts heavy sessions in the background, if that is asked for; the function

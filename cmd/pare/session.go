@@ -5,8 +5,8 @@ import (
 	"iter"
 
 	"github.com/pare-llm/pare/agentlog"
-	"github.com/pare-llm/pare/internal/picture"
-	"github.com/pare-llm/pare/internal/source"
+	"github.com/pare-llm/pare/cmd/internal/picture"
+	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
 

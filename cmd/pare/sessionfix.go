@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/source"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/source"
 )
 
 // mending is how the session files of a run are mended.

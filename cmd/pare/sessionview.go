@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/agentlog"
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/source"
-	"github.com/pare-llm/pare/ui"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/source"
+	"github.com/pare-llm/pare/cmd/internal/ui"
 	"github.com/pare-llm/pare/wire"
 )
 

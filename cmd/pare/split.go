@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"errors"
 
+	"github.com/pare-llm/pare/cmd/internal/picture"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/atomicfile"
-	"github.com/pare-llm/pare/internal/picture"
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/source"
 	"github.com/pare-llm/pare/wire"
 )
 

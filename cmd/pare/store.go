@@ -15,8 +15,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/serve"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/serve"
 	"github.com/pare-llm/pare/store"
 )
 

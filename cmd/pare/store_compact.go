@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/store"
 	summaries "github.com/pare-llm/pare/summary"
 )

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/store"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/internal/plain"
-	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/store"
 )
 

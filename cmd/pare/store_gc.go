@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/store"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/internal/plain"
-	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/store"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/store"
 )
 

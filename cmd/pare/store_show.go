@@ -7,8 +7,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/internal/plain"
-	"github.com/pare-llm/pare/internal/screen"
 	"github.com/pare-llm/pare/store"
 	"github.com/pare-llm/pare/wire"
 )

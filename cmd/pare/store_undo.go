@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"os"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/store"
 )
 

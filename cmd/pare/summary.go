@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/archive"
-	"github.com/pare-llm/pare/internal/picture"
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/replay"
+	"github.com/pare-llm/pare/cmd/internal/picture"
+	"github.com/pare-llm/pare/cmd/internal/replay"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 )
 
 // An outcome is what became of one transcript.

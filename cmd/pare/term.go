@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/pare-llm/pare/internal/picture"
-	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/picture"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 )
 
 // colour reports whether what goes to out is to be coloured. A flag beats the

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/atomicfile"
-	"github.com/pare-llm/pare/internal/screen"
-	"github.com/pare-llm/pare/internal/source"
 )
 
 type undoCmd struct {

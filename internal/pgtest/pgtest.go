@@ -26,8 +26,6 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver
-
 	"github.com/pare-llm/pare/internal/trial"
 )
 

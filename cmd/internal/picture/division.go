@@ -1,0 +1,96 @@
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Division is where a transcript is cut, and where else it could be, by the first message
+// that stays. In JSON it is what stands behind the transcript's name.
+type Division struct {
+	Cut     int   `json:"cut"`
+	Head    int   `json:"head"`
+	Tail    int   `json:"tail"`
+	Cuts    []int `json:"cuts"`
+	Inside  []int `json:"inside"`
+	MinKeep int   `json:"-"` // how many were to stay at least
+	Within  bool  `json:"-"` // whether a run of tool use may be cut
+}
+
+// Division shows the messages on both sides of the cut.
+func (s Style) Division(from string, req *wire.Request, d *Division) []byte {
+	var b bytes.Buffer
+	screen.Fprintf(&b, "%s  %s\n", s.Paint.Bold(from), s.Paint.Faint(s.About(req, Count(req))))
+	if d.Cut == 0 {
+		s.noDivision(&b, d)
+		return b.Bytes()
+	}
+	screen.Fprintf(&b, "  cut in front of message %s: %s, %s\n\n", s.Paint.Bold(fmt.Sprint(d.Cut)), goes(d.Head), stays(d.Tail))
+	p := New(s, req.Transcript(), d.Cut, nil)
+	digits := len(fmt.Sprint(d.Head + d.Tail - 1))
+	p.Ends(&b, 0, d.Head, digits)
+	screen.Fprintf(&b, "    %s\n", s.Paint.Good(strings.Repeat("╌", 4)+" cut "+strings.Repeat("╌", 24)))
+	p.Ends(&b, d.Cut, d.Head+d.Tail, digits)
+	b.WriteByte('\n')
+	if others := numbers(d.Cuts, d.Cut); others != "" {
+		screen.Fprintf(&b, "  %s\n\n", s.Paint.Faint("other cuts: "+others))
+	}
+	return b.Bytes()
+}
+
+// noDivision says why there is no cut, and what to ask for instead.
+func (s Style) noDivision(b *bytes.Buffer, d *Division) {
+	screen.Fprintf(b, "  %s: nothing can be separated from the last %s\n", s.Paint.Bold("no cut"), screen.Plural(d.MinKeep, "message"))
+	if len(d.Cuts) > 0 {
+		screen.Fprintf(b, "  %s\n", s.Paint.Faint(fmt.Sprintf("nearer the end it can be cut, in front of message %s; --min-keep %d allows the first", numbers(d.Cuts, 0), d.Tail-d.Cuts[0])))
+	}
+	if n := lastWithin(d.Inside, d.Tail-d.MinKeep); n > 0 && !d.Within {
+		screen.Fprintf(b, "  %s\n", s.Paint.Faint(fmt.Sprintf("--inside would cut in front of message %d, in a run of tool use", n)))
+	}
+	b.WriteByte('\n')
+}
+
+// lastWithin is the last cut that is not behind most, or 0.
+func lastWithin(cuts []int, most int) int {
+	last := 0
+	for _, n := range cuts {
+		if n <= most {
+			last = n
+		}
+	}
+	return last
+}
+
+// numbers lists some of all, but for one, in a few words.
+func numbers(all []int, without int) string {
+	var list []string
+	for _, n := range all {
+		if n == without {
+			continue
+		}
+		if len(list) == 8 { // enough for a line
+			list = append(list, "…")
+			break
+		}
+		list = append(list, fmt.Sprint(n))
+	}
+	return strings.Join(list, ", ")
+}
+
+func goes(n int) string {
+	if n == 1 {
+		return "1 message goes"
+	}
+	return fmt.Sprintf("%d messages go", n)
+}
+
+func stays(n int) string {
+	if n == 1 {
+		return "1 stays"
+	}
+	return fmt.Sprintf("%d stay", n)
+}

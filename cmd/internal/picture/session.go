@@ -1,0 +1,147 @@
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+
+	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Name is what a session is called, and its file or folder.
+type Name struct{ Shown, Path string }
+
+// CountSession counts what would be sent if a session went on, as it is stored.
+func CountSession(l *agentlog.Log) (n Counts) {
+	n.Messages, n.Calls, n.Results = l.Count()
+	return n
+}
+
+// Session renders the findings of a session file, those about the same message
+// together, each behind its place.
+func (s Style) Session(from Name, l *agentlog.Stored, found []agentlog.Finding) []byte {
+	var b bytes.Buffer
+	screen.Fprintf(&b, "%s  %s\n\n", s.Paint.Bold(from.Shown), s.Paint.Faint(s.AboutSession(l)))
+	meant := map[string]bool{} // rules whose meaning was given
+	rest := found
+	for shown := 0; len(rest) > 0 && shown < Most; {
+		t := rest[0].Of()
+		k := 1
+		for t != nil && k < len(rest) && rest[k].Of() == t && rest[k].Index == rest[0].Index && k < Most {
+			k++
+		}
+		said := map[string]bool{} // rules whose sentence was given: it differs in the ids alone
+		var group []wire.Finding
+		for _, f := range rest[:k] {
+			s.Placed(&b, from, f)
+			s.Meaning(&b, f.Finding, meant[f.Rule], said[f.Rule])
+			if !said[f.Rule] {
+				s.Instead(&b, f)
+			}
+			meant[f.Rule], said[f.Rule] = true, true
+			group = append(group, f.Finding)
+		}
+		if t != nil {
+			// What is not in the file, a prompt that stands in for the next one, is not shown.
+			Of(s, t.Request, group, t.Messages(), l.Lines(t)).Draw(&b)
+		}
+		b.WriteByte('\n')
+		rest, shown = rest[k:], shown+k
+	}
+	for _, f := range rest {
+		s.Placed(&b, from, f)
+	}
+	if len(rest) > 0 {
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// AboutSession says what a session is, in a few words.
+func (s Style) AboutSession(l *agentlog.Stored) string {
+	req := l.First()
+	if req == nil {
+		return l.Format.String() + " · " + CountSession(l.Log).String()
+	}
+	return l.Format.String() + " · " + s.About(req, CountSession(l.Log))
+}
+
+// Placed renders where a finding is, in the way that compilers do, and what it is.
+func (s Style) Placed(b *bytes.Buffer, from Name, f agentlog.Finding) {
+	screen.Fprintf(b, "%s %s", s.Paint.Bold(placeOf(from, f.File, f.Line, f.Column)+":"), s.effect(f))
+	if !f.Physical {
+		screen.Fprintf(b, "  %s", s.Paint.Place(f.Path))
+	}
+	switch {
+	case f.Dormant:
+		screen.Fprint(b, s.Paint.Faint("  cosmetic: it is not sent"))
+	case f.Effect == agentlog.Cosmetic:
+		screen.Fprint(b, s.Paint.Faint("  cosmetic"))
+	case f.Effect == agentlog.Unfixable:
+		screen.Fprint(b, s.Paint.Faint("  cannot be fixed"))
+	case f.Open:
+		screen.Fprint(b, s.Paint.Faint("  open: it may still be running"))
+	}
+	if t := f.Of(); t != nil && t.Kind == agentlog.Side || f.Thread != "" && f.File != "" {
+		screen.Fprint(b, s.Paint.Faint("  "+f.Thread))
+	}
+	b.WriteByte('\n')
+}
+
+// effect is the rule that a finding is about, marked by what it means.
+func (s Style) effect(f agentlog.Finding) screen.Text {
+	if f.Effect != agentlog.Refused {
+		f.Advice = true
+	}
+	return s.Rule(f.Finding)
+}
+
+// Instead says what to do about what cannot be fixed.
+func (s Style) Instead(b *bytes.Buffer, f agentlog.Finding) {
+	if f.Instead == "" {
+		return
+	}
+	for _, line := range screen.Wrap(f.Instead, s.Width-6) {
+		screen.Fprintf(b, "    %s\n", line)
+	}
+}
+
+// placeOf is a place in a session file.
+func placeOf(from Name, file string, line, column int) string {
+	name := from.Shown
+	if file != "" {
+		name = filepath.Join(from.Path, filepath.FromSlash(file))
+	}
+	switch {
+	case line == 0:
+		return name
+	case column == 0:
+		return fmt.Sprintf("%s:%d", name, line)
+	}
+	return fmt.Sprintf("%s:%d:%d", name, line, column)
+}
+
+// Change renders one change behind its place.
+func (s Style) Change(b *bytes.Buffer, from Name, c agentlog.Change) {
+	action := s.Paint.Advice(c.Action)
+	switch c.Action {
+	case "drop":
+		action = s.Paint.Fault(c.Action)
+	case "insert":
+		action = s.Paint.Good(c.Action)
+	}
+	place := placeOf(from, c.File, c.Line, 0)
+	if c.Line == 0 {
+		place += ":new"
+	}
+	thread := ""
+	if c.Thread != "" && c.Thread != "main" {
+		thread = "  " + c.Thread
+	}
+	screen.Fprintf(b, "%s %s  %s%s\n", s.Paint.Bold(place+":"), action, c.Rule, s.Paint.Faint(BytesChanged(c.Bytes)+thread))
+	for _, line := range screen.Wrap(c.Reason, s.Width-6) {
+		screen.Fprintf(b, "    %s\n", line)
+	}
+}

@@ -1,0 +1,272 @@
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/ui"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Sketch draws a whole conversation in the terminal: what fills the window as one
+// line, and each message as a line with a bar as long as its tokens.
+//
+//	3 assistant ▏      65  “The commit …”  call Read(toolu_03)  call Read(toolu_04)
+//	4 user      ████ 3,996  result ← toolu_03  result ← toolu_04
+//	                       ✎ edit  deduplication  -2,215 tokens
+type Sketch struct {
+	Style
+	From     string // what it is called
+	Request  *wire.Request
+	Findings []wire.Finding
+	Page     *ui.Page
+	Line     func(int) int // of each message, in a session file; nil: unknown
+}
+
+// barWidth is how many columns the longest bar takes.
+const barWidth = 12
+
+// Render draws it.
+func (s Sketch) Render() []byte {
+	var b bytes.Buffer
+	screen.Fprintf(&b, "%s  %s\n", s.Paint.Bold(s.From), s.Paint.Faint(s.About(s.Request, Count(s.Request))))
+	s.fill(&b)
+	p := New(s.Style, s.Request.Transcript(), -1, s.Line)
+	for _, f := range s.Findings {
+		if f.Block != transcript.NoBlock {
+			p.Mark(f.Block)
+		}
+	}
+	most := 1
+	for _, m := range s.Page.Before.Messages {
+		most = max(most, sum(m))
+	}
+	digits := 1
+	for i := range s.Page.Before.Messages {
+		digits = max(digits, len(fmt.Sprint(s.number(i))))
+	}
+	faults, changes := s.byMessage()
+	s.notes(&b, digits, faults[-1], changes[-1])
+	for i, m := range s.Page.Before.Messages {
+		s.message(&b, p, i, digits, sum(m), most, len(faults[i]) > 0)
+		s.notes(&b, digits, faults[i], changes[i])
+	}
+	return b.Bytes()
+}
+
+func sum(m ui.Message) (n int) {
+	for _, b := range m.Blocks {
+		n += b.Tokens
+	}
+	return n
+}
+
+// byMessage sorts findings and changes by the message they are about; -1 has the rest.
+func (s Sketch) byMessage() (map[int][]wire.Finding, map[int][]ui.Change) {
+	faults, changes := map[int][]wire.Finding{}, map[int][]ui.Change{}
+	for _, f := range s.Findings {
+		faults[f.Index] = append(faults[f.Index], f)
+	}
+	for _, c := range s.Page.Changes {
+		changes[c.Message] = append(changes[c.Message], c)
+	}
+	return faults, changes
+}
+
+// parts are what fills the window: a letter for a terminal without colours, and the
+// word for it.
+var parts = []struct {
+	letter byte
+	code   screen.Text
+	word   string
+}{
+	{'s', "90", "system and tools"}, {'u', "34", "user"}, {'a', "32", "assistant"}, {'t', "35", "thinking"}, {'c', "33", "calls"}, {'r', "37", "results"}, {'o', "36", "other"},
+}
+
+func partOf(role, kind string) int {
+	switch kind {
+	case "thinking":
+		return 3
+	case "call", "server call":
+		return 4
+	case "result", "server result":
+		return 5
+	case "text":
+		switch role {
+		case "system":
+			return 0
+		case "user":
+			return 1
+		case "assistant":
+			return 2
+		case "tool":
+			return 5
+		}
+	}
+	return 6
+}
+
+// fill draws the window as one line, in the order of the conversation, and what each
+// kind takes of it.
+func (s Sketch) fill(b *bytes.Buffer) {
+	sums := make([]int, len(parts))
+	total := 0
+	var runs []struct{ part, tokens int }
+	add := func(part, n int) {
+		sums[part] += n
+		total += n
+		runs = append(runs, struct{ part, tokens int }{part, n})
+	}
+	for _, h := range s.Page.Before.Head {
+		add(0, h.Tokens)
+	}
+	for _, m := range s.Page.Before.Messages {
+		for _, k := range m.Blocks {
+			add(partOf(m.Role, k.Kind), k.Tokens)
+		}
+	}
+	width := s.Width - 2
+	line := make([]byte, 0, width)
+	at := 0
+	for _, r := range runs {
+		at += r.tokens
+		for len(line) < at*width/max(1, total) {
+			line = append(line, byte(r.part))
+		}
+	}
+	b.WriteString("\n  ")
+	for len(line) > 0 {
+		n := 1
+		for n < len(line) && line[n] == line[0] {
+			n++
+		}
+		p := parts[line[0]]
+		if s.Paint {
+			screen.Fprint(b, s.Paint.Paint(p.code, strings.Repeat("█", n)))
+		} else {
+			screen.Fprint(b, strings.Repeat(string(p.letter), n))
+		}
+		line = line[n:]
+	}
+	b.WriteString("\n  ")
+	for i, p := range parts {
+		if sums[i] == 0 {
+			continue
+		}
+		key := screen.Line(string(p.letter) + " ")
+		if s.Paint {
+			key = s.Paint.Paint(p.code, "█ ")
+		}
+		screen.Fprintf(b, "%s%s %s  ", key, p.word, s.Paint.Faint(screen.Grouped(sums[i])))
+	}
+	b.Truncate(b.Len() - 2)
+	screen.Fprintf(b, "\n  %s tokens", screen.Grouped(total))
+	after := total
+	if a := s.Page.After; a != nil {
+		after = 0
+		for _, h := range a.Head {
+			after += h.Tokens
+		}
+		for _, m := range a.Messages {
+			after += sum(m)
+		}
+	}
+	if w := s.Page.Window; w > 0 {
+		share := func(n int) screen.Text { return screen.Printf("%.1f %%", 100*float64(n)/float64(w)) }
+		screen.Fprintf(b, ", %s", share(total))
+		if share(after) != share(total) { // of a plan both count: what was too much, and what is sent
+			screen.Fprintf(b, " → %s", share(after))
+		}
+		screen.Fprintf(b, " of a window of %s", screen.Grouped(w))
+		if s.Page.Guess {
+			b.WriteString(" (a guess: the model is not known)")
+		}
+	}
+	if s.Page.After != nil {
+		screen.Fprintf(b, "; %s after %s", screen.Grouped(after), screen.Plural(len(s.Page.Changes), "change"))
+	}
+	b.WriteString("\n\n")
+}
+
+// message draws one line.
+func (s Sketch) message(b *bytes.Buffer, p *Picture, i, digits, n, most int, faulty bool) {
+	m := s.Request.Transcript().Messages()[i]
+	number := screen.Printf("%*d", digits, s.number(i))
+	mark := screen.Text(" ")
+	if faulty {
+		mark, number = s.Paint.Fault("✗"), s.Paint.Bold(number)
+	} else {
+		number = s.Paint.Faint(number)
+	}
+	role := fmt.Sprintf("%-9s", m.Role)
+	screen.Fprintf(b, "%s %s %s %s %s ", mark, number, role, s.Paint.Place(screen.Bar(shareOf(n, most), barWidth)), s.Paint.Faint(fmt.Sprintf("%7s", screen.Grouped(n))))
+	room := s.Width - s.indent(digits)
+	used := 0
+	for k, t := range p.Fit(m, room) {
+		shown := t.Text
+		if t.Marked {
+			shown = "✗ " + shown
+		}
+		if k > 0 && used+2+screen.Columns(shown) > room {
+			screen.Fprint(b, s.Paint.Faint(" …"))
+			break
+		}
+		used += 2 + screen.Columns(shown)
+		screen.Fprint(b, " ", p.Colour(t, shown))
+		if used < room {
+			b.WriteByte(' ')
+		}
+	}
+	b.Truncate(len(bytes.TrimRight(b.Bytes(), " ")))
+	b.WriteByte('\n')
+}
+
+// number is what stands in front of a message: its line in a session file.
+func (s Sketch) number(i int) int {
+	if s.Line != nil {
+		return s.Line(i)
+	}
+	return i
+}
+
+// indent is where the words of a message begin.
+func (s Sketch) indent(digits int) int { return 2 + digits + 1 + 9 + 1 + barWidth + 1 + 7 + 2 }
+
+// notes are the lines below a message: what is wrong with it, what would be done.
+func (s Sketch) notes(b *bytes.Buffer, digits int, faults []wire.Finding, changes []ui.Change) {
+	pad := strings.Repeat(" ", s.indent(digits))
+	for _, f := range faults {
+		screen.Fprintf(b, "%s%s\n", pad, s.Title(f))
+	}
+	for _, c := range changes {
+		action := screen.Line(c.Action)
+		switch action {
+		case "drop":
+			action = s.Paint.Fault(action)
+		case "insert":
+			action = s.Paint.Good(action)
+		default:
+			action = s.Paint.Advice(action)
+		}
+		path := c.Path
+		if path == "" {
+			path = "(new)"
+		}
+		size := ""
+		if c.Tokens != 0 {
+			size = fmt.Sprintf("  %+d tokens", c.Tokens)
+		}
+		screen.Fprintf(b, "%s~ %s  %s  %s%s\n", pad, action, s.Paint.Place(path), c.Rule, s.Paint.Faint(size))
+	}
+}
+
+// shareOf is at least what an eighth of a column shows, if there is anything at all.
+func shareOf(n, most int) float64 {
+	if n <= 0 || most <= 0 {
+		return 0
+	}
+	return max(float64(n)/float64(most), 1.0/(8*barWidth))
+}

@@ -1,0 +1,83 @@
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Tally is what the tokens of a transcript go to, and what room there is.
+type Tally struct {
+	wire.Tally
+	Estimated    bool
+	Window, Room int
+	Share        *float64 // of the room; nil: the window is not known
+}
+
+// TallyLine is a transcript of many in one line.
+func (s Style) TallyLine(from string, n *Tally) []byte {
+	taken := screen.Line(strings.Repeat(" ", 8) + screen.Bar(0, 12)) // of an unknown window
+	if n.Share != nil {
+		taken = screen.Line(screen.Percent(*n.Share)+" ") + s.Paint.Place(screen.Bar(*n.Share, 12))
+	}
+	return screen.Appendf(nil, "%11s tokens  %s  %s\n", screen.Grouped(n.Tokens), taken, from)
+}
+
+// Tally draws what the tokens of a transcript go to.
+func (s Style) Tally(from string, req *wire.Request, n *Tally) []byte {
+	var b bytes.Buffer
+	screen.Fprintf(&b, "%s  %s\n\n", s.Paint.Bold(from), s.Paint.Faint(s.About(req, Count(req))))
+	screen.Fprintf(&b, "  %s", s.Paint.Bold(screen.Grouped(n.Tokens)+" tokens"))
+	if n.Estimated {
+		screen.Fprint(&b, s.Paint.Faint(", estimated"))
+	}
+	if n.Share != nil {
+		screen.Fprintf(&b, " · %s of the room for a request, %s of a window of %s", strings.TrimSpace(screen.Percent(*n.Share)), screen.Grouped(n.Room), screen.Grouped(n.Window))
+	}
+	if n.Unread > 0 {
+		screen.Fprintf(&b, "\n  %s", s.Paint.Faint(fmt.Sprintf("of %d messages, the provider's compaction stands for %d: they are not read, and count for nothing", n.Messages, n.Unread)))
+	}
+	b.WriteString("\n\n")
+	s.bars(&b, n.Tokens, []share{
+		{"system prompt", n.Head.System}, {"tools", n.Head.Tools}, {"rest of head", n.Head.Other}, {"text", n.Kinds.Text}, {"thinking", n.Kinds.Thinking},
+		{"calls", n.Kinds.Calls}, {"results", n.Kinds.Results}, {"media", n.Kinds.Media}, {"compaction", n.Kinds.Compaction}, {"other", n.Kinds.Other}, {"marks", n.Marks},
+	})
+	b.WriteByte('\n')
+	s.bars(&b, n.Tokens, []share{
+		{"by system", n.Roles.System}, {"by user", n.Roles.User}, {"by assistant", n.Roles.Assistant}, {"by tools", n.Roles.Tool}, {"by others", n.Roles.Other},
+	})
+	if len(n.ByMessage) > 0 {
+		b.WriteByte('\n')
+		var parts []share
+		for _, m := range n.ByMessage {
+			parts = append(parts, share{fmt.Sprintf("%*d  %-9s", len(fmt.Sprint(n.Messages-1)), m.Message, m.Role), m.Tokens})
+		}
+		s.bars(&b, n.Tokens, parts)
+	}
+	b.WriteByte('\n')
+	return b.Bytes()
+}
+
+type share struct {
+	name   string
+	tokens int
+}
+
+// bars draws the parts that there are.
+func (s Style) bars(b *bytes.Buffer, total int, parts []share) {
+	widest := 13
+	for _, p := range parts {
+		widest = max(widest, screen.Columns(p.name))
+	}
+	for _, p := range parts {
+		if p.tokens == 0 {
+			continue
+		}
+		of := float64(p.tokens) / float64(total)
+		line := screen.Printf("  %-*s %11s  %s  %s", widest, p.name, screen.Grouped(p.tokens), screen.Percent(of), s.Paint.Place(strings.TrimSpace(screen.Bar(of, 32))))
+		screen.Fprintln(b, screen.TrimRight(line))
+	}
+}

@@ -1,0 +1,127 @@
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Word stands in reports, receipts or events, and means something.
+type Word struct {
+	Word    string
+	Kind    string // what it is about
+	Meaning string
+	More    string // what else there is to know; "": nothing
+	Fault   bool   // providers have rules about it
+	Repair  string // of damage to a session file: what is done about it
+}
+
+// A WordKind is what words are about, and the title of their list.
+type WordKind struct{ Kind, Title string }
+
+// A ListedRule is a rule in a list, and in JSON.
+type ListedRule struct {
+	Rule    string   `json:"rule"`
+	Doc     string   `json:"doc"`
+	Order   int      `json:"order"` // from 1; 0: it does not run
+	After   []string `json:"after"`
+	Before  []string `json:"before"`
+	Options []string `json:"options"`
+}
+
+// Words lists all words by kind, a line each.
+func (s Style) Words(kinds []WordKind, all []Word) []byte {
+	var b bytes.Buffer
+	widest := 0
+	for _, t := range all {
+		widest = max(widest, len(t.Word))
+	}
+	for i, k := range kinds {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		screen.Fprintf(&b, "%s\n", s.Paint.Place(k.Title))
+		for _, t := range all {
+			if t.Kind == k.Kind {
+				screen.Fprintf(&b, "  %s  %s\n", s.Paint.Bold(fmt.Sprintf("%-*s", widest, t.Word)), t.Meaning)
+			}
+		}
+	}
+	return b.Bytes()
+}
+
+// Word explains one word and, of a fault, what each provider says to it.
+func (s Style) Word(t Word, rows []wire.Rule) []byte {
+	var b bytes.Buffer
+	screen.Fprintf(&b, "%s  %s\n", s.Paint.Bold(t.Word), s.Paint.Faint(t.Kind))
+	for _, line := range screen.Paragraphs(t.Meaning, s.Width-2) {
+		screen.Fprintf(&b, "  %s\n", line)
+	}
+	switch {
+	case t.Repair != "":
+		screen.Fprintf(&b, "\n%s\n", s.Paint.Place("session files of agents"))
+		s.field(&b, "repair", t.Repair)
+	case !t.Fault:
+		for _, line := range screen.Paragraphs(t.More, s.Width-2) {
+			screen.Fprintf(&b, "  %s\n", line)
+		}
+		return b.Bytes()
+	case len(rows) == 0:
+		b.WriteString("\n  pare does not report it: the request alone does not show it\n")
+	}
+	for _, r := range rows {
+		severity := s.Paint.Fault(r.Severity.String())
+		if r.Severity != wire.SeverityRefused {
+			severity = s.Paint.Advice(r.Severity.String())
+		}
+		screen.Fprintf(&b, "\n%s  %s\n", s.Paint.Place(r.ID), severity)
+		s.field(&b, "broken", r.Doc)
+		s.field(&b, "says", r.Says)
+		s.field(&b, "repair", r.Mend)
+		s.field(&b, "source", r.Source)
+	}
+	return b.Bytes()
+}
+
+func (s Style) field(b *bytes.Buffer, name, value string) {
+	if value == "" {
+		return
+	}
+	for i, line := range screen.Paragraphs(value, s.Width-10) {
+		if i > 0 {
+			name = ""
+		}
+		screen.Fprintf(b, "  %s  %s\n", s.Paint.Faint(fmt.Sprintf("%-6s", name)), line)
+	}
+}
+
+// Rules lists rules, those that do not run at the end.
+func (s Style) Rules(list []ListedRule) []byte {
+	var b bytes.Buffer
+	widest := 0
+	for _, r := range list {
+		widest = max(widest, screen.Columns(r.Rule))
+	}
+	off := false
+	for _, r := range list {
+		number := fmt.Sprint(r.Order)
+		if r.Order == 0 {
+			number = "–"
+			if !off {
+				screen.Fprintf(&b, "\n%s\n", s.Paint.Faint("not run, unless --rules or a configuration says so"))
+				off = true
+			}
+		}
+		name := r.Rule + strings.Repeat(" ", widest-screen.Columns(r.Rule))
+		for i, line := range screen.Wrap(r.Doc, s.Width-widest-6) {
+			if i > 0 {
+				number, name = "", strings.Repeat(" ", widest)
+			}
+			screen.Fprintf(&b, "%3s  %s  %s\n", number, s.Paint.Bold(name), line)
+		}
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,468 @@
+package replay_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/cmd/internal/replay"
+	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
+)
+
+// letters counts a token for each byte, and nothing for marks.
+type letters struct{}
+
+func (letters) Count(text []byte) int          { return len(text) }
+func (letters) CountJSON(raw []byte) int       { return len(raw) }
+func (letters) Media(string, []byte, bool) int { return 0 }
+func (letters) Overhead(int, int) int          { return 0 }
+
+func mustParse(t testing.TB, body string, o wire.Options) *wire.Request {
+	t.Helper()
+	r, err := wire.Parse([]byte(body), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func mustReplay(t testing.TB, r *wire.Request, o replay.Options) *replay.Result {
+	t.Helper()
+	res, err := replay.Replay(r, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// toy is a model that costs $1 for a million tokens of input and $5 for output.
+func toy(o replay.Options) replay.Options {
+	o.Counter = letters{}
+	o.Models = []tokens.Model{{Prefix: "claude-toy", Window: 1000, Output: 100}}
+	o.Caches = []tokens.Cache{{Prefix: "claude-toy", Read: 100, Write: 1250}}
+	o.Prices = []tokens.Price{{Prefix: "claude-toy", Input: 1_000_000, Output: 5_000_000}}
+	return o
+}
+
+const tiny = `{"model":"claude-toy","messages":[{"role":"user","content":"aaaaaaaaaa"},{"role":"assistant","content":"bbbbb"},
+	{"role":"user","content":"cccccccccc"},{"role":"assistant","content":"ddddd"},{"role":"user","content":"eeeee"}],"max_tokens":9}`
+
+// TestMoney: three requests of 10, 25 and 35 tokens; the second finds 10 in the
+// cache and the third 25.
+func TestMoney(t *testing.T) {
+	res := mustReplay(t, mustParse(t, tiny, wire.Options{}), toy(replay.Options{Policies: []replay.Policy{replay.Everything()}}))
+	run := res.Runs[0]
+	type books struct{ sent, read, written, output int }
+	var got []books
+	for _, s := range run.Steps {
+		got = append(got, books{s.Sent, s.Read, s.Written, s.Output})
+	}
+	if want := []books{{10, 0, 10, 5}, {25, 10, 15, 5}, {35, 25, 10, 0}}; !slices.Equal(got, want) {
+		t.Errorf("steps %v, want %v", got, want)
+	}
+	if want := (0.1*35 + 1.25*35 + 5*10) / 1e6; math.Abs(run.Money-want) > 1e-15 {
+		t.Errorf("money %v, want %v", run.Money, want)
+	}
+	if want := 0.1*35 + 1.25*35; run.Weight != want {
+		t.Errorf("weight %v, want %v", run.Weight, want)
+	}
+	if want := (70.0 + 50) / 1e6; math.Abs(run.Uncached-want) > 1e-15 {
+		t.Errorf("without a cache %v, want %v", run.Uncached, want)
+	}
+	if res.Limit != 900 || res.Tokens != 35 || res.Priced != 1 {
+		t.Errorf("%+v", res)
+	}
+}
+
+// TestMinPrefix: what is shorter than the cache takes is plain input.
+func TestMinPrefix(t *testing.T) {
+	o := toy(replay.Options{Policies: []replay.Policy{replay.Everything()}})
+	o.Caches[0].MinPrefix = 20
+	run := mustReplay(t, mustParse(t, tiny, wire.Options{}), o).Runs[0]
+	if s := run.Steps; s[0].Input != 10 || s[1].Written != 25 || s[1].Read != 0 || s[2].Read != 25 || s[2].Written != 10 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestSliding(t *testing.T) {
+	res := mustReplay(t, mustParse(t, tiny, wire.Options{}), toy(replay.Options{Limit: replay.Amount{Tokens: 20}, Policies: []replay.Policy{replay.Everything(), replay.Sliding(0), replay.Sliding(1)}}))
+	var sent, one []int
+	for i := range res.Runs[1].Steps {
+		sent, one = append(sent, res.Runs[1].Steps[i].Sent), append(one, res.Runs[2].Steps[i].Sent)
+	}
+	if want := []int{10, 15, 20}; !slices.Equal(sent, want) {
+		t.Errorf("sent %v, want %v", sent, want)
+	}
+	if want := []int{10, 10, 5}; !slices.Equal(one, want) {
+		t.Errorf("the last message %v, want %v", one, want)
+	}
+	if run := res.Runs[1]; run.Read != 0 || run.Rewrites != 2 || run.Changed != 2 {
+		t.Errorf("%+v", run.Totals)
+	}
+}
+
+// TestRefused: the naive window parts a result from its call; the model's own window
+// is heeded.
+func TestRefused(t *testing.T) {
+	s := paretest.MustParse(`user "go" | call a1 Read a.go | result a1 ` + strings.Repeat("x", 50) + ` | call b1 Read b.go | result b1 short`)
+	r := mustParse(t, string(s.Render(wire.OpenAIChat, paretest.RenderOptions{})), wire.Options{})
+	res := mustReplay(t, r, replay.Options{Counter: letters{}, Limit: replay.Amount{Tokens: 12}, Policies: []replay.Policy{replay.Everything(), replay.Sliding(1)}})
+	if run := res.Runs[1]; run.Refused != 2 || run.Reasons[0] != (replay.Reason{Rule: "orphan-result", Requests: 2}) {
+		t.Errorf("%+v", run.Totals)
+	}
+	o := toy(replay.Options{Model: "claude-toy"})
+	o.Models[0].Window = 30
+	res = mustReplay(t, mustParse(t, tiny, wire.Options{}), o)
+	if run := res.Runs[0]; run.Refused != 1 || run.Reasons[0].Rule != replay.OverWindow {
+		t.Errorf("%+v", run.Totals)
+	}
+}
+
+// TestRegret: a file is read twice and edited while a policy hides what the first
+// read told; then it has changed, and reading it once more is no regret.
+func TestRegret(t *testing.T) {
+	text := strings.Repeat("x", 60)
+	s := paretest.MustParse(`user "go" | call a1 Read a.go | result a1 ` + text + ` | call b1 Read a.go | result b1 ` + text + `
+		call e1 Edit a.go | result e1 ok | call c1 Read a.go | result c1 ` + text + ` | user "thanks"`)
+	blind := replay.Policy{Name: "blind", Prepare: func(replay.Setting) (replay.Send, error) {
+		return func(r *wire.Request) (*wire.Request, error) {
+			var edits []wire.BlockEdit
+			for _, x := range r.Transcript().Exchanges() {
+				for _, b := range x.Results {
+					edits = append(edits, wire.BlockEdit{Block: b, Text: "gone"})
+				}
+			}
+			r, _, err := r.Rewrite(nil, edits)
+			return r, err
+		}, nil
+	}}
+	for _, d := range wire.Dialects() {
+		r := mustParse(t, string(s.Render(d, paretest.RenderOptions{})), wire.Options{Dialect: d})
+		res := mustReplay(t, r, replay.Options{Policies: []replay.Policy{replay.Everything(), blind}})
+		if res.Repeats != 1 || res.Edits != 1 {
+			t.Errorf("%s: %d repeats, %d edits", d, res.Repeats, res.Edits)
+		}
+		if e, b := res.Runs[0], res.Runs[1]; e.Again+e.Unseen != 0 || b.Again != 1 || b.Unseen != 1 {
+			t.Errorf("%s: everything %d and %d, blind %d and %d", d, e.Again, e.Unseen, b.Again, b.Unseen)
+		}
+	}
+}
+
+// randoms yields mended random histories in all dialects.
+func randoms(t testing.TB, n uint64, yield func(name string, r *wire.Request)) {
+	for seed := range n {
+		d := wire.Dialects()[seed%uint64(len(wire.Dialects()))]
+		s := paretest.Random(seed, paretest.GenOptions{Turns: int(seed%4) + 1})
+		r := mustParse(t, string(s.Render(d, paretest.RenderOptions{})), wire.Options{Dialect: d, Model: paretest.DefaultModel(d)})
+		plan, err := pare.Repair(r, pare.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		yield(fmt.Sprintf("seed %d, %s", seed, d), plan.Result())
+	}
+}
+
+// TestWalk: requests are the history's own bytes, can be read, count as was said, and
+// what is wrong with them is known without reading them.
+func TestWalk(t *testing.T) {
+	requests := 0
+	randoms(t, 400, func(name string, r *wire.Request) {
+		w := replay.NewWalk(r)
+		res := mustReplay(t, r, replay.Options{Policies: []replay.Policy{replay.Everything()}, Counter: letters{}})
+		for k := range w.Len() {
+			requests++
+			q, err := w.Request(k)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			n := w.Messages(k)
+			if got := len(q.Transcript().Messages()); got != n {
+				t.Fatalf("%s, request %d: %d messages, want %d", name, k, got, n)
+			}
+			for i, m := range q.Transcript().Messages() {
+				if !bytes.Equal(q.Transcript().Bytes(m.Span), r.Transcript().Bytes(r.Transcript().Messages()[i].Span)) {
+					t.Fatalf("%s, request %d: message %d differs", name, k, i)
+				}
+			}
+			step := res.Runs[0].Steps[k]
+			if got := q.Tokens(letters{}); got != step.Sent || len(q.Raw()) != step.Bytes {
+				t.Fatalf("%s, request %d: %d tokens in %d bytes, the books say %d in %d", name, k, got, len(q.Raw()), step.Sent, step.Bytes)
+			}
+			if found := q.Check(wire.CheckOptions{}); len(found) > 0 != (len(step.Refused) > 0) {
+				t.Fatalf("%s, request %d: refused for %v, but check finds %v", name, k, step.Refused, found)
+			}
+		}
+	})
+	t.Logf("%d requests", requests)
+}
+
+// TestEvery: one request of so many is sent as it is sent among all, the last one always; what is
+// asked again is counted for the replies to those only.
+func TestEvery(t *testing.T) {
+	some := 0
+	randoms(t, uint64(max(10, trial.Size(40))), func(name string, r *wire.Request) {
+		trim := replay.Options{Limit: replay.Amount{Percent: 50}, Policies: []replay.Policy{replay.Everything(), replay.Trim(nil, replay.TrimOptions{Stable: true})}}
+		all := mustReplay(t, r, trim)
+		for _, every := range []int{2, 3, 100} {
+			trim.Every = every
+			res, n := mustReplay(t, r, trim), all.Requests
+			if want := (n + every - 1) / every; res.Requests != want || res.Every != every || res.Repeats > all.Repeats || res.Edits > all.Edits {
+				t.Fatalf("%s, every %d of %d: %d requests, %d of %d repeats", name, every, n, res.Requests, res.Repeats, all.Repeats)
+			}
+			for i, run := range res.Runs {
+				for k, s := range run.Steps {
+					was := all.Runs[i].Steps[n-1-(len(run.Steps)-1-k)*every]
+					if some++; s.Sent != was.Sent || s.Bytes != was.Bytes || s.Changed != was.Changed || s.Again != was.Again || s.Unseen != was.Unseen || s.Output != was.Output {
+						t.Fatalf("%s, every %d, %s, request %d: %+v, among all %+v", name, every, run.Policy, k, s, was)
+					}
+				}
+			}
+		}
+	})
+	if some < 50 {
+		t.Errorf("only %d requests were compared", some)
+	}
+}
+
+// TestBooks: whatever the policy, what is sent is what is read, written and plain;
+// shares are shares; and pare's own policies send nothing that would be refused.
+func TestBooks(t *testing.T) {
+	policies := replay.Standard()
+	for _, text := range []string{"trim:low=30%,recent=2", "trim:cache,recent=3,rules", "trim:rules", "sliding:messages=3"} {
+		p, err := replay.ParsePolicy(text, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		policies = append(policies, p)
+	}
+	changed, n := 0, max(10, trial.Size(40))
+	randoms(t, uint64(n), func(name string, r *wire.Request) {
+		for _, limit := range []replay.Amount{{}, {Percent: 60}, {Percent: 25}} {
+			res := mustReplay(t, r, replay.Options{Limit: limit, Policies: policies})
+			for i, run := range res.Runs {
+				sum := 0
+				for k, s := range run.Steps {
+					sum += s.Sent
+					if s.Read+s.Written+s.Input != s.Sent || s.Cached > s.Bytes || s.Cached < 0 || s.Read < 0 {
+						t.Fatalf("%s, %s, request %d: %+v", name, run.Policy, k, s)
+					}
+					if i == 0 && (s.Changed || s.Rewrote) || len(run.Steps) != len(res.Runs[0].Steps) {
+						t.Fatalf("%s, everything, request %d: %+v", name, k, s)
+					}
+					own := strings.HasPrefix(run.Policy, "trim") || run.Policy == "prune"
+					if own && s.Changed && len(s.Refused) > 0 {
+						t.Fatalf("%s, %s, request %d of %d would be refused: %v", name, run.Policy, k, len(run.Steps), s.Refused)
+					}
+					if strings.HasPrefix(run.Policy, "trim") && s.Sent > res.Limit && !s.Unfit {
+						t.Fatalf("%s, %s, request %d: %d tokens, the limit is %d", name, run.Policy, k, s.Sent, res.Limit)
+					}
+				}
+				if sum != run.Sent || run.Read+run.Written+run.Input != sum || run.Again > res.Repeats || run.Unseen > res.Edits {
+					t.Fatalf("%s, %s: %+v", name, run.Policy, run.Totals)
+				}
+				changed += run.Changed
+			}
+		}
+	})
+	if changed < 5*n {
+		t.Errorf("only %d requests were changed", changed)
+	}
+}
+
+// TestSame: the same history gives the same result, table and page.
+func TestSame(t *testing.T) {
+	randoms(t, 10, func(name string, r *wire.Request) {
+		var before []byte
+		for range 3 {
+			res := mustReplay(t, r, replay.Options{Limit: replay.Amount{Percent: 50}})
+			now, err := json.Marshal(res)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var page bytes.Buffer
+			if err := replay.WriteHTML(&page, []*replay.Result{res, res}); err != nil {
+				t.Fatal(err)
+			}
+			now = append(append(append(now, res.Table()...), res.Markdown()...), page.Bytes()...)
+			if before != nil && !bytes.Equal(before, now) {
+				t.Fatalf("%s: not the same twice", name)
+			}
+			before = now
+		}
+	})
+}
+
+// TestOdd: histories with nothing, or nearly nothing, in them.
+func TestOdd(t *testing.T) {
+	for _, x := range []struct {
+		body     string
+		dialect  wire.Dialect
+		requests int
+	}{
+		{`{"messages":[]}`, wire.Anthropic, 0},
+		{`[]`, wire.OpenAIChat, 0},
+		{`{"contents":[]}`, wire.Gemini, 0},
+		{`{"model":"gpt-5","input":"hello"}`, wire.OpenAIResponses, 1},
+		{`{"messages":[{"role":"user","content":"hi"}]}`, wire.Anthropic, 1},
+		{`{"messages":[{"role":"user","content":"hi"},{"role":"user","content":"there"}]}`, wire.Anthropic, 1},
+		{`{"messages":[{"role":"assistant","content":"hi"}]}`, wire.Anthropic, 0},
+		{`{"messages":[{"role":"system","content":"hi"},{"role":"assistant","content":"hi"}]}`, wire.OpenAIChat, 1},
+		{`{"messages":"nothing"}`, wire.Anthropic, 0},
+		{`{"messages":[1,null,{}],"messages":[{"role":"user","content":""}]}`, wire.Anthropic, 1},
+	} {
+		r := mustParse(t, x.body, wire.Options{Dialect: x.dialect})
+		res := mustReplay(t, r, replay.Options{})
+		if res.Requests != x.requests || len(res.Runs) != len(replay.Standard()) {
+			t.Errorf("%s: %d requests, %d runs", x.body, res.Requests, len(res.Runs))
+		}
+		res.Table()
+		sum := replay.Sum("all", []*replay.Result{res, res})
+		if sum.Requests != 2*res.Requests || sum.Histories != 2 {
+			t.Errorf("%s: sum %+v", x.body, sum)
+		}
+		var page bytes.Buffer
+		if err := replay.WriteHTML(&page, []*replay.Result{res}); err != nil {
+			t.Errorf("%s: %v", x.body, err)
+		}
+	}
+	if err := replay.WriteHTML(&bytes.Buffer{}, nil); err != nil {
+		t.Error(err)
+	}
+	if got := replay.Sum("none", nil).Table(); !strings.Contains(got, "0 histories") {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestPage: the page refers to nothing outside and runs nothing.
+func TestPage(t *testing.T) {
+	res := mustReplay(t, mustParse(t, tiny, wire.Options{}), toy(replay.Options{Limit: replay.Amount{Percent: 50}}))
+	res.Source = `<script>alert("x")</script>.json`
+	var page bytes.Buffer
+	if err := replay.WriteHTML(&page, []*replay.Result{res}); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"<script", "http", "src=", "url(", "@import", "href"} {
+		if strings.Contains(page.String(), bad) {
+			t.Errorf("the page has %q in it", bad)
+		}
+	}
+	for _, tag := range []string{"svg", "figure", "table", "tr", "polyline", "polygon", "div"} {
+		open, shut := strings.Count(page.String(), "<"+tag+" ")+strings.Count(page.String(), "<"+tag+">"), strings.Count(page.String(), "</"+tag+">")
+		if open != shut || open == 0 {
+			t.Errorf("%d <%s>, %d ends", open, tag, shut)
+		}
+	}
+	if !strings.Contains(page.String(), "prefers-color-scheme: dark") || strings.Contains(page.String(), "NaN") {
+		t.Error("no dark page, or no numbers")
+	}
+}
+
+func TestParsePolicy(t *testing.T) {
+	for _, text := range []string{"everything", "sliding", "sliding:messages=20", "trim", "trim:low", "trim:cache", "trim:low=30%", "trim:low=8000,cache,recent=8,rules", "trim:recent=2,rules", "prune"} {
+		p, err := replay.ParsePolicy(text, nil, nil)
+		if err != nil || p.Name != text {
+			t.Errorf("%s: %q, %v", text, p.Name, err)
+		}
+	}
+	for _, text := range []string{"", "trm", "trim:", "trim:,", "trim:low=", "trim:low=0", "trim-each", "rules", "trim:nocache", "trim:low=101%", "trim:recent=x", "sliding:low=3", "prune:recent=3", "everything:rules"} {
+		if text == "trim:" {
+			continue // nothing is asked for
+		}
+		if p, err := replay.ParsePolicy(text, nil, nil); err == nil {
+			t.Errorf("%s is taken for %s", text, p.Name)
+		}
+	}
+}
+
+// TestFailing: the error of a policy names it, and the request.
+func TestFailing(t *testing.T) {
+	broken := errors.New("broken")
+	late := replay.Policy{Name: "late", Prepare: func(replay.Setting) (replay.Send, error) {
+		n := 0
+		return func(r *wire.Request) (*wire.Request, error) {
+			if n++; n > 1 {
+				return nil, broken
+			}
+			return r, nil
+		}, nil
+	}}
+	_, err := replay.Replay(mustParse(t, tiny, wire.Options{}), replay.Options{Policies: []replay.Policy{late}})
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "policy late, request 2 of 3") {
+		t.Errorf("%v", err)
+	}
+	early := replay.Policy{Name: "early", Prepare: func(replay.Setting) (replay.Send, error) { return nil, broken }}
+	if _, err := replay.Replay(mustParse(t, tiny, wire.Options{}), replay.Options{Policies: []replay.Policy{early}}); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestDefectU6TrimIsTrim: the policy trim sends what pare trim would make of each request.
+func TestDefectU6TrimIsTrim(t *testing.T) {
+	requests := 0
+	randoms(t, 20, func(name string, r *wire.Request) {
+		limit := r.Tokens(letters{}) / 2
+		for text, window := range map[string]pare.Window{
+			"trim":                  {Tokens: limit},
+			"trim:low=40%,recent=2": {Tokens: limit, LowPercent: 40, Recent: 2},
+			"trim:low=40%,cache":    {Tokens: limit, LowPercent: 40, Cache: tokens.CacheOf(r.Model())},
+			"trim:recent=3,low=40%": {Tokens: limit, LowPercent: 40, Recent: 3},
+		} {
+			p, err := replay.ParsePolicy(text, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			send, err := p.Prepare(replay.Setting{Model: r.Model(), Tokens: limit, Low: limit / 3, Counter: letters{}, Cache: tokens.CacheOf(r.Model())})
+			if err != nil {
+				t.Fatal(err)
+			}
+			walk := replay.NewWalk(r)
+			for k := range walk.Len() {
+				q, err := walk.Request(k)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, gotErr := send(q)
+				want, wantErr := pare.Trim(q, window, pare.Options{Counter: letters{}})
+				requests++
+				if (gotErr == nil) != (wantErr == nil) || gotErr == nil && !bytes.Equal(got.Raw(), want.Result().Raw()) {
+					t.Fatalf("%s, %s, request %d: %v, %v, or other bytes", name, text, k, gotErr, wantErr)
+				}
+			}
+		}
+	})
+	if requests < 100 {
+		t.Errorf("only %d requests", requests)
+	}
+}
+
+// What the provider has compacted is not read any more, from the request on that holds the
+// compaction.
+func TestDefectP1Replay(t *testing.T) {
+	old, list := strings.Repeat("a long story ", 200), ""
+	for i := range 3 {
+		list += fmt.Sprintf(`{"role":"user","content":"%s %d"},{"role":"assistant","content":"so"},`, old, i)
+	}
+	body := `{"model":"claude-opus-4-6","max_tokens":9,"messages":[` + list + `{"role":"user","content":"n"},{"role":"assistant","content":[{"type":"compaction","content":"stories"},{"type":"text","text":"a"}]},{"role":"user","content":"m"}]}`
+	r, err := wire.Parse([]byte(body), wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := replay.Replay(r, replay.Options{Policies: []replay.Policy{replay.Everything()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := result.Runs[0].Steps
+	first, last := steps[len(steps)-2], steps[len(steps)-1]
+	if last.Sent*10 > first.Sent || last.Sent != r.Tokens(tokens.For(r.Model())) || last.Read > last.Sent {
+		t.Errorf("%d tokens with the compaction, %d before it; read %d", last.Sent, first.Sent, last.Read)
+	}
+}

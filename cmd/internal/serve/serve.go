@@ -1,0 +1,426 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/cmd/internal/ui"
+	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/proxy"
+	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/summary"
+)
+
+// Options says what is served.
+type Options struct {
+	// Upstreams by name; the vendors' own need not be listed.
+	Upstreams map[string]proxy.Upstream
+	// Settings is the configuration and what it makes of requests; see [Load]. Nil: what an
+	// empty one does.
+	Settings *Settings
+	// Store keeps sessions and receipts. Nil: there are none.
+	Store *store.Store
+	// Log gets what happens. Nil: nobody does.
+	Log *slog.Logger
+	// Traces gets a span for every request. Nil: nobody does.
+	Traces *Traces
+	// Version of the program, for the health check.
+	Version string
+	// MaxBody and PlanTime are those of [proxy.Config].
+	MaxBody  int64
+	PlanTime time.Duration
+	// Prune lets the rules vote on requests that fit.
+	Prune bool
+	// Recall lets models fetch what was removed, whatever the configuration says.
+	Recall bool
+	// Secret knows the secrets of AWS by access key; see [Secrets]. They are used for requests
+	// that were sent to a name of this machine, by no page of somebody else.
+	Secret func(accessKey string) (secret string, ok bool)
+	// Base sends requests to the upstreams. Nil: the proxy's own.
+	Base http.RoundTripper
+	// Tokens are what clients must send, one of them: see [Server.SetTokens]. One that is
+	// written NAME:SECRET opens what belongs to the scope NAME, and nothing else; *:SECRET shows
+	// the requests of all.
+	Tokens []string
+	// HeaderTime is how long the headers of a request may take, BodyTime how long nothing
+	// may come of its body. Zero: a minute.
+	HeaderTime, BodyTime time.Duration
+	// Hosts are names beside those of this machine by which /pare/ may be reached.
+	Hosts []string
+}
+
+// Settings is a configuration that was read, and the policy that it makes.
+type Settings struct {
+	Config *config.Config
+	Policy *pare.Policy // of the proxy
+}
+
+// Compactor makes the summaries of sessions: as the configuration says, or of lines that are
+// copied out, without asking a model, and remembered there.
+func (s *Settings) Compactor(there pare.Memory) *pare.Compactor {
+	if s.Policy != nil && s.Policy.Compact != nil {
+		return s.Policy.Compact
+	}
+	return &pare.Compactor{Inside: true, Summarize: extract, Memory: there}
+}
+
+// extract copies lines out. A history of which no line is worth that is archived all the same:
+// the store keeps what a summary stands for.
+func extract(ctx context.Context, h pare.Removed) (pare.Summary, error) {
+	s, err := summary.Extract(summary.ExtractOptions{})(ctx, h)
+	if err != nil && h.Prior == "" && ctx.Err() == nil {
+		return pare.Summary{Text: "What stood here is archived. It was not summarized."}, nil
+	}
+	return s, err
+}
+
+// A Server is the proxy and everything beside it. Many goroutines may use it.
+type Server struct {
+	o     Options
+	proxy *proxy.Handler
+	own   http.Handler
+	guard guard
+	gate  gate
+
+	keeping *keeping      // nil: receipts are only remembered
+	lessons *remembering  // nil: what is learned of conversations ends with the process
+	recall  *proxy.Recall // nil: models cannot fetch what was removed
+	// sessions serves those of the store, by the policy of the moment.
+	sessions atomic.Pointer[http.Handler]
+
+	watches *watches
+	http    *http.Server
+	calls   *calls
+	closed  chan struct{}
+	pulse   pulse
+	// tunnels are requests that may become one: the HTTP server does not wait for these.
+	tunnels sync.WaitGroup
+}
+
+// New puts a server together.
+func New(o Options) *Server {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Settings == nil {
+		var err error
+		if o.Settings, err = Load(config.Default(), nil); err != nil {
+			panic(err) // there is nothing in it that could be wrong
+		}
+	}
+	s := &Server{o: o, watches: newWatches(), closed: make(chan struct{}), calls: &calls{max: o.MaxBody}}
+	s.calls.settings.Store(o.Settings)
+	if o.Store != nil {
+		s.keeping = newKeeping(o.Store.Receipts())
+		s.lessons = newRemembering(o.Store, nil)
+	}
+	s.calls.note = func(from *http.Request, r *proxy.Record) {
+		r.Scope = s.gate.reader(from)
+		s.watches.note(r)
+		s.keeping.add(r)
+	}
+	s.guard.hosts = o.Hosts
+	s.gate.own = rand.Text()
+	s.gate.set(o.Tokens)
+	conf := proxy.Config{
+		Upstreams: o.Upstreams, Policy: o.Settings.Policy, Base: o.Base, MaxBody: o.MaxBody, PlanTime: o.PlanTime, Prune: o.Prune,
+		Record: s.record, Begun: s.watches.begin, Planned: s.watches.keep, Log: o.Log, BodyTime: o.BodyTime,
+	}
+	if o.Secret != nil {
+		conf.Secret = s.secret
+	}
+	if s.lessons != nil {
+		conf.Conversations = s.lessons.known
+	}
+	s.proxy = proxy.New(conf)
+	s.setRecall(o.Settings)
+	s.serveSessions(o.Settings)
+	s.own = s.guard.wrap(s.gate.lets(s.routes()))
+	s.http = &http.Server{
+		Handler: s, ReadHeaderTimeout: cmp.Or(o.HeaderTime, time.Minute), IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 256 << 10,
+		ErrorLog: log.New(quiet{o.Log}, "", 0), Protocols: new(http.Protocols),
+	}
+	s.http.Protocols.SetHTTP1(true)
+	s.http.Protocols.SetUnencryptedHTTP2(true) // which the JavaScript SDK of AWS speaks
+	return s
+}
+
+// quiet takes what net/http has to say about connections. What it quotes has come over one of
+// them, such as what an upstream sends unasked: it may be words of a conversation, or a key.
+type quiet struct{ log *slog.Logger }
+
+func (q quiet) Write(line []byte) (int, error) {
+	says, _, _ := strings.Cut(string(line), `"`)
+	q.log.Debug("http", "says", strings.TrimSpace(says))
+	return len(line), nil
+}
+
+// Set takes over another configuration, for requests from now on.
+func (s *Server) Set(to *Settings) {
+	s.calls.settings.Store(to)
+	s.proxy.SetPolicy(to.Policy)
+	s.setRecall(to)
+	s.serveSessions(to)
+}
+
+// serveSessions serves the sessions of the store by a policy.
+func (s *Server) serveSessions(to *Settings) {
+	if s.o.Store != nil {
+		h := s.o.Store.Handler(store.HandlerOptions{Scope: s.gate.scope, Policy: to.Policy, Compactor: to.Compactor(s.o.Store.Memory()), MaxBody: s.o.MaxBody, Log: s.o.Log})
+		s.sessions.Store(&h)
+	}
+}
+
+// setRecall says whether models may fetch what was removed. What is hidden from clients is
+// remembered as long as that does not change.
+func (s *Server) setRecall(to *Settings) {
+	conf := to.Config.Recall
+	if conf == nil {
+		conf = &config.Recall{}
+	}
+	switch {
+	case !s.o.Recall && to.Config.Recall == nil:
+		s.recall = nil
+	case s.recall == nil || s.recall.Rounds != conf.Rounds || s.recall.MaxBytes != conf.MaxBytes:
+		s.recall = &proxy.Recall{Rounds: conf.Rounds, MaxBytes: conf.MaxBytes}
+		if s.o.Store != nil {
+			s.recall.Store = s.o.Store
+		}
+	}
+	s.proxy.SetRecall(s.recall)
+}
+
+// secret is the secret of an access key for a request that was meant for this server: neither a
+// page of somebody else nor a name that was pointed here (DNS rebinding) has it used.
+func (s *Server) secret(came *http.Request, accessKey string) (string, bool) {
+	if came.Host == "" || !s.guard.known(came.Host) || !s.guard.sameOrigin(came) {
+		return "", false
+	}
+	return s.o.Secret(accessKey)
+}
+
+// record takes what happened to a request.
+func (s *Server) record(r *proxy.Record) {
+	s.watches.add(r)
+	s.keeping.add(r)
+	if s.o.Traces != nil {
+		s.o.Traces.Add(r)
+	}
+}
+
+// SetTokens says what clients must send as Pare-Token, one of them; none: nobody has to.
+func (s *Server) SetTokens(tokens []string) { s.gate.set(tokens) }
+
+// Watch is what happens to requests of everybody.
+func (s *Server) Watch() *Watch { return s.watches.all }
+
+// Page is the path of the live page. Without tokens there is one of this run in it: whoever has
+// not seen it, such as another user of the machine, gets nothing.
+func (s *Server) Page() string {
+	if s.gate.shut() {
+		return "/pare/"
+	}
+	return "/pare/?" + tokenKey + "=" + s.gate.own
+}
+
+// ownPath reports whether a request is for Pare itself.
+func ownPath(r *http.Request) bool {
+	return r.URL.Path == "/pare" || strings.HasPrefix(r.URL.Path, "/pare/")
+}
+
+// ServeHTTP answers what begins with /pare/ itself, and sends on the rest.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if ownPath(r) {
+		if strings.HasSuffix(r.URL.Path, "/events") {
+			ctx, end := s.ending(r.Context())
+			defer end()
+			r = r.WithContext(ctx)
+		}
+		s.own.ServeHTTP(w, r)
+		return
+	}
+	if r.Header["Upgrade"] != nil {
+		s.tunnels.Add(1)
+		defer s.tunnels.Done()
+	}
+	scope, ok := s.gate.proxied(r)
+	if !ok {
+		proxy.Refuse(w, r, http.StatusUnauthorized, "a token is missing or unknown: send "+tokenHeader)
+		return
+	}
+	if scope != "" {
+		r = r.WithContext(proxy.WithScope(r.Context(), scope))
+	}
+	s.proxy.ServeHTTP(w, r)
+}
+
+// ending is a context that ends with the server, too: a stream of events goes on for as long
+// as somebody listens, and the server would wait for it.
+func (s *Server) ending(ctx context.Context) (context.Context, context.CancelFunc) {
+	return Until(ctx, s.closed)
+}
+
+// Until is a context that ends when a channel is closed, too, which nil never is.
+func Until(ctx context.Context, end <-chan struct{}) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-end:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// Serve answers on a listener until the context ends, and then waits for what is under
+// way as long as grace says, or until cut is closed.
+func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration, cut <-chan struct{}) error {
+	s.guard.listen(l.Addr())
+	if s.keeping != nil {
+		ended := make(chan struct{})
+		var behind sync.WaitGroup
+		behind.Go(func() { s.keeping.run(ended) })
+		behind.Go(func() { s.lessons.run(ended) })
+		defer func() { close(ended); behind.Wait() }()
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- s.http.Serve(l) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	close(s.closed) // streams of events end now
+	limit, ends := context.WithTimeout(context.Background(), grace)
+	defer ends()
+	late, cancel := Until(limit, cut)
+	defer cancel()
+	err := s.http.Shutdown(late)
+	if err == nil {
+		err = s.tunnelled(late)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.o.Log.Warn("requests that were still under way are cut off")
+	}
+	if err != nil && late.Err() != nil {
+		err = s.http.Close()
+	}
+	s.proxy.CloseIdle()
+	return err
+}
+
+// tunnelled waits for the ends of tunnels.
+func (s *Server) tunnelled(ctx context.Context) error {
+	ended := make(chan struct{})
+	go func() {
+		s.tunnels.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// routes is everything below /pare/.
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	// Without a handler for its other methods, a path would be one that is not there.
+	only := func(method, path string, serve http.HandlerFunc) {
+		mux.HandleFunc(method+" "+path, serve)
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Allow", method)
+			problem(w, http.StatusMethodNotAllowed, "method_not_allowed", r.URL.Path+" takes "+method+", not "+r.Method)
+		})
+	}
+	only("GET", "/pare/healthz", s.health)
+	for _, do := range callables {
+		only("POST", "/pare/v1/"+do.name, func(w http.ResponseWriter, r *http.Request) { s.calls.serve(w, r, do) })
+	}
+	only("GET", "/pare/v1/receipts/{id}", s.receipt)
+	only("GET", "/pare/v1/requests", s.requests)
+	only("GET", "/pare/v1/events", s.events)
+	only("GET", "/pare/metrics", s.metrics)
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.sessions.Load()).ServeHTTP(w, r) })
+	if s.o.Store == nil {
+		h = func(w http.ResponseWriter, r *http.Request) {
+			problem(w, http.StatusNotFound, "not_found", r.URL.Path+" needs a store, and this server runs without one")
+		}
+	}
+	for _, path := range []string{"/pare/v1/sessions", "/pare/v1/sessions/", "/pare/v1/search", "/pare/v1/recall/", "/pare/v1/openapi.json"} {
+		mux.Handle(path, h)
+	}
+	mux.HandleFunc("/pare/v1/", func(w http.ResponseWriter, r *http.Request) {
+		problem(w, http.StatusNotFound, "not_found", "there is no "+r.Method+" "+r.URL.Path)
+	})
+	mux.Handle("/pare/", http.StripPrefix("/pare", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ui.TrafficHandler(s.seen(r)).ServeHTTP(w, r)
+	})))
+	return mux
+}
+
+// health says whether the server works, and whether its store does. Without the store requests
+// pass all the same, so that is no reason to restart the server, or to send nobody to it.
+func (s *Server) health(w http.ResponseWriter, r *http.Request) {
+	say := map[string]string{"status": "ok", "version": s.o.Version}
+	if s.o.Store != nil {
+		say["store"] = "ok"
+		if err := s.pulse.take(r.Context(), s.o.Store); err != nil {
+			say["status"], say["store"] = "degraded", "unavailable"
+		}
+	}
+	answer(w, http.StatusOK, say)
+}
+
+// A pulse remembers for a moment whether a store answers: everybody may ask. Many goroutines may
+// use it.
+type pulse struct {
+	mu  sync.Mutex
+	at  time.Time
+	err error
+}
+
+const (
+	pulseLife = time.Second
+	pulseWait = 2 * time.Second // for the store
+)
+
+// take returns an error if the store does not answer.
+func (p *pulse) take(ctx context.Context, st *store.Store) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.at.IsZero() && time.Since(p.at) < pulseLife {
+		return p.err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pulseWait)
+	defer cancel()
+	p.err = st.Ping(ctx)
+	p.at = time.Now()
+	return p.err
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(v)
+}
+
+// problem answers a request that failed, as the store does.
+func problem(w http.ResponseWriter, status int, kind, message string) {
+	answer(w, status, map[string]any{"error": map[string]string{"type": kind, "message": message}})
+}

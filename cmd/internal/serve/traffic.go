@@ -1,0 +1,179 @@
+package serve
+
+import (
+	"slices"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/cmd/internal/ui"
+	"github.com/pare-llm/pare/proxy"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
+)
+
+// The watch is the source of the live page.
+var _ ui.TrafficSource = (*Watch)(nil)
+
+// shownRequests is how many requests the live page begins with.
+const shownRequests = 300
+
+// Begin takes the record of a request that is on its way.
+func (w *Watch) Begin(r *proxy.Record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running[r.ID] = w.changed(r)
+}
+
+// changed notes that there is something new.
+func (w *Watch) changed(r *proxy.Record) seen {
+	w.seq++
+	return seen{r, w.seq}
+}
+
+// Keep keeps the conversation of a request that was changed.
+func (w *Watch) Keep(id string, r *wire.Request, p *pare.Plan) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kept.put(conversation{id, r, p})
+}
+
+// Traffic is what the live page shows.
+func (w *Watch) Traffic(after int) ui.Traffic {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t := w.totals.Totals
+	out := ui.Traffic{Since: w.since, Seq: w.seq, Requests: []ui.Request{}, Totals: ui.Totals{
+		Requests: int(t.Requests) + len(w.running), Running: len(w.running), Changed: int(t.Changed),
+		Before: w.totals.before, After: w.totals.after,
+		Input: t.Usage.Input, Output: t.Usage.Output, CacheRead: t.Usage.Read, CacheWrite: t.Usage.Written,
+		Spent: t.Dollars, Saved: t.Spared, Fitted: int(t.Fitted), Lost: int(t.Lost), Refused: int(w.totals.refused),
+		Rules: counts(t.Rules), Heals: counts(t.Healed), Skips: counts(t.Skipped), Recalls: counts(t.Recalls),
+	}}
+	for _, n := range out.Totals.Heals {
+		out.Totals.Healed += n
+	}
+	for _, n := range out.Totals.Skips {
+		out.Totals.Skipped += n
+	}
+	add := func(r seen, done bool) {
+		if r.seq > after {
+			out.Requests = append(out.Requests, w.request(r.Record, r.seq, done))
+		}
+	}
+	for i := range min(len(w.last), shownRequests) {
+		add(w.ago(i), true)
+	}
+	slices.Reverse(out.Requests)
+	for _, r := range w.running {
+		add(r, false)
+	}
+	slices.SortStableFunc(out.Requests, func(a, b ui.Request) int { return a.Time.Compare(b.Time) })
+	return out
+}
+
+// request is one request for the live page.
+func (w *Watch) request(r *proxy.Record, seq int, done bool) ui.Request {
+	const milli = 1e6 // nanoseconds
+	v := ui.Request{
+		ID: r.ID, Seq: seq, Time: r.Time, Method: r.Method, Path: r.Path, Upstream: r.Upstream, Dialect: r.Dialect, Model: r.Model,
+		Status: r.Status, Done: done, Stream: r.Stream, Bytes: int(r.BytesIn), Sent: int(r.BytesOut),
+		Changes: len(r.Changes), Healed: r.Healed, Recalls: len(r.Recalls), Skipped: string(r.Skipped), Faults: r.Faults,
+		Own: float64(r.Planned) / milli, First: float64(r.Waited) / milli,
+		Input: r.Usage.Input + r.Usage.Written, Cached: r.Usage.Read, Output: r.Usage.Output, View: w.kept.has(r.ID),
+	}
+	v.Before, v.After = size(r)
+	if m, known := tokens.Lookup(r.Model); known {
+		v.Window = m.Window
+	}
+	for _, c := range r.Changes {
+		if v.Rules == nil {
+			v.Rules = make(map[string]int)
+		}
+		v.Rules[c.Rule]++
+	}
+	return v
+}
+
+// size is how many tokens a request had and has, as the provider counts where it does.
+func size(r *proxy.Record) (before, after int) {
+	before, after = r.TokensIn, r.TokensOut
+	if after == 0 {
+		after = before
+	}
+	// What several rounds used is no size.
+	if counted := r.Usage.Input + r.Usage.Read + r.Usage.Written; counted > 0 && len(r.Recalls) == 0 {
+		return counted + max(0, before-after), counted
+	}
+	return before, after
+}
+
+func counts(m map[string]int64) map[string]int {
+	out := make(map[string]int, len(m))
+	for k, n := range m {
+		out[k] = int(n)
+	}
+	return out
+}
+
+// Page is the conversation of a request, with what was done to it; nil: it is not kept.
+func (w *Watch) Page(id string) (*ui.Page, error) {
+	w.mu.Lock()
+	c, ok := w.kept.find(id)
+	w.mu.Unlock()
+	if !ok {
+		return nil, nil
+	}
+	model, _ := tokens.Lookup(c.request.Model())
+	return ui.New(c.request, ui.Options{
+		Source: "request " + id, Findings: c.request.Check(wire.CheckOptions{}), Plan: c.plan,
+		Counter: tokens.For(c.request.Model()), Window: model.Window,
+	}), nil
+}
+
+// A conversation is a request that was changed, and how. It is kept in memory only.
+type conversation struct {
+	id      string
+	request *wire.Request
+	plan    *pare.Plan
+}
+
+// blockBytes is what a block takes beside its text: in the request, in what was repaired of it
+// and in the result.
+const blockBytes = 1 << 10
+
+// bytes is what it holds of memory: a body lies in a buffer that may be larger.
+func (c *conversation) bytes() int {
+	return cap(c.request.Raw()) + cap(c.plan.Result().Raw()) + blockBytes*len(c.request.Transcript().Blocks())
+}
+
+// conversations are the newest ones, as far as there is room for them.
+type conversations struct {
+	all  []conversation // oldest first
+	size int
+}
+
+// keptBytes is the room for conversations.
+const keptBytes = 64 << 20
+
+func (k *conversations) put(c conversation) {
+	k.all = append(k.all, c)
+	k.size += c.bytes()
+	n := 0
+	for ; k.size > keptBytes && n < len(k.all)-1; n++ {
+		k.size -= k.all[n].bytes()
+	}
+	k.all = slices.Delete(k.all, 0, n)
+}
+
+func (k *conversations) find(id string) (conversation, bool) {
+	for _, c := range k.all {
+		if c.id == id {
+			return c, true
+		}
+	}
+	return conversation{}, false
+}
+
+func (k *conversations) has(id string) bool {
+	_, ok := k.find(id)
+	return ok
+}

@@ -1,0 +1,248 @@
+// Command campaign shows what real agents make of the session files that pare repairs. Each
+// client that is installed holds sessions against a stand-in for its API: plain, with parallel
+// calls, killed, interrupted and resumed, compacted, overflowed, with a sub-agent, with another
+// model, killed and resumed, with calls one after the other, a call that fails, an image. Each file is damaged in many ways; the client resumes the damaged file and the one that
+// pare has repaired, and the stand-in keeps what it sends. After a repair the client must
+// resume, its request must have no finding, and all that the undamaged session sends and the
+// damaged file still holds must be in it.
+//
+//	scripts/client.sh                       # installs the clients
+//	go build -o /some/pare ./cmd/pare
+//	go run ./tools/campaign [--only Codex] [--session killed] [--damage head] [--page FILE] --pare /some/pare
+//
+// The clients run without a network but for loopback, where there is a right to make such a
+// place; with a home and a key of their own. The status is 1 if a repaired session fails.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+const inside = "PARE_CAMPAIGN_INSIDE"
+
+func main() {
+	home, _ := os.UserHomeDir()
+	clients := flag.String("clients", first(os.Getenv("PARE_CLIENTS"), filepath.Join(home, ".cache", "pare-clients")), "where scripts/client.sh has installed the clients")
+	pare := flag.String("pare", "pare", "the program that repairs")
+	only := flag.String("only", "", "clients whose name contains this")
+	session := flag.String("session", "", "sessions whose kind contains this, or one of these, parted by ;")
+	harm := flag.String("damage", "", "damages whose name contains this, or one of these, parted by ;")
+	page := flag.String("page", "", "a Markdown file whose sections of the clients that ran are written anew")
+	keep := flag.String("keep", "", "a folder that gets the homes and requests of sessions that fail; all with --all")
+	everything := flag.Bool("all", false, "with --keep: also of those that do not fail")
+	each := flag.Duration("each", 60*time.Second, "how long one run of a client may take")
+	flag.Parse()
+	if os.Getenv(inside) == "" && alone() {
+		return
+	}
+	path, err := exec.LookPath(*pare)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		fail(err)
+	}
+	var chosen []kind
+	for _, k := range kinds {
+		if slices.ContainsFunc(strings.Split(*session, ";"), func(s string) bool { return strings.Contains(k.name, s) }) {
+			chosen = append(chosen, k)
+		}
+	}
+	ran, failed := 0, 0
+	for _, c := range known() {
+		if !strings.Contains(c.name, *only) || !c.find(*clients) {
+			continue
+		}
+		names := []string{none}
+		for _, d := range c.damages {
+			names = append(names, d.name)
+		}
+		c.damages = slices.DeleteFunc(c.damages, func(d damage) bool {
+			return !slices.ContainsFunc(strings.Split(*harm, ";"), func(h string) bool { return strings.Contains(d.name, h) })
+		})
+		ran++
+		k := &campaign{client: c, pare: path, each: *each, keep: *keep, all: *everything}
+		rows := k.run(chosen)
+		fmt.Printf("\n%s\n", sum(rows))
+		for _, r := range rows {
+			if r.failed() {
+				failed++
+			}
+		}
+		if *page != "" {
+			if err := writePage(*page, c.name, rows, names); err != nil {
+				fail(err)
+			}
+		}
+	}
+	switch {
+	case ran == 0:
+		fail(fmt.Errorf("no client is installed in %s: run scripts/client.sh", *clients))
+	case failed > 0:
+		fail(fmt.Errorf("%d repaired sessions failed", failed))
+	}
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "campaign:", err)
+	os.Exit(1)
+}
+
+// alone runs the program again where there is no network but for loopback. It returns false
+// if nobody may make such a place.
+func alone() bool {
+	if exec.Command("unshare", "-n", "true").Run() != nil {
+		fmt.Fprintln(os.Stderr, "campaign: no right to a network of its own: only environment variables keep clients from looking outside")
+		return false
+	}
+	self, err := os.Executable()
+	if err != nil {
+		fail(err)
+	}
+	cmd := exec.Command("unshare", append([]string{"-n", "sh", "-c", `ip link set lo up && exec "$0" "$@"`, self}, os.Args[1:]...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), inside+"=1")
+	if err := cmd.Run(); err != nil {
+		os.Exit(1)
+	}
+	return true
+}
+
+// A step is one run of a client: a prompt, and how the run ends.
+type step struct {
+	order string
+	end   ending
+	other bool // another model
+}
+
+type ending int
+
+const (
+	ends        ending = iota
+	killed             // while a tool runs
+	interrupted        // while the model speaks
+)
+
+// A kind is a session that is held.
+type kind struct {
+	name  string
+	steps []step
+}
+
+// kinds are the sessions that are held.
+var kinds = []kind{
+	{"plain", []step{{order: "hello"}, {order: "run"}, {order: "thanks"}}},
+	{"parallel calls", []step{{order: "read"}, {order: "thanks"}}},
+	{"killed", []step{{order: "run"}, {order: "sleep", end: killed}}},
+	{"interrupted, resumed", []step{{order: "run"}, {order: "slow", end: interrupted}, {order: "read"}}},
+	{"compacted", []step{{order: "run"}, {order: "large"}, {order: "read"}, {order: "run"}}},
+	{"overflowed", []step{{order: "run"}, {order: "overflow"}, {order: "read"}}},
+	{"sub-agent", []step{{order: "agent"}, {order: "run"}}},
+	{"another model", []step{{order: "run"}, {order: "read", other: true}}},
+	{"killed, resumed", []step{{order: "run"}, {order: "sleep", end: killed}, {order: "read"}}},
+	{"calls in a row", []step{{order: "chain"}, {order: "thanks"}}},
+	{"failed call", []step{{order: "run"}, {order: "miss"}, {order: "thanks"}}},
+	{"image", []step{{order: "look"}, {order: "run"}}},
+}
+
+// none is the damage of a healthy session.
+const none = "none"
+
+// A campaign is that of one client.
+type campaign struct {
+	*client
+	pare string
+	each time.Duration
+	keep string // where sessions are kept; "": nowhere
+	all  bool   // those that do not fail too
+}
+
+// run holds the sessions, damages, repairs and resumes them, and prints a row for each.
+func (c *campaign) run(kinds []kind) (rows []row) {
+	fmt.Printf("\n## %s\n\n", c.name)
+	add := func(r row) {
+		fmt.Print(r)
+		rows = append(rows, r)
+	}
+	for _, k := range kinds {
+		if k.name == "sub-agent" && c.agent == nil {
+			continue // it has none
+		}
+		held, err := c.hold(k)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "campaign: %s: not held: %s\n", k.name, oneLine(err.Error()))
+			add(row{session: k.name, damage: none, before: "not held", after: "not held"})
+			c.put(held.dir, k.name, "not held", true)
+			continue
+		}
+		whole := c.resume(held, nil)
+		for _, d := range append([]damage{{name: none}}, c.damages...) {
+			hit := func(dir string) bool { return d.hit == nil || d.hit(c, dir) }
+			before := whole
+			if d.hit != nil {
+				if before = c.resume(held, hit); before == nil {
+					add(row{session: k.name, damage: d.name})
+					continue
+				}
+			}
+			said, changed := "", false
+			after := c.resume(held, func(dir string) bool {
+				hit(dir)
+				said, changed = c.repair(dir)
+				return changed
+			})
+			if !changed { // the client would do the same once more
+				after = before
+			}
+			want := wanted(whole, before)
+			r := row{session: k.name, damage: d.name, before: before.verdict(want), after: after.verdict(want)}
+			if r.failed() {
+				fmt.Fprintf(os.Stderr, "campaign: %s, %s: %s\n", k.name, d.name, oneLine(said+" "+after.out))
+			}
+			add(r)
+			c.put(after.dir, k.name, d.name+", repaired", r.failed())
+			if changed {
+				c.put(before.dir, k.name, d.name+", damaged", r.failed())
+			}
+		}
+		c.put(held.dir, k.name, "held", false)
+	}
+	return rows
+}
+
+// put keeps the folder of a session if that was asked for, else it goes.
+func (c *campaign) put(dir, session, what string, failed bool) {
+	if c.keep != "" && dir != "" && (c.all || failed) {
+		to := filepath.Join(c.keep, c.folder, session, what)
+		if os.MkdirAll(filepath.Dir(to), 0o755) == nil && os.RemoveAll(to) == nil && exec.Command("cp", "-a", dir, to).Run() != nil {
+			fmt.Fprintln(os.Stderr, "campaign: cannot keep", to)
+		}
+	}
+	if dir != "" {
+		os.RemoveAll(dir)
+	}
+}
+
+// colours are what programs write to a terminal.
+var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+func oneLine(s string) string {
+	s = colours.ReplaceAllString(s, "")
+	s = strings.Join(strings.Fields(strings.ReplaceAll(s, "|", "/")), " ")
+	return s[:min(len(s), 160)]
+}

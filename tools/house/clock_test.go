@@ -1,0 +1,81 @@
+package house
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// watches are the calls that let a clock decide.
+var watches = map[string]bool{
+	"time.Since": true, "time.Until": true, "time.After": true, "time.AfterFunc": true, "time.NewTimer": true, "time.Tick": true, "time.NewTicker": true,
+	"context.WithTimeout": true, "context.WithDeadline": true,
+}
+
+// mayWatch are the tests that look at a clock, and why their verdict does not depend on
+// how busy the machine is. Benchmarks (*bench_test.go) measure and judge nothing.
+var mayWatch = map[string]string{
+	"cmd/pare/claude_client_test.go":   "no client outlives the run of tests",
+	"cmd/pare/doctor_test.go":          "samples memory",
+	"cmd/pare/folder_test.go":          "only a soak judges speed",
+	"cmd/pare/kill_test.go":            "kills at any time: whenever that is, nothing may be lost",
+	"cmd/pare/main_test.go":            "compares dates of files that lie hours apart",
+	"compactor_test.go":                "the clock of a bubble, which stands still while anybody works",
+	"cmd/internal/serve/crowd_test.go": "only a soak judges speed",
+	"proxy/ledger_test.go":             "the clock of a bubble, which stands still while anybody works",
+	"store/crash_test.go":              "kills at any time: whenever that is, nothing may be lost",
+	"store/open_test.go":               "the clock of a bubble, which stands still unless somebody waits",
+	"summary/endpoint_test.go":         "what hangs ends by its deadline, whenever that is",
+	"cmd/internal/ui/chrome_test.go":   "waits as long as the run of tests lasts",
+	"cmd/internal/ui/serve_test.go":    "changes something while a page waits for it",
+}
+
+// TestNoClock: no test is decided by the clock. trial.Linear compares sizes by processor
+// time; testing/synctest has a clock of its own; what needs quiet is left to a soak.
+func TestNoClock(t *testing.T) {
+	used := make(map[string]bool)
+	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
+		name, _ := filepath.Rel("../..", path)
+		name = filepath.ToSlash(name)
+		switch {
+		case err != nil || e.IsDir():
+			return err
+		case !strings.HasSuffix(name, "_test.go"), strings.HasSuffix(name, "bench_test.go"), strings.HasPrefix(name, "tools/house/"):
+			return nil
+		}
+		files := token.NewFileSet()
+		parsed, err := parser.ParseFile(files, path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			if f, ok := call.Fun.(*ast.SelectorExpr); ok {
+				if pkg, ok := f.X.(*ast.Ident); ok && watches[pkg.Name+"."+f.Sel.Name] {
+					used[name] = true
+					if mayWatch[name] == "" {
+						t.Errorf("%s:%d: %s.%s: a clock decides; count steps, use trial.Linear or synctest, leave it to a soak, or say in this test why it is harmless",
+							name, files.Position(call.Pos()).Line, pkg.Name, f.Sel.Name)
+					}
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range mayWatch {
+		if !used[name] {
+			t.Errorf("%s looks at no clock any more: strike it from the list", name)
+		}
+	}
+}
