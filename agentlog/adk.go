@@ -146,3 +146,25 @@ func (a adk) without(l *Log, t *Thread, call transcript.BlockID) []byte {
 func (adk) elements(o object) []jsonspan.Span { return o.object("content").list("parts") }
 
 func (a adk) alone(l *Log, unit int, part []byte) []byte { return a.write(l, unit, part) }
+
+// passOver writes an event without content: nothing of it is sent, and what it did to the state of
+// the session stays.
+func (adk) passOver(record []byte) []byte {
+	return setMembers(record, jsonspan.Span{End: len(record)}, "content", []byte("null"))
+}
+
+// attach adds words to what the program may keep beside an event: ADK opens no event with a member
+// that it does not know.
+func (adk) attach(record, words []byte) []byte {
+	whole := jsonspan.Span{End: len(record)}
+	o := objectAt(record, whole)
+	name := "customMetadata"
+	if o.has("invocation_id") {
+		name = "custom_metadata"
+	}
+	meta := []byte("{}")
+	if v := o.value(name); len(v) > 0 && v[0] == '{' {
+		meta = v
+	}
+	return setMembers(record, whole, name, withKept(meta, jsonspan.Span{End: len(meta)}, words))
+}

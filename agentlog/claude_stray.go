@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
 // retired is the type of a line that the agent is to pass over.
@@ -116,7 +118,15 @@ func (t *ccTree) own(mine []int) []int {
 	return kept
 }
 
-// retire gives strays a type that the agent passes over; what they say stays in the file.
+// retire gives a record a type that the agent passes over; what it says stays in the file.
+func retire(record []byte) []byte {
+	return setMembers(record, jsonspan.Span{End: len(record)}, "type", retired)
+}
+
+// passOver writes a line that Claude Code passes over.
+func (claude) passOver(record []byte) []byte { return retire(record) }
+
+// retire makes the agent pass over strays.
 func (l *Log) retire(e *edits) {
 	for _, u := range l.strays {
 		e.set(u, "type", retired)

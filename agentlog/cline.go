@@ -87,7 +87,7 @@ func clineSays(l *Log, b *bodyBuilder, i int, o object) {
 // mend writes what the provider's own rules make of the list.
 func (cline) mend(e *edits, t *Thread, o Options) error {
 	found := e.l.checkThread(t, o.Check)
-	if len(found) == 0 {
+	if len(found) == 0 || e.holds(t) {
 		return nil
 	}
 	if o.AppendOnly {
@@ -99,6 +99,12 @@ func (cline) mend(e *edits, t *Thread, o Options) error {
 	}
 	for _, c := range plan.Changes() {
 		e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: e.l.lineOfPath(t, c.Path)})
+	}
+	for _, p := range t.parts { // what is lost of a content, the check of its dialect has named
+		o := e.l.object(p.unit)
+		if content, ok := o.get("content"); ok {
+			e.let(p.unit, content)
+		}
 	}
 	pieces := piecesOf(t, t.Request, plan.Result(), true)
 	stays := increasing(pieces)

@@ -56,13 +56,16 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 	kept, cur := l.unmark(&o)
 	var next Fixed
 	next, cur = l.decode(kept, cur, o)
-	last := cur // the log of kept
+	last := cur           // the log of kept
+	var held map[int]bool // units of it that a repair would take words from
 	var origin origins
 	for range maxRounds {
-		e := &edits{l: cur, units: make(map[int]*unitEdit), appendOnly: o.AppendOnly, parents: make(map[int]string), gone: make(map[int]bool), ids: make(map[string]bool)}
-		raw, err := e.round(o)
+		e, raw, err := cur.mended(o)
 		if err != nil {
 			return nil, fmt.Errorf("fix %s: %w", l.name, err)
+		}
+		if cur == last {
+			held = e.held
 		}
 		if bytes.Equal(raw, cur.raw) {
 			break
@@ -78,7 +81,7 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 		next.Raw, next.Changes = raw, append(slices.Clip(next.Changes), e.changes...)
 		if l.holds(cur, &next, o) && helps(last, cur, next.Changes[len(kept.Changes):], o) {
 			done := next
-			kept, last = &done, cur
+			kept, last, held = &done, cur, nil
 		}
 	}
 	l.encode(kept, o)
@@ -87,7 +90,9 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 			continue
 		}
 		if f.Effect == Refused {
-			f.Instead = newSession
+			if f.Instead = newSession; held[f.unit] {
+				f.Instead = heldBack
+			}
 		}
 		kept.Left = append(kept.Left, f)
 	}
@@ -116,8 +121,29 @@ func (l *Log) unmark(o *Options) (*Fixed, *Log) {
 	return kept, &bare
 }
 
-// round collects what is to be done to the file as it is, and carries it out.
-func (e *edits) round(o Options) ([]byte, error) {
+// mended collects what is to be done to the file as it is, and carries it out, apart from what
+// would lose words.
+func (l *Log) mended(o Options) (*edits, []byte, error) {
+	held := make(map[int]bool)
+	for range maxHolds {
+		e := &edits{l: l, units: make(map[int]*unitEdit), appendOnly: o.AppendOnly, parents: make(map[int]string), gone: make(map[int]bool), ids: make(map[string]bool), held: held}
+		if err := e.collect(o); err != nil {
+			return nil, nil, err
+		}
+		losing := e.conserve()
+		if len(losing) == 0 {
+			raw, err := e.render()
+			return e, raw, err
+		}
+		for _, u := range losing {
+			held[u] = true
+		}
+	}
+	return &edits{l: l, held: held}, l.raw, nil
+}
+
+// collect asks all mends what is to be done.
+func (e *edits) collect(o Options) error {
 	l := e.l
 	l.mendDamage(e, o)
 	for _, t := range l.Threads {
@@ -125,13 +151,13 @@ func (e *edits) round(o Options) ([]byte, error) {
 			continue
 		}
 		if err := l.form.mend(e, t, o); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if f, ok := l.form.(finisher); ok {
 		f.finish(e)
 	}
-	return e.render()
+	return nil
 }
 
 // mergeFiles lets later versions of files take the place of earlier ones.
@@ -190,7 +216,9 @@ type edits struct {
 	split      bool // put newlines between objects that share a line
 	ended      bool // put a newline behind the last line
 	changes    []Change
-	spliced    []jsonspan.Edit // what render did
+	spliced    []jsonspan.Edit         // what render did
+	held       map[int]bool            // units that are left alone, since they would lose words
+	named      map[int][]jsonspan.Span // by unit: what is lost with a receipt that says so
 
 	parents map[int]string   // new parents, where units hang on each other; "" is none
 	ids     map[string]bool  // uuids that were made
@@ -276,9 +304,6 @@ func (e *edits) eol() []byte {
 
 // render writes the changed file: the original slice if nothing changes.
 func (e *edits) render() ([]byte, error) {
-	for u := range e.l.units {
-		e.settle(u)
-	}
 	var all []jsonspan.Edit
 	for _, b := range e.top {
 		all = append(all, jsonspan.Edit{New: append(slices.Clone(b), e.eol()...)})

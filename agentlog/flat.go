@@ -2,6 +2,9 @@ package agentlog
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -83,7 +86,7 @@ func appendStubs(w pen, e *edits, t *Thread, o Options) error {
 }
 
 func changeFlat(w pen, e *edits, t *Thread, o Options) {
-	m := flatMender{pen: w, e: e, t: t, o: o, tr: t.Request.Transcript(), touched: make(map[int]bool), home: make(map[transcript.BlockID]bool), weighed: make(map[transcript.BlockID]bool)}
+	m := flatMender{pen: w, e: e, t: t, o: o, tr: t.Request.Transcript(), touched: maps.Clone(e.held), home: make(map[transcript.BlockID]bool), weighed: make(map[transcript.BlockID]bool)}
 	found := e.l.checkThread(t, wire.CheckOptions{Strict: o.Check.Strict})
 	strays := make(map[string]*Finding)
 	for i := range found {
@@ -111,9 +114,10 @@ type flatMender struct {
 	o       Options
 	tr      *transcript.Transcript
 	touched map[int]bool
-	home    map[transcript.BlockID]bool // calls whose results were moved to them
-	weighed map[transcript.BlockID]bool // first results of calls with several
-	carved  map[int]map[int]bool        // elements that have moved out of units, by where they begin
+	home    map[transcript.BlockID]bool   // calls whose results were moved to them
+	weighed map[transcript.BlockID]bool   // first results of calls with several
+	carved  map[int]map[int]bool          // elements that have moved out of units, by where they begin
+	first   map[string]transcript.BlockID // calls by id, of several the first; filled when one has to be told from another
 }
 
 func (m *flatMender) change(f *Finding) Change { return Change{Thread: m.t.Name, Line: f.Line} }
@@ -197,7 +201,7 @@ func (m *flatMender) mend(f *Finding) {
 	case "duplicate-result":
 		m.extra(f, x)
 	case "duplicate-call-id":
-		m.dropCall(f, "a call that repeats the id of another one")
+		m.twin(f, x)
 	}
 }
 
@@ -208,12 +212,12 @@ func (m *flatMender) answer(f *Finding, x transcript.Exchange) {
 	}
 	text := stubText(m.o.Repair, m.tr, f.Block)
 	if m.o.Repair.OrphanCall == wire.RemedyDrop || text == "" || x.CallID == "" {
-		m.dropCall(f, "a call that no result answers")
+		m.dropOpen(f)
 		return
 	}
 	raw := m.stub(m.e.l, m.t, f.Block, text)
 	if raw == nil {
-		m.dropCall(f, "a call that no result answers")
+		m.dropOpen(f)
 		return
 	}
 	u := m.e.unit(f.unit)
@@ -221,11 +225,104 @@ func (m *flatMender) answer(f *Finding, x transcript.Exchange) {
 	m.e.log(m.change(f), "insert", f.Rule, f.IDs, len(raw), "a stub: %s", text)
 }
 
+// dropOpen drops a call that no result answers.
+func (m *flatMender) dropOpen(f *Finding) {
+	m.e.let(f.unit, m.element(f.Block))
+	m.dropCall(f, "a call that no result answers")
+}
+
+// element is the part of a file that a block was made of.
+func (m *flatMender) element(b transcript.BlockID) jsonspan.Span {
+	blk := m.tr.Block(b)
+	p, msg := m.t.parts[blk.Message], m.tr.Messages()[blk.Message]
+	switch i := int(b - msg.First); {
+	case p.at >= 0:
+		return jsonspan.Span{Start: p.at, End: p.at + msg.Span.Len()}
+	case i < len(p.blocks):
+		return p.blocks[i]
+	}
+	return m.e.l.units[p.unit].span
+}
+
+// twin settles a call that repeats the id of an earlier one: a copy goes, and another call gets
+// an id of its own, as do its results.
+func (m *flatMender) twin(f *Finding, x transcript.Exchange) {
+	if m.first == nil {
+		m.first = make(map[string]transcript.BlockID)
+		for _, x := range m.tr.Exchanges() {
+			if _, known := m.first[x.CallID]; !known {
+				m.first[x.CallID] = x.Call
+			}
+		}
+	}
+	first := m.first[x.CallID]
+	if first == transcript.NoBlock || first == f.Block {
+		return
+	}
+	if a, b := m.tr.Block(first), m.tr.Block(f.Block); a.Tool == b.Tool && bytes.Equal(m.tr.Bytes(a.Body), m.tr.Bytes(b.Body)) {
+		m.dropCall(f, "a call that another one makes already")
+		return
+	}
+	halves := append([]transcript.BlockID{x.Call}, x.Results...)
+	for _, b := range halves {
+		unit, _ := m.t.place(m.e.l, m.tr.Block(b).Message, b)
+		if _, nests := m.pen.(nester); m.touched[unit] || m.e.l.sealed[unit] && !nests {
+			return // in the next round
+		}
+	}
+	id := m.mint(x.CallID)
+	for _, b := range halves {
+		m.rename(b, x.CallID, id)
+		unit, _ := m.t.place(m.e.l, m.tr.Block(b).Message, b)
+		m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[unit].line}, "rename", f.Rule, []string{x.CallID}, len(id)-len(x.CallID), "id %q becomes %q: another call has it", x.CallID, id)
+	}
+	for _, b := range halves {
+		unit, _ := m.t.place(m.e.l, m.tr.Block(b).Message, b)
+		m.touched[unit] = true
+	}
+}
+
+// mint makes an id that no call of the thread has.
+func (m *flatMender) mint(old string) string {
+	for n := 0; ; n++ {
+		sum := sha256.Sum256(fmt.Appendf(nil, "pare\x00%s\x00%d", old, n))
+		id := fmt.Sprintf("%s_%x", old, sum[:4])
+		if _, taken := m.first[id]; !taken {
+			m.first[id] = transcript.NoBlock
+			return id
+		}
+	}
+}
+
+// rename gives a call or a result another id, wherever its element names it.
+func (m *flatMender) rename(b transcript.BlockID, old, id string) {
+	unit, _ := m.t.place(m.e.l, m.tr.Block(b).Message, b)
+	at := m.element(b)
+	var all []jsonspan.Edit
+	eachString(m.e.l.raw, at, func(_, s jsonspan.Span, key bool) {
+		if !key && contentText(m.e.l.raw, s) == old {
+			all = append(all, jsonspan.Edit{Span: s, New: quote(id)[1 : len(quote(id))-1]})
+		}
+	})
+	if !m.e.l.sealed[unit] {
+		for _, x := range all {
+			m.e.replaceIn(unit, x.Start, x.Len(), x.New)
+		}
+		return
+	}
+	for i := range all {
+		all[i].Start, all[i].End = all[i].Start-at.Start, all[i].End-at.Start
+	}
+	if now, err := jsonspan.Splice(m.e.l.raw[at.Start:at.End], all); err == nil {
+		m.pen.(nester).nest(m.e, m.t, b, now)
+	}
+}
+
 // dropCall takes a call out of its unit.
 func (m *flatMender) dropCall(f *Finding, why string) {
 	gone := func() { m.e.log(m.change(f), "drop", f.Rule, f.IDs, -m.tr.Block(f.Block).Span.Len(), "%s", why) }
 	if m.e.l.sealed[f.unit] {
-		if n, ok := m.pen.(nester); ok {
+		if n, ok := m.pen.(nester); ok && !m.e.held[f.unit] {
 			n.nest(m.e, m.t, f.Block, nil)
 			gone()
 		}
@@ -244,12 +341,25 @@ func (m *flatMender) dropCall(f *Finding, why string) {
 	gone()
 }
 
-// says returns the words of a result, and the bytes of what it shows beside them.
+// says returns the words of a result, and the bytes of what it shows beside them. One that says
+// nothing where its format says it, and something elsewhere, is said as it is written.
 func (m *flatMender) says(result transcript.BlockID) (text, shown string) {
 	if s, ok := m.pen.(shower); ok {
 		shown = string(bytes.Join(s.shows(m.e.l, m.t, result), []byte{','}))
 	}
-	return m.t.Request.Text(result), shown
+	text = m.t.Request.Text(result)
+	if strings.TrimSpace(text+shown) != "" {
+		return text, shown
+	}
+	unit, _ := m.t.place(m.e.l, m.tr.Block(result).Message, result)
+	at, some := m.element(result), false
+	if at != m.e.l.units[unit].span {
+		eachWord(m.e.l.raw, at, func(_, _ jsonspan.Span) { some = true })
+	}
+	if some {
+		text = string(m.e.l.raw[at.Start:at.End])
+	}
+	return text, shown
 }
 
 // stray quotes a result that answers no call, or drops it.
@@ -259,6 +369,7 @@ func (m *flatMender) stray(f *Finding) {
 	}
 	text, shown := m.says(f.Block)
 	if m.o.Repair.OrphanResult == wire.RemedyDrop || wire.Synthetic(text) || strings.TrimSpace(text+shown) == "" {
+		m.e.let(f.unit, m.element(f.Block))
 		m.e.log(m.change(f), "drop", f.Rule, f.IDs, -m.dropResult(f.unit, f.Block), "a result whose call is not in the history")
 		return
 	}
@@ -271,7 +382,7 @@ func (m *flatMender) stray(f *Finding) {
 func (m *flatMender) reach(unit int) bool {
 	if m.e.l.sealed[unit] {
 		_, ok := m.pen.(nester)
-		return ok
+		return ok && !m.e.held[unit]
 	}
 	m.touched[unit] = true
 	return true
@@ -330,6 +441,17 @@ func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
 	}
 	first, shown := m.says(best)
 	said := map[[2]string]bool{{first, shown}: true}
+	words := make(map[string]bool) // of the results that stay
+	again := func(r transcript.BlockID) bool {
+		known := true
+		eachWord(m.e.l.raw, m.element(r), func(_, s jsonspan.Span) {
+			if text := contentText(m.e.l.raw, s); !words[text] {
+				words[text], known = true, false
+			}
+		})
+		return known
+	}
+	again(best)
 	for _, r := range x.Results {
 		u, _ := m.t.place(m.e.l, m.tr.Block(r).Message, r)
 		if r == best || m.touched[u] || !m.reach(u) {
@@ -337,7 +459,7 @@ func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
 		}
 		c := Change{Thread: m.t.Name, Line: m.e.l.units[u].line}
 		text, shown := m.says(r)
-		if said[[2]string{text, shown}] || wire.Synthetic(text) || strings.TrimSpace(text+shown) == "" || m.o.Repair.OrphanResult == wire.RemedyDrop {
+		if again(r) && said[[2]string{text, shown}] || wire.Synthetic(text) || strings.TrimSpace(text+shown) == "" {
 			m.e.log(c, "drop", f.Rule, f.IDs, -m.dropResult(u, r), "a call has one result; another one was kept")
 			continue
 		}

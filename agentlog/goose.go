@@ -218,3 +218,8 @@ func (goose) alone(l *Log, unit int, block []byte) []byte {
 	}
 	return setMembers(l.raw, o.span, pairs...)
 }
+
+// passOver writes a message that people see and the model does not.
+func (goose) passOver(record []byte) []byte {
+	return setMembers(record, jsonspan.Span{End: len(record)}, "metadata", write("userVisible", []byte("true"), "agentVisible", []byte("false")))
+}

@@ -156,4 +156,11 @@ func (openHands) quote(l *Log, t *Thread, result transcript.BlockID, text string
 		"action", "message", "args", write("content", text, "wait_for_response", []byte("false")))
 }
 
+// passOver writes an event of nothing, which OpenHands keeps and does not send.
+func (openHands) passOver(record []byte) []byte {
+	o := objectAt(record, jsonspan.Span{End: len(record)})
+	return write("id", o.value("id"), "timestamp", o.value("timestamp"), "source", o.value("source"), "message", "", "cause", o.value("cause"),
+		"observation", "null", "content", "", "extras", write())
+}
+
 func (openHands) without(*Log, *Thread, transcript.BlockID) []byte { return nil }
