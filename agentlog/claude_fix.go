@@ -22,9 +22,6 @@ type relay struct {
 // whatever else is new or moved hangs in front of the next of them.
 func (r *relay) run(pieces []piece) {
 	t := r.t
-	for _, p := range t.parts {
-		r.e.let(p.unit, t.tree.entries[p.unit].content) // what is lost of it, the check of its dialect has named
-	}
 	for _, u := range r.e.dropUnused(t, pieces) {
 		r.e.gone[u] = true
 	}
@@ -377,6 +374,7 @@ func (claude) mend(e *edits, t *Thread, o Options) error {
 			return nil
 		}
 	case pieces != nil:
+		e.letDropped(t, changes, func(u int) jsonspan.Span { return t.tree.entries[u].content })
 		(&relay{e: e, t: t}).run(pieces)
 	}
 	for _, c := range changes {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -100,12 +101,11 @@ func (cline) mend(e *edits, t *Thread, o Options) error {
 	for _, c := range plan.Changes() {
 		e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: e.l.lineOfPath(t, c.Path)})
 	}
-	for _, p := range t.parts { // what is lost of a content, the check of its dialect has named
-		o := e.l.object(p.unit)
-		if content, ok := o.get("content"); ok {
-			e.let(p.unit, content)
-		}
-	}
+	e.letDropped(t, plan.Changes(), func(u int) jsonspan.Span {
+		o := e.l.object(u)
+		content, _ := o.get("content")
+		return content
+	})
 	pieces := piecesOf(t, t.Request, plan.Result(), true)
 	stays := increasing(pieces)
 	e.dropUnused(t, pieces)

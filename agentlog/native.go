@@ -3,6 +3,7 @@ package agentlog
 import (
 	"bytes"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -271,4 +272,32 @@ func (e *edits) dropUnused(t *Thread, pieces []piece) (gone []int) {
 		}
 	}
 	return gone
+}
+
+// letDropped says which words of a thread the receipts of its repair name: those in the blocks,
+// and in the contents of the messages, that are dropped as a whole. The content of a unit is where
+// content says.
+func (e *edits) letDropped(t *Thread, changes []wire.Change, content func(unit int) jsonspan.Span) {
+	tr := t.Request.Transcript()
+	var blocks map[string]transcript.BlockID // by path
+	for _, c := range changes {
+		if c.Action != "drop" {
+			continue
+		}
+		if blocks == nil {
+			blocks = make(map[string]transcript.BlockID, len(tr.Blocks()))
+			for b := range tr.Blocks() {
+				blocks[t.Request.Path(transcript.BlockID(b))] = transcript.BlockID(b)
+			}
+		}
+		if b, ok := blocks[c.Path]; ok && tr.Block(b).Message < len(t.parts) {
+			unit, start := t.place(e.l, tr.Block(b).Message, b)
+			e.let(unit, jsonspan.Span{Start: start, End: start + tr.Block(b).Span.Len()})
+			continue
+		}
+		_, number, _ := strings.Cut(c.Path, ".")
+		if i, err := strconv.Atoi(number); err == nil && i >= 0 && i < len(t.parts) {
+			e.let(t.parts[i].unit, content(t.parts[i].unit))
+		}
+	}
 }

@@ -3,6 +3,7 @@ package agentlog
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -252,28 +253,48 @@ func (x *unitEdit) puts(yield func([]byte) bool) {
 	}
 }
 
-// quoted looks for the words of each unit in the texts that are put in its place: a quotation
-// holds them as a part of something longer, spelled as they were or as JSON in a text.
+// quoted looks for the words of each unit in the texts that are put in: first in its place, then
+// anywhere. A quotation holds them as a part of something longer, spelled as they were or as JSON
+// in a text.
 func (c *wordCheck) quoted() {
 	for i := 0; i < len(c.taken); {
 		u, from := c.taken[i].unit, i
 		for i < len(c.taken) && c.taken[i].unit == u {
 			i++
 		}
-		if !slices.ContainsFunc(c.taken[from:i], func(w takenWord) bool { return c.missing[w.text] }) {
-			continue
-		}
-		var texts []byte
-		for raw := range c.e.units[u].puts {
-			eachWord(raw, jsonspan.Span{End: len(raw)}, func(_, s jsonspan.Span) {
-				texts = append(jsonspan.Decode(texts, raw[s.Start:s.End]), 0)
-			})
-		}
-		q := quotations{texts: texts, left: 64*len(texts) + 1<<16}
-		for _, w := range c.taken[from:i] {
-			if c.missing[w.text] && q.hold(w.text) {
-				delete(c.missing, w.text)
+		c.quotedIn(c.taken[from:i], c.e.units[u].puts)
+	}
+	c.quotedIn(c.taken, func(yield func([]byte) bool) {
+		for _, raw := range slices.Concat(c.e.top, c.e.end) {
+			if !yield(raw) {
+				return
 			}
+		}
+		for u := range c.e.l.units {
+			for raw := range c.e.units[u].puts {
+				if !yield(raw) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// quotedIn looks for words in texts.
+func (c *wordCheck) quotedIn(words []takenWord, puts iter.Seq[[]byte]) {
+	if !slices.ContainsFunc(words, func(w takenWord) bool { return c.missing[w.text] }) {
+		return
+	}
+	var texts []byte
+	for raw := range puts {
+		eachWord(raw, jsonspan.Span{End: len(raw)}, func(_, s jsonspan.Span) {
+			texts = append(jsonspan.Decode(texts, raw[s.Start:s.End]), 0)
+		})
+	}
+	q := quotations{texts: texts, left: 64*len(texts) + 1<<16}
+	for _, w := range words {
+		if c.missing[w.text] && q.hold(w.text) {
+			delete(c.missing, w.text)
 		}
 	}
 }
