@@ -114,10 +114,10 @@ type flatMender struct {
 	o       Options
 	tr      *transcript.Transcript
 	touched map[int]bool
-	home    map[transcript.BlockID]bool   // calls whose results were moved to them
-	weighed map[transcript.BlockID]bool   // first results of calls with several
-	carved  map[int]map[int]bool          // elements that have moved out of units, by where they begin
-	first   map[string]transcript.BlockID // calls by id, of several the first; filled when one has to be told from another
+	home    map[transcript.BlockID]bool // calls whose results were moved to them
+	weighed map[transcript.BlockID]bool // first results of calls with several
+	carved  map[int]map[int]bool        // elements that have moved out of units, by where they begin
+	ids     *callIDs                    // filled when a call has to be told from another
 }
 
 func (m *flatMender) change(f *Finding) Change { return Change{Thread: m.t.Name, Line: f.Line} }
@@ -247,19 +247,14 @@ func (m *flatMender) element(b transcript.BlockID) jsonspan.Span {
 // twin settles a call that repeats the id of an earlier one: a copy goes, and another call gets
 // an id of its own, as do its results.
 func (m *flatMender) twin(f *Finding, x transcript.Exchange) {
-	if m.first == nil {
-		m.first = make(map[string]transcript.BlockID)
-		for _, x := range m.tr.Exchanges() {
-			if _, known := m.first[x.CallID]; !known {
-				m.first[x.CallID] = x.Call
-			}
-		}
+	if m.ids == nil {
+		m.ids = newCallIDs(m.tr)
 	}
-	first := m.first[x.CallID]
+	first := m.ids.first[x.CallID]
 	if first == transcript.NoBlock || first == f.Block {
 		return
 	}
-	if a, b := m.tr.Block(first), m.tr.Block(f.Block); a.Tool == b.Tool && bytes.Equal(m.tr.Bytes(a.Body), m.tr.Bytes(b.Body)) {
+	if sameCall(m.tr, first, f.Block) {
 		m.dropCall(f, "a call that another one makes already")
 		return
 	}
@@ -270,7 +265,7 @@ func (m *flatMender) twin(f *Finding, x transcript.Exchange) {
 			return // in the next round
 		}
 	}
-	id := m.mint(x.CallID)
+	id := m.ids.mint(x.CallID)
 	for _, b := range halves {
 		m.rename(b, x.CallID, id)
 		unit, _ := m.t.place(m.e.l, m.tr.Block(b).Message, b)
@@ -282,16 +277,39 @@ func (m *flatMender) twin(f *Finding, x transcript.Exchange) {
 	}
 }
 
-// mint makes an id that no call of the thread has.
-func (m *flatMender) mint(old string) string {
-	for n := 0; ; n++ {
-		sum := sha256.Sum256(fmt.Appendf(nil, "pare\x00%s\x00%d", old, n))
+// callIDs are the ids of the calls of a thread.
+type callIDs struct {
+	first map[string]transcript.BlockID // of several calls the first; of none, no block
+	next  map[string]int                // how many ids were made of one
+}
+
+func newCallIDs(tr *transcript.Transcript) *callIDs {
+	c := &callIDs{make(map[string]transcript.BlockID), make(map[string]int)}
+	for _, x := range tr.Exchanges() {
+		if _, known := c.first[x.CallID]; !known {
+			c.first[x.CallID] = x.Call
+		}
+	}
+	return c
+}
+
+// mint makes an id that no call has.
+func (c *callIDs) mint(old string) string {
+	for {
+		sum := sha256.Sum256(fmt.Appendf(nil, "pare\x00%s\x00%d", old, c.next[old]))
+		c.next[old]++
 		id := fmt.Sprintf("%s_%x", old, sum[:4])
-		if _, taken := m.first[id]; !taken {
-			m.first[id] = transcript.NoBlock
+		if _, taken := c.first[id]; !taken {
+			c.first[id] = transcript.NoBlock
 			return id
 		}
 	}
+}
+
+// sameCall reports whether two calls are of one tool with the same arguments.
+func sameCall(tr *transcript.Transcript, a, b transcript.BlockID) bool {
+	one, two := tr.Block(a), tr.Block(b)
+	return one.Tool == two.Tool && bytes.Equal(tr.Bytes(one.Body), tr.Bytes(two.Body))
 }
 
 // rename gives a call or a result another id, wherever its element names it.

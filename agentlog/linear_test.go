@@ -122,6 +122,35 @@ var hostileLinks = map[string]func(n int) string{
 		}
 		return b.String()
 	},
+	"words beside results": func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `{"id":%d,"timestamp":"t","source":"agent","message":"ran number %d","observation":"run","content":"found %d","extras":{"command":"list %d"},"tool_call_metadata":{"function_name":"f","tool_call_id":"c%d"}}`+"\n", i, i, i, i, i)
+		}
+		return b.String()
+	},
+	"words beside a result": func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `,"note %d":"words %d"`, i, i)
+		}
+		return `{"type":"session","id":"s","cwd":"/"}` + "\n" + `{"type":"message","id":"a","timestamp":"t","message":{"role":"toolResult","toolCallId":"c","content":[{"type":"text","text":"x"}]` + b.String() + "}}\n"
+	},
+	"quotations of many words": func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `,"note %d":"words %d"`, i, i)
+		}
+		return `{"events":[{"invocationId":"e","author":"a","content":{"role":"user","parts":[{"functionResponse":{"id":"c","name":"f","response":{` + b.String()[1:] + `}}}]}}]}`
+	},
+	"twins": func(n int) string {
+		var b strings.Builder
+		b.WriteString(`{"timestamp":"t","type":"session_meta","payload":{"id":"x","cwd":"/"}}` + "\n")
+		for i := range n {
+			fmt.Fprintf(&b, `{"timestamp":"t","type":"response_item","payload":{"type":"function_call","name":"f","arguments":"{\"a\":%d}","call_id":"c"}}`+"\n", i)
+		}
+		return b.String()
+	},
 	"records of Codex": func(n int) string {
 		var b strings.Builder
 		for i := range n {

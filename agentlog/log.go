@@ -2,7 +2,6 @@ package agentlog
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -278,11 +277,7 @@ func (l *Log) soften(why string) {
 
 // inFile tells the place of a finding in the file of a folder.
 func (l *Log) inFile(f *Finding) {
-	i, found := slices.BinarySearchFunc(l.files, f.Offset, func(s stored, at int) int { return cmp.Compare(s.span.Start, at) })
-	if !found {
-		i--
-	}
-	at := l.files[max(0, i)]
+	at := l.fileAt(f.Offset)
 	f.File = at.path
 	first, _ := l.position(at.span.Start)
 	line, column := l.position(f.Offset)

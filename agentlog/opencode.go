@@ -56,12 +56,17 @@ func (s stored) front(raw []byte) (at jsonspan.Span, ok bool) {
 
 // spoilt reports whether the file of a unit is more than that unit.
 func (l *Log) spoilt(u int) bool {
-	i, found := slices.BinarySearchFunc(l.files, l.units[u].span.Start, func(s stored, at int) int { return cmp.Compare(s.span.Start, at) })
+	_, marked, ok := l.fileAt(l.units[u].span.Start).object(l.raw)
+	return marked || !ok
+}
+
+// fileAt is the file of a folder that an offset lies in.
+func (l *Log) fileAt(offset int) stored {
+	i, found := slices.BinarySearchFunc(l.files, offset, func(s stored, at int) int { return cmp.Compare(s.span.Start, at) })
 	if !found {
 		i--
 	}
-	_, marked, ok := l.files[i].object(l.raw)
-	return marked || !ok
+	return l.files[max(0, i)]
 }
 
 // ReadFolder reads the storage folder of opencode, or the folder it is in. Each
@@ -319,6 +324,7 @@ func (openCode) message(l *Log, b *bodyBuilder, m *ocMessage, k *talk) {
 // mend ends calls that are still running: with their output, or with a stub.
 func (c openCode) mend(e *edits, t *Thread, o Options) error {
 	tr := t.Request.Transcript()
+	var ids *callIDs
 	for _, f := range e.l.checkThread(t, o.Check) {
 		if f.Rule != "orphan-call" && f.Rule != "duplicate-call-id" || f.Block == transcript.NoBlock || f.Open && o.Repair.Open {
 			continue
@@ -331,7 +337,10 @@ func (c openCode) mend(e *edits, t *Thread, o Options) error {
 		}
 		part := objectAt(e.l.raw, e.l.units[f.unit].span)
 		if f.Rule == "duplicate-call-id" {
-			c.silence(e, t, &f, part)
+			if ids == nil {
+				ids = newCallIDs(tr)
+			}
+			c.twin(e, t, &f, part, ids)
 			continue
 		}
 		text := stubText(o.Repair, tr, f.Block)
@@ -366,6 +375,30 @@ func (c openCode) mend(e *edits, t *Thread, o Options) error {
 		e.log(c, "insert", f.Rule, f.IDs, len(text), "a stub: %s", text)
 	}
 	return nil
+}
+
+// twin settles a part that makes a call with the id of another one: a copy says nothing any more,
+// another call gets an id of its own.
+func (c openCode) twin(e *edits, t *Thread, f *Finding, part object, ids *callIDs) {
+	tr := t.Request.Transcript()
+	x := tr.Exchanges()[tr.ExchangeOf(f.Block)]
+	was := ids.first[x.CallID]
+	if was == transcript.NoBlock || was == f.Block {
+		return
+	}
+	said := func(x transcript.Exchange) (text string) {
+		for _, r := range x.Results {
+			text += t.Request.Text(r)
+		}
+		return text
+	}
+	if text := said(x); sameCall(tr, was, f.Block) && (text == "" || text == said(tr.Exchanges()[tr.ExchangeOf(was)])) {
+		c.silence(e, t, f, part)
+		return
+	}
+	id := ids.mint(x.CallID)
+	e.set(f.unit, "callID", id)
+	e.log(Change{Thread: t.Name, File: f.File, Line: f.Line}, "rename", f.Rule, f.IDs, len(id)-len(x.CallID), "id %q becomes %q: another call has it", x.CallID, id)
 }
 
 // silence puts a part that says nothing in the place of one that makes the call of another

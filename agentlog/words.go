@@ -113,7 +113,11 @@ func (e *edits) rescue(u int, taken []takenWord, lost map[int]bool) bool {
 			x.body = withKept(x.body, jsonspan.Span{End: len(x.body)}, words)
 		}
 	}
-	e.log(Change{Line: e.l.units[u].line}, "edit", keptRule, nil, 0, "what else the record says stays in the file, where the agent passes it over")
+	c := Change{Line: e.l.units[u].line}
+	if e.l.files != nil {
+		c.File = e.l.fileAt(old.Start).path
+	}
+	e.log(c, "edit", keptRule, nil, 0, "what else the record says stays in the file, where the agent passes it over")
 	return true
 }
 

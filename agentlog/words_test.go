@@ -1,0 +1,186 @@
+package agentlog
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// wordy are session files with faults, and words where no repair looks for them.
+var wordy = map[string]struct{ file, raw string }{
+	"openhands, a stray observation": {"events.jsonl", `{"id":0,"timestamp":"t","source":"user","action":"message","message":"please look","args":{"content":"please look"}}
+{"id":1,"timestamp":"t","source":"agent","message":"it ran well","observation":"run","content":"found it there","extras":{"command":"list all files","metadata":{"note":"deep down here"}},"tool_call_metadata":{"function_name":"f","tool_call_id":"c1","model_response":{"content":"let me see now"}}}
+`},
+	"openhands, an open action": {"events.jsonl", `{"id":0,"timestamp":"t","source":"user","action":"message","message":"please look","args":{"content":"please look"}}
+{"id":1,"timestamp":"t","source":"agent","message":"running it now","action":"run","args":{"command":"list all files","thought":"let me see"},"tool_call_metadata":{"function_name":"f","tool_call_id":"c1"}}
+{"id":2,"timestamp":"t","source":"user","action":"message","message":"go on now","args":{"content":"go on now"}}
+`},
+	"goose, a stray response": {"s.jsonl", `{"working_dir":"/x","description":"a talk","message_count":1}
+{"role":"user","created":1,"content":[{"type":"text","text":"please look"}],"note":"beside the message"}
+{"role":"user","created":1,"content":[{"type":"toolResponse","id":"c1","toolResult":{"status":"success","value":[{"type":"resource","resource":{"text":"an embedded resource"}}]}}],"note":"beside a result"}
+`},
+	"pi, a stray result": {"s.jsonl", `{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/x"}
+{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user","content":"please look"}}
+{"type":"message","id":"b","parentId":"a","timestamp":"t","message":{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[{"type":"text","text":"found it there"}],"details":{"diff":"one line more"}}}
+`},
+	"pi, two results that differ in details": {"s.jsonl", `{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/x"}
+{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}}]}}
+{"type":"message","id":"b","parentId":"a","timestamp":"t","message":{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[{"type":"text","text":"found it there"}],"details":{"diff":"one line more"}}}
+{"type":"message","id":"c","parentId":"b","timestamp":"t","message":{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[{"type":"text","text":"found it there"}],"details":{"diff":"two lines more"}}}
+`},
+	"codex, a stray output": {"rollout-x.jsonl", codexWrite(-1, codexMeta, codexSays("user", "please look"), `{"type":"function_call_output","call_id":"c1","output":"found it there","note":"beside the output"}`)},
+	"adk, a stray response": {"s.json", `{"id":"s","appName":"a","userId":"u","events":[{"id":"1","invocationId":"e","author":"user","content":{"role":"user","parts":[{"text":"please look"}]}},` +
+		`{"id":"2","invocationId":"e","author":"agent","content":{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"read","response":{"output":"found it there"},"note":"beside the response"}}],"more":"in the content"},"actions":{"stateDelta":{"k":"a new state"}}}]}`},
+	"claude code, a record of nothing": {"s.jsonl", `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"please look"}}
+{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","timestamp":"2026-01-01T00:00:02.000Z","toolUseResult":{"stdout":"as a record"},"message":{"role":"user","content":[],"aside":"words beside it"}}
+{"type":"assistant","uuid":"u3","parentUuid":"u2","sessionId":"s","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"assistant","content":[{"type":"text","text":"so it is"}]}}
+`},
+	"cline, a block of another API": {"api_conversation_history.json", `[{"role":"user","content":[{"type":"text","text":"please look","zork":"words beside it"}]},{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"read","input":{}}],"ts":1}]`},
+	"gemini cli, two responses": {"session-2026-01-01T00-00-01a1e58d.jsonl", `{"sessionId":"s","projectHash":"p","startTime":"t"}
+{"id":"1","timestamp":"t","type":"user","content":"please look"}
+{"id":"2","timestamp":"t","type":"gemini","content":"","toolCalls":[{"id":"c1","name":"f","args":{},"result":[{"functionResponse":{"id":"c1","name":"f","response":{"output":"found it there"}}},{"functionResponse":{"id":"c1","name":"f","response":{"output":"found it there"},"note":"beside the response"}}]}]}
+`},
+}
+
+// prose lists the strings of some JSON with a blank in them, keys included.
+func prose(t *testing.T, raw []byte) (all []string) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(raw))
+	for {
+		tok, err := d.Token()
+		if err != nil {
+			return all
+		}
+		if s, ok := tok.(string); ok && strings.Contains(s, " ") {
+			all = append(all, s)
+		}
+	}
+}
+
+// TestRepairsKeepWords: whatever is asked of a repair, each word of a record that it changes is in
+// the file afterwards, in a call or result that was dropped by request, or the record stays as it
+// is. What is sent then is taken, and a second repair has nothing to do.
+func TestRepairsKeepWords(t *testing.T) {
+	drop := wire.Repair{OrphanCall: wire.RemedyDrop, OrphanResult: wire.RemedyDrop}
+	for name, c := range wordy {
+		for how, repair := range map[string]wire.Repair{"": {}, ", dropped": drop} {
+			l := mustRead(t, c.file, []byte(c.raw))
+			fixed, err := l.Fix(Options{Repair: repair})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !Broken(l.Check(wire.CheckOptions{})) || len(fixed.Changes) == 0 {
+				t.Errorf("%s%s: nothing is wrong with it", name, how)
+			}
+			out := strings.Join(prose(t, fixed.Raw), "\n")
+			for _, text := range prose(t, []byte(c.raw)) {
+				named := how != "" && (text == "found it there" || text == "an embedded resource" || text == "beside the response" || text == "one line more" || text == "beside the output")
+				if !named && !strings.Contains(out, text) {
+					t.Errorf("%s%s: %q is lost:\n%s", name, how, text, fixed.Raw)
+				}
+			}
+			if Broken(fixed.Left) {
+				t.Errorf("%s%s: left %+v", name, how, fixed.Left)
+			}
+			again, err := mustRead(t, c.file, fixed.Raw).Fix(Options{Repair: repair})
+			if err != nil || !bytes.Equal(again.Raw, fixed.Raw) {
+				t.Errorf("%s%s: %v, a second repair makes\n%s\nof\n%s", name, how, err, again.Raw, fixed.Raw)
+			}
+		}
+	}
+}
+
+// twins are sessions with two calls of one id, with %s for the arguments of the second.
+var twins = map[string]struct{ file, raw string }{
+	"goose": {"s.jsonl", `{"working_dir":"/x","description":"a talk","message_count":1}
+{"role":"assistant","created":1,"content":[{"type":"toolRequest","id":"c1","toolCall":{"value":{"name":"f","arguments":{"a":"1"}}}},{"type":"toolRequest","id":"c1","toolCall":{"value":{"name":"f","arguments":{"a":"%s"}}}}]}
+{"role":"user","created":1,"content":[{"type":"toolResponse","id":"c1","toolResult":{"value":[{"type":"text","text":"found it there"}]}}]}
+`},
+	"pi": {"s.jsonl", `{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/x"}
+{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"f","arguments":{"a":"1"}},{"type":"toolCall","id":"c1","name":"f","arguments":{"a":"%s"}}]}}
+{"type":"message","id":"b","parentId":"a","timestamp":"t","message":{"role":"toolResult","toolCallId":"c1","toolName":"f","content":[{"type":"text","text":"found it there"}]}}
+`},
+	"codex": {"rollout-x.jsonl", codexWrite(-1, codexMeta, `{"type":"custom_tool_call","name":"f","input":"1","call_id":"c1"}`, `{"type":"custom_tool_call","name":"f","input":"%s","call_id":"c1","status":"completed"}`,
+		`{"type":"custom_tool_call_output","call_id":"c1","output":"found it there"}`)},
+	"codex, in a compaction": {"rollout-x.jsonl", codexWrite(-1, codexMeta, `compacted|{"message":"","replacement_history":[{"type":"custom_tool_call","name":"f","input":"1","call_id":"c1"},{"type":"custom_tool_call","name":"f","input":"%s","call_id":"c1","status":"completed"},`+
+		`{"type":"custom_tool_call_output","call_id":"c1","output":"found it there"}]}`)},
+	"openhands": {"events.jsonl", `{"id":1,"timestamp":"t","source":"agent","action":"run","args":{"a":"1"},"tool_call_metadata":{"function_name":"f","tool_call_id":"c1"}}
+{"id":2,"timestamp":"t","source":"agent","action":"run","args":{"a":"%s"},"tool_call_metadata":{"function_name":"f","tool_call_id":"c1"}}
+{"id":3,"timestamp":"t","source":"agent","observation":"run","content":"found it there","tool_call_metadata":{"function_name":"f","tool_call_id":"c1"}}
+`},
+}
+
+// TestTwinCalls: of two calls of one id a copy goes, and one that asks for something else gets an
+// id of its own.
+func TestTwinCalls(t *testing.T) {
+	for name, c := range twins {
+		for args, calls := range map[string]int{"1": 1, "2": 2} {
+			_, found, fixed := fix(t, c.file, []byte(strings.Replace(c.raw, "%s", args, 1)))
+			if count(found, "duplicate-call-id") == 0 || Broken(fixed.Left) {
+				t.Errorf("%s, %s: found %+v, left %+v", name, args, found, fixed.Left)
+			}
+			ids := make(map[string]bool)
+			tr := mustRead(t, c.file, fixed.Raw).Sent()[0].Request.Transcript()
+			for _, b := range tr.Blocks() {
+				if b.Kind == transcript.Call {
+					ids[b.CallID] = true
+				}
+			}
+			if len(ids) != calls || !ids["c1"] || !strings.Contains(string(fixed.Raw), "found it there") {
+				t.Errorf("%s, %s: calls %v:\n%s", name, args, ids, fixed.Raw)
+			}
+		}
+	}
+}
+
+// TestTwinParts: the same in the folder of opencode, where a part has both halves.
+func TestTwinParts(t *testing.T) {
+	const part = `{"id":"prt_%","sessionID":"ses_1","messageID":"msg_2","type":"tool","callID":"c1","tool":"bash","state":{"status":"completed","input":{},"output":"output of ?","title":"","metadata":{},"time":{"start":1,"end":2}}}`
+	for second, renamed := range map[string]bool{"one": false, "two": true} {
+		fsys := fstest.MapFS{}
+		put := func(name, raw string) { fsys[name] = &fstest.MapFile{Data: []byte(raw)} }
+		put("message/ses_1/msg_1.json", `{"id":"msg_1","sessionID":"ses_1","role":"user"}`)
+		put("part/msg_1/prt_1.json", `{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"please look"}`)
+		put("message/ses_1/msg_2.json", `{"id":"msg_2","sessionID":"ses_1","role":"assistant"}`)
+		put("part/msg_2/prt_2.json", strings.NewReplacer("%", "2", "?", "one").Replace(part))
+		put("part/msg_2/prt_3.json", strings.NewReplacer("%", "3", "?", second).Replace(part))
+		l, err := ReadFolder(fsys, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed, err := l.Fix(Options{})
+		if err != nil || Broken(fixed.Left) || len(fixed.Files) != 1 {
+			t.Fatalf("%s: %v, left %+v, %d files", second, err, fixed.Left, len(fixed.Files))
+		}
+		if got := string(fixed.Files[0].Raw); strings.Contains(got, "output of two") != renamed || strings.Contains(got, `"callID":"c1"`) {
+			t.Errorf("%s: %s", second, got)
+		}
+	}
+}
+
+// TestHeldRepair: where a format has no place for the words of a record that goes, the record
+// stays as it is, the finding too, and it says why. Everything else is repaired.
+func TestHeldRepair(t *testing.T) {
+	raw := `{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/x"}
+{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user","content":"please look"}}
+{"type":"message","id":"b","parentId":"a","timestamp":"t","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"f","arguments":{}}],"errorMessage":"the line broke down"}}
+{"type":"message","id":"c","parentId":"b","timestamp":"t","message":{"role":"user","content":"and this"}}
+{"type":"message","id":"d","parentId":"c","timestamp":"t","message":{"role":"assistant","content":[{"type":"toolCall","id":"c2","name":"f","arguments":{}}]}}
+{"type":"message","id":"e","parentId":"d","timestamp":"t","message":{"role":"user","content":"go on"}}
+`
+	fixed, err := mustRead(t, "s.jsonl", []byte(raw)).Fix(Options{Repair: wire.Repair{OrphanCall: wire.RemedyDrop}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(fixed.Left) != 1 || fixed.Left[0].Instead != heldBack || fixed.Left[0].IDs[0] != "c1" {
+		t.Errorf("left %+v", fixed.Left)
+	}
+	if out := string(fixed.Raw); !strings.Contains(out, "the line broke down") || strings.Contains(out, "c2") {
+		t.Error(out)
+	}
+}
