@@ -374,7 +374,7 @@ func (claude) mend(e *edits, t *Thread, o Options) error {
 			return nil
 		}
 	case pieces != nil:
-		e.letDropped(t, changes, func(u int) jsonspan.Span { return t.tree.entries[u].content })
+		e.letDropped(t, changes)
 		(&relay{e: e, t: t}).run(pieces)
 	}
 	for _, c := range changes {

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -101,11 +100,7 @@ func (cline) mend(e *edits, t *Thread, o Options) error {
 	for _, c := range plan.Changes() {
 		e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: e.l.lineOfPath(t, c.Path)})
 	}
-	e.letDropped(t, plan.Changes(), func(u int) jsonspan.Span {
-		o := e.l.object(u)
-		content, _ := o.get("content")
-		return content
-	})
+	e.letDropped(t, plan.Changes())
 	pieces := piecesOf(t, t.Request, plan.Result(), true)
 	stays := increasing(pieces)
 	e.dropUnused(t, pieces)

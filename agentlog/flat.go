@@ -227,8 +227,24 @@ func (m *flatMender) answer(f *Finding, x transcript.Exchange) {
 
 // dropOpen drops a call that no result answers.
 func (m *flatMender) dropOpen(f *Finding) {
-	m.e.let(f.unit, m.element(f.Block))
+	m.letRead(f.unit, f.Block)
 	m.dropCall(f, "a call that no result answers")
+}
+
+// letRead says that a receipt names what the format has read of a call or a result.
+func (m *flatMender) letRead(unit int, b transcript.BlockID) {
+	at := m.element(b)
+	if at == m.e.l.units[unit].span {
+		return // a whole record says more than its call
+	}
+	read := make(map[string]bool)
+	raw := m.tr.Bytes(m.tr.Block(b).Span)
+	eachWord(raw, jsonspan.Span{End: len(raw)}, func(s jsonspan.Span) { read[contentText(raw, s)] = true })
+	eachWord(m.e.l.raw, at, func(s jsonspan.Span) {
+		if read[contentText(m.e.l.raw, s)] {
+			m.e.let(unit, s)
+		}
+	})
 }
 
 // element is the part of a file that a block was made of.
@@ -372,7 +388,7 @@ func (m *flatMender) says(result transcript.BlockID) (text, shown string) {
 	unit, _ := m.t.place(m.e.l, m.tr.Block(result).Message, result)
 	at, some := m.element(result), false
 	if at != m.e.l.units[unit].span {
-		eachWord(m.e.l.raw, at, func(_, _ jsonspan.Span) { some = true })
+		eachWord(m.e.l.raw, at, func(jsonspan.Span) { some = true })
 	}
 	if some {
 		text = string(m.e.l.raw[at.Start:at.End])
@@ -387,7 +403,7 @@ func (m *flatMender) stray(f *Finding) {
 	}
 	text, shown := m.says(f.Block)
 	if m.o.Repair.OrphanResult == wire.RemedyDrop || wire.Synthetic(text) || strings.TrimSpace(text+shown) == "" {
-		m.e.let(f.unit, m.element(f.Block))
+		m.letRead(f.unit, f.Block)
 		m.e.log(m.change(f), "drop", f.Rule, f.IDs, -m.dropResult(f.unit, f.Block), "a result whose call is not in the history")
 		return
 	}
@@ -462,7 +478,7 @@ func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
 	words := make(map[string]bool) // of the results that stay
 	again := func(r transcript.BlockID) bool {
 		known := true
-		eachWord(m.e.l.raw, m.element(r), func(_, s jsonspan.Span) {
+		eachWord(m.e.l.raw, m.element(r), func(s jsonspan.Span) {
 			if text := contentText(m.e.l.raw, s); !words[text] {
 				words[text], known = true, false
 			}

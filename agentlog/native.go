@@ -274,10 +274,9 @@ func (e *edits) dropUnused(t *Thread, pieces []piece) (gone []int) {
 	return gone
 }
 
-// letDropped says which words of a thread the receipts of its repair name: those in the blocks,
-// and in the contents of the messages, that are dropped as a whole. The content of a unit is where
-// content says.
-func (e *edits) letDropped(t *Thread, changes []wire.Change, content func(unit int) jsonspan.Span) {
+// letDropped says which words of a thread the receipts of its repair name: what is called, answered
+// or thought in the blocks that are dropped, where such a thing may stand. Nobody has read the rest.
+func (e *edits) letDropped(t *Thread, changes []wire.Change) {
 	tr := t.Request.Transcript()
 	var blocks map[string]transcript.BlockID // by path
 	for _, c := range changes {
@@ -290,14 +289,39 @@ func (e *edits) letDropped(t *Thread, changes []wire.Change, content func(unit i
 				blocks[t.Request.Path(transcript.BlockID(b))] = transcript.BlockID(b)
 			}
 		}
-		if b, ok := blocks[c.Path]; ok && tr.Block(b).Message < len(t.parts) {
-			unit, start := t.place(e.l, tr.Block(b).Message, b)
-			e.let(unit, jsonspan.Span{Start: start, End: start + tr.Block(b).Span.Len()})
+		if b, ok := blocks[c.Path]; ok {
+			e.letBody(t, b)
 			continue
 		}
 		_, number, _ := strings.Cut(c.Path, ".")
 		if i, err := strconv.Atoi(number); err == nil && i >= 0 && i < len(t.parts) {
-			e.let(t.parts[i].unit, content(t.parts[i].unit))
+			for b := tr.Messages()[i].First; b < tr.Messages()[i].End; b++ {
+				e.letBody(t, b)
+			}
 		}
 	}
+}
+
+// letBody says that a receipt names what a block says as a call, a result or a thought.
+func (e *edits) letBody(t *Thread, b transcript.BlockID) {
+	tr := t.Request.Transcript()
+	blk := tr.Block(b)
+	if blk.Message >= len(t.parts) || t.parts[blk.Message].at < 0 {
+		return
+	}
+	switch role := tr.Messages()[blk.Message].Role; blk.Kind {
+	case transcript.Call, transcript.ServerCall, transcript.ServerResult, transcript.Thinking:
+		if role != transcript.Assistant {
+			return
+		}
+	case transcript.Result:
+		if role != transcript.User {
+			return
+		}
+	default:
+		return
+	}
+	unit, start := t.place(e.l, blk.Message, b)
+	start -= blk.Span.Start
+	e.let(unit, jsonspan.Span{Start: start + blk.Body.Start, End: start + blk.Body.End})
 }

@@ -66,6 +66,11 @@ func (pi) shows(l *Log, t *Thread, result transcript.BlockID) (all [][]byte) {
 	return all
 }
 
+// passOver writes an entry of an extension, of which pi sends nothing.
+func (pi) passOver(record []byte) []byte {
+	return setMembers(record, jsonspan.Span{End: len(record)}, "type", "custom", "customType", keptMember)
+}
+
 func (pi) without(l *Log, t *Thread, call transcript.BlockID) []byte {
 	return withoutElement(l, t, call, func(o object) []jsonspan.Span { return o.object("message").list("content") })
 }

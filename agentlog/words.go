@@ -42,12 +42,8 @@ type attacher interface {
 	attach(record, words []byte) []byte
 }
 
-// let says that a receipt names what is lost in a span of a unit: what the provider's own check
-// has judged, or a call or result that goes because somebody asked for that.
+// let says that a receipt names what is lost in a span of a unit.
 func (e *edits) let(u int, at jsonspan.Span) {
-	if at == e.l.units[u].span {
-		return // a whole record says more than its call
-	}
 	if e.named == nil {
 		e.named = make(map[int][]jsonspan.Span)
 	}
@@ -98,7 +94,7 @@ func (e *edits) rescue(u int, taken []takenWord, lost map[int]bool) bool {
 		}
 		x.drop, x.body = false, p.passOver(e.l.raw[old.Start:old.End])
 		there := make(map[string]bool)
-		eachWord(x.body, jsonspan.Span{End: len(x.body)}, func(_, s jsonspan.Span) { there[contentText(x.body, s)] = true })
+		eachWord(x.body, jsonspan.Span{End: len(x.body)}, func(s jsonspan.Span) { there[contentText(x.body, s)] = true })
 		for _, w := range taken {
 			if there[w.text] {
 				delete(lost, w.at.Start)
@@ -194,7 +190,7 @@ func (c *wordCheck) take(u int) {
 	from, to = from+at.Start, to+at.Start
 	named := c.e.named[u]
 	slices.SortFunc(named, func(a, b jsonspan.Span) int { return cmp.Compare(a.Start, b.Start) })
-	eachWord(c.e.l.raw, at, func(_, s jsonspan.Span) {
+	eachWord(c.e.l.raw, at, func(s jsonspan.Span) {
 		for len(named) > 0 && named[0].End <= s.Start {
 			named = named[1:]
 		}
@@ -214,7 +210,7 @@ func (c *wordCheck) look() {
 		return
 	}
 	find := func(raw []byte, at jsonspan.Span) {
-		eachWord(raw, at, func(_, s jsonspan.Span) {
+		eachWord(raw, at, func(s jsonspan.Span) {
 			if content := raw[s.Start:s.End]; bytes.IndexByte(content, '\\') < 0 {
 				delete(c.missing, string(content))
 			} else {
@@ -291,7 +287,7 @@ func (c *wordCheck) quotedIn(words []takenWord, puts iter.Seq[[]byte]) {
 	}
 	var texts []byte
 	for raw := range puts {
-		eachWord(raw, jsonspan.Span{End: len(raw)}, func(_, s jsonspan.Span) {
+		eachWord(raw, jsonspan.Span{End: len(raw)}, func(s jsonspan.Span) {
 			texts = append(jsonspan.Decode(texts, raw[s.Start:s.End]), 0)
 		})
 	}
@@ -341,21 +337,24 @@ var speaking = map[string]bool{
 	"thinking": true, "thought": true, "reasoning": true, "summary": true, "input": true, "command": true,
 }
 
+// sealing are the members whose strings no one can read, however long they are.
+var sealing = map[string]bool{"signature": true, "thinkingSignature": true, "thoughtSignature": true, "thought_signature": true, "encrypted_content": true}
+
 // isWord reports whether a string, or the name of a member, may be something that somebody said:
 // not an id, a time or a mark, nor what a repair made up.
 func isWord(member, content []byte) bool {
 	if len(bytes.TrimSpace(content)) == 0 {
 		return false
 	}
-	token := len(content) <= 200 && !bytes.ContainsFunc(content, func(r rune) bool { return r <= ' ' || r >= 0x80 || r == '\\' })
+	token := (len(content) <= 200 || sealing[string(member)]) && !bytes.ContainsFunc(content, func(r rune) bool { return r <= ' ' || r >= 0x80 || r == '\\' })
 	return (!token || speaking[string(member)]) && !wire.Synthetic(string(content))
 }
 
 // eachWord visits the strings of a value that may be words, names of members included.
-func eachWord(raw []byte, at jsonspan.Span, visit func(member, content jsonspan.Span)) {
+func eachWord(raw []byte, at jsonspan.Span, visit func(content jsonspan.Span)) {
 	eachString(raw, at, func(member, s jsonspan.Span, _ bool) {
 		if isWord(raw[member.Start:member.End], raw[s.Start:s.End]) {
-			visit(member, s)
+			visit(s)
 		}
 	})
 }
