@@ -30,7 +30,7 @@ func (e *edits) newLine(c *ccChain, p piece, near int, parent, stamp string) (li
 	uuid = e.mint(c, parent, p.raw)
 	pairs := []any{"parentUuid", uuidValue(parent)}
 	for _, name := range copied {
-		pairs = append(pairs, name, o.value(name))
+		pairs = append(pairs, name, o.scalar(name))
 	}
 	kind := "user"
 	if p.role == transcript.Assistant {

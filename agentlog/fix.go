@@ -121,27 +121,6 @@ func (l *Log) unmark(o *Options) (*Fixed, *Log) {
 	return kept, &bare
 }
 
-// mended collects what is to be done to the file as it is, and carries it out, apart from what
-// would lose words.
-func (l *Log) mended(o Options) (*edits, []byte, error) {
-	held := make(map[int]bool)
-	for range maxHolds {
-		e := &edits{l: l, units: make(map[int]*unitEdit), appendOnly: o.AppendOnly, parents: make(map[int]string), gone: make(map[int]bool), ids: make(map[string]bool), held: held}
-		if err := e.collect(o); err != nil {
-			return nil, nil, err
-		}
-		losing := e.conserve()
-		if len(losing) == 0 {
-			raw, err := e.render()
-			return e, raw, err
-		}
-		for _, u := range losing {
-			held[u] = true
-		}
-	}
-	return &edits{l: l, held: held}, l.raw, nil
-}
-
 // collect asks all mends what is to be done.
 func (e *edits) collect(o Options) error {
 	l := e.l

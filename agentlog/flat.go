@@ -2,8 +2,6 @@ package agentlog
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"fmt"
 	"maps"
 	"strings"
 
@@ -258,98 +256,6 @@ func (m *flatMender) element(b transcript.BlockID) jsonspan.Span {
 		return p.blocks[i]
 	}
 	return m.e.l.units[p.unit].span
-}
-
-// twin settles a call that repeats the id of an earlier one: a copy goes, and another call gets
-// an id of its own, as do its results.
-func (m *flatMender) twin(f *Finding, x transcript.Exchange) {
-	if m.ids == nil {
-		m.ids = newCallIDs(m.tr)
-	}
-	first := m.ids.first[x.CallID]
-	if first == transcript.NoBlock || first == f.Block {
-		return
-	}
-	if sameCall(m.tr, first, f.Block) {
-		m.dropCall(f, "a call that another one makes already")
-		return
-	}
-	halves := append([]transcript.BlockID{x.Call}, x.Results...)
-	for _, b := range halves {
-		unit, _ := m.t.place(m.e.l, m.tr.Block(b).Message, b)
-		if _, nests := m.pen.(nester); m.touched[unit] || m.e.l.sealed[unit] && !nests {
-			return // in the next round
-		}
-	}
-	id := m.ids.mint(x.CallID)
-	for _, b := range halves {
-		m.rename(b, x.CallID, id)
-		unit, _ := m.t.place(m.e.l, m.tr.Block(b).Message, b)
-		m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[unit].line}, "rename", f.Rule, []string{x.CallID}, len(id)-len(x.CallID), "id %q becomes %q: another call has it", x.CallID, id)
-	}
-	for _, b := range halves {
-		unit, _ := m.t.place(m.e.l, m.tr.Block(b).Message, b)
-		m.touched[unit] = true
-	}
-}
-
-// callIDs are the ids of the calls of a thread.
-type callIDs struct {
-	first map[string]transcript.BlockID // of several calls the first; of none, no block
-	next  map[string]int                // how many ids were made of one
-}
-
-func newCallIDs(tr *transcript.Transcript) *callIDs {
-	c := &callIDs{make(map[string]transcript.BlockID), make(map[string]int)}
-	for _, x := range tr.Exchanges() {
-		if _, known := c.first[x.CallID]; !known {
-			c.first[x.CallID] = x.Call
-		}
-	}
-	return c
-}
-
-// mint makes an id that no call has.
-func (c *callIDs) mint(old string) string {
-	for {
-		sum := sha256.Sum256(fmt.Appendf(nil, "pare\x00%s\x00%d", old, c.next[old]))
-		c.next[old]++
-		id := fmt.Sprintf("%s_%x", old, sum[:4])
-		if _, taken := c.first[id]; !taken {
-			c.first[id] = transcript.NoBlock
-			return id
-		}
-	}
-}
-
-// sameCall reports whether two calls are of one tool with the same arguments.
-func sameCall(tr *transcript.Transcript, a, b transcript.BlockID) bool {
-	one, two := tr.Block(a), tr.Block(b)
-	return one.Tool == two.Tool && bytes.Equal(tr.Bytes(one.Body), tr.Bytes(two.Body))
-}
-
-// rename gives a call or a result another id, wherever its element names it.
-func (m *flatMender) rename(b transcript.BlockID, old, id string) {
-	unit, _ := m.t.place(m.e.l, m.tr.Block(b).Message, b)
-	at := m.element(b)
-	var all []jsonspan.Edit
-	eachString(m.e.l.raw, at, func(_, s jsonspan.Span, key bool) {
-		if !key && contentText(m.e.l.raw, s) == old {
-			all = append(all, jsonspan.Edit{Span: s, New: quote(id)[1 : len(quote(id))-1]})
-		}
-	})
-	if !m.e.l.sealed[unit] {
-		for _, x := range all {
-			m.e.replaceIn(unit, x.Start, x.Len(), x.New)
-		}
-		return
-	}
-	for i := range all {
-		all[i].Start, all[i].End = all[i].Start-at.Start, all[i].End-at.Start
-	}
-	if now, err := jsonspan.Splice(m.e.l.raw[at.Start:at.End], all); err == nil {
-		m.pen.(nester).nest(m.e, m.t, b, now)
-	}
 }
 
 // dropCall takes a call out of its unit.

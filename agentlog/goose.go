@@ -183,7 +183,7 @@ func (goose) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byt
 	if o.has("id") {
 		id = quote("msg_pare_" + blk.CallID)
 	}
-	return write("id", id, "role", "user", "created", o.value("created"), "content", array(answer), "metadata", o.value("metadata"))
+	return write("id", id, "role", "user", "created", o.scalar("created"), "content", array(answer), "metadata", o.value("metadata"))
 }
 
 // quote writes the message of a result with a text in place of it.

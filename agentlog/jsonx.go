@@ -86,6 +86,15 @@ func (o object) value(name string) []byte {
 	return o.raw[v.Start:v.End]
 }
 
+// scalar returns the bytes of a member that is no object and no list, or nil.
+func (o object) scalar(name string) []byte {
+	v := o.value(name)
+	if len(v) > 0 && (v[0] == '{' || v[0] == '[') {
+		return nil
+	}
+	return v
+}
+
 // is reports whether a member is true.
 func (o object) is(name string) bool { return string(o.value(name)) == "true" }
 

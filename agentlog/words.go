@@ -55,6 +55,27 @@ func (e *edits) holds(t *Thread) bool {
 	return len(e.held) > 0 && slices.ContainsFunc(t.parts, func(p part) bool { return e.held[p.unit] })
 }
 
+// mended collects what is to be done to the file as it is, and carries it out, apart from what
+// would lose words.
+func (l *Log) mended(o Options) (*edits, []byte, error) {
+	held := make(map[int]bool)
+	for range maxHolds {
+		e := &edits{l: l, units: make(map[int]*unitEdit), appendOnly: o.AppendOnly, parents: make(map[int]string), gone: make(map[int]bool), ids: make(map[string]bool), held: held}
+		if err := e.collect(o); err != nil {
+			return nil, nil, err
+		}
+		losing := e.conserve()
+		if len(losing) == 0 {
+			raw, err := e.render()
+			return e, raw, err
+		}
+		for _, u := range losing {
+			held[u] = true
+		}
+	}
+	return &edits{l: l, held: held}, l.raw, nil
+}
+
 // conserve sees to it that the words of all units that change or go stay in the file, and
 // returns the units whose words would be lost.
 func (e *edits) conserve() (held []int) {
