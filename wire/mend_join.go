@@ -35,7 +35,7 @@ func (m *mender) extraResult(f *Finding) {
 	for _, r := range x.Results {
 		if !stays[r] {
 			m.dropBlock(r)
-			m.isCopyAt(m.t.Block(r).Message, m.t.Block(r).Span)
+			m.isCopyAt(m.t.Block(r).Message, m.copied(r, keep))
 			m.log(f, "drop", r, 0, -m.t.Block(r).Span.Len(), "a call has one result; another one was kept that says all of it")
 		}
 	}
@@ -46,6 +46,18 @@ func (m *mender) extraResult(f *Finding) {
 		text, media := m.quotation(r)
 		m.quote(f, r, text, media, "a call has one result; this one is kept as quoted text")
 	}
+}
+
+// copied is what of a result stands in those that are kept: all of it, or what it says.
+func (m *mender) copied(r transcript.BlockID, keep []transcript.BlockID) transcript.Span {
+	blk := m.t.Block(r)
+	whole := blk.Body == blk.Span || slices.ContainsFunc(keep, func(k transcript.BlockID) bool {
+		return m.spelledAt(m.t.Block(k).Span) == m.spelledAt(blk.Span)
+	})
+	if whole {
+		return blk.Span
+	}
+	return m.quotesAround(blk.Body)
 }
 
 // realResults lists the results without copies and, if there is a real one, without those

@@ -118,14 +118,34 @@ func (m *mender) otherMembers(b transcript.BlockID) []byte {
 	var rest []any
 	for _, e := range jsonspan.Members(m.raw, jsonspan.Span(at)) {
 		name := string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End]))
-		if value := m.raw[e.Value.Start:e.Value.End]; !slices.Contains(plumbing, name) && name != m.saidIn(b) && !saysNothing(value) {
-			rest = append(rest, name, value)
+		value := m.raw[e.Value.Start:e.Value.End]
+		if name == m.saidIn(b) || saysNothing(value) || slices.Contains(plumbing, name) && !m.holdsWords(tspan(e.Value)) {
+			continue
 		}
+		rest = append(rest, name, value)
 	}
 	if rest == nil {
 		return nil
 	}
 	return object(rest...)
+}
+
+// holdsWords reports whether there are words in a value.
+func (m *mender) holdsWords(at transcript.Span) bool {
+	for s := newStrings(m.raw, at); s.next(); {
+		if !s.wordless(true) {
+			return true
+		}
+	}
+	return false
+}
+
+// quotesAround is a span with its quotes, if it lies in a string.
+func (m *mender) quotesAround(at transcript.Span) transcript.Span {
+	if m.inString(at) {
+		return transcript.Span{Start: at.Start - 1, End: at.End + 1}
+	}
+	return at
 }
 
 // textMessage writes a message of the user that says text and shows media.
