@@ -1,11 +1,12 @@
 package store_test
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -182,44 +183,64 @@ func compactOnce(st *store.Store, session string, say func(operation)) {
 	}
 }
 
-// processes runs several and collects what they did.
+// processes runs several and collects what they did. If one fails, the others are ended: they
+// would wait for ever for the answers that it owes.
 func processes(t *testing.T, dsn string, n int, plan string) (all []operation) {
 	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	var (
 		mu   sync.Mutex
 		wait sync.WaitGroup
 	)
 	for i := range n {
 		wait.Go(func() {
-			c := exec.Command(os.Args[0], "child", "work", dsn, "p"+strconv.Itoa(i), plan)
-			c.Stderr = os.Stderr
-			out, err := c.StdoutPipe()
-			if err == nil {
-				err = c.Start()
-			}
-			if err != nil {
+			did, err := process(ctx, dsn, "p"+strconv.Itoa(i), plan)
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, did...)
+			if err != nil && ctx.Err() == nil {
 				t.Error(err)
-				return
-			}
-			lines := bufio.NewScanner(out)
-			lines.Buffer(nil, 1<<20)
-			for lines.Scan() {
-				var o operation
-				if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
-					t.Errorf("%v: %s", err, lines.Text())
-					continue
-				}
-				mu.Lock()
-				all = append(all, o)
-				mu.Unlock()
-			}
-			if err := c.Wait(); err != nil {
-				t.Error(err)
+				cancel()
 			}
 		})
 	}
 	wait.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
 	return all
+}
+
+// process runs one and collects what it did; if it fails, the error has what it said.
+func process(ctx context.Context, dsn, name, plan string) (all []operation, err error) {
+	c := exec.CommandContext(ctx, os.Args[0], "child", "work", dsn, name, plan)
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		return nil, err
+	}
+	for read := json.NewDecoder(out); ; {
+		var o operation
+		if err = read.Decode(&o); err != nil {
+			break
+		}
+		all = append(all, o)
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	if died := c.Wait(); died != nil {
+		err = died
+	}
+	if err != nil {
+		return all, fmt.Errorf("process %s: %w: %s", name, err, errs.String())
+	}
+	return all, nil
 }
 
 // judge holds operations against the model.
