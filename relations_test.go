@@ -15,10 +15,14 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// histories returns how many random histories to try: a million in a soak.
+// histories returns how many random histories to try: a million in a soak, and a thousand in a
+// short run: tests take as little as a five-hundredth of them.
 func histories(t testing.TB) int {
 	t.Helper()
-	return trial.Histories(10_000)
+	if trial.Soak() || testing.Short() || trial.Race {
+		return trial.Histories(10_000)
+	}
+	return trial.Histories(3_000)
 }
 
 // mayStay are the faults that no repair tries: see the wire package's tests.

@@ -117,7 +117,7 @@ func lineFiles(t testing.TB) []sample {
 // TestDamage damages real files at random: what comes out is clean, stays as it is,
 // and lines that were not named are there as they were.
 func TestDamage(t *testing.T) {
-	rounds := trial.Histories(6)
+	rounds := trial.Histories(3)
 	for k, s := range lineFiles(t) {
 		for n := range rounds {
 			r := rand.New(rand.NewPCG(uint64(k), uint64(n)))
@@ -169,7 +169,7 @@ func TestDamage(t *testing.T) {
 
 // TestDamagedLists drops, copies and swaps elements of files that are lists.
 func TestDamagedLists(t *testing.T) {
-	rounds := trial.Size(25)
+	rounds := trial.Size(10)
 	for k, s := range samples(t, "gemini_cli", "cline", "goose", "adk_session", "openhands_events") {
 		l := mustRead(t, s.name, s.raw)
 		for n := range rounds {
@@ -220,7 +220,7 @@ func TestDamagedTree(t *testing.T) {
 		}
 		lines[i+1] = setMembers(l, jsonspan.Span{Start: 0, End: len(l)}, "id", fmt.Sprintf("%08x", i), "parentId", parent)
 	}
-	for n := range trial.Size(80) {
+	for n := range trial.Size(40) {
 		r := rand.New(rand.NewPCG(7, uint64(n)))
 		bad := lines
 		for range r.IntN(5) {

@@ -238,7 +238,7 @@ func TestDefectS14Chats(t *testing.T) {
 // TestDefectS14Random: chats of all kinds come out with whole pairs, and a second fix has
 // nothing to do.
 func TestDefectS14Random(t *testing.T) {
-	for seed := range trial.Size(1500) {
+	for seed := range trial.Size(600) {
 		r := rand.New(rand.NewPCG(9, uint64(seed)))
 		var lines, messages []string
 		for n := range 2 + r.IntN(8) {

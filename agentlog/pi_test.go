@@ -118,7 +118,7 @@ func TestDefectS1Compaction(t *testing.T) {
 // TestDefectS1Random damages random sessions that hold compactions: whatever was sent is
 // sent, nothing real is quoted that had its call, and a second fix has nothing to do.
 func TestDefectS1Random(t *testing.T) {
-	n := trial.Size(1000)
+	n := trial.Size(400)
 	changed := 0
 	for seed := range n {
 		r := rand.New(rand.NewPCG(11, uint64(seed)))

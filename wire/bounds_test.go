@@ -8,14 +8,18 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/wire"
 )
 
 // TestDefectX4TooManyValues: a list of a few bytes per element is given up before it takes
 // hundreds of times its size, in every dialect.
 func TestDefectX4TooManyValues(t *testing.T) {
-	for _, d := range wire.Dialects() {
-		for _, element := range []string{"{}", "1", `""`, `{"role":"user"}`} {
+	for i, d := range wire.Dialects() {
+		for j, element := range []string{"{}", "1", `""`, `{"role":"user"}`} {
+			if j > 0 && i%3+1 != j && !trial.Soak() {
+				continue // objects in every dialect, the others in two of them
+			}
 			body := []byte(`{"` + d.List() + `":[` + strings.Repeat(element+",", 510_000) + element + `]}`)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)

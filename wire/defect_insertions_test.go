@@ -34,7 +34,7 @@ func TestDefectT9EveryInsertionIsTold(t *testing.T) {
 			}
 		}
 	}
-	for seed := range trial.Size(4000) {
+	for seed := range trial.Size(800) {
 		for d := range models {
 			body, _ := paretest.Mixed(uint64(seed), d, paretest.MixOptions{Breaks: 1 + seed%3, Turns: 1 + seed%3})
 			check(seed, d, body, seed%4 == 0)

@@ -148,7 +148,7 @@ func TestLinear(t *testing.T) {
 		"programs":       {`{"role":"assistant","content":[`, `{"type":"tool_use","id":"t%d","name":"f","input":{},"caller":{"type":"code_execution_20260120","tool_id":"s"}}`},
 		"empty texts":    {`{"role":"user","content":[`, `{"type":"text","text":"","cache_control":{"type":"ephemeral"},"n":%d}`},
 	} {
-		trial.Linear(t, name, 50_000, func(n int) func() {
+		trial.Linear(t, name, 20_000, func(n int) func() {
 			var b strings.Builder
 			b.WriteString(`{"messages":[` + one[0])
 			for i := range n {
