@@ -439,14 +439,17 @@ func (o *outcome) everyLimit(t *testing.T, how string) {
 		}
 		return
 	}
-	sparse := 400
-	if testing.Short() || trial.Race {
-		sparse = 20
+	sparse := 60
+	switch {
+	case trial.Soak():
+		sparse = 400
+	case testing.Short() || trial.Race:
+		sparse = 8
 	}
 	for _, u := range units {
 		least := 1
 		top := size(u, o.in) + 1
-		for l := 1; l <= top; l += 1 + l/sparse { // every one, but of the huge arguments
+		for l := 1; l <= top; l += 1 + l/sparse { // every one up to there, and those above by a share
 			if _, small := fitted(t, fmt.Sprintf("%s %d", u, l), o.d, o.body, window(u, l)); small != nil {
 				least = small.Minimum
 			}

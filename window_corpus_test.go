@@ -129,7 +129,7 @@ func spread(t *testing.T, name string, r *wire.Request, u pare.Unit) (trims, too
 func TestStableCorpus(t *testing.T) {
 	all := recordings(t)
 	const perSession = 40 // requests; more say the same
-	budget := max(trial.Histories(24), 6)
+	budget := max(trial.Histories(10), 6)
 	taken := make(map[string]int)
 	var stable, naive share
 	sessions := 0

@@ -44,7 +44,7 @@ func TestRungsInOrder(t *testing.T) {
 		}
 		var seen []pare.Rung
 		changed := 0
-		stride := total / min(300, max(60, trial.Size(300)))
+		stride := total / min(300, max(60, trial.Size(120)))
 		for l := total - 1; l > 0; l -= max(1, stride) {
 			plan, small := fitted(t, fmt.Sprintf("tokens %d", l), d, body, pare.Window{Tokens: l, Recent: 4})
 			if small != nil {
@@ -52,7 +52,7 @@ func TestRungsInOrder(t *testing.T) {
 			}
 			top := plan.Rungs()[len(plan.Rungs())-1].Rung
 			if top == pare.RungExchanges {
-				stride = total / min(2000, max(400, trial.Size(2000))) // the turns themselves are short
+				stride = total / min(2000, max(400, trial.Size(800))) // the turns themselves are short
 			}
 			if len(seen) == 0 && (top != pare.RungClear || plan.Rungs()[0].Changes != 1) {
 				t.Errorf("a token too many: %+v, want one result cleared", plan.Rungs())
@@ -311,7 +311,7 @@ func TestStableRules(t *testing.T) {
 	standard := compile(t, rules.Standard()...)
 	for _, d := range wire.Dialects() {
 		t.Run(d.String(), func(t *testing.T) {
-			n, trims, holds := max(histories(t)/500, 6), 0, 0
+			n, trims, holds := max(histories(t)/500, 3), 0, 0
 			for seed := range uint64(n) {
 				s := paretest.Random(seed, paretest.GenOptions{Turns: 1 + int(seed%9), Steps: 10})
 				for i := range s { // some results that are worth clearing

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -11,7 +12,7 @@ import (
 // break no rule is for the tests of package truth.
 func TestMixed(t *testing.T) {
 	for d := range mixtures() {
-		for seed := range uint64(200) {
+		for seed := range uint64(trial.Size(100)) {
 			o := MixOptions{Breaks: int(seed % 4), Escapes: seed%3 == 0}
 			body, did := Mixed(seed, d, o)
 			again, _ := Mixed(seed, d, o)

@@ -16,7 +16,7 @@ import (
 // same files are deleted, compacted and tidied up in a random order.
 func TestDefectD2HandlesLiveAsLongAsTheirSession(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
-		for round := range trial.Size(12) {
+		for round := range trial.Size(4) {
 			r := rand.New(rand.NewPCG(2, uint64(round)))
 			live := make(map[store.Key][]string) // handles of the newest window
 			var keys []store.Key

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/store"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -222,7 +223,7 @@ func TestMessagesAreOneObject(t *testing.T) {
 		if _, err := st.Create(ctx, key, store.Create{Dialect: d.String()}); err != nil {
 			t.Fatal(err)
 		}
-		for range 600 {
+		for range trial.Size(300) {
 			raw := slices.Clone(base)
 			for range 1 + r.IntN(3) {
 				at := r.IntN(len(raw) + 1)

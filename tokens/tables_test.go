@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	loader "github.com/pkoukk/tiktoken-go-loader"
+
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 var update = flag.Bool("update", false, "write the tables of the vocabularies")
@@ -29,6 +31,7 @@ func published(e *Encoding) []string {
 
 // TestVocabularyFresh: the tables in the program are made from what is published.
 func TestVocabularyFresh(t *testing.T) {
+	trial.Long(t, "makes the tables of both vocabularies anew")
 	for _, e := range encodings {
 		tables, err := buildTables(published(e))
 		if err != nil {

@@ -117,7 +117,7 @@ func (g *growing) add(blocks ...Block) {
 }
 
 // many is how many calls, and results, the tests of growth have.
-const many = 30_000
+const many = 12_000
 
 // TestGrowth: whatever the shape, pairing takes time by the number of halves.
 func TestGrowth(t *testing.T) {

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -279,8 +281,11 @@ func TestBombs(t *testing.T) {
 			t.Errorf("%v: %d KB of memory, more than %d", args, used, most)
 		}
 	}
-	for name := range files {
-		for _, command := range []string{"check", "fix --dry-run", "count"} {
+	for i, name := range slices.Sorted(maps.Keys(files)) {
+		for j, command := range []string{"check", "fix --dry-run", "count"} {
+			if i%3 != j && !trial.Soak() {
+				continue // all of them are in the folder, which every command gets
+			}
 			check(append(strings.Fields(command), "--max-size", "5MB", name)...)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/fault"
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // A writerRun is a session that is fixed, or taken back, while calls to the disk fail.
@@ -198,7 +199,7 @@ func TestFaultsSessionAtEveryStep(t *testing.T) {
 	steps := 0
 	for _, r := range writerCases(t, t.TempDir()) {
 		for _, killed := range []bool{false, true} {
-			for at := 1; ; at++ {
+			for at := 1; ; at += trial.Stride(4) {
 				n := 0
 				r.try(func(op, path string) error {
 					if n++; n == at || killed && n > at {

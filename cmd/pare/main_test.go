@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 func TestMain(m *testing.M) {
@@ -40,7 +43,7 @@ func TestScripts(t *testing.T) {
 	}
 	var servers serving
 	testscript.Run(t, testscript.Params{
-		Dir:           "testdata/script",
+		Files:         scripts(t),
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
@@ -85,6 +88,22 @@ func TestScripts(t *testing.T) {
 			},
 		},
 	})
+}
+
+// scripts are all of them, and one in four in a short run that names none.
+func scripts(t *testing.T) (some []string) {
+	t.Helper()
+	all, err := filepath.Glob("testdata/script/*.txt*")
+	if err != nil || len(all) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	if strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
+		return all
+	}
+	for i := 0; i < len(all); i += trial.Stride(4) {
+		some = append(some, all[i])
+	}
+	return some
 }
 
 // status runs a command and wants that exit status: status 2 pare check x.json.

@@ -132,6 +132,7 @@ func importUntil(t *testing.T, file, dsn string, kill int) (n int) {
 // TestSessionListIsWhole: a program that reads the list gets all of it, however many there are; a
 // person gets those that changed last, and is told that there are more.
 func TestSessionListIsWhole(t *testing.T) {
+	trial.Long(t, "lists more than a thousand sessions")
 	dsn := filepath.Join(t.TempDir(), "pare.db")
 	st, err := store.Open(context.Background(), dsn)
 	if err != nil {

@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/store"
 )
 
@@ -29,6 +31,16 @@ func namedStore(t *testing.T, keys ...store.Key) (dsn string) {
 		}
 	}
 	return dsn
+}
+
+// storeCopy copies a store that nobody has open.
+func storeCopy(t *testing.T, dsn string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "pare.db")
+	if err := new(atomicfile.Files).Copy(dsn, to); err != nil {
+		t.Fatal(err)
+	}
+	return to
 }
 
 // there lists which sessions of a store are left.
@@ -54,8 +66,9 @@ func TestDefectD5SessionNames(t *testing.T) {
 		{ID: "a"}, {ID: "a", Path: "b"}, {ID: "a", Path: "b/c"}, {ID: "a/b"}, {ID: "a/b", Path: "c"}, {ID: "a/b/c"}, {ID: "/a"}, {ID: "a/"},
 		{ID: "a%2Fb"}, {ID: "a b"}, {ID: "-a/b"}, {ID: "it's"}, {ID: "a --path b"},
 	}
+	all := namedStore(t, keys...)
 	for i, key := range keys {
-		dsn := namedStore(t, keys...)
+		dsn := storeCopy(t, all)
 		args := []string{"--store", dsn, "--", key.ID}
 		if key.Path != "" {
 			args = append([]string{"--path", key.Path}, args...)
@@ -69,9 +82,10 @@ func TestDefectD5SessionNames(t *testing.T) {
 		if status, _, errs := program(nil, append([]string{"session", "delete"}, args...)...); status != statusClean {
 			t.Errorf("delete %v: status %d: %s", key, status, errs)
 		}
+		rest := thereIn(t, dsn, keys)
 		for _, k := range keys {
 			below := k.ID == key.ID && (key.Path == "" || k.Path == key.Path || strings.HasPrefix(k.Path, key.Path+"/"))
-			if left := len(thereIn(t, dsn, []store.Key{k})) == 1; left == below {
+			if left := slices.Contains(rest, k); left == below {
 				t.Errorf("delete %v: %v is left: %v", key, k, left)
 			}
 		}
@@ -114,12 +128,13 @@ func TestDefectD5List(t *testing.T) {
 // the error about an unknown flag says how it is named.
 func TestDefectD10Dash(t *testing.T) {
 	ids := []string{"-tmp-work-x", "-home-ada", "-x", "--odd", "-o", "-h", "-", "---", "--json-lines", "-1", "--json"}
+	var keys []store.Key
+	for _, id := range ids {
+		keys = append(keys, store.ID(id))
+	}
+	all := namedStore(t, keys...)
 	for i, id := range ids {
-		var keys []store.Key
-		for _, id := range ids {
-			keys = append(keys, store.ID(id))
-		}
-		dsn := namedStore(t, keys...)
+		dsn := storeCopy(t, all)
 		isFlag := id == "-o" || id == "-h" || id == "--json"
 		for _, dashes := range []bool{false, true} {
 			for _, command := range []string{"show", "window", "export", "compact", "fork", "revert", "undo", "delete"} {

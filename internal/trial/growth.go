@@ -45,8 +45,8 @@ func Linear(t testing.TB, name string, n int, prepare func(n int) (work func()))
 	measuring.Lock()
 	defer measuring.Unlock()
 	times := 1
-	for times < 1<<12 && spent(repeat(large, times)) < enough {
-		times *= 2
+	if took := spent(large); took < enough { // which may have been longer than the next ones are
+		times = min(2*int(enough/max(took, 1)), 1<<12)
 	}
 	// A machine that is short of time or of memory makes work look longer. Both inputs get the
 	// same share of that: the smaller one is worked on so often that it is as much work and as much

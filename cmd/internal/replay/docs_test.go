@@ -46,9 +46,9 @@ const careful = "trim:cache,recent=16"
 func TestCorpus(t *testing.T) {
 	all := corpus(t)
 	if !*update {
-		most := 60_000
+		most := 40_000
 		if testing.Short() || trial.Race {
-			most = 20_000
+			most = 10_000
 		}
 		all = slices.DeleteFunc(all, func(h history) bool { return len(h.r.Raw()) > most })
 	}

@@ -21,8 +21,11 @@ import (
 // less than twice what it was in the same run.
 func TestDefectX3ACrowd(t *testing.T) {
 	size, requests := 1<<20, 50
-	if trial.Soak() {
+	switch {
+	case trial.Soak():
 		size, requests = 10<<20, 3000
+	case testing.Short():
+		size = 256 << 10
 	}
 	at, _, _ := start(t, to(t, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
