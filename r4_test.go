@@ -77,7 +77,7 @@ func r4Body(shape string, n int) []byte {
 // TestDefectR4: what a repair costs grows with the history, whatever is the same in it and
 // however often.
 func TestDefectR4(t *testing.T) {
-	n := 2400
+	n := 1600
 	if trial.Soak() {
 		n = 80_000
 	}

@@ -15,15 +15,13 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// histories returns how many random histories to try: a million in a soak, and five hundred in a
+// histories returns how many random histories to try: a million in a soak, and a thousand in a
 // short run: tests take as little as a five-hundredth of them.
 func histories(t testing.TB) int {
 	t.Helper()
 	switch {
-	case trial.Soak():
+	case trial.Soak(), testing.Short(), trial.Race:
 		return trial.Histories(10_000)
-	case testing.Short() || trial.Race:
-		return trial.Histories(5_000)
 	}
 	return trial.Histories(3_000)
 }

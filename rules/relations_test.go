@@ -19,7 +19,7 @@ import (
 
 // histories is how many random histories are tried.
 func histories() uint64 {
-	return uint64(trial.Histories(150))
+	return uint64(trial.Histories(60))
 }
 
 // inflate makes texts long enough to be worth clearing. Equal texts stay equal, and

@@ -49,7 +49,7 @@ func paired(a, b *Transcript) bool {
 func TestRuns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(43, 0))
 	var taken [2]int
-	for range trial.Size(20_000) {
+	for range trial.Size(8_000) {
 		d := Discipline(rng.IntN(2))
 		was := strings.Split(mostlyPaired(rng, 4+rng.IntN(20)), "|")
 		var now []string
@@ -79,7 +79,7 @@ func TestRuns(t *testing.T) {
 			}
 		}
 	}
-	if min(taken[NextTurn], taken[Anywhere]) < trial.Size(20_000)/2 {
+	if min(taken[NextTurn], taken[Anywhere]) < trial.Size(8_000)/2 {
 		t.Errorf("only %d messages were taken over", taken)
 	}
 }
@@ -88,7 +88,7 @@ func TestRuns(t *testing.T) {
 func TestRunsOfRuns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(47, 0))
 	var taken, odd, compacted int
-	for range trial.Size(3_000) {
+	for range trial.Size(1_000) {
 		d := Discipline(rng.IntN(2))
 		last := New(Index{Discipline: d})
 		var was []string
@@ -132,7 +132,7 @@ func TestRunsOfRuns(t *testing.T) {
 			last, was = got, now
 		}
 	}
-	if min(taken, odd, compacted) < trial.Size(3_000) {
+	if min(taken, odd, compacted) < trial.Size(1_000) {
 		t.Errorf("%d messages in runs, %d odd exchanges, %d compactions", taken, odd, compacted)
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,10 +22,13 @@ import (
 // Every incident of the zoo comes back clean, or with what is left named; a second
 // fix changes nothing, and what has no fault comes back as the same bytes.
 func TestFixZoo(t *testing.T) {
-	for name, z := range zoo(t) {
+	all := zoo(t)
+	for i, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
-			for _, policy := range [][]string{nil, {"--orphan-call", "drop", "--orphan-result", "drop"}} {
-				testFix(t, z, policy)
+			for j, policy := range [][]string{nil, {"--orphan-call", "drop", "--orphan-result", "drop"}} {
+				if j == 0 || i%3 == 0 || trial.Soak() {
+					testFix(t, all[name], policy)
+				}
 			}
 		})
 	}

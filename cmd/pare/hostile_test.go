@@ -95,9 +95,10 @@ func TestDefectR2Commands(t *testing.T) {
 		"trim --dry-run --max-messages 2", "trim --dry-run --max-tokens 5", "compact --dry-run --min-keep 1", "fix -o out", "fix --in-place", "doctor --all --home .", "doctor --fix --yes --home .", "undo",
 	}
 	withJSON := []string{"check", "check --pairs", "count", "split", "replay", "fix --dry-run", "prune --dry-run", "trim --dry-run --max-messages 2", "doctor --home ."}
-	ran := 0
+	ran, files := 0, 0
 	for name, body := range hostileBodies() {
 		for _, file := range []string{"s.json", forged + ".json"} {
+			files++
 			file = strings.ReplaceAll(file, "/", "")
 			once := func(command string, flags ...string) (string, string) {
 				t.Chdir(t.TempDir())
@@ -118,8 +119,11 @@ func TestDefectR2Commands(t *testing.T) {
 				_, out, errs := program(strings.NewReader(""), args...)
 				return out, errs
 			}
-			for _, command := range commands {
-				for _, colour := range []string{"never", "always"} {
+			for i, command := range commands {
+				for j, colour := range []string{"never", "always"} {
+					if (i+j+files)%2 > 0 && !trial.Soak() {
+						continue
+					}
 					var flags []string
 					if command != "undo" && !strings.HasPrefix(command, "replay") {
 						flags = []string{"--color", colour}

@@ -90,7 +90,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scripts are all of them, and one in four in a short run that names none.
+// scripts are all of them, and one in six in a short run that names none.
 func scripts(t *testing.T) (some []string) {
 	t.Helper()
 	all, err := filepath.Glob("testdata/script/*.txt*")
@@ -100,7 +100,7 @@ func scripts(t *testing.T) (some []string) {
 	if strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
 		return all
 	}
-	for i := 0; i < len(all); i += trial.Stride(4) {
+	for i := 0; i < len(all); i += trial.Stride(6) {
 		some = append(some, all[i])
 	}
 	return some

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/store"
 )
 
@@ -68,6 +69,9 @@ func TestDefectD5SessionNames(t *testing.T) {
 	}
 	all := namedStore(t, keys...)
 	for i, key := range keys {
+		if i%trial.Stride(3) > 0 {
+			continue
+		}
 		dsn := storeCopy(t, all)
 		args := []string{"--store", dsn, "--", key.ID}
 		if key.Path != "" {
@@ -134,6 +138,9 @@ func TestDefectD10Dash(t *testing.T) {
 	}
 	all := namedStore(t, keys...)
 	for i, id := range ids {
+		if i%trial.Stride(4) > 0 {
+			continue
+		}
 		dsn := storeCopy(t, all)
 		isFlag := id == "-o" || id == "-h" || id == "--json"
 		for _, dashes := range []bool{false, true} {

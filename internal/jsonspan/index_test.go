@@ -144,7 +144,7 @@ func TestQuotesAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
 	parts := append(specials(), `"`, `"`, `":"`, "\n", " ", "plain text", strings.Repeat("x", 70))
 	fillers := []string{"plain text", strings.Repeat("x", 70), strings.Repeat(`\\`, 70), `\u00e9`, "é世🚀", `\"`, `\n`, `"a":`}
-	for i := range trial.Size(20_000) {
+	for i := range trial.Size(8_000) {
 		data, size, step := []byte("   "), 400, 70
 		if i%10 == 0 { // more than a kernel reads at once, and little of it odd
 			size, step = 9000, 3000

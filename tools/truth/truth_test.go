@@ -22,12 +22,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestMain: a long run makes small, short-lived trees; collecting them often would be a
-// third of it.
+// TestMain: the tests make small, short-lived trees; collecting them often would be a third of
+// the work.
 func TestMain(m *testing.M) {
-	if trial.Soak() {
-		debug.SetGCPercent(800)
-	}
+	debug.SetGCPercent(800)
 	status := m.Run()
 	if builtFile != "" {
 		os.Remove(builtFile)
@@ -40,7 +38,7 @@ func histories() int {
 	if trial.Soak() {
 		return trial.Histories(20_000)
 	}
-	return trial.Histories(1000)
+	return trial.Histories(500)
 }
 
 // TestTruth: on random histories that mix everything a dialect knows, whole and broken,

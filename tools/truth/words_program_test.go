@@ -66,7 +66,7 @@ func TestWordsInFolder(t *testing.T) {
 	all := shapes()
 	const batch = 500
 	fix := doors()[0]
-	n, changed := trial.Size(500), 0
+	n, changed := trial.Size(200), 0
 	for from := 0; from < n; from += batch {
 		folder := t.TempDir()
 		var docs []*document
@@ -116,7 +116,7 @@ func TestWordsOfDoctor(t *testing.T) {
 	}
 	folder := t.TempDir()
 	var docs []*document
-	for i := range trial.Size(300) {
+	for i := range trial.Size(120) {
 		d := makeDocument(all, trial.First()+uint64(i))
 		d.file = filepath.Join(folder, fmt.Sprintf(home[d.shape.name], i))
 		keepFile(t, d.file, d.raw())
@@ -269,7 +269,7 @@ func TestWordsInLines(t *testing.T) {
 	var docs []*document
 	var in bytes.Buffer
 	all := slices.DeleteFunc(shapes(), func(s *shape) bool { return s.lines })
-	for i := range trial.Size(600) {
+	for i := range trial.Size(240) {
 		d := makeDocument(all, trial.First()+uint64(i))
 		docs = append(docs, d)
 		in.Write(append(d.raw(), '\n'))

@@ -73,7 +73,7 @@ func TestWordsInStore(t *testing.T) {
 		root, prefix := opened(in, d.root)
 		return result{out: in.Holding(raw, w.Body), state: repaired, note: "window", changes: ofWire(w.Plan.Changes(), root, prefix)}
 	}}
-	for i := range trial.Size(600) {
+	for i := range trial.Size(240) {
 		d := makeDocument(all, trial.First()+uint64(i))
 		sum.judge(d, &export)
 		sum.judge(d, &window)

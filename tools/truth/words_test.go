@@ -23,7 +23,7 @@ import (
 // output, or a receipt names it, or nothing was changed.
 func TestWords(t *testing.T) {
 	t.Parallel()
-	n := trial.Histories(3000)
+	n := trial.Histories(1500)
 	if trial.Soak() {
 		n = trial.Histories(10_000) // a million
 	}
