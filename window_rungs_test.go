@@ -44,7 +44,7 @@ func TestRungsInOrder(t *testing.T) {
 		}
 		var seen []pare.Rung
 		changed := 0
-		stride := total / min(300, max(30, trial.Size(120)))
+		stride := total / min(300, max(60, trial.Size(120)))
 		for l := total - 1; l > 0; l -= max(1, stride) {
 			plan, small := fitted(t, fmt.Sprintf("tokens %d", l), d, body, pare.Window{Tokens: l, Recent: 4})
 			if small != nil {
@@ -52,7 +52,7 @@ func TestRungsInOrder(t *testing.T) {
 			}
 			top := plan.Rungs()[len(plan.Rungs())-1].Rung
 			if top == pare.RungExchanges {
-				stride = total / min(2000, max(200, trial.Size(800))) // the turns themselves are short
+				stride = total / min(2000, max(400, trial.Size(800))) // the turns themselves are short
 			}
 			if len(seen) == 0 && (top != pare.RungClear || plan.Rungs()[0].Changes != 1) {
 				t.Errorf("a token too many: %+v, want one result cleared", plan.Rungs())
