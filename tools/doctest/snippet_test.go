@@ -26,7 +26,7 @@ var imports = map[string]string{
 	"tokens": "github.com/pare-llm/pare/tokens", "summary": "github.com/pare-llm/pare/summary",
 	"transcript": "github.com/pare-llm/pare/transcript", "config": "github.com/pare-llm/pare/config",
 	"agentlog": "github.com/pare-llm/pare/agentlog",
-	"store": "github.com/pare-llm/pare/store", "proxy": "github.com/pare-llm/pare/proxy",
+	"store":    "github.com/pare-llm/pare/store", "proxy": "github.com/pare-llm/pare/proxy",
 	"archive": "github.com/pare-llm/pare/archive", "paretest": "github.com/pare-llm/pare/paretest",
 }
 
