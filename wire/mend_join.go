@@ -51,11 +51,12 @@ func (m *mender) extraResult(f *Finding) {
 // copied is what of a result stands in those that are kept: all of it, or what it says.
 func (m *mender) copied(r transcript.BlockID, keep []transcript.BlockID) transcript.Span {
 	blk := m.t.Block(r)
-	whole := blk.Body == blk.Span || slices.ContainsFunc(keep, func(k transcript.BlockID) bool {
-		return m.spelledAt(m.t.Block(k).Span) == m.spelledAt(blk.Span)
-	})
-	if whole {
+	same := func(k transcript.BlockID) bool { return m.spelledAt(m.t.Block(k).Span) == m.spelledAt(blk.Span) }
+	switch {
+	case slices.ContainsFunc(keep, same):
 		return blk.Span
+	case blk.Body == blk.Span: // it says nothing
+		return transcript.Span{}
 	}
 	return m.quotesAround(blk.Body)
 }

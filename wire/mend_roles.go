@@ -406,7 +406,7 @@ func (m *mender) guessRole(f *Finding) {
 		switch k := m.t.Block(b).Kind; {
 		case k == transcript.Call || k == transcript.ServerCall || k == transcript.Thinking && m.where[b].in != inMember:
 			to = m.g.assistant
-		case k == transcript.Result && m.g.nested && !m.holds(f.Index, transcript.Text): // whose text it is, nobody knows
+		case k == transcript.Result && m.g.nested && m.holdsOnly(f.Index, transcript.Result, transcript.Media): // whose anything else is, nobody knows
 			to = "user"
 		}
 	}
@@ -497,17 +497,6 @@ func (m *mender) wrongResult(f *Finding) {
 		return
 	}
 	m.swapRole(f, "user")
-}
-
-// holds reports whether a message holds a block of a kind.
-func (m *mender) holds(i int, kind transcript.Kind) bool {
-	msg := m.t.Messages()[i]
-	for b := msg.First; b < msg.End; b++ {
-		if m.t.Block(b).Kind == kind {
-			return true
-		}
-	}
-	return false
 }
 
 // holdsOnly reports whether all blocks of a message are of these kinds.

@@ -33,6 +33,7 @@ func (m *mender) quote(f *Finding, b transcript.BlockID, text string, media [][]
 	blk := m.t.Block(b)
 	quoted := m.quoteResult(b, text, len(media))
 	m.dropBlock(b)
+	m.isQuoted(b)
 	var raw []byte
 	if m.g.nested && m.t.Messages()[blk.Message].Role == transcript.User {
 		raw = m.g.text(transcript.User, quoted)

@@ -46,10 +46,11 @@ func (m *mender) losing() []int {
 // wordless is what a round drops because it says nothing anywhere, or nothing of its own.
 type wordless struct {
 	hollow     map[transcript.BlockID]bool
-	empty      map[int]bool              // messages
-	copies     map[int][]transcript.Span // by message: copies of what is kept
-	superseded int                       // the provider's compaction stands for so many messages
-	beside     bool                      // what stands beside the messages stays as it is
+	empty      map[int]bool                // messages
+	copies     map[int][]transcript.Span   // by message: copies of what is kept
+	quoted     map[transcript.BlockID]bool // results
+	superseded int                         // the provider's compaction stands for so many messages
+	beside     bool                        // what stands beside the messages stays as it is
 }
 
 // saysNothing notes that a block goes because it says nothing: then it must not say anything
@@ -92,6 +93,14 @@ func (w *wordless) isCopyAt(message int, at transcript.Span) {
 		w.copies = make(map[int][]transcript.Span)
 	}
 	w.copies[message] = append(w.copies[message], at)
+}
+
+// isQuoted notes that a text says all that a result says.
+func (w *wordless) isQuoted(b transcript.BlockID) {
+	if w.quoted == nil {
+		w.quoted = make(map[transcript.BlockID]bool)
+	}
+	w.quoted[b] = true
 }
 
 // hold keeps a round from touching messages.
@@ -203,8 +212,11 @@ func (w *wordCheck) isRead(id transcript.BlockID, s *stringsIn, message int) boo
 		if !w.goes(id) {
 			return !in && w.names(s)
 		}
-		return in || b.Body.Start == s.at.Start+1 || w.names(s) || s.has(pairWords[w.Dialect]...) && (b.Family != approvalFamily || s.top() != "reason") ||
-			s.has("parts") && s.has("functionResponse", "function_response")
+		if result := b.Kind == transcript.Result || b.Kind == transcript.ServerResult; result {
+			return w.names(s) || !w.quoted[id] && (in || b.Body.Start == s.at.Start+1 ||
+				s.has(resultWords[w.Dialect]...) && (b.Family != approvalFamily || s.top() != "reason") || s.has("parts") && s.has("functionResponse", "function_response"))
+		}
+		return in || b.Body.Start == s.at.Start+1 || w.names(s) || s.has(callWordsOf[w.Dialect]...)
 	case transcript.Thinking:
 		return w.t.Messages()[message].Role != transcript.User && (w.where[id].in == inMember && !w.replaced || s.only(thoughtMembers) && s.top() != "content")
 	case transcript.Media:
@@ -232,12 +244,15 @@ func (w *wordCheck) isReasoning(message int, s *stringsIn) bool {
 // pairNames are the members that say which call it is, and of what.
 var pairNames = map[string]bool{"id": true, "call_id": true, "tool_call_id": true, "tool_use_id": true, "toolUseId": true, "approval_request_id": true, "name": true}
 
-// pairWords are the members of calls and results in which a dialect says something, and pairIDs those that link
-// them.
+// callWordsOf and resultWords are the members of calls and results in which a dialect says something, and pairIDs
+// those that link them.
 var (
-	pairWords = map[Dialect][]string{
-		Anthropic: {"input"}, OpenAIChat: {"function", "arguments"}, Gemini: {"args", "response"}, Bedrock: {"input"}, GeminiInteractions: {"arguments", "result"},
-		OpenAIResponses: {"output", "arguments", "input", "action", "operation", "reason", "error", "server_label", "code", "fingerprint"},
+	callWordsOf = map[Dialect][]string{
+		Anthropic: {"input"}, OpenAIChat: {"function", "arguments"}, Gemini: {"args"}, Bedrock: {"input"}, GeminiInteractions: {"arguments"},
+		OpenAIResponses: {"arguments", "input", "action", "operation", "server_label", "code", "fingerprint"},
+	}
+	resultWords = map[Dialect][]string{
+		Gemini: {"response"}, GeminiInteractions: {"result"}, OpenAIResponses: {"output", "reason", "error", "result"},
 	}
 	pairIDs = map[Dialect][]string{
 		Anthropic: {"id", "tool_use_id"}, OpenAIChat: {"id", "tool_call_id"}, Gemini: {"id"}, Bedrock: {"toolUseId"}, GeminiInteractions: {"id", "call_id"},
@@ -395,7 +410,9 @@ func (s *stringsIn) wordless(names bool) bool {
 }
 
 // linksDeep reports whether a string links something inside of a member of a message.
-func (s *stringsIn) linksDeep() bool { return pairNames[s.top()] && len(s.keys) > 2 }
+func (s *stringsIn) linksDeep() bool {
+	return len(s.keys) > 2 && (pairNames[s.top()] || looksLikeCall(s.top()))
+}
 
 // linksElsewhere reports whether a string links something that nobody has read.
 func (w *wordCheck) linksElsewhere(in *transcript.Block, s *stringsIn) bool {

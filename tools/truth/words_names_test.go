@@ -280,7 +280,7 @@ func (w *word) verdict(changes []change, let func(c *change) bool) string {
 		by := c.action + " " + c.rule
 		took := c.action == "drop" || c.action == "archive"
 		switch {
-		case took && let(c):
+		case took && (let(c) || c.rule == "compaction-misplaced"): // the provider's own summary stands for it
 			return ""
 		case !took && !w.prose && !w.key && (exact || len(c.path)+1 >= len(w.path) || c.path[0] == anywhere):
 			return ""
