@@ -35,6 +35,8 @@ type CompactOptions struct {
 	Archived bool
 	// Items were archived by the summarizer itself.
 	Items []archive.Item
+
+	name func(together ...string) string // see CompactNamed
 }
 
 // Conservation accounts for the bytes of the messages of a history that was
@@ -63,7 +65,7 @@ const (
 	ReasonNotText      CompactionReason = "not-text"           // it is no text
 	ReasonCalls        CompactionReason = "calls"              // it holds calls or results
 	ReasonLarger       CompactionReason = "larger"             // it is larger than what it stands for, or than it may be
-	ReasonPriorLost    CompactionReason = "prior-lost"         // it leaves out some of the one before it
+	ReasonNoRoom       CompactionReason = "no-room"            // summaries may have too few tokens for one more
 	ReasonNotConserved CompactionReason = "not-conserved"      // too few bytes are accounted for
 	ReasonNoCut        CompactionReason = "no-cut"             // the place is no cut
 	ReasonNothing      CompactionReason = "nothing-to-compact" // nothing stands in front of the cut
@@ -87,38 +89,37 @@ func uncompacted(reason CompactionReason, format string, args ...any) error {
 
 // Compact puts a summary in the place of everything in front of a cut, but for what
 // the system says and the first message of the user. A summary that an earlier
-// compaction left there is carried on, word for word, in front of the new one. A
+// compaction left there is carried on, word for word, in front of the new one; this one
+// stays as it is, too, when a [Compactor] condenses others. A
 // summary that is blank, is no text, holds calls or is larger than what it stands for is
 // a *CompactionError, and so is one that does not conserve what was asked for.
 func Compact(r *wire.Request, cut transcript.Cut, summary string, o CompactOptions) (*Plan, error) {
-	return untouched(r).compact(cut, Summary{Text: summary, Items: o.Items}, 0, o)
-}
-
-// compact puts a summary in front of a cut of what a plan has made so far. With the one
-// before it, it has at most so many tokens; zero: as many as it likes.
-func (base *Plan) compact(cut transcript.Cut, s Summary, most int, o CompactOptions) (plan *Plan, err error) {
-	o.Options = o.guarded()
-	defer caught(&plan, &err)
-	r := base.out
+	base := untouched(r)
 	if !r.Transcript().HasCut(cut) {
 		return nil, uncompacted(ReasonNoCut, "message %d is no cut of this history", cut.Before())
 	}
-	h := headOf(r, cut, o.FoldTask)
+	return base.compact(headOf(r, cut, o.FoldTask), o, func(h Removed, lost loss, _ func([]record) string) (string, Summary, error) {
+		s := Summary{Text: strings.TrimSpace(summary), Pinned: true, Items: o.Items}
+		lost.pinned = true
+		return join(append(recordsOf(h.Prior), record{lost, s.Text})), s, s.wrong()
+	})
+}
+
+// compact puts a summary, and those of earlier compactions, in the place of a head of what a plan has made so far.
+// Add returns their text: it is given what goes, and how to name what several summaries stand for.
+func (base *Plan) compact(h Removed, o CompactOptions, add func(h Removed, lost loss, name func([]record) string) (string, Summary, error)) (plan *Plan, err error) {
+	o.Options = o.guarded()
+	defer caught(&plan, &err)
 	if len(h.Blocks) == 0 {
-		return nil, uncompacted(ReasonNothing, "nothing stands in front of message %d that could be summarized", cut.Before())
+		return nil, uncompacted(ReasonNothing, "nothing stands in front of the cut that could be summarized")
 	}
 	p := base.further()
 	edits := p.removes(h)
 	lost := lossOf(&h)
-	if o.Archived {
-		lost.archive = archive.Name(p.archiveWith(edits))
-	}
-	text, err := joined(h.Prior, s, lost)
+	lost.archive = p.handle(edits, o)
+	text, s, err := add(h, lost, func(run []record) string { return p.together(run, o) })
 	if err != nil {
 		return nil, err
-	}
-	if n := o.weighText(text); most > 0 && n > most {
-		return nil, uncompacted(ReasonLarger, "the summary has %d tokens, it may have %d", n, most)
 	}
 	p.insert = summaryAt(h.at, text)
 	if err := p.carryOut(p.dropped(), edits, o.Options, nil); err != nil {
@@ -137,15 +138,49 @@ func (base *Plan) compact(cut transcript.Cut, s Summary, most int, o CompactOpti
 	return p, nil
 }
 
+// handle names what goes; "" if nobody keeps it.
+func (p *Plan) handle(edits blockEdits, o CompactOptions) string {
+	switch {
+	case o.name != nil:
+		return o.name()
+	case !o.Archived:
+		return ""
+	}
+	p.edits = edits
+	item := archive.Index(p.taken())
+	p.indexes = append(p.indexes, item)
+	return item.ID
+}
+
+// together names what several summaries stand for; "" if none of them has a handle.
+func (p *Plan) together(run []record, o CompactOptions) string {
+	if o.name == nil {
+		return indexed(run, func(item archive.Item) { p.indexes = append(p.indexes, item) })
+	}
+	var handles []string
+	for _, r := range run {
+		if r.archive != "" {
+			handles = append(handles, r.archive)
+		}
+	}
+	if len(handles) == 0 {
+		return ""
+	}
+	return o.name(handles...)
+}
+
 // Removed is what a summary is to stand for. Many goroutines may read it.
 type Removed struct {
 	Request *wire.Request
 	Blocks  []transcript.BlockID // in order; they need not stand together
-	// Prior is the summary of what went before, "" if there is none. It stays, word for
-	// word, in front of the new one.
+	// Level is 2 or more if what is to be summarized are summaries themselves: each text is one, the oldest
+	// first, and one summary is to take the place of all of them. Otherwise it is the conversation.
+	Level int
+	// Prior are the summaries of what went before, "" if there is none. They stand in front
+	// of the new one, which need not repeat them.
 	Prior string
-	// MaxTokens is how long the summary may be, the prior one included; zero: shorter than
-	// what it stands for.
+	// MaxTokens is how long the summary may be; zero: shorter than what it stands for. Lines at the end of
+	// a longer one are left out.
 	MaxTokens int
 	// Counter is what the request is counted with; nil: with nothing.
 	Counter wire.Counter
@@ -271,30 +306,20 @@ func cutSummary(text string) (before, summary, behind string, ok bool) {
 // visible reports whether a sign says something: marks without a width do not.
 func visible(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) || r == 0 }
 
-// joined puts the new summary behind the prior one, after a look at it, under a line that
-// says what it stands for.
-func joined(prior string, s Summary, lost loss) (string, error) {
+// wrong is an error if a summary is none.
+func (s *Summary) wrong() error {
 	text := strings.TrimSpace(s.Text)
 	switch {
 	case strings.IndexFunc(text, visible) < 0:
-		return "", uncompacted(ReasonBlank, "the summary is blank")
+		return uncompacted(ReasonBlank, "the summary is blank")
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return "", uncompacted(ReasonNotText, "the summary is no text: it holds bytes that are not UTF-8, or a zero")
+		return uncompacted(ReasonNotText, "the summary is no text: it holds bytes that are not UTF-8, or a zero")
 	case holdsCalls(text):
-		return "", uncompacted(ReasonCalls, "the summary holds calls or results in place of text: %.60q", text)
+		return uncompacted(ReasonCalls, "the summary holds calls or results in place of text: %.60q", text)
 	case strings.Contains(text, SummaryEnd):
-		return "", uncompacted(ReasonNotText, "the summary holds the line that ends a summary: %s", SummaryEnd)
-	case prior == "":
-		return lost.over(text), nil
-	case !s.Merged:
-		return prior + "\n\n" + lost.over(text), nil
+		return uncompacted(ReasonNotText, "the summary holds the line that ends a summary: %s", SummaryEnd)
 	}
-	for line := range strings.Lines(prior) {
-		if line = strings.TrimSpace(line); line != "" && !strings.Contains(text, line) {
-			return "", uncompacted(ReasonPriorLost, "the summary leaves out a line of the one before it: %.60q", line)
-		}
-	}
-	return lost.over(text), nil
+	return nil
 }
 
 // holdsCalls reports whether a text is, as JSON, a call or result of some dialect.
@@ -340,12 +365,6 @@ func (p *Plan) removes(h Removed) blockEdits {
 	return blockEdits{edits, func(i int) Reason { return p.decisions[t.AtomOf(edits[i].Block)].Reasons[0] }}
 }
 
-// archiveWith is what the archive will hold once the edits are carried out.
-func (p *Plan) archiveWith(edits blockEdits) []archive.Item {
-	p.edits = edits
-	return p.Archive()
-}
-
 // smaller is an error if the summary has made the history no smaller.
 func (p *Plan) smaller(o Options) error {
 	before, after, unit := len(p.mended.Raw()), len(p.out.Raw()), "bytes"
@@ -366,7 +385,7 @@ func (p *Plan) conserve(items []archive.Item, o CompactOptions) error {
 		c.Original += m.Span.Len()
 	}
 	gone := 0
-	for _, item := range p.Archive() {
+	for _, item := range p.taken() {
 		gone += len(item.Raw)
 		if o.Archived {
 			c.Archived += len(item.Raw)
@@ -386,11 +405,4 @@ func (p *Plan) conserve(items []archive.Item, o CompactOptions) error {
 		return uncompacted(ReasonNotConserved, "only %.3f of the history is accounted for, %.3f must be: %d bytes retained, %d in the summary, %d archived, of %d", c.Share(), o.MinConserved, c.Retained, c.Summary, c.Archived, c.Original)
 	}
 	return nil
-}
-
-// offload puts a note in the place of everything in front of a cut, without a summary: the
-// line over it names the archive, see [archive.Name], of what [Plan.Archive] returns.
-func (base *Plan) offload(cut transcript.Cut, o CompactOptions) (*Plan, error) {
-	o.Archived = true
-	return base.compact(cut, Summary{Text: "What stood here is archived. It was not summarized.", Items: o.Items}, 0, o)
 }

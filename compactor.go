@@ -11,6 +11,7 @@ import (
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -22,9 +23,8 @@ type Summarizer func(context.Context, Removed) (Summary, error)
 // A Summary is what a summarizer made. Many goroutines may read it.
 type Summary struct {
 	Text string
-	// Merged says that Text holds every line of the prior summary, which is checked.
-	// Otherwise the prior one is put in front of it.
-	Merged bool
+	// Pinned says that a person wrote it: it stays as it is, however long, and is never condensed.
+	Pinned bool
 	// Items are what the summarizer has archived.
 	Items []archive.Item
 }
@@ -41,7 +41,8 @@ type Compactor struct {
 	Inside bool
 	// Above leaves histories of at most so many tokens alone; zero: none.
 	Above int
-	// MaxTokens is how long a summary may be; zero: 2,000.
+	// MaxTokens is how long all summaries of a history together may be; zero: 2,000. When they
+	// would be longer, the oldest are condensed into one, see [Removed.Level].
 	MaxTokens int
 	// Timeout ends a run of the summarizer. Zero: two minutes.
 	Timeout time.Duration
@@ -114,6 +115,14 @@ func (c *Compactor) Compact(ctx context.Context, r *wire.Request) (*Plan, error)
 	return c.compact(ctx, untouched(r), c.Options)
 }
 
+// CompactNamed is Compact for callers who keep what goes in their own way. Name returns the handle that
+// a summary has for what goes now or, given several handles, for all that they stand for together.
+func (c *Compactor) CompactNamed(ctx context.Context, r *wire.Request, name func(together ...string) string) (*Plan, error) {
+	o := c.Options
+	o.name = name
+	return c.compact(ctx, untouched(r), o)
+}
+
 // compact compacts what a plan has made so far.
 func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (plan *Plan, err error) {
 	if err := c.valid(o.Options); err != nil {
@@ -135,12 +144,11 @@ func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (
 		return base.skip(o.Options, "nothing can be separated from the last %d messages", c.minKeep()), nil
 	}
 	h := headOf(r, cut, o.FoldTask)
-	h.MaxTokens, h.Counter = below(c.maxTokens(), o.Options), o.Counter
 	if len(h.Blocks) == 0 {
 		return base.skip(o.Options, "nothing stands in front of the cut but what must stay"), nil
 	}
 	o.emit(Event{EventCompactionStarted, CompactionStarted{Cut: cut.Before(), Prior: h.Prior != "", TotalMessages: len(r.Transcript().Messages())}})
-	plan, err = c.at(ctx, base, cut, h, o)
+	plan, err = c.at(ctx, base, h, o)
 	var why *CompactionError
 	if c.Summarize == nil && errors.As(err, &why) && why.Reason == ReasonLarger {
 		// Nobody has failed: there is too little to be worth a note.
@@ -160,15 +168,41 @@ func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (
 	return plan, nil
 }
 
-func (c *Compactor) at(ctx context.Context, base *Plan, cut transcript.Cut, h Removed, o CompactOptions) (*Plan, error) {
+// offloaded is the note where there is no summarizer.
+const offloaded = "What stood here is archived. It was not summarized."
+
+// at puts a summary in the place of a head or, without a summarizer, a note with the name of the archive
+// that holds what [Plan.Archive] returns.
+func (c *Compactor) at(ctx context.Context, base *Plan, h Removed, o CompactOptions) (*Plan, error) {
+	o.Archived = o.Archived || c.Summarize == nil
+	v := c.levels(ctx, h.Request, o.Options)
+	return base.compact(h, o, func(h Removed, lost loss, name func([]record) string) (string, Summary, error) {
+		v.name = name
+		return v.add(h, lost)
+	})
+}
+
+// levels adds summaries that the compactor writes.
+func (c *Compactor) levels(ctx context.Context, r *wire.Request, o Options) *levels {
+	if o.Counter == nil {
+		o.Counter = tokens.For(r.Model())
+	}
+	v := &levels{most: c.maxTokens(), count: o.weighText, counter: o.Counter}
+	v.write = func(h Removed) (s Summary, err error) {
+		if h.Level > 1 {
+			s.Text, err = c.remember(ctx, h)
+			return s, err
+		}
+		if s, err = c.summary(ctx, h); err == nil {
+			err = s.wrong()
+		}
+		return s, err
+	}
 	if c.Summarize == nil {
-		return base.offload(cut, o)
+		v.whole = func(r record) bool { return r.text != offloaded }
+		v.write = func(Removed) (Summary, error) { return Summary{Text: offloaded, Items: c.Options.Items}, nil }
 	}
-	s, err := c.summary(ctx, h)
-	if err != nil {
-		return nil, err
-	}
-	return base.compact(cut, s, c.maxTokens(), o)
+	return v
 }
 
 // skip leaves a plan as it is, and says why.
@@ -266,6 +300,9 @@ func (h *Removed) key() (k runKey) {
 		sum.Write(raw)
 	}
 	put([]byte(h.Prior))
+	if h.Level > 1 {
+		put([]byte{byte(h.Level)})
+	}
 	if h.Compacted != "" {
 		put([]byte(h.Compacted))
 	}
@@ -279,10 +316,10 @@ func (h *Removed) key() (k runKey) {
 
 // Fit is everything in one call: the window is trimmed by the ladder, and if
 // exchanges or turns have to go, a summary of them stands in their place, with those of
-// earlier trims in front of it, word for word. Room for MaxTokens is kept free for it.
-// With a stable window the summaries are stable too: each stands for one batch. A
-// summary that fails, or is too long, is left out, with the event compaction_failed; the
-// history fits either way.
+// earlier trims in front of it. Room for MaxTokens is kept free for all of them.
+// With a stable window the summaries are stable too: each stands for one batch, or for several
+// when it was condensed. Where a summary fails, a line says what it would stand for, with the event
+// compaction_failed; the history fits either way.
 func (c *Compactor) Fit(ctx context.Context, r *wire.Request, w Window) (*Plan, error) {
 	return c.fit(ctx, r, w, c.Options.Options)
 }
@@ -315,33 +352,46 @@ func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Option
 	return plan, nil
 }
 
-// tell puts the summaries of all batches into the plan, or returns the plan without
-// them.
+// tell puts the summaries of all batches into the plan. What nobody could summarize is named in its
+// place; if there is no place, a mark stands for everything.
 func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost [][]transcript.BlockID, bare *Plan) *Plan {
 	failed := func(err error) {
 		bare.events = append(bare.events, Event{EventCompactionFailed, CompactionFailed{Error: err.Error()}})
 	}
 	r, o := f.base.mended, f.o
-	most := c.maxTokens() - o.weighText(SummaryBegin) - o.weighText(SummaryEnd) - l.Frame() - 2
 	t := r.Transcript()
+	var indexes []archive.Item
+	v := c.levels(ctx, r, o)
+	v.most -= o.weighText(SummaryBegin) + o.weighText(SummaryEnd) + l.Frame() + 2
+	v.lenient = true
+	v.write = func(h Removed) (s Summary, err error) {
+		s.Text, err = c.remember(ctx, h)
+		return s, err
+	}
+	v.name = func(run []record) string {
+		return indexed(run, func(item archive.Item) { indexes = append(indexes, item) })
+	}
 	text, at := "", len(t.Messages())
 	for _, blocks := range lost {
 		at = min(at, t.Block(blocks[0]).Message)
 		if t.Compacted() {
 			at = max(at, t.StartMessage()+1) // in front of it nobody would read the summary
 		}
-		next, err := c.recall(ctx, Removed{Request: r, Blocks: blocks, Prior: text, Compacted: r.Compaction(t.Start()), Counter: o.Counter, MaxTokens: below(most, o)})
-		if n := o.weighText(next); err == nil && n > most {
-			err = uncompacted(ReasonLarger, "the summary has %d tokens, %d are free for it", n, most)
+		h := Removed{Request: r, Blocks: blocks, Prior: text, Compacted: r.Compaction(t.Start())}
+		gone := lossOf(&h)
+		if f.w.Archive {
+			items := itemsOf(r, blocks)
+			index := archive.Index(items)
+			indexes, gone.archive = append(append(indexes, items...), index), index.ID
 		}
+		next, _, err := v.add(h, gone)
 		if err != nil {
 			failed(err)
-			continue // those before it stay
+			if next = v.note(text, gone); next == "" {
+				return f.orMarked(l, bare)
+			}
 		}
 		text = next
-	}
-	if text == "" {
-		return bare
 	}
 	p, err := f.carryOut(l, summaryAt(at, text))
 	if err == nil {
@@ -354,29 +404,44 @@ func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost
 	}
 	if err != nil {
 		failed(err)
-		return bare
+		p = f.orMarked(l, bare)
 	}
-	p.events = bare.events
+	p.events, p.indexes = bare.events, indexes
 	return p
 }
 
-// recall returns the summary of what was removed, behind the prior one: from memory,
-// or a new one.
-func (c *Compactor) recall(ctx context.Context, h Removed) (string, error) {
+// itemsOf is what the archive keeps of blocks that go: messages as a whole where all of their blocks do.
+func itemsOf(r *wire.Request, blocks []transcript.BlockID) (all []archive.Item) {
+	t := r.Transcript()
+	for i := 0; i < len(blocks); {
+		m := t.Messages()[t.Block(blocks[i]).Message]
+		if n := int(m.End - m.First); blocks[i] == m.First && i+n <= len(blocks) && blocks[i+n-1] == m.End-1 {
+			all = append(all, archive.New(r.MessagePath(t.Block(blocks[i]).Message), t.Bytes(m.Span)))
+			i += n
+			continue
+		}
+		all = append(all, archive.New(r.Path(blocks[i]), t.Bytes(t.Block(blocks[i]).Span)))
+		i++
+	}
+	return all
+}
+
+// remember returns the text of a summary: from memory, or a new one.
+func (c *Compactor) remember(ctx context.Context, h Removed) (string, error) {
 	k := h.key()
 	key := fmt.Sprintf("%x", k[:])
 	if text, ok := c.load(key); ok {
 		return text, nil
 	}
 	s, err := c.summary(ctx, h)
+	if err == nil {
+		err = s.wrong()
+	}
 	if err != nil {
 		return "", err
 	}
-	text, err := joined(h.Prior, s, lossOf(&h))
-	if err == nil {
-		c.store(key, text)
-	}
-	return text, err
+	c.store(key, s.Text)
+	return s.Text, nil
 }
 
 func (c *Compactor) load(key string) (string, bool) {

@@ -115,7 +115,7 @@ func TestSummaryKey(t *testing.T) {
 			{"the same", keys(bytes.Clone(body), 200, "gist"), len(want)},
 			{"a word that stays", keys(replace(true, "and now?", "AND NOW?"), 200, "gist"), len(want)},
 			{"another text: it is the prior one of all but the first", keys(body, 200, "tale"), 1},
-			{"a longer summary", keys(body, 201, "gist"), 0},
+			{"a longer summary", keys(body, 400, "gist"), 0},
 			{"a word that leaves: it is in one batch", keys(replace(false, "answer 1", "ANSWER 1"), 200, "gist"), len(want) - 1},
 		} {
 			common := 0

@@ -1,6 +1,7 @@
 package pare
 
 import (
+	"context"
 	"os"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func init() {
 
 // Offload is what a Compactor without a summarizer does at a cut.
 func Offload(r *wire.Request, cut transcript.Cut, o CompactOptions) (*Plan, error) {
-	return untouched(r).offload(cut, o)
+	return new(Compactor).at(context.Background(), untouched(r), headOf(r, cut, o.FoldTask), o)
 }
 
 // Receipts writes changes as lines, one after the other.

@@ -59,6 +59,16 @@ func (f *fitting) marked(l *ladder.Ladder, plan *Plan, w Window) (*Plan, error) 
 	return p, nil
 }
 
+// orMarked is the plan of the state that a ladder is at with a mark, if that can be.
+func (f *fitting) orMarked(l *ladder.Ladder, bare *Plan) *Plan {
+	p, err := f.marked(l, bare, f.w)
+	if err != nil || f.w.Unmarked {
+		return bare
+	}
+	p.events = bare.events
+	return p
+}
+
 // mark is what stands in front of what was lost first, be it a message of the user's or a turn of the
 // model's, or behind its turn if results stay there, which belong to the calls in front. Nil: nothing follows, or a mark of an
 // earlier window is still there.

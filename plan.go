@@ -72,6 +72,7 @@ type Plan struct {
 	asRewritten     bool           // finishing had nothing to do
 	insert          *insertion     // to be put in when the plan is carried out; nil: nothing
 	earlier         []archive.Item // taken out by the plan that this one goes on from
+	indexes         []archive.Item // what the handles of summaries stand for
 	owed            *owing         // receipts that are still to be written; nil: none
 	later           *deferred      // the report, if nobody had asked for it when the plan was made
 	clean           *unread        // the body, if there is nothing to do and nothing of it was kept; nil: it was
@@ -185,7 +186,7 @@ func untouched(r *wire.Request) *Plan {
 // further is a plan that goes on from what another one has made.
 func (p *Plan) further() *Plan {
 	p.writeOwed()
-	return &Plan{in: p.in, mended: p.out, out: p.out, changes: slices.Clone(p.changes), left: p.left, found: p.found, checked: p.checked, earlier: p.Archive(), faults: p.faults}
+	return &Plan{in: p.in, mended: p.out, out: p.out, changes: slices.Clone(p.changes), left: p.left, found: p.found, checked: p.checked, earlier: p.taken(), indexes: slices.Clip(p.indexes), faults: p.faults}
 }
 
 // A RefusedError is the error for a result that the provider would still refuse. Many

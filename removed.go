@@ -9,8 +9,12 @@ import (
 
 // Archive returns everything that the plan drops, clears or shortens, as it was:
 // messages that go as a whole, and blocks of those that stay. Placeholders of a window
-// with Archive set name these items.
-func (p *Plan) Archive() []archive.Item {
+// with Archive set name these items. The handles of summaries are those of further items, which
+// say what belongs to them: see [archive.Recall].
+func (p *Plan) Archive() []archive.Item { return append(p.taken(), p.indexes...) }
+
+// taken is everything that the plan takes out.
+func (p *Plan) taken() []archive.Item {
 	if p.clean != nil {
 		return nil
 	}

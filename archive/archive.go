@@ -4,9 +4,11 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"strings"
 )
@@ -50,13 +52,78 @@ func ID(raw []byte) string {
 	return prefix + hex.EncodeToString(sum[:bits/8])
 }
 
-// Name is the id of several items together: it is made from theirs.
-func Name(items []Item) string {
-	var ids []byte
+// Name is the id of several items together: that of their [Index].
+func Name(items []Item) string { return Index(items).ID }
+
+// An index is an item that stands for others, by their ids. That of a summary of summaries
+// has their texts, too.
+type index struct {
+	IDs       []string `json:"pare_index"`
+	Summaries []string `json:"summaries,omitempty"`
+}
+
+// Index is the item that stands for others; those that are indexes themselves are left
+// out. Its id is the handle that a summary has for all of them.
+func Index(items []Item) Item {
+	x := index{IDs: []string{}}
 	for _, i := range items {
-		ids = append(append(ids, i.ID...), '\n')
+		if _, ok := i.index(); !ok {
+			x.IDs = append(x.IDs, i.ID)
+		}
 	}
-	return ID(ids)
+	return x.item()
+}
+
+// IndexSummaries is the item that stands for what several summaries stand for, by their
+// handles, and has the texts of those summaries.
+func IndexSummaries(handles, texts []string) Item {
+	return index{handles, texts}.item()
+}
+
+func (x index) item() Item {
+	raw, err := json.Marshal(x)
+	if err != nil {
+		panic(err) // our own type
+	}
+	return New("", raw)
+}
+
+// index reads an item that stands for others.
+func (i Item) index() (x index, ok bool) {
+	if i.Path != "" || !bytes.HasPrefix(i.Raw, []byte(`{"pare_index":`)) || json.Unmarshal(i.Raw, &x) != nil {
+		return index{}, false
+	}
+	return x, true
+}
+
+// Stands reports whether an item stands for others: see [Index].
+func (i Item) Stands() bool { _, ok := i.index(); return ok }
+
+// Recall returns everything that a handle stands for: the item of that id or, if it is an
+// index, all items below it, those of summaries of summaries included. What is not there
+// any more is named by the error, which wraps ErrNotFound; the others come back with it.
+func Recall(ctx context.Context, a interface {
+	Get(ctx context.Context, id string) (Item, error)
+}, handle string) (all []Item, err error) {
+	seen := map[string]bool{handle: true}
+	for next := []string{handle}; len(next) > 0; next = next[1:] {
+		item, failed := a.Get(ctx, next[0])
+		if failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		x, ok := item.index()
+		if !ok || len(x.Summaries) > 0 {
+			all = append(all, item)
+		}
+		for _, id := range x.IDs {
+			if !seen[id] {
+				seen[id] = true
+				next = append(next, id)
+			}
+		}
+	}
+	return all, err
 }
 
 // names reports whether an id is that of the bytes, also one of the short ones that older

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +31,15 @@ type Compaction struct {
 	// Archive the handle by which they can be recalled.
 	Messages int    `json:"messages"`
 	Archive  string `json:"archive"`
+
+	together []handles // of summaries that were condensed
+}
+
+// handles are those of summaries that were condensed into one, which has a name for all that they
+// stand for.
+type handles struct {
+	name string
+	of   []string
 }
 
 // encode writes a compaction with the bytes of its messages as they are.
@@ -101,17 +111,21 @@ func (s *Store) compact(ctx context.Context, x *Session, c *pare.Compactor, toke
 	if !ok || h.seqs[cut.Before()-1] == 0 { // nothing in front of it but the last summary
 		return nil, nil
 	}
-	plan, err := c.Compact(ctx, r)
+	// Whoever reads a summary, the model too, sees the handle of what it stands for.
+	made := &Compaction{To: h.seqs[cut.Before()-1], Archive: "pare-" + NewID()}
+	plan, err := c.CompactNamed(ctx, r, func(together ...string) string {
+		if len(together) == 0 {
+			return made.Archive
+		}
+		made.together = append(made.together, handles{"pare-" + NewID(), together})
+		return made.together[len(made.together)-1].name
+	})
 	if err != nil {
 		return nil, err
 	}
-	summary, ok := summaryOf(r, plan.Result())
-	if !ok {
+	if made.Summary, ok = summaryOf(r, plan.Result()); !ok {
 		return nil, nil // it was skipped
 	}
-	made := &Compaction{To: h.seqs[cut.Before()-1], Archive: "pare-" + NewID()}
-	// Whoever reads the summary, the model too, sees the handle of what it stands for.
-	made.Summary = summary + "\n" + pare.Mark + "archived as " + made.Archive + "]"
 	if made.Prefix, made.Messages = prefix(r, cut, h.seqs, made.Summary, c.Options.FoldTask); made.Messages == 0 {
 		return nil, nil // all that stands in front of the cut stays
 	}
@@ -219,6 +233,11 @@ func (s *Store) commit(ctx context.Context, x *Session, made *Compaction, prior 
 		if err := s.shelveOne(ctx, t, now, ref, true); err != nil {
 			return err
 		}
+		for _, h := range made.together {
+			if err := s.shelveTogether(ctx, t, now, h); err != nil {
+				return err
+			}
+		}
 		raw, err := made.encode()
 		if err != nil {
 			return err
@@ -228,6 +247,35 @@ func (s *Store) commit(ctx context.Context, x *Session, made *Compaction, prior 
 		}
 		return s.borrow(ctx, t, now, raw)
 	})
+}
+
+// shelveTogether gives what several handles stand for one name: the range of entries from the first to the
+// last. A handle that is none of the store's, or is gone, is left out.
+func (s *Store) shelveTogether(ctx context.Context, t *tx, x *Session, h handles) error {
+	all := reference{}
+	for _, name := range h.of {
+		var raw []byte
+		var ref reference
+		err := t.row(ctx, `SELECT raw FROM archive WHERE scope = ? AND id = ? AND refers = 1 ORDER BY sid LIMIT 1`, x.Scope, name).Scan(&raw)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err == nil {
+			err = json.Unmarshal(raw, &ref)
+		}
+		if err != nil {
+			return err
+		}
+		if all.To == 0 {
+			all = ref
+		}
+		all.From, all.To = min(all.From, ref.From), max(all.To, ref.To)
+	}
+	if all.To == 0 {
+		return nil
+	}
+	all.Key = x.Key // a fork has the entries of what it was made from
+	return s.shelveOne(ctx, t, x, archive.Item{ID: h.name, Raw: all.encode()}, true)
 }
 
 // compactionAt reads a compaction.

@@ -150,7 +150,18 @@ func places(x *Session, h history, r *wire.Request) map[string]reference {
 // error wraps [archive.ErrNotFound] if it names nothing.
 func (s *Store) Recall(ctx context.Context, scope, handle string) ([]byte, error) {
 	item, err := s.item(ctx, scope, handle)
-	return item.Raw, err
+	if err != nil || !item.Stands() {
+		return item.Raw, err
+	}
+	all, err := archive.Recall(ctx, &Archive{s, Key{Scope: scope}}, handle)
+	list := make([][]byte, len(all))
+	for i, item := range all {
+		list[i] = item.Raw
+	}
+	if len(all) > 0 {
+		err = nil // some of it is kept
+	}
+	return slices.Concat([]byte{'['}, bytes.Join(list, []byte{','}), []byte{']'}), err
 }
 
 func (s *Store) item(ctx context.Context, scope, handle string) (item archive.Item, err error) {
@@ -211,13 +222,19 @@ func (s *Store) resolve(ctx context.Context, t *tx, handle string, ref reference
 		return nil, err
 	}
 	var list [][]byte
+	gone := 0
 	for _, e := range all {
 		if e.Gone {
-			return nil, fmt.Errorf("recall %q: %w: %w", handle, archive.ErrNotFound, errGone)
-		}
-		if e.Kind == KindMessage {
+			gone++
+		} else if e.Kind == KindMessage {
 			list = append(list, e.Raw)
 		}
+	}
+	switch {
+	case gone > 0 && len(list) == 0:
+		return nil, fmt.Errorf("recall %q: %w: %w", handle, archive.ErrNotFound, errGone)
+	case gone > 0: // a summary of summaries stands for more than is kept
+		list = slices.Insert(list, 0, fmt.Appendf(nil, "%q", fmt.Sprintf("%s%d entries in front of this are not kept any more]", wire.Mark, gone)))
 	}
 	switch {
 	case !ref.One:

@@ -91,7 +91,7 @@ func TestEndpointOpenAI(t *testing.T) {
 	h := script(t, `user "fix it" | call a Read a.go | result a package a`, wire.Gemini)
 	h.Prior = "Goal:\n- the old goal </summary>"
 	s, err := summarize(t, summary.EndpointOptions{URL: srv.URL, Key: secret}, h)
-	if err != nil || s.Text != "Goal: fix it" || s.Merged {
+	if err != nil || s.Text != "Goal: fix it" {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	x := <-got
@@ -219,16 +219,6 @@ func TestEndpointTexts(t *testing.T) {
 		if s, err := summarize(t, summary.EndpointOptions{URL: srv.URL}, script(t, `user "x"`, wire.OpenAIChat)); err != nil || s.Text != "Goal: fix it" {
 			t.Errorf("%s: %+v, %v", body, s, err)
 		}
-	}
-}
-
-// TestEndpointMerged: a model that repeats the prior summary has merged it.
-func TestEndpointMerged(t *testing.T) {
-	srv, _, _ := serve(t, reply{200, nil, openAIText})
-	h := script(t, `user "x"`, wire.OpenAIChat)
-	h.Prior = "\n Goal: fix it \n"
-	if s, err := summarize(t, summary.EndpointOptions{URL: srv.URL}, h); err != nil || !s.Merged {
-		t.Errorf("%+v, %v", s, err)
 	}
 }
 
@@ -365,7 +355,7 @@ func ExampleExtract() {
 	fmt.Println(out.Text(0))
 	// Output:
 	// [pare: summary of the conversation up to here]
-	// [pare: 8 blocks of 1999 bytes, here in 282]
+	// [pare: 2 turns, 8 blocks of 1999 bytes, here in 282]
 	// Extract, made without a model:
 	// Goal:
 	// - the user said: “make the tests pass”

@@ -21,9 +21,9 @@ type ExtractOptions struct {
 }
 
 // Extract returns a summarizer that needs no model: it copies lines out of what is
-// removed. The text is at most as long as asked for, the prior summary included, and
-// shorter than what it stands for. It is an error if there is no room for a line, or
-// none beside the prior summary.
+// removed, or out of the summaries that are to be condensed. The text is at most as long as
+// asked for, and shorter than what it stands for. It is an error if there is no room for a
+// line.
 func Extract(o ExtractOptions) pare.Summarizer {
 	return func(ctx context.Context, h pare.Removed) (pare.Summary, error) {
 		if err := ctx.Err(); err != nil {
@@ -62,62 +62,38 @@ func (o *ExtractOptions) weigh(h pare.Removed) int {
 const marks = 40
 
 func (o *ExtractOptions) extract(h pare.Removed) (pare.Summary, error) {
-	prior := strings.TrimSpace(h.Prior)
-	used, most, removed := o.count(prior), h.MaxTokens, o.weigh(h)
-	if most <= 0 {
-		most = used + removed
-	}
-	if len(h.Blocks) == 0 && prior == "" {
+	if len(h.Blocks) == 0 {
 		return pare.Summary{}, fmt.Errorf("nothing was removed, there is nothing to summarize")
 	}
-	// Half of the room, so that the next summary has some; but a useful size of it.
-	room := min(most-used, removed-marks)
-	share := max(room/2, min(room*3/4, most/8))
-	d := newDigest(read(h), prior+"\n"+h.Compacted, max(share, 0)*3)
-	fresh := func(k int) string { return d.text("", k) }
-	k := d.most(func(k int) bool {
-		text := fresh(k)
-		return o.count(text) <= share && o.count(joined(prior, text)) <= most
-	})
-	if k > 0 {
-		return pare.Summary{Text: fresh(k)}, nil
+	removed := o.weigh(h) - marks
+	most := h.MaxTokens
+	if most <= 0 {
+		most = removed
 	}
-	if prior == "" {
-		return pare.Summary{}, fmt.Errorf("what would be removed has %d tokens, and no line of it makes a summary that is smaller, and of at most %d", removed, most)
+	// Half of what was there, but a useful size of it.
+	room := max(min(most, max(removed/2, min(removed*3/4, most/4))), 0)
+	var d *digest
+	if h.Level > 1 {
+		room = max(most, 0)
+		d = condensed(h, room*3)
+	} else {
+		d = newDigest(read(h), h.Prior+"\n"+h.Compacted, room*3)
 	}
-	return o.merged(d, prior, most)
-}
-
-func joined(prior, text string) string {
-	if prior == "" {
-		return text
+	if none := fmt.Sprintf(nothing+"%d messages.)", d.messages); len(d.entries) == 0 && o.count(none) <= most {
+		return pare.Summary{Text: none}, nil
 	}
-	return prior + "\n\n" + text
-}
-
-// merged writes the prior summary with each section once, and as many new lines as
-// there is room for.
-func (o *ExtractOptions) merged(d *digest, prior string, most int) (pare.Summary, error) {
-	if strings.Contains(prior, pare.SummaryEnd) {
-		return pare.Summary{}, fmt.Errorf("the prior summary holds the line that ends one: %s", pare.SummaryEnd)
+	if k := d.most(func(k int) bool { return o.count(d.text(k)) <= room }); k > 0 {
+		return pare.Summary{Text: d.text(k)}, nil
 	}
-	k := d.most(func(k int) bool { return o.count(d.text(prior, k)) <= most })
-	if k > 0 {
-		return pare.Summary{Text: d.text(prior, k), Merged: true}, nil
-	}
-	for _, text := range []string{prior, d.text(prior, 0)} {
-		if o.count(text) <= most {
-			return pare.Summary{Text: text, Merged: true}, nil
-		}
-	}
-	return pare.Summary{}, fmt.Errorf("the prior summary alone has %d tokens, %d are free", o.count(prior), most)
+	return pare.Summary{}, fmt.Errorf("what would be removed has %d tokens, and no line of it makes a summary that is smaller, and of at most %d", removed+marks, most)
 }
 
 // A section is a part of the summary. They stand in this order.
 type section uint8
 
 const (
-	goal section = iota
+	prose section = iota // what a model wrote, without a heading
+	goal
 	files
 	commands
 	decisions
@@ -126,10 +102,10 @@ const (
 	sections
 )
 
-var headings = [sections]string{"Goal:", "Files:", "Commands:", "Decisions:", "Open:", "Errors:"}
+var headings = [sections]string{"", "Goal:", "Files:", "Commands:", "Decisions:", "Open:", "Errors:"}
 
 // urgency is the order in which sections get their first, second, … line.
-var urgency = [sections]section{goal, open, mishaps, files, decisions, commands}
+var urgency = [sections]section{goal, prose, open, mishaps, files, decisions, commands}
 
 // An entry is one line of the summary.
 type entry struct {
@@ -140,7 +116,8 @@ type entry struct {
 
 // A digest is everything that could be told, the most urgent first.
 type digest struct {
-	messages int
+	messages int // that were read; zero: none but summaries
+	omitted  int // lines that are left out already
 	entries  []entry
 }
 
@@ -166,6 +143,12 @@ func newDigest(f facts, prior string, room int) *digest {
 	f.tellDeeds(add, w)
 	f.tellOpen(add, w)
 	d := &digest{messages: f.messages}
+	d.rank(by)
+	return d
+}
+
+// rank puts the most urgent entries first: the first of each section, then the second.
+func (d *digest) rank(by [sections][]entry) {
 	for i := 0; ; i++ {
 		n := len(d.entries)
 		for _, s := range urgency {
@@ -174,9 +157,47 @@ func newDigest(f facts, prior string, room int) *digest {
 			}
 		}
 		if n == len(d.entries) {
-			return d
+			return
 		}
 	}
+}
+
+// condensed takes summaries apart, each line once. The newest lines are the most urgent, and
+// of what the user asked for, the first one, too.
+func condensed(h pare.Removed, room int) *digest {
+	w := min(max(room/10, 40), 200)
+	var told [sections][]string
+	d := &digest{}
+	for _, b := range h.Blocks {
+		free, lists := sorted(h.Text(b))
+		for _, l := range free {
+			var n int
+			if _, err := fmt.Sscanf(l, leftOut, &n); err == nil {
+				d.omitted += n
+			} else if l != title && !strings.HasPrefix(l, nothing) {
+				told[prose] = append(told[prose], l)
+			}
+		}
+		for s, list := range lists {
+			told[s] = append(told[s], list...)
+		}
+	}
+	var by [sections][]entry
+	for s, list := range told {
+		seen := make(map[string]bool)
+		order := newest(len(list), len(list))
+		if n := len(order); section(s) == goal && n > 1 {
+			order = slices.Insert(order[:n-1], 1, 0)
+		}
+		for _, i := range order {
+			if text := defuse(shorten(list[i], 2*w)); !seen[text] {
+				seen[text] = true
+				by[s] = append(by[s], entry{section(s), i, text})
+			}
+		}
+	}
+	d.rank(by)
+	return d
 }
 
 type adder func(s section, at int, format string, args ...any)
@@ -282,25 +303,33 @@ func (d *digest) most(fits func(k int) bool) int {
 	return k
 }
 
-// text writes the first k entries, behind those of a prior summary if there is one.
-func (d *digest) text(prior string, k int) string {
-	free, told := sorted(prior)
+// leftOut says how many lines are not there, nothing that none was worth it.
+const (
+	leftOut = "(Lines left out for room: %d"
+	nothing = "(No line was copied, of "
+)
+
+// text writes the first k entries.
+func (d *digest) text(k int) string {
+	var told [sections][]string
 	chosen := slices.Clone(d.entries[:k])
 	slices.SortStableFunc(chosen, func(a, b entry) int { return a.at - b.at })
 	for _, e := range chosen {
 		told[e.of] = append(told[e.of], e.text)
 	}
-	lines := free
-	if !slices.Contains(free, title) && k > 0 {
-		lines = append(lines, title)
-	}
+	lines := []string{title}
 	for s, list := range told {
-		if list != nil {
-			lines = append(append(lines, headings[s]), list...)
+		if list != nil && headings[s] != "" {
+			lines = append(lines, headings[s])
 		}
+		lines = append(lines, list...)
 	}
-	if n := len(d.entries) - k; n > 0 && k > 0 {
-		lines = append(lines, fmt.Sprintf("(Lines left out for room: %d, of %d messages.)", n, d.messages))
+	of := ""
+	if d.messages > 0 {
+		of = fmt.Sprintf(", of %d messages", d.messages)
+	}
+	if n := d.omitted + len(d.entries) - k; n > 0 {
+		lines = append(lines, fmt.Sprintf(leftOut+"%s.)", n, of))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -308,28 +337,22 @@ func (d *digest) text(prior string, k int) string {
 // title says what this is: nobody has understood it.
 const title = "Extract, made without a model:"
 
-// sorted takes a summary apart: the entries of each section, each once, and the
-// lines that are none. A section that it lacks is nil.
-func sorted(prior string) (free []string, told [sections][]string) {
-	at := sections
-	seen := make(map[entry]bool)
-	for l := range strings.Lines(prior) {
+// sorted takes a summary apart: the entries of each section, and the lines that are in none.
+func sorted(text string) (free []string, told [sections][]string) {
+	at := prose
+	for l := range strings.Lines(text) {
 		l = strings.TrimRight(l, "\r\n")
-		e := entry{of: at, text: l}
-		switch i := slices.Index(headings[:], strings.TrimSpace(l)); {
-		case i >= 0:
+		i := slices.Index(headings[:], strings.TrimSpace(l))
+		switch {
+		case i > 0:
 			at = section(i)
-			if told[at] == nil {
-				told[at] = []string{}
-			}
-		case at == sections || !strings.HasPrefix(l, "- "):
-			at = sections
-			if strings.TrimSpace(l) != "" && !(l == title && slices.Contains(free, title)) {
-				free = append(free, l)
-			}
-		case !seen[e]:
-			seen[e] = true
+		case i == 0: // empty
+			at = prose
+		case at != prose && strings.HasPrefix(l, "- "):
 			told[at] = append(told[at], l)
+		default:
+			at = prose
+			free = append(free, l)
 		}
 	}
 	return free, told

@@ -195,22 +195,12 @@ func checkText(t testing.TB, name, text string) {
 	}
 }
 
-// carries checks that a merged text holds every line of the prior one.
-func carries(t testing.TB, name, text, prior string) {
-	t.Helper()
-	for l := range strings.Lines(prior) {
-		if l = strings.TrimSpace(l); !strings.Contains(text, l) {
-			t.Fatalf("%s: %q is not in\n%s", name, l, text)
-		}
-	}
-}
-
 // TestExtractRelations: on random histories in every dialect the summary is the same
-// each time, within the bound, has no marks and carries the prior one, over several
-// rounds, until there is no room at all.
+// each time, within the bound and has no marks; and so is what several of them are condensed to,
+// again and again.
 func TestExtractRelations(t *testing.T) {
 	rounds := trial.Size(500)
-	merged, fresh, refused := 0, 0, 0
+	fresh, condensed, refused := 0, 0, 0
 	for seed := range uint64(rounds) {
 		rnd := rand.New(rand.NewPCG(seed, 5))
 		s := paretest.Random(seed, paretest.GenOptions{})
@@ -226,78 +216,79 @@ func TestExtractRelations(t *testing.T) {
 		if seed%3 == 0 {
 			o.Counter, count = quarters{}, func(s string) int { return quarters{}.Count([]byte(s)) }
 		}
+		var texts []string
 		for round := range 4 {
 			name := fmt.Sprintf("seed %d, %s, round %d, %d tokens", seed, d, round, h.MaxTokens)
+			if round > 1 {
+				h = below(t, h.MaxTokens, round, texts...)
+			}
 			got, err := summary.Extract(o)(context.Background(), h)
 			again, err2 := summary.Extract(o)(context.Background(), h)
-			if (err == nil) != (err2 == nil) || got.Text != again.Text || got.Merged != again.Merged {
+			if (err == nil) != (err2 == nil) || got.Text != again.Text {
 				t.Fatalf("%s: two runs differ:\n%s\n%s", name, got.Text, again.Text)
 			}
 			if err != nil {
 				refused++
 				break
 			}
-			all := got.Text
-			if got.Merged {
-				merged++
-				carries(t, name, got.Text, h.Prior)
-			} else {
-				fresh++
-				if h.Prior != "" {
-					all = h.Prior + "\n\n" + got.Text
-				}
+			if fresh++; round > 1 {
+				condensed++
 			}
 			checkText(t, name, got.Text)
-			if n := count(all); n > h.MaxTokens {
-				t.Fatalf("%s: %d tokens:\n%s", name, n, all)
+			if n := count(got.Text); n > h.MaxTokens {
+				t.Fatalf("%s: %d tokens:\n%s", name, n, got.Text)
 			}
-			h.Prior = all
+			h.Prior = got.Text
+			texts = append(texts, got.Text)
 		}
 	}
-	if merged < rounds/20 || fresh < rounds/4 || refused < rounds/20 {
-		t.Errorf("%d merged, %d fresh, %d refused: the test is too easy", merged, fresh, refused)
+	if condensed < rounds/4 || fresh < rounds || refused < rounds/20 {
+		t.Errorf("%d fresh, %d of them condensed, %d refused: the test is too easy", fresh, condensed, refused)
 	}
-	t.Logf("%d fresh, %d merged, %d refused", fresh, merged, refused)
+	t.Logf("%d fresh, %d condensed, %d refused", fresh, condensed, refused)
 }
 
-// TestExtractForeignPrior: a prior summary of any shape is carried when merged.
-func TestExtractForeignPrior(t *testing.T) {
-	h := script(t, `user "fix it"`+padding, wire.Anthropic)
-	for _, prior := range []string{
+// below is summaries that are to be condensed.
+func below(t testing.TB, most, level int, texts ...string) pare.Removed {
+	t.Helper()
+	s := paretest.Script{}
+	for _, text := range texts {
+		s = append(s, paretest.Step{Op: paretest.User, Text: text})
+	}
+	h := removed(t, s.Render(wire.OpenAIChat, paretest.RenderOptions{}), wire.OpenAIChat, most)
+	h.Level = level
+	return h
+}
+
+// TestExtractCondenses: summaries of any shape become one, each line once: with enough room
+// all of them, and with little the newest.
+func TestExtractCondenses(t *testing.T) {
+	priors := []string{
 		"One paragraph of a model.", "Goal:\n\nFiles:", "  Goal:\n- a\nno entry\n- b", "- a\n- a\n\n\n```\n}\n}\n```", "Errors:\n- x\nGoal:\n- x\nErrors:\n- x\n- y",
-		"\tindented\r\nand \u00a0 more\u00a0", strings.Repeat("line\n", 50),
-	} {
-		n := (len(strings.TrimSpace(prior)) + 2) / 3
-		merged := false
-		for h.MaxTokens = max(n-20, 1); h.MaxTokens < n+60; h.MaxTokens++ {
-			h.Prior = prior
-			got, err := summary.Extract(summary.ExtractOptions{})(context.Background(), h)
-			if err != nil {
-				if h.MaxTokens >= n {
-					t.Fatalf("%q with %d tokens: %v", prior, h.MaxTokens, err)
-				}
-				continue
-			}
-			if got.Merged {
-				merged = true
-				carries(t, "", got.Text, prior)
-			}
-			if len(got.Text) > 3*h.MaxTokens {
-				t.Fatalf("%q with %d tokens: %q", prior, h.MaxTokens, got.Text)
-			}
-		}
-		if !merged {
-			t.Errorf("%q was never merged", prior)
-		}
+		"\tindented\r\nand \u00a0 more\u00a0", strings.Repeat("line\n", 50) + "(Lines left out for room: 7, of 3 messages.)",
 	}
-}
-
-// TestExtractPriorTooLong: a prior summary that alone exceeds the bound is an error.
-func TestExtractPriorTooLong(t *testing.T) {
-	h := script(t, `user "fix it"`+padding, wire.Anthropic)
-	h.Prior, h.MaxTokens = strings.Repeat("fact ", 100), 100
-	if _, err := summary.Extract(summary.ExtractOptions{})(context.Background(), h); err == nil || !strings.Contains(err.Error(), "prior summary") {
-		t.Errorf("got %v", err)
+	for at := range priors {
+		texts := slices.Concat(priors[at:], priors[:at], []string{strings.Repeat("Files:\n- filler.go: read\n", 100)})
+		for _, most := range []int{40, 60, 100, 1000} {
+			got, err := summary.Extract(summary.ExtractOptions{})(context.Background(), below(t, most, 2, texts...))
+			if err != nil || len(got.Text) > 3*most {
+				t.Fatalf("%d tokens: %v\n%s", most, err, got.Text)
+			}
+			for _, l := range []string{"One paragraph of a model.", "no entry", "- x", "- y", "- filler.go: read"} {
+				n := 0
+				for have := range strings.Lines(got.Text) {
+					if strings.TrimSpace(have) == l {
+						n++
+					}
+				}
+				if l != "- x" && n > 1 || most == 1000 && n == 0 {
+					t.Errorf("%d tokens: %q is there %d times\n%s", most, l, n, got.Text)
+				}
+			}
+			if most == 1000 && !strings.Contains(got.Text, "left out for room: 7") {
+				t.Errorf("the lines that were left out are forgotten:\n%s", got.Text)
+			}
+		}
 	}
 }
 
@@ -460,18 +451,12 @@ func FuzzExtract(f *testing.F) {
 		if err != nil {
 			return
 		}
-		all := s.Text
-		if s.Merged {
-			carries(t, "fuzz", s.Text, prior)
-		} else {
-			checkText(t, "fuzz", s.Text)
-			all = strings.TrimSpace(prior) + "\n\n" + s.Text
-		}
+		checkText(t, "fuzz", s.Text)
 		if strings.Contains(s.Text, pare.SummaryEnd) || !utf8.ValidString(s.Text) {
 			t.Fatalf("%q", s.Text)
 		}
-		if n := (len(strings.TrimSpace(all)) + 2) / 3; most > 0 && n > int(most) {
-			t.Fatalf("%d tokens for %d: %q", n, most, all)
+		if n := (len(s.Text) + 2) / 3; most > 0 && n > int(most) {
+			t.Fatalf("%d tokens for %d: %q", n, most, s.Text)
 		}
 	})
 }

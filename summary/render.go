@@ -61,6 +61,9 @@ func rendered(h pare.Removed, b transcript.BlockID) string {
 	case transcript.Media:
 		return strings.ToUpper(role.String()) + ": [a picture or a document]"
 	}
+	if h.Level > 1 {
+		return "SUMMARY: " + headAndTail(plain(h.Text(b)), maxText)
+	}
 	who, text := strings.ToUpper(role.String()), h.Text(b)
 	if role == transcript.User && wire.Words(text) == "" || role == transcript.Assistant && wire.OwnReply(text) {
 		who = "NOTE, SAID BY NOBODY"

@@ -235,7 +235,12 @@ func (a *authoring) own(w *world, stdinTaken bool) (pare.Summarizer, error) {
 			return nil, err
 		}
 	}
-	return func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{Text: text}, nil }, nil
+	return func(ctx context.Context, h pare.Removed) (pare.Summary, error) {
+		if h.Level > 1 { // summaries of earlier compactions, which the user did not write
+			return summaries.Extract(summaries.ExtractOptions{})(ctx, h)
+		}
+		return pare.Summary{Text: text, Pinned: true}, nil
+	}, nil
 }
 
 // maxSummaryFile is more than any summary.
@@ -284,6 +289,8 @@ func (c *compactCmd) remedy(reason pare.CompactionReason) string {
 	switch reason {
 	case pare.ReasonLarger:
 		return "it is left as it is: with a larger --above, short transcripts are passed over; --min-keep says how much stays"
+	case pare.ReasonNoRoom:
+		return "it is left as it is: --max-summary (max_summary) gives more room"
 	case pare.ReasonNotConserved:
 		return "it is left as it is: --archive FILE keeps everything that is removed"
 	case pare.ReasonTimeout:

@@ -73,17 +73,7 @@ func (s *Settings) Compactor(there pare.Memory) *pare.Compactor {
 	if s.Policy != nil && s.Policy.Compact != nil {
 		return s.Policy.Compact
 	}
-	return &pare.Compactor{Inside: true, Summarize: extract, Memory: there}
-}
-
-// extract copies lines out. A history of which no line is worth that is archived all the same:
-// the store keeps what a summary stands for.
-func extract(ctx context.Context, h pare.Removed) (pare.Summary, error) {
-	s, err := summary.Extract(summary.ExtractOptions{})(ctx, h)
-	if err != nil && h.Prior == "" && ctx.Err() == nil {
-		return pare.Summary{Text: "What stood here is archived. It was not summarized."}, nil
-	}
-	return s, err
+	return &pare.Compactor{Inside: true, Summarize: summary.Extract(summary.ExtractOptions{}), Memory: there}
 }
 
 // A Server is the proxy and everything beside it. Many goroutines may use it.

@@ -120,7 +120,7 @@ func TestSessionsAreSummarized(t *testing.T) {
 	if status, out := ask(t, "POST", url+"/sessions/b/entries", "", `{"entries":[`+strings.Join(all, ",")+`]}`); status != 200 {
 		t.Fatal(status, out)
 	}
-	if status, out := ask(t, "POST", url+"/sessions/b/compact", "", `{}`); status != 200 || !strings.Contains(out, "It was not summarized") {
+	if status, out := ask(t, "POST", url+"/sessions/b/compact", "", `{}`); status != 200 || !strings.Contains(out, "No line was copied") {
 		t.Errorf("%d: %s", status, out)
 	}
 }

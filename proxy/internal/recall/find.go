@@ -2,6 +2,7 @@ package recall
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
@@ -40,19 +41,27 @@ func (s *Source) Find(handle string) (text string, ok bool) {
 			}
 		}
 	}
-	for _, item := range s.Removed {
-		if item.ID == handle {
-			return string(item.Raw), true
+	all, err := archive.Recall(context.Background(), removed(s.Removed), handle)
+	if err != nil && len(all) == 0 {
+		return "", false
+	}
+	raw := make([][]byte, len(all))
+	for i, item := range all {
+		raw[i] = item.Raw
+	}
+	return string(bytes.Join(raw, []byte{'\n'})), true
+}
+
+// removed is an archive of what was removed.
+type removed []archive.Item
+
+func (r removed) Get(_ context.Context, id string) (archive.Item, error) {
+	for _, item := range r {
+		if item.ID == id {
+			return item, nil
 		}
 	}
-	if len(s.Removed) > 0 && archive.Name(s.Removed) == handle {
-		raw := make([][]byte, len(s.Removed))
-		for i, item := range s.Removed {
-			raw[i] = item.Raw
-		}
-		return string(bytes.Join(raw, []byte{'\n'})), true
-	}
-	return "", false
+	return archive.Item{}, archive.ErrNotFound
 }
 
 // listed is the handle of the list of everything that was removed.
@@ -77,6 +86,9 @@ func (s *Source) list() string {
 	}
 	var b strings.Builder
 	for _, item := range s.Removed {
+		if item.Stands() {
+			continue
+		}
 		fmt.Fprintf(&b, "%s (%d bytes) %s\n", item.ID, len(item.Raw), what[item.ID])
 	}
 	return b.String()
