@@ -19,7 +19,7 @@ import (
 // much of little, those of the oldest little of much.
 
 // leastText is how many tokens of text a summary needs to say something.
-const leastText = 64
+const leastText = 48
 
 // levels adds summaries to those before them.
 type levels struct {

@@ -100,7 +100,7 @@ func standsFor(window string) (turns int) {
 func TestDefectC1Compact(t *testing.T) {
 	for _, d := range []wire.Dialect{wire.Anthropic, wire.OpenAIChat} {
 		for name, s := range map[string]pare.Summarizer{"extract": summary.Extract(summary.ExtractOptions{}), "model": wordy, "offload": nil} {
-			for _, most := range []int{350, 2000} {
+			for _, most := range []int{250, 2000} {
 				count := tokens.For("claude-sonnet-4-5")
 				c := pare.Compactor{Summarize: s, MinKeep: 8, MaxTokens: most, Options: pare.CompactOptions{Archived: true, Options: pare.Options{Counter: count}}}
 				kept, messages, turns, levels := attic{}, "", 0, 0
@@ -149,7 +149,7 @@ func TestDefectC1Compact(t *testing.T) {
 						messages += "," + string(out.Transcript().Bytes(m.Span))
 					}
 				}
-				if levels == 0 && most == 350 {
+				if levels == 0 && most == 250 {
 					t.Errorf("%s, %s: nothing was ever condensed", d, name)
 				}
 			}
@@ -266,7 +266,7 @@ func TestDefectC1Earlier(t *testing.T) {
 		t.Fatal(err)
 	}
 	var below []string
-	c := pare.Compactor{MinKeep: 1, MaxTokens: 350, Summarize: func(_ context.Context, h pare.Removed) (pare.Summary, error) {
+	c := pare.Compactor{MinKeep: 1, MaxTokens: 250, Summarize: func(_ context.Context, h pare.Removed) (pare.Summary, error) {
 		if h.Level > 1 {
 			for _, b := range h.Blocks {
 				below = append(below, h.Text(b))

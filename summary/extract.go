@@ -72,18 +72,23 @@ func (o *ExtractOptions) extract(h pare.Removed) (pare.Summary, error) {
 	}
 	// Half of what was there, but a useful size of it.
 	room := max(min(most, max(removed/2, min(removed*3/4, most/4))), 0)
-	var d *digest
+	words := func(w int) *digest { return condensed(h, w) }
 	if h.Level > 1 {
 		room = max(most, 0)
-		d = condensed(h, room*3)
 	} else {
-		d = newDigest(read(h), h.Prior+"\n"+h.Compacted, room*3)
+		f := read(h)
+		words = func(w int) *digest { return newDigest(f, h.Prior+"\n"+h.Compacted, w) }
 	}
-	if none := fmt.Sprintf(nothing+"%d messages.)", d.messages); len(d.entries) == 0 && o.count(none) <= most {
-		return pare.Summary{Text: none}, nil
-	}
-	if k := d.most(func(k int) bool { return o.count(d.text(k)) <= room }); k > 0 {
-		return pare.Summary{Text: d.text(k)}, nil
+	// The less room there is, the shorter the lines are; in the end it has no title.
+	for _, w := range []int{min(max(room*3/10, 40), 200), 20, 10} {
+		d := words(w)
+		d.bare = w == 10
+		if none := fmt.Sprintf(nothing+"%d messages.)", d.messages); len(d.entries) == 0 && o.count(none) <= most {
+			return pare.Summary{Text: none}, nil
+		}
+		if k := d.most(func(k int) bool { return o.count(d.text(k)) <= room }); k > 0 {
+			return pare.Summary{Text: d.text(k)}, nil
+		}
 	}
 	return pare.Summary{}, fmt.Errorf("what would be removed has %d tokens, and no line of it makes a summary that is smaller, and of at most %d", removed+marks, most)
 }
@@ -118,14 +123,13 @@ type entry struct {
 type digest struct {
 	messages int // that were read; zero: none but summaries
 	omitted  int // lines that are left out already
+	bare     bool
 	entries  []entry
 }
 
 // newDigest words the facts. Lines that the prior summary has already, or the provider's
-// compaction, are left out;
-// the less room there is, in bytes, the shorter the lines are.
-func newDigest(f facts, prior string, room int) *digest {
-	w := min(max(room/10, 40), 200)
+// compaction, are left out. Texts in them have about w bytes.
+func newDigest(f facts, prior string, w int) *digest {
 	var by [sections][]entry // the most urgent first
 	known := make(map[string]bool)
 	for l := range strings.Lines(prior) {
@@ -164,8 +168,7 @@ func (d *digest) rank(by [sections][]entry) {
 
 // condensed takes summaries apart, each line once. The newest lines are the most urgent, and
 // of what the user asked for, the first one, too.
-func condensed(h pare.Removed, room int) *digest {
-	w := min(max(room/10, 40), 200)
+func condensed(h pare.Removed, w int) *digest {
 	var told [sections][]string
 	d := &digest{}
 	for _, b := range h.Blocks {
@@ -317,7 +320,10 @@ func (d *digest) text(k int) string {
 	for _, e := range chosen {
 		told[e.of] = append(told[e.of], e.text)
 	}
-	lines := []string{title}
+	var lines []string
+	if !d.bare {
+		lines = append(lines, title)
+	}
 	for s, list := range told {
 		if list != nil && headings[s] != "" {
 			lines = append(lines, headings[s])
