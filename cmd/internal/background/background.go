@@ -54,7 +54,7 @@ func Start(ctx context.Context, st *store.Store, dsn string, o Options) (*Runner
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &work{st: st, o: o, tried: make(map[store.Key]int64)}
+	w := &work{st: st, o: o, tried: make(map[store.Key]trial)}
 	if st.Engine() == "postgres" {
 		return startRiver(ctx, dsn, w)
 	}
@@ -67,8 +67,18 @@ type work struct {
 	o  Options
 
 	mu    sync.Mutex
-	tried map[store.Key]int64 // the heads at which there was nothing to compact
+	tried map[store.Key]trial
 }
+
+// A trial is what came of a session that was not compacted.
+type trial struct {
+	head  int64     // nothing was to be compacted then
+	fails int       // how often it has failed, one time after the other
+	next  time.Time // when it is worth another try
+}
+
+// longest is how long a session that fails again and again is left alone.
+const longest = 30 * time.Minute
 
 // compact compacts a session once. That another process does so, or that it has changed
 // meanwhile, is no error: the next look decides again.
@@ -81,32 +91,52 @@ func (w *work) compact(ctx context.Context, key store.Key) error {
 	if err == nil {
 		made, err = w.st.Compact(ctx, key, w.o.Compactor)
 	}
-	if err == nil && made == nil {
-		w.remember(key, x.Head)
-	}
+	var failed *pare.CompactionError
 	switch {
+	case err == nil && made == nil:
+		w.remember(key, func(t *trial) { *t = trial{head: x.Head} })
+	case err == nil:
+		w.remember(key, nil)
 	case errors.Is(err, store.ErrBusy), errors.Is(err, store.ErrStale), errors.Is(err, store.ErrDeleted), errors.Is(err, store.ErrNotFound):
 		return nil
-	case err != nil:
+	case errors.As(err, &failed): // the session is as it was, and goes on; it is tried again later, and later still
+		w.remember(key, func(t *trial) {
+			wait := min(w.o.Every<<min(t.fails, 12), max(longest, w.o.Every))
+			*t = trial{fails: t.fails + 1, next: time.Now().Add(wait)}
+			w.o.Log.Warn("a session could not be compacted", "session", key.String(), "error", err, "again in", wait)
+		})
+		return nil
+	default:
 		w.o.Log.Warn("a session could not be compacted", "session", key.String(), "error", err)
 	}
 	return err
 }
 
+// knows reports whether to try a session would be for nothing.
 func (w *work) knows(key store.Key, head int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	at, ok := w.tried[key]
-	return ok && at == head
+	t, ok := w.tried[key]
+	if t.fails > 0 {
+		return time.Now().Before(t.next)
+	}
+	return ok && t.head == head
 }
 
-func (w *work) remember(key store.Key, head int64) {
+// remember keeps what came of a session; nil forgets it.
+func (w *work) remember(key store.Key, change func(*trial)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if change == nil {
+		delete(w.tried, key)
+		return
+	}
 	if len(w.tried) > 10_000 {
 		clear(w.tried)
 	}
-	w.tried[key] = head
+	t := w.tried[key]
+	change(&t)
+	w.tried[key] = t
 }
 
 // startHere works in this process: the file is not shared with other machines.
