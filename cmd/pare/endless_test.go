@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
+)
+
+// TestDefectC1Command: a transcript of thousands of turns is compacted hundreds of times, without a model and with one
+// that writes too much. Summaries stay within --max-summary, and every fact is in the transcript or one lookup in the
+// archive away.
+func TestDefectC1Command(t *testing.T) {
+	rounds := 25
+	switch {
+	case trial.Soak():
+		rounds = 200
+	case testing.Short():
+		rounds = 10
+	}
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		said, _ := json.Marshal(strings.Repeat("- a line of the model, about "+fmt.Sprint(len(body))+" bytes\n", 200))
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":%s}}]}`, said)
+	}))
+	defer model.Close()
+	for name, flags := range map[string][]string{
+		"extract": {}, "model": {"--endpoint", model.URL, "--summary-model", "small"},
+	} {
+		file := filepath.Join(t.TempDir(), "removed.jsonl")
+		messages, turns := "", 0
+		for round := range rounds {
+			for range 25 {
+				text := strings.Repeat("so it is and not otherwise ", 10)
+				messages += fmt.Sprintf(`,{"role":"user","content":"item-%05d costs %d"},{"role":"assistant","content":"We decided to keep part-%05d because %s"}`, turns, 1000+turns, turns, text)
+				turns++
+			}
+			var out, errs bytes.Buffer
+			status := run(&world{
+				args:  append([]string{"compact", "--min-keep", "4", "--max-summary", "700", "--archive", file}, flags...),
+				stdin: strings.NewReader(`{"model":"gpt-4.1","messages":[` + strings.TrimPrefix(messages, ",") + `]}`), stdout: &out, stderr: &errs, getenv: func(string) string { return "" },
+			})
+			if status != statusClean {
+				t.Fatalf("%s, round %d: status %d: %s", name, round, status, errs.String())
+			}
+			r, err := pare.Parse(out.Bytes())
+			if err != nil {
+				t.Fatal(err)
+			}
+			messages = ""
+			for _, m := range r.Transcript().Messages() {
+				messages += "," + string(r.Transcript().Bytes(m.Span))
+			}
+			checkSummaries(t, fmt.Sprintf("%s, round %d", name, round), r)
+		}
+		a, err := archive.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := messages
+		for _, m := range regexp.MustCompile(`archived as (pare-[0-9a-f]+)`).FindAllStringSubmatch(messages, -1) {
+			items, err := archive.Recall(context.Background(), a, m[1])
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for _, item := range items {
+				all += string(item.Raw)
+			}
+		}
+		a.Close()
+		for i := range turns {
+			if !strings.Contains(all, fmt.Sprintf("item-%05d costs", i)) || !strings.Contains(all, fmt.Sprintf("part-%05d", i)) {
+				t.Fatalf("%s: turn %d is out of reach", name, i)
+			}
+		}
+	}
+}
+
+// checkSummaries looks whether the summaries of a transcript are within their bound.
+func checkSummaries(t *testing.T, name string, r *wire.Request) {
+	t.Helper()
+	_, after, _ := strings.Cut(r.Text(r.Transcript().Messages()[1].First), pare.SummaryBegin+"\n")
+	text, _, ok := strings.Cut(after, "\n"+pare.SummaryEnd)
+	if n := tokens.For("gpt-4.1").Count([]byte(text)); !ok || n > 700 {
+		t.Fatalf("%s: %d tokens\n%s", name, n, text)
+	}
+}
