@@ -147,9 +147,9 @@ func (p *Plan) handle(edits blockEdits, o CompactOptions) string {
 		return ""
 	}
 	p.edits = edits
-	item := archive.Index(p.taken())
-	p.indexes = append(p.indexes, item)
-	return item.ID
+	items := archive.Index(p.taken())
+	p.indexes = append(p.indexes, items...)
+	return items[len(items)-1].ID
 }
 
 // together names what several summaries stand for; "" if none of them has a handle.

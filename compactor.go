@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -382,7 +383,7 @@ func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost
 		if f.w.Archive {
 			items := itemsOf(r, blocks)
 			index := archive.Index(items)
-			indexes, gone.archive = append(append(indexes, items...), index), index.ID
+			indexes, gone.archive = slices.Concat(indexes, items, index), index[len(index)-1].ID
 		}
 		next, _, err := v.add(h, gone)
 		if err != nil {
@@ -404,7 +405,7 @@ func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost
 	}
 	if err != nil {
 		failed(err)
-		p = f.orMarked(l, bare)
+		return f.orMarked(l, bare)
 	}
 	p.events, p.indexes = bare.events, indexes
 	return p

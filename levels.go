@@ -123,7 +123,8 @@ func (v *levels) stays(r record) bool { return r.pinned || v.whole != nil && v.w
 // stands for. Nobody has been asked for one then.
 func (v *levels) fits(all []record, lost loss, removed int) error {
 	fixed, least := 0, v.line(lost)+1
-	longest := loss{99, 999_999, 9_999_999, 99_999_999_999, lost.archive, false} // so that what fits now does so later
+	// The longest line: what fits now does so later, and with every handle.
+	longest := loss{level: 99, turns: 999_999, blocks: 9_999_999, bytes: 99_999_999_999, archive: strings.Repeat("0a", (len(lost.archive)+1)/2)}
 	for _, r := range all {
 		if v.stays(r) {
 			fixed += v.count(r.String()) + 1

@@ -100,7 +100,7 @@ func standsFor(window string) (turns int) {
 func TestDefectC1Compact(t *testing.T) {
 	for _, d := range []wire.Dialect{wire.Anthropic, wire.OpenAIChat} {
 		for name, s := range map[string]pare.Summarizer{"extract": summary.Extract(summary.ExtractOptions{}), "model": wordy, "offload": nil} {
-			for _, most := range []int{250, 2000} {
+			for _, most := range []int{300, 2000} {
 				count := tokens.For("claude-sonnet-4-5")
 				c := pare.Compactor{Summarize: s, MinKeep: 8, MaxTokens: most, Options: pare.CompactOptions{Archived: true, Options: pare.Options{Counter: count}}}
 				kept, messages, turns, levels := attic{}, "", 0, 0
@@ -149,7 +149,7 @@ func TestDefectC1Compact(t *testing.T) {
 						messages += "," + string(out.Transcript().Bytes(m.Span))
 					}
 				}
-				if levels == 0 && most == 250 {
+				if levels == 0 && most == 300 {
 					t.Errorf("%s, %s: nothing was ever condensed", d, name)
 				}
 			}
@@ -266,7 +266,7 @@ func TestDefectC1Earlier(t *testing.T) {
 		t.Fatal(err)
 	}
 	var below []string
-	c := pare.Compactor{MinKeep: 1, MaxTokens: 250, Summarize: func(_ context.Context, h pare.Removed) (pare.Summary, error) {
+	c := pare.Compactor{MinKeep: 1, MaxTokens: 300, Summarize: func(_ context.Context, h pare.Removed) (pare.Summary, error) {
 		if h.Level > 1 {
 			for _, b := range h.Blocks {
 				below = append(below, h.Text(b))
@@ -285,5 +285,41 @@ func TestDefectC1Earlier(t *testing.T) {
 	}
 	if !strings.HasPrefix(got, "Words of a stranger.\n\n[pare: ") {
 		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestDefectC1Mark: what a window leaves out without a summary is named by a mark with a handle, by which all of it comes
+// back, and the window is within its limit.
+func TestDefectC1Mark(t *testing.T) {
+	for _, d := range []wire.Dialect{wire.Anthropic, wire.OpenAIChat} {
+		messages := ""
+		for i := range 120 {
+			messages += "," + factTurn(d, i)
+		}
+		r, err := wire.Parse([]byte(`{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[`+messages[1:]+`]}`), wire.Options{Dialect: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range []pare.Window{{Tokens: 5000, Archive: true}, {Tokens: 5000, Low: 3000, Archive: true}, {Messages: 40, Archive: true}} {
+			count := tokens.For("claude-sonnet-4-5")
+			plan, err := pare.Trim(r, w, pare.Options{Counter: count})
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := attic{}
+			for _, item := range plan.Archive() {
+				kept[item.ID] = item
+			}
+			out := string(plan.Result().Raw())
+			all := reach(t, kept, out)
+			for i := range 120 {
+				if !strings.Contains(all, fact(i)) {
+					t.Fatalf("%s, %+v: the fact of turn %d is out of reach", d, w, i)
+				}
+			}
+			if strings.Count(out, wire.LeftOut) != 1 || w.Tokens > 0 && plan.Result().Tokens(count) > w.Tokens {
+				t.Errorf("%s, %+v: %d marks, %d tokens", d, w, strings.Count(out, wire.LeftOut), plan.Result().Tokens(count))
+			}
+		}
 	}
 }

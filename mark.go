@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -35,9 +36,16 @@ func (f *fitting) fitMarked() (*Plan, error) {
 	return f.marked(l, plan, full)
 }
 
+// archived is the line that names what is left out.
+func archived(handle string) string { return "\n" + Mark + "archived as " + handle + "]" }
+
 // markTokens is what the mark costs in a message of its own.
 func (f *fitting) markTokens() int {
-	return f.o.weighText(wire.LeftOut) + wire.FrameTokens(f.o.Counter)
+	n := f.o.weighText(wire.LeftOut) + wire.FrameTokens(f.o.Counter)
+	if f.w.Archive {
+		n += f.o.weighText(archived(archive.Name(nil))) + 4 // not all handles cost the same
+	}
+	return n
 }
 
 // marked is the plan of the state that a ladder is at with a mark, or as it is where that does not
@@ -47,10 +55,19 @@ func (f *fitting) marked(l *ladder.Ladder, plan *Plan, w Window) (*Plan, error) 
 	if mark == nil {
 		return plan, nil
 	}
+	var kept []archive.Item
+	if f.w.Archive {
+		for _, blocks := range l.Lost() {
+			kept = append(kept, itemsOf(f.base.mended, blocks)...)
+		}
+		kept = append(kept, archive.Index(kept)...)
+		mark.Text += archived(kept[len(kept)-1].ID)
+	}
 	p, err := f.carryOut(l, mark)
 	if err != nil {
 		return nil, err
 	}
+	p.indexes = kept
 	t := p.out.Transcript()
 	fits := (w.Messages == 0 || len(t.Messages())-t.StartMessage() <= w.Messages) && (w.Tokens == 0 || p.out.Tokens(f.o.Counter) <= w.Tokens)
 	if !fits || !(attempt{p, len(f.base.left) > 0}).Sound() {

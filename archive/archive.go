@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -52,8 +53,11 @@ func ID(raw []byte) string {
 	return prefix + hex.EncodeToString(sum[:bits/8])
 }
 
-// Name is the id of several items together: that of their [Index].
-func Name(items []Item) string { return Index(items).ID }
+// Name is the id of several items together: that of the last item of their [Index].
+func Name(items []Item) string {
+	all := Index(items)
+	return all[len(all)-1].ID
+}
 
 // An index is an item that stands for others, by their ids. That of a summary of summaries
 // has their texts, too.
@@ -62,16 +66,27 @@ type index struct {
 	Summaries []string `json:"summaries,omitempty"`
 }
 
-// Index is the item that stands for others; those that are indexes themselves are left
-// out. Its id is the handle that a summary has for all of them.
-func Index(items []Item) Item {
-	x := index{IDs: []string{}}
+// fanOut is how many ids one index has.
+const fanOut = 64
+
+// Index is the items that stand for others, the last one for all of them: its id is the handle that a
+// summary has for what it stands for. If there are many others, it is a tree, so that little of it is new when there are more. Items that are indexes themselves are left out.
+func Index(items []Item) (all []Item) {
+	ids := []string{}
 	for _, i := range items {
-		if _, ok := i.index(); !ok {
-			x.IDs = append(x.IDs, i.ID)
+		if !i.Stands() {
+			ids = append(ids, i.ID)
 		}
 	}
-	return x.item()
+	for len(ids) > fanOut {
+		var above []string
+		for chunk := range slices.Chunk(ids, fanOut) {
+			node := index{IDs: chunk}.item()
+			all, above = append(all, node), append(above, node.ID)
+		}
+		ids = above
+	}
+	return append(all, index{IDs: ids}.item())
 }
 
 // IndexSummaries is the item that stands for what several summaries stand for, by their

@@ -18,7 +18,7 @@ import (
 // recallDialects are those in which the tool is offered.
 var recallDialects = []wire.Dialect{wire.Anthropic, wire.OpenAIChat, wire.OpenAIResponses, wire.Gemini, wire.GeminiInteractions, wire.Bedrock}
 
-var handle = regexp.MustCompile(`archived as (pare-[0-9a-f]{32})`)
+var handle = regexp.MustCompile(`; archived as (pare-[0-9a-f]{32})`)
 
 // asking is a body of a dialect, and the path at which it asks for a reply in one piece or
 // for a stream.
