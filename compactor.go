@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -56,6 +55,7 @@ type Compactor struct {
 	mu    sync.Mutex
 	runs  map[runKey]*run
 	known map[string]string
+	ahead map[runKey]*writing
 }
 
 // A Memory keeps texts by name. Its methods are called by many goroutines.
@@ -348,53 +348,31 @@ func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Option
 		plan.events = append(plan.events, Event{EventCompactionFailed, CompactionFailed{Error: fmt.Sprintf("the window has no room for a summary of %d tokens beside what must stay", c.maxTokens())}})
 	} else if lost := l.Lost(); len(lost) > 0 {
 		plan = c.tell(ctx, f, l, lost, plan)
+	} else if o.later {
+		c.prepare(ctx, f)
 	}
 	plan.report(f.o)
 	return plan, nil
 }
 
-// tell puts the summaries of all batches into the plan. What nobody could summarize is named in its
+// tell puts the summaries of all batches into the plan. What has none is named in its
 // place; if there is no place, a mark stands for everything.
 func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost [][]transcript.BlockID, bare *Plan) *Plan {
-	failed := func(err error) {
-		bare.events = append(bare.events, Event{EventCompactionFailed, CompactionFailed{Error: err.Error()}})
-	}
-	r, o := f.base.mended, f.o
-	t := r.Transcript()
-	var indexes []archive.Item
-	v := c.levels(ctx, r, o)
-	v.most -= o.weighText(SummaryBegin) + o.weighText(SummaryEnd) + l.Frame() + 2
-	v.lenient = true
-	v.write = func(h Removed) (s Summary, err error) {
-		s.Text, err = c.remember(ctx, h)
-		return s, err
-	}
-	v.name = func(run []record) string {
-		return indexed(run, func(item archive.Item) { indexes = append(indexes, item) })
-	}
-	text, at := "", len(t.Messages())
-	for _, blocks := range lost {
-		at = min(at, t.Block(blocks[0]).Message)
-		if t.Compacted() {
-			at = max(at, t.StartMessage()+1) // in front of it nobody would read the summary
+	note := func(e Event) { bare.events = append(bare.events, e) }
+	failed := func(err error) { note(Event{EventCompactionFailed, CompactionFailed{Error: err.Error()}}) }
+	o := f.o
+	s := &story{c: c, r: f.base.mended, o: o, lost: lost, archived: f.w.Archive, frame: l.Frame()}
+	if o.later {
+		if s.chunk(f.w.Tokens); s.readAhead(ctx) {
+			note(Event{EventCompactionSkipped, CompactionSkipped{"a summary is being written, for a later request"}})
 		}
-		h := Removed{Request: r, Blocks: blocks, Prior: text, Compacted: r.Compaction(t.Start())}
-		gone := lossOf(&h)
-		if f.w.Archive {
-			items := itemsOf(r, blocks)
-			index := archive.Index(items)
-			indexes, gone.archive = slices.Concat(indexes, items, index), index[len(index)-1].ID
-		}
-		next, _, err := v.add(h, gone)
-		if err != nil {
-			failed(err)
-			if next = v.note(text, gone); next == "" {
-				return f.orMarked(l, bare)
-			}
-		}
-		text = next
+	} else {
+		s.tell(func(h Removed) (string, error) { return c.remember(ctx, h) }, failed)
 	}
-	p, err := f.carryOut(l, summaryAt(at, text))
+	if s.text == "" {
+		return f.orMarked(l, bare)
+	}
+	p, err := f.carryOut(l, summaryAt(s.at, s.text))
 	if err == nil {
 		if n := p.out.Tokens(o.Counter); n > f.w.Tokens {
 			err = uncompacted(ReasonLarger, "with its summary the history has %d tokens, the limit is %d", n, f.w.Tokens)
@@ -407,31 +385,14 @@ func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost
 		failed(err)
 		return f.orMarked(l, bare)
 	}
-	p.events, p.indexes = bare.events, indexes
+	p.events, p.indexes = bare.events, s.indexes
 	return p
-}
-
-// itemsOf is what the archive keeps of blocks that go: messages as a whole where all of their blocks do.
-func itemsOf(r *wire.Request, blocks []transcript.BlockID) (all []archive.Item) {
-	t := r.Transcript()
-	for i := 0; i < len(blocks); {
-		m := t.Messages()[t.Block(blocks[i]).Message]
-		if n := int(m.End - m.First); blocks[i] == m.First && i+n <= len(blocks) && blocks[i+n-1] == m.End-1 {
-			all = append(all, archive.New(r.MessagePath(t.Block(blocks[i]).Message), t.Bytes(m.Span)))
-			i += n
-			continue
-		}
-		all = append(all, archive.New(r.Path(blocks[i]), t.Bytes(t.Block(blocks[i]).Span)))
-		i++
-	}
-	return all
 }
 
 // remember returns the text of a summary: from memory, or a new one.
 func (c *Compactor) remember(ctx context.Context, h Removed) (string, error) {
-	k := h.key()
-	key := fmt.Sprintf("%x", k[:])
-	if text, ok := c.load(key); ok {
+	key := h.key()
+	if text, ok := c.loadKey(key); ok {
 		return text, nil
 	}
 	s, err := c.summary(ctx, h)
@@ -441,27 +402,37 @@ func (c *Compactor) remember(ctx context.Context, h Removed) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c.store(key, s.Text)
+	c.store(fmt.Sprintf("%x", key[:]), s.Text)
 	return s.Text, nil
 }
 
+func (c *Compactor) loadKey(key runKey) (string, bool) { return c.load(fmt.Sprintf("%x", key[:])) }
+
+// load finds a summary: here or, if there is a memory, there.
 func (c *Compactor) load(key string) (string, bool) {
-	if c.Memory != nil {
-		defer blame("memory")
-		return c.Memory.Load(key)
-	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	text, ok := c.known[key]
+	c.mu.Unlock()
+	if ok || c.Memory == nil {
+		return text, ok
+	}
+	defer blame("memory")
+	if text, ok = c.Memory.Load(key); ok {
+		c.keep(key, text)
+	}
 	return text, ok
 }
 
 func (c *Compactor) store(key, text string) {
+	c.keep(key, text)
 	if c.Memory != nil {
 		defer blame("memory")
 		c.Memory.Store(key, text)
-		return
 	}
+}
+
+// keep remembers a summary for as long as the compactor lives.
+func (c *Compactor) keep(key, text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || len(c.known) > 10_000 {

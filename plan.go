@@ -33,7 +33,8 @@ type Options struct {
 	// SkipFailedRules is that of [Policy].
 	SkipFailedRules bool
 
-	ctx context.Context // planning stops soon after it ends; nil: never
+	ctx   context.Context // planning stops soon after it ends; nil: never
+	later bool            // summaries are for later requests
 }
 
 func (o *Options) context() context.Context {

@@ -36,6 +36,10 @@ type Policy struct {
 	// Compact says how what is dropped is summarized; Repair, Check, Sink and the counter
 	// are those of the policy. Nil: it is not.
 	Compact *Compactor
+	// SummarizeLater lets no request wait for a summary, in a window: those that are not there are written in
+	// the background, for later requests, and this one is sent with a line in their place. It is for summarizers
+	// that take long, which ask a model.
+	SummarizeLater bool
 	// Archive keeps everything that is removed, and placeholders name it. It has been
 	// kept when Plan returns; if that fails, there is no plan. Nil: nothing is kept.
 	Archive Keeper
@@ -151,7 +155,7 @@ func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, e
 
 // options are those for a request.
 func (p *Policy) options(r *wire.Request) (o Options, err error) {
-	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, Uncounted: p.Uncounted, KeepBound: p.KeepBound, SkipFailedRules: p.SkipFailedRules}
+	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, Uncounted: p.Uncounted, KeepBound: p.KeepBound, SkipFailedRules: p.SkipFailedRules, later: p.SummarizeLater}
 	if p.Counter == nil {
 		o.Counter = tokens.For(p.model(r))
 		return o, nil

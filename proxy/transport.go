@@ -108,7 +108,7 @@ func (t *Transport) planTime(p *pare.Policy) time.Duration {
 	switch {
 	case t.PlanTime != 0:
 		return t.PlanTime
-	case p.Compact != nil:
+	case p.Compact != nil && !p.SummarizeLater:
 		return summaryTime
 	}
 	return 0

@@ -150,7 +150,7 @@ func TestArchiveKeepsBytes(t *testing.T) {
 			if raw == nil {
 				raw = item.Raw
 			}
-			if !(archive.Item{ID: item.ID, Raw: raw}).Genuine() || item.Path == "" {
+			if !(archive.Item{ID: item.ID, Raw: raw}).Genuine() || item.Path == "" && !bytes.HasPrefix(raw, []byte(`{"pare_index":`)) {
 				t.Errorf("the bytes do not have the id: %s", line)
 			}
 			var one, two any

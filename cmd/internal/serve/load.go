@@ -20,6 +20,8 @@ func Load(conf *config.Config, getenv func(string) string) (*Settings, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Nobody waits for a model.
+	p.SummarizeLater = conf.Compact != nil && (conf.Compact.By == "endpoint" || conf.Compact.By == "" && conf.Compact.Endpoint != "")
 	if conf.Archive != nil {
 		if p.Archive, err = archive.Open(conf.Archive.File); err != nil {
 			return nil, fmt.Errorf("archive.file: %w", err)

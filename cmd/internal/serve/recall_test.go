@@ -18,7 +18,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-var named = regexp.MustCompile(`archived as (pare-[0-9a-f]{32})`)
+var named = regexp.MustCompile(`; archived as (pare-[0-9a-f]{32})`)
 
 // fetches is a model that fetches the first thing that is gone, and then says what it got.
 func fetches(r *wire.Request) paretest.Reply {

@@ -76,6 +76,13 @@ func (s *Settings) Compactor(there pare.Memory) *pare.Compactor {
 	return &pare.Compactor{Inside: true, Summarize: summary.Extract(summary.ExtractOptions{}), Memory: there}
 }
 
+// shareSummaries lets all replicas that share a store send the same summaries, before the settings are used.
+func (s *Settings) shareSummaries(st *store.Store) {
+	if st != nil && s.Policy != nil && s.Policy.Compact != nil && s.Policy.Compact.Memory == nil {
+		s.Policy.Compact.Memory = st.Memory()
+	}
+}
+
 // A Server is the proxy and everything beside it. Many goroutines may use it.
 type Server struct {
 	o     Options
@@ -110,6 +117,7 @@ func New(o Options) *Server {
 			panic(err) // there is nothing in it that could be wrong
 		}
 	}
+	o.Settings.shareSummaries(o.Store)
 	s := &Server{o: o, watches: newWatches(), closed: make(chan struct{}), calls: &calls{max: o.MaxBody}}
 	s.calls.settings.Store(o.Settings)
 	if o.Store != nil {
@@ -159,6 +167,7 @@ func (q quiet) Write(line []byte) (int, error) {
 
 // Set takes over another configuration, for requests from now on.
 func (s *Server) Set(to *Settings) {
+	to.shareSummaries(s.o.Store)
 	s.calls.settings.Store(to)
 	s.proxy.SetPolicy(to.Policy)
 	s.setRecall(to)

@@ -1,0 +1,276 @@
+package pare
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A story is the summaries of everything that a window drops, batch by batch.
+type story struct {
+	c        *Compactor
+	r        *wire.Request
+	o        Options
+	lost     [][]transcript.BlockID
+	rest     []transcript.BlockID // that are too few for a summary so far
+	archived bool
+	frame    int // tokens of the marks around a message
+
+	text    string // the summaries; "": there is no room for any
+	at      int    // the message in front of which they belong
+	indexes []archive.Item
+}
+
+// tell writes the summaries. Where there is none, a line says what it would stand for.
+func (s *story) tell(ask func(Removed) (string, error), failed func(error)) {
+	t := s.r.Transcript()
+	s.text, s.at, s.indexes = "", len(t.Messages()), nil
+	v := s.c.levels(context.Background(), s.r, s.o)
+	v.most -= s.o.weighText(SummaryBegin) + s.o.weighText(SummaryEnd) + s.frame + 2
+	v.lenient = true
+	v.write = func(h Removed) (made Summary, err error) {
+		made.Text, err = ask(h)
+		return made, err
+	}
+	v.name = func(run []record) string {
+		return indexed(run, func(item archive.Item) { s.indexes = append(s.indexes, item) })
+	}
+	batches := s.lost
+	if len(s.rest) > 0 {
+		batches = append(batches[:len(batches):len(batches)], s.rest)
+	}
+	for i, blocks := range batches {
+		s.at = min(s.at, t.Block(blocks[0]).Message)
+		if t.Compacted() {
+			s.at = max(s.at, t.StartMessage()+1) // in front of it nobody would read the summary
+		}
+		h := Removed{Request: s.r, Blocks: blocks, Prior: s.text, Compacted: s.r.Compaction(t.Start())}
+		gone := lossOf(&h)
+		if s.archived {
+			items := itemsOf(s.r, blocks)
+			index := archive.Index(items)
+			s.indexes = append(append(s.indexes, items...), index...)
+			gone.archive = index[len(index)-1].ID
+		}
+		next, err := "", errLater
+		if i < len(s.lost) {
+			next, _, err = v.add(h, gone)
+		}
+		if err != nil {
+			failed(err)
+			next = v.note(s.text, gone)
+		}
+		if s.text = next; next == "" {
+			return
+		}
+	}
+}
+
+// itemsOf is what the archive keeps of blocks that go: messages as a whole where all of their blocks do.
+func itemsOf(r *wire.Request, blocks []transcript.BlockID) (all []archive.Item) {
+	t := r.Transcript()
+	for i := 0; i < len(blocks); {
+		m := t.Messages()[t.Block(blocks[i]).Message]
+		if n := int(m.End - m.First); blocks[i] == m.First && i+n <= len(blocks) && blocks[i+n-1] == m.End-1 {
+			all = append(all, archive.New(r.MessagePath(t.Block(blocks[i]).Message), t.Bytes(m.Span)))
+			i += n
+			continue
+		}
+		all = append(all, archive.New(r.Path(blocks[i]), t.Bytes(t.Block(blocks[i]).Span)))
+		i++
+	}
+	return all
+}
+
+// chunk parts what is dropped into batches of an eighth of the window, which stay what they are however much more
+// is dropped later, as long as what goes is the oldest. The newest, which are too few for a batch or of
+// turns that have not gone as a whole, are left for later.
+func (s *story) chunk(limit int) {
+	t, size := s.r.Transcript(), limit/8
+	blocks := slices.Concat(s.lost...)
+	slices.Sort(blocks)
+	end := len(t.Messages())
+	for i := len(blocks) - 1; i >= 0; i-- {
+		if m := t.Block(blocks[i]).Message; t.Messages()[m].Begins {
+			for end = m + 1; end < len(t.Messages()) && !t.Messages()[end].Begins; end++ {
+			}
+			break
+		}
+	}
+	n, from := 0, 0
+	s.lost = nil
+	for i, b := range blocks {
+		if t.Block(b).Message >= end {
+			break
+		}
+		n += s.r.BlockTokens(s.o.Counter, b)
+		if last := i+1 == len(blocks); n >= size && (last || t.Block(blocks[i+1]).Message != t.Block(b).Message) {
+			s.lost, n, from = append(s.lost, blocks[from:i+1]), 0, i+1
+		}
+	}
+	s.rest = blocks[from:]
+}
+
+// errLater says that a summary is not there so far.
+var errLater = errors.New("the summary is not written yet")
+
+// A writing is summaries that are written while requests go on.
+type writing struct {
+	fails int
+	until time.Time // nobody tries again before that; zero: it is under way
+}
+
+const (
+	mostAhead  = 4                // that are written at the same time, of all conversations
+	firstPause = 15 * time.Second // after a failure; then twice as long each time
+	mostPause  = 30 * time.Minute
+)
+
+// readAhead tells the summaries that are known. If one is missing, all are written in the background, for
+// later requests, and it reports so.
+func (s *story) readAhead(ctx context.Context) (missing bool) {
+	var first runKey
+	s.tell(func(h Removed) (string, error) {
+		if !missing {
+			key := h.key()
+			if text, ok := s.c.loadKey(key); ok {
+				return text, nil
+			}
+			first, missing = key, true
+		}
+		return "", errLater // what stands in front of it will be other words
+	}, func(error) {})
+	if missing {
+		s.c.writeAhead(ctx, first, s)
+	}
+	return missing
+}
+
+// writeAhead writes the summaries of a story in the background: once at a time, and after a failure not again
+// at once.
+func (c *Compactor) writeAhead(ctx context.Context, key runKey, s *story) {
+	mine := *s
+	c.behind(ctx, key, s.r, func(ctx context.Context, r *wire.Request) error {
+		mine.r = r
+		return mine.write(ctx)
+	})
+}
+
+// write writes all summaries, until one fails.
+func (s *story) write(ctx context.Context) (failed error) {
+	s.tell(func(h Removed) (string, error) {
+		if failed != nil {
+			return "", failed
+		}
+		text, err := s.c.remember(ctx, h)
+		failed = err
+		return text, err
+	}, func(error) {})
+	return failed
+}
+
+// prepare writes the summaries that a history will need soon: from four fifths of its window on, as if that were
+// full. It does so every eight messages, not at every request.
+func (c *Compactor) prepare(ctx context.Context, f *fitting) {
+	r, w, o := f.base.mended, f.w, f.o
+	t := r.Transcript()
+	if len(t.Messages()) < 3 || r.Tokens(o.Counter) < w.Tokens/5*4 {
+		return
+	}
+	n := len(t.Messages())
+	first := t.Bytes(transcript.Span{Start: t.Messages()[0].Span.Start, End: t.Messages()[2].Span.End})
+	key := runKey(sha256.Sum256(fmt.Appendf(nil, "%d %s", n/8, first)))
+	o.Sink, o.ctx = nil, nil
+	c.behind(ctx, key, r, func(ctx context.Context, r *wire.Request) error {
+		full := w // and smaller: then turns go as a whole, the same ones as later
+		full.Low, full.Tokens = w.Low/2, w.Tokens/2
+		f, err := toFit(r, full, o)
+		if err != nil {
+			return err
+		}
+		l, _, err := f.fit(c.maxTokens())
+		if err != nil || len(l.Lost()) == 0 {
+			return errLater
+		}
+		s := &story{c: c, r: f.base.mended, o: o, lost: l.Lost(), archived: w.Archive, frame: l.Frame()}
+		s.chunk(w.Tokens)
+		return cmp.Or(s.write(ctx), errLater) // so that it is not done again
+	})
+}
+
+// behind does something in the background. The request is copied, for its bytes are somebody else's when it
+// has been answered.
+func (c *Compactor) behind(ctx context.Context, key runKey, r *wire.Request, do func(context.Context, *wire.Request) error) {
+	if !c.begin(key) {
+		return
+	}
+	body, dialect, model := bytes.Clone(r.Raw()), r.Dialect, r.Model()
+	ctx = context.WithoutCancel(ctx)
+	go func() {
+		err := errors.New("a part of the policy panicked")
+		defer func() {
+			recover()
+			c.end(key, err)
+		}()
+		mine, failed := wire.Parse(body, wire.Options{Dialect: dialect, Model: model})
+		if failed == nil {
+			failed = do(ctx, mine)
+		}
+		err = failed
+	}()
+}
+
+// begin reports whether summaries may be written now.
+func (c *Compactor) begin(key runKey) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ahead == nil {
+		c.ahead = make(map[runKey]*writing)
+	}
+	w, running := c.ahead[key], 0
+	for _, x := range c.ahead {
+		if x.until.IsZero() {
+			running++
+		}
+	}
+	if w != nil && (w.until.IsZero() || time.Now().Before(w.until)) || running >= mostAhead {
+		return false
+	}
+	if w == nil {
+		w = &writing{}
+		c.ahead[key] = w
+	}
+	w.until = time.Time{}
+	return true
+}
+
+// end says that summaries are written, or that this has failed.
+func (c *Compactor) end(key runKey, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.ahead[key]
+	if err == nil {
+		delete(c.ahead, key)
+		return
+	}
+	w.until = time.Now().Add(min(firstPause<<min(w.fails, 10), mostPause))
+	if !errors.Is(err, errLater) {
+		w.fails++
+	}
+	if len(c.ahead) > 1000 { // conversations that have ended
+		for k, x := range c.ahead {
+			if !x.until.IsZero() && time.Now().After(x.until) {
+				delete(c.ahead, k)
+			}
+		}
+	}
+}
