@@ -75,7 +75,7 @@ func TestDefectC2Later(t *testing.T) {
 		for turns := 61; turns < 120; turns++ {
 			send(turns)
 		}
-		if n := asked.Load(); n > 30 {
+		if n := asked.Load(); n > 45 {
 			t.Errorf("low %d: asked %d times for 60 requests", low, n)
 		}
 	}
