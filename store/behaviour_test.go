@@ -59,7 +59,7 @@ func TestRecallWhatAWindowTakesOut(t *testing.T) {
 					whole++
 				}
 				again, err := st.Archive(key).Get(ctx, item.ID)
-				if err != nil || string(again.Raw) != string(got) || again.Path != item.Path {
+				if err != nil || !item.Stands() && string(again.Raw) != string(got) || again.Path != item.Path { // an index is recalled as what it stands for
 					t.Errorf("%v: %+v", err, again.Path)
 				}
 			}
