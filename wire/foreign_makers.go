@@ -52,7 +52,7 @@ var makers = []maker{
 	{looks: "the history of DSPy", sets: [][]string{{"prompt", "messages", "outputs"}}},
 	{looks: "the output of CrewAI", sets: [][]string{{"raw", "agent", "description"}}},
 	{looks: "conversations of ShareGPT", sets: [][]string{{"from", "value"}}},
-	{looks: "a transcript of agents-api", keys: []string{"tool_call"}},
+	{looks: "a transcript of agents-api", keys: []string{"tool_call"}, sets: [][]string{{"type", "message", "!role"}}},
 }
 
 // makerOf are the makers by one word that tells.

@@ -100,7 +100,7 @@ func (m *mender) giveType(f *Finding) {
 func (m *mender) typeShown(at transcript.Span) string {
 	shown := ""
 	for _, c := range m.g.shows {
-		if v, ok := m.member(at, c[0]); ok && (c[0] != "input" || m.raw[v.Start] == '{') {
+		if v, ok := m.member(at, c[0]); ok && (c[0] != "input" && c[0] != "arguments" || m.raw[v.Start] == '{') {
 			if shown == "thinking" && c[1] == "text" {
 				return "" // which of the two it is, nobody knows
 			}

@@ -405,7 +405,7 @@ func (m *mender) differs(a, b transcript.BlockID) bool { return m.said(a) != m.s
 
 // sameCall reports whether two calls are the same but for white space.
 func (m *mender) sameCall(a, b transcript.BlockID) bool {
-	return m.t.Block(a).Tool == m.t.Block(b).Tool && m.arguments(a) == m.arguments(b)
+	return m.t.Block(a).Tool == m.t.Block(b).Tool && m.arguments(a) == m.arguments(b) && !m.doubled(a) && !m.doubled(b)
 }
 
 // arguments are those of a call in one spelling.

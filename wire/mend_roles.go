@@ -458,7 +458,7 @@ func (m *mender) saysBesideCalls(i int) bool {
 		if m.where[b].in == inMember {
 			return true
 		}
-		if at := m.t.Block(b).Span; m.g.blocks == inParts && m.t.Block(b).Kind == transcript.Call && m.raw[at.Start] == '{' && m.text(at, "text") != "" {
+		if at := m.t.Block(b).Span; m.t.Block(b).Kind == transcript.Call && m.raw[at.Start] == '{' && m.text(at, "text") != "" {
 			return true
 		}
 	}

@@ -116,11 +116,13 @@ func (m *mender) saidIn(b transcript.BlockID) string {
 // otherMembers writes the members of a result beside what it says, or nil.
 func (m *mender) otherMembers(b transcript.BlockID) []byte {
 	at, _ := m.g.resultObject(m.draft, b)
+	body := m.t.Block(b).Body
 	var rest []any
 	for _, e := range jsonspan.Members(m.raw, jsonspan.Span(at)) {
 		name := string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End]))
 		value := m.raw[e.Value.Start:e.Value.End]
-		if name == m.saidIn(b) || saysNothing(value) || slices.Contains(plumbing, name) && !m.holdsWords(tspan(e.Value)) {
+		said := name == m.saidIn(b) || name == "parts" || e.Value.Start <= body.Start && body.End <= e.Value.End
+		if said || saysNothing(value) || slices.Contains(plumbing, name) && !m.holdsWords(tspan(e.Value)) {
 			continue
 		}
 		rest = append(rest, name, value)

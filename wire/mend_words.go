@@ -77,14 +77,24 @@ func (m *mender) isEmpty(i int) {
 	}
 }
 
-// saidMore reports whether a message held more blocks before.
+// saidMore reports whether a message held more blocks before, beside what was thought.
 func (m *mender) saidMore(i int) bool {
 	was := m.MessageIn(m.before, i)
 	if was < 0 {
 		return false
 	}
-	now, then := m.t.Messages()[i], m.before.t.Messages()[was]
-	return then.End-then.First > now.End-now.First
+	return m.before.blocksSaid(was) > m.blocksSaid(i)
+}
+
+// blocksSaid counts the blocks of a message that are no thoughts.
+func (r *Request) blocksSaid(i int) (n int) {
+	m := r.t.Messages()[i]
+	for b := m.First; b < m.End; b++ {
+		if r.t.Block(b).Kind != transcript.Thinking {
+			n++
+		}
+	}
+	return n
 }
 
 // isCopyAt notes that what goes from a message is a copy of something that stays there.
@@ -411,7 +421,7 @@ func (s *stringsIn) wordless(names bool) bool {
 
 // linksDeep reports whether a string links something inside of a member of a message.
 func (s *stringsIn) linksDeep() bool {
-	return len(s.keys) > 2 && (pairNames[s.top()] || looksLikeCall(s.top()))
+	return len(s.keys) > 2 && (looksLikeCall(s.top()) || slices.ContainsFunc(s.keys[1:], func(k []byte) bool { return pairNames[string(k)] }))
 }
 
 // linksElsewhere reports whether a string links something that nobody has read.
@@ -537,7 +547,7 @@ func (s *stringsIn) has(names ...string) bool {
 
 // only reports whether all members that the string stands in have one of these names.
 func (s *stringsIn) only(names []string) bool {
-	return !slices.ContainsFunc(s.keys[1:], func(k []byte) bool { return !slices.Contains(names, string(k)) })
+	return !slices.ContainsFunc(s.keys, func(k []byte) bool { return !slices.Contains(names, string(k)) })
 }
 
 // keyBefore is the name of the member whose value begins at an offset, or nil.

@@ -100,7 +100,7 @@ func (s speech) within(o *node) speech {
 		if v == nil {
 			continue
 		}
-		if v.kind == 'o' { // {"Label": "user"}, {"role": "user"}
+		if v.kind == 'o' && key != "type" && key != "kind" { // {"Label": "user"}, {"role": "user"}
 			for _, inner := range v.vals {
 				if who := speaker(inner.text, "role"); inner.kind == 's' && who != "" {
 					return speech{who: who}
@@ -286,12 +286,12 @@ func (w *word) verdict(changes []change, let func(c *change) bool) string {
 			return ""
 		case !took:
 			worse(1, "lost, though the receipt is about something else: "+by)
+		case !w.prose && w.path[len(w.path)-1] == "id" && len(c.path)+1 >= len(w.path): // the id of nothing
+			return ""
 		case slices.Contains(copies, c.rule) && !(w.think && c.rule == "duplicate-item-id"): // reasoning cannot do without its id, nor share it
 			worse(3, "called a copy: "+by)
 		case w.prose && aboutCalls.MatchString(c.rule) && !w.tool || w.prose && aboutThinking.MatchString(c.rule) && !w.think:
 			worse(2, "dropped with what it stands beside: "+by)
-		case !w.prose && w.path[len(w.path)-1] == "id" && len(c.path)+1 >= len(w.path): // the id of nothing
-			return ""
 		case w.tool && strings.HasSuffix(c.reason, "the exchange goes as a whole"):
 			return ""
 		case slices.Contains(nothing, c.rule):
