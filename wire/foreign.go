@@ -166,7 +166,7 @@ func (r *Request) foreignSpeakers() *ForeignError {
 			if r.g.role(r.g.roleMeant(said)) != transcript.Unknown {
 				return nil
 			}
-			by = cmp.Or(by, fmt.Sprintf("the role %q", said))
+			by = cmp.Or(by, "a role that no API knows") // which is not named: errors are logged
 		}
 		if by != "" {
 			continue

@@ -88,6 +88,9 @@ var contentMends = map[fault]mend{
 func (m *mender) giveType(f *Finding) {
 	at := m.t.Block(f.Block).Span
 	t := m.typeShown(at)
+	if t == "tool_use" && m.t.Messages()[f.Index].Role == transcript.User {
+		return // a person calls no tools: what it is, nobody knows
+	}
 	if t == "" {
 		m.dropFound(f)
 	} else if m.setMember(at, "type", quote(t)) {

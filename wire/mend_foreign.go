@@ -60,7 +60,7 @@ func (m *mender) callsIn(i int, member string) bool {
 	}
 	for _, c := range calls {
 		switch m.raw[c.Start] {
-		case '[': // which is no call, but something
+		case '[', '"': // which is no call, but something
 			return true
 		case '{':
 			if !m.makes(i, m.text(tspan(c), "id")) {

@@ -184,7 +184,7 @@ func (m *mender) rename(f *Finding) {
 // giveName gives a result the name of the tool that was called.
 func (m *mender) giveName(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
-	if x.Call == transcript.NoBlock || x.Tool == "" {
+	if x.Call == transcript.NoBlock || x.Tool == "" || m.doubled(f.Block) {
 		return
 	}
 	if m.setAt(m.t.Block(f.Block).Span, m.namePath(f.Block), quote(x.Tool)) {

@@ -258,7 +258,7 @@ var pairNames = map[string]bool{"id": true, "call_id": true, "tool_call_id": tru
 // those that link them.
 var (
 	callWordsOf = map[Dialect][]string{
-		Anthropic: {"input"}, OpenAIChat: {"function", "arguments"}, Gemini: {"args"}, Bedrock: {"input"}, GeminiInteractions: {"arguments"},
+		Anthropic: {"input"}, OpenAIChat: {"arguments"}, Gemini: {"args"}, Bedrock: {"input"}, GeminiInteractions: {"arguments"},
 		OpenAIResponses: {"arguments", "input", "action", "operation", "server_label", "code", "fingerprint"},
 	}
 	resultWords = map[Dialect][]string{
@@ -478,7 +478,7 @@ func (s *stringsIn) inMessage(block int) bool {
 		if !o.judged {
 			w := wordsOf(s.raw, jsonspan.Span{Start: o.start, End: s.end}, jsonspan.Span{})
 			_, by := w.maker()
-			o.judged, o.speaks = true, by != "" || slices.Contains(w.keys, "role") || slices.Contains(w.keys, "type") && (w.typ == "" || w.typ == "user")
+			o.judged, o.speaks = true, by != "" || slices.Contains(w.keys, "role") || slices.Contains(w.keys, "type") && (w.typ == "" || w.typ == "user" || w.typ == "model_output")
 		}
 		if o.speaks {
 			return true

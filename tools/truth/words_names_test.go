@@ -102,7 +102,7 @@ func (s speech) within(o *node) speech {
 		}
 		if v.kind == 'o' && key != "type" && key != "kind" { // {"Label": "user"}, {"role": "user"}
 			for _, inner := range v.vals {
-				if who := speaker(inner.text, "role"); inner.kind == 's' && who != "" {
+				if who := speaker(inner.text, ""); inner.kind == 's' && who != "" {
 					return speech{who: who}
 				}
 			}
