@@ -69,7 +69,7 @@ func TestDefectD9ZeroValues(t *testing.T) {
 			}
 		}
 	}
-	for _, folder := range []string{".", "transcript", "wire", "tokens", "archive", "rules", "summary", "config", "replay", "agentlog", "ui", "store", "proxy"} {
+	for _, folder := range []string{".", "transcript", "wire", "tokens", "archive", "rules", "summary", "config", "agentlog", "store", "proxy"} {
 		for _, name := range typesWithMethods(t, filepath.Join("..", "..", folder)) {
 			if !seen[name] {
 				t.Errorf("%s is looked at by nobody", name)
