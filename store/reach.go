@@ -186,18 +186,28 @@ func (s *Store) seqWithin(ctx context.Context, t *tx, st stretch, before, end, c
 	return seqOf(lo), err
 }
 
+// mostInTurn bounds how many messages that a person says one after the other are looked for.
+const mostInTurn = 64
+
 // lastTurn is the last entry, from one on up to seq, with which a person begins a turn, if it is
-// behind a weight; 0 otherwise.
+// behind a weight; 0 otherwise. Messages in a row are one turn, which a window drops as a whole.
 func (s *Store) lastTurn(ctx context.Context, t *tx, x *Session, from, seq, behind int64) (int64, error) {
-	last, err := s.bearing(ctx, t, x, markTurn, from, seq, true, 1)
+	last, err := s.bearing(ctx, t, x, markTurn, from, seq, true, mostInTurn)
 	if err != nil || len(last) == 0 {
 		return 0, err
 	}
 	if cum, err := s.cumAt(ctx, t, x, last[0]); err != nil || cum < behind {
 		return 0, err
 	}
-	whole, err := s.wholeFrom(ctx, t, x, last[0])
-	if err != nil || whole != last[0] {
+	first := last[0]
+	for _, earlier := range last[1:] {
+		if earlier != x.last(first-1) {
+			break
+		}
+		first = earlier
+	}
+	whole, err := s.wholeFrom(ctx, t, x, first)
+	if err != nil || whole != first {
 		return 0, err // an exchange that is still running straddles it
 	}
 	return whole, nil
