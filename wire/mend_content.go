@@ -88,8 +88,8 @@ var contentMends = map[fault]mend{
 func (m *mender) giveType(f *Finding) {
 	at := m.t.Block(f.Block).Span
 	t := m.typeShown(at)
-	if t == "tool_use" && m.t.Messages()[f.Index].Role == transcript.User {
-		return // a person calls no tools: what it is, nobody knows
+	if t == "tool_use" && m.t.Messages()[f.Index].Role != transcript.Assistant && m.hasMember(f.Index, "role") {
+		return // nobody else calls tools: what it is, nobody knows
 	}
 	if t == "" {
 		m.dropFound(f)

@@ -224,7 +224,7 @@ func (w *wordCheck) isRead(id transcript.BlockID, s *stringsIn, message int) boo
 		}
 		if result := b.Kind == transcript.Result || b.Kind == transcript.ServerResult; result {
 			return w.names(s) || !w.quoted[id] && (in || b.Body.Start == s.at.Start+1 ||
-				s.has(resultWords[w.Dialect]...) && (b.Family != approvalFamily || s.top() != "reason") || s.has("parts") && s.has("functionResponse", "function_response"))
+				s.has(resultWords[w.Dialect]...) && (b.Family != approvalFamily || !s.has("reason")) || s.has("parts") && s.has("functionResponse", "function_response"))
 		}
 		return in || b.Body.Start == s.at.Start+1 || w.names(s) || s.has(callWordsOf[w.Dialect]...)
 	case transcript.Thinking:
@@ -254,13 +254,10 @@ func (w *wordCheck) isReasoning(message int, s *stringsIn) bool {
 // pairNames are the members that say which call it is, and of what.
 var pairNames = map[string]bool{"id": true, "call_id": true, "tool_call_id": true, "tool_use_id": true, "toolUseId": true, "approval_request_id": true, "name": true}
 
-// callWordsOf and resultWords are the members of calls and results in which a dialect says something, and pairIDs
-// those that link them.
+// callWordsOf and resultWords are the members of calls and results in which a dialect says something, beside
+// their bodies, and pairIDs those that link them.
 var (
-	callWordsOf = map[Dialect][]string{
-		Anthropic: {"input"}, OpenAIChat: {"arguments"}, Gemini: {"args"}, Bedrock: {"input"}, GeminiInteractions: {"arguments"},
-		OpenAIResponses: {"arguments", "input", "action", "operation", "server_label", "code", "fingerprint"},
-	}
+	callWordsOf = map[Dialect][]string{OpenAIResponses: {"input", "action", "operation", "server_label", "code", "fingerprint"}}
 	resultWords = map[Dialect][]string{
 		Gemini: {"response"}, GeminiInteractions: {"result"}, OpenAIResponses: {"output", "reason", "error", "result"},
 	}

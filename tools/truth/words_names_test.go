@@ -129,7 +129,7 @@ func (s speech) within(o *node) speech {
 	}
 	s.think = s.think || o.get("thought") != nil
 	for _, key := range o.keys {
-		s.tool = s.tool || key == "tool_use_id" || key == "tool_call_id" || key == "call_id" || key == "toolUseId" || key == "toolCallId"
+		s.tool = s.tool || key == "tool_use_id" || key == "tool_call_id" || key == "call_id" || key == "toolUseId" || key == "toolCallId" || key == "toolResult" || key == "functionResponse"
 	}
 	return s
 }
@@ -161,7 +161,7 @@ func speaker(text, key string) string {
 	return ""
 }
 
-var toolWords = regexp.MustCompile(`(?i)tool|function|call|result|response|output|observation|executable|search|code`)
+var toolWords = regexp.MustCompile(`(?i)tool|function|call|result|response|output|observation|executable|search|code|arguments`)
 
 var thoughts = regexp.MustCompile(`(?i)think|reason|thought`)
 
