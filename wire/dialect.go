@@ -46,12 +46,23 @@ func Dialects() []Dialect {
 	return all
 }
 
-// ParseDialect returns the dialect of that name.
+// dialectAliases are other names people use for a dialect: those of vendors that have one only.
+var dialectAliases = map[string]Dialect{
+	"claude": Anthropic, "anthropic-messages": Anthropic, "messages": Anthropic,
+	"chat": OpenAIChat, "chat-completions": OpenAIChat, "responses": OpenAIResponses,
+	"google": Gemini, "vertex": Gemini, "interactions": GeminiInteractions,
+	"aws": Bedrock, "converse": Bedrock, "bedrock-converse": Bedrock,
+}
+
+// ParseDialect returns the dialect of that name, or of a vendor that has one only.
 func ParseDialect(name string) (Dialect, error) {
 	for _, d := range Dialects() {
 		if d.String() == name {
 			return d, nil
 		}
+	}
+	if d, ok := dialectAliases[strings.ToLower(name)]; ok {
+		return d, nil
 	}
 	var names []string
 	for _, d := range Dialects() {

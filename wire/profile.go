@@ -58,7 +58,7 @@ func lazily(pattern string) func() *regexp.Regexp {
 
 // aliases are other names people use for a profile.
 var aliases = map[string]string{
-	"claude": "anthropic", "azure": "openai", "kimi": "moonshot", "grok": "xai", "google": "gemini", "vertex": "gemini", "aws": "bedrock",
+	"claude": "anthropic", "gpt": "openai", "chatgpt": "openai", "azure": "openai", "kimi": "moonshot", "grok": "xai", "google": "gemini", "vertex": "gemini", "aws": "bedrock",
 	"chat-template": "template", "templates": "template", "vllm": "template", "ollama": "template", "llama.cpp": "template",
 	"openai-chat": "openai", "openai-responses": "openai", "gemini-interactions": "gemini",
 }

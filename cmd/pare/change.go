@@ -418,5 +418,5 @@ func (r *changeRun) print() {
 			screen.Fprintln(r.w.stderr, "pare: this was a dry run: no file was written")
 		}
 	}
-	printSkipped(r.w.stderr, r.in.Skipped)
+	printSkipped(r.w.stderr, r.in.Skipped.With(r.sum.others))
 }

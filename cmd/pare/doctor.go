@@ -14,10 +14,11 @@ import (
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/source"
+	"github.com/pare-llm/pare/internal/suggest"
 )
 
 type doctorCmd struct {
-	Agent []string `enum:"${agents}" placeholder:"NAME" help:"Only the sessions of this agent: ${agents}. May be repeated."`
+	Agent []string `placeholder:"NAME" help:"Only the sessions of this agent: ${agents}. May be repeated."`
 	Since string   `placeholder:"TIME" help:"Only sessions that were used in this time, such as 36h, 7d or 4w."`
 	All   bool     `help:"Leave nothing out: check archived sessions and those of sub-agents, too, and list everything."`
 	Fix   bool     `help:"Repair broken sessions: each change is shown first, and made if you agree. The original becomes FILE.bak."`
@@ -74,6 +75,11 @@ func (c *doctorCmd) run(w *world) int {
 
 // check is wrong usage that kong could not see.
 func (c *doctorCmd) check() (since time.Duration, err error) {
+	for i, name := range c.Agent {
+		if c.Agent[i], err = agentNamed(name); err != nil {
+			return 0, err
+		}
+	}
 	switch {
 	case c.Yes && !c.Fix:
 		return 0, hinted{errors.New("--yes is for --fix"), "pare doctor --fix --yes repairs everything"}
@@ -87,6 +93,24 @@ func (c *doctorCmd) check() (since time.Duration, err error) {
 		return 0, hinted{fmt.Errorf("--since is a time, not %q", c.Since), "for example --since 36h, --since 7d or --since 4w"}
 	}
 	return since, nil
+}
+
+// agentNamed is the agent that people call by a name: its own, or the beginning of it.
+func agentNamed(name string) (string, error) {
+	names := agentlog.AgentNames()
+	var begin []string
+	for _, n := range names {
+		if n == strings.ToLower(name) {
+			return n, nil
+		}
+		if name != "" && strings.HasPrefix(n, strings.ToLower(name)) {
+			begin = append(begin, n)
+		}
+	}
+	if len(begin) == 1 {
+		return begin[0], nil
+	}
+	return "", hinted{fmt.Errorf("unknown agent %q; the agents are %s", name, strings.Join(names, ", ")), suggest.Sentence(name, names)}
 }
 
 // parseAge reads a duration that may have days and weeks, which Go's have not.

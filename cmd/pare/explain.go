@@ -3,17 +3,20 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"github.com/pare-llm/pare/cmd/internal/picture"
+	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/wire"
 )
 
 type explainCmd struct {
-	Word  string `arg:"" optional:"" help:"A word of a report: a fault (orphan-call), one provider's rule (anthropic/…), a rule, a step, an action, an event. Default: list all."`
-	JSON  bool   `name:"json" help:"Print JSON: one object per word and line."`
-	Color string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
+	Text  []string `arg:"" optional:"" help:"A word of a report, such as orphan-call; or the error of a provider: its text, a file with it, or - for standard input. Default: list all words."`
+	JSON  bool     `name:"json" help:"Print JSON: one object per word and line."`
+	Color string   `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
 // Help is the page's first paragraph.
@@ -22,38 +25,34 @@ func (c *explainCmd) Help() string {
 
     pare explain                                  list all words
     pare explain orphan-call                      a fault
+    pare explain "messages.6: tool_use ids were found without tool_result blocks"
+    pare explain error.json                       what a provider answered
     pare explain anthropic/tool-use-without-result
     pare explain clear-results                    a step of pare trim, as receipts name it
     pare explain --json orphan-result | jq -r '.providers[].says'
 
 For a fault, and for each provider: what breaks the rule, what the provider answers then,
-how pare repairs it, and where that is documented.`
+how pare repairs it, and where that is documented. An error that was pasted leads to its
+rule, its cause and the command that helps.`
 }
 
 func (c *explainCmd) run(w *world) int {
 	v := w.report(w.stdout, c.Color)
-	var found []picture.Word
-	rows := wire.Find(c.Word)
-	switch {
-	case c.Word == "":
-		found = headwords()
-	case len(rows) > 0: // a fault, or one provider's rule about it
-		found = lookup(rows[0].Slug)
-	default:
-		found = lookup(c.Word)
+	word := strings.Join(c.Text, " ")
+	found, rows := explained(word)
+	if len(found) == 0 {
+		return c.pasted(w, v, word)
 	}
 	var out []byte
 	switch {
-	case len(found) == 0:
-		return c.unknown(w)
 	case c.JSON:
 		for _, t := range found {
-			if c.Word == "" {
+			if word == "" {
 				rows = wire.Find(t.Word)
 			}
 			out = append(out, encode(jsonOf(t, rows))...)
 		}
-	case c.Word == "":
+	case word == "":
 		out = v.Words(kinds, found)
 	default:
 		for _, t := range found {
@@ -63,20 +62,89 @@ func (c *explainCmd) run(w *world) int {
 	return w.say(out)
 }
 
+// explained is what a word means, and the rules of providers about it; without a word, all.
+func explained(word string) ([]picture.Word, []wire.Rule) {
+	rows := wire.Find(word)
+	switch {
+	case word == "":
+		return headwords(), nil
+	case len(rows) > 0: // a fault, or one provider's rule about it
+		return lookup(rows[0].Slug), rows
+	}
+	return lookup(word), nil
+}
+
+// pasted explains what is no word: an error of a provider, or a file with one.
+func (c *explainCmd) pasted(w *world, v report, text string) int {
+	raw := []byte(text)
+	name := text
+	if text == source.Stdin || len(c.Text) == 1 && isRegular(text) {
+		var err error
+		if raw, err = readPasted(w, text); err != nil {
+			p := failure(err)
+			return w.fail(name+": "+p.Message, p.hint)
+		}
+	}
+	r, ok := refusalIn(raw)
+	switch {
+	case !ok && string(raw) != text && wire.IsRequest(raw):
+		return w.fail(name+" is a request, not an error", "pare check "+quoted(name)+" reports what is wrong with it")
+	case !ok && (string(raw) != text || strings.Contains(text, " ")):
+		return w.fail("no provider's error is recognised in this", "pare explain lists the words of reports; pare check FILE checks the request that was refused")
+	case !ok:
+		return c.unknown(w, text)
+	case c.JSON:
+		return w.say(encode(refusalJSON{Rule: r.Rule, ID: r.Source, Path: r.where, Cause: r.cause, Next: r.steps()}))
+	}
+	out := v.Refusal(picture.Refusal{Title: r.title(), Cause: r.cause, Steps: r.steps(), Foreign: r.foreign})
+	if rows := wire.Find(r.Source); len(rows) > 0 {
+		out = append(out, v.Rows(rows)...)
+	}
+	return w.say(out)
+}
+
+// refusalJSON is what --json prints about a provider's error.
+type refusalJSON struct {
+	Rule  string   `json:"rule"`
+	ID    string   `json:"id,omitempty"`
+	Path  string   `json:"path,omitempty"`
+	Cause string   `json:"cause"`
+	Next  []string `json:"next"`
+}
+
+func isRegular(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
+}
+
+// readPasted reads as much of a file as is looked at.
+func readPasted(w *world, path string) ([]byte, error) {
+	r := w.stdin
+	if path != source.Stdin {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r = f
+	}
+	return io.ReadAll(io.LimitReader(r, maxPasted))
+}
+
 // unknown reports a word that stands in no report.
-func (c *explainCmd) unknown(w *world) int {
+func (c *explainCmd) unknown(w *world, word string) int {
 	names := words()
-	if strings.Contains(c.Word, "/") {
+	if strings.Contains(word, "/") {
 		names = nil
 		for _, r := range wire.Rules() {
 			names = append(names, r.ID)
 		}
 	}
-	hint := suggest.Sentence(c.Word, names)
+	hint := suggest.Sentence(word, names)
 	if hint == "" {
 		hint = "pare explain lists all words; pare rules lists the rules of your pare.toml"
 	}
-	return w.fail(fmt.Sprintf("no report has the word %q", c.Word), hint)
+	return w.fail(fmt.Sprintf("unknown term %q", word), hint)
 }
 
 // A wordJSON is what --json prints about a word.

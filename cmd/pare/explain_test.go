@@ -60,7 +60,7 @@ var slug = regexp.MustCompile(`^[a-z]+([-_][a-z]+)*$`)
 func wordsInSource(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, dir := range []string{".", "wire", "agentlog", "internal/ladder", "archive"} {
+	for _, dir := range []string{".", "wire", "agentlog", "internal/ladder", "archive", "proxy", "replay"} {
 		names, err := filepath.Glob(filepath.Join("../..", dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func wordsOfNode(n ast.Node) []ast.Expr {
 	switch n := n.(type) {
 	case *ast.ValueSpec: // constants of a type whose values are written out
 		typ, _ := n.Type.(*ast.Ident)
-		if typ != nil && slices.Contains([]string{"EventType", "CompactionReason", "ActionName", "ChangeAction"}, typ.Name) {
+		if typ != nil && slices.Contains([]string{"EventType", "CompactionReason", "ActionName", "ChangeAction", "Skip", "Effect"}, typ.Name) {
 			return n.Values
 		}
 	case *ast.KeyValueExpr: // Change{Action: "insert", Rule: "compaction"}

@@ -20,6 +20,8 @@ const (
 	anAction = "action"
 	anEvent  = "event"
 	aRefusal = "refusal"
+	aSkip    = "not inspected"
+	aTerm    = "term"
 )
 
 // kinds says what each kind is, in the order of the list.
@@ -30,6 +32,8 @@ var kinds = []picture.WordKind{
 	{Kind: aStep, Title: "Steps of a window: how pare trim makes a transcript fit, gentle steps first"},
 	{Kind: anAction, Title: "Actions: what a receipt says was done"},
 	{Kind: aRefusal, Title: "Refusals: why a compaction was not made"},
+	{Kind: aSkip, Title: "Not inspected: why pare serve let a request pass as it came, in Pare-Skipped and on the live page"},
+	{Kind: aTerm, Title: "Terms: other words of reports and pages"},
 	{Kind: anEvent, Title: "Events: what the library reports while it works"},
 }
 
@@ -117,6 +121,56 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"nothing-to-compact", aRefusal, "nothing stands in front of the cut", ""},
 	{"summarizer", aRefusal, "the summary could not be made", ""},
 	{"timeout", aRefusal, "the summary took too long", "--timeout sets how long it may take"},
+
+	{"off", aSkip, "the configuration says that such requests are left alone", ""},
+	{"too-large", aSkip, "the body is larger than pare serve reads", "--max-body sets how large it may be"},
+	{"content-coding", aSkip, "the body is compressed in a way that Pare does not read", "gzip, deflate, zstd and brotli are read"},
+	{"invalid-json", aSkip, "the body is not JSON", ""},
+	{"unknown-shape", aSkip, "the body holds no conversation", ""},
+	{"foreign-shape", aSkip, "the body holds a conversation in a format that Pare does not read, such as that of a framework", ""},
+	{"server-state", aSkip, "the request continues a conversation that the provider keeps, so that only its last messages are in it", "previous_response_id, conversation and previous_interaction_id say so"},
+	{"still-refused", aSkip, "some finding cannot be repaired, so the provider gets the request as it came and answers itself", "pare check on the request shows which"},
+	{"window-too-small", aSkip, "what must stay is larger than the limit", "a larger limit, or fewer pins, in pare.toml"},
+	{"time", aSkip, "planning took longer than its budget", ""},
+	{"panic", aSkip, "Pare met a bug of its own; the log has it", "please report it"},
+	{"error", aSkip, "planning failed; the log says why", ""},
+	{"signed", aSkip, "the request is signed, and Pare has no key to sign a changed one", "docs/serve.md tells how to give it one"},
+	{"unsupported", aSkip, "requests to this path are not looked at", ""},
+
+	{"transcript", aTerm, "a conversation as it is sent or stored: a request body, a list of messages, or a session file", ""},
+	{"dialect", aTerm, "the wire format of an API, such as anthropic or openai-chat", "--as names one"},
+	{"profile", aTerm, "the vendor whose rules apply", "--profile names one; several vendors speak the same dialect"},
+	{"call", aTerm, "the model asks for a tool to be run: tool_use, tool_calls, function_call", ""},
+	{"result", aTerm, "what a tool returned for a call: tool_result, a tool message, function_call_output", ""},
+	{"pair", aTerm, "a call and its result; one without the other is refused by most providers", ""},
+	{"exchange", aTerm, "a call with its results", "--max-exchanges counts them"},
+	{"turn", aTerm, "what follows a message of the user, up to the next one", "--max-turns counts them"},
+	{"thread", aTerm, "one line of conversation in a session file that has several: the main one, or that of a sub-agent", "only the main one is sent when the session is resumed"},
+	{"cut", aTerm, "a place where a conversation can be divided without separating a call from its result", "pare split lists them"},
+	{"window", aTerm, "how many tokens a model takes, the reply included", ""},
+	{"room", aTerm, "the tokens that a window leaves for the request: the window without the reply", ""},
+	{"marks", aTerm, "message overhead: the tokens that a provider counts around every message, beside its content", ""},
+	{"head", aTerm, "what stands beside the messages in a request: system prompt, tools, other fields", ""},
+	{"stub", aTerm, "a result that Pare puts where a call has none; it says that the result is missing and claims no outcome", "--orphan-call drop removes the call instead"},
+	{"placeholder", aTerm, "a short text where a result was cleared; it names the call, and with an archive where the whole is", ""},
+	{"receipt", aTerm, "one change as JSON: what was done, where, by which rule and why", "--receipt FILE writes them; pare serve names them in Pare-Receipt"},
+	{"finding", aTerm, "one place that breaks a rule", "pare check lists them"},
+	{"refused", aTerm, "the provider answers such a request with an error", ""},
+	{"refused by some", aTerm, "some vendors of this dialect answer such a request with an error, others take it", ""},
+	{"degrades", aTerm, "the provider takes it, but something is lost, such as its cache", ""},
+	{"forgotten", aTerm, "the agent goes on, but without a part of the conversation", ""},
+	{"cosmetic", aTerm, "nobody minds: the agent reads the file as if nothing were wrong", ""},
+	{"healed", aTerm, "a request that the provider refused was repaired by what its error says, and sent again", "Pare-Healed names the rule"},
+	{"recall", aTerm, "the model fetched something that had been removed", "pare serve --recall"},
+	{"over-window", aTerm, "the request is larger than the window of its model, and the provider refuses it", "pare trim makes it fit"},
+	{"scope", aTerm, "a namespace of sessions in a store; a token of one scope sees nothing of another", ""},
+	{"everything", aTerm, "in pare replay: the policy that sends the whole history each time", ""},
+	{"sliding", aTerm, "in pare replay: the policy that always sends as much of the end as fits", ""},
+	{"vs. sending all", aTerm, "in pare replay: the money of a policy as a share of that of sending everything", ""},
+	{"did not fit", aTerm, "in pare replay: requests that could not be made to fit, and were sent as they are", ""},
+	{"rewrites", aTerm, "in pare replay: requests that do not begin with what was sent before, so that the provider's cache is lost", ""},
+	{"repeated reads", aTerm, "in pare replay: calls for something that had been read before and was no longer in sight", ""},
+	{"blind edits", aTerm, "in pare replay: edits of a file whose text was no longer in sight", ""},
 
 	{"tool_pair_validated", anEvent, "the pairs of calls and results were checked, and all are whole", ""},
 	{"tool_pair_repaired", anEvent, "some pairs of calls and results were not whole; they were repaired, and none of them was dropped", ""},

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -37,7 +38,7 @@ func (w *world) ends() (ctx context.Context, cut <-chan struct{}, done func()) {
 // that have begun may take so long to end, or until the second signal. The first line on
 // standard error says where it listens.
 func (w *world) listen(address string, server *http.Server, grace time.Duration) int {
-	l, err := net.Listen("tcp", address)
+	l, err := net.Listen("tcp", hostPort(address))
 	if err != nil {
 		return w.fail(err.Error(), listenHint(err))
 	}
@@ -66,6 +67,14 @@ func (w *world) listen(address string, server *http.Server, grace time.Duration)
 		return w.fail("ended before all requests had: "+err.Error(), "")
 	}
 	return statusClean
+}
+
+// hostPort lets a port alone mean one of this machine.
+func hostPort(address string) string {
+	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
+		return "127.0.0.1:" + address
+	}
+	return address
 }
 
 // listenHint says what to do about an address that cannot be listened on.

@@ -19,9 +19,11 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"os/signal"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,13 +119,13 @@ func run(w *world) int {
 	return w.run(parserOf(grammarFor(w.args), w, nil))
 }
 
-// asFlags lets pare help, pare help COMMAND and pare version mean the flags: it is how other
-// programs are asked.
+// asFlags lets pare help, pare help COMMAND, pare version and pare -v mean the flags: it is how
+// other programs are asked.
 func asFlags(args []string) []string {
 	switch {
 	case len(args) > 0 && args[0] == "help":
 		return append(slices.Clone(args[1:]), "--help")
-	case len(args) == 1 && args[0] == "version":
+	case len(args) == 1 && slices.Contains([]string{"version", "-v", "-V", "-version"}, args[0]):
 		return []string{"--version"}
 	}
 	return args
@@ -240,18 +242,46 @@ func number(ctx *kong.DecodeContext, target reflect.Value) error {
 func wholeNumber(ctx *kong.DecodeContext, target reflect.Value) error {
 	t := ctx.Scan.Pop()
 	text := fmt.Sprint(t.Value)
-	n, err := strconv.ParseInt(text, 0, strconv.IntSize)
+	n, err := parseNumber(text)
 	switch {
 	case t.IsEOL():
 		return errors.New("a whole number is missing")
 	case errors.Is(err, strconv.ErrRange):
 		return fmt.Errorf("%s is too large", text)
 	case err != nil:
-		return fmt.Errorf("expected a whole number, not %q", text)
+		return fmt.Errorf("expected a whole number such as 50000 or 50k, not %q", text)
 	}
-	target.SetInt(n)
+	target.SetInt(int64(n))
 	return nil
 }
+
+// parseNumber reads a whole number as people write it: 50000, 50,000, 50k, 1.5M.
+func parseNumber(text string) (int, error) {
+	number, unit := text, 1.0
+	switch last := len(text) - 1; {
+	case last < 1:
+	case text[last] == 'k' || text[last] == 'K':
+		number, unit = text[:last], 1e3
+	case text[last] == 'm' || text[last] == 'M':
+		number, unit = text[:last], 1e6
+	}
+	if commas.MatchString(number) {
+		number = strings.ReplaceAll(number, ",", "")
+	}
+	if n, err := strconv.ParseInt(number, 0, strconv.IntSize); err == nil && unit == 1 || errors.Is(err, strconv.ErrRange) {
+		return int(n), err
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	switch n *= unit; {
+	case err != nil || unit == 1 || n != math.Trunc(n):
+		return 0, strconv.ErrSyntax
+	case math.Abs(n) > 1<<53:
+		return 0, strconv.ErrRange
+	}
+	return int(n), nil
+}
+
+var commas = regexp.MustCompile(`^\d{1,3}(,\d{3})+$`)
 
 // timeSpan reads how long something may take; less than nothing is no answer.
 func timeSpan(ctx *kong.DecodeContext, target reflect.Value) error {
@@ -309,11 +339,35 @@ func (w *world) misused(err error) int {
 		help = "pare " + commandOf(parse.Context) + " --help"
 	}
 	hint := "see " + help
-	if strings.HasPrefix(err.Error(), "unknown flag ") {
-		hint += "; a name that begins with - goes behind --, as in: pare COMMAND -- -NAME"
-	}
 	// A choice that need not be made has "" for none, which nobody writes.
-	return w.fail(strings.Replace(err.Error(), `must be one of "",`, "must be one of ", 1), hint)
+	what := strings.Replace(err.Error(), `must be one of "",`, "must be one of ", 1)
+	if rest, ok := strings.CutPrefix(what, "unknown flag "); ok {
+		flag, _, _ := strings.Cut(rest, ",")
+		switch other := w.commandWith(flag, help); {
+		case other != "":
+			what, hint = "unknown flag "+flag, "that is a flag of "+other+": see "+other+" --help"
+		case len(flag) == 2: // no letter is a slip of another
+			what = "unknown flag " + flag
+			fallthrough
+		default:
+			hint += "; a name that begins with - goes behind --, as in: pare COMMAND -- -NAME"
+		}
+	}
+	return w.fail(what, hint)
+}
+
+// commandWith is the command that has a flag which the one with this page of help has not;
+// "" if none has it.
+func (w *world) commandWith(flag, help string) string {
+	all := newParser(w, nil).Model.Children
+	for _, name := range []string{"trim", "prune", "fix", "check", "count", "compact", "view", "doctor", "serve", "replay", "mock", "split"} {
+		i := slices.IndexFunc(all, func(n *kong.Node) bool { return n.Name == name })
+		has := slices.ContainsFunc(all[i].Flags, func(f *kong.Flag) bool { return "--"+f.Name == flag })
+		if has && !strings.HasPrefix(help, "pare "+name+" ") {
+			return "pare " + name
+		}
+	}
+	return ""
 }
 
 // usage reports wrong usage of a command that kong could not see.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -57,7 +58,7 @@ func (p *problem) other(from origin) bool {
 
 // passedOver is the outcome for such a file.
 func passedOver(from origin, why error) outcome {
-	return outcome{gap: true, note: screen.Appendf(nil, "pare: skipped %s: %s\n", from.source, why)}
+	return outcome{gap: true, other: &source.Other{Path: from.source, Why: why}}
 }
 
 // failure is a problem without a place.
@@ -82,6 +83,8 @@ func failure(err error) problem {
 		p.hint = clashAdvice
 	case errors.As(err, &large):
 		p.hint = "if it is meant to be that large, give --max-size " + strings.ReplaceAll(source.SizeString(4*large.Max), " ", "") + ", for example"
+	case errors.Is(err, fs.ErrPermission) && path != nil:
+		p.hint = ownerHint(path.Path)
 	case errors.Is(err, fs.ErrNotExist):
 		p.hint = "give a file, a folder, or - for standard input"
 	case errors.As(err, &unpack):
@@ -117,11 +120,20 @@ func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 		p.Offset, p.Path, p.hint = b.At+syntax.Offset, b.Pointer+syntax.Pointer, syntaxHint(raw, syntax)
 		said := wire.SyntaxError{Offset: from.lead + p.Offset, Pointer: screen.Clip(p.Path, 120), Reason: syntax.Reason}
 		p.Message = said.Error()
+		if what, next, ok := mistaken(err, from, raw); ok {
+			p.hint = next
+			if p.Message = what; syntax.Offset > 0 {
+				p.Message += " (" + said.Error() + ")"
+			}
+		}
 	case errors.Is(err, wire.ErrNotRequest):
 		p.Offset, p.Path = b.At, b.Pointer
-		p.hint = partHint(raw)
+		what, next, ok := mistaken(err, from, raw)
+		p.hint = cmp.Or(next, partHint(raw))
 		if r, err := wire.Parse(b.Body, wire.Options{}); err == nil { // it was to be of another dialect
 			p.hint = "it looks like " + r.Dialect.String() + ": give --as " + r.Dialect.String() + ", or omit it"
+		} else if ok {
+			p.Message = what
 		}
 	default:
 		return p
@@ -196,9 +208,6 @@ func partHint(raw []byte) string {
 		}
 		if way != "" {
 			return "the request may be a part of this; check that part alone: jq -c '" + way + "' FILE | pare check"
-		}
-		if c, ok := jsonspan.Find(raw, whole, "conversations"); ok && bytes.Contains(raw[c.Value.Start:c.Value.End], []byte(`"from"`)) {
-			return "conversations with from and value are not read; messages with role and content are"
 		}
 		return "if the request is a part of this, check that part alone, for example: jq .request FILE | pare check"
 	}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"strings"
 
+	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
@@ -47,9 +49,7 @@ func newInput(w *world, paths []string) *source.Input {
 
 // printSkipped says which files were passed over.
 func printSkipped(w io.Writer, s source.Skipped) {
-	for _, o := range s.Others {
-		screen.Fprintf(w, "pare: skipped %s: %s\n", o.Path, o.Why)
-	}
+	printOthers(w, s.Others)
 	if s.Empty > 0 {
 		screen.Fprintf(w, "pare: skipped %s in folders that %s empty\n", plural(s.Empty, "file"), isAre(s.Empty))
 	}
@@ -70,6 +70,45 @@ func printSkipped(w io.Writer, s source.Skipped) {
 	}
 }
 
+// fewOthers is how many files of other kinds are worth a line each.
+const fewOthers = 5
+
+// printOthers says which files of folders are JSON and no transcripts: each by name, or if there
+// are many, as node_modules has them, what they have in common.
+func printOthers(w io.Writer, others []source.Other) {
+	kinds := map[string][]source.Other{}
+	var order []string
+	for _, o := range others {
+		kind := "JSON, but no conversation"
+		var unread *agentlog.UnreadError
+		if errors.As(o.Why, &unread) {
+			kind = unread.Error()
+		}
+		if kinds[kind] == nil {
+			order = append(order, kind)
+		}
+		kinds[kind] = append(kinds[kind], o)
+	}
+	for _, kind := range order {
+		if all := kinds[kind]; len(all) > fewOthers {
+			screen.Fprintf(w, "pare: skipped %s such as %s: %s\n", plural(len(all), "file"), all[0].Path, kind)
+			continue
+		}
+		for _, o := range kinds[kind] {
+			screen.Fprintf(w, "pare: skipped %s: %s\n", o.Path, o.Why)
+		}
+	}
+}
+
+// nothingFound is the status of a run over folders in which there was no transcript: whoever
+// checks a folder in a pipeline expects that something was checked.
+func (w *world) nothingFound(in *source.Input, sum *summary) int {
+	if sum.transcripts > 0 || sum.status != statusClean || !in.Many() {
+		return sum.status
+	}
+	return w.fail("nothing to read in "+strings.Join(in.Paths, " and "), "no file there holds a request, a list of messages or a session of an agent; pare doctor finds the sessions of agents")
+}
+
 // options turns the flags into what wire wants. Its error is wrong usage.
 func (r *reading) options() (wire.Options, error) {
 	o := wire.Options{Profile: r.Profile, Model: r.Model}
@@ -80,7 +119,11 @@ func (r *reading) options() (wire.Options, error) {
 			for _, d := range wire.Dialects() {
 				names = append(names, d.String())
 			}
-			return o, hinted{err, suggest.Sentence(r.As, names)}
+			hint := suggest.Sentence(r.As, names)
+			if lower := strings.ToLower(r.As); lower == "openai" || lower == "gpt" || lower == "azure" {
+				hint = "OpenAI has two: give openai-chat or openai-responses, or omit --as"
+			}
+			return o, hinted{err, hint}
 		}
 		o.Dialect = d
 	}

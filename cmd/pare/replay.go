@@ -102,13 +102,13 @@ func (c *replayCmd) run(w *world) int {
 	if err != nil {
 		return w.unwritten(err)
 	}
-	printSkipped(w.stderr, in.Skipped)
+	printSkipped(w.stderr, in.Skipped.With(sum.others))
 	if page != nil && in.Clash == nil {
 		if err := page.Commit(); err != nil {
 			return w.fail(err.Error(), "")
 		}
 	}
-	return sum.status
+	return w.nothingFound(in, sum)
 }
 
 // commands are what the configuration makes of pare trim and pare prune, without limits:

@@ -46,11 +46,11 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTe
 	if err != nil {
 		return w.unwritten(err)
 	}
-	if !r.JSON {
+	if !r.JSON && sum.transcripts > 0 {
 		end(sum, t.many)
 	}
-	printSkipped(w.stderr, in.Skipped)
-	return sum.status
+	printSkipped(w.stderr, in.Skipped.With(sum.others))
+	return w.nothingFound(in, sum)
 }
 
 // telling is one run of a command that reports.

@@ -280,7 +280,8 @@ func TestDefectR7PipesInFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, folder := range []string{"plain", "none", "storage"} {
-		if status, _, errs := program(strings.NewReader(""), "check", folder); status > statusFindings {
+		status, _, errs := program(strings.NewReader(""), "check", folder)
+		if none := strings.Contains(errs, "nothing to read in "+folder); none != (folder != "storage") || !none && status > statusFindings {
 			t.Errorf("%s: status %d: %s", folder, status, errs)
 		}
 	}

@@ -107,7 +107,7 @@ func (c *serveCmd) run(w *world) int {
 		return w.fail(err.Error(), "omit --compact-above, or name a store with --store")
 	}
 	defer upkeep()
-	l, err := serve.Listen(c.Listen, w.getenv)
+	l, err := serve.Listen(hostPort(c.Listen), w.getenv)
 	if err != nil {
 		return w.fail(err.Error(), listenHint(err))
 	}

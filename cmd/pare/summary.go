@@ -12,6 +12,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/replay"
 	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/source"
 )
 
 // An outcome is what became of one transcript.
@@ -20,6 +21,8 @@ type outcome struct {
 	hint      string // what to do about it; said once per run
 	status    int
 	rules     []string // the rule of each finding, or of each change
+
+	other *source.Other // it lies in a folder and is no transcript
 
 	replayed *replay.Result // only where they are replayed
 
@@ -43,12 +46,16 @@ type summary struct {
 	size                            *picture.Size // nil: nobody asks
 	status                          int
 	byRule                          map[string]int
+	others                          []source.Other
 }
 
 func newSummary(noun string) *summary { return &summary{noun: noun, byRule: map[string]int{}} }
 
 func (s *summary) add(o *outcome) {
 	s.before, s.after = s.before+o.before, s.after+o.after
+	if o.other != nil {
+		s.others = append(s.others, *o.other)
+	}
 	if o.gap {
 		return
 	}

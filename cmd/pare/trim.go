@@ -9,17 +9,19 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/wire"
 )
 
 type trimCmd struct {
-	MaxTokens    *int `placeholder:"N" help:"At most N tokens, of the whole request. Default, without any limit: what the model's window has room for beside the reply."`
-	MaxMessages  *int `placeholder:"N" help:"At most N messages."`
-	MaxExchanges *int `placeholder:"N" help:"The last N exchanges: calls with their results."`
-	MaxTurns     *int `placeholder:"N" help:"At most N turns; a turn begins where a person speaks, and the first message of the user, which stays, is one."`
-	MinKeep      *int `placeholder:"N" help:"Never cut into the last N messages: every byte of them stays."`
+	MaxTokens    *tokenLimit `placeholder:"N|P%" help:"At most N tokens, of the whole request (50k and 1M are numbers, too), or P % of what the model's window has room for beside the reply. Default, without any limit: 100%."`
+	MaxMessages  *int        `placeholder:"N" help:"At most N messages."`
+	MaxExchanges *int        `placeholder:"N" help:"The last N exchanges: calls with their results."`
+	MaxTurns     *int        `placeholder:"N" help:"At most N turns; a turn begins where a person speaks, and the first message of the user, which stays, is one."`
+	MinKeep      *int        `placeholder:"N" help:"Never cut into the last N messages: every byte of them stays."`
 	keeping      `embed:""`
 	stable       `embed:""`
 	counting     `embed:""`
@@ -93,7 +95,7 @@ func (c *trimCmd) run(w *world) int {
 	p.Uncounted = !c.DryRun && c.Receipt == "" // nobody will read it
 	return c.changing.run(w, task{
 		command: "trim", whole: true, lines: &c.lining, archive: archiveOf(conf), letGo: letGo(p, conf),
-		plan:   below(p, by(p)),
+		plan:   c.MaxTokens.of(p, below(p, by(p))),
 		tokens: func(r *wire.Request) int { return c.weigh(r, c.Model) },
 	})
 }
@@ -139,6 +141,70 @@ func letGo(p *pare.Policy, conf *config.Config) (ways []string) {
 	return ways
 }
 
+// A tokenLimit is a number of tokens, or a share of what a model's window has room for. nil is
+// none.
+type tokenLimit struct{ n, percent int }
+
+// Decode reads the value of a flag.
+func (l *tokenLimit) Decode(ctx *kong.DecodeContext) error {
+	text, err := popText(ctx)
+	if err != nil {
+		return err
+	}
+	number, share := strings.CutSuffix(strings.TrimSpace(text), "%")
+	n, err := parseNumber(strings.TrimSpace(number))
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("%s is too large", text)
+	case err != nil || share && (n < 1 || n > 100):
+		return fmt.Errorf("expected a number of tokens such as 50000 or 50k, or a share such as 80%%, not %q", text)
+	case share:
+		l.percent = n
+	default:
+		l.n = n
+	}
+	return nil
+}
+
+// number is the number that was given; nil: none was.
+func (l *tokenLimit) number() *int {
+	if l == nil || l.percent > 0 {
+		return nil
+	}
+	return &l.n
+}
+
+// limit is what the configuration would say; of a share, that the model has to tell.
+func (l *tokenLimit) limit() config.Limit {
+	switch {
+	case l == nil:
+		return 0
+	case l.percent > 0:
+		return config.ModelLimit
+	}
+	return config.Limit(l.n)
+}
+
+// of lets a policy fit the share of each request's model, if it is a share.
+func (l *tokenLimit) of(p *pare.Policy, plan planner) planner {
+	if l == nil || l.percent == 0 {
+		return plan
+	}
+	return func(r *wire.Request) (*pare.Plan, error) {
+		room, err := windowOf(cmp.Or(p.Model, r.Model()), r)
+		if err != nil {
+			return nil, err
+		}
+		part, win := *p, *p.Window
+		win.Tokens, win.ModelTokens = max(room*l.percent/100, 1), false
+		part.Window = &win
+		if win.Low >= win.Tokens {
+			return nil, misuse{fmt.Errorf("--low is %d: it must be less than the limit, %d tokens", win.Low, win.Tokens)}
+		}
+		return by(&part)(r)
+	}
+}
+
 // below refuses a low mark that a window of the model does not reach.
 func below(p *pare.Policy, plan planner) planner {
 	return func(r *wire.Request) (*pare.Plan, error) {
@@ -163,7 +229,7 @@ func archiveOf(conf *config.Config) string {
 // check is wrong usage that kong could not see, whatever the configuration says.
 func (c *trimCmd) check() error {
 	return cmp.Or(
-		positive("--max-tokens", c.MaxTokens), positive("--max-messages", c.MaxMessages),
+		positive("--max-tokens", c.MaxTokens.number()), positive("--max-messages", c.MaxMessages),
 		positive("--max-exchanges", c.MaxExchanges), positive("--max-turns", c.MaxTurns),
 		notNegative("--min-keep", value(c.MinKeep)), notNegative("--recent", value(c.Recent)),
 	)
@@ -214,8 +280,8 @@ func (c *trimCmd) limits(win *config.Window) {
 	if !c.limited() {
 		return
 	}
-	win.Tokens, win.Messages, win.Exchanges, win.Turns = config.Limit(value(c.MaxTokens)), value(c.MaxMessages), value(c.MaxExchanges), value(c.MaxTurns)
-	if c.MaxTokens == nil || win.Low.Tokens >= *c.MaxTokens {
+	win.Tokens, win.Messages, win.Exchanges, win.Turns = c.MaxTokens.limit(), value(c.MaxMessages), value(c.MaxExchanges), value(c.MaxTurns)
+	if c.MaxTokens == nil || c.MaxTokens.n > 0 && win.Low.Tokens >= c.MaxTokens.n {
 		win.Low, win.Cache = config.Mark{}, false // marks of another limit
 	}
 }

@@ -64,6 +64,8 @@ func (s Style) Word(t Word, rows []wire.Rule) []byte {
 	case t.Repair != "":
 		screen.Fprintf(&b, "\n%s\n", s.Paint.Place("session files of agents"))
 		s.field(&b, "repair", t.Repair)
+	case !t.Fault && t.More == "":
+		return b.Bytes()
 	case !t.Fault:
 		for _, line := range screen.Paragraphs(t.More, s.Width-2) {
 			screen.Fprintf(&b, "  %s\n", line)
@@ -72,6 +74,37 @@ func (s Style) Word(t Word, rows []wire.Rule) []byte {
 	case len(rows) == 0:
 		b.WriteString("\n  pare does not report it: the request alone does not show it\n")
 	}
+	b.Write(s.Rows(rows))
+	return b.Bytes()
+}
+
+// A Refusal is what the error of a provider means.
+type Refusal struct {
+	Title   string // the rule, and where it is broken
+	Cause   string
+	Steps   []string // what to do
+	Foreign bool     // it is not about the history
+}
+
+// Refusal explains the error of a provider.
+func (s Style) Refusal(r Refusal) []byte {
+	var b bytes.Buffer
+	if !r.Foreign {
+		screen.Fprintf(&b, "%s\n", s.Paint.Bold(r.Title))
+	}
+	for _, line := range screen.Paragraphs(r.Cause, s.Width-2) {
+		screen.Fprintf(&b, "  %s\n", line)
+	}
+	screen.Fprintln(&b)
+	for _, step := range r.Steps {
+		screen.Fprintf(&b, "  %s\n", step)
+	}
+	return b.Bytes()
+}
+
+// Rows explains what providers say to a fault.
+func (s Style) Rows(rows []wire.Rule) []byte {
+	var b bytes.Buffer
 	for _, r := range rows {
 		severity := s.Paint.Fault(r.Severity.String())
 		if r.Severity != wire.SeverityRefused {

@@ -14,6 +14,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -130,6 +131,12 @@ type Skipped struct {
 	Again   int      // read before, by this name or another
 	Own     []string // standard output is written to them
 	Others  []Other  // JSON, and nothing that can be read here
+}
+
+// With adds others, which only a look at the whole file has told.
+func (s Skipped) With(others []Other) Skipped {
+	s.Others = slices.Concat(s.Others, others)
+	return s
 }
 
 // An Other is a file in a folder that holds JSON of another kind.

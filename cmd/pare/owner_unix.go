@@ -1,0 +1,41 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"github.com/pare-llm/pare/internal/screen"
+)
+
+// ownerHint says whose a file is that may not be read; or, if not even that can be seen, the
+// folder that is in the way.
+func ownerHint(path string) string {
+	for name := filepath.Clean(path); ; name = filepath.Dir(name) {
+		st, err := os.Stat(name)
+		if err != nil && name != filepath.Dir(name) {
+			continue
+		}
+		if err != nil {
+			return ""
+		}
+		owner, ok := st.Sys().(*syscall.Stat_t)
+		if !ok {
+			return ""
+		}
+		return fmt.Sprintf("%s belongs to %s (%s), and you are %s", screen.Word(name), userName(int(owner.Uid)), st.Mode(), userName(os.Geteuid()))
+	}
+}
+
+func userName(id int) string {
+	u, err := user.LookupId(strconv.Itoa(id))
+	if err != nil {
+		return "user " + strconv.Itoa(id)
+	}
+	return u.Username
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/proxy"
+	"github.com/pare-llm/pare/wire"
+)
+
+// maxPasted is how much of a pasted text is looked at.
+const maxPasted = 64 << 10
+
+// A refusedBy is what the words of a provider's error mean.
+type refusedBy struct {
+	proxy.Refusal
+	where string // in the request; "": it does not say
+	cause string // in one sentence
+	// foreign is true for an error that has nothing to do with the history; next says what
+	// to do then.
+	foreign bool
+	next    string
+}
+
+// refusalIn reads a provider's error: its JSON, the sentence alone, or a log with it inside.
+func refusalIn(text []byte) (refusedBy, bool) {
+	text = text[:min(len(text), maxPasted)]
+	if r, ok := proxy.Classify(http.StatusBadRequest, jsonWithin(text)); ok && r.Rule != proxy.Unexplained {
+		return refusedBy{Refusal: r, where: place(text), cause: causeOf(r)}, true
+	}
+	for _, e := range otherErrors() {
+		if e.is.Match(text) {
+			return refusedBy{foreign: true, cause: e.cause, next: e.next}, true
+		}
+	}
+	if r, ok := proxy.Classify(http.StatusBadRequest, jsonWithin(text)); ok {
+		return refusedBy{Refusal: r, where: place(text), cause: causeOf(r)}, true
+	}
+	return refusedBy{}, false
+}
+
+// jsonWithin is the JSON behind what a client or a log puts in front of it: "API Error: 400
+// {…}". Without any it is the text.
+func jsonWithin(text []byte) []byte {
+	i := bytes.IndexByte(text, '{')
+	if i <= 0 || !bytes.Contains(text[i:], []byte(`"`)) {
+		return text
+	}
+	return append(bytes.Clone(text[i:]), text[:i]...)
+}
+
+var placeInRequest = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:messages|input|contents)(?:\.\[?\d+\]?|\[\d+\])(?:\.\[?\w+\]?|\[\w+\])*`)
+})
+
+// place is the first place in a request that a text names, as reports write it.
+func place(text []byte) string {
+	at := placeInRequest().Find(text)
+	return strings.NewReplacer(".[", ".", "[", ".", "]", "").Replace(string(at))
+}
+
+func causeOf(r proxy.Refusal) string {
+	switch r.Rule {
+	case proxy.Overflow:
+		switch {
+		case r.Sent > 0 && r.Limit > 0:
+			return fmt.Sprintf("the request has %s tokens, and the model takes %s", grouped(r.Sent), screen.Grouped(r.Limit))
+		case r.Limit > 0:
+			return fmt.Sprintf("the request is larger than the %s tokens that the model takes", grouped(r.Limit))
+		case r.Bytes > 0:
+			return fmt.Sprintf("the request is larger than the %s bytes that the provider takes", grouped(r.Bytes))
+		}
+		return "the request is too large for the model"
+	case proxy.Unexplained:
+		return "the provider does not say what it objects to"
+	}
+	return wire.Slugs()[r.Rule]
+}
+
+// title names the rule, and where it is broken.
+func (r refusedBy) title() string {
+	switch {
+	case r.foreign:
+		return r.cause
+	case r.where != "":
+		return r.Rule + " in " + r.where
+	}
+	return r.Rule
+}
+
+// nextLine is what to do, on one line.
+func (r refusedBy) nextLine() string {
+	if r.foreign {
+		return r.next
+	}
+	return "what it means: pare explain " + r.Rule + "; to repair it: " + r.command() + " on the request that was refused, or pare doctor for a session of an agent"
+}
+
+// command is the one that repairs the request.
+func (r refusedBy) command() string {
+	switch {
+	case r.Rule == proxy.Overflow && r.Limit > 0:
+		return fmt.Sprintf("pare trim --max-tokens %d", r.Limit-r.Reply)
+	case r.Rule == proxy.Overflow:
+		return "pare trim"
+	case r.Rule == proxy.Unexplained:
+		return "pare fix --strict"
+	}
+	return "pare fix"
+}
+
+// steps are the ways out, a line each.
+func (r refusedBy) steps() []string {
+	if r.foreign {
+		return []string{r.next}
+	}
+	repair := r.command() + " REQUEST"
+	var lines []string
+	for _, step := range [][2]string{
+		{repair, "repairs the request that was refused"},
+		{"pare doctor", "finds the session of an agent, and repairs it"},
+		{"pare serve", "repairs every request on its way"},
+		{"pare explain " + r.Rule, "tells more"},
+	} {
+		if r.Rule == proxy.Overflow && step[0] == "pare doctor" {
+			continue // which shortens nothing
+		}
+		lines = append(lines, fmt.Sprintf("%-*s  %s", max(len(repair), len("pare explain ")+len(r.Rule)), step[0], step[1]))
+	}
+	return lines
+}
+
+// An otherError is a refusal that no other history would have avoided.
+type otherError struct {
+	is          *regexp.Regexp
+	cause, next string
+}
+
+var otherErrors = sync.OnceValue(func() (all []otherError) {
+	for _, e := range []struct{ is, cause, next string }{
+		{`credit balance|insufficient_quota|billing|exceeded your current quota`, "the account has no money or quota left; the history is not the cause", "see the billing page of the provider"},
+		{`authentication_error|invalid x-api-key|incorrect api key|api key not valid|invalid_api_key|UnrecognizedClientException|security token included|\b401\b`, "the key is missing or wrong; the history is not the cause", "check the key that the client sends"},
+		{`permission_error|AccessDenied|PERMISSION_DENIED|\b403\b`, "the key may not use this model or service; the history is not the cause", "check what the key is allowed to do"},
+		{`rate_limit|too many requests|RESOURCE_EXHAUSTED|ThrottlingException|\b429\b`, "too many requests or tokens per minute; the history is not the cause", "wait, then send it again; pare trim makes each request smaller"},
+		{`overloaded|UNAVAILABLE|service unavailable|bad gateway|\b(?:503|529|502)\b`, "the provider is overloaded or down; the history is not the cause", "send it again later"},
+		{`model_not_found|not_found_error|model .{1,80} (?:does not exist|not found)|is not found for API version`, "the provider does not know this model; the history is not the cause", "check the name of the model"},
+		{`content_filter|content management policy|usage polic`, "the provider refuses what the text is about; its structure is not the cause", "pare view shows the conversation; remove what it objects to"},
+	} {
+		all = append(all, otherError{regexp.MustCompile(`(?is)` + e.is), e.cause, e.next})
+	}
+	return all
+})
