@@ -149,7 +149,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, name, path, http.StatusMethodNotAllowed, "this is a proxy for the APIs of models, not for tunnels")
 		return
 	case name == "":
-		refuse(w, name, path, http.StatusNotFound, "no upstream takes this path, and no key shows whose it is")
+		refuse(w, name, path, http.StatusNotFound, "unknown path, and no key that shows whose it is; the live page of pare serve is /pare/")
 		return
 	case up == nil:
 		refuse(w, name, path, http.StatusNotFound, fmt.Sprintf("there is no upstream %q", name))

@@ -113,8 +113,28 @@ type grammar struct {
 
 const about = "Pare cuts LLM conversations down to size and never breaks a pair."
 
+// doors is what pare says on its own: where people come in.
+const doors = `Pare repairs, shortens and shows the conversations of LLM agents.
+
+My agent's session is dead, or its API says 400:
+    pare doctor                 find the sessions on this machine, check and repair them
+    pare check FILE             the same for one request or session file
+
+Keep it from happening, in front of any client:
+    pare serve                  then: export ANTHROPIC_BASE_URL=http://127.0.0.1:8811
+
+In my own program:
+    fixed, plan, err := pare.Fix(body)             Go
+    pare fix --lines                               any language, over a pipe
+
+pare --help lists all commands. Docs: https://github.com/pare-llm/pare/tree/main/docs
+`
+
 // run is the whole program.
 func run(w *world) int {
+	if len(w.args) == 0 {
+		return w.say([]byte(doors))
+	}
 	w.args = asFlags(w.args)
 	return w.run(parserOf(grammarFor(w.args), w, nil))
 }

@@ -46,10 +46,11 @@ func (c *serveCmd) Help() string {
     pare serve --upstream deepseek=https://api.deepseek.com
 
 Point a client at it: ANTHROPIC_BASE_URL=http://127.0.0.1:8811, or
-OPENAI_BASE_URL=http://127.0.0.1:8811/v1. Requests go on to the vendors with the keys that they carry. A history that the provider
-would refuse is repaired on the way, and one that is too large made to fit; everything
-else leaves byte for byte as it came. Headers of the reply say what was done. SIGHUP
-reads the configuration again.`
+OPENAI_BASE_URL=http://127.0.0.1:8811/v1. Requests go on to the vendors with their own
+keys. A history that the provider would refuse is repaired on the way, one that is too
+large is made to fit; everything else passes through unchanged. Headers of the reply say
+what was done, and the live page, whose address is printed, shows it. SIGHUP reads the
+configuration again.`
 }
 
 // options are what the flags and the configuration say; used is where the latter is from. A
@@ -122,6 +123,9 @@ func (c *serveCmd) run(w *world) int {
 	serve.Steady(w.getenv, w.log)
 	s := serve.New(o)
 	w.listening(l.Addr())
+	if serve.Local(l.Addr()) {
+		exports(w, l.Addr())
+	}
 	if isTerminal(w.stderr) || !c.guarded { // its address has the token of this run
 		screen.Fprintf(w.stderr, "pare: the live page is http://%s%s\n", l.Addr().String(), s.Page())
 	}
@@ -132,6 +136,13 @@ func (c *serveCmd) run(w *world) int {
 		screen.Fprintf(w.stderr, "pare: %s\n", note)
 	}
 	return c.serve(ctx, cut, w, s, l)
+}
+
+// exports says what a client has to know, as lines for a shell.
+func exports(w *world, a net.Addr) {
+	for _, line := range []string{"ANTHROPIC_BASE_URL=http://%s", "OPENAI_BASE_URL=http://%s/v1", "GOOGLE_GEMINI_BASE_URL=http://%s"} {
+		screen.Fprintf(w.stderr, "      export "+line+"\n", a.String())
+	}
 }
 
 // serve answers until a signal comes, and waits for what is under way until another one.

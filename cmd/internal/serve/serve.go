@@ -250,6 +250,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.own.ServeHTTP(w, r)
 		return
 	}
+	if r.URL.Path == "/" && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		// Somebody has opened the address in a browser; no client of a model asks for that.
+		http.Redirect(w, r, "/pare/", http.StatusSeeOther)
+		return
+	}
 	if r.Header["Upgrade"] != nil {
 		s.tunnels.Add(1)
 		defer s.tunnels.Done()

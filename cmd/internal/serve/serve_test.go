@@ -300,6 +300,22 @@ func TestForeignersGetNothing(t *testing.T) {
 	}
 }
 
+// TestRootLeadsToThePage: who opens the address that serve prints sees the live page; nobody
+// else gets anything there, and the token of the run is not given away.
+func TestRootLeadsToThePage(t *testing.T) {
+	at, s, _ := start(t, to(t, ok))
+	resp, body := send(t, "GET", at+"/", "", "Accept", "text/html,application/xhtml+xml")
+	if resp.StatusCode != 303 || resp.Header.Get("Location") != "/pare/" || strings.Contains(body, strings.TrimPrefix(s.Page(), "/pare/?token=")) {
+		t.Errorf("%s to %q: %s", resp.Status, resp.Header.Get("Location"), body)
+	}
+	if resp, body := send(t, "GET", at+"/", "", "Accept", "application/json"); resp.StatusCode != 404 || !strings.Contains(body, "unknown path") || !strings.Contains(body, "/pare/") {
+		t.Errorf("%s: %s", resp.Status, body)
+	}
+	if resp, body := send(t, "GET", at+"/pare/", ""); resp.StatusCode != 401 || !strings.Contains(body, "printed at the start") {
+		t.Errorf("%s: %s", resp.Status, body)
+	}
+}
+
 func TestTokens(t *testing.T) {
 	const token = "0123456789abcdef"
 	var key string
