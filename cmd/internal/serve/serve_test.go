@@ -311,7 +311,7 @@ func TestRootLeadsToThePage(t *testing.T) {
 	if resp, body := send(t, "GET", at+"/", "", "Accept", "application/json"); resp.StatusCode != 404 || !strings.Contains(body, "unknown path") || !strings.Contains(body, "/pare/") {
 		t.Errorf("%s: %s", resp.Status, body)
 	}
-	if resp, body := send(t, "GET", at+"/pare/", ""); resp.StatusCode != 401 || !strings.Contains(body, "printed at the start") {
+	if resp, body := send(t, "GET", at+"/pare/", "", "Pare-Token", ""); resp.StatusCode != 401 || !strings.Contains(body, "printed at the start") {
 		t.Errorf("%s: %s", resp.Status, body)
 	}
 }
