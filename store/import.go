@@ -24,7 +24,7 @@ func (s *Store) Import(ctx context.Context, key Key, title string, r *wire.Reque
 	_, err = s.Create(ctx, key, Create{Dialect: r.Dialect.String(), Model: r.Model(), Title: title, Base: base})
 	switch {
 	case errors.Is(err, ErrDeleted):
-		return 0, fmt.Errorf("%w, and its id stays taken; import it under another id", err)
+		return 0, fmt.Errorf("%w, and its id stays taken; import it under another id with --id NAME", err)
 	case err != nil && !errors.Is(err, ErrExists):
 		return 0, err
 	}
@@ -36,7 +36,7 @@ func (s *Store) Import(ctx context.Context, key Key, title string, r *wire.Reque
 	done, err := s.Append(ctx, key, Anywhere, list...)
 	var dup *DuplicateError
 	if errors.As(err, &dup) {
-		return 0, fmt.Errorf("import %s: %w: it is there already and is no beginning of this history; import it under another id", key, err)
+		return 0, fmt.Errorf("import %s: %w: it is there already and is no beginning of this history; import it under another id with --id NAME", key, err)
 	}
 	return len(list) - done.Replayed, err
 }

@@ -4,8 +4,8 @@ package wire
 // of docs/rules.md.
 var slugs = map[string]string{
 	// Pairs and their places
-	"orphan-call":          "a call that no result answers",
-	"orphan-result":        "a result whose call is not in the list, or not where the provider looks for it",
+	"orphan-call":          "a tool call without a result",
+	"orphan-result":        "a tool result without a matching call in the message before",
 	"displaced-result":     "call and result both exist, but something stands between them",
 	"duplicate-result":     "a second result for a call that already has one",
 	"duplicate-call-id":    "a second call with an id already used",

@@ -23,7 +23,7 @@ import (
 // changing is the flags of all commands that change transcripts.
 type changing struct {
 	reading      `embed:""`
-	Strict       bool   `help:"Repair whatever is not valid everywhere."`
+	Strict       bool   `help:"Also repair what any vendor would refuse."`
 	OrphanCall   string `placeholder:"stub|drop" help:"A call without a result gets a stub that says so (stub, the default) or goes (drop)."`
 	OrphanResult string `placeholder:"text|drop" help:"A result without a call becomes quoted text (text, the default) or goes (drop)."`
 	KeepOpen     bool   `help:"Leave calls at the end open: they may still be running. For a transcript that is stored, not sent."`

@@ -264,9 +264,9 @@ func (c *changer) tooSmall(from origin, e *pare.WindowTooSmall) outcome {
 	}
 	o.note = screen.Appendf(nil, "pare: %s: the window is too small: what must be kept needs %s %s, the limit is %s\n",
 		from.String(), grouped(e.Minimum), e.Unit, grouped(e.Limit))
-	o.hint = fmt.Sprintf("give --max-%s that many", e.Unit)
+	o.hint = fmt.Sprintf("raise --max-%s to %d", e.Unit, e.Minimum)
 	if len(c.letGo) > 0 {
-		o.hint += ", or let more go: " + strings.Join(c.letGo, ", ")
+		o.hint += ", or let Pare drop more: " + strings.Join(c.letGo, ", ")
 	}
 	return o
 }

@@ -11,7 +11,7 @@ import (
 
 type checkCmd struct {
 	reporting `embed:""`
-	Strict    bool `help:"Report whatever is not valid everywhere."`
+	Strict    bool `help:"Also report what any vendor would refuse."`
 	Advice    bool `help:"Also report what is accepted but costs quality or money."`
 	Pairs     bool `help:"With --json, also list which call is answered by which results, and how each pair stands."`
 	settings  `embed:""`

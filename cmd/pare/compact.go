@@ -205,9 +205,9 @@ func (a *authoring) override(w *world, how *config.Compaction) error {
 	how.Model, how.KeyEnv, how.PlainHTTP = cmp.Or(a.SummaryModel, how.Model), cmp.Or(a.KeyEnv, how.KeyEnv), a.PlainHTTP || how.PlainHTTP
 	switch {
 	case how.Endpoint == "":
-		return hinted{errors.New("a model is to write the summary, and its API is not named"), "give --endpoint URL and --summary-model NAME"}
+		return hinted{errors.New("--summary-model needs --endpoint URL"), "give --endpoint URL and --summary-model NAME"}
 	case how.Model == "":
-		return hinted{errors.New("a model is to write the summary, and it is not named"), "give --summary-model NAME; --model is the one that the transcript is for"}
+		return hinted{errors.New("--endpoint needs --summary-model NAME"), "--model is the one that the transcript is for"}
 	case a.KeyEnv != "" && w.getenv(a.KeyEnv) == "":
 		return fmt.Errorf("--key-env: the environment variable %s is not set", a.KeyEnv)
 	}

@@ -44,10 +44,7 @@ func (c *countCmd) run(w *world) int {
 		return w.usage(err, "count")
 	}
 	return c.tell(w, "count", "token", c.one, nil, func(sum *summary, many bool) {
-		switch {
-		case sum.size == nil && sum.transcripts == 0:
-			screen.Fprintln(w.stderr, "0 transcripts")
-		case sum.size != nil && (many || sum.transcripts != 1):
+		if sum.size != nil && (many || sum.transcripts != 1) {
 			screen.Fprintf(w.stderr, "%s: %s, %s tokens\n", plural(sum.transcripts, "transcript"), plural(sum.size.Messages[0], "message"), grouped(sum.size.Tokens[0]))
 		}
 	})

@@ -43,12 +43,12 @@ changed without --fix. Close the agent before you repair its session: one that i
 still be writing to is left alone. pare undo reverts a repair.
 
 --json prints {"agent","project","path","messages","calls","results","findings":
-[{"rule","line","message","effect"}],"bytes","modified"}; with --fix --yes also "mended",
-"backup" and "left", the findings that stay. Only findings whose effect is "refused"
+[{"rule","line","message","effect"}],"bytes","modified"}; with --fix --yes also
+"repaired", "backup" and "remaining", the findings that stay. Only findings whose effect is "refused"
 make a session a broken one. A session that cannot be read has "error".
 
 A base URL in the environment (ANTHROPIC_BASE_URL, …) that points at a port of this
-machine on which nobody listens is named, too.
+machine on which nothing is listening is named, too.
 
 The status is 0 if all is well, 1 if a session is broken and was not repaired, 2 if a
 session or a folder could not be read.`
@@ -274,10 +274,10 @@ type diagnosisJSON struct {
 	Findings []agentlog.Fault `json:"findings"`
 	Bytes    int64            `json:"bytes"`
 	Modified string           `json:"modified"`
-	Mended   *bool            `json:"mended,omitempty"`
+	Mended   *bool            `json:"repaired,omitempty"`
 	Why      string           `json:"why,omitempty"` // it was not mended
 	Backup   string           `json:"backup,omitempty"`
-	Left     []agentlog.Fault `json:"left,omitempty"`
+	Left     []agentlog.Fault `json:"remaining,omitempty"`
 	Error    string           `json:"error,omitempty"`
 }
 

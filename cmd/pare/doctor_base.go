@@ -32,7 +32,7 @@ func deadBases(w *world) {
 			c.Close()
 			continue
 		}
-		screen.Fprintf(w.stderr, "pare: %s is %s, and nobody listens there: start pare serve, or unset the variable\n", name, u.Redacted())
+		screen.Fprintf(w.stderr, "pare: %s is %s, but nothing is listening there: start pare serve, or unset the variable\n", name, u.Redacted())
 	}
 }
 

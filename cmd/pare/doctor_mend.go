@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,9 @@ func (d *treated) broken() bool {
 	return d.Ill()
 }
 
+// skippedByUser is why a session was not repaired that a person has been asked about.
+const skippedByUser = "skipped"
+
 // mend mends a session if agree does, and notes what came of it.
 func (r *rounds) mend(d *treated, agree func(*agentlog.Treatment) bool) {
 	m, err := d.Treat(agentlog.NewBusy(time.Now()))
@@ -35,7 +39,7 @@ func (r *rounds) mend(d *treated, agree func(*agentlog.Treatment) bool) {
 		return
 	}
 	if !agree(m) {
-		d.why = "as you wish"
+		d.why = skippedByUser
 		return
 	}
 	if d.backup, err = m.Replace(&r.w.files); err != nil {
@@ -74,6 +78,7 @@ func brokenOf(all []*treated) []*treated {
 			broken = append(broken, d)
 		}
 	}
+	slices.SortStableFunc(broken, func(a, b *treated) int { return b.Modified.Compare(a.Modified) }) // as they are listed
 	return broken
 }
 

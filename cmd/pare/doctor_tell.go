@@ -16,6 +16,9 @@ func cured(v *picture.Doctor, d *treated) []byte {
 	case d.mended:
 		return screen.Appendf(nil, "  %s; the original: %s\n", v.Notes.Good("repaired"), v.Home.Short(d.backup))
 	}
+	if d.why == skippedByUser {
+		return []byte("  skipped\n")
+	}
 	return screen.Appendf(nil, "  not repaired: %s\n", d.why)
 }
 
@@ -29,10 +32,10 @@ func (r *rounds) tell() {
 	}
 	r.tellUnread()
 	if r.empty > 0 {
-		screen.Fprintf(r.w.stderr, "pare: skipped %s in which nothing has been said yet\n", plural(r.empty, "session file"))
+		screen.Fprintf(r.w.stderr, "pare: skipped %s\n", plural(r.empty, "empty session"))
 	}
 	if len(r.all) == 0 {
-		screen.Fprintf(r.w.stderr, "pare: no sessions found in %s\n      pare check FILE checks a file that lies elsewhere\n", r.home.Short(r.home.Dir))
+		screen.Fprintf(r.w.stderr, "pare: no sessions found in %s\n      To check another file: pare check FILE\n", r.home.Short(r.home.Dir))
 		return
 	}
 	if r.Fix {
@@ -89,6 +92,6 @@ func (r *rounds) sum() {
 	add(unreadable, "unreadable", paint.Fault)
 	screen.Fprintf(r.w.stderr, "%s of %s: %s\n", paint.Bold(plural(len(r.all), "session")), plural(len(names), "agent"), screen.Join(parts, ", "))
 	if broken > 0 && !r.Fix {
-		screen.Fprintln(r.w.stderr, paint.Faint("nothing was changed; --fix repairs them, and asks each time"))
+		screen.Fprintln(r.w.stderr, paint.Faint("Nothing changed. pare doctor --fix repairs them one by one"))
 	}
 }

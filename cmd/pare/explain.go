@@ -96,11 +96,7 @@ func (c *explainCmd) pasted(w *world, v report, text string) int {
 	case c.JSON:
 		return w.say(encode(refusalJSON{Rule: r.Rule, ID: r.Source, Path: r.where, Cause: r.cause, Next: r.steps()}))
 	}
-	out := v.Refusal(picture.Refusal{Title: r.title(), Cause: r.cause, Steps: r.steps(), Foreign: r.foreign})
-	if rows := wire.Find(r.Source); len(rows) > 0 {
-		out = append(out, v.Rows(rows)...)
-	}
-	return w.say(out)
+	return w.say(v.Refusal(picture.Refusal{Title: r.title(), Cause: r.cause, Steps: r.steps(), Foreign: r.foreign, Rules: wire.Find(r.Source)}))
 }
 
 // refusalJSON is what --json prints about a provider's error.

@@ -134,7 +134,7 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"time", aSkip, "planning took longer than its budget", ""},
 	{"panic", aSkip, "Pare met a bug of its own; the log has it", "please report it"},
 	{"error", aSkip, "planning failed; the log says why", ""},
-	{"signed", aSkip, "the request is signed, and Pare has no key to sign a changed one", "docs/serve.md tells how to give it one"},
+	{"signed", aSkip, "the request is signed, and Pare has no key to sign a changed one", "docs/serve.md shows how to give it one"},
 	{"unsupported", aSkip, "requests to this path are not looked at", ""},
 
 	{"transcript", aTerm, "a conversation as it is sent or stored: a request body, a list of messages, or a session file", ""},
@@ -159,7 +159,7 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"refused by some", aTerm, "some vendors of this dialect answer such a request with an error, others take it", ""},
 	{"degrades", aTerm, "the provider takes it, but something is lost, such as its cache", ""},
 	{"forgotten", aTerm, "the agent goes on, but without a part of the conversation", ""},
-	{"cosmetic", aTerm, "nobody minds: the agent reads the file as if nothing were wrong", ""},
+	{"cosmetic", aTerm, "it does no harm: the agent reads the file as if nothing were wrong", ""},
 	{"healed", aTerm, "a request that the provider refused was repaired by what its error says, and sent again", "Pare-Healed names the rule"},
 	{"recall", aTerm, "the model fetched something that had been removed", "pare serve --recall"},
 	{"over-window", aTerm, "the request is larger than the window of its model, and the provider refuses it", "pare trim makes it fit"},

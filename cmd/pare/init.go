@@ -46,6 +46,6 @@ func (c *initCmd) run(w *world) int {
 		return w.fail(err.Error(), writeHint(err, false))
 	}
 	status := w.say(screen.Appendf(nil, "%s\n", name))
-	screen.Fprintf(w.stderr, "      take the # away from what you want to change, then see what runs: pare rules %s\n", quoted(name))
+	screen.Fprintf(w.stderr, "      uncomment what you want to change, then see what runs: pare rules %s\n", quoted(name))
 	return status
 }

@@ -84,24 +84,24 @@ func main() {
 type command interface{ run(*world) int }
 
 type grammar struct {
-	Check   checkCmd   `cmd:"" group:"look" help:"Report every fault that the provider would refuse."`
-	Fix     fixCmd     `cmd:"" group:"fix" help:"Repair every fault that the provider would refuse, and write the transcript."`
+	Check   checkCmd   `cmd:"" group:"look" help:"Report everything that the provider would refuse."`
+	Fix     fixCmd     `cmd:"" group:"fix" help:"Repair what the provider would refuse, and write the transcript."`
 	Undo    undoCmd    `cmd:"" group:"fix" help:"Restore a file that was changed in place: its newest backup becomes the file again."`
 	Prune   pruneCmd   `cmd:"" group:"shrink" help:"Repair, then remove what the rules find useless."`
 	Trim    trimCmd    `cmd:"" group:"shrink" help:"Make a transcript fit a window of tokens, messages, exchanges or turns."`
 	Split   splitCmd   `cmd:"" group:"shrink" help:"Find the cut for a compaction: where a transcript can be divided without breaking a pair."`
-	Count   countCmd   `cmd:"" group:"look" help:"Count the tokens of transcripts, and what they go to."`
-	Compact compactCmd `cmd:"" group:"shrink" help:"Put a summary in the place of the older part of a transcript."`
+	Count   countCmd   `cmd:"" group:"look" help:"Count the tokens of transcripts, and show what they are spent on."`
+	Compact compactCmd `cmd:"" group:"shrink" help:"Replace the older part of a transcript by a summary."`
 	Replay  replayCmd  `cmd:"" group:"shrink" help:"Replay stored transcripts request by request: what each policy would have sent, and what it would have cost."`
 	Rules   rulesCmd   `cmd:"" group:"shrink" help:"List the rules of prune in their order, or check a configuration."`
 	View    viewCmd    `cmd:"" group:"look" help:"Show a conversation in a browser, or as a picture in the terminal."`
-	Explain explainCmd `cmd:"" group:"look" help:"Explain any word of a report: what it means, what the provider says, how it is repaired."`
+	Explain explainCmd `cmd:"" group:"look" help:"Explain a word of a report, or an error of a provider: what it means, how it is repaired."`
 	Doctor  doctorCmd  `cmd:"" group:"sessions" help:"Find the sessions of the agents on this machine, check them all, and offer to repair what is broken."`
 
 	Session sessionCmd `cmd:"" group:"sessions" help:"Keep sessions in a store: import, look, revert, fork, search, and write the request to send."`
 
-	Serve serveCmd `cmd:"" group:"proxy" help:"Stand between clients and providers: repair every request on its way, and make it fit."`
-	Mock  mockCmd  `cmd:"" group:"proxy" help:"Stand in for the providers on a local port, as strict as they are."`
+	Serve serveCmd `cmd:"" group:"proxy" help:"Run a local proxy that repairs every request on its way to the provider, and makes it fit."`
+	Mock  mockCmd  `cmd:"" group:"proxy" help:"Run a fake provider for tests on a local port, as strict as the real ones."`
 
 	Init       initCmd       `cmd:"" group:"setup" help:"Write a commented pare.toml with every option and its default."`
 	Completion completionCmd `cmd:"" group:"setup" help:"Print the completions for a shell: bash, zsh or fish."`

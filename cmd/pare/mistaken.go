@@ -154,7 +154,7 @@ var otherJSON = []mistake{
 	{is: func(g *given) bool { return len(g.member) <= 2 && g.has("input_tokens") || g.has("totalTokens") }, what: "the answer to a count of tokens, not a request", next: sentBody},
 
 	{is: func(g *given) bool { return g.within("log", "entries") }, what: "a HAR file: requests and replies as a browser or proxy recorded them",
-		next: "take the bodies out: jq -c '.log.entries[].request.postData.text | fromjson?' FILE | pare check"},
+		next: "extract the bodies: jq -c '.log.entries[].request.postData.text | fromjson?' FILE | pare check"},
 
 	{is: isChatGPT, what: "an export of ChatGPT, which Pare does not read", next: exported},
 	{is: members("chat_messages"), what: "an export of claude.ai, which Pare does not read", next: exported},

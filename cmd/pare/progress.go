@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
@@ -22,6 +23,7 @@ type progress struct {
 	in     *source.Input
 	sum    *summary
 	total  int64
+	worked *atomic.Int64 // bytes that were worked on; nil: what was read tells
 	shown  bool
 	ticker *time.Ticker // nil: no bar
 	done   chan struct{}
@@ -33,6 +35,7 @@ func startProgress(w *world, in *source.Input, sum *summary) *progress {
 	p := &progress{out: bufio.NewWriterSize(w.stdout, 32<<10), stderr: w.stderr, in: in, sum: sum, done: make(chan struct{}), hinted: map[string]bool{}}
 	if isTerminal(w.stdin) && in.Paths[0] == source.Stdin {
 		screen.Fprintln(w.stderr, "pare: reading from the terminal; end with Ctrl-D")
+		return p // a bar would be drawn over what is typed
 	}
 	if !isTerminal(w.stderr) || w.getenv("TERM") == "dumb" {
 		return p
@@ -107,13 +110,19 @@ func (p *progress) draw() {
 	defer p.mu.Unlock()
 	const cells = 24
 	done := p.in.Read.Load()
+	if p.worked != nil {
+		done = p.worked.Load()
+	}
 	bar := ""
 	if p.total > 0 {
 		n := int(min(cells*done/p.total, cells))
 		bar = strings.Repeat("━", n) + strings.Repeat("╌", cells-n) + " "
 	}
 	p.clear()
-	screen.Fprintf(p.stderr, "%s%.1f MB  %s, %s", bar, float64(done)/1e6, plural(p.sum.transcripts, "transcript"), plural(p.sum.number, p.sum.noun))
+	screen.Fprintf(p.stderr, "%s%.1f MB  %s", bar, float64(done)/1e6, plural(p.sum.transcripts, "transcript"))
+	if p.sum.noun != "" {
+		screen.Fprintf(p.stderr, ", %s", plural(p.sum.number, p.sum.noun))
+	}
 	p.shown = true
 }
 

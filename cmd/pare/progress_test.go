@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/pare-llm/pare/cmd/internal/source"
@@ -40,5 +42,20 @@ func TestProgressLate(t *testing.T) {
 	p.stop()
 	if p.err == nil || p.print([]outcome{{out: []byte("lost\n")}}) {
 		t.Error("nobody is told:", p.err)
+	}
+}
+
+// TestProgressOfWork: where the work takes longer than to read, the bar shows the work, and
+// counts nothing that there is none of.
+func TestProgressOfWork(t *testing.T) {
+	var said bytes.Buffer
+	var worked atomic.Int64
+	in := &source.Input{Paths: []string{"x"}}
+	p := &progress{stderr: &said, in: in, sum: newSummary(""), total: 1000, worked: &worked}
+	in.Read.Store(1000)
+	worked.Store(500)
+	p.draw()
+	if got := said.String(); strings.Count(got, "━") != 12 || strings.Contains(got, ",") {
+		t.Errorf("half of the work is drawn as %q", got)
 	}
 }

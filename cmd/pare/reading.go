@@ -21,7 +21,7 @@ type reading struct {
 	Paths   []string `arg:"" optional:"" name:"path" help:"Files, folders, or - for standard input (the default): ${inputs}, also as .gz or .zst."`
 	As      string   `placeholder:"DIALECT" help:"Read as ${dialects}. Default: detected."`
 	Profile string   `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
-	Model   string   `placeholder:"NAME" help:"The model, where neither the body nor its URL names one. Tokens are counted, and windows measured, as for this one in any case."`
+	Model   string   `placeholder:"NAME" help:"The model, where neither the body nor its URL names one. It overrides the model for counting and window size."`
 	Jobs    *int     `placeholder:"N" help:"Transcripts to work on at the same time. Default: one per core."`
 	MaxSize string   `placeholder:"SIZE" help:"How large a .gz or .zst file may be unpacked, such as 500MB or 4GB. Default: 1GB."`
 }

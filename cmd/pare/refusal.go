@@ -125,7 +125,7 @@ func (r refusedBy) steps() []string {
 		{repair, "repairs the request that was refused"},
 		{"pare doctor", "finds the session of an agent, and repairs it"},
 		{"pare serve", "repairs every request on its way"},
-		{"pare explain " + r.Rule, "tells more"},
+		{"pare explain " + r.Rule, "explains the rule"},
 	} {
 		if r.Rule == proxy.Overflow && step[0] == "pare doctor" {
 			continue // which shortens nothing

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/replay"
@@ -84,9 +85,9 @@ func (c *replayCmd) run(w *world) int {
 		}
 		defer page.Discard() // does nothing once it is committed
 	}
-	t := &telling{memory: &w.memory, opts: opts, tell: rep.one, json: c.JSON, many: in.Many()}
+	t := &telling{memory: &w.memory, opts: opts, tell: rep.one, json: c.JSON, many: in.Many(), worked: &rep.worked}
 	var all []*replay.Result
-	sum, err := t.run(w, in, c.jobs(), c.jobs(), "finding", func(o *outcome) {
+	sum, err := t.run(w, in, c.jobs(), c.jobs(), "", func(o *outcome) {
 		if o.replayed != nil {
 			all = append(all, o.replayed)
 		}
@@ -205,6 +206,7 @@ type replaying struct {
 	repair pare.Policy
 	how    replay.Options
 	json   bool
+	worked atomic.Int64 // bytes
 }
 
 // one replays one transcript.
@@ -214,7 +216,11 @@ func (p *replaying) one(_ report, from origin, req *wire.Request) (o outcome, er
 	if err != nil {
 		return o, err
 	}
-	r, err := replay.Replay(plan.Result(), p.how)
+	how, size := p.how, int64(len(req.Raw()))
+	how.Progress = func(done, of int) { // called in order, so that the sum of all shares is the whole
+		p.worked.Add(size*int64(done)/int64(of) - size*int64(done-1)/int64(of))
+	}
+	r, err := replay.Replay(plan.Result(), how)
 	if err != nil {
 		return o, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/screen"
@@ -61,7 +62,8 @@ type telling struct {
 	json   bool
 	many   bool // several files
 	memory *source.Memory
-	lines  bool // every line gets an answer, errors too
+	worked *atomic.Int64 // how much of the input is done, where that takes longer than to read it
+	lines  bool          // every line gets an answer, errors too
 	report report
 
 	logMemory sync.Pool // of *agentlog.Memory
@@ -73,6 +75,7 @@ func (t *telling) run(w *world, in *source.Input, jobs, queue int, noun string, 
 	defer w.memory.Roomy(t.many)()
 	sum := newSummary(noun)
 	bar := startProgress(w, in, sum)
+	bar.worked = t.worked
 	bar.late = t.many && !t.lines
 	source.Work(jobs, queue, in.Each, func(in source.Chunk) []outcome {
 		w.logRead(&in)

@@ -140,8 +140,8 @@ func (c *serveCmd) run(w *world) int {
 
 // exports says what a client has to know, as lines for a shell.
 func exports(w *world, a net.Addr) {
-	for _, line := range []string{"ANTHROPIC_BASE_URL=http://%s", "OPENAI_BASE_URL=http://%s/v1", "GOOGLE_GEMINI_BASE_URL=http://%s"} {
-		screen.Fprintf(w.stderr, "      export "+line+"\n", a.String())
+	for _, c := range [][2]string{{"ANTHROPIC_BASE_URL", ""}, {"OPENAI_BASE_URL", "/v1"}, {"GOOGLE_GEMINI_BASE_URL", ""}} {
+		screen.Fprintf(w.stderr, "      export %s=http://%s%s\n", c[0], a.String(), c[1])
 	}
 }
 

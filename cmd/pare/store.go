@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -27,15 +28,15 @@ type sessionCmd struct {
 	Import  sessionImportCmd  `cmd:"" help:"Put transcripts, or the session files of agents, into the store."`
 	Export  sessionExportCmd  `cmd:"" help:"Write the messages of a session: a list, or a part of it."`
 	Window  sessionWindowCmd  `cmd:"" help:"Write the request that would be sent: repaired, and within its limit."`
-	Compact sessionCompactCmd `cmd:"" help:"Put a summary in the place of the older part of a session."`
+	Compact sessionCompactCmd `cmd:"" help:"Replace the older part of a session by a summary."`
 	Revert  sessionRevertCmd  `cmd:"" help:"Revert the last turns of a session, or everything behind an entry."`
 	Undo    sessionUndoCmd    `cmd:"" help:"Undo the last revert or compaction of a session."`
-	Fork    sessionForkCmd    `cmd:"" help:"Begin a new session that shares the entries of another one up to a point."`
+	Fork    sessionForkCmd    `cmd:"" help:"Start a new session that shares the entries of another one up to a point."`
 	Search  sessionSearchCmd  `cmd:"" help:"Look for words in one session, or in all: the newest first."`
 	Recall  sessionRecallCmd  `cmd:"" help:"Write what a placeholder or a summary stands for."`
 	Delete  sessionDeleteCmd  `cmd:"" help:"Delete a session."`
 	Fsck    sessionFsckCmd    `cmd:"" help:"Verify everything that the store promises; the store may be in use."`
-	Gc      sessionGcCmd      `cmd:"" help:"Let go of what is old."`
+	Gc      sessionGcCmd      `cmd:"" help:"Delete old data."`
 	Backup  sessionBackupCmd  `cmd:"" help:"Copy the store to a file; it may be in use."`
 }
 
@@ -57,7 +58,7 @@ it, such as a sub-agent's, by ID --path PATH. An id that is also a flag goes beh
 // inStore is the flags of all commands that use the store.
 type inStore struct {
 	Store string `placeholder:"DSN" env:"PARE_STORE" help:"The store: a file, or postgres://… . Default: pare.db in the user's data folder."`
-	Scope string `placeholder:"NAME" help:"Whose sessions. Default: those without a scope."`
+	Scope string `placeholder:"NAME" help:"The namespace of the sessions. Default: none."`
 }
 
 // with opens a store that is there and runs f; what f returns is told to people. A name that
@@ -68,7 +69,7 @@ func (o *inStore) with(w *world, f func(context.Context, *store.Store) (int, err
 		return status
 	}
 	if absent(dsn) {
-		return w.fail("there is no store "+dsn, "pare session import FILE makes it; --store names another one")
+		return w.fail("no store yet at "+dsn, "pare session import FILE creates it; --store names another one")
 	}
 	return w.withStore(dsn, f)
 }
@@ -129,8 +130,10 @@ func (w *world) storeProblem(err error) int {
 		return statusTooSmall
 	case errors.Is(err, store.ErrNotFound):
 		hint = "pare session list shows what is there, and with --in ID what belongs to a session and is named by ID --path PATH"
+	case errors.Is(err, store.ErrDeleted):
+		hint = "its id stays taken; import it again under another one with --id NAME"
 	case errors.Is(err, store.ErrNoCursor):
-		hint = "pare session show --entries lists them with their ids"
+		hint = "pare session show ID --entries lists them with their numbers and ids"
 	case errors.Is(err, store.ErrBusy):
 		hint = "try again when it is done"
 	case errors.Is(err, store.ErrUnavailable):
@@ -163,6 +166,26 @@ type oneSession struct {
 
 func (o *oneSession) key() store.Key {
 	return store.Key{Scope: o.Scope, ID: strings.TrimPrefix(o.ID, noFlag), Path: o.Path}
+}
+
+// entryID is the id of an entry that people name by it or by its number. What is neither is for
+// the store to refuse.
+func entryID(ctx context.Context, st *store.Store, key store.Key, name string) (string, error) {
+	seq, err := strconv.ParseInt(name, 10, 64)
+	if err != nil {
+		return name, nil
+	}
+	id, byNumber := name, false
+	err = st.Export(ctx, key, store.Export{All: true}, func(e store.Entry) error {
+		switch {
+		case e.ID == name: // an id may be a number, too
+			id, byNumber = name, true
+		case int64(e.Seq) == seq && !byNumber:
+			id = e.ID
+		}
+		return nil
+	})
+	return id, err
 }
 
 // sessionName writes which session a key means as the commands take it.

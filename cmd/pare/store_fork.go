@@ -11,12 +11,16 @@ import (
 type sessionForkCmd struct {
 	oneSession `embed:""`
 	New        string `arg:"" optional:"" help:"The id of the new one. Default: made up."`
-	At         string `placeholder:"ENTRY" help:"The id of the last entry that both share. Default: the last one."`
+	At         string `placeholder:"ENTRY" help:"The last entry that both share: its number, as show prints it, or its id. Default: the last one."`
 }
 
 func (c *sessionForkCmd) run(w *world) int {
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
-		x, err := st.Fork(ctx, c.key(), c.At, store.Key{Scope: c.Scope, ID: cmp.Or(c.New, store.NewID())})
+		at, err := entryID(ctx, st, c.key(), c.At)
+		if err != nil {
+			return 0, err
+		}
+		x, err := st.Fork(ctx, c.key(), at, store.Key{Scope: c.Scope, ID: cmp.Or(c.New, store.NewID())})
 		if err != nil {
 			return 0, err
 		}

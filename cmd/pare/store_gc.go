@@ -12,7 +12,7 @@ import (
 type sessionGcCmd struct {
 	inStore    `embed:""`
 	Idle       *time.Duration `placeholder:"TIME" help:"Delete sessions that nothing was appended to for so long, such as 720h."`
-	Originals  *time.Duration `placeholder:"TIME" help:"Let go of what a summary stands for, once that is so old. Windows do not change; recall and undo cannot reach it any more."`
+	Originals  *time.Duration `placeholder:"TIME" help:"Delete what a summary stands for, once that is so old. Windows do not change; recall and undo cannot reach it any more."`
 	Tombstones *time.Duration `placeholder:"TIME" help:"Forget that a session was deleted, after so long."`
 	Receipts   *time.Duration `placeholder:"TIME" help:"Forget what pare serve did to requests, after so long; it does so by itself after 30 days."`
 }
@@ -44,7 +44,7 @@ func (c *sessionGcCmd) run(w *world) int {
 		if err != nil {
 			return 0, err
 		}
-		return w.say(screen.Appendf(nil, "%s deleted, %s let go, %s and %s forgotten, %s removed\n",
+		return w.say(screen.Appendf(nil, "removed: %s, %s, %s, %s, %s\n",
 			plural(done.Sessions, "session"), entries(done.Entries), plural(done.Tombstones, "tombstone"), plural(done.Receipts, "receipt"), plural(done.Media, "attachment"))), nil
 	})
 }

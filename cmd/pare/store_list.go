@@ -30,7 +30,7 @@ func (c *sessionListCmd) run(w *world) int {
 	}
 	if absent(dsn) { // nobody has imported anything yet; looking makes no file
 		if !c.JSON {
-			screen.Fprintf(w.stderr, "there is no store %s; pare session import FILE makes it\n", dsn)
+			screen.Fprintf(w.stderr, "no store yet at %s; pare session import FILE creates it\n", dsn)
 		}
 		return statusClean
 	}

@@ -11,7 +11,7 @@ import (
 type sessionRevertCmd struct {
 	oneSession `embed:""`
 	Turns      *int   `placeholder:"N" help:"How many turns to revert."`
-	To         string `placeholder:"ENTRY" help:"The id of the entry that stays last."`
+	To         string `placeholder:"ENTRY" help:"The entry that stays last: its number, as show prints it, or its id."`
 }
 
 func (c *sessionRevertCmd) run(w *world) int {
@@ -23,7 +23,11 @@ func (c *sessionRevertCmd) run(w *world) int {
 	}
 	return c.with(w, func(ctx context.Context, st *store.Store) (n int, err error) {
 		if c.To != "" {
-			n, err = st.Revert(ctx, c.key(), store.Anywhere, c.To)
+			var to string
+			if to, err = entryID(ctx, st, c.key(), c.To); err != nil {
+				return 0, err
+			}
+			n, err = st.Revert(ctx, c.key(), store.Anywhere, to)
 		} else {
 			n, err = st.RevertTurns(ctx, c.key(), store.Anywhere, *c.Turns)
 		}

@@ -54,11 +54,20 @@ func (c *sessionShowCmd) run(w *world) int {
 		if err != nil {
 			return 0, err
 		}
+		c.noteSummary(ctx, w, st)
 		if c.HTML {
 			return (&viewing{viewCmd: &viewCmd{Output: c.Output}, w: w}).write(s.page()), nil
 		}
 		return w.say(s.sketch(w.report(w.stdout, c.Color))), nil
 	})
+}
+
+// noteSummary says, beside what is shown, which part of it a summary stands for in requests.
+func (c *sessionShowCmd) noteSummary(ctx context.Context, w *world, st *store.Store) {
+	win, err := st.Window(ctx, c.key(), store.Ask{})
+	if err == nil && win.From > 1 {
+		screen.Fprintf(w.stderr, "a summary stands for the entries before %d in requests: pare session window %s\n", win.From, sessionName(c.key()))
+	}
 }
 
 // load reads the messages in force as one request.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/store"
 )
 
@@ -14,11 +15,15 @@ type sessionWindowCmd struct {
 	MaxTokens  *int   `placeholder:"N" help:"The most tokens. Default: what the window of the model has room for."`
 	Base       string `placeholder:"FILE" help:"A request whose messages are replaced: model, system prompt, tools, limits. Default: that of the session."`
 	Model      string `placeholder:"NAME" help:"The model. Default: that of the session."`
+	Output     string `short:"o" placeholder:"FILE" help:"Write the request to FILE."`
 	Config     string `placeholder:"FILE" help:"The pare.toml to use."`
 }
 
 func (c *sessionWindowCmd) run(w *world) int {
 	if err := positive("--max-tokens", c.MaxTokens); err != nil {
+		return w.usage(err, "session window")
+	}
+	if err := w.claimOutput("-o", c.Output); err != nil {
 		return w.usage(err, "session window")
 	}
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
@@ -58,7 +63,11 @@ func (c *sessionWindowCmd) run(w *world) int {
 		for _, f := range win.Plan.Faults() {
 			w.fail(f.Error()+"; the rule is left out", "")
 		}
-		screen.Fprintf(w.stderr, "head %d, read from entry %d on, %s\n", win.Head, win.From, plural(len(win.Plan.Changes()), "change"))
-		return w.say(append(win.Body, '\n')), nil
+		screen.Fprintf(w.stderr, "%d entries; request starts at entry %d; %s\n", win.Head, win.From, plural(len(win.Plan.Changes()), "change"))
+		body := append(win.Body, '\n')
+		if c.Output == "" || c.Output == source.Stdin {
+			return w.say(body), nil
+		}
+		return statusClean, w.files.WriteFile(c.Output, body)
 	})
 }

@@ -109,7 +109,7 @@ func (s *summary) print(w io.Writer, paint palette, many bool) {
 		if i == 3 {
 			break
 		}
-		lead := "why, and how it is repaired:"
+		lead := "Details:"
 		if i > 0 {
 			lead = strings.Repeat(" ", len(lead))
 		}

@@ -41,9 +41,9 @@ func (c *undoCmd) run(w *world) int {
 	for _, name := range c.Files {
 		done, err := u.undo(name)
 		for _, d := range done {
-			screen.Fprintf(w.stderr, "%s is what %s was", d.name, d.from)
+			screen.Fprintf(w.stderr, "Restored %s from %s", d.name, d.from)
 			if d.kept != "" {
-				screen.Fprintf(w.stderr, "; what it was until now is %s", d.kept)
+				screen.Fprintf(w.stderr, "; the replaced version is %s", d.kept)
 			}
 			screen.Fprintln(w.stderr)
 		}

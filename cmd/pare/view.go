@@ -37,7 +37,7 @@ type viewCmd struct {
 	Profile string `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
 	Model   string `placeholder:"NAME" help:"The model, where neither the body nor its URL names one."`
 	MaxSize string `placeholder:"SIZE" help:"How large a .gz or .zst file may be unpacked, such as 500MB or 4GB. Default: 1GB."`
-	Strict  bool   `help:"Report whatever is not valid everywhere."`
+	Strict  bool   `help:"Also report what any vendor would refuse."`
 	Advice  bool   `help:"Also report what is accepted but costs quality or money."`
 	ruleset `embed:""`
 	Color   string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
@@ -185,7 +185,7 @@ type shown struct {
 func (s *shown) page() *ui.Page {
 	m, known := tokens.Lookup(s.req.Model())
 	p := ui.New(s.req, ui.Options{
-		Source: s.from.String(), Findings: s.found, Plan: s.plan, Window: m.Window, Line: s.line,
+		Source: s.from.String(), Findings: s.found, Plan: s.plan, Window: m.Input(min(s.req.Reply(), m.Output)), Line: s.line,
 		Counter: m.Estimator(),
 	})
 	p.Guess = !known
@@ -339,7 +339,7 @@ func (v *viewing) serve() int {
 	}
 	token := rand.Text()
 	screen.Fprintf(v.w.stdout, "http://%s/%s/\n", l.Addr(), token)
-	screen.Fprintf(v.w.stderr, "pare: shows %s on this machine only, to whoever has this address, and follows it; Ctrl-C ends it\n", v.Path)
+	screen.Fprintf(v.w.stderr, "pare: showing %s: this machine only; updates live; Ctrl-C stops\n", v.Path)
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
 		Handler:           ui.Handler(ui.Live{Load: v.current, Version: v.version, Token: token}),

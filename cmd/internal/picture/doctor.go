@@ -105,7 +105,7 @@ func (v *Doctor) Render(all []*agentlog.Diagnosis) []byte {
 		return nil
 	}
 	v.table(&b, rowsOf(all))
-	v.list(&b, all)
+	v.list(&b, Newest(all))
 	return b.Bytes()
 }
 
@@ -166,6 +166,12 @@ func (v *Doctor) table(b *bytes.Buffer, rows []*row) {
 	if hidden > 0 {
 		screen.Fprintln(b, v.Paint.Faint(fmt.Sprintf("and %s without a broken session; --all shows them", screen.Plural(hidden, "project"))))
 	}
+}
+
+// Newest are diagnoses in the order in which people want them: the session that died today comes
+// first.
+func Newest(all []*agentlog.Diagnosis) []*agentlog.Diagnosis {
+	return slices.SortedStableFunc(slices.Values(all), func(a, b *agentlog.Diagnosis) int { return b.Modified.Compare(a.Modified) })
 }
 
 // list shows the sessions that are broken, and how to mend each.

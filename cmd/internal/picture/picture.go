@@ -26,7 +26,7 @@ type Style struct {
 //
 //	  5  assistant  call run_tests(toolu_03)
 //	▶ 6  user       result ← toolu_03  ✗ result ← toolu_02
-//	                                   ╰─ nothing before it calls toolu_02 ✗── result
+//	                                   ╰─ no earlier call has this id
 //	  7  assistant  “All tests pass.”
 type Picture struct {
 	Style
@@ -105,7 +105,7 @@ func (p *Picture) explain(f wire.Finding, field string) (note string, other tran
 		}
 	case "server-tool-unpaired":
 		if e.State == transcript.OrphanResult {
-			return "nothing before it calls " + label(b) + " ✗── result", transcript.NoBlock
+			return "no earlier call has this id", transcript.NoBlock
 		}
 		if len(e.Results) == 0 {
 			return name + " ──✗ no result in its turn", transcript.NoBlock
@@ -121,7 +121,7 @@ func (p *Picture) strayResult(b transcript.BlockID) (string, transcript.BlockID)
 	call := p.blockOf(transcript.Call, p.t.Block(b).CallID)
 	switch {
 	case call == transcript.NoBlock:
-		return "nothing before it calls " + name + " ✗── result", call
+		return "no earlier call has this id", call
 	case call > b:
 		return fmt.Sprintf("the call %s comes after it, in %s", name, p.called(call)), call
 	}

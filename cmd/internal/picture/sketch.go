@@ -180,7 +180,7 @@ func (s Sketch) fill(b *bytes.Buffer) {
 		if share(after) != share(total) { // of a plan both count: what was too much, and what is sent
 			screen.Fprintf(b, " → %s", share(after))
 		}
-		screen.Fprintf(b, " of a window of %s", screen.Grouped(w))
+		screen.Fprintf(b, " of the %s tokens available", screen.Grouped(w))
 		if s.Page.Guess {
 			b.WriteString(" (a guess: the model is not known)")
 		}

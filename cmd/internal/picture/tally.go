@@ -35,15 +35,16 @@ func (s Style) Tally(from string, req *wire.Request, n *Tally) []byte {
 		screen.Fprint(&b, s.Paint.Faint(", estimated"))
 	}
 	if n.Share != nil {
-		screen.Fprintf(&b, " · %s of the room for a request, %s of a window of %s", strings.TrimSpace(screen.Percent(*n.Share)), screen.Grouped(n.Room), screen.Grouped(n.Window))
+		screen.Fprintf(&b, " · %s of the %s tokens available (window %s, %s kept for the reply)",
+			strings.TrimSpace(screen.Percent(*n.Share)), screen.Grouped(n.Room), screen.Grouped(n.Window), screen.Grouped(n.Window-n.Room))
 	}
 	if n.Unread > 0 {
 		screen.Fprintf(&b, "\n  %s", s.Paint.Faint(fmt.Sprintf("of %d messages, the provider's compaction stands for %d: they are not read, and count for nothing", n.Messages, n.Unread)))
 	}
 	b.WriteString("\n\n")
 	s.bars(&b, n.Tokens, []share{
-		{"system prompt", n.Head.System}, {"tools", n.Head.Tools}, {"rest of head", n.Head.Other}, {"text", n.Kinds.Text}, {"thinking", n.Kinds.Thinking},
-		{"calls", n.Kinds.Calls}, {"results", n.Kinds.Results}, {"media", n.Kinds.Media}, {"compaction", n.Kinds.Compaction}, {"other", n.Kinds.Other}, {"marks", n.Marks},
+		{"system prompt", n.Head.System}, {"tools", n.Head.Tools}, {"other fields", n.Head.Other}, {"text", n.Kinds.Text}, {"thinking", n.Kinds.Thinking},
+		{"calls", n.Kinds.Calls}, {"results", n.Kinds.Results}, {"media", n.Kinds.Media}, {"compaction", n.Kinds.Compaction}, {"other", n.Kinds.Other}, {"message overhead", n.Marks},
 	})
 	b.WriteByte('\n')
 	s.bars(&b, n.Tokens, []share{
@@ -68,7 +69,7 @@ type share struct {
 
 // bars draws the parts that there are.
 func (s Style) bars(b *bytes.Buffer, total int, parts []share) {
-	widest := 13
+	widest := 16 // so that both tables of a tally stand below each other
 	for _, p := range parts {
 		widest = max(widest, screen.Columns(p.name))
 	}

@@ -74,7 +74,7 @@ func (s Style) Word(t Word, rows []wire.Rule) []byte {
 	case len(rows) == 0:
 		b.WriteString("\n  pare does not report it: the request alone does not show it\n")
 	}
-	b.Write(s.Rows(rows))
+	s.rows(&b, rows)
 	return b.Bytes()
 }
 
@@ -84,6 +84,7 @@ type Refusal struct {
 	Cause   string
 	Steps   []string // what to do
 	Foreign bool     // it is not about the history
+	Rules   []wire.Rule
 }
 
 // Refusal explains the error of a provider.
@@ -99,24 +100,23 @@ func (s Style) Refusal(r Refusal) []byte {
 	for _, step := range r.Steps {
 		screen.Fprintf(&b, "  %s\n", step)
 	}
+	s.rows(&b, r.Rules)
 	return b.Bytes()
 }
 
-// Rows explains what providers say to a fault.
-func (s Style) Rows(rows []wire.Rule) []byte {
-	var b bytes.Buffer
+// rows explains what providers say to a fault.
+func (s Style) rows(b *bytes.Buffer, rows []wire.Rule) {
 	for _, r := range rows {
 		severity := s.Paint.Fault(r.Severity.String())
 		if r.Severity != wire.SeverityRefused {
 			severity = s.Paint.Advice(r.Severity.String())
 		}
-		screen.Fprintf(&b, "\n%s  %s\n", s.Paint.Place(r.ID), severity)
-		s.field(&b, "broken", r.Doc)
-		s.field(&b, "says", r.Says)
-		s.field(&b, "repair", r.Mend)
-		s.field(&b, "source", r.Source)
+		screen.Fprintf(b, "\n%s  %s\n", s.Paint.Place(r.ID), severity)
+		s.field(b, "broken", r.Doc)
+		s.field(b, "says", r.Says)
+		s.field(b, "repair", r.Mend)
+		s.field(b, "source", r.Source)
 	}
-	return b.Bytes()
 }
 
 func (s Style) field(b *bytes.Buffer, name, value string) {

@@ -151,7 +151,7 @@ func report(out *strings.Builder, limit replay.Amount, all []played) {
 	}
 	fmt.Fprintf(out, "\n### %s\n\nAll groups but the joined sessions: %s\n", title, of(all, "").Markdown())
 	fmt.Fprintf(out, "By group; shares of tokens and money are those of `everything`.\n\n")
-	fmt.Fprint(out, "| group | histories | requests | `everything` sends | refused | `sliding` money | refused | `trim:cache` tokens | money | refused | asked again | edited unseen | left alone | `"+careful+"` tokens | money | refused | asked again | edited unseen | left alone |\n| --- |"+strings.Repeat(" --: |", 18)+"\n")
+	fmt.Fprint(out, "| group | histories | requests | `everything` sends | refused | `sliding` money | refused | `trim:cache` tokens | money | refused | repeated reads | blind edits | left alone | `"+careful+"` tokens | money | refused | repeated reads | blind edits | left alone |\n| --- |"+strings.Repeat(" --: |", 18)+"\n")
 	for _, g := range append(groups(all), "") {
 		s := of(all, g)
 		name := g

@@ -36,6 +36,8 @@ type Options struct {
 	Models []tokens.Model
 	Caches []tokens.Cache
 	Prices []tokens.Price
+	// Progress hears how many requests of how many are done. Default: nobody does.
+	Progress func(done, of int)
 }
 
 // A Result is what came of a history: a plain value. Many goroutines may read it.
@@ -142,6 +144,9 @@ func Replay(r *wire.Request, o Options) (*Result, error) {
 	for k := range p.walk.Len() {
 		if err := p.step(k); err != nil {
 			return nil, err
+		}
+		if o.Progress != nil {
+			o.Progress(k+1, p.walk.Len())
 		}
 	}
 	return p.result(), nil

@@ -40,9 +40,12 @@ func (r *Result) requests() string {
 
 // rows are the table, with its head; all columns but the first are numbers.
 func (r *Result) rows() [][]string {
-	head := []string{"policy", "tokens sent", "cached", "money", "", "refused", "over limit", "changed", "rewrites", "asked again", "edited unseen"}
+	head := []string{"policy", "tokens sent", "cached", "money", "", "refused", "did not fit", "changed", "rewrites", "repeated reads", "blind edits"}
 	if len(r.Runs) > 0 {
-		head[4] = "of " + plain.Line(r.Runs[0].Policy)
+		head[4] = "vs. " + plain.Line(r.Runs[0].Policy)
+		if r.Runs[0].Policy == "everything" {
+			head[4] = "vs. sending all"
+		}
 	}
 	rows := [][]string{head}
 	for i := range r.Runs {

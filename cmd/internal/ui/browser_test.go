@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ func TestBrowser(t *testing.T) {
 	}{
 		{"Load", testLoad}, {"Scroll", testScroll}, {"Arcs", testArcs}, {"Faults", testFaults}, {"Plan", testPlan}, {"EveryAction", testEveryAction},
 		{"Widths", testWidths}, {"Keys", testKeys}, {"Search", testSearch}, {"Filter", testFilter}, {"Hostile", testHostile}, {"Schemes", testSchemes},
-		{"Names", testNames}, {"Tab", testTab}, {"Zoom", testZoom}, {"Live", testLive}, {"Threads", testThreads}, {"Others", testOthers}, {"DefectX9Shares", testDefectX9Shares}, {"Empty", testEmpty}, {"ShowAll", testShowAll}, {"Traffic", testTraffic},
+		{"Names", testNames}, {"Tab", testTab}, {"Zoom", testZoom}, {"Live", testLive}, {"Threads", testThreads}, {"Others", testOthers}, {"TurnedNames", testTurnedNames}, {"DefectX9Shares", testDefectX9Shares}, {"Empty", testEmpty}, {"ShowAll", testShowAll}, {"Traffic", testTraffic},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, b) })
 	}
@@ -887,14 +888,33 @@ func testDefectX9Shares(t *testing.T, b *browser) {
 		after int
 		want  string
 	}{
-		{88, "291 tokens → 88 (−70 %) · 291 % → 88 % of a window of 100"},
-		{291, "291 tokens · 291 % of a window of 100"},
+		{88, "291 tokens → 88 (−70 %) · 291 % → 88 % of the 100 tokens available"},
+		{291, "291 tokens · 291 % of the 100 tokens available"},
 	} {
 		after := says(c.after)
 		p := b.open(t, file(t, &Page{Window: 100, Before: says(291), After: &after}), 1000, 800, "light")
 		if got := p.text("document.querySelector('#fill-sum').textContent"); got != c.want {
 			t.Errorf("headline: %s", got)
 		}
+	}
+}
+
+// testTurnedNames: a model whose name turns text around does not turn what stands behind it, and
+// the button for colours is called by what it shows (B11, B16).
+func testTurnedNames(t *testing.T, b *browser) {
+	page := &Page{Source: "s", Dialect: "anthropic", Model: "claude\u202e", Before: Side{Messages: []Message{{Role: "user", Blocks: []Block{{Kind: "text", Text: "hello", Tokens: 5}}}}}}
+	p := b.open(t, file(t, page), 1000, 800, "light")
+	left := func(part int) string {
+		return "document.querySelectorAll('#about bdi')[" + strconv.Itoa(part) + "].getBoundingClientRect().left"
+	}
+	if got := p.text(left(1) + " < " + left(2) + " && " + left(2) + " < " + left(3)); got != "true" {
+		t.Errorf("the parts of the line do not follow each other: %s", got)
+	}
+	if got := p.text("document.querySelector('#theme').getAttribute('aria-label').includes(document.querySelector('#theme').textContent)"); got != "true" {
+		t.Error("the name of the button for colours leaves out what it shows")
+	}
+	if got := p.text("document.querySelector('#strips').getAttribute('role')"); got != "region" {
+		t.Errorf("the strip is a %s", got)
 	}
 }
 
@@ -910,7 +930,7 @@ func testOthers(t *testing.T, b *browser) {
 	p := b.open(t, file(t, page), 1000, 800, "light")
 	sum := func() string { return p.text("document.querySelector('#fill-sum').textContent") }
 	lines := func() string { return p.text("[...document.querySelectorAll('.line')].map(e => e.textContent)") }
-	if got := sum(); got != "57 tokens · 5.7 % of a window of 1,000 (a guess: the model is not known) · 1 other thread is not sent" {
+	if got := sum(); got != "57 tokens · 5.7 % of the 1,000 tokens available (a guess: the model is not known) · 1 thread not sent" {
 		t.Errorf("headline: %s", got)
 	}
 	if got := lines(); got != "line 9" {

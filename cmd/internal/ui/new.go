@@ -20,7 +20,7 @@ type Options struct {
 	Plan     *pare.Plan     // what would be done to it; nil: nothing is
 	// Counter counts tokens; nil takes four bytes for one, and 1,600 for a picture.
 	Counter wire.Counter
-	// Window is how many tokens the model takes. Default: unknown.
+	// Window is how many tokens the model takes beside its reply. Default: unknown.
 	Window int
 	// Line tells the line that message i comes from; nil: unknown.
 	Line func(i int) int

@@ -7,7 +7,7 @@ type Page struct {
 	Dialect string `json:"dialect,omitempty"`
 	Profile string `json:"profile,omitempty"`
 	Model   string `json:"model,omitempty"`
-	Window  int    `json:"window,omitempty"` // tokens that the model takes; 0: unknown
+	Window  int    `json:"window,omitempty"` // tokens that the model takes beside its reply; 0: unknown
 	Guess   bool   `json:"guess,omitempty"`  // nobody knows the model, and Window is a guess
 
 	Checked bool `json:"checked,omitempty"` // faults were looked for

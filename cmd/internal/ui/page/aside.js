@@ -161,7 +161,7 @@ function makeLargest() {
 function makeParts() {
   const { head } = state.side;
   if (!head.length) return null;
-  const s = section("Beside the messages");
+  const s = section("Outside the messages");
   for (const p of head) {
     const d = element("details", "part");
     const title = element("summary", "", p.name + " ");
@@ -211,7 +211,8 @@ function makeHeadline() {
   const calls = side.blocks.filter((b) => b.type === "call").length, results = side.blocks.filter((b) => b.type === "result" && b.kind !== "text").length;
   const parts = [doc.dialect, doc.profile !== doc.dialect ? doc.profile : "", doc.model].filter(Boolean);
   parts.push(plural(side.messages.length, "message"), plural(calls, "call"), plural(results, "result"));
-  $("about").textContent = parts.join(" · ");
+  // A name from the file may hold marks that turn the direction of text around: each part ends its own.
+  $("about").replaceChildren(...parts.flatMap((p, i) => (i ? [" · ", element("bdi", "", p)] : [element("bdi", "", p)])));
   const sum = $("fill-sum");
   sum.replaceChildren(element("strong", "", count.format(side.other ? side.tokens : doc.before.tokens)), " tokens");
   if (side.other) return sum.append(" · not sent");
@@ -219,6 +220,6 @@ function makeHeadline() {
     const by = doc.after.tokens - doc.before.tokens;
     sum.append(" → ", element("strong", "", count.format(doc.after.tokens)), " (" + (by > 0 ? "+" : "−") + share(Math.abs(by), doc.before.tokens) + ")");
   }
-  if (doc.window) sum.append(" · " + shares(doc.before, doc.after || doc.before, doc.window) + " of a window of " + count.format(doc.window) + (doc.guess ? " (a guess: the model is not known)" : ""));
-  if (doc.others.length) sum.append(" · " + plural(doc.others.length, "other thread") + (doc.others.length === 1 ? " is" : " are") + " not sent");
+  if (doc.window) sum.append(" · " + shares(doc.before, doc.after || doc.before, doc.window) + " of the " + count.format(doc.window) + " tokens available" + (doc.guess ? " (a guess: the model is not known)" : ""));
+  if (doc.others.length) sum.append(" · " + plural(doc.others.length, "thread") + " not sent");
 }

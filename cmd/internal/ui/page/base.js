@@ -33,7 +33,7 @@ const themes = ["auto", "light", "dark"];
 function setTheme(name) {
   document.documentElement.dataset.theme = name;
   $("theme").textContent = { auto: "◐ Auto", light: "○ Light", dark: "● Dark" }[name];
-  $("theme").setAttribute("aria-label", "Colours: " + { auto: "as the system has them", light: "light", dark: "dark" }[name]);
+  $("theme").setAttribute("aria-label", "Theme: " + { auto: "◐ Auto, as the system", light: "○ Light", dark: "● Dark" }[name]);
   try {
     localStorage.setItem("pare-theme", name);
   } catch {

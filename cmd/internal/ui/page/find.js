@@ -108,7 +108,7 @@ function makeFilters() {
   for (const b of side.blocks) if (b.tool && b.type === "call") tools.set(b.tool, (tools.get(b.tool) || 0) + 1);
   fillPick($("by-tool"), "all", [...tools].sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([t, n]) => [t, t + " (" + n + ")"]));
   const threads = [...new Set(side.messages.map((m) => m.thread).filter(Boolean))];
-  if (doc.others.length) fillPick($("by-thread"), (doc.thread || "main") + ", which is sent", doc.others.map((o) => [o.name, o.name]));
+  if (doc.others.length) fillPick($("by-thread"), (doc.thread || "main") + " (sent)", doc.others.map((o) => [o.name, o.name]));
   else fillPick($("by-thread"), "all", threads.map((t) => [t, t]));
   $("by-thread-label").hidden = threads.length < 2 && !doc.others.length;
   const toggle = (id, word, n) => {

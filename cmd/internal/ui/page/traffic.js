@@ -46,12 +46,12 @@ function drawTiles() {
   const left = t.before - t.after;
   const tiles = [
     ["Requests", count.format(t.requests), t.running ? plural(t.running, "request") + " under way" : "none under way"],
-    ["Repaired or fitted", count.format(t.changed), percent(t.changed, t.requests) + " of all", t.changed ? "good" : ""],
+    ["Repaired or shortened", count.format(t.changed), percent(t.changed, t.requests) + " of all", t.changed ? "good" : ""],
     ["Healed", count.format(t.healed), "refused at first, then answered", t.healed ? "good" : ""],
-    ["Passed untouched", count.format(t.skipped), "in doubt: see why below"],
+    ["Not inspected", count.format(t.skipped), "passed as they came: see why below"],
     ["Refused", count.format(t.refused), "answers of 400 and above", t.refused ? "bad" : ""],
     ["Tokens", brief(t.after), left > 0 ? brief(left) + " left out of " + brief(t.before) : "nothing left out"],
-    ["Money", money(t.spent), t.saved < 0 ? money(-t.saved) + " more so far: a cut pays at later requests" : money(t.saved) + " saved, at list prices", t.saved > 0 ? "good" : ""],
+    ["Money", money(t.spent), t.saved < 0 ? "cost " + money(-t.saved) + " so far; savings come with later requests" : money(t.saved) + " saved, at list prices", t.saved > 0 ? "good" : ""],
     ...(t.fitted ? [["Made to fit", count.format(t.fitted), "too long for their model: no money is saved by what could not be sent", "good"]] : []),
     ["From the cache", percent(t.cacheRead, t.input + t.cacheRead + t.cacheWrite), brief(t.cacheRead) + " tokens read, " + brief(t.cacheWrite) + " written"],
   ];
@@ -150,8 +150,8 @@ function drawSums() {
   const t = state.totals;
   $("aside").replaceChildren(
     makeSums("Repairs and cuts, by rule", t.rules, "nothing had to be changed"),
-    makeSums("Healed, by rule", t.heals, "no provider refused a request that Pare could help"),
-    makeSums("Passed untouched, and why", t.skips, "nothing was in doubt"),
+    makeSums("Healed, by rule", t.heals, "none"),
+    makeSums("Not inspected, and why", t.skips, "none"),
     ...(Object.keys(t.recalls || {}).length ? [makeSums("Fetched again by models, and how that ended", t.recalls, "")] : []),
   );
 }
