@@ -12,7 +12,7 @@ import (
 
 const (
 	widest       = 120
-	readmeAtMost = 12_000
+	readmeAtMost = 8 << 10
 )
 
 // TestWrapped wants lines of at most 120 characters, but for tables, blocks and what has no
