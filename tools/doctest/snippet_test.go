@@ -237,7 +237,31 @@ func declared(f *ast.File) []string {
 	return slices.Compact(names)
 }
 
-// TestData checks the blocks of TOML and JSON, and that what looks like a command is in a
+// parsers say whether a file is a program of a language, without running it.
+var parsers = map[string][]string{
+	"python": {"python3", "-c", "import ast, sys; ast.parse(open(sys.argv[1]).read())"},
+	"js":     {"node", "--check"},
+}
+
+// parsed wants a text to be a program, where the machine can say so.
+func parsed(t *testing.T, lang, text string) error {
+	t.Helper()
+	parser := parsers[lang]
+	if _, err := exec.LookPath(parser[0]); err != nil {
+		return nil
+	}
+	name := filepath.Join(t.TempDir(), "block.mjs")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		return err
+	}
+	out, err := exec.Command(parser[0], append(slices.Clone(parser[1:]), name)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("not a program in %s: %s", lang, out)
+	}
+	return nil
+}
+
+// TestData checks the blocks of TOML, JSON, Python and JavaScript, and that what looks like a command is in a
 // console block.
 func TestData(t *testing.T) {
 	for _, p := range pages(t) {
@@ -252,6 +276,10 @@ func TestData(t *testing.T) {
 				}
 			case b.lang == "json":
 				if err := validJSON(text); err != nil {
+					t.Errorf("%s:%d: %v", p.name, b.first, err)
+				}
+			case parsers[b.lang] != nil:
+				if err := parsed(t, b.lang, text); err != nil {
 					t.Errorf("%s:%d: %v", p.name, b.first, err)
 				}
 			case b.lang != "" && b.lang != "text" && b.lang != "sh":
