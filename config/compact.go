@@ -18,7 +18,7 @@ type Compaction struct {
 	Endpoint string `json:"endpoint,omitempty"`
 	// The style of the API: "openai" or "anthropic". Default: openai.
 	API string `json:"api,omitempty" enum:"openai,anthropic"`
-	// The model that is to write the summary. Default: none.
+	// The model that writes the summary. Default: none.
 	Model string `json:"model,omitempty"`
 	// The environment variable that holds the key of the API. Default: none, no key is sent.
 	KeyEnv string `json:"key_env,omitempty"`
@@ -34,7 +34,7 @@ type Compaction struct {
 	MaxSummary int `json:"max_summary,omitempty" min:"1"`
 	// How long to wait for a summary, such as "30s". Default: 2m.
 	Timeout Duration `json:"timeout,omitempty"`
-	// Summarize the first message of the user, too; otherwise it stays in front of the summary. Default: false.
+	// Summarize the user's first message, too; otherwise it stays before the summary. Default: false.
 	FoldTask bool `json:"fold_task,omitempty"`
 	// The share of all bytes that must be retained, in the summary or archived; otherwise nothing is done. Default: 0, no share.
 	Conserve float64 `json:"conserve,omitempty" max:"1"`
@@ -94,7 +94,7 @@ type Recall struct {
 
 // Check says what counts as broken. Many goroutines may read it.
 type Check struct {
-	// Whatever is not valid everywhere, for all providers, is broken. Default: false.
+	// Also check what any other vendor of the dialect would refuse. Default: false.
 	Strict bool `json:"strict,omitempty"`
 	// Report what providers accept although it costs quality or money, too. Default: false.
 	Advice bool `json:"advice,omitempty"`

@@ -165,7 +165,7 @@ func TestLinear(t *testing.T) {
 					t.Fatal(err)
 				}
 				if len(r.Check(CheckOptions{Strict: true, Advice: true})) == 0 {
-					t.Fatalf("%s: nothing is found", name)
+					t.Fatalf("%s: nothing found", name)
 				}
 			}
 		})

@@ -29,7 +29,7 @@ const (
 )
 
 // TestDefectP3Interactions: histories as the documents describe them, whole and broken; what
-// is found, and what a repair makes of it. Where nothing is found, not a byte changes.
+// is found, and what a repair makes of it. Where nothing found, not a byte changes.
 func TestDefectP3Interactions(t *testing.T) {
 	for _, c := range []struct {
 		name, body string

@@ -24,14 +24,14 @@ import (
 type changing struct {
 	reading      `embed:""`
 	Strict       bool   `help:"Also repair what any vendor would refuse."`
-	OrphanCall   string `placeholder:"stub|drop" help:"A call without a result gets a stub that says so (stub, the default) or goes (drop)."`
-	OrphanResult string `placeholder:"text|drop" help:"A result without a call becomes quoted text (text, the default) or goes (drop)."`
-	KeepOpen     bool   `help:"Leave calls at the end open: they may still be running. For a transcript that is stored, not sent."`
-	DryRun       bool   `short:"n" help:"Print the plan instead of the result; no file is touched."`
+	OrphanCall   string `placeholder:"stub|drop" help:"What to do with a call without a result: stub adds a result that says so (default), drop removes the call."`
+	OrphanResult string `placeholder:"text|drop" help:"What to do with a result without a call: text quotes it as text (default), drop removes it."`
+	KeepOpen     bool   `help:"Leave calls at the end open, as they may still be running. For transcripts that are stored, not sent."`
+	DryRun       bool   `short:"n" help:"Print the plan instead of the result; write no file."`
 	JSON         bool   `name:"json" help:"Print the plan of --dry-run, and what goes wrong, as JSON lines."`
 	Receipt      string `placeholder:"FILE" help:"Write every change to FILE, a JSON line each."`
 	Output       string `short:"o" placeholder:"FILE" help:"Write the result to FILE, compressed if its name ends in .gz or .zst."`
-	InPlace      bool   `short:"i" help:"Replace each file that needs it, in one step; the original becomes FILE.bak."`
+	InPlace      bool   `short:"i" help:"Rewrite each file that needs it, atomically; the original becomes FILE.bak."`
 	Color        string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
@@ -415,7 +415,7 @@ func (r *changeRun) print() {
 		r.sum.printChanges(r.w.stderr, paint, r.DryRun)
 		r.w.printBackups(paint, r.out.Done())
 		if r.DryRun && (r.InPlace || r.Output != "" || r.Receipt != "" || r.ch.archive != "") {
-			screen.Fprintln(r.w.stderr, "pare: this was a dry run: no file was written")
+			screen.Fprintln(r.w.stderr, "pare: dry run: no file was written")
 		}
 	}
 	printSkipped(r.w.stderr, r.in.Skipped.With(r.sum.others))

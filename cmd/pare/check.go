@@ -13,7 +13,7 @@ type checkCmd struct {
 	reporting `embed:""`
 	Strict    bool `help:"Also report what any vendor would refuse."`
 	Advice    bool `help:"Also report what is accepted but costs quality or money."`
-	Pairs     bool `help:"With --json, also list which call is answered by which results, and how each pair stands."`
+	Pairs     bool `help:"With --json, also list which results answer which call, and the state of each pair."`
 	settings  `embed:""`
 	lining    `embed:""`
 }

@@ -20,12 +20,12 @@ import (
 )
 
 type compactCmd struct {
-	MinKeep   *int     `placeholder:"N" help:"Messages at the end that stay at least. Default: 12."`
-	Inside    bool     `help:"If there is no other, cut inside one unbroken run of tool use, where nobody but the model speaks."`
+	MinKeep   *int     `placeholder:"N" help:"Keep at least the last N messages. Default: 12."`
+	Inside    bool     `help:"If there is no other place, cut inside an unbroken run of tool calls."`
 	Above     *int     `placeholder:"N" help:"Leave transcripts of at most N tokens alone."`
-	FoldTask  bool     `help:"Summarize the first message of the user, too; otherwise it stays in front of the summary."`
+	FoldTask  bool     `help:"Summarize the user's first message, too; otherwise it stays before the summary."`
 	Conserve  *float64 `placeholder:"RATIO" help:"The share of all bytes, from 0 to 1, that must be retained, in the summary or archived; otherwise nothing is done."`
-	Archive   string   `placeholder:"FILE" help:"Keep what is removed in FILE, a JSON line each. What the file holds already stays."`
+	Archive   string   `placeholder:"FILE" help:"Keep what is removed in FILE, a JSON line each. Existing lines are kept."`
 	authoring `embed:""`
 	counting  `embed:""`
 	settings  `embed:""`
@@ -38,9 +38,9 @@ type authoring struct {
 	Summary      *string        `placeholder:"TEXT" help:"Your own summary, of one transcript."`
 	SummaryFile  string         `placeholder:"FILE" help:"Your own summary, from a file, or - for standard input if the transcript is not there."`
 	Offload      bool           `help:"No summary: a note names what --archive keeps."`
-	Endpoint     string         `placeholder:"URL" help:"The API of the model that is to write the summary."`
+	Endpoint     string         `placeholder:"URL" help:"The API of the model that writes the summary."`
 	API          string         `enum:",openai,anthropic" default:"" placeholder:"openai|anthropic" name:"api" help:"The style of the API: openai (default) or anthropic."`
-	SummaryModel string         `placeholder:"NAME" help:"The model that is to write the summary."`
+	SummaryModel string         `placeholder:"NAME" help:"The model that writes the summary."`
 	KeyEnv       string         `placeholder:"NAME" help:"The environment variable that holds the key of the API. Default: no key is sent."`
 	PlainHTTP    bool           `name:"plain-http" help:"Let the conversation, and the key, go to another machine over http://, unencrypted."`
 	MaxSummary   *int           `placeholder:"N" help:"How long a summary may be, in tokens. Default: 2000."`

@@ -7,7 +7,7 @@ import (
 )
 
 type fixCmd struct {
-	AppendOnly bool `help:"Of an agent's session file, leave every line as it is and add the repaired branch behind them. Not all formats can hold one."`
+	AppendOnly bool `help:"For a session file: keep every line and append the repaired branch. Not every format supports it."`
 	Force      bool `help:"With --in-place, rewrite a session file even if its agent may still be writing to it."`
 	settings   `embed:""`
 	lining     `embed:""`

@@ -98,7 +98,7 @@ type grammar struct {
 	Explain explainCmd `cmd:"" group:"look" help:"Explain a word of a report, or an error of a provider: what it means, how it is repaired."`
 	Doctor  doctorCmd  `cmd:"" group:"sessions" help:"Find the sessions of the agents on this machine, check them all, and offer to repair what is broken."`
 
-	Session sessionCmd `cmd:"" group:"sessions" help:"Keep sessions in a store: import, look, revert, fork, search, and write the request to send."`
+	Session sessionCmd `cmd:"" group:"sessions" help:"Keep sessions in a store: import, show, revert, fork, search, and write the request to send."`
 
 	Serve serveCmd `cmd:"" group:"proxy" help:"Run a local proxy that repairs every request on its way to the provider, and makes it fit."`
 	Mock  mockCmd  `cmd:"" group:"proxy" help:"Run a fake provider for tests on a local port, as strict as the real ones."`

@@ -3,7 +3,10 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/manual"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/rules"
@@ -61,7 +64,8 @@ completed.`
 }
 
 func (c *completionCmd) run(w *world) int {
-	known := map[string][]string{"as": dialectNames(), "profile": wire.Profiles(wire.Auto), "rules": ruleNames(), "word": words()}
+	terms := slices.DeleteFunc(words(), func(s string) bool { return strings.Contains(s, " ") }) // shells complete a word
+	known := map[string][]string{"as": dialectNames(), "profile": wire.Profiles(wire.Auto), "rules": ruleNames(), "text": terms, "agent": agentlog.AgentNames()}
 	return w.say(manual.Completion(c.Shell, newParser(w, nil).Model, known))
 }
 

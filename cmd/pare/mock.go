@@ -10,7 +10,7 @@ import (
 )
 
 type mockCmd struct {
-	Listen     string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to listen; port 0 takes a free one. Default: 127.0.0.1:0."`
+	Listen     string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to listen: HOST:PORT, or a port of this machine; 0 picks a free one. Default: 127.0.0.1:0."`
 	Strict     bool   `help:"Also refuse what any vendor would refuse."`
 	MaxTokens  *int   `placeholder:"N" help:"Refuse a history of more than N tokens, as pare count estimates them. Default: no limit."`
 	RequireKey bool   `help:"Refuse requests without the headers that the provider wants: a key, and anthropic-version. Any key will do."`

@@ -23,7 +23,7 @@ type reading struct {
 	Profile string   `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
 	Model   string   `placeholder:"NAME" help:"The model, where neither the body nor its URL names one. It overrides the model for counting and window size."`
 	Jobs    *int     `placeholder:"N" help:"Transcripts to work on at the same time. Default: one per core."`
-	MaxSize string   `placeholder:"SIZE" help:"How large a .gz or .zst file may be unpacked, such as 500MB or 4GB. Default: 1GB."`
+	MaxSize string   `placeholder:"SIZE" help:"The largest unpacked size of a .gz or .zst file, such as 500MB or 4GB. Default: 1GB."`
 }
 
 // input makes what finds and reads the transcripts that are named. Its error is wrong

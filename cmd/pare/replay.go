@@ -19,7 +19,7 @@ import (
 
 type replayCmd struct {
 	reading   `embed:""`
-	MaxTokens string   `placeholder:"N|N%" help:"What a request may have, in tokens or as a share of the whole history. Default: what the model takes."`
+	MaxTokens string   `placeholder:"N|N%" help:"The limit per request, in tokens or as a share of the whole history. Default: the model's window."`
 	Low       string   `placeholder:"N|N%" help:"What a stable window is trimmed to, in tokens or as a share of --max-tokens. Default: 50%."`
 	Policy    []string `placeholder:"NAME" sep:"none" help:"A policy to compare with everything and sliding; may be given several times. Default: trim, trim:low, trim:cache and prune."`
 	Every     int      `placeholder:"N" help:"Replay one request of N, and always the last: for very long histories. Default: all."`

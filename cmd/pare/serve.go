@@ -20,16 +20,16 @@ import (
 )
 
 type serveCmd struct {
-	Listen    string        `default:"127.0.0.1:8811" placeholder:"HOST:PORT" help:"Where to listen; port 0 is any that is free. Default: 127.0.0.1:8811."`
+	Listen    string        `default:"127.0.0.1:8811" placeholder:"HOST:PORT" help:"Where to listen: HOST:PORT, or a port of this machine; 0 picks a free one. Default: 127.0.0.1:8811."`
 	Upstream  []string      `sep:"none" placeholder:"NAME=URL" help:"Where requests go: anthropic, openai, gemini, bedrock, or a name of your own, reached at /u/NAME/. May be repeated. Default: the vendors' own."`
 	Store     string        `placeholder:"DSN" env:"PARE_STORE" help:"The store of sessions: a file, or postgres://… . Default: pare.db in the user's data folder."`
 	NoStore   bool          `help:"Keep no sessions."`
 	Compact   *int          `name:"compact-above" placeholder:"N" help:"Summarize sessions with more than N tokens beyond their last summary, in the background. Default: never."`
 	Prune     bool          `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit."`
 	Recall    bool          `help:"Let models fetch what was removed from their history, with a tool that clients do not see."`
-	MaxBody   string        `placeholder:"SIZE" help:"The largest request that is looked at; larger ones go on as they are. Default: 64MB."`
-	TokenFile string        `type:"path" placeholder:"FILE" help:"What clients must send as Pare-Token: one of the lines of FILE. PARE_TOKENS names some, too. Needed if other machines can reach the address."`
-	Host      []string      `placeholder:"NAME" help:"A name beside those of this machine by which Pare's own pages may be reached. May be repeated."`
+	MaxBody   string        `placeholder:"SIZE" help:"The largest request to inspect; larger ones pass through unchanged. Default: 64MB."`
+	TokenFile string        `type:"path" placeholder:"FILE" help:"A file of tokens, one per line; clients must send one as Pare-Token. PARE_TOKENS adds more. Required if other machines can reach the address."`
+	Host      []string      `placeholder:"NAME" help:"Another host name under which Pare's own pages may be opened. May be repeated."`
 	Grace     time.Duration `default:"30s" placeholder:"TIME" help:"How long requests under way may take after Ctrl-C or SIGTERM; a second one ends them at once. Default: 30s."`
 	settings  `embed:""`
 

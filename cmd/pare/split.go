@@ -12,10 +12,10 @@ import (
 )
 
 type splitCmd struct {
-	MinKeep   int    `default:"12" placeholder:"N" help:"Messages that stay behind the cut at least. Default: 12."`
-	Inside    bool   `help:"If there is no other, cut inside one unbroken run of tool use, where nobody but the model speaks."`
-	Head      string `placeholder:"FILE" help:"Write the part in front of the cut to FILE, as a request of its own."`
-	Tail      string `placeholder:"FILE" help:"Write the part behind the cut to FILE, as a request of its own."`
+	MinKeep   int    `default:"12" placeholder:"N" help:"Keep at least N messages after the cut. Default: 12."`
+	Inside    bool   `help:"If there is no other place, cut inside an unbroken run of tool calls."`
+	Head      string `placeholder:"FILE" help:"Write the part before the cut to FILE, as a request of its own."`
+	Tail      string `placeholder:"FILE" help:"Write the part after the cut to FILE, as a request of its own."`
 	reporting `embed:""`
 	parts     *sides // of the one transcript, for --head and --tail
 }

@@ -23,13 +23,13 @@ import (
 
 // sessionCmd is the store for people.
 type sessionCmd struct {
-	List    sessionListCmd    `cmd:"" help:"List the sessions of the store, the one that changed last first."`
+	List    sessionListCmd    `cmd:"" help:"List the sessions of the store, most recently changed first."`
 	Show    sessionShowCmd    `cmd:"" help:"Show a session: in the terminal, as a page, or its entries."`
 	Import  sessionImportCmd  `cmd:"" help:"Put transcripts, or the session files of agents, into the store."`
 	Export  sessionExportCmd  `cmd:"" help:"Write the messages of a session: a list, or a part of it."`
 	Window  sessionWindowCmd  `cmd:"" help:"Write the request that would be sent: repaired, and within its limit."`
 	Compact sessionCompactCmd `cmd:"" help:"Replace the older part of a session by a summary."`
-	Revert  sessionRevertCmd  `cmd:"" help:"Revert the last turns of a session, or everything behind an entry."`
+	Revert  sessionRevertCmd  `cmd:"" help:"Revert the last turns of a session, or everything after an entry."`
 	Undo    sessionUndoCmd    `cmd:"" help:"Undo the last revert or compaction of a session."`
 	Fork    sessionForkCmd    `cmd:"" help:"Start a new session that shares the entries of another one up to a point."`
 	Search  sessionSearchCmd  `cmd:"" help:"Look for words in one session, or in all: the newest first."`

@@ -9,7 +9,7 @@ import (
 
 type sessionBackupCmd struct {
 	inStore `embed:""`
-	File    string `arg:"" name:"file" help:"Where the copy is written; nothing must be there yet."`
+	File    string `arg:"" name:"file" help:"Where to write the copy; the file must not exist yet."`
 }
 
 func (c *sessionBackupCmd) run(w *world) int {

@@ -12,7 +12,7 @@ import (
 
 type sessionCompactCmd struct {
 	oneSession `embed:""`
-	MinKeep    int `default:"12" placeholder:"N" help:"Messages at the end that stay at least. Default: 12."`
+	MinKeep    int `default:"12" placeholder:"N" help:"Keep at least the last N messages. Default: 12."`
 }
 
 func (c *sessionCompactCmd) run(w *world) int {

@@ -12,7 +12,7 @@ type sessionExportCmd struct {
 	oneSession `embed:""`
 	LastTurns  *int `placeholder:"N" help:"Only the last N turns."`
 	FromTurn   *int `placeholder:"N" help:"Only from the Nth turn on."`
-	Lines      bool `help:"One message per line, in the place of a list."`
+	Lines      bool `help:"One message per line instead of a list."`
 }
 
 // part says which turns are asked for.

@@ -10,7 +10,7 @@ import (
 
 type sessionForkCmd struct {
 	oneSession `embed:""`
-	New        string `arg:"" optional:"" help:"The id of the new one. Default: made up."`
+	New        string `arg:"" optional:"" help:"The id of the new session. Default: a random one."`
 	At         string `placeholder:"ENTRY" help:"The last entry that both share: its number, as show prints it, or its id. Default: the last one."`
 }
 

@@ -11,7 +11,7 @@ import (
 
 type sessionFsckCmd struct {
 	inStore `embed:""`
-	Repair  bool `help:"Write again what can be derived from the entries."`
+	Repair  bool `help:"Rebuild what can be derived from the entries."`
 	JSON    bool `name:"json" help:"Print one JSON object per problem."`
 }
 

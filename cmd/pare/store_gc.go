@@ -11,10 +11,10 @@ import (
 
 type sessionGcCmd struct {
 	inStore    `embed:""`
-	Idle       *time.Duration `placeholder:"TIME" help:"Delete sessions that nothing was appended to for so long, such as 720h."`
-	Originals  *time.Duration `placeholder:"TIME" help:"Delete what a summary stands for, once that is so old. Windows do not change; recall and undo cannot reach it any more."`
-	Tombstones *time.Duration `placeholder:"TIME" help:"Forget that a session was deleted, after so long."`
-	Receipts   *time.Duration `placeholder:"TIME" help:"Forget what pare serve did to requests, after so long; it does so by itself after 30 days."`
+	Idle       *time.Duration `placeholder:"TIME" help:"Delete sessions with no new entry for this long, such as 720h."`
+	Originals  *time.Duration `placeholder:"TIME" help:"Delete entries that a summary replaced this long ago. Windows stay the same; recall and undo can no longer reach them."`
+	Tombstones *time.Duration `placeholder:"TIME" help:"Forget deleted sessions after this long."`
+	Receipts   *time.Duration `placeholder:"TIME" help:"Delete the receipts of pare serve after this long; the server does so itself after 30 days."`
 }
 
 // retain says what is kept for how long. What no flag names is kept.

@@ -12,7 +12,7 @@ import (
 
 type sessionSearchCmd struct {
 	inStore `embed:""`
-	Words   []string `arg:"" help:"Words that all must be there; in quotes they stand together."`
+	Words   []string `arg:"" help:"Words that must all occur; quote them to find a phrase."`
 	In      string   `placeholder:"ID" help:"Only this session."`
 	Path    string   `placeholder:"PATH" help:"Only the session of this path below the one that --in names."`
 	JSON    bool     `name:"json" help:"Print one JSON object per entry."`
@@ -40,7 +40,7 @@ func (c *sessionSearchCmd) run(w *world) int {
 			screen.Fprintf(&out, "%s  entry %d (%s)  %s\n", sessionName(h.Key), h.Seq, h.ID, h.Snippet)
 		}
 		if len(hits) == 0 && !c.JSON {
-			screen.Fprintln(w.stderr, "nothing is found")
+			screen.Fprintln(w.stderr, "nothing found")
 		}
 		return w.say([]byte(out.String())), nil
 	})

@@ -20,13 +20,13 @@ type trimCmd struct {
 	MaxTokens    *tokenLimit `placeholder:"N|P%" help:"At most N tokens, of the whole request (50k and 1M are numbers, too), or P % of what the model's window has room for beside the reply. Default, without any limit: 100%."`
 	MaxMessages  *int        `placeholder:"N" help:"At most N messages."`
 	MaxExchanges *int        `placeholder:"N" help:"The last N exchanges: calls with their results."`
-	MaxTurns     *int        `placeholder:"N" help:"At most N turns; a turn begins where a person speaks, and the first message of the user, which stays, is one."`
+	MaxTurns     *int        `placeholder:"N" help:"At most N turns; a turn starts with a message of the user, and the first one always stays."`
 	MinKeep      *int        `placeholder:"N" help:"Never cut into the last N messages: every byte of them stays."`
 	keeping      `embed:""`
 	stable       `embed:""`
 	counting     `embed:""`
-	Summarize    bool   `help:"Put a summary in the place of what is dropped, as the configuration says in [compact]; without one, lines are copied out and no model is asked."`
-	Archive      string `placeholder:"FILE" help:"Keep what is removed in FILE, a JSON line each; placeholders name the line. What the file holds already stays."`
+	Summarize    bool   `help:"Replace what is dropped by a summary, as [compact] of the configuration says; without one, by excerpts, without a model."`
+	Archive      string `placeholder:"FILE" help:"Keep what is removed in FILE, a JSON line each; placeholders name the line. Existing lines are kept."`
 	ruleset      `embed:""`
 	lining       `embed:""`
 	changing     `embed:"" set:"inputs=request bodies, lists of messages or JSON lines"`
@@ -34,18 +34,18 @@ type trimCmd struct {
 
 // keeping is the flags that say what goes first, and what stays although it is old.
 type keeping struct {
-	Order     string   `enum:",oldest,middle,priority" default:"" placeholder:"oldest|middle|priority" help:"What goes first: oldest (default), middle (the beginning and the end stay longest) or priority."`
+	Order     string   `enum:",oldest,middle,priority" default:"" placeholder:"oldest|middle|priority" help:"What is dropped first: oldest (default), middle (start and end stay longest) or priority."`
 	Priority  []string `sep:"none" placeholder:"TOOL=N" help:"With --order priority: the rank of a tool, a glob; the lowest go first, tools without one have 0. May be repeated, the first that matches counts."`
-	Unpin     []string `enum:"system,task,newest" placeholder:"PIN" help:"Let go of what stays otherwise: system (what the system says), task (the first message of the user), newest (the last turn)."`
-	Recent    *int     `placeholder:"N" help:"The results of the last N exchanges are not cleared; they go with their exchanges, when all older ones are gone. Default: 8."`
+	Unpin     []string `enum:"system,task,newest" placeholder:"PIN" help:"Allow dropping what normally stays: system (the system prompt), task (the user's first message), newest (the last turn)."`
+	Recent    *int     `placeholder:"N" help:"Do not clear the results of the last N exchanges; they are dropped only after all older ones. Default: 8."`
 	AllowTiny bool     `help:"Let the window be smaller than the smallest exchange."`
 	Unmarked  bool     `help:"Leave out the mark that shows the model where something was dropped."`
 }
 
 // stable is the flags of a window that is trimmed rarely.
 type stable struct {
-	Low   string `placeholder:"N|P%" help:"When the limit of tokens is passed, trim to N tokens, or P % of the limit, and leave the transcript alone until it is passed again: requests of a growing transcript begin with the same bytes."`
-	Cache bool   `help:"Trim earlier, too, when that pays at the prices of the model's cache. Without --low, the low mark is 50%."`
+	Low   string `placeholder:"N|P%" help:"When the limit is exceeded, trim to N tokens, or P % of the limit, and change nothing until it is exceeded again, so that the requests of a growing transcript start with the same bytes."`
+	Cache bool   `help:"Also trim earlier when that pays off at the model's cache prices. Without --low, the low mark is 50%."`
 }
 
 // Help is the page's first paragraph.

@@ -17,7 +17,7 @@ import (
 
 type undoCmd struct {
 	Files []string `arg:"" name:"file" help:"Files that --in-place has rewritten, or the folder of a session of opencode."`
-	Force bool     `help:"Go back even if the file was changed after it was rewritten, or its agent may still be writing to it."`
+	Force bool     `help:"Restore even if the file has changed since, or its agent may still be writing to it."`
 }
 
 // Help is the page's first paragraph.

@@ -36,7 +36,7 @@ type viewCmd struct {
 	As      string `placeholder:"DIALECT" help:"Read as ${dialects}. Default: detected."`
 	Profile string `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
 	Model   string `placeholder:"NAME" help:"The model, where neither the body nor its URL names one."`
-	MaxSize string `placeholder:"SIZE" help:"How large a .gz or .zst file may be unpacked, such as 500MB or 4GB. Default: 1GB."`
+	MaxSize string `placeholder:"SIZE" help:"The largest unpacked size of a .gz or .zst file, such as 500MB or 4GB. Default: 1GB."`
 	Strict  bool   `help:"Also report what any vendor would refuse."`
 	Advice  bool   `help:"Also report what is accepted but costs quality or money."`
 	ruleset `embed:""`

@@ -54,7 +54,7 @@ func TestFixtures(t *testing.T) {
 			}
 			faults, err := Judge(dialect, row.Bad)
 			if err != nil || len(faults) == 0 {
-				t.Errorf("%s: nothing is found (%v)\n%s", row.Rule, err, row.Bad)
+				t.Errorf("%s: nothing found (%v)\n%s", row.Rule, err, row.Bad)
 			}
 			refused[rule]++
 		}

@@ -36,6 +36,11 @@ var odd = []struct{ word, instead string }{
 	{`(?i)\bdearer\b`, "more expensive"},
 	{`(?i)\bnobody answered\b`, "without a result"},
 	{`(?i)\bsummaris`, "summarize, as the flag and the names of the library spell it"},
+	{`(?i)\bas you wish\b|\bsecond thoughts\b`, "skipped; undo"},
+	{`(?i)\blies elsewhere\b`, "another file"},
+	{`(?i)\bvalid everywhere\b`, "what any vendor would refuse"},
+	{`(?i)\bthe talk of\b|\btalks by\b`, "conversation"},
+	{`(?i)\bin the midst\b`, "in the middle"},
 	{`(?i)\b(slip of the pen|thrown? away|go(es)? home)\b`, "a plain word"},
 }
 
