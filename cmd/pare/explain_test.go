@@ -18,6 +18,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/replay"
 )
 
 // Whatever can be wrong with a file can be explained.
@@ -264,4 +265,37 @@ func wordsPage() []byte {
 		}
 	}
 	return b.Bytes()
+}
+
+// TestDefectB13EveryWord: what headers, tables and pages print can be explained, in any case.
+func TestDefectB13EveryWord(t *testing.T) {
+	printed := []string{
+		"over-window", "server-state", "unknown-shape", "still-refused", "turn", "exchange", "marks", "room", "thread", "cosmetic", "stub",
+		"message overhead", "other fields", "Healed", "refused by some",
+	}
+	source, err := os.ReadFile("../../proxy/transport.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	headers := regexp.MustCompile(`"Pare-[A-Z][A-Za-z-]+"`).FindAllString(string(source), -1)
+	if len(headers) < 7 {
+		t.Errorf("only %d headers found", len(headers))
+	}
+	for _, h := range headers {
+		printed = append(printed, strings.Trim(h, `"`))
+	}
+	table := (&replay.Result{Runs: []replay.Run{{Policy: "everything"}, {Policy: "sliding"}}}).Markdown()
+	for _, column := range []string{"vs. sending all", "did not fit", "rewrites", "repeated reads", "blind edits", "refused", "everything", "sliding"} {
+		if !strings.Contains(table, column) {
+			t.Errorf("the table of replays has no %s", column)
+		}
+		printed = append(printed, column)
+	}
+	for _, word := range printed {
+		for _, w := range []string{word, strings.ToUpper(word)} {
+			if status, out, errs := program(nil, append([]string{"explain"}, strings.Fields(w)...)...); status != statusClean || out == "" {
+				t.Errorf("%s: status %d: %s", w, status, errs)
+			}
+		}
+	}
 }

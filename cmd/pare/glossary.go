@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/picture"
@@ -73,7 +74,7 @@ func headwords() []picture.Word {
 func lookup(word string) []picture.Word {
 	var found []picture.Word
 	for _, t := range headwords() {
-		if t.Word == word {
+		if strings.EqualFold(t.Word, word) {
 			found = append(found, t)
 		}
 	}
@@ -150,6 +151,8 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"window", aTerm, "how many tokens a model takes, the reply included", ""},
 	{"room", aTerm, "the tokens that a window leaves for the request: the window without the reply", ""},
 	{"marks", aTerm, "message overhead: the tokens that a provider counts around every message, beside its content", ""},
+	{"message overhead", aTerm, "the tokens that a provider counts around every message, beside its content", "marks in JSON"},
+	{"other fields", aTerm, "what a request has beside its messages, system prompt and tools, in tokens", ""},
 	{"head", aTerm, "what stands beside the messages in a request: system prompt, tools, other fields", ""},
 	{"stub", aTerm, "a result that Pare puts where a call has none; it says that the result is missing and claims no outcome", "--orphan-call drop removes the call instead"},
 	{"placeholder", aTerm, "a short text where a result was cleared; it names the call, and with an archive where the whole is", ""},
@@ -164,6 +167,15 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"recall", aTerm, "the model fetched something that had been removed", "pare serve --recall"},
 	{"over-window", aTerm, "the request is larger than the window of its model, and the provider refuses it", "pare trim makes it fit"},
 	{"scope", aTerm, "a namespace of sessions in a store; a token of one scope sees nothing of another", ""},
+	{"Pare-Changes", aTerm, "a header of replies: how many changes were made to the request", ""},
+	{"Pare-Rules", aTerm, "a header of replies: the rules that changed the request", ""},
+	{"Pare-Receipt", aTerm, "a header of replies: the id of the receipts, at /pare/v1/receipts/ID", ""},
+	{"Pare-Saved-Tokens", aTerm, "a header of replies: how many tokens were removed from the request", ""},
+	{"Pare-Healed", aTerm, "a header of replies: the provider refused the request by this rule, and took it after a repair", ""},
+	{"Pare-Recalls", aTerm, "a header of replies: how often the model fetched something that had been removed", ""},
+	{"Pare-Faults", aTerm, "a header of replies: what failed in Pare and was left out, such as a rule of your own", ""},
+	{"Pare-Skipped", aTerm, "a header of replies: why the request passed as it came", ""},
+	{"Pare-Token", aTerm, "a header of requests: the token of a client, where pare serve wants one", ""},
 	{"everything", aTerm, "in pare replay: the policy that sends the whole history each time", ""},
 	{"sliding", aTerm, "in pare replay: the policy that always sends as much of the end as fits", ""},
 	{"vs. sending all", aTerm, "in pare replay: the money of a policy as a share of that of sending everything", ""},
