@@ -68,7 +68,7 @@ const (
 	ReasonNoRoom       CompactionReason = "no-room"            // summaries may have too few tokens for one more
 	ReasonNotConserved CompactionReason = "not-conserved"      // too few bytes are accounted for
 	ReasonNoCut        CompactionReason = "no-cut"             // the place is no cut
-	ReasonNothing      CompactionReason = "nothing-to-compact" // nothing stands in front of the cut
+	ReasonNothing      CompactionReason = "nothing-to-compact" // there is nothing before the cut
 	ReasonSummarizer   CompactionReason = "summarizer"         // the summarizer failed
 	ReasonTimeout      CompactionReason = "timeout"            // it took too long
 )

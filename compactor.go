@@ -146,7 +146,7 @@ func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (
 	}
 	h := headOf(r, cut, o.FoldTask)
 	if len(h.Blocks) == 0 {
-		return base.skip(o.Options, "nothing stands in front of the cut but what must stay"), nil
+		return base.skip(o.Options, "there is nothing before the cut but what must stay"), nil
 	}
 	o.emit(Event{EventCompactionStarted, CompactionStarted{Cut: cut.Before(), Prior: h.Prior != "", TotalMessages: len(r.Transcript().Messages())}})
 	plan, err = c.at(ctx, base, h, o)

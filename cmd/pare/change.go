@@ -406,7 +406,7 @@ func (r *changeRun) failed(err error) int {
 func (r *changeRun) print() {
 	if r.stopped {
 		if !r.JSON {
-			screen.Fprintf(r.w.stderr, "pare: stopped there; written in front of it: %s\n", plural(r.sum.transcripts-1, "transcript"))
+			screen.Fprintf(r.w.stderr, "pare: stopped there; written before that: %s\n", plural(r.sum.transcripts-1, "transcript"))
 		}
 		return
 	}

@@ -267,7 +267,7 @@ func readSummary(w *world, name string, stdinTaken bool) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("--summary-file %s: %w", name, err)
 	case len(text) > maxSummaryFile:
-		return "", fmt.Errorf("--summary-file %s: that is no summary: it is larger than %s bytes", name, grouped(maxSummaryFile))
+		return "", fmt.Errorf("--summary-file %s: too large for a summary: more than %s bytes", name, grouped(maxSummaryFile))
 	}
 	return string(text), nil
 }

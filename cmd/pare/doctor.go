@@ -136,7 +136,7 @@ func (c *doctorCmd) search(w *world, since time.Duration) (agentlog.Search, erro
 		// What the environment says is about this machine's user.
 		s.Getenv = nil
 		if st, err := os.Stat(c.Home); err != nil || !st.IsDir() {
-			return s, fmt.Errorf("--home is a folder, and %s is none", c.Home)
+			return s, fmt.Errorf("--home must be a folder, and %s is not one", c.Home)
 		}
 	}
 	if s.Home == "" {

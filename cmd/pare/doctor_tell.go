@@ -12,7 +12,7 @@ import (
 func cured(v *picture.Doctor, d *treated) []byte {
 	switch {
 	case d.mended && agentlog.Refusals(d.left) > 0:
-		return screen.Appendf(nil, "  repaired but for %s; the original: %s\n", plural(len(d.left), "finding"), v.Home.Short(d.backup))
+		return screen.Appendf(nil, "  repaired except for %s; the original: %s\n", plural(len(d.left), "finding"), v.Home.Short(d.backup))
 	case d.mended:
 		return screen.Appendf(nil, "  %s; the original: %s\n", v.Notes.Good("repaired"), v.Home.Short(d.backup))
 	}

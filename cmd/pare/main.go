@@ -370,7 +370,7 @@ func (w *world) misused(err error) int {
 			what = "unknown flag " + flag
 			fallthrough
 		default:
-			hint += "; a name that begins with - goes behind --, as in: pare COMMAND -- -NAME"
+			hint += "; a name that begins with - goes after --, as in: pare COMMAND -- -NAME"
 		}
 	}
 	return w.fail(what, hint)

@@ -233,7 +233,7 @@ var notJSON = sync.OnceValue(func() []mistake {
 		{is: begins(`HTTP/\d`), tell: tellResponse},
 		{is: begins(`(?:POST|PUT|GET) \S+ HTTP/\d`), what: "an HTTP request with its headers", next: `give the body alone: sed '1,/^\r*$/d' FILE | pare check`},
 		{is: begins(`\* +(?:Trying|Host|Connected|Uses|Rebuilt)|[<>] (?:POST|HTTP/)|Note: Unnecessary use of -X`), what: "what curl -v prints, not JSON", next: "without -v curl prints the reply alone; " + sentBody},
-		{is: begins(`(?:\$ *)?curl\s`), what: "a curl command, not a request body", next: "put what stands behind -d or --data in a file of its own, and check that"},
+		{is: begins(`(?:\$ *)?curl\s`), what: "a curl command, not a request body", next: "put what follows -d or --data in a file, and check that"},
 		{is: begins(`<!doctype html|<html|<head|<body`), tell: tellPage},
 		{is: begins(`<\?xml|<[a-z]+[ >]`), what: "XML, not JSON", next: sentBody},
 		{is: begins(`(?::[^\n]*\n+)*(?:event|data|id|retry):`), what: "an event stream: a reply as it is streamed, not a request", next: "append the whole message to the messages that you sent, and check that"},
@@ -243,7 +243,7 @@ var notJSON = sync.OnceValue(func() []mistake {
 		{is: stops(`'|None\b|True\b|False\b|nan\b|b'`), what: "a Python dict or list as print shows it, not JSON", next: "write JSON in Python: json.dumps(body)"},
 		{is: func(g *given) bool { return heading(g) && !laterObject(g) }, what: "Markdown, not JSON", next: notTalk},
 		{is: stops(`//|/\*|#`), what: "JSON with comments", next: "delete the comments: providers do not take them either"},
-		{is: func(g *given) bool { return strings.Contains(g.syntax.Reason, "comma with nothing after it") }, what: "JSON5 or JavaScript: JSON has no comma in front of } or ]", next: "delete that comma"},
+		{is: func(g *given) bool { return strings.Contains(g.syntax.Reason, "comma with nothing after it") }, what: "JSON5 or JavaScript: JSON has no comma before } or ]", next: "delete that comma"},
 		{is: func(g *given) bool {
 			return strings.Contains(g.syntax.Reason, "expected a key") && bareKey(g)
 		}, what: "JSON5 or JavaScript: in JSON keys have double quotes", next: `convert it: node -p "JSON.stringify($(cat FILE))" | pare check`},

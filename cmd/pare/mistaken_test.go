@@ -45,7 +45,7 @@ func TestMistakenInputs(t *testing.T) {
 		{"curl -i of HTTP/2", "HTTP/2 400 \r\n\r\n{\"error\":{\"message\":\"" + refusedCall + "\"}}", "as curl -i prints it, not a request: orphan-call", "pare explain"},
 		{"curl -v", "*   Trying 160.79.104.10:443...\n> POST /v1/messages HTTP/1.1\n", "what curl -v prints", "the body of the request"},
 		{"a request with headers", "POST /v1/messages HTTP/1.1\r\nhost: x\r\n\r\n{}", "an HTTP request with its headers", "sed"},
-		{"curl command", "curl https://api.openai.com/v1/chat/completions \\\n  -d '{}'", "a curl command", "behind -d"},
+		{"curl command", "curl https://api.openai.com/v1/chat/completions \\\n  -d '{}'", "a curl command", "follows -d"},
 		{"HTML", "<html>\r\n<head><title>502 Bad Gateway</title></head>", "an HTML page, not JSON: 502 Bad Gateway", "a gateway or a proxy answered"},
 		{"HTML with a doctype", "\n<!DOCTYPE HTML>\n<body><h1>Sign in</h1>", "an HTML page, not JSON: Sign in", "gateway"},
 		{"XML", `<?xml version="1.0"?><Error/>`, "XML", "body of the request"},

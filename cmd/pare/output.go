@@ -45,7 +45,7 @@ func writeHint(err error, inPlace bool) string {
 	case errors.Is(err, archive.ErrNoArchive):
 		return "give the name of a new file, or of an archive that pare made"
 	case errors.Is(err, atomicfile.ErrMoved), errors.Is(err, atomicfile.ErrLocked):
-		return "run it again when nobody writes to it"
+		return "run it again when no other program writes to it"
 	case errors.Is(err, atomicfile.ErrManyBackups):
 		return "move the old ones, FILE.bak.N, elsewhere"
 	}

@@ -114,7 +114,7 @@ func (c *serveCmd) run(w *world) int {
 	}
 	if !serve.Local(l.Addr()) && len(o.Tokens) == 0 {
 		l.Close()
-		return w.fail("other machines can reach "+l.Addr().String()+", and nobody would have to send a token",
+		return w.fail("other machines can reach "+l.Addr().String()+", and no token is required",
 			"listen on 127.0.0.1, or give --token-file FILE or PARE_TOKENS")
 	}
 	// From here on signals end the server in good order.
@@ -176,7 +176,7 @@ func (c *serveCmd) reload(w *world, s *serve.Server) {
 	}
 	tokens, err := c.tokens(w)
 	if err == nil && len(tokens) == 0 && c.guarded {
-		err = errors.New("there is no token any more")
+		err = errors.New("no token is left")
 	}
 	if err != nil {
 		w.fail(err.Error(), stays)
@@ -259,7 +259,7 @@ func (c *serveCmd) tokens(w *world) ([]string, error) {
 		all = append(all, line)
 	}
 	if c.TokenFile != "" && len(all) == 0 {
-		return nil, fmt.Errorf("%s holds no token, so that nobody would have to send one", c.TokenFile)
+		return nil, fmt.Errorf("%s has no token in it", c.TokenFile)
 	}
 	return all, nil
 }

@@ -33,7 +33,7 @@ type sessionCmd struct {
 	Undo    sessionUndoCmd    `cmd:"" help:"Undo the last revert or compaction of a session."`
 	Fork    sessionForkCmd    `cmd:"" help:"Start a new session that shares the entries of another one up to a point."`
 	Search  sessionSearchCmd  `cmd:"" help:"Look for words in one session, or in all: the newest first."`
-	Recall  sessionRecallCmd  `cmd:"" help:"Write what a placeholder or a summary stands for."`
+	Recall  sessionRecallCmd  `cmd:"" help:"Write what a placeholder or a summary replaced."`
 	Delete  sessionDeleteCmd  `cmd:"" help:"Delete a session."`
 	Fsck    sessionFsckCmd    `cmd:"" help:"Verify everything that the store promises; the store may be in use."`
 	Gc      sessionGcCmd      `cmd:"" help:"Delete old data."`
@@ -52,7 +52,7 @@ Sessions are kept in a SQLite file, or in PostgreSQL for many machines. Nothing 
 them is ever changed: a revert, a compaction and an undo are entries themselves.
 
 A session is named by its id, as list shows it, slashes included; one that belongs to
-it, such as a sub-agent's, by ID --path PATH. An id that is also a flag goes behind --.`
+it, such as a sub-agent's, by ID --path PATH. An id that is also a flag goes after --.`
 }
 
 // inStore is the flags of all commands that use the store.

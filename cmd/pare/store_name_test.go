@@ -180,7 +180,7 @@ func TestDefectD10Dash(t *testing.T) {
 		{"check", "-tmp.json"}, {"fix", "-q.json"}, {"session", "list", "--store", namedStore(t), "-tmp"},
 	} {
 		status, _, errs := program(nil, args...)
-		if status != statusInvalid || !strings.Contains(errs, "unknown flag") || !strings.Contains(errs, "a name that begins with - goes behind --") {
+		if status != statusInvalid || !strings.Contains(errs, "unknown flag") || !strings.Contains(errs, "a name that begins with - goes after --") {
 			t.Errorf("%q: status %d: %s", args, status, errs)
 		}
 	}

@@ -323,7 +323,7 @@ func (s *stable) override(win *config.Window, tokenless bool) error {
 	}
 	switch {
 	case tokenless:
-		return hinted{errors.New("--low and --cache are about a limit of tokens, and there is none"), "give --max-tokens with them"}
+		return hinted{errors.New("--low and --cache need a limit of tokens"), "give --max-tokens with them"}
 	case win.Order != "" && win.Order != "oldest":
 		return fmt.Errorf("--low and --cache go from the oldest on; they cannot be used with --order %s", win.Order)
 	}

@@ -21,7 +21,7 @@ var insteadOf = map[string]string{
 	"unknown-role":          "give the message one of the roles that the provider names",
 	"null-content":          "move what the message says to where the provider reads it, or delete the message",
 	"empty-content":         "put in what is to be said, or delete the message",
-	"field-missing":         "add what is missing, or move what stands elsewhere to it",
+	"field-missing":         "add what is missing, or move it there",
 	"unknown-field":         "move what the field says to where the provider reads it, or delete the field",
 	"wrong-type":            "write the value as the provider wants it",
 	"duplicate-key":         "delete the one that was not meant",

@@ -284,7 +284,7 @@ func (v *viewing) read() (found source.Chunk, from origin, err error) {
 	case batch && !some:
 		return found, from, hinted{fmt.Errorf("there is nothing in line %d", want), "the file has " + plural(last, "line")}
 	case v.Thread != "" && found.Agent == agentlog.Auto:
-		return found, from, hinted{errors.New("it is no session file of an agent, and has no threads"), "omit --thread"}
+		return found, from, hinted{errors.New("only session files of agents have threads"), "omit --thread"}
 	}
 	return found, from, nil
 }

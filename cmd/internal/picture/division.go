@@ -29,7 +29,7 @@ func (s Style) Division(from string, req *wire.Request, d *Division) []byte {
 		s.noDivision(&b, d)
 		return b.Bytes()
 	}
-	screen.Fprintf(&b, "  cut in front of message %s: %s, %s\n\n", s.Paint.Bold(fmt.Sprint(d.Cut)), goes(d.Head), stays(d.Tail))
+	screen.Fprintf(&b, "  cut before message %s: %s, %s\n\n", s.Paint.Bold(fmt.Sprint(d.Cut)), goes(d.Head), stays(d.Tail))
 	p := New(s, req.Transcript(), d.Cut, nil)
 	digits := len(fmt.Sprint(d.Head + d.Tail - 1))
 	p.Ends(&b, 0, d.Head, digits)
@@ -46,10 +46,10 @@ func (s Style) Division(from string, req *wire.Request, d *Division) []byte {
 func (s Style) noDivision(b *bytes.Buffer, d *Division) {
 	screen.Fprintf(b, "  %s: nothing can be separated from the last %s\n", s.Paint.Bold("no cut"), screen.Plural(d.MinKeep, "message"))
 	if len(d.Cuts) > 0 {
-		screen.Fprintf(b, "  %s\n", s.Paint.Faint(fmt.Sprintf("nearer the end it can be cut, in front of message %s; --min-keep %d allows the first", numbers(d.Cuts, 0), d.Tail-d.Cuts[0])))
+		screen.Fprintf(b, "  %s\n", s.Paint.Faint(fmt.Sprintf("it can be cut nearer the end, before message %s; --min-keep %d allows the first", numbers(d.Cuts, 0), d.Tail-d.Cuts[0])))
 	}
 	if n := lastWithin(d.Inside, d.Tail-d.MinKeep); n > 0 && !d.Within {
-		screen.Fprintf(b, "  %s\n", s.Paint.Faint(fmt.Sprintf("--inside would cut in front of message %d, in a run of tool use", n)))
+		screen.Fprintf(b, "  %s\n", s.Paint.Faint(fmt.Sprintf("--inside would cut before message %d, in a run of tool use", n)))
 	}
 	b.WriteByte('\n')
 }

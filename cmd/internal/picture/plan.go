@@ -104,7 +104,7 @@ func (v Plan) batch(b *bytes.Buffer, n int, t pare.Batch) {
 		why = "the limit was passed"
 	}
 	screen.Fprintf(b, "  batch %d, at %s, because %s: %s\n", n, screen.Plural(t.Messages, "message"), why, screen.FromTo(t.Before, t.After, "tokens"))
-	line := fmt.Sprintf("%s tokens behind the first change are written to the cache again", screen.Grouped(t.Kept))
+	line := fmt.Sprintf("%s tokens after the first change are written to the cache again", screen.Grouped(t.Kept))
 	switch {
 	case t.PaysAfter == math.MaxInt:
 		line += "; at the price of this cache that never pays"

@@ -39,7 +39,7 @@ func (s Style) Tally(from string, req *wire.Request, n *Tally) []byte {
 			strings.TrimSpace(screen.Percent(*n.Share)), screen.Grouped(n.Room), screen.Grouped(n.Window), screen.Grouped(n.Window-n.Room))
 	}
 	if n.Unread > 0 {
-		screen.Fprintf(&b, "\n  %s", s.Paint.Faint(fmt.Sprintf("of %d messages, the provider's compaction stands for %d: they are not read, and count for nothing", n.Messages, n.Unread)))
+		screen.Fprintf(&b, "\n  %s", s.Paint.Faint(fmt.Sprintf("of %d messages, %d are replaced by the provider's compaction and do not count", n.Messages, n.Unread)))
 	}
 	b.WriteString("\n\n")
 	s.bars(&b, n.Tokens, []share{

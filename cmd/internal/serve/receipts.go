@@ -114,5 +114,5 @@ func (s *Server) receipt(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	problem(w, http.StatusNotFound, "not_found", "there is no receipt of that name, or it has been forgotten")
+	problem(w, http.StatusNotFound, "not_found", "no such receipt, or it has been deleted")
 }
