@@ -17,8 +17,8 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/cmd/internal/replay"
 	"github.com/pare-llm/pare/internal/corpus"
-	"github.com/pare-llm/pare/replay"
 )
 
 // Whatever can be wrong with a file can be explained.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/wire"
 )

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/agentlog"
-	"github.com/pare-llm/pare/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 )
 
 // TestDoctorListsNewestFirst: of many broken sessions the one that died last is shown, wherever
