@@ -116,7 +116,7 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"not-text", aRefusal, "the summary is not text, or holds the line that ends a summary", ""},
 	{"calls", aRefusal, "the summary holds calls or results", ""},
 	{"larger", aRefusal, "the summary is larger than what it replaces, or than allowed", "--max-summary sets how large it may be"},
-	{"prior-lost", aRefusal, "the summary leaves out a part of the one before it", ""},
+	{"no-room", aRefusal, "summaries may have too few tokens for one more", "--max-summary sets how many they may have"},
 	{"not-conserved", aRefusal, "too few bytes of the history are accounted for", "--conserve sets how many must be; --archive keeps what is removed"},
 	{"no-cut", aRefusal, "the transcript cannot be divided there without breaking a pair", "pare split shows where it can"},
 	{"nothing-to-compact", aRefusal, "there is nothing before the cut", ""},
