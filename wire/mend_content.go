@@ -101,6 +101,9 @@ func (m *mender) giveType(f *Finding) {
 // typeShown is the type that the members of a block show, media by what they are made of; ""
 // if they do not tell.
 func (m *mender) typeShown(at transcript.Span) string {
+	if _, ok := m.member(at, "role"); ok {
+		return "" // a message, and no block
+	}
 	shown := ""
 	for _, c := range m.g.shows {
 		if v, ok := m.member(at, c[0]); ok && (c[0] != "input" && c[0] != "arguments" || m.raw[v.Start] == '{') {

@@ -450,16 +450,23 @@ func (m *mender) wrongCall(f *Finding) {
 	}
 }
 
-// saysBesideCalls reports whether a message has reasoning in a member of its own, or a text in that of a
-// call.
+// saysBesideCalls reports whether a message has reasoning in a member of its own, or words in that of a
+// call, beside what it is called with.
 func (m *mender) saysBesideCalls(i int) bool {
 	msg := m.t.Messages()[i]
 	for b := msg.First; b < msg.End; b++ {
 		if m.where[b].in == inMember {
 			return true
 		}
-		if at := m.t.Block(b).Span; m.t.Block(b).Kind == transcript.Call && m.raw[at.Start] == '{' && m.text(at, "text") != "" {
-			return true
+		blk := m.t.Block(b)
+		if blk.Kind != transcript.Call {
+			continue
+		}
+		for s := newStrings(m.raw, blk.Span); s.next(); {
+			inside := blk.Body != blk.Span && blk.Body.Start-1 <= s.at.Start && s.at.Start < blk.Body.End
+			if !inside && !pairNames[s.top()] && !s.wordless(true) {
+				return true
+			}
 		}
 	}
 	return false

@@ -248,7 +248,7 @@ func (w *wordCheck) goes(id transcript.BlockID) bool {
 // isReasoning reports whether a string is what a model thought, in a member of its message that
 // no block is made of.
 func (w *wordCheck) isReasoning(message int, s *stringsIn) bool {
-	return message >= 0 && w.t.Messages()[message].Role != transcript.User && reasoningMembers[s.top()]
+	return message >= 0 && w.t.Messages()[message].Role == transcript.Assistant && reasoningMembers[s.top()]
 }
 
 // pairNames are the members that say which call it is, and of what.
@@ -270,6 +270,9 @@ var (
 // names reports whether the string itself, and nothing around it, says which call it is, and of what.
 func (w *wordCheck) names(s *stringsIn) bool {
 	key := s.top()
+	if slices.ContainsFunc(s.keys[:len(s.keys)-1], func(k []byte) bool { return pairNames[string(k)] }) {
+		return false
+	}
 	return (key == "name" || slices.Contains(pairIDs[w.Dialect], key)) && bytes.HasSuffix(bytes.TrimRight(s.raw[:s.at.Start], " \t\r\n"), []byte{':'})
 }
 

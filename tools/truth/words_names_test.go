@@ -286,14 +286,14 @@ func (w *word) verdict(changes []change, let func(c *change) bool) string {
 			return ""
 		case !took:
 			worse(1, "lost, though the receipt is about something else: "+by)
+		case w.tool && strings.HasSuffix(c.reason, "the exchange goes as a whole"), w.think && c.reason == "reasoning whose call is gone":
+			return ""
 		case !w.prose && w.path[len(w.path)-1] == "id" && len(c.path)+1 >= len(w.path): // the id of nothing
 			return ""
 		case slices.Contains(copies, c.rule) && !(w.think && c.rule == "duplicate-item-id"): // reasoning cannot do without its id, nor share it
 			worse(3, "called a copy: "+by)
 		case w.prose && aboutCalls.MatchString(c.rule) && !w.tool || w.prose && aboutThinking.MatchString(c.rule) && !w.think:
 			worse(2, "dropped with what it stands beside: "+by)
-		case w.tool && strings.HasSuffix(c.reason, "the exchange goes as a whole"):
-			return ""
 		case slices.Contains(nothing, c.rule):
 			worse(3, "called empty: "+by)
 		case w.person && w.beside:
