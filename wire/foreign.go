@@ -42,6 +42,11 @@ func (e *ForeignError) Unwrap() error { return ErrNotRequest }
 // format. One word that is known to be another's is enough, or one call that is not
 // understood; of what nobody knows it takes most.
 func (r *Request) foreign() *ForeignError {
+	for _, kind := range []string{"moderation", "embedding"} {
+		if strings.Contains(r.head.model, kind) {
+			return &ForeignError{Looks: "a request for " + kind, Why: "the name of its model"}
+		}
+	}
 	if err := r.foreignBlocks(); err != nil {
 		return err
 	}
