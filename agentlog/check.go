@@ -37,8 +37,14 @@ var pairRules = map[string]bool{
 }
 
 // Check reports what is wrong with the file and what would make the provider
-// refuse the session when it is resumed, in the order of the file.
+// refuse the session when it is resumed, in the order of the file. A session that is
+// longer than the window of its model is reported, too; Fix leaves that to Shorten.
 func (l *Log) Check(o wire.CheckOptions) []Finding {
+	return l.placed(append(l.faulty(o), l.overWindow()...))
+}
+
+// faulty reports what Fix is for.
+func (l *Log) faulty(o wire.CheckOptions) []Finding {
 	var all []Finding
 	for _, f := range l.damage {
 		if !f.Advice || o.Advice {
@@ -48,6 +54,11 @@ func (l *Log) Check(o wire.CheckOptions) []Finding {
 	for _, t := range l.Threads {
 		all = append(all, l.checkThread(t, o)...)
 	}
+	return all
+}
+
+// placed puts findings in the order of the file.
+func (l *Log) placed(all []Finding) []Finding {
 	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Compare(a.at, b.at) })
 	for i := range all {
 		if f := &all[i]; l.patches != nil {

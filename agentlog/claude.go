@@ -18,7 +18,7 @@ import (
 // line of a message is the parent of its own result.
 type claude struct{}
 
-var claudeRow = row{format: ClaudeCode, name: "claude-code", maker: "Claude Code", dialect: wire.Anthropic, form: claude{}, line: claudeLine, marked: claudeMarked, lenient: true, settles: claudeSettles}
+var claudeRow = row{format: ClaudeCode, name: "claude-code", maker: "Claude Code", dialect: wire.Anthropic, form: claude{}, line: claudeLine, marked: claudeMarked, lenient: true, settles: claudeSettles, usage: claudeUsage}
 
 // claudeMarked: from 2.0 on a byte order mark is passed over; 1.0 does not read the line behind
 // it.

@@ -144,7 +144,8 @@ func (l *Log) Count() (messages, calls, results int) {
 
 // A Remedy is what helps against the findings of a session. Many goroutines may read it.
 type Remedy struct {
-	Needed  bool   // something keeps the session from being resumed
+	Full    bool   // the session is longer than the window of its model: it has to be shortened
+	Needed  bool   // something else keeps the session from being resumed
 	Fixes   bool   // a repair changes something about that
 	Leaves  bool   // and does not do away with all of it
 	Instead string // what to do about what it leaves
@@ -152,14 +153,16 @@ type Remedy struct {
 
 // Remedy tells what helps against findings.
 func (l *Log) Remedy(found []Finding) Remedy {
-	if !Broken(found) {
-		return Remedy{}
+	r := Remedy{Full: slices.ContainsFunc(found, func(f Finding) bool { return f.Rule == OverWindow })}
+	if !slices.ContainsFunc(found, func(f Finding) bool { return f.Effect == Refused && f.Rule != OverWindow }) {
+		return r
 	}
+	r.Needed, r.Fixes = true, true
 	fixed, err := l.Fix(Options{})
 	if err != nil || !Broken(fixed.Left) {
-		return Remedy{Needed: true, Fixes: true}
+		return r
 	}
-	r := Remedy{Needed: true, Fixes: len(fixed.Changes) > 0, Leaves: true}
+	r.Fixes, r.Leaves = len(fixed.Changes) > 0, true
 	for _, f := range fixed.Left {
 		if f.Effect == Refused {
 			r.Instead = strings.Clone(f.Instead)

@@ -94,7 +94,7 @@ func (l *Log) sending() int {
 // faults counts what keeps the session from being resumed.
 func (l *Log) faults(o Options) map[string]int {
 	all := make(map[string]int)
-	for _, f := range l.Check(o.Check) {
+	for _, f := range l.faulty(o.Check) {
 		if f.Effect == Refused {
 			all[f.Rule+"\x00"+strings.Join(f.IDs, "\x00")]++
 		}

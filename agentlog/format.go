@@ -50,6 +50,9 @@ type row struct {
 	// settles reports whether the agent itself puts right what is found in a thread, each time it
 	// sends it; nil: it does not, or that is not known.
 	settles func(l *Log, t *Thread, f wire.Finding) bool
+	// usage reads what the API has counted for a reply, off its unit; nil: the agent does not
+	// note it there.
+	usage func(o object) (in, out int)
 	// document reports whether a value is the whole of a file; nil: files are lines.
 	document func(raw []byte, at jsonspan.Span) bool
 }

@@ -19,7 +19,7 @@ import (
 // pairs are checked.
 type pi struct{}
 
-var piRow = row{format: Pi, name: "pi", maker: "pi", dialect: wire.Anthropic, form: pi{}, line: piLine, lenient: true}
+var piRow = row{format: Pi, name: "pi", maker: "pi", dialect: wire.Anthropic, form: pi{}, line: piLine, lenient: true, usage: piUsage}
 
 func piLine(o object) evidence {
 	switch kind := o.kind(); {

@@ -66,7 +66,7 @@ func (c *checkCmd) run(w *world) int {
 
 // one checks one transcript.
 func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, err error) {
-	found := req.Check(wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
+	found := checkAll(req, wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
 	for _, f := range found {
 		out.status = statusFindings
 		out.rules = append(out.rules, f.Rule)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 
+	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/tokens"
@@ -31,11 +32,13 @@ compaction is not read, and counts for nothing. An estimate is fitted to the mod
 errs on the high side; media are always estimated, by what they show.
 
 --json prints {"source","line","dialect","profile","model","tokenizer","messages",
-"tokens","window","room","share","head":{"system","tools","other"},"roles","kinds",
-"marks"}: window is the model's, room what it has for a request beside the reply, share
+"tokens","window","room","share","recorded","over_window","head":{"system","tools","other"},
+"roles","kinds","marks"}: window is the model's, room what it has for a request beside the reply, share
 how much of that is taken; all three are left out for a model that is not known. head,
 kinds and marks add up to tokens, and so do head and roles; "unread" is how many messages
-the provider has compacted. --by-message adds
+the provider has compacted; "recorded" is what the API itself has counted for the last
+reply of a session, with the system prompt and the tools, and "over_window" is there if
+the provider will refuse it for its length. --by-message adds
 "by_message":[{"message","path","role","tokens","kinds"}].`
 }
 
@@ -64,6 +67,8 @@ type tally struct {
 	Window    int      `json:"window,omitempty"`
 	Room      int      `json:"room,omitempty"`
 	Share     *float64 `json:"share,omitempty"`
+	Recorded  int      `json:"recorded,omitempty"` // by the API, for the last reply of a session
+	Over      bool     `json:"over_window,omitempty"`
 	wire.Tally
 }
 
@@ -81,8 +86,9 @@ func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		share := math.Round(1e6*float64(n.Tokens)/float64(n.Room)) / 1e6
 		n.Share = &share
 	}
+	sized(n, from.size)
 	out.size = &picture.Size{Messages: [2]int{n.Messages}, Tokens: [2]int{n.Tokens}}
-	drawn := &picture.Tally{Tally: n.Tally, Estimated: n.Tokenizer == "estimate", Window: n.Window, Room: n.Room, Share: n.Share}
+	drawn := &picture.Tally{Tally: n.Tally, Estimated: n.Tokenizer == "estimate", Window: n.Window, Room: n.Room, Share: n.Share, Recorded: n.Recorded, Over: n.Over}
 	switch {
 	case c.JSON:
 		out.out = encode(n)
@@ -92,4 +98,20 @@ func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		out.out = v.Style.Tally(from.String(), req, drawn)
 	}
 	return out, nil
+}
+
+// sized adds what is known of the size of a session: its file may have what the API has counted.
+func sized(n *tally, s *agentlog.Size) {
+	n.Over = n.Window > 0 && n.Tokens > n.Window
+	if s == nil {
+		return
+	}
+	n.Recorded = s.Recorded
+	if s.Window > 0 && s.Window != n.Window {
+		n.Room = max(0, n.Room+s.Window-n.Window)
+		n.Window = s.Window
+		share := math.Round(1e6*float64(n.Tokens)/float64(n.Room)) / 1e6
+		n.Share = &share
+	}
+	n.Over = s.Over()
 }

@@ -94,6 +94,9 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"overflow", aRule, "a provider refused the request for its size; it was sent again, smaller", "pare serve says so in Pare-Healed and in receipts"},
 	{"unexplained", aRule, "a provider refused the request and did not say why; it was sent again, repaired by the rules of all vendors", "such as Google's \"Request contains an invalid argument.\""},
 
+	{agentlog.OverWindow, aFault, "the conversation is longer than the window of its model: the provider refuses it, and an agent cannot compact it any more, because that takes a request of the same length",
+		"pare trim or pare compact makes it shorter. Where a session file has the API's own count for the last reply, that is used, and only what came after it is estimated; the window is the published one, the one that the agent has noted, or more if the API has answered more"},
+
 	{"left-out", aRule, "a short mark stands where a window dropped exchanges or turns, so that the model knows that something is missing", "--unmarked leaves it out"},
 
 	{"rules", aStep, "what the rules of the window vote for, all at once", ""},

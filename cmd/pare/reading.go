@@ -173,11 +173,12 @@ type hinted struct {
 // An origin is where a transcript comes from.
 type origin struct {
 	source string
-	line   int    // 0: it is a document of its own
-	lead   int    // bytes passed over in front of it
-	many   bool   // it is one of several
-	found  bool   // it lies in a folder, and nobody has named it
-	thread string // which of the threads of a session file; "": the only one
+	line   int            // 0: it is a document of its own
+	lead   int            // bytes passed over in front of it
+	many   bool           // it is one of several
+	found  bool           // it lies in a folder, and nobody has named it
+	thread string         // which of the threads of a session file; "": the only one
+	size   *agentlog.Size // of a thread; nil: it is none
 }
 
 // originOf is where a text of a source comes from.

@@ -61,7 +61,8 @@ func (s logFile) requests(from origin) iter.Seq2[origin, *wire.Request] {
 			if len(all) > 1 {
 				from.thread, from.many = t.Name, true
 			}
-			if !yield(from, t.Stored()) {
+			size := s.Size(t)
+			if from.size = &size; !yield(from, t.Stored()) {
 				return
 			}
 		}

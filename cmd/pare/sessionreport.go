@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
@@ -52,6 +54,8 @@ func (c *checkCmd) session(v report, from origin, l logFile) (out outcome) {
 // remedyFor says what to do about the findings of a session: command, if that helps.
 func remedyFor(r agentlog.Remedy, command string) string {
 	switch {
+	case r.Full: // which repairs it, too
+		return "to repair and shorten it: " + strings.Replace(command, "pare fix", "pare trim", 1)
 	case !r.Needed:
 		return "nothing has to be done: the session can be resumed"
 	case !r.Leaves:

@@ -40,6 +40,10 @@ func (v *viewing) threads(in source.Chunk) ([]*shown, error) {
 	var all []*shown
 	for i, t := range chosen {
 		s := &shown{from: origin{source: v.Path, lead: in.Lead}, req: t.Stored(), line: l.Lines(t)}
+		if slices.Contains(sent, t) {
+			size := l.Size(t)
+			s.size = &size
+		}
 		if len(chosen) > 1 || v.Thread != "" {
 			s.from.thread = t.Name
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/wire"
 )
@@ -26,6 +27,7 @@ var insteadOf = map[string]string{
 	"wrong-type":            "write the value as the provider wants it",
 	"duplicate-key":         "delete the one that was not meant",
 	"state-conflict":        "keep one of the two",
+	agentlog.OverWindow:     "pare trim shortens the history, pare compact puts a summary in its place",
 	"too-many-messages":     "pare trim --max-messages shortens the history",
 	"body-too-large":        "pare trim shortens the history",
 	"compaction-altered":    "put the block back as it came",
@@ -38,8 +40,11 @@ var insteadOf = map[string]string{
 func (c *checkCmd) judge(req *wire.Request, found []wire.Finding) []bodyFinding {
 	all := make([]bodyFinding, len(found))
 	for i, f := range found {
-		if all[i].Finding = f; f.Advice {
+		switch all[i].Finding = f; {
+		case f.Advice:
 			all[i].Effect = "cosmetic"
+		case f.Rule == agentlog.OverWindow:
+			all[i].Effect, all[i].Instead = "unfixable", insteadOf[f.Rule]
 		}
 	}
 	if len(found) == 0 {

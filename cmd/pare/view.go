@@ -178,8 +178,9 @@ type shown struct {
 	from  origin
 	req   *wire.Request
 	found []wire.Finding
-	plan  *pare.Plan    // nil: none
-	line  func(int) int // of each message, in a session file; nil: unknown
+	plan  *pare.Plan     // nil: none
+	line  func(int) int  // of each message, in a session file; nil: unknown
+	size  *agentlog.Size // of a thread that is sent; nil: it is none
 }
 
 func (s *shown) page() *ui.Page {
@@ -189,6 +190,12 @@ func (s *shown) page() *ui.Page {
 		Counter: m.Estimator(),
 	})
 	p.Guess = !known
+	if s.size != nil && s.size.Window > 0 {
+		p.Window, p.Guess = s.size.Window, false
+	}
+	if s.size != nil && s.size.Beside > 0 {
+		p.Before.Head = append(p.Before.Head, ui.Part{Name: "system prompt and tools, as the API has counted them", Tokens: s.size.Beside})
+	}
 	return p
 }
 
@@ -222,7 +229,7 @@ func (v *viewing) load() (all []*shown, from origin, fault *problem) {
 		if fault != nil {
 			return nil, from, fault
 		}
-		all = []*shown{{from: from, req: req, found: req.Check(wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})}}
+		all = []*shown{{from: from, req: req, found: checkAll(req, wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})}}
 	}
 	if v.plan != nil {
 		all = all[:1]

@@ -240,6 +240,9 @@ func (v *Doctor) Changes(t *agentlog.Treatment) []byte {
 
 // remedy is what to do about a session that is ill, if command fixes it.
 func remedy(r agentlog.Remedy, command string) string {
+	if r.Full { // which repairs it, too
+		command = strings.Replace(command, "pare fix", "pare trim", 1)
+	}
 	if !r.Leaves {
 		return command
 	}

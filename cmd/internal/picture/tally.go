@@ -15,6 +15,8 @@ type Tally struct {
 	Estimated    bool
 	Window, Room int
 	Share        *float64 // of the room; nil: the window is not known
+	Recorded     int      // tokens that the API has counted for the last reply; 0: unknown
+	Over         bool     // it does not fit the window
 }
 
 // TallyLine is a transcript of many in one line.
@@ -37,6 +39,12 @@ func (s Style) Tally(from string, req *wire.Request, n *Tally) []byte {
 	if n.Share != nil {
 		screen.Fprintf(&b, " · %s of the %s tokens available (window %s, %s kept for the reply)",
 			strings.TrimSpace(screen.Percent(*n.Share)), screen.Grouped(n.Room), screen.Grouped(n.Window), screen.Grouped(n.Window-n.Room))
+	}
+	if n.Over {
+		screen.Fprintf(&b, "\n  %s", s.Paint.Fault("over-window: the provider refuses it; pare trim shortens it"))
+	}
+	if n.Recorded > 0 {
+		screen.Fprintf(&b, "\n  %s", s.Paint.Faint("the API counted "+screen.Grouped(n.Recorded)+" for the last reply, with the system prompt and the tools"))
 	}
 	if n.Unread > 0 {
 		screen.Fprintf(&b, "\n  %s", s.Paint.Faint(fmt.Sprintf("of %d messages, %d are replaced by the provider's compaction and do not count", n.Messages, n.Unread)))

@@ -1,0 +1,225 @@
+package agentlog
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// OverWindow is the rule of a session that is longer than the window of its model. The
+// provider refuses it, and the agent's own compaction fails for the same reason.
+const OverWindow = "over-window"
+
+// A Size is how much a thread takes of its model's window when the session is resumed.
+// Many goroutines may read it.
+type Size struct {
+	Tokens int // of the whole request, as far as it is known
+	// Recorded is how many of them the API itself has counted, for the last reply: the
+	// system prompt and the tools included. The rest is estimated. 0: nothing is recorded,
+	// and the system prompt and the tools are missing.
+	Recorded int
+	// Beside is how many of them stand beside the messages: the system prompt and the tools.
+	Beside int
+	Window int    // 0: not known
+	Source string // where the window is from
+}
+
+// Over reports whether the thread does not fit its window.
+func (s Size) Over() bool { return s.Window > 0 && s.Tokens > s.Window }
+
+// String is the size in a sentence.
+func (s Size) String() string {
+	how := "estimated, without the system prompt and the tools"
+	switch {
+	case s.Recorded == s.Tokens && s.Recorded > 0:
+		how = "counted by the API"
+	case s.Recorded > 0:
+		how = fmt.Sprintf("%d counted by the API, the rest estimated", s.Recorded)
+	}
+	return fmt.Sprintf("%d tokens (%s), and the window has %d (%s)", s.Tokens, how, s.Window, s.Source)
+}
+
+// Size weighs a thread.
+func (l *Log) Size(t *Thread) Size { return l.size(t, true) }
+
+// size weighs a thread; if exact is not set, a thread that cannot be over its window is not
+// counted.
+func (l *Log) size(t *Thread, exact bool) Size {
+	m, known := tokens.Lookup(t.Request.Model())
+	var s Size
+	if known {
+		s.Window, s.Source = m.Window, "published for "+t.Request.Model()
+	}
+	use := l.usage(t)
+	if use.window > 0 {
+		s.Window, s.Source = use.window, "recorded in the session"
+	}
+	if use.input > s.Window && s.Window > 0 {
+		// The API has answered a request of that size: the window is a larger one, such as
+		// the million tokens that some models have on request.
+		s.Window, s.Source = max(1_000_000, use.input), "the API has answered a longer request than the published window"
+	}
+	if !exact && use.messages == 0 && (s.Window == 0 || len(t.Request.Raw()) <= s.Window) {
+		return s // a token has a byte at least
+	}
+	s.Recorded = use.input + use.output
+	s.Tokens = s.Recorded
+	if use.messages < t.Messages() || exact {
+		tally := t.Request.Tally(m.Estimator(), true)
+		estimate := 0
+		for i, one := range tally.ByMessage {
+			if i >= use.messages && i < t.Messages() {
+				s.Tokens += one.Tokens
+			} else if i < t.Messages() {
+				estimate += one.Tokens
+			}
+		}
+		if use.messages == 0 {
+			s.Tokens += tally.Head.System + tally.Head.Tools + tally.Head.Other
+		} else {
+			s.Beside = max(0, s.Recorded-estimate)
+		}
+	}
+	return s
+}
+
+// A usage is what the last reply of a thread says of its cost.
+type usage struct {
+	input, output int // tokens, as the API has counted them
+	messages      int // of the thread, that are in it; 0: nothing is recorded
+	window        int // of the model, if the agent notes it
+}
+
+// usage finds what the API has counted last. A reply that stands in the file in front of
+// something that is sent before it was counted when other messages were sent: by a
+// compaction, the agent has kept it.
+func (l *Log) usage(t *Thread) usage {
+	if l.Format == Codex {
+		return l.codexUsage(t)
+	}
+	row, _ := l.Format.row()
+	if row.usage == nil {
+		return usage{}
+	}
+	first := make([]int, len(t.parts)+1) // by message: the last unit in front of it
+	for i, p := range t.parts {
+		first[i+1] = max(first[i], p.unit)
+	}
+	ms := t.Request.Transcript().Messages()
+	for i := len(t.parts) - 1; i >= 0; i-- {
+		if ms[i].Role != transcript.Assistant {
+			continue
+		}
+		in, out := row.usage(l.object(t.parts[i].unit))
+		if in == 0 {
+			continue
+		}
+		if first[i] > t.parts[i].unit {
+			return usage{}
+		}
+		return usage{input: in, output: out, messages: i + 1}
+	}
+	return usage{}
+}
+
+func (o object) number(name string) int {
+	n, _ := strconv.Atoi(string(o.value(name)))
+	return max(n, 0)
+}
+
+func claudeUsage(o object) (in, out int) {
+	u := o.object("message").object("usage")
+	return u.number("input_tokens") + u.number("cache_creation_input_tokens") + u.number("cache_read_input_tokens"), u.number("output_tokens")
+}
+
+func piUsage(o object) (in, out int) {
+	u := o.object("message").object("usage")
+	return u.number("input") + u.number("cacheRead") + u.number("cacheWrite"), u.number("output")
+}
+
+func geminiUsage(o object) (in, out int) {
+	u := o.object("tokens") // cached tokens are part of the input
+	return u.number("input"), u.number("output") + u.number("thoughts")
+}
+
+// codexUsage reads the last event that tells what a reply has cost, if it comes behind the last
+// compaction.
+func (l *Log) codexUsage(t *Thread) (use usage) {
+	for u := len(l.units) - 1; u >= 0; u-- {
+		o := objectAt(l.raw, l.units[u].span)
+		if o.text("type") == "compacted" {
+			break
+		}
+		p := o.object("payload")
+		if o.text("type") != "event_msg" || p.text("type") != "token_count" {
+			continue
+		}
+		info := p.object("info")
+		last := info.object("last_token_usage")
+		if use.window == 0 {
+			use.window = info.number("model_context_window")
+		}
+		if in := last.number("input_tokens"); in > 0 {
+			n := 0
+			for n < len(t.parts) && t.parts[n].unit < u {
+				n++
+			}
+			if n > 0 {
+				use.input, use.output, use.messages = in, last.number("output_tokens"), n
+			}
+			break
+		}
+	}
+	return use
+}
+
+// refusedAsTooLong reports whether the last thing in a session of Claude Code is that the
+// provider found it too long.
+func (l *Log) refusedAsTooLong(t *Thread) bool {
+	if t.tree == nil || t.Kind != Main {
+		return false
+	}
+	for k := len(t.tree.path) - 1; k >= 0; k-- {
+		u := t.tree.path[k]
+		e := &t.tree.entries[u]
+		if !e.assistant || !e.speaking() {
+			continue
+		}
+		text := bytes.ToLower(l.raw[e.content.Start:e.content.End])
+		return e.model == "<synthetic>" && objectAt(l.raw, l.units[u].span).is("isApiErrorMessage") &&
+			(bytes.Contains(text, []byte("prompt is too long")) || bytes.Contains(text, []byte("exceed context limit")))
+	}
+	return false
+}
+
+// overWindow finds threads that do not fit the window of their model.
+func (l *Log) overWindow() (all []Finding) {
+	for _, t := range l.Threads {
+		if !l.sends(t) || len(t.parts) == 0 {
+			continue
+		}
+		s := l.size(t, false)
+		message := ""
+		switch {
+		case s.Over():
+			message = "when it is resumed it is " + s.String() + "; the provider refuses it, and the agent's own compaction, too"
+		case l.refusedAsTooLong(t):
+			message = "the provider has refused the session as too long, and the agent has noted that in its last line"
+		default:
+			continue
+		}
+		f := l.locate(t, wire.Finding{Rule: OverWindow, Message: message, IDs: []string{}, Source: "agentlog/" + OverWindow,
+			Index: len(t.parts) - 1, Block: transcript.NoBlock})
+		f.Path = t.Request.MessagePath(len(t.parts) - 1)
+		f.Instead = shortenIt
+		all = append(all, f)
+	}
+	return all
+}
+
+// shortenIt is what to do about a session that is too long.
+const shortenIt = "shorten it: pare trim --in-place FILE keeps the newest part, pare compact --in-place FILE puts a summary in front of that"
