@@ -257,6 +257,9 @@ func (t *ccTree) live(mine []int, name string, kind Kind, all *talk) {
 		path = mine
 	}
 	model := t.modelOf(path)
+	if model == "" { // all that the model has said lies in front of a compaction
+		model = t.modelOf(mine)
+	}
 	order, last := t.order(path, all), -1
 	b := t.newBody(model, order, func(i int) bool { return t.entries[i].sent() })
 	for _, i := range order {

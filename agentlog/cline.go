@@ -101,7 +101,18 @@ func (cline) mend(e *edits, t *Thread, o Options) error {
 		e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: e.l.lineOfPath(t, c.Path)})
 	}
 	e.letDropped(t, plan.Changes())
-	pieces := piecesOf(t, t.Request, plan.Result(), true)
+	e.putPieces(t, piecesOf(t, t.Request, plan.Result(), true))
+	return nil
+}
+
+// shorten writes the list anew: Cline keeps what it sends, and nothing else.
+func (cline) shorten(e *edits, t *Thread, plan *pare.Plan) error {
+	e.putPieces(t, piecesOf(t, t.Request, plan.Result(), true))
+	return nil
+}
+
+// putPieces makes the list of a file that of a mended thread.
+func (e *edits) putPieces(t *Thread, pieces []piece) {
 	stays := increasing(pieces)
 	e.dropUnused(t, pieces)
 	front := t.parts[0].unit // the first unit that stays
@@ -129,5 +140,4 @@ func (cline) mend(e *edits, t *Thread, o Options) error {
 		}
 		e.unit(front).before = append(e.unit(front).before, raw)
 	}
-	return nil
 }

@@ -191,6 +191,7 @@ type edits struct {
 	inner      map[int][]jsonspan.Edit // replacements inside units, by offset in the file
 	nested     map[int]map[int][]byte  // items in the lists of units, by offset in the file; nil: they go
 	whole      map[int][]byte          // of a folder: files that are written anew, by number
+	anew       [][]byte                // of a file that is one list: its new elements; nil: they stay
 	appendOnly bool
 	split      bool // put newlines between objects that share a line
 	ended      bool // put a newline behind the last line
@@ -407,6 +408,10 @@ func (e *edits) lineOf(u unit, keepFront bool) (start, end int) {
 func (e *edits) listEdits() []jsonspan.Edit {
 	var all []jsonspan.Edit
 	for _, l := range e.l.lists {
+		if e.anew != nil {
+			all = append(all, jsonspan.Edit{Span: l.span, New: array(e.anew...)})
+			continue
+		}
 		all = append(all, e.oneList(l)...)
 	}
 	return all

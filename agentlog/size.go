@@ -2,9 +2,12 @@ package agentlog
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
+	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -26,10 +29,73 @@ type Size struct {
 	Beside int
 	Window int    // 0: not known
 	Source string // where the window is from
+	// Refused: the provider has refused the session as too long, and the agent has noted it.
+	Refused bool
 }
 
 // Over reports whether the thread does not fit its window.
-func (s Size) Over() bool { return s.Window > 0 && s.Tokens > s.Window }
+func (s Size) Over() bool { return s.Refused || s.Window > 0 && s.Tokens > s.Window }
+
+// unseen is what the system prompt and the tools of a coding agent take, where nothing is
+// recorded: about what Claude Code sends.
+const unseen = 20_000
+
+// Limits says how many tokens the messages of a thread may have, so that there is room for the
+// system prompt, the tools and a reply, and whether they have more. Zero: it is not known.
+func (s Size) Limits() (limit int, over bool) {
+	if s.Window == 0 {
+		if !s.Refused {
+			return 0, false
+		}
+		return s.Tokens, true
+	}
+	beside := unseen
+	if s.Recorded > 0 {
+		beside = s.Beside
+	}
+	room := s.Window - min(32_000, s.Window/4) // for a reply
+	limit = room - min(beside, s.Window/4)
+	if s.Recorded > 0 {
+		return limit, s.Refused || s.Tokens > room
+	}
+	return limit, s.Refused || s.Tokens > limit
+}
+
+// Rescue is a plan for a thread that is full: its oldest parts go, until it takes half of the
+// room that there is. One that is not full is left alone.
+func Rescue(t *Thread, s Size) (*pare.Plan, error) { return Rescued(t, s, pare.Policy{}, 0) }
+
+// Rescued is Rescue with a policy that says what else is done, and a target in tokens, or as a
+// share in percent if it is below 100. Zero: 50 %.
+func Rescued(t *Thread, s Size, p pare.Policy, target int) (*pare.Plan, error) {
+	limit, over := s.Limits()
+	window := p.Window
+	if p.Window = nil; !over {
+		return p.Plan(context.Background(), t.Request)
+	}
+	if target == 0 {
+		target = 50
+	}
+	if target < 100 {
+		target = limit * target / 100
+	}
+	var w pare.Window
+	if window != nil {
+		w = *window
+	}
+	w.Tokens, w.ModelTokens, w.Low, w.LowPercent = min(target, limit), false, 0, 0
+	if n := t.Request.Tokens(tokens.For(t.Request.Model())); n <= w.Tokens { // the count of the API goes by more than the file has
+		w.Tokens = n / 2
+	}
+	p.Window = &w
+	plan, err := p.Plan(context.Background(), t.Request)
+	var small *pare.WindowTooSmall
+	if errors.As(err, &small) && small.Unit == pare.UnitTokens && small.Minimum <= limit { // as small as it can be
+		w.Tokens = small.Minimum
+		plan, err = p.Plan(context.Background(), t.Request)
+	}
+	return plan, err
+}
 
 // String is the size in a sentence.
 func (s Size) String() string {
@@ -63,9 +129,14 @@ func (l *Log) size(t *Thread, exact bool) Size {
 		// the million tokens that some models have on request.
 		s.Window, s.Source = max(1_000_000, use.input), "the API has answered a longer request than the published window"
 	}
+	if !exact && l.refusedAsTooLong(t) {
+		s.Refused = true
+		return s
+	}
 	if !exact && use.messages == 0 && (s.Window == 0 || len(t.Request.Raw()) <= s.Window) {
 		return s // a token has a byte at least
 	}
+	s.Refused = l.refusedAsTooLong(t)
 	s.Recorded = use.input + use.output
 	s.Tokens = s.Recorded
 	if use.messages < t.Messages() || exact {
@@ -205,10 +276,10 @@ func (l *Log) overWindow() (all []Finding) {
 		s := l.size(t, false)
 		message := ""
 		switch {
+		case s.Refused:
+			message = "the provider has refused the session as too long, and the agent has noted that in its last line"
 		case s.Over():
 			message = "when it is resumed it is " + s.String() + "; the provider refuses it, and the agent's own compaction, too"
-		case l.refusedAsTooLong(t):
-			message = "the provider has refused the session as too long, and the agent has noted that in its last line"
 		default:
 			continue
 		}

@@ -57,8 +57,10 @@ type task struct {
 	lines *lining
 	// off leaves everything as it is, session files too.
 	off bool
-	// mending is how session files are mended; nil: the command is not for them.
+	// mending is how session files are mended.
 	mending *mending
+	// shorten plans what becomes of session files; nil: they are repaired, and nothing else.
+	shorten shortening
 }
 
 // misuse is wrong usage that only the transcript shows.

@@ -29,7 +29,7 @@ type compactCmd struct {
 	authoring `embed:""`
 	counting  `embed:""`
 	settings  `embed:""`
-	changing  `embed:"" set:"inputs=request bodies, lists of messages or JSON lines"`
+	changing  `embed:""`
 }
 
 // authoring is the flags that say who writes the summary.
@@ -96,7 +96,8 @@ func (c *compactCmd) run(w *world) int {
 	p.Model = c.Model
 	t := task{
 		command: "compact", whole: true, archive: archiveOf(conf),
-		plan:   c.remedied(by(p)),
+		plan:    c.remedied(by(p)),
+		mending: forSessions(p), shorten: bySession(c.remedied(by(p))),
 		tokens: func(r *wire.Request) int { return c.weigh(r, c.Model) },
 	}
 	switch {

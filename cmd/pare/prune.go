@@ -3,7 +3,7 @@ package main
 type pruneCmd struct {
 	ruleset  `embed:""`
 	lining   `embed:""`
-	changing `embed:"" set:"inputs=request bodies, lists of messages or JSON lines"`
+	changing `embed:""`
 }
 
 // Help is the page's first paragraph.
@@ -36,5 +36,5 @@ func (c *pruneCmd) run(w *world) int {
 	if err := c.changing.override(p); err != nil {
 		return w.usage(err, "prune")
 	}
-	return c.changing.run(w, task{command: "prune", plan: by(p), lines: &c.lining})
+	return c.changing.run(w, task{command: "prune", plan: by(p), lines: &c.lining, mending: forSessions(p), shorten: bySession(by(p))})
 }

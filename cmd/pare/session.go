@@ -68,9 +68,3 @@ func (s logFile) requests(from origin) iter.Seq2[origin, *wire.Request] {
 		}
 	}
 }
-
-// notShortened says why a session file is none for a command that takes things out.
-func notShortened(command string, f agentlog.Format) error {
-	return hinted{fmt.Errorf("this is a session file of %s, and pare %s is for requests: session files cannot be shortened yet", f.Maker(), command),
-		"pare fix repairs it, pare count, split and replay show what is in it; to make it shorter, let the agent compact it"}
-}

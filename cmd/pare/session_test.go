@@ -211,14 +211,14 @@ func TestUndoCutOff(t *testing.T) {
 func TestDefectS8Help(t *testing.T) {
 	const session = `{"type":"user","uuid":"a","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hi"}}` + "\n" +
 		`{"type":"assistant","uuid":"b","parentUuid":"a","sessionId":"s","message":{"role":"assistant","content":[{"type":"text","text":"yes"}]}}` + "\n"
-	for command, takes := range map[string]bool{"check": true, "fix": true, "count": true, "split": true, "replay": true, "prune": false, "trim --max-messages 1": false, "compact": false} {
+	for command, takes := range map[string]bool{"check": true, "fix": true, "count": true, "split": true, "replay": true, "prune": true, "trim --max-messages 1": true, "compact": true} {
 		args := strings.Fields(command)
 		_, help, _ := program(strings.NewReader(""), args[0], "--help")
 		if says := strings.Contains(strings.Join(strings.Fields(help), " "), "the session files of agents"); says != takes {
 			t.Errorf("%s: that it takes session files is said: %v, want %v", command, says, takes)
 		}
 		_, _, errs := program(strings.NewReader(session), args...)
-		if refuses := strings.Contains(errs, "is for requests"); refuses == takes {
+		if refuses := strings.Contains(errs, "cannot shorten"); refuses == takes {
 			t.Errorf("%s: refused: %v: %s", command, refuses, errs)
 		}
 	}

@@ -41,8 +41,8 @@ func (c *changer) session(in source.Chunk, b *batch) {
 
 // mend mends one session file.
 func (c *changer) mend(from origin, in source.Chunk, b *batch) (o outcome) {
-	if c.mending == nil {
-		return c.unreadable(from, failure(notShortened(c.command, in.Agent)))
+	if c.shorten != nil {
+		return c.shortenSession(from, in, b)
 	}
 	if c.off {
 		if o.before, o.after = len(in.Data), len(in.Data); !c.dryRun {

@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/wire"
 )
@@ -29,7 +30,7 @@ type trimCmd struct {
 	Archive      string `placeholder:"FILE" help:"Keep what is removed in FILE, a JSON line each; placeholders name the line. Existing lines are kept."`
 	ruleset      `embed:""`
 	lining       `embed:""`
-	changing     `embed:"" set:"inputs=request bodies, lists of messages or JSON lines"`
+	changing     `embed:""`
 }
 
 // keeping is the flags that say what goes first, and what stays although it is old.
@@ -54,6 +55,7 @@ func (c *trimCmd) Help() string {
 
     pare trim request.json                        fit the window of its model
     pare trim --max-tokens 50000 request.json -o small.json
+    pare trim --in-place session.jsonl            shorten a session that is full
     pare trim --max-exchanges 20 --min-keep 6 --dry-run request.json
     pare trim --max-tokens 100000 --low 50% --archive removed.jsonl --in-place requests/
 
@@ -64,6 +66,12 @@ first message of the user and the newest turn stay. --rules, --keep-recent, --co
 or a pare.toml in this folder let the rules of pare prune go first; what they protect
 stays. A limit on the command line replaces all limits of the configuration; any other
 flag replaces its own key alone. --summarize puts a summary in the place of what is dropped.
+
+The session file of an agent is shortened, too: Claude Code, Codex, pi and Gemini CLI get a
+compaction of their own appended, and every line that was there stays; the list of Cline is
+written anew. Without a limit, a session that is full gets half of the room that its model's
+window has, or what --low says; one that is not full is left alone. With --in-place the
+original becomes FILE.bak, and pare undo FILE restores it.
 
 If what must be kept does not fit, the status is 3, the least limit that would do is
 named, and nothing is written: no file, and no line of a batch on standard output,
@@ -95,9 +103,29 @@ func (c *trimCmd) run(w *world) int {
 	p.Uncounted = !c.DryRun && c.Receipt == "" // nobody will read it
 	return c.changing.run(w, task{
 		command: "trim", whole: true, lines: &c.lining, archive: archiveOf(conf), letGo: letGo(p, conf),
-		plan:   c.MaxTokens.of(p, below(p, by(p))),
+		plan:    below(p, by(p)),
+		mending: forSessions(p), shorten: c.session(p),
 		tokens: func(r *wire.Request) int { return c.weigh(r, c.Model) },
 	})
+}
+
+// session plans what becomes of a session. Without a limit of its own, one that is full is made
+// to take half of the room that it has, so that the agent can go on for a while, and any other
+// is left alone.
+func (c *trimCmd) session(p *pare.Policy) shortening {
+	if p.Window == nil || !p.Window.ModelTokens {
+		return bySession(by(p))
+	}
+	target := p.Window.LowPercent
+	if p.Window.Low > 0 {
+		target = max(p.Window.Low, 100)
+	}
+	return func(t *agentlog.Thread, s agentlog.Size) (*pare.Plan, error) {
+		if limit, _ := s.Limits(); limit == 0 { // the model is not known: whoever asks is told
+			return by(p)(t.Request)
+		}
+		return agentlog.Rescued(t, s, *p, target)
+	}
 }
 
 // letGo is what can be changed so that more may go: what stays by a flag, its default, or

@@ -1,0 +1,110 @@
+package agentlog
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// shorten says all messages that are left once more, as Gemini CLI does at each resume, in a
+// $set behind everything; in a chat that is one object, its list is written anew. A message
+// that has changed is written as its content alone, with the calls in it.
+func (g geminiCLI) shorten(e *edits, t *Thread, plan *pare.Plan) error {
+	before, after := t.Request, plan.Result()
+	of := make(map[int][]int) // by unit and place of a record: the messages made of it
+	record := g.recordsOf(e.l, t)
+	for i, r := range record {
+		of[r] = append(of[r], i)
+	}
+	old, now := before.Transcript(), after.Transcript()
+	same := func(i int) int { // the message before that the message i is, unchanged; -1: none
+		o := after.MessageIn(before, i)
+		if o < 0 || o >= len(t.parts) || !bytes.Equal(old.Bytes(old.Messages()[o].Span), now.Bytes(now.Messages()[i].Span)) {
+			return -1
+		}
+		return o
+	}
+	var all [][]byte
+	stamp := ""
+	for i := 0; i < len(now.Messages()); i++ {
+		m := now.Messages()[i]
+		if o := same(i); o >= 0 {
+			group := of[record[o]]
+			whole := o == group[0]
+			for k := range group {
+				whole = whole && i+k < len(now.Messages()) && same(i+k) == group[k]
+			}
+			if whole {
+				r := e.l.records[record[o]]
+				all = append(all, g.unused(e.l.raw[r.at.Start:r.at.End]))
+				i += len(group) - 1
+				continue
+			}
+		}
+		if o := after.MessageIn(before, i); o >= 0 && o < len(record) {
+			if s := objectAt(e.l.raw, e.l.records[record[o]].at).text("timestamp"); s != "" {
+				stamp = s
+			}
+		}
+		all = append(all, geminiMessage(m.Role, now.Bytes(m.Span), stamp, i))
+	}
+	if e.l.lists != nil {
+		e.anew = all
+		return nil
+	}
+	updated := ""
+	for _, r := range e.l.records {
+		if s := objectAt(e.l.raw, r.at).text("timestamp"); s > updated {
+			updated = s
+		}
+	}
+	e.end = append(e.end, write("$set", write("messages", array(all...), "lastUpdated", later(updated))))
+	return nil
+}
+
+// recordsOf tells of which record each message of the thread was made.
+func (g geminiCLI) recordsOf(l *Log, t *Thread) []int {
+	var all []int
+	for k, r := range l.records {
+		m := objectAt(l.raw, r.at)
+		if len(m.members) == 0 {
+			continue
+		}
+		b := &bodyBuilder{body: []byte("[")}
+		switch m.text("type") {
+		case "user":
+			if turn := geminiContent(m); !geminiIgnored(turn) {
+				turn.put(b, r.unit, "user")
+			}
+		case "gemini":
+			g.turn(l, b, r.unit, m, newTalk())
+		}
+		for range b.parts {
+			all = append(all, k)
+		}
+	}
+	return all
+}
+
+// unused takes out of a message what the API counted when it was sent.
+func (geminiCLI) unused(message []byte) []byte {
+	if objectAt(message, jsonspan.Span{End: len(message)}).has("tokens") {
+		return withoutMember(message, "tokens")
+	}
+	return message
+}
+
+// geminiMessage writes a content as a message of a chat.
+func geminiMessage(role transcript.Role, content []byte, stamp string, i int) []byte {
+	kind := "user"
+	if role == transcript.Assistant {
+		kind = "gemini"
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "pare\x00%d\x00%s", i, content))
+	id := fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
+	return write("id", id, "timestamp", stamp, "type", kind, "content", objectAt(content, jsonspan.Span{End: len(content)}).value("parts"))
+}

@@ -1,0 +1,132 @@
+package agentlog
+
+import (
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// shorten appends a branch of its own from the root on: pi goes on from the last line, and up
+// from there. An entry of type compaction would put its summary in front of the task, and could
+// keep lines only as they are.
+func (p pi) shorten(e *edits, t *Thread, plan *pare.Plan) error {
+	tree := e.l.pi
+	if !tree.linked {
+		return ErrShorten
+	}
+	parent, stamp := "", tree.entries[tree.path[len(tree.path)-1]].stamp
+	put := func(line []byte) {
+		whole := jsonspan.Span{End: len(line)}
+		stamp = later(stamp)
+		id := p.mint(e.l, len(e.end), append(quote(parent), line...))
+		line = setMembers(line, whole, "id", id, "parentId", uuidValue(parent), "timestamp", stamp)
+		parent = textAt(id, jsonspan.Span{End: len(id)})
+		e.l.taken[parent] = true
+		e.end = append(e.end, line)
+	}
+	for _, i := range tree.path { // the settings that are in force
+		switch tree.entries[i].kind {
+		case "model_change", "thinking_level_change":
+			put(e.body(i))
+		}
+	}
+	near := t.parts[0].unit
+	for _, x := range piecesOf(t, t.Request, plan.Result(), false) {
+		if x.message >= 0 {
+			near = t.parts[x.message].unit
+			if line, ok := p.again(e.l, near, x.raw); ok {
+				put(line)
+				continue
+			}
+			if x.raw == nil {
+				m := t.Request.Transcript().Messages()[x.message]
+				x.raw = t.Request.Transcript().Bytes(m.Span)
+			}
+		}
+		for _, m := range p.says(x.raw, e.l.objectIn(near, "message").value("timestamp")) {
+			put(write("type", "message", "id", "", "parentId", "", "timestamp", stamp, "message", m))
+		}
+	}
+	return nil
+}
+
+// again writes a line once more, with another content if there is one. A usage counted what
+// was sent with the original.
+func (p pi) again(l *Log, u int, now []byte) (line []byte, ok bool) {
+	if !l.pi.entries[u].message {
+		return nil, false // the words of a compaction, or of an extension
+	}
+	o := objectAt(l.raw, l.units[u].span)
+	m := o.object("message")
+	message := l.raw[m.span.Start:m.span.End]
+	if now != nil {
+		said := objectAt(now, jsonspan.Span{End: len(now)})
+		var content []byte
+		switch role := m.text("role"); role {
+		case "toolResult":
+			blocks := said.list("content")
+			if len(blocks) != 1 {
+				return nil, false
+			}
+			result := objectAt(now, blocks[0])
+			at, ok := result.get("content")
+			if !ok {
+				return nil, false
+			}
+			content = array(textsIn(now, at)...)
+		case "assistant":
+			content = array(piBlocks(said)...)
+		default:
+			return nil, false
+		}
+		message = setMembers(message, jsonspan.Span{End: len(message)}, "content", content)
+	}
+	if used := objectAt(message, jsonspan.Span{End: len(message)}).object("usage"); len(used.members) > 0 {
+		var pairs []any
+		for _, name := range []string{"input", "output", "cacheRead", "cacheWrite", "totalTokens"} {
+			if used.has(name) {
+				pairs = append(pairs, name, []byte("0"))
+			}
+		}
+		message = setMembers(message, jsonspan.Span{End: len(message)}, "usage", setMembers(message, used.span, pairs...))
+	}
+	return setMembers(l.raw, o.span, "message", message), true
+}
+
+// says writes a message as messages of pi: results are messages of their own.
+func (pi) says(raw, stamp []byte) (all [][]byte) {
+	m := objectAt(raw, jsonspan.Span{End: len(raw)})
+	if text := m.value("content"); len(text) > 0 && text[0] == '"' {
+		return [][]byte{write("role", "user", "content", array(write("type", "text", "text", text)), "timestamp", stamp)}
+	}
+	var texts [][]byte
+	for _, at := range m.list("content") {
+		b := objectAt(raw, at)
+		if b.text("type") != "tool_result" {
+			texts = append(texts, raw[at.Start:at.End])
+			continue
+		}
+		failed := []byte("false")
+		if b.is("is_error") {
+			failed = []byte("true")
+		}
+		content, _ := b.get("content")
+		all = append(all, write("role", "toolResult", "toolCallId", b.text("tool_use_id"), "toolName", "", "content", array(textsIn(raw, content)...), "isError", failed, "timestamp", stamp))
+	}
+	if len(texts) > 0 {
+		all = append(all, write("role", "user", "content", array(texts...), "timestamp", stamp))
+	}
+	return all
+}
+
+// piBlocks writes what an assistant says as pi does.
+func piBlocks(m object) (all [][]byte) {
+	for _, at := range m.list("content") {
+		b := objectAt(m.raw, at)
+		if b.text("type") == "tool_use" {
+			all = append(all, write("type", "toolCall", "id", b.text("id"), "name", b.text("name"), "arguments", b.value("input")))
+		} else {
+			all = append(all, m.raw[at.Start:at.End])
+		}
+	}
+	return all
+}

@@ -1,0 +1,152 @@
+package agentlog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// ErrShorten says that sessions of a format, or of a kind, cannot be made shorter.
+var ErrShorten = errors.New("sessions of this kind cannot be made shorter yet")
+
+// A shortener is a form that can write a shorter conversation into the file.
+type shortener interface {
+	// shorten lets the agent go on with what a plan has made of a thread.
+	shorten(e *edits, t *Thread, plan *pare.Plan) error
+}
+
+// Shortens reports whether sessions of the format can be made shorter.
+func (f Format) Shortens() bool {
+	r, _ := f.row()
+	_, ok := r.form.(shortener)
+	return ok
+}
+
+// Shorten repairs a session as Fix does, and writes what plan makes of the conversation that
+// the agent would go on with. Where the agent appends to its file, so does Shorten: as a
+// compaction of the agent's own, and every line that is there stays. The plan gets the thread
+// of the repaired file and its size; if it changes nothing, nothing is written.
+func (l *Log) Shorten(o Options, plan func(*Thread, Size) (*pare.Plan, error)) (*Fixed, error) {
+	how, ok := l.form.(shortener)
+	if !ok || l.files != nil {
+		return nil, fmt.Errorf("shorten %s: %w", l.name, ErrShorten)
+	}
+	fixed, err := l.Fix(o)
+	if err != nil {
+		return nil, err
+	}
+	o.Format, o.Model, o.Profile, o.Marked = l.Format, l.o.Model, l.o.Profile, l.o.Marked && !fixed.Unmarked
+	cur, err := Read(l.name, fixed.Raw, o)
+	if err != nil {
+		return nil, fmt.Errorf("shorten %s: %w", l.name, err)
+	}
+	e := &edits{l: cur, units: make(map[int]*unitEdit), appendOnly: true, parents: make(map[int]string), gone: make(map[int]bool), ids: make(map[string]bool)}
+	var wants []*pare.Plan
+	for _, t := range cur.Sent() {
+		if t.Kind != Main {
+			return nil, fmt.Errorf("shorten %s: %w", l.name, ErrShorten)
+		}
+		p, err := plan(t, cur.Size(t))
+		if err != nil {
+			return nil, err
+		}
+		if p.Empty() {
+			continue
+		}
+		if err := how.shorten(e, t, p); err != nil {
+			return nil, fmt.Errorf("shorten %s: %w", l.name, err)
+		}
+		for _, c := range p.Changes() {
+			e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: cur.lineOfPath(t, c.Path)})
+		}
+		wants = append(wants, p)
+	}
+	if len(wants) == 0 {
+		return fixed, nil
+	}
+	out, err := e.render()
+	if err != nil {
+		return nil, fmt.Errorf("shorten %s: %w", l.name, err)
+	}
+	if tail, ok := bytes.CutPrefix(out, cur.raw); ok { // bytes that are no text stay, too
+		out = slices.Concat(cur.Raw(), tail)
+	}
+	after, err := Read(l.name, out, o)
+	if err != nil {
+		return nil, fmt.Errorf("shorten %s: %w", l.name, err)
+	}
+	if err := cur.shortened(after, wants, o); err != nil {
+		return nil, fmt.Errorf("shorten %s: %w", l.name, err)
+	}
+	short := *fixed
+	short.Raw, short.Changes, short.Left = out, append(slices.Clip(fixed.Changes), e.changes...), nil
+	for _, f := range after.Check(o.Check) {
+		if f.Effect != Cosmetic {
+			short.Left = append(short.Left, f)
+		}
+	}
+	return &short, nil
+}
+
+// shortened makes sure that the agent will go on with what the plans have made, and that
+// nothing is wrong with it that was not wrong before.
+func (l *Log) shortened(after *Log, wants []*pare.Plan, o Options) error {
+	known := l.faults(o)
+	for key, n := range after.faults(o) {
+		if n > known[key] {
+			rule, _, _ := bytes.Cut([]byte(key), []byte{0})
+			return fmt.Errorf("the shorter session would have a fault that it did not have (%s), so nothing was written", rule)
+		}
+	}
+	sent := after.Sent()
+	if len(sent) < len(wants) {
+		return errors.New("the shorter session could not be found again, so nothing was written")
+	}
+	for i, p := range wants {
+		if said, want := words(sent[i].Request, sent[i].Messages()), words(p.Result(), len(p.Result().Transcript().Messages())); said > want+len(promptText) {
+			return fmt.Errorf("the agent would send %d bytes where %d were planned, so nothing was written", said, want)
+		}
+	}
+	return nil
+}
+
+// words counts the bytes of what the first messages of a request say.
+func words(r *wire.Request, messages int) (n int) {
+	tr := r.Transcript()
+	for _, m := range tr.Messages()[:messages] {
+		for b := m.First; b < m.End; b++ {
+			n += tr.Block(b).Body.Len()
+		}
+	}
+	return n
+}
+
+// summaryOf is the summary that a plan has put in, or "".
+func summaryOf(p *pare.Plan) string {
+	tr := p.Result().Transcript()
+	for b := range tr.Blocks() {
+		if text := p.Result().Text(transcript.BlockID(b)); tr.Block(transcript.BlockID(b)).Kind == transcript.Text && isSummary(text) {
+			return text
+		}
+	}
+	return ""
+}
+
+// isSummary reports whether a text is the summary that a compaction of ours has put in.
+func isSummary(text string) bool { return strings.HasPrefix(text, wire.SummaryBegin) }
+
+// withoutMember returns an object without a member.
+func withoutMember(raw []byte, name string) []byte {
+	out, err := jsonspan.Splice(raw, jsonspan.RemoveMember(raw, jsonspan.Span{End: len(raw)}, name))
+	if err != nil {
+		return raw
+	}
+	return out
+}
