@@ -24,10 +24,16 @@ type Diagnosis struct {
 	// How much would be sent.
 	Messages, Calls, Results int
 	Faults                   []Fault
-	Remedy                   Remedy // against the faults
-	Err                      error  // why it cannot be read
-	Foreign                  bool   // it is no session at all
-	Empty                    bool   // because nothing is in it yet
+	Title                    string  // what the user said first
+	Outlook                  Outlook // what happens when it is resumed
+	Cause                    string  // of that, as people would say it
+	Forgotten                int     // what the agent would have forgotten then: messages, calls, results
+	Size                     Size    // of what is sent, as far as it had to be counted
+	Remedy                   Remedy  // against the faults
+	Err                      error   // why it cannot be read
+	Foreign                  bool    // it is no session at all
+	Empty                    bool    // because nothing is in it yet
+	Other                    bool    // because somebody has put another file where sessions are
 }
 
 // A Fault is a finding without the file it was made in. Many goroutines may read it.
@@ -59,8 +65,9 @@ func Refusals(all []Fault) (n int) {
 	return n
 }
 
-// Ill reports whether the session cannot be resumed as it should be.
-func (d *Diagnosis) Ill() bool { return Refusals(d.Faults) > 0 }
+// Ill reports whether the session cannot be resumed as it should be. One that its agent mends
+// itself can.
+func (d *Diagnosis) Ill() bool { return d.Outlook > Mends }
 
 // Unreadable says why the session cannot be read, without its name; "": it can.
 func (d *Diagnosis) Unreadable() string {
@@ -96,6 +103,10 @@ func Examine(x Place) (d *Diagnosis) {
 	if d.Err = l.illegible(); d.Err != nil {
 		return d
 	}
+	if l.noSession() {
+		d.Err, d.Foreign, d.Other = ErrFormat, true, true
+		return d
+	}
 	_, newest := l.Newest()
 	d.Modified = newest.ModTime()
 	d.Bytes = int64(len(l.Raw()))
@@ -103,6 +114,7 @@ func Examine(x Place) (d *Diagnosis) {
 	d.Messages, d.Calls, d.Results = l.Count()
 	found := l.Check(wire.CheckOptions{})
 	d.Faults, d.Remedy = Faults(found), l.Remedy(found)
+	d.look(l.Log, found)
 	return d
 }
 
@@ -191,6 +203,9 @@ func (x Place) Treat(busy *Busy) (*Treatment, error) {
 		return nil, err
 	}
 	fixed, err := l.Fix(Options{})
+	if err == nil && slices.ContainsFunc(l.overWindow(), func(Finding) bool { return true }) {
+		fixed, err = l.Shorten(Options{}, Rescue)
+	}
 	if err != nil {
 		return nil, err
 	}

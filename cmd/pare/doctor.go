@@ -42,10 +42,16 @@ checked for what would make the provider refuse it when it is resumed. Nothing i
 changed without --fix. Close the agent before you repair its session: one that it may
 still be writing to is left alone. pare undo reverts a repair.
 
---json prints {"agent","project","path","messages","calls","results","findings":
-[{"rule","line","message","effect"}],"bytes","modified"}; with --fix --yes also
-"repaired", "backup" and "remaining", the findings that stay. Only findings whose effect is "refused"
-make a session a broken one. A session that cannot be read has "error".
+A session is listed if it cannot be resumed (✗), if it can but the agent then has
+forgotten something (!), or if it is longer than the window of its model (▣); --fix
+shortens that one, as pare trim does. What the agent mends itself is listed and repaired
+with --all only.
+
+--json prints {"agent","project","title","outlook","path","messages","calls","results","findings":
+[{"rule","line","message","effect"}],"bytes","modified"}; with --fix --yes also "mended",
+"backup" and "left", the findings that stay. "outlook" is resumes, mends (the agent does
+it itself), forgets, full or unusable; the last three count as broken. A session that
+cannot be read has "error".
 
 A base URL in the environment (ANTHROPIC_BASE_URL, …) that points at a port of this
 machine on which nothing is listening is named, too.
@@ -163,7 +169,8 @@ type rounds struct {
 	now  time.Time
 	all  []*treated
 
-	empty int // session files with nothing in them
+	empty int      // session files with nothing in them
+	other []string // files that are no sessions, where sessions are
 }
 
 func (r *rounds) run() int {
@@ -218,6 +225,9 @@ func (r *rounds) examine() error {
 		if d.Empty {
 			r.empty++
 		}
+		if d.Other {
+			r.other = append(r.other, d.Path)
+		}
 		if d.Foreign {
 			return true
 		}
@@ -231,14 +241,14 @@ func (r *rounds) examine() error {
 // outcome is what is said about a session at once: with --json all there is to say.
 func (r *rounds) outcome(d *treated) (o outcome) {
 	for _, f := range d.Faults {
-		if f.Effect == agentlog.Refused {
+		if f.Effect == agentlog.Refused && d.Ill() {
 			o.rules = append(o.rules, f.Rule)
 		}
 	}
 	if !r.JSON {
 		return o
 	}
-	if r.Fix && d.Ill() {
+	if r.Fix && r.treats(d) {
 		r.mend(d, func(*agentlog.Treatment) bool { return true })
 	}
 	o.out = encode(d.json())
@@ -266,6 +276,8 @@ func (r *rounds) status() int {
 type diagnosisJSON struct {
 	Agent    string `json:"agent"`
 	Project  string `json:"project"`
+	Title    string `json:"title"`
+	Outlook  string `json:"outlook"`
 	Path     string `json:"path"`
 	Messages int    `json:"messages"`
 	Calls    int    `json:"calls"`
@@ -283,7 +295,7 @@ type diagnosisJSON struct {
 
 func (d *treated) json() diagnosisJSON {
 	j := diagnosisJSON{
-		Agent: d.Agent.Name, Project: d.Project, Path: d.Path,
+		Agent: d.Agent.Name, Project: d.Project, Title: d.Title, Outlook: d.Outlook.String(), Path: d.Path,
 		Messages: d.Messages, Calls: d.Calls, Results: d.Results,
 		Findings: append([]agentlog.Fault{}, d.Faults...), Bytes: d.Bytes, Modified: d.Modified.UTC().Format(time.RFC3339),
 		Why: d.why, Backup: d.backup, Left: d.left,

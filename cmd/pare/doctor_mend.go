@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"slices"
 	"strings"
 	"time"
 
@@ -53,12 +52,12 @@ func (r *rounds) mend(d *treated, agree func(*agentlog.Treatment) bool) {
 func (r *rounds) mendAll(v *picture.Doctor) {
 	asked := &consent{all: r.Yes, in: bufio.NewReader(r.w.stdin)}
 	if !r.Yes && (!isTerminal(r.w.stdin) || !isTerminal(r.w.stderr)) {
-		if len(brokenOf(r.all)) > 0 {
+		if len(r.treatable()) > 0 {
 			screen.Fprintf(r.w.stderr, "pare: --fix asks before each change, and there is no terminal to ask on: nothing was changed\n      pare doctor --fix --yes repairs without asking\n")
 		}
 		return
 	}
-	for _, d := range brokenOf(r.all) {
+	for _, d := range r.treatable() {
 		if asked.quit {
 			return
 		}
@@ -71,16 +70,20 @@ func (r *rounds) mendAll(v *picture.Doctor) {
 	}
 }
 
-func brokenOf(all []*treated) []*treated {
-	var broken []*treated
-	for _, d := range all {
-		if d.Ill() {
-			broken = append(broken, d)
+// treatable are the sessions that are repaired.
+func (r *rounds) treatable() []*treated {
+	var all []*treated
+	for _, d := range r.all {
+		if r.treats(d) {
+			all = append(all, d)
 		}
 	}
-	slices.SortStableFunc(broken, func(a, b *treated) int { return b.Modified.Compare(a.Modified) }) // as they are listed
-	return broken
+	return all
 }
+
+// treats reports whether a session is repaired: one that its agent mends itself only if nothing
+// is to be left out.
+func (r *rounds) treats(d *treated) bool { return d.Ill() || r.All && d.Outlook == agentlog.Mends }
 
 // consent asks before each change, until an answer settles the rest.
 type consent struct {

@@ -14,7 +14,11 @@ func cured(v *picture.Doctor, d *treated) []byte {
 	case d.mended && agentlog.Refusals(d.left) > 0:
 		return screen.Appendf(nil, "  repaired except for %s; the original: %s\n", plural(len(d.left), "finding"), v.Home.Short(d.backup))
 	case d.mended:
-		return screen.Appendf(nil, "  %s; the original: %s\n", v.Notes.Good("repaired"), v.Home.Short(d.backup))
+		out := screen.Appendf(nil, "  %s; the original: %s\n", v.Notes.Good("repaired"), v.Home.Short(d.backup))
+		if next := v.Next(d.Diagnosis); next != "" {
+			out = screen.Appendf(out, "  %s\n", next)
+		}
+		return out
 	}
 	if d.why == skippedByUser {
 		return []byte("  skipped\n")
@@ -33,6 +37,13 @@ func (r *rounds) tell() {
 	r.tellUnread()
 	if r.empty > 0 {
 		screen.Fprintf(r.w.stderr, "pare: skipped %s\n", plural(r.empty, "empty session"))
+	}
+	if n := len(r.other); n > 0 {
+		more := ""
+		if n > 1 {
+			more = fmt.Sprintf(" and %d more", n-1)
+		}
+		screen.Fprintf(r.w.stderr, "pare: skipped %s%s: it lies where sessions are, and is none\n", r.home.Short(r.other[0]), more)
 	}
 	if len(r.all) == 0 {
 		screen.Fprintf(r.w.stderr, "pare: no sessions found in %s\n      To check another file: pare check FILE\n", r.home.Short(r.home.Dir))
@@ -66,7 +77,7 @@ func (r *rounds) tellUnread() {
 }
 
 func (r *rounds) sum() {
-	var broken, mended, unreadable int
+	var broken, mended, unreadable, own int
 	names := map[string]bool{}
 	for _, d := range r.all {
 		names[d.Agent.Name] = true
@@ -77,6 +88,8 @@ func (r *rounds) sum() {
 			broken++
 		case d.mended:
 			mended++
+		case d.Outlook == agentlog.Mends:
+			own++
 		}
 	}
 	paint := palette(r.w.colour(r.w.stderr, r.Color))
@@ -86,7 +99,8 @@ func (r *rounds) sum() {
 			parts = append(parts, p(fmt.Sprintf("%d %s", n, what)))
 		}
 	}
-	add(len(r.all)-broken-mended-unreadable, "clean", paint.Good)
+	add(len(r.all)-broken-mended-unreadable-own, "clean", paint.Good)
+	add(own, "mended by the agent itself", paint.Good)
 	add(mended, "repaired", paint.Good)
 	add(broken, "broken", paint.Fault)
 	add(unreadable, "unreadable", paint.Fault)

@@ -28,7 +28,6 @@ type Doctor struct {
 const (
 	cleanRows    = 20 // projects without a broken session
 	brokenListed = 20 // sessions
-	faultsListed = 3  // of each session
 )
 
 // A row is the sessions that an agent has of a project.
@@ -75,7 +74,7 @@ func (w *row) add(d *agentlog.Diagnosis) {
 		w.broken++
 	}
 	for _, f := range d.Faults {
-		if f.Effect == agentlog.Refused {
+		if f.Effect == agentlog.Refused && d.Ill() {
 			w.rules[f.Rule]++
 		}
 	}
@@ -178,39 +177,87 @@ func Newest(all []*agentlog.Diagnosis) []*agentlog.Diagnosis {
 func (v *Doctor) list(b *bytes.Buffer, all []*agentlog.Diagnosis) {
 	shown, hidden := 0, 0
 	for _, d := range all {
-		if d.Err == nil && !d.Ill() {
+		if d.Err == nil && !d.Ill() && !(v.All && d.Outlook == agentlog.Mends) {
 			continue
 		}
 		if shown++; shown > brokenListed && !v.All {
 			hidden++
 			continue
 		}
-		screen.Fprintf(b, "\n%s  %s\n", v.Paint.Bold(v.Home.Short(d.Path)), v.Paint.Faint(d.Agent.Name+", "+screen.Ago(v.Now, d.Modified)))
 		if d.Err != nil {
+			screen.Fprintf(b, "\n%s  %s\n", v.Paint.Bold(v.Home.Short(d.Path)), v.Paint.Faint(d.Agent.Name+", "+screen.Ago(v.Now, d.Modified)))
 			screen.Fprintf(b, "  %s\n", v.Paint.Fault("cannot be read: "+d.Unreadable()))
 			continue
 		}
-		v.faults(b, d.Faults)
-		screen.Fprintf(b, "  %s %s\n", v.Paint.Faint("fix:"), remedy(d.Remedy, v.Home.Command(d)))
+		v.session(b, d)
 	}
 	if hidden > 0 {
 		screen.Fprintf(b, "\n%s\n", v.Paint.Faint(fmt.Sprintf("and %s more that %s broken; --all shows them", screen.Plural(hidden, "session"), screen.IsAre(hidden))))
 	}
 }
 
-func (v *Doctor) faults(b *bytes.Buffer, all []agentlog.Fault) {
-	for i, f := range all {
-		if i == faultsListed && !v.All && len(all) > faultsListed+1 {
-			screen.Fprintf(b, "  %s\n", v.Paint.Faint(fmt.Sprintf("and %d more", len(all)-i)))
-			return
+// session tells which session it is, what will happen and why, and what to do.
+func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
+	mark, will := v.Paint.Fault("✗"), "cannot be resumed"
+	switch d.Outlook {
+	case agentlog.Mends:
+		mark, will = v.Paint.Faint("·"), "resumes: the agent mends it itself"
+	case agentlog.Forgets:
+		mark, will = v.Paint.Advice("!"), fmt.Sprintf("resumes, but the agent forgets %d of what was said and done", d.Forgotten)
+	case agentlog.Full:
+		mark, will = v.Paint.Fault("▣"), "full: longer than the window of its model"
+		if s := d.Size; s.Window > 0 && s.Tokens > 0 {
+			will = fmt.Sprintf("full: %d %% of the window", 100*s.Tokens/s.Window)
 		}
-		at := fmt.Sprintf("line %d", f.Line)
-		if f.File != "" {
-			at = f.File
-		}
-		line := screen.Printf("  %s  %s  ", at, f.Rule)
-		screen.Fprintf(b, "  %s  %s  %s\n", v.Paint.Place(at), v.Paint.Fault(f.Rule), screen.Clip(screen.OneLine(f.Message), max(v.Width-screen.Columns(line), 30)))
 	}
+	name := d.Title
+	if name == "" {
+		name = filepath.Base(d.Path)
+	}
+	project := ""
+	if d.Project != "" {
+		project = filepath.Base(d.Project) + " — "
+	}
+	screen.Fprintf(b, "\n%s %s  %s\n", mark, v.Paint.Bold(plain.Line(project+"“"+name+"”")),
+		v.Paint.Faint(fmt.Sprintf("%s · %s · %s · %s", d.Agent.Name, screen.Ago(v.Now, d.Modified), screen.Plural(d.Messages, "message"), sizeOf(d.Bytes))))
+	screen.Fprintf(b, "  %s\n", will)
+	for _, line := range screen.Wrap(plain.Line(d.Cause), max(v.Width-4, 30)) {
+		screen.Fprintf(b, "  %s\n", line)
+	}
+	if n := agentlog.Refusals(d.Faults); n > 1 {
+		screen.Fprintf(b, "  %s\n", v.Paint.Faint(fmt.Sprintf("and %s more", screen.Plural(n-1, "finding"))))
+	}
+	screen.Fprintf(b, "  %s %s\n", v.Paint.Faint("fix:"), remedy(d.Remedy, v.Home.Command(d)))
+	if next := v.Next(d); next != "" {
+		screen.Fprintf(b, "  %s\n", v.Paint.Faint(next))
+	}
+}
+
+// Next is what to do when a session is repaired.
+func (v *Doctor) Next(d *agentlog.Diagnosis) string {
+	command := d.Resume()
+	switch {
+	case command == "":
+		return ""
+	case filepath.IsAbs(d.Project):
+		folder := screen.Quoted(d.Project)
+		if rest, ok := v.Home.below(d.Project); ok {
+			folder = "~/" + screen.Quoted(rest)
+		}
+		return "then: cd " + folder + " && " + command
+	}
+	return "then: " + command
+}
+
+// sizeOf is the size of a file, in words.
+func sizeOf(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%d kB", n/1000)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
 // Changes shows what is to be done to a session, before anybody is asked.

@@ -1,0 +1,231 @@
+package agentlog
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// An Outlook is what happens when somebody resumes a session.
+type Outlook uint8
+
+const (
+	Resumes  Outlook = iota // as it was left
+	Mends                   // the agent itself puts right what is wrong, and loses nothing
+	Forgets                 // it is resumed, and the agent has forgotten something
+	Full                    // it is longer than the window of its model, and refused
+	Unusable                // it is refused, or not opened at all
+)
+
+// String is the outlook's name in JSON.
+func (o Outlook) String() string {
+	return [...]string{"resumes", "mends", "forgets", "full", "unusable"}[o]
+}
+
+// MarshalText writes the outlook's name.
+func (o Outlook) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// forgetful are the damages after which every agent that has them goes on, without something.
+var forgetful = map[string]bool{
+	"joined-lines": true, "truncated-line": true, "dangling-parent": true, "parent-loop": true, secondHeadRule: true, "idless-line": true,
+	lateRule: true, "stray-line": true, "lost-snapshot": true, "lost-kept-line": true, promptRule: true,
+}
+
+// front are those after which it has forgotten everything in front of the line.
+var front = map[string]bool{"dangling-parent": true, "parent-loop": true, secondHeadRule: true, "idless-line": true, "stray-line": true}
+
+// outlook says what a finding means to whoever resumes the session. What agents do was seen by
+// running them, in the versions of docs/campaign.md; of others the worst is said.
+func (l *Log) outlook(f Finding) Outlook {
+	switch {
+	case f.Effect != Refused:
+		return Resumes
+	case f.Rule == OverWindow:
+		return Full
+	case forgetful[f.Rule]:
+		return Forgets
+	}
+	switch pair := pairRules[f.Rule]; l.Format {
+	case ClaudeCode:
+		if pair && claudeSince(l, 2, 1) { // results for calls at the end, and half pairs in the middle are left out
+			if f.Open {
+				return Mends
+			}
+			return Forgets
+		}
+	case Codex:
+		switch f.Rule {
+		case "orphan-call": // it says that they were aborted
+			return Mends
+		case "orphan-result":
+			return Forgets
+		}
+	case Pi:
+		if f.Rule == "orphan-call" {
+			return Mends
+		}
+	case GeminiCLI:
+		if f.Rule == "duplicate-result" { // it writes them itself, at every resume
+			return Mends
+		}
+	case OpenCode:
+		if f.Rule == "orphan-call" {
+			return Mends
+		}
+	}
+	return Unusable
+}
+
+// look adds to a diagnosis what will happen, and why.
+func (d *Diagnosis) look(l *Log, found []Finding) {
+	all := 0 // messages that are forgotten at once
+	for _, f := range found {
+		o := l.outlook(f)
+		if o > d.Outlook {
+			d.Outlook, d.Cause = o, strings.Clone(l.cause(f))
+		}
+		switch {
+		case o != Forgets:
+		case front[f.Rule]:
+			all = max(all, l.inFront(f))
+		default:
+			d.Forgotten++
+		}
+	}
+	d.Forgotten += all
+	if d.Title = strings.Clone(l.title()); len(l.Sent()) > 0 {
+		d.Size = l.size(l.Sent()[0], false)
+		d.Size.Source = ""
+	}
+}
+
+// inFront counts the messages that are sent from lines in front of a finding.
+func (l *Log) inFront(f Finding) (n int) {
+	for _, t := range l.Sent() {
+		for _, p := range t.parts {
+			if l.units[p.unit].line < f.Line {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// cause says what a finding is about, as people would.
+func (l *Log) cause(f Finding) string {
+	at := fmt.Sprintf(" (line %d)", f.Line)
+	if f.File != "" {
+		at = ""
+	}
+	call := ""
+	if f.of != nil && f.Block != transcript.NoBlock {
+		call = callName(f.of.Request, f.Block)
+	}
+	switch {
+	case f.Rule == OverWindow:
+		return f.Message
+	case f.Rule == "orphan-call" && call != "":
+		return "the call " + call + " has no result" + at
+	case f.Rule == "orphan-result":
+		return "a result has lost its call" + at
+	case f.Rule == "displaced-result":
+		return "a result is not where the provider looks for it" + at
+	case f.Rule == "duplicate-result":
+		return "a call has more than one result" + at
+	case f.Physical:
+		means, _, _ := strings.Cut(f.Message, "; ")
+		return means + at
+	}
+	means := wire.Slugs()[f.Rule]
+	if means == "" {
+		means = f.Message
+	}
+	return means + at
+}
+
+// callName is a call as people write it: the tool, and what it is told first.
+func callName(r *wire.Request, b transcript.BlockID) string {
+	tr := r.Transcript()
+	blk := tr.Block(b)
+	if blk.Tool == "" {
+		return ""
+	}
+	raw := wire.Arguments(tr, b)
+	at, ok := firstValue(raw)
+	if !ok || raw[at.Start] != '{' {
+		return blk.Tool
+	}
+	for _, m := range jsonspan.Members(raw, at) {
+		if text := textAt(raw, m.Value); text != "" {
+			return blk.Tool + "(" + clipped(text, 40) + ")"
+		}
+	}
+	return blk.Tool
+}
+
+// title is what the user said first in the session; "" if nothing was found.
+func (l *Log) title() string {
+	for _, kind := range []Kind{Dormant, Main, Side} { // what is not sent any more was said first
+		for _, t := range l.Threads {
+			if t.Kind != kind {
+				continue
+			}
+			tr := t.Request.Transcript()
+			for b, blk := range tr.Blocks() {
+				if blk.Kind != transcript.Text || blk.Message >= t.Messages() || tr.Messages()[blk.Message].Role != transcript.User {
+					continue
+				}
+				text := wire.Words(t.Request.Text(transcript.BlockID(b)))
+				if text = strings.TrimSpace(text); text == "" || text[0] == '<' || strings.HasPrefix(text, "# AGENTS.md") || strings.HasPrefix(text, "Caveat:") || strings.HasPrefix(text, "This session is being continued") {
+					continue
+				}
+				return clipped(text, 60)
+			}
+		}
+	}
+	return ""
+}
+
+// clipped is the beginning of a text, on one line.
+func clipped(text string, most int) string {
+	words := []rune(strings.Join(strings.Fields(text[:min(len(text), 8*most)]), " "))
+	if len(words) > most {
+		return string(words[:most-1]) + "…"
+	}
+	return strings.ToValidUTF8(string(words), "")
+}
+
+// Resume is the command with which the agent goes on with the session; "": it has none.
+func (x Place) Resume() string {
+	if x.Agent == nil {
+		return ""
+	}
+	id := strings.TrimSuffix(filepath.Base(x.Path), ".jsonl")
+	switch x.Agent.Name {
+	case "claude-code":
+		return "claude --resume " + id
+	case "codex":
+		if n := len("01a1e58d-bf7f-7f72-97ae-27f5aaeffe3d"); len(id) > n {
+			id = id[len(id)-n:]
+		}
+		return "codex resume " + id
+	case "pi":
+		return "pi --continue"
+	case "gemini-cli":
+		return "gemini --resume latest"
+	case "opencode":
+		return "opencode run --continue"
+	}
+	return ""
+}
+
+// noSession reports whether nothing in a file of lines is a record: it is no session at all.
+func (l *Log) noSession() bool {
+	r, _ := l.Format.row()
+	return r.document == nil && l.files == nil && l.lists == nil && len(l.units) == 0 && len(bytes.TrimSpace(l.raw)) > 0 && l.Format != Cline && l.Format != ADK && l.Format != OpenHands
+}
