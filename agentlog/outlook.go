@@ -24,7 +24,7 @@ const (
 
 // String is the outlook's name in JSON.
 func (o Outlook) String() string {
-	return [...]string{"resumes", "mends", "forgets", "full", "unusable"}[o]
+	return [...]string{"resumes", "repairs", "forgets", "full", "unusable"}[o]
 }
 
 // MarshalText writes the outlook's name.

@@ -44,12 +44,12 @@ still be writing to is left alone. pare undo reverts a repair.
 
 A session is listed if it cannot be resumed (✗), if it can but the agent then has
 forgotten something (!), or if it is longer than the window of its model (▣); --fix
-shortens that one, as pare trim does. What the agent mends itself is listed and repaired
+shortens that one, as pare trim does. What the agent repairs itself is listed and repaired
 with --all only.
 
 --json prints {"agent","project","title","outlook","path","messages","calls","results","findings":
 [{"rule","line","message","effect"}],"bytes","modified"}; with --fix --yes also "mended",
-"backup" and "left", the findings that stay. "outlook" is resumes, mends (the agent does
+"backup" and "left", the findings that stay. "outlook" is resumes, repairs (the agent does
 it itself), forgets, full or unusable; the last three count as broken. A session that
 cannot be read has "error".
 

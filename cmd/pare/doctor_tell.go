@@ -100,7 +100,7 @@ func (r *rounds) sum() {
 		}
 	}
 	add(len(r.all)-broken-mended-unreadable-own, "clean", paint.Good)
-	add(own, "mended by the agent itself", paint.Good)
+	add(own, "repaired by the agent itself", paint.Good)
 	add(mended, "repaired", paint.Good)
 	add(broken, "broken", paint.Fault)
 	add(unreadable, "unreadable", paint.Fault)

@@ -221,7 +221,7 @@ func TestDefectU4Docs(t *testing.T) {
 		inDocs[string(m[1])] = true
 	}
 	for _, w := range headwords() {
-		if w.Kind == aFault && w.Word != agentlog.OverWindow && !inDocs[w.Word] { // a length is no row of any provider
+		if w.Fault && !inDocs[w.Word] { // a length is no row of any provider
 			t.Errorf("docs/rules.md does not have %s", w.Word)
 		}
 		delete(inDocs, w.Word)
@@ -258,7 +258,7 @@ func wordsPage() []byte {
 				meaning += "; " + w.More
 			}
 			word := "`" + w.Word + "`"
-			if w.Kind == aFault {
+			if w.Fault {
 				word = fmt.Sprintf("[`%s`](rules.md#%s)", w.Word, w.Word)
 			}
 			fmt.Fprintf(&b, "| %s | %s |\n", word, strings.ReplaceAll(meaning, "|", "\\|"))

@@ -201,7 +201,7 @@ func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
 	mark, will := v.Paint.Fault("✗"), "cannot be resumed"
 	switch d.Outlook {
 	case agentlog.Mends:
-		mark, will = v.Paint.Faint("·"), "resumes: the agent mends it itself"
+		mark, will = v.Paint.Faint("·"), "resumes: the agent repairs it itself"
 	case agentlog.Forgets:
 		mark, will = v.Paint.Advice("!"), fmt.Sprintf("resumes, but the agent forgets %d of what was said and done", d.Forgotten)
 	case agentlog.Full:
