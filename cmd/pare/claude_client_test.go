@@ -673,6 +673,7 @@ func TestClaudeClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(c.version, func(t *testing.T) { c.test(t, full) })
+		t.Run(c.version+" shortened", c.testShortened)
 	}
 }
 
