@@ -187,7 +187,20 @@ func trimSpace(text []byte) []byte {
 // cutReminder takes the reminder off that a text in JSON begins with. Programs write < as \u003c, and / as
 // \/.
 func cutReminder(whole []byte) (behind []byte, ok bool) {
-	const name = "system-reminder"
+	for _, name := range reminders {
+		if behind, ok := cutTagged(whole, name); ok {
+			return behind, true
+		}
+	}
+	return whole, false
+}
+
+// reminders are the tags in which clients write what no person has said: Claude Code the first, Codex
+// the others, in front of the task.
+var reminders = []string{"system-reminder", "environment_context", "user_instructions"}
+
+// cutTagged takes what stands in a tag off the beginning of a text in JSON.
+func cutTagged(whole []byte, name string) (behind []byte, ok bool) {
 	text, ok := cutSpelled(whole, "<"+name+">")
 	if !ok {
 		return whole, false
