@@ -48,8 +48,8 @@ shortens that one, as pare trim does. What the agent repairs itself is listed an
 with --all only.
 
 --json prints {"agent","project","title","outlook","path","messages","calls","results","findings":
-[{"rule","line","message","effect"}],"bytes","modified"}; with --fix --yes also "mended",
-"backup" and "left", the findings that stay. "outlook" is resumes, repairs (the agent does
+[{"rule","line","message","effect"}],"bytes","modified"}; with --fix --yes also "repaired",
+"backup" and "remaining", the findings that stay. "outlook" is resumes, repairs (the agent does
 it itself), forgets, full or unusable; the last three count as broken. A session that
 cannot be read has "error".
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,6 +79,7 @@ func (r *rounds) treatable() []*treated {
 			all = append(all, d)
 		}
 	}
+	slices.SortStableFunc(all, func(a, b *treated) int { return b.Modified.Compare(a.Modified) }) // as they are listed
 	return all
 }
 

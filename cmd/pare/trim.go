@@ -103,7 +103,7 @@ func (c *trimCmd) run(w *world) int {
 	p.Uncounted = !c.DryRun && c.Receipt == "" // nobody will read it
 	return c.changing.run(w, task{
 		command: "trim", whole: true, lines: &c.lining, archive: archiveOf(conf), letGo: letGo(p, conf),
-		plan:    below(p, by(p)),
+		plan:    c.MaxTokens.of(p, below(p, by(p))),
 		mending: forSessions(p), shorten: c.session(p),
 		tokens: func(r *wire.Request) int { return c.weigh(r, c.Model) },
 	})
