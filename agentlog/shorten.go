@@ -22,13 +22,6 @@ type shortener interface {
 	shorten(e *edits, t *Thread, plan *pare.Plan) error
 }
 
-// Shortens reports whether sessions of the format can be made shorter.
-func (f Format) Shortens() bool {
-	r, _ := f.row()
-	_, ok := r.form.(shortener)
-	return ok
-}
-
 // Shorten repairs a session as Fix does, and writes what plan makes of the conversation that
 // the agent would go on with. Where the agent appends to its file, so does Shorten: as a
 // compaction of the agent's own, and every line that is there stays. The plan gets the thread
