@@ -19,7 +19,7 @@ func (c *collector) scripts(dir, examples string) error {
 		return err
 	}
 	shared := map[string][]byte{}
-	found, err := filepath.Glob(filepath.Join(examples, "*"))
+	found, err := filepath.Glob(filepath.Join(examples, "*.*"))
 	if err != nil {
 		return err
 	}
