@@ -454,6 +454,10 @@ func (m *mender) wrongCall(f *Finding) {
 // call, beside what it is called with.
 func (m *mender) saysBesideCalls(i int) bool {
 	msg := m.t.Messages()[i]
+	w := wordsOf(m.raw, jsonspan.Span(msg.Span), jsonspan.Span(m.frame[i].content))
+	if slices.ContainsFunc(w.keys, func(k string) bool { return reasoningMembers[k] }) {
+		return true
+	}
 	for b := msg.First; b < msg.End; b++ {
 		if m.where[b].in == inMember {
 			return true

@@ -220,13 +220,13 @@ func (w *wordCheck) isRead(id transcript.BlockID, s *stringsIn, message int) boo
 	case transcript.Call, transcript.ServerCall, transcript.Result, transcript.ServerResult:
 		in := b.Body != b.Span && b.Body.Start <= s.at.Start && s.at.Start < b.Body.End
 		if !w.goes(id) {
-			return !in && w.names(s)
+			return !in && w.names(s, b.Kind)
 		}
 		if result := b.Kind == transcript.Result || b.Kind == transcript.ServerResult; result {
-			return w.names(s) || !w.quoted[id] && (in || b.Body.Start == s.at.Start+1 ||
+			return w.names(s, b.Kind) || !w.quoted[id] && (in || b.Body.Start == s.at.Start+1 ||
 				s.has(resultWords[w.Dialect]...) && (b.Family != approvalFamily || !s.has("reason")) || s.has("parts") && s.has("functionResponse", "function_response"))
 		}
-		return in || b.Body.Start == s.at.Start+1 || w.names(s) || s.has(callWordsOf[w.Dialect]...)
+		return in || b.Body.Start == s.at.Start+1 || w.names(s, b.Kind) || s.has(callWordsOf[w.Dialect]...)
 	case transcript.Thinking:
 		return w.t.Messages()[message].Role != transcript.User && (w.where[id].in == inMember && !w.replaced || s.only(thoughtMembers) && s.top() != "content")
 	case transcript.Media:
@@ -268,8 +268,11 @@ var (
 )
 
 // names reports whether the string itself, and nothing around it, says which call it is, and of what.
-func (w *wordCheck) names(s *stringsIn) bool {
+func (w *wordCheck) names(s *stringsIn, kind transcript.Kind) bool {
 	key := s.top()
+	if key == "name" && kind != transcript.Call && kind != transcript.ServerCall && (w.Dialect == Anthropic || w.Dialect == Bedrock || w.Dialect == OpenAIResponses) {
+		return false // results have none
+	}
 	if slices.ContainsFunc(s.keys[:len(s.keys)-1], func(k []byte) bool { return pairNames[string(k)] }) {
 		return false
 	}
@@ -426,7 +429,7 @@ func (s *stringsIn) linksDeep() bool {
 
 // linksElsewhere reports whether a string links something that nobody has read.
 func (w *wordCheck) linksElsewhere(in *transcript.Block, s *stringsIn) bool {
-	return s.linksDeep() && (in == nil || (in.Kind == transcript.Call || in.Kind == transcript.Result) && !w.names(s))
+	return s.linksDeep() && (in == nil || (in.Kind == transcript.Call || in.Kind == transcript.Result) && !w.names(s, in.Kind))
 }
 
 // isStamp reports whether a text without blanks is a time, a number, or an id of digits and
