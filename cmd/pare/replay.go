@@ -2,11 +2,11 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/replay"
@@ -22,6 +22,7 @@ type replayCmd struct {
 	MaxTokens string   `placeholder:"N|N%" help:"The limit per request, in tokens or as a share of the whole history. Default: the model's window."`
 	Low       string   `placeholder:"N|N%" help:"What a stable window is trimmed to, in tokens or as a share of --max-tokens. Default: 50%."`
 	Policy    []string `placeholder:"NAME" sep:"none" help:"A policy to compare with everything and sliding; may be given several times. Default: trim, trim:low, trim:cache and prune."`
+	CacheLife string   `placeholder:"5m|1h" enum:",5m,1h" default:"" help:"How long the provider's cache lives. Default: as recorded in session files, else what the provider does."`
 	Every     int      `placeholder:"N" help:"Replay one request of N, and always the last: for very long histories. Default: all."`
 	Config    string   `placeholder:"FILE" help:"The configuration of pare trim and pare prune. Default: pare.toml in this folder, if there is one."`
 	HTML      string   `name:"html" placeholder:"FILE" help:"Also write a page with the tables and the curves."`
@@ -85,7 +86,7 @@ func (c *replayCmd) run(w *world) int {
 		}
 		defer page.Discard() // does nothing once it is committed
 	}
-	t := &telling{memory: &w.memory, opts: opts, tell: rep.one, json: c.JSON, many: in.Many(), worked: &rep.worked}
+	t := &telling{memory: &w.memory, opts: opts, tell: rep.one, parts: rep.session, json: c.JSON, many: in.Many(), worked: &rep.worked}
 	var all []*replay.Result
 	sum, err := t.run(w, in, c.jobs(), c.jobs(), "", func(o *outcome) {
 		if o.replayed != nil {
@@ -147,6 +148,7 @@ func (c *replayCmd) compared(trim, prune *pare.Policy) (o replay.Options, err er
 		return o, fmt.Errorf("--every: %d is less than 1", c.Every)
 	}
 	o.Model, o.Every = c.Model, c.Every
+	o.Life, _ = time.ParseDuration(c.CacheLife) // "": zero
 	names := c.Policy
 	if len(names) == 0 {
 		names = []string{"trim", "trim:low", "trim:cache", "prune"}
@@ -212,15 +214,16 @@ type replaying struct {
 // one replays one transcript.
 func (p *replaying) one(_ report, from origin, req *wire.Request) (o outcome, err error) {
 	// What was sent at the time had been repaired by somebody, or it would not have gone on.
-	plan, err := p.repair.Plan(context.Background(), req)
+	req, rec, err := p.repaired(req)
 	if err != nil {
 		return o, err
 	}
 	how, size := p.how, int64(len(req.Raw()))
+	how.Recording = rec
 	how.Progress = func(done, of int) { // called in order, so that the sum of all shares is the whole
 		p.worked.Add(size*int64(done)/int64(of) - size*int64(done-1)/int64(of))
 	}
-	r, err := replay.Replay(plan.Result(), how)
+	r, err := replay.Replay(req, how)
 	if err != nil {
 		return o, err
 	}

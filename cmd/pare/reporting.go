@@ -58,7 +58,8 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTe
 type telling struct {
 	opts   wire.Options
 	tell   teller
-	logs   logTeller // nil: session files are told of thread by thread
+	logs   logTeller                                        // nil: session files are told of thread by thread
+	parts  func(report, origin, logFile) ([]outcome, error) // of session files; nil: what would be sent next
 	json   bool
 	many   bool // several files
 	memory *source.Memory
@@ -130,6 +131,12 @@ func (t *telling) session(in source.Chunk) (outs []outcome) {
 	}
 	if t.logs != nil {
 		return []outcome{t.logs(t.report, from, l)}
+	}
+	if t.parts != nil {
+		if outs, err = t.parts(t.report, from, l); err != nil {
+			return []outcome{t.unreadable(from, failure(err))}
+		}
+		return outs
 	}
 	for from, req := range l.requests(from) {
 		out, err := t.tell(t.report, from, req)

@@ -33,6 +33,7 @@ var floors = map[string]floor{
 	"internal/atomicfile":     {0, nil, "writes files for every floor"},
 	"internal/plain":          {0, nil, "makes text safe to show, for every floor"},
 	"internal/suggest":        {0, nil, "compares names and knows none"},
+	"internal/names":          {0, nil, "finds names in texts and knows nobody who needs them"},
 	"tools/doctest":           {0, nil, "tests only"},
 	"tools/release":           {0, nil, "builds the program and knows nothing of it"},
 	"internal/corpus":         {0, nil, "reads recorded transcripts for tests, and knows no dialect"},

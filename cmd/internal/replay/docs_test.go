@@ -151,7 +151,7 @@ func report(out *strings.Builder, limit replay.Amount, all []played) {
 	}
 	fmt.Fprintf(out, "\n### %s\n\nAll groups but the joined sessions: %s\n", title, of(all, "").Markdown())
 	fmt.Fprintf(out, "By group; shares of tokens and money are those of `everything`.\n\n")
-	fmt.Fprint(out, "| group | histories | requests | `everything` sends | refused | `sliding` money | refused | `trim:cache` tokens | money | refused | repeated reads | blind edits | left alone | `"+careful+"` tokens | money | refused | repeated reads | blind edits | left alone |\n| --- |"+strings.Repeat(" --: |", 18)+"\n")
+	fmt.Fprint(out, "| group | histories | requests | `everything` sends | refused | `sliding` money | refused | `trim:cache` tokens | money | refused | blind edits | missed | left alone | `"+careful+"` tokens | money | refused | blind edits | missed | left alone |\n| --- |"+strings.Repeat(" --: |", 18)+"\n")
 	for _, g := range append(groups(all), "") {
 		s := of(all, g)
 		name := g
@@ -162,7 +162,7 @@ func report(out *strings.Builder, limit replay.Amount, all []played) {
 		fmt.Fprintf(out, "| %s | %d | %d | %d | %d | %s | %d |", name, s.Histories, s.Requests, e.Sent, e.Refused, cost(s, sl), sl.Refused)
 		for _, i := range []int{2, 3} {
 			r := &s.Runs[i]
-			fmt.Fprintf(out, " %s | %s | %d | %d/%d | %d/%d | %d |", share(r.Sent, e.Sent), cost(s, r), r.Refused, r.Again, s.Repeats, r.Unseen, s.Edits, r.Untouched)
+			fmt.Fprintf(out, " %s | %s | %d | %d/%d | %d/%d | %d |", share(r.Sent, e.Sent), cost(s, r), r.Refused, r.Blind, s.Edits, r.Missed, s.Calls, r.Untouched)
 		}
 		out.WriteByte('\n')
 	}

@@ -31,7 +31,9 @@ func WriteHTML(w io.Writer, all []*Result) error {
 <p class="note">A history, request by request, as each policy would have sent it. Cached: share of the tokens that are read from the cache.
 Refused: requests that the provider would not have accepted. Over limit: requests that could not be made to fit and were sent as they were.
 Rewrites: requests that do not begin with the one before, so that something is written to the cache again.
-Asked again: calls for what the model had seen before, and the policy had removed. Edited unseen: edits of files likewise.</p>
+Blind edits: those of which a line that they replace had been shown, and is nowhere in what was sent. Names unseen: calls with
+an identifier, a part of a path or a number of which that is true. Missed: the share of calls that are one of these. Net: money with
+what it costs to read that again. Dearer: histories that cost more than with the first policy, net.</p>
 `)
 	if len(all) == 0 {
 		p.print("<p>Nothing was replayed.</p>\n")

@@ -15,6 +15,7 @@ type ledger struct {
 	before *view // what was sent last
 	head   int   // tokens of its head
 	steps  []Step
+	sight  showing
 }
 
 // play sends a request as the policy says.
@@ -52,7 +53,7 @@ func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 	}
 	c := p.setting.Cache
 	switch {
-	case same >= 0 && found >= c.MinPrefix:
+	case same >= 0 && !p.cold[k] && found >= c.MinPrefix:
 		s.Read, s.Written = found, s.Sent-found
 	case s.Sent >= c.MinPrefix:
 		s.Written, same = s.Sent, -1
@@ -67,12 +68,11 @@ func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 	from, end := p.walk.reply(k)
 	for i := from; i < end; i++ {
 		s.Output += p.costs[i]
-		if s.Changed && len(p.needs[i]) > 0 {
-			again, unseen := lost(p.walk.whole.Transcript(), v, p.needs[i])
-			s.Again, s.Unseen = s.Again+again, s.Unseen+unseen
-		}
 	}
-	s.money = p.price.Cost(c, s.usage())
+	if s.Changed {
+		l.sight.show(p, v)
+		l.sight.regret(p, k, &s)
+	}
 	l.before = v
 	l.steps = append(l.steps, s)
 }
@@ -84,7 +84,7 @@ func (l *ledger) weigh(p *player, v *view, same int) {
 		return
 	}
 	if same < 0 {
-		l.head = v.r.HeadTokens(p.setting.Counter)
+		l.head = v.r.HeadTokens(p.setting.Counter) + p.beside
 	}
 	v.sums = make([]int, v.n+1)
 	from := max(same, 0)

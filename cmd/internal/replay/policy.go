@@ -37,6 +37,12 @@ type Setting struct {
 	Low     int // what it is to be trimmed to when it has more; less than Tokens
 	Counter wire.Counter
 	Cache   tokens.Cache
+	// Beside is how many tokens each request has that the history does not show; Tokens leaves
+	// room for them.
+	Beside int
+	// Cold are the requests before which the cache had expired, as [pare.Requests] counts. Nil:
+	// the clock is not known.
+	Cold []int
 
 	// What the history costs, if that is known: beside the list, and by message.
 	head  int

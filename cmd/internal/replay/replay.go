@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
@@ -28,6 +29,12 @@ type Options struct {
 	Model string
 	// Counter counts tokens. Nil: the estimator of the model.
 	Counter wire.Counter
+	// Recording is what is known of the requests beside their text: with it the head counts that
+	// is not in the history, and pauses after which the cache had expired. Nil: nothing is.
+	Recording *Recording
+	// Life is how long the cache lives, whatever was used: five minutes or an hour. Zero: what the
+	// recording says, or what the model's provider does.
+	Life time.Duration
 	// Every replays one request of so many, and always the last, as if the others had not been
 	// sent: the time grows with the square of a history. Zero: all.
 	Every int
@@ -52,8 +59,10 @@ type Result struct {
 	Low       int     `json:"low"`             //
 	Window    int     `json:"window"`          // that the model is known to have; zero: unknown
 	Priced    int     `json:"priced"`          // histories whose model has a list price
-	Repeats   int     `json:"repeats"`         // calls that ask for what the model was told before
-	Edits     int     `json:"edits"`           // calls that edit a file whose text it was shown
+	Beside    int     `json:"beside"`          // tokens of each request that the history does not show
+	Cold      int     `json:"cold"`            // requests before which the cache had expired
+	Calls     int     `json:"calls"`           // that the model made
+	Edits     int     `json:"edits"`           // of these, those that replace lines which it was shown
 	Runs      []Run   `json:"runs"`            // one for each policy
 	Cache     Billing `json:"cache"`           // zero in a sum
 }
@@ -87,10 +96,13 @@ type Step struct {
 	Unfit   bool     `json:"unfit,omitempty"`   // could not be made to fit, so sent as it is
 	Refused []string `json:"refused,omitempty"` // the rules that it breaks
 	Rewrote bool     `json:"rewrote,omitempty"` // what was sent before is not its beginning
-	Again   int      `json:"again,omitempty"`   // calls of the reply for what was told before and is not in sight
-	Unseen  int      `json:"unseen,omitempty"`  // edits in the reply of a file whose text is not in sight
+	Blind   int      `json:"blind,omitempty"`   // edits in the reply of which a line is nowhere in sight that was
+	Unseen  int      `json:"unseen,omitempty"`  // calls in the reply with a name that is nowhere in sight and was
+	Missed  int      `json:"missed,omitempty"`  // calls that are one of these, or both
 
-	money float64
+	again         usage // reading again what is missed
+	money, weighs float64
+	net, netted   float64 // money and weight with reading again
 }
 
 // OverWindow is the reason for a request that is longer than the model's window.
@@ -109,15 +121,21 @@ type Totals struct {
 	Unfit     int `json:"unfit"`
 	Refused   int `json:"refused"`
 	Rewrites  int `json:"rewrites"`
-	Again     int `json:"again"`     // of Repeats
-	Unseen    int `json:"unseen"`    // of Edits
+	Blind     int `json:"blind"`     // of Edits
+	Unseen    int `json:"unseen"`    // of Calls
+	Missed    int `json:"missed"`    // of Calls: both together
+	Dearer    int `json:"dearer"`    // histories that cost more than with the first policy, by a hundredth at least
 	Untouched int `json:"untouched"` // histories of which no request was changed
 	// Weight is Sent with cached tokens weighed by what they cost, in tokens of plain
 	// input.
 	Weight float64 `json:"weight"`
 	// Money is in US dollars, Uncached what it would be without a cache; of histories
-	// whose model has a price.
+	// whose model has a price. What is refused is never saved: a request that this policy or the
+	// first one could not have sent costs as much as with the first one, at least. Net is money
+	// with what it costs to read again what is missed, Netted weight.
 	Money    float64  `json:"money"`
+	Net      float64  `json:"net"`
+	Netted   float64  `json:"netted"`
 	Uncached float64  `json:"uncached"`
 	Reasons  []Reason `json:"reasons,omitempty"` // why requests are refused, the commonest first
 }
@@ -161,9 +179,12 @@ type player struct {
 	room     int // the model's window; zero: unknown
 	price    tokens.Price
 	priced   bool
-	needs    map[int][]need
-	head     int   // tokens beside the list
-	tokens   int   // of the whole history
+	memory   *memory
+	beside   int    // tokens that are not in the history
+	cold     []bool // by request: the cache had expired
+	head     int    // tokens beside the list
+	tokens   int    // of the whole history
+	limit    int
 	costs    []int // by message
 	blocks   []int // by block
 	sums     []int // by number of messages: what the first ones cost
@@ -171,7 +192,7 @@ type player struct {
 }
 
 func newPlayer(r *wire.Request, o Options) *player {
-	p := &player{walk: newWalk(r, o.Every), every: o.Every, policies: o.Policies, needs: needs(r)}
+	p := &player{walk: newWalk(r, o.Every), every: o.Every, policies: o.Policies}
 	if p.policies == nil {
 		p.policies = Standard()
 	}
@@ -199,12 +220,16 @@ func newPlayer(r *wire.Request, o Options) *player {
 		p.costs, p.sums = append(p.costs, cost), append(p.sums, p.sums[i]+cost)
 	}
 	p.setting.costs = p.costs
+	p.memory = remember(r, p.replies)
+	p.record(o)
 	whole := view{r: r, n: len(p.costs), sums: p.sums}
 	p.tokens = p.head + whole.from(whole.start(), whole.n)
 	p.setting.Tokens = model.Input(0)
 	if o.Limit != (Amount{}) {
 		p.setting.Tokens = max(o.Limit.Of(p.tokens), 2)
 	}
+	p.limit = p.setting.Tokens
+	p.setting.Tokens = max(p.limit-p.beside, 2) // of what policies see
 	low := cmp.Or(o.Low, Amount{Percent: 50})
 	p.setting.Low = max(min(low.Of(p.setting.Tokens), p.setting.Tokens-1), 1)
 	p.runs = make([]ledger, len(p.policies))
@@ -212,6 +237,24 @@ func newPlayer(r *wire.Request, o Options) *player {
 		p.runs[i].steps = make([]Step, 0, p.walk.Len())
 	}
 	return p
+}
+
+// record takes in what is known beside the text.
+func (p *player) record(o Options) {
+	sent := func(k int) int { return p.head + p.sums[p.walk.ends[k]] }
+	p.beside = o.Recording.beside(p.walk, sent)
+	p.head += p.beside
+	p.setting.Beside = p.beside
+	life := cmp.Or(o.Life, o.Recording.life())
+	p.setting.Cache = ofLife(p.setting.Cache, life)
+	p.cold = make([]bool, p.walk.Len())
+	if o.Recording == nil || p.every > 1 {
+		return
+	}
+	p.setting.Cold = o.Recording.cold(p.walk, p.setting.Cache.Life)
+	for _, k := range p.setting.Cold {
+		p.cold[k-1] = true
+	}
 }
 
 // step sends one request in all ways.
@@ -246,7 +289,7 @@ func (p *player) step(k int) error {
 func (p *player) result() *Result {
 	c := p.setting.Cache
 	r := &Result{
-		Model: p.setting.Model, Histories: 1, Requests: p.walk.Len(), Tokens: p.tokens, Limit: p.setting.Tokens, Low: p.setting.Low,
+		Model: p.setting.Model, Histories: 1, Requests: p.walk.Len(), Tokens: p.tokens, Limit: p.limit, Low: p.setting.Low,
 		Window: p.room, Cache: Billing{c.Read, c.Write, c.MinPrefix},
 	}
 	if p.every > 1 {
@@ -255,17 +298,35 @@ func (p *player) result() *Result {
 	if p.priced {
 		r.Priced = 1
 	}
-	for i, all := range p.needs {
-		for _, n := range all {
-			if p.replies(i) {
-				r.Repeats, r.Edits = r.Repeats+one(!n.edit), r.Edits+one(n.edit)
-			}
-		}
+	r.Beside, r.Cold, r.Calls, r.Edits = p.beside, len(p.setting.Cold), p.memory.calls, p.memory.edits
+	for i := range p.runs {
+		p.charge(p.runs[i].steps, p.runs[0].steps)
 	}
 	for i, l := range p.runs {
 		r.Runs = append(r.Runs, Run{p.policies[i].Name, p.total(l.steps), l.steps})
+		run, first := &r.Runs[i], &r.Runs[0]
+		run.Dearer = one(run.Net > first.Net*1.01 || !p.priced && run.Netted > first.Netted*1.01)
 	}
 	return r
+}
+
+// charge says what the steps of a policy cost. What would have been refused saves nothing.
+func (p *player) charge(steps, first []Step) {
+	c := p.setting.Cache
+	for k := range steps {
+		s := &steps[k]
+		s.money, s.weighs = p.price.Cost(c, s.usage()), weightOf(c, s.usage())
+		if f := &first[k]; len(s.Refused)+len(f.Refused) > 0 {
+			s.money, s.weighs = max(s.money, f.money), max(s.weighs, f.weighs)
+		}
+		s.net = s.money + p.price.Cost(c, tokens.Usage(s.again))
+		s.netted = s.weighs + weightOf(c, tokens.Usage(s.again))
+	}
+}
+
+// weightOf is a usage in tokens of plain input; output is left aside.
+func weightOf(c tokens.Cache, u tokens.Usage) float64 {
+	return float64(1000*u.Input+c.Read*u.Read+c.Write*u.Written) / 1000
 }
 
 // replies reports whether message i is part of a reply to a request that was replayed.
@@ -282,12 +343,12 @@ func (p *player) replies(i int) bool {
 }
 
 func (p *player) total(steps []Step) (t Totals) {
-	c := p.setting.Cache
 	why := make(map[string]int)
 	for _, s := range steps {
 		t.add(&Totals{
 			Sent: s.Sent, Read: s.Read, Written: s.Written, Input: s.Input, Output: s.Output, Bytes: s.Bytes, Cached: s.Cached,
-			Changed: one(s.Changed), Unfit: one(s.Unfit), Refused: one(len(s.Refused) > 0), Rewrites: one(s.Rewrote), Again: s.Again, Unseen: s.Unseen,
+			Changed: one(s.Changed), Unfit: one(s.Unfit), Refused: one(len(s.Refused) > 0), Rewrites: one(s.Rewrote), Blind: s.Blind, Unseen: s.Unseen, Missed: s.Missed,
+			Weight: s.weighs, Netted: s.netted,
 		})
 		for _, rule := range s.Refused {
 			why[rule]++
@@ -295,10 +356,13 @@ func (p *player) total(steps []Step) (t Totals) {
 	}
 	t.Reasons = reasons(why)
 	t.Untouched = one(t.Changed == 0)
-	t.Weight = float64(1000*t.Input+c.Read*t.Read+c.Write*t.Written) / 1000
+	for _, s := range steps {
+		if p.priced {
+			t.Money, t.Net = t.Money+s.money, t.Net+s.net
+		}
+	}
 	if p.priced {
-		t.Money = p.price.Cost(c, tokens.Usage{Input: t.Input, Read: t.Read, Written: t.Written, Output: t.Output})
-		t.Uncached = p.price.Cost(c, tokens.Usage{Input: t.Sent, Output: t.Output})
+		t.Uncached = p.price.Cost(p.setting.Cache, tokens.Usage{Input: t.Sent, Output: t.Output})
 	}
 	return t
 }
@@ -326,8 +390,9 @@ func (t *Totals) add(o *Totals) {
 	t.Sent, t.Read, t.Written, t.Input, t.Output = t.Sent+o.Sent, t.Read+o.Read, t.Written+o.Written, t.Input+o.Input, t.Output+o.Output
 	t.Bytes, t.Cached = t.Bytes+o.Bytes, t.Cached+o.Cached
 	t.Changed, t.Unfit, t.Refused, t.Untouched = t.Changed+o.Changed, t.Unfit+o.Unfit, t.Refused+o.Refused, t.Untouched+o.Untouched
-	t.Rewrites, t.Again, t.Unseen = t.Rewrites+o.Rewrites, t.Again+o.Again, t.Unseen+o.Unseen
+	t.Rewrites, t.Blind, t.Unseen, t.Missed, t.Dearer = t.Rewrites+o.Rewrites, t.Blind+o.Blind, t.Unseen+o.Unseen, t.Missed+o.Missed, t.Dearer+o.Dearer
 	t.Weight, t.Money, t.Uncached = t.Weight+o.Weight, t.Money+o.Money, t.Uncached+o.Uncached
+	t.Net, t.Netted = t.Net+o.Net, t.Netted+o.Netted
 	if len(o.Reasons) == 0 {
 		return
 	}
@@ -350,7 +415,9 @@ func Sum(source string, all []*Result) *Result {
 		sum.Every = max(sum.Every, r.Every)
 		sum.Tokens += r.Tokens
 		sum.Priced += r.Priced
-		sum.Repeats += r.Repeats
+		sum.Beside += r.Beside
+		sum.Cold += r.Cold
+		sum.Calls += r.Calls
 		sum.Edits += r.Edits
 		for i, run := range r.Runs {
 			if i == len(sum.Runs) {

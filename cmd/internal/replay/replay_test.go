@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/replay"
@@ -127,33 +128,121 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestRegret: a file is read twice and edited while a policy hides what the first
-// read told; then it has changed, and reading it once more is no regret.
-func TestRegret(t *testing.T) {
-	text := strings.Repeat("x", 60)
-	s := paretest.MustParse(`user "go" | call a1 Read a.go | result a1 ` + text + ` | call b1 Read a.go | result b1 ` + text + `
-		call e1 Edit a.go | result e1 ok | call c1 Read a.go | result c1 ` + text + ` | user "thanks"`)
-	blind := replay.Policy{Name: "blind", Prepare: func(replay.Setting) (replay.Send, error) {
+// hiding is a policy that hides what all results said.
+func hiding(text string) replay.Policy {
+	return replay.Policy{Name: "hiding", Prepare: func(replay.Setting) (replay.Send, error) {
 		return func(r *wire.Request) (*wire.Request, error) {
 			var edits []wire.BlockEdit
 			for _, x := range r.Transcript().Exchanges() {
 				for _, b := range x.Results {
-					edits = append(edits, wire.BlockEdit{Block: b, Text: "gone"})
+					edits = append(edits, wire.BlockEdit{Block: b, Text: text})
 				}
+			}
+			if len(edits) == 0 {
+				return r, nil
 			}
 			r, _, err := r.Rewrite(nil, edits)
 			return r, err
 		}, nil
 	}}
-	for _, d := range wire.Dialects() {
-		r := mustParse(t, string(s.Render(d, paretest.RenderOptions{})), wire.Options{Dialect: d})
-		res := mustReplay(t, r, replay.Options{Policies: []replay.Policy{replay.Everything(), blind}})
-		if res.Repeats != 1 || res.Edits != 1 {
-			t.Errorf("%s: %d repeats, %d edits", d, res.Repeats, res.Edits)
+}
+
+// TestRegret: an edit is blind if a line that it replaces was shown and is not in sight, whether
+// the reading, the agent's own words or a diff showed it; a name likewise. A loss counts once: what
+// is read again is in sight for a while.
+func TestRegret(t *testing.T) {
+	edit := `{"file_path":"a.go","old_string":"return compute(x)","new_string":"return 1"}`
+	for name, x := range map[string]struct {
+		read          string
+		args          string
+		blind, unseen int
+	}{
+		"reading":          {`     1→func f() {\n     2→\treturn compute(x)`, edit, 1, 0},
+		"grep":             {"a.go:2:return compute(x)", edit, 1, 0},
+		"diff":             {`+\treturn compute(x)`, edit, 1, 0},
+		"nothing about it": {"     1→func f() {", edit, 0, 0},
+		"name":             {"it is called frobCount", `{"file_path":"a.go","pattern":"frobCount"}`, 0, 1},
+		"name never shown": {"it is called frob", `{"file_path":"a.go","pattern":"frobCount"}`, 0, 0},
+		"patch":            {"return compute(x)", `{"command":["apply_patch","*** Begin Patch\n*** Update File: a.go\n@@\n-return compute(x)\n+return 1\n*** End Patch"]}`, 1, 0},
+		"patch of another": {"return compute(y)", `{"command":["apply_patch","*** Begin Patch\n*** Update File: a.go\n@@\n-return compute(x)\n+return 1\n*** End Patch"]}`, 0, 0},
+	} {
+		body := `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"go"},
+			{"role":"assistant","content":[{"type":"tool_use","id":"r1","name":"Read","input":{"file_path":"a.go"}}]},
+			{"role":"user","content":[{"type":"tool_result","tool_use_id":"r1","content":"` + x.read + `"}]},
+			{"role":"assistant","content":[{"type":"tool_use","id":"e1","name":"T","input":` + x.args + `}]},
+			{"role":"user","content":[{"type":"tool_result","tool_use_id":"e1","content":"ok"}]},
+			{"role":"assistant","content":[{"type":"tool_use","id":"e2","name":"T","input":` + x.args + `}]},
+			{"role":"user","content":[{"type":"tool_result","tool_use_id":"e2","content":"ok"}]}]}`
+		r := mustParse(t, body, wire.Options{})
+		res := mustReplay(t, r, replay.Options{Policies: []replay.Policy{replay.Everything(), hiding("gone"), hiding("it was about frobCount")}})
+		e, h, d := res.Runs[0], res.Runs[1], res.Runs[2]
+		if res.Calls != 3 || e.Blind+e.Unseen+e.Missed != 0 || e.Net != e.Money {
+			t.Errorf("%s: everything: %+v", name, e.Totals)
 		}
-		if e, b := res.Runs[0], res.Runs[1]; e.Again+e.Unseen != 0 || b.Again != 1 || b.Unseen != 1 {
-			t.Errorf("%s: everything %d and %d, blind %d and %d", d, e.Again, e.Unseen, b.Again, b.Unseen)
+		// The second edit uses what the first one showed: it stands in the agent's own call.
+		if h.Blind != x.blind || h.Unseen != x.unseen || h.Missed != max(x.blind, x.unseen) {
+			t.Errorf("%s: %d blind, %d unseen, %d missed", name, h.Blind, h.Unseen, h.Missed)
 		}
+		if (h.Net > h.Money) != (h.Missed > 0) {
+			t.Errorf("%s: %v, net %v", name, h.Money, h.Net)
+		}
+		if d.Unseen != 0 || d.Blind != x.blind {
+			t.Errorf("%s: with a digest %d blind, %d unseen", name, d.Blind, d.Unseen)
+		}
+	}
+}
+
+// TestRecording: the head comes from what was billed, pauses make the cache cold, and a cache that
+// lives for an hour costs twice the input to write.
+func TestRecording(t *testing.T) {
+	body := `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"` + strings.Repeat("hello ", 2000) + `"}`
+	for i := range 6 {
+		body += fmt.Sprintf(`,{"role":"assistant","content":"reply %d"},{"role":"user","content":"and %d"}`, i, i)
+	}
+	r := mustParse(t, body+"]}", wire.Options{})
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	rec := &replay.Recording{Times: make([]time.Time, 13), Bills: make([]replay.Bill, 13)}
+	at := start
+	for i := range 13 {
+		if at = at.Add(time.Second); i == 4 { // in front of the third request
+			at = at.Add(10 * time.Minute)
+		}
+		rec.Times[i] = at
+		if i%2 == 1 {
+			rec.Bills[i] = replay.Bill{Read: 40_000, Written: 10_000, Hour: 10_000}
+		}
+	}
+	o := replay.Options{Policies: []replay.Policy{replay.Everything()}}
+	plain := mustReplay(t, r, o)
+	o.Recording = rec
+	hour := mustReplay(t, r, o)
+	o.Life = 5 * time.Minute
+	short := mustReplay(t, r, o)
+	if plain.Beside != 0 || plain.Cold != 0 || hour.Cold != 0 || short.Cold != 1 {
+		t.Errorf("beside %d, cold %d, %d, %d", plain.Beside, plain.Cold, hour.Cold, short.Cold)
+	}
+	if got := hour.Runs[0].Steps[0].Sent; got != 50_000 || hour.Beside != got-plain.Runs[0].Steps[0].Sent {
+		t.Errorf("the first request has %d tokens, %d of them beside the history", got, hour.Beside)
+	}
+	if plain.Cache.Write != 1250 || hour.Cache.Write != 2000 || short.Cache.Write != 1250 {
+		t.Errorf("writing costs %d, %d, %d", plain.Cache.Write, hour.Cache.Write, short.Cache.Write)
+	}
+	for k, s := range short.Runs[0].Steps {
+		if cold := k == 0 || k == 2; cold != (s.Read == 0) {
+			t.Errorf("request %d reads %d", k, s.Read)
+		}
+	}
+}
+
+// TestRefusedIsNotSaved: a policy that sends what is refused has saved nothing by it.
+func TestRefusedIsNotSaved(t *testing.T) {
+	text := strings.Repeat("word ", 3000)
+	s := paretest.MustParse(`user "go" | call a1 Read a.go | result a1 "` + text + `" | call b1 Read b.go | result b1 "` + text + `" | user "thanks"`)
+	r := mustParse(t, string(s.Render(wire.Anthropic, paretest.RenderOptions{})), wire.Options{Model: "claude-sonnet-4-5"})
+	res := mustReplay(t, r, replay.Options{Policies: []replay.Policy{replay.Everything(), replay.Sliding(1)}, Model: "claude-sonnet-4-5"})
+	e, sliding := res.Runs[0], res.Runs[1]
+	if sliding.Refused == 0 || sliding.Sent >= e.Sent || sliding.Money < e.Money {
+		t.Errorf("%d refused, %d of %d sent, $%v of $%v", sliding.Refused, sliding.Sent, e.Sent, sliding.Money, e.Money)
 	}
 }
 
@@ -215,13 +304,13 @@ func TestEvery(t *testing.T) {
 		for _, every := range []int{2, 3, 100} {
 			trim.Every = every
 			res, n := mustReplay(t, r, trim), all.Requests
-			if want := (n + every - 1) / every; res.Requests != want || res.Every != every || res.Repeats > all.Repeats || res.Edits > all.Edits {
-				t.Fatalf("%s, every %d of %d: %d requests, %d of %d repeats", name, every, n, res.Requests, res.Repeats, all.Repeats)
+			if want := (n + every - 1) / every; res.Requests != want || res.Every != every || res.Calls > all.Calls || res.Edits > all.Edits {
+				t.Fatalf("%s, every %d of %d: %d requests, %d of %d calls", name, every, n, res.Requests, res.Calls, all.Calls)
 			}
 			for i, run := range res.Runs {
 				for k, s := range run.Steps {
 					was := all.Runs[i].Steps[n-1-(len(run.Steps)-1-k)*every]
-					if some++; s.Sent != was.Sent || s.Bytes != was.Bytes || s.Changed != was.Changed || s.Again != was.Again || s.Unseen != was.Unseen || s.Output != was.Output {
+					if some++; s.Sent != was.Sent || s.Bytes != was.Bytes || s.Changed != was.Changed || s.Output != was.Output {
 						t.Fatalf("%s, every %d, %s, request %d: %+v, among all %+v", name, every, run.Policy, k, s, was)
 					}
 				}
@@ -266,7 +355,7 @@ func TestBooks(t *testing.T) {
 						t.Fatalf("%s, %s, request %d: %d tokens, the limit is %d", name, run.Policy, k, s.Sent, res.Limit)
 					}
 				}
-				if sum != run.Sent || run.Read+run.Written+run.Input != sum || run.Again > res.Repeats || run.Unseen > res.Edits {
+				if sum != run.Sent || run.Read+run.Written+run.Input != sum || run.Missed > res.Calls || run.Blind > res.Edits {
 					t.Fatalf("%s, %s: %+v", name, run.Policy, run.Totals)
 				}
 				changed += run.Changed

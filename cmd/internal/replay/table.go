@@ -40,7 +40,7 @@ func (r *Result) requests() string {
 
 // rows are the table, with its head; all columns but the first are numbers.
 func (r *Result) rows() [][]string {
-	head := []string{"policy", "tokens sent", "cached", "money", "", "refused", "did not fit", "changed", "rewrites", "repeated reads", "blind edits"}
+	head := []string{"policy", "tokens sent", "cached", "money", "", "net", "refused", "did not fit", "changed", "rewrites", "blind edits", "names unseen", "missed", "losing"}
 	if len(r.Runs) > 0 {
 		head[4] = "vs. " + plain.Line(r.Runs[0].Policy)
 		if r.Runs[0].Policy == "everything" {
@@ -51,9 +51,9 @@ func (r *Result) rows() [][]string {
 	for i := range r.Runs {
 		run := &r.Runs[i]
 		rows = append(rows, []string{
-			plain.Line(run.Policy), grouped(run.Sent), percent(float64(run.Read), float64(run.Sent)), r.money(run), r.ofFirst(run),
+			plain.Line(run.Policy), grouped(run.Sent), percent(float64(run.Read), float64(run.Sent)), r.money(run), r.ofFirst(run), r.net(run),
 			grouped(run.Refused), grouped(run.Unfit), grouped(run.Changed), grouped(run.Rewrites),
-			fmt.Sprintf("%d/%d", run.Again, r.Repeats), fmt.Sprintf("%d/%d", run.Unseen, r.Edits),
+			fmt.Sprintf("%d/%d", run.Blind, r.Edits), fmt.Sprintf("%d/%d", run.Unseen, r.Calls), percent(float64(run.Missed), float64(r.Calls)), grouped(run.Dearer),
 		})
 	}
 	return rows
@@ -73,6 +73,14 @@ func (r *Result) ofFirst(run *Run) string {
 		return percent(run.Weight, r.Runs[0].Weight)
 	}
 	return percent(run.Money, r.Runs[0].Money)
+}
+
+// net compares a run with the first, with what has to be read again.
+func (r *Result) net(run *Run) string {
+	if r.Priced == 0 {
+		return percent(run.Netted, r.Runs[0].Netted)
+	}
+	return percent(run.Net, r.Runs[0].Net)
 }
 
 // Notes say what the table cannot: what is missing from the money, and why requests

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/cmd/internal/replay"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A recordedLine is what a line of a session file tells beside the message in it.
+type recordedLine struct {
+	Timestamp time.Time
+	Type      string
+	Subtype   string
+	Message   struct{ Usage *recordedUsage }
+	Payload   struct {
+		Type string
+		Info struct {
+			Last *recordedUsage `json:"last_token_usage"`
+		}
+	}
+}
+
+// A recordedUsage is what a provider has counted, as Claude Code and Codex write it down.
+type recordedUsage struct {
+	Input    int `json:"input_tokens"`
+	Read     int `json:"cache_read_input_tokens"`
+	Written  int `json:"cache_creation_input_tokens"`
+	Cached   int `json:"cached_input_tokens"` // Codex: a part of the input
+	Creation struct {
+		Hour int `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
+}
+
+func (u *recordedUsage) bill() replay.Bill {
+	return replay.Bill{Input: u.Input - u.Cached, Read: u.Read + u.Cached, Written: u.Written, Hour: u.Creation.Hour}
+}
+
+// A sessionPart is a stretch of a session that was sent as it is: up to a compaction, or from one
+// on.
+type sessionPart struct {
+	request *wire.Request
+	*replay.Recording
+}
+
+// sessionParts are all stretches of a session in order, those of sub-agents included. A file that
+// does not tell when its messages were written has no recording.
+func sessionParts(l *agentlog.Log) (all []sessionPart, err error) {
+	lines := recordedLines(l.Raw())
+	threads := slices.Clone(l.Threads)
+	slices.SortStableFunc(threads, func(a, b *agentlog.Thread) int { return l.Line(a, 0) - l.Line(b, 0) })
+	for _, t := range threads {
+		if t.Messages() == 0 {
+			continue
+		}
+		r := t.Stored()
+		at := l.Lines(t)
+		if at == nil {
+			all = append(all, sessionPart{request: r})
+			continue
+		}
+		rec := recording(r.Transcript(), lines, at)
+		from := 0
+		for i := 1; i <= t.Messages(); i++ {
+			if i < t.Messages() && !compactedBetween(lines, at(i-1), at(i)) {
+				continue
+			}
+			part, err := stretch(r, from, i)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, sessionPart{part, &replay.Recording{Times: rec.Times[from:i], Bills: rec.Bills[from:i]}})
+			from = i
+		}
+	}
+	return all, nil
+}
+
+// recordedLines reads what the lines of a file tell, from line 1 on; those that are no JSON tell
+// nothing.
+func recordedLines(raw []byte) []recordedLine {
+	all := []recordedLine{{}}
+	for line := range bytes.SplitSeq(raw, []byte("\n")) {
+		var x recordedLine
+		if json.Unmarshal(line, &x) != nil {
+			x = recordedLine{}
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// compactedBetween reports whether the agent compacted between two lines.
+func compactedBetween(all []recordedLine, from, to int) bool {
+	for i := from + 1; i <= to && i < len(all); i++ {
+		if all[i].Subtype == "compact_boundary" || all[i].Type == "compacted" {
+			return true
+		}
+	}
+	return false
+}
+
+// recording is what lines tell of the messages of a thread. Codex writes the bill behind the
+// reply and its results, so it is that of the last turn of the model in front of it.
+func recording(t *transcript.Transcript, lines []recordedLine, at func(int) int) *replay.Recording {
+	ms := t.Messages()
+	rec := &replay.Recording{Times: make([]time.Time, len(ms)), Bills: make([]replay.Bill, len(ms))}
+	for i := range ms {
+		n := at(i)
+		if n <= 0 || n >= len(lines) {
+			continue
+		}
+		rec.Times[i] = lines[n].Timestamp
+		if u := lines[n].Message.Usage; u != nil {
+			rec.Bills[i] = u.bill()
+		}
+		next := len(lines)
+		if i+1 < len(ms) {
+			next = at(i + 1)
+		}
+		for k := n; k < next && k < len(lines); k++ {
+			if u := lines[k].Payload.Info.Last; u != nil {
+				enterBill(rec, ms, i, u.bill())
+			}
+		}
+	}
+	return rec
+}
+
+// enterBill enters the bill of the last turn of the model up to message i.
+func enterBill(rec *replay.Recording, ms []transcript.Message, i int, bill replay.Bill) {
+	for i >= 0 && ms[i].Role != transcript.Assistant {
+		i--
+	}
+	for k := i; k >= 0 && ms[k].Turn == ms[i].Turn; k-- {
+		rec.Bills[k] = bill
+	}
+}
+
+// stretch is a request of some messages of another one.
+func stretch(r *wire.Request, from, to int) (*wire.Request, error) {
+	all, raw := r.Transcript().Messages(), r.Raw()
+	if from == 0 && to == len(all) {
+		return r, nil
+	}
+	body := slices.Concat(raw[:all[0].Span.Start], raw[all[from].Span.Start:all[to-1].Span.End], raw[all[len(all)-1].Span.End:])
+	return wire.Parse(body, wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model()})
+}
+
+// session replays all stretches of a session.
+func (p *replaying) session(v report, from origin, l logFile) (outs []outcome, err error) {
+	parts, err := sessionParts(l.Log)
+	if err != nil {
+		return nil, err
+	}
+	how := p.how
+	for i, part := range parts {
+		from.many = from.many || len(parts) > 1
+		if len(parts) > 1 {
+			from.thread = fmt.Sprintf("part %d", i+1)
+		}
+		q := *p
+		q.how = how
+		q.how.Recording = part.Recording
+		if first := l.First(); q.how.Model == "" && part.request.Model() == "" && first != nil {
+			q.how.Model = first.Model()
+		}
+		out, err := q.one(v, from, part.request)
+		if err != nil {
+			return nil, err
+		}
+		outs = append(outs, out)
+	}
+	return outs, nil
+}
+
+// repaired is a request as it must have been when it was sent, and the recording that goes with it:
+// none if messages have come or gone.
+func (p *replaying) repaired(r *wire.Request) (*wire.Request, *replay.Recording, error) {
+	plan, err := p.repair.Plan(context.Background(), r)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, rec := plan.Result(), p.how.Recording
+	if rec == nil || out == r {
+		return out, rec, nil
+	}
+	moved := &replay.Recording{}
+	for i := range out.Transcript().Messages() {
+		var at time.Time
+		var bill replay.Bill
+		if m := out.MessageIn(r, i); m >= 0 && m < len(rec.Times) {
+			at, bill = rec.Times[m], rec.Bills[m]
+		}
+		moved.Times, moved.Bills = append(moved.Times, at), append(moved.Bills, bill)
+	}
+	return out, moved, nil
+}
