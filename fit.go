@@ -24,7 +24,10 @@ type fitting struct {
 func (f *fitting) fit(reserve int) (*ladder.Ladder, *Plan, error) {
 	s := ladder.Setting{Request: f.base.mended, Unended: f.base.unended, Window: f.w.ladder(), Counter: f.o.Counter, Try: f.try, Reserve: reserve, Stop: f.o.context().Err}
 	if f.w.Rules != nil {
-		s.Vote = f.vote
+		s.Vote = func(r *wire.Request) (ladder.Votes, error) { return f.vote(f.w.Rules, r) }
+	}
+	if f.w.ColdRules != nil {
+		s.VoteCold = func(r *wire.Request) (ladder.Votes, error) { return f.vote(f.w.ColdRules, r) }
 	}
 	l := ladder.New(s)
 	done, err := l.Fit()
@@ -85,15 +88,15 @@ func tells(r *wire.Request, b transcript.BlockID) bool {
 	return ok
 }
 
-// vote asks the rules.
-func (f *fitting) vote(r *wire.Request) (out ladder.Votes, err error) {
-	v, err := f.w.Rules.poll(f.o.context(), r, f.o.SkipFailedRules)
+// vote asks some rules.
+func (f *fitting) vote(rules *Pipeline, r *wire.Request) (out ladder.Votes, err error) {
+	v, err := rules.poll(f.o.context(), r, f.o.SkipFailedRules)
 	if err != nil {
 		return out, err
 	}
 	f.base.faults = v.faults
 	decisions, edits := settle(r, v)
-	f.votes = decisions
+	f.remember(decisions)
 	out = ladder.Votes{
 		Drop: make([]bool, len(decisions)), Protect: make([]bool, len(decisions)),
 		Edits: make(map[transcript.BlockID]string, len(edits.all)), Needs: v.needs,
@@ -105,6 +108,17 @@ func (f *fitting) vote(r *wire.Request) (out ladder.Votes, err error) {
 		out.Edits[e.Block] = e.Text
 	}
 	return out, nil
+}
+
+// remember keeps what rules have decided, and of each atom that nobody votes on now what was
+// decided about it when others did, or at an earlier request.
+func (f *fitting) remember(now []Decision) {
+	for a := range min(len(f.votes), len(now)) {
+		if len(now[a].Reasons) == 0 {
+			now[a].Reasons = f.votes[a].Reasons
+		}
+	}
+	f.votes = now
 }
 
 // An attempt is the plan of a state that was tried.

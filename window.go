@@ -54,6 +54,9 @@ type Window struct {
 	// Cache, also when it need not, as nothing is written again that would not be anyway; at
 	// others it then waits until it must. Nil: the clock is not known.
 	Cold []int
+	// ColdRules vote at the requests in Cold, and only then, on the history as it was; what they
+	// want is done whether it must be or not, and stays done. Nil: there are none.
+	ColdRules *Pipeline
 	// AllowTiny lets a window be smaller than the smallest exchange of the history.
 	AllowTiny bool
 	// Unmarked leaves out the mark that stands where exchanges or turns were dropped first, so
@@ -170,6 +173,8 @@ func (w *Window) valid(o Options) error {
 		return errors.New("window: Low is a mark of Tokens, which has no limit")
 	case w.Low >= w.Tokens && w.Low > 0:
 		return fmt.Errorf("window: Low is %d: it must be less than Tokens, %d", w.Low, w.Tokens)
+	case w.ColdRules != nil && w.Low == 0:
+		return errors.New("window: ColdRules are for a stable window: give Low")
 	case w.Low > 0 && w.Order != OldestFirst:
 		return errors.New("window: a stable window is trimmed from the oldest on; Order must be OldestFirst")
 	}

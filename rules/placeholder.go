@@ -92,6 +92,7 @@ type victim struct {
 	keepSaid bool   // leave the result alone
 	keepArgs bool   // leave the arguments alone
 	drop     bool
+	names    string // that were in the result and nothing newer has; "": none
 }
 
 // ballots votes on victims.
@@ -157,7 +158,7 @@ func (v *ballots) placeholder(what string, x *transcript.Exchange, w *victim, si
 	var digits [20]byte
 	parts := [...]string{
 		mark, what, " of ", short(x.Tool, 64), " ", short(w.about.file, 120), " (", string(strconv.AppendInt(digits[:0], int64(size), 10)), " bytes)", ", call ", short(x.CallID, 64),
-		" cleared by ", v.rule, ": ", w.why, ".", " Call the tool again if it is needed.", "]",
+		" cleared by ", v.rule, ": ", w.why, ".", w.listed(), " Call the tool again if it is needed.", "]",
 	}
 	if w.about.file == "" {
 		parts[4] = ""
@@ -166,9 +167,17 @@ func (v *ballots) placeholder(what string, x *transcript.Exchange, w *victim, si
 		parts[9] = ""
 	}
 	if what != "result" || w.about.kind != KindRead && w.about.kind != KindSearch {
-		parts[16] = ""
+		parts[17] = ""
 	}
 	return v.texts.join(parts[:])
+}
+
+// listed are the names that were in a result.
+func (w *victim) listed() string {
+	if w.names == "" {
+		return ""
+	}
+	return " It named: " + w.names + "."
 }
 
 // later names the exchange that made another one useless, behind a text.

@@ -21,6 +21,7 @@ func All() []Entry {
 		entry(Recency{}, standard),
 		entry(Oversized{}, optional),
 		entry(Protect{}, optional),
+		entry(Hazard{}, optional),
 	}
 }
 

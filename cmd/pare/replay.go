@@ -68,7 +68,9 @@ func (c *replayCmd) run(w *world) int {
 	if err != nil {
 		return w.misconfigured(used, err)
 	}
-	rep := &replaying{repair: pare.Policy{Repair: prune.Repair, Check: prune.Check, Uncounted: true}, json: c.JSON}
+	sent := prune.Repair
+	sent.Unended = true // what the model said last was not sent
+	rep := &replaying{repair: pare.Policy{Repair: sent, Check: prune.Check, Uncounted: true}, json: c.JSON}
 	if rep.how, err = c.compared(trim, prune); err != nil {
 		return w.usage(err, "replay")
 	}

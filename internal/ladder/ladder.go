@@ -88,6 +88,8 @@ type Setting struct {
 	Counter wire.Counter // nil if no limit is one of tokens
 	// Vote asks the rules about the history, or a beginning of it; nil: there are none.
 	Vote func(*wire.Request) (Votes, error)
+	// VoteCold asks the rules that vote at cold moments only; nil: there are none.
+	VoteCold func(*wire.Request) (Votes, error)
 	// Try carries out the state that the ladder is at.
 	Try func(*Ladder) (Outcome, error)
 	// Stop says why the climb is to end before it is done; nil: nothing does.
@@ -118,6 +120,8 @@ type Ladder struct {
 	shed    *shed // nil: it has been given back
 	batches []Batch
 	trying  bool // only whether it fits is asked
+
+	freezing bool // the rules for cold moments vote
 }
 
 // New returns a ladder.

@@ -114,7 +114,11 @@ func firstBlock(x *transcript.Exchange) transcript.BlockID {
 // poll lets the rules vote on the history. Blocks and atoms of its beginning are
 // numbered as in the whole.
 func (l *Ladder) poll(s *scene) (err error) {
-	if l.Vote == nil {
+	vote := l.Vote
+	if l.freezing {
+		vote = l.VoteCold
+	}
+	if vote == nil {
 		return nil
 	}
 	r := l.Request
@@ -127,7 +131,7 @@ func (l *Ladder) poll(s *scene) (err error) {
 			return err
 		}
 	}
-	if s.votes, err = l.Vote(r); err != nil {
+	if s.votes, err = vote(r); err != nil {
 		return err
 	}
 	for b := range s.votes.Edits {

@@ -111,6 +111,11 @@ func (s *past) cost(i int) int {
 // request trims the history of a request if it must be, or if that pays.
 func (s *past) request(end int) error {
 	s.requests++
+	if s.l.VoteCold != nil && s.cold() {
+		if err := s.trimCold(end); err != nil {
+			return err
+		}
+	}
 	if s.sum > s.high {
 		return s.trim(end, true)
 	}
@@ -179,6 +184,23 @@ func (s *past) kept(from int) int {
 	return n
 }
 
+// trimCold does what the rules for cold moments want, and nothing else: all is written to the
+// cache anyway.
+func (s *past) trimCold(end int) error {
+	l := s.l
+	l.freezing = true
+	err := l.standAt(end)
+	l.freezing = false
+	if err != nil {
+		return err
+	}
+	l.chain.begin(l.scene.blocks(), len(l.scene.exchanges()))
+	l.rulesRung()
+	l.chain.at = len(l.chain.steps)
+	s.carry(end, newGauge(l, Tokens), len(l.chain.steps), false)
+	return nil
+}
+
 // trim trims to the low mark, but leaves a quarter of the room that what is pinned does
 // not take, and squeezes nothing unless it must.
 func (s *past) trim(end int, forced bool) error {
@@ -196,6 +218,13 @@ func (s *past) trim(end int, forced bool) error {
 	if forced {
 		k = s.target(g)
 	}
+	s.carry(end, g, k, forced)
+	return nil
+}
+
+// carry goes to a state and enters what that did.
+func (s *past) carry(end int, g *gauge, k int, forced bool) {
+	l, c := s.l, s.l.chain
 	c.move(k)
 	before := s.sum
 	s.sum = g.at(k)
@@ -209,7 +238,6 @@ func (s *past) trim(end int, forced bool) error {
 	}
 	s.enter(b, from)
 	s.recount(from, end)
-	return nil
 }
 
 // enter enters a batch, of which the first change is in a message.

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,6 +152,10 @@ type TrimOptions struct {
 	Cache  bool   // stable, and also trimmed earlier when that pays
 	Recent int    // see [pare.Window]; zero: that of the policy
 	Rules  bool   // the standard rules go first, if the policy has none
+	// Cold makes it stable, and clears what will hardly be needed again whenever the cache has
+	// expired; Hazard says how.
+	Cold   bool
+	Hazard rules.Hazard
 }
 
 func (o TrimOptions) name() string {
@@ -158,11 +163,22 @@ func (o TrimOptions) name() string {
 	switch {
 	case o.Low != (Amount{}):
 		more = append(more, "low="+o.Low.String())
-	case o.Stable && !o.Cache:
+	case o.Stable && !o.Cache && !o.Cold:
 		more = append(more, "low")
 	}
 	if o.Cache {
 		more = append(more, "cache")
+	}
+	if o.Cold {
+		more = append(more, "cold")
+	}
+	for _, x := range []struct {
+		name string
+		n    int
+	}{{"horizon", o.Hazard.Horizon}, {"pin", o.Hazard.Pin}, {"names", o.Hazard.Names}} {
+		if x.n != 0 {
+			more = append(more, fmt.Sprintf("%s=%d", x.name, x.n))
+		}
 	}
 	if o.Recent != 0 {
 		more = append(more, fmt.Sprintf("recent=%d", o.Recent))
@@ -179,9 +195,11 @@ func (o TrimOptions) name() string {
 // Trim does what pare trim does with these flags. The policy is what its configuration
 // makes of it, without limits; nil: there is none.
 func Trim(base *pare.Policy, o TrimOptions) Policy {
-	o.Stable = o.Stable || o.Cache || o.Low != (Amount{})
+	o.Stable = o.Stable || o.Cache || o.Cold || o.Low != (Amount{})
 	out := Policy{Name: o.name(), Doc: "pare trim: every request trimmed to the limit"}
 	switch {
+	case o.Cold:
+		out.Doc = "pare trim --cold: whenever the cache has expired, what will hardly be needed again is cleared"
 	case o.Cache:
 		out.Doc = "pare trim --cache: trimmed rarely, in one go, to the low mark, and when it pays"
 	case o.Stable:
@@ -203,6 +221,18 @@ func Trim(base *pare.Policy, o TrimOptions) Policy {
 		}
 		if o.Cache {
 			w.Cache = s.Cache
+		}
+		if o.Cold {
+			h := o.Hazard
+			h.Beside = s.Beside
+			rule, err := h.Rule()
+			if err != nil {
+				return nil, err
+			}
+			if w.ColdRules, err = pare.Compile(rule); err != nil {
+				return nil, err
+			}
+			w.Cold = append([]int{}, s.Cold...)
 		}
 		if o.Recent > 0 {
 			w.Recent = o.Recent
@@ -238,9 +268,10 @@ func Prune(base *pare.Policy) Policy {
 	}}
 }
 
-// ParsePolicy makes a policy from a text: everything, sliding, trim or prune. Behind a
-// colon there may be messages=N for sliding, and the flags of pare trim for trim: low=N,
-// low=N% or low, cache, recent=N, rules; see [TrimOptions]. Trim and prune are what a
+// ParsePolicy makes a policy from a text: everything, sliding, trim, prune, keep or mask. Behind a
+// colon there may be messages=N for sliding, results=N for keep and mask, and the flags of pare
+// trim for trim: low=N, low=N% or low, cache, cold, recent=N, rules, and horizon=N, pin=N, names=N
+// for cold; see [TrimOptions]. Trim and prune are what a
 // configuration makes of these commands; nil: there is none.
 func ParsePolicy(text string, trim, prune *pare.Policy) (Policy, error) {
 	name, options, _ := strings.Cut(text, ":")
@@ -263,6 +294,16 @@ func ParsePolicy(text string, trim, prune *pare.Policy) (Policy, error) {
 			o.Recent, err = natural(value)
 		case name == "trim" && option == "rules":
 			o.Rules = true
+		case name == "trim" && option == "cold":
+			o.Cold = true
+		case name == "trim" && key == "horizon":
+			o.Hazard.Horizon, err = natural(value)
+		case name == "trim" && key == "pin":
+			o.Hazard.Pin, err = natural(value)
+		case name == "trim" && key == "names":
+			o.Hazard.Names, err = natural(value)
+		case (name == "keep" || name == "mask") && key == "results":
+			messages, err = natural(value)
 		default:
 			err = errors.New("there is no such option")
 		}
@@ -279,12 +320,18 @@ func ParsePolicy(text string, trim, prune *pare.Policy) (Policy, error) {
 		return Trim(trim, o), nil
 	case "prune":
 		return Prune(prune), nil
+	case "keep":
+		return Keep(cmp.Or(messages, 3)), nil
+	case "mask":
+		return Mask(cmp.Or(messages, 10)), nil
 	}
 	return Policy{}, fmt.Errorf("unknown policy %q; the policies are %s", name, strings.Join(PolicyNames(), ", "))
 }
 
 // PolicyNames lists the names that ParsePolicy knows.
-func PolicyNames() []string { return []string{"everything", "sliding", "trim", "prune"} }
+func PolicyNames() []string {
+	return []string{"everything", "sliding", "trim", "prune", "keep", "mask"}
+}
 
 func natural(s string) (int, error) {
 	n, err := strconv.Atoi(s)
