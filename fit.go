@@ -27,7 +27,7 @@ func (f *fitting) fit(reserve int) (*ladder.Ladder, *Plan, error) {
 		s.Vote = func(r *wire.Request) (ladder.Votes, error) { return f.vote(f.w.Rules, r) }
 	}
 	if f.w.ColdRules != nil {
-		s.VoteCold = func(r *wire.Request) (ladder.Votes, error) { return f.vote(f.w.ColdRules, r) }
+		s.VoteCold = f.voteCold
 	}
 	l := ladder.New(s)
 	done, err := l.Fit()
@@ -106,6 +106,23 @@ func (f *fitting) vote(rules *Pipeline, r *wire.Request) (out ladder.Votes, err 
 	}
 	for _, e := range edits.all {
 		out.Edits[e.Block] = e.Text
+	}
+	return out, nil
+}
+
+// voteCold asks the rules for cold moments; what the others protect, they may not touch.
+func (f *fitting) voteCold(r *wire.Request) (out ladder.Votes, err error) {
+	var others ladder.Votes
+	if f.w.Rules != nil {
+		if others, err = f.vote(f.w.Rules, r); err != nil {
+			return out, err
+		}
+	}
+	if out, err = f.vote(f.w.ColdRules, r); err != nil {
+		return out, err
+	}
+	for a, on := range others.Protect {
+		out.Protect[a], out.Drop[a] = out.Protect[a] || on, out.Drop[a] && !on
 	}
 	return out, nil
 }
@@ -271,4 +288,5 @@ type Batch struct {
 	Kept      int  `json:"kept"`                 // tokens behind the first change, written to the cache again
 	PaysAfter int  `json:"pays_after,omitempty"` // further requests until that has paid; zero without prices
 	Forced    bool `json:"forced"`               // the limit was passed
+	Cold      bool `json:"cold,omitempty"`       // the cache had expired, so that all was written again anyway
 }

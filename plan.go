@@ -163,7 +163,7 @@ func (p *Plan) Rungs() []Climb { return slices.Clip(p.rungs) }
 func (p *Plan) Batches() []Batch {
 	var all []Batch
 	for _, b := range p.batches {
-		all = append(all, Batch{b.Messages, b.Before, b.After, b.Kept, b.PaysAfter, b.Forced})
+		all = append(all, Batch{b.Messages, b.Before, b.After, b.Kept, b.PaysAfter, b.Forced, b.Cold})
 	}
 	return all
 }

@@ -55,7 +55,8 @@ type Window struct {
 	// others it then waits until it must. Nil: the clock is not known.
 	Cold []int
 	// ColdRules vote at the requests in Cold, and only then, on the history as it was; what they
-	// want is done whether it must be or not, and stays done. Nil: there are none.
+	// want is done whether it must be or not, and stays done. What Rules protect they leave alone.
+	// They are for a stable window. Nil: there are none.
 	ColdRules *Pipeline
 	// AllowTiny lets a window be smaller than the smallest exchange of the history.
 	AllowTiny bool
@@ -173,8 +174,6 @@ func (w *Window) valid(o Options) error {
 		return errors.New("window: Low is a mark of Tokens, which has no limit")
 	case w.Low >= w.Tokens && w.Low > 0:
 		return fmt.Errorf("window: Low is %d: it must be less than Tokens, %d", w.Low, w.Tokens)
-	case w.ColdRules != nil && w.Low == 0:
-		return errors.New("window: ColdRules are for a stable window: give Low")
 	case w.Low > 0 && w.Order != OldestFirst:
 		return errors.New("window: a stable window is trimmed from the oldest on; Order must be OldestFirst")
 	}

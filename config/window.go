@@ -29,6 +29,8 @@ type Window struct {
 	Low Mark `json:"low,omitzero"`
 	// Trim earlier, too, when that pays at the prices of the model's cache; without low, the mark is "50%". Default: false.
 	Cache bool `json:"cache,omitempty"`
+	// Whenever the provider's cache has expired, clear the results that will hardly be needed again, and leave a list of the names in them: nothing is written to the cache that would not be anyway. Without low, the mark is "50%". Default: false.
+	Cold bool `json:"cold,omitempty"`
 	// What goes first: "oldest", "middle" (the beginning and the end stay longest) or "priority". Default: oldest.
 	Order string `json:"order,omitempty" enum:"oldest,middle,priority"`
 	// The ranks of tools, for order = "priority"; the lowest go first, tools without one have 0. Of those that match, the first counts. Default: none.
@@ -132,8 +134,11 @@ func (w *Window) window(s *source) *pare.Window {
 		ModelTokens: w.byModel(), MinKeep: w.MinKeep, Low: w.Low.Tokens, LowPercent: w.Low.Percent, ModelCache: w.Cache,
 		Recent: w.Recent, AllowTiny: w.AllowTiny, Unmarked: w.Unmarked, Order: orders[w.Order],
 	}
-	if w.Cache && w.Low == (Mark{}) {
+	if (w.Cache || w.Cold) && w.Low == (Mark{}) {
 		out.LowPercent = 50
+	}
+	if w.Cold {
+		out.ColdRules = coldRules()
 	}
 	for _, u := range w.Unpin {
 		out.Unpin |= pins[u]
@@ -142,6 +147,13 @@ func (w *Window) window(s *source) *pare.Window {
 		out.Priority = w.priority
 	}
 	return out
+}
+
+// coldRules are those for moments at which the cache has expired.
+func coldRules() *pare.Pipeline {
+	rule, _ := rules.Hazard{}.Rule() // the zero value is right, and alone it is in order
+	p, _ := pare.Compile(rule)
+	return p
 }
 
 var (
@@ -172,6 +184,9 @@ func (w *Window) check(s *source) {
 	stable, key := w.Low != (Mark{}), "low"
 	if w.Cache {
 		stable, key = true, "cache"
+	}
+	if w.Cold {
+		stable, key = true, "cold"
 	}
 	switch {
 	case stable && w.Tokens == 0 && !w.byModel():

@@ -127,6 +127,11 @@ func lifeOf(model string, raw []byte) time.Duration {
 	return tokens.CacheOf(model).Life
 }
 
+// chills reports whether a window has rules for cold moments, and there was one.
+func (a *aim) chills(w *pare.Window) bool {
+	return w.ColdRules != nil && (a.cold || len(a.known.Cold) > 0)
+}
+
 // chill says, in the window of a policy, before which requests the cache had expired, this
 // one included. A window that is not stable has no use for that.
 func (a *aim) chill(r *wire.Request, p *pare.Policy) (taught []int) {

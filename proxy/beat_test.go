@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/rules"
 )
 
 // A clock stands until it is set.
@@ -21,7 +22,27 @@ func (c *clock) conversations() *Conversations {
 // is longer than the cache lives is trimmed; on a hot cache that waits. What was decided
 // stays decided, at every later request and by every replica.
 func TestColdMoments(t *testing.T) {
-	policy := &pare.Policy{Window: &pare.Window{Tokens: 30_000, LowPercent: 70, ModelCache: true}}
+	rule, err := rules.Hazard{}.Rule()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hazard, err := pare.Compile(rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, w := range map[string]*pare.Window{
+		"when it pays":          {Tokens: 30_000, LowPercent: 70, ModelCache: true},
+		"what is hardly needed": {Tokens: 30_000, LowPercent: 70, ColdRules: hazard},
+		"model's own window":    {ModelTokens: true, LowPercent: 70, ColdRules: hazard},
+	} {
+		t.Run(name, func(t *testing.T) { coldMoments(t, &pare.Policy{Window: w}) })
+		if w.ColdRules != nil {
+			t.Run(name+", unknown model", func(t *testing.T) { coldMoments(t, &pare.Policy{Window: w, Model: "somebodys-own"}) })
+		}
+	}
+}
+
+func coldMoments(t *testing.T, policy *pare.Policy) {
 	p := &provider{refuses: func(string) string { return "" }}
 	c := &clock{now: time.Unix(1_000_000, 0)}
 	tr := &Transport{Base: p, PlanTime: -1, Policy: policy, Conversations: c.conversations()}

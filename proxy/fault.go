@@ -55,7 +55,7 @@ func withoutCode(p *pare.Policy) *pare.Policy {
 	bare.Rules, bare.Compact, bare.Sink, bare.Counter, bare.Repair.Stub = nil, nil, nil, nil, nil
 	if p.Window != nil {
 		w := *p.Window
-		w.Rules, w.Priority, w.Cache = nil, nil, nil
+		w.Rules, w.ColdRules, w.Priority, w.Cache = nil, nil, nil, nil
 		if w.Order == pare.ByPriority {
 			w.Order = pare.OldestFirst
 		}

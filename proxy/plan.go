@@ -190,6 +190,8 @@ func (a *aim) idle(g wire.Glance, raw []byte) bool {
 		return true
 	case p.Window.ModelCache && p.Window.LowPercent > 0:
 		return false
+	case a.chills(p.Window):
+		return false
 	case !p.Window.ModelTokens || p.Window.Tokens != 0 || p.Window.Messages+p.Window.Exchanges+p.Window.Turns != 0:
 		return false
 	}

@@ -46,6 +46,9 @@ func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
 			return &p, a.early(r, m, &w)
 		}
 	}
+	if a.chills(&w) && w.LowPercent > 0 {
+		return &p, a.early(r, m, &w)
+	}
 	w.Tokens, w.ModelTokens, w.Low, w.LowPercent = 0, false, 0, 0
 	if w.Messages == 0 && w.Exchanges == 0 && w.Turns == 0 {
 		p.Window, p.Compact = nil, nil

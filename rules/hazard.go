@@ -24,15 +24,14 @@ import (
 // that many goroutines may use.
 type Hazard struct {
 	// How many requests are to come, as a percentage of those so far. Default: 100.
-	Horizon int `json:"horizon,omitempty" min:"1" max:"1000"`
+	Horizon int
 	// For how many requests the newest text of a file stays. Default: 32; negative is not at all.
-	Pin int `json:"pin,omitempty" min:"-1"`
+	Pin int
 	// How many names a placeholder lists. Default: 60; negative is none.
-	Names int `json:"names,omitempty" min:"-1"`
+	Names int
 	// Results that are shorter are left alone. Default: 512.
-	MinBytes int `json:"min_bytes,omitempty"`
+	MinBytes int
 	Scope
-
 	// Beside is how many tokens each request has that the history does not show, for those who
 	// know it from elsewhere.
 	Beside int

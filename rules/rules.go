@@ -11,7 +11,8 @@ import (
 	"github.com/pare-llm/pare"
 )
 
-// All lists the rules of this package, the standard ones first. A new rule is a file
+// All lists the rules of this package that vote on every request, the standard ones first;
+// [Hazard] is for other moments. A new rule is a file
 // and a line here; the configuration, its schema and the command line follow.
 func All() []Entry {
 	return []Entry{
@@ -21,7 +22,6 @@ func All() []Entry {
 		entry(Recency{}, standard),
 		entry(Oversized{}, optional),
 		entry(Protect{}, optional),
-		entry(Hazard{}, optional),
 	}
 }
 

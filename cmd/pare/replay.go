@@ -122,7 +122,7 @@ func (w *world) commands(conf *config.Config, used string) (trim, prune *pare.Po
 	if conf.Window != nil {
 		win = *conf.Window
 	}
-	win.Tokens, win.Messages, win.Exchanges, win.Turns, win.Low, win.Cache = 0, 0, 0, 0, config.Mark{}, false
+	win.Tokens, win.Messages, win.Exchanges, win.Turns, win.Low, win.Cache, win.Cold = 0, 0, 0, 0, config.Mark{}, false, false
 	conf.Window, conf.Compact, conf.Archive = nil, nil, nil
 	if prune, err = conf.Policy(w.getenv); err != nil {
 		return nil, nil, err

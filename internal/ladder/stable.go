@@ -14,6 +14,7 @@ type Batch struct {
 	Kept          int // tokens behind the first change, written to the cache again
 	PaysAfter     int // further requests until that has paid; zero without terms
 	Forced        bool
+	Cold          bool // the cache had expired
 
 	gone []transcript.BlockID
 }
@@ -229,7 +230,7 @@ func (s *past) carry(end int, g *gauge, k int, forced bool) {
 	before := s.sum
 	s.sum = g.at(k)
 	from := end
-	b := Batch{Messages: end, Before: before, After: s.sum, Forced: forced}
+	b := Batch{Messages: end, Before: before, After: s.sum, Forced: forced, Cold: s.cold()}
 	for _, o := range c.ops[:c.opsOf(k)] {
 		from = min(from, l.t.Block(o.block).Message)
 		if o.to == isGone {

@@ -100,12 +100,17 @@ func (v Plan) outline(b *bytes.Buffer) {
 // done for.
 func (v Plan) batch(b *bytes.Buffer, n int, t pare.Batch) {
 	why := "it pays"
-	if t.Forced {
+	switch {
+	case t.Forced:
 		why = "the limit was passed"
+	case t.Cold:
+		why = "the cache has expired"
 	}
 	screen.Fprintf(b, "  batch %d, at %s, because %s: %s\n", n, screen.Plural(t.Messages, "message"), why, screen.FromTo(t.Before, t.After, "tokens"))
 	line := fmt.Sprintf("%s tokens after the first change are written to the cache again", screen.Grouped(t.Kept))
 	switch {
+	case t.Cold:
+		line += ", as they would be anyway"
 	case t.PaysAfter == math.MaxInt:
 		line += "; at the price of this cache that never pays"
 	case t.PaysAfter > 0:

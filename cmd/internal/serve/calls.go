@@ -316,7 +316,7 @@ func trim(conf *config.Config, q url.Values) (*pare.Policy, error) {
 		}
 		if !limited { // limits that are given take the place of those of the file
 			limited = true
-			win.Tokens, win.Messages, win.Exchanges, win.Turns, win.Low, win.Cache = 0, 0, 0, 0, config.Mark{}, false
+			win.Tokens, win.Messages, win.Exchanges, win.Turns, win.Low, win.Cache, win.Cold = 0, 0, 0, 0, config.Mark{}, false, false
 		}
 		if l.of != nil {
 			*l.of = n
