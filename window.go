@@ -56,7 +56,9 @@ type Window struct {
 	Cold []int
 	// ColdRules vote at the requests in Cold, and only then, on the history as it was; what they
 	// want is done whether it must be or not, and stays done. What Rules protect they leave alone.
-	// They are for a stable window. Nil: there are none.
+	// With Cache they are also asked at other moments, now and then, and what they want is done if
+	// it pays within a quarter of the requests so far. They are for a stable window. Nil: there are
+	// none.
 	ColdRules *Pipeline
 	// AllowTiny lets a window be smaller than the smallest exchange of the history.
 	AllowTiny bool

@@ -29,7 +29,7 @@ type Window struct {
 	Low Mark `json:"low,omitzero"`
 	// Trim earlier, too, when that pays at the prices of the model's cache; without low, the mark is "50%". Default: false.
 	Cache bool `json:"cache,omitempty"`
-	// Whenever the provider's cache has expired, clear the results that will hardly be needed again, and leave a list of the names in them: nothing is written to the cache that would not be anyway. Without low, the mark is "50%". Default: false.
+	// Whenever the provider's cache has expired, clear the results that will hardly be needed again, and leave a list of the names in them: nothing is written to the cache that would not be anyway. With cache, they also go when that pays. Without low, the mark is "50%". Default: false.
 	Cold bool `json:"cold,omitempty"`
 	// What goes first: "oldest", "middle" (the beginning and the end stay longest) or "priority". Default: oldest.
 	Order string `json:"order,omitempty" enum:"oldest,middle,priority"`

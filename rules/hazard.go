@@ -23,7 +23,7 @@ import (
 // It is for moments at which the provider's cache has expired: see [pare.Window]. It is a value
 // that many goroutines may use.
 type Hazard struct {
-	// How many requests are to come, as a percentage of those so far. Default: 100.
+	// How many requests are to come, as a percentage of those so far. Default: 200.
 	Horizon int
 	// For how many requests the newest text of a file stays. Default: 32; negative is not at all.
 	Pin int
@@ -76,6 +76,7 @@ type chance struct {
 	own      []string // names that nothing newer holds, the most frequent first
 	newest   bool     // it is the newest text of a file
 	size     int      // bytes
+	args     bool     // it is not the result but the arguments of the call
 }
 
 // hazard is the chance that what the result says is needed again. The weights were fitted to
@@ -96,7 +97,7 @@ func (s *sight) unlikely(o Hazard) (all []victim) {
 		reply = float64(price.Output) / float64(price.Input)
 	}
 	read, write := float64(terms.Read)/1000, float64(terms.Write)/1000
-	requests := float64(ladder.Requests(s.t)) * float64(cmp.Or(o.Horizon, 100)) / 100
+	requests := float64(ladder.Requests(s.t)) * float64(cmp.Or(o.Horizon, 200)) / 100
 	context := float64(len(s.r.Raw())/bytesPerToken + o.Beside)
 	for _, c := range s.chances(o) {
 		if c.age < leastAge || s.guards(c.about.file) || c.newest && c.age < cmp.Or(o.Pin, 32) {
@@ -108,7 +109,7 @@ func (s *sight) unlikely(o Hazard) (all []victim) {
 		if saved*read*requests <= c.hazard()*again {
 			continue
 		}
-		all = append(all, victim{exchange: c.exchange, about: c.about, why: "it will hardly be needed again", names: digest, keepArgs: true})
+		all = append(all, victim{exchange: c.exchange, about: c.about, why: "it will hardly be needed again", names: digest, keepArgs: !c.args, keepSaid: c.args})
 	}
 	return all
 }
@@ -118,30 +119,30 @@ func (s *sight) unlikely(o Hazard) (all []victim) {
 // exchanges.
 func (s *sight) chances(o Hazard) (all []chance) {
 	at := requestsOf(s.t)
-	results := make(map[transcript.BlockID]int)
+	results, calls := make(map[transcript.BlockID]int), make(map[transcript.BlockID]int)
 	for i, x := range s.exchanges {
-		results[x.Results[0]] = i
+		results[x.Results[0]], calls[x.Call] = i, i
 	}
 	held, shown := make(map[uint64]bool), make(map[string]bool)
 	least := minOf(o.MinBytes)
 	for id := len(s.t.Blocks()) - 1; id >= 0; id-- {
 		b := transcript.BlockID(id)
 		blk := s.t.Block(b)
-		i, ok := results[b]
-		if blk.Kind == transcript.Call {
-			s.noteWrite(b, shown)
+		i, isResult := results[b]
+		var of use
+		if x := s.t.ExchangeOf(b); isResult {
+			of = s.used(s.tool(s.t.Exchanges()[i].Tool), &s.t.Exchanges()[i])
+		} else if j, ok := calls[b]; ok {
+			i, of = j, s.written(&s.t.Exchanges()[x])
 		}
-		c := chance{exchange: i, size: blk.Body.Len()}
+		c := chance{exchange: i, size: blk.Body.Len(), about: about{of.kind, of.file}, age: at[len(at)-1] - at[blk.Message], args: !isResult}
 		var own map[string]int
-		if ok && c.size >= least {
+		if c.size >= least && (isResult || of.file != "") {
 			own = make(map[string]int)
-			x := &s.t.Exchanges()[i]
-			u := s.use(s.tool(x.Tool), s.arguments(x.Call))
-			c.about, c.age = about{u.kind, u.file}, at[len(at)-1]-at[blk.Message]
-			c.newest = u.kind == KindRead && u.file != "" && !shown[u.file]
+			c.newest = of.file != "" && !shown[of.file] && (!isResult || of.kind == KindRead)
 		}
-		if ok {
-			s.noteRead(i, shown)
+		if of.file != "" && (isResult && of.kind == KindRead || !isResult && of.kind == KindWrite) {
+			shown[of.file] = true
 		}
 		s.own(b, held, own)
 		if own != nil {
@@ -166,25 +167,6 @@ func requestsOf(t *transcript.Transcript) []int {
 	}
 	at[len(ms)] = n
 	return at
-}
-
-// noteWrite notes that a call has written a file as a whole: what was read of it before is old.
-func (s *sight) noteWrite(call transcript.BlockID, shown map[string]bool) {
-	x := s.t.ExchangeOf(call)
-	if x == transcript.NoExchange {
-		return
-	}
-	if u := s.written(&s.t.Exchanges()[x]); u.kind == KindWrite && u.file != "" {
-		shown[u.file] = true
-	}
-}
-
-// noteRead notes that a result shows a file.
-func (s *sight) noteRead(i int, shown map[string]bool) {
-	x := &s.t.Exchanges()[i]
-	if u := s.use(s.tool(x.Tool), s.arguments(x.Call)); u.kind == KindRead && u.file != "" {
-		shown[u.file] = true
-	}
 }
 
 // own counts the names of a block that nothing newer holds, if own is not nil, and holds all of

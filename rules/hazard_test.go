@@ -102,9 +102,14 @@ func TestHazard(t *testing.T) {
 		"newest text, pinned longer": {func(a *talker) { a.call("Read", read, long); a.run(60) }, rules.Hazard{Pin: 64}, false},
 		"newest text, not pinned":    {func(a *talker) { a.call("Read", read, long); a.run(25) }, rules.Hazard{Pin: -1}, true},
 		"read again since":           {func(a *talker) { a.call("Read", read, long); a.run(12); a.call("Read", read, "x"); a.run(12) }, rules.Hazard{}, true},
-		"written since":              {func(a *talker) { a.call("Read", read, long); a.run(12); a.call("Write", `{"file_path":"a.go","content":"x"}`, "ok"); a.run(12) }, rules.Hazard{}, true},
-		"protected tool":             {func(a *talker) { a.call("Task", bash, long); a.run(30) }, rules.Hazard{}, false},
-		"protected path":             {func(a *talker) { a.call("Read", read, long); a.run(60) }, rules.Hazard{Scope: rules.Scope{ProtectPaths: []string{"a.*"}}}, false},
+		"written since": {func(a *talker) {
+			a.call("Read", read, long)
+			a.run(12)
+			a.call("Write", `{"file_path":"a.go","content":"x"}`, "ok")
+			a.run(12)
+		}, rules.Hazard{}, true},
+		"protected tool": {func(a *talker) { a.call("Task", bash, long); a.run(30) }, rules.Hazard{}, false},
+		"protected path": {func(a *talker) { a.call("Read", read, long); a.run(60) }, rules.Hazard{Scope: rules.Scope{ProtectPaths: []string{"a.*"}}}, false},
 	} {
 		a := newTalker()
 		x.talk(a)
@@ -251,4 +256,57 @@ func TestHazardLinear(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestHazardArguments: what was written to a file goes as what was read of it does, but not the name
+// of the file.
+func TestHazardArguments(t *testing.T) {
+	write := fmt.Sprintf(`{"file_path":"a.go","content":%q}`, prose(60))
+	a := newTalker()
+	a.call("Write", write, "ok")
+	a.run(20)
+	if out := pruned(t, a.parse(t), rules.Hazard{}); strings.Contains(out, "cleared by hazard") {
+		t.Error("the newest text of a file is pinned, whoever wrote it")
+	}
+	a.run(40)
+	if out := pruned(t, a.parse(t), rules.Hazard{}); !strings.Contains(out, "arguments of Write a.go") || !strings.Contains(out, `"file_path":"a.go"`) {
+		t.Error(out)
+	}
+}
+
+// TestWarmWindow: with prices, what will hardly be needed again also goes from a warm cache, but
+// seldom, when it pays, and for good.
+func TestWarmWindow(t *testing.T) {
+	w := pare.Window{Tokens: 1_000_000, LowPercent: 50, ColdRules: hazard(t, rules.Hazard{}), Cache: tokens.CacheOf("claude-sonnet-4-5")}
+	a := newTalker()
+	before, cleared, cuts := "", 0, 0
+	for i := 1; i <= 120; i++ {
+		a.call("Bash", `{"command":"make"}`, prose(40)+identifiers(fmt.Sprintf("x%d", i), 3))
+		plan, err := pare.Trim(a.parse(t), w, pare.Options{Counter: tokens.For("claude-sonnet-4-5")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := string(plan.Result().Raw())
+		n := strings.Count(now, "cleared by hazard")
+		if before != "" && !strings.HasPrefix(now, strings.TrimSuffix(before, "]}")) {
+			if cuts++; n <= cleared {
+				t.Fatalf("request %d: rewritten for nothing, %d cleared and %d before", i, n, cleared)
+			}
+		} else if n != cleared {
+			t.Fatalf("request %d: %d cleared, %d before, and yet it begins the same", i, n, cleared)
+		}
+		for _, b := range plan.Batches() {
+			if b.Forced || b.Cold || b.PaysAfter > i/4+1 {
+				t.Fatalf("request %d: %+v", i, b)
+			}
+		}
+		before, cleared = now, n
+	}
+	looks := 0 // at most that often is anything decided
+	for at := 1; at <= 121; at += max(at/8, 4) {
+		looks++
+	}
+	if cuts == 0 || cuts > looks {
+		t.Errorf("%d cuts at %d looks", cuts, looks)
+	}
 }

@@ -54,6 +54,7 @@ type past struct {
 	sum      int   // tokens of the history as it would be sent now
 	costs    []int // by message, as it came
 	requests int
+	next     int // the request at which rules for cold moments are asked next
 
 	old      int // exchanges that are no longer recent
 	gain     int // what clearing the results of those since the last batch would save
@@ -112,15 +113,15 @@ func (s *past) cost(i int) int {
 // request trims the history of a request if it must be, or if that pays.
 func (s *past) request(end int) error {
 	s.requests++
-	if s.l.VoteCold != nil && s.cold() {
-		if err := s.trimCold(end); err != nil {
+	if s.l.VoteCold != nil && (s.cold() || s.looks()) {
+		if err := s.trimBy(end, s.cold()); err != nil {
 			return err
 		}
 	}
 	if s.sum > s.high {
 		return s.trim(end, true)
 	}
-	if s.l.Window.PaysAfter == nil {
+	if s.l.Window.PaysAfter == nil || s.l.VoteCold != nil {
 		return nil
 	}
 	s.age(end)
@@ -185,9 +186,19 @@ func (s *past) kept(from int) int {
 	return n
 }
 
-// trimCold does what the rules for cold moments want, and nothing else: all is written to the
-// cache anyway.
-func (s *past) trimCold(end int) error {
+// looks reports whether the rules for cold moments are asked at a warm one. They read the whole
+// history, so the requests at which they are asked lie further and further apart.
+func (s *past) looks() bool {
+	if s.l.Window.PaysAfter == nil || s.requests < s.next {
+		return false
+	}
+	s.next = s.requests + max(s.requests/8, 4)
+	return true
+}
+
+// trimBy does what the rules for cold moments want, and nothing else: on a cold cache all is
+// written anyway, on a warm one it has to pay.
+func (s *past) trimBy(end int, cold bool) error {
 	l := s.l
 	l.freezing = true
 	err := l.standAt(end)
@@ -198,8 +209,22 @@ func (s *past) trimCold(end int) error {
 	l.chain.begin(l.scene.blocks(), len(l.scene.exchanges()))
 	l.rulesRung()
 	l.chain.at = len(l.chain.steps)
-	s.carry(end, newGauge(l, Tokens), len(l.chain.steps), false)
+	g, k := newGauge(l, Tokens), len(l.chain.steps)
+	if !cold && !s.pays(g.at(k), end) {
+		k = 0
+	}
+	s.carry(end, g, k, false)
 	return nil
+}
+
+// pays reports whether the steps under way, which leave so many tokens, pay within a quarter of
+// the requests so far.
+func (s *past) pays(after, end int) bool {
+	from, removed := end, s.sum-after
+	for _, o := range s.l.chain.ops {
+		from = min(from, s.l.t.Block(o.block).Message)
+	}
+	return removed > 0 && s.l.Window.PaysAfter(removed, max(s.kept(from)-removed, 0)) <= s.requests/4
 }
 
 // trim trims to the low mark, but leaves a quarter of the room that what is pinned does
