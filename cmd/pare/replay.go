@@ -42,12 +42,15 @@ A stored history is walked request by request, as the agent would have sent it.
 For each policy: the tokens sent, the share of them read from the cache, the money at
 list prices, the requests that would have been refused or could not be made to fit,
 how many were changed, how often what had been sent before had to be written to the
-cache again, and how often the model then asked again for what it had seen before, or
-edited a file whose text was no longer in sight.
+cache again, how many edits would have replaced lines that were no longer in sight, how
+many calls used names that were not, and the money with reading that again. Of a session
+file all parts are replayed, with the times and bills that are recorded in it.
 
 Policies: everything; sliding (the last messages that fit, cut anywhere;
-sliding:messages=N); trim and prune, which are the commands, with their flags behind a
-colon (trim:low=30%,cache,recent=8,rules). A low without a number is the mark of --low.
+sliding:messages=N); keep and mask (all results hidden but the last 3 above 100,000
+tokens, or the last 10 always; keep:results=N); trim and prune, which are the commands,
+with their flags behind a colon (trim:low=30%,cache,cold,recent=8,rules). A low without a
+number is the mark of --low.
 
 docs/replay.md says how it is counted, and what came of it on real histories.`
 }

@@ -33,7 +33,7 @@ Refused: requests that the provider would not have accepted. Over limit: request
 Rewrites: requests that do not begin with the one before, so that something is written to the cache again.
 Blind edits: those of which a line that they replace had been shown, and is nowhere in what was sent. Names unseen: calls with
 an identifier, a part of a path or a number of which that is true. Missed: the share of calls that are one of these. Net: money with
-what it costs to read that again. Dearer: histories that cost more than with the first policy, net.</p>
+what it costs to read that again. Losing: histories that cost more than with the first policy, net.</p>
 `)
 	if len(all) == 0 {
 		p.print("<p>Nothing was replayed.</p>\n")
