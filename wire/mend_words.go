@@ -261,7 +261,8 @@ var (
 	resultWords = map[Dialect][]string{
 		Gemini: {"response"}, GeminiInteractions: {"result"}, OpenAIResponses: {"output", "reason", "error", "result"},
 	}
-	pairIDs = map[Dialect][]string{
+	resultNames = map[Dialect]bool{OpenAIChat: true, Gemini: true, GeminiInteractions: true} // those whose results have a name
+	pairIDs     = map[Dialect][]string{
 		Anthropic: {"id", "tool_use_id"}, OpenAIChat: {"id", "tool_call_id"}, Gemini: {"id"}, Bedrock: {"toolUseId"}, GeminiInteractions: {"id", "call_id"},
 		OpenAIResponses: {"id", "call_id", "approval_request_id"},
 	}
@@ -270,8 +271,8 @@ var (
 // names reports whether the string itself, and nothing around it, says which call it is, and of what.
 func (w *wordCheck) names(s *stringsIn, kind transcript.Kind) bool {
 	key := s.top()
-	if key == "name" && kind != transcript.Call && kind != transcript.ServerCall && (w.Dialect == Anthropic || w.Dialect == Bedrock || w.Dialect == OpenAIResponses) {
-		return false // results have none
+	if key == "name" && kind != transcript.Call && kind != transcript.ServerCall && !resultNames[w.Dialect] {
+		return false
 	}
 	if slices.ContainsFunc(s.keys[:len(s.keys)-1], func(k []byte) bool { return pairNames[string(k)] }) {
 		return false

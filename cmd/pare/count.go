@@ -32,7 +32,8 @@ compaction is not read, and counts for nothing. An estimate is fitted to the mod
 errs on the high side; media are always estimated, by what they show.
 
 --json prints {"source","line","dialect","profile","model","tokenizer","messages",
-"tokens","window","room","share","recorded","over_window","head":{"system","tools","other"},
+"tokens","window","room","share","recorded",
+"over_window","head":{"system","tools","other"},
 "roles","kinds","marks"}: window is the model's, room what it has for a request beside the reply, share
 how much of that is taken; all three are left out for a model that is not known. head,
 kinds and marks add up to tokens, and so do head and roles; "unread" is how many messages

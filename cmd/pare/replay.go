@@ -73,7 +73,7 @@ func (c *replayCmd) run(w *world) int {
 	}
 	sent := prune.Repair
 	sent.Unended = true // what the model said last was not sent
-	rep := &replaying{repair: pare.Policy{Repair: sent, Check: prune.Check, Uncounted: true}, json: c.JSON}
+	rep := &replaying{repair: pare.Policy{Repair: sent, Check: prune.Check, Uncounted: true}, json: c.JSON, worked: new(atomic.Int64)}
 	if rep.how, err = c.compared(trim, prune); err != nil {
 		return w.usage(err, "replay")
 	}
@@ -91,7 +91,7 @@ func (c *replayCmd) run(w *world) int {
 		}
 		defer page.Discard() // does nothing once it is committed
 	}
-	t := &telling{memory: &w.memory, opts: opts, tell: rep.one, parts: rep.session, json: c.JSON, many: in.Many(), worked: &rep.worked}
+	t := &telling{memory: &w.memory, opts: opts, tell: rep.one, parts: rep.session, json: c.JSON, many: in.Many(), worked: rep.worked}
 	var all []*replay.Result
 	sum, err := t.run(w, in, c.jobs(), c.jobs(), "", func(o *outcome) {
 		if o.replayed != nil {
@@ -213,7 +213,7 @@ type replaying struct {
 	repair pare.Policy
 	how    replay.Options
 	json   bool
-	worked atomic.Int64 // bytes
+	worked *atomic.Int64 // bytes
 }
 
 // one replays one transcript.

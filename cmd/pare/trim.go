@@ -45,9 +45,9 @@ type keeping struct {
 
 // stable is the flags of a window that is trimmed rarely.
 type stable struct {
-	Low   string `placeholder:"N|P%" help:"When the limit of tokens is passed, trim to N tokens, or P % of the limit, and leave the transcript alone until it is passed again: requests of a growing transcript begin with the same bytes."`
-	Cache bool   `help:"Trim earlier, too, when that pays at the prices of the model's cache. Without --low, the low mark is 50%."`
-	Cold  bool   `help:"The provider's cache has expired, as after a long pause: clear the results that will hardly be needed again, also if the transcript fits. Without --low, the low mark is 50%."`
+	Low   string `placeholder:"N|P%" help:"When the limit is exceeded, trim to N tokens, or P % of the limit, and change nothing until it is exceeded again, so that the requests of a growing transcript start with the same bytes."`
+	Cache bool   `help:"Also trim earlier when that pays off at the model's cache prices. Without --low, the low mark is 50%."`
+	Cold  bool   `help:"The provider's cache has expired, as after a long pause: clear the results that will hardly be needed again, even if the transcript fits. Without --low, the low mark is 50%."`
 }
 
 // Help is the page's first paragraph.
@@ -104,7 +104,8 @@ func (c *trimCmd) run(w *world) int {
 	p.Uncounted = !c.DryRun && c.Receipt == "" // nobody will read it
 	return c.changing.run(w, task{
 		command: "trim", whole: true, lines: &c.lining, archive: archiveOf(conf), letGo: letGo(p, conf),
-		plan:   below(p, c.now(p)),
+		plan:    c.MaxTokens.of(p, below(p, c.now(p))),
+		mending: forSessions(p), shorten: c.session(p),
 		tokens: func(r *wire.Request) int { return c.weigh(r, c.Model) },
 	})
 }
@@ -119,6 +120,25 @@ func (c *trimCmd) now(p *pare.Policy) planner {
 		w.Cold = []int{pare.Requests(r)}
 		cold.Window = &w
 		return by(&cold)(r)
+	}
+}
+
+// session plans what becomes of a session. Without a limit of its own, one that is full is made
+// to take half of the room that it has, so that the agent can go on for a while, and any other
+// is left alone.
+func (c *trimCmd) session(p *pare.Policy) shortening {
+	if p.Window == nil || !p.Window.ModelTokens {
+		return bySession(by(p))
+	}
+	target := p.Window.LowPercent
+	if p.Window.Low > 0 {
+		target = max(p.Window.Low, 100)
+	}
+	return func(t *agentlog.Thread, s agentlog.Size) (*pare.Plan, error) {
+		if limit, _ := s.Limits(); limit == 0 { // the model is not known: whoever asks is told
+			return by(p)(t.Request)
+		}
+		return agentlog.Rescued(t, s, *p, target)
 	}
 }
 
@@ -302,8 +322,8 @@ func (c *trimCmd) limits(win *config.Window) {
 	if !c.limited() {
 		return
 	}
-	win.Tokens, win.Messages, win.Exchanges, win.Turns = config.Limit(value(c.MaxTokens)), value(c.MaxMessages), value(c.MaxExchanges), value(c.MaxTurns)
-	if c.MaxTokens == nil || win.Low.Tokens >= *c.MaxTokens {
+	win.Tokens, win.Messages, win.Exchanges, win.Turns = c.MaxTokens.limit(), value(c.MaxMessages), value(c.MaxExchanges), value(c.MaxTurns)
+	if c.MaxTokens == nil || c.MaxTokens.n > 0 && win.Low.Tokens >= c.MaxTokens.n {
 		win.Low, win.Cache, win.Cold = config.Mark{}, false, false // marks of another limit
 	}
 }
@@ -345,7 +365,7 @@ func (s *stable) override(win *config.Window, tokenless bool) error {
 	}
 	switch {
 	case tokenless:
-		return hinted{errors.New("--low, --cache and --cold are about a limit of tokens, and there is none"), "give --max-tokens with them"}
+		return hinted{errors.New("--low, --cache and --cold need a limit of tokens"), "give --max-tokens with them"}
 	case win.Order != "" && win.Order != "oldest":
 		return fmt.Errorf("--low, --cache and --cold go from the oldest on; they cannot be used with --order %s", win.Order)
 	}

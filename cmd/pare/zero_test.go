@@ -41,7 +41,7 @@ var zeros = []any{
 	new(wire.Dialect), new(wire.Envelope), new(wire.ForeignError), new(wire.Parser), new(wire.Profile), new(wire.Rule), new(wire.Severity),
 	new(tokens.Cache), new(tokens.Counter), new(tokens.Estimator), new(tokens.Factor), new(tokens.Model), new(tokens.Price),
 	new(archive.File), new(archive.Item), new(archive.Line),
-	new(rules.Deduplication), new(rules.ErrorPurging), new(rules.OptionError), new(rules.OptionErrors),
+	new(rules.Deduplication), new(rules.ErrorPurging), new(rules.Hazard), new(rules.OptionError), new(rules.OptionErrors),
 	new(rules.Oversized), new(rules.Protect), new(rules.Recency), new(rules.Selection), new(rules.SupersededWrites),
 	new(config.Config), new(config.Duration), new(config.Error), new(config.Errors), new(config.EvalError), new(config.Limit), new(config.Mark),
 	new(config.Table), new(config.TiesError), new(config.UnknownRuleError), new(config.VocabularyError),
