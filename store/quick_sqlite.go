@@ -88,7 +88,7 @@ func (s *sqliteQuick) prepare(ctx context.Context, c driver.Conn) (err error) {
 	if s.conn == c {
 		return nil
 	}
-	s.close()
+	s.forget()
 	for i, query := range quickStatements {
 		if s.stmts[i], err = c.(driver.ConnPrepareContext).PrepareContext(ctx, query); err != nil {
 			s.close()
@@ -101,6 +101,10 @@ func (s *sqliteQuick) prepare(ctx context.Context, c driver.Conn) (err error) {
 	s.conn = c
 	return nil
 }
+
+// forget drops statements of a connection that database/sql has closed: the driver crashes if one
+// of them is closed after that.
+func (s *sqliteQuick) forget() { s.stmts, s.conn = [statements]driver.Stmt{}, nil }
 
 func (s *sqliteQuick) close() {
 	for i, stmt := range s.stmts {

@@ -110,7 +110,13 @@ func (e *sqliteEngine) close() {
 		return
 	}
 	if conn, err := e.write.Conn(context.Background()); err == nil {
-		conn.Raw(func(any) error { e.statements.close(); return nil })
+		conn.Raw(func(c any) error {
+			if e.statements.conn != c {
+				e.statements.forget()
+			}
+			e.statements.close()
+			return nil
+		})
 		conn.Close()
 	}
 }

@@ -285,7 +285,7 @@ func TestDefectB13EveryWord(t *testing.T) {
 		printed = append(printed, strings.Trim(h, `"`))
 	}
 	table := (&replay.Result{Runs: []replay.Run{{Policy: "everything"}, {Policy: "sliding"}}}).Markdown()
-	for _, column := range []string{"vs. sending all", "did not fit", "rewrites", "repeated reads", "blind edits", "refused", "everything", "sliding"} {
+	for _, column := range []string{"vs. sending all", "did not fit", "rewrites", "blind edits", "names unseen", "missed", "losing", "net", "refused", "everything", "sliding"} {
 		if !strings.Contains(table, column) {
 			t.Errorf("the table of replays has no %s", column)
 		}

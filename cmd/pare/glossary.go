@@ -184,7 +184,10 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"vs. sending all", aTerm, "in pare replay: the money of a policy as a share of that of sending everything", ""},
 	{"did not fit", aTerm, "in pare replay: requests that could not be made to fit, and were sent as they are", ""},
 	{"rewrites", aTerm, "in pare replay: requests that do not begin with what was sent before, so that the provider's cache is lost", ""},
-	{"repeated reads", aTerm, "in pare replay: calls for something that had been read before and was no longer in sight", ""},
+	{"names unseen", aTerm, "calls with a name that had been shown and is nowhere in what was sent, of all calls", "a column of pare replay"},
+	{"missed", aTerm, "the share of calls that edit blindly or name something that is out of sight", "a column of pare replay"},
+	{"net", aTerm, "money with what is missed read again, compared with sending everything", "a column of pare replay"},
+	{"losing", aTerm, "histories, or parts of a session, that cost more than with everything, net", "a column of pare replay"},
 	{"blind edits", aTerm, "in pare replay: edits of a file whose text was no longer in sight", ""},
 
 	{"tool_pair_validated", anEvent, "the pairs of calls and results were checked, and all are whole", ""},
