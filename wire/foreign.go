@@ -166,9 +166,8 @@ func (r *Request) foreignSpeakers() *ForeignError {
 		if m.Span.Len() == 0 || r.raw[m.Span.Start] != '{' {
 			continue
 		}
-		role, given := jsonspan.Find(r.raw, jsonspan.Span(m.Span), "role")
-		if said := string(r.roleSaid(role.Value, given)); given && said != "" {
-			if r.g.role(r.g.roleMeant(said)) != transcript.Unknown {
+		if role, ok := jsonspan.Find(r.raw, jsonspan.Span(m.Span), "role"); ok && len(r.text(role.Value)) > 0 {
+			if r.g.role(r.g.roleMeant(string(r.text(role.Value)))) != transcript.Unknown {
 				return nil
 			}
 			by = cmp.Or(by, "a role that no API knows") // which is not named: errors are logged
@@ -195,13 +194,6 @@ func (r *Request) unknownMember(i int) string {
 		}
 	}
 	return ""
-}
-
-func (r *Request) roleSaid(at jsonspan.Span, given bool) []byte {
-	if !given {
-		return nil
-	}
-	return r.text(at)
 }
 
 // besideKeys are members that messages of some API have beside what they say.

@@ -104,12 +104,8 @@ func (m *mender) thinkingOff(f *Finding) {
 	if m.bare {
 		return
 	}
-	if at, ok := m.bodyMember("thinking"); ok {
-		for s := newStrings(m.raw, at); s.next(); {
-			if !s.wordless(true) {
-				return // it holds more than settings
-			}
-		}
+	if at, ok := m.bodyMember("thinking"); ok && m.holdsWords(at) {
+		return // it holds more than settings
 	}
 	m.g.thinkingOff(m, f)
 }

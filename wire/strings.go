@@ -1,0 +1,141 @@
+package wire
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+)
+
+func (s *stringsIn) linksDeep() bool {
+	return len(s.keys) > 2 && (looksLikeCall(s.top()) || slices.ContainsFunc(s.keys[1:], func(k []byte) bool { return pairNames[string(k)] }))
+}
+
+func isStamp(text []byte) bool {
+	digits, letters := 0, 0
+	for _, c := range text {
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+		case c|0x20 >= 'a' && c|0x20 <= 'z':
+			letters++
+		case c >= 0x80:
+			return false
+		}
+	}
+	return digits >= 4 && digits*4 >= letters
+}
+
+type stringsIn struct {
+	raw  []byte
+	at   jsonspan.Span // of the string, quotes included
+	pos  int
+	end  int
+	keys [][]byte     // by depth: the member that is being read
+	open []openObject // the objects and lists around it
+}
+
+type openObject struct {
+	start  int
+	judged bool
+	speaks bool // it is a message: whatever it stands in, somebody speaks there
+}
+
+func newStrings(raw []byte, at transcript.Span) stringsIn {
+	return stringsIn{raw: raw, pos: at.Start, end: at.End, keys: [][]byte{keyBefore(raw, at.Start)}}
+}
+
+func (s *stringsIn) inMessage(block int) bool {
+	for i := range s.open {
+		o := &s.open[i]
+		if o.start <= block || s.raw[o.start] != '{' {
+			continue
+		}
+		if !o.judged {
+			w := wordsOf(s.raw, jsonspan.Span{Start: o.start, End: s.end}, jsonspan.Span{})
+			_, by := w.maker()
+			o.judged, o.speaks = true, by != "" || slices.Contains(w.keys, "role") || slices.Contains(w.keys, "type") && (w.typ == "" || w.typ == "user" || w.typ == "model_output")
+		}
+		if o.speaks {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *stringsIn) next() bool {
+	for s.pos < s.end {
+		switch c := s.raw[s.pos]; c {
+		case '{':
+			s.keys, s.open = append(s.keys, nil), append(s.open, openObject{start: s.pos})
+		case '[':
+			s.keys, s.open = append(s.keys, s.keys[len(s.keys)-1]), append(s.open, openObject{start: s.pos})
+		case '}', ']':
+			if len(s.keys) > 1 {
+				s.keys, s.open = s.keys[:len(s.keys)-1], s.open[:len(s.open)-1]
+			}
+		case '"':
+			if s.read() {
+				return true
+			}
+			continue
+		}
+		s.pos++
+	}
+	return false
+}
+
+func (s *stringsIn) read() bool {
+	start := s.pos
+	for i := start + 1; ; i++ {
+		n := bytes.IndexByte(s.raw[i:s.end], '"')
+		if n < 0 {
+			s.pos = s.end
+			return false
+		}
+		if i += n; !escapedAt(s.raw, i) {
+			s.at = jsonspan.Span{Start: start, End: i + 1}
+			break
+		}
+	}
+	s.pos = s.at.End
+	rest := bytes.TrimLeft(s.raw[s.pos:min(s.end, s.pos+64)], " \t\r\n")
+	if len(rest) > 0 && rest[0] == ':' {
+		key := s.raw[start+1 : s.pos-1]
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = jsonspan.Decode(nil, key)
+		}
+		s.keys[len(s.keys)-1] = key
+		return bytes.IndexByte(key, ' ') > 0 // no name, but words
+	}
+	return true
+}
+
+func (s *stringsIn) top() string { return string(s.keys[len(s.keys)-1]) }
+
+func (s *stringsIn) has(names ...string) bool {
+	return slices.ContainsFunc(s.keys, func(k []byte) bool { return slices.Contains(names, string(k)) })
+}
+
+func (s *stringsIn) only(names []string) bool {
+	return !slices.ContainsFunc(s.keys, func(k []byte) bool { return !slices.Contains(names, string(k)) })
+}
+
+func keyBefore(raw []byte, at int) []byte {
+	front := bytes.TrimRight(raw[:at], " \t\r\n")
+	if !bytes.HasSuffix(front, []byte{':'}) {
+		return nil
+	}
+	front = bytes.TrimRight(front[:len(front)-1], " \t\r\n")
+	if !bytes.HasSuffix(front, []byte{'"'}) {
+		return nil
+	}
+	front = front[:len(front)-1]
+	for i := len(front) - 1; i >= 0; i-- {
+		if front[i] == '"' && !escapedAt(front, i) {
+			return jsonspan.Decode(nil, front[i+1:])
+		}
+	}
+	return nil
+}
