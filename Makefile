@@ -61,7 +61,8 @@ shells:
 check: fmt browser postgres emulator shells
 	$(GO) vet $(ALL)
 	GOOS=windows $(GO) vet $(ALL)
-	$(GO) tool staticcheck $(ALL)
+	GOWORK=off $(GO) build -C tools/lint -o "$(CURDIR)/dist/staticcheck" honnef.co/go/tools/cmd/staticcheck
+	dist/staticcheck $(ALL)
 	$(GO) test -race $(ALL)
 	$(GO) test -tags purego ./internal/jsonspan
 	$(MAKE) fuzz FUZZTIME=10s
