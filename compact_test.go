@@ -15,7 +15,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/corpus"
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -265,7 +265,7 @@ func resultOf(plan *pare.Plan) string {
 // TestCompactRelations: random histories, whole and broken, in all dialects, at every
 // cut.
 func TestCompactRelations(t *testing.T) {
-	n := histories(t) / 20
+	n := historyCount(t) / 20
 	done := 0
 	for seed := range uint64(n) {
 		d, body, did := history(seed)
@@ -288,21 +288,21 @@ func TestCompactProfiles(t *testing.T) {
 		wire.OpenAIChat: {"gpt-4o", "mistral-large-latest", "gemma-3-27b-it", "deepseek-reasoner", "qwen3-max"},
 		wire.Gemini:     {"gemini-2.5-pro", "gemini-1.5-flash"},
 	}
-	n := histories(t) / 200
+	n := historyCount(t) / 200
 	for seed := range uint64(n) {
 		d := wire.Dialects()[seed%5]
-		s := paretest.Random(seed, paretest.GenOptions{NoThinking: seed%2 == 0})
+		s := histories.Random(seed, histories.GenOptions{NoThinking: seed%2 == 0})
 		for _, strict := range []bool{false, true} {
 			o := pare.CompactOptions{Options: pare.Options{Check: wire.CheckOptions{Strict: strict}}, FoldTask: seed%4 == 0}
 			for _, profile := range wire.Profiles(d) {
-				r, err := wire.Parse(s.Render(d, paretest.RenderOptions{}), wire.Options{Dialect: d, Profile: profile})
+				r, err := wire.Parse(s.Render(d, histories.RenderOptions{}), wire.Options{Dialect: d, Profile: profile})
 				if err != nil {
 					t.Fatal(err)
 				}
 				compactAll(t, fmt.Sprintf("seed %d, %s/%s, strict %v", seed, d, profile, strict), r, o, 4)
 			}
 			for _, model := range models[d] {
-				r, err := wire.Parse(s.Render(d, paretest.RenderOptions{Model: model}), wire.Options{Dialect: d})
+				r, err := wire.Parse(s.Render(d, histories.RenderOptions{Model: model}), wire.Options{Dialect: d})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -335,9 +335,9 @@ func TestCompactAlternates(t *testing.T) {
 	}
 	notation := fmt.Sprintf(`user %q | call a Read a.go | result a %q | say "It is so." | user "go on" | call b Read b.go | result b %q | call c Read c.go | result c ok | say "Done." | user "thanks"`,
 		strings.Repeat("fix it ", 40), strings.Repeat("package a ", 60), strings.Repeat("package b ", 60))
-	s := paretest.MustParse(notation)
-	everyCut(t, reading(t, wire.Bedrock, s.Render(wire.Bedrock, paretest.RenderOptions{Model: "anthropic.claude-v2:1"})))
-	everyCut(t, reading(t, wire.OpenAIChat, s.Render(wire.OpenAIChat, paretest.RenderOptions{Model: "gemma-3-27b-it"})))
+	s := histories.MustParse(notation)
+	everyCut(t, reading(t, wire.Bedrock, s.Render(wire.Bedrock, histories.RenderOptions{Model: "anthropic.claude-v2:1"})))
+	everyCut(t, reading(t, wire.OpenAIChat, s.Render(wire.OpenAIChat, histories.RenderOptions{Model: "gemma-3-27b-it"})))
 }
 
 // TestCompactCorpus: requests that were really sent, at every cut.
@@ -364,7 +364,7 @@ func TestCompactCorpus(t *testing.T) {
 // every pair of cuts.
 func TestCompactTwice(t *testing.T) {
 	done := 0
-	for seed := range uint64(histories(t) / 500) {
+	for seed := range uint64(historyCount(t) / 500) {
 		d, body, did := history(seed)
 		r := reading(t, d, body)
 		o := pare.CompactOptions{FoldTask: seed%2 == 0}
@@ -435,10 +435,10 @@ func TestCompactThrice(t *testing.T) {
 // TestCompactTwiceAlternating: on models that insist on alternation the summary is
 // joined to the task in front of it, and known again all the same.
 func TestCompactTwiceAlternating(t *testing.T) {
-	s := paretest.MustParse(fmt.Sprintf(`user "the task" | say %[1]q | user "two" | say %[1]q | user "three" | say %[1]q | user "four"`, strings.Repeat("words ", 60)))
+	s := histories.MustParse(fmt.Sprintf(`user "the task" | say %[1]q | user "two" | say %[1]q | user "three" | say %[1]q | user "four"`, strings.Repeat("words ", 60)))
 	for d, model := range map[wire.Dialect]string{wire.OpenAIChat: "gemma-3-27b-it", wire.Bedrock: "anthropic.claude-v2:1"} {
 		for _, fold := range []bool{false, true} {
-			r := reading(t, d, s.Render(d, paretest.RenderOptions{Model: model}))
+			r := reading(t, d, s.Render(d, histories.RenderOptions{Model: model}))
 			o := pare.CompactOptions{FoldTask: fold}
 			want := ""
 			for i, text := range []string{"fact one", "fact two", "fact three"} {
@@ -582,7 +582,7 @@ func TestCompactConserves(t *testing.T) {
 // TestOffload: everything in front of a cut is archived, without a summary, and the
 // note names the archive; the same in every run.
 func TestOffload(t *testing.T) {
-	n, done := histories(t)/200, 0
+	n, done := historyCount(t)/200, 0
 	for seed := range uint64(n) {
 		d, body, did := history(seed)
 		r := reading(t, d, body)
@@ -621,7 +621,7 @@ func TestOffload(t *testing.T) {
 // TestOffloadSaves: where the note is larger than what it stands for the history is repaired
 // and nothing else, and the plan says so. Whatever was done made it smaller.
 func TestOffloadSaves(t *testing.T) {
-	n, skipped := histories(t)/100, 0
+	n, skipped := historyCount(t)/100, 0
 	for seed := range uint64(n) {
 		d, body, did := history(seed)
 		name := fmt.Sprintf("seed %d, %s, %v", seed, d, did)
@@ -694,10 +694,10 @@ func toolTurn(name string, n int) string {
 // them, and all have the same number of messages.
 func eachSplit(t *testing.T, notation string, messages int, f func(t *testing.T, r *wire.Request)) {
 	t.Helper()
-	s := paretest.MustParse(notation)
+	s := histories.MustParse(notation)
 	for _, d := range wire.Dialects() {
 		t.Run(d.String(), func(t *testing.T) {
-			r := reading(t, d, s.Render(d, paretest.RenderOptions{}))
+			r := reading(t, d, s.Render(d, histories.RenderOptions{}))
 			if n := len(r.Transcript().Messages()); n != messages {
 				t.Fatalf("%d messages, want %d", n, messages)
 			}
@@ -805,9 +805,9 @@ func TestSplitSeed4System(t *testing.T) {
 
 // TestCompactSeed5Assistant: a cut that lands on an assistant, with a prefix in front.
 func TestCompactSeed5Assistant(t *testing.T) {
-	s := paretest.MustParse(`system "be brief" | ` + toolTurn("a", 10))
+	s := histories.MustParse(`system "be brief" | ` + toolTurn("a", 10))
 	for _, d := range wire.Dialects() {
-		r := reading(t, d, s.Render(d, paretest.RenderOptions{}))
+		r := reading(t, d, s.Render(d, histories.RenderOptions{}))
 		for cut := range r.Transcript().Cuts() {
 			for _, fold := range []bool{false, true} {
 				plan, err := pare.Compact(r, cut, gist, pare.CompactOptions{FoldTask: fold})
@@ -881,8 +881,8 @@ func TestCompactSeed5BackToBack(t *testing.T) {
 // TestCompactBindsThinking: where thinking is bound to what stands in front of it, that
 // of the tail goes and nothing else does.
 func TestCompactBindsThinking(t *testing.T) {
-	s := paretest.MustParse(fmt.Sprintf(`user "task" | think "a" | say %q | user "two" | think "b" | call r Read a.go | result r text | think "c" | say "done" | user "three"`, strings.Repeat("words ", 100)))
-	r := reading(t, wire.Anthropic, s.Render(wire.Anthropic, paretest.RenderOptions{Model: "claude-opus-5-5"}))
+	s := histories.MustParse(fmt.Sprintf(`user "task" | think "a" | say %q | user "two" | think "b" | call r Read a.go | result r text | think "c" | say "done" | user "three"`, strings.Repeat("words ", 100)))
+	r := reading(t, wire.Anthropic, s.Render(wire.Anthropic, histories.RenderOptions{Model: "claude-opus-5-5"}))
 	cut, _ := r.Transcript().Split(5, false)
 	plan, err := pare.Compact(r, cut, gist, pare.CompactOptions{})
 	if err != nil {
@@ -898,8 +898,8 @@ func TestCompactBindsThinking(t *testing.T) {
 
 // TestCompactForeignCut: a cut of another history is an error or cuts nothing apart.
 func TestCompactForeignCut(t *testing.T) {
-	short := reading(t, wire.OpenAIChat, paretest.MustParse(toolTurn("a", 1)).Render(wire.OpenAIChat, paretest.RenderOptions{}))
-	long := reading(t, wire.OpenAIChat, paretest.MustParse(toolTurn("a", 10)).Render(wire.OpenAIChat, paretest.RenderOptions{}))
+	short := reading(t, wire.OpenAIChat, histories.MustParse(toolTurn("a", 1)).Render(wire.OpenAIChat, histories.RenderOptions{}))
+	long := reading(t, wire.OpenAIChat, histories.MustParse(toolTurn("a", 10)).Render(wire.OpenAIChat, histories.RenderOptions{}))
 	at := 0
 	defer func() {
 		if p := recover(); p != nil {

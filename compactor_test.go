@@ -19,7 +19,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -36,7 +36,7 @@ func longTalk(turns int) string {
 
 func talkOf(t testing.TB, d wire.Dialect, turns int) *wire.Request {
 	t.Helper()
-	r, err := wire.Parse(paretest.MustParse(longTalk(turns)).Render(d, paretest.RenderOptions{}), wire.Options{Dialect: d})
+	r, err := wire.Parse(histories.MustParse(longTalk(turns)).Render(d, histories.RenderOptions{}), wire.Options{Dialect: d})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,7 +357,7 @@ func TestCompactorSkips(t *testing.T) {
 // inside is allowed.
 func TestCompactorSingleTurn(t *testing.T) {
 	for _, d := range wire.Dialects() {
-		r := reading(t, d, paretest.MustParse(toolTurn("a", 10)).Render(d, paretest.RenderOptions{}))
+		r := reading(t, d, histories.MustParse(toolTurn("a", 10)).Render(d, histories.RenderOptions{}))
 		c := pare.Compactor{Summarize: says(gist), MinKeep: 4}
 		if plan, err := c.Compact(context.Background(), r); err != nil || !plan.Empty() {
 			t.Errorf("%s: %v", d, err)
@@ -764,7 +764,7 @@ func TestFitNoRoom(t *testing.T) {
 // result is within the limit and clean, or the error is that of the window alone; it is
 // the same each time.
 func TestFitRelations(t *testing.T) {
-	n, told, done := histories(t)/40, 0, 0
+	n, told, done := historyCount(t)/40, 0, 0
 	for seed := range uint64(n) {
 		d, body, did := history(seed)
 		r := reading(t, d, body)
@@ -818,9 +818,9 @@ func TestFitRelations(t *testing.T) {
 
 // TestFitSeed5Overflow: 30 messages that do not fit.
 func TestFitSeed5Overflow(t *testing.T) {
-	s := paretest.MustParse(longTalk(7) + ` | say "one more"`)
+	s := histories.MustParse(longTalk(7) + ` | say "one more"`)
 	for _, d := range wire.Dialects() {
-		r := reading(t, d, s.Render(d, paretest.RenderOptions{}))
+		r := reading(t, d, s.Render(d, histories.RenderOptions{}))
 		if n := len(r.Transcript().Messages()); n != 30 {
 			t.Fatalf("%d messages", n)
 		}

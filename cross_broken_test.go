@@ -269,7 +269,7 @@ func struck(seed uint64) (k parley, did []string) {
 // TestCrossMend: whatever is broken in a talk, every dialect finds the same pairs in it and mends
 // them in the same way; no word is lost, the result is accepted, and a second repair leaves it.
 func TestCrossMend(t *testing.T) {
-	for seed := range uint64(histories(t) / 10) {
+	for seed := range uint64(historyCount(t) / 10) {
 		k, did := struck(seed)
 		var first mendedTalk
 		for i, h := range hands {

@@ -54,7 +54,7 @@ func (k parley) late() bool {
 // TestCrossTrimBroken: a window on a broken talk keeps the same in every dialect, parts no pair
 // and is accepted.
 func TestCrossTrimBroken(t *testing.T) {
-	for seed := range uint64(histories(t) / 125) {
+	for seed := range uint64(historyCount(t) / 125) {
 		k, did := struck(seed)
 		bodies := k.bodies(t)
 		rnd := rand.New(rand.NewPCG(seed, 53))
@@ -90,7 +90,7 @@ func TestCrossPrune(t *testing.T) {
 	}
 	one := 1 // what is recent is counted in turns, as messages differ
 	p := compile(t, of(rules.Deduplication{}.Rule()), of(rules.SupersededWrites{}.Rule()), of(rules.ErrorPurging{}.Rule()), of(rules.Recency{Turns: &one}.Rule()))
-	for seed := range uint64(histories(t) / 40) {
+	for seed := range uint64(historyCount(t) / 40) {
 		k := parleyOf(seed)
 		for i := range k.beats {
 			k.beats[i].failed = false // not every dialect has a mark for that
@@ -141,7 +141,7 @@ func again(k parley, seed uint64) {
 // TestCrossBehind: a clean beginning is left as it is, whatever is broken behind it, unless what
 // comes answers a call of it.
 func TestCrossBehind(t *testing.T) {
-	for seed := range uint64(histories(t) / 40) {
+	for seed := range uint64(historyCount(t) / 40) {
 		front := parleyOf(seed)
 		if front.beats[len(front.beats)-1].is != 'u' || front.has('t') {
 			continue

@@ -37,7 +37,7 @@ func parleyOf(seed uint64) parley {
 
 // TestCrossClean: a talk that is whole is clean in every dialect.
 func TestCrossClean(t *testing.T) {
-	for seed := range uint64(histories(t) / 10) {
+	for seed := range uint64(historyCount(t) / 10) {
 		k := parleyOf(seed)
 		for _, h := range hands {
 			body := h.body(t, k)
@@ -88,7 +88,7 @@ func remains(body []byte) string {
 
 // TestCrossTrim: a window that counts the same in every dialect keeps the same.
 func TestCrossTrim(t *testing.T) {
-	for seed := range uint64(histories(t) / 125) {
+	for seed := range uint64(historyCount(t) / 125) {
 		k := parleyOf(seed)
 		bodies := k.bodies(t)
 		for _, u := range []pare.Unit{pare.UnitExchanges, pare.UnitTurns, pare.UnitTokens} {

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -21,7 +21,7 @@ func TestDefectT14EveryOutputIsChecked(t *testing.T) {
 	all := []wire.Dialect{wire.Anthropic, wire.OpenAIChat, wire.OpenAIResponses, wire.Gemini, wire.Bedrock, wire.GeminiInteractions}
 	for seed := range trial.Size(600) {
 		for _, d := range all {
-			body, did := paretest.Mixed(uint64(seed), d, paretest.MixOptions{Breaks: 2, Turns: 1})
+			body, did := histories.Mixed(uint64(seed), d, histories.MixOptions{Breaks: 2, Turns: 1})
 			r, err := wire.Parse(body, wire.Options{Dialect: d})
 			if err != nil {
 				continue

@@ -32,7 +32,7 @@ func marksIn(t *testing.T, r *wire.Request) (n int) {
 // within the limit, in every dialect; a second window adds no second mark; nothing else does.
 func TestDefectT16MarkWhereSomethingIsMissing(t *testing.T) {
 	marked, tried := 0, 0
-	for seed := range uint64(max(histories(t)/100, 60)) {
+	for seed := range uint64(max(historyCount(t)/100, 60)) {
 		d, body, _ := history(seed)
 		r := reading(t, d, body)
 		size := r.Tokens(quarters{})

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
@@ -16,9 +16,9 @@ import (
 
 // twoReads is a short conversation with two exchanges, as a body of the Anthropic API.
 func twoReads() []byte {
-	s := paretest.MustParse(`user "what is in a.go?" | call r1 Read a.go | result r1 "package a" | say "A package clause." |
+	s := histories.MustParse(`user "what is in a.go?" | call r1 Read a.go | result r1 "package a" | say "A package clause." |
 		user "and in b.go?" | call r2 Read b.go | result r2 "package b" | say "The same." | user "thanks"`)
-	return s.Render(wire.Anthropic, paretest.RenderOptions{})
+	return s.Render(wire.Anthropic, histories.RenderOptions{})
 }
 
 func ExampleTrim() {

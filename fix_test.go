@@ -12,8 +12,8 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/benchdata"
 	"github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -95,11 +95,11 @@ func TestFixIsTheZeroPolicy(t *testing.T) {
 	}
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 44))
-		s := paretest.Random(seed, paretest.GenOptions{Turns: 2, Steps: 3})
-		broken, _ := paretest.Break(r, s)
+		s := histories.Random(seed, histories.GenOptions{Turns: 2, Steps: 3})
+		broken, _ := histories.Break(r, s)
 		for _, d := range wire.Dialects() {
-			try(s.Render(d, paretest.RenderOptions{}))
-			try(broken.Render(d, paretest.RenderOptions{}))
+			try(s.Render(d, histories.RenderOptions{}))
+			try(broken.Render(d, histories.RenderOptions{}))
 		}
 	}
 	if clean == 0 || clean == len(all) {

@@ -39,7 +39,7 @@ func TestDefectP15PairsAgreeWithCheck(t *testing.T) {
 			dropped(t, r)
 		})
 	}
-	for seed := range uint64(histories(t) / 20) {
+	for seed := range uint64(historyCount(t) / 20) {
 		d, body, did := history(seed)
 		r := reading(t, d, body)
 		found := slices.ContainsFunc(r.Check(wire.CheckOptions{}), func(f wire.Finding) bool { return slices.Contains(pairSlugs, f.Rule) })

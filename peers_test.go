@@ -10,7 +10,8 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/jsontree"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -72,19 +73,19 @@ var peerCases = []peerCase{
 
 // peerBodies renders a case in all dialects and for all models.
 func (c peerCase) bodies() (names []string, ds []wire.Dialect, bodies [][]byte) {
-	s := paretest.MustParse(c.script)
-	add := func(name string, d wire.Dialect, o paretest.RenderOptions) {
+	s := histories.MustParse(c.script)
+	add := func(name string, d wire.Dialect, o histories.RenderOptions) {
 		names, ds, bodies = append(names, name), append(ds, d), append(bodies, s.Render(d, o))
 	}
 	if !c.byID {
-		add("gemini, no ids", wire.Gemini, paretest.RenderOptions{Model: "gemini-2.5-pro", NoIDs: true})
+		add("gemini, no ids", wire.Gemini, histories.RenderOptions{Model: "gemini-2.5-pro", NoIDs: true})
 	}
 	for _, d := range wire.Dialects() {
-		add(d.String(), d, paretest.RenderOptions{})
-		add(d.String()+", a bare list, indented", d, paretest.RenderOptions{Bare: true, Spelling: paretest.Spelling{Indent: "\t"}})
+		add(d.String(), d, histories.RenderOptions{})
+		add(d.String()+", a bare list, indented", d, histories.RenderOptions{Bare: true, Spelling: jsontree.Spelling{Indent: "\t"}})
 		for _, m := range models[d] {
 			if m != "" {
-				add(d.String()+", "+m, d, paretest.RenderOptions{Model: m})
+				add(d.String()+", "+m, d, histories.RenderOptions{Model: m})
 			}
 		}
 	}
@@ -248,7 +249,7 @@ func Example_peers() {
 	for _, c := range peerCases {
 		all := make(map[string]bool)
 		for _, d := range wire.Dialects() {
-			said, problems := c.outcome(&testing.B{}, d, paretest.MustParse(c.script).Render(d, paretest.RenderOptions{}))
+			said, problems := c.outcome(&testing.B{}, d, histories.MustParse(c.script).Render(d, histories.RenderOptions{}))
 			all[strings.Join(append(said, problems...), "; ")] = true
 		}
 		for s := range all {

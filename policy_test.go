@@ -10,7 +10,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/tokens"
@@ -26,7 +26,7 @@ func reads(t *testing.T, n, size int) *wire.Request {
 		id := string(rune('a'+i%26)) + strings.Repeat("x", i/26)
 		s.WriteString(` | call ` + id + ` Read a.go | result ` + id + ` "` + strings.Repeat("line of a.go ", size/13) + `" | say "read." | user "again"`)
 	}
-	r, err := wire.Parse(paretest.MustParse(s.String()).Render(wire.Anthropic, paretest.RenderOptions{}), wire.Options{Model: "claude-sonnet-4-5"})
+	r, err := wire.Parse(histories.MustParse(s.String()).Render(wire.Anthropic, histories.RenderOptions{}), wire.Options{Model: "claude-sonnet-4-5"})
 	if err != nil {
 		t.Fatal(err)
 	}

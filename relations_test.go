@@ -8,16 +8,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/histories"
+
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
 // histories returns how many random histories to try: a million in a soak, and a thousand in a
 // short run: tests take as little as a five-hundredth of them.
-func histories(t testing.TB) int {
+func historyCount(t testing.TB) int {
 	t.Helper()
 	switch {
 	case trial.Soak(), testing.Short(), trial.Race:
@@ -63,15 +64,15 @@ func hostile(name string, seed uint64) pare.Rule {
 // A history is one random conversation as a body.
 func history(seed uint64) (wire.Dialect, []byte, []string) {
 	rnd := rand.New(rand.NewPCG(seed, 7))
-	s := paretest.Random(seed, paretest.GenOptions{})
+	s := histories.Random(seed, histories.GenOptions{})
 	var did []string
 	for range rnd.IntN(4) {
 		var what []string
-		s, what = paretest.Break(rnd, s)
+		s, what = histories.Break(rnd, s)
 		did = append(did, what...)
 	}
 	d := wire.Dialects()[rnd.IntN(5)]
-	return d, s.Render(d, paretest.RenderOptions{}), did
+	return d, s.Render(d, histories.RenderOptions{}), did
 }
 
 // seeded is a random history, and its name.
@@ -91,7 +92,7 @@ func seeded(t *testing.T, seed uint64) (name string, r *wire.Request) {
 // outside of the plan changed, a second run changes nothing, and the order in which
 // rules are given does not matter.
 func TestRelations(t *testing.T) {
-	n := histories(t)
+	n := historyCount(t)
 	broken, changed := 0, 0
 	for i := range n {
 		seed := uint64(i)

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -169,7 +169,7 @@ func (o *outcome) finds(t *testing.T, by, rest string) bool {
 		return slices.Equal(got, quoted(t, rest))
 	}
 	for id := range strings.FieldsSeq(rest) {
-		want = append(want, paretest.WireID(id, o.d, paretest.RenderOptions{}))
+		want = append(want, histories.WireID(id, o.d, histories.RenderOptions{}))
 	}
 	return slices.Equal(got, want)
 }

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -115,12 +115,12 @@ func (s scenario) variants(t *testing.T) (all []variant) {
 			all = append(all, variant{number + d.String(), d, []byte(h)})
 			continue
 		}
-		script := paretest.MustParse(h)
+		script := histories.MustParse(h)
 		for _, d := range wire.Dialects() {
-			all = append(all, variant{number + d.String(), d, script.Render(d, paretest.RenderOptions{})})
+			all = append(all, variant{number + d.String(), d, script.Render(d, histories.RenderOptions{})})
 			for _, m := range models[d] {
 				if m != "" && !slices.Contains([]string{"orphans", "prune", "trim"}, strings.Fields(s.asked)[0]) {
-					all = append(all, variant{"", d, script.Render(d, paretest.RenderOptions{Model: m})})
+					all = append(all, variant{"", d, script.Render(d, histories.RenderOptions{Model: m})})
 				}
 			}
 		}

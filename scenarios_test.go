@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -155,9 +155,9 @@ func sound(t *testing.T, name string, d wire.Dialect, body []byte, rules ...pare
 // everywhere renders a script in all dialects.
 func everywhere(t *testing.T, script string, f func(t *testing.T, d wire.Dialect, body []byte)) {
 	t.Helper()
-	s := paretest.MustParse(script)
+	s := histories.MustParse(script)
 	for _, d := range wire.Dialects() {
-		t.Run(d.String(), func(t *testing.T) { f(t, d, s.Render(d, paretest.RenderOptions{})) })
+		t.Run(d.String(), func(t *testing.T) { f(t, d, s.Render(d, histories.RenderOptions{})) })
 	}
 }
 

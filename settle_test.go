@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -22,8 +22,8 @@ func voter(name string, after []string, vote func(*pare.Ballot, *transcript.Tran
 // talk is a short history in every dialect: three exchanges with texts around them.
 func talk(t *testing.T, d wire.Dialect) *wire.Request {
 	t.Helper()
-	s := paretest.MustParse(`user "go" | call a Read x | result a one | call b Read y | result b two | call c Read z | result c three | say "done" | user "thanks"`)
-	r, err := wire.Parse(s.Render(d, paretest.RenderOptions{}), wire.Options{Dialect: d})
+	s := histories.MustParse(`user "go" | call a Read x | result a one | call b Read y | result b two | call c Read z | result c three | say "done" | user "thanks"`)
+	r, err := wire.Parse(s.Render(d, histories.RenderOptions{}), wire.Options{Dialect: d})
 	if err != nil {
 		t.Fatal(err)
 	}

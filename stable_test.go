@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -51,10 +51,10 @@ func shared(a, b []byte) int {
 // start.
 func TestStableWindow(t *testing.T) {
 	trims, holds := 0, 0
-	for seed := range uint64(histories(t) / 100) {
-		s := paretest.Random(seed, paretest.GenOptions{Turns: int(seed%3)*6 + 1, Steps: 12})
+	for seed := range uint64(historyCount(t) / 100) {
+		s := histories.Random(seed, histories.GenOptions{Turns: int(seed%3)*6 + 1, Steps: 12})
 		d := wire.Dialects()[seed%5]
-		body := s.Render(d, paretest.RenderOptions{})
+		body := s.Render(d, histories.RenderOptions{})
 		r, err := wire.Parse(body, wire.Options{Dialect: d})
 		if err != nil {
 			t.Fatal(err)
@@ -114,7 +114,7 @@ func listEnd(r *wire.Request) int {
 
 // TestStableMinimum: the minimum of a stable window is exact too.
 func TestStableMinimum(t *testing.T) {
-	for seed := range uint64(histories(t) / 50) {
+	for seed := range uint64(historyCount(t) / 50) {
 		d, body, did := history(seed)
 		r, err := wire.Parse(body, wire.Options{Dialect: d})
 		if err != nil {
@@ -150,7 +150,7 @@ func TestTrimEarlierWhenItPays(t *testing.T) {
 	for i := range 60 {
 		fmt.Fprintf(&b, ` | call c%d Read file%d | result c%d "output %d %s"`, i, i, i, i, strings.Repeat("lorem ", 200))
 	}
-	r := reading(t, wire.Anthropic, paretest.MustParse(b.String()).Render(wire.Anthropic, paretest.RenderOptions{}))
+	r := reading(t, wire.Anthropic, histories.MustParse(b.String()).Render(wire.Anthropic, histories.RenderOptions{}))
 	for _, n := range []int{4, 10, 15, 16} {
 		plan, err := pare.Trim(r, pare.Window{Tokens: 1 << 20, LowPercent: 50, Cache: paysAfter(n)}, pare.Options{Counter: quarters{}})
 		if err != nil {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/benchdata"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -207,7 +207,7 @@ func TestTrimLinear(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		for _, share := range []int{4, 2} { // of what is left
 			trial.Linear(t, fmt.Sprintf("%s to %d of %d", d, share-1, share), 1600, func(n int) func() {
-				r := mustParse(t, paretest.MustParse(loop(n, 700)).Render(d, paretest.RenderOptions{}))
+				r := mustParse(t, histories.MustParse(loop(n, 700)).Render(d, histories.RenderOptions{}))
 				limit := r.Tokens(c) * (share - 1) / share
 				return func() {
 					if _, err := pare.Trim(r, pare.Window{Tokens: limit}, pare.Options{Counter: c}); err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -20,7 +20,7 @@ import (
 // is done.
 func TestBadWindows(t *testing.T) {
 	first := func(*wire.Request, transcript.AtomID) int { return 0 }
-	body := paretest.MustParse(twoPairs).Render(wire.Anthropic, paretest.RenderOptions{})
+	body := histories.MustParse(twoPairs).Render(wire.Anthropic, histories.RenderOptions{})
 	given := bytes.Clone(body)
 	for _, c := range []struct {
 		w    pare.Window

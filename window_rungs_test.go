@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
@@ -173,10 +173,10 @@ func TestMinKeep(t *testing.T) {
 // TestSeveralLimits: limits that are given together hold together; raising the one that
 // is too small to its minimum gets there in the end.
 func TestSeveralLimits(t *testing.T) {
-	for seed := range uint64(histories(t) / 200) {
+	for seed := range uint64(historyCount(t) / 200) {
 		rnd := rand.New(rand.NewPCG(seed, 5))
 		d := wire.Dialects()[rnd.IntN(5)]
-		body := paretest.Random(seed, paretest.GenOptions{Turns: 1 + rnd.IntN(8), Steps: 8}).Render(d, paretest.RenderOptions{})
+		body := histories.Random(seed, histories.GenOptions{Turns: 1 + rnd.IntN(8), Steps: 8}).Render(d, histories.RenderOptions{})
 		some := func(u pare.Unit) int {
 			if rnd.IntN(3) == 0 {
 				return 0
@@ -311,15 +311,15 @@ func TestStableRules(t *testing.T) {
 	standard := compile(t, rules.Standard()...)
 	for _, d := range wire.Dialects() {
 		t.Run(d.String(), func(t *testing.T) {
-			n, trims, holds := max(histories(t)/500, 3), 0, 0
+			n, trims, holds := max(historyCount(t)/500, 3), 0, 0
 			for seed := range uint64(n) {
-				s := paretest.Random(seed, paretest.GenOptions{Turns: 1 + int(seed%9), Steps: 10})
+				s := histories.Random(seed, histories.GenOptions{Turns: 1 + int(seed%9), Steps: 10})
 				for i := range s { // some results that are worth clearing
-					if s[i].Op == paretest.Result && (i+int(seed))%3 == 0 {
+					if s[i].Op == histories.Result && (i+int(seed))%3 == 0 {
 						s[i].Text += strings.Repeat(" lorem ipsum", 30+i%50)
 					}
 				}
-				body := s.Render(d, paretest.RenderOptions{})
+				body := s.Render(d, histories.RenderOptions{})
 				total := sizeOf(t, d, pare.UnitTokens, body)
 				w := pare.Window{Tokens: total * 3 / 5, Low: total / 3, Rules: standard, MinKeep: int(seed % 3)}
 				if seed%2 == 0 {

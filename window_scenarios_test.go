@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -265,13 +265,13 @@ func TestBoundThinking(t *testing.T) {
 	for i := range 12 {
 		fmt.Fprintf(&b, ` | think "thought%d" | say "step %d" | call c%d Read file%d | result c%d "output%d %s"`, i, i, i, i, i, i, strings.Repeat("lorem ", 200))
 	}
-	s := paretest.MustParse(b.String())
+	s := histories.MustParse(b.String())
 	bodies := map[string][]byte{}
 	for d, models := range map[wire.Dialect][]string{
 		wire.Anthropic: {"claude-opus-5-5", "claude-opus-4-6", "claude-fable-5-1"}, wire.Bedrock: {"us.anthropic.claude-opus-5-5-v1:0", "us.anthropic.claude-opus-4-6-v1:0"},
 	} {
 		for _, m := range models {
-			bodies[d.String()+" "+m] = s.Render(d, paretest.RenderOptions{Model: m})
+			bodies[d.String()+" "+m] = s.Render(d, histories.RenderOptions{Model: m})
 		}
 	}
 	bound, free := 0, 0

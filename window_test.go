@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -136,7 +136,7 @@ func superset(t *testing.T, name string, small, large *pare.Plan) {
 }
 
 func TestWindowRelations(t *testing.T) {
-	n := histories(t) / 20
+	n := historyCount(t) / 20
 	for i := range n {
 		seed := uint64(i)
 		name, r := seeded(t, seed)
@@ -160,9 +160,9 @@ func TestWindowRelations(t *testing.T) {
 
 // TestTrimToMessages is the example of the article that seed system 3 comes from.
 func TestTrimToMessages(t *testing.T) {
-	s := paretest.MustParse(`user "what is the weather?" | call c1 Weather Paris | result c1 sunny | say "It is sunny." | user "and tomorrow?"`)
+	s := histories.MustParse(`user "what is the weather?" | call c1 Weather Paris | result c1 sunny | say "It is sunny." | user "and tomorrow?"`)
 	for _, d := range wire.Dialects() {
-		r, err := wire.Parse(s.Render(d, paretest.RenderOptions{}), wire.Options{Dialect: d})
+		r, err := wire.Parse(s.Render(d, histories.RenderOptions{}), wire.Options{Dialect: d})
 		if err != nil {
 			t.Fatal(err)
 		}

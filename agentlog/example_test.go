@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/pare-llm/pare/agentlog"
-	"github.com/pare-llm/pare/wire"
 )
 
 // A session of pi died between a call and its result.
@@ -13,15 +12,15 @@ func Example() {
 {"type":"message","timestamp":"2026-01-01T00:00:01Z","message":{"role":"user","content":"list the files"}}
 {"type":"message","timestamp":"2026-01-01T00:00:02Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"ls"}}]}}
 `)
-	l, err := agentlog.Read("session.jsonl", raw, agentlog.Options{})
+	found, err := agentlog.Check("session.jsonl", raw)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	for _, f := range l.Check(wire.CheckOptions{}) {
-		fmt.Printf("%v, line %d: %s %v, open: %v\n", l.Format, f.Line, f.Rule, f.IDs, f.Open)
+	for _, f := range found {
+		fmt.Printf("line %d: %s %v, open: %v\n", f.Line, f.Rule, f.IDs, f.Open)
 	}
-	fixed, err := l.Fix(agentlog.Options{})
+	fixed, err := agentlog.Fix("session.jsonl", raw)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -29,7 +28,7 @@ func Example() {
 	fmt.Printf("%s", fixed.Raw[len(raw):])
 	fmt.Println(len(fixed.Left), "left")
 	// Output:
-	// pi, line 3: orphan-call [c1], open: true
+	// line 3: orphan-call [c1], open: true
 	// {"type":"message","timestamp":"2026-01-01T00:00:02Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"The outcome of this call is unknown: no result was recorded."}],"isError":true}}
 	// 0 left
 }

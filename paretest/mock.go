@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/jsontree"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -211,7 +212,7 @@ func (v *visit) converse() {
 		v.refuse(refusal{status: a.Status, message: a.Text})
 		return
 	}
-	if thinking := tree.at(v.api.thinking); a.Thinking == "" && v.api.thinking != "" && thinking != nil && string(thinking.raw) != `"disabled"` {
+	if thinking := tree.At(v.api.thinking); a.Thinking == "" && v.api.thinking != "" && thinking != nil && string(thinking.Raw) != `"disabled"` {
 		a.Thinking = "What is asked for is clear."
 	}
 	a.name()
@@ -219,7 +220,7 @@ func (v *visit) converse() {
 	for _, c := range a.Calls {
 		a.output += estimator.Count([]byte(c.Tool + c.Arguments))
 	}
-	if v.stream || isTrue(tree.get("stream")) {
+	if v.stream || isTrue(tree.Get("stream")) {
 		v.api.stream(&a)
 		return
 	}
@@ -233,7 +234,7 @@ func (v *visit) count() {
 		v.refuse(*bad)
 		return
 	}
-	v.send(http.StatusOK, "application/json", object(v.api.counted, figure(req.Tokens(tokens.For(req.Model())))))
+	v.send(http.StatusOK, "application/json", jsontree.Object(v.api.counted, figure(req.Tokens(tokens.For(req.Model())))))
 }
 
 // models answers which models there are: whichever is asked for.
@@ -246,10 +247,10 @@ func (v *visit) models() {
 }
 
 // send sends a JSON value.
-func (v *visit) send(status int, kind string, n *node) {
+func (v *visit) send(status int, kind string, n *jsontree.Node) {
 	v.w.Header().Set("Content-Type", kind)
 	v.w.WriteHeader(status)
-	v.w.Write(append(n.write(nil, Spelling{}, 0), '\n'))
+	v.w.Write(append(n.Write(nil, jsontree.Spelling{}, 0), '\n'))
 }
 
 // An answer is what an accepted request gets.
@@ -257,8 +258,8 @@ type answer struct {
 	*visit
 	Reply
 	model         string
-	tree          *node // of the request
-	input, output int   // tokens
+	tree          *jsontree.Node // of the request
+	input, output int            // tokens
 	sum           [sha256.Size]byte
 }
 
@@ -305,12 +306,6 @@ func (a *answer) pieces() []string {
 // halves are the two parts in which arguments are streamed.
 func halves(s string) [2]string { return [2]string{s[:len(s)/2], s[len(s)/2:]} }
 
-func isTrue(n *node) bool { return n != nil && n.kind == jsonspan.Bool && string(n.raw) == "true" }
-
-// said returns the string that a member is, or "".
-func (n *node) said(key string) string {
-	if v := n.get(key); v != nil && v.kind == jsonspan.String {
-		return string(jsonspan.Decode(nil, v.raw[1:len(v.raw)-1]))
-	}
-	return ""
+func isTrue(n *jsontree.Node) bool {
+	return n != nil && n.Kind == jsonspan.Bool && string(n.Raw) == "true"
 }

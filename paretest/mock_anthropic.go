@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/jsontree"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -17,14 +19,14 @@ var anthropicAPI = api{
 
 	whole:  anthropicMessage,
 	stream: func(a *answer) { a.anthropicEvents(newEvents(a.w, "text/event-stream; charset=utf-8")) },
-	shape: func(v *visit, f refusal) *node {
-		return object("type", text("error"), "error", object("type", text(anthropicError(f.status)), "message", text(f.message)), "request_id", text("req_"+v.requestID()))
+	shape: func(v *visit, f refusal) *jsontree.Node {
+		return jsontree.Object("type", jsontree.Text("error"), "error", jsontree.Object("type", jsontree.Text(anthropicError(f.status)), "message", jsontree.Text(f.message)), "request_id", jsontree.Text("req_"+v.requestID()))
 	},
 	aModel: anthropicModel,
-	listModels: func(ids []string) *node {
-		n := object("data", each(ids, anthropicModel), "has_more", literal("false"))
-		n.add("first_id", text(ids[0]))
-		n.add("last_id", text(ids[len(ids)-1]))
+	listModels: func(ids []string) *jsontree.Node {
+		n := jsontree.Object("data", each(ids, anthropicModel), "has_more", jsontree.Literal("false"))
+		n.Add("first_id", jsontree.Text(ids[0]))
+		n.Add("last_id", jsontree.Text(ids[len(ids)-1]))
 		return n
 	},
 
@@ -60,29 +62,29 @@ func anthropicError(status int) string {
 	return "invalid_request_error"
 }
 
-func anthropicModel(id string) *node {
-	return object("type", text("model"), "id", text(id), "display_name", text(id), "created_at", text("2025-01-01T00:00:00Z"))
+func anthropicModel(id string) *jsontree.Node {
+	return jsontree.Object("type", jsontree.Text("model"), "id", jsontree.Text(id), "display_name", jsontree.Text(id), "created_at", jsontree.Text("2025-01-01T00:00:00Z"))
 }
 
 // anthropicMessage is the answer in one piece.
-func anthropicMessage(a *answer) *node {
-	content := list()
+func anthropicMessage(a *answer) *jsontree.Node {
+	content := jsontree.List()
 	if a.Thinking != "" {
-		content.items = append(content.items, typed("thinking", "thinking", text(a.Thinking), "signature", text(a.signed())))
+		content.Items = append(content.Items, typed("thinking", "thinking", jsontree.Text(a.Thinking), "signature", jsontree.Text(a.signed())))
 	}
 	if a.Text != "" {
-		content.items = append(content.items, object("type", text("text"), "text", text(a.Text)))
+		content.Items = append(content.Items, jsontree.Object("type", jsontree.Text("text"), "text", jsontree.Text(a.Text)))
 	}
 	for _, c := range a.Calls {
-		content.items = append(content.items, object("type", text("tool_use"), "id", text(c.ID), "name", text(c.Tool), "input", c.input()))
+		content.Items = append(content.Items, jsontree.Object("type", jsontree.Text("tool_use"), "id", jsontree.Text(c.ID), "name", jsontree.Text(c.Tool), "input", c.input()))
 	}
-	return a.anthropicFrame(content, text(a.anthropicStop()), a.output)
+	return a.anthropicFrame(content, jsontree.Text(a.anthropicStop()), a.output)
 }
 
 // anthropicFrame is a message around its content.
-func (a *answer) anthropicFrame(content, stop *node, output int) *node {
-	return object("id", text("msg_01"+a.id(22, 0)), "type", text("message"), "role", text("assistant"), "model", text(a.model),
-		"content", content, "stop_reason", stop, "stop_sequence", literal("null"), "usage", a.anthropicUsage(output))
+func (a *answer) anthropicFrame(content, stop *jsontree.Node, output int) *jsontree.Node {
+	return jsontree.Object("id", jsontree.Text("msg_01"+a.id(22, 0)), "type", jsontree.Text("message"), "role", jsontree.Text("assistant"), "model", jsontree.Text(a.model),
+		"content", content, "stop_reason", stop, "stop_sequence", jsontree.Literal("null"), "usage", a.anthropicUsage(output))
 }
 
 func (a *answer) anthropicStop() string {
@@ -92,15 +94,15 @@ func (a *answer) anthropicStop() string {
 	return "end_turn"
 }
 
-func (a *answer) anthropicUsage(output int) *node {
-	return object("input_tokens", figure(a.input), "cache_creation_input_tokens", figure(0), "cache_read_input_tokens", figure(0), "output_tokens", figure(output))
+func (a *answer) anthropicUsage(output int) *jsontree.Node {
+	return jsontree.Object("input_tokens", figure(a.input), "cache_creation_input_tokens", figure(0), "cache_read_input_tokens", figure(0), "output_tokens", figure(output))
 }
 
 // anthropicEvents streams the answer. Bedrock sends the same events in frames.
 func (a *answer) anthropicEvents(out events) {
-	out.send("message_start", typed("message_start", "message", a.anthropicFrame(list(), literal("null"), 1)))
+	out.send("message_start", typed("message_start", "message", a.anthropicFrame(jsontree.List(), jsontree.Literal("null"), 1)))
 	block := 0
-	part := func(start *node, deltas ...*node) {
+	part := func(start *jsontree.Node, deltas ...*jsontree.Node) {
 		out.send("content_block_start", typed("content_block_start", "index", figure(block), "content_block", start))
 		if block == 0 {
 			out.send("ping", typed("ping"))
@@ -112,48 +114,48 @@ func (a *answer) anthropicEvents(out events) {
 		block++
 	}
 	if a.Thinking != "" {
-		part(typed("thinking", "thinking", text(""), "signature", text("")),
-			typed("thinking_delta", "thinking", text(a.Thinking)), typed("signature_delta", "signature", text(a.signed())))
+		part(typed("thinking", "thinking", jsontree.Text(""), "signature", jsontree.Text("")),
+			typed("thinking_delta", "thinking", jsontree.Text(a.Thinking)), typed("signature_delta", "signature", jsontree.Text(a.signed())))
 	}
 	if a.Text != "" {
-		var deltas []*node
+		var deltas []*jsontree.Node
 		for _, p := range a.pieces() {
-			deltas = append(deltas, typed("text_delta", "text", text(p)))
+			deltas = append(deltas, typed("text_delta", "text", jsontree.Text(p)))
 		}
-		part(typed("text", "text", text("")), deltas...)
+		part(typed("text", "text", jsontree.Text("")), deltas...)
 	}
 	for _, c := range a.Calls {
-		var deltas []*node
+		var deltas []*jsontree.Node
 		for _, p := range halves(c.Arguments) {
-			deltas = append(deltas, typed("input_json_delta", "partial_json", text(p)))
+			deltas = append(deltas, typed("input_json_delta", "partial_json", jsontree.Text(p)))
 		}
-		part(typed("tool_use", "id", text(c.ID), "name", text(c.Tool), "input", object()), deltas...)
+		part(typed("tool_use", "id", jsontree.Text(c.ID), "name", jsontree.Text(c.Tool), "input", jsontree.Object()), deltas...)
 	}
-	out.send("message_delta", typed("message_delta", "delta", object("stop_reason", text(a.anthropicStop()), "stop_sequence", literal("null")), "usage", a.anthropicUsage(a.output)))
+	out.send("message_delta", typed("message_delta", "delta", jsontree.Object("stop_reason", jsontree.Text(a.anthropicStop()), "stop_sequence", jsontree.Literal("null")), "usage", a.anthropicUsage(a.output)))
 	out.send("message_stop", typed("message_stop"))
 }
 
 // signed is the signature of what it thinks.
-func (a *answer) signed() string { return signature(a.Thinking, 96) }
+func (a *answer) signed() string { return histories.Signature(a.Thinking, 96) }
 
 // typed is an object whose first member is its type.
-func typed(kind string, members ...any) *node {
-	return object(append([]any{"type", text(kind)}, members...)...)
+func typed(kind string, members ...any) *jsontree.Node {
+	return jsontree.Object(append([]any{"type", jsontree.Text(kind)}, members...)...)
 }
 
 // input is the arguments of a call as an object; what is no JSON, as a string.
-func (c ToolCall) input() *node {
-	n, err := parseTree([]byte(c.Arguments))
+func (c ToolCall) input() *jsontree.Node {
+	n, err := jsontree.Parse([]byte(c.Arguments))
 	if err != nil {
-		return text(c.Arguments)
+		return jsontree.Text(c.Arguments)
 	}
 	return n
 }
 
-func each(ids []string, f func(string) *node) *node {
-	all := list()
+func each(ids []string, f func(string) *jsontree.Node) *jsontree.Node {
+	all := jsontree.List()
 	for _, id := range ids {
-		all.items = append(all.items, f(id))
+		all.Items = append(all.Items, f(id))
 	}
 	return all
 }

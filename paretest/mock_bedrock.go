@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/pare-llm/pare/internal/jsontree"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -17,25 +18,25 @@ var converseAPI = api{
 	counted:  "inputTokens",
 	knows:    []string{"us.anthropic.claude-opus-4-6-v1:0", "amazon.nova-pro-v1:0"},
 
-	whole: func(a *answer) *node {
-		content := list()
+	whole: func(a *answer) *jsontree.Node {
+		content := jsontree.List()
 		if a.Thinking != "" {
-			content.items = append(content.items, object("reasoningContent", object("reasoningText", object("text", text(a.Thinking), "signature", text(a.signed())))))
+			content.Items = append(content.Items, jsontree.Object("reasoningContent", jsontree.Object("reasoningText", jsontree.Object("text", jsontree.Text(a.Thinking), "signature", jsontree.Text(a.signed())))))
 		}
 		if a.Text != "" {
-			content.items = append(content.items, object("text", text(a.Text)))
+			content.Items = append(content.Items, jsontree.Object("text", jsontree.Text(a.Text)))
 		}
 		for _, c := range a.Calls {
-			content.items = append(content.items, object("toolUse", object("toolUseId", text(c.ID), "name", text(c.Tool), "input", c.input())))
+			content.Items = append(content.Items, jsontree.Object("toolUse", jsontree.Object("toolUseId", jsontree.Text(c.ID), "name", jsontree.Text(c.Tool), "input", c.input())))
 		}
-		return object("metrics", object("latencyMs", figure(1)), "output", object("message", object("content", content, "role", text("assistant"))),
-			"stopReason", text(a.anthropicStop()), "usage", a.bedrockUsage())
+		return jsontree.Object("metrics", jsontree.Object("latencyMs", figure(1)), "output", jsontree.Object("message", jsontree.Object("content", content, "role", jsontree.Text("assistant"))),
+			"stopReason", jsontree.Text(a.anthropicStop()), "usage", a.bedrockUsage())
 	},
 	stream: func(a *answer) { a.converseEvents(&frameEvents{begin(a.w, eventStream)}) },
 	shape:  awsMessage,
-	aModel: func(id string) *node { return object("modelId", text(id)) },
-	listModels: func(ids []string) *node {
-		return object("modelSummaries", each(ids, func(id string) *node { return object("modelId", text(id)) }))
+	aModel: func(id string) *jsontree.Node { return jsontree.Object("modelId", jsontree.Text(id)) },
+	listModels: func(ids []string) *jsontree.Node {
+		return jsontree.Object("modelSummaries", each(ids, func(id string) *jsontree.Node { return jsontree.Object("modelId", jsontree.Text(id)) }))
 	},
 
 	badJSON:   refusal{message: "Malformed input request, please reformat your input and try again."},
@@ -76,7 +77,9 @@ var invokeAPI = api{
 	},
 }
 
-func awsMessage(_ *visit, f refusal) *node { return object("message", text(f.message)) }
+func awsMessage(_ *visit, f refusal) *jsontree.Node {
+	return jsontree.Object("message", jsontree.Text(f.message))
+}
 
 // awsError is the name of an error by its status; it stands in a header.
 func awsError(status int) string {
@@ -96,39 +99,39 @@ func awsError(status int) string {
 	return "ValidationException"
 }
 
-func (a *answer) bedrockUsage() *node {
-	return object("inputTokens", figure(a.input), "outputTokens", figure(a.output), "totalTokens", figure(a.input+a.output))
+func (a *answer) bedrockUsage() *jsontree.Node {
+	return jsontree.Object("inputTokens", figure(a.input), "outputTokens", figure(a.output), "totalTokens", figure(a.input+a.output))
 }
 
 // converseEvents streams the answer.
 func (a *answer) converseEvents(out events) {
-	out.send("messageStart", object("role", text("assistant")))
+	out.send("messageStart", jsontree.Object("role", jsontree.Text("assistant")))
 	block := 0
-	part := func(deltas ...*node) {
+	part := func(deltas ...*jsontree.Node) {
 		for _, d := range deltas {
-			out.send("contentBlockDelta", object("contentBlockIndex", figure(block), "delta", d))
+			out.send("contentBlockDelta", jsontree.Object("contentBlockIndex", figure(block), "delta", d))
 		}
-		out.send("contentBlockStop", object("contentBlockIndex", figure(block)))
+		out.send("contentBlockStop", jsontree.Object("contentBlockIndex", figure(block)))
 		block++
 	}
 	if a.Thinking != "" {
-		part(object("reasoningContent", object("text", text(a.Thinking))), object("reasoningContent", object("signature", text(a.signed()))))
+		part(jsontree.Object("reasoningContent", jsontree.Object("text", jsontree.Text(a.Thinking))), jsontree.Object("reasoningContent", jsontree.Object("signature", jsontree.Text(a.signed()))))
 	}
 	if a.Text != "" {
-		var deltas []*node
+		var deltas []*jsontree.Node
 		for _, p := range a.pieces() {
-			deltas = append(deltas, object("text", text(p)))
+			deltas = append(deltas, jsontree.Object("text", jsontree.Text(p)))
 		}
 		part(deltas...)
 	}
 	for _, c := range a.Calls {
-		out.send("contentBlockStart", object("contentBlockIndex", figure(block), "start", object("toolUse", object("toolUseId", text(c.ID), "name", text(c.Tool)))))
-		var deltas []*node
+		out.send("contentBlockStart", jsontree.Object("contentBlockIndex", figure(block), "start", jsontree.Object("toolUse", jsontree.Object("toolUseId", jsontree.Text(c.ID), "name", jsontree.Text(c.Tool)))))
+		var deltas []*jsontree.Node
 		for _, p := range halves(c.Arguments) {
-			deltas = append(deltas, object("toolUse", object("input", text(p))))
+			deltas = append(deltas, jsontree.Object("toolUse", jsontree.Object("input", jsontree.Text(p))))
 		}
 		part(deltas...)
 	}
-	out.send("messageStop", object("stopReason", text(a.anthropicStop())))
-	out.send("metadata", object("metrics", object("latencyMs", figure(1)), "usage", a.bedrockUsage()))
+	out.send("messageStop", jsontree.Object("stopReason", jsontree.Text(a.anthropicStop())))
+	out.send("metadata", jsontree.Object("metrics", jsontree.Object("latencyMs", figure(1)), "usage", a.bedrockUsage()))
 }

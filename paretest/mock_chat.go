@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/jsontree"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -36,17 +37,17 @@ const openAINoKey = "You didn't provide an API key. You need to provide your API
 	"or as the password field (with blank username) if you're accessing the API from your browser and are prompted for a username and password. " +
 	"You can obtain an API key from https://platform.openai.com/account/api-keys."
 
-func openAIModel(id string) *node {
-	return object("id", text(id), "object", text("model"), "created", figure(longAgo), "owned_by", text("pare"))
+func openAIModel(id string) *jsontree.Node {
+	return jsontree.Object("id", jsontree.Text(id), "object", jsontree.Text("model"), "created", figure(longAgo), "owned_by", jsontree.Text("pare"))
 }
 
-func openAIModels(ids []string) *node {
-	return object("object", text("list"), "data", each(ids, openAIModel))
+func openAIModels(ids []string) *jsontree.Node {
+	return jsontree.Object("object", jsontree.Text("list"), "data", each(ids, openAIModel))
 }
 
 // openAIError is the body of an error as OpenAI writes it.
-func openAIError(_ *visit, f refusal) *node {
-	return object("error", object("message", text(f.message), "type", text(openAIErrorType(f.status)), "param", orNull(f.param), "code", orNull(f.code)))
+func openAIError(_ *visit, f refusal) *jsontree.Node {
+	return jsontree.Object("error", jsontree.Object("message", jsontree.Text(f.message), "type", jsontree.Text(openAIErrorType(f.status)), "param", orNull(f.param), "code", orNull(f.code)))
 }
 
 func openAIErrorType(status int) string {
@@ -60,7 +61,7 @@ func openAIErrorType(status int) string {
 }
 
 // chatError is the body of an error as the vendor writes it.
-func chatError(v *visit, f refusal) *node {
+func chatError(v *visit, f refusal) *jsontree.Node {
 	switch f.vendor {
 	case "mistral":
 		kind, code := "invalid_request_error", "1000"
@@ -72,21 +73,21 @@ func chatError(v *visit, f refusal) *node {
 		case strings.HasPrefix(m, "Prompt contains"):
 			kind, code = "invalid_request_prompt", "3051"
 		}
-		return object("object", text("error"), "message", text(f.message), "type", text(kind), "param", literal("null"), "code", text(code))
+		return jsontree.Object("object", jsontree.Text("error"), "message", jsontree.Text(f.message), "type", jsontree.Text(kind), "param", jsontree.Literal("null"), "code", jsontree.Text(code))
 	case "template":
-		return object("object", text("error"), "message", text(f.message), "type", text("BadRequestError"), "param", literal("null"), "code", figure(f.status))
+		return jsontree.Object("object", jsontree.Text("error"), "message", jsontree.Text(f.message), "type", jsontree.Text("BadRequestError"), "param", jsontree.Literal("null"), "code", figure(f.status))
 	case "minimax":
-		return object("type", text("error"), "error", object("type", text("bad_request_error"), "message", text(f.message), "http_code", text("400")), "request_id", text(v.requestID()))
+		return jsontree.Object("type", jsontree.Text("error"), "error", jsontree.Object("type", jsontree.Text("bad_request_error"), "message", jsontree.Text(f.message), "http_code", jsontree.Text("400")), "request_id", jsontree.Text(v.requestID()))
 	case "cerebras":
-		return object("message", text(f.message), "type", text("invalid_request_error"), "param", text("messages"), "code", text("wrong_api_format"))
+		return jsontree.Object("message", jsontree.Text(f.message), "type", jsontree.Text("invalid_request_error"), "param", jsontree.Text("messages"), "code", jsontree.Text("wrong_api_format"))
 	case "xai":
-		return object("code", text("Client specified an invalid argument"), "error", text(f.message))
+		return jsontree.Object("code", jsontree.Text("Client specified an invalid argument"), "error", jsontree.Text(f.message))
 	case "deepseek":
-		return object("error", object("message", text(f.message), "type", text("invalid_request_error"), "param", literal("null"), "code", text("invalid_request_error")))
+		return jsontree.Object("error", jsontree.Object("message", jsontree.Text(f.message), "type", jsontree.Text("invalid_request_error"), "param", jsontree.Literal("null"), "code", jsontree.Text("invalid_request_error")))
 	case "moonshot", "groq":
-		return object("error", object("message", text(f.message), "type", text("invalid_request_error")))
+		return jsontree.Object("error", jsontree.Object("message", jsontree.Text(f.message), "type", jsontree.Text("invalid_request_error")))
 	case "qwen":
-		return object("error", object("message", text(f.message), "type", text("invalid_request_error"), "param", literal("null"), "code", text("invalid_parameter_error")), "request_id", text(v.requestID()))
+		return jsontree.Object("error", jsontree.Object("message", jsontree.Text(f.message), "type", jsontree.Text("invalid_request_error"), "param", jsontree.Literal("null"), "code", jsontree.Text("invalid_parameter_error")), "request_id", jsontree.Text(v.requestID()))
 	}
 	return openAIError(v, f)
 }
@@ -119,22 +120,22 @@ func chatOverflow(p wire.Profile, n, most int) refusal {
 }
 
 // chatCompletion is the answer in one piece.
-func chatCompletion(a *answer) *node {
-	message := object("role", text("assistant"), "content", orNull(a.Text), "refusal", literal("null"))
+func chatCompletion(a *answer) *jsontree.Node {
+	message := jsontree.Object("role", jsontree.Text("assistant"), "content", orNull(a.Text), "refusal", jsontree.Literal("null"))
 	if len(a.Calls) > 0 {
-		calls := list()
+		calls := jsontree.List()
 		for _, c := range a.Calls {
-			calls.items = append(calls.items, object("id", text(c.ID), "type", text("function"), "function", object("name", text(c.Tool), "arguments", text(c.Arguments))))
+			calls.Items = append(calls.Items, jsontree.Object("id", jsontree.Text(c.ID), "type", jsontree.Text("function"), "function", jsontree.Object("name", jsontree.Text(c.Tool), "arguments", jsontree.Text(c.Arguments))))
 		}
-		message.add("tool_calls", calls)
+		message.Add("tool_calls", calls)
 	}
-	n := a.chatFrame("chat.completion", list(object("index", figure(0), "message", message, "logprobs", literal("null"), "finish_reason", text(a.chatFinish()))))
-	n.add("usage", a.chatUsage())
+	n := a.chatFrame("chat.completion", jsontree.List(jsontree.Object("index", figure(0), "message", message, "logprobs", jsontree.Literal("null"), "finish_reason", jsontree.Text(a.chatFinish()))))
+	n.Add("usage", a.chatUsage())
 	return n
 }
 
-func (a *answer) chatFrame(kind string, choices *node) *node {
-	return object("id", text("chatcmpl-"+a.id(24, 0)), "object", text(kind), "created", figure(longAgo), "model", text(a.model), "choices", choices)
+func (a *answer) chatFrame(kind string, choices *jsontree.Node) *jsontree.Node {
+	return jsontree.Object("id", jsontree.Text("chatcmpl-"+a.id(24, 0)), "object", jsontree.Text(kind), "created", figure(longAgo), "model", jsontree.Text(a.model), "choices", choices)
 }
 
 func (a *answer) chatFinish() string {
@@ -144,44 +145,44 @@ func (a *answer) chatFinish() string {
 	return "stop"
 }
 
-func (a *answer) chatUsage() *node {
-	return object("prompt_tokens", figure(a.input), "completion_tokens", figure(a.output), "total_tokens", figure(a.input+a.output))
+func (a *answer) chatUsage() *jsontree.Node {
+	return jsontree.Object("prompt_tokens", figure(a.input), "completion_tokens", figure(a.output), "total_tokens", figure(a.input+a.output))
 }
 
 // chatChunks streams the answer.
 func (a *answer) chatChunks() {
 	out := newEvents(a.w, "text/event-stream; charset=utf-8")
-	usage := isTrue(a.tree.at("stream_options.include_usage"))
-	chunk := func(choices *node) *node {
+	usage := isTrue(a.tree.At("stream_options.include_usage"))
+	chunk := func(choices *jsontree.Node) *jsontree.Node {
 		n := a.chatFrame("chat.completion.chunk", choices)
 		if usage {
-			n.add("usage", literal("null"))
+			n.Add("usage", jsontree.Literal("null"))
 		}
 		return n
 	}
-	delta := func(d, finish *node) {
-		out.send("", chunk(list(object("index", figure(0), "delta", d, "logprobs", literal("null"), "finish_reason", finish))))
+	delta := func(d, finish *jsontree.Node) {
+		out.send("", chunk(jsontree.List(jsontree.Object("index", figure(0), "delta", d, "logprobs", jsontree.Literal("null"), "finish_reason", finish))))
 	}
-	null := literal("null")
-	delta(object("role", text("assistant"), "content", text("")), null)
+	null := jsontree.Literal("null")
+	delta(jsontree.Object("role", jsontree.Text("assistant"), "content", jsontree.Text("")), null)
 	if a.Text != "" {
 		for _, p := range a.pieces() {
-			delta(object("content", text(p)), null)
+			delta(jsontree.Object("content", jsontree.Text(p)), null)
 		}
 	}
 	for i, c := range a.Calls {
 		call := func(members ...any) {
-			delta(object("tool_calls", list(object(append([]any{"index", figure(i)}, members...)...))), null)
+			delta(jsontree.Object("tool_calls", jsontree.List(jsontree.Object(append([]any{"index", figure(i)}, members...)...))), null)
 		}
-		call("id", text(c.ID), "type", text("function"), "function", object("name", text(c.Tool), "arguments", text("")))
+		call("id", jsontree.Text(c.ID), "type", jsontree.Text("function"), "function", jsontree.Object("name", jsontree.Text(c.Tool), "arguments", jsontree.Text("")))
 		for _, p := range halves(c.Arguments) {
-			call("function", object("arguments", text(p)))
+			call("function", jsontree.Object("arguments", jsontree.Text(p)))
 		}
 	}
-	delta(object(), text(a.chatFinish()))
+	delta(jsontree.Object(), jsontree.Text(a.chatFinish()))
 	if usage {
-		n := a.chatFrame("chat.completion.chunk", list())
-		n.add("usage", a.chatUsage())
+		n := a.chatFrame("chat.completion.chunk", jsontree.List())
+		n.Add("usage", a.chatUsage())
 		out.send("", n)
 	}
 	out.end("data: [DONE]")

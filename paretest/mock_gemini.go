@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/jsontree"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -18,7 +20,7 @@ var geminiAPI = api{
 	stream:     (*answer).geminiChunks,
 	shape:      geminiError,
 	aModel:     geminiModel,
-	listModels: func(ids []string) *node { return object("models", each(ids, geminiModel)) },
+	listModels: func(ids []string) *jsontree.Node { return jsontree.Object("models", each(ids, geminiModel)) },
 
 	badJSON:   refusal{message: "Invalid JSON payload received. Unexpected token."},
 	noModel:   refusal{message: "* GenerateContentRequest.model: unexpected model name format"},
@@ -31,8 +33,8 @@ var geminiAPI = api{
 	},
 }
 
-func geminiError(_ *visit, f refusal) *node {
-	return object("error", object("code", figure(f.status), "message", text(f.message), "status", text(googleStatus(f.status))))
+func geminiError(_ *visit, f refusal) *jsontree.Node {
+	return jsontree.Object("error", jsontree.Object("code", figure(f.status), "message", jsontree.Text(f.message), "status", jsontree.Text(googleStatus(f.status))))
 }
 
 // googleStatus is the name of a status.
@@ -55,41 +57,41 @@ func googleStatus(status int) string {
 	return "INVALID_ARGUMENT"
 }
 
-func geminiModel(id string) *node {
+func geminiModel(id string) *jsontree.Node {
 	id = strings.TrimPrefix(id, "models/")
-	return object("name", text("models/"+id), "version", text("001"), "displayName", text(id), "inputTokenLimit", figure(1<<20), "outputTokenLimit", figure(1<<16),
-		"supportedGenerationMethods", list(text("generateContent"), text("countTokens")))
+	return jsontree.Object("name", jsontree.Text("models/"+id), "version", jsontree.Text("001"), "displayName", jsontree.Text(id), "inputTokenLimit", figure(1<<20), "outputTokenLimit", figure(1<<16),
+		"supportedGenerationMethods", jsontree.List(jsontree.Text("generateContent"), jsontree.Text("countTokens")))
 }
 
 // geminiFrame is an answer, or a chunk of one, around its parts. The last one says why it
 // ends, and what it used.
-func (a *answer) geminiFrame(last bool, parts ...*node) *node {
-	candidate := object("content", object("parts", list(parts...), "role", text("model")), "index", figure(0))
+func (a *answer) geminiFrame(last bool, parts ...*jsontree.Node) *jsontree.Node {
+	candidate := jsontree.Object("content", jsontree.Object("parts", jsontree.List(parts...), "role", jsontree.Text("model")), "index", figure(0))
 	output := 0
 	if last {
-		candidate.add("finishReason", text("STOP"))
+		candidate.Add("finishReason", jsontree.Text("STOP"))
 		output = a.output
 	}
-	return object("candidates", list(candidate), "usageMetadata", object("promptTokenCount", figure(a.input), "candidatesTokenCount", figure(output), "totalTokenCount", figure(a.input+output)),
-		"modelVersion", text(a.model), "responseId", text(a.id(22, 0)))
+	return jsontree.Object("candidates", jsontree.List(candidate), "usageMetadata", jsontree.Object("promptTokenCount", figure(a.input), "candidatesTokenCount", figure(output), "totalTokenCount", figure(a.input+output)),
+		"modelVersion", jsontree.Text(a.model), "responseId", jsontree.Text(a.id(22, 0)))
 }
 
-func (a *answer) geminiCalls() []*node {
-	var all []*node
+func (a *answer) geminiCalls() []*jsontree.Node {
+	var all []*jsontree.Node
 	for i, c := range a.Calls {
-		part := object("functionCall", object("id", text(c.ID), "name", text(c.Tool), "args", c.input()))
+		part := jsontree.Object("functionCall", jsontree.Object("id", jsontree.Text(c.ID), "name", jsontree.Text(c.Tool), "args", c.input()))
 		if i == 0 { // the newer models sign the first call of a step
-			part.add("thoughtSignature", text(signature(a.id(22, 200), 32)))
+			part.Add("thoughtSignature", jsontree.Text(histories.Signature(a.id(22, 200), 32)))
 		}
 		all = append(all, part)
 	}
 	return all
 }
 
-func (a *answer) geminiAnswer() *node {
-	var parts []*node
+func (a *answer) geminiAnswer() *jsontree.Node {
+	var parts []*jsontree.Node
 	if a.Text != "" {
-		parts = append(parts, object("text", text(a.Text)))
+		parts = append(parts, jsontree.Object("text", jsontree.Text(a.Text)))
 	}
 	return a.geminiFrame(true, append(parts, a.geminiCalls()...)...)
 }
@@ -104,10 +106,10 @@ func (a *answer) geminiChunks() {
 		array.flow = begin(a.w, "application/json; charset=UTF-8")
 		out = array
 	}
-	var all []*node
+	var all []*jsontree.Node
 	if a.Text != "" {
 		for _, p := range a.pieces() {
-			all = append(all, object("text", text(p)))
+			all = append(all, jsontree.Object("text", jsontree.Text(p)))
 		}
 	}
 	all = append(all, a.geminiCalls()...)
@@ -129,7 +131,7 @@ var interactionsAPI = api{
 	counted:   "totalTokens",
 	knows:     geminiAPI.knows,
 
-	whole:      func(a *answer) *node { return a.interaction("completed", a.steps()...) },
+	whole:      func(a *answer) *jsontree.Node { return a.interaction("completed", a.steps()...) },
 	stream:     (*answer).interactionEvents,
 	shape:      interactionError,
 	aModel:     geminiModel,
@@ -143,7 +145,7 @@ var interactionsAPI = api{
 	overflow:  geminiAPI.overflow,
 }
 
-func interactionError(_ *visit, f refusal) *node {
+func interactionError(_ *visit, f refusal) *jsontree.Node {
 	code := "invalid_request"
 	switch {
 	case f.status == http.StatusForbidden || f.status == http.StatusUnauthorized:
@@ -155,33 +157,33 @@ func interactionError(_ *visit, f refusal) *node {
 	case f.status >= 500:
 		code = "internal"
 	}
-	return object("error", object("message", text(f.message), "code", text(code)))
+	return jsontree.Object("error", jsontree.Object("message", jsontree.Text(f.message), "code", jsontree.Text(code)))
 }
 
 const longAgoISO = "2025-06-15T15:06:40Z"
 
 // interaction is the answer around its steps.
-func (a *answer) interaction(status string, steps ...*node) *node {
-	n := object("id", text("v1_"+a.id(40, 0)), "object", text("interaction"), "created", text(longAgoISO), "updated", text(longAgoISO), "status", text(status), "model", text(a.model), "role", text("model"))
+func (a *answer) interaction(status string, steps ...*jsontree.Node) *jsontree.Node {
+	n := jsontree.Object("id", jsontree.Text("v1_"+a.id(40, 0)), "object", jsontree.Text("interaction"), "created", jsontree.Text(longAgoISO), "updated", jsontree.Text(longAgoISO), "status", jsontree.Text(status), "model", jsontree.Text(a.model), "role", jsontree.Text("model"))
 	if status == "in_progress" {
 		return n
 	}
 	if len(a.Calls) > 0 {
-		n.items[4] = text("requires_action")
+		n.Items[4] = jsontree.Text("requires_action")
 	}
-	n.add("steps", list(steps...))
-	n.add("usage", object("total_input_tokens", figure(a.input), "total_output_tokens", figure(a.output), "total_tokens", figure(a.input+a.output)))
+	n.Add("steps", jsontree.List(steps...))
+	n.Add("usage", jsontree.Object("total_input_tokens", figure(a.input), "total_output_tokens", figure(a.output), "total_tokens", figure(a.input+a.output)))
 	return n
 }
 
 // steps are what the model does.
-func (a *answer) steps() []*node {
-	var all []*node
+func (a *answer) steps() []*jsontree.Node {
+	var all []*jsontree.Node
 	if a.Text != "" {
-		all = append(all, typed("model_output", "content", list(typed("text", "text", text(a.Text)))))
+		all = append(all, typed("model_output", "content", jsontree.List(typed("text", "text", jsontree.Text(a.Text)))))
 	}
 	for _, c := range a.Calls {
-		all = append(all, typed("function_call", "id", text(c.ID), "name", text(c.Tool), "arguments", c.input()))
+		all = append(all, typed("function_call", "id", jsontree.Text(c.ID), "name", jsontree.Text(c.Tool), "arguments", c.input()))
 	}
 	return all
 }
@@ -190,11 +192,11 @@ func (a *answer) steps() []*node {
 func (a *answer) interactionEvents() {
 	out := newEvents(a.w, "text/event-stream")
 	send := func(kind string, members ...any) {
-		out.send(kind, object(append([]any{"event_type", text(kind)}, members...)...))
+		out.send(kind, jsontree.Object(append([]any{"event_type", jsontree.Text(kind)}, members...)...))
 	}
 	send("interaction.created", "interaction", a.interaction("in_progress"))
 	at := 0
-	step := func(start *node, deltas ...*node) {
+	step := func(start *jsontree.Node, deltas ...*jsontree.Node) {
 		send("step.start", "index", figure(at), "step", start)
 		for _, d := range deltas {
 			send("step.delta", "index", figure(at), "delta", d)
@@ -203,18 +205,18 @@ func (a *answer) interactionEvents() {
 		at++
 	}
 	if a.Text != "" {
-		var deltas []*node
+		var deltas []*jsontree.Node
 		for _, p := range a.pieces() {
-			deltas = append(deltas, typed("text", "text", text(p)))
+			deltas = append(deltas, typed("text", "text", jsontree.Text(p)))
 		}
 		step(typed("model_output"), deltas...)
 	}
 	for _, c := range a.Calls {
-		var deltas []*node
+		var deltas []*jsontree.Node
 		for _, p := range halves(c.Arguments) {
-			deltas = append(deltas, typed("arguments_delta", "arguments", text(p)))
+			deltas = append(deltas, typed("arguments_delta", "arguments", jsontree.Text(p)))
 		}
-		step(typed("function_call", "id", text(c.ID), "name", text(c.Tool), "arguments", object()), deltas...)
+		step(typed("function_call", "id", jsontree.Text(c.ID), "name", jsontree.Text(c.Tool), "arguments", jsontree.Object()), deltas...)
 	}
 	send("interaction.completed", "interaction", a.interaction("completed", a.steps()...))
 	out.end("event: done\ndata: [DONE]")

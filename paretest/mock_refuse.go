@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/pare-llm/pare/internal/jsontree"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -29,11 +30,11 @@ type api struct {
 	// remembers are the members by which a request continues what a server remembers.
 	remembers []string
 
-	whole      func(*answer) *node
+	whole      func(*answer) *jsontree.Node
 	stream     func(*answer)
-	shape      func(*visit, refusal) *node // the body of an error
-	aModel     func(id string) *node
-	listModels func(ids []string) *node
+	shape      func(*visit, refusal) *jsontree.Node // the body of an error
+	aModel     func(id string) *jsontree.Node
+	listModels func(ids []string) *jsontree.Node
 
 	// What it says before it looks at the history. The status is 400 if there is none.
 	badJSON, noModel, noHistory, noKey, notFound refusal
@@ -89,8 +90,8 @@ func (v *visit) keyed() bool {
 }
 
 // read reads the request and judges it. The refusal is nil if the provider would take it.
-func (v *visit) read() (*wire.Request, *node, *refusal) {
-	tree, err := parseTree(v.body)
+func (v *visit) read() (*wire.Request, *jsontree.Node, *refusal) {
+	tree, err := jsontree.Parse(v.body)
 	if err != nil {
 		return nil, nil, &v.api.badJSON
 	}
@@ -140,12 +141,12 @@ func ownFirst(p wire.Profile, d wire.Dialect, found []wire.Finding) []wire.Findi
 
 // continues reads a request that has no history of its own because a server has it; nil
 // if it is none.
-func (v *visit) continues(tree *node) *wire.Request {
+func (v *visit) continues(tree *jsontree.Node) *wire.Request {
 	for _, member := range v.api.remembers {
-		if n := tree.get(member); n != nil && string(n.raw) != "null" {
-			tree = tree.clone()
-			tree.add(v.dialect.List(), list())
-			req, err := wire.Parse(tree.write(nil, Spelling{}, 0), wire.Options{Dialect: v.dialect, Model: v.model})
+		if n := tree.Get(member); n != nil && string(n.Raw) != "null" {
+			tree = tree.Clone()
+			tree.Add(v.dialect.List(), jsontree.List())
+			req, err := wire.Parse(tree.Write(nil, jsontree.Spelling{}, 0), wire.Options{Dialect: v.dialect, Model: v.model})
 			if err != nil {
 				return nil
 			}
@@ -234,11 +235,11 @@ func openAIDetails(message, path string, f wire.Finding) (param, code string) {
 }
 
 // orNull is a string, or null for "".
-func orNull(s string) *node {
+func orNull(s string) *jsontree.Node {
 	if s == "" {
-		return literal("null")
+		return jsontree.Literal("null")
 	}
-	return text(s)
+	return jsontree.Text(s)
 }
 
-func figure(n int) *node { return literal(strconv.Itoa(n)) }
+func figure(n int) *jsontree.Node { return jsontree.Literal(strconv.Itoa(n)) }

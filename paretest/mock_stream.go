@@ -5,12 +5,14 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"net/http"
+
+	"github.com/pare-llm/pare/internal/jsontree"
 )
 
 // events is where an answer is streamed to: each event is sent at once.
 type events interface {
 	// send sends an event that has a name; "" if the API names none.
-	send(name string, data *node)
+	send(name string, data *jsontree.Node)
 }
 
 // newEvents begins a stream of server-sent events.
@@ -40,13 +42,13 @@ func (f flow) put(data []byte) {
 // serverEvents are an answer as text/event-stream.
 type serverEvents struct{ flow }
 
-func (e *serverEvents) send(name string, data *node) {
+func (e *serverEvents) send(name string, data *jsontree.Node) {
 	var line []byte
 	if name != "" {
 		line = append(line, "event: "+name+"\n"...)
 	}
 	line = append(line, "data: "...)
-	line = data.write(line, Spelling{}, 0)
+	line = data.Write(line, jsontree.Spelling{}, 0)
 	e.put(append(line, "\n\n"...))
 }
 
@@ -59,27 +61,27 @@ type arrayEvents struct {
 	open bool
 }
 
-func (e *arrayEvents) send(_ string, data *node) {
+func (e *arrayEvents) send(_ string, data *jsontree.Node) {
 	lead := byte('[')
 	if e.open {
 		lead = ','
 	}
 	e.open = true
-	e.put(append(data.write([]byte{lead}, Spelling{}, 0), '\n'))
+	e.put(append(data.Write([]byte{lead}, jsontree.Spelling{}, 0), '\n'))
 }
 
 // frameEvents are an answer as application/vnd.amazon.eventstream.
 type frameEvents struct{ flow }
 
-func (e *frameEvents) send(name string, data *node) {
-	e.put(frame([][2]string{{":event-type", name}, {":content-type", "application/json"}, {":message-type", "event"}}, data.write(nil, Spelling{}, 0)))
+func (e *frameEvents) send(name string, data *jsontree.Node) {
+	e.put(frame([][2]string{{":event-type", name}, {":content-type", "application/json"}, {":message-type", "event"}}, data.Write(nil, jsontree.Spelling{}, 0)))
 }
 
 // chunkEvents are the events of another API, each in a frame that has it as base64.
 type chunkEvents struct{ frameEvents }
 
-func (e *chunkEvents) send(_ string, data *node) {
-	e.frameEvents.send("chunk", object("bytes", text(base64.StdEncoding.EncodeToString(data.write(nil, Spelling{}, 0)))))
+func (e *chunkEvents) send(_ string, data *jsontree.Node) {
+	e.frameEvents.send("chunk", jsontree.Object("bytes", jsontree.Text(base64.StdEncoding.EncodeToString(data.Write(nil, jsontree.Spelling{}, 0)))))
 }
 
 // frame writes one message of an event stream: lengths and their checksum, headers,

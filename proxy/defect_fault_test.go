@@ -14,7 +14,8 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/config"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/rules"
@@ -59,10 +60,10 @@ func faultyRules(t testing.TB) map[string]*pare.Pipeline {
 // TestDefectX6AFailedRuleIsLeftOut: in every dialect a broken request is repaired whichever way
 // a rule fails, and is what it is without that rule; header, record and log name it, the log once.
 func TestDefectX6AFailedRuleIsLeftOut(t *testing.T) {
-	script := paretest.MustParse("user \"fix it\"\ncall w1 Write a.go\nresult w1 ok\ncall w2 Write a.go\nuser \"and now?\"")
+	script := histories.MustParse("user \"fix it\"\ncall w1 Write a.go\nresult w1 ok\ncall w2 Write a.go\nuser \"and now?\"")
 	for name, pipeline := range faultyRules(t) {
 		for _, d := range wire.Dialects() {
-			body := string(script.Render(d, paretest.RenderOptions{}))
+			body := string(script.Render(d, histories.RenderOptions{}))
 			path := pathFor(t, d.String(), []byte(body))
 			for _, prune := range []bool{false, true} {
 				t.Run(fmt.Sprint(name, " ", d, " ", prune), func(t *testing.T) {
@@ -124,7 +125,7 @@ func TestDefectX6TooLargeAndHealed(t *testing.T) {
 			s := front(t, u, func(c *proxy.Config) {
 				c.Policy = &pare.Policy{Rules: pipeline, Window: &pare.Window{ModelTokens: limit == 0, Tokens: limit}}
 			})
-			resp, answer := post(t, s.URL+"/v1/messages", string(many(60).Render(wire.Anthropic, paretest.RenderOptions{})))
+			resp, answer := post(t, s.URL+"/v1/messages", string(many(60).Render(wire.Anthropic, histories.RenderOptions{})))
 			if resp.StatusCode != 200 || resp.Header.Get("Pare-Faults") != "rule "+name {
 				t.Errorf("%s, %d: %s %v %s", name, limit, resp.Status, resp.Header, answer)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/proxy"
@@ -40,7 +41,7 @@ func narrow(t testing.TB, d wire.Dialect, most int) *upstream {
 // where it is sent. A longer one begins with a shorter one.
 func grown(t testing.TB, d wire.Dialect, exchanges int) (path, body string) {
 	script := many(exchanges)
-	raw := script[:len(script)-2].Render(d, paretest.RenderOptions{})
+	raw := script[:len(script)-2].Render(d, histories.RenderOptions{})
 	return pathFor(t, d.String(), raw), string(raw)
 }
 

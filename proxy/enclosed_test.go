@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/wire"
 )
@@ -219,7 +219,7 @@ func TestBatchIsItsRequests(t *testing.T) {
 		body.WriteString(`{"requests":[`)
 		want.WriteString(`{"requests":[`)
 		for i := range 1 + r.IntN(4) {
-			raw, _ := paretest.Mixed(r.Uint64(), wire.Anthropic, paretest.MixOptions{Breaks: i % 3, Escapes: i%2 == 1})
+			raw, _ := histories.Mixed(r.Uint64(), wire.Anthropic, histories.MixOptions{Breaks: i % 3, Escapes: i%2 == 1})
 			out, rec := alone.Repair(t.Context(), "http://x/v1/messages", raw)
 			if changed += len(rec.Changes); i > 0 {
 				body.WriteString(" ,\n")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/wire"
@@ -24,7 +25,7 @@ func calls(arguments string) paretest.Reply {
 // that there is no more, and then the reply ends.
 func TestRecallLoop(t *testing.T) {
 	each(t, func(t *testing.T, d wire.Dialect, stream bool) {
-		body := string(many(20).Render(d, paretest.RenderOptions{}))
+		body := string(many(20).Render(d, histories.RenderOptions{}))
 		records := make(chan *proxy.Record, 9)
 		up, url := recalling(t, d, body, func(r *wire.Request) paretest.Reply {
 			return calls(fmt.Sprintf(`{"handle":%q}`, handle.FindSubmatch(r.Raw())[1]))
@@ -73,7 +74,7 @@ func TestRecallHuge(t *testing.T) {
 		fmt.Fprintf(&script, "say \"I look.\" | call r%d Read a.go\nresult r%d %s\n", i, i, whole)
 	}
 	script.WriteString("say \"Done.\"\nuser \"and now?\"")
-	body := string(paretest.MustParse(script.String()).Render(wire.Anthropic, paretest.RenderOptions{}))
+	body := string(histories.MustParse(script.String()).Render(wire.Anthropic, histories.RenderOptions{}))
 	var read strings.Builder
 	full := false
 	_, url := recalling(t, wire.Anthropic, body, func(r *wire.Request) paretest.Reply {
@@ -171,7 +172,7 @@ func TestRecallStore(t *testing.T) {
 // TestRecallRefused: what the provider does not take is not insisted on.
 func TestRecallRefused(t *testing.T) {
 	each(t, func(t *testing.T, d wire.Dialect, stream bool) {
-		body := string(many(20).Render(d, paretest.RenderOptions{}))
+		body := string(many(20).Render(d, histories.RenderOptions{}))
 		path, asks := asking(t, d, body, stream)
 		t.Run("the tool", func(t *testing.T) {
 			m := &paretest.Mock{}
@@ -229,7 +230,7 @@ func TestRecallRefused(t *testing.T) {
 
 // TestRecallForeign: a client that has a tool of this name keeps it.
 func TestRecallForeign(t *testing.T) {
-	body := string(many(20).Render(wire.Anthropic, paretest.RenderOptions{}))
+	body := string(many(20).Render(wire.Anthropic, histories.RenderOptions{}))
 	body = strings.Replace(body, `"tools":[`, `"tools":[{"name":"pare_recall","input_schema":{"type":"object"}},`, 1)
 	up, url := recalling(t, wire.Anthropic, body, func(*wire.Request) paretest.Reply { return calls(`{"handle":"x"}`) })
 	_, reply := post(t, url+"/v1/messages", body)

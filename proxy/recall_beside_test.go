@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/oracle"
 	"github.com/pare-llm/pare/internal/trial"
@@ -97,7 +98,7 @@ func goOn(t testing.TB, d wire.Dialect, body string, got told, say string) strin
 func TestRecallBeside(t *testing.T) {
 	each(t, func(t *testing.T, d wire.Dialect, stream bool) {
 		for _, ours := range []int{0, 1} {
-			body := string(many(20).Render(d, paretest.RenderOptions{}))
+			body := string(many(20).Render(d, histories.RenderOptions{}))
 			calls := slices.Insert([]paretest.ToolCall{{Tool: "Read", Arguments: `{"path":"b.go"}`}, {Tool: "Read", Arguments: `{"path":"c.go"}`}}, ours, paretest.ToolCall{Tool: "pare_recall"})
 			records := make(chan *proxy.Record, 9)
 			up, url := recalling(t, d, body, wants(paretest.Reply{Text: "I look.", Calls: calls}), func(c *proxy.Config) {
@@ -152,7 +153,7 @@ func mustParse(t testing.TB, d wire.Dialect, body []byte) *wire.Request {
 // all the same, also where the hidden call carried the signature.
 func TestRecallForgotten(t *testing.T) {
 	each(t, func(t *testing.T, d wire.Dialect, stream bool) {
-		body := string(many(20).Render(d, paretest.RenderOptions{}))
+		body := string(many(20).Render(d, histories.RenderOptions{}))
 		up, url := recalling(t, d, body, wants(paretest.Reply{Calls: []paretest.ToolCall{{Tool: "pare_recall"}, {Tool: "Read", Arguments: `{"path":"b.go"}`}}}))
 		path, asks := asking(t, d, body, stream)
 		_, reply := post(t, url+path, asks)
@@ -173,7 +174,7 @@ func TestRecallForgotten(t *testing.T) {
 // its request is valid and begins as the one before.
 func TestRecallNextTurn(t *testing.T) {
 	each(t, func(t *testing.T, d wire.Dialect, stream bool) {
-		body := string(many(20).Render(d, paretest.RenderOptions{}))
+		body := string(many(20).Render(d, histories.RenderOptions{}))
 		up, url := recalling(t, d, body, wants(paretest.Reply{Text: "I look it up.", Calls: []paretest.ToolCall{{Tool: "pare_recall"}}}))
 		path, asks := asking(t, d, body, stream)
 		_, reply := post(t, url+path, asks)
@@ -196,7 +197,7 @@ func TestRecallStable(t *testing.T) {
 		if i%trial.Stride(3) > 0 {
 			continue
 		}
-		limit := tokensOf(t, d, string(many(20).Render(d, paretest.RenderOptions{})))
+		limit := tokensOf(t, d, string(many(20).Render(d, histories.RenderOptions{})))
 		breaks := func(r *proxy.Recall) (n int) {
 			up := standIn(t, &paretest.Mock{})
 			s := front(t, up, func(c *proxy.Config) {
@@ -204,7 +205,7 @@ func TestRecallStable(t *testing.T) {
 			})
 			last := ""
 			for k := 12; k < 44; k++ {
-				path, asks := asking(t, d, string(many(k).Render(d, paretest.RenderOptions{})), false)
+				path, asks := asking(t, d, string(many(k).Render(d, histories.RenderOptions{})), false)
 				if resp, reply := post(t, s.URL+path, asks); resp.StatusCode != 200 {
 					t.Fatalf("%d: %s", resp.StatusCode, reply)
 				}

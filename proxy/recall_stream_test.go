@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"github.com/andybalholm/brotli"
+
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/wire"
@@ -27,7 +29,7 @@ func TestRecallFramings(t *testing.T) {
 		{wire.Gemini, "/v1beta/models/gemini-3.8-pro:streamGenerateContent"},
 		{wire.Anthropic, "/model/anthropic.claude-opus-4-6-v1:0/invoke-with-response-stream"},
 	} {
-		body := string(many(20).Render(c.d, paretest.RenderOptions{}))
+		body := string(many(20).Render(c.d, histories.RenderOptions{}))
 		up, url := recalling(t, c.d, body, wants(paretest.Reply{Text: "I look it up.", Calls: []paretest.ToolCall{{Tool: "pare_recall"}}}))
 		resp, reply := post(t, url+c.path, body)
 		if resp.StatusCode != 200 || len(up.all()) != 2 {
@@ -58,7 +60,7 @@ func TestRecallFramings(t *testing.T) {
 
 // TestRecallDoesNotWait: what the model says passes before it has ended, in every round.
 func TestRecallDoesNotWait(t *testing.T) {
-	body := string(many(20).Render(wire.Anthropic, paretest.RenderOptions{}))
+	body := string(many(20).Render(wire.Anthropic, histories.RenderOptions{}))
 	_, asks := asking(t, wire.Anthropic, body, true)
 	m := &paretest.Mock{Reply: wants(paretest.Reply{Text: "I look it up.", Calls: []paretest.ToolCall{{Tool: "pare_recall"}}})}
 	heard := make(chan struct{})
@@ -113,7 +115,7 @@ func TestRecallBinds(t *testing.T) {
 	}
 	script.WriteString("think \"Last.\" | say \"Done.\"\nuser \"and now?\"")
 	for _, model := range []string{"claude-opus-5-5", "claude-opus-4-6"} {
-		body := string(paretest.MustParse(script.String()).Render(wire.Anthropic, paretest.RenderOptions{Model: model}))
+		body := string(histories.MustParse(script.String()).Render(wire.Anthropic, histories.RenderOptions{Model: model}))
 		up, url := recalling(t, wire.Anthropic, body, wants(paretest.Reply{Thinking: "Fresh.", Calls: []paretest.ToolCall{{Tool: "pare_recall"}}}), func(c *proxy.Config) {
 			c.Policy.Means.DropThinking = pare.Never
 		})
@@ -136,7 +138,7 @@ func TestRecallBinds(t *testing.T) {
 // call that the note names.
 func TestRecallByCall(t *testing.T) {
 	whole := strings.Repeat("a long line of output\n", 3000)
-	body := string(paretest.MustParse("user \"go\"\nsay \"I look.\" | call r1 Read a.go\nresult r1 \"x\"\nsay \"ok\"\nuser \"more\"").Render(wire.Anthropic, paretest.RenderOptions{}))
+	body := string(histories.MustParse("user \"go\"\nsay \"I look.\" | call r1 Read a.go\nresult r1 \"x\"\nsay \"ok\"\nuser \"more\"").Render(wire.Anthropic, histories.RenderOptions{}))
 	body = strings.Replace(body, `"content":"x"`, `"content":`+string(encoded(t, whole)), 1)
 	answer := ""
 	up := standIn(t, &paretest.Mock{Reply: func(r *wire.Request) paretest.Reply {
@@ -166,7 +168,7 @@ func TestRecallByCall(t *testing.T) {
 // can be fetched.
 func TestRecallAfterHealing(t *testing.T) {
 	each(t, func(t *testing.T, d wire.Dialect, stream bool) {
-		body := string(many(40).Render(d, paretest.RenderOptions{}))
+		body := string(many(40).Render(d, histories.RenderOptions{}))
 		up := standIn(t, &paretest.Mock{MaxTokens: tokensOf(t, d, body) * 9 / 10, Reply: wants(paretest.Reply{Calls: []paretest.ToolCall{{Tool: "pare_recall"}}})})
 		s := front(t, up, func(c *proxy.Config) { c.Recall = &proxy.Recall{} })
 		path, asks := asking(t, d, body, stream)
@@ -185,7 +187,7 @@ func TestRecallAfterHealing(t *testing.T) {
 func TestRecallPacked(t *testing.T) {
 	for i := range 4 {
 		stream, brotlied := i%2 == 1, i > 1
-		body := string(many(20).Render(wire.Anthropic, paretest.RenderOptions{}))
+		body := string(many(20).Render(wire.Anthropic, histories.RenderOptions{}))
 		m := &paretest.Mock{Reply: wants(paretest.Reply{Text: "I look.", Calls: []paretest.ToolCall{{Tool: "pare_recall"}}})}
 		up := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, _ int) {
 			if got := r.Header.Get("Accept-Encoding"); got != "identity" {
@@ -219,7 +221,7 @@ func (p packing) Write(b []byte) (int, error) { return p.z.Write(b) }
 // TestRecallTogether: many clients at once, some of which go away, get each their own; whatever
 // is held for a reply is let go of.
 func TestRecallTogether(t *testing.T) {
-	body := string(many(20).Render(wire.Anthropic, paretest.RenderOptions{}))
+	body := string(many(20).Render(wire.Anthropic, histories.RenderOptions{}))
 	up := standIn(t, &paretest.Mock{Reply: wants(paretest.Reply{Text: "I look.", Calls: []paretest.ToolCall{{Tool: "pare_recall"}}})})
 	var mu sync.Mutex
 	ended := 0

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/oracle"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/proxy"
@@ -104,7 +105,7 @@ func each(t *testing.T, run func(t *testing.T, d wire.Dialect, stream bool)) {
 // first.
 func TestRecallAlone(t *testing.T) {
 	each(t, func(t *testing.T, d wire.Dialect, stream bool) {
-		body := string(many(20).Render(d, paretest.RenderOptions{}))
+		body := string(many(20).Render(d, histories.RenderOptions{}))
 		for _, before := range []string{"", "I look it up."} {
 			records := make(chan *proxy.Record, 9)
 			up, url := recalling(t, d, body, wants(paretest.Reply{Text: before, Calls: []paretest.ToolCall{{Tool: "pare_recall"}}}), func(c *proxy.Config) {
@@ -174,7 +175,7 @@ func mustCheck(t testing.TB, d wire.Dialect, body []byte) []wire.Finding {
 // from which nothing is removed is the one that came.
 func TestRecallUnused(t *testing.T) {
 	each(t, func(t *testing.T, d wire.Dialect, stream bool) {
-		body := string(many(20).Render(d, paretest.RenderOptions{}))
+		body := string(many(20).Render(d, histories.RenderOptions{}))
 		m := &paretest.Mock{Reply: func(*wire.Request) paretest.Reply {
 			return paretest.Reply{Text: "Let me look.", Calls: []paretest.ToolCall{{Tool: "Read", Arguments: `{"path":"a"}`}}}
 		}}
@@ -198,7 +199,7 @@ func TestRecallUnused(t *testing.T) {
 // fetched.
 func TestRecallList(t *testing.T) {
 	each(t, func(t *testing.T, d wire.Dialect, stream bool) {
-		body := string(many(20).Render(d, paretest.RenderOptions{}))
+		body := string(many(20).Render(d, histories.RenderOptions{}))
 		list, got := "", ""
 		up := standIn(t, &paretest.Mock{Reply: func(r *wire.Request) paretest.Reply {
 			result, n := asked(r)

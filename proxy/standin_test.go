@@ -14,6 +14,8 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/jsontree"
 	"github.com/pare-llm/pare/internal/oracle"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/paretest"
@@ -52,7 +54,7 @@ func pathFor(t testing.TB, dialect string, body []byte) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		model = paretest.DefaultModel(d)
+		model = histories.DefaultModel(d)
 	}
 	switch dialect {
 	case "anthropic":
@@ -173,9 +175,9 @@ func TestCleanThroughProxy(t *testing.T) {
 	up := standIn(t, m)
 	through := front(t, up)
 	for seed := range uint64(trial.Size(60)) {
-		script := paretest.Random(seed, paretest.GenOptions{})
+		script := histories.Random(seed, histories.GenOptions{})
 		for _, d := range wire.Dialects() {
-			o := paretest.RenderOptions{Spelling: paretest.Spelling{Indent: []string{"", " ", "\t"}[seed%3], Keys: paretest.KeyOrder(seed % 3), Escapes: paretest.Escapes(seed / 3 % 3)}}
+			o := histories.RenderOptions{Spelling: jsontree.Spelling{Indent: []string{"", " ", "\t"}[seed%3], Keys: jsontree.KeyOrder(seed % 3), Escapes: jsontree.Escapes(seed / 3 % 3)}}
 			body := string(script.Render(d, o))
 			path := pathFor(t, d.String(), []byte(body))
 			want := direct(m, path, body)
@@ -207,9 +209,9 @@ func TestBrokenThroughProxy(t *testing.T) {
 	through, throughOther := front(t, up), front(t, other)
 	broken := 0
 	for seed := range uint64(trial.Size(60)) {
-		script, _ := paretest.Break(rand.New(rand.NewPCG(seed, 7)), paretest.Random(seed, paretest.GenOptions{}))
+		script, _ := histories.Break(rand.New(rand.NewPCG(seed, 7)), histories.Random(seed, histories.GenOptions{}))
 		for _, d := range wire.Dialects() {
-			body := string(script.Render(d, paretest.RenderOptions{}))
+			body := string(script.Render(d, histories.RenderOptions{}))
 			path := pathFor(t, d.String(), []byte(body))
 			if direct(m, path, body).Code == 200 {
 				continue
@@ -229,14 +231,14 @@ func TestBrokenThroughProxy(t *testing.T) {
 }
 
 // many is a history of many exchanges.
-func many(exchanges int) paretest.Script {
+func many(exchanges int) histories.Script {
 	var b strings.Builder
 	b.WriteString("system \"be brief\"\nuser \"fix the build\"\n")
 	for i := range exchanges {
 		fmt.Fprintf(&b, "say \"I look at part %d.\" | call r%d Read part%d.go\nresult r%d %s\n", i, i, i, i, strings.Repeat(fmt.Sprintf("line of part %d; ", i), 60))
 	}
 	b.WriteString("say \"Done.\"\nuser \"and now?\"")
-	return paretest.MustParse(b.String())
+	return histories.MustParse(b.String())
 }
 
 // TestOverflowThroughProxy: a history that the provider finds too long is cut to what its
@@ -245,7 +247,7 @@ func TestOverflowThroughProxy(t *testing.T) {
 	script := many(40)
 	for _, d := range wire.Dialects() {
 		t.Run(d.String(), func(t *testing.T) {
-			body := string(script.Render(d, paretest.RenderOptions{}))
+			body := string(script.Render(d, histories.RenderOptions{}))
 			path := pathFor(t, d.String(), []byte(body))
 			if w := direct(&paretest.Mock{}, path, body); w.Code != 200 {
 				t.Fatalf("not valid: %s", w.Body)
@@ -292,7 +294,7 @@ func TestStreamsThroughProxy(t *testing.T) {
 	through := front(t, up)
 	for _, script := range []string{`user "fix it" | call r1 Read a.go | result r1 x | user "go on"`, `user "fix it" | call r1 Read a.go | user "go on"`} {
 		for _, d := range wire.Dialects() {
-			body := string(paretest.MustParse(script).Render(d, paretest.RenderOptions{}))
+			body := string(histories.MustParse(script).Render(d, histories.RenderOptions{}))
 			path := pathFor(t, d.String(), []byte(body))
 			switch {
 			case strings.HasSuffix(path, ":generateContent"):
@@ -316,7 +318,7 @@ func TestSignedThroughProxy(t *testing.T) {
 	m := &paretest.Mock{}
 	up := standIn(t, m)
 	through := front(t, up)
-	body := string(paretest.MustParse(`user "fix it" | call r1 Read a.go | user "go on"`).Render(wire.Bedrock, paretest.RenderOptions{}))
+	body := string(histories.MustParse(`user "fix it" | call r1 Read a.go | user "go on"`).Render(wire.Bedrock, histories.RenderOptions{}))
 	path := pathFor(t, "bedrock", []byte(body))
 	resp, answer := post(t, through.URL+path, body, "Authorization", "AWS4-HMAC-SHA256 Credential=AKID/20260101/us-east-1/bedrock/aws4_request, SignedHeaders=host, Signature=00")
 	want := direct(m, path, body)

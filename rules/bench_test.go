@@ -8,8 +8,8 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/benchdata"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -18,20 +18,20 @@ import (
 // megabyte is a history of about 1,000 messages and 1 MB. An agent works on seven
 // files all the time if it is dense, else on others in each task.
 func megabyte(d wire.Dialect, dense bool) []byte {
-	var script paretest.Script
+	var script histories.Script
 	for task := uint64(0); len(script) < 1500; task++ {
-		part := inflate(paretest.Random(task, paretest.GenOptions{Turns: 1, NoImages: true, UniqueIDs: true}))
+		part := inflate(histories.Random(task, histories.GenOptions{Turns: 1, NoImages: true, UniqueIDs: true}))
 		for i, s := range part {
 			switch {
-			case s.Op == paretest.System:
-				part[i] = paretest.Step{Op: paretest.User, Text: "go on"}
-			case s.Op == paretest.Call && !dense:
+			case s.Op == histories.System:
+				part[i] = histories.Step{Op: histories.User, Text: "go on"}
+			case s.Op == histories.Call && !dense:
 				part[i].Args = strings.NewReplacer(`"path":"`, fmt.Sprintf(`"path":"task%d/`, task), `"command":"`, fmt.Sprintf(`"command":"TASK=%d `, task)).Replace(s.Args)
 			}
 		}
 		script = append(script, part...)
 	}
-	return script.Render(d, paretest.RenderOptions{})
+	return script.Render(d, histories.RenderOptions{})
 }
 
 // BenchmarkStandard compares the whole way of the standard rules, parsing and
@@ -155,13 +155,13 @@ func TestGrowth(t *testing.T) {
 	}
 	for name, shape := range shapes {
 		trial.Linear(t, name, 20_000, func(n int) func() {
-			script := paretest.Script{{Op: paretest.User, Text: "go"}}
+			script := histories.Script{{Op: histories.User, Text: "go"}}
 			for i := range n {
 				args, result := shape(i)
 				id := fmt.Sprintf("call_%d", i)
-				script = append(script, paretest.Step{Op: paretest.Call, ID: id, Tool: "Read", Args: args}, paretest.Step{Op: paretest.Result, ID: id, Text: result})
+				script = append(script, histories.Step{Op: histories.Call, ID: id, Tool: "Read", Args: args}, histories.Step{Op: histories.Result, ID: id, Text: result})
 			}
-			r, err := pare.Parse(script.Render(wire.OpenAIChat, paretest.RenderOptions{}))
+			r, err := pare.Parse(script.Render(wire.OpenAIChat, histories.RenderOptions{}))
 			if err != nil {
 				t.Fatal(err)
 			}

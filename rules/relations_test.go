@@ -9,34 +9,36 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/histories"
+
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsontree"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
-// histories is how many random histories are tried.
-func histories() uint64 {
+// historyCount is how many random histories are tried.
+func historyCount() uint64 {
 	return uint64(trial.Histories(60))
 }
 
 // inflate makes texts long enough to be worth clearing. Equal texts stay equal, and
 // failures say so in words, for the dialects that have no mark for them. What a
 // write says is short, as in life.
-func inflate(s paretest.Script) paretest.Script {
+func inflate(s histories.Script) histories.Script {
 	s = slices.Clone(s)
 	tools := map[string]string{}
 	for i := range s {
 		switch s[i].Op {
-		case paretest.Fail:
+		case histories.Fail:
 			s[i].Text = "Error: " + grow(s[i].Text)
-		case paretest.Result:
+		case histories.Result:
 			if t := tools[s[i].ID]; t != "Write" && t != "Edit" {
 				s[i].Text = grow(s[i].Text)
 			}
-		case paretest.Call:
+		case histories.Call:
 			tools[s[i].ID] = s[i].Tool
 			var args struct{ Path, Content string }
 			if json.Unmarshal([]byte(s[i].Args), &args) != nil || args.Content == "" {
@@ -90,15 +92,15 @@ var setNames = []string{"clear", "drop", "everything", "standard", "turns"}
 func TestRelations(t *testing.T) {
 	all := sets()
 	changed := map[string]int{}
-	for seed := range histories() {
+	for seed := range historyCount() {
 		r := rand.New(rand.NewPCG(seed, 7))
-		script := inflate(paretest.Random(seed, paretest.GenOptions{}))
+		script := inflate(histories.Random(seed, histories.GenOptions{}))
 		if seed%3 == 2 {
-			script, _ = paretest.Break(r, script)
+			script, _ = histories.Break(r, script)
 		}
 		name := setNames[seed%uint64(len(setNames))]
 		for _, d := range wire.Dialects() {
-			body := script.Render(d, paretest.RenderOptions{NoIDs: seed%7 == 0})
+			body := script.Render(d, histories.RenderOptions{NoIDs: seed%7 == 0})
 			at := fmt.Sprintf("seed %d, %s, %s", seed, d, name)
 			o := pare.Options{Repair: wire.Repair{Open: seed%5 == 4}}
 			plan := relations(t, at, body, all[name], o, r)
@@ -111,7 +113,7 @@ func TestRelations(t *testing.T) {
 		}
 	}
 	for _, name := range setNames {
-		if changed[name] < int(histories())/5 {
+		if changed[name] < int(historyCount())/5 {
 			t.Errorf("%s did something to %d bodies only", name, changed[name])
 		}
 	}
@@ -221,16 +223,16 @@ func untouched(t *testing.T, at string, plan *pare.Plan) {
 // TestLatestStays compares deduplication with what is plain to see in a script.
 func TestLatestStays(t *testing.T) {
 	p := compile(t, []pare.Rule{must(rules.Deduplication{ExactOnly: true})})
-	for seed := range histories() {
-		script := inflate(paretest.Random(seed, paretest.GenOptions{UniqueIDs: true}))
+	for seed := range historyCount() {
+		script := inflate(histories.Random(seed, histories.GenOptions{UniqueIDs: true}))
 		latest := map[string]int{}
 		calls := map[string]int{}
 		want := map[string]bool{} // ids that are repeated later
 		for i, s := range script {
 			switch s.Op {
-			case paretest.Call:
+			case histories.Call:
 				calls[s.ID] = i
-			case paretest.Result, paretest.Fail:
+			case histories.Result, histories.Fail:
 				c := script[calls[s.ID]]
 				if len(s.Text) < 512 {
 					continue // cheaper than a placeholder
@@ -270,15 +272,15 @@ func TestLatestStays(t *testing.T) {
 // TestSpelling: how the JSON is written changes no decision.
 func TestSpelling(t *testing.T) {
 	p := compile(t, sets()["everything"])
-	for seed := range histories() / 4 {
-		script := inflate(paretest.Random(seed, paretest.GenOptions{}))
+	for seed := range historyCount() / 4 {
+		script := inflate(histories.Random(seed, histories.GenOptions{}))
 		for _, d := range wire.Dialects() {
-			body := script.Render(d, paretest.RenderOptions{})
+			body := script.Render(d, histories.RenderOptions{})
 			want := verdicts(planOf(t, body, p))
-			for _, s := range []paretest.Spelling{
-				{Indent: "  "}, {Keys: paretest.KeysReversed}, {Indent: "\t", Keys: paretest.KeysSorted, Escapes: paretest.EscapeNonASCII}, {Escapes: paretest.EscapeAll},
+			for _, s := range []jsontree.Spelling{
+				{Indent: "  "}, {Keys: jsontree.KeysReversed}, {Indent: "\t", Keys: jsontree.KeysSorted, Escapes: jsontree.EscapeNonASCII}, {Escapes: jsontree.EscapeAll},
 			} {
-				again, err := paretest.Respell(body, s)
+				again, err := jsontree.Respell(body, s)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -304,13 +306,13 @@ func verdicts(p *pare.Plan) string {
 // settles.
 func TestDamaged(t *testing.T) {
 	all := sets()
-	for seed := range histories() {
+	for seed := range historyCount() {
 		r := rand.New(rand.NewPCG(seed, 9))
-		script := inflate(paretest.Random(seed, paretest.GenOptions{}))
+		script := inflate(histories.Random(seed, histories.GenOptions{}))
 		d := wire.Dialects()[seed%5]
-		body := script.Render(d, paretest.RenderOptions{})
+		body := script.Render(d, histories.RenderOptions{})
 		for range 4 {
-			body, _ = paretest.Corrupt(r, body)
+			body, _ = histories.Corrupt(r, body)
 			in, err := wire.Parse(body, wire.Options{Dialect: d})
 			if err != nil {
 				break

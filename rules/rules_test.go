@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/wire"
 )
@@ -58,7 +58,7 @@ func TestScenes(t *testing.T) {
 		for i := range all {
 			s := &all[i]
 			t.Run(fmt.Sprintf("%s/%d", filepath.Base(file), i), func(t *testing.T) {
-				script := paretest.MustParse(long.Replace(s.script))
+				script := histories.MustParse(long.Replace(s.script))
 				p := pipeline(t, s.rules)
 				for _, d := range wire.Dialects() {
 					got := play(t, script, p, d)
@@ -111,16 +111,16 @@ func pipeline(t testing.TB, lines string) *pare.Pipeline {
 }
 
 // play returns what a pipeline does to a script, in the words of the script.
-func play(t testing.TB, script paretest.Script, p *pare.Pipeline, d wire.Dialect) string {
+func play(t testing.TB, script histories.Script, p *pare.Pipeline, d wire.Dialect) string {
 	t.Helper()
-	body := script.Render(d, paretest.RenderOptions{})
+	body := script.Render(d, histories.RenderOptions{})
 	plan := planOf(t, body, p)
 	steps := map[string]int{}
 	names := []string{}
-	for i, path := range script.Paths(d, paretest.RenderOptions{}) {
+	for i, path := range script.Paths(d, histories.RenderOptions{}) {
 		steps[path] = i
 		if id := script[i].ID; id != "" {
-			names = append(names, paretest.WireID(id, d, paretest.RenderOptions{}), id)
+			names = append(names, histories.WireID(id, d, histories.RenderOptions{}), id)
 		}
 	}
 	var lines []string
@@ -132,7 +132,7 @@ func play(t testing.TB, script paretest.Script, p *pare.Pipeline, d wire.Dialect
 		}
 		s := script[step]
 		op := "call"
-		if s.Op == paretest.Result || s.Op == paretest.Fail {
+		if s.Op == histories.Result || s.Op == histories.Fail {
 			op = "result"
 		}
 		line := fmt.Sprintf("%s %s %s %s", c.Action, op, s.ID, strings.NewReplacer(names...).Replace(c.Reason))

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/store"
 	"github.com/pare-llm/pare/wire"
 )
@@ -24,9 +24,9 @@ func TestDefectD4WhatIsTakenCanBeSent(t *testing.T) {
 		taken, refused := 0, 0
 		for seed := range max(trial.Size(40), 8) {
 			r := rand.New(rand.NewPCG(4, uint64(seed)))
-			body, _ := paretest.Mixed(uint64(seed), d, paretest.MixOptions{Breaks: r.IntN(3), Turns: 1 + r.IntN(2)})
+			body, _ := histories.Mixed(uint64(seed), d, histories.MixOptions{Breaks: r.IntN(3), Turns: 1 + r.IntN(2)})
 			for range 1 + r.IntN(3) {
-				if damaged, _ := paretest.Corrupt(r, body); json.Valid(damaged) {
+				if damaged, _ := histories.Corrupt(r, body); json.Valid(damaged) {
 					body = damaged
 				}
 			}

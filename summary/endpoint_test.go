@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/wire"
 )
@@ -342,9 +342,9 @@ func TestEndpointEngine(t *testing.T) {
 
 // What is removed is summarized without a model.
 func ExampleExtract() {
-	s := paretest.MustParse(`user "make the tests pass" | call r Read parser.go | result r ` + strings.Repeat("code ", 300) +
+	s := histories.MustParse(`user "make the tests pass" | call r Read parser.go | result r ` + strings.Repeat("code ", 300) +
 		` | call t Bash {"command":"go test"} | fail t exit status 1 | say "The parser is broken." | user "fix it" | say "Fixed." | user "thanks"`)
-	r, _ := wire.Parse(s.Render(wire.Anthropic, paretest.RenderOptions{}), wire.Options{})
+	r, _ := wire.Parse(s.Render(wire.Anthropic, histories.RenderOptions{}), wire.Options{})
 	c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), MinKeep: 1, Options: pare.CompactOptions{FoldTask: true}}
 	plan, err := c.Compact(context.Background(), r)
 	if err != nil {
@@ -384,7 +384,7 @@ func ExampleEndpoint() {
 		fmt.Println(err)
 		return
 	}
-	r, _ := wire.Parse(paretest.MustParse(`user "make the tests pass" | say "I look."`).Render(wire.OpenAIChat, paretest.RenderOptions{}), wire.Options{})
+	r, _ := wire.Parse(histories.MustParse(`user "make the tests pass" | say "I look."`).Render(wire.OpenAIChat, histories.RenderOptions{}), wire.Options{})
 	s, err := ask(context.Background(), pare.Removed{Request: r, Blocks: nil})
 	fmt.Println(s.Text, err)
 	// Output: Goal: make the tests pass <nil>

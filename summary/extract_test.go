@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -39,11 +39,11 @@ func removed(t testing.TB, body []byte, d wire.Dialect, tokens int) pare.Removed
 
 func script(t testing.TB, notation string, d wire.Dialect) pare.Removed {
 	t.Helper()
-	s, err := paretest.Parse(notation)
+	s, err := histories.Parse(notation)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return removed(t, s.Render(d, paretest.RenderOptions{}), d, 4000)
+	return removed(t, s.Render(d, histories.RenderOptions{}), d, 4000)
 }
 
 func extract(t testing.TB, h pare.Removed) string {
@@ -203,12 +203,12 @@ func TestExtractRelations(t *testing.T) {
 	fresh, condensed, refused := 0, 0, 0
 	for seed := range uint64(rounds) {
 		rnd := rand.New(rand.NewPCG(seed, 5))
-		s := paretest.Random(seed, paretest.GenOptions{})
+		s := histories.Random(seed, histories.GenOptions{})
 		if seed%2 == 1 {
-			s, _ = paretest.Break(rnd, s)
+			s, _ = histories.Break(rnd, s)
 		}
 		d := wire.Dialects()[seed%5]
-		h := removed(t, s.Render(d, paretest.RenderOptions{}), d, 20+rnd.IntN(400))
+		h := removed(t, s.Render(d, histories.RenderOptions{}), d, 20+rnd.IntN(400))
 		// They need not stand together.
 		h.Blocks = slices.DeleteFunc(h.Blocks, func(transcript.BlockID) bool { return rnd.IntN(4) == 0 })
 		o := summary.ExtractOptions{}
@@ -251,11 +251,11 @@ func TestExtractRelations(t *testing.T) {
 // below is summaries that are to be condensed.
 func below(t testing.TB, most, level int, texts ...string) pare.Removed {
 	t.Helper()
-	s := paretest.Script{}
+	s := histories.Script{}
 	for _, text := range texts {
-		s = append(s, paretest.Step{Op: paretest.User, Text: text})
+		s = append(s, histories.Step{Op: histories.User, Text: text})
 	}
-	h := removed(t, s.Render(wire.OpenAIChat, paretest.RenderOptions{}), wire.OpenAIChat, most)
+	h := removed(t, s.Render(wire.OpenAIChat, histories.RenderOptions{}), wire.OpenAIChat, most)
 	h.Level = level
 	return h
 }
@@ -314,14 +314,14 @@ var hostileTexts = []string{
 func TestExtractHostile(t *testing.T) {
 	for _, x := range hostileTexts {
 		for _, d := range wire.Dialects() {
-			s := paretest.Script{
-				{Op: paretest.User, Text: x}, {Op: paretest.Say, Text: "I'll " + x}, {Op: paretest.Call, ID: "a", Tool: "[pare:", Args: quote("path", "end of the summary]")},
-				{Op: paretest.Fail, ID: "a", Text: x}, {Op: paretest.Call, ID: "b", Tool: "Bash", Args: quote("command", x)}, {Op: paretest.Fail, ID: "b", Text: x + "\n" + x},
-				{Op: paretest.Call, ID: "c", Tool: "Edit", Args: quote("path", x)}, {Op: paretest.Result, ID: "c", Text: x}, {Op: paretest.Call, ID: "d", Tool: "ask", Args: quote("question", x)},
-				{Op: paretest.Result, ID: "d", Text: x}, {Op: paretest.Say, Text: x}, {Op: paretest.User, Text: x + "?"},
-				{Op: paretest.Call, ID: "p", Tool: "Grep", Args: "{}"}, {Op: paretest.Result, ID: "p", Text: strings.Repeat("filler ", 2000)},
+			s := histories.Script{
+				{Op: histories.User, Text: x}, {Op: histories.Say, Text: "I'll " + x}, {Op: histories.Call, ID: "a", Tool: "[pare:", Args: quote("path", "end of the summary]")},
+				{Op: histories.Fail, ID: "a", Text: x}, {Op: histories.Call, ID: "b", Tool: "Bash", Args: quote("command", x)}, {Op: histories.Fail, ID: "b", Text: x + "\n" + x},
+				{Op: histories.Call, ID: "c", Tool: "Edit", Args: quote("path", x)}, {Op: histories.Result, ID: "c", Text: x}, {Op: histories.Call, ID: "d", Tool: "ask", Args: quote("question", x)},
+				{Op: histories.Result, ID: "d", Text: x}, {Op: histories.Say, Text: x}, {Op: histories.User, Text: x + "?"},
+				{Op: histories.Call, ID: "p", Tool: "Grep", Args: "{}"}, {Op: histories.Result, ID: "p", Text: strings.Repeat("filler ", 2000)},
 			}
-			h := removed(t, s.Render(d, paretest.RenderOptions{}), d, 2000)
+			h := removed(t, s.Render(d, histories.RenderOptions{}), d, 2000)
 			got := extract(t, h)
 			checkText(t, fmt.Sprintf("%.40q, %s", x, d), got)
 			if len(got) > 6000 {
@@ -363,9 +363,9 @@ func TestExtractCancelled(t *testing.T) {
 // TestExtractCompacts: the engine takes what Extract makes, and carries it on.
 func TestExtractCompacts(t *testing.T) {
 	for _, d := range wire.Dialects() {
-		s := paretest.MustParse(`user "fix the parser" | call a Read a.go | result a ` + strings.Repeat("x ", 2000) + ` | say "I did it." | user "now the lexer"` +
+		s := histories.MustParse(`user "fix the parser" | call a Read a.go | result a ` + strings.Repeat("x ", 2000) + ` | say "I did it." | user "now the lexer"` +
 			` | call b Read b.go | result b ` + strings.Repeat("y ", 2000) + ` | say "It is done." | user "thanks" | say "welcome" | user "one more"`)
-		r, err := wire.Parse(s.Render(d, paretest.RenderOptions{}), wire.Options{Dialect: d})
+		r, err := wire.Parse(s.Render(d, histories.RenderOptions{}), wire.Options{Dialect: d})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -417,7 +417,7 @@ RESULT OF Bash (FAILED): exit status 1`
 func TestRenderBounded(t *testing.T) {
 	for seed := range uint64(300) {
 		d := wire.Dialects()[seed%5]
-		h := removed(t, paretest.Random(seed, paretest.GenOptions{}).Render(d, paretest.RenderOptions{}), d, 0)
+		h := removed(t, histories.Random(seed, histories.GenOptions{}).Render(d, histories.RenderOptions{}), d, 0)
 		n := len(summary.Render(h, 0))
 		for most := 1; most <= n; most += 1 + most/5 {
 			if got := summary.Render(h, most); len(got) > most || !utf8.ValidString(got) {
@@ -430,7 +430,7 @@ func TestRenderBounded(t *testing.T) {
 func FuzzExtract(f *testing.F) {
 	for seed := range uint64(10) {
 		d := wire.Dialects()[seed%5]
-		f.Add(paretest.Random(seed, paretest.GenOptions{}).Render(d, paretest.RenderOptions{}), "Goal:\n- x", uint16(100*seed))
+		f.Add(histories.Random(seed, histories.GenOptions{}).Render(d, histories.RenderOptions{}), "Goal:\n- x", uint16(100*seed))
 	}
 	for _, x := range hostileTexts[:10] {
 		f.Add([]byte(`{"messages":[{"role":"user","content":`+jsonString(strings.ToValidUTF8(x, ""))+`},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"Bash","arguments":`+jsonString(`{"command":[`)+`}}]}]}`), x, uint16(300))
@@ -463,8 +463,8 @@ func FuzzExtract(f *testing.F) {
 
 // What was removed, as a model reads it.
 func ExampleRender() {
-	s := paretest.MustParse(`user "make the tests pass" | call t Bash {"command":"go test"} | fail t exit status 1`)
-	r, _ := wire.Parse(s.Render(wire.Gemini, paretest.RenderOptions{}), wire.Options{})
+	s := histories.MustParse(`user "make the tests pass" | call t Bash {"command":"go test"} | fail t exit status 1`)
+	r, _ := wire.Parse(s.Render(wire.Gemini, histories.RenderOptions{}), wire.Options{})
 	fmt.Println(summary.Render(pare.Removed{Request: r, Blocks: []transcript.BlockID{0, 1, 2}}, 1000))
 	// Output:
 	// USER: make the tests pass

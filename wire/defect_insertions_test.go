@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -36,11 +36,11 @@ func TestDefectT9EveryInsertionIsTold(t *testing.T) {
 	}
 	for seed := range trial.Size(800) {
 		for d := range models {
-			body, _ := paretest.Mixed(uint64(seed), d, paretest.MixOptions{Breaks: 1 + seed%3, Turns: 1 + seed%3})
+			body, _ := histories.Mixed(uint64(seed), d, histories.MixOptions{Breaks: 1 + seed%3, Turns: 1 + seed%3})
 			check(seed, d, body, seed%4 == 0)
-			s := paretest.Random(uint64(seed), paretest.GenOptions{Turns: 2, Steps: 2})
-			broken, _ := paretest.Break(rand.New(rand.NewPCG(uint64(seed), 9)), s)
-			check(seed, d, broken.Render(d, paretest.RenderOptions{}), seed%4 == 0)
+			s := histories.Random(uint64(seed), histories.GenOptions{Turns: 2, Steps: 2})
+			broken, _ := histories.Break(rand.New(rand.NewPCG(uint64(seed), 9)), s)
+			check(seed, d, broken.Render(d, histories.RenderOptions{}), seed%4 == 0)
 		}
 	}
 }

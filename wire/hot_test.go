@@ -8,7 +8,7 @@ import (
 
 	"github.com/pare-llm/pare/internal/benchdata"
 	"github.com/pare-llm/pare/internal/corpus"
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -85,9 +85,9 @@ func TestParserReadsAgain(t *testing.T) {
 		}
 		sameReading(t, &p, body[:len(body)/2], wire.Options{})
 	}
-	histories(t, 600, paretest.GenOptions{Turns: 2, Steps: 2}, func(r *rand.Rand, s paretest.Script) {
+	eachHistory(t, 600, histories.GenOptions{Turns: 2, Steps: 2}, func(r *rand.Rand, s histories.Script) {
 		d, o := one(r)
-		broken, _ := paretest.Break(r, s)
+		broken, _ := histories.Break(r, s)
 		sameReading(t, &p, broken.Render(d, o), wire.Options{Dialect: d})
 		sameReading(t, &p, s.Render(d, o), wire.Options{})
 	})
@@ -150,9 +150,9 @@ func TestLook(t *testing.T) {
 		}
 		look(z.Body()[:len(z.Body())/2], wire.Options{}, wire.CheckOptions{})
 	}
-	histories(t, 300, paretest.GenOptions{Turns: 2, Steps: 2}, func(r *rand.Rand, s paretest.Script) {
+	eachHistory(t, 300, histories.GenOptions{Turns: 2, Steps: 2}, func(r *rand.Rand, s histories.Script) {
 		d, o := one(r)
-		broken, _ := paretest.Break(r, s)
+		broken, _ := histories.Break(r, s)
 		look(broken.Render(d, o), wire.Options{Dialect: d}, wire.CheckOptions{})
 		look(s.Render(d, o), wire.Options{}, wire.CheckOptions{})
 	})

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -103,7 +103,7 @@ func TestDefectP3Interactions(t *testing.T) {
 			steps2(asks, `{"type":"model_output","content":[{"type":"text","text":"Yes."}]}`, thanks)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := paretest.CheckReading(t, []byte(c.body), wire.Options{})
+			r := histories.CheckReading(t, []byte(c.body), wire.Options{})
 			if r == nil || r.Dialect != wire.GeminiInteractions {
 				t.Fatalf("read as %v", r)
 			}
@@ -126,7 +126,7 @@ func TestDefectP3Interactions(t *testing.T) {
 			if got := string(m.Request.Raw()); got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
-			if lost := paretest.Unresolved([]byte(c.body), m.Changes); len(lost) > 0 {
+			if lost := histories.Unresolved([]byte(c.body), m.Changes); len(lost) > 0 {
 				t.Errorf("receipts that lead nowhere: %v", lost)
 			}
 		})

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/jsontree"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -15,9 +16,9 @@ import (
 // the messages as they were, and break no pair.
 func TestParts(t *testing.T) {
 	parts := 0
-	histories(t, 40, paretest.GenOptions{}, func(_ *rand.Rand, s paretest.Script) {
+	eachHistory(t, 40, histories.GenOptions{}, func(_ *rand.Rand, s histories.Script) {
 		for _, d := range wire.Dialects() {
-			for _, o := range []paretest.RenderOptions{{}, {Bare: true}, {Spelling: paretest.Spelling{Indent: "  "}}} {
+			for _, o := range []histories.RenderOptions{{}, {Bare: true}, {Spelling: jsontree.Spelling{Indent: "  "}}} {
 				r, err := wire.Parse(s.Render(d, o), wire.Options{Dialect: d})
 				if err != nil {
 					t.Fatal(err)

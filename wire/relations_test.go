@@ -8,17 +8,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/histories"
+
 	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/wire"
 )
 
-// histories runs f on random scripts, n of them in make test.
-func histories(t *testing.T, n int, o paretest.GenOptions, f func(r *rand.Rand, s paretest.Script)) {
+// eachHistory runs f on random scripts, n of them in make test.
+func eachHistory(t *testing.T, n int, o histories.GenOptions, f func(r *rand.Rand, s histories.Script)) {
 	t.Helper()
 	for seed := range trial.Histories(n) {
-		f(rand.New(rand.NewPCG(uint64(seed), 1)), paretest.Random(uint64(seed), o))
+		f(rand.New(rand.NewPCG(uint64(seed), 1)), histories.Random(uint64(seed), o))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
@@ -26,37 +27,37 @@ func histories(t *testing.T, n int, o paretest.GenOptions, f func(r *rand.Rand, 
 }
 
 // one returns a dialect and all ways to render in it, chosen by r.
-func one(r *rand.Rand) (wire.Dialect, paretest.RenderOptions) {
+func one(r *rand.Rand) (wire.Dialect, histories.RenderOptions) {
 	all := wire.Dialects()
-	return all[r.IntN(len(all))], paretest.RenderOptions{NoIDs: r.IntN(4) == 0}
+	return all[r.IntN(len(all))], histories.RenderOptions{NoIDs: r.IntN(4) == 0}
 }
 
 func TestCleanHistories(t *testing.T) {
 	t.Parallel()
-	check := func(r *rand.Rand, s paretest.Script) {
-		paretest.CheckClean(t, s)
-		paretest.CheckDialects(t, s)
+	check := func(r *rand.Rand, s histories.Script) {
+		histories.CheckClean(t, s)
+		histories.CheckDialects(t, s)
 		d, _ := one(r)
-		paretest.CheckAppending(t, s, d)
+		histories.CheckAppending(t, s, d)
 	}
-	histories(t, 600, paretest.GenOptions{Turns: 2, Steps: 2}, check)
-	histories(t, 20, paretest.GenOptions{}, check)
+	eachHistory(t, 600, histories.GenOptions{Turns: 2, Steps: 2}, check)
+	eachHistory(t, 20, histories.GenOptions{}, check)
 }
 
 func TestBrokenHistories(t *testing.T) {
 	t.Parallel()
-	histories(t, 800, paretest.GenOptions{Turns: 2, Steps: 2}, func(r *rand.Rand, s paretest.Script) {
+	eachHistory(t, 800, histories.GenOptions{Turns: 2, Steps: 2}, func(r *rand.Rand, s histories.Script) {
 		d, o := one(r)
-		broken, did := paretest.Break(r, s)
+		broken, did := histories.Break(r, s)
 		body := broken.Render(d, o)
 		if got, err := wire.Detect(body); got.Dialect != d {
 			t.Errorf("%s is detected as %s, %v", d, got.Dialect, err)
 		}
-		paretest.CheckReading(t, body, wire.Options{})
-		paretest.CheckSpelling(t, body, wire.Options{Dialect: d})
-		paretest.CheckModes(t, body, wire.Options{Dialect: d})
-		paretest.CheckBare(t, body, wire.Options{Dialect: d})
-		paretest.CheckRenaming(t, broken, d)
+		histories.CheckReading(t, body, wire.Options{})
+		histories.CheckSpelling(t, body, wire.Options{Dialect: d})
+		histories.CheckModes(t, body, wire.Options{Dialect: d})
+		histories.CheckBare(t, body, wire.Options{Dialect: d})
+		histories.CheckRenaming(t, broken, d)
 		if t.Failed() {
 			t.Logf("%q", did)
 		}
@@ -65,17 +66,17 @@ func TestBrokenHistories(t *testing.T) {
 
 func TestCorruptBodies(t *testing.T) {
 	t.Parallel()
-	histories(t, 1000, paretest.GenOptions{Turns: 1, Steps: 2}, func(r *rand.Rand, s paretest.Script) {
+	eachHistory(t, 1000, histories.GenOptions{Turns: 1, Steps: 2}, func(r *rand.Rand, s histories.Script) {
 		d, o := one(r)
 		body := s.Render(d, o)
 		for range 3 {
 			var did string
-			body, did = paretest.Corrupt(r, body)
-			paretest.CheckReading(t, body, wire.Options{})
-			paretest.CheckReading(t, body, wire.Options{Dialect: d})
-			paretest.CheckReading(t, body, wire.Options{Dialect: d, Structural: true})
-			paretest.CheckModes(t, body, wire.Options{Dialect: d})
-			paretest.CheckRepeatedKeys(t, body, wire.Options{Dialect: d})
+			body, did = histories.Corrupt(r, body)
+			histories.CheckReading(t, body, wire.Options{})
+			histories.CheckReading(t, body, wire.Options{Dialect: d})
+			histories.CheckReading(t, body, wire.Options{Dialect: d, Structural: true})
+			histories.CheckModes(t, body, wire.Options{Dialect: d})
+			histories.CheckRepeatedKeys(t, body, wire.Options{Dialect: d})
 			if t.Failed() {
 				t.Fatalf("%s: %s", d, did)
 			}
@@ -86,12 +87,12 @@ func TestCorruptBodies(t *testing.T) {
 // TestWrongDialect: a body read as another dialect is nonsense, but sound.
 func TestWrongDialect(t *testing.T) {
 	t.Parallel()
-	histories(t, 300, paretest.GenOptions{Turns: 1, Steps: 2}, func(r *rand.Rand, s paretest.Script) {
+	eachHistory(t, 300, histories.GenOptions{Turns: 1, Steps: 2}, func(r *rand.Rand, s histories.Script) {
 		d, o := one(r)
 		o.Bare = true
 		body := s.Render(d, o)
 		for _, as := range wire.Dialects() {
-			paretest.CheckReading(t, body, wire.Options{Dialect: as})
+			histories.CheckReading(t, body, wire.Options{Dialect: as})
 		}
 	})
 }
@@ -125,21 +126,21 @@ func allRelations(t *testing.T, seed uint64, body []byte) {
 		t.Fatal(err)
 	}
 	d := found.Dialect
-	paretest.CheckSpelling(t, body, wire.Options{Dialect: d})
-	paretest.CheckBare(t, body, wire.Options{})
+	histories.CheckSpelling(t, body, wire.Options{Dialect: d})
+	histories.CheckBare(t, body, wire.Options{})
 	r := rand.New(rand.NewPCG(seed, 2))
 	for range 8 {
-		paretest.CheckReading(t, body, wire.Options{})
-		paretest.CheckReading(t, body, wire.Options{Dialect: d})
-		paretest.CheckModes(t, body, wire.Options{Dialect: d})
-		paretest.CheckRepeatedKeys(t, body, wire.Options{Dialect: d})
-		body, _ = paretest.Corrupt(r, body)
+		histories.CheckReading(t, body, wire.Options{})
+		histories.CheckReading(t, body, wire.Options{Dialect: d})
+		histories.CheckModes(t, body, wire.Options{Dialect: d})
+		histories.CheckRepeatedKeys(t, body, wire.Options{Dialect: d})
+		body, _ = histories.Corrupt(r, body)
 	}
 }
 
 // findings returns what is found in a script, as rule and step: the first step
 // whose path is the finding's, or the path where there is none.
-func findings(t *testing.T, s paretest.Script, d wire.Dialect, o paretest.RenderOptions) []string {
+func findings(t *testing.T, s histories.Script, d wire.Dialect, o histories.RenderOptions) []string {
 	t.Helper()
 	r, err := wire.Parse(s.Render(d, o), wire.Options{})
 	if err != nil {
@@ -210,14 +211,14 @@ func TestIncidents(t *testing.T) {
 		{"a failed result without a word", `user "q" | call a Read x | fail a`, "", map[string]string{"anthropic": "empty-error-result 2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := paretest.MustParse(c.script)
+			s := histories.MustParse(c.script)
 			for _, d := range wire.Dialects() {
 				want, ok := c.but[d.String()]
 				if !ok {
 					want = c.want
 				}
-				if got := strings.Join(findings(t, s, d, paretest.RenderOptions{}), ", "); got != want {
-					t.Errorf("%s: got %q, want %q\n%s", d, got, want, s.Render(d, paretest.RenderOptions{Bare: true}))
+				if got := strings.Join(findings(t, s, d, histories.RenderOptions{}), ", "); got != want {
+					t.Errorf("%s: got %q, want %q\n%s", d, got, want, s.Render(d, histories.RenderOptions{Bare: true}))
 				}
 			}
 		})
@@ -227,17 +228,17 @@ func TestIncidents(t *testing.T) {
 // TestMutations: a mutation of a random history is found exactly where it was.
 func TestMutations(t *testing.T) {
 	t.Parallel()
-	all := map[string]paretest.Mutation{}
-	for _, m := range paretest.Mutations() {
+	all := map[string]histories.Mutation{}
+	for _, m := range histories.Mutations() {
 		all[m.Name] = m
 	}
 	// Each case says what must be found, given the script before and after.
-	for name, want := range map[string]func(before, after paretest.Script) []string{
-		"drop-result": func(before, after paretest.Script) []string {
+	for name, want := range map[string]func(before, after histories.Script) []string{
+		"drop-result": func(before, after histories.Script) []string {
 			i := firstDifference(before, after)
 			return []string{fmt.Sprintf("orphan-call %d", call(before, i))}
 		},
-		"drop-call": func(before, after paretest.Script) []string {
+		"drop-call": func(before, after histories.Script) []string {
 			i := firstDifference(before, after)
 			for j := i + 1; ; j++ {
 				if before[j].ID == before[i].ID {
@@ -245,10 +246,10 @@ func TestMutations(t *testing.T) {
 				}
 			}
 		},
-		"duplicate-result": func(before, after paretest.Script) []string {
-			return []string{fmt.Sprintf("duplicate-result %d", slices.IndexFunc(after, func(s paretest.Step) bool { return s.Text == "aborted" }))}
+		"duplicate-result": func(before, after histories.Script) []string {
+			return []string{fmt.Sprintf("duplicate-result %d", slices.IndexFunc(after, func(s histories.Step) bool { return s.Text == "aborted" }))}
 		},
-		"rename-call": func(before, after paretest.Script) []string {
+		"rename-call": func(before, after histories.Script) []string {
 			i := firstDifference(before, after)
 			j := i + 1
 			for before[j].ID != before[i].ID {
@@ -256,14 +257,14 @@ func TestMutations(t *testing.T) {
 			}
 			return []string{fmt.Sprintf("orphan-call %d", i), fmt.Sprintf("orphan-result %d", j)}
 		},
-		"rename-result": func(before, after paretest.Script) []string {
+		"rename-result": func(before, after histories.Script) []string {
 			i := firstDifference(before, after)
 			return []string{fmt.Sprintf("orphan-call %d", call(before, i)), fmt.Sprintf("orphan-result %d", i)}
 		},
-		"reverse-results": func(before, after paretest.Script) []string { return nil },
+		"reverse-results": func(before, after histories.Script) []string { return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			histories(t, 100, paretest.GenOptions{Turns: 3, Steps: 3, UniqueIDs: true, NoThinking: true}, func(r *rand.Rand, s paretest.Script) {
+			eachHistory(t, 100, histories.GenOptions{Turns: 3, Steps: 3, UniqueIDs: true, NoThinking: true}, func(r *rand.Rand, s histories.Script) {
 				broken, did, ok := all[name].Apply(r, s)
 				if !ok || name == "duplicate-result" && strings.Contains(s.String(), "aborted") {
 					return
@@ -271,7 +272,7 @@ func TestMutations(t *testing.T) {
 				want := want(s, broken)
 				slices.Sort(want)
 				for _, d := range wire.Dialects() {
-					if got := findings(t, broken, d, paretest.RenderOptions{}); !slices.Equal(got, want) {
+					if got := findings(t, broken, d, histories.RenderOptions{}); !slices.Equal(got, want) {
 						t.Errorf("%s, %s: got %q, want %q\n%s", d, did, got, want, broken)
 					}
 				}
@@ -280,7 +281,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-func firstDifference(a, b paretest.Script) int {
+func firstDifference(a, b histories.Script) int {
 	for i := range a {
 		if i == len(b) || a[i] != b[i] {
 			return i
@@ -290,9 +291,9 @@ func firstDifference(a, b paretest.Script) int {
 }
 
 // call returns the step of the call that step i answers.
-func call(s paretest.Script, i int) int {
+func call(s histories.Script, i int) int {
 	for j := i - 1; ; j-- {
-		if s[j].Op == paretest.Call && s[j].ID == s[i].ID {
+		if s[j].Op == histories.Call && s[j].ID == s[i].ID {
 			return j
 		}
 	}
@@ -310,8 +311,8 @@ func TestWithoutIDs(t *testing.T) {
 		`user "q" | call a Read x | user "n" | say "so" | user "m"`:                    "orphan-call 1",
 		`user "q" | call a Read x | user "n" | say "so" | result a late | user "more"`: "displaced-result 4",
 	} {
-		s := paretest.MustParse(script)
-		if got := strings.Join(findings(t, s, wire.Gemini, paretest.RenderOptions{NoIDs: true}), ", "); got != want {
+		s := histories.MustParse(script)
+		if got := strings.Join(findings(t, s, wire.Gemini, histories.RenderOptions{NoIDs: true}), ", "); got != want {
 			t.Errorf("%s: got %q, want %q", script, got, want)
 		}
 	}
@@ -319,7 +320,7 @@ func TestWithoutIDs(t *testing.T) {
 
 // TestStringInput: the one text of a Responses request lies where it is said to.
 func TestStringInput(t *testing.T) {
-	paretest.CheckReading(t, []byte(`{"model":"gpt-5.2","input":"hello"}`), wire.Options{})
+	histories.CheckReading(t, []byte(`{"model":"gpt-5.2","input":"hello"}`), wire.Options{})
 }
 
 // TestForeignBlocks: a block that is no object has a span and a body as well.
@@ -331,7 +332,7 @@ func TestForeignBlocks(t *testing.T) {
 		wire.Gemini:          `{"contents":[{"parts":[""]}]}`,
 		wire.Bedrock:         `{"messages":[{"role":"user","content":[[]]}]}`,
 	} {
-		paretest.CheckReading(t, []byte(body), wire.Options{Dialect: d})
+		histories.CheckReading(t, []byte(body), wire.Options{Dialect: d})
 	}
 }
 
@@ -358,8 +359,8 @@ func TestRepeatedKeys(t *testing.T) {
 		"the list of messages, a text": {wire.OpenAIChat, `{"messages":[{"role":"user","content":""}],"messages":"a"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			paretest.CheckReading(t, []byte(c.body), wire.Options{Dialect: c.d})
-			paretest.CheckRepeatedKeys(t, []byte(c.body), wire.Options{Dialect: c.d})
+			histories.CheckReading(t, []byte(c.body), wire.Options{Dialect: c.d})
+			histories.CheckRepeatedKeys(t, []byte(c.body), wire.Options{Dialect: c.d})
 		})
 	}
 }
@@ -377,13 +378,13 @@ func TestEscapedWords(t *testing.T) {
 		{wire.OpenAIResponses, `[{"type":"tool_search_call","call_id":"1","execution":"client"},{"type":"tool_search_output","call_id":"1","execution":"client"}]`},
 		{wire.Anthropic, `{"context_management":{"edits":[{"type":"x"},{"type":"clear_thinking_20251015"}]},"messages":[{"role":"user","content":"a"}]}`},
 	} {
-		paretest.CheckSpelling(t, []byte(c.body), wire.Options{Dialect: c.d, Profile: ""})
+		histories.CheckSpelling(t, []byte(c.body), wire.Options{Dialect: c.d, Profile: ""})
 	}
 }
 
 // TestReasoningPath: the path of reasoning names the member that holds it.
 func TestReasoningPath(t *testing.T) {
-	paretest.CheckReading(t, []byte(`[{"role":"assistant","reasoning":"hm","content":"a"},{"role":"user","content":"b"}]`), wire.Options{Dialect: wire.OpenAIChat})
+	histories.CheckReading(t, []byte(`[{"role":"assistant","reasoning":"hm","content":"a"},{"role":"user","content":"b"}]`), wire.Options{Dialect: wire.OpenAIChat})
 }
 
 // repeat writes item n times, with # replaced by its number, between head and

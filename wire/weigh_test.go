@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/jsontree"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -126,15 +127,15 @@ func TestOtherMedia(t *testing.T) {
 func TestEverythingIsCounted(t *testing.T) {
 	long := strings.Repeat("a b c d e f g h ", 50)
 	words := estimator.Count([]byte(long))
-	script := func(system, user, args, result string) paretest.Script {
-		return paretest.MustParse(fmt.Sprintf(`system "s %s" | user "q %s" | call a Read {"path":"p %s"} | result a "r %s" | user "n"`, system, user, args, result))
+	script := func(system, user, args, result string) histories.Script {
+		return histories.MustParse(fmt.Sprintf(`system "s %s" | user "q %s" | call a Read {"path":"p %s"} | result a "r %s" | user "n"`, system, user, args, result))
 	}
 	for _, d := range wire.Dialects() {
-		tokens := func(s paretest.Script) int {
-			return parsed(t, d, string(s.Render(d, paretest.RenderOptions{}))).Tokens(estimator)
+		tokens := func(s histories.Script) int {
+			return parsed(t, d, string(s.Render(d, histories.RenderOptions{}))).Tokens(estimator)
 		}
 		least := tokens(script("", "", "", ""))
-		for name, s := range map[string]paretest.Script{
+		for name, s := range map[string]histories.Script{
 			"system": script(long, "", "", ""), "user": script("", long, "", ""), "arguments": script("", "", long, ""), "result": script("", "", "", long),
 		} {
 			if got := tokens(s) - least; got < words*9/10 || got > words*11/10+8 {
@@ -160,12 +161,12 @@ func TestEverythingIsCounted(t *testing.T) {
 // TestTokensAddUp: a request is its head, its frames and its blocks, and a message more
 // is never less.
 func TestTokensAddUp(t *testing.T) {
-	histories(t, 300, paretest.GenOptions{}, func(rnd *rand.Rand, s paretest.Script) {
+	eachHistory(t, 300, histories.GenOptions{}, func(rnd *rand.Rand, s histories.Script) {
 		if rnd.IntN(2) == 0 {
-			s, _ = paretest.Break(rnd, s)
+			s, _ = histories.Break(rnd, s)
 		}
 		d := wire.Dialects()[rnd.IntN(5)]
-		r := parsed(t, d, string(s.Render(d, paretest.RenderOptions{})))
+		r := parsed(t, d, string(s.Render(d, histories.RenderOptions{})))
 		sum := r.HeadTokens(estimator)
 		for i, m := range r.Transcript().Messages() {
 			one := wire.FrameTokens(estimator)
@@ -191,8 +192,8 @@ func TestTokensAddUp(t *testing.T) {
 		if a, b := r.Tokens(estimator), more.Tokens(estimator); b <= a {
 			t.Fatalf("%s: %d tokens, with a message more %d", d, a, b)
 		}
-		longer := append(s[:len(s):len(s)], paretest.Step{Op: paretest.User, Text: "and that, too"})
-		if a, b := r.Tokens(estimator), parsed(t, d, string(longer.Render(d, paretest.RenderOptions{}))).Tokens(estimator); b <= a {
+		longer := append(s[:len(s):len(s)], histories.Step{Op: histories.User, Text: "and that, too"})
+		if a, b := r.Tokens(estimator), parsed(t, d, string(longer.Render(d, histories.RenderOptions{}))).Tokens(estimator); b <= a {
 			t.Fatalf("%s: %d tokens, with another step %d", d, a, b)
 		}
 	})
@@ -200,13 +201,13 @@ func TestTokensAddUp(t *testing.T) {
 
 // TestSpellingCosts: the same words cost the same, however they are written.
 func TestSpellingCosts(t *testing.T) {
-	s := paretest.MustParse(`system "größer, naïve, 設定 🚀" | user "où est-ce? ファイル \"x\"" | think "je réfléchis" | say "voilà → ✓" | call a Read a.go | result a "é\n\t設定 \\ 🚀" | user "merci"`)
+	s := histories.MustParse(`system "größer, naïve, 設定 🚀" | user "où est-ce? ファイル \"x\"" | think "je réfléchis" | say "voilà → ✓" | call a Read a.go | result a "é\n\t設定 \\ 🚀" | user "merci"`)
 	for _, d := range wire.Dialects() {
-		want := parsed(t, d, string(s.Render(d, paretest.RenderOptions{}))).Tokens(estimator)
-		for name, o := range map[string]paretest.Spelling{
-			"escaped": {Escapes: paretest.EscapeNonASCII}, "indented": {Indent: "\t"}, "sorted": {Keys: paretest.KeysSorted}, "reversed": {Keys: paretest.KeysReversed},
+		want := parsed(t, d, string(s.Render(d, histories.RenderOptions{}))).Tokens(estimator)
+		for name, o := range map[string]jsontree.Spelling{
+			"escaped": {Escapes: jsontree.EscapeNonASCII}, "indented": {Indent: "\t"}, "sorted": {Keys: jsontree.KeysSorted}, "reversed": {Keys: jsontree.KeysReversed},
 		} {
-			got := parsed(t, d, string(s.Render(d, paretest.RenderOptions{Spelling: o}))).Tokens(estimator)
+			got := parsed(t, d, string(s.Render(d, histories.RenderOptions{Spelling: o}))).Tokens(estimator)
 			// What the model sees as JSON (tools, arguments, Gemini's responses) is counted as
 			// it is written.
 			if slack := map[bool]int{true: 40, false: 0}[name != "escaped" || d == wire.Gemini]; got < want-slack || got > want+slack+want/2*min(slack, 1) {
@@ -221,8 +222,8 @@ func TestSaidTokens(t *testing.T) {
 	texts := []string{"[pare: cleared]", "two\nlines \"quoted\" \\ and é 設定", strings.Repeat("long words ", 300)}
 	args := []string{`{"path":"a.go"}`, `{"path":"é \"q\"","n":[1,2,{"x":null}]}`, "not an object"}
 	for _, d := range wire.Dialects() {
-		s := paretest.MustParse(`user "q" | say "s" | call a Read one | result a out-one | call b Read two | fail b exit-1 | user "n"`)
-		r := parsed(t, d, string(s.Render(d, paretest.RenderOptions{})))
+		s := histories.MustParse(`user "q" | say "s" | call a Read one | result a out-one | call b Read two | fail b exit-1 | user "n"`)
+		r := parsed(t, d, string(s.Render(d, histories.RenderOptions{})))
 		for b := range r.Transcript().Blocks() {
 			id := transcript.BlockID(b)
 			blk := r.Transcript().Block(id)

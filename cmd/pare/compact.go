@@ -13,8 +13,8 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/source"
-	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/config"
 	summaries "github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/wire"
 )

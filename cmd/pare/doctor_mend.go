@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/internal/agentlog"
 )
 
 // A treated session is one that was examined, and what was done about it.

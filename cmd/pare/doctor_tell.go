@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 
-	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/internal/agentlog"
 )
 
 // cured tells what became of a session.

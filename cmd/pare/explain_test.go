@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/replay"
+	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/corpus"
 )
 
@@ -61,7 +61,7 @@ var slug = regexp.MustCompile(`^[a-z]+([-_][a-z]+)*$`)
 func wordsInSource(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, dir := range []string{".", "wire", "agentlog", "internal/ladder", "archive", "proxy", "replay"} {
+	for _, dir := range []string{".", "wire", "internal/agentlog", "internal/ladder", "archive", "proxy", "replay"} {
 		names, err := filepath.Glob(filepath.Join("../..", dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/agentlog"
 )
 
 type fixCmd struct {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/picture"
+	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/wire"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
-	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/config"
 )
 
 type initCmd struct {

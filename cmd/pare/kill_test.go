@@ -18,7 +18,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/trial"
 )

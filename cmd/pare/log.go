@@ -10,9 +10,9 @@ import (
 	"sync"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
+	"github.com/pare-llm/pare/internal/agentlog"
 )
 
 // logLevels are what --log and PARE_LOG take.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/manual"
 	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/wire"
 )

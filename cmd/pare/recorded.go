@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/replay"
+	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/agentlog"
 )
 
 // ccSession writes lines of Claude Code: parts that are compacted in between, each with so many

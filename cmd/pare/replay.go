@@ -11,8 +11,8 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/replay"
 	"github.com/pare-llm/pare/cmd/internal/screen"
-	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/config"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/wire"
 )

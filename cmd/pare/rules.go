@@ -8,7 +8,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
-	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/config"
 	"github.com/pare-llm/pare/rules"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/screen"
-	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/config"
 )
 
 // ruleset is the flags that say which rules run.

@@ -12,8 +12,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/agentlog"
-	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/config"
 	"github.com/pare-llm/pare/wire"
 )
 

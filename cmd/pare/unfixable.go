@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/wire"
 )
 

@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/cmd/internal/replay"
-	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/config"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/store"
@@ -69,7 +69,7 @@ func TestDefectD9ZeroValues(t *testing.T) {
 			}
 		}
 	}
-	for _, folder := range []string{".", "transcript", "wire", "tokens", "archive", "rules", "summary", "config", "agentlog", "store", "proxy"} {
+	for _, folder := range []string{".", "transcript", "wire", "tokens", "archive", "rules", "summary", "internal/config", "internal/agentlog", "store", "proxy"} {
 		for _, name := range typesWithMethods(t, filepath.Join("..", "..", folder)) {
 			if !seen[name] {
 				t.Errorf("%s is looked at by nobody", name)

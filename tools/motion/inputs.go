@@ -15,7 +15,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -235,15 +235,15 @@ func (c *collector) histories(n int) {
 	for _, d := range wire.Dialects() {
 		for seed := range n {
 			r := rand.New(rand.NewPCG(uint64(seed), uint64(d)))
-			s := paretest.Random(uint64(seed), paretest.GenOptions{})
+			s := histories.Random(uint64(seed), histories.GenOptions{})
 			kind := "whole"
 			if seed%2 == 1 {
-				s, _ = paretest.Break(r, s)
+				s, _ = histories.Break(r, s)
 				kind = "broken"
 			}
-			body := s.Render(d, paretest.RenderOptions{NoIDs: seed%5 == 0, Bare: seed%11 == 0})
+			body := s.Render(d, histories.RenderOptions{NoIDs: seed%5 == 0, Bare: seed%11 == 0})
 			if seed%7 == 6 {
-				body, _ = paretest.Corrupt(r, body)
+				body, _ = histories.Corrupt(r, body)
 				kind = "corrupt"
 			}
 			name := fmt.Sprintf("random/%s/%s/%d", d, kind, seed)

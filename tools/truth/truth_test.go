@@ -14,11 +14,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/histories"
+
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/internal/oracle"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -33,8 +34,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// histories is how many histories are tried: two million in a soak.
-func histories() int {
+// historyCount is how many histories are tried: two million in a soak.
+func historyCount() int {
 	if trial.Soak() {
 		return trial.Histories(20_000)
 	}
@@ -46,7 +47,7 @@ func histories() int {
 // edits give the output, and the oracle agrees about pairs.
 func TestTruth(t *testing.T) {
 	t.Parallel()
-	n := histories()
+	n := historyCount()
 	found := run(t, n, commands(t), func(i int) sample {
 		seed := trial.First() + uint64(i)
 		rnd := rand.New(rand.NewPCG(seed, 11))
@@ -54,13 +55,13 @@ func TestTruth(t *testing.T) {
 		d := all[rnd.IntN(len(all))]
 		breaks := rnd.IntN(4)
 		if seed%4 == 0 {
-			s := paretest.Random(seed, paretest.GenOptions{})
+			s := histories.Random(seed, histories.GenOptions{})
 			for range breaks {
-				s, _ = paretest.Break(rnd, s)
+				s, _ = histories.Break(rnd, s)
 			}
-			return sample{d, s.Render(d, paretest.RenderOptions{NoIDs: rnd.IntN(3) == 0}), seed}
+			return sample{d, s.Render(d, histories.RenderOptions{NoIDs: rnd.IntN(3) == 0}), seed}
 		}
-		body, _ := paretest.Mixed(seed, d, paretest.MixOptions{Breaks: breaks, Escapes: rnd.IntN(4) == 0})
+		body, _ := histories.Mixed(seed, d, histories.MixOptions{Breaks: breaks, Escapes: rnd.IntN(4) == 0})
 		return sample{d, body, seed}
 	}, leaves, trail, edits, pairs)
 	if found.changed < found.tried/3 {
@@ -72,11 +73,11 @@ func TestTruth(t *testing.T) {
 // TestWhole: what the provider takes, by its documentation, has no finding.
 func TestWhole(t *testing.T) {
 	t.Parallel()
-	run(t, histories(), commands(t)[:1], func(i int) sample {
+	run(t, historyCount(), commands(t)[:1], func(i int) sample {
 		all := dialects()
 		seed := trial.First() + uint64(i)
 		d := all[seed%uint64(len(all))]
-		body, _ := paretest.Mixed(seed, d, paretest.MixOptions{Escapes: seed%3 == 0})
+		body, _ := histories.Mixed(seed, d, histories.MixOptions{Escapes: seed%3 == 0})
 		return sample{d, body, seed}
 	}, whole).report(t)
 }
@@ -107,7 +108,7 @@ type judge func(in *input, plan *pare.Plan) []string
 // An input is a sample that was read, with what is the same for all commands: read once.
 type input struct {
 	*wire.Request
-	leaves []paretest.Leaf
+	leaves []histories.Leaf
 	pairs  []oracle.Fault
 	judged error // the oracle has nothing to judge
 	found  []wire.Finding
@@ -119,7 +120,7 @@ func (s sample) read() *input {
 	if err != nil {
 		return nil // while a body is shrunk, and some of the corpus
 	}
-	in := &input{Request: r, leaves: paretest.Leaves(s.body), found: r.Check(wire.CheckOptions{})}
+	in := &input{Request: r, leaves: histories.Leaves(s.body), found: r.Check(wire.CheckOptions{})}
 	in.pairs, in.judged = oracle.Judge(r.Dialect.String(), s.body)
 	return in
 }
@@ -131,7 +132,7 @@ func leaves(in *input, plan *pare.Plan) (all []string) {
 		return nil
 	}
 	out, changes := plan.Result().Raw(), plan.Changes()
-	lost := paretest.Lost(in.leaves, out, changes)
+	lost := histories.Lost(in.leaves, out, changes)
 	for _, l := range lost {
 		all = append(all, fmt.Sprintf("%s: %s by %q", in.Dialect, l.Kind, l.By))
 	}
@@ -141,7 +142,7 @@ func leaves(in *input, plan *pare.Plan) (all []string) {
 	}
 	// What only a change covers that archives is in the archive.
 	cleared := map[string]bool{}
-	for _, l := range paretest.Lost(in.leaves, out, rest) {
+	for _, l := range histories.Lost(in.leaves, out, rest) {
 		cleared[l.Marker] = true
 	}
 	for _, l := range lost {
@@ -166,7 +167,7 @@ func trail(in *input, plan *pare.Plan) (all []string) {
 	if len(changes) == 0 {
 		return nil
 	}
-	for _, c := range paretest.Unresolved(in.Raw(), changes) {
+	for _, c := range histories.Unresolved(in.Raw(), changes) {
 		where := "a path that is not there"
 		if c.Path == "" {
 			where = "no path"
@@ -297,7 +298,7 @@ func tallies(n int, judges []judge) []*tally {
 }
 
 func (y *tally) try(t *testing.T, s sample, all []command) {
-	marked, err := paretest.Mark(s.body)
+	marked, err := histories.Mark(s.body)
 	if err != nil {
 		return
 	}
@@ -408,7 +409,7 @@ func (y *tally) report(t *testing.T) {
 		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.name, b.name))
 	}) {
 		small := k.sample
-		small.body = paretest.Shrink(k.sample.body, func(body []byte) bool {
+		small.body = histories.Shrink(k.sample.body, func(body []byte) bool {
 			in := sample{k.sample.dialect, body, k.sample.seed}.read()
 			if in == nil {
 				return false

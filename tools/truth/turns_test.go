@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -15,7 +15,7 @@ func TestTurnLists(t *testing.T) {
 	t.Parallel()
 	n := trial.Size(120)
 	found := run(t, n, commands(t), func(i int) sample {
-		body, _ := paretest.Mixed(uint64(i), wire.GeminiInteractions, paretest.MixOptions{Breaks: i % 3})
+		body, _ := histories.Mixed(uint64(i), wire.GeminiInteractions, histories.MixOptions{Breaks: i % 3})
 		return sample{wire.GeminiInteractions, asTurns(t, body), uint64(i)}
 	}, leaves, trail, edits, pairs)
 	if found.changed < n {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -40,7 +40,7 @@ func TestMixedHasUnion(t *testing.T) {
 			})
 		}
 		for seed := uint64(0); seed < 1000 && (seed%50 > 0 || missing()); seed++ {
-			body, _ := paretest.Mixed(seed, d, paretest.MixOptions{})
+			body, _ := histories.Mixed(seed, d, histories.MixOptions{})
 			for _, m := range types.FindAllSubmatch(body, -1) {
 				seen[string(m[1])] = true
 			}

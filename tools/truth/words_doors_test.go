@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/summary"

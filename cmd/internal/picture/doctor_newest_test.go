@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pare-llm/pare/agentlog"
 	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/internal/agentlog"
 )
 
 // TestDoctorListsNewestFirst: of many broken sessions the one that died last is shown, wherever

@@ -13,8 +13,8 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/replay"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -114,8 +114,8 @@ func TestSliding(t *testing.T) {
 // TestRefused: the naive window parts a result from its call; the model's own window
 // is heeded.
 func TestRefused(t *testing.T) {
-	s := paretest.MustParse(`user "go" | call a1 Read a.go | result a1 ` + strings.Repeat("x", 50) + ` | call b1 Read b.go | result b1 short`)
-	r := mustParse(t, string(s.Render(wire.OpenAIChat, paretest.RenderOptions{})), wire.Options{})
+	s := histories.MustParse(`user "go" | call a1 Read a.go | result a1 ` + strings.Repeat("x", 50) + ` | call b1 Read b.go | result b1 short`)
+	r := mustParse(t, string(s.Render(wire.OpenAIChat, histories.RenderOptions{})), wire.Options{})
 	res := mustReplay(t, r, replay.Options{Counter: letters{}, Limit: replay.Amount{Tokens: 12}, Policies: []replay.Policy{replay.Everything(), replay.Sliding(1)}})
 	if run := res.Runs[1]; run.Refused != 2 || run.Reasons[0] != (replay.Reason{Rule: "orphan-result", Requests: 2}) {
 		t.Errorf("%+v", run.Totals)
@@ -237,8 +237,8 @@ func TestRecording(t *testing.T) {
 // TestRefusedIsNotSaved: a policy that sends what is refused has saved nothing by it.
 func TestRefusedIsNotSaved(t *testing.T) {
 	text := strings.Repeat("word ", 3000)
-	s := paretest.MustParse(`user "go" | call a1 Read a.go | result a1 "` + text + `" | call b1 Read b.go | result b1 "` + text + `" | user "thanks"`)
-	r := mustParse(t, string(s.Render(wire.Anthropic, paretest.RenderOptions{})), wire.Options{Model: "claude-sonnet-4-5"})
+	s := histories.MustParse(`user "go" | call a1 Read a.go | result a1 "` + text + `" | call b1 Read b.go | result b1 "` + text + `" | user "thanks"`)
+	r := mustParse(t, string(s.Render(wire.Anthropic, histories.RenderOptions{})), wire.Options{Model: "claude-sonnet-4-5"})
 	res := mustReplay(t, r, replay.Options{Policies: []replay.Policy{replay.Everything(), replay.Sliding(1)}, Model: "claude-sonnet-4-5"})
 	e, sliding := res.Runs[0], res.Runs[1]
 	if sliding.Refused == 0 || sliding.Sent >= e.Sent || sliding.Money < e.Money {
@@ -250,8 +250,8 @@ func TestRefusedIsNotSaved(t *testing.T) {
 func randoms(t testing.TB, n uint64, yield func(name string, r *wire.Request)) {
 	for seed := range n {
 		d := wire.Dialects()[seed%uint64(len(wire.Dialects()))]
-		s := paretest.Random(seed, paretest.GenOptions{Turns: int(seed%4) + 1})
-		r := mustParse(t, string(s.Render(d, paretest.RenderOptions{})), wire.Options{Dialect: d, Model: paretest.DefaultModel(d)})
+		s := histories.Random(seed, histories.GenOptions{Turns: int(seed%4) + 1})
+		r := mustParse(t, string(s.Render(d, histories.RenderOptions{})), wire.Options{Dialect: d, Model: histories.DefaultModel(d)})
 		plan, err := pare.Repair(r, pare.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/cmd/internal/replay"
-	"github.com/pare-llm/pare/paretest"
+	"github.com/pare-llm/pare/internal/jsontree"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -60,7 +60,7 @@ func TestSlide(t *testing.T) {
 	}
 	randoms(t, 60, func(name string, r *wire.Request) {
 		walk(name, r)
-		spaced, err := paretest.Respell(r.Raw(), paretest.Spelling{Indent: " "})
+		spaced, err := jsontree.Respell(r.Raw(), jsontree.Spelling{Indent: " "})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/cmd/internal/serve"
-	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/config"
 )
 
 // TestArchive: what a window clears lies in the file that the configuration names when the

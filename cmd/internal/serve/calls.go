@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/config"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/transcript"

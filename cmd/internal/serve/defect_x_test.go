@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/cmd/internal/serve"
-	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/config"
 	"github.com/pare-llm/pare/tokens"
 )
 

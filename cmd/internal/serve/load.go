@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pare-llm/pare/archive"
-	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/config"
 	"github.com/pare-llm/pare/proxy"
 )
 

@@ -11,7 +11,8 @@ import (
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/cmd/internal/serve"
-	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/config"
+	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/paretest"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/store"
@@ -56,7 +57,7 @@ func long() string {
 		fmt.Fprintf(&b, "say \"I look.\" | call r%d Read part%d.go\nresult r%d %s\n", i, i, i, strings.Repeat(fmt.Sprintf("line of part %d; ", i), 60))
 	}
 	b.WriteString("say \"Done.\"\nuser \"and now?\"")
-	return string(paretest.MustParse(b.String()).Render(wire.Anthropic, paretest.RenderOptions{}))
+	return string(histories.MustParse(b.String()).Render(wire.Anthropic, histories.RenderOptions{}))
 }
 
 // TestRecall: what a model fetched is in the record, in the receipt, in the metrics and on the

@@ -17,7 +17,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/ui"
-	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/config"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/store"
 	"github.com/pare-llm/pare/summary"

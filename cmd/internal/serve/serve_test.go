@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/cmd/internal/serve"
-	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/config"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/store"

@@ -3,7 +3,7 @@ package serve
 import (
 	"context"
 
-	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/store"
 	"github.com/pare-llm/pare/wire"
 )

@@ -7,7 +7,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )

@@ -1,0 +1,101 @@
+package histories
+
+import (
+	"encoding/base64"
+	"hash/fnv"
+	"math/bits"
+	"math/rand/v2"
+
+	"github.com/pare-llm/pare/wire"
+)
+
+// idAlphabet is what the ids of a script are made of. Their place in it, counted
+// from one, makes a short id a number.
+const idAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
+
+// plain reports whether id is short and simple enough to be mapped.
+func plain(id string) bool {
+	_, ok := number(id)
+	return ok
+}
+
+// number returns a different number below 65⁸ for every id of one to eight
+// characters of the alphabet.
+func number(id string) (uint64, bool) {
+	if len(id) == 0 || len(id) > 8 {
+		return 0, false
+	}
+	n := uint64(0)
+	for i := range len(id) {
+		digit := -1
+		for j := range len(idAlphabet) {
+			if idAlphabet[j] == id[i] {
+				digit = j
+			}
+		}
+		if digit < 0 {
+			return 0, false
+		}
+		n = n*65 + uint64(digit) + 1
+	}
+	return n, true
+}
+
+// nine is how many strings of nine letters and digits there are: 62⁹.
+const nine = 13537086546263552
+
+// code maps n < nine to nine letters and digits. It multiplies by a number that
+// has no factor in common with 62⁹ = 2⁹·31⁹, so different numbers stay different
+// and neighbours look unlike each other, as real ids do.
+func code(n uint64) string {
+	const mix = 9007199254740993 // odd, and no multiple of 31
+	hi, lo := bits.Mul64(n, mix)
+	_, n = bits.Div64(hi%nine, lo, nine)
+	var out [9]byte
+	for i := range out {
+		out[i] = idAlphabet[n%62]
+		n /= 62
+	}
+	return string(out[:])
+}
+
+// WireID returns what the id of a script becomes in a rendering: an id such as
+// the provider makes, different for different ids; where an id is used once, a later call
+// of an id that was answered gets another one. Ids that are longer than eight
+// characters or hold others than letters, digits, _ and - go out as they stand, so
+// that a script can say exactly what it needs to.
+func WireID(id string, d wire.Dialect, o RenderOptions) string { return hands[d].wireID(id, o) }
+
+func (h *hand) wireID(id string, o RenderOptions) string {
+	n, ok := number(id)
+	if !ok {
+		return id
+	}
+	return h.id(code(n), o)
+}
+
+// filler returns n letters and digits that depend on seed only.
+func filler(seed string, n int) string {
+	r := seeded(seed)
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = idAlphabet[r.IntN(62)]
+	}
+	return string(out)
+}
+
+// Signature returns what looks like n signed or encrypted bytes.
+func Signature(seed string, n int) string {
+	r := seeded(seed)
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = byte(r.Uint32())
+	}
+	return base64.StdEncoding.EncodeToString(out)
+}
+
+func seeded(seed string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(seed))
+	return rand.New(rand.NewPCG(h.Sum64(), 0))
+}
