@@ -17,6 +17,8 @@
 //	plan, err := policy.Plan(ctx, r)
 //	body, err = plan.Apply()
 //
+// A rule of your own is a function that looks at one call and its result, see [Each].
+//
 // # Votes and verdicts
 //
 // A rule cannot remove anything. It votes: drop or protect an atom, edit a block,

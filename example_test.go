@@ -1,6 +1,7 @@
 package pare_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/pare-llm/pare"
@@ -28,45 +29,81 @@ func ExampleParse() {
 	// Output: orphan-call at messages.1.content.0
 }
 
-// Repair puts in a result that says that the outcome is unknown; what the user said
-// stays.
-func ExampleRepair() {
-	r, _ := pare.Parse([]byte(broken))
-	plan, err := pare.Repair(r, pare.Options{})
+// The zero policy repairs. An unanswered call gets a result that says that the outcome is
+// unknown, or goes away if the policy says so.
+func ExamplePolicy_repair() {
+	r, err := pare.Parse([]byte(broken))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	policy := pare.Policy{Repair: wire.Repair{OrphanCall: wire.RemedyDrop}}
+	plan, err := policy.Plan(context.Background(), r)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Print(plan)
-	body, err := plan.Apply()
-	fmt.Println(len(body) > len(broken), err)
-	// Output:
-	// insert  messages.1.content.0         orphan-call: a stub: The outcome of this call is unknown: no result was recorded.
-	// true <nil>
+	// Output: drop    messages.1.content.0         orphan-call: a call that no result answers
 }
 
-// The standard rules clear what the history can do without. Nothing to do gives back
-// the very same bytes.
-func ExamplePipeline_Plan() {
-	p, err := pare.Compile(rules.Standard()...)
+// The standard rules clear what the history can do without. Where there is nothing to
+// do, the very same bytes come back.
+func ExamplePolicy_rules() {
+	standard, err := pare.Compile(rules.Standard()...)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	body := []byte(`{"model":"gpt-5","messages":[{"role":"user","content":"hello"}]}`)
-	r, _ := pare.Parse(body)
-	plan, err := p.Plan(r, pare.Options{})
+	r, err := pare.Parse(body)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	out, _ := plan.Apply()
-	fmt.Println(plan.Empty(), &out[0] == &body[0])
-	// Output: true true
+	policy := pare.Policy{Rules: standard}
+	plan, err := policy.Plan(context.Background(), r)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	out, err := plan.Apply()
+	fmt.Println(plan.Empty(), &out[0] == &body[0], err)
+	// Output: true true <nil>
 }
 
-// A rule of one's own votes on atoms, so it cannot break a pair: dropping a call
-// drops its result.
+// A rule of five lines: what is said about one exchange is said about all of them.
+func ExampleEach() {
+	listings := pare.Each("listings", "a listing that nobody needs any more", func(x pare.Exchange) pare.Vote {
+		return pare.Vote{Drop: x.Tool == "Bash" && x.Argument("command") == "ls" && x.Age > 0}
+	})
+	mine, err := pare.Compile(listings)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r, err := pare.Parse([]byte(`{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"list the files"},` +
+		`{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"ls"}}]},` +
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"a.go"}]},` +
+		`{"role":"assistant","content":"There is one."},{"role":"user","content":"thanks"}]}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	policy := pare.Policy{Rules: mine}
+	plan, err := policy.Plan(context.Background(), r)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(plan)
+	// Output:
+	// drop    messages.1.content.0         listings: a listing that nobody needs any more
+	// drop    messages.2.content.0         listings: a listing that nobody needs any more
+}
+
+// A rule with a Prepare of its own may look at the whole history. It votes on atoms, so it
+// cannot break a pair: dropping a call drops its result.
 func ExampleRule() {
 	noBash := pare.Rule{
 		Name: "no-bash",
@@ -86,7 +123,8 @@ func ExampleRule() {
 	r, _ := pare.Parse([]byte(`{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"list the files"},` +
 		`{"role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"toolu_1","name":"Bash","input":{}}]},` +
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"a.go"},{"type":"text","text":"thanks"}]}]}`))
-	plan, _ := p.Plan(r, pare.Options{})
+	policy := pare.Policy{Rules: p}
+	plan, _ := policy.Plan(context.Background(), r)
 	body, err := plan.Apply()
 	fmt.Println(string(body), err)
 	// Output: {"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"list the files"},{"role":"assistant","content":[{"type":"text","text":"I look."}]},{"role":"user","content":[{"type":"text","text":"thanks"}]}]} <nil>

@@ -16,23 +16,27 @@ import (
 
 // twoReads is a short conversation with two exchanges, as a body of the Anthropic API.
 func twoReads() []byte {
-	s := histories.MustParse(`user "what is in a.go?" | call r1 Read a.go | result r1 "package a" | say "A package clause." |
+	s := histories.MustParse(`user "what is in a.go?" | call r1 Read a.go | result r1 "package a // one function that adds two numbers, with a long comment on why it exists" | say "A package clause." |
 		user "and in b.go?" | call r2 Read b.go | result r2 "package b" | say "The same." | user "thanks"`)
 	return s.Render(wire.Anthropic, histories.RenderOptions{})
 }
 
-func ExampleTrim() {
+// A window is what a history must fit, here a number of messages. One that is too small
+// says how large it must be.
+func ExampleWindow() {
 	r, err := pare.Parse(twoReads())
 	if err != nil {
 		panic(err)
 	}
-	plan, err := pare.Trim(r, pare.Window{Messages: 7}, pare.Options{})
+	policy := pare.Policy{Window: &pare.Window{Messages: 7}}
+	plan, err := policy.Plan(context.Background(), r)
 	if err != nil {
 		panic(err)
 	}
 	fmt.Print(plan)
 
-	_, err = pare.Trim(r, pare.Window{Messages: 1}, pare.Options{})
+	policy = pare.Policy{Window: &pare.Window{Messages: 1}}
+	_, err = policy.Plan(context.Background(), r)
 	var small *pare.WindowTooSmall
 	if errors.As(err, &small) {
 		fmt.Println("at least", small.Minimum, small.Unit)
@@ -43,38 +47,42 @@ func ExampleTrim() {
 	// at least 2 messages
 }
 
-func ExampleTrim_stable() {
+// A stable window trims rarely and then by much, so that most requests begin with the same
+// bytes as the one before, and the provider's cache helps.
+func ExampleWindow_stable() {
 	r, err := pare.Parse(twoReads())
 	if err != nil {
 		panic(err)
 	}
-	c := tokens.For(r.Model())
-	limit := r.Tokens(c) - 1 // the last message passed it
-	plan, err := pare.Trim(r, pare.Window{Tokens: limit, Low: limit * 3 / 4}, pare.Options{Counter: c})
+	count := tokens.For(r.Model())
+	limit := r.Tokens(count) - 1 // the last message passed it
+	policy := pare.Policy{Window: &pare.Window{Tokens: limit, LowPercent: 75}}
+	plan, err := policy.Plan(context.Background(), r)
 	if err != nil {
 		panic(err)
 	}
 	for _, b := range plan.Batches() {
 		fmt.Println("trimmed at", b.Messages, "messages, forced:", b.Forced)
 	}
-	fmt.Println(plan.Result().Tokens(c) <= limit)
+	fmt.Println(plan.Result().Tokens(count) <= limit)
 	// Output:
 	// trimmed at 7 messages, forced: true
 	// true
 }
 
+// Without a window, a summary takes the place of everything but the last messages.
 func ExampleCompactor() {
 	r, err := pare.Parse(twoReads())
 	if err != nil {
 		panic(err)
 	}
-	c := pare.Compactor{
+	policy := pare.Policy{Compact: &pare.Compactor{
 		MinKeep: 3,
 		Summarize: func(_ context.Context, what pare.Removed) (pare.Summary, error) {
 			return pare.Summary{Text: fmt.Sprintf("Read a.go (%d blocks).", len(what.Blocks))}, nil
 		},
-	}
-	plan, err := c.Compact(context.Background(), r)
+	}}
+	plan, err := policy.Plan(context.Background(), r)
 	if err != nil {
 		panic(err)
 	}
@@ -83,7 +91,7 @@ func ExampleCompactor() {
 	}
 	// Output:
 	// 0 user what is in a.go?
-	// 1 user [pare: summary of the conversation up to here] / [pare: 3 blocks of 228 bytes, here in 21] / Read a.go (3 blocks). / [pare: end of the summary]
+	// 1 user [pare: summary of the conversation up to here] / [pare: 3 blocks of 304 bytes, here in 21] / Read a.go (3 blocks). / [pare: end of the summary]
 	// 2 user and in b.go?
 	// 3 assistant {"path":"b.go"}
 	// 4 user package b
@@ -91,7 +99,8 @@ func ExampleCompactor() {
 	// 6 user thanks
 }
 
-func ExampleTrim_tokens() {
+// With a window, a summary takes the place of what the window drops.
+func ExampleCompactor_window() {
 	body, err := os.ReadFile("examples/prune-me.json")
 	if err != nil {
 		panic(err)
@@ -101,30 +110,14 @@ func ExampleTrim_tokens() {
 		panic(err)
 	}
 	count := tokens.For(r.Model())
-	plan, err := pare.Trim(r, pare.Window{Tokens: 3000}, pare.Options{Counter: count})
-	if err != nil {
-		panic(err)
+	policy := pare.Policy{
+		Window: &pare.Window{Tokens: 3000, Low: 1500},
+		Compact: &pare.Compactor{
+			Summarize: summary.Extract(summary.ExtractOptions{Counter: count}), // no model is asked
+			MaxTokens: 400,
+		},
 	}
-	fmt.Println(r.Tokens(count), "→", plan.Result().Tokens(count), "tokens")
-	// Output: 3827 → 2668 tokens
-}
-
-func ExampleCompactor_Fit() {
-	body, err := os.ReadFile("examples/prune-me.json")
-	if err != nil {
-		panic(err)
-	}
-	r, err := pare.Parse(body)
-	if err != nil {
-		panic(err)
-	}
-	count := tokens.For(r.Model())
-	c := pare.Compactor{
-		Summarize: summary.Extract(summary.ExtractOptions{Counter: count}),
-		MaxTokens: 400,
-		Options:   pare.CompactOptions{Options: pare.Options{Counter: count}},
-	}
-	plan, err := c.Fit(context.Background(), r, pare.Window{Tokens: 3000, Low: 1500})
+	plan, err := policy.Plan(context.Background(), r)
 	if err != nil {
 		panic(err)
 	}

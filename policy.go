@@ -229,7 +229,7 @@ func Fix(body []byte) ([]byte, *Plan, error) {
 // looks are what Fix looks at bodies with: most are clean, and nothing of them is kept.
 var looks = sync.Pool{New: func() any { return new(wire.Parser) }}
 
-// Fit repairs a request body and makes it fit so many tokens, as [Trim] does; zero is what
+// Fit repairs a request body and makes it fit so many tokens; zero is what
 // the window of its model has room for beside the reply. Tokens are estimated for the
 // model that the body names. If what must be kept does not fit, the error is a
 // *[WindowTooSmall], and for zero and a model that nobody knows an *[UnknownModelError];

@@ -1,8 +1,8 @@
 // Package summary writes the summaries that a compaction puts in the place of what
 // it removes: without a model, or by asking one.
 //
-//	c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{})}
-//	plan, err := c.Compact(ctx, r)
+//	policy := pare.Policy{Compact: &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{})}}
+//	plan, err := policy.Plan(ctx, r)
 //
 // # Without a model
 //

@@ -9,6 +9,7 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
+	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -93,29 +94,12 @@ func newWalker(p *program, rule string, r *wire.Request, tools []Tool) *walker {
 	w.env.Dialect = r.Dialect.String()
 	w.env.Arg = w.arg
 	w.env.Matches = w.matches
-	w.since = turnsSince(w.t)
+	w.since = ladder.TurnsSince(w.t)
 	w.later = make(map[string]int)
 	for i, x := range w.t.Exchanges() {
 		w.later[x.Tool] = i
 	}
 	return w
-}
-
-// turnsSince counts, for each message, how often a person has spoken after it. What
-// stands between two messages of the model counts once, and so do words that share
-// a message with results.
-func turnsSince(t *transcript.Transcript) []int {
-	ms := t.Messages()
-	since := make([]int, len(ms))
-	count, speaks := 0, false
-	for i := len(ms) - 1; i >= 0; i-- {
-		if ms[i].Role == transcript.Assistant && speaks {
-			count, speaks = count+1, false
-		}
-		since[i] = count
-		speaks = speaks || ms[i].Speaks
-	}
-	return since
 }
 
 // holds evaluates the expression on exchange i.

@@ -262,5 +262,22 @@ func (s *scene) spread(f *flags) {
 // Speaks reports whether a person speaks in a message.
 func Speaks(m transcript.Message) bool { return m.Speaks && m.Role != transcript.System }
 
+// TurnsSince counts, for each message, how often a person has spoken after it. What
+// stands between two messages of the model counts once, and so do words that share
+// a message with results.
+func TurnsSince(t *transcript.Transcript) []int {
+	ms := t.Messages()
+	since := make([]int, len(ms))
+	count, speaks := 0, false
+	for i := len(ms) - 1; i >= 0; i-- {
+		if ms[i].Role == transcript.Assistant && speaks {
+			count, speaks = count+1, false
+		}
+		since[i] = count
+		speaks = speaks || ms[i].Speaks
+	}
+	return since
+}
+
 // speaks reports whether a person speaks in message i.
 func (l *Ladder) speaks(i int) bool { return Speaks(l.t.Messages()[i]) }
