@@ -24,8 +24,8 @@ var imports = map[string]string{
 	"bytes": "bytes", "strings": "strings", "time": "time", "json": "encoding/json", "slices": "slices",
 	"pare": "github.com/pare-llm/pare", "wire": "github.com/pare-llm/pare/wire", "rules": "github.com/pare-llm/pare/rules",
 	"tokens": "github.com/pare-llm/pare/tokens", "summary": "github.com/pare-llm/pare/summary",
-	"transcript": "github.com/pare-llm/pare/transcript", "config": "github.com/pare-llm/pare/internal/config",
-	"agentlog": "github.com/pare-llm/pare/internal/agentlog",
+	"transcript": "github.com/pare-llm/pare/transcript", "config": "github.com/pare-llm/pare/config",
+	"agentlog": "github.com/pare-llm/pare/agentlog",
 	"store":    "github.com/pare-llm/pare/store", "proxy": "github.com/pare-llm/pare/proxy",
 	"archive": "github.com/pare-llm/pare/archive", "paretest": "github.com/pare-llm/pare/paretest",
 }
