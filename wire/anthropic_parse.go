@@ -28,6 +28,7 @@ var anthropicGrammar = grammar{
 		element: []string{"clear_at", "output_config"},
 		types:   []string{"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use", "search_result", "container_upload", "compaction", "tool_addition", "tool_removal"},
 	},
+	words:  pairWords{ids: []string{"id", "tool_use_id"}},
 	rules:  anthropicRules,
 	speech: anthropic{},
 }

@@ -17,6 +17,7 @@ var bedrockGrammar = grammar{
 		behind: []string{"toolConfig"}, // Gemini has one too
 		blocks: []string{"toolUse", "toolResult", "reasoningContent", "cachePoint", "citationsContent", "guardContent"},
 	},
+	words:  pairWords{ids: []string{"toolUseId"}},
 	rules:  bedrockRules,
 	speech: bedrock{},
 }

@@ -25,6 +25,7 @@ var chatGrammar = grammar{
 		untyped: []string{"tool_calls", "tool_call_id", "function_call", "reasoning_content", "refusal"},
 		types:   []string{"image_url", "input_audio", "file", "document_url", "refusal", "video_url"},
 	},
+	words:  pairWords{ids: []string{"id", "tool_call_id"}, resultName: true},
 	rules:  chatRules,
 	speech: chat{},
 }

@@ -19,6 +19,7 @@ var geminiGrammar = grammar{
 		tools:   []string{"functionDeclarations", "function_declarations"},
 		element: []string{"parts"},
 	},
+	words:  pairWords{ids: []string{"id"}, result: []string{"response"}, resultName: true},
 	rules:  geminiRules,
 	speech: gemini{},
 }

@@ -71,10 +71,20 @@ type grammar struct {
 	// showsMedia are beginnings of media types, and the type of a block of such media.
 	showsMedia [][2]string
 	tells      tells
+	// words names the members of calls and results in which a dialect says something.
+	words pairWords
 	// foreign are types of what looks like the dialect, and whose they are.
 	foreign map[string]string
 	rules   []Rule
 	speech
+}
+
+// pairWords names members of calls and results.
+type pairWords struct {
+	ids        []string // that link a result to its call
+	call       []string // that say something beside the arguments
+	result     []string // that say something beside the content
+	resultName bool     // the name of its tool may stand in a result
 }
 
 // role returns the role of that name, or Unknown.

@@ -27,6 +27,7 @@ var interactionsGrammar = grammar{
 		"message": responsesItems, "reasoning": responsesItems, "function_call_output": responsesItems, "item_reference": responsesItems,
 		"custom_tool_call": responsesItems, "custom_tool_call_output": responsesItems, "input_text": responsesItems, "output_text": responsesItems,
 	},
+	words:  pairWords{ids: []string{"id", "call_id"}, result: []string{"result"}, resultName: true},
 	rules:  interactionsRules,
 	speech: interactions{},
 }

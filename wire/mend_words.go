@@ -224,9 +224,9 @@ func (w *wordCheck) isRead(id transcript.BlockID, s *stringsIn, message int) boo
 		}
 		if result := b.Kind == transcript.Result || b.Kind == transcript.ServerResult; result {
 			return w.names(s, b.Kind) || !w.quoted[id] && (in || b.Body.Start == s.at.Start+1 ||
-				s.has(resultWords[w.Dialect]...) && (b.Family != approvalFamily || !s.has("reason")) || s.has("parts") && s.has("functionResponse", "function_response"))
+				s.has(w.g.words.result...) && (b.Family != approvalFamily || !s.has("reason")) || s.has("parts") && s.has("functionResponse", "function_response"))
 		}
-		return in || b.Body.Start == s.at.Start+1 || w.names(s, b.Kind) || s.has(callWordsOf[w.Dialect]...)
+		return in || b.Body.Start == s.at.Start+1 || w.names(s, b.Kind) || s.has(w.g.words.call...)
 	case transcript.Thinking:
 		return w.t.Messages()[message].Role != transcript.User && (w.where[id].in == inMember && !w.replaced || s.only(thoughtMembers) && s.top() != "content")
 	case transcript.Media:
@@ -254,30 +254,16 @@ func (w *wordCheck) isReasoning(message int, s *stringsIn) bool {
 // pairNames are the members that say which call it is, and of what.
 var pairNames = map[string]bool{"id": true, "call_id": true, "tool_call_id": true, "tool_use_id": true, "toolUseId": true, "approval_request_id": true, "name": true}
 
-// callWordsOf and resultWords are the members of calls and results in which a dialect says something, beside
-// their bodies, and pairIDs those that link them.
-var (
-	callWordsOf = map[Dialect][]string{OpenAIResponses: {"input", "action", "operation", "server_label", "code", "fingerprint"}}
-	resultWords = map[Dialect][]string{
-		Gemini: {"response"}, GeminiInteractions: {"result"}, OpenAIResponses: {"output", "reason", "error", "result"},
-	}
-	resultNames = map[Dialect]bool{OpenAIChat: true, Gemini: true, GeminiInteractions: true} // those whose results have a name
-	pairIDs     = map[Dialect][]string{
-		Anthropic: {"id", "tool_use_id"}, OpenAIChat: {"id", "tool_call_id"}, Gemini: {"id"}, Bedrock: {"toolUseId"}, GeminiInteractions: {"id", "call_id"},
-		OpenAIResponses: {"id", "call_id", "approval_request_id"},
-	}
-)
-
 // names reports whether the string itself, and nothing around it, says which call it is, and of what.
 func (w *wordCheck) names(s *stringsIn, kind transcript.Kind) bool {
 	key := s.top()
-	if key == "name" && kind != transcript.Call && kind != transcript.ServerCall && !resultNames[w.Dialect] {
+	if key == "name" && kind != transcript.Call && kind != transcript.ServerCall && !w.g.words.resultName {
 		return false
 	}
 	if slices.ContainsFunc(s.keys[:len(s.keys)-1], func(k []byte) bool { return pairNames[string(k)] }) {
 		return false
 	}
-	return (key == "name" || slices.Contains(pairIDs[w.Dialect], key)) && bytes.HasSuffix(bytes.TrimRight(s.raw[:s.at.Start], " \t\r\n"), []byte{':'})
+	return (key == "name" || slices.Contains(w.g.words.ids, key)) && bytes.HasSuffix(bytes.TrimRight(s.raw[:s.at.Start], " \t\r\n"), []byte{':'})
 }
 
 // thoughtMembers are the members in which a block says what was thought.

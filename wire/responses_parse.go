@@ -21,8 +21,13 @@ var responsesGrammar = grammar{
 		types:   []string{"input_text", "output_text", "input_image", "input_file"},
 	},
 	foreign: map[string]string{"user_input": interactionSteps, "model_output": interactionSteps, "function_result": interactionSteps, "thought": interactionSteps},
-	rules:   responsesRules,
-	speech:  responses{},
+	words: pairWords{
+		ids:    []string{"id", "call_id", "approval_request_id"},
+		call:   []string{"input", "action", "operation", "server_label", "code", "fingerprint"},
+		result: []string{"output", "reason", "error", "result"},
+	},
+	rules:  responsesRules,
+	speech: responses{},
 }
 
 type responses struct{ common }
