@@ -35,6 +35,7 @@ var floors = map[string]floor{
 	"internal/suggest":        {0, nil, "compares names and knows none"},
 	"internal/names":          {0, nil, "finds names in texts and knows nobody who needs them"},
 	"tools/doctest":           {0, nil, "tests only"},
+	"tools/extend":            {0, nil, "tests only"},
 	"tools/release":           {0, nil, "builds the program and knows nothing of it"},
 	"internal/corpus":         {0, nil, "reads recorded transcripts for tests, and knows no dialect"},
 	"internal/trial":          {0, nil, "serves the tests of every floor"},

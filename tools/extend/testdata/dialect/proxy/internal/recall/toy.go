@@ -1,0 +1,5 @@
+package recall
+
+type toy struct{ anthropic }
+
+func (toy) list() string { return "dialogue" }
