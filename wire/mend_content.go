@@ -223,12 +223,6 @@ const (
 	emptyResultText = "The tool returned nothing."
 )
 
-// setResult replaces the content of a result.
-// partError keeps the texts of an error result and moves the rest behind the
-// results of the turn.
-// wrapArgs makes an object of arguments that are none. What was complete JSON in
-// a string is unwrapped, anything else is kept under a name of its own.
-// wrapValue turns a JSON value, or the content of a JSON string, into an object.
 // retagPart gives a part the type that its role may use.
 func (m *mender) retagPart(f *Finding) {
 	if f.arg != "input_text" {
@@ -240,8 +234,6 @@ func (m *mender) retagPart(f *Finding) {
 	}
 }
 
-// textItem turns the items of a result that it may not hold into text.
-// moveImage moves the media of a tool message into a user message behind the run.
 // nameImage replaces an image by a text that says that there was one.
 func (m *mender) nameImage(f *Finding) {
 	blk := m.t.Block(f.Block)
@@ -394,9 +386,6 @@ func (m *mender) holdsStray(i int) bool {
 	return false
 }
 
-// gather moves the responses of a later message to the first one of their turn or, where nothing else may
-// stand in a turn of its own, the whole message.
-// giveToolset gives a result the toolset of its call.
 // dropPending drops the server calls that keep a turn from being answered.
 func (m *mender) dropPending(f *Finding) {
 	if m.again(f, 0) {

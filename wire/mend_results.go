@@ -7,6 +7,7 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
+// setResult replaces the content of a result.
 func (m *mender) setResult(b transcript.BlockID, raw []byte) bool {
 	at := m.t.Block(b).Span
 	if body := m.t.Block(b).Body; body != at { // the content is known: no need to look for it
@@ -30,6 +31,8 @@ func (m *mender) wordEmpty(f *Finding) {
 	}
 }
 
+// partError keeps the texts of an error result and moves the rest behind the
+// results of the turn.
 func (m *mender) partError(f *Finding) {
 	blk := m.t.Block(f.Block)
 	var texts, others [][]byte
@@ -54,6 +57,8 @@ func (m *mender) partError(f *Finding) {
 	m.log(f, "edit", f.Block, f.Index, 0, "an error result holds text only; the rest stands behind the results now")
 }
 
+// wrapArgs makes an object of arguments that are none. What was complete JSON in
+// a string is unwrapped, anything else is kept under a name of its own.
 func (m *mender) wrapArgs(f *Finding) {
 	blk := m.t.Block(f.Block)
 	var value []byte
@@ -70,6 +75,7 @@ func (m *mender) wrapArgs(f *Finding) {
 	}
 }
 
+// wrapValue turns a JSON value, or the content of a JSON string, into an object.
 func wrapValue(raw []byte, s transcript.Span, name string) []byte {
 	value := raw[s.Start:s.End]
 	isText := s.Start > 0 && raw[s.Start-1] == '"' && s.End < len(raw) && raw[s.End] == '"'
@@ -93,6 +99,7 @@ func wrapValue(raw []byte, s transcript.Span, name string) []byte {
 	return object(name, string(text))
 }
 
+// textItem turns the items of a result that it may not hold into text.
 func (m *mender) textItem(f *Finding) {
 	blk := m.t.Block(f.Block)
 	done := false
@@ -116,6 +123,7 @@ func (m *mender) textItem(f *Finding) {
 	}
 }
 
+// moveImage moves the media of a tool message into a user message behind the run.
 func (m *mender) moveImage(f *Finding) {
 	content := m.frame[f.Index].content
 	var texts, media [][]byte
@@ -137,6 +145,8 @@ func (m *mender) moveImage(f *Finding) {
 	m.log(f, "move", f.Block, f.Index, 0, "images may not stand in a tool message; moved to a user message behind the results")
 }
 
+// gather moves the responses of a later message to the first one of their turn or, where nothing else may
+// stand in a turn of its own, the whole message.
 func (m *mender) gather(f *Finding) {
 	switch {
 	case !m.g.partsMessages:
@@ -152,6 +162,7 @@ func (m *mender) gather(f *Finding) {
 	}
 }
 
+// giveToolset gives a result the toolset of its call.
 func (m *mender) giveToolset(f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "toolset_name", quote(f.arg)) {
 		m.log(f, "edit", f.Block, f.Index, len(f.arg), "takes the toolset of the call it answers: %s", f.arg)

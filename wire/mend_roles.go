@@ -208,15 +208,6 @@ func (m *mender) remind(f *Finding) {
 	m.log(f, "edit", transcript.NoBlock, i, 0, "a system message that may not stand here becomes a reminder in the user's turn")
 }
 
-// changesTools reports whether a message of the system adds or removes tools: that cannot be
-// said in words.
-// anchor lets a message of the system that changes tools stay one: where somebody has to
-// speak in front of it, a short turn of the user is put there; where the model takes no
-// such messages, the definitions go to the tools of the head. Where the user speaks already, it
-// is what follows that has to change.
-// A definition of a tool, and the block that has it.
-// hoistTools declares the tools that a message of the system defines in the head, and lets
-// the user say what it says; its other changes go.
 // slide moves a system message behind the user's turn that follows, where the API
 // takes it; where none follows it becomes a reminder.
 func (m *mender) slide(f *Finding) {
@@ -337,14 +328,6 @@ func (m *mender) answersCalls(i int) bool {
 	return m.holdsOnly(i, transcript.Result) || m.holdsOnly(i, transcript.Text) && m.namesCall(i)
 }
 
-// wrongCall gives a call to the assistant: the whole message if nobody else can say any of
-// it, the calls alone where they are a member of their own. Else the call goes.
-// saysBesideCalls reports whether a message has reasoning in a member of its own, or words in that of a
-// call, beside what it is called with.
-// moveCalls moves the member that holds calls to a message of the assistant, behind; if there
-// are copies of it, all of them.
-// wrongResult gives a message that holds nothing but answers to calls to the user. Other
-// results in the assistant's mouth are strays.
 // holdsOnly reports whether all blocks of a message are of these kinds.
 func (m *mender) holdsOnly(i int, kinds ...transcript.Kind) bool {
 	msg := m.t.Messages()[i]

@@ -10,6 +10,8 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
+// changesTools reports whether a message of the system adds or removes tools: that cannot be
+// said in words.
 func (m *mender) changesTools(i int) bool {
 	if m.retools == nil {
 		m.retools = make(map[int]bool)
@@ -22,6 +24,10 @@ func (m *mender) changesTools(i int) bool {
 	return m.retools[i]
 }
 
+// anchor lets a message of the system that changes tools stay one: where somebody has to
+// speak in front of it, a short turn of the user is put there; where the model takes no
+// such messages, the definitions go to the tools of the head. Where the user speaks already, it
+// is what follows that has to change.
 func (m *mender) anchor(f *Finding) bool {
 	if f.fault == systemUnsupported {
 		return m.hoistTools(f)
@@ -38,11 +44,14 @@ func (m *mender) anchor(f *Finding) bool {
 	return true
 }
 
+// A definition of a tool, and the block that has it.
 type definition struct {
 	raw []byte
 	by  transcript.BlockID
 }
 
+// hoistTools declares the tools that a message of the system defines in the head, and lets
+// the user say what it says; its other changes go.
 func (m *mender) hoistTools(f *Finding) bool {
 	tools := m.bodyList("tools")
 	if tools == nil {
@@ -103,6 +112,8 @@ func (m *mender) hoistTools(f *Finding) bool {
 	return true
 }
 
+// wrongCall gives a call to the assistant: the whole message if nobody else can say any of
+// it, the calls alone where they are a member of their own. Else the call goes.
 func (m *mender) wrongCall(f *Finding) {
 	i := f.Index
 	in := m.where[f.Block].in
@@ -119,6 +130,8 @@ func (m *mender) wrongCall(f *Finding) {
 	}
 }
 
+// saysBesideCalls reports whether a message has reasoning in a member of its own, or words in that of a
+// call, beside what it is called with.
 func (m *mender) saysBesideCalls(i int) bool {
 	msg := m.t.Messages()[i]
 	w := wordsOf(m.raw, jsonspan.Span(msg.Span), jsonspan.Span(m.frame[i].content))
@@ -143,6 +156,8 @@ func (m *mender) saysBesideCalls(i int) bool {
 	return false
 }
 
+// moveCalls moves the member that holds calls to a message of the assistant, behind; if there
+// are copies of it, all of them.
 func (m *mender) moveCalls(f *Finding, in container, member string) {
 	var from []origin
 	msg := m.t.Messages()[f.Index]
@@ -164,6 +179,8 @@ func (m *mender) moveCalls(f *Finding, in container, member string) {
 	}
 }
 
+// wrongResult gives a message that holds nothing but answers to calls to the user. Other
+// results in the assistant's mouth are strays.
 func (m *mender) wrongResult(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
 	if x.Call == transcript.NoBlock || !m.g.nested || !m.untouched(f.Index) || !m.holdsOnly(f.Index, transcript.Result) {

@@ -409,21 +409,7 @@ func (s *stringsIn) wordless(names bool) bool {
 	return token && (wordlessMembers[key] || names && (key == "name" || strings.HasSuffix(key, "_name") || strings.HasSuffix(key, "Name") || strings.HasSuffix(key, "_id") || strings.HasSuffix(key, "Id")) || isStamp(text))
 }
 
-// linksDeep reports whether a string links something inside of a member of a message.
 // linksElsewhere reports whether a string links something that nobody has read.
 func (w *wordCheck) linksElsewhere(in *transcript.Block, s *stringsIn) bool {
 	return s.linksDeep() && (in == nil || (in.Kind == transcript.Call || in.Kind == transcript.Result) && !w.names(s, in.Kind))
 }
-
-// isStamp reports whether a text without blanks is a time, a number, or an id of digits and
-// letters.
-// stringsIn are the strings that stand as values in a span of JSON, one after the other. The
-// span need not be a value: it may begin with a comma or a key.
-// An openObject is an object or a list that is being read.
-// inMessage reports whether the string stands in a message inside of the block that begins at an offset.
-// next goes on to the next string that is no key.
-// read reads a string, and reports whether it is a value and all of it lies in the span.
-// top is the member that the string is the value of, or stands in a list of.
-// has reports whether the string stands in a member of one of these names, however deep.
-// only reports whether all members that the string stands in have one of these names.
-// keyBefore is the name of the member whose value begins at an offset, or nil.

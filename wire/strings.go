@@ -8,10 +8,13 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
+// linksDeep reports whether a string links something inside of a member of a message.
 func (s *stringsIn) linksDeep() bool {
 	return len(s.keys) > 2 && (looksLikeCall(s.top()) || slices.ContainsFunc(s.keys[1:], func(k []byte) bool { return pairNames[string(k)] }))
 }
 
+// isStamp reports whether a text without blanks is a time, a number, or an id of digits and
+// letters.
 func isStamp(text []byte) bool {
 	digits, letters := 0, 0
 	for _, c := range text {
@@ -27,6 +30,8 @@ func isStamp(text []byte) bool {
 	return digits >= 4 && digits*4 >= letters
 }
 
+// stringsIn are the strings that stand as values in a span of JSON, one after the other. The
+// span need not be a value: it may begin with a comma or a key.
 type stringsIn struct {
 	raw  []byte
 	at   jsonspan.Span // of the string, quotes included
@@ -36,6 +41,7 @@ type stringsIn struct {
 	open []openObject // the objects and lists around it
 }
 
+// An openObject is an object or a list that is being read.
 type openObject struct {
 	start  int
 	judged bool
@@ -46,6 +52,7 @@ func newStrings(raw []byte, at transcript.Span) stringsIn {
 	return stringsIn{raw: raw, pos: at.Start, end: at.End, keys: [][]byte{keyBefore(raw, at.Start)}}
 }
 
+// inMessage reports whether the string stands in a message inside of the block that begins at an offset.
 func (s *stringsIn) inMessage(block int) bool {
 	for i := range s.open {
 		o := &s.open[i]
@@ -64,6 +71,7 @@ func (s *stringsIn) inMessage(block int) bool {
 	return false
 }
 
+// next goes on to the next string that is no key.
 func (s *stringsIn) next() bool {
 	for s.pos < s.end {
 		switch c := s.raw[s.pos]; c {
@@ -86,6 +94,7 @@ func (s *stringsIn) next() bool {
 	return false
 }
 
+// read reads a string, and reports whether it is a value and all of it lies in the span.
 func (s *stringsIn) read() bool {
 	start := s.pos
 	for i := start + 1; ; i++ {
@@ -112,16 +121,20 @@ func (s *stringsIn) read() bool {
 	return true
 }
 
+// top is the member that the string is the value of, or stands in a list of.
 func (s *stringsIn) top() string { return string(s.keys[len(s.keys)-1]) }
 
+// has reports whether the string stands in a member of one of these names, however deep.
 func (s *stringsIn) has(names ...string) bool {
 	return slices.ContainsFunc(s.keys, func(k []byte) bool { return slices.Contains(names, string(k)) })
 }
 
+// only reports whether all members that the string stands in have one of these names.
 func (s *stringsIn) only(names []string) bool {
 	return !slices.ContainsFunc(s.keys, func(k []byte) bool { return !slices.Contains(names, string(k)) })
 }
 
+// keyBefore is the name of the member whose value begins at an offset, or nil.
 func keyBefore(raw []byte, at int) []byte {
 	front := bytes.TrimRight(raw[:at], " \t\r\n")
 	if !bytes.HasSuffix(front, []byte{':'}) {
