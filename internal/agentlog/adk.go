@@ -108,8 +108,8 @@ func (adk) write(l *Log, like int, part []byte) []byte {
 		sum := sha256.Sum256(part) // several may be written beside one event
 		id = quote(fmt.Sprintf("pare-%s-%x", old, sum[:4]))
 	}
-	return write("invocation_id", o.value("invocation_id"), "invocationId", o.value("invocationId"), "author", o.value("author"),
-		"content", content, "id", id, "timestamp", o.value("timestamp"))
+	return write("invocation_id", o.mark("invocation_id"), "invocationId", o.mark("invocationId"), "author", o.mark("author"),
+		"content", content, "id", id, "timestamp", o.mark("timestamp"))
 }
 
 func (a adk) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {

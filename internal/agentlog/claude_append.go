@@ -80,7 +80,7 @@ func (e *edits) lastPrompt(c *ccChain, near int, leaf string) []byte {
 			break
 		}
 	}
-	session := objectAt(e.l.raw, e.l.units[near].span).value("sessionId")
+	session := objectAt(e.l.raw, e.l.units[near].span).mark("sessionId")
 	return write("type", "last-prompt", "lastPrompt", said, "leafUuid", leaf, "sessionId", session)
 }
 

@@ -30,7 +30,7 @@ func (e *edits) newLine(c *ccChain, p piece, near int, parent, stamp string) (li
 	uuid = e.mint(c, parent, p.raw)
 	pairs := []any{"parentUuid", uuidValue(parent)}
 	for _, name := range copied {
-		pairs = append(pairs, name, o.scalar(name))
+		pairs = append(pairs, name, o.mark(name))
 	}
 	kind := "user"
 	if p.role == transcript.Assistant {
@@ -63,7 +63,7 @@ func (e *edits) promptID(c *ccChain, near int) []byte {
 		asked = append(asked, u)
 		e.notePrompt(u, nil) // a circle ends here
 		if c.entries[u].kind == "user" {
-			id = objectAt(e.l.raw, e.l.units[u].span).value("promptId")
+			id = objectAt(e.l.raw, e.l.units[u].span).mark("promptId")
 			break
 		}
 	}

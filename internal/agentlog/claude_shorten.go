@@ -55,7 +55,7 @@ func (e *edits) boundary(c *ccChain, near int, stamp string, tokens int) (line [
 	uuid = e.mint(c, c.entries[near].uuid, meta)
 	pairs := []any{"parentUuid", []byte("null"), "logicalParentUuid", uuidValue(c.entries[near].uuid)}
 	for _, name := range copied {
-		pairs = append(pairs, name, o.scalar(name))
+		pairs = append(pairs, name, o.mark(name))
 	}
 	return write(append(pairs, "type", "system", "subtype", "compact_boundary", "content", "Conversation compacted", "isMeta", []byte("false"),
 		"timestamp", stamp, "uuid", uuid, "level", "info", "compactMetadata", meta)...), uuid

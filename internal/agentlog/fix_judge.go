@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -10,9 +11,12 @@ import (
 
 // A round of repairs is kept if nobody is worse off for it.
 
-// holds reports whether a mended file has no fault that it did not have before, and
-// sends what it sent.
+// holds reports whether a mended file has no fault that it did not have before, is one JSON value
+// if it has to be, and sends what it sent.
 func (l *Log) holds(after *Log, fixed *Fixed, o Options) bool {
+	if l.isDocument() && !after.isDocument() {
+		return false
+	}
 	known := l.faults(o)
 	for key, n := range after.faults(o) {
 		if n > known[key] {
@@ -26,6 +30,16 @@ func (l *Log) holds(after *Log, fixed *Fixed, o Options) bool {
 		}
 	}
 	return after.sending()+taken >= l.sending() && l.heard(after)
+}
+
+// isDocument reports whether a file is called JSON and is that: one value. What is put in front of
+// it or behind it, as among lines, would make it unreadable for whoever takes it by its name.
+func (l *Log) isDocument() bool {
+	if !strings.EqualFold(path.Ext(l.name), ".json") {
+		return false
+	}
+	_, ok := one(l.raw)
+	return ok
 }
 
 // heard reports whether all words of the user that were sent are sent of a mended file, too, be

@@ -205,7 +205,7 @@ func (m *geminiMender) answerPart(f *Finding, at jsonspan.Span, call object) {
 		args = []byte("{}")
 	}
 	x.more = append(x.more, write("id", id, "name", name, "args", args, "result", array(result), "status", status,
-		"timestamp", objectAt(m.e.l.raw, x.at).value("timestamp")))
+		"timestamp", objectAt(m.e.l.raw, x.at).mark("timestamp")))
 }
 
 // strayFor takes the response to a call from where it stands too late; nil if there is

@@ -230,7 +230,7 @@ func (c geminiCLI) finish(e *edits) {
 		all = append(all, e.l.raw[r.at.Start:r.at.End])
 	}
 	set := e.l.object(g.hollow).object("$set")
-	line := write("$set", write("messages", array(all...), "lastUpdated", set.value("lastUpdated")))
+	line := write("$set", write("messages", array(all...), "lastUpdated", set.mark("lastUpdated")))
 	if g.in < 0 {
 		e.end = append(e.end, line)
 	} else {

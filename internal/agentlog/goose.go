@@ -183,7 +183,11 @@ func (goose) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byt
 	if o.has("id") {
 		id = quote("msg_pare_" + blk.CallID)
 	}
-	return write("id", id, "role", "user", "created", o.scalar("created"), "content", array(answer), "metadata", o.value("metadata"))
+	var seen []byte
+	if meta := o.object("metadata"); len(meta.members) > 0 {
+		seen = write("userVisible", meta.mark("userVisible"), "agentVisible", meta.mark("agentVisible"))
+	}
+	return write("id", id, "role", "user", "created", o.mark("created"), "content", array(answer), "metadata", seen)
 }
 
 // quote writes the message of a result with a text in place of it.

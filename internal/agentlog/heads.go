@@ -64,11 +64,25 @@ func (l *Log) sessionID() string {
 // stampOf is the time of the first line that has one.
 func (l *Log) stampOf() []byte {
 	for u := range l.units {
-		if v := l.object(u).value("timestamp"); len(v) > 2 && v[0] == '"' {
+		if v := l.object(u).mark("timestamp"); len(v) > 2 && v[0] == '"' {
 			return v
 		}
 	}
-	return quote("1970-01-01T00:00:00.000Z")
+	return epoch
+}
+
+// epoch is the time of a record where nothing in the file tells one.
+var epoch = quote("1970-01-01T00:00:00.000Z")
+
+// stampLike is the time of a record or, if it has none, that of the first line that has one.
+func (l *Log) stampLike(o object) []byte { return stampOr(o, l.stampOf()) }
+
+// stampOr is the time of a record, or another one if it has none.
+func stampOr(o object, other []byte) []byte {
+	if v := o.mark("timestamp"); v != nil {
+		return v
+	}
+	return other
 }
 
 // head writes what pi begins a session with: the head that stands elsewhere, or a new one.

@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"bytes"
+	"unicode"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
@@ -86,13 +87,26 @@ func (o object) value(name string) []byte {
 	return o.raw[v.Start:v.End]
 }
 
-// scalar returns the bytes of a member that is no object and no list, or nil.
-func (o object) scalar(name string) []byte {
+// mark returns the bytes of a member that is a number, a truth value, or a text such as a time, an
+// id or a path; otherwise nil. It is what a new record may take over from one beside it: words
+// would be said by somebody else there.
+func (o object) mark(name string) []byte {
 	v := o.value(name)
-	if len(v) > 0 && (v[0] == '{' || v[0] == '[') {
+	if len(v) == 0 || v[0] == '{' || v[0] == '[' {
 		return nil
 	}
+	if v[0] == '"' {
+		text := jsonspan.Decode(nil, v[1:len(v)-1])
+		if !absolute(text) && (len(text) > 200 || bytes.ContainsFunc(text, unicode.IsSpace)) {
+			return nil
+		}
+	}
 	return v
+}
+
+// absolute reports whether a text is an absolute path of any system.
+func absolute(text []byte) bool {
+	return len(text) > 2 && (text[0] == '/' || text[1] == ':' && (text[2] == '\\' || text[2] == '/') || text[0] == '\\' && text[1] == '\\')
 }
 
 // is reports whether a member is true.

@@ -131,7 +131,7 @@ func (openHands) stub(l *Log, t *Thread, call transcript.BlockID, text string) [
 	blk := t.Request.Transcript().Block(call)
 	u := t.parts[blk.Message].unit
 	o := objectAt(l.raw, l.units[u].span)
-	return write("id", l.nextID(u), "timestamp", o.value("timestamp"), "source", "environment", "message", text, "cause", o.value("id"),
+	return write("id", l.nextID(u), "timestamp", l.stampLike(o), "source", "environment", "message", text, "cause", o.mark("id"),
 		"observation", "error", "content", text, "extras", write("error_id", ""), "tool_call_metadata", o.value("tool_call_metadata"))
 }
 
@@ -152,14 +152,14 @@ func (l *Log) nextID(u int) []byte {
 func (openHands) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	u := t.parts[t.Request.Transcript().Block(result).Message].unit
 	o := objectAt(l.raw, l.units[u].span)
-	return write("id", o.value("id"), "timestamp", o.value("timestamp"), "source", "user", "message", text,
+	return write("id", o.mark("id"), "timestamp", l.stampLike(o), "source", "user", "message", text,
 		"action", "message", "args", write("content", text, "wait_for_response", []byte("false")))
 }
 
 // passOver writes an event of nothing, which OpenHands keeps and does not send.
 func (openHands) passOver(record []byte) []byte {
 	o := objectAt(record, jsonspan.Span{End: len(record)})
-	return write("id", o.value("id"), "timestamp", o.value("timestamp"), "source", o.value("source"), "message", "", "cause", o.value("cause"),
+	return write("id", o.mark("id"), "timestamp", stampOr(o, epoch), "source", o.mark("source"), "message", "", "cause", o.mark("cause"),
 		"observation", "null", "content", "", "extras", write())
 }
 

@@ -23,8 +23,8 @@ func (p pi) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte
 	unit := t.parts[blk.Message].unit
 	o := l.object(unit)
 	m := write("role", "toolResult", "toolCallId", blk.CallID, "toolName", blk.Tool,
-		"content", array(write("type", "text", "text", text)), "isError", []byte("true"), "timestamp", l.objectIn(unit, "message").value("timestamp"))
-	return write("type", "message", "id", p.mint(l, unit, m), "parentId", o.value("id"), "timestamp", o.value("timestamp"), "message", m)
+		"content", array(write("type", "text", "text", text)), "isError", []byte("true"), "timestamp", l.objectIn(unit, "message").mark("timestamp"))
+	return write("type", "message", "id", p.mint(l, unit, m), "parentId", o.mark("id"), "timestamp", o.mark("timestamp"), "message", m)
 }
 
 // mint makes an id for a new line; none if the lines of the file have none.
@@ -49,7 +49,7 @@ func (pi) mint(l *Log, unit int, message []byte) []byte {
 
 func (p pi) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	unit := t.parts[t.Request.Transcript().Block(result).Message].unit
-	stamp := objectAt(l.raw, l.units[unit].span).object("message").value("timestamp")
+	stamp := objectAt(l.raw, l.units[unit].span).object("message").mark("timestamp")
 	content := append([][]byte{write("type", "text", "text", text)}, p.shows(l, t, result)...)
 	m := write("role", "user", "content", array(content...), "timestamp", stamp)
 	return setMembers(l.raw, l.units[unit].span, "message", m)

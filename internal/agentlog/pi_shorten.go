@@ -42,7 +42,7 @@ func (p pi) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 				x.raw = t.Request.Transcript().Bytes(m.Span)
 			}
 		}
-		for _, m := range p.says(x.raw, e.l.objectIn(near, "message").value("timestamp")) {
+		for _, m := range p.says(x.raw, e.l.objectIn(near, "message").mark("timestamp")) {
 			put(write("type", "message", "id", "", "parentId", "", "timestamp", stamp, "message", m))
 		}
 	}

@@ -411,8 +411,11 @@ func eachString(raw []byte, at jsonspan.Span, visit func(member, content jsonspa
 	value(jsonspan.Span{})
 }
 
-// telling are the members that say who speaks, and what it is.
-var telling = map[string]bool{"role": true, "source": true, "author": true, "type": true, "id": true, "name": true}
+// telling are the members that say who speaks, and what it is, in any format.
+var telling = map[string]bool{
+	"role": true, "Role": true, "_role": true, "source": true, "author": true, "from": true, "sender": true, "message_type": true, "messageType": true,
+	"type": true, "kind": true, "id": true, "name": true,
+}
 
 // pruned writes a value with nothing in it but the words that are lost, and who says them.
 func pruned(raw []byte, at jsonspan.Span, lost map[int]bool) []byte {
@@ -420,13 +423,13 @@ func pruned(raw []byte, at jsonspan.Span, lost map[int]bool) []byte {
 	defer s.Return()
 	var out []byte
 	var value func(tells bool) bool // reports whether there is something in it that is lost
-	list := func(open, end byte, each func() (goOn, some bool)) bool {
+	list := func(open, end byte, tells bool, each func() (goOn, some bool)) bool {
 		start, any := len(out), false
 		out = append(out, open)
 		for goOn, some := each(); goOn; goOn, some = each() {
 			any = any || some
 		}
-		if out = append(bytes.TrimSuffix(out, []byte{','}), end); !any {
+		if out = append(bytes.TrimSuffix(out, []byte{','}), end); !any && !tells {
 			out = out[:start]
 		}
 		return any
@@ -435,7 +438,7 @@ func pruned(raw []byte, at jsonspan.Span, lost map[int]bool) []byte {
 		switch s.Peek() {
 		case jsonspan.Object:
 			s.Enter()
-			return list('{', '}', func() (bool, bool) {
+			return list('{', '}', tells, func() (bool, bool) {
 				key, ok := s.Key()
 				if !ok {
 					return false, false
@@ -444,7 +447,7 @@ func pruned(raw []byte, at jsonspan.Span, lost map[int]bool) []byte {
 				name := raw[at.Start+key.Start : at.Start+key.End]
 				out = append(append(append(out, '"'), name...), '"', ':')
 				begin := len(out)
-				if some = value(telling[string(name)]) || some; some && len(out) == begin {
+				if some = value(tells || telling[string(name)]) || some; some && len(out) == begin {
 					out = append(out, "null"...) // only the name says something
 				}
 				if len(out) == begin {
@@ -456,12 +459,13 @@ func pruned(raw []byte, at jsonspan.Span, lost map[int]bool) []byte {
 			})
 		case jsonspan.Array:
 			s.Enter()
-			return list('[', ']', func() (bool, bool) {
+			return list('[', ']', tells, func() (bool, bool) {
 				if !s.Element() {
 					return false, false
 				}
-				some := value(false)
-				if some {
+				start := len(out)
+				some := value(tells)
+				if len(out) > start {
 					out = append(out, ',')
 				}
 				return true, some

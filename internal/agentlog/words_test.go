@@ -184,3 +184,77 @@ func TestHeldRepair(t *testing.T) {
 		t.Errorf("%+v\n%s", fixed.Changes, fixed.Raw)
 	}
 }
+
+// TestNewRecordsTakeMarksOnly: a record that a repair adds takes times, ids and paths from the one
+// beside it, and never words: those would be somebody else's there.
+func TestNewRecordsTakeMarksOnly(t *testing.T) {
+	const words = "please keep this to yourself"
+	for name, c := range map[string]struct{ file, raw string }{
+		"goose, created":  {"s.jsonl", `{"role":"assistant","created":"` + words + `","content":[{"type":"toolRequest","id":"c1","toolCall":{"status":"success","value":{"name":"f","arguments":{}}}}]}` + "\n"},
+		"goose, metadata": {"s.jsonl", `{"role":"assistant","created":1,"metadata":{"userVisible":true,"agentVisible":true,"note":"` + words + `"},"content":[{"type":"toolRequest","id":"c1","toolCall":{"status":"success","value":{"name":"f","arguments":{}}}}]}` + "\n"},
+		"pi, timestamp": {"s.jsonl", `{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/x"}` + "\n" +
+			`{"type":"message","id":"a","parentId":null,"timestamp":"` + words + `","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"f","arguments":{}}],"timestamp":"` + words + `"}}` + "\n" +
+			`{"type":"message","id":"b","parentId":"a","timestamp":"t","message":{"role":"user","content":"go on"}}` + "\n"},
+		"claude code, cwd": {"s.jsonl", `{"type":"assistant","uuid":"u1","parentUuid":null,"sessionId":"s","cwd":"` + words + `","version":"` + words + `","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"Read","input":{}}]}}` + "\n" +
+			`{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":"go on"}}` + "\n"},
+		"openhands, timestamp": {"events.jsonl", `{"id":1,"timestamp":"` + words + `","source":"agent","message":"running","action":"run","args":{"command":"ls"},"tool_call_metadata":{"function_name":"f","tool_call_id":"c1"}}` + "\n" +
+			`{"id":2,"timestamp":"t","source":"user","action":"message","message":"go on","args":{"content":"go on"}}` + "\n"},
+		"adk, author": {"s.json", `{"id":"s","appName":"a","userId":"u","events":[{"id":"1","invocationId":"` + words + `","author":"` + words + `","timestamp":"` + words + `","content":{"role":"model","parts":[{"functionCall":{"id":"c1","name":"f","args":{}}}]}},` +
+			`{"id":"2","invocationId":"e","author":"user","content":{"role":"user","parts":[{"text":"go on"}]}}]}`},
+	} {
+		fixed, err := mustRead(t, c.file, []byte(c.raw)).Fix(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(fixed.Raw), words); n != strings.Count(c.raw, words) || len(fixed.Changes) == 0 {
+			t.Errorf("%s: the words are there %d times in\n%s", name, n, fixed.Raw)
+		}
+	}
+	path := `C:\\Users\\Jane Doe\\project`
+	fixed, err := mustRead(t, "s.jsonl", []byte(`{"type":"assistant","uuid":"u1","parentUuid":null,"sessionId":"s","cwd":"`+path+`","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"Read","input":{}}]}}`+"\n")).Fix(Options{})
+	if err != nil || strings.Count(string(fixed.Raw), path) != 2 {
+		t.Errorf("a path with a blank was not taken over: %v\n%s", err, fixed.Raw)
+	}
+}
+
+// TestKeptWordsSayWho: words that are kept beside a record come with whoever says them, however
+// that is written.
+func TestKeptWordsSayWho(t *testing.T) {
+	for _, who := range []string{`"role":"user"`, `"Role":{"Label":"user"}`, `"author":{"role":"user"}`, `"sender":["user"]`, `"from":"user"`, `"messageType":"user"`} {
+		raw := `{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/x"}
+{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"toolResult","toolCallId":"c1","toolName":"f","content":[{"type":"text","text":"found it"}],"details":{` + who + `,"text":"words beside it"}}}
+`
+		fixed, err := mustRead(t, "s.jsonl", []byte(raw)).Fix(Options{})
+		if err != nil || !strings.Contains(string(fixed.Raw), `{`+who+`,"text":"words beside it"}`) {
+			t.Errorf("%s: %v\n%s", who, err, fixed.Raw)
+		}
+	}
+}
+
+// TestDocumentsStayDocuments: a file that is called JSON and is one value is one afterwards, also
+// if its only record is one of a file of lines that has lost its head, or its last lines.
+func TestDocumentsStayDocuments(t *testing.T) {
+	for _, raw := range []string{
+		`{"id":"1","timestamp":"t","type":"gemini","content":"so it is"}`,
+		`{"projectHash":"p","sessionId":["s"],"id":"1","timestamp":"t","type":"gemini","content":"so it is"}`,
+		`{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"f","arguments":{}}]}}`,
+		`{"timestamp":"t","type":"response_item","payload":{"type":"function_call","name":"f","arguments":"{}","call_id":"c1"}}`,
+	} {
+		for name, want := range map[string]bool{"s.json": true, "s.jsonl": false, "": false} {
+			l, err := Read(name, []byte(raw), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			fixed, err := l.Fix(Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := json.Valid(fixed.Raw); got != want {
+				t.Errorf("%q: one value: %t, want %t\n%s", name, got, want, fixed.Raw)
+			}
+			if want && len(fixed.Left) == 0 {
+				t.Errorf("%q: nothing is left to say of\n%s", name, fixed.Raw)
+			}
+		}
+	}
+}

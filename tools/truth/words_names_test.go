@@ -64,6 +64,9 @@ func collect(all []word, at word, n *node, s speech) []word {
 	}
 	switch n.kind {
 	case 's':
+		if said := inText(n.text); said != nil {
+			return append(all, at.spelled(s, said)...)
+		}
 		add(n.text, false)
 	case 'a':
 		for i, v := range n.vals {
@@ -89,6 +92,34 @@ func collect(all []word, at word, n *node, s speech) []word {
 			inner.think = inner.think || thoughts.MatchString(n.keys[i])
 			all = collect(all, next, v, inner)
 		}
+	}
+	return all
+}
+
+// inText is the JSON that a text is, with markers in it; nil if it is another text. Arguments of a
+// call and the content of a result are written so where an API takes only a text
+// (openai-chat/arguments-string in the list of provider rules, and decision 0085).
+func inText(text string) *node {
+	if trimmed := strings.TrimSpace(text); !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") || !strings.Contains(text, marker) {
+		return nil
+	}
+	n, err := readTree([]byte(text))
+	if err != nil {
+		return nil
+	}
+	return n
+}
+
+// spelled finds the words of JSON in a text. Whoever says the text says all of it, and quotes
+// those who speak in it: a person's words are a person's there, too, and a person who says the
+// text says what another says in it.
+func (w word) spelled(s speech, said *node) []word {
+	all := collect(nil, w, said, s)
+	for i := range all {
+		inner := &all[i]
+		inner.path = slices.Clone(w.path)
+		inner.person = inner.person || s.who == "person" && !s.tool && inner.prose && !inner.key
+		inner.model = inner.model && s.who == "other"
 	}
 	return all
 }

@@ -53,10 +53,14 @@ type breach struct {
 	shapes map[string]int
 	doors  map[string]int
 	kinds  map[string]int // of members
+	seeds  []string       // and the door of each, the first few
 	sample *document      // the smallest
 	raw    []byte
 	door   *door
 }
+
+// shownSeeds is how many samples of a class a report names, so that each can be run by itself.
+const shownSeeds = 20
 
 func newLedger() *ledger {
 	return &ledger{states: map[string]*[4]int{}, classes: map[string]*breach{}}
@@ -105,7 +109,7 @@ func (l *ledger) judge(d *document, x *door) result {
 		mild = 1
 	}
 	for i, name := range classes {
-		l.add(name, 1, &breach{mild: mild, sample: d, raw: raw, door: x, kinds: map[string]int{kinds[i]: 1}, shapes: map[string]int{d.shape.name: 1}, doors: map[string]int{x.name: 1}})
+		l.add(name, 1, &breach{seeds: []string{fmt.Sprintf("%d %s", d.seed, x.name)}, mild: mild, sample: d, raw: raw, door: x, kinds: map[string]int{kinds[i]: 1}, shapes: map[string]int{d.shape.name: 1}, doors: map[string]int{x.name: 1}})
 	}
 	return res
 }
@@ -118,6 +122,7 @@ func (l *ledger) add(name string, n int, b *breach) {
 	}
 	k.count += n
 	k.mild += b.mild
+	k.seeds = append(k.seeds, b.seeds[:min(len(b.seeds), shownSeeds-len(k.seeds))]...)
 	for s, c := range b.shapes {
 		k.shapes[s] += c
 	}
@@ -296,7 +301,7 @@ func (l *ledger) tell(t *testing.T) {
 		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.name, b.name))
 	}) {
 		b.shrink()
-		t.Errorf("%d × %s (%d mild)\nshapes: %s\nmembers: %s\ndoors: %s\nseed %d, %s, %s (%s):\n%s\n", b.count, b.name, b.mild, counts(b.shapes), counts(b.kinds), counts(b.doors), b.sample.seed, b.sample.shape.name, b.door.name, b.sample.fileName(), b.outcome())
+		t.Errorf("%d × %s (%d mild)\nshapes: %s\nmembers: %s\ndoors: %s\nseeds: %s\nseed %d, %s, %s (%s):\n%s\n", b.count, b.name, b.mild, counts(b.shapes), counts(b.kinds), counts(b.doors), strings.Join(b.seeds, ", "), b.sample.seed, b.sample.shape.name, b.door.name, b.sample.fileName(), b.outcome())
 	}
 }
 
