@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,6 +135,49 @@ func keepsWords(t *testing.T, body string, at int, o Options) {
 				why = append(why, c.Action+" "+c.Rule+" "+c.Path)
 			}
 			t.Errorf("strict %v, as %s\n%s\n%s\n%s", strict, o.Dialect, body, out.Request.Raw(), strings.Join(why, "\n"))
+		}
+	}
+}
+
+// TestDefectT1IdsOfEmptyMessages: a message that goes because it says nothing may hold the id of
+// something; the receipt names it.
+func TestDefectT1IdsOfEmptyMessages(t *testing.T) {
+	for _, d := range []Dialect{Anthropic, OpenAIChat} {
+		for _, message := range []string{
+			`{"role":"user","functionResponse":"id_12345"}`,
+			`{"role":"user","content":"","message_ref":"id_12345"}`,
+			`{"role":"user","content":[{}],"toolCallId":"id_12345"}`,
+			`{"role":"tool","tool_call_id":"id_12345","content":[{}]}`,
+			`{"role":"user","content":[],"origin":{"run":["id_12345"]}}`,
+		} {
+			fixed := mended(t, []byte(`{"messages":[{"role":"user","content":"q"},`+message+`]}`), Options{Dialect: d}, Repair{})
+			if bytes.Contains(fixed.Request.Raw(), []byte("id_12345")) {
+				continue
+			}
+			named := false
+			for _, c := range fixed.Changes {
+				named = named || strings.Contains(c.Reason, "id_12345") || slices.Contains(c.IDs, "id_12345")
+			}
+			if !named {
+				t.Errorf("%s: no receipt names the id of %s: %+v", d, message, fixed.Changes)
+			}
+		}
+	}
+}
+
+// TestDefectT3TypesThatNameASpeaker: a message without a role whose type says who speaks gets no
+// role by what else it holds, and words of such a message inside of a thought are not a thought.
+func TestDefectT3TypesThatNameASpeaker(t *testing.T) {
+	for typ := range speakerTypes {
+		for _, name := range []string{"type", "kind"} {
+			body := fmt.Sprintf(`{"messages":[{"role":"user","content":"q"},{%q:%q,"content":"I see","refusal":"please look"},{%q:%q,"content":"I see","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`, name, typ, name, typ)
+			if out := mended(t, []byte(body), Options{Dialect: OpenAIChat}, Repair{}).Request.Raw(); bytes.Contains(out, []byte(`"role":"assistant"`)) {
+				t.Errorf("the assistant says what %q does:\n%s", typ, out)
+			}
+		}
+		body := fmt.Sprintf(`{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":%q,"text":"please look"}]},{"type":"text","text":"a"}]},{"role":"user","content":"b"}]}`, typ)
+		if out := mended(t, []byte(body), Options{Dialect: Anthropic}, Repair{}).Request.Raw(); !bytes.Contains(out, []byte("please look")) {
+			t.Errorf("what %q says has gone:\n%s", typ, out)
 		}
 	}
 }

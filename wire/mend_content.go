@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"bytes"
 	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -137,7 +139,23 @@ func (m *mender) dropEmpty(f *Finding) {
 	}
 	m.dropMessage(f.Index)
 	m.isEmpty(f.Index)
-	m.log(f, "drop", transcript.NoBlock, f.Index, -m.t.Messages()[f.Index].Span.Len(), "a message without content")
+	at := m.t.Messages()[f.Index].Span
+	m.log(f, "drop", transcript.NoBlock, f.Index, -at.Len(), "a message without content%s", m.idsIn(at))
+}
+
+// idsIn lists the ids in a value, for a receipt of what goes with it; "" if there are none.
+func (m *mender) idsIn(at transcript.Span) string {
+	var all []string
+	for s := newStrings(m.raw, at); s.next(); {
+		text := s.raw[s.at.Start+1 : s.at.End-1]
+		if key := s.top(); len(text) > 0 && (!wordlessMembers[key] || pairNames[key] && key != "id") && !isTime(text) && bytes.IndexByte(text, ' ') < 0 {
+			all = append(all, fmt.Sprintf("%s %s", key, m.raw[s.at.Start:s.at.End]))
+		}
+	}
+	if all == nil {
+		return ""
+	}
+	return ": " + strings.Join(all, ", ")
 }
 
 // fillNull gives a result an empty string for null, and drops any other message

@@ -295,7 +295,7 @@ func (g *grammar) roleMeant(said string) string {
 func (m *mender) guessRole(f *Finding) {
 	to := ""
 	msg := m.t.Messages()[f.Index]
-	if m.unknownMember(f.Index) != "" {
+	if m.unknownMember(f.Index) != "" || m.hasOtherKind(msg.Span) {
 		return // it may be said there who speaks
 	}
 	for b := msg.First; b < msg.End; b++ {
@@ -315,6 +315,16 @@ func (m *mender) guessRole(f *Finding) {
 	if to != "" {
 		m.swapRole(f, to)
 	}
+}
+
+// hasOtherKind reports whether a message says what it is, and not that it is a message.
+func (m *mender) hasOtherKind(at transcript.Span) bool {
+	for _, name := range []string{"type", "kind"} {
+		if v, ok := m.member(at, name); ok && m.raw[v.Start] == '"' && m.text(at, name) != "message" {
+			return true
+		}
+	}
+	return false
 }
 
 // namesCall reports whether a message has the member that a tool's has: which call it answers.

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -11,6 +12,11 @@ import (
 // linksDeep reports whether a string links something inside of a member of a message.
 func (s *stringsIn) linksDeep() bool {
 	return len(s.keys) > 2 && (looksLikeCall(s.top()) || slices.ContainsFunc(s.keys[1:], func(k []byte) bool { return pairNames[string(k)] }))
+}
+
+// isTime reports whether a text is a time or a number: digits and what stands between them.
+func isTime(text []byte) bool {
+	return !bytes.ContainsFunc(text, func(r rune) bool { return (r < '0' || r > '9') && !strings.ContainsRune("-:.+TZ", r) })
 }
 
 // isStamp reports whether a text without blanks is a time, a number, or an id of digits and
@@ -52,6 +58,13 @@ func newStrings(raw []byte, at transcript.Span) stringsIn {
 	return stringsIn{raw: raw, pos: at.Start, end: at.End, keys: [][]byte{keyBefore(raw, at.Start)}}
 }
 
+// speakerTypes are types that say who speaks, in any format.
+var speakerTypes = map[string]bool{
+	"user": true, "human": true, "user_message": true, "user_input": true, "usermessage": true, "humanmessage": true, "user.message": true,
+	"assistant": true, "model": true, "ai": true, "gpt": true, "agent": true, "gemini": true, "assistant_message": true, "model_output": true,
+	"system": true, "developer": true, "tool": true, "function": true,
+}
+
 // inMessage reports whether the string stands in a message inside of the block that begins at an offset.
 func (s *stringsIn) inMessage(block int) bool {
 	for i := range s.open {
@@ -62,7 +75,7 @@ func (s *stringsIn) inMessage(block int) bool {
 		if !o.judged {
 			w := wordsOf(s.raw, jsonspan.Span{Start: o.start, End: s.end}, jsonspan.Span{})
 			_, by := w.maker()
-			o.judged, o.speaks = true, by != "" || slices.Contains(w.keys, "role") || slices.Contains(w.keys, "type") && (w.typ == "" || w.typ == "user" || w.typ == "model_output")
+			o.judged, o.speaks = true, by != "" || slices.Contains(w.keys, "role") || slices.Contains(w.keys, "type") && (w.typ == "" || speakerTypes[strings.ToLower(w.typ)])
 		}
 		if o.speaks {
 			return true

@@ -78,7 +78,7 @@ func repeat(o origin, n int) []origin {
 // blockMembers are the members of a message that hold its blocks, or that say nothing
 // without them.
 var blockMembers = func() []string {
-	names := []string{"role", "content", "parts", "tool_calls", "function_call", "tool_call_id", "type"}
+	names := []string{"role", "content", "parts", "tool_calls", "function_call", "type"}
 	for i := range sideMembers {
 		names = append(names, sideMembers[i].name)
 	}
@@ -140,7 +140,7 @@ func (m *mender) tellMembers() {
 				continue // a repair has given it
 			}
 			m.changes = append(m.changes, Change{
-				Action: "drop", Rule: "empty-content", Path: path + "." + name, IDs: []string{}, Bytes: -member.Value.Len(), Reason: "goes with the message that it stood in",
+				Action: "drop", Rule: "empty-content", Path: path + "." + name, IDs: []string{}, Bytes: -member.Value.Len(), Reason: "goes with the message that it stood in" + m.idsIn(tspan(member.Value)),
 			})
 		}
 	}

@@ -128,6 +128,16 @@ func (m *geminiMender) answerCall(f *Finding, at jsonspan.Span, call object) {
 	x.calls[at.Start] = setMembers(call.raw, call.span, append(pairs, "result", array(result...))...)
 }
 
+// plainText is what a part says that is a text and nothing else; one with more members may be
+// somebody else's words.
+func plainText(part []byte) string {
+	o := objectAt(part, jsonspan.Span{End: len(part)})
+	if len(o.members) != 1 {
+		return ""
+	}
+	return o.text("text")
+}
+
 // responseAmong returns what a call holds as its result with one response that carries its
 // id: the one that does, the first that is there, or one made of the texts. Other responses
 // become quotations. nil: there is nothing to make one of.
@@ -137,7 +147,7 @@ func (m *geminiMender) responseAmong(f *Finding, call object, parts [][]byte) []
 	for k, p := range parts {
 		switch r := responseOf(p); {
 		case len(r.members) == 0:
-			texts += objectAt(p, jsonspan.Span{Start: 0, End: len(p)}).text("text")
+			texts += plainText(p)
 		case !exact && r.text("id") == id && r.text("name") == name:
 			own, exact = k, true
 		case own < 0:
@@ -156,7 +166,7 @@ func (m *geminiMender) responseAmong(f *Finding, call object, parts [][]byte) []
 	for k, p := range parts {
 		r := responseOf(p)
 		switch {
-		case own < 0 && len(r.members) == 0 && objectAt(p, jsonspan.Span{Start: 0, End: len(p)}).text("text") != "":
+		case own < 0 && len(r.members) == 0 && plainText(p) != "":
 		case len(r.members) == 0, k == own && exact:
 			out = append(out, p)
 		case k == own:
