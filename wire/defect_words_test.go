@@ -175,6 +175,13 @@ func TestDefectT3TypesThatNameASpeaker(t *testing.T) {
 				t.Errorf("the assistant says what %q does:\n%s", typ, out)
 			}
 		}
+		for _, body := range []string{
+			fmt.Sprintf(`{"role":%q,"contents":["please look"]}`, typ), fmt.Sprintf(`{"type":%q,"contents":["please look"]}`, typ), fmt.Sprintf(`{"source":{"role":%q},"contents":["please look"]}`, typ),
+		} {
+			if out := mended(t, []byte(body), Options{Dialect: Gemini}, Repair{}).Request.Raw(); string(out) != body {
+				t.Errorf("what %q says is the user's:\n%s", typ, out)
+			}
+		}
 		body := fmt.Sprintf(`{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":%q,"text":"please look"}]},{"type":"text","text":"a"}]},{"role":"user","content":"b"}]}`, typ)
 		if out := mended(t, []byte(body), Options{Dialect: Anthropic}, Repair{}).Request.Raw(); !bytes.Contains(out, []byte("please look")) {
 			t.Errorf("what %q says has gone:\n%s", typ, out)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -273,6 +274,19 @@ func (m *mender) retype(f *Finding) {
 	}
 }
 
+// namesSpeaker reports whether the body itself says who speaks, which no request does.
+func (m *mender) namesSpeaker() bool {
+	return slices.ContainsFunc(m.bodyObject().members, func(e jsonspan.Member) bool {
+		switch name := string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End])); {
+		case speakerMembers[name]:
+			return true
+		case (name == "type" || name == "kind") && m.raw[e.Value.Start] == '"':
+			return speakerTypes[strings.ToLower(string(jsonspan.Decode(nil, m.raw[e.Value.Start+1:e.Value.End-1])))]
+		}
+		return false
+	})
+}
+
 // foundAt returns the path of what a finding is about, without the member.
 func (m *mender) foundAt(f *Finding) string {
 	if f.Block != transcript.NoBlock {
@@ -291,6 +305,9 @@ func (m *mender) retypeMessage(f *Finding, at transcript.Span) {
 	raw := m.t.Bytes(at)
 	if !m.untouched(f.Index) {
 		return
+	}
+	if raw[0] == '"' && m.namesSpeaker() {
+		return // the whole is a message of somebody, who says it
 	}
 	m.dropMessage(f.Index)
 	if raw[0] == '"' && len(raw) > 2 {

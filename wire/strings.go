@@ -65,6 +65,11 @@ var speakerTypes = map[string]bool{
 	"system": true, "developer": true, "tool": true, "function": true,
 }
 
+// speakerMembers are members that say who speaks, in any format.
+var speakerMembers = map[string]bool{
+	"role": true, "Role": true, "_role": true, "author": true, "from": true, "source": true, "sender": true, "message_type": true, "messageType": true,
+}
+
 // inMessage reports whether the string stands in a message inside of the block that begins at an offset.
 func (s *stringsIn) inMessage(block int) bool {
 	for i := range s.open {
