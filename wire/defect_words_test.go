@@ -188,3 +188,35 @@ func TestDefectT3TypesThatNameASpeaker(t *testing.T) {
 		}
 	}
 }
+
+// TestDefectT1OddPlaces: words and ids where no reader looks for them are kept or named: in the
+// media of a response that are none, beside results in a mouth that is not the user's, in a block
+// that says nothing, in a thought that is a message.
+func TestDefectT1OddPlaces(t *testing.T) {
+	for _, c := range []struct {
+		d             Dialect
+		strict        bool
+		in, keep, not string
+	}{
+		{Gemini, false, `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"user","parts":[{"functionResponse":{"name":"f","parts":"id_12345","response":{}}}]}]}`, "id_12345", ""},
+		{Anthropic, false, `{"messages":[{"role":"agent","content":[{"type":"tool_result","tool_use_id":"c"}],"parts":{"greeting":"hello there"}}]}`, "hello there", `"role":"user"`},
+		{Anthropic, false, `{"messages":[{"role":"assistant","content":[{"type":"tool_result","tool_use_id":"c"}],"parts":{"greeting":"hello there"}}]}`, "hello there", `"role":"user","content":[{"type":"tool_result"`},
+		{OpenAIChat, true, `{"messages":[{"role":"user","content":"q"},{"role":"assistant","reasoning":{"role":"assistant","content":"the wanted answer"}}]}`, "the wanted answer", ""},
+	} {
+		r, err := Parse([]byte(c.in), Options{Dialect: c.d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed, err := r.Mend(Repair{}, CheckOptions{Strict: c.strict})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := string(fixed.Request.Raw()); !strings.Contains(out, c.keep) || c.not != "" && strings.Contains(out, c.not) {
+			t.Errorf("%s\n%s\n%+v", c.in, out, fixed.Changes)
+		}
+	}
+	fixed := mended(t, []byte(`[{"type":"user_input","content":[{"type":"text","text":"q"}]},{"type":"model_output","content":[{"toolCallId":"id_12345"},{"type":"text","text":"a"}]}]`), Options{Dialect: GeminiInteractions}, Repair{})
+	if !bytes.Contains(fixed.Request.Raw(), []byte("id_12345")) && !slices.ContainsFunc(fixed.Changes, func(c Change) bool { return strings.Contains(c.Reason, "id_12345") }) {
+		t.Errorf("no receipt names the id: %+v", fixed.Changes)
+	}
+}

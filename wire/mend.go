@@ -253,6 +253,9 @@ func (m *mender) log(f *Finding, action string, block transcript.BlockID, messag
 		if id := m.t.Block(block).CallID; id != "" && len(c.IDs) == 0 {
 			c.IDs = []string{id}
 		}
+		if action == "drop" && m.hollow[block] {
+			c.Reason += m.idsIn(m.t.Block(block).Span)
+		}
 	}
 	if c.IDs == nil {
 		c.IDs = []string{}

@@ -349,8 +349,26 @@ func (m *mender) holdsOnly(i int, kinds ...transcript.Kind) bool {
 	return msg.First < msg.End
 }
 
+// wordsBeside reports whether a message holds words outside of its blocks.
+func (m *mender) wordsBeside(i int) bool {
+	msg := m.t.Messages()[i]
+	b := msg.First
+	for s := newStrings(m.raw, msg.Span); s.next(); {
+		for b < msg.End && m.t.Block(b).Span.End <= s.at.Start {
+			b++
+		}
+		if (b == msg.End || s.at.Start < m.t.Block(b).Span.Start) && !s.wordless(true) {
+			return true
+		}
+	}
+	return false
+}
+
 // swapRole gives a message another role.
 func (m *mender) swapRole(f *Finding, to string) {
+	if to == "user" && m.wordsBeside(f.Index) {
+		return // the user has not said those
+	}
 	if m.setMember(m.t.Messages()[f.Index].Span, "role", quote(to)) {
 		m.taken[f.Index] = true
 		m.log(f, "edit", transcript.NoBlock, f.Index, 0, "only %q can say this", to)

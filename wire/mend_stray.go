@@ -107,6 +107,9 @@ var plumbing = []string{
 	"is_error", "status", "cache_control", "willContinue", "will_continue", "scheduling",
 }
 
+// sayingMembers are those of them in which some API has what a tool said.
+var sayingMembers = []string{"content", "output", "response", "parts"}
+
 // saidIn is the member of a result that holds what it says.
 func (m *mender) saidIn(b transcript.BlockID) string {
 	path := m.g.contentPath(m.draft, b)
@@ -121,8 +124,8 @@ func (m *mender) otherMembers(b transcript.BlockID) []byte {
 	for _, e := range jsonspan.Members(m.raw, jsonspan.Span(at)) {
 		name := string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End]))
 		value := m.raw[e.Value.Start:e.Value.End]
-		said := name == m.saidIn(b) || name == "parts" || e.Value.Start <= body.Start && body.End <= e.Value.End
-		if said || saysNothing(value) || slices.Contains(plumbing, name) && !m.holdsWords(tspan(e.Value)) {
+		said := name == m.saidIn(b) || name == "parts" && value[0] == '[' || e.Value.Start <= body.Start && body.End <= e.Value.End
+		if said || saysNothing(value) || slices.Contains(plumbing, name) && !slices.Contains(sayingMembers, name) && !m.holdsWords(tspan(e.Value)) {
 			continue
 		}
 		rest = append(rest, name, value)

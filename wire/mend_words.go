@@ -212,7 +212,11 @@ func (w *wordCheck) copiesOf(i int) []transcript.Span {
 // only the name and the id can go, which are told apart from what it says.
 func (w *wordCheck) isRead(id transcript.BlockID, s *stringsIn, message int) bool {
 	b := w.t.Block(id)
-	if s.inMessage(b.Span.Start) {
+	outside := b.Span.Start
+	if w.where[id].in == inMember {
+		outside-- // what a member holds may be a message itself
+	}
+	if s.inMessage(outside) {
 		return false
 	}
 	superseded := message < w.superseded
@@ -224,7 +228,7 @@ func (w *wordCheck) isRead(id transcript.BlockID, s *stringsIn, message int) boo
 		}
 		if result := b.Kind == transcript.Result || b.Kind == transcript.ServerResult; result {
 			return w.names(s, b.Kind) || !w.quoted[id] && (in || b.Body.Start == s.at.Start+1 ||
-				s.has(w.g.words.result...) && (b.Family != approvalFamily || !s.has("reason")) || s.has("parts") && s.has("functionResponse", "function_response"))
+				s.has(w.g.words.result...) && (b.Family != approvalFamily || !s.has("reason")) || s.has("parts") && s.top() != "parts" && s.has("functionResponse", "function_response"))
 		}
 		return in || b.Body.Start == s.at.Start+1 || w.names(s, b.Kind) || s.has(w.g.words.call...)
 	case transcript.Thinking:
