@@ -78,6 +78,11 @@ func TestWordsMouths(t *testing.T) {
 		{`[{"role":"assistant","content":"a qv7k3x0001 b"}]`, `[{"role":"user","content":"a qv7k3x0001 b"}]`, "another's words are put into a person's mouth"},
 		{`[{"role":"assistant","content":"a qv7k3x0001 b"}]`, `[{"role":"user","content":"[pare: it said] a qv7k3x0001 b"}]`, ""},
 		{`[{"role":"user","content":"a qv7k3x0001 b"}]`, `[{"role":"user","parts":[{"text":"a qv7k3x0001 b"}]}]`, ""},
+		// JSON in a text says who speaks as well; whoever says the text says all of it, too.
+		{`[{"role":"tool","content":{"type":"human","text":"a qv7k3x0001 b"}}]`, `[{"role":"tool","content":"{\"type\":\"human\",\"text\":\"a qv7k3x0001 b\"}"}]`, ""},
+		{`[{"role":"tool","content":{"type":"human","text":"a qv7k3x0001 b"}}]`, `[{"role":"tool","content":"{\"text\":\"a qv7k3x0001 b\"}"}]`, "a person's words are put into another's mouth"},
+		{`[{"role":"assistant","content":"a qv7k3x0001 b"}]`, `[{"role":"user","content":"{\"role\":\"assistant\",\"content\":\"a qv7k3x0001 b\"}"}]`, "another's words are put into a person's mouth"},
+		{`[{"role":"assistant","content":"a qv7k3x0001 b"}]`, `[{"role":"assistant","content":"{\"role\":\"user\",\"content\":\"a qv7k3x0001 b\"}"}]`, "another's words are put into a person's mouth"},
 		{`[{"role":"tool","tool_call_id":"x","content":"a qv7k3x0001 b"}]`, `[{"role":"user","content":[{"type":"tool_result","content":"a qv7k3x0001 b"}]}]`, ""},
 	} {
 		d := &document{shape: of("mouths", dialectFamily, `[]`), root: mustTree(c.in), changed: 1}
