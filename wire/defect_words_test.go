@@ -201,6 +201,8 @@ func TestDefectT1OddPlaces(t *testing.T) {
 		{Gemini, false, `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"user","parts":[{"functionResponse":{"name":"f","parts":"id_12345","response":{}}}]}]}`, "id_12345", ""},
 		{Anthropic, false, `{"messages":[{"role":"agent","content":[{"type":"tool_result","tool_use_id":"c"}],"parts":{"greeting":"hello there"}}]}`, "hello there", `"role":"user"`},
 		{Anthropic, false, `{"messages":[{"role":"assistant","content":[{"type":"tool_result","tool_use_id":"c"}],"parts":{"greeting":"hello there"}}]}`, "hello there", `"role":"user","content":[{"type":"tool_result"`},
+		{OpenAIChat, false, `{"messages":[{"role":"user","value":"please look","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`, "please look", `"role":"assistant"`},
+		{OpenAIResponses, false, `{"input":[{"type":"apply_patch_call","call_id":"c"},{"type":"apply_patch_call_output","call_id":"c"},{"type":"apply_patch_call_output","call_id":"c","error":"it broke down","output":""}]}`, "it broke down", ""},
 		{OpenAIChat, true, `{"messages":[{"role":"user","content":"q"},{"role":"assistant","reasoning":{"role":"assistant","content":"the wanted answer"}}]}`, "the wanted answer", ""},
 	} {
 		r, err := Parse([]byte(c.in), Options{Dialect: c.d})

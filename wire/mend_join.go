@@ -97,6 +97,7 @@ func (m *mender) joinResults(f *Finding, all []transcript.BlockID) bool {
 	for _, r := range all[1:] {
 		m.join(m.at(all[0]), m.at(r))
 		m.dropBlock(r)
+		m.isQuoted(r) // what it says elsewhere is joined to nothing
 		m.log(f, "merge", r, 0, 0, "results of one call, joined in order")
 		m.tellApart(f, known, path, r)
 	}

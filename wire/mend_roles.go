@@ -366,8 +366,8 @@ func (m *mender) wordsBeside(i int) bool {
 
 // swapRole gives a message another role.
 func (m *mender) swapRole(f *Finding, to string) {
-	if to == "user" && m.wordsBeside(f.Index) {
-		return // the user has not said those
+	if (to == "user" || m.t.Messages()[f.Index].Role == transcript.User) && m.wordsBeside(f.Index) {
+		return // those would be said by somebody else then
 	}
 	if m.setMember(m.t.Messages()[f.Index].Span, "role", quote(to)) {
 		m.taken[f.Index] = true
