@@ -25,8 +25,9 @@ var anthropicGrammar = grammar{
 	tells: tells{
 		body:    []string{"anthropic_version", "stop_sequences"},
 		tools:   []string{"input_schema"},
-		element: []string{"clear_at", "output_config"},
+		element: []memberTell{{"clear_at", textOrList}, {"output_config", anObject}},
 		types:   []string{"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use", "search_result", "container_upload", "compaction", "tool_addition", "tool_removal"},
+		kinds:   []typeTell{{typ: "image", with: "source"}, {typ: "document", with: "source"}, {typ: "*_tool_result"}},
 	},
 	words:  pairWords{ids: []string{"id", "tool_use_id"}},
 	rules:  anthropicRules,

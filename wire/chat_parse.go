@@ -22,7 +22,8 @@ var chatGrammar = grammar{
 	},
 	tells: tells{
 		tools:   []string{"function"},
-		untyped: []string{"tool_calls", "tool_call_id", "function_call", "reasoning_content", "refusal"},
+		roles:   []string{"tool", "developer", "function"},
+		untyped: []memberTell{{"tool_calls", filledList}, {"tool_call_id", textOrList}, {"function_call", anObject}, {"reasoning_content", hintOnly}, {"refusal", hintOnly}},
 		types:   []string{"image_url", "input_audio", "file", "document_url", "refusal", "video_url"},
 	},
 	words:  pairWords{ids: []string{"id", "tool_call_id"}, resultName: true},

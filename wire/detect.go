@@ -3,34 +3,87 @@ package wire
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// tells are words that only one dialect uses, by where they stand.
+// tells are what only one dialect has: the table of evidence by which detection goes. A dialect
+// has its own in its file.
 type tells struct {
-	body    []string // members of the body
-	behind  []string // members of the body that tell when messages went before
-	tools   []string // members of a declared tool
-	element []string // members of an element of the list
-	untyped []string // the same, on an element that has no type
-	blocks  []string // members of a block
-	types   []string // types of a block
-	steps   []string // types of an element of the list
-	google  []string // members of the body that several of Google's APIs have
+	body    []string     // members of the body
+	behind  []string     // members of the body that tell when messages went before
+	google  []string     // members of the body that several of Google's APIs have
+	tools   []string     // members of a declared tool
+	roles   []string     // of a message
+	element []memberTell // members of an element of the list
+	untyped []memberTell // the same, on an element that has no type
+	steps   []string     // types of an element of the list
+	items   []typeTell   // the same, where it is a list of items
+	blocks  []string     // members of a block
+	types   []string     // types of a block
+	kinds   []typeTell   // the same, told by a part of the name or by a member
+}
+
+// A memberTell is a member of an element, and what it must hold to tell by itself. Holding
+// something else, it is a hint: a table has its columns in every row, empty ones too, and any API
+// may be given what a model thought or refused.
+type memberTell struct {
+	name  string
+	needs need
+}
+
+// A need is what a member must hold.
+type need uint8
+
+const (
+	anything need = iota
+	textOrList
+	filledList
+	anObject
+	hintOnly // it never tells by itself
+)
+
+// A typeTell is a type, with a star for anything in front of it or behind it, and a member that
+// must be there, too.
+type typeTell struct{ typ, with string }
+
+// is reports whether a type is meant.
+func (t typeTell) is(typ string) bool {
+	if rest, ok := strings.CutPrefix(t.typ, "*"); ok {
+		return strings.HasSuffix(typ, rest)
+	}
+	if rest, ok := strings.CutSuffix(t.typ, "*"); ok {
+		return strings.HasPrefix(typ, rest)
+	}
+	return typ == t.typ
 }
 
 var (
 	bodyTells    = telling(func(t *tells) []string { return t.body })
 	behindTells  = telling(func(t *tells) []string { return t.behind })
+	sharedTells  = telling(func(t *tells) []string { return t.google })
 	toolTells    = telling(func(t *tells) []string { return t.tools })
-	elementTells = telling(func(t *tells) []string { return t.element })
-	untypedTells = telling(func(t *tells) []string { return t.untyped })
+	roleTells    = telling(func(t *tells) []string { return t.roles })
+	elementTells = telling(func(t *tells) []string { return namesOf(t.element) })
+	untypedTells = telling(func(t *tells) []string { return namesOf(t.untyped) })
+	stepTells    = telling(func(t *tells) []string { return t.steps })
 	blockTells   = telling(func(t *tells) []string { return t.blocks })
 	typeTells    = telling(func(t *tells) []string { return t.types })
-	stepTells    = telling(func(t *tells) []string { return t.steps })
-	sharedTells  = telling(func(t *tells) []string { return t.google })
+
+	itemTells = tellingTypes(func(t *tells) []typeTell { return t.items })
+	kindTells = tellingTypes(func(t *tells) []typeTell { return t.kinds })
+
+	memberNeeds = func() map[string]need {
+		all := make(map[string]need)
+		for _, g := range grammars {
+			for _, t := range append(slices.Clone(g.tells.element), g.tells.untyped...) {
+				all[t.name] = t.needs
+			}
+		}
+		return all
+	}()
 )
 
 // telling says whose each word of a place is.
@@ -42,6 +95,39 @@ func telling(of func(*tells) []string) map[string]Dialect {
 		}
 	}
 	return all
+}
+
+// A typeOwner is a type that tells, and whose it is.
+type typeOwner struct {
+	typeTell
+	dialect Dialect
+}
+
+// tellingTypes says whose each type of a place is.
+func tellingTypes(of func(*tells) []typeTell) (all []typeOwner) {
+	for d, g := range grammars {
+		for _, t := range of(&g.tells) {
+			all = append(all, typeOwner{t, Dialect(d)})
+		}
+	}
+	return all
+}
+
+// whose is the dialect that a type tells of, with these members beside it; Auto: of none.
+func whose(all []typeOwner, typ string, with uint8) Dialect {
+	for _, t := range all {
+		if t.is(typ) && (t.with == "" || with&withBits[t.with] != 0) {
+			return t.dialect
+		}
+	}
+	return Auto
+}
+
+func namesOf(all []memberTell) (names []string) {
+	for _, t := range all {
+		names = append(names, t.name)
+	}
+	return names
 }
 
 // A Detection is what the shape of a body says about its dialect. Many goroutines may read
@@ -91,16 +177,17 @@ func (p *parser) word(f field) []byte {
 
 // What clues are about.
 const (
-	aMember  = "the member"
-	aTool    = "a tool with the member"
-	aRole    = "the role"
-	anItem   = "an item of type"
-	aBlock   = "a block of type"
-	aPart    = "a block with the member"
-	noType   = "blocks without a type"
-	theModel = "the name of the model: what is said fits several dialects"
-	thePlain = "nothing but plain text, which fits several dialects: this is the commonest"
-	theFirst = "what the system says among the messages, as the chat APIs have it"
+	aMember   = "the member"
+	aTool     = "a tool with the member"
+	aRole     = "the role"
+	anItem    = "an item of type"
+	aBlock    = "a block of type"
+	aPart     = "a block with the member"
+	noType    = "blocks without a type"
+	theModel  = "the name of the model: what is said fits several dialects"
+	thePlain  = "nothing but plain text, which fits several dialects: this is the commonest"
+	theServer = "a history that the server has"
+	theFirst  = "what the system says among the messages, as the chat APIs have it"
 )
 
 // detect tells the dialect. In a hurry it does not read on behind a message of the system
@@ -156,151 +243,6 @@ func Telling(element []byte) Dialect {
 		return Auto
 	}
 	return d
-}
-
-// detectBody looks at the members of the body in order until it is told. What stands
-// beside the messages may be somebody's own, such as the system of a row of training data;
-// what the messages show by themselves decides over it, whichever comes first. That the
-// system speaks among them is not enough for that: Anthropic knows such messages, too.
-func (p *parser) detectBody() Dialect {
-	p.Enter()
-	model, messages, shared, remote := "", false, Auto, false
-	spoken, listed, input, contents := false, false, false, false
-	beside, why := Auto, clue{} // what a member beside the messages says
-	said, how := Auto, clue{}   // what the messages say if nothing beside them does
-	led := 0                    // where they begin if the system's comes first; 0: it does not
-	limited := false            // the reply is, in the way of Anthropic and OpenAI
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
-		switch string(k) {
-		case "input":
-			if p.Peek() != jsonspan.Array || p.hollow() { // one beside it may say more
-				input = true
-				p.Skip()
-				continue
-			}
-			p.input, p.items = true, true
-			if beside != Auto && beside.List() == "input" {
-				p.clue = why
-				return beside
-			}
-			switch d := p.detectList(false); {
-			case d == OpenAIChat:
-				p.clue = clue{what: aMember, word: []byte("input")}
-				return OpenAIResponses
-			case d != Auto && (p.firm || d.List() == "input"):
-				return d
-			} // otherwise who is asked will tell
-		case "messages":
-			messages, p.items = true, false
-			if listed = p.Peek() == jsonspan.Null; p.Peek() != jsonspan.Array {
-				p.Skip()
-				continue
-			}
-			spoken, listed = !p.hollow(), true
-			at := p.Offset()
-			d := p.detectList(beside != Auto)
-			if p.firm && p.clue.what == noType { // which is weighed with what stands behind
-				said, how, p.firm = d, p.clue, false
-				for p.Element() {
-					p.Skip()
-				}
-				continue
-			}
-			if d != Auto && p.firm {
-				return d
-			}
-			if beside.List() == "messages" {
-				p.clue = why
-				return beside
-			}
-			said, how = d, p.clue
-			if p.led && beside == Auto {
-				if p.hurry {
-					return d
-				}
-				for led = at; p.Element(); {
-					p.Skip()
-				}
-			}
-		case "contents":
-			if p.clue = (clue{what: aMember, word: k}); p.Peek() == jsonspan.Array && !p.hollow() {
-				return Gemini
-			}
-			contents = true
-			p.Skip()
-		case "model":
-			f := p.value()
-			model = strings.ToLower(p.text(f))
-		case "previous_response_id", "conversation", "prompt":
-			remote = p.detectRemote(string(k)) || remote
-		default:
-			limited = limited || string(k) == "max_tokens"
-			d, is := p.detectBeside(k, messages)
-			if d != Auto && led > 0 { // now it is worth reading on
-				q := p.second(led)
-				told, firm, shown := q.detectList(true), q.firm, q.clue
-				q.release()
-				if firm {
-					p.clue = shown
-					return told
-				}
-				led = 0
-			}
-			if d != Auto && messages && d.List() == "messages" {
-				p.clue = is
-				return d
-			}
-			if beside == Auto {
-				beside, why = d, is
-			}
-			if d := sharedTells[string(k)]; d != Auto {
-				shared, p.clue = d, clue{what: aMember, word: k}
-			}
-		}
-	}
-	input = p.input || input && !spoken // a list that says something decides over what says nothing
-	claude := strings.HasPrefix(model, "claude")
-	switch {
-	case said != Auto && how.what == noType && claude && limited: // two against one
-		p.clue = clue{what: theModel, guess: true}
-		return Anthropic
-	case said != Auto && how.what == noType:
-		p.clue = how
-		return said
-	case beside != Auto && (beside.List() == "messages" && messages || beside.List() == "input" && input || beside.List() == "contents" && contents),
-		beside != Auto && !messages && !input && !contents:
-		p.clue = why
-		return beside
-	case said != Auto:
-		p.clue = how
-		return said
-	case contents && !spoken:
-		return Gemini
-	case input && shared != Auto:
-		return GeminiInteractions
-	case input && strings.HasPrefix(strings.TrimPrefix(model, "models/"), "gemini"):
-		p.clue = clue{what: theModel, guess: true}
-		return GeminiInteractions
-	case input:
-		p.clue = clue{what: theModel, guess: true}
-		return OpenAIResponses
-	case shared != Auto:
-		return shared
-	case remote && !messages && !p.Failed():
-		p.clue = clue{what: "a history that the server has"}
-		return OpenAIResponses
-	case p.Failed() || !messages || !listed && model == "": // somebody else's messages
-		return Auto
-	case claude:
-		p.clue = clue{what: theModel, guess: true}
-		return Anthropic
-	}
-	p.clue = clue{what: thePlain, guess: true}
-	return OpenAIChat
 }
 
 // detectBeside tells what one member of the body says that holds no history, and why.

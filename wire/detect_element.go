@@ -1,145 +1,200 @@
 package wire
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
 
-// detectElement tells what one message looks like, and whether that is certain:
-// a system message may stand in an Anthropic history too.
+// An elementScan is what the members of a message, or another element of a list, have told so far.
+type elementScan struct {
+	dialect   Dialect // that a member, a role or a block tells
+	step      Dialect // that its type tells
+	hint      told    // whose member or block is there, and says too little
+	typed     bool
+	role      bool
+	system    bool // who speaks
+	call      bool // it is a function_call,
+	object    bool // and its arguments are an object
+	message   bool // its type says so, as of items of Responses and replies of Anthropic's,
+	reply     bool // which stop for a reason
+	untyped   bool // it has blocks without a type
+	compacted bool // it is a compaction, which two APIs have
+}
+
+// elementRows say what an element is, and whether that is certain: the first that applies.
+var elementRows = []struct {
+	when func(e *elementScan) bool
+	is   func(p *parser, e *elementScan) (d Dialect, sure bool)
+}{
+	{
+		when: func(e *elementScan) bool { return e.step != Auto },
+		is:   func(_ *parser, e *elementScan) (Dialect, bool) { return e.step, true },
+	},
+	{ // of a call, Responses have the arguments in a string
+		when: func(e *elementScan) bool { return e.call && e.object },
+		is:   func(*parser, *elementScan) (Dialect, bool) { return GeminiInteractions, true },
+	},
+	{
+		when: func(e *elementScan) bool { return e.message && e.reply && e.dialect == Auto },
+		is: func(p *parser, _ *elementScan) (Dialect, bool) {
+			p.clue = clue{what: aMember, word: []byte("stop_reason")}
+			return Anthropic, true
+		},
+	},
+	{
+		when: func(e *elementScan) bool {
+			return e.message && (e.dialect == Auto || e.dialect == OpenAIChat || e.untyped)
+		},
+		is: func(p *parser, _ *elementScan) (Dialect, bool) {
+			p.faint, p.clue = p.texts, clue{anItem, []byte("message"), p.texts}
+			return OpenAIResponses, !p.texts
+		},
+	},
+	{
+		when: func(e *elementScan) bool { return e.dialect == OpenAIChat && e.typed && !e.role },
+		is:   func(*parser, *elementScan) (Dialect, bool) { return OpenAIResponses, true },
+	},
+	{
+		when: func(e *elementScan) bool { return e.compacted && e.dialect.List() == "input" },
+		is: func(p *parser, e *elementScan) (Dialect, bool) {
+			p.faint, p.clue.guess = true, true
+			return e.dialect, false
+		},
+	},
+	{ // a system message may stand in an Anthropic history, too
+		when: func(e *elementScan) bool { return e.dialect == Auto && e.system },
+		is:   func(*parser, *elementScan) (Dialect, bool) { return OpenAIChat, false },
+	},
+	{
+		when: func(e *elementScan) bool { return e.dialect == Auto && e.hint.dialect != Auto },
+		is: func(p *parser, e *elementScan) (Dialect, bool) {
+			p.faint, p.clue = true, e.hint.by
+			return e.hint.dialect, false
+		},
+	},
+	{
+		when: func(*elementScan) bool { return true },
+		is:   func(_ *parser, e *elementScan) (Dialect, bool) { return e.dialect, e.dialect != Auto },
+	},
+}
+
+// detectElement tells what one message looks like, and whether that is certain.
 func (p *parser) detectElement() (d Dialect, sure bool) {
 	p.Enter()
-	typed, role, system := false, false, false
-	step, call, object := Auto, false, false
-	message, reply := false, false // its type says so, as of items of Responses and replies of Anthropic's, which stop for a reason
-	untyped := false               // it has blocks without a type
-	compacted := false             // it is a compaction, which two APIs have
-	hint, why := Auto, clue{}      // whose member or block is there, and says too little
+	e := &p.scan.element
+	*e = elementScan{}
 	p.faint, p.texts = false, false
-	for {
-		k, ok := p.key()
-		if !ok {
-			break
-		}
+	for k, ok := p.key(); ok; k, ok = p.key() {
 		switch string(k) {
 		case "type":
-			typed = true
-			f := p.value()
-			if step = stepTells[p.text(f)]; !p.items {
-				step = Auto
-			} else if message = p.is(f, "message"); !message && step == Auto && p.itemType(f) {
-				d = OpenAIResponses
-			}
-			call, compacted = p.items && p.is(f, "function_call"), p.is(f, "compaction")
-			p.clue = clue{what: anItem, word: p.word(f)}
-			if loose := stepKinds[p.text(f)].kind; p.input && (loose == transcript.Text || loose == transcript.Media) {
-				step = GeminiInteractions
-			}
+			p.detectType(e)
 		case "stop_reason":
-			reply = p.Peek() == jsonspan.String
+			e.reply = p.Peek() == jsonspan.String
 			p.Skip()
 		case "arguments":
-			object = p.Peek() == jsonspan.Object
+			e.object = p.Peek() == jsonspan.Object
 			p.Skip()
 		case "role":
-			role, p.plain = true, true
-			f := p.value()
-			if d == Auto && !typed {
-				p.clue = clue{what: aRole, word: p.word(f)}
-			}
-			switch {
-			case p.is(f, "system"):
-				system = true
-			case p.is(f, "tool"), p.is(f, "developer"), p.is(f, "function"):
-				if d == Auto {
-					d = OpenAIChat
-				}
-			case p.is(f, "model") && p.input:
-				step = GeminiInteractions
-			case p.is(f, "model"):
-				d = Gemini
-			}
+			p.detectRole(e)
 		case "content":
-			if p.Peek() != jsonspan.Array {
-				p.Skip()
-				continue
-			}
-			switch c := p.detectContent(); {
-			case c == Auto:
-			case p.clue.guess:
-				hint, why = c, p.clue
-			default:
-				d, untyped = c, p.clue.what == noType
-			}
+			p.detectSaid(e)
 		default:
-			e := elementTells[string(k)]
-			if e.List() == "input" && !p.items {
-				e = Auto // somebody's own: messages have no such members
-			}
-			if e == Auto && !typed {
-				e = untypedTells[string(k)]
-			}
-			switch {
-			case e == Auto:
-			case !p.saysEnough(k):
-				hint, why = e, clue{aMember, k, true}
-			default:
-				d, p.clue = e, clue{what: aMember, word: k}
-			}
-			p.Skip()
+			p.detectOther(e, k)
 		}
 	}
-	chat := d == OpenAIChat
+	for i := range elementRows {
+		if row := &elementRows[i]; row.when(e) {
+			return row.is(p, e)
+		}
+	}
+	return Auto, false
+}
+
+// detectType looks at the type of an element.
+func (p *parser) detectType(e *elementScan) {
+	e.typed = true
+	f := p.value()
+	if e.step = stepTells[p.text(f)]; !p.items {
+		e.step = Auto
+	} else if e.message = p.is(f, "message"); !e.message && e.step == Auto {
+		if d := whose(itemTells, p.text(f), 0); d != Auto {
+			e.dialect = d
+		}
+	}
+	e.call, e.compacted = p.items && p.is(f, "function_call"), p.is(f, "compaction")
+	p.clue = clue{what: anItem, word: p.word(f)}
+	if loose := stepKinds[p.text(f)].kind; p.input && (loose == transcript.Text || loose == transcript.Media) {
+		e.step = GeminiInteractions
+	}
+}
+
+// detectRole looks at the role of an element.
+func (p *parser) detectRole(e *elementScan) {
+	e.role, p.plain = true, true
+	f := p.value()
+	if e.dialect == Auto && !e.typed {
+		p.clue = clue{what: aRole, word: p.word(f)}
+	}
+	if p.is(f, "system") {
+		e.system = true
+		return
+	}
+	switch d := roleTells[p.symbol(f)]; {
+	case d == Auto:
+	case d.List() == "contents" && p.input: // which a request with contents does not have
+		e.step = GeminiInteractions
+	case d.List() != "messages" || e.dialect == Auto: // what a message holds says more than its role
+		e.dialect = d
+	}
+}
+
+// detectSaid looks at the content of an element.
+func (p *parser) detectSaid(e *elementScan) {
+	if p.Peek() != jsonspan.Array {
+		p.Skip()
+		return
+	}
+	switch d := p.detectContent(); {
+	case d == Auto:
+	case p.clue.guess:
+		e.hint = told{d, p.clue}
+	default:
+		e.dialect, e.untyped = d, p.clue.what == noType
+	}
+}
+
+// detectOther looks at any other member of an element.
+func (p *parser) detectOther(e *elementScan, k []byte) {
+	d := elementTells[string(k)]
+	if d.List() == "input" && !p.items {
+		d = Auto // somebody's own: messages have no such members
+	}
+	if d == Auto && !e.typed {
+		d = untypedTells[string(k)]
+	}
 	switch {
-	case step != Auto:
-		return step, true
-	case call && object: // of a call, Responses have the arguments in a string
-		return GeminiInteractions, true
-	case message && reply && d == Auto:
-		p.clue = clue{what: aMember, word: []byte("stop_reason")}
-		return Anthropic, true
-	case message && (d == Auto || chat || untyped):
-		p.faint, p.clue = p.texts, clue{anItem, []byte("message"), p.texts}
-		return OpenAIResponses, !p.texts
-	case chat && typed && !role:
-		d = OpenAIResponses
-	case compacted && d.List() == "input":
-		p.faint, p.clue.guess = true, true
-		return d, false
-	case d == Auto && system:
-		return OpenAIChat, false
-	case d == Auto && hint != Auto:
-		p.faint, p.clue = true, why
-		return hint, false
+	case d == Auto:
+	case !p.meets(memberNeeds[string(k)]):
+		e.hint = told{d, clue{aMember, k, true}}
+	default:
+		e.dialect, p.clue = d, clue{what: aMember, word: k}
 	}
-	return d, d != Auto
+	p.Skip()
 }
 
-// saysEnough reports whether a member of a message says enough to tell by itself. A table has
-// its columns in every row, empty ones too, and any API may be given what a model thought
-// or refused.
-func (p *parser) saysEnough(k []byte) bool {
-	switch string(k) {
-	case "tool_calls":
+// meets reports whether the value that comes next is what a member needs to tell by itself.
+func (p *parser) meets(n need) bool {
+	switch n {
+	case textOrList:
+		return p.Peek() == jsonspan.String || p.Peek() == jsonspan.Array
+	case filledList:
 		return p.Peek() == jsonspan.Array && !p.hollow()
-	case "function_call", "output_config":
+	case anObject:
 		return p.Peek() == jsonspan.Object
-	case "reasoning_content", "refusal":
-		return false
-	case "parts":
-		return true
 	}
-	return p.Peek() == jsonspan.String || p.Peek() == jsonspan.Array
-}
-
-// itemType reports whether f is a type that only Responses items have. Messages are called so
-// by Anthropic, too.
-func (p *parser) itemType(f field) bool {
-	t := p.text(f)
-	return t == "reasoning" || t == "item_reference" || t == "compaction_trigger" || t == "additional_tools" ||
-		strings.HasSuffix(t, "_call") || strings.HasSuffix(t, "_call_output") || strings.HasPrefix(t, "mcp_") || strings.HasPrefix(t, "program")
+	return n == anything
 }
 
 // detectContent looks at the blocks of one message. It guesses by those that have no type, as
@@ -156,43 +211,24 @@ func (p *parser) detectContent() Dialect {
 			p.Skip()
 			continue
 		}
-		p.Enter()
-		var typ field
-		member, source, some := Auto, false, false
-		for {
-			k, ok := p.key()
-			if !ok {
-				break
-			}
-			some = true
-			switch string(k) {
-			case "type":
-				typ = p.value()
-				continue
-			case "source":
-				source = true
-			default:
-				if e := blockTells[string(k)]; e != Auto {
-					member, p.clue = e, clue{what: aPart, word: k}
-				}
-			}
-			p.Skip()
-		}
-		t := p.text(typ)
+		b := p.scanBlock()
+		t := p.text(b.typ)
 		p.texts = p.texts || t == "text"
-		typed, untyped = typed || typ.given(), untyped || some && !typ.given()
+		typed, untyped = typed || b.typ.given(), untyped || b.some && !b.typ.given()
 		switch {
-		case member != Auto:
-			d = member
-		case !typ.given():
+		case b.member != Auto:
+			d = b.member
+		case !b.typ.given():
 		case t == "refusal" && p.items:
 			if d == Auto {
-				d, p.clue = OpenAIChat, clue{aBlock, p.word(typ), true}
+				d, p.clue = OpenAIChat, clue{aBlock, p.word(b.typ), true}
 			}
 		case typeTells[t] != Auto && (p.items || typeTells[t].List() != "input"):
-			d, p.clue = typeTells[t], clue{what: aBlock, word: p.word(typ)}
-		case source && (t == "image" || t == "document"), strings.HasSuffix(t, "_tool_result"):
-			d, p.clue = Anthropic, clue{what: aBlock, word: p.word(typ)}
+			d, p.clue = typeTells[t], clue{what: aBlock, word: p.word(b.typ)}
+		default:
+			if k := whose(kindTells, t, b.with); k != Auto {
+				d, p.clue = k, clue{what: aBlock, word: p.word(b.typ)}
+			}
 		}
 	}
 	if d == Auto && untyped && !typed {
@@ -200,3 +236,40 @@ func (p *parser) detectContent() Dialect {
 	}
 	return d
 }
+
+// A blockScan is what the members of a block tell.
+type blockScan struct {
+	typ    field
+	member Dialect // that a member tells
+	with   uint8   // the members that a type may need: see withBits
+	some   bool    // there are members
+}
+
+// scanBlock looks at the members of the block that comes next.
+func (p *parser) scanBlock() (b blockScan) {
+	p.Enter()
+	for k, ok := p.key(); ok; k, ok = p.key() {
+		b.some = true
+		if string(k) == "type" {
+			b.typ = p.value()
+			continue
+		}
+		b.with |= withBits[string(k)]
+		if d := blockTells[string(k)]; d != Auto {
+			b.member, p.clue = d, clue{what: aPart, word: k}
+		}
+		p.Skip()
+	}
+	return b
+}
+
+// withBits has a bit for each member that a type may need to tell.
+var withBits = func() map[string]uint8 {
+	all := make(map[string]uint8)
+	for _, t := range slices.Concat(itemTells, kindTells) {
+		if t.with != "" && all[t.with] == 0 {
+			all[t.with] = 1 << len(all)
+		}
+	}
+	return all
+}()

@@ -27,21 +27,25 @@ type parser struct {
 	// listNotes is how many notes are about what stands in front of the list.
 	listNotes int
 	turn      int
-	thought   int    // behind the last thought of a run of steps; 0: there is none
-	plain     bool   // detection: the list may be one of messages
-	firm      bool   // detection: an element of the list tells by itself
-	faint     bool   // detection: an element has no more than a hint
-	texts     bool   // detection: an element has blocks of type text, which Responses do not have
-	led       bool   // detection: the list begins with what the system says
-	hurry     bool   // detection: which is enough
-	items     bool   // detection: the list may be one of items, which messages is not
-	input     bool   // detection: the body has an input
-	clue      clue   // detection: what it goes by
-	names     []byte // chunk that ids and names are cut from
-	chunk     int    // how large the next one is at least
-	last      string // the name cut last; tools repeat
-	lent      bool   // names may point into raw: nothing outlives the call
-	solved    struct {
+	thought   int      // behind the last thought of a run of steps; 0: there is none
+	plain     bool     // detection: the list may be one of messages
+	firm      bool     // detection: an element of the list tells by itself
+	faint     bool     // detection: an element has no more than a hint
+	texts     bool     // detection: an element has blocks of type text, which Responses do not have
+	led       bool     // detection: the list begins with what the system says
+	hurry     bool     // detection: which is enough
+	items     bool     // detection: the list may be one of items, which messages is not
+	input     bool     // detection: the body has an input
+	clue      clue     // detection: what it goes by
+	scan      struct { // detection: what the members have told so far
+		body    bodyScan
+		element elementScan
+	}
+	names  []byte // chunk that ids and names are cut from
+	chunk  int    // how large the next one is at least
+	last   string // the name cut last; tools repeat
+	lent   bool   // names may point into raw: nothing outlives the call
+	solved struct {
 		profile Profile // resolved last, and for what: models repeat
 		dialect Dialect
 		named   string

@@ -17,7 +17,8 @@ var responsesGrammar = grammar{
 	remote:    []string{"previous_response_id", "conversation", "prompt"},
 	endpoints: []endpoint{{end: "/responses"}},
 	tells: tells{
-		element: []string{"call_id", "encrypted_content", "summary"},
+		element: []memberTell{{"call_id", textOrList}, {"encrypted_content", textOrList}, {"summary", textOrList}},
+		items:   []typeTell{{typ: "reasoning"}, {typ: "item_reference"}, {typ: "compaction_trigger"}, {typ: "additional_tools"}, {typ: "*_call"}, {typ: "*_call_output"}, {typ: "mcp_*"}, {typ: "program*"}},
 		types:   []string{"input_text", "output_text", "input_image", "input_file"},
 	},
 	foreign: map[string]string{"user_input": interactionSteps, "model_output": interactionSteps, "function_result": interactionSteps, "thought": interactionSteps},
