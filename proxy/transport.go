@@ -64,6 +64,9 @@ type Transport struct {
 	// Planned gets what was planned for a request that is changed, by the id of its record,
 	// and may keep it; both hold the conversation. Nil: nobody does.
 	Planned func(id string, r *wire.Request, p *pare.Plan)
+	// Passed gets every request that was answered, with its history and its reply, when that has
+	// been read to the end, or closed. It must not wait. Nil: nobody does.
+	Passed func(*Passage)
 	// Log says what happened, without a word of any conversation. Nil: nobody hears it.
 	Log *slog.Logger
 
@@ -172,6 +175,8 @@ type exchange struct {
 	counts bool
 	spent  *tokens.Usage // by all rounds of a reply; nil: there was one
 	passed *passed       // the body, if it is not looked at
+	// passage is what is kept of what passes; nil: nothing.
+	passage *Passage
 }
 
 func (x *exchange) run() (*http.Response, error) {
@@ -366,6 +371,9 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 	}
 	x.counts = x.t.Conversations != nil && x.o.key != "" && x.o.tokens[0] > 0 && x.o.body == nil
 	x.rec.Rewritten = x.rewritten()
+	if x.body != nil {
+		x.passage = x.pass(resp)
+	}
 	if x.o.offer == nil {
 		x.forget()
 	}

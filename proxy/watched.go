@@ -11,6 +11,7 @@ type watched struct {
 	x     *exchange
 	heard witness
 	ended bool
+	whole bool // it was read to its end
 }
 
 func (w *watched) Read(p []byte) (int, error) {
@@ -19,8 +20,10 @@ func (w *watched) Read(p []byte) (int, error) {
 	if w.x.listens() {
 		w.heard.hear(p[:n])
 	}
+	w.x.passage.hear(p[:n])
 	if err != nil {
-		if err == io.EOF {
+		w.whole = err == io.EOF
+		if w.whole {
 			w.end(nil)
 		} else {
 			w.end(err)
@@ -30,7 +33,7 @@ func (w *watched) Read(p []byte) (int, error) {
 }
 
 // listens reports whether somebody wants to know what the provider has counted.
-func (x *exchange) listens() bool { return x.t.Record != nil || x.counts }
+func (x *exchange) listens() bool { return x.t.Record != nil || x.counts || x.passage != nil }
 
 func (x *exchange) counted() {
 	if u := x.rec.Usage; x.counts && u.Input+u.Read+u.Written > 0 {
@@ -57,5 +60,6 @@ func (w *watched) end(err error) {
 	if x.spent != nil {
 		x.rec.Usage = *x.spent
 	}
+	x.handPassage(w.whole)
 	x.end(err)
 }

@@ -262,22 +262,7 @@ func (s *Store) Fork(ctx context.Context, from Key, id string, to Key) (*Session
 			}
 			at = seq
 		}
-		st := x.forkAt(at)
-		if err := (&Session{Key: to, Head: at, state: st}).kept(); err != nil {
-			return err
-		}
-		// What is shared is found by its marks.
-		if err := s.settleNow(ctx, t, x); err != nil {
-			return err
-		}
-		if st.cum, err = s.cumAt(ctx, t, x, at); err != nil {
-			return err
-		}
-		made, err = s.create(ctx, t, to, Create{x.Dialect, x.Model, x.Title, x.Base}, x.Settings, st)
-		if err != nil || len(st.Lineage) == 0 {
-			return err
-		}
-		_, err = t.exec(ctx, `INSERT INTO forks (sid, owner, upto) VALUES (?, ?, ?)`, made.sid, st.Lineage[len(st.Lineage)-1].SID, at)
+		made, err = s.fork(ctx, t, x, at, to)
 		return err
 	})
 	if err != nil {
@@ -285,6 +270,28 @@ func (s *Store) Fork(ctx context.Context, from Key, id string, to Key) (*Session
 	}
 	s.emit(EventForked, Happened{Session: to, From: &from, Head: made.Head})
 	return made, nil
+}
+
+// fork makes a session that shares the entries of another one up to a number.
+func (s *Store) fork(ctx context.Context, t *tx, x *Session, at int64, to Key) (*Session, error) {
+	st := x.forkAt(at)
+	if err := (&Session{Key: to, Head: at, state: st}).kept(); err != nil {
+		return nil, err
+	}
+	// What is shared is found by its marks.
+	if err := s.settleNow(ctx, t, x); err != nil {
+		return nil, err
+	}
+	var err error
+	if st.cum, err = s.cumAt(ctx, t, x, at); err != nil {
+		return nil, err
+	}
+	made, err := s.create(ctx, t, to, Create{x.Dialect, x.Model, x.Title, x.Base}, x.Settings, st)
+	if err != nil || len(st.Lineage) == 0 {
+		return made, err
+	}
+	_, err = t.exec(ctx, `INSERT INTO forks (sid, owner, upto) VALUES (?, ?, ?)`, made.sid, st.Lineage[len(st.Lineage)-1].SID, at)
+	return made, err
 }
 
 // forkAt is the state of a fork.

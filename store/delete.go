@@ -54,6 +54,11 @@ func (s *Store) delete(ctx context.Context, key Key, since int64) (done bool, er
 			if _, err := t.exec(ctx, `UPDATE sessions SET deleted_at = ?, base = NULL, settings = NULL, title = '' WHERE sid = ?`, s.now(), sid); err != nil {
 				return err
 			}
+			for _, table := range []string{"remembered", "beginnings"} {
+				if _, err := t.exec(ctx, `DELETE FROM `+table+` WHERE sid = ?`, sid); err != nil {
+					return err
+				}
+			}
 			if err := s.sweep(ctx, t, sid); err != nil {
 				return err
 			}

@@ -14,7 +14,7 @@ type Export struct {
 	LastTurns int // the last so many turns, or as many as there are
 	FromTurn  int // from this turn on, the first is 1; one that there is not is an error
 	// All hands out entries of other kinds besides messages as well, but for the store's own:
-	// reverts, undos, compactions.
+	// reverts, undos, compactions. A reply that no message follows is always handed out.
 	All bool
 }
 
@@ -29,6 +29,7 @@ func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) err
 	var from int64 = 1
 	head := int64(-1)
 	told := false
+	var last int64 // message
 	for {
 		var all, stand []Entry
 		err := s.read(ctx, func(t *tx) error {
@@ -46,7 +47,13 @@ func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) err
 					return err
 				}
 			}
-			if all, err = s.entries(ctx, t, x, from, head, 256); err != nil || told {
+			if all, err = s.entries(ctx, t, x, from, head, 256); err != nil {
+				return err
+			}
+			if err := s.remark(ctx, t, x, all); err != nil {
+				return err
+			}
+			if last, err = s.lastMessage(ctx, t, x); err != nil || told {
 				return err
 			}
 			stand, err = s.standIns(ctx, t, x, all)
@@ -63,7 +70,7 @@ func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) err
 		}
 		for _, e := range all {
 			from = e.Seq + 1
-			if e.Gone || e.Kind.control() || e.Kind != KindMessage && !o.All {
+			if e.Gone || e.Kind.control() || !(o.All || e.Kind == KindMessage || e.Kind == KindReply && e.Seq > last) {
 				continue
 			}
 			if err := f(e); err != nil {

@@ -220,3 +220,8 @@ func (*postgresEngine) guard(ctx context.Context, t *tx, alone bool) error {
 	_, err := t.exec(ctx, query, mediaLock)
 	return err
 }
+
+func (*postgresEngine) lockName(ctx context.Context, t *tx, name int64) error {
+	_, err := t.exec(ctx, `SELECT pg_advisory_xact_lock(?)`, name)
+	return err
+}

@@ -101,7 +101,7 @@ func (s *Store) indexSome(ctx context.Context, t *tx, sid int64) (more bool, err
 		e, err := x.scan(sid, scan)
 		found = append(found, e)
 		return err
-	}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message' AND codec <> ? ORDER BY pos`, pos(sid, x.indexed+1), pos(sid, to), codecGone)
+	}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? AND kind IN ('message', 'reply') AND codec <> ? ORDER BY pos`, pos(sid, x.indexed+1), pos(sid, to), codecGone)
 	if err != nil {
 		return false, err
 	}
@@ -171,6 +171,14 @@ func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []phrase,
 					}
 					if err != nil {
 						return err
+					}
+					if e.Kind == KindReply {
+						if last, err := s.lastMessage(ctx, t, x); err != nil || e.Seq < last {
+							if err != nil {
+								return err
+							}
+							continue // what the client sent back in its place is found
+						}
 					}
 					hits = append(hits, Hit{x.Key, e.Seq, e.ID, snippet(textOf(x, e.Raw), words[0])})
 				}

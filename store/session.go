@@ -84,6 +84,8 @@ type Session struct {
 	Updated  time.Time       `json:"updated"`
 	Parent   *Origin         `json:"parent,omitempty"` // of a fork
 	Deleted  bool            `json:"deleted,omitempty"`
+	// Remembered is set for a session that a proxy has seen; see [Store.Remember].
+	Remembered *Remembered `json:"remembered,omitempty"`
 
 	sid     int64
 	cum     int64
@@ -270,8 +272,10 @@ func (s *Store) live(ctx context.Context, t *tx, key Key, lock bool) (*Session, 
 // Session returns what is known of a session.
 func (s *Store) Session(ctx context.Context, key Key) (x *Session, err error) {
 	err = s.read(ctx, func(t *tx) error {
-		x, err = s.live(ctx, t, key, false)
-		return err
+		if x, err = s.live(ctx, t, key, false); err != nil {
+			return err
+		}
+		return s.attest(ctx, t, x)
 	})
 	return x, err
 }
@@ -288,7 +292,11 @@ func (s *Store) Sessions(ctx context.Context, scope string, limit int, before *S
 		where += ` AND (updated_at < ? OR updated_at = ? AND sid < ?)`
 		args = append(args, at, at, before.sid)
 	}
-	return s.sessions(ctx, where+` ORDER BY updated_at DESC, sid DESC LIMIT ?`, append(args, limit)...)
+	all, err := s.sessions(ctx, where+` ORDER BY updated_at DESC, sid DESC LIMIT ?`, append(args, limit)...)
+	if err == nil {
+		err = s.read(ctx, func(t *tx) error { return s.attest(ctx, t, all...) })
+	}
+	return all, err
 }
 
 // Paths lists the sub-sessions of a session, in the order of their paths.

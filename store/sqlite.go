@@ -255,3 +255,6 @@ func (*sqliteEngine) clock(_ context.Context, _ *tx, local func() int64) (int64,
 
 // guard: there is one writer.
 func (*sqliteEngine) guard(context.Context, *tx, bool) error { return nil }
+
+// lockName: there is one writer.
+func (*sqliteEngine) lockName(context.Context, *tx, int64) error { return nil }

@@ -107,6 +107,8 @@ type engine interface {
 	// guard keeps those who store media and the one who removes them apart, until the
 	// transaction ends.
 	guard(ctx context.Context, tx *tx, alone bool) error
+	// lockName keeps others who lock the same number waiting until the transaction ends.
+	lockName(ctx context.Context, tx *tx, name int64) error
 }
 
 // Open opens a database, and brings its tables up to date: a path, or file:…, is

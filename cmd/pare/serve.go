@@ -27,6 +27,7 @@ type serveCmd struct {
 	Compact   *int          `name:"compact-above" placeholder:"N" help:"Summarize sessions with more than N tokens beyond their last summary, in the background. Default: never."`
 	Prune     bool          `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit."`
 	Recall    bool          `help:"Let models fetch what was removed from their history, with a tool that clients do not see."`
+	Remember  bool          `help:"Keep the conversations that pass as sessions of the store, with their replies; pare session list shows them. Keys and headers are never kept."`
 	MaxBody   string        `placeholder:"SIZE" help:"The largest request to inspect; larger ones pass through unchanged. Default: 64MB."`
 	TokenFile string        `type:"path" placeholder:"FILE" help:"A file of tokens, one per line; clients must send one as Pare-Token. PARE_TOKENS adds more. Required if other machines can reach the address."`
 	Host      []string      `placeholder:"NAME" help:"Another host name under which Pare's own pages may be opened. May be repeated."`
@@ -56,7 +57,7 @@ configuration again.`
 // options are what the flags and the configuration say; used is where the latter is from. A
 // status other than clean has been explained.
 func (c *serveCmd) options(w *world) (o serve.Options, used string, status int) {
-	o = serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: w.log, Prune: c.Prune, Recall: c.Recall, Hosts: c.Host, Secret: serve.Secrets(w.getenv)}
+	o = serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: w.log, Prune: c.Prune, Recall: c.Recall, Remember: c.Remember, Hosts: c.Host, Secret: serve.Secrets(w.getenv)}
 	for _, text := range c.Upstream {
 		u, err := proxy.ParseUpstream(text)
 		if err != nil {
@@ -72,6 +73,9 @@ func (c *serveCmd) options(w *world) (o serve.Options, used string, status int) 
 	}
 	if c.NoStore && c.Store != w.getenv("PARE_STORE") { // which --no-store is there to override
 		return o, "", w.usage(errors.New("--store and --no-store contradict each other"), "serve")
+	}
+	if c.NoStore && c.Remember {
+		return o, "", w.usage(errors.New("--remember and --no-store contradict each other"), "serve")
 	}
 	if used, status = c.configure(w, &o); status != statusClean {
 		return o, used, status
@@ -134,6 +138,9 @@ func (c *serveCmd) run(w *world) int {
 	}
 	if note != "" {
 		screen.Fprintf(w.stderr, "pare: %s\n", note)
+	}
+	if s.Remembers() {
+		screen.Fprintf(w.stderr, "pare: conversations are remembered, with their replies: pare session list shows them\n")
 	}
 	return c.serve(ctx, cut, w, s, l)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +59,7 @@ func (c *sessionListCmd) run(w *world) int {
 			if x.Head == 1 {
 				word = "entry"
 			}
-			screen.Fprintf(&out, "%s%s  %s  %6d %-7s  %-*s  %s\n", sessionName(x.Key), pad, x.Updated.Format(time.DateTime), x.Head, word, dialect, x.Dialect, x.Title)
+			screen.Fprintf(&out, "%s%s  %s  %6d %-7s  %-*s  %s%s\n", sessionName(x.Key), pad, x.Updated.Format(time.DateTime), x.Head, word, dialect, x.Dialect, x.Title, passed(x))
 		}
 		status := w.say([]byte(out.String()))
 		switch {
@@ -71,6 +72,23 @@ func (c *sessionListCmd) run(w *world) int {
 		}
 		return status, nil
 	})
+}
+
+// passed says who held a conversation that passed through pare serve, and what it was billed.
+func passed(x *store.Session) string {
+	r := x.Remembered
+	if r == nil {
+		return ""
+	}
+	said := []string{plural(r.Requests, "request")}
+	if in := r.Usage.Input + r.Usage.Read + r.Usage.Written; in+r.Usage.Output > 0 {
+		said = append(said, screen.Grouped(in)+" tokens in", screen.Grouped(r.Usage.Output)+" out")
+	}
+	who := strings.Join(slices.DeleteFunc([]string{r.Agent, x.Model}, func(s string) bool { return s == "" }), ", ")
+	if who != "" {
+		who += ": "
+	}
+	return "  (" + who + strings.Join(said, ", ") + ")"
 }
 
 // sessions lists as many as are asked for, and reports whether there are more.

@@ -92,6 +92,15 @@ type Recall struct {
 	MaxBytes int `json:"max_bytes,omitempty" min:"256" max:"16777216"`
 }
 
+// A Remember says how long the conversations that pass through the proxy are kept in the store.
+// Many goroutines may read it.
+type Remember struct {
+	// How many days a conversation is kept that nobody goes on with. Default: 30.
+	Days int `json:"days,omitempty" min:"1" max:"36500"`
+	// How many megabytes all of them may have; the oldest go first. Default: 1000.
+	MaxMegabytes int `json:"max_megabytes,omitempty" min:"1" max:"1000000"`
+}
+
 // Check says what counts as broken. Many goroutines may read it.
 type Check struct {
 	// Also check what any other vendor of the dialect would refuse. Default: false.

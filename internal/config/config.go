@@ -37,6 +37,8 @@ type Config struct {
 	Archive *Archive `json:"archive,omitempty"`
 	// How models fetch what pare serve has removed from their history. Without this table: they cannot.
 	Recall *Recall `json:"recall,omitempty"`
+	// How long pare serve remembers conversations. Without this table: it does not, unless --remember says so.
+	Remember *Remember `json:"remember,omitempty"`
 	// The standard rules by name, with their options.
 	Standard Tables `json:"rules,omitempty"`
 	// What must stay, whatever the rules say.

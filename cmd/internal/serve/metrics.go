@@ -16,24 +16,28 @@ import (
 
 // Totals are sums over all requests since the start.
 type Totals struct {
-	Requests int64            `json:"requests"`
-	Changed  int64            `json:"changed"`
-	BytesIn  int64            `json:"bytes_in"`
-	BytesOut int64            `json:"bytes_out"`
-	Reply    int64            `json:"reply_bytes"`
-	Saved    int64            `json:"saved_tokens"`
-	Usage    tokens.Usage     `json:"usage"`   // as the providers count
-	Dollars  float64          `json:"dollars"` // at the list prices of models that are known
-	Spared   float64          `json:"spared_dollars"`
-	Fitted   int64            `json:"fitted"`  // requests that were answered, and too long to be sent as they came
-	Lost     int64            `json:"lost"`    // requests that a provider says it has shortened itself
-	Known    int64            `json:"known"`   // requests planned with what an earlier one of theirs was healed by
-	Rules    map[string]int64 `json:"rules"`   // changes by rule
-	Healed   map[string]int64 `json:"healed"`  // heals by rule
-	Failed   map[string]int64 `json:"failed"`  // heals that did not help, by rule
-	Recalls  map[string]int64 `json:"recalls"` // calls of the tool for recalls, by answer
-	Skipped  map[string]int64 `json:"skipped"` // by reason
-	Status   map[string]int64 `json:"status"`  // replies by status; "0": none came
+	Requests int64        `json:"requests"`
+	Changed  int64        `json:"changed"`
+	BytesIn  int64        `json:"bytes_in"`
+	BytesOut int64        `json:"bytes_out"`
+	Reply    int64        `json:"reply_bytes"`
+	Saved    int64        `json:"saved_tokens"`
+	Usage    tokens.Usage `json:"usage"`   // as the providers count
+	Dollars  float64      `json:"dollars"` // at the list prices of models that are known
+	Spared   float64      `json:"spared_dollars"`
+	Fitted   int64        `json:"fitted"` // requests that were answered, and too long to be sent as they came
+	Lost     int64        `json:"lost"`   // requests that a provider says it has shortened itself
+	Known    int64        `json:"known"`  // requests planned with what an earlier one of theirs was healed by
+	// Requests that became part of a session of the store, and those that did not, although they
+	// were to: the store did not keep up, or could not take them.
+	Remembered   int64            `json:"remembered"`
+	Unremembered int64            `json:"unremembered"`
+	Rules        map[string]int64 `json:"rules"`   // changes by rule
+	Healed       map[string]int64 `json:"healed"`  // heals by rule
+	Failed       map[string]int64 `json:"failed"`  // heals that did not help, by rule
+	Recalls      map[string]int64 `json:"recalls"` // calls of the tool for recalls, by answer
+	Skipped      map[string]int64 `json:"skipped"` // by reason
+	Status       map[string]int64 `json:"status"`  // replies by status; "0": none came
 }
 
 type totals struct {
@@ -211,6 +215,8 @@ func (w *Watch) metrics() []byte {
 		{"pare_output_tokens_total", "Tokens of replies, as the providers count.", int64(t.Usage.Output)},
 		{"pare_remembered_total", "Requests that were planned with what had healed an earlier one of the same conversation.", t.Known},
 		{"pare_fitted_total", "Requests that were answered, and too long to be sent as they came.", t.Fitted},
+		{"pare_conversation_requests_total", "Requests that became part of a remembered conversation.", t.Remembered},
+		{"pare_conversation_drops_total", "Requests that were to be remembered and were not: the store did not keep up, or could not take them.", t.Unremembered},
 		{"pare_lost_total", "Requests that a provider says it has shortened itself.", t.Lost},
 	} {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s counter\n%s %d\n", m.name, m.help, m.name, m.name, m.value)

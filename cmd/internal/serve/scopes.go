@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/proxy"
@@ -21,9 +22,29 @@ type watches struct {
 	all *Watch // of everybody
 	mu  sync.Mutex
 	by  map[string]*Watch
+	// remembers says that conversations are kept.
+	remembers atomic.Bool
 }
 
-func newWatches() *watches { return &watches{all: NewWatch(), by: make(map[string]*Watch)} }
+func newWatches() *watches {
+	w := &watches{by: make(map[string]*Watch)}
+	w.all = w.watch()
+	return w
+}
+
+func (w *watches) watch() *Watch {
+	one := NewWatch()
+	one.remembers = &w.remembers
+	return one
+}
+
+// remembered counts requests that were kept, or not.
+func (w *watches) remembered(scope string, kept bool) {
+	w.all.remembered(kept)
+	if scope != everybody {
+		w.of(scope).remembered(kept)
+	}
+}
 
 // of is what a scope may read: what it has sent itself, or everything. There is no other way to
 // a record.
@@ -35,7 +56,7 @@ func (w *watches) of(scope string) *Watch {
 	defer w.mu.Unlock()
 	one := w.by[scope]
 	if one == nil {
-		one = NewWatch()
+		one = w.watch()
 		w.by[scope] = one
 	}
 	return one

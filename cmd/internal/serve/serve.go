@@ -45,6 +45,8 @@ type Options struct {
 	Prune bool
 	// Recall lets models fetch what was removed, whatever the configuration says.
 	Recall bool
+	// Remember keeps what passes as sessions of the store, whatever the configuration says.
+	Remember bool
 	// Secret knows the secrets of AWS by access key; see [Secrets]. They are used for requests
 	// that were sent to a name of this machine, by no page of somebody else.
 	Secret func(accessKey string) (secret string, ok bool)
@@ -93,6 +95,7 @@ type Server struct {
 
 	keeping *keeping      // nil: receipts are only remembered
 	lessons *remembering  // nil: what is learned of conversations ends with the process
+	memory  *memory       // nil: conversations are not remembered, whatever anybody says
 	recall  *proxy.Recall // nil: models cannot fetch what was removed
 	// sessions serves those of the store, by the policy of the moment.
 	sessions atomic.Pointer[http.Handler]
@@ -123,6 +126,7 @@ func New(o Options) *Server {
 	if o.Store != nil {
 		s.keeping = newKeeping(o.Store.Receipts())
 		s.lessons = newRemembering(o.Store, nil)
+		s.memory = newMemory(o.Store, s.watches)
 	}
 	s.calls.note = func(from *http.Request, r *proxy.Record) {
 		r.Scope = s.gate.reader(from)
@@ -144,6 +148,7 @@ func New(o Options) *Server {
 	}
 	s.proxy = proxy.New(conf)
 	s.setRecall(o.Settings)
+	s.setRemember(o.Settings)
 	s.serveSessions(o.Settings)
 	s.own = s.guard.wrap(s.gate.lets(s.routes()))
 	s.http = &http.Server{
@@ -171,6 +176,7 @@ func (s *Server) Set(to *Settings) {
 	s.calls.settings.Store(to)
 	s.proxy.SetPolicy(to.Policy)
 	s.setRecall(to)
+	s.setRemember(to)
 	s.serveSessions(to)
 }
 
@@ -199,6 +205,19 @@ func (s *Server) setRecall(to *Settings) {
 		}
 	}
 	s.proxy.SetRecall(s.recall)
+}
+
+// setRemember says whether what passes is kept.
+func (s *Server) setRemember(to *Settings) {
+	if s.memory == nil {
+		return
+	}
+	s.memory.set(s.o.Remember || to.Config.Remember != nil, to.Config.Remember)
+	if s.watches.remembers.Load() {
+		s.proxy.SetPassed(s.memory.add)
+	} else {
+		s.proxy.SetPassed(nil)
+	}
 }
 
 // secret is the secret of an access key for a request that was meant for this server: neither a
@@ -298,6 +317,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration,
 		var behind sync.WaitGroup
 		behind.Go(func() { s.keeping.run(ended) })
 		behind.Go(func() { s.lessons.run(ended) })
+		behind.Go(func() { s.memory.run(ended) })
 		defer func() { close(ended); behind.Wait() }()
 	}
 	failed := make(chan error, 1)
@@ -386,6 +406,9 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 		say["store"] = "ok"
 		if err := s.pulse.take(r.Context(), s.o.Store); err != nil {
 			say["status"], say["store"] = "degraded", "unavailable"
+		}
+		if s.watches.remembers.Load() {
+			say["remember"] = "on"
 		}
 	}
 	answer(w, http.StatusOK, say)

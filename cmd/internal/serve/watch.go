@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pare-llm/pare/proxy"
@@ -28,6 +29,8 @@ type Watch struct {
 	seq     int
 	running map[string]seen // that have begun and not ended
 	kept    conversations
+	// remembers says that conversations are kept in the store; nil: they are not.
+	remembers *atomic.Bool
 }
 
 // seen is a record, and the number of the change that brought it.
@@ -77,6 +80,18 @@ func (w *Watch) Add(r *proxy.Record) {
 		case c <- r:
 		default: // it does not keep up, and can ask for the list
 		}
+	}
+}
+
+// remembered counts a request that was kept in the store, or could not be.
+func (w *Watch) remembered(kept bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seq++
+	if kept {
+		w.totals.Remembered++
+	} else {
+		w.totals.Unremembered++
 	}
 }
 

@@ -43,11 +43,21 @@ type Totals struct {
 	Fitted int     `json:"fitted"`
 	Lost   int     `json:"lost"` // requests of which the provider itself says that it left something out
 
+	// Remember is set if conversations are kept in the store.
+	Remember *Remember `json:"remember,omitempty"`
+
 	Rules map[string]int `json:"rules"`
 	Heals map[string]int `json:"heals"`
 	Skips map[string]int `json:"skips"`
 	// Recalls are what models fetched of what was removed, by how that was answered.
 	Recalls map[string]int `json:"recalls,omitempty"`
+}
+
+// Remember is how many requests became part of a session of the store, and how many did not
+// although they were to. Many goroutines may read it.
+type Remember struct {
+	Kept    int `json:"kept"`
+	Dropped int `json:"dropped"`
 }
 
 // A Request is one request on its way through the proxy. Many goroutines may read it.

@@ -67,7 +67,10 @@ func chatMessage(message []byte) []byte {
 			out = set(out, v, name)
 		}
 	}
-	return set(out, array(elements(message, "tool_calls")...), "tool_calls")
+	if calls := elements(message, "tool_calls"); len(calls) > 0 { // an empty list is refused
+		out = set(out, array(calls...), "tool_calls")
+	}
+	return out
 }
 
 // reasonings are the members in which vendors put what the model thinks, and want it back.
@@ -324,6 +327,7 @@ func (f *chatFilter) Turn() *Turn {
 	m := object("content", []byte("null"))
 	if len(f.text) > 0 {
 		m = object("content", string(f.text))
+		f.now.Shown = [][]byte{quote(string(f.text))}
 	}
 	for _, name := range reasonings {
 		switch v := f.other[name]; {

@@ -58,6 +58,14 @@ type Turn struct {
 // Alone reports whether the model waits for this tool and for no other.
 func (t *Turn) Alone() bool { return t.Ready && len(t.Calls) > 0 && len(t.Others) == 0 }
 
+// Message is its part of the history; nil: it said nothing.
+func (t *Turn) Message() [][]byte {
+	if t == nil || len(t.Shown)+len(t.Calls)+len(t.Others) == 0 {
+		return nil
+	}
+	return t.Said
+}
+
 // A Call is one call of the tool.
 type Call struct {
 	ID     string

@@ -55,6 +55,10 @@ function drawTiles() {
     ...(t.fitted ? [["Made to fit", count.format(t.fitted), "too long for their model: no money is saved by what could not be sent", "good"]] : []),
     ["From the cache", percent(t.cacheRead, t.input + t.cacheRead + t.cacheWrite), brief(t.cacheRead) + " tokens read, " + brief(t.cacheWrite) + " written"],
   ];
+  if (t.remember) {
+    const dropped = t.remember.dropped;
+    tiles.push(["Remembered", count.format(t.remember.kept), dropped ? plural(dropped, "request") + " dropped: the store did not take them" : "kept in the store: pare session list", dropped ? "bad" : ""]);
+  }
   if (t.lost) tiles.push(["Shortened by the provider", count.format(t.lost), "its own answer says so", "bad"]);
   $("tiles").replaceChildren(...tiles.map(([name, value, note, mood]) => {
     const tile = element("div", "tile " + (mood || ""));

@@ -1,0 +1,165 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/proxy"
+	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A sessionKeeper keeps what passes as sessions; a store is one.
+type sessionKeeper interface {
+	Remember(ctx context.Context, all ...store.Passage) error
+	Forget(ctx context.Context, before time.Time, most int64) (int, error)
+}
+
+// memory writes conversations to the store, behind the requests: a store that is slow, or down,
+// costs conversations and no request. What is dropped of one is made up for by its next request,
+// which has the history once more, all but the reply in between.
+type memory struct {
+	to      sessionKeeper
+	watches *watches
+	queue   chan *proxy.Passage
+	held    atomic.Int64 // bytes that wait
+	// How long conversations are kept, and how many bytes of them.
+	life atomic.Int64
+	most atomic.Int64
+}
+
+const (
+	maxHeld     = 64 << 20         // bytes that may wait for the store
+	maxTogether = 64               // requests that are written at once
+	memoryTime  = 10 * time.Second // how long the store may take
+)
+
+func newMemory(to sessionKeeper, w *watches) *memory {
+	return &memory{to: to, watches: w, queue: make(chan *proxy.Passage, waiting)}
+}
+
+// set takes over what the configuration says; nil: what is usual.
+func (m *memory) set(on bool, c *config.Remember) {
+	if c == nil {
+		c = &config.Remember{}
+	}
+	m.life.Store(int64(cmp.Or(c.Days, 30)) * int64(24*time.Hour))
+	m.most.Store(int64(cmp.Or(c.MaxMegabytes, 1000)) << 20)
+	m.watches.remembers.Store(on)
+}
+
+// add takes a request that has passed. It does not wait.
+func (m *memory) add(p *proxy.Passage) {
+	size := int64(p.Size())
+	if m.held.Add(size) <= maxHeld {
+		select {
+		case m.queue <- p:
+			return
+		default: // it does not keep up
+		}
+	}
+	m.held.Add(-size)
+	m.watches.remembered(p.Record.Scope, false)
+}
+
+// run writes until the server has ended, and then what is left.
+func (m *memory) run(ended <-chan struct{}) {
+	sweep := time.NewTicker(sweeps)
+	defer sweep.Stop()
+	m.forget()
+	for {
+		select {
+		case p := <-m.queue:
+			m.write(p)
+		case <-sweep.C:
+			m.forget()
+		case <-ended:
+			for {
+				select {
+				case p := <-m.queue:
+					m.write(p)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// write writes a request, and those that wait behind it.
+func (m *memory) write(first *proxy.Passage) {
+	together := []*proxy.Passage{first}
+	for len(together) < maxTogether {
+		select {
+		case p := <-m.queue:
+			together = append(together, p)
+			continue
+		default:
+		}
+		break
+	}
+	var all []store.Passage
+	for _, p := range together {
+		defer m.held.Add(-int64(p.Size()))
+		if one, ok := readPassage(p); ok {
+			all = append(all, one)
+		} else {
+			m.watches.remembered(p.Record.Scope, false)
+		}
+	}
+	m.keep(all)
+}
+
+// keep writes requests together, or one by one if one of them cannot be kept.
+func (m *memory) keep(all []store.Passage) {
+	if len(all) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), memoryTime)
+	defer cancel()
+	err := m.to.Remember(ctx, all...)
+	var bad *store.EntryError
+	if errors.As(err, &bad) && len(all) > 1 {
+		for i := range all {
+			m.keep(all[i : i+1])
+		}
+		return
+	}
+	for _, p := range all {
+		m.watches.remembered(p.Scope, err == nil)
+	}
+}
+
+// readPassage makes what the store keeps of what has passed.
+func readPassage(p *proxy.Passage) (store.Passage, bool) {
+	r, err := wire.Parse(p.Body, wire.Options{Dialect: p.Dialect, Model: p.Model})
+	if err != nil {
+		return store.Passage{}, false
+	}
+	return store.Passage{Scope: p.Record.Scope, Request: r, Reply: p.Reply(), Agent: p.Agent, Usage: p.Record.Usage}, true
+}
+
+// forget lets go of old conversations.
+func (m *memory) forget() {
+	if !m.watches.remembers.Load() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	m.to.Forget(ctx, time.Now().Add(-time.Duration(m.life.Load())), m.most.Load())
+}
+
+// Remembers reports whether conversations are kept in the store.
+func (s *Server) Remembers() bool { return s.watches.remembers.Load() }
+
+// Unwritten is how many bytes of conversations wait for the store.
+func (s *Server) Unwritten() int64 {
+	if s.memory == nil {
+		return 0
+	}
+	return s.memory.held.Load()
+}

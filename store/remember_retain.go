@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// attest fills in what is known of sessions that a proxy has seen.
+func (s *Store) attest(ctx context.Context, t *tx, all ...*Session) error {
+	const most = 500
+	for len(all) > 0 {
+		some := all[:min(most, len(all))]
+		all = all[len(some):]
+		by := make(map[int64]*Session, len(some))
+		ids := make([]any, 0, len(some))
+		for _, x := range some {
+			by[x.sid] = x
+			ids = append(ids, x.sid)
+		}
+		err := t.each(ctx, func(scan func(...any) error) error {
+			var sid int64
+			r := new(Remembered)
+			err := scan(&sid, &r.Agent, &r.Requests, &r.Usage.Input, &r.Usage.Read, &r.Usage.Written, &r.Usage.Output)
+			by[sid].Remembered = r
+			return err
+		}, `SELECT sid, agent, requests, input, was_read, written, output FROM remembered WHERE sid IN (?`+strings.Repeat(", ?", len(ids)-1)+`)`, ids...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Forget deletes sessions that a proxy has seen, of all scopes: those that nothing was added to
+// since a time, and then the oldest until what is left has no more than so many bytes. The zero
+// time and zero bytes are no bounds. It returns how many are gone.
+func (s *Store) Forget(ctx context.Context, before time.Time, most int64) (gone int, err error) {
+	type old struct {
+		Key
+		size, at int64
+	}
+	var all []old
+	var sum int64
+	err = s.read(ctx, func(t *tx) error {
+		return t.each(ctx, func(scan func(...any) error) error {
+			var o old
+			err := scan(&o.Scope, &o.ID, &o.Path, &o.size, &o.at)
+			all = append(all, o)
+			sum += o.size
+			return err
+		}, `SELECT s.scope, s.id, s.path, r.size, r.at FROM remembered r JOIN sessions s ON s.sid = r.sid WHERE s.deleted_at IS NULL ORDER BY r.at, r.sid`)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("forget sessions: %w", err)
+	}
+	for _, o := range all {
+		if !(o.at < before.UnixMicro() && !before.IsZero()) && (most <= 0 || sum <= most) {
+			break // those behind it are newer
+		}
+		done, err := s.delete(ctx, o.Key, o.at+1)
+		if err != nil && !errors.Is(err, ErrDeleted) && !errors.Is(err, ErrNotFound) {
+			return gone, err
+		}
+		if done {
+			sum -= o.size
+			gone++
+		}
+	}
+	return gone, nil
+}
