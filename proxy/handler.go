@@ -65,7 +65,7 @@ type Handler struct {
 	ledger    *ledger
 	policy    atomic.Pointer[pare.Policy]
 	recall    atomic.Pointer[Recall]
-	passed    atomic.Pointer[func(*Passage)]
+	keeper    atomic.Pointer[keeper]
 	faults    faults
 	proxy     *httputil.ReverseProxy
 }
@@ -120,14 +120,16 @@ func (h *Handler) SetPolicy(p *pare.Policy) {
 // SetRecall says whether models may fetch what was removed from now on; nil: they may not.
 func (h *Handler) SetRecall(r *Recall) { h.recall.Store(r) }
 
-// SetPassed says who gets the requests that are answered from now on; see [Transport.Passed].
-// Nil: nobody does.
-func (h *Handler) SetPassed(f func(*Passage)) {
-	if f == nil {
-		h.passed.Store(nil)
-		return
-	}
-	h.passed.Store(&f)
+// A keeper is who gets the requests that are answered.
+type keeper struct {
+	passes func(*Record) bool
+	passed func(*Passage)
+}
+
+// SetPassed says who gets the requests that are answered from now on; see [Transport.Passed] and
+// [Transport.Passes]. Nil: nobody does.
+func (h *Handler) SetPassed(passed func(*Passage), passes func(*Record) bool) {
+	h.keeper.Store(&keeper{passes, passed})
 }
 
 // CloseIdle closes connections to upstreams that are not in use.
@@ -292,8 +294,8 @@ func (h *Handler) transport(to target) Transport {
 		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal, Recall: h.recall.Load(),
 		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Log: h.conf.Log, ledger: h.ledger, client: to.client, faults: &h.faults, upstream: to.upstream.Name, Conversations: h.conf.Conversations,
 	}
-	if f := h.passed.Load(); f != nil {
-		tr.Passed = *f
+	if p := h.keeper.Load(); p != nil {
+		tr.Passed, tr.Passes = p.passed, p.passes
 	}
 	if _, ours := vendors[to.upstream.Name]; !ours {
 		tr.Profile = to.upstream.Name

@@ -34,6 +34,14 @@ func (x *exchange) pass(resp *http.Response) *Passage {
 	if x.t.Passed == nil || resp.StatusCode != http.StatusOK || x.sight.counted || x.sight.batch || x.o.requests > 0 || x.o.glance.Messages == 0 || x.o.glance.Delta {
 		return nil
 	}
+	wanted := true
+	if x.t.Passes != nil {
+		rec := x.rec
+		x.call("callback Passes", func() { wanted = x.t.Passes(&rec) })
+	}
+	if !wanted {
+		return nil
+	}
 	x.body.keep()
 	p := &Passage{
 		Agent: agentOf(first(x.in.Header, "User-Agent")), Dialect: x.aim.read.Dialect, Model: x.sight.model, Body: x.plain,

@@ -67,6 +67,9 @@ type Transport struct {
 	// Passed gets every request that was answered, with its history and its reply, when that has
 	// been read to the end, or closed. It must not wait. Nil: nobody does.
 	Passed func(*Passage)
+	// Passes says whether a request that is about to be answered is to be passed to Passed, so
+	// that nothing is kept in vain. Nil: every one is.
+	Passes func(*Record) bool
 	// Log says what happened, without a word of any conversation. Nil: nobody hears it.
 	Log *slog.Logger
 

@@ -268,7 +268,7 @@ func (s *Store) placeOf(ctx context.Context, t *tx, c *chain) (*Session, int, er
 			err := scan(&hash, &sid)
 			sids[[16]byte(hash)] = sid
 			return err
-		}, `SELECT hash, sid FROM beginnings WHERE hash IN (?`+strings.Repeat(", ?", lookAtOnce-1)+`)`, ask...)
+		}, `SELECT hash, sid FROM beginnings WHERE hash IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, ask...)
 		if err != nil || len(sids) == 0 {
 			return nil, 0, err
 		}
@@ -287,8 +287,8 @@ func (s *Store) placeOf(ctx context.Context, t *tx, c *chain) (*Session, int, er
 	return nil, 0, nil
 }
 
-// lookAtOnce is how many beginnings are looked for with one statement. Nearly always one of the
-// last few is there.
+// lookAtOnce is how many beginnings are looked for with one statement, which has a question mark
+// for each. Nearly always one of the last few is there.
 const lookAtOnce = 16
 
 // holds returns a session if it is in force, belongs to the same scope and has an entry.

@@ -20,13 +20,14 @@ func (s *Store) attest(ctx context.Context, t *tx, all ...*Session) error {
 			by[x.sid] = x
 			ids = append(ids, x.sid)
 		}
+		marks := strings.Repeat(", ?", len(ids)-1)
 		err := t.each(ctx, func(scan func(...any) error) error {
 			var sid int64
 			r := new(Remembered)
 			err := scan(&sid, &r.Agent, &r.Requests, &r.Usage.Input, &r.Usage.Read, &r.Usage.Written, &r.Usage.Output)
 			by[sid].Remembered = r
 			return err
-		}, `SELECT sid, agent, requests, input, was_read, written, output FROM remembered WHERE sid IN (?`+strings.Repeat(", ?", len(ids)-1)+`)`, ids...)
+		}, `SELECT sid, agent, requests, input, was_read, written, output FROM remembered WHERE sid IN (?`+marks+`)`, ids...)
 		if err != nil {
 			return err
 		}

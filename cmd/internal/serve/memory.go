@@ -36,6 +36,9 @@ const (
 	maxHeld     = 64 << 20         // bytes that may wait for the store
 	maxTogether = 64               // requests that are written at once
 	memoryTime  = 10 * time.Second // how long the store may take
+	// rests is for how many times as long as it has worked the memory leaves the processor to
+	// requests: a server that is busy to the full serves first, and drops what it cannot write.
+	rests = 4
 )
 
 func newMemory(to sessionKeeper, w *watches) *memory {
@@ -50,6 +53,16 @@ func (m *memory) set(on bool, c *config.Remember) {
 	m.life.Store(int64(cmp.Or(c.Days, 30)) * int64(24*time.Hour))
 	m.most.Store(int64(cmp.Or(c.MaxMegabytes, 1000)) << 20)
 	m.watches.remembers.Store(on)
+}
+
+// hasRoom reports whether a request may wait for the store, so that what would be dropped is not
+// collected first.
+func (m *memory) hasRoom(r *proxy.Record) bool {
+	if len(m.queue) < cap(m.queue) && m.held.Load()+r.BytesIn <= maxHeld {
+		return true
+	}
+	m.watches.remembered(r.Scope, false)
+	return false
 }
 
 // add takes a request that has passed. It does not wait.
@@ -74,7 +87,12 @@ func (m *memory) run(ended <-chan struct{}) {
 	for {
 		select {
 		case p := <-m.queue:
+			began := time.Now()
 			m.write(p)
+			select {
+			case <-time.After(min(rests*time.Since(began), time.Second)):
+			case <-ended:
+			}
 		case <-sweep.C:
 			m.forget()
 		case <-ended:

@@ -214,9 +214,9 @@ func (s *Server) setRemember(to *Settings) {
 	}
 	s.memory.set(s.o.Remember || to.Config.Remember != nil, to.Config.Remember)
 	if s.watches.remembers.Load() {
-		s.proxy.SetPassed(s.memory.add)
+		s.proxy.SetPassed(s.memory.add, s.memory.hasRoom)
 	} else {
-		s.proxy.SetPassed(nil)
+		s.proxy.SetPassed(nil, nil)
 	}
 }
 
