@@ -192,7 +192,7 @@ func TestOlderTables(t *testing.T) {
 		old := open(t, dsn)
 		key := create(t, old, "s")
 		put(t, old, key, user("a"))
-		queries := []string{`DELETE FROM goose_db_version WHERE version_id > 9`, `DROP TABLE earlier`, `DROP TABLE remembered`, `DROP TABLE beginnings`}
+		queries := []string{`DELETE FROM goose_db_version WHERE version_id > 9`, `DROP TABLE earlier`, `DROP TABLE remembered`, `DROP TABLE beginnings`, `DROP TABLE stems`}
 		if old.Engine() == "postgres" {
 			dsn += "&default_query_exec_mode=exec"
 		}

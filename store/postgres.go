@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -186,7 +187,47 @@ func (*postgresEngine) index(ctx context.Context, t *tx, sid, seq int64, text st
 	if err != nil {
 		return fmt.Errorf("index entry %d: %w", seq, err)
 	}
+	if _, err = t.exec(ctx, `INSERT INTO stems (pos, body) VALUES (?, to_tsvector('english', CAST(? AS text))) ON CONFLICT DO NOTHING`, pos(sid, seq), text); err != nil {
+		return fmt.Errorf("index entry %d: %w", seq, err)
+	}
 	return nil
+}
+
+// rank adds up what ts_rank_cd says of each word. The server does not know how rare a word is, so
+// that is counted; and a word that is said often counts more than once, but never twice.
+func (*postgresEngine) rank(ctx context.Context, t *tx, words []string, scope string, most int) (all []ranked, err error) {
+	var total float64
+	if err := t.row(ctx, `SELECT count(*) FROM stems`).Scan(&total); err != nil {
+		return nil, err
+	}
+	var scores, anyOf []string // constants, as often as there are words
+	var weighs, has []any
+	for _, w := range words {
+		var n float64
+		if err := t.row(ctx, `SELECT count(*) FROM stems WHERE body @@ plainto_tsquery('english', ?)`, w).Scan(&n); err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			continue
+		}
+		scores = append(scores, `CAST(? AS double precision) * (1 - 0.03 / (0.03 + ts_rank_cd(body, plainto_tsquery('english', ?), 1)))`)
+		weighs = append(weighs, math.Log(1+(total-n+0.5)/(n+0.5)), w)
+		anyOf = append(anyOf, `body @@ plainto_tsquery('english', ?)`)
+		has = append(has, w)
+	}
+	if len(scores) == 0 {
+		return nil, nil
+	}
+	what, where := strings.Join(scores, " + "), strings.Join(anyOf, " OR ")
+	query := `SELECT pos, CAST(` + what + ` AS double precision) AS score FROM stems WHERE (` + where + `)
+		AND (pos >> 28) IN (SELECT sid FROM sessions WHERE scope = ?) ORDER BY score DESC, pos DESC LIMIT ?`
+	err = t.each(ctx, func(scan func(...any) error) error {
+		var r ranked
+		err := scan(&r.pos, &r.score)
+		all = append(all, r)
+		return err
+	}, query, slices.Concat(weighs, has, []any{scope, most})...)
+	return all, err
 }
 
 func (*postgresEngine) find(words []phrase) (string, []any) {
@@ -199,7 +240,10 @@ func (*postgresEngine) find(words []phrase) (string, []any) {
 }
 
 func (*postgresEngine) forget(ctx context.Context, t *tx, sid, from, to int64) error {
-	_, err := t.exec(ctx, `DELETE FROM words WHERE sid = ? AND seq BETWEEN ? AND ?`, sid, from, to)
+	if _, err := t.exec(ctx, `DELETE FROM words WHERE sid = ? AND seq BETWEEN ? AND ?`, sid, from, to); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, `DELETE FROM stems WHERE pos BETWEEN ? AND ?`, pos(sid, from), pos(sid, to))
 	return err
 }
 

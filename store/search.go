@@ -14,6 +14,8 @@ type Hit struct {
 	Seq     int64  `json:"seq"`
 	ID      string `json:"id"`
 	Snippet string `json:"snippet"`
+	// Score says how much the entry is about a question; see [Store.About]. Zero: nobody asked.
+	Score float64 `json:"score,omitempty"`
 }
 
 // Search looks for entries in force that hold all words, in one session, or in all of a
@@ -180,7 +182,7 @@ func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []phrase,
 							continue // what the client sent back in its place is found
 						}
 					}
-					hits = append(hits, Hit{x.Key, e.Seq, e.ID, snippet(textOf(x, e.Raw), words[0])})
+					hits = append(hits, Hit{Key: x.Key, Seq: e.Seq, ID: e.ID, Snippet: snippet(textOf(x, e.Raw), words[0])})
 				}
 			}
 		}

@@ -229,8 +229,24 @@ func (*sqliteEngine) reindex(ctx context.Context, t *tx) error {
 }
 
 func (*sqliteEngine) index(ctx context.Context, t *tx, sid, seq int64, text string) error {
-	_, err := t.exec(ctx, `INSERT INTO words (body, sid, seq) VALUES (?, ?, ?)`, text, sid, seq)
+	if _, err := t.exec(ctx, `INSERT INTO words (body, sid, seq) VALUES (?, ?, ?)`, text, sid, seq); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, `INSERT INTO stems (rowid, body) VALUES (?, ?)`, pos(sid, seq), text)
 	return err
+}
+
+// rank is by BM25, which SQLite gives as a number below zero.
+func (*sqliteEngine) rank(ctx context.Context, t *tx, words []string, scope string, most int) (all []ranked, err error) {
+	err = t.each(ctx, func(scan func(...any) error) error {
+		var r ranked
+		err := scan(&r.pos, &r.score)
+		r.score = -r.score
+		all = append(all, r)
+		return err
+	}, `SELECT rowid, bm25(stems) FROM stems WHERE stems MATCH ? AND (rowid >> 28) IN (SELECT sid FROM sessions WHERE scope = ?) ORDER BY bm25(stems), rowid DESC LIMIT ?`,
+		`"`+strings.Join(words, `" OR "`)+`"`, scope, most)
+	return all, err
 }
 
 // find makes one phrase of each word, so that nothing in it is an operator.
@@ -244,7 +260,10 @@ func (*sqliteEngine) find(words []phrase) (string, []any) {
 }
 
 func (*sqliteEngine) forget(ctx context.Context, t *tx, sid, from, to int64) error {
-	_, err := t.exec(ctx, `DELETE FROM words WHERE sid = ? AND seq BETWEEN ? AND ?`, sid, from, to)
+	if _, err := t.exec(ctx, `DELETE FROM words WHERE sid = ? AND seq BETWEEN ? AND ?`, sid, from, to); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, `DELETE FROM stems WHERE rowid BETWEEN ? AND ?`, pos(sid, from), pos(sid, to))
 	return err
 }
 

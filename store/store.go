@@ -100,6 +100,8 @@ type engine interface {
 	index(ctx context.Context, tx *tx, sid, seq int64, text string) error
 	// The text is folded; what was indexed before that was done is found as it was said.
 	find(words []phrase) (where string, args []any)
+	// rank finds entries of a scope that have any of the words, the best first.
+	rank(ctx context.Context, tx *tx, words []string, scope string, most int) ([]ranked, error)
 	// forget takes the words of a session out, from an entry on up to another one.
 	forget(ctx context.Context, tx *tx, sid, from, to int64) error
 	// clock tells the time that all processes on the database share, in microseconds.
