@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -19,6 +20,8 @@ type Ballot struct {
 	seen   votes    // theirs, and others'
 	gone   map[transcript.AtomID]bool
 	closed bool
+
+	archived bool // what is taken out is kept
 }
 
 // Drop votes to remove an atom. A vote on one that the transcript does not have counts for
@@ -47,6 +50,15 @@ func (b *Ballot) Edit(id transcript.BlockID, text string, format string, args ..
 		panic(&FaultError{"rule " + b.rule, errors.New("its edit holds bytes that are not UTF-8"), nil})
 	}
 	b.votes.edits = append(b.votes.edits, edit{id, text, Reason{b.rule, worded(format, args), b.t.AtomOf(id)}})
+}
+
+// Handle is the name under which the archive keeps what a block says if it is edited; "": there is
+// no archive, or no such block.
+func (b *Ballot) Handle(id transcript.BlockID) string {
+	if !b.archived || id < 0 || int(id) >= len(b.t.Blocks()) {
+		return ""
+	}
+	return archive.ID(b.t.Bytes(b.t.Block(id).Span))
 }
 
 // worded is the reason of a vote; many are given as they are.

@@ -17,7 +17,8 @@ type fitting struct {
 	base  *Plan // repaired, and nothing else done
 	w     Window
 	o     Options
-	votes []Decision // of the rules, when they were asked last
+	votes []Decision    // of the rules, when they were asked last
+	early []*FaultError // rules that failed when something arrived
 }
 
 // fit climbs. Reserve is room for a summary of what is lost.
@@ -46,7 +47,8 @@ func (f *fitting) fit(reserve int) (*ladder.Ladder, *Plan, error) {
 func toFit(r *wire.Request, w Window, o Options) (*fitting, error) {
 	p := &Plan{in: r}
 	o = o.guarded()
-	f := &fitting{base: p, w: w.guarded(), o: o}
+	o.archived = o.archived || w.Archive
+	f := &fitting{w: w.guarded(), o: o}
 	ms := r.Transcript().Messages()
 	if n := len(ms); n > 0 && ms[n-1].Role == transcript.Assistant {
 		o.Repair.Unended = true
@@ -54,6 +56,12 @@ func toFit(r *wire.Request, w Window, o Options) (*fitting, error) {
 	if err := p.mend(r, o); err != nil {
 		return nil, err
 	}
+	first, rest := f.w.Rules.part()
+	p, err := p.arrive(first, o)
+	if err != nil {
+		return nil, err
+	}
+	f.base, f.early, f.w.Rules = p, p.faults, rest
 	if o.Repair.Unended {
 		p.unended = slices.ContainsFunc(p.mended.Check(o.Check), func(f wire.Finding) bool { return f.Rule == "last-role" })
 	}
@@ -90,11 +98,11 @@ func tells(r *wire.Request, b transcript.BlockID) bool {
 
 // vote asks some rules.
 func (f *fitting) vote(rules *Pipeline, r *wire.Request) (out ladder.Votes, err error) {
-	v, err := rules.poll(f.o.context(), r, f.o.SkipFailedRules)
+	v, err := rules.poll(r, f.o)
 	if err != nil {
 		return out, err
 	}
-	f.base.faults = v.faults
+	f.base.faults = slices.Concat(f.early, v.faults)
 	decisions, edits := settle(r, v)
 	f.remember(decisions)
 	out = ladder.Votes{

@@ -10,6 +10,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
+// Mark is how everything begins that takes the place of something.
+const Mark = wire.Mark
+
 // fitMarked climbs and, if exchanges or turns are dropped, puts a mark where the first of them
 // were. The mark counts: the state is that of a window of fewer tokens, by what it costs, but not of
 // fewer than what works. So the least limit is what it is without a mark, and a larger limit keeps

@@ -35,6 +35,8 @@ type Options struct {
 
 	ctx   context.Context // planning stops soon after it ends; nil: never
 	later bool            // summaries are for later requests
+
+	archived bool // what is taken out is kept
 }
 
 func (o *Options) context() context.Context {
@@ -67,6 +69,7 @@ type Plan struct {
 
 	unended         bool // mended may end with the assistant, which the provider refuses
 	in, mended, out *wire.Request
+	sent            *wire.Request  // the input with what was shortened as it arrived; nil: nothing was
 	found           []wire.Finding // by the check, in the input
 	checked         bool           // found is all
 	edits           blockEdits     // that were decided
@@ -187,7 +190,7 @@ func untouched(r *wire.Request) *Plan {
 // further is a plan that goes on from what another one has made.
 func (p *Plan) further() *Plan {
 	p.writeOwed()
-	return &Plan{in: p.in, mended: p.out, out: p.out, changes: slices.Clone(p.changes), left: p.left, found: p.found, checked: p.checked, earlier: p.taken(), indexes: slices.Clip(p.indexes), faults: p.faults}
+	return &Plan{in: p.in, mended: p.out, out: p.out, changes: slices.Clone(p.changes), left: p.left, found: p.found, checked: p.checked, earlier: p.taken(), indexes: slices.Clip(p.indexes), faults: p.faults, sent: p.sent}
 }
 
 // A RefusedError is the error for a result that the provider would still refuse. Many
@@ -229,11 +232,19 @@ func (p *Pipeline) plan(r *wire.Request, o Options) (*Plan, error) {
 	if p == nil {
 		return plan, plan.finish(o)
 	}
-	v, err := p.poll(o.context(), plan.mended, o.SkipFailedRules)
+	first, rest := p.part()
+	plan, err := plan.arrive(first, o)
 	if err != nil {
 		return nil, err
 	}
-	plan.faults = v.faults
+	if rest == nil {
+		return plan, plan.finish(o)
+	}
+	v, err := rest.poll(plan.mended, o)
+	if err != nil {
+		return nil, err
+	}
+	plan.faults = slices.Concat(plan.faults, v.faults)
 	drop, edits := plan.decide(v)
 	if err := plan.carryOut(drop, edits, o, nil); err != nil {
 		return nil, err
@@ -307,7 +318,7 @@ func (p *Plan) finish(o Options) error {
 	for range 3 { // mending may change what thinking is bound to, once or twice
 		var stale []transcript.BlockID
 		if !o.KeepBound {
-			stale = p.out.Stale(p.in)
+			stale = p.out.Stale(p.before())
 		}
 		var paths wire.Paths
 		for _, b := range stale {

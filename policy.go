@@ -155,7 +155,7 @@ func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, e
 
 // options are those for a request.
 func (p *Policy) options(r *wire.Request) (o Options, err error) {
-	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, Uncounted: p.Uncounted, KeepBound: p.KeepBound, SkipFailedRules: p.SkipFailedRules, later: p.SummarizeLater}
+	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, Uncounted: p.Uncounted, KeepBound: p.KeepBound, SkipFailedRules: p.SkipFailedRules, later: p.SummarizeLater, archived: p.keeps()}
 	if p.Counter == nil {
 		o.Counter = tokens.For(p.model(r))
 		return o, nil

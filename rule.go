@@ -26,6 +26,11 @@ type Rule struct {
 	// Recent says that the rule protects nothing but what is recent: then a store need not read
 	// what is old.
 	Recent bool
+	// Arriving says that the rule is for results as they arrive, before they are first sent: it
+	// votes on every request, in a window before anything else, and only its edits count. What it
+	// makes of a result must follow from that exchange alone: then what was sent once is sent again
+	// in the same bytes. What other rules protect because it is recent does not hold it back.
+	Arriving bool
 	// Prepare may run beside those of other rules. It may return a nil Process: the
 	// rule has nothing to say.
 	Prepare func(*wire.Request) (Process, error)
@@ -61,7 +66,10 @@ type Reason struct {
 
 // A Pipeline is a set of rules that has been found to be possible. It may be used
 // by many goroutines.
-type Pipeline struct{ rules []Rule }
+type Pipeline struct {
+	rules []Rule
+	first bool // only what arrives is voted on
+}
 
 // A PipelineError says why rules cannot run together, and names them. Many goroutines may
 // read it.
@@ -96,7 +104,7 @@ func Compile(rules ...Rule) (*Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pipeline{order}, nil
+	return &Pipeline{rules: order}, nil
 }
 
 // edges returns, for each rule, those it comes after.

@@ -1,7 +1,6 @@
 package pare
 
 import (
-	"context"
 	"slices"
 
 	"github.com/pare-llm/pare/internal/needs"
@@ -21,18 +20,18 @@ type Decision struct {
 
 // poll lets every rule vote on a request by itself. A rule that fails is an error, or is left
 // out with all its votes.
-func (p *Pipeline) poll(ctx context.Context, r *wire.Request, skipFailed bool) (*votes, error) {
+func (p *Pipeline) poll(r *wire.Request, o Options) (*votes, error) {
 	v := new(votes)
 	for i, rule := range p.rules {
-		if err := ctx.Err(); err != nil {
+		if err := o.context().Err(); err != nil {
 			return nil, err
 		}
-		b := &Ballot{rule: rule.Name, t: r.Transcript(), votes: new(votes), seen: *v, before: p.before(i)}
+		b := &Ballot{rule: rule.Name, t: r.Transcript(), votes: new(votes), seen: *v, before: p.before(i), archived: o.archived}
 		fault := rule.vote(r, b)
 		switch {
 		case fault == nil:
 			v.add(b.votes)
-		case skipFailed:
+		case o.SkipFailedRules:
 			v.faults = append(v.faults, fault)
 		default:
 			return nil, fault

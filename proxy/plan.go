@@ -180,6 +180,8 @@ func (a *aim) idle(g wire.Glance, raw []byte) bool {
 		return false
 	case a.known.aimed():
 		return false
+	case p.Rules.Arriving() != nil:
+		return false
 	case a.unfitted:
 		return true
 	case a.known.Bytes > 0 && len(raw) > a.known.Bytes, a.known.Limit > 0 && mayExceed(raw, a.known.Limit, a.counterOf(cmp.Or(p.Model, g.Profile.Model))), a.known.Messages > 0 && g.Messages > a.known.Messages:

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/ladder"
@@ -103,7 +102,7 @@ func (s *sight) unlikely(o Hazard) (all []victim) {
 		if c.age < leastAge || s.guards(c.about.file) || c.newest && c.age < cmp.Or(o.Pin, 32) {
 			continue
 		}
-		digest := digestOf(c.own, cmp.Or(o.Names, 60), c.size/4)
+		digest := names.Digest(c.own, cmp.Or(o.Names, 60), c.size/4)
 		saved := float64((c.size - len(digest)) / bytesPerToken)
 		again := context*read + float64(c.size/bytesPerToken)*write + replyTokens*reply
 		if saved*read*requests <= c.hazard()*again {
@@ -146,7 +145,7 @@ func (s *sight) chances(o Hazard) (all []chance) {
 		}
 		s.own(b, held, own)
 		if own != nil {
-			c.own = frequent(own)
+			c.own = names.Frequent(own)
 			all = append(all, c)
 		}
 	}
@@ -192,24 +191,4 @@ func (s *sight) own(b transcript.BlockID, held map[uint64]bool, own map[string]i
 	for _, mark := range hold {
 		held[mark] = true
 	}
-}
-
-// frequent sorts names by how often they occur; of equals, by their letters.
-func frequent(count map[string]int) []string {
-	all := make([]string, 0, len(count))
-	for name := range count {
-		all = append(all, name)
-	}
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(count[b]-count[a], cmp.Compare(a, b)) })
-	return all
-}
-
-// digestOf lists the first of some names, at most so many, in at most so many bytes.
-func digestOf(all []string, most, room int) string {
-	n, size := 0, 0
-	for n < len(all) && n < most && size+len(all[n])+1 <= room {
-		size += len(all[n]) + 1
-		n++
-	}
-	return strings.Join(all[:n], " ")
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -95,13 +95,13 @@ func TestCut(t *testing.T) {
 		strings.Repeat("👩‍👩‍👧‍👦", 300),
 	} {
 		for _, size := range [][2]int{{512, 256}, {768, 0}, {0, 700}, {511, 257}} {
-			got := pare.Shorten(text, size[0], size[1], oversized, "call_1")
+			got := ladder.Gist{Head: size[0], Tail: size[1], By: oversized, Call: "call_1"}.Of(text)
 			if !utf8.ValidString(got) || len(got) > size[0]+size[1]+markerRoom || !strings.Contains(got, mark) {
 				t.Errorf("%.10q %v: %d bytes: %q", text, size, len(got), got)
 			}
 		}
 	}
-	got := pare.Shorten("one\ntwo\nthree\nfour\nfive\nsix\n", 10, 12, oversized, "c")
+	got := ladder.Gist{Head: 10, Tail: 12, By: oversized, Call: "c"}.Of("one\ntwo\nthree\nfour\nfive\nsix\n")
 	if want := "one\ntwo\n[pare: 11 of 28 bytes left out here by oversized, call c]\nfive\nsix\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -5,23 +5,29 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
 // Oversized shortens huge results and arguments. The beginning and the end stay, as
-// whole lines where there are lines, with a marker between them that says how much
+// whole lines where there are lines, and of what lies between the lines that matter: errors,
+// failed tests, changed lines of a diff, declarations of a file. A marker says how much
 // is left out. What it made is short enough not to be shortened again. Results with
 // pictures are left alone. It is a value that many goroutines may use.
 type Oversized struct {
-	// Results and arguments that are longer are shortened. Default: 16384.
+	// Results and arguments that are longer are shortened. Default: 16384; with arrival, 3072.
 	MaxBytes int `json:"max_bytes,omitempty" min:"1024"`
-	// How much of the beginning is kept. Default: half of max_bytes.
+	// How much of the beginning is kept. Default: half of max_bytes; with arrival, a quarter.
 	Head int `json:"head,omitempty"`
 	// How much of the end is kept. Default: a quarter of max_bytes.
 	Tail int `json:"tail,omitempty"`
 	// Leave arguments alone and shorten results only. Default: false.
 	ResultsOnly bool `json:"results_only,omitempty"`
+	// Shorten results as they arrive, before they are first sent, whether the request fits or not: that costs no cache. The names that are left out are listed; arguments are left alone. Default: false.
+	Arrival bool `json:"arrival,omitempty"`
+	// With arrival, the bound for results that show a file or a part of it, which are needed to the letter more often. Default: none, they are left alone.
+	ReadBytes int `json:"read_bytes,omitempty" min:"1024"`
 	Scope
 }
 
@@ -29,10 +35,11 @@ type Oversized struct {
 func (o Oversized) Rule() (pare.Rule, error) {
 	guard := o.guard()
 	rule := pare.Rule{
-		Name:   oversized,
-		Doc:    "shorten huge results and arguments, keeping the beginning and the end",
-		Before: protectors(),
-		Recent: true,
+		Name:     oversized,
+		Doc:      "shorten huge results and arguments, keeping the beginning, the end and what matters in between",
+		Before:   protectors(),
+		Recent:   true,
+		Arriving: o.Arrival,
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
 		s := guard.look(r)
@@ -48,6 +55,9 @@ func (o Oversized) Rule() (pare.Rule, error) {
 	case wrong == nil && (tail < 0 || head+tail+markerRoom > most):
 		option, value := o.widest()
 		wrong.add(option, value, "write less for them, or more for max_bytes", "head, tail: %d and %d leave no room for a marker of %d within max_bytes, %d", head, o.Tail, markerRoom, most)
+	}
+	if o.ReadBytes != 0 {
+		wrong.atLeast("read_bytes", o.ReadBytes, minMaxBytes)
 	}
 	wrong.scope(o.Scope)
 	return rule, wrong.of(rule)
@@ -65,8 +75,9 @@ const oversized = "oversized"
 
 const (
 	defaultMaxBytes = 16 << 10
-	// markerRoom is more than any marker takes.
-	markerRoom = 256
+	// arrivalBytes is the bound for what is shortened before anybody has read it.
+	arrivalBytes = 3 << 10
+	markerRoom   = ladder.MarkerRoom
 	// minMaxBytes leaves room for a marker and something to read around it.
 	minMaxBytes = 1024
 )
@@ -74,7 +85,10 @@ const (
 // sizes fills in the defaults.
 func (o Oversized) sizes() (most, head, tail int) {
 	most, head, tail = o.MaxBytes, o.Head, o.Tail
-	if most == 0 {
+	switch {
+	case most == 0 && o.Arrival:
+		most = arrivalBytes
+	case most == 0:
 		most = defaultMaxBytes
 	}
 	if head == 0 {
@@ -96,23 +110,50 @@ func (s *sight) shorten(b *pare.Ballot, o Oversized) {
 			continue
 		}
 		args := s.arguments(x.Call)
-		if s.spared(i, s.use(s.tool(x.Tool), args).file) {
+		of := s.use(s.tool(x.Tool), args)
+		if s.guards(of.file) || !o.Arrival && s.spared(i, of.file) {
 			continue
 		}
-		if text, ok := s.plain(result); ok && len(text) > most && s.r.Editable(x.Results[0]) && !wire.PersonSpeaks([]byte(text)) {
-			b.Edit(x.Results[0], pare.Shorten(text, head, tail, oversized, x.CallID), "%d bytes are more than %d", len(text), most)
+		gist := o.gist(of)
+		gist.Call = x.CallID
+		if text, ok := s.plain(result); ok && gist.Most > 0 && len(text) > gist.Most && s.r.Editable(x.Results[0]) && !wire.PersonSpeaks([]byte(text)) {
+			gist.Handle = b.Handle(x.Results[0])
+			b.Edit(x.Results[0], gist.Of(text), "%d bytes are more than %d", len(text), gist.Most)
 		}
-		if o.ResultsOnly || call.Body.Len() <= most || isNote(args) || !s.r.Editable(x.Call) {
+		if o.Arrival || o.ResultsOnly || call.Body.Len() <= most || isNote(args) || !s.r.Editable(x.Call) {
 			continue
 		}
 		if args = s.canonicalArgs(x.Call); len(args) <= most {
 			continue
 		}
 		// The arguments become the text of a note, in which quotes are escaped again.
-		if text := pare.Shorten(string(args), head, tail, oversized, x.CallID); jsonLen(text)+slack < len(args) {
+		note := ladder.Gist{Head: head, Tail: tail, By: oversized, Call: x.CallID, Handle: b.Handle(x.Call)}
+		if text := note.Of(string(args)); jsonLen(text)+slack < len(args) {
 			b.Edit(x.Call, text, "%d bytes are more than %d", len(args), most)
 		}
 	}
+}
+
+// gist says how the result of a call is shortened; a Most of zero: not at all. As it arrives, nobody has
+// read anything of it: a quarter each is for the beginning, the end, lines in between and names.
+func (o Oversized) gist(of use) ladder.Gist {
+	most, head, tail := o.sizes()
+	file := of.kind == KindRead || of.kind == KindRun && showsFile(of.target)
+	g := ladder.Gist{Most: most, Head: head, Tail: tail, By: oversized, Outline: file}
+	if !o.Arrival {
+		return g
+	}
+	if file {
+		g.Most = o.ReadBytes
+	}
+	if file || o.Head == 0 {
+		g.Head = g.Most / 4
+	}
+	if file || o.Tail == 0 {
+		g.Tail = g.Most / 4
+	}
+	g.Names = g.Most / 4
+	return g
 }
 
 // plain returns what a result says, if it is text and nothing else.

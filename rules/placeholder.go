@@ -143,7 +143,7 @@ func (v *ballots) clear(b *pare.Ballot, id transcript.BlockID, x *transcript.Exc
 	if size < v.minBytes {
 		return
 	}
-	text := v.placeholder(what, x, w, size)
+	text := v.placeholder(what, x, w, size, b.Handle(id))
 	if id == x.Call {
 		text = clearedArguments(v.arguments(id), text)
 	}
@@ -154,11 +154,11 @@ func (v *ballots) clear(b *pare.Ballot, id transcript.BlockID, x *transcript.Exc
 }
 
 // placeholder says what was here, why it is gone and how to get it back.
-func (v *ballots) placeholder(what string, x *transcript.Exchange, w *victim, size int) string {
+func (v *ballots) placeholder(what string, x *transcript.Exchange, w *victim, size int, handle string) string {
 	var digits [20]byte
 	parts := [...]string{
 		mark, what, " of ", short(x.Tool, 64), " ", short(w.about.file, 120), " (", string(strconv.AppendInt(digits[:0], int64(size), 10)), " bytes)", ", call ", short(x.CallID, 64),
-		" cleared by ", v.rule, ": ", w.why, ".", w.listed(), " Call the tool again if it is needed.", "]",
+		" cleared by ", v.rule, ": ", w.why, archivedAs(handle), ".", w.listed(), " Call the tool again if it is needed.", "]",
 	}
 	if w.about.file == "" {
 		parts[4] = ""
@@ -167,9 +167,17 @@ func (v *ballots) placeholder(what string, x *transcript.Exchange, w *victim, si
 		parts[9] = ""
 	}
 	if what != "result" || w.about.kind != KindRead && w.about.kind != KindSearch {
-		parts[17] = ""
+		parts[18] = ""
 	}
 	return v.texts.join(parts[:])
+}
+
+// archivedAs says where the whole is; "": nowhere.
+func archivedAs(handle string) string {
+	if handle == "" {
+		return ""
+	}
+	return "; archived as " + handle
 }
 
 // listed are the names that were in a result.

@@ -93,6 +93,7 @@ type grammar struct {
 	Count   countCmd   `cmd:"" group:"look" help:"Count the tokens of transcripts, and show what they are spent on."`
 	Compact compactCmd `cmd:"" group:"shrink" help:"Replace the older part of a transcript by a summary."`
 	Replay  replayCmd  `cmd:"" group:"shrink" help:"Replay stored transcripts request by request: what each policy would have sent, and what it would have cost."`
+	Shorten shortenCmd `cmd:"" group:"shrink" help:"Shorten what a tool says before a model reads it: a filter, or a hook of an agent."`
 	Rules   rulesCmd   `cmd:"" group:"shrink" help:"List the rules of prune in their order, or check a configuration."`
 	View    viewCmd    `cmd:"" group:"look" help:"Show a conversation in a browser, or as a picture in the terminal."`
 	Explain explainCmd `cmd:"" group:"look" help:"Explain a word of a report, or an error of a provider: what it means, how it is repaired."`

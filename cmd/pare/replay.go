@@ -48,9 +48,10 @@ file all parts are replayed, with the times and bills that are recorded in it.
 
 Policies: everything; sliding (the last messages that fit, cut anywhere;
 sliding:messages=N); keep and mask (all results hidden but the last 3 above 100,000
-tokens, or the last 10 always; keep:results=N); trim and prune, which are the commands,
-with their flags behind a colon (trim:low=30%,cache,cold,recent=8,rules). A low without a
-number is the mark of --low.
+tokens, or the last 10 always; keep:results=N); shorten (results shortened as they arrive;
+shorten:max=N,read=N, in bytes); trim and prune, which are the commands, with their flags
+behind a colon (trim:low=30%,cache,cold,shorten,recent=8,rules). A low without a number is
+the mark of --low.
 
 docs/replay.md says how it is counted, and what came of it on real histories.`
 }

@@ -108,37 +108,6 @@ func (w *words) shortened(b transcript.BlockID, size int) string {
 	return shortenText(text, size, blk.CallID)
 }
 
-// ShortenText keeps head bytes of the beginning of a text and tail bytes of its end, as
-// whole lines where there are lines, with a marker between them that says how much
-// is left out, by whom, and of which call. Text must be longer than both together.
-func ShortenText(text string, head, tail int, by, call string) string {
-	for head > 0 && !utf8.RuneStart(text[head]) {
-		head--
-	}
-	from := len(text) - tail
-	for from < len(text) && !utf8.RuneStart(text[from]) {
-		from++
-	}
-	// Whole lines, where that costs less than half.
-	if n := strings.LastIndexByte(text[:head], '\n') + 1; n > head/2 {
-		head = n
-	}
-	if n := strings.IndexByte(text[from:], '\n') + 1; n > 0 && n < (len(text)-from)/2 {
-		from += n
-	}
-	marker := make([]byte, 0, 192)
-	if head > 0 && text[head-1] != '\n' {
-		marker = append(marker, '\n')
-	}
-	marker = jsonspan.AppendInt(append(marker, wire.Mark...), from-head)
-	marker = jsonspan.AppendInt(append(marker, " of "...), len(text))
-	marker = append(append(append(append(marker, " bytes left out here by "...), by...), ofCall(call)...), ']')
-	if from < len(text) {
-		marker = append(marker, '\n')
-	}
-	return text[:head] + string(marker) + text[from:]
-}
-
 func ofCall(id string) string {
 	if id == "" {
 		return ""
@@ -170,7 +139,7 @@ func shortenText(text string, size int, id string) string {
 	if len(text) <= size || head+tail >= len(text) {
 		return text
 	}
-	return ShortenText(text, head, tail, "the window", id)
+	return Gist{Head: head, Tail: tail, By: "the window", Call: id}.Of(text)
 }
 
 // shortenArguments shortens the long members of arguments; short ones tell the model

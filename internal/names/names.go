@@ -3,6 +3,12 @@
 // them without having read the text.
 package names
 
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
 const (
 	shortest = 4
 	longest  = 64
@@ -78,4 +84,24 @@ func odd(s string) bool {
 		all |= c
 	}
 	return all&digit != 0
+}
+
+// Frequent sorts names by how often they occur, the most frequent first; of equals, by their letters.
+func Frequent(count map[string]int) []string {
+	all := make([]string, 0, len(count))
+	for name := range count {
+		all = append(all, name)
+	}
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(count[b]-count[a], cmp.Compare(a, b)) })
+	return all
+}
+
+// Digest lists the first of some names, at most so many, in at most so many bytes.
+func Digest(all []string, most, room int) string {
+	n, size := 0, 0
+	for n < len(all) && n < most && size+len(all[n])+1 <= room {
+		size += len(all[n]) + 1
+		n++
+	}
+	return strings.Join(all[:n], " ")
 }

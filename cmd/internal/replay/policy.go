@@ -156,6 +156,8 @@ type TrimOptions struct {
 	// expired; Hazard says how.
 	Cold   bool
 	Hazard rules.Hazard
+	// Shorten shortens results as they arrive; nil: it does not.
+	Shorten *rules.Oversized
 }
 
 func (o TrimOptions) name() string {
@@ -179,6 +181,9 @@ func (o TrimOptions) name() string {
 		if x.n != 0 {
 			more = append(more, fmt.Sprintf("%s=%d", x.name, x.n))
 		}
+	}
+	if o.Shorten != nil {
+		more = append(more, shortens(o.Shorten)...)
 	}
 	if o.Recent != 0 {
 		more = append(more, fmt.Sprintf("recent=%d", o.Recent))
@@ -237,16 +242,59 @@ func Trim(base *pare.Policy, o TrimOptions) Policy {
 		if o.Recent > 0 {
 			w.Recent = o.Recent
 		}
-		if o.Rules && p.Rules == nil {
-			var err error
-			if p.Rules, err = pare.Compile(rules.Standard()...); err != nil {
-				return nil, err
-			}
+		if err := o.rules(&p); err != nil {
+			return nil, err
 		}
 		p.Window = &w
 		return sending(p, s), nil
 	}
 	return out
+}
+
+// rules are those of the policy, or the standard ones, and the one for what arrives.
+func (o *TrimOptions) rules(p *pare.Policy) (err error) {
+	var all []pare.Rule
+	if p.Rules != nil {
+		all = p.Rules.Rules()
+	} else if o.Rules {
+		all = rules.Standard()
+	}
+	if o.Shorten != nil {
+		first := *o.Shorten
+		first.Arrival = true
+		rule, err := first.Rule()
+		if err != nil {
+			return err
+		}
+		all = append(slices.DeleteFunc(all, func(r pare.Rule) bool { return r.Name == rule.Name }), rule)
+	}
+	if all != nil {
+		p.Rules, err = pare.Compile(all...)
+	}
+	return err
+}
+
+// shortens is how a policy says what it shortens.
+func shortens(o *rules.Oversized) []string {
+	more := []string{"shorten"}
+	if o.MaxBytes != 0 {
+		more = append(more, fmt.Sprintf("max=%d", o.MaxBytes))
+	}
+	if o.ReadBytes != 0 {
+		more = append(more, fmt.Sprintf("read=%d", o.ReadBytes))
+	}
+	return more
+}
+
+// Shorten shortens results as they arrive, and does nothing else.
+func Shorten(o rules.Oversized) Policy {
+	return Policy{strings.Replace(strings.Join(shortens(&o), ","), ",", ":", 1), "results shortened as they arrive, before they are first sent", func(s Setting) (Send, error) {
+		var p pare.Policy
+		if err := (&TrimOptions{Shorten: &o}).rules(&p); err != nil {
+			return nil, err
+		}
+		return sending(p, s), nil
+	}}
 }
 
 // Prune does what pare prune does: rules vote on each request, and no limit is heeded. Nil:
@@ -268,14 +316,15 @@ func Prune(base *pare.Policy) Policy {
 	}}
 }
 
-// ParsePolicy makes a policy from a text: everything, sliding, trim, prune, keep or mask. Behind a
-// colon there may be messages=N for sliding, results=N for keep and mask, and the flags of pare
-// trim for trim: low=N, low=N% or low, cache, cold, recent=N, rules, and horizon=N, pin=N, names=N
-// for cold; see [TrimOptions]. Trim and prune are what a
-// configuration makes of these commands; nil: there is none.
+// ParsePolicy makes a policy from a text: everything, sliding, trim, shorten, prune, keep or mask.
+// Behind a colon there may be messages=N for sliding, results=N for keep and mask, max=N and read=N
+// for shorten, and the flags of pare trim for trim: low=N, low=N% or low, cache, cold, recent=N,
+// rules, horizon=N, pin=N, names=N for cold, and shorten with its own; see [TrimOptions]. Trim and
+// prune are what a configuration makes of these commands; nil: there is none.
 func ParsePolicy(text string, trim, prune *pare.Policy) (Policy, error) {
 	name, options, _ := strings.Cut(text, ":")
 	var o TrimOptions
+	var shorten rules.Oversized
 	messages := 0
 	for option := range strings.SplitSeq(options, ",") {
 		key, value, valued := strings.Cut(option, "=")
@@ -302,6 +351,12 @@ func ParsePolicy(text string, trim, prune *pare.Policy) (Policy, error) {
 			o.Hazard.Pin, err = natural(value)
 		case name == "trim" && key == "names":
 			o.Hazard.Names, err = natural(value)
+		case name == "trim" && option == "shorten":
+			o.Shorten = &shorten
+		case (name == "trim" || name == "shorten") && key == "max":
+			shorten.MaxBytes, err = natural(value)
+		case (name == "trim" || name == "shorten") && key == "read":
+			shorten.ReadBytes, err = natural(value)
 		case (name == "keep" || name == "mask") && key == "results":
 			messages, err = natural(value)
 		default:
@@ -318,6 +373,8 @@ func ParsePolicy(text string, trim, prune *pare.Policy) (Policy, error) {
 		return Sliding(messages), nil
 	case "trim":
 		return Trim(trim, o), nil
+	case "shorten":
+		return Shorten(shorten), nil
 	case "prune":
 		return Prune(prune), nil
 	case "keep":
@@ -330,7 +387,7 @@ func ParsePolicy(text string, trim, prune *pare.Policy) (Policy, error) {
 
 // PolicyNames lists the names that ParsePolicy knows.
 func PolicyNames() []string {
-	return []string{"everything", "sliding", "trim", "prune", "keep", "mask"}
+	return []string{"everything", "sliding", "trim", "shorten", "prune", "keep", "mask"}
 }
 
 func natural(s string) (int, error) {

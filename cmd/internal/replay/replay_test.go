@@ -456,13 +456,13 @@ func TestPage(t *testing.T) {
 }
 
 func TestParsePolicy(t *testing.T) {
-	for _, text := range []string{"everything", "sliding", "sliding:messages=20", "trim", "trim:low", "trim:cache", "trim:low=30%", "trim:low=8000,cache,recent=8,rules", "trim:recent=2,rules", "prune"} {
+	for _, text := range []string{"everything", "sliding", "sliding:messages=20", "trim", "trim:low", "trim:cache", "trim:low=30%", "trim:low=8000,cache,recent=8,rules", "trim:recent=2,rules", "prune", "shorten", "shorten:max=2048,read=4096", "trim:cold,shorten,max=2048"} {
 		p, err := replay.ParsePolicy(text, nil, nil)
 		if err != nil || p.Name != text {
 			t.Errorf("%s: %q, %v", text, p.Name, err)
 		}
 	}
-	for _, text := range []string{"", "trm", "trim:", "trim:,", "trim:low=", "trim:low=0", "trim-each", "rules", "trim:nocache", "trim:low=101%", "trim:recent=x", "sliding:low=3", "prune:recent=3", "everything:rules"} {
+	for _, text := range []string{"", "trm", "trim:", "trim:,", "trim:low=", "trim:low=0", "trim-each", "rules", "trim:nocache", "trim:low=101%", "trim:recent=x", "sliding:low=3", "prune:recent=3", "everything:rules", "shorten:cold", "shorten:max=x", "trim:read=0"} {
 		if text == "trim:" {
 			continue // nothing is asked for
 		}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/transcript"
+)
+
+type shortenCmd struct {
+	MaxBytes int    `placeholder:"N" help:"Shorten what is longer than N bytes. Default: 3072."`
+	Archive  string `placeholder:"FILE" help:"Append the whole of what is shortened to FILE as JSON lines; what is left names it."`
+	Hook     string `placeholder:"AGENT" enum:",claude" default:"" help:"Be a hook of an agent: claude reads the JSON of Claude Code's PostToolUse and answers with updatedToolOutput."`
+}
+
+// Help is the page's first paragraph.
+func (c *shortenCmd) Help() string {
+	return `For example:
+
+    pare shorten < build.log
+    make test 2>&1 | pare shorten --max-bytes 8000 --archive whole.jsonl
+    pare shorten --hook claude --archive ~/.claude/whole.jsonl
+
+What a tool says is shortened before a model reads it, which is the one moment at which that costs
+no cache. The beginning and the end stay, and of what lies between the lines that matter: errors,
+failed tests, changed lines of a diff. Names that are left out are listed. What is short
+enough is written as it came.
+
+As a hook, put this into .claude/settings.json:
+
+    {"hooks": {"PostToolUse": [{"matcher": "*", "hooks": [
+      {"type": "command", "command": "pare shorten --hook claude"}]}]}}
+
+Results that show a file are left alone, as are the tools that no rule touches; if there is nothing
+to shorten, nothing is written. pare serve does the same on the way to the provider, for
+any agent: docs/value.md.`
+}
+
+func (c *shortenCmd) run(w *world) int {
+	if err := notNegative("--max-bytes", c.MaxBytes); err != nil {
+		return w.usage(err, "shorten")
+	}
+	rule, err := rules.Oversized{MaxBytes: c.MaxBytes, Arrival: true}.Rule()
+	if err != nil {
+		return w.usage(fmt.Errorf("--max-bytes: %w", err), "shorten")
+	}
+	pipeline, err := pare.Compile(rule)
+	if err != nil {
+		return w.usage(err, "shorten")
+	}
+	if err := w.claimOutput("--archive", c.Archive); err != nil {
+		return w.usage(err, "shorten")
+	}
+	in, err := io.ReadAll(w.stdin)
+	if err != nil {
+		return w.fail("read standard input: "+err.Error(), "")
+	}
+	s := &shortener{policy: pare.Policy{Rules: pipeline, Uncounted: true}}
+	if c.Archive != "" {
+		file, err := archive.Open(c.Archive)
+		if err != nil {
+			return w.fail(err.Error(), writeHint(err, false))
+		}
+		defer file.Close()
+		s.policy.Archive = file
+	}
+	out, err := s.text("shell", nil, string(in))
+	if c.Hook != "" {
+		out, err = s.claude(in)
+	}
+	if err != nil {
+		return w.fail(err.Error(), "")
+	}
+	if _, err := w.stdout.Write([]byte(out)); err != nil {
+		return w.unwritten(err)
+	}
+	return statusClean
+}
+
+// A shortener shortens what a tool said, as the rule for arriving results does in a history.
+type shortener struct{ policy pare.Policy }
+
+// text shortens a text that a call brought. Input is the arguments, as JSON; nil: there are none.
+func (s *shortener) text(tool string, input json.RawMessage, said string) (string, error) {
+	if input = bytes.TrimSpace(input); len(input) == 0 || input[0] != '{' {
+		input = json.RawMessage("{}")
+	}
+	quote := func(text string) []byte { return jsonspan.AppendQuote(nil, text) }
+	// Of all dialects this one has no ids, which we would have to make up.
+	body := slices.Concat([]byte(`{"contents":[{"role":"user","parts":[{"text":"."}]},{"role":"model","parts":[{"functionCall":{"name":`), quote(tool), []byte(`,"args":`), input,
+		[]byte(`}}]},{"role":"user","parts":[{"functionResponse":{"name":`), quote(tool), []byte(`,"response":{"output":`), quote(said), []byte(`}}}]}]}`))
+	r, err := pare.Parse(body)
+	if err != nil {
+		return "", err
+	}
+	plan, err := s.policy.Plan(context.Background(), r)
+	if err != nil {
+		return "", err
+	}
+	if out := plan.Result(); out != r {
+		for b, blk := range out.Transcript().Blocks() {
+			if blk.Kind == transcript.Result {
+				return out.Text(transcript.BlockID(b)), nil
+			}
+		}
+	}
+	return said, nil
+}
+
+// claude answers a PostToolUse hook of Claude Code. What it gives back has the shape of what the
+// tool said: only texts in it are shortened. "": there is nothing to do.
+func (s *shortener) claude(in []byte) (string, error) {
+	var event struct {
+		Event    string          `json:"hook_event_name"`
+		Tool     string          `json:"tool_name"`
+		Input    json.RawMessage `json:"tool_input"`
+		Response json.RawMessage `json:"tool_response"`
+	}
+	if err := json.Unmarshal(in, &event); err != nil {
+		return "", fmt.Errorf("read the event on standard input: %w", err)
+	}
+	if event.Event != "PostToolUse" {
+		return "", errors.New("the event on standard input is no PostToolUse")
+	}
+	var edits []jsonspan.Edit
+	err := eachText(event.Response, func(at jsonspan.Span, said string) error {
+		text, err := s.text(event.Tool, event.Input, said)
+		if err == nil && text != said {
+			edits = append(edits, jsonspan.Edit{Span: at, New: jsonspan.AppendQuote(nil, text)})
+		}
+		return err
+	})
+	if err != nil || len(edits) == 0 {
+		return "", err
+	}
+	out, err := jsonspan.Splice(event.Response, edits)
+	if err != nil {
+		return "", err
+	}
+	return `{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":` + string(out) + "}}\n", nil
+}
+
+// eachText calls found with every string of a JSON value that is no name of a member, and where it
+// stands with its quotes.
+func eachText(raw []byte, found func(jsonspan.Span, string) error) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	var in []byte // what it stands in: an object before a name, behind one, or a list
+	for {
+		from := int(d.InputOffset())
+		token, err := d.Token()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		top := len(in) - 1
+		switch v := token.(type) {
+		case json.Delim:
+			switch v {
+			case '{':
+				in = append(in, 'n')
+				continue
+			case '[':
+				in = append(in, 'l')
+				continue
+			}
+			in, top = in[:top], top-1
+		case string:
+			if top >= 0 && in[top] == 'n' {
+				in[top] = 'v'
+				continue
+			}
+			for raw[from] != '"' {
+				from++
+			}
+			if err := found(jsonspan.Span{Start: from, End: int(d.InputOffset())}, v); err != nil {
+				return err
+			}
+		}
+		if top >= 0 && in[top] == 'v' { // a name follows
+			in[top] = 'n'
+		}
+	}
+}
