@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -26,8 +27,8 @@ type Oversized struct {
 	ResultsOnly bool `json:"results_only,omitempty"`
 	// Shorten results as they arrive, before they are first sent, whether the request fits or not: that costs no cache. The names that are left out are listed; arguments are left alone. Default: false.
 	Arrival bool `json:"arrival,omitempty"`
-	// With arrival, the bound for results that show a file or a part of it, which are needed to the letter more often. Default: none, they are left alone.
-	ReadBytes int `json:"read_bytes,omitempty" min:"1024"`
+	// With arrival, the bound for results that show a file or a part of it, which are needed to the letter more often; -1 leaves them alone. Default: 40960.
+	ReadBytes int `json:"read_bytes,omitempty" min:"-1"`
 	Scope
 }
 
@@ -56,7 +57,7 @@ func (o Oversized) Rule() (pare.Rule, error) {
 		option, value := o.widest()
 		wrong.add(option, value, "write less for them, or more for max_bytes", "head, tail: %d and %d leave no room for a marker of %d within max_bytes, %d", head, o.Tail, markerRoom, most)
 	}
-	if o.ReadBytes != 0 {
+	if o.ReadBytes != 0 && o.ReadBytes != -1 {
 		wrong.atLeast("read_bytes", o.ReadBytes, minMaxBytes)
 	}
 	wrong.scope(o.Scope)
@@ -77,7 +78,9 @@ const (
 	defaultMaxBytes = 16 << 10
 	// arrivalBytes is the bound for what is shortened before anybody has read it.
 	arrivalBytes = 3 << 10
-	markerRoom   = ladder.MarkerRoom
+	// readBytes is that for what shows a file.
+	readBytes  = 40 << 10
+	markerRoom = ladder.MarkerRoom
 	// minMaxBytes leaves room for a marker and something to read around it.
 	minMaxBytes = 1024
 )
@@ -134,7 +137,7 @@ func (s *sight) shorten(b *pare.Ballot, o Oversized) {
 	}
 }
 
-// gist says how the result of a call is shortened; a Most of zero: not at all. As it arrives, nobody has
+// gist says how the result of a call is shortened; a Most below zero: not at all. As it arrives, nobody has
 // read anything of it: a quarter each is for the beginning, the end, lines in between and names.
 func (o Oversized) gist(of use) ladder.Gist {
 	most, head, tail := o.sizes()
@@ -144,7 +147,7 @@ func (o Oversized) gist(of use) ladder.Gist {
 		return g
 	}
 	if file {
-		g.Most = o.ReadBytes
+		g.Most = cmp.Or(max(o.ReadBytes, -1), readBytes)
 	}
 	if file || o.Head == 0 {
 		g.Head = g.Most / 4

@@ -8,7 +8,7 @@ import (
 )
 
 // showsFile reports whether a command line, as the argument of a call is written, prints files or
-// parts of them, as agents do that have no tool to read with.
+// parts of them, as agents do that have no tool to read and search with.
 func showsFile(target []byte) bool {
 	for segment := range segments(commandLine(target)) {
 		words := strings.Fields(segment)
@@ -28,7 +28,7 @@ func showsFile(target []byte) bool {
 
 var (
 	opensBlock  = map[string]bool{"do": true, "then": true, "else": true, "sudo": true, "{": true, "(": true, "!": true, "time": true}
-	printsFiles = map[string]bool{"cat": true, "sed": true, "nl": true, "head": true, "tail": true, "less": true, "more": true, "bat": true, "awk": true}
+	printsFiles = map[string]bool{"cat": true, "sed": true, "nl": true, "head": true, "tail": true, "less": true, "more": true, "bat": true, "awk": true, "rg": true, "grep": true}
 	printsBlobs = map[string]bool{"show": true, "diff": true, "blame": true}
 )
 

@@ -40,8 +40,8 @@ As a hook, put this into .claude/settings.json:
     {"hooks": {"PostToolUse": [{"matcher": "*", "hooks": [
       {"type": "command", "command": "pare shorten --hook claude"}]}]}}
 
-Results that show a file are left alone, as are the tools that no rule touches; if there is nothing
-to shorten, nothing is written. pare serve does the same on the way to the provider, for
+Of results that show a file only those of more than 40,960 bytes are shortened, and the tools that no
+rule touches are left alone; if there is nothing to shorten, nothing is written. pare serve does the same on the way to the provider, for
 any agent: docs/value.md.`
 }
 

@@ -73,7 +73,7 @@ var samples = map[string]string{
 	"compact.key_env":            `"OPENAI_API_KEY"`,
 	"archive.file":               `"removed.jsonl"`,
 	"rules.oversized.max_bytes":  "16384",
-	"rules.oversized.read_bytes": "32768",
+	"rules.oversized.read_bytes": "40960",
 	"rules.oversized.head":       "8192",
 	"rules.oversized.tail":       "4096",
 	"tool.name":                  `"fs_cat"`,

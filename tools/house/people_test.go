@@ -23,6 +23,7 @@ var handedOn = map[string]int{
 	"cmd/pare/main.go":         1, // say
 	"cmd/pare/progress.go":     2, // a result, and notes made by screen
 	"cmd/pare/replay.go":       1, // tables, made safe by replay
+	"cmd/pare/shorten.go":      1, // what is left of a text, or JSON
 	"cmd/pare/split.go":        1, // the parts
 	"cmd/pare/store_export.go": 3, // entries as they are stored
 	"cmd/pare/store_fsck.go":   1, // JSON

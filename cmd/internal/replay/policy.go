@@ -356,7 +356,9 @@ func ParsePolicy(text string, trim, prune *pare.Policy) (Policy, error) {
 		case (name == "trim" || name == "shorten") && key == "max":
 			shorten.MaxBytes, err = natural(value)
 		case (name == "trim" || name == "shorten") && key == "read":
-			shorten.ReadBytes, err = natural(value)
+			if shorten.ReadBytes = -1; value != "-1" {
+				shorten.ReadBytes, err = natural(value)
+			}
 		case (name == "keep" || name == "mask") && key == "results":
 			messages, err = natural(value)
 		default:

@@ -456,7 +456,7 @@ func TestPage(t *testing.T) {
 }
 
 func TestParsePolicy(t *testing.T) {
-	for _, text := range []string{"everything", "sliding", "sliding:messages=20", "trim", "trim:low", "trim:cache", "trim:low=30%", "trim:low=8000,cache,recent=8,rules", "trim:recent=2,rules", "prune", "shorten", "shorten:max=2048,read=4096", "trim:cold,shorten,max=2048"} {
+	for _, text := range []string{"everything", "sliding", "sliding:messages=20", "trim", "trim:low", "trim:cache", "trim:low=30%", "trim:low=8000,cache,recent=8,rules", "trim:recent=2,rules", "prune", "shorten", "shorten:max=2048,read=4096", "trim:cold,shorten,max=2048", "shorten:read=-1"} {
 		p, err := replay.ParsePolicy(text, nil, nil)
 		if err != nil || p.Name != text {
 			t.Errorf("%s: %q, %v", text, p.Name, err)
