@@ -14,6 +14,7 @@ require (
 	github.com/riverqueue/river/rivertype v0.50.0
 	github.com/rogpeppe/go-internal v1.16.0
 	golang.org/x/term v0.47.0
+	modernc.org/sqlite v1.61.0
 )
 
 require (
@@ -46,5 +47,4 @@ require (
 	modernc.org/libc v1.79.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
-	modernc.org/sqlite v1.61.0 // indirect
 )

@@ -137,6 +137,9 @@ func membersOf(raw []byte) topLevel {
 		case string(key) == "type" || string(key) == "sessionId" || string(key) == "projectHash" || string(key) == "lastUpdated" || string(key) == "updated_at":
 			m.kept = true
 			s.Skip()
+		case string(key) == "info" && kind == jsonspan.Object: // of a session that opencode exports
+			m.kept = true
+			s.Skip()
 		default:
 			s.Skip()
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/source"
+	"github.com/pare-llm/pare/cmd/internal/tables"
 	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/suggest"
 )
@@ -138,6 +139,7 @@ func parseAge(s string) (time.Duration, bool) {
 // search says where the flags want sessions to be looked for.
 func (c *doctorCmd) search(w *world, since time.Duration) (agentlog.Search, error) {
 	s := agentlog.Search{Home: c.Home, Getenv: w.getenv, Agents: c.Agent, Aside: c.All}
+	s.Databases = func(a *agentlog.Agent, path string) ([]agentlog.Place, error) { return tables.Places(a, path, c.All) }
 	if c.Home != "" {
 		// What the environment says is about this machine's user.
 		s.Getenv = nil

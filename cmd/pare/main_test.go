@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -65,6 +66,7 @@ func TestScripts(t *testing.T) {
 			"mode":     mode,
 			"age":      age,
 			"old":      old,
+			"sqlite":   sqlite,
 			"listen":   servers.listen,
 			"reload":   servers.reload,
 			"end":      servers.end,
@@ -217,4 +219,13 @@ func mark(ts *testscript.TestScript, _ bool, args []string) {
 
 func write(ts *testscript.TestScript, name string, data []byte) {
 	ts.Check(os.WriteFile(ts.MkAbs(name), data, 0o666))
+}
+
+// sqlite runs the statements of a file on a database, and makes it if there is none.
+func sqlite(ts *testscript.TestScript, _ bool, args []string) {
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer db.Close()
+	_, err = db.Exec(ts.ReadFile(args[1]))
+	ts.Check(err)
 }

@@ -112,9 +112,9 @@ func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 	case bytes.HasPrefix(raw, []byte("SQLite format 3")):
 		p.Message = "this is an SQLite database, which Pare does not read"
 		if is := agentlog.Database(from.source); is != "" {
-			p.Message = "this is " + is + "; Pare does not read SQLite"
+			p.Message = "this is " + is + ", with tables that Pare does not know"
 		}
-		p.hint = "agents that keep one often keep the session in a file beside it: pare doctor lists the sessions that it finds; or export the request as JSON and check that"
+		p.hint = "of databases those of opencode and goose are read; pare doctor lists the sessions that it finds"
 		return p
 	case errors.As(err, &syntax):
 		p.Offset, p.Path, p.hint = b.At+syntax.Offset, b.Pointer+syntax.Pointer, syntaxHint(raw, syntax)

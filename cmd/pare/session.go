@@ -28,9 +28,12 @@ func readSession(in source.Chunk, opts wire.Options, memory *agentlog.Memory) (l
 			return logFile{}, err
 		}
 	}
-	if in.IsFolder() {
+	switch {
+	case in.Rows != nil:
+		l.Stored, err = agentlog.OpenRows(in.Source, in.Rows, o)
+	case in.IsFolder():
 		l.Stored, err = agentlog.OpenFolder(in.Source, "", o)
-	} else {
+	default:
 		l.Stored, err = agentlog.OpenFile(in.Source, in.File, in.Data, o)
 	}
 	return l, err

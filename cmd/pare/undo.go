@@ -11,6 +11,7 @@ import (
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
+	"github.com/pare-llm/pare/cmd/internal/tables"
 	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
 )
@@ -86,6 +87,11 @@ func (w *world) undone(name string, err error) int {
 // that is a folder. Each step leaves the whole of either under the name of the file. Nothing
 // is done for a name that leads to what this run has restored.
 func (u *undoing) undo(name string) ([]restored, error) {
+	if path, id, ok := tables.Split(name); ok {
+		return u.rows(name, path, id)
+	} else if tables.Is(name) {
+		return u.rows(name, name, "")
+	}
 	path := name
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		path = real // a link stays a link
@@ -128,6 +134,25 @@ func (u *undoing) undo(name string) ([]restored, error) {
 	}
 	u.seen[whole] = true
 	return done, nil
+}
+
+// rows gives a session in a database the rows that it had.
+func (u *undoing) rows(name, path, id string) ([]restored, error) {
+	if u.seen[name] {
+		return nil, nil
+	}
+	if err := u.held.Held(path); err != nil && !u.Force {
+		return nil, hinted{fmt.Errorf("left as it is: %w", err), "end the agent first; --force goes back anyway"}
+	}
+	session, from, kept, err := tables.Undo(path, id, u.Force)
+	switch {
+	case errors.Is(err, tables.ErrChanged):
+		return nil, hinted{err, "--force goes back anyway, and keeps what there is now as a further backup"}
+	case err != nil:
+		return nil, err
+	}
+	u.seen[name] = true
+	return []restored{{session, from, kept}}, nil
 }
 
 // newest finds the newest backup that is not the file itself under another name, or a copy of it,

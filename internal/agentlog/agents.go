@@ -15,6 +15,8 @@ type Agent struct {
 	mixed bool
 	// unread are stores that are newer than what is read here.
 	unread []string
+	// databases hold sessions, too.
+	databases []string
 }
 
 // agents is the table of all agents that are known, in the order of the report. Where
@@ -53,7 +55,7 @@ var agents = []Agent{
 	{Name: "kilo", Format: Cline, files: inEditors("kilocode.kilo-code")},
 	{
 		Name: "goose", Format: Goose,
-		files: inGoose("*.jsonl"), unread: inGoose("sessions.db"),
+		files: inGoose("*.jsonl"), databases: inGoose("sessions.db"),
 	},
 	{
 		Name: "openhands", Format: OpenHands, mixed: true,
@@ -63,8 +65,8 @@ var agents = []Agent{
 	{
 		// Here a session is a folder: its messages; their parts are elsewhere.
 		Name: "opencode", Format: OpenCode,
-		files:  []string{".local/share/opencode/storage/message/*", ".local/share/opencode/project/*/storage/session/message/*"},
-		unread: []string{".local/share/opencode/opencode.db"},
+		files:     []string{".local/share/opencode/storage/message/*", ".local/share/opencode/project/*/storage/session/message/*"},
+		databases: []string{".local/share/opencode/opencode.db"},
 	},
 	{Name: "qwen-code", Format: QwenCode, unread: []string{".qwen/projects/*/chats/*.jsonl"}},
 	{Name: "copilot", Format: Copilot, unread: []string{".copilot/session-state/*/events.jsonl"}},

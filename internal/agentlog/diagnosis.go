@@ -107,8 +107,9 @@ func Examine(x Place) (d *Diagnosis) {
 		d.Err, d.Foreign, d.Other = ErrFormat, true, true
 		return d
 	}
-	_, newest := l.Newest()
-	d.Modified = newest.ModTime()
+	if _, newest := l.Newest(); newest != nil {
+		d.Modified = newest.ModTime()
+	}
 	d.Bytes = int64(len(l.Raw()))
 	d.Project = x.Project(l.Raw())
 	d.Messages, d.Calls, d.Results = l.Count()

@@ -58,6 +58,7 @@ var damages = map[string]damage{
 	"parent-loop":      {means: "the links between lines go in a circle; the agent forgets what stands in front of it"},
 	encodingRule:       {means: "bytes of this line are no text in UTF-8; the agent does not read the line"},
 	"torn-file":        {means: "this file breaks off or is empty; the agent cannot open the session"},
+	"torn-row":         {means: "this row of the database is not JSON; the agent cannot open the session"},
 	headRule:           {means: "the line that a session begins with is not there; the agent does not open the file"},
 	secondHeadRule:     {means: "a second head stands in the middle of the file; the agent forgets everything in front of it"},
 	"idless-line":      {means: "this line has no id and is the last; the agent goes on from it and forgets everything in front"},

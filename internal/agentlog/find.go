@@ -22,6 +22,9 @@ type Search struct {
 	Agents []string            // names of the agents; none: all
 	Aside  bool                // look for sessions that are not resumed by themselves, too
 	Since  time.Time           // only what was written to since then
+	// Databases opens a database in which an agent keeps its sessions, and lists them. nil: they
+	// are not read, and found as what cannot be read; so is one for which it returns [ErrFormat].
+	Databases func(a *Agent, path string) ([]Place, error)
 }
 
 // A Place is where a session, or a store of sessions, lies. Many goroutines may read it.
@@ -30,6 +33,20 @@ type Place struct {
 	Path  string
 	Info  fs.FileInfo // of the file, or of the newest message of a folder
 	Bytes int64
+	Rows  Rows // of a session in a database; nil: it is a file or a folder
+}
+
+// Rows is a session in a database. The package brings no driver along: a program that has one says
+// how a session is read and written, as the one document that its agent would export. One goroutine
+// at a time may use it.
+type Rows interface {
+	// Read returns the session, and the file of the database as it was before that.
+	Read() (document []byte, format Format, err error)
+	// Write makes the session what now says, if it still is what was says, in one transaction,
+	// and returns where the rows are kept that have changed.
+	Write(was, now []byte) (backup string, err error)
+	// File is the database, or the file beside it that was written to last.
+	File() (path string, info fs.FileInfo)
 }
 
 // Found is what a search has found. Many goroutines may read it.
@@ -78,14 +95,39 @@ func (s *finder) look(a *Agent) {
 	}
 	slices.SortFunc(s.Sessions[first:], func(a, b Place) int { return cmp.Compare(a.Path, b.Path) })
 	for _, p := range a.unread {
-		folder, rest := s.root(p)
-		s.match(folder, rest, func(name string) {
-			if info, err := os.Stat(name); err == nil && !seen[name] {
-				seen[name] = true
-				s.Unread = append(s.Unread, Place{Agent: a, Path: name, Info: info})
-			}
+		s.stores(a, p, seen, func(name string, info fs.FileInfo) {
+			s.Unread = append(s.Unread, Place{Agent: a, Path: name, Info: info})
 		})
 	}
+	for _, p := range a.databases {
+		s.stores(a, p, seen, func(name string, info fs.FileInfo) { s.database(a, name, info) })
+	}
+}
+
+// stores visits the stores that a pattern stands for, each once.
+func (s *finder) stores(a *Agent, pattern string, seen map[string]bool, visit func(name string, info fs.FileInfo)) {
+	folder, rest := s.root(pattern)
+	s.match(folder, rest, func(name string) {
+		if info, err := os.Stat(name); err == nil && !seen[name] {
+			seen[name] = true
+			visit(name, info)
+		}
+	})
+}
+
+// database finds the sessions in a database.
+func (s *finder) database(a *Agent, name string, info fs.FileInfo) {
+	var all []Place
+	err := ErrFormat
+	if s.Databases != nil {
+		all, err = s.Databases(a, name)
+	}
+	if errors.Is(err, ErrFormat) {
+		s.Unread = append(s.Unread, Place{Agent: a, Path: name, Info: info})
+	} else if err != nil {
+		s.Failed = append(s.Failed, &fs.PathError{Op: "read", Path: name, Err: err})
+	}
+	s.Sessions = append(s.Sessions, all...)
 }
 
 // root puts a pattern below the home folder, or where it was moved to, and returns the

@@ -11,16 +11,17 @@ import (
 type Format uint8
 
 const (
-	Auto       Format = iota
-	ClaudeCode        // JSON lines with uuid and parentUuid
-	Codex             // rollout, JSON lines, old and new layout
-	Pi                // JSON lines, linear or with id and parentId
-	GeminiCLI         // a chat: one object with messages and their toolCalls, or lines
-	Cline             // api_conversation_history.json of Cline and Roo: a bare Anthropic list
-	Goose             // JSON lines or recordings with toolRequest and toolResponse
-	OpenHands         // event lists, alone or in the lines of an evaluation
-	OpenCode          // a storage folder; see [ReadFolder]
-	ADK               // an ADK session: one object with events
+	Auto           Format = iota
+	ClaudeCode            // JSON lines with uuid and parentUuid
+	Codex                 // rollout, JSON lines, old and new layout
+	Pi                    // JSON lines, linear or with id and parentId
+	GeminiCLI             // a chat: one object with messages and their toolCalls, or lines
+	Cline                 // api_conversation_history.json of Cline and Roo: a bare Anthropic list
+	Goose                 // JSON lines or recordings with toolRequest and toolResponse
+	OpenHands             // event lists, alone or in the lines of an evaluation
+	OpenCode              // a storage folder; see [ReadFolder]
+	ADK                   // an ADK session: one object with events
+	OpenCodeExport        // a session of opencode in one object: an export, or rows of its database
 
 	// Formats that are known, so that they are not taken for others, and not read.
 
@@ -59,7 +60,7 @@ type row struct {
 
 // table is the list of all formats. Of two with as much evidence the first counts.
 var table = []row{
-	claudeRow, codexRow, piRow, geminiRow, clineRow, gooseRow, openHandsRow, openCodeRow, adkRow,
+	claudeRow, codexRow, piRow, geminiRow, clineRow, gooseRow, openHandsRow, openCodeRow, openCodeExportRow, adkRow,
 	qwenRow, cline3Row, copilotRow, continueRow,
 }
 

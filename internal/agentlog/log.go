@@ -107,6 +107,7 @@ type Log struct {
 	taken   map[string]bool // pi: ids in use; filled when one has to be made
 	top     int             // OpenHands: the highest number of an event; -1 if not looked for
 	lists   []list          // that units are elements of, if they are not lines
+	owners  []int           // opencode: by unit, that of the message that a part belongs to
 	files   []stored        // of a folder
 	look    look
 	open    bool // the last line is whole but lacks its newline

@@ -22,6 +22,7 @@ type Stored struct {
 	Files map[string]fs.FileInfo
 
 	mark []byte // in front of what was read
+	rows Rows   // what it was read from; nil: files
 }
 
 // byteOrderMark is what some editors write in front of a text. It is no part of the first
@@ -57,11 +58,29 @@ func OpenFolder(path, session string, o Options) (*Stored, error) {
 	return &Stored{Log: l, Path: path, Files: seen.files}, nil
 }
 
+// OpenRows reads a session in a database.
+func OpenRows(name string, rows Rows, o Options) (*Stored, error) {
+	raw, format, err := rows.Read()
+	if err != nil {
+		return nil, err
+	}
+	o.Format = format
+	l, err := Read(name, raw, o)
+	if err != nil {
+		return nil, err
+	}
+	_, info := rows.File()
+	return &Stored{Log: l, Path: name, Files: map[string]fs.FileInfo{"": info}, rows: rows}, nil
+}
+
 // Open reads the session that a search has found. Its error wraps [ErrFormat] if there is
 // none after all.
 func (x Place) Open(o Options) (*Stored, error) {
 	if x.Agent == nil {
 		return nil, fmt.Errorf("open a session: %w: the place names no agent; Find makes such places", ErrFormat)
+	}
+	if x.Rows != nil {
+		return OpenRows(x.Path, x.Rows, o)
 	}
 	if x.Agent.Format == OpenCode {
 		return OpenFolder(x.storage(), filepath.Base(x.Path), o)
@@ -113,6 +132,9 @@ func (x Place) storage() string { return filepath.Dir(filepath.Dir(x.Path)) }
 // Newest returns the file of the session that was written to last: a running agent
 // writes to that one. The information is nil if the session is not on the disk.
 func (s *Stored) Newest() (path string, info fs.FileInfo) {
+	if s.rows != nil {
+		return s.rows.File()
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Files)) {
 		if at := s.Files[name]; info == nil || at.ModTime().After(info.ModTime()) {
 			path, info = s.file(name), at
@@ -130,6 +152,12 @@ func (s *Stored) file(name string) string {
 
 // Replacements returns the files that a fix changes.
 func (s *Stored) Replacements(fixed *Fixed) []Replacement {
+	if s.rows != nil {
+		if bytes.Equal(fixed.Raw, s.Raw()) {
+			return nil
+		}
+		return []Replacement{{Path: s.Path, Raw: fixed.Raw, rows: s.rows, was: s.Raw()}}
+	}
 	if s.files == nil {
 		switch {
 		case fixed.Unmarked:

@@ -56,6 +56,9 @@ func (s stored) front(raw []byte) (at jsonspan.Span, ok bool) {
 
 // spoilt reports whether the file of a unit is more than that unit.
 func (l *Log) spoilt(u int) bool {
+	if l.files == nil {
+		return false
+	}
 	_, marked, ok := l.fileAt(l.units[u].span.Start).object(l.raw)
 	return marked || !ok
 }
@@ -147,23 +150,31 @@ type ocSession struct {
 
 func (c openCode) read(l *Log) {
 	for _, s := range c.sessions(l) {
-		k := newTalk()
-		live, rest := l.newBody(wire.Anthropic, ""), l.newBody(wire.Anthropic, "")
-		model := ""
-		from := c.compacted(l, s)
-		for i, m := range s.messages {
-			o := m.object
-			if i < from || !c.sends(l, o, m) {
-				c.message(l, rest, m, k)
-				continue
-			}
-			model = cmp.Or(o.text("modelID"), o.object("model").text("modelID"), model)
-			c.message(l, live, m, k)
-		}
-		l.count(k, len(s.messages))
-		c.thread(l, "session "+s.id, Main, model, live, k)
-		c.thread(l, "dormant "+s.id, Dormant, "", rest, k)
+		c.session(l, s, "session "+s.id, "dormant "+s.id)
 	}
+}
+
+// session makes threads of what is sent of a session, and of the rest.
+func (c openCode) session(l *Log, s *ocSession, main, dormant string) {
+	k := newTalk()
+	live, rest := l.newBody(wire.Anthropic, ""), l.newBody(wire.Anthropic, "")
+	model := ""
+	sent, hidden := c.compacted(l, s)
+	for _, m := range hidden {
+		c.message(l, rest, m, k)
+	}
+	for _, m := range sent {
+		o := m.object
+		if !c.sends(l, o, m) {
+			c.message(l, rest, m, k)
+			continue
+		}
+		model = cmp.Or(o.text("modelID"), o.object("model").text("modelID"), model)
+		c.message(l, live, m, k)
+	}
+	l.count(k, len(s.messages))
+	c.thread(l, main, Main, model, live, k)
+	c.thread(l, dormant, Dormant, "", rest, k)
 }
 
 func (openCode) thread(l *Log, name string, kind Kind, model string, b *bodyBuilder, k *talk) {
@@ -247,23 +258,42 @@ func (openCode) sessions(l *Log) []*ocSession {
 	return all
 }
 
-// compacted returns the first message that is sent: the one that asked for the last
-// compaction that came to its end.
-func (openCode) compacted(l *Log, s *ocSession) int {
-	done := make(map[string]bool) // messages that asked for a compaction which was made
-	for i := len(s.messages) - 1; i >= 0; i-- {
-		m, o := s.messages[i], s.messages[i].object
+// compacted tells the messages that are sent, in that order, from those that are hidden: sent is
+// what follows the last compaction that came to its end, its request included. Since 1.18 a
+// compaction may keep a tail, the messages in front of its request from a certain one on; they
+// are sent behind the summary.
+func (openCode) compacted(l *Log, s *ocSession) (sent, hidden []*ocMessage) {
+	all := s.messages
+	done := make(map[string]int) // messages that asked for a compaction which was made, and the summary
+	for i := len(all) - 1; i >= 0; i-- {
+		m, o := all[i], all[i].object
 		if m.role == "assistant" {
-			if o.is("summary") && o.has("finish") {
-				done[o.text("parentID")] = true
+			if failed := o.object("error"); o.is("summary") && o.has("finish") && len(failed.members) == 0 {
+				done[o.text("parentID")] = i
 			}
 			continue
 		}
-		if done[m.said()] && slices.ContainsFunc(m.parts, func(p int) bool { return objectAt(l.raw, l.units[p].span).text("type") == "compaction" }) {
-			return i
+		summary, ok := done[m.said()]
+		if !ok {
+			continue
+		}
+		for _, p := range m.parts {
+			part := objectAt(l.raw, l.units[p].span)
+			if part.text("type") != "compaction" {
+				continue
+			}
+			tail := part.text("tail_start_id")
+			if tail == "" || tail == m.id {
+				return all[i:], all[:i]
+			}
+			from := slices.IndexFunc(all, func(m *ocMessage) bool { return m.id == tail })
+			if from < 0 || from > i || summary < i {
+				return all, nil // nothing tells where to stop
+			}
+			return slices.Concat(all[i:summary+1], all[from:i], all[summary+1:]), all[:from]
 		}
 	}
-	return 0
+	return all, nil
 }
 
 // sends reports whether a message is sent: a turn that failed is not, unless it was
@@ -315,11 +345,18 @@ func (openCode) message(l *Log, b *bodyBuilder, m *ocMessage, k *talk) {
 				continue
 			}
 			k.results[id]++
-			results = append(results, func() { put("user", toolResult(id, textsIn(l.raw, v), status == "error")) })
+			said := textsIn(l.raw, v)
+			if at := state.object("time"); status == "completed" && at.has("compacted") {
+				said = [][]byte{write("type", "text", "text", ocCleared)}
+			}
+			results = append(results, func() { put("user", toolResult(id, said, status == "error")) })
 		}
 	}
 	flush()
 }
+
+// ocCleared is what opencode sends in place of an output that it has pruned.
+const ocCleared = "[Old tool result content cleared]"
 
 // mend ends calls that are still running: with their output, or with a stub.
 func (c openCode) mend(e *edits, t *Thread, o Options) error {
@@ -454,7 +491,7 @@ func (c openCode) finish(e *edits) {
 			e.whole[i] = lost.message(path.Base(folder), name)
 		case "session":
 			kind = "what is left of it and in its messages stands in its place"
-			e.whole[i] = c.session(e.l, raw, path.Base(folder), name)
+			e.whole[i] = c.sessionFile(e.l, raw, path.Base(folder), name)
 		default:
 			e.whole[i] = lost.part(path.Base(folder), name)
 			if said := lost.words(raw, path.Base(folder), name); said != nil {

@@ -28,9 +28,9 @@ func tornSessions(fsys fs.FS, root string) (files []File, err error) {
 	return files, nil
 }
 
-// session is the file of a session: the members that are left of a torn one, and for the
+// sessionFile is the file of a session: the members that are left of a torn one, and for the
 // others what its messages tell. Without all of these opencode does not read it.
-func (openCode) session(l *Log, torn []byte, project, id string) []byte {
+func (openCode) sessionFile(l *Log, torn []byte, project, id string) []byte {
 	out := wholeMembers(torn)
 	o := objectAt(out, jsonspan.Span{End: len(out)})
 	first, last, folder, parent := "", "", "/", ""

@@ -47,18 +47,28 @@ type ocLost struct {
 }
 
 func (c openCode) lost(l *Log) *ocLost {
-	x := &ocLost{make(map[string]string), make(map[string]string), make(map[string]*ocMessage), make(map[string][]*ocMessage)}
+	x := newLost()
 	for _, s := range c.sessions(&Log{raw: l.raw, files: l.files}) { // units are those of l
 		for _, m := range s.messages {
-			x.session[m.id], x.role[m.id] = s.id, m.role
-			if m.torn {
-				x.torn[m.id] = m
-			} else if !m.object.has("error") && !m.object.has("summary") {
-				x.messages[s.id+" "+m.role] = append(x.messages[s.id+" "+m.role], m)
-			}
+			x.add(s.id, m)
 		}
 	}
 	return x
+}
+
+func newLost() *ocLost {
+	return &ocLost{make(map[string]string), make(map[string]string), make(map[string]*ocMessage), make(map[string][]*ocMessage)}
+}
+
+// add notes a message of a session.
+func (x *ocLost) add(session string, m *ocMessage) {
+	x.session[m.id], x.role[m.id] = session, m.role
+	if m.torn {
+		x.torn[m.id] = m
+	} else if !m.object.has("error") && !m.object.has("summary") {
+		key := session + " " + m.role
+		x.messages[key] = append(x.messages[key], m)
+	}
 }
 
 // part is a part of a message that can be read and of which nothing is sent.

@@ -73,8 +73,10 @@ func (l *Log) outlook(f Finding) Outlook {
 		if f.Rule == "duplicate-result" { // it writes them itself, at every resume
 			return Mends
 		}
-	case OpenCode:
-		if f.Rule == "orphan-call" {
+	case OpenCode, OpenCodeExport:
+		// It answers a call that is still running; one that has ended without a word keeps the
+		// session from being opened.
+		if f.Rule == "orphan-call" && l.object(f.unit).object("state").text("status") != "completed" {
 			return Mends
 		}
 	}
@@ -219,7 +221,14 @@ func (x Place) Resume() string {
 	case "gemini-cli":
 		return "gemini --resume latest"
 	case "opencode":
+		if _, session, ok := strings.Cut(filepath.Base(x.Path), "#"); ok {
+			return "opencode --session " + session
+		}
 		return "opencode run --continue"
+	case "goose":
+		if _, session, ok := strings.Cut(filepath.Base(x.Path), "#"); ok {
+			return "goose session --resume --session-id " + session
+		}
 	}
 	return ""
 }

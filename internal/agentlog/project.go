@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"regexp"
@@ -14,6 +15,13 @@ import (
 func (x Place) Project(raw []byte) string {
 	folder := filepath.Dir(x.Path)
 	if x.Agent == nil {
+		return ""
+	}
+	if x.Rows != nil {
+		if at, ok := one(raw); ok {
+			o := objectAt(raw, at)
+			return cmp.Or(o.object("info").text("directory"), o.text("working_dir"))
+		}
 		return ""
 	}
 	switch x.Agent.Format {

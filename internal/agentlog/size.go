@@ -185,7 +185,11 @@ func (l *Log) usage(t *Thread) usage {
 		if ms[i].Role != transcript.Assistant {
 			continue
 		}
-		in, out := row.usage(l.object(t.parts[i].unit))
+		u := t.parts[i].unit
+		if l.owners != nil {
+			u = l.owners[u]
+		}
+		in, out := row.usage(l.object(u))
 		if in == 0 {
 			continue
 		}

@@ -22,6 +22,9 @@ type Replacement struct {
 	Modified time.Time
 	// Pack compresses the content on its way into the file; nil: nothing does.
 	Pack func(io.Writer) (io.WriteCloser, error)
+
+	rows Rows   // of a database, that are written instead
+	was  []byte // and what they were
 }
 
 // A Rewritten is a file that was replaced. Many goroutines may read it.
@@ -37,6 +40,7 @@ type Writer struct {
 	Force bool // even if another process has locked a file
 
 	staged []staged
+	rows   []Replacement
 	keeper keeper
 }
 
@@ -48,6 +52,10 @@ type staged struct {
 // Stage writes what is to become the content of a file, where nobody sees it. A file that
 // is staged already stays so.
 func (w *Writer) Stage(r Replacement) error {
+	if r.rows != nil {
+		w.rows = append(w.rows, r)
+		return nil
+	}
 	if slices.ContainsFunc(w.staged, func(s staged) bool { return os.SameFile(s.was, r.Was) }) {
 		return nil
 	}
@@ -95,6 +103,14 @@ func (w *Writer) Commit() ([]Rewritten, error) {
 		}
 		done = append(done, Rewritten{s.Name(), kept})
 	}
+	for _, r := range w.rows {
+		kept, err := r.rows.Write(r.was, r.Raw)
+		if err != nil {
+			return done, err
+		}
+		done = append(done, Rewritten{r.Path, kept})
+	}
+	w.rows = nil
 	return done, nil
 }
 

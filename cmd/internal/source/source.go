@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/pare-llm/pare/cmd/internal/tables"
 	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
 )
@@ -43,6 +44,7 @@ type Chunk struct {
 	Found  bool        // it lies in a folder, and nobody has named it
 
 	Agent agentlog.Format // whose session Data is; Auto: it is none
+	Rows  agentlog.Rows   // of a session in a database: nothing of it has been read
 
 	lent *buffer
 }
@@ -147,7 +149,7 @@ type Other struct {
 
 // Many reports whether the input is more than one file.
 func (in *Input) Many() bool {
-	if len(in.Paths) > 1 {
+	if len(in.Paths) > 1 || in.Paths[0] != Stdin && tables.Is(in.Paths[0]) {
 		return true
 	}
 	st, err := os.Stat(in.Paths[0])
@@ -188,6 +190,14 @@ func (in *Input) Each(emit func(Chunk) bool) {
 			if been.again(p) {
 				in.Skipped.Again++
 			} else if !in.stream(p, in.Stdin, nil, false, emit) {
+				return
+			}
+			continue
+		}
+		if file, id, ok := tables.Split(p); ok {
+			if been.again(p) {
+				in.Skipped.Again++
+			} else if !in.row(file, id, emit) {
 				return
 			}
 			continue
@@ -325,10 +335,36 @@ func (in *Input) file(path string, inFolder bool, emit func(Chunk) bool) bool {
 	if st.Mode().IsRegular() && in.Files != nil {
 		in.Files.Restrict(st.Mode())
 	}
+	if st.Mode().IsRegular() && !inFolder && tables.Is(path) {
+		if all, err := tables.Sessions(path); err == nil {
+			return in.rows(all, emit)
+		} else if !errors.Is(err, tables.ErrUnknown) {
+			return emit(Chunk{Source: path, Err: err})
+		}
+	}
 	return in.stream(path, f, st, inFolder, func(c Chunk) bool {
 		c.File, c.Found = st, inFolder
 		return emit(c)
 	})
+}
+
+// row hands out a session of a database.
+func (in *Input) row(file, id string, emit func(Chunk) bool) bool {
+	s, err := tables.Find(file, id)
+	if err != nil {
+		return emit(Chunk{Source: file + "#" + id, Err: err})
+	}
+	return in.rows([]*tables.Session{s}, emit)
+}
+
+// rows hands out the sessions of a database.
+func (in *Input) rows(all []*tables.Session, emit func(Chunk) bool) bool {
+	for _, s := range all {
+		if !in.BatchesOnly && !emit(Chunk{Source: s.Name(), Agent: s.Format(), Rows: s}) {
+			return false
+		}
+	}
+	return true
 }
 
 // stream reads one source. st is the file that it is, if it has just been opened. What is no

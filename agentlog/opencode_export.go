@@ -1,0 +1,290 @@
+package agentlog
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// openCodeExport reads what `opencode export` writes: a session in one object, each message with
+// its parts. A session in opencode's database is read and written as that, too: its rows are
+// those messages and parts.
+//
+// A unit is a part, or what is known of a message beside its parts (its info).
+type openCodeExport struct{ openCode }
+
+var openCodeExportRow = row{
+	format: OpenCodeExport, name: "opencode-export", maker: "opencode", dialect: wire.Anthropic, form: openCodeExport{},
+	document: isOpenCodeExport, usage: openCodeUsage,
+}
+
+func isOpenCodeExport(raw []byte, at jsonspan.Span) bool {
+	o := objectAt(raw, at)
+	if info := o.object("info"); !info.has("id") || !info.has("directory") && !info.has("projectID") {
+		return false
+	}
+	list, ok := o.get("messages")
+	if !ok || raw[list.Start] != '[' {
+		return false
+	}
+	for _, m := range jsonspan.Elements(raw, list) {
+		return objectAt(raw, m).has("parts")
+	}
+	return true
+}
+
+// openCodeUsage is what the API has counted for a message.
+func openCodeUsage(o object) (in, out int) {
+	if o.is("summary") { // it was made of other messages
+		return 0, 0
+	}
+	used := o.object("tokens")
+	cache := used.object("cache")
+	return used.number("input") + cache.number("read") + cache.number("write"), used.number("output") + used.number("reasoning")
+}
+
+func (c openCodeExport) read(l *Log) {
+	at, ok := l.document()
+	if !ok {
+		return
+	}
+	o := objectAt(l.raw, at)
+	s := &ocSession{id: o.object("info").text("id")}
+	for _, m := range o.list("messages") {
+		if x := c.readMessage(l, objectAt(l.raw, m)); x != nil {
+			s.messages = append(s.messages, x)
+		}
+	}
+	if len(s.messages) > 0 {
+		c.session(l, s, "main", "dormant")
+	}
+}
+
+// readMessage makes units of a message: its info, then its parts.
+func (c openCodeExport) readMessage(l *Log, o object) *ocMessage {
+	at, ok := o.get("info")
+	if !ok || l.raw[at.Start] != '{' {
+		l.damageAt(o.span.Start, 1, "skipped-message")
+		return nil
+	}
+	line, _ := l.position(at.Start)
+	head := len(l.units)
+	l.units = append(l.units, unit{span: at, line: line})
+	l.owners = append(l.owners, head)
+	// A list of one: the byte in front of it stands for its bracket.
+	l.lists = append(l.lists, list{jsonspan.Span{Start: at.Start - 1, End: at.End}, head, head + 1})
+	info := objectAt(l.raw, at)
+	x := newMessage(info.text("id"), info)
+	if info.has(rowMember) {
+		l.damageAt(at.Start, line, "torn-row")
+		x = tornMessage(x.id, []byte(info.text(rowMember)))
+	}
+	list, ok := o.get("parts")
+	if !ok || l.raw[list.Start] != '[' {
+		return x
+	}
+	all := l.readList(list)
+	for u := all.first; u < all.end; u++ {
+		l.owners = append(l.owners, head)
+		part := objectAt(l.raw, l.units[u].span)
+		if part.has(rowMember) {
+			l.damageAt(l.units[u].span.Start, l.units[u].line, "torn-row")
+		}
+		x.parts = append(x.parts, u)
+	}
+	if x.torn && !x.object.has("role") && slices.ContainsFunc(x.parts, func(p int) bool { return ocSpeaks[l.object(p).text("type")] }) {
+		x.role = "assistant"
+	}
+	return x
+}
+
+// rowMember holds the text of a row of the database that is no object: whoever reads the rows
+// writes it so.
+const rowMember = "pare_row"
+
+// finish puts something in the place of rows that cannot be read: on each of them the session
+// would not open.
+func (c openCodeExport) finish(e *edits) {
+	if e.appendOnly {
+		return
+	}
+	for u := range e.l.units {
+		o := e.l.object(u)
+		torn, ok := o.get(rowMember)
+		if !ok || e.held[u] {
+			continue
+		}
+		id := o.text("id")
+		text := []byte(textAt(e.l.raw, torn))
+		kind, now := "a part that says nothing stands in its place", []byte(nil)
+		lost := c.lostIn(e.l, o.text("sessionID"))
+		if head := e.l.owners[u]; head == u {
+			kind, now = "a message in the manner of its neighbours stands in its place", lost.message(o.text("sessionID"), id)
+		} else {
+			message := o.text("messageID")
+			if now = lost.words(text, message, id); now != nil {
+				kind = "what is left of the words of the user stands in its place"
+			} else {
+				now = lost.part(message, id)
+			}
+		}
+		e.unit(u).body = now
+		e.let(u, torn)
+		e.log(Change{Line: e.l.units[u].line}, "edit", "torn-row", nil, len(now)-o.span.Len(), "%s", kind)
+	}
+}
+
+// lostIn is what is known of rows that cannot be read, from those beside them.
+func (c openCodeExport) lostIn(l *Log, session string) *ocLost {
+	x := newLost()
+	again := &Log{raw: l.raw, Format: l.Format}
+	at, ok := one(l.raw)
+	if !ok {
+		return x
+	}
+	for _, m := range objectAt(l.raw, at).list("messages") {
+		if one := c.readMessage(again, objectAt(l.raw, m)); one != nil {
+			x.add(session, one)
+		}
+	}
+	return x
+}
+
+// shorten takes parts out and makes outputs shorter. A summary becomes a text of the user's
+// message in front of it. Where a message has nothing left to say, all of its parts go: opencode
+// passes over a message without any.
+func (c openCodeExport) shorten(e *edits, t *Thread, plan *pare.Plan) error {
+	pieces := piecesOf(t, t.Request, plan.Result(), false)
+	kept := make(map[int]bool) // units that something is sent of
+	near, pending := -1, [][]byte(nil)
+	for _, p := range pieces {
+		if p.message < 0 {
+			text, ok := onlyText(p.raw)
+			if !ok {
+				return ErrShorten
+			}
+			if pending = append(pending, text); near >= 0 {
+				e.unit(near).after = append(e.unit(near).after, c.textPart(e.l, near, "0", pending[0]))
+				pending = nil
+			}
+			continue
+		}
+		u := t.parts[p.message].unit
+		kept[u] = true
+		if p.raw != nil && !c.rewrite(e, u, p.raw) {
+			return ErrShorten
+		}
+		if role := t.Request.Transcript().Messages()[p.message].Role; role == transcript.User && e.l.object(u).text("type") == "text" {
+			for _, text := range pending { // nothing of the user stands in front of it
+				e.unit(u).before = append(e.unit(u).before, c.textPart(e.l, u, "", text))
+			}
+			near, pending = u, nil
+		}
+	}
+	if pending != nil {
+		return ErrShorten
+	}
+	c.dropRest(e, t, kept)
+	return nil
+}
+
+// dropRest takes out the parts that a plan has dropped, and what is left of a message that says
+// nothing any more. What the API has counted was counted of more.
+func (openCodeExport) dropRest(e *edits, t *Thread, kept map[int]bool) {
+	says := make(map[int]bool) // by info: something of the message is sent
+	for _, p := range t.parts {
+		says[e.l.owners[p.unit]] = says[e.l.owners[p.unit]] || kept[p.unit]
+	}
+	sent := make(map[int]bool)
+	for _, p := range t.parts {
+		sent[p.unit] = true
+	}
+	for u, head := range e.l.owners {
+		some, ours := says[head]
+		switch {
+		case !ours:
+		case u == head:
+			if used := e.l.object(u).object("tokens"); len(used.members) > 0 && some {
+				e.set(u, "tokens", []byte(`{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}`))
+			}
+		case !some, sent[u] && !kept[u]:
+			e.unit(u).drop = true
+		}
+	}
+}
+
+// rewrite gives a part what a plan has made of it: a shorter text, or a shorter output.
+func (openCodeExport) rewrite(e *edits, u int, now []byte) bool {
+	o := e.l.object(u)
+	if o.text("type") == "text" {
+		text, ok := onlyText(now)
+		if ok {
+			e.set(u, "text", text)
+		}
+		return ok
+	}
+	blocks := objectAt(now, jsonspan.Span{End: len(now)}).list("content")
+	if len(blocks) != 1 {
+		return false
+	}
+	b := objectAt(now, blocks[0])
+	state := o.object("state")
+	switch b.text("type") {
+	case "tool_result":
+		name := "output"
+		if state.text("status") == "error" {
+			name = "error"
+		}
+		body := e.body(u)
+		in := objectAt(body, jsonspan.Span{End: len(body)}).object("state")
+		e.set(u, "state", setMembers(body, in.span, name, quote(resultText(now, b))))
+		return true
+	case "tool_use":
+		body := e.body(u)
+		in := objectAt(body, jsonspan.Span{End: len(body)}).object("state")
+		e.set(u, "state", setMembers(body, in.span, "input", b.value("input")))
+		return true
+	}
+	return false
+}
+
+// textPart writes a text beside a part of the user. Parts are sent in the order of their ids.
+func (openCodeExport) textPart(l *Log, u int, behind string, text []byte) []byte {
+	o := l.object(u)
+	id := o.text("id")
+	if behind == "" {
+		id = id[:max(0, len(id)-1)] // in front of it
+	}
+	return write("id", id+behind, "sessionID", o.text("sessionID"), "messageID", o.text("messageID"), "type", "text", "text", text, "synthetic", []byte("true"))
+}
+
+// onlyText returns the text of a message that holds nothing else, as a JSON string.
+func onlyText(message []byte) ([]byte, bool) {
+	o := objectAt(message, jsonspan.Span{End: len(message)})
+	if v := o.value("content"); len(v) > 0 && v[0] == '"' {
+		return v, true
+	}
+	var all [][]byte
+	for _, at := range o.list("content") {
+		b := objectAt(message, at)
+		if b.text("type") != "text" {
+			return nil, false
+		}
+		all = append(all, []byte(b.text("text")))
+	}
+	return quote(string(bytes.Join(all, []byte("\n\n")))), all != nil
+}
+
+// resultText is the text of a result.
+func resultText(raw []byte, result object) string {
+	at, _ := result.get("content")
+	var all [][]byte
+	for _, b := range textsIn(raw, at) {
+		all = append(all, []byte(objectAt(b, jsonspan.Span{End: len(b)}).text("text")))
+	}
+	return string(bytes.Join(all, []byte("\n")))
+}

@@ -1,0 +1,230 @@
+package tables
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// goose is the database of goose, since version 1.10: a row of messages for each message. Newer
+// versions have ids of messages in a column of their own. goose replaces the rows of a session by
+// new ones when it compacts it, and so do we from the first row on that changes.
+type goose struct{}
+
+func (goose) format() agentlog.Format { return agentlog.Goose }
+
+func (goose) sessions(tx *sql.Tx) (all []entry, err error) {
+	rows, err := tx.Query(`
+		SELECT s.id, s.id IS NULL, max(coalesce(CAST(strftime('%s', s.updated_at) AS INTEGER), 0), coalesce(max(m.created_timestamp), 0)), coalesce(sum(length(m.content_json)), 0)
+		FROM sessions s JOIN messages m ON m.session_id = s.id GROUP BY s.id ORDER BY 3, 1`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var e entry
+		var at int64
+		if err := rows.Scan(&e.id, &e.aside, &at, &e.bytes); err != nil {
+			return nil, err
+		}
+		if e.modified = time.Unix(at, 0); at > 1e11 {
+			e.modified = time.UnixMilli(at)
+		}
+		all = append(all, e)
+	}
+	return all, rows.Err()
+}
+
+// A gooseRow is a row of messages, and the message that it is in the document.
+type gooseRow struct {
+	key     int64
+	message []byte
+}
+
+func (g goose) read(tx *sql.Tx, id string) ([]byte, error) {
+	var folder, name string
+	if err := tx.QueryRow(`SELECT coalesce(working_dir, ''), coalesce(description, '') FROM sessions WHERE id = ?`, id).Scan(&folder, &name); err != nil {
+		return nil, err
+	}
+	head, err := json.Marshal(map[string]string{"id": id, "working_dir": folder, "description": name})
+	if err != nil {
+		return nil, err
+	}
+	rows, err := g.rows(tx, id)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.Write(head[:len(head)-1])
+	b.WriteString(`,"conversation":[`)
+	for i, r := range rows {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+		b.Write(r.message)
+	}
+	b.WriteString("\n]}\n")
+	return b.Bytes(), nil
+}
+
+// rows reads the messages of a session in the order in which they are sent.
+func (g goose) rows(tx *sql.Tx, id string) (all []gooseRow, err error) {
+	named, order := "NULL", "timestamp, id"
+	if has(tx, "messages", "message_id") {
+		named, order = "message_id", "created_timestamp, id"
+	}
+	rows, err := tx.Query(`SELECT id, `+named+`, role, content_json, created_timestamp, metadata_json FROM messages WHERE session_id = ? ORDER BY `+order, id)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r gooseRow
+		var name, metadata sql.NullString
+		var role, content string
+		var created int64
+		if err := rows.Scan(&r.key, &name, &role, &content, &created, &metadata); err != nil {
+			return nil, err
+		}
+		r.message = gooseMessage(name, role, content, created, metadata)
+		all = append(all, r)
+	}
+	return all, rows.Err()
+}
+
+// gooseMessage is the message of a row. The number of the row tells it from one that says the same.
+func gooseMessage(name sql.NullString, role, content string, created int64, metadata sql.NullString) []byte {
+	b := []byte("{")
+	if name.Valid {
+		b = append(jsonspan.AppendQuote(append(b, `"id":`...), name.String), ',')
+	}
+	b = append(jsonspan.AppendQuote(append(b, `"role":`...), role), `,"created":`...)
+	b = append(strconv.AppendInt(b, created, 10), `,"content":`...)
+	if jsonspan.Valid([]byte(content)) != nil {
+		content = `[]`
+	}
+	b = append(b, bytes.TrimSpace([]byte(content))...)
+	if metadata.Valid && jsonspan.Valid([]byte(metadata.String)) == nil {
+		b = append(append(b, `,"metadata":`...), bytes.TrimSpace([]byte(metadata.String))...)
+	}
+	return append(b, '}')
+}
+
+func has(tx *sql.Tx, table, column string) bool {
+	var n int
+	return tx.QueryRow(`SELECT count(*) FROM pragma_table_info(?) WHERE name = ?`, table, column).Scan(&n) == nil && n > 0
+}
+
+func (g goose) write(j *journal, id string, _, now []byte) error {
+	var d struct {
+		Conversation []json.RawMessage `json:"conversation"`
+	}
+	if err := json.Unmarshal(now, &d); err != nil {
+		return err
+	}
+	old, err := g.rows(j.tx, id)
+	if err != nil {
+		return err
+	}
+	same := 0
+	for same < len(old) && same < len(d.Conversation) && bytes.Equal(old[same].message, d.Conversation[same]) {
+		same++
+	}
+	// The rest is written anew behind everything: rows that stay keep all of their columns.
+	kept := map[string][]gooseRow{}
+	for _, r := range old[same:] {
+		kept[string(r.message)] = append(kept[string(r.message)], r)
+	}
+	var top int64
+	if err := j.tx.QueryRow(`SELECT coalesce(max(id), 0) FROM messages`).Scan(&top); err != nil {
+		return err
+	}
+	like := int64(-1) // the row in front: a new one takes after it
+	if same > 0 {
+		like = old[same-1].key
+	} else if len(old) > 0 {
+		like = old[0].key
+	}
+	last := "" // the time of the row in front; no row may have an earlier one
+	if same > 0 {
+		if err := j.tx.QueryRow(`SELECT quote(timestamp) FROM messages WHERE id = ?`, like).Scan(&last); err != nil {
+			return err
+		}
+	}
+	for _, m := range d.Conversation[same:] {
+		from := like
+		stays := kept[string(m)]
+		if len(stays) > 0 {
+			from = stays[0].key
+			kept[string(m)] = stays[1:]
+			like = from
+		}
+		top++
+		if last, err = g.put(j, top, from, m, len(stays) > 0, last); err != nil {
+			return err
+		}
+	}
+	for _, r := range old[same:] {
+		key := strconv.FormatInt(r.key, 10)
+		if err := j.touch("messages", key); err != nil {
+			return err
+		}
+		if err := j.put("messages", key, nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put writes a message as a row with a number of its own, in the manner of another row: all of
+// that one's columns if it stays, or its session and its time if it is new. goose sends messages by
+// time: none is earlier than the one in front.
+func (g goose) put(j *journal, key, like int64, message []byte, stays bool, last string) (stamp string, err error) {
+	names, values, err := j.row("messages", strconv.FormatInt(like, 10))
+	if err != nil || values == nil {
+		return "", errors.Join(err, errors.New("no row of the session is left to take after"))
+	}
+	if err := j.touch("messages", strconv.FormatInt(key, 10)); err != nil {
+		return "", err
+	}
+	var m struct {
+		ID       *string         `json:"id"`
+		Role     string          `json:"role"`
+		Created  int64           `json:"created"`
+		Content  json.RawMessage `json:"content"`
+		Metadata json.RawMessage `json:"metadata"`
+	}
+	if err := json.Unmarshal(message, &m); err != nil {
+		return "", err
+	}
+	for i, name := range names {
+		switch {
+		case name == "timestamp":
+			values[i] = max(values[i], last)
+			stamp = values[i]
+		case name == "id":
+			values[i] = strconv.FormatInt(key, 10)
+		case stays:
+		case name == "message_id" && m.ID != nil:
+			values[i] = literal(*m.ID)
+		case name == "role":
+			values[i] = literal(m.Role)
+		case name == "content_json":
+			values[i] = literal(string(m.Content))
+		case name == "created_timestamp":
+			values[i] = strconv.FormatInt(m.Created, 10)
+		case name == "metadata_json" && m.Metadata != nil:
+			values[i] = literal(string(m.Metadata))
+		case name == "tokens":
+			values[i] = "NULL"
+		}
+	}
+	return stamp, j.put("messages", strconv.FormatInt(key, 10), names, values)
+}

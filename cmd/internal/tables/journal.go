@@ -1,0 +1,248 @@
+package tables
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pare-llm/pare/internal/atomicfile"
+)
+
+// A change is what happened to a row: its values before and after as SQL literals, by column; none
+// where there was, or is, no such row.
+type rowChange struct {
+	Table string   `json:"table"`
+	Key   string   `json:"key"` // the literal of its id
+	Names []string `json:"columns"`
+	Was   []string `json:"was"`
+	Now   []string `json:"now"`
+}
+
+// A journal notes the rows that a transaction changes.
+type journal struct {
+	tx    *sql.Tx
+	rows  []*rowChange
+	names map[string][]string // columns by table
+}
+
+// change runs a transaction that changes rows of a session, and keeps what they were beside the
+// database, on the disk before anything is changed for good.
+func change(path, id string, do func(*journal) error) (backup string, err error) {
+	q := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {"busy_timeout(5000)", "foreign_keys(0)"}}
+	err = within(path, q, func(tx *sql.Tx) error {
+		j := &journal{tx: tx, names: map[string][]string{}}
+		if err := do(j); err != nil {
+			return err
+		}
+		if err := j.after(); err != nil {
+			return err
+		}
+		backup, err = j.keep(path + "#" + id)
+		return err
+	})
+	if err != nil && backup != "" {
+		_ = os.Remove(backup) // nothing has changed
+		backup = ""
+	}
+	return backup, err
+}
+
+// keep writes the changes down.
+func (j *journal) keep(name string) (string, error) {
+	var b bytes.Buffer
+	for _, r := range j.rows {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return "", err
+		}
+		b.Write(append(line, '\n'))
+	}
+	n := 0
+	if all := atomicfile.Backups(name); len(all) > 0 {
+		n = all[0] + 1
+	}
+	to := atomicfile.BackupName(name, n)
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(b.Bytes())
+	return to, errors.Join(err, f.Sync(), f.Close())
+}
+
+// touch notes a row before it is changed, made or deleted.
+func (j *journal) touch(table string, key string) error {
+	for _, r := range j.rows {
+		if r.Table == table && r.Key == key {
+			return nil
+		}
+	}
+	names, was, err := j.row(table, key)
+	j.rows = append(j.rows, &rowChange{Table: table, Key: key, Names: names, Was: was})
+	return err
+}
+
+// after notes what has become of the rows.
+func (j *journal) after() (err error) {
+	for _, r := range j.rows {
+		if _, r.Now, err = j.row(r.Table, r.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row returns the values of a row as literals; none: there is no such row.
+func (j *journal) row(table, key string) (names, values []string, err error) {
+	if names, err = j.columns(table); err != nil {
+		return nil, nil, err
+	}
+	quoted := make([]string, len(names))
+	into := make([]any, len(names))
+	values = make([]string, len(names))
+	for i, n := range names {
+		// As long as a text is one, its literal can be read; SQLite would end it at a null.
+		quoted[i] = fmt.Sprintf(`CASE WHEN typeof(%[1]s) = 'text' AND instr(CAST(%[1]s AS BLOB), x'00') > 0 THEN 'CAST(x''' || hex(%[1]s) || ''' AS TEXT)' ELSE quote(%[1]s) END`, ident(n))
+		into[i] = &values[i]
+	}
+	err = j.tx.QueryRow(fmt.Sprintf(`SELECT %s FROM %s WHERE id = %s`, strings.Join(quoted, ", "), ident(table), key)).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return names, nil, nil
+	}
+	for i, v := range values {
+		if !utf8.ValidString(v) { // JSON cannot hold it
+			text := strings.ReplaceAll(v[1:len(v)-1], "''", "'")
+			values[i] = "CAST(x'" + hex.EncodeToString([]byte(text)) + "' AS TEXT)"
+		}
+	}
+	return names, values, err
+}
+
+// columns lists the columns of a table.
+func (j *journal) columns(table string) ([]string, error) {
+	if j.names[table] != nil {
+		return j.names[table], nil
+	}
+	rows, err := j.tx.Query(`SELECT name FROM pragma_table_info(?) ORDER BY cid`, table)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		j.names[table] = append(j.names[table], name)
+	}
+	return j.names[table], rows.Err()
+}
+
+// put makes a row what its literals say; none: it is deleted.
+func (j *journal) put(table, key string, names, values []string) error {
+	if _, err := j.tx.Exec(fmt.Sprintf(`DELETE FROM %s WHERE id = %s`, ident(table), key)); err != nil || values == nil {
+		return err
+	}
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = ident(n)
+	}
+	_, err := j.tx.Exec(fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`, ident(table), strings.Join(quoted, ", "), strings.Join(values, ", ")))
+	return err
+}
+
+func ident(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// literal is a text in SQL.
+func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// Undo gives the rows of a session what they were before they were last written, in one
+// transaction, and keeps what they were until then: a second undo reverts the first one. Unless it
+// is forced, nothing is done if one of them has changed since. id is "" for the session that was
+// written last.
+func Undo(path, id string, force bool) (name, from, kept string, err error) {
+	if id == "" {
+		if id, err = lastWritten(path); err != nil {
+			return "", "", "", err
+		}
+	}
+	name = path + "#" + id
+	all := atomicfile.Backups(name)
+	if len(all) == 0 {
+		return name, "", "", errNoBackup
+	}
+	from = atomicfile.BackupName(name, all[0])
+	rows, err := readJournal(from)
+	if err != nil {
+		return name, "", "", err
+	}
+	kept, err = change(path, id, func(j *journal) error {
+		for _, r := range rows {
+			if err := j.touch(r.Table, r.Key); err != nil {
+				return err
+			}
+			if is := j.rows[len(j.rows)-1].Was; !force && strings.Join(is, "\x00") != strings.Join(r.Now, "\x00") {
+				return ErrChanged
+			}
+			if err := j.put(r.Table, r.Key, r.Names, r.Was); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = os.Remove(from)
+	}
+	return name, from, kept, err
+}
+
+// ErrChanged says that a session has gone on since it was written.
+var ErrChanged = errors.New("it was changed after it was rewritten: going back would lose that")
+
+var errNoBackup = errors.New("there is no backup of it")
+
+// lastWritten is the session of a database with the newest backup.
+func lastWritten(path string) (id string, err error) {
+	var last os.FileInfo
+	sessions, err := Sessions(path)
+	if err != nil {
+		return "", err
+	}
+	for _, s := range sessions {
+		for _, n := range atomicfile.Backups(s.Name()) {
+			st, err := os.Stat(atomicfile.BackupName(s.Name(), n))
+			if err == nil && (last == nil || st.ModTime().After(last.ModTime())) {
+				last, id = st, s.id
+			}
+		}
+	}
+	if last == nil {
+		return "", errNoBackup
+	}
+	return id, nil
+}
+
+// readJournal reads what was kept of rows.
+func readJournal(name string) ([]rowChange, error) {
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var all []rowChange
+	d := json.NewDecoder(bytes.NewReader(raw))
+	for d.More() {
+		var r rowChange
+		if err := d.Decode(&r); err != nil || len(r.Names) == 0 {
+			return nil, fmt.Errorf("%s is not a backup of rows", name)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}

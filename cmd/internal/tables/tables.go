@@ -1,0 +1,241 @@
+// Package tables reads and writes the sessions of agents that keep them in a SQLite database:
+// opencode and goose.
+//
+// A session is read as the one document that its agent would export, and written back row by row:
+// what the document says differently is changed, in one transaction, if the session still is what
+// it was when it was read. The rows that change are kept in a file beside the database, from which
+// [Undo] restores them. Nothing else in the database is touched, so that other sessions may go on
+// in the meantime.
+package tables
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"github.com/pare-llm/pare/agentlog"
+)
+
+// ErrUnknown says that a database is none in which an agent keeps sessions.
+var ErrUnknown = fmt.Errorf("%w: the database is none of opencode or goose", agentlog.ErrFormat)
+
+// ErrMoved says that a session was changed after it was read.
+var ErrMoved = errors.New("the session was changed in the meantime; run the command again")
+
+// header is how a SQLite file begins.
+const header = "SQLite format 3\x00"
+
+// Is reports whether a file is a SQLite database.
+func Is(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, len(header))
+	n, _ := f.Read(head)
+	return n == len(head) && string(head) == header
+}
+
+// Split takes the name of a session in a database apart: FILE#ID. ok is false if it is none: there
+// is a file of that name, or none in front of the #.
+func Split(name string) (path, id string, ok bool) {
+	i := strings.LastIndexByte(name, '#')
+	if i < 0 {
+		return "", "", false
+	}
+	if _, err := os.Lstat(name); err == nil {
+		return "", "", false
+	}
+	return name[:i], name[i+1:], Is(name[:i])
+}
+
+// A layout is how an agent keeps sessions in tables.
+type layout interface {
+	// sessions lists the sessions, the oldest first.
+	sessions(*sql.Tx) ([]entry, error)
+	// read writes the document of a session.
+	read(tx *sql.Tx, id string) ([]byte, error)
+	// write makes the rows of a session what a document says.
+	write(j *journal, id string, was, now []byte) error
+	format() agentlog.Format
+}
+
+// An entry is a session in the list of a database.
+type entry struct {
+	id       string
+	modified time.Time
+	bytes    int64
+	aside    bool // the conversation of a sub-agent
+}
+
+// A Session is one session of a database.
+type Session struct {
+	entry
+	path string // of the database
+	layout
+}
+
+// Name is how the session is called: FILE#ID.
+func (s *Session) Name() string { return s.path + "#" + s.id }
+
+// Format is that of the document which the session is read as.
+func (s *Session) Format() agentlog.Format { return s.format() }
+
+// Aside reports whether the session is that of a sub-agent.
+func (s *Session) Aside() bool { return s.aside }
+
+// Sessions lists the sessions of a database.
+func Sessions(path string) (all []*Session, err error) {
+	err = view(path, func(tx *sql.Tx) error {
+		l, err := layoutOf(tx)
+		if err != nil {
+			return err
+		}
+		list, err := l.sessions(tx)
+		for _, e := range list {
+			all = append(all, &Session{e, path, l})
+		}
+		return err
+	})
+	return all, err
+}
+
+// Find returns the session of that id.
+func Find(path, id string) (*Session, error) {
+	all, err := Sessions(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		if s.id == id {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("no session %s in %s: %w", id, filepath.Base(path), fs.ErrNotExist)
+}
+
+// Places lists the sessions of a database for a search; with aside set those of sub-agents, too.
+func Places(a *agentlog.Agent, path string, aside bool) ([]agentlog.Place, error) {
+	if !Is(path) {
+		return nil, ErrUnknown
+	}
+	sessions, err := Sessions(path)
+	var all []agentlog.Place
+	for _, s := range sessions {
+		if aside || !s.aside {
+			all = append(all, agentlog.Place{Agent: a, Path: s.Name(), Info: s.info(), Bytes: s.bytes, Rows: s})
+		}
+	}
+	return all, err
+}
+
+// Read returns the document of the session.
+func (s *Session) Read() (raw []byte, format agentlog.Format, err error) {
+	err = view(s.path, func(tx *sql.Tx) error {
+		raw, err = s.read(tx, s.id)
+		return err
+	})
+	return raw, s.format(), err
+}
+
+// Write makes the rows of the session what now says, and keeps what they were.
+func (s *Session) Write(was, now []byte) (backup string, err error) {
+	return change(s.path, s.id, func(j *journal) error {
+		if raw, err := s.read(j.tx, s.id); err != nil {
+			return err
+		} else if !bytes.Equal(raw, was) {
+			return ErrMoved
+		}
+		if err := s.write(j, s.id, was, now); err != nil {
+			return err
+		}
+		raw, err := s.read(j.tx, s.id)
+		if err == nil && !sameJSON(raw, now) {
+			err = errors.New("the rows could not be made what they should be, so nothing was written")
+		}
+		return err
+	})
+}
+
+// sameJSON reports whether two documents say the same. Members may stand in another order.
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// File is the database. The time is that of the session: the agent may be at another one.
+func (s *Session) File() (path string, info fs.FileInfo) { return s.path, s.info() }
+
+func (s *Session) info() fs.FileInfo { return info{s.Name(), s.entry} }
+
+// An info is a session as if it were a file.
+type info struct {
+	name string
+	entry
+}
+
+func (i info) Name() string       { return filepath.Base(i.name) }
+func (i info) Size() int64        { return i.bytes }
+func (i info) Mode() fs.FileMode  { return 0o600 }
+func (i info) ModTime() time.Time { return i.modified }
+func (i info) IsDir() bool        { return false }
+func (i info) Sys() any           { return nil }
+
+// view reads a database and changes nothing in it or beside it. Without a log beside it all of it
+// is in the file, which is then read as it is: to look at the locks, SQLite would make files.
+func view(path string, read func(*sql.Tx) error) error {
+	q := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)"}}
+	if st, err := os.Stat(path + "-wal"); err != nil || st.Size() == 0 {
+		q.Set("immutable", "1")
+	}
+	return within(path, q, read)
+}
+
+// within runs a transaction on a database.
+func within(path string, q url.Values, do func(*sql.Tx) error) error {
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	tx, err := db.BeginTx(context.Background(), nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after a commit
+	if err := do(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// layoutOf tells whose database it is by its tables.
+func layoutOf(tx *sql.Tx) (layout, error) {
+	for _, l := range []struct {
+		table, column string
+		layout
+	}{{"part", "data", openCode{}}, {"messages", "content_json", goose{}}} {
+		var n int
+		if err := tx.QueryRow(`SELECT count(*) FROM pragma_table_info(?) WHERE name = ?`, l.table, l.column).Scan(&n); err != nil {
+			return nil, err
+		}
+		if n == 1 {
+			return l.layout, nil
+		}
+	}
+	return nil, ErrUnknown
+}
