@@ -48,8 +48,7 @@ var agents = []Agent{
 	},
 	{
 		Name: "cline", Format: Cline,
-		files:  append(inEditors("saoudrizwan.claude-dev"), ".cline/data/tasks/*/"+clineFile),
-		unread: []string{".cline/data/sessions/*/*.messages.json"},
+		files: append(inEditors("saoudrizwan.claude-dev"), ".cline/data/tasks/*/"+clineFile, ".cline/data/sessions/*/*"+cline3File),
 	},
 	{Name: "roo", Format: Cline, files: inEditors("rooveterinaryinc.roo-cline")},
 	{Name: "kilo", Format: Cline, files: inEditors("kilocode.kilo-code")},
@@ -68,12 +67,15 @@ var agents = []Agent{
 		files:     []string{".local/share/opencode/storage/message/*", ".local/share/opencode/project/*/storage/session/message/*"},
 		databases: []string{".local/share/opencode/opencode.db"},
 	},
-	{Name: "qwen-code", Format: QwenCode, unread: []string{".qwen/projects/*/chats/*.jsonl"}},
-	{Name: "copilot", Format: Copilot, unread: []string{".copilot/session-state/*/events.jsonl"}},
-	{Name: "continue", Format: Continue, unread: []string{".continue/sessions/*.json"}},
+	{Name: "qwen-code", Format: QwenCode, files: []string{".qwen/projects/*/chats/*.jsonl"}},
+	{Name: "copilot", Format: Copilot, files: []string{".copilot/session-state/*/events.jsonl"}},
+	{Name: "continue", Format: Continue, mixed: true, files: []string{".continue/sessions/*.json"}},
 }
 
-const clineFile = "api_conversation_history.json"
+const (
+	clineFile  = "api_conversation_history.json"
+	cline3File = ".messages.json" // from version 3 on, behind the id
+)
 
 // inEditors is where an extension of VS Code, or of one of the editors made from it,
 // keeps its tasks.

@@ -21,14 +21,11 @@ const (
 	OpenHands             // event lists, alone or in the lines of an evaluation
 	OpenCode              // a storage folder; see [ReadFolder]
 	ADK                   // an ADK session: one object with events
+	Cline3                // ID.messages.json: one object with messages, beside bookkeeping
+	Continue              // one object with a history
+	QwenCode              // JSON lines like those of Claude Code, with the parts of Gemini
+	Copilot               // events.jsonl of GitHub Copilot CLI
 	OpenCodeExport        // a session of opencode in one object: an export, or rows of its database
-
-	// Formats that are known, so that they are not taken for others, and not read.
-
-	QwenCode // JSON lines like those of Claude Code, with the parts of Gemini
-	Cline3   // ID.messages.json: one object with messages, beside bookkeeping
-	Copilot  // events.jsonl of GitHub Copilot CLI
-	Continue // one object with a history
 )
 
 // A row is all that the rest of the package knows about a format. A new format is a
@@ -60,8 +57,8 @@ type row struct {
 
 // table is the list of all formats. Of two with as much evidence the first counts.
 var table = []row{
-	claudeRow, codexRow, piRow, geminiRow, clineRow, gooseRow, openHandsRow, openCodeRow, openCodeExportRow, adkRow,
-	qwenRow, cline3Row, copilotRow, continueRow,
+	claudeRow, codexRow, piRow, geminiRow, clineRow, gooseRow, openHandsRow, openCodeRow, openCodeExportRow, adkRow, copilotRow, qwenRow,
+	cline3Row, continueRow,
 }
 
 // row returns what is known of the format; false for Auto and for none of ours.

@@ -118,6 +118,9 @@ func (x Place) open(info fs.FileInfo, raw []byte, o Options) (*Stored, error) {
 		return nil, errBlank
 	}
 	o.Format = x.Agent.Format
+	if o.Format == Cline && strings.HasSuffix(x.Path, cline3File) {
+		o.Format = Cline3
+	}
 	if x.Agent.mixed {
 		if f, ok := Detect(x.Path, raw); !ok || f != x.Agent.Format {
 			return nil, ErrFormat

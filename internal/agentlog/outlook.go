@@ -73,6 +73,20 @@ func (l *Log) outlook(f Finding) Outlook {
 		if f.Rule == "duplicate-result" { // it writes them itself, at every resume
 			return Mends
 		}
+	case QwenCode: // it answers calls itself, and leaves results without a call out
+		switch f.Rule {
+		case "orphan-call":
+			return Mends
+		case "orphan-result":
+			return Forgets
+		}
+	case Copilot: // it answers calls itself, takes the first of several results, and leaves others out
+		switch f.Rule {
+		case "orphan-call", "duplicate-result":
+			return Mends
+		case "orphan-result", "displaced-result":
+			return Forgets
+		}
 	case OpenCode, OpenCodeExport:
 		// It answers a call that is still running; one that has ended without a word keeps the
 		// session from being opened.
@@ -225,6 +239,12 @@ func (x Place) Resume() string {
 			return "opencode --session " + session
 		}
 		return "opencode run --continue"
+	case "copilot":
+		return "copilot --resume=" + filepath.Base(filepath.Dir(x.Path))
+	case "continue":
+		return "cn --resume"
+	case "qwen-code":
+		return "qwen --resume " + id
 	case "goose":
 		if _, session, ok := strings.Cut(filepath.Base(x.Path), "#"); ok {
 			return "goose session --resume --session-id " + session

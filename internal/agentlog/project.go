@@ -68,9 +68,14 @@ func cwdIn(raw []byte) string {
 			Payload    struct {
 				CWD string `json:"cwd"`
 			} `json:"payload"`
+			Data struct {
+				Context struct {
+					CWD string `json:"cwd"`
+				} `json:"context"`
+			} `json:"data"`
 		}
 		_ = json.Unmarshal(line, &l) // a line that does not fit names none
-		for _, cwd := range []string{l.CWD, l.Payload.CWD, l.WorkingDir} {
+		for _, cwd := range []string{l.CWD, l.Payload.CWD, l.Data.Context.CWD, l.WorkingDir} {
 			if cwd != "" {
 				return cwd
 			}

@@ -115,7 +115,12 @@ func words(r *wire.Request, messages int) (n int) {
 	tr := r.Transcript()
 	for _, m := range tr.Messages()[:messages] {
 		for b := m.First; b < m.End; b++ {
-			n += tr.Block(b).Body.Len()
+			switch tr.Block(b).Kind {
+			case transcript.Text, transcript.Result: // a text may stand in a list of one
+				n += len(r.Text(b))
+			default:
+				n += tr.Block(b).Body.Len()
+			}
 		}
 	}
 	return n

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/config"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/store"
 	"github.com/pare-llm/pare/wire"

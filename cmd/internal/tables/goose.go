@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 

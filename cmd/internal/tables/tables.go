@@ -25,7 +25,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
-	"github.com/pare-llm/pare/agentlog"
+	"github.com/pare-llm/pare/internal/agentlog"
 )
 
 // ErrUnknown says that a database is none in which an agent keeps sessions.

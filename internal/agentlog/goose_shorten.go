@@ -99,7 +99,7 @@ func (g goose) say(l *Log, u int, p piece) ([]byte, bool) {
 	if old := o.text("id"); old != "" {
 		id = quote(fmt.Sprintf("%s_pare_%x", old, sum[:4]))
 	}
-	return write("id", id, "role", p.role.String(), "created", o.scalar("created"), "content", array(content...),
+	return write("id", id, "role", p.role.String(), "created", o.mark("created"), "content", array(content...),
 		"metadata", write("userVisible", []byte("false"), "agentVisible", []byte("true"))), true
 }
 

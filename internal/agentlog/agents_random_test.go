@@ -1,10 +1,12 @@
 package agentlog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,8 +14,8 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// unreadScribes write sessions of agents whose files are known and not read.
-var unreadScribes = map[string]func(*scribe) string{
+// moreScribes write sessions of further agents.
+var moreScribes = map[string]func(*scribe) string{
 	"qwen-code": func(s *scribe) string {
 		up := any(nil)
 		put := func(kind string, message fields) {
@@ -64,23 +66,54 @@ var unreadScribes = map[string]func(*scribe) string{
 	},
 }
 
-// TestUnreadRandom: files that are known and not read are refused, whatever has happened to them.
-func TestUnreadRandom(t *testing.T) {
-	for _, client := range slices.Sorted(maps.Keys(unreadScribes)) {
+// TestMoreRandom: whatever has happened to a session, a repair ends, brings no fault about, changes
+// nothing when it is made again, and loses nothing that the user said.
+func TestMoreRandom(t *testing.T) {
+	said := regexp.MustCompile(`userb?\d{4}`)
+	for _, client := range slices.Sorted(maps.Keys(moreScribes)) {
 		for n := range trial.Histories(300) {
 			seed := trial.First() + uint64(n)
 			r := rand.New(rand.NewPCG(29, seed))
-			raw := unreadScribes[client](&scribe{r: r})
-			other := unreadScribes[client](&scribe{r: r, seed: "b"})
+			raw := moreScribes[client](&scribe{r: r})
+			other := moreScribes[client](&scribe{r: r, seed: "b"})
 			var done []string
 			for range r.IntN(4) {
 				m := mishaps[r.IntN(len(mishaps))]
 				raw = m.hit(r, raw, other)
 				done = append(done, m.name)
 			}
-			l, err := Read(fmt.Sprintf("%s.jsonl", client), []byte(strings.TrimPrefix(raw, "\ufeff")), Options{})
-			if !errors.Is(err, ErrFormat) {
-				t.Errorf("%s, seed %d: %v: read as %v: %v", client, seed, done, l, err)
+			bad := func(format string, args ...any) {
+				t.Errorf("%s, seed %d: %v: %s", client, seed, done, fmt.Sprintf(format, args...))
+			}
+			name := client + ".jsonl"
+			l, err := Read(name, []byte(strings.TrimPrefix(raw, "\ufeff")), Options{})
+			if errors.Is(err, ErrFormat) {
+				continue // nothing of it tells any more
+			}
+			if err != nil {
+				bad("%v", err)
+				continue
+			}
+			fixed, err := l.Fix(Options{})
+			if err != nil {
+				bad("%v", err)
+				continue
+			}
+			for _, word := range said.FindAllString(raw, -1) {
+				if !bytes.Contains(fixed.Raw, []byte(word)) {
+					bad("%s is lost", word)
+				}
+			}
+			again, err := Read(name, fixed.Raw, Options{Format: l.Format})
+			if err != nil {
+				bad("%v", err)
+				continue
+			}
+			if twice, err := again.Fix(Options{}); err != nil || !bytes.Equal(twice.Raw, fixed.Raw) {
+				bad("a second repair changes something: %v, %v", err, twice.Changes)
+			}
+			if len(again.Sent()) < len(l.Sent()) {
+				bad("nothing is sent any more")
 			}
 		}
 	}

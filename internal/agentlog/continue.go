@@ -1,0 +1,333 @@
+package agentlog
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// continues reads the sessions of Continue: one object with a history of items. An item holds a
+// message and the states of its calls, with their outputs. A state without output is sent as a call
+// that was cancelled; a call without a state is sent without a result, and a state without a call
+// as a result of nothing. Seen by running the command line of Continue, 1.5.47.
+type continues struct{}
+
+// continueRow is Continue: a history of items around messages.
+var continueRow = row{format: Continue, name: "continue", maker: "Continue", dialect: wire.Anthropic, form: continues{}, usage: continueUsage, lenient: true, document: func(raw []byte, at jsonspan.Span) bool {
+	o := objectAt(raw, at)
+	list, ok := o.get("history")
+	if !ok || raw[list.Start] != '[' || !o.has("sessionId") {
+		return false
+	}
+	for _, h := range jsonspan.Elements(raw, list) {
+		return objectAt(raw, h).has("message")
+	}
+	return o.has("workspaceDirectory")
+}}
+
+func continueUsage(o object) (in, out int) {
+	used := o.object("message").object("usage")
+	return used.number("prompt_tokens"), used.number("completion_tokens")
+}
+
+func (c continues) read(l *Log) {
+	at, ok := l.document()
+	if !ok {
+		return
+	}
+	o := objectAt(l.raw, at)
+	list, ok := o.get("history")
+	if !ok || l.raw[list.Start] != '[' {
+		return
+	}
+	all := l.readList(list)
+	k, model := newTalk(), ""
+	b := l.newBody(wire.Anthropic, "")
+	for u := all.first; u < all.end; u++ {
+		item := objectAt(l.raw, l.units[u].span)
+		if m := item.object("message").object("usage").text("model"); m != "" {
+			model = m
+		}
+		c.item(l, b, u, item, k)
+	}
+	if len(b.parts) == 0 {
+		return
+	}
+	l.count(k, len(b.parts))
+	if t := l.thread("main", Main, wire.Anthropic, model, b, nil); t != nil {
+		t.pairs, t.talk = true, k
+	}
+}
+
+// item adds the messages of an item: what is said and called, then the results.
+func (continues) item(l *Log, b *bodyBuilder, u int, item object, k *talk) {
+	m := item.object("message")
+	role := map[string]string{"user": "user", "assistant": "assistant", "tool": "user"}[m.text("role")]
+	if role == "" { // system, thinking
+		return
+	}
+	content, _ := m.get("content")
+	if id := m.text("toolCallId"); m.text("role") == "tool" {
+		k.results[id]++
+		b.put(u, write("role", role, "content", array(toolResult(id, textsIn(l.raw, content), false))), []jsonspan.Span{m.span})
+		return
+	}
+	blocks := textsIn(l.raw, content)
+	blocks = slices.DeleteFunc(blocks, func(b []byte) bool { return objectAt(b, jsonspan.Span{End: len(b)}).text("text") == "" })
+	spans := make([]jsonspan.Span, len(blocks))
+	for i := range spans {
+		spans[i] = content
+	}
+	for _, at := range m.list("toolCalls") {
+		call := objectAt(l.raw, at)
+		k.calls[call.text("id")]++
+		does := call.object("function")
+		blocks, spans = append(blocks, toolUse(call.text("id"), does.text("name"), []byte(does.text("arguments")))), append(spans, at)
+	}
+	if len(blocks) > 0 {
+		b.put(u, write("role", role, "content", array(blocks...)), spans)
+	}
+	for _, at := range item.list("toolCallStates") {
+		s := objectAt(l.raw, at)
+		id := s.text("toolCallId")
+		k.results[id]++
+		b.put(u, write("role", "user", "content", array(toolResult(id, [][]byte{write("type", "text", "text", continueOutput(s))}, s.text("status") == "errored"))), []jsonspan.Span{at})
+	}
+}
+
+// continueOutput is what is sent of a state.
+func continueOutput(s object) string {
+	var all []string
+	for _, at := range s.list("output") {
+		all = append(all, objectAt(s.raw, at).text("content"))
+	}
+	if all == nil {
+		return "Tool cancelled"
+	}
+	return strings.Join(all, "\n\n")
+}
+
+// mend gives calls without a state one, and states without a call theirs, which they keep a copy of.
+func (c continues) mend(e *edits, t *Thread, o Options) error {
+	tr := t.Request.Transcript()
+	for _, f := range e.l.checkThread(t, o.Check) {
+		if f.Block == transcript.NoBlock || e.held[f.unit] || f.Open && o.Repair.Open {
+			continue
+		}
+		if o.AppendOnly {
+			return ErrAppendOnly
+		}
+		ch := Change{Thread: t.Name, Line: f.Line}
+		id := tr.Block(f.Block).CallID
+		switch {
+		case f.Rule == "orphan-call":
+			text := stubText(o.Repair, tr, f.Block)
+			e.addTo(f.unit, "toolCallStates", continueState(e.l, t, f.Block, text))
+			e.log(ch, "insert", f.Rule, f.IDs, len(text), "a stub: %s", text)
+		case f.Rule == "orphan-result" && c.restores(e, f.unit, id):
+			e.log(ch, "insert", f.Rule, f.IDs, 0, "the call, which the state of the result has a copy of")
+		case f.Rule == "orphan-result" || f.Rule == "duplicate-result" || f.Rule == "displaced-result":
+			text := t.Request.Text(f.Block)
+			c.dropResult(e, f.unit, id)
+			e.unit(f.unit).after = append(e.unit(f.unit).after, continueSays("user", quote(quotation+text)))
+			e.log(ch, "edit", f.Rule, f.IDs, 0, "a result whose call is not in the history, kept as quoted text")
+		}
+	}
+	return nil
+}
+
+// addTo adds an element to a list of a unit, which need not be there yet.
+func (e *edits) addTo(u int, name string, element []byte) {
+	body := e.body(u)
+	o := objectAt(body, jsonspan.Span{End: len(body)})
+	var all [][]byte
+	for _, at := range o.list(name) {
+		all = append(all, body[at.Start:at.End])
+	}
+	e.set(u, name, array(append(all, element)...))
+}
+
+// continueState writes the state of a call that has ended with a text.
+func continueState(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
+	tr := t.Request.Transcript()
+	blk := tr.Block(call)
+	at := t.parts[blk.Message].blocks[call-tr.Messages()[blk.Message].First]
+	args := wire.Arguments(tr, call)
+	if _, ok := wholeObject(args); !ok {
+		args = []byte("{}")
+	}
+	return write("toolCallId", blk.CallID, "toolCall", l.raw[at.Start:at.End], "status", "errored", "parsedArgs", args,
+		"output", array(write("content", text, "name", "Tool Result", "description", "Tool execution result")))
+}
+
+// restores puts the call of a state back into its message.
+func (continues) restores(e *edits, u int, id string) bool {
+	body := e.body(u)
+	item := objectAt(body, jsonspan.Span{End: len(body)})
+	m := item.object("message")
+	if m.text("role") != "assistant" {
+		return false
+	}
+	for _, at := range item.list("toolCallStates") {
+		s := objectAt(body, at)
+		if call := s.object("toolCall"); s.text("toolCallId") == id && call.text("id") == id {
+			var all [][]byte
+			for _, at := range m.list("toolCalls") {
+				all = append(all, body[at.Start:at.End])
+			}
+			all = append(all, body[call.span.Start:call.span.End])
+			e.set(u, "message", setMembers(body, m.span, "toolCalls", array(all...)))
+			return true
+		}
+	}
+	return false
+}
+
+// dropResult takes the last state of an id out of a unit, or the unit, if it is a result.
+func (continues) dropResult(e *edits, u int, id string) {
+	body := e.body(u)
+	item := objectAt(body, jsonspan.Span{End: len(body)})
+	if item.object("message").text("role") == "tool" {
+		e.unit(u).drop = true
+		return
+	}
+	all := item.list("toolCallStates")
+	for i := len(all) - 1; i >= 0; i-- {
+		if objectAt(body, all[i]).text("toolCallId") != id {
+			continue
+		}
+		var rest [][]byte
+		for k, at := range all {
+			if k != i {
+				rest = append(rest, body[at.Start:at.End])
+			}
+		}
+		e.set(u, "toolCallStates", array(rest...))
+		return
+	}
+}
+
+// continueSays writes an item with a text.
+func continueSays(role string, text []byte) []byte {
+	return write("message", write("role", role, "content", text), "contextItems", []byte("[]"))
+}
+
+// shorten takes items out, calls with their states, and makes outputs shorter.
+func (c continues) shorten(e *edits, t *Thread, plan *pare.Plan) error {
+	pieces := piecesOf(t, t.Request, plan.Result(), false)
+	now := make(map[int]piece) // by message
+	last := -1
+	for _, p := range pieces {
+		if p.message >= 0 {
+			now[p.message], last = p, p.message
+			continue
+		}
+		text, ok := onlyText(p.raw)
+		if !ok {
+			return ErrShorten
+		}
+		x := e.unit(t.parts[max(last, 0)].unit)
+		if item := continueSays(p.role.String(), text); last < 0 {
+			x.before = append(x.before, item)
+		} else {
+			x.after = append(x.after, item)
+		}
+	}
+	for i := 0; i < len(t.parts); {
+		k := i // the messages of one item
+		for k < len(t.parts) && t.parts[k].unit == t.parts[i].unit {
+			k++
+		}
+		if err := c.shortenItem(e, t, i, k, now); err != nil {
+			return err
+		}
+		i = k
+	}
+	return nil
+}
+
+// shortenItem makes an item what is left of its messages, those from first to end.
+func (continues) shortenItem(e *edits, t *Thread, first, end int, now map[int]piece) error {
+	u := t.parts[first].unit
+	some, same := false, true
+	for i := first; i < end; i++ {
+		p, ok := now[i]
+		some, same = some || ok, same && ok && p.raw == nil
+	}
+	if same {
+		return nil
+	}
+	if !some {
+		e.unit(u).drop = true
+		return nil
+	}
+	tr := t.Request.Transcript()
+	message := func(i int) object {
+		raw := now[i].raw
+		if raw == nil {
+			raw = tr.Bytes(tr.Messages()[i].Span)
+		}
+		return objectAt(raw, jsonspan.Span{End: len(raw)})
+	}
+	item := e.l.object(u)
+	m := item.object("message")
+	outputs := make(map[string]string) // of the results that stay
+	head := object{}
+	for i := first; i < end; i++ {
+		if _, ok := now[i]; !ok {
+			continue
+		}
+		x := message(i)
+		blocks := x.list("content")
+		if len(blocks) == 1 {
+			if b := objectAt(x.raw, blocks[0]); b.text("type") == "tool_result" {
+				outputs[b.text("tool_use_id")] = resultText(x.raw, b)
+				continue
+			}
+		}
+		head = x
+	}
+	if m.text("role") == "tool" {
+		e.set(u, "message", setMembers(e.l.raw, m.span, "content", quote(outputs[m.text("toolCallId")])))
+		return nil
+	}
+	text, calls := leftOf(head)
+	var pairs []any
+	if was, _ := leftOf(objectAt(tr.Bytes(tr.Messages()[first].Span), jsonspan.Span{End: tr.Messages()[first].Span.Len()})); was != text {
+		pairs = append(pairs, "content", text)
+	}
+	if m.has("toolCalls") {
+		var stay [][]byte
+		for _, at := range m.list("toolCalls") {
+			if _, ok := calls[objectAt(e.l.raw, at).text("id")]; ok {
+				stay = append(stay, e.l.raw[at.Start:at.End])
+			}
+		}
+		pairs = append(pairs, "toolCalls", array(stay...))
+	}
+	if used := m.object("usage"); len(used.members) > 0 {
+		pairs = append(pairs, "usage", setMembers(e.l.raw, used.span, "prompt_tokens", []byte("0"), "completion_tokens", []byte("0"), "total_tokens", []byte("0")))
+	}
+	e.set(u, "message", setMembers(e.l.raw, m.span, pairs...))
+	var states [][]byte
+	for _, at := range item.list("toolCallStates") {
+		s := objectAt(e.l.raw, at)
+		said, ok := outputs[s.text("toolCallId")]
+		switch {
+		case !ok:
+		case said == continueOutput(s):
+			states = append(states, bytes.Clone(e.l.raw[at.Start:at.End]))
+		default:
+			states = append(states, setMembers(e.l.raw, at, "output", array(write("content", said, "name", "Tool Result", "description", "Tool execution result"))))
+		}
+	}
+	if item.has("toolCallStates") {
+		e.set(u, "toolCallStates", array(states...))
+	}
+	return nil
+}

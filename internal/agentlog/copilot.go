@@ -1,0 +1,263 @@
+package agentlog
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// copilot reads events.jsonl of GitHub Copilot CLI: a line for each event, in the order in which
+// they happened. Links between lines are not followed. A reply is one event with its calls, each
+// result another one. A compaction says in one message what the user said until then and its
+// summary; nothing else in front of it is sent. Seen by running 1.0.102.
+type copilot struct{}
+
+var copilotRow = row{
+	format: Copilot, name: "copilot", maker: "GitHub Copilot CLI", dialect: wire.Anthropic, form: copilot{}, line: copilotLine, lenient: true,
+}
+
+func copilotLine(o object) evidence {
+	if !o.has("data") || !o.has("timestamp") {
+		return silent
+	}
+	kind := o.kind()
+	switch kind {
+	case "session.start", "user.message", "assistant.message", "tool.execution_start", "tool.execution_complete", "assistant.turn_start", "assistant.turn_end":
+		return proof
+	}
+	for _, of := range []string{"session.", "user.", "assistant.", "tool."} {
+		if strings.HasPrefix(kind, of) && o.has("id") {
+			return hint
+		}
+	}
+	return silent
+}
+
+func (c copilot) read(l *Log) {
+	l.readLines()
+	if len(l.units) == 0 {
+		return
+	}
+	if l.object(0).text("type") != "session.start" {
+		l.noteHead()
+	}
+	k, n, model := newTalk(), 0, ""
+	live, rest := l.newBody(wire.Anthropic, ""), l.newBody(wire.Anthropic, "")
+	var prompts []string
+	for u := range l.units {
+		o := objectAt(l.raw, l.units[u].span)
+		data := o.object("data")
+		if data.text("parentToolCallId") != "" || o.text("agentId") != "" { // of a sub-agent
+			continue
+		}
+		switch o.text("type") {
+		case "session.start", "session.model_change":
+			model = cmp.Or(data.text("newModel"), data.text("selectedModel"), model)
+		case "session.compaction_complete":
+			if data.is("success") && data.has("summaryContent") {
+				rest, live = c.join(l, rest, live), l.newBody(wire.Anthropic, "")
+				c.summary(l, live, u, prompts, data)
+				n++
+			}
+		case "user.message":
+			prompts = append(prompts, data.text("content"))
+			n += c.message(l, live, u, data, k)
+		case "assistant.message":
+			model = cmp.Or(data.text("model"), model)
+			n += c.message(l, live, u, data, k)
+		case "tool.execution_complete":
+			n += c.message(l, live, u, data, k)
+		}
+	}
+	if n == 0 {
+		return
+	}
+	l.count(k, n)
+	c.thread(l, "dormant", Dormant, "", rest, k)
+	c.thread(l, "main", Main, model, live, k)
+}
+
+func (copilot) thread(l *Log, name string, kind Kind, model string, b *bodyBuilder, k *talk) {
+	if len(b.parts) == 0 {
+		return
+	}
+	if t := l.thread(name, kind, wire.Anthropic, model, b, nil); t != nil {
+		t.pairs, t.talk = true, k
+	}
+}
+
+// join puts what is no longer sent behind what was not sent before.
+func (copilot) join(l *Log, rest, live *bodyBuilder) *bodyBuilder {
+	if len(live.parts) == 0 {
+		return rest
+	}
+	empty := len(l.newBody(wire.Anthropic, "").body)
+	rest.comma()
+	rest.body = append(rest.body, live.body[empty:]...)
+	rest.parts = append(rest.parts, live.parts...)
+	return rest
+}
+
+// summary adds what a compaction sends.
+func (copilot) summary(l *Log, b *bodyBuilder, u int, prompts []string, data object) {
+	var text strings.Builder
+	text.WriteString("Some of the conversation history has been summarized to free up context.\n\n")
+	for _, p := range prompts {
+		fmt.Fprintf(&text, "<user_message>\n%s\n</user_message>\n", p)
+	}
+	fmt.Fprintf(&text, "\n<summary>\n%s\n</summary>\n", data.text("summaryContent"))
+	b.put(u, write("role", "user", "content", array(write("type", "text", "text", text.String()))), []jsonspan.Span{l.units[u].span})
+}
+
+// message adds the message of an event, and returns how many that are.
+func (copilot) message(l *Log, b *bodyBuilder, u int, data object, k *talk) int {
+	role, whole := "user", l.units[u].span
+	var blocks [][]byte
+	var spans []jsonspan.Span
+	add := func(block []byte, at jsonspan.Span) { blocks, spans = append(blocks, block), append(spans, at) }
+	if id := data.text("toolCallId"); id != "" {
+		k.results[id]++
+		said := data.object("result")
+		text := stringOr(said.value("content"))
+		if why := data.object("error"); !said.has("content") && why.has("message") {
+			text = stringOr(why.value("message"))
+		}
+		failed := string(data.value("success")) == "false"
+		add(toolResult(id, [][]byte{write("type", "text", "text", text)}, failed), whole)
+	} else {
+		if text := data.value("content"); len(text) > 2 && text[0] == '"' {
+			add(write("type", "text", "text", text), whole)
+		}
+		for _, at := range data.list("toolRequests") {
+			role = "assistant"
+			call := objectAt(l.raw, at)
+			k.calls[call.text("toolCallId")]++
+			add(toolUse(call.text("toolCallId"), call.text("name"), call.value("arguments")), at)
+		}
+		if data.has("toolRequests") || data.has("messageId") && data.has("model") {
+			role = "assistant"
+		}
+	}
+	if len(blocks) == 0 {
+		return 0
+	}
+	b.put(u, write("role", role, "content", array(blocks...)), spans)
+	return 1
+}
+
+func (c copilot) mend(e *edits, t *Thread, o Options) error { return mendFlat(c, e, t, o) }
+
+// finish puts a head in front, without which the session is not loaded.
+func (c copilot) finish(e *edits) {
+	if !e.l.headless() || e.appendOnly {
+		return
+	}
+	first := e.l.object(0)
+	folder := path.Base(path.Dir(strings.ReplaceAll(e.l.name, `\`, "/")))
+	e.crown(write("type", "session.start", "data", write("sessionId", folder, "version", []byte("1"), "producer", "copilot-agent", "copilotVersion", "1.0.102",
+		"startTime", first.text("timestamp")), "id", eventID(first.raw[first.span.Start:first.span.End], "head"), "timestamp", first.text("timestamp"), "parentId", []byte("null")))
+}
+
+// eventID is the id of an event that is a function of another one.
+func eventID(of []byte, why string) string {
+	s := sha256.Sum256(append([]byte("pare\x00"+why+"\x00"), of...))
+	s[6], s[8] = s[6]&0x0f|0x80, s[8]&0x3f|0x80 // a custom uuid, version 8
+	return fmt.Sprintf("%x-%x-%x-%x-%x", s[:4], s[4:6], s[6:8], s[8:10], s[10:16])
+}
+
+// event writes an event that follows another one.
+func (copilot) event(l *Log, u int, kind string, data []byte) []byte {
+	o := objectAt(l.raw, l.units[u].span)
+	return write("type", kind, "data", data, "id", eventID(append([]byte(o.text("id")), data...), kind), "timestamp", later(o.text("timestamp")), "parentId", o.text("id"))
+}
+
+func (c copilot) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
+	blk := t.Request.Transcript().Block(call)
+	u := t.parts[blk.Message].unit
+	data := objectAt(l.raw, l.units[u].span)
+	of := data.object("data")
+	return c.event(l, u, "tool.execution_complete", write("toolCallId", blk.CallID, "interactionId", of.value("interactionId"), "turnId", of.value("turnId"),
+		"success", []byte("false"), "result", write("content", text), "error", write("message", text)))
+}
+
+// quote writes the result of no call as words beside it.
+func (c copilot) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
+	u := t.parts[t.Request.Transcript().Block(result).Message].unit
+	return c.says(l, u, transcript.User, quote(text))
+}
+
+func (copilot) elements(o object) []jsonspan.Span { return o.object("data").list("toolRequests") }
+
+func (c copilot) without(l *Log, t *Thread, half transcript.BlockID) []byte {
+	if out := withoutElement(l, t, half, c.elements); out != nil {
+		return out
+	}
+	u := t.parts[t.Request.Transcript().Block(half).Message].unit
+	o := objectAt(l.raw, l.units[u].span)
+	data := o.object("data")
+	if data.text("content") == "" {
+		return nil
+	}
+	return setMembers(l.raw, o.span, "data", setMembers(l.raw, data.span, "toolRequests", []byte("[]"))) // its words stay
+}
+
+// passOver writes an event of a kind that nobody knows; copilot keeps it and does not send it.
+func (copilot) passOver(record []byte) []byte {
+	return setMembers(record, jsonspan.Span{End: len(record)}, "type", "pare.passed_over")
+}
+
+// shorten takes events out and makes results shorter, where they stand: copilot sends what there is,
+// and links nothing.
+func (c copilot) shorten(e *edits, t *Thread, plan *pare.Plan) error {
+	gone, err := shortenUnits(c, e, t, plan)
+	if err != nil {
+		return err
+	}
+	for u := range e.l.units {
+		o := e.l.object(u)
+		if id := o.object("data").text("toolCallId"); o.text("type") == "tool.execution_start" && gone[id] {
+			e.unit(u).drop = true
+		}
+	}
+	return nil
+}
+
+// rewrite writes an event with what is left of its message.
+func (copilot) rewrite(l *Log, u int, now object) ([]byte, bool) {
+	o := objectAt(l.raw, l.units[u].span)
+	data := o.object("data")
+	out := l.raw[data.span.Start:data.span.End]
+	if data.has("toolCallId") {
+		blocks := now.list("content")
+		if len(blocks) != 1 {
+			return nil, false
+		}
+		text := resultText(now.raw, objectAt(now.raw, blocks[0]))
+		return setMembers(l.raw, o.span, "data", setMembers(l.raw, data.span, "result", write("content", text))), true
+	}
+	text, calls := leftOf(now)
+	var requests [][]byte
+	for _, at := range data.list("toolRequests") {
+		call := objectAt(l.raw, at)
+		if input, ok := calls[call.text("toolCallId")]; ok {
+			requests = append(requests, setMembers(l.raw, at, "arguments", input))
+		}
+	}
+	out = setMembers(out, jsonspan.Span{End: len(out)}, "content", quote(text))
+	if data.has("toolRequests") {
+		out = setMembers(out, jsonspan.Span{End: len(out)}, "toolRequests", array(requests...))
+	}
+	return setMembers(l.raw, o.span, "data", out), true
+}
+
+// says writes a message of the user beside an event.
+func (c copilot) says(l *Log, u int, _ transcript.Role, text []byte) []byte {
+	return c.event(l, u, "user.message", write("content", text, "transformedContent", text, "attachments", []byte("[]")))
+}
