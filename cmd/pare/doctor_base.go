@@ -1,10 +1,8 @@
 package main
 
 import (
-	"net"
 	"net/netip"
 	"net/url"
-	"time"
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
 )
@@ -20,19 +18,10 @@ func deadBases(w *world) {
 	for _, name := range baseURLs {
 		address := w.getenv(name)
 		u, err := url.Parse(address)
-		if address == "" || err != nil || !loopback(u.Hostname()) {
+		if address == "" || err != nil || !dead(address) {
 			continue
 		}
-		port := u.Port()
-		if port == "" {
-			port = u.Scheme
-		}
-		c, err := net.DialTimeout("tcp", net.JoinHostPort(u.Hostname(), port), time.Second)
-		if err == nil {
-			c.Close()
-			continue
-		}
-		screen.Fprintf(w.stderr, "pare: %s is %s, but nothing is listening there: start pare serve, or unset the variable\n", name, u.Redacted())
+		screen.Fprintf(w.stderr, "pare: %s is %s, but nothing is listening there: unset it and start the agent by pare run, or start pare serve\n", name, u.Redacted())
 	}
 }
 

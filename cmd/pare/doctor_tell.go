@@ -108,4 +108,20 @@ func (r *rounds) sum() {
 	if broken > 0 && !r.Fix {
 		screen.Fprintln(r.w.stderr, paint.Faint("Nothing changed. pare doctor --fix repairs them one by one"))
 	}
+	if broken+mended > 0 {
+		screen.Fprintln(r.w.stderr, paint.Faint("To keep it from happening, start the agent by pare run: pare run -- "+r.program()))
+	}
 }
+
+// program is the agent that has the first broken session, as people start it.
+func (r *rounds) program() screen.Text {
+	for _, d := range r.all {
+		if name, ok := programs[d.Agent.Name]; ok && (d.broken() || d.mended) {
+			return name
+		}
+	}
+	return "claude"
+}
+
+// programs are the programs of agents whose requests pass a proxy.
+var programs = map[string]screen.Text{"claude-code": "claude", "codex": "codex", "gemini-cli": "gemini", "opencode": "opencode", "pi": "pi", "qwen-code": "qwen"}

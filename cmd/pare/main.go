@@ -101,6 +101,7 @@ type grammar struct {
 
 	Session sessionCmd `cmd:"" group:"sessions" help:"Keep sessions in a store: import, show, revert, fork, search, and write the request to send."`
 
+	Run   runCmd   `cmd:"" group:"proxy" help:"Start an agent with a proxy of its own, which repairs its requests and makes them fit."`
 	Serve serveCmd `cmd:"" group:"proxy" help:"Run a local proxy that repairs every request on its way to the provider, and makes it fit."`
 	Mock  mockCmd  `cmd:"" group:"proxy" help:"Run a fake provider for tests on a local port, as strict as the real ones."`
 
@@ -122,6 +123,7 @@ My agent's session is dead, or its API says 400:
     pare check FILE             the same for one request or session file
 
 Keep it from happening, in front of any client:
+    pare run -- claude          any agent, for as long as it runs
     pare serve                  then: export ANTHROPIC_BASE_URL=http://127.0.0.1:8811
 
 In my own program:
@@ -381,7 +383,7 @@ func (w *world) misused(err error) int {
 // "" if none has it.
 func (w *world) commandWith(flag, help string) string {
 	all := newParser(w, nil).Model.Children
-	for _, name := range []string{"trim", "prune", "fix", "check", "count", "compact", "view", "doctor", "serve", "replay", "mock", "split"} {
+	for _, name := range []string{"trim", "prune", "fix", "check", "count", "compact", "view", "doctor", "serve", "run", "replay", "mock", "split"} {
 		i := slices.IndexFunc(all, func(n *kong.Node) bool { return n.Name == name })
 		has := slices.ContainsFunc(all[i].Flags, func(f *kong.Flag) bool { return "--"+f.Name == flag })
 		if has && !strings.HasPrefix(help, "pare "+name+" ") {

@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"pare": main})
+	testscript.Main(m, map[string]func(){"pare": main, "agent": agent})
 }
 
 // programPath is where the program lies for tests that run it as a process of its own:

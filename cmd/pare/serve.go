@@ -55,40 +55,40 @@ configuration again.`
 }
 
 // options are what the flags and the configuration say; used is where the latter is from. A
-// status other than clean has been explained.
-func (c *serveCmd) options(w *world) (o serve.Options, used string, status int) {
+// status other than clean has been explained; command is the one whose help is named.
+func (c *serveCmd) options(w *world, command string) (o serve.Options, used string, status int) {
 	o = serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: w.log, Prune: c.Prune, Recall: c.Recall, Remember: c.Remember, Hosts: c.Host, Secret: serve.Secrets(w.getenv)}
 	for _, text := range c.Upstream {
 		u, err := proxy.ParseUpstream(text)
 		if err != nil {
-			return o, "", w.usage(err, "serve")
+			return o, "", w.usage(err, command)
 		}
 		if _, twice := o.Upstreams[u.Name]; twice {
-			return o, "", w.usage(fmt.Errorf("--upstream %s is given twice: requests to it could go to one only", u.Name), "serve")
+			return o, "", w.usage(fmt.Errorf("--upstream %s is given twice: requests to it could go to one only", u.Name), command)
 		}
 		o.Upstreams[u.Name] = u
 	}
 	if err := cmp.Or(c.size(&o), positive("--compact-above", c.Compact)); err != nil {
-		return o, "", w.usage(err, "serve")
+		return o, "", w.usage(err, command)
 	}
 	if c.NoStore && c.Store != w.getenv("PARE_STORE") { // which --no-store is there to override
-		return o, "", w.usage(errors.New("--store and --no-store contradict each other"), "serve")
+		return o, "", w.usage(errors.New("--store and --no-store contradict each other"), command)
 	}
 	if c.NoStore && c.Remember {
-		return o, "", w.usage(errors.New("--remember and --no-store contradict each other"), "serve")
+		return o, "", w.usage(errors.New("--remember and --no-store contradict each other"), command)
 	}
 	if used, status = c.configure(w, &o); status != statusClean {
 		return o, used, status
 	}
 	var err error
 	if o.Tokens, err = c.tokens(w); err != nil {
-		return o, used, w.usage(err, "serve")
+		return o, used, w.usage(err, command)
 	}
 	return o, used, statusClean
 }
 
 func (c *serveCmd) run(w *world) int {
-	o, used, status := c.options(w)
+	o, used, status := c.options(w, "serve")
 	if status != statusClean {
 		return status
 	}

@@ -60,7 +60,7 @@ func effective(t *testing.T, args []string) string {
 	if _, err := parserOf(g, w, nil).Parse(slices.Concat([]string{"serve"}, args)); err != nil {
 		t.Fatal(err)
 	}
-	o, _, status := g.Serve.options(w)
+	o, _, status := g.Serve.options(w, "serve")
 	if status != statusClean {
 		t.Fatal(errs)
 	}

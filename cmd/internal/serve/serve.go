@@ -21,6 +21,7 @@ import (
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/store"
 	"github.com/pare-llm/pare/summary"
+	"github.com/pare-llm/pare/wire"
 )
 
 // Options says what is served.
@@ -59,6 +60,9 @@ type Options struct {
 	// HeaderTime is how long the headers of a request may take, BodyTime how long nothing
 	// may come of its body. Zero: a minute.
 	HeaderTime, BodyTime time.Duration
+	// OverHTTP refuses WebSockets on which histories would be sent, which nobody can repair there, with
+	// a status (426) at which clients send them as requests.
+	OverHTTP bool
 	// Hosts are names beside those of this machine by which /pare/ may be reached.
 	Hosts []string
 }
@@ -273,6 +277,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// Somebody has opened the address in a browser; no client of a model asks for that.
 		http.Redirect(w, r, "/pare/", http.StatusSeeOther)
 		return
+	}
+	if r.Header["Upgrade"] != nil && s.o.OverHTTP {
+		if d, _ := wire.ParseURL(r.URL.Path); d != wire.Auto {
+			proxy.Refuse(w, r, http.StatusUpgradeRequired, "histories are sent by POST here, not over a WebSocket")
+			return
+		}
 	}
 	if r.Header["Upgrade"] != nil {
 		s.tunnels.Add(1)

@@ -69,3 +69,29 @@ func TestDrainTunnels(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestOverHTTP: where histories are to be repaired, a WebSocket for them is refused with the status
+// at which clients send requests; others are not.
+func TestOverHTTP(t *testing.T) {
+	o := to(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	o.OverHTTP = true
+	at, _, end := start(t, o)
+	defer end()
+	for path, want := range map[string]int{"/v1/responses": http.StatusUpgradeRequired, "/v1/messages": http.StatusUpgradeRequired, "/v1/realtime": http.StatusTeapot} {
+		r, err := http.NewRequest(http.MethodGet, at+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Connection", "Upgrade")
+		r.Header.Set("Upgrade", "websocket")
+		r.Header.Set("X-Api-Key", "k")
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%s: %d, want %d", path, resp.StatusCode, want)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/serve"
+	"github.com/pare-llm/pare/proxy"
+)
+
+type runCmd struct {
+	Upstream []string `sep:"none" placeholder:"NAME=URL" help:"Where requests go: anthropic, openai, gemini, bedrock, or a name of your own, reached at /u/NAME/. May be repeated. Default: what the base URLs in the environment say, else the vendors' own."`
+	Prune    bool     `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit."`
+	Report   string   `type:"path" placeholder:"FILE" help:"Write what was done to each request that was changed, healed or refused, as JSON lines, when the command has ended."`
+	PrintEnv bool     `help:"Run nothing: print the variables for a shell, for a pare serve that listens at --listen."`
+	Listen   string   `default:"127.0.0.1:8811" placeholder:"HOST:PORT" help:"With --print-env: where pare serve listens. Default: 127.0.0.1:8811."`
+	Command  []string `arg:"" optional:"" passthrough:"" placeholder:"COMMAND" help:"The agent and its arguments."`
+	settings `embed:""`
+}
+
+// Help is the page's first paragraph.
+func (c *runCmd) Help() string {
+	return `For example:
+
+    pare run -- claude
+    pare run -- codex exec "fix the tests"
+    eval "$(pare run --print-env)"            for a pare serve that runs already
+
+Starts an agent with a proxy of its own: what pare serve does, for as long as the agent
+runs, and for it alone. The base URLs are in the environment of the agent only, so that
+nothing has to be set up and nothing is left behind. Base URLs that are set already say
+where requests go on to. The exit status is that of the agent, or 128 and the number of
+the signal that ended it. The last line on standard error says what was done.
+
+claude, codex, gemini, qwen, opencode and pi get what they need beside the usual
+variables (ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL); any other command
+gets those. Requests to Bedrock are left alone unless --upstream bedrock=URL is given.`
+}
+
+func (c *runCmd) run(w *world) int {
+	if c.PrintEnv {
+		return c.printEnv(w)
+	}
+	if len(c.Command) > 0 && c.Command[0] == "--" {
+		c.Command = c.Command[1:]
+	}
+	if len(c.Command) == 0 {
+		return w.usage(hinted{errors.New("which command?"), "name the agent: pare run -- claude"}, "run")
+	}
+	program, err := exec.LookPath(c.Command[0])
+	if err != nil {
+		return w.fail(err.Error(), "give the name or the path of a program, as in: pare run -- claude")
+	}
+	to, notes := destinations(w.getenv, c.Upstream)
+	s := serveCmd{Upstream: to.flags(), NoStore: true, Store: w.getenv("PARE_STORE"), Prune: c.Prune, settings: c.settings}
+	o, _, status := s.options(w, "run")
+	if status != statusClean {
+		return status
+	}
+	o.Tokens = nil // they are for clients elsewhere; the agent does not have one
+	o.OverHTTP = true
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return w.fail(err.Error(), "")
+	}
+	for _, n := range notes {
+		screen.Fprintf(w.stderr, "pare: %s\n", n)
+	}
+	server := serve.New(o)
+	if isTerminal(w.stderr) {
+		screen.Fprintf(w.stderr, "pare: the live page is http://%s%s\n", l.Addr().String(), server.Page())
+	}
+	ctx, end := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx, l, time.Second, nil) }()
+	status, err = c.start(w, program, to.forBase("http://"+l.Addr().String()))
+	end()
+	<-served
+	if err != nil {
+		return w.fail(err.Error(), "")
+	}
+	return c.tell(w, server.Watch(), status)
+}
+
+// start runs the agent and returns its status.
+func (c *runCmd) start(w *world, program string, b bases) (int, error) {
+	dir, err := os.MkdirTemp("", "pare-run-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	own, err := b.arguments(filepath.Base(program), dir)
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.Command(program, slices.Concat(own, c.Command[1:])...)
+	cmd.Args[0] = c.Command[0]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = b.environ(os.Environ())
+	w.ownSignals()
+	return runChild(cmd)
+}
+
+// printEnv prints the variables for a shell.
+func (c *runCmd) printEnv(w *world) int {
+	to, _ := destinations(func(string) string { return "" }, nil) // a server knows its own
+	b := to.forBase("http://" + hostPort(c.Listen))
+	var out []byte
+	for _, v := range b.variables(w.getenv) {
+		if v[0] == "CODE_ASSIST_ENDPOINT" {
+			continue // a server has no such upstream, unless it is told
+		}
+		out = fmt.Appendf(out, "export %s=%s\n", v[0], quoted(v[1]))
+	}
+	out = fmt.Appendf(out, "alias codex=%s\n", quoted("codex -c "+quoted(b.codex()[1])))
+	return w.say(out)
+}
+
+// tell says what was done, in one line, and writes the report. The status is that of the agent,
+// unless the report cannot be written.
+func (c *runCmd) tell(w *world, watch *serve.Watch, status int) int {
+	t := watch.Totals()
+	if t.Requests == 0 {
+		screen.Fprintf(w.stderr, "pare: no request came through: %s may have a base URL of its own in its settings\n", c.Command[0])
+		return status
+	}
+	where := "pare run --report FILE writes down each change"
+	if c.Report != "" {
+		if err := writeReport(c.Report, watch); err != nil {
+			return cmp.Or(status, w.fail(err.Error(), "the report of this run is lost"))
+		}
+		where = "each change is in " + c.Report
+	}
+	if t.Changed+t.Fitted+total(t.Healed) == 0 {
+		where = ""
+	}
+	screen.Fprintf(w.stderr, "pare: %s\n", sentence(t, where))
+	return status
+}
+
+// sentence is the last line.
+func sentence(t serve.Totals, where string) screen.Text {
+	text := screen.Printf("%s", plural(int(t.Requests), "request"))
+	repaired := max(t.Changed-t.Fitted, 0)
+	for _, n := range []struct {
+		n    int64
+		what string
+	}{{repaired, "repaired"}, {t.Fitted, "made to fit"}, {total(t.Healed), "healed after a refusal"}, {t.Status["400"] + t.Status["413"] + t.Status["422"], "refused"}} {
+		if n.n > 0 {
+			text += screen.Printf(", %s %s", grouped(int(n.n)), n.what)
+		}
+	}
+	if t.Changed == 0 {
+		text += ", nothing to repair"
+	}
+	if rules := most(t.Rules); rules != "" {
+		text += screen.Printf(" (%s)", rules)
+	}
+	if t.Dollars >= 0.005 {
+		text += screen.Printf("; about $%.2f", t.Dollars)
+	}
+	if t.Spared >= 0.005 {
+		text += screen.Printf(", $%.2f less by what was left out", t.Spared)
+	}
+	if where != "" {
+		text += screen.Printf("; %s", where)
+	}
+	return text
+}
+
+// most names the rules that were applied most often, three of them.
+func most(rules map[string]int64) string {
+	names := slices.SortedFunc(maps.Keys(rules), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rules[b], rules[a]), cmp.Compare(a, b))
+	})
+	var said []string
+	for _, name := range names[:min(len(names), 3)] {
+		said = append(said, fmt.Sprintf("%s %d", name, rules[name]))
+	}
+	return strings.Join(said, ", ")
+}
+
+func total(by map[string]int64) (n int64) {
+	for _, k := range by {
+		n += k
+	}
+	return n
+}
+
+// writeReport writes the records of requests to which something happened, oldest first.
+func writeReport(path string, watch *serve.Watch) error {
+	var out []byte
+	all := watch.Last(1 << 30)
+	slices.Reverse(all)
+	for _, r := range all {
+		if !toldOf(r) {
+			continue
+		}
+		line, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		out = append(append(out, line...), '\n')
+	}
+	return os.WriteFile(path, out, 0o600)
+}
+
+func toldOf(r *proxy.Record) bool {
+	return len(r.Changes) > 0 || r.Healed != "" || r.Tried != "" || r.Status >= 400
+}

@@ -1,0 +1,157 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestRunSignals: signals reach the agent, and its status comes back; afterwards nobody listens.
+func TestRunSignals(t *testing.T) {
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
+		cmd := exec.Command(programPath(t), "run", "--", "agent", "wait")
+		cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal nobody else sends Ctrl-C
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		line, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		if got := cmd.ProcessState.ExitCode(); got != int(s) {
+			t.Errorf("%v: status %d, want %d", s, got, int(s))
+		}
+		if base := strings.Fields(line)[1]; !dead(base) {
+			t.Errorf("%v: somebody still listens at %s", s, base)
+		}
+	}
+}
+
+// TestRunKilled: when pare is killed, the environment in which the next agent starts is the same
+// as before, and the next run works.
+func TestRunKilled(t *testing.T) {
+	cmd := exec.Command(programPath(t), "run", "--", "agent", "wait")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the agent
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Process.Kill()
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	cmd.Wait()
+	if got, err := exec.Command(programPath(t), "run", "--", "agent").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, got)
+	}
+}
+
+// TestRunStops: an agent that stops itself stops pare, too, so that the shell gets the terminal
+// back, and both go on together.
+func TestRunStops(t *testing.T) {
+	cmd := exec.Command(programPath(t), "run", "--", "sh", "-c", "kill -STOP $$; exit 5")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("pare did not stop: %v, %v", status, err)
+	}
+	if err := syscall.Kill(cmd.Process.Pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if got := cmd.ProcessState.ExitCode(); got != 5 {
+		t.Errorf("status %d, want 5", got)
+	}
+}
+
+// TestRunTerminal: the agent has the terminal of whoever started pare: it can read from it and is in
+// its foreground.
+func TestRunTerminal(t *testing.T) {
+	script, err := exec.LookPath("script")
+	if err != nil {
+		t.Skip("no script(1) to make a terminal with: install util-linux (bsdutils)")
+	}
+	cmd := exec.Command(script, "-qec", programPath(t)+` run -- sh -c 'test -t 0 && test -t 1 && stty -a </dev/tty >/dev/null && read word && echo "got $word"'`, os.DevNull)
+	cmd.Stdin = strings.NewReader("hello\n")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "got hello") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// TestRunEnvironment: base URLs that are set say where requests go on to, and agents get what they
+// need.
+func TestRunEnvironment(t *testing.T) {
+	home := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(home, ".codex"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".codex/auth.json"), []byte(`{"OPENAI_API_KEY":null,"tokens":{"id_token":"x"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	has := []string{
+		"HOME=" + home, "OPENAI_BASE_URL=https://gate.example/api/v4", "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "NO_PROXY=intern",
+		`OPENCODE_CONFIG_CONTENT={"share":"disabled","provider":{"google":{"options":{"baseURL":"https://mine"}}}}`, "ENABLE_TOOL_SEARCH=auto:5",
+	}
+	getenv := func(name string) string {
+		for _, line := range has {
+			if value, ok := strings.CutPrefix(line, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	d, notes := destinations(getenv, []string{"mine=https://mine.example"})
+	if len(notes) != 1 || !strings.Contains(notes[0], "ANTHROPIC_BASE_URL is http://127.0.0.1:1, but nothing is listening there") {
+		t.Errorf("notes %q", notes)
+	}
+	want := []string{"mine=https://mine.example", "openai=https://gate.example/api/v4", "codeassist=" + codeAssist, "chatgpt=" + chatGPT}
+	if got := d.flags(); !slices.Equal(got, want) {
+		t.Errorf("upstreams %q, want %q", got, want)
+	}
+	b := d.forBase("http://P")
+	env := b.environ(has)
+	for _, line := range []string{
+		"ANTHROPIC_BASE_URL=http://P", "OPENAI_BASE_URL=http://P/u/openai", "GOOGLE_GEMINI_BASE_URL=http://P", "CODE_ASSIST_ENDPOINT=http://P/u/codeassist",
+		"NO_PROXY=intern,127.0.0.1,localhost", "HOME=" + home, "ENABLE_TOOL_SEARCH=auto:5",
+		`OPENCODE_CONFIG_CONTENT={"provider":{"anthropic":{"options":{"baseURL":"http://P/v1"}},"google":{"options":{"baseURL":"https://mine"}},"openai":{"options":{"baseURL":"http://P/u/openai"}}},"share":"disabled"}`,
+	} {
+		if n := slices.Index(env, line); n < 0 {
+			t.Errorf("%s is missing in %q", line, env)
+		}
+	}
+	if slices.ContainsFunc(env, func(line string) bool { return strings.Contains(line, "BEDROCK") }) {
+		t.Error("requests to Bedrock are signed for its host, and are left alone")
+	}
+	if got := b.codex()[1]; got != `openai_base_url="http://P/u/openai"` {
+		t.Errorf("codex gets %s", got)
+	}
+	delete(d.set, "openai")
+	if got := d.forBase("http://P").codex()[1]; got != `openai_base_url="http://P/u/chatgpt"` {
+		t.Errorf("codex with a login gets %s", got)
+	}
+}
