@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -122,9 +121,9 @@ func (c *runCmd) printEnv(w *world) int {
 		if v[0] == "CODE_ASSIST_ENDPOINT" {
 			continue // a server has no such upstream, unless it is told
 		}
-		out = fmt.Appendf(out, "export %s=%s\n", v[0], quoted(v[1]))
+		out = screen.Appendf(out, "export %s=%s\n", v[0], quoted(v[1]))
 	}
-	out = fmt.Appendf(out, "alias codex=%s\n", quoted("codex -c "+quoted(b.codex()[1])))
+	out = screen.Appendf(out, "alias codex=%s\n", quoted("codex -c "+quoted(b.codex()[1])))
 	return w.say(out)
 }
 
@@ -208,11 +207,7 @@ func writeReport(path string, watch *serve.Watch) error {
 		if !toldOf(r) {
 			continue
 		}
-		line, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		out = append(append(out, line...), '\n')
+		out = append(out, encode(r)...)
 	}
 	return os.WriteFile(path, out, 0o600)
 }

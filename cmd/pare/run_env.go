@@ -212,8 +212,7 @@ func (b bases) opencode(have string) (content string, ok bool) {
 			options["baseURL"] = b.named(p[1], p[2])
 		}
 	}
-	out, err := json.Marshal(tree)
-	return string(out), err == nil
+	return strings.TrimSpace(string(encode(tree))), true
 }
 
 // member is an object in an object, made if it is not there.
