@@ -105,6 +105,7 @@ type grammar struct {
 	Serve serveCmd `cmd:"" group:"proxy" help:"Run a local proxy that repairs every request on its way to the provider, and makes it fit."`
 	Mock  mockCmd  `cmd:"" group:"proxy" help:"Run a fake provider for tests on a local port, as strict as the real ones."`
 
+	Lines      linesCmd      `cmd:"" group:"setup" help:"Answer the calls of a program in another language, a line of JSON for each."`
 	Init       initCmd       `cmd:"" group:"setup" help:"Write a commented pare.toml with every option and its default."`
 	Completion completionCmd `cmd:"" group:"setup" help:"Print the completions for a shell: bash, zsh or fish."`
 	Man        manCmd        `cmd:"" group:"setup" help:"Write the man pages."`
@@ -146,6 +147,8 @@ func run(w *world) int {
 // other programs are asked.
 func asFlags(args []string) []string {
 	switch {
+	case len(args) == 1 && args[0] == "--lines":
+		return []string{"lines"}
 	case len(args) > 0 && args[0] == "help":
 		return append(slices.Clone(args[1:]), "--help")
 	case len(args) == 1 && slices.Contains([]string{"version", "-v", "-V", "-version"}, args[0]):

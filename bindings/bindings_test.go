@@ -1,0 +1,115 @@
+package bindings
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pare-llm/pare/internal/benchdata"
+)
+
+// made is what the tests share: built once, when first asked for.
+var made struct {
+	sync.Mutex
+	dir   string
+	built map[string]error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if made.dir != "" {
+		os.RemoveAll(made.dir)
+	}
+	os.Exit(code)
+}
+
+// build runs a command that makes a file, once, and returns its path.
+func build(t *testing.T, name string, env []string, command ...string) string {
+	t.Helper()
+	made.Lock()
+	defer made.Unlock()
+	if made.dir == "" {
+		dir, err := os.MkdirTemp("", "pare-bindings-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		made.dir, made.built = dir, map[string]error{}
+	}
+	path := filepath.Join(made.dir, name)
+	err, done := made.built[name]
+	if !done {
+		cmd := exec.Command(command[0], strings.Split(strings.ReplaceAll(strings.Join(command[1:], "\x00"), "OUT", path), "\x00")...)
+		cmd.Env = append(os.Environ(), env...)
+		out, failed := cmd.CombinedOutput()
+		if failed != nil {
+			err = fmt.Errorf("%v: %w\n%s", command, failed, out)
+		}
+		made.built[name] = err
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// library is the C library.
+func library(t *testing.T) string {
+	t.Helper()
+	need(t, "gcc")
+	if runtime.GOOS == "windows" {
+		t.Skip("the program in C is for Unix")
+	}
+	return build(t, "libpare.so", []string{"CGO_ENABLED=1"}, "go", "build", "-buildmode=c-shared", "-o", "OUT", "./c")
+}
+
+// need skips a test where a program is missing.
+func need(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skipf("no %s on this machine: install it to run this test", program)
+	}
+}
+
+// clean is a file with a clean history of 3 MB.
+func clean(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "clean.json")
+	if err := os.WriteFile(path, benchdata.Anthropic(3<<20), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// run runs a program and shows what it says.
+func run(t *testing.T, env []string, command ...string) {
+	t.Helper()
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
+// TestC: a program in C calls, is called back, by threads and beside a fork.
+func TestC(t *testing.T) {
+	lib := library(t)
+	program := filepath.Join(t.TempDir(), "test")
+	run(t, nil, "gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, "c/testdata/test.c", lib, "-lpthread", "-Wl,-rpath,"+filepath.Dir(lib))
+	run(t, nil, program, clean(t))
+}
+
+// TestPython: the Python package does the same on the library, and without it on the program.
+func TestPython(t *testing.T) {
+	need(t, "python3")
+	lib := library(t)
+	program := build(t, "pare", nil, "go", "build", "-o", "OUT", "../cmd/pare")
+	env := []string{"PYTHONPATH=python", "PARE_LIBRARY=" + lib, "PARE_PROGRAM=" + program, "PARE_CLEAN=" + clean(t), "PYTHONDONTWRITEBYTECODE=1"}
+	run(t, env, "python3", "-m", "unittest", "discover", "-s", "python/tests", "-v")
+}

@@ -1,0 +1,275 @@
+// Package engine is Pare as programs in other languages call it: the name of a call, a body and
+// options as JSON go in, a body and a report as JSON come out. The C library, WebAssembly and the
+// co-process are three ways into it.
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/plain"
+	"github.com/pare-llm/pare/internal/suggest"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A Result is what a call answers.
+type Result struct {
+	Body   []byte // nil: the body that came in stays as it is
+	Report []byte // JSON; nil: there was nothing to do
+}
+
+// Calls are the names of all calls.
+var Calls = []string{"fix", "fit", "check", "count", "split", "compact"}
+
+// An Error is why a call has no result. Type says what kind it is: unknown_call, options, unreadable,
+// window_too_small, unknown_model, compaction, callback or failed.
+type Error struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	// Of a window that is too small.
+	Unit    string `json:"unit,omitempty"`
+	Limit   int    `json:"limit,omitempty"`
+	Minimum int    `json:"minimum,omitempty"`
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// JSON is the error as other languages get it.
+func (e *Error) JSON() []byte {
+	text, err := plain.Marshal(e)
+	if err != nil {
+		panic(err) // our own type
+	}
+	return text
+}
+
+// Call does what its name says to a body. Options are a JSON object; nil has none. The body must not
+// be changed until it returns; nothing of it is kept. The error is an *[Error].
+func Call(name string, body, options []byte, cb Callbacks) (res Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			res, err = Result{}, &Error{Type: "failed", Message: fmt.Sprint("pare failed: ", p)}
+		}
+	}()
+	if res, err = call(name, body, options, &caller{Callbacks: cb}); err != nil {
+		return Result{}, asError(err)
+	}
+	return res, nil
+}
+
+func call(name string, body, raw []byte, cb *caller) (Result, error) {
+	if !slices.Contains(Calls, name) {
+		return Result{}, &Error{Type: "unknown_call", Message: fmt.Sprintf("there is no call %q: the calls are %s", name, strings.Join(Calls, ", "))}
+	}
+	if name == "fix" && len(raw) == 0 && cb.none() {
+		return planned(pare.Fix(body))
+	}
+	o, err := parseOptions(raw)
+	if err != nil {
+		return Result{}, err
+	}
+	if len(bytes.TrimSpace(body)) == 0 {
+		return Result{}, &Error{Type: "unreadable", Message: "the body is empty: expected a request body, or a list of messages"}
+	}
+	r, err := wire.Parse(body, o.reading)
+	if err != nil {
+		return Result{}, err
+	}
+	switch name {
+	case "check":
+		return o.check(r)
+	case "count":
+		return o.count(r, cb)
+	case "split":
+		return o.split(r)
+	}
+	p, err := o.policy(name, cb)
+	if err != nil {
+		return Result{}, err
+	}
+	plan, err := p.Plan(context.Background(), r)
+	if failed := cb.failed(); failed != nil {
+		return Result{}, failed
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	out, err := plan.Apply()
+	return planned(out, plan, err)
+}
+
+// planned is what came of a plan. What could not be repaired is in the report.
+func planned(out []byte, plan *pare.Plan, err error) (Result, error) {
+	var refused *pare.RefusedError
+	switch {
+	case errors.As(err, &refused):
+		out = plan.Result().Raw()
+	case err != nil:
+		return Result{}, err
+	case plan.Empty():
+		return Result{}, nil
+	}
+	report, err := plain.Marshal(plan)
+	if err != nil {
+		return Result{}, err
+	}
+	if plan.Empty() {
+		out = nil
+	}
+	return Result{out, report}, nil
+}
+
+// check reports what the provider would refuse.
+func (o *options) check(r *wire.Request) (Result, error) {
+	found := r.Check(wire.CheckOptions{Strict: o.Strict, Advice: o.Advice})
+	t := r.Transcript()
+	n := map[transcript.Kind]int{}
+	for _, b := range t.Blocks() {
+		n[b.Kind]++
+	}
+	return reported(struct {
+		Dialect  string         `json:"dialect"`
+		Profile  string         `json:"profile"`
+		Messages int            `json:"messages"`
+		Calls    int            `json:"calls"`
+		Results  int            `json:"results"`
+		Findings []wire.Finding `json:"findings"`
+	}{r.Dialect.String(), r.Profile.Name, len(t.Messages()), n[transcript.Call], n[transcript.Result], append([]wire.Finding{}, found...)})
+}
+
+// count counts tokens.
+func (o *options) count(r *wire.Request, cb *caller) (Result, error) {
+	model := cmp.Or(o.Model, r.Model())
+	counter, err := cb.counter(config.Counter(o.Tokenizer))(model)
+	if err != nil {
+		return Result{}, err
+	}
+	t := struct {
+		Dialect string   `json:"dialect"`
+		Profile string   `json:"profile"`
+		Model   string   `json:"model"`
+		Window  int      `json:"window,omitempty"`
+		Room    int      `json:"room,omitempty"`
+		Share   *float64 `json:"share,omitempty"`
+		wire.Tally
+	}{Dialect: r.Dialect.String(), Profile: r.Profile.Name, Model: model, Tally: r.Tally(counter, o.ByMessage)}
+	if err := cb.failed(); err != nil {
+		return Result{}, err
+	}
+	if m, known := tokens.Lookup(model); known {
+		t.Window, t.Room = m.Window, m.Input(min(r.Reply(), m.Output))
+		share := math.Round(1e6*float64(t.Tally.Tokens)/float64(t.Room)) / 1e6
+		t.Share = &share
+	}
+	return reported(t)
+}
+
+// split finds the cut for a compaction; the body is the part that was asked for.
+func (o *options) split(r *wire.Request) (Result, error) {
+	t := r.Transcript()
+	cut, found := t.Split(or(o.MinKeep, 12), o.Inside)
+	d := struct {
+		Cut    int   `json:"cut"`
+		Head   int   `json:"head"`
+		Tail   int   `json:"tail"`
+		Cuts   []int `json:"cuts"`
+		Inside []int `json:"inside"`
+	}{Tail: len(t.Messages()), Cuts: []int{}, Inside: []int{}}
+	for c := range t.Cuts() {
+		switch {
+		case c.Before() <= t.Preamble():
+		case c.Inside():
+			d.Inside = append(d.Inside, c.Before())
+		default:
+			d.Cuts = append(d.Cuts, c.Before())
+		}
+	}
+	var part []byte
+	if found {
+		d.Cut, d.Head, d.Tail = cut.Before(), cut.Before(), d.Tail-cut.Before()
+		switch o.Part {
+		case "head":
+			part = r.Before(cut)
+		case "tail":
+			part = r.Behind(cut)
+		}
+	}
+	res, err := reported(d)
+	res.Body = part
+	return res, err
+}
+
+func reported(v any) (Result, error) {
+	text, err := plain.Marshal(v)
+	return Result{Report: text}, err
+}
+
+func or(n *int, otherwise int) int {
+	if n == nil {
+		return otherwise
+	}
+	return *n
+}
+
+// asError gives an error its type.
+func asError(err error) *Error {
+	var (
+		own     *Error
+		syntax  *wire.SyntaxError
+		small   *pare.WindowTooSmall
+		unknown *pare.UnknownModelError
+		compact *pare.CompactionError
+		conf    config.Errors
+	)
+	switch {
+	case errors.As(err, &own):
+		return own
+	case errors.As(err, &conf):
+		return &Error{Type: "options", Message: err.Error()}
+	case errors.As(err, &syntax), errors.Is(err, wire.ErrNotRequest):
+		return &Error{Type: "unreadable", Message: err.Error()}
+	case errors.As(err, &small):
+		return &Error{Type: "window_too_small", Message: err.Error(), Unit: string(small.Unit), Limit: small.Limit, Minimum: small.Minimum}
+	case errors.As(err, &unknown):
+		return &Error{Type: "unknown_model", Message: err.Error()}
+	case errors.As(err, &compact):
+		return &Error{Type: "compaction", Message: err.Error()}
+	}
+	return &Error{Type: "failed", Message: err.Error()}
+}
+
+// misuse is the error for options that cannot be.
+func misuse(format string, args ...any) error {
+	return &Error{Type: "options", Message: fmt.Sprintf(format, args...)}
+}
+
+// unknownMember adds what may have been meant to the error of a JSON decoder.
+func unknownMember(err error, known []string) error {
+	if _, name, ok := strings.Cut(err.Error(), `unknown field "`); ok {
+		name = strings.TrimSuffix(name, `"`)
+		return misuse("there is no option %q%s", name, hint(suggest.Sentence(name, known)))
+	}
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return misuse("the option %q cannot be a %s", wrong.Field, wrong.Value)
+	}
+	return misuse("the options are no JSON object: %v", err)
+}
+
+func hint(sentence string) string {
+	if sentence == "" {
+		return ""
+	}
+	return "; " + sentence
+}

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+const broken = `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"run"},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"bash","input":{}}]},{"role":"user","content":"and?"}]}`
+
+// long is a clean history with many exchanges.
+func long(n int) []byte {
+	var b strings.Builder
+	b.WriteString(`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[`)
+	for i := range n {
+		fmt.Fprintf(&b, `{"role":"user","content":"question %d"},{"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"bash","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]},{"role":"assistant","content":"answer %d"},`, i, i, i, strings.Repeat("output ", 50), i)
+	}
+	b.WriteString(`{"role":"user","content":"go on"}]}`)
+	return []byte(b.String())
+}
+
+func report(t *testing.T, r Result) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal(r.Report, &m); err != nil {
+		t.Fatalf("%v: %s", err, r.Report)
+	}
+	return m
+}
+
+func TestCalls(t *testing.T) {
+	seed, err := os.ReadFile("../../examples/seed-incident.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, options string
+		body          []byte
+		changed       bool
+		has           string // in the report
+	}{
+		{"fix", "", long(3), false, ""},
+		{"fix", "", []byte(broken), true, `"rule":"orphan-call"`},
+		{"fix", "", seed, true, `"rule":"orphan-result"`},
+		{"fix", `{"orphan_call":"drop"}`, []byte(broken), true, `"action":"drop"`},
+		{"fit", `{"max_tokens":1000}`, long(20), true, `"changes":[`},
+		{"fit", `{"max_messages":5}`, long(20), true, `"changes":[`},
+		{"fit", "", long(3), false, ""},
+		{"fit", `{"config":{"window":{"tokens":1000}}}`, long(20), true, `"changes":[`},
+		{"check", "", []byte(broken), false, `"rule":"orphan-call"`},
+		{"check", "", long(1), false, `"findings":[]`},
+		{"count", `{"by_message":true}`, long(1), false, `"by_message":[`},
+		{"split", `{"part":"tail","min_keep":4}`, long(9), true, `"cut":32`},
+		{"split", "", long(1), false, `"cut":0`},
+		{"compact", `{"summary":"It was about questions.","min_keep":4}`, long(9), true, `"rule":"compaction"`},
+		{"compact", `{"min_keep":4}`, long(9), true, `"conserved":`},
+	} {
+		before := bytes.Clone(c.body)
+		r, err := Call(c.name, c.body, []byte(c.options), Callbacks{})
+		if err != nil {
+			t.Errorf("%s %s: %v", c.name, c.options, err)
+			continue
+		}
+		if (r.Body != nil) != c.changed || !bytes.Contains(r.Report, []byte(c.has)) || c.has == "" && r.Report != nil {
+			t.Errorf("%s %s: body %.80s, report %s", c.name, c.options, r.Body, r.Report)
+		}
+		if !bytes.Equal(before, c.body) {
+			t.Errorf("%s wrote into the body", c.name)
+		}
+		if r.Body != nil {
+			if again, err := Call("check", r.Body, nil, Callbacks{}); err != nil || len(report(t, again)["findings"].([]any)) > 0 {
+				t.Errorf("%s %s: what came out is not clean: %v %s", c.name, c.options, err, again.Report)
+			}
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for _, c := range []struct{ name, body, options, want string }{
+		{"fixx", broken, "", `unknown_call: there is no call "fixx": the calls are fix, fit,`},
+		{"fix", "", `{"strict":true}`, "unreadable: the body is empty"},
+		{"fix", "{", "", "unreadable: "},
+		{"fix", `{"no":1}`, "", "unreadable: "},
+		{"fit", broken, `{"max_token":5}`, `options: there is no option "max_token"; did you mean max_tokens`},
+		{"fit", broken, `{"max_tokens":0}`, "options: max_tokens is 0: expected a number from 1 on"},
+		{"fit", broken, `{"max_tokens":"5"}`, `options: the option "max_tokens" cannot be a string`},
+		{"fit", broken, `{"max_tokens":1}`, "window_too_small: "},
+		{"fit", `{"model":"nobody","messages":[{"role":"user","content":"x"}]}`, "", "unknown_model: "},
+		{"fix", broken, `{"orphan_call":"text"}`, `options: orphan_call is "text": expected stub or drop`},
+		{"fix", broken, `{"rules":["nonsense"]}`, "options: rules: unknown rule"},
+		{"fix", broken, `{"config":{"windows":{}}}`, "options: "},
+		{"fix", broken, `[]`, "options: "},
+	} {
+		_, err := Call(c.name, []byte(c.body), []byte(c.options), Callbacks{})
+		var e *Error
+		if !errors.As(err, &e) || !strings.HasPrefix(e.Type+": "+e.Message, c.want) {
+			t.Errorf("%s %s: %v, want %s", c.name, c.options, err, c.want)
+		}
+	}
+}
+
+func TestCallbacks(t *testing.T) {
+	asked := 0
+	byWords := Callbacks{Count: func(text []byte) (int, error) { asked++; return len(bytes.Fields(text)), nil }}
+	if r, err := Call("count", long(2), nil, byWords); err != nil || asked == 0 {
+		t.Errorf("count: %v %s", err, r.Report)
+	}
+	if r, err := Call("fit", long(30), []byte(`{"max_tokens":400}`), byWords); err != nil || r.Body == nil {
+		t.Errorf("fit: %v", err)
+	}
+	rule := Callbacks{Rule: func(in []byte) ([]byte, error) {
+		var blocks []block
+		if err := json.Unmarshal(in, &blocks); err != nil {
+			return nil, err
+		}
+		var votes []vote
+		for _, b := range blocks {
+			if b.CallID == "t1" {
+				votes = append(votes, vote{Block: b.Block, Vote: "drop", Reason: "not needed"})
+			}
+			if b.Text == "answer 0" {
+				votes = append(votes, vote{Block: b.Block, Vote: "edit", Text: "yes", Reason: "shorter"})
+			}
+		}
+		return json.Marshal(votes)
+	}}
+	r, err := Call("fix", long(3), nil, rule)
+	if err != nil || bytes.Contains(r.Body, []byte(`"t1"`)) || !bytes.Contains(r.Body, []byte(`"yes"`)) || !bytes.Contains(r.Report, []byte("not needed")) {
+		t.Errorf("rule: %v %s", err, r.Report)
+	}
+	sum := Callbacks{Summarize: func(in []byte) ([]byte, error) {
+		if !bytes.Contains(in, []byte("question 3")) {
+			return nil, errors.New("it is not told what goes")
+		}
+		return []byte("All questions were answered."), nil
+	}}
+	if r, err := Call("compact", long(9), []byte(`{"min_keep":4}`), sum); err != nil || !bytes.Contains(r.Body, []byte("All questions were answered.")) {
+		t.Errorf("summarize: %v", err)
+	}
+	fails := func([]byte) ([]byte, error) { return nil, errors.New("boom") }
+	for _, c := range []struct {
+		name, options, want string
+		cb                  Callbacks
+	}{
+		{"count", "", "the counter failed: boom", Callbacks{Count: func([]byte) (int, error) { return 0, errors.New("boom") }}},
+		{"fit", `{"max_tokens":400}`, "the counter failed: a text cannot have -1 tokens", Callbacks{Count: func([]byte) (int, error) { return -1, nil }}},
+		{"fix", "", "the rule failed: boom", Callbacks{Rule: fails}},
+		{"fix", "", "the rule failed: vote 0 is about block 99999, and there are", Callbacks{Rule: func([]byte) ([]byte, error) { return []byte(`[{"block":99999,"vote":"drop"}]`), nil }}},
+		{"fix", "", `the rule failed: vote 0 is "eat": expected drop, protect or edit`, Callbacks{Rule: func([]byte) ([]byte, error) { return []byte(`[{"block":0,"vote":"eat"}]`), nil }}},
+		{"compact", `{"min_keep":4}`, "the summarizer failed: boom", Callbacks{Summarize: fails}},
+	} {
+		_, err := Call(c.name, long(30), []byte(c.options), c.cb)
+		var e *Error
+		if !errors.As(err, &e) || e.Type != "callback" || !strings.HasPrefix(e.Message, c.want) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+}
