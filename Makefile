@@ -1,8 +1,8 @@
 # The two commands a stranger needs are in README.md; the rest is for us.
 GO ?= go
 
-# The library, and the modules of their own beside it: the program, the store, our tools.
-ALL := ./... ./cmd/... ./store/... ./tools/...
+# The library, and the modules of their own beside it: other languages, the program, the store, our tools.
+ALL := ./... ./bindings/... ./cmd/... ./store/... ./tools/...
 
 .PHONY: adapters postgres test check bench fuzz fmt build campaign release relations browser emulator soak shells
 

@@ -113,3 +113,23 @@ func TestPython(t *testing.T) {
 	env := []string{"PYTHONPATH=python", "PARE_LIBRARY=" + lib, "PARE_PROGRAM=" + program, "PARE_CLEAN=" + clean(t), "PYTHONDONTWRITEBYTECODE=1"}
 	run(t, env, "python3", "-m", "unittest", "discover", "-s", "python/tests", "-v")
 }
+
+// TestJavaScript: the npm package does the same in Node, by WebAssembly.
+func TestJavaScript(t *testing.T) {
+	need(t, "node")
+	wasm := build(t, "pare.wasm", []string{"GOOS=js", "GOARCH=wasm"}, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", "OUT", "./wasm")
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("js")); err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{wasm: "pare.wasm", filepath.Join(runtime.GOROOT(), "lib/wasm/wasm_exec.js"): "wasm_exec.js"} {
+		data, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, to), data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, []string{"PARE_CLEAN=" + clean(t)}, "node", "--test", filepath.Join(dir, "tests"))
+}

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
@@ -103,15 +102,12 @@ type vote struct {
 }
 
 // vote lets the caller's rule vote beside the others.
-func (c *caller) vote(p *pare.Policy, conf *config.Config, ruled bool) (err error) {
+func (c *caller) vote(p *pare.Policy, beside []pare.Rule) (err error) {
 	if c.Rule == nil {
 		return nil
 	}
-	all := []pare.Rule{{Name: "callback", Doc: "what the caller votes", Prepare: c.prepare}}
-	if ruled {
-		all = append(conf.Rules(), all...)
-	}
-	p.Rules, err = pare.Compile(all...)
+	own := pare.Rule{Name: "callback", Doc: "what the caller votes", Prepare: c.prepare}
+	p.Rules, err = pare.Compile(append(beside, own)...)
 	return err
 }
 

@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/config"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/tokens"
@@ -151,7 +150,7 @@ func (o *options) check(r *wire.Request) (Result, error) {
 // count counts tokens.
 func (o *options) count(r *wire.Request, cb *caller) (Result, error) {
 	model := cmp.Or(o.Model, r.Model())
-	counter, err := cb.counter(config.Counter(o.Tokenizer))(model)
+	counter, err := cb.counter(counterOf(o.Tokenizer))(model)
 	if err != nil {
 		return Result{}, err
 	}
@@ -230,12 +229,11 @@ func asError(err error) *Error {
 		small   *pare.WindowTooSmall
 		unknown *pare.UnknownModelError
 		compact *pare.CompactionError
-		conf    config.Errors
 	)
 	switch {
 	case errors.As(err, &own):
 		return own
-	case errors.As(err, &conf):
+	case misconfigured(err):
 		return &Error{Type: "options", Message: err.Error()}
 	case errors.As(err, &syntax), errors.Is(err, wire.ErrNotRequest):
 		return &Error{Type: "unreadable", Message: err.Error()}

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/config"
-	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -40,15 +38,14 @@ type options struct {
 	Inside  bool   `json:"inside"`
 	Part    string `json:"part"`
 	Summary string `json:"summary"`
-	// Everything that a pare.toml can say, as JSON.
+	// Everything that a pare.toml can say, as JSON; not in WebAssembly.
 	Config json.RawMessage `json:"config"`
 
 	reading wire.Options
-	conf    *config.Config
 }
 
 func parseOptions(raw []byte) (*options, error) {
-	o := &options{conf: config.Default()}
+	o := &options{}
 	if len(bytes.TrimSpace(raw)) > 0 {
 		d := json.NewDecoder(bytes.NewReader(raw))
 		d.DisallowUnknownFields()
@@ -61,12 +58,6 @@ func parseOptions(raw []byte) (*options, error) {
 		var err error
 		if o.reading.Dialect, err = wire.ParseDialect(o.As); err != nil {
 			return nil, misuse("as: %v", err)
-		}
-	}
-	if len(o.Config) > 0 {
-		var err error
-		if o.conf, err = config.Parse("config.json", o.Config); err != nil {
-			return nil, err
 		}
 	}
 	return o, o.valid()
@@ -109,39 +100,15 @@ func (o *options) valid() error {
 
 // policy is what fix, fit or compact do.
 func (o *options) policy(name string, cb *caller) (*pare.Policy, error) {
-	conf := o.conf
-	conf.Archive = nil // what is removed comes back to nobody
-	if o.Tokenizer != "" {
-		conf.Tokenizer = o.Tokenizer
-	}
-	compaction := conf.Compact
-	conf.Compact = nil
-	if name != "fit" {
-		conf.Window = nil
-	} else {
-		o.window(conf)
-	}
-	ruled := o.Rules != nil || o.KeepRecent != nil || len(conf.Standard)+len(conf.Expressions) > 0
-	if err := o.choose(conf); err != nil {
-		return nil, err
-	}
-	if name == "compact" {
-		if conf.Compact = compaction; conf.Compact == nil {
-			conf.Compact = &config.Compaction{}
-		}
-	}
-	p, err := conf.Policy(nil)
+	p, ruled, err := o.configured(name)
 	if err != nil {
 		return nil, err
 	}
 	p.Model = o.Model
 	p.Check.Strict = p.Check.Strict || o.Strict
-	p.Counter = cb.counter(config.Counter(conf.Tokenizer))
+	p.Counter = cb.counter(p.Counter)
 	o.remedies(p)
-	if !ruled || name == "compact" {
-		p.Rules = nil // nobody has asked for any
-	}
-	if err := cb.vote(p, conf, ruled); err != nil {
+	if err := cb.vote(p, ruled); err != nil {
 		return nil, err
 	}
 	if name == "compact" {
@@ -150,39 +117,9 @@ func (o *options) policy(name string, cb *caller) (*pare.Policy, error) {
 	return p, nil
 }
 
-// window sets the limits. Those that are given take the place of those of the configuration.
-func (o *options) window(conf *config.Config) {
-	var w config.Window
-	if conf.Window != nil {
-		w = *conf.Window
-	}
-	if o.MaxTokens != nil || o.MaxMessages != nil || o.MaxExchanges != nil || o.MaxTurns != nil {
-		w = config.Window{MinKeep: w.MinKeep}
-		if o.MaxTokens != nil {
-			w.Tokens = config.Limit(*o.MaxTokens)
-		}
-		w.Messages, w.Exchanges, w.Turns = or(o.MaxMessages, 0), or(o.MaxExchanges, 0), or(o.MaxTurns, 0)
-	}
-	w.MinKeep = or(o.MinKeep, w.MinKeep)
-	conf.Window = &w
-}
-
-// choose lets the options decide which rules run.
-func (o *options) choose(conf *config.Config) error {
-	names := o.Rules
-	if o.KeepRecent != nil {
-		conf.Recent(*o.KeepRecent)
-		if names != nil {
-			names = append(names, "recency")
-		}
-	}
-	if names == nil {
-		return nil
-	}
-	if err := conf.Only(names...); err != nil {
-		return misuse("rules: %v", err)
-	}
-	return nil
+// limited reports whether a limit is given.
+func (o *options) limited() bool {
+	return o.MaxTokens != nil || o.MaxMessages != nil || o.MaxExchanges != nil || o.MaxTurns != nil
 }
 
 // remedies sets how pairs that are not whole are repaired.
@@ -213,6 +150,6 @@ func (o *options) author(p *pare.Policy, cb *caller) {
 	case cb.Summarize != nil:
 		c.Summarize = cb.summarizer()
 	case len(o.Config) == 0:
-		c.Summarize = summary.Extract(summary.ExtractOptions{})
+		c.Summarize = extract()
 	}
 }

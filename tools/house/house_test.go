@@ -73,6 +73,9 @@ var floors = map[string]floor{
 	"cmd/internal/picture":    {6, []string{}, "draws messages for people"},
 	"cmd/internal/tables":     {6, []string{}, "reads and writes agents' databases"},
 	"cmd/internal/source":     {7, []string{}, "finds and reads input, agents' files included"},
+	"internal/engine":         {6, []string{}, "is called by other languages"},
+	"bindings":                {8, []string{}, "tests only"},
+	"bindings/c":              {8, []string{}, "is a library for C"},
 	"cmd/pare":                {8, []string{}, "wires everything together"},
 	"tools/campaign":          {6, []string{}, "runs agents on repaired sessions"},
 	"tools/motion":            {6, []string{}, "compares two binaries"},
@@ -102,11 +105,12 @@ type pkg struct {
 	TestImports []string
 	Dir         string
 	GoFiles     []string
+	CgoFiles    []string
 }
 
 func list(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Dir,GoFiles", "./...", "./cmd/...", "./store/...", "./tools/...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Dir,GoFiles,CgoFiles", "./...", "./bindings/...", "./cmd/...", "./store/...", "./tools/...")
 	cmd.Dir = "../.."
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -168,7 +172,7 @@ func TestPackageDocs(t *testing.T) {
 	for _, p := range list(t) {
 		var docs []string
 		name := ""
-		for _, f := range p.GoFiles {
+		for _, f := range slices.Concat(p.GoFiles, p.CgoFiles) {
 			parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, f), nil, parser.ParseComments|parser.PackageClauseOnly)
 			if err != nil {
 				t.Fatal(err)

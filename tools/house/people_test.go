@@ -15,6 +15,7 @@ var forPeople = []string{"cmd/pare", "cmd/internal/picture"}
 // handedOn are the files that write bytes which were made elsewhere, and how often: results
 // of commands, or notes that cmd/internal/screen has made.
 var handedOn = map[string]int{
+	"cmd/pare/call.go":         1, // answers
 	"cmd/pare/change.go":       1, // receipts
 	"cmd/pare/doctor.go":       1, // the table, made by screen
 	"cmd/pare/doctor_mend.go":  2, // notes, made by screen

@@ -1,0 +1,99 @@
+//go:build !js
+
+package engine
+
+import (
+	"errors"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/summary"
+	"github.com/pare-llm/pare/wire"
+)
+
+// configured is the policy of a call as the configuration and the options say, and which of its rules
+// somebody has asked for.
+func (o *options) configured(name string) (*pare.Policy, []pare.Rule, error) {
+	conf := config.Default()
+	if len(o.Config) > 0 {
+		var err error
+		if conf, err = config.Parse("config.json", o.Config); err != nil {
+			return nil, nil, err
+		}
+	}
+	conf.Archive = nil // what is removed comes back to nobody
+	if o.Tokenizer != "" {
+		conf.Tokenizer = o.Tokenizer
+	}
+	if name != "fit" {
+		conf.Window = nil
+	} else {
+		o.window(conf)
+	}
+	ruled := o.Rules != nil || o.KeepRecent != nil || len(conf.Standard)+len(conf.Expressions) > 0
+	if err := o.choose(conf); err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case name != "compact":
+		conf.Compact = nil
+	case conf.Compact == nil:
+		conf.Compact = &config.Compaction{}
+	}
+	p, err := conf.Policy(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !ruled || name == "compact" {
+		p.Rules = nil // nobody has asked for any
+		return p, nil, nil
+	}
+	return p, conf.Rules(), nil
+}
+
+// window sets the limits. Those that are given take the place of those of the configuration.
+func (o *options) window(conf *config.Config) {
+	var w config.Window
+	if conf.Window != nil {
+		w = *conf.Window
+	}
+	if o.limited() {
+		w = config.Window{MinKeep: w.MinKeep}
+		if o.MaxTokens != nil {
+			w.Tokens = config.Limit(*o.MaxTokens)
+		}
+		w.Messages, w.Exchanges, w.Turns = or(o.MaxMessages, 0), or(o.MaxExchanges, 0), or(o.MaxTurns, 0)
+	}
+	w.MinKeep = or(o.MinKeep, w.MinKeep)
+	conf.Window = &w
+}
+
+// choose lets the options decide which rules run.
+func (o *options) choose(conf *config.Config) error {
+	names := o.Rules
+	if o.KeepRecent != nil {
+		conf.Recent(*o.KeepRecent)
+		if names != nil {
+			names = append(names, "recency")
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	if err := conf.Only(names...); err != nil {
+		return misuse("rules: %v", err)
+	}
+	return nil
+}
+
+// counterOf are the counters that go by the name of a tokenizer.
+func counterOf(tokenizer string) func(string) (wire.Counter, error) { return config.Counter(tokenizer) }
+
+// extract writes summaries without a model.
+func extract() pare.Summarizer { return summary.Extract(summary.ExtractOptions{}) }
+
+// misconfigured reports whether an error is one of a configuration.
+func misconfigured(err error) bool {
+	var e config.Errors
+	return errors.As(err, &e)
+}
